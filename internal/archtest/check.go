@@ -1,0 +1,163 @@
+package archtest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Check returns what is wrong with the module, one sentence each, sorted.
+func (r Rules) Check(m *Module) []string {
+	var found []string
+	found = append(found, r.checkTopLevel(m)...)
+	found = append(found, r.checkOwnNames(m)...)
+	for _, p := range m.Packages {
+		room, ok := r.room(p.Folder)
+		if !ok {
+			found = append(found, p.Folder+" is in no room: give it one in the rules and in docs/architecture.md")
+			continue
+		}
+		found = append(found, r.checkArrows(m, p, room)...)
+		found = append(found, r.checkLibraries(m, p)...)
+		if room.Pure {
+			found = append(found, r.checkClean(p)...)
+			found = append(found, r.checkReach(m, p)...)
+		}
+	}
+	slices.Sort(found)
+	return slices.Compact(found)
+}
+
+func (r Rules) checkTopLevel(m *Module) (found []string) {
+	for _, name := range m.Entries {
+		if !strings.HasPrefix(name, ".") && !slices.Contains(r.TopLevel, name) {
+			found = append(found, name+" is not one of the names at the top level")
+		}
+	}
+	return found
+}
+
+// checkOwnNames checks that the rules speak of rooms that exist, because a rule
+// that matches nothing never fails.
+func (r Rules) checkOwnNames(m *Module) (found []string) {
+	known := map[string]bool{"...": true}
+	for _, room := range r.Rooms {
+		known[room.Path] = true
+		lived := slices.ContainsFunc(m.Packages, func(p *Package) bool {
+			owner, _ := r.room(p.Folder)
+			return owner == room
+		})
+		if !lived && !room.Planned {
+			found = append(found, "the rules name the room "+room.Path+", which has no package; mark it planned or drop it")
+		}
+		if lived && room.Planned {
+			found = append(found, "the rules call the room "+room.Path+" planned, but it has packages; drop the mark")
+		}
+	}
+	named := func(rule, pattern string) {
+		covers := func(room Room) bool { return match(pattern, room.Path) }
+		if !known[pattern] && !slices.ContainsFunc(r.Rooms, covers) {
+			found = append(found, fmt.Sprintf("the rules name %s under %s, but no room is called that", pattern, rule))
+		}
+	}
+	for _, n := range r.Never {
+		named("never", n.From)
+		named("never", n.To)
+	}
+	for _, library := range r.Libraries {
+		for _, pattern := range library.Rooms {
+			named(library.Modules[0], pattern)
+		}
+	}
+	return found
+}
+
+// checkArrows checks that the package imports only packages of lower levels and
+// of its own room.
+func (r Rules) checkArrows(m *Module, p *Package, room Room) (found []string) {
+	for _, imp := range p.Imports {
+		folder, own := m.folder(imp.Path)
+		if !own {
+			continue
+		}
+		if why := r.forbidden(p.Folder, folder); why != "" {
+			found = append(found, fmt.Sprintf("%s: %s must not import %s: %s", imp.At, p.Folder, folder, why))
+			continue
+		}
+		target, ok := r.room(folder)
+		if ok && target != room && target.Level >= room.Level {
+			found = append(found, fmt.Sprintf("%s: %s must not import %s: arrows point down", imp.At, p.Folder, folder))
+		}
+	}
+	return found
+}
+
+// forbidden is the reason of the first [Never] that applies, "" if none does.
+func (r Rules) forbidden(from, to string) string {
+	for _, n := range r.Never {
+		if match(n.From, from) && match(n.To, to) && !match(n.To, from) {
+			return n.Why
+		}
+	}
+	return ""
+}
+
+// checkLibraries checks the package's direct third-party imports.
+func (r Rules) checkLibraries(m *Module, p *Package) (found []string) {
+	for _, imp := range p.Imports {
+		if !m.thirdParty(imp.Path) {
+			continue
+		}
+		library, ok := r.library(imp.Path)
+		switch {
+		case !ok:
+			found = append(found, fmt.Sprintf("%s: %s has no room: one third-party library, one room", imp.At, imp.Path))
+		case !library.serves(p.Folder):
+			found = append(found, fmt.Sprintf("%s: %s must not import %s: only %s may",
+				imp.At, p.Folder, imp.Path, strings.Join(library.Rooms, ", ")))
+		}
+	}
+	return found
+}
+
+// checkClean checks what the package itself imports from the standard library
+// and does.
+func (r Rules) checkClean(p *Package) (found []string) {
+	for _, imp := range p.Imports {
+		if standard(imp.Path) && !slices.Contains(r.Clean.Std, imp.Path) {
+			found = append(found, fmt.Sprintf("%s: %s is pure and must not import %s", imp.At, p.Folder, imp.Path))
+		}
+		if imp.Dot {
+			found = append(found, fmt.Sprintf("%s: %s is pure and must not import %s by a dot", imp.At, p.Folder, imp.Path))
+		}
+	}
+	for _, u := range p.Uses {
+		if slices.Contains(r.Clean.Banned[u.Path], u.Name) {
+			found = append(found, fmt.Sprintf("%s: %s is pure and must not use %s.%s", u.At, p.Folder, u.Path, u.Name))
+		}
+	}
+	for _, at := range p.Goroutines {
+		found = append(found, fmt.Sprintf("%s: %s is pure and must not start a goroutine", at, p.Folder))
+	}
+	return found
+}
+
+// checkReach checks what the package imports at any distance: pure rooms, and
+// third-party code that is meant for the package's own room.
+func (r Rules) checkReach(m *Module, p *Package) (found []string) {
+	for target, via := range m.reach(p) {
+		if folder, own := m.folder(target); own {
+			if room, ok := r.room(folder); !ok || !room.Pure {
+				found = append(found, fmt.Sprintf("%s is pure and must not reach %s (by %s)", p.Folder, folder, via))
+			}
+			continue
+		}
+		if via == p.Folder {
+			continue // direct: checkLibraries
+		}
+		if library, ok := r.library(target); !ok || !library.serves(p.Folder) {
+			found = append(found, fmt.Sprintf("%s is pure and must not reach %s (by %s)", p.Folder, target, via))
+		}
+	}
+	return found
+}

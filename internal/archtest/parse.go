@@ -1,0 +1,66 @@
+package archtest
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// parse adds the imports and uses of one file to the package.
+func (p *Package) parse(root, file string) error {
+	fset := token.NewFileSet()
+	tree, err := parser.ParseFile(fset, file, nil, parser.SkipObjectResolution)
+	if err != nil {
+		return fmt.Errorf("the architecture rules cannot read a file: %w", err)
+	}
+	at := func(node ast.Node) string {
+		pos := fset.Position(node.Pos())
+		if rel, err := filepath.Rel(root, pos.Filename); err == nil {
+			pos.Filename = filepath.ToSlash(rel)
+		}
+		return fmt.Sprintf("%s:%d", pos.Filename, pos.Line)
+	}
+	names := map[string]string{} // of imports in this file, to their paths
+	for _, spec := range tree.Imports {
+		target, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			return fmt.Errorf("%s: import %s: %w", at(spec), spec.Path.Value, err)
+		}
+		name := localName(spec, target)
+		names[name] = target
+		p.Imports = append(p.Imports, Import{Path: target, Dot: name == ".", At: at(spec)})
+	}
+	ast.Inspect(tree, func(node ast.Node) bool {
+		switch n := node.(type) {
+		case *ast.GoStmt:
+			p.Goroutines = append(p.Goroutines, at(n))
+		case *ast.SelectorExpr:
+			if pkg, ok := n.X.(*ast.Ident); ok && names[pkg.Name] != "" {
+				p.Uses = append(p.Uses, Use{Path: names[pkg.Name], Name: n.Sel.Name, At: at(n)})
+			}
+		}
+		return true
+	})
+	return nil
+}
+
+// localName is what an import is called in its file. For an import without a
+// name it is the last element that is no version, which is right for the
+// standard library.
+func localName(spec *ast.ImportSpec, target string) string {
+	if spec.Name != nil {
+		return spec.Name.Name
+	}
+	last := path.Base(target)
+	if number, ok := strings.CutPrefix(last, "v"); ok {
+		if _, err := strconv.Atoi(number); err == nil {
+			return path.Base(path.Dir(target))
+		}
+	}
+	return last
+}

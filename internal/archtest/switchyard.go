@@ -1,0 +1,145 @@
+package archtest
+
+// Switchyard returns this repository's rules. A new room gets its row here and
+// in the table of docs/architecture.md.
+func Switchyard() Rules {
+	return Rules{
+		TopLevel: []string{
+			"cmd", "peer", "plugins", "protocol", "localsched", "examples", "internal", "docs",
+			"go.mod", "go.sum", "Makefile", "README.md", "LICENSE", "CHANGELOG.md",
+			"bin", // built, never committed
+		},
+		Rooms:     rooms(),
+		Never:     never(),
+		Libraries: libraries(),
+		Clean:     clean(),
+	}
+}
+
+// The levels, from the ground up: DESIGN's "arrows point down".
+const (
+	nouns    = 10 // protocol
+	borders  = 20 // the interfaces and the algorithms on bare nouns
+	experts  = 30 // policies, the engine, the wire, what plugin authors import
+	machines = 40 // what drives an engine or a plugin
+	core     = 50 // the peer's state machine
+	helpers  = 60 // what both shells and adapters use
+	shells   = 70 // the loops around the core
+	adapters = 80 // what is plugged into the live shell
+	wiring   = 90 // the binary
+)
+
+func rooms() []Room {
+	return []Room{
+		{Path: "protocol", Level: nouns, Pure: true},
+		{Path: "internal/archtest", Level: nouns},
+
+		{Path: "localsched", Level: borders, Pure: true},
+		{Path: "plugins/policy", Level: borders, Pure: true},
+		{Path: "plugins/price", Level: borders, Planned: true},
+		{Path: "internal/mincostflow", Level: borders, Pure: true, Planned: true},
+		{Path: "internal/predict", Level: borders, Pure: true, Planned: true},
+		{Path: "internal/workload", Level: borders, Pure: true, Planned: true},
+
+		{Path: "plugins/policy/*", Level: experts, Pure: true, Planned: true},
+		{Path: "localsched/engine", Level: experts, Pure: true},
+		{Path: "protocol/*/v1", Level: experts},
+		{Path: "plugins/sdk", Level: experts, Planned: true},
+
+		{Path: "localsched/process", Level: machines, Planned: true},
+		{Path: "localsched/slurm", Level: machines, Planned: true},
+		{Path: "localsched/localschedtest", Level: machines, Planned: true},
+		{Path: "plugins/policytest", Level: machines, Planned: true},
+		{Path: "peer/gridqueue", Level: machines, Pure: true, Planned: true},
+
+		{Path: "peer", Level: core, Pure: true, Planned: true},
+		{Path: "plugins/catalog", Level: core, Planned: true},
+
+		{Path: "peer/identity", Level: helpers},
+		{Path: "internal/metrics", Level: helpers, Planned: true},
+
+		{Path: "peer/node", Level: shells, Planned: true},
+		{Path: "peer/peertest", Level: shells, Planned: true},
+		{Path: "internal/sim", Level: shells, Planned: true},
+
+		{Path: "peer/gossip", Level: adapters},
+		{Path: "peer/bus", Level: adapters},
+		{Path: "peer/store", Level: adapters},
+		{Path: "peer/config", Level: adapters, Planned: true},
+		{Path: "peer/api", Level: adapters, Planned: true},
+		{Path: "internal/report", Level: adapters, Planned: true},
+
+		{Path: "cmd/...", Level: wiring, Planned: true},
+		{Path: "examples/...", Level: wiring, Planned: true},
+	}
+}
+
+func never() []Never {
+	const (
+		injected = "its ports are injected by cmd"
+		drives   = "the simulator drives peer.Peer itself"
+		public   = "examples use the public packages only"
+	)
+	return []Never{
+		{"peer/node", "peer/gossip", injected},
+		{"peer/node", "peer/bus", injected},
+		{"peer/node", "peer/store", injected},
+		{"peer/node", "peer/config", injected},
+		{"peer/node", "plugins/catalog", injected},
+		{"peer/node", "localsched/process", injected},
+		{"peer/node", "localsched/slurm", injected},
+		{"internal/sim", "peer/node", drives},
+		{"internal/sim", "peer/gossip", drives},
+		{"internal/sim", "peer/bus", drives},
+		{"internal/sim", "peer/store", drives},
+		{"examples/...", "internal/...", public},
+		{"examples/...", "peer/...", public},
+		{"...", "cmd/...", "nothing imports cmd"},
+	}
+}
+
+func libraries() []Library {
+	return []Library{
+		{[]string{"github.com/hashicorp/memberlist"}, []string{"peer/gossip"}},
+		{
+			[]string{"github.com/nats-io/nats.go", "github.com/nats-io/nats-server/v2", "github.com/nats-io/jwt/v2"},
+			[]string{"peer/bus"},
+		},
+		{[]string{"github.com/nats-io/nkeys"}, []string{"peer/identity"}},
+		{[]string{"go.etcd.io/bbolt"}, []string{"peer/store"}},
+		{[]string{"github.com/BurntSushi/toml"}, []string{"peer/config", "plugins/sdk"}},
+		{[]string{"github.com/spf13/cobra", "github.com/spf13/pflag"}, []string{"cmd/..."}},
+		{
+			[]string{"github.com/hashicorp/go-plugin", "github.com/hashicorp/go-hclog"},
+			[]string{"plugins/sdk", "plugins/catalog"},
+		},
+		{[]string{"github.com/prometheus"}, []string{"internal/metrics"}},
+		{[]string{"google.golang.org/protobuf"}, []string{"protocol/*/v1"}},
+		{[]string{"google.golang.org/grpc"}, []string{"protocol/*/v1", "plugins/sdk", "plugins/catalog"}},
+		{[]string{"gonum.org/v1/gonum"}, []string{"internal/predict", "internal/workload", "internal/sim"}},
+	}
+}
+
+func clean() Clean {
+	return Clean{
+		Std: []string{
+			"bytes", "cmp", "container/heap", "context", "encoding/binary", "encoding/json", "errors",
+			"fmt", "hash/fnv", "iter", "maps", "math", "math/bits", "math/rand/v2", "slices", "sort",
+			"strconv", "strings", "time", "unicode", "unicode/utf8",
+		},
+		Banned: map[string][]string{
+			"time": {
+				"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker",
+				"Local", "LoadLocation",
+			},
+			"context": {
+				"AfterFunc", "WithTimeout", "WithTimeoutCause", "WithDeadline", "WithDeadlineCause",
+			},
+			"fmt": {"Print", "Printf", "Println"},
+			"math/rand/v2": {
+				"Int", "IntN", "Int32", "Int32N", "Int64", "Int64N", "Uint", "UintN", "Uint32", "Uint32N",
+				"Uint64", "Uint64N", "N", "Float32", "Float64", "NormFloat64", "ExpFloat64", "Perm", "Shuffle",
+			},
+		},
+	}
+}

@@ -1,0 +1,2 @@
+// Package attic lies in no room.
+package attic

@@ -1,0 +1,3 @@
+module example.org/gossiper
+
+go 1.26

@@ -1,0 +1,4 @@
+package gossiper
+
+// Name names it.
+const Name = "gossiper"

@@ -1,0 +1,3 @@
+module example.org/stray
+
+go 1.26

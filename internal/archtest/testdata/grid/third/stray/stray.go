@@ -1,0 +1,4 @@
+package stray
+
+// Name names it.
+const Name = "stray"

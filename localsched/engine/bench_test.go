@@ -1,0 +1,140 @@
+package engine_test
+
+import (
+	"container/heap"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/switchyard-hpc/switchyard/localsched/engine"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// ends is a heap of real ends of running jobs, of equal ones in the order of the
+// starts.
+type ends []ending
+
+type ending struct {
+	at    protocol.Instant
+	order int
+	tag   protocol.Tag
+}
+
+func (h ends) Len() int { return len(h) }
+func (h ends) Less(i, j int) bool {
+	return h[i].at < h[j].at || (h[i].at == h[j].at && h[i].order < h[j].order)
+}
+func (h ends) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *ends) Push(x any) {
+	if e, ok := x.(ending); ok {
+		*h = append(*h, e)
+	}
+}
+
+func (h *ends) Pop() any {
+	old := *h
+	x := old[len(old)-1]
+	*h = old[:len(old)-1]
+	return x
+}
+
+// load makes jobs whose work is so many percent of what the machine can do.
+func load(jobs, cpus, percent int) []arrival {
+	random := rand.New(rand.NewPCG(7, 7))
+	trace := make([]arrival, jobs)
+	at := 0.0
+	for i := range trace {
+		size := 1 << random.IntN(8)
+		time := 60_000 + protocol.Duration(random.ExpFloat64()*3_600_000)
+		run := max(1, protocol.Duration(float64(time)*random.Float64()))
+		trace[i] = arrival{protocol.Instant(at), job(i, size, time), run}
+		at += float64(size) * float64(run) / float64(cpus) * 100 / float64(percent)
+	}
+	return trace
+}
+
+// replay runs a trace and returns the longest queue.
+func replay(b *testing.B, e *engine.Engine, trace []arrival) (longest int) {
+	b.Helper()
+	running, order := &ends{}, 0
+	apply := func(now protocol.Instant, actions engine.Actions) {
+		for _, t := range actions.Starts {
+			order++
+			heap.Push(running, ending{now.Add(trace[t.Job].run), order, t})
+		}
+	}
+	finish := func(until protocol.Instant) {
+		for running.Len() > 0 && (*running)[0].at <= until {
+			next := (*running)[0]
+			heap.Pop(running)
+			actions, err := e.Finished(next.at, next.tag)
+			if err != nil {
+				b.Fatal(err)
+			}
+			apply(next.at, actions)
+		}
+	}
+	for i := range trace {
+		finish(trace[i].at)
+		actions, err := e.Submit(trace[i].at, trace[i].job)
+		if err != nil {
+			b.Fatal(err)
+		}
+		apply(trace[i].at, actions)
+		longest = max(longest, e.Load().QueuedJobs)
+	}
+	finish(1 << 62)
+	return longest
+}
+
+// BenchmarkEASY replays jobs on a machine of 256 CPUs.
+func BenchmarkEASY(b *testing.B) {
+	for _, c := range []struct {
+		name          string
+		jobs, percent int
+	}{
+		{"half", 100_000, 50},
+		{"full", 100_000, 100},
+		{"overload", 100_000, 400},
+		{"all-at-once", 100_000, 1_000_000},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			trace := load(c.jobs, 256, c.percent)
+			longest := 0
+			b.ReportAllocs()
+			for b.Loop() {
+				longest = replay(b, engine.New(cpus(256), engine.EASY()), trace)
+			}
+			b.ReportMetric(float64(c.jobs)*float64(b.N)/b.Elapsed().Seconds(), "jobs/s")
+			b.ReportMetric(float64(longest), "longest-queue")
+		})
+	}
+}
+
+// BenchmarkPlan asks for 10,000 quotes on a queue of 1,000 jobs: with a plan to
+// make, with one at hand, and each planned alone.
+func BenchmarkPlan(b *testing.B) {
+	e := engine.New(cpus(256), engine.EASY())
+	for _, a := range load(1100, 256, 1_000_000) {
+		if _, err := e.Submit(0, a.job); err != nil {
+			b.Fatal(err)
+		}
+	}
+	quotes := make([]protocol.Request, 0, 10_000)
+	for _, a := range load(10_000, 256, 100) {
+		quotes = append(quotes, a.job.Request)
+	}
+	now, ahead := protocol.Instant(0), []protocol.Request{{CPUs: 200, WallTime: 1000}}
+	run := func(name string, asked int, plan func(i int)) {
+		b.Run(fmt.Sprintf("%s/%d", name, asked), func(b *testing.B) {
+			for i := 0; b.Loop(); i++ {
+				plan(i)
+			}
+			b.ReportMetric(float64(asked)*float64(b.N)/b.Elapsed().Seconds(), "quotes/s")
+		})
+	}
+	run("made", 10_000, func(i int) { e.Plan(now, ahead[:i%2], quotes) })
+	run("made", 1, func(i int) { e.Plan(now, ahead[:i%2], quotes[:1]) })
+	run("kept", 10_000, func(int) { e.Plan(now, nil, quotes) })
+	run("alone", 10, func(int) { e.PlanAlone(now, nil, quotes[:10]) })
+}

@@ -1,0 +1,128 @@
+package engine
+
+import (
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Machine is a machine model: how a machine is divided among jobs. It does not
+// change; what is taken of it is kept in a [Room].
+type Machine interface {
+	Capacity() protocol.Capacity
+	// Units is what a request takes of the machine, at least 1. The reason says
+	// why it would not run on the empty machine; it is empty when it would.
+	Units(r protocol.Request) (units int, reason string)
+	// CPUs is how many CPUs are busy when so many units are taken.
+	CPUs(units int) int
+	// Room returns the empty machine.
+	Room() Room
+	// Pool says that units are alike: any units that are free serve any job.
+	// Quotes can then be looked up by numbers.
+	Pool() bool
+}
+
+// Room is what is free of a machine at one time, now or in a plan.
+type Room interface {
+	// Free is the number of units free. Nothing larger fits.
+	Free() int
+	// Find is a place for a job that is free here and, unless beside is nil, in
+	// beside too.
+	Find(units int, beside Room) (place Place, ok bool)
+	// Take and Give change what is free. The place comes from Find.
+	Take(units int, place Place)
+	Give(units int, place Place)
+	// CopyFrom makes the room equal to another one of the same machine.
+	CopyFrom(other Room)
+}
+
+// Place is where a job runs, in the numbers of its machine model: a partition,
+// for example. In a pool every place is 0.
+type Place int
+
+// WholeNode is a machine whose nodes run one job at a time. A unit is a node; a
+// job takes as many as it asks for or as its CPUs need, whichever is more.
+func WholeNode(capacity protocol.Capacity) Machine { return wholeNode{capacity} }
+
+type wholeNode struct{ capacity protocol.Capacity }
+
+func (m wholeNode) Capacity() protocol.Capacity { return m.capacity }
+
+// Units shares the CPUs evenly over the nodes, so that a machine whose nodes
+// differ a little still takes a job for all its CPUs.
+func (m wholeNode) Units(r protocol.Request) (units int, reason string) {
+	if reason = m.capacity.Fits(r); reason != "" {
+		return 0, reason
+	}
+	if m.capacity.Nodes < 1 || m.capacity.CPUs < 1 {
+		return 0, "the site has no nodes"
+	}
+	nodes := ceil(int64(r.CPUs)*int64(m.capacity.Nodes), int64(m.capacity.CPUs))
+	return max(1, r.Nodes, int(nodes)), ""
+}
+
+func (m wholeNode) CPUs(units int) int {
+	return int(int64(units) * int64(m.capacity.CPUs) / int64(max(1, m.capacity.Nodes)))
+}
+
+func (m wholeNode) Room() Room { return &pool{m.capacity.Nodes} }
+
+func (m wholeNode) Pool() bool { return true }
+
+// PerCPU is a machine whose nodes are shared by jobs, seen as one pool of CPUs. A
+// unit is a CPU; a job that asks for more than its CPUs' share of the memory is
+// charged for the CPUs that go with it, as Slurm does under MaxMemPerCPU. How
+// jobs are packed on nodes is not modelled.
+func PerCPU(capacity protocol.Capacity) Machine { return perCPU{capacity} }
+
+type perCPU struct{ capacity protocol.Capacity }
+
+func (m perCPU) Capacity() protocol.Capacity { return m.capacity }
+
+func (m perCPU) Units(r protocol.Request) (units int, reason string) {
+	if reason = m.capacity.Fits(r); reason != "" {
+		return 0, reason
+	}
+	if m.capacity.CPUs < 1 {
+		return 0, "the site has no CPUs"
+	}
+	return max(1, r.CPUs, m.memoryCPUs(r)), ""
+}
+
+// memoryCPUs is how many CPUs go with the memory of a request, over all the
+// nodes that it asks for.
+func (m perCPU) memoryCPUs(r protocol.Request) int {
+	if m.capacity.MemoryMB <= 0 {
+		return 0
+	}
+	asked := r.MemoryMB * int64(max(1, r.Nodes))
+	total := m.capacity.MemoryMB * int64(max(1, m.capacity.Nodes))
+	return int(ceil(asked*int64(m.capacity.CPUs), total))
+}
+
+func (m perCPU) CPUs(units int) int { return units }
+
+func (m perCPU) Room() Room { return &pool{m.capacity.CPUs} }
+
+func (m perCPU) Pool() bool { return true }
+
+// ceil is a/b rounded up, 0 for a negative a.
+func ceil(a, b int64) int64 {
+	if a <= 0 {
+		return 0
+	}
+	return (a-1)/b + 1
+}
+
+// pool is the room of a machine whose units are alike.
+type pool struct{ free int }
+
+func (p *pool) Free() int { return p.free }
+
+func (p *pool) Find(units int, beside Room) (place Place, ok bool) {
+	return 0, units <= p.free && (beside == nil || units <= beside.Free())
+}
+
+func (p *pool) Take(units int, _ Place) { p.free -= units }
+
+func (p *pool) Give(units int, _ Place) { p.free += units }
+
+func (p *pool) CopyFrom(other Room) { p.free = other.Free() }

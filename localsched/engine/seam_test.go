@@ -1,0 +1,206 @@
+package engine_test
+
+import (
+	"cmp"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/switchyard-hpc/switchyard/localsched/engine"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// TestOtherPolicies shows that policies and machine models from outside take the
+// same seam, and that quotes come true for every pair of them.
+func TestOtherPolicies(t *testing.T) {
+	t.Parallel()
+	policies := map[string]engine.Policy{
+		"easy":           engine.EASY(),
+		"plain":          plain{},
+		"first fit":      firstFit{},
+		"shortest first": shortestFirst{},
+	}
+	machines := map[string]func(*rapid.T) engine.Machine{
+		"pool":       drawMachine,
+		"partitions": func(*rapid.T) engine.Machine { return partitions{} },
+	}
+	for policyName, policy := range policies {
+		for machineName, draw := range machines {
+			t.Run(policyName+" on "+machineName, func(t *testing.T) {
+				t.Parallel()
+				rapid.Check(t, func(t *rapid.T) { quoteComesTrue(t, draw(t), policy) })
+			})
+		}
+	}
+}
+
+// TestShortestFirst: a policy may reorder the queue, and quotes know it.
+func TestShortestFirst(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, cpus(1), shortestFirst{})
+	r.submit(job(0, 1, 5), 5)
+	r.submit(job(1, 1, 9), 9)
+	short := job(2, 1, 2)
+	if p := r.engine.Plan(0, nil, []protocol.Request{short.Request}); p[0].Start != 5 {
+		t.Errorf("planned %+v, want start 5", p)
+	}
+	r.submit(short, 2)
+	r.drain()
+	if got := r.jobs[tag(1)].start; got != 7 {
+		t.Errorf("the long job started at %d, want 7", got)
+	}
+}
+
+// TestLongReorderedQueue inserts and withdraws all over a queue of many chunks.
+func TestLongReorderedQueue(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(3, 4))
+	r := newRig(t, cpus(1), shortestFirst{})
+	r.submit(job(0, 1, 1), 1)
+	for i := 1; i <= 400; i++ {
+		r.submit(job(i, 1, 1+protocol.Duration(random.IntN(200))), 1)
+		if waiting := r.waiting(); i%3 == 0 {
+			r.withdraw(waiting[random.IntN(len(waiting))])
+		}
+	}
+	r.drain()
+	byTime := func(a, b protocol.Tag) int {
+		return cmp.Or(cmp.Compare(r.jobs[a].WallTime, r.jobs[b].WallTime), cmp.Compare(a.Job, b.Job))
+	}
+	if len(r.order) != len(r.jobs) || !slices.IsSortedFunc(r.order, byTime) {
+		t.Errorf("%d of %d jobs started, in the order %v", len(r.order), len(r.jobs), r.order)
+	}
+}
+
+// TestNeverStarts: a policy that starts nothing gets no start and no endless loop.
+func TestNeverStarts(t *testing.T) {
+	t.Parallel()
+	for _, lookup := range []bool{true, false} {
+		e := engine.New(cpus(1), closed{lookup: lookup})
+		p := e.Plan(5, nil, []protocol.Request{{CPUs: 1, WallTime: 1}})
+		if p[0].Start != math.MaxInt64 || p[0].Declined != "" {
+			t.Errorf("lookup %v: planned %+v", lookup, p)
+		}
+	}
+}
+
+// closed starts nothing.
+type closed struct {
+	plain
+	lookup bool
+}
+
+func (c closed) Lookup() bool                      { return c.lookup }
+func (closed) Pass(_ *engine.Floor) engine.Opening { return engine.Opening{} }
+
+// TestPartitions: units that are free may still be no place.
+//
+//	0 1 2 3      1 and 3 are taken: two units are free, no pair
+//	. A . B
+func TestPartitions(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, partitions{}, engine.EASY())
+	for i, run := range []protocol.Duration{1, 5, 1, 5} {
+		r.submit(job(i, 1, run), run)
+	}
+	r.advance(2)
+	if p := r.engine.Plan(2, nil, []protocol.Request{{CPUs: 2, WallTime: 1}}); p[0].Start != 5 {
+		t.Errorf("planned %+v, want start 5", p)
+	}
+}
+
+// plain is first come first served: nothing passes a head that waits.
+type plain struct{}
+
+func (plain) Compare(_, _ engine.Waiting) int { return 0 }
+func (plain) Lookup() bool                    { return true }
+func (plain) Pass(f *engine.Floor) engine.Opening {
+	f.StartHeads()
+	if _, blocked := f.Head(); blocked {
+		return engine.Opening{}
+	}
+	return engine.Open(f.Room().Free())
+}
+
+// firstFit starts whatever fits, in the order of submission.
+type firstFit struct{}
+
+func (firstFit) Compare(_, _ engine.Waiting) int { return 0 }
+func (firstFit) Lookup() bool                    { return true }
+func (firstFit) Pass(f *engine.Floor) engine.Opening {
+	left := engine.Open(f.Room().Free())
+	for c, ok := f.Next(engine.Cursor{}, left); ok; c, ok = f.Next(c, left) {
+		place, fits := f.Room().Find(f.At(c).Units, nil)
+		if !fits {
+			c = c.After()
+			continue
+		}
+		f.Start(c, place)
+		left = engine.Open(f.Room().Free())
+	}
+	return left
+}
+
+// shortestFirst reorders the queue and lets nothing pass its head.
+type shortestFirst struct{ plain }
+
+func (shortestFirst) Compare(a, b engine.Waiting) int { return cmp.Compare(a.Time, b.Time) }
+func (shortestFirst) Lookup() bool                    { return false }
+
+// partitions is a machine of four units in partitions of one, two and four that
+// begin at multiples of their size.
+type partitions struct{}
+
+func (partitions) Capacity() protocol.Capacity { return protocol.Capacity{CPUs: 4, Nodes: 4} }
+func (partitions) CPUs(units int) int          { return units }
+func (partitions) Pool() bool                  { return false }
+func (partitions) Room() engine.Room           { return &partitionRoom{} }
+func (m partitions) Units(r protocol.Request) (units int, reason string) {
+	units = 1
+	for units < max(r.CPUs, r.Nodes) {
+		units *= 2
+	}
+	return units, m.Capacity().Fits(r)
+}
+
+type partitionRoom struct{ taken [4]bool }
+
+func (p *partitionRoom) Free() (free int) {
+	for _, taken := range p.taken {
+		if !taken {
+			free++
+		}
+	}
+	return free
+}
+
+func (p *partitionRoom) Find(units int, beside engine.Room) (place engine.Place, ok bool) {
+	other, both := beside.(*partitionRoom)
+	for at := 0; at < len(p.taken); at += units {
+		free := true
+		for i := at; i < at+units; i++ {
+			free = free && !p.taken[i] && (!both || !other.taken[i])
+		}
+		if free {
+			return engine.Place(at), true
+		}
+	}
+	return 0, false
+}
+
+func (p *partitionRoom) Take(units int, place engine.Place) { p.set(units, place, true) }
+func (p *partitionRoom) Give(units int, place engine.Place) { p.set(units, place, false) }
+func (p *partitionRoom) set(units int, place engine.Place, taken bool) {
+	for i := range units {
+		p.taken[int(place)+i] = taken
+	}
+}
+
+func (p *partitionRoom) CopyFrom(other engine.Room) {
+	if o, ok := other.(*partitionRoom); ok {
+		*p = *o
+	}
+}

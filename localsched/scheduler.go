@@ -1,0 +1,149 @@
+// Package localsched is the border between a peer and its site's batch system.
+//
+// A [Scheduler] drives one batch system: the built-in engine over real
+// processes (localsched/process), later real Slurm and plugins. Everything is
+// idempotent, so that a peer can repeat any call after a crash.
+package localsched
+
+import (
+	"context"
+	"errors"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Scheduler is a site's batch system as its peer sees it. All methods may be
+// called at once from several goroutines, and repeated.
+type Scheduler interface {
+	Planner
+	Runner
+	// Fetch reads up to size bytes of a job's output from offset. It returns
+	// fewer, or none, at the present end of the file; ErrUnknownJob when there
+	// is no such job or no such file.
+	Fetch(ctx context.Context, tag protocol.Tag, stream protocol.Stream, offset int64, size int) ([]byte, error)
+}
+
+// Planner answers questions and changes nothing.
+type Planner interface {
+	Describe(ctx context.Context) (Description, error)
+	Load(ctx context.Context) (protocol.Load, error)
+	// Quote answers each job of the query alone, in order.
+	Quote(ctx context.Context, query Query) ([]protocol.Quote, error)
+}
+
+// Runner takes jobs into the local queue and out of it.
+type Runner interface {
+	// Submit puts the job in the local queue, durably, before it returns.
+	// Repeating a tag changes nothing and returns the same id. A *RefusedError
+	// says that the batch system will not take this job; any other error leaves
+	// open whether it has.
+	Submit(ctx context.Context, job Submission) (LocalID, error)
+	// FindByTag says whether an earlier Submit of this tag took effect.
+	FindByTag(ctx context.Context, tag protocol.Tag) (Presence, LocalID, error)
+	// Withdraw takes the job out of the local queue if it has not started. After
+	// Withdrawn it never starts; the answer stays the same when repeated.
+	Withdraw(ctx context.Context, tag protocol.Tag) (Withdrawal, error)
+	// Kill ends a job that has started. Watch reports its end. Killing a job
+	// that has ended is no error.
+	Kill(ctx context.Context, tag protocol.Tag) error
+	// Watch waits until something happens after the cursor and returns it, in
+	// order. The empty cursor starts at the beginning of what is still known.
+	// Changes are kept until Forget.
+	Watch(ctx context.Context, after Cursor) (Watched, error)
+	// Forget drops all that is kept about a job that has ended or was
+	// withdrawn, its output included.
+	Forget(ctx context.Context, tag protocol.Tag) error
+}
+
+// LocalID is the batch system's own name of a job, for people.
+type LocalID string
+
+// Cursor is a place in the scheduler's list of changes. Only the scheduler
+// reads it.
+type Cursor string
+
+// Description is what a scheduler is and has.
+type Description struct {
+	Name         string // "process", "slurm"
+	Capacity     protocol.Capacity
+	Capabilities []string // sorted; optional behaviour, such as "reserve"
+}
+
+// Query asks for quotes.
+type Query struct {
+	Jobs []protocol.Request
+	// Ahead are jobs that the peer has promised room but not yet submitted, in
+	// order; quotes answer as if they stood at the queue's end.
+	Ahead []protocol.Request
+}
+
+// Submission is a job as it enters the local queue.
+type Submission struct {
+	Tag     protocol.Tag
+	Spec    protocol.Spec
+	Payload *protocol.Payload
+	Origin  protocol.SiteName
+	Account string // the local account that runs it
+	Guest   bool   // from another site: runs in a private folder, its output is fetched
+}
+
+// Presence is what FindByTag knows.
+type Presence uint8
+
+// The presences.
+const (
+	Unclear Presence = iota // cannot tell: an operator must
+	Present
+	Absent // reliably: it is not there and will not appear
+)
+
+func (p Presence) String() string {
+	switch p {
+	case Present:
+		return "present"
+	case Absent:
+		return "absent"
+	case Unclear:
+	}
+	return "unclear"
+}
+
+// Withdrawal is what became of a withdrawal.
+type Withdrawal uint8
+
+// The withdrawals.
+const (
+	Withdrawn Withdrawal = iota + 1 // it has not started and never will
+	Started                         // too late; Watch reports the rest
+)
+
+func (w Withdrawal) String() string {
+	if w == Withdrawn {
+		return "withdrawn"
+	}
+	return "started"
+}
+
+// Change is one thing that happened to a job.
+type Change struct {
+	Tag     protocol.Tag
+	State   protocol.State   // Pending (queued), Running or a terminal one
+	Reason  string           // native text
+	Started protocol.Instant // by the site's clock; 0: not yet
+	Outcome protocol.Outcome // when State is terminal
+}
+
+// Watched is what [Runner.Watch] returns.
+type Watched struct {
+	Changes []Change
+	Cursor  Cursor // continue here
+	Load    protocol.Load
+}
+
+// ErrUnknownJob says that the scheduler has no such job.
+var ErrUnknownJob = errors.New("the local scheduler has no such job")
+
+// RefusedError says that the batch system will never take the job as it is.
+type RefusedError struct{ Reason string }
+
+func (e *RefusedError) Error() string { return "the local scheduler refused the job: " + e.Reason }

@@ -1,0 +1,170 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/peer/identity"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Config is what a [Bus] needs. Site, Key, Card and Handler are required.
+type Config struct {
+	Site     protocol.SiteName
+	Key      *identity.Key
+	Partners []Partner
+	// Listen is the address of the embedded NATS server, "host:port"; port 0 lets
+	// the system choose. Empty: no server, this side only dials.
+	Listen string
+	// External is the NATS system to use instead of embedded servers.
+	External *External
+	// Card makes the site's card for a partner, at each handshake. Called from
+	// several goroutines.
+	Card    func(partner protocol.SiteName) protocol.Card
+	Handler Handler
+	Log     *slog.Logger // nil: nothing is logged
+
+	Timing Timing
+	// Queue is how many received messages of one partner may wait for the
+	// handler; more are dropped. 0: 4096.
+	Queue int
+}
+
+// Timing are the spans of a link's life; zero ones get their defaults.
+type Timing struct {
+	Retry     time.Duration // between hellos, and least wait between dials; default 1 s
+	Keepalive time.Duration // between pings; default 3 s
+	Silence   time.Duration // after which a partner counts as gone; default 15 s
+	Fetch     time.Duration // for one try to fetch a chunk; default 10 s
+}
+
+// Partner is a site that this one talks to.
+type Partner struct {
+	Site      protocol.SiteName
+	PublicKey string // nkey, "U…"
+	URL       string // of its NATS server; empty: it dials this side
+}
+
+// External is a NATS system of the user. At most one of Creds, Nkey and Token is
+// used, in that order; all are paths of files.
+type External struct {
+	URL   string // one or more, comma-separated
+	Creds string // a .creds file
+	Nkey  string // a seed
+	Token string
+	CA    string // certificates in PEM that the servers' must lead to
+}
+
+// Handler takes what arrives. Received, Connected and Disconnected are called
+// for one partner from one goroutine, in order. Rejected and Fetch are called
+// from any; Rejected must not wait.
+type Handler interface {
+	// Received takes an authenticated message.
+	Received(from protocol.SiteName, m protocol.Message)
+	// Connected says that a session with this verified partner is up, for the
+	// first time or again.
+	Connected(card protocol.Card)
+	// Disconnected says that the partner cannot be reached any more.
+	Disconnected(site protocol.SiteName)
+	// Rejected says that something was refused and why, for counting.
+	Rejected(reason Reason)
+	// Fetch serves a piece of a job's output to a partner: up to req.Size bytes,
+	// fewer or none at the file's end.
+	Fetch(ctx context.Context, from protocol.SiteName, req FetchRequest) ([]byte, error)
+}
+
+// Reason says why something was refused.
+type Reason = string
+
+// The reasons.
+const (
+	UnknownSender Reason = "unknown-sender" // no configured partner, or not with its key
+	BadVersion    Reason = "bad-version"    // a partner that speaks another major version
+	BadSignature  Reason = "bad-signature"
+	BadCard       Reason = "bad-card" // a card of another site or key
+	BadMAC        Reason = "bad-mac"
+	NoSession     Reason = "no-session" // a frame of a session that is over
+	Replay        Reason = "replay"
+	Garbage       Reason = "garbage"  // not decodable, or out of its limits
+	Overload      Reason = "overload" // more than the handler takes
+)
+
+// Reasons lists every reason.
+func Reasons() []Reason {
+	return []Reason{
+		UnknownSender, BadVersion, BadSignature, BadCard, BadMAC, NoSession, Replay, Garbage, Overload,
+	}
+}
+
+func (c *Config) setDefaults() {
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Queue == 0 {
+		c.Queue = 4096
+	}
+	setDefault(&c.Timing.Retry, time.Second)
+	setDefault(&c.Timing.Keepalive, 3*time.Second)
+	setDefault(&c.Timing.Silence, 15*time.Second)
+	setDefault(&c.Timing.Fetch, 10*time.Second)
+}
+
+func setDefault(d *time.Duration, value time.Duration) {
+	if *d == 0 {
+		*d = value
+	}
+}
+
+func (c *Config) validate() error {
+	if err := c.Site.Validate(); err != nil {
+		return err
+	}
+	if c.Key == nil || c.Card == nil || c.Handler == nil {
+		return errors.New("the bus needs a key, a card and a handler")
+	}
+	if min(c.Timing.Retry, c.Timing.Keepalive, c.Timing.Fetch) < 0 || c.Queue < 0 {
+		return errors.New("the bus's spans and queue must not be negative")
+	}
+	if c.Timing.Silence <= c.Timing.Keepalive {
+		return fmt.Errorf("silence (%v) must be longer than keepalive (%v)", c.Timing.Silence, c.Timing.Keepalive)
+	}
+	if c.External != nil && c.Listen != "" {
+		return errors.New("[nats] url and [nats] listen exclude each other: set url for an external NATS system, listen for the embedded server")
+	}
+	return c.validatePartners()
+}
+
+func (c *Config) validatePartners() error {
+	names, keys := map[protocol.SiteName]bool{c.Site: true}, map[string]bool{c.Key.Public(): true}
+	for _, p := range c.Partners {
+		if err := errors.Join(p.Site.Validate(), identity.ValidatePublic(p.PublicKey)); err != nil {
+			return fmt.Errorf("partner %s: %w", p.Site, err)
+		}
+		if names[p.Site] || keys[p.PublicKey] {
+			return fmt.Errorf("partner %s: its name or public key is there twice, or is this site's own", p.Site)
+		}
+		names[p.Site], keys[p.PublicKey] = true, true
+		if err := p.checkURL(); err != nil {
+			return fmt.Errorf("partner %s: %w", p.Site, err)
+		}
+		if c.External == nil && c.Listen == "" && p.URL == "" {
+			return fmt.Errorf("partner %s has no url, and this site has no [nats] listen, so neither can reach the other; set one of them", p.Site)
+		}
+	}
+	return nil
+}
+
+func (p Partner) checkURL() error {
+	if p.URL == "" {
+		return nil
+	}
+	u, err := url.Parse(p.URL)
+	if err != nil || (u.Scheme != "nats" && u.Scheme != "tls") || u.Hostname() == "" {
+		return fmt.Errorf("url %q is not of the form nats://host:port", p.URL)
+	}
+	return nil
+}

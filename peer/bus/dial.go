@@ -1,0 +1,194 @@
+package bus
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+const (
+	dialTimeout = 5 * time.Second
+	maxBackoff  = 30 * time.Second
+	// A connection that does not take bytes for so long is made anew.
+	flushTimeout = 5 * time.Second
+)
+
+// jitter spreads what many peers do at the same time; up to a quarter more.
+func jitter(d time.Duration) time.Duration {
+	return d + rand.N(d/4+1) //nolint:gosec // no secret
+}
+
+// backoff doubles with each try up to half a minute.
+func backoff(least time.Duration, tries int) time.Duration {
+	return jitter(min(maxBackoff, least<<min(max(tries-1, 0), 10)))
+}
+
+// dialer dials until its bus closes.
+type dialer func(network, address string) (net.Conn, error)
+
+// Dial implements [nats.CustomDialer].
+func (d dialer) Dial(network, address string) (net.Conn, error) { return d(network, address) }
+
+// commonOptions hold for every connection: it comes back for ever, and loses
+// what is published meanwhile.
+func (b *Bus) commonOptions(ctx context.Context) []nats.Option {
+	return []nats.Option{
+		nats.Name("switchyard " + string(b.cfg.Site)),
+		nats.RetryOnFailedConnect(true),
+		nats.MaxReconnects(-1),
+		nats.CustomReconnectDelay(func(tries int) time.Duration { return backoff(b.cfg.Timing.Retry, tries) }),
+		nats.ReconnectBufSize(-1),
+		nats.FlusherTimeout(flushTimeout),
+		nats.PingInterval(flushTimeout),
+		nats.MaxPingsOutstanding(2),
+		nats.Timeout(dialTimeout),
+		nats.IgnoreAuthErrorAbort(),
+		nats.ReconnectErrHandler(func(conn *nats.Conn, err error) {
+			b.cfg.Log.Info("nats server not reached, trying again", "url", conn.Opts.Url, "error", err)
+		}),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			b.cfg.Log.Warn("nats", "error", err)
+		}),
+		nats.SetCustomDialer(dialer(func(network, address string) (net.Conn, error) {
+			return (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, network, address)
+		})),
+	}
+}
+
+// connectOwn connects to the own embedded server, in process.
+func (b *Bus) connectOwn(s *server.Server) (*nats.Conn, error) {
+	conn, err := nats.Connect("", nats.InProcessServer(s), nats.UserInfo(string(b.cfg.Site), b.password))
+	if err != nil {
+		return nil, fmt.Errorf("connect to the embedded NATS server: %w", err)
+	}
+	// A subscription for each, so that one who floods delays only itself.
+	for _, p := range b.partners {
+		if err = b.subscribe(conn, inboxOf(b.cfg.Site, p.Site)+".>", func(p *partner) *link { return p.inbound }); err != nil {
+			return nil, err
+		}
+	}
+	return conn, nil
+}
+
+// connectPartner connects to a partner's server; the first connection may come
+// later.
+func (b *Bus) connectPartner(ctx context.Context, p *partner, l *link) (*nats.Conn, error) {
+	pinned, err := b.cfg.Key.PartnerTLS(string(b.cfg.Site), time.Now(), p.PublicKey)
+	if err != nil {
+		return nil, err
+	}
+	opts := append(b.commonOptions(ctx), linkHandlers(func() []*link { return []*link{l} })...)
+	opts = append(opts,
+		nats.Secure(pinned),
+		nats.IgnoreDiscoveredServers(),
+	)
+	conn, err := nats.Connect(p.URL, opts...)
+	if err != nil {
+		return nil, fmt.Errorf("partner %s: url %q: %w", p.Site, p.URL, err)
+	}
+	own := func(from *partner) *link {
+		if from != p {
+			return nil // the partner's server speaks for the partner only
+		}
+		return l
+	}
+	return conn, b.subscribe(conn, inboxOf(b.cfg.Site, p.Site)+".>", own)
+}
+
+// connectExternal connects to the user's NATS system.
+func (b *Bus) connectExternal(ctx context.Context) (*nats.Conn, error) {
+	auth, err := b.cfg.External.options()
+	if err != nil {
+		return nil, err
+	}
+	all := func() []*link {
+		var links []*link
+		for _, p := range b.partners {
+			links = append(links, p.links...)
+		}
+		return links
+	}
+	opts := append(b.commonOptions(ctx), linkHandlers(all)...)
+	conn, err := nats.Connect(b.cfg.External.URL, append(opts, auth...)...)
+	if err != nil {
+		return nil, fmt.Errorf("[nats] url %q: %w", b.cfg.External.URL, err)
+	}
+	return conn, b.subscribe(conn, inboxOf(b.cfg.Site, "*")+".>", func(p *partner) *link { return p.links[0] })
+}
+
+func (e *External) options() ([]nats.Option, error) {
+	var opts []nats.Option
+	if e.CA != "" {
+		opts = append(opts, nats.RootCAs(e.CA))
+	}
+	switch {
+	case e.Creds != "":
+		opts = append(opts, nats.UserCredentials(e.Creds))
+	case e.Nkey != "":
+		option, err := nats.NkeyOptionFromSeed(e.Nkey)
+		if err != nil {
+			return nil, fmt.Errorf("[nats] nkey file %s: %w", e.Nkey, err)
+		}
+		opts = append(opts, option)
+	case e.Token != "":
+		token, err := os.ReadFile(e.Token) //nolint:gosec // the path is the operator's configuration
+		if err != nil {
+			return nil, fmt.Errorf("[nats] token file: %w", err)
+		}
+		opts = append(opts, nats.Token(strings.TrimSpace(string(token))))
+	}
+	return opts, nil
+}
+
+// linkHandlers end sessions with their connection and open new ones after it
+// comes back.
+func linkHandlers(links func() []*link) []nats.Option {
+	return []nats.Option{
+		nats.ConnectHandler(func(*nats.Conn) {
+			for _, l := range links() {
+				l.hail()
+			}
+		}),
+		nats.ReconnectHandler(func(conn *nats.Conn) {
+			for _, l := range links() {
+				l.attach(conn)
+			}
+		}),
+		nats.DisconnectErrHandler(func(*nats.Conn, error) {
+			for _, l := range links() {
+				l.down()
+			}
+		}),
+	}
+}
+
+// subscribe hands what arrives to the link of its sender.
+func (b *Bus) subscribe(conn *nats.Conn, subject string, linkOf func(*partner) *link) error {
+	_, err := conn.Subscribe(subject, func(m *nats.Msg) {
+		from, op, ok := splitSubject(b.cfg.Site, m.Subject)
+		p, known := b.partners[from]
+		if !ok || !known || linkOf(p) == nil {
+			b.cfg.Handler.Rejected(UnknownSender)
+			return
+		}
+		linkOf(p).receive(m.Subject, op, m.Data)
+	})
+	if err != nil {
+		conn.Close()
+		return fmt.Errorf("subscribe to %s: %w", subject, err)
+	}
+	return nil
+}
+
+// openerOfExternal says whether this side opens the sessions when neither dials
+// the other.
+func openerOfExternal(me, it protocol.SiteName) bool { return me < it }

@@ -1,0 +1,259 @@
+package bus
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
+	peerv1 "github.com/switchyard-hpc/switchyard/protocol/peer/v1"
+)
+
+// MaxChunk is the most bytes that one [FetchRequest] may ask for.
+const MaxChunk = 256 << 10
+
+const (
+	fetchWindow = 2 // chunks of one partner under way
+	fetchTries  = 3
+	fetchQueue  = 8 // requests of one partner that wait to be served
+)
+
+// FetchRequest names a piece of a job's output file.
+type FetchRequest struct {
+	Tag    protocol.Tag
+	Stream protocol.Stream
+	Offset int64
+	Size   int // bytes wanted, 1 to [MaxChunk]
+}
+
+func (r FetchRequest) validate() error {
+	switch {
+	case r.Tag.Job.Origin().Validate() != nil || r.Tag.Epoch == 0:
+		return fmt.Errorf("fetch: %v is no placement", r.Tag)
+	case r.Stream != protocol.Stdout && r.Stream != protocol.Stderr:
+		return fmt.Errorf("fetch: %v is no output file", r.Stream)
+	case r.Offset < 0:
+		return fmt.Errorf("fetch: the offset %d is negative", r.Offset)
+	case r.Size < 1 || r.Size > MaxChunk:
+		return fmt.Errorf("fetch: the size %d is outside 1 to %d", r.Size, MaxChunk)
+	}
+	return nil
+}
+
+// Fetch reads a piece of a job's output at a partner: up to req.Size bytes, fewer
+// or none at the file's end. At most two pieces of one partner are under way;
+// further calls wait. A lost request is repeated a few times. The error is
+// [ErrNoLink] without a session, and says what the partner says if it refuses.
+func (b *Bus) Fetch(ctx context.Context, from protocol.SiteName, req FetchRequest) ([]byte, error) {
+	if err := req.validate(); err != nil {
+		return nil, err
+	}
+	p, err := b.partner(from)
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case p.window <- struct{}{}:
+		defer func() { <-p.window }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	for range fetchTries {
+		data, err := p.fetch(ctx, req)
+		if !errors.Is(err, errNoAnswer) {
+			return data, err
+		}
+	}
+	return nil, fmt.Errorf("fetch from %s: %w", from, errNoAnswer)
+}
+
+// FetchFile reads a whole output file at a partner into w, piece by piece, and
+// checks its size and SHA-256. After an error w holds a part of it.
+func (b *Bus) FetchFile(
+	ctx context.Context, from protocol.SiteName, tag protocol.Tag, file protocol.File, w io.Writer,
+) error {
+	sum := sha256.New()
+	for offset := int64(0); offset < file.Size; {
+		size := int(min(MaxChunk, file.Size-offset))
+		data, err := b.Fetch(ctx, from, FetchRequest{Tag: tag, Stream: file.Stream, Offset: offset, Size: size})
+		if err != nil {
+			return err
+		}
+		if len(data) == 0 {
+			return fmt.Errorf("fetch %v of %v from %s: it ends at byte %d of %d", file.Stream, tag, from, offset, file.Size)
+		}
+		sum.Write(data)
+		if _, err = w.Write(data); err != nil {
+			return fmt.Errorf("fetch %v of %v from %s: %w", file.Stream, tag, from, err)
+		}
+		offset += int64(len(data))
+	}
+	if [sha256.Size]byte(sum.Sum(nil)) != file.SHA256 {
+		return fmt.Errorf("fetch %v of %v from %s: the SHA-256 differs from the result's", file.Stream, tag, from)
+	}
+	return nil
+}
+
+var errNoAnswer = errors.New("the partner does not answer")
+
+// fetch asks once.
+func (p *partner) fetch(ctx context.Context, req FetchRequest) ([]byte, error) {
+	id := p.fetchID.Add(1)
+	body, err := proto.Marshal(&peerv1.FetchRequest{
+		Id: id, Tag: peerv1.WireTag(req.Tag), Stream: peerv1.Stream(req.Stream),
+		Offset: req.Offset, Size: int64(req.Size),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("encode a fetch request: %w", err)
+	}
+	answer := make(chan *peerv1.FetchReply, 1)
+	p.await(id, answer)
+	defer p.await(id, nil)
+	if err = p.send(opFetch, body); err != nil {
+		return nil, err
+	}
+	timer := time.NewTimer(p.bus.cfg.Timing.Fetch)
+	defer timer.Stop()
+	select {
+	case reply := <-answer:
+		return p.chunk(req, reply)
+	case <-timer.C:
+		return nil, errNoAnswer
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// await registers who waits for an answer, nil: nobody any more.
+func (p *partner) await(id uint64, answer chan *peerv1.FetchReply) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if answer == nil {
+		delete(p.fetches, id)
+		return
+	}
+	p.fetches[id] = answer
+}
+
+func (p *partner) chunk(req FetchRequest, reply *peerv1.FetchReply) ([]byte, error) {
+	data := reply.GetData()
+	if text := reply.GetError(); text != "" {
+		return nil, fmt.Errorf("fetch from %s: %.4096q", p.Site, text)
+	}
+	if len(data) > req.Size {
+		return nil, fmt.Errorf("fetch from %s: %d bytes instead of %d", p.Site, len(data), req.Size)
+	}
+	if sum := sha256.Sum256(data); string(sum[:]) != string(reply.GetSha256()) {
+		return nil, fmt.Errorf("fetch from %s: the SHA-256 of a chunk is wrong", p.Site)
+	}
+	return data, nil
+}
+
+// receiveChunk hands an answer to who waits; nobody does for a late or doubled
+// one.
+func (p *partner) receiveChunk(body []byte) {
+	reply := new(peerv1.FetchReply)
+	if err := proto.Unmarshal(body, reply); err != nil {
+		p.reject(reject(Garbage, "chunk: %w", err))
+		return
+	}
+	p.mu.Lock()
+	answer := p.fetches[reply.GetId()]
+	p.mu.Unlock()
+	select {
+	case answer <- reply:
+	default:
+	}
+}
+
+func (p *partner) receiveFetch(body []byte) {
+	req := new(peerv1.FetchRequest)
+	if err := proto.Unmarshal(body, req); err != nil {
+		p.reject(reject(Garbage, "fetch: %w", err))
+		return
+	}
+	select {
+	case p.serves <- req:
+	default:
+		p.reject(reject(Overload, "too many fetches wait"))
+	}
+}
+
+// serve answers fetches, one after the other, until the context ends.
+func (p *partner) serve(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case req := <-p.serves:
+			p.serveOne(ctx, req)
+		}
+	}
+}
+
+func (p *partner) serveOne(ctx context.Context, w *peerv1.FetchRequest) {
+	reply := &peerv1.FetchReply{Id: w.GetId()}
+	data, err := p.read(ctx, w)
+	if err != nil {
+		reply.Error = errorText(err)
+	} else {
+		sum := sha256.Sum256(data)
+		reply.Data, reply.Sha256 = data, sum[:]
+	}
+	body, err := proto.Marshal(reply)
+	if err == nil {
+		err = p.send(opChunk, body)
+	}
+	if err != nil {
+		p.bus.cfg.Log.Debug("chunk not sent", "site", string(p.Site), "error", err)
+	}
+}
+
+func (p *partner) read(ctx context.Context, w *peerv1.FetchRequest) ([]byte, error) {
+	req, err := readFetch(w)
+	if err != nil {
+		p.reject(err)
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, p.bus.cfg.Timing.Fetch)
+	defer cancel()
+	data, err := p.bus.cfg.Handler.Fetch(ctx, p.Site, req)
+	if err == nil && len(data) > req.Size {
+		return nil, errors.New("the site's handler returned more than was asked for")
+	}
+	return data, err
+}
+
+func readFetch(w *peerv1.FetchRequest) (FetchRequest, error) {
+	stream, err := peerv1.ReadStream(w.GetStream())
+	if err != nil {
+		return FetchRequest{}, reject(Garbage, "fetch: %w", err)
+	}
+	if w.GetSize() > MaxChunk {
+		return FetchRequest{}, reject(Garbage, "fetch: the size %d is above %d", w.GetSize(), MaxChunk)
+	}
+	req := FetchRequest{
+		Tag: protocol.Tag{
+			Job:   protocol.JobID(w.GetTag().GetJob()),
+			Epoch: protocol.Epoch(w.GetTag().GetEpoch()),
+		},
+		Stream: stream, Offset: w.GetOffset(), Size: int(w.GetSize()),
+	}
+	if err = req.validate(); err != nil {
+		return FetchRequest{}, reject(Garbage, "%w", err)
+	}
+	return req, nil
+}
+
+// errorText makes an error fit for the wire; never empty.
+func errorText(err error) string {
+	text := []rune(err.Error())
+	text = text[:min(len(text), peerv1.MaxReason/utf8.UTFMax)]
+	return "refused: " + string(text)
+}

@@ -1,0 +1,131 @@
+package bus
+
+import (
+	"bytes"
+	"time"
+)
+
+// sendHello sends the hello that is not yet answered, or a new one. It stays the
+// same until then, so that an answer counts however late it comes.
+func (l *link) sendHello() {
+	l.mu.Lock()
+	o := l.opening
+	l.mu.Unlock()
+	if o == nil {
+		if o = l.newOpening(nil); o == nil {
+			return
+		}
+		l.mu.Lock()
+		l.opening = o
+		l.mu.Unlock()
+	}
+	l.sendRaw(opHello, o.signed)
+}
+
+// newOpening makes a hello or an answer; nil when this site's card is at fault,
+// which only its operator can mend.
+func (l *link) newOpening(echo []byte) *opening {
+	p := l.partner
+	o, err := p.bus.newOpening(p.Site, echo)
+	if err != nil {
+		p.bus.cfg.Log.Error("cannot say hello", "site", string(p.Site), "error", err)
+		return nil
+	}
+	return o
+}
+
+func (l *link) receiveHello(data []byte) error {
+	p := l.partner
+	g, err := readHello(data, p.bus.cfg.Site, p.Partner)
+	if err != nil {
+		return err
+	}
+	if len(g.echo) > 0 {
+		return l.finish(g)
+	}
+	return l.answer(g)
+}
+
+// finish takes the answer to our hello: the session is up.
+func (l *link) finish(g *greeting) error {
+	l.mu.Lock()
+	o := l.opening
+	l.mu.Unlock()
+	if o == nil {
+		return nil // a second answer to a repeated hello
+	}
+	s, err := o.session(g)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	l.opening, l.renew = nil, false
+	l.use(s)
+	l.mu.Unlock()
+	_ = l.enqueue(outgoing{op: opPing}) // shows the partner that we have the keys
+	l.partner.refresh(&g.card)
+	l.nudge()
+	return nil
+}
+
+// use makes a session the current one. The caller holds the lock.
+func (l *link) use(s *session) {
+	l.previous, l.current, l.pending = l.current, s, nil
+	l.heard = time.Now()
+}
+
+// answer answers a partner's hello, the same hello always with the same answer.
+func (l *link) answer(g *greeting) error {
+	l.mu.Lock()
+	o, repeated := l.answered, bytes.Equal(l.answeredN, g.nonce)
+	l.mu.Unlock()
+	if repeated {
+		l.sendRaw(opHello, o.signed)
+		return nil
+	}
+	if o = l.newOpening(g.nonce); o == nil {
+		return nil
+	}
+	s, err := o.session(g)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	l.pending, l.answered, l.answeredN = s, o, g.nonce
+	l.mu.Unlock()
+	l.sendRaw(opHello, o.signed)
+	return nil
+}
+
+// receiveAgain opens once more, at the partner's wish. The wish is not
+// authenticated, so it is heard only so often, and the session stays until the
+// new hello is answered.
+func (l *link) receiveAgain() {
+	if l.opener && l.againDue(time.Now()) {
+		l.nudge()
+	}
+}
+
+// askAgain gets a new session, by opening it or by asking the opener.
+func (l *link) askAgain() {
+	if !l.againDue(time.Now()) {
+		return
+	}
+	if l.opener {
+		l.nudge()
+		return
+	}
+	l.sendRaw(opAgain, nil)
+}
+
+// againDue says whether another session may be asked for already, and if so
+// makes step open it.
+func (l *link) againDue(now time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if now.Sub(l.again) < l.partner.bus.cfg.Timing.Retry {
+		return false
+	}
+	l.again, l.renew = now, l.opener
+	return true
+}

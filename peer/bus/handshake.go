@@ -1,0 +1,163 @@
+package bus
+
+import (
+	"bytes"
+	"crypto/ecdh"
+	"crypto/rand"
+	"errors"
+	"fmt"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/switchyard-hpc/switchyard/peer/identity"
+	"github.com/switchyard-hpc/switchyard/protocol"
+	peerv1 "github.com/switchyard-hpc/switchyard/protocol/peer/v1"
+)
+
+const (
+	nonceSize = 16
+	maxHello  = 64 << 10
+)
+
+// rejectedError is an error with the reason that is counted.
+type rejectedError struct {
+	reason Reason
+	err    error
+}
+
+func (r *rejectedError) Error() string { return r.reason + ": " + r.err.Error() }
+func (r *rejectedError) Unwrap() error { return r.err }
+
+func reject(reason Reason, format string, args ...any) error {
+	return &rejectedError{reason: reason, err: fmt.Errorf(format, args...)}
+}
+
+// reasonOf returns what to count for an error; garbage unless it says.
+func reasonOf(err error) Reason {
+	var r *rejectedError
+	if errors.As(err, &r) {
+		return r.reason
+	}
+	return Garbage
+}
+
+// opening is a hello or an answer that this side has made.
+type opening struct {
+	private *ecdh.PrivateKey
+	nonce   []byte
+	signed  []byte // a SignedHello, as sent
+	hello   []byte // the Hello in it
+}
+
+// newOpening makes a hello to a partner; with echo, an answer.
+func (b *Bus) newOpening(to protocol.SiteName, echo []byte) (*opening, error) {
+	key := b.cfg.Key
+	private, err := ecdh.X25519().GenerateKey(rand.Reader)
+	if err != nil {
+		return nil, fmt.Errorf("make a session key: %w", err)
+	}
+	data, err := peerv1.EncodeCard(b.cfg.Card(to))
+	if err != nil {
+		return nil, fmt.Errorf("this site's card for %s: %w", to, err)
+	}
+	nonce := make([]byte, nonceSize)
+	_, _ = rand.Read(nonce) // never fails
+	hello, err := proto.Marshal(&peerv1.Hello{
+		Version: protocol.ProtocolVersion, From: string(b.cfg.Site), To: string(to),
+		Ephemeral: private.PublicKey().Bytes(), Nonce: nonce, Echo: echo,
+		Card: &peerv1.SignedCard{Card: data, Signature: key.Sign(identity.Card, data)},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("encode a hello: %w", err)
+	}
+	signed, err := proto.Marshal(&peerv1.SignedHello{Hello: hello, Signature: key.Sign(identity.Hello, hello)})
+	if err != nil {
+		return nil, fmt.Errorf("encode a hello: %w", err)
+	}
+	return &opening{private: private, nonce: nonce, signed: signed, hello: hello}, nil
+}
+
+// greeting is a partner's hello or answer, verified.
+type greeting struct {
+	ephemeral *ecdh.PublicKey
+	nonce     []byte
+	echo      []byte // of an answer
+	card      protocol.Card
+	hello     []byte // as signed
+}
+
+// readHello verifies a hello from a partner to this site. Errors are rejections.
+func readHello(data []byte, me protocol.SiteName, partner Partner) (*greeting, error) {
+	if len(data) > maxHello {
+		return nil, reject(Garbage, "a hello of %d bytes", len(data))
+	}
+	var signed peerv1.SignedHello
+	if err := proto.Unmarshal(data, &signed); err != nil {
+		return nil, reject(Garbage, "hello: %w", err)
+	}
+	if err := identity.Verify(partner.PublicKey, identity.Hello, signed.GetHello(), signed.GetSignature()); err != nil {
+		return nil, reject(BadSignature, "hello: %w", err)
+	}
+	var w peerv1.Hello
+	if err := proto.Unmarshal(signed.GetHello(), &w); err != nil {
+		return nil, reject(Garbage, "hello: %w", err)
+	}
+	if w.GetVersion() != protocol.ProtocolVersion {
+		return nil, reject(BadVersion, "the partner speaks version %d, this site %d", w.GetVersion(), protocol.ProtocolVersion)
+	}
+	if w.GetFrom() != string(partner.Site) || w.GetTo() != string(me) {
+		return nil, reject(UnknownSender, "hello from %.40q to %.40q", w.GetFrom(), w.GetTo())
+	}
+	if len(w.GetNonce()) != nonceSize || (len(w.GetEcho()) != 0 && len(w.GetEcho()) != nonceSize) {
+		return nil, reject(Garbage, "hello: the nonce or echo has not %d bytes", nonceSize)
+	}
+	ephemeral, err := ecdh.X25519().NewPublicKey(w.GetEphemeral())
+	if err != nil {
+		return nil, reject(Garbage, "hello: ephemeral: %w", err)
+	}
+	card, err := readCard(w.GetCard(), partner)
+	if err != nil {
+		return nil, err
+	}
+	return &greeting{
+		ephemeral: ephemeral, nonce: w.GetNonce(), echo: w.GetEcho(), card: card, hello: signed.GetHello(),
+	}, nil
+}
+
+func readCard(signed *peerv1.SignedCard, partner Partner) (protocol.Card, error) {
+	err := identity.Verify(partner.PublicKey, identity.Card, signed.GetCard(), signed.GetSignature())
+	if err != nil {
+		return protocol.Card{}, reject(BadCard, "site card: %w", err)
+	}
+	card, err := peerv1.DecodeCard(signed.GetCard())
+	if err != nil {
+		return protocol.Card{}, reject(BadCard, "site card: %w", err)
+	}
+	if card.Site != partner.Site || card.PublicKey != partner.PublicKey {
+		return protocol.Card{}, reject(BadCard, "the site card is of %s with key %s", card.Site, card.PublicKey)
+	}
+	return card, nil
+}
+
+// session derives the session of this side's opening with the partner's
+// greeting.
+func (o *opening) session(g *greeting) (*session, error) {
+	secret, err := o.private.ECDH(g.ephemeral)
+	if err != nil {
+		return nil, reject(Garbage, "hello: ephemeral: %w", err)
+	}
+	opener := len(g.echo) > 0
+	first, second := g.hello, o.hello
+	if opener {
+		if !bytes.Equal(g.echo, o.nonce) {
+			return nil, reject(Replay, "an answer to another hello")
+		}
+		first, second = o.hello, g.hello
+	}
+	s, err := newSession(secret, first, second, opener)
+	if err != nil {
+		return nil, fmt.Errorf("derive the session keys: %w", err)
+	}
+	s.card = g.card
+	return s, nil
+}

@@ -1,0 +1,60 @@
+package bus
+
+import (
+	"context"
+	"time"
+)
+
+// keep opens sessions, pings and notices silence, until the context ends.
+func (l *link) keep(ctx context.Context) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		case <-l.wake:
+		}
+		timer.Reset(jitter(l.step(time.Now())))
+	}
+}
+
+// step does what is due and returns when to look again.
+func (l *link) step(now time.Time) time.Duration {
+	timing := l.partner.bus.cfg.Timing
+	l.mu.Lock()
+	connected := l.conn != nil && l.conn.IsConnected()
+	silent := l.current != nil && now.Sub(l.heard) > timing.Silence
+	alive := l.current != nil && !silent
+	open := l.opener && connected && (!alive || l.renew)
+	l.mu.Unlock()
+	if silent {
+		l.partner.bus.cfg.Log.Info("partner is silent", "site", string(l.partner.Site))
+		l.down()
+	}
+	if alive {
+		_ = l.enqueue(outgoing{op: opPing}) // a full queue keeps the link alive as well
+	}
+	if open {
+		l.sendHello()
+	}
+	if alive && !open {
+		return timing.Keepalive
+	}
+	return timing.Retry
+}
+
+// down ends the session.
+func (l *link) down() {
+	l.mu.Lock()
+	was := l.current != nil
+	l.current, l.previous, l.pending, l.opening, l.answered, l.answeredN = nil, nil, nil, nil, nil, nil
+	l.renew = false
+	l.parts.drop()
+	l.mu.Unlock()
+	if was {
+		l.partner.refresh(nil)
+	}
+	l.nudge()
+}

@@ -1,0 +1,164 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// Errors of sending.
+var (
+	// ErrNoLink says that there is no session with the partner now.
+	ErrNoLink = errors.New("no link to the partner")
+	// ErrBusy says that too much waits to be sent to the partner.
+	ErrBusy = errors.New("the link to the partner is overloaded")
+)
+
+const (
+	maxOutgoing      = 4096     // messages that wait on a link
+	maxOutgoingBytes = 32 << 20 // bytes that wait on a link
+)
+
+// outgoing waits to be sent: a body to be sealed, or bytes as they are.
+type outgoing struct {
+	op   string
+	body []byte
+	raw  bool
+}
+
+// link is one way to a partner: a NATS connection and the session over it.
+type link struct {
+	partner *partner
+	opener  bool // this side sends the hellos
+	out     chan outgoing
+	waiting atomic.Int64  // bytes in out
+	wake    chan struct{} // something changed for step
+
+	mu        sync.Mutex
+	conn      *nats.Conn
+	current   *session // that we send in
+	previous  *session // that the partner may still send in
+	pending   *session // answered, not yet used by the partner
+	opening   *opening // our hello, not yet answered
+	answered  *opening // our answer to the partner's last hello
+	answeredN []byte   // the nonce of that hello
+	renew     bool     // open again although a session is up
+	heard     time.Time
+	again     time.Time // when a new session was last asked for
+	parts     assembler
+}
+
+func newLink(p *partner, opener bool) *link {
+	return &link{
+		partner: p, opener: opener,
+		out:  make(chan outgoing, maxOutgoing),
+		wake: make(chan struct{}, 1),
+	}
+}
+
+func (l *link) up() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.current != nil
+}
+
+// attach gives the link its connection, or the same again after a reconnect: a
+// session does not survive the loss of the connection.
+func (l *link) attach(conn *nats.Conn) {
+	l.mu.Lock()
+	l.conn = conn
+	l.mu.Unlock()
+	l.down()
+	l.hail()
+}
+
+// hail begins a handshake: the opener says hello, the other asks it to.
+func (l *link) hail() {
+	if !l.opener {
+		l.sendRaw(opAgain, nil)
+	}
+	l.nudge()
+}
+
+// nudge makes step run now.
+func (l *link) nudge() {
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+// enqueue never waits.
+func (l *link) enqueue(o outgoing) error {
+	size := int64(len(o.body))
+	if l.waiting.Add(size) > maxOutgoingBytes {
+		l.waiting.Add(-size)
+		return ErrBusy
+	}
+	select {
+	case l.out <- o:
+		return nil
+	default:
+		l.waiting.Add(-size)
+		return ErrBusy
+	}
+}
+
+func (l *link) sendRaw(op string, body []byte) {
+	if err := l.enqueue(outgoing{op: op, body: body, raw: true}); err != nil {
+		l.partner.bus.cfg.Log.Debug("handshake not sent", "site", string(l.partner.Site), "error", err)
+	}
+}
+
+// send publishes what waits, until the context ends; then it says bye.
+func (l *link) send(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			l.publish(outgoing{op: opBye})
+			l.down()
+			return
+		case o := <-l.out:
+			l.waiting.Add(-int64(len(o.body)))
+			l.publish(o)
+		}
+	}
+}
+
+func (l *link) publish(o outgoing) {
+	l.mu.Lock()
+	conn, s := l.conn, l.current
+	l.mu.Unlock()
+	if conn == nil || (s == nil && !o.raw) {
+		return
+	}
+	b := l.partner.bus
+	subject := inboxOf(l.partner.Site, b.cfg.Site) + "." + o.op
+	if err := publishFrames(conn, s, subject, o); err != nil {
+		b.cfg.Log.Debug("not sent", "site", string(l.partner.Site), "op", o.op, "error", err)
+	}
+}
+
+// publishFrames seals a body and publishes it, in fragments if it is long.
+func publishFrames(conn *nats.Conn, s *session, subject string, o outgoing) error {
+	if o.raw {
+		return conn.Publish(subject, o.body)
+	}
+	size := fragmentSize
+	if most := int(conn.MaxPayload()) - headerSize - fragmentHeader; most > 0 {
+		size = min(size, most)
+	}
+	if len(o.body) <= size {
+		return conn.Publish(subject, s.seal(subject, o.body, false))
+	}
+	for _, part := range split(o.body, size) {
+		if err := conn.Publish(subject, s.seal(subject, part, true)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,127 @@
+package bus
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
+	peerv1 "github.com/switchyard-hpc/switchyard/protocol/peer/v1"
+)
+
+// partner is one site, with the links to it in the order of preference.
+type partner struct {
+	Partner
+	bus   *Bus
+	links []*link
+	inbox *inbox
+
+	outbound, inbound *link // of links; nil: none
+
+	serves chan *peerv1.FetchRequest
+
+	window  chan struct{} // a token for each chunk that may be under way
+	fetchID atomic.Uint64
+
+	mu        sync.Mutex
+	connected bool // as the handler was told
+	fetches   map[uint64]chan *peerv1.FetchReply
+}
+
+func newPartner(b *Bus, cfg Partner) *partner {
+	return &partner{
+		Partner: cfg, bus: b,
+		inbox:   newInbox(b.cfg.Queue),
+		serves:  make(chan *peerv1.FetchRequest, fetchQueue),
+		window:  make(chan struct{}, fetchWindow),
+		fetches: map[uint64]chan *peerv1.FetchReply{},
+	}
+}
+
+// addLinks makes the ways to the partner: the dialled one first, because its
+// connection is known to live.
+func (p *partner) addLinks() {
+	cfg := &p.bus.cfg
+	if cfg.External != nil {
+		p.links = []*link{newLink(p, openerOfExternal(cfg.Site, p.Site))}
+		return
+	}
+	if p.URL != "" {
+		p.outbound = newLink(p, true)
+		p.links = append(p.links, p.outbound)
+	}
+	if cfg.Listen != "" {
+		p.inbound = newLink(p, false)
+		p.links = append(p.links, p.inbound)
+	}
+}
+
+// send puts a body on the first link that is up.
+func (p *partner) send(op string, body []byte) error {
+	err := ErrNoLink
+	for _, l := range p.links {
+		if !l.up() {
+			continue
+		}
+		if err = l.enqueue(outgoing{op: op, body: body}); err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+// refresh tells the handler what has changed: the card of a new session, or that
+// no link is left. It looks at the links itself, so that the order in which two
+// changes get here does not matter.
+func (p *partner) refresh(card *protocol.Card) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	up := slices.ContainsFunc(p.links, (*link).up)
+	switch {
+	case up && card != nil:
+		p.connected = true
+		p.inbox.change(card)
+		p.bus.cfg.Log.Info("partner connected", "site", string(p.Site), "software", card.Software)
+	case !up && p.connected:
+		p.connected = false
+		p.inbox.change(nil)
+		p.bus.cfg.Log.Info("partner disconnected", "site", string(p.Site))
+	}
+}
+
+// receive takes an authenticated body.
+func (p *partner) receive(op string, body []byte) {
+	switch op {
+	case opPing:
+	case opFetch:
+		p.receiveFetch(body)
+	case opChunk:
+		p.receiveChunk(body)
+	default:
+		p.receiveMessage(op, body)
+	}
+}
+
+func (p *partner) receiveMessage(op string, body []byte) {
+	kind, ok := strings.CutPrefix(op, opMsg)
+	if !ok {
+		p.reject(reject(Garbage, "the op %.40q is unknown", op))
+		return
+	}
+	m, err := p.bus.unpack(p.Partner, kind, body)
+	if err != nil {
+		p.reject(err)
+		return
+	}
+	if !p.inbox.push(m, len(body)) {
+		p.reject(reject(Overload, "a %s found the inbox full", kind))
+	}
+}
+
+// reject counts and logs something refused.
+func (p *partner) reject(err error) {
+	reason := reasonOf(err)
+	p.bus.cfg.Log.Debug("refused from a partner", "site", string(p.Site), "reason", reason, "error", err)
+	p.bus.cfg.Handler.Rejected(reason)
+}

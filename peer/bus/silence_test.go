@@ -1,0 +1,141 @@
+package bus_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"testing"
+
+	"github.com/switchyard-hpc/switchyard/peer/bus"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// wire is a TCP proxy that can stop to pass bytes while connections stay.
+type wire struct {
+	listener net.Listener
+	target   string
+	wg       sync.WaitGroup
+
+	mu    sync.Mutex
+	free  chan struct{} // closed while bytes pass
+	conns []net.Conn
+}
+
+func newWire(t *testing.T, target string) *wire {
+	t.Helper()
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", loopback)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &wire{listener: l, target: target, free: make(chan struct{})}
+	close(w.free)
+	w.wg.Go(w.accept)
+	t.Cleanup(w.close)
+	return w
+}
+
+func (w *wire) accept() {
+	for {
+		near, err := w.listener.Accept()
+		if err != nil {
+			return
+		}
+		far, err := new(net.Dialer).DialContext(context.Background(), "tcp", w.target)
+		if err != nil {
+			_ = near.Close()
+			continue
+		}
+		w.mu.Lock()
+		w.conns = append(w.conns, near, far)
+		w.mu.Unlock()
+		w.wg.Go(func() { w.pump(near, far) })
+		w.wg.Go(func() { w.pump(far, near) })
+	}
+}
+
+func (w *wire) pump(from, to net.Conn) {
+	defer to.Close()
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(buf)
+		w.mu.Lock()
+		free := w.free
+		w.mu.Unlock()
+		<-free
+		if _, werr := to.Write(buf[:n]); err != nil || werr != nil {
+			return
+		}
+	}
+}
+
+// freeze lets no more bytes pass until thaw.
+func (w *wire) freeze() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.free = make(chan struct{})
+}
+
+func (w *wire) thaw() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	select {
+	case <-w.free:
+	default:
+		close(w.free)
+	}
+}
+
+func (w *wire) close() {
+	w.thaw()
+	_ = w.listener.Close()
+	w.mu.Lock()
+	for _, c := range w.conns {
+		_ = c.Close()
+	}
+	w.mu.Unlock()
+	w.wg.Wait()
+}
+
+// A connection that hangs without an error is noticed on both sides, and what
+// comes out of it later does no harm.
+func TestSilenceDisconnects(t *testing.T) {
+	t.Parallel()
+	a, b := newSite(t, "cern"), newSite(t, "desy")
+	a.start(t, loopback, nil, b.partner())
+	w := newWire(t, a.bus.ListenAddr().String())
+	p := a.partner()
+	p.URL = "nats://" + w.listener.Addr().String()
+	b.start(t, "", nil, p)
+	a.connected(t, b, 1)
+	b.connected(t, a, 1)
+	w.freeze()
+	flood(t, b, a)
+	a.eventually(t, "the silence", func() bool { return a.count("-desy") == 1 })
+	b.eventually(t, "the silence", func() bool { return b.count("-cern") == 1 })
+	w.thaw()
+	a.connected(t, b, 2)
+	b.connected(t, a, 2)
+	b.sends(t, a, protocol.Accept{Tag: tag})
+	a.receives(t, b, protocol.Accept{Tag: tag})
+}
+
+// flood sends until the link takes no more: the partner hangs, the sender must
+// not.
+func flood(t *testing.T, from, to *site) {
+	t.Helper()
+	large := protocol.Offer{
+		Spec:  protocol.Spec{Request: protocol.Request{Job: tag.Job, CPUs: 1, WallTime: protocol.Hour}},
+		Epoch: 1, Payload: &protocol.Payload{Script: make([]byte, 4<<20)},
+	}
+	for range 100 {
+		err := from.bus.Send(to.name, large)
+		if errors.Is(err, bus.ErrBusy) || errors.Is(err, bus.ErrNoLink) {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Error("400 MB were taken for a partner that hangs")
+}

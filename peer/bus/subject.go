@@ -1,0 +1,34 @@
+package bus
+
+import (
+	"strings"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// The ops, the last tokens of subjects.
+const (
+	opHello = "hello"
+	opAgain = "again"
+	opPing  = "ping"
+	opBye   = "bye"
+	opFetch = "fetch"
+	opChunk = "chunk"
+	opMsg   = "msg."
+)
+
+// inboxOf is the start of all subjects from one site to another, without the last
+// dot.
+func inboxOf(to, from protocol.SiteName) string {
+	return "switchyard.v1." + string(to) + ".in." + string(from)
+}
+
+// splitSubject returns who sends and what for, of a subject to the given site.
+func splitSubject(to protocol.SiteName, subject string) (from protocol.SiteName, op string, ok bool) {
+	rest, ok := strings.CutPrefix(subject, inboxOf(to, ""))
+	if !ok {
+		return "", "", false
+	}
+	name, op, ok := strings.Cut(rest, ".")
+	return protocol.SiteName(name), op, ok
+}

@@ -1,0 +1,233 @@
+package peer
+
+import (
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Event is one thing that happened to the peer. The set is closed.
+//
+//sumtype:decl
+type Event interface{ event() }
+
+// Tick says that time has passed: the instant of [Ready.Wake] has come, or the
+// shell has just restored the peer. Early and repeated ticks are harmless.
+type Tick struct{}
+
+// MessageIn is an authenticated message from a configured partner.
+type MessageIn struct {
+	From protocol.SiteName
+	Body protocol.Message
+}
+
+// Connected says that a session with a partner is up and what its card says.
+type Connected struct{ Card protocol.Card }
+
+// Disconnected says that no session with the partner is left.
+type Disconnected struct{ Site protocol.SiteName }
+
+// DigestSeen is a partner's advertised load, age old when it was handed over.
+type DigestSeen struct {
+	Digest protocol.Digest
+	Age    protocol.Duration
+}
+
+// MemberSeen is the identity of a site that gossips with this one, partner or
+// not. It serves to find clashes of names and numbers.
+type MemberSeen struct {
+	Site       protocol.SiteName
+	Number     protocol.SiteNumber
+	PublicKey  string
+	FirstStart protocol.Instant
+}
+
+// CallDone answers a [Call]. Err is set, or Result has the type that belongs to
+// the call's Op; an Err leaves open whether the call took effect.
+type CallDone struct {
+	ID     CallID
+	Result Result
+	Err    error
+}
+
+// Submit asks for jobs to be taken in, all or none. Answered by [Submitted] or
+// [Refusal].
+type Submit struct {
+	Asked AskID
+	Key   string // makes a repetition harmless; empty: no such promise
+	User  string // who submits, at this site
+	Jobs  []NewJob
+}
+
+// NewJob is one job of a [Submit]. Spec.Job, Spec.User and Spec.Submitted are
+// set by the peer.
+type NewJob struct {
+	Spec    protocol.Spec
+	Payload *protocol.Payload
+}
+
+// Cancel asks for a job's end. Answered by [Done] or [Refusal].
+type Cancel struct {
+	Asked AskID
+	Job   protocol.JobID
+	User  string // must own the job
+	Admin bool   // may cancel anybody's
+}
+
+// TestSubmit asks for the quotes that jobs would get now, from every site.
+// Answered by [Quoted] or [Refusal].
+type TestSubmit struct {
+	Asked AskID
+	User  string
+	Jobs  []protocol.Spec
+}
+
+// AskQueue asks for the jobs of this site's users and the guests. Answered by
+// [Queue].
+type AskQueue struct{ Asked AskID }
+
+// AskJob asks for one job. Answered by [JobView] or [Refusal] (NotFound: the
+// shell looks in the archive).
+type AskJob struct {
+	Asked AskID
+	Job   protocol.JobID
+}
+
+// AskSites asks for what is known of every site. Answered by [Sites].
+type AskSites struct{ Asked AskID }
+
+func (Tick) event()         {}
+func (MessageIn) event()    {}
+func (Connected) event()    {}
+func (Disconnected) event() {}
+func (DigestSeen) event()   {}
+func (MemberSeen) event()   {}
+func (CallDone) event()     {}
+func (Submit) event()       {}
+func (Cancel) event()       {}
+func (TestSubmit) event()   {}
+func (AskQueue) event()     {}
+func (AskJob) event()       {}
+func (AskSites) event()     {}
+
+// CallID numbers the calls of one life of a peer.
+type CallID uint64
+
+// AskID is the shell's own number of a question from its API.
+type AskID uint64
+
+// Call is work that the shell does for the peer and answers by [CallDone], at
+// most once. What was called before a crash is not answered after it.
+type Call struct {
+	ID CallID
+	Op Op
+}
+
+// Op is what a call does. The set is closed.
+//
+//sumtype:decl
+type Op interface{ op() }
+
+// QuoteOp asks the local scheduler for quotes and the load: [QuoteResult].
+type QuoteOp struct{ Query localsched.Query }
+
+// SubmitOp puts a job in the local queue: [SubmitResult].
+type SubmitOp struct{ Job localsched.Submission }
+
+// FindOp asks whether an earlier SubmitOp took effect: [FindResult].
+type FindOp struct{ Tag protocol.Tag }
+
+// WithdrawOp takes a job out of the local queue: [WithdrawResult].
+type WithdrawOp struct{ Tag protocol.Tag }
+
+// KillOp ends a job that runs here: [KillResult].
+type KillOp struct{ Tag protocol.Tag }
+
+// WatchOp waits for changes in the local queue: [WatchResult].
+type WatchOp struct{ After localsched.Cursor }
+
+// ForgetOp lets the local scheduler drop a job that has ended: [ForgetResult].
+type ForgetOp struct{ Tag protocol.Tag }
+
+// CollectOp fetches a finished job's output from the site that ran it and puts
+// it where the submitter wants it: [CollectResult].
+type CollectOp struct {
+	Tag     protocol.Tag
+	From    protocol.SiteName
+	Files   []protocol.File
+	User    string // the submitter, at this site
+	Payload *protocol.Payload
+}
+
+// DecideOp asks the policy: [DecideResult].
+type DecideOp struct{ Snapshot policy.Snapshot }
+
+func (QuoteOp) op()    {}
+func (SubmitOp) op()   {}
+func (FindOp) op()     {}
+func (WithdrawOp) op() {}
+func (KillOp) op()     {}
+func (WatchOp) op()    {}
+func (ForgetOp) op()   {}
+func (CollectOp) op()  {}
+func (DecideOp) op()   {}
+
+// Result is what a call brought. The set is closed.
+//
+//sumtype:decl
+type Result interface{ result() }
+
+// QuoteResult answers [QuoteOp]; the quotes are in the order of the jobs.
+type QuoteResult struct {
+	Quotes []protocol.Quote
+	Load   protocol.Load
+}
+
+// SubmitResult answers [SubmitOp]. Refused is why the batch system will never
+// take the job; empty: it has it.
+type SubmitResult struct {
+	Local   localsched.LocalID
+	Refused string
+}
+
+// FindResult answers [FindOp].
+type FindResult struct {
+	Presence localsched.Presence
+	Local    localsched.LocalID
+}
+
+// WithdrawResult answers [WithdrawOp].
+type WithdrawResult struct{ Withdrawal localsched.Withdrawal }
+
+// KillResult answers [KillOp].
+type KillResult struct{}
+
+// WatchResult answers [WatchOp].
+type WatchResult struct{ Watched localsched.Watched }
+
+// ForgetResult answers [ForgetOp].
+type ForgetResult struct{}
+
+// CollectResult answers [CollectOp]. Problem says why the files could not be
+// put where the submitter wants them; Kept is where they are instead. An error
+// of the call means: try again later.
+type CollectResult struct {
+	Problem string
+	Kept    string
+}
+
+// DecideResult answers [DecideOp].
+type DecideResult struct {
+	Decisions []policy.Decision
+	Hint      []byte
+}
+
+func (QuoteResult) result()    {}
+func (SubmitResult) result()   {}
+func (FindResult) result()     {}
+func (WithdrawResult) result() {}
+func (KillResult) result()     {}
+func (WatchResult) result()    {}
+func (ForgetResult) result()   {}
+func (CollectResult) result()  {}
+func (DecideResult) result()   {}

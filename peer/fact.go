@@ -1,0 +1,57 @@
+package peer
+
+import "github.com/switchyard-hpc/switchyard/protocol"
+
+// Fact is something worth telling people: a line in the log, a count in the
+// metrics, a paragraph of `explain`. Facts are not state; losing one changes
+// nothing.
+type Fact struct {
+	At   protocol.Instant  `json:"at_ms"`
+	Kind FactKind          `json:"kind"`
+	Job  protocol.JobID    `json:"job,omitempty"` // 0: not about one job
+	Site protocol.SiteName `json:"site,omitempty"`
+	Text string            `json:"text,omitempty"`
+
+	Epoch  protocol.Epoch    `json:"epoch,omitempty"`
+	Round  protocol.RoundID  `json:"round,omitempty"`
+	Quotes []SiteQuote       `json:"quotes,omitempty"`  // Decided: every quote of the round
+	Silent []string          `json:"silent,omitempty"`  // Decided: partners that did not answer in time
+	Took   protocol.Duration `json:"took_ms,omitempty"` // of a round or a hand-off
+	State  protocol.State    `json:"state,omitempty"`   // of a job's change
+}
+
+// FactKind names what happened. Its text is part of logs and metrics.
+type FactKind string
+
+// The kinds of facts.
+const (
+	JobSubmitted  FactKind = "submitted"
+	JobShortcut   FactKind = "shortcut" // AWT below φ: committed at once
+	RoundOpened   FactKind = "round-opened"
+	RoundDecided  FactKind = "decided" // one for each job of the round
+	JobWaits      FactKind = "waits"   // no site for it now
+	JobCommitted  FactKind = "committed"
+	JobOffered    FactKind = "offered"
+	OfferRefused  FactKind = "refused"
+	JobGranted    FactKind = "granted"
+	JobHanded     FactKind = "handed"
+	JobStarted    FactKind = "started"
+	JobEnded      FactKind = "ended"
+	JobReturned   FactKind = "returned" // recalled, or given up by its site: back in the grid queue
+	JobCancelled  FactKind = "cancel-asked"
+	JobRequeued   FactKind = "requeued"
+	NeedsOperator FactKind = "needs-operator"
+	GuestPrepared FactKind = "guest-prepared"
+	GuestRefused  FactKind = "guest-refused"
+	GuestOwned    FactKind = "guest-owned"
+	GuestAborted  FactKind = "guest-aborted"
+	GuestStarted  FactKind = "guest-started"
+	GuestEnded    FactKind = "guest-ended"
+	GuestClosed   FactKind = "guest-closed"
+	PartnerUp     FactKind = "partner-up"
+	PartnerDown   FactKind = "partner-down"
+	PartnerSilent FactKind = "partner-silent"
+	NameClash     FactKind = "name-clash"
+	CallFailed    FactKind = "call-failed"
+	MessageOdd    FactKind = "message-odd" // authentic, but makes no sense here
+)

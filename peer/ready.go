@@ -1,0 +1,159 @@
+package peer
+
+import "github.com/switchyard-hpc/switchyard/protocol"
+
+// Ready is what the shell must do after a [Peer.Step], in the order of the
+// fields. Records come first and must be durable before anything else of this
+// Ready (or a later one) is done; the shell may step many events and commit
+// their records together.
+type Ready struct {
+	Records  []Record
+	Messages []Outgoing // may be lost, doubled, reordered, delayed
+	Calls    []Call
+	Wake     protocol.Instant // when to Tick next; 0: no need. Replaces the last one
+	Digest   *protocol.Load   // to advertise in gossip, when it has changed
+	Facts    []Fact           // for logs, metrics and explain
+	Answers  []Answer         // to the API
+}
+
+// Outgoing is a message to a partner.
+type Outgoing struct {
+	To   protocol.SiteName
+	Body protocol.Message
+}
+
+// Record puts or deletes one row, whole.
+type Record struct {
+	Table Table
+	Key   string
+	Row   Row // nil: delete
+}
+
+// Answer goes back to the API question that asked.
+type Answer struct {
+	Asked AskID
+	Reply Reply
+}
+
+// Reply is what an answer says. The set is closed.
+//
+//sumtype:decl
+type Reply interface{ reply() }
+
+// Submitted answers [Submit].
+type Submitted struct {
+	Jobs    []protocol.JobID `json:"jobs"`
+	Notices []string         `json:"notices,omitempty"`
+}
+
+// Done answers [Cancel]: the wish is durable, and carried out as soon as it can
+// be.
+type Done struct{}
+
+// Refusal answers a question that cannot be granted.
+type Refusal struct {
+	Code   RefusalCode `json:"code"`
+	Reason string      `json:"reason"`
+	Sites  []SiteNo    `json:"sites,omitempty"` // NoSite: each site's reason
+}
+
+// SiteNo is one site's reason for refusing.
+type SiteNo struct {
+	Site   protocol.SiteName `json:"site"`
+	Reason string            `json:"reason"`
+}
+
+// RefusalCode says what kind of refusal it is. Its text is part of the API.
+type RefusalCode string
+
+// The refusal codes, and the exit codes that the command line gives them.
+const (
+	BadRequest RefusalCode = "bad-request" // 2
+	NotFound   RefusalCode = "not-found"   // 3
+	Denied     RefusalCode = "denied"      // 4
+	NoSite     RefusalCode = "no-site"     // 5
+	NotNow     RefusalCode = "not-now"     // 1
+)
+
+// Quoted answers [TestSubmit]: for each job every site's quote, best first.
+type Quoted struct {
+	Jobs [][]SiteQuote `json:"jobs"`
+}
+
+// SiteQuote is one site's quote as people see it.
+type SiteQuote struct {
+	Site     protocol.SiteName `json:"site"`
+	Declined string            `json:"declined,omitempty"`
+	AWT      protocol.Duration `json:"awt_ms"`
+	AWTLow   protocol.Duration `json:"awt_p10_ms"`
+	AWTHigh  protocol.Duration `json:"awt_p90_ms"`
+	ERT      protocol.Duration `json:"ert_ms"`
+	RUS      int               `json:"rus_ppm"`
+	Age      protocol.Duration `json:"rus_age_ms"`
+}
+
+// Queue answers [AskQueue], by job id.
+type Queue struct {
+	Jobs []JobView `json:"jobs"`
+}
+
+// JobView is a job as people see it, at its origin or at the site that runs it.
+type JobView struct {
+	ID        protocol.JobID      `json:"id"`
+	Name      string              `json:"name"`
+	User      string              `json:"user"`
+	State     protocol.State      `json:"state"`
+	Reason    string              `json:"reason"`
+	Origin    protocol.SiteName   `json:"origin"`
+	Site      protocol.SiteName   `json:"site"` // where it is committed; empty: still in the grid queue
+	Epoch     protocol.Epoch      `json:"epoch"`
+	Guest     bool                `json:"guest"` // submitted elsewhere, here only to run
+	CPUs      int                 `json:"cpus"`
+	Nodes     int                 `json:"nodes"`
+	MemoryMB  int64               `json:"memory_mb"`
+	WallTime  protocol.Duration   `json:"wall_time_ms"`
+	Sites     []protocol.SiteName `json:"sites,omitempty"`
+	Requeue   bool                `json:"requeue"`
+	Submitted protocol.Instant    `json:"submitted_ms"`
+	Placed    protocol.Instant    `json:"placed_ms"`  // the last commit or grant; 0: none
+	Started   protocol.Instant    `json:"started_ms"` // 0: not yet; by the origin's clock
+	Ended     protocol.Instant    `json:"ended_ms"`   // 0: not yet
+	QuotedAWT protocol.Duration   `json:"quoted_awt_ms"`
+	ExitCode  int                 `json:"exit_code"`
+	Signal    int                 `json:"signal"`
+	WorkDir   string              `json:"work_dir"`
+	Stdout    string              `json:"stdout"`
+	Stderr    string              `json:"stderr"`
+}
+
+// Sites answers [AskSites], this site first, then by name.
+type Sites struct {
+	Sites []SiteView `json:"sites"`
+}
+
+// SiteView is a site as people see it.
+type SiteView struct {
+	Site     protocol.SiteName   `json:"site"`
+	Number   protocol.SiteNumber `json:"number"` // 0: not known yet
+	Self     bool                `json:"self"`
+	Link     string              `json:"link"` // "self", "up", "down", "silent", "refused"
+	Why      string              `json:"why,omitempty"`
+	CPUs     int                 `json:"cpus"`
+	Nodes    int                 `json:"nodes"`
+	Busy     int                 `json:"busy_cpus"`
+	Queued   int                 `json:"queued_jobs"`
+	RUS      int                 `json:"rus_ppm"`
+	Age      protocol.Duration   `json:"age_ms"`       // of the load; -1: never heard
+	LastSeen protocol.Instant    `json:"last_seen_ms"` // 0: never
+	Software string              `json:"software,omitempty"`
+	JobsHere int                 `json:"jobs_here"`  // of that site, at this one
+	JobsSent int                 `json:"jobs_there"` // of this site, at that one
+}
+
+func (Submitted) reply() {}
+func (Done) reply()      {}
+func (Refusal) reply()   {}
+func (Quoted) reply()    {}
+func (Queue) reply()     {}
+func (JobView) reply()   {}
+func (Sites) reply()     {}

@@ -1,0 +1,194 @@
+package peer
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Table names a kind of row.
+type Table string
+
+// The tables. [New] wants the rows of all of them but Archive.
+const (
+	JobTable     Table = "job"     // jobs of this origin, by id
+	PayloadTable Table = "payload" // what jobs and guests run, by id
+	GuestTable   Table = "guest"   // jobs of other origins, and their tombstones, by id
+	RunTable     Table = "run"     // placements in the local queue, by tag
+	DedupTable   Table = "dedup"   // submissions with a key, by user and key
+	SiteTable    Table = "site"    // one row: this site's counters
+	Archive      Table = "archive" // finished jobs, by id; never read back by the core
+)
+
+// Tables lists what a restored peer needs, in the order in which [New] expects
+// it.
+func Tables() []Table {
+	return []Table{SiteTable, PayloadTable, JobTable, GuestTable, RunTable, DedupTable}
+}
+
+// Row is one row's content. The set is closed. Rows are values: a row given out
+// in a [Record] never changes.
+//
+//sumtype:decl
+type Row interface{ table() Table }
+
+// JobPhase is where a job of this origin is in its life.
+type JobPhase string
+
+// The phases. Outside, all but Running, Collecting and Ended show as PENDING.
+const (
+	InGridQueue JobPhase = "grid-queue"
+	AtHome      JobPhase = "at-home"    // committed to the own site; its run row says more
+	Offered     JobPhase = "offered"    // epoch offered to Site, not granted
+	Granted     JobPhase = "granted"    // the point of no return
+	Handed      JobPhase = "handed"     // Site owns it
+	Recalling   JobPhase = "recalling"  // asked back from Site
+	Collecting  JobPhase = "collecting" // ended at Site; its files are on the way
+)
+
+// JobRow is a job of this origin.
+type JobRow struct {
+	Spec       protocol.Spec      `json:"spec"`
+	Phase      JobPhase           `json:"phase"`
+	Epoch      protocol.Epoch     `json:"epoch"` // the highest used
+	Site       protocol.SiteName  `json:"site,omitempty"`
+	Cancelling bool               `json:"cancelling,omitempty"`
+	State      protocol.State     `json:"state"` // shown outside
+	Reason     string             `json:"reason,omitempty"`
+	StatusSeq  uint32             `json:"status_seq,omitempty"` // of the last status taken at this epoch
+	QuotedAWT  protocol.Duration  `json:"quoted_awt,omitempty"`
+	Placed     protocol.Instant   `json:"placed,omitempty"`
+	Started    protocol.Instant   `json:"started,omitempty"`
+	Ended      protocol.Instant   `json:"ended,omitempty"`
+	Outcome    *protocol.Outcome  `json:"outcome,omitempty"`
+	Stuck      string             `json:"stuck,omitempty"` // why an operator must look
+	WorkDir    string             `json:"work_dir,omitempty"`
+	Stdout     string             `json:"stdout,omitempty"`
+	Stderr     string             `json:"stderr,omitempty"`
+	Lost       []protocol.Epoch   `json:"lost,omitempty"` // fenced epochs of a requeued job
+}
+
+// GuestPhase is where a job of another origin is.
+type GuestPhase string
+
+// The phases of a guest. Aborted and Closed are tombstones.
+const (
+	GuestIsPrepared GuestPhase = "prepared"
+	GuestIsOwned    GuestPhase = "owned" // its run row says more
+	GuestIsAborted  GuestPhase = "aborted"
+	GuestIsClosed   GuestPhase = "closed"
+)
+
+// GuestRow is a job of another origin at this site.
+type GuestRow struct {
+	Spec     protocol.Spec     `json:"spec"`
+	Origin   protocol.SiteName `json:"origin"`
+	Account  string            `json:"account,omitempty"`
+	Epoch    protocol.Epoch    `json:"epoch"`
+	Phase    GuestPhase        `json:"phase"`
+	Since    protocol.Instant  `json:"since"`
+	Recalled bool              `json:"recalled,omitempty"` // the origin wants it back
+	Cancel   bool              `json:"cancel,omitempty"`   // and ended if it has started
+	Fenced   bool              `json:"fenced,omitempty"`   // the origin has gone on without it
+}
+
+// RunPhase is where a placement in the local queue is.
+type RunPhase string
+
+// The phases of a run.
+const (
+	Submitting RunPhase = "submitting" // a submission may have been made
+	Queued     RunPhase = "queued"
+	Running    RunPhase = "running"
+	Ended      RunPhase = "ended" // the outcome is here until the origin has it
+)
+
+// RunRow is a placement of a job in the local queue.
+type RunRow struct {
+	Tag      protocol.Tag       `json:"tag"`
+	Phase    RunPhase           `json:"phase"`
+	Local    localsched.LocalID `json:"local,omitempty"`
+	Account  string             `json:"account,omitempty"`
+	Since    protocol.Instant   `json:"since"` // of the commit
+	Started  protocol.Instant   `json:"started,omitempty"`
+	Seq      uint32             `json:"seq"`             // of the last status to the origin
+	Acked    uint32             `json:"acked,omitempty"` // by the origin
+	Reason   string             `json:"reason,omitempty"`
+	Withdraw bool               `json:"withdraw,omitempty"` // to be taken back
+	Kill     bool               `json:"kill,omitempty"`     // or ended
+	Stuck    string             `json:"stuck,omitempty"`
+	Outcome  *protocol.Outcome  `json:"outcome,omitempty"`
+}
+
+// PayloadRow is what a job runs.
+type PayloadRow struct {
+	Payload *protocol.Payload `json:"payload"`
+}
+
+// DedupRow remembers a submission by its key.
+type DedupRow struct {
+	First protocol.JobID   `json:"first"`
+	Count int              `json:"count"`
+	At    protocol.Instant `json:"at"`
+}
+
+// SiteRow is the site's own counters.
+type SiteRow struct {
+	FirstStart  protocol.Instant  `json:"first_start"`
+	Incarnation uint64            `json:"incarnation"`
+	NextSeq     uint64            `json:"next_seq"` // of the next job id
+	Cursor      localsched.Cursor `json:"cursor,omitempty"`
+}
+
+// ArchiveRow is a finished job.
+type ArchiveRow struct {
+	View JobView `json:"view"`
+}
+
+func (JobRow) table() Table     { return JobTable }
+func (PayloadRow) table() Table { return PayloadTable }
+func (GuestRow) table() Table   { return GuestTable }
+func (RunRow) table() Table     { return RunTable }
+func (DedupRow) table() Table   { return DedupTable }
+func (SiteRow) table() Table    { return SiteTable }
+func (ArchiveRow) table() Table { return Archive }
+
+// EncodeRow gives a row's durable form.
+func EncodeRow(row Row) ([]byte, error) {
+	data, err := json.Marshal(row)
+	if err != nil {
+		return nil, fmt.Errorf("row of table %s: %w", row.table(), err)
+	}
+	return data, nil
+}
+
+// DecodeRow reads what [EncodeRow] wrote.
+func DecodeRow(table Table, data []byte) (Row, error) {
+	switch table {
+	case JobTable:
+		return decodeAs[JobRow](data)
+	case PayloadTable:
+		return decodeAs[PayloadRow](data)
+	case GuestTable:
+		return decodeAs[GuestRow](data)
+	case RunTable:
+		return decodeAs[RunRow](data)
+	case DedupTable:
+		return decodeAs[DedupRow](data)
+	case SiteTable:
+		return decodeAs[SiteRow](data)
+	case Archive:
+		return decodeAs[ArchiveRow](data)
+	}
+	return nil, fmt.Errorf("table %q is unknown; it may come from a newer version", table)
+}
+
+func decodeAs[R Row](data []byte) (Row, error) {
+	var row R
+	if err := json.Unmarshal(data, &row); err != nil {
+		return nil, fmt.Errorf("row of table %s: %w", row.table(), err)
+	}
+	return row, nil
+}

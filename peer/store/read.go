@@ -1,0 +1,116 @@
+package store
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"iter"
+
+	"go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
+)
+
+// A read transaction holds up the writer when the file must grow, and one that
+// ran the caller's loop would deadlock with a Commit in that loop. So iteration
+// reads pages of rows, each in a transaction of its own.
+const pageRows = 1024
+
+// Load yields the rows of the table in ascending order of keys; a table that
+// does not exist has none. Rows that change during the iteration may be seen
+// in either state. After an error the iteration ends.
+func (s *Store) Load(table string) iter.Seq2[Row, error] {
+	return func(yield func(Row, error) bool) {
+		for from, more := "", true; more; {
+			var page []Row
+			var err error
+			page, more, err = s.page(table, from, false, pageRows)
+			if err != nil {
+				yield(Row{}, err)
+				return
+			}
+			for _, row := range page {
+				if !yield(row, nil) {
+					return
+				}
+			}
+			if more {
+				from = page[len(page)-1].Key + "\x00"
+			}
+		}
+	}
+}
+
+// Get returns the value of one row, and whether it exists.
+func (s *Store) Get(table, key string) (value []byte, found bool, err error) {
+	err = s.view(table, func(b *bbolt.Bucket) {
+		if v := b.Get([]byte(key)); v != nil {
+			value, found = copied(v), true
+		}
+	})
+	return value, found, err
+}
+
+// Scan returns up to limit rows in ascending order of keys, beginning with the
+// first whose key is at or after fromKey. With reverse the order is descending,
+// beginning with the last whose key is at or before fromKey; an empty fromKey
+// is then the table's end. All rows are of one state of the table.
+func (s *Store) Scan(table, fromKey string, reverse bool, limit int) ([]Row, error) {
+	rows, _, err := s.page(table, fromKey, reverse, limit)
+	return rows, err
+}
+
+// page reads up to limit rows and says whether there may be more.
+func (s *Store) page(table, from string, reverse bool, limit int) (rows []Row, more bool, err error) {
+	err = s.view(table, func(b *bbolt.Bucket) {
+		rows, more = collect(b.Cursor(), []byte(from), reverse, limit)
+	})
+	return rows, more, err
+}
+
+// collect reads rows until the limit or the table's end.
+func collect(c *bbolt.Cursor, from []byte, reverse bool, limit int) (rows []Row, more bool) {
+	k, v := c.Seek(from)
+	next := c.Next
+	if reverse {
+		next = c.Prev
+		switch {
+		case len(from) == 0 || k == nil:
+			k, v = c.Last()
+		case !bytes.Equal(k, from):
+			k, v = c.Prev()
+		}
+	}
+	for ; k != nil; k, v = next() {
+		if len(rows) >= limit {
+			return rows, true
+		}
+		rows = append(rows, Row{Key: string(k), Value: copied(v)})
+	}
+	return rows, false
+}
+
+// copied copies a value out of the map; unlike [bytes.Clone] it always gives
+// non-nil bytes.
+func copied(v []byte) []byte { return append(make([]byte, 0, len(v)), v...) }
+
+// view reads from one table; f is not called for a table that does not exist.
+func (s *Store) view(table string, f func(*bbolt.Bucket)) error {
+	if err := s.failure(); err != nil {
+		return err
+	}
+	err := guard(func() error {
+		return s.db.View(func(tx *bbolt.Tx) error {
+			if b := tx.Bucket([]byte(table)); b != nil && table != metaTable {
+				f(b)
+			}
+			return nil
+		})
+	})
+	if errors.Is(err, berrors.ErrDatabaseNotOpen) {
+		err = ErrClosed
+	}
+	if err != nil {
+		return fmt.Errorf("store %s: read of table %s: %w", s.path, table, err)
+	}
+	return nil
+}

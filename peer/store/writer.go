@@ -1,0 +1,217 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"go.etcd.io/bbolt"
+)
+
+// request is one caller's rows, in line or in a transaction.
+type request struct {
+	puts []Put
+	size int         // bytes of keys and values
+	bad  error       // why the rows can never be stored
+	done func(error) // called exactly once, but not for a withdrawn request
+}
+
+func newRequest(puts []Put, done func(error)) *request {
+	r := &request{puts: puts, done: done}
+	for _, put := range puts {
+		r.size += len(put.Key) + len(put.Value)
+		if r.bad == nil {
+			r.bad = put.validate()
+		}
+	}
+	return r
+}
+
+func (p Put) validate() error {
+	switch {
+	case p.Table == "" || len(p.Table) > MaxTable:
+		return fmt.Errorf("%w: table name %.80q has %d bytes; use 1 to %d", ErrPut, p.Table, len(p.Table), MaxTable)
+	case p.Table == metaTable:
+		return fmt.Errorf("%w: table %q is the store's own", ErrPut, p.Table)
+	case p.Key == "" || len(p.Key) > MaxKey:
+		return fmt.Errorf("%w: table %s: key %.80q has %d bytes; use 1 to %d", ErrPut, p.Table, p.Key, len(p.Key), MaxKey)
+	case len(p.Value) > MaxValue:
+		return fmt.Errorf("%w: table %s: key %.80q: the value has %d bytes; use at most %d",
+			ErrPut, p.Table, p.Key, len(p.Value), MaxValue)
+	}
+	return nil
+}
+
+// push puts the request at the end of the line.
+func (s *Store) push(r *request) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return fmt.Errorf("store %s: %w", s.path, ErrClosed)
+	}
+	s.queue = append(s.queue, r)
+	s.signal()
+	return nil
+}
+
+// withdraw takes the request out of the line; false if it is no longer there.
+func (s *Store) withdraw(r *request) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := slices.Index(s.queue, r)
+	if i < 0 {
+		return false
+	}
+	s.queue = slices.Delete(s.queue, i, i+1)
+	return true
+}
+
+// signal wakes the writer, or makes it look once more before it sleeps.
+func (s *Store) signal() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// write is the writer goroutine.
+func (s *Store) write() {
+	defer close(s.done)
+	for {
+		batch, closed := s.take()
+		switch {
+		case len(batch) > 0:
+			s.commit(batch)
+		case closed:
+			return
+		default:
+			<-s.wake
+		}
+	}
+}
+
+// take removes the next batch from the head of the line. Requests with bad rows
+// are part of it, so that their answers keep their places.
+func (s *Store) take() (batch []*request, closed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n, size := 0, 0
+	for n < len(s.queue) && n < batchRequests {
+		size += s.queue[n].size
+		if n > 0 && size > batchBytes {
+			break
+		}
+		n++
+	}
+	batch = slices.Clone(s.queue[:n])
+	s.queue = slices.Delete(s.queue, 0, n)
+	return batch, s.closed
+}
+
+// commit writes one batch and answers its callers. If it fails, the requests in
+// line fail too: they may build upon it.
+func (s *Store) commit(batch []*request) {
+	err := s.failure()
+	if err == nil {
+		err = s.transact(batch)
+	}
+	if err != nil {
+		batch = append(batch, s.takeAll()...)
+	}
+	for _, r := range batch {
+		switch {
+		case r.bad != nil:
+			r.done(fmt.Errorf("store %s: %w", s.path, r.bad))
+		default:
+			r.done(err)
+		}
+	}
+}
+
+func (s *Store) takeAll() []*request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := s.queue
+	s.queue = nil
+	return all
+}
+
+// transact makes the good requests of the batch durable, all or none.
+func (s *Store) transact(batch []*request) error {
+	good := slices.DeleteFunc(slices.Clone(batch), func(r *request) bool { return r.bad != nil })
+	if len(good) == 0 {
+		return nil
+	}
+	started := time.Now()
+	var id int
+	err := guard(func() error {
+		return s.db.Update(func(tx *bbolt.Tx) error {
+			id = tx.ID()
+			return apply(tx, good)
+		})
+	})
+	took := time.Since(started)
+	if err != nil {
+		err = s.judge(err, id)
+	}
+	s.count(good, took, err)
+	return err
+}
+
+// apply makes the changes of the batch in the transaction, in order.
+func apply(tx *bbolt.Tx, batch []*request) error {
+	tables := make(map[string]*bbolt.Bucket)
+	for _, r := range batch {
+		for _, put := range r.puts {
+			table := tables[put.Table]
+			if table == nil {
+				var err error
+				if table, err = tx.CreateBucketIfNotExists([]byte(put.Table)); err != nil {
+					return fmt.Errorf("table %s: %w", put.Table, err)
+				}
+				tables[put.Table] = table
+			}
+			if err := put.apply(table); err != nil {
+				return fmt.Errorf("table %s: key %.80q: %w", put.Table, put.Key, err)
+			}
+		}
+	}
+	return nil
+}
+
+func (p Put) apply(table *bbolt.Bucket) error {
+	if p.Value == nil {
+		return table.Delete([]byte(p.Key))
+	}
+	return table.Put([]byte(p.Key), p.Value)
+}
+
+// judge decides what a failed transaction means. Lack of room leaves the file as
+// it was, unless it struck after the transaction's meta page was written: then
+// nobody knows what a restart would find, and the store must not go on.
+func (s *Store) judge(err error, id int) error {
+	if noRoom(err) && !s.visible(id) {
+		s.log.Error("store_full", "path", s.path, "error", err)
+		return fmt.Errorf("store %s: %w, nothing was written; free space or raise the quota on that file system: %w",
+			s.path, ErrFull, err)
+	}
+	s.log.Error("store_broken", "path", s.path, "error", err)
+	err = fmt.Errorf("store %s: %w after a failed write; check the disk and the kernel log, then restart the peer: %w",
+		s.path, ErrBroken, err)
+	s.mu.Lock()
+	s.broken = err
+	s.mu.Unlock()
+	return err
+}
+
+// visible says whether the transaction, though it failed, can be seen.
+func (s *Store) visible(id int) bool {
+	seen := true
+	err := guard(func() error {
+		return s.db.View(func(tx *bbolt.Tx) error {
+			seen = tx.ID() >= id
+			return nil
+		})
+	})
+	return err != nil || seen
+}

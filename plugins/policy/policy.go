@@ -1,0 +1,79 @@
+// Package policy decides where jobs go. A [Policy] is a pure proposer: it sees a
+// [Snapshot] of jobs and quotes and returns decisions with reasons; the peer
+// checks them before it acts.
+package policy
+
+import "github.com/switchyard-hpc/switchyard/protocol"
+
+// Policy places the jobs of a round. The same snapshot and hint give the same
+// decisions. Decide changes nothing and keeps nothing but the hint.
+type Policy interface {
+	Info() Info
+	// Decide returns at most one decision for each job; a job without one stays
+	// in the grid queue. The returned hint goes into the next snapshot (at most
+	// [MaxHint] bytes).
+	Decide(in Snapshot) (decisions []Decision, hint []byte, err error)
+}
+
+// MaxHint bounds a policy's hint, in bytes.
+const MaxHint = 64 << 10
+
+// Info says what a policy is and which rounds it serves.
+type Info struct {
+	Name        string
+	Initiations []Initiation // that it accepts
+	Shortcut    bool         // whether a job with an AWT below φ may skip the round
+}
+
+// Initiation is what opens rounds.
+type Initiation string
+
+// The initiations.
+const (
+	Sender    Initiation = "sender"    // [SS 2.1.1]
+	Receiver  Initiation = "receiver"  // [SS 2.1.2]
+	Symmetric Initiation = "symmetric" // [SS 2.1.3]
+	Cycle     Initiation = "cycle"
+)
+
+// Snapshot is all that a policy may know, in columns. Jobs are in the order of
+// the grid queue, sites are sorted by name. Quote columns are dense: the quote
+// of site s for job j is at j·len(Sites)+s.
+type Snapshot struct {
+	Self  int // index of the deciding site, -1 when it is not in Sites
+	Sites []Site
+	Jobs  []Job
+
+	AWT []protocol.Duration // [protocol.Never]: declined, or not asked
+	ERT []protocol.Duration
+
+	Hint []byte
+}
+
+// Site is one row of a snapshot's sites.
+type Site struct {
+	Name   protocol.SiteName
+	RUS    int               // parts per million
+	Age    protocol.Duration // of RUS
+	CPUs   int
+	Free   int // CPUs free now
+	Accept int // jobs that the site takes this round
+}
+
+// Job is one row of a snapshot's jobs.
+type Job struct {
+	ID       protocol.JobID
+	CPUs     int
+	WallTime protocol.Duration
+	Waited   protocol.Duration // since it was submitted
+}
+
+// Decision proposes a site for a job.
+type Decision struct {
+	Job    int // index in Snapshot.Jobs
+	Site   int // index in Snapshot.Sites
+	Reason string
+}
+
+// At is the index of site s's quote for job j.
+func (in *Snapshot) At(j, s int) int { return j*len(in.Sites) + s }

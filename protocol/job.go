@@ -1,0 +1,211 @@
+package protocol
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// JobID is a job's number on the grid: site number × 10¹² + sequence. It fits in
+// 53 bits, so that any tool that parses "Submitted batch job <digits>" holds it
+// exactly.
+type JobID uint64
+
+// SeqsPerSite is how many job ids a site can give out.
+const SeqsPerSite = 1_000_000_000_000
+
+// NewJobID joins the origin's number and a sequence number.
+func NewJobID(origin SiteNumber, seq uint64) JobID {
+	return JobID(uint64(origin)*SeqsPerSite + seq%SeqsPerSite)
+}
+
+// ParseJobID reads a decimal job id.
+func ParseJobID(s string) (JobID, error) {
+	n, err := strconv.ParseUint(s, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("job id %q is not a number", s)
+	}
+	id := JobID(n)
+	if id.Origin().Validate() != nil {
+		return 0, fmt.Errorf("job id %s names no site; ids are site number × 10¹² + sequence", s)
+	}
+	return id, nil
+}
+
+// Origin is the number of the site where the job was submitted.
+func (id JobID) Origin() SiteNumber {
+	n := uint64(id) / SeqsPerSite
+	if n > uint64(MaxSiteNumber) {
+		return 0
+	}
+	return SiteNumber(n)
+}
+
+// Seq is the job's sequence number at its origin.
+func (id JobID) Seq() uint64 { return uint64(id) % SeqsPerSite }
+
+func (id JobID) String() string { return strconv.FormatUint(uint64(id), 10) }
+
+// Epoch numbers the owners of one job. It rises with each offer and each commit
+// at the origin's own site and is never reused.
+type Epoch uint32
+
+// Tag identifies one placement of one job, in messages, directories and the
+// names of local jobs.
+type Tag struct {
+	Job   JobID
+	Epoch Epoch
+}
+
+// String prints "job:epoch".
+func (t Tag) String() string { return fmt.Sprintf("%d:%d", t.Job, t.Epoch) }
+
+// ParseTag reads what [Tag.String] prints.
+func ParseTag(s string) (Tag, error) {
+	job, epoch, ok := strings.Cut(s, ":")
+	if !ok {
+		return Tag{}, fmt.Errorf("tag %q is not job:epoch", s)
+	}
+	id, err := ParseJobID(job)
+	if err != nil {
+		return Tag{}, fmt.Errorf("tag %q: %w", s, err)
+	}
+	e, err := strconv.ParseUint(epoch, 10, 32)
+	if err != nil {
+		return Tag{}, fmt.Errorf("tag %q: the epoch is not a number below 2³²", s)
+	}
+	return Tag{Job: id, Epoch: Epoch(e)}, nil
+}
+
+// Request is the shape of a job: what a scheduler must know to plan it.
+type Request struct {
+	Job      JobID
+	CPUs     int      // in all
+	Nodes    int      // at least; 0: any
+	MemoryMB int64    // per node; 0: any
+	WallTime Duration // the limit, after which the job is ended
+}
+
+// Spec is a job without what it runs.
+type Spec struct {
+	Request
+	Name      string
+	User      string     // who submitted it, at the origin
+	Sites     []SiteName // where it may run; empty: anywhere
+	Requeue   bool       // rerun-ok: may be granted elsewhere when its site is lost
+	Submitted Instant    // by the origin's clock
+}
+
+// Allows says whether the submitter lets the job run at the site.
+func (s Spec) Allows(site SiteName) bool {
+	return len(s.Sites) == 0 || slices.Contains(s.Sites, site)
+}
+
+// Payload is what a job runs. A Payload is never changed once made.
+type Payload struct {
+	Script  []byte
+	Args    []string
+	Env     []string // NAME=value
+	WorkDir string   // at the origin
+	Stdout  string   // at the origin, absolute
+	Stderr  string   // at the origin, absolute; equal to Stdout: both in one file
+}
+
+// State is a job's state as shown outside.
+type State uint8
+
+// The job states. The zero State is none of them.
+const (
+	Pending State = iota + 1
+	Running
+	Completed
+	Failed
+	Cancelled
+	Timeout
+	NodeFail
+)
+
+// States lists every job state in order.
+func States() []State {
+	return []State{Pending, Running, Completed, Failed, Cancelled, Timeout, NodeFail}
+}
+
+// Terminal says whether the state is a last one.
+func (s State) Terminal() bool { return s >= Completed && s <= NodeFail }
+
+func (s State) String() string {
+	switch s {
+	case Pending:
+		return "PENDING"
+	case Running:
+		return "RUNNING"
+	case Completed:
+		return "COMPLETED"
+	case Failed:
+		return "FAILED"
+	case Cancelled:
+		return "CANCELLED"
+	case Timeout:
+		return "TIMEOUT"
+	case NodeFail:
+		return "NODE_FAIL"
+	}
+	return fmt.Sprintf("STATE(%d)", uint8(s))
+}
+
+// ParseState reads what [State.String] prints.
+func ParseState(s string) (State, error) {
+	for _, state := range States() {
+		if state.String() == s {
+			return state, nil
+		}
+	}
+	return 0, fmt.Errorf("job state %q is unknown", s)
+}
+
+// MarshalText prints the state's name.
+func (s State) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText reads the state's name.
+func (s *State) UnmarshalText(text []byte) (err error) {
+	*s, err = ParseState(string(text))
+	return err
+}
+
+// Stream names one of a job's output files.
+type Stream uint8
+
+// The streams.
+const (
+	Stdout Stream = iota + 1
+	Stderr
+)
+
+func (s Stream) String() string {
+	switch s {
+	case Stdout:
+		return "stdout"
+	case Stderr:
+		return "stderr"
+	}
+	return fmt.Sprintf("stream(%d)", uint8(s))
+}
+
+// File describes an output file of a finished job.
+type File struct {
+	Stream Stream
+	Size   int64
+	SHA256 [32]byte
+}
+
+// Outcome is how a job ended.
+type Outcome struct {
+	State    State // a terminal one
+	ExitCode int   // of the script; 0 when a signal ended it
+	Signal   int   // 0: none
+	Reason   string
+	Waited   Duration // from the commit to the local queue to the start
+	Ran      Duration
+	Files    []File // what must travel to the origin; none for a job that ran there
+}

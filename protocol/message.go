@@ -1,0 +1,158 @@
+package protocol
+
+// Message is what one peer says to another about rounds and hand-offs. The set
+// is closed: the kinds are the types of this file. Messages may be lost,
+// doubled, reordered and delayed.
+//
+//sumtype:decl
+type Message interface {
+	// Kind is the message's name in subjects, logs and transcripts.
+	Kind() string
+	message()
+}
+
+// RoundID numbers the rounds of one origin.
+type RoundID uint64
+
+// QuoteRequest asks a partner for quotes. Without jobs it is a probe.
+type QuoteRequest struct {
+	Round    RoundID
+	Deadline Duration // from the sending; a later reply is not read
+	Jobs     []Spec
+}
+
+// QuoteReply answers a [QuoteRequest].
+type QuoteReply struct {
+	Round  RoundID
+	Quotes []Quote // in the order of the jobs
+	Load   Load
+	Accept int      // how many of the jobs the site takes this round (MaxQ)
+	Valid  Duration // how long the quotes hold if nothing arrives
+}
+
+// Offer asks a partner to make room for a job (hand-off, message 1).
+type Offer struct {
+	Spec    Spec
+	Epoch   Epoch
+	Payload *Payload
+}
+
+// Prepared says that the partner holds room for the job (message 2).
+type Prepared struct{ Tag Tag }
+
+// Refused says that the partner will not take the job and holds nothing.
+type Refused struct {
+	Tag    Tag
+	Reason string
+}
+
+// Grant gives the job to the partner for good (message 3). Signed.
+type Grant struct{ Tag Tag }
+
+// Accept says that the partner owns the job (message 4). Signed.
+type Accept struct{ Tag Tag }
+
+// Aborted says that the partner has given its room up before the grant and can
+// never start this epoch (message 4).
+type Aborted struct{ Tag Tag }
+
+// Status reports what the job does at its owner (message 5).
+type Status struct {
+	Tag    Tag
+	Seq    uint32
+	State  State // Pending or Running
+	Reason string
+	Waited Duration // from the commit to the local queue to the start, or until now
+	Ran    Duration // until now
+}
+
+// StatusAck says that the origin has the status, durably.
+type StatusAck struct {
+	Tag Tag
+	Seq uint32
+}
+
+// Result says how the job ended (message 5). Signed.
+type Result struct {
+	Tag     Tag
+	Outcome Outcome
+}
+
+// ResultAck says that the origin has the result and the files, durably; the
+// owner drops the job (message 6).
+type ResultAck struct{ Tag Tag }
+
+// Recall takes a granted job back, or cancels it (message 7).
+type Recall struct {
+	Tag    Tag
+	Cancel bool // kill it if it has started
+}
+
+// Recalled proves that the job did not start and never will in this epoch.
+type Recalled struct{ Tag Tag }
+
+// DecisionAsked asks the origin what became of a prepared job (message 8).
+type DecisionAsked struct{ Tag Tag }
+
+// Abort says that the origin did not and will not grant this epoch.
+type Abort struct{ Tag Tag }
+
+// Unknown says that the site has no trace of the job. It proves nothing.
+type Unknown struct{ Tag Tag }
+
+// Fenced tells a former owner that the job lives on at a higher epoch; it must
+// end what it still runs and forget it.
+type Fenced struct {
+	Tag     Tag
+	Current Epoch
+}
+
+// Kind implements [Message], as for every message below.
+func (QuoteRequest) Kind() string  { return "quote-request" }
+func (QuoteReply) Kind() string    { return "quote-reply" }
+func (Offer) Kind() string         { return "offer" }
+func (Prepared) Kind() string      { return "prepared" }
+func (Refused) Kind() string       { return "refused" }
+func (Grant) Kind() string         { return "grant" }
+func (Accept) Kind() string        { return "accept" }
+func (Aborted) Kind() string       { return "aborted" }
+func (Status) Kind() string        { return "status" }
+func (StatusAck) Kind() string     { return "status-ack" }
+func (Result) Kind() string        { return "result" }
+func (ResultAck) Kind() string     { return "result-ack" }
+func (Recall) Kind() string        { return "recall" }
+func (Recalled) Kind() string      { return "recalled" }
+func (DecisionAsked) Kind() string { return "decision-asked" }
+func (Abort) Kind() string         { return "abort" }
+func (Unknown) Kind() string       { return "unknown" }
+func (Fenced) Kind() string        { return "fenced" }
+
+func (QuoteRequest) message()  {}
+func (QuoteReply) message()    {}
+func (Offer) message()         {}
+func (Prepared) message()      {}
+func (Refused) message()       {}
+func (Grant) message()         {}
+func (Accept) message()        {}
+func (Aborted) message()       {}
+func (Status) message()        {}
+func (StatusAck) message()     {}
+func (Result) message()        {}
+func (ResultAck) message()     {}
+func (Recall) message()        {}
+func (Recalled) message()      {}
+func (DecisionAsked) message() {}
+func (Abort) message()         {}
+func (Unknown) message()       {}
+func (Fenced) message()        {}
+
+// Evidence says whether a message must carry the sender's signature and not
+// only the session's MAC, because it may have to be shown to others later.
+func Evidence(m Message) bool {
+	switch m.(type) {
+	case Grant, Accept, Result:
+		return true
+	default:
+		return false
+	}
+}

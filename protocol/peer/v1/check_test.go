@@ -1,0 +1,180 @@
+package peerv1_test
+
+import (
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
+	peerv1 "github.com/switchyard-hpc/switchyard/protocol/peer/v1"
+)
+
+var (
+	tag  = protocol.Tag{Job: protocol.NewJobID(7, 42), Epoch: 3}
+	spec = protocol.Spec{
+		Request: protocol.Request{Job: tag.Job, CPUs: 16, WallTime: protocol.Hour},
+		Name:    "probe", User: "ada", Submitted: 1_700_000_000_000,
+	}
+	payload = protocol.Payload{Script: []byte("#!/bin/sh\n")}
+	quote   = protocol.Quote{Job: tag.Job, AWT: 10, AWTLow: 5, AWTHigh: 20, ERT: 30}
+	outcome = protocol.Outcome{State: protocol.Completed}
+)
+
+// with returns a changed copy.
+func with[T any](v T, change func(*T)) T {
+	change(&v)
+	return v
+}
+
+func request(change func(*protocol.Spec)) protocol.Message {
+	return protocol.QuoteRequest{Jobs: []protocol.Spec{spec, with(spec, change)}}
+}
+
+func reply(change func(*protocol.Quote)) protocol.Message {
+	return protocol.QuoteReply{Quotes: []protocol.Quote{quote, with(quote, change)}}
+}
+
+func offer(change func(*protocol.Payload)) protocol.Message {
+	p := with(payload, change)
+	return protocol.Offer{Spec: spec, Epoch: 1, Payload: &p}
+}
+
+func result(change func(*protocol.Outcome)) protocol.Message {
+	return protocol.Result{Tag: tag, Outcome: with(outcome, change)}
+}
+
+func TestEncodeRefusesAndNamesTheField(t *testing.T) {
+	t.Parallel()
+	terms := func(names ...string) []protocol.Term {
+		var ts []protocol.Term
+		for _, name := range names {
+			ts = append(ts, protocol.Term{Name: name})
+		}
+		return ts
+	}
+	cases := map[string]struct {
+		m    protocol.Message
+		want string // of the error
+	}{
+		"nil":                 {nil, "nil"},
+		"no job":              {protocol.Grant{Tag: protocol.Tag{Epoch: 1}}, "grant: tag.job: site number 0"},
+		"site beyond 9000":    {protocol.Accept{Tag: protocol.Tag{Job: 9001 * protocol.SeqsPerSite, Epoch: 1}}, "accept: tag.job: site number"},
+		"no epoch":            {protocol.Prepared{Tag: protocol.Tag{Job: tag.Job}}, "prepared: tag.epoch"},
+		"deadline":            {protocol.QuoteRequest{Deadline: -1}, "deadline_ms: -1 is negative"},
+		"too many jobs":       {protocol.QuoteRequest{Jobs: make([]protocol.Spec, peerv1.MaxJobs+1)}, "jobs: has 16385"},
+		"cpus":                {request(func(s *protocol.Spec) { s.CPUs = 0 }), "quote-request: jobs[1]: cpus: 0"},
+		"huge cpus":           {request(func(s *protocol.Spec) { s.CPUs = 1 << 31 }), "cpus: 2147483648"},
+		"nodes":               {request(func(s *protocol.Spec) { s.Nodes = -1 }), "nodes"},
+		"memory":              {request(func(s *protocol.Spec) { s.MemoryMB = -1 }), "memory_mb"},
+		"no wall time":        {request(func(s *protocol.Spec) { s.WallTime = 0 }), "wall_time_ms: is missing"},
+		"wall time":           {request(func(s *protocol.Spec) { s.WallTime = -5 }), "wall_time_ms: -5 is negative"},
+		"name":                {request(func(s *protocol.Spec) { s.Name = "\xff" }), "name: is not UTF-8"},
+		"user":                {request(func(s *protocol.Spec) { s.User = strings.Repeat("u", 257) }), "user"},
+		"site":                {request(func(s *protocol.Spec) { s.Sites = []protocol.SiteName{"ok", "No"} }), "sites[1]"},
+		"submitted":           {request(func(s *protocol.Spec) { s.Submitted = -1 }), "submitted_ms"},
+		"no payload":          {protocol.Offer{Spec: spec, Epoch: 1}, "offer: payload: is missing"},
+		"offer without epoch": {protocol.Offer{Spec: spec, Payload: &payload}, "offer: epoch"},
+		"NUL in an argument":  {offer(func(p *protocol.Payload) { p.Args = []string{"a\x00b"} }), "payload: args[0]"},
+		"env without name":    {offer(func(p *protocol.Payload) { p.Env = []string{"A=1", "=2"} }), "payload: env[1]"},
+		"long path":           {offer(func(p *protocol.Payload) { p.Stdout = strings.Repeat("/", 4097) }), "payload: stdout"},
+		"long script":         {offer(func(p *protocol.Payload) { p.Script = make([]byte, 4<<20+1) }), "payload: script"},
+		"long in all": {offer(func(p *protocol.Payload) {
+			p.Args = []string{strings.Repeat("a", 5<<20), strings.Repeat("b", 4<<20)}
+		}), "offer: has"},
+		"load":               {protocol.QuoteReply{Load: protocol.Load{Busy: -1}}, "quote-reply: load: busy"},
+		"accept":             {protocol.QuoteReply{Accept: -1}, "accept"},
+		"valid":              {protocol.QuoteReply{Valid: -1}, "valid_ms"},
+		"awt":                {reply(func(q *protocol.Quote) { q.AWT = -1 }), "quotes[1]: awt_ms"},
+		"never, undeclined":  {reply(func(q *protocol.Quote) { q.AWT = protocol.Never }), "awt_ms: is never"},
+		"declined with awt":  {reply(func(q *protocol.Quote) { q.Declined = "full" }), "awt_ms: is 10 in a declined quote"},
+		"low above awt":      {reply(func(q *protocol.Quote) { q.AWTLow = 11 }), "awt_ms: 10 is outside its range 11 to 20"},
+		"high below awt":     {reply(func(q *protocol.Quote) { q.AWTHigh = 9 }), "awt_ms: 10 is outside"},
+		"term without name":  {reply(func(q *protocol.Quote) { q.Terms, q.Currency = terms(""), "EUR" }), "terms[0]: name: is missing"},
+		"term twice":         {reply(func(q *protocol.Quote) { q.Terms, q.Currency = terms("a", "a"), "EUR" }), "terms[1]: name"},
+		"no currency":        {reply(func(q *protocol.Quote) { q.Terms = terms("a") }), "currency: is missing"},
+		"many terms":         {reply(func(q *protocol.Quote) { q.Terms, q.Currency = make([]protocol.Term, 33), "EUR" }), "terms: has 33"},
+		"long reason":        {protocol.Refused{Tag: tag, Reason: strings.Repeat("x", peerv1.MaxReason+1)}, "refused: reason"},
+		"status that ended":  {protocol.Status{Tag: tag, State: protocol.Completed}, "status: state: COMPLETED"},
+		"ran":                {protocol.Status{Tag: tag, State: protocol.Running, Ran: -1}, "ran_ms"},
+		"result not ended":   {result(func(o *protocol.Outcome) { o.State = protocol.Running }), "result: state: RUNNING"},
+		"state unknown":      {result(func(o *protocol.Outcome) { o.State = 77 }), "state: STATE(77)"},
+		"exit code":          {result(func(o *protocol.Outcome) { o.ExitCode = -1 }), "exit_code"},
+		"signal":             {result(func(o *protocol.Outcome) { o.Signal = 128 }), "signal"},
+		"signal and code":    {result(func(o *protocol.Outcome) { o.Signal, o.ExitCode = 9, 1 }), "exit_code: is 1, but signal 9"},
+		"stream":             {result(func(o *protocol.Outcome) { o.Files = []protocol.File{{Stream: 3}} }), "files[0]: stream"},
+		"size":               {result(func(o *protocol.Outcome) { o.Files = []protocol.File{{Stream: 1, Size: -1}} }), "files[0]: size"},
+		"stream twice":       {result(func(o *protocol.Outcome) { o.Files = []protocol.File{{Stream: 1}, {Stream: 1}} }), "files[1]: stream"},
+		"fenced by no later": {protocol.Fenced{Tag: tag, Current: tag.Epoch}, "fenced: current"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := peerv1.Encode(c.m)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want an error with %q", err, c.want)
+			}
+		})
+	}
+}
+
+// These faults cannot be written as nouns, only as bytes.
+func TestDecodeRefusesAndNamesTheField(t *testing.T) {
+	t.Parallel()
+	wire := peerv1.WireTag(tag)
+	cases := map[string]struct {
+		kind string
+		body proto.Message
+		want string
+	}{
+		"no tag":       {"grant", &peerv1.Notice{}, "grant: tag.job"},
+		"no spec":      {"offer", &peerv1.Offer{Epoch: 1}, "offer: spec: is missing"},
+		"no load":      {"quote-reply", &peerv1.QuoteReply{}, "quote-reply: load: is missing"},
+		"wide count":   {"quote-reply", &peerv1.QuoteReply{Load: &peerv1.Load{}, Accept: 1 << 40}, "accept"},
+		"no state":     {"status", &peerv1.Status{Tag: wire}, "status: state: 0"},
+		"wide state":   {"status", &peerv1.Status{Tag: wire, State: 257}, "state: 257"},
+		"short sha256": {"result", &peerv1.Result{Tag: wire, State: 3, Files: []*peerv1.File{{Stream: 1, Sha256: []byte("x")}}}, "files[0]: sha256: has 1"},
+		"no stream":    {"result", &peerv1.Result{Tag: wire, State: 3, Files: []*peerv1.File{{}}}, "files[0]: stream: 0"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			body, err := proto.Marshal(c.body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err = peerv1.Decode(c.kind, body); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want an error with %q", err, c.want)
+			}
+		})
+	}
+}
+
+func TestCardsAreChecked(t *testing.T) {
+	t.Parallel()
+	good := protocol.Card{
+		Site: "cern", Number: 1, PublicKey: "U" + strings.Repeat("A", 55), Protocol: 1,
+	}
+	if _, err := peerv1.EncodeCard(good); err != nil {
+		t.Fatal(err)
+	}
+	cases := map[string]func(*protocol.Card){
+		"site":                      func(c *protocol.Card) { c.Site = "CERN" },
+		"number":                    func(c *protocol.Card) { c.Number = 9001 },
+		"public_key":                func(c *protocol.Card) { c.PublicKey = "A" + c.PublicKey[1:] },
+		"first_start_ms":            func(c *protocol.Card) { c.FirstStart = -1 },
+		"software":                  func(c *protocol.Card) { c.Software = strings.Repeat("s", 129) },
+		"protocol":                  func(c *protocol.Card) { c.Protocol = 0 },
+		"capacity.cpus":             func(c *protocol.Card) { c.Capacity.CPUs = -1 },
+		"capacity.nodes":            func(c *protocol.Card) { c.Capacity.Nodes = -1 },
+		"capacity.memory_mb":        func(c *protocol.Card) { c.Capacity.MemoryMB = -1 },
+		"capacity.max_wall_time_ms": func(c *protocol.Card) { c.Capacity.MaxWallTime = -1 },
+		"seen_seq":                  func(c *protocol.Card) { c.SeenSeq = protocol.SeqsPerSite },
+	}
+	for field, change := range cases {
+		_, err := peerv1.EncodeCard(with(good, change))
+		if err == nil || !strings.Contains(err.Error(), "card: "+field) {
+			t.Errorf("%s: got %v, want an error that names it", field, err)
+		}
+	}
+}

@@ -1,0 +1,147 @@
+package peerv1
+
+import (
+	"fmt"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Limits of encoded messages, in bytes.
+const (
+	MaxMessage = 8 << 20  // an offer, with its payload
+	MaxQuotes  = 4 << 20  // a quote request or reply
+	MaxNotice  = 64 << 10 // any other message, a card, a digest
+)
+
+// Kinds lists the kinds of messages that [Encode] and [Decode] know, in the
+// order of protocol/message.go.
+func Kinds() []string {
+	return []string{
+		protocol.QuoteRequest{}.Kind(), protocol.QuoteReply{}.Kind(),
+		protocol.Offer{}.Kind(), protocol.Prepared{}.Kind(), protocol.Refused{}.Kind(),
+		protocol.Grant{}.Kind(), protocol.Accept{}.Kind(), protocol.Aborted{}.Kind(),
+		protocol.Status{}.Kind(), protocol.StatusAck{}.Kind(),
+		protocol.Result{}.Kind(), protocol.ResultAck{}.Kind(),
+		protocol.Recall{}.Kind(), protocol.Recalled{}.Kind(),
+		protocol.DecisionAsked{}.Kind(), protocol.Abort{}.Kind(),
+		protocol.Unknown{}.Kind(), protocol.Fenced{}.Kind(),
+	}
+}
+
+// Encode checks a message and makes the body of its frame. The error names the
+// kind and the field.
+func Encode(m protocol.Message) ([]byte, error) {
+	if m == nil {
+		return nil, fmt.Errorf("a message is nil")
+	}
+	kind := m.Kind()
+	if err := checkMessage(m); err != nil {
+		return nil, fmt.Errorf("%s: %w", kind, err)
+	}
+	return marshal(kind, limit(kind), wireMessage(m))
+}
+
+// Decode reads and checks the body of a frame of a kind. The error names the
+// kind and the field.
+func Decode(kind string, body []byte) (protocol.Message, error) {
+	if err := checkSize(kind, limit(kind), len(body)); err != nil {
+		return nil, err
+	}
+	m, err := readMessage(kind, body)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", kind, err)
+	}
+	if err := checkMessage(m); err != nil {
+		return nil, fmt.Errorf("%s: %w", kind, err)
+	}
+	return m, nil
+}
+
+// EncodeCard checks and encodes a site card.
+func EncodeCard(c protocol.Card) ([]byte, error) {
+	if err := checkCard(c); err != nil {
+		return nil, fmt.Errorf("card: %w", err)
+	}
+	return marshal("card", MaxNotice, wireCard(c))
+}
+
+// DecodeCard reads and checks a site card. It does not check whose it is.
+func DecodeCard(data []byte) (protocol.Card, error) {
+	var w Card
+	if err := unmarshal("card", data, &w); err != nil {
+		return protocol.Card{}, err
+	}
+	c, err := readCard(&w)
+	if err == nil {
+		err = checkCard(c)
+	}
+	if err != nil {
+		return protocol.Card{}, fmt.Errorf("card: %w", err)
+	}
+	return c, nil
+}
+
+// EncodeDigest checks and encodes a digest.
+func EncodeDigest(d protocol.Digest) ([]byte, error) {
+	if err := checkDigest(d); err != nil {
+		return nil, fmt.Errorf("digest: %w", err)
+	}
+	w := &Digest{Site: string(d.Site), Seq: d.Seq, Load: wireLoad(d.Load)}
+	return marshal("digest", MaxNotice, w)
+}
+
+// DecodeDigest reads and checks a digest. It does not check whose it is.
+func DecodeDigest(data []byte) (protocol.Digest, error) {
+	var w Digest
+	if err := unmarshal("digest", data, &w); err != nil {
+		return protocol.Digest{}, err
+	}
+	d := protocol.Digest{Site: protocol.SiteName(w.GetSite()), Seq: w.GetSeq(), Load: readLoad(w.GetLoad())}
+	err := first(present("load", w.GetLoad() != nil), checkDigest(d))
+	if err != nil {
+		return protocol.Digest{}, fmt.Errorf("digest: %w", err)
+	}
+	return d, nil
+}
+
+// limit is the most bytes that an encoded message of the kind may have.
+func limit(kind string) int {
+	switch kind {
+	case protocol.Offer{}.Kind():
+		return MaxMessage
+	case protocol.QuoteRequest{}.Kind(), protocol.QuoteReply{}.Kind():
+		return MaxQuotes
+	}
+	return MaxNotice
+}
+
+func checkSize(what string, most, n int) error {
+	if n > most {
+		return fmt.Errorf("%s: has %d bytes, at most %d are allowed", what, n, most)
+	}
+	return nil
+}
+
+func marshal(what string, most int, w proto.Message) ([]byte, error) {
+	data, err := proto.MarshalOptions{Deterministic: true}.Marshal(w)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	return data, checkSize(what, most, len(data))
+}
+
+func unmarshal(what string, data []byte, w proto.Message) error {
+	if err := checkSize(what, MaxNotice, len(data)); err != nil {
+		return err
+	}
+	if err := parse(data, w); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}
+
+func parse(data []byte, w proto.Message) error {
+	return proto.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(data, w)
+}

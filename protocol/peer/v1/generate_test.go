@@ -1,0 +1,199 @@
+package peerv1_test
+
+import (
+	"fmt"
+	"math"
+
+	"pgregory.net/rapid"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// messages draws a valid message of a kind.
+func messages(kind string) *rapid.Generator[protocol.Message] {
+	return rapid.Custom(func(t *rapid.T) protocol.Message {
+		if m := drawNotice(t, kind); m != nil {
+			return m
+		}
+		tag := drawTag(t)
+		switch kind {
+		case "quote-request":
+			return protocol.QuoteRequest{
+				Round: protocol.RoundID(rapid.Uint64().Draw(t, "round")), Deadline: drawSpan(t),
+				Jobs: drawSlice(t, drawSpec),
+			}
+		case "quote-reply":
+			return protocol.QuoteReply{
+				Round: protocol.RoundID(rapid.Uint64().Draw(t, "round")), Quotes: drawSlice(t, drawQuote),
+				Load: drawLoad(t), Accept: drawCount(t), Valid: drawSpan(t),
+			}
+		case "offer":
+			return protocol.Offer{Spec: drawSpec(t), Epoch: tag.Epoch, Payload: drawPayload(t)}
+		case "refused":
+			return protocol.Refused{Tag: tag, Reason: drawText(t)}
+		case "status":
+			return protocol.Status{
+				Tag: tag, Seq: rapid.Uint32().Draw(t, "seq"),
+				State:  rapid.SampledFrom([]protocol.State{protocol.Pending, protocol.Running}).Draw(t, "state"),
+				Reason: drawText(t), Waited: drawSpan(t), Ran: drawSpan(t),
+			}
+		case "status-ack":
+			return protocol.StatusAck{Tag: tag, Seq: rapid.Uint32().Draw(t, "seq")}
+		case "result":
+			return protocol.Result{Tag: tag, Outcome: drawOutcome(t)}
+		case "recall":
+			return protocol.Recall{Tag: tag, Cancel: rapid.Bool().Draw(t, "cancel")}
+		case "fenced":
+			return protocol.Fenced{
+				Tag:     protocol.Tag{Job: tag.Job, Epoch: tag.Epoch/2 + 1},
+				Current: tag.Epoch/2 + 2,
+			}
+		}
+		panic(fmt.Sprintf("the generator does not know kind %q", kind))
+	})
+}
+
+func drawNotice(t *rapid.T, kind string) protocol.Message {
+	tag := drawTag(t)
+	switch kind {
+	case "prepared":
+		return protocol.Prepared{Tag: tag}
+	case "grant":
+		return protocol.Grant{Tag: tag}
+	case "accept":
+		return protocol.Accept{Tag: tag}
+	case "aborted":
+		return protocol.Aborted{Tag: tag}
+	case "result-ack":
+		return protocol.ResultAck{Tag: tag}
+	case "recalled":
+		return protocol.Recalled{Tag: tag}
+	case "decision-asked":
+		return protocol.DecisionAsked{Tag: tag}
+	case "abort":
+		return protocol.Abort{Tag: tag}
+	case "unknown":
+		return protocol.Unknown{Tag: tag}
+	}
+	return nil
+}
+
+func drawSlice[T any](t *rapid.T, draw func(*rapid.T) T) []T {
+	n := rapid.IntRange(0, 4).Draw(t, "length")
+	var out []T
+	for range n {
+		out = append(out, draw(t))
+	}
+	return out
+}
+
+func drawTag(t *rapid.T) protocol.Tag {
+	return protocol.Tag{Job: drawJob(t), Epoch: protocol.Epoch(rapid.Uint32Range(1, math.MaxUint32).Draw(t, "epoch"))}
+}
+
+func drawJob(t *rapid.T) protocol.JobID {
+	origin := protocol.SiteNumber(rapid.Uint16Range(1, 9000).Draw(t, "origin"))
+	return protocol.NewJobID(origin, rapid.Uint64Range(0, protocol.SeqsPerSite-1).Draw(t, "seq"))
+}
+
+func drawSpan(t *rapid.T) protocol.Duration {
+	return protocol.Duration(rapid.Int64Min(0).Draw(t, "span"))
+}
+
+func drawCount(t *rapid.T) int   { return rapid.IntRange(0, math.MaxInt32).Draw(t, "count") }
+func drawText(t *rapid.T) string { return rapid.StringN(0, 20, 200).Draw(t, "text") }
+
+func drawSite(t *rapid.T) protocol.SiteName {
+	return protocol.SiteName(rapid.StringMatching(`[a-z][a-z0-9-]{0,31}`).Draw(t, "site"))
+}
+
+func drawSpec(t *rapid.T) protocol.Spec {
+	return protocol.Spec{
+		Request: protocol.Request{
+			Job: drawJob(t), CPUs: rapid.IntRange(1, math.MaxInt32).Draw(t, "cpus"), Nodes: drawCount(t),
+			MemoryMB: rapid.Int64Min(0).Draw(t, "memory"),
+			WallTime: protocol.Duration(rapid.Int64Min(1).Draw(t, "wall_time")),
+		},
+		Name: drawText(t), User: drawText(t), Sites: drawSlice(t, drawSite),
+		Requeue:   rapid.Bool().Draw(t, "requeue"),
+		Submitted: protocol.Instant(rapid.Int64Min(0).Draw(t, "submitted")),
+	}
+}
+
+// drawUnix draws any bytes but NUL, which need not be UTF-8.
+func drawUnix(t *rapid.T) string {
+	return string(rapid.SliceOfN(rapid.ByteMin(1), 0, 20).Draw(t, "unix"))
+}
+
+func drawPayload(t *rapid.T) *protocol.Payload {
+	script := rapid.SliceOfN(rapid.Byte(), 0, 64).Draw(t, "script")
+	if len(script) == 0 {
+		script = nil
+	}
+	return &protocol.Payload{
+		Script: script, Args: drawSlice(t, drawUnix),
+		Env:     drawSlice(t, func(t *rapid.T) string { return "N=" + drawUnix(t) }),
+		WorkDir: drawUnix(t), Stdout: drawUnix(t), Stderr: drawUnix(t),
+	}
+}
+
+func drawLoad(t *rapid.T) protocol.Load {
+	return protocol.Load{
+		CPUs: drawCount(t), Busy: drawCount(t), QueuedJobs: drawCount(t),
+		QueuedWork: rapid.Int64Min(0).Draw(t, "work"),
+	}
+}
+
+func drawQuote(t *rapid.T) protocol.Quote {
+	q := protocol.Quote{Job: drawJob(t), ERT: drawSpan(t)}
+	if rapid.Bool().Draw(t, "declined") {
+		q.Declined = "no: " + drawText(t)
+		q.AWT = rapid.SampledFrom([]protocol.Duration{0, protocol.Never}).Draw(t, "awt")
+		return q
+	}
+	q.AWT = protocol.Duration(rapid.Int64Range(0, math.MaxInt64-1).Draw(t, "awt"))
+	if rapid.Bool().Draw(t, "ranged") {
+		q.AWTLow, q.AWTHigh = q.AWT/2, q.AWT.Plus(1)
+	}
+	for i := range rapid.IntRange(0, 3).Draw(t, "terms") {
+		name := fmt.Sprintf("term-%d", i)
+		q.Terms = append(q.Terms, protocol.Term{Name: name, Amount: protocol.Micro(rapid.Int64().Draw(t, name))})
+		q.Currency = "EUR"
+	}
+	return q
+}
+
+func drawOutcome(t *rapid.T) protocol.Outcome {
+	o := protocol.Outcome{
+		State:  rapid.SampledFrom(protocol.States()[2:]).Draw(t, "state"),
+		Reason: drawText(t), Waited: drawSpan(t), Ran: drawSpan(t),
+	}
+	if rapid.Bool().Draw(t, "signalled") {
+		o.Signal = rapid.IntRange(1, 127).Draw(t, "signal")
+	} else {
+		o.ExitCode = drawCount(t)
+	}
+	for _, stream := range []protocol.Stream{protocol.Stdout, protocol.Stderr} {
+		if rapid.Bool().Draw(t, "has file") {
+			f := protocol.File{Stream: stream, Size: rapid.Int64Min(0).Draw(t, "size")}
+			copy(f.SHA256[:], rapid.SliceOfN(rapid.Byte(), 32, 32).Draw(t, "sha256"))
+			o.Files = append(o.Files, f)
+		}
+	}
+	return o
+}
+
+func drawCard(t *rapid.T) protocol.Card {
+	return protocol.Card{
+		Site: drawSite(t), Number: protocol.SiteNumber(rapid.Uint16Range(1, 9000).Draw(t, "number")),
+		PublicKey:   rapid.StringMatching(`U[A-Z2-7]{55}`).Draw(t, "key"),
+		FirstStart:  protocol.Instant(rapid.Int64Min(0).Draw(t, "first start")),
+		Incarnation: rapid.Uint64().Draw(t, "incarnation"), Software: "switchyard 1.0",
+		Protocol: rapid.IntRange(1, 9).Draw(t, "protocol"),
+		Capacity: protocol.Capacity{
+			CPUs: drawCount(t), Nodes: drawCount(t), MemoryMB: rapid.Int64Min(0).Draw(t, "memory"),
+			WholeNode: rapid.Bool().Draw(t, "whole node"), MaxWallTime: drawSpan(t),
+		},
+		SeenSeq: rapid.Uint64Range(0, protocol.SeqsPerSite-1).Draw(t, "seen"),
+	}
+}

@@ -1,0 +1,239 @@
+package peerv1
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// readMessage reads a message that checkMessage has yet to pass. Its own errors
+// are about what would be lost in the conversion.
+func readMessage(kind string, body []byte) (protocol.Message, error) {
+	switch kind {
+	case protocol.QuoteRequest{}.Kind():
+		return read(body, &QuoteRequest{}, readQuoteRequest)
+	case protocol.QuoteReply{}.Kind():
+		return read(body, &QuoteReply{}, readQuoteReply)
+	case protocol.Offer{}.Kind():
+		return read(body, &Offer{}, readOffer)
+	case protocol.Refused{}.Kind():
+		return read(body, &Refused{}, func(w *Refused) (protocol.Message, error) {
+			return protocol.Refused{Tag: readTag(w.GetTag()), Reason: w.GetReason()}, nil
+		})
+	case protocol.Status{}.Kind():
+		return read(body, &Status{}, readStatus)
+	case protocol.StatusAck{}.Kind():
+		return read(body, &StatusAck{}, func(w *StatusAck) (protocol.Message, error) {
+			return protocol.StatusAck{Tag: readTag(w.GetTag()), Seq: w.GetSeq()}, nil
+		})
+	case protocol.Result{}.Kind():
+		return read(body, &Result{}, readResult)
+	case protocol.Recall{}.Kind():
+		return read(body, &Recall{}, func(w *Recall) (protocol.Message, error) {
+			return protocol.Recall{Tag: readTag(w.GetTag()), Cancel: w.GetCancel()}, nil
+		})
+	case protocol.Fenced{}.Kind():
+		return read(body, &Fenced{}, func(w *Fenced) (protocol.Message, error) {
+			return protocol.Fenced{Tag: readTag(w.GetTag()), Current: protocol.Epoch(w.GetCurrent())}, nil
+		})
+	}
+	return read(body, &Notice{}, func(w *Notice) (protocol.Message, error) {
+		return readNotice(kind, readTag(w.GetTag()))
+	})
+}
+
+func read[W proto.Message](body []byte, w W, convert func(W) (protocol.Message, error)) (protocol.Message, error) {
+	if err := parse(body, w); err != nil {
+		return nil, err
+	}
+	return convert(w)
+}
+
+func readNotice(kind string, tag protocol.Tag) (protocol.Message, error) {
+	switch kind {
+	case protocol.Prepared{}.Kind():
+		return protocol.Prepared{Tag: tag}, nil
+	case protocol.Grant{}.Kind():
+		return protocol.Grant{Tag: tag}, nil
+	case protocol.Accept{}.Kind():
+		return protocol.Accept{Tag: tag}, nil
+	case protocol.Aborted{}.Kind():
+		return protocol.Aborted{Tag: tag}, nil
+	case protocol.ResultAck{}.Kind():
+		return protocol.ResultAck{Tag: tag}, nil
+	case protocol.Recalled{}.Kind():
+		return protocol.Recalled{Tag: tag}, nil
+	case protocol.DecisionAsked{}.Kind():
+		return protocol.DecisionAsked{Tag: tag}, nil
+	case protocol.Abort{}.Kind():
+		return protocol.Abort{Tag: tag}, nil
+	case protocol.Unknown{}.Kind():
+		return protocol.Unknown{Tag: tag}, nil
+	}
+	return nil, errors.New("the kind is unknown")
+}
+
+// readTag converts a tag; an absent one becomes one that no check passes.
+func readTag(w *Tag) protocol.Tag {
+	return protocol.Tag{Job: protocol.JobID(w.GetJob()), Epoch: protocol.Epoch(w.GetEpoch())}
+}
+
+func readQuoteRequest(w *QuoteRequest) (protocol.Message, error) {
+	if err := atMost("jobs", len(w.GetJobs()), MaxJobs); err != nil {
+		return nil, err
+	}
+	return protocol.QuoteRequest{
+		Round: protocol.RoundID(w.GetRound()), Deadline: protocol.Duration(w.GetDeadlineMs()),
+		Jobs: each(w.GetJobs(), readSpec),
+	}, nil
+}
+
+func readQuoteReply(w *QuoteReply) (protocol.Message, error) {
+	if err := first(
+		present("load", w.GetLoad() != nil),
+		atMost("quotes", len(w.GetQuotes()), MaxJobs),
+	); err != nil {
+		return nil, err
+	}
+	return protocol.QuoteReply{
+		Round: protocol.RoundID(w.GetRound()), Quotes: each(w.GetQuotes(), readQuote),
+		Load: readLoad(w.GetLoad()), Accept: number(w.GetAccept()), Valid: protocol.Duration(w.GetValidMs()),
+	}, nil
+}
+
+func readOffer(w *Offer) (protocol.Message, error) {
+	if err := present("spec", w.GetSpec() != nil); err != nil {
+		return nil, err
+	}
+	return protocol.Offer{
+		Spec: readSpec(w.GetSpec()), Epoch: protocol.Epoch(w.GetEpoch()), Payload: readPayload(w.GetPayload()),
+	}, nil
+}
+
+func readSpec(w *Spec) protocol.Spec {
+	return protocol.Spec{
+		Request: protocol.Request{
+			Job: protocol.JobID(w.GetJob()), CPUs: number(w.GetCpus()), Nodes: number(w.GetNodes()),
+			MemoryMB: w.GetMemoryMb(), WallTime: protocol.Duration(w.GetWallTimeMs()),
+		},
+		Name: w.GetName(), User: w.GetUser(),
+		Sites:   each(w.GetSites(), func(s string) protocol.SiteName { return protocol.SiteName(s) }),
+		Requeue: w.GetRequeue(), Submitted: protocol.Instant(w.GetSubmittedMs()),
+	}
+}
+
+func readPayload(w *Payload) *protocol.Payload {
+	if w == nil {
+		return nil
+	}
+	str := func(b []byte) string { return string(b) }
+	p := &protocol.Payload{
+		Args: each(w.GetArgs(), str), Env: each(w.GetEnv(), str),
+		WorkDir: str(w.GetWorkDir()), Stdout: str(w.GetStdout()), Stderr: str(w.GetStderr()),
+	}
+	if len(w.GetScript()) > 0 {
+		p.Script = w.GetScript()
+	}
+	return p
+}
+
+func readLoad(w *Load) protocol.Load {
+	return protocol.Load{
+		CPUs: number(w.GetCpus()), Busy: number(w.GetBusy()),
+		QueuedJobs: number(w.GetQueuedJobs()), QueuedWork: w.GetQueuedWorkMs(),
+	}
+}
+
+func readQuote(w *Quote) protocol.Quote {
+	return protocol.Quote{
+		Job: protocol.JobID(w.GetJob()), Declined: w.GetDeclined(),
+		AWT: protocol.Duration(w.GetAwtMs()), AWTLow: protocol.Duration(w.GetAwtLowMs()),
+		AWTHigh: protocol.Duration(w.GetAwtHighMs()), ERT: protocol.Duration(w.GetErtMs()),
+		Terms: each(w.GetTerms(), func(t *Term) protocol.Term {
+			return protocol.Term{Name: t.GetName(), Amount: protocol.Micro(t.GetAmountMicro())}
+		}),
+		Currency: w.GetCurrency(),
+	}
+}
+
+func readStatus(w *Status) (protocol.Message, error) {
+	state, err := readState(w.GetState())
+	return protocol.Status{
+		Tag: readTag(w.GetTag()), Seq: w.GetSeq(), State: state, Reason: w.GetReason(),
+		Waited: protocol.Duration(w.GetWaitedMs()), Ran: protocol.Duration(w.GetRanMs()),
+	}, err
+}
+
+func readResult(w *Result) (protocol.Message, error) {
+	state, err := readState(w.GetState())
+	if err != nil {
+		return nil, err
+	}
+	files, err := readFiles(w.GetFiles())
+	return protocol.Result{Tag: readTag(w.GetTag()), Outcome: protocol.Outcome{
+		State: state, ExitCode: number(w.GetExitCode()), Signal: number(w.GetSignal()), Reason: w.GetReason(),
+		Waited: protocol.Duration(w.GetWaitedMs()), Ran: protocol.Duration(w.GetRanMs()), Files: files,
+	}}, err
+}
+
+func readFiles(ws []*File) ([]protocol.File, error) {
+	var files []protocol.File
+	for i, w := range ws {
+		stream, err := ReadStream(w.GetStream())
+		if err != nil {
+			return nil, fmt.Errorf("files[%d]: %w", i, err)
+		}
+		f := protocol.File{Stream: stream, Size: w.GetSize()}
+		if copy(f.SHA256[:], w.GetSha256()) != len(f.SHA256) || len(w.GetSha256()) != len(f.SHA256) {
+			return nil, fmt.Errorf("files[%d]: sha256: has %d bytes, not 32", i, len(w.GetSha256()))
+		}
+		files = append(files, f)
+	}
+	return files, nil
+}
+
+// readState converts by number: both lists are in one order, which a test pins.
+func readState(w JobState) (protocol.State, error) {
+	if w < JobState_JOB_STATE_PENDING || w > JobState_JOB_STATE_NODE_FAIL {
+		return 0, fmt.Errorf("state: %d is unknown or missing", int32(w))
+	}
+	return protocol.State(w), nil
+}
+
+// ReadStream converts a stream and refuses unknown ones.
+func ReadStream(w Stream) (protocol.Stream, error) {
+	if w < Stream_STREAM_STDOUT || w > Stream_STREAM_STDERR {
+		return 0, fmt.Errorf("stream: %d is unknown or missing", int32(w))
+	}
+	return protocol.Stream(w), nil
+}
+
+func readCard(w *Card) (protocol.Card, error) {
+	if w.GetNumber() > uint32(protocol.MaxSiteNumber) {
+		return protocol.Card{}, fmt.Errorf("number: %d is above %d", w.GetNumber(), protocol.MaxSiteNumber)
+	}
+	c := w.GetCapacity()
+	return protocol.Card{
+		Site: protocol.SiteName(w.GetSite()), Number: protocol.SiteNumber(w.GetNumber()),
+		PublicKey: w.GetPublicKey(), FirstStart: protocol.Instant(w.GetFirstStartMs()),
+		Incarnation: w.GetIncarnation(), Software: w.GetSoftware(), Protocol: number(int64(w.GetProtocol())),
+		Capacity: protocol.Capacity{
+			CPUs: number(c.GetCpus()), Nodes: number(c.GetNodes()), MemoryMB: c.GetMemoryMb(),
+			WholeNode: c.GetWholeNode(), MaxWallTime: protocol.Duration(c.GetMaxWallTimeMs()),
+		},
+		SeenSeq: w.GetSeenSeq(),
+	}, present("capacity", c != nil)
+}
+
+// number narrows a count; one that does not fit becomes one that no check
+// passes, also where int has 32 bits.
+func number(n int64) int {
+	if n < 0 || n > math.MaxInt32 {
+		return -1
+	}
+	return int(n)
+}

@@ -1,0 +1,145 @@
+package peerv1
+
+import (
+	"google.golang.org/protobuf/proto"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// wireMessage converts a message that has passed checkMessage.
+func wireMessage(m protocol.Message) proto.Message {
+	if tag, ok := noticeTag(m); ok {
+		return &Notice{Tag: WireTag(tag)}
+	}
+	switch m := m.(type) {
+	case protocol.QuoteRequest:
+		return &QuoteRequest{Round: uint64(m.Round), DeadlineMs: int64(m.Deadline), Jobs: each(m.Jobs, wireSpec)}
+	case protocol.QuoteReply:
+		return &QuoteReply{
+			Round: uint64(m.Round), Quotes: each(m.Quotes, wireQuote), Load: wireLoad(m.Load),
+			Accept: int64(m.Accept), ValidMs: int64(m.Valid),
+		}
+	case protocol.Offer:
+		return &Offer{Spec: wireSpec(m.Spec), Epoch: uint32(m.Epoch), Payload: wirePayload(m.Payload)}
+	case protocol.Refused:
+		return &Refused{Tag: WireTag(m.Tag), Reason: m.Reason}
+	case protocol.Status:
+		return wireStatus(m)
+	case protocol.StatusAck:
+		return &StatusAck{Tag: WireTag(m.Tag), Seq: m.Seq}
+	case protocol.Result:
+		return wireResult(m)
+	case protocol.Recall:
+		return &Recall{Tag: WireTag(m.Tag), Cancel: m.Cancel}
+	case protocol.Fenced:
+		return &Fenced{Tag: WireTag(m.Tag), Current: uint32(m.Current)}
+	}
+	return nil
+}
+
+// noticeTag returns what a message is about when it says nothing else.
+func noticeTag(m protocol.Message) (protocol.Tag, bool) {
+	switch m := m.(type) {
+	case protocol.Prepared:
+		return m.Tag, true
+	case protocol.Grant:
+		return m.Tag, true
+	case protocol.Accept:
+		return m.Tag, true
+	case protocol.Aborted:
+		return m.Tag, true
+	case protocol.ResultAck:
+		return m.Tag, true
+	case protocol.Recalled:
+		return m.Tag, true
+	case protocol.DecisionAsked:
+		return m.Tag, true
+	case protocol.Abort:
+		return m.Tag, true
+	case protocol.Unknown:
+		return m.Tag, true
+	}
+	return protocol.Tag{}, false
+}
+
+// each converts a column; none stays nil.
+func each[A, B any](in []A, convert func(A) B) []B {
+	if len(in) == 0 {
+		return nil
+	}
+	out := make([]B, len(in))
+	for i := range in {
+		out[i] = convert(in[i])
+	}
+	return out
+}
+
+// WireTag converts a tag.
+func WireTag(t protocol.Tag) *Tag { return &Tag{Job: uint64(t.Job), Epoch: uint32(t.Epoch)} }
+
+func wireSpec(s protocol.Spec) *Spec {
+	return &Spec{
+		Job: uint64(s.Job), Cpus: int64(s.CPUs), Nodes: int64(s.Nodes), MemoryMb: s.MemoryMB,
+		WallTimeMs: int64(s.WallTime), Name: s.Name, User: s.User,
+		Sites:   each(s.Sites, func(n protocol.SiteName) string { return string(n) }),
+		Requeue: s.Requeue, SubmittedMs: int64(s.Submitted),
+	}
+}
+
+func wirePayload(p *protocol.Payload) *Payload {
+	raw := func(s string) []byte { return []byte(s) }
+	return &Payload{
+		Script: p.Script, Args: each(p.Args, raw), Env: each(p.Env, raw),
+		WorkDir: raw(p.WorkDir), Stdout: raw(p.Stdout), Stderr: raw(p.Stderr),
+	}
+}
+
+func wireLoad(l protocol.Load) *Load {
+	return &Load{
+		Cpus: int64(l.CPUs), Busy: int64(l.Busy),
+		QueuedJobs: int64(l.QueuedJobs), QueuedWorkMs: l.QueuedWork,
+	}
+}
+
+func wireQuote(q protocol.Quote) *Quote {
+	return &Quote{
+		Job: uint64(q.Job), Declined: q.Declined,
+		AwtMs: int64(q.AWT), AwtLowMs: int64(q.AWTLow), AwtHighMs: int64(q.AWTHigh), ErtMs: int64(q.ERT),
+		Terms: each(q.Terms, func(t protocol.Term) *Term {
+			return &Term{Name: t.Name, AmountMicro: int64(t.Amount)}
+		}),
+		Currency: q.Currency,
+	}
+}
+
+func wireStatus(m protocol.Status) *Status {
+	return &Status{
+		Tag: WireTag(m.Tag), Seq: m.Seq, State: JobState(m.State), Reason: m.Reason,
+		WaitedMs: int64(m.Waited), RanMs: int64(m.Ran),
+	}
+}
+
+func wireResult(m protocol.Result) *Result {
+	o := m.Outcome
+	return &Result{
+		Tag: WireTag(m.Tag), State: JobState(o.State),
+		ExitCode: int64(o.ExitCode), Signal: int64(o.Signal), Reason: o.Reason,
+		WaitedMs: int64(o.Waited), RanMs: int64(o.Ran),
+		Files: each(o.Files, func(f protocol.File) *File {
+			return &File{Stream: Stream(f.Stream), Size: f.Size, Sha256: f.SHA256[:]}
+		}),
+	}
+}
+
+func wireCard(c protocol.Card) *Card {
+	return &Card{
+		Site: string(c.Site), Number: uint32(c.Number), PublicKey: c.PublicKey,
+		FirstStartMs: int64(c.FirstStart), Incarnation: c.Incarnation, Software: c.Software,
+		Protocol: uint32(c.Protocol), //nolint:gosec // checkCard bounds it
+		Capacity: &Capacity{
+			Cpus: int64(c.Capacity.CPUs), Nodes: int64(c.Capacity.Nodes), MemoryMb: c.Capacity.MemoryMB,
+			WholeNode: c.Capacity.WholeNode, MaxWallTimeMs: int64(c.Capacity.MaxWallTime),
+		},
+		SeenSeq: c.SeenSeq,
+	}
+}

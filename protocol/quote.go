@@ -1,0 +1,32 @@
+package protocol
+
+// Micro is an amount of money in millionths of the currency's unit.
+type Micro int64
+
+// Term is one named part of a quote's price, such as "energy" or "cpu".
+type Term struct {
+	Name   string
+	Amount Micro
+}
+
+// Quote is a site's answer for one job: not binding, and made as if this job
+// alone came after what is queued or reserved at the site.
+type Quote struct {
+	Job      JobID
+	Declined string   // why the site would not take the job; empty: it would
+	AWT      Duration // approximate wait time [SS 2.1], the median
+	AWTLow   Duration // P10
+	AWTHigh  Duration // P90
+	ERT      Duration // expected run time
+	Terms    []Term   // price over the planned hours, in Currency
+	Currency string
+}
+
+// ATT is the approximate turnaround time of [SS 2.1.1]: AWT + ERT, [Never] when
+// the quote is declined.
+func (q Quote) ATT() Duration {
+	if q.Declined != "" {
+		return Never
+	}
+	return q.AWT.Plus(q.ERT)
+}

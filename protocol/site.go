@@ -1,0 +1,114 @@
+package protocol
+
+import (
+	"fmt"
+	"strings"
+)
+
+// SiteName names a site in configuration, messages and subjects: 1 to 32 lower
+// case letters, digits and hyphens, beginning with a letter.
+type SiteName string
+
+// Validate says what is wrong with the name, if anything.
+func (n SiteName) Validate() error {
+	if n == "" || len(n) > 32 {
+		return fmt.Errorf("site name %q has %d characters; use 1 to 32", string(n), len(n))
+	}
+	if n[0] < 'a' || n[0] > 'z' {
+		return fmt.Errorf("site name %q must begin with a lower case letter", string(n))
+	}
+	if i := strings.IndexFunc(string(n), notInName); i >= 0 {
+		return fmt.Errorf("site name %q has %q; use lower case letters, digits and hyphens", string(n), n[i])
+	}
+	return nil
+}
+
+func notInName(r rune) bool {
+	return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-'
+}
+
+// SiteNumber is the site's part of its job ids: 1 to [MaxSiteNumber].
+type SiteNumber uint16
+
+// MaxSiteNumber is the largest site number, so that job ids stay below 2⁵³.
+const MaxSiteNumber SiteNumber = 9000
+
+// Validate says what is wrong with the number, if anything.
+func (n SiteNumber) Validate() error {
+	if n < 1 || n > MaxSiteNumber {
+		return fmt.Errorf("site number %d is outside 1 to %d", n, MaxSiteNumber)
+	}
+	return nil
+}
+
+// Capacity is what a site's machine can ever offer one job.
+type Capacity struct {
+	CPUs        int      // of the whole machine
+	Nodes       int      // of the whole machine
+	MemoryMB    int64    // per node; 0: not stated
+	WholeNode   bool     // a node runs one job at a time
+	MaxWallTime Duration // the longest limit accepted; 0: none
+}
+
+// Fits says whether a job of this shape could ever run here, and if not why.
+// The reason is empty when it fits.
+func (c Capacity) Fits(r Request) (reason string) {
+	switch {
+	case r.CPUs > c.CPUs:
+		return fmt.Sprintf("needs %d CPUs, the site has %d", r.CPUs, c.CPUs)
+	case r.Nodes > c.Nodes:
+		return fmt.Sprintf("needs %d nodes, the site has %d", r.Nodes, c.Nodes)
+	case c.MemoryMB > 0 && r.MemoryMB > c.MemoryMB:
+		return fmt.Sprintf("needs %d MB per node, the site has %d", r.MemoryMB, c.MemoryMB)
+	case c.MaxWallTime > 0 && r.WallTime > c.MaxWallTime:
+		return fmt.Sprintf("needs %v, the site's limit is %v", r.WallTime, c.MaxWallTime)
+	}
+	return ""
+}
+
+// ProtocolVersion is the version of the peer messages that this code speaks.
+const ProtocolVersion = 1
+
+// Card is a site card: what a site tells each partner about itself on
+// connecting. It is signed by the site's key.
+type Card struct {
+	Site        SiteName
+	Number      SiteNumber
+	PublicKey   string  // nkey, "U…"
+	FirstStart  Instant // when the site's store was made; settles clashes of names
+	Incarnation uint64  // rises whenever the store is new or restored
+	Software    string
+	Protocol    int
+	Capacity    Capacity
+	SeenSeq     uint64 // highest job sequence number of the receiver that the sender has seen
+}
+
+// Load is how busy a machine is. Queued work is apart from [Load.RUS].
+type Load struct {
+	CPUs       int
+	Busy       int   // CPUs that run jobs; on a whole-node machine all CPUs of the nodes taken
+	QueuedJobs int   // jobs in the local queue that have not started
+	QueuedWork int64 // CPU·ms that queued jobs ask for
+}
+
+// RUS is the resource utilisation status of [SS 2.1.1]: busy CPUs over CPUs, in
+// parts per million.
+func (l Load) RUS() int {
+	if l.CPUs <= 0 {
+		return PPM
+	}
+	return int(int64(l.Busy) * PPM / int64(l.CPUs))
+}
+
+// Free is how many CPUs run nothing now.
+func (l Load) Free() int { return max(0, l.CPUs-l.Busy) }
+
+// PPM is the whole in parts per million.
+const PPM = 1_000_000
+
+// Digest is a site's load as it advertises it in gossip.
+type Digest struct {
+	Site SiteName
+	Seq  uint64 // rises with every digest of the site; older ones are dropped
+	Load Load
+}

@@ -1,0 +1,77 @@
+package protocol
+
+import (
+	"math"
+	"time"
+)
+
+// Instant is a point of wall-clock time in milliseconds since the Unix epoch.
+// It belongs to the clock of one site and never crosses to another.
+type Instant int64
+
+// Duration is a span of time in milliseconds.
+type Duration int64
+
+// The usual spans.
+const (
+	Millisecond Duration = 1
+	Second               = 1000 * Millisecond
+	Minute               = 60 * Second
+	Hour                 = 60 * Minute
+	Day                  = 24 * Hour
+)
+
+// Never is the wait of a job that cannot start: the AWT of infinity of
+// [SS 2.1].
+const Never Duration = math.MaxInt64
+
+// InstantOf converts a standard time, dropping what is below a millisecond.
+func InstantOf(t time.Time) Instant { return Instant(t.UnixMilli()) }
+
+// Time converts to a standard time in UTC.
+func (t Instant) Time() time.Time { return time.UnixMilli(int64(t)).UTC() }
+
+// Add returns the instant d later. Adding [Never] gives the last instant.
+func (t Instant) Add(d Duration) Instant {
+	if d > 0 && int64(t) > math.MaxInt64-int64(d) {
+		return math.MaxInt64
+	}
+	return t + Instant(d)
+}
+
+// Sub returns the span from u to t.
+func (t Instant) Sub(u Instant) Duration { return Duration(t - u) }
+
+// DurationOf converts a standard duration, rounding up to a millisecond so that
+// a positive span never becomes zero.
+func DurationOf(d time.Duration) Duration {
+	ms := int64(d / time.Millisecond)
+	if d%time.Millisecond > 0 {
+		ms++
+	}
+	return Duration(ms)
+}
+
+// Std converts to a standard duration. [Never] gives the longest one.
+func (d Duration) Std() time.Duration {
+	if d > Duration(math.MaxInt64/int64(time.Millisecond)) {
+		return math.MaxInt64
+	}
+	return time.Duration(d) * time.Millisecond
+}
+
+// Plus adds two spans; [Never] absorbs.
+func (d Duration) Plus(e Duration) Duration {
+	if d == Never || e == Never || (e > 0 && d > Never-e) {
+		return Never
+	}
+	return d + e
+}
+
+// String prints the span as Go durations are printed, "never" for [Never].
+func (d Duration) String() string {
+	if d == Never {
+		return "never"
+	}
+	return d.Std().String()
+}
