@@ -50,24 +50,24 @@ const (
 
 // JobRow is a job of this origin.
 type JobRow struct {
-	Spec       protocol.Spec      `json:"spec"`
-	Phase      JobPhase           `json:"phase"`
-	Epoch      protocol.Epoch     `json:"epoch"` // the highest used
-	Site       protocol.SiteName  `json:"site,omitempty"`
-	Cancelling bool               `json:"cancelling,omitempty"`
-	State      protocol.State     `json:"state"` // shown outside
-	Reason     string             `json:"reason,omitempty"`
-	StatusSeq  uint32             `json:"status_seq,omitempty"` // of the last status taken at this epoch
-	QuotedAWT  protocol.Duration  `json:"quoted_awt,omitempty"`
-	Placed     protocol.Instant   `json:"placed,omitempty"`
-	Started    protocol.Instant   `json:"started,omitempty"`
-	Ended      protocol.Instant   `json:"ended,omitempty"`
-	Outcome    *protocol.Outcome  `json:"outcome,omitempty"`
-	Stuck      string             `json:"stuck,omitempty"` // why an operator must look
-	WorkDir    string             `json:"work_dir,omitempty"`
-	Stdout     string             `json:"stdout,omitempty"`
-	Stderr     string             `json:"stderr,omitempty"`
-	Lost       []protocol.Epoch   `json:"lost,omitempty"` // fenced epochs of a requeued job
+	Spec       protocol.Spec     `json:"spec"`
+	Phase      JobPhase          `json:"phase"`
+	Epoch      protocol.Epoch    `json:"epoch"` // the highest used
+	Site       protocol.SiteName `json:"site,omitempty"`
+	Cancelling bool              `json:"cancelling,omitempty"`
+	State      protocol.State    `json:"state"` // shown outside
+	Reason     string            `json:"reason,omitempty"`
+	StatusSeq  uint32            `json:"status_seq,omitempty"` // of the last status taken at this epoch
+	QuotedAWT  protocol.Duration `json:"quoted_awt,omitempty"`
+	Placed     protocol.Instant  `json:"placed,omitempty"`
+	Started    protocol.Instant  `json:"started,omitempty"`
+	Ended      protocol.Instant  `json:"ended,omitempty"`
+	Outcome    *protocol.Outcome `json:"outcome,omitempty"`
+	Stuck      string            `json:"stuck,omitempty"` // why an operator must look
+	WorkDir    string            `json:"work_dir,omitempty"`
+	Stdout     string            `json:"stdout,omitempty"`
+	Stderr     string            `json:"stderr,omitempty"`
+	Lost       []protocol.Epoch  `json:"lost,omitempty"` // fenced epochs of a requeued job
 }
 
 // GuestPhase is where a job of another origin is.

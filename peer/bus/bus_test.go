@@ -78,21 +78,36 @@ func TestThreeSitesKeepOrder(t *testing.T) {
 	}
 }
 
+// Both sites dial each other; when desy's own link is cut, it uses cern's.
 func TestTwoLinksFailOver(t *testing.T) {
 	t.Parallel()
 	a, b := newSite(t, "cern"), newSite(t, "desy")
 	a.start(t, loopback, nil, b.partner())
-	b.start(t, loopback, nil, a.partner())
-	// cern dials now as well.
 	address := a.bus.ListenAddr().String()
+	w := newWire(t, address)
+	cut := a.partner()
+	cut.URL = "nats://" + w.listener.Addr().String()
+	b.start(t, loopback, nil, cut)
+	a.connected(t, b, 1)
 	a.bus.Close()
 	a.start(t, address, nil, b.partner())
-	a.eventually(t, "both links", func() bool { return a.count("+desy") >= 2 })
-	b.connected(t, a, 2)
-	a.sends(t, b, protocol.Abort{Tag: tag})
-	b.receives(t, a, protocol.Abort{Tag: tag})
-	b.sends(t, a, protocol.Abort{Tag: tag})
-	a.receives(t, b, protocol.Abort{Tag: tag})
+	a.connected(t, b, 3)
+	b.connected(t, a, 3)
+	b.mu.Lock()
+	before := b.count("-cern")
+	b.mu.Unlock()
+	w.close()
+	a.eventually(t, "a message over the other link", func() bool {
+		if err := b.bus.Send(a.name, protocol.Abort{Tag: tag}); err != nil {
+			t.Errorf("with one link left: %v", err)
+		}
+		return len(a.got) > 0
+	})
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.count("-cern") != before {
+		t.Error("desy was told of a disconnection, with one link left")
+	}
 }
 
 func TestSendRefuses(t *testing.T) {
@@ -242,10 +257,10 @@ func TestFetchRefuses(t *testing.T) {
 		change func(*bus.FetchRequest)
 		want   string
 	}{
-		"no job":     {func(r *bus.FetchRequest) { r.Tag.Job = 0 }, "no placement"},
-		"no stream":  {func(r *bus.FetchRequest) { r.Stream = 0 }, "no output file"},
-		"offset":     {func(r *bus.FetchRequest) { r.Offset = -1 }, "negative"},
-		"too large":  {func(r *bus.FetchRequest) { r.Size = bus.MaxChunk + 1 }, "outside"},
+		"no job":     {func(r *bus.FetchRequest) { r.Tag.Job = 0 }, "tag.job"},
+		"no stream":  {func(r *bus.FetchRequest) { r.Stream = 0 }, "stream"},
+		"offset":     {func(r *bus.FetchRequest) { r.Offset = -1 }, "offset"},
+		"too large":  {func(r *bus.FetchRequest) { r.Size = bus.MaxChunk + 1 }, "size"},
 		"by partner": {func(r *bus.FetchRequest) { r.Stream = protocol.Stderr }, "no such file"},
 	}
 	for name, c := range cases {

@@ -117,7 +117,7 @@ func TestExternalNATSIsNotTrusted(t *testing.T) {
 		b.mu.Lock()
 		clear(b.rejected)
 		b.mu.Unlock()
-		if err := spy.Publish(subject, data); err != nil {
+		if err = spy.Publish(subject, data); err != nil {
 			t.Fatal(err)
 		}
 		b.refuses(t, want)

@@ -9,14 +9,12 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"google.golang.org/protobuf/proto"
-
 	"github.com/switchyard-hpc/switchyard/protocol"
 	peerv1 "github.com/switchyard-hpc/switchyard/protocol/peer/v1"
 )
 
 // MaxChunk is the most bytes that one [FetchRequest] may ask for.
-const MaxChunk = 256 << 10
+const MaxChunk = peerv1.MaxChunk
 
 const (
 	fetchWindow = 2 // chunks of one partner under way
@@ -32,28 +30,11 @@ type FetchRequest struct {
 	Size   int // bytes wanted, 1 to [MaxChunk]
 }
 
-func (r FetchRequest) validate() error {
-	switch {
-	case r.Tag.Job.Origin().Validate() != nil || r.Tag.Epoch == 0:
-		return fmt.Errorf("fetch: %v is no placement", r.Tag)
-	case r.Stream != protocol.Stdout && r.Stream != protocol.Stderr:
-		return fmt.Errorf("fetch: %v is no output file", r.Stream)
-	case r.Offset < 0:
-		return fmt.Errorf("fetch: the offset %d is negative", r.Offset)
-	case r.Size < 1 || r.Size > MaxChunk:
-		return fmt.Errorf("fetch: the size %d is outside 1 to %d", r.Size, MaxChunk)
-	}
-	return nil
-}
-
 // Fetch reads a piece of a job's output at a partner: up to req.Size bytes, fewer
 // or none at the file's end. At most two pieces of one partner are under way;
 // further calls wait. A lost request is repeated a few times. The error is
 // [ErrNoLink] without a session, and says what the partner says if it refuses.
 func (b *Bus) Fetch(ctx context.Context, from protocol.SiteName, req FetchRequest) ([]byte, error) {
-	if err := req.validate(); err != nil {
-		return nil, err
-	}
 	p, err := b.partner(from)
 	if err != nil {
 		return nil, err
@@ -105,12 +86,12 @@ var errNoAnswer = errors.New("the partner does not answer")
 // fetch asks once.
 func (p *partner) fetch(ctx context.Context, req FetchRequest) ([]byte, error) {
 	id := p.fetchID.Add(1)
-	body, err := proto.Marshal(&peerv1.FetchRequest{
+	body, err := peerv1.EncodeFetchRequest(&peerv1.FetchRequest{
 		Id: id, Tag: peerv1.WireTag(req.Tag), Stream: peerv1.Stream(req.Stream),
 		Offset: req.Offset, Size: int64(req.Size),
 	})
 	if err != nil {
-		return nil, fmt.Errorf("encode a fetch request: %w", err)
+		return nil, err
 	}
 	answer := make(chan *peerv1.FetchReply, 1)
 	p.await(id, answer)
@@ -144,7 +125,7 @@ func (p *partner) await(id uint64, answer chan *peerv1.FetchReply) {
 func (p *partner) chunk(req FetchRequest, reply *peerv1.FetchReply) ([]byte, error) {
 	data := reply.GetData()
 	if text := reply.GetError(); text != "" {
-		return nil, fmt.Errorf("fetch from %s: %.4096q", p.Site, text)
+		return nil, fmt.Errorf("fetch from %s: %q", p.Site, text)
 	}
 	if len(data) > req.Size {
 		return nil, fmt.Errorf("fetch from %s: %d bytes instead of %d", p.Site, len(data), req.Size)
@@ -158,9 +139,9 @@ func (p *partner) chunk(req FetchRequest, reply *peerv1.FetchReply) ([]byte, err
 // receiveChunk hands an answer to who waits; nobody does for a late or doubled
 // one.
 func (p *partner) receiveChunk(body []byte) {
-	reply := new(peerv1.FetchReply)
-	if err := proto.Unmarshal(body, reply); err != nil {
-		p.reject(reject(Garbage, "chunk: %w", err))
+	reply, err := peerv1.DecodeFetchReply(body)
+	if err != nil {
+		p.reject(err)
 		return
 	}
 	p.mu.Lock()
@@ -173,9 +154,9 @@ func (p *partner) receiveChunk(body []byte) {
 }
 
 func (p *partner) receiveFetch(body []byte) {
-	req := new(peerv1.FetchRequest)
-	if err := proto.Unmarshal(body, req); err != nil {
-		p.reject(reject(Garbage, "fetch: %w", err))
+	req, err := peerv1.DecodeFetchRequest(body)
+	if err != nil {
+		p.reject(err)
 		return
 	}
 	select {
@@ -206,7 +187,7 @@ func (p *partner) serveOne(ctx context.Context, w *peerv1.FetchRequest) {
 		sum := sha256.Sum256(data)
 		reply.Data, reply.Sha256 = data, sum[:]
 	}
-	body, err := proto.Marshal(reply)
+	body, err := peerv1.EncodeFetchReply(reply)
 	if err == nil {
 		err = p.send(opChunk, body)
 	}
@@ -216,10 +197,9 @@ func (p *partner) serveOne(ctx context.Context, w *peerv1.FetchRequest) {
 }
 
 func (p *partner) read(ctx context.Context, w *peerv1.FetchRequest) ([]byte, error) {
-	req, err := readFetch(w)
-	if err != nil {
-		p.reject(err)
-		return nil, err
+	req := FetchRequest{
+		Tag: peerv1.ReadTag(w.GetTag()), Stream: protocol.Stream(w.GetStream()),
+		Offset: w.GetOffset(), Size: int(w.GetSize()),
 	}
 	ctx, cancel := context.WithTimeout(ctx, p.bus.cfg.Timing.Fetch)
 	defer cancel()
@@ -230,30 +210,9 @@ func (p *partner) read(ctx context.Context, w *peerv1.FetchRequest) ([]byte, err
 	return data, err
 }
 
-func readFetch(w *peerv1.FetchRequest) (FetchRequest, error) {
-	stream, err := peerv1.ReadStream(w.GetStream())
-	if err != nil {
-		return FetchRequest{}, reject(Garbage, "fetch: %w", err)
-	}
-	if w.GetSize() > MaxChunk {
-		return FetchRequest{}, reject(Garbage, "fetch: the size %d is above %d", w.GetSize(), MaxChunk)
-	}
-	req := FetchRequest{
-		Tag: protocol.Tag{
-			Job:   protocol.JobID(w.GetTag().GetJob()),
-			Epoch: protocol.Epoch(w.GetTag().GetEpoch()),
-		},
-		Stream: stream, Offset: w.GetOffset(), Size: int(w.GetSize()),
-	}
-	if err = req.validate(); err != nil {
-		return FetchRequest{}, reject(Garbage, "%w", err)
-	}
-	return req, nil
-}
-
 // errorText makes an error fit for the wire; never empty.
 func errorText(err error) string {
-	text := []rune(err.Error())
-	text = text[:min(len(text), peerv1.MaxReason/utf8.UTFMax)]
-	return "refused: " + string(text)
+	const room = peerv1.MaxReason/utf8.UTFMax - 16
+	text := []rune(err.Error()) // replaces what is not UTF-8
+	return "refused: " + string(text[:min(len(text), room)])
 }

@@ -7,16 +7,9 @@ import (
 	"errors"
 	"fmt"
 
-	"google.golang.org/protobuf/proto"
-
 	"github.com/switchyard-hpc/switchyard/peer/identity"
 	"github.com/switchyard-hpc/switchyard/protocol"
 	peerv1 "github.com/switchyard-hpc/switchyard/protocol/peer/v1"
-)
-
-const (
-	nonceSize = 16
-	maxHello  = 64 << 10
 )
 
 // rejectedError is an error with the reason that is counted.
@@ -60,19 +53,19 @@ func (b *Bus) newOpening(to protocol.SiteName, echo []byte) (*opening, error) {
 	if err != nil {
 		return nil, fmt.Errorf("this site's card for %s: %w", to, err)
 	}
-	nonce := make([]byte, nonceSize)
+	nonce := make([]byte, peerv1.NonceSize)
 	_, _ = rand.Read(nonce) // never fails
-	hello, err := proto.Marshal(&peerv1.Hello{
+	hello, err := peerv1.EncodeHello(&peerv1.Hello{
 		Version: protocol.ProtocolVersion, From: string(b.cfg.Site), To: string(to),
 		Ephemeral: private.PublicKey().Bytes(), Nonce: nonce, Echo: echo,
 		Card: &peerv1.SignedCard{Card: data, Signature: key.Sign(identity.Card, data)},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("encode a hello: %w", err)
+		return nil, err
 	}
-	signed, err := proto.Marshal(&peerv1.SignedHello{Hello: hello, Signature: key.Sign(identity.Hello, hello)})
+	signed, err := peerv1.EncodeSignedHello(&peerv1.SignedHello{Hello: hello, Signature: key.Sign(identity.Hello, hello)})
 	if err != nil {
-		return nil, fmt.Errorf("encode a hello: %w", err)
+		return nil, err
 	}
 	return &opening{private: private, nonce: nonce, signed: signed, hello: hello}, nil
 }
@@ -86,30 +79,25 @@ type greeting struct {
 	hello     []byte // as signed
 }
 
-// readHello verifies a hello from a partner to this site. Errors are rejections.
+// readHello verifies a hello from a partner to this site. Errors without a
+// reason are garbage.
 func readHello(data []byte, me protocol.SiteName, partner Partner) (*greeting, error) {
-	if len(data) > maxHello {
-		return nil, reject(Garbage, "a hello of %d bytes", len(data))
+	signed, err := peerv1.DecodeSignedHello(data)
+	if err != nil {
+		return nil, err
 	}
-	var signed peerv1.SignedHello
-	if err := proto.Unmarshal(data, &signed); err != nil {
-		return nil, reject(Garbage, "hello: %w", err)
-	}
-	if err := identity.Verify(partner.PublicKey, identity.Hello, signed.GetHello(), signed.GetSignature()); err != nil {
+	if err = identity.Verify(partner.PublicKey, identity.Hello, signed.GetHello(), signed.GetSignature()); err != nil {
 		return nil, reject(BadSignature, "hello: %w", err)
 	}
-	var w peerv1.Hello
-	if err := proto.Unmarshal(signed.GetHello(), &w); err != nil {
-		return nil, reject(Garbage, "hello: %w", err)
+	w, err := peerv1.DecodeHello(signed.GetHello())
+	if err != nil {
+		return nil, err
 	}
 	if w.GetVersion() != protocol.ProtocolVersion {
 		return nil, reject(BadVersion, "the partner speaks version %d, this site %d", w.GetVersion(), protocol.ProtocolVersion)
 	}
 	if w.GetFrom() != string(partner.Site) || w.GetTo() != string(me) {
 		return nil, reject(UnknownSender, "hello from %.40q to %.40q", w.GetFrom(), w.GetTo())
-	}
-	if len(w.GetNonce()) != nonceSize || (len(w.GetEcho()) != 0 && len(w.GetEcho()) != nonceSize) {
-		return nil, reject(Garbage, "hello: the nonce or echo has not %d bytes", nonceSize)
 	}
 	ephemeral, err := ecdh.X25519().NewPublicKey(w.GetEphemeral())
 	if err != nil {

@@ -145,10 +145,10 @@ func TestHelloesAreForOneReceiverAndOneHandshake(t *testing.T) {
 	if _, err = readHello(hello.signed, "desy", stranger); reasonOf(err) != BadSignature {
 		t.Errorf("with another key: got %v", err)
 	}
-	if _, err = readHello(make([]byte, maxHello+1), "desy", cern); reasonOf(err) != Garbage {
+	if _, err = readHello(make([]byte, peerv1.MaxNotice+1), "desy", cern); reasonOf(err) != Garbage {
 		t.Errorf("too long: got %v", err)
 	}
-	other, err := b.newOpening("cern", make([]byte, nonceSize))
+	other, err := b.newOpening("cern", make([]byte, peerv1.NonceSize))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -336,26 +336,6 @@ func FuzzReadFrame(f *testing.F) {
 	})
 }
 
-func FuzzReadFetch(f *testing.F) {
-	good, err := proto.Marshal(&peerv1.FetchRequest{
-		Id: 1, Tag: &peerv1.Tag{Job: 1_000_000_000_001, Epoch: 1}, Stream: 1, Offset: 5, Size: 10,
-	})
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(good)
-	f.Fuzz(func(t *testing.T, data []byte) {
-		var w peerv1.FetchRequest
-		if proto.Unmarshal(data, &w) != nil {
-			return
-		}
-		req, err := readFetch(&w)
-		if err == nil && (req.validate() != nil || int64(req.Size) != w.GetSize()) {
-			t.Fatalf("accepted %+v", req)
-		}
-	})
-}
-
 // The fuzzed hello is signed, as a hostile partner would.
 func FuzzReadHello(f *testing.F) {
 	a, b := ends(f)
@@ -377,7 +357,7 @@ func FuzzReadHello(f *testing.F) {
 			}
 			return
 		}
-		if g.card.PublicKey != cern.PublicKey || len(g.nonce) != nonceSize {
+		if g.card.PublicKey != cern.PublicKey || len(g.nonce) != peerv1.NonceSize {
 			t.Fatalf("accepted %+v", g)
 		}
 	})

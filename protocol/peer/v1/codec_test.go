@@ -84,7 +84,8 @@ func TestCardsAndDigestsRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := peerv1.DecodeCard(data); err != nil || got != card {
+		got, err := peerv1.DecodeCard(data)
+		if err != nil || got != card {
 			t.Fatalf("got %+v, %v\nwant %+v", got, err, card)
 		}
 		digest := protocol.Digest{Site: card.Site, Seq: card.SeenSeq, Load: drawLoad(t)}

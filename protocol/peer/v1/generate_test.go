@@ -15,7 +15,7 @@ func messages(kind string) *rapid.Generator[protocol.Message] {
 		if m := drawNotice(t, kind); m != nil {
 			return m
 		}
-		tag := drawTag(t)
+		placed := drawTag(t)
 		switch kind {
 		case "quote-request":
 			return protocol.QuoteRequest{
@@ -28,25 +28,25 @@ func messages(kind string) *rapid.Generator[protocol.Message] {
 				Load: drawLoad(t), Accept: drawCount(t), Valid: drawSpan(t),
 			}
 		case "offer":
-			return protocol.Offer{Spec: drawSpec(t), Epoch: tag.Epoch, Payload: drawPayload(t)}
+			return protocol.Offer{Spec: drawSpec(t), Epoch: placed.Epoch, Payload: drawPayload(t)}
 		case "refused":
-			return protocol.Refused{Tag: tag, Reason: drawText(t)}
+			return protocol.Refused{Tag: placed, Reason: drawText(t)}
 		case "status":
 			return protocol.Status{
-				Tag: tag, Seq: rapid.Uint32().Draw(t, "seq"),
+				Tag: placed, Seq: rapid.Uint32().Draw(t, "seq"),
 				State:  rapid.SampledFrom([]protocol.State{protocol.Pending, protocol.Running}).Draw(t, "state"),
 				Reason: drawText(t), Waited: drawSpan(t), Ran: drawSpan(t),
 			}
 		case "status-ack":
-			return protocol.StatusAck{Tag: tag, Seq: rapid.Uint32().Draw(t, "seq")}
+			return protocol.StatusAck{Tag: placed, Seq: rapid.Uint32().Draw(t, "seq")}
 		case "result":
-			return protocol.Result{Tag: tag, Outcome: drawOutcome(t)}
+			return protocol.Result{Tag: placed, Outcome: drawOutcome(t)}
 		case "recall":
-			return protocol.Recall{Tag: tag, Cancel: rapid.Bool().Draw(t, "cancel")}
+			return protocol.Recall{Tag: placed, Cancel: rapid.Bool().Draw(t, "cancel")}
 		case "fenced":
 			return protocol.Fenced{
-				Tag:     protocol.Tag{Job: tag.Job, Epoch: tag.Epoch/2 + 1},
-				Current: tag.Epoch/2 + 2,
+				Tag:     protocol.Tag{Job: placed.Job, Epoch: placed.Epoch/2 + 1},
+				Current: placed.Epoch/2 + 2,
 			}
 		}
 		panic(fmt.Sprintf("the generator does not know kind %q", kind))
@@ -54,26 +54,26 @@ func messages(kind string) *rapid.Generator[protocol.Message] {
 }
 
 func drawNotice(t *rapid.T, kind string) protocol.Message {
-	tag := drawTag(t)
+	placed := drawTag(t)
 	switch kind {
 	case "prepared":
-		return protocol.Prepared{Tag: tag}
+		return protocol.Prepared{Tag: placed}
 	case "grant":
-		return protocol.Grant{Tag: tag}
+		return protocol.Grant{Tag: placed}
 	case "accept":
-		return protocol.Accept{Tag: tag}
+		return protocol.Accept{Tag: placed}
 	case "aborted":
-		return protocol.Aborted{Tag: tag}
+		return protocol.Aborted{Tag: placed}
 	case "result-ack":
-		return protocol.ResultAck{Tag: tag}
+		return protocol.ResultAck{Tag: placed}
 	case "recalled":
-		return protocol.Recalled{Tag: tag}
+		return protocol.Recalled{Tag: placed}
 	case "decision-asked":
-		return protocol.DecisionAsked{Tag: tag}
+		return protocol.DecisionAsked{Tag: placed}
 	case "abort":
-		return protocol.Abort{Tag: tag}
+		return protocol.Abort{Tag: placed}
 	case "unknown":
-		return protocol.Unknown{Tag: tag}
+		return protocol.Unknown{Tag: placed}
 	}
 	return nil
 }

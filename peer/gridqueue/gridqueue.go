@@ -1,0 +1,164 @@
+// Package gridqueue keeps the jobs of one site that are not yet placed, in the
+// order in which they were submitted. A job is ready, taken by a round, or held
+// until an instant.
+package gridqueue
+
+import (
+	"container/heap"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Queue is a grid queue. Its zero value is empty and ready to use. Job ids of one
+// origin rise with submission, so the smallest id is the oldest job.
+type Queue struct {
+	places map[protocol.JobID]place
+	ready  ids   // may hold ids that are no longer ready
+	held   holds // may hold ids that are no longer held so
+}
+
+type place struct {
+	kind  kind
+	until protocol.Instant // of held
+}
+
+type kind uint8
+
+const (
+	ready kind = iota
+	taken
+	held
+)
+
+// Len is how many jobs are in the queue, in whatever state.
+func (q *Queue) Len() int { return len(q.places) }
+
+// Has says whether the job is in the queue.
+func (q *Queue) Has(id protocol.JobID) bool {
+	_, ok := q.places[id]
+	return ok
+}
+
+// Put makes the job ready, whether it is new or comes back.
+func (q *Queue) Put(id protocol.JobID) {
+	if q.places == nil {
+		q.places = map[protocol.JobID]place{}
+	}
+	if p, ok := q.places[id]; ok && p.kind == ready {
+		return
+	}
+	q.places[id] = place{kind: ready}
+	heap.Push(&q.ready, id)
+}
+
+// Hold keeps a job of the queue from being taken until an instant.
+func (q *Queue) Hold(id protocol.JobID, until protocol.Instant) {
+	if _, ok := q.places[id]; !ok {
+		return
+	}
+	q.places[id] = place{kind: held, until: until}
+	heap.Push(&q.held, hold{id: id, until: until})
+}
+
+// Remove takes the job out for good.
+func (q *Queue) Remove(id protocol.JobID) { delete(q.places, id) }
+
+// Take hands out up to n ready jobs, oldest first. Each stays in the queue until
+// it is removed, held or put back.
+func (q *Queue) Take(n int) []protocol.JobID {
+	var out []protocol.JobID
+	for len(out) < n && q.ready.Len() > 0 {
+		id, ok := heap.Pop(&q.ready).(protocol.JobID)
+		if p, in := q.places[id]; !ok || !in || p.kind != ready {
+			continue
+		}
+		q.places[id] = place{kind: taken}
+		out = append(out, id)
+	}
+	return out
+}
+
+// Release makes ready what was held until now or earlier.
+func (q *Queue) Release(now protocol.Instant) {
+	for q.held.Len() > 0 && q.held[0].until <= now {
+		q.popHeld()
+	}
+}
+
+// ReleaseAll makes every held job ready.
+func (q *Queue) ReleaseAll() {
+	for q.held.Len() > 0 {
+		q.popHeld()
+	}
+}
+
+// Next is when the next held job becomes ready; 0 when none is held.
+func (q *Queue) Next() protocol.Instant {
+	for q.held.Len() > 0 {
+		h := q.held[0]
+		if p, ok := q.places[h.id]; ok && p.kind == held && p.until == h.until {
+			return h.until
+		}
+		heap.Pop(&q.held)
+	}
+	return 0
+}
+
+func (q *Queue) popHeld() {
+	h, _ := heap.Pop(&q.held).(hold)
+	if p, ok := q.places[h.id]; ok && p.kind == held && p.until == h.until {
+		q.Put(h.id)
+	}
+}
+
+type ids []protocol.JobID
+
+func (s ids) Len() int           { return len(s) }
+func (s ids) Less(i, j int) bool { return s[i] < s[j] }
+func (s ids) Swap(i, j int)      { s[i], s[j] = s[j], s[i] }
+
+// Push implements [heap.Interface].
+func (s *ids) Push(x any) {
+	if id, ok := x.(protocol.JobID); ok {
+		*s = append(*s, id)
+	}
+}
+
+// Pop implements [heap.Interface].
+func (s *ids) Pop() any {
+	last := len(*s) - 1
+	id := (*s)[last]
+	*s = (*s)[:last]
+	return id
+}
+
+type hold struct {
+	id    protocol.JobID
+	until protocol.Instant
+}
+
+type holds []hold
+
+func (s holds) Len() int { return len(s) }
+func (s holds) Less(i, j int) bool {
+	if s[i].until != s[j].until {
+		return s[i].until < s[j].until
+	}
+	return s[i].id < s[j].id
+}
+func (s holds) Swap(i, j int) { s[i], s[j] = s[j], s[i] }
+
+// Push implements [heap.Interface].
+func (s *holds) Push(x any) {
+	if h, ok := x.(hold); ok {
+		*s = append(*s, h)
+	}
+}
+
+// Pop implements [heap.Interface].
+func (s *holds) Pop() any {
+	last := len(*s) - 1
+	h := (*s)[last]
+	*s = (*s)[:last]
+	return h
+}

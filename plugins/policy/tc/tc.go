@@ -1,0 +1,145 @@
+// Package tc is the turnaround-cost policy of [SS 2.1.1]: a job goes where its
+// approximate turnaround time (AWT + ERT) is least; among sites within ε of the
+// least, to the one with the lowest utilisation.
+package tc
+
+import (
+	"fmt"
+
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// DefaultEpsilon is ε where the configuration gives none; the paper has no
+// value. Half of φ: a difference that nobody who accepts waiting φ at home would
+// move a job for.
+const DefaultEpsilon = 30 * protocol.Second
+
+// Config are the policy's parameters.
+type Config struct {
+	Epsilon protocol.Duration // ε, the tolerance of the turnaround time
+}
+
+// Policy implements [policy.Policy].
+type Policy struct{ epsilon protocol.Duration }
+
+// New returns the policy.
+func New(cfg Config) *Policy { return &Policy{epsilon: cfg.Epsilon} }
+
+// Info implements [policy.Policy].
+func (p *Policy) Info() policy.Info {
+	return policy.Info{
+		Name:        "tc",
+		Initiations: []policy.Initiation{policy.Sender, policy.Receiver, policy.Symmetric},
+		Shortcut:    true,
+	}
+}
+
+// Decide implements [policy.Policy]. Jobs are placed in order. A quote answers
+// for its job alone, so what this round has already sent to a site is added to
+// the wait of the jobs after it.
+func (p *Policy) Decide(in policy.Snapshot) ([]policy.Decision, []byte, error) {
+	sites := make([]tally, len(in.Sites))
+	for s, site := range in.Sites {
+		sites[s] = tally{free: site.Free, accept: site.Accept}
+	}
+	var decisions []policy.Decision
+	for j, job := range in.Jobs {
+		costs := p.costs(&in, j, sites)
+		s := p.choose(&in, sites, costs)
+		if s < 0 {
+			continue
+		}
+		decisions = append(decisions, policy.Decision{Job: j, Site: s, Reason: p.reason(&in, costs, s)})
+		sites[s].add(job, in.ERT[in.At(j, s)])
+	}
+	return decisions, nil, nil
+}
+
+// tally is what the round has sent to one site so far.
+type tally struct {
+	free   int
+	accept int
+	jobs   int
+	work   int64 // CPU·ms
+}
+
+func (t *tally) add(job policy.Job, ert protocol.Duration) {
+	t.free -= job.CPUs
+	t.accept--
+	t.jobs++
+	t.work += int64(job.CPUs) * int64(ert)
+}
+
+// wait is how much longer the job waits because of what the round sent here: the
+// work spread over the machine, nothing while CPUs are left for it.
+func (t *tally) wait(job policy.Job, cpus int) protocol.Duration {
+	if t.jobs == 0 || job.CPUs <= t.free || cpus <= 0 {
+		return 0
+	}
+	return protocol.Duration(t.work / int64(cpus))
+}
+
+// costs are the job's turnaround times by site.
+func (p *Policy) costs(in *policy.Snapshot, j int, sites []tally) []protocol.Duration {
+	out := make([]protocol.Duration, len(in.Sites))
+	for s, site := range in.Sites {
+		at := in.At(j, s)
+		out[s] = in.AWT[at].Plus(in.ERT[at]).Plus(sites[s].wait(in.Jobs[j], site.CPUs))
+		if sites[s].accept <= 0 {
+			out[s] = protocol.Never
+		}
+	}
+	return out
+}
+
+// choose is the site of least turnaround cost, -1 when none takes the job. Within
+// ε: lowest RUS, then fewest jobs of this round, then the own site, then by name.
+func (p *Policy) choose(in *policy.Snapshot, sites []tally, costs []protocol.Duration) int {
+	best := protocol.Never
+	for _, cost := range costs {
+		best = min(best, cost)
+	}
+	if best == protocol.Never {
+		return -1
+	}
+	chosen := -1
+	for s, cost := range costs {
+		if cost > best.Plus(p.epsilon) || cost == protocol.Never {
+			continue
+		}
+		if chosen < 0 || better(in, sites, s, chosen) {
+			chosen = s
+		}
+	}
+	return chosen
+}
+
+func better(in *policy.Snapshot, sites []tally, s, than int) bool {
+	if a, b := in.Sites[s].RUS, in.Sites[than].RUS; a != b {
+		return a < b
+	}
+	if a, b := sites[s].jobs, sites[than].jobs; a != b {
+		return a < b
+	}
+	return s == in.Self
+}
+
+func (p *Policy) reason(in *policy.Snapshot, costs []protocol.Duration, s int) string {
+	least, rivals := s, 0
+	for o, cost := range costs {
+		if cost < costs[least] {
+			least = o
+		}
+	}
+	for _, cost := range costs {
+		if cost != protocol.Never && cost <= costs[least].Plus(p.epsilon) {
+			rivals++
+		}
+	}
+	if rivals == 1 {
+		return fmt.Sprintf("least turnaround, %v", costs[s])
+	}
+	return fmt.Sprintf("turnaround %v within %v of the least (%v), lowest utilisation of %d such sites (%.1f %%)",
+		costs[s], p.epsilon, costs[least], rivals, float64(in.Sites[s].RUS)/(protocol.PPM/100))
+}
