@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/switchyard-hpc/switchyard/peer/api"
+)
+
+// defaultSocket is where a peer listens that runs as a service.
+const defaultSocket = "/run/switchyard/switchyard.sock"
+
+// app is one run of the command: its streams and what all subcommands share.
+type app struct {
+	stdin  *os.File
+	stdout io.Writer
+	stderr io.Writer
+	getenv func(string) string
+	now    func() time.Time
+
+	socket   string
+	json     bool
+	noHeader bool
+}
+
+func newApp() *app {
+	return &app{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, now: time.Now}
+}
+
+// run executes a command line and returns the exit code.
+func (a *app) run(ctx context.Context, args []string) int {
+	root := a.root()
+	root.SetArgs(args)
+	root.SetIn(a.stdin)
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
+	return a.exitCode(root.ExecuteContext(ctx))
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "switchyard",
+		Short: "Batch jobs on a grid of sites without a centre",
+		Long: "Switchyard joins autonomous batch systems into a grid without a centre: submit a job at\n" +
+			"your own site, and it runs where it is done soonest.\n\n" + exitCodes,
+		Example: "  switchyard demo                        three sites on this machine\n" +
+			"  switchyard submit --ntasks=4 job.sh    submit a batch script\n" +
+			"  switchyard queue                       what waits and runs\n" +
+			"  switchyard explain 1000000000042       why a job went where it went",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          noCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return cmd.Help()
+		},
+	}
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usage("%w; see %s --help", err, cmd.CommandPath())
+	})
+	socket := defaultSocket
+	if named := a.getenv("SWITCHYARD_SOCKET"); named != "" {
+		socket = named
+	}
+	root.PersistentFlags().StringVar(&a.socket, "socket", socket, "the peer's socket (SWITCHYARD_SOCKET)")
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.AddGroup(&cobra.Group{ID: "jobs", Title: "Jobs:"}, &cobra.Group{ID: "site", Title: "Sites:"})
+	grouped(root, "jobs", a.submitCommand(), a.queueCommand(), a.statusCommand(), a.cancelCommand(), a.logsCommand(),
+		a.quoteCommand(), a.explainCommand())
+	grouped(root, "site", a.sitesCommand(), a.peerCommand(), a.keygenCommand(), a.configCommand(), a.demoCommand())
+	root.AddCommand(a.versionCommand(), a.completionCommand())
+	return root
+}
+
+func grouped(root *cobra.Command, group string, commands ...*cobra.Command) {
+	for _, command := range commands {
+		command.GroupID = group
+		root.AddCommand(command)
+	}
+}
+
+// query adds the flags of commands that print what the peer knows.
+func (a *app) query(cmd *cobra.Command) *cobra.Command {
+	cmd.Flags().BoolVar(&a.json, "json", false, "print JSON")
+	return cmd
+}
+
+// listing is query for commands that print a table.
+func (a *app) listing(cmd *cobra.Command) *cobra.Command {
+	cmd.Flags().BoolVar(&a.noHeader, "no-header", false, "print no column titles")
+	return a.query(cmd)
+}
+
+func (a *app) client() *api.Client { return api.NewClient(a.socket) }
+
+func (a *app) printf(format string, args ...any) { fmt.Fprintf(a.stdout, format, args...) }
+
+func (a *app) notice(format string, args ...any) { fmt.Fprintf(a.stderr, "switchyard: "+format+"\n", args...) }
+
+func (a *app) printJSON(v any) error {
+	out := json.NewEncoder(a.stdout)
+	out.SetIndent("", "  ")
+	out.SetEscapeHTML(false)
+	if err := out.Encode(v); err != nil {
+		return fmt.Errorf("print JSON: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/switchyard-hpc/switchyard/internal/batchscript"
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/api"
+)
+
+// The exit codes. With --wait, submit exits as the job did instead.
+const (
+	exitFailed      = 1
+	exitUsage       = 2
+	exitNotFound    = 3
+	exitDenied      = 4
+	exitNoSite      = 5
+	exitUnreachable = 6
+	exitInterrupted = 130
+)
+
+const exitCodes = "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 not permitted,\n" +
+	"5 no site can run the job, 6 the peer cannot be reached."
+
+// exitError is an error with an exit code. Its err may be nil: nothing is
+// printed then.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit code %d", e.code)
+	}
+	return e.err.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.err }
+
+func usage(format string, args ...any) error {
+	return &exitError{code: exitUsage, err: fmt.Errorf(format, args...)}
+}
+
+// exitCode tells the user what went wrong and returns the code for it.
+func (a *app) exitCode(err error) int {
+	var known *exitError
+	var script *batchscript.Error
+	var refused *api.RefusedError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &known):
+		if known.err != nil {
+			a.notice("%s", known.err)
+		}
+		return known.code
+	case errors.As(err, &script):
+		for _, problem := range script.Problems {
+			a.notice("%s", plain(problem.String()))
+		}
+		return exitUsage
+	case errors.As(err, &refused):
+		a.tellRefusal(refused.Why)
+		return refusalExit(refused.Why.Code)
+	case errors.Is(err, context.Canceled):
+		return exitInterrupted
+	case errors.Is(err, api.ErrUnreachable):
+		a.notice("%s", err)
+		return exitUnreachable
+	}
+	a.notice("%s", err)
+	return exitFailed
+}
+
+func (a *app) tellRefusal(why peer.Refusal) {
+	a.notice("%s", plain(why.Reason))
+	for _, site := range why.Sites {
+		a.notice("  %s: %s", plain(string(site.Site)), plain(site.Reason))
+	}
+}
+
+func refusalExit(code peer.RefusalCode) int {
+	switch code {
+	case peer.BadRequest:
+		return exitUsage
+	case peer.NotFound:
+		return exitNotFound
+	case peer.Denied:
+		return exitDenied
+	case peer.NoSite:
+		return exitNoSite
+	case peer.NotNow:
+	}
+	return exitFailed
+}

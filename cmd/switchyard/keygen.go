@@ -1,0 +1,76 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/switchyard-hpc/switchyard/peer/gossip"
+	"github.com/switchyard-hpc/switchyard/peer/identity"
+)
+
+func (a *app) keygenCommand() *cobra.Command {
+	var out, ring string
+	cmd := &cobra.Command{
+		Use:   "keygen (--out FILE | --gossip FILE)",
+		Short: "Make a site's key, or a grid's gossip key",
+		Long: "With --out, make a site's key: FILE (which only you can read, and which must stay at the\n" +
+			"site) and FILE.pub. The public key is also printed; partners put it in their configuration.\n" +
+			"With --gossip, make a keyring file. All sites of a grid use the same one: hand it over as\n" +
+			"you would a password. Existing files are never overwritten.",
+		Example: "  switchyard keygen --out /etc/switchyard/site.key\n" +
+			"  switchyard keygen --gossip /etc/switchyard/gossip.keys",
+		Args: noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if out == "" && ring == "" {
+				return usage("say what to make: --out FILE for a site's key, --gossip FILE for a gossip keyring")
+			}
+			if out != "" {
+				if err := a.makeKey(out); err != nil {
+					return err
+				}
+			}
+			if ring == "" {
+				return nil
+			}
+			return writeNew(ring, gossip.NewKey()+"\n", 0o600)
+		},
+	}
+	cmd.Flags().StringVar(&out, "out", "", "file of the site's key")
+	cmd.Flags().StringVar(&ring, "gossip", "", "file of the gossip keyring")
+	return cmd
+}
+
+func (a *app) makeKey(path string) error {
+	seed, public, err := identity.GenerateKey()
+	if err != nil {
+		return fmt.Errorf("make a key: %w", err)
+	}
+	if err := identity.SaveKey(path, seed); err != nil {
+		return err
+	}
+	if err := writeNew(path+".pub", public+"\n", 0o644); err != nil {
+		return err
+	}
+	a.printf("%s\n", public)
+	return nil
+}
+
+// writeNew writes a file that must not be there yet.
+func writeNew(path, text string, mode fs.FileMode) (err error) {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%s is there already and is not overwritten; choose another name or move it away", path)
+	}
+	if err != nil {
+		return fmt.Errorf("make %s: %w", path, cause(err))
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	if _, err = file.WriteString(text); err != nil {
+		return fmt.Errorf("write %s: %w", path, cause(err))
+	}
+	return nil
+}

@@ -1,0 +1,30 @@
+// Command switchyard is a peer of the grid and all that people do with it:
+// submitting jobs, watching them, asking why they went where they went.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/switchyard-hpc/switchyard/localsched/process"
+)
+
+// Set by the linker.
+var (
+	version = "devel"
+	commit  = "unknown"
+)
+
+func main() {
+	// The shim stays under every job for as long as it runs. It must start
+	// quickly and stay small, so it comes before everything else.
+	if len(os.Args) > 1 && os.Args[1] == process.ShimCommand {
+		os.Exit(process.ShimMain(os.Args[2:]))
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := newApp().run(ctx, os.Args[1:])
+	stop()
+	os.Exit(code)
+}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/user"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/switchyard-hpc/switchyard/internal/batchscript"
+)
+
+// settings collects the command line's job options in their order.
+type settings struct{ list []batchscript.Setting }
+
+func (s *settings) addTo(flags *pflag.FlagSet) {
+	for _, option := range batchscript.Options() {
+		value := &setting{into: s, option: option}
+		flag := flags.VarPF(value, option.Long, option.Short, option.Help)
+		flag.Hidden = option.Help == ""
+		if option.Value == "" || option.Maybe {
+			flag.NoOptDefVal = value.without()
+		}
+	}
+}
+
+// setting is one option as a flag.
+type setting struct {
+	into   *settings
+	option batchscript.Option
+}
+
+// without is what the flag package hands over when there is no value.
+func (s *setting) without() string {
+	if s.option.Maybe {
+		return " "
+	}
+	return "true"
+}
+
+func (s *setting) Set(value string) error {
+	if s.option.Value == "" && value != s.without() {
+		return errors.New("it takes no value")
+	}
+	s.into.list = append(s.into.list, batchscript.Setting{Long: s.option.Long, Value: value})
+	return nil
+}
+
+func (s *setting) String() string { return "" }
+
+// Type names the value in the help; flags without one show none.
+func (s *setting) Type() string {
+	if s.option.Value == "" {
+		return "bool"
+	}
+	return s.option.Value
+}
+
+// readJob reads the script that the arguments name and what it asks for.
+func (a *app) readJob(args []string, settings []batchscript.Setting) (wanted, error) {
+	script, rest, err := a.readScript(args)
+	if err != nil {
+		return wanted{}, err
+	}
+	from, err := a.origin()
+	if err != nil {
+		return wanted{}, err
+	}
+	job, notices, err := batchscript.Read(script, settings, from)
+	for _, notice := range notices {
+		a.notice("%s", plain(notice))
+	}
+	if err != nil {
+		return wanted{}, err
+	}
+	return wanted{Job: job, args: rest}, nil
+}
+
+func (a *app) readScript(args []string) (script batchscript.Script, rest []string, err error) {
+	if len(args) > 0 && args[0] != "-" {
+		file, err := os.Open(args[0])
+		if err != nil {
+			return script, nil, usage("the batch script %s cannot be read: %w", args[0], cause(err))
+		}
+		defer file.Close()
+		script = batchscript.Script{Name: args[0]}
+		script.Data, err = readLimited(file)
+		return script, args[1:], err
+	}
+	if len(args) == 0 && terminal(a.stdin) {
+		return script, nil, usage("there is no batch script; name a file, or pipe one in")
+	}
+	if len(args) > 0 {
+		rest = args[1:]
+	}
+	script = batchscript.Script{Name: "stdin", Stdin: true}
+	script.Data, err = readLimited(a.stdin)
+	return script, rest, err
+}
+
+// readLimited reads just enough to see that a script is too long.
+func readLimited(file *os.File) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(file, batchscript.MaxScript+1))
+	if err != nil {
+		return nil, usage("the batch script %s cannot be read: %w", file.Name(), cause(err))
+	}
+	return data, nil
+}
+
+// cause is an error without the path that the message names already.
+func cause(err error) error {
+	var named *fs.PathError
+	if errors.As(err, &named) {
+		return named.Err
+	}
+	return err
+}
+
+func (a *app) origin() (batchscript.Origin, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return batchscript.Origin{}, fmt.Errorf("find the current directory, where the job would run: %w", err)
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "localhost"
+	}
+	host, _, _ = strings.Cut(host, ".")
+	return batchscript.Origin{User: userName(), Host: host, Dir: dir, Env: os.Environ()}, nil
+}
+
+func userName() string {
+	if me, err := user.Current(); err == nil {
+		return me.Username
+	}
+	return strconv.Itoa(os.Getuid())
+}
+
+// terminal says whether people sit at the file's other end.
+func terminal(file *os.File) bool {
+	info, err := file.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0 && info.Mode()&os.ModeDevice != 0 && !isNull(info)
+}
+
+func isNull(info fs.FileInfo) bool {
+	null, err := os.Stat(os.DevNull)
+	return err == nil && os.SameFile(info, null)
+}

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/switchyard-hpc/switchyard/peer"
+)
+
+func (a *app) sitesCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "sites",
+		Short: "List the sites of the grid and how busy they are",
+		Long: "List this site and its partners. LINK is self, up, down, silent (it misses deadlines and is\n" +
+			"not asked for quotes) or refused. RUS is the share of CPUs that run jobs, AGE how old that\n" +
+			"figure is. HERE are jobs of that site at this one, THERE jobs of this site at that one.",
+		Example: "  switchyard sites\n  switchyard sites --json",
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			sites, err := a.client().Sites(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return a.printJSON(sites)
+			}
+			return sitesTable(sites.Sites).write(a.stdout, "", !a.noHeader)
+		},
+	}
+	return a.listing(cmd)
+}
+
+func sitesTable(sites []peer.SiteView) *table {
+	t := newTable("SITE", " NO", "LINK", " CPUS", " BUSY", " RUS", " QUEUED", " AGE", " HERE", " THERE", "NOTE")
+	for _, site := range sites {
+		load := []string{"-", "-", "-", "-"}
+		if site.Age >= 0 {
+			load = []string{strconv.Itoa(site.Busy), percent(site.RUS), strconv.Itoa(site.Queued), span(site.Age)}
+		}
+		t.add(append(append([]string{
+			plain(string(site.Site)), number(int(site.Number)), plain(site.Link), number(site.CPUs),
+		}, load...), strconv.Itoa(site.JobsHere), strconv.Itoa(site.JobsSent), siteNote(site))...)
+	}
+	return t
+}
+
+func number(n int) string {
+	if n == 0 {
+		return "-"
+	}
+	return strconv.Itoa(n)
+}
+
+func siteNote(site peer.SiteView) string {
+	switch {
+	case site.Why != "":
+		return plain(site.Why)
+	case site.LastSeen != 0 && site.Link != "up" && !site.Self:
+		return fmt.Sprintf("last seen %s", clock(site.LastSeen))
+	}
+	return ""
+}

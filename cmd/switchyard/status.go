@@ -1,0 +1,117 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+func (a *app) statusCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "status ID…",
+		Short:   "Show all about jobs, ended ones included",
+		Example: "  switchyard status 1000000000042\n  switchyard status --json 1000000000042",
+		Args:    someJobs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ids, err := jobIDs(args)
+			if err != nil {
+				return err
+			}
+			jobs := make([]peer.JobView, 0, len(ids))
+			for _, id := range ids {
+				job, err := a.client().Job(cmd.Context(), id)
+				if err != nil {
+					return err
+				}
+				jobs = append(jobs, job)
+			}
+			if a.json {
+				return a.printJSON(peer.Queue{Jobs: jobs})
+			}
+			for i, job := range jobs {
+				if i > 0 {
+					a.printf("\n")
+				}
+				a.printf("%s", statusText(job, elapsed(job, a.now())))
+			}
+			return nil
+		},
+	}
+	return a.query(cmd)
+}
+
+func statusText(job peer.JobView, ran string) string {
+	var out strings.Builder
+	line := func(title, format string, args ...any) {
+		fmt.Fprintf(&out, "%-10s "+format+"\n", append([]any{title}, args...)...)
+	}
+	line("Job", "%s  %s", job.ID, plain(job.Name))
+	line("User", "%s", plain(job.User))
+	line("State", "%s", stateText(job))
+	line("Origin", "%s", plain(string(job.Origin)))
+	line("Site", "%s", siteText(job))
+	line("Asks for", "%s", sizeText(job))
+	line("Submitted", "%s", clock(job.Submitted))
+	if job.Placed != 0 {
+		line("Placed", "%s, quoted a wait of %s", clock(job.Placed), span(job.QuotedAWT))
+	}
+	line("Started", "%s", startText(job))
+	line("Ended", "%s", clock(job.Ended))
+	line("Ran", "%s", ran)
+	line("Folder", "%s", orDash(job.WorkDir))
+	line("Output", "%s", orDash(job.Stdout))
+	if job.Stderr != job.Stdout {
+		line("Errors", "%s", orDash(job.Stderr))
+	}
+	return out.String()
+}
+
+func stateText(job peer.JobView) string {
+	text := job.State.String()
+	for _, more := range []string{ending(job), job.Reason} {
+		if more != "" {
+			text += ", " + plain(more)
+		}
+	}
+	return text
+}
+
+func siteText(job peer.JobView) string {
+	if job.Site == "" {
+		return "- (in the grid queue)"
+	}
+	return fmt.Sprintf("%s (epoch %d)", plain(string(job.Site)), job.Epoch)
+}
+
+func sizeText(job peer.JobView) string {
+	text := count(job.CPUs, "CPU")
+	if job.Nodes > 0 {
+		text += " on at least " + count(job.Nodes, "node")
+	}
+	if job.MemoryMB > 0 {
+		text += fmt.Sprintf(", %d MB a node", job.MemoryMB)
+	}
+	text += ", " + span(job.WallTime)
+	if len(job.Sites) > 0 {
+		names := make([]string, len(job.Sites))
+		for i, site := range job.Sites {
+			names[i] = plain(string(site))
+		}
+		text += ", at " + strings.Join(names, " or ")
+	}
+	if job.Requeue {
+		text += ", may be run again"
+	}
+	return text
+}
+
+func startText(job peer.JobView) string {
+	if job.Started == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%s, after %s", clock(job.Started), span(max(protocol.Duration(0), job.Started.Sub(job.Submitted))))
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// span prints a duration as h:mm:ss, or d-hh:mm:ss from a day on. A part of a
+// second counts as a whole one, so that a wait never reads as none.
+func span(d protocol.Duration) string {
+	if d == protocol.Never {
+		return "never"
+	}
+	if d < 0 {
+		return "-" + span(-max(d, -protocol.Never))
+	}
+	seconds := int64(d / protocol.Second)
+	if d%protocol.Second > 0 {
+		seconds++
+	}
+	h, m, s := seconds/3600, seconds/60%60, seconds%60
+	if h >= 24 {
+		return fmt.Sprintf("%d-%02d:%02d:%02d", h/24, h%24, m, s)
+	}
+	return fmt.Sprintf("%d:%02d:%02d", h, m, s)
+}
+
+// brief prints a short duration to the tenth of a second.
+func brief(d protocol.Duration) string {
+	switch {
+	case d == protocol.Never:
+		return "never"
+	case d < protocol.Second:
+		return fmt.Sprintf("%d ms", int64(d))
+	case d < protocol.Minute:
+		return fmt.Sprintf("%.1f s", d.Std().Seconds())
+	}
+	return span(d)
+}
+
+// clock prints an instant in local time, "-" for none.
+func clock(t protocol.Instant) string {
+	if t == 0 {
+		return "-"
+	}
+	return t.Time().Local().Format("2006-01-02 15:04:05")
+}
+
+// percent prints parts per million.
+func percent(ppm int) string {
+	return fmt.Sprintf("%d %%", (ppm+protocol.PPM/200)/(protocol.PPM/100))
+}
+
+// plain makes text of other people harmless for a terminal.
+func plain(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == unicode.ReplacementChar || unicode.Is(unicode.Bidi_Control, r) {
+			return '?'
+		}
+		return r
+	}, s)
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return plain(s)
+}
+
+// elapsed is how long a job has run, up to now if it still does.
+func elapsed(job peer.JobView, now time.Time) string {
+	if job.Started == 0 {
+		return "0:00:00"
+	}
+	end := job.Ended
+	if end == 0 {
+		end = protocol.InstantOf(now)
+	}
+	return span(max(0, end.Sub(job.Started)))
+}
+
+// ending says how a job ended, or "" while it has not.
+func ending(job peer.JobView) string {
+	switch {
+	case !job.State.Terminal():
+		return ""
+	case job.Signal != 0:
+		return fmt.Sprintf("signal %d", job.Signal)
+	}
+	return fmt.Sprintf("exit code %d", job.ExitCode)
+}
+
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -1,0 +1,341 @@
+package batchscript_test
+
+import (
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/switchyard-hpc/switchyard/internal/batchscript"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+func origin() batchscript.Origin {
+	return batchscript.Origin{User: "ada", Host: "login1", Dir: "/home/ada", Env: []string{"B=2", "A=1", "PATH=/bin"}}
+}
+
+func script(lines ...string) batchscript.Script {
+	text := "#!/bin/sh\n" + strings.Join(lines, "\n") + "\n"
+	return batchscript.Script{Name: "job.sh", Data: []byte(text)}
+}
+
+// read is Read without problems.
+func read(t *testing.T, s batchscript.Script, settings ...batchscript.Setting) (batchscript.Job, []string) {
+	t.Helper()
+	job, notices, err := batchscript.Read(s, settings, origin())
+	if err != nil {
+		t.Fatalf("Read: %v", err)
+	}
+	return job, notices
+}
+
+func problems(t *testing.T, s batchscript.Script, settings ...batchscript.Setting) []string {
+	t.Helper()
+	_, _, err := batchscript.Read(s, settings, origin())
+	if err == nil {
+		t.Fatal("Read found nothing wrong")
+	}
+	var list *batchscript.Error
+	if !errors.As(err, &list) {
+		t.Fatalf("Read returned a %T", err)
+	}
+	if got := len(strings.Split(err.Error(), "\n")); got != len(list.Problems) {
+		t.Errorf("%d problems on %d lines", len(list.Problems), got)
+	}
+	return strings.Split(err.Error(), "\n")
+}
+
+func TestDefaultsAreThoseOfASmallJob(t *testing.T) {
+	t.Parallel()
+	job, notices := read(t, script("echo hi"))
+	if len(notices) != 0 {
+		t.Errorf("notices: %q", notices)
+	}
+	want := batchscript.Job{
+		Name: "job.sh", CPUs: 1, WallTime: protocol.Hour, WorkDir: "/home/ada",
+		Stdout: "/home/ada/switchyard-%j.out", Stderr: "/home/ada/switchyard-%j.out",
+	}
+	if job.Name != want.Name || job.CPUs != want.CPUs || job.Nodes != 0 || job.MemoryMB != 0 ||
+		job.WallTime != want.WallTime || job.WorkDir != want.WorkDir ||
+		job.Stdout != want.Stdout || job.Stderr != want.Stderr || job.Requeue {
+		t.Errorf("got %+v", job)
+	}
+	if !slices.Equal(job.Env, []string{"A=1", "B=2", "PATH=/bin"}) {
+		t.Errorf("Env is %q", job.Env)
+	}
+	if string(job.Script) != "#!/bin/sh\necho hi\n" {
+		t.Errorf("Script is %q", job.Script)
+	}
+}
+
+func TestDirectives(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		lines []string
+		got   func(batchscript.Job) any
+		want  any
+	}{
+		"long with equals": {[]string{"#SBATCH --ntasks=4"}, cpus, 4},
+		"long with space":  {[]string{"#SBATCH --ntasks 4"}, cpus, 4},
+		"short with space": {[]string{"#SBATCH -n 4"}, cpus, 4},
+		"short attached":   {[]string{"#SBATCH -n4"}, cpus, 4},
+		"several":          {[]string{"#SBATCH -n 4 -c 2 --time=5"}, cpus, 8},
+		"tab":              {[]string{"#SBATCH\t-n\t4"}, cpus, 4},
+		"trailing comment": {[]string{"#SBATCH -n 4 # not -n 5"}, cpus, 4},
+		"hash in a word":   {[]string{"#SBATCH -J a#b"}, name, "a#b"},
+		"double quotes":    {[]string{`#SBATCH --job-name="my job"`}, name, "my job"},
+		"single quotes":    {[]string{`#SBATCH -J 'a "b" \'`}, name, `a "b" \`},
+		"backslash":        {[]string{`#SBATCH -J my\ job`}, name, "my job"},
+		"the last counts":  {[]string{"#SBATCH -n 4", "#SBATCH -n 5"}, cpus, 5},
+		"own beats slurm":  {[]string{"#SWITCHYARD -n 4", "#SBATCH -n 5"}, cpus, 4},
+		"after a comment":  {[]string{"# hello", "", "#SBATCH -n 4"}, cpus, 4},
+		"switched off":     {[]string{"##SBATCH -n 4", "# SBATCH -n 4", "#SBATCHX -n 4"}, cpus, 1},
+		"empty":            {[]string{"#SBATCH"}, cpus, 1},
+		"nodes by default": {[]string{"#SBATCH -N 2"}, cpus, 2},
+		"node range":       {[]string{"#SBATCH -N 2-4"}, nodes, 2},
+		"per node":         {[]string{"#SBATCH -N 2 --ntasks-per-node=3"}, cpus, 6},
+		"nodes follow":     {[]string{"#SBATCH -n 7 --ntasks-per-node=3"}, nodes, 3},
+		"no idle node":     {[]string{"#SBATCH -n 1 -N 3"}, cpus, 3},
+		"mem":              {[]string{"#SBATCH --mem=4G"}, memory, int64(4096)},
+		"mem per cpu":      {[]string{"#SBATCH --mem-per-cpu=1G -n 4 -N 2"}, memory, int64(2048)},
+		"mem, the last":    {[]string{"#SBATCH --mem-per-cpu=1G --mem=5"}, memory, int64(5)},
+		"requeue":          {[]string{"#SBATCH --requeue"}, requeue, true},
+		"no requeue":       {[]string{"#SBATCH --requeue --no-requeue"}, requeue, false},
+		"chdir":            {[]string{"#SBATCH -D /data"}, stdout, "/data/switchyard-%j.out"},
+		"relative chdir":   {[]string{"#SBATCH -D run/one"}, stdout, "/home/ada/run/one/switchyard-%j.out"},
+		"chdir with %":     {[]string{"#SBATCH -D /100%"}, stdout, "/100%%/switchyard-%j.out"},
+		"output":           {[]string{"#SBATCH -o out/%x.%j.%u.%N.log -J t"}, stdout, "/home/ada/out/t.%j.ada.login1.log"},
+		"error follows":    {[]string{"#SBATCH -o o.txt"}, stderr, "/home/ada/o.txt"},
+		"error alone":      {[]string{"#SBATCH -e e.txt"}, stdout, "/home/ada/switchyard-%j.out"},
+		"error of its own": {[]string{"#SBATCH -e e.txt"}, stderr, "/home/ada/e.txt"},
+		"per cent":         {[]string{"#SBATCH -o %%j%A.%5j.%a"}, stdout, "/home/ada/%%j%A.%j.4294967294"},
+		"name with %":      {[]string{"#SBATCH -J 50%j -o %x"}, stdout, "/home/ada/50%%j"},
+		"name with slash":  {[]string{"#SBATCH -J ../x -o %x"}, stdout, "/home/ada/.._x"},
+		"sites":            {[]string{"#SWITCHYARD --sites=aurora,cygnus"}, sites, "aurora cygnus"},
+		"after a command":  {[]string{"true", "#SBATCH -n 4"}, cpus, 1},
+		"wait":             {[]string{"#SBATCH -W --parsable --test-only"}, words, [3]bool{true, true, true}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			job, _ := read(t, script(c.lines...))
+			if got := c.got(job); got != c.want {
+				t.Errorf("got %v, want %v", got, c.want)
+			}
+		})
+	}
+}
+
+func cpus(j batchscript.Job) any    { return j.CPUs }
+func nodes(j batchscript.Job) any   { return j.Nodes }
+func name(j batchscript.Job) any    { return j.Name }
+func memory(j batchscript.Job) any  { return j.MemoryMB }
+func requeue(j batchscript.Job) any { return j.Requeue }
+func stdout(j batchscript.Job) any  { return j.Stdout }
+func stderr(j batchscript.Job) any  { return j.Stderr }
+func words(j batchscript.Job) any   { return [3]bool{j.Wait, j.Parsable, j.TestOnly} }
+func sites(j batchscript.Job) any {
+	var names []string
+	for _, s := range j.Sites {
+		names = append(names, string(s))
+	}
+	return strings.Join(names, " ")
+}
+
+func TestTheCommandLineBeatsAllDirectives(t *testing.T) {
+	t.Parallel()
+	job, _ := read(t, script("#SBATCH -n 2", "#SWITCHYARD -n 3"), batchscript.Setting{Long: "ntasks", Value: "4"})
+	if job.CPUs != 4 {
+		t.Errorf("CPUs = %d, want 4", job.CPUs)
+	}
+}
+
+func TestExport(t *testing.T) {
+	t.Parallel()
+	cases := map[string][]string{
+		"ALL":           {"A=1", "B=2", "PATH=/bin"},
+		"NONE":          nil,
+		"A":             {"A=1"},
+		"A,UNSET":       {"A=1"},
+		"C=3,A":         {"A=1", "C=3"},
+		"ALL,A=9":       {"A=9", "B=2", "PATH=/bin"},
+		"A=9,ALL":       {"A=9", "B=2", "PATH=/bin"},
+		"C='1,2',D=":    {"C=1,2", "D="},
+		"ALL,":          {"A=1", "B=2", "PATH=/bin"},
+		"EMPTY=,X=a=b,": {"EMPTY=", "X=a=b"},
+	}
+	for export, want := range cases {
+		t.Run(export, func(t *testing.T) {
+			t.Parallel()
+			job, _ := read(t, script(), batchscript.Setting{Long: "export", Value: export})
+			if !slices.Equal(job.Env, want) {
+				t.Errorf("got %q, want %q", job.Env, want)
+			}
+		})
+	}
+}
+
+func TestWhatMeansNothingHereIsNoticed(t *testing.T) {
+	t.Parallel()
+	job, notices := read(t, script("#SBATCH -p debug -n 2 --mail-user ada@x --exclusive -k -t 5", "true", "#SBATCH -n 9"),
+		batchscript.Setting{Long: "qos", Value: "high"})
+	want := []string{
+		"job.sh:4: #SBATCH after the first command has no effect; move it up",
+		"job.sh:2: --partition is ignored",
+		"job.sh:2: --mail-user is ignored",
+		"job.sh:2: --exclusive is ignored",
+		"job.sh:2: --no-kill is ignored",
+		"command line: --qos is ignored",
+	}
+	if !slices.Equal(notices, want) {
+		t.Errorf("got %q", notices)
+	}
+	if job.CPUs != 2 || job.WallTime != 5*protocol.Minute {
+		t.Errorf("the options around were lost: %+v", job)
+	}
+}
+
+func TestEveryProblemIsReportedAtOnce(t *testing.T) {
+	t.Parallel()
+	got := problems(t, script(
+		"#SBATCH --ntask=2", "#SBATCH -n none -t 1:2:3:4", "#SBATCH --mem", "#SBATCH -J 'open",
+		"#SWITCHYARD --sites=Aurora", "#SBATCH --wait=3", "#SBATCH stray", "#SBATCH -Z 3", "#SBATCH -o %q",
+		"#SBATCH --array=1-3", `#SBATCH -J x\`, "#SBATCH --nodes=4-2", "#SBATCH -Wx"),
+		batchscript.Setting{Long: "dependency", Value: "afterok:1"}, batchscript.Setting{Long: "export", Value: "A,NONE"})
+	want := []string{
+		"job.sh:5: the quote ' is not closed",
+		"job.sh:12: the backslash at the end of the line escapes nothing",
+		"job.sh:2: the option --ntask is unknown; did you mean --ntasks?",
+		`job.sh:3: --ntasks: "none" is not a whole number`,
+		`job.sh:3: --time: "1:2:3:4" is not a time; write min, min:s,`,
+		"job.sh:4: --mem needs a value: --mem=size",
+		"job.sh:7: the option --wait takes no value; write --wait alone",
+		`job.sh:8: "stray" is no option`,
+		"job.sh:9: the option -Z is unknown",
+		"job.sh:11: --array: job arrays are not there yet",
+		`job.sh:13: --nodes: "4-2" ends below its beginning`,
+		"job.sh:14: the option -W takes no value",
+		`job.sh:6: --sites: site name "Aurora" must begin with a lower case letter`,
+		"command line: --dependency: dependencies are not there yet",
+		"job.sh: --export: NONE stands alone",
+		`job.sh: the file name "%q": %q is unknown; use %j,`,
+	}
+	for i := range max(len(got), len(want)) {
+		switch {
+		case i >= len(got):
+			t.Errorf("missing: %s", want[i])
+		case i >= len(want):
+			t.Errorf("unexpected: %s", got[i])
+		case !strings.HasPrefix(got[i], want[i]):
+			t.Errorf("got  %s\nwant %s", got[i], want[i])
+		}
+	}
+}
+
+func TestWhatIsNoBatchScript(t *testing.T) {
+	t.Parallel()
+	cases := map[string]string{
+		"":                                "job.sh: the batch script is empty",
+		" \n\t\n":                         "job.sh: the batch script contains only white space",
+		"echo hi\n":                       "job.sh: this does not look like a batch script. The first line must start with #!",
+		"\x7fELF\x00\x01":                 "job.sh: the batch script contains NUL bytes",
+		"#!/bin/sh\r\necho\r\n":           "job.sh: the batch script contains DOS line breaks (\\r\\n); convert it with dos2unix",
+		"#!" + strings.Repeat("x", 4<<20): "job.sh: the batch script has 4194306 bytes, the limit is 4194304",
+	}
+	for text, want := range cases {
+		got := problems(t, batchscript.Script{Name: "job.sh", Data: []byte(text)})
+		if len(got) != 1 || !strings.HasPrefix(got[0], want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+func TestParseTime(t *testing.T) {
+	t.Parallel()
+	const s, m, h, d = protocol.Second, protocol.Minute, protocol.Hour, protocol.Day
+	good := map[string]protocol.Duration{
+		"5": 5 * m, "90": 90 * m, "5:30": 5*m + 30*s, "1:02:03": h + 2*m + 3*s, "0:0:1": s, "2-0": 2 * d,
+		"1-12": d + 12*h, "1-2:3": d + 2*h + 3*m, "1-2:3:4": d + 2*h + 3*m + 4*s, "0:90": 90 * s, "100:00:00": 100 * h,
+	}
+	for text, want := range good {
+		if got, err := batchscript.ParseTime(text); err != nil || got != want {
+			t.Errorf("%s: got %v, %v; want %v", text, got, err, want)
+		}
+	}
+	for _, text := range []string{
+		"", "0", "-1", "UNLIMITED", "infinite", "x", "1:", ":1", "1:2:3:4", "1-", "-", "1-2:3:4:5", "+1", "1.5", "0:00",
+		"1-2-3", "99999999999", "1h", " 1",
+	} {
+		if got, err := batchscript.ParseTime(text); err == nil {
+			t.Errorf("%q was taken as %v", text, got)
+		}
+	}
+}
+
+func TestParseMemory(t *testing.T) {
+	t.Parallel()
+	good := map[string]int64{
+		"0": 0, "100": 100, "100M": 100, "100m": 100, "1K": 1, "1024K": 1, "1025k": 2, "2G": 2048, "2GB": 2048, "1T": 1 << 20,
+	}
+	for text, want := range good {
+		if got, err := batchscript.ParseMemory(text); err != nil || got != want {
+			t.Errorf("%s: got %v, %v; want %v", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "G", "-1", "1.5G", "4X", "4GiB", "99999999999999999", "9999999999999T", "B"} {
+		if got, err := batchscript.ParseMemory(text); err == nil {
+			t.Errorf("%q was taken as %v", text, got)
+		}
+	}
+}
+
+// Every option that people are told about can be given by its long and its
+// short name, and no two share one.
+func TestOptionsAreDistinct(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, option := range batchscript.Options() {
+		for _, name := range []string{option.Long, option.Short} {
+			if name != "" && seen[name] {
+				t.Errorf("%s is there twice", name)
+			}
+			seen[name] = true
+		}
+		if len(option.Short) > 1 {
+			t.Errorf("--%s has the short name %q", option.Long, option.Short)
+		}
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add("#!/bin/sh\n#SBATCH -n 4 --mem=3G -t 1-2:3:4 -o %x.%j\necho\n", "export", "ALL,A='1,2'")
+	f.Add("#!/bin/sh\n#SWITCHYARD -J \"a b\" # c\n#SBATCH -N 1-2 -D x\n", "mem-per-cpu", "9999999T")
+	f.Add("#!/bin/sh\n#SBATCH -N 1000000 --ntasks-per-node=1000000 -c1000000\n", "time", "0:00:01")
+	f.Add("#!/bin/sh\n#SBATCH -\xff \\\n", "sites", "a,b")
+	f.Fuzz(func(t *testing.T, text, long, value string) {
+		s := batchscript.Script{Name: "job.sh", Data: []byte(text)}
+		job, notices, err := batchscript.Read(s, []batchscript.Setting{{Long: long, Value: value}}, origin())
+		for _, notice := range notices {
+			if strings.Contains(notice, "\n") {
+				t.Errorf("a notice of several lines: %q", notice)
+			}
+		}
+		if err != nil {
+			return
+		}
+		if job.CPUs < 1 || job.Nodes < 0 || job.MemoryMB < 0 || job.WallTime <= 0 || job.Name == "" {
+			t.Errorf("an impossible job: %+v", job)
+		}
+		for _, path := range []string{job.WorkDir, job.Stdout, job.Stderr} {
+			if !filepath.IsAbs(path) || filepath.Clean(path) != path {
+				t.Errorf("the path %q is not absolute and clean", path)
+			}
+		}
+		for _, pair := range job.Env {
+			if strings.IndexByte(pair, '=') < 1 || strings.IndexByte(pair, 0) >= 0 {
+				t.Errorf("a broken variable: %q", pair)
+			}
+		}
+	})
+}

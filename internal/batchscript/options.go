@@ -1,0 +1,188 @@
+package batchscript
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Option is an option of a directive or of the command line.
+type Option struct {
+	Long  string // without the hyphens
+	Short string // one letter; empty: none
+	Value string // the value's name for people; empty: it takes none
+	Maybe bool   // the value may be left out, and is only given as --long=value
+	Help  string // empty: one of sbatch's that means nothing here
+
+	set     func(w *wishes, value string) error
+	refused string // why it cannot be used at all
+}
+
+// Options lists every option that is known, those of sbatch that are ignored or
+// refused included.
+func Options() []Option {
+	return append(honoured(), foreign()...)
+}
+
+func honoured() []Option {
+	return append(shape(), surroundings()...)
+}
+
+func shape() []Option {
+	return []Option{
+		{Long: "job-name", Short: "J", Value: "name", Help: "the job's name (the script's)", set: setName},
+		{
+			Long: "ntasks", Short: "n", Value: "count", Help: "tasks in all (1, or nodes × ntasks-per-node)",
+			set: counter("ntasks", func(w *wishes) *int { return &w.tasks }),
+		},
+		{Long: "nodes", Short: "N", Value: "min[-max]", Help: "nodes; the least number counts (any)", set: setNodes},
+		{
+			Long: "ntasks-per-node", Value: "count", Help: "tasks on each node",
+			set: counter("ntasks-per-node", func(w *wishes) *int { return &w.tasksPerNode }),
+		},
+		{
+			Long: "cpus-per-task", Short: "c", Value: "count", Help: "CPUs of each task (1)",
+			set: counter("cpus-per-task", func(w *wishes) *int { return &w.cpusPerTask }),
+		},
+		{Long: "mem", Value: "size[K|M|G|T]", Help: "memory on each node, in MB without a letter (any)", set: setMemory},
+		{Long: "mem-per-cpu", Value: "size[K|M|G|T]", Help: "memory for each CPU", set: setMemoryPerCPU},
+		{
+			Long: "time", Short: "t", Value: "limit",
+			Help: "wall-time limit: min, min:s, h:min:s, d-h, d-h:min, d-h:min:s (1:00:00)", set: setTime,
+		},
+		{Long: "sites", Value: "site,…", Help: "sites where the job may run (anywhere)", set: setSites},
+		{
+			Long: "requeue", Help: "run the job again elsewhere when its site is lost",
+			set: func(w *wishes, _ string) error { w.requeue = true; return nil },
+		},
+		{
+			Long: "no-requeue", Help: "run the job at most once (the default)",
+			set: func(w *wishes, _ string) error { w.requeue = false; return nil },
+		},
+	}
+}
+
+func surroundings() []Option {
+	return []Option{
+		{
+			Long: "output", Short: "o", Value: "file",
+			Help: "file of the standard output; %j id, %x name, %u user (switchyard-%j.out)",
+			set:  path("output", func(w *wishes) *string { return &w.stdout }),
+		},
+		{
+			Long: "error", Short: "e", Value: "file", Help: "file of the standard error (the same)",
+			set: path("error", func(w *wishes) *string { return &w.stderr }),
+		},
+		{
+			Long: "chdir", Short: "D", Value: "folder", Help: "working directory (where the job is submitted)",
+			set: path("chdir", func(w *wishes) *string { return &w.dir }),
+		},
+		{
+			Long: "export", Value: "list", Help: "variables to hand over: ALL, NONE, NAME, NAME=value (ALL)",
+			set: func(w *wishes, value string) error { w.export = value; return nil },
+		},
+		{
+			Long: "partition", Short: "p", Value: "name", Help: "accepted and ignored: the grid chooses by size",
+			set: func(*wishes, string) error { return errIgnored },
+		},
+		{
+			Long: "wait", Short: "W", Help: "wait for the job's end and exit as it did",
+			set: func(w *wishes, _ string) error { w.wait = true; return nil },
+		},
+		{
+			Long: "parsable", Help: "print the job's id alone",
+			set: func(w *wishes, _ string) error { w.parsable = true; return nil },
+		},
+		{
+			Long: "test-only", Help: "print what each site quotes, submit nothing",
+			set: func(w *wishes, _ string) error { w.testOnly = true; return nil },
+		},
+	}
+}
+
+// catalog finds options by their names.
+type catalog struct {
+	long  map[string]Option
+	short map[string]Option
+}
+
+func newCatalog() catalog {
+	c := catalog{long: map[string]Option{}, short: map[string]Option{}}
+	for _, option := range Options() {
+		c.long[option.Long] = option
+		if option.Short != "" {
+			c.short[option.Short] = option
+		}
+	}
+	return c
+}
+
+// hint names an option that the writer may have meant.
+func (c catalog) hint(long string) string {
+	best, bestLen := "", 2
+	for name := range c.long {
+		same := commonPrefix(name, long)
+		if same > bestLen || same == bestLen && best != "" && name < best {
+			best, bestLen = name, same
+		}
+	}
+	if best == "" {
+		return "see switchyard submit --help for the options"
+	}
+	return fmt.Sprintf("did you mean --%s?", best)
+}
+
+func commonPrefix(a, b string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+// foreign are options of sbatch that have no meaning on a grid, or none yet.
+func foreign() []Option {
+	options := []Option{
+		refuse("array", "a", "job arrays are not there yet; submit one job for each element"),
+		refuse("dependency", "d", "dependencies are not there yet; submit the job when the others have ended"),
+		refuse("begin", "b", "a later start is not there yet; submit the job at that time, for instance with at(1)"),
+		refuse("wrap", "", "give a script instead: printf '#!/bin/sh\\ncommand\\n' | switchyard submit"),
+		{Long: "hold", Short: "H", refused: "holding jobs is not there yet; submit the job when it may start"},
+	}
+	for name := range strings.FieldsSeq(valued) {
+		options = append(options, ignored(name, "value", false))
+	}
+	for name := range strings.FieldsSeq(maybeValued) {
+		options = append(options, ignored(name, "value", true))
+	}
+	for name := range strings.FieldsSeq(bare) {
+		options = append(options, ignored(name, "", false))
+	}
+	return options
+}
+
+func refuse(long, short, why string) Option {
+	return Option{Long: long, Short: short, Value: "value", refused: why}
+}
+
+func ignored(name, value string, maybe bool) Option {
+	long, short, _ := strings.Cut(name, "/")
+	return Option{
+		Long: long, Short: short, Value: value, Maybe: maybe,
+		set: func(*wishes, string) error { return errIgnored },
+	}
+}
+
+// The options of sbatch(1) that are ignored, by whether they take a value.
+const (
+	valued = `account/A acctg-freq batch bb bbf cluster-constraint clusters/M comment constraint/C container
+		container-id core-spec/S cores-per-socket cpu-freq cpus-per-gpu deadline delay-boot distribution/m
+		exclude/x export-file extra extra-node-info/B gid gpu-bind gpu-freq gpus/G gpus-per-node
+		gpus-per-socket gpus-per-task gres gres-flags hint input/i kill-on-invalid-dep licenses/L mail-type
+		mail-user mcs-label mem-bind mem-per-gpu mincpus network nodefile/F nodelist/w ntasks-per-core
+		ntasks-per-gpu ntasks-per-socket open-mode power prefer priority profile qos/q reservation segment
+		signal sockets-per-node switches thread-spec threads-per-core time-min tmp tres-bind tres-per-task
+		uid wait-all-nodes wckey`
+	maybeValued = `exclusive get-user-env nice no-kill/k propagate resv-ports`
+	bare        = `contiguous ignore-pbs overcommit/O oversubscribe/s quiet/Q reboot spread-job stepmgr
+		use-min-nodes verbose/v`
+)

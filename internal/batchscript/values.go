@@ -1,0 +1,228 @@
+package batchscript
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// errIgnored says that an option is accepted and has no effect.
+var errIgnored = errors.New("ignored")
+
+// MaxCount is the most tasks, nodes or CPUs that an option may ask for.
+const MaxCount = 1_000_000
+
+// maxName bounds a job's name, in bytes.
+const maxName = 1024
+
+// DefaultWallTime is the limit of a job that names none.
+const DefaultWallTime = protocol.Hour
+
+// wishes are what the options have said. A zero field was not set.
+type wishes struct {
+	name         string
+	tasks        int
+	nodes        int
+	tasksPerNode int
+	cpusPerTask  int
+	memoryMB     int64 // per node
+	cpuMemoryMB  int64 // per CPU; at most one of the two is set
+	limit        protocol.Duration
+	sites        []protocol.SiteName
+	requeue      bool
+
+	stdout, stderr, dir, export string
+
+	wait, parsable, testOnly bool
+}
+
+func setName(w *wishes, value string) error {
+	switch {
+	case value == "":
+		return errors.New("the job's name is empty; leave the option out to take the script's")
+	case len(value) > maxName:
+		return fmt.Errorf("the job's name has %d bytes; use at most %d", len(value), maxName)
+	case !utf8.ValidString(value) || strings.ContainsFunc(value, unicode.IsControl):
+		return fmt.Errorf("the job's name %q has control characters; use printable text", value)
+	}
+	w.name = value
+	return nil
+}
+
+func counter(name string, field func(*wishes) *int) func(*wishes, string) error {
+	return func(w *wishes, value string) error {
+		n, err := parseCount(value)
+		if err != nil {
+			return fmt.Errorf("--%s: %w", name, err)
+		}
+		*field(w) = n
+		return nil
+	}
+}
+
+func parseCount(value string) (int, error) {
+	n, err := strconv.Atoi(value)
+	if err != nil || n < 1 || n > MaxCount {
+		return 0, fmt.Errorf("%q is not a whole number from 1 to %d", value, MaxCount)
+	}
+	return n, nil
+}
+
+// setNodes takes "min", or "min-max", of which the minimum is asked for: with
+// it the job starts soonest.
+func setNodes(w *wishes, value string) error {
+	low, high, isRange := strings.Cut(value, "-")
+	least, err := parseCount(low)
+	if err != nil {
+		return fmt.Errorf("--nodes: %w", err)
+	}
+	if isRange {
+		most, err := parseCount(high)
+		if err != nil {
+			return fmt.Errorf("--nodes: %w", err)
+		}
+		if most < least {
+			return fmt.Errorf("--nodes: %q ends below its beginning", value)
+		}
+	}
+	w.nodes = least
+	return nil
+}
+
+func setMemory(w *wishes, value string) error {
+	mb, err := ParseMemory(value)
+	if err != nil {
+		return fmt.Errorf("--mem: %w", err)
+	}
+	w.memoryMB, w.cpuMemoryMB = mb, 0
+	return nil
+}
+
+func setMemoryPerCPU(w *wishes, value string) error {
+	mb, err := ParseMemory(value)
+	if err != nil {
+		return fmt.Errorf("--mem-per-cpu: %w", err)
+	}
+	w.memoryMB, w.cpuMemoryMB = 0, mb
+	return nil
+}
+
+// ParseMemory reads an amount of memory in MB, or with one of the letters K, M,
+// G, T (powers of 1024), as sbatch does. A part of a MB counts as a whole one;
+// 0 asks for no particular amount.
+func ParseMemory(value string) (mb int64, err error) {
+	digits, unit := splitUnit(value)
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("%q is not an amount of memory; write for instance 4000, 4000M or 4G", value)
+	}
+	var factor int64 = 1
+	switch unit {
+	case "K":
+		return n/1024 + min(1, n%1024), nil
+	case "", "M":
+	case "G":
+		factor = 1 << 10
+	case "T":
+		factor = 1 << 20
+	default:
+		return 0, fmt.Errorf("%q has the unit %q; use K, M, G or T", value, unit)
+	}
+	if n > math.MaxInt64>>10/factor {
+		return 0, fmt.Errorf("%q is more memory than can be counted", value)
+	}
+	return n * factor, nil
+}
+
+func splitUnit(value string) (digits, unit string) {
+	end := strings.IndexFunc(value, func(r rune) bool { return r < '0' || r > '9' })
+	if end < 0 {
+		return value, ""
+	}
+	unit = strings.ToUpper(value[end:])
+	if len(unit) == 2 {
+		unit = strings.TrimSuffix(unit, "B")
+	}
+	return value[:end], unit
+}
+
+func setTime(w *wishes, value string) error {
+	limit, err := ParseTime(value)
+	if err != nil {
+		return fmt.Errorf("--time: %w", err)
+	}
+	w.limit = limit
+	return nil
+}
+
+// ParseTime reads a wall-time limit as sbatch does: "min", "min:s", "h:min:s",
+// "d-h", "d-h:min" or "d-h:min:s". It must be above zero and bounded, because
+// the grid plans by it.
+func ParseTime(value string) (protocol.Duration, error) {
+	switch strings.ToLower(value) {
+	case "unlimited", "infinite", "-1", "0":
+		return 0, fmt.Errorf("%q sets no limit, and the grid plans by limits; give the longest time that the job may take", value)
+	}
+	days, clock, hasDays := strings.Cut(value, "-")
+	if !hasDays {
+		days, clock = "0", value
+	}
+	parts := strings.Split(clock, ":")
+	var units []protocol.Duration
+	switch {
+	case hasDays:
+		units = []protocol.Duration{protocol.Hour, protocol.Minute, protocol.Second}
+	case len(parts) <= 2:
+		units = []protocol.Duration{protocol.Minute, protocol.Second}
+	default:
+		units = []protocol.Duration{protocol.Hour, protocol.Minute, protocol.Second}
+	}
+	total, ok := span(days, protocol.Day)
+	ok = ok && len(parts) <= len(units)
+	for i := 0; ok && i < len(parts); i++ {
+		var part protocol.Duration
+		part, ok = span(parts[i], units[i])
+		total = total.Plus(part)
+	}
+	if !ok || total <= 0 {
+		return 0, fmt.Errorf("%q is not a time; write min, min:s, h:min:s, d-h, d-h:min or d-h:min:s", value)
+	}
+	return total, nil
+}
+
+func span(digits string, unit protocol.Duration) (protocol.Duration, bool) {
+	n, err := strconv.ParseUint(digits, 10, 24)
+	return protocol.Duration(n) * unit, err == nil && digits[0] != '+'
+}
+
+func setSites(w *wishes, value string) error {
+	var sites []protocol.SiteName
+	for name := range strings.SplitSeq(value, ",") {
+		site := protocol.SiteName(strings.TrimSpace(name))
+		if err := site.Validate(); err != nil {
+			return fmt.Errorf("--sites: %w", err)
+		}
+		sites = append(sites, site)
+	}
+	w.sites = sites
+	return nil
+}
+
+func path(name string, field func(*wishes) *string) func(*wishes, string) error {
+	return func(w *wishes, value string) error {
+		if value == "" {
+			return fmt.Errorf("--%s: the path is empty", name)
+		}
+		if strings.IndexByte(value, 0) >= 0 {
+			return fmt.Errorf("--%s: the path %q has a NUL byte", name, value)
+		}
+		*field(w) = value
+		return nil
+	}
+}

@@ -1,0 +1,49 @@
+package peer
+
+import (
+	"fmt"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// cancel notes the wish durably and begins to carry it out. What is terminal is
+// whichever becomes durable first here, the job's own end or its recall.
+func (p *Peer) cancel(ev Cancel) {
+	j := p.jobs[ev.Job]
+	if j == nil {
+		p.answer(ev.Asked, p.noSuchJob(ev.Job))
+		return
+	}
+	if ev.User != j.Spec.User && !ev.Admin {
+		p.answer(ev.Asked, Refusal{Code: Denied, Reason: fmt.Sprintf(
+			"job %v belongs to %s; only that user and root may cancel it", ev.Job, j.Spec.User)})
+		return
+	}
+	p.answer(ev.Asked, Done{})
+	if j.Cancelling || j.Phase == Collecting {
+		return
+	}
+	j.Cancelling = true
+	p.saveJob(ev.Job)
+	p.fact(Fact{Kind: JobCancelled, Job: ev.Job, Text: "by " + ev.User})
+	switch j.Phase {
+	case InGridQueue:
+		p.finish(j, protocol.Cancelled, "")
+	case Offered:
+		p.send(j.Site, protocol.Abort{Tag: j.tag()})
+		p.finish(j, protocol.Cancelled, "")
+	case AtHome:
+		p.takeBack(p.runs[j.tag()], true)
+	case Granted, Handed:
+		j.Phase, j.tries = Recalling, 0
+		p.repeatJob(ev.Job)
+	case Recalling, Collecting:
+	}
+}
+
+func (p *Peer) noSuchJob(id protocol.JobID) Refusal {
+	if g := p.guests[id]; g != nil {
+		return Refusal{Code: Denied, Reason: fmt.Sprintf("job %v was submitted at %s; only that site decides about it", id, g.Origin)}
+	}
+	return Refusal{Code: NotFound, Reason: fmt.Sprintf("job %v is not known here, or has ended", id)}
+}

@@ -1,0 +1,165 @@
+package config
+
+import (
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Config is a peer's configuration. What each key means is said in [Sample].
+type Config struct {
+	Site       Site       `toml:"site"`
+	NATS       NATS       `toml:"nats"`
+	Gossip     *Gossip    `toml:"gossip"` // nil: no gossip
+	LocalSched LocalSched `toml:"localsched"`
+	Policy     Policy     `toml:"policy"`
+	Rounds     Rounds     `toml:"rounds"`
+	Handoff    Handoff    `toml:"handoff"`
+	Limits     Limits     `toml:"limits"`
+	Accounts   Accounts   `toml:"accounts"`
+	Metrics    Metrics    `toml:"metrics"`
+	Log        Log        `toml:"log"`
+	Partners   []Partner  `toml:"partner"` // in the order of the files
+
+	// Warnings are what [Load] found odd, but not wrong. Sorted.
+	Warnings []Problem
+
+	origins origins
+}
+
+// Path is the path of a file. [Load] makes it absolute.
+type Path string
+
+// Megabytes is an amount of memory; 1 GB is 1024 MB.
+type Megabytes int64
+
+// Site is the table [site]: who this site is and where it keeps its things.
+type Site struct {
+	Name     protocol.SiteName   `toml:"name"`
+	Number   protocol.SiteNumber `toml:"number"`
+	StateDir Path                `toml:"state_dir"`
+	Key      Path                `toml:"key"` // of the seed; read with identity.LoadKey
+	Socket   Path                `toml:"socket"`
+}
+
+// NATS is the table [nats]: either an embedded server, or none, or the user's own
+// NATS system.
+type NATS struct {
+	Listen string `toml:"listen"` // host:port; empty: no embedded server
+	URL    string `toml:"url"`    // of an external system; empty: none
+	Creds  Path   `toml:"creds"`
+	Nkey   Path   `toml:"nkey"`
+	Token  Path   `toml:"token"`
+	CA     Path   `toml:"ca"`
+}
+
+// Gossip is the table [gossip].
+type Gossip struct {
+	Bind      string            `toml:"bind"`      // IP address and port
+	Advertise string            `toml:"advertise"` // IP address and port; empty: Bind
+	Join      []string          `toml:"join"`      // host:port
+	Keyring   Path              `toml:"keyring"`
+	Every     protocol.Duration `toml:"every"`
+	Rejoin    protocol.Duration `toml:"rejoin"`
+}
+
+// LocalSched is the table [localsched]: the batch system and the machine.
+type LocalSched struct {
+	Plugin      string            `toml:"plugin"`
+	Machine     string            `toml:"machine"` // PerCPU or WholeNode
+	CPUs        int               `toml:"cpus"`    // in all; 0: as many as this computer has
+	Nodes       int               `toml:"nodes"`   // divides CPUs
+	Memory      Megabytes         `toml:"memory"`  // per node; 0: not stated
+	MaxWallTime protocol.Duration `toml:"max_wall_time"`
+	Policy      string            `toml:"policy"`
+	Grace       protocol.Duration `toml:"grace"`   // between SIGTERM and SIGKILL
+	OnStop      string            `toml:"on_stop"` // Leave or End
+}
+
+// The values of [LocalSched.Machine].
+const (
+	PerCPU    = "per-cpu"
+	WholeNode = "whole-node"
+)
+
+// The values of [LocalSched.OnStop]: what becomes of running jobs when the peer
+// stops.
+const (
+	Leave = "leave"
+	End   = "end"
+)
+
+// Policy is the table [policy]: which policy places jobs, and its parameters.
+type Policy struct {
+	Name string `toml:"name"`
+	TC   TC     `toml:"tc"`
+}
+
+// TC is the table [policy.tc].
+type TC struct {
+	Epsilon protocol.Duration `toml:"epsilon"`
+}
+
+// Rounds is the table [rounds].
+type Rounds struct {
+	Initiation policy.Initiation `toml:"initiation"`
+	Phi        protocol.Duration `toml:"phi"`
+	Sigma      protocol.Duration `toml:"sigma"`
+	Deadline   protocol.Duration `toml:"deadline"`
+	RoundJobs  int               `toml:"round_jobs"`
+	Ask        int               `toml:"ask"`
+}
+
+// Handoff is the table [handoff].
+type Handoff struct {
+	Retry        protocol.Duration `toml:"retry"`
+	RetryMax     protocol.Duration `toml:"retry_max"`
+	Settle       protocol.Duration `toml:"settle"`
+	ReclaimAfter protocol.Duration `toml:"reclaim_after"`
+	Remember     protocol.Duration `toml:"remember"`
+}
+
+// Limits is the table [limits].
+type Limits struct {
+	MaxJobs int `toml:"max_jobs"`
+}
+
+// Accounts is the table [accounts]: this site's users.
+type Accounts struct {
+	Users string            `toml:"users"` // Same or Listed
+	Local map[string]string `toml:"local"`
+}
+
+// The values of [Accounts.Users]: who may run jobs besides those in
+// [Accounts.Local].
+const (
+	Same   = "same"
+	Listed = "listed"
+)
+
+// Metrics is the table [metrics].
+type Metrics struct {
+	Listen string `toml:"listen"` // host:port; empty: none
+}
+
+// Log is the table [log].
+type Log struct {
+	Level  string `toml:"level"` // "debug", "info", "warn", "error"
+	Format string `toml:"format"`
+}
+
+// The values of [Log.Format].
+const (
+	JSON = "json"
+	Text = "text"
+)
+
+// Partner is one of the tables [[partner]].
+type Partner struct {
+	Name          protocol.SiteName `toml:"name"`
+	PublicKey     string            `toml:"public_key"`      // after Load always set
+	PublicKeyFile Path              `toml:"public_key_file"` // after Load always empty
+	URL           string            `toml:"url"`             // empty: the partner connects to this site
+	MaxJobs       int               `toml:"max_jobs"`        // 0: none
+	MaxCPUs       int               `toml:"max_cpus"`        // 0: no limit
+	Users         map[string]string `toml:"users"`           // "*": everybody else
+}

@@ -1,0 +1,58 @@
+package config
+
+import (
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Default returns the configuration of empty files. It lacks what has no default:
+// the site's name and number.
+func Default() *Config {
+	core := peer.Config{}.WithDefaults()
+	return &Config{
+		Site: Site{
+			StateDir: "/var/lib/switchyard",
+			Key:      "/etc/switchyard/site.key",
+			Socket:   "/run/switchyard/switchyard.sock",
+		},
+		NATS: NATS{Listen: "0.0.0.0:7501"},
+		LocalSched: LocalSched{
+			Plugin:  "process",
+			Machine: PerCPU,
+			Nodes:   1,
+			Policy:  "easy",
+			Grace:   10 * protocol.Second,
+			OnStop:  Leave,
+		},
+		Policy: Policy{Name: "tc", TC: TC{Epsilon: tc.DefaultEpsilon}},
+		Rounds: Rounds{
+			Initiation: core.Initiation,
+			Phi:        core.Phi,
+			Sigma:      core.Sigma,
+			Deadline:   core.Deadline,
+			RoundJobs:  core.RoundJobs,
+			Ask:        core.Ask,
+		},
+		Handoff: Handoff{
+			Retry:        core.Retry,
+			RetryMax:     core.RetryMax,
+			Settle:       core.Settle,
+			ReclaimAfter: core.Reclaim,
+			Remember:     core.Remember,
+		},
+		Limits:   Limits{MaxJobs: core.MaxGridJobs},
+		Accounts: Accounts{Users: Same},
+		Metrics:  Metrics{Listen: "127.0.0.1:9750"},
+		Log:      Log{Level: "info", Format: JSON},
+	}
+}
+
+// defaultGossip is a table [gossip] without keys.
+func defaultGossip() Gossip {
+	return Gossip{
+		Bind:   "0.0.0.0:7601",
+		Every:  3 * protocol.Second,
+		Rejoin: 30 * protocol.Second,
+	}
+}

@@ -1,0 +1,180 @@
+package peer
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// decide hands the round to the policy.
+func (p *Peer) decide(r *round) {
+	snapshot := p.snapshot(r)
+	p.call(DecideOp{Snapshot: snapshot}, func(result Result, err error) {
+		if p.rounds[r.id] != r {
+			return
+		}
+		p.closeRound(r)
+		decided, err := resultAs[DecideResult](result, err)
+		if err == nil {
+			err = checkDecisions(snapshot, decided.Decisions)
+		}
+		if err != nil {
+			p.fact(Fact{Kind: CallFailed, Site: p.cfg.Site, Round: r.id, Text: clip("policy: " + err.Error())})
+			p.holdAll(r, p.cfg.Retry, "the policy failed: "+err.Error())
+			return
+		}
+		p.hint = decided.Hint
+		p.carryOut(r, snapshot, decided.Decisions)
+	})
+}
+
+// snapshot turns the round into the policy's columns.
+func (p *Peer) snapshot(r *round) policy.Snapshot {
+	in := policy.Snapshot{Hint: p.hint}
+	for _, spec := range r.specs {
+		in.Jobs = append(in.Jobs, policy.Job{
+			ID: spec.Job, CPUs: spec.CPUs, WallTime: spec.WallTime, Waited: p.now.Sub(spec.Submitted),
+		})
+	}
+	answered := p.answered(r)
+	in.AWT = make([]protocol.Duration, 0, len(r.specs)*len(answered))
+	in.ERT = make([]protocol.Duration, 0, len(r.specs)*len(answered))
+	for s, site := range answered {
+		if site.ask == nil {
+			in.Self = s
+			in.Sites = append(in.Sites, policySite(p.cfg.Site, p.load, 0, len(r.specs)))
+			continue
+		}
+		in.Sites = append(in.Sites, policySite(site.name, site.ask.reply.Load, p.now.Sub(site.ask.partner.loadAt), site.ask.reply.Accept))
+	}
+	for i := range r.specs {
+		for _, site := range answered {
+			q := r.home[i]
+			if site.ask != nil {
+				q = site.ask.quote(i)
+			}
+			if q.Declined != "" {
+				q.AWT, q.ERT = protocol.Never, protocol.Never
+			}
+			in.AWT, in.ERT = append(in.AWT, q.AWT), append(in.ERT, q.ERT)
+		}
+	}
+	return in
+}
+
+// answeredSite is a site with quotes; ask is nil for the own one.
+type answeredSite struct {
+	name protocol.SiteName
+	ask  *ask
+}
+
+// answered are the sites that gave quotes, by name.
+func (p *Peer) answered(r *round) []answeredSite {
+	out := []answeredSite{{name: p.cfg.Site}}
+	for _, a := range r.asks {
+		if a.reply != nil {
+			out = append(out, answeredSite{name: a.partner.Site, ask: a})
+		}
+	}
+	slices.SortFunc(out, func(a, b answeredSite) int {
+		if a.name < b.name {
+			return -1
+		}
+		return 1
+	})
+	return out
+}
+
+func policySite(name protocol.SiteName, load protocol.Load, age protocol.Duration, accept int) policy.Site {
+	return policy.Site{Name: name, RUS: load.RUS(), Age: age, CPUs: load.CPUs, Free: load.Free(), Accept: accept}
+}
+
+// checkDecisions refuses what no policy may propose.
+func checkDecisions(in policy.Snapshot, decisions []policy.Decision) error {
+	seen := make(map[int]bool, len(decisions))
+	sent := make([]int, len(in.Sites))
+	for _, d := range decisions {
+		switch {
+		case d.Job < 0 || d.Job >= len(in.Jobs) || d.Site < 0 || d.Site >= len(in.Sites):
+			return fmt.Errorf("decision for job %d at site %d of %d jobs and %d sites", d.Job, d.Site, len(in.Jobs), len(in.Sites))
+		case seen[d.Job]:
+			return fmt.Errorf("two decisions for job %v", in.Jobs[d.Job].ID)
+		case in.AWT[in.At(d.Job, d.Site)] == protocol.Never:
+			return fmt.Errorf("job %v sent to %s, which declined it", in.Jobs[d.Job].ID, in.Sites[d.Site].Name)
+		}
+		seen[d.Job] = true
+		if sent[d.Site]++; sent[d.Site] > in.Sites[d.Site].Accept {
+			return fmt.Errorf("more jobs sent to %s than the %d that it takes", in.Sites[d.Site].Name, in.Sites[d.Site].Accept)
+		}
+	}
+	return nil
+}
+
+// carryOut places what the policy chose and holds the rest.
+func (p *Peer) carryOut(r *round, in policy.Snapshot, decisions []policy.Decision) {
+	chosen := make(map[int]policy.Decision, len(decisions))
+	for _, d := range decisions {
+		chosen[d.Job] = d
+	}
+	silent := silentSites(r)
+	for i, spec := range r.specs {
+		j := p.jobs[spec.Job]
+		if j == nil || j.Phase != InGridQueue {
+			continue // cancelled while the policy thought
+		}
+		fact := Fact{Job: spec.Job, Round: r.id, Quotes: p.siteQuotes(r, i), Silent: silent, Took: p.now.Sub(r.opened)}
+		d, ok := chosen[i]
+		if !ok {
+			fact.Kind, fact.Text = JobWaits, p.waitReason(j)
+			p.fact(fact)
+			p.hold(j, p.jitter(min(p.cfg.Sigma, p.cfg.RetryMax)), fact.Text)
+			continue
+		}
+		fact.Kind, fact.Site, fact.Text = RoundDecided, in.Sites[d.Site].Name, clip(d.Reason)
+		p.fact(fact)
+		awt := in.AWT[in.At(i, d.Site)]
+		if d.Site == in.Self {
+			p.commitHome(j, awt)
+			continue
+		}
+		p.offer(j, in.Sites[d.Site].Name, awt)
+	}
+}
+
+func silentSites(r *round) (names []string) {
+	for _, a := range r.asks {
+		if a.reply == nil {
+			names = append(names, string(a.partner.Site))
+		}
+	}
+	return names
+}
+
+// waitReason says why no site was chosen for the job.
+func (p *Peer) waitReason(j *job) string {
+	can, certain, _ := p.whoCanRun(j.Spec)
+	j.unknown = !can && !certain
+	if j.unknown {
+		return reasonNoKnownSite
+	}
+	return reasonNoQuote
+}
+
+// hold keeps a job in the grid queue until it is worth asking again.
+func (p *Peer) hold(j *job, d protocol.Duration, reason string) {
+	if j.Reason != reason {
+		j.Reason = clip(reason)
+		p.saveJob(j.Spec.Job)
+	}
+	p.queue.Hold(j.Spec.Job, p.now.Add(d))
+}
+
+func (p *Peer) holdAll(r *round, d protocol.Duration, reason string) {
+	for _, spec := range r.specs {
+		if j := p.jobs[spec.Job]; j != nil && j.Phase == InGridQueue {
+			p.hold(j, p.jitter(d), reason)
+		}
+	}
+}

@@ -1,0 +1,50 @@
+package peer
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// WithDefaults fills in what is zero.
+func (c Config) WithDefaults() Config {
+	c.Initiation = cmp.Or(c.Initiation, policy.Sender)
+	c.Phi = cmp.Or(c.Phi, protocol.Minute)
+	c.Sigma = cmp.Or(c.Sigma, 5*protocol.Minute)
+	c.Deadline = cmp.Or(c.Deadline, 2*protocol.Second)
+	c.RoundJobs = cmp.Or(c.RoundJobs, 64)
+	c.Ask = cmp.Or(c.Ask, 16)
+	c.Retry = cmp.Or(c.Retry, protocol.Second)
+	c.RetryMax = cmp.Or(c.RetryMax, 30*protocol.Second)
+	c.Settle = cmp.Or(c.Settle, 2*protocol.Second)
+	c.Reclaim = cmp.Or(c.Reclaim, 15*protocol.Minute)
+	c.Remember = cmp.Or(c.Remember, 7*protocol.Day)
+	c.MaxGridJobs = cmp.Or(c.MaxGridJobs, 1_000_000)
+	c.Partners = slices.Clone(c.Partners)
+	slices.SortFunc(c.Partners, func(a, b Partner) int { return cmp.Compare(a.Site, b.Site) })
+	return c
+}
+
+func (c Config) validate() error {
+	problems := []error{c.Site.Validate(), c.Number.Validate()}
+	if c.Accounts == nil {
+		problems = append(problems, errors.New("the accounts are missing"))
+	}
+	if c.Initiation != policy.Sender {
+		problems = append(problems, fmt.Errorf("initiation %q is not built yet; use %q", c.Initiation, policy.Sender))
+	}
+	if !slices.Contains(c.Policy.Initiations, c.Initiation) {
+		problems = append(problems, fmt.Errorf("policy %q does not accept initiation %q", c.Policy.Name, c.Initiation))
+	}
+	for i, one := range c.Partners {
+		problems = append(problems, one.Site.Validate())
+		if one.Site == c.Site || (i > 0 && one.Site == c.Partners[i-1].Site) {
+			problems = append(problems, fmt.Errorf("partner %s is configured twice, or is this site", one.Site))
+		}
+	}
+	return errors.Join(problems...)
+}

@@ -1,0 +1,37 @@
+// Package peer is one site's part of the grid as a deterministic state machine.
+//
+// A [Peer] has no goroutine, clock, network or file. A shell feeds it events and
+// carries out what it asks for:
+//
+//	events (with the time)                      effects
+//	  messages, API questions,   ──► Step ──►   rows in one transaction, then messages,
+//	  answers to calls, ticks                   calls, the next wake, digest, facts, answers
+//
+// The live shell is peer/node; the simulator is another. Neither decides
+// anything.
+//
+// # Duties of the shell
+//
+//  1. Step from one goroutine, with a now that never decreases.
+//  2. Make the Records of a [Ready] durable, in order, before any other part of
+//     it is carried out. Many steps may share one transaction; effects are then
+//     released in the order of the steps.
+//  3. Answer each [Call] at most once by [CallDone]; after a time-out with Err.
+//  4. Tick at [Ready.Wake]. After [New], Tick at once: that first step takes up
+//     again what the rows say was under way.
+//  5. Hand in only messages that are authentic and from a configured partner.
+//
+// # What is where
+//
+//	jobs.go, cancel.go   jobs of this origin, from submission to archive
+//	round.go, decide.go  rounds: own quote, φ, partners' quotes, decision [SS 2.1.1]
+//	origin.go            the origin's side of the hand-off
+//	target.go            the other side
+//	runs.go              placements in the own local queue, for both
+//	partners.go          partner set, cards, silence, clashes of names
+//	restore.go           from rows back to work
+//
+// The outbox is not a table of its own: what must be sent again follows from the
+// phase of a job, guest or run, so that a state and its messages cannot part
+// (docs/decisions/0002).
+package peer

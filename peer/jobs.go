@@ -1,0 +1,237 @@
+package peer
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Reasons of pending jobs, as people see them.
+const (
+	reasonGridQueue   = "GridQueue"          // waits for its round
+	reasonNoKnownSite = "NoKnownSite"        // no site that is known can run it; one that is not might
+	reasonNoQuote     = "NoSiteQuoted"       // no site took it in the last round
+	reasonUnreachable = "PartnerUnreachable" // its site does not answer
+	reasonHandOff     = "HandOff"            // on its way to its site
+	reasonCancelling  = "Cancelling"
+	reasonCollecting  = "CollectingOutput"
+)
+
+// submit takes jobs in, all or none.
+func (p *Peer) submit(ev Submit) {
+	if refusal, ok := p.refuseSubmission(ev); ok {
+		p.answer(ev.Asked, refusal)
+		return
+	}
+	key := ev.User + "\x00" + ev.Key
+	if row, ok := p.dedup[key]; ok && ev.Key != "" {
+		p.answer(ev.Asked, Submitted{Jobs: p.idsFrom(row.First, row.Count)})
+		return
+	}
+	first := protocol.NewJobID(p.cfg.Number, p.site.NextSeq)
+	var notices []string
+	for _, one := range ev.Jobs {
+		j := p.newJob(ev.User, one)
+		if j.unknown {
+			notices = append(notices, fmt.Sprintf(
+				"job %v: no site that is known can run it; it waits for one that is not known yet", j.Spec.Job))
+		}
+	}
+	p.saveSite()
+	if ev.Key != "" {
+		p.dedup[key] = DedupRow{First: first, Count: len(ev.Jobs), At: p.now}
+		p.saveDedup(key)
+	}
+	p.answer(ev.Asked, Submitted{Jobs: p.idsFrom(first, len(ev.Jobs)), Notices: notices})
+}
+
+func (p *Peer) idsFrom(first protocol.JobID, count int) []protocol.JobID {
+	out := make([]protocol.JobID, count)
+	for i := range out {
+		out[i] = first + protocol.JobID(i)
+	}
+	return out
+}
+
+func (p *Peer) newJob(user string, one NewJob) *job {
+	id := protocol.NewJobID(p.cfg.Number, p.site.NextSeq)
+	p.site.NextSeq++
+	spec := one.Spec
+	spec.Job, spec.User, spec.Submitted = id, user, p.now
+	payload := *one.Payload
+	payload.Stdout, payload.Stderr = expand(payload.Stdout, id), expand(payload.Stderr, id)
+	_, known, _ := p.whoCanRun(spec)
+	j := &job{
+		JobRow: JobRow{
+			Spec: spec, Phase: InGridQueue, State: protocol.Pending,
+			WorkDir: payload.WorkDir, Stdout: payload.Stdout, Stderr: payload.Stderr,
+		},
+		payload: &payload,
+		unknown: !known,
+	}
+	p.jobs[id] = j
+	p.queue.Put(id)
+	p.saveJob(id)
+	p.savePayload(id)
+	p.fact(Fact{Kind: JobSubmitted, Job: id, Text: spec.Name})
+	return j
+}
+
+// expand puts the job's id for %j and %A in a file name, and a percent sign for
+// %%. The submitter has expanded all the rest.
+func expand(name string, id protocol.JobID) string {
+	return strings.NewReplacer("%%", "%", "%j", id.String(), "%A", id.String()).Replace(name)
+}
+
+func (p *Peer) refuseSubmission(ev Submit) (Refusal, bool) {
+	if p.clash != "" {
+		return Refusal{Code: NotNow, Reason: p.clash}, true
+	}
+	if len(ev.Jobs) == 0 {
+		return Refusal{Code: BadRequest, Reason: "no jobs"}, true
+	}
+	if len(p.jobs)+len(ev.Jobs) > p.cfg.MaxGridJobs {
+		return Refusal{Code: NotNow, Reason: fmt.Sprintf(
+			"the site holds %d jobs, its limit is %d; try again later", len(p.jobs), p.cfg.MaxGridJobs)}, true
+	}
+	if _, err := p.cfg.Accounts.Local(ev.User); err != nil {
+		return Refusal{Code: Denied, Reason: err.Error()}, true
+	}
+	for i, one := range ev.Jobs {
+		if one.Payload == nil {
+			return Refusal{Code: BadRequest, Reason: fmt.Sprintf("job %d of %d: no script", i+1, len(ev.Jobs))}, true
+		}
+		if refusal, ok := p.refuseSpec(one.Spec); ok {
+			if len(ev.Jobs) > 1 {
+				refusal.Reason = fmt.Sprintf("job %d of %d: %s", i+1, len(ev.Jobs), refusal.Reason)
+			}
+			return refusal, true
+		}
+	}
+	return Refusal{}, false
+}
+
+func (p *Peer) refuseSpec(spec protocol.Spec) (Refusal, bool) {
+	if err := checkRequest(spec.Request); err != nil {
+		return Refusal{Code: BadRequest, Reason: err.Error()}, true
+	}
+	for _, name := range spec.Sites {
+		if name != p.cfg.Site && p.byName[name] == nil {
+			return Refusal{Code: BadRequest, Reason: fmt.Sprintf(
+				"site %q is neither this site nor a partner of it; `switchyard sites` lists them", name)}, true
+		}
+	}
+	can, known, noes := p.whoCanRun(spec)
+	if !can && known {
+		return Refusal{Code: NoSite, Reason: "no site can run this job", Sites: noes}, true
+	}
+	return Refusal{}, false
+}
+
+func checkRequest(r protocol.Request) error {
+	switch {
+	case r.CPUs < 1:
+		return fmt.Errorf("the job asks for %d CPUs; ask for 1 or more", r.CPUs)
+	case r.WallTime < 1:
+		return fmt.Errorf("the job's time limit is %v; give a positive one", r.WallTime)
+	case r.Nodes < 0 || r.MemoryMB < 0:
+		return fmt.Errorf("the job asks for %d nodes and %d MB; neither may be negative", r.Nodes, r.MemoryMB)
+	}
+	return nil
+}
+
+// whoCanRun goes by the site cards: whether a site that is known can run the job;
+// whether that, or the contrary, is certain; and every known site's no.
+func (p *Peer) whoCanRun(spec protocol.Spec) (can, certain bool, noes []SiteNo) {
+	certain = true
+	judge := func(site protocol.SiteName, capacity *protocol.Capacity, refused string) {
+		switch {
+		case !spec.Allows(site):
+			noes = append(noes, SiteNo{Site: site, Reason: "not among the sites that the job names"})
+		case capacity == nil:
+			certain = false
+		case refused != "":
+			noes = append(noes, SiteNo{Site: site, Reason: refused})
+		default:
+			if why := capacity.Fits(spec.Request); why != "" {
+				noes = append(noes, SiteNo{Site: site, Reason: why})
+				return
+			}
+			can = true
+		}
+	}
+	judge(p.cfg.Site, &p.cfg.Capacity, "")
+	for _, one := range p.partners {
+		if one.card == nil {
+			judge(one.Site, nil, "")
+			continue
+		}
+		judge(one.Site, &one.card.Capacity, one.refused)
+	}
+	return can, certain || can, noes
+}
+
+// finish ends a job of this origin: it leaves the core for the archive.
+func (p *Peer) finish(j *job, state protocol.State, reason string) {
+	id := j.Spec.Job
+	j.State, j.Reason, j.Stuck = state, clip(reason), ""
+	if j.Ended == 0 {
+		j.Ended = p.now
+	}
+	p.fact(Fact{Kind: JobEnded, Job: id, Site: j.Site, Epoch: j.Epoch, State: state, Text: j.Reason})
+	view := p.finishedView(j)
+	p.leaveSite(j)
+	p.queue.Remove(id)
+	for _, kind := range []timerKind{jobTimer, collectTimer, reclaimTimer} {
+		p.timers.stop(timer{kind: kind, job: id})
+	}
+	delete(p.jobs, id)
+	p.saveJob(id)
+	p.savePayload(id)
+	p.out.Records = append(p.out.Records, Record{Table: Archive, Key: jobKey(id), Row: ArchiveRow{View: view}})
+}
+
+// finishWith ends a job as its outcome says.
+func (p *Peer) finishWith(j *job) {
+	p.finish(j, j.Outcome.State, j.Outcome.Reason)
+}
+
+// backToQueue returns a job that is proven not to run anywhere to the grid queue,
+// or ends it if it was to be cancelled.
+func (p *Peer) backToQueue(j *job, kind FactKind, why string) {
+	p.fact(Fact{Kind: kind, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: clip(why)})
+	p.timers.stop(timer{kind: jobTimer, job: j.Spec.Job})
+	p.timers.stop(timer{kind: reclaimTimer, job: j.Spec.Job})
+	p.leaveSite(j)
+	if j.Cancelling {
+		p.finish(j, protocol.Cancelled, "")
+		return
+	}
+	j.Phase, j.Site, j.State, j.Reason = InGridQueue, "", protocol.Pending, clip(why)
+	j.Started, j.Placed, j.StatusSeq, j.tries, j.Stuck = 0, 0, 0, 0, ""
+	p.saveJob(j.Spec.Job)
+	p.queue.Put(j.Spec.Job)
+}
+
+// leaveSite takes the job off its partner's count.
+func (p *Peer) leaveSite(j *job) {
+	if one := p.byName[j.Site]; one != nil && j.countsThere {
+		one.jobsThere--
+	}
+	j.countsThere = false
+}
+
+func (p *Peer) shun(j *job, site protocol.SiteName) {
+	if j.shunned == nil {
+		j.shunned = map[protocol.SiteName]protocol.Instant{}
+	}
+	j.shunned[site] = p.now.Add(p.jitter(p.cfg.Sigma))
+}
+
+func (j *job) shuns(site protocol.SiteName, now protocol.Instant) bool {
+	until, ok := j.shunned[site]
+	return ok && now < until
+}
+
+func (j *job) tag() protocol.Tag { return protocol.Tag{Job: j.Spec.Job, Epoch: j.Epoch} }

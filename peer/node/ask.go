@@ -1,0 +1,151 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// RefusedError says that a question was answered by a refusal.
+type RefusedError struct{ Why peer.Refusal }
+
+func (e *RefusedError) Error() string { return e.Why.Reason }
+
+// Refusal is what was answered.
+func (e *RefusedError) Refusal() peer.Refusal { return e.Why }
+
+// Ask puts a question to the peer and waits for the answer, which is durable.
+// event makes the question with the given number. The error is a *[RefusedError]
+// when the peer refuses, [ErrStopped], or that of ctx; the last two leave open
+// whether the question took effect.
+func (n *Node) Ask(ctx context.Context, event func(peer.AskID) peer.Event) (peer.Reply, error) {
+	id := peer.AskID(n.lastID.Add(1))
+	ev := event(id)
+	if err := n.room(ev); err != nil {
+		return nil, err
+	}
+	answer := n.asked.expect(id)
+	defer n.asked.forget(id)
+	select {
+	case <-n.closing:
+		return nil, ErrStopped
+	default:
+	}
+	select {
+	case n.asks <- letter{event: ev}:
+	case <-n.closing:
+		return nil, ErrStopped
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	return n.await(ctx, answer)
+}
+
+func (n *Node) await(ctx context.Context, answer <-chan peer.Reply) (peer.Reply, error) {
+	select {
+	case reply := <-answer:
+		return granted(reply)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-n.done:
+	}
+	select { // the answer may have been the last thing done
+	case reply := <-answer:
+		return granted(reply)
+	default:
+		return nil, ErrStopped
+	}
+}
+
+func granted(reply peer.Reply) (peer.Reply, error) {
+	if no, ok := reply.(peer.Refusal); ok {
+		return nil, &RefusedError{Why: no}
+	}
+	return reply, nil
+}
+
+// room refuses new jobs when the disk is nearly full.
+func (n *Node) room(ev peer.Event) error {
+	if _, ok := ev.(peer.Submit); !ok || n.cfg.Space == nil {
+		return nil
+	}
+	free, err := n.cfg.Space()
+	if err != nil || free >= n.cfg.Reserve {
+		return nil //nolint:nilerr // not knowing is no reason to refuse; the store checks for itself
+	}
+	return &RefusedError{Why: peer.Refusal{
+		Code: peer.NotNow,
+		Reason: fmt.Sprintf("the peer's disk has %d MiB left, and the last %d are for the jobs that are there; "+
+			"free space in the file system of its state folder and submit again", free>>20, n.cfg.Reserve>>20),
+	}}
+}
+
+// askers are the questions that wait for answers.
+type askers struct {
+	mu   sync.Mutex
+	byID map[peer.AskID]chan peer.Reply
+}
+
+func (a *askers) expect(id peer.AskID) <-chan peer.Reply {
+	answer := make(chan peer.Reply, 1)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.byID == nil {
+		a.byID = make(map[peer.AskID]chan peer.Reply)
+	}
+	a.byID[id] = answer
+	return answer
+}
+
+func (a *askers) forget(id peer.AskID) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.byID, id)
+}
+
+func (a *askers) answer(answers []peer.Answer) {
+	if len(answers) == 0 {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, answer := range answers {
+		if waiting := a.byID[answer.Asked]; waiting != nil {
+			waiting <- answer.Reply // it has room for the one answer
+			delete(a.byID, answer.Asked)
+		}
+	}
+}
+
+// cardAsk is a question for the site's card.
+type cardAsk struct {
+	to    protocol.SiteName
+	card  protocol.Card
+	ready chan struct{}
+}
+
+func (c *cardAsk) answer() {
+	if c != nil {
+		close(c.ready)
+	}
+}
+
+// Card is the site's card for a partner. It waits until the node runs; a node
+// that has stopped gives an empty card.
+func (n *Node) Card(to protocol.SiteName) protocol.Card {
+	ask := &cardAsk{to: to, ready: make(chan struct{})}
+	select {
+	case n.events <- letter{card: ask}:
+	case <-n.done:
+		return protocol.Card{}
+	}
+	select {
+	case <-ask.ready:
+		return ask.card
+	case <-n.done:
+		return protocol.Card{}
+	}
+}

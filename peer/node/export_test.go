@@ -1,0 +1,38 @@
+package node
+
+import (
+	"context"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Core is what a node drives.
+type Core = core
+
+// Limits for the tests.
+const (
+	MaxFacts  = maxFacts
+	FactSlack = factSlack
+	FactDelay = factDelay
+	StopGrace = stopGrace
+	WatchTry  = watchTry
+)
+
+// NewWith puts the shell around another machine than a peer.Peer.
+func NewWith(cfg Config, machine Core) (*Node, error) {
+	if err := cfg.complete(); err != nil {
+		return nil, err
+	}
+	return newNode(cfg, machine, nil), nil
+}
+
+// Restore reads the machine's rows.
+func Restore(store Store) ([]peer.Record, error) { return restore(store) }
+
+// PruneFacts drops facts that are older.
+func (n *Node) PruneFacts(ctx context.Context, before protocol.Instant) { n.pruneFacts(ctx, before) }
+
+// PruneFirst is when a node first looks for old facts.
+const PruneFirst time.Duration = pruneFirst

@@ -1,0 +1,239 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+const (
+	factTable = "fact"
+	// maxFacts bounds what is kept of one job. Of more, the first firstFacts and
+	// the latest stay.
+	maxFacts   = 200
+	firstFacts = 20
+	// factSlack is how many facts come together before the oldest are dropped.
+	factSlack = 50
+	// factDelay is how long a fact waits for a transaction to share.
+	factDelay = 500 * time.Millisecond
+)
+
+// factLog keeps the facts of jobs for explain. They are written along with
+// rows, or a little later; a crash may lose the last ones.
+type factLog struct {
+	store Store
+	due   chan struct{} // has a token when facts have waited long enough
+
+	mu      sync.Mutex
+	pending []Put // not written
+	writing []Put // perhaps written
+	counts  map[protocol.JobID]int
+	seq     uint64
+	armed   bool
+}
+
+func newFactLog(store Store) *factLog {
+	return &factLog{store: store, due: make(chan struct{}, 1), counts: make(map[protocol.JobID]int)}
+}
+
+// add takes in facts that are about a job.
+func (l *factLog) add(facts []peer.Fact) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i := range facts {
+		f := &facts[i]
+		if f.Job == 0 {
+			continue
+		}
+		value, err := json.Marshal(f)
+		if err != nil {
+			return fmt.Errorf("fact %s of job %d: %w", f.Kind, f.Job, err)
+		}
+		l.seq++
+		l.pending = append(l.pending, Put{Table: factTable, Key: factKey(f.Job, f.At, l.seq), Value: value})
+		if err := l.bound(f); err != nil {
+			return err
+		}
+	}
+	if len(l.pending) > 0 && !l.armed {
+		l.armed = true
+		time.AfterFunc(factDelay, l.ring)
+	}
+	return nil
+}
+
+// ring says that facts have waited long enough.
+func (l *factLog) ring() {
+	l.mu.Lock()
+	l.armed = false
+	l.mu.Unlock()
+	select {
+	case l.due <- struct{}{}:
+	default:
+	}
+}
+
+// bound drops facts of a job that has very many.
+func (l *factLog) bound(f *peer.Fact) error {
+	if last(f) {
+		delete(l.counts, f.Job)
+		return nil
+	}
+	l.counts[f.Job]++
+	if l.counts[f.Job] < maxFacts+factSlack {
+		return nil
+	}
+	rows, err := l.store.Scan(factTable, factPrefix(f.Job), false, 2*(maxFacts+factSlack))
+	if err != nil {
+		return err
+	}
+	rows = slices.DeleteFunc(rows, func(r Row) bool { return !strings.HasPrefix(r.Key, factPrefix(f.Job)) })
+	for i := firstFacts; i < len(rows)-maxFacts+firstFacts; i++ {
+		l.pending = append(l.pending, Put{Table: factTable, Key: rows[i].Key})
+	}
+	l.counts[f.Job] = maxFacts
+	return nil
+}
+
+// last says whether no more is to come about a job.
+func last(f *peer.Fact) bool {
+	return f.Kind == peer.JobEnded || f.Kind == peer.GuestClosed || f.Kind == peer.GuestAborted
+}
+
+// take hands out what is to be written; taken says that it is.
+func (l *factLog) take() []Put {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.writing, l.pending = l.pending, nil
+	return l.writing
+}
+
+func (l *factLog) taken() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.writing = nil
+}
+
+// of lists the facts of a job in order.
+func (l *factLog) of(id protocol.JobID) ([]peer.Fact, error) {
+	prefix := factPrefix(id)
+	l.mu.Lock()
+	fresh := slices.Concat(l.writing, l.pending)
+	l.mu.Unlock()
+	rows, err := l.store.Scan(factTable, prefix, false, 4*(maxFacts+factSlack))
+	if err != nil {
+		return nil, err
+	}
+	values := make(map[string][]byte, len(rows))
+	for _, row := range rows {
+		if strings.HasPrefix(row.Key, prefix) {
+			values[row.Key] = row.Value
+		}
+	}
+	for _, put := range fresh {
+		if put.Value != nil && strings.HasPrefix(put.Key, prefix) {
+			values[put.Key] = put.Value
+		}
+	}
+	return decodeFacts(values)
+}
+
+func decodeFacts(values map[string][]byte) ([]peer.Fact, error) {
+	keys := make([]string, 0, len(values))
+	for key := range values {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	facts := make([]peer.Fact, len(keys))
+	for i, key := range keys {
+		if err := json.Unmarshal(values[key], &facts[i]); err != nil {
+			return nil, fmt.Errorf("fact %s: %w", key, err)
+		}
+	}
+	return facts, nil
+}
+
+// factKey sorts by job, then by time, then by order within one life of the node.
+func factKey(id protocol.JobID, at protocol.Instant, seq uint64) string {
+	return fmt.Sprintf("%016d-%015d-%09d", id, at, seq)
+}
+
+func factPrefix(id protocol.JobID) string { return fmt.Sprintf("%016d-", id) }
+
+// factTime reads the time out of a key.
+func factTime(key string) (protocol.Instant, bool) {
+	_, rest, _ := strings.Cut(key, "-")
+	digits, _, ok := strings.Cut(rest, "-")
+	at, err := strconv.ParseInt(digits, 10, 64)
+	return protocol.Instant(at), ok && err == nil
+}
+
+// Explain lists what happened to a job, in order.
+func (n *Node) Explain(id protocol.JobID) ([]peer.Fact, error) { return n.facts.of(id) }
+
+// tell passes facts on to the log, the meter and explain.
+func (n *Node) tell(facts []peer.Fact) {
+	if len(facts) == 0 {
+		return
+	}
+	for i := range facts {
+		n.cfg.Meter.Fact(facts[i])
+		n.logFact(&facts[i])
+	}
+	if err := n.facts.add(facts); err != nil {
+		n.log.Warn("facts_lost", "error", err)
+	}
+}
+
+func (n *Node) logFact(f *peer.Fact) {
+	ctx, level := context.Background(), levelOf(f.Kind)
+	if !n.log.Enabled(ctx, level) {
+		return
+	}
+	attrs := make([]slog.Attr, 0, 8)
+	attrs = append(attrs, slog.String("kind", string(f.Kind)))
+	if f.Job != 0 {
+		attrs = append(attrs, slog.Uint64("job", uint64(f.Job)))
+	}
+	if f.Site != "" {
+		attrs = append(attrs, slog.String("site", string(f.Site)))
+	}
+	if f.Epoch != 0 {
+		attrs = append(attrs, slog.Uint64("epoch", uint64(f.Epoch)))
+	}
+	if f.State != 0 {
+		attrs = append(attrs, slog.String("state", f.State.String()))
+	}
+	if f.Took != 0 {
+		attrs = append(attrs, slog.Int64("took_ms", int64(f.Took)))
+	}
+	if f.Text != "" {
+		attrs = append(attrs, slog.String("text", f.Text))
+	}
+	n.log.LogAttrs(ctx, level, "fact", attrs...)
+}
+
+// levelOf keeps the log of a busy peer readable: what ends, crosses sites or
+// goes wrong is shown, the steps between are for debugging and for explain.
+func levelOf(kind peer.FactKind) slog.Level {
+	switch kind {
+	case peer.NameClash, peer.NeedsOperator:
+		return slog.LevelError
+	case peer.CallFailed, peer.MessageOdd, peer.PartnerSilent:
+		return slog.LevelWarn
+	case peer.JobShortcut, peer.RoundOpened, peer.RoundDecided, peer.JobWaits, peer.JobCommitted, peer.JobOffered,
+		peer.JobGranted, peer.OfferRefused, peer.GuestPrepared, peer.GuestClosed:
+		return slog.LevelDebug
+	default:
+		return slog.LevelInfo
+	}
+}

@@ -1,0 +1,336 @@
+package node_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/node"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// script is a machine that does what it is told.
+type script struct {
+	step  func(now protocol.Instant, ev peer.Event) peer.Ready
+	mu    sync.Mutex
+	steps []peer.Event
+}
+
+func (s *script) Step(now protocol.Instant, ev peer.Event) peer.Ready {
+	s.mu.Lock()
+	s.steps = append(s.steps, ev)
+	s.mu.Unlock()
+	if s.step == nil {
+		return peer.Ready{}
+	}
+	return s.step(now, ev)
+}
+
+func (*script) Card(to protocol.SiteName) protocol.Card {
+	return protocol.Card{Site: "here", Software: "for " + string(to)}
+}
+
+func (s *script) seen() []peer.Event {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.steps)
+}
+
+// seenOf lists the events of one kind that the machine has got.
+func seenOf[E peer.Event](s *script) []E {
+	var all []E
+	for _, ev := range s.seen() {
+		if e, ok := ev.(E); ok {
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+// memory is a store whose commits can be held up and made to fail.
+type memory struct {
+	mu      sync.Mutex
+	tables  map[string]map[string][]byte
+	held    bool
+	waiting []func(error) // what held commits would do
+	commits int
+	err     error
+}
+
+func newMemory() *memory { return &memory{tables: map[string]map[string][]byte{}} }
+
+func (m *memory) Enqueue(puts []node.Put, done func(error)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	commit := func(err error) {
+		if err == nil {
+			m.commits++
+			m.apply(puts)
+		}
+		done(err)
+	}
+	if m.held {
+		m.waiting = append(m.waiting, commit)
+		return
+	}
+	commit(m.err)
+}
+
+func (m *memory) apply(puts []node.Put) {
+	for _, put := range puts {
+		if m.tables[put.Table] == nil {
+			m.tables[put.Table] = map[string][]byte{}
+		}
+		if put.Value == nil {
+			delete(m.tables[put.Table], put.Key)
+			continue
+		}
+		m.tables[put.Table][put.Key] = put.Value
+	}
+}
+
+// hold makes commits wait; let lets those go that wait, with the error.
+func (m *memory) hold() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.held = true
+}
+
+func (m *memory) let(err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	waiting := m.waiting
+	m.held, m.waiting = false, nil
+	for _, commit := range waiting {
+		commit(err)
+	}
+}
+
+func (m *memory) count() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.commits
+}
+
+func (m *memory) Load(table string) iter.Seq2[node.Row, error] {
+	return func(yield func(node.Row, error) bool) {
+		rows, _ := m.Scan(table, "", false, 1<<30)
+		for _, row := range rows {
+			if !yield(row, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (m *memory) Get(table, key string) ([]byte, bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	value, found := m.tables[table][key]
+	return value, found, nil
+}
+
+func (m *memory) Scan(table, from string, reverse bool, limit int) ([]node.Row, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	keys := slices.Sorted(maps.Keys(m.tables[table]))
+	if reverse {
+		slices.Reverse(keys)
+	}
+	var rows []node.Row
+	for _, key := range keys {
+		before := key < from
+		if reverse {
+			before = from != "" && key > from
+		}
+		if !before && len(rows) < limit {
+			rows = append(rows, node.Row{Key: key, Value: m.tables[table][key]})
+		}
+	}
+	return rows, nil
+}
+
+func (m *memory) put(table peer.Table, key string, row peer.Row) {
+	value, err := peer.EncodeRow(row)
+	if err != nil {
+		panic(err)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.apply([]node.Put{{Table: string(table), Key: key, Value: value}})
+}
+
+// outside is everything around the node; what leaves the node is noted in order.
+type outside struct {
+	mu   sync.Mutex
+	left []string
+
+	fetch   func(stream protocol.Stream, offset int64, size int) ([]byte, error)
+	deliver func(path string) error
+	files   map[string][]byte
+
+	submit func(ctx context.Context, job localsched.Submission) (localsched.LocalID, error)
+	watch  func(ctx context.Context) (localsched.Watched, error)
+	decide func() error
+}
+
+func (o *outside) note(what string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.left = append(o.left, what)
+}
+
+func (o *outside) noted() []string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return slices.Clone(o.left)
+}
+
+func (o *outside) Send(to protocol.SiteName, m protocol.Message) error {
+	o.note("send " + m.Kind() + " to " + string(to))
+	return nil
+}
+
+func (o *outside) Advertise(load protocol.Load) { o.note("advertise") }
+
+func (o *outside) Fact(f peer.Fact)              { o.note("fact " + string(f.Kind)) }
+func (o *outside) Moved(from, to protocol.State) {}
+func (o *outside) Rejected(reason string)        { o.note("rejected " + reason) }
+func (o *outside) file(path string) (string, bool) {
+	data, ok := o.files[path]
+	return string(data), ok
+}
+func (o *outside) Info() policy.Info                                              { return policy.Info{Name: "fake"} }
+func (o *outside) Describe(context.Context) (d localsched.Description, err error) { return d, nil }
+
+func (o *outside) Decide(policy.Snapshot) ([]policy.Decision, []byte, error) {
+	if o.decide != nil {
+		return nil, nil, o.decide()
+	}
+	return nil, nil, nil
+}
+
+// partnerSide is the Transport, whose Fetch has another shape than the
+// scheduler's.
+type partnerSide struct{ *outside }
+
+func (p partnerSide) Fetch(
+	_ context.Context, _ protocol.SiteName, _ protocol.Tag, stream protocol.Stream, offset int64, size int,
+) ([]byte, error) {
+	return p.fetch(stream, offset, size)
+}
+
+func (o *outside) Deliver(_ context.Context, user, path string, r io.Reader) error {
+	if o.deliver != nil {
+		if err := o.deliver(path); err != nil {
+			return err
+		}
+	}
+	return o.store(path, r)
+}
+
+func (o *outside) Keep(_ protocol.Tag, stream protocol.Stream, r io.Reader) (string, error) {
+	path := "/kept/" + stream.String()
+	return path, o.store(path, r)
+}
+
+func (o *outside) store(path string, r io.Reader) error {
+	var all bytes.Buffer
+	if _, err := io.Copy(&all, r); err != nil {
+		return err
+	}
+	if o.files == nil {
+		o.files = map[string][]byte{}
+	}
+	o.files[path] = all.Bytes()
+	return nil
+}
+
+func (o *outside) Load(context.Context) (protocol.Load, error) { return protocol.Load{CPUs: 8}, nil }
+
+func (o *outside) Quote(_ context.Context, query localsched.Query) ([]protocol.Quote, error) {
+	return make([]protocol.Quote, len(query.Jobs)), nil
+}
+
+func (o *outside) Submit(ctx context.Context, job localsched.Submission) (localsched.LocalID, error) {
+	o.note("submit " + job.Tag.String())
+	if o.submit != nil {
+		return o.submit(ctx, job)
+	}
+	return "L1", nil
+}
+
+func (o *outside) FindByTag(context.Context, protocol.Tag) (localsched.Presence, localsched.LocalID, error) {
+	return localsched.Present, "L1", nil
+}
+
+func (o *outside) Withdraw(context.Context, protocol.Tag) (localsched.Withdrawal, error) {
+	return localsched.Started, nil
+}
+
+func (o *outside) Kill(context.Context, protocol.Tag) error   { return nil }
+func (o *outside) Forget(context.Context, protocol.Tag) error { return errors.New("no such job") }
+
+func (o *outside) Watch(ctx context.Context, _ localsched.Cursor) (localsched.Watched, error) {
+	if o.watch != nil {
+		return o.watch(ctx)
+	}
+	<-ctx.Done()
+	return localsched.Watched{}, ctx.Err()
+}
+
+func (o *outside) Fetch(
+	_ context.Context, tag protocol.Tag, stream protocol.Stream, offset int64, size int,
+) ([]byte, error) {
+	return []byte("local " + tag.String() + " " + stream.String()), nil
+}
+
+// rig is a node that runs until the test ends.
+type rig struct {
+	*node.Node
+	core  *script
+	store *memory
+	out   *outside
+	stop  context.CancelFunc
+	ended chan error
+}
+
+type option func(*node.Config)
+
+// start runs a node around the machine. The caller stops it.
+func start(t *testing.T, core *script, options ...option) *rig {
+	t.Helper()
+	r := &rig{core: core, store: newMemory(), out: &outside{}, ended: make(chan error, 1)}
+	cfg := node.Config{
+		Peer:  peer.Config{Site: "here"},
+		Store: r.store, Scheduler: r.out, Policy: r.out, Deliverer: r.out, Meter: r.out,
+	}
+	for _, set := range options {
+		set(&cfg)
+	}
+	n, err := node.NewWith(cfg, core)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Node = n
+	n.Attach(partnerSide{r.out}, r.out)
+	ctx, stop := context.WithCancel(t.Context())
+	r.stop = stop
+	go func() { r.ended <- n.Run(ctx) }()
+	return r
+}
+
+// end stops the node and returns what Run returned.
+func (r *rig) end() error {
+	r.stop()
+	return <-r.ended
+}

@@ -1,0 +1,163 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Job looks a job up, among the live ones and then in the archive. The error is
+// a *[RefusedError] with NotFound for a job that is nowhere.
+func (n *Node) Job(ctx context.Context, id protocol.JobID) (peer.JobView, error) {
+	reply, err := n.Ask(ctx, func(asked peer.AskID) peer.Event { return peer.AskJob{Asked: asked, Job: id} })
+	var refused *RefusedError
+	if errors.As(err, &refused) && refused.Why.Code == peer.NotFound {
+		view, found, archiveErr := n.Archived(id)
+		if archiveErr != nil || found {
+			return view, archiveErr
+		}
+	}
+	if err != nil {
+		return peer.JobView{}, err
+	}
+	view, ok := reply.(peer.JobView)
+	if !ok {
+		return peer.JobView{}, fmt.Errorf("job %d: the peer answered with %T", id, reply)
+	}
+	return view, nil
+}
+
+// WaitJob waits until a job has ended and returns its last view.
+func (n *Node) WaitJob(ctx context.Context, id protocol.JobID) (peer.JobView, error) {
+	changed, leave := n.waits.join(id)
+	defer leave()
+	for {
+		view, err := n.Job(ctx, id)
+		if err != nil || view.State.Terminal() {
+			return view, err
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return peer.JobView{}, ctx.Err()
+		case <-n.done:
+			return peer.JobView{}, ErrStopped
+		}
+	}
+}
+
+// Archived looks a finished job up.
+func (n *Node) Archived(id protocol.JobID) (view peer.JobView, found bool, err error) {
+	data, found, err := n.cfg.Store.Get(string(peer.Archive), fmt.Sprintf("%016d", uint64(id)))
+	if err != nil || !found {
+		return peer.JobView{}, false, err
+	}
+	view, err = archived(data)
+	return view, err == nil, err
+}
+
+// ArchivedJobs lists up to limit finished jobs, the youngest first.
+func (n *Node) ArchivedJobs(limit int) ([]peer.JobView, error) {
+	rows, err := n.cfg.Store.Scan(string(peer.Archive), "", true, limit)
+	if err != nil {
+		return nil, err
+	}
+	views := make([]peer.JobView, 0, len(rows))
+	for _, row := range rows {
+		view, err := archived(row.Value)
+		if err != nil {
+			return nil, fmt.Errorf("archived job %s: %w", row.Key, err)
+		}
+		views = append(views, view)
+	}
+	return views, nil
+}
+
+func archived(data []byte) (peer.JobView, error) {
+	row, err := peer.DecodeRow(peer.Archive, data)
+	if err != nil {
+		return peer.JobView{}, err
+	}
+	finished, ok := row.(peer.ArchiveRow)
+	if !ok {
+		return peer.JobView{}, fmt.Errorf("the archive holds a %T", row)
+	}
+	return finished.View, nil
+}
+
+// Output reads up to size bytes of a job's output at the site that has the job:
+// the own scheduler's for a guest, else the partner's. Jobs that run at home
+// write where their user wants it, not here.
+func (n *Node) Output(
+	ctx context.Context, job peer.JobView, stream protocol.Stream, offset int64, size int,
+) ([]byte, error) {
+	tag := protocol.Tag{Job: job.ID, Epoch: job.Epoch}
+	size = min(size, MaxChunk)
+	if job.Site == "" || job.Site == n.cfg.Peer.Site {
+		return n.cfg.Scheduler.Fetch(ctx, tag, stream, offset, size)
+	}
+	transport := n.links.transport()
+	if transport == nil {
+		return nil, ErrNotAttached
+	}
+	return transport.Fetch(ctx, job.Site, tag, stream, offset, size)
+}
+
+// waits are those who wait for a job to change.
+type waits struct {
+	mu    sync.Mutex
+	byJob map[protocol.JobID]map[chan struct{}]bool
+}
+
+func (w *waits) join(id protocol.JobID) (changed <-chan struct{}, leave func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.byJob == nil {
+		w.byJob = make(map[protocol.JobID]map[chan struct{}]bool)
+	}
+	if w.byJob[id] == nil {
+		w.byJob[id] = make(map[chan struct{}]bool)
+	}
+	signal := make(chan struct{}, 1)
+	w.byJob[id][signal] = true
+	return signal, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		delete(w.byJob[id], signal)
+		if len(w.byJob[id]) == 0 {
+			delete(w.byJob, id)
+		}
+	}
+}
+
+// wake tells those whose jobs have ended in the batch.
+func (w *waits) wake(b *batch) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.byJob) == 0 {
+		return
+	}
+	for _, record := range b.rows {
+		switch row := record.Row.(type) { //nolint:gochecksumtype // the others end no job
+		case peer.ArchiveRow:
+			w.signal(row.View.ID)
+		case peer.JobRow:
+			if row.State.Terminal() {
+				w.signal(row.Spec.Job)
+			}
+		}
+	}
+}
+
+func (w *waits) signal(id protocol.JobID) {
+	for signal := range w.byJob[id] {
+		select {
+		case signal <- struct{}{}:
+		default: // it knows already
+		}
+	}
+}

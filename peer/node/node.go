@@ -1,0 +1,166 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// core is what the node drives: a [peer.Peer].
+type core interface {
+	Step(now protocol.Instant, ev peer.Event) peer.Ready
+	Card(to protocol.SiteName) protocol.Card
+}
+
+// Node is a live peer. All methods may be called from any goroutine.
+type Node struct {
+	cfg   Config
+	log   *slog.Logger
+	core  core // the loop's alone
+	clock clock
+
+	events chan letter // from partners, gossip and calls
+	asks   chan letter // from the API
+	lastID atomic.Uint64
+	asked  askers
+	waits  waits
+
+	links links
+	lanes lanes
+	calls sync.WaitGroup // running calls
+	facts *factLog
+	moves moves
+
+	closing chan struct{} // closed when no more questions are taken
+	done    chan struct{} // closed when nothing more will be answered
+	failed  failure
+}
+
+// letter is one thing for the loop: an event, or a question for a card.
+type letter struct {
+	event peer.Event
+	card  *cardAsk
+}
+
+// Errors that callers tell apart with [errors.Is].
+var (
+	// ErrStopped says that the peer stops and answers no more.
+	ErrStopped = errors.New("the peer is stopping; try again when it runs")
+	// ErrNotAttached says that the network is not there yet.
+	ErrNotAttached = errors.New("the peer is starting and not connected yet; try again")
+)
+
+// stopGrace is how long stopping waits for calls that do not heed their context.
+const stopGrace = 10 * time.Second
+
+// New restores a peer from the store's rows. [Node.Run] starts it.
+func New(cfg Config) (*Node, error) {
+	if err := cfg.complete(); err != nil {
+		return nil, err
+	}
+	rows, err := restore(cfg.Store)
+	if err != nil {
+		return nil, err
+	}
+	machine, err := peer.New(cfg.Peer, cfg.Seed, rows)
+	if err != nil {
+		return nil, fmt.Errorf("restore the peer from %d rows: %w", len(rows), err)
+	}
+	return newNode(cfg, machine, rows), nil
+}
+
+// newNode puts the shell around a machine that was made from the rows.
+func newNode(cfg Config, machine core, rows []peer.Record) *Node {
+	n := &Node{
+		cfg:     cfg,
+		log:     cfg.Log,
+		core:    machine,
+		clock:   newClock(),
+		events:  make(chan letter, 4096),
+		asks:    make(chan letter, 1024),
+		lanes:   newLanes(),
+		facts:   newFactLog(cfg.Store),
+		closing: make(chan struct{}),
+		done:    make(chan struct{}),
+	}
+	n.moves.meter = cfg.Meter
+	n.moves.take(rows)
+	return n
+}
+
+// Run drives the peer until ctx ends or the store fails; then the error says
+// why. It finishes what is being written, and leaves the store open. It may be
+// called once.
+func (n *Node) Run(ctx context.Context) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	n.failed.stop = stop
+
+	written, released := make(chan *batch), make(chan *batch)
+	var stages sync.WaitGroup
+	stages.Go(func() { n.step(ctx, written) })
+	stages.Go(func() { n.write(written, released) })
+	stages.Go(func() { n.release(ctx, released) })
+	stages.Go(func() { n.prune(ctx) })
+	stages.Wait()
+
+	n.saveFacts()
+	close(n.done)
+	n.awaitCalls()
+	return n.failed.reason()
+}
+
+// awaitCalls waits for running calls, but not for ever.
+func (n *Node) awaitCalls() {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		n.calls.Wait()
+	}()
+	grace := time.NewTimer(stopGrace)
+	defer grace.Stop()
+	select {
+	case <-ended:
+	case <-grace.C:
+		n.log.Warn("calls_left_behind", "why", "they ignored their context")
+	}
+}
+
+// post gives the loop an event, waiting for room. It is dropped when the node
+// stops.
+func (n *Node) post(ev peer.Event) {
+	select {
+	case n.events <- letter{event: ev}:
+	case <-n.done:
+	}
+}
+
+// failure is why the node stops, if not by wish.
+type failure struct {
+	stop context.CancelFunc
+	mu   sync.Mutex
+	err  error
+}
+
+// set keeps the first reason and stops the node.
+func (f *failure) set(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.err == nil {
+		f.err = err
+	}
+	f.stop()
+}
+
+func (f *failure) reason() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.err
+}

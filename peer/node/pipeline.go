@@ -1,0 +1,190 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// stepper is the first stage: the loop around the machine.
+type stepper struct {
+	*Node
+	next  *batch
+	wake  protocol.Instant
+	timer *time.Timer
+}
+
+// step runs the machine until ctx ends, and gives batches to out whenever that
+// takes one.
+func (n *Node) step(ctx context.Context, out chan<- *batch) {
+	defer close(out)
+	defer close(n.closing)
+	s := &stepper{Node: n, next: newBatch(), timer: time.NewTimer(time.Hour)}
+	s.timer.Stop()
+	defer s.timer.Stop()
+	s.advance(peer.Tick{})
+	for ctx.Err() == nil {
+		s.turn(ctx, out)
+	}
+	if !s.next.empty() && n.failed.reason() == nil {
+		out <- s.next
+	}
+}
+
+// turn waits for one thing and does it.
+func (s *stepper) turn(ctx context.Context, out chan<- *batch) {
+	events, asks := s.events, s.asks
+	if s.next.full() {
+		events = nil
+	}
+	if s.next.full() || s.next.asked >= askWeight {
+		asks = nil
+	}
+	// What waits already goes along; what may come later does not hold up.
+	if s.next.empty() || len(events)+len(asks) > 0 {
+		out = nil
+	}
+	select {
+	case <-ctx.Done():
+	case l := <-events:
+		s.take(l)
+	case l := <-asks:
+		s.next.asked += s.take(l)
+	case <-s.timer.C:
+		s.wake = 0
+		s.advance(peer.Tick{})
+	case out <- s.next:
+		s.next = newBatch()
+	}
+}
+
+// take handles a letter and returns its weight.
+func (s *stepper) take(l letter) int {
+	if l.card != nil {
+		l.card.card = s.core.Card(l.card.to)
+		s.next.effects = append(s.next.effects, effects{card: l.card})
+		s.next.weight++
+		return 1
+	}
+	weight := 1
+	if submit, ok := l.event.(peer.Submit); ok {
+		weight = max(1, len(submit.Jobs))
+	}
+	s.advance(l.event)
+	s.next.weight += weight
+	return weight
+}
+
+// advance steps the machine. The timer is set at once: an early tick is
+// harmless.
+func (s *stepper) advance(ev peer.Event) {
+	ready := s.core.Step(s.clock.now(), ev)
+	s.next.add(ready)
+	if ready.Wake == s.wake {
+		return
+	}
+	s.wake = ready.Wake
+	if s.wake == 0 {
+		s.timer.Stop()
+		return
+	}
+	s.timer.Reset(s.clock.until(s.wake))
+}
+
+// write is the second stage: it makes batches durable, one at a time, and hands
+// them on. After a failure it hands on nothing.
+func (n *Node) write(in <-chan *batch, out chan<- *batch) {
+	defer close(out)
+	for {
+		select {
+		case b, ok := <-in:
+			if !ok {
+				return
+			}
+			if n.failed.reason() != nil || !n.commit(b) {
+				continue // the loop ends by itself
+			}
+			out <- b
+		case <-n.facts.due:
+			n.saveFacts()
+		}
+	}
+}
+
+// commit makes a batch and the facts at hand durable.
+func (n *Node) commit(b *batch) bool {
+	puts, err := b.puts()
+	if err == nil {
+		err = n.save(append(puts, n.facts.take()...))
+	}
+	if err != nil {
+		n.fail(err)
+		return false
+	}
+	n.facts.taken()
+	return true
+}
+
+// saveFacts makes the facts at hand durable.
+func (n *Node) saveFacts() {
+	if n.failed.reason() != nil {
+		return
+	}
+	if err := n.save(n.facts.take()); err != nil {
+		n.fail(err)
+		return
+	}
+	n.facts.taken()
+}
+
+// save waits until the changes are durable.
+func (n *Node) save(puts []Put) error {
+	if len(puts) == 0 {
+		return nil
+	}
+	answer := make(chan error, 1)
+	n.cfg.Store.Enqueue(puts, func(err error) { answer <- err })
+	return <-answer
+}
+
+func (n *Node) fail(err error) {
+	err = fmt.Errorf("the peer stops, because it cannot keep its state; nothing was shown that is not stored: %w", err)
+	n.log.Error("store_failed", "error", err)
+	n.failed.set(err)
+}
+
+// release is the third stage: it lets the effects of durable batches out. Calls
+// end with ctx.
+func (n *Node) release(ctx context.Context, in <-chan *batch) {
+	for b := range in {
+		n.moves.take(b.rows)
+		for _, e := range b.effects {
+			n.send(e.messages)
+			n.begin(ctx, e.calls)
+			n.links.advertise(e.digest)
+			n.tell(e.facts)
+			n.asked.answer(e.answers)
+			e.card.answer()
+		}
+		n.waits.wake(b)
+	}
+}
+
+// send hands messages to the transport. The machine repeats what gets lost.
+func (n *Node) send(messages []peer.Outgoing) {
+	if len(messages) == 0 {
+		return
+	}
+	transport := n.links.transport()
+	if transport == nil {
+		return
+	}
+	for _, m := range messages {
+		if err := transport.Send(m.To, m.Body); err != nil {
+			n.log.Debug("message_not_sent", "to", m.To, "kind", m.Body.Kind(), "error", err)
+		}
+	}
+}

@@ -1,0 +1,85 @@
+package node
+
+import (
+	"context"
+	"io"
+	"iter"
+
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Store keeps rows. A failed transaction fails all that were enqueued after it.
+type Store interface {
+	// Enqueue makes the changes durable, all or none, and then calls done once,
+	// which is quick. It does not wait.
+	Enqueue(puts []Put, done func(error))
+	// Load yields a table's rows by ascending key.
+	Load(table string) iter.Seq2[Row, error]
+	Get(table, key string) (value []byte, found bool, err error)
+	// Scan returns up to limit rows, from the first key at or after from. With
+	// reverse the order is descending, from the last key at or before it; an
+	// empty from is then the table's end.
+	Scan(table, from string, reverse bool, limit int) ([]Row, error)
+}
+
+// Put changes one row; a nil Value deletes it.
+type Put struct {
+	Table string
+	Key   string
+	Value []byte
+}
+
+// Row is a stored row.
+type Row struct {
+	Key   string
+	Value []byte
+}
+
+// Transport reaches partners.
+type Transport interface {
+	// Send hands a message on, soon and without waiting. It may get lost.
+	Send(to protocol.SiteName, m protocol.Message) error
+	// Fetch reads up to size bytes (at most [MaxChunk]) of a job's output at the
+	// partner; fewer or none at the file's end.
+	Fetch(
+		ctx context.Context, from protocol.SiteName, tag protocol.Tag,
+		stream protocol.Stream, offset int64, size int,
+	) ([]byte, error)
+}
+
+// MaxChunk is the most bytes that one Fetch asks for.
+const MaxChunk = 256 << 10
+
+// Gossip tells other sites how busy this one is.
+type Gossip interface {
+	Advertise(load protocol.Load)
+}
+
+// Deliverer puts files where people want them.
+type Deliverer interface {
+	// Deliver writes the file at the path as the user: all of it, or nothing when
+	// r fails. An error with Permanent() true says that repeating cannot help.
+	Deliver(ctx context.Context, user, path string, r io.Reader) error
+	// Keep puts a file that cannot be delivered into the peer's own folder and
+	// says where.
+	Keep(tag protocol.Tag, stream protocol.Stream, r io.Reader) (path string, err error)
+}
+
+// Meter counts. Its methods are quick and may be called at once.
+type Meter interface {
+	// Fact counts what happened.
+	Fact(f peer.Fact)
+	// Moved says that a job of this origin went from one state to another; the
+	// zero State stands for outside the peer.
+	Moved(from, to protocol.State)
+	// Rejected counts what a gate of the network refused, by reason.
+	Rejected(reason string)
+}
+
+// noMeter counts nothing.
+type noMeter struct{}
+
+func (noMeter) Fact(peer.Fact)                       {}
+func (noMeter) Moved(protocol.State, protocol.State) {}
+func (noMeter) Rejected(string)                      {}

@@ -1,0 +1,319 @@
+package peer
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// offerTries is how often an offer is repeated before the job is asked about
+// elsewhere.
+const offerTries = 3
+
+// offer begins a hand-off: the partner is asked to make room.
+func (p *Peer) offer(j *job, site protocol.SiteName, awt protocol.Duration) {
+	j.Epoch++
+	j.Phase, j.Site, j.QuotedAWT, j.Reason = Offered, site, awt, reasonHandOff
+	j.tries, j.asked = 0, p.now
+	p.queue.Remove(j.Spec.Job)
+	p.saveJob(j.Spec.Job)
+	p.fact(Fact{Kind: JobOffered, Job: j.Spec.Job, Site: site, Epoch: j.Epoch})
+	p.repeatJob(j.Spec.Job)
+}
+
+// repeatJob sends what the job's phase asks for, and sets the timer to send it
+// again. It is the job's outbox.
+func (p *Peer) repeatJob(id protocol.JobID) {
+	j := p.jobs[id]
+	if j == nil {
+		return
+	}
+	switch j.Phase {
+	case Offered:
+		if j.tries >= offerTries {
+			p.withdrawOffer(j)
+			return
+		}
+		p.send(j.Site, protocol.Offer{Spec: j.Spec, Epoch: j.Epoch, Payload: j.payload})
+	case Granted:
+		p.send(j.Site, protocol.Grant{Tag: j.tag()})
+	case Recalling:
+		p.send(j.Site, protocol.Recall{Tag: j.tag(), Cancel: j.Cancelling})
+	case InGridQueue, AtHome, Handed, Collecting:
+		return
+	}
+	p.after(p.backoff(j.tries), timer{kind: jobTimer, job: id})
+	j.tries++
+}
+
+// withdrawOffer gives up on a partner that does not answer an offer. The epoch
+// was not granted, so the partner can never start it: it is the tombstone.
+func (p *Peer) withdrawOffer(j *job) {
+	if one := p.byName[j.Site]; one != nil {
+		p.fallSilent(one)
+	}
+	p.send(j.Site, protocol.Abort{Tag: j.tag()})
+	p.shun(j, j.Site)
+	p.backToQueue(j, JobReturned, "no answer to the offer")
+}
+
+// current is the job that a partner's message is about, nil when the message is
+// about an epoch that is over or a site that is not the job's.
+func (p *Peer) current(from protocol.SiteName, tag protocol.Tag) *job {
+	j := p.jobs[tag.Job]
+	if j == nil || j.Epoch != tag.Epoch || j.Site != from {
+		return nil
+	}
+	return j
+}
+
+// mine says whether this site gave the job id out. A job of its own that is not
+// in the rows has ended.
+func (p *Peer) mine(id protocol.JobID) bool {
+	return id.Origin() == p.cfg.Number && id.Seq() < p.site.NextSeq
+}
+
+// prepared is the partner's room: the origin grants, durably. This is the point
+// of no return.
+func (p *Peer) prepared(one *partner, tag protocol.Tag) {
+	j := p.current(one.Site, tag)
+	switch {
+	case j == nil || j.Phase == InGridQueue || j.Phase == AtHome:
+		p.send(one.Site, protocol.Abort{Tag: tag})
+	case j.Phase == Offered:
+		j.Phase, j.Placed, j.tries = Granted, p.now, 0
+		j.countsThere = true
+		one.jobsThere++
+		p.saveJob(tag.Job)
+		p.fact(Fact{Kind: JobGranted, Job: tag.Job, Site: one.Site, Epoch: tag.Epoch})
+		p.repeatJob(tag.Job)
+		p.watchReclaim(j)
+	case j.Phase == Granted || j.Phase == Recalling:
+		j.tries = 0
+		p.repeatJob(tag.Job)
+	}
+}
+
+func (p *Peer) refused(one *partner, m protocol.Refused) {
+	j := p.current(one.Site, m.Tag)
+	if j == nil || j.Phase != Offered {
+		return
+	}
+	p.shun(j, one.Site)
+	p.backToQueue(j, OfferRefused, m.Reason)
+}
+
+func (p *Peer) accepted(one *partner, tag protocol.Tag) {
+	j := p.current(one.Site, tag)
+	if j != nil && j.Phase == Granted {
+		p.handed(j)
+	}
+}
+
+// handed notes that the partner owns the job.
+func (p *Peer) handed(j *job) {
+	j.Phase, j.Reason = Handed, ""
+	p.timers.stop(timer{kind: jobTimer, job: j.Spec.Job})
+	p.saveJob(j.Spec.Job)
+	p.fact(Fact{
+		Kind: JobHanded, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Took: p.now.Sub(j.asked),
+	})
+}
+
+// notStarted is the partner's proof that the job did not start in this epoch and
+// never will (Aborted, Recalled).
+func (p *Peer) notStarted(one *partner, tag protocol.Tag, why string) {
+	j := p.current(one.Site, tag)
+	if j == nil {
+		return
+	}
+	switch j.Phase {
+	case Offered, Granted, Handed, Recalling:
+		p.shun(j, one.Site)
+		p.backToQueue(j, JobReturned, why)
+	case InGridQueue, AtHome, Collecting:
+	}
+}
+
+// decisionAsked answers a partner that holds room and has not heard of a
+// decision: presumed abort.
+func (p *Peer) decisionAsked(one *partner, tag protocol.Tag) { p.prepared(one, tag) }
+
+// status takes what the owner says about the job.
+func (p *Peer) status(one *partner, m protocol.Status) {
+	j := p.current(one.Site, m.Tag)
+	if j == nil {
+		p.fenceOff(one, m.Tag)
+		return
+	}
+	if j.Phase == Granted {
+		p.handed(j)
+	}
+	if j.Phase != Handed && j.Phase != Recalling {
+		return
+	}
+	p.send(one.Site, protocol.StatusAck{Tag: m.Tag, Seq: m.Seq})
+	if m.Seq <= j.StatusSeq {
+		return
+	}
+	was := j.State
+	j.StatusSeq, j.State, j.Reason, j.Stuck = m.Seq, m.State, clip(m.Reason), ""
+	if m.State == protocol.Running && j.Started == 0 {
+		j.Started = p.now - protocol.Instant(m.Ran)
+	}
+	p.saveJob(m.Tag.Job)
+	if was != m.State && m.State == protocol.Running {
+		p.fact(Fact{Kind: JobStarted, Job: m.Tag.Job, Site: one.Site, Epoch: m.Tag.Epoch, State: m.State})
+	}
+}
+
+// fenceOff tells a site that reports on an epoch that is over to end it. Nothing
+// is said about a job that this site does not remember to have had.
+func (p *Peer) fenceOff(one *partner, tag protocol.Tag) {
+	j := p.jobs[tag.Job]
+	switch {
+	case j != nil && j.Epoch > tag.Epoch:
+		p.send(one.Site, protocol.Fenced{Tag: tag, Current: j.Epoch})
+	case j == nil && p.mine(tag.Job):
+		p.send(one.Site, protocol.Fenced{Tag: tag, Current: tag.Epoch + 1})
+	}
+}
+
+// result takes the job's end. Its files are collected before the site that ran it
+// may drop them.
+func (p *Peer) result(one *partner, m protocol.Result) {
+	j := p.current(one.Site, m.Tag)
+	if j == nil {
+		if p.jobs[m.Tag.Job] == nil && p.mine(m.Tag.Job) {
+			p.send(one.Site, protocol.ResultAck{Tag: m.Tag}) // the acknowledgement was lost
+			return
+		}
+		p.fenceOff(one, m.Tag)
+		return
+	}
+	if j.Phase != Granted && j.Phase != Handed && j.Phase != Recalling {
+		return
+	}
+	if p.rerun(j, m.Outcome) {
+		p.send(one.Site, protocol.ResultAck{Tag: m.Tag})
+		p.backToQueue(j, JobRequeued, "its node failed: "+m.Outcome.Reason)
+		return
+	}
+	p.timers.stop(timer{kind: jobTimer, job: m.Tag.Job})
+	p.timers.stop(timer{kind: reclaimTimer, job: m.Tag.Job})
+	outcome := m.Outcome
+	outcome.Reason = clip(outcome.Reason)
+	if j.Started == 0 && outcome.Ran > 0 {
+		j.Started = p.now - protocol.Instant(outcome.Ran)
+	}
+	j.Outcome, j.Ended, j.Phase, j.State, j.Stuck = &outcome, p.now, Collecting, protocol.Running, ""
+	p.saveJob(m.Tag.Job)
+	p.collect(j)
+}
+
+// maxReruns bounds how often a job with Requeue is run again after a node
+// failure, so that it cannot go round for ever.
+const maxReruns = 10
+
+func (p *Peer) rerun(j *job, outcome protocol.Outcome) bool {
+	return outcome.State == protocol.NodeFail && j.Spec.Requeue && !j.Cancelling && j.Epoch < maxReruns
+}
+
+// collect brings the files of a job that ended elsewhere home.
+func (p *Peer) collect(j *job) {
+	if j == nil || j.Phase != Collecting || j.inFlight {
+		return
+	}
+	if len(j.Outcome.Files) == 0 {
+		p.collected(j, CollectResult{})
+		return
+	}
+	j.inFlight = true
+	id := j.Spec.Job
+	op := CollectOp{Tag: j.tag(), From: j.Site, Files: j.Outcome.Files, User: j.Spec.User, Payload: j.payload}
+	p.call(op, func(result Result, err error) {
+		if p.jobs[id] != j {
+			return
+		}
+		j.inFlight = false
+		done, err := resultAs[CollectResult](result, err)
+		if err != nil {
+			p.collectLater(j, err)
+			return
+		}
+		p.collected(j, done)
+	})
+}
+
+func (p *Peer) collectLater(j *job, err error) {
+	j.Reason = clip("output not here yet: " + err.Error())
+	p.saveJob(j.Spec.Job)
+	p.fact(Fact{Kind: CallFailed, Job: j.Spec.Job, Site: j.Site, Text: clip("collect: " + err.Error())})
+	p.after(p.backoff(j.tries), timer{kind: collectTimer, job: j.Spec.Job})
+	j.tries++
+}
+
+func (p *Peer) collected(j *job, done CollectResult) {
+	if done.Problem != "" {
+		where := ""
+		if done.Kept != "" {
+			where = "; it is kept in " + done.Kept
+		}
+		reason := fmt.Sprintf("output not written: %s%s", done.Problem, where)
+		if j.Outcome.Reason != "" {
+			reason = j.Outcome.Reason + "; " + reason
+		}
+		outcome := *j.Outcome
+		outcome.Reason = clip(reason)
+		j.Outcome = &outcome
+	}
+	site, tag := j.Site, j.tag()
+	p.finishWith(j)
+	p.send(site, protocol.ResultAck{Tag: tag})
+}
+
+// lostTrack is a partner's word that it has no trace of the job: no proof that
+// it did not start.
+func (p *Peer) lostTrack(one *partner, tag protocol.Tag) {
+	j := p.current(one.Site, tag)
+	if j == nil || (j.Phase != Granted && j.Phase != Handed && j.Phase != Recalling) {
+		return
+	}
+	if j.Spec.Requeue && !j.Cancelling {
+		p.fence(j, one.Site, "its site has lost its records")
+		return
+	}
+	j.Stuck = fmt.Sprintf("%s has lost its records of this job, which may have run there", one.Site)
+	p.saveJob(tag.Job)
+	p.fact(Fact{Kind: NeedsOperator, Job: tag.Job, Site: one.Site, Epoch: tag.Epoch, Text: j.Stuck})
+}
+
+// watchReclaim sets the time at which a job that may run twice is taken from a
+// site that is silent.
+func (p *Peer) watchReclaim(j *job) {
+	if j.Spec.Requeue && (j.Phase == Granted || j.Phase == Handed) {
+		p.after(p.cfg.Reclaim, timer{kind: reclaimTimer, job: j.Spec.Job})
+	}
+}
+
+func (p *Peer) reclaim(id protocol.JobID) {
+	j := p.jobs[id]
+	if j == nil || (j.Phase != Granted && j.Phase != Handed) {
+		return
+	}
+	one := p.byName[j.Site]
+	if one != nil && (one.linked || p.now.Sub(one.heard) < p.cfg.Reclaim) {
+		p.after(p.cfg.Reclaim, timer{kind: reclaimTimer, job: id})
+		return
+	}
+	p.fence(j, j.Site, fmt.Sprintf("its site was not heard for %v", p.cfg.Reclaim))
+}
+
+// fence gives a job with Requeue up at its site, for another one at a higher
+// epoch. What the old one still says is refused.
+func (p *Peer) fence(j *job, site protocol.SiteName, why string) {
+	j.Lost = append(slices.Clone(j.Lost), j.Epoch)
+	p.shun(j, site)
+	p.backToQueue(j, JobRequeued, why)
+}

@@ -1,0 +1,203 @@
+package peer
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// partner is a configured site and what is known of it now.
+type partner struct {
+	Partner
+	card    *protocol.Card // nil: not known since the start
+	linked  bool
+	refused string // why it is not compatible; empty: it is
+	silent  bool   // missed a deadline and has not been heard since
+	heard   protocol.Instant
+	seenSeq uint64 // highest sequence number of its jobs seen here
+
+	load      protocol.Load
+	loadAt    protocol.Instant // when it was true; 0: never known
+	digestSeq uint64
+
+	jobsHere, cpusHere int // its open guests
+	jobsThere          int // jobs of this origin granted to it
+}
+
+// usable says whether the partner may be asked now.
+func (one *partner) usable() bool {
+	return one.linked && one.card != nil && one.refused == "" && !one.silent
+}
+
+func (p *Peer) connected(card protocol.Card) {
+	one := p.byName[card.Site]
+	if one == nil {
+		return
+	}
+	one.card, one.linked = &card, true
+	one.refused = p.incompatible(card)
+	if card.SeenSeq >= p.site.NextSeq {
+		p.site.NextSeq = card.SeenSeq + 1
+		p.saveSite()
+	}
+	p.memberSeen(MemberSeen{
+		Site: card.Site, Number: card.Number, PublicKey: card.PublicKey, FirstStart: card.FirstStart,
+	})
+	p.fact(Fact{Kind: PartnerUp, Site: card.Site, Text: one.refused})
+	p.hear(one)
+	p.queue.ReleaseAll()
+	p.resend(card.Site)
+}
+
+// resend repeats at once what a partner that is back has not answered.
+func (p *Peer) resend(site protocol.SiteName) {
+	for t := range p.timers.due {
+		if p.concerns(t, site) {
+			p.resendSoon = append(p.resendSoon, t)
+		}
+	}
+	slices.SortFunc(p.resendSoon, func(a, b timer) int {
+		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.job, b.job), cmp.Compare(a.epoch, b.epoch))
+	})
+	for _, t := range p.resendSoon {
+		p.timers.set(t, p.now)
+	}
+	p.resendSoon = p.resendSoon[:0]
+}
+
+func (p *Peer) concerns(t timer, site protocol.SiteName) bool {
+	switch t.kind {
+	case jobTimer, collectTimer:
+		j := p.jobs[t.job]
+		return j != nil && j.Site == site
+	case guestTimer, reportTimer:
+		g := p.guests[t.job]
+		return g != nil && g.Origin == site
+	case runTimer, reclaimTimer, roundTimer, probeTimer, watchTimer, pruneTimer:
+	}
+	return false
+}
+
+// incompatible says why no jobs can be exchanged with the card's site.
+func (p *Peer) incompatible(card protocol.Card) string {
+	if card.Protocol != protocol.ProtocolVersion {
+		return fmt.Sprintf("speaks protocol %d, this site %d", card.Protocol, protocol.ProtocolVersion)
+	}
+	for _, other := range p.partners {
+		if other.card != nil && other.Site != card.Site && other.card.Number == card.Number &&
+			later(card.FirstStart, card.PublicKey, other.card.FirstStart, other.card.PublicKey) {
+			return fmt.Sprintf("has site number %d, as %s has, and is the later of the two", card.Number, other.Site)
+		}
+	}
+	return ""
+}
+
+// memberSeen looks for another site with this one's name or number. The later
+// keeps its jobs and takes no new ones.
+func (p *Peer) memberSeen(m MemberSeen) {
+	if m.PublicKey == p.cfg.PublicKey || (m.Site != p.cfg.Site && m.Number != p.cfg.Number) {
+		return
+	}
+	if !later(p.site.FirstStart, p.cfg.PublicKey, m.FirstStart, m.PublicKey) {
+		if one := p.byName[m.Site]; one != nil {
+			one.refused = fmt.Sprintf("has site number %d, as this site has, and is the later of the two", m.Number)
+		}
+		return
+	}
+	clash := fmt.Sprintf("site %s with number %d and key %s is older and has this site's name or number; "+
+		"give this site another [site] name and number and a new state_dir", m.Site, m.Number, m.PublicKey)
+	if p.clash != clash {
+		p.clash = clash
+		p.fact(Fact{Kind: NameClash, Site: m.Site, Text: clash})
+	}
+}
+
+// later orders two sites by first start, then by key.
+func later(start protocol.Instant, key string, thanStart protocol.Instant, thanKey string) bool {
+	return cmp.Or(cmp.Compare(start, thanStart), cmp.Compare(key, thanKey)) > 0
+}
+
+func (p *Peer) disconnected(site protocol.SiteName) {
+	if one := p.byName[site]; one != nil && one.linked {
+		one.linked = false
+		p.fact(Fact{Kind: PartnerDown, Site: site})
+		p.leaveOut(one)
+	}
+}
+
+// hear notes that the partner is alive; it is asked again.
+func (p *Peer) hear(one *partner) {
+	one.heard = p.now
+	if !one.silent {
+		return
+	}
+	one.silent = false
+	p.timers.stop(timer{kind: probeTimer, site: one.Site})
+	p.queue.ReleaseAll()
+}
+
+// fallSilent leaves a partner that missed a deadline out until it is heard again,
+// and probes it every σ.
+func (p *Peer) fallSilent(one *partner) {
+	if one.silent {
+		return
+	}
+	one.silent = true
+	p.fact(Fact{Kind: PartnerSilent, Site: one.Site})
+	p.after(p.jitter(p.cfg.Sigma), timer{kind: probeTimer, site: one.Site})
+}
+
+func (p *Peer) probe(site protocol.SiteName) {
+	one := p.byName[site]
+	if one == nil || !one.silent {
+		return
+	}
+	if one.linked {
+		p.send(site, protocol.QuoteRequest{Deadline: p.cfg.Deadline})
+	}
+	p.after(p.jitter(p.cfg.Sigma), timer{kind: probeTimer, site: site})
+}
+
+func (p *Peer) digestSeen(ev DigestSeen) {
+	one := p.byName[ev.Digest.Site]
+	if one == nil || (ev.Digest.Seq <= one.digestSeq && one.digestSeq != 0) {
+		return
+	}
+	one.digestSeq = ev.Digest.Seq
+	if at := p.now - protocol.Instant(ev.Age); at >= one.loadAt {
+		one.load, one.loadAt = ev.Digest.Load, at
+	}
+}
+
+// choosePartners picks whom a round asks: of those that could take one of its
+// jobs the least utilised, equals in an order drawn from the seed.
+func (p *Peer) choosePartners(jobs []protocol.Spec) []*partner {
+	var out []*partner
+	for _, one := range p.partners {
+		if one.usable() && len(suitable(one, jobs)) > 0 {
+			out = append(out, one)
+		}
+	}
+	if len(out) <= p.cfg.Ask {
+		return out
+	}
+	p.rng.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
+	slices.SortStableFunc(out, func(a, b *partner) int { return cmp.Compare(a.load.RUS(), b.load.RUS()) })
+	out = out[:p.cfg.Ask]
+	slices.SortFunc(out, func(a, b *partner) int { return cmp.Compare(a.Site, b.Site) })
+	return out
+}
+
+// suitable are the indices of the jobs that the partner's card and the submitters
+// allow there.
+func suitable(one *partner, jobs []protocol.Spec) []int {
+	var out []int
+	for i, spec := range jobs {
+		if spec.Allows(one.Site) && one.card.Capacity.Fits(spec.Request) == "" {
+			out = append(out, i)
+		}
+	}
+	return out
+}

@@ -1,0 +1,257 @@
+package peer
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/switchyard-hpc/switchyard/peer/gridqueue"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Peer is one site's superscheduler. It is not safe for use from several
+// goroutines.
+type Peer struct {
+	cfg Config
+	rng *rand.Rand
+	now protocol.Instant
+	out Ready
+
+	site    SiteRow
+	resumed bool // the first step has been made
+
+	jobs   map[protocol.JobID]*job
+	guests map[protocol.JobID]*guest
+	runs   map[protocol.Tag]*run
+	dedup  map[string]DedupRow
+	queue  gridqueue.Queue
+
+	partners []*partner // by name
+	byName   map[protocol.SiteName]*partner
+	clash    string // why this site may take no new jobs; empty: it may
+	load     protocol.Load
+	loadAt   protocol.Instant // 0: never known
+
+	rounds    map[protocol.RoundID]*round
+	open      *round // the one that places jobs of the grid queue
+	lastRound protocol.RoundID
+	hint      []byte
+
+	calls    map[CallID]func(Result, error)
+	lastCall CallID
+	timers   timers
+	dirty    []dirtyRow
+	marked   map[dirtyRow]bool
+
+	promised   map[protocol.Tag]promise
+	resendSoon []timer // scratch
+}
+
+type job struct {
+	JobRow
+	payload     *protocol.Payload
+	shunned     map[protocol.SiteName]protocol.Instant // refused it; not asked until then
+	tries       int                                    // of the unanswered message
+	asked       protocol.Instant                       // when the hand-off began
+	unknown     bool                                   // no site that is known can run it
+	inFlight    bool                                   // its files are being collected
+	countsThere bool                                   // in its partner's jobsThere
+}
+
+type guest struct {
+	GuestRow
+	payload *protocol.Payload
+	tries   int
+	counted bool // among its origin's jobs here
+}
+
+type run struct {
+	RunRow
+	request protocol.Request
+	calling bool // a call about it is under way
+	tries   int  // of calls that did not settle it
+	reports int  // of what the origin has not acknowledged
+}
+
+// New restores a peer from its rows, or makes one without rows. The same
+// configuration, seed, rows and events give the same steps.
+func New(cfg Config, seed uint64, rows []Record) (*Peer, error) {
+	cfg = cfg.WithDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	p := &Peer{
+		cfg:      cfg,
+		rng:      rand.New(rand.NewPCG(seed, uint64(cfg.Number))), //nolint:gosec // reproducible on purpose
+		jobs:     map[protocol.JobID]*job{},
+		guests:   map[protocol.JobID]*guest{},
+		runs:     map[protocol.Tag]*run{},
+		dedup:    map[string]DedupRow{},
+		byName:   map[protocol.SiteName]*partner{},
+		rounds:   map[protocol.RoundID]*round{},
+		calls:    map[CallID]func(Result, error){},
+		marked:   map[dirtyRow]bool{},
+		promised: map[protocol.Tag]promise{},
+	}
+	for _, c := range cfg.Partners {
+		one := &partner{Partner: c}
+		p.partners = append(p.partners, one)
+		p.byName[c.Site] = one
+	}
+	if err := p.restore(rows); err != nil {
+		return nil, fmt.Errorf("restore the peer of site %s: %w", cfg.Site, err)
+	}
+	return p, nil
+}
+
+// Step takes one event in and says what to do. Time never runs back: an earlier
+// now counts as the latest one seen.
+func (p *Peer) Step(now protocol.Instant, ev Event) Ready {
+	p.now = max(p.now, now)
+	p.out = Ready{}
+	if !p.resumed {
+		p.resumed = true
+		p.resume()
+	}
+	p.take(ev)
+	p.fireTimers()
+	p.queue.Release(p.now)
+	p.openRound()
+	p.flush()
+	p.out.Wake = p.nextWake()
+	return p.out
+}
+
+func (p *Peer) take(ev Event) { //nolint:cyclop // one line for each kind of event
+	switch ev := ev.(type) {
+	case Tick:
+	case MessageIn:
+		p.receive(ev.From, ev.Body)
+	case Connected:
+		p.connected(ev.Card)
+	case Disconnected:
+		p.disconnected(ev.Site)
+	case DigestSeen:
+		p.digestSeen(ev)
+	case MemberSeen:
+		p.memberSeen(ev)
+	case CallDone:
+		p.callDone(ev)
+	case Submit:
+		p.submit(ev)
+	case Cancel:
+		p.cancel(ev)
+	case TestSubmit:
+		p.testSubmit(ev)
+	case AskQueue:
+		p.answer(ev.Asked, p.queueView())
+	case AskJob:
+		p.askJob(ev)
+	case AskSites:
+		p.answer(ev.Asked, p.sitesView())
+	}
+}
+
+// Card is this site's card for a partner, signed and sent by the shell. It means
+// something only after the first step.
+func (p *Peer) Card(to protocol.SiteName) protocol.Card {
+	card := protocol.Card{
+		Site: p.cfg.Site, Number: p.cfg.Number, PublicKey: p.cfg.PublicKey,
+		FirstStart: p.site.FirstStart, Incarnation: p.site.Incarnation,
+		Software: p.cfg.Software, Protocol: protocol.ProtocolVersion,
+		Capacity: p.cfg.Capacity,
+	}
+	if one := p.byName[to]; one != nil {
+		card.SeenSeq = one.seenSeq
+	}
+	return card
+}
+
+func (p *Peer) call(op Op, done func(Result, error)) {
+	p.lastCall++
+	p.calls[p.lastCall] = done
+	p.out.Calls = append(p.out.Calls, Call{ID: p.lastCall, Op: op})
+}
+
+func (p *Peer) callDone(ev CallDone) {
+	done := p.calls[ev.ID]
+	if done == nil {
+		return // answered already, or asked in an earlier life
+	}
+	delete(p.calls, ev.ID)
+	done(ev.Result, ev.Err)
+}
+
+// resultAs reads a call's answer. An answer of the wrong kind is an error of the
+// shell, and counts as no answer.
+func resultAs[R Result](result Result, err error) (R, error) {
+	var none R
+	if err != nil {
+		return none, err
+	}
+	r, ok := result.(R)
+	if !ok {
+		return none, fmt.Errorf("the call was answered with %T instead of %T", result, none)
+	}
+	return r, nil
+}
+
+func (p *Peer) send(to protocol.SiteName, m protocol.Message) {
+	p.out.Messages = append(p.out.Messages, Outgoing{To: to, Body: m})
+}
+
+func (p *Peer) answer(asked AskID, reply Reply) {
+	p.out.Answers = append(p.out.Answers, Answer{Asked: asked, Reply: reply})
+}
+
+func (p *Peer) fact(f Fact) {
+	f.At = p.now
+	p.out.Facts = append(p.out.Facts, f)
+}
+
+// jitter spreads a span over 75 to 125 % of itself, so that peers do not act in
+// step.
+func (p *Peer) jitter(d protocol.Duration) protocol.Duration {
+	if d < 4 {
+		return d
+	}
+	return d*3/4 + protocol.Duration(p.rng.Int64N(int64(d/2)))
+}
+
+// backoff is the pause before the next repetition after so many tries.
+func (p *Peer) backoff(tries int) protocol.Duration {
+	d := p.cfg.Retry
+	for range min(tries, 20) {
+		if d >= p.cfg.RetryMax {
+			break
+		}
+		d *= 2
+	}
+	return p.jitter(min(d, p.cfg.RetryMax))
+}
+
+// maxReason bounds what people may read in a reason, in bytes.
+const maxReason = 2048
+
+// clip keeps foreign text within bounds.
+func clip(text string) string {
+	if len(text) <= maxReason {
+		return text
+	}
+	cut := maxReason
+	for cut > 0 && text[cut]&0xC0 == 0x80 { // not inside a rune
+		cut--
+	}
+	return text[:cut] + "…"
+}
+
+func (p *Peer) setLoad(load protocol.Load) {
+	if p.loadAt == 0 || load != p.load {
+		p.out.Digest = &load
+	}
+	p.load, p.loadAt = load, p.now
+}
+
+// opensOnArrival says whether rounds open on arrival. Only the sender's way is built
+// so far; configuration refuses the others.
+func (p *Peer) opensOnArrival() bool { return p.cfg.Initiation == policy.Sender }

@@ -1,0 +1,99 @@
+package peer
+
+import (
+	"fmt"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// dirtyRow names a row that this step has changed.
+type dirtyRow struct {
+	table Table
+	job   protocol.JobID
+	epoch protocol.Epoch // of a run
+	key   string         // of a dedup row
+}
+
+// mark notes that a row has changed or gone. What it holds at the end of the
+// step is what is recorded, once.
+func (p *Peer) mark(row dirtyRow) {
+	if p.marked[row] {
+		return
+	}
+	p.marked[row] = true
+	p.dirty = append(p.dirty, row)
+}
+
+func (p *Peer) saveJob(id protocol.JobID)   { p.mark(dirtyRow{table: JobTable, job: id}) }
+func (p *Peer) saveGuest(id protocol.JobID) { p.mark(dirtyRow{table: GuestTable, job: id}) }
+func (p *Peer) savePayload(id protocol.JobID) {
+	p.mark(dirtyRow{table: PayloadTable, job: id})
+}
+func (p *Peer) saveSite()              { p.mark(dirtyRow{table: SiteTable}) }
+func (p *Peer) saveDedup(key string)   { p.mark(dirtyRow{table: DedupTable, key: key}) }
+func (p *Peer) saveRun(t protocol.Tag) { p.mark(dirtyRow{table: RunTable, job: t.Job, epoch: t.Epoch}) }
+
+// flush turns the marked rows into records, in the order of their marking.
+func (p *Peer) flush() {
+	for _, d := range p.dirty {
+		p.out.Records = append(p.out.Records, Record{Table: d.table, Key: d.rowKey(), Row: p.rowOf(d)})
+	}
+	p.dirty = p.dirty[:0]
+	clear(p.marked)
+}
+
+func (d dirtyRow) rowKey() string {
+	switch d.table {
+	case SiteTable:
+		return "site"
+	case DedupTable:
+		return d.key
+	case RunTable:
+		return fmt.Sprintf("%s.%d", jobKey(d.job), d.epoch)
+	case JobTable, GuestTable, PayloadTable, Archive:
+	}
+	return jobKey(d.job)
+}
+
+// jobKey is a job id as a row's key: keys sort as the ids do.
+func jobKey(id protocol.JobID) string { return fmt.Sprintf("%016d", uint64(id)) }
+
+// rowOf is the row as it is now, nil when it is gone.
+func (p *Peer) rowOf(d dirtyRow) Row {
+	switch d.table {
+	case SiteTable:
+		return p.site
+	case JobTable:
+		if j := p.jobs[d.job]; j != nil {
+			return j.JobRow
+		}
+	case GuestTable:
+		if g := p.guests[d.job]; g != nil {
+			return g.GuestRow
+		}
+	case RunTable:
+		if r := p.runs[protocol.Tag{Job: d.job, Epoch: d.epoch}]; r != nil {
+			return r.RunRow
+		}
+	case PayloadTable:
+		if payload := p.payloadOf(d.job); payload != nil {
+			return PayloadRow{Payload: payload}
+		}
+	case DedupTable:
+		if row, ok := p.dedup[d.key]; ok {
+			return row
+		}
+	case Archive:
+	}
+	return nil
+}
+
+func (p *Peer) payloadOf(id protocol.JobID) *protocol.Payload {
+	if j := p.jobs[id]; j != nil {
+		return j.payload
+	}
+	if g := p.guests[id]; g != nil {
+		return g.payload
+	}
+	return nil
+}

@@ -1,0 +1,158 @@
+package peer
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// epoch2026 is 2026-01-01 00:00 UTC: a new store's job ids begin at the
+// milliseconds since then, above whatever an older store of this site gave out.
+const epoch2026 protocol.Instant = 1_767_225_600_000
+
+// restore takes the rows in. Rounds are forgotten; resume derives the rest.
+func (p *Peer) restore(rows []Record) error {
+	payloads := map[protocol.JobID]*protocol.Payload{}
+	for _, rec := range rows {
+		if err := p.restoreRow(rec, payloads); err != nil {
+			return err
+		}
+	}
+	for id, j := range p.jobs {
+		if j.payload = payloads[id]; j.payload == nil {
+			return fmt.Errorf("job %v has no payload row", id)
+		}
+	}
+	for id, g := range p.guests {
+		g.payload = payloads[id]
+		if one := p.byName[g.Origin]; one != nil {
+			one.seenSeq = max(one.seenSeq, id.Seq())
+			if g.Phase == GuestIsPrepared || g.Phase == GuestIsOwned {
+				p.admit(one, g, +1)
+			}
+		}
+	}
+	for tag, r := range p.runs {
+		switch {
+		case p.jobs[tag.Job] != nil:
+			r.request = p.jobs[tag.Job].Spec.Request
+		case p.guests[tag.Job] != nil:
+			r.request = p.guests[tag.Job].Spec.Request
+		default:
+			return fmt.Errorf("run %v belongs to no job", tag)
+		}
+	}
+	return nil
+}
+
+func (p *Peer) restoreRow(rec Record, payloads map[protocol.JobID]*protocol.Payload) error {
+	switch row := rec.Row.(type) {
+	case SiteRow:
+		p.site = row
+	case JobRow:
+		p.jobs[row.Spec.Job] = &job{JobRow: row}
+	case GuestRow:
+		p.guests[row.Spec.Job] = &guest{GuestRow: row}
+	case RunRow:
+		p.runs[row.Tag] = &run{RunRow: row}
+	case DedupRow:
+		p.dedup[rec.Key] = row
+	case PayloadRow:
+		id, err := protocol.ParseJobID(trimZeros(rec.Key))
+		if err != nil {
+			return fmt.Errorf("payload row %q: %w", rec.Key, err)
+		}
+		payloads[id] = row.Payload
+	case ArchiveRow:
+	default:
+		return fmt.Errorf("row %q of table %s has no content", rec.Key, rec.Table)
+	}
+	return nil
+}
+
+func trimZeros(key string) string {
+	for len(key) > 1 && key[0] == '0' {
+		key = key[1:]
+	}
+	return key
+}
+
+// resume is the beginning of the first step: a new store gets its counters, and
+// all that was under way is taken up again.
+func (p *Peer) resume() {
+	if p.site.FirstStart == 0 {
+		p.site = SiteRow{
+			FirstStart:  p.now,
+			Incarnation: uint64(max(p.now, 1)),
+			NextSeq:     uint64(max(p.now-epoch2026, 1)),
+		}
+		p.saveSite()
+	}
+	for _, id := range slices.Sorted(maps.Keys(p.jobs)) {
+		p.resumeJob(p.jobs[id])
+	}
+	for _, id := range slices.Sorted(maps.Keys(p.guests)) {
+		p.resumeGuest(p.guests[id])
+	}
+	for _, tag := range slices.SortedFunc(maps.Keys(p.runs), compareTags) {
+		p.resumeRun(p.runs[tag])
+	}
+	p.watch()
+	p.after(protocol.Hour, timer{kind: pruneTimer})
+}
+
+func (p *Peer) resumeJob(j *job) {
+	switch j.Phase {
+	case InGridQueue:
+		p.queue.Put(j.Spec.Job)
+	case Offered, Granted, Handed, Recalling:
+		if one := p.byName[j.Site]; one != nil && j.Phase != Offered {
+			j.countsThere = true
+			one.jobsThere++
+		}
+		p.repeatJob(j.Spec.Job)
+		p.watchReclaim(j)
+	case Collecting:
+		p.collect(j)
+	case AtHome:
+	}
+}
+
+func (p *Peer) resumeGuest(g *guest) {
+	if g.Phase == GuestIsPrepared {
+		p.promise(g.tag(), g.Since, g.Spec.Request)
+		p.repeatGuest(g.Spec.Job)
+	}
+}
+
+func (p *Peer) resumeRun(r *run) {
+	switch r.Phase {
+	case Submitting:
+		p.promise(r.Tag, r.Since, r.request)
+		p.after(p.cfg.Settle, runTimerOf(r.Tag))
+	case Queued, Running, Ended:
+		p.reportGuest(r.Tag)
+		p.pursue(r)
+	}
+}
+
+// prune forgets tombstones and submission keys that nobody can ask for any more.
+func (p *Peer) prune() {
+	old := p.now - protocol.Instant(p.cfg.Remember)
+	for _, id := range slices.Sorted(maps.Keys(p.guests)) {
+		g := p.guests[id]
+		if (g.Phase == GuestIsAborted || g.Phase == GuestIsClosed) && g.Since < old {
+			delete(p.guests, id)
+			p.saveGuest(id)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(p.dedup)) {
+		if p.dedup[key].At < old {
+			delete(p.dedup, key)
+			p.saveDedup(key)
+		}
+	}
+	p.after(protocol.Hour, timer{kind: pruneTimer})
+}

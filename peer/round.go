@@ -1,0 +1,333 @@
+package peer
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// round collects quotes for some jobs from this site and from partners: to place
+// jobs of the grid queue, or to answer a question.
+type round struct {
+	id       protocol.RoundID
+	opened   protocol.Instant
+	specs    []protocol.Spec
+	asked    AskID // the question it answers; 0: it places jobs
+	home     []protocol.Quote
+	homeDone bool
+	asks     []*ask // by site
+	decided  bool
+}
+
+// ask is what one partner was asked and answered.
+type ask struct {
+	partner *partner
+	jobs    []int // indices in the round's specs
+	reply   *protocol.QuoteReply
+	missed  bool
+}
+
+// openRound lets the next jobs of the grid queue be placed. One such round at a
+// time, as [SS 2.1.1] asks.
+func (p *Peer) openRound() {
+	if p.open != nil || !p.opensOnArrival() {
+		return
+	}
+	ids := p.queue.Take(p.cfg.RoundJobs)
+	if len(ids) == 0 {
+		return
+	}
+	specs := make([]protocol.Spec, len(ids))
+	for i, id := range ids {
+		specs[i] = p.jobs[id].Spec
+	}
+	r := p.newRound(specs)
+	p.open = r
+	p.quoteHome(r, p.arrived)
+}
+
+func (p *Peer) newRound(specs []protocol.Spec) *round {
+	p.lastRound++
+	r := &round{id: p.lastRound, opened: p.now, specs: specs}
+	p.rounds[r.id] = r
+	return r
+}
+
+// quoteHome asks the own scheduler about the round's jobs.
+func (p *Peer) quoteHome(r *round, then func(*round)) {
+	r.homeDone = false
+	query := localsched.Query{Ahead: p.promises()}
+	for _, spec := range r.specs {
+		query.Jobs = append(query.Jobs, spec.Request)
+	}
+	p.call(QuoteOp{Query: query}, func(result Result, err error) {
+		if p.rounds[r.id] != r {
+			return
+		}
+		r.homeDone = true
+		r.home = p.homeQuotes(r, result, err)
+		then(r)
+	})
+}
+
+// homeQuotes are the own scheduler's answers, declined where the site must not
+// run the job.
+func (p *Peer) homeQuotes(r *round, result Result, err error) []protocol.Quote {
+	quoted, err := resultAs[QuoteResult](result, err)
+	if err == nil && len(quoted.Quotes) != len(r.specs) {
+		err = fmt.Errorf("the local scheduler gave %d quotes for %d jobs", len(quoted.Quotes), len(r.specs))
+	}
+	if err == nil {
+		p.setLoad(quoted.Load)
+	} else {
+		p.fact(Fact{Kind: CallFailed, Site: p.cfg.Site, Text: clip("quote: " + err.Error())})
+	}
+	out := make([]protocol.Quote, len(r.specs))
+	for i, spec := range r.specs {
+		switch why := p.homeRefuses(spec); {
+		case err != nil:
+			out[i] = protocol.Quote{Job: spec.Job, Declined: clip("the local scheduler does not answer: " + err.Error())}
+		case why != "":
+			out[i] = protocol.Quote{Job: spec.Job, Declined: why}
+		default:
+			out[i] = quoted.Quotes[i]
+			out[i].Job = spec.Job
+		}
+	}
+	return out
+}
+
+func (p *Peer) homeRefuses(spec protocol.Spec) string {
+	if !spec.Allows(p.cfg.Site) {
+		return "not among the sites that the job names"
+	}
+	if j := p.jobs[spec.Job]; j != nil && j.shuns(p.cfg.Site, p.now) {
+		return "refused by the local scheduler a short while ago"
+	}
+	if _, err := p.cfg.Accounts.Local(spec.User); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// arrived goes on with a placing round when the own quotes are in: a job with an
+// AWT below φ stays at home without the network [SS 2.1, Figure 2]; the others
+// go on together. Several jobs of one round share what is free now.
+func (p *Peer) arrived(r *round) {
+	p.dropGone(r)
+	free, kept := p.load.Free(), 0
+	rest, restHome := r.specs[:0:0], r.home[:0:0]
+	for i, spec := range r.specs {
+		q := r.home[i]
+		short := p.cfg.Policy.Shortcut && q.Declined == "" && q.AWT < p.cfg.Phi
+		if !short || (kept > 0 && spec.CPUs > free) {
+			rest, restHome = append(rest, spec), append(restHome, q)
+			continue
+		}
+		kept++
+		free -= spec.CPUs
+		p.fact(Fact{Kind: JobShortcut, Job: spec.Job, Site: p.cfg.Site, Round: r.id, Quotes: p.siteQuotes(r, i), Text: fmt.Sprintf(
+			"own wait %v is below φ = %v: stays at home, nobody else asked", q.AWT, p.cfg.Phi)})
+		p.commitHome(p.jobs[spec.Job], q.AWT)
+	}
+	r.specs, r.home = rest, restHome
+	if len(rest) == 0 {
+		p.closeRound(r)
+		return
+	}
+	if kept > 0 {
+		p.quoteHome(r, p.settle) // what was just kept changes the others' quotes
+	}
+	p.askPartners(r)
+}
+
+// dropGone takes jobs out of the round that left the grid queue meanwhile.
+func (p *Peer) dropGone(r *round) {
+	if r.asked != 0 {
+		return
+	}
+	specs, home := r.specs[:0:0], r.home[:0:0]
+	for i, spec := range r.specs {
+		if j := p.jobs[spec.Job]; j != nil && j.Phase == InGridQueue {
+			specs = append(specs, spec)
+			home = append(home, r.home[i])
+		}
+	}
+	r.specs, r.home = specs, home
+}
+
+// askPartners sends the round's jobs to the partners and settles at once when
+// there is nobody to ask.
+func (p *Peer) askPartners(r *round) {
+	for _, one := range p.choosePartners(r.specs) {
+		p.askPartner(r, one)
+	}
+	if len(r.asks) > 0 {
+		p.fact(Fact{Kind: RoundOpened, Round: r.id, Text: fmt.Sprintf("%d jobs, %d partners", len(r.specs), len(r.asks))})
+		p.after(p.cfg.Deadline, timer{kind: roundTimer, round: r.id})
+	}
+	p.settle(r)
+}
+
+func (p *Peer) askPartner(r *round, one *partner) {
+	a := &ask{partner: one}
+	request := protocol.QuoteRequest{Round: r.id, Deadline: p.cfg.Deadline}
+	for _, i := range suitable(one, r.specs) {
+		if j := p.jobs[r.specs[i].Job]; j != nil && j.shuns(one.Site, p.now) {
+			continue
+		}
+		a.jobs = append(a.jobs, i)
+		request.Jobs = append(request.Jobs, r.specs[i])
+	}
+	if len(a.jobs) == 0 {
+		return
+	}
+	r.asks = append(r.asks, a)
+	p.send(one.Site, request)
+}
+
+// quoteReply takes a partner's quotes in.
+func (p *Peer) quoteReply(one *partner, m protocol.QuoteReply) {
+	one.load, one.loadAt = m.Load, p.now
+	r := p.rounds[m.Round]
+	if r == nil {
+		return // a probe's answer, or too late
+	}
+	i := slices.IndexFunc(r.asks, func(a *ask) bool { return a.partner == one })
+	if i < 0 || r.asks[i].reply != nil || r.asks[i].missed {
+		return
+	}
+	if err := checkReply(r, r.asks[i], m); err != nil {
+		p.fact(Fact{Kind: MessageOdd, Site: one.Site, Round: r.id, Text: clip(err.Error())})
+		r.asks[i].missed = true
+	} else {
+		r.asks[i].reply = &m
+	}
+	p.settle(r)
+}
+
+func checkReply(r *round, a *ask, m protocol.QuoteReply) error {
+	if len(m.Quotes) != len(a.jobs) {
+		return fmt.Errorf("%d quotes for %d jobs", len(m.Quotes), len(a.jobs))
+	}
+	for k, i := range a.jobs {
+		if m.Quotes[k].Job != r.specs[i].Job {
+			return errors.New("quotes that are not in the order of the jobs")
+		}
+	}
+	return nil
+}
+
+// roundDue ends the wait for quotes: who has not answered is ignored for this
+// round and left out until heard again.
+func (p *Peer) roundDue(id protocol.RoundID) {
+	r := p.rounds[id]
+	if r == nil || r.decided {
+		return
+	}
+	for _, a := range r.asks {
+		if a.reply == nil && !a.missed {
+			a.missed = true
+			p.fallSilent(a.partner)
+		}
+	}
+	p.settle(r)
+}
+
+// leaveOut stops waiting for a partner that has gone.
+func (p *Peer) leaveOut(one *partner) {
+	for _, id := range p.roundIDs() {
+		r := p.rounds[id]
+		for _, a := range r.asks {
+			if a.partner == one && a.reply == nil {
+				a.missed = true
+			}
+		}
+		p.settle(r)
+	}
+}
+
+func (p *Peer) roundIDs() []protocol.RoundID {
+	ids := make([]protocol.RoundID, 0, len(p.rounds))
+	for id := range p.rounds {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// settle goes on once every answer that the round waits for is in.
+func (p *Peer) settle(r *round) {
+	if r.decided || !r.homeDone || slices.ContainsFunc(r.asks, (*ask).waits) {
+		return
+	}
+	r.decided = true
+	p.timers.stop(timer{kind: roundTimer, round: r.id})
+	if r.asked != 0 {
+		p.answer(r.asked, p.quoted(r))
+		p.closeRound(r)
+		return
+	}
+	p.decide(r)
+}
+
+func (a *ask) waits() bool { return a.reply == nil && !a.missed }
+
+func (p *Peer) closeRound(r *round) {
+	delete(p.rounds, r.id)
+	p.timers.stop(timer{kind: roundTimer, round: r.id})
+	if p.open == r {
+		p.open = nil
+	}
+}
+
+// quote is site a's quote for job i; declined when the site was not asked.
+func (a *ask) quote(i int) protocol.Quote {
+	k := slices.Index(a.jobs, i)
+	switch {
+	case k < 0:
+		return protocol.Quote{Declined: "not asked: its card or the job says no"}
+	case a.reply == nil:
+		return protocol.Quote{Declined: "no answer in time"}
+	}
+	return a.reply.Quotes[k]
+}
+
+// siteQuotes are all quotes for job i as people see them, the least turnaround
+// first.
+func (p *Peer) siteQuotes(r *round, i int) []SiteQuote {
+	out := []SiteQuote{viewQuote(p.cfg.Site, r.home[i], p.load, 0)}
+	for _, a := range r.asks {
+		age := protocol.Duration(-1)
+		if a.partner.loadAt != 0 {
+			age = p.now.Sub(a.partner.loadAt)
+		}
+		out = append(out, viewQuote(a.partner.Site, a.quote(i), a.partner.load, age))
+	}
+	sortQuotes(out)
+	return out
+}
+
+// testSubmit asks every site for quotes without placing anything.
+func (p *Peer) testSubmit(ev TestSubmit) {
+	specs := slices.Clone(ev.Jobs)
+	for i := range specs {
+		specs[i].User, specs[i].Submitted = ev.User, p.now
+		specs[i].Job = protocol.NewJobID(p.cfg.Number, p.site.NextSeq+uint64(i))
+		if refusal, ok := p.refuseSpec(specs[i]); ok {
+			p.answer(ev.Asked, refusal)
+			return
+		}
+	}
+	if len(specs) == 0 {
+		p.answer(ev.Asked, Refusal{Code: BadRequest, Reason: "no jobs"})
+		return
+	}
+	r := p.newRound(specs)
+	r.asked = ev.Asked
+	p.quoteHome(r, p.settle)
+	p.askPartners(r)
+}

@@ -1,0 +1,436 @@
+package peer
+
+import (
+	"cmp"
+
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// A run is a placement in the own local queue, of a job of this origin or of a
+// guest. Both follow the same path: SUBMITTING is durable, then Submit; after an
+// unclear answer or a restart FindByTag; only a job that is reliably absent is
+// submitted again.
+
+// commitHome moves a job of this origin to the own local queue.
+func (p *Peer) commitHome(j *job, awt protocol.Duration) {
+	account, err := p.cfg.Accounts.Local(j.Spec.User)
+	if err != nil {
+		p.shun(j, p.cfg.Site)
+		p.hold(j, p.cfg.Sigma, err.Error())
+		return
+	}
+	j.Epoch++
+	j.Phase, j.Site, j.QuotedAWT, j.Placed, j.Reason = AtHome, p.cfg.Site, awt, p.now, ""
+	p.queue.Remove(j.Spec.Job)
+	p.saveJob(j.Spec.Job)
+	p.fact(Fact{Kind: JobCommitted, Job: j.Spec.Job, Site: p.cfg.Site, Epoch: j.Epoch})
+	p.startRun(j.tag(), account, j.Spec.Request)
+}
+
+func (p *Peer) startRun(tag protocol.Tag, account string, request protocol.Request) {
+	r := &run{
+		RunRow:  RunRow{Tag: tag, Phase: Submitting, Account: account, Since: p.now},
+		request: request,
+	}
+	p.runs[tag] = r
+	p.promise(tag, p.now, request)
+	p.saveRun(tag)
+	p.submitRun(r)
+}
+
+func (p *Peer) submitRun(r *run) {
+	submission, ok := p.submission(r)
+	if !ok {
+		return
+	}
+	p.callFor(r, SubmitOp{Job: submission}, func(result Result, err error) {
+		done, err := resultAs[SubmitResult](result, err)
+		switch {
+		case err != nil:
+			p.unclear(r, err)
+		case done.Refused != "":
+			p.refusedHere(r, done.Refused)
+		default:
+			p.inLocalQueue(r, done.Local)
+		}
+	})
+}
+
+func (p *Peer) submission(r *run) (localsched.Submission, bool) {
+	s := localsched.Submission{Tag: r.Tag, Account: r.Account, Origin: p.cfg.Site}
+	switch j, g := p.jobs[r.Tag.Job], p.guests[r.Tag.Job]; {
+	case j != nil:
+		s.Spec, s.Payload = j.Spec, j.payload
+	case g != nil:
+		s.Spec, s.Payload, s.Origin, s.Guest = g.Spec, g.payload, g.Origin, true
+	default:
+		return s, false
+	}
+	return s, true
+}
+
+// callFor makes a call about a run, one at a time. The answer is dropped when the
+// run has gone.
+func (p *Peer) callFor(r *run, op Op, done func(Result, error)) {
+	r.calling = true
+	p.call(op, func(result Result, err error) {
+		if p.runs[r.Tag] != r {
+			return
+		}
+		r.calling = false
+		done(result, err)
+		p.pursue(r)
+	})
+}
+
+// unclear is a submission that may or may not have worked: after a pause the
+// local scheduler is asked.
+func (p *Peer) unclear(r *run, err error) {
+	p.setRunReason(r, "submission unclear: "+err.Error())
+	p.fact(Fact{Kind: CallFailed, Job: r.Tag.Job, Site: p.cfg.Site, Epoch: r.Tag.Epoch, Text: clip("submit: " + err.Error())})
+	p.after(p.cfg.Settle+p.backoff(r.tries), runTimerOf(r.Tag))
+	r.tries++
+}
+
+// find asks the local scheduler whether it has the job.
+func (p *Peer) find(r *run) {
+	if r.calling {
+		return
+	}
+	p.callFor(r, FindOp{Tag: r.Tag}, func(result Result, err error) {
+		found, err := resultAs[FindResult](result, err)
+		if r.Phase != Submitting {
+			return // a change told more meanwhile
+		}
+		switch {
+		case err != nil:
+			p.setRunReason(r, "the local scheduler does not answer: "+err.Error())
+			p.after(p.backoff(r.tries), runTimerOf(r.Tag))
+			r.tries++
+		case found.Presence == localsched.Present:
+			p.inLocalQueue(r, found.Local)
+		case found.Presence == localsched.Absent && r.Withdraw:
+			p.neverStarted(r)
+		case found.Presence == localsched.Absent:
+			p.submitRun(r)
+		default:
+			p.stuck(r, "the local scheduler cannot tell whether it has the job")
+			p.after(p.cfg.RetryMax, runTimerOf(r.Tag))
+		}
+	})
+}
+
+func (p *Peer) stuck(r *run, why string) {
+	if r.Stuck == why {
+		return
+	}
+	r.Stuck = why
+	p.saveRun(r.Tag)
+	p.fact(Fact{Kind: NeedsOperator, Job: r.Tag.Job, Site: p.cfg.Site, Epoch: r.Tag.Epoch, Text: why})
+}
+
+// inLocalQueue notes that the batch system has the job.
+func (p *Peer) inLocalQueue(r *run, local localsched.LocalID) {
+	if r.Phase != Submitting {
+		return
+	}
+	r.Phase, r.Local, r.Stuck, r.Reason, r.tries = Queued, local, "", "", 0
+	p.keepPromise(r.Tag)
+	p.saveRun(r.Tag)
+	p.report(r, protocol.Pending, "")
+}
+
+// refusedHere is the batch system's no: the job is proven not started.
+func (p *Peer) refusedHere(r *run, why string) {
+	if j := p.jobs[r.Tag.Job]; j != nil {
+		p.dropRun(r.Tag)
+		p.shun(j, p.cfg.Site)
+		p.backToQueue(j, JobReturned, "the local scheduler refused it: "+why)
+		return
+	}
+	p.setRunReason(r, why)
+	p.neverStarted(r)
+}
+
+// takeBack wants a run out of the local queue; with kill also if it has started.
+func (p *Peer) takeBack(r *run, kill bool) {
+	if r == nil {
+		return
+	}
+	if !r.Withdraw || (kill && !r.Kill) {
+		r.Withdraw, r.Kill, r.tries = true, r.Kill || kill, 0
+		p.saveRun(r.Tag)
+	}
+	p.pursue(r)
+}
+
+// pursue carries on with a run that is wanted back.
+func (p *Peer) pursue(r *run) {
+	if p.runs[r.Tag] != r || r.calling || !r.Withdraw {
+		return
+	}
+	switch r.Phase {
+	case Submitting:
+		if _, waiting := p.timers.due[runTimerOf(r.Tag)]; !waiting {
+			p.find(r)
+		}
+	case Queued:
+		p.withdraw(r)
+	case Running:
+		if r.Kill {
+			p.kill(r)
+		}
+	case Ended:
+	}
+}
+
+func (p *Peer) withdraw(r *run) {
+	if _, waiting := p.timers.due[runTimerOf(r.Tag)]; waiting && r.tries > 0 {
+		return
+	}
+	p.callFor(r, WithdrawOp{Tag: r.Tag}, func(result Result, err error) {
+		done, err := resultAs[WithdrawResult](result, err)
+		switch {
+		case err != nil:
+			p.setRunReason(r, "withdrawal unclear: "+err.Error())
+			r.tries++
+			p.after(p.backoff(r.tries), runTimerOf(r.Tag))
+		case r.Phase == Queued && done.Withdrawal == localsched.Withdrawn:
+			p.neverStarted(r)
+		case r.Phase == Queued:
+			r.Phase, r.tries = Running, 0 // the watch will say when it started
+			p.saveRun(r.Tag)
+		}
+	})
+}
+
+func (p *Peer) kill(r *run) {
+	if _, waiting := p.timers.due[runTimerOf(r.Tag)]; waiting && r.tries > 0 {
+		return
+	}
+	p.callFor(r, KillOp{Tag: r.Tag}, func(result Result, err error) {
+		if _, err = resultAs[KillResult](result, err); err != nil {
+			p.setRunReason(r, "kill unclear: "+err.Error())
+		}
+		r.tries++ // again until the end is reported
+		p.after(p.backoff(r.tries), runTimerOf(r.Tag))
+	})
+}
+
+// neverStarted ends a run that is proven not to have started.
+func (p *Peer) neverStarted(r *run) {
+	tag, why := r.Tag, r.Reason
+	p.dropRun(tag)
+	if j := p.jobs[tag.Job]; j != nil {
+		p.backToQueue(j, JobReturned, why)
+		return
+	}
+	if g := p.guests[tag.Job]; g != nil {
+		p.bury(g, GuestIsAborted)
+		p.send(g.Origin, protocol.Recalled{Tag: tag})
+	}
+}
+
+// dropRun forgets a run, here and at the local scheduler.
+func (p *Peer) dropRun(tag protocol.Tag) {
+	if p.runs[tag] == nil {
+		return
+	}
+	delete(p.runs, tag)
+	p.keepPromise(tag)
+	p.timers.stop(runTimerOf(tag))
+	p.timers.stop(reportTimerOf(tag))
+	p.saveRun(tag)
+	p.forget(tag)
+}
+
+func (p *Peer) forget(tag protocol.Tag) {
+	p.call(ForgetOp{Tag: tag}, func(_ Result, err error) {
+		if err != nil {
+			p.fact(Fact{Kind: CallFailed, Job: tag.Job, Site: p.cfg.Site, Text: clip("forget: " + err.Error())})
+		}
+	})
+}
+
+// watch waits for the next changes in the local queue.
+func (p *Peer) watch() {
+	p.call(WatchOp{After: p.site.Cursor}, func(result Result, err error) {
+		watched, err := resultAs[WatchResult](result, err)
+		if err != nil {
+			p.fact(Fact{Kind: CallFailed, Site: p.cfg.Site, Text: clip("watch: " + err.Error())})
+			p.after(p.jitter(p.cfg.Retry), timer{kind: watchTimer})
+			return
+		}
+		for _, change := range watched.Watched.Changes {
+			p.changed(change)
+		}
+		p.setLoad(watched.Watched.Load)
+		if p.site.Cursor != watched.Watched.Cursor {
+			p.site.Cursor = watched.Watched.Cursor
+			p.saveSite()
+		}
+		p.watch()
+	})
+}
+
+// changed takes one change in the local queue. Changes may be repeated.
+func (p *Peer) changed(c localsched.Change) {
+	r := p.runs[c.Tag]
+	if r == nil {
+		if c.State.Terminal() {
+			p.forget(c.Tag) // its end was taken in an earlier life
+		}
+		return
+	}
+	switch {
+	case r.Phase == Ended:
+	case c.State.Terminal():
+		p.inLocalQueue(r, r.Local)
+		p.runEnded(r, c)
+	case c.State == protocol.Running:
+		p.inLocalQueue(r, r.Local)
+		p.runStarted(r, c)
+	default:
+		p.inLocalQueue(r, r.Local)
+		p.setRunReason(r, c.Reason)
+	}
+	p.pursue(r)
+}
+
+func (p *Peer) runStarted(r *run, c localsched.Change) {
+	if r.Phase == Running && r.Started != 0 {
+		return
+	}
+	r.Phase, r.Started, r.tries = Running, cmp.Or(c.Started, p.now), 0
+	p.saveRun(r.Tag)
+	p.report(r, protocol.Running, c.Reason)
+}
+
+func (p *Peer) runEnded(r *run, c localsched.Change) {
+	outcome := c.Outcome
+	outcome.State, outcome.Reason = c.State, clip(cmp.Or(outcome.Reason, c.Reason))
+	started := cmp.Or(c.Started, r.Started)
+	if started != 0 {
+		outcome.Waited = max(0, started.Sub(r.Since))
+	}
+	r.Phase, r.Started, r.Outcome, r.tries = Ended, started, &outcome, 0
+	p.saveRun(r.Tag)
+	p.timers.stop(runTimerOf(r.Tag))
+	if j := p.jobs[r.Tag.Job]; j != nil {
+		p.endedHere(j, r)
+		return
+	}
+	g := p.guests[r.Tag.Job]
+	p.fact(Fact{Kind: GuestEnded, Job: r.Tag.Job, Site: g.Origin, Epoch: r.Tag.Epoch, State: outcome.State, Text: outcome.Reason})
+	if g.Fenced {
+		p.closeGuest(g)
+		return
+	}
+	r.reports = 0
+	p.reportGuest(r.Tag)
+}
+
+// endedHere ends a job that ran at its origin.
+func (p *Peer) endedHere(j *job, r *run) {
+	j.Outcome, j.Started, j.Ended = r.Outcome, r.Started, r.Started.Add(r.Outcome.Ran)
+	if r.Started == 0 {
+		j.Ended = p.now
+	}
+	rerun := p.rerun(j, *r.Outcome)
+	p.dropRun(r.Tag)
+	if rerun {
+		j.Outcome, j.Ended = nil, 0
+		p.backToQueue(j, JobRequeued, "its node failed: "+r.Outcome.Reason)
+		return
+	}
+	p.finishWith(j)
+}
+
+// report tells the origin, here or elsewhere, what a run does now.
+func (p *Peer) report(r *run, state protocol.State, reason string) {
+	if j := p.jobs[r.Tag.Job]; j != nil {
+		was := j.State
+		j.State, j.Reason, j.Started = state, clip(reason), r.Started
+		p.saveJob(r.Tag.Job)
+		if state == protocol.Running && was != state {
+			p.fact(Fact{Kind: JobStarted, Job: r.Tag.Job, Site: p.cfg.Site, Epoch: r.Tag.Epoch, State: state})
+		}
+		return
+	}
+	if state == protocol.Running {
+		p.fact(Fact{Kind: GuestStarted, Job: r.Tag.Job, Site: p.guests[r.Tag.Job].Origin, Epoch: r.Tag.Epoch, State: state})
+	}
+	r.Seq++
+	r.Reason = clip(reason)
+	r.reports = 0
+	p.saveRun(r.Tag)
+	p.reportGuest(r.Tag)
+}
+
+func (p *Peer) setRunReason(r *run, reason string) {
+	reason = clip(reason)
+	if r.Reason == reason {
+		return
+	}
+	r.Reason = reason
+	p.saveRun(r.Tag)
+	if j := p.jobs[r.Tag.Job]; j != nil {
+		j.Reason = reason
+		p.saveJob(r.Tag.Job)
+	}
+}
+
+// repeatRun makes the call that the run's phase asks for.
+func (p *Peer) repeatRun(tag protocol.Tag) {
+	r := p.runs[tag]
+	if r == nil {
+		return
+	}
+	if r.Phase == Submitting {
+		p.find(r)
+		return
+	}
+	p.pursue(r)
+}
+
+// reportGuest sends the origin what it has not acknowledged, and sets the timer
+// to send it again.
+func (p *Peer) reportGuest(tag protocol.Tag) {
+	g, r := p.guests[tag.Job], p.runs[tag]
+	if g == nil || r == nil || g.Fenced {
+		return
+	}
+	switch {
+	case r.Phase == Ended:
+		p.send(g.Origin, protocol.Result{Tag: r.Tag, Outcome: *r.Outcome})
+	case r.Acked < r.Seq:
+		p.send(g.Origin, p.statusOf(r))
+	default:
+		return
+	}
+	p.after(p.backoff(r.reports), reportTimerOf(tag))
+	r.reports++
+}
+
+func (p *Peer) statusOf(r *run) protocol.Status {
+	s := protocol.Status{Tag: r.Tag, Seq: r.Seq, State: protocol.Pending, Reason: r.Reason, Waited: max(0, p.now.Sub(r.Since))}
+	if r.Phase == Running && r.Started != 0 {
+		s.State = protocol.Running
+		s.Waited = max(0, r.Started.Sub(r.Since))
+		s.Ran = max(0, p.now.Sub(r.Started))
+	}
+	return s
+}
+
+func runTimerOf(tag protocol.Tag) timer {
+	return timer{kind: runTimer, job: tag.Job, epoch: tag.Epoch}
+}
+
+func reportTimerOf(tag protocol.Tag) timer {
+	return timer{kind: reportTimer, job: tag.Job, epoch: tag.Epoch}
+}
+
+func compareTags(a, b protocol.Tag) int {
+	return cmp.Or(cmp.Compare(a.Job, b.Job), cmp.Compare(a.Epoch, b.Epoch))
+}

@@ -1,0 +1,379 @@
+package peer
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// receive takes a partner's message in. Messages about jobs are believed only
+// from the site that they are about.
+func (p *Peer) receive(from protocol.SiteName, m protocol.Message) { //nolint:cyclop // one line for each kind of message
+	one := p.byName[from]
+	if one == nil {
+		p.fact(Fact{Kind: MessageOdd, Site: from, Text: "from a site that is no partner"})
+		return
+	}
+	p.hear(one)
+	switch m := m.(type) {
+	case protocol.QuoteRequest:
+		p.quoteRequest(one, m)
+	case protocol.QuoteReply:
+		p.quoteReply(one, m)
+	case protocol.Offer:
+		p.offered(one, m)
+	case protocol.Prepared:
+		p.prepared(one, m.Tag)
+	case protocol.Refused:
+		p.refused(one, m)
+	case protocol.Grant:
+		p.granted(one, m.Tag)
+	case protocol.Accept:
+		p.accepted(one, m.Tag)
+	case protocol.Aborted:
+		p.notStarted(one, m.Tag, "its site gave its room up")
+	case protocol.Status:
+		p.status(one, m)
+	case protocol.StatusAck:
+		p.statusAcked(one, m)
+	case protocol.Result:
+		p.result(one, m)
+	case protocol.ResultAck:
+		p.resultAcked(one, m.Tag)
+	case protocol.Recall:
+		p.recalled(one, m)
+	case protocol.Recalled:
+		p.notStarted(one, m.Tag, "its site gave it back")
+	case protocol.DecisionAsked:
+		p.decisionAsked(one, m.Tag)
+	case protocol.Abort:
+		p.aborted(one, m.Tag)
+	case protocol.Unknown:
+		p.lostTrack(one, m.Tag)
+	case protocol.Fenced:
+		p.fenced(one, m)
+	}
+}
+
+// promise is room that was promised and is not in the local queue yet.
+type promise struct {
+	since   protocol.Instant
+	request protocol.Request
+}
+
+func (p *Peer) promise(tag protocol.Tag, since protocol.Instant, request protocol.Request) {
+	p.promised[tag] = promise{since: since, request: request}
+}
+
+func (p *Peer) keepPromise(tag protocol.Tag) { delete(p.promised, tag) }
+
+// promises are the promised jobs, oldest first. Quotes answer as if they were in
+// the local queue.
+func (p *Peer) promises() []protocol.Request {
+	out := make([]promise, 0, len(p.promised))
+	for _, one := range p.promised {
+		out = append(out, one)
+	}
+	slices.SortFunc(out, func(a, b promise) int {
+		return cmp.Or(cmp.Compare(a.since, b.since), cmp.Compare(a.request.Job, b.request.Job))
+	})
+	requests := make([]protocol.Request, len(out))
+	for i, one := range out {
+		requests[i] = one.request
+	}
+	return requests
+}
+
+// quoteRequest answers a partner's question; without jobs it is a probe.
+func (p *Peer) quoteRequest(one *partner, m protocol.QuoteRequest) {
+	if len(m.Jobs) == 0 {
+		p.send(one.Site, protocol.QuoteReply{Round: m.Round, Load: p.load})
+		return
+	}
+	reply := protocol.QuoteReply{
+		Round: m.Round, Quotes: make([]protocol.Quote, len(m.Jobs)),
+		Accept: max(0, one.MaxJobs-one.jobsHere), Valid: p.cfg.Sigma,
+	}
+	query := localsched.Query{Ahead: p.promises()}
+	var places []int
+	for i, spec := range m.Jobs {
+		reply.Quotes[i] = protocol.Quote{Job: spec.Job, Declined: p.declines(one, spec)}
+		if reply.Quotes[i].Declined == "" {
+			query.Jobs, places = append(query.Jobs, spec.Request), append(places, i)
+		}
+	}
+	if len(places) == 0 {
+		reply.Load = p.load
+		p.send(one.Site, reply)
+		return
+	}
+	p.call(QuoteOp{Query: query}, func(result Result, err error) {
+		quoted, err := resultAs[QuoteResult](result, err)
+		if err == nil && len(quoted.Quotes) != len(places) {
+			err = fmt.Errorf("%d quotes for %d jobs", len(quoted.Quotes), len(places))
+		}
+		if err == nil {
+			p.setLoad(quoted.Load)
+		}
+		for k, i := range places {
+			if err != nil {
+				reply.Quotes[i].Declined = clip("the local scheduler does not answer: " + err.Error())
+				continue
+			}
+			reply.Quotes[i] = quoted.Quotes[k]
+			reply.Quotes[i].Job = m.Jobs[i].Job
+		}
+		reply.Load = p.load
+		p.send(one.Site, reply)
+	})
+}
+
+// declines says why a partner's job would not be taken; empty: it would.
+func (p *Peer) declines(one *partner, spec protocol.Spec) string {
+	switch {
+	case p.clash != "":
+		return p.clash
+	case one.MaxJobs <= one.jobsHere:
+		return fmt.Sprintf("%d jobs of %s are here, its limit is %d", one.jobsHere, one.Site, one.MaxJobs)
+	case one.MaxCPUs > 0 && one.cpusHere+spec.CPUs > one.MaxCPUs:
+		return fmt.Sprintf("jobs of %s have %d CPUs here, its limit is %d", one.Site, one.cpusHere, one.MaxCPUs)
+	}
+	if err := checkRequest(spec.Request); err != nil {
+		return err.Error()
+	}
+	if why := p.cfg.Capacity.Fits(spec.Request); why != "" {
+		return why
+	}
+	if _, err := p.cfg.Accounts.Guest(one.Site, spec.User); err != nil {
+		return clip(err.Error())
+	}
+	return ""
+}
+
+// offered makes room for a partner's job, durably, or refuses without a trace.
+func (p *Peer) offered(one *partner, m protocol.Offer) {
+	tag := protocol.Tag{Job: m.Spec.Job, Epoch: m.Epoch}
+	if g := p.guests[tag.Job]; g != nil && !p.replaces(one, g, tag) {
+		return
+	}
+	why := p.declines(one, m.Spec)
+	if m.Payload == nil {
+		why = "the offer has no payload"
+	}
+	if why == "" && one.card != nil && tag.Job.Origin() != one.card.Number {
+		why = fmt.Sprintf("the job's id is not one of %s", one.Site)
+	}
+	if why != "" {
+		p.fact(Fact{Kind: GuestRefused, Job: tag.Job, Site: one.Site, Epoch: tag.Epoch, Text: why})
+		p.send(one.Site, protocol.Refused{Tag: tag, Reason: why})
+		return
+	}
+	account, _ := p.cfg.Accounts.Guest(one.Site, m.Spec.User) // declines has asked
+	g := &guest{
+		GuestRow: GuestRow{
+			Spec: m.Spec, Origin: one.Site, Account: account, Epoch: m.Epoch, Phase: GuestIsPrepared, Since: p.now,
+		},
+		payload: m.Payload,
+	}
+	p.guests[tag.Job] = g
+	p.admit(one, g, +1)
+	one.seenSeq = max(one.seenSeq, tag.Job.Seq())
+	p.promise(tag, p.now, m.Spec.Request)
+	p.saveGuest(tag.Job)
+	p.savePayload(tag.Job)
+	p.fact(Fact{Kind: GuestPrepared, Job: tag.Job, Site: one.Site, Epoch: tag.Epoch})
+	p.send(one.Site, protocol.Prepared{Tag: tag})
+	p.after(p.backoff(0), timer{kind: guestTimer, job: tag.Job})
+}
+
+// replaces says whether an offer may take the place of what is kept of the job,
+// and answers it otherwise.
+func (p *Peer) replaces(one *partner, g *guest, tag protocol.Tag) bool {
+	switch {
+	case g.Origin != one.Site || tag.Epoch < g.Epoch:
+		return false
+	case tag.Epoch == g.Epoch:
+		p.offeredAgain(one, g)
+		return false
+	case g.Phase == GuestIsOwned:
+		p.letGo(g)
+		p.send(one.Site, protocol.Refused{Tag: tag, Reason: "an earlier epoch of this job is not closed here"})
+		return false
+	case g.Phase == GuestIsPrepared:
+		p.bury(g, GuestIsAborted)
+	}
+	return true
+}
+
+func (p *Peer) offeredAgain(one *partner, g *guest) {
+	switch g.Phase {
+	case GuestIsPrepared:
+		p.send(one.Site, protocol.Prepared{Tag: g.tag()})
+	case GuestIsOwned:
+		p.send(one.Site, protocol.Accept{Tag: g.tag()})
+	case GuestIsAborted:
+		p.send(one.Site, protocol.Aborted{Tag: g.tag()})
+	case GuestIsClosed:
+	}
+}
+
+// granted is the origin's decision: the job is this site's now.
+func (p *Peer) granted(one *partner, tag protocol.Tag) {
+	g := p.guests[tag.Job]
+	switch {
+	case g == nil || g.Origin != one.Site || g.Epoch < tag.Epoch:
+		p.send(one.Site, protocol.Unknown{Tag: tag})
+	case g.Epoch > tag.Epoch || g.Phase == GuestIsAborted:
+		p.send(one.Site, protocol.Aborted{Tag: tag})
+	case g.Phase == GuestIsPrepared:
+		g.Phase, g.Since = GuestIsOwned, p.now
+		p.timers.stop(timer{kind: guestTimer, job: tag.Job})
+		p.saveGuest(tag.Job)
+		p.fact(Fact{Kind: GuestOwned, Job: tag.Job, Site: one.Site, Epoch: tag.Epoch})
+		p.send(one.Site, protocol.Accept{Tag: tag})
+		p.startRun(tag, g.Account, g.Spec.Request)
+	case g.Phase == GuestIsOwned:
+		p.send(one.Site, protocol.Accept{Tag: tag})
+	}
+}
+
+// repeatGuest asks the origin what became of a prepared job. Room is not held for
+// ever: in the end it is given up, and a later grant is answered so.
+func (p *Peer) repeatGuest(id protocol.JobID) {
+	g := p.guests[id]
+	if g == nil || g.Phase != GuestIsPrepared {
+		return
+	}
+	if g.tries >= preparedTries {
+		p.bury(g, GuestIsAborted)
+		return
+	}
+	p.send(g.Origin, protocol.DecisionAsked{Tag: g.tag()})
+	p.after(p.backoff(g.tries+1), timer{kind: guestTimer, job: id})
+	g.tries++
+}
+
+// preparedTries is how often the origin is asked for a decision before the room
+// is given up: about five minutes with the default pauses.
+const preparedTries = 12
+
+// aborted is the origin's word that it did not grant and will not.
+func (p *Peer) aborted(one *partner, tag protocol.Tag) {
+	g := p.guests[tag.Job]
+	if g != nil && g.Origin == one.Site && g.Epoch == tag.Epoch && g.Phase == GuestIsPrepared {
+		p.bury(g, GuestIsAborted)
+	}
+}
+
+// recalled gives the job back if it has not started; otherwise it is ended when
+// the origin cancels it, and its result says what happened.
+func (p *Peer) recalled(one *partner, m protocol.Recall) {
+	g := p.guests[m.Tag.Job]
+	switch {
+	case g == nil || g.Origin != one.Site || g.Epoch < m.Tag.Epoch:
+		p.send(one.Site, protocol.Unknown{Tag: m.Tag})
+	case g.Epoch > m.Tag.Epoch || g.Phase == GuestIsAborted:
+		p.send(one.Site, protocol.Recalled{Tag: m.Tag})
+	case g.Phase == GuestIsPrepared:
+		p.bury(g, GuestIsAborted)
+		p.send(one.Site, protocol.Recalled{Tag: m.Tag})
+	case g.Phase == GuestIsOwned:
+		if !g.Recalled || (m.Cancel && !g.Cancel) {
+			g.Recalled, g.Cancel = true, g.Cancel || m.Cancel
+			p.saveGuest(m.Tag.Job)
+		}
+		p.takeBack(p.runs[g.tag()], g.Cancel)
+	}
+}
+
+// fenced ends what this site still has of a job that lives on elsewhere, or has
+// ended.
+func (p *Peer) fenced(one *partner, m protocol.Fenced) {
+	g := p.guests[m.Tag.Job]
+	if g != nil && g.Origin == one.Site && g.Epoch == m.Tag.Epoch && g.Phase == GuestIsOwned {
+		p.letGo(g)
+	}
+}
+
+// letGo ends a guest that its origin has gone on without.
+func (p *Peer) letGo(g *guest) {
+	if !g.Fenced {
+		g.Fenced = true
+		p.saveGuest(g.Spec.Job)
+	}
+	r := p.runs[g.tag()]
+	if r == nil || r.Phase == Ended {
+		p.closeGuest(g)
+		return
+	}
+	p.takeBack(r, true)
+}
+
+func (p *Peer) statusAcked(one *partner, m protocol.StatusAck) {
+	g, r := p.guests[m.Tag.Job], p.runs[m.Tag]
+	if g == nil || r == nil || g.Origin != one.Site || m.Seq <= r.Acked || m.Seq > r.Seq {
+		return
+	}
+	r.Acked, r.reports = m.Seq, 0
+	p.saveRun(m.Tag)
+	if r.Acked == r.Seq && r.Phase != Ended {
+		p.timers.stop(reportTimerOf(m.Tag))
+	}
+}
+
+// resultAcked lets the job go: the origin has its result and its files.
+func (p *Peer) resultAcked(one *partner, tag protocol.Tag) {
+	g := p.guests[tag.Job]
+	if g == nil || g.Origin != one.Site || g.Epoch != tag.Epoch || g.Phase != GuestIsOwned {
+		return
+	}
+	if r := p.runs[tag]; r != nil && r.Phase != Ended {
+		p.fact(Fact{Kind: MessageOdd, Job: tag.Job, Site: one.Site, Text: "a result acknowledged that was not sent"})
+		return
+	}
+	p.closeGuest(g)
+}
+
+// closeGuest drops all of a guest but its tombstone.
+func (p *Peer) closeGuest(g *guest) {
+	tag := g.tag()
+	p.dropRun(tag)
+	p.bury(g, GuestIsClosed)
+	p.fact(Fact{Kind: GuestClosed, Job: tag.Job, Site: g.Origin, Epoch: tag.Epoch})
+}
+
+// bury leaves a tombstone of the guest: its epoch can never start here (again).
+func (p *Peer) bury(g *guest, phase GuestPhase) {
+	if phase == GuestIsAborted {
+		p.fact(Fact{Kind: GuestAborted, Job: g.Spec.Job, Site: g.Origin, Epoch: g.Epoch})
+	}
+	p.dropPrepared(g)
+	g.Phase, g.Since, g.payload = phase, p.now, nil
+	g.Recalled, g.Cancel = false, false
+	p.saveGuest(g.Spec.Job)
+	p.savePayload(g.Spec.Job)
+}
+
+// dropPrepared takes the guest off the books.
+func (p *Peer) dropPrepared(g *guest) {
+	p.keepPromise(g.tag())
+	p.timers.stop(timer{kind: guestTimer, job: g.Spec.Job})
+	if one := p.byName[g.Origin]; one != nil {
+		p.admit(one, g, -1)
+	}
+}
+
+// admit counts an open guest, or takes it off.
+func (p *Peer) admit(one *partner, g *guest, by int) {
+	if g.counted == (by > 0) {
+		return
+	}
+	g.counted = by > 0
+	one.jobsHere += by
+	one.cpusHere += by * g.Spec.CPUs
+}
+
+func (g *guest) tag() protocol.Tag { return protocol.Tag{Job: g.Spec.Job, Epoch: g.Epoch} }
