@@ -82,7 +82,7 @@ func New(cfg Config, seed uint64, rows []Record) (*Peer, error) {
 	}
 	p := &Peer{
 		cfg:      cfg,
-		rng:      rand.New(rand.NewPCG(seed, uint64(cfg.Number))), //nolint:gosec // reproducible on purpose
+		rng:      rand.New(rand.NewPCG(seed, uint64(cfg.Number))),
 		jobs:     map[protocol.JobID]*job{},
 		guests:   map[protocol.JobID]*guest{},
 		runs:     map[protocol.Tag]*run{},
@@ -122,7 +122,7 @@ func (p *Peer) Step(now protocol.Instant, ev Event) Ready {
 	return p.out
 }
 
-func (p *Peer) take(ev Event) { //nolint:cyclop // one line for each kind of event
+func (p *Peer) take(ev Event) {
 	switch ev := ev.(type) {
 	case Tick:
 	case MessageIn:

@@ -115,14 +115,14 @@ func (p *Peer) nextWake() protocol.Instant {
 
 type timerHeap []timerEntry
 
-func (h timerHeap) Len() int { return len(h) }
-func (h timerHeap) Less(i, j int) bool {
-	if h[i].at != h[j].at {
-		return h[i].at < h[j].at
+func (h *timerHeap) Len() int { return len(*h) }
+func (h *timerHeap) Less(i, j int) bool {
+	if (*h)[i].at != (*h)[j].at {
+		return (*h)[i].at < (*h)[j].at
 	}
-	return h[i].seq < h[j].seq
+	return (*h)[i].seq < (*h)[j].seq
 }
-func (h timerHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *timerHeap) Swap(i, j int) { (*h)[i], (*h)[j] = (*h)[j], (*h)[i] }
 
 // Push implements [heap.Interface].
 func (h *timerHeap) Push(x any) {

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"errors"
-
 	"github.com/spf13/cobra"
 )
 
@@ -28,7 +26,7 @@ func (a *app) cancelCommand() *cobra.Command {
 					a.exitCode(err)
 				}
 			}
-			return errors.Join(first)
+			return first
 		},
 	}
 }

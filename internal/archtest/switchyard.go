@@ -41,22 +41,22 @@ func rooms() []Room {
 		{Path: "internal/predict", Level: borders, Pure: true, Planned: true},
 		{Path: "internal/workload", Level: borders, Pure: true, Planned: true},
 
-		{Path: "plugins/policy/*", Level: experts, Pure: true, Planned: true},
+		{Path: "plugins/policy/*", Level: experts, Pure: true},
 		{Path: "localsched/engine", Level: experts, Pure: true},
 		{Path: "protocol/*/v1", Level: experts},
 		{Path: "plugins/sdk", Level: experts, Planned: true},
 
-		{Path: "localsched/process", Level: machines, Planned: true},
+		{Path: "localsched/process", Level: machines},
 		{Path: "localsched/slurm", Level: machines, Planned: true},
 		{Path: "localsched/localschedtest", Level: machines, Planned: true},
 		{Path: "plugins/policytest", Level: machines, Planned: true},
-		{Path: "peer/gridqueue", Level: machines, Pure: true, Planned: true},
+		{Path: "peer/gridqueue", Level: machines, Pure: true},
 
-		{Path: "peer", Level: core, Pure: true, Planned: true},
+		{Path: "peer", Level: core, Pure: true},
 		{Path: "plugins/catalog", Level: core, Planned: true},
 
 		{Path: "peer/identity", Level: helpers},
-		{Path: "internal/metrics", Level: helpers, Planned: true},
+		{Path: "internal/metrics", Level: helpers},
 
 		{Path: "peer/node", Level: shells, Planned: true},
 		{Path: "peer/peertest", Level: shells, Planned: true},

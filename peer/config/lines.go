@@ -95,7 +95,7 @@ func (s *scanner) key(end string) (names []string) {
 		case strings.HasPrefix(s.text, end):
 			s.next(len(end))
 			return names
-		case s.text == "" || s.text[0] == '\n':
+		case s.text == "" || s.text[0] == '\n' || s.text[0] == '\r':
 			return names
 		case s.text[0] == '"' || s.text[0] == '\'':
 			name := s.text

@@ -26,24 +26,25 @@ func Load(paths ...string) (*Config, error) {
 	if len(paths) == 0 {
 		paths = []string{DefaultDir}
 	}
-	c := Default()
-	c.origins = origins{}
-	r := &report{config: c}
+	r := newReport()
 	for _, file := range r.find(paths) {
 		r.read(file)
 	}
-	if len(r.problems) == 0 {
-		r.resolveKeys()
-	}
-	// What could not be read would be reported as missing.
+	return r.finish()
+}
+
+// finish checks what was read.
+func (r *report) finish() (*Config, error) {
+	r.resolveKeys()
+	// What stands in a file that could not be read would be reported as missing.
 	if !slices.ContainsFunc(r.problems, func(p Problem) bool { return p.Key == "" }) {
 		r.check()
 	}
-	c.Warnings = sorted(r.warnings)
+	r.config.Warnings = r.sorted(r.warnings)
 	if len(r.problems) > 0 {
-		return nil, Problems(sorted(r.problems))
+		return nil, Problems(r.sorted(r.problems))
 	}
-	return c, nil
+	return r.config, nil
 }
 
 // find lists the files that the paths stand for.

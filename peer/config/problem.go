@@ -76,6 +76,12 @@ type report struct {
 	warnings []Problem
 }
 
+func newReport() *report {
+	c := Default()
+	c.origins = origins{}
+	return &report{config: c}
+}
+
 // problem notes that something is wrong with a key. Only the first about a key
 // counts: a key that could not be read is not also missing.
 func (r *report) problem(key, format string, args ...any) {
@@ -93,7 +99,7 @@ func (r *report) warn(key, format string, args ...any) {
 
 func (r *report) about(key, format string, args ...any) Problem {
 	at := r.config.origins.find(key)
-	return Problem{File: at.file, Line: at.line, Key: r.label(key), Text: fmt.Sprintf(format, args...)}
+	return Problem{File: at.file, Line: at.line, Key: key, Text: fmt.Sprintf(format, args...)}
 }
 
 // label replaces the number of a partner by its name, if it has a good one.
@@ -113,8 +119,11 @@ func (r *report) label(key string) string {
 	return fmt.Sprintf("partner[%d]%s", i+1, rest)
 }
 
-// sorted puts problems in order.
-func sorted(problems []Problem) []Problem {
+// sorted names the keys for people and puts problems in order.
+func (r *report) sorted(problems []Problem) []Problem {
+	for i := range problems {
+		problems[i].Key = r.label(problems[i].Key)
+	}
 	slices.SortStableFunc(problems, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Key, b.Key))
 	})

@@ -113,9 +113,9 @@ func (q *Queue) popHeld() {
 
 type ids []protocol.JobID
 
-func (s ids) Len() int           { return len(s) }
-func (s ids) Less(i, j int) bool { return s[i] < s[j] }
-func (s ids) Swap(i, j int)      { s[i], s[j] = s[j], s[i] }
+func (s *ids) Len() int           { return len(*s) }
+func (s *ids) Less(i, j int) bool { return (*s)[i] < (*s)[j] }
+func (s *ids) Swap(i, j int)      { (*s)[i], (*s)[j] = (*s)[j], (*s)[i] }
 
 // Push implements [heap.Interface].
 func (s *ids) Push(x any) {
@@ -139,14 +139,14 @@ type hold struct {
 
 type holds []hold
 
-func (s holds) Len() int { return len(s) }
-func (s holds) Less(i, j int) bool {
-	if s[i].until != s[j].until {
-		return s[i].until < s[j].until
+func (s *holds) Len() int { return len(*s) }
+func (s *holds) Less(i, j int) bool {
+	if (*s)[i].until != (*s)[j].until {
+		return (*s)[i].until < (*s)[j].until
 	}
-	return s[i].id < s[j].id
+	return (*s)[i].id < (*s)[j].id
 }
-func (s holds) Swap(i, j int) { s[i], s[j] = s[j], s[i] }
+func (s *holds) Swap(i, j int) { (*s)[i], (*s)[j] = (*s)[j], (*s)[i] }
 
 // Push implements [heap.Interface].
 func (s *holds) Push(x any) {

@@ -309,7 +309,14 @@ type option func(*node.Config)
 // start runs a node around the machine. The caller stops it.
 func start(t *testing.T, core *script, options ...option) *rig {
 	t.Helper()
+	return startWith(t, core, func(*outside) {}, options...)
+}
+
+// startWith is start with other surroundings.
+func startWith(t *testing.T, core *script, prepare func(*outside), options ...option) *rig {
+	t.Helper()
 	r := &rig{core: core, store: newMemory(), out: &outside{}, ended: make(chan error, 1)}
+	prepare(r.out)
 	cfg := node.Config{
 		Peer:  peer.Config{Site: "here"},
 		Store: r.store, Scheduler: r.out, Policy: r.out, Deliverer: r.out, Meter: r.out,

@@ -21,7 +21,6 @@ type stepper struct {
 // takes one.
 func (n *Node) step(ctx context.Context, out chan<- *batch) {
 	defer close(out)
-	defer close(n.closing)
 	s := &stepper{Node: n, next: newBatch(), timer: time.NewTimer(time.Hour)}
 	s.timer.Stop()
 	defer s.timer.Stop()
@@ -29,6 +28,7 @@ func (n *Node) step(ctx context.Context, out chan<- *batch) {
 	for ctx.Err() == nil {
 		s.turn(ctx, out)
 	}
+	close(n.closing)
 	if !s.next.empty() && n.failed.reason() == nil {
 		out <- s.next
 	}
@@ -114,8 +114,12 @@ func (n *Node) write(in <-chan *batch, out chan<- *batch) {
 	}
 }
 
-// commit makes a batch and the facts at hand durable.
+// commit makes a batch and the facts at hand durable. Facts alone are no reason
+// for a transaction yet.
 func (n *Node) commit(b *batch) bool {
+	if len(b.rows) == 0 {
+		return true
+	}
 	puts, err := b.puts()
 	if err == nil {
 		err = n.save(append(puts, n.facts.take()...))

@@ -1,0 +1,32 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+)
+
+func (a *app) explainCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "explain ID",
+		Short: "Tell a job's story: every quote, and why the choice fell so",
+		Long: "Tell a job's story: when it was submitted, what each site quoted in each round and why the\n" +
+			"choice fell as it did, how it was handed over, when it ran and how it ended.",
+		Example: "  switchyard explain 1000000000042\n  switchyard explain --json 1000000000042",
+		Args:    oneJob,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ids, err := jobIDs(args)
+			if err != nil {
+				return err
+			}
+			explained, err := a.client().Explain(cmd.Context(), ids[0])
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return a.printJSON(explained)
+			}
+			a.printf("%s", story(explained.Job, explained.Facts))
+			return nil
+		},
+	}
+	return a.query(cmd)
+}

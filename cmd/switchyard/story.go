@@ -1,0 +1,143 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// story tells what happened to a job, a line or a table for each fact.
+func story(job peer.JobView, facts []peer.Fact) string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "Job %s %q of %s: %s.\n", job.ID, plain(job.Name), plain(job.User), sizeText(job))
+	fmt.Fprintf(&out, "Submitted at %s on %s. Now %s.\n\n", plain(string(job.Origin)), clock(job.Submitted), nowText(job))
+	if len(facts) == 0 {
+		out.WriteString("Nothing more is remembered of it.\n")
+		return out.String()
+	}
+	for _, fact := range facts {
+		fmt.Fprintf(&out, "%12s  %s\n", since(fact.At, job.Submitted), sentence(fact))
+		if len(fact.Quotes) > 0 {
+			out.WriteString(roundTable(fact))
+		}
+	}
+	return out.String()
+}
+
+func nowText(job peer.JobView) string {
+	text := stateText(job)
+	if job.Site != "" {
+		text += ", at " + plain(string(job.Site))
+	}
+	return text
+}
+
+// since is the time from the submission to the fact.
+func since(at, submitted protocol.Instant) string {
+	d := at.Sub(submitted)
+	if d < 0 || d >= protocol.Hour {
+		return clock(at)[len("2006-01-02 "):]
+	}
+	return fmt.Sprintf("+%d.%03d s", d/protocol.Second, d%protocol.Second)
+}
+
+func roundTable(fact peer.Fact) string {
+	var out strings.Builder
+	quotes := slices.Clone(fact.Quotes)
+	slices.SortStableFunc(quotes, func(x, y peer.SiteQuote) int {
+		switch {
+		case (x.Declined == "") != (y.Declined == ""):
+			if x.Declined == "" {
+				return -1
+			}
+			return 1
+		case x.Declined != "":
+			return strings.Compare(string(x.Site), string(y.Site))
+		}
+		return int(max(-1, min(1, x.AWT.Plus(x.ERT)-y.AWT.Plus(y.ERT))))
+	})
+	t := newTable("", "SITE", " WAIT", " RUN", " TOTAL", " RUS", "NOTE")
+	for _, q := range quotes {
+		mark := ""
+		if q.Site == fact.Site {
+			mark = "→"
+		}
+		if q.Declined != "" {
+			t.add(mark, plain(string(q.Site)), "-", "-", "-", percent(q.RUS), "declines: "+plain(q.Declined))
+			continue
+		}
+		t.add(mark, plain(string(q.Site)), span(q.AWT), span(q.ERT), span(q.AWT.Plus(q.ERT)), percent(q.RUS), "")
+	}
+	for _, site := range fact.Silent {
+		t.add("", plain(site), "-", "-", "-", "-", "did not answer in time")
+	}
+	_ = t.write(&out, strings.Repeat(" ", 14), true) // a Builder takes everything
+	return out.String()
+}
+
+// sentence tells a fact in words.
+func sentence(fact peer.Fact) string {
+	text, known := phrases()[fact.Kind]
+	if !known {
+		text = string(fact.Kind)
+	}
+	site := plain(string(fact.Site))
+	if site == "" {
+		site = "no site"
+	}
+	text = strings.NewReplacer("{site}", site, "{round}", fmt.Sprint(uint64(fact.Round))).Replace(text)
+	if fact.State != 0 && (fact.Kind == peer.JobEnded || fact.Kind == peer.GuestEnded) {
+		text += " " + fact.State.String()
+	}
+	if fact.Text != "" {
+		text += ": " + plain(fact.Text)
+	}
+	var notes []string
+	if fact.Epoch != 0 {
+		notes = append(notes, fmt.Sprintf("epoch %d", fact.Epoch))
+	}
+	if fact.Took != 0 {
+		notes = append(notes, "took "+brief(fact.Took))
+	}
+	if len(notes) > 0 {
+		text += " (" + strings.Join(notes, ", ") + ")"
+	}
+	return text
+}
+
+func phrases() map[peer.FactKind]string {
+	return map[peer.FactKind]string{
+		peer.JobSubmitted:  "submitted",
+		peer.JobShortcut:   "stays at home without asking: the wait here is below φ",
+		peer.RoundOpened:   "round {round}: the sites are asked for quotes",
+		peer.RoundDecided:  "round {round}: {site} is chosen",
+		peer.JobWaits:      "waits in the grid queue",
+		peer.JobCommitted:  "put into the local queue of {site}",
+		peer.JobOffered:    "offered to {site}",
+		peer.OfferRefused:  "{site} refused the offer",
+		peer.JobGranted:    "{site} is prepared; granted to it, durably",
+		peer.JobHanded:     "{site} has accepted and owns it",
+		peer.JobStarted:    "started at {site}",
+		peer.JobEnded:      "ended",
+		peer.JobReturned:   "back in the grid queue",
+		peer.JobCancelled:  "the end of it was asked for",
+		peer.JobRequeued:   "{site} is lost; it may run again elsewhere",
+		peer.NeedsOperator: "needs an operator",
+		peer.GuestPrepared: "offered by {site}; room is kept for it here",
+		peer.GuestRefused:  "offered by {site}, and refused",
+		peer.GuestOwned:    "granted by {site}; this site owns it",
+		peer.GuestAborted:  "{site} took its offer back",
+		peer.GuestStarted:  "started here",
+		peer.GuestEnded:    "ended here",
+		peer.GuestClosed:   "{site} has the result",
+		peer.PartnerUp:     "the link to {site} came up",
+		peer.PartnerDown:   "the link to {site} broke",
+		peer.PartnerSilent: "{site} does not answer in time",
+		peer.NameClash:     "{site} has a name or number that another site has",
+		peer.CallFailed:    "a call failed",
+		peer.MessageOdd:    "{site} sent something that makes no sense here",
+	}
+}

@@ -1,0 +1,145 @@
+package config
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// checkNATS also settles what [nats] listen is when only url is set.
+func (r *report) checkNATS(n *NATS) {
+	if n.URL == "" {
+		r.onlyExternal(n)
+		if n.Listen != "" {
+			r.checkAddress("nats.listen", n.Listen)
+		}
+		return
+	}
+	if _, set := r.config.origins["nats.listen"]; set && n.Listen != "" {
+		r.problem("nats.listen", "excludes url; keep listen for the embedded server, or url for a NATS system of your own")
+	}
+	n.Listen = ""
+	for one := range strings.SplitSeq(n.URL, ",") {
+		if err := checkURL(strings.TrimSpace(one)); err != nil {
+			r.problem("nats.url", "%v", err)
+		}
+	}
+	var ways []string
+	for _, way := range []struct {
+		name string
+		path Path
+	}{{"creds", n.Creds}, {"nkey", n.Nkey}, {"token", n.Token}} {
+		if way.path != "" {
+			ways = append(ways, way.name)
+		}
+	}
+	if len(ways) > 1 {
+		r.problem("nats."+ways[1], "%s exclude each other; keep the one that the NATS system asks for", strings.Join(ways, " and "))
+	}
+}
+
+// onlyExternal reports keys that serve an external NATS system alone.
+func (r *report) onlyExternal(n *NATS) {
+	for _, key := range []struct {
+		name string
+		path Path
+	}{{"creds", n.Creds}, {"nkey", n.Nkey}, {"token", n.Token}, {"ca", n.CA}} {
+		if key.path != "" {
+			r.problem("nats."+key.name, "has no use without url; the embedded server knows the partners by their public keys, so leave it out")
+		}
+	}
+}
+
+func (r *report) checkGossip(g *Gossip) {
+	if g.Keyring == "" {
+		r.problem("gossip.keyring", "is missing; make one with `head -c 32 /dev/urandom | base64`, give the same file with mode 0600 to all sites, and name its path")
+	}
+	r.positive("gossip.every", g.Every)
+	r.positive("gossip.rejoin", g.Rejoin)
+	for _, seed := range g.Join {
+		if err := checkHostPort(seed); err != nil {
+			r.problem("gossip.join", "%v", err)
+		}
+	}
+	bind, err := netip.ParseAddrPort(g.Bind)
+	if err != nil {
+		r.problem("gossip.bind", "%q is not an IP address and a port, as 192.0.2.7:7601", g.Bind)
+		return
+	}
+	if g.Advertise == "" {
+		if bind.Addr().IsUnspecified() {
+			r.problem("gossip.advertise", "is missing, while bind is every address of this machine; set it to the IP address and port that the other sites reach")
+		}
+		return
+	}
+	advertise, err := netip.ParseAddrPort(g.Advertise)
+	if err != nil || advertise.Addr().IsUnspecified() || advertise.Port() == 0 {
+		r.problem("gossip.advertise", "%q is not an IP address and port that other sites can reach, as 192.0.2.7:7601", g.Advertise)
+	}
+}
+
+// checkAddress checks an address to listen on.
+func (r *report) checkAddress(key, address string) {
+	if err := checkHostPort(address); err != nil {
+		r.problem(key, "%v", err)
+	}
+}
+
+func checkHostPort(address string) error {
+	_, port, err := net.SplitHostPort(address)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
+	if err != nil {
+		return fmt.Errorf("%q is not an address and a port, as 0.0.0.0:7501", address)
+	}
+	return nil
+}
+
+func checkURL(text string) error {
+	u, err := url.Parse(text)
+	if err != nil || (u.Scheme != "nats" && u.Scheme != "tls") || u.Hostname() == "" {
+		return fmt.Errorf("%q is not of the form nats://host:port", text)
+	}
+	if u.Port() == "" {
+		return fmt.Errorf("%q has no port; write nats://%s:7501, or what the server listens on", text, u.Hostname())
+	}
+	if u.User != nil {
+		return fmt.Errorf("the URL of %s contains a user or password; leave it out, servers know sites by their keys", u.Host)
+	}
+	return nil
+}
+
+// checkPorts reports two servers of this peer at one port.
+func (r *report) checkPorts() {
+	type server struct{ key, address string }
+	servers := []server{{"nats.listen", r.config.NATS.Listen}, {"metrics.listen", r.config.Metrics.Listen}}
+	if r.config.Gossip != nil {
+		servers = append(servers, server{"gossip.bind", r.config.Gossip.Bind})
+	}
+	for i, one := range servers {
+		for _, other := range servers[:i] {
+			if clash(one.address, other.address) {
+				r.problem(one.key, "%s is also %s; give each its own port", one.address, other.key)
+			}
+		}
+	}
+}
+
+// clash says whether nobody can listen on both addresses.
+func clash(a, b string) bool {
+	hostA, portA, errA := net.SplitHostPort(a)
+	hostB, portB, errB := net.SplitHostPort(b)
+	if errA != nil || errB != nil || portA != portB || portA == "0" {
+		return false
+	}
+	return hostA == hostB || everywhere(hostA) || everywhere(hostB)
+}
+
+func everywhere(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "" || (err == nil && ip.IsUnspecified())
+}

@@ -1,0 +1,110 @@
+package config
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// fieldOf finds the field of a table's struct by its name in TOML.
+func fieldOf(table reflect.Value, name string) (field reflect.Value, ok bool) {
+	for i := range table.NumField() {
+		if tag := table.Type().Field(i).Tag.Get("toml"); tag == name && tag != "" {
+			return table.Field(i), true
+		}
+	}
+	return reflect.Value{}, false
+}
+
+// namesIn lists the keys of a table, as they are declared.
+func namesIn(table reflect.Type) (names []string) {
+	for field := range table.Fields() {
+		if tag := field.Tag.Get("toml"); tag != "" {
+			names = append(names, tag)
+		}
+	}
+	return names
+}
+
+// suggest says what an unknown key of a table may have meant.
+func suggest(table reflect.Type, name string) string {
+	names := namesIn(table)
+	if near, ok := nearest(name, names); ok {
+		return fmt.Sprintf("did you mean %q?", near)
+	}
+	if other, ok := elsewhere(name); ok {
+		return fmt.Sprintf("it belongs to %s", other)
+	}
+	return "allowed here: " + strings.Join(names, ", ")
+}
+
+// elsewhere finds a table at the top that has a key of this name.
+func elsewhere(name string) (table string, ok bool) {
+	for field := range reflect.TypeFor[Config]().Fields() {
+		inner, header := field.Type, "["+field.Tag.Get("toml")+"]"
+		switch inner.Kind() {
+		case reflect.Slice:
+			inner, header = inner.Elem(), "["+header+"]"
+		case reflect.Pointer:
+			inner = inner.Elem()
+		default:
+		}
+		if inner.Kind() == reflect.Struct && slices.Contains(namesIn(inner), name) {
+			return header, true
+		}
+	}
+	return "", false
+}
+
+// oneOf says what is wrong with a value that is none of the allowed ones.
+func oneOf(value string, allowed ...string) (wrong string) {
+	if slices.Contains(allowed, value) {
+		return ""
+	}
+	quoted := make([]string, len(allowed))
+	for i, one := range allowed {
+		quoted[i] = fmt.Sprintf("%q", one)
+	}
+	list := strings.Join(quoted, ", ")
+	if near, ok := nearest(value, allowed); ok && len(allowed) > 1 {
+		return fmt.Sprintf("%q is unknown; did you mean %q? Allowed are %s", value, near, list)
+	}
+	if len(allowed) == 1 {
+		return fmt.Sprintf("%q is unknown; use %s", value, list)
+	}
+	return fmt.Sprintf("%q is unknown; allowed are %s", value, list)
+}
+
+// nearest finds the name that a misspelt one most likely means.
+func nearest(name string, names []string) (near string, ok bool) {
+	least := max(1, len(name)/3) + 1
+	for _, candidate := range names {
+		if d := distance(strings.ToLower(name), candidate); d < least {
+			near, least, ok = candidate, d, true
+		}
+	}
+	return near, ok
+}
+
+// distance counts the letters to insert, drop or change between two words
+// (Levenshtein).
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,140 @@
+package node_test
+
+import (
+	"context"
+	"iter"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/node"
+	"github.com/switchyard-hpc/switchyard/peer/store"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// disk adapts the real store as cmd does.
+type disk struct{ *store.Store }
+
+func (d disk) Enqueue(puts []node.Put, done func(error)) {
+	rows := make([]store.Put, len(puts))
+	for i, put := range puts {
+		rows[i] = store.Put(put)
+	}
+	d.Store.Enqueue(rows, done)
+}
+
+func (d disk) Load(table string) iter.Seq2[node.Row, error] {
+	return func(yield func(node.Row, error) bool) {
+		for row, err := range d.Store.Load(table) {
+			if !yield(node.Row(row), err) {
+				return
+			}
+		}
+	}
+}
+
+func (d disk) Scan(table, from string, reverse bool, limit int) ([]node.Row, error) {
+	rows, err := d.Store.Scan(table, from, reverse, limit)
+	all := make([]node.Row, len(rows))
+	for i, row := range rows {
+		all[i] = node.Row(row)
+	}
+	return all, err
+}
+
+// everybody may run jobs, under their own name.
+type everybody struct{}
+
+func (everybody) Local(user string) (string, error)                      { return user, nil }
+func (everybody) Guest(_ protocol.SiteName, user string) (string, error) { return user, nil }
+
+// idle is a batch system that takes every job and never starts one.
+type idle struct{ outside }
+
+func (*idle) Submit(context.Context, localsched.Submission) (localsched.LocalID, error) {
+	return "1", nil
+}
+
+// liveNode is a peer.Peer in a node on a real store.
+func liveNode(b *testing.B) *node.Node {
+	b.Helper()
+	file, err := store.Open(filepath.Join(b.TempDir(), "peer.db"), store.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	surroundings := &idle{}
+	n, err := node.New(node.Config{
+		Peer: peer.Config{
+			Site: "here", Number: 1, PublicKey: "U", Software: "bench",
+			Capacity:   protocol.Capacity{CPUs: 1 << 20, Nodes: 1 << 10},
+			Policy:     policy.Info{Name: "fake", Initiations: []policy.Initiation{policy.Sender}, Shortcut: true},
+			Initiation: policy.Sender, Accounts: everybody{},
+		},
+		Store: disk{file}, Scheduler: surroundings, Policy: surroundings, Deliverer: surroundings,
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(b.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- n.Run(ctx) }()
+	b.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			b.Error(err)
+		}
+		if err := file.Close(); err != nil {
+			b.Error(err)
+		}
+	})
+	return n
+}
+
+func newJobs(count int) []peer.NewJob {
+	jobs := make([]peer.NewJob, count)
+	for i := range jobs {
+		jobs[i] = peer.NewJob{
+			Spec: protocol.Spec{Request: protocol.Request{CPUs: 4, WallTime: protocol.Hour}, Name: "bench"},
+			Payload: &protocol.Payload{
+				Script: make([]byte, 256), WorkDir: "/home/ann", Stdout: "/home/ann/out", Stderr: "/home/ann/out",
+			},
+		}
+	}
+	return jobs
+}
+
+// BenchmarkSubmit measures durable submissions, through the whole node and a real
+// store, while what was submitted goes on into the local queue.
+func BenchmarkSubmit(b *testing.B) {
+	for _, shape := range []struct{ callers, jobs int }{{1, 1}, {64, 1}, {1, 100}, {64, 100}} {
+		b.Run(strconv.Itoa(shape.callers)+"x"+strconv.Itoa(shape.jobs), func(b *testing.B) {
+			n := liveNode(b)
+			jobs := newJobs(shape.jobs)
+			var left atomic.Int64
+			left.Store(int64(b.N))
+			var callers sync.WaitGroup
+			b.ResetTimer()
+			for range shape.callers {
+				callers.Go(func() {
+					for left.Add(-1) >= 0 {
+						_, err := n.Ask(b.Context(), func(asked peer.AskID) peer.Event {
+							return peer.Submit{Asked: asked, User: "ann", Jobs: jobs}
+						})
+						if err != nil {
+							b.Error(err)
+							return
+						}
+					}
+				})
+			}
+			callers.Wait()
+			b.StopTimer()
+			b.ReportMetric(float64(b.N*shape.jobs)/b.Elapsed().Seconds(), "jobs/s")
+		})
+	}
+}

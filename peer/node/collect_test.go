@@ -1,0 +1,149 @@
+package node_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/node"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// forbidden is a delivery that repeating cannot help.
+type forbidden struct{}
+
+func (forbidden) Error() string   { return "the folder is not the user's" }
+func (forbidden) Permanent() bool { return true }
+
+func described(stream protocol.Stream, data []byte) protocol.File {
+	return protocol.File{Stream: stream, Size: int64(len(data)), SHA256: sha256.Sum256(data)}
+}
+
+func TestCollect(t *testing.T) {
+	t.Parallel()
+	long := bytes.Repeat([]byte("0123456789abcdef"), node.MaxChunk/16*2+5)
+	short := []byte("warning: all is well\n")
+	serve := func(stream protocol.Stream, offset int64, size int) ([]byte, error) {
+		data := long
+		if stream == protocol.Stderr {
+			data = short
+		}
+		return data[offset:min(len(data), int(offset)+size)], nil
+	}
+	both := []protocol.File{described(protocol.Stdout, long), described(protocol.Stderr, short)}
+	tests := map[string]struct {
+		files          []protocol.File
+		stdout, stderr string
+		fetch          func(protocol.Stream, int64, int) ([]byte, error)
+		deliver        func(path string) error
+		want           map[string][]byte
+		problem, kept  string
+		err            string
+	}{
+		"two files": {
+			files: both, stdout: "/u/out", stderr: "/u/err",
+			want: map[string][]byte{"/u/out": long, "/u/err": short},
+		},
+		"both in one": {
+			files: both, stdout: "/u/all", stderr: "/u/all",
+			want: map[string][]byte{"/u/all": append(bytes.Clone(long), short...)},
+		},
+		"nothing to do": {stdout: "/u/out", stderr: "/u/err"},
+		"an empty file": {files: []protocol.File{described(protocol.Stdout, nil)}, stdout: "/u/out", want: map[string][]byte{"/u/out": nil}},
+		"not deliverable": {
+			files: both, stdout: "/u/out", stderr: "/u/err",
+			deliver: func(path string) error {
+				if path == "/u/out" {
+					return forbidden{}
+				}
+				return nil
+			},
+			want:    map[string][]byte{"/kept/stdout": long, "/u/err": short},
+			problem: "the folder is not the user's", kept: "/kept/stdout",
+		},
+		"no path": {
+			files: both[:1], want: map[string][]byte{"/kept/stdout": long},
+			problem: "names no file", kept: "/kept/stdout",
+		},
+		"the disk is full now": {
+			files: both, stdout: "/u/out", stderr: "/u/err",
+			deliver: func(string) error { return errors.New("no space left") }, err: "no space left",
+		},
+		"the site is away": {
+			files: both, stdout: "/u/out", stderr: "/u/err",
+			fetch: func(protocol.Stream, int64, int) ([]byte, error) { return nil, errors.New("no session") }, err: "no session",
+		},
+		"the file is cut short": {
+			files: both, stdout: "/u/out", stderr: "/u/err",
+			fetch: func(protocol.Stream, int64, int) ([]byte, error) { return nil, nil }, err: "sent 0 bytes",
+		},
+		"more than asked for": {
+			files: both, stdout: "/u/out", stderr: "/u/err",
+			fetch: func(_ protocol.Stream, _ int64, size int) ([]byte, error) { return make([]byte, size+1), nil }, err: "it should send",
+		},
+		"other content": {
+			files: both, stdout: "/u/out", stderr: "/u/err",
+			fetch: func(_ protocol.Stream, _ int64, size int) ([]byte, error) { return make([]byte, size), nil }, err: "SHA-256",
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				core := caller(peer.CollectOp{
+					Tag: protocol.Tag{Job: 5, Epoch: 2}, From: "there", Files: test.files, User: "ann",
+					Payload: &protocol.Payload{Stdout: test.stdout, Stderr: test.stderr},
+				})
+				r := startWith(t, core, func(o *outside) {
+					o.fetch, o.deliver = serve, test.deliver
+					if test.fetch != nil {
+						o.fetch = test.fetch
+					}
+				})
+				synctest.Wait()
+				_ = r.end()
+				got := answers(core)
+				if len(got) != 1 {
+					t.Fatalf("%d answers", len(got))
+				}
+				checkCollected(t, got[0], r.out.files, test.want, test.err)
+				if result, ok := got[0].Result.(peer.CollectResult); ok {
+					if !strings.Contains(result.Problem, test.problem) || (result.Problem == "") != (test.problem == "") {
+						t.Errorf("problem %q, want %q", result.Problem, test.problem)
+					}
+					if result.Kept != test.kept {
+						t.Errorf("kept %q, want %q", result.Kept, test.kept)
+					}
+				}
+			})
+		})
+	}
+}
+
+func checkCollected(t *testing.T, done peer.CallDone, got, want map[string][]byte, wrong string) {
+	t.Helper()
+	if wrong != "" {
+		if done.Err == nil || !strings.Contains(done.Err.Error(), wrong) {
+			t.Errorf("error %v, want %q", done.Err, wrong)
+		}
+		if len(got) > 0 {
+			t.Errorf("files were made in spite of it: %d", len(got))
+		}
+		return
+	}
+	if done.Err != nil {
+		t.Fatal(done.Err)
+	}
+	if len(got) != len(want) {
+		t.Errorf("%d files, want %d", len(got), len(want))
+	}
+	for path, data := range want {
+		if !bytes.Equal(got[path], data) {
+			t.Errorf("%s has %d bytes, want %d", path, len(got[path]), len(data))
+		}
+	}
+}

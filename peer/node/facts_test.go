@@ -1,0 +1,131 @@
+package node_test
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/node"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// teller is a machine that tells a fact for each grant that it gets.
+func teller() *script {
+	return &script{step: func(now protocol.Instant, ev peer.Event) peer.Ready {
+		in, ok := ev.(peer.MessageIn)
+		if !ok {
+			return peer.Ready{}
+		}
+		grant, ok := in.Body.(protocol.Grant)
+		if !ok {
+			return peer.Ready{}
+		}
+		return peer.Ready{Facts: []peer.Fact{{
+			At: now, Kind: peer.JobWaits, Job: grant.Tag.Job, Text: fmt.Sprint(grant.Tag.Epoch),
+		}}}
+	}}
+}
+
+func (r *rig) tell(job protocol.JobID, number int) {
+	r.Received("there", protocol.Grant{Tag: protocol.Tag{Job: job, Epoch: protocol.Epoch(number)}})
+	synctest.Wait()
+}
+
+func texts(t *testing.T, n *node.Node, job protocol.JobID) []string {
+	t.Helper()
+	facts, err := n.Explain(job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := make([]string, 0, len(facts))
+	for _, f := range facts {
+		all = append(all, f.Text)
+	}
+	return all
+}
+
+func TestExplain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t, teller())
+		for i := range 30 {
+			r.tell(7, i)
+			r.tell(70, 1000)
+			r.tell(0, 1000) // about no job
+			if got := texts(t, r.Node, 7); len(got) != i+1 || got[i] != fmt.Sprint(i) {
+				t.Fatalf("after %d facts: %v", i+1, got)
+			}
+			time.Sleep(node.FactDelay / 7)
+		}
+		if got := r.store.count(); got == 0 || got > 6 {
+			t.Errorf("%d transactions for facts that came within %v", got, 30*node.FactDelay/7)
+		}
+		_ = r.end()
+		if got := texts(t, r.Node, 7); len(got) != 30 {
+			t.Errorf("after the stop: %v", got)
+		}
+		rows, _ := r.store.Scan("fact", "", false, 1000)
+		if len(rows) != 60 {
+			t.Errorf("%d facts are stored, want 60", len(rows))
+		}
+	})
+}
+
+func TestFactsOfAJobAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t, teller())
+		const many = 1000
+		for i := range many {
+			r.tell(7, i)
+			time.Sleep(node.FactDelay / 10)
+		}
+		time.Sleep(node.FactDelay * 2)
+		got := texts(t, r.Node, 7)
+		if len(got) > node.MaxFacts+2*node.FactSlack {
+			t.Errorf("%d facts are kept", len(got))
+		}
+		if got[0] != "0" || got[len(got)-1] != fmt.Sprint(many-1) {
+			t.Errorf("the first is %s and the last %s", got[0], got[len(got)-1])
+		}
+		_ = r.end()
+	})
+}
+
+func TestOldFactsArePruned(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t, teller(), func(c *node.Config) { c.KeepFacts = 48 * time.Hour })
+		for i := range 2500 {
+			r.Received("there", protocol.Grant{Tag: protocol.Tag{Job: protocol.JobID(1 + i%100), Epoch: 1}})
+		}
+		synctest.Wait()
+		time.Sleep(40 * time.Hour)
+		r.tell(7, 2)
+		time.Sleep(24 * time.Hour)
+		rows, _ := r.store.Scan("fact", "", false, 10000)
+		if got := texts(t, r.Node, 7); len(got) != 1 || got[0] != "2" || len(rows) != 1 {
+			t.Errorf("job 7 has %v, the store %d facts", got, len(rows))
+		}
+		_ = r.end()
+	})
+}
+
+func TestRestore(t *testing.T) {
+	t.Parallel()
+	store := newMemory()
+	store.put(peer.JobTable, "b", peer.JobRow{State: protocol.Pending, Reason: "second"})
+	store.put(peer.JobTable, "a", peer.JobRow{State: protocol.Pending, Reason: "first"})
+	store.put(peer.SiteTable, "site", peer.SiteRow{NextSeq: 4})
+	store.put(peer.Archive, "z", peer.ArchiveRow{})
+	rows, err := node.Restore(store)
+	if err != nil || len(rows) != 3 {
+		t.Fatalf("%d rows, %v", len(rows), err)
+	}
+	if rows[0].Table != peer.SiteTable || rows[1].Key != "a" || rows[2].Key != "b" {
+		t.Errorf("rows %v", rows)
+	}
+	store.apply([]node.Put{{Table: "job", Key: "c", Value: []byte("{")}})
+	if _, err = node.Restore(store); err == nil {
+		t.Error("a row that is no JSON was restored")
+	}
+}

@@ -1,0 +1,204 @@
+package node_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/node"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+func archiveKey(id protocol.JobID) string { return fmt.Sprintf("%016d", uint64(id)) }
+
+// table is a machine that knows jobs; a message ends the one with its tag.
+func table(jobs map[protocol.JobID]peer.JobView) *script {
+	return &script{step: func(_ protocol.Instant, ev peer.Event) peer.Ready {
+		switch ev := ev.(type) { //nolint:gochecksumtype // the rest is not of interest
+		case peer.AskJob:
+			view, ok := jobs[ev.Job]
+			if !ok {
+				no := peer.Refusal{Code: peer.NotFound, Reason: "no such job"}
+				return peer.Ready{Answers: []peer.Answer{{Asked: ev.Asked, Reply: no}}}
+			}
+			return peer.Ready{Answers: []peer.Answer{{Asked: ev.Asked, Reply: view}}}
+		case peer.MessageIn:
+			result, ok := ev.Body.(protocol.Result)
+			if !ok {
+				return peer.Ready{}
+			}
+			view := jobs[result.Tag.Job]
+			view.State = result.Outcome.State
+			delete(jobs, view.ID)
+			return peer.Ready{Records: []peer.Record{
+				{Table: peer.JobTable, Key: archiveKey(view.ID)},
+				{Table: peer.Archive, Key: archiveKey(view.ID), Row: peer.ArchiveRow{View: view}},
+			}}
+		default:
+			return peer.Ready{}
+		}
+	}}
+}
+
+func result(id protocol.JobID) protocol.Message {
+	return protocol.Result{Tag: protocol.Tag{Job: id, Epoch: 1}, Outcome: protocol.Outcome{State: protocol.Failed}}
+}
+
+func TestWaitJob(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t, table(map[protocol.JobID]peer.JobView{
+			1: {ID: 1, State: protocol.Running}, 2: {ID: 2, State: protocol.Pending},
+		}))
+		type outcome struct {
+			view peer.JobView
+			err  error
+		}
+		waiters := make(chan outcome, 3)
+		for range 3 {
+			go func() {
+				view, err := r.WaitJob(t.Context(), 1)
+				waiters <- outcome{view, err}
+			}()
+		}
+		synctest.Wait()
+		r.Received("there", result(2))
+		synctest.Wait()
+		if len(waiters) > 0 {
+			t.Fatalf("woken by another job: %v", <-waiters)
+		}
+		r.store.hold()
+		r.Received("there", result(1))
+		synctest.Wait()
+		if len(waiters) > 0 {
+			t.Fatal("the end was shown before it was durable")
+		}
+		r.store.let(nil)
+		for range 3 {
+			if got := <-waiters; got.err != nil || got.view.State != protocol.Failed {
+				t.Errorf("waiting brought %v, %v", got.view, got.err)
+			}
+		}
+		if view, err := r.WaitJob(t.Context(), 2); err != nil || view.State != protocol.Failed {
+			t.Errorf("a job that had ended: %v, %v", view, err)
+		}
+		var refused *node.RefusedError
+		if _, err := r.WaitJob(t.Context(), 9); !errors.As(err, &refused) || refused.Refusal().Code != peer.NotFound {
+			t.Errorf("no such job: %v", err)
+		}
+		views, err := r.ArchivedJobs(10)
+		if err != nil || len(views) != 2 || views[0].ID != 2 {
+			t.Errorf("archive: %v, %v", views, err)
+		}
+		_ = r.end()
+	})
+}
+
+func TestWaitJobEndsWithItsContextAndTheNode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t, table(map[protocol.JobID]peer.JobView{1: {ID: 1, State: protocol.Running}}))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if _, err := r.WaitJob(ctx, 1); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("after its time: %v", err)
+		}
+		ended := make(chan error, 1)
+		go func() {
+			_, err := r.WaitJob(t.Context(), 1)
+			ended <- err
+		}()
+		synctest.Wait()
+		_ = r.end()
+		if err := <-ended; !errors.Is(err, node.ErrStopped) {
+			t.Errorf("after the stop: %v", err)
+		}
+	})
+}
+
+func TestPartnersFetchOnlyTheirOwn(t *testing.T) {
+	t.Parallel()
+	jobs := map[protocol.JobID]peer.JobView{
+		1: {ID: 1, Guest: true, Origin: "there", Epoch: 3},
+		2: {ID: 2, Guest: true, Origin: "elsewhere", Epoch: 3},
+		3: {ID: 3, Origin: "there", Epoch: 3},
+	}
+	tests := map[string]struct {
+		tag    protocol.Tag
+		offset int64
+		size   int
+		ok     bool
+	}{
+		"its own":            {tag: protocol.Tag{Job: 1, Epoch: 3}, size: 10, ok: true},
+		"an older epoch":     {tag: protocol.Tag{Job: 1, Epoch: 2}, size: 10},
+		"another site's":     {tag: protocol.Tag{Job: 2, Epoch: 3}, size: 10},
+		"a job of this site": {tag: protocol.Tag{Job: 3, Epoch: 3}, size: 10},
+		"no job":             {tag: protocol.Tag{Job: 4, Epoch: 3}, size: 10},
+		"negative offset":    {tag: protocol.Tag{Job: 1, Epoch: 3}, offset: -1, size: 10},
+		"nothing":            {tag: protocol.Tag{Job: 1, Epoch: 3}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				r := start(t, table(jobs))
+				data, err := r.Fetch(t.Context(), "there", test.tag, protocol.Stdout, test.offset, test.size)
+				if (err == nil) != test.ok || (test.ok && string(data) != "local 1:3 stdout") {
+					t.Errorf("%q, %v", data, err)
+				}
+				_ = r.end()
+			})
+		})
+	}
+}
+
+func TestOutputComesFromWhereTheJobIs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t, table(nil))
+		r.out.fetch = func(_ protocol.Stream, offset int64, size int) ([]byte, error) {
+			return fmt.Appendf(nil, "remote %d %d", offset, size), nil
+		}
+		for site, want := range map[protocol.SiteName]string{
+			"": "local 1:2 stderr", "here": "local 1:2 stderr", "there": fmt.Sprintf("remote 7 %d", node.MaxChunk),
+		} {
+			job := peer.JobView{ID: 1, Epoch: 2, Site: site}
+			data, err := r.Output(t.Context(), job, protocol.Stderr, 7, 1<<30)
+			if err != nil || string(data) != want {
+				t.Errorf("site %q: %q, %v", site, data, err)
+			}
+		}
+		_ = r.end()
+	})
+}
+
+func TestFullDiskRefusesNewJobsOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		free := uint64(10 << 20)
+		r := start(t, &script{step: func(now protocol.Instant, ev peer.Event) peer.Ready {
+			if cancel, ok := ev.(peer.Cancel); ok {
+				return peer.Ready{Answers: []peer.Answer{{Asked: cancel.Asked, Reply: peer.Done{}}}}
+			}
+			return everything(now, ev)
+		}}, func(c *node.Config) { c.Space = func() (uint64, error) { return free, nil } })
+		var refused *node.RefusedError
+		_, err := r.Ask(t.Context(), submitOne)
+		if !errors.As(err, &refused) || refused.Why.Code != peer.NotNow || !strings.Contains(err.Error(), "10 MiB") {
+			t.Errorf("a submission on a full disk: %v", err)
+		}
+		if got := len(seenOf[peer.Submit](r.core)); got != 0 {
+			t.Error("the machine has seen it")
+		}
+		cancel := func(asked peer.AskID) peer.Event { return peer.Cancel{Asked: asked} }
+		if _, err := r.Ask(t.Context(), cancel); err != nil {
+			t.Errorf("a cancellation on a full disk: %v", err)
+		}
+		free = 1 << 30
+		if _, err := r.Ask(t.Context(), submitOne); err != nil {
+			t.Errorf("with room again: %v", err)
+		}
+		_ = r.end()
+	})
+}
