@@ -64,7 +64,11 @@ generate: ## make the generated code anew (needs protoc)
 # The line that names protoc's own version may differ.
 .PHONY: generate-check
 generate-check: ## fail if generate changes something
-	@echo "generating, to compare"
+	@if [ "$${CI:-}" != true ] && ! command -v protoc >/dev/null; then
+		echo "generate-check skipped: protoc is not installed (Debian: protobuf-compiler); CI checks it"
+		exit 0
+	fi
+	echo "generating, to compare"
 	old=$$(mktemp -d)
 	trap 'rm -r "$$old"' EXIT
 	find . -name '*.pb.go' -exec cp --parents -t "$$old" {} +

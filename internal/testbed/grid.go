@@ -1,0 +1,109 @@
+package testbed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/peer/gossip"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Config says what grid to make. Dir, Binary and Sites are required.
+type Config struct {
+	Dir    string   // an existing folder; everything is kept in it
+	Binary string   // the switchyard binary
+	Env    []string // added to the peers' environment
+	Sites  []Machine
+
+	Phi      protocol.Duration // φ; 0: 1 s
+	Deadline protocol.Duration // for quotes; 0: 1 s
+	OnStop   string            // what becomes of running jobs when a peer stops: "leave" or "end"; "" is "leave"
+}
+
+// Machine is a site to make.
+type Machine struct {
+	Name protocol.SiteName
+	CPUs int
+}
+
+// Grid is a grid on this machine.
+type Grid struct {
+	Dir   string
+	Sites []*Site
+}
+
+// New writes the keys and configurations of a grid. Nothing runs yet.
+func New(cfg Config) (*Grid, error) {
+	if cfg.Phi == 0 {
+		cfg.Phi = protocol.Second
+	}
+	if cfg.Deadline == 0 {
+		cfg.Deadline = protocol.Second
+	}
+	if cfg.OnStop == "" {
+		cfg.OnStop = "leave"
+	}
+	account, err := jobAccount()
+	if err != nil {
+		return nil, err
+	}
+	// Other accounts may pass through, because their jobs run below.
+	if err := os.Chmod(cfg.Dir, 0o711); err != nil { //nolint:gosec // see above
+		return nil, fmt.Errorf("open %s for the jobs' account: %w", cfg.Dir, err)
+	}
+	ring := filepath.Join(cfg.Dir, "gossip.keys")
+	if err := os.WriteFile(ring, []byte(gossip.NewKey()+"\n"), 0o600); err != nil {
+		return nil, fmt.Errorf("write the gossip keyring: %w", err)
+	}
+	grid := &Grid{Dir: cfg.Dir}
+	for i, machine := range cfg.Sites {
+		site, err := newSite(cfg, machine, protocol.SiteNumber(i+1)) //nolint:gosec // a handful of sites
+		if err != nil {
+			return nil, err
+		}
+		grid.Sites = append(grid.Sites, site)
+	}
+	for _, site := range grid.Sites {
+		text := settingsText(cfg, site, grid.Sites, ring, account)
+		if err := os.WriteFile(site.Config, []byte(text), 0o600); err != nil {
+			return nil, fmt.Errorf("write the configuration of %s: %w", site.Name, err)
+		}
+	}
+	return grid, nil
+}
+
+// Start starts all peers and waits until each sees all others.
+func (g *Grid) Start(ctx context.Context) error {
+	for _, site := range g.Sites {
+		if err := site.Start(); err != nil {
+			return err
+		}
+	}
+	return g.Linked(ctx)
+}
+
+// Linked waits until every running peer answers and has a link to all others.
+func (g *Grid) Linked(ctx context.Context) error {
+	for _, site := range g.Sites {
+		if err := site.linked(ctx, len(g.Sites)-1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Stop ends all peers, at first kindly.
+func (g *Grid) Stop(patience time.Duration) error {
+	var stopped []error
+	for _, site := range g.Sites {
+		site.ask()
+	}
+	for _, site := range g.Sites {
+		stopped = append(stopped, site.Stop(patience))
+	}
+	return errors.Join(stopped...)
+}

@@ -1,0 +1,62 @@
+package testbed
+
+import (
+	"fmt"
+	"os/user"
+	"path/filepath"
+	"strings"
+)
+
+// settingsText is a site's configuration in TOML.
+func settingsText(cfg Config, site *Site, all []*Site, ring string, account *user.User) string {
+	var out strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&out, format+"\n", args...) }
+	line("[site]")
+	line("name      = %q", site.Name)
+	line("number    = %d", site.Number)
+	line("state_dir = %q", filepath.Join(site.Dir, "state"))
+	line("key       = %q", filepath.Join(site.Dir, "site.key"))
+	line("socket    = %q", site.Socket)
+	line("\n[nats]\nlisten = %q", site.bus)
+	line("\n[gossip]")
+	line("bind    = %q", site.gossip)
+	line("join    = [%s]", strings.Join(neighbours(site, all), ", "))
+	line("keyring = %q", ring)
+	line("every   = \"1s\"")
+	line("\n[localsched]\ncpus    = %d\ngrace   = \"1s\"\non_stop = %q", site.CPUs, cfg.OnStop)
+	line("\n[policy.tc]\nepsilon = \"1s\"")
+	line("\n[rounds]\nphi      = %q\ndeadline = %q", cfg.Phi, cfg.Deadline)
+	line("\n[handoff]\nretry     = \"200ms\"\nretry_max = \"1s\"\nsettle    = \"500ms\"")
+	line("\n[accounts]\nlocal = { %q = %q }", userName(account), account.Username)
+	line("\n[metrics]\nlisten = \"\"")
+	for _, partner := range all {
+		if partner == site {
+			continue
+		}
+		line("\n[[partner]]")
+		line("name       = %q", partner.Name)
+		line("public_key = %q", partner.publicKey)
+		line("url        = \"tls://%s\"", partner.bus)
+		line("max_jobs   = 1000")
+		line("users      = { \"*\" = %q }", account.Username)
+	}
+	return out.String()
+}
+
+// userName is who submits: root itself, when root has the jobs run as account.
+func userName(account *user.User) string {
+	if me, err := user.Current(); err == nil {
+		return me.Username
+	}
+	return account.Username
+}
+
+func neighbours(site *Site, all []*Site) []string {
+	var addresses []string
+	for _, other := range all {
+		if other != site {
+			addresses = append(addresses, fmt.Sprintf("%q", other.gossip))
+		}
+	}
+	return addresses
+}

@@ -1,0 +1,77 @@
+package process
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/localsched/engine"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Config is what [Open] needs.
+type Config struct {
+	// Dir is the spool. It is created with mode 0711 and must be on a disk of
+	// this machine. Accounts of jobs must be able to pass through the folders
+	// above it.
+	Dir      string
+	Site     protocol.SiteName
+	Capacity protocol.Capacity
+	Policy   engine.Policy
+	// GraceKill is the time from TERM to KILL, for jobs that start from now on.
+	// 0: [DefaultGraceKill].
+	GraceKill time.Duration
+	// Shim is the command line, with an absolute path, that calls [ShimMain] with
+	// the arguments that follow it.
+	Shim   []string
+	Log    *slog.Logger // nil: no log
+	OnStop OnStop
+}
+
+// DefaultGraceKill is the time from TERM to KILL when the configuration says
+// nothing: Slurm waits 30 s, most sites less.
+const DefaultGraceKill = 10 * time.Second
+
+// OnStop is what becomes of running jobs when the scheduler closes.
+type OnStop uint8
+
+// The choices.
+const (
+	LeaveJobs OnStop = iota // they go on and are found again by the next Open
+	EndJobs                 // they get TERM, the grace time, KILL, and are CANCELLED
+)
+
+func (c Config) withDefaults() Config {
+	if c.GraceKill <= 0 {
+		c.GraceKill = DefaultGraceKill
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+func (c Config) validate() error {
+	switch {
+	case !filepath.IsAbs(c.Dir):
+		return fmt.Errorf("spool folder %q is not an absolute path", c.Dir)
+	case c.Policy == nil:
+		return errors.New("the process scheduler has no policy")
+	case c.Capacity.CPUs < 1 || c.Capacity.Nodes < 1:
+		return fmt.Errorf("the process scheduler has %d CPUs on %d nodes; it needs at least one of each",
+			c.Capacity.CPUs, c.Capacity.Nodes)
+	case len(c.Shim) == 0 || !filepath.IsAbs(c.Shim[0]):
+		return fmt.Errorf("the shim's command line %q does not begin with an absolute path", c.Shim)
+	}
+	return nil
+}
+
+// machine is the engine's model of the capacity.
+func (c Config) machine() engine.Machine {
+	if c.Capacity.WholeNode {
+		return engine.WholeNode(c.Capacity)
+	}
+	return engine.PerCPU(c.Capacity)
+}

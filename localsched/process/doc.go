@@ -1,0 +1,43 @@
+// Package process is a batch system over real processes of this machine. It
+// drives a localsched/engine, keeps each job in a folder of its own, and runs
+// each under a small process that outlives the peer, the shim.
+//
+//	peer                      shim (a session of its own)        job (the account)
+//	────                      ───────────────────────────        ─────────────────
+//	Submit ▸ job.json script
+//	engine says: start ─────► link "started" (one wins)
+//	running ◄──── pipe ────── {boot id, pid, pid start time}
+//	                          second stage ────────────────────► open out, err;
+//	Kill ──── pidfd, TERM ──► TERM, grace, KILL ───────────────► chdir; exec script
+//	                          wall-time limit, stray children ◄─ ends
+//	ended ◄── pidfd is read ─ rename "exit"
+//
+// # The spool
+//
+//	<Dir>/lock                     held by the one peer that uses the spool
+//	<Dir>/jobs/<job>.<epoch>/
+//	    job.json                   the submission, its number, the account
+//	    script                     0500, of the account
+//	    work/                      0700, of the account; a guest's working folder
+//	    out, err                   0600, of the account; a guest's output
+//	    started                    made once: who watches the job, or "withdrawn"
+//	    exit                       how it ended
+//	    shim.log                   what the shim had to say, mostly nothing
+//
+// A folder is filled under another name, synced, and renamed before Submit
+// answers. The file started is made by link(2), which one caller alone can win:
+// a shim, or a withdrawal. So no job starts twice and no withdrawn job starts,
+// whatever crashes when. A job whose started has no exit and no living shim is
+// NODE_FAIL.
+//
+// # Accounts
+//
+// A peer that runs as root runs each job as the job's account, never as uid 0. An
+// ordinary one runs jobs of its own account alone. Whatever a job can name, its
+// output files above all, is opened as the account.
+//
+// # The command
+//
+// The command line that [Config.Shim] gives must call [ShimMain] with the
+// arguments that follow, before it does anything else.
+package process

@@ -1,0 +1,134 @@
+package config
+
+// section describes a table of the configuration.
+type section struct {
+	name     string // "site", "policy.tc"
+	array    bool   // [[name]]
+	optional bool   // may be absent, and then means something else than its defaults
+	about    string
+	keys     []entry
+}
+
+// entry describes a key. It has the value of [Default], unless that is empty.
+type entry struct {
+	name     string
+	example  string // in TOML, where there is no default
+	required bool   // there is no default and there must be a value
+	about    string // what it means; and what it is when it is not set, if that is not a value
+}
+
+// reference describes all tables and keys in the order in which they are printed.
+func reference() []section {
+	sections := []section{
+		{name: "site", about: "Who this site is and where its peer keeps its things.", keys: siteKeys()},
+		{name: "nats", about: "How this site and its partners reach each other: the peer runs a NATS server of its own, which partners connect to (listen), and connects to those of its partners. For two partners, one that can be reached is enough. A large grid may use a NATS system of its own instead (url).", keys: natsKeys()},
+		{name: "gossip", optional: true, about: "How sites learn of each other's load, so that a round asks the best ones first. Without this table there is no gossip, which is fine for a few sites.", keys: gossipKeys()},
+		{name: "localsched", about: "The batch system of this site and the machine that it manages.", keys: localSchedKeys()},
+	}
+	sections = append(sections, roundSections()...)
+	return append(sections, []section{
+		{name: "limits", about: "Bounds that protect this site's own peer.", keys: []entry{
+			{name: "max_jobs", about: "How many jobs submitted at this site may be unfinished at once; more are refused."},
+		}},
+		{name: "accounts", about: "Which account of this machine runs the jobs of this site's own users. No job ever runs as root. A peer that does not run as root can start jobs only as its own account.", keys: accountKeys()},
+		{name: "metrics", about: "What monitoring reads: Prometheus metrics and health.", keys: []entry{
+			{name: "listen", about: "Host and port of the HTTP server for /metrics, /healthz and /readyz. Empty: none."},
+		}},
+		{name: "log", about: "What the peer writes to standard error.", keys: []entry{
+			{name: "level", about: "The least important messages that are written: \"debug\", \"info\", \"warn\" or \"error\"."},
+			{name: "format", about: "\"json\" for machines, \"text\" for people."},
+		}},
+		{name: "partner", array: true, optional: true, about: "A site to exchange jobs with; one such table for each. The partner must do the same with this site. Nothing of a partner runs here unless max_jobs and users allow it.", keys: partnerKeys()},
+	}...)
+}
+
+func siteKeys() []entry {
+	return []entry{
+		{name: "name", required: true, example: `"north"`, about: "The site's name: 1 to 32 lower case letters, digits and hyphens, beginning with a letter. No other site of the grid may have it."},
+		{name: "number", required: true, example: "1", about: "The site's number, 1 to 9000, with which the ids of its jobs begin. No other site of the grid may have it."},
+		{name: "state_dir", about: "Folder of the peer's database and of the jobs' files. It must lie on a local disk."},
+		{name: "key", about: "File of the site's secret key, with mode 0600. \"switchyard keygen --out PATH\" makes it, and PATH.pub for the partners."},
+		{name: "socket", about: "Socket that the commands submit, queue and the rest talk to; at most 103 characters."},
+	}
+}
+
+func natsKeys() []entry {
+	return []entry{
+		{name: "listen", about: "Host and port of the peer's own NATS server; partners must be able to connect to it. Empty: there is none, and this site connects to all its partners itself. Excludes url."},
+		{name: "url", example: `"nats://nats1.example.org:4222,nats://nats2.example.org:4222"`, about: "Servers of an external NATS system that all sites of the grid use instead of their own."},
+		{name: "creds", example: `"/etc/switchyard/nats.creds"`, about: "File with the credentials for url. At most one of creds, nkey and token may be set."},
+		{name: "nkey", example: `"/etc/switchyard/nats.nkey"`, about: "File with the nkey seed for url."},
+		{name: "token", example: `"/etc/switchyard/nats.token"`, about: "File with the token for url."},
+		{name: "ca", example: `"/etc/switchyard/nats-ca.pem"`, about: "File with the certificates that those of the servers of url must lead to. Not set: those that the system trusts."},
+	}
+}
+
+func gossipKeys() []entry {
+	return []entry{
+		{name: "bind", about: "IP address and port to listen on, for both UDP and TCP."},
+		{name: "advertise", example: `"192.0.2.7:7601"`, about: "IP address and port that the other sites reach. Must be set when bind is every address (0.0.0.0). Not set: as bind."},
+		{name: "join", example: `["gossip.south.example.org:7601"]`, about: "Host and port of some sites to begin with; two or three are enough, they know the rest."},
+		{name: "keyring", required: true, example: `"/etc/switchyard/gossip.keys"`, about: "File with the keys that encrypt the gossip, the same at all sites, with mode 0600: one key in base64 a line; the first encrypts, all decrypt. Make one with: head -c 32 /dev/urandom | base64"},
+		{name: "every", about: "Time between two announcements of this site's load when it does not change."},
+		{name: "rejoin", about: "Time between two searches for sites that were lost."},
+	}
+}
+
+func localSchedKeys() []entry {
+	return []entry{
+		{name: "plugin", about: "The batch system. \"process\" is the built-in one, which runs jobs on this computer."},
+		{name: "machine", about: "\"per-cpu\": jobs share nodes. \"whole-node\": a node runs one job at a time."},
+		{name: "cpus", example: "64", about: "CPUs of the whole machine. Not set: as many as this computer has."},
+		{name: "nodes", about: "Nodes of the whole machine; they have the same number of CPUs each, so it divides cpus."},
+		{name: "memory", example: `"256GB"`, about: "Memory of a node; jobs that ask for more go elsewhere. Not set: not looked at."},
+		{name: "max_wall_time", example: `"7d"`, about: "The longest time limit that a job may have. Not set: any."},
+		{name: "policy", about: "Which queued jobs start first. \"easy\": in the order of arrival, and later ones before that if they delay nobody who is first (EASY backfilling)."},
+		{name: "grace", about: "Time between asking a job to end (SIGTERM) and ending it (SIGKILL)."},
+		{name: "on_stop", about: "What becomes of running jobs when the peer stops. \"leave\": they go on, and the next start finds them. \"end\": they are ended."},
+	}
+}
+
+func roundSections() []section {
+	return []section{
+		{name: "policy", about: "How a round places jobs.", keys: []entry{
+			{name: "name", about: "\"tc\": where the turnaround (wait + run time) is least."},
+		}},
+		{name: "policy.tc", about: "Parameters of the policy tc.", keys: []entry{
+			{name: "epsilon", about: "ε: among sites whose turnaround is within this of the least, the least busy one gets the job."},
+		}},
+		{name: "rounds", about: "When sites are asked for quotes, and how many.", keys: []entry{
+			{name: "initiation", about: "What opens a round. \"sender\": the site that has a job to place."},
+			{name: "phi", about: "φ: a job that would wait less than this at its own site stays there, and nobody is asked."},
+			{name: "sigma", about: "σ: time between two looks at a silent partner, and between two rounds for a job that found no site."},
+			{name: "deadline", about: "How long a round waits for quotes; less than sigma. A partner that misses it is left out until it is heard again."},
+			{name: "round_jobs", about: "How many jobs may share a round."},
+			{name: "ask", about: "How many partners are asked in a round: those that gossip calls the best."},
+		}},
+		{name: "handoff", about: "The patience of hand-offs. The defaults suit sites anywhere on Earth.", keys: []entry{
+			{name: "retry", about: "Time until an unanswered message is repeated for the first time; it doubles from then on."},
+			{name: "retry_max", about: "The longest time between two repetitions."},
+			{name: "settle", about: "How long after an unclear submission the batch system is believed that it does not have the job."},
+			{name: "reclaim_after", about: "How long a partner must be out of reach before jobs submitted with --requeue are given to another site. Others wait for it."},
+			{name: "remember", about: "How long finished hand-offs are remembered, to recognise late messages; longer than any partner is ever cut off."},
+		}},
+	}
+}
+
+func accountKeys() []entry {
+	return []entry{
+		{name: "users", about: "Who may run jobs besides those in local. \"same\": every user, as the account of the same name. \"listed\": nobody."},
+		{name: "local", example: `{ root = "nobody" }`, about: "Accounts of single users. Jobs that root submits are refused unless it is here."},
+	}
+}
+
+func partnerKeys() []entry {
+	return []entry{
+		{name: "name", required: true, example: `"south"`, about: "The partner's name, as in its own [site]."},
+		{name: "public_key", example: `"UBO4HHV4FEOZKKXQXSZ7CFP4R76LNKV2SWUHQUE2FJ5KBWIZ3ARXQV7F"`, about: "The partner's public key, which \"switchyard keygen\" prints there. This or public_key_file must be set."},
+		{name: "public_key_file", example: `"/etc/switchyard/south.pub"`, about: "File with the partner's public key, the .pub file that \"switchyard keygen\" writes there."},
+		{name: "url", example: `"nats://switchyard.south.example.org:7501"`, about: "Where the partner's NATS server is. Not set: the partner connects to this site."},
+		{name: "max_jobs", example: "100", about: "How many of its jobs may be here at once. Not set: none."},
+		{name: "max_cpus", example: "32", about: "How many CPUs its jobs may use here at once. Not set: any number."},
+		{name: "users", example: `{ alice = "guest1", "*" = "gridguest" }`, about: "Its users and the accounts of this machine that run their jobs; \"*\" is everybody else. Who is not here is refused."},
+	}
+}

@@ -1,0 +1,103 @@
+package config
+
+import (
+	"cmp"
+	"reflect"
+	"strings"
+)
+
+// sampleHead begins the sample.
+const sampleHead = `## The configuration of a Switchyard peer, with every key.
+##
+## Lines with ## explain. Lines with # show a key's default or, where there is
+## none, an example; remove the # to set it. Durations are "500ms", "30s", "2h",
+## "7d" or "1h30m"; sizes are "512MB" or "4GB". A relative path begins at the
+## folder of this file. Several files add up: a key has the value of the last file
+## that sets it. Check with: switchyard config check
+`
+
+// Sample returns a configuration in TOML with every key, its default and what it
+// means. All that need not be set is commented out. [Load] reads it.
+func Sample() string {
+	var b strings.Builder
+	b.WriteString(sampleHead)
+	for _, s := range reference() {
+		off := ""
+		if s.optional {
+			off = "# "
+		}
+		b.WriteString("\n" + prose(s.about) + off + s.header() + "\n")
+		values := defaultsOf(s)
+		for _, e := range s.keys {
+			mark := "# "
+			if e.required && !s.optional {
+				mark = ""
+			}
+			b.WriteString("\n" + prose(e.about) + mark + e.name + " = " + shown(e, values) + "\n")
+		}
+	}
+	return b.String()
+}
+
+func (s section) header() string {
+	if s.array {
+		return "[[" + s.name + "]]"
+	}
+	return "[" + s.name + "]"
+}
+
+// shown is the key's default, or the example when it has none.
+func shown(e entry, table reflect.Value) string {
+	text, _ := valueOf(table, e.name)
+	return cmp.Or(text, e.example)
+}
+
+// defaultsOf returns the struct of a section as it is when no key is set.
+func defaultsOf(s section) reflect.Value {
+	c := Default()
+	gossip := defaultGossip()
+	c.Gossip = &gossip
+	c.Partners = []Partner{{}}
+	return c.tables(s)[0]
+}
+
+// tables returns the structs of a section: one, or one for each partner, or none
+// for gossip that is not there.
+func (c *Config) tables(s section) []reflect.Value {
+	v := reflect.ValueOf(c).Elem()
+	for name := range strings.SplitSeq(s.name, ".") {
+		v, _ = fieldOf(v, name)
+	}
+	switch v.Kind() {
+	case reflect.Slice:
+		elements := make([]reflect.Value, v.Len())
+		for i := range elements {
+			elements[i] = v.Index(i)
+		}
+		return elements
+	case reflect.Pointer:
+		if v.IsNil() {
+			return nil
+		}
+		return []reflect.Value{v.Elem()}
+	default:
+		return []reflect.Value{v}
+	}
+}
+
+// proseWidth is where lines of prose end.
+const proseWidth = 88
+
+// prose breaks a text into lines of comment.
+func prose(text string) string {
+	var b strings.Builder
+	line := "##"
+	for word := range strings.FieldsSeq(text) {
+		if len(line)+1+len(word) > proseWidth {
+			b.WriteString(line + "\n")
+			line = "##"
+		}
+		line += " " + word
+	}
+	return b.String() + line + "\n"
+}

@@ -1,0 +1,55 @@
+package config
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Show prints the configuration as TOML that [Load] reads again, with a comment
+// that tells where each value comes from. Effective: also the values that no file
+// sets.
+func (c *Config) Show(w io.Writer, effective bool) error {
+	out := bufio.NewWriter(w)
+	separator := ""
+	for _, s := range reference() {
+		for i, table := range c.tables(s) {
+			key := s.name
+			if s.array {
+				key = fmt.Sprintf("%s[%d]", s.name, i)
+			}
+			lines := c.showKeys(s, table, key, effective)
+			if _, set := c.origins[key]; len(lines) == 0 && !set {
+				continue
+			}
+			_, _ = fmt.Fprintf(out, "%s%s\n%s", separator, s.header(), strings.Join(lines, ""))
+			separator = "\n"
+		}
+	}
+	if err := out.Flush(); err != nil {
+		return fmt.Errorf("print the configuration: %w", err)
+	}
+	return nil
+}
+
+// showKeys prints the keys of one table.
+func (c *Config) showKeys(s section, table reflect.Value, key string, effective bool) (lines []string) {
+	for _, e := range s.keys {
+		at, set := c.origins[join(key, e.name)]
+		text, empty := valueOf(table, e.name)
+		switch {
+		case set && !empty:
+			lines = append(lines, fmt.Sprintf("%s = %s # %s:%d\n", e.name, text, at.file, at.line))
+		case effective && text != "":
+			lines = append(lines, fmt.Sprintf("%s = %s # default\n", e.name, text))
+		}
+	}
+	return lines
+}
