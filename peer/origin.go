@@ -173,8 +173,8 @@ func (p *Peer) status(one *partner, m protocol.Status) {
 func (p *Peer) fenceOff(one *partner, tag protocol.Tag) {
 	j := p.jobs[tag.Job]
 	switch {
-	case j != nil && j.Epoch > tag.Epoch:
-		p.send(one.Site, protocol.Fenced{Tag: tag, Current: j.Epoch})
+	case j != nil && j.Epoch >= tag.Epoch: // not current: the same epoch is over, too
+		p.send(one.Site, protocol.Fenced{Tag: tag, Current: max(j.Epoch, tag.Epoch+1)})
 	case j == nil && p.mine(tag.Job):
 		p.send(one.Site, protocol.Fenced{Tag: tag, Current: tag.Epoch + 1})
 	}

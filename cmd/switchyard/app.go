@@ -27,6 +27,7 @@ type app struct {
 	socket   string
 	json     bool
 	noHeader bool
+	peer     *api.Client
 }
 
 func newApp() *app {
@@ -35,7 +36,7 @@ func newApp() *app {
 
 // run executes a command line and returns the exit code.
 func (a *app) run(ctx context.Context, args []string) int {
-	root := a.root()
+	root := a.root() //nolint:contextcheck // cobra hands the context to the commands
 	root.SetArgs(args)
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
@@ -53,9 +54,10 @@ func (a *app) root() *cobra.Command {
 			"  switchyard submit --ntasks=4 job.sh    submit a batch script\n" +
 			"  switchyard queue                       what waits and runs\n" +
 			"  switchyard explain 1000000000042       why a job went where it went",
-		SilenceErrors: true,
-		SilenceUsage:  true,
-		Args:          noCommand,
+		SuggestionsMinimumDistance: 2,
+		SilenceErrors:              true,
+		SilenceUsage:               true,
+		Args:                       noCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return cmd.Help()
 		},
@@ -96,11 +98,22 @@ func (a *app) listing(cmd *cobra.Command) *cobra.Command {
 	return a.query(cmd)
 }
 
-func (a *app) client() *api.Client { return api.NewClient(a.socket) }
+// client talks to the peer. It connects when it must.
+func (a *app) client() *api.Client {
+	if a.peer == nil {
+		a.peer = api.Dial(a.socket)
+	}
+	return a.peer
+}
 
-func (a *app) printf(format string, args ...any) { fmt.Fprintf(a.stdout, format, args...) }
+// printf prints what was asked for. Like other tools, it does not care whether
+// somebody still reads it.
+func (a *app) printf(format string, args ...any) { _, _ = fmt.Fprintf(a.stdout, format, args...) }
 
-func (a *app) notice(format string, args ...any) { fmt.Fprintf(a.stderr, "switchyard: "+format+"\n", args...) }
+// notice tells people something, out of the way of programs.
+func (a *app) notice(format string, args ...any) {
+	_, _ = fmt.Fprintf(a.stderr, "switchyard: "+format+"\n", args...)
+}
 
 func (a *app) printJSON(v any) error {
 	out := json.NewEncoder(a.stdout)

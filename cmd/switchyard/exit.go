@@ -48,7 +48,7 @@ func usage(format string, args ...any) error {
 func (a *app) exitCode(err error) int {
 	var known *exitError
 	var script *batchscript.Error
-	var refused *api.RefusedError
+	var refused *api.Error
 	switch {
 	case err == nil:
 		return 0
@@ -63,8 +63,8 @@ func (a *app) exitCode(err error) int {
 		}
 		return exitUsage
 	case errors.As(err, &refused):
-		a.tellRefusal(refused.Why)
-		return refusalExit(refused.Why.Code)
+		a.tellRefusal(refused.Refusal)
+		return refusalExit(refused.Code)
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
 	case errors.Is(err, api.ErrUnreachable):

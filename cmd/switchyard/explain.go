@@ -2,6 +2,8 @@ package main
 
 import (
 	"github.com/spf13/cobra"
+
+	"github.com/switchyard-hpc/switchyard/peer/api"
 )
 
 func (a *app) explainCommand() *cobra.Command {
@@ -17,14 +19,18 @@ func (a *app) explainCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			explained, err := a.client().Explain(cmd.Context(), ids[0])
+			facts, err := a.client().Explain(cmd.Context(), ids[0])
 			if err != nil {
 				return err
 			}
 			if a.json {
-				return a.printJSON(explained)
+				return a.printJSON(api.Explanation{Facts: facts})
 			}
-			a.printf("%s", story(explained.Job, explained.Facts))
+			job, err := a.client().Job(cmd.Context(), ids[0])
+			if err != nil {
+				return err
+			}
+			a.printf("%s", story(job, facts))
 			return nil
 		},
 	}

@@ -3,21 +3,12 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"io/fs"
-	"os"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/switchyard-hpc/switchyard/peer"
-	"github.com/switchyard-hpc/switchyard/peer/api"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
-
-// pollOutput is how often a growing file is looked at.
-const pollOutput = 250 * time.Millisecond
 
 func (a *app) logsCommand() *cobra.Command {
 	var follow, errs bool
@@ -46,73 +37,18 @@ func (a *app) logsCommand() *cobra.Command {
 }
 
 func (a *app) logs(ctx context.Context, id protocol.JobID, stream protocol.Stream, follow bool) error {
-	job, err := a.client().Job(ctx, id)
-	if err != nil {
-		return err
-	}
-	if !job.State.Terminal() && job.Started == 0 && follow {
-		a.notice("job %s has not started; waiting for it", id)
-	}
-	if path := ownFile(job, stream); path != "" {
-		return a.follow(ctx, id, path, follow)
-	}
-	if !follow && job.State == protocol.Pending {
-		return fmt.Errorf("job %s has no output yet: it is %s", id, stateText(job))
-	}
-	output, err := a.client().Output(ctx, id, api.OutputRequest{Stream: stream, Follow: follow})
-	if err != nil {
-		return err
-	}
-	defer output.Close()
-	if _, err := io.Copy(a.stdout, output); err != nil {
-		return fmt.Errorf("the output of job %s broke off: %w", id, err)
-	}
-	return nil
-}
-
-// ownFile is the job's output file if it is at this site; people read their own
-// files, with their own rights.
-func ownFile(job peer.JobView, stream protocol.Stream) string {
-	if job.Guest || job.Site != job.Origin && !job.State.Terminal() {
-		return ""
-	}
-	path := job.Stdout
-	if stream == protocol.Stderr {
-		path = job.Stderr
-	}
-	if _, err := os.Stat(path); err != nil {
-		return "" // not there or not ours to see: the peer may know more
-	}
-	return path
-}
-
-// follow prints a file, and with again what is added to it until the job ends.
-func (a *app) follow(ctx context.Context, id protocol.JobID, path string, again bool) error {
-	file, err := os.Open(path)
-	if errors.Is(err, fs.ErrPermission) {
-		return &exitError{code: exitDenied, err: fmt.Errorf("you may not read %s", path)}
-	}
-	if err != nil {
-		return fmt.Errorf("open the output of job %s: %w", id, err)
-	}
-	defer file.Close()
-	ended := !again
-	for {
-		if _, err := io.Copy(a.stdout, file); err != nil {
-			return fmt.Errorf("print %s: %w", path, err)
-		}
-		if ended {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(pollOutput):
-		}
+	if follow {
 		job, err := a.client().Job(ctx, id)
 		if err != nil {
 			return err
 		}
-		ended = job.State.Terminal() // and once more for what came in between
+		if job.State == protocol.Pending {
+			a.notice("job %s has not started yet; waiting for it", id)
+		}
 	}
+	err := a.client().Output(ctx, id, stream, follow, a.stdout)
+	if errors.Is(err, fs.ErrPermission) {
+		return &exitError{code: exitDenied, err: err}
+	}
+	return err
 }

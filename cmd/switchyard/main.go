@@ -17,10 +17,13 @@ var (
 	commit  = "unknown"
 )
 
+// shimCommand is the hidden first argument of the process that watches a job.
+const shimCommand = "shim"
+
 func main() {
 	// The shim stays under every job for as long as it runs. It must start
 	// quickly and stay small, so it comes before everything else.
-	if len(os.Args) > 1 && os.Args[1] == process.ShimCommand {
+	if len(os.Args) > 1 && os.Args[1] == shimCommand {
 		os.Exit(process.ShimMain(os.Args[2:]))
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

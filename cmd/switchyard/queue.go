@@ -12,6 +12,7 @@ import (
 
 func (a *app) queueCommand() *cobra.Command {
 	var mine, guests bool
+	var finished int
 	cmd := &cobra.Command{
 		Use:     "queue",
 		Aliases: []string{"q"},
@@ -21,7 +22,7 @@ func (a *app) queueCommand() *cobra.Command {
 		Example: "  switchyard queue\n  switchyard queue --mine --json\n  switchyard queue --guests",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			queue, err := a.client().Queue(cmd.Context())
+			queue, err := a.client().Queue(cmd.Context(), finished)
 			if err != nil {
 				return err
 			}
@@ -38,6 +39,7 @@ func (a *app) queueCommand() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&mine, "mine", false, "only your own jobs")
 	cmd.Flags().BoolVar(&guests, "guests", false, "the jobs of other sites that are here")
+	cmd.Flags().IntVar(&finished, "finished", 0, "list so many jobs that have ended, too")
 	return a.listing(cmd)
 }
 

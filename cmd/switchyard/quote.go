@@ -36,7 +36,7 @@ func (a *app) quoteCommand() *cobra.Command {
 }
 
 func (a *app) quote(ctx context.Context, job wanted) error {
-	quoted, err := a.client().Quote(ctx, api.QuoteRequest{Jobs: []api.Job{apiJob(job)}})
+	quoted, err := a.client().Quotes(ctx, api.Submission{Jobs: []api.Job{apiJob(job)}})
 	if err != nil {
 		return err
 	}

@@ -83,13 +83,7 @@ func (a *app) readJob(args []string, settings []batchscript.Setting) (wanted, er
 
 func (a *app) readScript(args []string) (script batchscript.Script, rest []string, err error) {
 	if len(args) > 0 && args[0] != "-" {
-		file, err := os.Open(args[0])
-		if err != nil {
-			return script, nil, usage("the batch script %s cannot be read: %w", args[0], cause(err))
-		}
-		defer file.Close()
-		script = batchscript.Script{Name: args[0]}
-		script.Data, err = readLimited(file)
+		script, err = openScript(args[0])
 		return script, args[1:], err
 	}
 	if len(args) == 0 && terminal(a.stdin) {
@@ -103,6 +97,17 @@ func (a *app) readScript(args []string) (script batchscript.Script, rest []strin
 	return script, rest, err
 }
 
+func openScript(path string) (script batchscript.Script, err error) {
+	file, err := os.Open(path) //nolint:gosec // the user's choice, with the user's rights
+	if err != nil {
+		return script, usage("the batch script %s cannot be read: %w", path, cause(err))
+	}
+	defer file.Close() //nolint:errcheck // only read
+	script = batchscript.Script{Name: path}
+	script.Data, err = readLimited(file)
+	return script, err
+}
+
 // readLimited reads just enough to see that a script is too long.
 func readLimited(file *os.File) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(file, batchscript.MaxScript+1))
@@ -114,8 +119,7 @@ func readLimited(file *os.File) ([]byte, error) {
 
 // cause is an error without the path that the message names already.
 func cause(err error) error {
-	var named *fs.PathError
-	if errors.As(err, &named) {
+	if named, ok := errors.AsType[*fs.PathError](err); ok {
 		return named.Err
 	}
 	return err

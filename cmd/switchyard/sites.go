@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -58,7 +57,7 @@ func siteNote(site peer.SiteView) string {
 	case site.Why != "":
 		return plain(site.Why)
 	case site.LastSeen != 0 && site.Link != "up" && !site.Self:
-		return fmt.Sprintf("last seen %s", clock(site.LastSeen))
+		return "last seen " + clock(site.LastSeen)
 	}
 	return ""
 }

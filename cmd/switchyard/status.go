@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -71,13 +72,8 @@ func statusText(job peer.JobView, ran string) string {
 }
 
 func stateText(job peer.JobView) string {
-	text := job.State.String()
-	for _, more := range []string{ending(job), job.Reason} {
-		if more != "" {
-			text += ", " + plain(more)
-		}
-	}
-	return text
+	parts := []string{job.State.String(), ending(job), plain(job.Reason)}
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")
 }
 
 func siteText(job peer.JobView) string {

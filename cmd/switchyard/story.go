@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/peer"
@@ -88,7 +89,7 @@ func sentence(fact peer.Fact) string {
 	if site == "" {
 		site = "no site"
 	}
-	text = strings.NewReplacer("{site}", site, "{round}", fmt.Sprint(uint64(fact.Round))).Replace(text)
+	text = strings.NewReplacer("{site}", site, "{round}", strconv.FormatUint(uint64(fact.Round), 10)).Replace(text)
 	if fact.State != 0 && (fact.Kind == peer.JobEnded || fact.Kind == peer.GuestEnded) {
 		text += " " + fact.State.String()
 	}

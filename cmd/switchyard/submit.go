@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"net"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,9 +16,13 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// submitPatience is how long a submission is repeated when the peer vanishes
-// while it answers, as it does when it restarts.
-const submitPatience = 20 * time.Second
+// How long the command goes on asking when the peer vanishes, as it does when it
+// restarts.
+const (
+	submitPatience = 20 * time.Second
+	waitPatience   = 10 * time.Minute
+	retryPause     = 200 * time.Millisecond
+)
 
 func (a *app) submitCommand() *cobra.Command {
 	settings := &settings{}
@@ -78,30 +83,43 @@ func (a *app) submit(ctx context.Context, job wanted) error {
 }
 
 // sendSafely submits with a key of its own, so that it can repeat what may
-// already have taken effect.
+// already have taken effect. A peer that is not there at all is not waited for.
 func (a *app) sendSafely(ctx context.Context, job wanted) (peer.Submitted, error) {
-	request := api.SubmitRequest{Key: rand.Text(), Jobs: []api.Job{apiJob(job)}}
+	request := api.Submission{Key: rand.Text(), Jobs: []api.Job{apiJob(job)}}
 	submitted, err := a.client().Submit(ctx, request)
-	if !errors.Is(err, api.ErrInterrupted) {
+	if err == nil || !brokenOff(err) {
 		return submitted, err
 	}
-	give := a.now().Add(submitPatience)
-	for err != nil && transient(err) && a.now().Before(give) {
-		select {
-		case <-ctx.Done():
-			return peer.Submitted{}, ctx.Err()
-		case <-time.After(200 * time.Millisecond):
-		}
+	err = a.insist(ctx, submitPatience, func() (err error) {
 		submitted, err = a.client().Submit(ctx, request)
-	}
-	if err != nil && transient(err) {
-		err = fmt.Errorf("%w; the job may have been submitted all the same: look for it with switchyard queue", err)
+		return err
+	})
+	if errors.Is(err, api.ErrUnreachable) {
+		err = fmt.Errorf("%w; the job may have been submitted all the same: look with switchyard queue", err)
 	}
 	return submitted, err
 }
 
-func transient(err error) bool {
-	return errors.Is(err, api.ErrInterrupted) || errors.Is(err, api.ErrUnreachable)
+// insist repeats a call while the peer cannot be reached, at most for patience.
+func (a *app) insist(ctx context.Context, patience time.Duration, call func() error) error {
+	for end := a.now().Add(patience); ; {
+		err := call()
+		if !errors.Is(err, api.ErrUnreachable) || a.now().After(end) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(retryPause):
+		}
+	}
+}
+
+// brokenOff says that the peer was reached, and then was gone.
+func brokenOff(err error) bool {
+	var op *net.OpError
+	dialled := !errors.As(err, &op) || op.Op != "dial"
+	return errors.Is(err, api.ErrUnreachable) && dialled
 }
 
 func apiJob(job wanted) api.Job {
@@ -114,7 +132,11 @@ func apiJob(job wanted) api.Job {
 
 // waitFor waits for the job's end and becomes its exit code.
 func (a *app) waitFor(ctx context.Context, id protocol.JobID) error {
-	job, err := a.client().Wait(ctx, id)
+	var job peer.JobView
+	err := a.insist(ctx, waitPatience, func() (err error) {
+		job, err = a.client().Wait(ctx, id)
+		return err
+	})
 	if err != nil {
 		return err
 	}

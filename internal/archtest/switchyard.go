@@ -56,20 +56,21 @@ func rooms() []Room {
 		{Path: "plugins/catalog", Level: core, Planned: true},
 
 		{Path: "peer/identity", Level: helpers},
+		{Path: "peer/accounts", Level: helpers, Pure: true},
 		{Path: "internal/metrics", Level: helpers},
 
-		{Path: "peer/node", Level: shells, Planned: true},
-		{Path: "peer/peertest", Level: shells, Planned: true},
+		{Path: "peer/node", Level: shells},
+		{Path: "peer/peertest", Level: shells},
 		{Path: "internal/sim", Level: shells, Planned: true},
 
 		{Path: "peer/gossip", Level: adapters},
 		{Path: "peer/bus", Level: adapters},
 		{Path: "peer/store", Level: adapters},
-		{Path: "peer/config", Level: adapters, Planned: true},
-		{Path: "peer/api", Level: adapters, Planned: true},
+		{Path: "peer/config", Level: adapters},
+		{Path: "peer/api", Level: adapters},
 		{Path: "internal/report", Level: adapters, Planned: true},
 
-		{Path: "cmd/...", Level: wiring, Planned: true},
+		{Path: "cmd/...", Level: wiring},
 		{Path: "examples/...", Level: wiring, Planned: true},
 	}
 }

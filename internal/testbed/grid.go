@@ -61,7 +61,7 @@ func New(cfg Config) (*Grid, error) {
 	}
 	grid := &Grid{Dir: cfg.Dir}
 	for i, machine := range cfg.Sites {
-		site, err := newSite(cfg, machine, protocol.SiteNumber(i+1)) //nolint:gosec // a handful of sites
+		site, err := newSite(cfg, machine, protocol.SiteNumber(i+1))
 		if err != nil {
 			return nil, err
 		}

@@ -36,7 +36,7 @@ func settingsText(cfg Config, site *Site, all []*Site, ring string, account *use
 		line("\n[[partner]]")
 		line("name       = %q", partner.Name)
 		line("public_key = %q", partner.publicKey)
-		line("url        = \"tls://%s\"", partner.bus)
+		line("url        = \"nats://%s\"", partner.bus)
 		line("max_jobs   = 1000")
 		line("users      = { \"*\" = %q }", account.Username)
 	}

@@ -91,7 +91,7 @@ func freePort() (string, error) {
 }
 
 // Client talks to the site's peer.
-func (s *Site) Client() *api.Client { return api.NewClient(s.Socket) }
+func (s *Site) Client() *api.Client { return api.Dial(s.Socket) }
 
 // Start starts the site's peer, which must not run.
 func (s *Site) Start() error {
@@ -99,7 +99,7 @@ func (s *Site) Start() error {
 	if err != nil {
 		return fmt.Errorf("open the log of %s: %w", s.Name, err)
 	}
-	defer log.Close()
+	defer log.Close() //nolint:errcheck // the peer has its own
 	// Neither a context nor the terminal's Ctrl-C ends the peer: Stop does.
 	cmd := exec.Command(s.binary, "peer", "--config", s.Config) //nolint:gosec,noctx // see above; our own binary
 	cmd.Env = append(os.Environ(), s.env...)

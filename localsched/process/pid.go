@@ -120,6 +120,7 @@ func (h *handle) signal(sig unix.Signal) (err error) {
 
 // stat is what /proc/<pid>/stat says of interest, proc_pid_stat(5).
 type stat struct {
+	ended           bool // and not reaped yet
 	parent, session int
 	startTime       uint64
 }
@@ -146,10 +147,11 @@ func parseStat(line string) (st stat, err error) {
 	if err = errors.Join(err1, err2, err3); err != nil {
 		return stat{}, fmt.Errorf("process stat %.60q: %w", line, err)
 	}
-	return stat{parent: parent, session: session, startTime: start}, nil
+	ended := fields[0] == "Z" || fields[0] == "X"
+	return stat{ended: ended, parent: parent, session: session, startTime: start}, nil
 }
 
-// killWhere kills every process that matches and says how many there were.
+// killWhere kills every living process that matches and says how many there were.
 func killWhere(match func(stat) bool) (killed int) {
 	folders, err := os.ReadDir("/proc")
 	if err != nil {
@@ -160,7 +162,7 @@ func killWhere(match func(stat) bool) (killed int) {
 		if err != nil {
 			continue
 		}
-		if st, err := readStat(pid); err == nil && match(st) && killIf(pid, match) {
+		if st, err := readStat(pid); err == nil && !st.ended && match(st) && killIf(pid, match) {
 			killed++
 		}
 	}

@@ -22,9 +22,9 @@ func (r *report) checkNATS(n *NATS) {
 		r.problem("nats.listen", "excludes url; keep listen for the embedded server, or url for a NATS system of your own")
 	}
 	n.Listen = ""
-	for one := range strings.SplitSeq(n.URL, ",") {
+	for i, one := range strings.Split(n.URL, ",") {
 		if err := checkURL(strings.TrimSpace(one)); err != nil {
-			r.problem("nats.url", "%v", err)
+			r.problem(fmt.Sprintf("nats.url[%d]", i), "%v", err)
 		}
 	}
 	var ways []string
@@ -55,13 +55,13 @@ func (r *report) onlyExternal(n *NATS) {
 
 func (r *report) checkGossip(g *Gossip) {
 	if g.Keyring == "" {
-		r.problem("gossip.keyring", "is missing; make one with `head -c 32 /dev/urandom | base64`, give the same file with mode 0600 to all sites, and name its path")
+		r.problem("gossip.keyring", "is missing; make one with \"switchyard keygen --gossip PATH\", give the same file to all sites, and name its path")
 	}
 	r.positive("gossip.every", g.Every)
 	r.positive("gossip.rejoin", g.Rejoin)
-	for _, seed := range g.Join {
+	for i, seed := range g.Join {
 		if err := checkHostPort(seed); err != nil {
-			r.problem("gossip.join", "%v", err)
+			r.problem(fmt.Sprintf("gossip.join[%d]", i), "%v", err)
 		}
 	}
 	bind, err := netip.ParseAddrPort(g.Bind)
@@ -94,7 +94,7 @@ func checkHostPort(address string) error {
 		_, err = strconv.ParseUint(port, 10, 16)
 	}
 	if err != nil {
-		return fmt.Errorf("%q is not an address and a port, as 0.0.0.0:7501", address)
+		return fmt.Errorf("%q is not of the form host:port, with a number for the port", address)
 	}
 	return nil
 }
@@ -122,9 +122,13 @@ func (r *report) checkPorts() {
 	}
 	for i, one := range servers {
 		for _, other := range servers[:i] {
-			if clash(one.address, other.address) {
-				r.problem(one.key, "%s is also %s; give each its own port", one.address, other.key)
+			if !clash(one.address, other.address) {
+				continue
 			}
+			if _, set := r.config.origins[one.key]; !set { // the other one is what was changed
+				one, other = other, one
+			}
+			r.problem(one.key, "%s clashes with %s (%s); give each its own port", one.address, other.key, other.address)
 		}
 	}
 }

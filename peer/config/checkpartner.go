@@ -14,9 +14,9 @@ func (r *report) checkAccounts(a *Accounts) {
 	r.checkOneOf("accounts.users", a.Users, Same, Listed)
 	for _, user := range slices.Sorted(maps.Keys(a.Local)) {
 		if user == "*" {
-			r.problem("accounts.local", `"*" is for users of partners; name each user of this site, or set users = %q`, Same)
+			r.problem("accounts.local.*", "is for users of partners only; name each user of this site, or set users = %q", Same)
 		}
-		r.checkAccount("accounts.local", user, a.Local[user])
+		r.checkAccount("accounts.local."+user, a.Local[user])
 	}
 	if a.Users == Listed && len(a.Local) == 0 {
 		r.warn("accounts.users", "%q with no user in local: nobody at this site may run jobs here", Listed)
@@ -24,12 +24,12 @@ func (r *report) checkAccounts(a *Accounts) {
 }
 
 // checkAccount checks one row of a table of users.
-func (r *report) checkAccount(key, user, account string) {
+func (r *report) checkAccount(key, account string) {
 	switch {
 	case account == "root":
-		r.problem(key, "%q is mapped to root, and no job runs as root; name another account", user)
+		r.problem(key, "is mapped to root, and no job runs as root; name another account")
 	case account == "" || account[0] == '-' || strings.ContainsAny(account, "*:/, \t\r\n"):
-		r.problem(key, "%q is mapped to %q, which is no name of an account; name an account of this machine", user, account)
+		r.problem(key, "is mapped to %q, which is no name of an account; name an account of this machine", account)
 	}
 }
 
@@ -47,7 +47,7 @@ func (r *report) checkPartners() {
 		r.atLeast(key+".max_jobs", p.MaxJobs, 0)
 		r.atLeast(key+".max_cpus", p.MaxCPUs, 0)
 		for _, user := range slices.Sorted(maps.Keys(p.Users)) {
-			r.checkAccount(key+".users", user, p.Users[user])
+			r.checkAccount(key+".users."+user, p.Users[user])
 		}
 		r.warnOfGuests(key, p)
 		names[p.Name], keys[p.PublicKey] = i+1, i+1
@@ -87,7 +87,7 @@ func (r *report) checkPublicKey(table string, p *Partner, seen map[string]int) {
 // where says in words where a key of a partner stands.
 func (r *report) where(i int, name string) string {
 	at := r.config.origins.find(fmt.Sprintf("partner[%d].%s", i, name))
-	return fmt.Sprintf("at %s:%d", at.file, at.line)
+	return "at " + at.String()
 }
 
 // checkReach checks that one of the two sides can be reached.

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -59,9 +60,9 @@ func (d *decoder) value(dst reflect.Value, raw any, key string) {
 	case *Path:
 		*to, err = d.path(raw)
 	case *[]string:
-		*to, err = decodeList(raw)
+		d.list(to, raw, key)
 	case *map[string]string:
-		err = mergeNames(to, raw)
+		d.names(to, raw, key)
 	case **Gossip:
 		if *to == nil {
 			gossip := defaultGossip()
@@ -80,7 +81,7 @@ func (d *decoder) value(dst reflect.Value, raw any, key string) {
 
 // plain fills in a field of a kind that needs no type of its own.
 func (d *decoder) plain(dst reflect.Value, raw any, key string) error {
-	switch dst.Kind() {
+	switch dst.Kind() { //nolint:exhaustive // the structs have no other kinds, and the tests read every key
 	case reflect.Struct:
 		tree, ok := raw.(map[string]any)
 		if !ok {
@@ -90,7 +91,7 @@ func (d *decoder) plain(dst reflect.Value, raw any, key string) error {
 	case reflect.String:
 		text, ok := raw.(string)
 		if !ok {
-			return mismatch(raw, `a text in quotes, as "north"`)
+			return mismatch(raw, `a text in quotes`)
 		}
 		dst.SetString(text)
 	case reflect.Int:
@@ -101,8 +102,11 @@ func (d *decoder) plain(dst reflect.Value, raw any, key string) error {
 		dst.SetInt(number)
 	case reflect.Uint16:
 		number, ok := raw.(int64)
-		if !ok || number < 0 || dst.OverflowUint(uint64(number)) {
-			return mismatch(raw, fmt.Sprintf("a whole number from 1 to %d", protocol.MaxSiteNumber))
+		if !ok {
+			return mismatch(raw, "a whole number, as 12")
+		}
+		if number < 0 || dst.OverflowUint(uint64(number)) {
+			return fmt.Errorf("%d is outside 1 to %d", number, protocol.MaxSiteNumber)
 		}
 		dst.SetUint(uint64(number))
 	default:
@@ -147,47 +151,51 @@ func (d *decoder) path(raw any) (Path, error) {
 	text, ok := raw.(string)
 	switch {
 	case !ok:
-		return "", mismatch(raw, `a path in quotes, as "/etc/switchyard/site.key"`)
+		return "", mismatch(raw, "a path in quotes")
 	case isSeed(text) || strings.Contains(text, "-----BEGIN"):
-		return "", fmt.Errorf("this is a secret itself; put it in a file with mode 0600 and write the file's path here")
+		return "", errors.New("this is a secret itself; put it in a file with mode 0600 and write the file's path here")
 	case text == "" || filepath.IsAbs(text):
 		return Path(text), nil
 	}
 	return Path(filepath.Join(d.dir, text)), nil
 }
 
-// decodeList reads a list of texts.
-func decodeList(raw any) ([]string, error) {
+// list reads a list of texts.
+func (d *decoder) list(to *[]string, raw any, key string) {
 	list, ok := raw.([]any)
-	out := make([]string, 0, len(list))
-	for _, one := range list {
-		text, isText := one.(string)
-		ok = ok && isText
-		out = append(out, text)
-	}
 	if !ok {
-		return nil, mismatch(raw, `a list of texts, as ["a", "b"]`)
+		d.problem(key, "%v", mismatch(raw, `a list of texts, as ["a", "b"]`))
+		return
 	}
-	return out, nil
+	*to = make([]string, 0, len(list))
+	for i, one := range list {
+		text, isText := one.(string)
+		if !isText {
+			d.problem(fmt.Sprintf("%s[%d]", key, i), "an element %v", mismatch(one, "only texts in quotes"))
+		}
+		*to = append(*to, text)
+	}
 }
 
-// mergeNames adds a table of names to what earlier files gave.
-func mergeNames(to *map[string]string, raw any) error {
+// names adds a table of names to what earlier files gave.
+func (d *decoder) names(to *map[string]string, raw any, key string) {
 	tree, ok := raw.(map[string]any)
-	merged := maps.Clone(*to)
-	if merged == nil {
-		merged = make(map[string]string, len(tree))
-	}
-	for name, value := range tree {
-		text, isText := value.(string)
-		ok = ok && isText
-		merged[name] = text
-	}
 	if !ok {
-		return mismatch(raw, `a table of names, as { alice = "guest1" }`)
+		d.problem(key, "%v", mismatch(raw, `a table of names, as { alice = "guest1" }`))
+		return
 	}
-	*to = merged
-	return nil
+	if *to == nil {
+		*to = make(map[string]string, len(tree))
+	}
+	for _, name := range slices.Sorted(maps.Keys(tree)) {
+		row := join(key, name)
+		d.config.origins[row] = origin{d.file, d.line(row)}
+		text, isText := tree[name].(string)
+		if !isText {
+			d.problem(row, "%v", mismatch(tree[name], "the name of an account in quotes"))
+		}
+		(*to)[name] = text
+	}
 }
 
 // mismatch says that a value has the wrong type. It does not show the value,

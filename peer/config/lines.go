@@ -16,10 +16,10 @@ func keyLines(text string, first int) map[string]int {
 		first: first, lines: map[string]int{}, arrays: map[string]int{},
 	}
 	for s.skip(" \t\r\n"); s.text != ""; s.skip(" \t\r\n") {
-		switch {
-		case s.text[0] == '#':
+		switch s.text[0] {
+		case '#':
 			s.skipLine()
-		case s.text[0] == '[':
+		case '[':
 			s.header()
 		default:
 			s.note(s.table, s.key("="))

@@ -53,7 +53,7 @@ func (r *report) find(paths []string) (files []string) {
 		info, err := os.Stat(path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			r.fileProblem(path, 0, "there is no such file or folder; begin with examples/two-sites/north.toml")
+			r.fileProblem(path, 0, "there is no such file or folder; begin with: switchyard config sample")
 		case err != nil:
 			r.fileProblem(path, 0, reason(err))
 		case !info.IsDir():
@@ -61,7 +61,7 @@ func (r *report) find(paths []string) (files []string) {
 		default:
 			inside, err := filepath.Glob(filepath.Join(escape(path), "*.toml"))
 			if err != nil || len(inside) == 0 {
-				r.fileProblem(path, 0, "this folder has no *.toml file; begin with examples/two-sites/north.toml")
+				r.fileProblem(path, 0, "this folder has no *.toml file; begin with: switchyard config sample")
 			}
 			files = append(files, inside...)
 		}
@@ -76,7 +76,7 @@ func escape(path string) string {
 
 // read merges a file into the configuration.
 func (r *report) read(file string) {
-	text, err := os.ReadFile(file) //nolint:gosec // the operator's choice
+	text, err := os.ReadFile(file)
 	if err != nil {
 		r.fileProblem(file, 0, reason(err))
 		return
@@ -95,8 +95,7 @@ func (r *report) parse(file, dir, text string) {
 	var tree map[string]any
 	if _, err := toml.Decode(text, &tree); err != nil {
 		line, message := 0, err.Error()
-		var syntax toml.ParseError
-		if errors.As(err, &syntax) {
+		if syntax, ok := errors.AsType[toml.ParseError](err); ok {
 			line, message = syntax.Position.Line, syntax.Message
 		}
 		r.fileProblem(file, line, "not TOML: "+strings.TrimPrefix(message, "toml: "))
@@ -115,8 +114,7 @@ func (r *report) fileProblem(file string, line int, text string) {
 
 // reason is an error of package os without the path, which is printed anyway.
 func reason(err error) string {
-	var of *fs.PathError
-	if errors.As(err, &of) {
+	if of, ok := errors.AsType[*fs.PathError](err); ok {
 		err = of.Err
 	}
 	return fmt.Sprintf("cannot be read: %v", err)
@@ -137,12 +135,13 @@ func (r *report) resolveKeys() {
 		}
 		p.PublicKey, p.PublicKeyFile = public, ""
 		r.config.origins[fmt.Sprintf("partner[%d].public_key", i)] = r.config.origins[key]
+		delete(r.config.origins, key)
 	}
 }
 
 // readPublicKey reads the file that "switchyard keygen" writes beside a key.
 func readPublicKey(path string) (public string, err error) {
-	file, err := os.Open(path) //nolint:gosec // the operator's choice
+	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("%s does not exist; ask the partner for the .pub file that \"switchyard keygen\" wrote there", path)
 	}

@@ -34,7 +34,7 @@ func suggest(table reflect.Type, name string) string {
 		return fmt.Sprintf("did you mean %q?", near)
 	}
 	if other, ok := elsewhere(name); ok {
-		return fmt.Sprintf("it belongs to %s", other)
+		return "it belongs to " + other
 	}
 	return "allowed here: " + strings.Join(names, ", ")
 }
@@ -43,12 +43,11 @@ func suggest(table reflect.Type, name string) string {
 func elsewhere(name string) (table string, ok bool) {
 	for field := range reflect.TypeFor[Config]().Fields() {
 		inner, header := field.Type, "["+field.Tag.Get("toml")+"]"
-		switch inner.Kind() {
-		case reflect.Slice:
-			inner, header = inner.Elem(), "["+header+"]"
-		case reflect.Pointer:
+		if inner.Kind() == reflect.Slice {
+			header = "[" + header + "]"
+		}
+		if inner.Kind() == reflect.Slice || inner.Kind() == reflect.Pointer {
 			inner = inner.Elem()
-		default:
 		}
 		if inner.Kind() == reflect.Struct && slices.Contains(namesIn(inner), name) {
 			return header, true

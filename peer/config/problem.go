@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // Problem is one thing that is wrong, or odd, in the configuration.
@@ -34,7 +35,7 @@ func (p Problem) String() string {
 
 // Problems is the error of [Load]: all that is wrong, in the order of the files,
 // lines and keys.
-type Problems []Problem
+type Problems []Problem //nolint:errname // it is a list of them
 
 func (p Problems) Error() string {
 	lines := make([]string, len(p))
@@ -48,6 +49,17 @@ func (p Problems) Error() string {
 type origin struct {
 	file string
 	line int
+}
+
+// String prints "file:line" for a comment: in one line.
+func (o origin) String() string {
+	oneLine := func(r rune) rune {
+		if unicode.IsControl(r) {
+			return '?'
+		}
+		return r
+	}
+	return strings.Map(oneLine, fmt.Sprintf("%s:%d", o.file, o.line))
 }
 
 // origins are the places of the keys that are set. A key here is dotted, and an
@@ -102,10 +114,12 @@ func (r *report) about(key, format string, args ...any) Problem {
 	return Problem{File: at.file, Line: at.line, Key: key, Text: fmt.Sprintf(format, args...)}
 }
 
-// label replaces the number of a partner by its name, if it has a good one.
+// label is a key as people know it: with the name of the partner, if it has a
+// good one, and without the numbers of elements of lists.
 func (r *report) label(key string) string {
 	rest, ok := strings.CutPrefix(key, "partner[")
 	if !ok {
+		key, _, _ = strings.Cut(key, "[")
 		return key
 	}
 	number, rest, _ := strings.Cut(rest, "]")

@@ -32,7 +32,7 @@ func reference() []section {
 		}},
 		{name: "accounts", about: "Which account of this machine runs the jobs of this site's own users. No job ever runs as root. A peer that does not run as root can start jobs only as its own account.", keys: accountKeys()},
 		{name: "metrics", about: "What monitoring reads: Prometheus metrics and health.", keys: []entry{
-			{name: "listen", about: "Host and port of the HTTP server for /metrics, /healthz and /readyz. Empty: none."},
+			{name: "listen", about: "Host and port of the HTTP server that it reads them from. Empty: none."},
 		}},
 		{name: "log", about: "What the peer writes to standard error.", keys: []entry{
 			{name: "level", about: "The least important messages that are written: \"debug\", \"info\", \"warn\" or \"error\"."},
@@ -68,7 +68,7 @@ func gossipKeys() []entry {
 		{name: "bind", about: "IP address and port to listen on, for both UDP and TCP."},
 		{name: "advertise", example: `"192.0.2.7:7601"`, about: "IP address and port that the other sites reach. Must be set when bind is every address (0.0.0.0). Not set: as bind."},
 		{name: "join", example: `["gossip.south.example.org:7601"]`, about: "Host and port of some sites to begin with; two or three are enough, they know the rest."},
-		{name: "keyring", required: true, example: `"/etc/switchyard/gossip.keys"`, about: "File with the keys that encrypt the gossip, the same at all sites, with mode 0600: one key in base64 a line; the first encrypts, all decrypt. Make one with: head -c 32 /dev/urandom | base64"},
+		{name: "keyring", required: true, example: `"/etc/switchyard/gossip.keys"`, about: "File with the keys that encrypt the gossip, the same at all sites, with mode 0600: one key in base64 a line; the first encrypts, all decrypt. \"switchyard keygen --gossip PATH\" makes one."},
 		{name: "every", about: "Time between two announcements of this site's load when it does not change."},
 		{name: "rejoin", about: "Time between two searches for sites that were lost."},
 	}
@@ -124,7 +124,7 @@ func accountKeys() []entry {
 func partnerKeys() []entry {
 	return []entry{
 		{name: "name", required: true, example: `"south"`, about: "The partner's name, as in its own [site]."},
-		{name: "public_key", example: `"UBO4HHV4FEOZKKXQXSZ7CFP4R76LNKV2SWUHQUE2FJ5KBWIZ3ARXQV7F"`, about: "The partner's public key, which \"switchyard keygen\" prints there. This or public_key_file must be set."},
+		{name: "public_key", example: `"UB3AOV7WTGXIUCE46224XH5OQQN3QCFCZVLDIPKZHTRYU3HWK27LJZZQ"`, about: "The partner's public key, which \"switchyard keygen\" prints there. This or public_key_file must be set."},
 		{name: "public_key_file", example: `"/etc/switchyard/south.pub"`, about: "File with the partner's public key, the .pub file that \"switchyard keygen\" writes there."},
 		{name: "url", example: `"nats://switchyard.south.example.org:7501"`, about: "Where the partner's NATS server is. Not set: the partner connects to this site."},
 		{name: "max_jobs", example: "100", about: "How many of its jobs may be here at once. Not set: none."},

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"cmp"
 	"reflect"
 	"strings"
 )
@@ -48,8 +47,11 @@ func (s section) header() string {
 
 // shown is the key's default, or the example when it has none.
 func shown(e entry, table reflect.Value) string {
-	text, _ := valueOf(table, e.name)
-	return cmp.Or(text, e.example)
+	value, _ := fieldOf(table, e.name)
+	if value.IsZero() {
+		return e.example
+	}
+	return format(value)
 }
 
 // defaultsOf returns the struct of a section as it is when no key is set.
@@ -68,21 +70,19 @@ func (c *Config) tables(s section) []reflect.Value {
 	for name := range strings.SplitSeq(s.name, ".") {
 		v, _ = fieldOf(v, name)
 	}
-	switch v.Kind() {
-	case reflect.Slice:
+	switch {
+	case v.Kind() == reflect.Slice:
 		elements := make([]reflect.Value, v.Len())
 		for i := range elements {
 			elements[i] = v.Index(i)
 		}
 		return elements
-	case reflect.Pointer:
-		if v.IsNil() {
-			return nil
-		}
-		return []reflect.Value{v.Elem()}
-	default:
+	case v.Kind() != reflect.Pointer:
 		return []reflect.Value{v}
+	case v.IsNil():
+		return nil
 	}
+	return []reflect.Value{v.Elem()}
 }
 
 // proseWidth is where lines of prose end.

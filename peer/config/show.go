@@ -4,13 +4,8 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"maps"
 	"reflect"
-	"slices"
-	"strconv"
 	"strings"
-
-	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // Show prints the configuration as TOML that [Load] reads again, with a comment
@@ -42,14 +37,14 @@ func (c *Config) Show(w io.Writer, effective bool) error {
 // showKeys prints the keys of one table.
 func (c *Config) showKeys(s section, table reflect.Value, key string, effective bool) (lines []string) {
 	for _, e := range s.keys {
-		at, set := c.origins[join(key, e.name)]
-		text, empty := valueOf(table, e.name)
-		switch {
-		case set && !empty:
-			lines = append(lines, fmt.Sprintf("%s = %s # %s:%d\n", e.name, text, at.file, at.line))
-		case effective && text != "":
-			lines = append(lines, fmt.Sprintf("%s = %s # default\n", e.name, text))
+		value, _ := fieldOf(table, e.name)
+		from := "default"
+		if at, set := c.origins[join(key, e.name)]; set {
+			from = at.String()
+		} else if !effective || value.IsZero() {
+			continue
 		}
+		lines = append(lines, fmt.Sprintf("%s = %s # %s\n", e.name, format(value), from))
 	}
 	return lines
 }

@@ -20,7 +20,7 @@ import (
 func caller(ops ...peer.Op) *script {
 	first := true
 	return &script{step: func(_ protocol.Instant, ev peer.Event) peer.Ready {
-		switch ev := ev.(type) { //nolint:gochecksumtype // the rest is not of interest
+		switch ev := ev.(type) {
 		case peer.Tick:
 			if !first {
 				return peer.Ready{}

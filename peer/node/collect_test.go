@@ -32,6 +32,9 @@ func TestCollect(t *testing.T) {
 		if stream == protocol.Stderr {
 			data = short
 		}
+		if offset > int64(len(data)) {
+			return nil, errors.New("beyond the end")
+		}
 		return data[offset:min(len(data), int(offset)+size)], nil
 	}
 	both := []protocol.File{described(protocol.Stdout, long), described(protocol.Stderr, short)}

@@ -181,21 +181,21 @@ func factTime(key string) (protocol.Instant, bool) {
 func (n *Node) Explain(id protocol.JobID) ([]peer.Fact, error) { return n.facts.of(id) }
 
 // tell passes facts on to the log, the meter and explain.
-func (n *Node) tell(facts []peer.Fact) {
+func (n *Node) tell(ctx context.Context, facts []peer.Fact) {
 	if len(facts) == 0 {
 		return
 	}
 	for i := range facts {
 		n.cfg.Meter.Fact(facts[i])
-		n.logFact(&facts[i])
+		n.logFact(ctx, &facts[i])
 	}
 	if err := n.facts.add(facts); err != nil {
 		n.log.Warn("facts_lost", "error", err)
 	}
 }
 
-func (n *Node) logFact(f *peer.Fact) {
-	ctx, level := context.Background(), levelOf(f.Kind)
+func (n *Node) logFact(ctx context.Context, f *peer.Fact) {
+	level := levelOf(f.Kind)
 	if !n.log.Enabled(ctx, level) {
 		return
 	}
@@ -233,7 +233,9 @@ func levelOf(kind peer.FactKind) slog.Level {
 	case peer.JobShortcut, peer.RoundOpened, peer.RoundDecided, peer.JobWaits, peer.JobCommitted, peer.JobOffered,
 		peer.JobGranted, peer.OfferRefused, peer.GuestPrepared, peer.GuestClosed:
 		return slog.LevelDebug
-	default:
-		return slog.LevelInfo
+	case peer.JobSubmitted, peer.JobHanded, peer.JobStarted, peer.JobEnded, peer.JobReturned, peer.JobCancelled,
+		peer.JobRequeued, peer.GuestRefused, peer.GuestOwned, peer.GuestAborted, peer.GuestStarted, peer.GuestEnded,
+		peer.PartnerUp, peer.PartnerDown:
 	}
+	return slog.LevelInfo
 }

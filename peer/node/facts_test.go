@@ -2,6 +2,7 @@ package node_test
 
 import (
 	"fmt"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -33,9 +34,10 @@ func (r *rig) tell(job protocol.JobID, number int) {
 	synctest.Wait()
 }
 
-func texts(t *testing.T, n *node.Node, job protocol.JobID) []string {
+// texts tells the numbers of what job 7 was told.
+func texts(t *testing.T, n *node.Node) []string {
 	t.Helper()
-	facts, err := n.Explain(job)
+	facts, err := n.Explain(7)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +55,7 @@ func TestExplain(t *testing.T) {
 			r.tell(7, i)
 			r.tell(70, 1000)
 			r.tell(0, 1000) // about no job
-			if got := texts(t, r.Node, 7); len(got) != i+1 || got[i] != fmt.Sprint(i) {
+			if got := texts(t, r.Node); len(got) != i+1 || got[i] != strconv.Itoa(i) {
 				t.Fatalf("after %d facts: %v", i+1, got)
 			}
 			time.Sleep(node.FactDelay / 7)
@@ -62,7 +64,7 @@ func TestExplain(t *testing.T) {
 			t.Errorf("%d transactions for facts that came within %v", got, 30*node.FactDelay/7)
 		}
 		_ = r.end()
-		if got := texts(t, r.Node, 7); len(got) != 30 {
+		if got := texts(t, r.Node); len(got) != 30 {
 			t.Errorf("after the stop: %v", got)
 		}
 		rows, _ := r.store.Scan("fact", "", false, 1000)
@@ -81,11 +83,11 @@ func TestFactsOfAJobAreBounded(t *testing.T) {
 			time.Sleep(node.FactDelay / 10)
 		}
 		time.Sleep(node.FactDelay * 2)
-		got := texts(t, r.Node, 7)
+		got := texts(t, r.Node)
 		if len(got) > node.MaxFacts+2*node.FactSlack {
 			t.Errorf("%d facts are kept", len(got))
 		}
-		if got[0] != "0" || got[len(got)-1] != fmt.Sprint(many-1) {
+		if got[0] != "0" || got[len(got)-1] != strconv.Itoa(many-1) {
 			t.Errorf("the first is %s and the last %s", got[0], got[len(got)-1])
 		}
 		_ = r.end()
@@ -103,7 +105,7 @@ func TestOldFactsArePruned(t *testing.T) {
 		r.tell(7, 2)
 		time.Sleep(24 * time.Hour)
 		rows, _ := r.store.Scan("fact", "", false, 10000)
-		if got := texts(t, r.Node, 7); len(got) != 1 || got[0] != "2" || len(rows) != 1 {
+		if got := texts(t, r.Node); len(got) != 1 || got[0] != "2" || len(rows) != 1 {
 			t.Errorf("job 7 has %v, the store %d facts", got, len(rows))
 		}
 		_ = r.end()

@@ -205,10 +205,7 @@ func (o *outside) Advertise(load protocol.Load) { o.note("advertise") }
 func (o *outside) Fact(f peer.Fact)              { o.note("fact " + string(f.Kind)) }
 func (o *outside) Moved(from, to protocol.State) {}
 func (o *outside) Rejected(reason string)        { o.note("rejected " + reason) }
-func (o *outside) file(path string) (string, bool) {
-	data, ok := o.files[path]
-	return string(data), ok
-}
+
 func (o *outside) Info() policy.Info                                              { return policy.Info{Name: "fake"} }
 func (o *outside) Describe(context.Context) (d localsched.Description, err error) { return d, nil }
 

@@ -19,7 +19,7 @@ func archiveKey(id protocol.JobID) string { return fmt.Sprintf("%016d", uint64(i
 // table is a machine that knows jobs; a message ends the one with its tag.
 func table(jobs map[protocol.JobID]peer.JobView) *script {
 	return &script{step: func(_ protocol.Instant, ev peer.Event) peer.Ready {
-		switch ev := ev.(type) { //nolint:gochecksumtype // the rest is not of interest
+		switch ev := ev.(type) {
 		case peer.AskJob:
 			view, ok := jobs[ev.Job]
 			if !ok {

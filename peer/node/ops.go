@@ -64,8 +64,7 @@ func (n *Node) quote(ctx context.Context, query localsched.Query) (peer.Result, 
 
 func (n *Node) submit(ctx context.Context, job localsched.Submission) (peer.Result, error) {
 	local, err := n.cfg.Scheduler.Submit(ctx, job)
-	var refused *localsched.RefusedError
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*localsched.RefusedError](err); ok {
 		return peer.SubmitResult{Refused: refused.Reason}, nil
 	}
 	return peer.SubmitResult{Local: local}, err

@@ -169,7 +169,7 @@ func (n *Node) release(ctx context.Context, in <-chan *batch) {
 			n.send(e.messages)
 			n.begin(ctx, e.calls)
 			n.links.advertise(e.digest)
-			n.tell(e.facts)
+			n.tell(ctx, e.facts)
 			n.asked.answer(e.answers)
 			e.card.answer()
 		}

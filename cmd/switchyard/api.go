@@ -1,0 +1,33 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/api"
+)
+
+// startAPI opens the socket for the people of the site.
+func (p *peerProcess) startAPI(ctx context.Context) error {
+	ready := make(chan struct{})
+	p.launch(ctx, "the API", func(ctx context.Context) error {
+		err := api.Serve(ctx, api.Config{
+			Socket: string(p.cfg.Site.Socket), Node: p.node, Site: p.cfg.Site.Name, Number: p.cfg.Site.Number,
+			Version: version, Log: p.log, Ready: func() { close(ready) },
+		})
+		if err != nil {
+			return fmt.Errorf("[site] socket: %w", err)
+		}
+		return nil
+	})
+	select {
+	case <-ready:
+	case <-p.failed:
+		p.failed <- struct{}{} // run sees it too
+	}
+	return nil
+}
+
+// askSites is the question of the watchdog.
+func askSites(asked peer.AskID) peer.Event { return peer.AskSites{Asked: asked} }

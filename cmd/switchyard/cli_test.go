@@ -1,0 +1,282 @@
+package main
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+func always(reply peer.Reply, err error) func(peer.Event) (peer.Reply, error) {
+	return func(peer.Event) (peer.Reply, error) { return reply, err }
+}
+
+func TestSubmitPrintsTheLineThatToolsParse(t *testing.T) {
+	t.Parallel()
+	n := &fakeNode{replyF: always(peer.Submitted{Jobs: []protocol.JobID{someID}, Notices: []string{"be\x1b[1mware"}}, nil)}
+	socket := serve(t, n)
+	got := command(t, socket, goodScript, "submit", "-p", "debug", "-", "data.txt", "-x")
+	want := result{
+		0, "Submitted batch job 1000000000042\n",
+		"switchyard: command line: --partition is ignored\nswitchyard: be?[1mware\n",
+	}
+	if got != want {
+		t.Errorf("got %+v", got)
+	}
+	if got = command(t, socket, goodScript, "submit", "--parsable"); got.stdout != "1000000000042\n" {
+		t.Errorf("--parsable printed %q", got.stdout)
+	}
+	jobs := n.submits()
+	if len(jobs) != 2 || jobs[0].Key == "" || jobs[0].Key == jobs[1].Key {
+		t.Fatalf("submissions need keys of their own: %+v", jobs)
+	}
+	job := jobs[0].Jobs[0]
+	if job.Spec.Name != "sum" || job.Spec.CPUs != 2 || job.Spec.WallTime != 10*protocol.Minute ||
+		!slices.Equal(job.Payload.Args, []string{"data.txt", "-x"}) || string(job.Payload.Script) != goodScript {
+		t.Errorf("submitted %+v", job)
+	}
+}
+
+func TestExitCodes(t *testing.T) {
+	t.Parallel()
+	refusing := func(code peer.RefusalCode, sites ...peer.SiteNo) *fakeNode {
+		return &fakeNode{replyF: always(nil, no{peer.Refusal{Code: code, Reason: "no", Sites: sites}})}
+	}
+	cases := map[string]struct {
+		node   *fakeNode
+		script string
+		args   []string
+		code   int
+		stderr string
+	}{
+		"unknown command":  {nil, "", []string{"sumbit"}, 2, `there is no command "sumbit"; did you mean submit?`},
+		"unknown flag":     {nil, "", []string{"queue", "--bogus"}, 2, "unknown flag: --bogus; see switchyard queue --help"},
+		"missing value":    {nil, goodScript, []string{"submit", "-n"}, 2, "needs an argument"},
+		"stray argument":   {nil, "", []string{"queue", "x"}, 2, `switchyard queue takes no arguments, but got "x"`},
+		"no id":            {nil, "", []string{"status"}, 2, "needs a job id"},
+		"bad id":           {nil, "", []string{"cancel", "12"}, 2, "names no site"},
+		"bad directive":    {nil, "#!/bin/sh\n#SBATCH --tim=3 -n x\n", []string{"submit"}, 2, "stdin:2: the option --tim is unknown; did you mean --time?\nswitchyard: stdin:2: --ntasks:"},
+		"empty script":     {nil, "", []string{"submit"}, 2, "stdin: the batch script is empty"},
+		"missing script":   {nil, "", []string{"submit", "/nowhere/job.sh"}, 2, "the batch script /nowhere/job.sh cannot be read: no such file or directory"},
+		"script is folder": {nil, "", []string{"submit", "/"}, 2, "the batch script / cannot be read: is a directory"},
+		"array":            {nil, goodScript, []string{"submit", "--array=1-3"}, 2, "--array: job arrays are not there yet"},
+		"dependency":       {nil, goodScript, []string{"submit", "-d", "afterok:1"}, 2, "--dependency: dependencies are not there yet"},
+		"value for a flag": {nil, goodScript, []string{"submit", "--wait=5"}, 2, "it takes no value"},
+		"unreachable":      {nil, goodScript, []string{"submit"}, 6, "no peer answers at"},
+		"bad request":      {refusing(peer.BadRequest), goodScript, []string{"submit"}, 2, "no"},
+		"not found":        {&fakeNode{}, "", []string{"status", "1000000000001"}, 3, "there is no job 1000000000001"},
+		"denied":           {refusing(peer.Denied), "", []string{"cancel", "1000000000001"}, 4, "no"},
+		"not now":          {refusing(peer.NotNow), "", []string{"queue"}, 1, "no"},
+		"no site": {
+			refusing(peer.NoSite, peer.SiteNo{Site: "aurora", Reason: "needs 99 CPUs"}), goodScript,
+			[]string{"submit"},
+			5, "switchyard: no\nswitchyard:   aurora: needs 99 CPUs\n",
+		},
+		"config":          {nil, "", []string{"config"}, 2, "say what to do"},
+		"bad config":      {nil, "", []string{"config", "check", "--config", "/nowhere.toml"}, 1, "/nowhere.toml: there is no such file"},
+		"keygen":          {nil, "", []string{"keygen"}, 2, "say what to make"},
+		"completion":      {nil, "", []string{"completion", "tcsh"}, 2, "use bash, zsh or fish"},
+		"demo jobs":       {nil, "", []string{"demo", "--jobs=0"}, 2, "outside 1 to 500"},
+		"two ids of logs": {nil, "", []string{"logs", "1000000000001", "1000000000002"}, 2, "takes one job id"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			socket := filepath.Join(t.TempDir(), "none")
+			if c.node != nil {
+				socket = serve(t, c.node)
+			}
+			got := command(t, socket, c.script, c.args...)
+			if got.code != c.code || got.stdout != "" || !strings.Contains(got.stderr, c.stderr) {
+				t.Errorf("got %+v", got)
+			}
+			if !strings.HasPrefix(got.stderr, "switchyard: ") {
+				t.Errorf("stderr does not name the program: %q", got.stderr)
+			}
+		})
+	}
+}
+
+func TestWaitExitsAsTheJobDid(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		job  peer.JobView
+		code int
+	}{
+		"completed": {peer.JobView{State: protocol.Completed}, 0},
+		"failed":    {peer.JobView{State: protocol.Failed, ExitCode: 7}, 7},
+		"signal":    {peer.JobView{State: protocol.Failed, Signal: 11}, 139},
+		"timeout":   {peer.JobView{State: protocol.Timeout, Signal: 15}, 143},
+		"cancelled": {peer.JobView{State: protocol.Cancelled}, 1},
+		"node fail": {peer.JobView{State: protocol.NodeFail, Reason: "the node rebooted"}, 1},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := &fakeNode{
+				replyF: always(peer.Submitted{Jobs: []protocol.JobID{someID}}, nil),
+				jobs:   map[protocol.JobID]peer.JobView{someID: c.job},
+			}
+			got := command(t, serve(t, n), goodScript, "submit", "--wait")
+			if got.code != c.code || got.stdout != "Submitted batch job 1000000000042\n" {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+}
+
+func TestTestOnlyPrintsTheQuotes(t *testing.T) {
+	t.Parallel()
+	n := &fakeNode{replyF: always(peer.Quoted{Jobs: [][]peer.SiteQuote{{
+		{Site: "borealis", AWT: 1500, AWTLow: 0, AWTHigh: protocol.Day, ERT: protocol.Hour, RUS: 500_000},
+		{Site: "aurora", AWT: protocol.Never, Declined: "needs 8 CPUs, the site has 4", RUS: 1_000_000},
+	}}}, nil)}
+	socket := serve(t, n)
+	want := "" +
+		"SITE         WAIT      P10         P90      RUN    TOTAL    RUS  NOTE\n" +
+		"borealis  0:00:02  0:00:00  1-00:00:00  1:00:00  1:00:02   50 %\n" +
+		"aurora          -        -           -        -        -  100 %  needs 8 CPUs, the site has 4\n"
+	for _, args := range [][]string{{"submit", "--test-only"}, {"quote"}} {
+		if got := command(t, socket, goodScript, args...); got != (result{0, want, ""}) {
+			t.Errorf("%q printed %+v", args, got)
+		}
+	}
+	if len(n.submits()) != 0 {
+		t.Error("something was submitted")
+	}
+}
+
+func TestQueue(t *testing.T) {
+	t.Parallel()
+	n := &fakeNode{replyF: always(peer.Queue{Jobs: []peer.JobView{
+		{ID: someID + 1, Name: "größe", User: "ada", State: protocol.Pending, CPUs: 1, Origin: "aurora", Reason: "NoKnownSite"},
+		{
+			ID: someID, Name: "x\ty", User: "bob", State: protocol.Completed, CPUs: 12, Origin: "aurora", Site: "cygnus",
+			Started: 1000, Ended: 62_001,
+		},
+		{ID: someID + 2, Guest: true, State: protocol.Pending},
+	}}, nil)}
+	socket := serve(t, n)
+	want := "" +
+		"        JOBID  NAME   USER  STATE         TIME  CPUS  ORIGIN  SITE    REASON\n" +
+		"1000000000042  x?y    bob   COMPLETED  0:01:02    12  aurora  cygnus\n" +
+		"1000000000043  größe  ada   PENDING    0:00:00     1  aurora  -       NoKnownSite\n"
+	if got := command(t, socket, "", "queue"); got != (result{0, want, ""}) {
+		t.Errorf("got\n%s%s", got.stdout, got.stderr)
+	}
+	_, body, _ := strings.Cut(want, "\n")
+	got := command(t, socket, "", "queue", "--no-header")
+	if fields(got.stdout) != fields(body) {
+		t.Errorf("--no-header printed\n%s", got.stdout)
+	}
+	var queue peer.Queue
+	if err := json.Unmarshal([]byte(command(t, socket, "", "queue", "--json").stdout), &queue); err != nil || len(queue.Jobs) != 2 {
+		t.Errorf("--json: %v, %+v", err, queue)
+	}
+}
+
+func fields(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+func TestSites(t *testing.T) {
+	t.Parallel()
+	n := &fakeNode{replyF: always(peer.Sites{Sites: []peer.SiteView{
+		{Site: "aurora", Number: 1, Self: true, Link: "self", CPUs: 4, Busy: 3, RUS: 750_000, Queued: 2},
+		{Site: "borealis", Link: "down", Age: -1, Why: "no route"},
+	}}, nil)}
+	want := "" +
+		"SITE      NO  LINK  CPUS  BUSY   RUS  QUEUED      AGE  HERE  THERE  NOTE\n" +
+		"aurora     1  self     4     3  75 %       2  0:00:00     0      0\n" +
+		"borealis   -  down     -     -     -       -        -     0      0  no route\n"
+	if got := command(t, serve(t, n), "", "sites"); got != (result{0, want, ""}) {
+		t.Errorf("got\n%s%s", got.stdout, got.stderr)
+	}
+}
+
+func TestExplainTellsTheStory(t *testing.T) {
+	t.Parallel()
+	const at protocol.Instant = 1_800_000_000_000
+	n := &fakeNode{
+		jobs: map[protocol.JobID]peer.JobView{someID: {
+			ID: someID, Name: "sum", User: "ada", State: protocol.Completed, Origin: "aurora", Site: "cygnus", Submitted: at,
+			CPUs: 2, WallTime: protocol.Hour,
+		}},
+		facts: []peer.Fact{
+			{At: at, Kind: peer.JobSubmitted, Job: someID},
+			{
+				At: at + 12, Kind: peer.RoundDecided, Job: someID, Site: "cygnus", Round: 7, Took: 11, Text: "least turnaround",
+				Quotes: []peer.SiteQuote{
+					{Site: "aurora", AWT: protocol.Minute, ERT: protocol.Hour, RUS: protocol.PPM},
+					{Site: "borealis", Declined: "no room"},
+					{Site: "cygnus", ERT: protocol.Hour},
+				},
+				Silent: []string{"draco"},
+			},
+			{At: at + 40, Kind: peer.JobGranted, Site: "cygnus", Epoch: 2},
+			{At: at + 4000, Kind: peer.JobEnded, State: protocol.Completed},
+			{At: at + 4001, Kind: "from-the-future", Text: "x"},
+		},
+	}
+	got := command(t, serve(t, n), "", "explain", someID.String())
+	for _, want := range []string{
+		`Job 1000000000042 "sum" of ada: 2 CPUs, 1:00:00.`,
+		"+0.000 s  submitted\n",
+		"+0.012 s  round 7: cygnus is chosen: least turnaround (took 11 ms)\n",
+		"→  cygnus    0:00:00  1:00:00  1:00:00    0 %\n",
+		"   aurora    0:01:00  1:00:00  1:01:00  100 %\n",
+		"borealis        -        -        -    0 %  declines: no room\n",
+		"draco           -        -        -      -  did not answer in time\n",
+		"+0.040 s  cygnus is prepared; granted to it, durably (epoch 2)\n",
+		"+4.000 s  ended COMPLETED\n",
+		"+4.001 s  from-the-future: x\n",
+	} {
+		if !strings.Contains(got.stdout, want) {
+			t.Errorf("missing %q in\n%s%s", want, got.stdout, got.stderr)
+		}
+	}
+	if i, j := strings.Index(got.stdout, "→  cygnus"), strings.Index(got.stdout, "   aurora"); i > j {
+		t.Error("the best quote is not the first")
+	}
+}
+
+func TestKeygen(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	key, ring := filepath.Join(dir, "k"), filepath.Join(dir, "ring")
+	got := command(t, "", "", "keygen", "--out", key, "--gossip", ring)
+	if got.code != 0 || len(got.stdout) != 57 || got.stdout[0] != 'U' {
+		t.Errorf("got %+v", got)
+	}
+	if got := command(t, "", "", "keygen", "--out", key); got.code != 1 || got.stdout != "" {
+		t.Errorf("a key was overwritten: %+v", got)
+	}
+	if got := command(t, "", "", "keygen", "--gossip", ring); got.code != 1 || !strings.Contains(got.stderr, "is there already") {
+		t.Errorf("a keyring was overwritten: %+v", got)
+	}
+}
+
+// Everything that people may type has a text and examples.
+func TestEveryCommandHasHelp(t *testing.T) {
+	t.Parallel()
+	root := newApp().root()
+	for _, cmd := range root.Commands() {
+		if cmd.Short == "" {
+			t.Errorf("%s has no text", cmd.CommandPath())
+		}
+		leaves := cmd.Commands()
+		if len(leaves) == 0 {
+			leaves = append(leaves, cmd)
+		}
+		for _, leaf := range leaves {
+			if leaf.Example == "" {
+				t.Errorf("%s has no example", leaf.CommandPath())
+			}
+			if got := command(t, "", "", append(strings.Fields(leaf.CommandPath())[1:], "--help")...); got.code != 0 || got.stdout == "" {
+				t.Errorf("%s --help: %+v", leaf.CommandPath(), got)
+			}
+		}
+	}
+}

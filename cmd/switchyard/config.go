@@ -1,0 +1,106 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/switchyard-hpc/switchyard/peer/config"
+)
+
+// configFlag is where commands that need a configuration find it.
+type configFlag []string
+
+func (f *configFlag) addTo(a *app, cmd *cobra.Command) {
+	var from []string
+	if named := a.getenv("SWITCHYARD_CONF"); named != "" {
+		from = []string{named}
+	}
+	cmd.Flags().StringSliceVar((*[]string)(f), "config", from,
+		"TOML file, or folder of such (SWITCHYARD_CONF, or "+config.DefaultDir+"); repeatable")
+}
+
+// load reads the configuration and tells what is odd about it.
+func (f *configFlag) load(a *app) (*config.Config, error) {
+	cfg, err := config.Load(*f...)
+	if problems, ok := errors.AsType[config.Problems](err); ok {
+		for _, problem := range problems {
+			a.notice("%s", problem)
+		}
+		return nil, &exitError{code: exitFailed}
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, warning := range cfg.Warnings {
+		a.notice("warning: %s", warning)
+	}
+	return cfg, nil
+}
+
+func (a *app) configCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "config",
+		Short: "Check and show a peer's configuration",
+		Args:  noCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return usage("say what to do: config check, config show or config sample; see %s --help", cmd.CommandPath())
+		},
+	}
+	cmd.AddCommand(a.configCheckCommand(), a.configShowCommand(), a.configSampleCommand())
+	return cmd
+}
+
+func (a *app) configCheckCommand() *cobra.Command {
+	var from configFlag
+	cmd := &cobra.Command{
+		Use:     "check [--config PATH]",
+		Short:   "Print all that is wrong with a configuration",
+		Example: "  switchyard config check --config site.toml",
+		Args:    noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			cfg, err := from.load(a)
+			if err != nil {
+				return err
+			}
+			a.printf("The configuration of %s is right.\n", cfg.Site.Name)
+			return nil
+		},
+	}
+	from.addTo(a, cmd)
+	return cmd
+}
+
+func (a *app) configShowCommand() *cobra.Command {
+	var from configFlag
+	var effective bool
+	cmd := &cobra.Command{
+		Use:     "show [--config PATH]",
+		Short:   "Print a configuration and where each value comes from",
+		Example: "  switchyard config show --config site.toml\n  switchyard config show --effective",
+		Args:    noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			cfg, err := from.load(a)
+			if err != nil {
+				return err
+			}
+			return cfg.Show(a.stdout, effective)
+		},
+	}
+	cmd.Flags().BoolVar(&effective, "effective", false, "print the defaults too")
+	from.addTo(a, cmd)
+	return cmd
+}
+
+func (a *app) configSampleCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "sample",
+		Short:   "Print a configuration with every key, its default and what it means",
+		Example: "  switchyard config sample >/etc/switchyard/switchyard.toml",
+		Args:    noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			a.printf("%s", config.Sample())
+			return nil
+		},
+	}
+}

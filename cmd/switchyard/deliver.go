@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/switchyard-hpc/switchyard/localsched/process"
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// deliverer puts the files of jobs that ran elsewhere where their submitters
+// want them.
+type deliverer struct {
+	shim     []string
+	accounts peer.Accounts
+	kept     string // the folder for what cannot be delivered
+}
+
+// undeliverable is a failure that may be for good.
+type undeliverable struct{ *process.DeliverError }
+
+// Permanent says that repeating cannot help.
+func (e undeliverable) Permanent() bool { return e.DeliverError.Permanent }
+
+// Deliver writes as the account that also runs the user's jobs.
+func (d *deliverer) Deliver(ctx context.Context, user, path string, r io.Reader) error {
+	account, err := d.accounts.Local(user)
+	if err != nil {
+		return undeliverable{&process.DeliverError{Path: path, Account: user, Permanent: true, Reason: err.Error()}}
+	}
+	err = process.Deliver(ctx, process.DeliverConfig{Shim: d.shim}, account, path, r)
+	if failed, ok := errors.AsType[*process.DeliverError](err); ok {
+		return undeliverable{failed}
+	}
+	return err
+}
+
+// Keep writes a file that an operator can hand out.
+func (d *deliverer) Keep(tag protocol.Tag, stream protocol.Stream, r io.Reader) (path string, err error) {
+	if err = os.MkdirAll(d.kept, 0o700); err != nil {
+		return "", fmt.Errorf("make the folder of files that cannot be delivered: %w", err)
+	}
+	path = filepath.Join(d.kept, fmt.Sprintf("%d.%d.%s", tag.Job, tag.Epoch, stream))
+	part, err := os.CreateTemp(d.kept, ".part-*")
+	if err != nil {
+		return "", fmt.Errorf("keep a file that cannot be delivered: %w", err)
+	}
+	_, err = io.Copy(part, r)
+	if err = errors.Join(err, part.Sync(), part.Close()); err == nil {
+		err = os.Rename(part.Name(), path)
+	}
+	if err != nil {
+		return "", errors.Join(fmt.Errorf("keep %s: %w", path, err), os.Remove(part.Name()))
+	}
+	return path, nil
+}
+
+// shimLine is the command line of the shim. Accounts must be able to run it; a
+// binary in a private folder is reached through the process itself.
+func shimLine() ([]string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find the switchyard binary, which watches the jobs: %w", err)
+	}
+	if os.Geteuid() == 0 && !open(self) {
+		self = "/proc/self/exe"
+	}
+	return []string{self, shimCommand}, nil
+}
+
+// open says whether every account may run the file.
+func open(path string) bool {
+	for at := path; ; at = filepath.Dir(at) {
+		info, err := os.Stat(at)
+		if err != nil || info.Mode().Perm()&0o001 == 0 {
+			return false
+		}
+		if at == filepath.Dir(at) {
+			return true
+		}
+	}
+}

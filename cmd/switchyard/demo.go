@@ -1,0 +1,180 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/switchyard-hpc/switchyard/internal/batchscript"
+	"github.com/switchyard-hpc/switchyard/internal/testbed"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// The demo's patience.
+const (
+	demoLimit    = 2 * time.Minute  // for everything
+	demoLinked   = 20 * time.Second // for three links
+	demoStopping = 5 * time.Second  // for a peer to stop
+)
+
+// demo is one run of the demonstration.
+type demo struct {
+	app  *app
+	dir  string
+	seed uint64
+	jobs int
+	grid *testbed.Grid
+	work string // where the jobs work and leave their output
+}
+
+func (a *app) demoCommand() *cobra.Command {
+	d := demo{app: a}
+	var keep bool
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Run a grid of three sites on this machine and watch jobs move",
+		Long: "Start the peers of three sites on this machine (aurora with 4 CPUs, borealis with 4, cygnus\n" +
+			"with 8), submit small batch jobs at aurora, more than it can run, and show where each goes.\n" +
+			"At the end every result is checked, and that each job ran exactly once; only then the exit\n" +
+			"code is 0. Everything is stopped and removed again.",
+		Example: "  switchyard demo\n  switchyard demo --jobs 60 --keep",
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			if d.jobs < 1 || d.jobs > 500 {
+				return usage("--jobs %d is outside 1 to 500", d.jobs)
+			}
+			made, err := d.makeDir()
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, d.clean(keep, made)) }()
+			ctx, cancel := context.WithTimeout(cmd.Context(), demoLimit)
+			defer cancel()
+			return d.run(ctx)
+		},
+	}
+	cmd.Flags().IntVar(&d.jobs, "jobs", 30, "how many jobs to submit")
+	cmd.Flags().Uint64Var(&d.seed, "seed", 1, "of the jobs' sizes")
+	cmd.Flags().StringVar(&d.dir, "dir", "", "an empty or new folder for everything (a temporary one)")
+	cmd.Flags().BoolVar(&keep, "keep", false, "keep the folder")
+	return cmd
+}
+
+// makeDir makes the demo's folder and says whether it is ours to remove.
+func (d *demo) makeDir() (made bool, err error) {
+	if d.dir == "" {
+		d.dir, err = os.MkdirTemp("", "switchyard-demo-")
+		return true, err
+	}
+	if d.dir, err = filepath.Abs(d.dir); err != nil {
+		return false, err
+	}
+	inside, err := os.ReadDir(d.dir)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return true, os.Mkdir(d.dir, 0o700)
+	case err != nil:
+		return false, err
+	case len(inside) > 0:
+		return false, usage("%s is not empty; name a new folder", d.dir)
+	}
+	return false, nil
+}
+
+func (d *demo) run(ctx context.Context) error {
+	if err := d.build(); err != nil {
+		return err
+	}
+	began := time.Now()
+	d.say("Starting three sites in %s", d.dir)
+	linkCtx, cancel := context.WithTimeout(ctx, demoLinked)
+	defer cancel()
+	if err := d.grid.Start(linkCtx); err != nil {
+		return fmt.Errorf("start the grid: %w", err)
+	}
+	d.say("Linked after %.1f s. Submitting %d jobs at %s, which has %d CPUs.",
+		time.Since(began).Seconds(), d.jobs, d.origin().Name, d.origin().CPUs)
+	tracked, err := d.submitAll(ctx)
+	if err != nil {
+		return err
+	}
+	if err := newWatch(d, tracked).run(ctx); err != nil {
+		return err
+	}
+	return d.report(tracked, time.Since(began))
+}
+
+func (d *demo) build() (err error) {
+	binary, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find the switchyard binary: %w", err)
+	}
+	d.grid, err = testbed.New(testbed.Config{
+		Dir: d.dir, Binary: binary, OnStop: "end",
+		Sites: []testbed.Machine{{Name: "aurora", CPUs: 4}, {Name: "borealis", CPUs: 4}, {Name: "cygnus", CPUs: 8}},
+	})
+	if err != nil {
+		return err
+	}
+	d.work = filepath.Join(d.dir, "jobs")
+	return testbed.MakeShared(d.work)
+}
+
+// origin is the site where the jobs are submitted.
+func (d *demo) origin() *testbed.Site { return d.grid.Sites[0] }
+
+// tracked is a job of the demo and what is known of it.
+type tracked struct {
+	testbed.Task
+	id   protocol.JobID
+	seen sight
+}
+
+func (d *demo) submitAll(ctx context.Context) ([]*tracked, error) {
+	d.app.socket = d.origin().Socket
+	var jobs []*tracked
+	for _, task := range testbed.Work(d.seed, d.jobs, d.work) {
+		path := filepath.Join(d.dir, task.Name+".sh")
+		if err := os.WriteFile(path, []byte(task.Script), 0o600); err != nil {
+			return nil, fmt.Errorf("write a batch script: %w", err)
+		}
+		job, err := d.app.readJob([]string{path}, []batchscript.Setting{{Long: "chdir", Value: d.work}})
+		if err != nil {
+			return nil, err
+		}
+		submitted, err := d.app.sendSafely(ctx, job)
+		if err != nil {
+			return nil, fmt.Errorf("submit %s: %w", task.Name, err)
+		}
+		jobs = append(jobs, &tracked{Task: task, id: submitted.Jobs[0]})
+	}
+	return jobs, nil
+}
+
+// clean stops what runs and removes what was made.
+func (d *demo) clean(keep, made bool) error {
+	var err error
+	if d.grid != nil {
+		err = d.grid.Stop(demoStopping)
+	}
+	switch {
+	case keep:
+		d.say("Everything is kept in %s", d.dir)
+	case made:
+		err = errors.Join(err, os.RemoveAll(d.dir))
+	default:
+		inside, readErr := os.ReadDir(d.dir)
+		err = errors.Join(err, readErr)
+		for _, entry := range inside {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(d.dir, entry.Name())))
+		}
+	}
+	return err
+}
+
+func (d *demo) say(format string, args ...any) { d.app.printf(format+"\n", args...) }

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// report prints how the jobs fared and returns what went wrong.
+func (d *demo) report(jobs []*tracked, took time.Duration) error {
+	d.say("")
+	t := newTable(" ID", "JOB", "ORIGIN", "SITE", " QUOTED WAIT", " ACTUAL WAIT", "EXIT")
+	var wrong []error
+	for _, job := range jobs {
+		view := job.seen.job
+		t.add(job.id.String(), job.Name, string(view.Origin), orDash(string(view.Site)),
+			brief(view.QuotedAWT), brief(actualWait(view)), exitText(view))
+		if view.State != protocol.Completed {
+			wrong = append(wrong, fmt.Errorf("%s: %s", job.Name, stateText(view)))
+		}
+		if err := job.Verify(view.Stdout); err != nil {
+			wrong = append(wrong, err)
+		}
+	}
+	if err := t.write(d.app.stdout, "", true); err != nil {
+		return err
+	}
+	d.say("Quotes assume that each job takes all of its limit, 10 s.\n")
+	if err := d.summary(jobs).write(d.app.stdout, "", true); err != nil {
+		return err
+	}
+	if len(wrong) > 0 {
+		return fmt.Errorf("the demo failed:\n%w", errors.Join(wrong...))
+	}
+	d.say("\nAll %d jobs ran exactly once and their results are back at %s; %.1f s in all.",
+		len(jobs), d.origin().Name, took.Seconds())
+	return nil
+}
+
+// actualWait is the wait that the quote was about: from the placement on.
+func actualWait(job peer.JobView) protocol.Duration {
+	if job.Started == 0 || job.Placed == 0 {
+		return 0
+	}
+	return max(0, job.Started.Sub(job.Placed))
+}
+
+func exitText(job peer.JobView) string {
+	switch {
+	case job.Signal != 0:
+		return "signal " + strconv.Itoa(job.Signal)
+	case job.State == protocol.Completed || job.State == protocol.Failed:
+		return strconv.Itoa(job.ExitCode)
+	}
+	return job.State.String()
+}
+
+// summary adds up what each site did.
+func (d *demo) summary(jobs []*tracked) *table {
+	t := newTable("SITE", " CPUS", " JOBS", " CPU TIME", " MEAN WAIT")
+	for _, site := range d.grid.Sites {
+		var n int
+		var used, waited protocol.Duration
+		for _, job := range jobs {
+			view := job.seen.job
+			if view.Site != site.Name || view.Started == 0 {
+				continue
+			}
+			n++
+			used += protocol.Duration(job.CPUs) * max(0, view.Ended.Sub(view.Started))
+			waited += max(0, view.Started.Sub(view.Submitted))
+		}
+		t.add(string(site.Name), strconv.Itoa(site.CPUs), strconv.Itoa(n), brief(used),
+			brief(waited/protocol.Duration(max(1, n))))
+	}
+	return t
+}

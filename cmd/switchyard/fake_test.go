@@ -1,0 +1,135 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// fakeNode answers the API as the test says.
+type fakeNode struct {
+	mu     sync.Mutex
+	asked  []peer.Event
+	replyF func(peer.Event) (peer.Reply, error)
+	jobs   map[protocol.JobID]peer.JobView
+	facts  []peer.Fact
+}
+
+// no is a refusal as the node gives it.
+type no struct{ why peer.Refusal }
+
+func (e no) Error() string         { return e.why.Reason }
+func (e no) Refusal() peer.Refusal { return e.why }
+
+func (n *fakeNode) Ask(_ context.Context, event func(peer.AskID) peer.Event) (peer.Reply, error) {
+	ev := event(1)
+	n.mu.Lock()
+	n.asked = append(n.asked, ev)
+	n.mu.Unlock()
+	return n.replyF(ev)
+}
+
+func (n *fakeNode) submits() (found []peer.Submit) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, ev := range n.asked {
+		if s, ok := ev.(peer.Submit); ok {
+			found = append(found, s)
+		}
+	}
+	return found
+}
+
+func (n *fakeNode) Job(_ context.Context, id protocol.JobID) (peer.JobView, error) {
+	if job, ok := n.jobs[id]; ok {
+		return job, nil
+	}
+	return peer.JobView{}, no{peer.Refusal{Code: peer.NotFound, Reason: "there is no job " + id.String()}}
+}
+
+func (n *fakeNode) WaitJob(ctx context.Context, id protocol.JobID) (peer.JobView, error) {
+	return n.Job(ctx, id)
+}
+func (n *fakeNode) ArchivedJobs(int) ([]peer.JobView, error)    { return nil, nil }
+func (n *fakeNode) Explain(protocol.JobID) ([]peer.Fact, error) { return n.facts, nil }
+func (n *fakeNode) Output(context.Context, peer.JobView, protocol.Stream, int64, int) ([]byte, error) {
+	return nil, nil
+}
+
+// serve puts the node behind a socket for the test.
+func serve(t *testing.T, n *fakeNode) (socket string) {
+	t.Helper()
+	socket = filepath.Join(shortDir(t), "s")
+	ctx, cancel := context.WithCancel(context.Background())
+	ready, ended := make(chan struct{}), make(chan error, 1)
+	go func() {
+		ended <- api.Serve(ctx, api.Config{
+			Socket: socket, Node: n, Site: "aurora", Number: 1, Ready: func() { close(ready) },
+		})
+	}()
+	select {
+	case <-ready:
+	case err := <-ended:
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return socket
+}
+
+// shortDir is a folder with a path short enough for sockets.
+func shortDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "sy") //nolint:usetesting // that of the test is too long
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+// result is what a command did.
+type result struct {
+	code           int
+	stdout, stderr string
+}
+
+// command runs the command line within the test.
+func command(t *testing.T, socket, stdin string, args ...string) result {
+	t.Helper()
+	in := filepath.Join(t.TempDir(), "stdin")
+	if err := os.WriteFile(in, []byte(stdin), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.Open(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	var stdout, stderr bytes.Buffer
+	a := &app{
+		stdin: file, stdout: &stdout, stderr: &stderr, now: time.Now,
+		getenv: func(name string) string { return map[string]string{"SWITCHYARD_SOCKET": socket}[name] },
+	}
+	code := a.run(t.Context(), args)
+	if a.peer != nil {
+		a.peer.Close()
+	}
+	return result{code, stdout.String(), stderr.String()}
+}
+
+const goodScript = "#!/bin/sh\n#SBATCH -J sum -n 2 -t 10\ntrue\n"
+
+const someID protocol.JobID = 1_000_000_000_042

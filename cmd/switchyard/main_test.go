@@ -1,0 +1,18 @@
+package main
+
+import (
+	"os"
+	"testing"
+)
+
+// asBinary makes the test binary behave as switchyard itself, so that tests have
+// real processes to start and kill.
+const asBinary = "SWITCHYARD_TEST_AS_BINARY"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asBinary) != "" || len(os.Args) > 1 && os.Args[1] == shimCommand {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}

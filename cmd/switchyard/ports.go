@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"iter"
+
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/bus"
+	"github.com/switchyard-hpc/switchyard/peer/gossip"
+	"github.com/switchyard-hpc/switchyard/peer/node"
+	"github.com/switchyard-hpc/switchyard/peer/store"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// rows is a store as the node sees it.
+type rows struct{ *store.Store }
+
+func (r rows) Enqueue(puts []node.Put, done func(error)) {
+	out := make([]store.Put, len(puts))
+	for i, put := range puts {
+		out[i] = store.Put(put)
+	}
+	r.Store.Enqueue(out, done)
+}
+
+func (r rows) Load(table string) iter.Seq2[node.Row, error] {
+	return func(yield func(node.Row, error) bool) {
+		for row, err := range r.Store.Load(table) {
+			if !yield(node.Row(row), err) {
+				return
+			}
+		}
+	}
+}
+
+func (r rows) Scan(table, from string, reverse bool, limit int) ([]node.Row, error) {
+	found, err := r.Store.Scan(table, from, reverse, limit)
+	out := make([]node.Row, len(found))
+	for i, row := range found {
+		out[i] = node.Row(row)
+	}
+	return out, err
+}
+
+// transport is a bus as the node sees it.
+type transport struct{ *bus.Bus }
+
+func (t transport) Fetch(
+	ctx context.Context, from protocol.SiteName, tag protocol.Tag, stream protocol.Stream, offset int64, size int,
+) ([]byte, error) {
+	return t.Bus.Fetch(ctx, from, bus.FetchRequest{
+		Tag: tag, Stream: stream, Offset: offset, Size: min(size, bus.MaxChunk),
+	})
+}
+
+// ear is the node as the bus sees it.
+type ear struct{ *node.Node }
+
+func (e ear) Fetch(ctx context.Context, from protocol.SiteName, req bus.FetchRequest) ([]byte, error) {
+	return e.Node.Fetch(ctx, from, req.Tag, req.Stream, req.Offset, req.Size)
+}
+
+// rumours is the node as gossip sees it.
+type rumours struct{ *node.Node }
+
+func (r rumours) Alive(id gossip.Identity) {
+	r.Node.Alive(peer.MemberSeen{
+		Site: id.Site, Number: id.Number, PublicKey: id.PublicKey, FirstStart: id.FirstStart,
+	})
+}

@@ -1,0 +1,293 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/localsched/engine"
+	"github.com/switchyard-hpc/switchyard/localsched/process"
+	"github.com/switchyard-hpc/switchyard/peer/accounts"
+	"github.com/switchyard-hpc/switchyard/peer/bus"
+	"github.com/switchyard-hpc/switchyard/peer/config"
+	"github.com/switchyard-hpc/switchyard/peer/gossip"
+	"github.com/switchyard-hpc/switchyard/peer/identity"
+	"github.com/switchyard-hpc/switchyard/peer/node"
+	"github.com/switchyard-hpc/switchyard/peer/store"
+	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// peerProcess is a peer and all that it is made of.
+type peerProcess struct {
+	cfg    *config.Config
+	log    *slog.Logger
+	notify notifier
+
+	key       *identity.Key
+	store     *store.Store
+	scheduler *process.Scheduler
+	shim      []string
+	node      *node.Node
+	closers   []closer      // of what runs, in the order in which it was started
+	failed    chan struct{} // gets one for each part that ended by itself
+}
+
+type closer struct {
+	name  string
+	close func() error
+}
+
+// run starts the peer, waits for ctx or a failure, and stops it.
+func (p *peerProcess) run(ctx context.Context) (err error) {
+	defer func() { err = errors.Join(err, p.stop()) }()
+	for _, start := range []func(context.Context) error{
+		p.openKey, p.openStore, p.openScheduler, p.startNode, p.startLinks, p.startAPI,
+	} {
+		if err := start(ctx); err != nil {
+			return err
+		}
+		if ctx.Err() != nil || len(p.failed) > 0 {
+			return nil
+		}
+	}
+	p.log.Info("peer_ready", "site", p.cfg.Site.Name, "number", p.cfg.Site.Number,
+		"version", version, "pid", os.Getpid())
+	p.notify.say(ctx, "READY=1")
+	go p.notify.watch(ctx, p.alive)
+	select {
+	case <-ctx.Done():
+	case <-p.failed: // stop says why
+	}
+	p.notify.say(context.WithoutCancel(ctx), "STOPPING=1")
+	p.log.Info("peer_stops")
+	return nil
+}
+
+// stop closes what runs, the last started first.
+func (p *peerProcess) stop() error {
+	var errs []error
+	for _, c := range slices.Backward(p.closers) {
+		if err := c.close(); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", c.name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// launch runs a part until it is stopped. It outlives ctx, because others that
+// are stopped before it still need it.
+func (p *peerProcess) launch(ctx context.Context, name string, run func(context.Context) error) {
+	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var err error
+	ended := make(chan struct{})
+	go func() {
+		err = run(running)
+		close(ended)
+		p.failed <- struct{}{}
+	}()
+	p.onStop(name, func() error {
+		cancel()
+		<-ended
+		return err
+	})
+}
+
+func (p *peerProcess) onStop(name string, stop func() error) {
+	p.closers = append(p.closers, closer{name, stop})
+}
+
+func (p *peerProcess) openKey(context.Context) (err error) {
+	if p.key, err = identity.LoadKey(string(p.cfg.Site.Key)); err != nil {
+		return fmt.Errorf("[site] key: %w; make one with: switchyard keygen --out %s", err, p.cfg.Site.Key)
+	}
+	return nil
+}
+
+func (p *peerProcess) openStore(context.Context) error {
+	dir := string(p.cfg.Site.StateDir)
+	// Jobs of other accounts run in folders below and must pass through.
+	if err := os.MkdirAll(dir, 0o711); err != nil { //nolint:gosec // see above
+		return fmt.Errorf("[site] state_dir: %w; name a folder on a local disk that this account may write", err)
+	}
+	opened, err := store.Open(filepath.Join(dir, "peer.db"), store.Options{})
+	if err != nil {
+		return fmt.Errorf("[site] state_dir: %w", err)
+	}
+	p.store = opened
+	p.onStop("the store", opened.Close)
+	return nil
+}
+
+func (p *peerProcess) openScheduler(context.Context) error {
+	shim, err := shimLine()
+	if err != nil {
+		return err
+	}
+	onStop := process.LeaveJobs
+	if p.cfg.LocalSched.OnStop == config.End {
+		onStop = process.EndJobs
+	}
+	p.scheduler, err = process.Open(process.Config{ //nolint:contextcheck // it runs until it is closed
+		Dir:       filepath.Join(string(p.cfg.Site.StateDir), "spool"),
+		Site:      p.cfg.Site.Name,
+		Capacity:  p.capacity(),
+		Policy:    engine.EASY(),
+		GraceKill: p.cfg.LocalSched.Grace.Std(),
+		Shim:      shim,
+		Log:       p.log,
+		OnStop:    onStop,
+	})
+	if err != nil {
+		return fmt.Errorf("[localsched]: %w", err)
+	}
+	p.onStop("the local scheduler", p.scheduler.Close)
+	p.shim = shim
+	return nil
+}
+
+func (p *peerProcess) capacity() protocol.Capacity {
+	return p.cfg.LocalSched.Capacity(runtime.NumCPU())
+}
+
+func (p *peerProcess) accounts() *accounts.Accounts {
+	tables := accounts.Tables{
+		SameNames: p.cfg.Accounts.Users == config.Same,
+		Local:     p.cfg.Accounts.Local,
+		Guests:    p.cfg.Guests(),
+	}
+	if os.Geteuid() != 0 {
+		tables.Own = userName()
+	}
+	return accounts.New(tables)
+}
+
+func (p *peerProcess) startNode(ctx context.Context) error {
+	who := p.accounts()
+	policy := tc.New(tc.Config{Epsilon: p.cfg.Policy.TC.Epsilon})
+	var err error
+	p.node, err = node.New(node.Config{
+		Peer: p.cfg.Peer(config.Parts{
+			PublicKey: p.key.Public(), Software: "switchyard " + version, Capacity: p.capacity(),
+			Policy: policy.Info(), Accounts: who,
+		}),
+		Seed:      rand.Uint64(),
+		Store:     rows{p.store},
+		Scheduler: p.scheduler,
+		Policy:    policy,
+		Deliverer: &deliverer{
+			shim: p.shim, accounts: who, kept: filepath.Join(string(p.cfg.Site.StateDir), "kept"),
+		},
+		Log:   p.log,
+		Space: freeSpace(string(p.cfg.Site.StateDir)),
+	})
+	if err != nil {
+		return fmt.Errorf("restore the peer from %s: %w", p.cfg.Site.StateDir, err)
+	}
+	p.launch(ctx, "the node", p.node.Run)
+	return nil
+}
+
+func (p *peerProcess) startLinks(ctx context.Context) error {
+	cfg := bus.Config{
+		Site: p.cfg.Site.Name, Key: p.key, Listen: p.cfg.NATS.Listen,
+		Card: p.node.Card, Handler: ear{p.node}, Log: p.log,
+	}
+	if n := p.cfg.NATS; n.URL != "" {
+		cfg.Listen = ""
+		cfg.External = &bus.External{
+			URL: n.URL, Creds: string(n.Creds), Nkey: string(n.Nkey), Token: string(n.Token), CA: string(n.CA),
+		}
+	}
+	for _, partner := range p.cfg.Partners {
+		cfg.Partners = append(cfg.Partners, bus.Partner{
+			Site: partner.Name, PublicKey: partner.PublicKey, URL: partner.URL,
+		})
+	}
+	links, err := bus.New(cfg)
+	if err == nil {
+		err = links.Start(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("[nats]: %w%s", err, taken(err, "[nats] listen"))
+	}
+	p.onStop("the links", func() error { links.Close(); return nil })
+	talk, err := p.startGossip() //nolint:contextcheck // it runs until it is closed
+	if err != nil {
+		return err
+	}
+	if talk == nil {
+		p.node.Attach(transport{links}, nil)
+		return nil
+	}
+	p.node.Attach(transport{links}, talk)
+	return nil
+}
+
+// gossipLeave is how long leaving the gossip may take.
+const gossipLeave = 500 * time.Millisecond
+
+// startGossip returns nil without a table [gossip].
+func (p *peerProcess) startGossip() (*gossip.Gossip, error) {
+	cfg := p.cfg.Gossip
+	if cfg == nil {
+		return nil, nil //nolint:nilnil // documented
+	}
+	card := p.node.Card(p.cfg.Site.Name)
+	talk, err := gossip.Start(gossip.Config{
+		Self: gossip.Identity{
+			Site: p.cfg.Site.Name, Number: p.cfg.Site.Number, PublicKey: p.key.Public(),
+			FirstStart: card.FirstStart, Incarnation: card.Incarnation,
+		},
+		Bind: cfg.Bind, Advertise: cfg.Advertise, Join: cfg.Join, KeyringFile: string(cfg.Keyring),
+		Every: cfg.Every.Std(), Rejoin: cfg.Rejoin.Std(), Trusted: p.cfg.Trusted(),
+		Seed:    rand.Uint64(),
+		Sign:    p.key.Signer(identity.Gossip),
+		Verify:  identity.Verifier(identity.Gossip),
+		Handler: rumours{p.node},
+		Logger:  p.log,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("[gossip]: %w%s", err, taken(err, "[gossip] bind"))
+	}
+	p.onStop("the gossip", func() error {
+		if err := talk.Leave(gossipLeave); err != nil {
+			p.log.Debug("gossip_left_in_silence", "error", err) // the others find out by themselves
+		}
+		return talk.Close()
+	})
+	return talk, nil
+}
+
+// taken adds the remedy to the error of an address in use.
+func taken(err error, key string) string {
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return "; another program listens there: stop it, or choose another port in " + key
+	}
+	return ""
+}
+
+// alive asks the peer something.
+func (p *peerProcess) alive(ctx context.Context) error {
+	_, err := p.node.Ask(ctx, askSites)
+	return err
+}
+
+// freeSpace says how much an ordinary account could still write in the folder.
+func freeSpace(dir string) func() (uint64, error) {
+	return func() (uint64, error) {
+		var fs syscall.Statfs_t
+		if err := syscall.Statfs(dir, &fs); err != nil {
+			return 0, fmt.Errorf("ask for the free space of %s: %w", dir, err)
+		}
+		return fs.Bavail * uint64(fs.Bsize), nil //nolint:gosec // a block size is positive
+	}
+}

@@ -1,0 +1,126 @@
+package process
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/switchyard-hpc/switchyard/localsched"
+)
+
+// DeliverConfig is what [Deliver] needs.
+type DeliverConfig struct {
+	// Shim is as in [Config]. Accounts must be able to run the file.
+	Shim []string
+}
+
+// DeliverError says that a file could not be put where the submitter wants it.
+type DeliverError struct {
+	Path      string
+	Account   string
+	Permanent bool // trying again is of no use: no such folder, no right
+	Reason    string
+}
+
+func (e *DeliverError) Error() string {
+	return fmt.Sprintf("cannot put %s there as %s: %s", e.Path, e.Account, e.Reason)
+}
+
+// Deliver writes all of r to the path as the account: under another name in the
+// same folder, synced, then renamed, so that the file is there as a whole or not
+// at all. Only a device, such as /dev/null, is written to as it is. The error is a
+// *[DeliverError], or what r or the context gave.
+func Deliver(ctx context.Context, config DeliverConfig, name, path string, r io.Reader) error {
+	found, err := new(accounts).runnable(ctx, name)
+	if refused := new(localsched.RefusedError); errors.As(err, &refused) {
+		return &DeliverError{Path: path, Account: name, Permanent: true, Reason: refused.Reason}
+	}
+	if err != nil {
+		return err
+	}
+	if !filepath.IsAbs(path) || strings.ContainsRune(path, 0) || len(config.Shim) == 0 {
+		return &DeliverError{Path: path, Account: name, Permanent: true, Reason: "the path is not absolute"}
+	}
+	return deliver(ctx, config.Shim, found, path, r)
+}
+
+func deliver(ctx context.Context, shim []string, to account, path string, r io.Reader) error {
+	allR, allW, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer allW.Close()                                                                                  //nolint:errcheck // closed for good below; a second time is no harm
+	cmd := exec.CommandContext(ctx, shim[0], append(shim[1:len(shim):len(shim)], deliverWord, path)...) //nolint:gosec // the peer's own command
+	cmd.Dir, cmd.Env, cmd.ExtraFiles = "/", shimEnv(), []*os.File{allR}
+	cmd.Cancel = func() error { return cmd.Process.Signal(unix.SIGTERM) }
+	cmd.WaitDelay = 5 * time.Second
+	if os.Geteuid() == 0 {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: to.UID, Gid: to.GID, Groups: to.Groups}}
+	}
+	said := new(bytes.Buffer)
+	cmd.Stderr = said
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return errors.Join(err, allR.Close())
+	}
+	if err = errors.Join(cmd.Start(), allR.Close()); err != nil {
+		return err
+	}
+	read, copied := feed(in, allW, r)
+	ended := cmd.Wait()
+	switch {
+	case read != nil:
+		return fmt.Errorf("read what is to go to %s: %w", path, read)
+	case ctx.Err() != nil && ended != nil:
+		return ctx.Err()
+	case ended != nil:
+		return deliverError(path, to, ended, said.String())
+	}
+	return copied
+}
+
+// feed sends all of r and then, on the other pipe, that it was all. The errors
+// are those of the reading and of the sending.
+func feed(to io.WriteCloser, all *os.File, r io.Reader) (read, sent error) {
+	from := &noted{r: r}
+	_, sent = io.Copy(to, from)
+	sent = errors.Join(sent, to.Close())
+	if from.err == nil && sent == nil {
+		_, sent = all.Write([]byte{1})
+	}
+	return from.err, errors.Join(sent, all.Close())
+}
+
+// noted notes how the reading went, to tell it from the writing.
+type noted struct {
+	r   io.Reader
+	err error
+}
+
+func (n *noted) Read(p []byte) (int, error) {
+	count, err := n.r.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		n.err = err
+	}
+	return count, err
+}
+
+func deliverError(path string, to account, ended error, said string) error {
+	code := new(exec.ExitError)
+	permanent := errors.As(ended, &code) && code.ExitCode() == exitPermanent
+	reason := strings.TrimSpace(said)
+	if reason == "" {
+		reason = ended.Error()
+	}
+	return &DeliverError{Path: path, Account: to.Name, Permanent: permanent, Reason: reason}
+}

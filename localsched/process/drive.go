@@ -1,0 +1,144 @@
+package process
+
+import (
+	"context"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/localsched/engine"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// take notes what the engine wants, for the driver. The lock is held.
+func (s *Scheduler) take(actions engine.Actions) {
+	s.wake = actions.Wake
+	for _, tag := range actions.Starts {
+		j := s.jobs[tag]
+		j.state = starting
+		s.starts = append(s.starts, j)
+	}
+	for _, tag := range actions.Kills {
+		s.kills = append(s.kills, s.jobs[tag])
+	}
+	select {
+	case s.kick <- struct{}{}:
+	default: // it is awake, or about to be
+	}
+}
+
+// report enters a change of a job. The lock is held.
+func (s *Scheduler) report(j *job, change localsched.Change) {
+	j.reported = append(j.reported, s.changes.add(change))
+}
+
+// leave takes a job that no longer runs or waits out of the engine. The lock is
+// held.
+func (s *Scheduler) leave(j *job, last state) {
+	was := j.state
+	j.state = last
+	close(j.over)
+	if !j.planned {
+		return
+	}
+	j.planned = false
+	now := protocol.InstantOf(time.Now())
+	done := s.engine.Finished
+	if was == queued {
+		done = s.engine.Withdraw
+	}
+	actions, err := done(now, j.tag)
+	if err != nil {
+		s.config.Log.Error("engine_disagrees", "job", j.tag.String(), "error", err)
+		return
+	}
+	s.take(actions)
+}
+
+// drive does what the engine wants until the context ends. What it starts goes on
+// until the other one does.
+func (s *Scheduler) drive(ctx, following context.Context) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		case <-s.kick:
+		}
+		starts, kills, next := s.due()
+		timer.Reset(next)
+		for _, j := range starts {
+			s.running.Go(func() { s.run(following, j) })
+		}
+		for _, j := range kills {
+			s.driver.Go(func() { s.backstop(ctx, j) })
+		}
+	}
+}
+
+// due is what is to be done now, and how long the engine can then be left alone.
+// When the scheduler stops, nothing is started: it stays in the queue on disk.
+func (s *Scheduler) due() (starts, kills []*job, next time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	if s.wake != 0 && s.wake <= protocol.InstantOf(now) {
+		s.take(s.engine.Tick(protocol.InstantOf(now)))
+	}
+	starts, kills = s.starts, s.kills
+	s.starts, s.kills = nil, nil
+	if s.closed {
+		starts = nil
+	}
+	next = time.Hour
+	if s.wake != 0 {
+		next = min(next, s.wake.Time().Sub(now))
+	}
+	return starts, kills, next
+}
+
+// backstop ends a job that its shim should have ended at the limit. It does not
+// touch a shim that is merely slow: that knows how the job ended.
+func (s *Scheduler) backstop(ctx context.Context, j *job) {
+	patience := time.NewTimer(2*s.config.GraceKill + 5*time.Second)
+	defer patience.Stop()
+	select {
+	case <-ctx.Done():
+	case <-j.over:
+	case <-patience.C:
+		s.config.Log.Warn("job_past_its_limit", "job", j.tag.String())
+		s.end(j)
+	}
+}
+
+// end asks the job's shim to end the job, if there is one.
+func (s *Scheduler) end(j *job) {
+	s.mu.Lock()
+	shim := j.shim
+	s.mu.Unlock()
+	if err := terminate(shim); err != nil {
+		s.config.Log.Warn("shim_not_reached", "job", j.tag.String(), "error", err)
+	}
+}
+
+// terminate asks a shim to end its job. One that is gone already is no error.
+func terminate(shim processID) error {
+	h, err := shim.open()
+	if isGone(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	err = h.signal(unix.SIGTERM)
+	if err == nil {
+		err = h.signal(unix.SIGCONT) // should somebody have stopped it
+	}
+	if closed := h.Close(); err == nil {
+		err = closed
+	}
+	return err
+}

@@ -1,0 +1,145 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// ErrNotStarted says that a job cannot be killed because it has not started, or
+// not be forgotten because it has not ended.
+var (
+	ErrNotStarted = errors.New("the job has not started; withdraw it instead")
+	ErrNotEnded   = errors.New("the job has not ended; it cannot be forgotten")
+)
+
+// Withdraw implements [localsched.Runner]. A tag that never came is withdrawn
+// too, durably: should it come later, it is refused.
+func (s *Scheduler) Withdraw(ctx context.Context, tag protocol.Tag) (localsched.Withdrawal, error) {
+	j, mine, err := s.reserve(tag)
+	if err != nil {
+		return 0, err
+	}
+	if mine {
+		return s.forestall(j)
+	}
+	if err = j.wait(ctx); err != nil {
+		return 0, err
+	}
+	if j.failed != nil { // the submission that was under way came to nothing
+		return s.Withdraw(ctx, tag)
+	}
+	s.mu.Lock()
+	at := j.state
+	s.mu.Unlock()
+	switch at {
+	case withdrawn:
+		return localsched.Withdrawn, nil
+	case running, ended:
+		return localsched.Started, nil
+	case making, queued, starting:
+	}
+	return s.takeBack(j)
+}
+
+// forestall withdraws a job that never came.
+func (s *Scheduler) forestall(j *job) (localsched.Withdrawal, error) {
+	if err := s.spool.addTombstone(j.tag); err != nil {
+		err = fmt.Errorf("withdraw job %v: %w", j.tag, err)
+		s.abandon(j, err)
+		return 0, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	j.tomb, j.state = true, withdrawn
+	close(j.over)
+	close(j.made)
+	return localsched.Withdrawn, nil
+}
+
+// takeBack races with the job's shim, if there is one yet.
+func (s *Scheduler) takeBack(j *job) (localsched.Withdrawal, error) {
+	data, err := encode(startedRecord{Withdrawn: true})
+	if err != nil {
+		return 0, err
+	}
+	won, err := createOnce(j.dir, startedFile, data)
+	if err == nil && !won {
+		var first startedRecord
+		first, err = readRecord[startedRecord](j.dir, startedFile)
+		won = first.Withdrawn
+	}
+	if err != nil {
+		return 0, fmt.Errorf("withdraw job %v: %w", j.tag, explainFull(err))
+	}
+	if !won {
+		return localsched.Started, nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if j.state != withdrawn {
+		s.leave(j, withdrawn)
+		s.changes.forget(j.reported)
+		j.reported = nil
+	}
+	return localsched.Withdrawn, nil
+}
+
+// Kill implements [localsched.Runner]. The error wraps [ErrNotStarted] for a job
+// that waits, and [localsched.ErrUnknownJob].
+func (s *Scheduler) Kill(ctx context.Context, tag protocol.Tag) error {
+	j, err := s.find(ctx, tag)
+	if err != nil {
+		return err
+	}
+	if j == nil {
+		return unknown(tag)
+	}
+	s.mu.Lock()
+	at := j.state
+	s.mu.Unlock()
+	if at == ended || at == withdrawn {
+		return nil
+	}
+	record, err := readRecord[startedRecord](j.dir, startedFile)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		err = ErrNotStarted
+	case err == nil && !record.Withdrawn:
+		err = terminate(record.processID)
+	}
+	if err != nil {
+		return fmt.Errorf("kill job %v: %w", tag, err)
+	}
+	return nil
+}
+
+// Forget implements [localsched.Runner]. Repeating it is no error; one that wraps
+// [ErrNotEnded] is about a job that waits or runs.
+func (s *Scheduler) Forget(ctx context.Context, tag protocol.Tag) error {
+	j, err := s.find(ctx, tag)
+	if err != nil || j == nil {
+		return err
+	}
+	s.mu.Lock()
+	over := j.state == ended || j.state == withdrawn
+	s.mu.Unlock()
+	if !over {
+		return fmt.Errorf("job %v: %w", tag, ErrNotEnded)
+	}
+	if err = s.spool.remove(tag); err != nil {
+		return fmt.Errorf("forget job %v: %w", tag, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.jobs[tag] == j {
+		delete(s.jobs, tag)
+		s.changes.forget(j.reported)
+		j.reported = nil
+	}
+	return nil
+}

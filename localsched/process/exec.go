@@ -1,0 +1,141 @@
+package process
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// The second stage's ends of its pipes.
+const (
+	planFD    = 3
+	troubleFD = 4
+)
+
+// The exit codes of jobs that could not be started, as shells give them.
+const (
+	exitCannotRun = 126
+	exitNotFound  = 127
+)
+
+// execMain is the second stage of a shim. It has the rights of the account, and
+// becomes the job. What keeps it from that goes to the shim.
+func execMain() int {
+	unix.CloseOnExec(troubleFD)
+	trouble := os.NewFile(troubleFD, "trouble")
+	err := becomeJob()
+	fmt.Fprint(trouble, err)
+	if errors.Is(err, unix.ENOENT) {
+		return exitNotFound
+	}
+	return exitCannotRun
+}
+
+// becomeJob returns only if it fails.
+func becomeJob() error {
+	p, err := readPlan()
+	if err != nil {
+		return err
+	}
+	if err = dieWith(p.Parent); err != nil {
+		return err
+	}
+	unix.Umask(0o022)
+	if err = openOutputs(p); err != nil {
+		return err
+	}
+	if err = unix.Chdir(p.Dir); err != nil {
+		return fmt.Errorf("cannot change to the working folder %s: %w", p.Dir, err)
+	}
+	return execScript(p)
+}
+
+func readPlan() (p plan, err error) {
+	file := os.NewFile(planFD, "plan")
+	data, err := io.ReadAll(file)
+	if err == nil {
+		err = json.Unmarshal(data, &p)
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
+		return plan{}, fmt.Errorf("read the shim's orders: %w", err)
+	}
+	return p, nil
+}
+
+// dieWith lets the kernel kill the job when its shim dies: nobody would watch it.
+func dieWith(shim int) error {
+	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
+		return fmt.Errorf("tie the job to its shim: %w", err)
+	}
+	if os.Getppid() != shim {
+		return errors.New("the shim is gone")
+	}
+	return nil
+}
+
+// openOutputs puts the output files in the places of stdout and stderr. The
+// system's own calls are used because os.File would make pipes non-blocking.
+func openOutputs(p plan) error {
+	stdout, err := openOutput("stdout", p.Stdout)
+	if err != nil {
+		return err
+	}
+	stderr := stdout
+	if p.Stderr != p.Stdout {
+		if stderr, err = openOutput("stderr", p.Stderr); err != nil {
+			return err
+		}
+	}
+	return errors.Join(unix.Dup3(stdout, 1, 0), unix.Dup3(stderr, 2, 0))
+}
+
+func openOutput(name, path string) (fd int, err error) {
+	if path == "" {
+		path = os.DevNull
+	}
+	const flags = unix.O_WRONLY | unix.O_CREAT | unix.O_TRUNC | unix.O_NOCTTY | unix.O_CLOEXEC
+	for {
+		fd, err = unix.Open(path, flags, 0o644)
+		if !errors.Is(err, unix.EINTR) {
+			break
+		}
+	}
+	if err != nil {
+		return -1, fmt.Errorf("cannot open the %s file %s: %w", name, path, err)
+	}
+	return fd, nil
+}
+
+// execScript becomes the script. For a moment after it was written, a process
+// that the peer was just forking may still hold it open: ETXTBSY.
+func execScript(p plan) error {
+	argv := append([]string{p.Script}, p.Args...)
+	for pause := time.Millisecond; ; pause *= 2 {
+		err := syscall.Exec(p.Script, argv, p.Env) //nolint:gosec // to run scripts is what it is for
+		if !errors.Is(err, unix.ETXTBSY) || pause > 2*time.Second {
+			return explainExec(p.Script, err)
+		}
+		time.Sleep(pause)
+	}
+}
+
+// explainExec names what is missing, which for a script is mostly not the script.
+func explainExec(script string, err error) error {
+	data, unread := os.ReadFile(script) //nolint:gosec // the job's own script
+	if unread != nil {
+		return fmt.Errorf("cannot run the script %s: %w", script, errors.Join(err, unread))
+	}
+	line, _, _ := bytes.Cut(data, []byte("\n"))
+	interpreter, ok := bytes.CutPrefix(line, []byte("#!"))
+	if !ok {
+		return fmt.Errorf("cannot run the script: its first line does not begin with #! and name an interpreter: %w", err)
+	}
+	return fmt.Errorf("cannot run the script's interpreter %.200q: %w", bytes.TrimSpace(interpreter), err)
+}

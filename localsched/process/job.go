@@ -1,0 +1,93 @@
+package process
+
+import (
+	"context"
+
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/localsched/engine"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// state is where a job stands here.
+type state uint8
+
+const (
+	making    state = iota // its folder is being written
+	queued                 // in the engine's queue
+	starting               // the engine has started it, its shim not yet
+	running                // a shim watches it
+	ended                  // there is an outcome
+	withdrawn              // it never starts
+)
+
+// job is what is kept of a job in memory. The fields above state do not change
+// once made is closed; the rest is under the scheduler's lock.
+type job struct {
+	tag       protocol.Tag
+	request   protocol.Request
+	dir       string
+	seq       uint64
+	submitted protocol.Instant
+	account   account
+	guest     bool
+	stdout    string // paths to fetch; empty: none
+	stderr    string
+
+	made   chan struct{} // closed when the submission is through
+	failed error         // of the submission
+	tomb   bool          // it was withdrawn before it came
+
+	state    state
+	planned  bool // the engine has it
+	shim     processID
+	started  protocol.Instant
+	reported []uint64      // the numbers of its changes
+	over     chan struct{} // closed when it has ended or was withdrawn
+}
+
+func newJob(tag protocol.Tag, dir string) *job {
+	return &job{tag: tag, dir: dir, made: make(chan struct{}), over: make(chan struct{})}
+}
+
+// describe takes over what is to be known of a submission.
+func (j *job) describe(record jobRecord) {
+	submission := record.Submission
+	j.seq, j.submitted = record.Seq, record.Submitted
+	j.request, j.account, j.guest = submission.Spec.Request, record.Account, submission.Guest
+	j.stdout, j.stderr = outputs(j.dir, submission)
+}
+
+// wait returns when the submission is through, well or not.
+func (j *job) wait(ctx context.Context) error {
+	select {
+	case <-j.made:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (j *job) id() localsched.LocalID { return localsched.LocalID(folderOf(j.tag)) }
+
+func (j *job) engineJob() engine.Job { return engine.Job{Request: j.request, Tag: j.tag} }
+
+// change reports the job in a state that is not a last one.
+func (j *job) change(state protocol.State, reason string) localsched.Change {
+	return localsched.Change{Tag: j.tag, State: state, Reason: reason, Started: j.started}
+}
+
+// ending reports how the job ended.
+func (j *job) ending(exit exitRecord) localsched.Change {
+	outcome := protocol.Outcome{
+		State:    exit.State,
+		ExitCode: exit.ExitCode,
+		Signal:   exit.Signal,
+		Reason:   exit.Reason,
+		Ran:      exit.Ran,
+		Files:    exit.files(),
+	}
+	if j.submitted > 0 && exit.Started > 0 {
+		outcome.Waited = max(0, exit.Started.Sub(j.submitted))
+	}
+	return localsched.Change{Tag: j.tag, State: exit.State, Reason: exit.Reason, Started: exit.Started, Outcome: outcome}
+}

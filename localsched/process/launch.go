@@ -1,0 +1,117 @@
+package process
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+)
+
+// launch starts a shim for the job and waits for what it says. It takes hold of
+// the shim that has won the job, this one or an earlier one; the results are
+// those of adopt.
+func (s *Scheduler) launch(ctx context.Context, j *job) (*handle, error) {
+	said, pipe, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer said.Close() //nolint:errcheck // it was only read
+	shim, err := s.spawn(j.dir, pipe)
+	if err != nil {
+		return nil, err
+	}
+	stop := context.AfterFunc(ctx, func() { _ = said.Close() }) // so that the reading ends
+	defer stop()
+	answer, err := readAnswer(said)
+	if err != nil && ctx.Err() == nil {
+		err = errors.Join(err, shim.wait()) // it has closed the pipe by ending
+	}
+	if err != nil {
+		return nil, errors.Join(err, shim.Close())
+	}
+	if answer.Error != "" {
+		return nil, errors.Join(errors.New(answer.Error), shim.wait(), shim.Close())
+	}
+	if answer.Lost {
+		// Another one has it, and this one ends.
+		if err = errors.Join(shim.wait(), shim.Close()); err != nil {
+			return nil, err
+		}
+		return s.adopt(j)
+	}
+	s.mu.Lock()
+	j.shim, j.started = answer.processID, answer.Started
+	s.mu.Unlock()
+	return shim, nil
+}
+
+// shimAnswer is what a shim says on its pipe, once, before the job starts.
+type shimAnswer struct {
+	startedRecord
+	Lost  bool   `json:"lost,omitempty"`  // another one was first
+	Error string `json:"error,omitempty"` // it may be tried again
+}
+
+func readAnswer(from io.Reader) (answer shimAnswer, err error) {
+	data, err := io.ReadAll(from)
+	if err == nil {
+		err = json.Unmarshal(data, &answer)
+	}
+	if err != nil {
+		return shimAnswer{}, fmt.Errorf("the shim did not say whether it started the job: %w", err)
+	}
+	return answer, nil
+}
+
+// answerFD is the shim's end of the pipe.
+const answerFD = 3
+
+// spawn starts a shim, in a session of its own and with nothing of the peer's
+// environment, and closes the pipe here.
+func (s *Scheduler) spawn(dir string, pipe *os.File) (*handle, error) {
+	defer pipe.Close() //nolint:errcheck // the shim's end
+	null, err := devNull()
+	if err != nil {
+		return nil, err
+	}
+	defer null.Close()                                                                               //nolint:errcheck // nothing was written
+	log, err := os.OpenFile(filepath.Join(dir, logFile), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600) //nolint:gosec // inside the spool
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close() //nolint:errcheck // the shim's end
+	fd := -1
+	child, err := os.StartProcess(s.config.Shim[0], append(slices.Clone(s.config.Shim), dir), &os.ProcAttr{
+		Dir:   "/",
+		Env:   shimEnv(),
+		Files: []*os.File{null, null, log, pipe},
+		Sys:   &syscall.SysProcAttr{Setsid: true, PidFD: &fd},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("start the shim: %w", err)
+	}
+	if err = child.Release(); err != nil {
+		return nil, err
+	}
+	return holdChild(fd)
+}
+
+// holdChild makes a handle of the pidfd of a child just started.
+func holdChild(fd int) (*handle, error) {
+	if fd < 0 {
+		return nil, errors.New("the kernel gives no pidfd; Linux 5.10 or later is needed")
+	}
+	if err := syscall.SetNonblock(fd, true); err != nil {
+		return nil, errors.Join(err, syscall.Close(fd))
+	}
+	return newHandle(fd), nil
+}
+
+// shimEnv is the environment of both stages of a shim. They need next to nothing,
+// and one processor is enough for them.
+func shimEnv() []string { return []string{"PATH=" + defaultPath, "GOMAXPROCS=1"} }

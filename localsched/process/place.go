@@ -1,0 +1,120 @@
+package process
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
+
+// allFD is the pipe on which a delivery hears that it has got everything.
+const allFD = 3
+
+// errCut says that a delivery ended before it was whole.
+var errCut = errors.New("the delivery was cut off")
+
+// deliverMain writes its input to a path. It has the rights of the account.
+func deliverMain(path string) int {
+	unix.CloseOnExec(allFD)
+	unix.Umask(0o022)
+	err := place(path, os.Stdin, os.NewFile(allFD, "all"))
+	if err == nil {
+		return exitOK
+	}
+	fmt.Fprintln(os.Stderr, err)
+	if permanent(err) {
+		return exitPermanent
+	}
+	return exitFailed
+}
+
+// permanent says whether the same would fail again.
+func permanent(err error) bool {
+	return slices.ContainsFunc([]error{
+		unix.EACCES, unix.EPERM, unix.ENOENT, unix.ENOTDIR, unix.EISDIR,
+		unix.ENAMETOOLONG, unix.ELOOP, unix.ENXIO, unix.EINVAL,
+	}, func(e error) bool { return errors.Is(err, e) })
+}
+
+// place writes a file as a whole, through a link to where that leads.
+func place(path string, from, all io.Reader) error {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return placeFile(path, from, all)
+	case err != nil:
+		return err
+	case info.IsDir():
+		return fmt.Errorf("%s: %w", path, unix.EISDIR)
+	case info.Mode()&fs.ModeCharDevice != 0:
+		return writeDevice(path, from)
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s is neither a file nor a device: %w", path, unix.EINVAL)
+	}
+	target, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return err
+	}
+	return placeFile(target, from, all)
+}
+
+func writeDevice(path string, from io.Reader) error {
+	device, err := os.OpenFile(path, os.O_WRONLY|unix.O_NOCTTY|unix.O_NONBLOCK, 0) //nolint:gosec // as the account
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(device, from)
+	return errors.Join(err, device.Close())
+}
+
+// placeFile writes under another name and renames once it knows that it has
+// everything. Being ended removes the other name too.
+func placeFile(path string, from, all io.Reader) error {
+	dir, name := filepath.Split(path)
+	temp, err := os.CreateTemp(dir, ".switchyard-*")
+	if err != nil {
+		return err
+	}
+	stop := make(chan os.Signal, 1)
+	signal.Notify(stop, unix.SIGTERM, unix.SIGHUP, unix.SIGINT)
+	done := make(chan error, 1)
+	go func() { done <- copyAll(temp, from, all) }()
+	select {
+	case err = <-done:
+	case <-stop:
+		err = errCut
+	}
+	if err == nil {
+		err = os.Rename(temp.Name(), filepath.Join(dir, name))
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(temp.Name()))
+	}
+	if err = syncDir(dir); errors.Is(err, fs.ErrPermission) {
+		return nil // a folder that may be written and not read
+	}
+	return err
+}
+
+func copyAll(temp *os.File, from, all io.Reader) error {
+	_, err := io.Copy(temp, from)
+	if err == nil {
+		_, err = io.ReadFull(all, make([]byte, 1))
+	}
+	if errors.Is(err, io.EOF) {
+		err = errCut
+	}
+	if err == nil {
+		err = temp.Chmod(0o644)
+	}
+	if err == nil {
+		err = temp.Sync()
+	}
+	return errors.Join(err, temp.Close())
+}

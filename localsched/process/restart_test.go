@@ -1,0 +1,298 @@
+package process_test
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/localsched/process"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+func TestRestartWhileJobsRun(t *testing.T) {
+	t.Parallel()
+	s := openSite(t, func(c *process.Config) { c.Capacity.CPUs = 1; c.OnStop = process.LeaveJobs })
+	dir := homeDir(t)
+	first := s.submit(t, home(t, dir, "while [ ! -e go ]; do sleep 0.02; done; exit 7"))
+	second := s.submit(t, guest(t, "echo second"))
+	third := s.submit(t, guest(t, "echo third"))
+	started := s.awaitRunning(t, first).Started
+	before := s.cursor
+	s.reopen(t)
+	if c := s.awaitRunning(t, first); c.Started != started {
+		t.Errorf("it started at %d, now at %d", started, c.Started)
+	}
+	if watched, err := s.Watch(t.Context(), before); err != nil || len(watched.Changes) == 0 {
+		t.Errorf("a cursor of before the restart brings %+v, %v", watched, err)
+	}
+	load, err := s.Load(t.Context())
+	if err != nil || load.Busy != 1 || load.QueuedJobs != 2 {
+		t.Errorf("the load is %+v, %v", load, err)
+	}
+	write(t, filepath.Join(dir, "go"), "")
+	if got := s.awaitEnd(t, first); got.State != protocol.Failed || got.ExitCode != 7 {
+		t.Errorf("got %+v", got)
+	}
+	s.awaitEnd(t, second)
+	s.awaitEnd(t, third)
+	if !before2(s.seen, second, third) {
+		t.Errorf("the queue lost its order: %+v", s.seen)
+	}
+}
+
+// before2 says whether a started no later than b.
+func before2(seen []localsched.Change, a, b protocol.Tag) bool {
+	started := map[protocol.Tag]protocol.Instant{}
+	for _, c := range seen {
+		started[c.Tag] = c.Started
+	}
+	return started[a] <= started[b]
+}
+
+func TestEndWhileAway(t *testing.T) {
+	t.Parallel()
+	s := openSite(t, func(c *process.Config) { c.OnStop = process.LeaveJobs })
+	dir := homeDir(t)
+	tag := s.submit(t, home(t, dir, "while [ ! -e go ]; do sleep 0.02; done; exit 7"))
+	s.awaitRunning(t, tag)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "go"), "")
+	eventually(t, "the end is written", func() bool {
+		_, err := os.Stat(s.folder(tag, "exit"))
+		return err == nil
+	})
+	s.open(t)
+	if got := s.awaitEnd(t, tag); got.ExitCode != 7 {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestShimKilled(t *testing.T) {
+	t.Parallel()
+	for _, away := range []bool{false, true} {
+		s := openSite(t, func(c *process.Config) { c.OnStop = process.LeaveJobs })
+		tag := s.submit(t, guest(t, "sleep 1000 & echo $!; echo $$; exec sleep 1000"))
+		s.awaitRunning(t, tag)
+		eventually(t, "the job is under way", func() bool {
+			return strings.Count(s.read(t, tag, protocol.Stdout), "\n") == 2
+		})
+		shim := s.shimOf(t, tag)
+		if away {
+			s.Close()
+		}
+		if err := syscall.Kill(shim, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		if away {
+			s.open(t)
+		}
+		first := s.awaitEnd(t, tag)
+		if first.State != protocol.NodeFail {
+			t.Errorf("got %+v", first)
+		}
+		for _, pid := range strings.Fields(s.read(t, tag, protocol.Stdout)) {
+			eventually(t, "the job's processes are gone", func() bool { return !alive(pid) })
+		}
+		s.reopen(t)
+		if again := s.awaitEnd(t, tag); again.State != first.State || again.Ran != first.Ran || again.Reason != first.Reason {
+			t.Errorf("after a restart %+v, before %+v", again, first)
+		}
+	}
+}
+
+func TestEndJobsAtStop(t *testing.T) {
+	t.Parallel()
+	s := openSite(t, func(c *process.Config) { c.Capacity.CPUs = 1 })
+	runs, waits := s.submit(t, guest(t, "sleep 1000")), s.submit(t, guest(t, "true"))
+	s.awaitRunning(t, runs)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Watch(t.Context(), s.cursor); err != nil {
+		t.Error("what happened at the stop is not reported:", err)
+	}
+	if _, err := s.Submit(t.Context(), guest(t, "true")); err != process.ErrClosed {
+		t.Error("a closed scheduler says", err)
+	}
+	if _, err := os.Stat(s.folder(waits, "started")); err == nil {
+		t.Error("a queued job was started at the stop")
+	}
+	s.open(t)
+	if got := s.awaitEnd(t, runs); got.State != protocol.Cancelled {
+		t.Errorf("got %+v", got)
+	}
+	if got := s.awaitEnd(t, waits); got.State != protocol.Completed {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestSpoolIsTaken(t *testing.T) {
+	t.Parallel()
+	s := openSite(t, nil)
+	if _, err := process.Open(s.config); err == nil || !strings.Contains(err.Error(), "another peer") {
+		t.Errorf("a second peer on one spool: %v", err)
+	}
+}
+
+func TestDamagedSpool(t *testing.T) {
+	t.Parallel()
+	s := openSite(t, small)
+	first := s.submit(t, guest(t, "sleep 1000"))
+	s.awaitRunning(t, first)
+	damaged, whole, misplaced := s.submit(t, guest(t, "true")), s.submit(t, guest(t, "true")), s.submit(t, guest(t, "true"))
+	jobs := filepath.Join(s.config.Dir, "jobs")
+	moved := protocol.Tag{Job: misplaced.Job, Epoch: misplaced.Epoch + 1}
+	half := filepath.Join(jobs, ".new-1234")
+	s.Close()
+	for _, err := range []error{
+		os.WriteFile(s.folder(damaged, "job.json"), []byte(`{"format": 1, "seq"`), 0o600),
+		os.Rename(s.folder(misplaced, ""), s.folder(moved, "")),
+		os.MkdirAll(filepath.Join(half, "work"), 0o700),
+		os.Mkdir(filepath.Join(jobs, "lost+found"), 0o700),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.open(t)
+	for _, tag := range []protocol.Tag{damaged, moved} {
+		if got := s.awaitEnd(t, tag); got.State != protocol.NodeFail || !strings.Contains(got.Reason, "job.json") {
+			t.Errorf("the damaged job: %+v", got)
+		}
+		if err := s.Forget(t.Context(), tag); err != nil {
+			t.Error(err)
+		}
+	}
+	if got := s.awaitEnd(t, whole); got.State != protocol.Completed {
+		t.Errorf("the whole job: %+v", got)
+	}
+	if _, err := os.Stat(half); !os.IsNotExist(err) {
+		t.Errorf("the half-made folder is left: %v", err)
+	}
+}
+
+// victimDir names the environment variable that makes the test binary a peer
+// which submits jobs until it is killed, printing the tag of each it has
+// submitted.
+const victimDir = "PROCESS_TEST_VICTIM_DIR"
+
+// victimJobs is how many jobs one victim submits.
+const victimJobs = 20
+
+func victim(dir string) {
+	config := configOf(dir)
+	config.Capacity.CPUs = 1000
+	config.Shim = strings.Fields(os.Getenv("PROCESS_TEST_SHIM"))
+	s, err := process.Open(config)
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	var t testing.T
+	for i := range victimJobs {
+		job := home(&t, filepath.Join(dir, "home"), fmt.Sprintf("echo ran >> %d-%d", os.Getpid(), i))
+		job.Payload.Stdout, job.Payload.Stderr = "", ""
+		job.Tag.Job = protocol.NewJobID(8, uint64(os.Getpid()*1000+i))
+		if _, err = s.Submit(t.Context(), job); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		fmt.Printf("%d-%d %v\n", os.Getpid(), i, job.Tag)
+	}
+	select {}
+}
+
+// TestPeerKilled kills peers between the submission of jobs and their start. Each
+// job that was submitted runs once.
+func TestPeerKilled(t *testing.T) {
+	t.Parallel()
+	dir := newDir(t)
+	if err := os.Rename(homeDir(t), filepath.Join(dir, "home")); err != nil {
+		t.Fatal(err)
+	}
+	submitted := map[string]protocol.Tag{}
+	for round := range 4 {
+		killVictim(t, dir, 1+round*6, submitted)
+	}
+	s := &site{config: configOf(dir)}
+	s.open(t)
+	defer s.Close()
+	for name, tag := range submitted {
+		if got := s.awaitEnd(t, tag); got.State != protocol.Completed {
+			t.Errorf("job %s: %+v", name, got)
+		}
+		if got := readFile(t, filepath.Join(dir, "home", name)); got != "ran\n" {
+			t.Errorf("job %s has written %q", name, got)
+		}
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "home", "*-*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if got := readFile(t, f); got != "ran\n" {
+			t.Errorf("job %s, not acknowledged, has written %q", f, got)
+		}
+	}
+	t.Logf("%d jobs acknowledged", len(submitted))
+}
+
+// killVictim lets a peer acknowledge n jobs and kills it.
+func killVictim(t *testing.T, dir string, n int, submitted map[string]protocol.Tag) {
+	t.Helper()
+	child := exec.CommandContext(t.Context(), os.Args[0])
+	child.Env = append(os.Environ(), victimDir+"="+dir, "PROCESS_TEST_SHIM="+strings.Join(shimCommand, " "))
+	out, err := child.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err = child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	for i := 0; lines.Scan(); i++ {
+		name, text, _ := strings.Cut(lines.Text(), " ")
+		tag, err := protocol.ParseTag(text)
+		if err != nil {
+			t.Fatal(lines.Text())
+		}
+		submitted[name] = tag
+		if i+1 == n {
+			if err := child.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	_ = child.Wait()
+}
+
+// shimOfOr is the pid of the shim that watches a job, 0 when there is none yet.
+func (s *site) shimOfOr(tag protocol.Tag) string {
+	data, err := os.ReadFile(s.folder(tag, "started"))
+	if err != nil {
+		return ""
+	}
+	_, rest, _ := strings.Cut(string(data), `"pid": `)
+	pid, _, _ := strings.Cut(rest, ",")
+	return pid
+}
+
+// noChildren says whether a process has lived to see its children end.
+func noChildren(pid string) bool {
+	if _, err := strconv.Atoi(pid); err != nil {
+		return false
+	}
+	data, err := os.ReadFile("/proc/" + pid + "/task/" + pid + "/children")
+	time.Sleep(20 * time.Millisecond) // a shim has none before it starts the job either
+	return err == nil && len(data) == 0
+}

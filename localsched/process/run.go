@@ -1,0 +1,162 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// The pauses between attempts to start a shim.
+const (
+	firstPause = time.Second
+	lastPause  = 30 * time.Second
+)
+
+// run brings a job from the engine's start to its end.
+func (s *Scheduler) run(ctx context.Context, j *job) {
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		shim, err := s.launch(ctx, j)
+		switch {
+		case err == nil && shim == nil: // withdrawn
+			return
+		case err == nil:
+			s.nowRuns(j)
+			s.follow(ctx, j, shim)
+			return
+		case isGone(err):
+			s.finish(j)
+			return
+		case ctx.Err() != nil:
+			return
+		}
+		s.config.Log.Error("job_not_started", "job", j.tag.String(), "error", err)
+		if !s.postpone(j, "cannot be started yet: "+err.Error(), pause) {
+			return
+		}
+	}
+}
+
+// postpone reports why a job does not start, and waits. It returns false when the
+// job is not to be started any more.
+func (s *Scheduler) postpone(j *job, reason string, pause time.Duration) bool {
+	s.mu.Lock()
+	if j.state == starting {
+		s.report(j, j.change(protocol.Pending, reason))
+	}
+	s.mu.Unlock()
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-j.over:
+	case <-s.stopping:
+	}
+	return false
+}
+
+// nowRuns enters that the job runs.
+func (s *Scheduler) nowRuns(j *job) {
+	s.mu.Lock()
+	j.state = running
+	s.report(j, j.change(protocol.Running, ""))
+	stopping := s.closed && s.config.OnStop == EndJobs
+	s.mu.Unlock()
+	if stopping {
+		s.end(j)
+	}
+}
+
+// follow waits for the end of a running job's shim. It leaves when the context
+// ends.
+func (s *Scheduler) follow(ctx context.Context, j *job, shim *handle) {
+	stop := context.AfterFunc(ctx, func() { _ = shim.Close() }) // so that wait returns
+	err := shim.wait()
+	if !stop() {
+		return
+	}
+	if closed := shim.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		s.config.Log.Error("shim_not_watched", "job", j.tag.String(), "error", err)
+		return
+	}
+	s.finish(j)
+}
+
+// finish enters how a job ended whose shim is gone.
+func (s *Scheduler) finish(j *job) {
+	exit := s.lastWords(j)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if j.state == running || j.state == starting {
+		j.started = exit.Started
+		s.leave(j, ended)
+		s.report(j, j.ending(exit))
+	}
+}
+
+// lastWords is how a job ended whose shim is gone. Without a word from the shim,
+// what it left behind is killed, and the job is NODE_FAIL.
+func (s *Scheduler) lastWords(j *job) exitRecord {
+	exit, err := readExit(j.dir)
+	if err == nil {
+		return exit
+	}
+	killSession(j.shim)
+	now := protocol.InstantOf(time.Now())
+	exit = exitRecord{State: protocol.NodeFail, Reason: s.whyLost(j, err), Started: j.started, Ended: now}
+	if j.started > 0 {
+		exit.Ran = max(0, now.Sub(j.started))
+	}
+	s.config.Log.Error("job_lost", "job", j.tag.String(), "reason", exit.Reason)
+	if errors.Is(err, fs.ErrNotExist) {
+		s.keep(j, exit)
+	}
+	return exit
+}
+
+func (s *Scheduler) whyLost(j *job, err error) string {
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err.Error()
+	}
+	if boot, err := bootID(); err == nil && boot != j.shim.Boot {
+		return "the machine was restarted while the job ran"
+	}
+	return "the process that watched the job was killed"
+}
+
+// keep writes down the end of a lost job, so that it stays the same after a
+// restart. If that fails, the next Open finds the same again but for the time.
+func (s *Scheduler) keep(j *job, exit exitRecord) {
+	data, err := encode(exit)
+	if err == nil {
+		err = replaceFile(j.dir, exitFile, data)
+	}
+	if err != nil {
+		s.config.Log.Warn("lost_job_not_noted", "job", j.tag.String(), "error", err)
+	}
+}
+
+// adopt takes hold of the shim that the file started names. Both results are nil
+// when that says that the job was withdrawn.
+func (s *Scheduler) adopt(j *job) (*handle, error) {
+	record, err := readRecord[startedRecord](j.dir, startedFile)
+	if err != nil || record.Withdrawn {
+		return nil, err
+	}
+	s.mu.Lock()
+	j.shim, j.started = record.processID, record.Started
+	s.mu.Unlock()
+	return record.open()
+}
+
+func isGone(err error) bool { return errors.Is(err, errGone) }
+
+// devNull is what shims have instead of a terminal.
+func devNull() (*os.File, error) { return os.OpenFile(os.DevNull, os.O_RDWR, 0) }

@@ -1,0 +1,202 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/localsched/engine"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// ErrClosed says that the scheduler was closed.
+var ErrClosed = errors.New("the process scheduler is closed")
+
+// Scheduler is a batch system over processes of this machine. [Open] makes one.
+type Scheduler struct {
+	config   Config
+	machine  engine.Machine
+	spool    spool
+	accounts accounts
+
+	mu      sync.Mutex // never held during I/O
+	engine  *engine.Engine
+	jobs    map[protocol.Tag]*job
+	changes changes
+	seq     uint64           // of the latest submission
+	starts  []*job           // the engine has said so, the driver has yet to do it
+	kills   []*job           // likewise
+	wake    protocol.Instant // the engine's
+	closed  bool
+
+	kick     chan struct{}  // wakes the driver
+	stopping chan struct{}  // closed: nothing is started any more
+	gone     chan struct{}  // closed: watchers return
+	unfollow func()         // ends all that follow jobs
+	stop     func()         // ends the driver
+	driver   sync.WaitGroup // the driver and its timers
+	running  sync.WaitGroup // one for each job from its start to its end
+}
+
+var _ localsched.Scheduler = (*Scheduler)(nil)
+
+// Open takes the spool, finds the jobs in it again, and begins to drive them. The
+// errors are about the configuration and the spool.
+func Open(config Config) (*Scheduler, error) {
+	if err := config.validate(); err != nil {
+		return nil, err
+	}
+	config = config.withDefaults()
+	sp, err := openSpool(config.Dir)
+	if err != nil {
+		return nil, err
+	}
+	s := &Scheduler{
+		config:   config,
+		machine:  config.machine(),
+		spool:    sp,
+		engine:   engine.New(config.machine(), config.Policy),
+		jobs:     map[protocol.Tag]*job{},
+		changes:  newChanges(),
+		kick:     make(chan struct{}, 1),
+		stopping: make(chan struct{}),
+		gone:     make(chan struct{}),
+	}
+	found, err := s.restore()
+	if err != nil {
+		return nil, errors.Join(err, sp.close())
+	}
+	following, unfollow := context.WithCancel(context.Background())
+	driving, stop := context.WithCancel(following)
+	s.unfollow, s.stop = unfollow, stop
+	for _, r := range found {
+		s.running.Go(func() { s.follow(following, r.job, r.handle) })
+	}
+	s.driver.Go(func() { s.drive(driving, following) })
+	return s, nil
+}
+
+// Close stops driving. Running jobs go on, unless [Config.OnStop] is [EndJobs]:
+// then Close waits for their ends. Calls that wait return [ErrClosed].
+func (s *Scheduler) Close() error {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil
+	}
+	s.closed = true
+	close(s.stopping)
+	s.mu.Unlock()
+	s.stop()
+	s.driver.Wait()
+	if s.config.OnStop == EndJobs {
+		s.endAll()
+	}
+	s.unfollow()
+	s.running.Wait()
+	close(s.gone)
+	return s.spool.close()
+}
+
+// endAll ends what runs and waits for it, not for ever.
+func (s *Scheduler) endAll() {
+	for _, j := range s.all(running) {
+		s.end(j)
+	}
+	ended := make(chan struct{})
+	go func() {
+		s.running.Wait()
+		close(ended)
+	}()
+	patience := time.NewTimer(2*s.config.GraceKill + 10*time.Second)
+	defer patience.Stop()
+	select {
+	case <-ended:
+	case <-patience.C:
+		s.config.Log.Warn("jobs_still_run_at_stop", "jobs", len(s.all(running)))
+	}
+}
+
+// all lists the jobs in a state.
+func (s *Scheduler) all(in state) (jobs []*job) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, j := range s.jobs {
+		if j.state == in {
+			jobs = append(jobs, j)
+		}
+	}
+	return jobs
+}
+
+// Describe implements [localsched.Planner].
+func (s *Scheduler) Describe(context.Context) (localsched.Description, error) {
+	return localsched.Description{Name: "process", Capacity: s.config.Capacity}, nil
+}
+
+// Load implements [localsched.Planner].
+func (s *Scheduler) Load(context.Context) (protocol.Load, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return protocol.Load{}, ErrClosed
+	}
+	return s.engine.Load(), nil
+}
+
+// Quote implements [localsched.Planner]. The expected run time is the wall-time
+// limit.
+func (s *Scheduler) Quote(_ context.Context, query localsched.Query) ([]protocol.Quote, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, ErrClosed
+	}
+	now := protocol.InstantOf(time.Now())
+	planned := s.engine.Plan(now, query.Ahead, query.Jobs)
+	quotes := make([]protocol.Quote, len(planned))
+	for i, p := range planned {
+		quotes[i] = quoteOf(query.Jobs[i], p, now)
+	}
+	return quotes, nil
+}
+
+func quoteOf(request protocol.Request, p engine.Planned, now protocol.Instant) protocol.Quote {
+	if p.Declined != "" {
+		return protocol.Quote{Job: request.Job, Declined: p.Declined}
+	}
+	const end = protocol.Instant(protocol.Never)
+	wait := protocol.Never
+	if p.Start != end {
+		wait = max(0, p.Start.Sub(now))
+	}
+	return protocol.Quote{Job: request.Job, AWT: wait, AWTLow: wait, AWTHigh: wait, ERT: request.WallTime}
+}
+
+// find is the job with this tag, once its submission is through; nil when there
+// is none.
+func (s *Scheduler) find(ctx context.Context, tag protocol.Tag) (*job, error) {
+	s.mu.Lock()
+	j, closed := s.jobs[tag], s.closed
+	s.mu.Unlock()
+	if closed {
+		return nil, ErrClosed
+	}
+	if j == nil {
+		return nil, nil
+	}
+	if err := j.wait(ctx); err != nil {
+		return nil, err
+	}
+	if j.failed != nil { // its submission failed: it is in the map no more
+		return nil, nil
+	}
+	return j, nil
+}
+
+func unknown(tag protocol.Tag) error {
+	return fmt.Errorf("job %v: %w", tag, localsched.ErrUnknownJob)
+}

@@ -1,0 +1,135 @@
+package process
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// The exit codes of shims. Nobody but people reads the first three.
+const (
+	exitOK        = 0
+	exitFailed    = 1
+	exitUsage     = 2
+	exitPermanent = 3 // of deliver: trying again is of no use
+)
+
+// The words that come after the shim's command line. A folder of the spool, an
+// absolute path, cannot be taken for one.
+const (
+	execWord    = "exec"
+	deliverWord = "deliver"
+)
+
+// ShimMain is the shim's main function; the process must end with the code that
+// it returns. The arguments are what follows the command line of [Config.Shim].
+// It must be called before the program does anything else, on the main goroutine.
+func ShimMain(args []string) int {
+	// A job is told of the death of the thread that started it, not the process.
+	runtime.LockOSThread()
+	switch {
+	case len(args) == 1 && args[0] == execWord:
+		return execMain()
+	case len(args) == 2 && args[0] == deliverWord:
+		return deliverMain(args[1])
+	case len(args) == 1 && args[0] != deliverWord:
+		return watchMain(args[0], os.Args[:len(os.Args)-1])
+	}
+	fmt.Fprintln(os.Stderr, "the shim is started by the peer; it is no command for people")
+	return exitUsage
+}
+
+// watchMain runs the job of a folder, if no other shim has, and writes down how
+// it ended.
+func watchMain(dir string, command []string) int {
+	asked := make(chan os.Signal, 4)
+	signal.Notify(asked, unix.SIGTERM)
+	children := make(chan os.Signal, 1)
+	signal.Notify(children, unix.SIGCHLD)
+	// Heard and not ignored, because a job would inherit that.
+	signal.Notify(make(chan os.Signal), unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGPIPE)
+
+	syscall.CloseOnExec(answerFD)
+	pipe := os.NewFile(answerFD, "answer")
+	record, claim, answer := claimJob(dir)
+	start := time.Now()
+	sayAnswer(pipe, answer)
+	if answer.Error != "" || answer.Lost {
+		return exitFailed
+	}
+	w := watch{
+		dir: dir, command: command, record: record, start: start,
+		asked: asked, children: children,
+	}
+	exit := w.run()
+	exit.Started = claim.Started
+	exit.Ran = protocol.Duration(time.Since(start).Milliseconds())
+	exit.Ended = exit.Started.Add(exit.Ran)
+	writeExit(dir, exit)
+	return exitOK
+}
+
+// claimJob makes the file started.
+func claimJob(dir string) (record jobRecord, claim startedRecord, answer shimAnswer) {
+	fail := func(err error) (jobRecord, startedRecord, shimAnswer) {
+		return jobRecord{}, startedRecord{}, shimAnswer{Error: err.Error()}
+	}
+	record, err := readRecord[jobRecord](dir, jobFile)
+	if err != nil {
+		return fail(err)
+	}
+	if err = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return fail(fmt.Errorf("become the reaper of the job's processes: %w", err))
+	}
+	if claim.processID, err = self(); err != nil {
+		return fail(err)
+	}
+	claim.Started = protocol.InstantOf(time.Now())
+	data, err := encode(claim)
+	if err != nil {
+		return fail(err)
+	}
+	won, err := createOnce(dir, startedFile, data)
+	if err != nil {
+		return fail(err)
+	}
+	return record, claim, shimAnswer{startedRecord: claim, Lost: !won}
+}
+
+// sayAnswer tells the peer, which may be dead by now.
+func sayAnswer(pipe *os.File, answer shimAnswer) {
+	err := json.NewEncoder(pipe).Encode(answer)
+	if closed := pipe.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "answer the peer:", err)
+	}
+}
+
+// writeExit writes down how the job ended. The result must not be lost: while the
+// disk is full, it tries again for ever.
+func writeExit(dir string, exit exitRecord) {
+	const longest = 30 * time.Second
+	for pause := 100 * time.Millisecond; ; pause = min(2*pause, longest) {
+		data, err := encode(exit)
+		if err == nil {
+			err = replaceFile(dir, exitFile, data)
+		}
+		if err == nil {
+			return
+		}
+		if pause == longest/2 || pause < time.Second {
+			fmt.Fprintln(os.Stderr, "write how the job ended:", err)
+		}
+		time.Sleep(pause)
+	}
+}

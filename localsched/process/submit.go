@@ -1,0 +1,153 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Submit implements [localsched.Runner]. Submissions at once are synced at once;
+// those enter the queue in the order in which they are through.
+func (s *Scheduler) Submit(ctx context.Context, submission localsched.Submission) (localsched.LocalID, error) {
+	j, mine, err := s.reserve(submission.Tag)
+	if err != nil {
+		return "", err
+	}
+	if !mine {
+		return s.repeated(ctx, j)
+	}
+	if err = s.make(ctx, j, submission); err != nil {
+		s.abandon(j, err)
+		return "", err
+	}
+	return j.id(), nil
+}
+
+// reserve makes the entry of a tag, unless there is one.
+func (s *Scheduler) reserve(tag protocol.Tag) (j *job, mine bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, false, ErrClosed
+	}
+	if j = s.jobs[tag]; j != nil {
+		return j, false, nil
+	}
+	j = newJob(tag, s.spool.folder(tag))
+	s.seq++
+	j.seq = s.seq
+	s.jobs[tag] = j
+	return j, true, nil
+}
+
+// abandon takes back an entry whose making failed.
+func (s *Scheduler) abandon(j *job, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.jobs, j.tag)
+	j.failed = err
+	close(j.made)
+}
+
+// repeated answers for a submission that came before.
+func (s *Scheduler) repeated(ctx context.Context, j *job) (localsched.LocalID, error) {
+	if err := j.wait(ctx); err != nil {
+		return "", err
+	}
+	if j.failed != nil {
+		return "", j.failed
+	}
+	if j.tomb {
+		return "", &localsched.RefusedError{Reason: fmt.Sprintf("job %v was withdrawn before it came", j.tag)}
+	}
+	return j.id(), nil
+}
+
+// make checks the job, makes its folder and puts it in the queue.
+func (s *Scheduler) make(ctx context.Context, j *job, submission localsched.Submission) error {
+	if reason := s.unfit(submission); reason != "" {
+		return &localsched.RefusedError{Reason: reason}
+	}
+	owner, err := s.accounts.runnable(ctx, submission.Account)
+	if err != nil {
+		return err
+	}
+	script := submission.Payload.Script
+	payload := *submission.Payload
+	payload.Script = nil
+	submission.Payload = &payload
+	record := jobRecord{
+		Format:     recordFormat,
+		Seq:        j.seq,
+		Submitted:  protocol.InstantOf(time.Now()),
+		Submission: submission,
+		Account:    owner,
+		Site:       s.config.Site,
+		Grace:      protocol.DurationOf(s.config.GraceKill),
+	}
+	if err = s.spool.add(record, script); err != nil {
+		return fmt.Errorf("submit job %v: %w", j.tag, err)
+	}
+	j.describe(record)
+	if err = s.enqueue(j); err != nil {
+		return errors.Join(err, s.spool.remove(j.tag))
+	}
+	return nil
+}
+
+// enqueue puts a made job in the engine's queue.
+func (s *Scheduler) enqueue(j *job) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	actions, err := s.engine.Submit(protocol.InstantOf(time.Now()), j.engineJob())
+	if err != nil {
+		return err
+	}
+	j.state, j.planned = queued, true
+	close(j.made)
+	s.report(j, j.change(protocol.Pending, ""))
+	s.take(actions)
+	return nil
+}
+
+// unfit is why a submission can never run here; empty when it can.
+func (s *Scheduler) unfit(submission localsched.Submission) (reason string) {
+	payload := submission.Payload
+	switch {
+	case payload == nil || len(payload.Script) == 0:
+		return "it has no script"
+	case submission.Spec.WallTime < 1:
+		return "it has no wall-time limit; ask for at least 1ms"
+	}
+	for _, word := range slices.Concat(payload.Args, payload.Env, []string{payload.WorkDir, payload.Stdout, payload.Stderr}) {
+		if strings.ContainsRune(word, 0) || !utf8.ValidString(word) {
+			return fmt.Sprintf("%.40q, among its arguments, environment and paths, is no UTF-8 text without NUL", word)
+		}
+	}
+	_, reason = s.machine.Units(submission.Spec.Request)
+	return reason
+}
+
+// FindByTag implements [localsched.Runner]. A tag that was withdrawn before it
+// came is absent.
+func (s *Scheduler) FindByTag(ctx context.Context, tag protocol.Tag) (localsched.Presence, localsched.LocalID, error) {
+	j, err := s.find(ctx, tag)
+	if err != nil {
+		return localsched.Unclear, "", err
+	}
+	if j == nil {
+		presence, err := s.spool.presence(tag)
+		return presence, "", err
+	}
+	if j.tomb {
+		return localsched.Absent, "", nil
+	}
+	return localsched.Present, j.id(), nil
+}

@@ -1,0 +1,136 @@
+package api_test
+
+import (
+	"context"
+	"iter"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/node"
+	"github.com/switchyard-hpc/switchyard/peer/store"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// disk adapts the real store as cmd does.
+type disk struct{ *store.Store }
+
+func (d disk) Enqueue(puts []node.Put, done func(error)) {
+	rows := make([]store.Put, len(puts))
+	for i, put := range puts {
+		rows[i] = store.Put(put)
+	}
+	d.Store.Enqueue(rows, done)
+}
+
+func (d disk) Load(table string) iter.Seq2[node.Row, error] {
+	return func(yield func(node.Row, error) bool) {
+		for row, err := range d.Store.Load(table) {
+			if !yield(node.Row(row), err) {
+				return
+			}
+		}
+	}
+}
+
+func (d disk) Scan(table, from string, reverse bool, limit int) ([]node.Row, error) {
+	rows, err := d.Store.Scan(table, from, reverse, limit)
+	all := make([]node.Row, len(rows))
+	for i, row := range rows {
+		all[i] = node.Row(row)
+	}
+	return all, err
+}
+
+type everybody struct{}
+
+func (everybody) Local(user string) (string, error)                      { return user, nil }
+func (everybody) Guest(_ protocol.SiteName, user string) (string, error) { return user, nil }
+
+// idle is a batch system that takes every job and never starts one. What it does
+// not have is not called here.
+type idle struct {
+	localsched.Scheduler
+	policy.Policy
+	node.Deliverer
+}
+
+func (idle) Load(context.Context) (protocol.Load, error) { return protocol.Load{CPUs: 8}, nil }
+
+func (idle) Quote(_ context.Context, query localsched.Query) ([]protocol.Quote, error) {
+	return make([]protocol.Quote, len(query.Jobs)), nil
+}
+
+func (idle) Submit(context.Context, localsched.Submission) (localsched.LocalID, error) {
+	return "1", nil
+}
+
+func (idle) Watch(ctx context.Context, _ localsched.Cursor) (localsched.Watched, error) {
+	<-ctx.Done()
+	return localsched.Watched{}, ctx.Err()
+}
+
+// liveNode is a peer in a node on a real store.
+func liveNode(b *testing.B) *node.Node {
+	b.Helper()
+	file, err := store.Open(filepath.Join(b.TempDir(), "peer.db"), store.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	n, err := node.New(node.Config{
+		Peer: peer.Config{
+			Site: "here", Number: 1, PublicKey: "U", Software: "bench",
+			Capacity:   protocol.Capacity{CPUs: 1 << 20, Nodes: 1 << 10},
+			Policy:     policy.Info{Name: "fake", Initiations: []policy.Initiation{policy.Sender}, Shortcut: true},
+			Initiation: policy.Sender, Accounts: everybody{},
+		},
+		Store: disk{file}, Scheduler: idle{}, Policy: idle{}, Deliverer: idle{},
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(b.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- n.Run(ctx) }()
+	b.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			b.Error(err)
+		}
+		if err := file.Close(); err != nil {
+			b.Error(err)
+		}
+	})
+	return n
+}
+
+// BenchmarkSubmit measures durable submissions of 64 clients over the socket, one
+// job each, clients and server on the same machine.
+func BenchmarkSubmit(b *testing.B) {
+	client := serve(b, liveNode(b))
+	body := oneJob()
+	body.Key = ""
+	body.Jobs[0].Script = make([]byte, 512)
+	copy(body.Jobs[0].Script, "#!/bin/sh\n")
+	var left atomic.Int64
+	left.Store(int64(b.N))
+	var callers sync.WaitGroup
+	b.ResetTimer()
+	for range 64 {
+		callers.Go(func() {
+			for left.Add(-1) >= 0 {
+				if _, err := client.Submit(b.Context(), body); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	callers.Wait()
+	b.StopTimer()
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "jobs/s")
+}

@@ -1,0 +1,107 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strconv"
+	"testing"
+
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// oneJob is a node with one job.
+type oneJob struct {
+	Node
+	job peer.JobView
+	got peer.Event
+}
+
+func (n *oneJob) Job(context.Context, protocol.JobID) (peer.JobView, error) { return n.job, nil }
+
+func (n *oneJob) Ask(_ context.Context, event func(peer.AskID) peer.Event) (peer.Reply, error) {
+	n.got = event(1)
+	return peer.Done{}, nil
+}
+
+// as makes a request in the name of somebody.
+func (n *oneJob) as(t *testing.T, who caller, method, path string) int {
+	t.Helper()
+	ctx := context.WithValue(t.Context(), callerKey{}, who)
+	request := httptest.NewRequestWithContext(ctx, method, path, nil)
+	answer := httptest.NewRecorder()
+	(&server{Config: Config{Node: n, Log: discard()}}).routes().ServeHTTP(answer, request)
+	return answer.Code
+}
+
+func TestWhoMayReadOutput(t *testing.T) {
+	t.Parallel()
+	const path = "/v1/jobs/1000000000001/output"
+	tests := map[string]struct {
+		who   caller
+		guest bool
+		want  int
+	}{
+		"its user":                {who: caller{user: "ann"}, want: http.StatusOK},
+		"another":                 {who: caller{user: "bob"}, want: http.StatusForbidden},
+		"root":                    {who: caller{user: "root", admin: true}, want: http.StatusOK},
+		"nobody known":            {who: caller{user: "ann", err: errors.New("no name")}, want: http.StatusForbidden},
+		"a namesake of the guest": {who: caller{user: "ann"}, guest: true, want: http.StatusForbidden},
+	}
+	for name, test := range tests {
+		n := &oneJob{job: peer.JobView{
+			User: "ann", Origin: "here", Site: "here", State: protocol.Completed, Stdout: "/o", Guest: test.guest,
+		}}
+		if got := n.as(t, test.who, http.MethodGet, path); got != test.want {
+			t.Errorf("%s: status %d, want %d", name, got, test.want)
+		}
+	}
+}
+
+func TestCancelCarriesTheCallersRights(t *testing.T) {
+	t.Parallel()
+	for _, who := range []caller{{user: "bob"}, {user: "root", admin: true}} {
+		n := &oneJob{}
+		if got := n.as(t, who, http.MethodDelete, "/v1/jobs/1000000000001"); got != http.StatusAccepted {
+			t.Errorf("status %d", got)
+		}
+		want := peer.Cancel{Asked: 1, Job: 1_000_000_000_001, User: who.user, Admin: who.admin}
+		if n.got != want {
+			t.Errorf("asked %+v, want %+v", n.got, want)
+		}
+	}
+}
+
+func TestStrangersAreTurnedAway(t *testing.T) {
+	t.Parallel()
+	n := &oneJob{}
+	request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/info", nil)
+	answer := httptest.NewRecorder()
+	(&server{Config: Config{Node: n, Log: discard()}}).routes().ServeHTTP(answer, request)
+	if answer.Code != http.StatusForbidden {
+		t.Errorf("status %d for a connection without a caller", answer.Code)
+	}
+	left, right := net.Pipe()
+	defer func() { _ = errors.Join(left.Close(), right.Close()) }()
+	if _, err := callerOf(withCaller(t.Context(), left, userName)); err == nil {
+		t.Error("a connection that is no unix socket has a caller")
+	}
+}
+
+func TestUserName(t *testing.T) {
+	t.Parallel()
+	if name, err := userName(t.Context(), 0); err != nil || name != "root" {
+		t.Errorf("user 0 is %q, %v", name, err)
+	}
+	if name, err := userName(t.Context(), os.Getuid()); err != nil || name == "" {
+		t.Errorf("this user is %q, %v", name, err)
+	}
+	const nobodys = 1_999_999_999
+	if name, err := userName(t.Context(), nobodys); err == nil {
+		t.Errorf("user %s is %q", strconv.Itoa(nobodys), name)
+	}
+}

@@ -1,0 +1,168 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Client talks to the peer at a socket. Its methods may be called at once. Their
+// errors are an *[Error] when the peer refuses, wrap [ErrUnreachable] when there
+// is none, or come from ctx.
+type Client struct {
+	socket string
+	http   http.Client
+}
+
+// Dial makes a client of the peer at the socket. It connects when it must.
+func Dial(socket string) *Client {
+	return &Client{socket: socket, http: http.Client{Transport: &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", socket)
+		},
+		MaxIdleConnsPerHost: 256,
+		IdleConnTimeout:     time.Minute,
+		DisableCompression:  true,
+	}}}
+}
+
+// Close lets go of idle connections.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// Submit submits jobs, all or none.
+func (c *Client) Submit(ctx context.Context, s Submission) (peer.Submitted, error) {
+	return call[peer.Submitted](ctx, c, http.MethodPost, "/v1/jobs", s)
+}
+
+// Quotes asks what every site would answer for the jobs now.
+func (c *Client) Quotes(ctx context.Context, s Submission) (peer.Quoted, error) {
+	return call[peer.Quoted](ctx, c, http.MethodPost, "/v1/quotes", s)
+}
+
+// Queue lists the live jobs, and with finished > 0 up to so many finished ones
+// before them.
+func (c *Client) Queue(ctx context.Context, finished int) (peer.Queue, error) {
+	path := "/v1/jobs"
+	if finished > 0 {
+		path += "?all=true&limit=" + strconv.Itoa(finished)
+	}
+	return call[peer.Queue](ctx, c, http.MethodGet, path, nil)
+}
+
+// Job is one job, live or finished.
+func (c *Client) Job(ctx context.Context, id protocol.JobID) (peer.JobView, error) {
+	return call[peer.JobView](ctx, c, http.MethodGet, jobPath(id, ""), nil)
+}
+
+// Cancel asks for a job's end. When it returns, the wish is durable.
+func (c *Client) Cancel(ctx context.Context, id protocol.JobID) error {
+	_, err := call[peer.Done](ctx, c, http.MethodDelete, jobPath(id, ""), nil)
+	return err
+}
+
+// Wait waits until the job has ended, as long as ctx allows.
+func (c *Client) Wait(ctx context.Context, id protocol.JobID) (peer.JobView, error) {
+	for {
+		view, err := call[peer.JobView](ctx, c, http.MethodGet, jobPath(id, "/wait"), nil)
+		if err != nil || view.State.Terminal() {
+			return view, err
+		}
+	}
+}
+
+// Explain lists what happened to a job.
+func (c *Client) Explain(ctx context.Context, id protocol.JobID) ([]peer.Fact, error) {
+	e, err := call[Explanation](ctx, c, http.MethodGet, jobPath(id, "/explain"), nil)
+	return e.Facts, err
+}
+
+// Sites says what is known of every site.
+func (c *Client) Sites(ctx context.Context) (peer.Sites, error) {
+	return call[peer.Sites](ctx, c, http.MethodGet, "/v1/sites", nil)
+}
+
+// Info says what peer this is.
+func (c *Client) Info(ctx context.Context) (Info, error) {
+	return call[Info](ctx, c, http.MethodGet, "/v1/info", nil)
+}
+
+func jobPath(id protocol.JobID, what string) string { return "/v1/jobs/" + id.String() + what }
+
+// call makes a request and reads its answer.
+func call[A any](ctx context.Context, c *Client, method, path string, body any) (answer A, err error) {
+	response, err := c.send(ctx, method, path, body)
+	if err != nil {
+		return answer, err
+	}
+	defer drain(response)
+	if err = json.NewDecoder(response.Body).Decode(&answer); err != nil {
+		return answer, fmt.Errorf("the answer of the peer at %s is not understood: %w", c.socket, err)
+	}
+	return answer, nil
+}
+
+// drain reads what is left, so that the connection can be used again.
+func drain(response *http.Response) {
+	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 4096))
+	_ = response.Body.Close()
+}
+
+// send makes a request. Only a good answer is no error.
+func (c *Client) send(ctx context.Context, method, path string, body any) (*http.Response, error) {
+	var data []byte
+	if body != nil {
+		var err error
+		if data, err = json.Marshal(body); err != nil {
+			return nil, fmt.Errorf("encode the request: %w", err)
+		}
+		if len(data) > MaxBody { // the server would hang up in the middle of it
+			return nil, &Error{tooLarge(MaxBody)}
+		}
+	}
+	request, err := http.NewRequestWithContext(ctx, method, "http://peer"+path, bytes.NewReader(data))
+	if err != nil {
+		return nil, err
+	}
+	response, err := c.http.Do(request)
+	if err != nil {
+		return nil, c.explain(ctx, err)
+	}
+	if response.StatusCode < 300 {
+		return response, nil
+	}
+	defer drain(response)
+	return nil, refusalIn(response)
+}
+
+// explain makes an error of the connection readable.
+func (c *Client) explain(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if wrapped, ok := errors.AsType[*url.Error](err); ok {
+		err = wrapped.Err // the made-up address says nothing
+	}
+	return fmt.Errorf("%w at %s (%w); is it running? See `systemctl status switchyard`, "+
+		"or name its socket with --socket", ErrUnreachable, c.socket, err)
+}
+
+// refusalIn reads why the peer said no.
+func refusalIn(response *http.Response) error {
+	var e Error
+	data, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
+	if err != nil || json.Unmarshal(data, &e.Refusal) != nil || e.Code == "" {
+		e.Refusal = peer.Refusal{Code: peer.NotNow, Reason: "the peer answered " + response.Status}
+	}
+	return &e
+}

@@ -1,0 +1,19 @@
+// Package api lets the people of a site talk to its peer: HTTP and JSON over a
+// unix socket, where the kernel says who calls.
+//
+//	POST   /v1/jobs                submit jobs, all or none         Submission → peer.Submitted
+//	POST   /v1/quotes              what every site would answer     Submission → peer.Quoted
+//	GET    /v1/jobs                ?all=true&limit=n                → peer.Queue
+//	GET    /v1/jobs/{id}           one job, live or finished        → peer.JobView
+//	DELETE /v1/jobs/{id}           cancel                           → peer.Done
+//	GET    /v1/jobs/{id}/wait      up to a minute for its end       → peer.JobView
+//	GET    /v1/jobs/{id}/explain   what happened to it              → Explanation
+//	GET    /v1/jobs/{id}/output    ?stream=stdout&offset=n&follow=true, see [Client.Output]
+//	GET    /v1/sites               what is known of every site      → peer.Sites
+//	GET    /v1/info                what peer this is                → Info
+//
+// Whatever goes wrong is a peer.Refusal in JSON, with the HTTP status that fits
+// its code. Everybody on the machine may submit and look at the queue; only a
+// job's user, root and the account of the peer may cancel it or read its output.
+// What a job runs is never shown.
+package api

@@ -1,0 +1,181 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// The most finished jobs that one request lists, and how many without a wish.
+const (
+	maxListed     = 10_000
+	defaultListed = 1000
+)
+
+func (s *server) submit(w http.ResponseWriter, r *http.Request, who caller) error {
+	body, err := submission(w, r)
+	if err != nil {
+		return err
+	}
+	jobs, err := body.newJobs()
+	if err != nil {
+		return refuse(peer.BadRequest, "%v", err)
+	}
+	return s.ask(w, r, http.StatusCreated, func(asked peer.AskID) peer.Event {
+		return peer.Submit{Asked: asked, Key: body.Key, User: who.user, Jobs: jobs}
+	})
+}
+
+func (s *server) quotes(w http.ResponseWriter, r *http.Request, who caller) error {
+	body, err := submission(w, r)
+	if err != nil {
+		return err
+	}
+	specs := make([]protocol.Spec, len(body.Jobs))
+	for i := range body.Jobs {
+		specs[i] = body.Jobs[i].spec()
+	}
+	return s.ask(w, r, http.StatusOK, func(asked peer.AskID) peer.Event {
+		return peer.TestSubmit{Asked: asked, User: who.user, Jobs: specs}
+	})
+}
+
+// submission reads the request's body.
+func submission(w http.ResponseWriter, r *http.Request) (Submission, error) {
+	body, err := DecodeSubmission(http.MaxBytesReader(w, r.Body, MaxBody))
+	if err == nil {
+		return body, nil
+	}
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return body, err
+	}
+	return body, refuse(peer.BadRequest, "%v", err)
+}
+
+// ask puts a question to the peer and sends on what it says.
+func (s *server) ask(
+	w http.ResponseWriter, r *http.Request, code int, event func(peer.AskID) peer.Event,
+) error {
+	answer, err := s.Node.Ask(r.Context(), event)
+	if err != nil {
+		return err
+	}
+	return reply(w, code, answer)
+}
+
+func (s *server) queue(w http.ResponseWriter, r *http.Request, _ caller) error {
+	limit, err := number(r, "limit", defaultListed)
+	if err != nil || limit < 1 || limit > maxListed {
+		return refuse(peer.BadRequest, "limit must be a number from 1 to %d", maxListed)
+	}
+	answer, err := s.Node.Ask(r.Context(), func(asked peer.AskID) peer.Event { return peer.AskQueue{Asked: asked} })
+	if err != nil {
+		return err
+	}
+	queue, ok := answer.(peer.Queue)
+	if !ok {
+		return refuse(peer.NotNow, "the peer answered with %T", answer)
+	}
+	if r.URL.Query().Get("all") == "true" {
+		finished, archiveErr := s.Node.ArchivedJobs(int(limit))
+		if archiveErr != nil {
+			return archiveErr
+		}
+		queue.Jobs = append(finished, queue.Jobs...)
+	}
+	if queue.Jobs == nil {
+		queue.Jobs = []peer.JobView{}
+	}
+	return reply(w, http.StatusOK, queue)
+}
+
+func (s *server) job(w http.ResponseWriter, r *http.Request, _ caller) error {
+	id, err := jobID(r)
+	if err != nil {
+		return err
+	}
+	view, err := s.Node.Job(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	return reply(w, http.StatusOK, view)
+}
+
+func (s *server) cancel(w http.ResponseWriter, r *http.Request, who caller) error {
+	id, err := jobID(r)
+	if err != nil {
+		return err
+	}
+	return s.ask(w, r, http.StatusAccepted, func(asked peer.AskID) peer.Event {
+		return peer.Cancel{Asked: asked, Job: id, User: who.user, Admin: who.admin}
+	})
+}
+
+// wait answers when the job has ended, or with its present state after a while:
+// the client asks again.
+func (s *server) wait(w http.ResponseWriter, r *http.Request, _ caller) error {
+	id, err := jobID(r)
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithTimeout(r.Context(), waitTime)
+	defer stop()
+	view, err := s.Node.WaitJob(ctx, id)
+	if errors.Is(err, context.DeadlineExceeded) && r.Context().Err() == nil {
+		view, err = s.Node.Job(r.Context(), id)
+	}
+	if err != nil {
+		return err
+	}
+	return reply(w, http.StatusOK, view)
+}
+
+func (s *server) explain(w http.ResponseWriter, r *http.Request, _ caller) error {
+	id, err := jobID(r)
+	if err != nil {
+		return err
+	}
+	facts, err := s.Node.Explain(id)
+	if err != nil {
+		return err
+	}
+	if len(facts) == 0 {
+		if _, err = s.Node.Job(r.Context(), id); err != nil {
+			return err
+		}
+		facts = []peer.Fact{}
+	}
+	return reply(w, http.StatusOK, Explanation{Facts: facts})
+}
+
+func (s *server) sites(w http.ResponseWriter, r *http.Request, _ caller) error {
+	return s.ask(w, r, http.StatusOK, func(asked peer.AskID) peer.Event { return peer.AskSites{Asked: asked} })
+}
+
+func (s *server) info(w http.ResponseWriter, _ *http.Request, _ caller) error {
+	return reply(w, http.StatusOK, Info{
+		Site: s.Site, Number: s.Number, Version: s.Version, Uptime: protocol.DurationOf(time.Since(s.started)),
+	})
+}
+
+func jobID(r *http.Request) (protocol.JobID, error) {
+	id, err := protocol.ParseJobID(r.PathValue("id"))
+	if err != nil {
+		return 0, refuse(peer.BadRequest, "%v", err)
+	}
+	return id, nil
+}
+
+// number reads a number that a request may give.
+func number(r *http.Request, name string, none int64) (int64, error) {
+	given := r.URL.Query().Get(name)
+	if given == "" {
+		return none, nil
+	}
+	return strconv.ParseInt(given, 10, 64)
+}

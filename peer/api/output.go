@@ -1,0 +1,163 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+const (
+	chunkSize = 256 << 10
+	// pathTrailer names the file where the output goes on: the caller reads the
+	// rest there, from the place where the answer ends.
+	pathTrailer = "Switchyard-Path"
+)
+
+// output answers with the path of a file, or with what a job that runs elsewhere
+// has written so far; with follow it stays until the job has ended.
+func (s *server) output(w http.ResponseWriter, r *http.Request, who caller) error {
+	t, err := s.tail(r, who)
+	if err != nil {
+		return err
+	}
+	if err = t.awaitStart(r.Context()); err != nil {
+		return err
+	}
+	if path := t.path(); path != "" {
+		return reply(w, http.StatusOK, where{Path: path})
+	}
+	first, err := t.chunk(r.Context())
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/octet-stream")
+	w.Header().Set("Trailer", pathTrailer)
+	w.WriteHeader(http.StatusOK)
+	path, err := t.copy(r.Context(), w, first)
+	if err != nil {
+		s.Log.Debug("output_cut", "job", uint64(t.job.ID), "error", err)
+		panic(http.ErrAbortHandler) // the only way to tell the client that this is not the end
+	}
+	w.Header().Set(pathTrailer, path)
+	return nil
+}
+
+// tail is somebody's reading of a job's output.
+type tail struct {
+	node   Node
+	job    peer.JobView
+	stream protocol.Stream
+	offset int64
+	follow bool
+}
+
+// tail finds out what is to be read, and whether the caller may.
+func (s *server) tail(r *http.Request, who caller) (*tail, error) {
+	id, err := jobID(r)
+	if err != nil {
+		return nil, err
+	}
+	t := &tail{node: s.Node, stream: protocol.Stdout, follow: r.URL.Query().Get("follow") == "true"}
+	switch r.URL.Query().Get("stream") {
+	case "", "stdout":
+	case "stderr":
+		t.stream = protocol.Stderr
+	default:
+		return nil, refuse(peer.BadRequest, "stream must be stdout or stderr")
+	}
+	if t.offset, err = number(r, "offset", 0); err != nil || t.offset < 0 {
+		return nil, refuse(peer.BadRequest, "offset must be a number of bytes")
+	}
+	if t.job, err = s.Node.Job(r.Context(), id); err != nil {
+		return nil, err
+	}
+	if !who.admin && (t.job.Guest || t.job.User != who.user) {
+		return nil, refuse(peer.Denied, "job %d belongs to %s; only its user and root may read its output", id, t.job.User)
+	}
+	return t, nil
+}
+
+// path is where the caller finds the output itself; empty: it is not there. A job
+// that runs at its origin writes there, and that of others arrives at their end.
+func (t *tail) path() string {
+	if t.job.Guest || (!t.job.State.Terminal() && t.job.Site != t.home()) {
+		return ""
+	}
+	if t.stream == protocol.Stderr {
+		return t.job.Stderr
+	}
+	return t.job.Stdout
+}
+
+// home is the site where the job was submitted.
+func (t *tail) home() protocol.SiteName { return t.job.Origin }
+
+// awaitStart waits until there can be output, if that was asked for.
+func (t *tail) awaitStart(ctx context.Context) error {
+	for t.job.State == protocol.Pending {
+		if !t.follow {
+			return refuse(peer.NotNow, "job %d has not started yet: %s", t.job.ID, t.job.Reason)
+		}
+		if err := t.pause(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pause waits a little and looks at the job again.
+func (t *tail) pause(ctx context.Context) error {
+	timer := time.NewTimer(followPause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	job, err := t.node.Job(ctx, t.job.ID)
+	if err == nil {
+		t.job = job
+	}
+	return err
+}
+
+// chunk reads on.
+func (t *tail) chunk(ctx context.Context) ([]byte, error) {
+	data, err := t.node.Output(ctx, t.job, t.stream, t.offset, chunkSize)
+	t.offset += int64(len(data))
+	return data, err
+}
+
+// copy sends what there is and, when following, what comes. It returns the path
+// of the file where the rest is, if the job has ended meanwhile.
+func (t *tail) copy(ctx context.Context, w http.ResponseWriter, data []byte) (path string, err error) {
+	flush := http.NewResponseController(w)
+	for {
+		for len(data) > 0 {
+			if _, err = w.Write(data); err != nil { //nolint:gosec // bytes for a terminal, not for a browser
+				return "", err
+			}
+			if data, err = t.chunk(ctx); err != nil {
+				break // the job may have ended and left its site
+			}
+		}
+		if flushErr := flush.Flush(); flushErr != nil {
+			return "", flushErr
+		}
+		if !t.follow {
+			return "", err
+		}
+		if err = t.pause(ctx); err != nil {
+			return "", err
+		}
+		if path = t.path(); path != "" || t.job.State.Terminal() {
+			return path, nil
+		}
+		if data, err = t.chunk(ctx); err != nil {
+			data = nil // its site cannot be reached just now
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Output copies a job's output to w, from its beginning; with follow it goes on
+// until the job has ended. Output that lies at this site is read from its file,
+// with the rights of this process; the peer passes on only what a site elsewhere
+// holds.
+func (c *Client) Output(
+	ctx context.Context, id protocol.JobID, stream protocol.Stream, follow bool, w io.Writer,
+) error {
+	out := counter{to: w}
+	path, err := c.remote(ctx, id, stream, follow, &out)
+	if err != nil || path == "" {
+		return err
+	}
+	return c.local(ctx, id, path, follow, &out)
+}
+
+// counter counts what was written.
+type counter struct {
+	to io.Writer
+	n  int64
+}
+
+// Write implements [io.Writer].
+func (c *counter) Write(p []byte) (int, error) {
+	n, err := c.to.Write(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// remote copies what comes through the peer, and returns the path of the file
+// where the rest is.
+func (c *Client) remote(
+	ctx context.Context, id protocol.JobID, stream protocol.Stream, follow bool, out *counter,
+) (path string, err error) {
+	query := "?stream=" + stream.String() + "&follow=" + strconv.FormatBool(follow)
+	response, err := c.send(ctx, http.MethodGet, jobPath(id, "/output")+query, nil)
+	if err != nil {
+		return "", err
+	}
+	defer drain(response)
+	if response.Header.Get("Content-Type") == "application/json" {
+		var at where
+		err = json.NewDecoder(response.Body).Decode(&at)
+		return at.Path, err
+	}
+	if _, err = io.Copy(out, response.Body); err != nil {
+		return "", fmt.Errorf("the output of job %d breaks off: %w", id, err)
+	}
+	return response.Trailer.Get(pathTrailer), nil
+}
+
+// local copies the file from where the copy stands.
+func (c *Client) local(ctx context.Context, id protocol.JobID, path string, follow bool, out *counter) error {
+	for {
+		ended := !follow
+		if follow { // asked before reading, so that the end is read too
+			job, err := c.Job(ctx, id)
+			if err != nil {
+				return err
+			}
+			ended = job.State.Terminal()
+		}
+		err := copyFrom(path, out)
+		if err != nil && (ended || !errors.Is(err, fs.ErrNotExist)) {
+			return err
+		}
+		if ended {
+			return nil
+		}
+		select {
+		case <-time.After(followPause / 2):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func copyFrom(path string, out *counter) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }() // only read
+	if _, err = file.Seek(out.n, io.SeekStart); err != nil {
+		return err
+	}
+	_, err = io.Copy(out, file)
+	return err
+}

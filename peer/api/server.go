@@ -1,0 +1,141 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Node is the peer that answers. Errors with a method Refusal() peer.Refusal are
+// shown as such, others as trouble of the moment.
+type Node interface {
+	Ask(ctx context.Context, event func(peer.AskID) peer.Event) (peer.Reply, error)
+	Job(ctx context.Context, id protocol.JobID) (peer.JobView, error)
+	WaitJob(ctx context.Context, id protocol.JobID) (peer.JobView, error)
+	ArchivedJobs(limit int) ([]peer.JobView, error)
+	Explain(id protocol.JobID) ([]peer.Fact, error)
+	Output(
+		ctx context.Context, job peer.JobView, stream protocol.Stream, offset int64, size int,
+	) ([]byte, error)
+}
+
+// Config is what a server needs. Socket and Node are required.
+type Config struct {
+	Socket  string
+	Node    Node
+	Site    protocol.SiteName
+	Number  protocol.SiteNumber
+	Version string
+	Log     *slog.Logger // nil: nothing is logged
+	Ready   func()       // called when the socket can be used; may be nil
+}
+
+const (
+	stopGrace   = 5 * time.Second
+	readTime    = time.Minute      // for a whole request
+	idleTime    = 5 * time.Minute  // between requests of a connection
+	waitTime    = 60 * time.Second // the most that a request waits for a job's end
+	followPause = time.Second      // between looks for new output
+)
+
+type server struct {
+	Config
+	started time.Time
+}
+
+// Serve answers at the socket until ctx ends. The error says why it could not.
+func Serve(ctx context.Context, cfg Config) error {
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	listener, err := listen(ctx, cfg.Socket)
+	if err != nil {
+		return err
+	}
+	s := &server{Config: cfg, started: time.Now()}
+	web := &http.Server{
+		Handler:           s.routes(),
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       readTime,
+		IdleTimeout:       idleTime,
+		ErrorLog:          slog.NewLogLogger(cfg.Log.Handler(), slog.LevelDebug),
+		BaseContext:       func(net.Listener) context.Context { return ctx },
+		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
+			return withCaller(ctx, conn, userName)
+		},
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- web.Serve(listener) }()
+	if cfg.Ready != nil {
+		cfg.Ready()
+	}
+	select {
+	case err = <-ended:
+		return fmt.Errorf("api socket %s: %w", cfg.Socket, err)
+	case <-ctx.Done():
+	}
+	grace, stop := context.WithTimeout(context.WithoutCancel(ctx), stopGrace)
+	defer stop()
+	if err = web.Shutdown(grace); err != nil {
+		err = web.Close()
+	}
+	if stopped := <-ended; !errors.Is(stopped, http.ErrServerClosed) {
+		err = errors.Join(err, stopped)
+	}
+	return err
+}
+
+// handler answers a request. Its error becomes the answer, if it has not begun
+// one.
+type handler func(w http.ResponseWriter, r *http.Request, who caller) error
+
+func (s *server) routes() http.Handler {
+	mux := http.NewServeMux()
+	for pattern, handle := range map[string]handler{
+		"POST /v1/jobs":             s.submit,
+		"POST /v1/quotes":           s.quotes,
+		"GET /v1/jobs":              s.queue,
+		"GET /v1/jobs/{id}":         s.job,
+		"DELETE /v1/jobs/{id}":      s.cancel,
+		"GET /v1/jobs/{id}/wait":    s.wait,
+		"GET /v1/jobs/{id}/explain": s.explain,
+		"GET /v1/jobs/{id}/output":  s.output,
+		"GET /v1/sites":             s.sites,
+		"GET /v1/info":              s.info,
+		"/":                         s.unknown,
+	} {
+		mux.HandleFunc(pattern, s.answer(handle))
+	}
+	return mux
+}
+
+// answer makes a handler one of HTTP.
+func (s *server) answer(handle handler) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		who, err := callerOf(r.Context())
+		if err == nil {
+			err = handle(w, r, who)
+		}
+		if err == nil || r.Context().Err() != nil {
+			return // nobody listens any more, or all is said
+		}
+		refusal := refusalOf(err)
+		s.Log.Debug("request_refused", "path", r.URL.Path, "user", who.user, "code", string(refusal.Code),
+			"reason", refusal.Reason)
+		if err = reply(w, status(refusal.Code), refusal); err != nil {
+			s.Log.Debug("answer_not_sent", "path", r.URL.Path, "error", err)
+		}
+	}
+}
+
+func (*server) unknown(_ http.ResponseWriter, r *http.Request, _ caller) error {
+	return refuse(peer.NotFound, "this peer does not know %s %s; its version may differ from yours, see `switchyard --version`",
+		r.Method, r.URL.Path)
+}

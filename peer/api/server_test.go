@@ -1,0 +1,445 @@
+package api_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// no is a refusal as a node makes them.
+type no struct{ why peer.Refusal }
+
+func (n no) Error() string         { return n.why.Reason }
+func (n no) Refusal() peer.Refusal { return n.why }
+
+// peerFake is a node with jobs.
+type peerFake struct {
+	mu     sync.Mutex
+	events []peer.Event
+	reply  peer.Reply
+	err    error
+	jobs   map[protocol.JobID]peer.JobView
+	facts  []peer.Fact
+	output func(offset int64) ([]byte, error)
+	ended  chan struct{} // WaitJob returns after it
+}
+
+func (p *peerFake) Ask(_ context.Context, event func(peer.AskID) peer.Event) (peer.Reply, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.events = append(p.events, event(7))
+	return p.reply, p.err
+}
+
+func (p *peerFake) last(t *testing.T) peer.Event {
+	t.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.events) == 0 {
+		t.Fatal("the node was asked nothing")
+	}
+	return p.events[len(p.events)-1]
+}
+
+func (p *peerFake) set(job peer.JobView) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.jobs == nil {
+		p.jobs = map[protocol.JobID]peer.JobView{}
+	}
+	p.jobs[job.ID] = job
+}
+
+func (p *peerFake) Job(_ context.Context, id protocol.JobID) (peer.JobView, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	job, ok := p.jobs[id]
+	if !ok {
+		return job, no{peer.Refusal{Code: peer.NotFound, Reason: "no such job"}}
+	}
+	return job, nil
+}
+
+func (p *peerFake) WaitJob(ctx context.Context, id protocol.JobID) (peer.JobView, error) {
+	select {
+	case <-p.ended:
+		return p.Job(ctx, id)
+	case <-ctx.Done():
+		return peer.JobView{}, ctx.Err()
+	}
+}
+
+func (p *peerFake) ArchivedJobs(limit int) ([]peer.JobView, error) {
+	return []peer.JobView{{ID: jobA, Name: "old", State: protocol.Failed}}[:min(1, limit)], nil
+}
+
+func (p *peerFake) Explain(protocol.JobID) ([]peer.Fact, error) { return p.facts, nil }
+
+func (p *peerFake) Output(
+	_ context.Context, _ peer.JobView, _ protocol.Stream, offset int64, _ int,
+) ([]byte, error) {
+	return p.output(offset)
+}
+
+// The jobs of the tests.
+const (
+	jobA protocol.JobID = 1_000_000_000_001
+	jobB protocol.JobID = 1_000_000_000_002
+)
+
+func me(t *testing.T) string {
+	t.Helper()
+	u, err := user.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u.Username
+}
+
+// folder is a short one: the paths of sockets are limited to about 100 bytes.
+func folder(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "api") //nolint:usetesting // t.TempDir may be too long for a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+// serve runs a server until the test ends.
+func serve(t testing.TB, node api.Node) *api.Client {
+	t.Helper()
+	socket := filepath.Join(folder(t), "s")
+	ctx, stop := context.WithCancel(t.Context())
+	ready, ended := make(chan struct{}), make(chan error, 1)
+	go func() {
+		ended <- api.Serve(ctx, api.Config{
+			Socket: socket, Node: node, Site: "here", Number: 1, Version: "test",
+			Log: slog.New(slog.DiscardHandler), Ready: func() { close(ready) },
+		})
+	}()
+	select {
+	case <-ready:
+	case err := <-ended:
+		t.Fatal(err)
+	}
+	client := api.Dial(socket)
+	t.Cleanup(func() {
+		client.Close()
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return client
+}
+
+func oneJob() api.Submission {
+	return api.Submission{Key: "k", Jobs: []api.Job{{
+		Name: "a", CPUs: 4, WallTime: protocol.Hour, Script: []byte("#!/bin/sh\n"), Args: []string{"x"},
+		Env: []string{"A=b"}, WorkDir: "/w", Stdout: "/w/o", Stderr: "/w/e",
+		Sites: []protocol.SiteName{"here"}, Requeue: true, Nodes: 2, MemoryMB: 3,
+	}}}
+}
+
+func TestSubmit(t *testing.T) {
+	t.Parallel()
+	node := &peerFake{reply: peer.Submitted{Jobs: []protocol.JobID{jobA}, Notices: []string{"slow today"}}}
+	client := serve(t, node)
+	done, err := client.Submit(t.Context(), oneJob())
+	if err != nil || len(done.Jobs) != 1 || done.Jobs[0] != jobA || done.Notices[0] != "slow today" {
+		t.Fatalf("%v, %v", done, err)
+	}
+	ev, ok := node.last(t).(peer.Submit)
+	if !ok || ev.User != me(t) || ev.Key != "k" || ev.Asked != 7 || len(ev.Jobs) != 1 {
+		t.Fatalf("asked %+v", node.last(t))
+	}
+	job := ev.Jobs[0]
+	want := protocol.Request{CPUs: 4, Nodes: 2, MemoryMB: 3, WallTime: protocol.Hour}
+	if job.Spec.Request != want || !job.Spec.Requeue || !job.Spec.Allows("here") || job.Spec.Allows("there") {
+		t.Errorf("spec %+v", job.Spec)
+	}
+	if string(job.Payload.Script) != "#!/bin/sh\n" || job.Payload.Stderr != "/w/e" || job.Payload.Env[0] != "A=b" {
+		t.Errorf("payload %+v", job.Payload)
+	}
+}
+
+func TestQuotes(t *testing.T) {
+	t.Parallel()
+	node := &peerFake{reply: peer.Quoted{Jobs: [][]peer.SiteQuote{{{Site: "there", AWT: 5}}}}}
+	client := serve(t, node)
+	quoted, err := client.Quotes(t.Context(), api.Submission{Jobs: []api.Job{{CPUs: 1, WallTime: 1}}})
+	if err != nil || quoted.Jobs[0][0].AWT != 5 {
+		t.Fatalf("%v, %v", quoted, err)
+	}
+	if ev, ok := node.last(t).(peer.TestSubmit); !ok || len(ev.Jobs) != 1 || ev.User != me(t) {
+		t.Errorf("asked %+v", node.last(t))
+	}
+}
+
+func TestBadSubmissions(t *testing.T) {
+	t.Parallel()
+	change := func(f func(*api.Job)) api.Submission {
+		s := oneJob()
+		f(&s.Jobs[0])
+		return s
+	}
+	tests := map[string]struct {
+		body api.Submission
+		want string
+	}{
+		"no jobs":       {api.Submission{}, "0 jobs"},
+		"too many jobs": {api.Submission{Jobs: make([]api.Job, api.MaxJobs+1)}, "1001 jobs"},
+		"no script":     {change(func(j *api.Job) { j.Script = nil }), "job 1 of 1 has no script"},
+		"long script":   {change(func(j *api.Job) { j.Script = make([]byte, api.MaxScript+1) }), "the script has"},
+		"relative path": {change(func(j *api.Job) { j.Stdout = "out" }), "absolute"},
+		"no path":       {change(func(j *api.Job) { j.Stderr = "" }), "must name"},
+		"odd name":      {change(func(j *api.Job) { j.Name = "a\x1b[2J" }), "printable"},
+		"odd variable":  {change(func(j *api.Job) { j.Env = []string{"=x"} }), "NAME=value"},
+		"NUL":           {change(func(j *api.Job) { j.Args = []string{"a\x00b"} }), "NUL"},
+		"much":          {change(func(j *api.Job) { j.Args = []string{strings.Repeat("x", 3<<20)} }), "allowed"},
+	}
+	node := &peerFake{}
+	client := serve(t, node)
+	for name, test := range tests {
+		_, err := client.Submit(t.Context(), test.body)
+		refused, ok := errors.AsType[*api.Error](err)
+		if !ok || refused.Code != peer.BadRequest || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v, want %q", name, err, test.want)
+		}
+	}
+	if len(node.events) > 0 {
+		t.Errorf("the node was asked %v", node.events)
+	}
+}
+
+func TestTooLargeBodies(t *testing.T) {
+	t.Parallel()
+	client := serve(t, &peerFake{})
+	huge := oneJob()
+	huge.Jobs[0].Stdout = strings.Repeat("/", api.MaxBody)
+	_, err := client.Submit(t.Context(), huge)
+	if refused, ok := errors.AsType[*api.Error](err); !ok || refused.Code != peer.BadRequest {
+		t.Errorf("the client sent it: %v", err)
+	}
+	status, answer := raw(t, client, http.MethodPost, "/v1/jobs", strings.NewReader(strings.Repeat(" ", api.MaxBody+1)))
+	if status != http.StatusBadRequest || !strings.Contains(answer, "more than 33554432 bytes") {
+		t.Errorf("%d: %s", status, answer)
+	}
+}
+
+func TestRefusalsReachTheClient(t *testing.T) {
+	t.Parallel()
+	for code, status := range map[peer.RefusalCode]int{
+		peer.BadRequest: 400, peer.Denied: 403, peer.NotFound: 404, peer.NoSite: 422, peer.NotNow: 503,
+	} {
+		why := peer.Refusal{Code: code, Reason: "because", Sites: []peer.SiteNo{{Site: "there", Reason: "too wide"}}}
+		client := serve(t, &peerFake{err: no{why}})
+		_, err := client.Submit(t.Context(), oneJob())
+		refused, ok := errors.AsType[*api.Error](err)
+		if !ok || refused.Code != code || refused.Error() != "because" || refused.Sites[0] != why.Sites[0] {
+			t.Errorf("%s: %v", code, err)
+		}
+		if got, _ := raw(t, client, http.MethodGet, "/v1/sites", nil); got != status {
+			t.Errorf("%s: status %d, want %d", code, got, status)
+		}
+	}
+	client := serve(t, &peerFake{err: errors.New("the peer is stopping")})
+	if _, err := client.Sites(t.Context()); err == nil || err.Error() != "the peer is stopping" {
+		t.Errorf("another error: %v", err)
+	}
+}
+
+// raw makes a request without the client's help.
+func raw(
+	t *testing.T, client *api.Client, method, path string, body io.Reader,
+) (status int, answer string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, "http://peer"+path, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := client.Transport().RoundTrip(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	data, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, string(data)
+}
+
+func TestOddRequests(t *testing.T) {
+	t.Parallel()
+	client := serve(t, &peerFake{reply: peer.Queue{}})
+	tests := map[string]struct {
+		method, path, body string
+		status             int
+	}{
+		"unknown path":      {"GET", "/v2/jobs", "", 404},
+		"unknown method":    {"PATCH", "/v1/jobs", "", 404},
+		"unknown field":     {"POST", "/v1/jobs", `{"jobs":[{"cpus":1,"gpus":1}]}`, 400},
+		"no JSON":           {"POST", "/v1/jobs", `hello`, 400},
+		"two submissions":   {"POST", "/v1/jobs", `{"jobs":[{}]}{"jobs":[{}]}`, 400},
+		"no id":             {"GET", "/v1/jobs/x", "", 400},
+		"not an id":         {"DELETE", "/v1/jobs/5", "", 400},
+		"odd limit":         {"GET", "/v1/jobs?limit=-1", "", 400},
+		"odd stream":        {"GET", "/v1/jobs/1000000000001/output?stream=x", "", 400},
+		"odd offset":        {"GET", "/v1/jobs/1000000000001/output?offset=-4", "", 400},
+		"unknown job":       {"GET", "/v1/jobs/1000000000001", "", 404},
+		"unknown job again": {"GET", "/v1/jobs/1000000000001/explain", "", 404},
+	}
+	for name, test := range tests {
+		status, answer := raw(t, client, test.method, test.path, strings.NewReader(test.body))
+		var refusal peer.Refusal
+		if err := json.Unmarshal([]byte(answer), &refusal); err != nil || refusal.Reason == "" {
+			t.Errorf("%s: the answer is no refusal: %v", name, err)
+		}
+		if status != test.status {
+			t.Errorf("%s: status %d, want %d: %s", name, status, test.status, refusal.Reason)
+		}
+	}
+}
+
+func TestQueueJobSitesInfoExplain(t *testing.T) {
+	t.Parallel()
+	node := &peerFake{reply: peer.Queue{Jobs: []peer.JobView{{ID: jobB, State: protocol.Running}}}}
+	node.set(peer.JobView{ID: jobB, State: protocol.Running})
+	client := serve(t, node)
+	if queue, err := client.Queue(t.Context(), 0); err != nil || len(queue.Jobs) != 1 {
+		t.Errorf("queue: %v, %v", queue, err)
+	}
+	if queue, err := client.Queue(t.Context(), 5); err != nil || len(queue.Jobs) != 2 || queue.Jobs[0].ID != jobA {
+		t.Errorf("queue with finished jobs: %v, %v", queue, err)
+	}
+	if job, err := client.Job(t.Context(), jobB); err != nil || job.State != protocol.Running {
+		t.Errorf("job: %v, %v", job, err)
+	}
+	if facts, err := client.Explain(t.Context(), jobB); err != nil || len(facts) != 0 {
+		t.Errorf("explain without facts: %v, %v", facts, err)
+	}
+	node.facts = []peer.Fact{{Kind: peer.JobSubmitted, Job: jobB}}
+	if facts, err := client.Explain(t.Context(), jobB); err != nil || len(facts) != 1 {
+		t.Errorf("explain: %v, %v", facts, err)
+	}
+	if info, err := client.Info(t.Context()); err != nil || info.Site != "here" || info.Version != "test" {
+		t.Errorf("info: %v, %v", info, err)
+	}
+	node.reply = peer.Sites{Sites: []peer.SiteView{{Site: "here", Self: true}}}
+	if sites, err := client.Sites(t.Context()); err != nil || !sites.Sites[0].Self {
+		t.Errorf("sites: %v, %v", sites, err)
+	}
+}
+
+func TestCancelSaysWhoAsks(t *testing.T) {
+	t.Parallel()
+	node := &peerFake{reply: peer.Done{}}
+	client := serve(t, node)
+	if err := client.Cancel(t.Context(), jobB); err != nil {
+		t.Fatal(err)
+	}
+	want := peer.Cancel{Asked: 7, Job: jobB, User: me(t), Admin: true} // the account of the server
+	if got := node.last(t); got != want {
+		t.Errorf("asked %+v, want %+v", got, want)
+	}
+}
+
+func TestWait(t *testing.T) {
+	t.Parallel()
+	node := &peerFake{ended: make(chan struct{})}
+	node.set(peer.JobView{ID: jobB, State: protocol.Running})
+	client := serve(t, node)
+	ctx, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer stop()
+	if _, err := client.Wait(ctx, jobB); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("while it runs: %v", err)
+	}
+	node.set(peer.JobView{ID: jobB, State: protocol.Completed, ExitCode: 3})
+	close(node.ended)
+	if job, err := client.Wait(t.Context(), jobB); err != nil || job.ExitCode != 3 {
+		t.Errorf("at its end: %v, %v", job, err)
+	}
+}
+
+func TestUnreachable(t *testing.T) {
+	t.Parallel()
+	socket := filepath.Join(folder(t), "s")
+	_, err := api.Dial(socket).Info(t.Context())
+	if !errors.Is(err, api.ErrUnreachable) || !strings.Contains(err.Error(), socket) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestSockets(t *testing.T) {
+	t.Parallel()
+	t.Run("stale", func(t *testing.T) {
+		t.Parallel()
+		socket := filepath.Join(folder(t), "s")
+		dead, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket, Net: "unix"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		dead.SetUnlinkOnClose(false)
+		_ = dead.Close()
+		ctx, stop := context.WithCancel(t.Context())
+		var mode os.FileMode
+		err = api.Serve(ctx, api.Config{Socket: socket, Node: &peerFake{}, Ready: func() {
+			if info, statErr := os.Stat(socket); statErr == nil {
+				mode = info.Mode().Perm()
+			}
+			stop()
+		}})
+		if err != nil || mode != 0o666 {
+			t.Errorf("mode %o, %v", mode, err)
+		}
+		if _, err = os.Stat(socket); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("the socket is left: %v", err)
+		}
+	})
+	t.Run("served", func(t *testing.T) {
+		t.Parallel()
+		client := serve(t, &peerFake{})
+		err := api.Serve(t.Context(), api.Config{Socket: client.Socket(), Node: &peerFake{}})
+		if err == nil || !strings.Contains(err.Error(), "another peer serves this socket") {
+			t.Errorf("error %v", err)
+		}
+		if _, err = client.Info(t.Context()); err != nil {
+			t.Errorf("the first server is gone: %v", err)
+		}
+	})
+	t.Run("a file", func(t *testing.T) {
+		t.Parallel()
+		path := filepath.Join(folder(t), "s")
+		if err := os.WriteFile(path, []byte("precious"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := api.Serve(t.Context(), api.Config{Socket: path, Node: &peerFake{}}); err == nil {
+			t.Error("a file was taken for a socket")
+		}
+		if data, err := os.ReadFile(path); err != nil || string(data) != "precious" {
+			t.Errorf("the file was touched: %q, %v", data, err)
+		}
+	})
+}

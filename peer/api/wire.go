@@ -1,0 +1,188 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Limits of a submission.
+const (
+	MaxJobs   = 1000     // jobs
+	MaxBody   = 32 << 20 // bytes of JSON
+	MaxScript = 4 << 20  // bytes of a script
+	maxRest   = 2 << 20  // bytes of a job's arguments and environment together
+	maxName   = 256      // bytes of a job's name
+	maxPath   = 4096     // bytes of a path
+)
+
+// Submission is the body of a request to submit jobs, or to get quotes for them.
+type Submission struct {
+	Key  string `json:"key,omitempty"` // makes a repetition harmless
+	Jobs []Job  `json:"jobs"`
+}
+
+// Job is one job of a [Submission].
+type Job struct {
+	Name     string              `json:"name,omitempty"`
+	CPUs     int                 `json:"cpus"`
+	Nodes    int                 `json:"nodes,omitempty"`     // 0: any
+	MemoryMB int64               `json:"memory_mb,omitempty"` // per node; 0: any
+	WallTime protocol.Duration   `json:"wall_time_ms"`
+	Sites    []protocol.SiteName `json:"sites,omitempty"` // empty: anywhere
+	Requeue  bool                `json:"requeue,omitempty"`
+	Script   []byte              `json:"script,omitempty"` // not needed for quotes
+	Args     []string            `json:"args,omitempty"`
+	Env      []string            `json:"env,omitempty"`      // NAME=value
+	WorkDir  string              `json:"work_dir,omitempty"` // absolute
+	Stdout   string              `json:"stdout,omitempty"`   // absolute
+	Stderr   string              `json:"stderr,omitempty"`   // absolute
+}
+
+// Explanation is what happened to a job, in order.
+type Explanation struct {
+	Facts []peer.Fact `json:"facts"`
+}
+
+// Info says what peer answers.
+type Info struct {
+	Site    protocol.SiteName   `json:"site"`
+	Number  protocol.SiteNumber `json:"number"`
+	Version string              `json:"version"`
+	Uptime  protocol.Duration   `json:"uptime_ms"`
+}
+
+// where says where the output of a job is, if not on the way: the caller reads it
+// there with its own rights.
+type where struct {
+	Path string `json:"path"`
+}
+
+// DecodeSubmission reads a [Submission]. Fields that it does not know are errors,
+// so that a wish is never passed over in silence.
+func DecodeSubmission(body io.Reader) (Submission, error) {
+	decoder := json.NewDecoder(body)
+	decoder.DisallowUnknownFields()
+	var s Submission
+	if err := decoder.Decode(&s); err != nil {
+		return Submission{}, fmt.Errorf("the body is not a submission: %w", err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return Submission{}, errors.New("the body goes on after the submission")
+	}
+	if len(s.Jobs) == 0 || len(s.Jobs) > MaxJobs {
+		return Submission{}, fmt.Errorf("the submission has %d jobs; send 1 to %d", len(s.Jobs), MaxJobs)
+	}
+	if err := text("key", s.Key, maxName); err != nil {
+		return Submission{}, err
+	}
+	for i := range s.Jobs {
+		if err := s.Jobs[i].check(); err != nil {
+			return Submission{}, fmt.Errorf("job %d of %d: %w", i+1, len(s.Jobs), err)
+		}
+	}
+	return s, nil
+}
+
+// check looks at what the peer does not: it checks sizes and sites itself.
+func (j *Job) check() error {
+	if len(j.Script) > MaxScript {
+		return fmt.Errorf("the script has %d bytes, at most %d are allowed; "+
+			"let it read large data from a file", len(j.Script), MaxScript)
+	}
+	if err := text("name", j.Name, maxName); err != nil {
+		return err
+	}
+	if err := j.checkPaths(); err != nil {
+		return err
+	}
+	return j.checkStrings()
+}
+
+func (j *Job) checkPaths() error {
+	for field, path := range map[string]string{"work_dir": j.WorkDir, "stdout": j.Stdout, "stderr": j.Stderr} {
+		switch {
+		case path == "":
+		case !filepath.IsAbs(path):
+			return fmt.Errorf("%s %q is not an absolute path", field, path)
+		case len(path) > maxPath || strings.ContainsRune(path, 0):
+			return fmt.Errorf("%s has a NUL byte or more than %d bytes", field, maxPath)
+		}
+	}
+	return nil
+}
+
+func (j *Job) checkStrings() error {
+	size := 0
+	for _, arg := range j.Args {
+		size += len(arg)
+		if strings.ContainsRune(arg, 0) {
+			return fmt.Errorf("args: %q has a NUL byte", arg)
+		}
+	}
+	for _, pair := range j.Env {
+		size += len(pair)
+		if strings.IndexByte(pair, '=') < 1 || strings.ContainsRune(pair, 0) {
+			return fmt.Errorf("env: %.80q is not NAME=value", pair)
+		}
+	}
+	if size > maxRest || len(j.Args)+len(j.Env) > 1<<16 {
+		return fmt.Errorf("%d arguments and variables with %d bytes; at most %d with %d bytes are allowed",
+			len(j.Args)+len(j.Env), size, 1<<16, maxRest)
+	}
+	return nil
+}
+
+// text checks what is printed in lists.
+func text(field, s string, most int) error {
+	if len(s) > most || !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl) {
+		return fmt.Errorf("%s %.80q must be at most %d bytes of printable text", field, s, most)
+	}
+	return nil
+}
+
+// spec is the job as quotes see it.
+func (j *Job) spec() protocol.Spec {
+	return protocol.Spec{
+		Request: protocol.Request{CPUs: j.CPUs, Nodes: j.Nodes, MemoryMB: j.MemoryMB, WallTime: j.WallTime},
+		Name:    j.Name,
+		Sites:   j.Sites,
+		Requeue: j.Requeue,
+	}
+}
+
+// newJob is the job as it is submitted.
+func (j *Job) newJob() (peer.NewJob, error) {
+	switch {
+	case len(bytes.TrimSpace(j.Script)) == 0:
+		return peer.NewJob{}, errors.New("has no script")
+	case j.WorkDir == "" || j.Stdout == "" || j.Stderr == "":
+		return peer.NewJob{}, errors.New("must name work_dir, stdout and stderr")
+	}
+	return peer.NewJob{
+		Spec: j.spec(),
+		Payload: &protocol.Payload{
+			Script: j.Script, Args: j.Args, Env: j.Env, WorkDir: j.WorkDir, Stdout: j.Stdout, Stderr: j.Stderr,
+		},
+	}, nil
+}
+
+func (s *Submission) newJobs() ([]peer.NewJob, error) {
+	jobs := make([]peer.NewJob, len(s.Jobs))
+	for i := range s.Jobs {
+		var err error
+		if jobs[i], err = s.Jobs[i].newJob(); err != nil {
+			return nil, fmt.Errorf("job %d of %d %w", i+1, len(s.Jobs), err)
+		}
+	}
+	return jobs, nil
+}

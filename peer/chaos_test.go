@@ -1,0 +1,236 @@
+package peer_test
+
+import (
+	"flag"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+//nolint:gochecknoglobals // test flags
+var (
+	chaosSeeds = flag.Int("chaos.seeds", 0, "how many seeds TestChaos runs; 0: as many as fit a quick test")
+	chaosSeed  = flag.Uint64("chaos.seed", 0, "run this seed only, and print its journal")
+)
+
+// TestChaos lets random grids with random jobs meet a nemesis that loses, doubles
+// and delays messages, cuts wires, crashes peers and loses the answers of calls.
+// No invariant may break meanwhile; once the nemesis relents, every job must end
+// and nothing may be left.
+func TestChaos(t *testing.T) {
+	t.Parallel()
+	if *chaosSeed != 0 {
+		c := newChaos(t, *chaosSeed)
+		c.world.Journal = func(line string) { t.Logf("%9d %s", c.world.Now()-peertest.Epoch, line) }
+		c.run(t)
+		return
+	}
+	seeds := *chaosSeeds
+	if seeds == 0 {
+		seeds = 300
+		if testing.Short() || raceEnabled {
+			seeds = 60
+		}
+	}
+	for seed := range uint64(seeds) {
+		newChaos(t, seed+1).run(t)
+		if t.Failed() {
+			return
+		}
+	}
+}
+
+// TestChaosIsDeterministic runs seeds twice and compares all that happened.
+func TestChaosIsDeterministic(t *testing.T) {
+	t.Parallel()
+	hash := func(seed uint64) uint64 {
+		c := newChaos(t, seed)
+		h := fnv.New64a()
+		c.world.Journal = func(line string) { fmt.Fprintln(h, c.world.Now(), line) }
+		c.run(t)
+		return h.Sum64()
+	}
+	for seed := uint64(1001); seed < 1006; seed++ {
+		if a, b := hash(seed), hash(seed); a != b {
+			t.Errorf("seed %d: two runs differ", seed)
+		}
+	}
+}
+
+// chaos is one random grid with its workload and nemesis.
+type chaos struct {
+	seed    uint64
+	rng     *rand.Rand
+	world   *peertest.World
+	nemesis *peertest.Nemesis
+	sites   map[protocol.SiteName]peertest.SiteOptions
+	span    protocol.Duration // of the workload and the faults
+}
+
+func newChaos(t *testing.T, seed uint64) *chaos {
+	t.Helper()
+	c := &chaos{seed: seed, rng: rand.New(rand.NewPCG(seed, 7)), span: 10 * protocol.Minute,
+		sites: map[protocol.SiteName]peertest.SiteOptions{}}
+	settle := c.between(500, 3000)
+	c.nemesis = &peertest.Nemesis{
+		Loss: c.rng.IntN(30), Doubled: c.rng.IntN(20), Slow: c.rng.IntN(20), SlowBy: c.between(1000, 60_000),
+		CallLoss: c.rng.IntN(20), CallBy: c.between(1, 800), CommitBy: c.between(0, 200), Late: settle,
+		CrashEach: c.between(5_000, 200_000), CutEach: c.between(5_000, 200_000), Outage: c.between(1000, 90_000),
+	}
+	c.nemesis.Seed(seed)
+	options := peertest.Options{Seed: seed, Faults: c.nemesis}
+	for i := range 2 + c.rng.IntN(3) {
+		o := c.site(i, settle)
+		c.sites[o.Name] = o
+		options.Sites = append(options.Sites, o)
+	}
+	world, err := peertest.New(options)
+	if err != nil {
+		t.Fatalf("seed %d: %v", seed, err)
+	}
+	c.world = world
+	return c
+}
+
+func (c *chaos) between(low, high int64) protocol.Duration {
+	return protocol.Duration(low + c.rng.Int64N(high-low+1))
+}
+
+func (c *chaos) site(i int, settle protocol.Duration) peertest.SiteOptions {
+	nodes := 1 + c.rng.IntN(4)
+	o := peertest.SiteOptions{
+		Name:     protocol.SiteName(string(rune('a' + i))),
+		Capacity: protocol.Capacity{CPUs: nodes * (1 + c.rng.IntN(4)), Nodes: nodes, WholeNode: c.rng.IntN(2) == 0},
+		MaxJobs:  1 + c.rng.IntN(8),
+		Skew:     c.between(-3_600_000, 3_600_000),
+		Epsilon:  c.between(0, 60_000),
+	}
+	if c.rng.IntN(3) == 0 {
+		o.MaxCPUs = 1 + c.rng.IntN(o.Capacity.CPUs)
+	}
+	retry, phi, rounds := c.between(100, 2000), c.between(1, 60_000), 1+c.rng.IntN(8)
+	o.Config = func(cfg *peer.Config) {
+		cfg.Retry, cfg.RetryMax, cfg.Deadline = retry, retry*8, retry*2
+		cfg.Phi, cfg.RoundJobs, cfg.Settle = phi, rounds, settle
+		cfg.Sigma, cfg.Reclaim = 20*protocol.Second, 40*protocol.Second
+	}
+	return o
+}
+
+func (c *chaos) run(t *testing.T) {
+	t.Helper()
+	for range 20 + c.rng.IntN(41) {
+		c.world.After(c.between(0, int64(c.span)), c.arrive)
+	}
+	c.nemesis.Unleash(c.world)
+	for range 60 {
+		c.world.Advance(c.span / 60)
+		if err := c.world.Check(); err != nil {
+			c.fail(t, err.Error())
+			return
+		}
+	}
+	c.nemesis.Relent(c.world)
+	if busy := c.world.RunUntilQuiet(protocol.Hour); busy != "" {
+		c.cancelHopeless()
+		if busy = c.world.RunUntilQuiet(protocol.Hour); busy != "" {
+			c.fail(t, "still busy:\n"+busy)
+		}
+	}
+	if err := c.world.Check(); err != nil {
+		c.fail(t, err.Error())
+	}
+	c.checkEnds(t)
+}
+
+// cancelHopeless cancels the jobs that no site takes because of its limits; they
+// wait with a reason for as long as their submitters like.
+func (c *chaos) cancelHopeless() {
+	for _, s := range c.world.Sites() {
+		for _, row := range s.Rows().Jobs() {
+			if row.Phase == peer.InGridQueue && row.Reason == "NoSiteQuoted" && !c.canRun(s, row.Spec) {
+				c.world.Cancel(s.Name, row.Spec.Job)
+			}
+		}
+	}
+}
+
+func (c *chaos) canRun(origin *peertest.Site, spec protocol.Spec) bool {
+	for _, s := range c.world.Sites() {
+		o := c.sites[s.Name]
+		within := s == origin || o.MaxCPUs == 0 || spec.CPUs <= o.MaxCPUs
+		if spec.Allows(s.Name) && o.Capacity.Fits(spec.Request) == "" && within {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *chaos) fail(t *testing.T, problem string) {
+	t.Helper()
+	t.Errorf("seed %d (-run TestChaos$ -chaos.seed=%d): %s", c.seed, c.seed, problem)
+}
+
+func (c *chaos) checkEnds(t *testing.T) {
+	t.Helper()
+	for _, end := range c.world.Ends() {
+		switch {
+		case !end.State.Terminal():
+			c.fail(t, fmt.Sprintf("job %v has not ended", end.Job))
+		case end.State == protocol.Completed && !end.Requeue && end.Starts != 1:
+			c.fail(t, fmt.Sprintf("run-once job %v has COMPLETED with %d starts", end.Job, end.Starts))
+		}
+	}
+	for _, s := range c.world.Sites() {
+		if left := s.Peer().Leftovers(); len(left) > 0 {
+			c.fail(t, fmt.Sprintf("left at %s: %s", s.Name, strings.Join(left, "; ")))
+		}
+	}
+}
+
+// arrive submits one or a few jobs somewhere, some to be cancelled later.
+func (c *chaos) arrive() {
+	sites := c.world.Sites()
+	s := sites[c.rng.IntN(len(sites))]
+	var jobs []peer.NewJob
+	for range 1 + c.rng.IntN(2) {
+		jobs = append(jobs, c.job(s))
+	}
+	key := ""
+	if c.rng.IntN(4) == 0 {
+		key = fmt.Sprint(c.rng.IntN(5))
+	}
+	asked := c.world.Submit(s.Name, "ada", key, jobs...)
+	if c.rng.IntN(4) == 0 {
+		c.world.After(c.between(0, 60_000), func() {
+			if submitted, ok := s.Answer(asked).(peer.Submitted); ok {
+				c.world.Cancel(s.Name, submitted.Jobs[0])
+			}
+		})
+	}
+}
+
+func (c *chaos) job(s *peertest.Site) peer.NewJob {
+	wall := c.between(1000, 120_000)
+	spec := protocol.Spec{
+		Request: protocol.Request{CPUs: 1 + c.rng.IntN(8), WallTime: wall}, Name: "x", Requeue: c.rng.IntN(3) == 0,
+	}
+	if c.rng.IntN(4) == 0 {
+		spec.Sites = []protocol.SiteName{c.world.Sites()[c.rng.IntN(len(c.world.Sites()))].Name}
+	}
+	if c.rng.IntN(6) == 0 && len(spec.Sites) == 0 {
+		for _, other := range c.world.Sites() {
+			if other != s {
+				spec.Sites = append(spec.Sites, other.Name)
+			}
+		}
+	}
+	plan := peertest.Plan{Run: c.between(1, int64(wall)*5/4), Exit: c.rng.IntN(2), NodeFail: c.rng.IntN(12) == 0}
+	return plan.Job(spec)
+}

@@ -1,0 +1,177 @@
+package config_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/switchyard-hpc/switchyard/peer/accounts"
+	"github.com/switchyard-hpc/switchyard/peer/config"
+	"github.com/switchyard-hpc/switchyard/peer/identity"
+	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+const (
+	south = "UB3AOV7WTGXIUCE46224XH5OQQN3QCFCZVLDIPKZHTRYU3HWK27LJZZQ"
+	east  = "UCSL7X3DUXIOMQGWCKNHFTQ6QE5Y3BYMZSP5CQUK5E6ZILYKGAVP75AR"
+)
+
+// folder makes a folder of files.
+func folder(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		writeFile(t, filepath.Join(dir, name), text)
+	}
+	return dir
+}
+
+func TestFilesOfAFolderAddUp(t *testing.T) {
+	t.Parallel()
+	dir := folder(t, map[string]string{
+		"10-site.toml": `
+			[site]
+			name = "north"
+			number = 7
+			key = "keys/site.key"
+			[rounds]
+			phi = "2m"
+			ask = 4
+			[accounts]
+			local = { root = "nobody" }`,
+		"20-south.toml": "[[partner]]\nname = \"south\"\npublic_key_file = \"south.pub\"\nmax_jobs = 5\nusers = { \"*\" = \"guest\" }",
+		"30-east.toml":  "[[partner]]\nname = \"east\"\npublic_key = \"" + east + "\"\nurl = \"nats://east:7501\"\nmax_jobs = 6\nmax_cpus = 2\n[partner.users]\nalice = \"guest1\"",
+		"40-later.toml": "[rounds]\nphi = \"1h30m\"\n[accounts]\nlocal = { carol = \"c1\" }\n[localsched]\ncpus = 8\nnodes = 2\nmemory = \"2GB\"\nmachine = \"whole-node\"",
+		"south.pub":     south + "\n",
+		"notes.txt":     "not TOML",
+	})
+	c, err := config.Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Warnings) > 0 {
+		t.Errorf("warnings: %v", c.Warnings)
+	}
+	if want := config.Path(filepath.Join(dir, "keys", "site.key")); c.Site.Key != want {
+		t.Errorf("key: got %s, want %s", c.Site.Key, want)
+	}
+	if c.Rounds.Phi != 90*protocol.Minute || c.Rounds.Ask != 4 || c.Rounds.RoundJobs != 64 {
+		t.Errorf("rounds: %+v", c.Rounds)
+	}
+	if len(c.Accounts.Local) != 2 || c.Accounts.Local["carol"] != "c1" || c.Accounts.Local["root"] != "nobody" {
+		t.Errorf("accounts: %v", c.Accounts.Local)
+	}
+	if trusted := c.Trusted(); trusted["south"] != south || trusted["east"] != east || len(trusted) != 2 {
+		t.Errorf("trusted: %v", trusted)
+	}
+	if c.Gossip != nil {
+		t.Error("gossip without its table")
+	}
+	checkPeer(t, c)
+}
+
+// checkPeer checks what the state machine gets of the folder above.
+func checkPeer(t *testing.T, c *config.Config) {
+	t.Helper()
+	people := accounts.New(accounts.Tables{Local: c.Accounts.Local, Guests: c.Guests()})
+	p := c.Peer(config.Parts{
+		PublicKey: "U", Software: "test", Capacity: c.LocalSched.Capacity(64), Policy: tc.New(tc.Config{}).Info(), Accounts: people,
+	})
+	want := protocol.Capacity{CPUs: 8, Nodes: 2, MemoryMB: 2048, WholeNode: true}
+	if p.Site != "north" || p.Number != 7 || p.Capacity != want || p.Phi != 90*protocol.Minute || p.MaxGridJobs != 1_000_000 {
+		t.Errorf("peer: %+v", p)
+	}
+	if len(p.Partners) != 2 || p.Partners[0].Site != "east" || p.Partners[0].MaxCPUs != 2 || p.Partners[1].PublicKey != south {
+		t.Errorf("partners: %+v", p.Partners)
+	}
+	if account, err := p.Accounts.Guest("east", "alice"); err != nil || account != "guest1" {
+		t.Errorf("alice of east: %q, %v", account, err)
+	}
+}
+
+func TestAllPlacesAreReported(t *testing.T) {
+	t.Parallel()
+	dir := folder(t, map[string]string{
+		"a.toml": "[site]\nname = \"north\"\nnumber = true\n[[partner]]\nname = \"south\"\n",
+		"b.toml": "# two\n[rounds]\nask = 0\n\n[[partner]]\nname = \"east\"\nurl = \"east\"\n",
+	})
+	_, err := config.Load(dir)
+	var problems config.Problems
+	if !errors.As(err, &problems) {
+		t.Fatalf("got %v", err)
+	}
+	want := []string{
+		"a.toml:3: site.number: ", "a.toml:4: partner[south].public_key: ",
+		"b.toml:3: rounds.ask: ", "b.toml:5: partner[east].public_key: ", "b.toml:7: partner[east].url: ",
+	}
+	lines := strings.Split(err.Error(), "\n")
+	if len(problems) != len(want) || len(lines) != len(want) {
+		t.Fatalf("got\n%v", err)
+	}
+	for i := range want {
+		if !strings.HasPrefix(lines[i], filepath.Join(dir, want[i])) {
+			t.Errorf("got %q, want %q", lines[i], want[i])
+		}
+	}
+}
+
+func TestWhatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	seed, _, err := identity.GenerateKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := folder(t, map[string]string{
+		"seed.toml": "[site]\nname = \"north\"\nnumber = 1\n[[partner]]\nname = \"south\"\npublic_key_file = \"south.key\"\n",
+		"south.key": string(seed),
+	})
+	for path, want := range map[string]string{
+		filepath.Join(dir, "none.toml"): "no such file",
+		t.TempDir():                     "no *.toml file",
+		filepath.Join(dir, "seed.toml"): "holds a secret seed",
+	} {
+		_, err := config.Load(path)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), string(seed)) {
+			t.Errorf("%s: got %v, want %q", path, err, want)
+		}
+	}
+}
+
+// Every configuration in examples must load, in a copy of its folder with the
+// keys that its page says to make.
+func TestExamplesLoad(t *testing.T) {
+	t.Parallel()
+	found := 0
+	root := filepath.Join("..", "..", "examples")
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".toml" {
+			return err
+		}
+		found++
+		dir := t.TempDir()
+		if err = os.Mkdir(filepath.Join(dir, "keys"), 0o700); err != nil {
+			return err
+		}
+		writeFile(t, filepath.Join(dir, "keys", "north.pub"), south+"\n")
+		writeFile(t, filepath.Join(dir, "keys", "south.pub"), east+"\n")
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		writeFile(t, filepath.Join(dir, entry.Name()), string(text))
+		c, err := config.Load(filepath.Join(dir, entry.Name()))
+		if err != nil {
+			t.Errorf("%s: %v", path, err)
+		} else if len(c.Warnings) > 0 {
+			t.Errorf("%s: %v", path, c.Warnings)
+		}
+		return nil
+	})
+	if err != nil || found < 2 {
+		t.Errorf("found %d examples, %v", found, err)
+	}
+}

@@ -1,0 +1,246 @@
+package config
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// keysOf lists the dotted keys of a struct by its tags.
+func keysOf(table reflect.Type, name string) (keys []string) {
+	for field := range table.Fields() {
+		tag := field.Tag.Get("toml")
+		if tag == "" {
+			continue
+		}
+		inner := field.Type
+		if inner.Kind() == reflect.Pointer || inner.Kind() == reflect.Slice {
+			inner = inner.Elem()
+		}
+		if inner.Kind() == reflect.Struct {
+			keys = append(keys, keysOf(inner, join(name, tag))...)
+			continue
+		}
+		keys = append(keys, join(name, tag))
+	}
+	return keys
+}
+
+// uncommented is the sample with every key set, but for the given ones.
+func uncommented(without ...string) string {
+	var b strings.Builder
+	for line := range strings.Lines(Sample()) {
+		key, _, _ := strings.Cut(strings.TrimPrefix(line, "# "), " = ")
+		if !slices.Contains(without, key) {
+			b.WriteString(strings.TrimPrefix(line, "# "))
+		}
+	}
+	return b.String()
+}
+
+func TestSampleHasEveryKeyAndNoOther(t *testing.T) {
+	t.Parallel()
+	want := keysOf(reflect.TypeFor[Config](), "")
+	var got []string
+	table := ""
+	for line := range strings.Lines(uncommented()) {
+		if header, ok := strings.CutPrefix(line, "["); ok {
+			table = strings.Trim(header, "[]\n")
+		} else if key, _, ok := strings.Cut(line, " = "); ok && key[0] != '#' {
+			got = append(got, join(table, key))
+		}
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("the sample has\n%v\nand the structs have\n%v", got, want)
+	}
+}
+
+func TestEveryKeyIsExplained(t *testing.T) {
+	t.Parallel()
+	for _, s := range reference() {
+		if s.about == "" {
+			t.Errorf("[%s] is not explained", s.name)
+		}
+		for _, e := range s.keys {
+			if !strings.ContainsAny(e.about, ".:") {
+				t.Errorf("%s.%s has no sentence", s.name, e.name)
+			}
+			value, ok := fieldOf(defaultsOf(s), e.name)
+			if !ok || (value.IsZero() == (e.example == "")) {
+				t.Errorf("%s.%s needs either a default or an example", s.name, e.name)
+			}
+		}
+	}
+}
+
+func loadText(t *testing.T, text string) (*Config, error) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "site.toml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return Load(file)
+}
+
+func TestSampleLoadsAndHasTheDefaults(t *testing.T) {
+	t.Parallel()
+	got, err := loadText(t, Sample())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Default()
+	want.Site.Name, want.Site.Number = "north", 1
+	want.origins, want.Warnings = got.origins, got.Warnings
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	for _, without := range [][]string{
+		{"url", "creds", "nkey", "token", "ca", "public_key_file"},
+		{"creds", "nkey", "public_key_file"}, // with url, a listen that is the default must go too
+	} {
+		text := uncommented(without...)
+		if len(without) == 3 {
+			text = strings.Replace(text, `listen = "0.0.0.0:7501"`, "", 1)
+		}
+		if _, err := loadText(t, text); err != nil {
+			t.Errorf("without %v: %v", without, err)
+		}
+	}
+}
+
+func TestShownConfigurationIsTheSame(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"least": Sample(),
+		"full":  uncommented("url", "creds", "nkey", "token", "ca", "public_key_file"),
+		"odd": `[site]
+name = "north"
+number = 9000
+socket = "s \"q\".sock"
+[nats]
+listen = ""
+[metrics]
+listen = ""
+[rounds]
+phi = "90061001ms"
+[localsched]
+memory = 1025
+max_wall_time = "1d12h"
+[accounts]
+local = { "a b" = "x", cd = "y" }
+`,
+		"external": "[site]\nname = \"north\"\nnumber = 1\n[nats]\nurl = \"nats://h:1\"\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			want, err := loadText(t, text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, effective := range []bool{true, false} {
+				var shown strings.Builder
+				if err = want.Show(&shown, effective); err != nil {
+					t.Fatal(err)
+				}
+				got, err := loadText(t, shown.String())
+				if err != nil {
+					t.Fatalf("%v\n%s", err, shown.String())
+				}
+				got.origins, got.Warnings = want.origins, want.Warnings
+				if !reflect.DeepEqual(got, want) {
+					t.Errorf("effective %v: got %+v, want %+v of\n%s", effective, got, want, shown.String())
+				}
+			}
+		})
+	}
+}
+
+func TestShowTellsWhereValuesComeFrom(t *testing.T) {
+	t.Parallel()
+	c, err := loadText(t, "[site]\nname = \"north\"\nnumber = 7\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var set, all strings.Builder
+	if err := c.Show(&set, false); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Show(&all, true); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(set.String(), "default") || !strings.Contains(set.String(), "site.toml:3\n") {
+		t.Errorf("what is set:\n%s", set.String())
+	}
+	if !strings.Contains(all.String(), "sigma = \"5m\" # default\n") || !strings.Contains(all.String(), "site.toml:3\n") {
+		t.Errorf("all:\n%s", all.String())
+	}
+}
+
+// docs/configuration.md is this package's reference; go test -update writes it.
+func TestDocumentationIsUpToDate(t *testing.T) {
+	t.Parallel()
+	page := filepath.Join("..", "..", "docs", "configuration.md")
+	if flag.Lookup("update").Value.String() == "true" {
+		if err := os.WriteFile(page, []byte(markdown()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	got, err := os.ReadFile(page)
+	if err != nil || string(got) != markdown() {
+		t.Errorf("docs/configuration.md is out of date (%v); run: go test ./peer/config -update", err)
+	}
+}
+
+const pageHead = `# Configuration
+
+<!-- Made by "go test ./peer/config -update" from the program's own reference; changes by hand are lost. -->
+
+A peer reads its configuration when it starts, from the files and folders that ` + "`--config`" + ` names, or
+from all of ` + "`/etc/switchyard/*.toml`" + `. It is written in [TOML](https://toml.io/en/v1.0.0).
+
+- **Several files** add up in the order of their names: a key has the value of the last file that sets it,
+  and each ` + "`[[partner]]`" + ` adds a partner. A file for each partner is a good habit.
+- **Durations** are texts such as ` + "`\"500ms\"`, `\"30s\"`, `\"2h\"`, `\"7d\"` or `\"1h30m\"`" + `. **Sizes** are texts such as
+  ` + "`\"512MB\"` or `\"4GB\"`" + ` (1 GB is 1024 MB), or numbers of megabytes.
+- **Paths** that are relative begin at the folder of the file in which they stand.
+- **Secrets** are never in the configuration, only the paths of their files. Key files must have mode 0600.
+- **Mistakes**: ` + "`switchyard config check`" + ` reports all of them at once, each with its file, line and remedy; a peer
+  with a mistake in its configuration does not start. Keys that are not known are mistakes.
+- **What is in force**: ` + "`switchyard config show --effective`" + ` prints every value and where it comes from.
+
+The least that a site needs is ` + "`[site]` with `name` and `number`" + `; the least for two sites is shown in
+[two-sites.md](two-sites.md).
+`
+
+// markdown is the page made of the reference.
+func markdown() string {
+	var b strings.Builder
+	b.WriteString(pageHead)
+	for _, s := range reference() {
+		fmt.Fprintf(&b, "\n## `%s`\n\n%s\n\n| key | default | meaning |\n|---|---|---|\n", s.header(), s.about)
+		for _, e := range s.keys {
+			value, _ := fieldOf(defaultsOf(s), e.name)
+			initial := "none"
+			switch {
+			case !value.IsZero():
+				initial = "`" + format(value) + "`"
+			case e.required:
+				initial = "**required**"
+			}
+			about := strings.ReplaceAll(e.about, "|", `\|`)
+			if e.example != "" {
+				about += " For example `" + e.name + " = " + e.example + "`."
+			}
+			fmt.Fprintf(&b, "| `%s` | %s | %s |\n", e.name, initial, about)
+		}
+	}
+	return b.String()
+}

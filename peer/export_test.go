@@ -1,0 +1,39 @@
+package peer
+
+import "fmt"
+
+// Leftovers says what a peer still keeps in memory that it must not keep once
+// all its jobs have ended; empty: nothing.
+func (p *Peer) Leftovers() (out []string) {
+	count := func(what string, n int) {
+		if n != 0 {
+			out = append(out, fmt.Sprintf("%d %s", n, what))
+		}
+	}
+	count("jobs", len(p.jobs))
+	count("runs", len(p.runs))
+	count("rounds", len(p.rounds))
+	count("promises", len(p.promised))
+	count("jobs in the grid queue", p.queue.Len())
+	count("calls beside the watch", len(p.calls)-1)
+	count("dirty rows", len(p.dirty)+len(p.marked))
+	if p.open != nil {
+		out = append(out, "an open round")
+	}
+	for t := range p.timers.due {
+		if t.kind != pruneTimer && t.kind != probeTimer {
+			out = append(out, fmt.Sprintf("timer %+v", t))
+		}
+	}
+	for _, one := range p.partners {
+		count("jobs here of "+string(one.Site), one.jobsHere)
+		count("CPUs here of "+string(one.Site), one.cpusHere)
+		count("jobs there at "+string(one.Site), one.jobsThere)
+	}
+	for _, g := range p.guests {
+		if g.payload != nil {
+			out = append(out, fmt.Sprintf("the payload of guest %v", g.Spec.Job))
+		}
+	}
+	return out
+}

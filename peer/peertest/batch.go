@@ -1,0 +1,226 @@
+package peertest
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/localsched/engine"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Batch is a local scheduler in memory: the engine, and jobs that run as their
+// scripts say. It is not part of its site's peer and lives on when that crashes.
+type Batch struct {
+	engine  *engine.Engine
+	clock   protocol.Instant
+	jobs    map[protocol.Tag]*batchJob
+	running []*batchJob // by start
+	changes []localsched.Change
+	wake    protocol.Instant
+	locals  int
+	started func(protocol.Tag) // told of every start
+}
+
+type batchJob struct {
+	localsched.Submission
+	local     localsched.LocalID
+	plan      Plan
+	state     protocol.State
+	started   protocol.Instant
+	end       protocol.Instant
+	killed    bool
+	withdrawn bool
+}
+
+// NewBatch returns an idle scheduler. Started is told of every start.
+func NewBatch(machine engine.Machine, started func(protocol.Tag)) *Batch {
+	return &Batch{
+		engine:  engine.New(machine, engine.EASY()),
+		jobs:    map[protocol.Tag]*batchJob{},
+		started: started,
+	}
+}
+
+// Load is how busy the machine is.
+func (b *Batch) Load() protocol.Load { return b.engine.Load() }
+
+// Quote answers each job alone, as [localsched.Planner] wants it.
+func (b *Batch) Quote(query localsched.Query) []protocol.Quote {
+	quotes := make([]protocol.Quote, len(query.Jobs))
+	for i, planned := range b.engine.Plan(b.clock, query.Ahead, query.Jobs) {
+		q := protocol.Quote{Job: query.Jobs[i].Job, Declined: planned.Declined}
+		if q.Declined == "" {
+			q.AWT, q.ERT = planned.Start.Sub(b.clock), query.Jobs[i].WallTime
+		}
+		quotes[i] = q
+	}
+	return quotes
+}
+
+// Submit puts a job in the queue. Repeating a tag changes nothing.
+func (b *Batch) Submit(s localsched.Submission) (localsched.LocalID, error) {
+	if j := b.jobs[s.Tag]; j != nil {
+		return j.local, nil
+	}
+	plan, err := ParsePlan(s.Payload)
+	if err != nil {
+		return "", &localsched.RefusedError{Reason: err.Error()}
+	}
+	if plan.Refuse {
+		return "", &localsched.RefusedError{Reason: "its script asks to be refused"}
+	}
+	b.locals++
+	j := &batchJob{Submission: s, local: localsched.LocalID(strconv.Itoa(b.locals)), plan: plan, state: protocol.Pending}
+	b.jobs[s.Tag] = j
+	actions, err := b.engine.Submit(b.clock, engine.Job{Request: s.Spec.Request, Tag: s.Tag})
+	if err != nil {
+		delete(b.jobs, s.Tag)
+		return "", fmt.Errorf("submit %v: %w", s.Tag, err)
+	}
+	b.change(j, protocol.Outcome{})
+	b.carryOut(actions)
+	return j.local, nil
+}
+
+// Find says whether the tag is known.
+func (b *Batch) Find(tag protocol.Tag) (localsched.Presence, localsched.LocalID) {
+	if j := b.jobs[tag]; j != nil {
+		return localsched.Present, j.local
+	}
+	return localsched.Absent, ""
+}
+
+// Withdraw takes a job out of the queue if it has not started.
+func (b *Batch) Withdraw(tag protocol.Tag) (localsched.Withdrawal, error) {
+	j := b.jobs[tag]
+	switch {
+	case j == nil:
+		return 0, localsched.ErrUnknownJob
+	case j.withdrawn:
+		return localsched.Withdrawn, nil
+	case j.state != protocol.Pending:
+		return localsched.Started, nil
+	}
+	actions, err := b.engine.Withdraw(b.clock, tag)
+	if err != nil {
+		return 0, fmt.Errorf("withdraw %v: %w", tag, err)
+	}
+	j.withdrawn = true
+	b.carryOut(actions)
+	return localsched.Withdrawn, nil
+}
+
+// Kill ends a job that runs.
+func (b *Batch) Kill(tag protocol.Tag) error {
+	j := b.jobs[tag]
+	switch {
+	case j == nil:
+		return localsched.ErrUnknownJob
+	case j.state == protocol.Running:
+		j.killed = true
+		b.finish(j, protocol.Outcome{State: protocol.Cancelled, Signal: 15, Reason: "killed"})
+	case j.state == protocol.Pending && !j.withdrawn:
+		return errors.New("the job has not started")
+	}
+	return nil
+}
+
+// Changes is what happened after the cursor; ok is false when nothing has.
+func (b *Batch) Changes(after localsched.Cursor) (w localsched.Watched, ok bool) {
+	from, err := strconv.Atoi(cmp.Or(string(after), "0"))
+	if err != nil || from < 0 || from >= len(b.changes) {
+		return w, false
+	}
+	return localsched.Watched{
+		Changes: slices.Clone(b.changes[from:]),
+		Cursor:  localsched.Cursor(strconv.Itoa(len(b.changes))),
+		Load:    b.Load(),
+	}, true
+}
+
+// Forget drops a job that has ended or was withdrawn.
+func (b *Batch) Forget(tag protocol.Tag) error {
+	j := b.jobs[tag]
+	if j == nil {
+		return nil
+	}
+	if !j.state.Terminal() && !j.withdrawn {
+		return fmt.Errorf("job %v has not ended", tag)
+	}
+	delete(b.jobs, tag)
+	return nil
+}
+
+// Kept are the tags that have not been forgotten, in order.
+func (b *Batch) Kept() []protocol.Tag {
+	var tags []protocol.Tag
+	for tag := range b.jobs {
+		tags = append(tags, tag)
+	}
+	slices.SortFunc(tags, func(x, y protocol.Tag) int {
+		return cmp.Or(cmp.Compare(x.Job, y.Job), cmp.Compare(x.Epoch, y.Epoch))
+	})
+	return tags
+}
+
+// Next is when something happens by itself; 0: nothing will.
+func (b *Batch) Next() protocol.Instant {
+	next := b.wake
+	for _, j := range b.running {
+		if next == 0 || j.end < next {
+			next = j.end
+		}
+	}
+	return next
+}
+
+// Advance lets the time pass: jobs end as their scripts say, or at their limit.
+func (b *Batch) Advance(now protocol.Instant) {
+	for next := b.Next(); next != 0 && next <= now; next = b.Next() {
+		b.clock = max(b.clock, next)
+		if i := slices.IndexFunc(b.running, func(j *batchJob) bool { return j.end <= next }); i >= 0 {
+			b.finish(b.running[i], b.running[i].plan.outcome())
+			continue
+		}
+		b.carryOut(b.engine.Tick(next))
+	}
+	b.clock = max(b.clock, now)
+}
+
+func (b *Batch) carryOut(actions engine.Actions) {
+	b.wake = actions.Wake
+	for _, tag := range actions.Starts {
+		j := b.jobs[tag]
+		j.state, j.started, j.end = protocol.Running, b.clock, b.clock.Add(j.plan.Run)
+		b.running = append(b.running, j)
+		b.started(tag)
+		b.change(j, protocol.Outcome{})
+	}
+	for _, tag := range actions.Kills {
+		b.finish(b.jobs[tag], protocol.Outcome{State: protocol.Timeout, Signal: 15, Reason: "over its time limit"})
+	}
+}
+
+func (b *Batch) finish(j *batchJob, outcome protocol.Outcome) {
+	outcome.Ran = b.clock.Sub(j.started)
+	if j.Guest {
+		outcome.Files = []protocol.File{{Stream: protocol.Stdout, Size: int64(len(j.Payload.Script))}}
+	}
+	j.state = outcome.State
+	b.running = slices.DeleteFunc(b.running, func(other *batchJob) bool { return other == j })
+	b.change(j, outcome)
+	actions, err := b.engine.Finished(b.clock, j.Tag)
+	if err == nil {
+		b.carryOut(actions)
+	}
+}
+
+func (b *Batch) change(j *batchJob, outcome protocol.Outcome) {
+	b.changes = append(b.changes, localsched.Change{
+		Tag: j.Tag, State: j.state, Started: j.started, Outcome: outcome, Reason: outcome.Reason,
+	})
+}

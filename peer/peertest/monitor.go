@@ -1,0 +1,220 @@
+package peertest
+
+import (
+	"fmt"
+
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// monitor watches the invariants of the hand-off. It sees every commit, every
+// submission to a batch system, every start and every answer.
+type monitor struct {
+	world    *World
+	granted  map[protocol.Tag]protocol.SiteName // by a durable GRANTED, or a commit at home
+	epochs   map[protocol.JobID]protocol.Epoch  // the highest durable one at the origin
+	runs     map[protocol.Tag]protocol.SiteName // with a durable SUBMITTING
+	starts   map[protocol.JobID][]start
+	acked    map[protocol.JobID]protocol.SiteName
+	ends     map[protocol.JobID]protocol.State
+	requeue  map[protocol.JobID]bool
+	problems []string
+}
+
+// start is one start of a job.
+type start struct {
+	epoch protocol.Epoch
+	site  protocol.SiteName
+	at    protocol.Instant
+}
+
+func newMonitor(w *World) *monitor {
+	return &monitor{
+		world:   w,
+		granted: map[protocol.Tag]protocol.SiteName{},
+		epochs:  map[protocol.JobID]protocol.Epoch{},
+		runs:    map[protocol.Tag]protocol.SiteName{},
+		starts:  map[protocol.JobID][]start{},
+		acked:   map[protocol.JobID]protocol.SiteName{},
+		ends:    map[protocol.JobID]protocol.State{},
+		requeue: map[protocol.JobID]bool{},
+	}
+}
+
+func (m *monitor) problem(format string, args ...any) {
+	m.problems = append(m.problems, fmt.Sprintf("after %v: ", m.world.now.Sub(Epoch))+fmt.Sprintf(format, args...))
+}
+
+// recorded sees a record on its way into the rows.
+func (m *monitor) recorded(s *Site, rec peer.Record) {
+	switch row := rec.Row.(type) {
+	case peer.JobRow:
+		m.jobRecorded(s, row)
+	case peer.GuestRow:
+		m.guestRecorded(s, row)
+	case peer.RunRow:
+		m.runRecorded(s, row)
+	case peer.ArchiveRow:
+		m.ended(s, row.View)
+	case peer.SiteRow:
+		if n := s.cfg.Number; m.world.scribe.first[n] == 0 {
+			m.world.scribe.first[n] = row.NextSeq
+		}
+	case peer.PayloadRow, peer.DedupRow:
+	}
+}
+
+func (m *monitor) jobRecorded(s *Site, row peer.JobRow) {
+	id := row.Spec.Job
+	tag := protocol.Tag{Job: id, Epoch: row.Epoch}
+	m.requeue[id] = row.Spec.Requeue
+	if state, ok := m.ends[id]; ok {
+		m.problem("job %v is recorded at %s after its end as %v", id, s.Name, state)
+	}
+	if row.Epoch < m.epochs[id] {
+		m.problem("the epoch of job %v falls from %d to %d", id, m.epochs[id], row.Epoch)
+	}
+	m.epochs[id] = row.Epoch
+	switch row.Phase {
+	case peer.Granted, peer.AtHome:
+		if to, ok := m.granted[tag]; ok && to != row.Site {
+			m.problem("epoch %v is granted to %s and to %s", tag, to, row.Site)
+		}
+		m.granted[tag] = row.Site
+	case peer.InGridQueue, peer.Offered, peer.Handed, peer.Recalling, peer.Collecting:
+	}
+}
+
+func (m *monitor) guestRecorded(s *Site, row peer.GuestRow) {
+	old, ok := s.rows[peer.GuestTable][jobKey(row.Spec.Job)].(peer.GuestRow)
+	if ok && row.Epoch < old.Epoch {
+		m.problem("the epoch of guest %v at %s falls from %d to %d", row.Spec.Job, s.Name, old.Epoch, row.Epoch)
+	}
+	buried := old.Phase == peer.GuestIsAborted || old.Phase == peer.GuestIsClosed
+	if ok && row.Epoch == old.Epoch && buried && row.Phase != old.Phase {
+		m.problem("guest %v at %s rises from its tombstone as %s", row.Spec.Job, s.Name, row.Phase)
+	}
+}
+
+func (m *monitor) runRecorded(s *Site, row peer.RunRow) {
+	if at, ok := m.runs[row.Tag]; ok && at != s.Name {
+		m.problem("%v is placed at %s and at %s", row.Tag, at, s.Name)
+	}
+	m.runs[row.Tag] = s.Name
+}
+
+func (m *monitor) ended(s *Site, view peer.JobView) {
+	if state, ok := m.ends[view.ID]; ok {
+		m.problem("job %v ends as %v after it has ended as %v", view.ID, view.State, state)
+	}
+	if !view.State.Terminal() {
+		m.problem("job %v is archived at %s as %v", view.ID, s.Name, view.State)
+	}
+	m.ends[view.ID] = view.State
+	starts := len(m.starts[view.ID])
+	if starts == 0 && (view.State == protocol.Completed || view.State == protocol.Failed || view.State == protocol.Timeout) {
+		m.problem("job %v ends as %v and has never started", view.ID, view.State)
+	}
+}
+
+// submitted sees a job on its way into a batch system.
+func (m *monitor) submitted(s *Site, job localsched.Submission) {
+	if m.runs[job.Tag] != s.Name {
+		m.problem("%v is submitted at %s before SUBMITTING is durable", job.Tag, s.Name)
+	}
+	if to, ok := m.granted[job.Tag]; !ok || to != s.Name {
+		m.problem("%v is submitted at %s without a durable grant (granted to %q)", job.Tag, s.Name, to)
+	}
+	if job.Payload == nil || len(job.Payload.Script) == 0 {
+		m.problem("%v is submitted at %s without its script", job.Tag, s.Name)
+	}
+	if job.Account == "" {
+		m.problem("%v is submitted at %s without an account", job.Tag, s.Name)
+	}
+}
+
+// started sees a job start.
+func (m *monitor) started(s *Site, tag protocol.Tag) {
+	earlier := m.starts[tag.Job]
+	for _, one := range earlier {
+		if one.epoch == tag.Epoch {
+			m.problem("%v starts twice, at %s and at %s", tag, one.site, s.Name)
+		}
+	}
+	if len(earlier) > 0 && !m.requeue[tag.Job] {
+		m.problem("run-once job %v starts again, at %s after %s", tag, s.Name, earlier[0].site)
+	}
+	current := !m.requeue[tag.Job] || tag.Epoch == m.epochs[tag.Job]
+	if state, ok := m.ends[tag.Job]; ok && current {
+		m.problem("%v starts at %s after its end as %v is shown", tag, s.Name, state)
+	}
+	m.starts[tag.Job] = append(earlier, start{epoch: tag.Epoch, site: s.Name, at: m.world.now})
+}
+
+// answered sees what an API question is told.
+func (m *monitor) answered(s *Site, reply peer.Reply) {
+	if submitted, ok := reply.(peer.Submitted); ok {
+		for _, id := range submitted.Jobs {
+			m.acked[id] = s.Name
+		}
+		m.checkAcked(submitted.Jobs)
+	}
+}
+
+// check looks at all rows.
+func (m *monitor) check() {
+	for id := range m.acked {
+		m.checkAcked([]protocol.JobID{id})
+	}
+	for _, s := range m.world.sites {
+		m.checkLimits(s)
+		m.checkPayloads(s)
+	}
+}
+
+func (m *monitor) checkAcked(ids []protocol.JobID) {
+	for _, id := range ids {
+		s := m.world.Site(m.acked[id])
+		_, live := s.rows.Job(id)
+		_, archived := s.archive[id]
+		if live == archived {
+			m.problem("acknowledged job %v at %s: in its rows %t, in its archive %t", id, s.Name, live, archived)
+		}
+	}
+}
+
+// checkLimits adds the open guests up against the limits of their origins.
+func (m *monitor) checkLimits(s *Site) {
+	jobs, cpus := map[protocol.SiteName]int{}, map[protocol.SiteName]int{}
+	for _, row := range s.rows[peer.GuestTable] {
+		if g, ok := row.(peer.GuestRow); ok && (g.Phase == peer.GuestIsPrepared || g.Phase == peer.GuestIsOwned) {
+			jobs[g.Origin]++
+			cpus[g.Origin] += g.Spec.CPUs
+		}
+	}
+	for _, one := range s.cfg.Partners {
+		if jobs[one.Site] > one.MaxJobs || (one.MaxCPUs > 0 && cpus[one.Site] > one.MaxCPUs) {
+			m.problem("%s has %d jobs and %d CPUs of %s, its limits are %d and %d",
+				s.Name, jobs[one.Site], cpus[one.Site], one.Site, one.MaxJobs, one.MaxCPUs)
+		}
+	}
+}
+
+// checkPayloads looks for payloads without a job and runs without either.
+func (m *monitor) checkPayloads(s *Site) {
+	for key := range s.rows[peer.PayloadTable] {
+		_, job := s.rows[peer.JobTable][key]
+		guest, _ := s.rows[peer.GuestTable][key].(peer.GuestRow)
+		if !job && guest.Phase != peer.GuestIsPrepared && guest.Phase != peer.GuestIsOwned {
+			m.problem("payload %s at %s belongs to nothing", key, s.Name)
+		}
+	}
+	for _, run := range s.rows.Runs() {
+		key := jobKey(run.Tag.Job)
+		_, job := s.rows[peer.JobTable][key]
+		if _, guest := s.rows[peer.GuestTable][key]; !job && !guest {
+			m.problem("run %v at %s belongs to nothing", run.Tag, s.Name)
+		}
+	}
+}

@@ -1,0 +1,67 @@
+package peertest
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/peer"
+)
+
+// do carries an operation out at the site's batch system or policy, now.
+func (s *Site) do(op peer.Op) (peer.Result, error) { //nolint:cyclop // one line for each kind of call
+	s.Batch.Advance(s.now())
+	switch op := op.(type) {
+	case peer.QuoteOp:
+		return peer.QuoteResult{Quotes: s.Batch.Quote(op.Query), Load: s.Batch.Load()}, nil
+	case peer.SubmitOp:
+		return s.submitted(op)
+	case peer.FindOp:
+		presence, local := s.Batch.Find(op.Tag)
+		return peer.FindResult{Presence: presence, Local: local}, nil
+	case peer.WithdrawOp:
+		w, err := s.Batch.Withdraw(op.Tag)
+		return peer.WithdrawResult{Withdrawal: w}, err
+	case peer.KillOp:
+		return peer.KillResult{}, s.Batch.Kill(op.Tag)
+	case peer.WatchOp:
+		watched, ok := s.Batch.Changes(op.After)
+		if !ok {
+			return nil, errCallLost
+		}
+		return peer.WatchResult{Watched: watched}, nil
+	case peer.ForgetOp:
+		return peer.ForgetResult{}, s.Batch.Forget(op.Tag)
+	case peer.CollectOp:
+		return s.collected(op)
+	case peer.DecideOp:
+		decisions, hint, err := s.policy.Decide(op.Snapshot)
+		return peer.DecideResult{Decisions: decisions, Hint: hint}, err
+	}
+	return nil, fmt.Errorf("the call %T is unknown", op)
+}
+
+func (s *Site) submitted(op peer.SubmitOp) (peer.Result, error) {
+	s.world.monitor.submitted(s, op.Job)
+	local, err := s.Batch.Submit(op.Job)
+	if refused, ok := errors.AsType[*localsched.RefusedError](err); ok {
+		return peer.SubmitResult{Refused: refused.Reason}, nil
+	}
+	return peer.SubmitResult{Local: local}, err
+}
+
+// collected fetches a job's output. The site that ran it must be there, and must
+// still have it.
+func (s *Site) collected(op peer.CollectOp) (peer.Result, error) {
+	from := s.world.Site(op.From)
+	if from == nil || !from.Up() || s.world.severed(s.Name, op.From) || s.world.severed(op.From, s.Name) {
+		return nil, fmt.Errorf("site %s does not answer", op.From)
+	}
+	if presence, _ := from.Batch.Find(op.Tag); presence != localsched.Present {
+		s.world.monitor.problem("site %s has dropped the output of %v before %s had it", op.From, op.Tag, s.Name)
+	}
+	if op.User == "readonly" {
+		return peer.CollectResult{Problem: "permission denied", Kept: "/var/spool/switchyard"}, nil
+	}
+	return peer.CollectResult{}, nil
+}

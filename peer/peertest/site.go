@@ -1,0 +1,288 @@
+package peertest
+
+import (
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strings"
+
+	"github.com/switchyard-hpc/switchyard/localsched/engine"
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// SiteOptions describe a site of a [World].
+type SiteOptions struct {
+	Name     protocol.SiteName
+	Number   protocol.SiteNumber // 0: its place among the sites
+	Capacity protocol.Capacity
+	MaxJobs  int                // that each partner may have here; 0: 1000
+	MaxCPUs  int                // that each partner's jobs may have here; 0: no limit
+	Skew     protocol.Duration  // of the site's clock
+	Epsilon  protocol.Duration  // ε of the policy tc
+	Policy   policy.Policy      // nil: tc
+	Config   func(*peer.Config) // last word on the configuration; nil: none
+}
+
+// Site is one site of a [World]: a peer, its rows and its batch system.
+type Site struct {
+	Name  protocol.SiteName
+	Batch *Batch
+
+	world   *World
+	cfg     peer.Config
+	policy  policy.Policy
+	skew    protocol.Duration
+	peer    *peer.Peer // nil: down
+	life    int        // how often it has been started
+	rows    Rows
+	archive map[protocol.JobID]peer.JobView
+	wake    protocol.Instant // of the site's clock
+
+	uncommitted []peer.Ready
+	committing  bool
+	calls       []peer.Call // held by hand
+	holding     bool        // calls are held
+	watch       *peer.Call
+	answers     map[peer.AskID]peer.Reply
+	asked       peer.AskID
+	digests     uint64
+	told        map[protocol.SiteName]bool // partners that the peer believes connected
+}
+
+// Accounts lets everybody in whose name does not begin with "no".
+type Accounts struct{}
+
+// Local implements [peer.Accounts].
+func (Accounts) Local(user string) (string, error) { return account(user) }
+
+// Guest implements [peer.Accounts].
+func (Accounts) Guest(_ protocol.SiteName, user string) (string, error) { return account(user) }
+
+func account(user string) (string, error) {
+	if strings.HasPrefix(user, "no") {
+		return "", fmt.Errorf("user %q has no account here", user)
+	}
+	return "g-" + user, nil
+}
+
+// PublicKey is a key of the right form for a site.
+func PublicKey(name protocol.SiteName, number protocol.SiteNumber) string {
+	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%s %d", name, number)
+	key := []byte{'U'}
+	for n := h.Sum64(); len(key) < 56; n = n>>5 | n<<59 {
+		key = append(key, letters[n%32])
+	}
+	return string(key)
+}
+
+func newSite(w *World, o SiteOptions) *Site {
+	s := &Site{
+		Name: o.Name, world: w, skew: o.Skew, policy: o.Policy,
+		rows: Rows{}, archive: map[protocol.JobID]peer.JobView{},
+		answers: map[peer.AskID]peer.Reply{}, told: map[protocol.SiteName]bool{},
+	}
+	if s.policy == nil {
+		s.policy = tc.New(tc.Config{Epsilon: o.Epsilon})
+	}
+	s.cfg = peer.Config{
+		Site: o.Name, Number: o.Number, PublicKey: PublicKey(o.Name, o.Number), Software: "peertest",
+		Capacity: o.Capacity, Policy: s.policy.Info(), Accounts: Accounts{},
+	}
+	machine := engine.PerCPU(o.Capacity)
+	if o.Capacity.WholeNode {
+		machine = engine.WholeNode(o.Capacity)
+	}
+	s.Batch = NewBatch(machine, func(tag protocol.Tag) { w.monitor.started(s, tag) })
+	s.Batch.Advance(s.now())
+	return s
+}
+
+// Peer is the site's peer, nil while it is down.
+func (s *Site) Peer() *peer.Peer { return s.peer }
+
+// Up says whether the site's peer runs.
+func (s *Site) Up() bool { return s.peer != nil }
+
+// Rows are the site's committed rows. Change nothing in them.
+func (s *Site) Rows() Rows { return s.rows }
+
+// Archived is a finished job as the site's archive has it.
+func (s *Site) Archived(id protocol.JobID) (peer.JobView, bool) {
+	v, ok := s.archive[id]
+	return v, ok
+}
+
+// Answer is what a question was answered; nil: nothing yet.
+func (s *Site) Answer(asked peer.AskID) peer.Reply { return s.answers[asked] }
+
+func (s *Site) now() protocol.Instant { return s.world.now.Add(s.skew) }
+
+// step feeds the peer one event. Its effects wait for the commit.
+func (s *Site) step(ev peer.Event) {
+	if s.peer == nil {
+		return
+	}
+	s.Batch.Advance(s.now())
+	ready := s.peer.Step(s.now(), ev)
+	s.wake = ready.Wake
+	s.world.journal(s, ready, ev)
+	s.uncommitted = append(s.uncommitted, ready)
+	s.scheduleCommit()
+}
+
+func (s *Site) scheduleCommit() {
+	if s.committing {
+		return
+	}
+	delay := s.world.faults.Commit(s.Name)
+	if delay <= 0 {
+		s.commit()
+		return
+	}
+	s.committing = true
+	life := s.life
+	s.world.after(delay, func() {
+		if s.life == life && s.peer != nil {
+			s.commit()
+		}
+	})
+}
+
+// commit makes the records durable, then releases the effects in order.
+func (s *Site) commit() {
+	s.committing = false
+	batch := s.uncommitted
+	s.uncommitted = nil
+	for _, ready := range batch {
+		for _, rec := range ready.Records {
+			s.world.monitor.recorded(s, rec)
+			s.put(rec)
+		}
+	}
+	for _, ready := range batch {
+		s.release(ready)
+	}
+}
+
+func (s *Site) put(rec peer.Record) {
+	if row, ok := rec.Row.(peer.ArchiveRow); ok {
+		s.archive[row.View.ID] = row.View
+		return
+	}
+	s.rows.put(rec)
+}
+
+func (s *Site) release(ready peer.Ready) {
+	for _, m := range ready.Messages {
+		s.world.send(s, m)
+	}
+	for _, call := range ready.Calls {
+		s.begin(call)
+	}
+	if ready.Digest != nil {
+		s.digests++
+		s.world.gossip(s, *ready.Digest)
+	}
+	for _, a := range ready.Answers {
+		s.answers[a.Asked] = a.Reply
+		s.world.monitor.answered(s, a.Reply)
+	}
+}
+
+// errCallLost is the shell's answer to a call that was not answered in time.
+var errCallLost = errors.New("no answer in time") //nolint:gochecknoglobals // an error value
+
+// begin carries a call out as its fate wants it.
+func (s *Site) begin(call peer.Call) {
+	if _, ok := call.Op.(peer.WatchOp); ok {
+		s.watch = &call
+		return
+	}
+	if s.holding {
+		s.calls = append(s.calls, call)
+		return
+	}
+	s.carryOut(call, s.world.faults.Call(s.Name, call.Op))
+}
+
+// CallFate is what becomes of a call.
+type CallFate struct {
+	Effect  protocol.Duration // when it takes effect; negative: never
+	Answer  protocol.Duration // when it is answered, after its effect unless Unknown
+	Unknown bool              // answered by the shell, because it took too long
+}
+
+func (s *Site) carryOut(call peer.Call, fate CallFate) {
+	life := s.life
+	answer := func(result peer.Result, err error) {
+		if s.life == life && s.peer != nil {
+			s.step(peer.CallDone{ID: call.ID, Result: result, Err: err})
+		}
+	}
+	if fate.Unknown {
+		if fate.Effect >= 0 {
+			s.world.after(fate.Effect, func() { _, _ = s.do(call.Op) })
+		}
+		s.world.after(fate.Answer, func() { answer(nil, errCallLost) })
+		return
+	}
+	s.world.after(fate.Effect, func() {
+		result, err := s.do(call.Op)
+		s.world.after(fate.Answer-fate.Effect, func() { answer(result, err) })
+	})
+}
+
+// pump answers the watch when there is something to tell.
+func (s *Site) pump() {
+	s.Batch.Advance(s.now())
+	if s.peer == nil || s.watch == nil || s.holding {
+		return
+	}
+	op, ok := s.watch.Op.(peer.WatchOp)
+	if !ok {
+		return
+	}
+	if _, ok = s.Batch.Changes(op.After); !ok {
+		return
+	}
+	call := *s.watch
+	s.watch = nil
+	s.carryOut(call, s.world.faults.Call(s.Name, call.Op))
+}
+
+// start makes the site's peer from its rows.
+func (s *Site) start() error {
+	records, err := s.rows.Records()
+	if err != nil {
+		return fmt.Errorf("site %s: %w", s.Name, err)
+	}
+	s.life++
+	s.peer, err = peer.New(s.cfg, s.world.seed+uint64(s.life), records)
+	if err != nil {
+		s.peer = nil
+		return fmt.Errorf("site %s: %w", s.Name, err)
+	}
+	s.step(peer.Tick{})
+	if s.committing { // the shell's first step is committed before it connects
+		s.commit()
+	}
+	return nil
+}
+
+// crash drops the peer and whatever was not committed.
+func (s *Site) crash() {
+	s.peer, s.wake, s.watch, s.committing = nil, 0, nil, false
+	s.uncommitted, s.calls, s.holding = nil, nil, false
+	s.life++
+	clear(s.told)
+}
+
+func (s *Site) partner(name protocol.SiteName) bool {
+	return slices.ContainsFunc(s.cfg.Partners, func(p peer.Partner) bool { return p.Site == name })
+}

@@ -1,0 +1,181 @@
+package peertest
+
+import (
+	"slices"
+
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/protocol"
+	peerv1 "github.com/switchyard-hpc/switchyard/protocol/peer/v1"
+)
+
+// Wire is a message on its way, in its wire form.
+type Wire struct {
+	ID   int
+	From protocol.SiteName
+	To   protocol.SiteName
+	Kind string
+	Body []byte
+}
+
+// send puts a message on the wire. One without a wire form is a problem.
+func (w *World) send(s *Site, m peer.Outgoing) {
+	if !s.partner(m.To) {
+		w.monitor.problem("%s sends %s to %s, which is no partner", s.Name, m.Body.Kind(), m.To)
+		return
+	}
+	body, err := peerv1.Encode(m.Body)
+	if err != nil {
+		w.monitor.problem("%s sends %s what has no form on the wire: %v", s.Name, m.To, err)
+		return
+	}
+	w.lastWire++
+	wire := &Wire{ID: w.lastWire, From: s.Name, To: m.To, Kind: m.Body.Kind(), Body: body}
+	delays, held := w.faults.Message(s.Name, m.To)
+	if held {
+		w.wires = append(w.wires, wire)
+		return
+	}
+	for _, d := range delays {
+		w.after(d, func() { w.arrive(wire) })
+	}
+}
+
+// arrive hands the message in, unless there is nobody to hear it.
+func (w *World) arrive(wire *Wire) {
+	to := w.Site(wire.To)
+	if to == nil || !to.Up() || w.severed(wire.From, wire.To) {
+		w.note("lost %s->%s %s", wire.From, wire.To, wire.Kind)
+		return
+	}
+	m, err := peerv1.Decode(wire.Kind, wire.Body)
+	if err != nil {
+		w.monitor.problem("%s->%s: %v", wire.From, wire.To, err)
+		return
+	}
+	to.step(peer.MessageIn{From: wire.From, Body: m})
+}
+
+// Wires are the messages that wait to be moved by hand, oldest first.
+func (w *World) Wires() []*Wire { return slices.Clone(w.wires) }
+
+// Deliver takes a message off its wire and hands it in.
+func (w *World) Deliver(wire *Wire) {
+	w.Drop(wire)
+	w.arrive(wire)
+	w.settle()
+}
+
+// Duplicate hands a message in and leaves it on its wire.
+func (w *World) Duplicate(wire *Wire) {
+	w.arrive(wire)
+	w.settle()
+}
+
+// Drop loses a message.
+func (w *World) Drop(wire *Wire) {
+	w.wires = slices.DeleteFunc(w.wires, func(other *Wire) bool { return other == wire })
+}
+
+// Cut severs one direction between two sites: what arrives is lost.
+func (w *World) Cut(from, to protocol.SiteName) { w.cuts[direction{from, to}] = true }
+
+// Heal mends one direction.
+func (w *World) Heal(from, to protocol.SiteName) { delete(w.cuts, direction{from, to}) }
+
+func (w *World) severed(from, to protocol.SiteName) bool { return w.cuts[direction{from, to}] }
+
+// Connect tells both sites that their session is up, if it can be.
+func (w *World) Connect(a, b protocol.SiteName) {
+	sa, sb := w.Site(a), w.Site(b)
+	if a == b || !sa.Up() || !sb.Up() || w.severed(a, b) || w.severed(b, a) || !sa.partner(b) || !sb.partner(a) {
+		return
+	}
+	toB, toA := w.card(sa, b), w.card(sb, a)
+	sa.told[b], sb.told[a] = true, true
+	sa.step(peer.Connected{Card: toA})
+	sb.step(peer.Connected{Card: toB})
+	w.settleIfByHand()
+}
+
+// Disconnect tells a site that its session with another is down.
+func (w *World) Disconnect(site, from protocol.SiteName) {
+	if s := w.Site(site); s.told[from] {
+		delete(s.told, from)
+		s.step(peer.Disconnected{Site: from})
+		w.settleIfByHand()
+	}
+}
+
+func (w *World) settleIfByHand() {
+	if _, ok := w.faults.(ByHand); ok {
+		w.settle()
+	}
+}
+
+func (w *World) connectAll() {
+	for i, a := range w.sites {
+		for _, b := range w.sites[i+1:] {
+			w.Connect(a.Name, b.Name)
+		}
+	}
+}
+
+func (w *World) card(s *Site, to protocol.SiteName) protocol.Card {
+	card := s.peer.Card(to)
+	data, err := peerv1.EncodeCard(card)
+	if err == nil {
+		card, err = peerv1.DecodeCard(data)
+	}
+	if err != nil {
+		w.monitor.problem("the card of %s: %v", s.Name, err)
+	}
+	return card
+}
+
+// gossip spreads a load to the sites that can hear it. It is lost as messages
+// are.
+func (w *World) gossip(s *Site, load protocol.Load) {
+	data, err := peerv1.EncodeDigest(protocol.Digest{Site: s.Name, Seq: s.digests, Load: load})
+	if err != nil {
+		w.monitor.problem("the digest of %s: %v", s.Name, err)
+		return
+	}
+	for _, to := range w.sites {
+		if to == s {
+			continue
+		}
+		delays, held := w.faults.Message(s.Name, to.Name)
+		if held {
+			delays = []protocol.Duration{0}
+		}
+		for _, d := range delays {
+			w.after(d, func() { w.hearDigest(s.Name, to, data, d) })
+		}
+	}
+}
+
+func (w *World) hearDigest(from protocol.SiteName, to *Site, data []byte, age protocol.Duration) {
+	digest, err := peerv1.DecodeDigest(data)
+	if err != nil {
+		w.monitor.problem("the digest of %s: %v", from, err)
+		return
+	}
+	if to.Up() && !w.severed(from, to.Name) {
+		to.step(peer.DigestSeen{Digest: digest, Age: age})
+	}
+}
+
+// ByHand leaves messages on their wires, carries calls out at once and commits
+// every step.
+type ByHand struct{}
+
+// Message implements [Faults].
+func (ByHand) Message(_, _ protocol.SiteName) (delays []protocol.Duration, held bool) {
+	return nil, true
+}
+
+// Call implements [Faults].
+func (ByHand) Call(_ protocol.SiteName, _ peer.Op) CallFate { return CallFate{} }
+
+// Commit implements [Faults].
+func (ByHand) Commit(_ protocol.SiteName) protocol.Duration { return 0 }

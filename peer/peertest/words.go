@@ -1,0 +1,139 @@
+package peertest
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// scribe puts steps into words. Jobs are named by their origin and their order
+// there, as a1; a placement of epoch 2 is a1:2.
+type scribe struct {
+	names map[protocol.SiteNumber]protocol.SiteName
+	first map[protocol.SiteNumber]uint64 // sequence number of a site's first job
+}
+
+func (c *scribe) job(id protocol.JobID) string {
+	n := id.Origin()
+	return fmt.Sprintf("%s%d", c.names[n], id.Seq()+1-c.first[n])
+}
+
+func (c *scribe) tag(t protocol.Tag) string { return fmt.Sprintf("%s:%d", c.job(t.Job), t.Epoch) }
+
+// step says what an event made a peer do, one line each.
+func (c *scribe) step(site protocol.SiteName, ev peer.Event, ready peer.Ready) []string {
+	var lines []string
+	add := func(format string, args ...any) {
+		lines = append(lines, fmt.Sprintf("%s:   ", site)+fmt.Sprintf(format, args...))
+	}
+	for _, rec := range ready.Records {
+		if text := c.record(rec); text != "" {
+			add("row %s", text)
+		}
+	}
+	for _, m := range ready.Messages {
+		add("send %s %s", m.To, c.message(m.Body))
+	}
+	for _, call := range ready.Calls {
+		add("call %s", c.op(call.Op))
+	}
+	for _, f := range ready.Facts {
+		add("fact %s", c.fact(f))
+	}
+	for _, a := range ready.Answers {
+		add("answer %s", c.reply(a.Reply))
+	}
+	return append([]string{fmt.Sprintf("%s: %s", site, c.event(ev))}, lines...)
+}
+
+func (c *scribe) event(ev peer.Event) string {
+	switch ev := ev.(type) {
+	case peer.MessageIn:
+		return fmt.Sprintf("hears %s %s", ev.From, c.message(ev.Body))
+	case peer.Connected:
+		return fmt.Sprintf("connected %s", ev.Card.Site)
+	case peer.Disconnected:
+		return fmt.Sprintf("disconnected %s", ev.Site)
+	case peer.CallDone:
+		if ev.Err != nil {
+			return "call fails: " + ev.Err.Error()
+		}
+		return "call done: " + c.result(ev.Result)
+	case peer.Submit:
+		return fmt.Sprintf("asked to submit %d jobs", len(ev.Jobs))
+	case peer.Cancel:
+		return fmt.Sprintf("asked to cancel %s", c.job(ev.Job))
+	case peer.DigestSeen:
+		return fmt.Sprintf("sees the digest of %s: %d of %d CPUs busy", ev.Digest.Site, ev.Digest.Load.Busy, ev.Digest.Load.CPUs)
+	case peer.MemberSeen:
+		return fmt.Sprintf("sees site %s number %d", ev.Site, ev.Number)
+	case peer.Tick:
+		return "tick"
+	case peer.TestSubmit, peer.AskQueue, peer.AskJob, peer.AskSites:
+	}
+	return strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", ev), "peer."))
+}
+
+func (c *scribe) record(rec peer.Record) string {
+	switch row := rec.Row.(type) {
+	case peer.JobRow:
+		return "job " + c.jobRow(row)
+	case peer.GuestRow:
+		return fmt.Sprintf("guest %s:%d %s%s", c.job(row.Spec.Job), row.Epoch, row.Phase,
+			marks("recalled", row.Recalled, "cancel", row.Cancel, "fenced", row.Fenced))
+	case peer.RunRow:
+		return fmt.Sprintf("run %s %s%s%s", c.tag(row.Tag), row.Phase,
+			marks("withdraw", row.Withdraw, "kill", row.Kill), because(row.Reason))
+	case peer.ArchiveRow:
+		return fmt.Sprintf("archive %s %v%s", c.job(row.View.ID), row.View.State, because(row.View.Reason))
+	case peer.PayloadRow, peer.SiteRow, peer.DedupRow:
+		return ""
+	}
+	switch rec.Table {
+	case peer.JobTable, peer.GuestTable, peer.RunTable:
+		return fmt.Sprintf("%s %s deleted", rec.Table, c.key(rec.Key))
+	case peer.PayloadTable, peer.DedupTable, peer.SiteTable, peer.Archive:
+	}
+	return ""
+}
+
+func (c *scribe) jobRow(row peer.JobRow) string {
+	at := ""
+	if row.Site != "" {
+		at = " at " + string(row.Site)
+	}
+	return fmt.Sprintf("%s:%d %s%s, %v%s%s", c.job(row.Spec.Job), row.Epoch, row.Phase, at, row.State,
+		marks("cancelling", row.Cancelling), because(row.Reason)+because(row.Stuck))
+}
+
+// key reads a row's key back.
+func (c *scribe) key(key string) string {
+	id, epoch, run := strings.Cut(key, ".")
+	var n uint64
+	if _, err := fmt.Sscan(strings.TrimLeft(id, "0"), &n); err != nil {
+		return key
+	}
+	if run {
+		return c.job(protocol.JobID(n)) + ":" + epoch
+	}
+	return c.job(protocol.JobID(n))
+}
+
+func marks(pairs ...any) string {
+	out := ""
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if on, ok := pairs[i+1].(bool); ok && on {
+			out += fmt.Sprintf(" %v", pairs[i])
+		}
+	}
+	return out
+}
+
+func because(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (%s)", reason)
+}

@@ -1,0 +1,199 @@
+package peertest
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// message puts a message into words.
+func (c *scribe) message(m protocol.Message) string { //nolint:cyclop // one line for each kind of message
+	switch m := m.(type) {
+	case protocol.QuoteRequest:
+		names := make([]string, len(m.Jobs))
+		for i, spec := range m.Jobs {
+			names[i] = c.job(spec.Job)
+		}
+		return strings.TrimSpace(m.Kind() + " " + strings.Join(names, " "))
+	case protocol.QuoteReply:
+		var out strings.Builder
+		fmt.Fprintf(&out, "%s, %d of %d CPUs busy", m.Kind(), m.Load.Busy, m.Load.CPUs)
+		for _, q := range m.Quotes {
+			fmt.Fprintf(&out, ", %s", c.quote(q))
+		}
+		return out.String()
+	case protocol.Offer:
+		return fmt.Sprintf("%s %s:%d", m.Kind(), c.job(m.Spec.Job), m.Epoch)
+	case protocol.Refused:
+		return fmt.Sprintf("%s %s%s", m.Kind(), c.tag(m.Tag), because(m.Reason))
+	case protocol.Status:
+		return fmt.Sprintf("%s %s seq %d %v%s", m.Kind(), c.tag(m.Tag), m.Seq, m.State, because(m.Reason))
+	case protocol.StatusAck:
+		return fmt.Sprintf("%s %s seq %d", m.Kind(), c.tag(m.Tag), m.Seq)
+	case protocol.Result:
+		return fmt.Sprintf("%s %s %s", m.Kind(), c.tag(m.Tag), outcome(m.Outcome))
+	case protocol.Recall:
+		return m.Kind() + " " + c.tag(m.Tag) + marks("cancel", m.Cancel)
+	case protocol.Fenced:
+		return fmt.Sprintf("%s %s by epoch %d", m.Kind(), c.tag(m.Tag), m.Current)
+	case protocol.Prepared:
+		return m.Kind() + " " + c.tag(m.Tag)
+	case protocol.Grant:
+		return m.Kind() + " " + c.tag(m.Tag)
+	case protocol.Accept:
+		return m.Kind() + " " + c.tag(m.Tag)
+	case protocol.Aborted:
+		return m.Kind() + " " + c.tag(m.Tag)
+	case protocol.ResultAck:
+		return m.Kind() + " " + c.tag(m.Tag)
+	case protocol.Recalled:
+		return m.Kind() + " " + c.tag(m.Tag)
+	case protocol.DecisionAsked:
+		return m.Kind() + " " + c.tag(m.Tag)
+	case protocol.Abort:
+		return m.Kind() + " " + c.tag(m.Tag)
+	case protocol.Unknown:
+		return m.Kind() + " " + c.tag(m.Tag)
+	}
+	return m.Kind()
+}
+
+func (c *scribe) quote(q protocol.Quote) string {
+	if q.Declined != "" {
+		return fmt.Sprintf("%s declined%s", c.job(q.Job), because(q.Declined))
+	}
+	return fmt.Sprintf("%s waits %v runs %v", c.job(q.Job), q.AWT, q.ERT)
+}
+
+func outcome(o protocol.Outcome) string {
+	text := o.State.String()
+	if o.ExitCode != 0 {
+		text += fmt.Sprintf(" exit %d", o.ExitCode)
+	}
+	if o.Signal != 0 {
+		text += fmt.Sprintf(" signal %d", o.Signal)
+	}
+	return text + fmt.Sprintf(" after %v", o.Ran) + because(o.Reason)
+}
+
+// op puts a call into words.
+func (c *scribe) op(op peer.Op) string {
+	switch op := op.(type) {
+	case peer.QuoteOp:
+		names := make([]string, len(op.Query.Jobs))
+		for i, r := range op.Query.Jobs {
+			names[i] = c.job(r.Job)
+		}
+		text := "quote " + strings.Join(names, " ")
+		for _, r := range op.Query.Ahead {
+			text += ", behind " + c.job(r.Job)
+		}
+		return text
+	case peer.SubmitOp:
+		return "submit " + c.tag(op.Job.Tag) + marks("guest", op.Job.Guest) + " as " + op.Job.Account
+	case peer.FindOp:
+		return "find " + c.tag(op.Tag)
+	case peer.WithdrawOp:
+		return "withdraw " + c.tag(op.Tag)
+	case peer.KillOp:
+		return "kill " + c.tag(op.Tag)
+	case peer.WatchOp:
+		return "watch"
+	case peer.ForgetOp:
+		return "forget " + c.tag(op.Tag)
+	case peer.CollectOp:
+		return fmt.Sprintf("collect %s from %s", c.tag(op.Tag), op.From)
+	case peer.DecideOp:
+		return "decide"
+	}
+	return fmt.Sprintf("%T", op)
+}
+
+// result puts a call's answer into words.
+func (c *scribe) result(r peer.Result) string {
+	switch r := r.(type) {
+	case peer.QuoteResult:
+		parts := make([]string, len(r.Quotes))
+		for i, q := range r.Quotes {
+			parts[i] = c.quote(q)
+		}
+		return "quoted " + strings.Join(parts, ", ")
+	case peer.SubmitResult:
+		if r.Refused != "" {
+			return "refused" + because(r.Refused)
+		}
+		return "submitted"
+	case peer.FindResult:
+		return r.Presence.String()
+	case peer.WithdrawResult:
+		return r.Withdrawal.String()
+	case peer.KillResult:
+		return "killed"
+	case peer.WatchResult:
+		return "watched " + c.changes(r.Watched.Changes)
+	case peer.ForgetResult:
+		return "forgotten"
+	case peer.CollectResult:
+		return "collected" + because(r.Problem)
+	case peer.DecideResult:
+		return fmt.Sprintf("decided for %d jobs", len(r.Decisions))
+	}
+	return fmt.Sprintf("%T", r)
+}
+
+func (c *scribe) changes(changes []localsched.Change) string {
+	parts := make([]string, len(changes))
+	for i, change := range changes {
+		parts[i] = fmt.Sprintf("%s %v", c.tag(change.Tag), change.State)
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (c *scribe) fact(f peer.Fact) string {
+	text := string(f.Kind)
+	if f.Job != 0 {
+		text += " " + c.job(f.Job)
+	}
+	if f.Site != "" {
+		text += " " + string(f.Site)
+	}
+	if f.State != 0 {
+		text += " " + f.State.String()
+	}
+	text += because(f.Text)
+	for _, q := range f.Quotes {
+		if q.Declined != "" {
+			text += fmt.Sprintf("; %s declined%s", q.Site, because(q.Declined))
+			continue
+		}
+		text += fmt.Sprintf("; %s waits %v runs %v", q.Site, q.AWT, q.ERT)
+	}
+	if len(f.Silent) > 0 {
+		text += "; silent: " + strings.Join(f.Silent, " ")
+	}
+	return text
+}
+
+func (c *scribe) reply(r peer.Reply) string {
+	switch r := r.(type) {
+	case peer.Submitted:
+		parts := make([]string, len(r.Jobs))
+		for i, id := range r.Jobs {
+			parts[i] = c.job(id)
+		}
+		return "submitted " + strings.Join(parts, " ") + because(strings.Join(r.Notices, "; "))
+	case peer.Done:
+		return "done"
+	case peer.Refusal:
+		text := fmt.Sprintf("refused %s%s", r.Code, because(r.Reason))
+		for _, no := range r.Sites {
+			text += fmt.Sprintf("; %s: %s", no.Site, no.Reason)
+		}
+		return text
+	case peer.JobView, peer.Queue, peer.Sites, peer.Quoted:
+	}
+	return fmt.Sprintf("%T", r)
+}
