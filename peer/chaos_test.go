@@ -70,13 +70,14 @@ type chaos struct {
 	world   *peertest.World
 	nemesis *peertest.Nemesis
 	sites   map[protocol.SiteName]peertest.SiteOptions
+	refused map[string]bool // names of jobs that no batch system takes
 	span    protocol.Duration // of the workload and the faults
 }
 
 func newChaos(t *testing.T, seed uint64) *chaos {
 	t.Helper()
-	c := &chaos{seed: seed, rng: rand.New(rand.NewPCG(seed, 7)), span: 10 * protocol.Minute,
-		sites: map[protocol.SiteName]peertest.SiteOptions{}}
+	c := &chaos{seed: seed, rng: rand.New(rand.NewPCG(seed, 7)), span: 5 * protocol.Minute,
+		sites: map[protocol.SiteName]peertest.SiteOptions{}, refused: map[string]bool{}}
 	settle := c.between(500, 3000)
 	c.nemesis = &peertest.Nemesis{
 		Loss: c.rng.IntN(30), Doubled: c.rng.IntN(20), Slow: c.rng.IntN(20), SlowBy: c.between(1000, 60_000),
@@ -129,19 +130,18 @@ func (c *chaos) run(t *testing.T) {
 		c.world.After(c.between(0, int64(c.span)), c.arrive)
 	}
 	c.nemesis.Unleash(c.world)
-	for range 60 {
-		c.world.Advance(c.span / 60)
+	for range 30 {
+		c.world.Advance(c.span / 30)
 		if err := c.world.Check(); err != nil {
 			c.fail(t, err.Error())
 			return
 		}
 	}
 	c.nemesis.Relent(c.world)
-	if busy := c.world.RunUntilQuiet(protocol.Hour); busy != "" {
-		c.cancelHopeless()
-		if busy = c.world.RunUntilQuiet(protocol.Hour); busy != "" {
-			c.fail(t, "still busy:\n"+busy)
-		}
+	c.world.Advance(protocol.Minute)
+	c.cancelHopeless()
+	if busy := c.world.RunUntilQuiet(2 * protocol.Hour); busy != "" {
+		c.fail(t, "still busy:\n"+busy)
 	}
 	if err := c.world.Check(); err != nil {
 		c.fail(t, err.Error())
@@ -154,7 +154,7 @@ func (c *chaos) run(t *testing.T) {
 func (c *chaos) cancelHopeless() {
 	for _, s := range c.world.Sites() {
 		for _, row := range s.Rows().Jobs() {
-			if row.Phase == peer.InGridQueue && row.Reason == "NoSiteQuoted" && !c.canRun(s, row.Spec) {
+			if !c.canRun(s, row.Spec) {
 				c.world.Cancel(s.Name, row.Spec.Job)
 			}
 		}
@@ -162,6 +162,9 @@ func (c *chaos) cancelHopeless() {
 }
 
 func (c *chaos) canRun(origin *peertest.Site, spec protocol.Spec) bool {
+	if c.refused[spec.Name] {
+		return false
+	}
 	for _, s := range c.world.Sites() {
 		o := c.sites[s.Name]
 		within := s == origin || o.MaxCPUs == 0 || spec.CPUs <= o.MaxCPUs
@@ -206,7 +209,8 @@ func (c *chaos) arrive() {
 	if c.rng.IntN(4) == 0 {
 		key = fmt.Sprint(c.rng.IntN(5))
 	}
-	asked := c.world.Submit(s.Name, "ada", key, jobs...)
+	user := []string{"ada", "ada", "ada", "readonly"}[c.rng.IntN(4)]
+	asked := c.world.Submit(s.Name, user, key, jobs...)
 	if c.rng.IntN(4) == 0 {
 		c.world.After(c.between(0, 60_000), func() {
 			if submitted, ok := s.Answer(asked).(peer.Submitted); ok {
@@ -219,7 +223,7 @@ func (c *chaos) arrive() {
 func (c *chaos) job(s *peertest.Site) peer.NewJob {
 	wall := c.between(1000, 120_000)
 	spec := protocol.Spec{
-		Request: protocol.Request{CPUs: 1 + c.rng.IntN(8), WallTime: wall}, Name: "x", Requeue: c.rng.IntN(3) == 0,
+		Request: protocol.Request{CPUs: 1 + c.rng.IntN(8), WallTime: wall}, Requeue: c.rng.IntN(3) == 0,
 	}
 	if c.rng.IntN(4) == 0 {
 		spec.Sites = []protocol.SiteName{c.world.Sites()[c.rng.IntN(len(c.world.Sites()))].Name}
@@ -231,6 +235,8 @@ func (c *chaos) job(s *peertest.Site) peer.NewJob {
 			}
 		}
 	}
-	plan := peertest.Plan{Run: c.between(1, int64(wall)*5/4), Exit: c.rng.IntN(2), NodeFail: c.rng.IntN(12) == 0}
+	plan := peertest.Plan{Run: c.between(1, int64(wall)*5/4), Exit: c.rng.IntN(2), NodeFail: c.rng.IntN(12) == 0, Refuse: c.rng.IntN(15) == 0}
+	spec.Name = fmt.Sprint(c.rng.Uint32())
+	c.refused[spec.Name] = plan.Refuse
 	return plan.Job(spec)
 }

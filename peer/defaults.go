@@ -40,6 +40,12 @@ func (c Config) validate() error {
 	if !slices.Contains(c.Policy.Initiations, c.Initiation) {
 		problems = append(problems, fmt.Errorf("policy %q does not accept initiation %q", c.Policy.Name, c.Initiation))
 	}
+	if min(c.Phi, c.Sigma, c.Deadline, c.Retry, c.RetryMax, c.Settle, c.Reclaim, c.Remember) < 0 {
+		problems = append(problems, errors.New("a duration is negative; give a positive one, or 0 for the default"))
+	}
+	if min(c.RoundJobs, c.Ask, c.MaxGridJobs) < 0 {
+		problems = append(problems, errors.New("a count is negative; give a positive one, or 0 for the default"))
+	}
 	for i, one := range c.Partners {
 		problems = append(problems, one.Site.Validate())
 		if one.Site == c.Site || (i > 0 && one.Site == c.Partners[i-1].Site) {

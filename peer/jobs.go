@@ -3,6 +3,7 @@ package peer
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -116,6 +117,10 @@ func (p *Peer) refuseSpec(spec protocol.Spec) (Refusal, bool) {
 	if err := checkRequest(spec.Request); err != nil {
 		return Refusal{Code: BadRequest, Reason: err.Error()}, true
 	}
+	if len(spec.Name) > maxName || !utf8.ValidString(spec.Name) {
+		return Refusal{Code: BadRequest, Reason: fmt.Sprintf(
+			"the job's name has %d bytes or is not UTF-8; give one of at most %d", len(spec.Name), maxName)}, true
+	}
 	for _, name := range spec.Sites {
 		if name != p.cfg.Site && p.byName[name] == nil {
 			return Refusal{Code: BadRequest, Reason: fmt.Sprintf(
@@ -128,6 +133,9 @@ func (p *Peer) refuseSpec(spec protocol.Spec) (Refusal, bool) {
 	}
 	return Refusal{}, false
 }
+
+// maxName bounds a job's name, in bytes, as the wire does.
+const maxName = 1024
 
 func checkRequest(r protocol.Request) error {
 	switch {
@@ -209,7 +217,7 @@ func (p *Peer) backToQueue(j *job, kind FactKind, why string) {
 		return
 	}
 	j.Phase, j.Site, j.State, j.Reason = InGridQueue, "", protocol.Pending, clip(why)
-	j.Started, j.Placed, j.StatusSeq, j.tries, j.Stuck = 0, 0, 0, 0, ""
+	j.Started, j.Placed, j.StatusSeq, j.tries, j.Stuck, j.doubted = 0, 0, 0, 0, "", false
 	p.saveJob(j.Spec.Job)
 	p.queue.Put(j.Spec.Job)
 }

@@ -2,6 +2,7 @@ package peer
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -40,7 +41,12 @@ func (p *Peer) repeatJob(id protocol.JobID) {
 		p.send(j.Site, protocol.Grant{Tag: j.tag()})
 	case Recalling:
 		p.send(j.Site, protocol.Recall{Tag: j.tag(), Cancel: j.Cancelling})
-	case InGridQueue, AtHome, Handed, Collecting:
+	case Handed:
+		if !j.doubted {
+			return
+		}
+		p.send(j.Site, protocol.Grant{Tag: j.tag()})
+	case InGridQueue, AtHome, Collecting:
 		return
 	}
 	p.after(p.backoff(j.tries), timer{kind: jobTimer, job: id})
@@ -106,8 +112,24 @@ func (p *Peer) refused(one *partner, m protocol.Refused) {
 
 func (p *Peer) accepted(one *partner, tag protocol.Tag) {
 	j := p.current(one.Site, tag)
-	if j != nil && j.Phase == Granted {
+	switch {
+	case j == nil:
+	case j.Phase == Granted:
 		p.handed(j)
+	case j.Phase == Handed && j.doubted:
+		j.doubted = false
+		p.timers.stop(timer{kind: jobTimer, job: tag.Job})
+	}
+}
+
+// doubt asks a partner whose store may be another one than before whether it
+// still has what was handed to it: the grant again, which it accepts again.
+func (p *Peer) doubt(one *partner) {
+	for _, id := range slices.Sorted(maps.Keys(p.jobs)) {
+		if j := p.jobs[id]; j.Phase == Handed && j.Site == one.Site && j.Stuck == "" {
+			j.doubted, j.tries = true, 0
+			p.repeatJob(id)
+		}
 	}
 }
 
@@ -133,6 +155,14 @@ func (p *Peer) notStarted(one *partner, tag protocol.Tag, why string) {
 		p.shun(j, one.Site)
 		p.backToQueue(j, JobReturned, why)
 	case InGridQueue, AtHome, Collecting:
+	}
+}
+
+// gaveBack takes a job back, and says so: the partner repeats it until it hears.
+func (p *Peer) gaveBack(one *partner, tag protocol.Tag) {
+	p.notStarted(one, tag, "its site gave it back")
+	if p.mine(tag.Job) {
+		p.send(one.Site, protocol.ResultAck{Tag: tag})
 	}
 }
 
@@ -282,6 +312,13 @@ func (p *Peer) lostTrack(one *partner, tag protocol.Tag) {
 	}
 	if j.Spec.Requeue && !j.Cancelling {
 		p.fence(j, one.Site, "its site has lost its records")
+		return
+	}
+	if j.doubted {
+		j.doubted = false
+		p.timers.stop(timer{kind: jobTimer, job: tag.Job})
+	}
+	if j.Stuck != "" {
 		return
 	}
 	j.Stuck = fmt.Sprintf("%s has lost its records of this job, which may have run there", one.Site)

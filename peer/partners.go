@@ -36,6 +36,7 @@ func (p *Peer) connected(card protocol.Card) {
 	if one == nil {
 		return
 	}
+	renewed := one.card == nil || one.card.Incarnation != card.Incarnation
 	one.card, one.linked = &card, true
 	one.refused = p.incompatible(card)
 	if card.SeenSeq >= p.site.NextSeq {
@@ -49,6 +50,9 @@ func (p *Peer) connected(card protocol.Card) {
 	p.hear(one)
 	p.queue.ReleaseAll()
 	p.resend(card.Site)
+	if renewed {
+		p.doubt(one)
+	}
 }
 
 // resend repeats at once what a partner that is back has not answered.

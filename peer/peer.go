@@ -56,6 +56,7 @@ type job struct {
 	unknown     bool                                   // no site that is known can run it
 	inFlight    bool                                   // its files are being collected
 	countsThere bool                                   // in its partner's jobsThere
+	doubted     bool                                   // its site is asked whether it still has it
 }
 
 type guest struct {

@@ -123,8 +123,8 @@ func (p *Peer) resumeJob(j *job) {
 func (p *Peer) resumeGuest(g *guest) {
 	if g.Phase == GuestIsPrepared {
 		p.promise(g.tag(), g.Since, g.Spec.Request)
-		p.repeatGuest(g.Spec.Job)
 	}
+	p.repeatGuest(g.Spec.Job)
 }
 
 func (p *Peer) resumeRun(r *run) {
@@ -143,7 +143,7 @@ func (p *Peer) prune() {
 	old := p.now - protocol.Instant(p.cfg.Remember)
 	for _, id := range slices.Sorted(maps.Keys(p.guests)) {
 		g := p.guests[id]
-		if (g.Phase == GuestIsAborted || g.Phase == GuestIsClosed) && g.Since < old {
+		if (g.Phase == GuestIsAborted || g.Phase == GuestIsClosed) && g.Since < old && !g.Untold {
 			delete(p.guests, id)
 			p.saveGuest(id)
 		}

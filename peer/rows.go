@@ -92,6 +92,7 @@ type GuestRow struct {
 	Recalled bool              `json:"recalled,omitempty"` // the origin wants it back
 	Cancel   bool              `json:"cancel,omitempty"`   // and ended if it has started
 	Fenced   bool              `json:"fenced,omitempty"`   // the origin has gone on without it
+	Untold   bool              `json:"untold,omitempty"`   // given back after the grant; the origin has not confirmed it
 }
 
 // RunPhase is where a placement in the local queue is.

@@ -47,6 +47,9 @@ func (p *Peer) submitRun(r *run) {
 	p.callFor(r, SubmitOp{Job: submission}, func(result Result, err error) {
 		done, err := resultAs[SubmitResult](result, err)
 		switch {
+		case r.Phase != Submitting: // a change told more meanwhile
+			r.Local = cmp.Or(r.Local, done.Local)
+			p.saveRun(r.Tag)
 		case err != nil:
 			p.unclear(r, err)
 		case done.Refused != "":
@@ -228,7 +231,8 @@ func (p *Peer) neverStarted(r *run) {
 	}
 	if g := p.guests[tag.Job]; g != nil {
 		p.bury(g, GuestIsAborted)
-		p.send(g.Origin, protocol.Recalled{Tag: tag})
+		g.Untold, g.tries = true, 0
+		p.repeatGuest(tag.Job)
 	}
 }
 

@@ -46,7 +46,7 @@ func (p *Peer) receive(from protocol.SiteName, m protocol.Message) { //nolint:cy
 	case protocol.Recall:
 		p.recalled(one, m)
 	case protocol.Recalled:
-		p.notStarted(one, m.Tag, "its site gave it back")
+		p.gaveBack(one, m.Tag)
 	case protocol.DecisionAsked:
 		p.decisionAsked(one, m.Tag)
 	case protocol.Abort:
@@ -240,18 +240,24 @@ func (p *Peer) granted(one *partner, tag protocol.Tag) {
 	}
 }
 
-// repeatGuest asks the origin what became of a prepared job. Room is not held for
-// ever: in the end it is given up, and a later grant is answered so.
+// repeatGuest asks the origin what became of a prepared job, or tells it that a
+// granted one is given back. Room is not held for ever: in the end it is given up,
+// and a later grant is answered so.
 func (p *Peer) repeatGuest(id protocol.JobID) {
 	g := p.guests[id]
-	if g == nil || g.Phase != GuestIsPrepared {
+	switch {
+	case g == nil:
 		return
-	}
-	if g.tries >= preparedTries {
+	case g.Phase == GuestIsPrepared && g.tries >= preparedTries:
 		p.bury(g, GuestIsAborted)
 		return
+	case g.Phase == GuestIsPrepared:
+		p.send(g.Origin, protocol.DecisionAsked{Tag: g.tag()})
+	case g.Untold:
+		p.send(g.Origin, protocol.Recalled{Tag: g.tag()})
+	default:
+		return
 	}
-	p.send(g.Origin, protocol.DecisionAsked{Tag: g.tag()})
 	p.after(p.backoff(g.tries+1), timer{kind: guestTimer, job: id})
 	g.tries++
 }
@@ -324,10 +330,19 @@ func (p *Peer) statusAcked(one *partner, m protocol.StatusAck) {
 	}
 }
 
-// resultAcked lets the job go: the origin has its result and its files.
+// resultAcked lets the job go: the origin has its result and its files, or has
+// heard that it was given back.
 func (p *Peer) resultAcked(one *partner, tag protocol.Tag) {
 	g := p.guests[tag.Job]
-	if g == nil || g.Origin != one.Site || g.Epoch != tag.Epoch || g.Phase != GuestIsOwned {
+	if g == nil || g.Origin != one.Site || g.Epoch != tag.Epoch {
+		return
+	}
+	if g.Untold {
+		g.Untold = false
+		p.timers.stop(timer{kind: guestTimer, job: tag.Job})
+		p.saveGuest(tag.Job)
+	}
+	if g.Phase != GuestIsOwned {
 		return
 	}
 	if r := p.runs[tag]; r != nil && r.Phase != Ended {

@@ -98,7 +98,7 @@ func (a *app) readScript(args []string) (script batchscript.Script, rest []strin
 }
 
 func openScript(path string) (script batchscript.Script, err error) {
-	file, err := os.Open(path) //nolint:gosec // the user's choice, with the user's rights
+	file, err := os.Open(path)
 	if err != nil {
 		return script, usage("the batch script %s cannot be read: %w", path, cause(err))
 	}

@@ -256,7 +256,7 @@ func (p *peerProcess) startGossip() (*gossip.Gossip, error) {
 		Logger:  p.log,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("[gossip]: %w%s", err, taken(err, "[gossip] bind"))
+		return nil, err // it names the key and the remedy
 	}
 	p.onStop("the gossip", func() error {
 		if err := talk.Leave(gossipLeave); err != nil {

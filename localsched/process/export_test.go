@@ -6,10 +6,10 @@ var (
 	FindPasswd  = findPasswd
 	ParseFolder = parseFolder
 	FolderOf    = folderOf
-	ReadExit    = func(dir string) error { _, err := readExit(dir); return err }
 	NetworkFS   = networkFS
 	Forbidden   = forbidden
-	ErrNotPlain = errNotPlain
+	ReadJob     = readJob
+	ReadExit    = readExit
 	CreateOnce  = createOnce
 )
 

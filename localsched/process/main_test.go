@@ -160,17 +160,24 @@ func openSite(t testing.TB, change func(*process.Config)) *site {
 	}
 	s := &site{config: config}
 	s.open(t)
-	t.Cleanup(func() { s.Close() })
+	t.Cleanup(func() {
+		s.Close()
+		if t.Failed() && s.config.OnStop == process.LeaveJobs {
+			s.config.OnStop, s.config.Log = process.EndJobs, nil
+			s.open(t)
+			s.Close()
+		}
+	})
 	return s
 }
 
 func (s *site) open(t testing.TB) {
 	t.Helper()
-	var err error
-	if s.Scheduler, err = process.Open(s.config); err != nil {
+	opened, err := process.Open(s.config)
+	if err != nil {
 		t.Fatal(err)
 	}
-	s.seen = nil
+	s.Scheduler, s.seen = opened, nil
 }
 
 // reopen closes the scheduler, leaving the jobs alone, and opens it again.

@@ -43,13 +43,13 @@ func TestRestartWhileJobsRun(t *testing.T) {
 	}
 	s.awaitEnd(t, second)
 	s.awaitEnd(t, third)
-	if !before2(s.seen, second, third) {
+	if !inOrder(s.seen, second, third) {
 		t.Errorf("the queue lost its order: %+v", s.seen)
 	}
 }
 
-// before2 says whether a started no later than b.
-func before2(seen []localsched.Change, a, b protocol.Tag) bool {
+// inOrder says whether a started no later than b.
+func inOrder(seen []localsched.Change, a, b protocol.Tag) bool {
 	started := map[protocol.Tag]protocol.Instant{}
 	for _, c := range seen {
 		started[c.Tag] = c.Started

@@ -59,8 +59,13 @@ func watchMain(dir string, command []string) int {
 
 	syscall.CloseOnExec(answerFD)
 	pipe := os.NewFile(answerFD, "answer")
-	record, claim, answer := claimJob(dir)
+	folder, err := os.Open(dir) //nolint:gosec // the peer's word
+	if err != nil {
+		sayAnswer(pipe, shimAnswer{Error: err.Error()})
+		return exitFailed
+	}
 	start := time.Now()
+	record, claim, answer := claimJob(dir)
 	sayAnswer(pipe, answer)
 	if answer.Error != "" || answer.Lost {
 		return exitFailed
@@ -73,8 +78,7 @@ func watchMain(dir string, command []string) int {
 	exit.Started = claim.Started
 	exit.Ran = protocol.Duration(time.Since(start).Milliseconds())
 	exit.Ended = exit.Started.Add(exit.Ran)
-	writeExit(dir, exit)
-	return exitOK
+	return writeExit(folder, exit)
 }
 
 // claimJob makes the file started.
@@ -116,20 +120,27 @@ func sayAnswer(pipe *os.File, answer shimAnswer) {
 }
 
 // writeExit writes down how the job ended. The result must not be lost: while the
-// disk is full, it tries again for ever.
-func writeExit(dir string, exit exitRecord) {
+// disk is full, it tries again for ever, but not once the folder is removed.
+func writeExit(dir *os.File, exit exitRecord) int {
 	const longest = 30 * time.Second
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, longest) {
 		data, err := encode(exit)
 		if err == nil {
-			err = replaceFile(dir, exitFile, data)
+			err = replaceFile(dir.Name(), exitFile, data)
 		}
 		if err == nil {
-			return
+			return exitOK
 		}
-		if pause == longest/2 || pause < time.Second {
-			fmt.Fprintln(os.Stderr, "write how the job ended:", err)
+		fmt.Fprintln(os.Stderr, "write how the job ended:", err)
+		if removed(dir) {
+			return exitFailed
 		}
 		time.Sleep(pause)
 	}
+}
+
+// removed says whether an open folder has no name any more.
+func removed(dir *os.File) bool {
+	var st unix.Stat_t
+	return unix.Fstat(int(dir.Fd()), &st) == nil && st.Nlink == 0 //nolint:gosec // file descriptors are small
 }

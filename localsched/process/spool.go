@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -37,11 +38,7 @@ func openSpool(dir string) (sp spool, err error) {
 	if err != nil {
 		return spool{}, fmt.Errorf("spool %s: %w", dir, err)
 	}
-	err = unix.Flock(int(sp.lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) //nolint:gosec // file descriptors are small
-	if errors.Is(err, unix.EWOULDBLOCK) {
-		err = errors.New("another peer uses it; stop that one, or give this peer a spool of its own")
-	}
-	if err == nil {
+	if err = sp.take(); err == nil {
 		err = sp.sweep()
 	}
 	if err != nil {
@@ -62,7 +59,27 @@ func makeFolder(path string) error {
 	return syncDir(filepath.Dir(path))
 }
 
-func (sp spool) close() error { return sp.lock.Close() }
+// take locks the spool. A process that a killed peer was just starting may hold
+// the lock for a moment longer.
+func (sp spool) take() error {
+	for pause := time.Millisecond; ; pause *= 2 {
+		err := unix.Flock(int(sp.lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) //nolint:gosec // file descriptors are small
+		if !errors.Is(err, unix.EWOULDBLOCK) {
+			return err
+		}
+		if pause > 100*time.Millisecond {
+			return errors.New("another peer uses it; stop that one, or give this peer a spool of its own")
+		}
+		time.Sleep(pause)
+	}
+}
+
+// close gives the spool free, also if a process just being started holds a copy
+// of the file.
+func (sp spool) close() error {
+	err := unix.Flock(int(sp.lock.Fd()), unix.LOCK_UN) //nolint:gosec // file descriptors are small
+	return errors.Join(err, sp.lock.Close())
+}
 
 func (sp spool) sweep() error {
 	entries, err := os.ReadDir(sp.jobs)

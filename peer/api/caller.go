@@ -9,6 +9,7 @@ import (
 	"os/user"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/peer"
@@ -23,23 +24,29 @@ type caller struct {
 
 type callerKey struct{}
 
-// withCaller finds out who calls, once for each connection.
-func withCaller(ctx context.Context, conn net.Conn, name func(context.Context, int) (string, error)) context.Context {
+// withCaller notes who calls, once for each connection. The name is found out
+// with the first request, because that may take a while and this holds up the
+// next connection.
+func withCaller(ctx context.Context, conn net.Conn, name func(int) (string, error)) context.Context {
 	uid, err := uidOf(conn)
-	who := caller{err: err}
-	if err == nil {
-		who.admin = uid == 0 || uid == os.Geteuid()
-		who.user, who.err = name(ctx, uid)
-	}
+	who := sync.OnceValue(func() caller {
+		if err != nil {
+			return caller{err: err}
+		}
+		c := caller{admin: uid == 0 || uid == os.Geteuid()}
+		c.user, c.err = name(uid)
+		return c
+	})
 	return context.WithValue(ctx, callerKey{}, who)
 }
 
 // callerOf is who made the request.
 func callerOf(ctx context.Context) (caller, error) {
-	who, ok := ctx.Value(callerKey{}).(caller)
+	find, ok := ctx.Value(callerKey{}).(func() caller)
 	if !ok {
 		return caller{}, refuse(peer.Denied, "the peer cannot tell who calls")
 	}
+	who := find()
 	if who.err != nil {
 		return caller{}, refuse(peer.Denied, "the peer cannot tell who calls: %v", who.err)
 	}
@@ -48,12 +55,12 @@ func callerOf(ctx context.Context) (caller, error) {
 
 // userName is the name of a user. Accounts that only the system's own libraries
 // know (LDAP, SSSD) are looked up with getent.
-func userName(ctx context.Context, uid int) (string, error) {
+func userName(uid int) (string, error) {
 	id := strconv.Itoa(uid)
 	if u, err := user.LookupId(id); err == nil {
 		return u.Username, nil
 	}
-	ctx, stop := context.WithTimeout(ctx, 5*time.Second)
+	ctx, stop := context.WithTimeout(context.Background(), 5*time.Second)
 	defer stop()
 	out, err := exec.CommandContext(ctx, "getent", "passwd", id).Output() //nolint:gosec // a number
 	name, _, _ := strings.Cut(string(out), ":")

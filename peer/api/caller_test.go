@@ -31,7 +31,7 @@ func (n *oneJob) Ask(_ context.Context, event func(peer.AskID) peer.Event) (peer
 // as makes a request in the name of somebody.
 func (n *oneJob) as(t *testing.T, who caller, method, path string) int {
 	t.Helper()
-	ctx := context.WithValue(t.Context(), callerKey{}, who)
+	ctx := context.WithValue(t.Context(), callerKey{}, func() caller { return who })
 	request := httptest.NewRequestWithContext(ctx, method, path, nil)
 	answer := httptest.NewRecorder()
 	(&server{Config: Config{Node: n, Log: discard()}}).routes().ServeHTTP(answer, request)
@@ -94,14 +94,14 @@ func TestStrangersAreTurnedAway(t *testing.T) {
 
 func TestUserName(t *testing.T) {
 	t.Parallel()
-	if name, err := userName(t.Context(), 0); err != nil || name != "root" {
+	if name, err := userName(0); err != nil || name != "root" {
 		t.Errorf("user 0 is %q, %v", name, err)
 	}
-	if name, err := userName(t.Context(), os.Getuid()); err != nil || name == "" {
+	if name, err := userName(os.Getuid()); err != nil || name == "" {
 		t.Errorf("this user is %q, %v", name, err)
 	}
 	const nobodys = 1_999_999_999
-	if name, err := userName(t.Context(), nobodys); err == nil {
+	if name, err := userName(nobodys); err == nil {
 		t.Errorf("user %s is %q", strconv.Itoa(nobodys), name)
 	}
 }

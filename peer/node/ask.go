@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -24,6 +25,15 @@ func (e *RefusedError) Refusal() peer.Refusal { return e.Why }
 func (n *Node) Ask(ctx context.Context, event func(peer.AskID) peer.Event) (peer.Reply, error) {
 	id := peer.AskID(n.lastID.Add(1))
 	ev := event(id)
+	reply, err := n.ask(ctx, id, ev)
+	var refused *RefusedError
+	if _, submission := ev.(peer.Submit); submission && errors.As(err, &refused) {
+		n.cfg.Meter.Refused(refused.Why.Code)
+	}
+	return reply, err
+}
+
+func (n *Node) ask(ctx context.Context, id peer.AskID, ev peer.Event) (peer.Reply, error) {
 	if err := n.room(ev); err != nil {
 		return nil, err
 	}
@@ -81,6 +91,15 @@ func (n *Node) room(ev peer.Event) error {
 		Reason: fmt.Sprintf("the peer's disk has %d MiB left, and the last %d are for the jobs that are there; "+
 			"free space in the file system of its state folder and submit again", free>>20, n.cfg.Reserve>>20),
 	}}
+}
+
+// Ready says why the peer would not take jobs now, if so: it does not answer while
+// ctx lasts, or its disk is nearly full.
+func (n *Node) Ready(ctx context.Context) error {
+	if _, err := n.Ask(ctx, func(asked peer.AskID) peer.Event { return peer.AskSites{Asked: asked} }); err != nil {
+		return fmt.Errorf("the peer does not answer: %w", err)
+	}
+	return n.room(peer.Submit{})
 }
 
 // askers are the questions that wait for answers.

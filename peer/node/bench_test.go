@@ -60,15 +60,10 @@ func (*idle) Submit(context.Context, localsched.Submission) (localsched.LocalID,
 	return "1", nil
 }
 
-// liveNode is a peer.Peer in a node on a real store.
-func liveNode(b *testing.B) *node.Node {
-	b.Helper()
-	file, err := store.Open(filepath.Join(b.TempDir(), "peer.db"), store.Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
+// liveConfig is a peer's configuration on a real store.
+func liveConfig(file *store.Store) node.Config {
 	surroundings := &idle{}
-	n, err := node.New(node.Config{
+	return node.Config{
 		Peer: peer.Config{
 			Site: "here", Number: 1, PublicKey: "U", Software: "bench",
 			Capacity:   protocol.Capacity{CPUs: 1 << 20, Nodes: 1 << 10},
@@ -76,7 +71,17 @@ func liveNode(b *testing.B) *node.Node {
 			Initiation: policy.Sender, Accounts: everybody{},
 		},
 		Store: disk{file}, Scheduler: surroundings, Policy: surroundings, Deliverer: surroundings,
-	})
+	}
+}
+
+// liveNode is a peer.Peer in a node on a real store.
+func liveNode(b *testing.B) *node.Node {
+	b.Helper()
+	file, err := store.Open(filepath.Join(b.TempDir(), "peer.db"), store.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	n, err := node.New(liveConfig(file))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -32,7 +32,7 @@ func (n *Node) collect(ctx context.Context, op peer.CollectOp) (peer.Result, err
 		}
 		problems = append(problems, err.Error())
 		for _, file := range target.files {
-			path, err := n.cfg.Deliverer.Keep(op.Tag, file.Stream, fetched(ctx, transport, op, file))
+			path, err := n.cfg.Deliverer.Keep(op.Tag, file.Stream, n.fetched(ctx, transport, op, file))
 			if err != nil {
 				return nil, fmt.Errorf("job %v: keep %v: %w", op.Tag, file.Stream, err)
 			}
@@ -85,63 +85,78 @@ func (n *Node) deliver(ctx context.Context, transport Transport, op peer.Collect
 	}
 	var whole []io.Reader
 	for _, file := range to.files {
-		whole = append(whole, fetched(ctx, transport, op, file))
+		whole = append(whole, n.fetched(ctx, transport, op, file))
 	}
 	return n.cfg.Deliverer.Deliver(ctx, op.User, to.path, io.MultiReader(whole...))
 }
 
+// fetchAhead is how many chunks of a file are under way at once.
+const fetchAhead = 2
+
 // fetchedFile reads an output file at a partner, chunk by chunk, and checks it at
 // its end: a reader that saw [io.EOF] has seen the very file.
 type fetchedFile struct {
-	fetch  func(offset int64, size int) ([]byte, error)
-	file   protocol.File
-	sum    hash.Hash
-	offset int64
-	chunk  []byte // fetched and not yet read
+	file  protocol.File
+	begin func(offset int64, size int) <-chan chunk
+	asked int64 // chunks up to here have been asked for
+	ahead []<-chan chunk
+	sum   hash.Hash
+	rest  []byte // fetched and not yet read
 }
 
-func fetched(ctx context.Context, transport Transport, op peer.CollectOp, file protocol.File) io.Reader {
-	return &fetchedFile{
-		fetch: func(offset int64, size int) ([]byte, error) {
-			return transport.Fetch(ctx, op.From, op.Tag, file.Stream, offset, size)
-		},
-		file: file,
-		sum:  sha256.New(),
+// chunk is a piece of a file, or why it is not there.
+type chunk struct {
+	data []byte
+	err  error
+}
+
+func (n *Node) fetched(ctx context.Context, transport Transport, op peer.CollectOp, file protocol.File) io.Reader {
+	begin := func(offset int64, size int) <-chan chunk {
+		arrived := make(chan chunk, 1)
+		n.calls.Go(func() {
+			data, err := transport.Fetch(ctx, op.From, op.Tag, file.Stream, offset, size)
+			if err == nil && len(data) != size {
+				err = fmt.Errorf("%v: the site sent %d of the %d bytes at offset %d of %d",
+					file.Stream, len(data), size, offset, file.Size)
+			}
+			arrived <- chunk{data, err}
+		})
+		return arrived
 	}
+	return &fetchedFile{file: file, begin: begin, sum: sha256.New()}
 }
 
 // Read implements [io.Reader].
 func (f *fetchedFile) Read(p []byte) (int, error) {
-	if len(f.chunk) == 0 {
+	if len(f.rest) == 0 {
 		if err := f.next(); err != nil {
 			return 0, err
 		}
 	}
-	size := copy(p, f.chunk)
-	f.chunk = f.chunk[size:]
+	size := copy(p, f.rest)
+	f.rest = f.rest[size:]
 	return size, nil
 }
 
-// next fetches a chunk, or says how the file ended.
+// next waits for a chunk, or says how the file ended.
 func (f *fetchedFile) next() error {
-	left := f.file.Size - f.offset
-	if left <= 0 {
+	for len(f.ahead) < fetchAhead && f.asked < f.file.Size {
+		size := int(min(f.file.Size-f.asked, MaxChunk))
+		f.ahead = append(f.ahead, f.begin(f.asked, size))
+		f.asked += int64(size)
+	}
+	if len(f.ahead) == 0 {
 		if [sha256.Size]byte(f.sum.Sum(nil)) != f.file.SHA256 {
 			return fmt.Errorf("%v differs from what the site announced: its SHA-256 is another", f.file.Stream)
 		}
 		return io.EOF
 	}
-	size := int(min(left, MaxChunk))
-	chunk, err := f.fetch(f.offset, size)
-	switch {
-	case err != nil:
-		return err
-	case len(chunk) == 0 || len(chunk) > size:
-		return fmt.Errorf("%v: the site sent %d bytes at offset %d of %d; it should send 1 to %d",
-			f.file.Stream, len(chunk), f.offset, f.file.Size, size)
+	arrived := <-f.ahead[0]
+	f.ahead = f.ahead[1:]
+	if arrived.err != nil {
+		return arrived.err
 	}
-	f.sum.Write(chunk)
-	f.offset += int64(len(chunk))
-	f.chunk = chunk
+	f.sum.Write(arrived.data)
+	f.rest = arrived.data
 	return nil
 }

@@ -82,11 +82,11 @@ func TestCollect(t *testing.T) {
 		},
 		"the file is cut short": {
 			files: both, stdout: "/u/out", stderr: "/u/err",
-			fetch: func(protocol.Stream, int64, int) ([]byte, error) { return nil, nil }, err: "sent 0 bytes",
+			fetch: func(protocol.Stream, int64, int) ([]byte, error) { return nil, nil }, err: "sent 0 of",
 		},
 		"more than asked for": {
 			files: both, stdout: "/u/out", stderr: "/u/err",
-			fetch: func(_ protocol.Stream, _ int64, size int) ([]byte, error) { return make([]byte, size+1), nil }, err: "it should send",
+			fetch: func(_ protocol.Stream, _ int64, size int) ([]byte, error) { return make([]byte, size+1), nil }, err: "the site sent",
 		},
 		"other content": {
 			files: both, stdout: "/u/out", stderr: "/u/err",

@@ -204,6 +204,7 @@ func (o *outside) Advertise(load protocol.Load) { o.note("advertise") }
 
 func (o *outside) Fact(f peer.Fact)              { o.note("fact " + string(f.Kind)) }
 func (o *outside) Moved(from, to protocol.State) {}
+func (o *outside) Refused(code peer.RefusalCode) { o.note("refused " + string(code)) }
 func (o *outside) Rejected(reason string)        { o.note("rejected " + reason) }
 
 func (o *outside) Info() policy.Info                                              { return policy.Info{Name: "fake"} }

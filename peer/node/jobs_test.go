@@ -191,6 +191,9 @@ func TestFullDiskRefusesNewJobsOnly(t *testing.T) {
 		if got := len(seenOf[peer.Submit](r.core)); got != 0 {
 			t.Error("the machine has seen it")
 		}
+		if left := r.out.noted(); len(left) != 1 || left[0] != "refused not-now" {
+			t.Errorf("it was counted as %v", left)
+		}
 		cancel := func(asked peer.AskID) peer.Event { return peer.Cancel{Asked: asked} }
 		if _, err := r.Ask(t.Context(), cancel); err != nil {
 			t.Errorf("a cancellation on a full disk: %v", err)

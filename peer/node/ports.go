@@ -73,6 +73,8 @@ type Meter interface {
 	// Moved says that a job of this origin went from one state to another; the
 	// zero State stands for outside the peer.
 	Moved(from, to protocol.State)
+	// Refused counts a submission that was refused.
+	Refused(code peer.RefusalCode)
 	// Rejected counts what a gate of the network refused, by reason.
 	Rejected(reason string)
 }
@@ -82,4 +84,5 @@ type noMeter struct{}
 
 func (noMeter) Fact(peer.Fact)                       {}
 func (noMeter) Moved(protocol.State, protocol.State) {}
+func (noMeter) Refused(peer.RefusalCode)             {}
 func (noMeter) Rejected(string)                      {}

@@ -1,0 +1,290 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/internal/testbed"
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// What people do with a grid, each against real peers: aurora with 2 CPUs and
+// borealis with 4.
+func TestPeopleUseTheGrid(t *testing.T) {
+	g := startGrid(t, testbed.Machine{Name: "aurora", CPUs: 2}, testbed.Machine{Name: "borealis", CPUs: 4})
+	aurora := g.Sites[0]
+	for name, test := range map[string]func(*testing.T, *grid, *testbed.Site){
+		"output comes back":            outputComesBack,
+		"wait exits as the job did":    waitExits,
+		"quotes":                       quotes,
+		"only a partner can run it":    onlyAPartner,
+		"nobody can run it":            nobody,
+		"cancel":                       cancels,
+		"follow a job elsewhere":       followsElsewhere,
+		"explain":                      explains,
+		"sites":                        listsSites,
+		"unknown job":                  unknownJob,
+		"a job without a known folder": noFolder,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, g, aurora) })
+	}
+}
+
+func outputComesBack(t *testing.T, g *grid, site *testbed.Site) {
+	id := g.submit(t, site, "#!/bin/sh\necho out $1 $X\necho err >&2\n", "--export=ALL,X=5", "-J", "50% a", "-o", "%x-%j.txt", "-", "arg")
+	job := g.until(t, site, id, ended)
+	if want := filepath.Join(g.work, "50% a-"+id.String()+".txt"); job.Stdout != want || job.State != protocol.Completed {
+		t.Errorf("got %+v", job)
+	}
+	if got := g.output(t, job); got != "out arg 5\nerr\n" {
+		t.Errorf("the output is %q", got)
+	}
+	if got := g.at(t, site, "", "logs", id.String()); got != (result{0, "out arg 5\nerr\n", ""}) {
+		t.Errorf("logs: %+v", got)
+	}
+}
+
+func waitExits(t *testing.T, g *grid, site *testbed.Site) {
+	for command, code := range map[string]int{"exit 7": 7, "kill -9 $$": 137, "true": 0} {
+		for _, where := range []string{"aurora", "borealis"} {
+			got := g.at(t, site, "#!/bin/sh\n"+command+"\n", "submit", "--wait", "--parsable", "--sites="+where)
+			if got.code != code || !regexp.MustCompile(`^[0-9]+\n$`).MatchString(got.stdout) {
+				t.Errorf("%q at %s: %+v", command, where, got)
+			}
+		}
+	}
+	got := g.at(t, site, "#!/bin/sh\nsleep 60\n", "submit", "--wait", "-t", "0:0:1")
+	if got.code == 0 || !strings.Contains(got.stderr, "TIMEOUT") {
+		t.Errorf("a job beyond its limit: %+v", got)
+	}
+}
+
+func quotes(t *testing.T, g *grid, site *testbed.Site) {
+	got := g.at(t, site, "#!/bin/sh\n", "submit", "--test-only", "-n", "4")
+	if got.code != 0 || !strings.Contains(got.stdout, "borealis  0:00:00") || !strings.Contains(got.stdout, "needs 4 CPUs, the site has 2") {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func onlyAPartner(t *testing.T, g *grid, site *testbed.Site) {
+	id := g.submit(t, site, "#!/bin/sh\necho $SWITCHYARD_EXEC_SITE\n", "-n", "4")
+	job := g.until(t, site, id, ended)
+	if job.Site != "borealis" || job.State != protocol.Completed || g.output(t, job) != "borealis\n" {
+		t.Errorf("got %+v", job)
+	}
+}
+
+func nobody(t *testing.T, g *grid, site *testbed.Site) {
+	got := g.at(t, site, "#!/bin/sh\n", "submit", "-n", "99")
+	if got.code != 5 || got.stdout != "" ||
+		!strings.Contains(got.stderr, "  aurora: needs 99 CPUs, the site has 2\n") ||
+		!strings.Contains(got.stderr, "  borealis: needs 99 CPUs, the site has 4\n") {
+		t.Errorf("got %+v", got)
+	}
+	if got = g.at(t, site, "#!/bin/sh\n", "submit", "-n", "4", "--sites=aurora"); got.code != 5 {
+		t.Errorf("a job that may only run where it cannot: %+v", got)
+	}
+}
+
+func cancels(t *testing.T, g *grid, site *testbed.Site) {
+	const long = "#!/bin/sh\nsleep 300\n"
+	here := g.submit(t, site, long, "-n", "2", "--sites=aurora")
+	there := g.submit(t, site, long, "-n", "4", "--sites=borealis")
+	queuedHere := g.submit(t, site, long, "-n", "2", "--sites=aurora")
+	queuedThere := g.submit(t, site, long, "-n", "4", "--sites=borealis")
+	g.until(t, site, here, running)
+	g.until(t, site, there, running)
+	got := g.at(t, site, "", "cancel", queuedHere.String(), queuedThere.String(), here.String(), there.String())
+	if got != (result{}) {
+		t.Errorf("cancel: %+v", got)
+	}
+	for _, id := range []protocol.JobID{here, there, queuedHere, queuedThere} {
+		if job := g.until(t, site, id, ended); job.State != protocol.Cancelled {
+			t.Errorf("got %+v", job)
+		}
+	}
+}
+
+func followsElsewhere(t *testing.T, g *grid, site *testbed.Site) {
+	door := filepath.Join(g.work, "door")
+	id := g.submit(t, site, "#!/bin/sh\necho one\nwhile [ ! -e "+door+" ]; do sleep 0.05; done\necho two\n", "--sites=borealis")
+	g.until(t, site, id, running)
+	logs := g.process(patience(t), t, site, "logs", "-f", id.String())
+	out, err := logs.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := logs.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	if !lines.Scan() || lines.Text() != "one" {
+		t.Errorf("the first line is %q", lines.Text())
+	}
+	if err := os.WriteFile(door, nil, 0o600); err != nil {
+		t.Error(err)
+	}
+	if !lines.Scan() || lines.Text() != "two" || lines.Scan() {
+		t.Errorf("the last line is %q", lines.Text())
+	}
+	if err := logs.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+func explains(t *testing.T, g *grid, site *testbed.Site) {
+	id := g.submit(t, site, "#!/bin/sh\n", "-n", "4")
+	g.until(t, site, id, ended)
+	got := g.at(t, site, "", "explain", id.String())
+	for _, want := range []string{"submitted", "is chosen", "→  borealis", "needs 4 CPUs, the site has 2", "ended COMPLETED"} {
+		if !strings.Contains(got.stdout, want) {
+			t.Errorf("%q is missing in\n%s%s", want, got.stdout, got.stderr)
+		}
+	}
+}
+
+func listsSites(t *testing.T, g *grid, site *testbed.Site) {
+	got := g.at(t, site, "", "sites", "--no-header")
+	lines := strings.Split(got.stdout, "\n")
+	if got.code != 0 || len(lines) != 3 || !strings.HasPrefix(fields(lines[0]), "aurora 1 self 2 ") ||
+		!strings.HasPrefix(fields(lines[1]), "borealis 2 up 4 ") {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func unknownJob(t *testing.T, g *grid, site *testbed.Site) {
+	for _, command := range []string{"status", "cancel", "logs", "explain"} {
+		if got := g.at(t, site, "", command, "1000000000001"); got.code != 3 || got.stdout != "" {
+			t.Errorf("%s: %+v", command, got)
+		}
+	}
+}
+
+// A result that cannot be put where the submitter wants it is kept, and said.
+func noFolder(t *testing.T, g *grid, site *testbed.Site) {
+	id := g.submit(t, site, "#!/bin/sh\necho precious\n", "--sites=borealis", "-o", "/nowhere/out")
+	job := g.until(t, site, id, ended)
+	if job.State != protocol.Completed || !strings.Contains(job.Reason, "/nowhere/out") {
+		t.Errorf("got %+v", job)
+	}
+}
+
+// Stopping a peer leaves its jobs alone, and starting it finds them again.
+func TestStoppedPeersLeaveJobsRunning(t *testing.T) {
+	g := startGrid(t, testbed.Machine{Name: "aurora", CPUs: 2}, testbed.Machine{Name: "borealis", CPUs: 4})
+	aurora := g.Sites[0]
+	var ids []protocol.JobID
+	door := filepath.Join(g.work, "door")
+	for _, where := range []string{"aurora", "borealis"} {
+		ids = append(ids, g.submit(t, aurora, fmt.Sprintf(
+			"#!/bin/sh\necho begun >>%s/%s\nwhile [ ! -e %s ]; do sleep 0.05; done\nexit 3\n", g.work, where, door), "--sites="+where))
+	}
+	for _, id := range ids {
+		g.until(t, aurora, id, running)
+	}
+	for _, site := range g.Sites {
+		if err := site.Stop(20 * time.Second); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := os.WriteFile(door, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Start(patience(t)); err != nil {
+		t.Fatal(err)
+	}
+	for i, where := range []string{"aurora", "borealis"} {
+		job := g.until(t, aurora, ids[i], ended)
+		begun, err := os.ReadFile(filepath.Join(g.work, where))
+		if job.State != protocol.Failed || job.ExitCode != 3 || err != nil || string(begun) != "begun\n" {
+			t.Errorf("%s: %+v, begun %q, %v", where, job, begun, err)
+		}
+	}
+}
+
+// What keeps a peer from starting is said with the key to change.
+func TestStartUpErrors(t *testing.T) {
+	edit := func(from, to string) func(*testing.T, *testbed.Site) {
+		return func(t *testing.T, site *testbed.Site) {
+			text, err := os.ReadFile(site.Config)
+			if err != nil || !strings.Contains(string(text), from) {
+				t.Fatalf("no %q in the configuration: %v", from, err)
+			}
+			if err := os.WriteFile(site.Config, []byte(strings.Replace(string(text), from, to, 1)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	cases := map[string]struct {
+		spoil func(*testing.T, *testbed.Site)
+		want  []string
+	}{
+		"not TOML":        {edit("[site]", "[site"), []string{"site.toml:2: not TOML"}},
+		"unknown key":     {edit("deadline", "dedline"), []string{"dedline", `did you mean "deadline"`}},
+		"several":         {edit("number    = 1", "number    = 0\nfoo = 1"), []string{"site.number", "foo"}},
+		"same name":       {edit(`name       = "borealis"`, `name       = "aurora"`), []string{"aurora"}},
+		"missing key":     {edit("site.key", "nosite.key"), []string{"[site] key", "switchyard keygen --out"}},
+		"taken port":      {takePort("[nats]\nlisten = "), []string{"[nats]", "address already in use", "choose another port in [nats] listen"}},
+		"taken gossip":    {takePort("[gossip]\nbind    = "), []string{"[gossip] bind 127.0.0.1:", "stop that or choose another port"}},
+		"missing keyring": {edit("gossip.keys", "nogossip.keys"), []string{"nogossip.keys"}},
+		"bad folder":      {edit(`state_dir = "`, `state_dir = "/dev/null`), []string{"[site] state_dir"}},
+		"socket folder":   {edit(`socket    = "`, `socket    = "/nowhere`), []string{"[site] socket", "its folder must exist"}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			g := makeGrid(t, testbed.Machine{Name: "aurora", CPUs: 1}, testbed.Machine{Name: "borealis", CPUs: 1})
+			c.spoil(t, g.Sites[0])
+			got := g.at(t, g.Sites[0], "", "peer", "--config", g.Sites[0].Config)
+			if got.code != 1 || got.stdout != "" || strings.Contains(got.stderr, "panic") {
+				t.Errorf("got %+v", got)
+			}
+			for _, want := range c.want {
+				if !strings.Contains(got.stderr, want) {
+					t.Errorf("%q is missing in %s", want, got.stderr)
+				}
+			}
+		})
+	}
+}
+
+// takePort listens where the configuration says that the peer does.
+func takePort(key string) func(*testing.T, *testbed.Site) {
+	return func(t *testing.T, site *testbed.Site) {
+		text, err := os.ReadFile(site.Config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, rest, _ := strings.Cut(string(text), key+`"`)
+		address, _, _ := strings.Cut(rest, `"`)
+		taken, err := net.Listen("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = taken.Close() })
+	}
+}
+
+func TestTwoPeersCannotShareAStore(t *testing.T) {
+	g := startGrid(t, testbed.Machine{Name: "aurora", CPUs: 1})
+	got := g.at(t, g.Sites[0], "", "peer", "--config", g.Sites[0].Config)
+	if got.code != 1 || !strings.Contains(got.stderr, "another peer is running on this store") {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// A grid of one site is a batch system of its own.
+func TestOneSiteAlone(t *testing.T) {
+	g := startGrid(t, testbed.Machine{Name: "aurora", CPUs: 1})
+	id := g.submit(t, g.Sites[0], "#!/bin/sh\necho alone\n")
+	if job := g.until(t, g.Sites[0], id, func(job peer.JobView) bool { return ended(job) }); g.output(t, job) != "alone\n" {
+		t.Errorf("got %+v", job)
+	}
+}

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/internal/testbed"
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// grid is a running grid of real processes.
+type grid struct {
+	*testbed.Grid
+	work string // where jobs work and leave their output
+}
+
+// startGrid starts a grid that ends with the test.
+func startGrid(t *testing.T, machines ...testbed.Machine) *grid {
+	t.Helper()
+	g := makeGrid(t, machines...)
+	if err := g.Start(patience(t)); err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func makeGrid(t *testing.T, machines ...testbed.Machine) *grid {
+	t.Helper()
+	binary, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := shortDir(t)
+	built, err := testbed.New(testbed.Config{Dir: dir, Binary: binary, Env: []string{asBinary + "=1"}, Sites: machines})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &grid{Grid: built, work: filepath.Join(dir, "jobs")}
+	if err := testbed.MakeShared(g.work); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := g.Stop(20 * time.Second); err != nil {
+			t.Error(err)
+		}
+		if t.Failed() {
+			g.showLogs(t)
+		}
+	})
+	return g
+}
+
+// showLogs prints what the peers had to say, as the folder is about to go.
+func (g *grid) showLogs(t *testing.T) {
+	t.Helper()
+	for _, site := range g.Sites {
+		text, err := os.ReadFile(site.Log)
+		const most = 6000
+		t.Logf("%s (%v):\n%s", site.Log, err, text[max(0, len(text)-most):])
+	}
+}
+
+// patience bounds waiting for processes; nothing takes nearly as long.
+func patience(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// at runs switchyard as a process of its own at a site.
+func (g *grid) at(t *testing.T, site *testbed.Site, stdin string, args ...string) result {
+	t.Helper()
+	cmd := g.process(patience(t), t, site, args...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &stdout, &stderr
+	err := cmd.Run()
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return result{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
+}
+
+func (g *grid) process(ctx context.Context, t *testing.T, site *testbed.Site, args ...string) *exec.Cmd {
+	t.Helper()
+	binary, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(ctx, binary, args...)
+	cmd.Dir = g.work
+	cmd.Env = append(os.Environ(), asBinary+"=1", "SWITCHYARD_SOCKET="+site.Socket)
+	return cmd
+}
+
+// submit submits a script that must be taken.
+func (g *grid) submit(t *testing.T, site *testbed.Site, script string, args ...string) protocol.JobID {
+	t.Helper()
+	got := g.at(t, site, script, append([]string{"submit"}, args...)...)
+	line := regexp.MustCompile(`^Submitted batch job ([0-9]+)\n$`).FindStringSubmatch(got.stdout)
+	if got.code != 0 || line == nil {
+		t.Fatalf("submit: %+v", got)
+	}
+	id, err := protocol.ParseJobID(line[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// until waits until the job is as wanted, seen at the site.
+func (g *grid) until(t *testing.T, site *testbed.Site, id protocol.JobID, wanted func(peer.JobView) bool) peer.JobView {
+	t.Helper()
+	client, ctx := site.Client(), patience(t)
+	defer client.Close()
+	for {
+		job, err := client.Job(ctx, id)
+		if err == nil && wanted(job) {
+			return job
+		}
+		if ctx.Err() != nil || err == nil && job.State.Terminal() {
+			t.Fatalf("job %s never became as wanted: %+v, %v", id, job, err)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+func ended(job peer.JobView) bool   { return job.State.Terminal() }
+func running(job peer.JobView) bool { return job.State == protocol.Running }
+
+func (g *grid) output(t *testing.T, job peer.JobView) string {
+	t.Helper()
+	text, err := os.ReadFile(job.Stdout)
+	if err != nil {
+		t.Error(err)
+	}
+	return string(text)
+}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/internal/testbed"
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// The kill test: the demo's grid, whose peers are killed at random instants and
+// started again at once, while jobs are submitted, placed, handed over and run.
+// Nothing may be lost and nothing run twice. SWITCHYARD_KILL_SEED repeats a run's
+// choices; the instants depend on the machine too.
+const (
+	killRuns     = 2
+	killsEachRun = 12
+	killJobs     = 30
+)
+
+func TestKilledPeersLoseNothing(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	if given, err := strconv.ParseUint(os.Getenv("SWITCHYARD_KILL_SEED"), 10, 64); err == nil {
+		seed = given
+	}
+	for run := range uint64(killRuns) {
+		t.Run(fmt.Sprint("run ", run+1), func(t *testing.T) {
+			t.Logf("SWITCHYARD_KILL_SEED=%d, run %d", seed, run+1)
+			killRun(t, seed+run)
+		})
+	}
+}
+
+func killRun(t *testing.T, seed uint64) {
+	g := startGrid(t, testbed.Machine{Name: "aurora", CPUs: 4}, testbed.Machine{Name: "borealis", CPUs: 4},
+		testbed.Machine{Name: "cygnus", CPUs: 8})
+	tasks := testbed.Work(seed, killJobs, g.work)
+	ctx := patience(t)
+	var submitting sync.WaitGroup
+	ids := make([]protocol.JobID, len(tasks))
+	submitting.Go(func() { submitThroughKills(ctx, t, g, tasks, ids) })
+	killPeers(t, g, rand.New(rand.NewPCG(seed, 2)))
+	submitting.Wait()
+	for i, task := range tasks {
+		if ids[i] == 0 {
+			continue
+		}
+		job := g.until(t, g.Sites[0], ids[i], ended)
+		if job.State != protocol.Completed {
+			t.Errorf("%s: %s", task.Name, stateText(job))
+		}
+		if err := task.Verify(job.Stdout); err != nil {
+			t.Errorf("job %s at %s, epoch %d: %v", ids[i], job.Site, job.Epoch, err)
+		}
+	}
+	noneUnknown(ctx, t, g, ids)
+}
+
+// killPeers kills and restarts peers, one at a time.
+func killPeers(t *testing.T, g *grid, rng *rand.Rand) {
+	t.Helper()
+	for range killsEachRun {
+		time.Sleep(time.Duration(50+rng.IntN(950)) * time.Millisecond) // the random instant
+		site := g.Sites[rng.IntN(len(g.Sites))]
+		if err := site.Kill(); err != nil {
+			t.Error(err)
+		}
+		if err := site.Start(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// submitThroughKills submits as people do, and tries again when the peer is not
+// there at all.
+func submitThroughKills(ctx context.Context, t *testing.T, g *grid, tasks []testbed.Task, ids []protocol.JobID) {
+	a := newApp()
+	a.socket = g.Sites[0].Socket
+	for i, task := range tasks {
+		path := filepath.Join(g.Dir, task.Name+".sh")
+		if err := os.WriteFile(path, []byte(task.Script), 0o600); err != nil {
+			t.Error(err)
+			return
+		}
+		job, err := a.readJob([]string{path}, nil)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		job.WorkDir, job.Stdout, job.Stderr = g.work, filepath.Join(g.work, task.Name+".out"), filepath.Join(g.work, task.Name+".out")
+		var submitted peer.Submitted
+		err = a.insist(ctx, time.Minute, func() (err error) {
+			submitted, err = a.sendSafely(ctx, job)
+			return err
+		})
+		if err != nil {
+			t.Errorf("submit %s: %v", task.Name, err)
+			return
+		}
+		ids[i] = submitted.Jobs[0]
+		time.Sleep(100 * time.Millisecond) // so that submissions, too, meet kills
+	}
+}
+
+// noneUnknown checks that no job exists twice under two ids.
+func noneUnknown(ctx context.Context, t *testing.T, g *grid, ids []protocol.JobID) {
+	t.Helper()
+	client := g.Sites[0].Client()
+	defer client.Close()
+	known := map[protocol.JobID]bool{}
+	for _, id := range ids {
+		known[id] = true
+	}
+	queue, err := client.Queue(ctx, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, job := range queue.Jobs {
+		if !job.Guest && !known[job.ID] {
+			t.Errorf("job %s (%s) was submitted once, and exists twice", job.ID, job.Name)
+		}
+	}
+}

@@ -1,0 +1,108 @@
+package metrics
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Identity is what every scrape can tell the peer by.
+type Identity struct {
+	Site    protocol.SiteName
+	Policy  string
+	Version string
+}
+
+// Metrics are a peer's counters. All methods may be called from any goroutine.
+type Metrics struct {
+	registry *prometheus.Registry
+	self     protocol.SiteName
+
+	jobs       *prometheus.GaugeVec
+	ended      *prometheus.CounterVec
+	submitted  *prometheus.CounterVec
+	placements *prometheus.CounterVec
+	quotes     *prometheus.CounterVec
+	guests     *prometheus.CounterVec
+	errors     *prometheus.CounterVec
+	rejected   *prometheus.CounterVec
+	rounds     prometheus.Counter
+	placing    prometheus.Histogram
+	handing    prometheus.Histogram
+}
+
+// New makes the counters of a peer.
+func New(id Identity) *Metrics {
+	m := &Metrics{
+		registry: prometheus.NewRegistry(),
+		self:     id.Site,
+		jobs:     gauges("jobs", "Jobs of this site's users that have not ended, by state.", "state"),
+		ended:    counters("jobs_ended_total", "Jobs of this site's users that have ended, by state.", "state"),
+		submitted: counters("submit_total",
+			"Jobs taken in (accepted), and submissions refused, by the reason's code.", "result"),
+		placements: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name:        "switchyard_placements_total",
+			Help:        "What became of the places chosen for jobs: committed, handed, refused or returned.",
+			ConstLabels: prometheus.Labels{"policy": id.Policy},
+		}, []string{"from", "to", "result"}),
+		quotes:   counters("quotes_total", "Quotes for this site's jobs: offered, declined or silent.", "peer", "result"),
+		guests:   counters("guests_total", "Jobs of other sites: refused, owned, aborted, or ended by state.", "peer", "result"),
+		errors:   counters("peer_errors_total", "Trouble worth an operator's notice, by kind.", "reason"),
+		rejected: counters("rejected_messages_total", "What the gates of the network refused, by reason.", "reason"),
+		rounds: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "switchyard_rounds_total", Help: "Rounds of quotes that were opened.",
+		}),
+		placing: histogram("placement_duration_seconds", "From the opening of a round to a job's decision."),
+		handing: histogram("handoff_duration_seconds", "From the offer of a job to its acceptance by a partner."),
+	}
+	m.registry.MustRegister(
+		m.jobs, m.ended, m.submitted, m.placements, m.quotes, m.guests, m.errors, m.rejected, m.rounds, m.placing,
+		m.handing, build(id), collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	)
+	for _, state := range []protocol.State{protocol.Pending, protocol.Running} {
+		m.jobs.WithLabelValues(state.String())
+	}
+	m.submitted.WithLabelValues("accepted")
+	return m
+}
+
+func counters(name, help string, labels ...string) *prometheus.CounterVec {
+	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "switchyard_" + name, Help: help}, labels)
+}
+
+func gauges(name, help string, labels ...string) *prometheus.GaugeVec {
+	return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "switchyard_" + name, Help: help}, labels)
+}
+
+func histogram(name, help string) prometheus.Histogram {
+	return prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name: "switchyard_" + name, Help: help, Buckets: prometheus.ExponentialBuckets(0.005, 2, 15), // to 82 s
+	})
+}
+
+func build(id Identity) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "switchyard_build_info", Help: "Always 1; the labels say what runs.",
+		ConstLabels: prometheus.Labels{"version": id.Version, "site": string(id.Site)},
+	}, func() float64 { return 1 })
+}
+
+// Moved counts a job of this site's users that went from one state to another;
+// the zero State stands for outside the peer.
+func (m *Metrics) Moved(from, to protocol.State) {
+	if from != 0 {
+		m.jobs.WithLabelValues(from.String()).Dec()
+	}
+	if to != 0 {
+		m.jobs.WithLabelValues(to.String()).Inc()
+	}
+}
+
+// Refused counts a submission that was refused.
+func (m *Metrics) Refused(code peer.RefusalCode) { m.submitted.WithLabelValues(string(code)).Inc() }
+
+// Rejected counts what a gate of the network refused.
+func (m *Metrics) Rejected(reason string) { m.rejected.WithLabelValues(reason).Inc() }

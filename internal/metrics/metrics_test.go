@@ -1,0 +1,158 @@
+package metrics_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/internal/metrics"
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+func get(t *testing.T, handler http.Handler, path string) (status int, body string) {
+	t.Helper()
+	answer := httptest.NewRecorder()
+	handler.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
+	return answer.Code, answer.Body.String()
+}
+
+func scrape(t *testing.T, m *metrics.Metrics) string {
+	t.Helper()
+	status, body := get(t, m.Handler(metrics.Health{}), "/metrics")
+	if status != http.StatusOK {
+		t.Fatalf("status %d: %s", status, body)
+	}
+	return body
+}
+
+func fresh() *metrics.Metrics {
+	return metrics.New(metrics.Identity{Site: "here", Policy: "tc", Version: "v1"})
+}
+
+func want(t *testing.T, body string, lines ...string) {
+	t.Helper()
+	for _, line := range lines {
+		if !strings.Contains(body, line+"\n") {
+			t.Errorf("%q is missing", line)
+		}
+	}
+}
+
+func TestFacts(t *testing.T) {
+	t.Parallel()
+	m := fresh()
+	const job protocol.JobID = 1_234_567_890_123
+	for _, f := range []peer.Fact{
+		{Kind: peer.JobSubmitted, Job: job},
+		{Kind: peer.RoundOpened},
+		{
+			Kind: peer.RoundDecided, Job: job, Took: 20, Silent: []string{"deaf"},
+			Quotes: []peer.SiteQuote{{Site: "here"}, {Site: "there", Declined: "full"}},
+		},
+		{Kind: peer.OfferRefused, Job: job, Site: "there"},
+		{Kind: peer.JobHanded, Job: job, Site: "there", Took: 100},
+		{Kind: peer.JobCommitted, Job: job, Site: "here"},
+		{Kind: peer.JobReturned, Job: job, Site: "there"},
+		{Kind: peer.JobEnded, Job: job, State: protocol.Timeout},
+		{Kind: peer.GuestOwned, Site: "there"},
+		{Kind: peer.GuestEnded, Site: "there", State: protocol.Completed},
+		{Kind: peer.CallFailed},
+		{Kind: peer.JobStarted, Job: job},
+	} {
+		m.Fact(f)
+	}
+	m.Refused(peer.NoSite)
+	m.Rejected("bad-mac")
+	body := scrape(t, m)
+	want(t, body,
+		`switchyard_submit_total{result="accepted"} 1`,
+		`switchyard_submit_total{result="no-site"} 1`,
+		`switchyard_rounds_total 1`,
+		`switchyard_quotes_total{peer="here",result="offered"} 1`,
+		`switchyard_quotes_total{peer="there",result="declined"} 1`,
+		`switchyard_quotes_total{peer="deaf",result="silent"} 1`,
+		`switchyard_placements_total{from="here",policy="tc",result="refused",to="there"} 1`,
+		`switchyard_placements_total{from="here",policy="tc",result="handed",to="there"} 1`,
+		`switchyard_placements_total{from="here",policy="tc",result="committed",to="here"} 1`,
+		`switchyard_placements_total{from="here",policy="tc",result="returned",to="there"} 1`,
+		`switchyard_placement_duration_seconds_count 1`,
+		`switchyard_handoff_duration_seconds_sum 0.1`,
+		`switchyard_jobs_ended_total{state="TIMEOUT"} 1`,
+		`switchyard_guests_total{peer="there",result="owned"} 1`,
+		`switchyard_guests_total{peer="there",result="COMPLETED"} 1`,
+		`switchyard_peer_errors_total{reason="call-failed"} 1`,
+		`switchyard_rejected_messages_total{reason="bad-mac"} 1`,
+		`switchyard_build_info{site="here",version="v1"} 1`,
+	)
+	if strings.Contains(body, job.String()) {
+		t.Error("a job id is in the metrics")
+	}
+}
+
+func TestJobs(t *testing.T) {
+	t.Parallel()
+	m := fresh()
+	want(t, scrape(t, m), `switchyard_jobs{state="PENDING"} 0`, `switchyard_jobs{state="RUNNING"} 0`)
+	m.Moved(0, protocol.Pending)
+	m.Moved(0, protocol.Pending)
+	m.Moved(protocol.Pending, protocol.Running)
+	want(t, scrape(t, m), `switchyard_jobs{state="PENDING"} 1`, `switchyard_jobs{state="RUNNING"} 1`)
+	m.Moved(protocol.Running, 0)
+	want(t, scrape(t, m), `switchyard_jobs{state="RUNNING"} 0`)
+}
+
+func TestSites(t *testing.T) {
+	t.Parallel()
+	m := fresh()
+	var trouble error
+	m.WatchSites(func(context.Context) ([]peer.SiteView, error) {
+		return []peer.SiteView{
+			{Site: "here", Self: true, Link: "self", CPUs: 64, Busy: 16, Queued: 3},
+			{Site: "there", Link: "up", CPUs: 8, Age: 1500, LastSeen: 1_800_000_000_500, JobsSent: 2},
+			{Site: "away", Link: "down", Age: -1},
+		}, trouble
+	})
+	body := scrape(t, m)
+	want(t, body,
+		`switchyard_peer_up{peer="there"} 1`, `switchyard_peer_up{peer="away"} 0`,
+		`switchyard_gossip_staleness_seconds{peer="there"} 1.5`,
+		`switchyard_peer_last_seen_timestamp_seconds{peer="there"} 1.8000000005e+09`,
+		`switchyard_site_busy_cpus{site="here"} 16`, `switchyard_peer_jobs_there{peer="there"} 2`,
+	)
+	for _, odd := range []string{`staleness_seconds{peer="away"}`, `peer_up{peer="here"}`, `cpus{site="away"}`} {
+		if strings.Contains(body, odd) {
+			t.Errorf("%s is there", odd)
+		}
+	}
+	trouble = errors.New("stopped")
+	if strings.Contains(scrape(t, m), "switchyard_peer_up") {
+		t.Error("a peer that does not answer knows its partners")
+	}
+}
+
+func TestStore(t *testing.T) {
+	t.Parallel()
+	m := fresh()
+	m.WatchStore(func() metrics.StoreStats {
+		return metrics.StoreStats{Commits: 3, Rows: 30, Busy: 1500 * time.Millisecond, FileBytes: 4096}
+	})
+	want(t, scrape(t, m), `switchyard_store_commits_total 3`, `switchyard_store_rows_total 30`,
+		`switchyard_store_busy_seconds_total 1.5`, `switchyard_store_file_bytes 4096`)
+}
+
+func TestHealth(t *testing.T) {
+	t.Parallel()
+	m := fresh()
+	handler := m.Handler(metrics.Health{Ready: func() error { return errors.New("no room on the disk") }})
+	if status, body := get(t, handler, "/healthz"); status != http.StatusOK || body != "ok\n" {
+		t.Errorf("healthz: %d %q", status, body)
+	}
+	if status, body := get(t, handler, "/readyz"); status != http.StatusServiceUnavailable || body != "no room on the disk\n" {
+		t.Errorf("readyz: %d %q", status, body)
+	}
+}

@@ -1,0 +1,120 @@
+package metrics
+
+import (
+	"context"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// askTime is how long a scrape waits for the peer.
+const askTime = 2 * time.Second
+
+// WatchSites adds what is known of every site, asked at each scrape.
+func (m *Metrics) WatchSites(ask func(context.Context) ([]peer.SiteView, error)) {
+	m.registry.MustRegister(&sites{
+		ask:    ask,
+		up:     desc("peer_up", "Whether a session with the partner is up.", "peer"),
+		seen:   desc("peer_last_seen_timestamp_seconds", "When the partner was last heard.", "peer"),
+		stale:  desc("gossip_staleness_seconds", "Age of what is known of the site's load.", "peer"),
+		cpus:   desc("site_cpus", "CPUs of the site.", "site"),
+		busy:   desc("site_busy_cpus", "Of these, CPUs that run jobs, as far as is known.", "site"),
+		queued: desc("site_queued_jobs", "Jobs in the site's local queue, as far as is known.", "site"),
+		here:   desc("peer_jobs_here", "Live jobs of the partner at this site.", "peer"),
+		there:  desc("peer_jobs_there", "Live jobs of this site at the partner.", "peer"),
+	})
+}
+
+func desc(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc("switchyard_"+name, help, labels, nil)
+}
+
+// sites collects at each scrape.
+type sites struct {
+	ask                                              func(context.Context) ([]peer.SiteView, error)
+	up, seen, stale, cpus, busy, queued, here, there *prometheus.Desc
+}
+
+// Describe implements [prometheus.Collector].
+func (s *sites) Describe(out chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{s.up, s.seen, s.stale, s.cpus, s.busy, s.queued, s.here, s.there} {
+		out <- d
+	}
+}
+
+// Collect implements [prometheus.Collector]. A peer that does not answer has no
+// such series, which alerts can look for.
+func (s *sites) Collect(out chan<- prometheus.Metric) {
+	ctx, stop := context.WithTimeout(context.Background(), askTime)
+	defer stop()
+	views, err := s.ask(ctx)
+	if err != nil {
+		return
+	}
+	for i := range views {
+		s.collect(out, &views[i])
+	}
+}
+
+func (s *sites) collect(out chan<- prometheus.Metric, v *peer.SiteView) {
+	gauge := func(d *prometheus.Desc, value float64) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, string(v.Site))
+	}
+	if v.CPUs > 0 {
+		gauge(s.cpus, float64(v.CPUs))
+		gauge(s.busy, float64(v.Busy))
+		gauge(s.queued, float64(v.Queued))
+	}
+	if v.Self {
+		return
+	}
+	up := 0.0
+	if v.Link == "up" {
+		up = 1
+	}
+	gauge(s.up, up)
+	gauge(s.here, float64(v.JobsHere))
+	gauge(s.there, float64(v.JobsSent))
+	if v.LastSeen > 0 {
+		gauge(s.seen, unix(v.LastSeen))
+	}
+	if v.Age >= 0 && v.Age != protocol.Never {
+		gauge(s.stale, seconds(v.Age))
+	}
+}
+
+// StoreStats are a store's counters since it was opened, and its sizes now.
+type StoreStats struct {
+	Commits, Requests, Rows, Bytes, Failures uint64
+	Busy                                     time.Duration // in transactions
+	Queued                                   int
+	FileBytes, FreeBytes                     int64
+}
+
+// WatchStore adds the store's counters, read at each scrape.
+func (m *Metrics) WatchStore(read func() StoreStats) {
+	counter := func(name, help string, value func(StoreStats) float64) {
+		m.registry.MustRegister(prometheus.NewCounterFunc(
+			prometheus.CounterOpts{Name: "switchyard_store_" + name, Help: help},
+			func() float64 { return value(read()) },
+		))
+	}
+	gauge := func(name, help string, value func(StoreStats) float64) {
+		m.registry.MustRegister(prometheus.NewGaugeFunc(
+			prometheus.GaugeOpts{Name: "switchyard_store_" + name, Help: help},
+			func() float64 { return value(read()) },
+		))
+	}
+	counter("commits_total", "Transactions.", func(s StoreStats) float64 { return float64(s.Commits) })
+	counter("requests_total", "Batches that the transactions held.", func(s StoreStats) float64 { return float64(s.Requests) })
+	counter("rows_total", "Rows put or deleted.", func(s StoreStats) float64 { return float64(s.Rows) })
+	counter("bytes_total", "Bytes of these rows.", func(s StoreStats) float64 { return float64(s.Bytes) })
+	counter("failures_total", "Transactions that failed.", func(s StoreStats) float64 { return float64(s.Failures) })
+	counter("busy_seconds_total", "Time in transactions.", func(s StoreStats) float64 { return s.Busy.Seconds() })
+	gauge("queued_requests", "Batches that wait to be written.", func(s StoreStats) float64 { return float64(s.Queued) })
+	gauge("file_bytes", "Size of the file.", func(s StoreStats) float64 { return float64(s.FileBytes) })
+	gauge("free_bytes", "Of that, room for rows.", func(s StoreStats) float64 { return float64(s.FreeBytes) })
+}
