@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -13,7 +14,6 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-//nolint:gochecknoglobals // test flags
 var (
 	chaosSeeds = flag.Int("chaos.seeds", 0, "how many seeds TestChaos runs; 0: as many as fit a quick test")
 	chaosSeed  = flag.Uint64("chaos.seed", 0, "run this seed only, and print its journal")
@@ -70,7 +70,7 @@ type chaos struct {
 	world   *peertest.World
 	nemesis *peertest.Nemesis
 	sites   map[protocol.SiteName]peertest.SiteOptions
-	refused map[string]bool // names of jobs that no batch system takes
+	refused map[string]bool   // names of jobs that no batch system takes
 	span    protocol.Duration // of the workload and the faults
 }
 
@@ -207,7 +207,7 @@ func (c *chaos) arrive() {
 	}
 	key := ""
 	if c.rng.IntN(4) == 0 {
-		key = fmt.Sprint(c.rng.IntN(5))
+		key = strconv.Itoa(c.rng.IntN(5))
 	}
 	user := []string{"ada", "ada", "ada", "readonly"}[c.rng.IntN(4)]
 	asked := c.world.Submit(s.Name, user, key, jobs...)
@@ -236,7 +236,7 @@ func (c *chaos) job(s *peertest.Site) peer.NewJob {
 		}
 	}
 	plan := peertest.Plan{Run: c.between(1, int64(wall)*5/4), Exit: c.rng.IntN(2), NodeFail: c.rng.IntN(12) == 0, Refuse: c.rng.IntN(15) == 0}
-	spec.Name = fmt.Sprint(c.rng.Uint32())
+	spec.Name = strconv.Itoa(c.rng.Int())
 	c.refused[spec.Name] = plan.Refuse
 	return plan.Job(spec)
 }

@@ -21,13 +21,13 @@ const (
 
 // submit takes jobs in, all or none.
 func (p *Peer) submit(ev Submit) {
-	if refusal, ok := p.refuseSubmission(ev); ok {
-		p.answer(ev.Asked, refusal)
-		return
-	}
 	key := ev.User + "\x00" + ev.Key
 	if row, ok := p.dedup[key]; ok && ev.Key != "" {
 		p.answer(ev.Asked, Submitted{Jobs: p.idsFrom(row.First, row.Count)})
+		return
+	}
+	if refusal, ok := p.refuseSubmission(ev); ok {
+		p.answer(ev.Asked, refusal)
 		return
 	}
 	first := protocol.NewJobID(p.cfg.Number, p.site.NextSeq)
@@ -82,6 +82,9 @@ func (p *Peer) newJob(user string, one NewJob) *job {
 // expand puts the job's id for %j and %A in a file name, and a percent sign for
 // %%. The submitter has expanded all the rest.
 func expand(name string, id protocol.JobID) string {
+	if !strings.Contains(name, "%") {
+		return name
+	}
 	return strings.NewReplacer("%%", "%", "%j", id.String(), "%A", id.String()).Replace(name)
 }
 

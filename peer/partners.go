@@ -48,6 +48,9 @@ func (p *Peer) connected(card protocol.Card) {
 	})
 	p.fact(Fact{Kind: PartnerUp, Site: card.Site, Text: one.refused})
 	p.hear(one)
+	for _, j := range p.jobs {
+		delete(j.shunned, card.Site)
+	}
 	p.queue.ReleaseAll()
 	p.resend(card.Site)
 	if renewed {

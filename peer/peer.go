@@ -93,6 +93,7 @@ func New(cfg Config, seed uint64, rows []Record) (*Peer, error) {
 		calls:    map[CallID]func(Result, error){},
 		marked:   map[dirtyRow]bool{},
 		promised: map[protocol.Tag]promise{},
+		load:     protocol.Load{CPUs: cfg.Capacity.CPUs},
 	}
 	for _, c := range cfg.Partners {
 		one := &partner{Partner: c}

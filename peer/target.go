@@ -237,6 +237,8 @@ func (p *Peer) granted(one *partner, tag protocol.Tag) {
 		p.startRun(tag, g.Account, g.Spec.Request)
 	case g.Phase == GuestIsOwned:
 		p.send(one.Site, protocol.Accept{Tag: tag})
+	case g.Phase == GuestIsClosed: // the origin took its end and has forgotten that
+		p.send(one.Site, protocol.Unknown{Tag: tag})
 	}
 }
 
@@ -292,6 +294,8 @@ func (p *Peer) recalled(one *partner, m protocol.Recall) {
 			p.saveGuest(m.Tag.Job)
 		}
 		p.takeBack(p.runs[g.tag()], g.Cancel)
+	case g.Phase == GuestIsClosed:
+		p.send(one.Site, protocol.Unknown{Tag: m.Tag})
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/api"
 )
 
@@ -28,6 +27,3 @@ func (p *peerProcess) startAPI(ctx context.Context) error {
 	}
 	return nil
 }
-
-// askSites is the question of the watchdog.
-func askSites(asked peer.AskID) peer.Event { return peer.AskSites{Asked: asked} }

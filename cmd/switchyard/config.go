@@ -20,7 +20,7 @@ func (f *configFlag) addTo(a *app, cmd *cobra.Command) {
 		"TOML file, or folder of such (SWITCHYARD_CONF, or "+config.DefaultDir+"); repeatable")
 }
 
-// load reads the configuration and tells what is odd about it.
+// load reads the configuration and tells all that is wrong with it.
 func (f *configFlag) load(a *app) (*config.Config, error) {
 	cfg, err := config.Load(*f...)
 	if problems, ok := errors.AsType[config.Problems](err); ok {
@@ -29,13 +29,14 @@ func (f *configFlag) load(a *app) (*config.Config, error) {
 		}
 		return nil, &exitError{code: exitFailed}
 	}
-	if err != nil {
-		return nil, err
-	}
+	return cfg, err
+}
+
+// warn tells what is odd about a configuration.
+func (a *app) warn(cfg *config.Config) {
 	for _, warning := range cfg.Warnings {
 		a.notice("warning: %s", warning)
 	}
-	return cfg, nil
 }
 
 func (a *app) configCommand() *cobra.Command {
@@ -63,6 +64,7 @@ func (a *app) configCheckCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			a.warn(cfg)
 			a.printf("The configuration of %s is right.\n", cfg.Site.Name)
 			return nil
 		},
@@ -84,6 +86,7 @@ func (a *app) configShowCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			a.warn(cfg)
 			return cfg.Show(a.stdout, effective)
 		},
 	}

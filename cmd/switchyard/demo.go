@@ -53,7 +53,7 @@ func (a *app) demoCommand() *cobra.Command {
 				return err
 			}
 			defer func() { err = errors.Join(err, d.clean(keep, made)) }()
-			ctx, cancel := context.WithTimeout(cmd.Context(), demoLimit)
+			ctx, cancel := context.WithTimeout(untilLeft(cmd.Context()), demoLimit)
 			defer cancel()
 			return d.run(ctx)
 		},

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/internal/testbed"
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -39,6 +38,7 @@ func TestPeopleUseTheGrid(t *testing.T) {
 }
 
 func outputComesBack(t *testing.T, g *grid, site *testbed.Site) {
+	t.Helper()
 	id := g.submit(t, site, "#!/bin/sh\necho out $1 $X\necho err >&2\n", "--export=ALL,X=5", "-J", "50% a", "-o", "%x-%j.txt", "-", "arg")
 	job := g.until(t, site, id, ended)
 	if want := filepath.Join(g.work, "50% a-"+id.String()+".txt"); job.Stdout != want || job.State != protocol.Completed {
@@ -53,6 +53,7 @@ func outputComesBack(t *testing.T, g *grid, site *testbed.Site) {
 }
 
 func waitExits(t *testing.T, g *grid, site *testbed.Site) {
+	t.Helper()
 	for command, code := range map[string]int{"exit 7": 7, "kill -9 $$": 137, "true": 0} {
 		for _, where := range []string{"aurora", "borealis"} {
 			got := g.at(t, site, "#!/bin/sh\n"+command+"\n", "submit", "--wait", "--parsable", "--sites="+where)
@@ -68,6 +69,7 @@ func waitExits(t *testing.T, g *grid, site *testbed.Site) {
 }
 
 func quotes(t *testing.T, g *grid, site *testbed.Site) {
+	t.Helper()
 	got := g.at(t, site, "#!/bin/sh\n", "submit", "--test-only", "-n", "4")
 	if got.code != 0 || !strings.Contains(got.stdout, "borealis  0:00:00") || !strings.Contains(got.stdout, "needs 4 CPUs, the site has 2") {
 		t.Errorf("got %+v", got)
@@ -75,6 +77,7 @@ func quotes(t *testing.T, g *grid, site *testbed.Site) {
 }
 
 func onlyAPartner(t *testing.T, g *grid, site *testbed.Site) {
+	t.Helper()
 	id := g.submit(t, site, "#!/bin/sh\necho $SWITCHYARD_EXEC_SITE\n", "-n", "4")
 	job := g.until(t, site, id, ended)
 	if job.Site != "borealis" || job.State != protocol.Completed || g.output(t, job) != "borealis\n" {
@@ -83,6 +86,7 @@ func onlyAPartner(t *testing.T, g *grid, site *testbed.Site) {
 }
 
 func nobody(t *testing.T, g *grid, site *testbed.Site) {
+	t.Helper()
 	got := g.at(t, site, "#!/bin/sh\n", "submit", "-n", "99")
 	if got.code != 5 || got.stdout != "" ||
 		!strings.Contains(got.stderr, "  aurora: needs 99 CPUs, the site has 2\n") ||
@@ -95,6 +99,7 @@ func nobody(t *testing.T, g *grid, site *testbed.Site) {
 }
 
 func cancels(t *testing.T, g *grid, site *testbed.Site) {
+	t.Helper()
 	const long = "#!/bin/sh\nsleep 300\n"
 	here := g.submit(t, site, long, "-n", "2", "--sites=aurora")
 	there := g.submit(t, site, long, "-n", "4", "--sites=borealis")
@@ -114,6 +119,7 @@ func cancels(t *testing.T, g *grid, site *testbed.Site) {
 }
 
 func followsElsewhere(t *testing.T, g *grid, site *testbed.Site) {
+	t.Helper()
 	door := filepath.Join(g.work, "door")
 	id := g.submit(t, site, "#!/bin/sh\necho one\nwhile [ ! -e "+door+" ]; do sleep 0.05; done\necho two\n", "--sites=borealis")
 	g.until(t, site, id, running)
@@ -141,6 +147,7 @@ func followsElsewhere(t *testing.T, g *grid, site *testbed.Site) {
 }
 
 func explains(t *testing.T, g *grid, site *testbed.Site) {
+	t.Helper()
 	id := g.submit(t, site, "#!/bin/sh\n", "-n", "4")
 	g.until(t, site, id, ended)
 	got := g.at(t, site, "", "explain", id.String())
@@ -152,6 +159,7 @@ func explains(t *testing.T, g *grid, site *testbed.Site) {
 }
 
 func listsSites(t *testing.T, g *grid, site *testbed.Site) {
+	t.Helper()
 	got := g.at(t, site, "", "sites", "--no-header")
 	lines := strings.Split(got.stdout, "\n")
 	if got.code != 0 || len(lines) != 3 || !strings.HasPrefix(fields(lines[0]), "aurora 1 self 2 ") ||
@@ -161,6 +169,7 @@ func listsSites(t *testing.T, g *grid, site *testbed.Site) {
 }
 
 func unknownJob(t *testing.T, g *grid, site *testbed.Site) {
+	t.Helper()
 	for _, command := range []string{"status", "cancel", "logs", "explain"} {
 		if got := g.at(t, site, "", command, "1000000000001"); got.code != 3 || got.stdout != "" {
 			t.Errorf("%s: %+v", command, got)
@@ -170,6 +179,7 @@ func unknownJob(t *testing.T, g *grid, site *testbed.Site) {
 
 // A result that cannot be put where the submitter wants it is kept, and said.
 func noFolder(t *testing.T, g *grid, site *testbed.Site) {
+	t.Helper()
 	id := g.submit(t, site, "#!/bin/sh\necho precious\n", "--sites=borealis", "-o", "/nowhere/out")
 	job := g.until(t, site, id, ended)
 	if job.State != protocol.Completed || !strings.Contains(job.Reason, "/nowhere/out") {
@@ -214,6 +224,7 @@ func TestStoppedPeersLeaveJobsRunning(t *testing.T) {
 func TestStartUpErrors(t *testing.T) {
 	edit := func(from, to string) func(*testing.T, *testbed.Site) {
 		return func(t *testing.T, site *testbed.Site) {
+			t.Helper()
 			text, err := os.ReadFile(site.Config)
 			if err != nil || !strings.Contains(string(text), from) {
 				t.Fatalf("no %q in the configuration: %v", from, err)
@@ -234,6 +245,7 @@ func TestStartUpErrors(t *testing.T) {
 		"missing key":     {edit("site.key", "nosite.key"), []string{"[site] key", "switchyard keygen --out"}},
 		"taken port":      {takePort("[nats]\nlisten = "), []string{"[nats]", "address already in use", "choose another port in [nats] listen"}},
 		"taken gossip":    {takePort("[gossip]\nbind    = "), []string{"[gossip] bind 127.0.0.1:", "stop that or choose another port"}},
+		"metrics port":    {edit("[metrics]\nlisten = \"\"", "[metrics]\nlisten = \"192.0.2.1:1\""), []string{"[metrics]"}},
 		"missing keyring": {edit("gossip.keys", "nogossip.keys"), []string{"nogossip.keys"}},
 		"bad folder":      {edit(`state_dir = "`, `state_dir = "/dev/null`), []string{"[site] state_dir"}},
 		"socket folder":   {edit(`socket    = "`, `socket    = "/nowhere`), []string{"[site] socket", "its folder must exist"}},
@@ -258,13 +270,14 @@ func TestStartUpErrors(t *testing.T) {
 // takePort listens where the configuration says that the peer does.
 func takePort(key string) func(*testing.T, *testbed.Site) {
 	return func(t *testing.T, site *testbed.Site) {
+		t.Helper()
 		text, err := os.ReadFile(site.Config)
 		if err != nil {
 			t.Fatal(err)
 		}
 		_, rest, _ := strings.Cut(string(text), key+`"`)
 		address, _, _ := strings.Cut(rest, `"`)
-		taken, err := net.Listen("tcp", address)
+		taken, err := new(net.ListenConfig).Listen(t.Context(), "tcp", address)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -284,7 +297,7 @@ func TestTwoPeersCannotShareAStore(t *testing.T) {
 func TestOneSiteAlone(t *testing.T) {
 	g := startGrid(t, testbed.Machine{Name: "aurora", CPUs: 1})
 	id := g.submit(t, g.Sites[0], "#!/bin/sh\necho alone\n")
-	if job := g.until(t, g.Sites[0], id, func(job peer.JobView) bool { return ended(job) }); g.output(t, job) != "alone\n" {
+	if job := g.until(t, g.Sites[0], id, ended); g.output(t, job) != "alone\n" {
 		t.Errorf("got %+v", job)
 	}
 }

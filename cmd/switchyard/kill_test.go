@@ -40,6 +40,7 @@ func TestKilledPeersLoseNothing(t *testing.T) {
 }
 
 func killRun(t *testing.T, seed uint64) {
+	t.Helper()
 	g := startGrid(t, testbed.Machine{Name: "aurora", CPUs: 4}, testbed.Machine{Name: "borealis", CPUs: 4},
 		testbed.Machine{Name: "cygnus", CPUs: 8})
 	tasks := testbed.Work(seed, killJobs, g.work)
@@ -82,6 +83,7 @@ func killPeers(t *testing.T, g *grid, rng *rand.Rand) {
 // submitThroughKills submits as people do, and tries again when the peer is not
 // there at all.
 func submitThroughKills(ctx context.Context, t *testing.T, g *grid, tasks []testbed.Task, ids []protocol.JobID) {
+	t.Helper()
 	a := newApp()
 	a.socket = g.Sites[0].Socket
 	for i, task := range tasks {

@@ -5,8 +5,6 @@ package main
 import (
 	"context"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/switchyard-hpc/switchyard/localsched/process"
 )
@@ -26,8 +24,5 @@ func main() {
 	if len(os.Args) > 1 && os.Args[1] == shimCommand {
 		os.Exit(process.ShimMain(os.Args[2:]))
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := newApp().run(ctx, os.Args[1:])
-	stop()
-	os.Exit(code)
+	os.Exit(newApp().run(context.Background(), os.Args[1:]))
 }

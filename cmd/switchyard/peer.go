@@ -1,11 +1,8 @@
 package main
 
 import (
-	"context"
 	"log/slog"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -27,25 +24,15 @@ func (a *app) peerCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			ctx, forget := noHangup(cmd.Context())
-			defer forget()
 			p := &peerProcess{
 				cfg: cfg, log: a.logger(cfg.Log), notify: newNotifier(a.getenv, os.Getpid()),
 				failed: make(chan struct{}, 8),
 			}
-			return p.run(ctx)
+			return p.run(untilTold(cmd.Context()))
 		},
 	}
 	from.addTo(a, cmd)
 	return cmd
-}
-
-// noHangup keeps SIGHUP from ending the process. It is caught rather than
-// ignored, because jobs would inherit that.
-func noHangup(ctx context.Context) (context.Context, func()) {
-	hangups := make(chan os.Signal, 1)
-	signal.Notify(hangups, syscall.SIGHUP)
-	return ctx, func() { signal.Stop(hangups) }
 }
 
 func (a *app) logger(cfg config.Log) *slog.Logger {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -13,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/switchyard-hpc/switchyard/internal/metrics"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/localsched/process"
 	"github.com/switchyard-hpc/switchyard/peer/accounts"
@@ -36,6 +36,7 @@ type peerProcess struct {
 	store     *store.Store
 	scheduler *process.Scheduler
 	shim      []string
+	meter     *metrics.Metrics
 	node      *node.Node
 	closers   []closer      // of what runs, in the order in which it was started
 	failed    chan struct{} // gets one for each part that ended by itself
@@ -49,8 +50,11 @@ type closer struct {
 // run starts the peer, waits for ctx or a failure, and stops it.
 func (p *peerProcess) run(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, p.stop()) }()
+	for _, odd := range p.cfg.Warnings {
+		p.log.Warn("config_odd", "what", odd.String())
+	}
 	for _, start := range []func(context.Context) error{
-		p.openKey, p.openStore, p.openScheduler, p.startNode, p.startLinks, p.startAPI,
+		p.openKey, p.openStore, p.openScheduler, p.startNode, p.startLinks, p.startMetrics, p.startAPI,
 	} {
 		if err := start(ctx); err != nil {
 			return err
@@ -118,7 +122,7 @@ func (p *peerProcess) openStore(context.Context) error {
 	if err := os.MkdirAll(dir, 0o711); err != nil { //nolint:gosec // see above
 		return fmt.Errorf("[site] state_dir: %w; name a folder on a local disk that this account may write", err)
 	}
-	opened, err := store.Open(filepath.Join(dir, "peer.db"), store.Options{})
+	opened, err := store.Open(filepath.Join(dir, "switchyard.db"), store.Options{})
 	if err != nil {
 		return fmt.Errorf("[site] state_dir: %w", err)
 	}
@@ -170,16 +174,20 @@ func (p *peerProcess) accounts() *accounts.Accounts {
 	return accounts.New(tables)
 }
 
+// seed is that of the configuration; the core adds the site's number.
+func (p *peerProcess) seed() uint64 { return uint64(p.cfg.Site.Seed) } //nolint:gosec // any number will do
+
 func (p *peerProcess) startNode(ctx context.Context) error {
 	who := p.accounts()
 	policy := tc.New(tc.Config{Epsilon: p.cfg.Policy.TC.Epsilon})
+	p.meter = metrics.New(metrics.Identity{Site: p.cfg.Site.Name, Policy: policy.Info().Name, Version: version})
 	var err error
 	p.node, err = node.New(node.Config{
 		Peer: p.cfg.Peer(config.Parts{
 			PublicKey: p.key.Public(), Software: "switchyard " + version, Capacity: p.capacity(),
 			Policy: policy.Info(), Accounts: who,
 		}),
-		Seed:      rand.Uint64(),
+		Seed:      p.seed(),
 		Store:     rows{p.store},
 		Scheduler: p.scheduler,
 		Policy:    policy,
@@ -187,6 +195,7 @@ func (p *peerProcess) startNode(ctx context.Context) error {
 			shim: p.shim, accounts: who, kept: filepath.Join(string(p.cfg.Site.StateDir), "kept"),
 		},
 		Log:   p.log,
+		Meter: p.meter,
 		Space: freeSpace(string(p.cfg.Site.StateDir)),
 	})
 	if err != nil {
@@ -249,7 +258,7 @@ func (p *peerProcess) startGossip() (*gossip.Gossip, error) {
 		},
 		Bind: cfg.Bind, Advertise: cfg.Advertise, Join: cfg.Join, KeyringFile: string(cfg.Keyring),
 		Every: cfg.Every.Std(), Rejoin: cfg.Rejoin.Std(), Trusted: p.cfg.Trusted(),
-		Seed:    rand.Uint64(),
+		Seed:    p.seed() + uint64(p.cfg.Site.Number),
 		Sign:    p.key.Signer(identity.Gossip),
 		Verify:  identity.Verifier(identity.Gossip),
 		Handler: rumours{p.node},
@@ -273,12 +282,6 @@ func taken(err error, key string) string {
 		return "; another program listens there: stop it, or choose another port in " + key
 	}
 	return ""
-}
-
-// alive asks the peer something.
-func (p *peerProcess) alive(ctx context.Context) error {
-	_, err := p.node.Ask(ctx, askSites)
-	return err
 }
 
 // freeSpace says how much an ordinary account could still write in the folder.

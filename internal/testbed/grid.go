@@ -60,8 +60,12 @@ func New(cfg Config) (*Grid, error) {
 		return nil, fmt.Errorf("write the gossip keyring: %w", err)
 	}
 	grid := &Grid{Dir: cfg.Dir}
+	addresses, err := freePorts(2 * len(cfg.Sites))
+	if err != nil {
+		return nil, err
+	}
 	for i, machine := range cfg.Sites {
-		site, err := newSite(cfg, machine, protocol.SiteNumber(i+1))
+		site, err := newSite(cfg, machine, protocol.SiteNumber(i+1), addresses[2*i], addresses[2*i+1])
 		if err != nil {
 			return nil, err
 		}

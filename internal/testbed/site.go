@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -38,11 +37,13 @@ type Site struct {
 // process is a running peer.
 type process struct {
 	cmd   *exec.Cmd
+	asked bool          // to stop
 	ended chan struct{} // closed when it has; err is set then
 	err   error
 }
 
-func newSite(cfg Config, machine Machine, number protocol.SiteNumber) (*Site, error) {
+// newSite makes a site that has its NATS server and its gossip at the addresses.
+func newSite(cfg Config, machine Machine, number protocol.SiteNumber, bus, gossip string) (*Site, error) {
 	dir := filepath.Join(cfg.Dir, string(machine.Name))
 	if err := os.Mkdir(dir, 0o711); err != nil { //nolint:gosec // jobs of other accounts pass through
 		return nil, fmt.Errorf("make the folder of %s: %w", machine.Name, err)
@@ -59,35 +60,9 @@ func newSite(cfg Config, machine Machine, number protocol.SiteNumber) (*Site, er
 		Socket: filepath.Join(dir, "s.sock"),
 		Config: filepath.Join(dir, "site.toml"),
 		Log:    filepath.Join(dir, "peer.log"),
-		binary: cfg.Binary, env: cfg.Env, publicKey: public,
+		binary: cfg.Binary, env: cfg.Env, publicKey: public, bus: bus, gossip: gossip,
 	}
-	if site.bus, err = freePort(); err != nil {
-		return nil, err
-	}
-	site.gossip, err = freePort()
-	return site, err
-}
-
-// freePort finds an address on loopback that is free for TCP and UDP now.
-func freePort() (string, error) {
-	const tries = 20
-	for range tries {
-		tcp, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
-		if err != nil {
-			return "", fmt.Errorf("find a free port: %w", err)
-		}
-		address := tcp.Addr().String()
-		port := tcp.Addr().(*net.TCPAddr).Port //nolint:errcheck // what ListenTCP gives
-		udp, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1), Port: port})
-		err = errors.Join(err, tcp.Close())
-		if udp != nil {
-			err = errors.Join(err, udp.Close())
-		}
-		if err == nil {
-			return address, nil
-		}
-	}
-	return "", fmt.Errorf("found no port that is free for TCP and UDP in %d tries", tries)
+	return site, nil
 }
 
 // Client talks to the site's peer.
@@ -142,7 +117,8 @@ func (s *Site) Kill() error {
 
 // ask asks the peer to stop, without waiting.
 func (s *Site) ask() {
-	if s.process != nil {
+	if s.process != nil && !s.process.asked {
+		s.process.asked = true
 		_ = s.process.cmd.Process.Signal(syscall.SIGTERM) // one that is gone needs no asking
 	}
 }

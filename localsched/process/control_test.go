@@ -63,12 +63,12 @@ func TestQueuedJob(t *testing.T) {
 		t.Errorf("the load is %+v, %v, want %+v", load, err, want)
 	}
 	for range 2 {
-		if got, err := s.Withdraw(t.Context(), tag); got != localsched.Withdrawn || err != nil {
-			t.Fatal(got, err)
+		if got, failed := s.Withdraw(t.Context(), tag); got != localsched.Withdrawn || failed != nil {
+			t.Fatal(got, failed)
 		}
 	}
-	if got, err := s.Withdraw(t.Context(), first); got != localsched.Started || err != nil {
-		t.Error("withdrawing the one that runs:", got, err)
+	if got, failed := s.Withdraw(t.Context(), first); got != localsched.Started || failed != nil {
+		t.Error("withdrawing the one that runs:", got, failed)
 	}
 	if err = s.Kill(t.Context(), first); err != nil {
 		t.Fatal(err)
@@ -307,13 +307,17 @@ func TestFullDisk(t *testing.T) {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
 	// A job fills the disk; its end is written once there is room again.
-	job = guest(t, "cat /dev/zero; exit 5")
+	over := filepath.Join(homeDir(t), "over")
+	job = guest(t, "cat /dev/zero; touch "+over+"; exit 5")
 	s.submit(t, job)
-	log := s.folder(job.Tag, "shim.log")
-	eventually(t, "the shim cannot write the end", func() bool {
-		// Its own log has no room either: its script is over, and it waits.
-		data, err := os.ReadFile(log)
-		return err == nil && (len(data) > 0 || noChildren(s.shimOfOr(job.Tag)))
+	eventually(t, "the job is over", func() bool {
+		_, err := os.Stat(over)
+		return err == nil
+	})
+	shim := strconv.Itoa(s.shimOf(t, job.Tag))
+	eventually(t, "the shim has nothing left but to write", func() bool {
+		children, err := os.ReadFile("/proc/" + shim + "/task/" + shim + "/children")
+		return err != nil || len(children) == 0
 	})
 	if err := os.Truncate(s.folder(job.Tag, "out"), 0); err != nil {
 		t.Fatal(err)

@@ -7,36 +7,27 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 )
 
-// writeSynced makes a new file, durable but for its name.
-func writeSynced(path string, data []byte, mode fs.FileMode) error {
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // inside the spool
+// syncPath makes a file's content durable, or the names in a folder.
+func syncPath(path string) error {
+	file, err := os.Open(path)
 	if err != nil {
 		return err
 	}
-	return fill(file, data, func() error { return file.Chmod(mode) })
+	return errors.Join(file.Sync(), file.Close())
 }
 
-// fill writes, does what else is to be done, syncs and closes.
-func fill(file *os.File, data []byte, also func() error) error {
-	_, err := file.Write(data)
-	if err == nil {
-		err = also()
+// syncPaths makes several things durable at once.
+func syncPaths(paths ...string) error {
+	failed := make([]error, len(paths))
+	var all sync.WaitGroup
+	for i, path := range paths {
+		all.Go(func() { failed[i] = syncPath(path) })
 	}
-	if err == nil {
-		err = file.Sync()
-	}
-	return errors.Join(err, file.Close())
-}
-
-// syncDir makes the names in a folder durable.
-func syncDir(path string) error {
-	folder, err := os.Open(path) //nolint:gosec // inside the spool
-	if err != nil {
-		return err
-	}
-	return errors.Join(folder.Sync(), folder.Close())
+	all.Wait()
+	return errors.Join(failed...)
 }
 
 // temporary makes a synced file with a name of its own in the folder.
@@ -45,7 +36,11 @@ func temporary(dir, name string, data []byte) (path string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if err = fill(file, data, func() error { return nil }); err != nil {
+	_, err = file.Write(data)
+	if err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
 		return "", errors.Join(err, os.Remove(file.Name()))
 	}
 	return file.Name(), nil
@@ -60,7 +55,7 @@ func replaceFile(dir, name string, data []byte) error {
 	if err = os.Rename(temp, filepath.Join(dir, name)); err != nil {
 		return errors.Join(err, os.Remove(temp))
 	}
-	return syncDir(dir)
+	return syncPath(dir)
 }
 
 // createOnce puts a file in a folder, durably, as a whole, if it is not there. Of
@@ -78,12 +73,12 @@ func createOnce(dir, name string, data []byte) (won bool, err error) {
 	if err = errors.Join(err, os.Remove(temp)); err != nil {
 		return false, err
 	}
-	return won, syncDir(dir)
+	return won, syncPath(dir)
 }
 
 // readRecord reads a JSON file of the spool.
 func readRecord[T any](dir, name string) (record T, err error) {
-	data, err := os.ReadFile(filepath.Join(dir, name)) //nolint:gosec // inside the spool
+	data, err := os.ReadFile(filepath.Join(dir, name))
 	if err != nil {
 		return record, err
 	}

@@ -79,8 +79,8 @@ func (s *Scheduler) spawn(dir string, pipe *os.File) (*handle, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer null.Close()                                                                               //nolint:errcheck // nothing was written
-	log, err := os.OpenFile(filepath.Join(dir, logFile), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600) //nolint:gosec // inside the spool
+	defer null.Close() //nolint:errcheck // nothing was written
+	log, err := os.OpenFile(filepath.Join(dir, logFile), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -98,18 +98,10 @@ func (s *Scheduler) spawn(dir string, pipe *os.File) (*handle, error) {
 	if err = child.Release(); err != nil {
 		return nil, err
 	}
-	return holdChild(fd)
-}
-
-// holdChild makes a handle of the pidfd of a child just started.
-func holdChild(fd int) (*handle, error) {
 	if fd < 0 {
-		return nil, errors.New("the kernel gives no pidfd; Linux 5.10 or later is needed")
+		return nil, errors.New("the kernel gives no pidfd; Linux 5.4 or later is needed")
 	}
-	if err := syscall.SetNonblock(fd, true); err != nil {
-		return nil, errors.Join(err, syscall.Close(fd))
-	}
-	return newHandle(fd), nil
+	return newHandle(fd)
 }
 
 // shimEnv is the environment of both stages of a shim. They need next to nothing,

@@ -27,12 +27,12 @@ var errNotPlain = errors.New("it is not a regular file of the job's account")
 // place, and the peer may be root: links and files of others are refused, pipes
 // and devices not waited for.
 func openPlain(path string, owner account) (*os.File, error) {
-	file, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, 0) //nolint:gosec // see above
+	file, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
 	if err != nil {
 		return nil, err
 	}
 	var st unix.Stat_t
-	if err = unix.Fstat(int(file.Fd()), &st); err == nil { //nolint:gosec // file descriptors are small
+	if err = unix.Fstat(int(file.Fd()), &st); err == nil {
 		if st.Mode&unix.S_IFMT != unix.S_IFREG || st.Uid != owner.UID {
 			err = fmt.Errorf("%s: %w", path, errNotPlain)
 		}

@@ -64,14 +64,17 @@ type handle struct{ *os.File }
 // openPID gets a hold of the process that has this pid now. What stat says is
 // about that process or about a later one, and then it differs.
 func openPID(pid int) (*handle, stat, error) {
-	fd, err := unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK)
+	fd, err := unix.PidfdOpen(pid, 0)
 	if errors.Is(err, unix.ESRCH) {
 		return nil, stat{}, errGone
 	}
 	if err != nil {
-		return nil, stat{}, fmt.Errorf("pidfd_open of process %d (Linux 5.10 or later is needed): %w", pid, err)
+		return nil, stat{}, fmt.Errorf("pidfd_open of process %d (Linux 5.4 or later is needed): %w", pid, err)
 	}
-	h := newHandle(fd)
+	h, err := newHandle(fd)
+	if err != nil {
+		return nil, stat{}, err
+	}
 	st, err := readStat(pid)
 	if err != nil {
 		return nil, stat{}, errors.Join(errGone, h.Close())
@@ -79,9 +82,13 @@ func openPID(pid int) (*handle, stat, error) {
 	return h, st, nil
 }
 
-// newHandle takes a pidfd that does not block.
-func newHandle(fd int) *handle {
-	return &handle{os.NewFile(uintptr(fd), "pidfd")} //nolint:gosec // a file descriptor is not negative
+// newHandle takes a pidfd. What does not block, Go's scheduler waits for, and no
+// thread.
+func newHandle(fd int) (*handle, error) {
+	if err := unix.SetNonblock(fd, true); err != nil {
+		return nil, errors.Join(err, unix.Close(fd))
+	}
+	return &handle{os.NewFile(uintptr(fd), "pidfd")}, nil
 }
 
 // wait returns when the process has ended, nil, or the handle was closed. A child
@@ -98,7 +105,7 @@ func (h *handle) wait() error {
 			return false
 		}
 		// Not a child: ECHILD, and somebody else reaps it.
-		_ = unix.Waitid(unix.P_PIDFD, int(fd), nil, unix.WEXITED|unix.WNOHANG, nil) //nolint:gosec // file descriptors are small
+		_ = unix.Waitid(unix.P_PIDFD, int(fd), nil, unix.WEXITED|unix.WNOHANG, nil)
 		return true
 	})
 }
@@ -110,7 +117,7 @@ func (h *handle) signal(sig unix.Signal) (err error) {
 		return err
 	}
 	ctl := conn.Control(func(fd uintptr) {
-		err = unix.PidfdSendSignal(int(fd), sig, nil, 0) //nolint:gosec // file descriptors are small
+		err = unix.PidfdSendSignal(int(fd), sig, nil, 0)
 	})
 	if errors.Is(err, unix.ESRCH) {
 		err = nil

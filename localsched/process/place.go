@@ -65,7 +65,7 @@ func place(path string, from, all io.Reader) error {
 }
 
 func writeDevice(path string, from io.Reader) error {
-	device, err := os.OpenFile(path, os.O_WRONLY|unix.O_NOCTTY|unix.O_NONBLOCK, 0) //nolint:gosec // as the account
+	device, err := os.OpenFile(path, os.O_WRONLY|unix.O_NOCTTY|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func placeFile(path string, from, all io.Reader) error {
 	if err != nil {
 		return errors.Join(err, os.Remove(temp.Name()))
 	}
-	if err = syncDir(dir); errors.Is(err, fs.ErrPermission) {
+	if err = syncPath(dir); errors.Is(err, fs.ErrPermission) {
 		return nil // a folder that may be written and not read
 	}
 	return err

@@ -3,6 +3,7 @@ package process
 import (
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -76,7 +77,7 @@ func readJob(dir string, tag protocol.Tag) (jobRecord, error) {
 	case record.Submission.Tag != tag:
 		err = fmt.Errorf("is about job %v", record.Submission.Tag)
 	case record.Submission.Payload == nil:
-		err = fmt.Errorf("has no payload")
+		err = errors.New("has no payload")
 	}
 	if err != nil {
 		return jobRecord{}, fmt.Errorf("%s/%s %w", dir, jobFile, err)

@@ -2,15 +2,14 @@ package process_test
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/process"
@@ -100,7 +99,7 @@ func TestShimKilled(t *testing.T) {
 		if first.State != protocol.NodeFail {
 			t.Errorf("got %+v", first)
 		}
-		for _, pid := range strings.Fields(s.read(t, tag, protocol.Stdout)) {
+		for pid := range strings.FieldsSeq(s.read(t, tag, protocol.Stdout)) {
 			eventually(t, "the job's processes are gone", func() bool { return !alive(pid) })
 		}
 		s.reopen(t)
@@ -121,7 +120,7 @@ func TestEndJobsAtStop(t *testing.T) {
 	if _, err := s.Watch(t.Context(), s.cursor); err != nil {
 		t.Error("what happened at the stop is not reported:", err)
 	}
-	if _, err := s.Submit(t.Context(), guest(t, "true")); err != process.ErrClosed {
+	if _, err := s.Submit(t.Context(), guest(t, "true")); !errors.Is(err, process.ErrClosed) {
 		t.Error("a closed scheduler says", err)
 	}
 	if _, err := os.Stat(s.folder(waits, "started")); err == nil {
@@ -274,25 +273,4 @@ func killVictim(t *testing.T, dir string, n int, submitted map[string]protocol.T
 		}
 	}
 	_ = child.Wait()
-}
-
-// shimOfOr is the pid of the shim that watches a job, 0 when there is none yet.
-func (s *site) shimOfOr(tag protocol.Tag) string {
-	data, err := os.ReadFile(s.folder(tag, "started"))
-	if err != nil {
-		return ""
-	}
-	_, rest, _ := strings.Cut(string(data), `"pid": `)
-	pid, _, _ := strings.Cut(rest, ",")
-	return pid
-}
-
-// noChildren says whether a process has lived to see its children end.
-func noChildren(pid string) bool {
-	if _, err := strconv.Atoi(pid); err != nil {
-		return false
-	}
-	data, err := os.ReadFile("/proc/" + pid + "/task/" + pid + "/children")
-	time.Sleep(20 * time.Millisecond) // a shim has none before it starts the job either
-	return err == nil && len(data) == 0
 }

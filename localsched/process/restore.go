@@ -105,7 +105,7 @@ func (s *Scheduler) load(tag protocol.Tag) (*job, *handle, error) {
 		return j, nil, nil
 	}
 	j.describe(record)
-	if exit, err := readExit(j.dir); err == nil {
+	if exit, unread := readExit(j.dir); unread == nil {
 		s.over(j, exit)
 		return j, nil, nil
 	}

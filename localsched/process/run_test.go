@@ -46,15 +46,18 @@ func TestEnds(t *testing.T) {
 			"", script("#!/etc/passwd\n"), protocol.Outcome{State: protocol.Failed, ExitCode: 126}, `"/etc/passwd": permission denied`,
 		},
 		"no working folder": {
-			"true", homeIn("/no/such/folder", "/dev/null"), protocol.Outcome{State: protocol.Failed, ExitCode: 127},
+			"true", homeIn("/no/such/folder", "/dev/null"),
+			protocol.Outcome{State: protocol.Failed, ExitCode: 127},
 			"working folder /no/such/folder: no such file",
 		},
 		"no right to the output": {
-			"true", homeIn("/", "/proc/version"), protocol.Outcome{State: protocol.Failed, ExitCode: 126},
+			"true", homeIn("/", "/proc/version"),
+			protocol.Outcome{State: protocol.Failed, ExitCode: 126},
 			"stdout file /proc/version: permission denied",
 		},
 		"output in no folder": {
-			"true", homeIn("/", "/no/such/folder/out"), protocol.Outcome{State: protocol.Failed, ExitCode: 127},
+			"true", homeIn("/", "/no/such/folder/out"),
+			protocol.Outcome{State: protocol.Failed, ExitCode: 127},
 			"stdout file /no/such/folder/out: no such file",
 		},
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"time"
 
@@ -53,6 +54,10 @@ func Open(config Config) (*Scheduler, error) {
 	sp, err := openSpool(config.Dir)
 	if err != nil {
 		return nil, err
+	}
+	if folder := closedTo(config.Dir); folder != "" && os.Geteuid() == 0 {
+		config.Log.Warn("spool_not_reachable_for_accounts", "spool", config.Dir, "folder", folder,
+			"advice", "choose another spool, or let all accounts pass through the folder (chmod o+x)")
 	}
 	s := &Scheduler{
 		config:   config,
@@ -191,10 +196,10 @@ func (s *Scheduler) find(ctx context.Context, tag protocol.Tag) (*job, error) {
 	if err := j.wait(ctx); err != nil {
 		return nil, err
 	}
-	if j.failed != nil { // its submission failed: it is in the map no more
-		return nil, nil
+	if j.failed == nil {
+		return j, nil
 	}
-	return j, nil
+	return nil, nil // its submission failed: it is in the map no more
 }
 
 func unknown(tag protocol.Tag) error {

@@ -3,6 +3,7 @@ package process
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"os/signal"
 	"runtime"
@@ -35,6 +36,8 @@ const (
 func ShimMain(args []string) int {
 	// A job is told of the death of the thread that started it, not the process.
 	runtime.LockOSThread()
+	// Nor does it inherit what the peer was started with; older kernels cannot do it.
+	_ = unix.CloseRange(answerFD, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC)
 	switch {
 	case len(args) == 1 && args[0] == execWord:
 		return execMain()
@@ -55,11 +58,11 @@ func watchMain(dir string, command []string) int {
 	children := make(chan os.Signal, 1)
 	signal.Notify(children, unix.SIGCHLD)
 	// Heard and not ignored, because a job would inherit that.
-	signal.Notify(make(chan os.Signal), unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGPIPE)
+	signal.Notify(make(chan os.Signal, 1), unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGPIPE)
 
 	syscall.CloseOnExec(answerFD)
 	pipe := os.NewFile(answerFD, "answer")
-	folder, err := os.Open(dir) //nolint:gosec // the peer's word
+	folder, err := os.Open(dir)
 	if err != nil {
 		sayAnswer(pipe, shimAnswer{Error: err.Error()})
 		return exitFailed
@@ -142,5 +145,5 @@ func writeExit(dir *os.File, exit exitRecord) int {
 // removed says whether an open folder has no name any more.
 func removed(dir *os.File) bool {
 	var st unix.Stat_t
-	return unix.Fstat(int(dir.Fd()), &st) == nil && st.Nlink == 0 //nolint:gosec // file descriptors are small
+	return unix.Fstat(int(dir.Fd()), &st) == nil && st.Nlink == 0
 }

@@ -34,7 +34,7 @@ func openSpool(dir string) (sp spool, err error) {
 	if err = checkLocal(dir); err != nil {
 		return spool{}, fmt.Errorf("spool %s: %w", dir, err)
 	}
-	sp.lock, err = os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the operator's folder
+	sp.lock, err = os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return spool{}, fmt.Errorf("spool %s: %w", dir, err)
 	}
@@ -54,16 +54,33 @@ func makeFolder(path string) error {
 		return err
 	}
 	if err := os.Chmod(path, 0o711); err != nil { //nolint:gosec // accounts pass through
-		return fmt.Errorf("it must belong to the peer's account: %w", err)
+		return err
 	}
-	return syncDir(filepath.Dir(path))
+	var st unix.Stat_t
+	if err := unix.Stat(path, &st); err != nil || int(st.Uid) != os.Geteuid() {
+		return errors.Join(fmt.Errorf("%s must belong to the account of the peer; its owner can change what runs", path), err)
+	}
+	return syncPath(filepath.Dir(path))
+}
+
+// closedTo is the first folder above the spool through which accounts in general
+// cannot pass; empty when there is none.
+func closedTo(dir string) string {
+	for above := filepath.Dir(dir); ; above = filepath.Dir(above) {
+		if info, err := os.Stat(above); err == nil && info.Mode()&0o001 == 0 {
+			return above
+		}
+		if above == filepath.Dir(above) {
+			return ""
+		}
+	}
 }
 
 // take locks the spool. A process that a killed peer was just starting may hold
 // the lock for a moment longer.
 func (sp spool) take() error {
 	for pause := time.Millisecond; ; pause *= 2 {
-		err := unix.Flock(int(sp.lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) //nolint:gosec // file descriptors are small
+		err := unix.Flock(int(sp.lock.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 		if !errors.Is(err, unix.EWOULDBLOCK) {
 			return err
 		}
@@ -77,7 +94,7 @@ func (sp spool) take() error {
 // close gives the spool free, also if a process just being started holds a copy
 // of the file.
 func (sp spool) close() error {
-	err := unix.Flock(int(sp.lock.Fd()), unix.LOCK_UN) //nolint:gosec // file descriptors are small
+	err := unix.Flock(int(sp.lock.Fd()), unix.LOCK_UN)
 	return errors.Join(err, sp.lock.Close())
 }
 
@@ -109,29 +126,36 @@ func (sp spool) add(record jobRecord, script []byte) error {
 		if err != nil {
 			return err
 		}
-		if err = writeSynced(filepath.Join(dir, jobFile), data, 0o600); err != nil {
+		job, code := filepath.Join(dir, jobFile), filepath.Join(dir, scriptFile)
+		if err = os.WriteFile(job, data, 0o600); err != nil {
 			return err
 		}
-		if err = writeScript(filepath.Join(dir, scriptFile), script, record.Account); err != nil {
+		if err = os.WriteFile(code, script, 0o600); err != nil {
 			return err
 		}
-		if !record.Submission.Guest {
-			return nil
+		if err = errors.Join(os.Chmod(code, 0o500), chown(code, record.Account)); err != nil { //nolint:gosec // it is run
+			return err
 		}
-		return addRoom(dir, record)
+		if err = addRoom(dir, record); err != nil {
+			return err
+		}
+		return syncPaths(job, code)
 	})
 }
 
 // addRoom makes a guest's working folder, and its output files where the guest
 // cannot put others in their place.
 func addRoom(dir string, record jobRecord) error {
+	if !record.Submission.Guest {
+		return nil
+	}
 	work := filepath.Join(dir, workDir)
 	if err := errors.Join(os.Mkdir(work, 0o700), chown(work, record.Account)); err != nil {
 		return err
 	}
 	stdout, stderr := outputs(dir, record.Submission)
 	for _, path := range []string{stdout, stderr} {
-		file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600) //nolint:gosec // inside the spool
+		file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
 		if err != nil {
 			return err
 		}
@@ -149,7 +173,8 @@ func (sp spool) addTombstone(tag protocol.Tag) error {
 		if err != nil {
 			return err
 		}
-		return writeSynced(filepath.Join(dir, startedFile), data, 0o600)
+		started := filepath.Join(dir, startedFile)
+		return errors.Join(os.WriteFile(started, data, 0o600), syncPath(started))
 	})
 }
 
@@ -162,7 +187,7 @@ func (sp spool) make(tag protocol.Tag, content func(dir string) error) error {
 		err = os.Chmod(temp, 0o711) //nolint:gosec // accounts pass through
 	}
 	if err == nil {
-		err = syncDir(temp)
+		err = syncPath(temp)
 	}
 	if err == nil {
 		err = os.Rename(temp, sp.folder(tag))
@@ -170,7 +195,7 @@ func (sp spool) make(tag protocol.Tag, content func(dir string) error) error {
 	if err != nil {
 		return explainFull(errors.Join(err, os.RemoveAll(temp)))
 	}
-	if err = syncDir(sp.jobs); err != nil {
+	if err = syncPath(sp.jobs); err != nil {
 		return explainFull(errors.Join(err, sp.remove(tag)))
 	}
 	return nil
@@ -199,16 +224,6 @@ func (sp spool) presence(tag protocol.Tag) (localsched.Presence, error) {
 		return localsched.Unclear, err
 	}
 	return localsched.Unclear, nil
-}
-
-func writeScript(path string, script []byte, owner account) error {
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // inside the spool
-	if err != nil {
-		return err
-	}
-	return fill(file, script, func() error {
-		return errors.Join(file.Chmod(0o500), chown(path, owner))
-	})
 }
 
 // chown gives a file of the spool to the account, if this process is root.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"syscall"
 	"time"
 
@@ -70,7 +71,7 @@ func (w *watch) startJob() (trouble <-chan string, err error) {
 	defer troubleW.Close() //nolint:errcheck // the second stage's end
 	// This very file, also when it was replaced by an upgrade, or lies where the
 	// account may not look.
-	child, err := os.StartProcess("/proc/self/exe", append(w.command[:len(w.command):len(w.command)], execWord), &os.ProcAttr{
+	child, err := os.StartProcess("/proc/self/exe", append(slices.Clip(w.command), execWord), &os.ProcAttr{
 		Dir:   "/",
 		Env:   shimEnv(),
 		Files: []*os.File{null, null, null, planR, troubleW},

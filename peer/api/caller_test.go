@@ -3,11 +3,13 @@ package api
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/peer"
@@ -89,6 +91,26 @@ func TestStrangersAreTurnedAway(t *testing.T) {
 	defer func() { _ = errors.Join(left.Close(), right.Close()) }()
 	if _, err := callerOf(withCaller(t.Context(), left, userName)); err == nil {
 		t.Error("a connection that is no unix socket has a caller")
+	}
+}
+
+// unread is a body that nobody may read.
+type unread struct{ t *testing.T }
+
+func (u unread) Read([]byte) (int, error) {
+	u.t.Error("the body was read")
+	return 0, io.EOF
+}
+
+func TestTooLargeBodiesAreNotRead(t *testing.T) {
+	t.Parallel()
+	ctx := context.WithValue(t.Context(), callerKey{}, func() caller { return caller{user: "ann"} })
+	request := httptest.NewRequestWithContext(ctx, http.MethodPost, "/v1/jobs", unread{t})
+	request.ContentLength = MaxBody + 1
+	answer := httptest.NewRecorder()
+	(&server{Config: Config{Node: &oneJob{}, Log: discard()}}).routes().ServeHTTP(answer, request)
+	if answer.Code != http.StatusBadRequest || !strings.Contains(answer.Body.String(), "more than 33554432 bytes") {
+		t.Errorf("status %d: %s", answer.Code, answer.Body)
 	}
 }
 

@@ -22,12 +22,13 @@ import (
 // is none, or come from ctx.
 type Client struct {
 	socket string
+	limit  int // bytes of a request
 	http   http.Client
 }
 
 // Dial makes a client of the peer at the socket. It connects when it must.
 func Dial(socket string) *Client {
-	return &Client{socket: socket, http: http.Client{Transport: &http.Transport{
+	return &Client{socket: socket, limit: MaxBody, http: http.Client{Transport: &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "unix", socket)
 		},
@@ -126,8 +127,8 @@ func (c *Client) send(ctx context.Context, method, path string, body any) (*http
 		if data, err = json.Marshal(body); err != nil {
 			return nil, fmt.Errorf("encode the request: %w", err)
 		}
-		if len(data) > MaxBody { // the server would hang up in the middle of it
-			return nil, &Error{tooLarge(MaxBody)}
+		if len(data) > c.limit { // the server would hang up in the middle of it
+			return nil, &Error{tooLarge(int64(c.limit))}
 		}
 	}
 	request, err := http.NewRequestWithContext(ctx, method, "http://peer"+path, bytes.NewReader(data))

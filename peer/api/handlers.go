@@ -47,6 +47,9 @@ func (s *server) quotes(w http.ResponseWriter, r *http.Request, who caller) erro
 
 // submission reads the request's body.
 func submission(w http.ResponseWriter, r *http.Request) (Submission, error) {
+	if r.ContentLength > MaxBody {
+		return Submission{}, &http.MaxBytesError{Limit: MaxBody}
+	}
 	body, err := DecodeSubmission(http.MaxBytesReader(w, r.Body, MaxBody))
 	if err == nil {
 		return body, nil

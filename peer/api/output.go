@@ -136,28 +136,36 @@ func (t *tail) chunk(ctx context.Context) ([]byte, error) {
 func (t *tail) copy(ctx context.Context, w http.ResponseWriter, data []byte) (path string, err error) {
 	flush := http.NewResponseController(w)
 	for {
-		for len(data) > 0 {
-			if _, err = w.Write(data); err != nil { //nolint:gosec // bytes for a terminal, not for a browser
-				return "", err
-			}
-			if data, err = t.chunk(ctx); err != nil {
-				break // the job may have ended and left its site
-			}
-		}
+		err = t.drain(ctx, w, data)
 		if flushErr := flush.Flush(); flushErr != nil {
 			return "", flushErr
 		}
-		if !t.follow {
+		if !t.follow || (err == nil && t.job.State.Terminal()) {
 			return "", err
 		}
 		if err = t.pause(ctx); err != nil {
 			return "", err
 		}
-		if path = t.path(); path != "" || t.job.State.Terminal() {
+		if path = t.path(); path != "" {
 			return path, nil
 		}
+		data, err = t.chunk(ctx)
+		if err != nil && t.job.State.Terminal() {
+			return "", err
+		} // else its site cannot be reached just now
+	}
+}
+
+// drain sends the data and what else there is now.
+func (t *tail) drain(ctx context.Context, w http.ResponseWriter, data []byte) error {
+	for len(data) > 0 {
+		if _, err := w.Write(data); err != nil { //nolint:gosec // bytes for a terminal, not for a browser
+			return err
+		}
+		var err error
 		if data, err = t.chunk(ctx); err != nil {
-			data = nil // its site cannot be reached just now
+			return err
 		}
 	}
+	return nil
 }

@@ -39,6 +39,7 @@ type Site struct {
 	StateDir Path                `toml:"state_dir"`
 	Key      Path                `toml:"key"` // of the seed; read with identity.LoadKey
 	Socket   Path                `toml:"socket"`
+	Seed     int                 `toml:"seed"` // of all choices by chance
 }
 
 // NATS is the table [nats]: either an embedded server, or none, or the user's own

@@ -15,6 +15,7 @@ func Default() *Config {
 			StateDir: "/var/lib/switchyard",
 			Key:      "/etc/switchyard/site.key",
 			Socket:   "/run/switchyard/switchyard.sock",
+			Seed:     1,
 		},
 		NATS: NATS{Listen: "0.0.0.0:7501"},
 		LocalSched: LocalSched{

@@ -49,6 +49,7 @@ func siteKeys() []entry {
 		{name: "state_dir", about: "Folder of the peer's database and of the jobs' files. It must lie on a local disk."},
 		{name: "key", about: "File of the site's secret key, with mode 0600. \"switchyard keygen --out PATH\" makes it, and PATH.pub for the partners."},
 		{name: "socket", about: "Socket that the commands submit, queue and the rest talk to; at most 103 characters."},
+		{name: "seed", about: "Seed of all that the peer chooses by chance, such as the jitter of its pauses. The site's number goes in too, so that all sites may have one seed."},
 	}
 }
 

@@ -33,31 +33,34 @@ type lane struct {
 
 	mu      sync.Mutex
 	running int
-	line    []func()
+	line    []task
 }
 
+// task is a call to be made. It says whether it still has its place in the lane:
+// one that outlived its time has not.
+type task func() (kept bool)
+
 // enter runs the task at once or when its turn comes.
-func (l *lane) enter(task func()) {
+func (l *lane) enter(t task) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.running >= l.limit {
-		l.line = append(l.line, task)
+		l.line = append(l.line, t)
 		return
 	}
 	l.running++
-	go l.work(task)
+	go l.work(t)
 }
 
-// work runs tasks until none is left in line.
-func (l *lane) work(task func()) {
-	for task != nil {
-		task()
-		task = l.leave()
+// work runs tasks until none is left in line or the place is lost.
+func (l *lane) work(t task) {
+	for t != nil && t() {
+		t = l.leave()
 	}
 }
 
 // leave gives the next task in line, or gives up the place.
-func (l *lane) leave() func() {
+func (l *lane) leave() task {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.line) == 0 {
@@ -65,10 +68,17 @@ func (l *lane) leave() func() {
 		l.line = nil
 		return nil
 	}
-	task := l.line[0]
+	next := l.line[0]
 	l.line[0] = nil
 	l.line = l.line[1:]
-	return task
+	return next
+}
+
+// passOn gives the place of a task that outlived its time to the next in line.
+func (l *lane) passOn() {
+	if next := l.leave(); next != nil {
+		go l.work(next)
+	}
 }
 
 // begin starts calls, each in its lane.
@@ -76,35 +86,34 @@ func (n *Node) begin(ctx context.Context, calls []peer.Call) {
 	for _, call := range calls {
 		lane := n.lanes.of(call.Op)
 		n.calls.Add(1)
-		lane.enter(func() {
+		lane.enter(func() bool {
 			defer n.calls.Done()
-			n.call(ctx, lane.timeout, call)
+			return n.call(ctx, lane, call)
 		})
 	}
 }
 
 // call carries one call out and posts its answer. A call that outlives its time
-// is answered, and left to itself.
-func (n *Node) call(ctx context.Context, timeout time.Duration, call peer.Call) {
+// is answered, loses its place, and is left to itself.
+func (n *Node) call(ctx context.Context, lane *lane, call peer.Call) (kept bool) {
 	if ctx.Err() != nil {
-		return // nobody waits for the answer
+		return true // nobody waits for the answer
 	}
-	stop := func() {}
-	if timeout > 0 {
-		ctx, stop = context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no answer within %v", timeout))
+	if lane.timeout > 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeoutCause(ctx, lane.timeout, fmt.Errorf("no answer within %v", lane.timeout))
+		defer stop()
 	}
-	defer stop()
-	answer := make(chan peer.CallDone, 1)
-	n.calls.Go(func() {
-		result, err := n.try(ctx, call.Op)
-		answer <- peer.CallDone{ID: call.ID, Result: result, Err: err}
-	})
-	select {
-	case done := <-answer:
-		n.post(done)
-	case <-ctx.Done():
+	inTime := context.AfterFunc(ctx, func() {
 		n.post(peer.CallDone{ID: call.ID, Err: context.Cause(ctx)})
+		lane.passOn()
+	})
+	result, err := n.try(ctx, call.Op)
+	if !inTime() {
+		return false
 	}
+	n.post(peer.CallDone{ID: call.ID, Result: result, Err: err})
+	return true
 }
 
 // try carries a call out. A panic in it is an error of the call.

@@ -201,7 +201,7 @@ func BenchmarkRound(b *testing.B) {
 	sites := startGrid(b, []protocol.Duration{protocol.Hour, protocol.Minute, 2 * protocol.Minute},
 		func(address string) string { return address })
 	raw := rawScatter(b)
-	var rawTimes, roundTimes []time.Duration
+	var rawTimes, durableTimes, roundTimes []time.Duration
 	for b.Loop() {
 		start := time.Now()
 		raw()
@@ -209,6 +209,7 @@ func BenchmarkRound(b *testing.B) {
 
 		start = time.Now()
 		sites[0].submit(b, 1)
+		durableTimes = append(durableTimes, time.Since(start))
 		roundTimes = append(roundTimes, (<-sites[0].decided).Sub(start))
 		for f := range sites[0].told.facts { // its hand-off must not be in the next one's way
 			if f.Kind == peer.JobHanded {
@@ -218,6 +219,7 @@ func BenchmarkRound(b *testing.B) {
 	}
 	r, round := median(rawTimes), median(roundTimes)
 	b.ReportMetric(float64(r.Microseconds()), "raw-µs")
+	b.ReportMetric(float64(median(durableTimes).Microseconds()), "of-it-durable-µs")
 	b.ReportMetric(float64(round.Microseconds()), "round-µs")
 	b.ReportMetric(float64(round)/float64(r), "round/raw")
 }

@@ -32,6 +32,8 @@ type Node struct {
 	asked  askers
 	waits  waits
 
+	behind atomic.Int64 // batches in the stages after the loop, give or take the one that is being handed on
+
 	links links
 	lanes lanes
 	calls sync.WaitGroup // running calls

@@ -26,12 +26,25 @@ func (n *Node) step(ctx context.Context, out chan<- *batch) {
 	defer s.timer.Stop()
 	s.advance(peer.Tick{})
 	for ctx.Err() == nil {
+		s.releaseAtOnce(ctx)
 		s.turn(ctx, out)
 	}
 	close(n.closing)
 	if !s.next.empty() && n.failed.reason() == nil {
+		n.behind.Add(1)
 		out <- s.next
 	}
+}
+
+// releaseAtOnce lets effects out without the detour through the other stages
+// when these have nothing in hand and there is nothing to write: so are quotes
+// asked for and given.
+func (s *stepper) releaseAtOnce(ctx context.Context) {
+	if len(s.next.rows) > 0 || len(s.next.effects) == 0 || s.behind.Load() > 0 || s.failed.reason() != nil {
+		return
+	}
+	s.let(ctx, s.next)
+	s.next = newBatch()
 }
 
 // turn waits for one thing and does it.
@@ -57,6 +70,7 @@ func (s *stepper) turn(ctx context.Context, out chan<- *batch) {
 		s.wake = 0
 		s.advance(peer.Tick{})
 	case out <- s.next:
+		s.behind.Add(1)
 		s.next = newBatch()
 	}
 }
@@ -105,7 +119,7 @@ func (n *Node) write(in <-chan *batch, out chan<- *batch) {
 				return
 			}
 			if n.failed.reason() != nil || !n.commit(b) {
-				continue // the loop ends by itself
+				continue // the loop ends by itself; what is behind stays so
 			}
 			out <- b
 		case <-n.facts.due:
@@ -160,21 +174,26 @@ func (n *Node) fail(err error) {
 	n.failed.set(err)
 }
 
-// release is the third stage: it lets the effects of durable batches out. Calls
-// end with ctx.
+// release is the third stage: it lets the effects of durable batches out.
 func (n *Node) release(ctx context.Context, in <-chan *batch) {
 	for b := range in {
-		n.moves.take(b.rows)
-		for _, e := range b.effects {
-			n.send(e.messages)
-			n.begin(ctx, e.calls)
-			n.links.advertise(e.digest)
-			n.tell(ctx, e.facts)
-			n.asked.answer(e.answers)
-			e.card.answer()
-		}
-		n.waits.wake(b)
+		n.let(ctx, b)
+		n.behind.Add(-1)
 	}
+}
+
+// let lets the effects of a durable batch out. Calls end with ctx.
+func (n *Node) let(ctx context.Context, b *batch) {
+	n.moves.take(b.rows)
+	for _, e := range b.effects {
+		n.send(e.messages)
+		n.begin(ctx, e.calls)
+		n.links.advertise(e.digest)
+		n.tell(ctx, e.facts)
+		n.asked.answer(e.answers)
+		e.card.answer()
+	}
+	n.waits.wake(b)
 }
 
 // send hands messages to the transport. The machine repeats what gets lost.

@@ -48,8 +48,14 @@ func NewBatch(machine engine.Machine, started func(protocol.Tag)) *Batch {
 // Load is how busy the machine is.
 func (b *Batch) Load() protocol.Load { return b.engine.Load() }
 
-// Quote answers each job alone, as [localsched.Planner] wants it.
+// Quote answers each job alone, as [localsched.Planner] wants it. What was ahead
+// when the peer asked may have come meanwhile; it is not counted twice.
 func (b *Batch) Quote(query localsched.Query) []protocol.Quote {
+	has := map[protocol.JobID]bool{}
+	for tag := range b.jobs {
+		has[tag.Job] = true
+	}
+	query.Ahead = slices.DeleteFunc(slices.Clone(query.Ahead), func(r protocol.Request) bool { return has[r.Job] })
 	quotes := make([]protocol.Quote, len(query.Jobs))
 	for i, planned := range b.engine.Plan(b.clock, query.Ahead, query.Jobs) {
 		q := protocol.Quote{Job: query.Jobs[i].Job, Declined: planned.Declined}

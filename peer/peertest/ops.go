@@ -9,7 +9,7 @@ import (
 )
 
 // do carries an operation out at the site's batch system or policy, now.
-func (s *Site) do(op peer.Op) (peer.Result, error) { //nolint:cyclop // one line for each kind of call
+func (s *Site) do(op peer.Op) (peer.Result, error) {
 	s.Batch.Advance(s.now())
 	switch op := op.(type) {
 	case peer.QuoteOp:

@@ -196,7 +196,7 @@ func (s *Site) release(ready peer.Ready) {
 }
 
 // errCallLost is the shell's answer to a call that was not answered in time.
-var errCallLost = errors.New("no answer in time") //nolint:gochecknoglobals // an error value
+var errCallLost = errors.New("no answer in time")
 
 // begin carries a call out as its fate wants it.
 func (s *Site) begin(call peer.Call) {

@@ -37,7 +37,9 @@ func (c *scribe) step(site protocol.SiteName, ev peer.Event, ready peer.Ready) [
 		add("send %s %s", m.To, c.message(m.Body))
 	}
 	for _, call := range ready.Calls {
-		add("call %s", c.op(call.Op))
+		if _, watch := call.Op.(peer.WatchOp); !watch { // there is always one
+			add("call %s", c.op(call.Op))
+		}
 	}
 	for _, f := range ready.Facts {
 		add("fact %s", c.fact(f))
@@ -45,7 +47,23 @@ func (c *scribe) step(site protocol.SiteName, ev peer.Event, ready peer.Ready) [
 	for _, a := range ready.Answers {
 		add("answer %s", c.reply(a.Reply))
 	}
+	if len(lines) == 0 && idle(ev) {
+		return nil
+	}
 	return append([]string{fmt.Sprintf("%s: %s", site, c.event(ev))}, lines...)
+}
+
+// idle says whether an event is not worth a line when nothing comes of it.
+func idle(ev peer.Event) bool {
+	switch ev := ev.(type) {
+	case peer.Tick, peer.DigestSeen, peer.AskQueue, peer.AskSites, peer.AskJob:
+		return true
+	case peer.CallDone:
+		_, forgotten := ev.Result.(peer.ForgetResult)
+		return forgotten
+	case peer.MessageIn, peer.Connected, peer.Disconnected, peer.MemberSeen, peer.Submit, peer.Cancel, peer.TestSubmit:
+	}
+	return false
 }
 
 func (c *scribe) event(ev peer.Event) string {
@@ -64,7 +82,7 @@ func (c *scribe) event(ev peer.Event) string {
 	case peer.Submit:
 		return fmt.Sprintf("asked to submit %d jobs", len(ev.Jobs))
 	case peer.Cancel:
-		return fmt.Sprintf("asked to cancel %s", c.job(ev.Job))
+		return "asked to cancel " + c.job(ev.Job)
 	case peer.DigestSeen:
 		return fmt.Sprintf("sees the digest of %s: %d of %d CPUs busy", ev.Digest.Site, ev.Digest.Load.Busy, ev.Digest.Load.CPUs)
 	case peer.MemberSeen:

@@ -163,14 +163,7 @@ func (c *scribe) fact(f peer.Fact) string {
 	if f.State != 0 {
 		text += " " + f.State.String()
 	}
-	text += because(f.Text)
-	for _, q := range f.Quotes {
-		if q.Declined != "" {
-			text += fmt.Sprintf("; %s declined%s", q.Site, because(q.Declined))
-			continue
-		}
-		text += fmt.Sprintf("; %s waits %v runs %v", q.Site, q.AWT, q.ERT)
-	}
+	text += because(f.Text) + siteQuotes(f.Quotes)
 	if len(f.Silent) > 0 {
 		text += "; silent: " + strings.Join(f.Silent, " ")
 	}
@@ -193,7 +186,29 @@ func (c *scribe) reply(r peer.Reply) string {
 			text += fmt.Sprintf("; %s: %s", no.Site, no.Reason)
 		}
 		return text
-	case peer.JobView, peer.Queue, peer.Sites, peer.Quoted:
+	case peer.Quoted:
+		return quoted(r)
+	case peer.JobView, peer.Queue, peer.Sites:
 	}
 	return fmt.Sprintf("%T", r)
+}
+
+func quoted(r peer.Quoted) string {
+	parts := []string{"quoted"}
+	for _, quotes := range r.Jobs {
+		parts = append(parts, siteQuotes(quotes))
+	}
+	return strings.Join(parts, "")
+}
+
+func siteQuotes(quotes []peer.SiteQuote) string {
+	var out strings.Builder
+	for _, q := range quotes {
+		if q.Declined != "" {
+			fmt.Fprintf(&out, "; %s declined%s", q.Site, because(q.Declined))
+			continue
+		}
+		fmt.Fprintf(&out, "; %s waits %v runs %v", q.Site, q.AWT, q.ERT)
+	}
+	return out.String()
 }

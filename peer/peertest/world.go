@@ -61,7 +61,7 @@ func New(o Options) (*World, error) {
 	}
 	for i, so := range o.Sites {
 		if so.Number == 0 {
-			so.Number = protocol.SiteNumber(i + 1) //nolint:gosec // a handful of sites
+			so.Number = protocol.SiteNumber(i + 1)
 		}
 		w.sites = append(w.sites, newSite(w, so))
 	}

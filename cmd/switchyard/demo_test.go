@@ -1,0 +1,95 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// startDemo starts the demo as a process of its own, in a folder of the test.
+func startDemo(t *testing.T, args ...string) (cmd *exec.Cmd, dir string) {
+	t.Helper()
+	binary, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir = filepath.Join(shortDir(t), "d")
+	if err := os.Chmod(filepath.Dir(dir), 0o711); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(patience(t))
+	t.Cleanup(cancel)
+	cmd = exec.CommandContext(ctx, binary, append([]string{"demo", "--dir", dir}, args...)...)
+	cmd.Env = append(os.Environ(), asBinary+"=1")
+	return cmd, dir
+}
+
+func TestDemoShowsThatAllJobsRanOnce(t *testing.T) {
+	cmd, dir := startDemo(t, "--jobs", "10")
+	out, err := cmd.CombinedOutput()
+	if err != nil || !bytes.Contains(out, []byte("All 10 jobs ran exactly once and their results are back at aurora")) {
+		t.Errorf("%v\n%s", err, out)
+	}
+	rows := regexp.MustCompile(`(?m)^[0-9]+  (sum|primes|hash)-[0-9]+ +aurora +(aurora|borealis|cygnus) .* 0$`).FindAll(out, -1)
+	if len(rows) != 10 {
+		t.Errorf("the table has %d jobs in\n%s", len(rows), out)
+	}
+	if !bytes.Contains(out, []byte("COMPLETED cygnus")) {
+		t.Errorf("no job ran elsewhere:\n%s", out)
+	}
+	noTrace(t, dir)
+}
+
+// However the user leaves, the demo stops what it has started.
+func TestDemoCleansUpWhenItIsLeft(t *testing.T) {
+	for _, how := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE} {
+		t.Run(how.String(), func(t *testing.T) {
+			cmd, dir := startDemo(t, "--jobs", "12")
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err = cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			lines := bufio.NewScanner(out)
+			for lines.Scan() && !strings.Contains(lines.Text(), "RUNNING") {
+			}
+			if how == syscall.SIGPIPE {
+				_ = out.Close() // the reader goes; the demo goes on and ends well
+			} else if err = cmd.Process.Signal(how); err != nil {
+				t.Error(err)
+			}
+			err = cmd.Wait()
+			if code := cmd.ProcessState.ExitCode(); code != 130 && how != syscall.SIGPIPE {
+				t.Errorf("it ended by %v", err)
+			}
+			noTrace(t, dir)
+		})
+	}
+}
+
+// noTrace checks that the folder is gone, and every process that knows it.
+func noTrace(t *testing.T, dir string) {
+	t.Helper()
+	if _, err := os.Stat(dir); err == nil {
+		t.Errorf("%s is still there", dir)
+	}
+	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range lines {
+		line, err := os.ReadFile(path)
+		if err == nil && bytes.Contains(line, []byte(dir)) {
+			t.Errorf("still running: %s", bytes.ReplaceAll(line, []byte{0}, []byte(" ")))
+		}
+	}
+}

@@ -1,0 +1,295 @@
+package peer_test
+
+import (
+	"errors"
+	"math/rand/v2"
+	"strconv"
+	"testing"
+
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
+	"github.com/switchyard-hpc/switchyard/protocol"
+	peerv1 "github.com/switchyard-hpc/switchyard/protocol/peer/v1"
+)
+
+// FuzzStep feeds a peer whatever the bytes say: events in any order, answers of
+// the wrong kind, messages about anything, restarts. It must never panic, send
+// what has no form on the wire, ask to be woken in the past, lower an epoch, or
+// write rows from which it cannot start.
+func FuzzStep(f *testing.F) {
+	f.Add([]byte("submit, quote, offer, prepared, grant"))
+	for seed := range byte(20) {
+		rng := rand.New(rand.NewPCG(uint64(seed), 1))
+		data := make([]byte, 400)
+		for i := range data {
+			data[i] = byte(rng.Uint32())
+		}
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		z := newFuzzed(t, data)
+		for len(z.data) > 0 {
+			z.step(z.event())
+			if z.pick(40) == 0 {
+				z.restart()
+			}
+		}
+		z.restart()
+	})
+}
+
+// fuzzed is a peer and the bytes that drive it.
+type fuzzed struct {
+	t      *testing.T
+	data   []byte
+	cfg    peer.Config
+	peer   *peer.Peer
+	now    protocol.Instant
+	rows   map[string]peer.Record
+	epochs map[protocol.JobID]protocol.Epoch
+	calls  []peer.Call
+	jobs   []protocol.JobID
+}
+
+func newFuzzed(t *testing.T, data []byte) *fuzzed {
+	t.Helper()
+	z := &fuzzed{
+		t: t, data: data, now: peertest.Epoch, rows: map[string]peer.Record{}, epochs: map[protocol.JobID]protocol.Epoch{},
+		cfg: peer.Config{
+			Site: "a", Number: 1, PublicKey: peertest.PublicKey("a", 1), Accounts: peertest.Accounts{},
+			Capacity: protocol.Capacity{CPUs: 4, Nodes: 4}, Policy: tc.New(tc.Config{}).Info(),
+			Partners: []peer.Partner{{Site: "b", MaxJobs: 2}, {Site: "c", MaxJobs: 2, MaxCPUs: 3}},
+		},
+		jobs: []protocol.JobID{2_000_000_000_001, 3_000_000_000_001, 1_000_000_000_001},
+	}
+	z.restart()
+	return z
+}
+
+func (z *fuzzed) pick(n int) int {
+	if len(z.data) == 0 {
+		return 0
+	}
+	b := z.data[0]
+	z.data = z.data[1:]
+	return int(b) % n
+}
+
+func (z *fuzzed) restart() {
+	z.t.Helper()
+	var records []peer.Record
+	for _, table := range peer.Tables() {
+		for _, rec := range z.rows {
+			if rec.Table != table {
+				continue
+			}
+			data, err := peer.EncodeRow(rec.Row)
+			if err != nil {
+				z.t.Fatal(err)
+			}
+			if rec.Row, err = peer.DecodeRow(rec.Table, data); err != nil {
+				z.t.Fatal(err)
+			}
+			records = append(records, rec)
+		}
+	}
+	p, err := peer.New(z.cfg, 1, records)
+	if err != nil {
+		z.t.Fatalf("the peer does not start from its rows: %v", err)
+	}
+	z.peer, z.calls = p, nil
+	z.step(peer.Tick{})
+}
+
+func (z *fuzzed) step(ev peer.Event) {
+	z.t.Helper()
+	ready := z.peer.Step(z.now, ev)
+	if ready.Wake != 0 && ready.Wake <= z.now {
+		z.t.Fatalf("after %T: wake at %d, now is %d", ev, ready.Wake, z.now)
+	}
+	for _, rec := range ready.Records {
+		z.keep(rec)
+	}
+	for _, m := range ready.Messages {
+		if _, err := peerv1.Encode(m.Body); err != nil {
+			z.t.Fatalf("after %T: %v", ev, err)
+		}
+	}
+	for _, a := range ready.Answers {
+		if s, ok := a.Reply.(peer.Submitted); ok {
+			z.jobs = append(z.jobs, s.Jobs...)
+		}
+	}
+	z.calls = append(z.calls, ready.Calls...)
+}
+
+func (z *fuzzed) keep(rec peer.Record) {
+	z.t.Helper()
+	key := string(rec.Table) + "/" + rec.Key
+	if rec.Row == nil {
+		delete(z.rows, key)
+		return
+	}
+	if rec.Table != peer.Archive {
+		z.rows[key] = rec
+	}
+	if row, ok := rec.Row.(peer.JobRow); ok {
+		if row.Epoch < z.epochs[row.Spec.Job] {
+			z.t.Fatalf("the epoch of %v falls", row.Spec.Job)
+		}
+		z.epochs[row.Spec.Job] = row.Epoch
+	}
+}
+
+func (z *fuzzed) event() peer.Event { //nolint:cyclop // one line for each kind of event
+	z.now += protocol.Instant(z.pick(256)) * protocol.Instant(z.pick(256)) //nolint:durationcheck // not times
+	site := z.site()
+	switch z.pick(12) {
+	case 0:
+		return peer.Tick{}
+	case 1:
+		return peer.Submit{Asked: 1, User: z.user(), Key: []string{"", "k"}[z.pick(2)], Jobs: []peer.NewJob{{
+			Spec: z.spec(), Payload: &protocol.Payload{Script: []byte("x")},
+		}}}
+	case 2:
+		return peer.Cancel{Asked: 1, Job: z.job(), User: z.user(), Admin: z.pick(2) == 0}
+	case 3:
+		return peer.Connected{Card: protocol.Card{
+			Site: site, Number: protocol.SiteNumber(1 + z.pick(3)), Protocol: 1 + z.pick(2),
+			Capacity: protocol.Capacity{CPUs: z.pick(9), Nodes: 4}, SeenSeq: uint64(z.pick(256)),
+			Incarnation: uint64(z.pick(2)), FirstStart: protocol.Instant(z.pick(3)),
+		}}
+	case 4:
+		return peer.Disconnected{Site: site}
+	case 5:
+		return []peer.Event{
+			peer.AskQueue{}, peer.AskSites{}, peer.AskJob{Job: z.job()}, peer.TestSubmit{Jobs: []protocol.Spec{z.spec()}, User: "ada"},
+			peer.DigestSeen{Digest: protocol.Digest{Site: site, Seq: uint64(z.pick(3))}},
+			peer.MemberSeen{Site: site, Number: 1, PublicKey: "U", FirstStart: peertest.Epoch + 1},
+		}[z.pick(6)]
+	case 6, 7, 8:
+		return z.answer()
+	}
+	m := z.message()
+	if _, err := peerv1.Encode(m); err != nil {
+		return peer.Tick{} // the adapter would not let it in
+	}
+	return peer.MessageIn{From: site, Body: m}
+}
+
+func (z *fuzzed) site() protocol.SiteName {
+	return []protocol.SiteName{"b", "c", "a", "stranger"}[min(3, z.pick(8)/2)]
+}
+func (z *fuzzed) user() string        { return []string{"ada", "nobody", ""}[z.pick(3)] }
+func (z *fuzzed) job() protocol.JobID { return z.jobs[z.pick(len(z.jobs))] }
+
+func (z *fuzzed) tag() protocol.Tag {
+	return protocol.Tag{Job: z.job(), Epoch: protocol.Epoch(1 + z.pick(4))}
+}
+
+func (z *fuzzed) spec() protocol.Spec {
+	return protocol.Spec{
+		Request: protocol.Request{Job: z.job(), CPUs: z.pick(6), WallTime: protocol.Duration(z.pick(100)) * protocol.Second},
+		Requeue: z.pick(2) == 0, User: z.user(), Name: "x",
+	}
+}
+
+func (z *fuzzed) outcome() protocol.Outcome {
+	return protocol.Outcome{State: protocol.States()[z.pick(7)], Ran: protocol.Duration(z.pick(100))}
+}
+
+func (z *fuzzed) message() protocol.Message {
+	switch z.pick(18) {
+	case 0:
+		return protocol.QuoteRequest{Round: 1, Jobs: []protocol.Spec{z.spec()}}
+	case 1:
+		return protocol.QuoteReply{
+			Round: protocol.RoundID(z.pick(9)), Accept: 1, Quotes: []protocol.Quote{{Job: z.job(), AWT: 1, ERT: 1}},
+		}
+	case 2:
+		return protocol.Offer{Spec: z.spec(), Epoch: z.tag().Epoch, Payload: &protocol.Payload{Script: []byte("x")}}
+	case 3:
+		return protocol.Prepared{Tag: z.tag()}
+	case 4:
+		return protocol.Refused{Tag: z.tag(), Reason: "no"}
+	case 5:
+		return protocol.Grant{Tag: z.tag()}
+	case 6:
+		return protocol.Accept{Tag: z.tag()}
+	case 7:
+		return protocol.Aborted{Tag: z.tag()}
+	case 8:
+		return protocol.Status{Tag: z.tag(), Seq: uint32(z.pick(4)), State: protocol.States()[z.pick(2)]}
+	case 9:
+		return protocol.StatusAck{Tag: z.tag(), Seq: uint32(z.pick(4))}
+	case 10:
+		return protocol.Result{Tag: z.tag(), Outcome: z.outcome()}
+	case 11:
+		return protocol.ResultAck{Tag: z.tag()}
+	case 12:
+		return protocol.Recall{Tag: z.tag(), Cancel: z.pick(2) == 0}
+	case 13:
+		return protocol.Recalled{Tag: z.tag()}
+	case 14:
+		return protocol.DecisionAsked{Tag: z.tag()}
+	case 15:
+		return protocol.Abort{Tag: z.tag()}
+	case 16:
+		return protocol.Unknown{Tag: z.tag()}
+	}
+	return protocol.Fenced{Tag: z.tag(), Current: 9}
+}
+
+// answer answers an open call, mostly as its kind wants it.
+func (z *fuzzed) answer() peer.Event {
+	if len(z.calls) == 0 {
+		return peer.CallDone{ID: peer.CallID(z.pick(256))}
+	}
+	i := z.pick(len(z.calls))
+	call := z.calls[i]
+	z.calls = append(z.calls[:i], z.calls[i+1:]...)
+	switch z.pick(8) {
+	case 0:
+		return peer.CallDone{ID: call.ID, Err: errors.New("no answer")}
+	case 1:
+		return peer.CallDone{ID: call.ID, Result: peer.ForgetResult{}}
+	case 2:
+		return peer.CallDone{ID: call.ID}
+	}
+	return peer.CallDone{ID: call.ID, Result: z.result(call.Op)}
+}
+
+func (z *fuzzed) result(op peer.Op) peer.Result {
+	switch op := op.(type) {
+	case peer.QuoteOp:
+		quotes := make([]protocol.Quote, len(op.Query.Jobs))
+		for i := range quotes {
+			quotes[i] = protocol.Quote{Job: op.Query.Jobs[i].Job, AWT: protocol.Duration(z.pick(256)) * protocol.Second, ERT: 1}
+		}
+		return peer.QuoteResult{Quotes: quotes, Load: protocol.Load{CPUs: 4, Busy: z.pick(5)}}
+	case peer.SubmitOp:
+		return peer.SubmitResult{Refused: []string{"", "", "", "never"}[z.pick(4)]}
+	case peer.FindOp:
+		return peer.FindResult{Presence: localsched.Presence(z.pick(3))}
+	case peer.WithdrawOp:
+		return peer.WithdrawResult{Withdrawal: localsched.Withdrawal(1 + z.pick(2))}
+	case peer.KillOp:
+		return peer.KillResult{}
+	case peer.WatchOp:
+		state := protocol.States()[z.pick(7)]
+		change := localsched.Change{Tag: z.tag(), State: state, Outcome: z.outcome()}
+		return peer.WatchResult{Watched: localsched.Watched{
+			Changes: []localsched.Change{change}, Cursor: localsched.Cursor(strconv.Itoa(z.pick(256))),
+		}}
+	case peer.ForgetOp:
+		return peer.ForgetResult{}
+	case peer.CollectOp:
+		return peer.CollectResult{Problem: []string{"", "full"}[z.pick(2)]}
+	case peer.DecideOp:
+		return peer.DecideResult{Decisions: []policy.Decision{{Job: z.pick(2), Site: z.pick(3)}}}
+	}
+	return nil
+}

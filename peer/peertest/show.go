@@ -1,0 +1,91 @@
+package peertest
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/switchyard-hpc/switchyard/peer"
+	peerv1 "github.com/switchyard-hpc/switchyard/protocol/peer/v1"
+)
+
+func (s *Script) show(args []string) error {
+	if len(args) == 0 {
+		return errors.New("show what?")
+	}
+	if args[0] == "wires" {
+		s.showWires()
+		return nil
+	}
+	site, err := s.site(args[1:])
+	if err != nil {
+		return err
+	}
+	switch args[0] {
+	case "queue":
+		return s.showAnswer(site, func(asked peer.AskID) peer.Event { return peer.AskQueue{Asked: asked} })
+	case "sites":
+		return s.showAnswer(site, func(asked peer.AskID) peer.Event { return peer.AskSites{Asked: asked} })
+	case "rows":
+		s.showRows(site)
+	case "archive":
+		for _, id := range slices.Sorted(maps.Keys(site.archive)) {
+			s.out = append(s.out, "  "+s.world.scribe.view(site.archive[id]))
+		}
+	default:
+		return fmt.Errorf("cannot show %q", args[0])
+	}
+	return nil
+}
+
+func (s *Script) showWires() {
+	for _, wire := range s.world.wires {
+		text := wire.Kind
+		if m, err := peerv1.Decode(wire.Kind, wire.Body); err == nil {
+			text = s.world.scribe.message(m)
+		}
+		s.out = append(s.out, fmt.Sprintf("  %s->%s %s", wire.From, wire.To, text))
+	}
+}
+
+func (s *Script) showRows(site *Site) {
+	for _, table := range []peer.Table{peer.JobTable, peer.GuestTable, peer.RunTable} {
+		for _, key := range slices.Sorted(maps.Keys(site.rows[table])) {
+			s.out = append(s.out, "  "+s.world.scribe.record(peer.Record{Table: table, Key: key, Row: site.rows[table][key]}))
+		}
+	}
+}
+
+func (s *Script) showAnswer(site *Site, question func(peer.AskID) peer.Event) error {
+	said := len(s.out)
+	reply := site.Answer(s.world.Ask(site.Name, question))
+	s.out = s.out[:said]
+	switch r := reply.(type) {
+	case peer.Queue:
+		for _, v := range r.Jobs {
+			s.out = append(s.out, "  "+s.world.scribe.view(v))
+		}
+	case peer.Sites:
+		for _, v := range r.Sites {
+			s.out = append(s.out, fmt.Sprintf("  %s %s%s, %d of %d CPUs busy, jobs of it here %d, of ours there %d",
+				v.Site, v.Link, because(v.Why), v.Busy, v.CPUs, v.JobsHere, v.JobsSent))
+		}
+	case peer.Submitted, peer.Done, peer.Refusal, peer.Quoted, peer.JobView, nil:
+		return fmt.Errorf("%s does not answer", site.Name)
+	}
+	return nil
+}
+
+func (c *scribe) view(v peer.JobView) string {
+	text := fmt.Sprintf("%s %s %v%s", c.job(v.ID), v.Name, v.State, because(v.Reason))
+	text += fmt.Sprintf(", epoch %d at %s", v.Epoch, cmp.Or(string(v.Site), "no site"))
+	if v.Guest {
+		text += ", guest of " + string(v.Origin)
+	}
+	if v.ExitCode != 0 {
+		text += fmt.Sprintf(", exit %d", v.ExitCode)
+	}
+	return text
+}

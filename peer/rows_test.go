@@ -1,0 +1,147 @@
+package peer_test
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// fullRows has one row of each table with every field set.
+func fullRows() map[peer.Table]peer.Row {
+	spec := protocol.Spec{
+		Request: protocol.Request{Job: 1_000_000_000_007, CPUs: 2, Nodes: 1, MemoryMB: 5, WallTime: 60_000},
+		Name:    "näme", User: "ada", Sites: []protocol.SiteName{"b"}, Requeue: true, Submitted: 9,
+	}
+	outcome := &protocol.Outcome{
+		State: protocol.Failed, ExitCode: 3, Signal: 0, Reason: "why", Waited: 1, Ran: 2,
+		Files: []protocol.File{{Stream: protocol.Stdout, Size: 7, SHA256: [32]byte{1, 255}}},
+	}
+	tag := protocol.Tag{Job: 1_000_000_000_007, Epoch: 4_294_967_295}
+	return map[peer.Table]peer.Row{
+		peer.JobTable: peer.JobRow{
+			Spec: spec, Phase: peer.Collecting, Epoch: 3, Site: "b", Cancelling: true, State: protocol.Running, Reason: "r",
+			StatusSeq: 4, QuotedAWT: 5, Placed: 6, Started: 7, Ended: 8, Outcome: outcome, Stuck: "s",
+			WorkDir: "/w", Stdout: "/o", Stderr: "/e", Lost: []protocol.Epoch{1, 2},
+		},
+		peer.PayloadTable: peer.PayloadRow{Payload: &protocol.Payload{
+			Script: []byte("#!/bin/sh\n\xff"), Args: []string{"a\xfeb", ""}, Env: []string{"X=\xff"},
+			WorkDir: "/w\xff", Stdout: "/o", Stderr: "/e",
+		}},
+		peer.GuestTable: peer.GuestRow{
+			Spec: spec, Origin: "b", Account: "g", Epoch: 2, Phase: peer.GuestIsOwned, Since: 3,
+			Recalled: true, Cancel: true, Fenced: true, Untold: true,
+		},
+		peer.RunTable: peer.RunRow{
+			Tag: tag, Phase: peer.Ended, Local: "12", Account: "g", Since: 1, Started: 2, Seq: 3, Acked: 2, Reason: "r",
+			Withdraw: true, Kill: true, Stuck: "s", Outcome: outcome,
+		},
+		peer.DedupTable: peer.DedupRow{First: 1_000_000_000_007, Count: 2, At: 3},
+		peer.SiteTable:  peer.SiteRow{FirstStart: 1, Incarnation: 1 << 60, NextSeq: 3, Cursor: "c"},
+		peer.Archive:    peer.ArchiveRow{View: peer.JobView{ID: 1_000_000_000_007, State: protocol.NodeFail, Name: "n", ExitCode: 4}},
+	}
+}
+
+// TestRowsRoundTrip: nothing of a row is lost in its durable form, not even bytes
+// that are no UTF-8.
+func TestRowsRoundTrip(t *testing.T) {
+	t.Parallel()
+	rows := fullRows()
+	for _, table := range append(peer.Tables(), peer.Archive) {
+		row := rows[table]
+		data, err := peer.EncodeRow(row)
+		if err != nil {
+			t.Errorf("%s: %v", table, err)
+			continue
+		}
+		got, err := peer.DecodeRow(table, data)
+		if err != nil || !reflect.DeepEqual(got, row) {
+			t.Errorf("%s: error %v\ngot  %+v\nwant %+v", table, err, got, row)
+		}
+	}
+}
+
+func TestDecodeRowRefuses(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		table peer.Table
+		data  string
+		fault string
+	}{
+		{"later", "{}", "newer version"},
+		{peer.JobTable, "", "row of table job"},
+		{peer.JobTable, `{"state":"SLEEPING"}`, "SLEEPING"},
+		{peer.RunTable, `{"tag":7}`, "row of table run"},
+		{peer.PayloadTable, `{"args":["%"]}`, "row of table payload"},
+	} {
+		if row, err := peer.DecodeRow(tt.table, []byte(tt.data)); err == nil || !strings.Contains(err.Error(), tt.fault) {
+			t.Errorf("table %s, %s: %+v, error %v", tt.table, tt.data, row, err)
+		}
+	}
+}
+
+// TestNewRefusesBadRows: rows that contradict each other are named.
+func TestNewRefusesBadRows(t *testing.T) {
+	t.Parallel()
+	rows := fullRows()
+	for fault, records := range map[string][]peer.Record{
+		"has no payload row": {{Table: peer.JobTable, Key: "0001000000000007", Row: rows[peer.JobTable]}},
+		"belongs to no job":  {{Table: peer.RunTable, Key: "0001000000000007.4", Row: rows[peer.RunTable]}},
+		"has no content":     {{Table: peer.JobTable, Key: "0001000000000007"}},
+		"payload row":        {{Table: peer.PayloadTable, Key: "x", Row: rows[peer.PayloadTable]}},
+	} {
+		if _, err := peer.New(goodConfig(), 1, records); err == nil || !strings.Contains(err.Error(), fault) {
+			t.Errorf("error %v, want one about %q", err, fault)
+		}
+	}
+}
+
+func goodConfig() peer.Config {
+	return peer.Config{
+		Site: "a", Number: 1, Accounts: peertest.Accounts{}, Policy: tc.New(tc.Config{}).Info(),
+		Capacity: protocol.Capacity{CPUs: 4, Nodes: 4}, Partners: []peer.Partner{{Site: "c"}, {Site: "b"}},
+	}
+}
+
+func TestNewRefusesBadConfigs(t *testing.T) {
+	t.Parallel()
+	if _, err := peer.New(goodConfig(), 1, nil); err != nil {
+		t.Fatalf("a good configuration: %v", err)
+	}
+	for fault, change := range map[string]func(*peer.Config){
+		"site name":                  func(c *peer.Config) { c.Site = "A" },
+		"site number 0":              func(c *peer.Config) { c.Number = 0 },
+		"site number 9001":           func(c *peer.Config) { c.Number = 9001 },
+		"accounts are missing":       func(c *peer.Config) { c.Accounts = nil },
+		`site name ""`:               func(c *peer.Config) { c.Partners = []peer.Partner{{}} },
+		"is configured twice":        func(c *peer.Config) { c.Partners = append(c.Partners, peer.Partner{Site: "b"}) },
+		"or is this site":            func(c *peer.Config) { c.Partners = append(c.Partners, peer.Partner{Site: "a"}) },
+		"is not built yet":           func(c *peer.Config) { c.Initiation = policy.Cycle },
+		"does not accept initiation": func(c *peer.Config) { c.Policy.Initiations = nil },
+		"a duration is negative":     func(c *peer.Config) { c.Retry = -1 },
+		"a count is negative":        func(c *peer.Config) { c.RoundJobs = -1 },
+	} {
+		cfg := goodConfig()
+		change(&cfg)
+		if _, err := peer.New(cfg, 1, nil); err == nil || !strings.Contains(err.Error(), fault) {
+			t.Errorf("error %v, want one about %q", err, fault)
+		}
+	}
+}
+
+// TestDefaults: the paper's values where it has some [SS 2.1].
+func TestDefaults(t *testing.T) {
+	t.Parallel()
+	c := peer.Config{}.WithDefaults()
+	if c.Phi != protocol.Minute || c.Sigma != 300*protocol.Second || c.Initiation != policy.Sender {
+		t.Errorf("φ = %v, σ = %v, initiation %q", c.Phi, c.Sigma, c.Initiation)
+	}
+	if got := (peer.Config{Phi: 1}).WithDefaults().Phi; got != 1 {
+		t.Errorf("a φ of 1 ms becomes %v", got)
+	}
+}

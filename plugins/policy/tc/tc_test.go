@@ -1,0 +1,185 @@
+package tc_test
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+const (
+	second = protocol.Second
+	never  = protocol.Never
+)
+
+// site is a site with room for any number of jobs.
+func site(name string, rus, cpus, free int) policy.Site {
+	return policy.Site{Name: protocol.SiteName(name), RUS: rus, CPUs: cpus, Free: free, Accept: 100}
+}
+
+// snapshot has jobs of 2 CPUs; awt is row by row, every run takes a minute.
+func snapshot(sites []policy.Site, awt ...protocol.Duration) policy.Snapshot {
+	in := policy.Snapshot{Self: 0, Sites: sites, AWT: awt}
+	for j := range len(awt) / len(sites) {
+		in.Jobs = append(in.Jobs, policy.Job{ID: protocol.NewJobID(1, uint64(j)), CPUs: 2, WallTime: protocol.Minute})
+	}
+	for _, d := range awt {
+		ert := protocol.Minute
+		if d == never {
+			ert = never
+		}
+		in.ERT = append(in.ERT, ert)
+	}
+	return in
+}
+
+// placed lists the chosen site of each decision as job:site.
+func placed(t *testing.T, epsilon protocol.Duration, in policy.Snapshot) []string {
+	t.Helper()
+	decisions, hint, err := tc.New(tc.Config{Epsilon: epsilon}).Decide(in)
+	if err != nil || hint != nil {
+		t.Fatalf("Decide: hint %v, error %v", hint, err)
+	}
+	var out []string
+	for _, d := range decisions {
+		if d.Reason == "" {
+			t.Errorf("the decision for job %d has no reason", d.Job)
+		}
+		out = append(out, fmt.Sprintf("%d:%s", d.Job, in.Sites[d.Site].Name))
+	}
+	return out
+}
+
+func TestDecide(t *testing.T) {
+	t.Parallel()
+	a, b, c := site("a", 500_000, 4, 2), site("b", 200_000, 4, 4), site("c", 200_000, 4, 4)
+	full := b
+	full.Accept = 0
+	one := b
+	one.Accept = 1
+	for name, tt := range map[string]struct {
+		epsilon protocol.Duration
+		in      policy.Snapshot
+		want    []string
+	}{
+		"the least turnaround":               {0, snapshot([]policy.Site{a, b}, 10*second, 20*second), []string{"0:a"}},
+		"within ε the lowest RUS":            {10 * second, snapshot([]policy.Site{a, b}, 10*second, 20*second), []string{"0:b"}},
+		"just beyond ε":                      {10*second - 1, snapshot([]policy.Site{a, b}, 10*second, 20*second), []string{"0:a"}},
+		"equal RUS: the own site":            {0, snapshot([]policy.Site{b, c}, 0, 0), []string{"0:b"}},
+		"declined sites are left out":        {0, snapshot([]policy.Site{a, b}, never, 20*second), []string{"0:b"}},
+		"nobody takes it":                    {0, snapshot([]policy.Site{a, b}, never, never), nil},
+		"a site that accepts none":           {0, snapshot([]policy.Site{a, full}, 20*second, 0), []string{"0:a"}},
+		"a site that accepts one":            {0, snapshot([]policy.Site{a, one}, 20*second, 0, 20*second, 0), []string{"0:b", "1:a"}},
+		"equal RUS: fewest jobs of a round":  {0, snapshot([]policy.Site{b, c}, 0, 0, 0, 0), []string{"0:b", "1:c"}},
+		"earlier choices add to later waits": {0, snapshot([]policy.Site{a, b}, 0, 20*second, 0, 20*second), []string{"0:a", "1:b"}},
+		"a job keeps its place among others": {0, snapshot([]policy.Site{a, b}, never, never, 0, never), []string{"1:a"}},
+		"no jobs":                            {0, snapshot([]policy.Site{a, b}), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := placed(t, tt.epsilon, tt.in); !slices.Equal(got, tt.want) {
+				t.Errorf("placed %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestFreeCPUsAreSharedBeforeWaits: while CPUs are left, an earlier choice costs a
+// later job nothing.
+func TestFreeCPUsAreSharedBeforeWaits(t *testing.T) {
+	t.Parallel()
+	in := snapshot([]policy.Site{site("a", 0, 6, 6), site("b", 0, 6, 6)}, 0, 90*second, 0, 90*second, 0, 90*second, 0, 90*second)
+	want := []string{"0:a", "1:a", "2:a", "3:a"} // the fourth waits 60 s·6 CPUs/6 CPUs at a, 90 s at b
+	if got := placed(t, 0, in); !slices.Equal(got, want) {
+		t.Errorf("placed %v, want %v", got, want)
+	}
+	in = snapshot([]policy.Site{site("a", 0, 6, 6), site("b", 0, 6, 6)}, 0, 50*second, 0, 50*second, 0, 50*second, 0, 50*second)
+	want[3] = "3:b"
+	if got := placed(t, 0, in); !slices.Equal(got, want) {
+		t.Errorf("placed %v, want %v", got, want)
+	}
+}
+
+func TestInfo(t *testing.T) {
+	t.Parallel()
+	want := policy.Info{
+		Name: "tc", Shortcut: true,
+		Initiations: []policy.Initiation{policy.Sender, policy.Receiver, policy.Symmetric},
+	}
+	if got := tc.New(tc.Config{}).Info(); !reflect.DeepEqual(got, want) {
+		t.Errorf("Info() = %+v, want %+v", got, want)
+	}
+}
+
+// TestDecideKeepsTheRules: whatever the snapshot, decisions are lawful, the same
+// when repeated, and leave the snapshot as it was.
+func TestDecideKeepsTheRules(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		in := drawSnapshot(t)
+		before := drawnCopy(in)
+		p := tc.New(tc.Config{Epsilon: protocol.Duration(rapid.Int64Range(0, 60_000).Draw(t, "epsilon"))})
+		first, _, _ := p.Decide(in)
+		second, _, _ := p.Decide(in)
+		if !reflect.DeepEqual(first, second) {
+			t.Fatalf("two decisions differ: %v, %v", first, second)
+		}
+		if !reflect.DeepEqual(in, before) {
+			t.Fatal("Decide changed its snapshot")
+		}
+		checkLawful(t, &in, first)
+	})
+}
+
+func checkLawful(t *rapid.T, in *policy.Snapshot, decisions []policy.Decision) {
+	sent := make([]int, len(in.Sites))
+	last := -1
+	for _, d := range decisions {
+		if d.Job <= last {
+			t.Fatalf("job %d is decided after job %d", d.Job, last)
+		}
+		last = d.Job
+		if in.AWT[in.At(d.Job, d.Site)] == never {
+			t.Fatalf("job %d goes to a site that declined it", d.Job)
+		}
+		if sent[d.Site]++; sent[d.Site] > in.Sites[d.Site].Accept {
+			t.Fatalf("site %d gets %d jobs, it accepts %d", d.Site, sent[d.Site], in.Sites[d.Site].Accept)
+		}
+	}
+}
+
+func drawSnapshot(t *rapid.T) policy.Snapshot {
+	var in policy.Snapshot
+	for s := range rapid.IntRange(1, 5).Draw(t, "sites") {
+		cpus := rapid.IntRange(0, 8).Draw(t, "cpus")
+		in.Sites = append(in.Sites, policy.Site{
+			Name: protocol.SiteName(rune('a' + s)), RUS: rapid.IntRange(0, 3).Draw(t, "rus"),
+			CPUs: cpus, Free: rapid.IntRange(0, cpus).Draw(t, "free"), Accept: rapid.IntRange(0, 3).Draw(t, "accept"),
+		})
+	}
+	in.Self = rapid.IntRange(-1, len(in.Sites)-1).Draw(t, "self")
+	for j := range rapid.IntRange(0, 6).Draw(t, "jobs") {
+		in.Jobs = append(in.Jobs, policy.Job{ID: protocol.JobID(j), CPUs: rapid.IntRange(1, 8).Draw(t, "job CPUs")})
+		for range in.Sites {
+			awt, ert := never, never
+			if rapid.Bool().Draw(t, "takes it") {
+				awt = protocol.Duration(rapid.Int64Range(0, 100_000).Draw(t, "awt"))
+				ert = protocol.Duration(rapid.Int64Range(1, 100_000).Draw(t, "ert"))
+			}
+			in.AWT, in.ERT = append(in.AWT, awt), append(in.ERT, ert)
+		}
+	}
+	return in
+}
+
+func drawnCopy(in policy.Snapshot) policy.Snapshot {
+	in.Sites, in.Jobs = slices.Clone(in.Sites), slices.Clone(in.Jobs)
+	in.AWT, in.ERT = slices.Clone(in.AWT), slices.Clone(in.ERT)
+	return in
+}

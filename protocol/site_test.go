@@ -1,0 +1,69 @@
+package protocol_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+func TestSiteNames(t *testing.T) {
+	t.Parallel()
+	for name, good := range map[string]bool{
+		"a": true, "site-1": true, strings.Repeat("x", 32): true,
+		"": false, strings.Repeat("x", 33): false, "1a": false, "-a": false, "A": false, "a.b": false, "a b": false, "é": false, "aé": false,
+	} {
+		if err := protocol.SiteName(name).Validate(); (err == nil) != good {
+			t.Errorf("site name %q: %v", name, err)
+		}
+	}
+	for number, good := range map[protocol.SiteNumber]bool{0: false, 1: true, 9000: true, 9001: false} {
+		if err := number.Validate(); (err == nil) != good {
+			t.Errorf("site number %d: %v", number, err)
+		}
+	}
+}
+
+func TestFits(t *testing.T) {
+	t.Parallel()
+	small := protocol.Capacity{CPUs: 16, Nodes: 4, MemoryMB: 1000, MaxWallTime: protocol.Hour}
+	open := protocol.Capacity{CPUs: 16, Nodes: 4}
+	for name, tt := range map[string]struct {
+		capacity protocol.Capacity
+		request  protocol.Request
+		why      string
+	}{
+		"all of it":         {small, protocol.Request{CPUs: 16, Nodes: 4, MemoryMB: 1000, WallTime: protocol.Hour}, ""},
+		"a CPU too many":    {small, protocol.Request{CPUs: 17, WallTime: 1}, "needs 17 CPUs, the site has 16"},
+		"a node too many":   {small, protocol.Request{CPUs: 1, Nodes: 5}, "needs 5 nodes"},
+		"too much memory":   {small, protocol.Request{CPUs: 1, MemoryMB: 1001}, "needs 1001 MB"},
+		"too long":          {small, protocol.Request{CPUs: 1, WallTime: protocol.Hour + 1}, "the site's limit is 1h0m0s"},
+		"memory not stated": {open, protocol.Request{CPUs: 1, MemoryMB: math.MaxInt64}, ""},
+		"no limit of time":  {open, protocol.Request{CPUs: 1, WallTime: protocol.Never}, ""},
+		"an unknown site":   {protocol.Capacity{}, protocol.Request{CPUs: 1}, "the site has 0"},
+	} {
+		if got := tt.capacity.Fits(tt.request); (tt.why == "") != (got == "") || !strings.Contains(got, tt.why) {
+			t.Errorf("%s: Fits = %q, want %q", name, got, tt.why)
+		}
+	}
+}
+
+func TestLoad(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		load      protocol.Load
+		rus, free int
+	}{
+		{protocol.Load{CPUs: 8, Busy: 2}, 250_000, 6},
+		{protocol.Load{CPUs: 3, Busy: 1}, 333_333, 2},
+		{protocol.Load{CPUs: 8, Busy: 8, QueuedJobs: 5}, protocol.PPM, 0},
+		{protocol.Load{}, protocol.PPM, 0}, // unknown: as if full
+		{protocol.Load{CPUs: 2, Busy: 3}, 1_500_000, 0},
+		{protocol.Load{CPUs: math.MaxInt32, Busy: math.MaxInt32}, protocol.PPM, 0},
+	} {
+		if tt.load.RUS() != tt.rus || tt.load.Free() != tt.free {
+			t.Errorf("%+v: RUS %d, free %d; want %d, %d", tt.load, tt.load.RUS(), tt.load.Free(), tt.rus, tt.free)
+		}
+	}
+}
