@@ -16,8 +16,15 @@ func TestNeverAbsorbs(t *testing.T) {
 	t.Parallel()
 	const never = protocol.Never
 	for _, tt := range []struct{ a, b, want protocol.Duration }{
-		{1, 2, 3}, {5, -7, -2}, {never, 0, never}, {0, never, never}, {never, never, never}, {never, -1, never},
-		{never - 1, 1, never}, {never - 1, 2, never}, {never - 2, 1, never - 1},
+		{1, 2, 3},
+		{5, -7, -2},
+		{never, 0, never},
+		{0, never, never},
+		{never, never, never},
+		{never, -1, never},
+		{never - 1, 1, never},
+		{never - 1, 2, never},
+		{never - 2, 1, never - 1},
 	} {
 		if got := tt.a.Plus(tt.b); got != tt.want {
 			t.Errorf("%d.Plus(%d) = %d, want %d", int64(tt.a), int64(tt.b), int64(got), int64(tt.want))

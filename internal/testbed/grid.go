@@ -52,11 +52,11 @@ func New(cfg Config) (*Grid, error) {
 		return nil, err
 	}
 	// Other accounts may pass through, because their jobs run below.
-	if err := os.Chmod(cfg.Dir, 0o711); err != nil { //nolint:gosec // see above
+	if err = os.Chmod(cfg.Dir, 0o711); err != nil { //nolint:gosec // see above
 		return nil, fmt.Errorf("open %s for the jobs' account: %w", cfg.Dir, err)
 	}
 	ring := filepath.Join(cfg.Dir, "gossip.keys")
-	if err := os.WriteFile(ring, []byte(gossip.NewKey()+"\n"), 0o600); err != nil {
+	if err = os.WriteFile(ring, []byte(gossip.NewKey()+"\n"), 0o600); err != nil {
 		return nil, fmt.Errorf("write the gossip keyring: %w", err)
 	}
 	grid := &Grid{Dir: cfg.Dir}

@@ -20,11 +20,12 @@ type ending struct {
 	tag   protocol.Tag
 }
 
-func (h ends) Len() int { return len(h) }
-func (h ends) Less(i, j int) bool {
-	return h[i].at < h[j].at || (h[i].at == h[j].at && h[i].order < h[j].order)
+func (h *ends) Len() int { return len(*h) }
+func (h *ends) Less(i, j int) bool {
+	a, b := (*h)[i], (*h)[j]
+	return a.at < b.at || (a.at == b.at && a.order < b.order)
 }
-func (h ends) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *ends) Swap(i, j int) { (*h)[i], (*h)[j] = (*h)[j], (*h)[i] }
 func (h *ends) Push(x any) {
 	if e, ok := x.(ending); ok {
 		*h = append(*h, e)

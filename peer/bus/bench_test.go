@@ -73,6 +73,7 @@ func (a *answering) Received(from protocol.SiteName, m protocol.Message) {
 		_ = a.answer(from)
 	case protocol.QuoteReply:
 		a.replies <- struct{}{}
+	default:
 	}
 }
 
@@ -82,10 +83,11 @@ func (a *answering) Fetch(context.Context, protocol.SiteName, bus.FetchRequest) 
 }
 
 func busScatter(b *testing.B) func() {
+	b.Helper()
 	sites := map[protocol.SiteName]*answering{}
 	for _, name := range []protocol.SiteName{"cern", "desy", "kit"} {
 		s := &answering{replies: make(chan struct{}, 64), up: make(chan struct{}, 64)}
-		s.site.name, s.key, s.rejected = name, newSite(b, name).key, map[bus.Reason]int{}
+		s.name, s.key, s.rejected = name, newSite(b, name).key, map[bus.Reason]int{}
 		sites[name] = s
 	}
 	asker := sites["cern"]
@@ -124,6 +126,7 @@ func wireSize(b *testing.B, m protocol.Message) []byte {
 }
 
 func rawScatter(b *testing.B) func() {
+	b.Helper()
 	request, reply := wireSize(b, benchRequest()), wireSize(b, benchReply())
 	replies := make(chan struct{}, 64)
 	var conns []*nats.Conn

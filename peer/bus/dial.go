@@ -24,7 +24,7 @@ const (
 
 // jitter spreads what many peers do at the same time; up to a quarter more.
 func jitter(d time.Duration) time.Duration {
-	return d + rand.N(d/4+1) //nolint:gosec // no secret
+	return d + rand.N(d/4+1)
 }
 
 // backoff doubles with each try up to half a minute.
@@ -140,7 +140,7 @@ func (e *External) options() ([]nats.Option, error) {
 		}
 		opts = append(opts, option)
 	case e.Token != "":
-		token, err := os.ReadFile(e.Token) //nolint:gosec // the path is the operator's configuration
+		token, err := os.ReadFile(e.Token)
 		if err != nil {
 			return nil, fmt.Errorf("[nats] token file: %w", err)
 		}

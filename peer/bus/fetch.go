@@ -198,7 +198,7 @@ func (p *partner) serveOne(ctx context.Context, w *peerv1.FetchRequest) {
 
 func (p *partner) read(ctx context.Context, w *peerv1.FetchRequest) ([]byte, error) {
 	req := FetchRequest{
-		Tag: peerv1.ReadTag(w.GetTag()), Stream: protocol.Stream(w.GetStream()),
+		Tag: peerv1.ReadTag(w.GetTag()), Stream: protocol.Stream(w.GetStream()), //nolint:gosec // decoding has checked it
 		Offset: w.GetOffset(), Size: int(w.GetSize()),
 	}
 	ctx, cancel := context.WithTimeout(ctx, p.bus.cfg.Timing.Fetch)

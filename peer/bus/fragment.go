@@ -21,7 +21,7 @@ func split(body []byte, size int) [][]byte {
 	for i := range count {
 		piece := body[i*size : min((i+1)*size, len(body))]
 		part := make([]byte, 0, fragmentHeader+len(piece))
-		part = binary.BigEndian.AppendUint16(part, uint16(i))         //nolint:gosec // below maxFragments
+		part = binary.BigEndian.AppendUint16(part, uint16(i))
 		part = binary.BigEndian.AppendUint16(part, uint16(count))     //nolint:gosec // below maxFragments
 		part = binary.BigEndian.AppendUint32(part, uint32(len(body))) //nolint:gosec // below maxBody
 		parts = append(parts, append(part, piece...))

@@ -27,8 +27,7 @@ func reject(reason Reason, format string, args ...any) error {
 
 // reasonOf returns what to count for an error; garbage unless it says.
 func reasonOf(err error) Reason {
-	var r *rejectedError
-	if errors.As(err, &r) {
+	if r, ok := errors.AsType[*rejectedError](err); ok {
 		return r.reason
 	}
 	return Garbage

@@ -116,7 +116,7 @@ func Start(cfg Config) (*Gossip, error) {
 		changed: make(chan struct{}, 1),
 		trusted: maps.Clone(cfg.Trusted),
 		newest:  make(map[protocol.SiteName]heard),
-		seq:     uint64(max(0, time.Now().UnixMilli())), //nolint:gosec // not negative
+		seq:     uint64(max(0, time.Now().UnixMilli())),
 		members: make(map[string]Member),
 		lost:    make(map[string]Member),
 	}
@@ -137,8 +137,8 @@ func Start(cfg Config) (*Gossip, error) {
 		return nil, err
 	}
 	go g.box.deliver(cfg.Handler)
-	g.loops.Go(func() { g.advertise(ctx, rand.New(rand.NewPCG(cfg.Seed, 1))) }) //nolint:gosec // jitter
-	g.loops.Go(func() { g.rejoin(ctx, rand.New(rand.NewPCG(cfg.Seed, 2))) })    //nolint:gosec // jitter
+	g.loops.Go(func() { g.advertise(ctx, rand.New(rand.NewPCG(cfg.Seed, 1))) })
+	g.loops.Go(func() { g.rejoin(ctx, rand.New(rand.NewPCG(cfg.Seed, 2))) })
 	g.log.Info("gossip_started", "address", g.address, "seeds", len(cfg.Join))
 	return g, nil
 }

@@ -405,7 +405,7 @@ func TestKeyring(t *testing.T) {
 		t.Errorf("two keys: %d, %v", len(keys), err)
 	}
 	open := keyring(t, first)
-	if err := os.Chmod(open, 0o644); err != nil { //nolint:gosec // the mode is what is tested
+	if err := os.Chmod(open, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	secret := base64.StdEncoding.EncodeToString([]byte("secret"))

@@ -92,7 +92,7 @@ func appendText(b []byte, s string) []byte {
 // appendNumbers appends non-negative numbers; a negative one becomes 0.
 func appendNumbers(b []byte, numbers ...int64) []byte {
 	for _, n := range numbers {
-		b = binary.AppendUvarint(b, uint64(max(0, n))) //nolint:gosec // not negative
+		b = binary.AppendUvarint(b, uint64(max(0, n)))
 	}
 	return b
 }

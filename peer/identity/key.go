@@ -56,7 +56,7 @@ func SaveKey(path string, seed []byte) (err error) {
 
 // LoadKey reads a key file. It refuses one that others can read.
 func LoadKey(path string) (*Key, error) {
-	f, err := os.Open(path) //nolint:gosec // the path is the operator's configuration
+	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("key file %s does not exist; make one with: switchyard keygen", path)
 	}

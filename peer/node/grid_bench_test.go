@@ -296,7 +296,7 @@ func BenchmarkPlacedOverSlowLink(b *testing.B) {
 // directions; it returns its address.
 func slowLink(b *testing.B, to string, delay time.Duration) string {
 	b.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := new(net.ListenConfig).Listen(b.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -307,7 +307,7 @@ func slowLink(b *testing.B, to string, delay time.Duration) string {
 			if err != nil {
 				return
 			}
-			far, err := net.Dial("tcp", to)
+			far, err := new(net.Dialer).DialContext(b.Context(), "tcp", to)
 			if err != nil {
 				_ = near.Close()
 				continue
@@ -352,6 +352,6 @@ func relay(from, to net.Conn, delay time.Duration) {
 	}
 	_ = to.Close()
 	_, _ = io.Copy(io.Discard, from)
-	for range pipe { //nolint:revive // what is left is of no use
+	for range pipe {
 	}
 }

@@ -16,7 +16,7 @@ import (
 // folder takes with one fdatasync each: what a store of one caller cannot beat.
 func appendAndSync(b *testing.B, folder string) float64 {
 	b.Helper()
-	file, err := os.Create(filepath.Join(folder, "raw")) //nolint:gosec // a temporary folder
+	file, err := os.Create(filepath.Join(folder, "raw"))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -79,7 +80,7 @@ func TestFullDisk(t *testing.T) {
 			t.Fatalf("read on a full disk: %v", err)
 		}
 		free()
-		commit(t, s, put("after", fmt.Sprint(round)))
+		commit(t, s, put("after", strconv.Itoa(round)))
 	}
 	if stats := s.Stats(); stats.Broken || stats.Failures < 24 {
 		t.Errorf("after 12 rounds: %+v", stats)

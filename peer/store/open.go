@@ -134,7 +134,7 @@ func release(file *os.File) error {
 	if file == nil {
 		return nil
 	}
-	//nolint:gosec // a file descriptor fits an int
+
 	return errors.Join(syscall.Flock(int(file.Fd()), syscall.LOCK_UN), file.Close())
 }
 

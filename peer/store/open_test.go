@@ -60,7 +60,7 @@ func TestMissingFolder(t *testing.T) {
 func TestModeIsTightened(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "peer.db")
-	if err := os.WriteFile(path, nil, 0o644); err != nil { //nolint:gosec // the mode is what is tested
+	if err := os.WriteFile(path, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	open(t, path)

@@ -61,7 +61,7 @@ func (s *Store) count(batch []*request, took time.Duration, err error) {
 	}
 	s.stats.FreeBytes = free
 	s.stats.Commits++
-	s.stats.BatchSizes[bits.Len(uint(len(batch)-1))]++
+	s.stats.BatchSizes[bits.Len64(uint64(len(batch)-1))]++ //nolint:gosec // a batch is never empty
 	s.stats.Requests += uint64(len(batch))
 	for _, r := range batch {
 		s.stats.Rows += uint64(len(r.puts))

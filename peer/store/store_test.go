@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -41,7 +42,10 @@ func open(t testing.TB, path string) *store.Store {
 	return s
 }
 
-func fresh(t testing.TB) *store.Store { return open(t, filepath.Join(t.TempDir(), "peer.db")) }
+func fresh(t testing.TB) *store.Store {
+	t.Helper()
+	return open(t, filepath.Join(t.TempDir(), "peer.db"))
+}
 
 func commit(t testing.TB, s *store.Store, puts ...store.Put) {
 	t.Helper()
@@ -208,7 +212,7 @@ func TestOrderAndGroups(t *testing.T) {
 	var order []int // written by the writer goroutine only
 	finished := make(chan struct{})
 	for i := range n {
-		s.Enqueue([]store.Put{put("last", fmt.Sprint(i))}, func(err error) {
+		s.Enqueue([]store.Put{put("last", strconv.Itoa(i))}, func(err error) {
 			if err != nil {
 				t.Error(err)
 			}
@@ -221,7 +225,7 @@ func TestOrderAndGroups(t *testing.T) {
 	if !slices.IsSorted(order) {
 		t.Error("answers out of order")
 	}
-	if value, _, err := s.Get("job", "last"); err != nil || string(value) != fmt.Sprint(n-1) {
+	if value, _, err := s.Get("job", "last"); err != nil || string(value) != strconv.Itoa(n-1) {
 		t.Errorf("the last write gave %q, %v", value, err)
 	}
 	stats := s.Stats()
@@ -246,7 +250,7 @@ func TestLargeRequestsShareNoTransaction(t *testing.T) {
 	var done sync.WaitGroup
 	for i := range 3 {
 		done.Add(1)
-		s.Enqueue([]store.Put{{Table: "big", Key: fmt.Sprint(i), Value: make([]byte, 3<<20)}}, func(error) { done.Done() })
+		s.Enqueue([]store.Put{{Table: "big", Key: strconv.Itoa(i), Value: make([]byte, 3<<20)}}, func(error) { done.Done() })
 	}
 	close(hold)
 	done.Wait()
@@ -290,9 +294,9 @@ func TestClosedStore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var last error = errors.New("not called")
+	last := errors.New("not called")
 	for i := range 100 {
-		s.Enqueue([]store.Put{put(fmt.Sprint(i), "")}, func(err error) { last = err })
+		s.Enqueue([]store.Put{put(strconv.Itoa(i), "")}, func(err error) { last = err })
 	}
 	if err := s.Close(); err != nil || last != nil {
 		t.Errorf("Close: %v; the last request in line: %v", err, last)

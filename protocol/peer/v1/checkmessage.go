@@ -32,8 +32,9 @@ func checkMessage(m protocol.Message) error {
 		return checkTag(m.Tag)
 	case protocol.Fenced:
 		return checkFenced(m)
+	default:
+		return fmt.Errorf("the type %T has no form on the wire", m)
 	}
-	return fmt.Errorf("the type %T has no form on the wire", m)
 }
 
 func checkQuoteRequest(m protocol.QuoteRequest) error {

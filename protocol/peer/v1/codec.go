@@ -1,6 +1,7 @@
 package peerv1
 
 import (
+	"errors"
 	"fmt"
 
 	"google.golang.org/protobuf/proto"
@@ -34,7 +35,7 @@ func Kinds() []string {
 // kind and the field.
 func Encode(m protocol.Message) ([]byte, error) {
 	if m == nil {
-		return nil, fmt.Errorf("a message is nil")
+		return nil, errors.New("a message is nil")
 	}
 	kind := m.Kind()
 	if err := checkMessage(m); err != nil {

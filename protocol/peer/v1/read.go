@@ -218,7 +218,7 @@ func readCard(w *Card) (protocol.Card, error) {
 	}
 	c := w.GetCapacity()
 	return protocol.Card{
-		Site: protocol.SiteName(w.GetSite()), Number: protocol.SiteNumber(w.GetNumber()),
+		Site: protocol.SiteName(w.GetSite()), Number: protocol.SiteNumber(w.GetNumber()), //nolint:gosec // checked above
 		PublicKey: w.GetPublicKey(), FirstStart: protocol.Instant(w.GetFirstStartMs()),
 		Incarnation: w.GetIncarnation(), Software: w.GetSoftware(), Protocol: number(int64(w.GetProtocol())),
 		Capacity: protocol.Capacity{

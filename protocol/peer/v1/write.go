@@ -33,8 +33,9 @@ func wireMessage(m protocol.Message) proto.Message {
 		return &Recall{Tag: WireTag(m.Tag), Cancel: m.Cancel}
 	case protocol.Fenced:
 		return &Fenced{Tag: WireTag(m.Tag), Current: uint32(m.Current)}
+	default:
+		return nil // checkMessage has refused it
 	}
-	return nil
 }
 
 // noticeTag returns what a message is about when it says nothing else.
@@ -58,8 +59,9 @@ func noticeTag(m protocol.Message) (protocol.Tag, bool) {
 		return m.Tag, true
 	case protocol.Unknown:
 		return m.Tag, true
+	default:
+		return protocol.Tag{}, false
 	}
-	return protocol.Tag{}, false
 }
 
 // each converts a column; none stays nil.
