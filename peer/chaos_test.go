@@ -76,8 +76,10 @@ type chaos struct {
 
 func newChaos(t *testing.T, seed uint64) *chaos {
 	t.Helper()
-	c := &chaos{seed: seed, rng: rand.New(rand.NewPCG(seed, 7)), span: 5 * protocol.Minute,
-		sites: map[protocol.SiteName]peertest.SiteOptions{}, refused: map[string]bool{}}
+	c := &chaos{
+		seed: seed, rng: rand.New(rand.NewPCG(seed, 7)), span: 5 * protocol.Minute,
+		sites: map[protocol.SiteName]peertest.SiteOptions{}, refused: map[string]bool{},
+	}
 	settle := c.between(500, 3000)
 	c.nemesis = &peertest.Nemesis{
 		Loss: c.rng.IntN(30), Doubled: c.rng.IntN(20), Slow: c.rng.IntN(20), SlowBy: c.between(1000, 60_000),
@@ -115,9 +117,13 @@ func (c *chaos) site(i int, settle protocol.Duration) peertest.SiteOptions {
 	if c.rng.IntN(3) == 0 {
 		o.MaxCPUs = 1 + c.rng.IntN(o.Capacity.CPUs)
 	}
-	retry, phi, rounds := c.between(100, 2000), c.between(1, 60_000), 1+c.rng.IntN(8)
+	retry, phi, rounds := c.between(50, 2000), c.between(1, 60_000), 1+c.rng.IntN(8)
+	if c.rng.IntN(2) == 0 {
+		retry = c.between(50, 200) // so that prepared guests lose their patience
+	}
+	longest := max(1000, retry*c.between(1, 8))
 	o.Config = func(cfg *peer.Config) {
-		cfg.Retry, cfg.RetryMax, cfg.Deadline = retry, retry*8, retry*2
+		cfg.Retry, cfg.RetryMax, cfg.Deadline = retry, longest, max(retry*2, 300)
 		cfg.Phi, cfg.RoundJobs, cfg.Settle = phi, rounds, settle
 		cfg.Sigma, cfg.Reclaim = 20*protocol.Second, 40*protocol.Second
 	}
@@ -138,8 +144,10 @@ func (c *chaos) run(t *testing.T) {
 		}
 	}
 	c.nemesis.Relent(c.world)
-	c.world.Advance(protocol.Minute)
-	c.cancelHopeless()
+	for range 12 {
+		c.world.Advance(10 * protocol.Second)
+		c.cancelHopeless()
+	}
 	if busy := c.world.RunUntilQuiet(2 * protocol.Hour); busy != "" {
 		c.fail(t, "still busy:\n"+busy)
 	}
@@ -154,7 +162,7 @@ func (c *chaos) run(t *testing.T) {
 func (c *chaos) cancelHopeless() {
 	for _, s := range c.world.Sites() {
 		for _, row := range s.Rows().Jobs() {
-			if !c.canRun(s, row.Spec) {
+			if row.Phase == peer.InGridQueue && !c.canRun(s, row.Spec) {
 				c.world.Cancel(s.Name, row.Spec.Job)
 			}
 		}
@@ -211,8 +219,9 @@ func (c *chaos) arrive() {
 	}
 	user := []string{"ada", "ada", "ada", "readonly"}[c.rng.IntN(4)]
 	asked := c.world.Submit(s.Name, user, key, jobs...)
-	if c.rng.IntN(4) == 0 {
-		c.world.After(c.between(0, 60_000), func() {
+	if c.rng.IntN(3) == 0 {
+		within := []int64{1000, 5000, 60_000}[c.rng.IntN(3)]
+		c.world.After(c.between(0, within), func() {
 			if submitted, ok := s.Answer(asked).(peer.Submitted); ok {
 				c.world.Cancel(s.Name, submitted.Jobs[0])
 			}

@@ -144,8 +144,8 @@ func (z *fuzzed) keep(rec peer.Record) {
 	}
 }
 
-func (z *fuzzed) event() peer.Event { //nolint:cyclop // one line for each kind of event
-	z.now += protocol.Instant(z.pick(256)) * protocol.Instant(z.pick(256)) //nolint:durationcheck // not times
+func (z *fuzzed) event() peer.Event {
+	z.now += protocol.Instant(z.pick(256)) * protocol.Instant(z.pick(256))
 	site := z.site()
 	switch z.pick(12) {
 	case 0:
@@ -166,7 +166,10 @@ func (z *fuzzed) event() peer.Event { //nolint:cyclop // one line for each kind 
 		return peer.Disconnected{Site: site}
 	case 5:
 		return []peer.Event{
-			peer.AskQueue{}, peer.AskSites{}, peer.AskJob{Job: z.job()}, peer.TestSubmit{Jobs: []protocol.Spec{z.spec()}, User: "ada"},
+			peer.AskQueue{},
+			peer.AskSites{},
+			peer.AskJob{Job: z.job()},
+			peer.TestSubmit{Jobs: []protocol.Spec{z.spec()}, User: "ada"},
 			peer.DigestSeen{Digest: protocol.Digest{Site: site, Seq: uint64(z.pick(3))}},
 			peer.MemberSeen{Site: site, Number: 1, PublicKey: "U", FirstStart: peertest.Epoch + 1},
 		}[z.pick(6)]

@@ -14,8 +14,9 @@ import (
 func (a *app) quoteCommand() *cobra.Command {
 	settings := &settings{}
 	cmd := &cobra.Command{
-		Use:   "quote [options] [script]",
-		Short: "Ask every site when it would run a job",
+		Use:                   "quote [options] [script]",
+		DisableFlagsInUseLine: true,
+		Short:                 "Ask every site when it would run a job",
 		Long: "Ask every site what it would offer a batch script now, and submit nothing: the same as\n" +
 			"submit --test-only. WAIT is the median, P10 and P90 are the bounds between which the wait\n" +
 			"lies in eight of ten cases. Quotes bind nobody.",

@@ -27,8 +27,9 @@ const (
 func (a *app) submitCommand() *cobra.Command {
 	settings := &settings{}
 	cmd := &cobra.Command{
-		Use:   "submit [options] [script [args]]",
-		Short: "Submit a batch script",
+		Use:                   "submit [options] [script [args]]",
+		DisableFlagsInUseLine: true,
+		Short:                 "Submit a batch script",
 		Long: "Submit a batch script from a file or, without one or with -, from the standard input.\n" +
 			"Options may also stand in the script, before its first command, in lines that begin with\n" +
 			"#SBATCH or #SWITCHYARD; #SWITCHYARD beats #SBATCH, and the command line beats both.\n\n" +

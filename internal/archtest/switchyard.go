@@ -26,6 +26,7 @@ const (
 	helpers  = 60 // what both shells and adapters use
 	shells   = 70 // the loops around the core
 	adapters = 80 // what is plugged into the live shell
+	grids    = 85 // several peers at once
 	wiring   = 90 // the binary
 )
 
@@ -58,6 +59,7 @@ func rooms() []Room {
 		{Path: "peer/identity", Level: helpers},
 		{Path: "peer/accounts", Level: helpers, Pure: true},
 		{Path: "internal/metrics", Level: helpers},
+		{Path: "internal/batchscript", Level: helpers},
 
 		{Path: "peer/node", Level: shells},
 		{Path: "peer/peertest", Level: shells},
@@ -69,6 +71,8 @@ func rooms() []Room {
 		{Path: "peer/config", Level: adapters},
 		{Path: "peer/api", Level: adapters},
 		{Path: "internal/report", Level: adapters, Planned: true},
+
+		{Path: "internal/testbed", Level: grids},
 
 		{Path: "cmd/...", Level: wiring},
 		{Path: "examples/...", Level: wiring, Planned: true},
@@ -117,6 +121,7 @@ func libraries() []Library {
 		{[]string{"github.com/prometheus"}, []string{"internal/metrics"}},
 		{[]string{"google.golang.org/protobuf"}, []string{"protocol/*/v1"}},
 		{[]string{"google.golang.org/grpc"}, []string{"protocol/*/v1", "plugins/sdk", "plugins/catalog"}},
+		{[]string{"golang.org/x/sys"}, []string{"localsched/process"}},
 		{[]string{"gonum.org/v1/gonum"}, []string{"internal/predict", "internal/workload", "internal/sim"}},
 	}
 }

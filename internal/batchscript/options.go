@@ -49,7 +49,7 @@ func shape() []Option {
 			Long: "time", Short: "t", Value: "limit",
 			Help: "wall-time limit: min, min:s, h:min:s, d-h, d-h:min, d-h:min:s (1:00:00)", set: setTime,
 		},
-		{Long: "sites", Value: "site,…", Help: "sites where the job may run (anywhere)", set: setSites},
+		{Long: "sites", Value: "site[,site]", Help: "sites where the job may run (anywhere)", set: setSites},
 		{
 			Long: "requeue", Help: "run the job again elsewhere when its site is lost",
 			set: func(w *wishes, _ string) error { w.requeue = true; return nil },

@@ -161,6 +161,12 @@ func (b *Batch) Forget(tag protocol.Tag) error {
 	return nil
 }
 
+// runs says whether the job runs now.
+func (b *Batch) runs(tag protocol.Tag) bool {
+	j := b.jobs[tag]
+	return j != nil && j.state == protocol.Running
+}
+
 // Kept are the tags that have not been forgotten, in order.
 func (b *Batch) Kept() []protocol.Tag {
 	var tags []protocol.Tag

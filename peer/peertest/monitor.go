@@ -48,7 +48,7 @@ func (m *monitor) problem(format string, args ...any) {
 
 // recorded sees a record on its way into the rows.
 func (m *monitor) recorded(s *Site, rec peer.Record) {
-	switch row := rec.Row.(type) {
+	switch row := rec.Row.(type) { //nolint:gochecksumtype // its cases are values, each is here
 	case peer.JobRow:
 		m.jobRecorded(s, row)
 	case peer.GuestRow:
@@ -61,7 +61,7 @@ func (m *monitor) recorded(s *Site, rec peer.Record) {
 		if n := s.cfg.Number; m.world.scribe.first[n] == 0 {
 			m.world.scribe.first[n] = row.NextSeq
 		}
-	case peer.PayloadRow, peer.DedupRow:
+	case peer.PayloadRow, peer.DedupRow, nil:
 	}
 }
 
@@ -112,6 +112,11 @@ func (m *monitor) ended(s *Site, view peer.JobView) {
 		m.problem("job %v is archived at %s as %v", view.ID, s.Name, view.State)
 	}
 	m.ends[view.ID] = view.State
+	for _, other := range m.world.sites {
+		if tag := (protocol.Tag{Job: view.ID, Epoch: view.Epoch}); other.Batch.runs(tag) {
+			m.problem("job %v ends as %v and runs at %s", view.ID, view.State, other.Name)
+		}
+	}
 	starts := len(m.starts[view.ID])
 	if starts == 0 && (view.State == protocol.Completed || view.State == protocol.Failed || view.State == protocol.Timeout) {
 		m.problem("job %v ends as %v and has never started", view.ID, view.State)

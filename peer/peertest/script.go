@@ -186,7 +186,7 @@ func configureCount(o *SiteOptions, key string, n int) (func(*peer.Config), erro
 	case "max-cpus":
 		o.MaxCPUs = n
 	case "number":
-		o.Number = protocol.SiteNumber(n)
+		o.Number = protocol.SiteNumber(n & 0xffff)
 	case "round-jobs":
 		return func(c *peer.Config) { c.RoundJobs = n }, nil
 	case "ask":

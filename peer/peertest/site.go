@@ -37,7 +37,7 @@ type Site struct {
 	policy  policy.Policy
 	skew    protocol.Duration
 	peer    *peer.Peer // nil: down
-	life    int        // how often it has been started
+	life    uint64     // how often it has been started
 	rows    Rows
 	archive map[protocol.JobID]peer.JobView
 	wake    protocol.Instant // of the site's clock
@@ -73,7 +73,7 @@ func account(user string) (string, error) {
 func PublicKey(name protocol.SiteName, number protocol.SiteNumber) string {
 	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 	h := fnv.New64a()
-	fmt.Fprintf(h, "%s %d", name, number)
+	_, _ = fmt.Fprintf(h, "%s %d", name, number) // a hash takes everything
 	key := []byte{'U'}
 	for n := h.Sum64(); len(key) < 56; n = n>>5 | n<<59 {
 		key = append(key, letters[n%32])
@@ -263,7 +263,7 @@ func (s *Site) start() error {
 		return fmt.Errorf("site %s: %w", s.Name, err)
 	}
 	s.life++
-	s.peer, err = peer.New(s.cfg, s.world.seed+uint64(s.life), records)
+	s.peer, err = peer.New(s.cfg, s.world.seed+s.life, records)
 	if err != nil {
 		s.peer = nil
 		return fmt.Errorf("site %s: %w", s.Name, err)

@@ -95,7 +95,7 @@ func (c *scribe) event(ev peer.Event) string {
 }
 
 func (c *scribe) record(rec peer.Record) string {
-	switch row := rec.Row.(type) {
+	switch row := rec.Row.(type) { //nolint:gochecksumtype // its cases are values, each is here
 	case peer.JobRow:
 		return "job " + c.jobRow(row)
 	case peer.GuestRow:
@@ -140,13 +140,13 @@ func (c *scribe) key(key string) string {
 }
 
 func marks(pairs ...any) string {
-	out := ""
+	var out strings.Builder
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if on, ok := pairs[i+1].(bool); ok && on {
-			out += fmt.Sprintf(" %v", pairs[i])
+			fmt.Fprintf(&out, " %v", pairs[i])
 		}
 	}
-	return out
+	return out.String()
 }
 
 func because(reason string) string {

@@ -87,11 +87,11 @@ func (c *scribe) op(op peer.Op) string {
 		for i, r := range op.Query.Jobs {
 			names[i] = c.job(r.Job)
 		}
-		text := "quote " + strings.Join(names, " ")
+		parts := []string{"quote " + strings.Join(names, " ")}
 		for _, r := range op.Query.Ahead {
-			text += ", behind " + c.job(r.Job)
+			parts = append(parts, "behind "+c.job(r.Job))
 		}
-		return text
+		return strings.Join(parts, ", ")
 	case peer.SubmitOp:
 		return "submit " + c.tag(op.Job.Tag) + marks("guest", op.Job.Guest) + " as " + op.Job.Account
 	case peer.FindOp:
@@ -181,11 +181,11 @@ func (c *scribe) reply(r peer.Reply) string {
 	case peer.Done:
 		return "done"
 	case peer.Refusal:
-		text := fmt.Sprintf("refused %s%s", r.Code, because(r.Reason))
+		parts := []string{fmt.Sprintf("refused %s%s", r.Code, because(r.Reason))}
 		for _, no := range r.Sites {
-			text += fmt.Sprintf("; %s: %s", no.Site, no.Reason)
+			parts = append(parts, fmt.Sprintf("%s: %s", no.Site, no.Reason))
 		}
-		return text
+		return strings.Join(parts, "; ")
 	case peer.Quoted:
 		return quoted(r)
 	case peer.JobView, peer.Queue, peer.Sites:

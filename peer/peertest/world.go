@@ -1,6 +1,7 @@
 package peertest
 
 import (
+	"cmp"
 	"container/heap"
 	"errors"
 	"fmt"
@@ -305,14 +306,12 @@ type task struct {
 
 type agenda []task
 
-func (a agenda) Len() int { return len(a) }
-func (a agenda) Less(i, j int) bool {
-	if a[i].at != a[j].at {
-		return a[i].at < a[j].at
-	}
-	return a[i].seq < a[j].seq
+func (a *agenda) Len() int { return len(*a) }
+func (a *agenda) Less(i, j int) bool {
+	x, y := (*a)[i], (*a)[j]
+	return cmp.Or(cmp.Compare(x.at, y.at), cmp.Compare(x.seq, y.seq)) < 0
 }
-func (a agenda) Swap(i, j int) { a[i], a[j] = a[j], a[i] }
+func (a *agenda) Swap(i, j int) { (*a)[i], (*a)[j] = (*a)[j], (*a)[i] }
 
 // Push implements [heap.Interface].
 func (a *agenda) Push(x any) {
