@@ -2,45 +2,13 @@ package main
 
 import (
 	"context"
-	"iter"
 
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/bus"
 	"github.com/switchyard-hpc/switchyard/peer/gossip"
 	"github.com/switchyard-hpc/switchyard/peer/node"
-	"github.com/switchyard-hpc/switchyard/peer/store"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
-
-// rows is a store as the node sees it.
-type rows struct{ *store.Store }
-
-func (r rows) Enqueue(puts []node.Put, done func(error)) {
-	out := make([]store.Put, len(puts))
-	for i, put := range puts {
-		out[i] = store.Put(put)
-	}
-	r.Store.Enqueue(out, done)
-}
-
-func (r rows) Load(table string) iter.Seq2[node.Row, error] {
-	return func(yield func(node.Row, error) bool) {
-		for row, err := range r.Store.Load(table) {
-			if !yield(node.Row(row), err) {
-				return
-			}
-		}
-	}
-}
-
-func (r rows) Scan(table, from string, reverse bool, limit int) ([]node.Row, error) {
-	found, err := r.Store.Scan(table, from, reverse, limit)
-	out := make([]node.Row, len(found))
-	for i, row := range found {
-		out[i] = node.Row(row)
-	}
-	return out, err
-}
 
 // transport is a bus as the node sees it.
 type transport struct{ *bus.Bus }

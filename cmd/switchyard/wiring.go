@@ -188,7 +188,7 @@ func (p *peerProcess) startNode(ctx context.Context) error {
 			Policy: policy.Info(), Accounts: who,
 		}),
 		Seed:      p.seed(),
-		Store:     rows{p.store},
+		Store:     p.store,
 		Scheduler: p.scheduler,
 		Policy:    policy,
 		Deliverer: &deliverer{

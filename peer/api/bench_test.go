@@ -2,7 +2,6 @@ package api_test
 
 import (
 	"context"
-	"iter"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -15,36 +14,6 @@ import (
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
-
-// disk adapts the real store as cmd does.
-type disk struct{ *store.Store }
-
-func (d disk) Enqueue(puts []node.Put, done func(error)) {
-	rows := make([]store.Put, len(puts))
-	for i, put := range puts {
-		rows[i] = store.Put(put)
-	}
-	d.Store.Enqueue(rows, done)
-}
-
-func (d disk) Load(table string) iter.Seq2[node.Row, error] {
-	return func(yield func(node.Row, error) bool) {
-		for row, err := range d.Store.Load(table) {
-			if !yield(node.Row(row), err) {
-				return
-			}
-		}
-	}
-}
-
-func (d disk) Scan(table, from string, reverse bool, limit int) ([]node.Row, error) {
-	rows, err := d.Store.Scan(table, from, reverse, limit)
-	all := make([]node.Row, len(rows))
-	for i, row := range rows {
-		all[i] = node.Row(row)
-	}
-	return all, err
-}
 
 type everybody struct{}
 
@@ -88,7 +57,7 @@ func liveNode(b *testing.B) *node.Node {
 			Policy:     policy.Info{Name: "fake", Initiations: []policy.Initiation{policy.Sender}, Shortcut: true},
 			Initiation: policy.Sender, Accounts: everybody{},
 		},
-		Store: disk{file}, Scheduler: idle{}, Policy: idle{}, Deliverer: idle{},
+		Store: file, Scheduler: idle{}, Policy: idle{}, Deliverer: idle{},
 	})
 	if err != nil {
 		b.Fatal(err)

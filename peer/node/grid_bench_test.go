@@ -158,7 +158,7 @@ func (s *gridSite) start(
 	}
 	batch := &quoting{wait: wait}
 	s.node, err = node.New(node.Config{
-		Peer: cfg, Store: disk{file}, Scheduler: batch, Policy: place, Deliverer: batch, Meter: s.told,
+		Peer: cfg, Store: file, Scheduler: batch, Policy: place, Deliverer: batch, Meter: s.told,
 	})
 	if err != nil {
 		b.Fatal(err)

@@ -65,7 +65,7 @@ func (s *Store) count(batch []*request, took time.Duration, err error) {
 	s.stats.Requests += uint64(len(batch))
 	for _, r := range batch {
 		s.stats.Rows += uint64(len(r.puts))
-		s.stats.Bytes += uint64(r.size)
+		s.stats.Bytes += uint64(r.size) //nolint:gosec // not negative
 	}
 }
 

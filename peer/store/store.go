@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"go.etcd.io/bbolt"
+
+	"github.com/switchyard-hpc/switchyard/peer/node"
 )
 
 // Limits of rows and transactions.
@@ -22,19 +24,14 @@ const (
 	batchBytes    = 4 << 20 // bytes after which a transaction takes no further request
 )
 
-// Put is one keyed change of a row. A nil Value deletes the row; deleting a row
-// that does not exist is no error. The store does not keep Value.
-type Put struct {
-	Table string // 1 to [MaxTable] bytes
-	Key   string // 1 to [MaxKey] bytes
-	Value []byte // at most [MaxValue] bytes; nil: delete
-}
+// Put is one keyed change of a row: the peer's own noun, as the store is its
+// adapter. A nil Value deletes the row; deleting a row that does not exist is no
+// error. Table has 1 to [MaxTable] bytes, Key 1 to [MaxKey], Value at most
+// [MaxValue]. The store does not keep Value.
+type Put = node.Put
 
 // Row is a stored row. Value belongs to the reader and is never nil.
-type Row struct {
-	Key   string
-	Value []byte
-}
+type Row = node.Row
 
 // Options change how a store is opened. The zero Options suit a peer.
 type Options struct {

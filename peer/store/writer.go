@@ -21,13 +21,13 @@ func newRequest(puts []Put, done func(error)) *request {
 	for _, put := range puts {
 		r.size += len(put.Key) + len(put.Value)
 		if r.bad == nil {
-			r.bad = put.validate()
+			r.bad = validate(put)
 		}
 	}
 	return r
 }
 
-func (p Put) validate() error {
+func validate(p Put) error {
 	switch {
 	case p.Table == "" || len(p.Table) > MaxTable:
 		return fmt.Errorf("%w: table name %.80q has %d bytes; use 1 to %d", ErrPut, p.Table, len(p.Table), MaxTable)
@@ -171,7 +171,7 @@ func apply(tx *bbolt.Tx, batch []*request) error {
 				}
 				tables[put.Table] = table
 			}
-			if err := put.apply(table); err != nil {
+			if err := apply(put, table); err != nil {
 				return fmt.Errorf("table %s: key %.80q: %w", put.Table, put.Key, err)
 			}
 		}
@@ -179,7 +179,7 @@ func apply(tx *bbolt.Tx, batch []*request) error {
 	return nil
 }
 
-func (p Put) apply(table *bbolt.Bucket) error {
+func apply(p Put, table *bbolt.Bucket) error {
 	if p.Value == nil {
 		return table.Delete([]byte(p.Key))
 	}
