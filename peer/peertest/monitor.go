@@ -113,7 +113,7 @@ func (m *monitor) ended(s *Site, view peer.JobView) {
 	}
 	m.ends[view.ID] = view.State
 	for _, other := range m.world.sites {
-		if tag := (protocol.Tag{Job: view.ID, Epoch: view.Epoch}); other.Batch.runs(tag) {
+		if tag := (protocol.Tag{Job: view.ID, Epoch: view.Epoch}); !m.requeue[view.ID] && other.Batch.runs(tag) {
 			m.problem("job %v ends as %v and runs at %s", view.ID, view.State, other.Name)
 		}
 	}

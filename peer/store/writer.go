@@ -171,7 +171,7 @@ func apply(tx *bbolt.Tx, batch []*request) error {
 				}
 				tables[put.Table] = table
 			}
-			if err := apply(put, table); err != nil {
+			if err := write(put, table); err != nil {
 				return fmt.Errorf("table %s: key %.80q: %w", put.Table, put.Key, err)
 			}
 		}
@@ -179,7 +179,7 @@ func apply(tx *bbolt.Tx, batch []*request) error {
 	return nil
 }
 
-func apply(p Put, table *bbolt.Bucket) error {
+func write(p Put, table *bbolt.Bucket) error {
 	if p.Value == nil {
 		return table.Delete([]byte(p.Key))
 	}
