@@ -101,6 +101,8 @@ func checkDecisions(in policy.Snapshot, decisions []policy.Decision) error {
 			return fmt.Errorf("decision for job %d at site %d of %d jobs and %d sites", d.Job, d.Site, len(in.Jobs), len(in.Sites))
 		case seen[d.Job]:
 			return fmt.Errorf("two decisions for job %v", in.Jobs[d.Job].ID)
+		case d.Wait < 0:
+			return fmt.Errorf("a wait of %v for job %v", d.Wait, in.Jobs[d.Job].ID)
 		case in.AWT[in.At(d.Job, d.Site)] == protocol.Never:
 			return fmt.Errorf("job %v sent to %s, which declined it", in.Jobs[d.Job].ID, in.Sites[d.Site].Name)
 		}
@@ -134,12 +136,11 @@ func (p *Peer) carryOut(r *round, in policy.Snapshot, decisions []policy.Decisio
 		}
 		fact.Kind, fact.Site, fact.Text = RoundDecided, in.Sites[d.Site].Name, clip(d.Reason)
 		p.fact(fact)
-		awt := in.AWT[in.At(i, d.Site)]
 		if d.Site == in.Self {
-			p.commitHome(j, awt)
+			p.commitHome(j, d.Wait)
 			continue
 		}
-		p.offer(j, in.Sites[d.Site].Name, awt)
+		p.offer(j, in.Sites[d.Site].Name, d.Wait)
 	}
 }
 

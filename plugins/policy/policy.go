@@ -70,8 +70,9 @@ type Job struct {
 
 // Decision proposes a site for a job.
 type Decision struct {
-	Job    int // index in Snapshot.Jobs
-	Site   int // index in Snapshot.Sites
+	Job    int               // index in Snapshot.Jobs
+	Site   int               // index in Snapshot.Sites
+	Wait   protocol.Duration // expected there: the quoted AWT, and what the policy itself sent before
 	Reason string
 }
 

@@ -50,8 +50,13 @@ func (p *Policy) Decide(in policy.Snapshot) ([]policy.Decision, []byte, error) {
 		if s < 0 {
 			continue
 		}
-		decisions = append(decisions, policy.Decision{Job: j, Site: s, Reason: p.reason(&in, costs, s)})
-		sites[s].add(job, in.ERT[in.At(j, s)])
+		at := in.At(j, s)
+		decisions = append(decisions, policy.Decision{
+			Job: j, Site: s,
+			Wait:   in.AWT[at].Plus(sites[s].wait(job, in.Sites[s].CPUs)),
+			Reason: p.reason(&in, costs, s),
+		})
+		sites[s].add(job, in.ERT[at])
 	}
 	return decisions, nil, nil
 }
