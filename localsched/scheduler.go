@@ -72,9 +72,16 @@ type Description struct {
 // Query asks for quotes.
 type Query struct {
 	Jobs []protocol.Request
-	// Ahead are jobs that the peer has promised room but not yet submitted, in
-	// order; quotes answer as if they stood at the queue's end.
-	Ahead []protocol.Request
+	// Ahead are jobs that the peer has promised room and not seen submitted, in
+	// order; quotes answer as if they stood at the queue's end. One that the
+	// scheduler has by now counts where it is.
+	Ahead []Promise
+}
+
+// Promise is room that was promised to one placement of a job.
+type Promise struct {
+	Tag     protocol.Tag
+	Request protocol.Request
 }
 
 // Submission is a job as it enters the local queue.

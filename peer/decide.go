@@ -3,6 +3,7 @@ package peer
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -129,7 +130,7 @@ func (p *Peer) carryOut(r *round, in policy.Snapshot, decisions []policy.Decisio
 		fact := Fact{Job: spec.Job, Round: r.id, Quotes: p.siteQuotes(r, i), Silent: silent, Took: p.now.Sub(r.opened)}
 		d, ok := chosen[i]
 		if !ok {
-			fact.Kind, fact.Text = JobWaits, p.waitReason(j)
+			fact.Kind, fact.Text = JobWaits, p.waitReason(j, fact.Quotes)
 			p.fact(fact)
 			p.hold(j, p.jitter(min(p.cfg.Sigma, p.cfg.RetryMax)), fact.Text)
 			continue
@@ -154,13 +155,19 @@ func silentSites(r *round) (names []string) {
 }
 
 // waitReason says why no site was chosen for the job.
-func (p *Peer) waitReason(j *job) string {
+func (p *Peer) waitReason(j *job, quotes []SiteQuote) string {
 	can, certain, _ := p.whoCanRun(j.Spec)
 	j.unknown = !can && !certain
 	if j.unknown {
 		return reasonNoKnownSite
 	}
-	return reasonNoQuote
+	noes := make([]string, 0, len(quotes))
+	for _, q := range quotes {
+		if q.Declined != "" {
+			noes = append(noes, fmt.Sprintf("%s: %s", q.Site, q.Declined))
+		}
+	}
+	return fmt.Sprintf("%s (%s)", reasonNoQuote, strings.Join(noes, "; "))
 }
 
 // hold keeps a job in the grid queue until it is worth asking again.

@@ -74,10 +74,10 @@ func (p *Peer) current(from protocol.SiteName, tag protocol.Tag) *job {
 	return j
 }
 
-// mine says whether this site gave the job id out. A job of its own that is not
-// in the rows has ended.
+// mine says whether this store gave the job id out. Such a job that is not in the
+// rows has ended; of one that a lost store gave out nothing is known.
 func (p *Peer) mine(id protocol.JobID) bool {
-	return id.Origin() == p.cfg.Number && id.Seq() < p.site.NextSeq
+	return id.Origin() == p.cfg.Number && p.site.FirstSeq <= id.Seq() && id.Seq() < p.site.NextSeq
 }
 
 // prepared is the partner's room: the origin grants, durably. This is the point

@@ -39,10 +39,7 @@ func (p *Peer) connected(card protocol.Card) {
 	renewed := one.card == nil || one.card.Incarnation != card.Incarnation
 	one.card, one.linked = &card, true
 	one.refused = p.incompatible(card)
-	if card.SeenSeq >= p.site.NextSeq {
-		p.site.NextSeq = card.SeenSeq + 1
-		p.saveSite()
-	}
+	p.skipSeen(card.SeenSeq)
 	p.memberSeen(MemberSeen{
 		Site: card.Site, Number: card.Number, PublicKey: card.PublicKey, FirstStart: card.FirstStart,
 	})
@@ -56,6 +53,19 @@ func (p *Peer) connected(card protocol.Card) {
 	if renewed {
 		p.doubt(one)
 	}
+}
+
+// skipSeen keeps job ids above those that a partner has seen of this site: an
+// older store, now lost, gave them out.
+func (p *Peer) skipSeen(seq uint64) {
+	if seq < p.site.NextSeq {
+		return
+	}
+	if p.site.FirstSeq == p.site.NextSeq { // none given out yet
+		p.site.FirstSeq = seq + 1
+	}
+	p.site.NextSeq = seq + 1
+	p.saveSite()
 }
 
 // resend repeats at once what a partner that is back has not answered.

@@ -83,11 +83,8 @@ func trimZeros(key string) string {
 // all that was under way is taken up again.
 func (p *Peer) resume() {
 	if p.site.FirstStart == 0 {
-		p.site = SiteRow{
-			FirstStart:  p.now,
-			Incarnation: uint64(max(p.now, 1)),
-			NextSeq:     uint64(max(p.now-epoch2026, 1)),
-		}
+		first := uint64(max(p.now-epoch2026, 1))
+		p.site = SiteRow{FirstStart: p.now, Incarnation: uint64(max(p.now, 1)), FirstSeq: first, NextSeq: first}
 		p.saveSite()
 	}
 	for _, id := range slices.Sorted(maps.Keys(p.jobs)) {
@@ -99,8 +96,19 @@ func (p *Peer) resume() {
 	for _, tag := range slices.SortedFunc(maps.Keys(p.runs), compareTags) {
 		p.resumeRun(p.runs[tag])
 	}
+	p.learnLoad()
 	p.watch()
 	p.after(protocol.Hour, timer{kind: pruneTimer})
+}
+
+// learnLoad asks the local scheduler for its load, so that partners know it
+// before the first change.
+func (p *Peer) learnLoad() {
+	p.call(QuoteOp{}, func(result Result, err error) {
+		if quoted, err := resultAs[QuoteResult](result, err); err == nil {
+			p.setLoad(quoted.Load)
+		}
+	})
 }
 
 func (p *Peer) resumeJob(j *job) {

@@ -183,7 +183,8 @@ type DedupRow struct {
 type SiteRow struct {
 	FirstStart  protocol.Instant  `json:"first_start"`
 	Incarnation uint64            `json:"incarnation"`
-	NextSeq     uint64            `json:"next_seq"` // of the next job id
+	FirstSeq    uint64            `json:"first_seq"` // of the first job id that this store gave out
+	NextSeq     uint64            `json:"next_seq"`  // of the next job id
 	Cursor      localsched.Cursor `json:"cursor,omitempty"`
 }
 

@@ -72,19 +72,15 @@ func (p *Peer) keepPromise(tag protocol.Tag) { delete(p.promised, tag) }
 
 // promises are the promised jobs, oldest first. Quotes answer as if they were in
 // the local queue.
-func (p *Peer) promises() []protocol.Request {
-	out := make([]promise, 0, len(p.promised))
-	for _, one := range p.promised {
-		out = append(out, one)
+func (p *Peer) promises() []localsched.Promise {
+	out := make([]localsched.Promise, 0, len(p.promised))
+	for tag, one := range p.promised {
+		out = append(out, localsched.Promise{Tag: tag, Request: one.request})
 	}
-	slices.SortFunc(out, func(a, b promise) int {
-		return cmp.Or(cmp.Compare(a.since, b.since), cmp.Compare(a.request.Job, b.request.Job))
+	slices.SortFunc(out, func(a, b localsched.Promise) int {
+		return cmp.Or(cmp.Compare(p.promised[a.Tag].since, p.promised[b.Tag].since), compareTags(a.Tag, b.Tag))
 	})
-	requests := make([]protocol.Request, len(out))
-	for i, one := range out {
-		requests[i] = one.request
-	}
-	return requests
+	return out
 }
 
 // quoteRequest answers a partner's question; without jobs it is a probe.

@@ -78,8 +78,8 @@ type Result struct {
 	Outcome Outcome
 }
 
-// ResultAck says that the origin has the result and the files, durably; the
-// owner drops the job (message 6).
+// ResultAck says that the origin has the result and the files, durably, or has
+// heard that the job was given back; the owner drops it (message 6).
 type ResultAck struct{ Tag Tag }
 
 // Recall takes a granted job back, or cancels it (message 7).

@@ -161,12 +161,23 @@ func (s *Scheduler) Quote(_ context.Context, query localsched.Query) ([]protocol
 		return nil, ErrClosed
 	}
 	now := protocol.InstantOf(time.Now())
-	planned := s.engine.Plan(now, query.Ahead, query.Jobs)
+	planned := s.engine.Plan(now, s.missing(query.Ahead), query.Jobs)
 	quotes := make([]protocol.Quote, len(planned))
 	for i, p := range planned {
 		quotes[i] = quoteOf(query.Jobs[i], p, now)
 	}
 	return quotes, nil
+}
+
+// missing are the promised jobs that the engine does not have yet.
+func (s *Scheduler) missing(ahead []localsched.Promise) []protocol.Request {
+	var out []protocol.Request
+	for _, one := range ahead {
+		if j := s.jobs[one.Tag]; j == nil || j.state == making {
+			out = append(out, one.Request)
+		}
+	}
+	return out
 }
 
 func quoteOf(request protocol.Request, p engine.Planned, now protocol.Instant) protocol.Quote {

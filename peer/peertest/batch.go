@@ -51,13 +51,14 @@ func (b *Batch) Load() protocol.Load { return b.engine.Load() }
 // Quote answers each job alone, as [localsched.Planner] wants it. What was ahead
 // when the peer asked may have come meanwhile; it is not counted twice.
 func (b *Batch) Quote(query localsched.Query) []protocol.Quote {
-	has := map[protocol.JobID]bool{}
-	for tag := range b.jobs {
-		has[tag.Job] = true
+	var ahead []protocol.Request
+	for _, one := range query.Ahead {
+		if _, ok := b.jobs[one.Tag]; !ok {
+			ahead = append(ahead, one.Request)
+		}
 	}
-	query.Ahead = slices.DeleteFunc(slices.Clone(query.Ahead), func(r protocol.Request) bool { return has[r.Job] })
 	quotes := make([]protocol.Quote, len(query.Jobs))
-	for i, planned := range b.engine.Plan(b.clock, query.Ahead, query.Jobs) {
+	for i, planned := range b.engine.Plan(b.clock, ahead, query.Jobs) {
 		q := protocol.Quote{Job: query.Jobs[i].Job, Declined: planned.Declined}
 		if q.Declined == "" {
 			q.AWT, q.ERT = planned.Start.Sub(b.clock), query.Jobs[i].WallTime

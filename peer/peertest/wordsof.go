@@ -88,8 +88,8 @@ func (c *scribe) op(op peer.Op) string {
 			names[i] = c.job(r.Job)
 		}
 		parts := []string{"quote " + strings.Join(names, " ")}
-		for _, r := range op.Query.Ahead {
-			parts = append(parts, "behind "+c.job(r.Job))
+		for _, one := range op.Query.Ahead {
+			parts = append(parts, "behind "+c.job(one.Tag.Job))
 		}
 		return strings.Join(parts, ", ")
 	case peer.SubmitOp:

@@ -5,6 +5,8 @@ package tc
 
 import (
 	"fmt"
+	"math"
+	"math/bits"
 
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -73,8 +75,15 @@ func (t *tally) add(job policy.Job, ert protocol.Duration) {
 	t.free -= job.CPUs
 	t.accept--
 	t.jobs++
-	t.work += int64(job.CPUs) * int64(ert)
+	if high, work := bits.Mul64(uint64(max(0, job.CPUs)), uint64(max(0, ert))); high == 0 && work < most {
+		t.work = min(t.work+int64(work), most)
+		return
+	}
+	t.work = most
 }
+
+// most is where work stops counting, far from overflow.
+const most = math.MaxInt64 / 4
 
 // wait is how much longer the job waits because of what the round sent here: the
 // work spread over the machine, nothing while CPUs are left for it.
