@@ -105,7 +105,7 @@ func (p *Peer) resume() {
 // before the first change.
 func (p *Peer) learnLoad() {
 	p.call(QuoteOp{}, func(result Result, err error) {
-		if quoted, err := resultAs[QuoteResult](result, err); err == nil {
+		if quoted, failed := resultAs[QuoteResult](result, err); failed == nil {
 			p.setLoad(quoted.Load)
 		}
 	})
