@@ -45,10 +45,10 @@ func (p *Peer) snapshot(r *round) policy.Snapshot {
 	for s, site := range answered {
 		if site.ask == nil {
 			in.Self = s
-			in.Sites = append(in.Sites, policySite(p.cfg.Site, p.load, 0, len(r.specs)))
+			in.Sites = append(in.Sites, policySite(p.cfg.Site, p.load, 0, p.free(), len(r.specs)))
 			continue
 		}
-		in.Sites = append(in.Sites, policySite(site.name, site.ask.reply.Load, p.now.Sub(site.ask.partner.loadAt), site.ask.reply.Accept))
+		in.Sites = append(in.Sites, policySite(site.name, site.ask.reply.Load, p.now.Sub(site.ask.partner.loadAt), site.ask.reply.Free, site.ask.reply.Accept))
 	}
 	for i := range r.specs {
 		for _, site := range answered {
@@ -88,8 +88,8 @@ func (p *Peer) answered(r *round) []answeredSite {
 	return out
 }
 
-func policySite(name protocol.SiteName, load protocol.Load, age protocol.Duration, accept int) policy.Site {
-	return policy.Site{Name: name, RUS: load.RUS(), Age: age, CPUs: load.CPUs, Free: load.Free(), Accept: accept}
+func policySite(name protocol.SiteName, load protocol.Load, age protocol.Duration, free, accept int) policy.Site {
+	return policy.Site{Name: name, RUS: load.RUS(), Age: age, CPUs: load.CPUs, Free: free, Accept: accept}
 }
 
 // checkDecisions refuses what no policy may propose.

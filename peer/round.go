@@ -118,7 +118,7 @@ func (p *Peer) homeRefuses(spec protocol.Spec) string {
 // go on together. Several jobs of one round share what is free now.
 func (p *Peer) arrived(r *round) {
 	p.dropGone(r)
-	free, kept := p.load.Free(), 0
+	free, kept := p.free(), 0
 	rest, restHome := r.specs[:0:0], r.home[:0:0]
 	for i, spec := range r.specs {
 		q := r.home[i]

@@ -83,10 +83,19 @@ func (p *Peer) promises() []localsched.Promise {
 	return out
 }
 
+// free is how many CPUs neither run a job nor are promised to one.
+func (p *Peer) free() int {
+	free := p.load.Free()
+	for _, one := range p.promised {
+		free -= one.request.CPUs
+	}
+	return max(0, free)
+}
+
 // quoteRequest answers a partner's question; without jobs it is a probe.
 func (p *Peer) quoteRequest(one *partner, m protocol.QuoteRequest) {
 	if len(m.Jobs) == 0 {
-		p.send(one.Site, protocol.QuoteReply{Round: m.Round, Load: p.load})
+		p.send(one.Site, protocol.QuoteReply{Round: m.Round, Load: p.load, Free: p.free()})
 		return
 	}
 	reply := protocol.QuoteReply{
@@ -102,7 +111,7 @@ func (p *Peer) quoteRequest(one *partner, m protocol.QuoteRequest) {
 		}
 	}
 	if len(places) == 0 {
-		reply.Load = p.load
+		reply.Load, reply.Free = p.load, p.free()
 		p.send(one.Site, reply)
 		return
 	}
@@ -122,7 +131,7 @@ func (p *Peer) quoteRequest(one *partner, m protocol.QuoteRequest) {
 			reply.Quotes[i] = quoted.Quotes[k]
 			reply.Quotes[i].Job = m.Jobs[i].Job
 		}
-		reply.Load = p.load
+		reply.Load, reply.Free = p.load, p.free()
 		p.send(one.Site, reply)
 	})
 }

@@ -26,6 +26,7 @@ type QuoteReply struct {
 	Round  RoundID
 	Quotes []Quote // in the order of the jobs
 	Load   Load
+	Free   int      // CPUs that neither run a job nor are promised to one
 	Accept int      // how many of the jobs the site takes this round (MaxQ)
 	Valid  Duration // how long the quotes hold if nothing arrives
 }

@@ -56,7 +56,7 @@ type Site struct {
 	RUS    int               // parts per million
 	Age    protocol.Duration // of RUS
 	CPUs   int
-	Free   int // CPUs free now
+	Free   int // CPUs that neither run a job nor are promised to one
 	Accept int // jobs that the site takes this round
 }
 

@@ -53,6 +53,7 @@ func checkQuoteReply(m protocol.QuoteReply) error {
 	if err := first(
 		atMost("quotes", len(m.Quotes), MaxJobs),
 		checkLoad(m.Load),
+		count("free", m.Free),
 		count("accept", m.Accept),
 		amount("valid_ms", m.Valid),
 	); err != nil {

@@ -25,7 +25,7 @@ func messages(kind string) *rapid.Generator[protocol.Message] {
 		case "quote-reply":
 			return protocol.QuoteReply{
 				Round: protocol.RoundID(rapid.Uint64().Draw(t, "round")), Quotes: drawSlice(t, drawQuote),
-				Load: drawLoad(t), Accept: drawCount(t), Valid: drawSpan(t),
+				Load: drawLoad(t), Free: drawCount(t), Accept: drawCount(t), Valid: drawSpan(t),
 			}
 		case "offer":
 			return protocol.Offer{Spec: drawSpec(t), Epoch: placed.Epoch, Payload: drawPayload(t)}

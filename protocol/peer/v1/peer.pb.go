@@ -750,7 +750,9 @@ type QuoteReply struct {
 	// Optional. How many of the jobs the site takes this round.
 	Accept int64 `protobuf:"varint,4,opt,name=accept,proto3" json:"accept,omitempty"`
 	// Optional. How long the quotes hold if nothing arrives, in ms.
-	ValidMs       int64 `protobuf:"varint,5,opt,name=valid_ms,json=validMs,proto3" json:"valid_ms,omitempty"`
+	ValidMs int64 `protobuf:"varint,5,opt,name=valid_ms,json=validMs,proto3" json:"valid_ms,omitempty"`
+	// Optional. CPUs that neither run a job nor are promised to one.
+	Free          int64 `protobuf:"varint,6,opt,name=free,proto3" json:"free,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -816,6 +818,13 @@ func (x *QuoteReply) GetAccept() int64 {
 func (x *QuoteReply) GetValidMs() int64 {
 	if x != nil {
 		return x.ValidMs
+	}
+	return 0
+}
+
+func (x *QuoteReply) GetFree() int64 {
+	if x != nil {
+		return x.Free
 	}
 	return 0
 }
@@ -2101,14 +2110,15 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"\x05round\x18\x01 \x01(\x04R\x05round\x12\x1f\n" +
 	"\vdeadline_ms\x18\x02 \x01(\x03R\n" +
 	"deadlineMs\x12,\n" +
-	"\x04jobs\x18\x03 \x03(\v2\x18.switchyard.peer.v1.SpecR\x04jobs\"\xb6\x01\n" +
+	"\x04jobs\x18\x03 \x03(\v2\x18.switchyard.peer.v1.SpecR\x04jobs\"\xca\x01\n" +
 	"\n" +
 	"QuoteReply\x12\x14\n" +
 	"\x05round\x18\x01 \x01(\x04R\x05round\x121\n" +
 	"\x06quotes\x18\x02 \x03(\v2\x19.switchyard.peer.v1.QuoteR\x06quotes\x12,\n" +
 	"\x04load\x18\x03 \x01(\v2\x18.switchyard.peer.v1.LoadR\x04load\x12\x16\n" +
 	"\x06accept\x18\x04 \x01(\x03R\x06accept\x12\x19\n" +
-	"\bvalid_ms\x18\x05 \x01(\x03R\avalidMs\"\x82\x01\n" +
+	"\bvalid_ms\x18\x05 \x01(\x03R\avalidMs\x12\x12\n" +
+	"\x04free\x18\x06 \x01(\x03R\x04free\"\x82\x01\n" +
 	"\x05Offer\x12,\n" +
 	"\x04spec\x18\x01 \x01(\v2\x18.switchyard.peer.v1.SpecR\x04spec\x12\x14\n" +
 	"\x05epoch\x18\x02 \x01(\rR\x05epoch\x125\n" +

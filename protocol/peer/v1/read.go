@@ -101,7 +101,7 @@ func readQuoteReply(w *QuoteReply) (protocol.Message, error) {
 	}
 	return protocol.QuoteReply{
 		Round: protocol.RoundID(w.GetRound()), Quotes: each(w.GetQuotes(), readQuote),
-		Load: readLoad(w.GetLoad()), Accept: number(w.GetAccept()), Valid: protocol.Duration(w.GetValidMs()),
+		Load: readLoad(w.GetLoad()), Free: number(w.GetFree()), Accept: number(w.GetAccept()), Valid: protocol.Duration(w.GetValidMs()),
 	}, nil
 }
 

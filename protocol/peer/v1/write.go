@@ -17,7 +17,7 @@ func wireMessage(m protocol.Message) proto.Message {
 	case protocol.QuoteReply:
 		return &QuoteReply{
 			Round: uint64(m.Round), Quotes: each(m.Quotes, wireQuote), Load: wireLoad(m.Load),
-			Accept: int64(m.Accept), ValidMs: int64(m.Valid),
+			Free: int64(m.Free), Accept: int64(m.Accept), ValidMs: int64(m.Valid),
 		}
 	case protocol.Offer:
 		return &Offer{Spec: wireSpec(m.Spec), Epoch: uint32(m.Epoch), Payload: wirePayload(m.Payload)}
