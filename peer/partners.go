@@ -39,7 +39,7 @@ func (p *Peer) connected(card protocol.Card) {
 	renewed := one.card == nil || one.card.Incarnation != card.Incarnation
 	one.card, one.linked = &card, true
 	one.refused = p.incompatible(card)
-	p.skipSeen(card.SeenSeq)
+	p.skipSeen(card.Site, card.SeenSeq)
 	p.memberSeen(MemberSeen{
 		Site: card.Site, Number: card.Number, PublicKey: card.PublicKey, FirstStart: card.FirstStart,
 	})
@@ -57,8 +57,13 @@ func (p *Peer) connected(card protocol.Card) {
 
 // skipSeen keeps job ids above those that a partner has seen of this site: an
 // older store, now lost, gave them out.
-func (p *Peer) skipSeen(seq uint64) {
+func (p *Peer) skipSeen(site protocol.SiteName, seq uint64) {
 	if seq < p.site.NextSeq {
+		return
+	}
+	if latest := uint64(max(0, p.now.Sub(epoch2026)) + 30*protocol.Day); seq > latest {
+		p.fact(Fact{Kind: MessageOdd, Site: site, Text: fmt.Sprintf(
+			"its card says that it has seen job %d of this site, which no store can have given out yet", seq)})
 		return
 	}
 	if p.site.FirstSeq == p.site.NextSeq { // none given out yet

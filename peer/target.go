@@ -141,6 +141,8 @@ func (p *Peer) declines(one *partner, spec protocol.Spec) string {
 	switch {
 	case p.clash != "":
 		return p.clash
+	case one.refused != "":
+		return fmt.Sprintf("%s %s", one.Site, one.refused)
 	case one.MaxJobs <= one.jobsHere:
 		return fmt.Sprintf("%d jobs of %s are here, its limit is %d", one.jobsHere, one.Site, one.MaxJobs)
 	case one.MaxCPUs > 0 && one.cpusHere+spec.CPUs > one.MaxCPUs:
@@ -161,19 +163,15 @@ func (p *Peer) declines(one *partner, spec protocol.Spec) string {
 // offered makes room for a partner's job, durably, or refuses without a trace.
 func (p *Peer) offered(one *partner, m protocol.Offer) {
 	tag := protocol.Tag{Job: m.Spec.Job, Epoch: m.Epoch}
-	if g := p.guests[tag.Job]; g != nil && !p.replaces(one, g, tag) {
+	if why := p.notOf(one, m); why != "" {
+		p.refuse(one, tag, why)
 		return
 	}
-	why := p.declines(one, m.Spec)
-	if m.Payload == nil {
-		why = "the offer has no payload"
+	if g := p.guests[tag.Job]; g != nil && !p.replaces(one, g, tag, m.Spec.Requeue) {
+		return
 	}
-	if why == "" && one.card != nil && tag.Job.Origin() != one.card.Number {
-		why = fmt.Sprintf("the job's id is not one of %s", one.Site)
-	}
-	if why != "" {
-		p.fact(Fact{Kind: GuestRefused, Job: tag.Job, Site: one.Site, Epoch: tag.Epoch, Text: why})
-		p.send(one.Site, protocol.Refused{Tag: tag, Reason: why})
+	if why := p.declines(one, m.Spec); why != "" {
+		p.refuse(one, tag, why)
 		return
 	}
 	account, _ := p.cfg.Accounts.Guest(one.Site, m.Spec.User) // declines has asked
@@ -194,18 +192,45 @@ func (p *Peer) offered(one *partner, m protocol.Offer) {
 	p.after(p.backoff(0), timer{kind: guestTimer, job: tag.Job})
 }
 
+// notOf says why the job cannot be one of the partner's. A partner gives out only
+// ids with its own number, and never this site's.
+func (p *Peer) notOf(one *partner, m protocol.Offer) string {
+	id := m.Spec.Job
+	switch {
+	case m.Payload == nil:
+		return "the offer has no payload"
+	case one.card == nil:
+		return "no site card has come yet"
+	case id.Origin() != one.card.Number || id.Origin() == p.cfg.Number || p.jobs[id] != nil:
+		return fmt.Sprintf("job id %v is not one of %s", id, one.Site)
+	}
+	return ""
+}
+
+func (p *Peer) refuse(one *partner, tag protocol.Tag, why string) {
+	p.fact(Fact{Kind: GuestRefused, Job: tag.Job, Site: one.Site, Epoch: tag.Epoch, Text: why})
+	p.send(one.Site, protocol.Refused{Tag: tag, Reason: why})
+}
+
 // replaces says whether an offer may take the place of what is kept of the job,
 // and answers it otherwise.
-func (p *Peer) replaces(one *partner, g *guest, tag protocol.Tag) bool {
+func (p *Peer) replaces(one *partner, g *guest, tag protocol.Tag, requeue bool) bool {
 	switch {
-	case g.Origin != one.Site || tag.Epoch < g.Epoch:
+	case g.Origin != one.Site:
+		p.refuse(one, tag, fmt.Sprintf("this id belongs to a job of %s", g.Origin))
+		return false
+	case tag.Epoch < g.Epoch:
+		p.refuse(one, tag, fmt.Sprintf("epoch %d of this job has been seen here", g.Epoch))
 		return false
 	case tag.Epoch == g.Epoch:
 		p.offeredAgain(one, g)
 		return false
 	case g.Phase == GuestIsOwned:
 		p.letGo(g)
-		p.send(one.Site, protocol.Refused{Tag: tag, Reason: "an earlier epoch of this job is not closed here"})
+		p.refuse(one, tag, "an earlier epoch of this job is not closed here")
+		return false
+	case g.Phase == GuestIsClosed && !requeue:
+		p.refuse(one, tag, fmt.Sprintf("this job has ended here in epoch %d and may not run twice", g.Epoch))
 		return false
 	case g.Phase == GuestIsPrepared:
 		p.bury(g, GuestIsAborted)
@@ -276,9 +301,14 @@ const preparedTries = 12
 // aborted is the origin's word that it did not grant and will not.
 func (p *Peer) aborted(one *partner, tag protocol.Tag) {
 	g := p.guests[tag.Job]
-	if g != nil && g.Origin == one.Site && g.Epoch == tag.Epoch && g.Phase == GuestIsPrepared {
-		p.bury(g, GuestIsAborted)
+	if g == nil || g.Origin != one.Site || g.Epoch != tag.Epoch || g.Phase != GuestIsPrepared {
+		return
 	}
+	p.fact(Fact{Kind: GuestAborted, Job: tag.Job, Site: one.Site, Epoch: tag.Epoch})
+	p.dropPrepared(g) // no tombstone: the origin can never grant what it has aborted
+	delete(p.guests, tag.Job)
+	p.saveGuest(tag.Job)
+	p.savePayload(tag.Job)
 }
 
 // recalled gives the job back if it has not started; otherwise it is ended when

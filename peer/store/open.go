@@ -153,7 +153,7 @@ func explain(path string, err error) error {
 }
 
 func foreign(path string, err error) error {
-	return fmt.Errorf("store %s: %w; restore the file from a backup, or move it away to start with an empty store: %w",
+	return fmt.Errorf("store %s: %w; move it away to start with an empty store, and bring jobs that were under way to an end by hand: %w",
 		path, ErrForeign, err)
 }
 

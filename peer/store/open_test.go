@@ -89,7 +89,7 @@ func TestOtherFiles(t *testing.T) {
 		kind error
 		word string
 	}{
-		"text":       {func(path string) { write(t, path, text) }, store.ErrForeign, "restore the file from a backup"},
+		"text":       {func(path string) { write(t, path, text) }, store.ErrForeign, "move it away"},
 		"short text": {func(path string) { write(t, path, text[:100]) }, store.ErrForeign, "move it away"},
 		"zeros":      {func(path string) { write(t, path, make([]byte, 16<<10)) }, store.ErrForeign, "move it away"},
 		"other program": {func(path string) {
