@@ -46,6 +46,29 @@ func TestDeliver(t *testing.T) {
 	only(t, dir, "out")
 }
 
+// TestDeliverKeepsMode replaces a private file: it stays private, as it would if
+// the job had run at home.
+func TestDeliverKeepsMode(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(homeDir(t), "out")
+	if err := put(t, path, strings.NewReader("first\n")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := put(t, path, strings.NewReader("second\n")); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := info.Mode().Perm(); got != 0o600 {
+		t.Errorf("the file's mode is %v now", got)
+	}
+}
+
 func only(t *testing.T, dir string, names ...string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"syscall"
 	"time"
 
@@ -116,6 +117,11 @@ func openOutput(name, path string) (fd int, err error) {
 // execScript becomes the script. For a moment after it was written, a process
 // that the peer was just forking may still hold it open: ETXTBSY.
 func execScript(p plan) error {
+	// The script must not inherit a mask that this thread happens to have.
+	runtime.LockOSThread()
+	if err := unix.PthreadSigmask(unix.SIG_SETMASK, &unix.Sigset_t{}, nil); err != nil {
+		return fmt.Errorf("unblock the signals: %w", err)
+	}
 	argv := append([]string{p.Script}, p.Args...)
 	for pause := time.Millisecond; ; pause *= 2 {
 		err := syscall.Exec(p.Script, argv, p.Env) //nolint:gosec // to run scripts is what it is for

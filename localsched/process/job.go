@@ -37,12 +37,14 @@ type job struct {
 	failed error         // of the submission
 	tomb   bool          // it was withdrawn before it came
 
-	state    state
-	planned  bool // the engine has it
-	shim     processID
-	started  protocol.Instant
-	reported []uint64      // the numbers of its changes
-	over     chan struct{} // closed when it has ended or was withdrawn
+	state   state
+	planned bool // the engine has it
+	// postponed is the last reason reported for not starting it.
+	postponed string
+	shim      processID
+	started   protocol.Instant
+	reported  []uint64      // the numbers of its changes
+	over      chan struct{} // closed when it has ended or was withdrawn
 }
 
 func newJob(tag protocol.Tag, dir string) *job {

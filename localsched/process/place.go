@@ -47,7 +47,7 @@ func place(path string, from, all io.Reader) error {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return placeFile(path, from, all)
+		return placeFile(path, newFile, from, all)
 	case err != nil:
 		return err
 	case info.IsDir():
@@ -61,8 +61,12 @@ func place(path string, from, all io.Reader) error {
 	if err != nil {
 		return err
 	}
-	return placeFile(target, from, all)
+	return placeFile(target, info.Mode().Perm(), from, all)
 }
+
+// newFile is the mode of a file that was not there, as for a job that runs at
+// home. One that was there keeps its mode.
+const newFile = 0o644
 
 func writeDevice(path string, from io.Reader) error {
 	device, err := os.OpenFile(path, os.O_WRONLY|unix.O_NOCTTY|unix.O_NONBLOCK, 0)
@@ -75,7 +79,7 @@ func writeDevice(path string, from io.Reader) error {
 
 // placeFile writes under another name and renames once it knows that it has
 // everything. Being ended removes the other name too.
-func placeFile(path string, from, all io.Reader) error {
+func placeFile(path string, mode fs.FileMode, from, all io.Reader) error {
 	dir, name := filepath.Split(path)
 	temp, err := os.CreateTemp(dir, ".switchyard-*")
 	if err != nil {
@@ -84,7 +88,7 @@ func placeFile(path string, from, all io.Reader) error {
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, unix.SIGTERM, unix.SIGHUP, unix.SIGINT)
 	done := make(chan error, 1)
-	go func() { done <- copyAll(temp, from, all) }()
+	go func() { done <- copyAll(temp, mode, from, all) }()
 	select {
 	case err = <-done:
 	case <-stop:
@@ -102,7 +106,7 @@ func placeFile(path string, from, all io.Reader) error {
 	return err
 }
 
-func copyAll(temp *os.File, from, all io.Reader) error {
+func copyAll(temp *os.File, mode fs.FileMode, from, all io.Reader) error {
 	_, err := io.Copy(temp, from)
 	if err == nil {
 		_, err = io.ReadFull(all, make([]byte, 1))
@@ -111,7 +115,7 @@ func copyAll(temp *os.File, from, all io.Reader) error {
 		err = errCut
 	}
 	if err == nil {
-		err = temp.Chmod(0o644)
+		err = temp.Chmod(mode)
 	}
 	if err == nil {
 		err = temp.Sync()

@@ -44,7 +44,8 @@ func (s *Scheduler) run(ctx context.Context, j *job) {
 // job is not to be started any more.
 func (s *Scheduler) postpone(j *job, reason string, pause time.Duration) bool {
 	s.mu.Lock()
-	if j.state == starting {
+	if j.state == starting && j.postponed != reason {
+		j.postponed = reason
 		s.report(j, j.change(protocol.Pending, reason))
 	}
 	s.mu.Unlock()

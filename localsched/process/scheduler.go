@@ -51,7 +51,7 @@ func Open(config Config) (*Scheduler, error) {
 		return nil, err
 	}
 	config = config.withDefaults()
-	sp, err := openSpool(config.Dir)
+	sp, err := openSpool(config.Dir, config.Log)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,11 +21,13 @@ import (
 type spool struct {
 	jobs string
 	lock *os.File
+	log  *slog.Logger
 }
 
 // openSpool makes the spool if need be, takes it, and removes what was half made
 // or half removed.
-func openSpool(dir string) (sp spool, err error) {
+func openSpool(dir string, log *slog.Logger) (sp spool, err error) {
+	sp.log = log
 	sp.jobs = filepath.Join(dir, "jobs")
 	for _, folder := range []string{dir, sp.jobs} {
 		if err = makeFolder(folder); err != nil {
@@ -105,12 +108,18 @@ func (sp spool) sweep() error {
 	}
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), ".") {
-			if err := removeTree(filepath.Join(sp.jobs, e.Name())); err != nil {
-				return err
-			}
+			sp.sweepOne(filepath.Join(sp.jobs, e.Name()))
 		}
 	}
 	return nil
+}
+
+// sweepOne removes what is left of a folder. What cannot be removed, because a job
+// left a mount in it, is no reason not to start.
+func (sp spool) sweepOne(path string) {
+	if err := removeTree(path); err != nil {
+		sp.log.Warn("leftover_not_removed", "path", path, "error", err, "remedy", "unmount what is mounted below it, then remove it")
+	}
 }
 
 // folder is where a job's folder is or would be.
@@ -238,8 +247,8 @@ func chown(path string, to account) error {
 // taken the rights away.
 func removeTree(path string) error {
 	err := os.RemoveAll(path)
-	if err == nil || !errors.Is(err, fs.ErrPermission) {
-		return err
+	if err == nil || !errors.Is(err, fs.ErrPermission) || os.Geteuid() == 0 {
+		return err // root needs no rights, and must not follow an account's links
 	}
 	// What cannot be changed shows in the second removal.
 	_ = filepath.WalkDir(path, func(p string, entry fs.DirEntry, _ error) error {
