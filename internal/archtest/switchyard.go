@@ -34,6 +34,7 @@ func rooms() []Room {
 	return []Room{
 		{Path: "protocol", Level: nouns, Pure: true},
 		{Path: "internal/archtest", Level: nouns},
+		{Path: "internal/localdisk", Level: nouns},
 
 		{Path: "localsched", Level: borders, Pure: true},
 		{Path: "plugins/policy", Level: borders, Pure: true},

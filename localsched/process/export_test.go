@@ -6,7 +6,6 @@ var (
 	FindPasswd  = findPasswd
 	ParseFolder = parseFolder
 	FolderOf    = folderOf
-	NetworkFS   = networkFS
 	Forbidden   = forbidden
 	ReadJob     = readJob
 	ReadExit    = readExit

@@ -70,12 +70,6 @@ func TestOpenRefuses(t *testing.T) {
 			s.Close()
 		}
 	}
-	if got := process.NetworkFS(0x6969); got != "NFS" {
-		t.Errorf("NFS is called %q", got)
-	}
-	if got := process.NetworkFS(0xef53); got != "" {
-		t.Errorf("ext4 is called %q", got)
-	}
 }
 
 func TestShimIsNoCommand(t *testing.T) {

@@ -12,6 +12,8 @@ import (
 
 	"go.etcd.io/bbolt"
 	berrors "go.etcd.io/bbolt/errors"
+
+	"github.com/switchyard-hpc/switchyard/internal/localdisk"
 )
 
 // The store's own table holds the version of the file's layout: the rule that a
@@ -44,7 +46,7 @@ func checkFolder(path string, opts Options) error {
 	case !info.IsDir():
 		return fmt.Errorf("store %s: %s is not a folder", path, folder)
 	}
-	name, err := networkFS(folder)
+	name, err := localdisk.NetworkFS(folder)
 	if err != nil {
 		return fmt.Errorf("store %s: which file system: %w", path, err)
 	}

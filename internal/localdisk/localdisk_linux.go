@@ -1,20 +1,22 @@
-package store
+// Package localdisk tells network file systems, on which locks, links and memory
+// maps cannot be relied on, from disks of this machine.
+package localdisk
 
 import "syscall"
 
-// networkFS names the network file system that the folder is on; empty for a
+// NetworkFS names the network file system that the folder is on; empty for a
 // local one. Magic numbers: statfs(2) and the kernels' own headers. FUSE is
 // among them because what is behind it (sshfs, GlusterFS, JuiceFS) cannot be
 // told.
-func networkFS(folder string) (name string, err error) {
+func NetworkFS(folder string) (name string, err error) {
 	var st syscall.Statfs_t
 	if err := syscall.Statfs(folder, &st); err != nil {
 		return "", err
 	}
-	return networkFSName(int64(st.Type) & 0xffffffff), nil //nolint:unconvert // its type differs between architectures
+	return nameOf(int64(st.Type) & 0xffffffff), nil //nolint:unconvert // its type differs between architectures
 }
 
-func networkFSName(magic int64) string {
+func nameOf(magic int64) string {
 	switch magic {
 	case 0x6969:
 		return "NFS"
