@@ -320,7 +320,7 @@ func TestTwinNames(t *testing.T) {
 		for i, s := range sites {
 			s.Advertise(load(i))
 		}
-		time.Sleep(10 * time.Second)
+		time.Sleep(2 * time.Minute) // of many heartbeats some arrive
 		var seen []string
 		for _, m := range sites[0].Members() {
 			seen = append(seen, fmt.Sprintf("%s %d %t", m.Site, m.Number, m.Trusted))
