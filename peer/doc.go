@@ -27,6 +27,8 @@
 //	round.go, decide.go  rounds: own quote, φ, partners' quotes, decision [SS 2.1.1]
 //	origin.go            the origin's side of the hand-off
 //	target.go            the other side
+//	quotes.go            what partners are quoted, and the room promised to jobs
+//	receive.go           which message goes where
 //	runs.go              placements in the own local queue, for both
 //	partners.go          partner set, cards, silence, clashes of names
 //	restore.go           from rows back to work

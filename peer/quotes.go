@@ -1,0 +1,112 @@
+package peer
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// promise is room that was promised and is not in the local queue yet.
+type promise struct {
+	since   protocol.Instant
+	request protocol.Request
+}
+
+func (p *Peer) promise(tag protocol.Tag, since protocol.Instant, request protocol.Request) {
+	p.promised[tag] = promise{since: since, request: request}
+}
+
+func (p *Peer) keepPromise(tag protocol.Tag) { delete(p.promised, tag) }
+
+// promises are the promised jobs, oldest first. Quotes answer as if they were in
+// the local queue.
+func (p *Peer) promises() []localsched.Promise {
+	out := make([]localsched.Promise, 0, len(p.promised))
+	for tag, one := range p.promised {
+		out = append(out, localsched.Promise{Tag: tag, Request: one.request})
+	}
+	slices.SortFunc(out, func(a, b localsched.Promise) int {
+		return cmp.Or(cmp.Compare(p.promised[a.Tag].since, p.promised[b.Tag].since), compareTags(a.Tag, b.Tag))
+	})
+	return out
+}
+
+// free is how many CPUs neither run a job nor are promised to one.
+func (p *Peer) free() int {
+	free := p.load.Free()
+	for _, one := range p.promised {
+		free -= one.request.CPUs
+	}
+	return max(0, free)
+}
+
+// quoteRequest answers a partner's question; without jobs it is a probe.
+func (p *Peer) quoteRequest(one *partner, m protocol.QuoteRequest) {
+	if len(m.Jobs) == 0 {
+		p.send(one.Site, protocol.QuoteReply{Round: m.Round, Load: p.load, Free: p.free()})
+		return
+	}
+	reply := protocol.QuoteReply{
+		Round: m.Round, Quotes: make([]protocol.Quote, len(m.Jobs)),
+		Accept: max(0, one.MaxJobs-one.jobsHere), Valid: p.cfg.Sigma,
+	}
+	query := localsched.Query{Ahead: p.promises()}
+	var places []int
+	for i, spec := range m.Jobs {
+		reply.Quotes[i] = protocol.Quote{Job: spec.Job, Declined: p.declines(one, spec)}
+		if reply.Quotes[i].Declined == "" {
+			query.Jobs, places = append(query.Jobs, spec.Request), append(places, i)
+		}
+	}
+	if len(places) == 0 {
+		reply.Load, reply.Free = p.load, p.free()
+		p.send(one.Site, reply)
+		return
+	}
+	p.call(QuoteOp{Query: query}, func(result Result, err error) {
+		quoted, err := resultAs[QuoteResult](result, err)
+		if err == nil && len(quoted.Quotes) != len(places) {
+			err = fmt.Errorf("%d quotes for %d jobs", len(quoted.Quotes), len(places))
+		}
+		if err == nil {
+			p.setLoad(quoted.Load)
+		}
+		for k, i := range places {
+			if err != nil {
+				reply.Quotes[i].Declined = clip("the local scheduler does not answer: " + err.Error())
+				continue
+			}
+			reply.Quotes[i] = quoted.Quotes[k]
+			reply.Quotes[i].Job = m.Jobs[i].Job
+		}
+		reply.Load, reply.Free = p.load, p.free()
+		p.send(one.Site, reply)
+	})
+}
+
+// declines says why a partner's job would not be taken; empty: it would.
+func (p *Peer) declines(one *partner, spec protocol.Spec) string {
+	switch {
+	case p.clash != "":
+		return p.clash
+	case one.refused != "":
+		return fmt.Sprintf("%s %s", one.Site, one.refused)
+	case one.MaxJobs <= one.jobsHere:
+		return fmt.Sprintf("%d jobs of %s are here, its limit is %d", one.jobsHere, one.Site, one.MaxJobs)
+	case one.MaxCPUs > 0 && one.cpusHere+spec.CPUs > one.MaxCPUs:
+		return fmt.Sprintf("jobs of %s have %d CPUs here, its limit is %d", one.Site, one.cpusHere, one.MaxCPUs)
+	}
+	if err := checkRequest(spec.Request); err != nil {
+		return err.Error()
+	}
+	if why := p.cfg.Capacity.Fits(spec.Request); why != "" {
+		return why
+	}
+	if _, err := p.cfg.Accounts.Guest(one.Site, spec.User); err != nil {
+		return clip(err.Error())
+	}
+	return ""
+}

@@ -1,0 +1,52 @@
+package peer
+
+import "github.com/switchyard-hpc/switchyard/protocol"
+
+// receive takes a partner's message in. Messages about jobs are believed only
+// from the site that they are about.
+func (p *Peer) receive(from protocol.SiteName, m protocol.Message) { //nolint:cyclop // one line for each kind of message
+	one := p.byName[from]
+	if one == nil {
+		p.fact(Fact{Kind: MessageOdd, Site: from, Text: "from a site that is no partner"})
+		return
+	}
+	p.hear(one)
+	switch m := m.(type) {
+	case protocol.QuoteRequest:
+		p.quoteRequest(one, m)
+	case protocol.QuoteReply:
+		p.quoteReply(one, m)
+	case protocol.Offer:
+		p.offered(one, m)
+	case protocol.Prepared:
+		p.prepared(one, m.Tag)
+	case protocol.Refused:
+		p.refused(one, m)
+	case protocol.Grant:
+		p.granted(one, m.Tag)
+	case protocol.Accept:
+		p.accepted(one, m.Tag)
+	case protocol.Aborted:
+		p.notStarted(one, m.Tag, "its site gave its room up")
+	case protocol.Status:
+		p.status(one, m)
+	case protocol.StatusAck:
+		p.statusAcked(one, m)
+	case protocol.Result:
+		p.result(one, m)
+	case protocol.ResultAck:
+		p.resultAcked(one, m.Tag)
+	case protocol.Recall:
+		p.recalled(one, m)
+	case protocol.Recalled:
+		p.gaveBack(one, m.Tag)
+	case protocol.DecisionAsked:
+		p.decisionAsked(one, m.Tag)
+	case protocol.Abort:
+		p.aborted(one, m.Tag)
+	case protocol.Unknown:
+		p.lostTrack(one, m.Tag)
+	case protocol.Fenced:
+		p.fenced(one, m)
+	}
+}
