@@ -350,7 +350,6 @@ func (p *Peer) reclaim(id protocol.JobID) {
 // fence gives a job with Requeue up at its site, for another one at a higher
 // epoch. What the old one still says is refused.
 func (p *Peer) fence(j *job, site protocol.SiteName, why string) {
-	j.Lost = append(slices.Clone(j.Lost), j.Epoch)
 	p.shun(j, site)
 	p.backToQueue(j, JobRequeued, why)
 }

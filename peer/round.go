@@ -146,9 +146,6 @@ func (p *Peer) arrived(r *round) {
 
 // dropGone takes jobs out of the round that left the grid queue meanwhile.
 func (p *Peer) dropGone(r *round) {
-	if r.asked != 0 {
-		return
-	}
 	specs, home := r.specs[:0:0], r.home[:0:0]
 	for i, spec := range r.specs {
 		if j := p.jobs[spec.Job]; j != nil && j.Phase == InGridQueue {

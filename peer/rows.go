@@ -67,7 +67,6 @@ type JobRow struct {
 	WorkDir    string            `json:"work_dir,omitempty"`
 	Stdout     string            `json:"stdout,omitempty"`
 	Stderr     string            `json:"stderr,omitempty"`
-	Lost       []protocol.Epoch  `json:"lost,omitempty"` // fenced epochs of a requeued job
 }
 
 // GuestPhase is where a job of another origin is.

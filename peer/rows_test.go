@@ -27,7 +27,7 @@ func fullRows() map[peer.Table]peer.Row {
 		peer.JobTable: peer.JobRow{
 			Spec: spec, Phase: peer.Collecting, Epoch: 3, Site: "b", Cancelling: true, State: protocol.Running, Reason: "r",
 			StatusSeq: 4, QuotedAWT: 5, Placed: 6, Started: 7, Ended: 8, Outcome: outcome, Stuck: "s",
-			WorkDir: "/w", Stdout: "/o", Stderr: "/e", Lost: []protocol.Epoch{1, 2},
+			WorkDir: "/w", Stdout: "/o", Stderr: "/e",
 		},
 		peer.PayloadTable: peer.PayloadRow{Payload: &protocol.Payload{
 			Script: []byte("#!/bin/sh\n\xff"), Args: []string{"a\xfeb", ""}, Env: []string{"X=\xff"},

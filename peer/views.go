@@ -2,7 +2,6 @@ package peer
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -181,7 +180,3 @@ func sortQuotes(quotes []SiteQuote) {
 		return cmp.Or(cmp.Compare(a.att(), b.att()), cmp.Compare(a.Site, b.Site))
 	})
 }
-
-// JobIDs lists the jobs of this origin that have not ended, in order. For tests
-// and invariant checks.
-func (p *Peer) JobIDs() []protocol.JobID { return slices.Sorted(maps.Keys(p.jobs)) }
