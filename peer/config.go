@@ -17,7 +17,11 @@ type Config struct {
 	Policy      policy.Info
 	Initiation  policy.Initiation
 	Phi         protocol.Duration // φ: below this AWT a job stays at home; default 60 s
-	Sigma       protocol.Duration // σ: probes of silent partners, rechecks; default 300 s
+	Sigma       protocol.Duration // σ: checks of the own utilisation, rechecks, probes of silent partners; default 300 s
+	Delta       int               // δ in parts per million: below this RUS the site volunteers; default 700,000
+	Recheck     int               // jobs waiting for volunteers whose own AWT is looked at every σ; default 0: all
+	Draw        int               // jobs that one availability message may bring into rounds; default 0: any number
+	Stay        bool              // under symmetric, a job whose volunteers all lost stays at home; default: it asks everybody
 	Deadline    protocol.Duration // for quotes; default 2 s
 	RoundJobs   int               // jobs that may share a round; default 64
 	Ask         int               // partners asked in a round; default 16
@@ -28,6 +32,7 @@ type Config struct {
 	Remember    protocol.Duration // tombstones and submission keys; default 7 days
 	Accounts    Accounts          // who may run jobs here
 	MaxGridJobs int               // jobs of this origin at once; default 1,000,000
+	NoFacts     bool              // nobody reads facts: make none
 }
 
 // Partner is a site that this one is configured to exchange jobs with.

@@ -127,22 +127,34 @@ func (p *Peer) carryOut(r *round, in policy.Snapshot, decisions []policy.Decisio
 		if j == nil || j.Phase != InGridQueue {
 			continue // cancelled while the policy thought
 		}
-		fact := Fact{Job: spec.Job, Round: r.id, Quotes: p.siteQuotes(r, i), Silent: silent, Took: p.now.Sub(r.opened)}
 		d, ok := chosen[i]
-		if !ok {
-			fact.Kind, fact.Text = JobWaits, p.waitReason(j, fact.Quotes)
-			p.fact(fact)
-			p.hold(j, p.jitter(min(p.cfg.Sigma, p.cfg.RetryMax)), fact.Text)
-			continue
-		}
-		fact.Kind, fact.Site, fact.Text = RoundDecided, in.Sites[d.Site].Name, clip(d.Reason)
-		p.fact(fact)
-		if d.Site == in.Self {
+		switch {
+		case (!ok || d.Site == in.Self) && r.reach[i] == volunteers:
+			p.tellRound(r, i, silent, JobWaits, "", "no volunteer is better than the own site")
+			p.strike(r, i, j)
+		case !ok:
+			why := p.waitReason(j, p.siteQuotes(r, i))
+			p.tellRound(r, i, silent, JobWaits, "", why)
+			p.hold(j, p.jitter(min(p.cfg.Sigma, p.cfg.RetryMax)), why)
+		case d.Site == in.Self:
+			p.tellRound(r, i, silent, RoundDecided, p.cfg.Site, d.Reason)
 			p.commitHome(j, d.Wait)
-			continue
+		default:
+			p.tellRound(r, i, silent, RoundDecided, in.Sites[d.Site].Name, d.Reason)
+			p.offer(j, in.Sites[d.Site].Name, d.Wait)
 		}
-		p.offer(j, in.Sites[d.Site].Name, d.Wait)
 	}
+}
+
+// tellRound says what a round brought one of its jobs.
+func (p *Peer) tellRound(r *round, i int, silent []string, kind FactKind, site protocol.SiteName, why string) {
+	if p.cfg.NoFacts {
+		return
+	}
+	p.fact(Fact{
+		Kind: kind, Job: r.specs[i].Job, Site: site, Round: r.id, Text: clip(why),
+		Quotes: p.siteQuotes(r, i), Silent: silent, Took: p.now.Sub(r.opened),
+	})
 }
 
 func silentSites(r *round) (names []string) {

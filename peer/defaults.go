@@ -15,6 +15,7 @@ func (c Config) WithDefaults() Config {
 	c.Initiation = cmp.Or(c.Initiation, policy.Sender)
 	c.Phi = cmp.Or(c.Phi, protocol.Minute)
 	c.Sigma = cmp.Or(c.Sigma, 5*protocol.Minute)
+	c.Delta = cmp.Or(c.Delta, 700_000)
 	c.Deadline = cmp.Or(c.Deadline, 2*protocol.Second)
 	c.RoundJobs = cmp.Or(c.RoundJobs, 64)
 	c.Ask = cmp.Or(c.Ask, 16)
@@ -34,8 +35,8 @@ func (c Config) validate() error {
 	if c.Accounts == nil {
 		problems = append(problems, errors.New("the accounts are missing"))
 	}
-	if c.Initiation != policy.Sender {
-		problems = append(problems, fmt.Errorf("initiation %q is not built yet; use %q", c.Initiation, policy.Sender))
+	if c.Initiation == policy.Cycle {
+		problems = append(problems, fmt.Errorf("initiation %q is not built yet", c.Initiation))
 	}
 	if !slices.Contains(c.Policy.Initiations, c.Initiation) {
 		problems = append(problems, fmt.Errorf("policy %q does not accept initiation %q", c.Policy.Name, c.Initiation))
@@ -43,7 +44,7 @@ func (c Config) validate() error {
 	if min(c.Phi, c.Sigma, c.Deadline, c.Retry, c.RetryMax, c.Settle, c.Reclaim, c.Remember) < 0 {
 		problems = append(problems, errors.New("a duration is negative; give a positive one, or 0 for the default"))
 	}
-	if min(c.RoundJobs, c.Ask, c.MaxGridJobs) < 0 {
+	if min(c.RoundJobs, c.Ask, c.MaxGridJobs, c.Delta, c.Recheck, c.Draw) < 0 {
 		problems = append(problems, errors.New("a count is negative; give a positive one, or 0 for the default"))
 	}
 	for i, one := range c.Partners {

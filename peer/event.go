@@ -74,6 +74,14 @@ type Cancel struct {
 	Admin bool   // may cancel anybody's
 }
 
+// Retune changes how rounds are opened and decided, from here on. Answered by
+// [Done] or [Refusal]. The shell must ask the policy of that name by the time it
+// hands this in.
+type Retune struct {
+	Asked  AskID
+	Tuning Tuning
+}
+
 // TestSubmit asks for the quotes that jobs would get now, from every site.
 // Answered by [Quoted] or [Refusal].
 type TestSubmit struct {
@@ -105,6 +113,7 @@ func (MemberSeen) event()   {}
 func (CallDone) event()     {}
 func (Submit) event()       {}
 func (Cancel) event()       {}
+func (Retune) event()       {}
 func (TestSubmit) event()   {}
 func (AskQueue) event()     {}
 func (AskJob) event()       {}

@@ -1,6 +1,7 @@
 package peer
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -15,6 +16,7 @@ const (
 	reasonNoQuote     = "NoSiteQuoted"       // no site took it in the last round
 	reasonUnreachable = "PartnerUnreachable" // its site does not answer
 	reasonHandOff     = "HandOff"            // on its way to its site
+	reasonVolunteer   = "WaitsForVolunteer"  // its own site would let it wait too long, and nobody volunteers
 	reasonCancelling  = "Cancelling"
 	reasonCollecting  = "CollectingOutput"
 )
@@ -60,6 +62,7 @@ func (p *Peer) newJob(user string, one NewJob) *job {
 	p.site.NextSeq++
 	spec := one.Spec
 	spec.Job, spec.User, spec.Submitted = id, user, p.now
+	spec.MHz = cmp.Or(spec.MHz, p.cfg.Capacity.MHz)
 	payload := *one.Payload
 	payload.Stdout, payload.Stderr = expand(payload.Stdout, id), expand(payload.Stderr, id)
 	_, known, _ := p.whoCanRun(spec)
@@ -165,7 +168,7 @@ func (p *Peer) whoCanRun(spec protocol.Spec) (can, certain bool, noes []SiteNo) 
 		case refused != "":
 			noes = append(noes, SiteNo{Site: site, Reason: refused})
 		default:
-			if why := capacity.Fits(spec.Request); why != "" {
+			if why := capacity.Fits(spec.On(*capacity)); why != "" {
 				noes = append(noes, SiteNo{Site: site, Reason: why})
 				return
 			}
@@ -174,6 +177,10 @@ func (p *Peer) whoCanRun(spec protocol.Spec) (can, certain bool, noes []SiteNo) 
 	}
 	judge(p.cfg.Site, &p.cfg.Capacity, "")
 	for _, one := range p.partners {
+		if p.cfg.Policy.Alone {
+			judge(one.Site, &protocol.Capacity{}, fmt.Sprintf("the policy %s sends no job away", p.cfg.Policy.Name))
+			continue
+		}
 		if one.card == nil {
 			judge(one.Site, nil, "")
 			continue

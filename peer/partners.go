@@ -22,6 +22,8 @@ type partner struct {
 	loadAt    protocol.Instant // when it was true; 0: never known
 	digestSeq uint64
 
+	volunteer volunteering
+
 	jobsHere, cpusHere int // its open guests
 	jobsThere          int // jobs of this origin granted to it
 }
@@ -97,7 +99,7 @@ func (p *Peer) concerns(t timer, site protocol.SiteName) bool {
 	case guestTimer, reportTimer:
 		g := p.guests[t.job]
 		return g != nil && g.Origin == site
-	case runTimer, reclaimTimer, roundTimer, probeTimer, watchTimer, pruneTimer:
+	case runTimer, reclaimTimer, roundTimer, probeTimer, watchTimer, pruneTimer, sigmaTimer:
 	}
 	return false
 }
@@ -144,6 +146,7 @@ func later(start protocol.Instant, key string, thanStart protocol.Instant, thanK
 func (p *Peer) disconnected(site protocol.SiteName) {
 	if one := p.byName[site]; one != nil && one.linked {
 		one.linked = false
+		one.volunteer = volunteering{}
 		p.fact(Fact{Kind: PartnerDown, Site: site})
 		p.leaveOut(one)
 	}
@@ -166,7 +169,7 @@ func (p *Peer) fallSilent(one *partner) {
 	if one.silent {
 		return
 	}
-	one.silent = true
+	one.silent, one.volunteer = true, volunteering{}
 	p.fact(Fact{Kind: PartnerSilent, Site: one.Site})
 	p.after(p.jitter(p.cfg.Sigma), timer{kind: probeTimer, site: one.Site})
 }
@@ -195,10 +198,13 @@ func (p *Peer) digestSeen(ev DigestSeen) {
 
 // choosePartners picks whom a round asks: of those that could take one of its
 // jobs the least utilised, equals in an order drawn from the seed.
-func (p *Peer) choosePartners(jobs []protocol.Spec) []*partner {
+func (p *Peer) choosePartners(r *round) []*partner {
+	if p.cfg.Policy.Alone {
+		return nil
+	}
 	var out []*partner
 	for _, one := range p.partners {
-		if one.usable() && len(suitable(one, jobs)) > 0 {
+		if one.usable() && p.wanted(r, one) {
 			out = append(out, one)
 		}
 	}
@@ -212,14 +218,27 @@ func (p *Peer) choosePartners(jobs []protocol.Spec) []*partner {
 	return out
 }
 
-// suitable are the indices of the jobs that the partner's card and the submitters
-// allow there.
-func suitable(one *partner, jobs []protocol.Spec) []int {
-	var out []int
-	for i, spec := range jobs {
-		if spec.Allows(one.Site) && one.card.Capacity.Fits(spec.Request) == "" {
-			out = append(out, i)
+// wanted says whether the partner is to be asked about any job of the round.
+func (p *Peer) wanted(r *round, one *partner) bool {
+	for i := range r.specs {
+		if p.asks(r, i, one) {
+			return true
 		}
 	}
-	return out
+	return false
+}
+
+// asks says whether the partner is to be asked about job i of the round: its card
+// and the submitter allow it, it has not just refused the job, and it volunteers
+// if only volunteers are asked.
+func (p *Peer) asks(r *round, i int, one *partner) bool {
+	spec := r.specs[i]
+	if !spec.Allows(one.Site) || one.card.Capacity.Fits(spec.On(one.card.Capacity)) != "" {
+		return false
+	}
+	j := p.jobs[spec.Job]
+	if j == nil {
+		return true // a question about a job that is not submitted
+	}
+	return !j.shuns(one.Site, p.now) && (r.reach[i] == everybody || p.volunteersFor(j, one))
 }

@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 
 	"github.com/switchyard-hpc/switchyard/peer/gridqueue"
-	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -45,6 +44,7 @@ type Peer struct {
 
 	promised   map[protocol.Tag]promise
 	resendSoon []timer // scratch
+	lastCalled uint64  // numbers the availability messages heard
 }
 
 type job struct {
@@ -57,6 +57,7 @@ type job struct {
 	inFlight    bool                                   // its files are being collected
 	countsThere bool                                   // in its partner's jobsThere
 	doubted     bool                                   // its site is asked whether it still has it
+	struck      map[protocol.SiteName]uint64           // volunteers that lost, by the number of their message
 }
 
 type guest struct {
@@ -143,6 +144,8 @@ func (p *Peer) take(ev Event) {
 		p.submit(ev)
 	case Cancel:
 		p.cancel(ev)
+	case Retune:
+		p.retune(ev)
 	case TestSubmit:
 		p.testSubmit(ev)
 	case AskQueue:
@@ -207,6 +210,9 @@ func (p *Peer) answer(asked AskID, reply Reply) {
 }
 
 func (p *Peer) fact(f Fact) {
+	if p.cfg.NoFacts {
+		return
+	}
 	f.At = p.now
 	p.out.Facts = append(p.out.Facts, f)
 }
@@ -253,7 +259,3 @@ func (p *Peer) setLoad(load protocol.Load) {
 	}
 	p.load, p.loadAt = load, p.now
 }
-
-// opensOnArrival says whether rounds open on arrival. Only the sender's way is built
-// so far; configuration refuses the others.
-func (p *Peer) opensOnArrival() bool { return p.cfg.Initiation == policy.Sender }

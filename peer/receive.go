@@ -16,6 +16,8 @@ func (p *Peer) receive(from protocol.SiteName, m protocol.Message) { //nolint:cy
 		p.quoteRequest(one, m)
 	case protocol.QuoteReply:
 		p.quoteReply(one, m)
+	case protocol.Volunteer:
+		p.volunteered(one, m)
 	case protocol.Offer:
 		p.offered(one, m)
 	case protocol.Prepared:

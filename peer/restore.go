@@ -37,9 +37,9 @@ func (p *Peer) restore(rows []Record) error {
 	for tag, r := range p.runs {
 		switch {
 		case p.jobs[tag.Job] != nil:
-			r.request = p.jobs[tag.Job].Spec.Request
+			r.request = p.jobs[tag.Job].Spec.On(p.cfg.Capacity)
 		case p.guests[tag.Job] != nil:
-			r.request = p.guests[tag.Job].Spec.Request
+			r.request = p.guests[tag.Job].Spec.On(p.cfg.Capacity)
 		default:
 			return fmt.Errorf("run %v belongs to no job", tag)
 		}
@@ -98,6 +98,7 @@ func (p *Peer) resume() {
 	}
 	p.learnLoad()
 	p.watch()
+	p.beginSigma()
 	p.after(protocol.Hour, timer{kind: pruneTimer})
 }
 
@@ -130,7 +131,7 @@ func (p *Peer) resumeJob(j *job) {
 
 func (p *Peer) resumeGuest(g *guest) {
 	if g.Phase == GuestIsPrepared {
-		p.promise(g.tag(), g.Since, g.Spec.Request)
+		p.promise(g.tag(), g.Since, g.Spec.On(p.cfg.Capacity))
 	}
 	p.repeatGuest(g.Spec.Job)
 }

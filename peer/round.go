@@ -15,7 +15,8 @@ type round struct {
 	id       protocol.RoundID
 	opened   protocol.Instant
 	specs    []protocol.Spec
-	asked    AskID // the question it answers; 0: it places jobs
+	reach    []reach // whom to ask, for each job
+	asked    AskID   // the question it answers; 0: it places jobs
 	home     []protocol.Quote
 	homeDone bool
 	asks     []*ask // by site
@@ -33,7 +34,7 @@ type ask struct {
 // openRound lets the next jobs of the grid queue be placed. One such round at a
 // time, as [SS 2.1.1] asks.
 func (p *Peer) openRound() {
-	if p.open != nil || !p.opensOnArrival() {
+	if p.open != nil {
 		return
 	}
 	ids := p.queue.Take(p.cfg.RoundJobs)
@@ -61,7 +62,7 @@ func (p *Peer) quoteHome(r *round, then func(*round)) {
 	r.homeDone = false
 	query := localsched.Query{Ahead: p.promises()}
 	for _, spec := range r.specs {
-		query.Jobs = append(query.Jobs, spec.Request)
+		query.Jobs = append(query.Jobs, spec.On(p.cfg.Capacity))
 	}
 	p.call(QuoteOp{Query: query}, func(result Result, err error) {
 		if p.rounds[r.id] != r {
@@ -129,12 +130,12 @@ func (p *Peer) arrived(r *round) {
 		}
 		kept++
 		free -= spec.CPUs
-		p.fact(Fact{Kind: JobShortcut, Job: spec.Job, Site: p.cfg.Site, Round: r.id, Quotes: p.siteQuotes(r, i), Text: fmt.Sprintf(
-			"own wait %v is below φ = %v: stays at home, nobody else asked", q.AWT, p.cfg.Phi)})
+		p.tellShortcut(r, i)
 		p.commitHome(p.jobs[spec.Job], q.AWT)
 	}
 	r.specs, r.home = rest, restHome
-	if len(rest) == 0 {
+	p.setReach(r)
+	if len(r.specs) == 0 {
 		p.closeRound(r)
 		return
 	}
@@ -142,6 +143,14 @@ func (p *Peer) arrived(r *round) {
 		p.quoteHome(r, p.settle) // what was just kept changes the others' quotes
 	}
 	p.askPartners(r)
+}
+
+func (p *Peer) tellShortcut(r *round, i int) {
+	if p.cfg.NoFacts {
+		return
+	}
+	p.fact(Fact{Kind: JobShortcut, Job: r.specs[i].Job, Site: p.cfg.Site, Round: r.id, Quotes: p.siteQuotes(r, i), Text: fmt.Sprintf(
+		"own wait %v is below φ = %v: stays at home, nobody else asked", r.home[i].AWT, p.cfg.Phi)})
 }
 
 // dropGone takes jobs out of the round that left the grid queue meanwhile.
@@ -159,11 +168,13 @@ func (p *Peer) dropGone(r *round) {
 // askPartners sends the round's jobs to the partners and settles at once when
 // there is nobody to ask.
 func (p *Peer) askPartners(r *round) {
-	for _, one := range p.choosePartners(r.specs) {
+	for _, one := range p.choosePartners(r) {
 		p.askPartner(r, one)
 	}
 	if len(r.asks) > 0 {
-		p.fact(Fact{Kind: RoundOpened, Round: r.id, Text: fmt.Sprintf("%d jobs, %d partners", len(r.specs), len(r.asks))})
+		if !p.cfg.NoFacts {
+			p.fact(Fact{Kind: RoundOpened, Round: r.id, Text: fmt.Sprintf("%d jobs, %d partners", len(r.specs), len(r.asks))})
+		}
 		p.after(p.cfg.Deadline, timer{kind: roundTimer, round: r.id})
 	}
 	p.settle(r)
@@ -172,16 +183,13 @@ func (p *Peer) askPartners(r *round) {
 func (p *Peer) askPartner(r *round, one *partner) {
 	a := &ask{partner: one}
 	request := protocol.QuoteRequest{Round: r.id, Deadline: p.cfg.Deadline}
-	for _, i := range suitable(one, r.specs) {
-		if j := p.jobs[r.specs[i].Job]; j != nil && j.shuns(one.Site, p.now) {
-			continue
+	for i := range r.specs {
+		if p.asks(r, i, one) {
+			a.jobs = append(a.jobs, i)
+			request.Jobs = append(request.Jobs, r.specs[i])
 		}
-		a.jobs = append(a.jobs, i)
-		request.Jobs = append(request.Jobs, r.specs[i])
 	}
-	if len(a.jobs) == 0 {
-		return
-	}
+	p.draw(r, a)
 	r.asks = append(r.asks, a)
 	p.send(one.Site, request)
 }
@@ -189,6 +197,7 @@ func (p *Peer) askPartner(r *round, one *partner) {
 // quoteReply takes a partner's quotes in.
 func (p *Peer) quoteReply(one *partner, m protocol.QuoteReply) {
 	one.load, one.loadAt = m.Load, p.now
+	p.refute(one)
 	r := p.rounds[m.Round]
 	if r == nil {
 		return // a probe's answer, or too late
@@ -325,6 +334,7 @@ func (p *Peer) testSubmit(ev TestSubmit) {
 	}
 	r := p.newRound(specs)
 	r.asked = ev.Asked
+	r.reach = slices.Repeat([]reach{everybody}, len(specs))
 	p.quoteHome(r, p.settle)
 	p.askPartners(r)
 }

@@ -25,10 +25,11 @@ func (p *Peer) commitHome(j *job, awt protocol.Duration) {
 	p.queue.Remove(j.Spec.Job)
 	p.saveJob(j.Spec.Job)
 	p.fact(Fact{Kind: JobCommitted, Job: j.Spec.Job, Site: p.cfg.Site, Epoch: j.Epoch})
-	p.startRun(j.tag(), account, j.Spec.Request)
+	p.startRun(j.tag(), account, j.Spec)
 }
 
-func (p *Peer) startRun(tag protocol.Tag, account string, request protocol.Request) {
+func (p *Peer) startRun(tag protocol.Tag, account string, spec protocol.Spec) {
+	request := spec.On(p.cfg.Capacity)
 	r := &run{
 		RunRow:  RunRow{Tag: tag, Phase: Submitting, Account: account, Since: p.now},
 		request: request,
@@ -70,6 +71,7 @@ func (p *Peer) submission(r *run) (localsched.Submission, bool) {
 	default:
 		return s, false
 	}
+	s.Spec.Request = r.request
 	return s, true
 }
 

@@ -30,7 +30,7 @@ func (p *Peer) offered(one *partner, m protocol.Offer) {
 	p.guests[tag.Job] = g
 	p.admit(one, g, +1)
 	one.seenSeq = max(one.seenSeq, tag.Job.Seq())
-	p.promise(tag, p.now, m.Spec.Request)
+	p.promise(tag, p.now, m.Spec.On(p.cfg.Capacity))
 	p.saveGuest(tag.Job)
 	p.savePayload(tag.Job)
 	p.fact(Fact{Kind: GuestPrepared, Job: tag.Job, Site: one.Site, Epoch: tag.Epoch})
@@ -110,7 +110,7 @@ func (p *Peer) granted(one *partner, tag protocol.Tag) {
 		p.saveGuest(tag.Job)
 		p.fact(Fact{Kind: GuestOwned, Job: tag.Job, Site: one.Site, Epoch: tag.Epoch})
 		p.send(one.Site, protocol.Accept{Tag: tag})
-		p.startRun(tag, g.Account, g.Spec.Request)
+		p.startRun(tag, g.Account, g.Spec)
 	case g.Phase == GuestIsOwned:
 		p.send(one.Site, protocol.Accept{Tag: tag})
 	case g.Phase == GuestIsClosed: // the origin took its end and has forgotten that

@@ -28,6 +28,7 @@ const (
 	probeTimer                    // a silent partner
 	watchTimer                    // the watch failed
 	pruneTimer                    // old tombstones
+	sigmaTimer                    // σ: the own utilisation, and jobs that wait for volunteers
 )
 
 // timers is a heap of instants with at most one live entry for each timer.
@@ -101,6 +102,8 @@ func (p *Peer) fire(t timer) {
 		p.watch()
 	case pruneTimer:
 		p.prune()
+	case sigmaTimer:
+		p.sigmaDue()
 	}
 }
 

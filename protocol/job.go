@@ -95,6 +95,15 @@ type Spec struct {
 	Sites     []SiteName // where it may run; empty: anywhere
 	Requeue   bool       // rerun-ok: may be granted elsewhere when its site is lost
 	Submitted Instant    // by the origin's clock
+	MHz       int        // speed of the CPUs that the wall time is meant for; 0: not stated
+}
+
+// On is the request as it is on a machine: its wall time scales with the ratio of
+// the speeds, as [SS 3] assumes. Where one is not stated they count as equal.
+func (s Spec) On(c Capacity) Request {
+	r := s.Request
+	r.WallTime = r.WallTime.Rescale(s.MHz, c.MHz)
+	return r
 }
 
 // Allows says whether the submitter lets the job run at the site.

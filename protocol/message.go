@@ -31,6 +31,13 @@ type QuoteReply struct {
 	Valid  Duration // how long the quotes hold if nothing arrives
 }
 
+// Volunteer says that the sender's utilisation is low and that it would take jobs
+// (availability message, [SS 2.1.2]).
+type Volunteer struct {
+	Load  Load
+	Valid Duration // from the sending
+}
+
 // Offer asks a partner to make room for a job (hand-off, message 1).
 type Offer struct {
 	Spec    Spec
@@ -111,6 +118,7 @@ type Fenced struct {
 // Kind implements [Message], as for every message below.
 func (QuoteRequest) Kind() string  { return "quote-request" }
 func (QuoteReply) Kind() string    { return "quote-reply" }
+func (Volunteer) Kind() string     { return "volunteer" }
 func (Offer) Kind() string         { return "offer" }
 func (Prepared) Kind() string      { return "prepared" }
 func (Refused) Kind() string       { return "refused" }
@@ -130,6 +138,7 @@ func (Fenced) Kind() string        { return "fenced" }
 
 func (QuoteRequest) message()  {}
 func (QuoteReply) message()    {}
+func (Volunteer) message()     {}
 func (Offer) message()         {}
 func (Prepared) message()      {}
 func (Refused) message()       {}

@@ -27,7 +27,7 @@ func TestEvidence(t *testing.T) {
 	if !protocol.Evidence(protocol.Result{}) {
 		t.Error("a result is evidence")
 	}
-	for _, m := range []protocol.Message{protocol.QuoteRequest{}, protocol.QuoteReply{}, protocol.Offer{}} {
+	for _, m := range []protocol.Message{protocol.QuoteRequest{}, protocol.QuoteReply{}, protocol.Volunteer{}, protocol.Offer{}} {
 		if protocol.Evidence(m) {
 			t.Errorf("Evidence(%s) = true", m.Kind())
 		}

@@ -48,6 +48,7 @@ type Capacity struct {
 	MemoryMB    int64    // per node; 0: not stated
 	WholeNode   bool     // a node runs one job at a time
 	MaxWallTime Duration // the longest limit accepted; 0: none
+	MHz         int      // speed of a CPU; 0: not stated
 }
 
 // Fits says whether a job of this shape could ever run here, and if not why.

@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"math"
+	"math/bits"
 	"time"
 )
 
@@ -66,6 +67,24 @@ func (d Duration) Plus(e Duration) Duration {
 		return Never
 	}
 	return d + e
+}
+
+// Rescale is how long what takes d at one speed takes at another, rounded up. A
+// speed that is not positive counts as equal to the other; [Never] stays.
+func (d Duration) Rescale(from, to int) Duration {
+	if from <= 0 || to <= 0 || from == to || d <= 0 || d == Never {
+		return d
+	}
+	high, low := bits.Mul64(uint64(d), uint64(from))
+	low, carry := bits.Add64(low, uint64(to)-1, 0)
+	if high += carry; high >= uint64(to) {
+		return Never
+	}
+	scaled, _ := bits.Div64(high, low, uint64(to))
+	if scaled >= uint64(Never) {
+		return Never
+	}
+	return Duration(scaled)
 }
 
 // String prints the span as Go durations are printed, "never" for [Never].

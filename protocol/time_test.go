@@ -42,6 +42,39 @@ func TestNeverAbsorbs(t *testing.T) {
 	})
 }
 
+func TestRescale(t *testing.T) {
+	t.Parallel()
+	const never = protocol.Never
+	for _, tt := range []struct {
+		d        protocol.Duration
+		from, to int
+		want     protocol.Duration
+	}{
+		{100, 300, 300, 100},
+		{100, 375, 1300, 29}, // 28.8
+		{100, 1300, 375, 347},
+		{100, 0, 375, 100},
+		{100, 375, 0, 100},
+		{0, 1, 2, 0},
+		{never, 1, 2, never},
+		{never - 1, 2, 1, never},
+		{never - 1, 1, 1 << 40, 8388608},
+		{never - 1, 1 << 62, 1, never},
+	} {
+		if got := tt.d.Rescale(tt.from, tt.to); got != tt.want {
+			t.Errorf("%d.Rescale(%d, %d) = %d, want %d", int64(tt.d), tt.from, tt.to, int64(got), int64(tt.want))
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		d := protocol.Duration(rapid.Int64Range(1, 1<<40).Draw(t, "d"))
+		from, to := rapid.IntRange(1, 5000).Draw(t, "from"), rapid.IntRange(1, 5000).Draw(t, "to")
+		there := d.Rescale(from, to)
+		if over := int64(there)*int64(to) - int64(d)*int64(from); over < 0 || over >= int64(to) {
+			t.Fatalf("%d at speed %d is %d at speed %d", int64(d), from, int64(there), to)
+		}
+	})
+}
+
 func TestDurationsConvert(t *testing.T) {
 	t.Parallel()
 	for d, want := range map[time.Duration]protocol.Duration{

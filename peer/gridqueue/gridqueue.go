@@ -1,6 +1,6 @@
 // Package gridqueue keeps the jobs of one site that are not yet placed, in the
-// order in which they were submitted. A job is ready, taken by a round, or held
-// until an instant.
+// order in which they were submitted. A job is ready, taken by a round, held until
+// an instant, or parked until it is called.
 package gridqueue
 
 import (
@@ -15,6 +15,7 @@ type Queue struct {
 	places map[protocol.JobID]place
 	ready  ids   // may hold ids that are no longer ready
 	held   holds // may hold ids that are no longer held so
+	parked ids   // may hold ids that are no longer parked
 }
 
 type place struct {
@@ -28,6 +29,7 @@ const (
 	ready kind = iota
 	taken
 	held
+	parked
 )
 
 // Len is how many jobs are in the queue, in whatever state.
@@ -58,6 +60,28 @@ func (q *Queue) Hold(id protocol.JobID, until protocol.Instant) {
 	}
 	q.places[id] = place{kind: held, until: until}
 	heap.Push(&q.held, hold{id: id, until: until})
+}
+
+// Park keeps a job of the queue from being taken until Unpark.
+func (q *Queue) Park(id protocol.JobID) {
+	if p, ok := q.places[id]; !ok || p.kind == parked {
+		return
+	}
+	q.places[id] = place{kind: parked}
+	heap.Push(&q.parked, id)
+}
+
+// Unpark makes the first n parked jobs ready, oldest first; all of them when n is
+// negative.
+func (q *Queue) Unpark(n int) {
+	for n != 0 && q.parked.Len() > 0 {
+		id, ok := heap.Pop(&q.parked).(protocol.JobID)
+		if p, in := q.places[id]; !ok || !in || p.kind != parked {
+			continue
+		}
+		q.Put(id)
+		n--
+	}
 }
 
 // Remove takes the job out for good.

@@ -23,6 +23,7 @@ type Info struct {
 	Name        string
 	Initiations []Initiation // that it accepts
 	Shortcut    bool         // whether a job with an AWT below φ may skip the round
+	Alone       bool         // it sends no job away, so that no partner need be asked
 }
 
 // Initiation is what opens rounds.

@@ -123,6 +123,7 @@ func checkSpec(s protocol.Spec) error {
 		text("user", s.User, 256),
 		atMost("sites", len(s.Sites), maxSites),
 		amount("submitted_ms", s.Submitted),
+		count("mhz", s.MHz),
 	); err != nil {
 		return err
 	}
@@ -193,6 +194,7 @@ func checkCard(c protocol.Card) error {
 		count("capacity.nodes", c.Capacity.Nodes),
 		amount("capacity.memory_mb", c.Capacity.MemoryMB),
 		amount("capacity.max_wall_time_ms", c.Capacity.MaxWallTime),
+		count("capacity.mhz", c.Capacity.MHz),
 		checkSeq(c.SeenSeq),
 	)
 }

@@ -73,6 +73,9 @@ func TestEncodeRefusesAndNamesTheField(t *testing.T) {
 		"user":                {request(func(s *protocol.Spec) { s.User = strings.Repeat("u", 257) }), "user"},
 		"site":                {request(func(s *protocol.Spec) { s.Sites = []protocol.SiteName{"ok", "No"} }), "sites[1]"},
 		"submitted":           {request(func(s *protocol.Spec) { s.Submitted = -1 }), "submitted_ms"},
+		"mhz":                 {request(func(s *protocol.Spec) { s.MHz = -1 }), "mhz: -1"},
+		"volunteer's load":    {protocol.Volunteer{Load: protocol.Load{CPUs: -1}}, "volunteer: load: cpus"},
+		"volunteer's time":    {protocol.Volunteer{Valid: -1}, "volunteer: valid_ms"},
 		"no payload":          {protocol.Offer{Spec: spec, Epoch: 1}, "offer: payload: is missing"},
 		"offer without epoch": {protocol.Offer{Spec: spec, Payload: &payload}, "offer: epoch"},
 		"NUL in an argument":  {offer(func(p *protocol.Payload) { p.Args = []string{"a\x00b"} }), "payload: args[0]"},
@@ -131,6 +134,7 @@ func TestDecodeRefusesAndNamesTheField(t *testing.T) {
 		"no tag":       {"grant", &peerv1.Notice{}, "grant: tag.job"},
 		"no spec":      {"offer", &peerv1.Offer{Epoch: 1}, "offer: spec: is missing"},
 		"no load":      {"quote-reply", &peerv1.QuoteReply{}, "quote-reply: load: is missing"},
+		"no vol. load": {"volunteer", &peerv1.Volunteer{}, "volunteer: load: is missing"},
 		"wide count":   {"quote-reply", &peerv1.QuoteReply{Load: &peerv1.Load{}, Accept: 1 << 40}, "accept"},
 		"no state":     {"status", &peerv1.Status{Tag: wire}, "status: state: 0"},
 		"wide state":   {"status", &peerv1.Status{Tag: wire, State: 257}, "state: 257"},
@@ -170,6 +174,7 @@ func TestCardsAreChecked(t *testing.T) {
 		"capacity.nodes":            func(c *protocol.Card) { c.Capacity.Nodes = -1 },
 		"capacity.memory_mb":        func(c *protocol.Card) { c.Capacity.MemoryMB = -1 },
 		"capacity.max_wall_time_ms": func(c *protocol.Card) { c.Capacity.MaxWallTime = -1 },
+		"capacity.mhz":              func(c *protocol.Card) { c.Capacity.MHz = -1 },
 		"seen_seq":                  func(c *protocol.Card) { c.SeenSeq = protocol.SeqsPerSite },
 	}
 	for field, change := range cases {

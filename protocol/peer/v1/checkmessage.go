@@ -18,6 +18,8 @@ func checkMessage(m protocol.Message) error {
 		return checkQuoteRequest(m)
 	case protocol.QuoteReply:
 		return checkQuoteReply(m)
+	case protocol.Volunteer:
+		return first(checkLoad(m.Load), amount("valid_ms", m.Valid))
 	case protocol.Offer:
 		return first(in("spec", checkSpec(m.Spec)), checkEpoch("epoch", m.Epoch), checkPayload(m.Payload))
 	case protocol.Refused:

@@ -20,7 +20,7 @@ const (
 // order of protocol/message.go.
 func Kinds() []string {
 	return []string{
-		protocol.QuoteRequest{}.Kind(), protocol.QuoteReply{}.Kind(),
+		protocol.QuoteRequest{}.Kind(), protocol.QuoteReply{}.Kind(), protocol.Volunteer{}.Kind(),
 		protocol.Offer{}.Kind(), protocol.Prepared{}.Kind(), protocol.Refused{}.Kind(),
 		protocol.Grant{}.Kind(), protocol.Accept{}.Kind(), protocol.Aborted{}.Kind(),
 		protocol.Status{}.Kind(), protocol.StatusAck{}.Kind(),

@@ -27,6 +27,8 @@ func messages(kind string) *rapid.Generator[protocol.Message] {
 				Round: protocol.RoundID(rapid.Uint64().Draw(t, "round")), Quotes: drawSlice(t, drawQuote),
 				Load: drawLoad(t), Free: drawCount(t), Accept: drawCount(t), Valid: drawSpan(t),
 			}
+		case "volunteer":
+			return protocol.Volunteer{Load: drawLoad(t), Valid: drawSpan(t)}
 		case "offer":
 			return protocol.Offer{Spec: drawSpec(t), Epoch: placed.Epoch, Payload: drawPayload(t)}
 		case "refused":
@@ -117,6 +119,7 @@ func drawSpec(t *rapid.T) protocol.Spec {
 		Name: drawText(t), User: drawText(t), Sites: drawSlice(t, drawSite),
 		Requeue:   rapid.Bool().Draw(t, "requeue"),
 		Submitted: protocol.Instant(rapid.Int64Min(0).Draw(t, "submitted")),
+		MHz:       drawCount(t),
 	}
 }
 
@@ -192,7 +195,7 @@ func drawCard(t *rapid.T) protocol.Card {
 		Protocol: rapid.IntRange(1, 9).Draw(t, "protocol"),
 		Capacity: protocol.Capacity{
 			CPUs: drawCount(t), Nodes: drawCount(t), MemoryMB: rapid.Int64Min(0).Draw(t, "memory"),
-			WholeNode: rapid.Bool().Draw(t, "whole node"), MaxWallTime: drawSpan(t),
+			WholeNode: rapid.Bool().Draw(t, "whole node"), MaxWallTime: drawSpan(t), MHz: drawCount(t),
 		},
 		SeenSeq: rapid.Uint64Range(0, protocol.SeqsPerSite-1).Draw(t, "seen"),
 	}

@@ -237,7 +237,10 @@ type Spec struct {
 	Requeue bool `protobuf:"varint,9,opt,name=requeue,proto3" json:"requeue,omitempty"`
 	// Optional. When it was submitted, by the origin's clock, in ms since the Unix
 	// epoch. For people; nobody compares it with another clock.
-	SubmittedMs   int64 `protobuf:"varint,10,opt,name=submitted_ms,json=submittedMs,proto3" json:"submitted_ms,omitempty"`
+	SubmittedMs int64 `protobuf:"varint,10,opt,name=submitted_ms,json=submittedMs,proto3" json:"submitted_ms,omitempty"`
+	// Optional. Speed in MHz of the CPUs that the wall-time limit is meant for; 0:
+	// not stated.
+	Mhz           int64 `protobuf:"varint,11,opt,name=mhz,proto3" json:"mhz,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -338,6 +341,13 @@ func (x *Spec) GetRequeue() bool {
 func (x *Spec) GetSubmittedMs() int64 {
 	if x != nil {
 		return x.SubmittedMs
+	}
+	return 0
+}
+
+func (x *Spec) GetMhz() int64 {
+	if x != nil {
+		return x.Mhz
 	}
 	return 0
 }
@@ -829,6 +839,61 @@ func (x *QuoteReply) GetFree() int64 {
 	return 0
 }
 
+// Volunteer is the body of kind "volunteer".
+type Volunteer struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required. How busy the site is.
+	Load *Load `protobuf:"bytes,1,opt,name=load,proto3" json:"load,omitempty"`
+	// Optional. How long the site volunteers, in ms from the sending.
+	ValidMs       int64 `protobuf:"varint,2,opt,name=valid_ms,json=validMs,proto3" json:"valid_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Volunteer) Reset() {
+	*x = Volunteer{}
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Volunteer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Volunteer) ProtoMessage() {}
+
+func (x *Volunteer) ProtoReflect() protoreflect.Message {
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Volunteer.ProtoReflect.Descriptor instead.
+func (*Volunteer) Descriptor() ([]byte, []int) {
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *Volunteer) GetLoad() *Load {
+	if x != nil {
+		return x.Load
+	}
+	return nil
+}
+
+func (x *Volunteer) GetValidMs() int64 {
+	if x != nil {
+		return x.ValidMs
+	}
+	return 0
+}
+
 // Offer is the body of kind "offer".
 type Offer struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -844,7 +909,7 @@ type Offer struct {
 
 func (x *Offer) Reset() {
 	*x = Offer{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[8]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -856,7 +921,7 @@ func (x *Offer) String() string {
 func (*Offer) ProtoMessage() {}
 
 func (x *Offer) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[8]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -869,7 +934,7 @@ func (x *Offer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Offer.ProtoReflect.Descriptor instead.
 func (*Offer) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{8}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Offer) GetSpec() *Spec {
@@ -907,7 +972,7 @@ type Notice struct {
 
 func (x *Notice) Reset() {
 	*x = Notice{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[9]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -919,7 +984,7 @@ func (x *Notice) String() string {
 func (*Notice) ProtoMessage() {}
 
 func (x *Notice) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[9]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -932,7 +997,7 @@ func (x *Notice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Notice.ProtoReflect.Descriptor instead.
 func (*Notice) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{9}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Notice) GetTag() *Tag {
@@ -955,7 +1020,7 @@ type Refused struct {
 
 func (x *Refused) Reset() {
 	*x = Refused{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[10]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -967,7 +1032,7 @@ func (x *Refused) String() string {
 func (*Refused) ProtoMessage() {}
 
 func (x *Refused) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[10]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -980,7 +1045,7 @@ func (x *Refused) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refused.ProtoReflect.Descriptor instead.
 func (*Refused) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{10}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Refused) GetTag() *Tag {
@@ -1019,7 +1084,7 @@ type Status struct {
 
 func (x *Status) Reset() {
 	*x = Status{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[11]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1031,7 +1096,7 @@ func (x *Status) String() string {
 func (*Status) ProtoMessage() {}
 
 func (x *Status) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[11]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1044,7 +1109,7 @@ func (x *Status) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Status.ProtoReflect.Descriptor instead.
 func (*Status) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{11}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Status) GetTag() *Tag {
@@ -1102,7 +1167,7 @@ type StatusAck struct {
 
 func (x *StatusAck) Reset() {
 	*x = StatusAck{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[12]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1114,7 +1179,7 @@ func (x *StatusAck) String() string {
 func (*StatusAck) ProtoMessage() {}
 
 func (x *StatusAck) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[12]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1127,7 +1192,7 @@ func (x *StatusAck) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusAck.ProtoReflect.Descriptor instead.
 func (*StatusAck) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{12}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *StatusAck) GetTag() *Tag {
@@ -1159,7 +1224,7 @@ type File struct {
 
 func (x *File) Reset() {
 	*x = File{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[13]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1171,7 +1236,7 @@ func (x *File) String() string {
 func (*File) ProtoMessage() {}
 
 func (x *File) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[13]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1184,7 +1249,7 @@ func (x *File) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use File.ProtoReflect.Descriptor instead.
 func (*File) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{13}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *File) GetStream() Stream {
@@ -1233,7 +1298,7 @@ type Result struct {
 
 func (x *Result) Reset() {
 	*x = Result{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[14]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1245,7 +1310,7 @@ func (x *Result) String() string {
 func (*Result) ProtoMessage() {}
 
 func (x *Result) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[14]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1258,7 +1323,7 @@ func (x *Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Result.ProtoReflect.Descriptor instead.
 func (*Result) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{14}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Result) GetTag() *Tag {
@@ -1330,7 +1395,7 @@ type Recall struct {
 
 func (x *Recall) Reset() {
 	*x = Recall{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[15]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1342,7 +1407,7 @@ func (x *Recall) String() string {
 func (*Recall) ProtoMessage() {}
 
 func (x *Recall) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[15]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1355,7 +1420,7 @@ func (x *Recall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Recall.ProtoReflect.Descriptor instead.
 func (*Recall) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{15}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Recall) GetTag() *Tag {
@@ -1385,7 +1450,7 @@ type Fenced struct {
 
 func (x *Fenced) Reset() {
 	*x = Fenced{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[16]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1397,7 +1462,7 @@ func (x *Fenced) String() string {
 func (*Fenced) ProtoMessage() {}
 
 func (x *Fenced) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[16]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1410,7 +1475,7 @@ func (x *Fenced) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fenced.ProtoReflect.Descriptor instead.
 func (*Fenced) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{16}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Fenced) GetTag() *Tag {
@@ -1440,13 +1505,15 @@ type Capacity struct {
 	WholeNode bool `protobuf:"varint,4,opt,name=whole_node,json=wholeNode,proto3" json:"whole_node,omitempty"`
 	// Optional. The longest wall-time limit accepted, in ms; 0: none.
 	MaxWallTimeMs int64 `protobuf:"varint,5,opt,name=max_wall_time_ms,json=maxWallTimeMs,proto3" json:"max_wall_time_ms,omitempty"`
+	// Optional. Speed of a CPU in MHz; 0: not stated.
+	Mhz           int64 `protobuf:"varint,6,opt,name=mhz,proto3" json:"mhz,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Capacity) Reset() {
 	*x = Capacity{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[17]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1458,7 +1525,7 @@ func (x *Capacity) String() string {
 func (*Capacity) ProtoMessage() {}
 
 func (x *Capacity) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[17]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1471,7 +1538,7 @@ func (x *Capacity) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Capacity.ProtoReflect.Descriptor instead.
 func (*Capacity) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{17}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Capacity) GetCpus() int64 {
@@ -1509,6 +1576,13 @@ func (x *Capacity) GetMaxWallTimeMs() int64 {
 	return 0
 }
 
+func (x *Capacity) GetMhz() int64 {
+	if x != nil {
+		return x.Mhz
+	}
+	return 0
+}
+
 // Card is a site card. It travels in SignedCard.
 type Card struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1537,7 +1611,7 @@ type Card struct {
 
 func (x *Card) Reset() {
 	*x = Card{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[18]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1549,7 +1623,7 @@ func (x *Card) String() string {
 func (*Card) ProtoMessage() {}
 
 func (x *Card) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[18]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1562,7 +1636,7 @@ func (x *Card) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Card.ProtoReflect.Descriptor instead.
 func (*Card) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{18}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Card) GetSite() string {
@@ -1643,7 +1717,7 @@ type Digest struct {
 
 func (x *Digest) Reset() {
 	*x = Digest{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[19]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1655,7 +1729,7 @@ func (x *Digest) String() string {
 func (*Digest) ProtoMessage() {}
 
 func (x *Digest) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[19]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1668,7 +1742,7 @@ func (x *Digest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Digest.ProtoReflect.Descriptor instead.
 func (*Digest) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{19}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Digest) GetSite() string {
@@ -1705,7 +1779,7 @@ type SignedCard struct {
 
 func (x *SignedCard) Reset() {
 	*x = SignedCard{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[20]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1717,7 +1791,7 @@ func (x *SignedCard) String() string {
 func (*SignedCard) ProtoMessage() {}
 
 func (x *SignedCard) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[20]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1730,7 +1804,7 @@ func (x *SignedCard) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignedCard.ProtoReflect.Descriptor instead.
 func (*SignedCard) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{20}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *SignedCard) GetCard() []byte {
@@ -1772,7 +1846,7 @@ type Hello struct {
 
 func (x *Hello) Reset() {
 	*x = Hello{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[21]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1784,7 +1858,7 @@ func (x *Hello) String() string {
 func (*Hello) ProtoMessage() {}
 
 func (x *Hello) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[21]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1797,7 +1871,7 @@ func (x *Hello) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hello.ProtoReflect.Descriptor instead.
 func (*Hello) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{21}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Hello) GetVersion() uint32 {
@@ -1862,7 +1936,7 @@ type SignedHello struct {
 
 func (x *SignedHello) Reset() {
 	*x = SignedHello{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[22]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1874,7 +1948,7 @@ func (x *SignedHello) String() string {
 func (*SignedHello) ProtoMessage() {}
 
 func (x *SignedHello) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[22]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1887,7 +1961,7 @@ func (x *SignedHello) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignedHello.ProtoReflect.Descriptor instead.
 func (*SignedHello) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{22}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *SignedHello) GetHello() []byte {
@@ -1923,7 +1997,7 @@ type FetchRequest struct {
 
 func (x *FetchRequest) Reset() {
 	*x = FetchRequest{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[23]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1935,7 +2009,7 @@ func (x *FetchRequest) String() string {
 func (*FetchRequest) ProtoMessage() {}
 
 func (x *FetchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[23]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1948,7 +2022,7 @@ func (x *FetchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchRequest.ProtoReflect.Descriptor instead.
 func (*FetchRequest) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{23}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *FetchRequest) GetId() uint64 {
@@ -2003,7 +2077,7 @@ type FetchReply struct {
 
 func (x *FetchReply) Reset() {
 	*x = FetchReply{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[24]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2015,7 +2089,7 @@ func (x *FetchReply) String() string {
 func (*FetchReply) ProtoMessage() {}
 
 func (x *FetchReply) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[24]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2028,7 +2102,7 @@ func (x *FetchReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchReply.ProtoReflect.Descriptor instead.
 func (*FetchReply) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{24}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *FetchReply) GetId() uint64 {
@@ -2066,7 +2140,7 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"\x1bprotocol/peer/v1/peer.proto\x12\x12switchyard.peer.v1\"-\n" +
 	"\x03Tag\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\x04R\x03job\x12\x14\n" +
-	"\x05epoch\x18\x02 \x01(\rR\x05epoch\"\xfc\x01\n" +
+	"\x05epoch\x18\x02 \x01(\rR\x05epoch\"\x8e\x02\n" +
 	"\x04Spec\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\x04R\x03job\x12\x12\n" +
 	"\x04cpus\x18\x02 \x01(\x03R\x04cpus\x12\x14\n" +
@@ -2079,7 +2153,8 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"\x05sites\x18\b \x03(\tR\x05sites\x12\x18\n" +
 	"\arequeue\x18\t \x01(\bR\arequeue\x12!\n" +
 	"\fsubmitted_ms\x18\n" +
-	" \x01(\x03R\vsubmittedMs\"\x92\x01\n" +
+	" \x01(\x03R\vsubmittedMs\x12\x10\n" +
+	"\x03mhz\x18\v \x01(\x03R\x03mhz\"\x92\x01\n" +
 	"\aPayload\x12\x16\n" +
 	"\x06script\x18\x01 \x01(\fR\x06script\x12\x12\n" +
 	"\x04args\x18\x02 \x03(\fR\x04args\x12\x10\n" +
@@ -2118,7 +2193,10 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"\x04load\x18\x03 \x01(\v2\x18.switchyard.peer.v1.LoadR\x04load\x12\x16\n" +
 	"\x06accept\x18\x04 \x01(\x03R\x06accept\x12\x19\n" +
 	"\bvalid_ms\x18\x05 \x01(\x03R\avalidMs\x12\x12\n" +
-	"\x04free\x18\x06 \x01(\x03R\x04free\"\x82\x01\n" +
+	"\x04free\x18\x06 \x01(\x03R\x04free\"T\n" +
+	"\tVolunteer\x12,\n" +
+	"\x04load\x18\x01 \x01(\v2\x18.switchyard.peer.v1.LoadR\x04load\x12\x19\n" +
+	"\bvalid_ms\x18\x02 \x01(\x03R\avalidMs\"\x82\x01\n" +
 	"\x05Offer\x12,\n" +
 	"\x04spec\x18\x01 \x01(\v2\x18.switchyard.peer.v1.SpecR\x04spec\x12\x14\n" +
 	"\x05epoch\x18\x02 \x01(\rR\x05epoch\x125\n" +
@@ -2156,14 +2234,15 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"\x06cancel\x18\x02 \x01(\bR\x06cancel\"M\n" +
 	"\x06Fenced\x12)\n" +
 	"\x03tag\x18\x01 \x01(\v2\x17.switchyard.peer.v1.TagR\x03tag\x12\x18\n" +
-	"\acurrent\x18\x02 \x01(\rR\acurrent\"\x99\x01\n" +
+	"\acurrent\x18\x02 \x01(\rR\acurrent\"\xab\x01\n" +
 	"\bCapacity\x12\x12\n" +
 	"\x04cpus\x18\x01 \x01(\x03R\x04cpus\x12\x14\n" +
 	"\x05nodes\x18\x02 \x01(\x03R\x05nodes\x12\x1b\n" +
 	"\tmemory_mb\x18\x03 \x01(\x03R\bmemoryMb\x12\x1d\n" +
 	"\n" +
 	"whole_node\x18\x04 \x01(\bR\twholeNode\x12'\n" +
-	"\x10max_wall_time_ms\x18\x05 \x01(\x03R\rmaxWallTimeMs\"\xa6\x02\n" +
+	"\x10max_wall_time_ms\x18\x05 \x01(\x03R\rmaxWallTimeMs\x12\x10\n" +
+	"\x03mhz\x18\x06 \x01(\x03R\x03mhz\"\xa6\x02\n" +
 	"\x04Card\x12\x12\n" +
 	"\x04site\x18\x01 \x01(\tR\x04site\x12\x16\n" +
 	"\x06number\x18\x02 \x01(\rR\x06number\x12\x1d\n" +
@@ -2233,7 +2312,7 @@ func file_protocol_peer_v1_peer_proto_rawDescGZIP() []byte {
 }
 
 var file_protocol_peer_v1_peer_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_protocol_peer_v1_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
+var file_protocol_peer_v1_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
 var file_protocol_peer_v1_peer_proto_goTypes = []any{
 	(JobState)(0),        // 0: switchyard.peer.v1.JobState
 	(Stream)(0),          // 1: switchyard.peer.v1.Stream
@@ -2245,52 +2324,54 @@ var file_protocol_peer_v1_peer_proto_goTypes = []any{
 	(*Quote)(nil),        // 7: switchyard.peer.v1.Quote
 	(*QuoteRequest)(nil), // 8: switchyard.peer.v1.QuoteRequest
 	(*QuoteReply)(nil),   // 9: switchyard.peer.v1.QuoteReply
-	(*Offer)(nil),        // 10: switchyard.peer.v1.Offer
-	(*Notice)(nil),       // 11: switchyard.peer.v1.Notice
-	(*Refused)(nil),      // 12: switchyard.peer.v1.Refused
-	(*Status)(nil),       // 13: switchyard.peer.v1.Status
-	(*StatusAck)(nil),    // 14: switchyard.peer.v1.StatusAck
-	(*File)(nil),         // 15: switchyard.peer.v1.File
-	(*Result)(nil),       // 16: switchyard.peer.v1.Result
-	(*Recall)(nil),       // 17: switchyard.peer.v1.Recall
-	(*Fenced)(nil),       // 18: switchyard.peer.v1.Fenced
-	(*Capacity)(nil),     // 19: switchyard.peer.v1.Capacity
-	(*Card)(nil),         // 20: switchyard.peer.v1.Card
-	(*Digest)(nil),       // 21: switchyard.peer.v1.Digest
-	(*SignedCard)(nil),   // 22: switchyard.peer.v1.SignedCard
-	(*Hello)(nil),        // 23: switchyard.peer.v1.Hello
-	(*SignedHello)(nil),  // 24: switchyard.peer.v1.SignedHello
-	(*FetchRequest)(nil), // 25: switchyard.peer.v1.FetchRequest
-	(*FetchReply)(nil),   // 26: switchyard.peer.v1.FetchReply
+	(*Volunteer)(nil),    // 10: switchyard.peer.v1.Volunteer
+	(*Offer)(nil),        // 11: switchyard.peer.v1.Offer
+	(*Notice)(nil),       // 12: switchyard.peer.v1.Notice
+	(*Refused)(nil),      // 13: switchyard.peer.v1.Refused
+	(*Status)(nil),       // 14: switchyard.peer.v1.Status
+	(*StatusAck)(nil),    // 15: switchyard.peer.v1.StatusAck
+	(*File)(nil),         // 16: switchyard.peer.v1.File
+	(*Result)(nil),       // 17: switchyard.peer.v1.Result
+	(*Recall)(nil),       // 18: switchyard.peer.v1.Recall
+	(*Fenced)(nil),       // 19: switchyard.peer.v1.Fenced
+	(*Capacity)(nil),     // 20: switchyard.peer.v1.Capacity
+	(*Card)(nil),         // 21: switchyard.peer.v1.Card
+	(*Digest)(nil),       // 22: switchyard.peer.v1.Digest
+	(*SignedCard)(nil),   // 23: switchyard.peer.v1.SignedCard
+	(*Hello)(nil),        // 24: switchyard.peer.v1.Hello
+	(*SignedHello)(nil),  // 25: switchyard.peer.v1.SignedHello
+	(*FetchRequest)(nil), // 26: switchyard.peer.v1.FetchRequest
+	(*FetchReply)(nil),   // 27: switchyard.peer.v1.FetchReply
 }
 var file_protocol_peer_v1_peer_proto_depIdxs = []int32{
 	6,  // 0: switchyard.peer.v1.Quote.terms:type_name -> switchyard.peer.v1.Term
 	3,  // 1: switchyard.peer.v1.QuoteRequest.jobs:type_name -> switchyard.peer.v1.Spec
 	7,  // 2: switchyard.peer.v1.QuoteReply.quotes:type_name -> switchyard.peer.v1.Quote
 	5,  // 3: switchyard.peer.v1.QuoteReply.load:type_name -> switchyard.peer.v1.Load
-	3,  // 4: switchyard.peer.v1.Offer.spec:type_name -> switchyard.peer.v1.Spec
-	4,  // 5: switchyard.peer.v1.Offer.payload:type_name -> switchyard.peer.v1.Payload
-	2,  // 6: switchyard.peer.v1.Notice.tag:type_name -> switchyard.peer.v1.Tag
-	2,  // 7: switchyard.peer.v1.Refused.tag:type_name -> switchyard.peer.v1.Tag
-	2,  // 8: switchyard.peer.v1.Status.tag:type_name -> switchyard.peer.v1.Tag
-	0,  // 9: switchyard.peer.v1.Status.state:type_name -> switchyard.peer.v1.JobState
-	2,  // 10: switchyard.peer.v1.StatusAck.tag:type_name -> switchyard.peer.v1.Tag
-	1,  // 11: switchyard.peer.v1.File.stream:type_name -> switchyard.peer.v1.Stream
-	2,  // 12: switchyard.peer.v1.Result.tag:type_name -> switchyard.peer.v1.Tag
-	0,  // 13: switchyard.peer.v1.Result.state:type_name -> switchyard.peer.v1.JobState
-	15, // 14: switchyard.peer.v1.Result.files:type_name -> switchyard.peer.v1.File
-	2,  // 15: switchyard.peer.v1.Recall.tag:type_name -> switchyard.peer.v1.Tag
-	2,  // 16: switchyard.peer.v1.Fenced.tag:type_name -> switchyard.peer.v1.Tag
-	19, // 17: switchyard.peer.v1.Card.capacity:type_name -> switchyard.peer.v1.Capacity
-	5,  // 18: switchyard.peer.v1.Digest.load:type_name -> switchyard.peer.v1.Load
-	22, // 19: switchyard.peer.v1.Hello.card:type_name -> switchyard.peer.v1.SignedCard
-	2,  // 20: switchyard.peer.v1.FetchRequest.tag:type_name -> switchyard.peer.v1.Tag
-	1,  // 21: switchyard.peer.v1.FetchRequest.stream:type_name -> switchyard.peer.v1.Stream
-	22, // [22:22] is the sub-list for method output_type
-	22, // [22:22] is the sub-list for method input_type
-	22, // [22:22] is the sub-list for extension type_name
-	22, // [22:22] is the sub-list for extension extendee
-	0,  // [0:22] is the sub-list for field type_name
+	5,  // 4: switchyard.peer.v1.Volunteer.load:type_name -> switchyard.peer.v1.Load
+	3,  // 5: switchyard.peer.v1.Offer.spec:type_name -> switchyard.peer.v1.Spec
+	4,  // 6: switchyard.peer.v1.Offer.payload:type_name -> switchyard.peer.v1.Payload
+	2,  // 7: switchyard.peer.v1.Notice.tag:type_name -> switchyard.peer.v1.Tag
+	2,  // 8: switchyard.peer.v1.Refused.tag:type_name -> switchyard.peer.v1.Tag
+	2,  // 9: switchyard.peer.v1.Status.tag:type_name -> switchyard.peer.v1.Tag
+	0,  // 10: switchyard.peer.v1.Status.state:type_name -> switchyard.peer.v1.JobState
+	2,  // 11: switchyard.peer.v1.StatusAck.tag:type_name -> switchyard.peer.v1.Tag
+	1,  // 12: switchyard.peer.v1.File.stream:type_name -> switchyard.peer.v1.Stream
+	2,  // 13: switchyard.peer.v1.Result.tag:type_name -> switchyard.peer.v1.Tag
+	0,  // 14: switchyard.peer.v1.Result.state:type_name -> switchyard.peer.v1.JobState
+	16, // 15: switchyard.peer.v1.Result.files:type_name -> switchyard.peer.v1.File
+	2,  // 16: switchyard.peer.v1.Recall.tag:type_name -> switchyard.peer.v1.Tag
+	2,  // 17: switchyard.peer.v1.Fenced.tag:type_name -> switchyard.peer.v1.Tag
+	20, // 18: switchyard.peer.v1.Card.capacity:type_name -> switchyard.peer.v1.Capacity
+	5,  // 19: switchyard.peer.v1.Digest.load:type_name -> switchyard.peer.v1.Load
+	23, // 20: switchyard.peer.v1.Hello.card:type_name -> switchyard.peer.v1.SignedCard
+	2,  // 21: switchyard.peer.v1.FetchRequest.tag:type_name -> switchyard.peer.v1.Tag
+	1,  // 22: switchyard.peer.v1.FetchRequest.stream:type_name -> switchyard.peer.v1.Stream
+	23, // [23:23] is the sub-list for method output_type
+	23, // [23:23] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_protocol_peer_v1_peer_proto_init() }
@@ -2304,7 +2385,7 @@ func file_protocol_peer_v1_peer_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_protocol_peer_v1_peer_proto_rawDesc), len(file_protocol_peer_v1_peer_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   25,
+			NumMessages:   26,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -18,6 +18,8 @@ func readMessage(kind string, body []byte) (protocol.Message, error) {
 		return read(body, &QuoteRequest{}, readQuoteRequest)
 	case protocol.QuoteReply{}.Kind():
 		return read(body, &QuoteReply{}, readQuoteReply)
+	case protocol.Volunteer{}.Kind():
+		return read(body, &Volunteer{}, readVolunteer)
 	case protocol.Offer{}.Kind():
 		return read(body, &Offer{}, readOffer)
 	case protocol.Refused{}.Kind():
@@ -92,6 +94,12 @@ func readQuoteRequest(w *QuoteRequest) (protocol.Message, error) {
 	}, nil
 }
 
+func readVolunteer(w *Volunteer) (protocol.Message, error) {
+	return protocol.Volunteer{
+		Load: readLoad(w.GetLoad()), Valid: protocol.Duration(w.GetValidMs()),
+	}, present("load", w.GetLoad() != nil)
+}
+
 func readQuoteReply(w *QuoteReply) (protocol.Message, error) {
 	if err := first(
 		present("load", w.GetLoad() != nil),
@@ -122,7 +130,7 @@ func readSpec(w *Spec) protocol.Spec {
 		},
 		Name: w.GetName(), User: w.GetUser(),
 		Sites:   each(w.GetSites(), func(s string) protocol.SiteName { return protocol.SiteName(s) }),
-		Requeue: w.GetRequeue(), Submitted: protocol.Instant(w.GetSubmittedMs()),
+		Requeue: w.GetRequeue(), Submitted: protocol.Instant(w.GetSubmittedMs()), MHz: number(w.GetMhz()),
 	}
 }
 
@@ -223,7 +231,7 @@ func readCard(w *Card) (protocol.Card, error) {
 		Incarnation: w.GetIncarnation(), Software: w.GetSoftware(), Protocol: number(int64(w.GetProtocol())),
 		Capacity: protocol.Capacity{
 			CPUs: number(c.GetCpus()), Nodes: number(c.GetNodes()), MemoryMB: c.GetMemoryMb(),
-			WholeNode: c.GetWholeNode(), MaxWallTime: protocol.Duration(c.GetMaxWallTimeMs()),
+			WholeNode: c.GetWholeNode(), MaxWallTime: protocol.Duration(c.GetMaxWallTimeMs()), MHz: number(c.GetMhz()),
 		},
 		SeenSeq: w.GetSeenSeq(),
 	}, present("capacity", c != nil)

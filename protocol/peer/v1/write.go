@@ -19,6 +19,8 @@ func wireMessage(m protocol.Message) proto.Message {
 			Round: uint64(m.Round), Quotes: each(m.Quotes, wireQuote), Load: wireLoad(m.Load),
 			Free: int64(m.Free), Accept: int64(m.Accept), ValidMs: int64(m.Valid),
 		}
+	case protocol.Volunteer:
+		return &Volunteer{Load: wireLoad(m.Load), ValidMs: int64(m.Valid)}
 	case protocol.Offer:
 		return &Offer{Spec: wireSpec(m.Spec), Epoch: uint32(m.Epoch), Payload: wirePayload(m.Payload)}
 	case protocol.Refused:
@@ -84,7 +86,7 @@ func wireSpec(s protocol.Spec) *Spec {
 		Job: uint64(s.Job), Cpus: int64(s.CPUs), Nodes: int64(s.Nodes), MemoryMb: s.MemoryMB,
 		WallTimeMs: int64(s.WallTime), Name: s.Name, User: s.User,
 		Sites:   each(s.Sites, func(n protocol.SiteName) string { return string(n) }),
-		Requeue: s.Requeue, SubmittedMs: int64(s.Submitted),
+		Requeue: s.Requeue, SubmittedMs: int64(s.Submitted), Mhz: int64(s.MHz),
 	}
 }
 
@@ -141,6 +143,7 @@ func wireCard(c protocol.Card) *Card {
 		Capacity: &Capacity{
 			Cpus: int64(c.Capacity.CPUs), Nodes: int64(c.Capacity.Nodes), MemoryMb: c.Capacity.MemoryMB,
 			WholeNode: c.Capacity.WholeNode, MaxWallTimeMs: int64(c.Capacity.MaxWallTime),
+			Mhz: int64(c.Capacity.MHz),
 		},
 		SeenSeq: c.SeenSeq,
 	}

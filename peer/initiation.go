@@ -1,0 +1,171 @@
+package peer
+
+import (
+	"slices"
+
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Rounds are opened by what [policy.Initiation] says [SS 2.1.1 to 2.1.3]. A job
+// whose own AWT is below φ never gets as far. The paper leaves open how long an
+// availability message lives, what becomes of a job whose volunteers all lose, and
+// which waiting jobs look at their own AWT again; DESIGN 5 says what is done here,
+// and [Config.Recheck], [Config.Draw] and [Config.Stay] offer the other readings.
+
+// reach is whom a round asks about a job.
+type reach uint8
+
+const (
+	everybody  reach = iota // sender-initiated
+	volunteers              // those that said they would take jobs
+	nobody                  // the job waits for a volunteer
+)
+
+// volunteering is what a partner's last availability message is still good for.
+type volunteering struct {
+	number uint64           // of the message, among all that were heard
+	until  protocol.Instant // it is not valid then any more
+	left   int              // jobs that it may still bring into rounds; -1: any number
+}
+
+// setReach says for each job of a placing round whom to ask, and takes those out
+// that wait for volunteers.
+func (p *Peer) setReach(r *round) {
+	specs, home := r.specs[:0:0], r.home[:0:0]
+	r.reach = r.reach[:0]
+	for i, spec := range r.specs {
+		whom := p.reachOf(p.jobs[spec.Job], r.home[i])
+		if whom == nobody {
+			p.park(p.jobs[spec.Job])
+			continue
+		}
+		specs, home, r.reach = append(specs, spec), append(home, r.home[i]), append(r.reach, whom)
+	}
+	r.specs, r.home = specs, home
+}
+
+func (p *Peer) reachOf(j *job, home protocol.Quote) reach {
+	live := func(one *partner) bool { return one.usable() && p.volunteersFor(j, one) }
+	switch {
+	case p.cfg.Initiation == policy.Sender || home.Declined != "":
+		return everybody
+	case slices.ContainsFunc(p.partners, live):
+		return volunteers
+	case p.cfg.Initiation == policy.Symmetric:
+		return everybody
+	}
+	return nobody
+}
+
+// volunteersFor says whether a partner would take jobs and has not lost for this
+// one.
+func (p *Peer) volunteersFor(j *job, one *partner) bool {
+	v := one.volunteer
+	return p.now < v.until && v.left != 0 && j.struck[one.Site] != v.number &&
+		j.Spec.Allows(one.Site) && one.card.Capacity.Fits(j.Spec.On(one.card.Capacity)) == ""
+}
+
+// park lets a job wait in the grid queue until its own AWT is looked at again or
+// a partner volunteers.
+func (p *Peer) park(j *job) {
+	if j.Reason != reasonVolunteer {
+		j.Reason = reasonVolunteer
+		p.saveJob(j.Spec.Job)
+	}
+	p.queue.Park(j.Spec.Job)
+}
+
+// strike notes that no volunteer of the round was better than the own site.
+func (p *Peer) strike(r *round, i int, j *job) {
+	for _, a := range r.asks {
+		if slices.Contains(a.jobs, i) {
+			if j.struck == nil {
+				j.struck = map[protocol.SiteName]uint64{}
+			}
+			j.struck[a.partner.Site] = a.partner.volunteer.number
+		}
+	}
+	switch {
+	case p.cfg.Initiation != policy.Symmetric:
+		p.park(j)
+	case p.cfg.Stay && r.home[i].Declined == "":
+		p.commitHome(j, r.home[i].AWT)
+	default:
+		p.queue.Put(j.Spec.Job) // its next round asks everybody
+	}
+}
+
+// draw counts what a partner is asked because it volunteered.
+func (p *Peer) draw(r *round, a *ask) {
+	v := &a.partner.volunteer
+	for _, i := range a.jobs {
+		if r.reach[i] == volunteers && v.left > 0 {
+			v.left--
+		}
+	}
+}
+
+// refute ends a partner's volunteering when it has become busy.
+func (p *Peer) refute(one *partner) {
+	if one.load.RUS() >= p.cfg.Delta {
+		one.volunteer = volunteering{}
+	}
+}
+
+// volunteered takes a partner's availability message in: the jobs that wait for
+// one get a round, or with [Config.Draw] the first of them.
+func (p *Peer) volunteered(one *partner, m protocol.Volunteer) {
+	one.load, one.loadAt = m.Load, p.now
+	if p.cfg.Initiation == policy.Sender || m.Valid <= 0 {
+		return
+	}
+	left := p.cfg.Draw
+	if left == 0 {
+		left = -1
+	}
+	p.lastCalled++
+	one.volunteer = volunteering{number: p.lastCalled, until: p.now.Add(min(m.Valid, p.cfg.Sigma)), left: left}
+	p.fact(Fact{Kind: PartnerVolunteers, Site: one.Site})
+	p.queue.Unpark(left)
+}
+
+// beginSigma starts the checks every σ, at a phase drawn from the seed.
+func (p *Peer) beginSigma() {
+	if p.cfg.Initiation == policy.Sender || p.cfg.Initiation == policy.Cycle {
+		return
+	}
+	p.after(1+protocol.Duration(p.rng.Int64N(int64(p.cfg.Sigma))), timer{kind: sigmaTimer})
+}
+
+// sigmaDue lets waiting jobs look at their own AWT again and looks at the own
+// utilisation: below δ the site volunteers [SS 2.1.2].
+func (p *Peer) sigmaDue() {
+	p.after(p.cfg.Sigma, timer{kind: sigmaTimer})
+	again := p.cfg.Recheck
+	if again == 0 {
+		again = -1
+	}
+	p.queue.Unpark(again)
+	p.call(QuoteOp{}, func(result Result, err error) {
+		quoted, err := resultAs[QuoteResult](result, err)
+		if err != nil {
+			p.fact(Fact{Kind: CallFailed, Site: p.cfg.Site, Text: clip("load: " + err.Error())})
+			return
+		}
+		p.setLoad(quoted.Load)
+		if p.load.RUS() < p.cfg.Delta && p.clash == "" {
+			p.volunteer()
+		}
+	})
+}
+
+// volunteer tells the partner set that this site would take jobs.
+func (p *Peer) volunteer() {
+	for _, one := range p.partners {
+		if one.usable() && one.jobsHere < one.MaxJobs {
+			p.send(one.Site, protocol.Volunteer{Load: p.load, Valid: p.cfg.Sigma})
+		}
+	}
+	p.fact(Fact{Kind: Volunteered, Site: p.cfg.Site})
+}

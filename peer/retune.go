@@ -1,0 +1,57 @@
+package peer
+
+import (
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Tuning is the part of a [Config] that may change while the peer runs. The zero
+// value of a duration or count means the default, as there.
+type Tuning struct {
+	Policy     policy.Info
+	Initiation policy.Initiation
+	Phi        protocol.Duration
+	Sigma      protocol.Duration
+	Delta      int
+	Recheck    int
+	Draw       int
+	Stay       bool
+	RoundJobs  int
+	Ask        int
+}
+
+// Tuned is the configuration with another tuning.
+func (c Config) Tuned(t Tuning) Config {
+	c.Policy, c.Initiation = t.Policy, t.Initiation
+	c.Phi, c.Sigma, c.Delta = t.Phi, t.Sigma, t.Delta
+	c.Recheck, c.Draw, c.Stay = t.Recheck, t.Draw, t.Stay
+	c.RoundJobs, c.Ask = t.RoundJobs, t.Ask
+	return c
+}
+
+// Tuning is the part of the configuration that may change while the peer runs.
+func (c Config) Tuning() Tuning {
+	return Tuning{
+		Policy: c.Policy, Initiation: c.Initiation,
+		Phi: c.Phi, Sigma: c.Sigma, Delta: c.Delta,
+		Recheck: c.Recheck, Draw: c.Draw, Stay: c.Stay,
+		RoundJobs: c.RoundJobs, Ask: c.Ask,
+	}
+}
+
+// retune takes other rules for rounds. A round under way is decided by the old
+// ones; jobs that wait get a round by the new ones.
+func (p *Peer) retune(ev Retune) {
+	cfg := p.cfg.Tuned(ev.Tuning).WithDefaults()
+	if err := cfg.validate(); err != nil {
+		p.answer(ev.Asked, Refusal{Code: BadRequest, Reason: err.Error()})
+		return
+	}
+	p.cfg, p.hint = cfg, nil
+	p.timers.stop(timer{kind: sigmaTimer})
+	p.beginSigma()
+	p.queue.Unpark(-1)
+	p.queue.ReleaseAll()
+	p.fact(Fact{Kind: Retuned, Site: p.cfg.Site, Text: "policy " + cfg.Policy.Name + ", initiation " + string(cfg.Initiation)})
+	p.answer(ev.Asked, Done{})
+}

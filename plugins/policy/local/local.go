@@ -1,0 +1,42 @@
+// Package local is the policy that keeps every job at the site where it was
+// submitted: the local scheme of [SS 4], and what a site falls back to.
+package local
+
+import (
+	"fmt"
+
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Policy implements [policy.Policy].
+type Policy struct{}
+
+// New returns the policy.
+func New() Policy { return Policy{} }
+
+// Info implements [policy.Policy].
+func (Policy) Info() policy.Info {
+	return policy.Info{Name: "local", Initiations: []policy.Initiation{policy.Sender}, Shortcut: true, Alone: true}
+}
+
+// Decide implements [policy.Policy]. A job that its own site has declined gets no
+// decision.
+func (Policy) Decide(in policy.Snapshot) ([]policy.Decision, []byte, error) {
+	if in.Self < 0 {
+		return nil, nil, nil
+	}
+	decisions := make([]policy.Decision, 0, len(in.Jobs))
+	room := in.Sites[in.Self].Accept
+	for j := range in.Jobs {
+		wait := in.AWT[in.At(j, in.Self)]
+		if wait == protocol.Never || room == 0 {
+			continue
+		}
+		room--
+		decisions = append(decisions, policy.Decision{
+			Job: j, Site: in.Self, Wait: wait, Reason: fmt.Sprintf("jobs stay at their own site; wait %v", wait),
+		})
+	}
+	return decisions, nil, nil
+}
