@@ -41,7 +41,7 @@ func rooms() []Room {
 		{Path: "plugins/price", Level: borders, Planned: true},
 		{Path: "internal/mincostflow", Level: borders, Pure: true, Planned: true},
 		{Path: "internal/predict", Level: borders, Pure: true, Planned: true},
-		{Path: "internal/workload", Level: borders, Pure: true, Planned: true},
+		{Path: "internal/workload", Level: borders, Pure: true},
 
 		{Path: "plugins/policy/*", Level: experts, Pure: true},
 		{Path: "localsched/engine", Level: experts, Pure: true},
@@ -64,7 +64,7 @@ func rooms() []Room {
 
 		{Path: "peer/node", Level: shells},
 		{Path: "peer/peertest", Level: shells},
-		{Path: "internal/sim", Level: shells, Planned: true},
+		{Path: "internal/sim", Level: shells},
 
 		{Path: "peer/gossip", Level: adapters},
 		{Path: "peer/bus", Level: adapters},
@@ -130,8 +130,8 @@ func libraries() []Library {
 func clean() Clean {
 	return Clean{
 		Std: []string{
-			"bytes", "cmp", "container/heap", "context", "encoding/binary", "encoding/json", "errors",
-			"fmt", "hash/fnv", "iter", "maps", "math", "math/bits", "math/rand/v2", "slices", "sort",
+			"bufio", "bytes", "cmp", "compress/gzip", "container/heap", "context", "encoding/binary", "encoding/json", "errors",
+			"fmt", "hash/fnv", "io", "iter", "maps", "math", "math/bits", "math/rand/v2", "slices", "sort",
 			"strconv", "strings", "time", "unicode", "unicode/utf8",
 		},
 		Banned: map[string][]string{

@@ -1,0 +1,88 @@
+package sim
+
+import (
+	"github.com/switchyard-hpc/switchyard/localsched/engine"
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Machine is a site's machine, as in [SS] Table 1.
+type Machine struct {
+	Name        protocol.SiteName
+	Nodes       int
+	CPUsPerNode int
+	MHz         int  // 0: not stated; run times scale with the ratio of speeds
+	WholeNode   bool // a node runs one job at a time
+}
+
+// CPUs is how many CPUs the machine has.
+func (m Machine) CPUs() int { return m.Nodes * m.CPUsPerNode }
+
+// Capacity is the machine as site cards state it.
+func (m Machine) Capacity() protocol.Capacity {
+	return protocol.Capacity{CPUs: m.CPUs(), Nodes: m.Nodes, WholeNode: m.WholeNode, MHz: m.MHz}
+}
+
+// Model is the machine for the batch engine.
+func (m Machine) Model() engine.Machine {
+	if m.WholeNode {
+		return engine.WholeNode(m.Capacity())
+	}
+	return engine.PerCPU(m.Capacity())
+}
+
+// Site is a site of a simulated grid.
+type Site struct {
+	Machine
+	Local engine.Policy // of its batch system
+}
+
+// Scheme is how jobs are placed [SS 2].
+type Scheme string
+
+// The schemes.
+const (
+	Distributed Scheme = "distributed" // a peer at each site, as in a real grid
+	Central     Scheme = "central"     // one peer that owns no machine takes all jobs and sees all [SS 2.2]
+	Ideal       Scheme = "ideal"       // one virtual machine of 1 MHz nodes, jobs perfectly malleable [SS 2.3]
+)
+
+// Config describes a simulated grid. The peers' own settings have the defaults of
+// [peer.Config].
+type Config struct {
+	Seed     uint64
+	Sites    []Site
+	Scheme   Scheme
+	Policy   policy.Policy // of the peers; the same serves all, since policies keep nothing
+	Tuning   peer.Tuning   // its Policy is set from the above
+	Partners int           // size of each site's partner set, drawn from the seed; 0: all others
+	Network  Network
+	Crashes  []Crash
+	Check    int // steps between two full checks of the invariants; 0: only at the end
+}
+
+// Network is what happens to messages. The zero value delivers all at once, in
+// order.
+type Network struct {
+	Latency   protocol.Duration // of every message
+	Jitter    protocol.Duration // drawn from 0 to this, added; reorders messages
+	Loss      float64           // probability that a message is lost
+	Duplicate float64           // probability that a message comes twice
+	Cuts      []Cut
+}
+
+// Cut parts two sites for a while.
+type Cut struct {
+	A, B  int // sites; B < 0: A from everybody
+	From  protocol.Instant
+	Until protocol.Instant
+}
+
+// Crash stops a site's peer, which loses all but its rows, and starts it again.
+// The batch system goes on.
+type Crash struct {
+	Site int
+	At   protocol.Instant
+	For  protocol.Duration
+}

@@ -1,0 +1,150 @@
+package sim
+
+import (
+	"math"
+
+	"github.com/switchyard-hpc/switchyard/internal/workload"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Metrics judge a schedule, in base units. Those of [SS 3.2] first; the JSON keys
+// are part of the command line's interface (docs/simulator.md).
+type Metrics struct {
+	Jobs               int     `json:"jobs"`
+	Unplaced           int     `json:"unplaced"` // jobs that never ran, left out of all the rest
+	MeanWait           float64 `json:"mean_wait_s"`
+	MeanResponse       float64 `json:"mean_response_s"`
+	WaitDeviation      float64 `json:"wait_deviation_s"`       // population standard deviation
+	WaitDeviationPaper float64 `json:"wait_deviation_paper_s"` // the formula as printed in [SS 3.2]
+	BoundedSlowdown    float64 `json:"bounded_slowdown"`       // mean of max(1, response / max(run, 10 s))
+	Utilisation        float64 `json:"utilisation"`            // CPU time used over CPUs × makespan
+	Makespan           float64 `json:"makespan_s"`             // first submission to last end
+	GridEfficiency     float64 `json:"grid_efficiency"`        // as utilisation, CPUs weighted by their speed
+	Transferred        float64 `json:"fraction_transferred"`   // jobs that ran elsewhere than submitted, over jobs
+	MessagesPerJob     float64 `json:"messages_per_job"`
+	BytesPerJob        float64 `json:"bytes_per_job"`
+
+	Sites []SiteMetrics `json:"sites,omitempty"`
+}
+
+// SiteMetrics are those of one site.
+type SiteMetrics struct {
+	Site         protocol.SiteName `json:"site"`
+	Submitted    int               `json:"jobs_submitted"`
+	Ran          int               `json:"jobs_run"`
+	Sent         int               `json:"jobs_sent"`       // submitted here, run elsewhere
+	MeanWait     float64           `json:"mean_wait_s"`     // of the jobs submitted here
+	MeanResponse float64           `json:"mean_response_s"` // of the jobs submitted here
+	Utilisation  float64           `json:"utilisation"`     // over the site's own span: first submission here to last end here
+}
+
+// slowdownBound is the shortest run time that counts for the bounded slowdown.
+const slowdownBound = 10 * protocol.Second
+
+// tally adds up a site's jobs, or all.
+type tally struct {
+	jobs           int
+	wait, response float64 // ms
+	squares        float64 // of waits
+	slowdown       float64
+	busy           float64 // CPU·ms
+	weighted       float64 // CPU·ms·MHz
+	first          protocol.Instant
+	last           protocol.Instant
+}
+
+func (t *tally) submitted(at protocol.Instant) {
+	if t.first < 0 || at < t.first {
+		t.first = at
+	}
+}
+
+// Measure judges the result of a workload on machines. Machines are those of the
+// grid, in the order that [workload.Job.Origin] and [Placement.Site] count.
+func Measure(machines []Machine, jobs []workload.Job, r *Result) Metrics {
+	all := tally{first: -1}
+	at := make([]tally, len(machines)) // by where jobs ran, for utilisation
+	of := make([]tally, len(machines)) // by where jobs came from
+	m := Metrics{Sites: make([]SiteMetrics, len(machines))}
+	for i := range machines {
+		at[i].first = -1
+		m.Sites[i].Site = machines[i].Name
+	}
+	sent := 0
+	for i := range jobs {
+		job, p := &jobs[i], r.Placements[i]
+		m.Sites[job.Origin].Submitted++
+		if p.Site < 0 {
+			m.Unplaced++
+			continue
+		}
+		all.submitted(job.Submit)
+		at[job.Origin].submitted(job.Submit)
+		all.add(job, p, machines[p.Site].MHz)
+		at[p.Site].add(job, p, machines[p.Site].MHz)
+		of[job.Origin].add(job, p, machines[p.Site].MHz)
+		m.Sites[p.Site].Ran++
+		if p.Site != job.Origin {
+			m.Sites[job.Origin].Sent++
+			sent++
+		}
+	}
+	m.fill(&all, machines)
+	m.Transferred = ratio(float64(sent), float64(m.Jobs))
+	m.MessagesPerJob = ratio(float64(r.Traffic.Messages), float64(m.Jobs))
+	m.BytesPerJob = ratio(float64(r.Traffic.Bytes), float64(m.Jobs))
+	for i := range m.Sites {
+		s := &m.Sites[i]
+		s.MeanWait = seconds(ratio(of[i].wait, float64(of[i].jobs)))
+		s.MeanResponse = seconds(ratio(of[i].response, float64(of[i].jobs)))
+		s.Utilisation = ratio(at[i].busy, float64(machines[i].CPUs())*float64(at[i].last-at[i].first))
+	}
+	return m
+}
+
+func (t *tally) add(job *workload.Job, p Placement, mhz int) {
+	wait, response := float64(p.Start-job.Submit), float64(p.End-job.Submit)
+	run := p.End.Sub(p.Start)
+	t.jobs++
+	t.wait += wait
+	t.response += response
+	t.squares += wait * wait
+	t.slowdown += max(1, response/float64(max(run, slowdownBound)))
+	used := float64(job.CPUs) * float64(run)
+	t.busy += used
+	t.weighted += used * float64(max(1, mhz))
+	t.last = max(t.last, p.End)
+}
+
+func (m *Metrics) fill(all *tally, machines []Machine) {
+	n := float64(all.jobs)
+	span := float64(all.last - all.first)
+	cpus, power := 0.0, 0.0
+	for _, one := range machines {
+		cpus += float64(one.CPUs())
+		power += float64(one.CPUs()) * float64(max(1, one.MHz))
+	}
+	mean := ratio(all.wait, n)
+	m.Jobs = all.jobs
+	m.MeanWait = seconds(mean)
+	m.MeanResponse = seconds(ratio(all.response, n))
+	m.WaitDeviation = seconds(math.Sqrt(max(0, ratio(all.squares, n)-mean*mean)))
+	m.WaitDeviationPaper = seconds(ratio(math.Sqrt(max(0, all.squares-mean*mean)), n))
+	m.BoundedSlowdown = ratio(all.slowdown, n)
+	if n == 0 {
+		return
+	}
+	m.Makespan = seconds(span)
+	m.Utilisation = ratio(all.busy, cpus*span)
+	m.GridEfficiency = ratio(all.weighted, power*span)
+}
+
+// ratio is a/b, 0 where there is nothing to divide by.
+func ratio(a, b float64) float64 {
+	if b <= 0 {
+		return 0
+	}
+	return a / b
+}
+
+func seconds(ms float64) float64 { return ms / float64(protocol.Second) }
