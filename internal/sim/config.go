@@ -1,6 +1,9 @@
 package sim
 
 import (
+	"strings"
+
+	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
@@ -59,7 +62,8 @@ type Config struct {
 	Partners int           // size of each site's partner set, drawn from the seed; 0: all others
 	Network  Network
 	Crashes  []Crash
-	Check    int // steps between two full checks of the invariants; 0: only at the end
+	Bytes    bool // count the bytes of messages, which takes time
+	Check    int  // moments between two full checks of the invariants; 0: only at the end
 }
 
 // Network is what happens to messages. The zero value delivers all at once, in
@@ -85,4 +89,13 @@ type Crash struct {
 	Site int
 	At   protocol.Instant
 	For  protocol.Duration
+}
+
+// MachineOf is a machine of a workload model, with its name in lower case. As in
+// [SS 3] a node runs one job at a time.
+func MachineOf(m workload.Machine) Machine {
+	return Machine{
+		Name:  protocol.SiteName(strings.ToLower(m.Name)),
+		Nodes: m.Nodes, CPUsPerNode: m.CPUsPerNode, MHz: m.MHz, WholeNode: true,
+	}
 }

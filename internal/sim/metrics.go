@@ -80,9 +80,10 @@ func Measure(machines []Machine, jobs []workload.Job, r *Result) Metrics {
 		}
 		all.submitted(job.Submit)
 		at[job.Origin].submitted(job.Submit)
-		all.add(job, p, machines[p.Site].MHz)
-		at[p.Site].add(job, p, machines[p.Site].MHz)
-		of[job.Origin].add(job, p, machines[p.Site].MHz)
+		run := job.Run.Rescale(machines[job.Origin].MHz, machines[p.Site].MHz)
+		all.add(job, p, run, machines[p.Site].MHz)
+		at[p.Site].add(job, p, run, machines[p.Site].MHz)
+		of[job.Origin].add(job, p, run, machines[p.Site].MHz)
 		m.Sites[p.Site].Ran++
 		if p.Site != job.Origin {
 			m.Sites[job.Origin].Sent++
@@ -97,14 +98,13 @@ func Measure(machines []Machine, jobs []workload.Job, r *Result) Metrics {
 		s := &m.Sites[i]
 		s.MeanWait = seconds(ratio(of[i].wait, float64(of[i].jobs)))
 		s.MeanResponse = seconds(ratio(of[i].response, float64(of[i].jobs)))
-		s.Utilisation = ratio(at[i].busy, float64(machines[i].CPUs())*float64(at[i].last-at[i].first))
+		s.Utilisation = ratio(at[i].busy, float64(machines[i].CPUs())*float64(at[i].last-max(0, at[i].first)))
 	}
 	return m
 }
 
-func (t *tally) add(job *workload.Job, p Placement, mhz int) {
+func (t *tally) add(job *workload.Job, p Placement, run protocol.Duration, mhz int) {
 	wait, response := float64(p.Start-job.Submit), float64(p.End-job.Submit)
-	run := p.End.Sub(p.Start)
 	t.jobs++
 	t.wait += wait
 	t.response += response

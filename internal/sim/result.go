@@ -11,7 +11,6 @@ type Placement struct {
 	Site  int              // index of the site that ran it; -1: nobody ran it
 	Start protocol.Instant // since the workload's beginning, as Job.Submit
 	End   protocol.Instant
-	Moves int // hand-offs to another site than the one that held it
 }
 
 // Result is the outcome of a simulation.

@@ -3,15 +3,119 @@ package sim
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 
 	"github.com/switchyard-hpc/switchyard/internal/workload"
+	"github.com/switchyard-hpc/switchyard/localsched/engine"
+	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // Run simulates a grid until all jobs have ended. Jobs are sorted by Submit, and
 // their Origin is an index of Config.Sites. Progress is told now and then how many
-// jobs have ended; it may be nil. The error says what is wrong with the
-// configuration or the jobs, or is that of a cancelled ctx.
+// jobs have ended; it may be nil. Jobs that no site can ever run stay unplaced. The
+// error says what is wrong with the configuration or the jobs, that an invariant
+// does not hold, or is that of a cancelled ctx.
 func Run(ctx context.Context, cfg Config, jobs []workload.Job, progress func(ended int)) (*Result, error) {
-	_, _, _, _ = ctx, cfg, jobs, progress
-	return nil, errors.New("being written")
+	if err := cfg.validate(jobs); err != nil {
+		return nil, err
+	}
+	if cfg.Scheme == Ideal {
+		r, err := ideal(cfg.Machines(), jobs)
+		if err != nil {
+			return nil, err
+		}
+		r.Hash = r.hash(0)
+		return r, nil
+	}
+	g, err := newGrid(cfg, jobs)
+	if err != nil {
+		return nil, err
+	}
+	if err := g.run(ctx, progress); err != nil {
+		return nil, err
+	}
+	g.result.Events = int64(g.events) //nolint:gosec // a count
+	g.result.Hash = g.result.hash(g.trace)
+	return g.result, nil
 }
+
+// Machines are the sites' machines.
+func (c Config) Machines() []Machine {
+	machines := make([]Machine, len(c.Sites))
+	for i := range c.Sites {
+		machines[i] = c.Sites[i].Machine
+	}
+	return machines
+}
+
+func (c Config) validate(jobs []workload.Job) error {
+	var problems []error
+	problem := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
+	if n := len(c.Sites); n == 0 || n >= int(protocol.MaxSiteNumber) {
+		problem("the grid has %d sites; give it 1 to %d", n, protocol.MaxSiteNumber-1)
+	}
+	names := map[protocol.SiteName]bool{portalName: true}
+	for i, s := range c.Sites {
+		if err := s.Name.Validate(); err != nil {
+			problems = append(problems, err)
+		}
+		if names[s.Name] {
+			problem("site %d: the name %s is taken", i+1, s.Name)
+		}
+		names[s.Name] = true
+		if s.Nodes < 1 || s.CPUsPerNode < 1 || s.MHz < 0 {
+			problem("site %s: %d nodes of %d CPUs at %d MHz; give positive numbers", s.Name, s.Nodes, s.CPUsPerNode, s.MHz)
+		}
+		if s.Local == nil {
+			problem("site %s has no local policy", s.Name)
+		}
+	}
+	if !slices.Contains([]Scheme{Distributed, Central, Ideal}, c.Scheme) {
+		problem("scheme %q is unknown; use %q, %q or %q", c.Scheme, Distributed, Central, Ideal)
+	}
+	if c.Policy == nil {
+		problem("the policy is missing")
+	}
+	for _, crash := range c.Crashes {
+		if crash.Site < 0 || crash.Site >= len(c.Sites) || crash.For < 1 || crash.At < 0 {
+			problem("crash %+v: no such site, or no such time", crash)
+		}
+	}
+	for _, cut := range c.Network.Cuts {
+		if cut.A < 0 || cut.A >= len(c.Sites) || cut.B >= len(c.Sites) || cut.From < 0 || cut.Until <= cut.From {
+			problem("cut %+v: no such sites, or no such time", cut)
+		}
+	}
+	problems = append(problems, c.Network.validate(), checkJobs(jobs, len(c.Sites)))
+	return errors.Join(problems...)
+}
+
+func (n Network) validate() error {
+	if n.Latency < 0 || n.Jitter < 0 || n.Loss < 0 || n.Loss >= 1 || n.Duplicate < 0 || n.Duplicate >= 1 {
+		return errors.New("the network's latency and jitter must not be negative, and its loss and duplicate must be at least 0 and below 1")
+	}
+	return nil
+}
+
+// checkJobs says what is wrong with the first job that cannot be simulated.
+func checkJobs(jobs []workload.Job, sites int) error {
+	last := protocol.Instant(0)
+	for i := range jobs {
+		job := &jobs[i]
+		switch {
+		case job.Submit < last:
+			return fmt.Errorf("job %d (index %d) is submitted before its predecessor; sort the workload", job.ID, i)
+		case job.Origin < 0 || job.Origin >= sites:
+			return fmt.Errorf("job %d (index %d) comes from site %d of %d", job.ID, i, job.Origin, sites)
+		case job.CPUs < 1 || job.Run < 1 || job.Estimate < job.Run:
+			return fmt.Errorf("job %d (index %d) has %d CPUs, run %v, estimate %v; clean the workload", job.ID, i, job.CPUs, job.Run, job.Estimate)
+		}
+		last = job.Submit
+	}
+	return nil
+}
+
+// reserves says whether a local policy starts jobs at times of its own, when
+// nothing else happens.
+func reserves(p engine.Policy) bool { return p.Quotes() == engine.Reserved }

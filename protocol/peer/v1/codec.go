@@ -44,6 +44,14 @@ func Encode(m protocol.Message) ([]byte, error) {
 	return marshal(kind, limit(kind), wireMessage(m))
 }
 
+// Size is how many bytes [Encode] makes of a message, 0 of one that it refuses.
+func Size(m protocol.Message) int {
+	if m == nil || checkMessage(m) != nil {
+		return 0
+	}
+	return proto.Size(wireMessage(m))
+}
+
 // Decode reads and checks the body of a frame of a kind. The error names the
 // kind and the field.
 func Decode(kind string, body []byte) (protocol.Message, error) {

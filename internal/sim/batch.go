@@ -1,0 +1,225 @@
+package sim
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/localsched/engine"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// batchSystem is a site's batch system: the engine of a live site, and jobs that
+// run as long as the workload says. It lives on when the site's peer crashes.
+type batchSystem struct {
+	site    *site
+	engine  *engine.Engine
+	jobs    map[protocol.Tag]int32 // slots
+	slots   []batchJob
+	free    []int32
+	changes []localsched.Change
+	dropped int              // changes no longer kept, which the peer has seen
+	wake    protocol.Instant // the engine's wake that is in the heap; 0: none
+}
+
+type batchJob struct {
+	tag       protocol.Tag
+	index     int32 // in the workload
+	state     protocol.State
+	withdrawn bool
+	started   protocol.Instant
+	queued    protocol.Instant
+}
+
+func newBatchSystem(s *site, machine engine.Machine, p engine.Policy) *batchSystem {
+	return &batchSystem{site: s, engine: engine.New(machine, p), jobs: map[protocol.Tag]int32{}}
+}
+
+// quote answers each job alone, as [localsched.Planner] wants it.
+func (b *batchSystem) quote(now protocol.Instant, query localsched.Query) []protocol.Quote {
+	if len(query.Jobs) == 0 {
+		return nil
+	}
+	var ahead []protocol.Request
+	for _, one := range query.Ahead {
+		if _, ok := b.jobs[one.Tag]; !ok {
+			ahead = append(ahead, one.Request)
+		}
+	}
+	quotes := make([]protocol.Quote, len(query.Jobs))
+	for i, planned := range b.engine.Plan(now, ahead, query.Jobs) {
+		q := &quotes[i]
+		q.Job, q.Declined = query.Jobs[i].Job, planned.Declined
+		if q.Declined == "" {
+			q.AWT, q.ERT = planned.Start.Sub(now), query.Jobs[i].WallTime
+		}
+	}
+	return quotes
+}
+
+// submit puts a job in the queue. Repeating a tag changes nothing.
+func (b *batchSystem) submit(now protocol.Instant, s localsched.Submission) (localsched.LocalID, error) {
+	if slot, ok := b.jobs[s.Tag]; ok {
+		return localID(slot), nil
+	}
+	index, err := b.site.grid.indexOf(s.Tag.Job)
+	if err != nil {
+		return "", err
+	}
+	slot := b.slot()
+	b.slots[slot] = batchJob{tag: s.Tag, index: index, state: protocol.Pending, queued: now}
+	b.jobs[s.Tag] = slot
+	actions, err := b.engine.Submit(now, engine.Job{Request: s.Spec.Request, Tag: s.Tag})
+	if err != nil {
+		b.drop(s.Tag)
+		return "", fmt.Errorf("submit %v: %w", s.Tag, err)
+	}
+	b.change(slot, protocol.Outcome{})
+	b.carryOut(now, actions)
+	return localID(slot), nil
+}
+
+func localID(slot int32) localsched.LocalID { return localsched.LocalID(strconv.Itoa(int(slot))) }
+
+func (b *batchSystem) slot() int32 {
+	if n := len(b.free); n > 0 {
+		slot := b.free[n-1]
+		b.free = b.free[:n-1]
+		return slot
+	}
+	b.slots = append(b.slots, batchJob{})
+	return int32(len(b.slots) - 1) //nolint:gosec // a slot for each job that is kept at once
+}
+
+func (b *batchSystem) drop(tag protocol.Tag) {
+	b.free = append(b.free, b.jobs[tag])
+	delete(b.jobs, tag)
+}
+
+func (b *batchSystem) find(tag protocol.Tag) (localsched.Presence, localsched.LocalID) {
+	slot, ok := b.jobs[tag]
+	if !ok {
+		return localsched.Absent, ""
+	}
+	return localsched.Present, localID(slot)
+}
+
+// withdraw takes a job out of the queue if it has not started.
+func (b *batchSystem) withdraw(now protocol.Instant, tag protocol.Tag) (localsched.Withdrawal, error) {
+	slot, ok := b.jobs[tag]
+	switch {
+	case !ok:
+		return 0, localsched.ErrUnknownJob
+	case b.slots[slot].withdrawn:
+		return localsched.Withdrawn, nil
+	case b.slots[slot].state != protocol.Pending:
+		return localsched.Started, nil
+	}
+	actions, err := b.engine.Withdraw(now, tag)
+	if err != nil {
+		return 0, fmt.Errorf("withdraw %v: %w", tag, err)
+	}
+	b.slots[slot].withdrawn = true
+	b.carryOut(now, actions)
+	return localsched.Withdrawn, nil
+}
+
+// kill ends a job that runs.
+func (b *batchSystem) kill(now protocol.Instant, tag protocol.Tag) error {
+	slot, ok := b.jobs[tag]
+	if !ok {
+		return localsched.ErrUnknownJob
+	}
+	switch job := &b.slots[slot]; {
+	case job.state == protocol.Running:
+		b.finish(now, slot, protocol.Outcome{State: protocol.Cancelled, Signal: 15, Reason: "killed"})
+	case job.state == protocol.Pending && !job.withdrawn:
+		return errors.New("the job has not started")
+	}
+	return nil
+}
+
+// watched is what happened after the cursor; ok is false when nothing has. What
+// is before the cursor has been seen for good and is dropped.
+func (b *batchSystem) watched(after localsched.Cursor) (w localsched.Watched, ok bool) {
+	from, err := strconv.Atoi(cmp.Or(string(after), "0"))
+	if err != nil || from < b.dropped || from-b.dropped >= len(b.changes) {
+		return w, false
+	}
+	w = localsched.Watched{
+		Changes: slices.Clone(b.changes[from-b.dropped:]),
+		Cursor:  localsched.Cursor(strconv.Itoa(b.dropped + len(b.changes))),
+		Load:    b.engine.Load(),
+	}
+	if !b.site.grid.keepsRows {
+		b.dropped += len(b.changes)
+		b.changes = b.changes[:0]
+	}
+	return w, true
+}
+
+// forget drops a job that has ended or was withdrawn.
+func (b *batchSystem) forget(tag protocol.Tag) error {
+	slot, ok := b.jobs[tag]
+	if !ok {
+		return nil
+	}
+	if job := &b.slots[slot]; !job.state.Terminal() && !job.withdrawn {
+		return fmt.Errorf("job %v has not ended", tag)
+	}
+	b.drop(tag)
+	return nil
+}
+
+func (b *batchSystem) carryOut(now protocol.Instant, actions engine.Actions) {
+	for _, tag := range actions.Starts {
+		slot := b.jobs[tag]
+		job := &b.slots[slot]
+		job.state, job.started = protocol.Running, now
+		run := b.site.grid.started(b.site, job.index, now)
+		b.site.grid.heap.push(now.Add(run), jobEnds, b.site.index, int(slot))
+		b.change(slot, protocol.Outcome{})
+	}
+	if b.site.wakesBatch && actions.Wake != 0 && actions.Wake != b.wake {
+		b.wake = actions.Wake
+		b.site.grid.heap.push(actions.Wake, batch, b.site.index, 0)
+	}
+}
+
+// ends is the end of a running job, unless it was killed before.
+func (b *batchSystem) ends(now protocol.Instant, slot int32) {
+	if job := &b.slots[slot]; job.state == protocol.Running && b.site.grid.endOf(job.index) == now {
+		b.finish(now, slot, protocol.Outcome{State: protocol.Completed})
+	}
+}
+
+func (b *batchSystem) finish(now protocol.Instant, slot int32, outcome protocol.Outcome) {
+	job := &b.slots[slot]
+	outcome.Waited, outcome.Ran = job.started.Sub(job.queued), now.Sub(job.started)
+	job.state = outcome.State
+	b.change(slot, outcome)
+	if actions, err := b.engine.Finished(now, job.tag); err == nil {
+		b.carryOut(now, actions)
+	}
+}
+
+// tick lets reserved starts begin. Limits need nobody: in a workload no job runs
+// longer than its estimate.
+func (b *batchSystem) tick(now protocol.Instant) {
+	if b.wake == now {
+		b.wake = 0
+		actions := b.engine.Tick(now)
+		b.carryOut(now, actions)
+	}
+}
+
+func (b *batchSystem) change(slot int32, outcome protocol.Outcome) {
+	job := &b.slots[slot]
+	b.changes = append(b.changes, localsched.Change{
+		Tag: job.tag, State: job.state, Started: job.started, Outcome: outcome, Reason: outcome.Reason,
+	})
+	b.site.grid.touch(b.site)
+}

@@ -1,0 +1,413 @@
+package sim
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/switchyard-hpc/switchyard/internal/workload"
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// beginning is the peers' clock at the workload's beginning: 2026-01-01, from
+// which new stores count their job ids.
+const beginning protocol.Instant = 1_767_225_600_000
+
+// grid is a simulated grid: peers, batch systems and wires under one clock.
+type grid struct {
+	cfg      Config
+	machines []Machine
+	jobs     []workload.Job
+	sites    []*site // those of the configuration, then the portal if there is one
+	byName   map[protocol.SiteName]*site
+	wires    wires
+
+	now    protocol.Instant
+	heap   moments
+	inbox  queue[delivery] // messages that arrive at once
+	calls  []pending       // calls that are answered at once
+	dirty  []*site
+	next   int // job of the workload that arrives next
+	result *Result
+	ended  int // jobs that are over at their origin, or were refused
+	events uint64
+	trace  uint64 // a hash of all steps
+	check  *checker
+
+	keepsRows bool // peers crash
+	gossips   bool // some peer does not ask all its partners
+	payload   protocol.Payload
+	failure   error
+}
+
+// pending is a call of one life of a peer.
+type pending struct {
+	site *site
+	life uint64
+	call peer.Call
+}
+
+// delivery is a message that arrives.
+type delivery struct {
+	from, to *site
+	body     protocol.Message
+}
+
+// newGrid makes the sites and links their peers.
+func newGrid(cfg Config, jobs []workload.Job) (*grid, error) {
+	g := &grid{
+		cfg: cfg, jobs: jobs, byName: map[protocol.SiteName]*site{}, now: beginning,
+		keepsRows: len(cfg.Crashes) > 0, trace: 14695981039346656037,
+		payload: protocol.Payload{Script: []byte("#!/bin/sh\n"), Stdout: "/dev/null", Stderr: "/dev/null"},
+		result:  &Result{Placements: slices.Repeat([]Placement{{Site: -1}}, len(jobs))},
+	}
+	g.check = newChecker(g)
+	g.cfg.Tuning.Policy = cfg.Policy.Info()
+	for i, one := range cfg.Sites {
+		g.machines = append(g.machines, one.Machine)
+		s := g.addSite(i, one.Name, one.Capacity())
+		s.batch = newBatchSystem(s, one.Model(), one.Local)
+		s.wakesBatch = reserves(one.Local)
+	}
+	if cfg.Scheme == Central {
+		g.addSite(len(cfg.Sites), portalName, protocol.Capacity{})
+	}
+	g.partner()
+	g.wires.init(cfg.Seed, len(g.sites), cfg.Network)
+	return g, nil
+}
+
+// portalName is the site without a machine that takes all jobs of the central
+// scheme.
+const portalName protocol.SiteName = "portal"
+
+func (g *grid) addSite(i int, name protocol.SiteName, capacity protocol.Capacity) *site {
+	s := &site{grid: g, index: i, name: name, rows: map[peer.Table]map[string]peer.Row{}}
+	s.cfg = peer.Config{
+		Site: name, Number: protocol.SiteNumber(i + 1), PublicKey: fmt.Sprintf("U%055d", i+1), //nolint:gosec // checked: at most 9000 sites
+		Software: "simulator", Capacity: capacity, Accounts: everyone{}, NoFacts: true,
+	}.Tuned(g.cfg.Tuning)
+	if name != portalName && g.cfg.Scheme == Central {
+		s.cfg.Initiation = policy.Sender // it only takes what the portal gives it
+	}
+	g.sites = append(g.sites, s)
+	g.byName[name] = s
+	return s
+}
+
+// partner gives each site its partners: all others, or so many of them drawn from
+// the seed. Partnership is mutual.
+func (g *grid) partner() {
+	linked := make([][]int, len(g.sites))
+	link := func(a, b int) {
+		linked[a], linked[b] = append(linked[a], b), append(linked[b], a)
+	}
+	n := len(g.cfg.Sites)
+	switch {
+	case g.cfg.Scheme == Central:
+		for i := range n {
+			link(i, n)
+		}
+	case g.cfg.Partners == 0 || g.cfg.Partners >= n-1:
+		for a := range n {
+			for b := a + 1; b < n; b++ {
+				link(a, b)
+			}
+		}
+	default:
+		g.partnerSome(link)
+	}
+	for i, s := range g.sites {
+		slices.Sort(linked[i])
+		for _, other := range slices.Compact(linked[i]) {
+			s.cfg.Partners = append(s.cfg.Partners, peer.Partner{
+				Site: g.sites[other].name, PublicKey: g.sites[other].cfg.PublicKey, MaxJobs: 1 << 30,
+			})
+		}
+		if s.name == portalName {
+			s.cfg.Ask = len(s.cfg.Partners) // it sees all
+		}
+		if ask := cmp.Or(s.cfg.Ask, peer.Config{}.WithDefaults().Ask); len(s.cfg.Partners) > ask {
+			g.gossips = true
+		}
+	}
+}
+
+// partnerSome lets every site choose half of its partners; the other half has
+// chosen it, on average.
+func (g *grid) partnerSome(link func(a, b int)) {
+	rng := rand.New(rand.NewPCG(g.cfg.Seed, 0x9a27))
+	n := len(g.cfg.Sites)
+	for a := range n {
+		for range max(1, g.cfg.Partners/2) {
+			b := rng.IntN(n - 1)
+			if b >= a {
+				b++
+			}
+			link(a, b)
+		}
+	}
+}
+
+func (g *grid) site(name protocol.SiteName) *site { return g.byName[name] }
+
+// run lets the time go from one moment to the next until all jobs are over.
+func (g *grid) run(ctx context.Context, progress func(ended int)) error {
+	if err := g.begin(); err != nil {
+		return err
+	}
+	for n := 0; g.ended < len(g.jobs) && g.failure == nil; n++ {
+		if len(g.heap.heap) == 0 {
+			break
+		}
+		if n&4095 == 0 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if progress != nil {
+				progress(g.ended)
+			}
+		}
+		m := g.heap.pop()
+		if g.stuck(m.at) {
+			break
+		}
+		g.now = m.at
+		g.happen(m)
+		g.drain()
+		g.check.sometimes()
+	}
+	if progress != nil {
+		progress(g.ended)
+	}
+	if g.failure != nil {
+		return g.failure
+	}
+	return g.check.end()
+}
+
+// patience is how long the grid may go on without a job arriving, starting or
+// ending while jobs wait: longer than any pause of a peer.
+const patience = 3 * protocol.Day
+
+// stuck says that nothing will happen to the jobs that are left. They stay
+// unplaced, and the metrics count them.
+func (g *grid) stuck(at protocol.Instant) bool {
+	return g.next == len(g.jobs) && g.check.running == 0 && at.Sub(g.check.last) > patience
+}
+
+// begin starts the peers and introduces them to each other.
+func (g *grid) begin() error {
+	for _, s := range g.sites {
+		if err := s.start(); err != nil {
+			return err
+		}
+	}
+	g.drain()
+	for _, a := range g.sites {
+		for _, p := range a.cfg.Partners {
+			a.step(peer.Connected{Card: g.site(p.Site).peer.Card(a.name)})
+		}
+	}
+	g.drain()
+	for i, cut := range g.cfg.Network.Cuts {
+		g.heap.push(beginning.Add(protocol.Duration(cut.From)), cutBegins, cut.A, i)
+		g.heap.push(beginning.Add(protocol.Duration(cut.Until)), cutEnds, cut.A, i)
+	}
+	for i, crash := range g.cfg.Crashes {
+		g.heap.push(beginning.Add(protocol.Duration(crash.At)), crashes, crash.Site, i)
+	}
+	g.expectArrival()
+	return nil
+}
+
+func (g *grid) expectArrival() {
+	if g.next < len(g.jobs) {
+		g.heap.push(beginning.Add(protocol.Duration(g.jobs[g.next].Submit)), arrival, 0, 0)
+	}
+}
+
+func (g *grid) happen(m moment) {
+	s := g.sites[m.site]
+	switch m.kind {
+	case arrival:
+		g.arrive()
+	case jobEnds:
+		s.batch.ends(g.now, m.which)
+	case batch:
+		s.batch.tick(g.now)
+	case wake:
+		s.woken()
+	case arrives:
+		g.deliver(g.wires.take(m.which))
+	case gossips:
+		s.gossip()
+	case cutBegins:
+		g.cut(g.cfg.Network.Cuts[m.which], true)
+	case cutEnds:
+		g.cut(g.cfg.Network.Cuts[m.which], false)
+	case crashes:
+		g.crash(s)
+		g.heap.push(g.now.Add(g.cfg.Crashes[m.which].For), restarts, s.index, int(m.which))
+	case restarts:
+		g.failure = g.restart(s)
+	}
+}
+
+// arrive submits the jobs that are due. They come one by one, so that each has its
+// own round.
+func (g *grid) arrive() {
+	job := &g.jobs[g.next]
+	s := g.sites[job.Origin]
+	spec := protocol.Spec{
+		Request: protocol.Request{CPUs: job.CPUs, WallTime: job.Estimate},
+		MHz:     g.machines[job.Origin].MHz,
+	}
+	if g.cfg.Scheme == Central {
+		s = g.sites[len(g.sites)-1]
+	}
+	if s.peer == nil { // submitted again when the peer is back
+		g.heap.push(g.now.Add(protocol.Minute), arrival, 0, 0)
+		return
+	}
+	g.check.arrived()
+	s.sent = append(s.sent, int32(g.next)) //nolint:gosec // a workload has fewer jobs
+	g.next++
+	s.step(peer.Submit{User: "sim", Jobs: []peer.NewJob{{Spec: spec, Payload: &g.payload}}})
+	g.expectArrival()
+}
+
+// answered sees what became of a submission.
+func (g *grid) answered(s *site, reply peer.Reply) {
+	switch reply := reply.(type) {
+	case peer.Submitted:
+		if s.asked == 0 {
+			s.first = reply.Jobs[0].Seq()
+		}
+		if s.first+uint64(s.asked) != reply.Jobs[0].Seq() { //nolint:gosec // counts up
+			g.fail("site %s: job ids do not follow each other", s.name)
+		}
+		s.asked++
+	case peer.Refusal: // no site can run it
+		s.sent = s.sent[:len(s.sent)-1]
+		g.ended++
+	}
+}
+
+// indexOf is the place of a job in the workload.
+func (g *grid) indexOf(id protocol.JobID) (int32, error) {
+	if n := int(id.Origin()) - 1; n >= 0 && n < len(g.sites) {
+		s := g.sites[n]
+		// The first job of a site is placed before its submission is answered.
+		if k := id.Seq() - cmp.Or(s.first, id.Seq()); k < uint64(len(s.sent)) {
+			return s.sent[k], nil
+		}
+	}
+	return 0, fmt.Errorf("job %v was never submitted", id)
+}
+
+// started notes a start and is how long the job will run there.
+func (g *grid) started(s *site, index int32, now protocol.Instant) protocol.Duration {
+	job := &g.jobs[index]
+	run := job.Run.Rescale(g.machines[job.Origin].MHz, g.machines[s.index].MHz)
+	p := &g.result.Placements[index]
+	g.check.started(s, index)
+	*p = Placement{Site: s.index, Start: now - beginning, End: now.Add(run) - beginning}
+	return run
+}
+
+func (g *grid) endOf(index int32) protocol.Instant {
+	return g.result.Placements[index].End + beginning
+}
+
+// archived notes that a job is over at its origin.
+func (g *grid) archived(view peer.JobView) {
+	index, err := g.indexOf(view.ID)
+	if err != nil {
+		g.fail("%v", err)
+		return
+	}
+	g.ended++
+	g.check.archived(index, view)
+}
+
+func (g *grid) fail(format string, args ...any) {
+	if g.failure == nil {
+		g.failure = fmt.Errorf("at %v: "+format, append([]any{g.now.Sub(beginning)}, args...)...)
+	}
+}
+
+// touch notes that a site must be looked at before time goes on.
+func (g *grid) touch(s *site) {
+	if !s.touched {
+		s.touched = true
+		g.dirty = append(g.dirty, s)
+	}
+}
+
+// drain carries out all that takes no time: messages in the order in which they
+// were sent, then calls, then what the batch systems have to tell.
+func (g *grid) drain() {
+	for {
+		switch {
+		case g.inbox.len() > 0:
+			g.deliver(g.inbox.pop())
+		case len(g.calls) > 0:
+			g.answerCalls()
+		case len(g.dirty) > 0:
+			s := g.dirty[len(g.dirty)-1]
+			g.dirty = g.dirty[:len(g.dirty)-1]
+			s.settle()
+		default:
+			return
+		}
+	}
+}
+
+func (g *grid) answerCalls() {
+	for i := 0; i < len(g.calls); i++ {
+		p := g.calls[i]
+		if p.site.life != p.life {
+			continue
+		}
+		if _, ok := p.call.Op.(peer.WatchOp); ok {
+			p.site.watch = &p.call
+			g.touch(p.site)
+			continue
+		}
+		result, err := p.site.do(p.call.Op)
+		p.site.step(peer.CallDone{ID: p.call.ID, Result: result, Err: err})
+	}
+	g.calls = g.calls[:0]
+}
+
+// mix adds a step to the hash of the trace.
+func (g *grid) mix(step uint64) {
+	const prime = 1099511628211
+	g.trace = (g.trace ^ uint64(g.now)) * prime //nolint:gosec // a hash
+	g.trace = (g.trace ^ step) * prime
+}
+
+// queue is a first-in first-out queue.
+type queue[T any] struct {
+	items []T
+	head  int
+}
+
+func (q *queue[T]) len() int { return len(q.items) - q.head }
+
+func (q *queue[T]) push(item T) { q.items = append(q.items, item) }
+
+func (q *queue[T]) pop() (item T) {
+	item = q.items[q.head]
+	q.head++
+	if q.head == len(q.items) {
+		clear(q.items)
+		q.items, q.head = q.items[:0], 0
+	}
+	return item
+}

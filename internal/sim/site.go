@@ -1,0 +1,251 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// site is one site of the grid: its peer, its rows, its batch system.
+type site struct {
+	grid  *grid
+	index int
+	name  protocol.SiteName
+	cfg   peer.Config
+
+	peer  *peer.Peer   // nil: down
+	batch *batchSystem // nil: a site without a machine
+	life  uint64
+	rows  map[peer.Table]map[string]peer.Row // when the grid keeps rows
+
+	first   uint64  // sequence number of its first job; known once one was submitted
+	asked   int     // submissions answered so far
+	sent    []int32 // index in the workload of each job submitted here, by sequence number
+	watch   *peer.Call
+	wake    protocol.Instant // when the peer wants a tick; 0: not at all
+	queued  protocol.Instant // of the earliest tick in the heap; 0: none
+	touched bool             // must be looked at before time goes on
+
+	wakesBatch bool // its batch system has starts that no other event brings
+	digest     protocol.Load
+	digests    uint64
+	tells      bool // a gossip moment is in the heap
+}
+
+// everyone lets everybody in.
+type everyone struct{}
+
+// Local implements [peer.Accounts].
+func (everyone) Local(user string) (string, error) { return user, nil }
+
+// Guest implements [peer.Accounts].
+func (everyone) Guest(_ protocol.SiteName, user string) (string, error) { return user, nil }
+
+func (s *site) knows(other protocol.SiteName) bool {
+	return slices.ContainsFunc(s.cfg.Partners, func(p peer.Partner) bool { return p.Site == other })
+}
+
+// start makes the site's peer, from its rows if it had any.
+func (s *site) start() error {
+	rows, err := s.records()
+	if err != nil {
+		return fmt.Errorf("site %s: %w", s.name, err)
+	}
+	s.life++
+	if s.peer, err = peer.New(s.cfg, s.grid.cfg.Seed+s.life<<32, rows); err != nil {
+		s.peer = nil
+		return fmt.Errorf("site %s: %w", s.name, err)
+	}
+	s.step(peer.Tick{})
+	return nil
+}
+
+// records are the rows as a restarted peer gets them: through their durable form,
+// tables and keys in order.
+func (s *site) records() (out []peer.Record, err error) {
+	for _, table := range peer.Tables() {
+		for _, key := range slices.Sorted(maps.Keys(s.rows[table])) {
+			data, err := peer.EncodeRow(s.rows[table][key])
+			if err != nil {
+				return nil, fmt.Errorf("key %q: %w", key, err)
+			}
+			row, err := peer.DecodeRow(table, data)
+			if err != nil {
+				return nil, fmt.Errorf("key %q: %w", key, err)
+			}
+			out = append(out, peer.Record{Table: table, Key: key, Row: row})
+		}
+	}
+	return out, nil
+}
+
+// crash stops the peer: it loses all but its rows, and what was on its way to it.
+func (s *site) crash() {
+	s.peer, s.watch, s.wake = nil, nil, 0
+	s.life++
+}
+
+// step gives the peer an event and carries out what it wants.
+func (s *site) step(ev peer.Event) {
+	if s.peer == nil {
+		return
+	}
+	g := s.grid
+	ready := s.peer.Step(g.now, ev)
+	g.events++
+	g.mix(uint64(s.index)<<8 | uint64(len(ready.Messages))<<4 | uint64(len(ready.Calls)))
+	s.keep(ready.Records)
+	for _, m := range ready.Messages {
+		g.send(s, m)
+	}
+	for _, call := range ready.Calls {
+		g.calls = append(g.calls, pending{site: s, life: s.life, call: call})
+	}
+	for _, a := range ready.Answers {
+		g.answered(s, a.Reply)
+	}
+	if ready.Digest != nil {
+		s.tell(*ready.Digest)
+	}
+	s.wake = ready.Wake
+	g.touch(s)
+}
+
+// keep commits rows, and sees which jobs are over.
+func (s *site) keep(records []peer.Record) {
+	for _, rec := range records {
+		if row, ok := rec.Row.(peer.ArchiveRow); ok {
+			s.grid.archived(row.View)
+			continue
+		}
+		if !s.grid.keepsRows {
+			continue
+		}
+		if rec.Row == nil {
+			delete(s.rows[rec.Table], rec.Key)
+			continue
+		}
+		if s.rows[rec.Table] == nil {
+			s.rows[rec.Table] = map[string]peer.Row{}
+		}
+		s.rows[rec.Table][rec.Key] = rec.Row
+	}
+}
+
+// settle looks after a site that something has happened to: changes of the batch
+// system go to the watch, and the peer's next wish goes into the heap.
+func (s *site) settle() {
+	s.touched = false
+	if s.watch != nil && s.batch != nil {
+		if op, ok := s.watch.Op.(peer.WatchOp); ok {
+			if watched, ok := s.batch.watched(op.After); ok {
+				id := s.watch.ID
+				s.watch = nil
+				s.step(peer.CallDone{ID: id, Result: peer.WatchResult{Watched: watched}})
+			}
+		}
+	}
+	if s.wake != 0 && (s.queued == 0 || s.wake < s.queued) {
+		s.queued = s.wake
+		s.grid.heap.push(max(s.wake, s.grid.now), wake, s.index, 0)
+	}
+}
+
+// woken ticks the peer if it still wants it.
+func (s *site) woken() {
+	if s.queued <= s.grid.now {
+		s.queued = 0
+	}
+	if s.wake != 0 && s.wake <= s.grid.now {
+		s.step(peer.Tick{})
+		return
+	}
+	s.grid.touch(s)
+}
+
+// errNoMachine answers what a site without a batch system cannot do.
+var errNoMachine = errors.New("this site has no machine")
+
+// do carries a call out.
+func (s *site) do(op peer.Op) (peer.Result, error) {
+	if decide, ok := op.(peer.DecideOp); ok {
+		decisions, hint, err := s.grid.cfg.Policy.Decide(decide.Snapshot)
+		return peer.DecideResult{Decisions: decisions, Hint: hint}, err
+	}
+	if s.batch == nil {
+		return s.doWithout(op)
+	}
+	now := s.grid.now
+	switch op := op.(type) {
+	case peer.QuoteOp:
+		return peer.QuoteResult{Quotes: s.batch.quote(now, op.Query), Load: s.batch.engine.Load()}, nil
+	case peer.SubmitOp:
+		local, err := s.batch.submit(now, op.Job)
+		return refusedOr(local, err)
+	case peer.FindOp:
+		presence, local := s.batch.find(op.Tag)
+		return peer.FindResult{Presence: presence, Local: local}, nil
+	case peer.WithdrawOp:
+		withdrawal, err := s.batch.withdraw(now, op.Tag)
+		return peer.WithdrawResult{Withdrawal: withdrawal}, err
+	case peer.KillOp:
+		return peer.KillResult{}, s.batch.kill(now, op.Tag)
+	case peer.ForgetOp:
+		return peer.ForgetResult{}, s.batch.forget(op.Tag)
+	case peer.CollectOp:
+		return peer.CollectResult{}, nil
+	case peer.WatchOp, peer.DecideOp:
+	}
+	return nil, fmt.Errorf("the simulator has no %T", op)
+}
+
+func refusedOr(local localsched.LocalID, err error) (peer.Result, error) {
+	if refused, ok := errors.AsType[*localsched.RefusedError](err); ok {
+		return peer.SubmitResult{Refused: refused.Reason}, nil
+	}
+	return peer.SubmitResult{Local: local}, err
+}
+
+// doWithout answers for a site that has no machine: it declines every job.
+func (s *site) doWithout(op peer.Op) (peer.Result, error) {
+	quote, ok := op.(peer.QuoteOp)
+	if !ok {
+		return nil, errNoMachine
+	}
+	quotes := make([]protocol.Quote, len(quote.Query.Jobs))
+	for i := range quotes {
+		quotes[i] = protocol.Quote{Job: quote.Query.Jobs[i].Job, Declined: errNoMachine.Error()}
+	}
+	return peer.QuoteResult{Quotes: quotes}, nil
+}
+
+// tell lets the gossip know of the load, not more often than every few seconds.
+// Partners that are all asked anyway need not know it.
+func (s *site) tell(load protocol.Load) {
+	s.digest = load
+	if s.tells || !s.grid.gossips {
+		return
+	}
+	s.tells = true
+	s.grid.heap.push(s.grid.now.Add(gossipPause), gossips, s.index, 0)
+}
+
+const gossipPause = 5 * protocol.Second
+
+// gossip tells the partners that are up the latest load.
+func (s *site) gossip() {
+	s.tells = false
+	if s.peer == nil {
+		return
+	}
+	s.digests++
+	digest := protocol.Digest{Site: s.name, Seq: s.digests, Load: s.digest}
+	for _, p := range s.cfg.Partners {
+		s.grid.site(p.Site).step(peer.DigestSeen{Digest: digest})
+	}
+}

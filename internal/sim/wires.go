@@ -1,0 +1,161 @@
+package sim
+
+import (
+	"math/rand/v2"
+
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/protocol"
+	peerv1 "github.com/switchyard-hpc/switchyard/protocol/peer/v1"
+)
+
+// wires are the links between sites: latency, loss, duplicates and cuts. Each
+// link has a stream of chances of its own, so that what one does changes nothing
+// on another.
+type wires struct {
+	network Network
+	seed    uint64
+	sites   int
+	chances map[int]*rand.Rand // by link
+	cut     map[int]int        // by link: how many cuts are on
+	onWay   []delivery
+	free    []int32
+}
+
+func (w *wires) init(seed uint64, sites int, network Network) {
+	w.network, w.seed, w.sites = network, seed, sites
+	w.chances, w.cut = map[int]*rand.Rand{}, map[int]int{}
+}
+
+func (w *wires) link(from, to int) int { return from*w.sites + to }
+
+// chance is the stream of one direction of a link.
+func (w *wires) chance(link int) *rand.Rand {
+	rng := w.chances[link]
+	if rng == nil {
+		rng = rand.New(rand.NewPCG(w.seed, 1<<32|uint64(link))) //nolint:gosec // a link's number
+		w.chances[link] = rng
+	}
+	return rng
+}
+
+// put keeps a message that is on its way.
+func (w *wires) put(d delivery) int {
+	if n := len(w.free); n > 0 {
+		at := w.free[n-1]
+		w.free = w.free[:n-1]
+		w.onWay[at] = d
+		return int(at)
+	}
+	w.onWay = append(w.onWay, d)
+	return len(w.onWay) - 1
+}
+
+func (w *wires) take(at int32) delivery {
+	d := w.onWay[at]
+	w.onWay[at] = delivery{}
+	w.free = append(w.free, at)
+	return d
+}
+
+// send puts a message on its wire.
+func (g *grid) send(from *site, m peer.Outgoing) {
+	to := g.site(m.To)
+	g.result.Traffic.Messages++
+	if g.cfg.Bytes {
+		g.result.Traffic.Bytes += int64(peerv1.Size(m.Body))
+	}
+	d := delivery{from: from, to: to, body: m.Body}
+	n := &g.wires.network
+	if from.name == portalName || to.name == portalName || !n.disturbs() {
+		g.inbox.push(d) // the central scheme sees all at once
+		return
+	}
+	link := g.wires.link(from.index, to.index)
+	rng := g.wires.chance(link)
+	copies := 1
+	if n.Loss > 0 && rng.Float64() < n.Loss {
+		copies--
+	}
+	if n.Duplicate > 0 && rng.Float64() < n.Duplicate {
+		copies++
+	}
+	if copies == 0 || g.wires.cut[link] > 0 {
+		g.result.Traffic.Lost++
+		return
+	}
+	for range copies {
+		delay := n.Latency
+		if n.Jitter > 0 {
+			delay += protocol.Duration(rng.Int64N(int64(n.Jitter) + 1))
+		}
+		g.heap.push(g.now.Add(delay), arrives, to.index, g.wires.put(d))
+	}
+}
+
+// disturbs says whether messages can be late or lost.
+func (n *Network) disturbs() bool {
+	return n.Latency > 0 || n.Jitter > 0 || n.Loss > 0 || n.Duplicate > 0 || len(n.Cuts) > 0
+}
+
+// deliver hands a message in, if there is somebody to hear it.
+func (g *grid) deliver(d delivery) {
+	if d.to.peer == nil || g.wires.cut[g.wires.link(d.from.index, d.to.index)] > 0 {
+		g.result.Traffic.Lost++
+		return
+	}
+	d.to.step(peer.MessageIn{From: d.from.name, Body: d.body})
+}
+
+// cut parts or joins sites: their sessions end, or begin again.
+func (g *grid) cut(c Cut, begins bool) {
+	for _, other := range g.sites {
+		if other.index == c.A || (c.B >= 0 && other.index != c.B) || !g.sites[c.A].knows(other.name) {
+			continue
+		}
+		by := -1
+		if begins {
+			by = 1
+		}
+		for _, link := range []int{g.wires.link(c.A, other.index), g.wires.link(other.index, c.A)} {
+			g.wires.cut[link] += by
+		}
+		switch on := g.wires.cut[g.wires.link(c.A, other.index)]; {
+		case begins && on == 1:
+			g.disconnect(g.sites[c.A], other)
+		case !begins && on == 0:
+			g.connect(g.sites[c.A], other)
+		}
+	}
+}
+
+func (g *grid) disconnect(a, b *site) {
+	a.step(peer.Disconnected{Site: b.name})
+	b.step(peer.Disconnected{Site: a.name})
+}
+
+func (g *grid) connect(a, b *site) {
+	if a.peer == nil || b.peer == nil || g.wires.cut[g.wires.link(a.index, b.index)] > 0 {
+		return
+	}
+	toA, toB := b.peer.Card(a.name), a.peer.Card(b.name)
+	a.step(peer.Connected{Card: toA})
+	b.step(peer.Connected{Card: toB})
+}
+
+// crash stops a site's peer; its partners notice.
+func (g *grid) crash(s *site) {
+	s.crash()
+	for _, p := range s.cfg.Partners {
+		g.site(p.Site).step(peer.Disconnected{Site: s.name})
+	}
+}
+
+func (g *grid) restart(s *site) error {
+	if err := s.start(); err != nil {
+		return err
+	}
+	for _, p := range s.cfg.Partners {
+		g.connect(s, g.site(p.Site))
+	}
+	return nil
+}
