@@ -11,6 +11,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -117,6 +118,9 @@ func (c *chaos) site(i int, settle protocol.Duration) peertest.SiteOptions {
 	if c.rng.IntN(3) == 0 {
 		o.MaxCPUs = 1 + c.rng.IntN(o.Capacity.CPUs)
 	}
+	initiation := []policy.Initiation{policy.Sender, policy.Receiver, policy.Symmetric}[c.rng.IntN(3)]
+	draw, recheck, stay := c.rng.IntN(3), c.rng.IntN(3), c.rng.IntN(2) == 0
+	o.Capacity.MHz = c.rng.IntN(4) * 300
 	retry, phi, rounds := c.between(50, 2000), c.between(1, 60_000), 1+c.rng.IntN(8)
 	if c.rng.IntN(2) == 0 {
 		retry = c.between(50, 200) // so that prepared guests lose their patience
@@ -124,6 +128,7 @@ func (c *chaos) site(i int, settle protocol.Duration) peertest.SiteOptions {
 	longest := max(1000, retry*c.between(1, 8))
 	o.Config = func(cfg *peer.Config) {
 		cfg.Retry, cfg.RetryMax, cfg.Deadline = retry, longest, max(retry*2, 300)
+		cfg.Initiation, cfg.Draw, cfg.Recheck, cfg.Stay = initiation, draw, recheck, stay
 		cfg.Phi, cfg.RoundJobs, cfg.Settle = phi, rounds, settle
 		cfg.Sigma, cfg.Reclaim = 20*protocol.Second, 40*protocol.Second
 	}

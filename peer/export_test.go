@@ -21,7 +21,7 @@ func (p *Peer) Leftovers() (out []string) {
 		out = append(out, "an open round")
 	}
 	for t := range p.timers.due {
-		if t.kind != pruneTimer && t.kind != probeTimer {
+		if t.kind != pruneTimer && t.kind != probeTimer && t.kind != sigmaTimer {
 			out = append(out, fmt.Sprintf("timer %+v", t))
 		}
 	}

@@ -63,7 +63,7 @@ func (p *Peer) reachOf(j *job, home protocol.Quote) reach {
 func (p *Peer) volunteersFor(j *job, one *partner) bool {
 	v := one.volunteer
 	return p.now < v.until && v.left != 0 && j.struck[one.Site] != v.number &&
-		j.Spec.Allows(one.Site) && one.card.Capacity.Fits(j.Spec.On(one.card.Capacity)) == ""
+		j.Spec.Allows(one.Site) && one.card.Capacity.Holds(j.Spec.On(&one.card.Capacity))
 }
 
 // park lets a job wait in the grid queue until its own AWT is looked at again or

@@ -168,7 +168,7 @@ func (p *Peer) whoCanRun(spec protocol.Spec) (can, certain bool, noes []SiteNo) 
 		case refused != "":
 			noes = append(noes, SiteNo{Site: site, Reason: refused})
 		default:
-			if why := capacity.Fits(spec.On(*capacity)); why != "" {
+			if why := capacity.Fits(spec.On(capacity)); why != "" {
 				noes = append(noes, SiteNo{Site: site, Reason: why})
 				return
 			}

@@ -88,6 +88,66 @@ func TestPaper(t *testing.T) {
 			[]string{"  a->b quote-request a2", "send b quote-request a3"},
 			[]string{"  a->b quote-request a3", "quote-request a2 a3"},
 		},
+		"R-I: a site below δ volunteers every σ, one at δ does not": {
+			"sites a=10 b=10 c=10\nset all initiation=receiver sigma=300s delta=70\nsubmit b cpus=7 time=600s run=600s\nsubmit c cpus=6 time=600s run=600s\nadvance 300s",
+			[]string{"send a volunteer, 6 of 10 CPUs busy, for 5m0s", "send b volunteer, 0 of 10 CPUs busy"},
+			[]string{"volunteer, 7 of 10 CPUs"},
+		},
+		"R-I: a job with an AWT of φ or more waits, nobody is asked": {
+			"sites a=4 b=4\nset all initiation=receiver\n" + busyA + "submit a cpus=2\nshow queue a",
+			[]string{"a2 x PENDING (WaitsForVolunteer), epoch 0 at no site"},
+			[]string{"quote-request", "at-home at a2"},
+		},
+		"R-I: a volunteer of lower TC gets the job": {
+			"sites a=4 b=4\nset all initiation=receiver sigma=300s\n" + busyA + "submit a cpus=2\nadvance 300s\ndeliver-all",
+			[]string{"send b quote-request a2", "row job a2:1 offered at b"},
+			[]string{"send a quote-request"},
+		},
+		"R-I: a volunteer that is no better is struck for the job, which waits on": {
+			"sites a=4 b=4\nset all initiation=receiver sigma=300s\nset b mhz=100\nset a mhz=400\nsubmit a cpus=4 time=400s run=400s\nsubmit a cpus=2 time=600s run=600s\nadvance 300s\ndeliver-all\nshow queue a",
+			[]string{"send b quote-request a2", "a2 x PENDING (WaitsForVolunteer)"},
+			[]string{"a2:1 offered", "row job a2:1 at-home"},
+		},
+		"R-I: every σ each waiting job looks at its own AWT again": {
+			"sites a=4\nset all initiation=receiver sigma=300s phi=60s\n" + busyA + "submit a cpus=4 time=60s n=2\nadvance 1300s",
+			[]string{"row job a2:1 at-home at a", "row job a3:1 at-home at a"},
+			nil,
+		},
+		"R-I, literally: only the first waiting job is looked at": {
+			"sites a=4\nset all initiation=receiver sigma=300s recheck=1\n" + busyA + "submit a cpus=4 time=600s n=2\nadvance 590s\nshow queue a",
+			[]string{"a2 x PENDING (WaitsForVolunteer)", "a3 x PENDING (WaitsForVolunteer)"},
+			[]string{"call quote a3 a2"},
+		},
+		"R-I: one availability message brings as many jobs into rounds as draw says": {
+			"sites a=4 b=8\nset all initiation=receiver sigma=300s draw=1 round-jobs=1\n" + busyA + "submit a cpus=2 n=2\nadvance 299s\ndeliver b->a\ndeliver-all",
+			[]string{"send b quote-request a2"},
+			[]string{"send b quote-request a3"},
+		},
+		"R-I: a job that its own site cannot run asks at once": {
+			"sites a=4 b=8\nset all initiation=receiver\nsubmit a cpus=8\ndeliver-all",
+			[]string{"send b quote-request a1", "row job a1:1 offered at b"},
+			nil,
+		},
+		"Sy-I: without volunteers everybody is asked at once": {
+			"sites a=4 b=4 c=4\nset all initiation=symmetric\n" + busyA + "submit a cpus=2",
+			[]string{"send b quote-request a2", "send c quote-request a2"},
+			nil,
+		},
+		"Sy-I: with a volunteer nobody else is asked": {
+			"sites a=4 b=4 c=4\nset all initiation=symmetric sigma=300s\nsubmit c cpus=4 time=3600s run=3600s\nadvance 300s\ndeliver-all\n" + busyA + "submit a cpus=2",
+			[]string{"send b quote-request a2"},
+			[]string{"send c quote-request a2"},
+		},
+		"run times scale with the speed": {
+			"sites a=4 b=4\nset a mhz=300\nset b mhz=600\n" + busyA + "submit a cpus=2 time=600s\ndeliver-all",
+			[]string{"hears b quote-reply, 0 of 4 CPUs busy, a2 waits 0s runs 5m0s"},
+			nil,
+		},
+		"the rules change while the site runs": {
+			"sites a=4 b=4\nset all initiation=receiver\n" + busyA + "submit a cpus=2\ntune a initiation=sender\ndeliver-all",
+			[]string{"tuned to sender, policy tc", "send b quote-request a2", "row job a2:1 offered at b"},
+			nil,
+		},
 		"a job that no partner can run waits at home": {
 			"sites a=4 b=2\n" + busyA + "submit a cpus=4",
 			[]string{"row job a2:1 at-home at a"},

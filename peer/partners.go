@@ -232,8 +232,8 @@ func (p *Peer) wanted(r *round, one *partner) bool {
 // and the submitter allow it, it has not just refused the job, and it volunteers
 // if only volunteers are asked.
 func (p *Peer) asks(r *round, i int, one *partner) bool {
-	spec := r.specs[i]
-	if !spec.Allows(one.Site) || one.card.Capacity.Fits(spec.On(one.card.Capacity)) != "" {
+	spec := &r.specs[i]
+	if !spec.Allows(one.Site) || !one.card.Capacity.Holds(spec.On(&one.card.Capacity)) {
 		return false
 	}
 	j := p.jobs[spec.Job]

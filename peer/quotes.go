@@ -58,7 +58,7 @@ func (p *Peer) quoteRequest(one *partner, m protocol.QuoteRequest) {
 	for i, spec := range m.Jobs {
 		reply.Quotes[i] = protocol.Quote{Job: spec.Job, Declined: p.declines(one, spec)}
 		if reply.Quotes[i].Declined == "" {
-			query.Jobs, places = append(query.Jobs, spec.On(p.cfg.Capacity)), append(places, i)
+			query.Jobs, places = append(query.Jobs, spec.On(&p.cfg.Capacity)), append(places, i)
 		}
 	}
 	if len(places) == 0 {
@@ -102,7 +102,7 @@ func (p *Peer) declines(one *partner, spec protocol.Spec) string {
 	if err := checkRequest(spec.Request); err != nil {
 		return err.Error()
 	}
-	if why := p.cfg.Capacity.Fits(spec.On(p.cfg.Capacity)); why != "" {
+	if why := p.cfg.Capacity.Fits(spec.On(&p.cfg.Capacity)); why != "" {
 		return why
 	}
 	if _, err := p.cfg.Accounts.Guest(one.Site, spec.User); err != nil {

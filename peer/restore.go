@@ -1,6 +1,7 @@
 package peer
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -37,9 +38,9 @@ func (p *Peer) restore(rows []Record) error {
 	for tag, r := range p.runs {
 		switch {
 		case p.jobs[tag.Job] != nil:
-			r.request = p.jobs[tag.Job].Spec.On(p.cfg.Capacity)
+			r.request = p.jobs[tag.Job].Spec.On(&p.cfg.Capacity)
 		case p.guests[tag.Job] != nil:
-			r.request = p.guests[tag.Job].Spec.On(p.cfg.Capacity)
+			r.request = p.guests[tag.Job].Spec.On(&p.cfg.Capacity)
 		default:
 			return fmt.Errorf("run %v belongs to no job", tag)
 		}
@@ -131,7 +132,7 @@ func (p *Peer) resumeJob(j *job) {
 
 func (p *Peer) resumeGuest(g *guest) {
 	if g.Phase == GuestIsPrepared {
-		p.promise(g.tag(), g.Since, g.Spec.On(p.cfg.Capacity))
+		p.promise(g.tag(), g.Since, g.Spec.On(&p.cfg.Capacity))
 	}
 	p.repeatGuest(g.Spec.Job)
 }
@@ -147,21 +148,29 @@ func (p *Peer) resumeRun(r *run) {
 	}
 }
 
+// oldOf are the keys, in order, of what is to be forgotten.
+func oldOf[K cmp.Ordered, V any](all map[K]V, old func(V) bool) (keys []K) {
+	for key, v := range all {
+		if old(v) {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
 // prune forgets tombstones and submission keys that nobody can ask for any more.
 func (p *Peer) prune() {
 	old := p.now - protocol.Instant(p.cfg.Remember)
-	for _, id := range slices.Sorted(maps.Keys(p.guests)) {
-		g := p.guests[id]
-		if (g.Phase == GuestIsAborted || g.Phase == GuestIsClosed) && g.Since < old && !g.Untold {
-			delete(p.guests, id)
-			p.saveGuest(id)
-		}
+	for _, id := range oldOf(p.guests, func(g *guest) bool {
+		return (g.Phase == GuestIsAborted || g.Phase == GuestIsClosed) && g.Since < old && !g.Untold
+	}) {
+		delete(p.guests, id)
+		p.saveGuest(id)
 	}
-	for _, key := range slices.Sorted(maps.Keys(p.dedup)) {
-		if p.dedup[key].At < old {
-			delete(p.dedup, key)
-			p.saveDedup(key)
-		}
+	for _, key := range oldOf(p.dedup, func(row DedupRow) bool { return row.At < old }) {
+		delete(p.dedup, key)
+		p.saveDedup(key)
 	}
 	p.after(protocol.Hour, timer{kind: pruneTimer})
 }

@@ -62,7 +62,7 @@ func (p *Peer) quoteHome(r *round, then func(*round)) {
 	r.homeDone = false
 	query := localsched.Query{Ahead: p.promises()}
 	for _, spec := range r.specs {
-		query.Jobs = append(query.Jobs, spec.On(p.cfg.Capacity))
+		query.Jobs = append(query.Jobs, spec.On(&p.cfg.Capacity))
 	}
 	p.call(QuoteOp{Query: query}, func(result Result, err error) {
 		if p.rounds[r.id] != r {

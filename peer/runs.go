@@ -29,7 +29,7 @@ func (p *Peer) commitHome(j *job, awt protocol.Duration) {
 }
 
 func (p *Peer) startRun(tag protocol.Tag, account string, spec protocol.Spec) {
-	request := spec.On(p.cfg.Capacity)
+	request := spec.On(&p.cfg.Capacity)
 	r := &run{
 		RunRow:  RunRow{Tag: tag, Phase: Submitting, Account: account, Since: p.now},
 		request: request,

@@ -30,7 +30,7 @@ func (p *Peer) offered(one *partner, m protocol.Offer) {
 	p.guests[tag.Job] = g
 	p.admit(one, g, +1)
 	one.seenSeq = max(one.seenSeq, tag.Job.Seq())
-	p.promise(tag, p.now, m.Spec.On(p.cfg.Capacity))
+	p.promise(tag, p.now, m.Spec.On(&p.cfg.Capacity))
 	p.saveGuest(tag.Job)
 	p.savePayload(tag.Job)
 	p.fact(Fact{Kind: GuestPrepared, Job: tag.Job, Site: one.Site, Epoch: tag.Epoch})

@@ -100,14 +100,14 @@ type Spec struct {
 
 // On is the request as it is on a machine: its wall time scales with the ratio of
 // the speeds, as [SS 3] assumes. Where one is not stated they count as equal.
-func (s Spec) On(c Capacity) Request {
+func (s *Spec) On(c *Capacity) Request {
 	r := s.Request
 	r.WallTime = r.WallTime.Rescale(s.MHz, c.MHz)
 	return r
 }
 
 // Allows says whether the submitter lets the job run at the site.
-func (s Spec) Allows(site SiteName) bool {
+func (s *Spec) Allows(site SiteName) bool {
 	return len(s.Sites) == 0 || slices.Contains(s.Sites, site)
 }
 

@@ -51,10 +51,16 @@ type Capacity struct {
 	MHz         int      // speed of a CPU; 0: not stated
 }
 
-// Fits says whether a job of this shape could ever run here, and if not why.
-// The reason is empty when it fits.
+// Holds says whether a job of this shape could ever run here.
+func (c *Capacity) Holds(r Request) bool {
+	return r.CPUs <= c.CPUs && r.Nodes <= c.Nodes &&
+		(c.MemoryMB <= 0 || r.MemoryMB <= c.MemoryMB) && (c.MaxWallTime <= 0 || r.WallTime <= c.MaxWallTime)
+}
+
+// Fits is [Capacity.Holds] with the reason when it does not; empty when it does.
 func (c Capacity) Fits(r Request) (reason string) {
 	switch {
+	case c.Holds(r):
 	case r.CPUs > c.CPUs:
 		return fmt.Sprintf("needs %d CPUs, the site has %d", r.CPUs, c.CPUs)
 	case r.Nodes > c.Nodes:

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -17,6 +18,8 @@ import (
 //	sites a=4 b=4              makes a new world of sites with so many CPUs
 //	set a phi=60s max-jobs=1   configures a site, or all; before anything happens
 //	link a b                   only linked sites are partners
+//	tune a initiation=receiver stay
+//	                           changes the rules of rounds while the site runs
 //	submit a cpus=2 time=60s run=40s name=x
 //	                           also n= user= exit= sites=b,c key= requeue fail refuse
 //	quote a cpus=2 time=60s    asks what the job would be quoted
@@ -93,7 +96,7 @@ func (s *Script) do(verb string, args []string) error {
 		"advance": s.advance, "crash": s.crash, "restart": s.restart, "wipe": s.wipe,
 		"cut": s.cut, "heal": s.heal, "connect": s.connect, "disconnect": s.disconnect,
 		"hold": s.hold, "answer": s.answer, "lose": s.lose, "undo": s.undo, "release": s.release,
-		"member": s.member,
+		"member": s.member, "tune": s.tune,
 	}
 	if do := verbs[verb]; do != nil {
 		return do(args)
@@ -152,6 +155,10 @@ func configure(o *SiteOptions, args []string) error {
 	}
 	for _, arg := range args {
 		key, value, _ := strings.Cut(arg, "=")
+		if change := configureWord(key, value); change != nil {
+			changes = append(changes, change)
+			continue
+		}
 		if n, err := strconv.Atoi(value); err == nil {
 			change, err := configureCount(o, key, n)
 			if err != nil {
@@ -178,6 +185,17 @@ func configure(o *SiteOptions, args []string) error {
 	return nil
 }
 
+// configureWord reads the settings that are words.
+func configureWord(key, value string) func(*peer.Config) {
+	switch key {
+	case "initiation":
+		return func(c *peer.Config) { c.Initiation = policy.Initiation(value) }
+	case "stay":
+		return func(c *peer.Config) { c.Stay = true }
+	}
+	return nil
+}
+
 func configureCount(o *SiteOptions, key string, n int) (func(*peer.Config), error) {
 	nothing := func(*peer.Config) {}
 	switch key {
@@ -191,6 +209,14 @@ func configureCount(o *SiteOptions, key string, n int) (func(*peer.Config), erro
 		return func(c *peer.Config) { c.RoundJobs = n }, nil
 	case "ask":
 		return func(c *peer.Config) { c.Ask = n }, nil
+	case "recheck":
+		return func(c *peer.Config) { c.Recheck = n }, nil
+	case "draw":
+		return func(c *peer.Config) { c.Draw = n }, nil
+	case "delta": // in percent
+		return func(c *peer.Config) { c.Delta = n * protocol.PPM / 100 }, nil
+	case "mhz":
+		o.Capacity.MHz = n
 	default:
 		return nil, fmt.Errorf("the setting %q is unknown", key)
 	}

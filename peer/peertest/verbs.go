@@ -105,6 +105,24 @@ func readSpan(text string) (protocol.Duration, error) {
 	return protocol.DurationOf(d), err
 }
 
+func (s *Script) tune(args []string) error {
+	site, err := s.site(args)
+	if err != nil {
+		return err
+	}
+	var o SiteOptions
+	if err = configure(&o, args[1:]); err != nil {
+		return err
+	}
+	cfg := site.cfg
+	o.Config(&cfg)
+	site.cfg = cfg
+	s.world.Ask(site.Name, func(asked peer.AskID) peer.Event {
+		return peer.Retune{Asked: asked, Tuning: cfg.Tuning()}
+	})
+	return nil
+}
+
 func (s *Script) cancel(args []string) error {
 	site, err := s.site(args)
 	if err != nil {

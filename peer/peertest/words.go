@@ -61,7 +61,7 @@ func idle(ev peer.Event) bool {
 	case peer.CallDone:
 		_, forgotten := ev.Result.(peer.ForgetResult)
 		return forgotten
-	case peer.MessageIn, peer.Connected, peer.Disconnected, peer.MemberSeen, peer.Submit, peer.Cancel, peer.TestSubmit:
+	case peer.MessageIn, peer.Connected, peer.Disconnected, peer.MemberSeen, peer.Submit, peer.Cancel, peer.TestSubmit, peer.Retune:
 	}
 	return false
 }
@@ -83,6 +83,8 @@ func (c *scribe) event(ev peer.Event) string {
 		return fmt.Sprintf("asked to submit %d jobs", len(ev.Jobs))
 	case peer.Cancel:
 		return "asked to cancel " + c.job(ev.Job)
+	case peer.Retune:
+		return fmt.Sprintf("tuned to %s, policy %s", ev.Tuning.Initiation, ev.Tuning.Policy.Name)
 	case peer.DigestSeen:
 		return fmt.Sprintf("sees the digest of %s: %d of %d CPUs busy", ev.Digest.Site, ev.Digest.Load.Busy, ev.Digest.Load.CPUs)
 	case peer.MemberSeen:

@@ -25,6 +25,8 @@ func (c *scribe) message(m protocol.Message) string { //nolint:cyclop // one lin
 			fmt.Fprintf(&out, ", %s", c.quote(q))
 		}
 		return out.String()
+	case protocol.Volunteer:
+		return fmt.Sprintf("%s, %d of %d CPUs busy, for %v", m.Kind(), m.Load.Busy, m.Load.CPUs, m.Valid)
 	case protocol.Offer:
 		return fmt.Sprintf("%s %s:%d", m.Kind(), c.job(m.Spec.Job), m.Epoch)
 	case protocol.Refused:
