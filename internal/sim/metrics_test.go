@@ -1,0 +1,65 @@
+package sim_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/switchyard-hpc/switchyard/internal/sim"
+	"github.com/switchyard-hpc/switchyard/internal/workload"
+)
+
+// TestMetricsByHand: two sites, the second twice as fast; one of three jobs moved,
+// a fourth never ran.
+func TestMetricsByHand(t *testing.T) {
+	t.Parallel()
+	machines := []sim.Machine{
+		{Name: "a", Nodes: 4, CPUsPerNode: 1, MHz: 100},
+		{Name: "b", Nodes: 2, CPUsPerNode: 1, MHz: 200},
+	}
+	jobs := []workload.Job{
+		{Origin: 0, Submit: 0, Run: 100_000, CPUs: 2},
+		{Origin: 0, Submit: 10_000, Run: 100_000, CPUs: 2},
+		{Origin: 1, Submit: 20_000, Run: 4_000, CPUs: 1},
+		{Origin: 1, Submit: 30_000, Run: 4_000, CPUs: 99},
+	}
+	r := &sim.Result{
+		Placements: []sim.Placement{
+			{Site: 0, Start: 0, End: 100_000},
+			{Site: 1, Start: 40_000, End: 90_000}, // half as long there
+			{Site: 1, Start: 100_000, End: 104_000},
+			{Site: -1},
+		},
+		Traffic: sim.Traffic{Messages: 6, Bytes: 300},
+	}
+	m := sim.Measure(machines, jobs, r)
+	near := func(what string, got, want float64) {
+		t.Helper()
+		if math.Abs(got-want) > 1e-9 {
+			t.Errorf("%s = %v, want %v", what, got, want)
+		}
+	}
+	mean := (0.0 + 30 + 80) / 3
+	near("jobs", float64(m.Jobs), 3)
+	near("unplaced", float64(m.Unplaced), 1)
+	near("wait", m.MeanWait, mean)
+	near("response", m.MeanResponse, (100.0+80+84)/3)
+	near("deviation", m.WaitDeviation, math.Sqrt((0+900+6400)/3.0-mean*mean))
+	near("deviation of the paper", m.WaitDeviationPaper, math.Sqrt(0+900+6400-mean*mean)/3)
+	near("slowdown", m.BoundedSlowdown, (1+80.0/50+84.0/10)/3)
+	near("makespan", m.Makespan, 104)
+	near("utilisation", m.Utilisation, (2*100+2*50+4)/(6*104.0))
+	near("efficiency", m.GridEfficiency, (200*100+100*200+4*200)/(104.0*(400+400)))
+	near("transferred", m.Transferred, 1/3.0)
+	near("messages", m.MessagesPerJob, 2)
+	near("bytes", m.BytesPerJob, 100)
+	a, b := m.Sites[0], m.Sites[1]
+	if a.Site != "a" || a.Submitted != 2 || a.Ran != 1 || a.Sent != 1 || b.Submitted != 2 || b.Ran != 2 || b.Sent != 0 {
+		t.Errorf("sites %+v", m.Sites)
+	}
+	near("a's wait", a.MeanWait, 15)
+	near("a's utilisation", a.Utilisation, 200/400.0)
+	near("b's utilisation", b.Utilisation, 104/(2*84.0))
+	if none := sim.Measure(machines, nil, &sim.Result{}); none.Jobs != 0 || none.Utilisation != 0 || math.IsNaN(none.MeanWait) {
+		t.Errorf("of no jobs: %+v", none)
+	}
+}
