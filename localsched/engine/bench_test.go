@@ -39,8 +39,8 @@ func (h *ends) Pop() any {
 	return x
 }
 
-// load makes jobs whose work is so many percent of what the machine can do.
-func load(jobs, cpus, percent int) []arrival {
+// load makes jobs whose work is so many percent of what 256 CPUs can do.
+func load(jobs, percent int) []arrival {
 	random := rand.New(rand.NewPCG(7, 7))
 	trace := make([]arrival, jobs)
 	at := 0.0
@@ -49,12 +49,12 @@ func load(jobs, cpus, percent int) []arrival {
 		time := 60_000 + protocol.Duration(random.ExpFloat64()*3_600_000)
 		run := max(1, protocol.Duration(float64(time)*random.Float64()))
 		trace[i] = arrival{protocol.Instant(at), job(i, size, time), run}
-		at += float64(size) * float64(run) / float64(cpus) * 100 / float64(percent)
+		at += float64(size) * float64(run) / 256 * 100 / float64(percent)
 	}
 	return trace
 }
 
-// replay runs a trace and returns the longest queue.
+// replay runs a trace by tags and returns the longest queue.
 func replay(b *testing.B, e *engine.Engine, trace []arrival) (longest int) {
 	b.Helper()
 	running, order := &ends{}, 0
@@ -100,7 +100,7 @@ func BenchmarkEASY(b *testing.B) {
 		{"all-at-once", 100_000, 1_000_000},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			trace := load(c.jobs, 256, c.percent)
+			trace := load(c.jobs, c.percent)
 			longest := 0
 			b.ReportAllocs()
 			for b.Loop() {
@@ -116,13 +116,13 @@ func BenchmarkEASY(b *testing.B) {
 // make, with one at hand, and each planned alone.
 func BenchmarkPlan(b *testing.B) {
 	e := engine.New(cpus(256), engine.EASY())
-	for _, a := range load(1100, 256, 1_000_000) {
+	for _, a := range load(1100, 1_000_000) {
 		if _, err := e.Submit(0, a.job); err != nil {
 			b.Fatal(err)
 		}
 	}
 	quotes := make([]protocol.Request, 0, 10_000)
-	for _, a := range load(10_000, 256, 100) {
+	for _, a := range load(10_000, 100) {
 		quotes = append(quotes, a.job.Request)
 	}
 	now, ahead := protocol.Instant(0), []protocol.Request{{CPUs: 200, WallTime: 1000}}
@@ -138,4 +138,89 @@ func BenchmarkPlan(b *testing.B) {
 	run("made", 1, func(i int) { e.Plan(now, ahead[:i%2], quotes[:1]) })
 	run("kept", 10_000, func(int) { e.Plan(now, nil, quotes) })
 	run("alone", 10, func(int) { e.PlanAlone(now, nil, quotes[:10]) })
+}
+
+// BenchmarkPlanAfterChange asks for one quote after each single change of a
+// queue of 1,000 jobs: a submission and a withdrawal in turn. Estimates are two
+// thirds too long, so that the plan at hand never stays right by chance.
+func BenchmarkPlanAfterChange(b *testing.B) {
+	for _, name := range engine.Names() {
+		policy, err := engine.Named(name)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(name, func(b *testing.B) {
+			e := engine.New(cpus(256), policy)
+			for _, a := range load(1020, 1_000_000) {
+				if _, err := e.Submit(0, a.job); err != nil {
+					b.Fatal(err)
+				}
+			}
+			changes := load(1000, 100)
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				j := changes[i/2%len(changes)].job
+				j.Tag = tag(1_000_000)
+				if _, err := e.Submit(0, j); i%2 == 0 && err != nil {
+					b.Fatal(err)
+				} else if i%2 == 1 {
+					e.Withdraw(0, j.Tag)
+				}
+				e.Plan(0, nil, []protocol.Request{changes[(i+500)%len(changes)].job.Request})
+			}
+			b.ReportMetric(float64(e.Load().QueuedJobs), "queued")
+		})
+	}
+}
+
+// BenchmarkQuoteEachArrival is what a grid's simulator asks: one quote for each
+// job before it is submitted, on a machine that is overloaded, with estimates
+// that hold, so that plans come true.
+func BenchmarkQuoteEachArrival(b *testing.B) {
+	for _, name := range engine.Names() {
+		policy, err := engine.Named(name)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(name, func(b *testing.B) {
+			trace := load(5000, 110)
+			longest := 0
+			for b.Loop() {
+				e := engine.New(cpus(256), policy)
+				longest = 0
+				next := protocol.Instant(0)
+				running := &ends{}
+				do := func(now protocol.Instant, actions engine.Actions) {
+					next = actions.Wake
+					for i, t := range actions.Starts {
+						heap.Push(running, ending{now.Add(trace[t.Job].job.WallTime), i, t})
+					}
+				}
+				for i := range trace {
+					at := trace[i].at * 2 // the estimates are twice the run times of load
+					for next != 0 && next <= at {
+						now := next
+						if running.Len() == 0 || (*running)[0].at > now {
+							do(now, e.Tick(now))
+							continue
+						}
+						actions, err := e.Finished(now, heap.Pop(running).(ending).tag)
+						if err != nil {
+							b.Fatal(err)
+						}
+						do(now, actions)
+					}
+					e.Plan(at, nil, []protocol.Request{trace[i].job.Request})
+					actions, err := e.Submit(at, trace[i].job)
+					if err != nil {
+						b.Fatal(err)
+					}
+					do(at, actions)
+					longest = max(longest, e.Load().QueuedJobs)
+				}
+			}
+			b.ReportMetric(float64(len(trace))*float64(b.N)/b.Elapsed().Seconds(), "quotes/s")
+			b.ReportMetric(float64(longest), "longest-queue")
+		})
+	}
 }

@@ -8,46 +8,36 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// book knows the jobs by their tags. The floor knows them by slots.
+// book knows the jobs by their tags. The core knows them by slots.
 type book struct {
-	slots   map[protocol.Tag]int
-	entries []entry
-	free    []int // slots
+	slots map[protocol.Tag]int
+	tags  []protocol.Tag // by slot
+	free  []int          // slots
 }
 
-type entry struct {
-	tag     protocol.Tag
-	waiting Waiting // where it stands, or stood, in the queue
-	started bool
-	running Running // once started
-}
-
-func (b *book) add(tag protocol.Tag, w Waiting) (slot int) {
+func (b *book) add(tag protocol.Tag) (slot int) {
 	if n := len(b.free); n > 0 {
 		slot, b.free = b.free[n-1], b.free[:n-1]
+		b.tags[slot] = tag
 	} else {
-		slot, b.entries = len(b.entries), append(b.entries, entry{})
+		slot, b.tags = len(b.tags), append(b.tags, tag)
 	}
-	w.slot = slot
-	b.entries[slot] = entry{tag: tag, waiting: w}
 	b.slots[tag] = slot
 	return slot
 }
 
-func (b *book) get(tag protocol.Tag) (*entry, error) {
+func (b *book) get(tag protocol.Tag) (slot int, err error) {
 	slot, ok := b.slots[tag]
 	if !ok {
-		return nil, fmt.Errorf("job %v: %w", tag, ErrUnknown)
+		return 0, fmt.Errorf("job %v: %w", tag, ErrUnknown)
 	}
-	return &b.entries[slot], nil
+	return slot, nil
 }
 
 func (b *book) remove(tag protocol.Tag) {
 	b.free = append(b.free, b.slots[tag])
 	delete(b.slots, tag)
 }
-
-func (b *book) tag(slot int) protocol.Tag { return b.entries[slot].tag }
 
 // work is an amount of CPU·ms in 128 bits, so that adding and dropping jobs of
 // any length is exact.

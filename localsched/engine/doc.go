@@ -16,6 +16,11 @@
 //	                      ▼
 //	          Actions: Starts  Kills  Wake
 //
+// [Engine] knows jobs by their tags and makes a pass for each event. Below it,
+// [Core] knows them by numbers that the driver gives, which is faster, and leaves
+// it to the driver when a pass is made, so that simulators can follow other rules
+// for events of one time stamp.
+//
 // # Policies and machines
 //
 // A [Machine] turns a request into units and knows what is free, as a [Room].
@@ -26,20 +31,36 @@
 // and for what is left beside a reservation, and never counts by itself. To add
 // one, implement the interface, here or in a package of its own.
 //
+//	name          queue        what may overtake a job that waits       quotes
+//	fcfs          submission   nothing                                  Lookup
+//	easy, fcfsbf  submission   what does not delay the head             Lookup
+//	easysjbf      submission   the same, the shortest first             Lookup
+//	conservative  submission   what breaks no earlier promise           Reserved
+//	firstfit, ff  submission   whatever fits                            Lookup
+//	sjf           estimate     nothing                                  InOrder
+//	sjffit        estimate     whatever fits                            Lookup
+//
+// A policy keeps nothing. What must outlive a pass stands on the floor, so that
+// plans copy it: the shadow of the head, which stays right while jobs end in
+// time, and with each waiting job the start that [Floor.KeepPromises] promised it.
+// The policy can be changed at any time.
+//
 // # Time
 //
 // Every submission, withdrawal and end has its own pass, in the order of the
 // calls, at the time that the driver gives. A job's wall time is its estimate
 // and its limit. Tick names the jobs that have reached it; their units are free
 // when Finished says so. Until then a job past its estimate may end at any
-// moment.
+// moment. Tick also starts the jobs whose promised start has come without
+// another event.
 //
 // # Plans
 //
-// Plan answers when a job would start if it came now and nothing came after it.
-// Under a policy that looks at the last job last, a newcomer changes nothing for
-// the others while it waits. So the engine runs the present queue ahead once and
-// notes what each pass leaves over, its [Opening]:
+// Plan answers when a job would start if it came now and nothing came after it:
+// by what the policy promises ([Quotes]), as cheaply as that allows. Under a
+// policy with lookups a newcomer changes nothing for the others while it waits.
+// So the engine runs the present queue ahead once and notes what each pass leaves
+// over, its [Opening]:
 //
 //	units
 //	  ▲        ┌────────┐
@@ -51,10 +72,19 @@
 //	  └─┬──────┬────────┬───►
 //	    0      7        13     ░ until the shadow only, ▒ for any time (extra)
 //
-// A newcomer starts at the first opening that admits it. An opening is kept only
-// for what no earlier one offered, so that a quote is a short search; the plan is
-// run ahead only as far as quotes need, and lasts until the state changes. Time
+// A newcomer starts at the first opening that admits it. Where the shortest come
+// first it may also start before longer jobs of the same pass: these passes offer
+// what there was before each start to all that is shorter ([Floor.Offer]).
+//
+// The plan is run ahead only as far as quotes need. It is carried over to the
+// next state if that is what it foresaw: a job ended in time, or a newcomer waits
+// that starts no earlier than the plan was run. Otherwise it is made again. Time
 // alone spoils it only if some job would have started at once or is past its
-// estimate. Policies without [Policy.Lookup], and machines that are no pools, get
-// a future of its own for each quote, by the same code.
+// estimate.
+//
+// A policy that serves in order is run ahead to the newcomer's place only; one
+// that promises starts looks in its profile for the first that is free, unless an
+// early end has left promises that may yet move: then jobs are planned one by one
+// until they do not. All others, and machines that are no pools, get a future of
+// their own for each quote, by the same code.
 package engine

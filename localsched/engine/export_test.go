@@ -2,63 +2,151 @@ package engine
 
 import "github.com/switchyard-hpc/switchyard/protocol"
 
-// PlanAlone is Plan without lookups: every job is simulated in a future of its
-// own.
+// PlanAlone is Plan without short cuts: every job is simulated in a future of its
+// own until it starts.
 func (e *Engine) PlanAlone(now protocol.Instant, ahead, jobs []protocol.Request) []Planned {
-	slow := *e
-	slow.lookup = false
-	return slow.Plan(now, ahead, jobs)
+	c := e.core
+	now = max(now, c.floor.now)
+	planned := make([]Planned, len(jobs))
+	for i, r := range jobs {
+		job, reason := size(c.machine, r)
+		if planned[i].Declined = reason; reason == "" {
+			planned[i].Start = c.trialAt(now, ahead).simulate(job)
+		}
+	}
+	return planned
+}
+
+// simulate is start without looking at promises.
+func (f *future) simulate(job Waiting) protocol.Instant {
+	job.slot = newcomerSlot
+	f.enqueue(job)
+	for {
+		f.pass()
+		for _, r := range f.floor.started {
+			if r.slot == newcomerSlot {
+				return f.floor.now
+			}
+		}
+		if !f.next() {
+			return lastInstant
+		}
+	}
 }
 
 // Check says what is wrong with the engine's books, if anything.
 func (e *Engine) Check() string {
-	busy, queued := 0, work{}
-	for r := range e.floor.running.all() {
+	c := e.core
+	busy, waiting := 0, work{}
+	for _, r := range c.floor.running.list() {
 		busy += r.Units
-		if entry := e.book.entries[r.slot]; !entry.started {
+		if c.entries[r.slot].state != runs {
 			return "a running job is booked as waiting"
 		}
 	}
-	for w := range e.floor.waiting.all() {
-		queued.add(e.workOf(*w))
-		if entry := e.book.entries[w.slot]; entry.started {
+	for w := range c.floor.waiting.all() {
+		waiting.add(c.workOf(*w))
+		if c.entries[w.slot].state != queued {
 			return "a waiting job is booked as running"
 		}
 	}
-	total := e.machine.Room().Free()
+	total := c.machine.Room().Free()
 	switch {
-	case busy != e.busy || total-busy != e.floor.room.Free():
+	case busy != c.busy || total-busy != c.floor.room.Free():
 		return "busy units do not add up"
 	case busy > total:
 		return "more units are busy than exist"
-	case queued != e.work:
+	case waiting != c.work:
 		return "queued work does not add up"
-	case len(e.book.slots) != e.floor.running.length+e.floor.waiting.length:
+	case len(e.book.slots) != c.floor.running.len()+c.floor.waiting.length:
 		return "the book and the floor have different jobs"
 	}
-	return checkList(&e.floor.waiting) + checkList(&e.floor.running)
+	return c.floor.running.check() + c.floor.waiting.check() + c.floor.checkProfile()
 }
 
-func checkList[T any, S comparable](l *list[T, S]) string {
-	var last *T
-	length := 0
-	for _, c := range l.chunks {
-		if len(c.items) == 0 || len(c.items) > chunkSize {
-			return "a chunk is empty or too long"
+func (e *ends) check() string {
+	list := e.list()
+	for i := range list {
+		if e.place(list[i].End, list[i].order) != i {
+			return "the running jobs are out of order"
 		}
-		if l.summary(c.items) != c.summary {
-			return "a chunk's summary is stale"
-		}
-		for i := range c.items {
-			if last != nil && l.compare(*last, c.items[i]) >= 0 {
-				return "a list is out of order"
-			}
-			last = &c.items[i]
-		}
-		length += len(c.items)
-	}
-	if length != l.length {
-		return "a list's length is wrong"
 	}
 	return ""
+}
+
+func (q *queue) check() string {
+	var last *Waiting
+	length := 0
+	for i, at := range q.chunks {
+		if len(at.jobs) == 0 || len(at.jobs) > chunkSize {
+			return "a chunk is empty or too long"
+		}
+		exact := chunk{jobs: at.jobs}
+		exact.bound()
+		if !at.low.bounds(&exact.low) || !at.loose && at.low != exact.low {
+			return "a chunk's bound is wrong"
+		}
+		if !q.groups[i/groupSize].low.bounds(&at.low) {
+			return "a group's bound is wrong"
+		}
+		for j := range at.jobs {
+			if last != nil && !last.before(&at.jobs[j]) {
+				return "the queue is out of order"
+			}
+			last = &at.jobs[j]
+		}
+		length += len(at.jobs)
+	}
+	if length != q.length || len(q.groups) != (len(q.chunks)+groupSize-1)/groupSize {
+		return "the queue's length is wrong"
+	}
+	return ""
+}
+
+// bounds says whether low is no higher than another bound.
+func (low *least) bounds(other *least) bool {
+	ok := low.units <= other.units
+	for i := range low.time {
+		ok = ok && low.time[i] <= other.time[i]
+	}
+	return ok
+}
+
+// checkProfile compares the profile that is kept with one made from scratch.
+func (f *Floor) checkProfile() string {
+	if !f.profile.made || !f.pool || f.overdue() {
+		return ""
+	}
+	var scratch Floor
+	scratch.profile = profile{pool: true, made: true}
+	p := &scratch.profile
+	p.reset(f.now, f.room)
+	for _, r := range f.running.list() {
+		p.give(r.End, lastInstant, r.Units, r.Place)
+	}
+	for w := range f.waiting.all() {
+		p.take(w.reserved, w.reserved.Add(w.Time), w.Units, w.place)
+	}
+	for i := range p.steps {
+		at := p.steps[i].at
+		if kept := &f.profile.steps[f.profile.index(at)]; kept.free != p.steps[i].free {
+			return "the profile does not add up"
+		}
+		if p.steps[i].free < 0 {
+			return "more is promised than there is"
+		}
+	}
+	return ""
+}
+
+// PlanIsKept says whether the next quote is a lookup in a plan that exists.
+func (e *Engine) PlanIsKept(now protocol.Instant) bool { return e.core.planned(now) }
+
+// Promised is the reserved start of a job, or now if it has started.
+func (e *Engine) Promised(tag protocol.Tag, now protocol.Instant) protocol.Instant {
+	entry := e.core.entries[e.book.slots[tag]]
+	if c, ok := e.core.floor.waiting.find(&Waiting{rank: entry.rank, order: entry.order}); ok && entry.state == queued {
+		return e.core.floor.waiting.at(c).reserved
+	}
+	return now
 }

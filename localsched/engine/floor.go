@@ -1,18 +1,22 @@
 package engine
 
 import (
-	"cmp"
-
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // Waiting is a queued job as policies see it.
 type Waiting struct {
-	Units int
-	Time  protocol.Duration // the estimate, at least 1 ms
-	order uint64            // of submission
-	slot  int               // of the engine's job, or one of those below
+	Units    int
+	Time     protocol.Duration // the estimate, at least 1 ms
+	reserved protocol.Instant  // the start that it was promised, or unreserved
+	rank     int64             // by the policy
+	order    uint64            // of submission
+	place    Place             // where it is promised
+	slot     int               // of the engine's job, or one of those below
 }
+
+// unreserved is the reserved start of a job without one.
+const unreserved protocol.Instant = -1
 
 // Slots of jobs that exist only in a plan.
 const (
@@ -24,8 +28,9 @@ const (
 type Running struct {
 	End    protocol.Instant // by the estimate; it may have passed
 	Units  int
+	time   protocol.Duration // the estimate
+	order  uint64            // of starting
 	Place  Place
-	order  uint64 // of starting
 	slot   int
 	killed bool // its end was asked for
 }
@@ -34,37 +39,44 @@ type Running struct {
 // wait: the live one, or one in a plan. Policies read it and start jobs on it.
 type Floor struct {
 	now     protocol.Instant
+	policy  Policy
+	over    Overtaker // the policy, if it is one
+	pool    bool
 	room    Room
-	beside  Room // what Reserve returns
-	waiting list[Waiting, least]
-	running list[Running, struct{}]
+	waiting queue
+	second  queue // the same jobs in the order of overtake, when that is not nil
+	running ends
 	starts  uint64    // jobs started so far
 	started []Running // since the driver of the floor last looked
+
+	shadow  shadow
+	profile profile
+
+	offering bool
+	offers   []offer // of this pass, when offering
+}
+
+// offer is an opening that only jobs shorter than a bound were given.
+type offer struct {
+	Opening
+	below protocol.Duration
 }
 
 func newFloor(m Machine, p Policy) Floor {
-	return Floor{
-		room:   m.Room(),
-		beside: m.Room(),
-		waiting: list[Waiting, least]{
-			summary: leastOf,
-			compare: func(a, b Waiting) int {
-				if c := p.Compare(a, b); c != 0 {
-					return c
-				}
-				return cmp.Compare(a.order, b.order)
-			},
-		},
-		running: list[Running, struct{}]{
-			summary: func([]Running) struct{} { return struct{}{} },
-			compare: func(a, b Running) int {
-				if a.End != b.End {
-					return cmp.Compare(a.End, b.End)
-				}
-				return cmp.Compare(a.order, b.order)
-			},
-		},
+	f := Floor{
+		pool:    m.Pool(),
+		room:    m.Room(),
+		shadow:  shadow{beside: m.Room()},
+		profile: newProfile(m),
 	}
+	f.serve(p)
+	return f
+}
+
+// serve makes the floor that of a policy.
+func (f *Floor) serve(p Policy) {
+	f.policy = p
+	f.over, _ = p.(Overtaker)
 }
 
 // Now is the time of the pass.
@@ -74,7 +86,12 @@ func (f *Floor) Now() protocol.Instant { return f.now }
 func (f *Floor) Room() Room { return f.room }
 
 // Head is the first job of the queue.
-func (f *Floor) Head() (Waiting, bool) { return f.waiting.first() }
+func (f *Floor) Head() (Waiting, bool) {
+	if head := f.waiting.first(); head != nil {
+		return *head, true
+	}
+	return Waiting{}, false
+}
 
 // At is the job at a place that Next returned.
 func (f *Floor) At(c Cursor) Waiting { return *f.waiting.at(c) }
@@ -85,34 +102,59 @@ func (f *Floor) Next(c Cursor, o Opening) (Cursor, bool) {
 	if o.Free < 1 {
 		return c, false
 	}
-	window, class := o.Shadow.Sub(f.now), classOf(o.Free)
-	for ; c.chunk < len(f.waiting.chunks); c = (Cursor{chunk: c.chunk + 1}) {
-		at := &f.waiting.chunks[c.chunk]
-		if !o.admits(window, at.summary.units, at.summary.time[class]) {
-			continue
-		}
-		for ; c.index < len(at.items); c.index++ {
-			if job := &at.items[c.index]; o.admits(window, job.Units, job.Time) {
-				return c, true
-			}
-		}
+	return f.waiting.next(c, &ask{o.Free, o.Extra, o.Shadow.Sub(f.now), classOf(o.Free)})
+}
+
+// Offer tells plans of an opening that the pass has before it starts a job of
+// the given time: a newcomer that is shorter would come before that job.
+func (f *Floor) Offer(o Opening, below protocol.Duration) {
+	if f.offering {
+		f.offers = append(f.offers, offer{o, below})
 	}
-	return c, false
+}
+
+// NextOver is Next in the order of the [Overtaker]. The cursor is one of that
+// order.
+func (f *Floor) NextOver(c Cursor, o Opening) (Cursor, bool) {
+	if o.Free < 1 {
+		return c, false
+	}
+	return f.second.next(c, &ask{o.Free, o.Extra, o.Shadow.Sub(f.now), classOf(o.Free)})
+}
+
+// AtOver is the job at a place that NextOver returned, and its place in the
+// queue.
+func (f *Floor) AtOver(c Cursor) (Waiting, Cursor) {
+	job := *f.second.at(c)
+	job.rank = f.policy.Rank(job)
+	at, _ := f.waiting.find(&job)
+	return job, at
 }
 
 // Start takes the job at c out of the queue and starts it at a place that
 // [Room.Find] gave.
 func (f *Floor) Start(c Cursor, place Place) {
+	job := f.take(c)
+	f.run(&job, f.now, place)
+}
+
+// take takes a job out of the queue.
+func (f *Floor) take(c Cursor) Waiting {
 	job := *f.waiting.at(c)
 	f.waiting.remove(c)
-	f.run(job, f.now, place)
+	if f.over != nil {
+		if at, ok := f.second.find(&Waiting{rank: f.over.Overtake(job), order: job.order}); ok {
+			f.second.remove(at)
+		}
+	}
+	return job
 }
 
 // StartHeads starts jobs from the head of the queue while they fit.
 func (f *Floor) StartHeads() {
 	for {
-		head, ok := f.Head()
-		if !ok {
+		head := f.waiting.first()
+		if head == nil {
 			return
 		}
 		place, ok := f.room.Find(head.Units, nil)
@@ -123,64 +165,78 @@ func (f *Floor) StartHeads() {
 	}
 }
 
-// Reserve finds the shadow of a job that does not fit now: the earliest time at
-// which it fits if all running jobs end as estimated. One at or past its estimate
-// may end at any moment, so that nothing the job needs of it is lent meanwhile.
-// The room is what is free at the shadow beside the job, all jobs that end at the
-// shadow counted as ended. It holds until the next Reserve.
-func (f *Floor) Reserve(job Waiting) (shadow protocol.Instant, beside Room) {
-	beside, shadow = f.beside, lastInstant
-	beside.CopyFrom(f.room)
-	place, found := Place(0), false
-	for i := range f.running.chunks {
-		for j := range f.running.chunks[i].items {
-			r := &f.running.chunks[i].items[j]
-			end := max(r.End, f.now)
-			if found && end > shadow {
-				beside.Take(job.Units, place)
-				return shadow, beside
-			}
-			beside.Give(r.Units, r.Place)
-			if !found && beside.Free() >= job.Units {
-				if place, found = beside.Find(job.Units, nil); found {
-					shadow = end
-				}
-			}
-		}
+// enqueue puts a job in the queue and notes its rank.
+func (f *Floor) enqueue(job *Waiting) {
+	job.rank, job.reserved = f.policy.Rank(*job), unreserved
+	f.waiting.insert(job)
+	if f.over != nil {
+		second := *job
+		second.rank = f.over.Overtake(second)
+		f.second.insert(&second)
 	}
-	if found {
-		beside.Take(job.Units, place)
-	}
-	return shadow, beside
 }
 
 // run starts a job that stands in no queue.
-func (f *Floor) run(job Waiting, started protocol.Instant, place Place) {
+func (f *Floor) run(job *Waiting, started protocol.Instant, place Place) {
 	f.starts++
-	r := Running{End: started.Add(job.Time), Units: job.Units, Place: place, order: f.starts, slot: job.slot}
+	r := Running{End: started.Add(job.Time), Units: job.Units, Place: place, order: f.starts, slot: job.slot, time: job.Time}
 	f.room.Take(job.Units, place)
-	f.running.insert(r)
+	f.shadow.started(job.order, &r)
+	f.running.insert(&r)
 	f.started = append(f.started, r)
 }
 
-// end takes the running job at c away.
-func (f *Floor) end(c Cursor) {
-	r := *f.running.at(c)
-	f.running.remove(c)
+// end takes a running job away.
+func (f *Floor) end(i int) {
+	r := f.running.list()[i]
+	f.running.remove(i)
 	f.room.Give(r.Units, r.Place)
+	if r.End != f.now {
+		f.shadow.forget()
+	}
+	f.profile.ended(f.now, &r)
+}
+
+// withdraw takes a waiting job away.
+func (f *Floor) withdraw(c Cursor) {
+	f.profile.withdrawn(f.now, f.take(c))
+}
+
+// disturb gives up what was derived from the floor, which has changed otherwise.
+func (f *Floor) disturb() {
+	f.shadow.forget()
+	f.profile.forget()
 }
 
 // overdue says whether a running job is past its estimate.
 func (f *Floor) overdue() bool {
-	next, ok := f.running.first()
-	return ok && next.End < f.now
+	next := f.running.first()
+	return next != nil && next.End < f.now
+}
+
+// setPolicy puts the queue in the order of another policy.
+func (f *Floor) setPolicy(p Policy) {
+	jobs := make([]Waiting, 0, f.waiting.length)
+	for w := range f.waiting.all() {
+		jobs = append(jobs, *w)
+	}
+	f.serve(p)
+	f.disturb()
+	f.waiting.clear()
+	f.second.clear()
+	for i := range jobs {
+		f.enqueue(&jobs[i])
+	}
 }
 
 // copyFrom makes the floor equal to another one of the same machine.
 func (f *Floor) copyFrom(other *Floor) {
-	f.now, f.starts = other.now, other.starts
+	f.now, f.starts, f.policy, f.over = other.now, other.starts, other.policy, other.over
 	f.room.CopyFrom(other.room)
-	f.waiting.copyFrom(&other.waiting)
 	f.running.copyFrom(&other.running)
+	f.waiting.copyFrom(&other.waiting)
+	f.second.copyFrom(&other.second)
+	f.shadow.copyFrom(&other.shadow)
+	f.profile.copyFrom(&other.profile)
 	f.started = f.started[:0]
 }

@@ -17,6 +17,9 @@ type future struct {
 	order   uint64           // of the last job submitted
 }
 
+// behindLive is an order of submission behind all live jobs.
+const behindLive = math.MaxUint64 / 2
+
 func newFuture(m Machine, p Policy) future {
 	return future{machine: m, policy: p, floor: newFloor(m, p)}
 }
@@ -24,9 +27,9 @@ func newFuture(m Machine, p Policy) future {
 func (f *future) begin(live *Floor, now protocol.Instant) {
 	f.floor.copyFrom(live)
 	f.floor.now, f.made = now, now
-	f.order = math.MaxUint64 / 2 // behind all live jobs
+	f.order = behindLive
 	f.due = lastInstant
-	if r, ok := f.floor.running.first(); ok {
+	if r := f.floor.running.first(); r != nil {
 		f.due = r.End
 	}
 }
@@ -45,53 +48,50 @@ func (f *future) submit(r protocol.Request) bool {
 func (f *future) enqueue(job Waiting) {
 	f.order++
 	job.order = f.order
-	f.floor.waiting.insert(job)
+	f.floor.enqueue(&job)
 }
 
 func (f *future) pass() Opening {
-	f.floor.started = f.floor.started[:0]
+	f.floor.started, f.floor.offers = f.floor.started[:0], f.floor.offers[:0]
 	return f.policy.Pass(&f.floor)
 }
 
-// endNext goes to the time at which the next running job ends, and ends it. Jobs
-// that end together do so one by one, in the order of their starts, as the
-// engine hears of them. It returns false when nothing runs.
-func (f *future) endNext() bool {
-	next, ok := f.floor.running.first()
-	if !ok {
-		return false
-	}
-	if next.End < f.made {
-		f.endOverdue()
+// next goes to the time at which the next running job ends, and ends it, or to a
+// reserved start before that. Jobs that end together do so one by one, in the
+// order of their starts, as the engine hears of them. It returns false when
+// nothing is to come.
+func (f *future) next() bool {
+	first := f.floor.running.first()
+	if wake := f.floor.Wake(); wake != 0 && (first == nil || wake < f.endOf(first)) {
+		f.floor.now = wake
 		return true
 	}
-	f.floor.now = next.End
-	f.floor.end(Cursor{})
+	if first == nil {
+		return false
+	}
+	f.endNext(first)
 	return true
 }
 
-// endOverdue ends the first of the jobs that were past their estimate when the
-// future began: a millisecond after, and after the jobs that were just due.
-func (f *future) endOverdue() {
-	c, ok := f.floor.running.from(Running{End: f.made})
-	if ok && f.floor.running.at(c).End == f.made {
-		f.floor.end(c)
-		return
+// endOf is when a running job ends.
+func (f *future) endOf(r *Running) protocol.Instant {
+	if r.End < f.made {
+		return f.made.Add(1)
 	}
-	f.floor.now = f.made.Add(1)
-	f.floor.end(Cursor{})
+	return r.End
 }
 
-// trialAt is a future of the present state with the ahead requests submitted.
-func (e *Engine) trialAt(now protocol.Instant, ahead []protocol.Request) *future {
-	f := &e.trial
-	f.begin(&e.floor, now)
-	for _, r := range ahead {
-		if f.submit(r) {
-			f.pass()
+// endNext ends the next job. One that was past its estimate when the future
+// began ends a millisecond after, and after the jobs that were just due.
+func (f *future) endNext(first *Running) {
+	i := 0
+	if first.End < f.made {
+		if due := f.floor.running.place(f.made, 0); due < f.floor.running.len() && f.floor.running.list()[due].End == f.made {
+			i = due
 		}
 	}
-	return f
+	f.floor.now = f.endOf(&f.floor.running.list()[i])
+	f.floor.end(i)
 }
 
 // start submits a job to a future and is when it starts.
@@ -100,13 +100,68 @@ func (f *future) start(job Waiting) protocol.Instant {
 	f.enqueue(job)
 	for {
 		f.pass()
-		for _, r := range f.floor.started {
-			if r.slot == newcomerSlot {
+		for i := range f.floor.started {
+			if f.floor.started[i].slot == newcomerSlot {
 				return f.floor.now
 			}
 		}
-		if !f.endNext() {
+		if at, ok := f.promised(); ok {
+			return at
+		}
+		if !f.next() {
 			return lastInstant
 		}
 	}
+}
+
+// promised is the reserved start of the last job, if no promise will change.
+func (f *future) promised() (protocol.Instant, bool) {
+	if !f.floor.profile.firm {
+		return 0, false
+	}
+	c, ok := f.floor.waiting.last()
+	return f.floor.waiting.at(c).reserved, ok
+}
+
+// startInOrder is when a job starts that is served in the order of the queue.
+// Those behind it do not matter. The queue is left as it is.
+func (f *future) startInOrder(job Waiting) protocol.Instant {
+	job.rank, job.order = f.policy.Rank(job), math.MaxUint64
+	for w := range f.floor.waiting.all() {
+		if !w.before(&job) {
+			break
+		}
+		if !f.serve(w) {
+			return lastInstant
+		}
+	}
+	if !f.serve(&job) {
+		return lastInstant
+	}
+	return f.floor.now
+}
+
+// serve starts a job as soon as it fits. It returns false when it never does.
+func (f *future) serve(w *Waiting) bool {
+	for {
+		if place, ok := f.floor.room.Find(w.Units, nil); ok {
+			f.floor.run(w, f.floor.now, place)
+			return true
+		}
+		if !f.next() {
+			return false
+		}
+	}
+}
+
+// trialAt is a future of the present state with the ahead requests submitted.
+func (c *Core) trialAt(now protocol.Instant, ahead []protocol.Request) *future {
+	f := &c.trial
+	f.begin(&c.floor, now)
+	for _, r := range ahead {
+		if f.submit(r) {
+			f.pass()
+		}
+	}
+	return f
 }

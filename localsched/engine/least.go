@@ -10,11 +10,11 @@ import (
 // classes is the number of classes of sizes that a [least] tells apart.
 const classes = 18
 
-// least is the summary of a chunk of the queue, by which a search for a job that
-// would fit passes over chunks that have none.
+// least bounds some jobs of the queue from below. By it a search for a job that
+// would fit passes over those that have none.
 type least struct {
 	units int                        // no job is smaller
-	time  [classes]protocol.Duration // no job of this class or a smaller one is shorter
+	time  [classes]protocol.Duration // no job of this class or a smaller one is shorter; never rising
 }
 
 // classOf doubles the units from class to class; the last has no bound.
@@ -22,11 +22,17 @@ func classOf(units int) int {
 	return min(bits.Len(uint(max(0, units))), classes-1)
 }
 
-func leastOf(jobs []Waiting) (low least) {
+// nothing is the bound of no jobs.
+func nothing() (low least) {
 	low.units = math.MaxInt
 	for i := range low.time {
 		low.time[i] = protocol.Never
 	}
+	return low
+}
+
+func leastOf(jobs []Waiting) least {
+	low := nothing()
 	for i := range jobs {
 		low.units = min(low.units, jobs[i].Units)
 		class := classOf(jobs[i].Units)
@@ -36,4 +42,42 @@ func leastOf(jobs []Waiting) (low least) {
 		low.time[i] = min(low.time[i], low.time[i-1])
 	}
 	return low
+}
+
+// include lowers the bound for one more job.
+func (low *least) include(job *Waiting) {
+	low.units = min(low.units, job.Units)
+	for i := classOf(job.Units); i < classes && low.time[i] > job.Time; i++ {
+		low.time[i] = job.Time
+	}
+}
+
+// rests says whether the bound may rise without one of its jobs.
+func (low *least) rests(job *Waiting) bool {
+	return job.Units <= low.units || job.Time <= low.time[classOf(job.Units)]
+}
+
+// merge lowers the bound for all jobs of another one.
+func (low *least) merge(other *least) {
+	low.units = min(low.units, other.units)
+	for i, time := range other.time {
+		low.time[i] = min(low.time[i], time)
+	}
+}
+
+// ask is what a search looks for: jobs of at most free units that take no more
+// than extra of them or no longer than the window.
+type ask struct {
+	free, extra int
+	window      protocol.Duration
+	class       int // of free
+}
+
+func (a *ask) admits(job *Waiting) bool {
+	return job.Units <= a.free && (job.Units <= a.extra || job.Time <= a.window)
+}
+
+// mayAdmit says whether a job within the bound could be one.
+func (a *ask) mayAdmit(low *least) bool {
+	return low.units <= a.free && (low.units <= a.extra || low.time[a.class] <= a.window)
 }

@@ -27,6 +27,10 @@ type Room interface {
 	// Find is a place for a job that is free here and, unless beside is nil, in
 	// beside too.
 	Find(units int, beside Room) (place Place, ok bool)
+	// Has says whether a place is free.
+	Has(units int, place Place) bool
+	// Meet takes all that is not free in another room of the same machine.
+	Meet(other Room)
 	// Take and Give change what is free. The place comes from Find.
 	Take(units int, place Place)
 	Give(units int, place Place)
@@ -36,7 +40,7 @@ type Room interface {
 
 // Place is where a job runs, in the numbers of its machine model: a partition,
 // for example. In a pool every place is 0.
-type Place int
+type Place int32
 
 // WholeNode is a machine whose nodes run one job at a time. A unit is a node; a
 // job takes as many as it asks for or as its CPUs need, whichever is more.
@@ -120,6 +124,10 @@ func (p *pool) Free() int { return p.free }
 func (p *pool) Find(units int, beside Room) (place Place, ok bool) {
 	return 0, units <= p.free && (beside == nil || units <= beside.Free())
 }
+
+func (p *pool) Has(units int, _ Place) bool { return units <= p.free }
+
+func (p *pool) Meet(other Room) { p.free = min(p.free, other.Free()) }
 
 func (p *pool) Take(units int, _ Place) { p.free -= units }
 

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"slices"
-	"sort"
 
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -17,16 +16,11 @@ type Planned struct {
 // after the ahead requests, if nothing else arrived, all estimates held and jobs
 // past their estimate ended in the next millisecond. Requests ahead that never
 // fit are passed over. Plan changes nothing that other calls can see.
-func (e *Engine) Plan(now protocol.Instant, ahead, jobs []protocol.Request) []Planned {
-	now = max(now, e.floor.now)
-	start := func(job Waiting) protocol.Instant { return e.trialAt(now, ahead).start(job) }
-	if e.lookup {
-		p := e.planAt(now, ahead)
-		start = func(job Waiting) protocol.Instant { return p.start(now, job) }
-	}
+func (c *Core) Plan(now protocol.Instant, ahead, jobs []protocol.Request) []Planned {
+	start := c.starts(max(now, c.floor.now), ahead)
 	planned := make([]Planned, len(jobs))
 	for i := range jobs {
-		job, reason := size(e.machine, jobs[i])
+		job, reason := size(c.machine, jobs[i])
 		if reason != "" {
 			planned[i].Declined = reason
 			continue
@@ -36,43 +30,104 @@ func (e *Engine) Plan(now protocol.Instant, ahead, jobs []protocol.Request) []Pl
 	return planned
 }
 
+// starts is the cheapest way to tell when a job would start.
+func (c *Core) starts(now protocol.Instant, ahead []protocol.Request) func(Waiting) protocol.Instant {
+	if c.lookup {
+		p := c.planAt(now, ahead)
+		return func(job Waiting) protocol.Instant { return p.start(now, job) }
+	}
+	switch c.policy.Quotes() {
+	case InOrder:
+		return func(job Waiting) protocol.Instant { return c.trialAt(now, ahead).startInOrder(job) }
+	case Reserved:
+		if c.firm(now) {
+			p := c.promises(now, ahead)
+			return func(job Waiting) protocol.Instant {
+				at, _ := p.earliest(now, job.Units, job.Time)
+				return at
+			}
+		}
+	case Alone, Lookup:
+	}
+	return func(job Waiting) protocol.Instant { return c.trialAt(now, ahead).start(job) }
+}
+
+// firm says whether all promises stand, so that a newcomer's would too.
+func (c *Core) firm(now protocol.Instant) bool {
+	p := &c.floor.profile
+	next := c.floor.running.first()
+	return c.settled && p.firm && (next == nil || next.End >= now) && (p.due == unreserved || p.due >= now)
+}
+
+// promises is the profile with the ahead requests promised their starts.
+func (c *Core) promises(now protocol.Instant, ahead []protocol.Request) *profile {
+	if len(ahead) == 0 {
+		return &c.floor.profile
+	}
+	p := &c.trial.floor.profile
+	p.copyFrom(&c.floor.profile)
+	for _, r := range ahead {
+		if w, reason := size(c.machine, r); reason == "" {
+			at, place := p.earliest(now, w.Units, w.Time)
+			p.take(at, at.Add(w.Time), w.Units, place)
+		}
+	}
+	return p
+}
+
 // planAt is the plan of the present state with the ahead requests.
-func (e *Engine) planAt(now protocol.Instant, ahead []protocol.Request) *plan {
-	p := &e.plan
-	if p.version != e.version || !p.holds(now) || !slices.Equal(p.ahead, ahead) {
-		p.version = e.version
+func (c *Core) planAt(now protocol.Instant, ahead []protocol.Request) *plan {
+	p := &c.plan
+	if p.version != c.version || !p.holds(now) || !slices.Equal(p.ahead, ahead) {
+		p.version = c.version
 		p.ahead = append(p.ahead[:0], ahead...)
-		p.begin(&e.floor, now, ahead)
+		p.begin(&c.floor, now, ahead)
 	}
 	return p
 }
 
 // plan is the future of one state, from which quotes are looked up. It is
-// simulated as far as quotes have asked for. Of the openings it keeps only what
-// an earlier one did not offer.
+// simulated as far as quotes have asked for, and kept while what happens is what
+// it foresaw.
 type plan struct {
 	future
-	version uint64
+	version uint64 // of the state
 	ahead   []protocol.Request
 	moving  bool    // jobs start as soon as it is made
-	first   Opening // left when it is made
+	first   Opening // in the state itself
+	left    Opening // by the last pass
 
-	rooms []room // rising units
-	gaps  []gap
-	front []gap // the gaps that no other one covers: rising units, falling window
+	events []foreseen
+	past   int   // events that have happened
+	gaps   []gap // in the order of time
+	blocks []gap // of each blockSize gaps the most of everything
 }
 
-// room is where a job of so many units starts whatever its length.
-type room struct {
-	units int
-	at    protocol.Instant
-}
-
-// gap is where a job starts if it is small and short enough.
-type gap struct {
-	units  int
-	window protocol.Duration
+// foreseen is an end in a plan and what followed.
+type foreseen struct {
 	at     protocol.Instant
+	starts uint64 // so far
+	queued int    // jobs left waiting
+	gaps   int    // up to and with those that it left
+}
+
+// gap is an opening in a plan: jobs start there that are small and short enough.
+type gap struct {
+	at     protocol.Instant
+	extra  int // of these units
+	most   protocol.Duration
+	free   int // or of these
+	window protocol.Duration
+}
+
+// blockSize is how many gaps are passed over at once.
+const blockSize = 32
+
+// mostEvents bounds the memory of a plan that is kept for long.
+const mostEvents = 1 << 14
+
+func (g *gap) admits(job *Waiting) bool {
+	return (job.Units <= g.extra && job.Time <= g.most) || (job.Units <= g.free && job.Time <= g.window)
 }
 
 // holds says whether a plan of the same state is still right at a later time:
@@ -87,72 +142,188 @@ func (p *plan) holds(now protocol.Instant) bool {
 
 func (p *plan) begin(live *Floor, now protocol.Instant, ahead []protocol.Request) {
 	p.future.begin(live, now)
+	p.events, p.past, p.gaps, p.blocks = p.events[:0], 0, p.gaps[:0], p.blocks[:0]
+	starts := p.floor.starts
 	for _, r := range ahead {
-		p.submit(r)
+		if p.submit(r) {
+			p.first = p.pass()
+		}
 	}
-	p.first = p.pass()
-	p.moving = len(p.floor.started) > 0
-	p.rooms, p.gaps, p.front = p.rooms[:0], p.gaps[:0], p.front[:0]
+	if p.order == behindLive { // the newcomer comes with this pass, not after it
+		p.first = p.pass()
+		p.noteOffers()
+	}
+	p.moving = p.floor.starts > starts
+	p.left = p.first
 }
 
-// start is when a job that is last in the queue starts.
+// start is when a job that is last in the order of submission starts.
 func (p *plan) start(now protocol.Instant, job Waiting) protocol.Instant {
 	if p.first.Admits(now, job.Units, job.Time) {
 		return now
 	}
-	if at, ok := p.lookUp(job); ok {
-		return at
-	}
-	for p.endNext() {
-		left := p.pass()
-		p.record(left)
-		if left.Admits(p.floor.now, job.Units, job.Time) {
-			return p.floor.now
+	i := p.lookUp(p.coming(), &job)
+	for i == len(p.gaps) {
+		if at, ok := p.alone(job); ok {
+			return at
 		}
+		if !p.advance() {
+			return lastInstant
+		}
+		i = p.lookUp(i, &job)
 	}
-	return lastInstant
+	return p.gaps[i].at
 }
 
-// lookUp is the first recorded time at which the job starts.
-func (p *plan) lookUp(job Waiting) (protocol.Instant, bool) {
-	at, found := lastInstant, false
-	i := sort.Search(len(p.rooms), func(i int) bool { return p.rooms[i].units >= job.Units })
-	if i < len(p.rooms) {
-		at, found = p.rooms[i].at, true
+// alone is when a job starts that waits alone: when enough jobs have ended. It is
+// false if the policy may think otherwise. The plan is not simulated further for
+// it, so that it can still be kept when the job comes.
+func (p *plan) alone(job Waiting) (protocol.Instant, bool) {
+	free := p.floor.room.Free()
+	if p.floor.waiting.length > 0 || p.left != Open(free) {
+		return 0, false
 	}
-	for _, g := range p.gaps {
-		if g.at >= at {
-			break
-		}
-		if job.Units <= g.units && job.Time <= g.window {
-			return g.at, true
+	list := p.floor.running.list()
+	if len(list) > 0 && list[0].End < p.made {
+		return 0, false
+	}
+	for i := range list {
+		if free += list[i].Units; free >= job.Units {
+			return list[i].End, true
 		}
 	}
-	return at, found
+	return lastInstant, true
 }
 
-// record keeps what an opening offers beyond the earlier ones.
-func (p *plan) record(o Opening) {
-	now := p.floor.now
-	units := min(o.Free, o.Extra)
-	if n := len(p.rooms); units > 0 && (n == 0 || units > p.rooms[n-1].units) {
-		p.rooms = append(p.rooms, room{units, now})
+// coming is the first gap that is not over.
+func (p *plan) coming() int {
+	if p.past == 0 {
+		return 0
 	}
-	if g := (gap{o.Free, o.Shadow.Sub(now), now}); o.Free > units && p.widens(g) {
-		p.gaps = append(p.gaps, g)
-	}
+	return p.events[p.past-1].gaps
 }
 
-// widens says whether no earlier gap covers g, and if so puts it in front.
-func (p *plan) widens(g gap) bool {
-	end := sort.Search(len(p.front), func(i int) bool { return p.front[i].units >= g.units })
-	if end < len(p.front) && p.front[end].window >= g.window {
+// lookUp is the first gap from i on that admits a job, or the number of gaps.
+func (p *plan) lookUp(i int, job *Waiting) int {
+	for i < len(p.gaps) {
+		if i%blockSize == 0 && !p.blocks[i/blockSize].admits(job) {
+			i = min(i+blockSize, len(p.gaps))
+			continue
+		}
+		if p.gaps[i].admits(job) {
+			return i
+		}
+		i++
+	}
+	return i
+}
+
+// advance simulates the next event. It returns false when nothing is to come.
+func (p *plan) advance() bool {
+	if !p.next() {
 		return false
 	}
-	if end < len(p.front) && p.front[end].units == g.units {
-		end++
-	}
-	begin := sort.Search(end, func(i int) bool { return p.front[i].window <= g.window })
-	p.front = slices.Replace(p.front, begin, end, g)
+	p.note(p.pass())
+	p.events = append(p.events, p.event())
 	return true
+}
+
+// note keeps what a pass left on its way and at its end.
+func (p *plan) note(left Opening) {
+	p.left = left
+	p.noteOffers()
+	p.record(left, protocol.Never)
+}
+
+func (p *plan) noteOffers() {
+	for _, o := range p.floor.offers {
+		p.record(o.Opening, o.below-1)
+	}
+}
+
+func (p *plan) event() foreseen {
+	return foreseen{p.floor.now, p.floor.starts, p.floor.waiting.length, len(p.gaps)}
+}
+
+// record keeps an opening for jobs of at most a time.
+func (p *plan) record(o Opening, most protocol.Duration) {
+	if o.Free < 1 || most < 1 {
+		return
+	}
+	now := p.floor.now
+	g := gap{at: now, extra: min(o.Free, o.Extra), most: most, free: o.Free, window: min(most, o.Shadow.Sub(now))}
+	if len(p.gaps)%blockSize == 0 {
+		p.blocks = append(p.blocks, g)
+	} else {
+		p.blocks[len(p.blocks)-1].include(&g)
+	}
+	p.gaps = append(p.gaps, g)
+}
+
+func (g *gap) include(other *gap) {
+	g.extra, g.most = max(g.extra, other.extra), max(g.most, other.most)
+	g.free, g.window = max(g.free, other.free), max(g.window, other.window)
+}
+
+// follow takes note that a running job has ended in time and that a pass was
+// made. It returns false if the plan did not foresee that.
+func (p *plan) follow(live *Floor, left Opening) bool {
+	if len(p.events) > mostEvents || p.past == len(p.events) && !p.advance() {
+		return false
+	}
+	e := p.events[p.past]
+	p.past++
+	p.remade(live, left)
+	return e.at == live.now && e.starts == live.starts
+}
+
+// remade makes the plan that of a later state.
+func (p *plan) remade(live *Floor, left Opening) {
+	p.first, p.made, p.due = left, live.now, lastInstant
+	if r := live.running.first(); r != nil {
+		p.due = r.End
+	}
+}
+
+// join takes note of a newcomer that waits. It returns false if it changes more of
+// what is simulated already than the last event: if it would have started before,
+// or been the head.
+func (p *plan) join(job Waiting) bool {
+	i, n := p.lookUp(p.coming(), &job), len(p.events)
+	if i == len(p.gaps) && (n == p.past || p.events[n-1].queued > 0) {
+		p.floor.enqueue(&job)
+		return true
+	}
+	first := p.lastGap()
+	if n == p.past || n-1 > p.past && p.events[n-2].queued == 0 || i < first || len(p.floor.offers) > 0 {
+		return false
+	}
+	p.dropGaps(first)
+	p.floor.enqueue(&job)
+	p.note(p.pass())
+	p.events[n-1] = p.event()
+	return true
+}
+
+// lastGap is the first gap of the last event.
+func (p *plan) lastGap() int {
+	if n := len(p.events); n > 1 {
+		return p.events[n-2].gaps
+	}
+	return 0
+}
+
+// dropGaps forgets the gaps from one on.
+func (p *plan) dropGaps(from int) {
+	p.gaps = p.gaps[:from]
+	p.blocks = p.blocks[:len(p.gaps)/blockSize]
+	rest := p.gaps[len(p.blocks)*blockSize:]
+	if len(rest) == 0 {
+		return
+	}
+	most := rest[0]
+	for i := range rest {
+		most.include(&rest[i])
+	}
+	p.blocks = append(p.blocks, most)
 }

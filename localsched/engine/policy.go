@@ -10,24 +10,45 @@ import (
 // what it does depends on the [Floor] alone, so that the same policy serves the
 // live machine and plans.
 type Policy interface {
-	// Compare orders the queue. Jobs that compare equal stay in the order of
-	// submission.
-	Compare(a, b Waiting) int
+	// Rank orders the queue, the lowest first. Jobs of equal rank stand in the
+	// order of submission.
+	Rank(w Waiting) int64
 	// Pass starts every job that may start now. The engine makes a pass after
-	// each submission, withdrawal and end of a job. The [Opening] that it returns
-	// is read only when Lookup is true.
+	// each submission, withdrawal and end of a job, and when [Floor.Wake] is due.
+	// The [Opening] that it returns is read only when Quotes is [Lookup].
 	Pass(f *Floor) Opening
-	// Lookup makes two promises for machines whose units are alike. A job that is
-	// last in the queue changes nothing for the others while it waits, and starts
-	// in the first pass whose Opening admits it. A pass that follows another with
-	// nothing changed, at the same time or later but no later than any running
-	// job's estimated end, starts nothing and leaves the same Opening. All quotes
-	// are then lookups in one plan; without Lookup, each job is planned alone.
-	Lookup() bool
+	// Quotes says how a newcomer's start is found.
+	Quotes() Quotes
 }
 
-// Opening is what a pass leaves to a job that would come next, at the end of the
-// queue.
+// Overtaker is a policy that looks at its queue in a second order as well.
+type Overtaker interface {
+	// Overtake orders the jobs that may overtake, as Rank orders the queue.
+	Overtake(w Waiting) int64
+}
+
+// Quotes says what a policy promises to plans.
+type Quotes int
+
+const (
+	// Alone promises nothing: every newcomer is planned in a future of its own.
+	Alone Quotes = iota
+	// Lookup promises for machines whose units are alike: a newcomer changes
+	// nothing for the others while it waits, and starts in the first pass that
+	// admits it by its last Opening or by one offered on the way. A pass that
+	// follows another with nothing changed, at the same time or later but no later
+	// than any running job's estimated end, starts nothing and leaves the same
+	// Opening. All quotes are then lookups in one plan.
+	Lookup
+	// InOrder promises that jobs start in the order of the queue, each as soon as
+	// it fits, so that those behind a newcomer do not matter to it.
+	InOrder
+	// Reserved promises that every pass leaves each waiting job a reserved start
+	// by [Floor.KeepPromises], which it keeps while the floor is firm.
+	Reserved
+)
+
+// Opening is what a pass leaves to a job that would come next.
 type Opening struct {
 	Free   int              // units free now
 	Extra  int              // units that may be used for any time
@@ -39,12 +60,16 @@ func Open(free int) Opening { return Opening{Free: free, Extra: free, Shadow: la
 
 // Admits says whether a job may start now.
 func (o Opening) Admits(now protocol.Instant, units int, time protocol.Duration) bool {
-	return o.admits(o.Shadow.Sub(now), units, time)
+	return units <= o.Free && (units <= o.Extra || time <= o.Shadow.Sub(now))
 }
 
-// admits is Admits with the time left until the shadow.
-func (o Opening) admits(window protocol.Duration, units int, time protocol.Duration) bool {
-	return units <= o.Free && (units <= o.Extra || time <= window)
+// without is the opening after a job that it admitted has started.
+func (o Opening) without(now protocol.Instant, units int, time protocol.Duration) Opening {
+	o.Free -= units
+	if now.Add(time) > o.Shadow {
+		o.Extra -= units
+	}
+	return o
 }
 
 // lastInstant is the end of time: the end of jobs without one, the start of jobs

@@ -15,6 +15,7 @@ type rig struct {
 	t       failer
 	engine  *engine.Engine
 	now     protocol.Instant
+	wake    protocol.Instant
 	jobs    map[protocol.Tag]*testJob
 	started []*testJob // running, in the order of the starts
 	order   []protocol.Tag
@@ -81,6 +82,7 @@ func (r *rig) withdraw(t protocol.Tag) {
 
 func (r *rig) apply(actions engine.Actions) {
 	r.t.Helper()
+	r.wake = actions.Wake
 	for _, t := range actions.Starts {
 		j := r.jobs[t]
 		if j == nil || j.running || j.ended {
@@ -115,20 +117,35 @@ func (r *rig) finish(j *testJob) {
 	r.apply(actions)
 }
 
-// advance goes to a later time and reports what ends until then.
+// advance goes to a later time, reports what ends until then, and wakes the
+// engine when it asked for that. What it wants to end goes on.
 func (r *rig) advance(to protocol.Instant) {
 	r.t.Helper()
-	for j, ok := r.next(); ok && j.end <= to; j, ok = r.next() {
-		r.finish(j)
+	for r.step(to) {
 	}
 	r.now = max(r.now, to)
+}
+
+// step does the next thing that is due by a time: ends come before wakes.
+func (r *rig) step(to protocol.Instant) bool {
+	r.t.Helper()
+	j, running := r.next()
+	if r.wake != 0 && r.wake <= to && (!running || r.wake < j.end) {
+		r.now = max(r.now, r.wake) // a restored job may be past its limit
+		r.apply(r.engine.Tick(r.now))
+		return true
+	}
+	if !running || j.end > to {
+		return false
+	}
+	r.finish(j)
+	return true
 }
 
 // drain goes on until nothing runs.
 func (r *rig) drain() {
 	r.t.Helper()
-	for j, ok := r.next(); ok; j, ok = r.next() {
-		r.finish(j)
+	for r.step(1 << 62) {
 	}
 	if queued := r.engine.Load().QueuedJobs; queued > 0 {
 		r.t.Fatalf("%d jobs were never started", queued)

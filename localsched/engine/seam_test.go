@@ -13,22 +13,37 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// TestOtherPolicies shows that policies and machine models from outside take the
-// same seam, and that quotes come true for every pair of them.
-func TestOtherPolicies(t *testing.T) {
-	t.Parallel()
-	policies := map[string]engine.Policy{
-		"easy":           engine.EASY(),
-		"plain":          plain{},
-		"first fit":      firstFit{},
-		"shortest first": shortestFirst{},
+// policies are all there are, and some from outside.
+func policies() map[string]engine.Policy {
+	all := map[string]engine.Policy{
+		"plain":           plain{},
+		"outer first fit": outerFit{},
+		"outer alone":     outerAlone{},
 	}
-	machines := map[string]func(*rapid.T) engine.Machine{
-		"pool":       drawMachine,
+	for _, name := range engine.Names() {
+		policy, err := engine.Named(name)
+		if err != nil {
+			panic(err)
+		}
+		all[name] = policy
+	}
+	return all
+}
+
+// machines are all models; a new one gets its row here.
+func machines() map[string]func(*rapid.T) engine.Machine {
+	return map[string]func(*rapid.T) engine.Machine{
+		"whole node": func(t *rapid.T) engine.Machine { return engine.WholeNode(drawCapacity(t)) },
+		"per CPU":    func(t *rapid.T) engine.Machine { return engine.PerCPU(drawCapacity(t)) },
 		"partitions": func(*rapid.T) engine.Machine { return partitions{} },
 	}
-	for policyName, policy := range policies {
-		for machineName, draw := range machines {
+}
+
+// TestQuoteComesTrue: a quote is the start, for every policy on every machine.
+func TestQuoteComesTrue(t *testing.T) {
+	t.Parallel()
+	for policyName, policy := range policies() {
+		for machineName, draw := range machines() {
 			t.Run(policyName+" on "+machineName, func(t *testing.T) {
 				t.Parallel()
 				rapid.Check(t, func(t *rapid.T) { quoteComesTrue(t, draw(t), policy) })
@@ -40,7 +55,7 @@ func TestOtherPolicies(t *testing.T) {
 // TestShortestFirst: a policy may reorder the queue, and quotes know it.
 func TestShortestFirst(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, cpus(1), shortestFirst{})
+	r := newRig(t, cpus(1), engine.SJF())
 	r.submit(job(0, 1, 5), 5)
 	r.submit(job(1, 1, 9), 9)
 	short := job(2, 1, 2)
@@ -58,7 +73,7 @@ func TestShortestFirst(t *testing.T) {
 func TestLongReorderedQueue(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(3, 4))
-	r := newRig(t, cpus(1), shortestFirst{})
+	r := newRig(t, cpus(1), engine.SJF())
 	r.submit(job(0, 1, 1), 1)
 	for i := 1; i <= 400; i++ {
 		r.submit(job(i, 1, 1+protocol.Duration(random.IntN(200))), 1)
@@ -78,11 +93,11 @@ func TestLongReorderedQueue(t *testing.T) {
 // TestNeverStarts: a policy that starts nothing gets no start and no endless loop.
 func TestNeverStarts(t *testing.T) {
 	t.Parallel()
-	for _, lookup := range []bool{true, false} {
-		e := engine.New(cpus(1), closed{lookup: lookup})
+	for _, quotes := range []engine.Quotes{engine.Alone, engine.Lookup} {
+		e := engine.New(cpus(1), closed{quotes: quotes})
 		p := e.Plan(5, nil, []protocol.Request{{CPUs: 1, WallTime: 1}})
 		if p[0].Start != math.MaxInt64 || p[0].Declined != "" {
-			t.Errorf("lookup %v: planned %+v", lookup, p)
+			t.Errorf("quotes %v: planned %+v", quotes, p)
 		}
 	}
 }
@@ -90,10 +105,10 @@ func TestNeverStarts(t *testing.T) {
 // closed starts nothing.
 type closed struct {
 	plain
-	lookup bool
+	quotes engine.Quotes
 }
 
-func (c closed) Lookup() bool                      { return c.lookup }
+func (c closed) Quotes() engine.Quotes             { return c.quotes }
 func (closed) Pass(_ *engine.Floor) engine.Opening { return engine.Opening{} }
 
 // TestPartitions: units that are free may still be no place.
@@ -115,8 +130,8 @@ func TestPartitions(t *testing.T) {
 // plain is first come first served: nothing passes a head that waits.
 type plain struct{}
 
-func (plain) Compare(_, _ engine.Waiting) int { return 0 }
-func (plain) Lookup() bool                    { return true }
+func (plain) Rank(engine.Waiting) int64 { return 0 }
+func (plain) Quotes() engine.Quotes     { return engine.Lookup }
 func (plain) Pass(f *engine.Floor) engine.Opening {
 	f.StartHeads()
 	if _, blocked := f.Head(); blocked {
@@ -125,12 +140,10 @@ func (plain) Pass(f *engine.Floor) engine.Opening {
 	return engine.Open(f.Room().Free())
 }
 
-// firstFit starts whatever fits, in the order of submission.
-type firstFit struct{}
+// outerFit starts whatever fits, in the order of submission.
+type outerFit struct{ plain }
 
-func (firstFit) Compare(_, _ engine.Waiting) int { return 0 }
-func (firstFit) Lookup() bool                    { return true }
-func (firstFit) Pass(f *engine.Floor) engine.Opening {
+func (outerFit) Pass(f *engine.Floor) engine.Opening {
 	left := engine.Open(f.Room().Free())
 	for c, ok := f.Next(engine.Cursor{}, left); ok; c, ok = f.Next(c, left) {
 		place, fits := f.Room().Find(f.At(c).Units, nil)
@@ -144,11 +157,11 @@ func (firstFit) Pass(f *engine.Floor) engine.Opening {
 	return left
 }
 
-// shortestFirst reorders the queue and lets nothing pass its head.
-type shortestFirst struct{ plain }
+// outerAlone takes the widest first and promises nothing.
+type outerAlone struct{ outerFit }
 
-func (shortestFirst) Compare(a, b engine.Waiting) int { return cmp.Compare(a.Time, b.Time) }
-func (shortestFirst) Lookup() bool                    { return false }
+func (outerAlone) Rank(w engine.Waiting) int64 { return -int64(w.Units) }
+func (outerAlone) Quotes() engine.Quotes       { return engine.Alone }
 
 // partitions is a machine of four units in partitions of one, two and four that
 // begin at multiples of their size.
@@ -189,6 +202,18 @@ func (p *partitionRoom) Find(units int, beside engine.Room) (place engine.Place,
 		}
 	}
 	return 0, false
+}
+
+func (p *partitionRoom) Has(units int, place engine.Place) bool {
+	return !slices.Contains(p.taken[place:int(place)+units], true)
+}
+
+func (p *partitionRoom) Meet(other engine.Room) {
+	if o, ok := other.(*partitionRoom); ok {
+		for i := range p.taken {
+			p.taken[i] = p.taken[i] || o.taken[i]
+		}
+	}
 }
 
 func (p *partitionRoom) Take(units int, place engine.Place) { p.set(units, place, true) }

@@ -19,7 +19,7 @@ type Config struct {
 	Dir      string
 	Site     protocol.SiteName
 	Capacity protocol.Capacity
-	Policy   engine.Policy
+	Policy   engine.Policy // until [Scheduler.SetPolicy] brings another
 	// GraceKill is the time from TERM to KILL, for jobs that start from now on.
 	// 0: [DefaultGraceKill].
 	GraceKill time.Duration

@@ -169,6 +169,17 @@ func (s *Scheduler) Quote(_ context.Context, query localsched.Query) ([]protocol
 	return quotes, nil
 }
 
+// SetPolicy has another policy rule the queue from here on. Jobs that run go on.
+func (s *Scheduler) SetPolicy(policy engine.Policy) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return ErrClosed
+	}
+	s.take(s.engine.SetPolicy(protocol.InstantOf(time.Now()), policy))
+	return nil
+}
+
 // missing are the promised jobs that the engine does not have yet.
 func (s *Scheduler) missing(ahead []localsched.Promise) []protocol.Request {
 	var out []protocol.Request

@@ -1,0 +1,213 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Names are the names of the policies that [Named] knows, without its aliases.
+func Names() []string {
+	return []string{"easy", "fcfs", "conservative", "firstfit", "sjf", "sjffit", "easysjbf"}
+}
+
+// Named is the policy of a name. The aliases fcfsbf and ff, after [SS 3], are
+// easy and firstfit. The error names the choices.
+func Named(name string) (Policy, error) {
+	switch name {
+	case "easy", "fcfsbf":
+		return EASY(), nil
+	case "fcfs":
+		return FCFS(), nil
+	case "conservative":
+		return Conservative(), nil
+	case "firstfit", "ff":
+		return FirstFit(), nil
+	case "sjf":
+		return SJF(), nil
+	case "sjffit":
+		return SJFFit(), nil
+	case "easysjbf":
+		return EASYSJBF(), nil
+	}
+	return nil, fmt.Errorf("no local policy is called %q; choose one of %s (or fcfsbf, ff)",
+		name, strings.Join(Names(), ", "))
+}
+
+// bySubmission is the order of jobs that come first served.
+type bySubmission struct{}
+
+func (bySubmission) Rank(Waiting) int64 { return 0 }
+
+// byTime puts the shortest estimate first.
+type byTime struct{}
+
+func (byTime) Rank(w Waiting) int64 { return int64(w.Time) }
+
+// FCFS is plain first come first served: nothing overtakes a job that waits.
+func FCFS() Policy { return fcfs{} }
+
+type fcfs struct{ bySubmission }
+
+func (fcfs) Quotes() Quotes { return Lookup }
+
+func (fcfs) Pass(f *Floor) Opening { return startInOrder(f) }
+
+// startInOrder starts jobs until one does not fit.
+func startInOrder(f *Floor) Opening {
+	f.StartHeads()
+	if _, blocked := f.Head(); blocked {
+		return Opening{}
+	}
+	return Open(f.Room().Free())
+}
+
+// SJF is shortest job first by estimates, without overtaking: the shortest job
+// waits until it fits, and the others with it.
+func SJF() Policy { return sjf{} }
+
+type sjf struct{ byTime }
+
+func (sjf) Quotes() Quotes { return InOrder }
+
+func (sjf) Pass(f *Floor) Opening { return startInOrder(f) }
+
+// FirstFit starts whatever fits, in the order of submission. Wide jobs may
+// starve. FF of [SS 3].
+func FirstFit() Policy { return firstFit{} }
+
+type firstFit struct{ bySubmission }
+
+func (firstFit) Quotes() Quotes { return Lookup }
+
+func (firstFit) Pass(f *Floor) Opening {
+	return startFitting(f, func(Opening, Waiting) {})
+}
+
+// SJFFit starts whatever fits, the shortest estimate first. Wide and long jobs
+// may starve.
+func SJFFit() Policy { return sjfFit{} }
+
+type sjfFit struct{ byTime }
+
+func (sjfFit) Quotes() Quotes { return Lookup }
+
+func (sjfFit) Pass(f *Floor) Opening {
+	return startFitting(f, func(left Opening, job Waiting) { f.Offer(left, job.Time) })
+}
+
+// startFitting starts all that fits, in the order of the queue, and tells of
+// each job before it starts.
+func startFitting(f *Floor, starting func(left Opening, job Waiting)) Opening {
+	left := Open(f.Room().Free())
+	for c, ok := f.Next(Cursor{}, left); ok; c, ok = f.Next(c, left) {
+		job := f.At(c)
+		place, fits := f.Room().Find(job.Units, nil)
+		if !fits {
+			c = c.After()
+			continue
+		}
+		starting(left, job)
+		f.Start(c, place)
+		left = Open(f.Room().Free())
+	}
+	return left
+}
+
+// EASY is first come first served with EASY backfilling: jobs start in the order
+// of submission; the first that does not fit is given a reservation at the
+// earliest time at which enough is free by estimates (the shadow), and later
+// jobs may overtake it as long as they do not delay that. Nobody else has a
+// reservation. [Lifka, The ANL/IBM SP scheduling system, JSSPP 1995] FCFS+BF of
+// [SS 3].
+func EASY() Policy { return easy{} }
+
+type easy struct{ bySubmission }
+
+func (easy) Quotes() Quotes { return Lookup }
+
+func (easy) Pass(f *Floor) Opening {
+	left, beside, blocked := startHeads(f)
+	if !blocked {
+		return left
+	}
+	c, ok := f.Next(Cursor{}.After(), left)
+	for ; ok; c, ok = f.Next(c, left) {
+		if !backfill(f, c, left, beside) {
+			c = c.After()
+			continue
+		}
+		left.Free, left.Extra = f.Room().Free(), beside.Free()
+	}
+	return left
+}
+
+// EASYSJBF is EASY whose later jobs overtake the shortest estimate first.
+// [Tsafrir, Etsion, Feitelson, Backfilling using system-generated predictions
+// rather than user runtime estimates, TPDS 2007]
+func EASYSJBF() Policy { return easySJBF{} }
+
+type easySJBF struct{ bySubmission }
+
+func (easySJBF) Quotes() Quotes { return Lookup }
+
+func (easySJBF) Overtake(w Waiting) int64 { return int64(w.Time) }
+
+func (easySJBF) Pass(f *Floor) Opening {
+	left, beside, blocked := startHeads(f)
+	if !blocked {
+		return left
+	}
+	c, ok := f.NextOver(Cursor{}, left)
+	for ; ok; c, ok = f.NextOver(c, left) {
+		job, at := f.AtOver(c)
+		if at == (Cursor{}) || !backfill(f, at, left, beside) { // the head has its reservation
+			c = c.After()
+			continue
+		}
+		f.Offer(left, job.Time)
+		left.Free, left.Extra = f.Room().Free(), beside.Free()
+	}
+	return left
+}
+
+// startHeads starts jobs from the head of the queue and reserves for the first
+// that does not fit, if there is one.
+func startHeads(f *Floor) (left Opening, beside Room, blocked bool) {
+	f.StartHeads()
+	head, blocked := f.Head()
+	if !blocked {
+		return Open(f.Room().Free()), nil, false
+	}
+	at, beside := f.Reserve(head)
+	return Opening{Free: f.Room().Free(), Extra: beside.Free(), Shadow: at}, beside, true
+}
+
+// backfill starts the job at c if it has a place. A short job is over by the
+// shadow; another one must leave the head's place alone.
+func backfill(f *Floor, c Cursor, left Opening, beside Room) bool {
+	job := f.At(c)
+	if left.Shadow.Sub(f.Now()) >= job.Time {
+		beside = nil
+	}
+	place, ok := f.Room().Find(job.Units, beside)
+	if ok {
+		f.Start(c, place)
+	}
+	return ok
+}
+
+// Conservative is conservative backfilling: every job is promised a start when
+// it comes, and none may delay another's promise. When a job leaves, those that
+// wait are promised anew in the order of submission, never later.
+// [Mu'alem, Feitelson, Utilization, predictability, workloads, and user runtime
+// estimates in scheduling the IBM SP2 with backfilling, TPDS 2001]
+func Conservative() Policy { return conservative{} }
+
+type conservative struct{ bySubmission }
+
+func (conservative) Quotes() Quotes { return Reserved }
+
+func (conservative) Pass(f *Floor) Opening {
+	f.KeepPromises()
+	return Opening{}
+}

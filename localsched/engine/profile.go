@@ -1,0 +1,245 @@
+package engine
+
+import (
+	"sort"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// profile is what is free from now on if all estimates hold and each reserved
+// job runs when it was promised to. Only policies that reserve use it.
+type profile struct {
+	pool   bool
+	made   bool
+	firm   bool             // no job could be given an earlier start
+	freed  bool             // a job has left since the last pass
+	due    protocol.Instant // the first reserved start of a job that waits, or unreserved
+	wake   protocol.Instant // the first that a pass must be made for; 0: none
+	steps  []step           // rising; the last lasts for ever
+	begin  int              // steps before it are over
+	spare  []Room
+	fresh  func() Room
+	common Room // what is free in several steps
+}
+
+// step is what is free from one time until the next step.
+type step struct {
+	at   protocol.Instant
+	free int
+	room Room // nil where units are alike
+}
+
+func newProfile(m Machine) profile {
+	return profile{pool: m.Pool(), fresh: m.Room, common: m.Room(), due: unreserved}
+}
+
+// forget drops the profile. The next pass gives every job a new start.
+func (p *profile) forget() { p.made, p.firm, p.due, p.wake = false, false, unreserved, 0 }
+
+// reset makes the profile of a room with nobody on it.
+func (p *profile) reset(now protocol.Instant, room Room) {
+	for _, s := range p.steps[p.begin:] {
+		p.drop(s)
+	}
+	p.steps, p.begin = append(p.steps[:0], step{at: now, free: room.Free()}), 0
+	if !p.pool {
+		p.steps[0].room = p.copyOf(room)
+	}
+}
+
+func (p *profile) copyOf(room Room) Room {
+	n := len(p.spare)
+	if n == 0 {
+		p.spare, n = append(p.spare, p.fresh()), 1
+	}
+	r := p.spare[n-1]
+	p.spare = p.spare[:n-1]
+	r.CopyFrom(room)
+	return r
+}
+
+func (p *profile) drop(s step) {
+	if s.room != nil {
+		p.spare = append(p.spare, s.room)
+	}
+}
+
+// trim forgets the steps that are over.
+func (p *profile) trim(now protocol.Instant) {
+	for p.begin+1 < len(p.steps) && p.steps[p.begin+1].at <= now {
+		p.drop(p.steps[p.begin])
+		p.begin++
+	}
+	if p.begin > len(p.steps)/2 {
+		p.steps, p.begin = p.steps[:copy(p.steps, p.steps[p.begin:])], 0
+	}
+}
+
+// from is the step that begins at a time, made if there is none.
+func (p *profile) from(at protocol.Instant) int {
+	i := p.index(at)
+	if p.steps[i].at >= at {
+		return i
+	}
+	added := step{at: at, free: p.steps[i].free}
+	if !p.pool {
+		added.room = p.copyOf(p.steps[i].room)
+	}
+	p.steps = append(p.steps, step{})
+	copy(p.steps[i+2:], p.steps[i+1:])
+	p.steps[i+1] = added
+	return i + 1
+}
+
+// index is the step that holds at a time.
+func (p *profile) index(at protocol.Instant) int {
+	later := sort.Search(len(p.steps)-p.begin-1, func(i int) bool { return p.steps[p.begin+1+i].at > at })
+	return p.begin + later
+}
+
+// take reserves units from one time to another; give does the opposite.
+func (p *profile) take(from, to protocol.Instant, units int, place Place) {
+	p.change(from, to, func(s *step) {
+		s.free -= units
+		if s.room != nil {
+			s.room.Take(units, place)
+		}
+	})
+}
+
+func (p *profile) give(from, to protocol.Instant, units int, place Place) {
+	p.change(from, to, func(s *step) {
+		s.free += units
+		if s.room != nil {
+			s.room.Give(units, place)
+		}
+	})
+}
+
+func (p *profile) change(from, to protocol.Instant, do func(*step)) {
+	if from >= to {
+		return
+	}
+	first := p.from(from)
+	last := len(p.steps)
+	if to < lastInstant {
+		last = p.from(to)
+	}
+	for i := first; i < last; i++ {
+		do(&p.steps[i])
+	}
+	p.join(last)
+	p.join(first)
+}
+
+// join drops a step that changes nothing.
+func (p *profile) join(i int) {
+	if p.pool && i > p.begin && i < len(p.steps) && p.steps[i].free == p.steps[i-1].free {
+		p.steps = append(p.steps[:i], p.steps[i+1:]...)
+	}
+}
+
+// earliest is the first start for a job from now on, and the place.
+func (p *profile) earliest(now protocol.Instant, units int, time protocol.Duration) (protocol.Instant, Place) {
+	for i := p.index(now); i < len(p.steps); {
+		at := max(p.steps[i].at, now)
+		place, next, ok := p.fits(i, at.Add(time), units)
+		if ok {
+			return at, place
+		}
+		i = next
+	}
+	return lastInstant, 0
+}
+
+// fits looks for a place that is free from step i to an end. If there is none,
+// next is the step to try after it.
+func (p *profile) fits(i int, end protocol.Instant, units int) (place Place, next int, ok bool) {
+	j := i
+	for ; j < len(p.steps) && (j == i || p.steps[j].at < end); j++ {
+		if p.steps[j].free < units {
+			return 0, j + 1, false
+		}
+	}
+	if p.pool {
+		return 0, 0, true
+	}
+	p.common.CopyFrom(p.steps[i].room)
+	for _, s := range p.steps[i+1 : j] {
+		p.common.Meet(s.room)
+	}
+	place, ok = p.common.Find(units, nil)
+	return place, i + 1, ok
+}
+
+// earlier says whether a job would be given an earlier start if it gave its own
+// up, on machines whose units are alike: whether it fits somewhere before, until
+// it would run into the time that is its own already.
+func (p *profile) earlier(now protocol.Instant, w *Waiting) bool {
+	i := p.index(now)
+	for i < len(p.steps) {
+		at := max(p.steps[i].at, now)
+		if at >= w.reserved {
+			return false
+		}
+		end := min(at.Add(w.Time), w.reserved)
+		_, next, ok := p.fits(i, end, w.Units)
+		if ok {
+			return true
+		}
+		i = next
+	}
+	return false
+}
+
+// ended gives back what a job that has ended was to hold.
+func (p *profile) ended(now protocol.Instant, r *Running) {
+	p.freed = true
+	if !p.made || r.End == now {
+		return
+	}
+	if r.End < now {
+		p.forget()
+		return
+	}
+	p.trim(now)
+	p.give(now, r.End, r.Units, r.Place)
+	p.firm = false
+}
+
+// note takes a reserved start into account.
+func (p *profile) note(at protocol.Instant) {
+	if p.due == unreserved || at < p.due {
+		p.due = at
+	}
+}
+
+// withdrawn gives back what a job was promised.
+func (p *profile) withdrawn(now protocol.Instant, w Waiting) {
+	p.freed = true
+	if !p.made || w.reserved == unreserved {
+		return
+	}
+	if w.reserved < now {
+		p.forget()
+		return
+	}
+	p.trim(now)
+	p.give(w.reserved, w.reserved.Add(w.Time), w.Units, w.place)
+	p.firm = false
+}
+
+func (p *profile) copyFrom(other *profile) {
+	for _, s := range p.steps[p.begin:] {
+		p.drop(s)
+	}
+	p.steps, p.begin = append(p.steps[:0], other.steps[other.begin:]...), 0
+	p.made, p.firm, p.freed = other.made, other.firm, other.freed
+	p.due, p.wake = other.due, other.wake
+	if p.pool {
+		return
+	}
+	for i := range p.steps {
+		p.steps[i].room = p.copyOf(p.steps[i].room)
+	}
+}

@@ -1,0 +1,147 @@
+package engine
+
+import "github.com/switchyard-hpc/switchyard/protocol"
+
+// KeepPromises keeps a promise to every waiting job, in the order of the queue: a
+// newcomer is given the earliest start that delays no earlier promise. When a
+// job has left, each one that waits gives its start up and takes the earliest
+// again, which is never later. Jobs whose start has come are started.
+//
+// Promises break only if a job runs past its estimate: until it ends, and with
+// every pass, all are given anew, as if it ended in the next millisecond.
+func (f *Floor) KeepPromises() {
+	p := &f.profile
+	switch kept := f.refresh(); {
+	case !kept:
+		f.promiseAnew()
+	case p.freed && !p.firm:
+		f.promiseAgain()
+	default:
+		f.promiseNewcomers()
+	}
+	p.freed = false
+	f.startDue()
+}
+
+// refresh brings the profile up to the present. It returns false when promises
+// cannot be kept, because a job runs past its estimate or what was promised did
+// not come.
+func (f *Floor) refresh() (kept bool) {
+	p := &f.profile
+	kept = p.made && !f.overdue() && (p.due == unreserved || p.due >= f.now)
+	if kept && p.pool {
+		p.trim(f.now)
+		return true
+	}
+	p.reset(f.now, f.room)
+	for _, r := range f.running.list() {
+		end := r.End
+		if end < f.now {
+			end = f.now.Add(1)
+		}
+		p.give(end, lastInstant, r.Units, r.Place)
+	}
+	if kept {
+		f.takePromised()
+	}
+	return kept
+}
+
+func (f *Floor) takePromised() {
+	for w := range f.waiting.all() {
+		if w.reserved != unreserved {
+			f.profile.take(w.reserved, w.reserved.Add(w.Time), w.Units, w.place)
+		}
+	}
+}
+
+// promise gives a job the earliest start.
+func (f *Floor) promise(w *Waiting) {
+	p := &f.profile
+	w.reserved, w.place = p.earliest(f.now, w.Units, w.Time)
+	p.take(w.reserved, w.reserved.Add(w.Time), w.Units, w.place)
+	p.note(w.reserved)
+}
+
+func (f *Floor) promiseAnew() {
+	p := &f.profile
+	p.due = unreserved
+	for w := range f.waiting.all() {
+		f.promise(w)
+	}
+	p.made = !f.overdue()
+	p.firm = p.made
+}
+
+func (f *Floor) promiseAgain() {
+	p := &f.profile
+	p.due, p.firm = unreserved, true
+	for w := range f.waiting.all() {
+		switch {
+		case w.reserved == unreserved:
+			f.promise(w)
+		case w.reserved <= f.now || p.pool && !p.earlier(f.now, w):
+			p.note(w.reserved)
+		default:
+			at, place := w.reserved, w.place
+			p.give(at, at.Add(w.Time), w.Units, place)
+			f.promise(w)
+			p.firm = p.firm && w.reserved == at && w.place == place
+		}
+	}
+}
+
+// promiseNewcomers serves the jobs that came since the last pass, which stand at
+// the end.
+func (f *Floor) promiseNewcomers() {
+	c, ok := f.waiting.last()
+	if !ok || f.waiting.at(c).reserved != unreserved {
+		return
+	}
+	for before := c; ok && f.waiting.at(before).reserved == unreserved; before, ok = f.waiting.previous(before) {
+		c = before
+	}
+	for ok = true; ok; c, ok = f.waiting.valid(c.After()) {
+		f.promise(f.waiting.at(c))
+	}
+}
+
+// startDue starts the jobs whose time has come. What they were promised may
+// still be held by a job that is just to end.
+func (f *Floor) startDue() {
+	p := &f.profile
+	soon := f.now
+	if f.overdue() {
+		soon = soon.Add(1) // what was promised of an overdue job, whose end makes a pass
+	}
+	if p.due > soon {
+		p.wake = p.due
+		return
+	}
+	p.wake = 0
+	if p.due == unreserved {
+		return
+	}
+	p.due = unreserved
+	for c, ok := f.waiting.valid(Cursor{}); ok; c, ok = f.waiting.valid(c) {
+		w := f.waiting.at(c)
+		if w.reserved <= f.now && f.room.Has(w.Units, w.place) {
+			f.Start(c, w.place)
+			continue
+		}
+		p.note(w.reserved)
+		if w.reserved > soon && (p.wake == 0 || w.reserved < p.wake) {
+			p.wake = w.reserved
+		}
+		c = c.After()
+	}
+}
+
+// Wake is when a job that waits is to be started though nothing else happens;
+// 0: no such time is known.
+func (f *Floor) Wake() protocol.Instant {
+	if f.profile.wake == lastInstant {
+		return 0
+	}
+	return f.profile.wake
+}
