@@ -1,0 +1,83 @@
+package workload
+
+import "github.com/switchyard-hpc/switchyard/protocol"
+
+// Table6Span is how long jobs arrive in the synthetic workloads of [SS 4.2].
+const Table6Span = 14 * protocol.Day
+
+// Table6 is a column of [SS] Table 6, and the size bias that calibrates the
+// machine against it.
+type Table6 struct {
+	Jobs        int
+	Utilisation float64 // over the site's own span, first submit to last end
+	Wait        float64 // mean, s
+	Response    float64 // mean, s
+	Bias        float64 // [Options.Bias]; not the paper's
+}
+
+// HeavyTable returns the heavy half of [SS] Table 6, M1 to M6.
+//
+// The biases give seed means within 10 % of the paper's job counts and
+// utilisations under FCFS with EASY backfilling, jobs asking for whole nodes. They
+// lie at the low end of that range, because the paper's grid has room left: its S-I
+// reaches 85 % of the whole grid. M1's utilisation hardly tells its load (0.94 to
+// 0.97 at any bias from -0.4 up); at 0.45 it has the paper's mean wait too, but
+// then no scheme can place the work (docs/reproduction.md shows both).
+func HeavyTable() [6]Table6 {
+	return [6]Table6{
+		{Jobs: 10192, Utilisation: 0.94, Wait: 254797, Response: 260010, Bias: -0.27},
+		{Jobs: 3342, Utilisation: 0.83, Wait: 5871, Response: 9295, Bias: -0.7},
+		{Jobs: 2900, Utilisation: 0.88, Wait: 14293, Response: 19554, Bias: -0.22},
+		{Jobs: 336, Utilisation: 0.33, Wait: 2779, Response: 7756, Bias: -1},
+		{Jobs: 830, Utilisation: 0.72, Wait: 6872, Response: 10154, Bias: -1},
+		{Jobs: 1658, Utilisation: 0.81, Wait: 18697, Response: 24460, Bias: -0.18},
+	}
+}
+
+// LightTable returns the light half of [SS] Table 6, M1 to M6, calibrated as
+// [HeavyTable]. M3's 42 % is out of reach: with the smallest size of every class
+// it is offered 0.71 in expectation in whole nodes, 0.64 by the CPUs asked for if
+// they need not be whole nodes ([Options.PartNodes]).
+func LightTable() [6]Table6 {
+	return [6]Table6{
+		{Jobs: 10432, Utilisation: 0.82, Wait: 3064, Response: 8266, Bias: -0.81},
+		{Jobs: 3483, Utilisation: 0.72, Wait: 661, Response: 4199, Bias: -0.82},
+		{Jobs: 2774, Utilisation: 0.42, Wait: 1241, Response: 6321, Bias: -1},
+		{Jobs: 350, Utilisation: 0.36, Wait: 3099, Response: 7466, Bias: -0.45},
+		{Jobs: 864, Utilisation: 0.75, Wait: 7463, Response: 11146, Bias: -0.39},
+		{Jobs: 1704, Utilisation: 0.62, Wait: 5509, Response: 10865, Bias: -0.83},
+	}
+}
+
+// Heavy returns the six-machine heavy workload of [SS 4.2].
+func Heavy() []Source { return table6Sources(HeavyTable()) }
+
+// Light returns the six-machine light workload of [SS 4.2].
+func Light() []Source { return table6Sources(LightTable()) }
+
+// table6Sources builds a workload from its half of the table. M1 to M3 are their
+// own models with all their arrivals. M4 to M6 take the models of M1 to M3, the
+// classes that fit them whole, with arrivals thinned to the paper's job counts.
+//
+// Sizes are kept: scaled by the ratio of the CPUs (Options.Scale), M4 would be
+// offered at most 0.25 of what it can do and M5 0.28, whatever the sizes within
+// the classes, against 33 and 72 % in the paper. With the wider classes cut to
+// the machine instead of left out, M4 would be offered at least 0.45.
+//
+// Run times are those of the model's machine, not scaled by speed: the paper's
+// M4 has a mean response less wait of 4,977 and 4,367 s beside M1's 5,213 and
+// 5,202, although its clock is 3.5 times as fast.
+func table6Sources(table [6]Table6) []Source {
+	machines := SuperschedulerMachines()
+	models := [3]Model{M1(), M2(), M3()}
+	sources := make([]Source, 0, len(machines))
+	for i, column := range table {
+		s := Source{Model: models[i%3], Options: Options{Span: Table6Span, Bias: column.Bias}}
+		if i >= len(models) {
+			s.Options.Machine = machines[i]
+			s.Options.Jobs = column.Jobs
+		}
+		sources = append(sources, s)
+	}
+	return sources
+}
