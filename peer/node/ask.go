@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -25,7 +27,7 @@ func (e *RefusedError) Refusal() peer.Refusal { return e.Why }
 func (n *Node) Ask(ctx context.Context, event func(peer.AskID) peer.Event) (peer.Reply, error) {
 	id := peer.AskID(n.lastID.Add(1))
 	ev := event(id)
-	reply, err := n.ask(ctx, id, ev)
+	reply, err := n.ask(ctx, id, letter{event: ev})
 	var refused *RefusedError
 	if _, submission := ev.(peer.Submit); submission && errors.As(err, &refused) {
 		n.cfg.Meter.Refused(refused.Why.Code)
@@ -33,8 +35,8 @@ func (n *Node) Ask(ctx context.Context, event func(peer.AskID) peer.Event) (peer
 	return reply, err
 }
 
-func (n *Node) ask(ctx context.Context, id peer.AskID, ev peer.Event) (peer.Reply, error) {
-	if err := n.room(ev); err != nil {
+func (n *Node) ask(ctx context.Context, id peer.AskID, l letter) (peer.Reply, error) {
+	if err := n.room(l.event); err != nil {
 		return nil, err
 	}
 	answer := n.asked.expect(id)
@@ -45,7 +47,7 @@ func (n *Node) ask(ctx context.Context, id peer.AskID, ev peer.Event) (peer.Repl
 	default:
 	}
 	select {
-	case n.asks <- letter{event: ev}:
+	case n.asks <- l:
 	case <-n.closing:
 		return nil, ErrStopped
 	case <-ctx.Done():
@@ -75,6 +77,22 @@ func granted(reply peer.Reply) (peer.Reply, error) {
 		return nil, &RefusedError{Why: no}
 	}
 	return reply, nil
+}
+
+// Retune has rounds opened and decided in another way from here on: the machine is
+// tuned, and decider is asked. The error is as that of [Node.Ask].
+func (n *Node) Retune(ctx context.Context, tuning peer.Tuning, decider policy.Policy) error {
+	id := peer.AskID(n.lastID.Add(1))
+	_, err := n.ask(ctx, id, letter{event: peer.Retune{Asked: id, Tuning: tuning}, policy: decider})
+	return err
+}
+
+// granting says whether a question was granted.
+func granting(answers []peer.Answer) bool {
+	return slices.ContainsFunc(answers, func(a peer.Answer) bool {
+		_, done := a.Reply.(peer.Done)
+		return done
+	})
 }
 
 // room refuses new jobs when the disk is nearly full.

@@ -2,6 +2,7 @@ package node
 
 import (
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -30,6 +31,7 @@ type rowKey struct {
 type effects struct {
 	messages []peer.Outgoing
 	calls    []peer.Call
+	policy   policy.Policy // that decides the rounds among the calls
 	digest   *protocol.Load
 	facts    []peer.Fact
 	answers  []peer.Answer
@@ -38,8 +40,8 @@ type effects struct {
 
 func newBatch() *batch { return &batch{index: make(map[rowKey]int)} }
 
-// add takes in what a step brought.
-func (b *batch) add(r peer.Ready) {
+// add takes in what a step brought; decider is the policy in force after it.
+func (b *batch) add(r peer.Ready, decider policy.Policy) {
 	for _, record := range r.Records {
 		key := rowKey{record.Table, record.Key}
 		if i, ok := b.index[key]; ok {
@@ -49,7 +51,9 @@ func (b *batch) add(r peer.Ready) {
 		b.index[key] = len(b.rows)
 		b.rows = append(b.rows, record)
 	}
-	e := effects{messages: r.Messages, calls: r.Calls, digest: r.Digest, facts: r.Facts, answers: r.Answers}
+	e := effects{
+		messages: r.Messages, calls: r.Calls, policy: decider, digest: r.Digest, facts: r.Facts, answers: r.Answers,
+	}
 	if len(e.messages)+len(e.calls)+len(e.facts)+len(e.answers) > 0 || e.digest != nil {
 		b.effects = append(b.effects, e)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
 )
 
 // lanes keep the kinds of calls apart, so that slow ones hold up only their own.
@@ -81,21 +82,21 @@ func (l *lane) passOn() {
 	}
 }
 
-// begin starts calls, each in its lane.
-func (n *Node) begin(ctx context.Context, calls []peer.Call) {
+// begin starts calls, each in its lane. The policy decides the rounds among them.
+func (n *Node) begin(ctx context.Context, calls []peer.Call, decider policy.Policy) {
 	for _, call := range calls {
 		lane := n.lanes.of(call.Op)
 		n.calls.Add(1)
 		lane.enter(func() bool {
 			defer n.calls.Done()
-			return n.call(ctx, lane, call)
+			return n.call(ctx, lane, call, decider)
 		})
 	}
 }
 
 // call carries one call out and posts its answer. A call that outlives its time
 // is answered, loses its place, and is left to itself.
-func (n *Node) call(ctx context.Context, lane *lane, call peer.Call) (kept bool) {
+func (n *Node) call(ctx context.Context, lane *lane, call peer.Call, decider policy.Policy) (kept bool) {
 	if ctx.Err() != nil {
 		return true // nobody waits for the answer
 	}
@@ -108,7 +109,7 @@ func (n *Node) call(ctx context.Context, lane *lane, call peer.Call) (kept bool)
 		n.post(peer.CallDone{ID: call.ID, Err: context.Cause(ctx)})
 		lane.passOn()
 	})
-	result, err := n.try(ctx, call.Op)
+	result, err := n.try(ctx, call.Op, decider)
 	if !inTime() {
 		return false
 	}
@@ -117,14 +118,14 @@ func (n *Node) call(ctx context.Context, lane *lane, call peer.Call) (kept bool)
 }
 
 // try carries a call out. A panic in it is an error of the call.
-func (n *Node) try(ctx context.Context, op peer.Op) (result peer.Result, err error) {
+func (n *Node) try(ctx context.Context, op peer.Op, decider policy.Policy) (result peer.Result, err error) {
 	defer func() {
 		if reason := recover(); reason != nil {
 			n.log.Error("call_panicked", "op", fmt.Sprintf("%T", op), "reason", reason, "stack", string(debug.Stack()))
 			result, err = nil, fmt.Errorf("%T panicked: %v", op, reason)
 		}
 	}()
-	result, err = n.do(ctx, op)
+	result, err = n.do(ctx, op, decider)
 	if err != nil {
 		result = nil
 	}

@@ -18,9 +18,10 @@ type Config struct {
 
 	Store     Store
 	Scheduler localsched.Scheduler
-	Policy    policy.Policy
+	Policy    policy.Policy // until [Node.Retune] brings another
 	Deliverer Deliverer
 	Meter     Meter        // nil: nothing is counted
+	Recorder  Recorder     // nil: nothing is recorded
 	Log       *slog.Logger // nil: nothing is logged
 
 	// Space says how many bytes are free where the store is; nil: not checked.

@@ -1,10 +1,12 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,7 +29,8 @@ const (
 	factDelay = 500 * time.Millisecond
 )
 
-// factLog keeps the facts of jobs for explain. They are written along with
+// factLog keeps the facts of jobs for explain, and as those of job 0 what belongs
+// to the story of every job that waits meanwhile. They are written along with
 // rows, or a little later; a crash may lose the last ones.
 type factLog struct {
 	store Store
@@ -45,13 +48,13 @@ func newFactLog(store Store) *factLog {
 	return &factLog{store: store, due: make(chan struct{}, 1), counts: make(map[protocol.JobID]int)}
 }
 
-// add takes in facts that are about a job.
+// add takes in facts that are about a job, or about all that wait.
 func (l *factLog) add(facts []peer.Fact) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for i := range facts {
 		f := &facts[i]
-		if f.Job == 0 {
+		if f.Job == 0 && !ofAll(f.Kind) {
 			continue
 		}
 		value, err := json.Marshal(f)
@@ -70,6 +73,10 @@ func (l *factLog) add(facts []peer.Fact) error {
 	}
 	return nil
 }
+
+// ofAll says whether a fact about no job belongs to the stories of all jobs that
+// wait at that time.
+func ofAll(kind peer.FactKind) bool { return kind == peer.PartnerVolunteers || kind == peer.Retuned }
 
 // ring says that facts have waited long enough.
 func (l *factLog) ring() {
@@ -177,8 +184,38 @@ func factTime(key string) (protocol.Instant, bool) {
 	return protocol.Instant(at), ok && err == nil
 }
 
-// Explain lists what happened to a job, in order.
-func (n *Node) Explain(id protocol.JobID) ([]peer.Fact, error) { return n.facts.of(id) }
+// Explain lists what happened to a job, in order, and while it waited to be placed
+// also which partners volunteered and how the rules changed.
+func (n *Node) Explain(id protocol.JobID) ([]peer.Fact, error) {
+	facts, err := n.facts.of(id)
+	if err != nil || len(facts) == 0 || facts[0].Kind != peer.JobSubmitted {
+		return facts, err
+	}
+	all, err := n.facts.of(0)
+	if err != nil {
+		return nil, err
+	}
+	from, to := waited(facts)
+	all = slices.DeleteFunc(all, func(f peer.Fact) bool { return f.At < from || f.At > to })
+	all = append(all, facts...)
+	slices.SortStableFunc(all, func(a, b peer.Fact) int { return cmp.Compare(a.At, b.At) })
+	return all, nil
+}
+
+// waited is from when to when a job waited to be placed, as far as is known.
+func waited(facts []peer.Fact) (from, to protocol.Instant) {
+	const open protocol.Instant = math.MaxInt64
+	from, to = facts[0].At, open
+	for _, f := range facts {
+		switch f.Kind { //nolint:exhaustive // the rest does not say where the job is
+		case peer.JobCommitted, peer.JobGranted, peer.JobEnded:
+			to = min(to, f.At)
+		case peer.JobReturned, peer.JobRequeued:
+			to = open
+		}
+	}
+	return from, to
+}
 
 // tell passes facts on to the log, the meter and explain.
 func (n *Node) tell(ctx context.Context, facts []peer.Fact) {
@@ -231,11 +268,12 @@ func levelOf(kind peer.FactKind) slog.Level {
 	case peer.CallFailed, peer.MessageOdd, peer.PartnerSilent:
 		return slog.LevelWarn
 	case peer.JobShortcut, peer.RoundOpened, peer.RoundDecided, peer.JobWaits, peer.JobCommitted, peer.JobOffered,
-		peer.JobGranted, peer.OfferRefused, peer.GuestPrepared, peer.GuestClosed:
+		peer.JobGranted, peer.OfferRefused, peer.GuestPrepared, peer.GuestClosed, peer.Volunteered,
+		peer.PartnerVolunteers:
 		return slog.LevelDebug
 	case peer.JobSubmitted, peer.JobHanded, peer.JobStarted, peer.JobEnded, peer.JobReturned, peer.JobCancelled,
 		peer.JobRequeued, peer.GuestRefused, peer.GuestOwned, peer.GuestAborted, peer.GuestStarted, peer.GuestEnded,
-		peer.PartnerUp, peer.PartnerDown:
+		peer.PartnerUp, peer.PartnerDown, peer.Retuned:
 	}
 	return slog.LevelInfo
 }

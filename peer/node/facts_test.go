@@ -2,6 +2,7 @@ package node_test
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"testing"
 	"testing/synctest"
@@ -71,6 +72,44 @@ func TestExplain(t *testing.T) {
 		if len(rows) != 60 {
 			t.Errorf("%d facts are stored, want 60", len(rows))
 		}
+	})
+}
+
+// The story of a job tells who volunteered while it waited, and only then.
+func TestExplainTellsOfVolunteers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		kinds := []peer.FactKind{
+			peer.PartnerVolunteers, peer.JobSubmitted, peer.PartnerVolunteers, peer.Volunteered, peer.Retuned,
+			peer.JobCommitted, peer.PartnerVolunteers, peer.JobEnded,
+		}
+		r := start(t, &script{step: func(now protocol.Instant, ev peer.Event) peer.Ready {
+			in, ok := ev.(peer.MessageIn)
+			if !ok {
+				return peer.Ready{}
+			}
+			grant, _ := in.Body.(protocol.Grant)
+			f := peer.Fact{At: now, Kind: kinds[grant.Tag.Epoch]}
+			if slices.Contains([]peer.FactKind{peer.JobSubmitted, peer.JobCommitted, peer.JobEnded}, f.Kind) {
+				f.Job = 7
+			}
+			return peer.Ready{Facts: []peer.Fact{f}}
+		}})
+		for i := range kinds {
+			r.tell(7, i)
+			time.Sleep(node.FactDelay)
+		}
+		facts, err := r.Explain(7)
+		var got []peer.FactKind
+		for _, f := range facts {
+			got = append(got, f.Kind)
+		}
+		want := []peer.FactKind{
+			peer.JobSubmitted, peer.PartnerVolunteers, peer.Retuned, peer.JobCommitted, peer.JobEnded,
+		}
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("got %v, %v; want %v", got, err, want)
+		}
+		_ = r.end()
 	})
 }
 

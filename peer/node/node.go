@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -47,8 +48,9 @@ type Node struct {
 
 // letter is one thing for the loop: an event, or a question for a card.
 type letter struct {
-	event peer.Event
-	card  *cardAsk
+	event  peer.Event
+	policy policy.Policy // that decides rounds from here on, if the event is granted; nil: no other
+	card   *cardAsk
 }
 
 // Errors that callers tell apart with [errors.Is].
@@ -71,9 +73,15 @@ func New(cfg Config) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
+	if cfg.Recorder != nil {
+		cfg.Peer.Accounts = cfg.Recorder.Listen(cfg.Peer.Accounts)
+	}
 	machine, err := peer.New(cfg.Peer, cfg.Seed, rows)
 	if err != nil {
 		return nil, fmt.Errorf("restore the peer from %d rows: %w", len(rows), err)
+	}
+	if cfg.Recorder != nil {
+		cfg.Recorder.Begin(cfg.Peer, cfg.Seed, rows)
 	}
 	return newNode(cfg, machine, rows), nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -16,7 +17,7 @@ import (
 const watchTry = 5 * time.Minute
 
 // do carries out what a call asks for.
-func (n *Node) do(ctx context.Context, op peer.Op) (peer.Result, error) {
+func (n *Node) do(ctx context.Context, op peer.Op, decider policy.Policy) (peer.Result, error) {
 	scheduler := n.cfg.Scheduler
 	switch op := op.(type) {
 	case peer.QuoteOp:
@@ -38,7 +39,7 @@ func (n *Node) do(ctx context.Context, op peer.Op) (peer.Result, error) {
 	case peer.CollectOp:
 		return n.collect(ctx, op)
 	case peer.DecideOp:
-		decisions, hint, err := n.cfg.Policy.Decide(op.Snapshot)
+		decisions, hint, err := decider.Decide(op.Snapshot)
 		return peer.DecideResult{Decisions: decisions, Hint: hint}, err
 	}
 	return nil, fmt.Errorf("the node does not know the call %T", op)

@@ -6,25 +6,29 @@ import (
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // stepper is the first stage: the loop around the machine.
 type stepper struct {
 	*Node
-	next  *batch
-	wake  protocol.Instant
-	timer *time.Timer
+	next *batch
+	// policy decides rounds. It changes in the step that tells the machine so, and
+	// rounds that were handed to another before keep that one.
+	policy policy.Policy
+	wake   protocol.Instant
+	timer  *time.Timer
 }
 
 // step runs the machine until ctx ends, and gives batches to out whenever that
 // takes one.
 func (n *Node) step(ctx context.Context, out chan<- *batch) {
 	defer close(out)
-	s := &stepper{Node: n, next: newBatch(), timer: time.NewTimer(time.Hour)}
+	s := &stepper{Node: n, next: newBatch(), policy: n.cfg.Policy, timer: time.NewTimer(time.Hour)}
 	s.timer.Stop()
 	defer s.timer.Stop()
-	s.advance(peer.Tick{})
+	s.advance(letter{event: peer.Tick{}})
 	for ctx.Err() == nil {
 		s.releaseAtOnce(ctx)
 		s.turn(ctx, out)
@@ -68,7 +72,7 @@ func (s *stepper) turn(ctx context.Context, out chan<- *batch) {
 		s.next.asked += s.take(l)
 	case <-s.timer.C:
 		s.wake = 0
-		s.advance(peer.Tick{})
+		s.advance(letter{event: peer.Tick{}})
 	case out <- s.next:
 		s.behind.Add(1)
 		s.next = newBatch()
@@ -87,16 +91,23 @@ func (s *stepper) take(l letter) int {
 	if submit, ok := l.event.(peer.Submit); ok {
 		weight = max(1, len(submit.Jobs))
 	}
-	s.advance(l.event)
+	s.advance(l)
 	s.next.weight += weight
 	return weight
 }
 
 // advance steps the machine. The timer is set at once: an early tick is
 // harmless.
-func (s *stepper) advance(ev peer.Event) {
-	ready := s.core.Step(s.clock.now(), ev)
-	s.next.add(ready)
+func (s *stepper) advance(l letter) {
+	now := s.clock.now()
+	ready := s.core.Step(now, l.event)
+	if s.cfg.Recorder != nil {
+		s.cfg.Recorder.Stepped(now, l.event, ready)
+	}
+	if l.policy != nil && granting(ready.Answers) {
+		s.policy = l.policy
+	}
+	s.next.add(ready, s.policy)
 	if ready.Wake == s.wake {
 		return
 	}
@@ -187,7 +198,7 @@ func (n *Node) let(ctx context.Context, b *batch) {
 	n.moves.take(b.rows)
 	for _, e := range b.effects {
 		n.send(e.messages)
-		n.begin(ctx, e.calls)
+		n.begin(ctx, e.calls, e.policy)
 		n.links.advertise(e.digest)
 		n.tell(ctx, e.facts)
 		n.asked.answer(e.answers)

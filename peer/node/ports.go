@@ -79,6 +79,19 @@ type Meter interface {
 	Rejected(reason string)
 }
 
+// Recorder is told all that the machine is told, and what it makes of it. Its
+// methods are called by one goroutine at a time, in the order of the steps.
+type Recorder interface {
+	// Listen returns accounts that answer like these; the machine is made with
+	// them.
+	Listen(to peer.Accounts) peer.Accounts
+	// Begin is called before the first step with what the machine was made from.
+	Begin(cfg peer.Config, seed uint64, rows []peer.Record)
+	// Stepped is called after each step. It does not wait. Neither the event nor
+	// the Ready changes any more.
+	Stepped(now protocol.Instant, ev peer.Event, ready peer.Ready)
+}
+
 // noMeter counts nothing.
 type noMeter struct{}
 

@@ -1,0 +1,70 @@
+package node_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/node"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// named is a policy that says who decided.
+type named string
+
+func (n named) Info() policy.Info { return policy.Info{Name: string(n)} }
+
+func (n named) Decide(policy.Snapshot) ([]policy.Decision, []byte, error) {
+	return nil, []byte(n), nil
+}
+
+// A round that was handed over before the policy changed keeps the old one; a
+// change that the machine refuses changes nothing.
+func TestRetuneChangesWhoDecides(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		core := &script{step: func(_ protocol.Instant, ev peer.Event) peer.Ready {
+			if _, ok := ev.(peer.MessageIn); ok {
+				return peer.Ready{Calls: []peer.Call{{ID: 1, Op: peer.DecideOp{}}}}
+			}
+			tune, ok := ev.(peer.Retune)
+			if !ok {
+				return peer.Ready{}
+			}
+			reply := peer.Reply(peer.Done{})
+			if tune.Tuning.Phi < 0 {
+				reply = peer.Refusal{Code: peer.BadRequest, Reason: "negative"}
+			}
+			return peer.Ready{Answers: []peer.Answer{{Asked: tune.Asked, Reply: reply}}}
+		}}
+		r := start(t, core, func(c *node.Config) { c.Policy = named("first") })
+		decide := func() {
+			r.Received("there", protocol.Volunteer{})
+			synctest.Wait()
+		}
+		decide()
+		var refused *node.RefusedError
+		if err := r.Retune(t.Context(), peer.Tuning{Phi: -1}, named("bad")); !errors.As(err, &refused) {
+			t.Errorf("got %v, want a refusal", err)
+		}
+		decide()
+		if err := r.Retune(t.Context(), peer.Tuning{Phi: 3}, named("second")); err != nil {
+			t.Error(err)
+		}
+		decide()
+		var deciders []string
+		for _, done := range seenOf[peer.CallDone](core) {
+			result, _ := done.Result.(peer.DecideResult)
+			deciders = append(deciders, string(result.Hint))
+		}
+		if !slices.Equal(deciders, []string{"first", "first", "second"}) {
+			t.Errorf("decided by %v", deciders)
+		}
+		if told := seenOf[peer.Retune](core); len(told) != 2 || told[1].Tuning.Phi != 3 {
+			t.Errorf("the machine was told %+v", told)
+		}
+		_ = r.end()
+	})
+}

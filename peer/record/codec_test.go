@@ -1,0 +1,280 @@
+package record_test
+
+import (
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/record"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// declared reads the types of a closed set from its source: those that have the
+// method.
+func declared(t *testing.T, file, method string) []string {
+	t.Helper()
+	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, decl := range parsed.Decls {
+		fn, ok := decl.(*ast.FuncDecl)
+		if ok && fn.Recv != nil && fn.Name.Name == method {
+			names = append(names, fn.Recv.List[0].Type.(*ast.Ident).Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func namesOf[Set any](all []Set) []string {
+	var names []string
+	for _, one := range all {
+		names = append(names, reflect.TypeOf(one).Name())
+	}
+	slices.Sort(names)
+	return names
+}
+
+// written has one of each kind of what fingerprints are made of and nobody reads
+// back.
+func written() (ops []peer.Op, replies []peer.Reply, rows []peer.Row) {
+	ops = []peer.Op{
+		peer.QuoteOp{},
+		peer.SubmitOp{},
+		peer.FindOp{},
+		peer.WithdrawOp{},
+		peer.KillOp{},
+		peer.WatchOp{},
+		peer.ForgetOp{},
+		peer.CollectOp{},
+		peer.DecideOp{},
+	}
+	replies = []peer.Reply{
+		peer.Submitted{}, peer.Done{}, peer.Refusal{}, peer.Quoted{}, peer.Queue{}, peer.JobView{}, peer.Sites{},
+	}
+	rows = []peer.Row{
+		peer.JobRow{}, peer.PayloadRow{}, peer.GuestRow{}, peer.RunRow{}, peer.DedupRow{}, peer.SiteRow{}, peer.ArchiveRow{},
+	}
+	return ops, replies, rows
+}
+
+// TestNoKindIsForgotten: whoever adds an event or a result adds it to kinds.go,
+// and an op, reply or row to the table above.
+func TestNoKindIsForgotten(t *testing.T) {
+	t.Parallel()
+	ops, replies, rows := written()
+	for _, tt := range []struct {
+		file, method string
+		known        []string
+	}{
+		{"../event.go", "event", namesOf(record.Events())},
+		{"../event.go", "result", namesOf(record.Results())},
+		{"../event.go", "op", namesOf(ops)},
+		{"../ready.go", "reply", namesOf(replies)},
+		{"../rows.go", "table", namesOf(rows)},
+	} {
+		if names := declared(t, tt.file, tt.method); len(names) < 7 || !slices.Equal(names, tt.known) {
+			t.Errorf("%s: %s declares %v\nknown are %v", tt.method, tt.file, names, tt.known)
+		}
+	}
+}
+
+// fill sets all of a value to something that is not zero, each time something
+// else.
+func fill(v reflect.Value, n *int) {
+	*n++
+	switch {
+	case v.CanInt():
+		v.SetInt(int64(*n%100 + 1))
+	case v.CanUint():
+		v.SetUint(uint64(*n%100 + 1))
+	case v.Kind() == reflect.Bool:
+		v.SetBool(true)
+	case v.Kind() == reflect.String:
+		v.SetString(strings.Repeat("s\xff<\u2028\"", *n%3+1))
+	case v.Kind() == reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
+		fill(v.Index(0), n)
+		fill(v.Index(1), n)
+	case v.Kind() == reflect.Array:
+		for i := range v.Len() {
+			fill(v.Index(i), n)
+		}
+	case v.Kind() == reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem(), n)
+	case v.Kind() == reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).Tag.Get("fill") != "no" {
+				fill(v.Field(i), n)
+			}
+		}
+	case v.Type() == reflect.TypeFor[error]():
+		v.Set(reflect.ValueOf(errors.New("bad \xfe")))
+	case v.Type() == reflect.TypeFor[peer.Accounts]():
+		v.Set(reflect.ValueOf(people{}))
+	case v.Type() == reflect.TypeFor[protocol.Message]():
+		v.Set(reflect.ValueOf(protocol.Grant{Tag: protocol.Tag{Job: 1_000_000_000_001, Epoch: 3}}))
+	case v.Type() == reflect.TypeFor[peer.Result]():
+		v.Set(reflect.ValueOf(peer.KillResult{}))
+	default:
+		panic(v.Type())
+	}
+}
+
+func filled[V any](one V) V {
+	n := 0
+	v := reflect.New(reflect.TypeOf(one)).Elem()
+	fill(v, &n)
+	return v.Interface().(V)
+}
+
+func roundTrip[V any](t *testing.T, want V) {
+	t.Helper()
+	data, err := record.Encode(&want)
+	if err != nil {
+		t.Errorf("%T: %v", want, err)
+		return
+	}
+	var got V
+	if err = record.Decode(data, &got, people{}); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%T: %v\ngot  %+v\nwant %+v\nfrom %s", want, err, got, want, data)
+	}
+}
+
+// TestRoundTrip: every field of every event, result and of the configuration is
+// read as it was, even text that is no UTF-8, and what is empty stays empty.
+func TestRoundTrip(t *testing.T) {
+	t.Parallel()
+	for _, ev := range record.Events() {
+		roundTrip(t, ev)
+		roundTrip(t, filled(ev))
+	}
+	for _, result := range record.Results() {
+		roundTrip(t, result)
+		roundTrip(t, filled(result))
+		roundTrip[peer.Event](t, peer.CallDone{ID: 7, Result: filled(result)})
+	}
+	roundTrip(t, filled(peer.Config{}))
+	roundTrip(t, peer.Config{Partners: []peer.Partner{}})
+	roundTrip[peer.Event](t, peer.CallDone{Err: errors.New("")})
+	roundTrip[peer.Result](t, peer.DecideResult{Hint: []byte{}})
+	roundTrip[peer.Result](t, peer.WatchResult{Watched: localsched.Watched{Changes: []localsched.Change{{State: protocol.Running}}}})
+	roundTrip[peer.Event](t, peer.Submit{Jobs: []peer.NewJob{{}, {Payload: &protocol.Payload{Args: []string{""}}}}})
+}
+
+// TestEverythingHasAFingerprint: no part of a Ready is of a type without a form,
+// and each field counts.
+func TestEverythingHasAFingerprint(t *testing.T) {
+	t.Parallel()
+	ops, replies, rows := written()
+	ready := filled(ready{})
+	for _, one := range ops {
+		ready.Ops = append(ready.Ops, filled(one), one)
+	}
+	for _, one := range replies {
+		ready.Replies = append(ready.Replies, filled(one), one)
+	}
+	for _, one := range rows {
+		ready.Rows = append(ready.Rows, filled(one), one)
+	}
+	text, err := record.Canonical(ready)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, op := range ready.Ops {
+		if again, err := record.Canonical(op); err != nil || strings.Count(text, again) == 0 || i%2 == 0 && again == "{}" {
+			t.Errorf("%T: %s, %v", op, again, err)
+		}
+	}
+	for _, name := range slices.Concat(namesOf(ops), namesOf(replies), namesOf(rows)) {
+		if strings.Count(text, `{"`+name+`":`) < 2 {
+			t.Errorf("%s is not told from the other kinds", name)
+		}
+	}
+}
+
+// ready has the types that a peer.Ready is made of.
+type ready struct {
+	Fact    peer.Fact
+	Load    *protocol.Load
+	Ops     []peer.Op    `fill:"no"`
+	Replies []peer.Reply `fill:"no"`
+	Rows    []peer.Row   `fill:"no"`
+}
+
+func TestDecodeRefuses(t *testing.T) {
+	t.Parallel()
+	for data, fault := range map[string]string{
+		`{"Gift":{}}`:                 `"Gift" is unknown`,
+		`{"Tick":{},"AskQueue":{}}`:   "an object with one key",
+		`[]`:                          "an object with one key",
+		`{"Tick":{"At":1}}`:           `no field "At"`,
+		`{"Disconnected":{"Site":7}}`: "Disconnected: Site",
+		`{"Disconnected":{"Site":{"base64":"%"}}}`: "illegal base64",
+		`{"DigestSeen":{"Age":1.5}}`:               "an integer of 64 bits",
+		`{"MemberSeen":{"Number":65536}}`:          "a natural number of 16 bits",
+		`{"Cancel":{"Admin":1}}`:                   "true or false",
+		`{"Submit":{"Jobs":[{},{"Spec":[]}]}}`:     "Jobs: [1]: Spec",
+		`{"Submit":{"Jobs":{}}}`:                   "a list",
+		`{"MessageIn":{"Body":{"gift":""}}}`:       "gift",
+		`{"MessageIn":{"Body":{"grant":""}}}`:      "grant: tag.job",
+		`{"CallDone":{"Result":{"Tick":{}}}}`:      `"Tick" is unknown`,
+		`{"CallDone":{"Err":7}}`:                   "Err",
+		`{"CallDone":{"Result":{"WatchResult":{"Watched":{"Changes":[{"Outcome":{"Files":[{"SHA256":"AA=="}]}}]}}}}}`: "1 bytes instead of 32",
+	} {
+		var ev peer.Event
+		if err := record.Decode([]byte(data), &ev, nil); err == nil || !strings.Contains(err.Error(), fault) {
+			t.Errorf("%s: %v, want an error about %q", data, err, fault)
+		}
+	}
+}
+
+func TestEncodeRefusesWhatItCannotKeep(t *testing.T) {
+	t.Parallel()
+	for fault, value := range map[string]any{
+		"map[string]int":                      struct{ M map[string]int }{map[string]int{"a": 1}},
+		"func()":                              struct{ F func() }{func() {}},
+		"field hidden of struct":              struct{ hidden int }{1},
+		"[1]: float64: a float64 has no form": []any{1, 1.5},
+	} {
+		if text, err := record.Canonical(value); err == nil || !strings.Contains(err.Error(), fault) {
+			t.Errorf("%v: %s, %v, want an error about %q", value, text, err, fault)
+		}
+	}
+}
+
+// TestStandIns tell different payloads apart, keep the paths and stand for
+// themselves.
+func TestStandIns(t *testing.T) {
+	t.Parallel()
+	seen := map[string]protocol.Payload{}
+	for _, p := range []protocol.Payload{
+		{},
+		{Script: []byte("x")},
+		{Args: []string{"x"}},
+		{Env: []string{"x"}},
+		{Args: []string{"x", ""}},
+		{Args: []string{"", "x"}},
+		{Script: []byte("#switchyard-payload 1 bytes sha256 00")},
+	} {
+		p.WorkDir, p.Stdout, p.Stderr = "/w", "/o", "/e"
+		short := record.StandIn(p)
+		if other, ok := seen[string(short.Script)]; ok {
+			t.Errorf("%+v and %+v have one stand-in", p, other)
+		}
+		seen[string(short.Script)] = p
+		if short.WorkDir != "/w" || short.Stdout != "/o" || short.Stderr != "/e" || !reflect.DeepEqual(record.StandIn(short), short) {
+			t.Errorf("%+v", short)
+		}
+	}
+}

@@ -1,0 +1,60 @@
+package record
+
+import (
+	"reflect"
+
+	"github.com/switchyard-hpc/switchyard/peer"
+)
+
+// events has one of each kind of event.
+func events() []peer.Event {
+	return []peer.Event{
+		peer.Tick{},
+		peer.MessageIn{},
+		peer.Connected{},
+		peer.Disconnected{},
+		peer.DigestSeen{},
+		peer.MemberSeen{},
+		peer.CallDone{},
+		peer.Submit{},
+		peer.Cancel{},
+		peer.Retune{},
+		peer.TestSubmit{},
+		peer.AskQueue{},
+		peer.AskJob{},
+		peer.AskSites{},
+	}
+}
+
+// results has one of each kind of result.
+func results() []peer.Result {
+	return []peer.Result{
+		peer.QuoteResult{},
+		peer.SubmitResult{},
+		peer.FindResult{},
+		peer.WithdrawResult{},
+		peer.KillResult{},
+		peer.WatchResult{},
+		peer.ForgetResult{},
+		peer.CollectResult{},
+		peer.DecideResult{},
+	}
+}
+
+// kinds are the types of closed sets by the set and their name.
+type kinds map[reflect.Type]map[string]reflect.Type
+
+func newKinds() kinds {
+	k := kinds{}
+	enter(k, events())
+	enter(k, results())
+	return k
+}
+
+func enter[Set any](k kinds, all []Set) {
+	names := map[string]reflect.Type{}
+	for _, one := range all {
+		names[reflect.TypeOf(one).Name()] = reflect.TypeOf(one)
+	}
+	k[reflect.TypeFor[Set]()] = names
+}

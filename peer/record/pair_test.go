@@ -1,0 +1,318 @@
+package record_test
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"maps"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/record"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+const begin protocol.Instant = 1_800_000_000_000
+
+// secret is in the script, an argument and the environment of each job.
+const secret = "correct-horse-battery-staple"
+
+// pair is two peers over a perfect network, each recorded: a, where every job
+// would wait an hour, and b, where it would wait a minute.
+type pair struct {
+	t     *testing.T
+	now   protocol.Instant
+	sites map[protocol.SiteName]*site
+	due   []event
+	seq   int
+}
+
+type event struct {
+	at  protocol.Instant
+	seq int
+	to  protocol.SiteName
+	ev  peer.Event
+}
+
+// site is a peer with its rows, its recording and a batch system that runs each
+// job a second after it has it, for ten.
+type site struct {
+	pair   *pair
+	name   protocol.SiteName
+	cfg    peer.Config
+	place  policy.Policy
+	peer   *peer.Peer
+	writer *record.Writer
+	file   *memory
+	rows   map[rowKey]peer.Record
+
+	wait    protocol.Duration
+	changes []localsched.Change
+	watch   *peer.Call
+	steps   int
+	sent    int
+	rounds  int
+	answers []peer.Answer
+}
+
+type rowKey struct {
+	table peer.Table
+	key   string
+}
+
+// memory is a file in memory.
+type memory struct{ bytes.Buffer }
+
+func (*memory) Close() error { return nil }
+func (*memory) Sync() error  { return nil }
+
+// people lets everybody in but mallory.
+type people struct{}
+
+func (people) Local(user string) (string, error) { return people{}.Guest("", user) }
+
+func (people) Guest(_ protocol.SiteName, user string) (string, error) {
+	if user == "mallory" {
+		return "", errors.New("not mallory")
+	}
+	return "local-" + user, nil
+}
+
+func config(name protocol.SiteName, number protocol.SiteNumber, partner protocol.SiteName) peer.Config {
+	return peer.Config{
+		Site: name, Number: number, PublicKey: "U" + string(name), Software: "test",
+		Capacity: protocol.Capacity{CPUs: 8, Nodes: 2}, Accounts: people{},
+		Partners: []peer.Partner{{Site: partner, MaxJobs: 100}}, Policy: tc.New(tc.Config{}).Info(),
+	}
+}
+
+func newPair(t *testing.T, o record.Options) *pair {
+	t.Helper()
+	p := &pair{t: t, now: begin, sites: map[protocol.SiteName]*site{}}
+	for i, name := range []protocol.SiteName{"a", "b"} {
+		p.sites[name] = &site{
+			pair: p, name: name, rows: map[rowKey]peer.Record{}, wait: []protocol.Duration{protocol.Hour, protocol.Minute}[i],
+			cfg: config(name, protocol.SiteNumber(i+1), []protocol.SiteName{"b", "a"}[i]), place: tc.New(tc.Config{Epsilon: 1000}),
+		}
+		p.sites[name].start(o)
+	}
+	p.sites["a"].step(peer.Tick{})
+	p.sites["b"].step(peer.Tick{})
+	p.post(1, "a", peer.Connected{Card: p.sites["b"].peer.Card("a")})
+	p.post(1, "b", peer.Connected{Card: p.sites["a"].peer.Card("b")})
+	return p
+}
+
+func options() record.Options {
+	return record.Options{Software: "switchyard test", Policy: "tc", Params: []record.Param{{Name: "epsilon_ms", Value: "1000"}}}
+}
+
+// policies knows tc.
+func policies(name string, params []record.Param) (policy.Policy, error) {
+	if name != "tc" || len(params) != 1 {
+		return nil, nil
+	}
+	ms, err := strconv.ParseInt(params[0].Value, 10, 64)
+	return tc.New(tc.Config{Epsilon: protocol.Duration(ms)}), err
+}
+
+// start makes the peer from its rows, with a recording of its own.
+func (s *site) start(o record.Options) {
+	s.pair.t.Helper()
+	s.file = &memory{}
+	s.writer = record.NewWriter(string(s.name)+".rec", s.file, o)
+	var rows []peer.Record
+	for _, table := range peer.Tables() {
+		keys := slices.SortedFunc(maps.Keys(s.rows), func(a, b rowKey) int { return cmp.Compare(a.key, b.key) })
+		for _, key := range keys {
+			if key.table == table {
+				rows = append(rows, s.rows[key])
+			}
+		}
+	}
+	cfg := s.cfg
+	cfg.Accounts = s.writer.Listen(cfg.Accounts)
+	var err error
+	if s.peer, err = peer.New(cfg, 7, rows); err != nil {
+		s.pair.t.Fatal(err)
+	}
+	s.writer.Begin(cfg, 7, rows)
+}
+
+// recording is the file, closed.
+func (s *site) recording() []byte {
+	s.pair.t.Helper()
+	if err := s.writer.Close(); err != nil {
+		s.pair.t.Fatal(err)
+	}
+	return s.file.Bytes()
+}
+
+func (p *pair) post(after protocol.Duration, to protocol.SiteName, ev peer.Event) {
+	p.seq++
+	p.due = append(p.due, event{p.now.Add(after), p.seq, to, ev})
+}
+
+// run lets time pass.
+func (p *pair) run(d protocol.Duration) {
+	p.t.Helper()
+	until := p.now.Add(d)
+	for {
+		slices.SortFunc(p.due, func(a, b event) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.seq, b.seq)) })
+		if len(p.due) == 0 || p.due[0].at > until {
+			p.now = until
+			return
+		}
+		next := p.due[0]
+		p.due = p.due[1:]
+		p.now = max(p.now, next.at)
+		p.sites[next.to].step(next.ev)
+	}
+}
+
+func (s *site) step(ev peer.Event) {
+	s.pair.t.Helper()
+	ready := s.peer.Step(s.pair.now, ev)
+	s.writer.Stepped(s.pair.now, ev, ready)
+	s.steps++
+	for _, rec := range ready.Records {
+		if rec.Row == nil {
+			delete(s.rows, rowKey{rec.Table, rec.Key})
+			continue
+		}
+		s.rows[rowKey{rec.Table, rec.Key}] = rec
+	}
+	for _, m := range ready.Messages {
+		s.sent++
+		s.pair.post(5, m.To, peer.MessageIn{From: s.name, Body: m.Body})
+	}
+	for _, call := range ready.Calls {
+		s.call(call)
+	}
+	s.answers = append(s.answers, ready.Answers...)
+	if ready.Wake != 0 {
+		s.pair.post(max(1, ready.Wake.Sub(s.pair.now)), s.name, peer.Tick{})
+	}
+}
+
+func (s *site) call(call peer.Call) {
+	var result peer.Result
+	switch op := call.Op.(type) {
+	case peer.QuoteOp:
+		result = s.quote(op.Query)
+	case peer.SubmitOp:
+		s.runs(op.Job.Tag)
+		result = peer.SubmitResult{Local: localsched.LocalID("L" + op.Job.Tag.String())}
+	case peer.FindOp:
+		result = peer.FindResult{Presence: localsched.Absent}
+	case peer.WithdrawOp:
+		result = peer.WithdrawResult{Withdrawal: localsched.Withdrawn}
+	case peer.KillOp:
+		result = peer.KillResult{}
+	case peer.WatchOp:
+		s.watch = &call
+		s.notify()
+		return
+	case peer.ForgetOp:
+		s.pair.post(1, s.name, peer.CallDone{ID: call.ID, Err: errors.New("forgotten already \xff")})
+		return
+	case peer.CollectOp:
+		result = peer.CollectResult{Problem: "no such folder", Kept: "/kept"}
+	case peer.DecideOp:
+		s.rounds++
+		decisions, hint, err := s.place.Decide(op.Snapshot)
+		if err != nil {
+			s.pair.t.Fatal(err)
+		}
+		result = peer.DecideResult{Decisions: decisions, Hint: hint}
+	}
+	s.pair.post(1, s.name, peer.CallDone{ID: call.ID, Result: result})
+}
+
+func (s *site) load() protocol.Load { return protocol.Load{CPUs: 8, Busy: len(s.changes) % 8} }
+
+func (s *site) quote(query localsched.Query) peer.QuoteResult {
+	out := peer.QuoteResult{Load: s.load()}
+	for _, job := range query.Jobs {
+		out.Quotes = append(out.Quotes, protocol.Quote{Job: job.Job, AWT: s.wait, AWTLow: s.wait, AWTHigh: s.wait, ERT: job.WallTime})
+	}
+	return out
+}
+
+// runs is the life of a job: the batch system's clock is told by the ticks that
+// it causes.
+func (s *site) runs(tag protocol.Tag) {
+	s.changes = append(s.changes,
+		localsched.Change{Tag: tag, State: protocol.Running, Started: s.pair.now},
+		localsched.Change{Tag: tag, State: protocol.Completed, Started: s.pair.now, Outcome: protocol.Outcome{
+			State: protocol.Completed, Waited: 1000, Ran: 10_000,
+			Files: []protocol.File{{Stream: protocol.Stdout, Size: 3, SHA256: [32]byte{1, 2, 255}}},
+		}})
+	s.notify()
+}
+
+// notify answers the watch with one change, if there is one.
+func (s *site) notify() {
+	if s.watch == nil {
+		return
+	}
+	after, _ := strconv.Atoi(string(s.watch.Op.(peer.WatchOp).After))
+	if after >= len(s.changes) {
+		return
+	}
+	id := s.watch.ID
+	s.watch = nil
+	s.pair.post(1000, s.name, peer.CallDone{ID: id, Result: peer.WatchResult{Watched: localsched.Watched{
+		Changes: s.changes[after : after+1], Cursor: localsched.Cursor(strconv.Itoa(after + 1)), Load: s.load(),
+	}}})
+}
+
+func submission(asked peer.AskID, user string, jobs int) peer.Submit {
+	out := peer.Submit{Asked: asked, User: user, Key: "key-" + user}
+	for range jobs {
+		out.Jobs = append(out.Jobs, peer.NewJob{
+			Spec: protocol.Spec{Request: protocol.Request{CPUs: 2, WallTime: protocol.Minute}, Name: "näme"},
+			Payload: &protocol.Payload{
+				Script: []byte("#!/bin/sh\n" + secret), Args: []string{secret}, Env: []string{"PASSWORD=" + secret},
+				WorkDir: "/w", Stdout: "/w/%j.out", Stderr: "/w/%%.err",
+			},
+		})
+	}
+	return out
+}
+
+// play is a short life with all that people do.
+func play(p *pair) {
+	p.t.Helper()
+	p.run(protocol.Second)
+	p.post(0, "a", submission(1, "ada", 3))
+	p.post(1, "a", submission(2, "mallory", 1))
+	p.post(2, "a", submission(3, "ada", 3))
+	p.post(20, "a", peer.AskQueue{Asked: 4})
+	p.post(30, "a", peer.AskSites{Asked: 5})
+	p.post(40, "a", peer.TestSubmit{Asked: 6, User: "ada", Jobs: []protocol.Spec{{Request: protocol.Request{CPUs: 1, WallTime: 5}}}})
+	p.post(50, "b", peer.DigestSeen{Digest: protocol.Digest{Site: "a", Seq: 1, Load: protocol.Load{CPUs: 8, Busy: 7}}, Age: 3})
+	p.post(60, "b", peer.MemberSeen{Site: "c", Number: 3, PublicKey: "Uc", FirstStart: 9})
+	p.post(70, "a", peer.AskJob{Asked: 7, Job: protocol.NewJobID(1, 1)})
+	p.run(20 * protocol.Second)
+	p.post(0, "a", submission(8, "bob", 1))
+	p.run(200)
+	p.post(0, "a", peer.Cancel{Asked: 9, Job: p.lastJob(), User: "bob"})
+	p.post(9, "b", peer.Disconnected{Site: "a"})
+	p.run(protocol.Minute)
+}
+
+// lastJob is the last one that was submitted at a.
+func (p *pair) lastJob() protocol.JobID {
+	for _, answer := range slices.Backward(p.sites["a"].answers) {
+		if reply, ok := answer.Reply.(peer.Submitted); ok {
+			return reply.Jobs[0]
+		}
+	}
+	return 0
+}

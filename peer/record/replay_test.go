@@ -1,0 +1,273 @@
+package record_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"flag"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/record"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
+)
+
+var update = flag.Bool("update", false, "write the golden recording anew; read the difference before you commit it")
+
+func read(t *testing.T, data []byte) *record.Reader {
+	t.Helper()
+	r, err := record.NewReader("test.rec", bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func replayed(t *testing.T, data []byte) record.Summary {
+	t.Helper()
+	s, err := record.Replay(read(t, data), policies)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// same fails the test at a difference.
+func same(t *testing.T, s record.Summary) {
+	t.Helper()
+	if s.First != nil || s.Differences != 0 {
+		t.Errorf("%d differences, the first: %v", s.Differences, s.First)
+	}
+}
+
+// TestReplayMakesTheSameSteps: origin and target, from submissions to results,
+// with refusals, questions and errors.
+func TestReplayMakesTheSameSteps(t *testing.T) {
+	t.Parallel()
+	for name, o := range map[string]record.Options{"bare": {}, "bodies": {Bodies: true}, "clear": {Clear: true, Sync: true}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			all := options()
+			all.Bodies, all.Clear, all.Sync = o.Bodies, o.Clear, o.Sync
+			p := newPair(t, all)
+			play(p)
+			for _, s := range p.sites {
+				sum := replayed(t, s.recording())
+				same(t, sum)
+				if int(sum.Steps) != s.steps || sum.Sent != s.sent || sum.Rounds != s.rounds || sum.Checked != s.rounds {
+					t.Errorf("%s: %+v; made %d steps, %d messages, %d rounds", s.name, sum, s.steps, s.sent, s.rounds)
+				}
+				if sum.Jobs < 3 || sum.End != "the peer stopped" || sum.Cut != "" {
+					t.Errorf("%s: %+v", s.name, sum)
+				}
+			}
+			if sum := replayed(t, p.sites["a"].recording()); sum.Decisions < 3 || sum.Rounds == 0 || sum.Received == 0 {
+				t.Errorf("the life is too dull: %+v", sum)
+			}
+		})
+	}
+}
+
+// TestFingerprintsDoNotDependOnBodies: so recordings with and without can be
+// compared, and the peer does not look into payloads.
+func TestFingerprintsDoNotDependOnBodies(t *testing.T) {
+	t.Parallel()
+	var prints [2][]record.Print
+	for i, bodies := range []bool{false, true} {
+		o := options()
+		o.Bodies = bodies
+		p := newPair(t, o)
+		play(p)
+		r := read(t, p.sites["a"].recording())
+		for step, err := r.Next(); err == nil; step, err = r.Next() {
+			prints[i] = append(prints[i], step.Print)
+		}
+	}
+	if len(prints[0]) < 20 || len(prints[0]) != len(prints[1]) {
+		t.Fatalf("%d and %d steps", len(prints[0]), len(prints[1]))
+	}
+	for i := range prints[0] {
+		if prints[0][i] != prints[1][i] {
+			t.Fatalf("step %d: %+v and %+v", i+1, prints[0][i], prints[1][i])
+		}
+	}
+}
+
+// TestBodiesAreNotRecorded: not in events, messages or rows, however encoded.
+func TestBodiesAreNotRecorded(t *testing.T) {
+	t.Parallel()
+	for _, bodies := range []bool{false, true} {
+		o := options()
+		o.Bodies, o.Clear = bodies, true
+		p := newPair(t, o)
+		play(p)
+		found := 0
+		for _, s := range p.sites {
+			s.recording()
+			first := s.file.Bytes()
+			s.start(o) // its recording begins with rows
+			found += traces(first) + traces(s.recording())
+		}
+		if (found > 0) != bodies {
+			t.Errorf("bodies %t: %d traces of a secret", bodies, found)
+		}
+	}
+}
+
+// traces counts the places of the secret, in clear or in base64.
+func traces(data []byte) int {
+	n := bytes.Count(data, []byte(secret))
+	for shift := range 3 {
+		coded := base64.RawStdEncoding.EncodeToString([]byte("xx"[:shift] + secret))
+		n += bytes.Count(data, []byte(coded[4:len(coded)-4]))
+	}
+	return n
+}
+
+// TestRestart: the second life's recording begins with the rows of the first.
+func TestRestart(t *testing.T) {
+	t.Parallel()
+	p := newPair(t, options())
+	p.run(1000)
+	p.post(0, "a", submission(1, "ada", 3))
+	p.run(500)
+	a := p.sites["a"]
+	same(t, replayed(t, a.recording()))
+	a.start(options())
+	a.step(peer.Tick{})
+	p.run(protocolMinute)
+	r := read(t, a.recording())
+	if h := r.Header(); h.Rows == 0 || len(r.Rows()) != h.Rows || h.Config.Site != "a" || h.Seed != 7 {
+		t.Errorf("header %+v, %d rows", h, len(r.Rows()))
+	}
+	sum, err := record.Replay(r, policies)
+	if err != nil || sum.Received == 0 {
+		t.Errorf("%+v, %v", sum, err)
+	}
+	same(t, sum)
+}
+
+const protocolMinute = 60_000
+
+// stubborn places nothing.
+type stubborn struct{ policy.Policy }
+
+func (stubborn) Decide(policy.Snapshot) ([]policy.Decision, []byte, error) { return nil, nil, nil }
+
+// TestAnotherPolicyIsFound: the difference tells both decisions.
+func TestAnotherPolicyIsFound(t *testing.T) {
+	t.Parallel()
+	p := newPair(t, options())
+	play(p)
+	data := p.sites["a"].recording()
+	other := func(string, []record.Param) (policy.Policy, error) { return stubborn{tc.New(tc.Config{})}, nil }
+	sum, err := record.Replay(read(t, data), other)
+	if err != nil || sum.First == nil || sum.Differences != sum.Rounds {
+		t.Fatalf("%+v, %v", sum, err)
+	}
+	text := sum.First.String()
+	for _, want := range []string{"decisions", `"Site":1`, "got:      null", "DecideResult"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the difference does not tell %s:\n%s", want, text)
+		}
+	}
+	sum, err = record.Replay(read(t, data), nil)
+	if err != nil || sum.Checked != 0 || sum.First != nil {
+		t.Errorf("without policies: %+v, %v", sum, err)
+	}
+}
+
+// TestRetuning: after a change of policy the replay asks the new one.
+func TestRetuning(t *testing.T) {
+	t.Parallel()
+	p := newPair(t, options())
+	p.run(1000)
+	a := p.sites["a"]
+	info := a.place.Info()
+	info.Name = "stubborn"
+	p.post(0, "a", peer.Retune{Asked: 1, Tuning: peer.Tuning{Policy: info, Initiation: policy.Sender}})
+	p.run(10)
+	a.place = stubborn{}
+	p.post(0, "a", submission(2, "ada", 2))
+	p.run(1000)
+	both := func(name string, params []record.Param) (policy.Policy, error) {
+		if name == "stubborn" {
+			return stubborn{}, nil
+		}
+		return policies(name, params)
+	}
+	sum, err := record.Replay(read(t, a.recording()), both)
+	if err != nil || sum.Checked == 0 {
+		t.Errorf("%+v, %v", sum, err)
+	}
+	same(t, sum)
+}
+
+// TestTamperedEntriesAreFound, though their checksums are right.
+func TestTamperedEntriesAreFound(t *testing.T) {
+	t.Parallel()
+	o := options()
+	o.Clear = true
+	p := newPair(t, o)
+	play(p)
+	data := p.sites["a"].recording()
+	for name, tt := range map[string]struct{ old, forged, what string }{
+		"quote":    {`"AWT":3600000`, `"AWT":10`, "records"},
+		"decision": {`"Decisions":[{"Site":1`, `"Decisions":[{"Site":0`, "decisions"},
+		"denial":   {`"Denied":"not mallory"`, `"Account":"mallory"`, "records"},
+		"seed":     {`"Seed":7`, `"Seed":8`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sum := replayed(t, forge(t, data, tt.old, tt.forged))
+			if sum.First == nil {
+				t.Fatal("not found")
+			}
+			if d := sum.First; (tt.what != "" && d.What != tt.what) || d.Expected == d.Got || d.Event == "" {
+				t.Errorf("%v", d)
+			}
+		})
+	}
+}
+
+// forge replaces the first occurrence and makes the line's checksum right.
+func forge(t *testing.T, data []byte, old, forged string) []byte {
+	t.Helper()
+	lines := strings.SplitAfter(string(data), "\n")
+	for i, line := range lines {
+		if i > 0 && strings.Contains(line, old) {
+			body := strings.Replace(line[9:len(line)-1], old, forged, 1)
+			lines[i] = record.CRC([]byte(body)) + body + "\n"
+			return []byte(strings.Join(lines, ""))
+		}
+	}
+	t.Fatalf("%s is not in the recording", old)
+	return nil
+}
+
+// TestGolden: the file's form and the core's steps are those of the golden
+// recording.
+func TestGolden(t *testing.T) {
+	t.Parallel()
+	const path = "testdata/handoff.rec"
+	p := newPair(t, options())
+	p.run(100)
+	p.post(0, "a", submission(1, "ada", 1))
+	p.run(5 * 1000)
+	got := p.sites["a"].recording()
+	if *update {
+		if err := os.WriteFile(path, got, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, replayed(t, want))
+	if !bytes.Equal(got, want) {
+		t.Errorf("the recording is not %s; run with -update and read the difference:\n%s", path, got)
+	}
+}
