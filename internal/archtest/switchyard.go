@@ -61,6 +61,7 @@ func rooms() []Room {
 		{Path: "peer/accounts", Level: helpers, Pure: true},
 		{Path: "internal/metrics", Level: helpers},
 		{Path: "internal/batchscript", Level: helpers},
+		{Path: "internal/settings", Level: helpers},
 
 		{Path: "peer/node", Level: shells},
 		{Path: "peer/peertest", Level: shells},
@@ -113,7 +114,7 @@ func libraries() []Library {
 		},
 		{[]string{"github.com/nats-io/nkeys"}, []string{"peer/identity"}},
 		{[]string{"go.etcd.io/bbolt"}, []string{"peer/store"}},
-		{[]string{"github.com/BurntSushi/toml"}, []string{"peer/config", "plugins/sdk"}},
+		{[]string{"github.com/BurntSushi/toml"}, []string{"internal/settings", "plugins/sdk"}},
 		{[]string{"github.com/spf13/cobra", "github.com/spf13/pflag"}, []string{"cmd/..."}},
 		{
 			[]string{"github.com/hashicorp/go-plugin", "github.com/hashicorp/go-hclog"},

@@ -27,14 +27,12 @@ func (m *Metrics) Fact(f peer.Fact) {
 		m.placed(f.Site, "returned")
 	case peer.JobEnded:
 		m.ended.WithLabelValues(f.State.String()).Inc()
-	case peer.GuestRefused:
-		m.guest(f.Site, "refused")
-	case peer.GuestOwned:
-		m.guest(f.Site, "owned")
-	case peer.GuestAborted:
-		m.guest(f.Site, "aborted")
-	case peer.GuestEnded:
-		m.guest(f.Site, f.State.String())
+	case peer.GuestRefused, peer.GuestOwned, peer.GuestAborted, peer.GuestEnded:
+		m.guests.WithLabelValues(string(f.Site), guestResult(f)).Inc()
+	case peer.Volunteered, peer.PartnerVolunteers:
+		m.volunteers.WithLabelValues(string(f.Site)).Inc()
+	case peer.Retuned:
+		m.retuned.Inc()
 	case peer.NeedsOperator, peer.PartnerSilent, peer.NameClash, peer.CallFailed, peer.MessageOdd:
 		m.errors.WithLabelValues(string(f.Kind)).Inc()
 	case peer.JobWaits, peer.JobOffered, peer.JobGranted, peer.JobStarted, peer.JobCancelled, peer.GuestPrepared,
@@ -59,11 +57,20 @@ func (m *Metrics) decided(f peer.Fact) {
 }
 
 func (m *Metrics) placed(to protocol.SiteName, result string) {
-	m.placements.WithLabelValues(string(m.self), string(to), result).Inc()
+	m.placements.WithLabelValues(*m.policy.Load(), string(m.self), string(to), result).Inc()
 }
 
-func (m *Metrics) guest(from protocol.SiteName, result string) {
-	m.guests.WithLabelValues(string(from), result).Inc()
+// guestResult is what became of a job of another site.
+func guestResult(f peer.Fact) string {
+	switch f.Kind { //nolint:exhaustive // of guests
+	case peer.GuestRefused:
+		return "refused"
+	case peer.GuestOwned:
+		return "owned"
+	case peer.GuestAborted:
+		return "aborted"
+	}
+	return f.State.String()
 }
 
 func seconds(d protocol.Duration) float64 { return d.Std().Seconds() }

@@ -1,6 +1,8 @@
 package metrics
 
 import (
+	"sync/atomic"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
@@ -11,7 +13,6 @@ import (
 // Identity is what every scrape can tell the peer by.
 type Identity struct {
 	Site    protocol.SiteName
-	Policy  string
 	Version string
 }
 
@@ -19,6 +20,7 @@ type Identity struct {
 type Metrics struct {
 	registry *prometheus.Registry
 	self     protocol.SiteName
+	policy   atomic.Pointer[string]
 
 	jobs       *prometheus.GaugeVec
 	ended      *prometheus.CounterVec
@@ -28,7 +30,10 @@ type Metrics struct {
 	guests     *prometheus.CounterVec
 	errors     *prometheus.CounterVec
 	rejected   *prometheus.CounterVec
+	volunteers *prometheus.CounterVec
+	rules      *prometheus.GaugeVec
 	rounds     prometheus.Counter
+	retuned    prometheus.Counter
 	placing    prometheus.Histogram
 	handing    prometheus.Histogram
 }
@@ -42,31 +47,44 @@ func New(id Identity) *Metrics {
 		ended:    counters("jobs_ended_total", "Jobs of this site's users that have ended, by state.", "state"),
 		submitted: counters("submit_total",
 			"Jobs taken in (accepted), and submissions refused, by the reason's code.", "result"),
-		placements: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name:        "switchyard_placements_total",
-			Help:        "What became of the places chosen for jobs: committed, handed, refused or returned.",
-			ConstLabels: prometheus.Labels{"policy": id.Policy},
-		}, []string{"from", "to", "result"}),
+		placements: counters("placements_total",
+			"What became of the places chosen for jobs: committed, handed, refused or returned.",
+			"policy", "from", "to", "result"),
 		quotes:   counters("quotes_total", "Quotes for this site's jobs: offered, declined or silent.", "peer", "result"),
 		guests:   counters("guests_total", "Jobs of other sites: refused, owned, aborted, or ended by state.", "peer", "result"),
 		errors:   counters("peer_errors_total", "Trouble worth an operator's notice, by kind.", "reason"),
 		rejected: counters("rejected_messages_total", "What the gates of the network refused, by reason.", "reason"),
-		rounds: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "switchyard_rounds_total", Help: "Rounds of quotes that were opened.",
-		}),
+		volunteers: counters("volunteers_total",
+			"Availability messages: of this site to its partners (peer is its own name), and of each partner.", "peer"),
+		rules: gauges("rules_info", "Always 1; the labels say by what rules jobs are placed.",
+			"initiation", "policy", "local_policy"),
+		rounds:  counter("rounds_total", "Rounds of quotes that were opened."),
+		retuned: counter("retuned_total", "Changes of the rules for rounds while the peer ran."),
 		placing: histogram("placement_duration_seconds", "From the opening of a round to a job's decision."),
 		handing: histogram("handoff_duration_seconds", "From the offer of a job to its acceptance by a partner."),
 	}
 	m.registry.MustRegister(
-		m.jobs, m.ended, m.submitted, m.placements, m.quotes, m.guests, m.errors, m.rejected, m.rounds, m.placing,
-		m.handing, build(id), collectors.NewGoCollector(),
+		m.jobs, m.ended, m.submitted, m.placements, m.quotes, m.guests, m.errors, m.rejected, m.volunteers,
+		m.rules, m.rounds, m.retuned, m.placing, m.handing, build(id), collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	for _, state := range []protocol.State{protocol.Pending, protocol.Running} {
 		m.jobs.WithLabelValues(state.String())
 	}
 	m.submitted.WithLabelValues("accepted")
+	m.policy.Store(new(string))
 	return m
+}
+
+// Rules says by what rules jobs are placed from here on.
+func (m *Metrics) Rules(initiation, policy, localPolicy string) {
+	m.policy.Store(&policy)
+	m.rules.Reset()
+	m.rules.WithLabelValues(initiation, policy, localPolicy).Set(1)
+}
+
+func counter(name, help string) prometheus.Counter {
+	return prometheus.NewCounter(prometheus.CounterOpts{Name: "switchyard_" + name, Help: help})
 }
 
 func counters(name, help string, labels ...string) *prometheus.CounterVec {

@@ -31,7 +31,9 @@ func scrape(t *testing.T, m *metrics.Metrics) string {
 }
 
 func fresh() *metrics.Metrics {
-	return metrics.New(metrics.Identity{Site: "here", Policy: "tc", Version: "v1"})
+	m := metrics.New(metrics.Identity{Site: "here", Version: "v1"})
+	m.Rules("sender", "tc", "easy")
+	return m
 }
 
 func want(t *testing.T, body string, lines ...string) {
@@ -63,6 +65,10 @@ func TestFacts(t *testing.T) {
 		{Kind: peer.GuestEnded, Site: "there", State: protocol.Completed},
 		{Kind: peer.CallFailed},
 		{Kind: peer.JobStarted, Job: job},
+		{Kind: peer.Volunteered, Site: "here"},
+		{Kind: peer.PartnerVolunteers, Site: "there"},
+		{Kind: peer.PartnerVolunteers, Site: "there"},
+		{Kind: peer.Retuned, Site: "here"},
 	} {
 		m.Fact(f)
 	}
@@ -87,10 +93,31 @@ func TestFacts(t *testing.T) {
 		`switchyard_guests_total{peer="there",result="COMPLETED"} 1`,
 		`switchyard_peer_errors_total{reason="call-failed"} 1`,
 		`switchyard_rejected_messages_total{reason="bad-mac"} 1`,
+		`switchyard_volunteers_total{peer="here"} 1`,
+		`switchyard_volunteers_total{peer="there"} 2`,
+		`switchyard_retuned_total 1`,
+		`switchyard_rules_info{initiation="sender",local_policy="easy",policy="tc"} 1`,
 		`switchyard_build_info{site="here",version="v1"} 1`,
 	)
 	if strings.Contains(body, job.String()) {
 		t.Error("a job id is in the metrics")
+	}
+}
+
+func TestRulesChange(t *testing.T) {
+	t.Parallel()
+	m := fresh()
+	m.Fact(peer.Fact{Kind: peer.JobCommitted})
+	m.Rules("receiver", "local", "ff")
+	m.Fact(peer.Fact{Kind: peer.JobCommitted})
+	body := scrape(t, m)
+	want(t, body,
+		`switchyard_rules_info{initiation="receiver",local_policy="ff",policy="local"} 1`,
+		`switchyard_placements_total{from="here",policy="tc",result="committed",to="here"} 1`,
+		`switchyard_placements_total{from="here",policy="local",result="committed",to="here"} 1`,
+	)
+	if strings.Count(body, "switchyard_rules_info{") != 1 {
+		t.Errorf("two sets of rules are in force:\n%s", body)
 	}
 }
 

@@ -1,6 +1,7 @@
 package testbed
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,9 +20,13 @@ type Config struct {
 	Env    []string // added to the peers' environment
 	Sites  []Machine
 
-	Phi      protocol.Duration // φ; 0: 1 s
-	Deadline protocol.Duration // for quotes; 0: 1 s
-	OnStop   string            // what becomes of running jobs when a peer stops: "leave" or "end"; "" is "leave"
+	Initiation  string            // of rounds; "": "sender"
+	Policy      string            // that decides rounds; "": "tc"
+	LocalPolicy string            // of the local queues; "": "easy"
+	Phi         protocol.Duration // φ; 0: 1 s
+	Sigma       protocol.Duration // σ; 0: 5 min
+	Deadline    protocol.Duration // for quotes; 0: 1 s
+	OnStop      string            // what becomes of running jobs when a peer stops: "leave" or "end"; "" is "leave"
 }
 
 // Machine is a site to make.
@@ -38,15 +43,7 @@ type Grid struct {
 
 // New writes the keys and configurations of a grid. Nothing runs yet.
 func New(cfg Config) (*Grid, error) {
-	if cfg.Phi == 0 {
-		cfg.Phi = protocol.Second
-	}
-	if cfg.Deadline == 0 {
-		cfg.Deadline = protocol.Second
-	}
-	if cfg.OnStop == "" {
-		cfg.OnStop = "leave"
-	}
+	cfg = cfg.withDefaults()
 	account, err := jobAccount()
 	if err != nil {
 		return nil, err
@@ -78,6 +75,17 @@ func New(cfg Config) (*Grid, error) {
 		}
 	}
 	return grid, nil
+}
+
+func (c Config) withDefaults() Config {
+	c.Initiation = cmp.Or(c.Initiation, "sender")
+	c.Policy = cmp.Or(c.Policy, "tc")
+	c.LocalPolicy = cmp.Or(c.LocalPolicy, "easy")
+	c.Phi = cmp.Or(c.Phi, protocol.Second)
+	c.Sigma = cmp.Or(c.Sigma, 5*protocol.Minute)
+	c.Deadline = cmp.Or(c.Deadline, protocol.Second)
+	c.OnStop = cmp.Or(c.OnStop, "leave")
+	return c
 }
 
 // Start starts all peers and waits until each sees all others.

@@ -78,6 +78,27 @@ func TestCancelCarriesTheCallersRights(t *testing.T) {
 	}
 }
 
+func TestOnlyAdminsReload(t *testing.T) {
+	t.Parallel()
+	for who, want := range map[caller]int{
+		{user: "bob"}:               http.StatusForbidden,
+		{user: "root", admin: true}: http.StatusOK,
+	} {
+		by := ""
+		config := Config{Log: discard(), Reload: func(_ context.Context, user string) (Reloaded, error) {
+			by = user
+			return Reloaded{}, nil
+		}}
+		ctx := context.WithValue(t.Context(), callerKey{}, func() caller { return who })
+		answer := httptest.NewRecorder()
+		request := httptest.NewRequestWithContext(ctx, http.MethodPost, "/v1/reload", nil)
+		(&server{Config: config}).routes().ServeHTTP(answer, request)
+		if answer.Code != want || (by == who.user) != (want == http.StatusOK) {
+			t.Errorf("%s: status %d, asked by %q: %s", who.user, answer.Code, by, answer.Body)
+		}
+	}
+}
+
 func TestStrangersAreTurnedAway(t *testing.T) {
 	t.Parallel()
 	n := &oneJob{}

@@ -98,6 +98,11 @@ func (c *Client) Info(ctx context.Context) (Info, error) {
 	return call[Info](ctx, c, http.MethodGet, "/v1/info", nil)
 }
 
+// Reload has the peer read its configuration again.
+func (c *Client) Reload(ctx context.Context) (Reloaded, error) {
+	return call[Reloaded](ctx, c, http.MethodPost, "/v1/reload", nil)
+}
+
 func jobPath(id protocol.JobID, what string) string { return "/v1/jobs/" + id.String() + what }
 
 // call makes a request and reads its answer.

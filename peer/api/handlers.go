@@ -161,9 +161,26 @@ func (s *server) sites(w http.ResponseWriter, r *http.Request, _ caller) error {
 }
 
 func (s *server) info(w http.ResponseWriter, _ *http.Request, _ caller) error {
-	return reply(w, http.StatusOK, Info{
-		Site: s.Site, Number: s.Number, Version: s.Version, Uptime: protocol.DurationOf(time.Since(s.started)),
-	})
+	info := Info{Site: s.Site, Number: s.Number, Version: s.Version, Uptime: protocol.DurationOf(time.Since(s.started))}
+	if s.Rules != nil {
+		info.Rules = s.Rules()
+	}
+	return reply(w, http.StatusOK, info)
+}
+
+func (s *server) reload(w http.ResponseWriter, r *http.Request, who caller) error {
+	switch {
+	case !who.admin:
+		return refuse(peer.Denied, "only root and the peer's own account may change what the peer does; you are %s", who.user)
+	case s.Reload == nil:
+		return refuse(peer.NotNow, "this peer cannot read its configuration again; start it again instead")
+	}
+	// A caller that goes does not leave the peer half changed.
+	done, err := s.Reload(context.WithoutCancel(r.Context()), who.user)
+	if err != nil {
+		return err
+	}
+	return reply(w, http.StatusOK, done)
 }
 
 func jobID(r *http.Request) (protocol.JobID, error) {

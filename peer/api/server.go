@@ -35,6 +35,10 @@ type Config struct {
 	Version string
 	Log     *slog.Logger // nil: nothing is logged
 	Ready   func()       // called when the socket can be used; may be nil
+	Rules   func() Rules // in force now; nil: not told
+	// Reload reads the configuration again; nil: that cannot be done. What is wrong
+	// with it is no error, but part of the answer.
+	Reload func(ctx context.Context, user string) (Reloaded, error)
 }
 
 const (
@@ -109,6 +113,7 @@ func (s *server) routes() http.Handler {
 		"GET /v1/jobs/{id}/output":  s.output,
 		"GET /v1/sites":             s.sites,
 		"GET /v1/info":              s.info,
+		"POST /v1/reload":           s.reload,
 		"/":                         s.unknown,
 	} {
 		mux.HandleFunc(pattern, s.answer(handle))

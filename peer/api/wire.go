@@ -59,6 +59,32 @@ type Info struct {
 	Number  protocol.SiteNumber `json:"number"`
 	Version string              `json:"version"`
 	Uptime  protocol.Duration   `json:"uptime_ms"`
+	Rules   Rules               `json:"rules"`
+}
+
+// Rules are by what jobs are placed at this site.
+type Rules struct {
+	Initiation  string `json:"initiation"`   // of rounds: "sender", "receiver" or "symmetric"
+	Policy      string `json:"policy"`       // that decides rounds
+	LocalPolicy string `json:"local_policy"` // of the local queue
+}
+
+// Reloaded says what reading the configuration again has done: with Problems,
+// nothing.
+type Reloaded struct {
+	Problems []string `json:"problems,omitempty"` // "file:line: key: text"
+	Warnings []string `json:"warnings,omitempty"`
+	Changed  []Change `json:"changed"` // in force now
+	Restart  []Change `json:"restart"` // in force when the peer is started again
+	Rules    Rules    `json:"rules"`
+}
+
+// Change is a key that has another value; its values are in TOML, or empty when
+// its table was not there.
+type Change struct {
+	Key  string `json:"key"`
+	From string `json:"from"`
+	To   string `json:"to"`
 }
 
 // where says where the output of a job is, if not on the way: the caller reads it

@@ -1,6 +1,12 @@
 package config
 
 import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/switchyard-hpc/switchyard/internal/settings"
+	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -8,8 +14,14 @@ import (
 // maxSocket is the longest path of a socket on every system, in bytes.
 const maxSocket = 103
 
+// checker checks a configuration that was read.
+type checker struct {
+	*settings.Reader
+	config *Config
+}
+
 // check reports what the tables contain that cannot be.
-func (r *report) check() {
+func (r *checker) check() {
 	c := r.config
 	r.checkSite(&c.Site)
 	r.checkNATS(&c.NATS)
@@ -17,115 +29,120 @@ func (r *report) check() {
 		r.checkGossip(c.Gossip)
 	}
 	r.checkLocalSched(&c.LocalSched)
-	r.checkOneOf("policy.name", c.Policy.Name, "tc")
+	r.OneOf("policy.name", c.Policy.Name, PolicyNames()...)
 	r.checkRounds(&c.Rounds)
 	r.checkHandoff(&c.Handoff)
-	r.atLeast("limits.max_jobs", c.Limits.MaxJobs, 1)
+	r.AtLeast("limits.max_jobs", c.Limits.MaxJobs, 1)
 	r.checkAccounts(&c.Accounts)
 	r.checkPartners()
 	if c.Metrics.Listen != "" {
 		r.checkAddress("metrics.listen", c.Metrics.Listen)
 	}
 	r.checkPorts()
-	r.checkOneOf("log.level", c.Log.Level, "debug", "info", "warn", "error")
-	r.checkOneOf("log.format", c.Log.Format, JSON, Text)
+	r.OneOf("log.level", c.Log.Level, "debug", "info", "warn", "error")
+	r.OneOf("log.format", c.Log.Format, JSON, Text)
 }
 
-func (r *report) checkSite(s *Site) {
+func (r *checker) checkSite(s *Site) {
 	switch err := s.Name.Validate(); {
 	case s.Name == "":
-		r.problem("site.name", "is missing; choose a name that no other site of the grid has, such as \"north\"")
+		r.Problem("site.name", "is missing; choose a name that no other site of the grid has, such as \"north\"")
 	case err != nil:
-		r.problem("site.name", "%v", err)
+		r.Problem("site.name", "%v", err)
 	}
 	switch err := s.Number.Validate(); {
 	case s.Number == 0:
-		r.problem("site.number", "is missing; choose a number from 1 to %d that no other site of the grid has", protocol.MaxSiteNumber)
+		r.Problem("site.number", "is missing; choose a number from 1 to %d that no other site of the grid has", protocol.MaxSiteNumber)
 	case err != nil:
-		r.problem("site.number", "%v", err)
+		r.Problem("site.number", "%v", err)
 	}
 	r.required("site.state_dir", s.StateDir, "name a folder on a local disk")
 	r.required("site.key", s.Key, "make a key with \"switchyard keygen --out PATH\" and name its path")
 	r.required("site.socket", s.Socket, "name the socket for submit, queue and the rest")
 	if n := len(s.Socket); n > maxSocket {
-		r.problem("site.socket", "this path has %d characters and a socket's may have %d; choose a shorter one, such as /run/switchyard/%s.sock",
+		r.Problem("site.socket", "this path has %d characters and a socket's may have %d; choose a shorter one, such as /run/switchyard/%s.sock",
 			n, maxSocket, s.Name)
 	}
 }
 
-func (r *report) required(key string, path Path, remedy string) {
+func (r *checker) required(key string, path settings.Path, remedy string) {
 	if path == "" {
-		r.problem(key, "is empty; %s", remedy)
+		r.Problem(key, "is empty; %s", remedy)
 	}
 }
 
-func (r *report) checkOneOf(key, value string, allowed ...string) {
-	if wrong := oneOf(value, allowed...); wrong != "" {
-		r.problem(key, "%s", wrong)
-	}
-}
-
-func (r *report) atLeast(key string, value, least int) {
-	if value < least {
-		r.problem(key, "is %d; use %d or more", value, least)
-	}
-}
-
-// positive asks for a duration that is not 0; a negative one cannot be written.
-func (r *report) positive(key string, d protocol.Duration) {
-	if d <= 0 {
-		r.problem(key, "is 0; use 1ms or more")
-	}
-}
-
-func (r *report) checkLocalSched(l *LocalSched) {
+func (r *checker) checkLocalSched(l *LocalSched) {
 	if l.Plugin == "slurm" {
-		r.problem("localsched.plugin", "\"slurm\" comes with a later version; use \"process\"")
+		r.Problem("localsched.plugin", "\"slurm\" comes with a later version; use \"process\"")
 	}
-	r.checkOneOf("localsched.plugin", l.Plugin, "process")
-	r.checkOneOf("localsched.machine", l.Machine, PerCPU, WholeNode)
-	r.checkOneOf("localsched.policy", l.Policy, "easy")
-	r.checkOneOf("localsched.on_stop", l.OnStop, Leave, End)
-	r.atLeast("localsched.cpus", l.CPUs, 0)
-	r.atLeast("localsched.nodes", l.Nodes, 1)
+	r.OneOf("localsched.plugin", l.Plugin, "process")
+	r.OneOf("localsched.machine", l.Machine, PerCPU, WholeNode)
+	if _, err := engine.Named(l.Policy); err != nil {
+		r.OneOf("localsched.policy", l.Policy, engine.Names()...)
+	}
+	r.AtLeast("localsched.mhz", l.MHz, 0)
+	r.OneOf("localsched.on_stop", l.OnStop, Leave, End)
+	r.AtLeast("localsched.cpus", l.CPUs, 0)
+	r.AtLeast("localsched.nodes", l.Nodes, 1)
 	switch {
 	case l.CPUs == 0 && l.Nodes > 1:
-		r.problem("localsched.nodes", "is %d, but cpus is not set; set cpus to the CPUs of all nodes together", l.Nodes)
+		r.Problem("localsched.nodes", "is %d, but cpus is not set; set cpus to the CPUs of all nodes together", l.Nodes)
 	case l.CPUs > 0 && l.Nodes > 0 && l.CPUs%l.Nodes != 0:
-		r.problem("localsched.nodes", "%d nodes do not divide %d cpus; all nodes have the same number of CPUs", l.Nodes, l.CPUs)
+		r.Problem("localsched.nodes", "%d nodes do not divide %d cpus; all nodes have the same number of CPUs", l.Nodes, l.CPUs)
 	}
 }
 
-func (r *report) checkRounds(o *Rounds) {
-	switch o.Initiation {
-	case policy.Sender:
-	case policy.Receiver, policy.Symmetric, policy.Cycle:
-		r.problem("rounds.initiation", "%q comes with a later version; use %q", o.Initiation, policy.Sender)
-	default:
-		r.checkOneOf("rounds.initiation", string(o.Initiation), string(policy.Sender))
+func (r *checker) checkRounds(o *Rounds) {
+	r.checkInitiation(o.Initiation)
+	r.Positive("rounds.phi", o.Phi)
+	r.Positive("rounds.sigma", o.Sigma)
+	if o.Delta == 0 {
+		r.Problem("rounds.delta", "is 0, so that the site would never volunteer; write more, as 0.7")
 	}
-	r.positive("rounds.phi", o.Phi)
-	r.positive("rounds.sigma", o.Sigma)
-	r.positive("rounds.deadline", o.Deadline)
+	r.AtLeast("rounds.recheck_jobs", o.RecheckJobs, 0)
+	r.AtLeast("rounds.volunteer_jobs", o.VolunteerJobs, 0)
+	r.Positive("rounds.deadline", o.Deadline)
 	if o.Sigma > 0 && o.Deadline >= o.Sigma {
-		r.problem("rounds.deadline", "%s is not less than sigma (%s); a round would outlast the next probe, so use a few seconds",
-			formatDuration(o.Deadline), formatDuration(o.Sigma))
+		r.Problem("rounds.deadline", "%s is not less than sigma (%s); a round would outlast the next probe, so use a few seconds",
+			settings.FormatDuration(o.Deadline), settings.FormatDuration(o.Sigma))
 	}
-	r.atLeast("rounds.round_jobs", o.RoundJobs, 1)
-	r.atLeast("rounds.ask", o.Ask, 1)
+	r.AtLeast("rounds.round_jobs", o.RoundJobs, 1)
+	r.AtLeast("rounds.ask", o.Ask, 1)
 }
 
-func (r *report) checkHandoff(h *Handoff) {
-	r.positive("handoff.retry", h.Retry)
-	r.positive("handoff.retry_max", h.RetryMax)
-	r.positive("handoff.settle", h.Settle)
-	r.positive("handoff.reclaim_after", h.ReclaimAfter)
-	r.positive("handoff.remember", h.Remember)
+// checkInitiation also checks that the policy serves it.
+func (r *checker) checkInitiation(initiation policy.Initiation) {
+	if initiation == policy.Cycle {
+		r.Problem("rounds.initiation", "%q comes with a later version; use %q", initiation, policy.Sender)
+		return
+	}
+	choices := Initiations()
+	r.OneOf("rounds.initiation", string(initiation), choices...)
+	chosen := r.config.Policy.Make()
+	if chosen == nil || !slices.Contains(choices, string(initiation)) {
+		return
+	}
+	if served := chosen.Info().Initiations; !slices.Contains(served, initiation) {
+		var names []string
+		for _, one := range served {
+			names = append(names, strconv.Quote(string(one)))
+		}
+		r.Problem("rounds.initiation", "policy %q does not serve %q; use %s, or another policy",
+			r.config.Policy.Name, initiation, strings.Join(names, " or "))
+	}
+}
+
+func (r *checker) checkHandoff(h *Handoff) {
+	r.Positive("handoff.retry", h.Retry)
+	r.Positive("handoff.retry_max", h.RetryMax)
+	r.Positive("handoff.settle", h.Settle)
+	r.Positive("handoff.reclaim_after", h.ReclaimAfter)
+	r.Positive("handoff.remember", h.Remember)
 	if h.RetryMax > 0 && h.RetryMax < h.Retry {
-		r.problem("handoff.retry_max", "%s is less than retry (%s); use that or more", formatDuration(h.RetryMax), formatDuration(h.Retry))
+		r.Problem("handoff.retry_max", "%s is less than retry (%s); use that or more", settings.FormatDuration(h.RetryMax), settings.FormatDuration(h.Retry))
 	}
 	if h.Remember > 0 && h.Remember <= max(h.RetryMax, h.ReclaimAfter) {
-		r.problem("handoff.remember", "%s is not more than retry_max and reclaim_after; late messages would find nothing, so use days",
-			formatDuration(h.Remember))
+		r.Problem("handoff.remember", "%s is not more than retry_max and reclaim_after; late messages would find nothing, so use days",
+			settings.FormatDuration(h.Remember))
 	}
 }

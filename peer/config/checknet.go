@@ -7,10 +7,12 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"github.com/switchyard-hpc/switchyard/internal/settings"
 )
 
 // checkNATS also settles what [nats] listen is when only url is set.
-func (r *report) checkNATS(n *NATS) {
+func (r *checker) checkNATS(n *NATS) {
 	if n.URL == "" {
 		r.onlyExternal(n)
 		if n.Listen != "" {
@@ -18,73 +20,73 @@ func (r *report) checkNATS(n *NATS) {
 		}
 		return
 	}
-	if _, set := r.config.origins["nats.listen"]; set && n.Listen != "" {
-		r.problem("nats.listen", "excludes url; keep listen for the embedded server, or url for a NATS system of your own")
+	if r.Set("nats.listen") && n.Listen != "" {
+		r.Problem("nats.listen", "excludes url; keep listen for the embedded server, or url for a NATS system of your own")
 	}
 	n.Listen = ""
 	for i, one := range strings.Split(n.URL, ",") {
 		if err := checkURL(strings.TrimSpace(one)); err != nil {
-			r.problem(fmt.Sprintf("nats.url[%d]", i), "%v", err)
+			r.Problem(fmt.Sprintf("nats.url[%d]", i), "%v", err)
 		}
 	}
 	var ways []string
 	for _, way := range []struct {
 		name string
-		path Path
+		path settings.Path
 	}{{"creds", n.Creds}, {"nkey", n.Nkey}, {"token", n.Token}} {
 		if way.path != "" {
 			ways = append(ways, way.name)
 		}
 	}
 	if len(ways) > 1 {
-		r.problem("nats."+ways[1], "%s exclude each other; keep the one that the NATS system asks for", strings.Join(ways, " and "))
+		r.Problem("nats."+ways[1], "%s exclude each other; keep the one that the NATS system asks for", strings.Join(ways, " and "))
 	}
 }
 
 // onlyExternal reports keys that serve an external NATS system alone.
-func (r *report) onlyExternal(n *NATS) {
+func (r *checker) onlyExternal(n *NATS) {
 	for _, key := range []struct {
 		name string
-		path Path
+		path settings.Path
 	}{{"creds", n.Creds}, {"nkey", n.Nkey}, {"token", n.Token}, {"ca", n.CA}} {
 		if key.path != "" {
-			r.problem("nats."+key.name, "has no use without url; the embedded server knows the partners by their public keys, so leave it out")
+			r.Problem("nats."+key.name, "has no use without url; the embedded server knows the partners by their public keys, so leave it out")
 		}
 	}
 }
 
-func (r *report) checkGossip(g *Gossip) {
+func (r *checker) checkGossip(g *Gossip) {
 	if g.Keyring == "" {
-		r.problem("gossip.keyring", "is missing; make one with \"switchyard keygen --gossip PATH\", give the same file to all sites, and name its path")
+		r.Problem("gossip.keyring", "is missing; make one with \"switchyard keygen --gossip PATH\", give the same file to all sites, and name its path")
 	}
-	r.positive("gossip.every", g.Every)
-	r.positive("gossip.rejoin", g.Rejoin)
+	r.Positive("gossip.every", g.Every)
+	r.Positive("gossip.rejoin", g.Rejoin)
 	for i, seed := range g.Join {
 		if err := checkHostPort(seed); err != nil {
-			r.problem(fmt.Sprintf("gossip.join[%d]", i), "%v", err)
+			r.Problem(fmt.Sprintf("gossip.join[%d]", i), "%v", err)
 		}
 	}
 	bind, err := netip.ParseAddrPort(g.Bind)
 	if err != nil {
-		r.problem("gossip.bind", "%q is not an IP address and a port, as 192.0.2.7:7601", g.Bind)
+		r.Problem("gossip.bind", "%q is not an IP address and a port, as 192.0.2.7:7601", g.Bind)
 		return
 	}
 	if g.Advertise == "" {
 		if bind.Addr().IsUnspecified() {
-			r.problem("gossip.advertise", "is missing, while bind is every address of this machine; set it to the IP address and port that the other sites reach")
+			r.Problem("gossip.advertise", "is missing, while bind is every address of this machine; set it to the IP address and port that the other sites reach")
 		}
 		return
 	}
 	advertise, err := netip.ParseAddrPort(g.Advertise)
 	if err != nil || advertise.Addr().IsUnspecified() || advertise.Port() == 0 {
-		r.problem("gossip.advertise", "%q is not an IP address and port that other sites can reach, as 192.0.2.7:7601", g.Advertise)
+		r.Problem("gossip.advertise", "%q is not an IP address and port that other sites can reach, as 192.0.2.7:7601", g.Advertise)
 	}
 }
 
 // checkAddress checks an address to listen on.
-func (r *report) checkAddress(key, address string) {
+func (r *checker) checkAddress(key, address string) {
 	if err := checkHostPort(address); err != nil {
-		r.problem(key, "%v", err)
+		r.Problem(key, "%v", err)
 	}
 }
 
@@ -114,7 +116,7 @@ func checkURL(text string) error {
 }
 
 // checkPorts reports two servers of this peer at one port.
-func (r *report) checkPorts() {
+func (r *checker) checkPorts() {
 	type server struct{ key, address string }
 	servers := []server{{"nats.listen", r.config.NATS.Listen}, {"metrics.listen", r.config.Metrics.Listen}}
 	if r.config.Gossip != nil {
@@ -125,10 +127,10 @@ func (r *report) checkPorts() {
 			if !clash(one.address, other.address) {
 				continue
 			}
-			if _, set := r.config.origins[one.key]; !set { // the other one is what was changed
+			if !r.Set(one.key) { // the other one is what was changed
 				one, other = other, one
 			}
-			r.problem(one.key, "%s clashes with %s (%s); give each its own port", one.address, other.key, other.address)
+			r.Problem(one.key, "%s clashes with %s (%s); give each its own port", one.address, other.key, other.address)
 		}
 	}
 }

@@ -6,36 +6,37 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/peer/identity"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-func (r *report) checkAccounts(a *Accounts) {
-	r.checkOneOf("accounts.users", a.Users, Same, Listed)
+func (r *checker) checkAccounts(a *Accounts) {
+	r.OneOf("accounts.users", a.Users, Same, Listed)
 	for _, user := range slices.Sorted(maps.Keys(a.Local)) {
 		if user == "*" {
-			r.problem("accounts.local.*", "is for users of partners only; name each user of this site, or set users = %q", Same)
+			r.Problem("accounts.local.*", "is for users of partners only; name each user of this site, or set users = %q", Same)
 		}
 		r.checkAccount("accounts.local."+user, a.Local[user])
 	}
 	if a.Users == Listed && len(a.Local) == 0 {
-		r.warn("accounts.users", "%q with no user in local: nobody at this site may run jobs here", Listed)
+		r.Warn("accounts.users", "%q with no user in local: nobody at this site may run jobs here", Listed)
 	}
 }
 
 // checkAccount checks one row of a table of users.
-func (r *report) checkAccount(key, account string) {
+func (r *checker) checkAccount(key, account string) {
 	switch {
 	case account == "root":
-		r.problem(key, "is mapped to root, and no job runs as root; name another account")
+		r.Problem(key, "is mapped to root, and no job runs as root; name another account")
 	case account == "" || account[0] == '-' || strings.ContainsAny(account, "*:/, \t\r\n"):
-		r.problem(key, "is mapped to %q, which is no name of an account; name an account of this machine", account)
+		r.Problem(key, "is mapped to %q, which is no name of an account; name an account of this machine", account)
 	}
 }
 
-func (r *report) checkPartners() {
+func (r *checker) checkPartners() {
 	if len(r.config.Partners) == 0 {
-		r.warn("", "no [[partner]] is configured: all jobs stay at this site")
+		r.Warn("", "no [[partner]] is configured: all jobs stay at this site")
 	}
 	names := map[protocol.SiteName]int{}
 	keys := map[string]int{}
@@ -44,8 +45,8 @@ func (r *report) checkPartners() {
 		r.checkName(key+".name", p.Name, names)
 		r.checkPublicKey(key, p, keys)
 		r.checkReach(key+".url", p)
-		r.atLeast(key+".max_jobs", p.MaxJobs, 0)
-		r.atLeast(key+".max_cpus", p.MaxCPUs, 0)
+		r.AtLeast(key+".max_jobs", p.MaxJobs, 0)
+		r.AtLeast(key+".max_cpus", p.MaxCPUs, 0)
 		for _, user := range slices.Sorted(maps.Keys(p.Users)) {
 			r.checkAccount(key+".users."+user, p.Users[user])
 		}
@@ -54,62 +55,62 @@ func (r *report) checkPartners() {
 	}
 }
 
-func (r *report) checkName(key string, name protocol.SiteName, seen map[protocol.SiteName]int) {
+func (r *checker) checkName(key string, name protocol.SiteName, seen map[protocol.SiteName]int) {
 	switch err := name.Validate(); {
 	case name == "":
-		r.problem(key, "is missing; write the name that the partner has in its own [site]")
+		r.Problem(key, "is missing; write the name that the partner has in its own [site]")
 	case err != nil:
-		r.problem(key, "%v", err)
+		r.Problem(key, "%v", err)
 	case name == r.config.Site.Name:
-		r.problem(key, "%q is this site itself; leave it out", name)
+		r.Problem(key, "%q is this site itself; leave it out", name)
 	case seen[name] > 0:
-		r.problem(key, "%q is there twice, the first time %s; keep one", name, r.where(seen[name]-1, "name"))
+		r.Problem(key, "%q is there twice, the first time %s; keep one", name, r.where(seen[name]-1, "name"))
 	}
 }
 
-func (r *report) checkPublicKey(table string, p *Partner, seen map[string]int) {
+func (r *checker) checkPublicKey(table string, p *Partner, seen map[string]int) {
 	key := table + ".public_key"
 	switch {
 	case p.PublicKey == "" && p.PublicKeyFile == "":
-		r.problem(key, "is missing; ask the partner for what \"switchyard keygen\" printed, or set public_key_file")
+		r.Problem(key, "is missing; ask the partner for what \"switchyard keygen\" printed, or set public_key_file")
 	case p.PublicKey == "": // reported with the file
 	case p.PublicKeyFile != "":
-		r.problem(table+".public_key_file", "excludes public_key; keep one of them")
-	case isSeed(p.PublicKey):
-		r.problem(key, "this is a secret seed; its site must make a new one now. Write the public key, which begins with U")
+		r.Problem(table+".public_key_file", "excludes public_key; keep one of them")
+	case settings.Secret(p.PublicKey):
+		r.Problem(key, "this is a secret seed; its site must make a new one now. Write the public key, which begins with U")
 	case identity.ValidatePublic(p.PublicKey) != nil:
-		r.problem(key, "%v", identity.ValidatePublic(p.PublicKey))
+		r.Problem(key, "%v", identity.ValidatePublic(p.PublicKey))
 	case seen[p.PublicKey] > 0:
-		r.problem(key, "this key is there twice, the first time %s; each site has a key of its own", r.where(seen[p.PublicKey]-1, "public_key"))
+		r.Problem(key, "this key is there twice, the first time %s; each site has a key of its own", r.where(seen[p.PublicKey]-1, "public_key"))
 	}
 }
 
 // where says in words where a key of a partner stands.
-func (r *report) where(i int, name string) string {
-	at := r.config.origins.find(fmt.Sprintf("partner[%d].%s", i, name))
+func (r *checker) where(i int, name string) string {
+	at := r.Places().Find(fmt.Sprintf("partner[%d].%s", i, name))
 	return "at " + at.String()
 }
 
 // checkReach checks that one of the two sides can be reached.
-func (r *report) checkReach(key string, p *Partner) {
+func (r *checker) checkReach(key string, p *Partner) {
 	n := &r.config.NATS
 	switch {
 	case n.URL != "" && p.URL != "":
-		r.warn(key, "is not used: all partners meet at [nats] url")
+		r.Warn(key, "is not used: all partners meet at [nats] url")
 	case p.URL != "":
 		if err := checkURL(p.URL); err != nil {
-			r.problem(key, "%v", err)
+			r.Problem(key, "%v", err)
 		}
 	case n.URL == "" && n.Listen == "":
-		r.problem(key, "is missing, and this site has no [nats] listen, so that neither side can reach the other; set one of them")
+		r.Problem(key, "is missing, and this site has no [nats] listen, so that neither side can reach the other; set one of them")
 	}
 }
 
-func (r *report) warnOfGuests(table string, p *Partner) {
+func (r *checker) warnOfGuests(table string, p *Partner) {
 	switch {
 	case p.MaxJobs > 0 && len(p.Users) == 0:
-		r.warn(table+".users", "is empty, so that none of its jobs may run here; name its users, or set max_jobs = 0")
+		r.Warn(table+".users", "is empty, so that none of its jobs may run here; name its users, or set max_jobs = 0")
 	case p.MaxJobs == 0 && len(p.Users) > 0:
-		r.warn(table+".max_jobs", "is 0, so that none of its jobs may run here; set how many of them may be here at once")
+		r.Warn(table+".max_jobs", "is 0, so that none of its jobs may run here; set how many of them may be here at once")
 	}
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -21,36 +22,30 @@ type Config struct {
 	Partners   []Partner  `toml:"partner"` // in the order of the files
 
 	// Warnings are what [Load] found odd, but not wrong. Sorted.
-	Warnings []Problem
+	Warnings []settings.Problem
 
-	origins origins
+	places settings.Places
 }
-
-// Path is the path of a file. [Load] makes it absolute.
-type Path string
-
-// Megabytes is an amount of memory; 1 GB is 1024 MB.
-type Megabytes int64
 
 // Site is the table [site]: who this site is and where it keeps its things.
 type Site struct {
 	Name     protocol.SiteName   `toml:"name"`
-	Number   protocol.SiteNumber `toml:"number"`
-	StateDir Path                `toml:"state_dir"`
-	Key      Path                `toml:"key"` // of the seed; read with identity.LoadKey
-	Socket   Path                `toml:"socket"`
+	Number   protocol.SiteNumber `toml:"number" within:"1,9000"`
+	StateDir settings.Path       `toml:"state_dir"`
+	Key      settings.Path       `toml:"key"` // of the seed; read with identity.LoadKey
+	Socket   settings.Path       `toml:"socket"`
 	Seed     int                 `toml:"seed"` // of all choices by chance
 }
 
 // NATS is the table [nats]: either an embedded server, or none, or the user's own
 // NATS system.
 type NATS struct {
-	Listen string `toml:"listen"` // host:port; empty: no embedded server
-	URL    string `toml:"url"`    // of an external system; empty: none
-	Creds  Path   `toml:"creds"`
-	Nkey   Path   `toml:"nkey"`
-	Token  Path   `toml:"token"`
-	CA     Path   `toml:"ca"`
+	Listen string        `toml:"listen"` // host:port; empty: no embedded server
+	URL    string        `toml:"url"`    // of an external system; empty: none
+	Creds  settings.Path `toml:"creds"`
+	Nkey   settings.Path `toml:"nkey"`
+	Token  settings.Path `toml:"token"`
+	CA     settings.Path `toml:"ca"`
 }
 
 // Gossip is the table [gossip].
@@ -58,7 +53,7 @@ type Gossip struct {
 	Bind      string            `toml:"bind"`      // IP address and port
 	Advertise string            `toml:"advertise"` // IP address and port; empty: Bind
 	Join      []string          `toml:"join"`      // host:port
-	Keyring   Path              `toml:"keyring"`
+	Keyring   settings.Path     `toml:"keyring"`
 	Every     protocol.Duration `toml:"every"`
 	Rejoin    protocol.Duration `toml:"rejoin"`
 }
@@ -70,8 +65,9 @@ type LocalSched struct {
 	CPUs        int               `toml:"cpus"`    // in all; 0: as many as this computer has
 	Nodes       int               `toml:"nodes"`   // divides CPUs
 	Memory      Megabytes         `toml:"memory"`  // per node; 0: not stated
+	MHz         int               `toml:"mhz"`     // of a CPU; 0: not stated
 	MaxWallTime protocol.Duration `toml:"max_wall_time"`
-	Policy      string            `toml:"policy"`
+	Policy      string            `toml:"policy"`  // of engine.Named
 	Grace       protocol.Duration `toml:"grace"`   // between SIGTERM and SIGKILL
 	OnStop      string            `toml:"on_stop"` // Leave or End
 }
@@ -102,12 +98,16 @@ type TC struct {
 
 // Rounds is the table [rounds].
 type Rounds struct {
-	Initiation policy.Initiation `toml:"initiation"`
-	Phi        protocol.Duration `toml:"phi"`
-	Sigma      protocol.Duration `toml:"sigma"`
-	Deadline   protocol.Duration `toml:"deadline"`
-	RoundJobs  int               `toml:"round_jobs"`
-	Ask        int               `toml:"ask"`
+	Initiation    policy.Initiation `toml:"initiation"`
+	Phi           protocol.Duration `toml:"phi"`
+	Sigma         protocol.Duration `toml:"sigma"`
+	Delta         settings.Share    `toml:"delta"`
+	RecheckJobs   int               `toml:"recheck_jobs"`   // 0: all
+	VolunteerJobs int               `toml:"volunteer_jobs"` // 0: any number
+	StayHome      bool              `toml:"stay_home"`
+	Deadline      protocol.Duration `toml:"deadline"`
+	RoundJobs     int               `toml:"round_jobs"`
+	Ask           int               `toml:"ask"`
 }
 
 // Handoff is the table [handoff].
@@ -158,7 +158,7 @@ const (
 type Partner struct {
 	Name          protocol.SiteName `toml:"name"`
 	PublicKey     string            `toml:"public_key"`      // after Load always set
-	PublicKeyFile Path              `toml:"public_key_file"` // after Load always empty
+	PublicKeyFile settings.Path     `toml:"public_key_file"` // after Load always empty
 	URL           string            `toml:"url"`             // empty: the partner connects to this site
 	MaxJobs       int               `toml:"max_jobs"`        // 0: none
 	MaxCPUs       int               `toml:"max_cpus"`        // 0: no limit

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -31,6 +32,7 @@ func Default() *Config {
 			Initiation: core.Initiation,
 			Phi:        core.Phi,
 			Sigma:      core.Sigma,
+			Delta:      settings.Share(core.Delta),
 			Deadline:   core.Deadline,
 			RoundJobs:  core.RoundJobs,
 			Ask:        core.Ask,
@@ -49,9 +51,10 @@ func Default() *Config {
 	}
 }
 
-// defaultGossip is a table [gossip] without keys.
-func defaultGossip() Gossip {
-	return Gossip{
+// SetDefaults makes it a table [gossip] without keys. It implements
+// [settings.Defaulter].
+func (g *Gossip) SetDefaults() {
+	*g = Gossip{
 		Bind:   "0.0.0.0:7601",
 		Every:  3 * protocol.Second,
 		Rejoin: 30 * protocol.Second,

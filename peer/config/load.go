@@ -7,11 +7,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
-	"github.com/BurntSushi/toml"
-
+	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/peer/identity"
 )
 
@@ -21,47 +19,52 @@ const DefaultDir = "/etc/switchyard"
 // Load reads the configuration from files, and from the *.toml files of folders
 // in the order of their names; without paths, from [DefaultDir]. A key that
 // stands in several files has the value of the last; partners add up. The error
-// is of type [Problems].
+// is of type [settings.Problems].
 func Load(paths ...string) (*Config, error) {
 	if len(paths) == 0 {
 		paths = []string{DefaultDir}
 	}
-	r := newReport()
-	for _, file := range r.find(paths) {
-		r.read(file)
+	c := newChecker()
+	for _, file := range c.find(paths) {
+		c.File(file)
 	}
-	return r.finish()
+	return c.finish()
+}
+
+func newChecker() *checker {
+	c := Default()
+	return &checker{Reader: settings.NewReader(c), config: c}
 }
 
 // finish checks what was read.
-func (r *report) finish() (*Config, error) {
+func (r *checker) finish() (*Config, error) {
 	r.resolveKeys()
 	// What stands in a file that could not be read would be reported as missing.
-	if !slices.ContainsFunc(r.problems, func(p Problem) bool { return p.Key == "" }) {
+	if !r.Broken() {
 		r.check()
 	}
-	r.config.Warnings = r.sorted(r.warnings)
-	if len(r.problems) > 0 {
-		return nil, Problems(r.sorted(r.problems))
+	if err := r.Err(); err != nil {
+		return nil, err
 	}
+	r.config.Warnings, r.config.places = r.Warnings(), r.Places()
 	return r.config, nil
 }
 
 // find lists the files that the paths stand for.
-func (r *report) find(paths []string) (files []string) {
+func (r *checker) find(paths []string) (files []string) {
 	for _, path := range paths {
 		info, err := os.Stat(path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			r.fileProblem(path, 0, "there is no such file or folder; begin with: switchyard config sample")
+			r.Reject(path, 0, "there is no such file or folder; begin with: switchyard config sample")
 		case err != nil:
-			r.fileProblem(path, 0, reason(err))
+			r.Reject(path, 0, settings.Unreadable(err))
 		case !info.IsDir():
 			files = append(files, filepath.Clean(path))
 		default:
 			inside, err := filepath.Glob(filepath.Join(escape(path), "*.toml"))
 			if err != nil || len(inside) == 0 {
-				r.fileProblem(path, 0, "this folder has no *.toml file; begin with: switchyard config sample")
+				r.Reject(path, 0, "this folder has no *.toml file; begin with: switchyard config sample")
 			}
 			files = append(files, inside...)
 		}
@@ -74,54 +77,9 @@ func escape(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(filepath.Clean(path))
 }
 
-// read merges a file into the configuration.
-func (r *report) read(file string) {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		r.fileProblem(file, 0, reason(err))
-		return
-	}
-	dir, err := filepath.Abs(filepath.Dir(file))
-	if err != nil {
-		r.fileProblem(file, 0, reason(err))
-		return
-	}
-	r.parse(file, dir, string(text))
-}
-
-// parse merges the text of a file into the configuration. Relative paths in it
-// begin at dir.
-func (r *report) parse(file, dir, text string) {
-	var tree map[string]any
-	if _, err := toml.Decode(text, &tree); err != nil {
-		line, message := 0, err.Error()
-		if syntax, ok := errors.AsType[toml.ParseError](err); ok {
-			line, message = syntax.Position.Line, syntax.Message
-		}
-		r.fileProblem(file, line, "not TOML: "+strings.TrimPrefix(message, "toml: "))
-		return
-	}
-	if _, ok := r.config.origins[""]; !ok {
-		r.config.origins[""] = origin{file: file}
-	}
-	d := decoder{report: r, file: file, dir: dir, lines: keyLines(text, len(r.config.Partners))}
-	d.decode(tree)
-}
-
-func (r *report) fileProblem(file string, line int, text string) {
-	r.problems = append(r.problems, Problem{File: file, Line: line, Text: text})
-}
-
-// reason is an error of package os without the path, which is printed anyway.
-func reason(err error) string {
-	if of, ok := errors.AsType[*fs.PathError](err); ok {
-		err = of.Err
-	}
-	return fmt.Sprintf("cannot be read: %v", err)
-}
-
 // resolveKeys reads the partners' public keys that stand in files of their own.
-func (r *report) resolveKeys() {
+func (r *checker) resolveKeys() {
+	places := r.Places()
 	for i := range r.config.Partners {
 		p := &r.config.Partners[i]
 		key := fmt.Sprintf("partner[%d].public_key_file", i)
@@ -130,12 +88,12 @@ func (r *report) resolveKeys() {
 		}
 		public, err := readPublicKey(string(p.PublicKeyFile))
 		if err != nil {
-			r.problem(key, "%v", err)
+			r.Problem(key, "%v", err)
 			continue
 		}
 		p.PublicKey, p.PublicKeyFile = public, ""
-		r.config.origins[fmt.Sprintf("partner[%d].public_key", i)] = r.config.origins[key]
-		delete(r.config.origins, key)
+		places[fmt.Sprintf("partner[%d].public_key", i)] = places[key]
+		delete(places, key)
 	}
 }
 
@@ -146,24 +104,19 @@ func readPublicKey(path string) (public string, err error) {
 		return "", fmt.Errorf("%s does not exist; ask the partner for the .pub file that \"switchyard keygen\" wrote there", path)
 	}
 	if err != nil {
-		return "", fmt.Errorf("%s %s", path, reason(err))
+		return "", fmt.Errorf("%s %s", path, settings.Unreadable(err))
 	}
 	defer file.Close() //nolint:errcheck // read only
 	text, err := io.ReadAll(io.LimitReader(file, 1024))
 	if err != nil {
-		return "", fmt.Errorf("%s %s", path, reason(err))
+		return "", fmt.Errorf("%s %s", path, settings.Unreadable(err))
 	}
 	public = strings.TrimSpace(string(text))
-	if isSeed(public) {
+	if settings.Secret(public) {
 		return "", fmt.Errorf("%s holds a secret seed; name the .pub file beside it, and keep the seed at its own site", path)
 	}
 	if identity.ValidatePublic(public) != nil {
 		return "", fmt.Errorf("%s holds no public key of a site; one begins with U and has 56 characters", path)
 	}
 	return public, nil
-}
-
-// isSeed says whether the text looks like the seed of an nkey.
-func isSeed(text string) bool {
-	return len(text) == 58 && text[0] == 'S' && strings.Trim(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") == ""
 }

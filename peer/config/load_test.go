@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/peer/accounts"
 	"github.com/switchyard-hpc/switchyard/peer/config"
 	"github.com/switchyard-hpc/switchyard/peer/identity"
-	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -56,7 +56,7 @@ func TestFilesOfAFolderAddUp(t *testing.T) {
 	if len(c.Warnings) > 0 {
 		t.Errorf("warnings: %v", c.Warnings)
 	}
-	if want := config.Path(filepath.Join(dir, "keys", "site.key")); c.Site.Key != want {
+	if want := settings.Path(filepath.Join(dir, "keys", "site.key")); c.Site.Key != want {
 		t.Errorf("key: got %s, want %s", c.Site.Key, want)
 	}
 	if c.Rounds.Phi != 90*protocol.Minute || c.Rounds.Ask != 4 || c.Rounds.RoundJobs != 64 {
@@ -79,7 +79,7 @@ func checkPeer(t *testing.T, c *config.Config) {
 	t.Helper()
 	people := accounts.New(accounts.Tables{Local: c.Accounts.Local, Guests: c.Guests()})
 	p := c.Peer(config.Parts{
-		PublicKey: "U", Software: "test", Capacity: c.LocalSched.Capacity(64), Policy: tc.New(tc.Config{}).Info(), Accounts: people,
+		PublicKey: "U", Software: "test", Capacity: c.LocalSched.Capacity(64), Accounts: people,
 	})
 	want := protocol.Capacity{CPUs: 8, Nodes: 2, MemoryMB: 2048, WholeNode: true}
 	if p.Site != "north" || p.Number != 7 || p.Capacity != want || p.Phi != 90*protocol.Minute || p.MaxGridJobs != 1_000_000 {
@@ -100,7 +100,7 @@ func TestAllPlacesAreReported(t *testing.T) {
 		"b.toml": "# two\n[rounds]\nask = 0\n\n[[partner]]\nname = \"east\"\nurl = \"east\"\n",
 	})
 	_, err := config.Load(dir)
-	var problems config.Problems
+	var problems settings.Problems
 	if !errors.As(err, &problems) {
 		t.Fatalf("got %v", err)
 	}
@@ -148,6 +148,9 @@ func TestExamplesLoad(t *testing.T) {
 	found := 0
 	root := filepath.Join("..", "..", "examples")
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if entry != nil && entry.Name() == "experiments" {
+			return fs.SkipDir // those are for the simulator
+		}
 		if err != nil || filepath.Ext(path) != ".toml" {
 			return err
 		}

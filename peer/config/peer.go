@@ -7,6 +7,8 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/plugins/policy/local"
+	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -16,7 +18,6 @@ type Parts struct {
 	PublicKey string            // of the site's key
 	Software  string            // name and version
 	Capacity  protocol.Capacity // as the local scheduler describes it
-	Policy    policy.Info
 	Accounts  peer.Accounts
 }
 
@@ -28,13 +29,7 @@ func (c *Config) Peer(parts Parts) peer.Config {
 		PublicKey:   parts.PublicKey,
 		Software:    parts.Software,
 		Capacity:    parts.Capacity,
-		Policy:      parts.Policy,
-		Initiation:  c.Rounds.Initiation,
-		Phi:         c.Rounds.Phi,
-		Sigma:       c.Rounds.Sigma,
 		Deadline:    c.Rounds.Deadline,
-		RoundJobs:   c.Rounds.RoundJobs,
-		Ask:         c.Rounds.Ask,
 		Retry:       c.Handoff.Retry,
 		RetryMax:    c.Handoff.RetryMax,
 		Settle:      c.Handoff.Settle,
@@ -49,7 +44,43 @@ func (c *Config) Peer(parts Parts) peer.Config {
 		})
 	}
 	slices.SortFunc(out.Partners, func(a, b peer.Partner) int { return cmp.Compare(a.Site, b.Site) })
-	return out
+	return out.Tuned(c.Tuning())
+}
+
+// Tuning returns the part of what the state machine is told that may change while
+// it runs.
+func (c *Config) Tuning() peer.Tuning {
+	return peer.Tuning{
+		Policy:     c.Policy.Make().Info(),
+		Initiation: c.Rounds.Initiation,
+		Phi:        c.Rounds.Phi,
+		Sigma:      c.Rounds.Sigma,
+		Delta:      int(c.Rounds.Delta),
+		Recheck:    c.Rounds.RecheckJobs,
+		Draw:       c.Rounds.VolunteerJobs,
+		Stay:       c.Rounds.StayHome,
+		RoundJobs:  c.Rounds.RoundJobs,
+		Ask:        c.Rounds.Ask,
+	}
+}
+
+// Make returns the policy with its parameters, or nil if its name is unknown.
+func (p Policy) Make() policy.Policy {
+	switch p.Name {
+	case "tc":
+		return tc.New(tc.Config{Epsilon: p.TC.Epsilon})
+	case "local":
+		return local.New()
+	}
+	return nil
+}
+
+// PolicyNames lists what [Policy.Make] knows.
+func PolicyNames() []string { return []string{"tc", "local"} }
+
+// Initiations lists the values of [Rounds.Initiation].
+func Initiations() []string {
+	return []string{string(policy.Sender), string(policy.Receiver), string(policy.Symmetric)}
 }
 
 // Trusted returns the partners' public keys, for gossip.
@@ -77,6 +108,7 @@ func (l LocalSched) Capacity(cpusHere int) protocol.Capacity {
 		CPUs:        cmp.Or(l.CPUs, cpusHere),
 		Nodes:       l.Nodes,
 		MemoryMB:    int64(l.Memory),
+		MHz:         l.MHz,
 		WholeNode:   l.Machine == WholeNode,
 		MaxWallTime: l.MaxWallTime,
 	}

@@ -14,6 +14,7 @@ type entry struct {
 	name     string
 	example  string // in TOML, where there is no default
 	required bool   // there is no default and there must be a value
+	live     bool   // a reload changes it while the peer runs
 	about    string // what it means; and what it is when it is not set, if that is not a value
 }
 
@@ -35,7 +36,7 @@ func reference() []section {
 			{name: "listen", about: "Host and port of the HTTP server that it reads them from. Empty: none."},
 		}},
 		{name: "log", about: "What the peer writes to standard error.", keys: []entry{
-			{name: "level", about: "The least important messages that are written: \"debug\", \"info\", \"warn\" or \"error\"."},
+			{name: "level", live: true, about: "The least important messages that are written: \"debug\", \"info\", \"warn\" or \"error\"."},
 			{name: "format", about: "\"json\" for machines, \"text\" for people."},
 		}},
 		{name: "partner", array: true, optional: true, about: "A site to exchange jobs with; one such table for each. The partner must do the same with this site. Nothing of a partner runs here unless max_jobs and users allow it.", keys: partnerKeys()},
@@ -82,8 +83,9 @@ func localSchedKeys() []entry {
 		{name: "cpus", example: "64", about: "CPUs of the whole machine. Not set: as many as this computer has."},
 		{name: "nodes", about: "Nodes of the whole machine; they have the same number of CPUs each, so it divides cpus."},
 		{name: "memory", example: `"256GB"`, about: "Memory of a node; jobs that ask for more go elsewhere. Not set: not looked at."},
+		{name: "mhz", example: "2400", about: "Speed of a CPU, by which the time limits of jobs are scaled on their way between sites of different speed. Not set: jobs keep their limits."},
 		{name: "max_wall_time", example: `"7d"`, about: "The longest time limit that a job may have. Not set: any."},
-		{name: "policy", about: "Which queued jobs start first. \"easy\": in the order of arrival, and later ones before that if they delay nobody who is first (EASY backfilling)."},
+		{name: "policy", live: true, about: "Which queued jobs start first. \"easy\" (or \"fcfsbf\"): in the order of arrival, and later ones before that if they do not delay the first (EASY backfilling). \"conservative\": likewise, if they delay nobody before them. \"fcfs\": in the order of arrival, and nothing overtakes. \"firstfit\" (or \"ff\"): whatever fits, in the order of arrival. \"sjf\": the shortest limit first, and nothing overtakes. \"sjffit\": whatever fits, the shortest limit first. \"easysjbf\": as easy, and of the later ones the shortest limit first."},
 		{name: "grace", about: "Time between asking a job to end (SIGTERM) and ending it (SIGKILL)."},
 		{name: "on_stop", about: "What becomes of running jobs when the peer stops. \"leave\": they go on, and the next start finds them. \"end\": they are ended."},
 	}
@@ -92,18 +94,22 @@ func localSchedKeys() []entry {
 func roundSections() []section {
 	return []section{
 		{name: "policy", about: "How a round places jobs.", keys: []entry{
-			{name: "name", about: "\"tc\": where the turnaround (wait + run time) is least."},
+			{name: "name", live: true, about: "\"tc\": where the turnaround (wait + run time) is least. \"local\": at the site where they were submitted; it serves the initiation \"sender\" only."},
 		}},
 		{name: "policy.tc", about: "Parameters of the policy tc.", keys: []entry{
-			{name: "epsilon", about: "ε: among sites whose turnaround is within this of the least, the least busy one gets the job."},
+			{name: "epsilon", live: true, about: "ε: among sites whose turnaround is within this of the least, the least busy one gets the job."},
 		}},
-		{name: "rounds", about: "When sites are asked for quotes, and how many.", keys: []entry{
-			{name: "initiation", about: "What opens a round. \"sender\": the site that has a job to place."},
-			{name: "phi", about: "φ: a job that would wait less than this at its own site stays there, and nobody is asked."},
-			{name: "sigma", about: "σ: time between two looks at a silent partner, and between two rounds for a job that found no site."},
+		{name: "rounds", about: "When sites are asked for quotes, and which.", keys: []entry{
+			{name: "initiation", live: true, about: "What opens a round. \"sender\": the site that has a job to place asks its partners. \"receiver\": the job waits until a partner volunteers, and only volunteers are asked; partners volunteer under receiver and symmetric. \"symmetric\": volunteers are asked if there are any, else all partners. A job that its own site cannot run has all partners asked in any case."},
+			{name: "phi", live: true, about: "φ: a job that would wait less than this at its own site stays there, and nobody is asked."},
+			{name: "sigma", live: true, about: "σ: time between two looks at a silent partner, and between two rounds for a job that found no site. Under receiver and symmetric also between two looks at this site's own utilisation, after which it may volunteer, and at the waits of the jobs that wait for volunteers; a volunteer counts for as long."},
+			{name: "delta", live: true, about: "δ: the site volunteers while less than this share of its CPUs runs jobs; above 0, at most 1."},
+			{name: "recheck_jobs", live: true, example: "10", about: "How many of the jobs that wait for volunteers have their wait at this site looked at again every sigma, the first in line. Not set: all."},
+			{name: "volunteer_jobs", live: true, example: "1", about: "How many jobs one volunteer may bring into rounds. Not set: any number."},
+			{name: "stay_home", live: true, example: "true", about: "Under symmetric: whether a job stays at this site when no volunteer was better, without asking the other partners. Not set: they are asked."},
 			{name: "deadline", about: "How long a round waits for quotes; less than sigma. A partner that misses it is left out until it is heard again."},
-			{name: "round_jobs", about: "How many jobs may share a round."},
-			{name: "ask", about: "How many partners are asked in a round: those that gossip calls the best."},
+			{name: "round_jobs", live: true, about: "How many jobs may share a round."},
+			{name: "ask", live: true, about: "How many partners are asked in a round: those that gossip calls the best."},
 		}},
 		{name: "handoff", about: "The patience of hand-offs. The defaults suit sites anywhere on Earth.", keys: []entry{
 			{name: "retry", about: "Time until an unanswered message is repeated for the first time; it doubles from then on."},

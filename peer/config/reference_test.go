@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/switchyard-hpc/switchyard/internal/settings"
 )
 
 // keysOf lists the dotted keys of a struct by its tags.
@@ -23,10 +25,10 @@ func keysOf(table reflect.Type, name string) (keys []string) {
 			inner = inner.Elem()
 		}
 		if inner.Kind() == reflect.Struct {
-			keys = append(keys, keysOf(inner, join(name, tag))...)
+			keys = append(keys, keysOf(inner, settings.Join(name, tag))...)
 			continue
 		}
-		keys = append(keys, join(name, tag))
+		keys = append(keys, settings.Join(name, tag))
 	}
 	return keys
 }
@@ -52,7 +54,7 @@ func TestSampleHasEveryKeyAndNoOther(t *testing.T) {
 		if header, ok := strings.CutPrefix(line, "["); ok {
 			table = strings.Trim(header, "[]\n")
 		} else if key, _, ok := strings.Cut(line, " = "); ok && key[0] != '#' {
-			got = append(got, join(table, key))
+			got = append(got, settings.Join(table, key))
 		}
 	}
 	slices.Sort(got)
@@ -72,7 +74,7 @@ func TestEveryKeyIsExplained(t *testing.T) {
 			if !strings.ContainsAny(e.about, ".:") {
 				t.Errorf("%s.%s has no sentence", s.name, e.name)
 			}
-			value, ok := fieldOf(defaultsOf(s), e.name)
+			value, ok := settings.Field(defaultsOf(s), e.name)
 			if !ok || (value.IsZero() == (e.example == "")) {
 				t.Errorf("%s.%s needs either a default or an example", s.name, e.name)
 			}
@@ -97,7 +99,7 @@ func TestSampleLoadsAndHasTheDefaults(t *testing.T) {
 	}
 	want := Default()
 	want.Site.Name, want.Site.Number = "north", 1
-	want.origins, want.Warnings = got.origins, got.Warnings
+	want.places, want.Warnings = got.places, got.Warnings
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
@@ -153,7 +155,7 @@ local = { "a b" = "x", cd = "y" }
 				if err != nil {
 					t.Fatalf("%v\n%s", err, shown.String())
 				}
-				got.origins, got.Warnings = want.origins, want.Warnings
+				got.places, got.Warnings = want.places, want.Warnings
 				if !reflect.DeepEqual(got, want) {
 					t.Errorf("effective %v: got %+v, want %+v of\n%s", effective, got, want, shown.String())
 				}
@@ -214,6 +216,8 @@ from all of ` + "`/etc/switchyard/*.toml`" + `. It is written in [TOML](https://
 - **Secrets** are never in the configuration, only the paths of their files. Key files must have mode 0600.
 - **Mistakes**: ` + "`switchyard config check`" + ` reports all of them at once, each with its file, line and remedy; a peer
   with a mistake in its configuration does not start. Keys that are not known are mistakes.
+- **Changes** of the keys marked ⟳ take effect with ` + "`switchyard reload`" + `, those of the others when the peer is
+  started again; see [operations.md](operations.md#changing-the-configuration).
 - **What is in force**: ` + "`switchyard config show --effective`" + ` prints every value and where it comes from.
 
 The least that a site needs is ` + "`[site]` with `name` and `number`" + `; the least for two sites is shown in
@@ -227,11 +231,11 @@ func markdown() string {
 	for _, s := range reference() {
 		fmt.Fprintf(&b, "\n## `%s`\n\n%s\n\n| key | default | meaning |\n|---|---|---|\n", s.header(), s.about)
 		for _, e := range s.keys {
-			value, _ := fieldOf(defaultsOf(s), e.name)
+			value, _ := settings.Field(defaultsOf(s), e.name)
 			initial := "none"
 			switch {
 			case !value.IsZero():
-				initial = "`" + format(value) + "`"
+				initial = "`" + settings.Format(value) + "`"
 			case e.required:
 				initial = "**required**"
 			}
@@ -239,7 +243,11 @@ func markdown() string {
 			if e.example != "" {
 				about += " For example `" + e.name + " = " + e.example + "`."
 			}
-			fmt.Fprintf(&b, "| `%s` | %s | %s |\n", e.name, initial, about)
+			mark := ""
+			if e.live {
+				mark = " ⟳"
+			}
+			fmt.Fprintf(&b, "| `%s`%s | %s | %s |\n", e.name, mark, initial, about)
 		}
 	}
 	return b.String()

@@ -3,6 +3,8 @@ package config
 import (
 	"reflect"
 	"strings"
+
+	"github.com/switchyard-hpc/switchyard/internal/settings"
 )
 
 // sampleHead begins the sample.
@@ -47,18 +49,18 @@ func (s section) header() string {
 
 // shown is the key's default, or the example when it has none.
 func shown(e entry, table reflect.Value) string {
-	value, _ := fieldOf(table, e.name)
+	value, _ := settings.Field(table, e.name)
 	if value.IsZero() {
 		return e.example
 	}
-	return format(value)
+	return settings.Format(value)
 }
 
 // defaultsOf returns the struct of a section as it is when no key is set.
 func defaultsOf(s section) reflect.Value {
 	c := Default()
-	gossip := defaultGossip()
-	c.Gossip = &gossip
+	c.Gossip = new(Gossip)
+	c.Gossip.SetDefaults()
 	c.Partners = []Partner{{}}
 	return c.tables(s)[0]
 }
@@ -68,7 +70,7 @@ func defaultsOf(s section) reflect.Value {
 func (c *Config) tables(s section) []reflect.Value {
 	v := reflect.ValueOf(c).Elem()
 	for name := range strings.SplitSeq(s.name, ".") {
-		v, _ = fieldOf(v, name)
+		v, _ = settings.Field(v, name)
 	}
 	switch {
 	case v.Kind() == reflect.Slice:

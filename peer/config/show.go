@@ -6,6 +6,8 @@ import (
 	"io"
 	"reflect"
 	"strings"
+
+	"github.com/switchyard-hpc/switchyard/internal/settings"
 )
 
 // Show prints the configuration as TOML that [Load] reads again, with a comment
@@ -21,7 +23,7 @@ func (c *Config) Show(w io.Writer, effective bool) error {
 				key = fmt.Sprintf("%s[%d]", s.name, i)
 			}
 			lines := c.showKeys(s, table, key, effective)
-			if _, set := c.origins[key]; len(lines) == 0 && !set {
+			if _, set := c.places[key]; len(lines) == 0 && !set {
 				continue
 			}
 			_, _ = fmt.Fprintf(out, "%s%s\n%s", separator, s.header(), strings.Join(lines, ""))
@@ -37,14 +39,14 @@ func (c *Config) Show(w io.Writer, effective bool) error {
 // showKeys prints the keys of one table.
 func (c *Config) showKeys(s section, table reflect.Value, key string, effective bool) (lines []string) {
 	for _, e := range s.keys {
-		value, _ := fieldOf(table, e.name)
+		value, _ := settings.Field(table, e.name)
 		from := "default"
-		if at, set := c.origins[join(key, e.name)]; set {
+		if at, set := c.places[settings.Join(key, e.name)]; set {
 			from = at.String()
 		} else if !effective || value.IsZero() {
 			continue
 		}
-		lines = append(lines, fmt.Sprintf("%s = %s # %s\n", e.name, format(value), from))
+		lines = append(lines, fmt.Sprintf("%s = %s # %s\n", e.name, settings.Format(value), from))
 	}
 	return lines
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/peer/config"
 )
 
@@ -46,14 +47,14 @@ func TestProblemsAndWarnings(t *testing.T) {
 func said(t *testing.T, file string) string {
 	t.Helper()
 	c, err := config.Load(file)
-	var problems []config.Problem
+	var problems []settings.Problem
 	if strings.HasSuffix(file, ".warn.toml") {
 		if err != nil {
 			t.Fatalf("refused: %v", err)
 		}
 		problems = c.Warnings
 	} else {
-		var all config.Problems
+		var all settings.Problems
 		if !errors.As(err, &all) {
 			t.Fatalf("got %v, want problems", err)
 		}

@@ -1,4 +1,4 @@
-package config
+package settings
 
 import (
 	"fmt"
@@ -7,10 +7,11 @@ import (
 
 // keyLines finds the line of every key and table of a TOML text, because the
 // parser does not tell. The text is known to be TOML; of any other, the result is
-// useless but harmless. The elements of arrays of tables are counted from first.
+// useless but harmless. The elements of an array of tables are counted from
+// first(its key).
 // Keys within inline tables and lists are left out: they share their line with
 // what they belong to, or nearly.
-func keyLines(text string, first int) map[string]int {
+func keyLines(text string, first func(array string) int) map[string]int {
 	s := &scanner{
 		text: strings.TrimPrefix(text, "\uFEFF"), line: 1,
 		first: first, lines: map[string]int{}, arrays: map[string]int{},
@@ -34,7 +35,7 @@ type scanner struct {
 	text   string // what is left
 	line   int    // of its beginning
 	table  string // the table that keys belong to now
-	first  int
+	first  func(array string) int
 	lines  map[string]int
 	arrays map[string]int // elements of the arrays of tables so far
 }
@@ -65,12 +66,13 @@ func (s *scanner) header() {
 	names := s.key("]")
 	s.table = ""
 	for i, name := range names {
-		s.table = join(s.table, name)
+		s.table = Join(s.table, name)
 		if array && i == len(names)-1 {
+			s.note(s.table, nil) // the first of its tables stands for all
 			s.arrays[s.table]++
 		}
 		if n := s.arrays[s.table]; n > 0 {
-			s.table = fmt.Sprintf("%s[%d]", s.table, s.first+n-1)
+			s.table = fmt.Sprintf("%s[%d]", s.table, s.first(s.table)+n-1)
 		}
 	}
 	s.note(s.table, nil)
@@ -80,7 +82,7 @@ func (s *scanner) header() {
 // note remembers that the key stands here, if it did not before.
 func (s *scanner) note(table string, names []string) {
 	for _, name := range names {
-		table = join(table, name)
+		table = Join(table, name)
 	}
 	if _, ok := s.lines[table]; !ok {
 		s.lines[table] = s.line
@@ -163,11 +165,4 @@ func (s *scanner) quoted() {
 	if long { // up to two quotes may stand before the end
 		s.skip(quote)
 	}
-}
-
-func join(table, name string) string {
-	if table == "" {
-		return name
-	}
-	return table + "." + name
 }

@@ -1,4 +1,4 @@
-package config
+package settings
 
 import (
 	"fmt"
@@ -7,14 +7,22 @@ import (
 	"strings"
 )
 
-// fieldOf finds the field of a table's struct by its name in TOML.
-func fieldOf(table reflect.Value, name string) (field reflect.Value, ok bool) {
-	for i := range table.NumField() {
-		if tag := table.Type().Field(i).Tag.Get("toml"); tag == name && tag != "" {
-			return table.Field(i), true
+// Field finds the field of a table's struct by its name in TOML.
+func Field(table reflect.Value, name string) (field reflect.Value, ok bool) {
+	of, ok := fieldOf(table.Type(), name)
+	if !ok {
+		return reflect.Value{}, false
+	}
+	return table.FieldByIndex(of.Index), true
+}
+
+func fieldOf(table reflect.Type, name string) (field reflect.StructField, ok bool) {
+	for field = range table.Fields() {
+		if tag := field.Tag.Get("toml"); tag == name && tag != "" {
+			return field, true
 		}
 	}
-	return reflect.Value{}, false
+	return reflect.StructField{}, false
 }
 
 // namesIn lists the keys of a table, as they are declared.
@@ -28,20 +36,23 @@ func namesIn(table reflect.Type) (names []string) {
 }
 
 // suggest says what an unknown key of a table may have meant.
-func suggest(table reflect.Type, name string) string {
+func (r *Reader) suggest(table reflect.Type, name string) string {
 	names := namesIn(table)
 	if near, ok := nearest(name, names); ok {
 		return fmt.Sprintf("did you mean %q?", near)
 	}
-	if other, ok := elsewhere(name); ok {
+	if other, ok := elsewhere(r.root.Type(), name); ok {
 		return "it belongs to " + other
 	}
 	return "allowed here: " + strings.Join(names, ", ")
 }
 
 // elsewhere finds a table at the top that has a key of this name.
-func elsewhere(name string) (table string, ok bool) {
-	for field := range reflect.TypeFor[Config]().Fields() {
+func elsewhere(root reflect.Type, name string) (table string, ok bool) {
+	for field := range root.Fields() {
+		if field.Tag.Get("toml") == "" {
+			continue
+		}
 		inner, header := field.Type, "["+field.Tag.Get("toml")+"]"
 		if inner.Kind() == reflect.Slice {
 			header = "[" + header + "]"
@@ -57,7 +68,7 @@ func elsewhere(name string) (table string, ok bool) {
 }
 
 // oneOf says what is wrong with a value that is none of the allowed ones.
-func oneOf(value string, allowed ...string) (wrong string) {
+func oneOf(value string, allowed []string) (wrong string) {
 	if slices.Contains(allowed, value) {
 		return ""
 	}

@@ -1,0 +1,158 @@
+package settings
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Reader merges files into a struct and gathers what is wrong.
+type Reader struct {
+	root     reflect.Value
+	places   Places
+	problems []Problem
+	warnings []Problem
+}
+
+// NewReader reads into the struct that into points to, which holds the defaults.
+func NewReader(into any) *Reader {
+	return &Reader{root: reflect.ValueOf(into).Elem(), places: Places{}}
+}
+
+// File merges a file. A key that an earlier file has set gets the new value; the
+// elements of arrays of tables and the rows of maps add up.
+func (r *Reader) File(path string) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		r.Reject(path, 0, Unreadable(err))
+		return
+	}
+	dir, err := filepath.Abs(filepath.Dir(path))
+	if err != nil {
+		r.Reject(path, 0, Unreadable(err))
+		return
+	}
+	r.Text(path, dir, string(text))
+}
+
+// Text merges the text of a file. Relative paths in it begin at dir.
+func (r *Reader) Text(file, dir, text string) {
+	var tree map[string]any
+	if _, err := toml.Decode(text, &tree); err != nil {
+		line, message := 0, err.Error()
+		if syntax, ok := errors.AsType[toml.ParseError](err); ok {
+			line, message = syntax.Position.Line, syntax.Message
+		}
+		r.Reject(file, line, "not TOML: "+strings.TrimPrefix(message, "toml: "))
+		return
+	}
+	if _, ok := r.places[""]; !ok {
+		r.places[""] = Place{File: file}
+	}
+	d := decoder{Reader: r, file: file, dir: dir, lines: keyLines(text, r.length)}
+	d.table(r.root, tree, "")
+}
+
+// Unreadable is an error of package os in words, without the path.
+func Unreadable(err error) string {
+	if of, ok := errors.AsType[*fs.PathError](err); ok {
+		err = of.Err
+	}
+	return fmt.Sprintf("cannot be read: %v", err)
+}
+
+// Reject notes that a whole file cannot be used.
+func (r *Reader) Reject(file string, line int, text string) {
+	r.problems = append(r.problems, Problem{File: file, Line: line, Text: text})
+}
+
+// Broken says whether a whole file could not be used, so that checks would find
+// too much missing.
+func (r *Reader) Broken() bool {
+	return slices.ContainsFunc(r.problems, func(p Problem) bool { return p.Key == "" })
+}
+
+// Places are where the keys were set. The map is the Reader's own; who finds that
+// a value comes from elsewhere may change it.
+func (r *Reader) Places() Places { return r.places }
+
+// Set says whether a file has set the key.
+func (r *Reader) Set(key string) bool {
+	_, set := r.places[key]
+	return set
+}
+
+// Problem notes that something is wrong with a key. Only the first about a key
+// counts: a key that could not be read is not also missing. A key without a
+// place is reported where its table is.
+func (r *Reader) Problem(key, format string, args ...any) {
+	p := r.about(key, format, args...)
+	same := func(other Problem) bool { return key != "" && other.Key == p.Key && other.File == p.File }
+	if !slices.ContainsFunc(r.problems, same) {
+		r.problems = append(r.problems, p)
+	}
+}
+
+// Warn notes that something about a key is odd.
+func (r *Reader) Warn(key, format string, args ...any) {
+	r.warnings = append(r.warnings, r.about(key, format, args...))
+}
+
+func (r *Reader) about(key, format string, args ...any) Problem {
+	at := r.places.Find(key)
+	return Problem{File: at.File, Line: at.Line, Key: key, Text: fmt.Sprintf(format, args...)}
+}
+
+// OneOf checks a value that must be one of a few.
+func (r *Reader) OneOf(key, value string, allowed ...string) {
+	if wrong := oneOf(value, allowed); wrong != "" {
+		r.Problem(key, "%s", wrong)
+	}
+}
+
+// AtLeast checks a number that must not be less.
+func (r *Reader) AtLeast(key string, value, least int) {
+	if value < least {
+		r.Problem(key, "is %d; use %d or more", value, least)
+	}
+}
+
+// Positive asks for a duration that is not 0; a negative one cannot be written.
+func (r *Reader) Positive(key string, d protocol.Duration) {
+	if d <= 0 {
+		r.Problem(key, "is 0; use 1ms or more")
+	}
+}
+
+// Err is all that is wrong, of type [Problems], or nil.
+func (r *Reader) Err() error {
+	if len(r.problems) == 0 {
+		return nil
+	}
+	return Problems(r.sorted(r.problems))
+}
+
+// Warnings are what is odd, in the order of the files, lines and keys.
+func (r *Reader) Warnings() []Problem { return r.sorted(r.warnings) }
+
+// sorted names the keys for people and puts problems in order.
+func (r *Reader) sorted(problems []Problem) []Problem {
+	problems = slices.Clone(problems)
+	for i := range problems {
+		problems[i].Key = r.label(problems[i].Key)
+	}
+	slices.SortStableFunc(problems, func(a, b Problem) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Key, b.Key))
+	})
+	return problems
+}

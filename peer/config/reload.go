@@ -1,0 +1,112 @@
+package config
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/switchyard-hpc/switchyard/internal/settings"
+)
+
+// Change is a key that has another value in a configuration that was read again.
+type Change struct {
+	Key  string
+	From string // in TOML; empty: the table was not there
+	To   string // likewise
+	Live bool   // whether it can change while the peer runs
+}
+
+// Changes lists in the order of the reference what another configuration would
+// change.
+func (c *Config) Changes(next *Config) (changes []Change) {
+	for _, s := range reference() {
+		from, to := c.values(s), next.values(s)
+		for _, key := range orderedKeys(from, to) {
+			if from[key].text != to[key].text {
+				live := from[key].live && to[key].live
+				changes = append(changes, Change{Key: key, From: from[key].text, To: to[key].text, Live: live})
+			}
+		}
+	}
+	return changes
+}
+
+// shownValue is a value in TOML.
+type shownValue struct {
+	text string
+	live bool
+	rank int // of its key in the reference
+}
+
+// values are those of a section by their keys, as people know these.
+func (c *Config) values(s section) map[string]shownValue {
+	out := map[string]shownValue{}
+	for i, table := range c.tables(s) {
+		name := s.name
+		if s.array {
+			name = fmt.Sprintf("%s[%s]", s.name, c.Partners[i].Name)
+		}
+		for rank, e := range s.keys {
+			if value, ok := settings.Field(table, e.name); ok {
+				out[settings.Join(name, e.name)] = shownValue{settings.Format(value), e.live, i*len(s.keys) + rank}
+			}
+		}
+	}
+	return out
+}
+
+// orderedKeys lists the keys of both in the order of the reference.
+func orderedKeys(from, to map[string]shownValue) []string {
+	all := maps.Clone(from)
+	maps.Copy(all, to)
+	return slices.SortedFunc(maps.Keys(all), func(a, b string) int {
+		return cmp.Or(cmp.Compare(all[a].rank, all[b].rank), cmp.Compare(a, b))
+	})
+}
+
+// With returns the configuration with what may change while the peer runs taken
+// from another one. The error, of type [settings.Problems], says that this cannot
+// be mixed.
+func (c *Config) With(next *Config) (*Config, error) {
+	mixed := *c
+	mixed.places = maps.Clone(c.places)
+	for _, s := range reference() {
+		for i, table := range mixed.tables(s) {
+			for _, e := range s.keys {
+				if !e.live {
+					continue
+				}
+				to, _ := settings.Field(table, e.name)
+				from, _ := settings.Field(next.tables(s)[i], e.name)
+				to.Set(from)
+				key := settings.Join(s.name, e.name)
+				delete(mixed.places, key)
+				if at, set := next.places[key]; set {
+					mixed.places[key] = at
+				}
+			}
+		}
+	}
+	if mixed.Rounds.Deadline < mixed.Rounds.Sigma {
+		return &mixed, nil
+	}
+	at := next.places.Find("rounds.sigma")
+	return nil, settings.Problems{{File: at.File, Line: at.Line, Key: "rounds.sigma", Text: fmt.Sprintf(
+		"%s is not more than the deadline that is in force (%s) until the peer is started again; use more",
+		settings.FormatDuration(mixed.Rounds.Sigma), settings.FormatDuration(mixed.Rounds.Deadline))}}
+}
+
+// ProblemsOf lists the lines of an error of [Load] or [Config.With].
+func ProblemsOf(err error) []string {
+	all, ok := errors.AsType[settings.Problems](err)
+	if !ok {
+		return []string{err.Error()}
+	}
+	lines := make([]string, len(all))
+	for i, problem := range all {
+		lines[i] = problem.String()
+	}
+	return lines
+}
