@@ -74,7 +74,8 @@ func (a *app) root() *cobra.Command {
 	root.AddGroup(&cobra.Group{ID: "jobs", Title: "Jobs:"}, &cobra.Group{ID: "site", Title: "Sites:"})
 	grouped(root, "jobs", a.submitCommand(), a.queueCommand(), a.statusCommand(), a.cancelCommand(), a.logsCommand(),
 		a.quoteCommand(), a.explainCommand())
-	grouped(root, "site", a.sitesCommand(), a.peerCommand(), a.keygenCommand(), a.configCommand(), a.demoCommand())
+	grouped(root, "site", a.sitesCommand(), a.peerCommand(), a.reloadCommand(), a.keygenCommand(), a.configCommand(), a.demoCommand(),
+		a.simCommand())
 	root.AddCommand(a.versionCommand(), a.completionCommand())
 	return root
 }

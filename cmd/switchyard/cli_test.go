@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/api"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -189,10 +190,67 @@ func TestSites(t *testing.T) {
 	}}, nil)}
 	want := "" +
 		"SITE      NO  LINK  CPUS  BUSY   RUS  QUEUED      AGE  HERE  THERE  NOTE\n" +
-		"aurora     1  self     4     3  75 %       2  0:00:00     0      0\n" +
+		"aurora     1  self     4     3  75 %       2  0:00:00     0      0  initiation sender, policy tc, local queue easy\n" +
 		"borealis   -  down     -     -     -       -        -     0      0  no route\n"
-	if got := command(t, serve(t, n), "", "sites"); got != (result{0, want, ""}) {
+	socket := serve(t, n)
+	if got := command(t, socket, "", "sites"); got != (result{0, want, ""}) {
 		t.Errorf("got\n%s%s", got.stdout, got.stderr)
+	}
+	var answer sitesAnswer
+	got := command(t, socket, "", "sites", "--json")
+	if err := json.Unmarshal([]byte(got.stdout), &answer); err != nil || len(answer.Sites.Sites) != 2 || answer.Rules != someRules() {
+		t.Errorf("--json: %v\n%s", err, got.stdout)
+	}
+}
+
+func TestReload(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reply api.Reloaded
+		err   error
+		want  result
+	}{
+		"changes": {
+			reply: api.Reloaded{
+				Changed: []api.Change{{Key: "rounds.phi", From: `"1m"`, To: `"2m"`}},
+				Restart: []api.Change{{Key: "gossip.bind", From: "", To: `"x"`}},
+				Rules:   someRules(), Warnings: []string{"f:1: odd"},
+			},
+			want: result{
+				0, "changed        rounds.phi: \"1m\" → \"2m\"\nneeds restart  gossip.bind: - → \"x\"\n" +
+					"In force: initiation sender, policy tc, local queue easy.\n",
+				"switchyard: warning: f:1: odd\n",
+			},
+		},
+		"nothing": {
+			reply: api.Reloaded{Rules: someRules()},
+			want:  result{0, "Nothing has changed.\nIn force: initiation sender, policy tc, local queue easy.\n", ""},
+		},
+		"problems": {
+			reply: api.Reloaded{Problems: []string{"f:3: x: unknown key", "f:4: y: bad"}},
+			want:  result{1, "", "switchyard: f:3: x: unknown key\nswitchyard: f:4: y: bad\nswitchyard: nothing was changed\n"},
+		},
+		"not allowed": {
+			err:  no{peer.Refusal{Code: peer.Denied, Reason: "not you"}},
+			want: result{4, "", "switchyard: not you\n"},
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := &fakeNode{reload: func() (api.Reloaded, error) { return c.reply, c.err }}
+			if got := command(t, serve(t, n), "", "reload"); got != c.want {
+				t.Errorf("got %+v\nwant %+v", got, c.want)
+			}
+		})
+	}
+}
+
+func TestReasonsAreExplained(t *testing.T) {
+	t.Parallel()
+	text := statusText(peer.JobView{State: protocol.Pending, Reason: "WaitsForVolunteer"}, "-")
+	if !strings.Contains(text, "PENDING, WaitsForVolunteer (its own site would let it wait φ or longer, and no partner volunteers now)") {
+		t.Errorf("got\n%s", text)
 	}
 }
 
@@ -206,6 +264,8 @@ func TestExplainTellsTheStory(t *testing.T) {
 		}},
 		facts: []peer.Fact{
 			{At: at, Kind: peer.JobSubmitted, Job: someID},
+			{At: at + 3, Kind: peer.PartnerVolunteers, Site: "cygnus"},
+			{At: at + 4, Kind: peer.Retuned, Site: "aurora", Text: "policy tc, initiation receiver"},
 			{
 				At: at + 12, Kind: peer.RoundDecided, Job: someID, Site: "cygnus", Round: 7, Took: 11, Text: "least turnaround",
 				Quotes: []peer.SiteQuote{
@@ -224,6 +284,8 @@ func TestExplainTellsTheStory(t *testing.T) {
 	for _, want := range []string{
 		`Job 1000000000042 "sum" of ada: 2 CPUs, 1:00:00.`,
 		"+0.000 s  submitted\n",
+		"+0.003 s  cygnus volunteers to take jobs\n",
+		"+0.004 s  the rules of aurora changed: policy tc, initiation receiver\n",
 		"+0.012 s  round 7: cygnus is chosen: least turnaround (took 11 ms)\n",
 		"→  cygnus    0:00:00  1:00:00  1:00:00    0 %\n",
 		"   aurora    0:01:00  1:00:00  1:01:00  100 %\n",

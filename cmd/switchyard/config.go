@@ -1,8 +1,6 @@
 package main
 
 import (
-	"errors"
-
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-hpc/switchyard/peer/config"
@@ -23,13 +21,13 @@ func (f *configFlag) addTo(a *app, cmd *cobra.Command) {
 // load reads the configuration and tells all that is wrong with it.
 func (f *configFlag) load(a *app) (*config.Config, error) {
 	cfg, err := config.Load(*f...)
-	if problems, ok := errors.AsType[config.Problems](err); ok {
-		for _, problem := range problems {
-			a.notice("%s", problem)
-		}
-		return nil, &exitError{code: exitFailed}
+	if err == nil {
+		return cfg, nil
 	}
-	return cfg, err
+	for _, problem := range config.ProblemsOf(err) {
+		a.notice("%s", problem)
+	}
+	return nil, &exitError{code: exitFailed}
 }
 
 // warn tells what is odd about a configuration.

@@ -6,12 +6,16 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-hpc/switchyard/internal/batchscript"
 	"github.com/switchyard-hpc/switchyard/internal/testbed"
+	"github.com/switchyard-hpc/switchyard/localsched/engine"
+	"github.com/switchyard-hpc/switchyard/peer/config"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -22,12 +26,18 @@ const (
 	demoStopping = 5 * time.Second  // for a peer to stop
 )
 
+// demoSigma is σ in the demo: short, so that volunteers come while one watches.
+const demoSigma = 2 * protocol.Second
+
 // demo is one run of the demonstration.
 type demo struct {
 	app  *app
 	dir  string
 	seed uint64
 	jobs int
+
+	initiation, policy, local string // the rules
+
 	grid *testbed.Grid
 	work string // where the jobs work and leave their output
 }
@@ -42,11 +52,18 @@ func (a *app) demoCommand() *cobra.Command {
 			"with 8), submit small batch jobs at aurora, more than it can run, and show where each goes.\n" +
 			"At the end every result is checked, and that each job ran exactly once; only then the exit\n" +
 			"code is 0. Everything is stopped and removed again.",
-		Example: "  switchyard demo\n  switchyard demo --jobs 60 --keep",
-		Args:    noArgs,
+		Example: "  switchyard demo\n" +
+			"  switchyard demo --jobs 60 --keep\n" +
+			"  switchyard demo --initiation receiver       jobs wait until a site volunteers\n" +
+			"  switchyard demo --policy local              jobs stay at home, for comparison\n" +
+			"  switchyard demo --localsched firstfit       local queues start whatever fits",
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if d.jobs < 1 || d.jobs > 500 {
 				return usage("--jobs %d is outside 1 to 500", d.jobs)
+			}
+			if err = d.checkRules(); err != nil {
+				return err
 			}
 			made, err := d.makeDir()
 			if err != nil {
@@ -59,10 +76,31 @@ func (a *app) demoCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().IntVar(&d.jobs, "jobs", 30, "how many jobs to submit")
+	choice(cmd, &d.initiation, "initiation", "sender", "what opens rounds", config.Initiations()...)
+	choice(cmd, &d.policy, "policy", "tc", "which policy decides them", config.PolicyNames()...)
+	choice(cmd, &d.local, "localsched", "easy", "policy of the local queues", engine.Names()...)
 	cmd.Flags().Uint64Var(&d.seed, "seed", 1, "of the jobs' sizes")
 	cmd.Flags().StringVar(&d.dir, "dir", "", "an empty or new folder for everything (a temporary one)")
 	cmd.Flags().BoolVar(&keep, "keep", false, "keep the folder")
 	return cmd
+}
+
+// checkRules checks the rules that were asked for.
+func (d *demo) checkRules() error {
+	if _, err := engine.Named(d.local); err != nil {
+		return usage("--localsched: %w", err)
+	}
+	if err := chosen("initiation", d.initiation, config.Initiations()...); err != nil {
+		return err
+	}
+	if err := chosen("policy", d.policy, config.PolicyNames()...); err != nil {
+		return err
+	}
+	info := config.Policy{Name: d.policy}.Make().Info()
+	if !slices.Contains(info.Initiations, policy.Initiation(d.initiation)) {
+		return usage("--policy %s does not serve --initiation %s; leave one of them out", d.policy, d.initiation)
+	}
+	return nil
 }
 
 // makeDir makes the demo's folder and says whether it is ours to remove.
@@ -92,6 +130,7 @@ func (d *demo) run(ctx context.Context) error {
 	}
 	began := time.Now()
 	d.say("Starting three sites in %s", d.dir)
+	d.say("Their rules: initiation %s, policy %s, local queue %s; φ 1 s, σ %v.", d.initiation, d.policy, d.local, demoSigma.Std())
 	linkCtx, cancel := context.WithTimeout(ctx, demoLinked)
 	defer cancel()
 	if err := d.grid.Start(linkCtx); err != nil {
@@ -106,7 +145,13 @@ func (d *demo) run(ctx context.Context) error {
 	if err := newWatch(d, tracked).run(ctx); err != nil {
 		return err
 	}
-	return d.report(tracked, time.Since(began))
+	took := time.Since(began)
+	if d.initiation != string(policy.Sender) {
+		if err := d.tellStory(ctx, tracked); err != nil {
+			return err
+		}
+	}
+	return d.report(tracked, took)
 }
 
 func (d *demo) build() (err error) {
@@ -116,6 +161,7 @@ func (d *demo) build() (err error) {
 	}
 	d.grid, err = testbed.New(testbed.Config{
 		Dir: d.dir, Binary: binary, OnStop: "end",
+		Initiation: d.initiation, Policy: d.policy, LocalPolicy: d.local, Sigma: demoSigma,
 		Sites: []testbed.Machine{{Name: "aurora", CPUs: 4}, {Name: "borealis", CPUs: 4}, {Name: "cygnus", CPUs: 8}},
 	})
 	if err != nil {

@@ -1,14 +1,32 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
+
+// tellStory explains the last job that waited for a site and ran elsewhere.
+func (d *demo) tellStory(ctx context.Context, jobs []*tracked) error {
+	for _, job := range slices.Backward(jobs) {
+		if job.seen.job.Site == d.origin().Name {
+			continue
+		}
+		facts, err := d.app.client().Explain(ctx, job.id)
+		if err != nil {
+			return fmt.Errorf("explain %s: %w", job.Name, err)
+		}
+		d.say("\nThe story of %s, as \"switchyard explain\" tells it:\n\n%s", job.Name, story(job.seen.job, facts))
+		return nil
+	}
+	return nil
+}
 
 // report prints how the jobs fared and returns what went wrong.
 func (d *demo) report(jobs []*tracked, took time.Duration) error {
@@ -21,6 +39,9 @@ func (d *demo) report(jobs []*tracked, took time.Duration) error {
 			brief(view.QuotedAWT), brief(actualWait(view)), exitText(view))
 		if view.State != protocol.Completed {
 			wrong = append(wrong, fmt.Errorf("%s: %s", job.Name, stateText(view)))
+		}
+		if d.policy == "local" && view.Site != d.origin().Name {
+			wrong = append(wrong, fmt.Errorf("%s ran at %s, though policy local keeps jobs at home", job.Name, view.Site))
 		}
 		if err := job.Verify(view.Stdout); err != nil {
 			wrong = append(wrong, err)

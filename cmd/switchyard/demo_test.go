@@ -32,7 +32,7 @@ func startDemo(t *testing.T, args ...string) (cmd *exec.Cmd, dir string) {
 }
 
 func TestDemoShowsThatAllJobsRanOnce(t *testing.T) {
-	cmd, dir := startDemo(t, "--jobs", "10")
+	cmd, dir := startDemo(t, "--jobs", "10", "--initiation", "receiver", "--localsched", "firstfit")
 	out, err := cmd.CombinedOutput()
 	if err != nil || !bytes.Contains(out, []byte("All 10 jobs ran exactly once and their results are back at aurora")) {
 		t.Errorf("%v\n%s", err, out)
@@ -44,7 +44,36 @@ func TestDemoShowsThatAllJobsRanOnce(t *testing.T) {
 	if !bytes.Contains(out, []byte("COMPLETED cygnus")) {
 		t.Errorf("no job ran elsewhere:\n%s", out)
 	}
+	for _, want := range []string{
+		"Their rules: initiation receiver, policy tc, local queue firstfit; φ 1 s, σ 2s.",
+		"The story of ", " volunteers to take jobs",
+	} {
+		if !bytes.Contains(out, []byte(want)) {
+			t.Errorf("%q is missing in\n%s", want, out)
+		}
+	}
 	noTrace(t, dir)
+}
+
+func TestDemoWithPolicyLocalKeepsJobsAtHome(t *testing.T) {
+	cmd, dir := startDemo(t, "--jobs", "6", "--policy", "local")
+	out, err := cmd.CombinedOutput()
+	if err != nil || !bytes.Contains(out, []byte("All 6 jobs ran exactly once")) ||
+		bytes.Contains(out, []byte("COMPLETED cygnus")) || bytes.Contains(out, []byte("COMPLETED borealis")) {
+		t.Errorf("%v\n%s", err, out)
+	}
+	noTrace(t, dir)
+}
+
+func TestDemoRefusesRulesThatDoNotGoTogether(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{
+		{"--policy", "local", "--initiation", "receiver"}, {"--policy", "tcc"}, {"--initiation", "cycle"}, {"--localsched", "fifo"},
+	} {
+		if got := command(t, "", "", append([]string{"demo"}, args...)...); got.code != 2 || got.stdout != "" {
+			t.Errorf("%v: %+v", args, got)
+		}
+	}
 }
 
 // However the user leaves, the demo stops what it has started.

@@ -21,7 +21,10 @@ type fakeNode struct {
 	replyF func(peer.Event) (peer.Reply, error)
 	jobs   map[protocol.JobID]peer.JobView
 	facts  []peer.Fact
+	reload func() (api.Reloaded, error)
 }
+
+func someRules() api.Rules { return api.Rules{Initiation: "sender", Policy: "tc", LocalPolicy: "easy"} }
 
 // no is a refusal as the node gives it.
 type no struct{ why peer.Refusal }
@@ -73,6 +76,8 @@ func serve(t *testing.T, n *fakeNode) (socket string) {
 	go func() {
 		ended <- api.Serve(ctx, api.Config{
 			Socket: socket, Node: n, Site: "aurora", Number: 1, Ready: func() { close(ready) },
+			Rules:  func() api.Rules { return someRules() },
+			Reload: func(context.Context, string) (api.Reloaded, error) { return n.reload() },
 		})
 	}()
 	select {

@@ -12,7 +12,7 @@ import (
 )
 
 func (a *app) quoteCommand() *cobra.Command {
-	settings := &settings{}
+	options := &jobOptions{}
 	cmd := &cobra.Command{
 		Use:                   "quote [options] [script]",
 		DisableFlagsInUseLine: true,
@@ -23,7 +23,7 @@ func (a *app) quoteCommand() *cobra.Command {
 		Example: "  switchyard quote job.sh\n  switchyard quote -n 16 -t 1:00:00 job.sh",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			job, err := a.readJob(args, settings.list)
+			job, err := a.readJob(args, options.list)
 			if err != nil {
 				return err
 			}
@@ -32,7 +32,7 @@ func (a *app) quoteCommand() *cobra.Command {
 	}
 	cmd.Flags().SetInterspersed(false)
 	cmd.Flags().SortFlags = false
-	settings.addTo(cmd.Flags())
+	options.addTo(cmd.Flags())
 	return a.listing(cmd)
 }
 

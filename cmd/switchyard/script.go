@@ -15,10 +15,10 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/batchscript"
 )
 
-// settings collects the command line's job options in their order.
-type settings struct{ list []batchscript.Setting }
+// jobOptions collects the command line's job options in their order.
+type jobOptions struct{ list []batchscript.Setting }
 
-func (s *settings) addTo(flags *pflag.FlagSet) {
+func (s *jobOptions) addTo(flags *pflag.FlagSet) {
 	for _, option := range batchscript.Options() {
 		value := &setting{into: s, option: option}
 		flag := flags.VarPF(value, option.Long, option.Short, option.Help)
@@ -31,7 +31,7 @@ func (s *settings) addTo(flags *pflag.FlagSet) {
 
 // setting is one option as a flag.
 type setting struct {
-	into   *settings
+	into   *jobOptions
 	option batchscript.Option
 }
 
@@ -62,7 +62,7 @@ func (s *setting) Type() string {
 }
 
 // readJob reads the script that the arguments name and what it asks for.
-func (a *app) readJob(args []string, settings []batchscript.Setting) (wanted, error) {
+func (a *app) readJob(args []string, options []batchscript.Setting) (wanted, error) {
 	script, rest, err := a.readScript(args)
 	if err != nil {
 		return wanted{}, err
@@ -71,7 +71,7 @@ func (a *app) readJob(args []string, settings []batchscript.Setting) (wanted, er
 	if err != nil {
 		return wanted{}, err
 	}
-	job, notices, err := batchscript.Read(script, settings, from)
+	job, notices, err := batchscript.Read(script, options, from)
 	for _, notice := range notices {
 		a.notice("%s", plain(notice))
 	}

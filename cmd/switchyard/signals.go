@@ -8,12 +8,18 @@ import (
 )
 
 // untilTold is a context that ends with the first SIGTERM or SIGINT, for a peer.
-// Later ones change nothing, so that they do not cut the stopping short. SIGHUP is
-// caught rather than ignored, because jobs would inherit that.
+// Later ones change nothing, so that they do not cut the stopping short.
 func untilTold(ctx context.Context) context.Context {
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	ctx, _ = signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	return ctx
+}
+
+// hangups gets each SIGHUP, by which a peer reads its configuration again. The
+// signal is never ignored, because jobs would inherit that.
+func hangups() <-chan os.Signal {
+	told := make(chan os.Signal, 1)
+	signal.Notify(told, syscall.SIGHUP)
+	return told
 }
 
 // untilLeft is a context that ends when the user goes, by Ctrl-C or with the

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/api"
 )
 
 func (a *app) sitesCommand() *cobra.Command {
@@ -14,7 +15,9 @@ func (a *app) sitesCommand() *cobra.Command {
 		Short: "List the sites of the grid and how busy they are",
 		Long: "List this site and its partners. LINK is self, up, down, silent (it misses deadlines and is\n" +
 			"not asked for quotes) or refused. RUS is the share of CPUs that run jobs, AGE how old that\n" +
-			"figure is. HERE are jobs of that site at this one, THERE jobs of this site at that one.",
+			"figure is. HERE are jobs of that site at this one, THERE jobs of this site at that one. The\n" +
+			"NOTE of this site names the rules in force: what opens rounds, which policy decides them, and\n" +
+			"which rules the local queue.",
 		Example: "  switchyard sites\n  switchyard sites --json",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -22,16 +25,27 @@ func (a *app) sitesCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if a.json {
-				return a.printJSON(sites)
+			info, err := a.client().Info(cmd.Context())
+			if err != nil {
+				return err
 			}
-			return sitesTable(sites.Sites).write(a.stdout, "", !a.noHeader)
+			if a.json {
+				return a.printJSON(sitesAnswer{Sites: sites, Rules: info.Rules})
+			}
+			return sitesTable(sites.Sites, info.Rules).write(a.stdout, "", !a.noHeader)
 		},
 	}
 	return a.listing(cmd)
 }
 
-func sitesTable(sites []peer.SiteView) *table {
+// sitesAnswer is what the command prints as JSON.
+type sitesAnswer struct {
+	peer.Sites
+
+	Rules api.Rules `json:"rules"`
+}
+
+func sitesTable(sites []peer.SiteView, rules api.Rules) *table {
 	t := newTable("SITE", " NO", "LINK", " CPUS", " BUSY", " RUS", " QUEUED", " AGE", " HERE", " THERE", "NOTE")
 	for _, site := range sites {
 		load := []string{"-", "-", "-", "-"}
@@ -40,7 +54,7 @@ func sitesTable(sites []peer.SiteView) *table {
 		}
 		t.add(append(append([]string{
 			plain(string(site.Site)), number(int(site.Number)), plain(site.Link), number(site.CPUs),
-		}, load...), strconv.Itoa(site.JobsHere), strconv.Itoa(site.JobsSent), siteNote(site))...)
+		}, load...), strconv.Itoa(site.JobsHere), strconv.Itoa(site.JobsSent), siteNote(site, rules))...)
 	}
 	return t
 }
@@ -52,10 +66,12 @@ func number(n int) string {
 	return strconv.Itoa(n)
 }
 
-func siteNote(site peer.SiteView) string {
+func siteNote(site peer.SiteView, rules api.Rules) string {
 	switch {
 	case site.Why != "":
 		return plain(site.Why)
+	case site.Self && rules != (api.Rules{}):
+		return rulesText(rules)
 	case site.LastSeen != 0 && site.Link != "up" && !site.Self:
 		return "last seen " + clock(site.LastSeen)
 	}

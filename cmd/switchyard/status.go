@@ -72,8 +72,16 @@ func statusText(job peer.JobView, ran string) string {
 }
 
 func stateText(job peer.JobView) string {
-	parts := []string{job.State.String(), ending(job), plain(job.Reason)}
+	parts := []string{job.State.String(), ending(job), reasonText(job.Reason)}
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")
+}
+
+// reasonText tells a reason, and in words if its name alone says little.
+func reasonText(reason string) string {
+	if reason == "WaitsForVolunteer" {
+		return reason + " (its own site would let it wait φ or longer, and no partner volunteers now)"
+	}
+	return plain(reason)
 }
 
 func siteText(job peer.JobView) string {

@@ -25,7 +25,7 @@ const (
 )
 
 func (a *app) submitCommand() *cobra.Command {
-	settings := &settings{}
+	options := &jobOptions{}
 	cmd := &cobra.Command{
 		Use:                   "submit [options] [script [args]]",
 		DisableFlagsInUseLine: true,
@@ -41,7 +41,7 @@ func (a *app) submitCommand() *cobra.Command {
 			"  switchyard submit --test-only job.sh",
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			job, err := a.readJob(args, settings.list)
+			job, err := a.readJob(args, options.list)
 			if err != nil {
 				return err
 			}
@@ -53,7 +53,7 @@ func (a *app) submitCommand() *cobra.Command {
 	}
 	cmd.Flags().SetInterspersed(false)
 	cmd.Flags().SortFlags = false
-	settings.addTo(cmd.Flags())
+	options.addTo(cmd.Flags())
 	return a.query(cmd)
 }
 

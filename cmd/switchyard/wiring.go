@@ -9,6 +9,9 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -21,16 +24,23 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/gossip"
 	"github.com/switchyard-hpc/switchyard/peer/identity"
 	"github.com/switchyard-hpc/switchyard/peer/node"
+	"github.com/switchyard-hpc/switchyard/peer/record"
 	"github.com/switchyard-hpc/switchyard/peer/store"
-	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // peerProcess is a peer and all that it is made of.
 type peerProcess struct {
-	cfg    *config.Config
-	log    *slog.Logger
-	notify notifier
+	cfg       *config.Config // it was started with
+	from      []string       // the configuration's paths
+	recording string         // path; empty: nothing is recorded
+	log       *slog.Logger
+	notify    notifier
+	hangups   <-chan os.Signal
+
+	reloading sync.Mutex // held by one reload at a time
+	inForce   atomic.Pointer[config.Config]
+	level     slog.LevelVar
 
 	key       *identity.Key
 	store     *store.Store
@@ -67,13 +77,26 @@ func (p *peerProcess) run(ctx context.Context) (err error) {
 		"version", version, "pid", os.Getpid())
 	p.notify.say(ctx, "READY=1")
 	go p.notify.watch(ctx, p.alive)
-	select {
-	case <-ctx.Done():
-	case <-p.failed: // stop says why
-	}
+	p.serve(ctx)
 	p.notify.say(context.WithoutCancel(ctx), "STOPPING=1")
 	p.log.Info("peer_stops")
 	return nil
+}
+
+// serve heeds hangups until ctx ends or a part fails, of which stop says why.
+func (p *peerProcess) serve(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-p.failed:
+			return
+		case <-p.hangups:
+			if _, err := p.reload(ctx, "SIGHUP"); err != nil {
+				p.log.Error("config_not_reloaded", "by", "SIGHUP", "error", err)
+			}
+		}
+	}
 }
 
 // stop closes what runs, the last started first.
@@ -136,6 +159,10 @@ func (p *peerProcess) openScheduler(context.Context) error {
 	if err != nil {
 		return err
 	}
+	policy, err := engine.Named(p.cfg.LocalSched.Policy)
+	if err != nil {
+		return fmt.Errorf("[localsched] policy: %w", err)
+	}
 	onStop := process.LeaveJobs
 	if p.cfg.LocalSched.OnStop == config.End {
 		onStop = process.EndJobs
@@ -144,7 +171,7 @@ func (p *peerProcess) openScheduler(context.Context) error {
 		Dir:       filepath.Join(string(p.cfg.Site.StateDir), "spool"),
 		Site:      p.cfg.Site.Name,
 		Capacity:  p.capacity(),
-		Policy:    engine.EASY(),
+		Policy:    policy,
 		GraceKill: p.cfg.LocalSched.Grace.Std(),
 		Shim:      shim,
 		Log:       p.log,
@@ -179,30 +206,53 @@ func (p *peerProcess) seed() uint64 { return uint64(p.cfg.Site.Seed) } //nolint:
 
 func (p *peerProcess) startNode(ctx context.Context) error {
 	who := p.accounts()
-	policy := tc.New(tc.Config{Epsilon: p.cfg.Policy.TC.Epsilon})
-	p.meter = metrics.New(metrics.Identity{Site: p.cfg.Site.Name, Policy: policy.Info().Name, Version: version})
-	var err error
+	p.meter = metrics.New(metrics.Identity{Site: p.cfg.Site.Name, Version: version})
+	rules := p.rules()
+	p.meter.Rules(rules.Initiation, rules.Policy, rules.LocalPolicy)
+	recorder, err := p.recorder()
+	if err != nil {
+		return err
+	}
 	p.node, err = node.New(node.Config{
 		Peer: p.cfg.Peer(config.Parts{
 			PublicKey: p.key.Public(), Software: "switchyard " + version, Capacity: p.capacity(),
-			Policy: policy.Info(), Accounts: who,
+			Accounts: who,
 		}),
 		Seed:      p.seed(),
 		Store:     p.store,
 		Scheduler: p.scheduler,
-		Policy:    policy,
+		Policy:    p.cfg.Policy.Make(),
 		Deliverer: &deliverer{
 			shim: p.shim, accounts: who, kept: filepath.Join(string(p.cfg.Site.StateDir), "kept"),
 		},
-		Log:   p.log,
-		Meter: p.meter,
-		Space: freeSpace(string(p.cfg.Site.StateDir)),
+		Log:      p.log,
+		Meter:    p.meter,
+		Recorder: recorder,
+		Space:    freeSpace(string(p.cfg.Site.StateDir)),
 	})
 	if err != nil {
 		return fmt.Errorf("restore the peer from %s: %w", p.cfg.Site.StateDir, err)
 	}
 	p.launch(ctx, "the node", p.node.Run)
 	return nil
+}
+
+// recorder makes the recording that was asked for; nil: none was.
+func (p *peerProcess) recorder() (node.Recorder, error) {
+	if p.recording == "" {
+		return nil, nil //nolint:nilnil // documented
+	}
+	options := record.Options{Software: "switchyard " + version, Policy: p.cfg.Policy.Name, Log: p.log}
+	if options.Policy == "tc" {
+		epsilon := strconv.FormatInt(int64(p.cfg.Policy.TC.Epsilon), 10)
+		options.Params = []record.Param{{Name: "epsilon_ms", Value: epsilon}}
+	}
+	writer, err := record.Create(p.recording, options)
+	if err != nil {
+		return nil, fmt.Errorf("--record: %w", err)
+	}
+	p.onStop("the recording", writer.Close)
+	return writer, nil
 }
 
 func (p *peerProcess) startLinks(ctx context.Context) error {

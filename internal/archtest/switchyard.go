@@ -62,6 +62,7 @@ func rooms() []Room {
 		{Path: "internal/metrics", Level: helpers},
 		{Path: "internal/batchscript", Level: helpers},
 		{Path: "internal/settings", Level: helpers},
+		{Path: "peer/record", Level: helpers},
 
 		{Path: "peer/node", Level: shells},
 		{Path: "peer/peertest", Level: shells},
@@ -72,9 +73,10 @@ func rooms() []Room {
 		{Path: "peer/store", Level: adapters},
 		{Path: "peer/config", Level: adapters},
 		{Path: "peer/api", Level: adapters},
-		{Path: "internal/report", Level: adapters, Planned: true},
+		{Path: "internal/report", Level: adapters},
 
 		{Path: "internal/testbed", Level: grids},
+		{Path: "internal/experiment", Level: grids},
 
 		{Path: "cmd/...", Level: wiring},
 		{Path: "examples/...", Level: wiring, Planned: true},
@@ -92,6 +94,7 @@ func never() []Never {
 		{"peer/node", "peer/bus", injected},
 		{"peer/node", "peer/store", injected},
 		{"peer/node", "peer/config", injected},
+		{"peer/node", "peer/record", injected},
 		{"peer/node", "plugins/catalog", injected},
 		{"peer/node", "localsched/process", injected},
 		{"peer/node", "localsched/slurm", injected},
@@ -124,7 +127,9 @@ func libraries() []Library {
 		{[]string{"google.golang.org/protobuf"}, []string{"protocol/*/v1"}},
 		{[]string{"google.golang.org/grpc"}, []string{"protocol/*/v1", "plugins/sdk", "plugins/catalog"}},
 		{[]string{"golang.org/x/sys"}, []string{"localsched/process"}},
-		{[]string{"gonum.org/v1/gonum"}, []string{"internal/predict", "internal/workload", "internal/sim"}},
+		{[]string{"gonum.org/v1/gonum"}, []string{"internal/predict", "internal/workload", "internal/report"}},
+		{[]string{"gonum.org/v1/plot"}, []string{"internal/report"}},
+		{[]string{"github.com/schollz/progressbar/v3"}, []string{"cmd/..."}},
 	}
 }
 

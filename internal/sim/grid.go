@@ -58,7 +58,7 @@ type delivery struct {
 }
 
 // newGrid makes the sites and links their peers.
-func newGrid(cfg Config, jobs []workload.Job) (*grid, error) {
+func newGrid(cfg Config, jobs []workload.Job) *grid {
 	g := &grid{
 		cfg: cfg, jobs: jobs, byName: map[protocol.SiteName]*site{}, now: beginning,
 		keepsRows: len(cfg.Crashes) > 0, trace: 14695981039346656037,
@@ -78,7 +78,7 @@ func newGrid(cfg Config, jobs []workload.Job) (*grid, error) {
 	}
 	g.partner()
 	g.wires.init(cfg.Seed, len(g.sites), cfg.Network)
-	return g, nil
+	return g
 }
 
 // portalName is the site without a machine that takes all jobs of the central

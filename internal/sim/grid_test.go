@@ -168,8 +168,10 @@ func TestFaults(t *testing.T) {
 					},
 				}
 				cfg.Crashes = []sim.Crash{
-					{Site: 0, At: 2_000_000, For: 30_000}, {Site: 1, At: 3_000_000, For: 600_000},
-					{Site: 2, At: 3_100_000, For: 1000}, {Site: 2, At: 5_000_000, For: 1_000_000},
+					{Site: 0, At: 2_000_000, For: 30_000},
+					{Site: 1, At: 3_000_000, For: 600_000},
+					{Site: 2, At: 3_100_000, For: 1000},
+					{Site: 2, At: 5_000_000, For: 1_000_000},
 				}
 				jobs := work(200, seed)
 				r, m := run(t, cfg, jobs)

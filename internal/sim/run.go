@@ -28,10 +28,7 @@ func Run(ctx context.Context, cfg Config, jobs []workload.Job, progress func(end
 		r.Hash = r.hash(0)
 		return r, nil
 	}
-	g, err := newGrid(cfg, jobs)
-	if err != nil {
-		return nil, err
-	}
+	g := newGrid(cfg, jobs)
 	if err := g.run(ctx, progress); err != nil {
 		return nil, err
 	}

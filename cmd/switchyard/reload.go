@@ -1,0 +1,60 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/switchyard-hpc/switchyard/peer/api"
+)
+
+func (a *app) reloadCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "reload",
+		Short: "Have the peer read its configuration again",
+		Long: "Have the peer read its configuration again, and put in force what may change while it runs:\n" +
+			"the initiation and the other rules of rounds, the policy, the policy of the local queue, and\n" +
+			"the level of the log. Other keys that differ are listed as needing a restart. When something\n" +
+			"is wrong with a file, nothing changes and the exit code is 1. Only root and the peer's own\n" +
+			"account may do this. SIGHUP to the peer does the same, and tells its log.",
+		Example: "  switchyard config check && switchyard reload\n  switchyard reload --json",
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			done, err := a.client().Reload(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if a.json {
+				err = a.printJSON(done)
+			} else {
+				a.tellReload(done)
+			}
+			if err == nil && len(done.Problems) > 0 {
+				return &exitError{code: exitFailed}
+			}
+			return err
+		},
+	}
+	return a.query(cmd)
+}
+
+func (a *app) tellReload(done api.Reloaded) {
+	for _, problem := range done.Problems {
+		a.notice("%s", plain(problem))
+	}
+	if len(done.Problems) > 0 {
+		a.notice("nothing was changed")
+		return
+	}
+	for _, warning := range done.Warnings {
+		a.notice("warning: %s", plain(warning))
+	}
+	for _, c := range done.Changed {
+		a.printf("changed        %s\n", plain(changeText(c)))
+	}
+	for _, c := range done.Restart {
+		a.printf("needs restart  %s\n", plain(changeText(c)))
+	}
+	if len(done.Changed) == 0 {
+		a.printf("Nothing has changed.\n")
+	}
+	a.printf("In force: %s.\n", rulesText(done.Rules))
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/localsched/engine"
+	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/peer/config"
+)
+
+// retunePatience bounds how long the peer may take to change its rules.
+const retunePatience = 10 * time.Second
+
+// rules are those in force.
+func (p *peerProcess) rules() api.Rules { return rulesOf(p.inForce.Load()) }
+
+func rulesOf(cfg *config.Config) api.Rules {
+	return api.Rules{
+		Initiation: string(cfg.Rounds.Initiation), Policy: cfg.Policy.Name, LocalPolicy: cfg.LocalSched.Policy,
+	}
+}
+
+// rulesText tells rules in words.
+func rulesText(rules api.Rules) string {
+	return fmt.Sprintf("initiation %s, policy %s, local queue %s",
+		plain(rules.Initiation), plain(rules.Policy), plain(rules.LocalPolicy))
+}
+
+// reload reads the configuration again and puts in force what may change while
+// the peer runs: all of it, or nothing when something is wrong with the files.
+func (p *peerProcess) reload(ctx context.Context, by string) (api.Reloaded, error) {
+	p.reloading.Lock()
+	defer p.reloading.Unlock()
+	before := p.inForce.Load()
+	next, err := config.Load(p.from...)
+	var mixed *config.Config
+	if err == nil {
+		mixed, err = before.With(next)
+	}
+	if err != nil {
+		problems := config.ProblemsOf(err)
+		p.log.Error("config_not_reloaded", "by", by, "problems", problems)
+		return api.Reloaded{Problems: problems, Changed: []api.Change{}, Restart: []api.Change{}, Rules: p.rules()}, nil
+	}
+	changed, restart := changesOf(before, next)
+	if err = p.apply(ctx, mixed, changed); err != nil {
+		return api.Reloaded{}, err
+	}
+	done := api.Reloaded{Changed: changed, Restart: restart, Rules: p.rules()}
+	for _, odd := range next.Warnings {
+		done.Warnings = append(done.Warnings, odd.String())
+	}
+	p.log.Info("config_reloaded", "by", by, "changed", lines(changed), "needs_restart", lines(restart))
+	return done, nil
+}
+
+func changesOf(before, next *config.Config) (changed, restart []api.Change) {
+	changed, restart = []api.Change{}, []api.Change{}
+	for _, c := range before.Changes(next) {
+		one := api.Change{Key: c.Key, From: c.From, To: c.To}
+		if c.Live {
+			changed = append(changed, one)
+		} else {
+			restart = append(restart, one)
+		}
+	}
+	return changed, restart
+}
+
+// apply puts a configuration in force that differs in some keys.
+func (p *peerProcess) apply(ctx context.Context, next *config.Config, changed []api.Change) error {
+	in := func(table string) bool {
+		return slices.ContainsFunc(changed, func(c api.Change) bool { return strings.HasPrefix(c.Key, table+".") })
+	}
+	local, err := engine.Named(next.LocalSched.Policy)
+	if err != nil {
+		return fmt.Errorf("[localsched] policy: %w", err)
+	}
+	if in("rounds") || in("policy") {
+		limited, cancel := context.WithTimeout(ctx, retunePatience)
+		defer cancel()
+		if err = p.node.Retune(limited, next.Tuning(), next.Policy.Make()); err != nil {
+			return fmt.Errorf("change the rules of rounds: %w", err)
+		}
+	}
+	if in("localsched") {
+		if err = p.scheduler.SetPolicy(local); err != nil {
+			return fmt.Errorf("change the policy of the local queue: %w", err)
+		}
+	}
+	if in("log") {
+		p.level.Set(levelOf(next.Log))
+	}
+	p.inForce.Store(next)
+	rules := p.rules()
+	p.meter.Rules(rules.Initiation, rules.Policy, rules.LocalPolicy)
+	return nil
+}
+
+func lines(changes []api.Change) []string {
+	out := make([]string, len(changes))
+	for i, c := range changes {
+		out[i] = changeText(c)
+	}
+	return out
+}
+
+func changeText(c api.Change) string {
+	return fmt.Sprintf("%s: %s → %s", c.Key, orDash(c.From), orDash(c.To))
+}

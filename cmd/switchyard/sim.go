@@ -1,0 +1,199 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/signal"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/switchyard-hpc/switchyard/internal/experiment"
+	"github.com/switchyard-hpc/switchyard/internal/settings"
+	"github.com/switchyard-hpc/switchyard/internal/workload"
+)
+
+func (a *app) simCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "sim",
+		Short: "Simulate sites and grids, fit workloads, replay a peer",
+		Long: "Run the peers, policies and batch systems of the real grid under a virtual clock, on traces or\n" +
+			"on workloads drawn from models. An experiment is a TOML file or one of the built-in ones:\n" +
+			strings.Join(experiment.Presets(), " and ") + ".",
+		SuggestionsMinimumDistance: 2,
+		Args:                       noCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return usage("say what to do: sim run, schedule, fit, sweep, replay, report, list or show; see %s --help",
+				cmd.CommandPath())
+		},
+	}
+	cmd.AddCommand(a.simRunCommand(), a.simScheduleCommand(), a.simFitCommand(), a.simSweepCommand(),
+		a.simReplayCommand(), a.simReportCommand(), a.simListCommand(), a.simShowCommand())
+	for _, sub := range cmd.Commands() {
+		sub.RunE = a.simulating(sub.RunE)
+		sub.Flags().SortFlags = false
+	}
+	return cmd
+}
+
+// simulating ends a command when it is interrupted, and gives its errors the exit
+// codes of the simulator.
+func (a *app) simulating(run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+		defer stop()
+		cmd.SetContext(ctx)
+		return a.simError(run(cmd, args))
+	}
+}
+
+// simError gives an error its exit code. What is wrong in several places is told
+// one by one.
+func (a *app) simError(err error) error {
+	var coded *exitError
+	var problems settings.Problems
+	var malformed *workload.MalformedError
+	switch {
+	case err == nil || errors.As(err, &coded):
+		return err
+	case errors.As(err, &problems):
+		for _, problem := range problems {
+			a.notice("%s", plain(problem.String()))
+		}
+		return &exitError{code: exitUsage}
+	case errors.As(err, &malformed):
+		for line := range strings.SplitSeq(err.Error(), "\n") {
+			a.notice("%s", plain(line))
+		}
+		a.notice("mend these lines, or leave them out with lenient")
+		return &exitError{code: exitFailed}
+	case errors.Is(err, fs.ErrNotExist):
+		return &exitError{code: exitNotFound, err: err}
+	}
+	return err
+}
+
+// experiment reads an experiment: a file, or a built-in one of the name.
+func (a *app) experiment(name string) (*experiment.Plan, error) {
+	info, err := os.Stat(name)
+	switch {
+	case err == nil && info.IsDir():
+		return nil, usage("%s is a folder; name an experiment's file in it", name)
+	case err == nil:
+		return experiment.Read(name)
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil, err
+	}
+	plan, err := experiment.Preset(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &exitError{code: exitNotFound, err: fmt.Errorf(
+			"there is no file %s and no built-in experiment of this name; built in are %s",
+			name, strings.Join(experiment.Presets(), ", "))}
+	}
+	return plan, err
+}
+
+// open reads the files that a plan names and tells what is odd about them.
+func (a *app) open(plan *experiment.Plan) error {
+	if err := plan.Open(); err != nil {
+		return err
+	}
+	for _, note := range plan.Notes() {
+		a.notice("%s", plain(note))
+	}
+	return nil
+}
+
+// oneExperiment asks for the name of one experiment and completes it.
+func oneExperiment(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return usage("%s needs one experiment: a TOML file, or %s", cmd.CommandPath(),
+			strings.Join(experiment.Presets(), " or "))
+	}
+	return nil
+}
+
+func completeExperiments(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return experiment.Presets(), cobra.ShellCompDirectiveDefault
+}
+
+// choice adds a flag that takes one of a few values.
+func choice(cmd *cobra.Command, to *string, name, value, text string, allowed ...string) {
+	cmd.Flags().StringVar(to, name, value, text+" ("+strings.Join(allowed, ", ")+")")
+	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(allowed, cobra.ShellCompDirectiveNoFileComp)) // the flag was just made
+}
+
+// chosen checks the value of such a flag.
+func chosen(name, value string, allowed ...string) error {
+	if slices.Contains(allowed, value) {
+		return nil
+	}
+	return usage("--%s %q is unknown; use %s", name, value, strings.Join(allowed, ", "))
+}
+
+func schemeNames() []string {
+	var names []string
+	for _, s := range experiment.Schemes() {
+		names = append(names, string(s))
+	}
+	return names
+}
+
+// writeFile makes a file with what write gives.
+func writeFile(path string, write func(io.Writer) error) error {
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(write(file), file.Close()); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}
+
+func (a *app) simListCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "list",
+		Short:   "List the built-in experiments",
+		Example: "  switchyard sim list",
+		Args:    noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			t := newTable("NAME", " SITES", "ABOUT")
+			for _, name := range experiment.Presets() {
+				plan, err := experiment.Preset(name)
+				if err != nil {
+					return err
+				}
+				t.add(name, strconv.Itoa(len(plan.Sites)), plan.About)
+			}
+			return t.write(a.stdout, "", true)
+		},
+	}
+}
+
+func (a *app) simShowCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:               "show NAME",
+		Short:             "Print the file of a built-in experiment, to begin your own with",
+		Example:           "  switchyard sim show heavy >mine.toml",
+		Args:              oneExperiment,
+		ValidArgsFunction: completeExperiments,
+		RunE: func(_ *cobra.Command, args []string) error {
+			text, err := experiment.PresetText(args[0])
+			if err != nil {
+				return err
+			}
+			a.printf("%s", text)
+			return nil
+		},
+	}
+}

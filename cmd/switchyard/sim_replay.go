@@ -1,0 +1,116 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/switchyard-hpc/switchyard/peer/record"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/plugins/policy/local"
+	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+func (a *app) simReplayCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "replay RECORD",
+		Short: "Replay what a live peer recorded, and compare",
+		Long: "Feed all that a live peer was told to a fresh one, and compare what it does at every step: rows,\n" +
+			"messages, calls and answers. The policy decides each round again. All must come out the same;\n" +
+			"else the first difference is printed and the exit code is 1. A peer records with peer --record.",
+		Example: "  switchyard peer --config site.toml --record run.rec\n  switchyard sim replay run.rec",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usage("%s needs one recording, the file of peer --record", cmd.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error { return a.replay(args[0]) },
+	}
+	return a.query(cmd)
+}
+
+func (a *app) replay(path string) (err error) {
+	reader, err := record.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, reader.Close()) }()
+	summary, err := record.Replay(reader, recordedPolicy)
+	if err != nil {
+		return err
+	}
+	if summary.Cut != "" {
+		a.notice("%s", plain(summary.Cut))
+	}
+	if err = a.showReplay(path, &summary); err != nil {
+		return err
+	}
+	if summary.Differences > 0 {
+		return &exitError{code: exitFailed}
+	}
+	return nil
+}
+
+// recordedPolicy is the policy that decided in a recording. Of one that is not
+// known, or whose parameters are not, the decisions are taken as recorded.
+func recordedPolicy(name string, params []record.Param) (policy.Policy, error) {
+	if name == "local" {
+		return local.New(), nil
+	}
+	if name != "tc" || len(params) != 1 || params[0].Name != "epsilon_ms" {
+		return nil, nil //nolint:nilnil // what record.Policies asks for
+	}
+	ms, err := strconv.ParseInt(params[0].Value, 10, 64)
+	if err != nil {
+		return nil, fmt.Errorf("its parameter epsilon_ms is %q, not a number of milliseconds", params[0].Value)
+	}
+	return tc.New(tc.Config{Epsilon: protocol.Duration(ms)}), nil
+}
+
+// replayJSON is what sim replay prints as JSON.
+type replayJSON struct {
+	Steps       uint64          `json:"steps"`
+	Jobs        int             `json:"jobs"`
+	Rounds      int             `json:"rounds"`
+	Decisions   int             `json:"decisions"`
+	Checked     int             `json:"rounds_decided_again"`
+	Received    int             `json:"messages_received"`
+	Sent        int             `json:"messages_sent"`
+	Differences int             `json:"differences"`
+	First       *differenceJSON `json:"first_difference,omitempty"`
+	Cut         string          `json:"cut_off,omitempty"`
+}
+
+type differenceJSON struct {
+	Step     uint64           `json:"step"`
+	Now      protocol.Instant `json:"at_ms"`
+	Event    string           `json:"event"`
+	What     string           `json:"what"`
+	Expected string           `json:"recorded"`
+	Got      string           `json:"replayed"`
+}
+
+func (a *app) showReplay(path string, s *record.Summary) error {
+	if a.json {
+		shown := replayJSON{
+			Steps: s.Steps, Jobs: s.Jobs, Rounds: s.Rounds, Decisions: s.Decisions, Checked: s.Checked,
+			Received: s.Received, Sent: s.Sent, Differences: s.Differences, Cut: s.Cut,
+		}
+		if d := s.First; d != nil {
+			shown.First = &differenceJSON{d.Step, d.Now, d.Event, d.What, d.Expected, d.Got}
+		}
+		return a.printJSON(shown)
+	}
+	a.printf("%s: %d steps, %s, %s, %s; %d messages came and %d went.\n", plain(path), s.Steps,
+		count(s.Jobs, "job"), count(s.Rounds, "round"), count(s.Decisions, "decision"), s.Received, s.Sent)
+	if s.Differences == 0 {
+		a.printf("All came out as recorded; %s decided again.\n", count(s.Checked, "round"))
+		return nil
+	}
+	a.printf("%s. The first:\n%s\n", count(s.Differences, "difference"), plainLines(s.First.String()))
+	return nil
+}

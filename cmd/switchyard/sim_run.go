@@ -1,0 +1,218 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/switchyard-hpc/switchyard/internal/experiment"
+	"github.com/switchyard-hpc/switchyard/internal/workload"
+)
+
+// simRun is one call of sim run.
+type simRun struct {
+	app    *app
+	seed   uint64
+	seeded bool
+	scheme string
+	starts string
+	swf    string
+	gantt  string
+}
+
+func (a *app) simRunCommand() *cobra.Command {
+	r := simRun{app: a}
+	cmd := &cobra.Command{
+		Use:   "run EXPERIMENT",
+		Short: "Simulate an experiment for one seed",
+		Long: "Simulate an experiment, a TOML file or a built-in one, for one seed: its scheme, and beside it\n" +
+			"those that it is compared with. GAIN is how many times shorter the waits are than under the\n" +
+			"scheme local, if that is among them. The files of --starts, --swf and --gantt have the schedule\n" +
+			"of the experiment's scheme. The same experiment and seed give the same bytes.",
+		Example: "  switchyard sim run heavy\n" +
+			"  switchyard sim run mine.toml --seed 2 --json\n" +
+			"  switchyard sim run heavy --scheme local --starts starts.csv --gantt gantt.svg",
+		Args:              oneExperiment,
+		ValidArgsFunction: completeExperiments,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r.seeded = cmd.Flags().Changed("seed")
+			return r.run(cmd.Context(), args[0])
+		},
+	}
+	cmd.Flags().Uint64Var(&r.seed, "seed", 1, "of all that is drawn by chance, instead of the experiment's")
+	choice(cmd, &r.scheme, "scheme", "", "run this scheme alone", schemeNames()...)
+	cmd.Flags().StringVar(&r.starts, "starts", "", "write when and where each job starts, as CSV")
+	cmd.Flags().StringVar(&r.swf, "swf", "", "write the schedule as a trace")
+	cmd.Flags().StringVar(&r.gantt, "gantt", "", "draw the schedule as SVG")
+	return a.query(cmd)
+}
+
+func (r *simRun) run(ctx context.Context, name string) error {
+	plan, err := r.app.experiment(name)
+	if err != nil {
+		return err
+	}
+	if r.scheme != "" {
+		if plan, err = plan.With(experiment.Setting{Key: "scheme", Value: r.scheme}); err != nil {
+			return usage("--%w", err)
+		}
+	}
+	if !r.seeded {
+		r.seed = uint64(plan.Seed) //nolint:gosec // checked: not negative
+	}
+	if err = r.app.open(plan); err != nil {
+		return err
+	}
+	outcomes, err := r.outcomes(ctx, plan)
+	if err != nil {
+		return err
+	}
+	main := chosenOf(outcomes, plan.Scheme)
+	if err = r.write(main); err != nil {
+		return err
+	}
+	if !r.app.json {
+		return r.app.showRun(main, outcomes)
+	}
+	for _, other := range outcomes {
+		if other != main {
+			main.Compare = append(main.Compare, *other)
+		}
+	}
+	return r.app.printJSON(main)
+}
+
+// outcomes runs all schemes of the plan.
+func (r *simRun) outcomes(ctx context.Context, plan *experiment.Plan) ([]*experiment.Outcome, error) {
+	var outcomes []*experiment.Outcome
+	for _, scheme := range plan.All() {
+		var bar *progress
+		outcome, err := plan.Run(ctx, scheme, r.seed, func(ended, jobs int) {
+			if bar == nil {
+				bar = r.app.newProgress(jobs, "scheme "+string(scheme))
+			}
+			bar.set(ended)
+		})
+		if bar != nil {
+			bar.end()
+		}
+		if err != nil {
+			return nil, err
+		}
+		outcomes = append(outcomes, outcome)
+	}
+	return outcomes, nil
+}
+
+func chosenOf(outcomes []*experiment.Outcome, scheme experiment.Scheme) *experiment.Outcome {
+	for _, o := range outcomes {
+		if o.Scheme == scheme {
+			return o
+		}
+	}
+	return nil
+}
+
+// write makes the files that were asked for.
+func (r *simRun) write(o *experiment.Outcome) error {
+	if r.starts != "" {
+		if err := writeFile(r.starts, func(w io.Writer) error { return writeStarts(w, o) }); err != nil {
+			return err
+		}
+	}
+	if r.swf != "" {
+		trace := o.Trace(fmt.Sprintf("schedule of experiment %s under scheme %s with seed %d, simulated by switchyard",
+			o.Experiment, o.Scheme, o.Seed))
+		if err := writeFile(r.swf, func(w io.Writer) error { return workload.WriteSWF(w, trace) }); err != nil {
+			return err
+		}
+	}
+	if r.gantt != "" {
+		return writeGantt(r.gantt, o)
+	}
+	return nil
+}
+
+// writeStarts writes a line for each job, in order of submission: when it starts
+// and ends since the experiment's beginning, in seconds. Jobs that never ran are
+// left out.
+func writeStarts(w io.Writer, o *experiment.Outcome) error {
+	out := bufio.NewWriter(w)
+	line := []byte("job_id,start,end,origin,site\n")
+	for i, job := range o.Jobs {
+		if _, err := out.Write(line); err != nil {
+			return err
+		}
+		line = line[:0]
+		placed := o.Result.Placements[i]
+		if placed.Site < 0 {
+			continue
+		}
+		line = strconv.AppendInt(line, job.ID, 10)
+		line = appendSeconds(append(line, ','), int64(placed.Start))
+		line = appendSeconds(append(line, ','), int64(placed.End))
+		line = append(append(line, ','), o.Plan.Sites[job.Origin].Name...)
+		line = append(append(line, ','), o.Plan.Sites[placed.Site].Name...)
+		line = append(line, '\n')
+	}
+	if _, err := out.Write(line); err != nil {
+		return err
+	}
+	return out.Flush()
+}
+
+// appendSeconds writes milliseconds as seconds, with a fraction only where there
+// is one.
+func appendSeconds(b []byte, ms int64) []byte {
+	if ms%1000 == 0 {
+		return strconv.AppendInt(b, ms/1000, 10)
+	}
+	return strconv.AppendFloat(b, float64(ms)/1000, 'f', -1, 64)
+}
+
+// showRun prints a line for each scheme, and the sites under the chosen one.
+func (a *app) showRun(main *experiment.Outcome, outcomes []*experiment.Outcome) error {
+	a.printf("Experiment %s, seed %d: %d sites, %d jobs\n\n", plain(main.Experiment), main.Seed,
+		len(main.Plan.Sites), len(main.Jobs))
+	if err := schemesTable(outcomes).write(a.stdout, "", true); err != nil {
+		return err
+	}
+	a.printf("\nSites under scheme %s:\n\n", main.Scheme)
+	if err := perSiteTable(main).write(a.stdout, "", true); err != nil {
+		return err
+	}
+	if main.Unplaced > 0 {
+		a.notice("%d jobs never ran, because no site that they may go to has room for them; the means leave them out",
+			main.Unplaced)
+	}
+	return nil
+}
+
+func schemesTable(outcomes []*experiment.Outcome) *table {
+	t := newTable("SCHEME", " JOBS", " WAIT", " GAIN", " RESPONSE", " GAIN", " DEVIATION", " SLOWDOWN", " UTIL", " EFFICIENCY",
+		" MOVED", " MAKESPAN")
+	local := chosenOf(outcomes, experiment.Local)
+	for _, o := range outcomes {
+		wait, response := "-", "-"
+		if local != nil && o != local {
+			wait, response = times(local.MeanWait, o.MeanWait), times(local.MeanResponse, o.MeanResponse)
+		}
+		t.add(string(o.Scheme), strconv.Itoa(o.Metrics.Jobs), seconds(o.MeanWait), wait, seconds(o.MeanResponse), response,
+			seconds(o.WaitDeviation), decimals(o.BoundedSlowdown), part(o.Utilisation), part(o.GridEfficiency),
+			part(o.Transferred), seconds(o.Makespan))
+	}
+	return t
+}
+
+func perSiteTable(o *experiment.Outcome) *table {
+	t := newTable("SITE", " CPUS", " SUBMITTED", " SENT", " RAN", " WAIT", " RESPONSE", " UTIL")
+	for i, site := range o.Sites {
+		t.add(plain(string(site.Site)), strconv.Itoa(o.Plan.CPUs(i)), strconv.Itoa(site.Submitted), strconv.Itoa(site.Sent),
+			strconv.Itoa(site.Ran), seconds(site.MeanWait), seconds(site.MeanResponse), part(site.Utilisation))
+	}
+	return t
+}

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/switchyard-hpc/switchyard/internal/experiment"
+	"github.com/switchyard-hpc/switchyard/internal/report"
+)
+
+// simSweep is one call of sim sweep.
+type simSweep struct {
+	app     *app
+	load    string
+	join    []string
+	set     []string
+	seeds   int
+	workers int
+	html    string
+}
+
+func (a *app) simSweepCommand() *cobra.Command {
+	s := simSweep{app: a}
+	cmd := &cobra.Command{
+		Use:   "sweep EXPERIMENT",
+		Short: "Simulate an experiment over parameters and seeds, or with another site",
+		Long: "Simulate an experiment under all its schemes for every combination of the values given and for\n" +
+			"several seeds, on all CPUs; print means and the half widths of their 95 % confidence intervals.\n" +
+			"Values are a list, as delta=0.5,0.7, or a range of numbers with its step, as load=0.7..1.3/0.1.\n" +
+			"With --add-site the same is run with and without the site in the grid: what it gains by joining.\n" +
+			"A site is " + experiment.JoinForm + ".\n" +
+			"Keys: " + wrapped(experiment.SettableKeys(), 90) + ".",
+		Example: "  switchyard sim sweep heavy --load 0.7..1.3 --seeds 5 --html heavy.html\n" +
+			"  switchyard sim sweep light --set delta=0.5..0.9 --set sigma=60s,300s,900s --json\n" +
+			"  switchyard sim sweep light --add-site mine=64x16@2400,model=mine.toml --html joining.html",
+		Args:              oneExperiment,
+		ValidArgsFunction: completeExperiments,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return s.run(cmd.Context(), args[0])
+		},
+	}
+	cmd.Flags().StringVar(&s.load, "load", "", "the same as --set load=…")
+	cmd.Flags().StringArrayVar(&s.set, "set", nil, "key=values; repeatable")
+	cmd.Flags().StringArrayVar(&s.join, "add-site", nil, "a site that may join; repeatable")
+	cmd.Flags().IntVar(&s.seeds, "seeds", 0, "how many seeds (those of the experiment)")
+	cmd.Flags().IntVar(&s.workers, "workers", 0, "simulations at once (one for each CPU)")
+	cmd.Flags().StringVar(&s.html, "html", "", "write a page with tables and figures")
+	_ = cmd.RegisterFlagCompletionFunc("set", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		var keys []string
+		for _, key := range experiment.SettableKeys() {
+			keys = append(keys, key+"=")
+		}
+		return keys, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	}) // the flag was just made
+	return a.query(cmd)
+}
+
+func (s *simSweep) run(ctx context.Context, name string) error {
+	sweep, err := s.sweep(name)
+	if err != nil {
+		return err
+	}
+	runs, err := sweep.Runs()
+	if err != nil {
+		return usage("%w", err)
+	}
+	if err = s.app.open(sweep.Plan); err != nil {
+		return err
+	}
+	bar := s.app.newProgress(runs, "simulations")
+	swept, err := sweep.Run(ctx, func(done, _ int) { bar.set(done) })
+	bar.end()
+	if err != nil {
+		return err
+	}
+	if s.html != "" {
+		if err := s.page(name, swept); err != nil {
+			return err
+		}
+	}
+	if s.app.json {
+		return s.app.printJSON(swept)
+	}
+	return s.app.showSwept(swept)
+}
+
+// sweep is what the flags ask for.
+func (s *simSweep) sweep(name string) (*experiment.Sweep, error) {
+	plan, err := s.app.experiment(name)
+	if err != nil {
+		return nil, err
+	}
+	sweep := &experiment.Sweep{Plan: plan, Seeds: plan.Seeds, Workers: s.workers}
+	if s.seeds != 0 {
+		sweep.Seeds = s.seeds
+	}
+	if sweep.Seeds < 1 || s.workers < 0 {
+		return nil, usage("--seeds and --workers are counts, of 1 or more")
+	}
+	if s.load != "" {
+		s.set = append([]string{"load=" + s.load}, s.set...)
+	}
+	for _, text := range s.set {
+		if err = sweep.Set(text); err != nil {
+			return nil, usage("--set: %w", err)
+		}
+	}
+	for _, text := range s.join {
+		if sweep.Plan, err = sweep.Plan.Join(text); err != nil {
+			return nil, usage("--add-site: %w", err)
+		}
+		sweep.Joining = append(sweep.Joining, sweep.Plan.Sites[len(sweep.Plan.Sites)-1].Name)
+	}
+	return sweep, nil
+}
+
+func (s *simSweep) page(name string, swept *experiment.Swept) error {
+	title := "Sweep of " + swept.Experiment
+	if len(swept.Joining) > 0 {
+		title = "What " + strings.Join(swept.Joining, " and ") + " gains by joining " + swept.Experiment
+	}
+	words := []string{"switchyard sim sweep", name}
+	for _, text := range s.set {
+		words = append(words, "--set", text)
+	}
+	for _, text := range s.join {
+		words = append(words, "--add-site", text)
+	}
+	source := report.Source{
+		Command: fmt.Sprintf("%s --seeds %d", strings.Join(words, " "), len(swept.Seeds)), Version: version,
+	}
+	page, err := experiment.Page(title, []*experiment.Swept{swept}, source)
+	if err != nil {
+		return err
+	}
+	return writePage(s.html, &page)
+}
+
+// showSwept prints the tables of the page.
+func (a *app) showSwept(swept *experiment.Swept) error {
+	for i, shown := range swept.Summary() {
+		if i > 0 {
+			a.printf("\n")
+		}
+		a.printf("%s, %s\n\n", shown.Title, count(len(swept.Seeds), "seed"))
+		titles := make([]string, len(shown.Columns))
+		for c, title := range shown.Columns {
+			titles[c] = strings.ToUpper(title)
+			if c >= len(shown.Columns)-shown.Numbers {
+				titles[c] = " " + titles[c]
+			}
+		}
+		t := newTable(titles...)
+		for _, row := range shown.Rows {
+			t.add(row...)
+		}
+		if err := t.write(a.stdout, "", true); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,496 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/switchyard-hpc/switchyard/internal/workload"
+)
+
+// simulate runs a command of the simulator and returns what it did.
+func simulate(t *testing.T, args ...string) result {
+	t.Helper()
+	return command(t, "", "", append([]string{"sim"}, args...)...)
+}
+
+// good fails the test unless the command went well and told nothing on stderr.
+func good(t *testing.T, got result) string {
+	t.Helper()
+	if got.code != 0 || got.stderr != "" {
+		t.Fatalf("got %+v", got)
+	}
+	return got.stdout
+}
+
+// tempFile makes a file of the test.
+func tempFile(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+const (
+	traces = "../../internal/workload/testdata/"
+	lublin = traces + "lublin_256_est.swf"
+)
+
+// pairOfSites is a busy and an idle machine for twelve hours.
+const pairOfSites = `
+name = "pair"
+scheme = "sender"
+compare = ["local"]
+seeds = 2
+
+[[site]]
+name = "busy"
+nodes = 64
+cpus_per_node = 16
+mhz = 375
+whole_node = true
+
+[[site]]
+name = "idle"
+nodes = 305
+cpus_per_node = 4
+mhz = 332
+whole_node = true
+
+[[workload]]
+site = "busy"
+model = "M1"
+span = "12h"
+scale = true
+
+[[workload]]
+site = "idle"
+model = "M2"
+span = "12h"
+jobs = 20
+`
+
+const malformed = "; MaxProcs: 4\n1 0 -1 5 1 -1 -1 1 9 -1 1 1 1 1 1 1 -1 -1\n2 x -1 5 1 -1 -1 1 9 -1 1 1 1 1 1 1 -1 -1\n"
+
+func TestSimExitCodes(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	bad := tempFile(t, "bad.toml", "seeds = 0\n[[site]]\nname = \"a\"\nnodes = 0\n[[workload]]\nsite = \"a\"\nmodel = \"M1\"\n")
+	lost := tempFile(t, "lost.toml", "[[site]]\nname = \"a\"\nnodes = 9\n[[workload]]\nsite = \"a\"\ntrace = \"none.swf\"\n")
+	trace := tempFile(t, "bad.swf", malformed)
+	text := tempFile(t, "text.json", "{}")
+	cases := map[string]struct {
+		args   []string
+		code   int
+		stderr []string
+	}{
+		"nothing to do":       {nil, 2, []string{"say what to do: sim run"}},
+		"no such command":     {[]string{"rum"}, 2, []string{`there is no command "rum"; did you mean run`}},
+		"no experiment":       {[]string{"run"}, 2, []string{"needs one experiment"}},
+		"two experiments":     {[]string{"run", "heavy", "light"}, 2, []string{"needs one experiment"}},
+		"unknown experiment":  {[]string{"run", "hevy"}, 3, []string{"no file hevy and no built-in experiment", "heavy, light"}},
+		"a folder":            {[]string{"run", dir}, 2, []string{"is a folder"}},
+		"bad experiment":      {[]string{"run", bad}, 2, []string{"bad.toml:1: seeds: 0 is less than 1", "bad.toml:4: site[a].nodes: "}},
+		"lost trace":          {[]string{"run", lost}, 3, []string{"none.swf: no such file"}},
+		"bad scheme":          {[]string{"run", "light", "--scheme", "both"}, 2, []string{`"both" is no scheme`}},
+		"unknown show":        {[]string{"show", "hevy"}, 3, []string{"no experiment of the name"}},
+		"no trace":            {[]string{"schedule"}, 2, []string{"name the trace with --trace"}},
+		"trace not there":     {[]string{"schedule", "--trace", "none.swf"}, 3, []string{"none.swf: no such file"}},
+		"malformed":           {[]string{"schedule", "--trace", trace}, 1, []string{`bad.swf:3: field 2 (submit time): "x" is not a number`}},
+		"no machine":          {[]string{"schedule", "--trace", traces + "hand-written.sacct"}, 2, []string{"--procs"}},
+		"unknown policy":      {[]string{"schedule", "--trace", lublin, "--policy", "lottery"}, 2, []string{`--policy: no local policy is called "lottery"`}},
+		"unknown tie":         {[]string{"schedule", "--trace", lublin, "--tie", "none"}, 2, []string{`--tie: no tie rule is called "none"`}},
+		"unknown format":      {[]string{"schedule", "--trace", lublin, "--format", "csv"}, 2, []string{`--format "csv" is unknown`}},
+		"fit without node":    {[]string{"fit", "--trace", lublin}, 2, []string{"--cpus-per-node"}},
+		"fit small machine":   {[]string{"fit", "--trace", lublin, "--cpus-per-node", "1", "--nodes", "2"}, 2, []string{"the machine 2"}},
+		"fit two inputs":      {[]string{"fit", "--trace", lublin, "--sacct", lublin, "--cpus-per-node", "1"}, 2, []string{"exclude each other"}},
+		"fit bad date":        {[]string{"fit", "--trace", lublin, "--cpus-per-node", "1", "--from", "May"}, 2, []string{`--from: "May" is no date`}},
+		"fit bad merge":       {[]string{"fit", "--trace", lublin, "--cpus-per-node", "1", "--merge", "up"}, 2, []string{`--merge "up" is unknown`}},
+		"sweep unknown key":   {[]string{"sweep", "light", "--set", "colour=red"}, 2, []string{`"colour" cannot be set; use ask, `}},
+		"sweep bad value":     {[]string{"sweep", "light", "--set", "delta=7"}, 2, []string{"peer.delta: 7 is not"}},
+		"sweep bad range":     {[]string{"sweep", "light", "--load", "1..0"}, 2, []string{"below its beginning"}},
+		"sweep twice":         {[]string{"sweep", "light", "--load", "1,2", "--set", "load=3"}, 2, []string{"load is set twice"}},
+		"sweep bad site":      {[]string{"sweep", "light", "--add-site", "x"}, 2, []string{"NODESxCPUS@MHZ"}},
+		"sweep no seeds":      {[]string{"sweep", "light", "--seeds", "-1"}, 2, []string{"--seeds"}},
+		"replay nothing":      {[]string{"replay"}, 2, []string{"needs one recording"}},
+		"replay not there":    {[]string{"replay", "none.rec"}, 3, []string{"none.rec: no such file"}},
+		"replay no recording": {[]string{"replay", text}, 1, []string{"is no recording"}},
+		"report nothing":      {[]string{"report"}, 2, []string{"needs the JSON"}},
+		"report nowhere":      {[]string{"report", text}, 2, []string{"--out"}},
+		"report not there":    {[]string{"report", "none.json", "--out", dir}, 3, []string{"none.json: no such file"}},
+		"report other JSON":   {[]string{"report", text, "--out", dir}, 1, []string{"text.json: neither the JSON of sim run"}},
+		"list takes no names": {[]string{"list", "x"}, 2, []string{"takes no arguments"}},
+		"starts to no folder": {[]string{"schedule", "--trace", lublin, "--starts", dir + "/no/s.csv"}, 3, []string{"no such file"}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := simulate(t, c.args...)
+			if got.code != c.code || got.stdout != "" {
+				t.Errorf("got %+v", got)
+			}
+			for _, want := range c.stderr {
+				if !strings.Contains(got.stderr, want) {
+					t.Errorf("stderr lacks %q:\n%s", want, got.stderr)
+				}
+			}
+		})
+	}
+}
+
+func TestSimScheduleLenient(t *testing.T) {
+	t.Parallel()
+	got := simulate(t, "schedule", "--trace", tempFile(t, "bad.swf", malformed), "--lenient", "--starts", "-")
+	if got.code != 0 || got.stdout != "job_id,start\n1,0\n" || !strings.Contains(got.stderr, "1 malformed line left out, the first is line 3: field 2") {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// TestSimScheduleTellsJobsThatNeverFit, and leaves them out.
+func TestSimScheduleTellsJobsThatNeverFit(t *testing.T) {
+	t.Parallel()
+	trace := tempFile(t, "t.swf", "1 0 -1 5 1 -1 -1 1 9 -1 1 1 1 1 1 1 -1 -1\n2 1 -1 5 8 -1 -1 8 9 -1 1 1 1 1 1 1 -1 -1\n")
+	got := simulate(t, "schedule", "--trace", trace, "--procs", "4", "--starts", "-")
+	if got.code != 0 || got.stdout != "job_id,start\n1,0\n" || !strings.Contains(got.stderr, "1 job cannot run on this machine, the first is job 2") {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// TestSimScheduleIsTheReference: the starts of pyss to the byte, for each policy.
+func TestSimScheduleIsTheReference(t *testing.T) {
+	t.Parallel()
+	const shared = "../../../shared/data/"
+	trace := shared + "traces/5K_sample_clean.swf.gz"
+	if _, err := os.Stat(trace); err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	for _, policy := range []string{"easy", "fcfs", "conservative", "firstfit", "sjf", "sjffit", "easysjbf"} {
+		t.Run(policy, func(t *testing.T) {
+			t.Parallel()
+			want := unpacked(t, shared+"reference/schedules/5K_sample_clean_"+policy+".csv.gz")
+			if got := good(t, simulate(t, "schedule", "--trace", trace, "--procs", "128", "--policy", policy, "--starts", "-")); got != want {
+				t.Error("other starts than the reference")
+			}
+		})
+	}
+}
+
+func unpacked(t *testing.T, path string) string {
+	t.Helper()
+	packed, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer packed.Close()
+	plain, err := gzip.NewReader(packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(plain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// documentedKeys are those of the issue that scripts rely on.
+func documentedKeys() []string {
+	return []string{
+		"jobs", "mean_wait_s", "mean_response_s", "wait_deviation_s", "bounded_slowdown", "utilisation", "makespan_s",
+		"grid_efficiency", "fraction_transferred",
+	}
+}
+
+func TestSimJSONHasTheDocumentedKeys(t *testing.T) {
+	t.Parallel()
+	guide, err := os.ReadFile("../../docs/simulator.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair := tempFile(t, "pair.toml", pairOfSites)
+	for _, args := range [][]string{
+		{"schedule", "--trace", lublin, "--json"},
+		{"run", pair, "--json"},
+	} {
+		var shown map[string]any
+		if err := json.Unmarshal([]byte(good(t, simulate(t, args...))), &shown); err != nil {
+			t.Fatal(err)
+		}
+		for _, key := range documentedKeys() {
+			if _, isNumber := shown[key].(float64); !isNumber {
+				t.Errorf("%s: %s is %v", args[0], key, shown[key])
+			}
+		}
+		for key := range shown {
+			if !bytes.Contains(guide, []byte("`"+key+"`")) {
+				t.Errorf("docs/simulator.md does not explain %s", key)
+			}
+		}
+	}
+}
+
+// TestSimRunTables: a line for each scheme, with its ratio to local, and one for
+// each site.
+func TestSimRunTables(t *testing.T) {
+	t.Parallel()
+	out := good(t, simulate(t, "run", tempFile(t, "pair.toml", pairOfSites)))
+	lines := strings.Split(out, "\n")
+	if !strings.HasPrefix(lines[0], "Experiment pair, seed 1: 2 sites, ") {
+		t.Errorf("the first line is %q", lines[0])
+	}
+	for at, want := range map[int]string{2: "SCHEME", 3: "local", 4: "sender", 6: "Sites under scheme sender:", 8: "SITE", 9: "busy", 10: "idle"} {
+		if at >= len(lines) || !strings.HasPrefix(lines[at], want) {
+			t.Fatalf("line %d does not begin with %s:\n%s", at, want, out)
+		}
+	}
+	local, sender := strings.Fields(lines[3]), strings.Fields(lines[4])
+	if local[3] != "-" || !strings.HasPrefix(sender[3], "÷") {
+		t.Errorf("the ratios to local are %q and %q", local[3], sender[3])
+	}
+}
+
+// TestSimRunFiles: the schedule as CSV, as a trace that reads back, and as a
+// picture.
+func TestSimRunFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	starts, swf, gantt := filepath.Join(dir, "s.csv"), filepath.Join(dir, "s.swf"), filepath.Join(dir, "g.svg")
+	var shown struct{ Jobs int }
+	out := good(t, simulate(t, "run", tempFile(t, "pair.toml", pairOfSites), "--scheme", "sender", "--starts", starts,
+		"--swf", swf, "--gantt", gantt, "--json"))
+	if err := json.Unmarshal([]byte(out), &shown); err != nil || shown.Jobs == 0 {
+		t.Fatal(err, shown)
+	}
+	lines := strings.Split(strings.TrimSpace(content(t, starts)), "\n")
+	if lines[0] != "job_id,start,end,origin,site" || len(lines) != shown.Jobs+1 || !strings.Contains(content(t, starts), ",busy,idle\n") {
+		t.Errorf("%d lines of starts, the first %q", len(lines), lines[0])
+	}
+	trace, err := workload.ReadSWF(strings.NewReader(content(t, swf)), workload.ReadOptions{})
+	if err != nil || len(trace.Records) != shown.Jobs {
+		t.Fatalf("the trace: %v", err)
+	}
+	moved := 0
+	for _, r := range trace.Records {
+		if r.Partition != r.Extra {
+			moved++
+		}
+	}
+	if moved == 0 {
+		t.Error("the trace tells of no job that moved")
+	}
+	if err := xml.Unmarshal([]byte(content(t, gantt)), new(struct{ XMLName xml.Name })); err != nil {
+		t.Errorf("the picture: %v", err)
+	}
+}
+
+func content(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestSimRunSeeds(t *testing.T) {
+	t.Parallel()
+	pair := tempFile(t, "pair.toml", pairOfSites)
+	one, two := good(t, simulate(t, "run", pair, "--json")), good(t, simulate(t, "run", pair, "--json", "--seed", "2"))
+	if !strings.Contains(two, `"seed": 2`) || one == two {
+		t.Error("--seed changes nothing")
+	}
+	if zero := good(t, simulate(t, "run", pair, "--json", "--seed", "0")); !strings.Contains(zero, `"seed": 0`) {
+		t.Error("--seed 0 is not taken")
+	}
+}
+
+// TestSimIsTheSameOnAnyNumberOfCPUs: the same bytes twice, and with one and two.
+func TestSimIsTheSameOnAnyNumberOfCPUs(t *testing.T) {
+	t.Parallel()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair := tempFile(t, "pair.toml", pairOfSites)
+	for _, args := range [][]string{
+		{"sim", "run", pair, "--json"},
+		{"sim", "sweep", pair, "--load", "0.9..1.1", "--add-site", "mine=64x16@375,model=M1,jobs=50", "--json"},
+	} {
+		var first []byte
+		for _, cpus := range []string{"1", "1", "2"} {
+			cmd := exec.CommandContext(t.Context(), self, args...)
+			cmd.Env = append(os.Environ(), asBinary+"=1", "GOMAXPROCS="+cpus)
+			out, err := cmd.Output()
+			if failed, ok := errors.AsType[*exec.ExitError](err); ok {
+				t.Fatalf("%v: %v: %s", args, err, failed.Stderr)
+			}
+			if first == nil {
+				first = out
+			}
+			if len(out) == 0 || !bytes.Equal(out, first) {
+				t.Errorf("sim %s with %s CPUs prints other bytes", args[1], cpus)
+			}
+		}
+	}
+}
+
+func TestSimSweepTables(t *testing.T) {
+	t.Parallel()
+	pair := tempFile(t, "pair.toml", pairOfSites)
+	page := filepath.Join(t.TempDir(), "page.html")
+	out := good(t, simulate(t, "sweep", pair, "--load", "0.8,1.2", "--add-site", "mine=64×16@375,model=M1,jobs=50", "--html", page))
+	for _, want := range []string{
+		"All sites together, 2 seeds\n\nLOAD  SCHEME  SITES ", "\n0.8   local   apart ", "\n0.8   sender  apart ",
+		"\n0.8   sender  joined ", "\n1.2   sender  joined ", "What each site gains by joining, 2 seeds", " mine ", " ± ",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("missing %q in\n%s", want, out)
+		}
+	}
+	if html := content(t, page); !strings.Contains(html, "What mine gains by joining pair") || !strings.Contains(html, "<svg") {
+		t.Error("the page lacks its title or figures")
+	}
+}
+
+// TestSimSweepSchemes: values of scheme are rows and no column of their own.
+func TestSimSweepSchemes(t *testing.T) {
+	t.Parallel()
+	out := good(t, simulate(t, "sweep", tempFile(t, "pair.toml", pairOfSites), "--set", "scheme=central,ideal", "--seeds", "1"))
+	lines := strings.Split(out, "\n")
+	if len(lines) != 6 || !strings.HasPrefix(lines[2], "SCHEME ") || !strings.HasPrefix(lines[3], "central ") || !strings.HasPrefix(lines[4], "ideal ") {
+		t.Errorf("printed\n%s", out)
+	}
+}
+
+func TestSimReport(t *testing.T) {
+	t.Parallel()
+	pair := tempFile(t, "pair.toml", pairOfSites)
+	dir := t.TempDir()
+	run, sweep, out := filepath.Join(dir, "run.json"), filepath.Join(dir, "sweep.json"), filepath.Join(dir, "report")
+	for path, args := range map[string][]string{
+		run:   {"run", pair, "--json"},
+		sweep: {"sweep", pair, "--set", "phi=1m,1h", "--json"},
+	} {
+		if err := os.WriteFile(path, []byte(good(t, simulate(t, args...))), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	made := strings.Fields(good(t, simulate(t, "report", run, sweep, "--out", out, "--title", "Ours")))
+	if len(made) < 3 || made[0] != filepath.Join(out, "index.html") {
+		t.Fatalf("made %q", made)
+	}
+	if html := content(t, made[0]); !strings.Contains(html, "<title>Ours") {
+		t.Error("the page lacks its title")
+	}
+	for _, path := range made[1:] {
+		if err := xml.Unmarshal([]byte(content(t, path)), new(struct{ XMLName xml.Name })); err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+// TestSimFit: a class for each line, and a model that experiments can use.
+func TestSimFit(t *testing.T) {
+	t.Parallel()
+	model := filepath.Join(t.TempDir(), "model.toml")
+	args := []string{"fit", "--trace", traces + "SDSC-BLUE-2002-08.swf", "--cpus-per-node", "8", "--skip-queue", "3", "--out", model}
+	out := good(t, simulate(t, args...))
+	if !strings.Contains(out, "left out by their queue") || !strings.Contains(out, "Machine: 144 nodes of 8 CPUs.") {
+		t.Errorf("printed\n%s", out)
+	}
+	var fitted fittedJSON
+	if err := json.Unmarshal([]byte(good(t, simulate(t, append(args, "--json")...))), &fitted); err != nil {
+		t.Fatal(err)
+	}
+	jobs := 0
+	for i, class := range fitted.Classes {
+		jobs += class.Jobs
+		for _, times := range []fittedTimesJSON{class.Arrival, class.Service} {
+			if times.Matched < 3 && times.Why == "" {
+				t.Errorf("class %d: %d moments are matched and nothing says why", i, times.Matched)
+			}
+			if times.Matched == 3 && max(times.Error[0], times.Error[1], times.Error[2]) > 0.01 {
+				t.Errorf("class %d: errors %v", i, times.Error)
+			}
+			if times.Why != "" && !strings.Contains(out, times.Why) {
+				t.Errorf("the table does not say: %s", times.Why)
+			}
+		}
+	}
+	if jobs != fitted.Jobs || jobs == 0 || len(fitted.Classes) < 2 {
+		t.Errorf("%d jobs in %d classes, %d in all", jobs, len(fitted.Classes), fitted.Jobs)
+	}
+	plan := "[[site]]\nname = \"blue\"\nnodes = 144\ncpus_per_node = 8\n[[workload]]\nsite = \"blue\"\nspan = \"10m\"\nmodel_file = '" + model + "'\n"
+	good(t, simulate(t, "run", tempFile(t, "blue.toml", plan), "--json"))
+}
+
+func TestSimFitReadsOtherFormats(t *testing.T) {
+	t.Parallel()
+	for flag, name := range map[string]string{"--sacct": "hand-written.sacct", "--trace": "hand-written.gwf"} {
+		out := good(t, simulate(t, "fit", flag, traces+name, "--cpus-per-node", "4"))
+		if !strings.Contains(out, "jobs of ") || !strings.Contains(out, "MATCHED") {
+			t.Errorf("%s printed\n%s", name, out)
+		}
+	}
+}
+
+// TestSimReplay: a recording comes out the same; one that was changed does not.
+func TestSimReplay(t *testing.T) {
+	t.Parallel()
+	const recording = "../../peer/record/testdata/handoff.rec"
+	out := good(t, simulate(t, "replay", recording))
+	if !strings.Contains(out, "All came out as recorded") {
+		t.Errorf("printed\n%s", out)
+	}
+	var shown map[string]any
+	if err := json.Unmarshal([]byte(good(t, simulate(t, "replay", recording, "--json"))), &shown); err != nil || shown["differences"] != 0.0 {
+		t.Errorf("%v, %v", err, shown)
+	}
+}
+
+// TestSimReplayTellsTheFirstDifference: a decision that the policy would not take.
+func TestSimReplayTellsTheFirstDifference(t *testing.T) {
+	t.Parallel()
+	var changed strings.Builder
+	for line := range strings.Lines(content(t, "../../peer/record/testdata/handoff.rec")) {
+		if other := strings.Replace(line, `"Decisions":[{"Site":1,"Wait":60000`, `"Decisions":[{"Site":1,"Wait":50000`, 1); other != line {
+			body := []byte(strings.TrimSuffix(other[9:], "\n"))
+			line = fmt.Sprintf("%08x %s\n", crc32.Checksum(body, crc32.MakeTable(crc32.Castagnoli)), body)
+		}
+		changed.WriteString(line)
+	}
+	got := simulate(t, "replay", tempFile(t, "changed.rec", changed.String()))
+	if got.code != 1 || !strings.Contains(got.stdout, "differs in its decisions") || !strings.Contains(got.stdout, "50000") {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// TestSimShow prints a file that is an experiment.
+func TestSimShow(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"heavy", "light"} {
+		mine := tempFile(t, "mine.toml", good(t, simulate(t, "show", name)))
+		got := simulate(t, "sweep", mine, "--set", "delta=7")
+		if got.code != 2 || !strings.Contains(got.stderr, "peer.delta") {
+			t.Errorf("the file of %s is not an experiment: %+v", name, got)
+		}
+	}
+	if out := good(t, simulate(t, "list")); !strings.Contains(out, "heavy") || !strings.Contains(out, "light") {
+		t.Errorf("list printed\n%s", out)
+	}
+}

@@ -1,0 +1,113 @@
+package experiment_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/switchyard-hpc/switchyard/internal/experiment"
+)
+
+func TestParseValues(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"0.7..1.3":        "0.7 0.8 0.9 1 1.1 1.2 1.3",
+		"0.1..0.5/0.2":    "0.1 0.3 0.5",
+		"1..2/0.25":       "1 1.25 1.5 1.75 2",
+		"1..2/0.3":        "1 1.3 1.6 1.9",
+		"-0.5..0.5/0.5":   "-0.5 0 0.5",
+		"60s, 300s ,900s": "60s 300s 900s",
+		"true":            "true",
+		"1..1":            "1",
+	} {
+		got, err := experiment.ParseValues(text)
+		if err != nil || strings.Join(got, " ") != want {
+			t.Errorf("%q gives %q, %v", text, got, err)
+		}
+	}
+	for text, want := range map[string]string{
+		"":            "empty value",
+		"1,,2":        "empty value",
+		"1,1":         "twice",
+		"1..x":        "no number",
+		"NaN..1":      "no number",
+		"1..Inf":      "no number",
+		"2..1":        "below its beginning",
+		"1..2/0":      "above 0",
+		"0..1/0.0001": "more than 1000",
+	} {
+		if got, err := experiment.ParseValues(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q gives %q, %v", text, got, err)
+		}
+	}
+}
+
+func TestParseAxis(t *testing.T) {
+	t.Parallel()
+	axis, err := experiment.ParseAxis("sigma = 1m,5m")
+	if err != nil || axis.Key != "sigma" || len(axis.Values) != 2 {
+		t.Errorf("%+v, %v", axis, err)
+	}
+	for _, text := range []string{"load", "colour=red", "load=a..b"} {
+		if _, err := experiment.ParseAxis(text); err == nil {
+			t.Errorf("%q is an axis", text)
+		}
+	}
+}
+
+func TestSettingsAreChecked(t *testing.T) {
+	t.Parallel()
+	plan, err := experiment.Preset("heavy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range []experiment.Setting{
+		{"scheme", "both"},
+		{"load", "x"},
+		{"load", "0"},
+		{"load", "NaN"},
+		{"phi", "60"},
+		{"phi", "-1s"},
+		{"delta", "2"},
+		{"ask", "1.5"},
+		{"stay", "perhaps"},
+		{"policy", "lottery"},
+		{"bias", "3"},
+		{"loss", "1"},
+		{"seed", "2"},
+	} {
+		if _, err := plan.With(one); err == nil {
+			t.Errorf("%s = %s is allowed", one.Key, one.Value)
+		}
+	}
+}
+
+func TestJoinForms(t *testing.T) {
+	t.Parallel()
+	plan, err := experiment.Preset("heavy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	joined, err := plan.Join("new=64x16@2400,model=M2,jobs=100,bias=-0.5,policy=sjf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(plan.Sites) != 6 || len(joined.Sites) != 7 {
+		t.Fatalf("%d sites before, %d after", len(plan.Sites), len(joined.Sites))
+	}
+	site, work := joined.Sites[6], joined.Workloads[6]
+	want := experiment.Site{Name: "new", Nodes: 64, CPUsPerNode: 16, MHz: 2400, WholeNode: true, Policy: "sjf"}
+	if site != want || work.Model != "M2" || work.Jobs != 100 || work.Bias != -0.5 || work.Span != plan.Workloads[0].Span {
+		t.Errorf("site %+v, workload %+v", site, work)
+	}
+	if bare, err := plan.Join("new=8×4"); err != nil || bare.Sites[6].CPUsPerNode != 4 || len(bare.Workloads) != 6 {
+		t.Errorf("a machine without jobs: %v", err)
+	}
+	for _, text := range []string{
+		"", "new", "new=8", "new=8xx4", "new=axb", "m1=8x4", "New=8x4", "new=0x4", "new=8x4@", "new=8x4,colour=red",
+		"new=8x4,jobs=many", "new=8x4,model=", "new=8x4,policy=lottery", "new=8x4,trace=x.swf,jobs=4", "new=8x4,model=M1,scale=perhaps",
+	} {
+		if _, err := plan.Join(text); err == nil {
+			t.Errorf("%q joins", text)
+		}
+	}
+}

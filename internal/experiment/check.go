@@ -1,0 +1,241 @@
+package experiment
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/switchyard-hpc/switchyard/localsched/engine"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// problem is what is wrong with a key, as "site[0].nodes".
+type problem struct{ key, text string }
+
+// checker gathers all that is wrong with the values of a plan.
+type checker struct{ problems []problem }
+
+func (c *checker) add(key, format string, args ...any) {
+	c.problems = append(c.problems, problem{key, fmt.Sprintf(format, args...)})
+}
+
+// check reports every value that cannot be, or that contradicts another.
+func (p *Plan) check() []problem {
+	c := &checker{}
+	p.checkTop(c)
+	p.checkPeer(c)
+	p.checkSites(c)
+	for i := range p.Workloads {
+		p.checkWorkload(c, fmt.Sprintf("workload[%d]", i), &p.Workloads[i])
+	}
+	p.checkFaults(c)
+	return c.problems
+}
+
+func (p *Plan) checkTop(c *checker) {
+	if _, err := ParseScheme(string(p.Scheme)); err != nil {
+		c.add("scheme", "%v", err)
+	}
+	for i, name := range p.Compare {
+		if _, err := ParseScheme(name); err != nil {
+			c.add(fmt.Sprintf("compare[%d]", i), "%v", err)
+		}
+	}
+	c.atLeast("seed", p.Seed, 0)
+	c.atLeast("seeds", p.Seeds, 1)
+	if p.Seeds > maxRuns {
+		c.add("seeds", "%d is more than %d", p.Seeds, maxRuns)
+	}
+	c.atLeast("check", p.Check, 0)
+	c.factor("load", p.Load)
+	if p.Estimates != Perfect && p.Estimates != FromTrace {
+		c.add("estimates", "%q is neither %q nor %q", p.Estimates, Perfect, FromTrace)
+	}
+}
+
+func (p *Plan) checkPeer(c *checker) {
+	c.span("peer.phi", p.Peer.Phi, protocol.Millisecond)
+	c.span("peer.sigma", p.Peer.Sigma, protocol.Millisecond)
+	c.span("peer.epsilon", p.Peer.Epsilon, 0)
+	if !(p.Peer.Delta > 0 && p.Peer.Delta <= 1) {
+		c.add("peer.delta", "%v is not a part above 0, up to 1", p.Peer.Delta)
+	}
+	c.atLeast("peer.recheck", p.Peer.Recheck, 0)
+	c.atLeast("peer.draw", p.Peer.Draw, 0)
+	c.atLeast("peer.round_jobs", p.Peer.RoundJobs, 1)
+	c.atLeast("peer.ask", p.Peer.Ask, 0)
+	c.atLeast("peer.partners", p.Peer.Partners, 0)
+	c.span("network.latency", p.Network.Latency, 0)
+	c.span("network.jitter", p.Network.Jitter, 0)
+	c.probability("network.loss", p.Network.Loss)
+	c.probability("network.duplicate", p.Network.Duplicate)
+}
+
+// maxCPUs bounds a machine, so that CPUs times time stays in an int64.
+const maxCPUs = 1 << 30
+
+func (p *Plan) checkSites(c *checker) {
+	if len(p.Sites) == 0 {
+		c.add("site", "there is no machine; describe each in a table [[site]]")
+	}
+	for i := range p.Sites {
+		s, key := &p.Sites[i], fmt.Sprintf("site[%d]", i)
+		switch err := protocol.SiteName(s.Name).Validate(); {
+		case s.Name == "":
+			c.add(key+".name", "is missing; every site has a name")
+		case err != nil:
+			c.add(key+".name", "%v", err)
+		case p.site(s.Name) != i:
+			c.add(key+".name", "%q is the name of another site too", s.Name)
+		}
+		c.atLeast(key+".nodes", s.Nodes, 1)
+		c.atLeast(key+".cpus_per_node", s.CPUsPerNode, 1)
+		c.atLeast(key+".mhz", s.MHz, 1)
+		if s.Nodes > 0 && s.CPUsPerNode > 0 && s.Nodes > maxCPUs/s.CPUsPerNode {
+			c.add(key+".nodes", "%d of %d CPUs are more than %d CPUs", s.Nodes, s.CPUsPerNode, maxCPUs)
+		}
+		if _, err := engine.Named(s.Policy); err != nil {
+			c.add(key+".policy", "%v", err)
+		}
+	}
+	if len(p.Workloads) == 0 {
+		c.add("workload", "there are no jobs; say where they come from in a table [[workload]]")
+	}
+}
+
+func (p *Plan) checkWorkload(c *checker, key string, w *Workload) {
+	p.known(c, key+".site", w.Site)
+	c.factor(key+".load", w.Load)
+	sources := 0
+	for _, given := range []string{string(w.Trace), w.Model, string(w.ModelFile)} {
+		if given != "" {
+			sources++
+		}
+	}
+	switch {
+	case sources != 1:
+		c.add(key, "says %d times where its jobs come from; set one of trace, model and model_file", sources)
+	case w.Trace != "":
+		w.checkTrace(c, key)
+	default:
+		w.checkModel(c, key)
+	}
+}
+
+func (w *Workload) checkTrace(c *checker, key string) {
+	if w.Format != "" && !slices.Contains(Formats(), w.Format) {
+		c.add(key+".format", "%q is no format of traces; use %s", w.Format, oneOf(Formats()))
+	}
+	for _, bound := range []Setting{{"from", w.From}, {"to", w.To}} {
+		if _, err := parseClock(bound.Value); bound.Value != "" && err != nil {
+			c.add(key+"."+bound.Key, "%v", err)
+		}
+	}
+	if w.From != "" && w.To != "" && w.From >= w.To {
+		c.add(key+".to", "%s is not after from, %s", w.To, w.From)
+	}
+	usual := defaultWorkload()
+	c.idle(key, "a trace", []idleKey{
+		{"span", w.Span != usual.Span},
+		{"service", w.Service != usual.Service},
+		{"bias", w.Bias != 0},
+		{"jobs", w.Jobs != 0},
+		{"scale", w.Scale},
+		{"part_nodes", w.PartNodes},
+	})
+}
+
+func (w *Workload) checkModel(c *checker, key string) {
+	if _, ok := builtInModel(w.Model); w.Model != "" && !ok {
+		c.add(key+".model", "%q is no built-in model; use %s, or model_file for your own", w.Model, oneOf(Models()))
+	}
+	c.span(key+".span", w.Span, protocol.Second)
+	c.factor(key+".service", w.Service)
+	c.atLeast(key+".jobs", w.Jobs, 0)
+	if !(w.Bias >= -1 && w.Bias <= 1) {
+		c.add(key+".bias", "%v is not from -1 to 1", w.Bias)
+	}
+	c.idle(key, "a model", []idleKey{
+		{"format", w.Format != ""},
+		{"from", w.From != ""},
+		{"to", w.To != ""},
+		{"skip_queues", len(w.SkipQueues) > 0},
+		{"skip_status", len(w.SkipStatus) > 0},
+		{"skip_zero_runs", w.SkipZero},
+		{"lenient", w.Lenient},
+	})
+}
+
+// idleKey is a key that would have no effect, and whether it is set.
+type idleKey struct {
+	name string
+	set  bool
+}
+
+// idle refuses keys that would have no effect, because their writer thinks they
+// have one.
+func (c *checker) idle(key, with string, keys []idleKey) {
+	for _, k := range keys {
+		if k.set {
+			c.add(key+"."+k.name, "has no effect with %s; leave it out", with)
+		}
+	}
+}
+
+func (p *Plan) checkFaults(c *checker) {
+	for i, cut := range p.Cuts {
+		key := fmt.Sprintf("cut[%d]", i)
+		p.known(c, key+".a", cut.A)
+		if cut.B != "" {
+			p.known(c, key+".b", cut.B)
+		}
+		if cut.A == cut.B {
+			c.add(key+".b", "is the same site as a")
+		}
+		c.span(key+".from", cut.From, 0)
+		if cut.Until <= cut.From {
+			c.add(key+".until", "must be later than from")
+		}
+	}
+	for i, crash := range p.Crashes {
+		key := fmt.Sprintf("crash[%d]", i)
+		p.known(c, key+".site", crash.Site)
+		c.span(key+".at", crash.At, 0)
+		c.span(key+".for", crash.For, protocol.Millisecond)
+	}
+}
+
+// known checks that a key names a site.
+func (p *Plan) known(c *checker, key, name string) {
+	switch {
+	case name == "":
+		c.add(key, "is missing; name a site")
+	case p.site(name) < 0:
+		c.add(key, "there is no [[site]] with the name %q", name)
+	}
+}
+
+func (c *checker) atLeast(key string, n, least int) {
+	if n < least {
+		c.add(key, "%d is less than %d", n, least)
+	}
+}
+
+func (c *checker) span(key string, d, least protocol.Duration) {
+	if d < least {
+		c.add(key, "%v is less than %v", d, least)
+	}
+}
+
+// factor checks a multiplier of times. Its bounds keep products of two of them and
+// a trace's times far inside 64 bits.
+func (c *checker) factor(key string, x float64) {
+	if !(x >= 0.01 && x <= 100) {
+		c.add(key, "%v is not a factor from 0.01 to 100", x)
+	}
+}
+
+func (c *checker) probability(key string, x float64) {
+	if !(x >= 0 && x < 1) {
+		c.add(key, "%v is not a probability from 0 to below 1", x)
+	}
+}

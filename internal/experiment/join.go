@@ -1,0 +1,127 @@
+package experiment
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// JoinForm is how people describe a site that joins, for messages and help.
+const JoinForm = "name=NODESxCPUS@MHZ[,model=M1|FILE][,trace=FILE][,scale=true][,jobs=N][,bias=B][,policy=NAME]"
+
+// Join returns the plan with one more site, described as in [JoinForm]: a
+// machine, perhaps with a workload of its own. Its nodes are shared by jobs or
+// not, and its batch system's policy is, as at the plan's first site unless it
+// says otherwise. The plan must be opened again.
+func (p *Plan) Join(text string) (*Plan, error) {
+	head, options, _ := strings.Cut(text, ",")
+	site, err := parseMachine(head)
+	if err != nil {
+		return nil, err
+	}
+	joined := p.clone()
+	site.Policy = defaultSite().Policy
+	if len(p.Sites) > 0 {
+		site.WholeNode, site.Policy = p.Sites[0].WholeNode, p.Sites[0].Policy
+	}
+	w := defaultWorkload()
+	w.Site, w.Span = site.Name, p.span()
+	for option := range strings.SplitSeq(options, ",") {
+		if options == "" {
+			break
+		}
+		if err := joinOption(&site, &w, option); err != nil {
+			return nil, fmt.Errorf("site %s: %w", site.Name, err)
+		}
+	}
+	joined.Sites = append(joined.Sites, site)
+	if w.Trace != "" || w.Model != "" || w.ModelFile != "" {
+		if w.Trace != "" {
+			w.Span = defaultWorkload().Span
+		}
+		joined.Workloads = append(joined.Workloads, w)
+	}
+	if problems := joined.check(); len(problems) > 0 {
+		return nil, fmt.Errorf("site %s: %s: %s", site.Name, problems[0].key, problems[0].text)
+	}
+	return joined, nil
+}
+
+// span is the longest of the plan's models, so that one more has jobs as long as
+// the others have.
+func (p *Plan) span() protocol.Duration {
+	var longest protocol.Duration
+	for i := range p.Workloads {
+		if p.Workloads[i].Trace == "" {
+			longest = max(longest, p.Workloads[i].Span)
+		}
+	}
+	if longest == 0 {
+		return defaultWorkload().Span
+	}
+	return longest
+}
+
+// parseMachine reads name=nodes×cpus@mhz.
+func parseMachine(text string) (Site, error) {
+	site := defaultSite()
+	name, machine, found := strings.Cut(text, "=")
+	nodes, rest, hasNodes := strings.Cut(strings.ReplaceAll(machine, "×", "x"), "x")
+	cpus, mhz, hasSpeed := strings.Cut(rest, "@")
+	if !found || !hasNodes {
+		return site, fmt.Errorf("%q does not describe a site; write %s", text, JoinForm)
+	}
+	site.Name = strings.TrimSpace(name)
+	numbers := []struct {
+		to   *int
+		text string
+	}{{&site.Nodes, nodes}, {&site.CPUsPerNode, cpus}}
+	if hasSpeed {
+		numbers = append(numbers, struct {
+			to   *int
+			text string
+		}{&site.MHz, mhz})
+	}
+	for _, n := range numbers {
+		var err error
+		if *n.to, err = strconv.Atoi(strings.TrimSpace(n.text)); err != nil {
+			return site, fmt.Errorf("%q is no whole number in %q; write %s", n.text, text, JoinForm)
+		}
+	}
+	return site, nil
+}
+
+func joinOption(site *Site, w *Workload, option string) (err error) {
+	key, value, _ := strings.Cut(option, "=")
+	switch strings.TrimSpace(key) {
+	case "model":
+		if slices.Contains(Models(), value) {
+			w.Model = value
+		} else {
+			w.ModelFile = Path(value)
+		}
+	case "trace":
+		w.Trace = Path(value)
+	case "scale":
+		w.Scale, err = strconv.ParseBool(value)
+	case "jobs":
+		w.Jobs, err = strconv.Atoi(value)
+	case "bias":
+		w.Bias, err = strconv.ParseFloat(value, 64)
+	case "policy":
+		site.Policy = value
+	default:
+		return fmt.Errorf("%q is no option; write %s", option, JoinForm)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %q cannot be read; write %s", key, value, JoinForm)
+	}
+	if value == "" {
+		return errors.New(key + " has no value")
+	}
+	return nil
+}

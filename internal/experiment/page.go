@@ -1,0 +1,272 @@
+package experiment
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/switchyard-hpc/switchyard/internal/report"
+)
+
+// Page shows results on one page: those of single settings beside each other as
+// in the paper's figures, sweeps as curves over their first axis of numbers, and
+// what sites gain by joining.
+func Page(title string, results []*Swept, source report.Source) (report.Page, error) {
+	page := report.Page{Title: title, Source: source}
+	if len(results) == 0 {
+		return page, errors.New("there are no results to show")
+	}
+	if section, ok, err := schemesSection(results); err != nil {
+		return page, err
+	} else if ok {
+		page.Sections = append(page.Sections, section)
+	}
+	for i, swept := range results {
+		section, err := swept.section(fmt.Sprintf("%s-%d", slug(swept.Experiment), i+1))
+		if err != nil {
+			return page, err
+		}
+		page.Sections = append(page.Sections, section)
+	}
+	return page, nil
+}
+
+// slug makes a name for files of a title.
+func slug(title string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' || r == '_':
+			return r
+		case r >= 'A' && r <= 'Z':
+			return r - 'A' + 'a'
+		}
+		return '-'
+	}, title)
+}
+
+// label is a scheme as the paper calls it.
+func (s Scheme) label() string {
+	switch s {
+	case Sender:
+		return "S-I"
+	case Receiver:
+		return "R-I"
+	case Symmetric:
+		return "Sy-I"
+	case Local, Central, Ideal:
+	}
+	return string(s)
+}
+
+// schemesSection is the figure of the schemes of all results that have one setting
+// and the local scheme to compare with, as the first such one has them.
+func schemesSection(results []*Swept) (section report.Section, ok bool, err error) {
+	var runs []report.WorkloadRuns
+	figure := 4
+	for _, swept := range results {
+		w := report.WorkloadRuns{Workload: swept.Experiment}
+		for _, p := range swept.Points {
+			w.Schemes = append(w.Schemes, report.SchemeRuns{Scheme: p.Scheme.label(), Samples: p.samples()})
+		}
+		sameSchemes := len(runs) == 0 || slices.EqualFunc(runs[0].Schemes, w.Schemes,
+			func(a, b report.SchemeRuns) bool { return a.Scheme == b.Scheme })
+		if !swept.plain() || !sameSchemes {
+			continue
+		}
+		if strings.HasSuffix(w.Workload, "month") || strings.HasSuffix(w.Workload, "months") {
+			figure = 3
+		}
+		runs = append(runs, w)
+	}
+	if len(runs) == 0 {
+		return section, false, nil
+	}
+	bars, err := report.PaperFigure(figure, report.Words{
+		Name: "schemes", Title: "The schemes",
+		Caption: "Means over the seeds with 95 % intervals. Times are relative to the local scheme.",
+	}, runs)
+	if err != nil {
+		return section, false, err
+	}
+	drawn, err := bars.Figure()
+	return report.Section{Title: "The schemes beside each other", Figures: []report.Figure{drawn}}, true, err
+}
+
+// plain says whether a sweep has one setting, several schemes, and local.
+func (s *Swept) plain() bool {
+	local := slices.ContainsFunc(s.Points, func(p Point) bool { return p.Scheme == Local })
+	return len(s.varied()) == 0 && len(s.Joining) == 0 && local && len(s.Points) > 1
+}
+
+// varied are the axes with more than one value.
+func (s *Swept) varied() []Axis {
+	return slices.DeleteFunc(slices.Clone(s.Axes), func(a Axis) bool { return len(a.Values) < 2 })
+}
+
+func (p *Point) samples() []report.Sample {
+	samples := make([]report.Sample, len(p.Metrics["mean_wait_s"].Values))
+	at := func(key string, i int) float64 {
+		if values := p.Metrics[key].Values; i < len(values) {
+			return values[i]
+		}
+		return 0
+	}
+	for i := range samples {
+		samples[i] = report.Sample{
+			Wait: at("mean_wait_s", i), Response: at("mean_response_s", i), Deviation: at("wait_deviation_s", i),
+			Efficiency: at("grid_efficiency", i), Transferred: at("fraction_transferred", i),
+		}
+	}
+	return samples
+}
+
+// section shows one result.
+func (s *Swept) section(name string) (report.Section, error) {
+	section := report.Section{Title: s.Experiment, Text: s.lead(), Tables: s.tables()}
+	bars, err := s.joiningBars(name)
+	if err != nil {
+		return section, err
+	}
+	curves, err := s.curves(name)
+	section.Figures = append(bars, curves...)
+	return section, err
+}
+
+func (s *Swept) lead() string {
+	text := fmt.Sprintf("%d seeds, from %d on. Numbers are means over the seeds; ± is the half width of the 95 %% "+
+		"confidence interval (Student's t).", len(s.Seeds), s.Seeds[0])
+	if len(s.Seeds) == 1 {
+		text = fmt.Sprintf("A single seed, %d: there are no confidence intervals.", s.Seeds[0])
+	}
+	if len(s.Joining) > 0 {
+		text += fmt.Sprintf("\n\n%s joins: \"apart\" means that the others are a grid and %[1]s is alone, \"joined\" that "+
+			"all are one grid. Both have the same jobs. A difference is joined minus apart, from seed to seed.",
+			strings.Join(s.Joining, " and "))
+	}
+	return text
+}
+
+// shown are the metrics of tables, curves and bars.
+func shown() []struct {
+	key, title string
+	scale      float64
+} {
+	return []struct {
+		key, title string
+		scale      float64
+	}{
+		{"mean_wait_s", "mean wait, s", 1},
+		{"mean_response_s", "mean response, s", 1},
+		{"bounded_slowdown", "bounded slowdown", 1},
+		{"utilisation", "utilisation, %", 100},
+		{"grid_efficiency", "grid efficiency, %", 100},
+		{"fraction_transferred", "jobs transferred, %", 100},
+	}
+}
+
+func (e Estimate) scaled(scale float64) report.Estimate {
+	return report.Estimate{Mean: e.Mean * scale, Half: e.Half() * scale, N: max(1, len(e.Values))}
+}
+
+// text prints an estimate with as many digits as its interval leaves sense.
+func (e Estimate) text(scale float64) string {
+	text := rounded(e.Mean * scale)
+	if e.CI95 != nil {
+		text += " ± " + rounded(e.Half()*scale)
+	}
+	return text
+}
+
+func rounded(x float64) string {
+	digits := 2
+	if size := math.Abs(x); size >= 100 {
+		digits = 0
+	} else if size >= 10 {
+		digits = 1
+	}
+	return strconv.FormatFloat(x, 'f', digits, 64)
+}
+
+// titles are the columns that tell points apart, and their cells.
+func (s *Swept) titles() []string {
+	var titles []string
+	for _, axis := range s.Axes {
+		titles = append(titles, axis.Key)
+	}
+	titles = append(titles, "scheme")
+	if len(s.Joining) > 0 {
+		titles = append(titles, "sites")
+	}
+	return titles
+}
+
+func (s *Swept) cells(p *Point) []string {
+	var cells []string
+	for _, axis := range s.Axes {
+		cells = append(cells, p.Settings[axis.Key])
+	}
+	cells = append(cells, string(p.Scheme))
+	if len(s.Joining) > 0 {
+		cells = append(cells, string(p.Membership))
+	}
+	return cells
+}
+
+func (s *Swept) pointsTable() report.Table {
+	t := report.Table{Title: "All sites together", Columns: s.titles()}
+	for _, m := range shown() {
+		t.Columns = append(t.Columns, m.title)
+	}
+	for i := range s.Points {
+		row := s.cells(&s.Points[i])
+		for _, m := range shown() {
+			row = append(row, s.Points[i].Metrics[m.key].text(m.scale))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+func (s *Swept) sitesTable() report.Table {
+	t := report.Table{Title: "Each site", Columns: append(s.titles(),
+		"site", "jobs submitted", "sent away", "run", "mean wait, s", "mean response, s", "utilisation, %")}
+	for i := range s.Points {
+		for _, site := range s.Points[i].Sites {
+			row := append(s.cells(&s.Points[i]), site.Site)
+			for _, key := range []string{"jobs_submitted", "jobs_sent", "jobs_run", "mean_wait_s", "mean_response_s"} {
+				row = append(row, site.Metrics[key].text(1))
+			}
+			t.Rows = append(t.Rows, append(row, site.Metrics["utilisation"].text(100)))
+		}
+	}
+	return t
+}
+
+// Shown is a table with how many of its last columns are numbers.
+type Shown struct {
+	report.Table
+
+	Numbers int
+}
+
+// Summary are the tables that say the most: all sites together, and what each
+// gains by joining.
+func (s *Swept) Summary() []Shown {
+	tables := []Shown{{s.pointsTable(), len(shown())}}
+	if len(s.Joining) > 0 {
+		tables = append(tables, Shown{s.joiningTable(), 3 + 2*len(siteShown())})
+	}
+	return tables
+}
+
+// tables are those of the page.
+func (s *Swept) tables() []report.Table {
+	var tables []report.Table
+	for _, table := range s.Summary() {
+		tables = append(tables, table.Table)
+	}
+	return append(tables, s.sitesTable())
+}

@@ -1,0 +1,190 @@
+package experiment
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/switchyard-hpc/switchyard/internal/report"
+)
+
+// curves draws each metric over the first axis of numbers, a curve for each
+// combination of the rest. A sweep without such an axis has none.
+func (s *Swept) curves(name string) ([]report.Figure, error) {
+	axis, ok := s.numberAxis()
+	if !ok {
+		return nil, nil
+	}
+	var figures []report.Figure
+	for _, m := range shown() {
+		curves := report.Curves{
+			Words: report.Words{
+				Name:  name + "-" + slug(m.key),
+				Title: m.title + " over " + axis,
+				Caption: fmt.Sprintf("Experiment %s, means over %d seeds; the bands are 95 %% intervals.",
+					s.Experiment, len(s.Seeds)),
+			},
+			X: axis, Y: m.title,
+		}
+		index := map[string]int{}
+		for i := range s.Points {
+			p := &s.Points[i]
+			x, err := axisNumber(p.Settings[axis])
+			if err != nil {
+				return nil, err
+			}
+			title := s.curve(p, axis)
+			at, known := index[title]
+			if !known {
+				at = len(curves.Curves)
+				index[title] = at
+				curves.Curves = append(curves.Curves, report.Curve{Name: title})
+			}
+			c := &curves.Curves[at]
+			c.Points = append(c.Points, report.Point{X: x, Y: p.Metrics[m.key].scaled(m.scale)})
+		}
+		figure, err := curves.Figure()
+		if err != nil {
+			return nil, err
+		}
+		figures = append(figures, figure)
+	}
+	return figures, nil
+}
+
+// curve names what tells a point apart but for its place on the axis.
+func (s *Swept) curve(p *Point, axis string) string {
+	words := []string{p.Scheme.label()}
+	if p.Membership != "" {
+		words = append(words, string(p.Membership))
+	}
+	for _, other := range s.varied() {
+		if other.Key != axis {
+			words = append(words, other.Key+" "+p.Settings[other.Key])
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+// numberAxis is the first axis of several numbers or durations.
+func (s *Swept) numberAxis() (key string, ok bool) {
+	for _, axis := range s.varied() {
+		numbers := true
+		for _, value := range axis.Values {
+			_, err := axisNumber(value)
+			numbers = numbers && err == nil
+		}
+		if numbers {
+			return axis.Key, true
+		}
+	}
+	return "", false
+}
+
+// axisNumber is a value's place on an axis: durations count in seconds.
+func axisNumber(value string) (float64, error) {
+	if x, err := strconv.ParseFloat(value, 64); err == nil {
+		return x, nil
+	}
+	d, err := parseSpan(value)
+	return float64(d) / 1000, err
+}
+
+// joiningTable shows what each site gains.
+func (s *Swept) joiningTable() report.Table {
+	t := report.Table{Title: "What each site gains by joining", Columns: append(s.titles(), "site",
+		"jobs submitted", "sent away", "run",
+		"mean wait, s", "difference", "mean response, s", "difference", "utilisation, %", "difference")}
+	for i := range s.Points {
+		p := &s.Points[i]
+		if p.Membership != Joined {
+			continue
+		}
+		for _, site := range p.Sites {
+			row := append(s.cells(p), site.Site, site.Metrics["jobs_submitted"].text(1),
+				site.Metrics["jobs_sent"].text(1), site.Metrics["jobs_run"].text(1))
+			for _, m := range siteShown() {
+				row = append(row, site.Metrics[m.key].text(m.scale), site.Gain[m.key].text(m.scale))
+			}
+			t.Rows = append(t.Rows, row)
+		}
+	}
+	return t
+}
+
+// joiningBars shows each site with both memberships, for the first setting and
+// scheme that have both.
+func (s *Swept) joiningBars(name string) ([]report.Figure, error) {
+	at := slices.IndexFunc(s.Points, func(p Point) bool { return p.Membership == Joined })
+	if at < 1 {
+		return nil, nil
+	}
+	figure, err := s.joinedBars(name, &s.Points[at-1], &s.Points[at])
+	return []report.Figure{figure}, err
+}
+
+func siteShown() []struct {
+	key, title string
+	scale      float64
+} {
+	return []struct {
+		key, title string
+		scale      float64
+	}{
+		{"mean_wait_s", "mean wait, s", 1},
+		{"mean_response_s", "mean response, s", 1},
+		{"utilisation", "utilisation, %", 100},
+	}
+}
+
+func (s *Swept) joinedBars(name string, apart, joined *Point) (report.Figure, error) {
+	bars := report.Bars{
+		Words: report.Words{
+			Name: name + "-joining", Title: "Each site apart and joined",
+			Caption: "Scheme " + string(joined.Scheme) + describe(s.Axes, joined.Settings) +
+				". Waits and responses are those of the jobs submitted at the site, wherever they ran.",
+		},
+		Series: []string{string(Apart), string(Joined)},
+	}
+	for _, site := range joined.Sites {
+		bars.Groups = append(bars.Groups, site.Site)
+	}
+	for _, m := range siteShown() {
+		panel := report.Panel{Title: m.title, Values: make([][]report.Estimate, 2)}
+		for series, p := range []*Point{apart, joined} {
+			for _, site := range p.Sites {
+				panel.Values[series] = append(panel.Values[series], site.Metrics[m.key].scaled(m.scale))
+			}
+		}
+		bars.Panels = append(bars.Panels, panel)
+	}
+	return bars.Figure()
+}
+
+func describe(axes []Axis, settings map[string]string) string {
+	var b strings.Builder
+	for _, axis := range axes {
+		b.WriteString(", " + axis.Key + " " + settings[axis.Key])
+	}
+	return b.String()
+}
+
+// Gantt draws the schedule of an outcome.
+func (o *Outcome) Gantt() (report.Figure, error) {
+	chart := report.Gantt{Words: report.Words{
+		Name: "schedule", Title: "Schedule of " + o.Experiment,
+		Caption: fmt.Sprintf("Scheme %s, seed %d. Jobs have the colour of the site where they were submitted.",
+			o.Scheme, o.Seed),
+	}}
+	for i := range o.Plan.Sites {
+		chart.Sites = append(chart.Sites, report.GanttSite{Name: o.Plan.Sites[i].Name, CPUs: o.Plan.CPUs(i)})
+	}
+	for i, job := range o.Jobs {
+		placed := o.Result.Placements[i]
+		chart.Jobs = append(chart.Jobs, report.GanttJob{
+			Site: placed.Site, Origin: job.Origin, CPUs: job.CPUs, Start: placed.Start, End: placed.End,
+		})
+	}
+	return chart.Figure()
+}

@@ -1,0 +1,102 @@
+package experiment
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/switchyard-hpc/switchyard/internal/settings"
+	"github.com/switchyard-hpc/switchyard/internal/workload"
+)
+
+// Path is a file that a plan names; relative ones begin at the plan's folder.
+type Path = settings.Path
+
+// presets are the built-in experiments.
+//
+//go:embed presets/*.toml
+var presets embed.FS
+
+// Read reads an experiment's file. The error is a [settings.Problems] with all
+// that is wrong with it. The files that it names are read by [Plan.Open].
+func Read(file string) (*Plan, error) {
+	plan := Default()
+	r := settings.NewReader(&plan)
+	r.File(file)
+	return finish(r, &plan, strings.TrimSuffix(path.Base(file), ".toml"))
+}
+
+// Presets returns the names of the built-in experiments, sorted.
+func Presets() []string {
+	files, err := fs.ReadDir(presets, "presets")
+	if err != nil {
+		return nil // the folder is in the program
+	}
+	var names []string
+	for _, file := range files {
+		names = append(names, strings.TrimSuffix(file.Name(), ".toml"))
+	}
+	return names
+}
+
+// PresetText returns the file of a built-in experiment. The error wraps
+// [fs.ErrNotExist] and names those that there are.
+func PresetText(name string) (string, error) {
+	if !slices.Contains(Presets(), name) {
+		return "", fmt.Errorf("no experiment of the name %q is built in, but %s: %w",
+			name, strings.Join(Presets(), " and "), fs.ErrNotExist)
+	}
+	text, err := presets.ReadFile("presets/" + name + ".toml")
+	return string(text), err
+}
+
+// Preset returns a built-in experiment. Errors are those of [PresetText] and of
+// [Read].
+func Preset(name string) (*Plan, error) {
+	text, err := PresetText(name)
+	if err != nil {
+		return nil, err
+	}
+	return parse("built-in "+name+".toml", ".", text)
+}
+
+func parse(file, dir, text string) (*Plan, error) {
+	plan := Default()
+	r := settings.NewReader(&plan)
+	r.Text(file, dir, text)
+	return finish(r, &plan, strings.TrimSuffix(path.Base(file), ".toml"))
+}
+
+// finish checks what was read. An experiment without a name has that of its file.
+func finish(r *settings.Reader, plan *Plan, name string) (*Plan, error) {
+	if plan.Name == "" {
+		plan.Name = name
+	}
+	if !r.Broken() {
+		for _, one := range plan.check() {
+			r.Problem(one.key, "%s", one.text)
+		}
+	}
+	if err := r.Err(); err != nil {
+		return nil, err
+	}
+	return plan, nil
+}
+
+// ReadModel reads a model's file, as [WriteModel] writes it. The error is a
+// [settings.Problems].
+func ReadModel(file string) (workload.Model, error) {
+	var model workload.Model
+	r := settings.NewReader(&model)
+	r.File(file)
+	if !r.Broken() {
+		if err := model.Validate(); err != nil {
+			key, text, _ := strings.Cut(err.Error(), ": ")
+			r.Problem(key, "%s", text)
+		}
+	}
+	return model, r.Err()
+}

@@ -1,0 +1,97 @@
+package experiment_test
+
+import (
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/switchyard-hpc/switchyard/internal/experiment"
+	"github.com/switchyard-hpc/switchyard/internal/settings"
+)
+
+// keysOf lists the keys of a table's struct, without tables in it.
+func keysOf(table reflect.Type) (keys []string) {
+	for field := range table.Fields() {
+		tag, kind := field.Tag.Get("toml"), field.Type.Kind()
+		isTables := kind == reflect.Slice && field.Type.Elem().Kind() == reflect.Struct
+		if tag != "" && kind != reflect.Struct && !isTables {
+			keys = append(keys, tag)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func TestReferenceHasEveryKeyWithItsDefault(t *testing.T) {
+	t.Parallel()
+	plan := experiment.Default()
+	site, work := experiment.Site{}, experiment.Workload{}
+	site.SetDefaults()
+	work.SetDefaults()
+	values := map[string]any{
+		"": &plan, "[[site]]": &site, "[[workload]]": &work, "[peer]": &plan.Peer, "[network]": &plan.Network,
+		"[[cut]]": &experiment.Cut{}, "[[crash]]": &experiment.Crash{},
+	}
+	for _, table := range experiment.Reference() {
+		var keys []string
+		var defaults strings.Builder
+		for _, key := range table.Keys {
+			keys = append(keys, key.Name)
+			if !strings.HasSuffix(key.About, ".") {
+				t.Errorf("%s %s: not a sentence: %q", table.Name, key.Name, key.About)
+			}
+			if key.Default != "" {
+				defaults.WriteString(key.Name + " = " + key.Default + "\n")
+			}
+		}
+		slices.Sort(keys)
+		holder := values[table.Name]
+		if want := keysOf(reflect.TypeOf(holder).Elem()); !slices.Equal(keys, want) {
+			t.Errorf("%s: the reference has\n%v\nand the struct\n%v", table.Name, keys, want)
+		}
+		// Reading the documented defaults into a zero struct gives the real ones.
+		zero := reflect.New(reflect.TypeOf(holder).Elem())
+		r := settings.NewReader(zero.Interface())
+		r.Text("defaults", "", defaults.String())
+		if err := r.Err(); err != nil {
+			t.Errorf("%s: %v", table.Name, err)
+		}
+		for _, key := range keys {
+			got, _ := settings.Field(zero.Elem(), key)
+			want, _ := settings.Field(reflect.ValueOf(holder).Elem(), key)
+			if got.Kind() == reflect.Slice && got.Len() == 0 && want.Len() == 0 {
+				continue
+			}
+			if !reflect.DeepEqual(got.Interface(), want.Interface()) {
+				t.Errorf("%s %s: documented as %v, is %v", table.Name, key, got, want)
+			}
+		}
+	}
+}
+
+// TestGuideHasTheReference: docs/simulator.md contains the reference as it is.
+func TestGuideHasTheReference(t *testing.T) {
+	t.Parallel()
+	const file, begin, end = "../../docs/simulator.md", "<!-- keys -->\n", "<!-- /keys -->"
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, opened := strings.Cut(string(text), begin)
+	middle, after, closed := strings.Cut(rest, end)
+	if !opened || !closed {
+		t.Fatalf("%s has no section between %q and %q", file, begin, end)
+	}
+	want := "\n" + experiment.ReferenceText()
+	if *update {
+		if err := os.WriteFile(file, []byte(before+begin+want+end+after), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if middle != want {
+		t.Errorf("%s is not what the program says; run go test ./internal/experiment -update", file)
+	}
+}

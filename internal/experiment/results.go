@@ -1,0 +1,90 @@
+package experiment
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/switchyard-hpc/switchyard/internal/sim"
+)
+
+// ParseResults reads what sim run or sim sweep print as JSON.
+func ParseResults(data []byte) (*Swept, error) {
+	var kind struct {
+		Experiment *string          `json:"experiment"`
+		Points     *json.RawMessage `json:"points"`
+	}
+	if err := json.Unmarshal(data, &kind); err != nil {
+		return nil, fmt.Errorf("not JSON: %w", err)
+	}
+	if kind.Experiment == nil {
+		return nil, errors.New("neither the JSON of sim run nor of sim sweep: it has no key experiment")
+	}
+	strict := json.NewDecoder(bytes.NewReader(data))
+	strict.DisallowUnknownFields()
+	if kind.Points != nil {
+		swept := &Swept{}
+		if err := strict.Decode(swept); err != nil {
+			return nil, fmt.Errorf("not the JSON of sim sweep: %w", err)
+		}
+		return swept, swept.validate()
+	}
+	outcome := &Outcome{}
+	if err := strict.Decode(outcome); err != nil {
+		return nil, fmt.Errorf("not the JSON of sim run: %w", err)
+	}
+	return outcome.swept(), nil
+}
+
+// swept is the outcome, and those it is compared with, as a sweep of one seed.
+func (o *Outcome) swept() *Swept {
+	swept := &Swept{Experiment: o.Experiment, Seeds: []uint64{o.Seed}}
+	for _, scheme := range Schemes() {
+		for _, one := range append([]Outcome{*o}, o.Compare...) {
+			if one.Scheme == scheme {
+				c := cell{scheme: scheme, outcomes: []sim.Metrics{one.Metrics}}
+				swept.Points = append(swept.Points, c.point(nil))
+			}
+		}
+	}
+	return swept
+}
+
+// validate checks what showing results relies on.
+func (s *Swept) validate() error {
+	if len(s.Seeds) == 0 || len(s.Points) == 0 {
+		return errors.New("not the JSON of sim sweep: it has no seeds or no points")
+	}
+	for i := range s.Points {
+		p := &s.Points[i]
+		if err := p.validate(s); err != nil {
+			return fmt.Errorf("not the JSON of sim sweep: points[%d]: %w", i, err)
+		}
+		if p.Membership == Joined && (i == 0 || len(s.Points[i-1].Sites) != len(p.Sites)) {
+			return fmt.Errorf("not the JSON of sim sweep: points[%d]: the same sites apart do not stand before it", i)
+		}
+	}
+	return nil
+}
+
+func (p *Point) validate(s *Swept) error {
+	for _, axis := range s.Axes {
+		if _, ok := p.Settings[axis.Key]; !ok {
+			return fmt.Errorf("settings has no %s", axis.Key)
+		}
+	}
+	for _, m := range shown() {
+		if len(p.Metrics[m.key].Values) != len(s.Seeds) {
+			return fmt.Errorf("%s has %d values, not one for each seed", m.key, len(p.Metrics[m.key].Values))
+		}
+	}
+	for _, site := range p.Sites {
+		for _, m := range siteShown() {
+			if len(site.Metrics[m.key].Values) != len(s.Seeds) {
+				return fmt.Errorf("site %q: %s has no value for each seed", site.Site, m.key)
+			}
+		}
+	}
+	return nil
+}

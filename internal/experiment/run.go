@@ -1,0 +1,119 @@
+package experiment
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/switchyard-hpc/switchyard/internal/sim"
+	"github.com/switchyard-hpc/switchyard/internal/workload"
+	"github.com/switchyard-hpc/switchyard/localsched/engine"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Outcome is what a plan's simulation gave for one scheme and seed. It is
+// printed as JSON with the metrics on its own level.
+type Outcome struct {
+	Experiment string `json:"experiment"`
+	Scheme     Scheme `json:"scheme"`
+	Seed       uint64 `json:"seed"`
+	sim.Metrics
+
+	Hash    string    `json:"hash"` // of all that happened, in hexadecimal digits
+	Compare []Outcome `json:"compare,omitempty"`
+
+	Plan   *Plan          `json:"-"`
+	Jobs   []workload.Job `json:"-"`
+	Result *sim.Result    `json:"-"`
+}
+
+// Run simulates the plan under a scheme for a seed. Progress is told now and then
+// how many of the jobs have ended; it may be nil.
+func (p *Plan) Run(ctx context.Context, scheme Scheme, seed uint64, progress func(ended, jobs int)) (*Outcome, error) {
+	cfg, err := p.config(scheme, seed)
+	if err != nil {
+		return nil, err
+	}
+	jobs, err := p.Jobs(seed)
+	if err != nil {
+		return nil, err
+	}
+	var tell func(int)
+	if progress != nil {
+		tell = func(ended int) { progress(ended, len(jobs)) }
+	}
+	result, err := sim.Run(ctx, cfg, jobs, tell)
+	if err != nil {
+		return nil, fmt.Errorf("simulate scheme %s with seed %d: %w", scheme, seed, err)
+	}
+	return p.outcome(scheme, seed, jobs, result), nil
+}
+
+func (p *Plan) outcome(scheme Scheme, seed uint64, jobs []workload.Job, result *sim.Result) *Outcome {
+	return &Outcome{
+		Experiment: p.Name, Scheme: scheme, Seed: seed, Metrics: sim.Measure(p.machines(), jobs, result),
+		Hash: fmt.Sprintf("%016x", result.Hash), Plan: p, Jobs: jobs, Result: result,
+	}
+}
+
+func (p *Plan) machines() []sim.Machine {
+	machines := make([]sim.Machine, len(p.Sites))
+	for i := range p.Sites {
+		machines[i] = p.Sites[i].machine()
+	}
+	return machines
+}
+
+func (s *Site) machine() sim.Machine {
+	return sim.Machine{
+		Name: protocol.SiteName(s.Name), Nodes: s.Nodes, CPUsPerNode: s.CPUsPerNode, MHz: s.MHz, WholeNode: s.WholeNode,
+	}
+}
+
+// config is the plan without its workload.
+func (p *Plan) config(scheme Scheme, seed uint64) (sim.Config, error) {
+	cfg := sim.Config{Seed: seed, Partners: p.Peer.Partners, Check: p.Check}
+	for i := range p.Sites {
+		local, err := engine.Named(p.Sites[i].Policy)
+		if err != nil {
+			return cfg, fmt.Errorf("site %s: %w", p.Sites[i].Name, err)
+		}
+		cfg.Sites = append(cfg.Sites, sim.Site{Machine: p.Sites[i].machine(), Local: local})
+	}
+	cfg.Tuning.Phi, cfg.Tuning.Sigma = p.Peer.Phi, p.Peer.Sigma
+	cfg.Tuning.Delta = int(math.Round(p.Peer.Delta * protocol.PPM))
+	cfg.Tuning.Recheck, cfg.Tuning.Draw, cfg.Tuning.Stay = p.Peer.Recheck, p.Peer.Draw, p.Peer.Stay
+	cfg.Tuning.RoundJobs, cfg.Tuning.Ask = p.Peer.RoundJobs, p.Peer.Ask
+	if p.Peer.Ask == 0 {
+		cfg.Tuning.Ask = len(p.Sites)
+	}
+	cfg.Network = sim.Network{
+		Latency: p.Network.Latency, Jitter: p.Network.Jitter, Loss: p.Network.Loss, Duplicate: p.Network.Duplicate,
+	}
+	for _, c := range p.Cuts {
+		cfg.Network.Cuts = append(cfg.Network.Cuts, sim.Cut{
+			A: p.site(c.A), B: p.site(c.B), From: protocol.Instant(c.From), Until: protocol.Instant(c.Until),
+		})
+	}
+	for _, c := range p.Crashes {
+		cfg.Crashes = append(cfg.Crashes, sim.Crash{Site: p.site(c.Site), At: protocol.Instant(c.At), For: c.For})
+	}
+	scheme.apply(&cfg, &p.Peer)
+	return cfg, nil
+}
+
+// CPUs is how many a site has.
+func (p *Plan) CPUs(site int) int { return p.Sites[site].Nodes * p.Sites[site].CPUsPerNode }
+
+// Trace is the schedule as a trace, with a note of where it comes from.
+func (o *Outcome) Trace(note string) *workload.Trace {
+	outcomes := make([]workload.Outcome, len(o.Jobs))
+	for i, job := range o.Jobs {
+		placed := o.Result.Placements[i]
+		outcomes[i] = workload.Outcome{Job: job, Site: placed.Site, Start: workload.Unknown, Run: workload.Unknown}
+		if placed.Site >= 0 {
+			outcomes[i].Start, outcomes[i].Run = placed.Start, placed.End.Sub(placed.Start)
+		}
+	}
+	return workload.Scheduled(o.Plan.origins(), outcomes, note)
+}

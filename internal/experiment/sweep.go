@@ -1,0 +1,369 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/switchyard-hpc/switchyard/internal/sim"
+	"github.com/switchyard-hpc/switchyard/internal/workload"
+)
+
+// Sweep is what is run: every combination of the values, under every scheme of
+// the plan, for every seed.
+type Sweep struct {
+	Plan    *Plan
+	Axes    []Axis
+	Joining []string // sites of the plan: each point is run with and without them
+	Seeds   int      // from Plan.Seed on
+	Workers int      // 0: one for each CPU
+}
+
+// Axis is a key and the values that it takes.
+type Axis struct {
+	Key    string   `json:"key"`
+	Values []string `json:"values"`
+}
+
+// Set adds an axis, as [ParseAxis] reads it. Values of scheme are no axis, but the
+// schemes of the plan.
+func (s *Sweep) Set(text string) error {
+	axis, err := ParseAxis(text)
+	if err != nil {
+		return err
+	}
+	if axis.Key != "scheme" {
+		if slices.ContainsFunc(s.Axes, func(other Axis) bool { return other.Key == axis.Key }) {
+			return fmt.Errorf("%s is set twice", axis.Key)
+		}
+		s.Axes = append(s.Axes, axis)
+		return nil
+	}
+	plan, err := s.Plan.With(Setting{axis.Key, axis.Values[0]})
+	if err != nil {
+		return err
+	}
+	for _, name := range axis.Values[1:] {
+		if _, err := ParseScheme(name); err != nil {
+			return err
+		}
+	}
+	plan.Compare = axis.Values[1:]
+	s.Plan = plan
+	return nil
+}
+
+// maxRuns bounds the simulations of a sweep: one more digit than asked for should be
+// an error and not the end of memory.
+const maxRuns = 1_000_000
+
+// Membership says whether the joining sites exchange jobs with the others.
+type Membership string
+
+// The memberships. A sweep without joining sites has neither.
+const (
+	Apart  Membership = "apart"  // the others are a grid, each joining site is alone
+	Joined Membership = "joined" // all are one grid
+)
+
+// Swept is the outcome of a [Sweep], as it is printed in JSON.
+type Swept struct {
+	Experiment string   `json:"experiment"`
+	Seeds      []uint64 `json:"seeds"`
+	Axes       []Axis   `json:"axes,omitempty"`
+	Joining    []string `json:"joining,omitempty"`
+	Points     []Point  `json:"points"` // by setting, then scheme, then membership
+}
+
+// Point is one combination of a sweep: means over its seeds, by the keys of
+// [sim.Metrics].
+type Point struct {
+	Scheme     Scheme              `json:"scheme"`
+	Settings   map[string]string   `json:"settings"`
+	Membership Membership          `json:"membership,omitempty"`
+	Metrics    map[string]Estimate `json:"metrics"`
+	Sites      []SitePoint         `json:"sites"`
+}
+
+// SitePoint is a site's part of a point, by the keys of [sim.SiteMetrics].
+type SitePoint struct {
+	Site    string              `json:"site"`
+	Metrics map[string]Estimate `json:"metrics"`
+	// Gain is, for the sites of a joined grid, what each metric is more than
+	// apart, from seed to seed; its interval is that of the differences.
+	Gain map[string]Estimate `json:"gain,omitempty"`
+}
+
+// cell is a point before its seeds are run.
+type cell struct {
+	plan       *Plan
+	scheme     Scheme
+	settings   []Setting
+	membership Membership
+	outcomes   []sim.Metrics // by seed
+}
+
+// Run simulates all. The order of what it returns and every byte of it depend on
+// the sweep alone. Progress is told how many of the runs are done, from one
+// goroutine at a time; it may be nil.
+func (s *Sweep) Run(ctx context.Context, progress func(done, of int)) (*Swept, error) {
+	cells, err := s.cells()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.simulate(ctx, cells, progress); err != nil {
+		return nil, err
+	}
+	swept := &Swept{Experiment: s.Plan.Name, Axes: s.Axes, Joining: s.Joining}
+	for i := range s.Seeds {
+		swept.Seeds = append(swept.Seeds, s.seed(i))
+	}
+	for i := range cells {
+		swept.Points = append(swept.Points, cells[i].point(apartOf(cells, i)))
+	}
+	return swept, nil
+}
+
+func (s *Sweep) seed(i int) uint64 { return uint64(s.Plan.Seed) + uint64(i) } //nolint:gosec // checked: not negative
+
+// Runs is how many simulations the sweep is.
+func (s *Sweep) Runs() (int, error) {
+	cells, err := s.cells()
+	return len(cells) * s.Seeds, err
+}
+
+// cells lists the combinations in order: the last axis changes fastest.
+func (s *Sweep) cells() ([]cell, error) {
+	if s.Seeds < 1 {
+		return nil, fmt.Errorf("%d seeds; a sweep needs at least 1", s.Seeds)
+	}
+	runs := s.Seeds
+	for _, axis := range s.Axes {
+		if runs *= max(1, len(axis.Values)); runs > maxRuns {
+			return nil, fmt.Errorf("more than %d simulations; give fewer values or seeds", maxRuns)
+		}
+	}
+	var cells []cell
+	for _, settings := range combine(s.Axes) {
+		plan, err := s.Plan.With(settings...)
+		if err != nil {
+			return nil, err
+		}
+		for _, scheme := range plan.All() {
+			for _, m := range s.memberships(scheme) {
+				cells = append(cells, cell{
+					plan: plan, scheme: scheme, settings: settings, membership: m,
+					outcomes: make([]sim.Metrics, s.Seeds),
+				})
+			}
+		}
+	}
+	return cells, nil
+}
+
+// memberships of a scheme. Where all jobs stay at home it makes no difference.
+func (s *Sweep) memberships(scheme Scheme) []Membership {
+	switch {
+	case len(s.Joining) == 0:
+		return []Membership{""}
+	case scheme == Local:
+		return []Membership{Apart}
+	}
+	return []Membership{Apart, Joined}
+}
+
+// combine lists all combinations of the axes' values.
+func combine(axes []Axis) [][]Setting {
+	all := [][]Setting{nil}
+	for _, axis := range axes {
+		var longer [][]Setting
+		for _, settings := range all {
+			for _, value := range axis.Values {
+				longer = append(longer, append(slices.Clone(settings), Setting{axis.Key, value}))
+			}
+		}
+		all = longer
+	}
+	return all
+}
+
+// simulate runs every cell for every seed, several at once.
+func (s *Sweep) simulate(ctx context.Context, cells []cell, progress func(done, of int)) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	tasks := make(chan int)
+	errs := make([]error, len(cells)*s.Seeds)
+	var workers sync.WaitGroup
+	var mu sync.Mutex
+	done := 0
+	for range min(max(1, s.workers()), len(errs)) {
+		workers.Go(func() {
+			for task := range tasks {
+				if errs[task] = s.one(ctx, &cells[task/s.Seeds], task%s.Seeds); errs[task] != nil {
+					cancel()
+				}
+				mu.Lock()
+				done++
+				if progress != nil {
+					progress(done, len(errs))
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	for task := range errs {
+		tasks <- task
+	}
+	close(tasks)
+	workers.Wait()
+	return firstCause(errs)
+}
+
+func (s *Sweep) workers() int {
+	if s.Workers > 0 {
+		return s.Workers
+	}
+	return runtime.GOMAXPROCS(0)
+}
+
+// firstCause is the first error that is not only the end of the other runs.
+func firstCause(errs []error) error {
+	var stopped error
+	for _, err := range errs {
+		if err == nil {
+			continue
+		}
+		if !errors.Is(err, context.Canceled) {
+			return err
+		}
+		stopped = err
+	}
+	return stopped
+}
+
+// one runs a cell for one seed.
+func (s *Sweep) one(ctx context.Context, c *cell, seed int) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	outcome, err := c.run(ctx, s.seed(seed), s.Joining)
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.title(), err)
+	}
+	c.outcomes[seed] = outcome
+	return nil
+}
+
+// title names a cell for messages.
+func (c *cell) title() string {
+	words := []string{"scheme " + string(c.scheme)}
+	for _, one := range c.settings {
+		words = append(words, one.Key+" = "+one.Value)
+	}
+	return strings.Join(words, ", ")
+}
+
+func (c *cell) run(ctx context.Context, seed uint64, joining []string) (sim.Metrics, error) {
+	if c.membership == Apart {
+		return c.plan.runApart(ctx, c.scheme, seed, joining)
+	}
+	outcome, err := c.plan.Run(ctx, c.scheme, seed, nil)
+	if err != nil {
+		return sim.Metrics{}, err
+	}
+	return outcome.Metrics, nil
+}
+
+// runApart simulates the grid without the joining sites, and each of these alone,
+// with the jobs of the whole.
+func (p *Plan) runApart(ctx context.Context, scheme Scheme, seed uint64, joining []string) (sim.Metrics, error) {
+	jobs, err := p.Jobs(seed)
+	if err != nil {
+		return sim.Metrics{}, err
+	}
+	all := &sim.Result{Placements: make([]sim.Placement, len(jobs))}
+	var stay []int
+	for i := range p.Sites {
+		if !slices.Contains(joining, p.Sites[i].Name) {
+			stay = append(stay, i)
+			continue
+		}
+		if err = p.runPart(ctx, Local, seed, []int{i}, jobs, all); err != nil {
+			return sim.Metrics{}, err
+		}
+	}
+	if err = p.runPart(ctx, scheme, seed, stay, jobs, all); err != nil {
+		return sim.Metrics{}, err
+	}
+	return sim.Measure(p.machines(), jobs, all), nil
+}
+
+// runPart simulates some sites on their own and enters what became of their jobs.
+func (p *Plan) runPart(
+	ctx context.Context, scheme Scheme, seed uint64, sites []int, jobs []workload.Job, into *sim.Result,
+) error {
+	part, names := p.part(sites)
+	cfg, err := part.config(scheme, seed)
+	if err != nil {
+		return err
+	}
+	var own []workload.Job
+	var index []int
+	for i, job := range jobs {
+		if at := slices.Index(sites, job.Origin); at >= 0 {
+			job.Origin = at
+			own, index = append(own, job), append(index, i)
+		}
+	}
+	if len(own) == 0 {
+		return nil
+	}
+	result, err := sim.Run(ctx, cfg, own, nil)
+	if err != nil {
+		return fmt.Errorf("simulate %s: %w", strings.Join(names, " and "), err)
+	}
+	for i, placed := range result.Placements {
+		if placed.Site >= 0 {
+			placed.Site = sites[placed.Site]
+		}
+		into.Placements[index[i]] = placed
+	}
+	into.Traffic.Messages += result.Traffic.Messages
+	into.Traffic.Bytes += result.Traffic.Bytes
+	into.Traffic.Lost += result.Traffic.Lost
+	return nil
+}
+
+// part is the plan with some of its sites, and what happens to them; and their
+// names.
+func (p *Plan) part(sites []int) (part *Plan, names []string) {
+	part = p.clone()
+	part.Sites, part.Cuts, part.Crashes = nil, nil, nil
+	for _, i := range sites {
+		part.Sites = append(part.Sites, p.Sites[i])
+		names = append(names, p.Sites[i].Name)
+	}
+	for _, c := range p.Cuts {
+		if part.site(c.A) >= 0 && (c.B == "" || part.site(c.B) >= 0) {
+			part.Cuts = append(part.Cuts, c)
+		}
+	}
+	for _, c := range p.Crashes {
+		if part.site(c.Site) >= 0 {
+			part.Crashes = append(part.Crashes, c)
+		}
+	}
+	return part, names
+}
+
+// apartOf is the cell that a joined one is compared with; nil: none.
+func apartOf(cells []cell, i int) *cell {
+	if cells[i].membership != Joined {
+		return nil
+	}
+	return &cells[i-1] // memberships puts it right before
+}

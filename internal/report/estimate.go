@@ -1,0 +1,114 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Estimate is a mean and how sure it is.
+type Estimate struct {
+	Mean float64
+	Half float64 // half of the 95 % confidence interval; 0 where one sample gives none
+	N    int     // samples; 0: there is no value
+}
+
+// Interval is the mean of independent samples with Student's 95 % confidence interval.
+func Interval(samples []float64) Estimate {
+	switch len(samples) {
+	case 0:
+		return Estimate{}
+	case 1:
+		return Estimate{Mean: samples[0], N: 1}
+	}
+	n := float64(len(samples))
+	mean, deviation := stat.MeanStdDev(samples, nil)
+	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: n - 1}.Quantile((1 + confidence) / 2)
+	return Estimate{Mean: mean, Half: t * deviation / math.Sqrt(n), N: len(samples)}
+}
+
+// confidence is the probability that an interval covers the mean.
+const confidence = 0.95
+
+func (e Estimate) valid() error {
+	if e.N < 0 || e.Half < 0 {
+		return fmt.Errorf("an estimate has %d samples and a half interval of %g; neither can be negative", e.N, e.Half)
+	}
+	return drawable(e.Mean, e.Half)
+}
+
+func (e Estimate) text() string {
+	switch {
+	case e.N == 0:
+		return "–"
+	case e.Half == 0:
+		return number(e.Mean)
+	}
+	return number(e.Mean) + " ± " + number(e.Half)
+}
+
+// Bound says how a [Mark] is meant.
+type Bound int
+
+// What a text can say of a value.
+const (
+	Unstated Bound = iota // no value
+	About                 // the value itself
+	AtMost                // "less than"
+	AtLeast               // "more than"
+)
+
+// Mark is a value that a text gives, to be shown beside an estimate.
+type Mark struct {
+	Value float64
+	Bound Bound
+}
+
+func (m Mark) text() string {
+	switch m.Bound {
+	case About:
+		return number(m.Value)
+	case AtMost:
+		return "< " + number(m.Value)
+	case AtLeast:
+		return "> " + number(m.Value)
+	case Unstated:
+	}
+	return "–"
+}
+
+// maxDrawn bounds what an axis is asked to show; times in seconds and counts stay
+// far below it, and above it the library's ticks lose their precision.
+const maxDrawn = 1e15
+
+func drawable(values ...float64) error {
+	for _, v := range values {
+		if math.IsNaN(v) || math.Abs(v) > maxDrawn {
+			return fmt.Errorf("%g cannot be drawn; leave the point out or set N to 0", v)
+		}
+	}
+	return nil
+}
+
+// number writes four significant digits, whole numbers in full.
+func number(x float64) string {
+	if math.Abs(x) >= 1000 {
+		return grouped(strconv.FormatFloat(math.Round(x), 'f', 0, 64))
+	}
+	return strconv.FormatFloat(x, 'g', 4, 64)
+}
+
+// grouped puts a thin space between thousands.
+func grouped(digits string) string {
+	sign := ""
+	if digits[0] == '-' {
+		sign, digits = "−", digits[1:]
+	}
+	for at := len(digits) - 3; at > 0; at -= 3 {
+		digits = digits[:at] + "\u202f" + digits[at:]
+	}
+	return sign + digits
+}

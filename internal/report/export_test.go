@@ -1,0 +1,23 @@
+package report
+
+// Block is what [Gantt] draws of a job, for tests.
+type Block struct{ Site, Origin, Low, High, Start, End int }
+
+// Pack is the private pack, for tests.
+func (g Gantt) Pack() ([]Block, error) {
+	blocks, err := g.pack()
+	var out []Block
+	for _, b := range blocks {
+		out = append(out, Block{b.site, b.origin, b.low, b.high, int(b.start), int(b.end)})
+	}
+	return out, err
+}
+
+// RoundTicks are the values of the ticks of a linear axis.
+func RoundTicks(low, high float64) []float64 {
+	var at []float64
+	for _, t := range (roundTicks{}).Ticks(low, high) {
+		at = append(at, t.Value)
+	}
+	return at
+}

@@ -1,0 +1,125 @@
+package report
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/hex"
+	"fmt"
+	"html/template"
+	"strings"
+)
+
+// Page is one report. All its text is plain: nothing in it is read as HTML.
+type Page struct {
+	Title    string
+	Lead     string // paragraphs, with an empty line between them
+	Sections []Section
+	Source   Source
+}
+
+// Section is a part of a page, shown in the order of its fields.
+type Section struct {
+	Title   string
+	Text    string // paragraphs, with an empty line between them
+	Figures []Figure
+	Tables  []Table
+}
+
+// Source says how a page came about, so that anybody can make it again.
+type Source struct {
+	Command string // the command line
+	Version string // of switchyard
+	Inputs  []Input
+}
+
+// Input is a file that went into a page.
+type Input struct {
+	Name string
+	Hash string // SHA-256 in hexadecimal digits
+}
+
+// NewInput names content by its SHA-256.
+func NewInput(name string, content []byte) Input {
+	sum := sha256.Sum256(content)
+	return Input{Name: name, Hash: hex.EncodeToString(sum[:])}
+}
+
+//go:embed page.html
+var pageTemplate string
+
+// HTML is the page as one file that needs no other, no network and no script. Pages of
+// the same content have the same bytes. Two figures of one name are an error, for
+// links and files go by it.
+func (p Page) HTML() ([]byte, error) {
+	seen := map[string]bool{}
+	for _, s := range p.Sections {
+		for _, f := range s.Figures {
+			if f.body == "" {
+				return nil, fmt.Errorf("page %q, section %q: figure %q is not drawn", p.Title, s.Title, f.Name)
+			}
+			if seen[f.Name] {
+				return nil, fmt.Errorf("page %q: two figures are named %q", p.Title, f.Name)
+			}
+			seen[f.Name] = true
+		}
+		for _, t := range s.tables() {
+			if err := t.valid(); err != nil {
+				return nil, fmt.Errorf("page %q, section %q: %w", p.Title, s.Title, err)
+			}
+		}
+	}
+	t, err := template.New("page").Funcs(template.FuncMap{
+		"paragraphs": paragraphs,
+		"numeric":    numeric,
+		"inline":     inline,
+		"style":      func() template.CSS { return figureStyle },
+	}).Parse(pageTemplate)
+	if err != nil {
+		return nil, fmt.Errorf("the page's template: %w", err)
+	}
+	var out bytes.Buffer
+	if err := t.Execute(&out, p); err != nil {
+		return nil, fmt.Errorf("page %q: %w", p.Title, err)
+	}
+	return bytes.Map(printable, out.Bytes()), nil
+}
+
+func (s Section) tables() []Table {
+	all := append([]Table{}, s.Tables...)
+	for _, f := range s.Figures {
+		all = append(all, f.Table)
+	}
+	return all
+}
+
+func (t Table) valid() error {
+	for i, row := range t.Rows {
+		if len(row) != len(t.Columns) {
+			return fmt.Errorf("table %q: row %d has %d cells, want %d", t.Title, i, len(row), len(t.Columns))
+		}
+	}
+	return nil
+}
+
+func paragraphs(text string) []string {
+	var out []string
+	for part := range strings.SplitSeq(text, "\n\n") {
+		if part = strings.TrimSpace(part); part != "" {
+			out = append(out, part)
+		}
+	}
+	return out
+}
+
+// numeric says whether a cell is set as a number.
+func numeric(cell string) bool {
+	digit := strings.TrimLeft(cell, "<>≤≥ +-−")
+	return cell == "–" || digit != "" && digit[0] >= '0' && digit[0] <= '9'
+}
+
+// inline is the figure for the page itself. Its content was written by the library
+// and by element, which escape every word in it.
+func inline(f Figure) template.HTML {
+	return template.HTML(f.element("")) //nolint:gosec // all text in it is escaped, see above
+}
