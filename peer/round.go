@@ -37,6 +37,10 @@ func (p *Peer) openRound() {
 	if p.open != nil {
 		return
 	}
+	if p.cfg.Policy.Alone {
+		p.keep(p.queue.Take(p.queue.Len()))
+		return
+	}
 	ids := p.queue.Take(p.cfg.RoundJobs)
 	if len(ids) == 0 {
 		return
@@ -48,6 +52,25 @@ func (p *Peer) openRound() {
 	r := p.newRound(specs)
 	p.open = r
 	p.quoteHome(r, p.arrived)
+}
+
+// keep commits jobs at home that no policy would send away. Nobody needs a quote
+// for that.
+func (p *Peer) keep(ids []protocol.JobID) {
+	for _, id := range ids {
+		j := p.jobs[id]
+		why := p.homeRefuses(j.Spec)
+		if why == "" {
+			why = p.cfg.Capacity.Fits(j.Spec.On(&p.cfg.Capacity))
+		}
+		if why != "" {
+			p.fact(Fact{Kind: JobWaits, Job: id, Site: p.cfg.Site, Text: clip(why)})
+			p.hold(j, p.jitter(p.cfg.Sigma), why)
+			continue
+		}
+		p.fact(Fact{Kind: RoundDecided, Job: id, Site: p.cfg.Site, Text: "the policy " + p.cfg.Policy.Name + " keeps jobs at home"})
+		p.commitHome(j, 0)
+	}
 }
 
 func (p *Peer) newRound(specs []protocol.Spec) *round {

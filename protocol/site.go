@@ -58,7 +58,7 @@ func (c *Capacity) Holds(r Request) bool {
 }
 
 // Fits is [Capacity.Holds] with the reason when it does not; empty when it does.
-func (c Capacity) Fits(r Request) (reason string) {
+func (c *Capacity) Fits(r Request) (reason string) {
 	switch {
 	case c.Holds(r):
 	case r.CPUs > c.CPUs:

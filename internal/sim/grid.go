@@ -29,7 +29,7 @@ type grid struct {
 	now    protocol.Instant
 	heap   moments
 	inbox  queue[delivery] // messages that arrive at once
-	calls  []pending       // calls that are answered at once
+	calls  queue[pending]  // calls that are answered at once
 	dirty  []*site
 	next   int // job of the workload that arrives next
 	result *Result
@@ -295,6 +295,7 @@ func (g *grid) answered(s *site, reply peer.Reply) {
 	case peer.Refusal: // no site can run it
 		s.sent = s.sent[:len(s.sent)-1]
 		g.ended++
+	case peer.Done, peer.JobView, peer.Queue, peer.Quoted, peer.Sites: // nobody asked
 	}
 }
 
@@ -356,7 +357,7 @@ func (g *grid) drain() {
 		switch {
 		case g.inbox.len() > 0:
 			g.deliver(g.inbox.pop())
-		case len(g.calls) > 0:
+		case g.calls.len() > 0:
 			g.answerCalls()
 		case len(g.dirty) > 0:
 			s := g.dirty[len(g.dirty)-1]
@@ -369,8 +370,8 @@ func (g *grid) drain() {
 }
 
 func (g *grid) answerCalls() {
-	for i := 0; i < len(g.calls); i++ {
-		p := g.calls[i]
+	for g.calls.len() > 0 {
+		p := g.calls.pop()
 		if p.site.life != p.life {
 			continue
 		}
@@ -382,14 +383,14 @@ func (g *grid) answerCalls() {
 		result, err := p.site.do(p.call.Op)
 		p.site.step(peer.CallDone{ID: p.call.ID, Result: result, Err: err})
 	}
-	g.calls = g.calls[:0]
 }
 
 // mix adds a step to the hash of the trace.
-func (g *grid) mix(step uint64) {
+func (g *grid) mix(site, messages, calls int) {
 	const prime = 1099511628211
-	g.trace = (g.trace ^ uint64(g.now)) * prime //nolint:gosec // a hash
-	g.trace = (g.trace ^ step) * prime
+	for _, part := range [...]int64{int64(g.now), int64(site), int64(messages)<<32 | int64(calls)} {
+		g.trace = (g.trace ^ uint64(part)) * prime //nolint:gosec // a hash
+	}
 }
 
 // queue is a first-in first-out queue.

@@ -40,7 +40,7 @@ type moments struct {
 
 func (h *moments) push(at protocol.Instant, kind momentKind, site, which int) {
 	h.seq++
-	m := moment{at: at, seq: h.seq, kind: kind, site: int32(site), which: int32(which)}
+	m := moment{at: at, seq: h.seq, kind: kind, site: int32(site), which: int32(which)} //nolint:gosec // indices
 	h.heap = append(h.heap, m)
 	i := len(h.heap) - 1
 	for i > 0 {

@@ -91,6 +91,9 @@ func Measure(machines []Machine, jobs []workload.Job, r *Result) Metrics {
 		}
 	}
 	m.fill(&all, machines)
+	if r.Virtual { // CPUs of unlike speed cannot be counted as equals
+		m.Utilisation = m.GridEfficiency
+	}
 	m.Transferred = ratio(float64(sent), float64(m.Jobs))
 	m.MessagesPerJob = ratio(float64(r.Traffic.Messages), float64(m.Jobs))
 	m.BytesPerJob = ratio(float64(r.Traffic.Bytes), float64(m.Jobs))

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"hash/fnv"
+	"strconv"
 
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -19,6 +20,7 @@ type Result struct {
 	Traffic    Traffic
 	Events     int64  // that the peers and machines were given
 	Hash       uint64 // of all that happened in order; the same seed gives the same
+	Virtual    bool   // jobs ran on the one virtual machine of the scheme [Ideal]
 }
 
 // Traffic is what went over the network.
@@ -28,22 +30,20 @@ type Traffic struct {
 	Lost     int64
 }
 
-// hash mixes the placements and what was counted.
-func (r *Result) hash(events uint64) uint64 {
+// hash mixes the placements, what was counted, and a hash of the steps.
+func (r *Result) hash(steps uint64) uint64 {
 	h := fnv.New64a()
-	var word [8]byte
-	put := func(v uint64) {
-		for i := range word {
-			word[i] = byte(v >> (8 * i))
+	var line []byte
+	put := func(numbers ...int64) {
+		line = line[:0]
+		for _, n := range numbers {
+			line = append(strconv.AppendInt(line, n, 10), ' ')
 		}
-		_, _ = h.Write(word[:]) // a hash takes everything
+		_, _ = h.Write(line) // a hash takes everything
 	}
 	for _, p := range r.Placements {
-		put(uint64(p.Site))
-		put(uint64(p.Start))
-		put(uint64(p.End))
+		put(int64(p.Site), int64(p.Start), int64(p.End))
 	}
-	put(uint64(r.Traffic.Messages))
-	put(events)
-	return h.Sum64()
+	put(r.Traffic.Messages, r.Traffic.Lost)
+	return h.Sum64() ^ steps
 }

@@ -47,7 +47,19 @@ func (c Config) Machines() []Machine {
 }
 
 func (c Config) validate(jobs []workload.Job) error {
-	var problems []error
+	problems := append(c.checkSites(), c.checkFaults()...)
+	problem := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
+	if !slices.Contains([]Scheme{Distributed, Central, Ideal}, c.Scheme) {
+		problem("scheme %q is unknown; use %q, %q or %q", c.Scheme, Distributed, Central, Ideal)
+	}
+	if c.Policy == nil {
+		problem("the policy is missing")
+	}
+	problems = append(problems, checkJobs(jobs, len(c.Sites)))
+	return errors.Join(problems...)
+}
+
+func (c Config) checkSites() (problems []error) {
 	problem := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
 	if n := len(c.Sites); n == 0 || n >= int(protocol.MaxSiteNumber) {
 		problem("the grid has %d sites; give it 1 to %d", n, protocol.MaxSiteNumber-1)
@@ -61,19 +73,18 @@ func (c Config) validate(jobs []workload.Job) error {
 			problem("site %d: the name %s is taken", i+1, s.Name)
 		}
 		names[s.Name] = true
-		if s.Nodes < 1 || s.CPUsPerNode < 1 || s.MHz < 0 {
+		if min(s.Nodes, s.CPUsPerNode) < 1 || s.MHz < 0 {
 			problem("site %s: %d nodes of %d CPUs at %d MHz; give positive numbers", s.Name, s.Nodes, s.CPUsPerNode, s.MHz)
 		}
 		if s.Local == nil {
 			problem("site %s has no local policy", s.Name)
 		}
 	}
-	if !slices.Contains([]Scheme{Distributed, Central, Ideal}, c.Scheme) {
-		problem("scheme %q is unknown; use %q, %q or %q", c.Scheme, Distributed, Central, Ideal)
-	}
-	if c.Policy == nil {
-		problem("the policy is missing")
-	}
+	return problems
+}
+
+func (c Config) checkFaults() (problems []error) {
+	problem := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
 	for _, crash := range c.Crashes {
 		if crash.Site < 0 || crash.Site >= len(c.Sites) || crash.For < 1 || crash.At < 0 {
 			problem("crash %+v: no such site, or no such time", crash)
@@ -84,11 +95,10 @@ func (c Config) validate(jobs []workload.Job) error {
 			problem("cut %+v: no such sites, or no such time", cut)
 		}
 	}
-	problems = append(problems, c.Network.validate(), checkJobs(jobs, len(c.Sites)))
-	return errors.Join(problems...)
+	return append(problems, c.Network.validate())
 }
 
-func (n Network) validate() error {
+func (n *Network) validate() error {
 	if n.Latency < 0 || n.Jitter < 0 || n.Loss < 0 || n.Loss >= 1 || n.Duplicate < 0 || n.Duplicate >= 1 {
 		return errors.New("the network's latency and jitter must not be negative, and its loss and duplicate must be at least 0 and below 1")
 	}

@@ -98,13 +98,13 @@ func (s *site) step(ev peer.Event) {
 	g := s.grid
 	ready := s.peer.Step(g.now, ev)
 	g.events++
-	g.mix(uint64(s.index)<<8 | uint64(len(ready.Messages))<<4 | uint64(len(ready.Calls)))
+	g.mix(s.index, len(ready.Messages), len(ready.Calls))
 	s.keep(ready.Records)
 	for _, m := range ready.Messages {
 		g.send(s, m)
 	}
 	for _, call := range ready.Calls {
-		g.calls = append(g.calls, pending{site: s, life: s.life, call: call})
+		g.calls.push(pending{site: s, life: s.life, call: call})
 	}
 	for _, a := range ready.Answers {
 		g.answered(s, a.Reply)

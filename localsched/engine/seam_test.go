@@ -176,7 +176,8 @@ func (m partitions) Units(r protocol.Request) (units int, reason string) {
 	for units < max(r.CPUs, r.Nodes) {
 		units *= 2
 	}
-	return units, m.Capacity().Fits(r)
+	capacity := m.Capacity()
+	return units, capacity.Fits(r)
 }
 
 type partitionRoom struct{ taken [4]bool }

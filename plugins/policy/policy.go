@@ -23,8 +23,13 @@ type Info struct {
 	Name        string
 	Initiations []Initiation // that it accepts
 	Shortcut    bool         // whether a job with an AWT below φ may skip the round
-	Alone       bool         // it sends no job away, so that no partner need be asked
+	Alone       bool         // it sends no job away: the peer keeps them without asking for quotes
+	Params      []Param      // sorted by name; policies of one name with equal ones decide alike
 }
+
+// Param is a parameter of a policy, in a form that travels: in recordings, for
+// one.
+type Param struct{ Name, Value string }
 
 // Initiation is what opens rounds.
 type Initiation string
