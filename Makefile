@@ -38,11 +38,15 @@ build: ## build bin/switchyard, static and reproducible
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BINARY) ./cmd/switchyard
 
 .PHONY: check
-check: fmt-check lint generate-check tidy-check test ## all that must hold before a commit
+check: fmt-check lint generate-check tidy-check test claims ## all that must hold before a commit
 
 .PHONY: test
 test: ## run the tests under the race detector
 	$(GO) test -race -timeout $(TIMEOUT) ./...
+
+.PHONY: claims
+claims: ## check the paper's claims on ten seeds, which is too long under the race detector
+	$(GO) test -timeout $(TIMEOUT) -run 'TestHeavyWorkload|TestThreadsDoNotMatter' ./internal/sim
 
 .PHONY: lint
 lint: $(GOLANGCI) ## run the linters

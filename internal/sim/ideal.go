@@ -56,8 +56,8 @@ type virtualMachine struct {
 var errTooMuchWork = errors.New("the workload has more work than 64 bits can count in CPU·MHz·ms; simulate a part of it")
 
 func (v *virtualMachine) work(job *workload.Job) (uint64, error) {
-	speed := uint64(max(1, v.machines[job.Origin].MHz)) //nolint:gosec // positive
-	high, work := bits.Mul64(uint64(job.CPUs)*speed, uint64(job.Run))
+	speed := uint64(max(1, v.machines[job.Origin].MHz))
+	high, work := bits.Mul64(uint64(job.CPUs)*speed, uint64(job.Run)) //nolint:gosec // positive
 	if sum, carry := bits.Add64(v.done, work, 0); high > 0 || carry > 0 || sum>>63 > 0 {
 		return 0, errTooMuchWork
 	}

@@ -1,0 +1,134 @@
+//go:build !race
+
+package sim_test
+
+import (
+	"math"
+	"runtime"
+	"sync"
+	"testing"
+
+	"github.com/switchyard-hpc/switchyard/internal/sim"
+	"github.com/switchyard-hpc/switchyard/internal/workload"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/plugins/policy/local"
+)
+
+// paperSeeds is how many seeds the claims are checked over.
+const paperSeeds = 10
+
+// heavy are the means over the seeds of each scheme on the heavy workload.
+type heavy struct {
+	sync.Mutex
+	means map[string]*sim.Metrics
+}
+
+func (h *heavy) add(scheme string, m sim.Metrics) {
+	h.Lock()
+	defer h.Unlock()
+	sum := h.means[scheme]
+	if sum == nil {
+		sum = &sim.Metrics{Sites: make([]sim.SiteMetrics, len(m.Sites))}
+		h.means[scheme] = sum
+	}
+	sum.MeanWait += m.MeanWait / paperSeeds
+	sum.GridEfficiency += m.GridEfficiency / paperSeeds
+	sum.Transferred += m.Transferred / paperSeeds
+	for i := range m.Sites {
+		sum.Sites[i].Submitted += m.Sites[i].Submitted
+		sum.Sites[i].Utilisation += m.Sites[i].Utilisation / paperSeeds
+	}
+}
+
+// TestHeavyWorkload checks what [SS 4.2] claims, as means over ten seeds of the
+// calibrated heavy workload. It is left out under the race detector, which makes
+// it ten times as long and finds nothing in a single goroutine; `make claims` runs
+// it.
+func TestHeavyWorkload(t *testing.T) {
+	if testing.Short() {
+		t.Skip("ten seeds of four schemes take half a minute")
+	}
+	t.Parallel()
+	h := &heavy{means: map[string]*sim.Metrics{}}
+	t.Run("seeds", func(t *testing.T) {
+		for seed := range uint64(paperSeeds) {
+			jobs, err := workload.Mix(workload.Heavy(), seed+1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for scheme, cfg := range paperSchemes(seed + 1) {
+				t.Run(scheme, func(t *testing.T) {
+					t.Parallel()
+					_, m := run(t, cfg, jobs)
+					h.add(scheme, m)
+				})
+			}
+		}
+	})
+	checkTable6(t, h.means["local"])
+	checkClaims(t, h.means)
+}
+
+func paperSchemes(seed uint64) map[string]sim.Config {
+	alone := six(policy.Sender)
+	alone.Policy = local.New()
+	all := map[string]sim.Config{
+		"local": alone, "sender": six(policy.Sender), "symmetric": six(policy.Symmetric), "receiver": six(policy.Receiver),
+	}
+	for name, cfg := range all {
+		cfg.Seed = seed
+		all[name] = cfg
+	}
+	return all
+}
+
+// checkTable6: job counts and utilisation of the local runs are the paper's, within
+// 10 %.
+func checkTable6(t *testing.T, got *sim.Metrics) {
+	t.Helper()
+	for i, want := range workload.HeavyTable() {
+		s := got.Sites[i]
+		if jobs := float64(s.Submitted) / paperSeeds; math.Abs(jobs/float64(want.Jobs)-1) > 0.1 {
+			t.Errorf("M%d has %.0f jobs, the paper %d", i+1, jobs, want.Jobs)
+		}
+		if math.Abs(s.Utilisation/want.Utilisation-1) > 0.1 {
+			t.Errorf("M%d has a utilisation of %.3f, the paper %.2f", i+1, s.Utilisation, want.Utilisation)
+		}
+	}
+}
+
+func checkClaims(t *testing.T, means map[string]*sim.Metrics) {
+	t.Helper()
+	alone, sender, symmetric, receiver := means["local"], means["sender"], means["symmetric"], means["receiver"]
+	t.Logf("S-I divides the wait by %.2f and adds %.1f points of efficiency; moved: S-I %.3f, Sy-I %.3f, R-I %.3f; "+
+		"wait: Sy-I %.3f of S-I, R-I %.3f of local", alone.MeanWait/sender.MeanWait,
+		100*(sender.GridEfficiency-alone.GridEfficiency), sender.Transferred, symmetric.Transferred, receiver.Transferred,
+		symmetric.MeanWait/sender.MeanWait, receiver.MeanWait/alone.MeanWait)
+	for claim, holds := range map[string]bool{
+		"S-I divides the mean wait by 4 or more":             alone.MeanWait >= 4*sender.MeanWait,
+		"S-I adds 15 points or more of grid efficiency":      sender.GridEfficiency >= alone.GridEfficiency+0.15,
+		"Sy-I moves fewer jobs than S-I":                     symmetric.Transferred < sender.Transferred,
+		"Sy-I waits at most a quarter longer than S-I":       symmetric.MeanWait <= 1.25*sender.MeanWait,
+		"R-I waits less than local":                          receiver.MeanWait < alone.MeanWait,
+		"R-I moves the fewest jobs of the three initiations": receiver.Transferred < min(sender.Transferred, symmetric.Transferred),
+	} {
+		if !holds {
+			t.Errorf("does not hold: %s", claim)
+		}
+	}
+}
+
+// TestThreadsDoNotMatter: with one thread and with two, the same happens.
+func TestThreadsDoNotMatter(t *testing.T) { //nolint:paralleltest // it sets the number of threads
+	jobs := work(400, 5)
+	var hashes [2]uint64
+	for i := range hashes {
+		before := runtime.GOMAXPROCS(i + 1)
+		r, _ := run(t, three(policy.Symmetric), jobs)
+		hashes[i] = r.Hash
+		runtime.GOMAXPROCS(before)
+	}
+	if hashes[0] != hashes[1] {
+		t.Errorf("hash %x with one thread, %x with two", hashes[0], hashes[1])
+	}
+}
