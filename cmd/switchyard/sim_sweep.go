@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -30,7 +31,8 @@ func (a *app) simSweepCommand() *cobra.Command {
 		Long: "Simulate an experiment under all its schemes for every combination of the values given and for\n" +
 			"several seeds, on all CPUs; print means and the half widths of their 95 % confidence intervals.\n" +
 			"Values are a list, as delta=0.5,0.7, or a range of numbers with its step, as load=0.7..1.3/0.1.\n" +
-			"With --add-site the same is run with and without the site in the grid: what it gains by joining.\n" +
+			"With --add-site the same is run with and without the site in the grid, under the experiment's main\n" +
+			"scheme unless --set scheme=… names others: what it gains by joining.\n" +
 			"A site is " + experiment.JoinForm + ".\n" +
 			"Keys: " + wrapped(experiment.SettableKeys(), 90) + ".",
 		Example: "  switchyard sim sweep heavy --load 0.7..1.3 --seeds 5 --html heavy.html\n" +
@@ -102,6 +104,9 @@ func (s *simSweep) sweep(name string) (*experiment.Sweep, error) {
 	}
 	if s.load != "" {
 		s.set = append([]string{"load=" + s.load}, s.set...)
+	}
+	if len(s.join) > 0 && !slices.ContainsFunc(s.set, func(text string) bool { return strings.HasPrefix(text, "scheme=") }) {
+		s.set = append(s.set, "scheme="+string(plan.Scheme)) // one page: the others are asked for
 	}
 	for _, text := range s.set {
 		if err = sweep.Set(text); err != nil {

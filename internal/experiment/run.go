@@ -72,7 +72,7 @@ func (s *Site) machine() sim.Machine {
 
 // config is the plan without its workload.
 func (p *Plan) config(scheme Scheme, seed uint64) (sim.Config, error) {
-	cfg := sim.Config{Seed: seed, Partners: p.Peer.Partners, Check: p.Check}
+	cfg := sim.Config{Seed: seed, Partners: p.Peer.Partners, Check: p.Check, Bytes: true}
 	for i := range p.Sites {
 		local, err := engine.Named(p.Sites[i].Policy)
 		if err != nil {

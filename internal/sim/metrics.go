@@ -91,8 +91,9 @@ func Measure(machines []Machine, jobs []workload.Job, r *Result) Metrics {
 		}
 	}
 	m.fill(&all, machines)
-	if r.Virtual { // CPUs of unlike speed cannot be counted as equals
+	if r.Virtual { // no job ran on a site's CPUs, and those are of unlike speed
 		m.Utilisation = m.GridEfficiency
+		at = make([]tally, len(machines))
 	}
 	m.Transferred = ratio(float64(sent), float64(m.Jobs))
 	m.MessagesPerJob = ratio(float64(r.Traffic.Messages), float64(m.Jobs))
