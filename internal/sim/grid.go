@@ -86,7 +86,7 @@ func newGrid(cfg Config, jobs []workload.Job) *grid {
 const portalName protocol.SiteName = "portal"
 
 func (g *grid) addSite(i int, name protocol.SiteName, capacity protocol.Capacity) *site {
-	s := &site{grid: g, index: i, name: name, rows: map[peer.Table]map[string]peer.Row{}}
+	s := &site{grid: g, index: i, name: name, rows: peer.Rows{}}
 	s.cfg = peer.Config{
 		Site: name, Number: protocol.SiteNumber(i + 1), PublicKey: fmt.Sprintf("U%055d", i+1), //nolint:gosec // checked: at most 9000 sites
 		Software: "simulator", Capacity: capacity, Accounts: everyone{}, NoFacts: true,

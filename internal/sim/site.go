@@ -3,7 +3,6 @@ package sim
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
@@ -21,7 +20,7 @@ type site struct {
 	peer  *peer.Peer   // nil: down
 	batch *batchSystem // nil: a site without a machine
 	life  uint64
-	rows  map[peer.Table]map[string]peer.Row // when the grid keeps rows
+	rows  peer.Rows // when the grid keeps rows
 
 	first   uint64  // sequence number of its first job; known once one was submitted
 	asked   int     // submissions answered so far
@@ -52,7 +51,7 @@ func (s *site) knows(other protocol.SiteName) bool {
 
 // start makes the site's peer, from its rows if it had any.
 func (s *site) start() error {
-	rows, err := s.records()
+	rows, err := s.rows.Records()
 	if err != nil {
 		return fmt.Errorf("site %s: %w", s.name, err)
 	}
@@ -63,25 +62,6 @@ func (s *site) start() error {
 	}
 	s.step(peer.Tick{})
 	return nil
-}
-
-// records are the rows as a restarted peer gets them: through their durable form,
-// tables and keys in order.
-func (s *site) records() (out []peer.Record, err error) {
-	for _, table := range peer.Tables() {
-		for _, key := range slices.Sorted(maps.Keys(s.rows[table])) {
-			data, err := peer.EncodeRow(s.rows[table][key])
-			if err != nil {
-				return nil, fmt.Errorf("key %q: %w", key, err)
-			}
-			row, err := peer.DecodeRow(table, data)
-			if err != nil {
-				return nil, fmt.Errorf("key %q: %w", key, err)
-			}
-			out = append(out, peer.Record{Table: table, Key: key, Row: row})
-		}
-	}
-	return out, nil
 }
 
 // crash stops the peer: it loses all but its rows, and what was on its way to it.
@@ -123,17 +103,9 @@ func (s *site) keep(records []peer.Record) {
 			s.grid.archived(row.View)
 			continue
 		}
-		if !s.grid.keepsRows {
-			continue
+		if s.grid.keepsRows {
+			s.rows.Commit(rec)
 		}
-		if rec.Row == nil {
-			delete(s.rows[rec.Table], rec.Key)
-			continue
-		}
-		if s.rows[rec.Table] == nil {
-			s.rows[rec.Table] = map[string]peer.Row{}
-		}
-		s.rows[rec.Table][rec.Key] = rec.Row
 	}
 }
 

@@ -87,7 +87,7 @@ func (m *monitor) jobRecorded(s *Site, row peer.JobRow) {
 }
 
 func (m *monitor) guestRecorded(s *Site, row peer.GuestRow) {
-	old, ok := s.rows[peer.GuestTable][jobKey(row.Spec.Job)].(peer.GuestRow)
+	old, ok := s.rows.Rows[peer.GuestTable][jobKey(row.Spec.Job)].(peer.GuestRow)
 	if ok && row.Epoch < old.Epoch {
 		m.problem("the epoch of guest %v at %s falls from %d to %d", row.Spec.Job, s.Name, old.Epoch, row.Epoch)
 	}
@@ -192,7 +192,7 @@ func (m *monitor) checkAcked(ids []protocol.JobID) {
 // checkLimits adds the open guests up against the limits of their origins.
 func (m *monitor) checkLimits(s *Site) {
 	jobs, cpus := map[protocol.SiteName]int{}, map[protocol.SiteName]int{}
-	for _, row := range s.rows[peer.GuestTable] {
+	for _, row := range s.rows.Rows[peer.GuestTable] {
 		if g, ok := row.(peer.GuestRow); ok && (g.Phase == peer.GuestIsPrepared || g.Phase == peer.GuestIsOwned) {
 			jobs[g.Origin]++
 			cpus[g.Origin] += g.Spec.CPUs
@@ -208,17 +208,17 @@ func (m *monitor) checkLimits(s *Site) {
 
 // checkPayloads looks for payloads without a job and runs without either.
 func (m *monitor) checkPayloads(s *Site) {
-	for key := range s.rows[peer.PayloadTable] {
-		_, job := s.rows[peer.JobTable][key]
-		guest, _ := s.rows[peer.GuestTable][key].(peer.GuestRow)
+	for key := range s.rows.Rows[peer.PayloadTable] {
+		_, job := s.rows.Rows[peer.JobTable][key]
+		guest, _ := s.rows.Rows[peer.GuestTable][key].(peer.GuestRow)
 		if !job && guest.Phase != peer.GuestIsPrepared && guest.Phase != peer.GuestIsOwned {
 			m.problem("payload %s at %s belongs to nothing", key, s.Name)
 		}
 	}
 	for _, run := range s.rows.Runs() {
 		key := jobKey(run.Tag.Job)
-		_, job := s.rows[peer.JobTable][key]
-		if _, guest := s.rows[peer.GuestTable][key]; !job && !guest {
+		_, job := s.rows.Rows[peer.JobTable][key]
+		if _, guest := s.rows.Rows[peer.GuestTable][key]; !job && !guest {
 			m.problem("run %v at %s belongs to nothing", run.Tag, s.Name)
 		}
 	}

@@ -52,8 +52,8 @@ func (s *Script) showWires() {
 
 func (s *Script) showRows(site *Site) {
 	for _, table := range []peer.Table{peer.JobTable, peer.GuestTable, peer.RunTable} {
-		for _, key := range slices.Sorted(maps.Keys(site.rows[table])) {
-			s.out = append(s.out, "  "+s.world.scribe.record(peer.Record{Table: table, Key: key, Row: site.rows[table][key]}))
+		for _, key := range slices.Sorted(maps.Keys(site.rows.Rows[table])) {
+			s.out = append(s.out, "  "+s.world.scribe.record(peer.Record{Table: table, Key: key, Row: site.rows.Rows[table][key]}))
 		}
 	}
 }

@@ -84,7 +84,7 @@ func PublicKey(name protocol.SiteName, number protocol.SiteNumber) string {
 func newSite(w *World, o SiteOptions) *Site {
 	s := &Site{
 		Name: o.Name, world: w, skew: o.Skew, policy: o.Policy,
-		rows: Rows{}, archive: map[protocol.JobID]peer.JobView{},
+		rows: Rows{peer.Rows{}}, archive: map[protocol.JobID]peer.JobView{},
 		answers: map[peer.AskID]peer.Reply{}, told: map[protocol.SiteName]bool{},
 	}
 	if s.policy == nil {
@@ -175,7 +175,7 @@ func (s *Site) put(rec peer.Record) {
 		s.archive[row.View.ID] = row.View
 		return
 	}
-	s.rows.put(rec)
+	s.rows.Commit(rec)
 }
 
 func (s *Site) release(ready peer.Ready) {

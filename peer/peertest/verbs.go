@@ -211,7 +211,7 @@ func (s *Script) wipe(args []string) error {
 	site, err := s.site(args)
 	if err == nil {
 		s.world.Crash(site.Name)
-		clear(site.rows)
+		clear(site.rows.Rows)
 	}
 	return err
 }
