@@ -64,10 +64,14 @@ func (p *Plan) checkPeer(c *checker) {
 	c.atLeast("peer.round_jobs", p.Peer.RoundJobs, 1)
 	c.atLeast("peer.ask", p.Peer.Ask, 0)
 	c.atLeast("peer.partners", p.Peer.Partners, 0)
-	c.span("network.latency", p.Network.Latency, 0)
-	c.span("network.jitter", p.Network.Jitter, 0)
-	c.probability("network.loss", p.Network.Loss)
-	c.probability("network.duplicate", p.Network.Duplicate)
+	c.network("network", p.Network)
+}
+
+func (c *checker) network(key string, n Network) {
+	c.span(key+".latency", n.Latency, 0)
+	c.span(key+".jitter", n.Jitter, 0)
+	c.probability(key+".loss", n.Loss)
+	c.probability(key+".duplicate", n.Duplicate)
 }
 
 // maxCPUs bounds a machine, so that CPUs times time stays in an int64.
@@ -182,15 +186,14 @@ func (c *checker) idle(key, with string, keys []idleKey) {
 }
 
 func (p *Plan) checkFaults(c *checker) {
+	for i, l := range p.Links {
+		key := fmt.Sprintf("link[%d]", i)
+		p.knownPair(c, key, l.A, l.B)
+		c.network(key, Network{Latency: l.Latency, Jitter: l.Jitter, Loss: l.Loss, Duplicate: l.Duplicate})
+	}
 	for i, cut := range p.Cuts {
 		key := fmt.Sprintf("cut[%d]", i)
-		p.known(c, key+".a", cut.A)
-		if cut.B != "" {
-			p.known(c, key+".b", cut.B)
-		}
-		if cut.A == cut.B {
-			c.add(key+".b", "is the same site as a")
-		}
+		p.knownPair(c, key, cut.A, cut.B)
 		c.span(key+".from", cut.From, 0)
 		if cut.Until <= cut.From {
 			c.add(key+".until", "must be later than from")
@@ -201,6 +204,17 @@ func (p *Plan) checkFaults(c *checker) {
 		p.known(c, key+".site", crash.Site)
 		c.span(key+".at", crash.At, 0)
 		c.span(key+".for", crash.For, protocol.Millisecond)
+	}
+}
+
+// knownPair checks that two keys name sites; the second may be empty.
+func (p *Plan) knownPair(c *checker, key, a, b string) {
+	p.known(c, key+".a", a)
+	if b != "" {
+		p.known(c, key+".b", b)
+	}
+	if a == b {
+		c.add(key+".b", "is the same site as a")
 	}
 }
 

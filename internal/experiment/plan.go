@@ -25,6 +25,7 @@ type Plan struct {
 	Workloads []Workload `toml:"workload"`
 	Peer      Peer       `toml:"peer"`
 	Network   Network    `toml:"network"`
+	Links     []Link     `toml:"link"`
 	Cuts      []Cut      `toml:"cut"`
 	Crashes   []Crash    `toml:"crash"`
 
@@ -95,6 +96,16 @@ type Network struct {
 	Duplicate float64           `toml:"duplicate"`
 }
 
+// Link is what happens on the link of two sites, or of one and all others, instead.
+type Link struct {
+	A         string            `toml:"a"`
+	B         string            `toml:"b"` // empty: everybody
+	Latency   protocol.Duration `toml:"latency"`
+	Jitter    protocol.Duration `toml:"jitter"`
+	Loss      float64           `toml:"loss"`
+	Duplicate float64           `toml:"duplicate"`
+}
+
 // Cut parts two sites, or one from all others, for a while.
 type Cut struct {
 	A     string            `toml:"a"`
@@ -146,6 +157,7 @@ func (p *Plan) clone() *Plan {
 	c.Sites = slices.Clone(p.Sites)
 	c.Workloads = slices.Clone(p.Workloads)
 	c.inputs = slices.Clone(p.inputs)
+	c.Links = slices.Clone(p.Links)
 	c.Cuts = slices.Clone(p.Cuts)
 	c.Crashes = slices.Clone(p.Crashes)
 	return &c

@@ -29,6 +29,7 @@ func Reference() []Table {
 		{"[[workload]]", "Where jobs of a site come from: a trace, a built-in model or a model of your own. A site may have none, one or several.", workloadKeys()},
 		{"[peer]", "What every site's peer is told. The defaults are those of live peers.", peerKeys()},
 		{"[network]", "What happens to the messages between sites. Without this table each arrives at once.", networkKeys()},
+		{"[[link]]", "What happens on the link of two sites instead, in both directions. Later tables take the place of earlier ones.", append(pairKeys(), networkKeys()...)},
 		{"[[cut]]", "A time in which two sites do not hear each other.", cutKeys()},
 		{"[[crash]]", "A time in which a site's peer is down. It comes back with what it had stored; its batch system goes on.", crashKeys()},
 	}
@@ -106,13 +107,18 @@ func networkKeys() []Key {
 	}
 }
 
-func cutKeys() []Key {
+func pairKeys() []Key {
 	return []Key{
 		{"a", "", "Name of a site. Required."},
 		{"b", "", "Name of the other site. Not set: all others."},
+	}
+}
+
+func cutKeys() []Key {
+	return append(pairKeys(), []Key{
 		{"from", `"0s"`, "When it begins, after the experiment's beginning."},
 		{"until", "", "When it ends. Required."},
-	}
+	}...)
 }
 
 func crashKeys() []Key {

@@ -32,7 +32,7 @@ func TestReferenceHasEveryKeyWithItsDefault(t *testing.T) {
 	work.SetDefaults()
 	values := map[string]any{
 		"": &plan, "[[site]]": &site, "[[workload]]": &work, "[peer]": &plan.Peer, "[network]": &plan.Network,
-		"[[cut]]": &experiment.Cut{}, "[[crash]]": &experiment.Crash{},
+		"[[link]]": &experiment.Link{}, "[[cut]]": &experiment.Cut{}, "[[crash]]": &experiment.Crash{},
 	}
 	for _, table := range experiment.Reference() {
 		var keys []string

@@ -87,8 +87,11 @@ func (p *Plan) config(scheme Scheme, seed uint64) (sim.Config, error) {
 	if p.Peer.Ask == 0 {
 		cfg.Tuning.Ask = len(p.Sites)
 	}
-	cfg.Network = sim.Network{
-		Latency: p.Network.Latency, Jitter: p.Network.Jitter, Loss: p.Network.Loss, Duplicate: p.Network.Duplicate,
+	cfg.Network.Link = sim.Link(p.Network)
+	for _, l := range p.Links {
+		cfg.Network.Links = append(cfg.Network.Links, sim.LinkBetween{A: p.site(l.A), B: p.site(l.B), Link: sim.Link{
+			Latency: l.Latency, Jitter: l.Jitter, Loss: l.Loss, Duplicate: l.Duplicate,
+		}})
 	}
 	for _, c := range p.Cuts {
 		cfg.Network.Cuts = append(cfg.Network.Cuts, sim.Cut{

@@ -69,11 +69,23 @@ type Config struct {
 // Network is what happens to messages. The zero value delivers all at once, in
 // order.
 type Network struct {
+	Link  // all that are not named below
+	Links []LinkBetween
+	Cuts  []Cut
+}
+
+// Link is what happens to the messages between two sites, in either direction.
+type Link struct {
 	Latency   protocol.Duration // of every message
 	Jitter    protocol.Duration // drawn from 0 to this, added; reorders messages
 	Loss      float64           // probability that a message is lost
 	Duplicate float64           // probability that a message comes twice
-	Cuts      []Cut
+}
+
+// LinkBetween is the link of two sites. Later ones take the place of earlier ones.
+type LinkBetween struct {
+	A, B int // sites; B < 0: A and everybody
+	Link
 }
 
 // Cut parts two sites for a while.

@@ -161,7 +161,8 @@ func TestFaults(t *testing.T) {
 				cfg := three(initiation)
 				cfg.Seed = seed
 				cfg.Network = sim.Network{
-					Latency: 20, Jitter: 500, Loss: 0.1, Duplicate: 0.1,
+					Link:  sim.Link{Latency: 20, Jitter: 500, Loss: 0.1, Duplicate: 0.1},
+					Links: []sim.LinkBetween{{A: 1, B: 2, Link: sim.Link{Latency: 900}}},
 					Cuts: []sim.Cut{
 						{A: 0, B: -1, From: 600_000, Until: 1_500_000},
 						{A: 0, B: 2, From: 1_000_000, Until: 3_000_000},
@@ -184,6 +185,20 @@ func TestFaults(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestLinks: what one link loses concerns no other one.
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	cfg := three(policy.Sender)
+	cfg.Network.Links = []sim.LinkBetween{{A: 0, B: -1, Link: sim.Link{Loss: 0.999}}, {A: 0, B: 2, Link: sim.Link{Latency: 5}}}
+	_, m := run(t, cfg, work(300, 1))
+	if a, b := m.Sites[0], m.Sites[1]; a.Sent == 0 || b.Sent == 0 || m.Unplaced > 0 {
+		t.Errorf("sites %+v", m.Sites)
+	}
+	if r, _ := run(t, cfg, work(300, 1)); r.Traffic.Lost == 0 {
+		t.Error("nothing was lost")
 	}
 }
 
@@ -248,15 +263,18 @@ func TestRunRefuses(t *testing.T) {
 	t.Parallel()
 	good := three(policy.Sender)
 	for want, change := range map[string]func(*sim.Config, []workload.Job){
-		"0 sites":                        func(c *sim.Config, _ []workload.Job) { c.Sites = nil },
-		"the name m1 is taken":           func(c *sim.Config, _ []workload.Job) { c.Sites[1].Name = "m1" },
-		"site name":                      func(c *sim.Config, _ []workload.Job) { c.Sites[1].Name = "M" },
-		"give positive numbers":          func(c *sim.Config, _ []workload.Job) { c.Sites[1].Nodes = 0 },
-		"no local policy":                func(c *sim.Config, _ []workload.Job) { c.Sites[1].Local = nil },
-		"scheme \"x\" is unknown":        func(c *sim.Config, _ []workload.Job) { c.Scheme = "x" },
-		"the policy is missing":          func(c *sim.Config, _ []workload.Job) { c.Policy = nil },
-		"network's latency":              func(c *sim.Config, _ []workload.Job) { c.Network.Loss = 1 },
-		"no such site":                   func(c *sim.Config, _ []workload.Job) { c.Crashes = []sim.Crash{{Site: 3, For: 1}} },
+		"0 sites":                 func(c *sim.Config, _ []workload.Job) { c.Sites = nil },
+		"the name m1 is taken":    func(c *sim.Config, _ []workload.Job) { c.Sites[1].Name = "m1" },
+		"site name":               func(c *sim.Config, _ []workload.Job) { c.Sites[1].Name = "M" },
+		"give positive numbers":   func(c *sim.Config, _ []workload.Job) { c.Sites[1].Nodes = 0 },
+		"no local policy":         func(c *sim.Config, _ []workload.Job) { c.Sites[1].Local = nil },
+		"scheme \"x\" is unknown": func(c *sim.Config, _ []workload.Job) { c.Scheme = "x" },
+		"the policy is missing":   func(c *sim.Config, _ []workload.Job) { c.Policy = nil },
+		"latency and jitter":      func(c *sim.Config, _ []workload.Job) { c.Network.Loss = 1 },
+		"no such site":            func(c *sim.Config, _ []workload.Job) { c.Crashes = []sim.Crash{{Site: 3, For: 1}} },
+		"A:0 B:0": func(c *sim.Config, _ []workload.Job) {
+			c.Network.Links = []sim.LinkBetween{{A: 0, B: 0}}
+		},
 		"no such sites":                  func(c *sim.Config, _ []workload.Job) { c.Network.Cuts = []sim.Cut{{A: 0, B: 3, Until: 1}} },
 		"sort the workload":              func(_ *sim.Config, j []workload.Job) { j[1].Submit = 1 << 40 },
 		"comes from site 3 of 3":         func(_ *sim.Config, j []workload.Job) { j[1].Origin = 3 },

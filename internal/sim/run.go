@@ -95,12 +95,18 @@ func (c Config) checkFaults() (problems []error) {
 			problem("cut %+v: no such sites, or no such time", cut)
 		}
 	}
+	for _, link := range c.Network.Links {
+		if link.A < 0 || link.A >= len(c.Sites) || link.B >= len(c.Sites) || link.A == link.B {
+			problem("link %+v: no such sites", link)
+		}
+		problems = append(problems, link.validate())
+	}
 	return append(problems, c.Network.validate())
 }
 
-func (n *Network) validate() error {
-	if n.Latency < 0 || n.Jitter < 0 || n.Loss < 0 || n.Loss >= 1 || n.Duplicate < 0 || n.Duplicate >= 1 {
-		return errors.New("the network's latency and jitter must not be negative, and its loss and duplicate must be at least 0 and below 1")
+func (l Link) validate() error {
+	if l.Latency < 0 || l.Jitter < 0 || l.Loss < 0 || l.Loss >= 1 || l.Duplicate < 0 || l.Duplicate >= 1 {
+		return fmt.Errorf("link %+v: latency and jitter must not be negative, loss and duplicate at least 0 and below 1", l)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"math/rand/v2"
+	"slices"
 
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -12,7 +13,8 @@ import (
 // link has a stream of chances of its own, so that what one does changes nothing
 // on another.
 type wires struct {
-	network Network
+	links   []Link // by link
+	perfect bool   // all messages arrive at once
 	seed    uint64
 	sites   int
 	chances map[int]*rand.Rand // by link
@@ -22,8 +24,24 @@ type wires struct {
 }
 
 func (w *wires) init(seed uint64, sites int, network Network) {
-	w.network, w.seed, w.sites = network, seed, sites
+	w.seed, w.sites = seed, sites
+	w.perfect = network.Link == Link{} && len(network.Links) == 0 && len(network.Cuts) == 0
+	if !w.perfect {
+		w.setLinks(network)
+	}
 	w.chances, w.cut = map[int]*rand.Rand{}, map[int]int{}
+}
+
+// setLinks says what each direction of each link is like.
+func (w *wires) setLinks(network Network) {
+	w.links = slices.Repeat([]Link{network.Link}, w.sites*w.sites)
+	for _, one := range network.Links {
+		for other := range w.sites {
+			if one.B < 0 || one.B == other {
+				w.links[w.link(one.A, other)], w.links[w.link(other, one.A)] = one.Link, one.Link
+			}
+		}
+	}
 }
 
 func (w *wires) link(from, to int) int { return from*w.sites + to }
@@ -65,12 +83,12 @@ func (g *grid) send(from *site, m peer.Outgoing) {
 		g.result.Traffic.Bytes += int64(peerv1.Size(m.Body))
 	}
 	d := delivery{from: from, to: to, body: m.Body}
-	n := &g.wires.network
-	if from.name == portalName || to.name == portalName || !n.disturbs() {
+	if from.name == portalName || to.name == portalName || g.wires.perfect {
 		g.inbox.push(d) // the central scheme sees all at once
 		return
 	}
 	link := g.wires.link(from.index, to.index)
+	n := &g.wires.links[link]
 	rng := g.wires.chance(link)
 	copies := 1
 	if n.Loss > 0 && rng.Float64() < n.Loss {
@@ -90,11 +108,6 @@ func (g *grid) send(from *site, m peer.Outgoing) {
 		}
 		g.heap.push(g.now.Add(delay), arrives, to.index, g.wires.put(d))
 	}
-}
-
-// disturbs says whether messages can be late or lost.
-func (n *Network) disturbs() bool {
-	return n.Latency > 0 || n.Jitter > 0 || n.Loss > 0 || n.Duplicate > 0 || len(n.Cuts) > 0
 }
 
 // deliver hands a message in, if there is somebody to hear it.
