@@ -95,13 +95,17 @@ func (c Config) checkFaults() (problems []error) {
 			problem("cut %+v: no such sites, or no such time", cut)
 		}
 	}
+	return append(append(problems, c.checkLinks()...), c.Network.validate())
+}
+
+func (c Config) checkLinks() (problems []error) {
 	for _, link := range c.Network.Links {
 		if link.A < 0 || link.A >= len(c.Sites) || link.B >= len(c.Sites) || link.A == link.B {
-			problem("link %+v: no such sites", link)
+			problems = append(problems, fmt.Errorf("link %+v: no such sites", link))
 		}
 		problems = append(problems, link.validate())
 	}
-	return append(problems, c.Network.validate())
+	return problems
 }
 
 func (l Link) validate() error {
