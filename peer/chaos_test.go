@@ -118,7 +118,7 @@ func (c *chaos) site(i int, settle protocol.Duration) peertest.SiteOptions {
 	if c.rng.IntN(3) == 0 {
 		o.MaxCPUs = 1 + c.rng.IntN(o.Capacity.CPUs)
 	}
-	initiation := []policy.Initiation{policy.Sender, policy.Receiver, policy.Symmetric}[c.rng.IntN(3)]
+	initiation := c.initiation()
 	draw, recheck, stay := c.rng.IntN(3), c.rng.IntN(3), c.rng.IntN(2) == 0
 	o.Capacity.MHz = c.rng.IntN(4) * 300
 	retry, phi, rounds := c.between(50, 2000), c.between(1, 60_000), 1+c.rng.IntN(8)
@@ -139,6 +139,9 @@ func (c *chaos) run(t *testing.T) {
 	t.Helper()
 	for range 20 + c.rng.IntN(41) {
 		c.world.After(c.between(0, int64(c.span)), c.arrive)
+	}
+	for range c.rng.IntN(4) {
+		c.world.After(c.between(0, int64(c.span)), c.tune)
 	}
 	c.nemesis.Unleash(c.world)
 	for range 30 {
@@ -204,10 +207,27 @@ func (c *chaos) checkEnds(t *testing.T) {
 		}
 	}
 	for _, s := range c.world.Sites() {
-		if left := s.Peer().Leftovers(); len(left) > 0 {
+		left := s.Peer().Leftovers()
+		if len(left) > 0 { // the question for the own load, every σ, may be under way
+			c.world.Advance(2 * protocol.Second)
+			left = s.Peer().Leftovers()
+		}
+		if len(left) > 0 {
 			c.fail(t, fmt.Sprintf("left at %s: %s", s.Name, strings.Join(left, "; ")))
 		}
 	}
+}
+
+// tune gives a site another initiation.
+func (c *chaos) tune() {
+	sites := c.world.Sites()
+	s := sites[c.rng.IntN(len(sites))]
+	initiation := c.initiation()
+	c.world.Tune(s.Name, func(cfg *peer.Config) { cfg.Initiation = initiation })
+}
+
+func (c *chaos) initiation() policy.Initiation {
+	return []policy.Initiation{policy.Sender, policy.Receiver, policy.Symmetric}[c.rng.IntN(3)]
 }
 
 // arrive submits one or a few jobs somewhere, some to be cancelled later.

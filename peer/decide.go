@@ -11,7 +11,7 @@ import (
 
 // decide hands the round to the policy.
 func (p *Peer) decide(r *round) {
-	snapshot := p.snapshot(r)
+	snapshot, tunings := p.snapshot(r), p.tunings
 	p.call(DecideOp{Snapshot: snapshot}, func(result Result, err error) {
 		if p.rounds[r.id] != r {
 			return
@@ -26,7 +26,9 @@ func (p *Peer) decide(r *round) {
 			p.holdAll(r, p.cfg.Retry, "the policy failed: "+err.Error())
 			return
 		}
-		p.hint = decided.Hint
+		if tunings == p.tunings {
+			p.hint = decided.Hint
+		}
 		p.carryOut(r, snapshot, decided.Decisions)
 	})
 }

@@ -3,6 +3,7 @@ package peer
 import (
 	"slices"
 
+	"github.com/switchyard-hpc/switchyard/peer/gridqueue"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -25,6 +26,7 @@ const (
 // volunteering is what a partner's last availability message is still good for.
 type volunteering struct {
 	number uint64           // of the message, among all that were heard
+	heard  protocol.Instant // when it came; 0: none has
 	until  protocol.Instant // it is not valid then any more
 	left   int              // jobs that it may still bring into rounds; -1: any number
 }
@@ -46,7 +48,9 @@ func (p *Peer) setReach(r *round) {
 }
 
 func (p *Peer) reachOf(j *job, home protocol.Quote) reach {
-	live := func(one *partner) bool { return one.usable() && p.volunteersFor(j, one) }
+	live := func(one *partner) bool {
+		return one.usable() && p.mayAsk(j, one) && p.volunteersFor(j, one)
+	}
 	switch {
 	case p.cfg.Initiation == policy.Sender || home.Declined != "":
 		return everybody
@@ -61,9 +65,8 @@ func (p *Peer) reachOf(j *job, home protocol.Quote) reach {
 // volunteersFor says whether a partner would take jobs and has not lost for this
 // one.
 func (p *Peer) volunteersFor(j *job, one *partner) bool {
-	v := one.volunteer
-	return p.now < v.until && v.left != 0 && j.struck[one.Site] != v.number &&
-		j.Spec.Allows(one.Site) && one.card.Capacity.Holds(j.Spec.On(&one.card.Capacity))
+	v := &one.volunteer
+	return p.now < v.until && v.left != 0 && j.struck[one.Site] != v.number
 }
 
 // park lets a job wait in the grid queue until its own AWT is looked at again or
@@ -83,33 +86,23 @@ func (p *Peer) strike(r *round, i int, j *job) {
 			if j.struck == nil {
 				j.struck = map[protocol.SiteName]uint64{}
 			}
-			j.struck[a.partner.Site] = a.partner.volunteer.number
+			j.struck[a.partner.Site] = a.volunteer
 		}
 	}
 	switch {
-	case p.cfg.Initiation != policy.Symmetric:
+	case p.cfg.Initiation == policy.Receiver:
 		p.park(j)
-	case p.cfg.Stay && r.home[i].Declined == "":
+	case p.cfg.Initiation == policy.Symmetric && p.cfg.Stay:
 		p.commitHome(j, r.home[i].AWT)
 	default:
 		p.queue.Put(j.Spec.Job) // its next round asks everybody
 	}
 }
 
-// draw counts what a partner is asked because it volunteered.
-func (p *Peer) draw(r *round, a *ask) {
-	v := &a.partner.volunteer
-	for _, i := range a.jobs {
-		if r.reach[i] == volunteers && v.left > 0 {
-			v.left--
-		}
-	}
-}
-
 // refute ends a partner's volunteering when it has become busy.
 func (p *Peer) refute(one *partner) {
 	if one.load.RUS() >= p.cfg.Delta {
-		one.volunteer = volunteering{}
+		one.volunteer.until = 0
 	}
 }
 
@@ -120,14 +113,21 @@ func (p *Peer) volunteered(one *partner, m protocol.Volunteer) {
 	if p.cfg.Initiation == policy.Sender || m.Valid <= 0 {
 		return
 	}
+	until := p.now.Add(min(m.Valid, p.cfg.Sigma))
+	if v := &one.volunteer; v.heard != 0 && p.now.Sub(v.heard) < p.cfg.Sigma/4 {
+		v.until = until // says the same again, and must not make all jobs ask again
+		return
+	}
 	left := p.cfg.Draw
 	if left == 0 {
 		left = -1
 	}
 	p.lastCalled++
-	one.volunteer = volunteering{number: p.lastCalled, until: p.now.Add(min(m.Valid, p.cfg.Sigma)), left: left}
+	one.volunteer = volunteering{number: p.lastCalled, heard: p.now, until: until, left: left}
 	p.fact(Fact{Kind: PartnerVolunteers, Site: one.Site})
-	p.queue.Unpark(left)
+	if one.usable() {
+		p.queue.Unpark(left, func(id protocol.JobID) bool { return p.mayAsk(p.jobs[id], one) })
+	}
 }
 
 // beginSigma starts the checks every σ, at a phase drawn from the seed.
@@ -146,7 +146,7 @@ func (p *Peer) sigmaDue() {
 	if again == 0 {
 		again = -1
 	}
-	p.queue.Unpark(again)
+	p.queue.Unpark(again, gridqueue.Any)
 	p.call(QuoteOp{}, func(result Result, err error) {
 		quoted, err := resultAs[QuoteResult](result, err)
 		if err != nil {

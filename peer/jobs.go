@@ -120,8 +120,12 @@ func (p *Peer) refuseSubmission(ev Submit) (Refusal, bool) {
 }
 
 func (p *Peer) refuseSpec(spec protocol.Spec) (Refusal, bool) {
+	spec.MHz = cmp.Or(spec.MHz, p.cfg.Capacity.MHz)
 	if err := checkRequest(spec.Request); err != nil {
 		return Refusal{Code: BadRequest, Reason: err.Error()}, true
+	}
+	if spec.MHz < 0 {
+		return Refusal{Code: BadRequest, Reason: fmt.Sprintf("the job is meant for CPUs of %d MHz; give a positive speed, or 0", spec.MHz)}, true
 	}
 	if len(spec.Name) > maxName || !utf8.ValidString(spec.Name) {
 		return Refusal{Code: BadRequest, Reason: fmt.Sprintf(

@@ -128,6 +128,40 @@ func TestPaper(t *testing.T) {
 			[]string{"send b quote-request a1", "row job a1:1 offered at b"},
 			nil,
 		},
+		"R-I: draw holds for jobs of one round too": {
+			"sites a=4 b=8\nset all initiation=receiver sigma=300s draw=1\n" + busyA + "advance 299s\ndeliver b->a\nsubmit a cpus=2 n=5\ndeliver-all",
+			[]string{"send b quote-request a2"},
+			[]string{"send b quote-request a3", "send b quote-request a2 a3"},
+		},
+		"R-I: a message draws the first job that its site could run": {
+			"sites a=8 b=4\nset all initiation=receiver sigma=300s draw=1\nsubmit a cpus=8 time=600s run=600s\nsubmit a cpus=8\nsubmit a cpus=2\nadvance 299s\ndeliver b->a\ndeliver-all",
+			[]string{"send b quote-request a3"},
+			nil,
+		},
+		"R-I: a job whose volunteer lost gets a round when the site turns to S-I": {
+			"sites a=4 b=4\nset all initiation=receiver sigma=300s phi=60s\nset b mhz=100\nset a mhz=400\n" +
+				"submit a cpus=4 time=4000s run=4000s\nsubmit a cpus=2 time=36000s run=600s\nadvance 299s\ndeliver b->a volunteer\n" +
+				"tune a initiation=sender\ndeliver-all\nshow queue a",
+			[]string{"row job a2:1 at-home at a"},
+			nil,
+		},
+		"Sy-I: a volunteer that has refused the job is no volunteer for it": {
+			"sites a=4 b=8\nset all initiation=symmetric sigma=300s\nset b max-cpus=4\nsubmit a cpus=4 time=36000s run=36000s\n" +
+				"advance 299s\ndeliver-all\nsubmit a cpus=2 time=6000s run=6000s n=3\ndeliver a->b\ndeliver b->a\ndeliver-all\nshow queue a",
+			[]string{"offered at b"},
+			nil,
+		},
+		"Sy-I: with stay, a job whose volunteers all lost stays at home": {
+			"sites a=4 b=4 c=4\nset all initiation=symmetric sigma=300s stay\nset b mhz=100\nset a mhz=400\nset c mhz=400\n" +
+				"submit c cpus=4 time=3600s run=3600s\nadvance 299s\ndeliver-all\n" + busyA + "submit a cpus=2 time=600s\ndeliver-all",
+			[]string{"send b quote-request a2", "row job a2:1 at-home at a"},
+			[]string{"send c quote-request a2"},
+		},
+		"a quote is asked for the speed that the limit is meant for": {
+			"sites a=4 b=4\nset a mhz=400\nset b mhz=100\nquote a cpus=2 time=600s\ndeliver-all",
+			[]string{"b waits 0s runs 40m0s"},
+			nil,
+		},
 		"Sy-I: without volunteers everybody is asked at once": {
 			"sites a=4 b=4 c=4\nset all initiation=symmetric\n" + busyA + "submit a cpus=2",
 			[]string{"send b quote-request a2", "send c quote-request a2"},

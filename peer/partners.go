@@ -232,13 +232,19 @@ func (p *Peer) wanted(r *round, one *partner) bool {
 // and the submitter allow it, it has not just refused the job, and it volunteers
 // if only volunteers are asked.
 func (p *Peer) asks(r *round, i int, one *partner) bool {
-	spec := &r.specs[i]
-	if !spec.Allows(one.Site) || !one.card.Capacity.Holds(spec.On(&one.card.Capacity)) {
-		return false
+	j := p.jobs[r.specs[i].Job]
+	if j == nil { // a question about a job that is not submitted
+		return one.couldRun(&r.specs[i])
 	}
-	j := p.jobs[spec.Job]
-	if j == nil {
-		return true // a question about a job that is not submitted
-	}
-	return !j.shuns(one.Site, p.now) && (r.reach[i] == everybody || p.volunteersFor(j, one))
+	return p.mayAsk(j, one) && (r.reach[i] == everybody || p.volunteersFor(j, one))
+}
+
+// mayAsk says whether the partner could run the job and has not just refused it.
+func (p *Peer) mayAsk(j *job, one *partner) bool {
+	return one.couldRun(&j.Spec) && !j.shuns(one.Site, p.now)
+}
+
+// couldRun goes by the submitter's wish and the partner's card.
+func (one *partner) couldRun(spec *protocol.Spec) bool {
+	return spec.Allows(one.Site) && one.card.Capacity.Holds(spec.On(&one.card.Capacity))
 }

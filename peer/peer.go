@@ -45,6 +45,7 @@ type Peer struct {
 	promised   map[protocol.Tag]promise
 	resendSoon []timer // scratch
 	lastCalled uint64  // numbers the availability messages heard
+	tunings    int     // made so far; an older policy's hint is not kept
 }
 
 type job struct {

@@ -115,10 +115,10 @@ type JobView struct {
 	Sites     []protocol.SiteName `json:"sites,omitempty"`
 	Requeue   bool                `json:"requeue"`
 	Submitted protocol.Instant    `json:"submitted_ms"`
-	Placed    protocol.Instant    `json:"placed_ms"`  // the last commit or grant; 0: none
-	Started   protocol.Instant    `json:"started_ms"` // 0: not yet; by the origin's clock
-	Ended     protocol.Instant    `json:"ended_ms"`   // 0: not yet
-	QuotedAWT protocol.Duration   `json:"quoted_awt_ms"`
+	Placed    protocol.Instant    `json:"placed_ms"`     // the last commit or grant; 0: none
+	Started   protocol.Instant    `json:"started_ms"`    // 0: not yet; by the origin's clock
+	Ended     protocol.Instant    `json:"ended_ms"`      // 0: not yet
+	QuotedAWT protocol.Duration   `json:"quoted_awt_ms"` // -1: nobody was asked
 	ExitCode  int                 `json:"exit_code"`
 	Signal    int                 `json:"signal"`
 	WorkDir   string              `json:"work_dir"`

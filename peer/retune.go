@@ -1,6 +1,7 @@
 package peer
 
 import (
+	"github.com/switchyard-hpc/switchyard/peer/gridqueue"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -16,6 +17,7 @@ type Tuning struct {
 	Recheck    int
 	Draw       int
 	Stay       bool
+	Deadline   protocol.Duration
 	RoundJobs  int
 	Ask        int
 }
@@ -25,7 +27,7 @@ func (c Config) Tuned(t Tuning) Config {
 	c.Policy, c.Initiation = t.Policy, t.Initiation
 	c.Phi, c.Sigma, c.Delta = t.Phi, t.Sigma, t.Delta
 	c.Recheck, c.Draw, c.Stay = t.Recheck, t.Draw, t.Stay
-	c.RoundJobs, c.Ask = t.RoundJobs, t.Ask
+	c.Deadline, c.RoundJobs, c.Ask = t.Deadline, t.RoundJobs, t.Ask
 	return c
 }
 
@@ -35,12 +37,13 @@ func (c Config) Tuning() Tuning {
 		Policy: c.Policy, Initiation: c.Initiation,
 		Phi: c.Phi, Sigma: c.Sigma, Delta: c.Delta,
 		Recheck: c.Recheck, Draw: c.Draw, Stay: c.Stay,
-		RoundJobs: c.RoundJobs, Ask: c.Ask,
+		Deadline: c.Deadline, RoundJobs: c.RoundJobs, Ask: c.Ask,
 	}
 }
 
-// retune takes other rules for rounds. A round under way is decided by the old
-// ones; jobs that wait get a round by the new ones.
+// retune takes other rules for rounds. What a policy has been asked it still
+// decides; everything else goes on by the new rules, and jobs that wait get a
+// round by them.
 func (p *Peer) retune(ev Retune) {
 	cfg := p.cfg.Tuned(ev.Tuning).WithDefaults()
 	if err := cfg.validate(); err != nil {
@@ -48,9 +51,10 @@ func (p *Peer) retune(ev Retune) {
 		return
 	}
 	p.cfg, p.hint = cfg, nil
+	p.tunings++
 	p.timers.stop(timer{kind: sigmaTimer})
 	p.beginSigma()
-	p.queue.Unpark(-1)
+	p.queue.Unpark(-1, gridqueue.Any)
 	p.queue.ReleaseAll()
 	p.fact(Fact{Kind: Retuned, Site: p.cfg.Site, Text: "policy " + cfg.Policy.Name + ", initiation " + string(cfg.Initiation)})
 	p.answer(ev.Asked, Done{})

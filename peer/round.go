@@ -1,6 +1,7 @@
 package peer
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -25,10 +26,11 @@ type round struct {
 
 // ask is what one partner was asked and answered.
 type ask struct {
-	partner *partner
-	jobs    []int // indices in the round's specs
-	reply   *protocol.QuoteReply
-	missed  bool
+	partner   *partner
+	volunteer uint64 // number of the availability message that it was asked by
+	jobs      []int  // indices in the round's specs
+	reply     *protocol.QuoteReply
+	missed    bool
 }
 
 // openRound lets the next jobs of the grid queue be placed. One such round at a
@@ -69,9 +71,12 @@ func (p *Peer) keep(ids []protocol.JobID) {
 			continue
 		}
 		p.fact(Fact{Kind: RoundDecided, Job: id, Site: p.cfg.Site, Text: "the policy " + p.cfg.Policy.Name + " keeps jobs at home"})
-		p.commitHome(j, 0)
+		p.commitHome(j, notQuoted)
 	}
 }
+
+// notQuoted is the quoted wait of a job that nobody was asked about.
+const notQuoted protocol.Duration = -1
 
 func (p *Peer) newRound(specs []protocol.Spec) *round {
 	p.lastRound++
@@ -204,15 +209,17 @@ func (p *Peer) askPartners(r *round) {
 }
 
 func (p *Peer) askPartner(r *round, one *partner) {
-	a := &ask{partner: one}
+	a := &ask{partner: one, volunteer: one.volunteer.number}
 	request := protocol.QuoteRequest{Round: r.id, Deadline: p.cfg.Deadline}
 	for i := range r.specs {
 		if p.asks(r, i, one) {
 			a.jobs = append(a.jobs, i)
 			request.Jobs = append(request.Jobs, r.specs[i])
+			if r.reach[i] == volunteers && one.volunteer.left > 0 {
+				one.volunteer.left--
+			}
 		}
 	}
-	p.draw(r, a)
 	r.asks = append(r.asks, a)
 	p.send(one.Site, request)
 }
@@ -346,6 +353,7 @@ func (p *Peer) testSubmit(ev TestSubmit) {
 	for i := range specs {
 		specs[i].User, specs[i].Submitted = ev.User, p.now
 		specs[i].Job = protocol.NewJobID(p.cfg.Number, p.site.NextSeq+uint64(i))
+		specs[i].MHz = cmp.Or(specs[i].MHz, p.cfg.Capacity.MHz)
 		if refusal, ok := p.refuseSpec(specs[i]); ok {
 			p.answer(ev.Asked, refusal)
 			return

@@ -56,11 +56,11 @@ func TestReloadChangesTheRules(t *testing.T) {
 	aurora, pid := g.Sites[0], g.Sites[0].Pid()
 	for _, site := range g.Sites {
 		edit(t, site, `initiation = "sender"`, `initiation = "receiver"`, `sigma      = "5m0s"`, `sigma      = "1500ms"`,
-			`policy  = "easy"`, `policy  = "firstfit"`, `every   = "1s"`, `every   = "2s"`)
+			`policy  = "easy"`, `policy  = "firstfit"`, `deadline   = "1s"`, `deadline   = "900ms"`, `every   = "1s"`, `every   = "2s"`)
 		got := g.at(t, site, "", "reload")
 		for _, want := range []string{
 			`changed        rounds.initiation: "sender" → "receiver"`, `changed        localsched.policy: "easy" → "firstfit"`,
-			`needs restart  gossip.every: "1s" → "2s"`, "In force: initiation receiver, policy tc, local queue firstfit.",
+			`changed        rounds.deadline: "1s" → "900ms"`, `needs restart  gossip.every: "1s" → "2s"`, "In force: initiation receiver, policy tc, local queue firstfit.",
 		} {
 			if got.code != 0 || !strings.Contains(got.stdout, want+"\n") {
 				t.Errorf("%q is missing: %+v", want, got)

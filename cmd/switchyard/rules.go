@@ -37,17 +37,13 @@ func (p *peerProcess) reload(ctx context.Context, by string) (api.Reloaded, erro
 	defer p.reloading.Unlock()
 	before := p.inForce.Load()
 	next, err := config.Load(p.from...)
-	var mixed *config.Config
-	if err == nil {
-		mixed, err = before.With(next)
-	}
 	if err != nil {
 		problems := config.ProblemsOf(err)
 		p.log.Error("config_not_reloaded", "by", by, "problems", problems)
 		return api.Reloaded{Problems: problems, Changed: []api.Change{}, Restart: []api.Change{}, Rules: p.rules()}, nil
 	}
 	changed, restart := changesOf(before, next)
-	if err = p.apply(ctx, mixed, changed); err != nil {
+	if err = p.apply(ctx, before.With(next), changed); err != nil {
 		return api.Reloaded{}, err
 	}
 	done := api.Reloaded{Changed: changed, Restart: restart, Rules: p.rules()}

@@ -2,8 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
-	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -56,19 +54,15 @@ func (a *app) replay(path string) (err error) {
 }
 
 // recordedPolicy is the policy that decided in a recording. Of one that is not
-// known, or whose parameters are not, the decisions are taken as recorded.
-func recordedPolicy(name string, params []record.Param) (policy.Policy, error) {
-	if name == "local" {
+// known the decisions are taken as recorded.
+func recordedPolicy(name string, params []policy.Param) (policy.Policy, error) {
+	switch name {
+	case "local":
 		return local.New(), nil
+	case "tc":
+		return tc.Restore(params)
 	}
-	if name != "tc" || len(params) != 1 || params[0].Name != "epsilon_ms" {
-		return nil, nil //nolint:nilnil // what record.Policies asks for
-	}
-	ms, err := strconv.ParseInt(params[0].Value, 10, 64)
-	if err != nil {
-		return nil, fmt.Errorf("its parameter epsilon_ms is %q, not a number of milliseconds", params[0].Value)
-	}
-	return tc.New(tc.Config{Epsilon: protocol.Duration(ms)}), nil
+	return nil, nil //nolint:nilnil // what record.Policies asks for
 }
 
 // replayJSON is what sim replay prints as JSON.

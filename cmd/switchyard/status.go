@@ -58,7 +58,7 @@ func statusText(job peer.JobView, ran string) string {
 	line("Asks for", "%s", sizeText(job))
 	line("Submitted", "%s", clock(job.Submitted))
 	if job.Placed != 0 {
-		line("Placed", "%s, quoted a wait of %s", clock(job.Placed), span(job.QuotedAWT))
+		line("Placed", "%s%s", clock(job.Placed), quotedWait(job.QuotedAWT))
 	}
 	line("Started", "%s", startText(job))
 	line("Ended", "%s", clock(job.Ended))
@@ -69,6 +69,14 @@ func statusText(job peer.JobView, ran string) string {
 		line("Errors", "%s", orDash(job.Stderr))
 	}
 	return out.String()
+}
+
+// quotedWait is the wait that a job was quoted, if anybody was asked.
+func quotedWait(d protocol.Duration) string {
+	if d < 0 {
+		return ""
+	}
+	return ", quoted a wait of " + span(d)
 }
 
 func stateText(job peer.JobView) string {

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -242,12 +241,7 @@ func (p *peerProcess) recorder() (node.Recorder, error) {
 	if p.recording == "" {
 		return nil, nil //nolint:nilnil // documented
 	}
-	options := record.Options{Software: "switchyard " + version, Policy: p.cfg.Policy.Name, Log: p.log}
-	if options.Policy == "tc" {
-		epsilon := strconv.FormatInt(int64(p.cfg.Policy.TC.Epsilon), 10)
-		options.Params = []record.Param{{Name: "epsilon_ms", Value: epsilon}}
-	}
-	writer, err := record.Create(p.recording, options)
+	writer, err := record.Create(p.recording, record.Options{Software: "switchyard " + version, Log: p.log})
 	if err != nil {
 		return nil, fmt.Errorf("--record: %w", err)
 	}

@@ -35,6 +35,8 @@ func brief(d protocol.Duration) string {
 	switch {
 	case d == protocol.Never:
 		return "never"
+	case d < 0:
+		return "-" // not known
 	case d < protocol.Second:
 		return fmt.Sprintf("%d ms", int64(d))
 	case d < protocol.Minute:

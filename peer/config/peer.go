@@ -29,7 +29,6 @@ func (c *Config) Peer(parts Parts) peer.Config {
 		PublicKey:   parts.PublicKey,
 		Software:    parts.Software,
 		Capacity:    parts.Capacity,
-		Deadline:    c.Rounds.Deadline,
 		Retry:       c.Handoff.Retry,
 		RetryMax:    c.Handoff.RetryMax,
 		Settle:      c.Handoff.Settle,
@@ -59,6 +58,7 @@ func (c *Config) Tuning() peer.Tuning {
 		Recheck:    c.Rounds.RecheckJobs,
 		Draw:       c.Rounds.VolunteerJobs,
 		Stay:       c.Rounds.StayHome,
+		Deadline:   c.Rounds.Deadline,
 		RoundJobs:  c.Rounds.RoundJobs,
 		Ask:        c.Rounds.Ask,
 	}

@@ -107,7 +107,7 @@ func roundSections() []section {
 			{name: "recheck_jobs", live: true, example: "10", about: "How many of the jobs that wait for volunteers have their wait at this site looked at again every sigma, the first in line. Not set: all."},
 			{name: "volunteer_jobs", live: true, example: "1", about: "How many jobs one volunteer may bring into rounds. Not set: any number."},
 			{name: "stay_home", live: true, example: "true", about: "Under symmetric: whether a job stays at this site when no volunteer was better, without asking the other partners. Not set: they are asked."},
-			{name: "deadline", about: "How long a round waits for quotes; less than sigma. A partner that misses it is left out until it is heard again."},
+			{name: "deadline", live: true, about: "How long a round waits for quotes; less than sigma. A partner that misses it is left out until it is heard again."},
 			{name: "round_jobs", live: true, about: "How many jobs may share a round."},
 			{name: "ask", live: true, about: "How many partners are asked in a round: those that gossip calls the best."},
 		}},

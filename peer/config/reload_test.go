@@ -43,9 +43,9 @@ func TestChangesTellWhatNeedsARestart(t *testing.T) {
 	}
 	wantLive := []string{
 		`localsched.policy: "easy" → "ff"`, `rounds.initiation: "sender" → "receiver"`, "rounds.delta: 0.7 → 0.25",
-		`log.level: "info" → "debug"`,
+		`rounds.deadline: "2s" → "1s"`, `log.level: "info" → "debug"`,
 	}
-	wantRestart := []string{"localsched.cpus: 0 → 4", `rounds.deadline: "2s" → "1s"`, "partner[south].max_cpus: 3 → 4"}
+	wantRestart := []string{"localsched.cpus: 0 → 4", "partner[south].max_cpus: 3 → 4"}
 	if !slices.Equal(live, wantLive) || !slices.Equal(restart, wantRestart) {
 		t.Errorf("live %q, restart %q", live, restart)
 	}
@@ -57,16 +57,15 @@ func TestChangesTellWhatNeedsARestart(t *testing.T) {
 func TestOnlyWhatMayChangeChanges(t *testing.T) {
 	t.Parallel()
 	before := loaded(t, "[policy.tc]\nepsilon = \"3s\"\n")
-	after := loaded(t, "[localsched]\ncpus = 4\n[policy]\nname = \"local\"\n[rounds]\nphi = \"7s\"\nstay_home = true\ndeadline = \"1s\"\n")
-	mixed, err := before.With(after)
-	if err != nil {
-		t.Fatal(err)
-	}
+	after := loaded(t, "[localsched]\ncpus = 4\n[policy]\nname = \"local\"\n[rounds]\nphi = \"7s\"\nstay_home = true\n"+
+		"sigma = \"2s\"\ndeadline = \"1s\"\n[handoff]\nretry = \"2s\"\n")
+	mixed := before.With(after)
 	tuning := mixed.Tuning()
-	if tuning.Policy.Name != "local" || tuning.Phi != 7*protocol.Second || !tuning.Stay || tuning.Delta != 700_000 {
+	if tuning.Policy.Name != "local" || tuning.Phi != 7*protocol.Second || !tuning.Stay || tuning.Delta != 700_000 ||
+		tuning.Sigma != 2*protocol.Second || tuning.Deadline != protocol.Second {
 		t.Errorf("tuning: %+v", tuning)
 	}
-	if mixed.LocalSched.CPUs != 0 || mixed.Rounds.Deadline != 2*protocol.Second {
+	if mixed.LocalSched.CPUs != 0 || mixed.Handoff.Retry != protocol.Second {
 		t.Errorf("what needs a restart has changed: %+v", mixed)
 	}
 	if before.Policy.Name != "tc" || before.Policy.TC.Epsilon != 3*protocol.Second || before.Rounds.Initiation != policy.Sender {
@@ -78,13 +77,14 @@ func TestOnlyWhatMayChangeChanges(t *testing.T) {
 	}
 }
 
-func TestADeadlineInForceBoundsSigma(t *testing.T) {
+// TestParametersOfThePolicyAreTuned: an ε that differs reaches the state machine,
+// and so its recording.
+func TestParametersOfThePolicyAreTuned(t *testing.T) {
 	t.Parallel()
-	before := loaded(t, "")
-	after := loaded(t, "[rounds]\nsigma = \"1s\"\ndeadline = \"500ms\"\n")
-	_, err := before.With(after)
-	lines := config.ProblemsOf(err)
-	if len(lines) != 1 || !strings.Contains(lines[0], "site.toml:5: rounds.sigma: 1s is not more than the deadline that is in force (2s)") {
-		t.Errorf("got %q", lines)
+	before := loaded(t, "[policy.tc]\nepsilon = \"3s\"\n")
+	tuned := before.With(loaded(t, "[policy.tc]\nepsilon = \"4s\"\n")).Tuning()
+	want := []policy.Param{{Name: "epsilon_ms", Value: "4000"}}
+	if got := tuned.Policy.Params; tuned.Policy.Name != "tc" || !slices.Equal(got, want) {
+		t.Errorf("policy %+v, want the parameters %v", tuned.Policy, want)
 	}
 }

@@ -71,18 +71,30 @@ func (q *Queue) Park(id protocol.JobID) {
 	heap.Push(&q.parked, id)
 }
 
-// Unpark makes the first n parked jobs ready, oldest first; all of them when n is
-// negative.
-func (q *Queue) Unpark(n int) {
+// Unpark makes the first n parked jobs that are wanted ready, oldest first; all of
+// them when n is negative.
+func (q *Queue) Unpark(n int, wanted func(protocol.JobID) bool) {
+	var stay ids
 	for n != 0 && q.parked.Len() > 0 {
 		id, ok := heap.Pop(&q.parked).(protocol.JobID)
 		if p, in := q.places[id]; !ok || !in || p.kind != parked {
 			continue
 		}
+		if !wanted(id) {
+			stay = append(stay, id)
+			continue
+		}
 		q.Put(id)
 		n--
 	}
+	if len(stay) > 0 {
+		q.parked = append(q.parked, stay...)
+		heap.Init(&q.parked)
+	}
 }
+
+// Any wants every job.
+func Any(protocol.JobID) bool { return true }
 
 // Remove takes the job out for good.
 func (q *Queue) Remove(id protocol.JobID) { delete(q.places, id) }

@@ -14,7 +14,7 @@ import (
 type model map[protocol.JobID]place
 
 type place struct {
-	kind  string // ready, taken, held
+	kind  string // ready, taken, held, parked
 	until protocol.Instant
 }
 
@@ -66,6 +66,24 @@ func TestQueueIsItsModel(t *testing.T) {
 				for _, id := range m.of("held") {
 					if m[id].until <= now {
 						m[id] = place{kind: "ready"}
+					}
+				}
+			},
+			"park": func(t *rapid.T) {
+				id := job(t)
+				q.Park(id)
+				if _, in := m[id]; in {
+					m[id] = place{kind: "parked"}
+				}
+			},
+			"unpark": func(t *rapid.T) {
+				n, odd := rapid.IntRange(-1, 3).Draw(t, "n"), rapid.Bool().Draw(t, "only odd ones")
+				wanted := func(id protocol.JobID) bool { return !odd || id%2 == 1 }
+				q.Unpark(n, wanted)
+				for _, id := range m.of("parked") {
+					if n != 0 && wanted(id) {
+						m[id] = place{kind: "ready"}
+						n--
 					}
 				}
 			},

@@ -27,7 +27,7 @@ func recordedLife(t *testing.T, dir, recording string, during func(*node.Node)) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	writer, err := record.Create(filepath.Join(dir, recording), record.Options{Software: "test", Policy: "tc"})
+	writer, err := record.Create(filepath.Join(dir, recording), record.Options{Software: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,9 +58,7 @@ func replayed(t *testing.T, path string) (record.Summary, record.Header) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sum, err := record.Replay(r, func(string, []record.Param) (policy.Policy, error) {
-		return tc.New(tc.Config{Epsilon: tc.DefaultEpsilon}), nil
-	})
+	sum, err := record.Replay(r, func(_ string, params []policy.Param) (policy.Policy, error) { return tc.Restore(params) })
 	if err = errors.Join(err, r.Close()); err != nil {
 		t.Fatal(err)
 	}

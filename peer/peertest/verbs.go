@@ -114,12 +114,7 @@ func (s *Script) tune(args []string) error {
 	if err = configure(&o, args[1:]); err != nil {
 		return err
 	}
-	cfg := site.cfg
-	o.Config(&cfg)
-	site.cfg = cfg
-	s.world.Ask(site.Name, func(asked peer.AskID) peer.Event {
-		return peer.Retune{Asked: asked, Tuning: cfg.Tuning()}
-	})
+	s.world.Tune(site.Name, o.Config)
 	return nil
 }
 

@@ -161,6 +161,15 @@ func (w *World) Cancel(site protocol.SiteName, job protocol.JobID) peer.AskID {
 	return w.Ask(site, func(asked peer.AskID) peer.Event { return peer.Cancel{Asked: asked, Job: job, Admin: true} })
 }
 
+// Tune changes a site's rules for rounds while it runs, and for its later lives.
+func (w *World) Tune(name protocol.SiteName, change func(*peer.Config)) peer.AskID {
+	site := w.Site(name)
+	change(&site.cfg)
+	return w.Ask(name, func(asked peer.AskID) peer.Event {
+		return peer.Retune{Asked: asked, Tuning: site.cfg.Tuning()}
+	})
+}
+
 // Ask feeds a site's peer a question and returns its number.
 func (w *World) Ask(site protocol.SiteName, question func(peer.AskID) peer.Event) peer.AskID {
 	s := w.Site(site)

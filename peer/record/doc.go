@@ -6,7 +6,7 @@
 // A recording is text, one entry on a line:
 //
 //	switchyard-recording 1 switchyard 0.3.0
-//	8f3c21aa {"Header":{"Software":…,"Seed":…,"Policy":"tc","Config":{…},"Rows":2}}
+//	8f3c21aa {"Header":{"Software":…,"Seed":…,"Config":{…},"Rows":2}}
 //	0b77d01e {"Row":{"Table":"site","Key":"site","Value":"{…}"}}
 //	51ce9a40 {"Step":{"N":1,"Now":1767225600000,"Event":{"Tick":{}},"Print":{…}}}
 //	ee0412b9 {"End":{"Steps":1,"Reason":"the peer stopped"}}

@@ -20,16 +20,11 @@ const magic = "switchyard-recording"
 // Header is what the recorded peer was made from, but for its rows.
 type Header struct {
 	Software string // that wrote the recording
-	Policy   string // its name
-	Params   []Param
 	Seed     uint64
-	Config   peer.Config // with its defaults; Accounts answer for the last step read
+	Config   peer.Config // with its defaults and the policy's parameters; Accounts answer for the last step read
 	Rows     int         // that follow
 	Bodies   bool        // payloads are whole, not their stand-ins
 }
-
-// Param is one parameter of the policy.
-type Param struct{ Name, Value string }
 
 // Step is one event and what the peer made of it.
 type Step struct {

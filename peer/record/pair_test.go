@@ -87,7 +87,7 @@ func config(name protocol.SiteName, number protocol.SiteNumber, partner protocol
 	return peer.Config{
 		Site: name, Number: number, PublicKey: "U" + string(name), Software: "test",
 		Capacity: protocol.Capacity{CPUs: 8, Nodes: 2}, Accounts: people{},
-		Partners: []peer.Partner{{Site: partner, MaxJobs: 100}}, Policy: tc.New(tc.Config{}).Info(),
+		Partners: []peer.Partner{{Site: partner, MaxJobs: 100}}, Policy: tc.New(tc.Config{Epsilon: 1000}).Info(),
 	}
 }
 
@@ -109,16 +109,15 @@ func newPair(t *testing.T, o record.Options) *pair {
 }
 
 func options() record.Options {
-	return record.Options{Software: "switchyard test", Policy: "tc", Params: []record.Param{{Name: "epsilon_ms", Value: "1000"}}}
+	return record.Options{Software: "switchyard test"}
 }
 
 // policies knows tc.
-func policies(name string, params []record.Param) (policy.Policy, error) {
-	if name != "tc" || len(params) != 1 {
+func policies(name string, params []policy.Param) (policy.Policy, error) {
+	if name != "tc" {
 		return nil, nil
 	}
-	ms, err := strconv.ParseInt(params[0].Value, 10, 64)
-	return tc.New(tc.Config{Epsilon: protocol.Duration(ms)}), err
+	return tc.Restore(params)
 }
 
 // start makes the peer from its rows, with a recording of its own.

@@ -12,9 +12,9 @@ import (
 )
 
 // Policies gives the policy of a name with its parameters; nil: not known, and
-// its decisions are not checked. After a [peer.Retune] to another policy it is asked
-// for that one without parameters, since the event has none.
-type Policies func(name string, params []Param) (policy.Policy, error)
+// its decisions are not checked. It is asked for the one that the recorded peer
+// began with, and again after each [peer.Retune].
+type Policies func(name string, params []policy.Param) (policy.Policy, error)
 
 // Summary is what a replay found.
 type Summary struct {
@@ -56,7 +56,7 @@ func (d *Difference) String() string {
 func Replay(r *Reader, policies Policies) (Summary, error) {
 	h := r.Header()
 	p := replay{policies: policies, open: map[peer.CallID]asked{}}
-	err := p.choose(h.Policy, h.Params)
+	err := p.choose(h.Config.Policy)
 	if err != nil {
 		return p.Summary, err
 	}
@@ -86,8 +86,7 @@ type replay struct {
 
 	peer     *peer.Peer
 	policies Policies
-	name     string        // of the policy
-	policy   policy.Policy // nil: not known
+	policy   policy.Policy // in force; nil: not known
 	open     map[peer.CallID]asked
 }
 
@@ -97,14 +96,13 @@ type asked struct {
 	snapshot policy.Snapshot
 }
 
-// choose takes another policy.
-func (p *replay) choose(name string, params []Param) (err error) {
-	p.name = name
+// choose takes the policy that this tells of.
+func (p *replay) choose(info policy.Info) (err error) {
 	if p.policies == nil {
 		return nil
 	}
-	if p.policy, err = p.policies(name, params); err != nil {
-		return fmt.Errorf("the recorded policy %q: %w", name, err)
+	if p.policy, err = p.policies(info.Name, info.Params); err != nil {
+		return fmt.Errorf("the recorded policy %q: %w", info.Name, err)
 	}
 	return nil
 }
@@ -136,15 +134,15 @@ func (p *replay) step(step Step) error {
 	return nil
 }
 
-// retuned follows the peer to another policy.
+// retuned follows the peer to another policy, or to other parameters.
 func (p *replay) retuned(ev peer.Event, ready peer.Ready) error {
 	tune, ok := ev.(peer.Retune)
-	if !ok || tune.Tuning.Policy.Name == p.name {
+	if !ok {
 		return nil
 	}
 	for _, answer := range ready.Answers {
 		if _, done := answer.Reply.(peer.Done); done && answer.Asked == tune.Asked {
-			return p.choose(tune.Tuning.Policy.Name, nil)
+			return p.choose(tune.Tuning.Policy)
 		}
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"flag"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/record"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
+	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 var update = flag.Bool("update", false, "write the golden recording anew; read the difference before you commit it")
@@ -162,7 +164,7 @@ func TestAnotherPolicyIsFound(t *testing.T) {
 	p := newPair(t, options())
 	play(p)
 	data := p.sites["a"].recording()
-	other := func(string, []record.Param) (policy.Policy, error) { return stubborn{tc.New(tc.Config{})}, nil }
+	other := func(string, []policy.Param) (policy.Policy, error) { return stubborn{tc.New(tc.Config{})}, nil }
 	sum, err := record.Replay(read(t, data), other)
 	if err != nil || sum.First == nil || sum.Differences != sum.Rounds {
 		t.Fatalf("%+v, %v", sum, err)
@@ -192,7 +194,7 @@ func TestRetuning(t *testing.T) {
 	a.place = stubborn{}
 	p.post(0, "a", submission(2, "ada", 2))
 	p.run(1000)
-	both := func(name string, params []record.Param) (policy.Policy, error) {
+	both := func(name string, params []policy.Param) (policy.Policy, error) {
 		if name == "stubborn" {
 			return stubborn{}, nil
 		}
@@ -203,6 +205,65 @@ func TestRetuning(t *testing.T) {
 		t.Errorf("%+v, %v", sum, err)
 	}
 	same(t, sum)
+}
+
+// TestRetuningOfParameters: after a reload that changes only ε the replay asks the
+// same policy with the other ε; not when it was refused, and not for the round
+// that was open.
+func TestRetuningOfParameters(t *testing.T) {
+	t.Parallel()
+	p := newPair(t, options())
+	p.run(1000)
+	a := p.sites["a"]
+	lax := tc.New(tc.Config{Epsilon: 2 * protocol.Hour})
+	tuning := a.cfg.Tuning()
+	tuning.Policy = lax.Info()
+
+	p.post(0, "a", submission(1, "ada", 1)) // goes to b, whose wait is an hour less
+	p.run(500)
+	refused := tuning
+	refused.Phi = -1
+	a.step(peer.Retune{Asked: 2, Tuning: refused})
+	p.post(0, "a", submission(3, "bob", 1)) // likewise
+	for before := a.rounds; a.rounds == before; {
+		p.run(1)
+	}
+	a.step(peer.Retune{Asked: 4, Tuning: tuning})
+	a.place = lax
+	p.run(500)
+	p.post(0, "a", submission(5, "cyd", 1)) // stays: within ε, and a is less busy
+	p.run(500)
+
+	data := a.recording()
+	sum := replayed(t, data)
+	same(t, sum)
+	if sum.Rounds != 3 || sum.Checked != 3 {
+		t.Errorf("%+v", sum)
+	}
+	if got := placements(t, data); !slices.Equal(got, []int{1, 1, 0}) {
+		t.Errorf("placed at %v", got)
+	}
+	for _, always := range []policy.Policy{a.place, p.sites["b"].place} {
+		constant := func(string, []policy.Param) (policy.Policy, error) { return always, nil }
+		sum, err := record.Replay(read(t, data), constant)
+		if err != nil || sum.Differences == 0 {
+			t.Errorf("with ε %v all the time: %+v, %v", always.Info().Params, sum, err)
+		}
+	}
+}
+
+// placements lists the sites of all decisions.
+func placements(t *testing.T, data []byte) (sites []int) {
+	t.Helper()
+	r := read(t, data)
+	for step, err := r.Next(); err == nil; step, err = r.Next() {
+		done, _ := step.Event.(peer.CallDone)
+		result, _ := done.Result.(peer.DecideResult)
+		for _, decision := range result.Decisions {
+			sites = append(sites, decision.Site)
+		}
+	}
+	return sites
 }
 
 // TestTamperedEntriesAreFound, though their checksums are right.

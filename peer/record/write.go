@@ -18,9 +18,7 @@ import (
 
 // Options say what is recorded and how.
 type Options struct {
-	Software string  // that runs, with its version
-	Policy   string  // the name by which a replay finds the policy
-	Params   []Param // of the policy
+	Software string // that runs, with its version
 
 	// Bodies records scripts, arguments and environments of jobs, which may be
 	// secret. Decisions do not depend on them.
@@ -151,8 +149,7 @@ func (w *Writer) begin(cfg peer.Config, seed uint64, rows []peer.Record) error {
 		return err
 	}
 	err := w.line(entry{Header: &Header{
-		Software: w.o.Software, Policy: w.o.Policy, Params: w.o.Params,
-		Seed: seed, Config: cfg.WithDefaults(), Rows: len(rows), Bodies: w.o.Bodies,
+		Software: w.o.Software, Seed: seed, Config: cfg.WithDefaults(), Rows: len(rows), Bodies: w.o.Bodies,
 	}})
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"strconv"
 
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -28,12 +29,28 @@ type Policy struct{ epsilon protocol.Duration }
 // New returns the policy.
 func New(cfg Config) *Policy { return &Policy{epsilon: cfg.Epsilon} }
 
+// Restore returns the policy that [Policy.Info] told these parameters of.
+func Restore(params []policy.Param) (*Policy, error) {
+	if len(params) != 1 || params[0].Name != epsilonName {
+		return nil, fmt.Errorf("policy tc: the parameters are %q; it has one, %s", params, epsilonName)
+	}
+	ms, err := strconv.ParseInt(params[0].Value, 10, 64)
+	if err != nil || ms < 0 {
+		return nil, fmt.Errorf("policy tc: its parameter %s is %q, not a number of milliseconds", epsilonName, params[0].Value)
+	}
+	return New(Config{Epsilon: protocol.Duration(ms)}), nil
+}
+
+// epsilonName is the name of ε among the parameters.
+const epsilonName = "epsilon_ms"
+
 // Info implements [policy.Policy].
 func (p *Policy) Info() policy.Info {
 	return policy.Info{
 		Name:        "tc",
 		Initiations: []policy.Initiation{policy.Sender, policy.Receiver, policy.Symmetric},
 		Shortcut:    true,
+		Params:      []policy.Param{{Name: epsilonName, Value: strconv.FormatInt(int64(p.epsilon), 10)}},
 	}
 }
 

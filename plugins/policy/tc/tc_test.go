@@ -109,11 +109,35 @@ func TestFreeCPUsAreSharedBeforeWaits(t *testing.T) {
 func TestInfo(t *testing.T) {
 	t.Parallel()
 	want := policy.Info{
-		Name: "tc", Shortcut: true,
+		Name: "tc", Shortcut: true, Params: []policy.Param{{Name: "epsilon_ms", Value: "30000"}},
 		Initiations: []policy.Initiation{policy.Sender, policy.Receiver, policy.Symmetric},
 	}
-	if got := tc.New(tc.Config{}).Info(); !reflect.DeepEqual(got, want) {
+	if got := tc.New(tc.Config{Epsilon: tc.DefaultEpsilon}).Info(); !reflect.DeepEqual(got, want) {
 		t.Errorf("Info() = %+v, want %+v", got, want)
+	}
+}
+
+// TestRestore: the parameters that a policy tells make the same policy again;
+// others make none.
+func TestRestore(t *testing.T) {
+	t.Parallel()
+	for _, epsilon := range []protocol.Duration{0, 1, 30 * second, never} {
+		want := tc.New(tc.Config{Epsilon: epsilon})
+		if got, err := tc.Restore(want.Info().Params); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("ε = %d ms: %+v, %v", epsilon, got, err)
+		}
+	}
+	for name, params := range map[string][]policy.Param{
+		"none":     nil,
+		"two":      {{Name: "epsilon_ms", Value: "1"}, {Name: "phi_ms", Value: "1"}},
+		"another":  {{Name: "epsilon", Value: "1"}},
+		"a word":   {{Name: "epsilon_ms", Value: "1s"}},
+		"negative": {{Name: "epsilon_ms", Value: "-1"}},
+		"too much": {{Name: "epsilon_ms", Value: "9223372036854775808"}},
+	} {
+		if got, err := tc.Restore(params); err == nil || got != nil {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
 	}
 }
 

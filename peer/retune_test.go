@@ -1,0 +1,34 @@
+package peer_test
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// TestTuningIsWhole: no part of a tuning is lost on its way into a configuration,
+// and nothing else of that changes.
+func TestTuningIsWhole(t *testing.T) {
+	t.Parallel()
+	want := peer.Tuning{
+		Policy: tc.New(tc.Config{Epsilon: 9}).Info(), Initiation: policy.Receiver,
+		Phi: 1, Sigma: 2, Delta: 3, Recheck: 4, Draw: 5, Stay: true, Deadline: 6, RoundJobs: 7, Ask: 8,
+	}
+	for _, field := range reflect.VisibleFields(reflect.TypeOf(want)) {
+		if reflect.ValueOf(want).FieldByIndex(field.Index).IsZero() {
+			t.Errorf("the test leaves %s out", field.Name)
+		}
+	}
+	before := peer.Config{Site: "a", Number: 1, Retry: protocol.Second}
+	after := before.Tuned(want)
+	if got := after.Tuning(); !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	if back := after.Tuned(before.Tuning()); !reflect.DeepEqual(back, before) {
+		t.Errorf("tuned back: %+v, want %+v", back, before)
+	}
+}
