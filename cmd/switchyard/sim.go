@@ -148,8 +148,32 @@ func schemeNames() []string {
 	return names
 }
 
-// writeFile makes a file with what write gives.
-func writeFile(path string, write func(io.Writer) error) error {
+// output is a flag that names a file; the file - is the standard output.
+type output struct{ flag, path string }
+
+// wholeOutput tells whether one of the files is the standard output, which then has
+// nothing else.
+func (a *app) wholeOutput(files ...output) (whole bool, err error) {
+	var there []string
+	if a.json {
+		there = append(there, "--json")
+	}
+	for _, file := range files {
+		if file.path == "-" {
+			there = append(there, "--"+file.flag+" -")
+		}
+	}
+	if len(there) > 1 {
+		return false, usage("the standard output takes only one of %s; name files for the rest", strings.Join(there, " and "))
+	}
+	return len(there) == 1 && !a.json, nil
+}
+
+// writeFile makes a file with what write gives; - is the standard output.
+func (a *app) writeFile(path string, write func(io.Writer) error) error {
+	if path == "-" {
+		return write(a.stdout)
+	}
 	file, err := os.Create(path)
 	if err != nil {
 		return err

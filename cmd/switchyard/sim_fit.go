@@ -53,11 +53,15 @@ func (a *app) simFitCommand() *cobra.Command {
 	cmd.Flags().StringVar(&f.to, "to", "", "first submission that counts no more")
 	cmd.Flags().IntSliceVar(&f.skip, "skip-queue", nil, "leave out the jobs of these queues; 0 is by convention the interactive one")
 	choice(cmd, &f.merge, "merge", "down", "with which neighbour small classes are merged", "down", "fewest")
-	cmd.Flags().StringVar(&f.out, "out", "", "write the model, for the key model_file of experiments")
+	cmd.Flags().StringVar(&f.out, "out", "", "write the model, for the key model_file of experiments; - is the output")
 	return a.query(cmd)
 }
 
 func (f *simFit) run() error {
+	whole, err := f.app.wholeOutput(output{"out", f.out})
+	if err != nil {
+		return err
+	}
 	rule, err := f.rule()
 	if err != nil {
 		return err
@@ -87,11 +91,11 @@ func (f *simFit) run() error {
 	if err != nil {
 		return err
 	}
-	if err := f.write(fitted, cleaning); err != nil {
+	if err = f.write(fitted, cleaning); err != nil || whole {
 		return err
 	}
 	if f.app.json {
-		return f.app.printJSON(fitResult(fitted, cleaning))
+		return f.app.printJSON(fitResult(fitted, experiment.RecordsOf(f.trace.path, trace, cleaning)))
 	}
 	return f.show(fitted, cleaning, spanOf(jobs))
 }
@@ -107,13 +111,9 @@ func (f *simFit) rule() (workload.MergeRule, error) {
 }
 
 func (f *simFit) jobs(trace *workload.Trace) ([]workload.Job, workload.Cleaning, error) {
-	from, err := experiment.TraceTime(trace, f.from)
+	from, to, err := experiment.Window(trace, f.from, f.to)
 	if err != nil {
-		return nil, workload.Cleaning{}, usage("--from: %w", err)
-	}
-	to, err := experiment.TraceTime(trace, f.to)
-	if err != nil {
-		return nil, workload.Cleaning{}, usage("--to: %w", err)
+		return nil, workload.Cleaning{}, usage("--%w", err)
 	}
 	jobs, cleaning := workload.Clean(trace, workload.CleanOptions{
 		Perfect: true, From: from, To: to, Queues: f.skip, ZeroRuns: true,
@@ -147,7 +147,7 @@ func (f *simFit) write(fitted *workload.Fitted, cleaning workload.Cleaning) erro
 	if f.out == "" {
 		return nil
 	}
-	return writeFile(f.out, func(w io.Writer) error {
+	return f.app.writeFile(f.out, func(w io.Writer) error {
 		return experiment.WriteModel(w, fitted.Model, "Model of "+f.trace.path+", made by switchyard sim fit.", cleaning.String()+".")
 	})
 }
@@ -209,11 +209,10 @@ func distribution(h workload.HyperErlang) []string {
 
 // fittedJSON is what sim fit prints as JSON.
 type fittedJSON struct {
-	Records int               `json:"records"`
-	Jobs    int               `json:"jobs"`
+	experiment.Records
+
 	Machine workload.Machine  `json:"machine"`
 	Classes []fittedClassJSON `json:"classes"`
-	Dropped map[string]int    `json:"records_left_out"`
 }
 
 type fittedClassJSON struct {
@@ -236,14 +235,8 @@ type fittedTimesJSON struct {
 	Why     string           `json:"why,omitempty"`
 }
 
-func fitResult(fitted *workload.Fitted, c workload.Cleaning) fittedJSON {
-	result := fittedJSON{
-		Records: c.Records, Jobs: c.Jobs, Machine: fitted.Model.Machine,
-		Dropped: map[string]int{
-			"no_submit": c.NoSubmit, "window": c.Window, "queue": c.Queue, "status": c.Status, "no_run": c.NoRun,
-			"zero_run": c.ZeroRun, "no_cpus": c.NoCPUs, "repeated": c.Repeated,
-		},
-	}
+func fitResult(fitted *workload.Fitted, records experiment.Records) fittedJSON {
+	result := fittedJSON{Records: records, Machine: fitted.Model.Machine}
 	for i, class := range fitted.Model.Classes {
 		fit := fitted.Classes[i]
 		result.Classes = append(result.Classes, fittedClassJSON{

@@ -2,6 +2,8 @@ package main
 
 import (
 	"errors"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -37,13 +39,21 @@ func (a *app) replay(path string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, reader.Close()) }()
-	summary, err := record.Replay(reader, recordedPolicy)
+	var unknown []string
+	summary, err := record.Replay(reader, func(name string, params []policy.Param) (policy.Policy, error) {
+		known, refused := recordedPolicy(name, params)
+		if known == nil && refused == nil && !slices.Contains(unknown, name) {
+			unknown = append(unknown, name)
+		}
+		return known, refused
+	})
 	if err != nil {
 		return err
 	}
 	if summary.Cut != "" {
 		a.notice("%s", plain(summary.Cut))
 	}
+	a.tellUnchecked(&summary, unknown)
 	if err = a.showReplay(path, &summary); err != nil {
 		return err
 	}
@@ -51,6 +61,19 @@ func (a *app) replay(path string) (err error) {
 		return &exitError{code: exitFailed}
 	}
 	return nil
+}
+
+// tellUnchecked says which rounds were not decided again, and why: that nothing
+// differs says nothing of them.
+func (a *app) tellUnchecked(s *record.Summary, unknown []string) {
+	if s.Checked >= s.Rounds {
+		return
+	}
+	why := "the recording has no decisions of theirs"
+	if len(unknown) > 0 {
+		why = "this program does not know the policy " + strings.Join(unknown, " or ")
+	}
+	a.notice("%s of %d not decided again: %s", count(s.Rounds-s.Checked, "round"), s.Rounds, plain(why))
 }
 
 // recordedPolicy is the policy that decided in a recording. Of one that is not

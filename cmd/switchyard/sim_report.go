@@ -68,13 +68,13 @@ func (a *app) report(paths []string, dir, title string) error {
 		return err
 	}
 	made := []string{filepath.Join(dir, "index.html")}
-	if err = writePage(made[0], &page); err != nil {
+	if err = a.writePage(made[0], &page); err != nil {
 		return err
 	}
 	for _, section := range page.Sections {
 		for _, figure := range section.Figures {
 			path := filepath.Join(dir, figure.Name+".svg")
-			if err = writeBytes(path, figure.SVG()); err != nil {
+			if err = a.writeBytes(path, figure.SVG()); err != nil {
 				return err
 			}
 			made = append(made, path)
@@ -86,23 +86,23 @@ func (a *app) report(paths []string, dir, title string) error {
 	return nil
 }
 
-func writePage(path string, page *report.Page) error {
+func (a *app) writePage(path string, page *report.Page) error {
 	html, err := page.HTML()
-	return errors.Join(err, writeBytes(path, html))
+	return errors.Join(err, a.writeBytes(path, html))
 }
 
-func writeBytes(path string, data []byte) error {
-	return writeFile(path, func(w io.Writer) error {
+func (a *app) writeBytes(path string, data []byte) error {
+	return a.writeFile(path, func(w io.Writer) error {
 		_, err := w.Write(data)
 		return err
 	})
 }
 
 // writeGantt draws a schedule.
-func writeGantt(path string, o *experiment.Outcome) error {
+func (a *app) writeGantt(path string, o *experiment.Outcome) error {
 	figure, err := o.Gantt()
 	if err != nil {
 		return err
 	}
-	return writeBytes(path, figure.SVG())
+	return a.writeBytes(path, figure.SVG())
 }

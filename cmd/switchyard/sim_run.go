@@ -22,6 +22,7 @@ type simRun struct {
 	starts string
 	swf    string
 	gantt  string
+	whole  bool // one of these is the standard output
 }
 
 func (a *app) simRunCommand() *cobra.Command {
@@ -45,13 +46,17 @@ func (a *app) simRunCommand() *cobra.Command {
 	}
 	cmd.Flags().Uint64Var(&r.seed, "seed", 1, "of all that is drawn by chance, instead of the experiment's")
 	choice(cmd, &r.scheme, "scheme", "", "run this scheme alone", schemeNames()...)
-	cmd.Flags().StringVar(&r.starts, "starts", "", "write when and where each job starts, as CSV")
-	cmd.Flags().StringVar(&r.swf, "swf", "", "write the schedule as a trace")
-	cmd.Flags().StringVar(&r.gantt, "gantt", "", "draw the schedule as SVG")
+	cmd.Flags().StringVar(&r.starts, "starts", "", "write when and where each job starts, as CSV; - is the output")
+	cmd.Flags().StringVar(&r.swf, "swf", "", "write the schedule as a trace; - is the output")
+	cmd.Flags().StringVar(&r.gantt, "gantt", "", "draw the schedule as SVG; - is the output")
 	return a.query(cmd)
 }
 
-func (r *simRun) run(ctx context.Context, name string) error {
+func (r *simRun) run(ctx context.Context, name string) (err error) {
+	r.whole, err = r.app.wholeOutput(output{"starts", r.starts}, output{"swf", r.swf}, output{"gantt", r.gantt})
+	if err != nil {
+		return err
+	}
 	plan, err := r.app.experiment(name)
 	if err != nil {
 		return err
@@ -72,7 +77,11 @@ func (r *simRun) run(ctx context.Context, name string) error {
 		return err
 	}
 	main := chosenOf(outcomes, plan.Scheme)
-	if err = r.write(main); err != nil {
+	if main.Unplaced > 0 {
+		r.app.notice("%s never ran, because no site that they may go to has room for them; the means leave them out",
+			count(main.Unplaced, "job"))
+	}
+	if err = r.write(main); err != nil || r.whole {
 		return err
 	}
 	if !r.app.json {
@@ -80,6 +89,7 @@ func (r *simRun) run(ctx context.Context, name string) error {
 	}
 	for _, other := range outcomes {
 		if other != main {
+			other.Records = nil // the same
 			main.Compare = append(main.Compare, *other)
 		}
 	}
@@ -120,19 +130,19 @@ func chosenOf(outcomes []*experiment.Outcome, scheme experiment.Scheme) *experim
 // write makes the files that were asked for.
 func (r *simRun) write(o *experiment.Outcome) error {
 	if r.starts != "" {
-		if err := writeFile(r.starts, func(w io.Writer) error { return writeStarts(w, o) }); err != nil {
+		if err := r.app.writeFile(r.starts, func(w io.Writer) error { return writeStarts(w, o) }); err != nil {
 			return err
 		}
 	}
 	if r.swf != "" {
 		trace := o.Trace(fmt.Sprintf("schedule of experiment %s under scheme %s with seed %d, simulated by switchyard",
 			o.Experiment, o.Scheme, o.Seed))
-		if err := writeFile(r.swf, func(w io.Writer) error { return workload.WriteSWF(w, trace) }); err != nil {
+		if err := r.app.writeFile(r.swf, func(w io.Writer) error { return workload.WriteSWF(w, trace) }); err != nil {
 			return err
 		}
 	}
 	if r.gantt != "" {
-		return writeGantt(r.gantt, o)
+		return r.app.writeGantt(r.gantt, o)
 	}
 	return nil
 }
@@ -182,14 +192,7 @@ func (a *app) showRun(main *experiment.Outcome, outcomes []*experiment.Outcome) 
 		return err
 	}
 	a.printf("\nSites under scheme %s:\n\n", main.Scheme)
-	if err := perSiteTable(main).write(a.stdout, "", true); err != nil {
-		return err
-	}
-	if main.Unplaced > 0 {
-		a.notice("%d jobs never ran, because no site that they may go to has room for them; the means leave them out",
-			main.Unplaced)
-	}
-	return nil
+	return perSiteTable(main).write(a.stdout, "", true)
 }
 
 func schemesTable(outcomes []*experiment.Outcome) *table {

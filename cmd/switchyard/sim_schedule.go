@@ -53,9 +53,8 @@ func (f *traceFlags) read(a *app) (*workload.Trace, error) {
 	if err != nil {
 		return nil, err
 	}
-	if report := trace.Report; report.Skipped > 0 {
-		a.notice("%s: %s left out, the first is line %s", plain(f.path), count(report.Skipped, "malformed line"),
-			plain(report.Problems[0].String()))
+	if odd := trace.Report.String(); odd != "" {
+		a.notice("%s: %s", plain(f.path), plain(odd))
 	}
 	return trace, nil
 }
@@ -84,6 +83,10 @@ func (a *app) simScheduleCommand() *cobra.Command {
 }
 
 func (s *simSchedule) run() error {
+	whole, err := s.app.wholeOutput(output{"starts", s.starts})
+	if err != nil {
+		return err
+	}
 	policy, err := engine.Named(s.policy)
 	if err != nil {
 		return usage("--policy: %w", err)
@@ -109,16 +112,24 @@ func (s *simSchedule) run() error {
 		return err
 	}
 	s.tell(jobs, cleaning, misfits)
-	if s.starts == "-" {
-		return writeSchedule(s.app.stdout, jobs, starts)
-	}
 	if s.starts != "" {
-		if err := writeFile(s.starts, func(w io.Writer) error { return writeSchedule(w, jobs, starts) }); err != nil {
+		err = s.app.writeFile(s.starts, func(w io.Writer) error { return writeSchedule(w, jobs, starts) })
+		if err != nil || whole {
 			return err
 		}
 	}
-	metrics := sim.Measure([]sim.Machine{machine}, jobs, scheduleResult(jobs, starts))
-	return s.show(&metrics)
+	shown := scheduleJSON{
+		Metrics: sim.Measure([]sim.Machine{machine}, jobs, scheduleResult(jobs, starts)),
+		Records: []experiment.Records{experiment.RecordsOf(s.trace.path, trace, cleaning)},
+	}
+	return s.show(&shown)
+}
+
+// scheduleJSON is what sim schedule prints as JSON.
+type scheduleJSON struct {
+	sim.Metrics
+
+	Records []experiment.Records `json:"records"`
 }
 
 // machine is one pool of processors.
@@ -135,8 +146,8 @@ func (s *simSchedule) machine(trace *workload.Trace) (sim.Machine, error) {
 
 // tell says what is not as the trace has it.
 func (s *simSchedule) tell(jobs []workload.Job, cleaning workload.Cleaning, misfits []sim.Misfit) {
-	if cleaning.Dropped() > 0 {
-		s.app.notice("%s", cleaning)
+	if !cleaning.AsIs() {
+		s.app.notice("%s: %s", plain(s.trace.path), cleaning)
 	}
 	if len(misfits) > 0 {
 		s.app.notice("%s cannot run on this machine, the first is job %d, which %s", count(len(misfits), "job"),
@@ -176,7 +187,7 @@ func writeSchedule(w io.Writer, jobs []workload.Job, starts []protocol.Instant) 
 	return out.Flush()
 }
 
-func (s *simSchedule) show(m *sim.Metrics) error {
+func (s *simSchedule) show(m *scheduleJSON) error {
 	if s.app.json {
 		m.Sites = nil
 		return s.app.printJSON(m)

@@ -49,7 +49,7 @@ func (a *app) simSweepCommand() *cobra.Command {
 	cmd.Flags().StringArrayVar(&s.join, "add-site", nil, "a site that may join; repeatable")
 	cmd.Flags().IntVar(&s.seeds, "seeds", 0, "how many seeds (those of the experiment)")
 	cmd.Flags().IntVar(&s.workers, "workers", 0, "simulations at once (one for each CPU)")
-	cmd.Flags().StringVar(&s.html, "html", "", "write a page with tables and figures")
+	cmd.Flags().StringVar(&s.html, "html", "", "write a page with tables and figures; - is the output")
 	_ = cmd.RegisterFlagCompletionFunc("set", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		var keys []string
 		for _, key := range experiment.SettableKeys() {
@@ -61,6 +61,10 @@ func (a *app) simSweepCommand() *cobra.Command {
 }
 
 func (s *simSweep) run(ctx context.Context, name string) error {
+	whole, err := s.app.wholeOutput(output{"html", s.html})
+	if err != nil {
+		return err
+	}
 	sweep, err := s.sweep(name)
 	if err != nil {
 		return err
@@ -79,7 +83,7 @@ func (s *simSweep) run(ctx context.Context, name string) error {
 		return err
 	}
 	if s.html != "" {
-		if err := s.page(name, swept); err != nil {
+		if err = s.page(name, swept); err != nil || whole {
 			return err
 		}
 	}
@@ -141,7 +145,7 @@ func (s *simSweep) page(name string, swept *experiment.Swept) error {
 	if err != nil {
 		return err
 	}
-	return writePage(s.html, &page)
+	return s.app.writePage(s.html, &page)
 }
 
 // showSwept prints the tables of the page.

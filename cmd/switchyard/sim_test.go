@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"encoding/json"
 	"encoding/xml"
@@ -12,9 +13,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/switchyard-hpc/switchyard/internal/experiment"
 	"github.com/switchyard-hpc/switchyard/internal/workload"
 )
 
@@ -46,7 +49,20 @@ func tempFile(t *testing.T, name, text string) string {
 const (
 	traces = "../../internal/workload/testdata/"
 	lublin = traces + "lublin_256_est.swf"
+
+	blueAugust = traces + "SDSC-BLUE-2002-08.swf"
 )
+
+// blueSite is an experiment of Blue Horizon alone, with a trace, else its own.
+func blueSite(t *testing.T, trace string) string {
+	t.Helper()
+	path, err := filepath.Abs(cmp.Or(trace, blueAugust))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "name = \"blue\"\ncompare = [\"local\"]\n[[site]]\nname = \"blue\"\nnodes = 144\ncpus_per_node = 8\n" +
+		"[[workload]]\nsite = \"blue\"\ntrace = '" + path + "'\n"
+}
 
 // pairOfSites is a busy and an idle machine for twelve hours.
 const pairOfSites = `
@@ -91,6 +107,7 @@ func TestSimExitCodes(t *testing.T) {
 	lost := tempFile(t, "lost.toml", "[[site]]\nname = \"a\"\nnodes = 9\n[[workload]]\nsite = \"a\"\ntrace = \"none.swf\"\n")
 	trace := tempFile(t, "bad.swf", malformed)
 	text := tempFile(t, "text.json", "{}")
+	window := tempFile(t, "window.toml", blueSite(t, "")+"to = \"1999-01-01\"\n")
 	cases := map[string]struct {
 		args   []string
 		code   int
@@ -120,6 +137,13 @@ func TestSimExitCodes(t *testing.T) {
 		"fit bad merge":       {[]string{"fit", "--trace", lublin, "--cpus-per-node", "1", "--merge", "up"}, 2, []string{`--merge "up" is unknown`}},
 		"sweep unknown key":   {[]string{"sweep", "light", "--set", "colour=red"}, 2, []string{`"colour" cannot be set; use ask, `}},
 		"sweep bad value":     {[]string{"sweep", "light", "--set", "delta=7"}, 2, []string{"peer.delta: 7 is not"}},
+		"fit empty window":    {[]string{"fit", "--trace", blueAugust, "--cpus-per-node", "8", "--to", "1999-01-01"}, 2, []string{"--to: the window is empty: it ends at 1999-01-01, and the trace begins at 2000-04-25 14:00:03"}},
+		"fit window reversed": {[]string{"fit", "--trace", blueAugust, "--cpus-per-node", "8", "--from", "2002-08-02", "--to", "2002-08-02"}, 2, []string{"--to: the window is empty"}},
+		"run empty window":    {[]string{"run", window}, 1, []string{"02-08.swf: to: the window is empty"}},
+		"schedule one output": {[]string{"schedule", "--trace", lublin, "--starts", "-", "--json"}, 2, []string{"the standard output takes only one of --json and --starts -"}},
+		"run one output":      {[]string{"run", "light", "--swf", "-", "--gantt", "-"}, 2, []string{"only one of --swf - and --gantt -"}},
+		"fit one output":      {[]string{"fit", "--trace", lublin, "--cpus-per-node", "1", "--out", "-", "--json"}, 2, []string{"only one of --json and --out -"}},
+		"sweep one output":    {[]string{"sweep", "light", "--html", "-", "--json"}, 2, []string{"only one of --json and --html -"}},
 		"sweep bad range":     {[]string{"sweep", "light", "--load", "1..0"}, 2, []string{"below its beginning"}},
 		"sweep twice":         {[]string{"sweep", "light", "--load", "1,2", "--set", "load=3"}, 2, []string{"load is set twice"}},
 		"sweep bad site":      {[]string{"sweep", "light", "--add-site", "x"}, 2, []string{"NODESxCPUS@MHZ"}},
@@ -153,7 +177,7 @@ func TestSimExitCodes(t *testing.T) {
 func TestSimScheduleLenient(t *testing.T) {
 	t.Parallel()
 	got := simulate(t, "schedule", "--trace", tempFile(t, "bad.swf", malformed), "--lenient", "--starts", "-")
-	if got.code != 0 || got.stdout != "job_id,start\n1,0\n" || !strings.Contains(got.stderr, "1 malformed line left out, the first is line 3: field 2") {
+	if got.code != 0 || got.stdout != "job_id,start\n1,0\n" || !strings.Contains(got.stderr, "malformed lines left out: 1, the first is line 3: field 2") {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -445,9 +469,165 @@ func TestSimFit(t *testing.T) {
 func TestSimFitReadsOtherFormats(t *testing.T) {
 	t.Parallel()
 	for flag, name := range map[string]string{"--sacct": "hand-written.sacct", "--trace": "hand-written.gwf"} {
-		out := good(t, simulate(t, "fit", flag, traces+name, "--cpus-per-node", "4"))
-		if !strings.Contains(out, "jobs of ") || !strings.Contains(out, "MATCHED") {
-			t.Errorf("%s printed\n%s", name, out)
+		got := simulate(t, "fit", flag, traces+name, "--cpus-per-node", "4")
+		if got.code != 0 || !strings.Contains(got.stdout, "jobs of ") || !strings.Contains(got.stdout, "MATCHED") {
+			t.Errorf("%s: %+v", name, got)
+		}
+		if !strings.Contains(got.stderr, name+": ") || !strings.Contains(got.stderr, "records sorted, which came after later submissions: 1") {
+			t.Errorf("%s: stderr does not tell of the record that is out of order: %q", name, got.stderr)
+		}
+	}
+}
+
+// oddTrace is a trace of two jobs: one record has no run time, one comes after a
+// later one, one is cut to its request.
+const oddTrace = `; MaxProcs: 4
+1 0 -1 5 1 -1 -1 1 9 -1 1 1 1 1 1 1 -1 -1
+3 9 -1 -1 1 -1 -1 1 9 -1 1 1 1 1 1 1 -1 -1
+2 5 -1 60 1 -1 -1 1 9 -1 1 1 1 1 1 1 -1 -1
+`
+
+// TestSimTellsWhatBecameOfRecords, on stderr and in JSON, whoever reads a trace.
+func TestSimTellsWhatBecameOfRecords(t *testing.T) {
+	t.Parallel()
+	trace := tempFile(t, "odd.swf", oddTrace)
+	plan := tempFile(t, "odd.toml", blueSite(t, trace))
+	const read = "odd.swf: records sorted, which came after later submissions: 1; job numbers not above the one before: 1\n"
+	const cleaned = "odd.swf: 2 jobs of 3 records; 1 left out without a run time; 1 run times cut to the requested time; 1 estimates raised to the run time\n"
+	for name, c := range map[string]struct {
+		args []string
+		told []string
+	}{
+		"schedule": {[]string{"schedule", "--trace", trace}, []string{read, cleaned}},
+		"run":      {[]string{"run", plan}, []string{read, cleaned}},
+		"sweep":    {[]string{"sweep", plan, "--seeds", "1"}, []string{read, cleaned}},
+		"fit":      {[]string{"fit", "--trace", trace, "--cpus-per-node", "1"}, []string{read}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := simulate(t, append(c.args, "--json")...)
+			for _, want := range c.told {
+				if got.code != 0 || !strings.Contains(got.stderr, want) {
+					t.Errorf("stderr lacks %q: %+v", want, got)
+				}
+			}
+			var shown struct{ Records json.RawMessage }
+			if err := json.Unmarshal([]byte(got.stdout), &shown); err != nil {
+				t.Fatal(err)
+			}
+			records := []experiment.Records{{}}
+			text := shown.Records
+			if name == "fit" {
+				text = []byte("[" + got.stdout + "]")
+			}
+			if err := json.Unmarshal(text, &records); err != nil || len(records) != 1 {
+				t.Fatalf("%v: %s", err, text)
+			}
+			r := records[0]
+			if r.Trace != "odd.swf" || r.Records != 3 || r.Jobs != 2 || r.LeftOut["no_run"] != 1 || r.Changed["cut"] != 1 ||
+				r.Read.Lines != 4 || r.Read.SubmitBack != 1 {
+				t.Errorf("records %+v", r)
+			}
+			if strings.Count(got.stdout, `"records_left_out"`) != 1 {
+				t.Error("the counts of one trace are there more than once")
+			}
+		})
+	}
+}
+
+// TestSimDocumentsRecords: docs/simulator.md explains each key of records.
+func TestSimDocumentsRecords(t *testing.T) {
+	t.Parallel()
+	guide := content(t, "../../docs/simulator.md")
+	text, err := json.Marshal(experiment.RecordsOf("x.swf", &workload.Trace{}, workload.Cleaning{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range regexp.MustCompile(`"(\w+)":`).FindAllStringSubmatch(string(text), -1) {
+		if !strings.Contains(guide, "`"+key[1]+"`") {
+			t.Errorf("docs/simulator.md does not explain %s", key[1])
+		}
+	}
+}
+
+// TestSimSaysThatATraceIsEmpty: a file without records is no workload.
+func TestSimSaysThatATraceIsEmpty(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{"nothing": "", "comments": "; MaxProcs: 4\n\n", "malformed": "1 2 3\n"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			trace := tempFile(t, "empty.swf", text)
+			plan := tempFile(t, "empty.toml", blueSite(t, trace)+"lenient = true\n[[workload]]\nsite = \"blue\"\nmodel = \"M1\"\nscale = true\nspan = \"1h\"\n")
+			for _, args := range [][]string{
+				{"schedule", "--trace", trace, "--procs", "4", "--lenient"},
+				{"fit", "--trace", trace, "--cpus-per-node", "1", "--lenient"},
+				{"run", plan},
+				{"sweep", plan},
+			} {
+				got := simulate(t, args...)
+				if got.code != 1 || got.stdout != "" || !strings.Contains(got.stderr, "empty.swf: the trace has no records") {
+					t.Errorf("%s: %+v", args[0], got)
+				}
+				if told := strings.Contains(got.stderr, "malformed lines left out: 1, the first is line 1: 3 fields"); told != (name == "malformed") {
+					t.Errorf("%s: tells of malformed lines: %t: %s", args[0], told, got.stderr)
+				}
+			}
+		})
+	}
+	table := tempFile(t, "jobs.txt", strings.ReplaceAll(workload.SacctFormat, ",", "|")+"\n")
+	if got := simulate(t, "fit", "--sacct", table, "--cpus-per-node", "1"); got.code != 1 || !strings.Contains(got.stderr, "jobs.txt: the trace has no records") {
+		t.Errorf("sacct: %+v", got)
+	}
+}
+
+// TestSimFilesToTheOutput: the file - is the standard output, and all of it.
+func TestSimFilesToTheOutput(t *testing.T) {
+	t.Parallel()
+	pair := tempFile(t, "pair.toml", pairOfSites)
+	for flag, c := range map[string]struct {
+		args []string
+		head string
+	}{
+		"--starts": {[]string{"run", pair}, "job_id,start,end,origin,site\n"},
+		"--swf":    {[]string{"run", pair}, "; Version: 2.2\n"},
+		"--gantt":  {[]string{"run", pair}, "<?xml"},
+		"--html":   {[]string{"sweep", pair, "--seeds", "1"}, "<!DOCTYPE html>"},
+		"--out":    {[]string{"fit", "--trace", lublin, "--cpus-per-node", "1"}, "# Model of "},
+	} {
+		t.Run(flag, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "file")
+			good(t, simulate(t, append(c.args, flag, path)...))
+			want := content(t, path)
+			if out := good(t, simulate(t, append(c.args, flag, "-")...)); !strings.HasPrefix(out, c.head) || out != want {
+				t.Errorf("printed %d bytes, the file has %d; %.60q", len(out), len(want), out)
+			}
+		})
+	}
+}
+
+// TestSimSweepTakesDays: durations are those of an experiment's file.
+func TestSimSweepTakesDays(t *testing.T) {
+	t.Parallel()
+	out := good(t, simulate(t, "sweep", tempFile(t, "pair.toml", pairOfSites), "--set", "phi=1m,1d", "--set", "scheme=sender", "--seeds", "1"))
+	if !strings.Contains(out, "\n1d ") {
+		t.Errorf("printed\n%s", out)
+	}
+}
+
+// TestSimRunCountsBytes: under S-I sites talk, and what they say has a size.
+func TestSimRunCountsBytes(t *testing.T) {
+	t.Parallel()
+	for scheme, talks := range map[string]bool{"sender": true, "local": false} {
+		var shown map[string]any
+		out := good(t, simulate(t, "run", tempFile(t, "pair.toml", pairOfSites), "--scheme", scheme, "--json"))
+		if err := json.Unmarshal([]byte(out), &shown); err != nil {
+			t.Fatal(err)
+		}
+		messages, _ := shown["messages_per_job"].(float64)
+		bytes, ok := shown["bytes_per_job"].(float64)
+		if !ok || (messages > 0) != talks || (bytes > 0) != talks || bytes < messages {
+			t.Errorf("%s: %v bytes in %v messages per job", scheme, bytes, messages)
 		}
 	}
 }
@@ -466,18 +646,36 @@ func TestSimReplay(t *testing.T) {
 	}
 }
 
-// TestSimReplayTellsTheFirstDifference: a decision that the policy would not take.
-func TestSimReplayTellsTheFirstDifference(t *testing.T) {
-	t.Parallel()
+// alteredRecord is a recording with other text in it, and the checksums of that.
+func alteredRecord(t *testing.T, from, to string) string {
+	t.Helper()
 	var changed strings.Builder
 	for line := range strings.Lines(content(t, "../../peer/record/testdata/handoff.rec")) {
-		if other := strings.Replace(line, `"Decisions":[{"Site":1,"Wait":60000`, `"Decisions":[{"Site":1,"Wait":50000`, 1); other != line {
+		if other := strings.Replace(line, from, to, 1); other != line {
 			body := []byte(strings.TrimSuffix(other[9:], "\n"))
 			line = fmt.Sprintf("%08x %s\n", crc32.Checksum(body, crc32.MakeTable(crc32.Castagnoli)), body)
 		}
 		changed.WriteString(line)
 	}
-	got := simulate(t, "replay", tempFile(t, "changed.rec", changed.String()))
+	return tempFile(t, "changed.rec", changed.String())
+}
+
+// TestSimReplayTellsWhatItCouldNotCheck: rounds of a policy that is not part of this
+// program.
+func TestSimReplayTellsWhatItCouldNotCheck(t *testing.T) {
+	t.Parallel()
+	got := simulate(t, "replay", alteredRecord(t, `"Name":"tc"`, `"Name":"ours"`))
+	if got.code != 0 || !strings.Contains(got.stdout, "0 rounds decided again") ||
+		!strings.Contains(got.stderr, "1 round of 1 not decided again: this program does not know the policy ours") {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// TestSimReplayTellsTheFirstDifference: a decision that the policy would not take.
+func TestSimReplayTellsTheFirstDifference(t *testing.T) {
+	t.Parallel()
+	changed := alteredRecord(t, `"Decisions":[{"Site":1,"Wait":60000`, `"Decisions":[{"Site":1,"Wait":50000`)
+	got := simulate(t, "replay", changed)
 	if got.code != 1 || !strings.Contains(got.stdout, "differs in its decisions") || !strings.Contains(got.stdout, "50000") {
 		t.Errorf("got %+v", got)
 	}

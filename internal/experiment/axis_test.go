@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/internal/experiment"
+	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 func TestParseValues(t *testing.T) {
@@ -70,6 +71,8 @@ func TestSettingsAreChecked(t *testing.T) {
 		{"delta", "2"},
 		{"ask", "1.5"},
 		{"stay", "perhaps"},
+		{"phi", "1d2x"},
+		{"latency", "-1d"},
 		{"policy", "lottery"},
 		{"bias", "3"},
 		{"loss", "1"},
@@ -77,6 +80,23 @@ func TestSettingsAreChecked(t *testing.T) {
 	} {
 		if _, err := plan.With(one); err == nil {
 			t.Errorf("%s = %s is allowed", one.Key, one.Value)
+		}
+	}
+}
+
+// TestDurationsAreThoseOfFiles: --set takes what a file takes.
+func TestDurationsAreThoseOfFiles(t *testing.T) {
+	t.Parallel()
+	plan, err := experiment.Preset("heavy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]protocol.Duration{
+		"2d": 2 * protocol.Day, "1d12h": 36 * protocol.Hour, "90s": 90 * protocol.Second, "250ms": 250 * protocol.Millisecond,
+	} {
+		changed, err := plan.With(experiment.Setting{Key: "sigma", Value: text})
+		if err != nil || changed.Peer.Sigma != want {
+			t.Errorf("%s: %v, %v", text, changed, err)
 		}
 	}
 }

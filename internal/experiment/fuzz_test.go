@@ -72,7 +72,8 @@ func FuzzResults(f *testing.F) {
 // TestResultsRoundTrip: what is printed reads back as it was.
 func TestResultsRoundTrip(t *testing.T) {
 	t.Parallel()
-	sweep := experiment.Sweep{Plan: opened(t, smallPlan), Seeds: 2, Axes: []experiment.Axis{{Key: "load", Values: []string{"1", "2"}}}}
+	trace := "\n[[workload]]\nsite = \"busy\"\ntrace = '" + write(t, "x.swf", "1 0 -1 5 1 -1 -1 1 9 -1 1 1 1 1 1 1 -1 -1\n") + "'\n"
+	sweep := experiment.Sweep{Plan: opened(t, smallPlan+trace), Seeds: 2, Axes: []experiment.Axis{{Key: "load", Values: []string{"1", "2"}}}}
 	want := swept(t, sweep)
 	read, err := experiment.ParseResults([]byte(want))
 	if err != nil {
@@ -81,6 +82,16 @@ func TestResultsRoundTrip(t *testing.T) {
 	got, err := json.Marshal(read)
 	if err != nil || string(got) != want {
 		t.Errorf("%v: other JSON after reading it back", err)
+	}
+	if len(read.Records) != 1 || read.Records[0].Jobs != 1 {
+		t.Errorf("records %+v", read.Records)
+	}
+	one, err := json.Marshal(run(t, sweep.Plan, experiment.Local, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if read, err = experiment.ParseResults(one); err != nil || len(read.Records) != 1 {
+		t.Errorf("of one run: %v", err)
 	}
 }
 

@@ -16,10 +16,10 @@ import (
 
 // input is what a workload's jobs are made of.
 type input struct {
-	trace *workload.Trace // nil: the jobs come from the model
-	from  protocol.Instant
-	to    protocol.Instant
-	model workload.Model
+	trace    *workload.Trace // nil: the jobs come from the model
+	jobs     []workload.Job  // of the trace, with its estimates
+	cleaning workload.Cleaning
+	model    workload.Model
 }
 
 // Formats returns the formats of traces.
@@ -40,14 +40,25 @@ func FormatOf(path string) string {
 
 // ReadTrace reads a trace; an empty format is guessed by [FormatOf]. Malformed
 // lines are a [*workload.MalformedError], or are left out and counted in the
-// trace's report if lenient.
+// trace's report if lenient. A trace without records is an error.
 func ReadTrace(path, format string, lenient bool) (*workload.Trace, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("open the trace: %w", err)
 	}
-	trace, err := readTrace(file, cmp.Or(format, FormatOf(path)), workload.ReadOptions{Name: path, Lenient: lenient})
-	return trace, errors.Join(err, file.Close())
+	format = cmp.Or(format, FormatOf(path))
+	trace, err := readTrace(file, format, workload.ReadOptions{Name: path, Lenient: lenient})
+	if err = errors.Join(err, file.Close()); err != nil {
+		return nil, err
+	}
+	if len(trace.Records) == 0 {
+		text := fmt.Sprintf("%s: the trace has no records in the format %s", path, format)
+		if odd := trace.Report.String(); odd != "" {
+			text += "; " + odd
+		}
+		return nil, errors.New(text)
+	}
+	return trace, nil
 }
 
 func readTrace(r io.Reader, format string, o workload.ReadOptions) (*workload.Trace, error) {
@@ -66,17 +77,38 @@ func readTrace(r io.Reader, format string, o workload.ReadOptions) (*workload.Tr
 	return nil, fmt.Errorf("%q is no format of traces; use %s", format, oneOf(Formats()))
 }
 
-// TraceTime converts a time on the site's clock, a date or a date with a time, to
-// that of the trace. An empty text is 0, which bounds nothing.
-func TraceTime(t *workload.Trace, text string) (protocol.Instant, error) {
+// Window converts bounds on the site's clock, each a date or a date with a time,
+// to the time of the trace, for [workload.CleanOptions]. Empty texts bound
+// nothing. The error begins with from or to; a window that no submission can be
+// in is one.
+func Window(t *workload.Trace, from, to string) (begin, end protocol.Instant, err error) {
+	if begin, _, err = traceTime(t, from); err != nil {
+		return 0, 0, fmt.Errorf("from: %w", err)
+	}
+	end, clock, err := traceTime(t, to)
+	switch {
+	case err != nil:
+		return 0, 0, fmt.Errorf("to: %w", err)
+	case to == "":
+	case end <= 0:
+		starts := time.Unix(clock.Unix()-int64(end)/1000, 0).UTC().Format(time.DateTime)
+		return 0, 0, fmt.Errorf("to: the window is empty: it ends at %s, and the trace begins at %s", to, starts)
+	case from != "" && end <= begin:
+		return 0, 0, fmt.Errorf("to: the window is empty: it ends at %s and begins at %s", to, from)
+	}
+	return begin, end, nil
+}
+
+// traceTime is a time in that of the trace, and on the site's clock.
+func traceTime(t *workload.Trace, text string) (at protocol.Instant, clock time.Time, err error) {
 	if text == "" {
-		return 0, nil
+		return 0, clock, nil
 	}
-	clock, err := parseClock(text)
-	if err != nil {
-		return 0, err
+	if clock, err = parseClock(text); err != nil {
+		return 0, clock, err
 	}
-	return t.Header.At(clock)
+	at, err = t.Header.At(clock)
+	return at, clock, err
 }
 
 func parseClock(text string) (time.Time, error) {
@@ -132,18 +164,48 @@ func (p *Plan) open(w *Workload) (in input, err error) {
 		}
 		return in, nil
 	}
-	if in.trace, err = ReadTrace(string(w.Trace), w.Format, w.Lenient); err != nil {
+	if err = in.read(w); err != nil {
 		return in, err
 	}
-	if n := in.trace.Report.Skipped; n > 0 {
-		p.notes = append(p.notes, fmt.Sprintf("%s: %d malformed lines left out, the first is line %s",
-			w.Trace, n, in.trace.Report.Problems[0]))
-	}
-	if in.from, err = TraceTime(in.trace, w.From); err != nil {
-		return in, fmt.Errorf("%s: from: %w", w.Trace, err)
-	}
-	if in.to, err = TraceTime(in.trace, w.To); err != nil {
-		return in, fmt.Errorf("%s: to: %w", w.Trace, err)
+	cleaning := p.cleaning(&in)
+	for _, note := range []struct {
+		text string
+		odd  bool
+	}{
+		{in.trace.Report.String(), in.trace.Report.String() != ""},
+		{cleaning.String(), !cleaning.AsIs()},
+	} {
+		if note.odd {
+			p.notes = append(p.notes, fmt.Sprintf("%s: %s", w.Trace, note.text))
+		}
 	}
 	return in, nil
+}
+
+// read makes jobs of a trace.
+func (in *input) read(w *Workload) (err error) {
+	if in.trace, err = ReadTrace(string(w.Trace), w.Format, w.Lenient); err != nil {
+		return err
+	}
+	from, to, err := Window(in.trace, w.From, w.To)
+	if err != nil {
+		return fmt.Errorf("%s: %w", w.Trace, err)
+	}
+	in.jobs, in.cleaning = workload.Clean(in.trace, workload.CleanOptions{
+		From: from, To: to, Queues: w.SkipQueues, Statuses: w.SkipStatus, ZeroRuns: w.SkipZero,
+	})
+	if len(in.jobs) == 0 {
+		return fmt.Errorf("%s: there are no jobs: %s", w.Trace, in.cleaning)
+	}
+	return nil
+}
+
+// cleaning tells what became of a trace's records. Perfect estimates are no
+// change of theirs.
+func (p *Plan) cleaning(in *input) workload.Cleaning {
+	c := in.cleaning
+	if p.Estimates == Perfect {
+		c.Raised, c.Assumed = 0, 0
+	}
+	return c
 }

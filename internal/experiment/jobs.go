@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -33,16 +34,16 @@ func (p *Plan) Jobs(seed uint64) ([]workload.Job, error) {
 	return jobs, nil
 }
 
-// replay is a trace's jobs.
+// replay is a trace's jobs under the plan's load and estimates.
 func (p *Plan) replay(i int) []workload.Job {
-	w, in := &p.Workloads[i], &p.inputs[i]
-	jobs, _ := workload.Clean(in.trace, workload.CleanOptions{
-		Perfect: p.Estimates == Perfect, From: in.from, To: in.to,
-		Queues: w.SkipQueues, Statuses: w.SkipStatus, ZeroRuns: w.SkipZero,
-	})
-	if load := p.Load * w.Load; load != 1 {
-		for k := range jobs {
+	jobs := slices.Clone(p.inputs[i].jobs)
+	load := p.Load * p.Workloads[i].Load
+	for k := range jobs {
+		if load != 1 {
 			jobs[k].Submit = protocol.Instant(math.Round(float64(jobs[k].Submit) / load))
+		}
+		if p.Estimates == Perfect {
+			jobs[k].Estimate = jobs[k].Run
 		}
 	}
 	return jobs

@@ -130,8 +130,12 @@ func (s *Swept) section(name string) (report.Section, error) {
 	if err != nil {
 		return section, err
 	}
+	policies, err := s.policyBars(name)
+	if err != nil {
+		return section, err
+	}
 	curves, err := s.curves(name)
-	section.Figures = append(bars, curves...)
+	section.Figures = slices.Concat(bars, policies, curves)
 	return section, err
 }
 

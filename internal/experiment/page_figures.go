@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/report"
+	"github.com/switchyard-hpc/switchyard/internal/settings"
 )
 
 // curves draws each metric over the first axis of numbers, a curve for each
@@ -87,8 +88,57 @@ func axisNumber(value string) (float64, error) {
 	if x, err := strconv.ParseFloat(value, 64); err == nil {
 		return x, nil
 	}
-	d, err := parseSpan(value)
+	d, err := settings.ParseDuration(value)
 	return float64(d) / 1000, err
+}
+
+// policyBars shows the sender-initiated scheme under each local policy, as the
+// paper's Figure 5: beside the local scheme under the first of them. Only a sweep of
+// policies has it, and of nothing else, under both schemes.
+func (s *Swept) policyBars(name string) ([]report.Figure, error) {
+	varied := s.varied()
+	if len(varied) != 1 || varied[0].Key != "policy" || len(s.Joining) > 0 {
+		return nil, nil
+	}
+	runs := report.WorkloadRuns{Workload: s.Experiment}
+	local := slices.IndexFunc(s.Points, func(p Point) bool { return p.Scheme == Local })
+	for i := range s.Points {
+		p := &s.Points[i]
+		switch {
+		case i == local:
+			runs.Schemes = slices.Insert(runs.Schemes, 0, report.SchemeRuns{Scheme: report.Local, Samples: p.samples()})
+		case p.Scheme == Sender:
+			runs.Schemes = append(runs.Schemes, report.SchemeRuns{Scheme: policyLabel(p.Settings["policy"]), Samples: p.samples()})
+		}
+	}
+	if local < 0 || len(runs.Schemes) < 2 {
+		return nil, nil
+	}
+	bars, err := report.PaperFigure(5, report.Words{
+		Name: name + "-policies", Title: "Local policies under S-I",
+		Caption: fmt.Sprintf("Means over %d seeds with 95 %% intervals. Times are relative to the local scheme under %s.",
+			len(s.Seeds), policyLabel(s.Points[local].Settings["policy"])),
+	}, []report.WorkloadRuns{runs})
+	if err != nil {
+		return nil, err
+	}
+	figure, err := bars.Figure()
+	return []report.Figure{figure}, err
+}
+
+// policyLabel is a local policy as the paper calls it.
+func policyLabel(name string) string {
+	switch name {
+	case "easy", "fcfsbf":
+		return "FCFS+BF"
+	case "firstfit", "ff":
+		return "FF"
+	case "sjf":
+		return "SJF"
+	case "sjffit":
+		return "SJF skipping"
+	}
+	return name
 }
 
 // joiningTable shows what each site gains.

@@ -12,6 +12,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/experiment"
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/internal/workload"
+	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // TestEveryProblemIsToldAtOnce, each with its file, line and key.
@@ -213,6 +214,80 @@ func TestTraceWorkload(t *testing.T) {
 	}
 	if one := jobs(base + "[[workload]]\nsite = \"blue\"\nmodel = \"M3\"\nspan = \"1d\"\n"); !uniqueIDs(one) || len(one) <= len(all) {
 		t.Errorf("%d jobs of a trace and a model together, with unique numbers: %t", len(one), uniqueIDs(one))
+	}
+}
+
+// TestPlanTellsWhatBecameOfRecords in its notes and outcomes, under the estimates
+// that are asked for when it runs.
+func TestPlanTellsWhatBecameOfRecords(t *testing.T) {
+	t.Parallel()
+	base := "[[site]]\nname = \"a\"\nnodes = 9\n[[workload]]\nsite = \"a\"\nlenient = true\ntrace = '" + write(t, "odd.swf", `1 0 -1 5 1 -1 -1 1 -1 -1 1 1 1 1 1 1 -1 -1
+x
+2 1 -1 -1 1 -1 -1 1 9 -1 1 1 1 1 1 1 -1 -1
+`) + "'\n"
+	plan := opened(t, base)
+	notes := strings.Join(plan.Notes(), "\n")
+	for _, want := range []string{
+		"odd.swf: malformed lines left out: 1, the first is line 2: ",
+		"odd.swf: 1 jobs of 2 records; 1 left out without a run time; 1 estimates not in the trace",
+	} {
+		if !strings.Contains(notes, want) {
+			t.Errorf("missing %q in\n%s", want, notes)
+		}
+	}
+	if perfect := opened(t, "estimates = \"perfect\"\n"+base).Notes(); strings.Contains(perfect[1], "estimates") {
+		t.Errorf("perfect estimates are told as changed: %q", perfect)
+	}
+	records := run(t, plan, experiment.Local, 1).Records
+	if len(records) != 1 || records[0].Site != "a" || records[0].Changed["assumed"] != 1 || records[0].LeftOut["no_run"] != 1 || records[0].Read.Skipped != 1 {
+		t.Errorf("records %+v", records)
+	}
+	if plain := opened(t, smallPlan); len(plan.Notes()) != 2 || plain.Notes() != nil || run(t, plain, experiment.Local, 1).Records != nil {
+		t.Errorf("a plan without traces tells of records; notes %q", plain.Notes())
+	}
+}
+
+// TestEstimatesAreSweptAfterOpening: what users asked for is not lost by then.
+func TestEstimatesAreSweptAfterOpening(t *testing.T) {
+	t.Parallel()
+	text := write(t, "x.swf", "1 0 -1 5 1 -1 -1 1 9 -1 1 1 1 1 1 1 -1 -1\n")
+	base := "[[site]]\nname = \"a\"\nnodes = 9\n[[workload]]\nsite = \"a\"\ntrace = '" + text + "'\n"
+	for _, begin := range []string{experiment.Perfect, experiment.FromTrace} {
+		plan := opened(t, "estimates = \""+begin+"\"\n"+base)
+		for value, want := range map[string]protocol.Duration{"perfect": 5 * protocol.Second, "trace": 9 * protocol.Second} {
+			changed, err := plan.With(experiment.Setting{Key: "estimates", Value: value})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if jobs, err := changed.Jobs(1); err != nil || jobs[0].Estimate != want {
+				t.Errorf("opened with %s, estimates = %s: %+v, %v", begin, value, jobs, err)
+			}
+		}
+	}
+}
+
+func TestWindow(t *testing.T) {
+	t.Parallel()
+	trace := &workload.Trace{Header: workload.Header{" UnixStartTime: 86400"}} // 1970-01-02
+	const day = protocol.Instant(protocol.Day)
+	for _, c := range []struct {
+		from, to   string
+		begin, end protocol.Instant
+		err        string
+	}{
+		{"", "", 0, 0, ""},
+		{"1970-01-03", "", day, 0, ""},
+		{"1970-01-01", "1970-01-02 00:00:01", -day, 1000, ""},
+		{"", "1970-01-02", 0, 0, "to: the window is empty: it ends at 1970-01-02, and the trace begins at 1970-01-02 00:00:00"},
+		{"", "0001-01-01", 0, 0, "to: the window is empty: it ends at 0001-01-01, and the trace begins at 1970-01-02 00:00:00"},
+		{"1970-01-03", "1970-01-03 00:00:00", 0, 0, "to: the window is empty: it ends at 1970-01-03 00:00:00 and begins at 1970-01-03"},
+		{"May", "", 0, 0, `from: "May" is no date`},
+		{"", "June", 0, 0, `to: "June" is no date`},
+	} {
+		begin, end, err := experiment.Window(trace, c.from, c.to)
+		if begin != c.begin || end != c.end || (err != nil) != (c.err != "") || err != nil && !strings.HasPrefix(err.Error(), c.err) {
+			t.Errorf("from %q to %q: %d, %d, %v", c.from, c.to, begin, end, err)
+		}
 	}
 }
 

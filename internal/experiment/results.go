@@ -39,7 +39,7 @@ func ParseResults(data []byte) (*Swept, error) {
 
 // swept is the outcome, and those it is compared with, as a sweep of one seed.
 func (o *Outcome) swept() *Swept {
-	swept := &Swept{Experiment: o.Experiment, Seeds: []uint64{o.Seed}}
+	swept := &Swept{Experiment: o.Experiment, Seeds: []uint64{o.Seed}, Records: o.Records}
 	for _, scheme := range Schemes() {
 		for _, one := range append([]Outcome{*o}, o.Compare...) {
 			if one.Scheme == scheme {

@@ -19,7 +19,8 @@ type Outcome struct {
 	Seed       uint64 `json:"seed"`
 	sim.Metrics
 
-	Hash    string    `json:"hash"` // of all that happened, in hexadecimal digits
+	Hash    string    `json:"hash"`              // of all that happened, in hexadecimal digits
+	Records []Records `json:"records,omitempty"` // of the traces
 	Compare []Outcome `json:"compare,omitempty"`
 
 	Plan   *Plan          `json:"-"`
@@ -52,7 +53,7 @@ func (p *Plan) Run(ctx context.Context, scheme Scheme, seed uint64, progress fun
 func (p *Plan) outcome(scheme Scheme, seed uint64, jobs []workload.Job, result *sim.Result) *Outcome {
 	return &Outcome{
 		Experiment: p.Name, Scheme: scheme, Seed: seed, Metrics: sim.Measure(p.machines(), jobs, result),
-		Hash: fmt.Sprintf("%016x", result.Hash), Plan: p, Jobs: jobs, Result: result,
+		Hash: fmt.Sprintf("%016x", result.Hash), Records: p.records(), Plan: p, Jobs: jobs, Result: result,
 	}
 }
 

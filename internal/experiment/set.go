@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
+	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -150,15 +150,7 @@ func yes(of func(*Plan) *bool) func(*Plan, string) error {
 
 func span(of func(*Plan) *protocol.Duration) func(*Plan, string) error {
 	return func(p *Plan, value string) (err error) {
-		*of(p), err = parseSpan(value)
+		*of(p), err = settings.ParseDuration(value)
 		return err
 	}
-}
-
-func parseSpan(value string) (protocol.Duration, error) {
-	d, err := time.ParseDuration(value)
-	if err != nil {
-		return 0, errors.New("write a duration with its unit, as 500ms, 60s or 2h")
-	}
-	return protocol.DurationOf(d), nil
 }

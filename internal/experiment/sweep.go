@@ -72,11 +72,12 @@ const (
 
 // Swept is the outcome of a [Sweep], as it is printed in JSON.
 type Swept struct {
-	Experiment string   `json:"experiment"`
-	Seeds      []uint64 `json:"seeds"`
-	Axes       []Axis   `json:"axes,omitempty"`
-	Joining    []string `json:"joining,omitempty"`
-	Points     []Point  `json:"points"` // by setting, then scheme, then membership
+	Experiment string    `json:"experiment"`
+	Seeds      []uint64  `json:"seeds"`
+	Axes       []Axis    `json:"axes,omitempty"`
+	Joining    []string  `json:"joining,omitempty"`
+	Records    []Records `json:"records,omitempty"` // of the traces
+	Points     []Point   `json:"points"`            // by setting, then scheme, then membership
 }
 
 // Point is one combination of a sweep: means over its seeds, by the keys of
@@ -118,7 +119,7 @@ func (s *Sweep) Run(ctx context.Context, progress func(done, of int)) (*Swept, e
 	if err := s.simulate(ctx, cells, progress); err != nil {
 		return nil, err
 	}
-	swept := &Swept{Experiment: s.Plan.Name, Axes: s.Axes, Joining: s.Joining}
+	swept := &Swept{Experiment: s.Plan.Name, Axes: s.Axes, Joining: s.Joining, Records: s.Plan.records()}
 	for i := range s.Seeds {
 		swept.Seeds = append(swept.Seeds, s.seed(i))
 	}

@@ -1,7 +1,9 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -23,11 +25,14 @@ const (
 	unstarted jobState = iota
 	running
 	over
+	unfit // no site can run it
 )
 
 func newChecker(g *grid) *checker {
 	return &checker{grid: g, state: make([]jobState, len(g.jobs)), last: beginning}
 }
+
+func (c *checker) refused(index int32) { c.state[index] = unfit }
 
 func (c *checker) arrived() { c.last = c.grid.now }
 
@@ -81,12 +86,72 @@ func (c *checker) machines() error {
 	return nil
 }
 
-// end checks that every job is over, or that no site could ever run it.
+// end checks that every job has ended, fits nowhere, or is still known to its origin
+// as waiting, and that no machine ever ran more than it has.
 func (c *checker) end() error {
+	waiting := c.waiting()
 	for i, state := range c.state {
-		if state == running {
+		switch {
+		case state == running:
 			return fmt.Errorf("job %d of the workload was started and is not in its origin's archive", i)
+		case state == unstarted && !waiting[int32(i)]:
+			return fmt.Errorf("job %d of the workload is lost: it never started, and its origin does not know it", i)
 		}
 	}
-	return c.machines()
+	return c.overlaps()
+}
+
+// waiting are the jobs that their origins still hold.
+func (c *checker) waiting() map[int32]bool {
+	waiting := map[int32]bool{}
+	for _, s := range c.grid.sites {
+		for _, index := range s.late {
+			waiting[index] = true
+		}
+		if s.peer == nil {
+			for _, index := range s.sent {
+				waiting[index] = true // its rows are there
+			}
+			continue
+		}
+		for _, answer := range s.peer.Step(c.grid.now, peer.AskQueue{}).Answers {
+			queue, _ := answer.Reply.(peer.Queue)
+			for _, view := range queue.Jobs {
+				if index, err := c.grid.indexOf(view.ID); err == nil && !view.Guest && view.State == protocol.Pending {
+					waiting[index] = true
+				}
+			}
+		}
+	}
+	return waiting
+}
+
+// overlaps checks by the placements alone that no machine was ever overfull.
+func (c *checker) overlaps() error {
+	type change struct {
+		at    protocol.Instant
+		units int
+	}
+	changes := make([][]change, len(c.grid.machines))
+	for i, p := range c.grid.result.Placements {
+		if p.Site < 0 {
+			continue
+		}
+		job := &c.grid.jobs[i]
+		units, reason := c.grid.machines[p.Site].Model().Units(protocol.Request{CPUs: job.CPUs, WallTime: 1})
+		if reason != "" {
+			return fmt.Errorf("job %d of the workload ran at %s: %s", i, c.grid.machines[p.Site].Name, reason)
+		}
+		changes[p.Site] = append(changes[p.Site], change{p.Start, units}, change{p.End, -units})
+	}
+	for site, all := range changes {
+		slices.SortFunc(all, func(a, b change) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.units, b.units)) })
+		taken, most := 0, c.grid.machines[site].Model().Room().Free()
+		for _, one := range all {
+			if taken += one.units; taken > most {
+				return fmt.Errorf("at %v: %s runs %d of %d nodes or CPUs", protocol.Duration(one.at), c.grid.machines[site].Name, taken, most)
+			}
+		}
+	}
+	return nil
 }

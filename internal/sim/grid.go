@@ -89,7 +89,7 @@ func (g *grid) addSite(i int, name protocol.SiteName, capacity protocol.Capacity
 	s := &site{grid: g, index: i, name: name, rows: peer.Rows{}}
 	s.cfg = peer.Config{
 		Site: name, Number: protocol.SiteNumber(i + 1), PublicKey: fmt.Sprintf("U%055d", i+1), //nolint:gosec // checked: at most 9000 sites
-		Software: "simulator", Capacity: capacity, Accounts: everyone{}, NoFacts: true,
+		Software: "simulator", Capacity: capacity, Accounts: everyone{}, NoFacts: true, MaxGridJobs: len(g.jobs) + 1,
 	}.Tuned(g.cfg.Tuning)
 	if name != portalName && g.cfg.Scheme == Central {
 		s.cfg.Initiation = policy.Sender // it only takes what the portal gives it
@@ -176,6 +176,9 @@ func (g *grid) run(ctx context.Context, progress func(ended int)) error {
 		if g.stuck(m.at) {
 			break
 		}
+		if m.at < g.now {
+			return fmt.Errorf("at %v: the time runs back by %v", g.now.Sub(beginning), g.now.Sub(m.at))
+		}
 		g.now = m.at
 		g.happen(m)
 		g.drain()
@@ -194,8 +197,8 @@ func (g *grid) run(ctx context.Context, progress func(ended int)) error {
 // ending while jobs wait: longer than any pause of a peer.
 const patience = 3 * protocol.Day
 
-// stuck says that nothing will happen to the jobs that are left. They stay
-// unplaced, and the metrics count them.
+// stuck says that nothing will happen to the jobs that are left: no policy places
+// them. They stay unplaced, and the metrics count them.
 func (g *grid) stuck(at protocol.Instant) bool {
 	return g.next == len(g.jobs) && g.check.running == 0 && at.Sub(g.check.last) > patience
 }
@@ -258,27 +261,33 @@ func (g *grid) happen(m moment) {
 	}
 }
 
-// arrive submits the jobs that are due. They come one by one, so that each has its
-// own round.
+// arrive submits the next job. Jobs come one by one, so that each has its own round.
+// One whose peer is down is submitted when that is back.
 func (g *grid) arrive() {
-	job := &g.jobs[g.next]
-	s := g.sites[job.Origin]
-	spec := protocol.Spec{
-		Request: protocol.Request{CPUs: job.CPUs, WallTime: job.Estimate},
-		MHz:     g.machines[job.Origin].MHz,
-	}
+	index := int32(g.next) //nolint:gosec // a workload has fewer jobs
+	s := g.sites[g.jobs[index].Origin]
 	if g.cfg.Scheme == Central {
 		s = g.sites[len(g.sites)-1]
 	}
-	if s.peer == nil { // submitted again when the peer is back
-		g.heap.push(g.now.Add(protocol.Minute), arrival, 0, 0)
-		return
-	}
-	g.check.arrived()
-	s.sent = append(s.sent, int32(g.next)) //nolint:gosec // a workload has fewer jobs
 	g.next++
-	s.step(peer.Submit{User: "sim", Jobs: []peer.NewJob{{Spec: spec, Payload: &g.payload}}})
+	if s.peer == nil {
+		s.late = append(s.late, index)
+	} else {
+		g.submit(s, index)
+	}
 	g.expectArrival()
+}
+
+func (g *grid) submit(s *site, index int32) {
+	job := &g.jobs[index]
+	g.check.arrived()
+	s.sent = append(s.sent, index)
+	s.step(peer.Submit{User: "sim", Jobs: []peer.NewJob{{
+		Spec: protocol.Spec{
+			Request: protocol.Request{CPUs: job.CPUs, WallTime: job.Estimate}, MHz: g.machines[job.Origin].MHz,
+		},
+		Payload: &g.payload,
+	}}})
 }
 
 // answered sees what became of a submission.
@@ -292,8 +301,13 @@ func (g *grid) answered(s *site, reply peer.Reply) {
 			g.fail("site %s: job ids do not follow each other", s.name)
 		}
 		s.asked++
-	case peer.Refusal: // no site can run it
-		s.sent = s.sent[:len(s.sent)-1]
+	case peer.Refusal:
+		last := len(s.sent) - 1
+		if reply.Code != peer.NoSite {
+			g.fail("site %s refuses job %d of the workload: %s", s.name, s.sent[last], reply.Reason)
+		}
+		g.check.refused(s.sent[last])
+		s.sent = s.sent[:last]
 		g.ended++
 	case peer.Done, peer.JobView, peer.Queue, peer.Quoted, peer.Sites: // nobody asked
 	}
@@ -303,8 +317,7 @@ func (g *grid) answered(s *site, reply peer.Reply) {
 func (g *grid) indexOf(id protocol.JobID) (int32, error) {
 	if n := int(id.Origin()) - 1; n >= 0 && n < len(g.sites) {
 		s := g.sites[n]
-		// The first job of a site is placed before its submission is answered.
-		if k := id.Seq() - cmp.Or(s.first, id.Seq()); k < uint64(len(s.sent)) {
+		if k := id.Seq() - s.first; k < uint64(len(s.sent)) {
 			return s.sent[k], nil
 		}
 	}

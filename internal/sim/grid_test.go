@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -202,6 +203,44 @@ func TestLinks(t *testing.T) {
 	}
 }
 
+// TestACrashHoldsItsOwnJobsBack: they are submitted when the peer is back; those of
+// other sites come in time.
+func TestACrashHoldsItsOwnJobsBack(t *testing.T) {
+	t.Parallel()
+	cfg := three(policy.Sender)
+	cfg.Crashes = []sim.Crash{{Site: 0, At: 50, For: 1000}}
+	job := func(origin int, submit protocol.Instant) workload.Job {
+		return workload.Job{Origin: origin, Submit: submit, Run: 10, Estimate: 10, CPUs: 1}
+	}
+	r, m := run(t, cfg, []workload.Job{job(0, 100), job(1, 100), job(0, 200), job(1, 300)})
+	var starts []protocol.Instant
+	for _, p := range r.Placements {
+		starts = append(starts, p.Start)
+	}
+	if want := []protocol.Instant{1050, 100, 1050, 300}; !slices.Equal(starts, want) || m.Unplaced != 0 {
+		t.Errorf("starts %v, want %v", starts, want)
+	}
+}
+
+// never is a policy that places nothing.
+type never struct{}
+
+func (never) Info() policy.Info {
+	return policy.Info{Name: "never", Initiations: []policy.Initiation{policy.Sender}}
+}
+
+func (never) Decide(policy.Snapshot) ([]policy.Decision, []byte, error) { return nil, nil, nil }
+
+// TestJobsThatNobodyPlacesWait: the simulation ends all the same, and says so.
+func TestJobsThatNobodyPlacesWait(t *testing.T) {
+	t.Parallel()
+	cfg := three(policy.Sender)
+	cfg.Policy = never{}
+	if _, m := run(t, cfg, work(20, 1)); m.Unplaced != 20 || m.Jobs != 0 {
+		t.Errorf("%d jobs ran, %d did not", m.Jobs, m.Unplaced)
+	}
+}
+
 // TestJobsThatFitNowhereStayUnplaced: they are counted and disturb nobody.
 func TestJobsThatFitNowhereStayUnplaced(t *testing.T) {
 	t.Parallel()
@@ -263,11 +302,15 @@ func TestRunRefuses(t *testing.T) {
 	t.Parallel()
 	good := three(policy.Sender)
 	for want, change := range map[string]func(*sim.Config, []workload.Job){
-		"0 sites":                 func(c *sim.Config, _ []workload.Job) { c.Sites = nil },
-		"the name m1 is taken":    func(c *sim.Config, _ []workload.Job) { c.Sites[1].Name = "m1" },
-		"site name":               func(c *sim.Config, _ []workload.Job) { c.Sites[1].Name = "M" },
-		"give positive numbers":   func(c *sim.Config, _ []workload.Job) { c.Sites[1].Nodes = 0 },
-		"no local policy":         func(c *sim.Config, _ []workload.Job) { c.Sites[1].Local = nil },
+		"0 sites":                    func(c *sim.Config, _ []workload.Job) { c.Sites = nil },
+		"the name m1 is taken":       func(c *sim.Config, _ []workload.Job) { c.Sites[1].Name = "m1" },
+		"site name":                  func(c *sim.Config, _ []workload.Job) { c.Sites[1].Name = "M" },
+		"give positive numbers":      func(c *sim.Config, _ []workload.Job) { c.Sites[1].Nodes = 0 },
+		"no local policy":            func(c *sim.Config, _ []workload.Job) { c.Sites[1].Local = nil },
+		"of all machines or of none": func(c *sim.Config, _ []workload.Job) { c.Sites[1].MHz = 0 },
+		"the site is down already": func(c *sim.Config, _ []workload.Job) {
+			c.Crashes = []sim.Crash{{Site: 1, At: 10, For: 20}, {Site: 1, At: 29, For: 1}}
+		},
 		"scheme \"x\" is unknown": func(c *sim.Config, _ []workload.Job) { c.Scheme = "x" },
 		"the policy is missing":   func(c *sim.Config, _ []workload.Job) { c.Policy = nil },
 		"latency and jitter":      func(c *sim.Config, _ []workload.Job) { c.Network.Loss = 1 },
@@ -291,6 +334,19 @@ func TestRunRefuses(t *testing.T) {
 				t.Errorf("error %v, want one with %q", err, want)
 			}
 		})
+	}
+}
+
+func TestIdealRefusesTooMuchWork(t *testing.T) {
+	t.Parallel()
+	cfg := three(policy.Sender)
+	cfg.Scheme = sim.Ideal
+	jobs := make([]workload.Job, 5)
+	for i := range jobs {
+		jobs[i] = workload.Job{CPUs: 1 << 30, Run: 6_000_000, Estimate: 6_000_000}
+	}
+	if _, err := sim.Run(context.Background(), cfg, jobs, nil); err == nil || !strings.Contains(err.Error(), "64 bits") {
+		t.Errorf("error %v", err)
 	}
 }
 

@@ -22,6 +22,7 @@ func ideal(machines []Machine, jobs []workload.Job) (*Result, error) {
 	for _, m := range machines {
 		v.power += uint64(m.CPUs()) * uint64(max(1, m.MHz)) //nolint:gosec // not negative
 	}
+	total := uint64(0) // work so far
 	for i := range jobs {
 		if err := v.serveUntil(jobs[i].Submit); err != nil {
 			return nil, err
@@ -29,6 +30,10 @@ func ideal(machines []Machine, jobs []workload.Job) (*Result, error) {
 		work, err := v.work(&jobs[i])
 		if err != nil {
 			return nil, err
+		}
+		total += work
+		if v.done+total >= 1<<63 {
+			return nil, errTooMuchWork
 		}
 		v.r.Placements[i] = Placement{Site: jobs[i].Origin, Start: -1}
 		heap.Push(&v.waiting, portion{left: work, index: i})
@@ -58,7 +63,7 @@ var errTooMuchWork = errors.New("the workload has more work than 64 bits can cou
 func (v *virtualMachine) work(job *workload.Job) (uint64, error) {
 	speed := uint64(max(1, v.machines[job.Origin].MHz))
 	high, work := bits.Mul64(uint64(job.CPUs)*speed, uint64(job.Run)) //nolint:gosec // positive
-	if sum, carry := bits.Add64(v.done, work, 0); high > 0 || carry > 0 || sum>>63 > 0 {
+	if high > 0 || work >= 1<<62 {
 		return 0, errTooMuchWork
 	}
 	return work, nil

@@ -35,7 +35,7 @@ type SiteMetrics struct {
 	Sent         int               `json:"jobs_sent"`       // submitted here, run elsewhere
 	MeanWait     float64           `json:"mean_wait_s"`     // of the jobs submitted here
 	MeanResponse float64           `json:"mean_response_s"` // of the jobs submitted here
-	Utilisation  float64           `json:"utilisation"`     // over the site's own span: first submission here to last end here
+	Utilisation  float64           `json:"utilisation"`     // over the site's own span: first submission or start here to last end here
 }
 
 // slowdownBound is the shortest run time that counts for the bounded slowdown.
@@ -53,7 +53,8 @@ type tally struct {
 	last           protocol.Instant
 }
 
-func (t *tally) submitted(at protocol.Instant) {
+// since lets the tally begin at the time or earlier.
+func (t *tally) since(at protocol.Instant) {
 	if t.first < 0 || at < t.first {
 		t.first = at
 	}
@@ -78,10 +79,11 @@ func Measure(machines []Machine, jobs []workload.Job, r *Result) Metrics {
 			m.Unplaced++
 			continue
 		}
-		all.submitted(job.Submit)
-		at[job.Origin].submitted(job.Submit)
+		all.since(job.Submit)
+		at[job.Origin].since(job.Submit)
 		run := job.Run.Rescale(machines[job.Origin].MHz, machines[p.Site].MHz)
 		all.add(job, p, run, machines[p.Site].MHz)
+		at[p.Site].since(p.Start)
 		at[p.Site].add(job, p, run, machines[p.Site].MHz)
 		of[job.Origin].add(job, p, run, machines[p.Site].MHz)
 		m.Sites[p.Site].Ran++

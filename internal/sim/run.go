@@ -76,6 +76,9 @@ func (c Config) checkSites() (problems []error) {
 		if min(s.Nodes, s.CPUsPerNode) < 1 || s.MHz < 0 {
 			problem("site %s: %d nodes of %d CPUs at %d MHz; give positive numbers", s.Name, s.Nodes, s.CPUsPerNode, s.MHz)
 		}
+		if (s.MHz == 0) != (c.Sites[0].MHz == 0) {
+			problem("site %s: state the MHz of all machines or of none", s.Name)
+		}
 		if s.Local == nil {
 			problem("site %s has no local policy", s.Name)
 		}
@@ -85,17 +88,28 @@ func (c Config) checkSites() (problems []error) {
 
 func (c Config) checkFaults() (problems []error) {
 	problem := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
-	for _, crash := range c.Crashes {
-		if crash.Site < 0 || crash.Site >= len(c.Sites) || crash.For < 1 || crash.At < 0 {
-			problem("crash %+v: no such site, or no such time", crash)
-		}
-	}
 	for _, cut := range c.Network.Cuts {
 		if cut.A < 0 || cut.A >= len(c.Sites) || cut.B >= len(c.Sites) || cut.From < 0 || cut.Until <= cut.From {
 			problem("cut %+v: no such sites, or no such time", cut)
 		}
 	}
+	problems = append(problems, c.checkCrashes()...)
 	return append(append(problems, c.checkLinks()...), c.Network.validate())
+}
+
+func (c Config) checkCrashes() (problems []error) {
+	problem := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
+	for i, crash := range c.Crashes {
+		if crash.Site < 0 || crash.Site >= len(c.Sites) || crash.For < 1 || crash.At < 0 {
+			problem("crash %+v: no such site, or no such time", crash)
+		}
+		for _, other := range c.Crashes[:i] {
+			if other.Site == crash.Site && crash.At <= other.At.Add(other.For) && other.At <= crash.At.Add(crash.For) {
+				problem("crash %+v: the site is down already, since %v", crash, protocol.Duration(other.At))
+			}
+		}
+	}
+	return problems
 }
 
 func (c Config) checkLinks() (problems []error) {

@@ -25,6 +25,7 @@ type site struct {
 	first   uint64  // sequence number of its first job; known once one was submitted
 	asked   int     // submissions answered so far
 	sent    []int32 // index in the workload of each job submitted here, by sequence number
+	late    []int32 // jobs that came while the peer was down
 	watch   *peer.Call
 	wake    protocol.Instant // when the peer wants a tick; 0: not at all
 	queued  protocol.Instant // of the earliest tick in the heap; 0: none

@@ -170,5 +170,11 @@ func (g *grid) restart(s *site) error {
 	for _, p := range s.cfg.Partners {
 		g.connect(s, g.site(p.Site))
 	}
+	late := s.late
+	s.late = nil
+	for _, index := range late {
+		g.submit(s, index)
+		g.drain()
+	}
 	return nil
 }

@@ -15,8 +15,9 @@ type CleanOptions struct {
 	Perfect bool
 
 	// From and To bound the submissions, in the time of the trace: From is in, To
-	// is out; 0: no end. From is where the workload's time begins, so that
-	// workloads cut to one span start together. See [Header.At].
+	// is out; 0: no end. An end before the trace's beginning leaves nothing. From is
+	// where the workload's time begins, so that workloads cut to one span start
+	// together. See [Header.At].
 	From, To protocol.Instant
 
 	Queues   []int // to leave out; 0 is by convention the interactive one
@@ -94,7 +95,7 @@ func cleanReason(c *Cleaning, r *Record, o *CleanOptions) *int {
 	switch {
 	case r.Submit < 0:
 		return &c.NoSubmit
-	case r.Submit < o.From || o.To > 0 && r.Submit >= o.To:
+	case r.Submit < o.From || o.To != 0 && r.Submit >= o.To:
 		return &c.Window
 	case slices.Contains(o.Queues, r.Queue):
 		return &c.Queue
@@ -129,6 +130,24 @@ func cleanTimes(c *Cleaning, run, requested protocol.Duration) (ran, estimate pr
 
 // Dropped is how many records were left out.
 func (c Cleaning) Dropped() int { return c.Records - c.Jobs }
+
+// AsIs tells whether every record is a job and no job differs from its record.
+func (c Cleaning) AsIs() bool { return c == Cleaning{Records: c.Records, Jobs: c.Records} }
+
+// LeftOut returns the records that are no jobs by reason, as JSON has them. They
+// add up to those dropped.
+func (c Cleaning) LeftOut() map[string]int {
+	return map[string]int{
+		"no_submit": c.NoSubmit, "window": c.Window, "queue": c.Queue, "status": c.Status, "no_run": c.NoRun,
+		"zero_run": c.ZeroRun, "no_cpus": c.NoCPUs, "repeated": c.Repeated,
+	}
+}
+
+// Changed returns how many jobs differ from their records by what differs, as
+// JSON has them. A job may be in several.
+func (c Cleaning) Changed() map[string]int {
+	return map[string]int{"cut": c.Cut, "lengthened": c.Lengthened, "raised": c.Raised, "assumed": c.Assumed}
+}
 
 // String tells the counts that are not zero.
 func (c Cleaning) String() string {

@@ -196,6 +196,18 @@ func TestCleanRule(t *testing.T) {
 			workload.Cleaning{Window: 1},
 		},
 		{
+			"a window that ends before the trace", record(func(*workload.Record) {}),
+			workload.CleanOptions{From: -90_000, To: -1},
+			nil,
+			workload.Cleaning{Window: 1},
+		},
+		{
+			"a window that begins before the trace", record(func(*workload.Record) {}),
+			workload.CleanOptions{From: -90_000, To: 50_001},
+			with(func(j *workload.Job) { j.Submit = 140_000 }),
+			workload.Cleaning{},
+		},
+		{
 			"before the window", record(func(*workload.Record) {}),
 			workload.CleanOptions{From: 50_001},
 			nil,
@@ -215,6 +227,9 @@ func TestCleanRule(t *testing.T) {
 			}
 			if c != tc.count {
 				t.Errorf("counts %+v\nwant   %+v", c, tc.count)
+			}
+			if asIs := c == (workload.Cleaning{Records: 1, Jobs: 1}); c.AsIs() != asIs {
+				t.Errorf("as it is: %t, with the counts %+v", c.AsIs(), c)
 			}
 		})
 	}
@@ -252,13 +267,19 @@ func TestCleanMakesJobs(t *testing.T) {
 		options := workload.CleanOptions{
 			Perfect:  rapid.Bool().Draw(t, "perfect"),
 			From:     protocol.Instant(rapid.Int64Range(0, 20_000).Draw(t, "from")),
-			To:       protocol.Instant(rapid.Int64Range(0, 50_000).Draw(t, "to")),
+			To:       protocol.Instant(rapid.Int64Range(-1, 50_000).Draw(t, "to")),
 			ZeroRuns: rapid.Bool().Draw(t, "zero"),
 		}
 		jobs, c := workload.Clean(trace, options)
 		left := c.NoSubmit + c.Window + c.Queue + c.Status + c.NoRun + c.ZeroRun + c.NoCPUs + c.Repeated
 		if c.Records != len(trace.Records) || c.Jobs != len(jobs) || c.Jobs+left != c.Records {
 			t.Fatalf("the counts do not add up: %+v", c)
+		}
+		for _, n := range c.LeftOut() {
+			left -= n
+		}
+		if left != 0 {
+			t.Fatalf("%v is not what was left out: %+v", c.LeftOut(), c)
 		}
 		ids := map[int64]bool{}
 		for _, job := range jobs {

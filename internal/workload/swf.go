@@ -69,14 +69,42 @@ func UnknownRecord() Record {
 
 // Report tells what a reader met that its records do not show.
 type Report struct {
-	Lines      int       // of the file, comments and empty ones too
-	Skipped    int       // malformed lines left out by a lenient reading
-	Problems   []Problem // what was wrong with the first of them
-	IDsBack    int       // records whose job number is not above the one before
-	SubmitBack int       // records submitted before one that stands above them; they are sorted
-	Negative   int       // values below zero other than −1, taken as unknown
-	Steps      int       // lines of sacct for steps of jobs, left out
-	Unfinished int       // lines of sacct for jobs without an end, which have no run time
+	Lines      int       `json:"lines"`       // of the file, comments and empty ones too
+	Skipped    int       `json:"malformed"`   // lines left out by a lenient reading
+	Problems   []Problem `json:"-"`           // what was wrong with the first of them
+	IDsBack    int       `json:"ids_back"`    // records whose job number is not above the one before
+	SubmitBack int       `json:"submit_back"` // records submitted before one that stands above them; they are sorted
+	Negative   int       `json:"negative"`    // values below zero other than −1, taken as unknown
+	Steps      int       `json:"steps"`       // lines of sacct for steps of jobs, left out
+	Unfinished int       `json:"unfinished"`  // lines of sacct for jobs without an end, which have no run time
+}
+
+// String tells the counts of what is odd and not zero; a trace without oddities
+// has an empty text.
+func (r Report) String() string {
+	var parts []string
+	if r.Skipped > 0 {
+		part := fmt.Sprintf("malformed lines left out: %d", r.Skipped)
+		if len(r.Problems) > 0 {
+			part += ", the first is line " + r.Problems[0].String()
+		}
+		parts = append(parts, part)
+	}
+	for _, one := range []struct {
+		count int
+		text  string
+	}{
+		{r.Steps, "lines for steps of jobs left out"},
+		{r.Unfinished, "jobs without an end, which have no run time"},
+		{r.Negative, "negative values taken as unknown"},
+		{r.SubmitBack, "records sorted, which came after later submissions"},
+		{r.IDsBack, "job numbers not above the one before"},
+	} {
+		if one.count > 0 {
+			parts = append(parts, fmt.Sprintf("%s: %d", one.text, one.count))
+		}
+	}
+	return strings.Join(parts, "; ")
 }
 
 // Header is the comment lines of a trace in order, each without its leading

@@ -330,6 +330,26 @@ func TestReadSWFOrder(t *testing.T) {
 	}
 }
 
+// TestReportTellsEachCount, and nothing of a trace without oddities.
+func TestReportTellsEachCount(t *testing.T) {
+	t.Parallel()
+	if text := (workload.Report{Lines: 9}).String(); text != "" {
+		t.Errorf("nothing is odd, and it tells %q", text)
+	}
+	problem := workload.Problem{Line: 17, Field: 4, Name: "run time", Text: "no number"}
+	for want, report := range map[string]workload.Report{
+		"malformed lines left out: 3, the first is line 17: field 4 (run time): no number": {Skipped: 3, Problems: []workload.Problem{problem}},
+		"lines for steps of jobs left out: 2; job numbers not above the one before: 5":     {Steps: 2, IDsBack: 5},
+		"jobs without an end, which have no run time: 1":                                   {Unfinished: 1},
+		"negative values taken as unknown: 4":                                              {Negative: 4},
+		"records sorted, which came after later submissions: 6":                            {SubmitBack: 6},
+	} {
+		if text := report.String(); text != want {
+			t.Errorf("%+v tells %q", report, text)
+		}
+	}
+}
+
 // TestHeader reads the forms of comments that the archive's headers have.
 func TestHeader(t *testing.T) {
 	t.Parallel()
