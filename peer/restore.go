@@ -53,6 +53,9 @@ func (p *Peer) restoreRow(rec Record, payloads map[protocol.JobID]*protocol.Payl
 	case SiteRow:
 		p.site = row
 	case JobRow:
+		if row.Phase == Collecting && row.Outcome == nil {
+			return fmt.Errorf("row %q: a job in phase %s has no outcome", rec.Key, row.Phase)
+		}
 		p.jobs[row.Spec.Job] = &job{JobRow: row}
 	case GuestRow:
 		p.guests[row.Spec.Job] = &guest{GuestRow: row}

@@ -92,6 +92,7 @@ func TestNewRefusesBadRows(t *testing.T) {
 	for fault, records := range map[string][]peer.Record{
 		"has no payload row": {{Table: peer.JobTable, Key: "0001000000000007", Row: rows[peer.JobTable]}},
 		"belongs to no job":  {{Table: peer.RunTable, Key: "0001000000000007.4", Row: rows[peer.RunTable]}},
+		"has no outcome":     {{Table: peer.JobTable, Key: "0001000000000007", Row: peer.JobRow{Phase: peer.Collecting}}},
 		"has no content":     {{Table: peer.JobTable, Key: "0001000000000007"}},
 		"payload row":        {{Table: peer.PayloadTable, Key: "x", Row: rows[peer.PayloadTable]}},
 	} {

@@ -171,10 +171,26 @@ func (r *Reader) finish(end End) error {
 	return io.EOF
 }
 
+// maxLine bounds an entry, in bytes: no step comes near it.
+const maxLine = 1 << 28
+
+// line is the next line with its end.
+func (r *Reader) line() (line []byte, err error) {
+	for {
+		part, err := r.in.ReadSlice('\n')
+		if line = append(line, part...); !errors.Is(err, bufio.ErrBufferFull) {
+			return line, err
+		}
+		if len(line) > maxLine {
+			return nil, fmt.Errorf("an entry has more than %d bytes, which no step has", maxLine)
+		}
+	}
+}
+
 // next reads a line.
 func (r *Reader) next() (entry, error) {
 	r.entries++
-	line, err := r.in.ReadBytes('\n')
+	line, err := r.line()
 	switch {
 	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
 		return entry{}, r.cut(len(line))
