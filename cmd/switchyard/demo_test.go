@@ -68,7 +68,7 @@ func TestDemoWithPolicyLocalKeepsJobsAtHome(t *testing.T) {
 func TestDemoRefusesRulesThatDoNotGoTogether(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{
-		{"--policy", "local", "--initiation", "receiver"}, {"--policy", "tcc"}, {"--initiation", "cycle"}, {"--localsched", "fifo"},
+		{"--policy", "tcc"}, {"--initiation", "cycle"}, {"--localsched", "fifo"},
 	} {
 		if got := command(t, "", "", append([]string{"demo"}, args...)...); got.code != 2 || got.stdout != "" {
 			t.Errorf("%v: %+v", args, got)

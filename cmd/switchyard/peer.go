@@ -20,7 +20,7 @@ func (a *app) peerCommand() *cobra.Command {
 			"starts. As root it runs each job as its user's account, else all as its own. SIGHUP has it\n" +
 			"read its configuration again, as \"switchyard reload\" does.",
 		Example: "  switchyard peer --config /etc/switchyard\n" +
-			"  switchyard peer --config site.toml --record /var/lib/switchyard/recordings",
+			"  switchyard peer --config site.toml --record /srv/recordings",
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := from.load(a)

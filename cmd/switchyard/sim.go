@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"os/signal"
@@ -71,7 +70,7 @@ func (a *app) simError(err error) error {
 		for line := range strings.SplitSeq(err.Error(), "\n") {
 			a.notice("%s", plain(line))
 		}
-		a.notice("mend these lines, or leave them out with lenient")
+		a.notice("mend these lines, or leave them out with --lenient")
 		return &exitError{code: exitFailed}
 	case errors.Is(err, fs.ErrNotExist):
 		return &exitError{code: exitNotFound, err: err}
@@ -83,11 +82,11 @@ func (a *app) simError(err error) error {
 func (a *app) experiment(name string) (*experiment.Plan, error) {
 	info, err := os.Stat(name)
 	switch {
-	case err == nil && info.IsDir():
+	case err == nil && info.IsDir() && !slices.Contains(experiment.Presets(), name):
 		return nil, usage("%s is a folder; name an experiment's file in it", name)
-	case err == nil:
+	case err == nil && !info.IsDir():
 		return experiment.Read(name)
-	case !errors.Is(err, fs.ErrNotExist):
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return nil, err
 	}
 	plan, err := experiment.Preset(name)
@@ -146,42 +145,6 @@ func schemeNames() []string {
 		names = append(names, string(s))
 	}
 	return names
-}
-
-// output is a flag that names a file; the file - is the standard output.
-type output struct{ flag, path string }
-
-// wholeOutput tells whether one of the files is the standard output, which then has
-// nothing else.
-func (a *app) wholeOutput(files ...output) (whole bool, err error) {
-	var there []string
-	if a.json {
-		there = append(there, "--json")
-	}
-	for _, file := range files {
-		if file.path == "-" {
-			there = append(there, "--"+file.flag+" -")
-		}
-	}
-	if len(there) > 1 {
-		return false, usage("the standard output takes only one of %s; name files for the rest", strings.Join(there, " and "))
-	}
-	return len(there) == 1 && !a.json, nil
-}
-
-// writeFile makes a file with what write gives; - is the standard output.
-func (a *app) writeFile(path string, write func(io.Writer) error) error {
-	if path == "-" {
-		return write(a.stdout)
-	}
-	file, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(write(file), file.Close()); err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return nil
 }
 
 func (a *app) simListCommand() *cobra.Command {

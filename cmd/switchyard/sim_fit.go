@@ -58,7 +58,7 @@ func (a *app) simFitCommand() *cobra.Command {
 }
 
 func (f *simFit) run() error {
-	whole, err := f.app.wholeOutput(output{"out", f.out})
+	whole, err := f.app.outputs([]string{f.trace.path, f.sacct}, output{"out", f.out})
 	if err != nil {
 		return err
 	}

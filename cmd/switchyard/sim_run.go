@@ -53,7 +53,7 @@ func (a *app) simRunCommand() *cobra.Command {
 }
 
 func (r *simRun) run(ctx context.Context, name string) (err error) {
-	r.whole, err = r.app.wholeOutput(output{"starts", r.starts}, output{"swf", r.swf}, output{"gantt", r.gantt})
+	r.whole, err = r.app.outputs([]string{name}, output{"starts", r.starts}, output{"swf", r.swf}, output{"gantt", r.gantt})
 	if err != nil {
 		return err
 	}
@@ -61,13 +61,8 @@ func (r *simRun) run(ctx context.Context, name string) (err error) {
 	if err != nil {
 		return err
 	}
-	if r.scheme != "" {
-		if plan, err = plan.With(experiment.Setting{Key: "scheme", Value: r.scheme}); err != nil {
-			return usage("--%w", err)
-		}
-	}
-	if !r.seeded {
-		r.seed = uint64(plan.Seed) //nolint:gosec // checked: not negative
+	if plan, err = r.choose(plan); err != nil {
+		return err
 	}
 	if err = r.app.open(plan); err != nil {
 		return err
@@ -94,6 +89,23 @@ func (r *simRun) run(ctx context.Context, name string) (err error) {
 		}
 	}
 	return r.app.printJSON(main)
+}
+
+// choose is the plan under the scheme that was asked for.
+func (r *simRun) choose(plan *experiment.Plan) (*experiment.Plan, error) {
+	if r.scheme != "" {
+		var err error
+		if plan, err = plan.With(experiment.Setting{Key: "scheme", Value: r.scheme}); err != nil {
+			return nil, usage("--%w", err)
+		}
+	}
+	if r.gantt != "" && plan.Scheme == experiment.Ideal {
+		return nil, usage("--gantt draws machines, and the scheme ideal has none: jobs share one virtual machine")
+	}
+	if !r.seeded {
+		r.seed = uint64(plan.Seed) //nolint:gosec // checked: not negative
+	}
+	return plan, nil
 }
 
 // outcomes runs all schemes of the plan.

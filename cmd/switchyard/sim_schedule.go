@@ -20,6 +20,7 @@ type simSchedule struct {
 	app     *app
 	trace   traceFlags
 	procs   int
+	sized   bool // procs was given
 	policy  string
 	tie     string
 	starts  string
@@ -71,7 +72,10 @@ func (a *app) simScheduleCommand() *cobra.Command {
 		Example: "  switchyard sim schedule --trace SDSC-SP2.swf.gz --procs 128 --policy easy\n" +
 			"  switchyard sim schedule --trace mine.swf --procs 256 --policy sjffit --starts starts.csv --json",
 		Args: noArgs,
-		RunE: func(*cobra.Command, []string) error { return s.run() },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s.sized = cmd.Flags().Changed("procs")
+			return s.run()
+		},
 	}
 	s.trace.addTo(cmd)
 	cmd.Flags().IntVar(&s.procs, "procs", 0, "processors of the machine (those that the trace's header tells)")
@@ -83,7 +87,7 @@ func (a *app) simScheduleCommand() *cobra.Command {
 }
 
 func (s *simSchedule) run() error {
-	whole, err := s.app.wholeOutput(output{"starts", s.starts})
+	whole, err := s.app.outputs([]string{s.trace.path}, output{"starts", s.starts})
 	if err != nil {
 		return err
 	}
@@ -135,7 +139,7 @@ type scheduleJSON struct {
 // machine is one pool of processors.
 func (s *simSchedule) machine(trace *workload.Trace) (sim.Machine, error) {
 	procs := s.procs
-	if procs == 0 {
+	if !s.sized {
 		procs, _ = trace.Header.CPUs()
 	}
 	if procs < 1 {

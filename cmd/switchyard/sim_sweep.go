@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -19,6 +20,7 @@ type simSweep struct {
 	join    []string
 	set     []string
 	seeds   int
+	seeded  bool // seeds was given
 	workers int
 	html    string
 }
@@ -41,6 +43,7 @@ func (a *app) simSweepCommand() *cobra.Command {
 		Args:              oneExperiment,
 		ValidArgsFunction: completeExperiments,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			s.seeded = cmd.Flags().Changed("seeds")
 			return s.run(cmd.Context(), args[0])
 		},
 	}
@@ -48,7 +51,7 @@ func (a *app) simSweepCommand() *cobra.Command {
 	cmd.Flags().StringArrayVar(&s.set, "set", nil, "key=values; repeatable")
 	cmd.Flags().StringArrayVar(&s.join, "add-site", nil, "a site that may join; repeatable")
 	cmd.Flags().IntVar(&s.seeds, "seeds", 0, "how many seeds (those of the experiment)")
-	cmd.Flags().IntVar(&s.workers, "workers", 0, "simulations at once (one for each CPU)")
+	cmd.Flags().IntVar(&s.workers, "workers", runtime.GOMAXPROCS(0), "simulations at once")
 	cmd.Flags().StringVar(&s.html, "html", "", "write a page with tables and figures; - is the output")
 	_ = cmd.RegisterFlagCompletionFunc("set", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		var keys []string
@@ -61,7 +64,7 @@ func (a *app) simSweepCommand() *cobra.Command {
 }
 
 func (s *simSweep) run(ctx context.Context, name string) error {
-	whole, err := s.app.wholeOutput(output{"html", s.html})
+	whole, err := s.app.outputs([]string{name}, output{"html", s.html})
 	if err != nil {
 		return err
 	}
@@ -100,10 +103,10 @@ func (s *simSweep) sweep(name string) (*experiment.Sweep, error) {
 		return nil, err
 	}
 	sweep := &experiment.Sweep{Plan: plan, Seeds: plan.Seeds, Workers: s.workers}
-	if s.seeds != 0 {
+	if s.seeded {
 		sweep.Seeds = s.seeds
 	}
-	if sweep.Seeds < 1 || s.workers < 0 {
+	if sweep.Seeds < 1 || s.workers < 1 {
 		return nil, usage("--seeds and --workers are counts, of 1 or more")
 	}
 	if s.load != "" {

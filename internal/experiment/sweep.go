@@ -59,7 +59,7 @@ func (s *Sweep) Set(text string) error {
 
 // maxRuns bounds the simulations of a sweep: one more digit than asked for should be
 // an error and not the end of memory.
-const maxRuns = 1_000_000
+const maxRuns = 20_000
 
 // Membership says whether the joining sites exchange jobs with the others.
 type Membership string
@@ -143,6 +143,9 @@ func (s *Sweep) cells() ([]cell, error) {
 		return nil, fmt.Errorf("%d seeds; a sweep needs at least 1", s.Seeds)
 	}
 	runs := s.Seeds
+	if runs > maxRuns {
+		return nil, fmt.Errorf("%d seeds are more than %d simulations; give fewer", runs, maxRuns)
+	}
 	for _, axis := range s.Axes {
 		if runs *= max(1, len(axis.Values)); runs > maxRuns {
 			return nil, fmt.Errorf("more than %d simulations; give fewer values or seeds", maxRuns)
@@ -224,9 +227,12 @@ func (s *Sweep) simulate(ctx context.Context, cells []cell, progress func(done, 
 	return firstCause(errs)
 }
 
+// maxWorkers bounds the simulations at once, each of which holds its workload.
+const maxWorkers = 256
+
 func (s *Sweep) workers() int {
 	if s.Workers > 0 {
-		return s.Workers
+		return min(s.Workers, maxWorkers)
 	}
 	return runtime.GOMAXPROCS(0)
 }

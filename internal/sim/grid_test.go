@@ -322,7 +322,7 @@ func TestRunRefuses(t *testing.T) {
 		"sort the workload":              func(_ *sim.Config, j []workload.Job) { j[1].Submit = 1 << 40 },
 		"comes from site 3 of 3":         func(_ *sim.Config, j []workload.Job) { j[1].Origin = 3 },
 		"clean the workload":             func(_ *sim.Config, j []workload.Job) { j[1].Estimate = 0 },
-		"does not accept initiation":     func(c *sim.Config, _ []workload.Job) { c.Policy = local.New(); c.Tuning.Initiation = policy.Receiver },
+		"does not accept initiation":     func(c *sim.Config, _ []workload.Job) { c.Policy, c.Tuning.Initiation = never{}, policy.Receiver },
 		"a count is negative; give a po": func(c *sim.Config, _ []workload.Job) { c.Tuning.Draw = -1 },
 	} {
 		t.Run(want, func(t *testing.T) {

@@ -167,7 +167,7 @@ func (c Cleaning) String() string {
 		{c.Repeated, "left out for a job number that came before or is missing"},
 		{c.Cut, "run times cut to the requested time"},
 		{c.Lengthened, "run times raised to a second"},
-		{c.Raised, "estimates raised to the run time"},
+		{c.Raised, "estimates raised to the recorded run time"},
 		{c.Assumed, "estimates not in the trace, taken from the run time"},
 	} {
 		if part.count > 0 {

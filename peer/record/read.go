@@ -236,7 +236,7 @@ func (r *Reader) damaged() error {
 
 func (r *Reader) cut(rest int) error {
 	if rest == 0 {
-		return fmt.Errorf("recording %s: %w after entry %d: the peer was killed; its %d steps are whole",
+		return fmt.Errorf("recording %s: %w after entry %d: its peer still runs, or was killed; its %d steps are whole",
 			r.name, ErrCut, r.entries-1, r.steps)
 	}
 	return fmt.Errorf("recording %s: %w inside entry %d; the %d steps before it are whole",

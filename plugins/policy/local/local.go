@@ -15,9 +15,14 @@ type Policy struct{}
 // New returns the policy.
 func New() Policy { return Policy{} }
 
-// Info implements [policy.Policy].
+// Info implements [policy.Policy]. It serves every initiation, so that it can take
+// the place of any policy at once.
 func (Policy) Info() policy.Info {
-	return policy.Info{Name: "local", Initiations: []policy.Initiation{policy.Sender}, Shortcut: true, Alone: true}
+	return policy.Info{
+		Name:        "local",
+		Initiations: []policy.Initiation{policy.Sender, policy.Receiver, policy.Symmetric, policy.Cycle},
+		Shortcut:    true, Alone: true,
+	}
 }
 
 // Decide implements [policy.Policy]. A job that its own site has declined gets no
