@@ -76,6 +76,9 @@ func (r *simRun) run(ctx context.Context, name string) (err error) {
 		r.app.notice("%s never ran, because no site that they may go to has room for them; the means leave them out",
 			count(main.Unplaced, "job"))
 	}
+	if main.Metrics.Jobs == 0 {
+		return fmt.Errorf("experiment %s: no job ran", plain(main.Experiment))
+	}
 	if err = r.write(main); err != nil || r.whole {
 		return err
 	}

@@ -116,6 +116,9 @@ func (s *simSchedule) run() error {
 		return err
 	}
 	s.tell(jobs, cleaning, misfits)
+	if len(misfits) == len(jobs) {
+		return errors.New(s.trace.path + ": no job ran; name a larger machine with --procs")
+	}
 	if s.starts != "" {
 		err = s.app.writeFile(s.starts, func(w io.Writer) error { return writeSchedule(w, jobs, starts) })
 		if err != nil || whole {

@@ -107,6 +107,7 @@ func TestSimExitCodes(t *testing.T) {
 	lost := tempFile(t, "lost.toml", "[[site]]\nname = \"a\"\nnodes = 9\n[[workload]]\nsite = \"a\"\ntrace = \"none.swf\"\n")
 	trace := tempFile(t, "bad.swf", malformed)
 	text := tempFile(t, "text.json", "{}")
+	wide := tempFile(t, "wide.swf", "2 1 -1 5 8 -1 -1 8 9 -1 1 1 1 1 1 1 -1 -1\n")
 	window := tempFile(t, "window.toml", blueSite(t, "")+"to = \"1999-01-01\"\n")
 	cases := map[string]struct {
 		args   []string
@@ -161,6 +162,7 @@ func TestSimExitCodes(t *testing.T) {
 		"two outputs in one file": {[]string{"run", "heavy", "--starts", dir + "/x", "--swf", dir + "/./x"}, 2, []string{"--swf would overwrite the file of --starts"}},
 		"a folder as output":      {[]string{"sweep", "heavy", "--html", dir}, 1, []string{"--html: ", "is a directory"}},
 		"a picture of the ideal":  {[]string{"run", "heavy", "--scheme", "ideal", "--gantt", dir + "/g.svg"}, 2, []string{"one virtual machine"}},
+		"nothing fits":            {[]string{"schedule", "--trace", wide, "--procs", "1"}, 1, []string{"cannot run on this machine", "no job ran"}},
 		"no seeds":                {[]string{"sweep", "heavy", "--seeds", "0"}, 2, []string{"of 1 or more"}},
 		"too many seeds":          {[]string{"sweep", "heavy", "--seeds", "99999999999"}, 2, []string{"give fewer"}},
 		"no processors":           {[]string{"schedule", "--trace", lublin, "--procs", "0"}, 2, []string{"at least 1"}},
