@@ -5,7 +5,7 @@ GOLANGCI_VERSION := v2.15.0
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 COMMIT  ?= $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
 
-TIMEOUT   ?= 15m
+TIMEOUT   ?= 30m
 FUZZTIME  ?= 10s
 BENCH     ?= .
 BENCHTIME ?= 1s
@@ -36,6 +36,10 @@ help: ## list the targets
 .PHONY: build
 build: ## build bin/switchyard, static and reproducible
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BINARY) ./cmd/switchyard
+
+.PHONY: plugins
+plugins: ## build the built-in policies and schedulers as plugins, and the examples, into bin/plugins
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o bin/plugins/ ./plugins/standalone/... ./examples/plugins/...
 
 .PHONY: check
 check: fmt-check lint generate-check tidy-check test claims ## all that must hold before a commit

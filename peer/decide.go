@@ -19,18 +19,31 @@ func (p *Peer) decide(r *round) {
 		p.closeRound(r)
 		decided, err := resultAs[DecideResult](result, err)
 		if err == nil {
-			err = checkDecisions(snapshot, decided.Decisions)
+			err = snapshot.Check(decided.Decisions)
 		}
 		if err != nil {
 			p.fact(Fact{Kind: CallFailed, Site: p.cfg.Site, Round: r.id, Text: clip("policy: " + err.Error())})
 			p.holdAll(r, p.cfg.Retry, "the policy failed: "+err.Error())
 			return
 		}
-		if tunings == p.tunings {
+		if decided.By != "" {
+			why := clip(fmt.Sprintf("%s decided in its stead: %s", decided.By, decided.Because))
+			p.fact(Fact{Kind: PolicyFailed, Site: p.cfg.Site, Round: r.id, Text: why})
+			decided.Decisions = decided.explained(why)
+		} else if tunings == p.tunings {
 			p.hint = decided.Hint
 		}
 		p.carryOut(r, snapshot, decided.Decisions)
 	})
+}
+
+// explained are the decisions, each with why another policy took it.
+func (d DecideResult) explained(why string) []policy.Decision {
+	all := slices.Clone(d.Decisions)
+	for i := range all {
+		all[i].Reason += "; the policy failed, " + why
+	}
+	return all
 }
 
 // snapshot turns the round into the policy's columns.
@@ -38,12 +51,13 @@ func (p *Peer) snapshot(r *round) policy.Snapshot {
 	in := policy.Snapshot{Hint: p.hint}
 	for _, spec := range r.specs {
 		in.Jobs = append(in.Jobs, policy.Job{
-			ID: spec.Job, CPUs: spec.CPUs, WallTime: spec.WallTime, Waited: p.now.Sub(spec.Submitted),
+			ID: spec.Job, CPUs: spec.CPUs, WallTime: spec.WallTime, Waited: max(0, p.now.Sub(spec.Submitted)),
 		})
 	}
 	answered := p.answered(r)
 	in.AWT = make([]protocol.Duration, 0, len(r.specs)*len(answered))
 	in.ERT = make([]protocol.Duration, 0, len(r.specs)*len(answered))
+	in.Cost = make([]protocol.Micro, 0, len(r.specs)*len(answered))
 	for s, site := range answered {
 		if site.ask == nil {
 			in.Self = s
@@ -53,15 +67,18 @@ func (p *Peer) snapshot(r *round) policy.Snapshot {
 		in.Sites = append(in.Sites, policySite(site.name, site.ask.reply.Load, p.now.Sub(site.ask.partner.loadAt), site.ask.reply.Free, site.ask.reply.Accept))
 	}
 	for i := range r.specs {
-		for _, site := range answered {
+		for s, site := range answered {
 			q := r.home[i]
 			if site.ask != nil {
 				q = site.ask.quote(i)
 			}
-			if q.Declined != "" {
-				q.AWT, q.ERT = protocol.Never, protocol.Never
+			cost := q.Cost()
+			if q.Declined != "" || q.AWT == protocol.Never {
+				q.AWT, q.ERT, cost = protocol.Never, protocol.Never, 0
+			} else if in.Sites[s].Currency == "" {
+				in.Sites[s].Currency = q.Currency
 			}
-			in.AWT, in.ERT = append(in.AWT, q.AWT), append(in.ERT, q.ERT)
+			in.AWT, in.ERT, in.Cost = append(in.AWT, q.AWT), append(in.ERT, q.ERT), append(in.Cost, cost)
 		}
 	}
 	return in
@@ -94,29 +111,6 @@ func policySite(name protocol.SiteName, load protocol.Load, age protocol.Duratio
 	return policy.Site{Name: name, RUS: load.RUS(), Age: age, CPUs: load.CPUs, Free: free, Accept: accept}
 }
 
-// checkDecisions refuses what no policy may propose.
-func checkDecisions(in policy.Snapshot, decisions []policy.Decision) error {
-	seen := make(map[int]bool, len(decisions))
-	sent := make([]int, len(in.Sites))
-	for _, d := range decisions {
-		switch {
-		case d.Job < 0 || d.Job >= len(in.Jobs) || d.Site < 0 || d.Site >= len(in.Sites):
-			return fmt.Errorf("decision for job %d at site %d of %d jobs and %d sites", d.Job, d.Site, len(in.Jobs), len(in.Sites))
-		case seen[d.Job]:
-			return fmt.Errorf("two decisions for job %v", in.Jobs[d.Job].ID)
-		case d.Wait < 0:
-			return fmt.Errorf("a wait of %v for job %v", d.Wait, in.Jobs[d.Job].ID)
-		case in.AWT[in.At(d.Job, d.Site)] == protocol.Never:
-			return fmt.Errorf("job %v sent to %s, which declined it", in.Jobs[d.Job].ID, in.Sites[d.Site].Name)
-		}
-		seen[d.Job] = true
-		if sent[d.Site]++; sent[d.Site] > in.Sites[d.Site].Accept {
-			return fmt.Errorf("more jobs sent to %s than the %d that it takes", in.Sites[d.Site].Name, in.Sites[d.Site].Accept)
-		}
-	}
-	return nil
-}
-
 // carryOut places what the policy chose and holds the rest.
 func (p *Peer) carryOut(r *round, in policy.Snapshot, decisions []policy.Decision) {
 	chosen := make(map[int]policy.Decision, len(decisions))
@@ -131,7 +125,7 @@ func (p *Peer) carryOut(r *round, in policy.Snapshot, decisions []policy.Decisio
 		}
 		d, ok := chosen[i]
 		switch {
-		case (!ok || d.Site == in.Self) && r.reach[i] == volunteers:
+		case (!ok || d.Site == in.Self && p.cfg.Policy.Shortcut) && r.reach[i] == volunteers:
 			p.tellRound(r, i, silent, JobWaits, "", "no volunteer is better than the own site")
 			p.strike(r, i, j)
 		case !ok:

@@ -225,10 +225,13 @@ type CollectResult struct {
 	Kept    string
 }
 
-// DecideResult answers [DecideOp].
+// DecideResult answers [DecideOp]. When the policy in force failed and another
+// decided in its stead, By is that one and Because says what happened.
 type DecideResult struct {
 	Decisions []policy.Decision
 	Hint      []byte
+	By        string
+	Because   string
 }
 
 func (QuoteResult) result()    {}

@@ -56,5 +56,6 @@ const (
 	Retuned           FactKind = "retuned"
 	NameClash         FactKind = "name-clash"
 	CallFailed        FactKind = "call-failed"
-	MessageOdd        FactKind = "message-odd" // authentic, but makes no sense here
+	PolicyFailed      FactKind = "policy-failed" // and another decided in its stead
+	MessageOdd        FactKind = "message-odd"   // authentic, but makes no sense here
 )

@@ -9,7 +9,8 @@ import (
 )
 
 // Rounds are opened by what [policy.Initiation] says [SS 2.1.1 to 2.1.3]. A job
-// whose own AWT is below φ never gets as far. The paper leaves open how long an
+// whose own AWT is below φ never gets as far, unless the policy has no use for
+// φ: then it alone says which jobs stay. The paper leaves open how long an
 // availability message lives, what becomes of a job whose volunteers all lose, and
 // which waiting jobs look at their own AWT again; DESIGN 5 says what is done here,
 // and [Config.Recheck], [Config.Draw] and [Config.Stay] offer the other readings.
@@ -58,6 +59,8 @@ func (p *Peer) reachOf(j *job, home protocol.Quote) reach {
 		return volunteers
 	case p.cfg.Initiation == policy.Symmetric:
 		return everybody
+	case !p.cfg.Policy.Shortcut:
+		return volunteers // of whom there are none: the policy is asked about the own site
 	}
 	return nobody
 }

@@ -1,5 +1,7 @@
 package protocol
 
+import "math"
+
 // Micro is an amount of money in millionths of the currency's unit.
 type Micro int64
 
@@ -29,4 +31,28 @@ func (q Quote) ATT() Duration {
 		return Never
 	}
 	return q.AWT.Plus(q.ERT)
+}
+
+// Cost is the sum of the quote's terms, in its Currency, within what a [Micro]
+// holds; 0 when it is declined.
+func (q Quote) Cost() (sum Micro) {
+	if q.Declined != "" {
+		return 0
+	}
+	for _, term := range q.Terms {
+		sum = sum.Plus(term.Amount)
+	}
+	return sum
+}
+
+// Plus adds two amounts. What would overflow stays at the largest or least one.
+func (m Micro) Plus(n Micro) Micro {
+	switch sum := m + n; {
+	case m > 0 && n > 0 && sum < 0:
+		return math.MaxInt64
+	case m < 0 && n < 0 && sum >= 0:
+		return math.MinInt64
+	default:
+		return sum
+	}
 }

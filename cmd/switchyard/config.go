@@ -63,6 +63,9 @@ func (a *app) configCheckCommand() *cobra.Command {
 				return err
 			}
 			a.warn(cfg)
+			if err := checkPlugins(cfg); err != nil {
+				return err
+			}
 			a.printf("The configuration of %s is right.\n", cfg.Site.Name)
 			return nil
 		},

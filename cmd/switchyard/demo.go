@@ -96,7 +96,7 @@ func (d *demo) checkRules() error {
 	if err := chosen("policy", d.policy, config.PolicyNames()...); err != nil {
 		return err
 	}
-	info := config.Policy{Name: d.policy}.Make().Info()
+	info := config.Policy{}.Make(d.policy).Info()
 	if !slices.Contains(info.Initiations, policy.Initiation(d.initiation)) {
 		return usage("--policy %s does not serve --initiation %s; leave one of them out", d.policy, d.initiation)
 	}

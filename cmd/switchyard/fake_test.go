@@ -111,6 +111,24 @@ type result struct {
 	stdout, stderr string
 }
 
+// syncBuffer may be written by several goroutines.
+type syncBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *syncBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *syncBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
 // command runs the command line within the test.
 func command(t *testing.T, socket, stdin string, args ...string) result {
 	t.Helper()
@@ -123,7 +141,8 @@ func command(t *testing.T, socket, stdin string, args ...string) result {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	var stdout, stderr bytes.Buffer
+	var stdout bytes.Buffer
+	var stderr syncBuffer // what plugins say comes at any time
 	a := &app{
 		stdin: file, stdout: &stdout, stderr: &stderr, now: time.Now,
 		getenv: func(name string) string { return map[string]string{"SWITCHYARD_SOCKET": socket}[name] },

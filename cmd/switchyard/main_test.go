@@ -14,5 +14,8 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
+	if len(os.Args) > 1 {
+		servePlugin(os.Args[1])
+	}
 	os.Exit(m.Run())
 }

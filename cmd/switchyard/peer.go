@@ -29,7 +29,7 @@ func (a *app) peerCommand() *cobra.Command {
 			}
 			p := &peerProcess{
 				cfg: cfg, from: from, recording: recording, notify: newNotifier(a.getenv, os.Getpid()),
-				failed: make(chan struct{}, 8), hangups: hangups(),
+				failed: make(chan struct{}, 8), hangups: hangups(), plugins: newPluginSet(),
 			}
 			p.inForce.Store(cfg)
 			p.level.Set(levelOf(cfg.Log))

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,18 +11,22 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/peer/api"
 	"github.com/switchyard-hpc/switchyard/peer/config"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
 )
 
 // retunePatience bounds how long the peer may take to change its rules.
 const retunePatience = 10 * time.Second
 
 // rules are those in force.
-func (p *peerProcess) rules() api.Rules { return rulesOf(p.inForce.Load()) }
-
-func rulesOf(cfg *config.Config) api.Rules {
-	return api.Rules{
-		Initiation: string(cfg.Rounds.Initiation), Policy: cfg.Policy.Name, LocalPolicy: cfg.LocalSched.Policy,
+func (p *peerProcess) rules() api.Rules {
+	cfg := p.inForce.Load()
+	rules := api.Rules{
+		Initiation: string(cfg.Rounds.Initiation), Policy: *p.deciding.Load(), LocalPolicy: cfg.LocalSched.Plugin,
 	}
+	if p.process != nil {
+		rules.LocalPolicy = cfg.LocalSched.Policy
+	}
+	return rules
 }
 
 // rulesText tells rules in words.
@@ -77,14 +82,13 @@ func (p *peerProcess) apply(ctx context.Context, next *config.Config, changed []
 		return fmt.Errorf("[localsched] policy: %w", err)
 	}
 	if in("rounds") || in("policy") {
-		limited, cancel := context.WithTimeout(ctx, retunePatience)
-		defer cancel()
-		if err = p.node.Retune(limited, next.Tuning(), next.Policy.Make()); err != nil {
-			return fmt.Errorf("change the rules of rounds: %w", err)
+		before := p.plugins.names()
+		if err = p.repolicy(ctx, next); err != nil {
+			return errors.Join(err, p.plugins.keep(before)) // a mended file may be read again
 		}
 	}
-	if in("localsched") {
-		if err = p.scheduler.SetPolicy(local); err != nil {
+	if in("localsched") && p.process != nil {
+		if err = p.process.SetPolicy(local); err != nil {
 			return fmt.Errorf("change the policy of the local queue: %w", err)
 		}
 	}
@@ -94,6 +98,26 @@ func (p *peerProcess) apply(ctx context.Context, next *config.Config, changed []
 	p.inForce.Store(next)
 	rules := p.rules()
 	p.meter.Rules(rules.Initiation, rules.Policy, rules.LocalPolicy)
+	return nil
+}
+
+// repolicy puts the policy and the rules of rounds of a configuration in force.
+func (p *peerProcess) repolicy(ctx context.Context, cfg *config.Config) error {
+	wanted, err := p.policyOf(ctx, cfg)
+	if err != nil {
+		return fmt.Errorf("change the policy to %s: %w", cfg.Policy.Name, err)
+	}
+	return p.retune(ctx, cfg, wanted)
+}
+
+// retune puts rules of rounds in force, with the policy that decides by them.
+func (p *peerProcess) retune(ctx context.Context, cfg *config.Config, decides policy.Policy) error {
+	limited, cancel := context.WithTimeout(ctx, retunePatience)
+	defer cancel()
+	if err := p.node.Retune(limited, cfg.Tuning(decides.Info()), decides); err != nil {
+		return fmt.Errorf("change the rules of rounds: %w", err)
+	}
+	p.decides(cfg.Policy.Name)
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-hpc/switchyard/peer/record"
+	"github.com/switchyard-hpc/switchyard/plugins/catalog"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/local"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
@@ -15,25 +16,44 @@ import (
 )
 
 func (a *app) simReplayCommand() *cobra.Command {
+	var decider pluginFile
 	cmd := &cobra.Command{
 		Use:   "replay RECORD",
 		Short: "Replay what a live peer recorded, and compare",
 		Long: "Feed all that a live peer was told to a fresh one, and compare what it does at every step: rows,\n" +
 			"messages, calls and answers. The policy decides each round again. All must come out the same;\n" +
-			"else the first difference is printed and the exit code is 1. A peer records with peer --record.",
-		Example: "  switchyard peer --config site.toml --record run.rec\n  switchyard sim replay run.rec",
+			"else the first difference is printed and the exit code is 1. A peer records with peer --record.\n" +
+			"Decisions of a plugin are taken as recorded, unless --policy names it.",
+		Example: "  switchyard peer --config site.toml --record run.rec\n  switchyard sim replay run.rec\n" +
+			"  switchyard sim replay run.rec --policy ./cheapest --policy-config cheapest.toml",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usage("%s needs one recording, the file of peer --record", cmd.CommandPath())
 			}
 			return nil
 		},
-		RunE: func(_ *cobra.Command, args []string) error { return a.replay(args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			var plugin policy.Policy
+			if decider.path != "" {
+				var started *catalog.Plugin
+				if started, err = decider.start(cmd.Context(), catalog.PolicyKind); err != nil {
+					return err
+				}
+				defer func() { err = errors.Join(err, started.Close()) }()
+				plugin = started.Policy()
+			}
+			return a.replay(args[0], plugin)
+		},
 	}
+	cmd.Flags().StringVar(&decider.path, "policy", "", "the plugin that decided in the recording, by its path")
+	cmd.Flags().StringVar(&decider.config, "policy-config", "", "its configuration")
+	cmd.Flags().BoolVar(&decider.plain, "plain", false, "speak with the plugin without TLS, over a private socket")
 	return a.query(cmd)
 }
 
-func (a *app) replay(path string) (err error) {
+// replay replays a recording. Plugin is a policy that may have decided in it; nil:
+// none is known.
+func (a *app) replay(path string, plugin policy.Policy) (err error) {
 	reader, err := record.Open(path)
 	if err != nil {
 		return err
@@ -41,6 +61,9 @@ func (a *app) replay(path string) (err error) {
 	defer func() { err = errors.Join(err, reader.Close()) }()
 	var unknown []string
 	summary, err := record.Replay(reader, func(name string, params []policy.Param) (policy.Policy, error) {
+		if plugin != nil && plugin.Info().Name == name && slices.Equal(plugin.Info().Params, params) {
+			return plugin, nil
+		}
 		known, refused := recordedPolicy(name, params)
 		if known == nil && refused == nil && !slices.Contains(unknown, name) {
 			unknown = append(unknown, name)

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -22,7 +23,8 @@ type simRun struct {
 	starts string
 	swf    string
 	gantt  string
-	whole  bool // one of these is the standard output
+	simPlugins
+	whole bool // one of these is the standard output
 }
 
 func (a *app) simRunCommand() *cobra.Command {
@@ -35,6 +37,7 @@ func (a *app) simRunCommand() *cobra.Command {
 			"scheme local, if that is among them. The files of --starts, --swf and --gantt have the schedule\n" +
 			"of the experiment's scheme. The same experiment and seed give the same bytes.",
 		Example: "  switchyard sim run heavy\n" +
+			"  switchyard sim run heavy --policy ./cheapest --policy-config cheapest.toml\n" +
 			"  switchyard sim run mine.toml --seed 2 --json\n" +
 			"  switchyard sim run heavy --scheme local --starts starts.csv --gantt gantt.svg",
 		Args:              oneExperiment,
@@ -46,6 +49,7 @@ func (a *app) simRunCommand() *cobra.Command {
 	}
 	cmd.Flags().Uint64Var(&r.seed, "seed", 1, "of all that is drawn by chance, instead of the experiment's")
 	choice(cmd, &r.scheme, "scheme", "", "run this scheme alone", schemeNames()...)
+	r.addTo(cmd)
 	cmd.Flags().StringVar(&r.starts, "starts", "", "write when and where each job starts, as CSV; - is the output")
 	cmd.Flags().StringVar(&r.swf, "swf", "", "write the schedule as a trace; - is the output")
 	cmd.Flags().StringVar(&r.gantt, "gantt", "", "draw the schedule as SVG; - is the output")
@@ -67,6 +71,10 @@ func (r *simRun) run(ctx context.Context, name string) (err error) {
 	if err = r.app.open(plan); err != nil {
 		return err
 	}
+	if err = r.app.start(ctx, plan); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, plan.Close()) }()
 	outcomes, err := r.outcomes(ctx, plan)
 	if err != nil {
 		return err
@@ -96,8 +104,11 @@ func (r *simRun) run(ctx context.Context, name string) (err error) {
 
 // choose is the plan under the scheme that was asked for.
 func (r *simRun) choose(plan *experiment.Plan) (*experiment.Plan, error) {
+	plan, err := r.apply(plan)
+	if err != nil {
+		return nil, err
+	}
 	if r.scheme != "" {
-		var err error
 		if plan, err = plan.With(experiment.Setting{Key: "scheme", Value: r.scheme}); err != nil {
 			return nil, usage("--%w", err)
 		}

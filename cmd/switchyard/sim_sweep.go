@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -23,6 +24,7 @@ type simSweep struct {
 	seeded  bool // seeds was given
 	workers int
 	html    string
+	simPlugins
 }
 
 func (a *app) simSweepCommand() *cobra.Command {
@@ -51,6 +53,7 @@ func (a *app) simSweepCommand() *cobra.Command {
 	cmd.Flags().StringArrayVar(&s.set, "set", nil, "key=values; repeatable")
 	cmd.Flags().StringArrayVar(&s.join, "add-site", nil, "a site that may join; repeatable")
 	cmd.Flags().IntVar(&s.seeds, "seeds", 0, "how many seeds (those of the experiment)")
+	s.addTo(cmd)
 	cmd.Flags().IntVar(&s.workers, "workers", runtime.GOMAXPROCS(0), "simulations at once")
 	cmd.Flags().StringVar(&s.html, "html", "", "write a page with tables and figures; - is the output")
 	_ = cmd.RegisterFlagCompletionFunc("set", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -63,7 +66,7 @@ func (a *app) simSweepCommand() *cobra.Command {
 	return a.query(cmd)
 }
 
-func (s *simSweep) run(ctx context.Context, name string) error {
+func (s *simSweep) run(ctx context.Context, name string) (err error) {
 	whole, err := s.app.outputs([]string{name}, output{"html", s.html})
 	if err != nil {
 		return err
@@ -79,6 +82,10 @@ func (s *simSweep) run(ctx context.Context, name string) error {
 	if err = s.app.open(sweep.Plan); err != nil {
 		return err
 	}
+	if err = s.app.start(ctx, sweep.Plan); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, sweep.Plan.Close()) }()
 	bar := s.app.newProgress(runs, "simulations")
 	swept, err := sweep.Run(ctx, func(done, _ int) { bar.set(done) })
 	bar.end()
@@ -100,6 +107,9 @@ func (s *simSweep) run(ctx context.Context, name string) error {
 func (s *simSweep) sweep(name string) (*experiment.Sweep, error) {
 	plan, err := s.app.experiment(name)
 	if err != nil {
+		return nil, err
+	}
+	if plan, err = s.apply(plan); err != nil {
 		return nil, err
 	}
 	sweep := &experiment.Sweep{Plan: plan, Seeds: plan.Seeds, Workers: s.workers}

@@ -142,6 +142,7 @@ func phrases() map[peer.FactKind]string {
 		peer.Retuned:           "the rules of {site} changed",
 		peer.NameClash:         "{site} has a name or number that another site has",
 		peer.CallFailed:        "a call failed",
+		peer.PolicyFailed:      "the policy failed",
 		peer.MessageOdd:        "{site} sent something that makes no sense here",
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -15,7 +14,7 @@ import (
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/internal/metrics"
-	"github.com/switchyard-hpc/switchyard/localsched/engine"
+	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/process"
 	"github.com/switchyard-hpc/switchyard/peer/accounts"
 	"github.com/switchyard-hpc/switchyard/peer/bus"
@@ -43,7 +42,11 @@ type peerProcess struct {
 
 	key       *identity.Key
 	store     *store.Store
-	scheduler *process.Scheduler
+	plugins   *pluginSet
+	process   *process.Scheduler // nil: the batch system is another
+	scheduler localsched.Scheduler
+	capacity  protocol.Capacity
+	deciding  atomic.Pointer[string] // name of the policy in force
 	shim      []string
 	meter     *metrics.Metrics
 	node      *node.Node
@@ -63,9 +66,10 @@ func (p *peerProcess) run(ctx context.Context) (err error) {
 		p.log.Warn("config_odd", "what", odd.String())
 	}
 	for _, start := range []func(context.Context) error{
-		p.openKey, p.openStore, p.openScheduler, p.startNode, p.startLinks, p.startMetrics, p.startAPI,
+		p.openKey, p.openStore, p.startMeter, p.openPlugins, p.openScheduler, p.startNode, p.startLinks, p.startMetrics, p.startAPI,
 	} {
-		if err := start(ctx); err != nil {
+		err := start(ctx)
+		if told := ctx.Err() != nil && errors.Is(err, context.Canceled); err != nil && !told {
 			return err
 		}
 		if ctx.Err() != nil || len(p.failed) > 0 {
@@ -90,6 +94,8 @@ func (p *peerProcess) serve(ctx context.Context) {
 			return
 		case <-p.failed:
 			return
+		case <-p.plugins.up:
+			p.takeUp(ctx)
 		case <-p.hangups:
 			if _, err := p.reload(ctx, "SIGHUP"); err != nil {
 				p.log.Error("config_not_reloaded", "by", "SIGHUP", "error", err)
@@ -153,41 +159,6 @@ func (p *peerProcess) openStore(context.Context) error {
 	return nil
 }
 
-func (p *peerProcess) openScheduler(context.Context) error {
-	shim, err := shimLine()
-	if err != nil {
-		return err
-	}
-	policy, err := engine.Named(p.cfg.LocalSched.Policy)
-	if err != nil {
-		return fmt.Errorf("[localsched] policy: %w", err)
-	}
-	onStop := process.LeaveJobs
-	if p.cfg.LocalSched.OnStop == config.End {
-		onStop = process.EndJobs
-	}
-	p.scheduler, err = process.Open(process.Config{ //nolint:contextcheck // it runs until it is closed
-		Dir:       filepath.Join(string(p.cfg.Site.StateDir), "spool"),
-		Site:      p.cfg.Site.Name,
-		Capacity:  p.capacity(),
-		Policy:    policy,
-		GraceKill: p.cfg.LocalSched.Grace.Std(),
-		Shim:      shim,
-		Log:       p.log,
-		OnStop:    onStop,
-	})
-	if err != nil {
-		return fmt.Errorf("[localsched]: %w", err)
-	}
-	p.onStop("the local scheduler", p.scheduler.Close)
-	p.shim = shim
-	return nil
-}
-
-func (p *peerProcess) capacity() protocol.Capacity {
-	return p.cfg.LocalSched.Capacity(runtime.NumCPU())
-}
-
 func (p *peerProcess) accounts() *accounts.Accounts {
 	tables := accounts.Tables{
 		SameNames: p.cfg.Accounts.Users == config.Same,
@@ -203,24 +174,39 @@ func (p *peerProcess) accounts() *accounts.Accounts {
 // seed is that of the configuration; the core adds the site's number.
 func (p *peerProcess) seed() uint64 { return uint64(p.cfg.Site.Seed) } //nolint:gosec // any number will do
 
-func (p *peerProcess) startNode(ctx context.Context) error {
-	who := p.accounts()
+func (p *peerProcess) startMeter(context.Context) error {
 	p.meter = metrics.New(metrics.Identity{Site: p.cfg.Site.Name, Version: version})
+	return nil
+}
+
+// decides notes which policy is in force.
+func (p *peerProcess) decides(name string) {
+	p.deciding.Store(&name)
 	rules := p.rules()
 	p.meter.Rules(rules.Initiation, rules.Policy, rules.LocalPolicy)
+}
+
+func (p *peerProcess) startNode(ctx context.Context) error {
+	who := p.accounts()
+	decides, name, err := p.firstPolicy(ctx)
+	if err != nil {
+		return err
+	}
+	p.decides(name)
 	recorder, err := p.recorder()
 	if err != nil {
 		return err
 	}
 	p.node, err = node.New(node.Config{
 		Peer: p.cfg.Peer(config.Parts{
-			PublicKey: p.key.Public(), Software: "switchyard " + version, Capacity: p.capacity(),
-			Accounts: who,
+			PublicKey: p.key.Public(), Software: "switchyard " + version, Capacity: p.capacity,
+			Accounts: who, Policy: decides.Info(),
 		}),
 		Seed:      p.seed(),
 		Store:     p.store,
 		Scheduler: p.scheduler,
-		Policy:    p.cfg.Policy.Make(),
+		Policy:    decides,
+		Fallback:  p.fallback(),
 		Deliverer: &deliverer{
 			shim: p.shim, accounts: who, kept: filepath.Join(string(p.cfg.Site.StateDir), "kept"),
 		},

@@ -35,33 +35,37 @@ func rooms() []Room {
 		{Path: "protocol", Level: nouns, Pure: true},
 		{Path: "internal/archtest", Level: nouns},
 		{Path: "internal/localdisk", Level: nouns},
+		{Path: "plugins/conformance", Level: nouns},
 
 		{Path: "localsched", Level: borders, Pure: true},
+		{Path: "protocol/wire", Level: borders, Pure: true},
 		{Path: "plugins/policy", Level: borders, Pure: true},
-		{Path: "plugins/price", Level: borders, Planned: true},
+		{Path: "plugins/price", Level: borders, Pure: true},
 		{Path: "internal/mincostflow", Level: borders, Pure: true, Planned: true},
 		{Path: "internal/predict", Level: borders, Pure: true, Planned: true},
 		{Path: "internal/workload", Level: borders, Pure: true},
+		{Path: "internal/settings", Level: borders},
 
 		{Path: "plugins/policy/*", Level: experts, Pure: true},
 		{Path: "localsched/engine", Level: experts, Pure: true},
+		{Path: "localsched/spool", Level: experts},
 		{Path: "protocol/*/v1", Level: experts},
-		{Path: "plugins/sdk", Level: experts, Planned: true},
 
+		{Path: "plugins/sdk", Level: machines},
 		{Path: "localsched/process", Level: machines},
-		{Path: "localsched/slurm", Level: machines, Planned: true},
-		{Path: "localsched/localschedtest", Level: machines, Planned: true},
-		{Path: "plugins/policytest", Level: machines, Planned: true},
+		{Path: "localsched/slurm", Level: machines},
+		{Path: "localsched/localschedtest", Level: machines},
+		{Path: "plugins/policytest", Level: machines},
+		{Path: "plugins/pricetest", Level: machines},
 		{Path: "peer/gridqueue", Level: machines, Pure: true},
 
 		{Path: "peer", Level: core, Pure: true},
-		{Path: "plugins/catalog", Level: core, Planned: true},
+		{Path: "plugins/catalog", Level: core},
 
 		{Path: "peer/identity", Level: helpers},
 		{Path: "peer/accounts", Level: helpers, Pure: true},
 		{Path: "internal/metrics", Level: helpers},
 		{Path: "internal/batchscript", Level: helpers},
-		{Path: "internal/settings", Level: helpers},
 		{Path: "peer/record", Level: helpers},
 
 		{Path: "peer/node", Level: shells},
@@ -79,7 +83,8 @@ func rooms() []Room {
 		{Path: "internal/experiment", Level: grids},
 
 		{Path: "cmd/...", Level: wiring},
-		{Path: "examples/...", Level: wiring, Planned: true},
+		{Path: "plugins/standalone/...", Level: wiring},
+		{Path: "examples/...", Level: wiring},
 	}
 }
 
@@ -117,7 +122,7 @@ func libraries() []Library {
 		},
 		{[]string{"github.com/nats-io/nkeys"}, []string{"peer/identity"}},
 		{[]string{"go.etcd.io/bbolt"}, []string{"peer/store"}},
-		{[]string{"github.com/BurntSushi/toml"}, []string{"internal/settings", "plugins/sdk"}},
+		{[]string{"github.com/BurntSushi/toml"}, []string{"internal/settings"}},
 		{[]string{"github.com/spf13/cobra", "github.com/spf13/pflag"}, []string{"cmd/..."}},
 		{
 			[]string{"github.com/hashicorp/go-plugin", "github.com/hashicorp/go-hclog"},
@@ -126,7 +131,7 @@ func libraries() []Library {
 		{[]string{"github.com/prometheus"}, []string{"internal/metrics"}},
 		{[]string{"google.golang.org/protobuf"}, []string{"protocol/*/v1"}},
 		{[]string{"google.golang.org/grpc"}, []string{"protocol/*/v1", "plugins/sdk", "plugins/catalog"}},
-		{[]string{"golang.org/x/sys"}, []string{"localsched/process"}},
+		{[]string{"golang.org/x/sys"}, []string{"localsched/process", "plugins/catalog"}},
 		{[]string{"gonum.org/v1/gonum"}, []string{"internal/predict", "internal/workload", "internal/report"}},
 		{[]string{"gonum.org/v1/plot"}, []string{"internal/report"}},
 		{[]string{"github.com/schollz/progressbar/v3"}, []string{"cmd/..."}},

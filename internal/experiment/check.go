@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
+	"github.com/switchyard-hpc/switchyard/plugins/catalog"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -28,6 +29,7 @@ func (p *Plan) check() []problem {
 		p.checkWorkload(c, fmt.Sprintf("workload[%d]", i), &p.Workloads[i])
 	}
 	p.checkFaults(c)
+	p.checkPlugins(c)
 	return c.problems
 }
 
@@ -97,8 +99,14 @@ func (p *Plan) checkSites(c *checker) {
 		if s.Nodes > 0 && s.CPUsPerNode > 0 && s.Nodes > maxCPUs/s.CPUsPerNode {
 			c.add(key+".nodes", "%d of %d CPUs are more than %d CPUs", s.Nodes, s.CPUsPerNode, maxCPUs)
 		}
-		if _, err := engine.Named(s.Policy); err != nil {
-			c.add(key+".policy", "%v", err)
+		if _, err := engine.Named(s.Policy); err != nil && p.plugin(catalog.SchedulerKind, s.Policy) == nil {
+			c.add(key+".policy", "%v, or the name of a [[plugin]] of the kind %q", err, catalog.SchedulerKind)
+		}
+		if s.CPUHour < 0 {
+			c.add(key+".cpu_hour", "is negative; a price is 0 or more")
+		}
+		if s.CPUHour > 0 && p.Currency == "" {
+			c.add(key+".cpu_hour", "is in no currency; set the key currency above the tables, as \"EUR\"")
 		}
 	}
 	if len(p.Workloads) == 0 {

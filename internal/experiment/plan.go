@@ -3,7 +3,9 @@ package experiment
 import (
 	"slices"
 
+	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/internal/workload"
+	"github.com/switchyard-hpc/switchyard/plugins/catalog"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -28,9 +30,13 @@ type Plan struct {
 	Links     []Link     `toml:"link"`
 	Cuts      []Cut      `toml:"cut"`
 	Crashes   []Crash    `toml:"crash"`
+	Currency  string     `toml:"currency"` // of the sites' prices; empty: there are none
+	Plugins   []Plugin   `toml:"plugin"`
 
 	inputs []input // of the workloads, in their order; none before Open
 	notes  []string
+
+	started map[string]*catalog.Plugin // by name; none before Start
 }
 
 // What estimates of run times the jobs have.
@@ -46,7 +52,9 @@ type Site struct {
 	CPUsPerNode int    `toml:"cpus_per_node"`
 	MHz         int    `toml:"mhz"`
 	WholeNode   bool   `toml:"whole_node"`
-	Policy      string `toml:"policy"` // of the batch system, by its name in the engine
+	Policy      string `toml:"policy"` // of the batch system: by its name in the engine, or a plugin
+
+	CPUHour settings.Amount `toml:"cpu_hour"` // what a CPU costs for an hour, in the plan's currency
 }
 
 // Workload is where jobs of one site come from: a trace, or a model.
@@ -76,6 +84,7 @@ type Workload struct {
 
 // Peer is what the peers of all sites are told.
 type Peer struct {
+	Policy    string            `toml:"policy"` // that decides rounds: builtInPolicy, or a plugin
 	Phi       protocol.Duration `toml:"phi"`
 	Sigma     protocol.Duration `toml:"sigma"`
 	Delta     float64           `toml:"delta"`
@@ -128,7 +137,8 @@ func Default() Plan {
 	return Plan{
 		Scheme: Sender, Seed: 1, Seeds: 10, Estimates: FromTrace, Load: 1,
 		Peer: Peer{
-			Phi: protocol.Minute, Sigma: 5 * protocol.Minute, Delta: 0.7, Epsilon: tc.DefaultEpsilon, RoundJobs: 64,
+			Policy: builtInPolicy,
+			Phi:    protocol.Minute, Sigma: 5 * protocol.Minute, Delta: 0.7, Epsilon: tc.DefaultEpsilon, RoundJobs: 64,
 		},
 	}
 }
@@ -160,6 +170,7 @@ func (p *Plan) clone() *Plan {
 	c.Links = slices.Clone(p.Links)
 	c.Cuts = slices.Clone(p.Cuts)
 	c.Crashes = slices.Clone(p.Crashes)
+	c.Plugins = slices.Clone(p.Plugins)
 	return &c
 }
 

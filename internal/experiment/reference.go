@@ -27,6 +27,7 @@ func Reference() []Table {
 		{"", "What is run. These keys stand above all tables.", topKeys()},
 		{"[[site]]", "A machine and its batch system, one table for each site of the grid.", siteKeys()},
 		{"[[workload]]", "Where jobs of a site come from: a trace, a built-in model or a model of your own. A site may have none, one or several.", workloadKeys()},
+		{"[[plugin]]", "A policy or a batch system that is a program of its own; docs/plugins.md says how to write one.", pluginKeys()},
 		{"[peer]", "What every site's peer is told. The defaults are those of live peers.", peerKeys()},
 		{"[network]", "What happens to the messages between sites. Without this table each arrives at once.", networkKeys()},
 		{"[[link]]", "What happens on the link of two sites instead, in both directions. Later tables take the place of earlier ones.", append(pairKeys(), networkKeys()...)},
@@ -45,6 +46,7 @@ func topKeys() []Key {
 		{"seeds", "10", "How many seeds a sweep runs, from seed on."},
 		{"estimates", `"trace"`, `What jobs are believed to take. "trace": what their users asked for, as far as the trace tells. "perfect": what they take.`},
 		{"load", "1.0", "Divides all times between submissions: 1.3 is 30 % more work in the same time."},
+		{"currency", "", "Of the sites' prices, as \"EUR\". Not set: quotes carry no prices."},
 		{"check", "0", "Events between two full checks of the grid's invariants. 0: they are checked at the end only."},
 	}
 }
@@ -56,7 +58,8 @@ func siteKeys() []Key {
 		{"cpus_per_node", "1", "CPUs of a node."},
 		{"mhz", "1000", "Speed of a CPU. Run times of jobs that move scale with the ratio of speeds; if all are equal it does not matter."},
 		{"whole_node", "false", "Whether a node runs one job at a time."},
-		{"policy", `"easy"`, "Which queued jobs start first: " + strings.Join(engine.Names(), ", ") + "."},
+		{"policy", `"easy"`, "Which queued jobs start first: " + strings.Join(engine.Names(), ", ") + ". Or the name of a [[plugin]] of the kind \"localsched\" that can be simulated."},
+		{"cpu_hour", "0.0", "What a CPU costs for an hour, for policies that go by prices."},
 	}
 }
 
@@ -83,8 +86,22 @@ func workloadKeys() []Key {
 	}
 }
 
+func pluginKeys() []Key {
+	return []Key{
+		{"name", "", "By which other keys name the plugin. Required."},
+		{"kind", "", `"policy" or "localsched". Required.`},
+		{"path", "", "Its executable file. Required."},
+		{"args", "[]", "Its arguments."},
+		{"sha256", "", "SHA-256 of the file; another file is not started. Not set: any file is."},
+		{"mtls", "true", "Whether the plugin is spoken to over TLS. false is for plugins whose language cannot; they are pinned."},
+		{"config", "", "File with the plugin's own configuration. Not set: it gets none."},
+		{"call_timeout", `"30s"`, "How long the plugin may take for one call. One that fails ends the simulation."},
+	}
+}
+
 func peerKeys() []Key {
 	return []Key{
+		{"policy", `"tc"`, "The policy that decides rounds: \"tc\", or the name of a [[plugin]] of the kind \"policy\". The scheme local has none."},
 		{"phi", `"1m"`, "φ: a job that would wait less than this at its own site stays there, and nobody is asked."},
 		{"sigma", `"5m"`, "σ: time between two looks at the own utilisation, and at what waiting jobs would wait at home."},
 		{"delta", "0.7", "δ: a site whose utilisation is below this volunteers, under receiver and symmetric."},

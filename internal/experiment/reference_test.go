@@ -27,12 +27,14 @@ func keysOf(table reflect.Type) (keys []string) {
 func TestReferenceHasEveryKeyWithItsDefault(t *testing.T) {
 	t.Parallel()
 	plan := experiment.Default()
-	site, work := experiment.Site{}, experiment.Workload{}
+	site, work, plugin := experiment.Site{}, experiment.Workload{}, experiment.Plugin{}
+	plugin.SetDefaults()
 	site.SetDefaults()
 	work.SetDefaults()
 	values := map[string]any{
 		"": &plan, "[[site]]": &site, "[[workload]]": &work, "[peer]": &plan.Peer, "[network]": &plan.Network,
 		"[[link]]": &experiment.Link{}, "[[cut]]": &experiment.Cut{}, "[[crash]]": &experiment.Crash{},
+		"[[plugin]]": &plugin,
 	}
 	for _, table := range experiment.Reference() {
 		var keys []string

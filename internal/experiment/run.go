@@ -7,7 +7,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/sim"
 	"github.com/switchyard-hpc/switchyard/internal/workload"
-	"github.com/switchyard-hpc/switchyard/localsched/engine"
+	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -75,11 +75,15 @@ func (s *Site) machine() sim.Machine {
 func (p *Plan) config(scheme Scheme, seed uint64) (sim.Config, error) {
 	cfg := sim.Config{Seed: seed, Partners: p.Peer.Partners, Check: p.Check, Bytes: true}
 	for i := range p.Sites {
-		local, err := engine.Named(p.Sites[i].Policy)
+		s := &p.Sites[i]
+		local, other, err := p.localOf(s)
 		if err != nil {
-			return cfg, fmt.Errorf("site %s: %w", p.Sites[i].Name, err)
+			return cfg, fmt.Errorf("site %s: %w", s.Name, err)
 		}
-		cfg.Sites = append(cfg.Sites, sim.Site{Machine: p.Sites[i].machine(), Local: local})
+		cfg.Sites = append(cfg.Sites, sim.Site{
+			Machine: s.machine(), Local: local, Engine: other,
+			Tariff: localsched.Tariff{CPUHour: protocol.Micro(s.CPUHour), Currency: p.Currency},
+		})
 	}
 	cfg.Tuning.Phi, cfg.Tuning.Sigma = p.Peer.Phi, p.Peer.Sigma
 	cfg.Tuning.Delta = int(math.Round(p.Peer.Delta * protocol.PPM))
@@ -102,7 +106,11 @@ func (p *Plan) config(scheme Scheme, seed uint64) (sim.Config, error) {
 	for _, c := range p.Crashes {
 		cfg.Crashes = append(cfg.Crashes, sim.Crash{Site: p.site(c.Site), At: protocol.Instant(c.At), For: c.For})
 	}
-	scheme.apply(&cfg, &p.Peer)
+	decides, err := p.decider()
+	if err != nil {
+		return cfg, err
+	}
+	scheme.apply(&cfg, decides)
 	return cfg, nil
 }
 

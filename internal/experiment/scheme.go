@@ -8,7 +8,6 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/sim"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/local"
-	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
 )
 
 // Scheme is a way to place jobs, by the names of [SS 2].
@@ -35,9 +34,10 @@ func ParseScheme(name string) (Scheme, error) {
 	return "", fmt.Errorf("%q is no scheme; use %s", name, oneOf(Schemes()))
 }
 
-// apply sets what the scheme is made of.
-func (s Scheme) apply(cfg *sim.Config, p *Peer) {
-	cfg.Scheme, cfg.Policy = sim.Distributed, tc.New(tc.Config{Epsilon: p.Epsilon})
+// apply sets what the scheme is made of. The policy decides rounds, where the scheme
+// has any.
+func (s Scheme) apply(cfg *sim.Config, decides policy.Policy) {
+	cfg.Scheme, cfg.Policy = sim.Distributed, decides
 	cfg.Tuning.Initiation = policy.Sender
 	switch s {
 	case Local:

@@ -82,6 +82,7 @@ func setters() []setter {
 			}
 			return nil
 		}},
+		{"peer_policy", text(func(p *Plan) *string { return &p.Peer.Policy })},
 		{"bias", perModel(func(w *Workload) *float64 { return &w.Bias })},
 		{"service", perModel(func(w *Workload) *float64 { return &w.Service })},
 	}

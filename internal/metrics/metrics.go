@@ -32,6 +32,8 @@ type Metrics struct {
 	rejected   *prometheus.CounterVec
 	volunteers *prometheus.CounterVec
 	rules      *prometheus.GaugeVec
+	pluginUp   *prometheus.GaugeVec
+	restarts   *prometheus.GaugeVec
 	rounds     prometheus.Counter
 	retuned    prometheus.Counter
 	placing    prometheus.Histogram
@@ -58,14 +60,16 @@ func New(id Identity) *Metrics {
 			"Availability messages: of this site to its partners (peer is its own name), and of each partner.", "peer"),
 		rules: gauges("rules_info", "Always 1; the labels say by what rules jobs are placed.",
 			"initiation", "policy", "local_policy"),
-		rounds:  counter("rounds_total", "Rounds of quotes that were opened."),
-		retuned: counter("retuned_total", "Changes of the rules for rounds while the peer ran."),
-		placing: histogram("placement_duration_seconds", "From the opening of a round to a job's decision."),
-		handing: histogram("handoff_duration_seconds", "From the offer of a job to its acceptance by a partner."),
+		pluginUp: gauges("plugin_up", "Whether a plugin answers.", "plugin", "kind"),
+		restarts: gauges("plugin_restarts", "Times that a plugin was started again.", "plugin", "kind"),
+		rounds:   counter("rounds_total", "Rounds of quotes that were opened."),
+		retuned:  counter("retuned_total", "Changes of the rules for rounds while the peer ran."),
+		placing:  histogram("placement_duration_seconds", "From the opening of a round to a job's decision."),
+		handing:  histogram("handoff_duration_seconds", "From the offer of a job to its acceptance by a partner."),
 	}
 	m.registry.MustRegister(
 		m.jobs, m.ended, m.submitted, m.placements, m.quotes, m.guests, m.errors, m.rejected, m.volunteers,
-		m.rules, m.rounds, m.retuned, m.placing, m.handing, build(id), collectors.NewGoCollector(),
+		m.rules, m.pluginUp, m.restarts, m.rounds, m.retuned, m.placing, m.handing, build(id), collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	for _, state := range []protocol.State{protocol.Pending, protocol.Running} {
@@ -81,6 +85,16 @@ func (m *Metrics) Rules(initiation, policy, localPolicy string) {
 	m.policy.Store(&policy)
 	m.rules.Reset()
 	m.rules.WithLabelValues(initiation, policy, localPolicy).Set(1)
+}
+
+// Plugin says how a plugin is.
+func (m *Metrics) Plugin(name, kind string, up bool, restarts int) {
+	value := 0.0
+	if up {
+		value = 1
+	}
+	m.pluginUp.WithLabelValues(name, kind).Set(value)
+	m.restarts.WithLabelValues(name, kind).Set(float64(restarts))
 }
 
 func counter(name, help string) prometheus.Counter {

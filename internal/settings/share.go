@@ -1,9 +1,7 @@
 package settings
 
 import (
-	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 )
 
@@ -33,21 +31,12 @@ func (s *Share) UnmarshalTOML(raw any) error {
 	return Mismatch(raw, "a number from 0 to 1, as 0.7")
 }
 
-// parseShare goes by the shortest decimal that is this number, which is what was
-// written.
 func parseShare(number float64) (Share, error) {
 	if !(number >= 0 && number <= 1) {
 		return 0, fmt.Errorf("%v is outside 0 to 1", number)
 	}
-	whole, decimals, _ := strings.Cut(strconv.FormatFloat(number, 'f', -1, 64), ".")
-	if len(decimals) > 6 {
-		return 0, errors.New("has more than six decimals; write fewer")
-	}
-	parts, err := strconv.Atoi(whole + decimals + strings.Repeat("0", 6-len(decimals)))
-	if err != nil {
-		return 0, fmt.Errorf("%v is no share: %w", number, err)
-	}
-	return Share(parts), nil
+	parts, err := millionths(number)
+	return Share(parts), err
 }
 
 // TOML implements [Literal].

@@ -8,7 +8,6 @@ import (
 	"strconv"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
-	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -16,7 +15,8 @@ import (
 // run as long as the workload says. It lives on when the site's peer crashes.
 type batchSystem struct {
 	site    *site
-	engine  *engine.Engine
+	engine  localsched.Engine
+	tariff  localsched.Tariff
 	jobs    map[protocol.Tag]int32 // slots
 	slots   []batchJob
 	free    []int32
@@ -34,14 +34,18 @@ type batchJob struct {
 	queued    protocol.Instant
 }
 
-func newBatchSystem(s *site, machine engine.Machine, p engine.Policy) *batchSystem {
-	return &batchSystem{site: s, engine: engine.New(machine, p), jobs: map[protocol.Tag]int32{}}
+func newBatchSystem(s *site, from *Site) (*batchSystem, error) {
+	made, err := from.open()
+	if err != nil {
+		return nil, err
+	}
+	return &batchSystem{site: s, engine: made, tariff: from.Tariff, jobs: map[protocol.Tag]int32{}}, nil
 }
 
 // quote answers each job alone, as [localsched.Planner] wants it.
-func (b *batchSystem) quote(now protocol.Instant, query localsched.Query) []protocol.Quote {
+func (b *batchSystem) quote(now protocol.Instant, query localsched.Query) ([]protocol.Quote, error) {
 	if len(query.Jobs) == 0 {
-		return nil
+		return nil, nil
 	}
 	var ahead []protocol.Request
 	for _, one := range query.Ahead {
@@ -49,15 +53,39 @@ func (b *batchSystem) quote(now protocol.Instant, query localsched.Query) []prot
 			ahead = append(ahead, one.Request)
 		}
 	}
+	plan, err := b.engine.Plan(now, ahead, query.Jobs)
+	if err != nil {
+		return nil, b.fails(err)
+	}
 	quotes := make([]protocol.Quote, len(query.Jobs))
-	for i, planned := range b.engine.Plan(now, ahead, query.Jobs) {
+	for i, planned := range plan {
 		q := &quotes[i]
 		q.Job, q.Declined = query.Jobs[i].Job, planned.Declined
+		if planned.Start < now && q.Declined == "" {
+			return nil, b.fails(fmt.Errorf("the engine plans job %v for %v ago", q.Job, now.Sub(planned.Start)))
+		}
 		if q.Declined == "" {
 			q.AWT, q.ERT = planned.Start.Sub(now), query.Jobs[i].WallTime
 		}
+		b.tariff.Charge(q, query.Jobs[i].CPUs)
 	}
-	return quotes
+	return quotes, nil
+}
+
+// load is how busy the machine is.
+func (b *batchSystem) load() protocol.Load {
+	load, err := b.engine.Load()
+	if err != nil {
+		_ = b.fails(err)
+	}
+	return load
+}
+
+// fails ends the simulation: what went wrong in a batch system makes all that
+// follows worthless. It returns the error.
+func (b *batchSystem) fails(err error) error {
+	b.site.grid.fail("site %s: %w", b.site.name, err)
+	return err
 }
 
 // submit puts a job in the queue. Repeating a tag changes nothing.
@@ -72,7 +100,7 @@ func (b *batchSystem) submit(now protocol.Instant, s localsched.Submission) (loc
 	slot := b.slot()
 	b.slots[slot] = batchJob{tag: s.Tag, index: index, state: protocol.Pending, queued: now}
 	b.jobs[s.Tag] = slot
-	actions, err := b.engine.Submit(now, engine.Job{Request: s.Spec.Request, Tag: s.Tag})
+	actions, err := b.engine.Submit(now, localsched.Queued{Request: s.Spec.Request, Tag: s.Tag})
 	if err != nil {
 		b.drop(s.Tag)
 		return "", fmt.Errorf("submit %v: %w", s.Tag, err)
@@ -152,7 +180,7 @@ func (b *batchSystem) watched(after localsched.Cursor) (w localsched.Watched, ok
 	w = localsched.Watched{
 		Changes: slices.Clone(b.changes[from-b.dropped:]),
 		Cursor:  localsched.Cursor(strconv.Itoa(b.dropped + len(b.changes))),
-		Load:    b.engine.Load(),
+		Load:    b.load(),
 	}
 	if !b.site.grid.keepsRows {
 		b.dropped += len(b.changes)
@@ -174,9 +202,13 @@ func (b *batchSystem) forget(tag protocol.Tag) error {
 	return nil
 }
 
-func (b *batchSystem) carryOut(now protocol.Instant, actions engine.Actions) {
+func (b *batchSystem) carryOut(now protocol.Instant, actions localsched.Actions) {
 	for _, tag := range actions.Starts {
-		slot := b.jobs[tag]
+		slot, known := b.jobs[tag]
+		if !known || b.slots[slot].state != protocol.Pending || b.slots[slot].withdrawn {
+			_ = b.fails(fmt.Errorf("the engine starts job %v, which does not wait", tag))
+			return
+		}
 		job := &b.slots[slot]
 		job.state, job.started = protocol.Running, now
 		run := b.site.grid.started(b.site, job.index, now)
@@ -184,8 +216,8 @@ func (b *batchSystem) carryOut(now protocol.Instant, actions engine.Actions) {
 		b.change(slot, protocol.Outcome{})
 	}
 	if b.site.wakesBatch && actions.Wake != 0 && actions.Wake != b.wake {
-		b.wake = actions.Wake
-		b.site.grid.heap.push(actions.Wake, batch, b.site.index, 0)
+		b.wake = max(actions.Wake, now)
+		b.site.grid.heap.push(b.wake, batch, b.site.index, 0)
 	}
 }
 
@@ -201,9 +233,12 @@ func (b *batchSystem) finish(now protocol.Instant, slot int32, outcome protocol.
 	outcome.Waited, outcome.Ran = job.started.Sub(job.queued), now.Sub(job.started)
 	job.state = outcome.State
 	b.change(slot, outcome)
-	if actions, err := b.engine.Finished(now, job.tag); err == nil {
-		b.carryOut(now, actions)
+	actions, err := b.engine.Finished(now, job.tag)
+	if err != nil {
+		_ = b.fails(err)
+		return
 	}
+	b.carryOut(now, actions)
 }
 
 // tick lets reserved starts begin. Limits need nobody: in a workload no job runs
@@ -211,7 +246,11 @@ func (b *batchSystem) finish(now protocol.Instant, slot int32, outcome protocol.
 func (b *batchSystem) tick(now protocol.Instant) {
 	if b.wake == now {
 		b.wake = 0
-		actions := b.engine.Tick(now)
+		actions, err := b.engine.Tick(now)
+		if err != nil {
+			_ = b.fails(err)
+			return
+		}
 		b.carryOut(now, actions)
 	}
 }

@@ -79,7 +79,7 @@ func (c *checker) machines() error {
 		if s.batch == nil {
 			continue
 		}
-		if load := s.batch.engine.Load(); load.Busy > load.CPUs || load.Busy < 0 {
+		if load := s.batch.load(); load.Busy > load.CPUs || load.Busy < 0 {
 			return fmt.Errorf("at %v: site %s runs %d CPUs of %d", c.grid.now.Sub(beginning), s.name, load.Busy, load.CPUs)
 		}
 	}

@@ -1,9 +1,11 @@
 package sim
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/workload"
+	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
@@ -28,18 +30,32 @@ func (m Machine) Capacity() protocol.Capacity {
 }
 
 // Model is the machine for the batch engine.
-func (m Machine) Model() engine.Machine {
-	if m.WholeNode {
-		return engine.WholeNode(m.Capacity())
-	}
-	return engine.PerCPU(m.Capacity())
-}
+func (m Machine) Model() engine.Machine { return engine.Of(m.Capacity()) }
 
 // Site is a site of a simulated grid.
 type Site struct {
 	Machine
-	Local engine.Policy // of its batch system
+	Local  engine.Policy // of its batch system
+	Tariff localsched.Tariff
+	// Engine makes another batch system than the built-in one; nil: that one, with
+	// the policy Local.
+	Engine func(protocol.Capacity) (localsched.Engine, error)
 }
+
+// open makes the site's batch system.
+func (s *Site) open() (localsched.Engine, error) {
+	if s.Engine == nil {
+		return engine.New(s.Model(), s.Local).Border(), nil
+	}
+	made, err := s.Engine(s.Capacity())
+	if err != nil {
+		return nil, fmt.Errorf("site %s: %w", s.Name, err)
+	}
+	return made, nil
+}
+
+// wakes says whether the batch system has starts that no other event brings.
+func (s *Site) wakes() bool { return s.Engine != nil || reserves(s.Local) }
 
 // Scheme is how jobs are placed [SS 2].
 type Scheme string

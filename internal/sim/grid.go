@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"slices"
 
@@ -58,7 +59,7 @@ type delivery struct {
 }
 
 // newGrid makes the sites and links their peers.
-func newGrid(cfg Config, jobs []workload.Job) *grid {
+func newGrid(cfg Config, jobs []workload.Job) (*grid, error) {
 	g := &grid{
 		cfg: cfg, jobs: jobs, byName: map[protocol.SiteName]*site{}, now: beginning,
 		keepsRows: len(cfg.Crashes) > 0, trace: 14695981039346656037,
@@ -67,18 +68,34 @@ func newGrid(cfg Config, jobs []workload.Job) *grid {
 	}
 	g.check = newChecker(g)
 	g.cfg.Tuning.Policy = cfg.Policy.Info()
-	for i, one := range cfg.Sites {
+	for i := range cfg.Sites {
+		one := &cfg.Sites[i]
 		g.machines = append(g.machines, one.Machine)
 		s := g.addSite(i, one.Name, one.Capacity())
-		s.batch = newBatchSystem(s, one.Model(), one.Local)
-		s.wakesBatch = reserves(one.Local)
+		var err error
+		if s.batch, err = newBatchSystem(s, one); err != nil {
+			return nil, err
+		}
+		s.wakesBatch = one.wakes()
 	}
 	if cfg.Scheme == Central {
 		g.addSite(len(cfg.Sites), portalName, protocol.Capacity{})
 	}
 	g.partner()
 	g.wires.init(cfg.Seed, len(g.sites), cfg.Network)
-	return g
+	return g, nil
+}
+
+// close gives back what batch systems elsewhere hold.
+func (g *grid) close() {
+	for _, s := range g.sites {
+		if s.batch == nil {
+			continue
+		}
+		if held, ok := s.batch.engine.(io.Closer); ok {
+			_ = held.Close() // the results are there
+		}
+	}
 }
 
 // portalName is the site without a machine that takes all jobs of the central
@@ -164,13 +181,13 @@ func (g *grid) run(ctx context.Context, progress func(ended int)) error {
 		if len(g.heap.heap) == 0 {
 			break
 		}
-		if n&4095 == 0 {
+		if n&63 == 0 { // a policy that is a plugin may make each moment long
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			if progress != nil {
-				progress(g.ended)
-			}
+		}
+		if n&4095 == 0 && progress != nil {
+			progress(g.ended)
 		}
 		m := g.heap.pop()
 		if g.stuck(m.at) {

@@ -232,6 +232,42 @@ func (never) Info() policy.Info {
 func (never) Decide(policy.Snapshot) ([]policy.Decision, []byte, error) { return nil, nil, nil }
 
 // TestJobsThatNobodyPlacesWait: the simulation ends all the same, and says so.
+// homely sends away what would wait for long, and has no use for φ.
+type homely struct{}
+
+func (homely) Info() policy.Info {
+	return policy.Info{Name: "homely", Initiations: []policy.Initiation{policy.Sender, policy.Receiver, policy.Symmetric}}
+}
+
+func (homely) Decide(in policy.Snapshot) (decisions []policy.Decision, hint []byte, err error) {
+	for j := range in.Jobs {
+		best := in.Self
+		for s := range in.Sites {
+			if home := in.AWT[in.At(j, in.Self)]; home > protocol.Hour && in.AWT[in.At(j, s)] < home && in.Sites[s].Accept > 0 {
+				best = s
+			}
+		}
+		if wait := in.AWT[in.At(j, best)]; wait != protocol.Never {
+			decisions = append(decisions, policy.Decision{Job: j, Site: best, Wait: wait})
+		}
+	}
+	return decisions, nil, nil
+}
+
+// A policy without the φ shortcut decides about the own site itself, whatever opens
+// the rounds: no job waits for a volunteer that may never come.
+func TestPoliciesWithoutShortcutPlaceAllJobs(t *testing.T) {
+	t.Parallel()
+	for _, initiation := range []policy.Initiation{policy.Sender, policy.Receiver, policy.Symmetric} {
+		cfg := three(initiation)
+		cfg.Policy = homely{}
+		_, m := run(t, cfg, work(300, 5))
+		if m.Unplaced > 0 || m.Jobs != 300 {
+			t.Errorf("%s: %d jobs ran, %d were not placed", initiation, m.Jobs, m.Unplaced)
+		}
+	}
+}
+
 func TestJobsThatNobodyPlacesWait(t *testing.T) {
 	t.Parallel()
 	cfg := three(policy.Sender)
@@ -302,12 +338,12 @@ func TestRunRefuses(t *testing.T) {
 	t.Parallel()
 	good := three(policy.Sender)
 	for want, change := range map[string]func(*sim.Config, []workload.Job){
-		"0 sites":                    func(c *sim.Config, _ []workload.Job) { c.Sites = nil },
-		"the name m1 is taken":       func(c *sim.Config, _ []workload.Job) { c.Sites[1].Name = "m1" },
-		"site name":                  func(c *sim.Config, _ []workload.Job) { c.Sites[1].Name = "M" },
-		"give positive numbers":      func(c *sim.Config, _ []workload.Job) { c.Sites[1].Nodes = 0 },
-		"no local policy":            func(c *sim.Config, _ []workload.Job) { c.Sites[1].Local = nil },
-		"of all machines or of none": func(c *sim.Config, _ []workload.Job) { c.Sites[1].MHz = 0 },
+		"0 sites":                              func(c *sim.Config, _ []workload.Job) { c.Sites = nil },
+		"the name m1 is taken":                 func(c *sim.Config, _ []workload.Job) { c.Sites[1].Name = "m1" },
+		"site name":                            func(c *sim.Config, _ []workload.Job) { c.Sites[1].Name = "M" },
+		"give positive numbers":                func(c *sim.Config, _ []workload.Job) { c.Sites[1].Nodes = 0 },
+		"neither a local policy nor an engine": func(c *sim.Config, _ []workload.Job) { c.Sites[1].Local = nil },
+		"of all machines or of none":           func(c *sim.Config, _ []workload.Job) { c.Sites[1].MHz = 0 },
 		"the site is down already": func(c *sim.Config, _ []workload.Job) {
 			c.Crashes = []sim.Crash{{Site: 1, At: 10, For: 20}, {Site: 1, At: 29, For: 1}}
 		},

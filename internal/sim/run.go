@@ -28,8 +28,12 @@ func Run(ctx context.Context, cfg Config, jobs []workload.Job, progress func(end
 		r.Hash = r.hash(0)
 		return r, nil
 	}
-	g := newGrid(cfg, jobs)
-	if err := g.run(ctx, progress); err != nil {
+	g, err := newGrid(cfg, jobs)
+	if err != nil {
+		return nil, err
+	}
+	defer g.close()
+	if err = g.run(ctx, progress); err != nil {
 		return nil, err
 	}
 	g.result.Events = int64(g.events) //nolint:gosec // a count
@@ -79,8 +83,8 @@ func (c Config) checkSites() (problems []error) {
 		if (s.MHz == 0) != (c.Sites[0].MHz == 0) {
 			problem("site %s: state the MHz of all machines or of none", s.Name)
 		}
-		if s.Local == nil {
-			problem("site %s has no local policy", s.Name)
+		if s.Local == nil && s.Engine == nil {
+			problem("site %s has neither a local policy nor an engine", s.Name)
 		}
 	}
 	return problems

@@ -148,6 +148,9 @@ var errNoMachine = errors.New("this site has no machine")
 func (s *site) do(op peer.Op) (peer.Result, error) {
 	if decide, ok := op.(peer.DecideOp); ok {
 		decisions, hint, err := s.grid.cfg.Policy.Decide(decide.Snapshot)
+		if err != nil { // a live peer would fall back; here the results would mislead
+			s.grid.fail("site %s: the policy failed: %w", s.name, err)
+		}
 		return peer.DecideResult{Decisions: decisions, Hint: hint}, err
 	}
 	if s.batch == nil {
@@ -156,7 +159,8 @@ func (s *site) do(op peer.Op) (peer.Result, error) {
 	now := s.grid.now
 	switch op := op.(type) {
 	case peer.QuoteOp:
-		return peer.QuoteResult{Quotes: s.batch.quote(now, op.Query), Load: s.batch.engine.Load()}, nil
+		quotes, err := s.batch.quote(now, op.Query)
+		return peer.QuoteResult{Quotes: quotes, Load: s.batch.load()}, err
 	case peer.SubmitOp:
 		local, err := s.batch.submit(now, op.Job)
 		return refusedOr(local, err)

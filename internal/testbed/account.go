@@ -8,9 +8,9 @@ import (
 	"strconv"
 )
 
-// jobAccount is the account that runs the jobs: the caller's, or an unprivileged
+// JobAccount is the account that runs the jobs: the caller's, or an unprivileged
 // one when the caller is root, as no job may run as root.
-func jobAccount() (*user.User, error) {
+func JobAccount() (*user.User, error) {
 	if os.Getuid() != 0 {
 		me, err := user.Current()
 		if err != nil {
@@ -28,7 +28,7 @@ func jobAccount() (*user.User, error) {
 
 // MakeShared makes a folder in which the jobs' account may write.
 func MakeShared(path string) error {
-	account, err := jobAccount()
+	account, err := JobAccount()
 	if err != nil {
 		return err
 	}

@@ -33,6 +33,10 @@ type Config struct {
 type Machine struct {
 	Name protocol.SiteName
 	CPUs int
+
+	LocalSched string // TOML of the table [localsched]; "": the built-in batch system with so many CPUs
+	Policy     string // that decides rounds; "": that of the grid
+	More       string // further tables in TOML
 }
 
 // Grid is a grid on this machine.
@@ -44,7 +48,7 @@ type Grid struct {
 // New writes the keys and configurations of a grid. Nothing runs yet.
 func New(cfg Config) (*Grid, error) {
 	cfg = cfg.withDefaults()
-	account, err := jobAccount()
+	account, err := JobAccount()
 	if err != nil {
 		return nil, err
 	}

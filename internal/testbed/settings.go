@@ -1,6 +1,7 @@
 package testbed
 
 import (
+	"cmp"
 	"fmt"
 	"os/user"
 	"path/filepath"
@@ -23,13 +24,14 @@ func settingsText(cfg Config, site *Site, all []*Site, ring string, account *use
 	line("join    = [%s]", strings.Join(neighbours(site, all), ", "))
 	line("keyring = %q", ring)
 	line("every   = \"1s\"")
-	line("\n[localsched]\ncpus    = %d\npolicy  = %q\ngrace   = \"1s\"\non_stop = %q", site.CPUs, cfg.LocalPolicy, cfg.OnStop)
-	line("\n[policy]\nname = %q\n\n[policy.tc]\nepsilon = \"1s\"", cfg.Policy)
+	line("\n[localsched]\n%s", cmp.Or(site.machine.LocalSched, builtIn(cfg, site)))
+	line("\n[policy]\nname = %q\n\n[policy.tc]\nepsilon = \"1s\"", cmp.Or(site.machine.Policy, cfg.Policy))
 	line("\n[rounds]\ninitiation = %q", cfg.Initiation)
 	line("phi        = %q\nsigma      = %q\ndeadline   = %q", cfg.Phi, cfg.Sigma, cfg.Deadline)
 	line("\n[handoff]\nretry     = \"200ms\"\nretry_max = \"1s\"\nsettle    = \"500ms\"")
 	line("\n[accounts]\nlocal = { %q = %q }", userName(account), account.Username)
 	line("\n[metrics]\nlisten = \"\"")
+	line("\n%s", site.machine.More)
 	for _, partner := range all {
 		if partner == site {
 			continue
@@ -42,6 +44,11 @@ func settingsText(cfg Config, site *Site, all []*Site, ring string, account *use
 		line("users      = { \"*\" = %q }", account.Username)
 	}
 	return out.String()
+}
+
+// builtIn is the table of a site with the built-in batch system.
+func builtIn(cfg Config, site *Site) string {
+	return fmt.Sprintf("cpus    = %d\npolicy  = %q\ngrace   = \"1s\"\non_stop = %q", site.CPUs, cfg.LocalPolicy, cfg.OnStop)
 }
 
 // userName is who submits: root itself, when root has the jobs run as account.

@@ -26,6 +26,7 @@ type Site struct {
 	Config string // the configuration file
 	Log    string // what the peers of this site have logged
 
+	machine   Machine
 	binary    string
 	env       []string
 	publicKey string
@@ -57,10 +58,10 @@ func newSite(cfg Config, machine Machine, number protocol.SiteNumber, bus, gossi
 	}
 	site := &Site{
 		Name: machine.Name, Number: number, CPUs: machine.CPUs, Dir: dir,
-		Socket: filepath.Join(dir, "s.sock"),
-		Config: filepath.Join(dir, "site.toml"),
-		Log:    filepath.Join(dir, "peer.log"),
-		binary: cfg.Binary, env: cfg.Env, publicKey: public, bus: bus, gossip: gossip,
+		Socket:  filepath.Join(dir, "s.sock"),
+		Config:  filepath.Join(dir, "site.toml"),
+		Log:     filepath.Join(dir, "peer.log"),
+		machine: machine, binary: cfg.Binary, env: cfg.Env, publicKey: public, bus: bus, gossip: gossip,
 	}
 	return site, nil
 }

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -58,7 +59,7 @@ func load(jobs, percent int) []arrival {
 func replay(b *testing.B, e *engine.Engine, trace []arrival) (longest int) {
 	b.Helper()
 	running, order := &ends{}, 0
-	apply := func(now protocol.Instant, actions engine.Actions) {
+	apply := func(now protocol.Instant, actions localsched.Actions) {
 		for _, t := range actions.Starts {
 			order++
 			heap.Push(running, ending{now.Add(trace[t.Job].run), order, t})
@@ -190,7 +191,7 @@ func BenchmarkQuoteEachArrival(b *testing.B) {
 				longest = 0
 				next := protocol.Instant(0)
 				running := &ends{}
-				do := func(now protocol.Instant, actions engine.Actions) {
+				do := func(now protocol.Instant, actions localsched.Actions) {
 					next = actions.Wake
 					for i, t := range actions.Starts {
 						heap.Push(running, ending{now.Add(trace[t.Job].job.WallTime), i, t})

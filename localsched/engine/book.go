@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/bits"
 
+	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -29,7 +30,7 @@ func (b *book) add(tag protocol.Tag) (slot int) {
 func (b *book) get(tag protocol.Tag) (slot int, err error) {
 	slot, ok := b.slots[tag]
 	if !ok {
-		return 0, fmt.Errorf("job %v: %w", tag, ErrUnknown)
+		return 0, fmt.Errorf("job %v: %w", tag, localsched.ErrUnknownJob)
 	}
 	return slot, nil
 }

@@ -8,28 +8,8 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// Errors of the engine. None of them changes anything.
-var (
-	ErrDuplicate = errors.New("the engine has this job already")
-	ErrStarted   = errors.New("the job has started")
-	ErrUnknown   = errors.New("the engine has no such job")
-	ErrNoRoom    = errors.New("the machine has no room for this job beside those that run")
-)
-
-// Job is a job as the engine takes it. Request.WallTime is both the estimate and
-// the limit.
-type Job struct {
-	protocol.Request
-	Tag protocol.Tag
-}
-
-// Actions is what the driver must do now, in order, and when it must call
-// [Engine.Tick] next.
-type Actions struct {
-	Starts []protocol.Tag   // start these jobs
-	Kills  []protocol.Tag   // end these jobs, then report each by Finished
-	Wake   protocol.Instant // the next limit of a running job or reserved start; 0: none
-}
+// ErrNoRoom says that a job cannot have been running beside those that run.
+var ErrNoRoom = errors.New("the machine has no room for this job beside those that run")
 
 // Engine is a batch system without a clock or processes. It is not safe for use
 // from several goroutines. Time begins at 0 and never runs back: an earlier now
@@ -46,24 +26,24 @@ func New(machine Machine, policy Policy) *Engine {
 
 // Submit puts a job at the end of the queue. The error is a
 // *[localsched.RefusedError] when the job would not even run on the empty
-// machine, and wraps [ErrDuplicate] when a job with this tag is queued or runs.
-func (e *Engine) Submit(now protocol.Instant, job Job) (Actions, error) {
+// machine, and wraps [localsched.ErrDuplicate] when a job with this tag is queued or runs.
+func (e *Engine) Submit(now protocol.Instant, job localsched.Queued) (localsched.Actions, error) {
 	waiting, err := e.admit(job)
 	if err != nil {
-		return Actions{}, err
+		return localsched.Actions{}, err
 	}
 	return e.actions(e.core.Submit(now, e.book.add(job.Tag), waiting)), nil
 }
 
 // Withdraw takes a job that has not started out of the queue. The error wraps
-// [ErrStarted] when it runs and [ErrUnknown] when there is no such job.
-func (e *Engine) Withdraw(now protocol.Instant, tag protocol.Tag) (Actions, error) {
+// [localsched.ErrStarted] when it runs and [localsched.ErrUnknownJob] when there is no such job.
+func (e *Engine) Withdraw(now protocol.Instant, tag protocol.Tag) (localsched.Actions, error) {
 	slot, err := e.book.get(tag)
 	if err != nil {
-		return Actions{}, err
+		return localsched.Actions{}, err
 	}
 	if e.core.entries[slot].state != queued {
-		return Actions{}, fmt.Errorf("job %v: %w", tag, ErrStarted)
+		return localsched.Actions{}, fmt.Errorf("job %v: %w", tag, localsched.ErrStarted)
 	}
 	e.core.Remove(now, slot)
 	e.book.remove(tag)
@@ -71,15 +51,15 @@ func (e *Engine) Withdraw(now protocol.Instant, tag protocol.Tag) (Actions, erro
 }
 
 // Finished reports that a running job has ended, early, in time or late. The
-// error wraps [ErrUnknown] when no such job runs. Jobs that end in the same
+// error wraps [localsched.ErrUnknownJob] when no such job runs. Jobs that end in the same
 // millisecond are best reported in the order of their starts: plans assume it.
-func (e *Engine) Finished(now protocol.Instant, tag protocol.Tag) (Actions, error) {
+func (e *Engine) Finished(now protocol.Instant, tag protocol.Tag) (localsched.Actions, error) {
 	slot, err := e.book.get(tag)
 	if err != nil {
-		return Actions{}, err
+		return localsched.Actions{}, err
 	}
 	if e.core.entries[slot].state == queued {
-		return Actions{}, fmt.Errorf("job %v waits in the queue: %w", tag, ErrUnknown)
+		return localsched.Actions{}, fmt.Errorf("job %v waits in the queue: %w", tag, localsched.ErrUnknownJob)
 	}
 	e.core.End(now, slot)
 	e.book.remove(tag)
@@ -88,7 +68,7 @@ func (e *Engine) Finished(now protocol.Instant, tag protocol.Tag) (Actions, erro
 
 // SetPolicy gives the machine to another policy. What runs is not touched; the
 // queue is put in the policy's order, and a pass is made.
-func (e *Engine) SetPolicy(now protocol.Instant, policy Policy) Actions {
+func (e *Engine) SetPolicy(now protocol.Instant, policy Policy) localsched.Actions {
 	e.core.SetPolicy(now, policy)
 	return e.actions(e.core.Pass(now))
 }
@@ -96,7 +76,7 @@ func (e *Engine) SetPolicy(now protocol.Instant, policy Policy) Actions {
 // Tick says which running jobs have reached their limit, each job once, and
 // starts the jobs whose reserved start has come. When jobs end at their limit,
 // report that first.
-func (e *Engine) Tick(now protocol.Instant) Actions {
+func (e *Engine) Tick(now protocol.Instant) localsched.Actions {
 	floor := &e.core.floor
 	var starts []int
 	if wake := floor.Wake(); wake != 0 && wake <= max(now, floor.now) {
@@ -123,7 +103,7 @@ func (e *Engine) Tick(now protocol.Instant) Actions {
 // after a restart of the driver. Restore what runs first, in the order of the
 // starts, then submit what was queued: Restore makes no pass. Errors are those
 // of Submit, and one that wraps [ErrNoRoom].
-func (e *Engine) Restore(job Job, started protocol.Instant) error {
+func (e *Engine) Restore(job localsched.Queued, started protocol.Instant) error {
 	waiting, err := e.admit(job)
 	if err != nil {
 		return err
@@ -139,24 +119,24 @@ func (e *Engine) Restore(job Job, started protocol.Instant) error {
 func (e *Engine) Load() protocol.Load { return e.core.Load() }
 
 // Plan is [Core.Plan].
-func (e *Engine) Plan(now protocol.Instant, ahead, jobs []protocol.Request) []Planned {
+func (e *Engine) Plan(now protocol.Instant, ahead, jobs []protocol.Request) []localsched.Planned {
 	return e.core.Plan(now, ahead, jobs)
 }
 
 // admit turns a job into what the queue holds, or says why it cannot.
-func (e *Engine) admit(job Job) (Waiting, error) {
+func (e *Engine) admit(job localsched.Queued) (Waiting, error) {
 	waiting, reason := e.core.Size(job.Request)
 	if reason != "" {
 		return Waiting{}, &localsched.RefusedError{Reason: reason}
 	}
 	if _, ok := e.book.slots[job.Tag]; ok {
-		return Waiting{}, fmt.Errorf("job %v: %w", job.Tag, ErrDuplicate)
+		return Waiting{}, fmt.Errorf("job %v: %w", job.Tag, localsched.ErrDuplicate)
 	}
 	return waiting, nil
 }
 
-func (e *Engine) actions(starts []int) Actions {
-	actions := Actions{Wake: e.wake()}
+func (e *Engine) actions(starts []int) localsched.Actions {
+	actions := localsched.Actions{Wake: e.wake()}
 	for _, slot := range starts {
 		actions.Starts = append(actions.Starts, e.book.tags[slot])
 	}
@@ -178,3 +158,21 @@ func (e *Engine) wake() protocol.Instant {
 	}
 	return wake
 }
+
+// Border is the engine as drivers see it that cannot know which engine they drive.
+func (e *Engine) Border() localsched.Engine { return border{e} }
+
+// border adds the errors that a call to an engine elsewhere may have.
+type border struct{ *Engine }
+
+func (b border) Tick(now protocol.Instant) (localsched.Actions, error) {
+	return b.Engine.Tick(now), nil
+}
+
+func (b border) Plan(
+	now protocol.Instant, ahead, jobs []protocol.Request,
+) ([]localsched.Planned, error) {
+	return b.Engine.Plan(now, ahead, jobs), nil
+}
+
+func (b border) Load() (protocol.Load, error) { return b.Engine.Load(), nil }

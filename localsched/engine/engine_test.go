@@ -14,13 +14,13 @@ import (
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	e := engine.New(cpus(4), engine.EASY())
-	for _, j := range []engine.Job{job(1, 4, 10), job(2, 4, 10)} {
+	for _, j := range []localsched.Queued{job(1, 4, 10), job(2, 4, 10)} {
 		if _, err := e.Submit(5, j); err != nil {
 			t.Fatal(err)
 		}
 	}
 	before := e.Load()
-	refusals := []engine.Job{job(9, 5, 10), job(9, 1, 0), job(9, 1, -1)}
+	refusals := []localsched.Queued{job(9, 5, 10), job(9, 1, 0), job(9, 1, -1)}
 	for _, j := range refusals {
 		_, err := e.Submit(6, j)
 		if refused, ok := errors.AsType[*localsched.RefusedError](err); !ok || refused.Reason == "" {
@@ -36,14 +36,14 @@ func TestErrors(t *testing.T) {
 		call func() error
 		want error
 	}{
-		{"submit what runs", func() error { _, err := e.Submit(6, job(1, 1, 1)); return err }, engine.ErrDuplicate},
-		{"submit what waits", func() error { _, err := e.Submit(6, job(2, 1, 1)); return err }, engine.ErrDuplicate},
-		{"restore what runs", func() error { return e.Restore(job(1, 1, 1), 0) }, engine.ErrDuplicate},
+		{"submit what runs", func() error { _, err := e.Submit(6, job(1, 1, 1)); return err }, localsched.ErrDuplicate},
+		{"submit what waits", func() error { _, err := e.Submit(6, job(2, 1, 1)); return err }, localsched.ErrDuplicate},
+		{"restore what runs", func() error { return e.Restore(job(1, 1, 1), 0) }, localsched.ErrDuplicate},
 		{"restore without room", func() error { return e.Restore(job(3, 1, 1), 0) }, engine.ErrNoRoom},
-		{"withdraw what runs", func() error { _, err := e.Withdraw(6, tag(1)); return err }, engine.ErrStarted},
-		{"withdraw nothing", func() error { _, err := e.Withdraw(6, tag(3)); return err }, engine.ErrUnknown},
-		{"finish what waits", func() error { _, err := e.Finished(6, tag(2)); return err }, engine.ErrUnknown},
-		{"finish nothing", func() error { _, err := e.Finished(6, tag(3)); return err }, engine.ErrUnknown},
+		{"withdraw what runs", func() error { _, err := e.Withdraw(6, tag(1)); return err }, localsched.ErrStarted},
+		{"withdraw nothing", func() error { _, err := e.Withdraw(6, tag(3)); return err }, localsched.ErrUnknownJob},
+		{"finish what waits", func() error { _, err := e.Finished(6, tag(2)); return err }, localsched.ErrUnknownJob},
+		{"finish nothing", func() error { _, err := e.Finished(6, tag(3)); return err }, localsched.ErrUnknownJob},
 	} {
 		if err := c.call(); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", c.name, err, c.want)
@@ -207,7 +207,7 @@ func TestEndOfTime(t *testing.T) {
 	}
 }
 
-func mustSubmit(t *testing.T, e *engine.Engine, now protocol.Instant, j engine.Job) engine.Actions {
+func mustSubmit(t *testing.T, e *engine.Engine, now protocol.Instant, j localsched.Queued) localsched.Actions {
 	t.Helper()
 	actions, err := e.Submit(now, j)
 	if err != nil {

@@ -1,13 +1,16 @@
 package engine
 
-import "github.com/switchyard-hpc/switchyard/protocol"
+import (
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
 
 // PlanAlone is Plan without short cuts: every job is simulated in a future of its
 // own until it starts.
-func (e *Engine) PlanAlone(now protocol.Instant, ahead, jobs []protocol.Request) []Planned {
+func (e *Engine) PlanAlone(now protocol.Instant, ahead, jobs []protocol.Request) []localsched.Planned {
 	c := e.core
 	now = max(now, c.floor.now)
-	planned := make([]Planned, len(jobs))
+	planned := make([]localsched.Planned, len(jobs))
 	for i, r := range jobs {
 		job, reason := size(c.machine, r)
 		if planned[i].Declined = reason; reason == "" {

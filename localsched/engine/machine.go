@@ -134,3 +134,11 @@ func (p *pool) Take(units int, _ Place) { p.free -= units }
 func (p *pool) Give(units int, _ Place) { p.free += units }
 
 func (p *pool) CopyFrom(other Room) { p.free = other.Free() }
+
+// Of is the model of a machine with this capacity.
+func Of(capacity protocol.Capacity) Machine {
+	if capacity.WholeNode {
+		return WholeNode(capacity)
+	}
+	return PerCPU(capacity)
+}

@@ -3,22 +3,17 @@ package engine
 import (
 	"slices"
 
+	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
-
-// Planned is when a job would start.
-type Planned struct {
-	Start    protocol.Instant // the last instant when no start is in sight
-	Declined string           // why it never would; empty: it would
-}
 
 // Plan says for each job alone when it would start if it were submitted now,
 // after the ahead requests, if nothing else arrived, all estimates held and jobs
 // past their estimate ended in the next millisecond. Requests ahead that never
 // fit are passed over. Plan changes nothing that other calls can see.
-func (c *Core) Plan(now protocol.Instant, ahead, jobs []protocol.Request) []Planned {
+func (c *Core) Plan(now protocol.Instant, ahead, jobs []protocol.Request) []localsched.Planned {
 	start := c.starts(max(now, c.floor.now), ahead)
-	planned := make([]Planned, len(jobs))
+	planned := make([]localsched.Planned, len(jobs))
 	for i := range jobs {
 		job, reason := size(c.machine, jobs[i])
 		if reason != "" {

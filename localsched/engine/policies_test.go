@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -136,7 +137,7 @@ func TestSetAnyPolicy(t *testing.T) {
 				t.Fatalf("what runs has changed")
 			}
 			comparePlans(t, r, m)
-			r.submit(engine.Job{Request: drawRequest(t, m), Tag: tag(500 + len(r.jobs))}, 3)
+			r.submit(localsched.Queued{Request: drawRequest(t, m), Tag: tag(500 + len(r.jobs))}, 3)
 			comparePlans(t, r, m)
 		}
 		r.drain()
@@ -179,7 +180,7 @@ func TestConservativePromise(t *testing.T) {
 			r.advance(r.now + protocol.Instant(rapid.IntRange(0, 3).Draw(t, "pause")))
 			request := drawRequest(t, m)
 			run := protocol.Duration(rapid.IntRange(1, int(request.WallTime)).Draw(t, "run"))
-			r.submit(engine.Job{Request: request, Tag: tag(i)}, run)
+			r.submit(localsched.Queued{Request: request, Tag: tag(i)}, run)
 			promised[tag(i)] = r.engine.Promised(tag(i), r.now)
 		}
 		r.drain()

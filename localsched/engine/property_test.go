@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -52,9 +53,9 @@ func drawState(t *rapid.T, m engine.Machine, p engine.Policy) *rig {
 	r := newRig(t, m, p)
 	r.now = 100
 	n := 0
-	next := func() (engine.Job, protocol.Duration) {
+	next := func() (localsched.Queued, protocol.Duration) {
 		n++
-		j := engine.Job{Request: drawRequest(t, m), Tag: tag(n)}
+		j := localsched.Queued{Request: drawRequest(t, m), Tag: tag(n)}
 		run := rapid.OneOf(
 			rapid.Just(j.WallTime),
 			rapid.Map(rapid.IntRange(1, 20), func(d int) protocol.Duration { return protocol.Duration(d) }),
@@ -126,7 +127,7 @@ func quoteComesTrue(t *rapid.T, m engine.Machine, policy engine.Policy) {
 	}
 	r.comeTrue()
 	for i, request := range append(ahead, newcomer) {
-		r.submit(engine.Job{Request: request, Tag: tag(1000 + i)}, request.WallTime)
+		r.submit(localsched.Queued{Request: request, Tag: tag(1000 + i)}, request.WallTime)
 	}
 	r.drain()
 	if got := r.jobs[tag(1000+len(ahead))].start; got != planned[0].Start {
@@ -151,7 +152,7 @@ func TestReference(t *testing.T) {
 			at += protocol.Instant(rapid.IntRange(0, 4).Draw(t, "gap"))
 			request := drawRequest(t, m)
 			run := rapid.IntRange(1, int(request.WallTime)).Draw(t, "run")
-			trace[i] = arrival{at, engine.Job{Request: request, Tag: tag(i)}, protocol.Duration(run)}
+			trace[i] = arrival{at, localsched.Queued{Request: request, Tag: tag(i)}, protocol.Duration(run)}
 		}
 		followReference(t, m, trace)
 	})
@@ -197,7 +198,7 @@ func followReference(t failer, m engine.Machine, trace []arrival) {
 		step(a.at)
 		r.now = a.at
 		idle := len(r.started) == 0 && len(r.waiting()) == 0
-		twins[a.job.Tag] = &testJob{Job: a.job}
+		twins[a.job.Tag] = &testJob{Queued: a.job}
 		f.waiting = append(f.waiting, twins[a.job.Tag])
 		f.pass(a.at)
 		r.submit(a.job, a.run)
@@ -230,7 +231,7 @@ func TestDeterminism(t *testing.T) {
 				if quoting {
 					r.engine.Plan(r.now, requests[:i/3], requests)
 				}
-				r.submit(engine.Job{Request: request, Tag: tag(i)}, max(1, request.WallTime/2))
+				r.submit(localsched.Queued{Request: request, Tag: tag(i)}, max(1, request.WallTime/2))
 			}
 			r.drain()
 			return r.order

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -28,7 +29,7 @@ type failer interface {
 }
 
 type testJob struct {
-	engine.Job
+	localsched.Queued
 	run     protocol.Duration // how long it really runs
 	start   protocol.Instant
 	end     protocol.Instant // the real one
@@ -43,16 +44,16 @@ func newRig(t failer, m engine.Machine, p engine.Policy) *rig {
 func tag(n int) protocol.Tag { return protocol.Tag{Job: protocol.JobID(n), Epoch: 1} }
 
 // job asks for CPUs and time.
-func job(n, cpus int, time protocol.Duration) engine.Job {
-	return engine.Job{
+func job(n, cpus int, time protocol.Duration) localsched.Queued {
+	return localsched.Queued{
 		Request: protocol.Request{Job: protocol.JobID(n), CPUs: cpus, WallTime: time},
 		Tag:     tag(n),
 	}
 }
 
-func (r *rig) submit(j engine.Job, run protocol.Duration) {
+func (r *rig) submit(j localsched.Queued, run protocol.Duration) {
 	r.t.Helper()
-	r.jobs[j.Tag] = &testJob{Job: j, run: run}
+	r.jobs[j.Tag] = &testJob{Queued: j, run: run}
 	actions, err := r.engine.Submit(r.now, j)
 	if err != nil {
 		r.t.Fatalf("submit %v: %v", j.Tag, err)
@@ -60,11 +61,11 @@ func (r *rig) submit(j engine.Job, run protocol.Duration) {
 	r.apply(actions)
 }
 
-func (r *rig) restore(j engine.Job, started protocol.Instant, run protocol.Duration) error {
+func (r *rig) restore(j localsched.Queued, started protocol.Instant, run protocol.Duration) error {
 	if err := r.engine.Restore(j, started); err != nil {
 		return err
 	}
-	restored := &testJob{Job: j, run: run, start: started, end: max(r.now, started.Add(run)), running: true}
+	restored := &testJob{Queued: j, run: run, start: started, end: max(r.now, started.Add(run)), running: true}
 	r.jobs[j.Tag] = restored
 	r.started = append(r.started, restored)
 	return nil
@@ -80,7 +81,7 @@ func (r *rig) withdraw(t protocol.Tag) {
 	r.apply(actions)
 }
 
-func (r *rig) apply(actions engine.Actions) {
+func (r *rig) apply(actions localsched.Actions) {
 	r.t.Helper()
 	r.wake = actions.Wake
 	for _, t := range actions.Starts {
@@ -247,6 +248,6 @@ func startsOf(t *testing.T, m engine.Machine, p engine.Policy, trace []arrival) 
 
 type arrival struct {
 	at  protocol.Instant
-	job engine.Job
+	job localsched.Queued
 	run protocol.Duration
 }

@@ -69,9 +69,4 @@ func (c Config) validate() error {
 }
 
 // machine is the engine's model of the capacity.
-func (c Config) machine() engine.Machine {
-	if c.Capacity.WholeNode {
-		return engine.WholeNode(c.Capacity)
-	}
-	return engine.PerCPU(c.Capacity)
-}
+func (c Config) machine() engine.Machine { return engine.Of(c.Capacity) }

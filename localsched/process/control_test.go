@@ -244,19 +244,6 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-func TestForbidden(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		uid  uint32
-		peer int
-		ok   bool
-	}{{0, 0, false}, {0, 1000, false}, {1000, 0, true}, {1000, 1000, true}, {1000, 1001, false}} {
-		if got := process.Forbidden(process.Account{Name: "a", UID: c.uid}, c.peer); (got == "") != c.ok {
-			t.Errorf("a peer with uid %d and uid %d: %q", c.peer, c.uid, got)
-		}
-	}
-}
-
 // TestQuotesAreRight fills the machine and compares the start of a job with its
 // quote, to the second.
 func TestQuotesAreRight(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/localsched/spool"
 )
 
 // DeliverConfig is what [Deliver] needs.
@@ -43,7 +44,7 @@ func (e *DeliverError) Error() string {
 // at all. Only a device, such as /dev/null, is written to as it is. The error is a
 // *[DeliverError], or what r or the context gave.
 func Deliver(ctx context.Context, config DeliverConfig, name, path string, r io.Reader) error {
-	found, err := new(accounts).runnable(ctx, name)
+	found, err := new(spool.Accounts).RunnableWithGroups(ctx, name)
 	if refused := new(localsched.RefusedError); errors.As(err, &refused) {
 		return &DeliverError{Path: path, Account: name, Permanent: true, Reason: refused.Reason}
 	}
@@ -56,7 +57,7 @@ func Deliver(ctx context.Context, config DeliverConfig, name, path string, r io.
 	return deliver(ctx, config.Shim, found, path, r)
 }
 
-func deliver(ctx context.Context, shim []string, to account, path string, r io.Reader) error {
+func deliver(ctx context.Context, shim []string, to spool.Account, path string, r io.Reader) error {
 	allR, allW, err := os.Pipe()
 	if err != nil {
 		return err
@@ -132,7 +133,7 @@ func (n *noted) Read(p []byte) (int, error) {
 	return count, err
 }
 
-func deliverError(path string, to account, ended error, said string) error {
+func deliverError(path string, to spool.Account, ended error, said string) error {
 	code := new(exec.ExitError)
 	permanent := errors.As(ended, &code) && code.ExitCode() == exitPermanent
 	reason := strings.TrimSpace(said)

@@ -14,12 +14,11 @@
 //
 // # The spool
 //
-//	<Dir>/lock                     held by the one peer that uses the spool
+// What every spool has is localsched/spool's. A job's folder here:
+//
 //	<Dir>/jobs/<job>.<epoch>/
-//	    job.json                   the submission, its number, the account
-//	    script                     0500, of the account
-//	    work/                      0700, of the account; a guest's working folder
-//	    out, err                   0600, of the account; a guest's output
+//	    job.json                   with the job's number and its grace time
+//	    script, work/, out, err    as in every spool
 //	    started                    made once: who watches the job, or "withdrawn"
 //	    exit                       how it ended
 //	    shim.log                   what the shim had to say, mostly nothing

@@ -7,12 +7,11 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
-	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // take notes what the engine wants, for the driver. The lock is held.
-func (s *Scheduler) take(actions engine.Actions) {
+func (s *Scheduler) take(actions localsched.Actions) {
 	s.wake = actions.Wake
 	for _, tag := range actions.Starts {
 		j := s.jobs[tag]

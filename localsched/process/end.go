@@ -7,6 +7,7 @@ import (
 	"io/fs"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/localsched/spool"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -48,7 +49,7 @@ func (s *Scheduler) Withdraw(ctx context.Context, tag protocol.Tag) (localsched.
 
 // forestall withdraws a job that never came.
 func (s *Scheduler) forestall(j *job) (localsched.Withdrawal, error) {
-	if err := s.spool.addTombstone(j.tag); err != nil {
+	if err := s.addTombstone(j.tag); err != nil {
 		err = fmt.Errorf("withdraw job %v: %w", j.tag, err)
 		s.abandon(j, err)
 		return 0, err
@@ -63,18 +64,14 @@ func (s *Scheduler) forestall(j *job) (localsched.Withdrawal, error) {
 
 // takeBack races with the job's shim, if there is one yet.
 func (s *Scheduler) takeBack(j *job) (localsched.Withdrawal, error) {
-	data, err := encode(startedRecord{Withdrawn: true})
-	if err != nil {
-		return 0, err
-	}
-	won, err := createOnce(j.dir, startedFile, data)
+	won, err := createStarted(j.dir, startedRecord{Withdrawn: true})
 	if err == nil && !won {
 		var first startedRecord
-		first, err = readRecord[startedRecord](j.dir, startedFile)
+		first, err = spool.ReadRecord[startedRecord](j.dir, startedFile)
 		won = first.Withdrawn
 	}
 	if err != nil {
-		return 0, fmt.Errorf("withdraw job %v: %w", j.tag, explainFull(err))
+		return 0, fmt.Errorf("withdraw job %v: %w", j.tag, spool.ExplainFull(err))
 	}
 	if !won {
 		return localsched.Started, nil
@@ -105,7 +102,7 @@ func (s *Scheduler) Kill(ctx context.Context, tag protocol.Tag) error {
 	if at == ended || at == withdrawn {
 		return nil
 	}
-	record, err := readRecord[startedRecord](j.dir, startedFile)
+	record, err := spool.ReadRecord[startedRecord](j.dir, startedFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		err = ErrNotStarted
@@ -131,7 +128,7 @@ func (s *Scheduler) Forget(ctx context.Context, tag protocol.Tag) error {
 	if !over {
 		return fmt.Errorf("job %v: %w", tag, ErrNotEnded)
 	}
-	if err = s.spool.remove(tag); err != nil {
+	if err = s.spool.Remove(tag); err != nil {
 		return fmt.Errorf("forget job %v: %w", tag, err)
 	}
 	s.mu.Lock()

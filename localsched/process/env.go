@@ -2,69 +2,40 @@ package process
 
 import (
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/localsched/spool"
 )
 
 // defaultPath is the PATH of a job whose environment has none.
 const defaultPath = "/usr/local/bin:/usr/bin:/bin"
 
-// environment is the environment of a job: what was submitted, and over it the
-// names that Switchyard and Slurm give each job and, for a guest, those of the
-// account.
-func environment(record jobRecord) []string {
-	given := ours(record)
-	hidden := map[string]bool{}
-	for _, v := range given {
-		name, _, _ := strings.Cut(v, "=")
-		hidden[name] = true
-	}
-	env, path := []string{}, false
-	for _, v := range record.Submission.Payload.Env {
-		name, _, ok := strings.Cut(v, "=")
-		if ok && name != "" && !hidden[name] {
-			env = append(env, v)
-			path = path || name == "PATH"
-		}
-	}
-	if !path {
+// environment is the environment of a job: what was submitted, and over it what
+// every job is given and what Slurm would say of it.
+func environment(job spool.Job) []string {
+	env := spool.Over(job.Submission.Payload.Env, append(job.Given(), asSlurm(job)...))
+	if !slices.ContainsFunc(env, func(v string) bool { return strings.HasPrefix(v, "PATH=") }) {
 		env = append(env, "PATH="+defaultPath)
 	}
-	return append(env, given...)
+	return env
 }
 
-func ours(record jobRecord) []string {
-	sub := record.Submission
-	id, cpus := sub.Tag.Job.String(), strconv.Itoa(max(1, sub.Spec.CPUs))
-	nodes := strconv.Itoa(max(1, sub.Spec.Nodes))
-	env := []string{
-		"SWITCHYARD_JOB_ID=" + id,
-		"SWITCHYARD_JOB_NAME=" + sub.Spec.Name,
-		"SWITCHYARD_ORIGIN_SITE=" + string(sub.Origin),
-		"SWITCHYARD_EXEC_SITE=" + string(record.Site),
-		"SWITCHYARD_EPOCH=" + strconv.FormatUint(uint64(sub.Tag.Epoch), 10),
+// asSlurm is what scripts that are made for Slurm look for.
+func asSlurm(job spool.Job) []string {
+	spec := job.Submission.Spec
+	id, cpus, nodes := job.Submission.Tag.Job.String(), strconv.Itoa(max(1, spec.CPUs)), strconv.Itoa(max(1, spec.Nodes))
+	return []string{
 		"SLURM_JOB_ID=" + id,
 		"SLURM_JOBID=" + id,
-		"SLURM_JOB_NAME=" + sub.Spec.Name,
 		"SLURM_NTASKS=" + cpus,
 		"SLURM_NPROCS=" + cpus,
 		"SLURM_CPUS_ON_NODE=" + cpus,
 		"SLURM_JOB_CPUS_PER_NODE=" + cpus,
 		"SLURM_JOB_NUM_NODES=" + nodes,
 		"SLURM_NNODES=" + nodes,
-		"SLURM_SUBMIT_DIR=" + sub.Payload.WorkDir,
 	}
-	if !sub.Guest {
-		return env
-	}
-	return append(env,
-		"HOME="+record.Account.Home,
-		"USER="+record.Account.Name,
-		"LOGNAME="+record.Account.Name,
-		"SHELL="+record.Account.Shell,
-	)
 }
 
 // plan is what the second stage of a shim is told.
@@ -78,33 +49,15 @@ type plan struct {
 	Stderr string   `json:"stderr"` // empty: nowhere; equal to stdout: both in one
 }
 
-func planOf(dir string, record jobRecord, shim int) plan {
-	sub := record.Submission
-	p := plan{
+func planOf(dir string, job spool.Job, shim int) plan {
+	out := job.Outputs(dir)
+	return plan{
 		Parent: shim,
-		Script: filepath.Join(dir, scriptFile),
-		Args:   sub.Payload.Args,
-		Env:    environment(record),
-		Dir:    sub.Payload.WorkDir,
+		Script: filepath.Join(dir, spool.ScriptFile),
+		Args:   job.Submission.Payload.Args,
+		Env:    environment(job),
+		Dir:    job.WorkFolder(dir),
+		Stdout: out.Stdout,
+		Stderr: out.Stderr,
 	}
-	if p.Dir == "" {
-		p.Dir = record.Account.Home
-	}
-	if sub.Guest {
-		p.Dir = filepath.Join(dir, workDir)
-	}
-	p.Stdout, p.Stderr = outputs(dir, sub)
-	return p
-}
-
-// outputs is where a job's output goes: a guest's to files in its folder.
-func outputs(dir string, sub localsched.Submission) (stdout, stderr string) {
-	if !sub.Guest {
-		return sub.Payload.Stdout, sub.Payload.Stderr
-	}
-	stdout = filepath.Join(dir, outFile)
-	if sub.Payload.Stdout == sub.Payload.Stderr {
-		return stdout, stdout
-	}
-	return stdout, filepath.Join(dir, errFile)
 }

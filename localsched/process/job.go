@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
-	"github.com/switchyard-hpc/switchyard/localsched/engine"
+	"github.com/switchyard-hpc/switchyard/localsched/spool"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -28,10 +28,7 @@ type job struct {
 	dir       string
 	seq       uint64
 	submitted protocol.Instant
-	account   account
-	guest     bool
-	stdout    string // paths to fetch; empty: none
-	stderr    string
+	outputs   spool.Outputs
 
 	made   chan struct{} // closed when the submission is through
 	failed error         // of the submission
@@ -53,10 +50,8 @@ func newJob(tag protocol.Tag, dir string) *job {
 
 // describe takes over what is to be known of a submission.
 func (j *job) describe(record jobRecord) {
-	submission := record.Submission
 	j.seq, j.submitted = record.Seq, record.Submitted
-	j.request, j.account, j.guest = submission.Spec.Request, record.Account, submission.Guest
-	j.stdout, j.stderr = outputs(j.dir, submission)
+	j.request, j.outputs = record.Submission.Spec.Request, record.Outputs(j.dir)
 }
 
 // wait returns when the submission is through, well or not.
@@ -69,27 +64,11 @@ func (j *job) wait(ctx context.Context) error {
 	}
 }
 
-func (j *job) id() localsched.LocalID { return localsched.LocalID(folderOf(j.tag)) }
+func (j *job) id() localsched.LocalID { return localsched.LocalID(spool.FolderOf(j.tag)) }
 
-func (j *job) engineJob() engine.Job { return engine.Job{Request: j.request, Tag: j.tag} }
+func (j *job) engineJob() localsched.Queued { return localsched.Queued{Request: j.request, Tag: j.tag} }
 
 // change reports the job in a state that is not a last one.
 func (j *job) change(state protocol.State, reason string) localsched.Change {
 	return localsched.Change{Tag: j.tag, State: state, Reason: reason, Started: j.started}
-}
-
-// ending reports how the job ended.
-func (j *job) ending(exit exitRecord) localsched.Change {
-	outcome := protocol.Outcome{
-		State:    exit.State,
-		ExitCode: exit.ExitCode,
-		Signal:   exit.Signal,
-		Reason:   exit.Reason,
-		Ran:      exit.Ran,
-		Files:    exit.files(),
-	}
-	if j.submitted > 0 && exit.Started > 0 {
-		outcome.Waited = max(0, exit.Started.Sub(j.submitted))
-	}
-	return localsched.Change{Tag: j.tag, State: exit.State, Reason: exit.Reason, Started: exit.Started, Outcome: outcome}
 }

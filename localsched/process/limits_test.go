@@ -1,8 +1,6 @@
 package process_test
 
 import (
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -10,7 +8,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/switchyard-hpc/switchyard/localsched/process"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -54,23 +51,3 @@ cd /proc/$$/fd; echo *`))
 // ofGlibc are signals 32 and 33, which belong to glibc: its posix_spawn, and so
 // make, has them ignored in all that it starts.
 const ofGlibc = 3 << 31
-
-// TestSpoolOfAnotherAccount is refused: whoever owns the folder could change what
-// runs as whom.
-func TestSpoolOfAnotherAccount(t *testing.T) {
-	t.Parallel()
-	asRoot(t)
-	config := configOf(homeDir(t))
-	config.Dir = filepath.Dir(config.Dir)
-	s, err := process.Open(config)
-	if err == nil {
-		s.Close()
-		t.Fatal("it is accepted")
-	}
-	if !strings.Contains(err.Error(), "must belong to the account of the peer") {
-		t.Error(err)
-	}
-	if _, err := os.Stat(filepath.Join(config.Dir, "lock")); err == nil {
-		t.Error("it was touched")
-	}
-}

@@ -19,6 +19,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/localsched/process"
+	"github.com/switchyard-hpc/switchyard/localsched/spool"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -298,5 +299,5 @@ func readFile(t testing.TB, path string) string {
 }
 
 func (s *site) folder(tag protocol.Tag, name string) string {
-	return filepath.Join(s.config.Dir, "jobs", process.FolderOf(tag), name)
+	return filepath.Join(s.config.Dir, "jobs", spool.FolderOf(tag), name)
 }

@@ -5,7 +5,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 
@@ -26,31 +25,6 @@ func TestAsOrdinaryUser(t *testing.T) {
 	if out, err := again.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
-}
-
-// TestCreateOnce has many make one file: one wins, and the file is that one's.
-func TestCreateOnce(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	const tries = 16
-	won := make([]bool, tries)
-	var all sync.WaitGroup
-	for i := range tries {
-		all.Go(func() {
-			var err error
-			if won[i], err = process.CreateOnce(dir, "started", []byte{byte(i)}); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	all.Wait()
-	winner := readFile(t, filepath.Join(dir, "started"))
-	for i, w := range won {
-		if w != (winner == string([]byte{byte(i)})) {
-			t.Errorf("%d of the winner %q is told %v", i, winner, w)
-		}
-	}
-	only(t, dir, "started")
 }
 
 func TestOpenRefuses(t *testing.T) {
@@ -94,29 +68,6 @@ func FuzzParseStat(f *testing.F) {
 		f.Error(err)
 	}
 	f.Fuzz(func(_ *testing.T, line string) { _ = process.ParseStat(line) })
-}
-
-func FuzzFindPasswd(f *testing.F) {
-	f.Add("root:x:0:0:root:/root:/bin/bash\nbob:x:7:8:Bob,,:/home/bob:/bin/sh\n", "bob")
-	f.Add("bob:x:-1:0::/:\nbob:x:4294967296:0::/:\nbob\n", "bob")
-	f.Add("\n\n:::", "")
-	f.Fuzz(func(t *testing.T, lines, name string) {
-		found, ok := process.FindPasswd(lines, name)
-		if ok && (found.Name != name || !strings.Contains(lines, name)) {
-			t.Errorf("asked for %q, found %+v", name, found)
-		}
-	})
-}
-
-func FuzzFolder(f *testing.F) {
-	for _, name := range []string{"7000000000005.3", "7.", ".3", "7.3.1", "+7.3", "07.3", "7.99999999999", "lost+found"} {
-		f.Add(name)
-	}
-	f.Fuzz(func(t *testing.T, name string) {
-		if tag, err := process.ParseFolder(name); err == nil && process.FolderOf(tag) != name {
-			t.Errorf("%q became %v", name, tag)
-		}
-	})
 }
 
 // FuzzRecords reads damaged files as Open would.

@@ -11,6 +11,8 @@ import (
 	"slices"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/switchyard-hpc/switchyard/localsched/spool"
 )
 
 // allFD is the pipe on which a delivery hears that it has got everything.
@@ -100,7 +102,7 @@ func placeFile(path string, mode fs.FileMode, from, all io.Reader) error {
 	if err != nil {
 		return errors.Join(err, os.Remove(temp.Name()))
 	}
-	if err = syncPath(dir); errors.Is(err, fs.ErrPermission) {
+	if err = spool.SyncPath(dir); errors.Is(err, fs.ErrPermission) {
 		return nil // a folder that may be written and not read
 	}
 	return err

@@ -135,14 +135,6 @@ func TestEndJobsAtStop(t *testing.T) {
 	}
 }
 
-func TestSpoolIsTaken(t *testing.T) {
-	t.Parallel()
-	s := openSite(t, nil)
-	if _, err := process.Open(s.config); err == nil || !strings.Contains(err.Error(), "another peer") {
-		t.Errorf("a second peer on one spool: %v", err)
-	}
-}
-
 func TestDamagedSpool(t *testing.T) {
 	t.Parallel()
 	s := openSite(t, small)

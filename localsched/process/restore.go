@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"slices"
 	"time"
 
+	"github.com/switchyard-hpc/switchyard/localsched/spool"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -70,16 +70,11 @@ func (s *Scheduler) requeue(j *job) {
 
 // scan reads the spool: all jobs in the order of submission, and those that run.
 func (s *Scheduler) scan() (jobs []*job, running []follower, err error) {
-	entries, err := os.ReadDir(s.spool.jobs)
+	tags, err := s.spool.Tags()
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, e := range entries {
-		tag, err := parseFolder(e.Name())
-		if err != nil {
-			s.config.Log.Warn("stranger_in_spool", "error", err)
-			continue
-		}
+	for _, tag := range tags {
 		j, found, err := s.load(tag)
 		if err != nil {
 			return nil, running, err
@@ -98,15 +93,15 @@ func (s *Scheduler) scan() (jobs []*job, running []follower, err error) {
 
 // load reads a job's folder. The handle is of the shim of a job that runs.
 func (s *Scheduler) load(tag protocol.Tag) (*job, *handle, error) {
-	j := newJob(tag, s.spool.folder(tag))
-	record, err := readJob(j.dir, tag)
+	j := newJob(tag, s.spool.Folder(tag))
+	record, err := spool.ReadJob[jobRecord](j.dir, tag)
 	if err != nil {
 		s.loadDamaged(j, err)
 		return j, nil, nil
 	}
 	j.describe(record)
 	if exit, unread := readExit(j.dir); unread == nil {
-		s.over(j, exit)
+		s.over(j, exit.End)
 		return j, nil, nil
 	}
 	shim, err := s.adopt(j)
@@ -122,7 +117,7 @@ func (s *Scheduler) load(tag protocol.Tag) (*job, *handle, error) {
 	case isGone(err): // since when? it may have had its last word meanwhile
 		s.over(j, s.lastWords(j))
 	case j.shim.PID == 0: // started is damaged
-		s.over(j, exitRecord{State: protocol.NodeFail, Reason: err.Error()})
+		s.over(j, spool.End{State: protocol.NodeFail, Reason: err.Error()})
 	default:
 		return nil, nil, fmt.Errorf("job %v: %w", tag, err)
 	}
@@ -132,7 +127,7 @@ func (s *Scheduler) load(tag protocol.Tag) (*job, *handle, error) {
 // loadDamaged is load for a folder without a readable job.json: a tombstone, or a
 // job that can no longer be run.
 func (s *Scheduler) loadDamaged(j *job, err error) {
-	record, started := readRecord[startedRecord](j.dir, startedFile)
+	record, started := spool.ReadRecord[startedRecord](j.dir, startedFile)
 	if errors.Is(err, fs.ErrNotExist) && started == nil && record.Withdrawn {
 		j.tomb, j.state = true, withdrawn
 		close(j.over)
@@ -141,14 +136,14 @@ func (s *Scheduler) loadDamaged(j *job, err error) {
 	s.config.Log.Error("job_damaged", "job", j.tag.String(), "error", err)
 	exit, unread := readExit(j.dir)
 	if unread != nil {
-		exit = exitRecord{State: protocol.NodeFail, Reason: err.Error()}
+		exit.End = spool.End{State: protocol.NodeFail, Reason: err.Error()}
 	}
-	s.over(j, exit)
+	s.over(j, exit.End)
 }
 
 // over enters a job found ended.
-func (s *Scheduler) over(j *job, exit exitRecord) {
-	j.state, j.started = ended, exit.Started
+func (s *Scheduler) over(j *job, end spool.End) {
+	j.state, j.started = ended, end.Started
 	close(j.over)
-	s.report(j, j.ending(exit))
+	s.report(j, end.Change(j.tag, j.submitted))
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/switchyard-hpc/switchyard/localsched/spool"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -92,34 +93,34 @@ func (s *Scheduler) follow(ctx context.Context, j *job, shim *handle) {
 
 // finish enters how a job ended whose shim is gone.
 func (s *Scheduler) finish(j *job) {
-	exit := s.lastWords(j)
+	end := s.lastWords(j)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if j.state == running || j.state == starting {
-		j.started = exit.Started
+		j.started = end.Started
 		s.leave(j, ended)
-		s.report(j, j.ending(exit))
+		s.report(j, end.Change(j.tag, j.submitted))
 	}
 }
 
 // lastWords is how a job ended whose shim is gone. Without a word from the shim,
 // what it left behind is killed, and the job is NODE_FAIL.
-func (s *Scheduler) lastWords(j *job) exitRecord {
+func (s *Scheduler) lastWords(j *job) spool.End {
 	exit, err := readExit(j.dir)
 	if err == nil {
-		return exit
+		return exit.End
 	}
 	killSession(j.shim)
 	now := protocol.InstantOf(time.Now())
-	exit = exitRecord{State: protocol.NodeFail, Reason: s.whyLost(j, err), Started: j.started, Ended: now}
+	end := spool.End{State: protocol.NodeFail, Reason: s.whyLost(j, err), Started: j.started}
 	if j.started > 0 {
-		exit.Ran = max(0, now.Sub(j.started))
+		end.Ran = max(0, now.Sub(j.started))
 	}
-	s.config.Log.Error("job_lost", "job", j.tag.String(), "reason", exit.Reason)
+	s.config.Log.Error("job_lost", "job", j.tag.String(), "reason", end.Reason)
 	if errors.Is(err, fs.ErrNotExist) {
-		s.keep(j, exit)
+		s.keep(j, exitRecord{End: end, Ended: now})
 	}
-	return exit
+	return end
 }
 
 func (s *Scheduler) whyLost(j *job, err error) string {
@@ -135,11 +136,7 @@ func (s *Scheduler) whyLost(j *job, err error) string {
 // keep writes down the end of a lost job, so that it stays the same after a
 // restart. If that fails, the next Open finds the same again but for the time.
 func (s *Scheduler) keep(j *job, exit exitRecord) {
-	data, err := encode(exit)
-	if err == nil {
-		err = replaceFile(j.dir, exitFile, data)
-	}
-	if err != nil {
+	if err := spool.ReplaceRecord(j.dir, exitFile, exit); err != nil {
 		s.config.Log.Warn("lost_job_not_noted", "job", j.tag.String(), "error", err)
 	}
 }
@@ -147,7 +144,7 @@ func (s *Scheduler) keep(j *job, exit exitRecord) {
 // adopt takes hold of the shim that the file started names. Both results are nil
 // when that says that the job was withdrawn.
 func (s *Scheduler) adopt(j *job) (*handle, error) {
-	record, err := readRecord[startedRecord](j.dir, startedFile)
+	record, err := spool.ReadRecord[startedRecord](j.dir, startedFile)
 	if err != nil || record.Withdrawn {
 		return nil, err
 	}

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"sync"
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
+	"github.com/switchyard-hpc/switchyard/localsched/spool"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -20,8 +20,8 @@ var ErrClosed = errors.New("the process scheduler is closed")
 type Scheduler struct {
 	config   Config
 	machine  engine.Machine
-	spool    spool
-	accounts accounts
+	spool    *spool.Spool
+	accounts spool.Accounts
 
 	mu      sync.Mutex // never held during I/O
 	engine  *engine.Engine
@@ -55,10 +55,6 @@ func Open(config Config) (*Scheduler, error) {
 	if err != nil {
 		return nil, err
 	}
-	if folder := closedTo(config.Dir); folder != "" && os.Geteuid() == 0 {
-		config.Log.Warn("spool_not_reachable_for_accounts", "spool", config.Dir, "folder", folder,
-			"advice", "choose another spool, or let all accounts pass through the folder (chmod o+x)")
-	}
 	s := &Scheduler{
 		config:   config,
 		machine:  config.machine(),
@@ -72,7 +68,7 @@ func Open(config Config) (*Scheduler, error) {
 	}
 	found, err := s.restore()
 	if err != nil {
-		return nil, errors.Join(err, sp.close())
+		return nil, errors.Join(err, sp.Close())
 	}
 	following, unfollow := context.WithCancel(context.Background())
 	driving, stop := context.WithCancel(following)
@@ -103,7 +99,7 @@ func (s *Scheduler) Close() error {
 	s.unfollow()
 	s.running.Wait()
 	close(s.gone)
-	return s.spool.close()
+	return s.spool.Close()
 }
 
 // endAll ends what runs and waits for it, not for ever.
@@ -191,15 +187,14 @@ func (s *Scheduler) missing(ahead []localsched.Promise) []protocol.Request {
 	return out
 }
 
-func quoteOf(request protocol.Request, p engine.Planned, now protocol.Instant) protocol.Quote {
+func quoteOf(request protocol.Request, p localsched.Planned, now protocol.Instant) protocol.Quote {
 	if p.Declined != "" {
 		return protocol.Quote{Job: request.Job, Declined: p.Declined}
 	}
-	const end = protocol.Instant(protocol.Never)
-	wait := protocol.Never
-	if p.Start != end {
-		wait = max(0, p.Start.Sub(now))
+	if p.Start == protocol.Instant(protocol.Never) {
+		return protocol.Quote{Job: request.Job, Declined: "no start is in sight"}
 	}
+	wait := max(0, p.Start.Sub(now))
 	return protocol.Quote{Job: request.Job, AWT: wait, AWTLow: wait, AWTHigh: wait, ERT: request.WallTime}
 }
 

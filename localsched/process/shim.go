@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/switchyard-hpc/switchyard/localsched/spool"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -77,7 +78,7 @@ func watchMain(dir string, command []string) int {
 		dir: dir, command: command, record: record, start: start,
 		asked: asked, children: children,
 	}
-	exit := w.run()
+	exit := exitRecord{End: w.run()}
 	exit.Started = claim.Started
 	exit.Ran = protocol.Duration(time.Since(start).Milliseconds())
 	exit.Ended = exit.Started.Add(exit.Ran)
@@ -89,7 +90,7 @@ func claimJob(dir string) (record jobRecord, claim startedRecord, answer shimAns
 	fail := func(err error) (jobRecord, startedRecord, shimAnswer) {
 		return jobRecord{}, startedRecord{}, shimAnswer{Error: err.Error()}
 	}
-	record, err := readRecord[jobRecord](dir, jobFile)
+	record, err := spool.ReadRecord[jobRecord](dir, spool.JobFile)
 	if err != nil {
 		return fail(err)
 	}
@@ -100,11 +101,7 @@ func claimJob(dir string) (record jobRecord, claim startedRecord, answer shimAns
 		return fail(err)
 	}
 	claim.Started = protocol.InstantOf(time.Now())
-	data, err := encode(claim)
-	if err != nil {
-		return fail(err)
-	}
-	won, err := createOnce(dir, startedFile, data)
+	won, err := createStarted(dir, claim)
 	if err != nil {
 		return fail(err)
 	}
@@ -127,10 +124,7 @@ func sayAnswer(pipe *os.File, answer shimAnswer) {
 func writeExit(dir *os.File, exit exitRecord) int {
 	const longest = 30 * time.Second
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, longest) {
-		data, err := encode(exit)
-		if err == nil {
-			err = replaceFile(dir.Name(), exitFile, data)
-		}
+		err := spool.ReplaceRecord(dir.Name(), exitFile, exit)
 		if err == nil {
 			return exitOK
 		}

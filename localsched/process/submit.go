@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/localsched/spool"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -40,7 +41,7 @@ func (s *Scheduler) reserve(tag protocol.Tag) (j *job, mine bool, err error) {
 	if j = s.jobs[tag]; j != nil {
 		return j, false, nil
 	}
-	j = newJob(tag, s.spool.folder(tag))
+	j = newJob(tag, s.spool.Folder(tag))
 	s.seq++
 	j.seq = s.seq
 	s.jobs[tag] = j
@@ -75,29 +76,21 @@ func (s *Scheduler) make(ctx context.Context, j *job, submission localsched.Subm
 	if reason := s.unfit(submission); reason != "" {
 		return &localsched.RefusedError{Reason: reason}
 	}
-	owner, err := s.accounts.runnable(ctx, submission.Account)
+	owner, err := s.accounts.RunnableWithGroups(ctx, submission.Account)
 	if err != nil {
 		return err
 	}
-	script := submission.Payload.Script
-	payload := *submission.Payload
-	payload.Script = nil
-	submission.Payload = &payload
 	record := jobRecord{
-		Format:     recordFormat,
-		Seq:        j.seq,
-		Submitted:  protocol.InstantOf(time.Now()),
-		Submission: submission,
-		Account:    owner,
-		Site:       s.config.Site,
-		Grace:      protocol.DurationOf(s.config.GraceKill),
+		Job:   spool.NewJob(submission, owner, s.config.Site),
+		Seq:   j.seq,
+		Grace: protocol.DurationOf(s.config.GraceKill),
 	}
-	if err = s.spool.add(record, script); err != nil {
+	if err = s.addJob(record, submission.Payload.Script); err != nil {
 		return fmt.Errorf("submit job %v: %w", j.tag, err)
 	}
 	j.describe(record)
 	if err = s.enqueue(j); err != nil {
-		return errors.Join(err, s.spool.remove(j.tag))
+		return errors.Join(err, s.spool.Remove(j.tag))
 	}
 	return nil
 }
@@ -143,7 +136,7 @@ func (s *Scheduler) FindByTag(ctx context.Context, tag protocol.Tag) (localsched
 		return localsched.Unclear, "", err
 	}
 	if j == nil {
-		presence, err := s.spool.presence(tag)
+		presence, err := s.presence(tag)
 		return presence, "", err
 	}
 	if j.tomb {

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/switchyard-hpc/switchyard/localsched/spool"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -30,23 +31,25 @@ type watch struct {
 }
 
 // run runs the job to its end.
-func (w *watch) run() exitRecord {
+func (w *watch) run() spool.End {
 	trouble, err := w.startJob()
 	if err != nil {
-		return exitRecord{State: protocol.Failed, Reason: fmt.Sprintf("cannot start the job: %v", err)}
+		return spool.End{State: protocol.Failed, Reason: fmt.Sprintf("cannot start the job: %v", err)}
 	}
 	w.untilEnd()
 	w.killGroup(unix.SIGKILL)
-	exit := w.judge(w.reap(), <-trouble)
+	end := w.judge(w.reap(), <-trouble)
 	w.killStrays()
-	exit.Files = w.describeFiles()
-	return exit
+	if end.Files, err = w.record.Files(w.dir); err != nil {
+		fmt.Fprintln(os.Stderr, "describe the output:", err)
+	}
+	return end
 }
 
 // startJob starts the second stage as the account. The channel gives what keeps
 // it from becoming the job; that is "" when nothing does.
 func (w *watch) startJob() (trouble <-chan string, err error) {
-	order, err := json.Marshal(planOf(w.dir, w.record, os.Getpid()))
+	order, err := json.Marshal(planOf(w.dir, w.record.Job, os.Getpid()))
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +91,7 @@ func (w *watch) startJob() (trouble <-chan string, err error) {
 // credential is whom the job runs as: nil for this process's own account.
 func (w *watch) credential() (*syscall.Credential, error) {
 	a := w.record.Account
-	if reason := forbidden(a, os.Geteuid()); reason != "" {
+	if reason := a.Forbidden(os.Geteuid()); reason != "" {
 		return nil, errors.New(reason)
 	}
 	if os.Geteuid() != 0 {
@@ -193,22 +196,22 @@ func (w *watch) killStrays() {
 }
 
 // judge says how the job ended.
-func (w *watch) judge(status unix.WaitStatus, trouble string) exitRecord {
-	exit := exitRecord{State: protocol.Completed, Reason: w.reason}
+func (w *watch) judge(status unix.WaitStatus, trouble string) spool.End {
+	end := spool.End{State: protocol.Completed, Reason: w.reason}
 	if status.Signaled() {
-		exit.Signal = int(status.Signal())
+		end.Signal = int(status.Signal())
 	} else {
-		exit.ExitCode = status.ExitStatus()
+		end.ExitCode = status.ExitStatus()
 	}
 	switch {
 	case w.verdict != 0:
-		exit.State = w.verdict
+		end.State = w.verdict
 	case trouble != "":
-		exit.State, exit.Reason = protocol.Failed, trouble
-	case exit.Signal != 0:
-		exit.State, exit.Reason = protocol.Failed, "ended by signal "+unix.SignalName(status.Signal())
-	case exit.ExitCode != 0:
-		exit.State, exit.Reason = protocol.Failed, fmt.Sprintf("the script ended with exit code %d", exit.ExitCode)
+		end.State, end.Reason = protocol.Failed, trouble
+	case end.Signal != 0:
+		end.State, end.Reason = protocol.Failed, "ended by signal "+unix.SignalName(status.Signal())
+	case end.ExitCode != 0:
+		end.State, end.Reason = protocol.Failed, fmt.Sprintf("the script ended with exit code %d", end.ExitCode)
 	}
-	return exit
+	return end
 }

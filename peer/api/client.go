@@ -98,6 +98,12 @@ func (c *Client) Info(ctx context.Context) (Info, error) {
 	return call[Info](ctx, c, http.MethodGet, "/v1/info", nil)
 }
 
+// Plugins lists the plugins that the peer has started.
+func (c *Client) Plugins(ctx context.Context) ([]Plugin, error) {
+	all, err := call[Plugins](ctx, c, http.MethodGet, "/v1/plugins", nil)
+	return all.Plugins, err
+}
+
 // Reload has the peer read its configuration again.
 func (c *Client) Reload(ctx context.Context) (Reloaded, error) {
 	return call[Reloaded](ctx, c, http.MethodPost, "/v1/reload", nil)

@@ -160,6 +160,14 @@ func (s *server) sites(w http.ResponseWriter, r *http.Request, _ caller) error {
 	return s.ask(w, r, http.StatusOK, func(asked peer.AskID) peer.Event { return peer.AskSites{Asked: asked} })
 }
 
+func (s *server) plugins(w http.ResponseWriter, _ *http.Request, _ caller) error {
+	all := Plugins{Plugins: []Plugin{}}
+	if s.Plugins != nil {
+		all.Plugins = append(all.Plugins, s.Plugins()...)
+	}
+	return reply(w, http.StatusOK, all)
+}
+
 func (s *server) info(w http.ResponseWriter, _ *http.Request, _ caller) error {
 	info := Info{Site: s.Site, Number: s.Number, Version: s.Version, Uptime: protocol.DurationOf(time.Since(s.started))}
 	if s.Rules != nil {

@@ -33,9 +33,10 @@ type Config struct {
 	Site    protocol.SiteName
 	Number  protocol.SiteNumber
 	Version string
-	Log     *slog.Logger // nil: nothing is logged
-	Ready   func()       // called when the socket can be used; may be nil
-	Rules   func() Rules // in force now; nil: not told
+	Log     *slog.Logger    // nil: nothing is logged
+	Ready   func()          // called when the socket can be used; may be nil
+	Rules   func() Rules    // in force now; nil: not told
+	Plugins func() []Plugin // that the peer has started; nil: none
 	// Reload reads the configuration again; nil: that cannot be done. What is wrong
 	// with it is no error, but part of the answer.
 	Reload func(ctx context.Context, user string) (Reloaded, error)
@@ -113,6 +114,7 @@ func (s *server) routes() http.Handler {
 		"GET /v1/jobs/{id}/output":  s.output,
 		"GET /v1/sites":             s.sites,
 		"GET /v1/info":              s.info,
+		"GET /v1/plugins":           s.plugins,
 		"POST /v1/reload":           s.reload,
 		"/":                         s.unknown,
 	} {

@@ -69,6 +69,25 @@ type Rules struct {
 	LocalPolicy string `json:"local_policy"` // of the local queue
 }
 
+// Plugins are the plugins that the peer has started.
+type Plugins struct {
+	Plugins []Plugin `json:"plugins"` // sorted by name
+}
+
+// Plugin is a plugin and how it is.
+type Plugin struct {
+	Name     string           `json:"name"` // as it is configured
+	Kind     string           `json:"kind"`
+	Path     string           `json:"path"`
+	Version  string           `json:"version,omitempty"` // its own; empty: it has not said yet
+	State    string           `json:"state"`             // "starting", "up", "down" or "closed"
+	Since    protocol.Instant `json:"since_ms"`          // of the state
+	Restarts int              `json:"restarts"`
+	Failure  string           `json:"failure,omitempty"` // the last
+	RetryAt  protocol.Instant `json:"retry_at_ms,omitempty"`
+	PID      int              `json:"pid,omitempty"`
+}
+
 // Reloaded says what reading the configuration again has done: with Problems,
 // nothing.
 type Reloaded struct {

@@ -40,7 +40,7 @@ func (d dialer) Dial(network, address string) (net.Conn, error) { return d(netwo
 
 // commonOptions hold for every connection: it comes back for ever, and loses
 // what is published meanwhile.
-func (b *Bus) commonOptions(ctx context.Context) []nats.Option {
+func (b *Bus) commonOptions(ctx context.Context, url string) []nats.Option {
 	return []nats.Option{
 		nats.Name("switchyard " + string(b.cfg.Site)),
 		nats.RetryOnFailedConnect(true),
@@ -51,9 +51,10 @@ func (b *Bus) commonOptions(ctx context.Context) []nats.Option {
 		nats.PingInterval(flushTimeout),
 		nats.MaxPingsOutstanding(2),
 		nats.Timeout(dialTimeout),
+		nats.SkipHostLookup(), // the dialer does it, in time
 		nats.IgnoreAuthErrorAbort(),
-		nats.ReconnectErrHandler(func(conn *nats.Conn, err error) {
-			b.cfg.Log.Info("nats server not reached, trying again", "url", conn.Opts.Url, "error", err)
+		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) {
+			b.cfg.Log.Info("nats server not reached, trying again", "url", url, "error", err)
 		}),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
 			b.cfg.Log.Warn("nats", "error", err)
@@ -72,6 +73,7 @@ func (b *Bus) connectOwn(s *server.Server) (*nats.Conn, error) {
 	}
 	// A subscription for each, so that one who floods delays only itself.
 	for _, p := range b.partners {
+		p.inbound.connected.Store(true) // in process it lasts as long as the server
 		if err = b.subscribe(conn, inboxOf(b.cfg.Site, p.Site)+".>", func(p *partner) *link { return p.inbound }); err != nil {
 			return nil, err
 		}
@@ -86,7 +88,7 @@ func (b *Bus) connectPartner(ctx context.Context, p *partner, l *link) (*nats.Co
 	if err != nil {
 		return nil, err
 	}
-	opts := append(b.commonOptions(ctx), linkHandlers(func() []*link { return []*link{l} })...)
+	opts := append(b.commonOptions(ctx, p.URL), linkHandlers(func() []*link { return []*link{l} })...)
 	opts = append(opts,
 		nats.Secure(pinned),
 		nats.IgnoreDiscoveredServers(),
@@ -117,7 +119,7 @@ func (b *Bus) connectExternal(ctx context.Context) (*nats.Conn, error) {
 		}
 		return links
 	}
-	opts := append(b.commonOptions(ctx), linkHandlers(all)...)
+	opts := append(b.commonOptions(ctx, b.cfg.External.URL), linkHandlers(all)...)
 	conn, err := nats.Connect(b.cfg.External.URL, append(opts, auth...)...)
 	if err != nil {
 		return nil, fmt.Errorf("[nats] url %q: %w", b.cfg.External.URL, err)
@@ -155,17 +157,18 @@ func linkHandlers(links func() []*link) []nats.Option {
 	return []nats.Option{
 		nats.ConnectHandler(func(*nats.Conn) {
 			for _, l := range links() {
-				l.hail()
+				l.connect()
 			}
 		}),
 		nats.ReconnectHandler(func(conn *nats.Conn) {
 			for _, l := range links() {
+				l.connected.Store(true)
 				l.attach(conn)
 			}
 		}),
 		nats.DisconnectErrHandler(func(*nats.Conn, error) {
 			for _, l := range links() {
-				l.down()
+				l.disconnect()
 			}
 		}),
 	}

@@ -24,7 +24,7 @@ func (l *link) keep(ctx context.Context) {
 func (l *link) step(now time.Time) time.Duration {
 	timing := l.partner.bus.cfg.Timing
 	l.mu.Lock()
-	connected := l.conn != nil && l.conn.IsConnected()
+	connected := l.conn != nil && l.connected.Load()
 	silent := l.current != nil && now.Sub(l.heard) > timing.Silence
 	alive := l.current != nil && !silent
 	open := l.opener && connected && (!alive || l.renew)

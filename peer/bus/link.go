@@ -37,6 +37,9 @@ type link struct {
 	out     chan outgoing
 	waiting atomic.Int64  // bytes in out
 	wake    chan struct{} // something changed for step
+	// Whether conn is connected. It is told by conn's handlers and never asked: conn
+	// does not answer while it dials, which may take long.
+	connected atomic.Bool
 
 	mu        sync.Mutex
 	conn      *nats.Conn
@@ -74,6 +77,18 @@ func (l *link) attach(conn *nats.Conn) {
 	l.mu.Unlock()
 	l.down()
 	l.hail()
+}
+
+// connect notes that the connection is there.
+func (l *link) connect() {
+	l.connected.Store(true)
+	l.hail()
+}
+
+// disconnect notes that the connection has gone.
+func (l *link) disconnect() {
+	l.connected.Store(false)
+	l.down()
 }
 
 // hail begins a handshake: the opener says hello, the other asks it to.

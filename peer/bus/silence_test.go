@@ -6,6 +6,7 @@ import (
 	"net"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/switchyard-hpc/switchyard/peer/bus"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -118,6 +119,50 @@ func TestSilenceDisconnects(t *testing.T) {
 	b.connected(t, a, 2)
 	b.sends(t, a, protocol.Accept{Tag: tag})
 	a.receives(t, b, protocol.Accept{Tag: tag})
+}
+
+// While the connection to a partner's server is being made anew, and the server does
+// not say a word, nothing that this side does waits for it.
+func TestDialingHoldsUpNothing(t *testing.T) {
+	t.Parallel()
+	a, b := newSite(t, "cern"), newSite(t, "desy")
+	a.start(t, loopback, nil, b.partner())
+	w := newWire(t, a.bus.ListenAddr().String())
+	p := a.partner()
+	p.URL = "nats://" + w.listener.Addr().String()
+	b.start(t, "", nil, p)
+	b.connected(t, a, 1)
+	w.freeze()
+	before := w.drop()
+	b.eventually(t, "a new connection", func() bool { return w.open() > before })
+	hung := w.open()
+	sent := 0
+	for ; w.open() == hung && sent < 200; sent++ { // until NATS gives up on it, in 5 s
+		_ = b.bus.Send(a.name, protocol.Accept{Tag: tag})
+		time.Sleep(5 * time.Millisecond)
+	}
+	if sent < 100 {
+		t.Errorf("%d messages were tried while the dial hung; one of them waited for it", sent)
+	}
+	w.thaw()
+	b.connected(t, a, 2)
+}
+
+// drop breaks all connections, and says how many there were in all.
+func (w *wire) drop() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, c := range w.conns {
+		_ = c.Close()
+	}
+	return len(w.conns)
+}
+
+// open is how many connections there have been.
+func (w *wire) open() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.conns)
 }
 
 // flood sends until the link takes no more: the partner hangs, the sender must

@@ -28,8 +28,11 @@ func (r *checker) check() {
 	if c.Gossip != nil {
 		r.checkGossip(c.Gossip)
 	}
+	r.checkPlugins()
 	r.checkLocalSched(&c.LocalSched)
-	r.OneOf("policy.name", c.Policy.Name, PolicyNames()...)
+	r.checkTariff(&c.Tariff)
+	r.OneOf("policy.name", c.Policy.Name, append(PolicyNames(), r.plugins(PolicyKind)...)...)
+	r.OneOf("policy.fallback", c.Policy.Fallback, PolicyNames()...)
 	r.checkRounds(&c.Rounds)
 	r.checkHandoff(&c.Handoff)
 	r.AtLeast("limits.max_jobs", c.Limits.MaxJobs, 1)
@@ -72,10 +75,11 @@ func (r *checker) required(key string, path settings.Path, remedy string) {
 }
 
 func (r *checker) checkLocalSched(l *LocalSched) {
-	if l.Plugin == "slurm" {
-		r.Problem("localsched.plugin", "\"slurm\" comes with a later version; use \"process\"")
+	r.OneOf("localsched.plugin", l.Plugin, append([]string{Process, SlurmCommands}, r.plugins(LocalSchedKind)...)...)
+	if l.Plugin == SlurmCommands || r.config.Plugin(LocalSchedKind, l.Plugin) != nil {
+		r.notOurs(l)
 	}
-	r.OneOf("localsched.plugin", l.Plugin, "process")
+	r.checkSlurm(l)
 	r.OneOf("localsched.machine", l.Machine, PerCPU, WholeNode)
 	if _, err := engine.Named(l.Policy); err != nil {
 		r.OneOf("localsched.policy", l.Policy, engine.Names()...)
@@ -118,7 +122,7 @@ func (r *checker) checkInitiation(initiation policy.Initiation) {
 	}
 	choices := Initiations()
 	r.OneOf("rounds.initiation", string(initiation), choices...)
-	chosen := r.config.Policy.Make()
+	chosen := r.config.Policy.Make(r.config.Policy.Name) // of a plugin only the plugin knows
 	if chosen == nil || !slices.Contains(choices, string(initiation)) {
 		return
 	}

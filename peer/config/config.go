@@ -12,6 +12,7 @@ type Config struct {
 	NATS       NATS       `toml:"nats"`
 	Gossip     *Gossip    `toml:"gossip"` // nil: no gossip
 	LocalSched LocalSched `toml:"localsched"`
+	Tariff     Tariff     `toml:"tariff"`
 	Policy     Policy     `toml:"policy"`
 	Rounds     Rounds     `toml:"rounds"`
 	Handoff    Handoff    `toml:"handoff"`
@@ -19,6 +20,7 @@ type Config struct {
 	Accounts   Accounts   `toml:"accounts"`
 	Metrics    Metrics    `toml:"metrics"`
 	Log        Log        `toml:"log"`
+	Plugins    []Plugin   `toml:"plugin"`  // in the order of the files
 	Partners   []Partner  `toml:"partner"` // in the order of the files
 
 	// Warnings are what [Load] found odd, but not wrong. Sorted.
@@ -70,6 +72,43 @@ type LocalSched struct {
 	Policy      string            `toml:"policy"`  // of engine.Named
 	Grace       protocol.Duration `toml:"grace"`   // between SIGTERM and SIGKILL
 	OnStop      string            `toml:"on_stop"` // Leave or End
+	Slurm       *Slurm            `toml:"slurm"`   // after Load set when Plugin is SlurmCommands
+}
+
+// The values of [LocalSched.Plugin] that need no [[plugin]].
+const (
+	Process       = "process"
+	SlurmCommands = "slurm"
+)
+
+// Slurm is the table [localsched.slurm].
+type Slurm struct {
+	Conf       settings.Path     `toml:"conf"` // slurm.conf; empty: as the commands find it
+	Bin        settings.Path     `toml:"bin"`  // folder of the commands; empty: PATH
+	Partitions []string          `toml:"partitions"`
+	Spool      settings.Path     `toml:"spool"` // empty: below [Site.StateDir]
+	Poll       protocol.Duration `toml:"poll"`
+	JobComp    settings.Path     `toml:"jobcomp"` // empty: asked from Slurm
+	Extra      []string          `toml:"extra"`   // added to every sbatch
+}
+
+// Tariff is the table [tariff].
+type Tariff struct {
+	CPUHour  settings.Amount `toml:"cpu_hour"`
+	Currency string          `toml:"currency"` // empty: no prices
+}
+
+// Plugin is one of the tables [[plugin]].
+type Plugin struct {
+	Name         string            `toml:"name"`
+	Kind         string            `toml:"kind"`
+	Path         settings.Path     `toml:"path"`
+	Args         []string          `toml:"args"`
+	SHA256       string            `toml:"sha256"` // in hexadecimal; empty: not pinned
+	MTLS         bool              `toml:"mtls"`
+	Config       settings.Path     `toml:"config"` // of a TOML file; empty: none
+	StartTimeout protocol.Duration `toml:"start_timeout"`
+	CallTimeout  protocol.Duration `toml:"call_timeout"`
 }
 
 // The values of [LocalSched.Machine].
@@ -87,8 +126,9 @@ const (
 
 // Policy is the table [policy]: which policy places jobs, and its parameters.
 type Policy struct {
-	Name string `toml:"name"`
-	TC   TC     `toml:"tc"`
+	Name     string `toml:"name"`
+	Fallback string `toml:"fallback"`
+	TC       TC     `toml:"tc"`
 }
 
 // TC is the table [policy.tc].

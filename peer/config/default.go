@@ -27,7 +27,7 @@ func Default() *Config {
 			Grace:   10 * protocol.Second,
 			OnStop:  Leave,
 		},
-		Policy: Policy{Name: "tc", TC: TC{Epsilon: tc.DefaultEpsilon}},
+		Policy: Policy{Name: "tc", Fallback: "local", TC: TC{Epsilon: tc.DefaultEpsilon}},
 		Rounds: Rounds{
 			Initiation: core.Initiation,
 			Phi:        core.Phi,
@@ -59,4 +59,14 @@ func (g *Gossip) SetDefaults() {
 		Every:  3 * protocol.Second,
 		Rejoin: 30 * protocol.Second,
 	}
+}
+
+// SetDefaults makes it a table [localsched.slurm] without keys. It implements
+// [settings.Defaulter].
+func (s *Slurm) SetDefaults() { *s = Slurm{Poll: 2 * protocol.Second} }
+
+// SetDefaults makes it a table [[plugin]] without keys. It implements
+// [settings.Defaulter].
+func (p *Plugin) SetDefaults() {
+	*p = Plugin{MTLS: true, StartTimeout: 10 * protocol.Second, CallTimeout: 30 * protocol.Second}
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/local"
@@ -19,6 +20,7 @@ type Parts struct {
 	Software  string            // name and version
 	Capacity  protocol.Capacity // as the local scheduler describes it
 	Accounts  peer.Accounts
+	Policy    policy.Info // of the policy that decides
 }
 
 // Peer returns what the state machine is told.
@@ -43,14 +45,14 @@ func (c *Config) Peer(parts Parts) peer.Config {
 		})
 	}
 	slices.SortFunc(out.Partners, func(a, b peer.Partner) int { return cmp.Compare(a.Site, b.Site) })
-	return out.Tuned(c.Tuning())
+	return out.Tuned(c.Tuning(parts.Policy))
 }
 
 // Tuning returns the part of what the state machine is told that may change while
-// it runs.
-func (c *Config) Tuning() peer.Tuning {
+// it runs, with the policy that decides.
+func (c *Config) Tuning(decides policy.Info) peer.Tuning {
 	return peer.Tuning{
-		Policy:     c.Policy.Make().Info(),
+		Policy:     decides,
 		Initiation: c.Rounds.Initiation,
 		Phi:        c.Rounds.Phi,
 		Sigma:      c.Rounds.Sigma,
@@ -64,13 +66,25 @@ func (c *Config) Tuning() peer.Tuning {
 	}
 }
 
-// Make returns the policy with its parameters, or nil if its name is unknown.
-func (p Policy) Make() policy.Policy {
-	switch p.Name {
+// Make returns the built-in policy of this name with its parameters, or nil if
+// there is none.
+func (p Policy) Make(name string) policy.Policy {
+	switch name {
 	case "tc":
 		return tc.New(tc.Config{Epsilon: p.TC.Epsilon})
 	case "local":
 		return local.New()
+	}
+	return nil
+}
+
+// Plugin returns the table of the plugin of this name and kind, or nil if there is
+// none.
+func (c *Config) Plugin(kind, name string) *Plugin {
+	for i := range c.Plugins {
+		if p := &c.Plugins[i]; p.Kind == kind && p.Name == name {
+			return p
+		}
 	}
 	return nil
 }
@@ -112,4 +126,9 @@ func (l LocalSched) Capacity(cpusHere int) protocol.Capacity {
 		WholeNode:   l.Machine == WholeNode,
 		MaxWallTime: l.MaxWallTime,
 	}
+}
+
+// SiteTariff returns what the site charges.
+func (c *Config) SiteTariff() localsched.Tariff {
+	return localsched.Tariff{CPUHour: protocol.Micro(c.Tariff.CPUHour), Currency: c.Tariff.Currency}
 }

@@ -25,6 +25,11 @@ func reference() []section {
 		{name: "nats", about: "How this site and its partners reach each other: the peer runs a NATS server of its own, which partners connect to (listen), and connects to those of its partners. For two partners, one that can be reached is enough. A large grid may use a NATS system of its own instead (url).", keys: natsKeys()},
 		{name: "gossip", optional: true, about: "How sites learn of each other's load, so that a round asks the best ones first. Without this table there is no gossip, which is fine for a few sites.", keys: gossipKeys()},
 		{name: "localsched", about: "The batch system of this site and the machine that it manages.", keys: localSchedKeys()},
+		{name: "localsched.slurm", optional: true, about: "The commands of a real Slurm, for plugin = \"slurm\". docs/slurm.md says what Slurm must be told.", keys: slurmKeys()},
+		{name: "tariff", about: "What this site charges; its quotes then carry a price, which policies may go by.", keys: []entry{
+			{name: "cpu_hour", example: "0.04", about: "Price of one CPU for one hour, with up to six decimals. Not set: nothing."},
+			{name: "currency", example: `"EUR"`, about: "Currency of cpu_hour, in three capital letters. Not set: quotes carry no prices."},
+		}},
 	}
 	sections = append(sections, roundSections()...)
 	return append(sections, []section{
@@ -39,6 +44,7 @@ func reference() []section {
 			{name: "level", live: true, about: "The least important messages that are written: \"debug\", \"info\", \"warn\" or \"error\"."},
 			{name: "format", about: "\"json\" for machines, \"text\" for people."},
 		}},
+		{name: "plugin", array: true, optional: true, about: "A plugin: a program that this peer starts, watches and asks; one such table for each. docs/plugins.md says how to write one. It runs as the peer's account, so trust it as you trust the peer.", keys: pluginKeys()},
 		{name: "partner", array: true, optional: true, about: "A site to exchange jobs with; one such table for each. The partner must do the same with this site. Nothing of a partner runs here unless max_jobs and users allow it.", keys: partnerKeys()},
 	}...)
 }
@@ -78,7 +84,7 @@ func gossipKeys() []entry {
 
 func localSchedKeys() []entry {
 	return []entry{
-		{name: "plugin", about: "The batch system. \"process\" is the built-in one, which runs jobs on this computer."},
+		{name: "plugin", about: "The batch system. \"process\" is the built-in one, which runs jobs on this computer. \"slurm\" is the Slurm of this site. Otherwise the name of a [[plugin]] of the kind \"localsched\". All keys below but mhz are for \"process\"."},
 		{name: "machine", about: "\"per-cpu\": jobs share nodes. \"whole-node\": a node runs one job at a time."},
 		{name: "cpus", example: "64", about: "CPUs of the whole machine. Not set: as many as this computer has."},
 		{name: "nodes", about: "Nodes of the whole machine; they have the same number of CPUs each, so it divides cpus."},
@@ -94,7 +100,8 @@ func localSchedKeys() []entry {
 func roundSections() []section {
 	return []section{
 		{name: "policy", about: "How a round places jobs.", keys: []entry{
-			{name: "name", live: true, about: "\"tc\": where the turnaround (wait + run time) is least. \"local\": at the site where they were submitted; it serves the initiation \"sender\" only."},
+			{name: "name", live: true, about: "\"tc\": where the turnaround (wait + run time) is least. \"local\": at the site where they were submitted. Otherwise the name of a [[plugin]] of the kind \"policy\"."},
+			{name: "fallback", about: "The built-in policy that decides while a plugin does not, because it hangs, died or returned nonsense."},
 		}},
 		{name: "policy.tc", about: "Parameters of the policy tc.", keys: []entry{
 			{name: "epsilon", live: true, about: "ε: among sites whose turnaround is within this of the least, the least busy one gets the job."},
@@ -118,6 +125,32 @@ func roundSections() []section {
 			{name: "reclaim_after", about: "How long a partner must be out of reach before jobs submitted with --requeue are given to another site. Others wait for it."},
 			{name: "remember", about: "How long finished hand-offs are remembered, to recognise late messages; longer than any partner is ever cut off."},
 		}},
+	}
+}
+
+func slurmKeys() []entry {
+	return []entry{
+		{name: "conf", example: `"/etc/slurm/slurm.conf"`, about: "Slurm's configuration. Not set: the one that its commands find themselves."},
+		{name: "bin", example: `"/opt/slurm/bin"`, about: "Folder of sbatch, squeue and the rest. Not set: the PATH of the peer."},
+		{name: "partitions", example: `["batch", "long"]`, about: "The partitions that may get jobs, the preferred first. Not set: the default partition."},
+		{name: "spool", example: `"/shared/switchyard/spool"`, about: "Folder for the jobs' files. The compute nodes must reach it by the same path. Not set: slurm in state_dir, which is right only if that is shared."},
+		{name: "poll", about: "Time between two looks at the queue."},
+		{name: "jobcomp", example: `"/var/log/slurm/jobcomp.log"`, about: "The file that JobCompType=jobcomp/filetxt writes. Not set: Slurm is asked where it is."},
+		{name: "extra", example: `["--account=grid", "--qos=grid"]`, about: "Options added to every sbatch."},
+	}
+}
+
+func pluginKeys() []entry {
+	return []entry{
+		{name: "name", required: true, example: `"cheapest"`, about: "By which the other tables name the plugin."},
+		{name: "kind", required: true, example: `"policy"`, about: "\"policy\", \"localsched\" or \"price\"."},
+		{name: "path", required: true, example: `"/usr/lib/switchyard/plugins/cheapest"`, about: "The plugin's executable file."},
+		{name: "args", example: `["--verbose"]`, about: "Its arguments. Not set: none."},
+		{name: "sha256", example: `"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"`, about: "SHA-256 of the file, as sha256sum prints it; another file is not started. Not set: any file is."},
+		{name: "mtls", about: "Whether peer and plugin talk over TLS with certificates made for each start. false is for plugins whose language cannot, such as the Python example; they are pinned, and reached over a socket that only the peer's account can open."},
+		{name: "config", example: `"/etc/switchyard/plugins/cheapest.toml"`, about: "File with the plugin's own configuration, in TOML, in another folder than the peer's. Not set: it gets none."},
+		{name: "start_timeout", about: "How long the plugin may take until it answers."},
+		{name: "call_timeout", about: "How long it may take for one call; a policy at most 50s."},
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 )
@@ -25,7 +26,7 @@ func (c *Config) Changes(next *Config) (changes []Change) {
 		from, to := c.values(s), next.values(s)
 		for _, key := range orderedKeys(from, to) {
 			if from[key].text != to[key].text {
-				live := from[key].live && to[key].live
+				live := from[key].live && to[key].live || s.name == pluginSection && c.adds(to[key].element)
 				changes = append(changes, Change{Key: key, From: from[key].text, To: to[key].text, Live: live})
 			}
 		}
@@ -38,19 +39,23 @@ type shownValue struct {
 	text string
 	live bool
 	rank int // of its key in the reference
+
+	element string // name of the array's element that it is of
 }
 
 // values are those of a section by their keys, as people know these.
 func (c *Config) values(s section) map[string]shownValue {
 	out := map[string]shownValue{}
 	for i, table := range c.tables(s) {
-		name := s.name
+		name, element := s.name, ""
 		if s.array {
-			name = fmt.Sprintf("%s[%s]", s.name, c.Partners[i].Name)
+			named, _ := settings.Field(table, "name")
+			element = named.String()
+			name = fmt.Sprintf("%s[%s]", s.name, element)
 		}
 		for rank, e := range s.keys {
 			if value, ok := settings.Field(table, e.name); ok {
-				out[settings.Join(name, e.name)] = shownValue{settings.Format(value), e.live, i*len(s.keys) + rank}
+				out[settings.Join(name, e.name)] = shownValue{settings.Format(value), e.live, i*len(s.keys) + rank, element}
 			}
 		}
 	}
@@ -66,8 +71,16 @@ func orderedKeys(from, to map[string]shownValue) []string {
 	})
 }
 
+// pluginSection is the one array of tables that may grow while the peer runs.
+const pluginSection = "plugin"
+
+// adds says whether a plugin of the name would be new.
+func (c *Config) adds(name string) bool {
+	return name != "" && !slices.ContainsFunc(c.Plugins, func(p Plugin) bool { return p.Name == name })
+}
+
 // With returns the configuration with what may change while the peer runs taken
-// from another one that [Load] has checked. All keys that bound each other change
+// from another one that [Load] has checked, and with the plugins that are new. All keys that bound each other change
 // together, so the mixture is as sound as both.
 func (c *Config) With(next *Config) *Config {
 	mixed := *c
@@ -89,7 +102,25 @@ func (c *Config) With(next *Config) *Config {
 			}
 		}
 	}
+	mixed.Plugins = slices.Clone(c.Plugins)
+	for i, p := range next.Plugins {
+		if c.adds(p.Name) {
+			mixed.movePlaces(next, i, len(mixed.Plugins))
+			mixed.Plugins = append(mixed.Plugins, p)
+		}
+	}
 	return &mixed
+}
+
+// movePlaces takes over where the keys of a plugin were set, as those of another
+// element.
+func (c *Config) movePlaces(from *Config, element, to int) {
+	old, now := fmt.Sprintf("%s[%d]", pluginSection, element), fmt.Sprintf("%s[%d]", pluginSection, to)
+	for key, place := range from.places {
+		if rest, of := strings.CutPrefix(key, old); of {
+			c.places[now+rest] = place
+		}
+	}
 }
 
 // ProblemsOf lists the lines of an error of [Load].

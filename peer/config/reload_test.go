@@ -60,7 +60,7 @@ func TestOnlyWhatMayChangeChanges(t *testing.T) {
 	after := loaded(t, "[localsched]\ncpus = 4\n[policy]\nname = \"local\"\n[rounds]\nphi = \"7s\"\nstay_home = true\n"+
 		"sigma = \"2s\"\ndeadline = \"1s\"\n[handoff]\nretry = \"2s\"\n")
 	mixed := before.With(after)
-	tuning := mixed.Tuning()
+	tuning := mixed.Tuning(mixed.Policy.Make(mixed.Policy.Name).Info())
 	if tuning.Policy.Name != "local" || tuning.Phi != 7*protocol.Second || !tuning.Stay || tuning.Delta != 700_000 ||
 		tuning.Sigma != 2*protocol.Second || tuning.Deadline != protocol.Second {
 		t.Errorf("tuning: %+v", tuning)
@@ -82,9 +82,36 @@ func TestOnlyWhatMayChangeChanges(t *testing.T) {
 func TestParametersOfThePolicyAreTuned(t *testing.T) {
 	t.Parallel()
 	before := loaded(t, "[policy.tc]\nepsilon = \"3s\"\n")
-	tuned := before.With(loaded(t, "[policy.tc]\nepsilon = \"4s\"\n")).Tuning()
+	tuned := before.With(loaded(t, "[policy.tc]\nepsilon = \"4s\"\n"))
 	want := []policy.Param{{Name: "epsilon_ms", Value: "4000"}}
-	if got := tuned.Policy.Params; tuned.Policy.Name != "tc" || !slices.Equal(got, want) {
-		t.Errorf("policy %+v, want the parameters %v", tuned.Policy, want)
+	if got := tuned.Policy.Make("tc").Info().Params; !slices.Equal(got, want) {
+		t.Errorf("the parameters %v, want %v", got, want)
+	}
+}
+
+// A plugin may be added while the peer runs, and named at once; a table that is there
+// already may not change.
+func TestPluginsMayBeAdded(t *testing.T) {
+	t.Parallel()
+	const one = "[[plugin]]\nname = \"one\"\nkind = \"policy\"\npath = \"/usr/lib/one\"\n"
+	before := loaded(t, "[policy]\nname = \"one\"\n"+one)
+	next := loaded(t, "[policy]\nname = \"two\"\n[[plugin]]\nname = \"two\"\nkind = \"policy\"\npath = \"/usr/lib/two\"\n"+
+		strings.Replace(one, "/usr/lib/one", "/opt/one", 1))
+	live := map[string]bool{}
+	for _, change := range before.Changes(next) {
+		live[change.Key] = change.Live
+	}
+	if !live["policy.name"] || !live["plugin[two].path"] || live["plugin[one].path"] {
+		t.Errorf("changes: %v", live)
+	}
+	mixed := before.With(next)
+	if two := mixed.Plugin(config.PolicyKind, "two"); two == nil || two.Path != "/usr/lib/two" || mixed.Policy.Name != "two" {
+		t.Errorf("mixed: %+v, policy %s", mixed.Plugins, mixed.Policy.Name)
+	}
+	if mixed.Plugin(config.PolicyKind, "one").Path != "/usr/lib/one" || len(before.Plugins) != 1 {
+		t.Errorf("what was there has changed: %+v, before %+v", mixed.Plugins, before.Plugins)
+	}
+	if left := mixed.Changes(next); len(left) == 0 || left[0].Live {
+		t.Errorf("then still to change: %+v", left)
 	}
 }

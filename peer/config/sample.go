@@ -61,12 +61,16 @@ func defaultsOf(s section) reflect.Value {
 	c := Default()
 	c.Gossip = new(Gossip)
 	c.Gossip.SetDefaults()
-	c.Partners = []Partner{{}}
+	c.LocalSched.Slurm = new(Slurm)
+	c.LocalSched.Slurm.SetDefaults()
+	c.Partners, c.Plugins = []Partner{{}}, []Plugin{{}}
+	c.Plugins[0].SetDefaults()
 	return c.tables(s)[0]
 }
 
-// tables returns the structs of a section: one, or one for each partner, or none
-// for gossip that is not there.
+// tables returns the structs of a section: one, or one for each element of an
+// array, or none for a
+// table that is not there and may be absent.
 func (c *Config) tables(s section) []reflect.Value {
 	v := reflect.ValueOf(c).Elem()
 	for name := range strings.SplitSeq(s.name, ".") {

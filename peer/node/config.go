@@ -19,6 +19,7 @@ type Config struct {
 	Store     Store
 	Scheduler localsched.Scheduler
 	Policy    policy.Policy // until [Node.Retune] brings another
+	Fallback  policy.Policy // decides the rounds in which the policy fails; nil: nobody does
 	Deliverer Deliverer
 	Meter     Meter        // nil: nothing is counted
 	Recorder  Recorder     // nil: nothing is recorded

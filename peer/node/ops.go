@@ -39,8 +39,7 @@ func (n *Node) do(ctx context.Context, op peer.Op, decider policy.Policy) (peer.
 	case peer.CollectOp:
 		return n.collect(ctx, op)
 	case peer.DecideOp:
-		decisions, hint, err := decider.Decide(op.Snapshot)
-		return peer.DecideResult{Decisions: decisions, Hint: hint}, err
+		return n.decide(op.Snapshot, decider)
 	}
 	return nil, fmt.Errorf("the node does not know the call %T", op)
 }

@@ -83,7 +83,7 @@ func (b *Batch) Submit(s localsched.Submission) (localsched.LocalID, error) {
 	b.locals++
 	j := &batchJob{Submission: s, local: localsched.LocalID(strconv.Itoa(b.locals)), plan: plan, state: protocol.Pending}
 	b.jobs[s.Tag] = j
-	actions, err := b.engine.Submit(b.clock, engine.Job{Request: s.Spec.Request, Tag: s.Tag})
+	actions, err := b.engine.Submit(b.clock, localsched.Queued{Request: s.Spec.Request, Tag: s.Tag})
 	if err != nil {
 		delete(b.jobs, s.Tag)
 		return "", fmt.Errorf("submit %v: %w", s.Tag, err)
@@ -204,7 +204,7 @@ func (b *Batch) Advance(now protocol.Instant) {
 	b.clock = max(b.clock, now)
 }
 
-func (b *Batch) carryOut(actions engine.Actions) {
+func (b *Batch) carryOut(actions localsched.Actions) {
 	b.wake = actions.Wake
 	for _, tag := range actions.Starts {
 		j := b.jobs[tag]

@@ -94,11 +94,7 @@ func newSite(w *World, o SiteOptions) *Site {
 		Site: o.Name, Number: o.Number, PublicKey: PublicKey(o.Name, o.Number), Software: "peertest",
 		Capacity: o.Capacity, Policy: s.policy.Info(), Accounts: Accounts{},
 	}
-	machine := engine.PerCPU(o.Capacity)
-	if o.Capacity.WholeNode {
-		machine = engine.WholeNode(o.Capacity)
-	}
-	s.Batch = NewBatch(machine, func(tag protocol.Tag) { w.monitor.started(s, tag) })
+	s.Batch = NewBatch(engine.Of(o.Capacity), func(tag protocol.Tag) { w.monitor.started(s, tag) })
 	s.Batch.Advance(s.now())
 	return s
 }

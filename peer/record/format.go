@@ -12,7 +12,7 @@ import (
 )
 
 // Format is the version of the recordings that this package writes and reads.
-const Format = 1
+const Format = 2
 
 // magic begins the first line of a recording.
 const magic = "switchyard-recording"

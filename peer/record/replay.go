@@ -167,7 +167,8 @@ func (p *replay) count(ev peer.Event, ready peer.Ready) {
 }
 
 // decided lets the policy decide again what it decided in the recording. A round
-// whose decision was an error, a time-out for one, is not decided again.
+// whose decision was an error, a time-out for one, or another policy's in its stead,
+// is not decided again.
 func (p *replay) decided(step Step) error {
 	done, ok := step.Event.(peer.CallDone)
 	if !ok {
@@ -180,7 +181,7 @@ func (p *replay) decided(step Step) error {
 		return nil
 	}
 	p.Decisions += len(result.Decisions)
-	if question.policy == nil {
+	if question.policy == nil || result.By != "" {
 		return nil
 	}
 	p.Checked++

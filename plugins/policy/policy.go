@@ -22,9 +22,12 @@ const MaxHint = 64 << 10
 type Info struct {
 	Name        string
 	Initiations []Initiation // that it accepts
-	Shortcut    bool         // whether a job with an AWT below φ may skip the round
-	Alone       bool         // it sends no job away: the peer keeps them without asking for quotes
-	Params      []Param      // sorted by name; policies of one name with equal ones decide alike
+	// Whether a job with an AWT below φ stays at home without a round. Without it the
+	// policy is asked about every job, and under any initiation it decides about the own
+	// site as about the others.
+	Shortcut bool
+	Alone    bool    // it sends no job away: the peer keeps them without asking for quotes
+	Params   []Param // sorted by name; policies of one name with equal ones decide alike
 }
 
 // Param is a parameter of a policy, in a form that travels: in recordings, for
@@ -50,20 +53,22 @@ type Snapshot struct {
 	Sites []Site
 	Jobs  []Job
 
-	AWT []protocol.Duration // [protocol.Never]: declined, or not asked
-	ERT []protocol.Duration
+	AWT  []protocol.Duration // [protocol.Never]: declined, or not asked
+	ERT  []protocol.Duration
+	Cost []protocol.Micro // sum of the quote's terms, in the site's Currency
 
 	Hint []byte
 }
 
 // Site is one row of a snapshot's sites.
 type Site struct {
-	Name   protocol.SiteName
-	RUS    int               // parts per million
-	Age    protocol.Duration // of RUS
-	CPUs   int
-	Free   int // CPUs that neither run a job nor are promised to one
-	Accept int // jobs that the site takes this round
+	Name     protocol.SiteName
+	RUS      int               // parts per million
+	Age      protocol.Duration // of RUS
+	CPUs     int
+	Free     int    // CPUs that neither run a job nor are promised to one
+	Accept   int    // jobs that the site takes this round
+	Currency string // of its quotes; empty: it names no prices
 }
 
 // Job is one row of a snapshot's jobs.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/switchyard-hpc/switchyard/protocol"
+	"github.com/switchyard-hpc/switchyard/protocol/wire"
 )
 
 // checkMessage says what is wrong with a message, if anything. Both directions
@@ -19,17 +20,17 @@ func checkMessage(m protocol.Message) error {
 	case protocol.QuoteReply:
 		return checkQuoteReply(m)
 	case protocol.Volunteer:
-		return first(checkLoad(m.Load), amount("valid_ms", m.Valid))
+		return wire.First(checkLoad(m.Load), wire.Amount("valid_ms", m.Valid))
 	case protocol.Offer:
-		return first(in("spec", checkSpec(m.Spec)), checkEpoch("epoch", m.Epoch), checkPayload(m.Payload))
+		return wire.First(wire.In("spec", checkSpec(m.Spec)), checkEpoch("epoch", m.Epoch), checkPayload(m.Payload))
 	case protocol.Refused:
-		return first(checkTag(m.Tag), text("reason", m.Reason, MaxReason))
+		return wire.First(checkTag(m.Tag), text("reason", m.Reason, MaxReason))
 	case protocol.Status:
 		return checkStatus(m)
 	case protocol.StatusAck:
 		return checkTag(m.Tag)
 	case protocol.Result:
-		return first(checkTag(m.Tag), checkOutcome(m.Outcome))
+		return wire.First(checkTag(m.Tag), checkOutcome(m.Outcome))
 	case protocol.Recall:
 		return checkTag(m.Tag)
 	case protocol.Fenced:
@@ -40,43 +41,32 @@ func checkMessage(m protocol.Message) error {
 }
 
 func checkQuoteRequest(m protocol.QuoteRequest) error {
-	if err := first(amount("deadline_ms", m.Deadline), atMost("jobs", len(m.Jobs), MaxJobs)); err != nil {
-		return err
-	}
-	for i := range m.Jobs {
-		if err := checkSpec(m.Jobs[i]); err != nil {
-			return fmt.Errorf("jobs[%d]: %w", i, err)
-		}
-	}
-	return nil
+	return wire.First(
+		wire.Amount("deadline_ms", m.Deadline),
+		wire.AtMost("jobs", len(m.Jobs), MaxJobs),
+		wire.Each("jobs", m.Jobs, checkSpec),
+	)
 }
 
 func checkQuoteReply(m protocol.QuoteReply) error {
-	if err := first(
-		atMost("quotes", len(m.Quotes), MaxJobs),
+	return wire.First(
+		wire.AtMost("quotes", len(m.Quotes), MaxJobs),
 		checkLoad(m.Load),
-		count("free", m.Free),
-		count("accept", m.Accept),
-		amount("valid_ms", m.Valid),
-	); err != nil {
-		return err
-	}
-	for i := range m.Quotes {
-		if err := checkQuote(m.Quotes[i]); err != nil {
-			return fmt.Errorf("quotes[%d]: %w", i, err)
-		}
-	}
-	return nil
+		wire.Count("free", m.Free),
+		wire.Count("accept", m.Accept),
+		wire.Amount("valid_ms", m.Valid),
+		wire.Each("quotes", m.Quotes, checkQuote),
+	)
 }
 
 func checkQuote(q protocol.Quote) error {
-	if err := first(
+	if err := wire.First(
 		checkJob("job", q.Job),
 		text("declined", q.Declined, MaxReason),
-		amount("awt_ms", q.AWT),
-		amount("awt_low_ms", q.AWTLow),
-		amount("awt_high_ms", q.AWTHigh),
-		amount("ert_ms", q.ERT),
+		wire.Amount("awt_ms", q.AWT),
+		wire.Amount("awt_low_ms", q.AWTLow),
+		wire.Amount("awt_high_ms", q.AWTHigh),
+		wire.Amount("ert_ms", q.ERT),
 		checkTerms(q),
 	); err != nil {
 		return err
@@ -109,15 +99,15 @@ func checkWaits(q protocol.Quote) error {
 }
 
 func checkTerms(q protocol.Quote) error {
-	if err := first(
-		atMost("terms", len(q.Terms), maxTerms),
-		text("currency", q.Currency, 16),
-		present("currency", q.Currency != "" || len(q.Terms) == 0),
+	if err := wire.First(
+		wire.AtMost("terms", len(q.Terms), wire.MaxTerms),
+		text("currency", q.Currency, wire.MaxCurrency),
+		wire.Present("currency", q.Currency != "" || len(q.Terms) == 0),
 	); err != nil {
 		return err
 	}
 	for i, term := range q.Terms {
-		if err := first(present("name", term.Name != ""), text("name", term.Name, 64)); err != nil {
+		if err := wire.First(wire.Present("name", term.Name != ""), text("name", term.Name, wire.MaxName)); err != nil {
 			return fmt.Errorf("terms[%d]: %w", i, err)
 		}
 		for _, earlier := range q.Terms[:i] {
@@ -133,11 +123,11 @@ func checkStatus(m protocol.Status) error {
 	if m.State != protocol.Pending && m.State != protocol.Running {
 		return fmt.Errorf("state: %v is neither PENDING nor RUNNING", m.State)
 	}
-	return first(
+	return wire.First(
 		checkTag(m.Tag),
 		text("reason", m.Reason, MaxReason),
-		amount("waited_ms", m.Waited),
-		amount("ran_ms", m.Ran),
+		wire.Amount("waited_ms", m.Waited),
+		wire.Amount("ran_ms", m.Ran),
 	)
 }
 
@@ -151,11 +141,11 @@ func checkOutcome(o protocol.Outcome) error {
 	if o.Signal != 0 && o.ExitCode != 0 {
 		return fmt.Errorf("exit_code: is %d, but signal %d ended the job", o.ExitCode, o.Signal)
 	}
-	if err := first(
-		count("exit_code", o.ExitCode),
+	if err := wire.First(
+		wire.Count("exit_code", o.ExitCode),
 		text("reason", o.Reason, MaxReason),
-		amount("waited_ms", o.Waited),
-		amount("ran_ms", o.Ran),
+		wire.Amount("waited_ms", o.Waited),
+		wire.Amount("ran_ms", o.Ran),
 	); err != nil {
 		return err
 	}
@@ -165,7 +155,7 @@ func checkOutcome(o protocol.Outcome) error {
 func checkFiles(files []protocol.File) error {
 	seen := map[protocol.Stream]bool{}
 	for i, f := range files {
-		if err := first(checkStream(f.Stream), amount("size", f.Size)); err != nil {
+		if err := wire.First(checkStream(f.Stream), wire.Amount("size", f.Size)); err != nil {
 			return fmt.Errorf("files[%d]: %w", i, err)
 		}
 		if seen[f.Stream] {

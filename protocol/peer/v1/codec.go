@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/switchyard-hpc/switchyard/protocol"
+	"github.com/switchyard-hpc/switchyard/protocol/wire"
 )
 
 // Limits of encoded messages, in bytes.
@@ -108,7 +109,7 @@ func DecodeDigest(data []byte) (protocol.Digest, error) {
 		return protocol.Digest{}, err
 	}
 	d := protocol.Digest{Site: protocol.SiteName(w.GetSite()), Seq: w.GetSeq(), Load: readLoad(w.GetLoad())}
-	err := first(present("load", w.GetLoad() != nil), checkDigest(d))
+	err := wire.First(wire.Present("load", w.GetLoad() != nil), checkDigest(d))
 	if err != nil {
 		return protocol.Digest{}, fmt.Errorf("digest: %w", err)
 	}

@@ -18,4 +18,4 @@
 // peer allocate much more than it sends.
 package peerv1
 
-//go:generate sh generate.sh
+//go:generate sh ../../generate.sh peer.proto

@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/switchyard-hpc/switchyard/protocol"
+	"github.com/switchyard-hpc/switchyard/protocol/wire"
 )
 
 // MaxChunk is the most bytes that one [FetchRequest] may ask for.
@@ -85,19 +86,19 @@ func decodeChecked[W proto.Message](what string, most int, data []byte, w W, che
 	if err := parse(data, w); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
-	return in(what, check(w))
+	return wire.In(what, check(w))
 }
 
 func checkHello(h *Hello) error {
 	card := h.GetCard()
-	return first(
+	return wire.First(
 		checkVersion(h.GetVersion()),
-		in("from", protocol.SiteName(h.GetFrom()).Validate()),
-		in("to", protocol.SiteName(h.GetTo()).Validate()),
+		wire.In("from", protocol.SiteName(h.GetFrom()).Validate()),
+		wire.In("to", protocol.SiteName(h.GetTo()).Validate()),
 		length("ephemeral", h.GetEphemeral(), EphemeralSize),
 		length("nonce", h.GetNonce(), NonceSize),
 		optional("echo", h.GetEcho(), NonceSize),
-		present("card", len(card.GetCard()) > 0),
+		wire.Present("card", len(card.GetCard()) > 0),
 		length("card.signature", card.GetSignature(), SignatureSize),
 	)
 }
@@ -110,16 +111,16 @@ func checkVersion(version uint32) error {
 }
 
 func checkSignedHello(h *SignedHello) error {
-	return first(
-		present("hello", len(h.GetHello()) > 0),
+	return wire.First(
+		wire.Present("hello", len(h.GetHello()) > 0),
 		length("signature", h.GetSignature(), SignatureSize),
 	)
 }
 
 func checkFetchRequest(r *FetchRequest) error {
 	_, err := ReadStream(r.GetStream())
-	return first(
-		present("id", r.GetId() != 0),
+	return wire.First(
+		wire.Present("id", r.GetId() != 0),
 		checkTag(readTag(r.GetTag())),
 		err,
 		within("size", r.GetSize(), 1, MaxChunk),
@@ -128,9 +129,9 @@ func checkFetchRequest(r *FetchRequest) error {
 }
 
 func checkFetchReply(r *FetchReply) error {
-	if err := first(
-		present("id", r.GetId() != 0),
-		atMost("data", len(r.GetData()), MaxChunk),
+	if err := wire.First(
+		wire.Present("id", r.GetId() != 0),
+		wire.AtMost("data", len(r.GetData()), MaxChunk),
 		text("error", r.GetError(), MaxReason),
 	); err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/switchyard-hpc/switchyard/protocol"
+	"github.com/switchyard-hpc/switchyard/protocol/wire"
 )
 
 // readMessage reads a message that checkMessage has yet to pass. Its own errors
@@ -85,36 +86,36 @@ func readTag(w *Tag) protocol.Tag {
 }
 
 func readQuoteRequest(w *QuoteRequest) (protocol.Message, error) {
-	if err := atMost("jobs", len(w.GetJobs()), MaxJobs); err != nil {
+	if err := wire.AtMost("jobs", len(w.GetJobs()), MaxJobs); err != nil {
 		return nil, err
 	}
 	return protocol.QuoteRequest{
 		Round: protocol.RoundID(w.GetRound()), Deadline: protocol.Duration(w.GetDeadlineMs()),
-		Jobs: each(w.GetJobs(), readSpec),
+		Jobs: wire.Convert(w.GetJobs(), readSpec),
 	}, nil
 }
 
 func readVolunteer(w *Volunteer) (protocol.Message, error) {
 	return protocol.Volunteer{
 		Load: readLoad(w.GetLoad()), Valid: protocol.Duration(w.GetValidMs()),
-	}, present("load", w.GetLoad() != nil)
+	}, wire.Present("load", w.GetLoad() != nil)
 }
 
 func readQuoteReply(w *QuoteReply) (protocol.Message, error) {
-	if err := first(
-		present("load", w.GetLoad() != nil),
-		atMost("quotes", len(w.GetQuotes()), MaxJobs),
+	if err := wire.First(
+		wire.Present("load", w.GetLoad() != nil),
+		wire.AtMost("quotes", len(w.GetQuotes()), MaxJobs),
 	); err != nil {
 		return nil, err
 	}
 	return protocol.QuoteReply{
-		Round: protocol.RoundID(w.GetRound()), Quotes: each(w.GetQuotes(), readQuote),
+		Round: protocol.RoundID(w.GetRound()), Quotes: wire.Convert(w.GetQuotes(), readQuote),
 		Load: readLoad(w.GetLoad()), Free: number(w.GetFree()), Accept: number(w.GetAccept()), Valid: protocol.Duration(w.GetValidMs()),
 	}, nil
 }
 
 func readOffer(w *Offer) (protocol.Message, error) {
-	if err := present("spec", w.GetSpec() != nil); err != nil {
+	if err := wire.Present("spec", w.GetSpec() != nil); err != nil {
 		return nil, err
 	}
 	return protocol.Offer{
@@ -129,7 +130,7 @@ func readSpec(w *Spec) protocol.Spec {
 			MemoryMB: w.GetMemoryMb(), WallTime: protocol.Duration(w.GetWallTimeMs()),
 		},
 		Name: w.GetName(), User: w.GetUser(),
-		Sites:   each(w.GetSites(), func(s string) protocol.SiteName { return protocol.SiteName(s) }),
+		Sites:   wire.Convert(w.GetSites(), func(s string) protocol.SiteName { return protocol.SiteName(s) }),
 		Requeue: w.GetRequeue(), Submitted: protocol.Instant(w.GetSubmittedMs()), MHz: number(w.GetMhz()),
 	}
 }
@@ -138,15 +139,7 @@ func readPayload(w *Payload) *protocol.Payload {
 	if w == nil {
 		return nil
 	}
-	str := func(b []byte) string { return string(b) }
-	p := &protocol.Payload{
-		Args: each(w.GetArgs(), str), Env: each(w.GetEnv(), str),
-		WorkDir: str(w.GetWorkDir()), Stdout: str(w.GetStdout()), Stderr: str(w.GetStderr()),
-	}
-	if len(w.GetScript()) > 0 {
-		p.Script = w.GetScript()
-	}
-	return p
+	return wire.DecodePayload(w)
 }
 
 func readLoad(w *Load) protocol.Load {
@@ -161,7 +154,7 @@ func readQuote(w *Quote) protocol.Quote {
 		Job: protocol.JobID(w.GetJob()), Declined: w.GetDeclined(),
 		AWT: protocol.Duration(w.GetAwtMs()), AWTLow: protocol.Duration(w.GetAwtLowMs()),
 		AWTHigh: protocol.Duration(w.GetAwtHighMs()), ERT: protocol.Duration(w.GetErtMs()),
-		Terms: each(w.GetTerms(), func(t *Term) protocol.Term {
+		Terms: wire.Convert(w.GetTerms(), func(t *Term) protocol.Term {
 			return protocol.Term{Name: t.GetName(), Amount: protocol.Micro(t.GetAmountMicro())}
 		}),
 		Currency: w.GetCurrency(),
@@ -181,27 +174,18 @@ func readResult(w *Result) (protocol.Message, error) {
 	if err != nil {
 		return nil, err
 	}
-	files, err := readFiles(w.GetFiles())
+	files, err := wire.Decode("files", w.GetFiles(), readFile)
 	return protocol.Result{Tag: readTag(w.GetTag()), Outcome: protocol.Outcome{
 		State: state, ExitCode: number(w.GetExitCode()), Signal: number(w.GetSignal()), Reason: w.GetReason(),
 		Waited: protocol.Duration(w.GetWaitedMs()), Ran: protocol.Duration(w.GetRanMs()), Files: files,
 	}}, err
 }
 
-func readFiles(ws []*File) ([]protocol.File, error) {
-	var files []protocol.File
-	for i, w := range ws {
-		stream, err := ReadStream(w.GetStream())
-		if err != nil {
-			return nil, fmt.Errorf("files[%d]: %w", i, err)
-		}
-		f := protocol.File{Stream: stream, Size: w.GetSize()}
-		if copy(f.SHA256[:], w.GetSha256()) != len(f.SHA256) || len(w.GetSha256()) != len(f.SHA256) {
-			return nil, fmt.Errorf("files[%d]: sha256: has %d bytes, not 32", i, len(w.GetSha256()))
-		}
-		files = append(files, f)
-	}
-	return files, nil
+func readFile(w *File) (protocol.File, error) {
+	stream, err := ReadStream(w.GetStream())
+	f := protocol.File{Stream: stream, Size: w.GetSize()}
+	copy(f.SHA256[:], w.GetSha256())
+	return f, wire.First(err, length("sha256", w.GetSha256(), hashSize))
 }
 
 // readState converts by number: both lists are in one order, which a test pins.
@@ -234,7 +218,7 @@ func readCard(w *Card) (protocol.Card, error) {
 			WholeNode: c.GetWholeNode(), MaxWallTime: protocol.Duration(c.GetMaxWallTimeMs()), MHz: number(c.GetMhz()),
 		},
 		SeenSeq: w.GetSeenSeq(),
-	}, present("capacity", c != nil)
+	}, wire.Present("capacity", c != nil)
 }
 
 // number narrows a count; one that does not fit becomes one that no check

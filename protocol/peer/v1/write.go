@@ -4,6 +4,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/switchyard-hpc/switchyard/protocol"
+	"github.com/switchyard-hpc/switchyard/protocol/wire"
 )
 
 // wireMessage converts a message that has passed checkMessage.
@@ -13,10 +14,10 @@ func wireMessage(m protocol.Message) proto.Message {
 	}
 	switch m := m.(type) {
 	case protocol.QuoteRequest:
-		return &QuoteRequest{Round: uint64(m.Round), DeadlineMs: int64(m.Deadline), Jobs: each(m.Jobs, wireSpec)}
+		return &QuoteRequest{Round: uint64(m.Round), DeadlineMs: int64(m.Deadline), Jobs: wire.Convert(m.Jobs, wireSpec)}
 	case protocol.QuoteReply:
 		return &QuoteReply{
-			Round: uint64(m.Round), Quotes: each(m.Quotes, wireQuote), Load: wireLoad(m.Load),
+			Round: uint64(m.Round), Quotes: wire.Convert(m.Quotes, wireQuote), Load: wireLoad(m.Load),
 			Free: int64(m.Free), Accept: int64(m.Accept), ValidMs: int64(m.Valid),
 		}
 	case protocol.Volunteer:
@@ -66,18 +67,6 @@ func noticeTag(m protocol.Message) (protocol.Tag, bool) {
 	}
 }
 
-// each converts a column; none stays nil.
-func each[A, B any](in []A, convert func(A) B) []B {
-	if len(in) == 0 {
-		return nil
-	}
-	out := make([]B, len(in))
-	for i := range in {
-		out[i] = convert(in[i])
-	}
-	return out
-}
-
 // WireTag converts a tag.
 func WireTag(t protocol.Tag) *Tag { return &Tag{Job: uint64(t.Job), Epoch: uint32(t.Epoch)} }
 
@@ -85,16 +74,15 @@ func wireSpec(s protocol.Spec) *Spec {
 	return &Spec{
 		Job: uint64(s.Job), Cpus: int64(s.CPUs), Nodes: int64(s.Nodes), MemoryMb: s.MemoryMB,
 		WallTimeMs: int64(s.WallTime), Name: s.Name, User: s.User,
-		Sites:   each(s.Sites, func(n protocol.SiteName) string { return string(n) }),
+		Sites:   wire.Convert(s.Sites, func(n protocol.SiteName) string { return string(n) }),
 		Requeue: s.Requeue, SubmittedMs: int64(s.Submitted), Mhz: int64(s.MHz),
 	}
 }
 
 func wirePayload(p *protocol.Payload) *Payload {
-	raw := func(s string) []byte { return []byte(s) }
 	return &Payload{
-		Script: p.Script, Args: each(p.Args, raw), Env: each(p.Env, raw),
-		WorkDir: raw(p.WorkDir), Stdout: raw(p.Stdout), Stderr: raw(p.Stderr),
+		Script: p.Script, Args: wire.Blobs(p.Args), Env: wire.Blobs(p.Env),
+		WorkDir: []byte(p.WorkDir), Stdout: []byte(p.Stdout), Stderr: []byte(p.Stderr),
 	}
 }
 
@@ -109,7 +97,7 @@ func wireQuote(q protocol.Quote) *Quote {
 	return &Quote{
 		Job: uint64(q.Job), Declined: q.Declined,
 		AwtMs: int64(q.AWT), AwtLowMs: int64(q.AWTLow), AwtHighMs: int64(q.AWTHigh), ErtMs: int64(q.ERT),
-		Terms: each(q.Terms, func(t protocol.Term) *Term {
+		Terms: wire.Convert(q.Terms, func(t protocol.Term) *Term {
 			return &Term{Name: t.Name, AmountMicro: int64(t.Amount)}
 		}),
 		Currency: q.Currency,
@@ -129,7 +117,7 @@ func wireResult(m protocol.Result) *Result {
 		Tag: WireTag(m.Tag), State: JobState(o.State),
 		ExitCode: int64(o.ExitCode), Signal: int64(o.Signal), Reason: o.Reason,
 		WaitedMs: int64(o.Waited), RanMs: int64(o.Ran),
-		Files: each(o.Files, func(f protocol.File) *File {
+		Files: wire.Convert(o.Files, func(f protocol.File) *File {
 			return &File{Stream: Stream(f.Stream), Size: f.Size, Sha256: f.SHA256[:]}
 		}),
 	}

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/localsched/engine"
+	"github.com/switchyard-hpc/switchyard/localsched/process"
+	"github.com/switchyard-hpc/switchyard/localsched/slurm"
+	"github.com/switchyard-hpc/switchyard/peer/config"
+	"github.com/switchyard-hpc/switchyard/plugins/catalog"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// openScheduler opens the batch system that the configuration names.
+func (p *peerProcess) openScheduler(ctx context.Context) (err error) {
+	if p.shim, err = shimLine(); err != nil {
+		return err
+	}
+	var opened localsched.Scheduler
+	switch name := p.cfg.LocalSched.Plugin; name {
+	case config.Process:
+		opened, err = p.openProcess() //nolint:contextcheck // it runs until it is closed
+	case config.SlurmCommands:
+		opened, err = p.openSlurm(ctx)
+	default:
+		opened, err = p.openPlugin(ctx, name)
+	}
+	if err != nil {
+		return err
+	}
+	p.scheduler = opened
+	if tariff := p.cfg.SiteTariff(); tariff.Currency != "" {
+		p.scheduler = localsched.Charging{Scheduler: p.scheduler, Tariff: tariff}
+	}
+	p.capacity, err = p.describe(ctx)
+	return err
+}
+
+func (p *peerProcess) openProcess() (localsched.Scheduler, error) {
+	policy, err := engine.Named(p.cfg.LocalSched.Policy)
+	if err != nil {
+		return nil, fmt.Errorf("[localsched] policy: %w", err)
+	}
+	onStop := process.LeaveJobs
+	if p.cfg.LocalSched.OnStop == config.End {
+		onStop = process.EndJobs
+	}
+	p.process, err = process.Open(process.Config{
+		Dir:       filepath.Join(string(p.cfg.Site.StateDir), "spool"),
+		Site:      p.cfg.Site.Name,
+		Capacity:  p.cfg.LocalSched.Capacity(runtime.NumCPU()),
+		Policy:    policy,
+		GraceKill: p.cfg.LocalSched.Grace.Std(),
+		Shim:      p.shim,
+		Log:       p.log,
+		OnStop:    onStop,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("[localsched]: %w", err)
+	}
+	p.onStop("the local scheduler", p.process.Close)
+	return catalog.CheckedScheduler(p.process), nil
+}
+
+func (p *peerProcess) openSlurm(ctx context.Context) (localsched.Scheduler, error) {
+	table := p.cfg.LocalSched.Slurm
+	opened, err := slurm.Open(ctx, slurm.Config{
+		Dir:        cmp.Or(string(table.Spool), filepath.Join(string(p.cfg.Site.StateDir), "slurm")),
+		Site:       p.cfg.Site.Name,
+		Conf:       string(table.Conf),
+		Bin:        string(table.Bin),
+		Partitions: table.Partitions,
+		Poll:       table.Poll.Std(),
+		JobComp:    string(table.JobComp),
+		Extra:      table.Extra,
+		Log:        p.log,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("[localsched.slurm]: %w", err)
+	}
+	p.onStop("the local scheduler", opened.Close)
+	return catalog.CheckedScheduler(opened), nil
+}
+
+// openPlugin opens a local scheduler that is a plugin. One that is not up is no
+// error: calls say why, until it is.
+func (p *peerProcess) openPlugin(ctx context.Context, name string) (localsched.Scheduler, error) {
+	started, err := p.plugin(p.cfg.Plugin(config.LocalSchedKind, name)) //nolint:contextcheck // it runs until it is closed
+	if err != nil {
+		return nil, err
+	}
+	if err := started.Wait(ctx); err != nil {
+		p.log.Error("local_scheduler_not_up", "plugin", name, "error", err)
+	}
+	return started.Scheduler(), nil
+}
+
+// describePatience bounds how long a batch system may take to say what it is.
+const describePatience = 30 * time.Second
+
+// describe asks the batch system for the machine that it has. What it says is kept:
+// a batch system that is down when the peer starts must not keep the peer from
+// looking after the jobs that are there.
+func (p *peerProcess) describe(ctx context.Context) (protocol.Capacity, error) {
+	kept := filepath.Join(string(p.cfg.Site.StateDir), "machine.json")
+	limited, cancel := context.WithTimeout(ctx, describePatience)
+	defer cancel()
+	described, err := p.scheduler.Describe(limited)
+	if err == nil {
+		err = keepCapacity(kept, described.Capacity)
+		return p.withSpeed(described.Capacity), err
+	}
+	capacity, old := keptCapacity(kept)
+	if old != nil {
+		if !errors.Is(old, fs.ErrNotExist) {
+			err = errors.Join(err, old)
+		}
+		return protocol.Capacity{}, fmt.Errorf("[localsched]: the batch system does not say what machine it has: %w", err)
+	}
+	p.log.Warn("machine_as_last_known", "why", err, "cpus", capacity.CPUs, "nodes", capacity.Nodes)
+	return p.withSpeed(capacity), nil
+}
+
+// withSpeed adds the speed of a CPU, which few batch systems know.
+func (p *peerProcess) withSpeed(c protocol.Capacity) protocol.Capacity {
+	c.MHz = cmp.Or(p.cfg.LocalSched.MHz, c.MHz)
+	return c
+}
+
+func keepCapacity(path string, c protocol.Capacity) error {
+	data, err := json.Marshal(c)
+	if err == nil {
+		err = os.WriteFile(path+".new", append(data, '\n'), 0o600)
+	}
+	if err == nil {
+		err = os.Rename(path+".new", path)
+	}
+	if err != nil {
+		return fmt.Errorf("keep what the batch system says of its machine: %w", err)
+	}
+	return nil
+}
+
+func keptCapacity(path string) (c protocol.Capacity, err error) {
+	data, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(data, &c)
+	}
+	if err == nil && c.CPUs < 1 {
+		err = fmt.Errorf("%s names no CPUs", path)
+	}
+	return c, err
+}

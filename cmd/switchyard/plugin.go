@@ -1,0 +1,193 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/plugins/catalog"
+	"github.com/switchyard-hpc/switchyard/plugins/sdk"
+)
+
+func (a *app) pluginCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "plugin",
+		Short: "Write, check and watch plugins",
+		Long: "Write, check and watch plugins: policies, local schedulers and price feeds that are programs\n" +
+			"of their own. docs/plugins.md is the guide for their authors.",
+		Args: noCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.pluginNewCommand(), a.pluginInfoCommand(), a.pluginCheckCommand(), a.pluginListCommand())
+	return cmd
+}
+
+func (a *app) pluginListCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the plugins of the peer and how they are",
+		Long: "List the plugins that the peer has started. STATE is starting, up, down or closed; a plugin\n" +
+			"that is down is started again by itself, and the NOTE says why it went down.",
+		Example: "  switchyard plugin list\n  switchyard plugin list --json",
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			all, err := a.client().Plugins(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return a.printJSON(api.Plugins{Plugins: all})
+			}
+			t := newTable("NAME", "KIND", "STATE", " SINCE", " RESTARTS", "VERSION", "PATH", "NOTE")
+			for _, p := range all {
+				t.add(plain(p.Name), plain(p.Kind), plain(p.State), clock(p.Since), strconv.Itoa(p.Restarts),
+					orDash(plain(p.Version)), plain(p.Path), plain(pluginNote(p)))
+			}
+			return t.write(a.stdout, "", !a.noHeader)
+		},
+	}
+	return a.listing(cmd)
+}
+
+// pluginNote says why a plugin is down, or was, in one line.
+func pluginNote(p api.Plugin) string {
+	why := strings.ReplaceAll(p.Failure, "\n", "; ")
+	if why != "" && p.State == "up" {
+		return "was down: " + why
+	}
+	return why
+}
+
+// pluginFile is a plugin that a command line names.
+type pluginFile struct {
+	path   string
+	args   []string
+	config string // path; empty: none
+	plain  bool
+}
+
+func (f *pluginFile) addTo(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.config, "config", "", "the plugin's configuration, a TOML file")
+	cmd.Flags().StringArrayVar(&f.args, "arg", nil, "an argument of the plugin; repeatable")
+	cmd.Flags().BoolVar(&f.plain, "plain", false, "speak without TLS, over a private socket; as with the Python example")
+}
+
+// spec says how to start the plugin.
+func (f *pluginFile) spec(host sdk.Host) (spec catalog.Spec, err error) {
+	spec = catalog.Spec{Name: f.path, Args: f.args, Plain: f.plain, Host: host}
+	if spec.Path, err = filepath.Abs(f.path); err != nil {
+		return spec, err
+	}
+	if spec.SHA256, err = sumOf(spec.Path); err != nil { // who names the file on the command line means this one
+		return spec, err
+	}
+	err = spec.ReadConfig(f.config)
+	return spec, err
+}
+
+// start starts the plugin outside a peer, and waits until it is up.
+func (f *pluginFile) start(ctx context.Context, kind catalog.Kind) (*catalog.Plugin, error) {
+	spec, err := f.spec(sdk.Host{Software: "switchyard " + version})
+	if err != nil {
+		return nil, err
+	}
+	spec.Kind = kind
+	return startPlugin(ctx, spec, io.Discard)
+}
+
+// startPlugin starts a plugin and waits until it is up. What it writes goes to w.
+func startPlugin(ctx context.Context, spec catalog.Spec, w io.Writer) (*catalog.Plugin, error) {
+	started, err := catalog.Open(spec, slog.New(slog.NewTextHandler(w, nil))) //nolint:contextcheck // it runs until it is closed
+	if err != nil {
+		return nil, err
+	}
+	if err := started.Wait(ctx); err != nil {
+		why := started.Status().Failure
+		return nil, errors.Join(fmt.Errorf("%s: %s", spec.Name, why), started.Close())
+	}
+	return started, nil
+}
+
+func (a *app) pluginInfoCommand() *cobra.Command {
+	var file pluginFile
+	cmd := &cobra.Command{
+		Use:     "info PATH",
+		Short:   "Start a plugin and print what it says of itself",
+		Long:    "Start a plugin with its configuration, print what it says of itself, and end it.",
+		Example: "  switchyard plugin info ./cheapest\n  switchyard plugin info ./cheapest --config cheapest.toml --json",
+		Args:    onePlugin,
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			file.path = args[0]
+			spec, err := file.spec(sdk.Host{Software: "switchyard " + version})
+			if err != nil {
+				return err
+			}
+			started, err := startPlugin(cmd.Context(), spec, io.Discard)
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, started.Close()) }()
+			info := started.Info()
+			if a.json {
+				return a.printJSON(pluginInfoJSON{
+					string(info.Kind), info.Name, info.Version, info.About, spec.Path, spec.SHA256, info.Services,
+					append([]string{}, info.Capabilities...),
+				})
+			}
+			a.tellPlugin(info, spec)
+			if info.Kind == catalog.PolicyKind {
+				a.tellPolicy(started)
+			}
+			return nil
+		},
+	}
+	file.addTo(cmd)
+	return a.query(cmd)
+}
+
+// pluginInfoJSON is what plugin info prints as JSON.
+type pluginInfoJSON struct {
+	Kind         string   `json:"kind"`
+	Name         string   `json:"name"`
+	Version      string   `json:"version"`
+	About        string   `json:"about"`
+	Path         string   `json:"path"`
+	SHA256       string   `json:"sha256"`
+	Services     []string `json:"services"`
+	Capabilities []string `json:"capabilities"`
+}
+
+func (a *app) tellPlugin(info catalog.Info, spec catalog.Spec) {
+	a.printf("name          %s\nkind          %s\nversion       %s\nabout         %s\n",
+		plain(info.Name), info.Kind, plain(info.Version), orDash(plain(info.About)))
+	a.printf("services      %s\n", plain(strings.Join(info.Services, ", ")))
+	a.printf("capabilities  %s\n", orDash(plain(strings.Join(info.Capabilities, ", "))))
+	a.printf("sha256        %s\n", spec.SHA256)
+}
+
+func (a *app) tellPolicy(p *catalog.Plugin) {
+	says := p.Policy().Info()
+	served := make([]string, len(says.Initiations))
+	for i, one := range says.Initiations {
+		served[i] = string(one)
+	}
+	a.printf("initiations   %s\nshortcut      %t\nalone         %t\n", strings.Join(served, ", "), says.Shortcut, says.Alone)
+	for _, param := range says.Params {
+		a.printf("parameter     %s = %s\n", plain(param.Name), plain(param.Value))
+	}
+}
+
+func onePlugin(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return usage("%s needs one plugin: the path of its executable file", cmd.CommandPath())
+	}
+	return nil
+}

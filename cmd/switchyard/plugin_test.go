@@ -1,0 +1,184 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// repository is the root of this checkout.
+func repository(t *testing.T) string {
+	t.Helper()
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return root
+}
+
+// goTool runs the go command in a folder.
+func goTool(t *testing.T, dir string, args ...string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+}
+
+// cli runs the command.
+func cli(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	got := command(t, "", "", args...)
+	return got.code, got.stdout, got.stderr
+}
+
+// built builds a command of this repository.
+func built(t *testing.T, pkg string) string {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), filepath.Base(pkg))
+	goTool(t, repository(t), "build", "-o", binary, pkg)
+	return binary
+}
+
+// checked is what plugin check says.
+type checked struct {
+	Kind   string `json:"kind"`
+	Failed int    `json:"failed"`
+	Cases  []struct{ Name, Result, Why string }
+}
+
+func checkPlugin(t *testing.T, args ...string) (c checked) {
+	t.Helper()
+	code, out, errs := cli(t, append([]string{"plugin", "check", "--json"}, args...)...)
+	if err := json.Unmarshal([]byte(out), &c); code != 0 || err != nil {
+		t.Fatalf("exit code %d, %v\n%s\n%s", code, err, out, errs)
+	}
+	return c
+}
+
+// What plugin new writes compiles, passes its own test and the suite of its kind, and
+// takes part in a simulation.
+func TestNewPlugins(t *testing.T) {
+	t.Parallel()
+	for kind, sim := range map[string][]string{
+		"policy": {"--policy", "--policy-config"}, "localsched": {"--localsched", "--localsched-config"}, "price": nil,
+	} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(t.TempDir(), "mine")
+			if code, _, errs := cli(t, "plugin", "new", kind, "mine", "--dir", dir, "--source", repository(t)); code != 0 {
+				t.Fatalf("exit code %d\n%s", code, errs)
+			}
+			goTool(t, dir, "mod", "tidy")
+			goTool(t, dir, "vet", ".")
+			goTool(t, dir, "test", ".")
+			goTool(t, dir, "build", ".")
+			binary, config := filepath.Join(dir, "mine"), filepath.Join(dir, "mine.toml")
+			if kind != "localsched" { // that takes a minute; TestCheckEngine does it
+				if c := checkPlugin(t, binary, "--config", config); c.Kind != kind || len(c.Cases) < 5 {
+					t.Errorf("checked %+v", c)
+				}
+			}
+			if sim == nil {
+				return
+			}
+			code, out, errs := cli(t, "sim", "run", "light", "--scheme", "sender", "--json", sim[0], binary, sim[1], config)
+			if code != 0 || !strings.Contains(out, `"jobs"`) {
+				t.Errorf("sim run: exit code %d\n%s", code, errs)
+			}
+		})
+	}
+	if code, _, errs := cli(t, "plugin", "new", "policy", "Bad Name", "--source", repository(t)); code != 2 ||
+		!strings.Contains(errs, "lower case") {
+		t.Errorf("a bad name: exit code %d, %s", code, errs)
+	}
+	if code, _, errs := cli(t, "plugin", "new", "queue", "x", "--source", repository(t)); code != 2 ||
+		!strings.Contains(errs, "policy, localsched, price") {
+		t.Errorf("a bad kind: exit code %d, %s", code, errs)
+	}
+}
+
+// The built-in policy as a plugin of its own passes the suite, says what it is, and
+// gives the schedule that it gives in this process.
+func TestStandalonePolicy(t *testing.T) {
+	t.Parallel()
+	binary := built(t, "./plugins/standalone/tc")
+	if c := checkPlugin(t, binary); c.Kind != "policy" || len(c.Cases) < 10 {
+		t.Errorf("checked %+v", c)
+	}
+	code, out, _ := cli(t, "plugin", "info", binary, "--json")
+	if code != 0 || !strings.Contains(out, `"switchyard.policy.v1.Policy"`) {
+		t.Errorf("info: exit code %d\n%s", code, out)
+	}
+	config := filepath.Join(t.TempDir(), "tc.toml")
+	if err := os.WriteFile(config, []byte("epsilon = \"30s\"\nepsillon = 1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, _, errs := cli(t, "plugin", "check", binary, "--config", config)
+	if code != 1 || !strings.Contains(errs, "tc.toml:2: epsillon: unknown key") {
+		t.Errorf("a wrong configuration: exit code %d\n%s", code, errs)
+	}
+	sameSchedule(t, []string{"--policy", binary})
+	code, out, errs = cli(t, "sim", "replay", "../../peer/record/testdata/handoff.rec", "--policy", binary)
+	if code != 0 || !strings.Contains(out, "All came out as recorded; 1 round decided again") {
+		t.Errorf("replay: exit code %d\n%s%s", code, out, errs)
+	}
+}
+
+// The built-in engine as a plugin gives the schedules that it gives in this process.
+func TestStandaloneEngine(t *testing.T) {
+	t.Parallel()
+	binary := built(t, "./plugins/standalone/engine")
+	for _, policy := range []string{"fcfsbf", "ff", "sjf"} {
+		config := filepath.Join(t.TempDir(), policy+".toml")
+		if err := os.WriteFile(config, []byte("policy = \""+policy+"\"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		sameSchedule(t, []string{"--localsched", binary, "--localsched-config", config}, "--localsched", policy)
+	}
+}
+
+// The stand-alone engine passes both suites of local schedulers, as a process.
+func TestCheckEngine(t *testing.T) {
+	t.Parallel()
+	config := tempFile(t, "engine.toml", "cpus = 4\n")
+	c := checkPlugin(t, built(t, "./plugins/standalone/engine"), "--config", config, "--patience", "30s")
+	if c.Kind != "localsched" || len(c.Cases) < 50 {
+		t.Errorf("checked %+v", c)
+	}
+}
+
+// sameSchedule compares the hashes of all that happened in two simulations.
+func sameSchedule(t *testing.T, plugin []string, builtIn ...string) {
+	t.Helper()
+	run := func(args []string) (hash string) {
+		code, out, errs := cli(t, append([]string{"sim", "run", "testdata/plugins.toml", "--json"}, args...)...)
+		var outcome struct {
+			Hash string
+			Jobs int
+		}
+		if err := json.Unmarshal([]byte(out), &outcome); code != 0 || err != nil || outcome.Jobs < 100 {
+			t.Fatalf("sim run %v: exit code %d, %v, %d jobs\n%s", args, code, err, outcome.Jobs, errs)
+		}
+		return outcome.Hash
+	}
+	if got, want := run(plugin), run(builtIn); got != want {
+		t.Errorf("the schedule with %v differs: %s, built in %s", plugin, got, want)
+	}
+}
+
+// config check finds plugins that cannot be started.
+func TestConfigCheckLooksAtPlugins(t *testing.T) {
+	t.Parallel()
+	config := tempFile(t, "site.toml", "[site]\nname = \"north\"\nnumber = 1\n[policy]\nname = \"mine\"\n"+
+		"[[plugin]]\nname = \"mine\"\nkind = \"policy\"\npath = \"gone\"\n")
+	code, _, errs := cli(t, "config", "check", "--config", config)
+	if code != 1 || !strings.Contains(errs, "[[plugin]] mine: ") || !strings.Contains(errs, "no such file") {
+		t.Errorf("exit code %d\n%s", code, errs)
+	}
+}

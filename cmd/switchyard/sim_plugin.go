@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/switchyard-hpc/switchyard/internal/experiment"
+	"github.com/switchyard-hpc/switchyard/plugins/catalog"
+)
+
+// simPlugins are plugins that take part in an experiment beside those of its file.
+type simPlugins struct {
+	policy       string // path
+	policyConfig string
+	local        string // path, or a policy of the built-in engine
+	localConfig  string
+	plain        bool
+}
+
+func (s *simPlugins) addTo(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&s.policy, "policy", "", "a plugin that decides rounds, by its path; as ./cheapest")
+	flags.StringVar(&s.policyConfig, "policy-config", "", "its configuration")
+	flags.StringVar(&s.local, "localsched", "", "what rules all local queues: a plugin, by its path, or a built-in policy")
+	flags.StringVar(&s.localConfig, "localsched-config", "", "configuration of that plugin")
+	flags.BoolVar(&s.plain, "plain", false, "speak with these plugins without TLS, over a private socket; as the Python example")
+}
+
+// apply has the plugins take part.
+func (s *simPlugins) apply(plan *experiment.Plan) (*experiment.Plan, error) {
+	if s.policyConfig != "" && s.policy == "" {
+		return nil, usage("--policy-config is the configuration of --policy; give that too")
+	}
+	if s.localConfig != "" && !strings.Contains(s.local, "/") {
+		return nil, usage("--localsched-config is the configuration of a plugin; name its path in --localsched")
+	}
+	var err error
+	if s.policy != "" {
+		if plan, err = s.with(plan, catalog.PolicyKind, "policy", s.policy, s.policyConfig); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case s.local == "":
+		return plan, nil
+	case strings.Contains(s.local, "/"):
+		return s.with(plan, catalog.SchedulerKind, "localsched", s.local, s.localConfig)
+	}
+	if plan, err = plan.With(experiment.Setting{Key: "policy", Value: s.local}); err != nil {
+		return nil, usage("--localsched: %w; the path of a plugin has a slash, as ./mine", err)
+	}
+	return plan, nil
+}
+
+// with is the plan with a plugin for all peers or all local queues.
+func (s *simPlugins) with(plan *experiment.Plan, kind catalog.Kind, flag, path, config string) (*experiment.Plan, error) {
+	full, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("--%s: %w", flag, err)
+	}
+	var g experiment.Plugin
+	g.SetDefaults()
+	g.Name, g.Kind, g.Path, g.MTLS = path, string(kind), experiment.Path(full), !s.plain
+	if g.SHA256, err = sumOf(full); err != nil { // who names the file on the command line means this one
+		return nil, fmt.Errorf("--%s: %w", flag, err)
+	}
+	if config != "" {
+		if config, err = filepath.Abs(config); err != nil {
+			return nil, fmt.Errorf("--%s-config: %w", flag, err)
+		}
+		g.Config = experiment.Path(config)
+	}
+	if plan, err = plan.WithPlugin(g); err != nil {
+		return nil, usage("--%s: %w", flag, err)
+	}
+	return plan, nil
+}
+
+// sumOf is the SHA-256 of a file, in hexadecimal.
+func sumOf(path string) (string, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close() //nolint:errcheck // read only
+	sum := sha256.New()
+	if _, err := io.Copy(sum, file); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// start starts an experiment's plugins. What they log is shown.
+func (a *app) start(ctx context.Context, plan *experiment.Plan) error {
+	level := &slog.HandlerOptions{Level: slog.LevelWarn}
+	return plan.Start(ctx, slog.New(slog.NewTextHandler(a.stderr, level)))
+}

@@ -1,0 +1,318 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/internal/testbed"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// slurmTools are the scripts that bring real clusters up.
+const slurmTools = "../../../shared/tools/"
+
+// slurms are two real clusters of 2 nodes with 2 CPUs each.
+type slurms struct {
+	base string
+	port int // the first of theirs
+}
+
+// slurmsStarted tells the tests' clusters apart.
+var slurmsStarted atomic.Int32
+
+// startSlurms starts the clusters, which end with the test.
+func startSlurms(t *testing.T) slurms {
+	t.Helper()
+	needsSlurm(t)
+	dir := shortDir(t)
+	if err := os.Chmod(dir, 0o755); err != nil { // munge's and the jobs' accounts pass through
+		t.Fatal(err)
+	}
+	c := slurms{filepath.Join(dir, "slurm"), 24000 + 300*int(slurmsStarted.Add(1))}
+	c.up(t)
+	t.Cleanup(func() {
+		if t.Failed() {
+			c.show(t)
+		}
+		if out, err := exec.CommandContext(context.Background(), slurmTools+"slurm-down.sh", "-d", c.base).CombinedOutput(); err != nil {
+			t.Errorf("slurm-down.sh: %v\n%s", err, out)
+		}
+	})
+	return c
+}
+
+// needsSlurm skips a test without what real clusters need, which on CI is there.
+func needsSlurm(t *testing.T) {
+	t.Helper()
+	missing := ""
+	for _, name := range []string{"slurmctld", "slurmd", "munged", "sbatch", slurmTools + "slurm-up.sh"} {
+		if _, err := exec.LookPath(name); err != nil {
+			missing = err.Error()
+		}
+	}
+	if os.Geteuid() != 0 {
+		missing = "only root can start slurmd"
+	}
+	switch {
+	case missing == "":
+	case os.Getenv("CI") == "true":
+		t.Fatal("no real Slurm: ", missing)
+	default:
+		t.Skip("no real Slurm: ", missing)
+	}
+}
+
+// up starts what does not run of the clusters.
+func (c slurms) up(t *testing.T) {
+	t.Helper()
+	up := exec.CommandContext(patience(t), slurmTools+"slurm-up.sh", "-n", "2", "-N", "2", "-c", "2", "-i", "1", "-d", c.base, "-p", strconv.Itoa(c.port))
+	if out, err := up.CombinedOutput(); err != nil {
+		t.Fatalf("slurm-up.sh: %v\n%s", err, out)
+	}
+}
+
+// show logs what the clusters have to say.
+func (c slurms) show(t *testing.T) {
+	t.Helper()
+	for _, cluster := range []string{"siteA", "siteB"} {
+		for _, command := range []string{"squeue -t all -o '%i %j %T %r %S %e %N'", "sinfo -N -l", "tail -n 40 " + filepath.Join(c.base, cluster, "log/slurmctld.log")} {
+			out, err := c.run(context.Background(), cluster, "sh", "-c", command)
+			t.Logf("%s: %s (%v)\n%s", cluster, command, err, out)
+		}
+	}
+}
+
+func (c slurms) conf(cluster string) string { return filepath.Join(c.base, cluster, "etc/slurm.conf") }
+
+// run runs one of Slurm's commands, and not for ever.
+func (c slurms) run(ctx context.Context, cluster, name string, args ...string) (string, error) {
+	ctx, stop := context.WithTimeout(ctx, 20*time.Second)
+	defer stop()
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Env = append(os.Environ(), "SLURM_CONF="+c.conf(cluster))
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// crash kills a cluster's controller and starts it again.
+func (c slurms) crash(t *testing.T, cluster string) {
+	t.Helper()
+	c.signal(t, cluster, syscall.SIGKILL)
+	if out, err := c.run(t.Context(), cluster, "slurmctld"); err != nil {
+		t.Fatalf("slurmctld: %v\n%s", err, out)
+	}
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		out, err := c.run(t.Context(), cluster, "scontrol", "ping")
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("slurmctld does not answer: %v\n%s", err, out)
+		}
+	}
+}
+
+// tend does what an operator would, until ctx ends: a controller that has forgotten
+// jobs drains nodes that still run them ("Duplicate jobid"), and does not undo it.
+func (c slurms) tend(ctx context.Context) {
+	for ctx.Err() == nil {
+		for _, cluster := range []string{"siteA", "siteB"} {
+			drained, _ := c.run(ctx, cluster, "sinfo", "-h", "-N", "-t", "drain", "-o", "%N")
+			for node := range strings.FieldsSeq(drained) {
+				_, _ = c.run(ctx, cluster, "scontrol", "update", "NodeName="+node, "State=RESUME")
+			}
+		}
+		time.Sleep(300 * time.Millisecond)
+	}
+}
+
+// signal signals a cluster's controller.
+func (c slurms) signal(t *testing.T, cluster string, signal syscall.Signal) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(c.base, cluster, "run/slurmctld.pid"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(pid, signal); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// site is a site whose batch system is a cluster.
+func (c slurms) site(name protocol.SiteName, cluster string) testbed.Machine {
+	table := fmt.Sprintf("plugin = \"slurm\"\n[localsched.slurm]\nconf = %q\nspool = %q\npoll = \"300ms\"\n",
+		c.conf(cluster), filepath.Join(c.base, "spool-"+cluster))
+	return testbed.Machine{Name: name, LocalSched: table}
+}
+
+// Two real Slurm clusters and a site with the built-in batch system: jobs that are
+// submitted at the loaded one run at the others, and their results come back.
+func TestSlurmGrid(t *testing.T) {
+	t.Parallel()
+	c := startSlurms(t)
+	g := startGrid(t, c.site("aurora", "siteA"), c.site("borealis", "siteB"), testbed.Machine{Name: "cygnus", CPUs: 2})
+	here := g.Sites[0]
+	for _, site := range g.Sites {
+		where := "--sites=" + string(site.Name)
+		id := g.submit(t, here, "#!/bin/sh\necho \"$SWITCHYARD_EXEC_SITE $1\"\nexit 3\n", where, "--ntasks=2", "--time=5", "-", "arg")
+		job := g.until(t, here, id, ended)
+		if job.State != protocol.Failed || job.ExitCode != 3 || job.Site != site.Name {
+			t.Errorf("at %s: %s, exit code %d, at %s", site.Name, stateText(job), job.ExitCode, job.Site)
+		}
+		if got, want := g.output(t, job), string(site.Name)+" arg\n"; got != want {
+			t.Errorf("output of %s: %q, want %q", site.Name, got, want)
+		}
+	}
+
+	signal := filepath.Join(g.work, "go") // until then the site has no free CPU
+	full := g.submit(t, here, fmt.Sprintf("#!/bin/sh\nwhile ! [ -e %s ]; do sleep 0.1; done\n", signal), "--sites=aurora", "--ntasks=4", "--time=10")
+	g.until(t, here, full, running)
+	var ids []protocol.JobID
+	for range 8 {
+		ids = append(ids, g.submit(t, here, "#!/bin/sh\nsleep 1\n", "--ntasks=1", "--time=1"))
+	}
+	ran := map[protocol.SiteName]int{}
+	for _, id := range ids {
+		job := g.until(t, here, id, ended)
+		if job.State != protocol.Completed {
+			t.Errorf("job %v: %s", id, stateText(job))
+		}
+		ran[job.Site]++
+	}
+	if ran["aurora"] > 0 || ran["borealis"] == 0 {
+		t.Errorf("jobs of the loaded site ran at %v", ran)
+	}
+	if err := os.WriteFile(signal, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if job := g.until(t, here, full, ended); job.State != protocol.Completed || job.Site != "aurora" {
+		t.Errorf("the job that loaded the site: %s", stateText(job))
+	}
+
+	got := g.at(t, here, "#!/bin/sh\ntrue\n", "submit", "--sites=aurora,borealis", "--ntasks=5")
+	if got.code != exitNoSite || !strings.Contains(got.stderr, "needs 5 CPUs, the site has 4") {
+		t.Errorf("a job that is too big: %+v", got)
+	}
+	id := g.submit(t, here, "#!/bin/sh\nsleep 60\n", "--sites=borealis", "--time=5")
+	g.until(t, here, id, running)
+	if got := g.at(t, here, "", "cancel", id.String()); got.code != 0 {
+		t.Errorf("cancel: %+v", got)
+	}
+	if job := g.until(t, here, id, ended); job.State != protocol.Cancelled {
+		t.Errorf("the cancelled job is %s", stateText(job))
+	}
+}
+
+// Controllers are killed at random instants and started again, while jobs are
+// submitted, queued, run and moved. Slurm forgets what it had not saved; nothing is
+// lost and nothing runs twice. SWITCHYARD_KILL_SEED repeats a run's choices.
+func TestKilledControllersLoseNothing(t *testing.T) {
+	t.Parallel()
+	seed := uint64(time.Now().UnixNano())
+	if given, err := strconv.ParseUint(os.Getenv("SWITCHYARD_KILL_SEED"), 10, 64); err == nil {
+		seed = given
+	}
+	t.Logf("SWITCHYARD_KILL_SEED=%d", seed)
+	c := startSlurms(t)
+	g := startGrid(t, c.site("aurora", "siteA"), c.site("borealis", "siteB"), testbed.Machine{Name: "cygnus", CPUs: 2})
+	tasks := testbed.Work(seed, 24, g.work)
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
+	var operator sync.WaitGroup
+	operator.Go(func() { c.tend(ctx) })
+	defer operator.Wait()
+	defer cancel()
+	ids := make([]protocol.JobID, len(tasks))
+	var submitting sync.WaitGroup
+	submitting.Go(func() { submitThroughKills(ctx, t, g, tasks, ids) })
+	rng := rand.New(rand.NewPCG(seed, 3))
+	for range 6 {
+		time.Sleep(time.Duration(200+rng.IntN(1800)) * time.Millisecond) // the random instant
+		c.crash(t, []string{"siteA", "siteB"}[rng.IntN(2)])
+	}
+	submitting.Wait()
+	lost := 0
+	for i, task := range tasks {
+		if ids[i] == 0 {
+			continue
+		}
+		job := g.until(t, g.Sites[0], ids[i], ended)
+		runs, err := task.Runs()
+		switch {
+		case job.State == protocol.NodeFail && err == nil && runs <= 1: // Slurm forgot it after its start, and killed it
+			lost++
+		case job.State != protocol.Completed:
+			t.Errorf("%s: %s, %d runs", task.Name, stateText(job), runs)
+		default:
+			if err := task.Verify(job.Stdout); err != nil {
+				t.Errorf("job %s at %s, epoch %d: %v", ids[i], job.Site, job.Epoch, err)
+			}
+		}
+	}
+	t.Logf("%d of %d jobs were lost after their start", lost, len(tasks))
+	if lost > len(tasks)/3 {
+		t.Error("too many of them")
+	}
+	noneUnknown(ctx, t, g, ids)
+}
+
+// What is wrong with a Slurm is told to who asks.
+func TestSlurmSaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	c := startSlurms(t)
+	nowhere := strings.Replace(c.site("borealis", "siteB").LocalSched, "poll =", "partitions = [\"nowhere\"]\npoll =", 1)
+	g := makeGrid(t, c.site("aurora", "siteA"), testbed.Machine{Name: "borealis", LocalSched: nowhere})
+	out, err := g.process(patience(t), t, g.Sites[1], "peer", "--config", g.Sites[1].Config).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "nowhere") {
+		t.Errorf("a partition that does not exist: %v\n%s", err, out)
+	}
+	here := g.Sites[0]
+	if err := here.Start(); err != nil {
+		t.Fatal(err)
+	}
+	quote := func() string { return g.at(t, here, "#!/bin/sh\ntrue\n", "quote", "--ntasks=1", "--time=5").stdout }
+	told := func(wanted string) {
+		t.Helper()
+		var said string
+		for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+			if said = quote(); strings.Contains(said, wanted) {
+				return
+			}
+		}
+		t.Errorf("quotes never said %q:\n%s", wanted, said)
+	}
+	told("0:00:00")
+	c.signal(t, "siteA", syscall.SIGSTOP)
+	told("does not answer")
+	id := g.submit(t, here, "#!/bin/sh\necho back\n", "--time=5")
+	c.signal(t, "siteA", syscall.SIGCONT)
+	if job := g.until(t, here, id, ended); job.State != protocol.Completed || g.output(t, job) != "back\n" {
+		t.Errorf("the job that waited for the controller: %s", stateText(job))
+	}
+}
+
+// The adapter passes the suite of local schedulers as a plugin too, on a real cluster.
+func TestCheckSlurm(t *testing.T) {
+	t.Parallel()
+	c := startSlurms(t)
+	config := tempFile(t, "slurm.toml", fmt.Sprintf("conf = %q\nspool = %q\npoll = \"300ms\"\n",
+		c.conf("siteA"), filepath.Join(c.base, "spool")))
+	done := checkPlugin(t, built(t, "./plugins/standalone/slurm"), "--config", config, "--patience", "30s")
+	if done.Kind != "localsched" || len(done.Cases) < 30 {
+		t.Errorf("checked %+v", done)
+	}
+}

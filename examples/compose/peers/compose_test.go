@@ -1,0 +1,171 @@
+// Package peers_test runs the compose test bed as its users do.
+package peers_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// patience bounds one run of up.sh; it takes a minute or two.
+const patience = 6 * time.Minute
+
+// The runs are not parallel: each has five to eight containers busy.
+func TestEveryResultComesBackThroughCutNetworks(t *testing.T) {
+	need(t)
+	for _, profile := range []string{"peers", "nats"} {
+		t.Run(profile, func(t *testing.T) {
+			up := start(t, "--profile", profile)
+			<-up.ended
+			t.Logf("up.sh says:\n%s", up.said)
+			if up.err != nil {
+				t.Errorf("up.sh: %v", up.err)
+			}
+			up.leavesNothing(t)
+		})
+	}
+}
+
+func TestInterruptedRunTakesTheGridDown(t *testing.T) {
+	need(t)
+	up := start(t)
+	up.says(t, "cutting its link")
+	if err := up.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	<-up.ended
+	if got, want := up.ProcessState.ExitCode(), 128+int(syscall.SIGTERM); got != want {
+		t.Errorf("up.sh ended with %v, want exit status %d; it says:\n%s", up.err, want, up.said)
+	}
+	up.leavesNothing(t)
+}
+
+// need skips the test without a Docker engine, also in CI, where everything else
+// that is missing is a failure.
+func need(t *testing.T) {
+	t.Helper()
+	ci := os.Getenv("CI") == "true"
+	if out, err := docker(t, "version"); err != nil {
+		if ci {
+			fmt.Fprintln(os.Stderr, "examples/compose/peers is NOT tested: no Docker engine answers here")
+		}
+		t.Skipf("no Docker engine answers: %v\n%s", err, out)
+	}
+	missing := t.Skipf
+	if ci {
+		missing = t.Fatalf
+	}
+	if _, err := os.Stat("/bin/busybox"); err != nil && os.Getenv("BUSYBOX") == "" {
+		missing("the containers need a static shell (Debian: apt install busybox-static): %v", err)
+	}
+	if _, err := exec.LookPath("docker-compose"); err != nil {
+		if out, err := docker(t, "compose", "version"); err != nil {
+			missing("there is no Compose (Debian: apt install docker-compose): %v\n%s", err, out)
+		}
+	}
+}
+
+func docker(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, "docker", args...).CombinedOutput()
+	return string(out), err
+}
+
+// run is a run of up.sh.
+type run struct {
+	*exec.Cmd
+	said   *transcript
+	folder string        // where it makes the grid's folder
+	ended  chan struct{} // closed when it has; err is set then
+	err    error
+}
+
+func start(t *testing.T, args ...string) *run {
+	t.Helper()
+	folder := t.TempDir()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	up := &run{Cmd: exec.CommandContext(ctx, "./up.sh", args...), said: &transcript{}, folder: folder, ended: make(chan struct{})}
+	up.Env = append(os.Environ(), "TMPDIR="+up.folder)
+	up.Stdout, up.Stderr = up.said, up.said
+	// Asked to end it still takes the grid down; killed it could not.
+	up.Cancel = func() error { return up.Process.Signal(syscall.SIGTERM) }
+	up.WaitDelay = time.Minute
+	if err := up.Start(); err != nil {
+		cancel()
+		t.Fatal(err)
+	}
+	go func() {
+		up.err = up.Wait()
+		close(up.ended)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-up.ended
+	})
+	return up
+}
+
+// says waits until up.sh has written the words.
+func (r *run) says(t *testing.T, words string) {
+	t.Helper()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for !strings.Contains(r.said.String(), words) {
+		select {
+		case <-r.ended:
+			t.Fatalf("up.sh ended (%v) before it said %q, with:\n%s", r.err, words, r.said)
+		case <-tick.C:
+		}
+	}
+}
+
+// leavesNothing fails the test if anything of the run is left.
+func (r *run) leavesNothing(t *testing.T) {
+	t.Helper()
+	project := regexp.MustCompile(`switchyard-peers-[0-9a-f]{8}`).FindString(r.said.String())
+	if project == "" {
+		t.Fatal("up.sh has not named the grid")
+	}
+	label := "label=com.docker.compose.project=" + project
+	for _, list := range [][]string{
+		{"ps", "--all", "--quiet", "--filter", label},
+		{"network", "ls", "--quiet", "--filter", label},
+		{"images", "--quiet", project},
+	} {
+		if out, err := docker(t, list...); err != nil || out != "" {
+			t.Errorf("docker %s: %v\n%s", strings.Join(list, " "), err, out)
+		}
+	}
+	left, err := os.ReadDir(r.folder)
+	if err != nil || len(left) > 0 {
+		t.Errorf("left in the folder: %v, %v", left, err)
+	}
+}
+
+// transcript keeps what a process writes.
+type transcript struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (s *transcript) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(p)
+}
+
+func (s *transcript) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
+}

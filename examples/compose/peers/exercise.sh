@@ -1,0 +1,162 @@
+#!/usr/bin/env bash
+# Submits jobs at aurora, cuts networks while jobs run and while others are handed over,
+# heals them, and waits until all jobs have ended; then check.sh looks at the results.
+set -euo pipefail
+# shellcheck source=grid.sh
+. "$(dirname "$0")/grid.sh"
+
+# submit SCRIPT FIRST LAST SECONDS [OPTION...]: submits the jobs of these numbers at aurora,
+# one after the other, each of so many seconds.
+submit() {
+	# shellcheck disable=SC2016 # the container's shell expands it
+	ada sh -c 'script=$1 first=$2 last=$3 seconds=$4; shift 4
+		for n in $(seq "$first" "$last"); do
+			switchyard submit --parsable --job-name="job-$n" "$@" "$script" "$n" "$seconds" || exit
+		done' sh "$@" </dev/null >>"$GRID/submitted"
+}
+
+# burst FIRST [OPTION...]: submits 60 jobs that only compute, four at a time. Their scripts
+# carry a megabyte, so that some are being handed over at any instant of it.
+burst() {
+	local first=$1 part submitter submitters=()
+	for part in 0 15 30 45; do
+		submit big.sh $((first + part)) $((first + part + 14)) 0 --ntasks=1 "${@:2}" &
+		submitters+=($!)
+	done
+	for submitter in "${submitters[@]}"; do
+		wait "$submitter" || fail "a job could not be submitted"
+	done
+}
+
+# submitted COUNT: whether so many jobs have been.
+submitted() { [ "$(wc -l <"$GRID/submitted")" -ge "$1" ]; }
+
+# linked SITE up|down: whether aurora finds its partner so.
+linked() {
+	at aurora switchyard sites --no-header |
+		awk -v site="$1" -v want="$2" '$1 == site { link = $3 } END { exit link != want }'
+}
+
+all_linked() {
+	local site
+	for site in "${sites[@]:1}"; do
+		linked "$site" "$1" || return
+	done
+}
+
+# noted SITE WORD NUMBER...: whether all these jobs noted there that they began, or ended.
+noted() {
+	local n log
+	log=$(at "$1" cat /var/runs/log)
+	for n in "${@:3}"; do
+		grep -q "^$2 $n " <<<"$log" || return
+	done
+}
+
+# spread: whether jobs run at three partners or more.
+spread() {
+	at aurora switchyard queue --no-header |
+		awk '$4 == "RUNNING" && $8 != "aurora" { at[$8] } END { for (site in at) n++; exit n < 3 }'
+}
+
+state_of() {
+	at aurora switchyard queue --finished 1000 --no-header | awk -v name="job-$1" '$2 == name { print $4 }'
+}
+
+all_ended() {
+	local queue
+	queue=$(at aurora switchyard queue --no-header) && [ -z "$queue" ]
+}
+
+# waiting prints how many jobs have no site yet.
+waiting() {
+	at aurora switchyard queue --no-header | awk '$8 == "-" { n++ } END { print n + 0 }'
+}
+
+# line prints the network that carries what cygnus and aurora tell each other: cygnus
+# dials aurora, or the NATS servers.
+line() {
+	if [ "$COMPOSE_PROFILES" = nats ]; then echo cygnus; else echo aurora; fi
+}
+
+begin() {
+	await 30 "all partners of aurora are up" all_linked up
+	ada sh -c 'cat >job.sh' <"$here/job.sh"
+	ada sh -c '{ cat job.sh; head -c 1000000 /dev/zero | tr "\0" "#"; } >big.sh'
+	: >"$GRID/submitted"
+	say "submitting 14 jobs at aurora, the first two for cygnus only"
+	submit job.sh 1 2 20 --sites=cygnus
+	submit job.sh 3 14 6
+	await 20 "jobs run at three partners" spread
+	await 20 "jobs 1 and 2 run at cygnus" noted cygnus began 1 2
+}
+
+# lose_cygnus cuts one link while jobs run behind it. They go on and end there, which
+# aurora must neither know nor guess; their results come back later.
+lose_cygnus() {
+	local burst left
+	say "submitting 60 jobs for cygnus, and cutting its link to aurora meanwhile"
+	burst 15 --sites=cygnus &
+	burst=$!
+	await 20 "jobs are handed over" submitted 28
+	cut_off cygnus "$(line)"
+	wait "$burst"
+	await 40 "aurora misses cygnus" linked cygnus down
+	left=$(waiting)
+	say "$((60 - left)) of them were handed over before or during the cut, $left wait at aurora"
+	await 40 "jobs 1 and 2 end at cygnus" noted cygnus ended 1 2
+	[ "$(state_of 1)" = RUNNING ] || fail "job 1 ended behind the cut, but aurora calls it $(state_of 1)"
+	say "healing the link"
+	heal cygnus "$(line)"
+	await 90 "cygnus is up again" linked cygnus up
+}
+
+# lose_all cuts the origin off, while its jobs are everywhere. It still takes jobs.
+lose_all() {
+	local burst
+	say "submitting 72 jobs for any site, and cutting aurora off meanwhile"
+	submit job.sh 75 86 6
+	burst 87 &
+	burst=$!
+	await 20 "jobs are handed over" submitted 100
+	cut_off aurora aurora
+	wait "$burst"
+	await 40 "aurora misses all partners" all_linked down
+	submit job.sh 147 150 1
+	say "healing its network"
+	heal aurora aurora
+	await 90 "all partners are up again" all_linked up
+}
+
+# lose_server kills one of the NATS servers; the sites that use it go to another.
+lose_server() {
+	say "killing one NATS server of three, while jobs run"
+	submit job.sh 151 162 6
+	docker kill "$(container nats1)" >/dev/null
+	submit job.sh 163 170 1
+	await 90 "all partners are up without it" all_linked up
+}
+
+# interrupted tells of the hand-offs that were under way when a network was cut: an offer
+# without an answer is taken back, and what was granted goes on when the network is healed.
+# It fails if there was none.
+interrupted() {
+	docker logs "$(container aurora)" 2>&1 | awk '
+		/kind=returned/ { back++ }
+		/kind=handed/ && match($0, /took_ms=[0-9]+/) && substr($0, RSTART + 8, RLENGTH - 8) > 5000 { late++ }
+		END {
+			printf "a cut interrupted %d hand-offs: %d were taken back, %d finished later\n", back + late, back, late
+			exit back + late == 0
+		}'
+}
+
+begin
+lose_cygnus
+lose_all
+if [ "$COMPOSE_PROFILES" = nats ]; then
+	lose_server
+fi
+say "waiting until all jobs have ended"
+await 90 "all jobs have ended" all_ended
+interrupted || fail "no hand-off was under way when a network was cut, so nothing was shown"
+"$here/check.sh" "$(wc -l <"$GRID/submitted")"

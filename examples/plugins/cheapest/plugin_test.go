@@ -1,0 +1,42 @@
+package main_test
+
+import (
+	"log/slog"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	cheapest "github.com/switchyard-hpc/switchyard/examples/plugins/cheapest"
+	"github.com/switchyard-hpc/switchyard/plugins/catalog"
+)
+
+// TestPlugin: in a process of its own the policy decides as it does in this one.
+func TestPlugin(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "cheapest")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", path, ".").CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	spec := catalog.Spec{Name: "cheapest", Kind: catalog.PolicyKind, Path: path, Config: `wait_limit = "1h"`}
+	plugin, err := catalog.Open(spec, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { plugin.Close() })
+	if err = plugin.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		in := drawSnapshot(t, rapid.IntRange(0, 10).Draw(t, "jobs"))
+		apart, _, err := plugin.Policy().Decide(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if within, _, _ := cheapest.New(hour).Decide(in); !slices.Equal(within, apart) {
+			t.Fatalf("decided %+v in process, %+v in a process of its own", within, apart)
+		}
+	})
+}

@@ -1,0 +1,165 @@
+package experiment
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/localsched/engine"
+	"github.com/switchyard-hpc/switchyard/plugins/catalog"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
+	"github.com/switchyard-hpc/switchyard/plugins/sdk"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Plugin is a policy or a batch system that is a program of its own.
+type Plugin struct {
+	Name        string            `toml:"name"`
+	Kind        string            `toml:"kind"` // "policy" or "localsched"
+	Path        Path              `toml:"path"`
+	Args        []string          `toml:"args"`
+	SHA256      string            `toml:"sha256"`
+	MTLS        bool              `toml:"mtls"`
+	Config      Path              `toml:"config"`
+	CallTimeout protocol.Duration `toml:"call_timeout"`
+}
+
+// SetDefaults implements [settings.Defaulter].
+func (g *Plugin) SetDefaults() { *g = Plugin{MTLS: true, CallTimeout: 30 * protocol.Second} }
+
+// builtInPolicy is the policy of rounds that needs no plugin.
+const builtInPolicy = "tc"
+
+func (p *Plan) checkPlugins(c *checker) {
+	for i := range p.Plugins {
+		g, key := &p.Plugins[i], fmt.Sprintf("plugin[%d]", i)
+		p.checkPluginName(c, i)
+		if kind := catalog.Kind(g.Kind); kind != catalog.PolicyKind && kind != catalog.SchedulerKind {
+			c.add(key+".kind", "%q is no kind that is simulated; use %q or %q", g.Kind, catalog.PolicyKind, catalog.SchedulerKind)
+		}
+		if g.Path == "" {
+			c.add(key+".path", "is missing; name the plugin's executable file")
+		}
+		if sum, err := hex.DecodeString(g.SHA256); g.SHA256 != "" && (err != nil || len(sum) != 32) {
+			c.add(key+".sha256", "is no SHA-256 in hexadecimal; print it with: sha256sum %s", g.Path)
+		}
+		if !g.MTLS && g.SHA256 == "" {
+			c.add(key+".mtls", "may be false for a pinned plugin only; set sha256 to what this prints: sha256sum %s", g.Path)
+		}
+		c.span(key+".call_timeout", g.CallTimeout, protocol.Millisecond)
+	}
+	if name := p.Peer.Policy; name != builtInPolicy && p.plugin(catalog.PolicyKind, name) == nil {
+		c.add("peer.policy", "%q is neither %q nor the name of a [[plugin]] of the kind %q", name, builtInPolicy, catalog.PolicyKind)
+	}
+}
+
+func (p *Plan) checkPluginName(c *checker, i int) {
+	name, key := p.Plugins[i].Name, fmt.Sprintf("plugin[%d].name", i)
+	_, unknown := engine.Named(name)
+	switch {
+	case name == "":
+		c.add(key, "is missing; other keys name the plugin by it")
+	case name == builtInPolicy || unknown == nil:
+		c.add(key, "%q is built in; choose another name", name)
+	case slices.IndexFunc(p.Plugins, func(o Plugin) bool { return o.Name == name }) != i:
+		c.add(key, "%q is the name of another plugin too", name)
+	}
+}
+
+// plugin is the plugin of a name and kind; nil: there is none.
+func (p *Plan) plugin(kind catalog.Kind, name string) *Plugin {
+	for i := range p.Plugins {
+		if g := &p.Plugins[i]; g.Kind == string(kind) && g.Name == name {
+			return g
+		}
+	}
+	return nil
+}
+
+// WithPlugin returns a plan in which the plugin, by its kind, decides all rounds or
+// rules all local queues. The error names the key and what it may be.
+func (p *Plan) WithPlugin(g Plugin) (*Plan, error) {
+	changed := p.clone()
+	changed.Plugins = append(changed.Plugins, g)
+	if g.Kind == string(catalog.PolicyKind) {
+		return changed.With(Setting{Key: "peer_policy", Value: g.Name})
+	}
+	return changed.With(Setting{Key: "policy", Value: g.Name})
+}
+
+// Start starts the plan's plugins and waits until they are up. [Plan.Close] ends
+// them. Plans that are made of this one afterwards share them.
+func (p *Plan) Start(ctx context.Context, log *slog.Logger) error {
+	p.started = map[string]*catalog.Plugin{}
+	var errs []error
+	for i := range p.Plugins {
+		g := &p.Plugins[i]
+		started, err := p.start(g, log) //nolint:contextcheck // it runs until it is closed
+		if err == nil {
+			p.started[g.Name] = started
+			err = started.Wait(ctx)
+		}
+		if err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if len(errs) > 0 {
+		return errors.Join(append(errs, p.Close())...)
+	}
+	return nil
+}
+
+func (p *Plan) start(g *Plugin, log *slog.Logger) (*catalog.Plugin, error) {
+	spec := catalog.Spec{
+		Name: g.Name, Kind: catalog.Kind(g.Kind), Path: string(g.Path), Args: g.Args, SHA256: g.SHA256, Plain: !g.MTLS,
+		Host:   sdk.Host{Seed: uint64(p.Seed), Software: "switchyard simulator"}, //nolint:gosec // checked: not negative
+		Timing: catalog.Timing{Call: g.CallTimeout.Std()},
+	}
+	if err := spec.ReadConfig(string(g.Config)); err != nil {
+		return nil, err
+	}
+	return catalog.Open(spec, log)
+}
+
+// Close ends the plugins that Start has started.
+func (p *Plan) Close() error {
+	var errs []error
+	for _, g := range p.started {
+		errs = append(errs, g.Close())
+	}
+	p.started = nil
+	return errors.Join(errs...)
+}
+
+// decider is the policy that decides rounds.
+func (p *Plan) decider() (policy.Policy, error) {
+	if p.Peer.Policy == builtInPolicy {
+		return catalog.CheckedPolicy(tc.New(tc.Config{Epsilon: p.Peer.Epsilon})), nil
+	}
+	started := p.started[p.Peer.Policy]
+	if started == nil {
+		return nil, errNotStarted
+	}
+	return started.Policy(), nil
+}
+
+// localOf sets what rules a site's queue: the built-in engine with a policy, or a
+// plugin.
+func (p *Plan) localOf(s *Site) (local engine.Policy, other func(protocol.Capacity) (localsched.Engine, error), err error) {
+	if p.plugin(catalog.SchedulerKind, s.Policy) == nil {
+		local, err = engine.Named(s.Policy)
+		return local, nil, err
+	}
+	started := p.started[s.Policy]
+	if started == nil {
+		return nil, nil, errNotStarted
+	}
+	return nil, started.Engine, nil
+}
+
+var errNotStarted = errors.New("the plan's plugins have not been started; this is a mistake in the program")

@@ -1,0 +1,130 @@
+package localschedtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/plugins/conformance"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// changesInOrder has a job wait, run and end, each for long enough to be seen. What
+// [follows] finds wrong is wrong in every case; here nothing may be left out.
+func changesInOrder(ctx context.Context, s *session) error {
+	blocker, err := s.full(ctx)
+	if err != nil {
+		return err
+	}
+	job := s.held(s.one())
+	if _, err = s.submit(ctx, job); err != nil {
+		return err
+	}
+	if err = s.waiting(ctx, job.Tag); err != nil {
+		return err
+	}
+	if err = s.release(blocker); err != nil {
+		return err
+	}
+	began, err := s.running(ctx, job.Tag)
+	if err != nil {
+		return err
+	}
+	if err = s.release(job.Tag); err != nil {
+		return err
+	}
+	if _, err = s.completed(ctx, job.Tag); err != nil {
+		return err
+	}
+	now := protocol.InstantOf(time.Now())
+	if off := now.Sub(began.Started); off < -protocol.Minute || off > protocol.Hour {
+		return fmt.Errorf("job %v is told to have started at %v; it is %v", job.Tag, began.Started.Time(), now.Time())
+	}
+	// A stale change would come with the next news.
+	return s.after(ctx)
+}
+
+// fromBeginning watches with the empty cursor until the end of a job is told.
+func (s *session) fromBeginning(ctx context.Context, tag protocol.Tag) (localsched.Change, error) {
+	kept, cursor := s.seen, s.cursor
+	s.seen, s.cursor = map[protocol.Tag][]localsched.Change{}, ""
+	defer func() { s.seen, s.cursor = kept, cursor }()
+	return s.ended(ctx, tag)
+}
+
+// watchFromBeginning looks at an end twice, with the cursor of one watcher in the
+// way of no other.
+func watchFromBeginning(ctx context.Context, s *session) error {
+	job := s.logging(s.one())
+	first, err := s.finish(ctx, job)
+	if err != nil {
+		return err
+	}
+	for range 2 {
+		again, err := s.fromBeginning(ctx, job.Tag)
+		if err != nil {
+			return err
+		}
+		if !reflect.DeepEqual(first, again) {
+			return fmt.Errorf("the end of job %v is told as %+v, then as %+v", job.Tag, first, again)
+		}
+	}
+	return nil
+}
+
+// quiet is how long a scheduler is watched while nothing happens, and mostReturns
+// how often Watch may return meanwhile.
+const (
+	quiet       = time.Second
+	mostReturns = 10
+)
+
+// watchWaits watches while nothing happens. Then the context ends, and Watch must
+// return soon.
+func watchWaits(ctx context.Context, s *session) error {
+	job := s.held(s.one())
+	if err := s.start(ctx, job); err != nil {
+		return err
+	}
+	still, cancel := context.WithTimeout(ctx, quiet)
+	defer cancel()
+	returns := 0
+	for still.Err() == nil {
+		// A scheduler elsewhere may see the end of the context a moment before.
+		err := s.look(still)
+		if err != nil && still.Err() == nil && !errors.Is(err, context.DeadlineExceeded) {
+			return err
+		}
+		if returns++; returns > mostReturns {
+			return fmt.Errorf("watch has returned %d times within %v, with %v of the one job that runs", returns, quiet, statesOf(s.seen[job.Tag]))
+		}
+	}
+	if late, ok := still.Deadline(); ok && time.Since(late) > s.bench.target.Patience/2 {
+		return fmt.Errorf("watch returned %v after its context had ended", time.Since(late))
+	}
+	return nil
+}
+
+// watchWakes waits for news before there are any.
+func watchWakes(ctx context.Context, s *session) error {
+	first := s.logging(s.one())
+	if _, err := s.finish(ctx, first); err != nil {
+		return err
+	}
+	job := s.logging(s.one())
+	s.jobs = append(s.jobs, job.Tag)
+	return conformance.Together(2, func(i int) error {
+		if i == 0 {
+			_, err := s.completed(ctx, job.Tag)
+			return err
+		}
+		if err := pause(ctx, 200*time.Millisecond); err != nil {
+			return err
+		}
+		_, err := s.take(ctx, job)
+		return err
+	})
+}

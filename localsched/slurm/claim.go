@@ -1,0 +1,133 @@
+package slurm
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/switchyard-hpc/switchyard/localsched/spool"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// A claim is who has won the file started: the wrapper that runs the job, or the
+// adapter, so that no wrapper ever may.
+type claim struct {
+	by      string           // withdrawnBy, closedBy, or empty: a wrapper
+	id      uint32           // of Slurm's job; 0: cannot be read
+	restart string           // how many times Slurm had requeued it
+	node    string           // where it runs
+	started protocol.Instant // by the clock of the node; 0: cannot be read
+}
+
+// started says whether the claim is a wrapper's.
+func (c claim) wrapper() bool { return c.by == "" }
+
+// readClaim reads the claim of a job's folder. The error is fs.ErrNotExist while
+// there is none. Whatever else is wrong with the file, it is a claim: some wrapper
+// may have won it.
+func readClaim(dir string, owner spool.Account) (claim, error) {
+	text, err := peek(filepath.Join(dir, claimDir, startedFile), owner)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return claim{}, fs.ErrNotExist
+	case errors.Is(err, spool.ErrNotPlain):
+		return claim{}, nil
+	case err != nil:
+		return claim{}, err
+	}
+	return parseClaim(text), nil
+}
+
+// parseClaim reads "id restarts node pid milliseconds", as the wrapper writes it,
+// or one of the adapter's words.
+func parseClaim(text string) (c claim) {
+	f := strings.Fields(text)
+	if len(f) == 1 && (f[0] == withdrawnBy || f[0] == closedBy) {
+		return claim{by: f[0]}
+	}
+	if len(f) != 5 {
+		return claim{}
+	}
+	c.restart, c.node, c.started = f[1], f[2], parseMillis(f[4])
+	if id, err := strconv.ParseUint(f[0], 10, 32); err == nil {
+		c.id = uint32(id)
+	}
+	return c
+}
+
+// exit is what a wrapper writes down at the end.
+type exit struct {
+	code  int // as shells give it: 128 + n for signal n
+	ended protocol.Instant
+}
+
+// readExit reads the exit record of a job's folder. The error is fs.ErrNotExist
+// when there is none, or none that makes sense.
+func readExit(dir string, owner spool.Account) (exit, error) {
+	text, err := peek(filepath.Join(dir, claimDir, exitFile), owner)
+	if errors.Is(err, spool.ErrNotPlain) {
+		return exit{}, fs.ErrNotExist
+	}
+	if err != nil {
+		return exit{}, err
+	}
+	f := strings.Fields(text)
+	if len(f) != 2 {
+		return exit{}, fs.ErrNotExist
+	}
+	code, err := parseCount(f[0], 255)
+	if err != nil {
+		return exit{}, fs.ErrNotExist
+	}
+	return exit{code: code, ended: parseMillis(f[1])}, nil
+}
+
+// status takes an exit code of a shell apart.
+func (e exit) status() (code, signal int) {
+	const last = 64 // the highest signal of Linux
+	if e.code > 128 && e.code <= 128+last {
+		return 0, e.code - 128
+	}
+	return e.code, 0
+}
+
+// parseMillis is 0 for what is no time in milliseconds.
+func parseMillis(text string) protocol.Instant {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 {
+		return 0
+	}
+	return protocol.Instant(n)
+}
+
+// takeClaim makes the claim for the adapter. It returns the claim that has won.
+func takeClaim(dir string, owner spool.Account, by string) (claim, error) {
+	won, err := createStarted(dir, by)
+	if err != nil {
+		return claim{}, err
+	}
+	if won {
+		return claim{by: by}, nil
+	}
+	return readClaim(dir, owner)
+}
+
+// peek reads the beginning of a small file in a job's claim folder, of the account
+// or, for a claim of the adapter's, of the peer. To open the folder first has NFS
+// ask its server what is new in it.
+func peek(path string, owner spool.Account) (string, error) {
+	const most = 4096
+	if folder, err := os.Open(filepath.Dir(path)); err == nil {
+		_ = folder.Close()
+	}
+	file, err := spool.OpenPlain(path, owner.UID, uint32(os.Geteuid())) //nolint:gosec // uids have 32 bits
+	if err != nil {
+		return "", err
+	}
+	data, err := io.ReadAll(io.LimitReader(file, most))
+	return string(data), errors.Join(err, file.Close())
+}

@@ -1,0 +1,94 @@
+package slurm
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Config is what [Open] needs.
+type Config struct {
+	// Dir is the spool. It must be on a file system that the compute nodes share,
+	// under the same path, and on which a peer that is root may do as root does
+	// (NFS: no_root_squash). Accounts of jobs must be able to pass through the
+	// folders above it.
+	Dir        string
+	Site       protocol.SiteName // in job names and environments
+	Conf       string            // path of slurm.conf; empty: as the commands find it
+	Bin        string            // folder of the commands; empty: PATH
+	Partitions []string          // in order of preference; empty: the default partition
+	Poll       time.Duration     // between two looks at the queue; 0: [DefaultPoll]
+	JobComp    string            // path of the jobcomp/filetxt log; empty: as slurm.conf says
+	Extra      []string          // added to every sbatch, such as --account=grid
+	Timeout    time.Duration     // of one command; 0: [DefaultTimeout]
+	Log        *slog.Logger      // nil: no log
+
+	patience patience
+}
+
+// The defaults of [Config].
+const (
+	DefaultPoll    = 2 * time.Second
+	DefaultTimeout = 15 * time.Second // commands themselves give up after 10 s
+)
+
+// patience is how long the adapter waits for what ought to happen.
+type patience struct {
+	// launch is the time from Slurm's RUNNING to the claim of a job's wrapper. A
+	// job that takes longer is taken back and submitted again.
+	launch time.Duration
+	// lost is the time for which a job that had started and that Slurm has lost
+	// may still write down how it ended.
+	lost time.Duration
+}
+
+func (c Config) withDefaults() Config {
+	if c.Poll <= 0 {
+		c.Poll = DefaultPoll
+	}
+	if c.Timeout <= 0 {
+		c.Timeout = DefaultTimeout
+	}
+	if c.patience.launch <= 0 {
+		c.patience.launch = 5 * time.Minute
+	}
+	if c.patience.lost <= 0 {
+		c.patience.lost = time.Minute
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+func (c Config) validate() error {
+	if !filepath.IsAbs(c.Dir) {
+		return fmt.Errorf("spool folder %q is not an absolute path", c.Dir)
+	}
+	// sbatch reads both as parts of a pattern.
+	if strings.ContainsAny(c.Dir, "%\\\n") {
+		return fmt.Errorf(`spool folder %q has a %%, a \ or a line break, which sbatch cannot take; choose another`, c.Dir)
+	}
+	if err := c.Site.Validate(); err != nil {
+		return err
+	}
+	for _, name := range c.Partitions {
+		if name == "" || strings.ContainsAny(name, ", |\n") {
+			return fmt.Errorf("partition %q is not the name of one partition", name)
+		}
+	}
+	for _, word := range c.Extra {
+		if !strings.HasPrefix(word, "-") {
+			return fmt.Errorf("extra argument %q of sbatch does not begin with -; write options with a value as one word, --name=value", word)
+		}
+	}
+	if c.Bin != "" && !filepath.IsAbs(c.Bin) {
+		return errors.New("the folder of Slurm's commands is not an absolute path: " + c.Bin)
+	}
+	return nil
+}

@@ -1,0 +1,292 @@
+package slurm_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/localsched/slurm"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// held waits in Slurm's queue for ever: its user may not run it yet.
+func (s *site) held(t testing.TB, job localsched.Submission) protocol.Tag {
+	t.Helper()
+	s.config.Extra = []string{"--hold"}
+	s.reopen(t)
+	s.submit(t, job)
+	s.config.Extra = nil
+	s.reopen(t)
+	return job.Tag
+}
+
+func TestWithdraw(t *testing.T) {
+	t.Parallel()
+	s := openSite(t, "siteA", nil)
+	dir := homeDir(t)
+	tag := s.held(t, home(dir, "echo ran > ran"))
+	s.await(t, tag, func(c localsched.Change) bool { return strings.HasPrefix(c.Reason, "JobHeld") })
+	for range 2 {
+		if got, err := s.Withdraw(t.Context(), tag); err != nil || got != localsched.Withdrawn {
+			t.Fatalf("%v %v", got, err)
+		}
+	}
+	eventually(t, "the job leaves the queue", func() bool {
+		return s.cluster.must(t, "squeue", "-h", "-n", s.name(tag)) == ""
+	})
+	if err := s.Forget(t.Context(), tag); err != nil {
+		t.Error(err)
+	}
+	if presence, _, err := s.FindByTag(t.Context(), tag); err != nil || presence != localsched.Absent {
+		t.Errorf("%v %v", presence, err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "ran")); err == nil {
+		t.Error("a withdrawn job ran")
+	}
+}
+
+// TestWithdrawnWhileSlurmSleeps withdraws a job that Slurm then starts
+// nevertheless: it finds the claim taken.
+func TestWithdrawnWhileSlurmSleeps(t *testing.T) {
+	t.Parallel()
+	s := openSite(t, "siteA", func(c *slurm.Config) { c.Poll = time.Hour })
+	dir := homeDir(t)
+	job := home(dir, "echo ran > ran")
+	// The spool alone is withdrawn from, as if scancel had been lost.
+	s.config.Extra = []string{"--begin=now+2"}
+	s.reopen(t)
+	s.submit(t, job)
+	if err := os.WriteFile(s.folder(job.Tag, "claim/started"), []byte("withdrawn\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "Slurm runs it", func() bool {
+		return s.cluster.must(t, "squeue", "-h", "-t", "FAILED", "-n", s.name(job.Tag)) != ""
+	})
+	if _, err := os.Stat(filepath.Join(dir, "ran")); err == nil {
+		t.Error("a withdrawn job ran")
+	}
+	log, err := os.ReadFile(s.folder(job.Tag, "slurm.log"))
+	if err != nil || !strings.Contains(string(log), "taken back before: withdrawn") {
+		t.Errorf("the wrapper says %q, %v", log, err)
+	}
+}
+
+func TestWithdrawUnknown(t *testing.T) {
+	t.Parallel()
+	s := openSite(t, "siteA", nil)
+	job := guest("true")
+	if got, err := s.Withdraw(t.Context(), job.Tag); err != nil || got != localsched.Withdrawn {
+		t.Fatalf("%v %v", got, err)
+	}
+	s.reopen(t)
+	if _, err := s.Submit(t.Context(), job); !errors.As(err, new(*localsched.RefusedError)) {
+		t.Error(err)
+	}
+	if err := s.Kill(t.Context(), guest("").Tag); !errors.Is(err, localsched.ErrUnknownJob) {
+		t.Error(err)
+	}
+}
+
+// TestWithdrawRaces withdraws jobs about when they start: each has run, or is
+// withdrawn, and never both.
+func TestWithdrawRaces(t *testing.T) {
+	t.Parallel()
+	s := openSite(t, "siteA", nil)
+	dir := homeDir(t)
+	const jobs = 24
+	answers := make([]localsched.Withdrawal, jobs)
+	var all sync.WaitGroup
+	tags := make([]protocol.Tag, jobs)
+	for i := range jobs {
+		job := home(dir, fmt.Sprintf("echo ran >> ran.%d", i))
+		tags[i] = s.submit(t, job)
+		all.Go(func() {
+			timer := time.NewTimer(time.Duration(i) * 150 * time.Millisecond)
+			<-timer.C
+			var err error
+			if answers[i], err = s.Withdraw(t.Context(), tags[i]); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	started := 0
+	for i, answer := range answers {
+		if answer == localsched.Started {
+			started++
+			if got := s.awaitEnd(t, tags[i]); got.State != protocol.Completed {
+				t.Errorf("job %d: %+v", i, got)
+			}
+		}
+		ran, err := os.ReadFile(filepath.Join(dir, fmt.Sprintf("ran.%d", i)))
+		if want := answer == localsched.Started; want != (err == nil) || err == nil && string(ran) != "ran\n" {
+			t.Errorf("job %d is %v, and wrote %q", i, answer, ran)
+		}
+	}
+	t.Logf("%d of %d had started", started, jobs)
+}
+
+func TestKill(t *testing.T) {
+	t.Parallel()
+	s := openSite(t, "siteA", nil)
+	job := guest("echo before; exec sleep 1000")
+	s.submit(t, job)
+	if change := s.awaitRunning(t, job.Tag); change.Started == 0 {
+		t.Error("it runs without a start")
+	}
+	if got, err := s.Withdraw(t.Context(), job.Tag); err != nil || got != localsched.Started {
+		t.Errorf("withdrawn while it runs: %v %v", got, err)
+	}
+	if err := s.Forget(t.Context(), job.Tag); !errors.Is(err, slurm.ErrNotEnded) {
+		t.Error(err)
+	}
+	if err := s.Kill(t.Context(), job.Tag); err != nil {
+		t.Fatal(err)
+	}
+	got := s.awaitEnd(t, job.Tag)
+	if got.State != protocol.Cancelled || got.Signal != 15 || !strings.Contains(got.Reason, "on request") {
+		t.Errorf("%+v", got)
+	}
+	if out := s.read(t, job.Tag, protocol.Stdout); out != "before\n" {
+		t.Errorf("%q", out)
+	}
+	if err := s.Kill(t.Context(), job.Tag); err != nil {
+		t.Error("killed again:", err)
+	}
+	waiting := s.held(t, guest("true"))
+	if err := s.Kill(t.Context(), waiting); !errors.Is(err, slurm.ErrNotStarted) {
+		t.Error(err)
+	}
+}
+
+// TestCancelledBySite has an operator cancel a job that waits and one that runs.
+func TestCancelledBySite(t *testing.T) {
+	t.Parallel()
+	s := openSite(t, "siteA", nil)
+	waits, runs := s.held(t, guest("true")), s.submit(t, guest("exec sleep 1000"))
+	s.awaitRunning(t, runs)
+	for _, tag := range []protocol.Tag{waits, runs} {
+		s.cluster.must(t, "scancel", "--name="+s.name(tag))
+		got := s.awaitEnd(t, tag)
+		if got.State != protocol.Cancelled || !strings.Contains(got.Reason, "CANCELLED") {
+			t.Errorf("%+v", got)
+		}
+	}
+}
+
+// TestRequeued has an operator requeue a running job: it does not run twice.
+func TestRequeued(t *testing.T) {
+	t.Parallel()
+	s := openSite(t, "siteA", nil)
+	dir := homeDir(t)
+	tag := s.submit(t, home(dir, "echo ran >> ran; exec sleep 1000"))
+	s.awaitRunning(t, tag)
+	id := s.cluster.must(t, "squeue", "-h", "-n", s.name(tag), "-o", "%A")
+	s.cluster.must(t, "scontrol", "update", "JobId="+id, "Requeue=1")
+	s.cluster.must(t, "scontrol", "requeue", id)
+	hurried := time.Time{}
+	eventually(t, "Slurm has started it again", func() bool {
+		// It would wait for two minutes, and says so again once the first start is over.
+		if time.Since(hurried) > time.Second {
+			s.cluster.run("scontrol", "update", "JobId="+id, "StartTime=now")
+			hurried = time.Now()
+		}
+		log, _ := os.ReadFile(s.folder(tag, "slurm.log"))
+		return strings.Contains(string(log), "started or taken back before")
+	})
+	got := s.awaitEnd(t, tag)
+	if got.State == protocol.Completed {
+		t.Errorf("%+v", got)
+	}
+	if ran, _ := os.ReadFile(filepath.Join(dir, "ran")); string(ran) != "ran\n" {
+		t.Errorf("it ran %q", ran)
+	}
+}
+
+// TestRestart closes the adapter with jobs in all states and opens it when all of
+// them have gone on.
+func TestRestart(t *testing.T) {
+	t.Parallel()
+	s := openSite(t, "siteA", nil)
+	dir := homeDir(t)
+	waits := s.held(t, guest("echo late"))
+	done := s.submit(t, guest("echo done"))
+	s.awaitEnd(t, done)
+	runs := s.submit(t, home(dir, "while [ ! -e go ]; do sleep 0.05; done; exit 5"))
+	s.awaitRunning(t, runs)
+	gone := s.held(t, guest("true"))
+	if got, err := s.Withdraw(t.Context(), gone); err != nil || got != localsched.Withdrawn {
+		t.Fatal(got, err)
+	}
+	id, err := s.Submit(t.Context(), localsched.Submission{Tag: runs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err = s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err = os.WriteFile(filepath.Join(dir, "go"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s.cluster.must(t, "scontrol", "release", s.cluster.must(t, "squeue", "-h", "-n", s.name(waits), "-o", "%A"))
+	eventually(t, "both end", func() bool {
+		return s.cluster.must(t, "squeue", "-h", "-t", "PD,R,CG", "-n", s.name(waits)+","+s.name(runs)) == ""
+	})
+	before := s.cursor
+	s.open(t)
+	if again, unknown := s.Submit(t.Context(), localsched.Submission{Tag: runs}); unknown != nil || again != id {
+		t.Errorf("submitted again after the restart: %v %v, want %v", again, unknown, id)
+	}
+	if got := s.awaitEnd(t, runs); got.State != protocol.Failed || got.ExitCode != 5 {
+		t.Errorf("%+v", got)
+	}
+	if got := s.awaitEnd(t, waits); got.State != protocol.Completed {
+		t.Errorf("%+v", got)
+	}
+	watched, err := s.Watch(t.Context(), before)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if slices.ContainsFunc(watched.Changes, func(c localsched.Change) bool { return c.Tag == done }) {
+		t.Error("what was told before the cursor is told again after a restart")
+	}
+	if watched, err = s.Watch(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(watched.Changes, func(c localsched.Change) bool { return c.Tag == done && c.State == protocol.Completed }) {
+		t.Error("the end of before is not told from the beginning")
+	}
+	if got, err := s.Withdraw(t.Context(), gone); err != nil || got != localsched.Withdrawn {
+		t.Errorf("%v %v", got, err)
+	}
+	if got := s.read(t, waits, protocol.Stdout); got != "late\n" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestWatchWaits(t *testing.T) {
+	t.Parallel()
+	s := openSite(t, "siteA", nil)
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if _, err := s.Watch(ctx, "nobody's"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Error(err)
+	}
+	done := make(chan error)
+	go func() {
+		_, err := s.Watch(t.Context(), "")
+		done <- err
+	}()
+	s.Close()
+	if err := <-done; !errors.Is(err, slurm.ErrClosed) {
+		t.Error(err)
+	}
+}

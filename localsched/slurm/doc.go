@@ -1,0 +1,77 @@
+// Package slurm drives a site's Slurm through its commands: sbatch, squeue, sinfo,
+// scontrol, scancel and, where there is a database, sacct.
+//
+//	peer                        Slurm                       job (the account)
+//	────                        ─────                       ─────────────────
+//	Submit ▸ folder, synced
+//	sbatch wrapper ───────────► queue
+//	native.json, synced
+//	                            starts the wrapper ───────► link "started" (one wins)
+//	running ◄── squeue, claim ────────────────────────────  script
+//	Withdraw ▸ link "started"                               rename "exit"
+//	ended ◄──── squeue, jobcomp ─ ends the wrapper ◄──────  ends
+//	end.json, synced
+//
+// # The spool
+//
+// What every spool has is localsched/spool's. Here there are also:
+//
+//	<Dir>/generation               counts the openings, for cursors
+//	<Dir>/observed.json            waits that were estimated, and what came
+//	<Dir>/jobs/<job>.<epoch>/
+//	    launch                     0500, of the account; claims the job and runs script
+//	    slurm.log                  of the account; what Slurm and launch had to say
+//	    claim/                     0700, of the account
+//	        started                made once: who runs the job, or "withdrawn", "closed"
+//	        exit, trouble          how it ended; what kept it from starting
+//	    native.json                Slurm's number, once Slurm has acknowledged the job
+//	    end.json                   the outcome that was reported
+//
+// # One start, whatever Slurm does
+//
+// Slurm loses jobs that it has acknowledged when its controller is killed, takes
+// some whose sbatch has failed, gives their numbers to others, and requeues. So
+// what Slurm says never decides whether a job may start. What it gets is a wrapper,
+// and the wrapper runs the script only if it makes the link started in the job's
+// folder, which one caller alone can. A withdrawal makes the same link. Then a job
+// can be submitted twice without harm, and the adapter does so: a job that the
+// queue, the log of ended jobs and the database do not show, twice in a row, and
+// that nobody has claimed, is submitted again under its name. One that was claimed
+// is given some time to write down its end, and then is NODE_FAIL.
+//
+// Jobs are known by name, sy.<site>.<job>.<epoch>, and owner; the number only
+// chooses among those. Whatever is not a clear answer of sbatch is settled by
+// asking the queue for the name.
+//
+// # Looking
+//
+// One look, every [Config].Poll, is one squeue and one sinfo, for all jobs of the
+// queue, those of others included: they are the load. Once a minute the partitions
+// are asked for too. The state of a job is Slurm's; that it runs, its exit code and
+// its times are the wrapper's where it has written them down. An exit code of 128 + n
+// is taken for signal n, as shells mean it.
+//
+// # Quotes
+//
+// Two predictors estimate when a job would start:
+//
+//	plan    EASY backfilling by localsched/engine over the jobs that squeue shows, in
+//	        the order of their priorities, after the jobs promised by the peer; and
+//	        not before the start that Slurm plans for a waiting job that asks for no
+//	        more CPUs and no more time.
+//	slurm   sbatch --test-only, asked once for each shape as long as the queue stays
+//	        the same, and for a few shapes in one Quote; later by as much as promised
+//	        jobs move the plan.
+//
+// The estimates of a job are kept when it is submitted, and compared with what came
+// when it starts. Of each predictor the last 300 pairs are kept, sorted by the ratio
+// (actual + 1 min) / (estimate + 1 min). A new estimate is multiplied by the ratios
+// that stand at 10, 50 and 90 % of them: these are AWTLow, AWT and AWTHigh. The
+// predictor counts whose corrected estimates have been less wrong on average. With
+// fewer than 20 pairs an estimate stands as it is, and the plan's is taken.
+//
+// # Accounts
+//
+// A peer that runs as root submits each job as the job's account, never as uid 0. An
+// ordinary one submits jobs of its own account alone.
+package slurm

@@ -1,0 +1,199 @@
+package slurm
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// drive looks at the queue again and again.
+func (s *Scheduler) drive() {
+	tick := time.NewTicker(s.config.Poll)
+	defer tick.Stop()
+	silent := s.history == nil
+	for {
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-tick.C:
+		}
+		err := s.lookNow(s.ctx)
+		switch {
+		case s.ctx.Err() != nil:
+			return
+		case err != nil && !silent:
+			s.config.Log.Error("slurm_not_seen", "error", err)
+		case err == nil && silent:
+			s.config.Log.Info("slurm_seen_again")
+		}
+		silent = err != nil
+	}
+}
+
+// lookNow looks at the queue, and at each job in its light.
+func (s *Scheduler) lookNow(ctx context.Context) error {
+	if err := s.meet(ctx); err != nil {
+		return err
+	}
+	seen, err := s.glance(ctx)
+	if err != nil {
+		return err
+	}
+	s.history.read(s.knows)
+	for _, j := range s.live() {
+		if !j.tryHold() {
+			continue // somebody works at it
+		}
+		work := s.examine(seen, j)
+		if work == nil {
+			j.release()
+			continue
+		}
+		s.driver.Go(func() {
+			defer j.release()
+			select {
+			case s.hands <- struct{}{}:
+				defer func() { <-s.hands }()
+				work(s.ctx)
+			case <-s.ctx.Done():
+			}
+		})
+	}
+	s.sweepStrays(seen)
+	return s.saveObserved()
+}
+
+// meet asks Slurm for its configuration, once. Only the driver calls it, and Open
+// before there is one.
+func (s *Scheduler) meet(ctx context.Context) error {
+	if s.history != nil {
+		return nil
+	}
+	facts, err := s.commands.facts(ctx, s.config)
+	if err != nil {
+		return err
+	}
+	facts.advise(s.config.Log)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.history = newHistory(s.commands, facts, s.config.Log)
+	return nil
+}
+
+// knows says whether a name of a job of Slurm's is one of this scheduler's.
+func (s *Scheduler) knows(name string) bool {
+	tag, ok := parseName(s.config.Site, name)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return ok && s.jobs[tag] != nil
+}
+
+// live lists the jobs that are or may be in Slurm.
+func (s *Scheduler) live() (jobs []*job) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, j := range s.jobs {
+		switch j.state {
+		case unsettled, queued, running:
+			jobs = append(jobs, j)
+		case making, ended, withdrawn:
+		}
+	}
+	return jobs
+}
+
+// examine looks at a job in the light of a look at the queue. What takes longer is
+// returned, to be done by somebody else.
+func (s *Scheduler) examine(seen *sight, j *job) (work func(context.Context)) {
+	s.mu.Lock()
+	at, killed := j.state, j.killed
+	e := seen.of(j.name, j.record.Account.UID, j.native, j.claim)
+	fresh := !j.since.Before(seen.at)
+	s.mu.Unlock()
+	switch {
+	case at == unsettled && e != nil && !e.over():
+		return func(context.Context) { s.adopt(j, e.native) }
+	case at == unsettled, at != queued && at != running:
+		return nil
+	case e == nil && fresh:
+		return nil
+	case e == nil:
+		return s.unseen(j)
+	}
+	s.recognize(j, e)
+	switch {
+	case e.over():
+		return func(ctx context.Context) { s.conclude(ctx, j, *e) }
+	case killed:
+		return func(ctx context.Context) { s.killAgain(ctx, j) }
+	case e.waits():
+		s.waits(j, e.reason)
+	case at == queued:
+		return s.launching(j)
+	}
+	return nil
+}
+
+// recognize notes that a job was seen.
+func (s *Scheduler) recognize(j *job, e *entry) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	j.missing = 0
+	if j.native.ID == e.ID {
+		j.native.Submitted = e.Submitted
+	}
+}
+
+func (s *Scheduler) adopt(j *job, is native) {
+	if err := s.acknowledge(j, is, estimates{}); err != nil {
+		s.config.Log.Error("job_not_adopted", "job", j.tag.String(), "error", err)
+	}
+}
+
+func (s *Scheduler) killAgain(ctx context.Context, j *job) {
+	if err := s.commands.cancel(ctx, j.name, j.owner().UID); err != nil && ctx.Err() == nil {
+		s.config.Log.Warn("job_not_killed_yet", "job", j.tag.String(), "error", err)
+	}
+}
+
+// waits reports why a job waits, if that is new.
+func (s *Scheduler) waits(j *job, reason string) {
+	if reason == "None" {
+		reason = ""
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	j.launched = time.Time{}
+	if j.state == queued && j.reason != reason {
+		j.reason = reason
+		s.report(j, j.change(protocol.Pending, reason))
+	}
+}
+
+// launching looks whether the wrapper of a job that has CPUs has claimed it. One
+// that does not for long is taken back: Slurm has been seen to show a job as
+// running that it never launched.
+func (s *Scheduler) launching(j *job) (work func(context.Context)) {
+	c, err := readClaim(j.dir, j.owner())
+	switch {
+	case err == nil && c.wrapper():
+		s.nowRuns(j, c)
+		return nil
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		s.config.Log.Error("claim_not_read", "job", j.tag.String(), "error", err)
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if j.launched.IsZero() {
+		j.launched = time.Now()
+	}
+	if time.Since(j.launched) < s.config.patience.launch {
+		return nil
+	}
+	s.config.Log.Warn("job_not_launched", "job", j.tag.String(), "slurm_job", j.native.ID, "since", j.launched)
+	return func(ctx context.Context) { s.killAgain(ctx, j) }
+}

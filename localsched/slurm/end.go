@@ -1,0 +1,198 @@
+package slurm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/localsched/spool"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// ErrNotStarted says that a job cannot be killed because it has not started, or
+// not be forgotten because it has not ended.
+var (
+	ErrNotStarted = errors.New("the job has not started; withdraw it instead")
+	ErrNotEnded   = errors.New("the job has not ended; it cannot be forgotten")
+)
+
+// cancelPending takes the jobs of a name and an owner out of the queue as far as
+// they wait. That scancel has answered says nothing about them. A name is never one
+// of another job, which a number can be.
+func (c *commands) cancelPending(ctx context.Context, name string, uid uint32) error {
+	_, _, err := c.run(ctx, "", "scancel", "--state=PENDING", "--name="+name, fmt.Sprintf("--user=%d", uid))
+	return err
+}
+
+// cancel ends the jobs of a name and an owner.
+func (c *commands) cancel(ctx context.Context, name string, uid uint32) error {
+	_, _, err := c.run(ctx, "", "scancel", "--name="+name, fmt.Sprintf("--user=%d", uid))
+	return err
+}
+
+// Withdraw implements [localsched.Runner]. The claim decides, whatever Slurm does
+// meanwhile: its queue is cleared of the job afterwards. A tag that never came is
+// withdrawn too, durably: should it come later, it is refused.
+func (s *Scheduler) Withdraw(ctx context.Context, tag protocol.Tag) (localsched.Withdrawal, error) {
+	j, err := s.take(ctx, tag)
+	if err != nil {
+		return 0, err
+	}
+	defer j.release()
+	switch s.stateOf(j) {
+	case withdrawn:
+		return localsched.Withdrawn, nil
+	case running, ended:
+		return localsched.Started, nil
+	case making:
+		return s.forestall(j)
+	case unsettled, queued:
+	}
+	c, err := takeClaim(j.dir, j.owner(), withdrawnBy)
+	if err != nil {
+		return 0, fmt.Errorf("withdraw job %v: %w", tag, spool.ExplainFull(err))
+	}
+	if c.wrapper() {
+		s.nowRuns(j, c)
+		return localsched.Started, nil
+	}
+	s.mu.Lock()
+	j.state = withdrawn
+	s.changes.forget(j.reported)
+	j.reported = nil
+	s.mu.Unlock()
+	s.stray(j)
+	if err = s.commands.cancelPending(ctx, j.name, j.owner().UID); err != nil {
+		s.config.Log.Warn("withdrawn_job_still_queued", "job", tag.String(), "error", err, "advice", "none: it is taken out at one of the next looks")
+	}
+	return localsched.Withdrawn, nil
+}
+
+// forestall withdraws a job that never came.
+func (s *Scheduler) forestall(j *job) (localsched.Withdrawal, error) {
+	if err := s.addTombstone(j.tag); err != nil {
+		s.drop(j)
+		return 0, fmt.Errorf("withdraw job %v: %w", j.tag, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	j.state = withdrawn
+	return localsched.Withdrawn, nil
+}
+
+// Kill implements [localsched.Runner]. It is repeated at each look at the queue
+// until the job has ended. The error wraps [ErrNotStarted] for a job that waits,
+// and [localsched.ErrUnknownJob].
+func (s *Scheduler) Kill(ctx context.Context, tag protocol.Tag) error {
+	j, err := s.get(tag)
+	if err != nil {
+		return err
+	}
+	if j == nil {
+		return unknown(tag)
+	}
+	if err = j.hold(ctx); err != nil {
+		return err
+	}
+	defer j.release()
+	switch s.stateOf(j) {
+	case ended, withdrawn:
+		return nil
+	case making:
+		return unknown(tag)
+	case unsettled, queued:
+		c, unread := readClaim(j.dir, j.owner())
+		if unread != nil || !c.wrapper() {
+			return fmt.Errorf("kill job %v: %w", tag, ErrNotStarted)
+		}
+		s.nowRuns(j, c)
+	case running:
+	}
+	s.mu.Lock()
+	j.killed = true
+	s.mu.Unlock()
+	if err = s.commands.cancel(ctx, j.name, j.owner().UID); err != nil {
+		return fmt.Errorf("kill job %v: %w", tag, err)
+	}
+	return nil
+}
+
+// Forget implements [localsched.Runner]. Repeating it is no error; one that wraps
+// [ErrNotEnded] is about a job that waits or runs.
+func (s *Scheduler) Forget(ctx context.Context, tag protocol.Tag) error {
+	j, err := s.get(tag)
+	if err != nil || j == nil {
+		return err
+	}
+	if err = j.hold(ctx); err != nil {
+		return err
+	}
+	defer j.release()
+	switch s.stateOf(j) {
+	case making:
+		return nil // its submission has failed meanwhile
+	case unsettled, queued, running:
+		return fmt.Errorf("job %v: %w", tag, ErrNotEnded)
+	case ended, withdrawn:
+	}
+	if err = s.spool.Remove(tag); err != nil {
+		return fmt.Errorf("forget job %v: %w", tag, err)
+	}
+	s.drop(j)
+	return nil
+}
+
+// finish enters how a job ended, durably before it is reported.
+func (s *Scheduler) finish(j *job, end spool.End) {
+	var err error
+	if end.Files, err = j.record.Files(j.dir); err != nil {
+		s.config.Log.Warn("output_not_described", "job", j.tag.String(), "error", err)
+	}
+	if err = s.saveEnd(j, endRecord{End: end}); err != nil {
+		s.config.Log.Error("end_not_noted", "job", j.tag.String(), "error", err, "advice", "free space in the spool; it is tried again")
+		return
+	}
+	s.mu.Lock()
+	j.state = ended
+	at := s.changes.add(end.Change(j.tag, j.submitted))
+	j.reported = append(j.reported, at)
+	s.mu.Unlock()
+	// Where it was reported matters less: without it, it is reported again after a
+	// restart.
+	if err = s.saveEnd(j, endRecord{End: end, Place: at}); err != nil {
+		s.config.Log.Warn("place_of_end_not_noted", "job", j.tag.String(), "error", err)
+	}
+}
+
+func (s *Scheduler) saveEnd(j *job, end endRecord) error {
+	return spool.ExplainFull(spool.ReplaceRecord(j.dir, endFile, end))
+}
+
+// report enters a change of a job that has not ended. A reason that only follows
+// another replaces it. The lock is held.
+func (s *Scheduler) report(j *job, change localsched.Change) {
+	if j.told == change.State && len(j.reported) > 0 {
+		last := len(j.reported) - 1
+		s.changes.forget(j.reported[last:])
+		j.reported = j.reported[:last]
+	}
+	j.told = change.State
+	j.reported = append(j.reported, s.changes.add(change))
+}
+
+// nowRuns enters that a wrapper has claimed the job.
+func (s *Scheduler) nowRuns(j *job, c claim) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if j.state == running {
+		return
+	}
+	j.claim, j.state = c, running
+	if c.started == 0 {
+		j.claim.started = protocol.InstantOf(time.Now())
+	}
+	s.report(j, j.change(protocol.Running, ""))
+	s.record.add(j.native.Estimates, max(0, j.claim.started.Sub(j.submitted)))
+}

@@ -1,0 +1,121 @@
+package slurm
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// SetPatience sets how long the adapter waits for launches and for the last words
+// of jobs that Slurm has lost.
+func SetPatience(c *Config, launch, lost time.Duration) {
+	c.patience = patience{launch: launch, lost: lost}
+}
+
+// What the parsers read, as text, one thing on a line.
+
+func ParseQueue(out, mark string) ([]string, error) {
+	entries, err := parseQueue(out, mark)
+	var lines []string
+	for _, e := range entries {
+		lines = append(lines, fmt.Sprintf("%d uid=%d %s %s reason=%q submit=%d start=%d end=%d limit=%v cpus=%d priority=%d waits=%v over=%v placed=%v name=%q",
+			e.ID, e.uid, e.partition, e.state, e.reason, e.Submitted, e.start, e.end, e.limit, e.cpus, e.priority, e.waits(), e.over(), e.placed, e.name))
+	}
+	return lines, err
+}
+
+func ParseNodes(out string, partitions []string) (string, error) {
+	m, err := parseNodes(out, partitions)
+	return fmt.Sprintf("%+v", m), err
+}
+
+func ParsePartitions(out string) ([]string, error) {
+	all, err := parsePartitions(out)
+	var lines []string
+	for _, p := range all {
+		lines = append(lines, fmt.Sprintf("%+v", p))
+	}
+	return lines, err
+}
+
+// Choose is the partition for a request, or why none takes it.
+func Choose(partitions, nodes string, names []string, r protocol.Request) (chosen, reason string, err error) {
+	all, err := parsePartitions(partitions)
+	if err != nil {
+		return "", "", err
+	}
+	m, err := parseNodes(nodes, names)
+	if err != nil {
+		return "", "", err
+	}
+	p, reason := choose(all, r, m)
+	if p == nil {
+		return "", reason, nil
+	}
+	return p.name, "", nil
+}
+
+func ParseEnding(line string) (string, bool) {
+	e, ok := parseEnding(line)
+	return e.text(), ok
+}
+
+func ParseAccounted(out, name string) (lines []string) {
+	for _, e := range parseAccounted(out, name) {
+		lines = append(lines, e.text())
+	}
+	return lines
+}
+
+func (e *ending) text() string {
+	return fmt.Sprintf("%d uid=%d %s submit=%d start=%d end=%d %d:%d", e.ID, e.uid, e.state, e.Submitted, e.start, e.end, e.code, e.signal)
+}
+
+var (
+	ParseVersion   = parseVersion
+	ParseConfig    = parseConfig
+	ParseLimit     = parseLimit
+	ParseTime      = parseTime
+	ParseSubmitted = parseSubmitted
+	ParseExit      = parseExit
+	ParseStatus    = parseStatus
+	WillStart      = willStart
+	ParseName      = parseName
+	NameOf         = nameOf
+	Quote          = quote
+	Minutes        = minutes
+)
+
+// Refusal says whether what sbatch said is a refusal, and in which words.
+func Refusal(said string) (string, bool) {
+	refused, ok := refusal(&commandError{command: "sbatch", code: 1, words: oneLine(said)})
+	if !ok {
+		return "", false
+	}
+	return refused.Reason, true
+}
+
+// ParseClaim is what a claim says.
+func ParseClaim(text string) (by string, id uint32, started protocol.Instant) {
+	c := parseClaim(text)
+	return c.by, c.id, c.started
+}
+
+// Cursor reads a cursor and prints it again.
+func Cursor(text string) string { return string(parseCursor(localsched.Cursor(text)).cursor()) }
+
+// Observe feeds pairs of an estimate and what came to each predictor, and corrects
+// an estimate of each.
+func Observe(plan, native [][2]protocol.Duration, byThePlan, byTheOther protocol.Duration) (low, middle, high protocol.Duration) {
+	o := loadObserved("/nowhere", slog.New(slog.DiscardHandler))
+	for _, p := range plan {
+		o.add(estimates{byPlan: p[0]}, p[1])
+	}
+	for _, p := range native {
+		o.add(estimates{bySlurm: p[0]}, p[1])
+	}
+	return o.waits(estimates{byPlan: byThePlan, bySlurm: byTheOther})
+}

@@ -1,0 +1,83 @@
+package slurm_test
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/switchyard-hpc/switchyard/localsched/slurm"
+)
+
+// The parsers take whatever a command may print without panic.
+
+func FuzzQueue(f *testing.F) {
+	f.Add(captured(f, "squeue.txt"))
+	f.Add("MARK|1|0|b|R|N/A|N/A|N/A|1:00|1|1|a1|None|n")
+	f.Fuzz(func(t *testing.T, out string) {
+		got, err := slurm.ParseQueue(out, "MARK")
+		if err == nil && len(got) > strings.Count(out, "MARK|") {
+			t.Errorf("%d jobs in %q", len(got), out)
+		}
+	})
+}
+
+func FuzzNodes(f *testing.F) {
+	f.Add(captured(f, "sinfo.txt"))
+	f.Fuzz(func(_ *testing.T, out string) { slurm.ParseNodes(out, []string{"batch"}) })
+}
+
+func FuzzPartitions(f *testing.F) {
+	f.Add(captured(f, "partition.txt"))
+	f.Fuzz(func(_ *testing.T, out string) { slurm.ParsePartitions(out) })
+}
+
+func FuzzEnding(f *testing.F) {
+	for line := range strings.Lines(captured(f, "jobcomp.txt")) {
+		f.Add(line)
+	}
+	f.Fuzz(func(t *testing.T, line string) {
+		if _, ok := slurm.ParseEnding(line); ok && !strings.Contains(line, "Name=sy.") {
+			t.Errorf("%q is taken for a line about a job of a peer's", line)
+		}
+	})
+}
+
+func FuzzAccounted(f *testing.F) {
+	f.Add(captured(f, "sacct.txt"))
+	f.Fuzz(func(_ *testing.T, out string) { slurm.ParseAccounted(out, "sy.north.7000000000001.3") })
+}
+
+func FuzzSmallParts(f *testing.F) {
+	f.Add("1-02:00:00")
+	f.Add("sbatch: Job 5 to start at 2026-11-21T01:36:53 using")
+	f.Add("slurm-wlm 22.05.8")
+	f.Add("12 0 a1 4711 1795255912000")
+	f.Fuzz(func(t *testing.T, text string) {
+		slurm.ParseVersion(text)
+		slurm.ParseConfig(text)
+		slurm.ParseTime(text)
+		slurm.ParseSubmitted(text)
+		slurm.ParseExit(text)
+		slurm.WillStart(text)
+		slurm.ParseClaim(text)
+		slurm.Cursor(text)
+		slurm.Refusal(text)
+		if d, err := slurm.ParseLimit(text); err == nil && d < 0 {
+			t.Errorf("%q is the limit %v", text, d)
+		}
+	})
+}
+
+// FuzzQuote has a real shell say what a quoted word is.
+func FuzzQuote(f *testing.F) {
+	f.Add(`it's "odd" $HOME \ ` + "`id`\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		if strings.ContainsRune(text, 0) {
+			return
+		}
+		out, err := exec.CommandContext(t.Context(), "/bin/sh", "-c", "printf %s "+slurm.Quote(text)).Output()
+		if err != nil || string(out) != text {
+			t.Errorf("%q is %q to the shell, %v", text, out, err)
+		}
+	})
+}

@@ -1,0 +1,92 @@
+package slurm
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/localsched/spool"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// state is where a job stands here.
+type state uint8
+
+const (
+	making    state = iota // its folder is being made, sbatch being asked
+	unsettled              // it has a folder; whether Slurm has it is not known
+	queued                 // Slurm has it, no wrapper has claimed it
+	running                // a wrapper has claimed it
+	ended                  // there is an outcome
+	withdrawn              // it never starts
+)
+
+// job is what is kept of a job in memory. The first fields do not change once it
+// is described; the rest is under the scheduler's lock.
+type job struct {
+	tag       protocol.Tag
+	name      string // in Slurm
+	dir       string
+	record    spool.Job
+	submitted protocol.Instant
+	outputs   spool.Outputs
+
+	state  state
+	busy   chan struct{} // holds one word: who takes it may work at the job
+	tomb   bool          // it was withdrawn before it came
+	native nativeRecord
+	since  time.Time // when Slurm acknowledged it
+	claim  claim
+	killed bool // somebody has asked for its end
+
+	missing  int       // looks at the queue in a row without it
+	gone     time.Time // the first of them
+	launched time.Time // when it was first seen with CPUs and without a claim
+	retry    time.Time // no earlier is it submitted again
+	reason   string    // the last one reported while it waited
+	told     protocol.State
+	reported []place
+}
+
+func newJob(tag protocol.Tag, name, dir string) *job {
+	return &job{tag: tag, name: name, dir: dir, busy: make(chan struct{}, 1)}
+}
+
+// describe takes over what is to be known of a submission.
+func (j *job) describe(record spool.Job) {
+	j.record, j.submitted, j.outputs = record, record.Submitted, record.Outputs(j.dir)
+}
+
+// hold waits until nobody else works at the job.
+func (j *job) hold(ctx context.Context) error {
+	select {
+	case j.busy <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// tryHold is hold without waiting.
+func (j *job) tryHold() bool {
+	select {
+	case j.busy <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
+func (j *job) release() { <-j.busy }
+
+func (j *job) id() localsched.LocalID {
+	return localsched.LocalID(strconv.FormatUint(uint64(j.native.ID), 10))
+}
+
+func (j *job) owner() spool.Account { return j.record.Account }
+
+// change reports the job in a state that is not a last one.
+func (j *job) change(state protocol.State, reason string) localsched.Change {
+	return localsched.Change{Tag: j.tag, State: state, Reason: reason, Started: j.claim.started}
+}

@@ -1,0 +1,299 @@
+package slurm_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/switchyard-hpc/switchyard/localsched/slurm"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// captured is what a command of Slurm 22.05.8 printed.
+func captured(t testing.TB, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func TestParseQueue(t *testing.T) {
+	t.Parallel()
+	got, err := slurm.ParseQueue(captured(t, "squeue.txt"), "MARK")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`67108865 uid=65534 batch FAILED reason="NonZeroExitCode" submit=1795258410000 start=1795258411000 end=1795258412000 ` +
+			`limit=2m0s cpus=1 priority=4294901759 waits=false over=true placed=true name="sy.north.7000000000001.3"`,
+		`67108868 uid=65534 batch PENDING reason="ReqNodeNotAvail, UnavailableNodes:a2" submit=1795258410000 start=0 end=0 ` +
+			`limit=24h0m0s cpus=8 priority=4294901756 waits=true over=false placed=false name="sy.north.7000000000002.1"`,
+	} {
+		if !slices.Contains(got, want) {
+			t.Errorf("no line %s", want)
+		}
+	}
+	if !strings.HasSuffix(got[0], `name="odd\nsy.north.7000000000001.3|x"`) || !strings.HasSuffix(got[1], `name="a|b = c: JobState=COMPLETED"`) {
+		t.Errorf("odd names are read as %s and %s", got[0], got[1])
+	}
+	if len(got) != 8 {
+		t.Errorf("%d jobs", len(got))
+	}
+	for _, bad := range []string{
+		"MARK|1|2", "MARK|x|0|b|R|N/A|N/A|N/A|1:00|1|1|a1|None|n", "MARK|1|-1|b|R|N/A|N/A|N/A|1:00|1|1|a1|None|n",
+		"MARK|1|0|b|R|today|N/A|N/A|1:00|1|1|a1|None|n", "MARK|1|0|b|R|N/A|N/A|N/A|long|1|1|a1|None|n",
+		"MARK|1|0|b|R|N/A|N/A|N/A|1:00|many|1|a1|None|n", "MARK|1|0|b|R|N/A|N/A|N/A|1:00|1|1.5|a1|None|n",
+	} {
+		if got, err := slurm.ParseQueue(bad, "MARK"); err == nil || !strings.Contains(err.Error(), "line 1") {
+			t.Errorf("%s: read as %s, %v", bad, got, err)
+		}
+	}
+}
+
+// TestForgedLines has names with line breaks look like other jobs: without the
+// mark they do not count.
+func TestForgedLines(t *testing.T) {
+	t.Parallel()
+	forged := "MARK|1|0|b|RUNNING|N/A|N/A|N/A|1:00|1|1|a1|None|odd\nGUESS|2|0|b|RUNNING|N/A|N/A|N/A|1:00|1|1|a1|None|sy.north.1.1\n"
+	got, err := slurm.ParseQueue(forged, "MARK")
+	if err != nil || len(got) != 1 {
+		t.Errorf("%q %v", got, err)
+	}
+}
+
+func TestParseNodes(t *testing.T) {
+	t.Parallel()
+	for names, want := range map[string]string{
+		"batch,small,closed": "{nodes:2 cpus:8 idle:4 up:4 upNodes:1 memoryMB:4000 nodeCPUs:4}",
+		"closed":             "{nodes:1 cpus:4 idle:4 up:4 upNodes:1 memoryMB:4000 nodeCPUs:4}",
+		"none":               "{nodes:0 cpus:0 idle:0 up:0 upNodes:0 memoryMB:0 nodeCPUs:0}",
+	} {
+		if got, err := slurm.ParseNodes(captured(t, "sinfo.txt"), strings.Split(names, ",")); err != nil || got != want {
+			t.Errorf("%s: %s %v", names, got, err)
+		}
+	}
+	for _, bad := range []string{"a1|batch|0/4/0|4000", "a1|batch|0/4/0/x|4000", "a1|batch|0/4/0/4|many", "a1|batch"} {
+		if got, err := slurm.ParseNodes(bad, []string{"batch"}); err == nil {
+			t.Errorf("%s: read as %s", bad, got)
+		}
+	}
+}
+
+func TestPartitions(t *testing.T) {
+	t.Parallel()
+	text := captured(t, "partition.txt")
+	got, err := slurm.ParsePartitions(text)
+	if err != nil || len(got) != 3 {
+		t.Fatal(got, err)
+	}
+	if want := "{name:small isDefault:false state:UP maxTime:93600000 maxNodes:1 cpus:8 nodes:2 cpusPerNode:0 memPerNodeMB:0 wholeNode:false}"; got[1] != want {
+		t.Errorf("got  %s\nwant %s", got[1], want)
+	}
+	for _, bad := range []string{"PartitionName=x", "PartitionName=x State=UP MaxTime=soon", "PartitionName=x State=UP MaxTime=1:00:00 MaxNodes=-1"} {
+		if got, err := slurm.ParsePartitions(bad); err == nil {
+			t.Errorf("%s: read as %s", bad, got)
+		}
+	}
+	_, small, _ := strings.Cut(text, "\n")
+	small, _, _ = strings.Cut(small, "\n")
+	for _, c := range []struct {
+		request protocol.Request
+		reason  string
+	}{
+		{protocol.Request{CPUs: 4, WallTime: protocol.Hour}, ""},
+		{protocol.Request{CPUs: 4, WallTime: 27 * protocol.Hour}, "PartitionTimeLimit"},
+		{protocol.Request{CPUs: 4, Nodes: 2, WallTime: protocol.Hour}, "PartitionNodeLimit"},
+		{protocol.Request{CPUs: 5, Nodes: 1, WallTime: protocol.Hour}, "PartitionNodeLimit"}, // on nodes of 4
+		{protocol.Request{CPUs: 9, WallTime: protocol.Hour}, "PartitionConfig"},
+		{protocol.Request{CPUs: 1, MemoryMB: 4001, WallTime: protocol.Hour}, "4000"},
+	} {
+		chosen, reason, err := slurm.Choose(small, captured(t, "sinfo.txt"), []string{"small"}, c.request)
+		if err != nil || (reason == "") != (c.reason == "") || !strings.Contains(reason, c.reason) || (chosen == "small") != (reason == "") {
+			t.Errorf("%+v: %q %q %v, want %q", c.request, chosen, reason, err, c.reason)
+		}
+	}
+	// The first that admits the job is taken.
+	if chosen, _, _ := slurm.Choose(small+"\n"+text, captured(t, "sinfo.txt"), []string{"batch"}, protocol.Request{CPUs: 8, Nodes: 2, WallTime: 1}); chosen != "batch" {
+		t.Errorf("chosen %q", chosen)
+	}
+}
+
+func TestParseEnding(t *testing.T) {
+	t.Parallel()
+	var got []string
+	for line := range strings.Lines(captured(t, "jobcomp.txt")) {
+		if e, ok := slurm.ParseEnding(line); ok {
+			got = append(got, e)
+		}
+	}
+	want := "67108865 uid=65534 FAILED submit=1795258410000 start=1795258411000 end=1795258412000 3:0"
+	if len(got) != 1 || got[0] != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	accounted := slurm.ParseAccounted(captured(t, "sacct.txt"), "sy.north.7000000000001.3")
+	if len(accounted) != 1 || accounted[0] != want {
+		t.Errorf("got %q, want %q", accounted, want)
+	}
+	for name, want := range map[string]int{"sy.north.7000000000001.3": 3, "sy.north.7000000000001.4": 0} {
+		if code, signal := slurm.ParseStatus(captured(t, "job.txt"), name); code != want || signal != 0 {
+			t.Errorf("%s: %d %d", name, code, signal)
+		}
+	}
+	cancelled := slurm.ParseAccounted(captured(t, "sacct.txt"), "sy.north.7000000000002.1")
+	if len(cancelled) != 1 || !strings.Contains(cancelled[0], " CANCELLED ") {
+		t.Errorf("got %q", cancelled)
+	}
+}
+
+func TestVersions(t *testing.T) {
+	t.Parallel()
+	for out, want := range map[string]string{
+		"slurm-wlm 22.05.8\n": "22.05.8", "slurm 20.11.0": "20.11.0", "slurm 25.05.1-1": "25.05.1-1",
+		"slurm 20.02.7": "", "slurm 19.05": "", "slurm": "", "": "", "slurm next.version": "",
+	} {
+		got, err := slurm.ParseVersion(out)
+		if got != want || (err == nil) != (want != "") {
+			t.Errorf("%q: %q %v", out, got, err)
+		}
+	}
+	config := slurm.ParseConfig(captured(t, "config.txt"))
+	for key, want := range map[string]string{"JobCompType": "jobcomp/filetxt", "MinJobAge": "300 sec", "EnforcePartLimits": "ALL"} {
+		if config[key] != want {
+			t.Errorf("%s is %q", key, config[key])
+		}
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	for said, refused := range map[string]bool{
+		"sbatch: error: Batch job submission failed: More processors requested than permitted\n":                                           true,
+		"sbatch: error: invalid partition specified: nope\nsbatch: error: Batch job submission failed: Invalid partition name specified\n": true,
+		"sbatch: error: Memory specification can not be satisfied\n":                                                                       true,
+		"allocation failure: Requested node configuration is not available\n":                                                              true,
+		"sbatch: error: Batch job submission failed: Requested time limit is invalid (missing or exceeds some limit)\n":                    true,
+		"sbatch: error: Batch job submission failed: Socket timed out on send/recv operation\n":                                            false,
+		"sbatch: error: Batch job submission failed: Unable to contact slurm controller (connect failure)\n":                               false,
+		"sbatch: error: Slurm temporarily unable to accept job, sleeping and retrying\n":                                                   false,
+		"": false,
+	} {
+		if words, ok := slurm.Refusal(said); ok != refused || ok && strings.Contains(words, "sbatch") {
+			t.Errorf("%s: %q %v", said, words, ok)
+		}
+	}
+}
+
+func TestSmallParts(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]protocol.Duration{
+		"1:00": protocol.Minute, "10:00": 10 * protocol.Minute, "2:00:05": 2*protocol.Hour + 5*protocol.Second,
+		"1-02:00:00": 26 * protocol.Hour, "UNLIMITED": protocol.Never, "infinite": protocol.Never,
+	} {
+		if got, err := slurm.ParseLimit(text); err != nil || got != want {
+			t.Errorf("%s: %v %v", text, got, err)
+		}
+	}
+	for _, bad := range []string{"", "5", "1:2:3:4", "1-2:3", "-1:00", "1:x", "+1:00", "1--2:00:00"} {
+		if got, err := slurm.ParseLimit(bad); err == nil {
+			t.Errorf("%q: read as %v", bad, got)
+		}
+	}
+	for d, want := range map[protocol.Duration]int64{1: 1, protocol.Minute: 1, protocol.Minute + 1: 2, protocol.Never: 1<<31 - 1} {
+		if got := slurm.Minutes(d); got != want {
+			t.Errorf("%v is %d minutes", d, got)
+		}
+	}
+	for out, want := range map[string]uint32{"10\n": 10, "67108870;sitea": 67108870, "": 0, "job 10": 0, "0": 0} {
+		if got, err := slurm.ParseSubmitted(out); got != want || (err == nil) != (want > 0) {
+			t.Errorf("%q: %d %v", out, got, err)
+		}
+	}
+	at, err := slurm.WillStart("sbatch: Job 5 to start at 2026-11-21T01:36:53 using 4 processors on nodes a1 in partition batch\n")
+	if err != nil || at.Time().Format("15:04:05") != "01:36:53" {
+		t.Error(at, err)
+	}
+	if at, err = slurm.WillStart("sbatch: Job 5 to start when pigs fly\n"); err == nil {
+		t.Error(at)
+	}
+	if by, id, started := slurm.ParseClaim("12 0 a1 4711 1795255912000\n"); by != "" || id != 12 || started != 1795255912000 {
+		t.Error(by, id, started)
+	}
+	for _, text := range []string{"", "nonsense", "12 0 a1 4711", "x 0 a1 1 y"} {
+		if by, id, _ := slurm.ParseClaim(text); by != "" || id != 0 {
+			t.Errorf("%q: %q %d; a claim that cannot be read is some wrapper's", text, by, id)
+		}
+	}
+	for text, want := range map[string]string{"3-17": "3-17", "": "0-0", "3": "0-0", "3-17x": "0-0", "nobody's": "0-0", "-1-2": "0-0"} {
+		if got := slurm.Cursor(text); got != want {
+			t.Errorf("%q is read as %q", text, got)
+		}
+	}
+}
+
+func TestNames(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		tag := protocol.Tag{
+			Job:   protocol.JobID(rapid.Uint64().Draw(t, "job")),
+			Epoch: protocol.Epoch(rapid.Uint32().Draw(t, "epoch")),
+		}
+		name := slurm.NameOf("north-1", tag)
+		if strings.ContainsAny(name, " ,|:/") {
+			t.Fatalf("the name %s would mean something in a list", name)
+		}
+		if got, ok := slurm.ParseName("north-1", name); !ok || got != tag {
+			t.Fatalf("%s is read as %v", name, got)
+		}
+		if got, ok := slurm.ParseName("north", name); ok {
+			t.Fatalf("%s is taken for %v of another site", name, got)
+		}
+	})
+}
+
+// TestCorrection feeds waits that are a fixed share of what was estimated.
+func TestCorrection(t *testing.T) {
+	t.Parallel()
+	pairs := func(n int, estimate, actual protocol.Duration) (out [][2]protocol.Duration) {
+		for range n {
+			out = append(out, [2]protocol.Duration{estimate, actual})
+		}
+		return out
+	}
+	const hour, minute = protocol.Hour, protocol.Minute
+	check := func(what string, plan, native [][2]protocol.Duration, a, b protocol.Duration, want [3]protocol.Duration) {
+		t.Helper()
+		low, middle, high := slurm.Observe(plan, native, a, b)
+		if low != want[0] || middle != want[1] || high != want[2] {
+			t.Errorf("%s: %v %v %v, want %v", what, low, middle, high, want)
+		}
+	}
+	check("nothing known", nil, nil, hour, 2*hour, [3]protocol.Duration{hour, hour, hour})
+	check("too little known", pairs(19, hour, 0), nil, hour, hour, [3]protocol.Duration{hour, hour, hour})
+	check("half as long", pairs(30, 119*minute, 59*minute), nil, 59*minute, hour, [3]protocol.Duration{29 * minute, 29 * minute, 29 * minute})
+	mixed := slices.Concat(pairs(5, 59*minute, 29*minute), pairs(20, 59*minute, 59*minute), pairs(5, 59*minute, 119*minute))
+	check("spread", mixed, nil, 59*minute, hour, [3]protocol.Duration{29 * minute, 59 * minute, 119 * minute})
+	check("the other is better", mixed, pairs(30, 59*minute, 119*minute), 9*minute, 4*minute, [3]protocol.Duration{9 * minute, 9 * minute, 9 * minute})
+	check("never stays", mixed, nil, protocol.Never, protocol.Never, [3]protocol.Duration{protocol.Never, protocol.Never, protocol.Never})
+	check("the last 300 count", slices.Concat(pairs(400, hour, 0), pairs(300, hour, hour)), nil, hour, hour, [3]protocol.Duration{hour, hour, hour})
+}
+
+func TestCorrectionIsOrdered(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		span := rapid.Int64Range(0, int64(protocol.Never))
+		pair := rapid.Custom(func(t *rapid.T) [2]protocol.Duration {
+			return [2]protocol.Duration{protocol.Duration(span.Draw(t, "estimate")), protocol.Duration(span.Draw(t, "actual"))}
+		})
+		plan, native := rapid.SliceOfN(pair, 0, 60).Draw(t, "plan"), rapid.SliceOfN(pair, 0, 60).Draw(t, "slurm")
+		low, middle, high := slurm.Observe(plan, native, protocol.Duration(span.Draw(t, "a")), protocol.Duration(span.Draw(t, "b")))
+		if low < 0 || low > middle || middle > high {
+			t.Fatalf("%d %d %d", low, middle, high)
+		}
+	})
+}

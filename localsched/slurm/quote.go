@@ -1,0 +1,172 @@
+package slurm
+
+import (
+	"context"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+const (
+	// asksPerQuote bounds how often one Quote runs sbatch --test-only.
+	asksPerQuote = 4
+	// askPatience bounds how long Quote waits for one of its answers.
+	askPatience = 2 * time.Second
+)
+
+// answers are those of sbatch --test-only about a queue, by the job's shape.
+type answers struct {
+	mu      sync.Mutex
+	about   *sight
+	known   map[string]protocol.Instant
+	refused map[string]string // why
+}
+
+// Quote implements [localsched.Planner]. The expected run time is the wall-time
+// limit. The error says that Slurm has not answered for a while.
+func (s *Scheduler) Quote(ctx context.Context, query localsched.Query) ([]protocol.Quote, error) {
+	seen, err := s.fresh(ctx)
+	if err != nil {
+		return nil, err
+	}
+	now := protocol.InstantOf(time.Now())
+	plain := seen.outlook.starts(now, nil, query.Jobs)
+	planned := plain
+	if ahead := s.missing(seen, query.Ahead); len(ahead) > 0 {
+		planned = seen.outlook.starts(now, ahead, query.Jobs)
+	}
+	quotes := make([]protocol.Quote, len(query.Jobs))
+	asks := asksPerQuote
+	for i, request := range query.Jobs {
+		quotes[i] = protocol.Quote{Job: request.Job}
+		p, reason := choose(seen.partitions, request, seen.machine)
+		if reason == "" && planned[i].Declined != "" {
+			reason = "ReqNodeNotAvail, nodes are down: " + planned[i].Declined
+		}
+		if reason != "" {
+			quotes[i].Declined = reason
+			continue
+		}
+		guess := estimates{byPlan: wait(planned[i], now)}
+		start, reason, ok := s.ask(ctx, seen, shape(request, p, seen.machine), &asks)
+		switch {
+		case reason != "":
+			quotes[i].Declined = reason
+			continue
+		case ok: // which knows nothing of the jobs ahead
+			guess[bySlurm] = max(0, start.Sub(now)).Plus(delay(plain[i], planned[i]))
+		}
+		quotes[i].ERT = request.WallTime
+		s.mu.Lock()
+		quotes[i].AWTLow, quotes[i].AWT, quotes[i].AWTHigh = s.record.waits(guess)
+		s.mu.Unlock()
+	}
+	return quotes, nil
+}
+
+// missing are the jobs that a look at the queue does not show: what Slurm has
+// taken since, and what was promised and has not come.
+func (s *Scheduler) missing(seen *sight, ahead []localsched.Promise) []protocol.Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := s.since(seen)
+	for _, one := range ahead {
+		if j := s.jobs[one.Tag]; j == nil || j.state == making || j.state == unsettled {
+			out = append(out, one.Request)
+		}
+	}
+	return out
+}
+
+// wait is the time until a planned start.
+func wait(p localsched.Planned, now protocol.Instant) protocol.Duration {
+	const end = protocol.Instant(protocol.Never)
+	if p.Start == end {
+		return protocol.Never
+	}
+	return max(0, p.Start.Sub(now))
+}
+
+// delay is by how much jobs ahead put a start off.
+func delay(without, with localsched.Planned) protocol.Duration {
+	const end = protocol.Instant(protocol.Never)
+	if with.Start == end {
+		return protocol.Never
+	}
+	return max(0, with.Start.Sub(without.Start))
+}
+
+// ask has Slurm estimate the start of a job, unless it has for this queue. It does
+// nothing once asks is 0, which it is after an answer that did not come in time.
+// The reason is Slurm's for refusing the job.
+func (s *Scheduler) ask(ctx context.Context, seen *sight, args []string, asks *int) (at protocol.Instant, reason string, ok bool) {
+	at, reason, ok = s.asked.get(seen, args)
+	if ok || reason != "" || *asks < 1 {
+		return at, reason, ok
+	}
+	*asks--
+	asking, cancel := context.WithTimeout(ctx, askPatience)
+	defer cancel()
+	at, err := s.commands.testOnly(asking, slices.Concat(args, s.config.Extra))
+	if err == nil {
+		s.asked.put(seen, args, at, "")
+		return at, "", true
+	}
+	if os.Geteuid() == 0 && says(err, personal()) {
+		return 0, "", false // what root may not do, its users may: the plan alone answers
+	}
+	if refused, ok := refusal(err); ok {
+		s.asked.put(seen, args, 0, refused.Reason)
+		return 0, refused.Reason, false
+	}
+	*asks = 0
+	return 0, "", false
+}
+
+func (a *answers) get(seen *sight, args []string) (at protocol.Instant, reason string, ok bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.about == nil || a.about.fingerprint != seen.fingerprint {
+		return 0, "", false
+	}
+	key := strings.Join(args, " ")
+	at, ok = a.known[key]
+	return at, a.refused[key], ok
+}
+
+func (a *answers) put(seen *sight, args []string, at protocol.Instant, reason string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.about == nil || a.about.fingerprint != seen.fingerprint {
+		a.about, a.known, a.refused = seen, map[string]protocol.Instant{}, map[string]string{}
+	}
+	key := strings.Join(args, " ")
+	if reason != "" {
+		a.refused[key] = reason
+		return
+	}
+	a.known[key] = at
+}
+
+// estimate is what the predictors say of a job that is being submitted, from what
+// is known already.
+func (s *Scheduler) estimate(request protocol.Request, args []string) estimates {
+	s.mu.Lock()
+	seen := s.seen
+	ahead := s.since(seen)
+	s.mu.Unlock()
+	now := protocol.InstantOf(time.Now())
+	guess := estimates{}
+	if planned := seen.outlook.starts(now, ahead, []protocol.Request{request}); planned[0].Declined == "" {
+		guess[byPlan] = wait(planned[0], now)
+	}
+	if at, _, ok := s.asked.get(seen, args); ok {
+		guess[bySlurm] = max(0, at.Sub(now))
+	}
+	return guess
+}

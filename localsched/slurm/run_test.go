@@ -1,0 +1,125 @@
+package slurm_test
+
+import (
+	"crypto/sha256"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+func TestGuestRuns(t *testing.T) {
+	t.Parallel()
+	s := openSite(t, "siteA", nil)
+	job := guest(`pwd; id -un; echo "$1|$2|$GREETING|$HOME|$SWITCHYARD_JOB_ID|$SWITCHYARD_EXEC_SITE|$SLURM_JOB_NAME|$SLURM_NTASKS"
+echo "$SLURM_JOB_ID" >number; echo complaint >&2; exit 3
+#SBATCH --nodes=99`)
+	job.Payload.Args = []string{"it's", "a b\nc"}
+	job.Payload.Env = []string{"GREETING=hello 'world'", "SLURM_NTASKS=77", "odd%%=1"}
+	job.Spec.CPUs = 2
+	id, err := s.Submit(t.Context(), job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := s.Submit(t.Context(), job); err != nil || again != id {
+		t.Errorf("submitted again: %v %v, want %v", again, err, id)
+	}
+	outcome := s.awaitEnd(t, job.Tag)
+	if outcome.State != protocol.Failed || outcome.ExitCode != 3 || outcome.Signal != 0 || outcome.Ran <= 0 || outcome.Waited < 0 {
+		t.Errorf("outcome %+v", outcome)
+	}
+	want := s.folder(job.Tag, "work") + "\nnobody\nit's|a b\nc|hello 'world'|/nonexistent|" + job.Tag.Job.String() + "|" +
+		string(s.config.Site) + "|test|2\n"
+	if got := s.read(t, job.Tag, protocol.Stdout); got != want {
+		t.Errorf("stdout %q, want %q", got, want)
+	}
+	if number, err := os.ReadFile(s.folder(job.Tag, "work/number")); err != nil || strings.TrimSpace(string(number)) != string(id) {
+		t.Errorf("SLURM_JOB_ID is %q, %v, want Slurm's %v", number, err, id)
+	}
+	if len(outcome.Files) != 2 || outcome.Files[0].Size != int64(len(want)) || outcome.Files[0].SHA256 != sha256.Sum256([]byte(want)) {
+		t.Errorf("files %+v", outcome.Files)
+	}
+	if got := s.read(t, job.Tag, protocol.Stderr); got != "complaint\n" {
+		t.Errorf("stderr %q", got)
+	}
+	if err := s.Forget(t.Context(), job.Tag); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Fetch(t.Context(), job.Tag, protocol.Stdout, 0, 10); !errors.Is(err, localsched.ErrUnknownJob) {
+		t.Error(err)
+	}
+	if presence, _, err := s.FindByTag(t.Context(), job.Tag); err != nil || presence != localsched.Absent {
+		t.Errorf("forgotten job is %v, %v", presence, err)
+	}
+}
+
+func TestEnds(t *testing.T) {
+	t.Parallel()
+	s := openSite(t, "siteA", nil)
+	dir := homeDir(t)
+	nowhere := home(filepath.Join(dir, "no", "such"), "true")
+	unwritable := home(dir, "true")
+	unwritable.Payload.Stdout = "/proc/out"
+	silent := home(dir, "echo lost")
+	silent.Payload.Stdout, silent.Payload.Stderr = "", ""
+	for _, c := range []struct {
+		job    localsched.Submission
+		state  protocol.State
+		code   int
+		signal int
+		reason string
+	}{
+		{home(dir, "exit 0"), protocol.Completed, 0, 0, ""},
+		{home(dir, "exit 7"), protocol.Failed, 7, 0, "exit code 7"},
+		{home(dir, "kill -9 $$"), protocol.Failed, 0, 9, "signal 9"},
+		{home(dir, "kill -TERM $$"), protocol.Failed, 0, 15, "signal 15"},
+		{nowhere, protocol.Failed, 126, 0, "no/such"},
+		{unwritable, protocol.Failed, -1, 0, "/proc/out"},
+		{silent, protocol.Completed, 0, 0, ""},
+	} {
+		s.submit(t, c.job)
+		got := s.awaitEnd(t, c.job.Tag)
+		if got.State != c.state || c.code >= 0 && got.ExitCode != c.code || got.Signal != c.signal || !strings.Contains(got.Reason, c.reason) {
+			t.Errorf("%s: got %+v, want %+v", c.job.Payload.Script, got, c)
+		}
+		if len(got.Files) > 0 {
+			t.Errorf("a local job's files are listed: %+v", got.Files)
+		}
+	}
+}
+
+func TestLocalOutput(t *testing.T) {
+	t.Parallel()
+	s := openSite(t, "siteA", nil)
+	dir := homeDir(t)
+	job := home(dir, "echo out; echo err >&2")
+	job.Payload.Stdout = filepath.Join(dir, `100% 'odd' \ name %j`)
+	job.Payload.Stderr = job.Payload.Stdout
+	s.submit(t, job)
+	s.awaitEnd(t, job.Tag)
+	if got, err := os.ReadFile(job.Payload.Stdout); err != nil || string(got) != "out\nerr\n" {
+		t.Errorf("%q %v", got, err)
+	}
+}
+
+// TestFetchReadsNobodyElses has a job name a file of root's as its output, which it
+// cannot write, and the peer could read.
+func TestFetchReadsNobodyElses(t *testing.T) {
+	t.Parallel()
+	s := openSite(t, "siteA", nil)
+	secret := filepath.Join(newDir(t), "secret")
+	if err := os.WriteFile(secret, []byte("root's\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	job := home(homeDir(t), "true")
+	job.Payload.Stdout = secret
+	s.submit(t, job)
+	s.awaitEnd(t, job.Tag)
+	if got, err := s.Fetch(t.Context(), job.Tag, protocol.Stdout, 0, 100); !errors.Is(err, localsched.ErrUnknownJob) {
+		t.Errorf("fetched %q, %v", got, err)
+	}
+}

@@ -1,0 +1,143 @@
+package slurm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/localsched/spool"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// shape is the part of sbatch's arguments that says what a job needs.
+func shape(r protocol.Request, p *partition, m machine) []string {
+	args := []string{
+		"--partition=" + p.name,
+		"--ntasks=" + strconv.Itoa(max(1, r.CPUs)),
+		"--time=" + strconv.FormatInt(minutes(r.WallTime), 10),
+	}
+	if n := nodesOf(r, m); n > 0 {
+		args = append(args, "--nodes="+strconv.Itoa(n))
+	}
+	if r.MemoryMB > 0 {
+		args = append(args, "--mem="+strconv.FormatInt(r.MemoryMB, 10)+"M")
+	}
+	return args
+}
+
+// minutes is a time limit as Slurm counts, rounded up.
+func minutes(d protocol.Duration) int64 {
+	const most = 1<<31 - 1 // more is no limit to Slurm
+	return min(most, int64((d-1)/protocol.Minute)+1)
+}
+
+// sbatch submits a job's wrapper and returns Slurm's number.
+func (c *commands) sbatch(ctx context.Context, dir string, record spool.Job, name string, args []string) (uint32, error) {
+	log := filepath.Join(dir, logFile)
+	all := []string{
+		"--parsable", "--job-name=" + name, "--comment=" + name, "--no-requeue", "--export=NONE", "--propagate=NONE",
+		"--chdir=" + record.WorkFolder(dir), "--open-mode=append", "--output=" + log, "--error=" + log,
+	}
+	if os.Geteuid() == 0 {
+		all = append(all, fmt.Sprintf("--uid=%d", record.Account.UID), fmt.Sprintf("--gid=%d", record.Account.GID))
+	}
+	out, _, err := c.run(ctx, wrapper(dir), "sbatch", append(all, args...)...)
+	if err != nil {
+		return 0, err
+	}
+	return parseSubmitted(out)
+}
+
+// parseSubmitted reads "id" or "id;cluster".
+func parseSubmitted(out string) (uint32, error) {
+	digits, _, _ := strings.Cut(strings.TrimSpace(out), ";")
+	id, err := strconv.ParseUint(digits, 10, 32)
+	if err != nil || id == 0 {
+		return 0, fmt.Errorf("sbatch answered %.100q, which is no job id", out)
+	}
+	return uint32(id), nil
+}
+
+// refusals are Slurm's words for what the same job can never do.
+func refusals() []string {
+	return []string{
+		"More processors requested than permitted",
+		"Requested node configuration is not available",
+		"Requested time limit is invalid",
+		"Node count specification invalid",
+		"Invalid partition name specified",
+		"invalid partition specified",
+		"Memory required by task is not available",
+		"Memory specification can not be satisfied",
+		"Invalid feature specification",
+		"Pathname of a file, directory or other parameter too long",
+		"unrecognized option",
+		"Job script too large",
+		"Job size specification needs to be provided",
+	}
+}
+
+// personal are Slurm's words for what whoever submits may never do.
+func personal() []string {
+	return []string{
+		"Invalid account or account/partition combination specified",
+		"Job violates accounting/QOS policy",
+		"Invalid qos specification",
+		"User's group not permitted to use this partition",
+		"Access/permission denied",
+		"Invalid --uid specification",
+		"Invalid --gid specification",
+		"Invalid user id",
+		"Invalid group id",
+		"Unable to submit batch job from root",
+	}
+}
+
+// refusal turns an error of sbatch into a *[localsched.RefusedError] if Slurm has
+// said that it will never take the job.
+func refusal(err error) (*localsched.RefusedError, bool) {
+	if !says(err, refusals()) && !says(err, personal()) {
+		return nil, false
+	}
+	failed, _ := errors.AsType[*commandError](err)
+	return &localsched.RefusedError{Reason: "Slurm: " + failed.words}, true
+}
+
+// says says whether an error is a command's answer with some of these words.
+func says(err error, texts []string) bool {
+	failed, ok := errors.AsType[*commandError](err)
+	return ok && failed.code >= 1 &&
+		slices.ContainsFunc(texts, func(words string) bool { return strings.Contains(failed.words, words) })
+}
+
+// willStart finds the time in what sbatch --test-only says.
+func willStart(said string) (protocol.Instant, error) {
+	pattern := regexp.MustCompile(`(?m)^sbatch: Job \d+ to start at (\S+) `)
+	found := pattern.FindStringSubmatch(said)
+	if found == nil {
+		return 0, fmt.Errorf("sbatch --test-only said %.200q, which has no start time", said)
+	}
+	at, err := parseTime(found[1])
+	if err == nil && at == 0 {
+		err = errors.New("sbatch --test-only named no start time")
+	}
+	return at, err
+}
+
+// testOnly asks Slurm when a job would start. It is asked as the peer's own account,
+// since nobody knows yet whose the job will be.
+func (c *commands) testOnly(ctx context.Context, args []string) (protocol.Instant, error) {
+	all := append([]string{"--test-only", "--job-name=switchyard-quote", "--export=NONE", "--output=/dev/null"}, args...)
+	_, said, err := c.run(ctx, "#!/bin/sh\n", "sbatch", all...)
+	if err != nil {
+		return 0, err
+	}
+	return willStart(said)
+}

@@ -1,0 +1,189 @@
+package slurm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/localsched/spool"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// ErrClosed says that the scheduler was closed.
+var ErrClosed = errors.New("the slurm scheduler is closed")
+
+// Scheduler is a site's Slurm. [Open] makes one.
+type Scheduler struct {
+	config   Config
+	commands *commands
+	spool    *spool.Spool
+	accounts spool.Accounts
+	asked    answers // of sbatch --test-only
+
+	mu      sync.Mutex // never held during I/O
+	jobs    map[protocol.Tag]*job
+	changes changes
+	seen    *sight   // the last look at the queue; nil: Slurm has not answered yet
+	history *history // nil: likewise
+	record  observed
+	strays  []stray
+	closed  bool
+
+	hands  chan struct{}   // bounds what the driver does at once
+	gone   chan struct{}   // closed: watchers return
+	ctx    context.Context //nolint:containedctx // what the driver starts lives as long as the scheduler
+	stop   func()
+	driver sync.WaitGroup // the driver, and what it has started
+}
+
+var _ localsched.Scheduler = (*Scheduler)(nil)
+
+// Open takes the spool, finds the jobs in it again, looks at the queue, and begins
+// to watch it. The errors are about the configuration, the spool and Slurm's
+// version. A controller that does not answer is none: calls say so until it does.
+func Open(ctx context.Context, config Config) (*Scheduler, error) {
+	if err := config.validate(); err != nil {
+		return nil, err
+	}
+	config = config.withDefaults()
+	s := &Scheduler{
+		config:   config,
+		commands: newCommands(config),
+		jobs:     map[protocol.Tag]*job{},
+		hands:    make(chan struct{}, 2*atOnce),
+		gone:     make(chan struct{}),
+	}
+	version, err := s.commands.version(ctx)
+	if err != nil {
+		return nil, err
+	}
+	config.Log.Info("slurm_commands_found", "version", version)
+	if s.spool, err = openSpool(config.Dir, config.Log); err != nil {
+		return nil, err
+	}
+	if err = s.begin(ctx); err != nil {
+		return nil, errors.Join(err, s.spool.Close())
+	}
+	return s, nil
+}
+
+// begin finds the jobs and starts the driver.
+func (s *Scheduler) begin(ctx context.Context) error {
+	generation, err := nextGeneration(s.config.Dir)
+	if err != nil {
+		return err
+	}
+	s.changes = newChanges(generation)
+	s.record = loadObserved(s.config.Dir, s.config.Log)
+	if err = s.restore(); err != nil {
+		return err
+	}
+	s.ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
+	if err = s.lookNow(ctx); unreachable(err) {
+		s.config.Log.Error("slurm_not_seen", "error", err)
+	} else if err != nil {
+		s.stop()
+		s.driver.Wait()
+		return fmt.Errorf("look at Slurm's queue: %w", err)
+	}
+	s.driver.Go(s.drive)
+	return nil
+}
+
+// Close stops watching. Jobs go on in Slurm. Calls that wait return [ErrClosed].
+func (s *Scheduler) Close() error {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil
+	}
+	s.closed = true
+	s.mu.Unlock()
+	s.stop()
+	s.driver.Wait()
+	close(s.gone)
+	return errors.Join(s.saveObserved(), s.spool.Close())
+}
+
+// Describe implements [localsched.Planner].
+func (s *Scheduler) Describe(ctx context.Context) (localsched.Description, error) {
+	now, err := s.fresh(ctx)
+	if err != nil {
+		return localsched.Description{}, err
+	}
+	return localsched.Description{Name: "slurm", Capacity: now.capacity()}, nil
+}
+
+// Load implements [localsched.Planner]. It is at most a few polls old.
+func (s *Scheduler) Load(ctx context.Context) (protocol.Load, error) {
+	if _, err := s.fresh(ctx); err != nil {
+		return protocol.Load{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.load(), nil
+}
+
+// fresh is the last look at the queue, or a new one if that is old because the
+// controller did not answer. Its error says so.
+func (s *Scheduler) fresh(ctx context.Context) (*sight, error) {
+	const old = 5 // polls
+	s.mu.Lock()
+	seen, closed := s.seen, s.closed
+	s.mu.Unlock()
+	if closed {
+		return nil, ErrClosed
+	}
+	if seen != nil && time.Since(seen.at) < old*s.config.Poll+time.Second {
+		return seen, nil
+	}
+	return s.glance(ctx)
+}
+
+// load is the load of the last look and of what was submitted since. The lock is
+// held.
+func (s *Scheduler) load() protocol.Load {
+	if s.seen == nil {
+		return protocol.Load{}
+	}
+	load := s.seen.load
+	for _, r := range s.since(s.seen) {
+		load.QueuedJobs++
+		load.QueuedWork = addWork(load.QueuedWork, r.CPUs, r.WallTime)
+	}
+	return load
+}
+
+// since lists the jobs that Slurm has taken since a look. The lock is held.
+func (s *Scheduler) since(seen *sight) (requests []protocol.Request) {
+	for _, j := range s.jobs {
+		if j.state == queued && j.since.After(seen.at) && !seen.has(j.name) {
+			requests = append(requests, j.record.Submission.Spec.Request)
+		}
+	}
+	return requests
+}
+
+// get is the job with this tag; nil when there is none.
+func (s *Scheduler) get(tag protocol.Tag) (*job, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, ErrClosed
+	}
+	return s.jobs[tag], nil
+}
+
+// stateOf is where a job stands now.
+func (s *Scheduler) stateOf(j *job) state {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return j.state
+}
+
+func unknown(tag protocol.Tag) error {
+	return fmt.Errorf("job %v: %w", tag, localsched.ErrUnknownJob)
+}

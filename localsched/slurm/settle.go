@@ -1,0 +1,124 @@
+package slurm
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/localsched/spool"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// enter gives an unsettled job to Slurm. Unless Slurm says clearly that it has
+// taken or refused it, the queue is asked.
+func (s *Scheduler) enter(ctx context.Context, j *job) error {
+	err := s.sbatch(ctx, j)
+	if err == nil {
+		return nil
+	}
+	if refused, ok := refusal(err); ok {
+		if started, gone := s.dissolve(j); started || gone != nil {
+			return gone
+		}
+		return refused
+	}
+	asking, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.config.Timeout)
+	defer cancel()
+	if unclear := s.settle(asking, j); unclear != nil {
+		return fmt.Errorf("submit job %v: whether Slurm has taken it is not known: %w", j.tag, err)
+	}
+	if s.stateOf(j) != unsettled {
+		return nil
+	}
+	if started, gone := s.dissolve(j); started || gone != nil {
+		return gone
+	}
+	return fmt.Errorf("submit job %v: %w", j.tag, err)
+}
+
+// sbatch submits the job's wrapper and notes Slurm's number.
+func (s *Scheduler) sbatch(ctx context.Context, j *job) error {
+	seen, err := s.fresh(ctx)
+	if err != nil {
+		return err
+	}
+	request := j.record.Submission.Spec.Request
+	p, reason := choose(seen.partitions, request, seen.machine)
+	if p == nil {
+		return &localsched.RefusedError{Reason: reason}
+	}
+	args := shape(request, p, seen.machine)
+	guess := s.estimate(request, args)
+	id, err := s.commands.sbatch(ctx, j.dir, j.record, j.name, slices.Concat(args, s.config.Extra))
+	if err != nil {
+		return err
+	}
+	return s.acknowledge(j, native{ID: id}, guess)
+}
+
+// settle asks the queue whether Slurm has an unsettled job. Without an error the
+// answer is clear: the job is queued, or still unsettled because Slurm does not
+// have it.
+func (s *Scheduler) settle(ctx context.Context, j *job) error {
+	entries, err := s.commands.queue(ctx, j.name)
+	if err != nil {
+		return fmt.Errorf("ask Slurm for job %v: %w", j.tag, err)
+	}
+	for _, e := range entries {
+		if e.name == j.name && e.uid == j.record.Account.UID && !e.over() {
+			return s.acknowledge(j, e.native, estimates{})
+		}
+	}
+	return nil
+}
+
+// acknowledge notes, durably, which job of Slurm's it is.
+func (s *Scheduler) acknowledge(j *job, is native, guess estimates) error {
+	s.mu.Lock()
+	record := j.native
+	s.mu.Unlock()
+	record.native, record.Estimates = is, guess
+	record.Tries++
+	if err := s.saveNative(j, record); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	j.native, j.since, j.missing, j.launched = record, time.Now(), 0, time.Time{}
+	if j.state == unsettled {
+		j.state = queued
+		s.report(j, j.change(protocol.Pending, ""))
+	}
+	return nil
+}
+
+func (s *Scheduler) saveNative(j *job, record nativeRecord) error {
+	if err := spool.ReplaceRecord(j.dir, nativeFile, record); err != nil {
+		return fmt.Errorf("note Slurm's number of job %v: %w", j.tag, spool.ExplainFull(err))
+	}
+	return nil
+}
+
+// dissolve drops a job that Slurm does not have, for good: the claim is taken, so
+// that a wrapper which comes late after all finds it taken, or no folder. It
+// returns true when a wrapper was faster, and the job runs.
+func (s *Scheduler) dissolve(j *job) (started bool, err error) {
+	c, err := takeClaim(j.dir, j.owner(), closedBy)
+	if err != nil {
+		return false, fmt.Errorf("take job %v back: %w", j.tag, spool.ExplainFull(err))
+	}
+	if c.wrapper() {
+		if err = s.acknowledge(j, native{ID: c.id}, estimates{}); err == nil {
+			s.nowRuns(j, c)
+		}
+		return true, err
+	}
+	s.stray(j)
+	if err = s.spool.Remove(j.tag); err != nil {
+		return false, fmt.Errorf("take job %v back: %w", j.tag, err)
+	}
+	s.drop(j)
+	return false, nil
+}

@@ -1,0 +1,172 @@
+package slurm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// sight is one look at Slurm: its queue, its nodes, its partitions. It does not
+// change once made, but for what its outlook keeps.
+type sight struct {
+	at         time.Time // before the commands were run
+	own        map[string][]entry
+	partitions []partition
+	limits     time.Time // when the partitions were asked for
+	machine    machine
+	load       protocol.Load
+	outlook    *outlook
+	// fingerprint is equal for looks that saw the same jobs in the same states.
+	fingerprint uint64
+}
+
+// limitsKept is how long the answer about partitions is good: after this time a
+// partition that was taken down gets no more jobs.
+const limitsKept = 10 * time.Second
+
+// glance looks at Slurm and keeps what it sees.
+func (s *Scheduler) glance(ctx context.Context) (*sight, error) {
+	seen := &sight{at: time.Now()}
+	s.mu.Lock()
+	if last := s.seen; last != nil && time.Since(last.limits) < limitsKept {
+		seen.partitions, seen.limits = last.partitions, last.limits
+	}
+	s.mu.Unlock()
+	var err error
+	if seen.partitions == nil {
+		seen.limits = seen.at
+		if seen.partitions, err = s.commands.partitions(ctx, s.config.Partitions); err != nil {
+			return nil, err
+		}
+	}
+	names := make([]string, len(seen.partitions))
+	for i, p := range seen.partitions {
+		names[i] = p.name
+	}
+	queue, err := s.commands.queue(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	if seen.machine, err = s.commands.machine(ctx, names); err != nil {
+		return nil, err
+	}
+	if seen.machine.nodes == 0 {
+		return nil, errors.New("Slurm's partitions " + strings.Join(names, ", ") + " have no nodes")
+	}
+	seen.own = ownJobs(s.config.Site, queue)
+	queue = slices.DeleteFunc(queue, func(e entry) bool { return e.over() || !e.in(names) })
+	seen.load = loadOf(queue, seen.machine)
+	seen.fingerprint = fingerprint(queue, seen.machine)
+	seen.outlook = newOutlook(seen, queue)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.seen == nil || seen.at.After(s.seen.at) {
+		s.seen = seen
+	}
+	return seen, nil
+}
+
+// ownJobs are the entries with names of this site, by name.
+func ownJobs(site protocol.SiteName, queue []entry) map[string][]entry {
+	own := map[string][]entry{}
+	for _, e := range queue {
+		if _, ok := parseName(site, e.name); ok {
+			own[e.name] = append(own[e.name], e)
+		}
+	}
+	return own
+}
+
+// in says whether the job is in one of the partitions.
+func (e *entry) in(names []string) bool {
+	for name := range strings.SplitSeq(e.partition, ",") {
+		if slices.Contains(names, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// loadOf is the load of the partitions. CPUs of nodes that take no jobs are busy.
+func loadOf(queue []entry, m machine) protocol.Load {
+	load := protocol.Load{CPUs: m.cpus, Busy: m.cpus - m.idle}
+	for _, e := range queue {
+		if e.waits() {
+			load.QueuedJobs++
+			load.QueuedWork = addWork(load.QueuedWork, e.cpus, e.limit)
+		}
+	}
+	return load
+}
+
+// fingerprint hashes what the starts of further jobs depend on.
+func fingerprint(queue []entry, m machine) uint64 {
+	sum := fnv.New64a()
+	_, _ = fmt.Fprintln(sum, m.up, m.idle) // a hash takes everything
+	for _, e := range queue {
+		_, _ = fmt.Fprintln(sum, e.ID, e.state, e.cpus, e.limit, e.priority)
+	}
+	return sum.Sum64()
+}
+
+// addWork adds CPUs × time to an amount of work, up to the largest int64.
+func addWork(work int64, cpus int, limit protocol.Duration) int64 {
+	const most = int64(protocol.Never)
+	if limit > 0 && int64(cpus) > (most-work)/int64(limit) {
+		return most
+	}
+	return work + int64(cpus)*int64(limit)
+}
+
+// capacity is what the partitions can ever offer one job.
+func (s *sight) capacity() protocol.Capacity {
+	c := protocol.Capacity{
+		CPUs: s.machine.cpus, Nodes: s.machine.nodes, MemoryMB: s.machine.memoryMB,
+		WholeNode: true,
+	}
+	for _, p := range s.partitions {
+		c.WholeNode = c.WholeNode && p.wholeNode
+		if p.maxTime == 0 {
+			c.MaxWallTime = protocol.Never
+		}
+		c.MaxWallTime = max(c.MaxWallTime, p.maxTime)
+	}
+	if c.MaxWallTime == protocol.Never {
+		c.MaxWallTime = 0
+	}
+	return c
+}
+
+// has says whether a job of this name was seen.
+func (s *sight) has(name string) bool { return len(s.own[name]) > 0 }
+
+// of is the entry that stands for a job; nil when there is none. Of several, the
+// one that has claimed it counts; as long as none has, one that has not ended, and
+// of these the one that Slurm has acknowledged.
+func (s *sight) of(name string, uid uint32, record nativeRecord, c claim) *entry {
+	var best *entry
+	rank := -1
+	for i := range s.own[name] {
+		e := &s.own[name][i]
+		if e.uid != uid || slices.Contains(record.Past, e.native) || c.id != 0 && e.ID != c.id {
+			continue
+		}
+		value := 0
+		if !e.over() {
+			value += 2
+		}
+		if e.ID == record.ID {
+			value++
+		}
+		if value > rank {
+			best, rank = e, value
+		}
+	}
+	return best
+}

@@ -1,0 +1,138 @@
+package slurm
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/localsched/spool"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Submit implements [localsched.Runner].
+func (s *Scheduler) Submit(ctx context.Context, submission localsched.Submission) (localsched.LocalID, error) {
+	j, err := s.take(ctx, submission.Tag)
+	if err != nil {
+		return "", err
+	}
+	defer j.release()
+	switch s.stateOf(j) {
+	case making:
+		err = s.make(ctx, j, submission)
+	case unsettled:
+		if err = s.settle(ctx, j); err == nil && s.stateOf(j) == unsettled {
+			err = s.enter(ctx, j)
+		}
+	case withdrawn:
+		return "", &localsched.RefusedError{Reason: fmt.Sprintf("job %v was withdrawn before it came", j.tag)}
+	case queued, running, ended:
+	}
+	if err != nil {
+		return "", err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return j.id(), nil
+}
+
+// take is the job with this tag, made if need be, to work at. The caller releases
+// it.
+func (s *Scheduler) take(ctx context.Context, tag protocol.Tag) (*job, error) {
+	for {
+		s.mu.Lock()
+		if s.closed {
+			s.mu.Unlock()
+			return nil, ErrClosed
+		}
+		j := s.jobs[tag]
+		if j == nil {
+			j = newJob(tag, nameOf(s.config.Site, tag), s.spool.Folder(tag))
+			s.jobs[tag] = j
+		}
+		s.mu.Unlock()
+		if err := j.hold(ctx); err != nil {
+			return nil, err
+		}
+		s.mu.Lock()
+		same := s.jobs[tag] == j
+		s.mu.Unlock()
+		if same {
+			return j, nil
+		}
+		j.release() // it was dropped meanwhile
+	}
+}
+
+// drop takes a job out of the map.
+func (s *Scheduler) drop(j *job) {
+	s.mu.Lock()
+	delete(s.jobs, j.tag)
+	s.changes.forget(j.reported)
+	j.reported = nil
+	past := s.history
+	s.mu.Unlock()
+	if past != nil {
+		past.forget(j.name)
+	}
+}
+
+// make checks the job, makes its folder and gives it to Slurm. After an error the
+// job is either unsettled or dropped.
+func (s *Scheduler) make(ctx context.Context, j *job, submission localsched.Submission) error {
+	record, err := s.admit(ctx, submission)
+	if err == nil {
+		if err = s.addJob(record, submission.Payload.Script); err != nil {
+			err = fmt.Errorf("submit job %v: %w", j.tag, err)
+		}
+	}
+	if err != nil {
+		s.drop(j)
+		return err
+	}
+	s.mu.Lock()
+	j.describe(record)
+	j.state = unsettled
+	s.mu.Unlock()
+	return s.enter(ctx, j)
+}
+
+// admit checks a submission. The error is a *[localsched.RefusedError] where the
+// job can never run here.
+func (s *Scheduler) admit(ctx context.Context, submission localsched.Submission) (spool.Job, error) {
+	if reason := unfit(submission); reason != "" {
+		return spool.Job{}, &localsched.RefusedError{Reason: reason}
+	}
+	seen, err := s.fresh(ctx)
+	if err != nil {
+		return spool.Job{}, err
+	}
+	if _, reason := choose(seen.partitions, submission.Spec.Request, seen.machine); reason != "" {
+		return spool.Job{}, &localsched.RefusedError{Reason: reason}
+	}
+	owner, err := s.accounts.Runnable(ctx, submission.Account)
+	if err != nil {
+		return spool.Job{}, err
+	}
+	return spool.NewJob(submission, owner, s.config.Site), nil
+}
+
+// unfit is why a submission can run nowhere; empty when it can.
+func unfit(submission localsched.Submission) (reason string) {
+	payload := submission.Payload
+	switch {
+	case payload == nil || len(payload.Script) == 0:
+		return "it has no script"
+	case submission.Spec.WallTime < 1:
+		return "it has no wall-time limit; ask for at least 1ms"
+	}
+	for _, word := range slices.Concat(payload.Args, payload.Env,
+		[]string{payload.WorkDir, payload.Stdout, payload.Stderr, submission.Spec.Name}) {
+		if strings.ContainsRune(word, 0) || !utf8.ValidString(word) {
+			return fmt.Sprintf("%.40q, among its name, arguments, environment and paths, is no UTF-8 text without NUL", word)
+		}
+	}
+	return ""
+}

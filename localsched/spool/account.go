@@ -1,0 +1,102 @@
+package spool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/localsched"
+)
+
+// Account is a local account as a job needs it.
+type Account struct {
+	Name   string   `json:"name"`
+	UID    uint32   `json:"uid"`
+	GID    uint32   `json:"gid"`
+	Groups []uint32 `json:"groups,omitempty"` // all of them; empty where nobody asked
+	Home   string   `json:"home"`
+	Shell  string   `json:"shell"`
+}
+
+// Forbidden is why a peer with this uid must not run jobs as the account; empty
+// when it may.
+func (a Account) Forbidden(peer int) (reason string) {
+	switch {
+	case a.UID == 0:
+		return fmt.Sprintf("account %q has uid 0; map the user to another account", a.Name)
+	case peer != 0 && int(a.UID) != peer:
+		return fmt.Sprintf("account %q is not the peer's own (uid %d); only a peer that runs as root can change to it",
+			a.Name, peer)
+	}
+	return ""
+}
+
+// accountsKept is how long an answer about an account is good. Directory
+// services are slow, and many jobs come from few accounts.
+const accountsKept = time.Minute
+
+// Accounts looks accounts up and keeps the answers for a minute. The zero value is
+// ready for use, by any number of goroutines.
+type Accounts struct {
+	mu   sync.Mutex
+	kept map[string]keptAccount
+}
+
+type keptAccount struct {
+	account Account
+	until   time.Time
+}
+
+// Runnable is the account of that name if jobs may run as it here. Its groups are
+// not asked for. The error is a *[localsched.RefusedError] when no job may.
+func (a *Accounts) Runnable(ctx context.Context, name string) (Account, error) {
+	found, err := a.get(ctx, name)
+	if errors.Is(err, errNoAccount) {
+		return Account{}, &localsched.RefusedError{Reason: fmt.Sprintf("account %q: %v", name, errNoAccount)}
+	}
+	if err != nil {
+		return Account{}, err
+	}
+	if reason := found.Forbidden(os.Geteuid()); reason != "" {
+		return Account{}, &localsched.RefusedError{Reason: reason}
+	}
+	return found, nil
+}
+
+// RunnableWithGroups is [Accounts.Runnable] with the account's groups, for a
+// scheduler that changes to the account itself.
+func (a *Accounts) RunnableWithGroups(ctx context.Context, name string) (Account, error) {
+	found, err := a.Runnable(ctx, name)
+	if err != nil || len(found.Groups) > 0 {
+		return found, err
+	}
+	found.Groups = groupsOf(ctx, found)
+	a.keep(found)
+	return found, nil
+}
+
+func (a *Accounts) get(ctx context.Context, name string) (Account, error) {
+	a.mu.Lock()
+	known, ok := a.kept[name]
+	a.mu.Unlock()
+	if ok && time.Now().Before(known.until) {
+		return known.account, nil
+	}
+	found, err := lookUp(ctx, name)
+	if err == nil {
+		a.keep(found)
+	}
+	return found, err
+}
+
+func (a *Accounts) keep(found Account) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.kept == nil {
+		a.kept = map[string]keptAccount{}
+	}
+	a.kept[found.Name] = keptAccount{found, time.Now().Add(accountsKept)}
+}

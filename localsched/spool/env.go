@@ -1,0 +1,48 @@
+package spool
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Given is what every job finds in its environment, as NAME=value: what Switchyard
+// and sbatch say of it and, for a guest, what a login of the account would.
+func (j Job) Given() []string {
+	sub := j.Submission
+	given := []string{
+		"SWITCHYARD_JOB_ID=" + sub.Tag.Job.String(),
+		"SWITCHYARD_JOB_NAME=" + sub.Spec.Name,
+		"SWITCHYARD_ORIGIN_SITE=" + string(sub.Origin),
+		"SWITCHYARD_EXEC_SITE=" + string(j.Site),
+		"SWITCHYARD_EPOCH=" + strconv.FormatUint(uint64(sub.Tag.Epoch), 10),
+		"SLURM_JOB_NAME=" + sub.Spec.Name,
+		"SLURM_SUBMIT_DIR=" + sub.Payload.WorkDir,
+	}
+	if !sub.Guest {
+		return given
+	}
+	return append(given,
+		"HOME="+j.Account.Home,
+		"USER="+j.Account.Name,
+		"LOGNAME="+j.Account.Name,
+		"SHELL="+j.Account.Shell,
+	)
+}
+
+// Over is an environment of what was submitted and, over it, what is given. Of what
+// was submitted, words that are not NAME=value are left out.
+func Over(submitted, given []string) []string {
+	hidden := map[string]bool{}
+	for _, v := range given {
+		name, _, _ := strings.Cut(v, "=")
+		hidden[name] = true
+	}
+	env := []string{}
+	for _, v := range submitted {
+		if name, _, ok := strings.Cut(v, "="); ok && name != "" && !hidden[name] {
+			env = append(env, v)
+		}
+	}
+	return slices.Concat(env, given)
+}

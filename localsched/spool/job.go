@@ -1,0 +1,103 @@
+package spool
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// The names in every job's folder.
+const (
+	JobFile    = "job.json"
+	ScriptFile = "script"
+	workDir    = "work"
+	outFile    = "out"
+	errFile    = "err"
+)
+
+// recordFormat is the version of the files' layout.
+const recordFormat = 1
+
+// Job is what job.json holds: what was submitted, but for the script. A scheduler
+// that has more to say of a job embeds it.
+type Job struct {
+	Format     int                   `json:"format"`
+	Submitted  protocol.Instant      `json:"submitted_ms"`
+	Submission localsched.Submission `json:"submission"`
+	Account    Account               `json:"account"`
+	Site       protocol.SiteName     `json:"site"` // that runs it
+}
+
+// NewJob describes a submission that comes now. The submission must have a payload.
+func NewJob(submission localsched.Submission, owner Account, site protocol.SiteName) Job {
+	payload := *submission.Payload
+	payload.Script = nil
+	submission.Payload = &payload
+	return Job{
+		Format:     recordFormat,
+		Submitted:  protocol.InstantOf(time.Now()),
+		Submission: submission,
+		Account:    owner,
+		Site:       site,
+	}
+}
+
+// Check says what is wrong with a record that was found in the folder of this tag.
+func (j Job) Check(tag protocol.Tag) error {
+	switch {
+	case j.Format != recordFormat:
+		return fmt.Errorf("has format %d, this software knows %d", j.Format, recordFormat)
+	case j.Submission.Tag != tag:
+		return fmt.Errorf("is about job %v", j.Submission.Tag)
+	case j.Submission.Payload == nil:
+		return errors.New("has no payload")
+	}
+	return nil
+}
+
+// ReadJob reads and checks job.json of a folder: a [Job], or what embeds one. The
+// error wraps fs.ErrNotExist when there is none.
+func ReadJob[T interface{ Check(tag protocol.Tag) error }](dir string, tag protocol.Tag) (record T, err error) {
+	record, err = ReadRecord[T](dir, JobFile)
+	if err != nil {
+		return record, err
+	}
+	if err = record.Check(tag); err != nil {
+		err = fmt.Errorf("%s %w", filepath.Join(dir, JobFile), err)
+	}
+	return record, err
+}
+
+// WorkFolder is where a job runs whose folder is dir: a guest within it.
+func (j Job) WorkFolder(dir string) string {
+	switch {
+	case j.Submission.Guest:
+		return filepath.Join(dir, workDir)
+	case j.Submission.Payload.WorkDir != "":
+		return j.Submission.Payload.WorkDir
+	}
+	return j.Account.Home
+}
+
+// AddRoom makes, in a folder that is being filled, a guest's working folder and its
+// output files, where the guest cannot put others in their place. Other jobs need
+// none.
+func (j Job) AddRoom(dir string) error {
+	if !j.Submission.Guest {
+		return nil
+	}
+	if err := j.Account.AddFolder(filepath.Join(dir, workDir)); err != nil {
+		return err
+	}
+	out := j.Outputs(dir)
+	for _, path := range []string{out.Stdout, out.Stderr} {
+		if err := j.Account.AddFile(path, nil, 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}

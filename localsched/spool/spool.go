@@ -1,0 +1,146 @@
+package spool
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Spool is the folder with the jobs' folders. [Open] takes it.
+type Spool struct {
+	jobs string
+	lock *os.File
+	log  *slog.Logger
+}
+
+// Make makes the folders of a spool if need be, and checks that nobody but the
+// peer can put anything in them. It touches nothing in a folder of another account.
+func Make(dir string) error {
+	for _, folder := range []string{dir, jobsOf(dir)} {
+		if err := makeFolder(folder); err != nil {
+			return fmt.Errorf("spool %s: %w", dir, err)
+		}
+	}
+	return nil
+}
+
+func jobsOf(dir string) string { return filepath.Join(dir, "jobs") }
+
+// makeFolder makes a folder through which accounts can pass.
+func makeFolder(path string) error {
+	if err := os.MkdirAll(path, 0o711); err != nil { //nolint:gosec // accounts pass through
+		return err
+	}
+	if err := os.Chmod(path, 0o711); err != nil { //nolint:gosec // accounts pass through
+		return err
+	}
+	var st syscall.Stat_t
+	if err := syscall.Stat(path, &st); err != nil || int(st.Uid) != os.Geteuid() {
+		return errors.Join(fmt.Errorf("%s must belong to the account of the peer; its owner can change what runs", path), err)
+	}
+	return SyncPath(filepath.Dir(path))
+}
+
+// Open takes a spool that [Make] has made, for one peer alone, and removes what was
+// half made or half removed. What it has to complain of beside its error goes to
+// the log.
+func Open(dir string, log *slog.Logger) (*Spool, error) {
+	sp := &Spool{jobs: jobsOf(dir), log: log}
+	var err error
+	sp.lock, err = os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("spool %s: %w", dir, err)
+	}
+	if err = sp.take(); err == nil {
+		err = sp.sweep()
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("spool %s: %w", dir, err), sp.lock.Close())
+	}
+	if folder := closedTo(dir); folder != "" && os.Geteuid() == 0 {
+		log.Warn("spool_not_reachable_for_accounts", "spool", dir, "folder", folder,
+			"advice", "choose another spool, or let all accounts pass through the folder (chmod o+x)")
+	}
+	return sp, nil
+}
+
+// take locks the spool. A process that a killed peer was just starting may hold
+// the lock for a moment longer.
+func (s *Spool) take() error {
+	for pause := time.Millisecond; ; pause *= 2 {
+		err := syscall.Flock(int(s.lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			return err
+		}
+		if pause > 100*time.Millisecond {
+			return errors.New("another peer uses it; stop that one, or give this peer a spool of its own")
+		}
+		time.Sleep(pause)
+	}
+}
+
+// Close gives the spool free, also if a process just being started holds a copy
+// of the lock.
+func (s *Spool) Close() error {
+	err := syscall.Flock(int(s.lock.Fd()), syscall.LOCK_UN)
+	return errors.Join(err, s.lock.Close())
+}
+
+func (s *Spool) sweep() error {
+	entries, err := os.ReadDir(s.jobs)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), ".") {
+			s.sweepOne(filepath.Join(s.jobs, e.Name()))
+		}
+	}
+	return nil
+}
+
+// sweepOne removes what is left of a folder. What cannot be removed, because a job
+// left a mount in it, is no reason not to start.
+func (s *Spool) sweepOne(path string) {
+	if err := removeTree(path); err != nil {
+		s.log.Warn("leftover_not_removed", "path", path, "error", err, "remedy", "unmount what is mounted below it, then remove it")
+	}
+}
+
+// closedTo is the first folder above the spool through which accounts in general
+// cannot pass; empty when there is none.
+func closedTo(dir string) string {
+	for above := filepath.Dir(dir); ; above = filepath.Dir(above) {
+		if info, err := os.Stat(above); err == nil && info.Mode()&0o001 == 0 {
+			return above
+		}
+		if above == filepath.Dir(above) {
+			return ""
+		}
+	}
+}
+
+// Tags lists the jobs that have a folder. Other names are logged and left alone.
+func (s *Spool) Tags() ([]protocol.Tag, error) {
+	entries, err := os.ReadDir(s.jobs)
+	if err != nil {
+		return nil, fmt.Errorf("list the jobs of the spool: %w", err)
+	}
+	var tags []protocol.Tag
+	for _, e := range entries {
+		tag, ok := ParseFolder(e.Name())
+		if !ok {
+			s.log.Warn("stranger_in_spool", "name", e.Name())
+			continue
+		}
+		tags = append(tags, tag)
+	}
+	return tags, nil
+}

@@ -1,0 +1,64 @@
+package localsched
+
+import (
+	"context"
+	"math"
+	"math/bits"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Tariff is what a site charges for the use of its machine.
+type Tariff struct {
+	CPUHour  protocol.Micro // of one CPU for one hour
+	Currency string         // such as "EUR"; empty: the site charges nothing
+}
+
+// CPUTerm is the name of the term that a [Tariff] adds to quotes.
+const CPUTerm = "cpu"
+
+// Charge adds to a quote what the job costs over its expected run time, rounded
+// up. A quote that is declined, or in another currency, stays as it is.
+func (t Tariff) Charge(q *protocol.Quote, cpus int) {
+	if t.Currency == "" || q.Declined != "" || (q.Currency != "" && q.Currency != t.Currency) {
+		return
+	}
+	q.Currency = t.Currency
+	q.Terms = append(q.Terms, protocol.Term{Name: CPUTerm, Amount: t.price(cpus, q.ERT)})
+}
+
+// price is CPUHour · cpus · d, at most the largest amount.
+func (t Tariff) price(cpus int, d protocol.Duration) protocol.Micro {
+	if t.CPUHour <= 0 || cpus <= 0 || d <= 0 {
+		return 0
+	}
+	high, low := bits.Mul64(uint64(cpus), uint64(d)) // CPU·ms
+	if high != 0 {
+		return math.MaxInt64
+	}
+	high, low = bits.Mul64(low, uint64(t.CPUHour))
+	low, carry := bits.Add64(low, uint64(protocol.Hour)-1, 0)
+	if high += carry; high >= uint64(protocol.Hour) {
+		return math.MaxInt64
+	}
+	cost, _ := bits.Div64(high, low, uint64(protocol.Hour))
+	return protocol.Micro(min(cost, math.MaxInt64))
+}
+
+// Charging is a scheduler whose quotes carry prices.
+type Charging struct {
+	Scheduler
+	Tariff Tariff
+}
+
+// Quote implements [Planner].
+func (c Charging) Quote(ctx context.Context, query Query) ([]protocol.Quote, error) {
+	quotes, err := c.Scheduler.Quote(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	for i := range min(len(quotes), len(query.Jobs)) {
+		c.Tariff.Charge(&quotes[i], query.Jobs[i].CPUs)
+	}
+	return quotes, nil
+}

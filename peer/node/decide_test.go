@@ -1,0 +1,67 @@
+package node_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/node"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/plugins/policy/local"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// broken is a policy that goes wrong in its own way.
+type broken struct {
+	decide func() ([]policy.Decision, error)
+}
+
+func (broken) Info() policy.Info { return policy.Info{Name: "broken"} }
+
+func (b broken) Decide(policy.Snapshot) ([]policy.Decision, []byte, error) {
+	decisions, err := b.decide()
+	return decisions, []byte("its own hint"), err
+}
+
+// A policy that fails in any way has the fallback decide, which says so; without
+// one the call fails.
+func TestFallback(t *testing.T) {
+	op := peer.DecideOp{Snapshot: policy.Snapshot{
+		Sites: []policy.Site{{Name: "a", Accept: 1}, {Name: "b", Accept: 1}},
+		Jobs:  []policy.Job{{ID: 7, CPUs: 1}},
+		AWT:   []protocol.Duration{5, protocol.Never}, ERT: []protocol.Duration{1, protocol.Never},
+		Cost: []protocol.Micro{0, 0},
+	}}
+	for name, tt := range map[string]struct {
+		decide func() ([]policy.Decision, error)
+		want   string
+	}{
+		"an error":  {func() ([]policy.Decision, error) { return nil, errors.New("no flow") }, "no flow"},
+		"a panic":   {func() ([]policy.Decision, error) { panic("nil map") }, "panicked: nil map"},
+		"nonsense":  {func() ([]policy.Decision, error) { return []policy.Decision{{Job: 3}}, nil }, "decision for job 3"},
+		"a decline": {func() ([]policy.Decision, error) { return []policy.Decision{{Site: 1}}, nil }, "sent to b, which declined it"},
+	} {
+		for _, fallback := range []policy.Policy{nil, local.New()} {
+			synctest.Test(t, func(t *testing.T) {
+				core := caller(op)
+				r := start(t, core, func(c *node.Config) { c.Policy, c.Fallback = broken{tt.decide}, fallback })
+				synctest.Wait()
+				got := answers(core)[0]
+				result, ok := got.Result.(peer.DecideResult)
+				switch {
+				case fallback == nil:
+					if got.Err == nil || !strings.Contains(got.Err.Error(), tt.want) {
+						t.Errorf("%s: %+v", name, got)
+					}
+				case !ok || got.Err != nil || result.By != "local" || !strings.Contains(result.Because, tt.want):
+					t.Errorf("%s, with a fallback: %+v", name, got)
+				case len(result.Decisions) != 1 || result.Decisions[0].Site != 0 || result.Hint != nil:
+					t.Errorf("%s: the fallback decided %+v, hint %q", name, result.Decisions, result.Hint)
+				}
+				_ = r.end()
+			})
+		}
+	}
+}

@@ -1,0 +1,76 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/plugins/price"
+	policyv1 "github.com/switchyard-hpc/switchyard/protocol/policy/v1"
+)
+
+// guarded makes a call of something built in and checks the answer. What it panics
+// with becomes an error, with the stack; each error says who was called.
+func guarded[T any](who, name string, call func() (T, error), check func(T) error) (answer T, err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			err = fmt.Errorf("panic: %v\n%s", fault, debug.Stack())
+		}
+		if err != nil {
+			var none T
+			answer, err = none, fmt.Errorf("%s: %s: %w", who, name, err)
+		}
+	}()
+	if answer, err = call(); err != nil {
+		return answer, err
+	}
+	return answer, nonsense(check(answer))
+}
+
+// CheckedPolicy is a built-in policy whose every answer is checked as a plugin's is.
+func CheckedPolicy(p policy.Policy) policy.Policy { return checkedPolicy{p} }
+
+type checkedPolicy struct{ policy.Policy }
+
+// Decide implements [policy.Policy].
+func (c checkedPolicy) Decide(in policy.Snapshot) ([]policy.Decision, []byte, error) {
+	call := func() (d decided, err error) {
+		d.decisions, d.hint, err = c.Policy.Decide(in)
+		return d, err
+	}
+	d, err := guarded("policy "+c.Info().Name, "Decide", call, func(d decided) error { return d.check(&in) })
+	return d.decisions, d.hint, err
+}
+
+// check says what is wrong with what a policy returned, if anything.
+func (d decided) check(in *policy.Snapshot) error {
+	if len(d.hint) > policy.MaxHint {
+		return fmt.Errorf("the hint has %d bytes, at most %d are allowed", len(d.hint), policy.MaxHint)
+	}
+	for i := range d.decisions {
+		if n := len(d.decisions[i].Reason); n > policyv1.MaxReason {
+			return fmt.Errorf("the reason of decision %d has %d bytes, at most %d are allowed", i, n, policyv1.MaxReason)
+		}
+	}
+	return in.Check(d.decisions)
+}
+
+// CheckedFeed is a built-in feed whose every answer is checked as a plugin's is.
+func CheckedFeed(f price.Feed) price.Feed { return checkedFeed{f} }
+
+type checkedFeed struct{ feed price.Feed }
+
+const feed = "price feed"
+
+// Describe implements [price.Feed].
+func (c checkedFeed) Describe(ctx context.Context) (price.Description, error) {
+	call := func() (price.Description, error) { return c.feed.Describe(ctx) }
+	return guarded(feed, "Describe", call, func(d price.Description) error { return d.Check() })
+}
+
+// Prices implements [price.Feed].
+func (c checkedFeed) Prices(ctx context.Context, query price.Query) (price.Series, error) {
+	call := func() (price.Series, error) { return c.feed.Prices(ctx, query) }
+	return guarded(feed, "Prices", call, func(s price.Series) error { return s.Check(query) })
+}

@@ -1,0 +1,42 @@
+package catalog
+
+import (
+	"context"
+
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	policyv1 "github.com/switchyard-hpc/switchyard/protocol/policy/v1"
+)
+
+// Policy is the plugin as a policy; its kind must be that.
+func (p *Plugin) Policy() policy.Policy {
+	return remotePolicy{p, door[policyv1.PolicyClient]{
+		life: p.running, client: policyv1.NewPolicyClient, means: meansNothing, limit: p.spec.Timing.Call,
+	}}
+}
+
+// remotePolicy is a policy in another process.
+type remotePolicy struct {
+	plugin *Plugin
+	door   door[policyv1.PolicyClient]
+}
+
+// Info implements [policy.Policy]. Of one that was never up it holds only the name.
+func (r remotePolicy) Info() policy.Info { return r.plugin.policyInfo() }
+
+// decided is what a policy returns.
+type decided struct {
+	decisions []policy.Decision
+	hint      []byte
+}
+
+// Decide implements [policy.Policy].
+func (r remotePolicy) Decide(in policy.Snapshot) ([]policy.Decision, []byte, error) {
+	read := func(reply *policyv1.DecideResponse) (d decided, err error) {
+		if d.decisions, d.hint, err = policyv1.DecodeDecisions(reply); err == nil {
+			err = in.Check(d.decisions)
+		}
+		return d, err
+	}
+	d, err := ask(context.Background(), r.door, "Decide", policyv1.PolicyClient.Decide, policyv1.EncodeSnapshot(&in), read)
+	return d.decisions, d.hint, err
+}

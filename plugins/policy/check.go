@@ -1,0 +1,62 @@
+package policy
+
+import (
+	"fmt"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Check says what is wrong with a policy's answer to the snapshot, if anything: no
+// policy may place a job twice, or at a site that declined it or takes no more.
+func (in *Snapshot) Check(decisions []Decision) error {
+	seen := make([]bool, len(in.Jobs))
+	sent := make([]int, len(in.Sites))
+	for _, d := range decisions {
+		switch {
+		case d.Job < 0 || d.Job >= len(in.Jobs) || d.Site < 0 || d.Site >= len(in.Sites):
+			return fmt.Errorf("decision for job %d at site %d of %d jobs and %d sites", d.Job, d.Site, len(in.Jobs), len(in.Sites))
+		case seen[d.Job]:
+			return fmt.Errorf("two decisions for job %v", in.Jobs[d.Job].ID)
+		case d.Wait < 0:
+			return fmt.Errorf("a wait of %v for job %v", d.Wait, in.Jobs[d.Job].ID)
+		case in.AWT[in.At(d.Job, d.Site)] == protocol.Never:
+			return fmt.Errorf("job %v sent to %s, which declined it", in.Jobs[d.Job].ID, in.Sites[d.Site].Name)
+		}
+		seen[d.Job] = true
+		if sent[d.Site]++; sent[d.Site] > in.Sites[d.Site].Accept {
+			return fmt.Errorf("more jobs sent to %s than the %d that it takes", in.Sites[d.Site].Name, in.Sites[d.Site].Accept)
+		}
+	}
+	return nil
+}
+
+// Check says what is wrong with what a policy says of itself, if anything.
+func (i *Info) Check() error {
+	if i.Name == "" || len(i.Name) > maxName {
+		return fmt.Errorf("the policy's name has %d characters; use 1 to %d", len(i.Name), maxName)
+	}
+	if len(i.Initiations) == 0 {
+		return fmt.Errorf("policy %s serves no initiation", i.Name)
+	}
+	served := map[Initiation]bool{}
+	for _, one := range i.Initiations {
+		switch one {
+		case Sender, Receiver, Symmetric, Cycle:
+		default:
+			return fmt.Errorf("policy %s serves the initiation %q, which does not exist", i.Name, string(one))
+		}
+		if served[one] {
+			return fmt.Errorf("policy %s names the initiation %q twice", i.Name, string(one))
+		}
+		served[one] = true
+	}
+	for k := 1; k < len(i.Params); k++ {
+		if i.Params[k-1].Name >= i.Params[k].Name {
+			return fmt.Errorf("policy %s: its parameters %q and %q are not sorted by name", i.Name, i.Params[k-1].Name, i.Params[k].Name)
+		}
+	}
+	return nil
+}
+
+// maxName bounds a policy's name, in bytes.
+const maxName = 64

@@ -1,0 +1,111 @@
+package policytest
+
+import (
+	"context"
+	"errors"
+	"reflect"
+
+	"github.com/switchyard-hpc/switchyard/plugins/conformance"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
+)
+
+// samples are snapshots that leave a policy something to choose.
+func samples() []policy.Snapshot {
+	return []policy.Snapshot{drawn(1, 5, 30), drawn(2, 3, 12), drawn(3, 12, 40), snapshotOf(6, 12)}
+}
+
+func equalWhenRepeated(_ context.Context, s subject) error {
+	for _, in := range samples() {
+		first, _, err := decide(s, clone(in))
+		for range 5 {
+			if err == nil {
+				err = again(s, in, first)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// earlierRoundsLeaveNoTrace: a policy keeps nothing but the hint.
+func earlierRoundsLeaveNoTrace(_ context.Context, s subject) error {
+	in := drawn(4, 6, 30)
+	first, _, err := decide(s, clone(in))
+	if err != nil {
+		return err
+	}
+	for _, other := range samples() {
+		if _, _, err = decide(s, other); err != nil {
+			return err
+		}
+		if err = again(s, in, first); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func newInstanceDecidesAlike(ctx context.Context, s subject) error {
+	for _, in := range samples() {
+		first, _, err := decide(s, clone(in))
+		if err != nil {
+			return err
+		}
+		if err = s.another(ctx, func(p policy.Policy) error { return again(p, in, first) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tiesAreStable repeats a round of nothing but ties, in which the order of a Go map
+// would show.
+func tiesAreStable(_ context.Context, s subject) error {
+	for _, in := range []policy.Snapshot{snapshotOf(12, 24), accepting(snapshotOf(4, 12), 3, 3, 3, 3)} {
+		first, _, err := decide(s, clone(in))
+		for range 50 {
+			if err == nil {
+				err = again(s, in, first)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func equalAtOnce(_ context.Context, s subject) error {
+	inputs := samples()
+	firsts := make([][]policy.Decision, len(inputs))
+	for i, in := range inputs {
+		var err error
+		if firsts[i], _, err = decide(s, clone(in)); err != nil {
+			return err
+		}
+	}
+	return conformance.Together(8, func(i int) error {
+		for range 10 {
+			if err := again(s, inputs[i%len(inputs)], firsts[i%len(inputs)]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func snapshotIsLeft(_ context.Context, s subject) error {
+	for _, in := range samples() {
+		in.Hint = []byte("a hint")
+		before := clone(in)
+		if _, _, err := s.Decide(in); err != nil {
+			return err
+		}
+		if !reflect.DeepEqual(in, before) {
+			return errors.New("the policy has changed the snapshot that it was given")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,317 @@
+package policytest_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/plugins/conformance"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/plugins/policy/local"
+	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
+	"github.com/switchyard-hpc/switchyard/plugins/policytest"
+	"github.com/switchyard-hpc/switchyard/protocol"
+	policyv1 "github.com/switchyard-hpc/switchyard/protocol/policy/v1"
+)
+
+func opens(p policy.Policy) func(context.Context) (policy.Policy, error) {
+	return func(context.Context) (policy.Policy, error) { return p, nil }
+}
+
+func right() policy.Policy { return tc.New(tc.Config{Epsilon: tc.DefaultEpsilon}) }
+
+func TestBuiltIns(t *testing.T) {
+	t.Parallel()
+	for name, p := range map[string]policy.Policy{
+		"tc": right(), "tc without tolerance": tc.New(tc.Config{}), "tc that takes all for equal": tc.New(tc.Config{Epsilon: protocol.Never}),
+		"local": local.New(), "hinting": hinting{}, "tc over the wire": wired{right()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			policytest.Test(t, policytest.Target{Open: opens(p)})
+		})
+	}
+}
+
+// hinting is a right policy that uses its hint: it passes on how often it was asked,
+// and does not mind a foreign one.
+type hinting struct{ local.Policy }
+
+func (h hinting) Decide(in policy.Snapshot) ([]policy.Decision, []byte, error) {
+	rounds, err := strconv.Atoi(string(in.Hint))
+	if err != nil {
+		rounds = 0
+	}
+	decisions, _, err := h.Policy.Decide(in)
+	return decisions, []byte(strconv.Itoa(rounds + 1)), err
+}
+
+// wired is a policy at the other end of the wire: whatever the suite asks is within
+// the limits of a plugin's messages.
+type wired struct{ policy.Policy }
+
+func (w wired) Decide(in policy.Snapshot) ([]policy.Decision, []byte, error) {
+	there, err := policyv1.DecodeSnapshot(policyv1.EncodeSnapshot(&in))
+	if err != nil {
+		return nil, nil, err
+	}
+	decisions, hint, err := w.Policy.Decide(there)
+	if err != nil {
+		return nil, nil, err
+	}
+	return policyv1.DecodeDecisions(policyv1.EncodeDecisions(decisions, hint))
+}
+
+type (
+	decisions = []policy.Decision
+	decide    = func(policy.Snapshot) (decisions, []byte, error)
+)
+
+// wrong is a right policy but for one thing.
+type wrong struct {
+	policy.Policy
+	info   func(policy.Info) policy.Info
+	decide func(in policy.Snapshot, right decide) (decisions, []byte, error)
+}
+
+func (w wrong) Info() policy.Info {
+	if w.info == nil {
+		return w.Policy.Info()
+	}
+	return w.info(w.Policy.Info())
+}
+
+func (w wrong) Decide(in policy.Snapshot) (decisions, []byte, error) {
+	if w.decide == nil {
+		return w.Policy.Decide(in)
+	}
+	return w.decide(in, w.Policy.Decide)
+}
+
+// answering changes what a right policy decides.
+func answering(change func(in policy.Snapshot, right decisions) decisions) policy.Policy {
+	return wrong{Policy: right(), decide: func(in policy.Snapshot, decide decide) (decisions, []byte, error) {
+		d, hint, err := decide(in)
+		return change(in, d), hint, err
+	}}
+}
+
+// each changes every decision.
+func each(change func(in policy.Snapshot, d *policy.Decision)) policy.Policy {
+	return answering(func(in policy.Snapshot, right decisions) decisions {
+		for i := range right {
+			change(in, &right[i])
+		}
+		return right
+	})
+}
+
+// refusing fails when a snapshot is of a kind.
+func refusing(is func(in policy.Snapshot) bool) policy.Policy {
+	return wrong{Policy: right(), decide: func(in policy.Snapshot, decide decide) (decisions, []byte, error) {
+		if is(in) {
+			return nil, nil, errors.New("not that")
+		}
+		return decide(in)
+	}}
+}
+
+// withHint returns a hint.
+func withHint(hint []byte) policy.Policy {
+	return wrong{Policy: right(), decide: func(in policy.Snapshot, decide decide) (decisions, []byte, error) {
+		d, _, err := decide(in)
+		return d, hint, err
+	}}
+}
+
+// wrongs are policies by the case that must catch them.
+func wrongs() map[string]func() policy.Policy {
+	var rounds, inside, instances atomic.Int64
+	odd := func() bool { return rounds.Add(1)%2 == 1 }
+	return map[string]func() policy.Policy{
+		"info is sound": func() policy.Policy {
+			return wrong{Policy: right(), info: func(policy.Info) policy.Info { return policy.Info{Name: "nothing served"} }}
+		},
+		"info stays the same": func() policy.Policy {
+			return wrong{Policy: right(), info: func(i policy.Info) policy.Info { i.Shortcut = odd(); return i }}
+		},
+		"equal snapshots get equal decisions": func() policy.Policy {
+			return answering(func(_ policy.Snapshot, right decisions) decisions {
+				if odd() {
+					return nil
+				}
+				return right
+			})
+		},
+		"earlier rounds leave no trace": func() policy.Policy { return &remembers{Policy: right()} },
+		"a new instance decides alike": func() policy.Policy {
+			if instances.Add(1)%2 == 1 {
+				return right()
+			}
+			return answering(func(policy.Snapshot, decisions) decisions { return nil })
+		},
+		"ties are not broken by chance": func() policy.Policy { return byMap() },
+		"several goroutines get equal decisions": func() policy.Policy {
+			return wrong{Policy: right(), decide: func(in policy.Snapshot, decide decide) (decisions, []byte, error) {
+				defer inside.Add(-1)
+				meet := inside.Add(1) > 1
+				time.Sleep(time.Millisecond) // so that calls do meet
+				if meet {
+					return nil, nil, errors.New("one at a time, please")
+				}
+				return decide(in)
+			}}
+		},
+		"the snapshot is left as it was": func() policy.Policy {
+			return answering(func(in policy.Snapshot, right decisions) decisions {
+				in.Sites[0].Accept--
+				return right
+			})
+		},
+		"no jobs":                func() policy.Policy { return refusing(func(in policy.Snapshot) bool { return len(in.Jobs) == 0 }) },
+		"no sites":               func() policy.Policy { return panicking(func(in policy.Snapshot) bool { return in.Sites[0].CPUs < 0 }) },
+		"neither jobs nor sites": func() policy.Policy { return panicking(func(in policy.Snapshot) bool { return in.Sites[0].CPUs < 0 }) },
+		"one site":               func() policy.Policy { return panicking(func(in policy.Snapshot) bool { return in.Sites[1].CPUs < 0 }) },
+		"a peer that is not among the sites": func() policy.Policy {
+			return panicking(func(in policy.Snapshot) bool { return in.Sites[in.Self].CPUs < 0 })
+		},
+		"every quote is declined":                 func() policy.Policy { return everywhere(1) },
+		"a site that declined gets no job":        func() policy.Policy { return everywhere(1) },
+		"a site that takes no job gets none":      func() policy.Policy { return everywhere(1) },
+		"sites get no more jobs than they accept": func() policy.Policy { return everywhere(1) },
+		"a job is placed at most once":            func() policy.Policy { return everywhere(2) },
+		"waits are not less than quoted":          func() policy.Policy { return each(func(_ policy.Snapshot, d *policy.Decision) { d.Wait /= 2 }) },
+		"reasons are short and readable": func() policy.Policy {
+			return each(func(in policy.Snapshot, d *policy.Decision) {
+				d.Reason = strings.Repeat(string(in.Sites[d.Site].Name), 20)
+			})
+		},
+		"the hint is bounded and may come back": func() policy.Policy { return withHint(make([]byte, policy.MaxHint+1)) },
+		"a foreign hint does no harm":           func() policy.Policy { return refusing(func(in policy.Snapshot) bool { return len(in.Hint) > 0 }) },
+		"the largest values do no harm": func() policy.Policy {
+			return each(func(_ policy.Snapshot, d *policy.Decision) { d.Wait += d.Wait })
+		},
+		"jobs in another order": func() policy.Policy {
+			return refusing(func(in policy.Snapshot) bool {
+				return len(in.Jobs) > 1 && in.Jobs[0].ID > in.Jobs[1].ID
+			})
+		},
+		"sites in another order": func() policy.Policy {
+			return refusing(func(in policy.Snapshot) bool { return len(in.Sites) == 5 && len(in.Jobs) == 30 })
+		},
+		"a round of 2,000 jobs and 20 sites": func() policy.Policy {
+			return refusing(func(in policy.Snapshot) bool { return len(in.Jobs)*len(in.Sites) > 30_000 })
+		},
+		"random snapshots": func() policy.Policy {
+			return refusing(func(in policy.Snapshot) bool { return len(in.Jobs) == 17 && len(in.Sites) == 7 })
+		},
+	}
+}
+
+// TestWrongPoliciesAreCaught: by the case that is about what is wrong with them.
+func TestWrongPoliciesAreCaught(t *testing.T) {
+	t.Parallel()
+	all := wrongs()
+	for _, c := range policytest.Cases(policytest.Target{Open: opens(right())}) {
+		if all[c.Name] == nil {
+			t.Errorf("no wrong policy is made for the case %q", c.Name)
+		}
+	}
+	for name, open := range all {
+		target := policytest.Target{Open: func(context.Context) (policy.Policy, error) { return open(), nil }}
+		cases := slices.DeleteFunc(policytest.Cases(target), func(c conformance.Case) bool { return c.Name != name })
+		results := conformance.Run(t.Context(), cases, nil)
+		if len(results) != 1 || results[0].Err == nil {
+			t.Errorf("%q does not catch its wrong policy: %+v", name, results)
+			continue
+		}
+		t.Logf("%s: %.100v", name, results[0].Err)
+	}
+}
+
+// TestReasons: what else may be wrong with a reason.
+func TestReasons(t *testing.T) {
+	t.Parallel()
+	for _, reason := range []string{"", "\xff\xfe", strings.Repeat("a", policyv1.MaxReason+1)} {
+		p := each(func(_ policy.Snapshot, d *policy.Decision) { d.Reason = reason })
+		results := conformance.Run(t.Context(), policytest.Cases(policytest.Target{Open: opens(p)}), nil)
+		if !slices.ContainsFunc(results, func(r conformance.Result) bool {
+			return r.Err != nil && strings.Contains(r.Err.Error(), "reason")
+		}) {
+			t.Errorf("the reason %q is not caught", reason)
+		}
+	}
+}
+
+// TestOpenAndClose: what cannot be opened fails; what can be closed is, and its
+// error counts.
+func TestOpenAndClose(t *testing.T) {
+	t.Parallel()
+	trouble := errors.New("no such plugin")
+	for _, target := range []policytest.Target{
+		{Open: func(context.Context) (policy.Policy, error) { return nil, trouble }},
+		{Open: opens(closing{right(), trouble})},
+	} {
+		for _, r := range conformance.Run(t.Context(), policytest.Cases(target), nil) {
+			if !errors.Is(r.Err, trouble) {
+				t.Errorf("%s: %v", r.Name, r.Err)
+			}
+		}
+	}
+}
+
+type closing struct {
+	policy.Policy
+	err error
+}
+
+func (c closing) Close() error { return c.err }
+
+// panicking looks where there may be nothing.
+func panicking(look func(in policy.Snapshot) bool) policy.Policy { return refusing(look) }
+
+// everywhere sends each job to so many sites, whatever they said.
+func everywhere(copies int) policy.Policy {
+	return answering(func(in policy.Snapshot, _ decisions) (all decisions) {
+		for j := range in.Jobs {
+			for s := range min(copies, len(in.Sites)) {
+				all = append(all, policy.Decision{Job: j, Site: s, Wait: in.AWT[in.At(j, s)], Reason: "why not"})
+			}
+		}
+		return all
+	})
+}
+
+// byMap visits jobs in the order of a map.
+func byMap() policy.Policy {
+	return answering(func(_ policy.Snapshot, right decisions) (mixed decisions) {
+		byJob := map[int]policy.Decision{}
+		for _, d := range right {
+			byJob[d.Job] = d
+		}
+		for _, d := range byJob {
+			mixed = append(mixed, d)
+		}
+		return mixed
+	})
+}
+
+// remembers sends nothing after a round with other sites.
+type remembers struct {
+	policy.Policy
+	sites int
+}
+
+func (r *remembers) Decide(in policy.Snapshot) (decisions, []byte, error) {
+	other := r.sites != 0 && r.sites != len(in.Sites)
+	r.sites = len(in.Sites)
+	if other {
+		return nil, nil, nil
+	}
+	return r.Policy.Decide(in)
+}

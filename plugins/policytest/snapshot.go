@@ -1,0 +1,162 @@
+package policytest
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// site is a site of 64 CPUs that is half busy and takes any number of jobs.
+func site(s int) policy.Site {
+	return policy.Site{
+		Name: protocol.SiteName(fmt.Sprintf("site-%02d", s)), RUS: protocol.PPM / 2, Age: protocol.Second,
+		CPUs: 64, Free: 32, Accept: 1 << 20, Currency: "EUR",
+	}
+}
+
+// snapshotOf has sites and jobs that are all alike, so that there is nothing but
+// ties. The first site decides.
+func snapshotOf(sites, jobs int) policy.Snapshot {
+	var in policy.Snapshot
+	for s := range sites {
+		in.Sites = append(in.Sites, site(s))
+	}
+	for j := range jobs {
+		in.Jobs = append(in.Jobs, policy.Job{
+			ID: protocol.NewJobID(1, uint64(j)), CPUs: 4, WallTime: protocol.Hour, Waited: protocol.Minute,
+		})
+		for range sites {
+			in.AWT = append(in.AWT, 10*protocol.Minute)
+			in.ERT = append(in.ERT, protocol.Hour)
+			in.Cost = append(in.Cost, 2_000_000)
+		}
+	}
+	return in
+}
+
+// withoutSelf is a peer's that has no machine of its own.
+func withoutSelf(in policy.Snapshot) policy.Snapshot {
+	in.Self = -1
+	return in
+}
+
+// decline takes back one quote.
+func decline(in *policy.Snapshot, at int) {
+	in.AWT[at], in.ERT[at], in.Cost[at] = protocol.Never, protocol.Never, 0
+}
+
+func allDeclined(in policy.Snapshot) policy.Snapshot {
+	for at := range in.AWT {
+		decline(&in, at)
+	}
+	return in
+}
+
+// accepting sets how many jobs each site takes.
+func accepting(in policy.Snapshot, accept ...int) policy.Snapshot {
+	for s, jobs := range accept {
+		in.Sites[s].Accept = jobs
+	}
+	return in
+}
+
+// drawn is a random snapshot: machines of all sizes, some full, some that take few
+// jobs, a third of the quotes declined.
+func drawn(seed uint64, sites, jobs int) policy.Snapshot {
+	random := rand.New(rand.NewPCG(seed, 0))
+	in := snapshotOf(sites, jobs)
+	for s := range in.Sites {
+		row := &in.Sites[s]
+		row.RUS = random.IntN(protocol.PPM + 1)
+		row.Age = protocol.Duration(random.Int64N(int64(protocol.Hour)))
+		row.CPUs = 1 + random.IntN(1000)
+		row.Free = random.IntN(row.CPUs + 1)
+		row.Accept = random.IntN(max(2, jobs))
+		row.Currency = []string{"", "EUR", "USD"}[random.IntN(3)]
+	}
+	for j := range in.Jobs {
+		in.Jobs[j].CPUs = 1 + random.IntN(500)
+		in.Jobs[j].WallTime = 1 + protocol.Duration(random.Int64N(int64(protocol.Day)))
+		in.Jobs[j].Waited = protocol.Duration(random.Int64N(int64(protocol.Day)))
+	}
+	for at := range in.AWT {
+		in.AWT[at] = protocol.Duration(random.Int64N(int64(protocol.Hour)))
+		in.ERT[at] = 1 + protocol.Duration(random.Int64N(int64(protocol.Day)))
+		in.Cost[at] = protocol.Micro(random.Int64N(2_000_000_000) - 1_000_000_000)
+		if random.IntN(3) == 0 {
+			decline(&in, at)
+		}
+	}
+	in.Self = random.IntN(sites+1) - 1
+	return in
+}
+
+// extreme is a random snapshot of least and largest values, as far as they travel.
+func extreme(seed uint64) policy.Snapshot {
+	random := rand.New(rand.NewPCG(seed, 1))
+	in := snapshotOf(1+random.IntN(4), 1+random.IntN(8))
+	count := func() int { return []int{0, 1, math.MaxInt32 - 1, math.MaxInt32}[random.IntN(4)] }
+	span := func() protocol.Duration {
+		return []protocol.Duration{0, 1, protocol.Day, protocol.Never / 2, protocol.Never - 1, protocol.Never}[random.IntN(6)]
+	}
+	for s := range in.Sites {
+		row := &in.Sites[s]
+		row.RUS = []int{0, protocol.PPM}[random.IntN(2)]
+		row.Age, row.CPUs, row.Accept = span(), count(), count()
+		row.Free = min(row.CPUs, count())
+	}
+	for j := range in.Jobs {
+		in.Jobs[j].CPUs, in.Jobs[j].WallTime, in.Jobs[j].Waited = max(1, count()), max(1, span()), span()
+	}
+	for at := range in.AWT {
+		in.AWT[at], in.ERT[at] = span(), span()
+		in.Cost[at] = []protocol.Micro{math.MinInt64, -1, 0, 1, math.MaxInt64}[random.IntN(5)]
+		if in.AWT[at] == protocol.Never {
+			decline(&in, at)
+		}
+	}
+	return in
+}
+
+// clone is a deep copy.
+func clone(in policy.Snapshot) policy.Snapshot {
+	in.Sites, in.Jobs = slices.Clone(in.Sites), slices.Clone(in.Jobs)
+	in.AWT, in.ERT, in.Cost = slices.Clone(in.AWT), slices.Clone(in.ERT), slices.Clone(in.Cost)
+	in.Hint = slices.Clone(in.Hint)
+	return in
+}
+
+// reordered is the snapshot with its rows in another order: job j of the result is
+// jobs[j] of the snapshot, and so for sites, whose names stay sorted.
+func reordered(in policy.Snapshot, sites, jobs []int) policy.Snapshot {
+	out := clone(in)
+	for s, from := range sites {
+		name := in.Sites[s].Name
+		out.Sites[s] = in.Sites[from]
+		out.Sites[s].Name = name
+		if from == in.Self {
+			out.Self = s
+		}
+	}
+	for j, row := range jobs {
+		out.Jobs[j] = in.Jobs[row]
+		for s, column := range sites {
+			to, from := out.At(j, s), in.At(row, column)
+			out.AWT[to], out.ERT[to], out.Cost[to] = in.AWT[from], in.ERT[from], in.Cost[from]
+		}
+	}
+	return out
+}
+
+// inOrder are the numbers from 0 to n-1.
+func inOrder(n int) []int {
+	numbers := make([]int, n)
+	for i := range numbers {
+		numbers[i] = i
+	}
+	return numbers
+}

@@ -1,0 +1,121 @@
+package localschedv1
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/protocol"
+	"github.com/switchyard-hpc/switchyard/protocol/wire"
+)
+
+// EncodeQueued converts a submission to an engine. The job is that of the tag.
+func EncodeQueued(now protocol.Instant, job localsched.Queued, engine uint64) *EngineSubmitRequest {
+	s := shapeOf(&job.Request)
+	return &EngineSubmitRequest{
+		Engine: engine, Now: int64(now), Tag: EncodeTag(job.Tag),
+		Cpus: s.cpus, Nodes: s.nodes, MemoryMb: s.memoryMB, WallTime: s.wallTime,
+	}
+}
+
+// DecodeQueued checks and converts a submission to an engine. The error names the
+// field.
+func DecodeQueued(m *EngineSubmitRequest) (protocol.Instant, localsched.Queued, error) {
+	tag, err := DecodeTag(m.GetTag())
+	if err != nil {
+		return 0, localsched.Queued{}, err
+	}
+	request, err := readRequest(shape{
+		uint64(tag.Job), m.GetCpus(), m.GetNodes(), m.GetMemoryMb(), m.GetWallTime(),
+	})
+	return protocol.Instant(m.GetNow()), localsched.Queued{Request: request, Tag: tag}, err
+}
+
+// EncodeActions converts what a driver must do, and the load afterwards.
+func EncodeActions(a localsched.Actions, load protocol.Load) *ActionsResponse {
+	return &ActionsResponse{
+		Starts: wire.Convert(a.Starts, EncodeTag), Kills: wire.Convert(a.Kills, EncodeTag),
+		Wake: int64(a.Wake), Load: EncodeLoad(load),
+	}
+}
+
+// EncodeRefusal says that a job would not even run on the empty machine.
+func EncodeRefusal(refused *localsched.RefusedError, load protocol.Load) *ActionsResponse {
+	return &ActionsResponse{Refused: refusal(refused), Load: EncodeLoad(load)}
+}
+
+// DecodeActions checks and converts what a driver must do, and the load afterwards.
+// The error is a *[localsched.RefusedError], beside the load, when the job would not
+// even run on the empty machine.
+func DecodeActions(m *ActionsResponse) (localsched.Actions, protocol.Load, error) {
+	load, err := DecodeLoad(m.GetLoad())
+	if err = wire.First(
+		err,
+		wire.Amount("wake", m.GetWake()),
+		wire.AtMost("starts", len(m.GetStarts()), MaxJobs),
+		wire.AtMost("kills", len(m.GetKills()), MaxJobs),
+		wire.AtMost("refused", len(m.GetRefused()), MaxReason),
+	); err != nil {
+		return localsched.Actions{}, protocol.Load{}, err
+	}
+	if m.GetRefused() != "" {
+		return localsched.Actions{}, load, &localsched.RefusedError{Reason: m.GetRefused()}
+	}
+	starts, err := wire.Decode("starts", m.GetStarts(), DecodeTag)
+	if err != nil {
+		return localsched.Actions{}, protocol.Load{}, err
+	}
+	kills, err := wire.Decode("kills", m.GetKills(), DecodeTag)
+	if err != nil {
+		return localsched.Actions{}, protocol.Load{}, err
+	}
+	return localsched.Actions{Starts: starts, Kills: kills, Wake: protocol.Instant(m.GetWake())}, load, nil
+}
+
+// lastInstant is the start of a job when none is in sight; it travels as -1.
+const lastInstant protocol.Instant = math.MaxInt64
+
+// EncodePlanned converts when jobs would start.
+func EncodePlanned(planned []localsched.Planned) *PlanResponse {
+	m := &PlanResponse{Start: make([]int64, len(planned)), Declined: make([]string, len(planned))}
+	for i, one := range planned {
+		switch {
+		case one.Declined != "":
+			m.Declined[i] = wire.Clip(one.Declined, MaxReason)
+		case one.Start == lastInstant:
+			m.Start[i] = -1
+		case one.Start < 0:
+			m.Start[i] = math.MinInt64 // no check passes it
+		default:
+			m.Start[i] = int64(one.Start)
+		}
+	}
+	return m
+}
+
+// DecodePlanned checks and converts when n jobs would start. The error names the
+// column and the entry.
+func DecodePlanned(m *PlanResponse, n int) ([]localsched.Planned, error) {
+	if err := wire.First(
+		wire.Length("start", len(m.GetStart()), n),
+		wire.Length("declined", len(m.GetDeclined()), n),
+	); err != nil || n == 0 {
+		return nil, err
+	}
+	planned := make([]localsched.Planned, n)
+	for i, start := range m.GetStart() {
+		why := m.GetDeclined()[i]
+		switch {
+		case start < -1:
+			return nil, fmt.Errorf("start[%d]: %d is negative; -1 says that none is in sight", i, start)
+		case why != "" && start != 0:
+			return nil, fmt.Errorf("start[%d]: is %d, but the job is declined; use 0", i, start)
+		case len(why) > MaxReason:
+			return nil, fmt.Errorf("declined[%d]: has %d bytes, at most %d are allowed", i, len(why), MaxReason)
+		case start == -1:
+			start = int64(lastInstant)
+		}
+		planned[i] = localsched.Planned{Start: protocol.Instant(start), Declined: why}
+	}
+	return planned, nil
+}

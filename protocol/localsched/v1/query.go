@@ -1,0 +1,118 @@
+package localschedv1
+
+import (
+	"fmt"
+
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/protocol"
+	"github.com/switchyard-hpc/switchyard/protocol/wire"
+)
+
+// EncodeRequests converts the shapes of jobs.
+func EncodeRequests(jobs []protocol.Request) *Requests {
+	m := newRequests(len(jobs))
+	for i := range jobs {
+		m.set(i, &jobs[i])
+	}
+	return m
+}
+
+// DecodeRequests checks and converts the shapes of jobs; an absent message holds
+// none. The error names the column and the entry.
+func DecodeRequests(m *Requests) ([]protocol.Request, error) {
+	n := len(m.GetJob())
+	if err := wire.First(
+		wire.AtMost("job", n, MaxJobs),
+		wire.Length("cpus", len(m.GetCpus()), n),
+		wire.Length("nodes", len(m.GetNodes()), n),
+		wire.Length("memory_mb", len(m.GetMemoryMb()), n),
+		wire.Length("wall_time", len(m.GetWallTime()), n),
+	); err != nil || n == 0 {
+		return nil, err
+	}
+	jobs := make([]protocol.Request, n)
+	for i := range jobs {
+		var err error
+		jobs[i], err = readRequest(shape{
+			m.GetJob()[i], m.GetCpus()[i], m.GetNodes()[i], m.GetMemoryMb()[i], m.GetWallTime()[i],
+		})
+		if err != nil {
+			return nil, fmt.Errorf("entry %d: %w", i, err)
+		}
+	}
+	return jobs, nil
+}
+
+// EncodeQuery converts a query. The job of a promise is that of its tag.
+func EncodeQuery(q localsched.Query) *QuoteRequest {
+	ahead, epochs := newRequests(len(q.Ahead)), make([]uint32, len(q.Ahead))
+	for i := range q.Ahead {
+		one := &q.Ahead[i]
+		ahead.set(i, &one.Request)
+		ahead.Job[i], epochs[i] = uint64(one.Tag.Job), uint32(one.Tag.Epoch)
+	}
+	return &QuoteRequest{Jobs: EncodeRequests(q.Jobs), Ahead: ahead, AheadEpoch: epochs}
+}
+
+// DecodeQuery checks and converts a query. The error names the column and the
+// entry.
+func DecodeQuery(m *QuoteRequest) (localsched.Query, error) {
+	jobs, err := DecodeRequests(m.GetJobs())
+	if err != nil {
+		return localsched.Query{}, fmt.Errorf("query: jobs: %w", err)
+	}
+	ahead, err := DecodeRequests(m.GetAhead())
+	if err = wire.First(wire.In("ahead", err), wire.Length("ahead_epoch", len(m.GetAheadEpoch()), len(ahead))); err != nil {
+		return localsched.Query{}, fmt.Errorf("query: %w", err)
+	}
+	query := localsched.Query{Jobs: jobs}
+	if len(ahead) > 0 {
+		query.Ahead = make([]localsched.Promise, len(ahead))
+	}
+	for i, request := range ahead {
+		tag, err := readTag(uint64(request.Job), m.GetAheadEpoch()[i])
+		if err != nil {
+			return localsched.Query{}, fmt.Errorf("query: ahead[%d]: %w", i, err)
+		}
+		query.Ahead[i] = localsched.Promise{Tag: tag, Request: request}
+	}
+	return query, nil
+}
+
+func newRequests(n int) *Requests {
+	return &Requests{
+		Job: make([]uint64, n), Cpus: make([]int64, n), Nodes: make([]int64, n),
+		MemoryMb: make([]int64, n), WallTime: make([]int64, n),
+	}
+}
+
+func (x *Requests) set(i int, r *protocol.Request) {
+	s := shapeOf(r)
+	x.Job[i], x.Cpus[i], x.Nodes[i], x.MemoryMb[i], x.WallTime[i] = s.job, s.cpus, s.nodes, s.memoryMB, s.wallTime
+}
+
+// shape is a request as it travels, in whichever message.
+type shape struct {
+	job                             uint64
+	cpus, nodes, memoryMB, wallTime int64
+}
+
+func shapeOf(r *protocol.Request) shape {
+	return shape{uint64(r.Job), int64(r.CPUs), int64(r.Nodes), r.MemoryMB, wire.EncodeSpan(r.WallTime)}
+}
+
+// readRequest leaves it to the scheduler to refuse what is merely too little.
+func readRequest(s shape) (protocol.Request, error) {
+	if err := wire.First(
+		wire.Count("cpus", s.cpus),
+		wire.Count("nodes", s.nodes),
+		wire.Amount("memory_mb", s.memoryMB),
+		span("wall_time", s.wallTime),
+	); err != nil {
+		return protocol.Request{}, err
+	}
+	return protocol.Request{
+		Job: protocol.JobID(s.job), CPUs: int(s.cpus), Nodes: int(s.nodes),
+		MemoryMB: s.memoryMB, WallTime: wire.DecodeSpan(s.wallTime),
+	}, nil
+}

@@ -1,0 +1,66 @@
+package localschedv1
+
+import (
+	"math"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
+	"github.com/switchyard-hpc/switchyard/protocol/wire"
+)
+
+func wireSpec(s *protocol.Spec) *Spec {
+	r := shapeOf(&s.Request)
+	return &Spec{
+		Job: r.job, Cpus: r.cpus, Nodes: r.nodes, MemoryMb: r.memoryMB, WallTime: r.wallTime,
+		Name: s.Name, User: s.User, Requeue: s.Requeue, Submitted: int64(s.Submitted), Mhz: int64(s.MHz),
+		Sites: wire.Convert(s.Sites, func(site protocol.SiteName) string { return string(site) }),
+	}
+}
+
+func readSpec(m *Spec) (protocol.Spec, error) {
+	request, err := readRequest(shape{m.GetJob(), m.GetCpus(), m.GetNodes(), m.GetMemoryMb(), m.GetWallTime()})
+	if err = wire.First(
+		err,
+		wire.AtMost("name", len(m.GetName()), wire.MaxJobName),
+		wire.AtMost("user", len(m.GetUser()), wire.MaxUser),
+		wire.AtMost("sites", len(m.GetSites()), wire.MaxJobSites),
+		wire.Amount("submitted", m.GetSubmitted()),
+		wire.Count("mhz", m.GetMhz()),
+	); err != nil {
+		return protocol.Spec{}, err
+	}
+	sites, err := wire.Decode("sites", m.GetSites(), func(name string) (protocol.SiteName, error) {
+		return protocol.SiteName(name), protocol.SiteName(name).Validate()
+	})
+	if err != nil {
+		return protocol.Spec{}, err
+	}
+	return protocol.Spec{
+		Request: request, Name: m.GetName(), User: m.GetUser(), Sites: sites, Requeue: m.GetRequeue(),
+		Submitted: protocol.Instant(m.GetSubmitted()), MHz: int(m.GetMhz()),
+	}, nil
+}
+
+func wirePayload(p *protocol.Payload) *Payload {
+	if p == nil {
+		return nil
+	}
+	return &Payload{
+		Script: p.Script, Args: wire.Blobs(p.Args), Env: wire.Blobs(p.Env),
+		WorkDir: []byte(p.WorkDir), Stdout: []byte(p.Stdout), Stderr: []byte(p.Stderr),
+	}
+}
+
+func checkPayload(m *Payload) error {
+	return wire.First(
+		wire.AtMost("script", len(m.GetScript()), wire.MaxScript),
+		wire.AtMost("args", len(m.GetArgs()), wire.MaxArgs),
+		wire.AtMost("env", len(m.GetEnv()), wire.MaxArgs),
+		wire.UnixString("work_dir", string(m.GetWorkDir()), wire.MaxPath),
+		wire.UnixString("stdout", string(m.GetStdout()), wire.MaxPath),
+		wire.UnixString("stderr", string(m.GetStderr()), wire.MaxPath),
+		wire.Each("args", m.GetArgs(), func(arg []byte) error {
+			return wire.UnixString("argument", string(arg), math.MaxInt)
+		}),
+		wire.Each("env", m.GetEnv(), func(pair []byte) error { return wire.Env(string(pair), math.MaxInt) }),
+	)
+}

@@ -1,0 +1,70 @@
+package pluginv1
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/switchyard-hpc/switchyard/internal/settings"
+	"github.com/switchyard-hpc/switchyard/protocol/wire"
+)
+
+// Limits of notes.
+const (
+	MaxNotes = 1000
+
+	maxKey  = 1024 // bytes
+	maxText = 4096 // bytes
+)
+
+// EncodeNotes converts what is wrong and what is odd with a configuration, the
+// wrong first. Files stay behind: a plugin knows only the text. What is beyond
+// [MaxNotes], or too long, is cut.
+func EncodeNotes(wrong, odd settings.Problems) []*Note {
+	notes := make([]*Note, 0, len(wrong)+len(odd))
+	for _, p := range wrong {
+		notes = append(notes, wireNote(Note_SEVERITY_ERROR, p))
+	}
+	for _, p := range odd {
+		notes = append(notes, wireNote(Note_SEVERITY_WARNING, p))
+	}
+	return notes[:min(len(notes), MaxNotes)]
+}
+
+// DecodeNotes checks and converts what a plugin says of a configuration that is
+// from the file, into what is wrong and what is odd. The error names the note.
+func DecodeNotes(notes []*Note, file string) (wrong, odd settings.Problems, _ error) {
+	if err := wire.AtMost("notes", len(notes), MaxNotes); err != nil {
+		return nil, nil, err
+	}
+	for i, note := range notes {
+		p, err := readNote(note, file)
+		if err != nil {
+			return nil, nil, fmt.Errorf("notes[%d]: %w", i, err)
+		}
+		if note.GetSeverity() == Note_SEVERITY_ERROR {
+			wrong = append(wrong, p)
+		} else {
+			odd = append(odd, p)
+		}
+	}
+	return wrong, odd, nil
+}
+
+func wireNote(severity Note_Severity, p settings.Problem) *Note {
+	return &Note{
+		Severity: severity, Line: uint32(max(0, min(p.Line, math.MaxInt32))),
+		Key: wire.Clip(p.Key, maxKey), Text: wire.Clip(p.Text, maxText),
+	}
+}
+
+func readNote(note *Note, file string) (settings.Problem, error) {
+	if s := note.GetSeverity(); s != Note_SEVERITY_ERROR && s != Note_SEVERITY_WARNING {
+		return settings.Problem{}, fmt.Errorf("severity: %d is unknown or missing", int32(s))
+	}
+	if note.GetLine() > math.MaxInt32 {
+		return settings.Problem{}, errors.New("line: no file has so many")
+	}
+	return settings.Problem{File: file, Line: int(note.GetLine()), Key: note.GetKey(), Text: note.GetText()},
+		wire.First(wire.AtMost("key", len(note.GetKey()), maxKey), wire.Required("text", note.GetText(), maxText))
+}

@@ -1,0 +1,128 @@
+package policyv1
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/protocol"
+	"github.com/switchyard-hpc/switchyard/protocol/wire"
+)
+
+// Limits of what travels. A snapshot at all of them at once is longer than the
+// longest message that hosts and plugins send, 256 MiB.
+const (
+	MaxSites    = int(protocol.MaxSiteNumber)
+	MaxJobs     = 1 << 20
+	MaxQuotes   = 16 << 20         // jobs times sites
+	MaxCurrency = wire.MaxCurrency // bytes of a currency, as between peers
+	MaxReason   = 512              // bytes of a decision's reason
+
+	maxParams = 256
+	maxParam  = 1024 // bytes of a parameter's name or value
+)
+
+// counts checks a column of numbers that are neither negative nor too large for
+// an int anywhere.
+func counts(field string, column []int64) error {
+	for i, n := range column {
+		if n < 0 || n > math.MaxInt32 {
+			return fmt.Errorf("%s[%d]: %d is outside 0 to %d", field, i, n, math.MaxInt32)
+		}
+	}
+	return nil
+}
+
+// spans checks a column of times in ms; -1 is never.
+func spans(field string, column []int64) error {
+	for i, n := range column {
+		if n < -1 {
+			return fmt.Errorf("%s[%d]: %d is negative; -1 is never", field, i, n)
+		}
+	}
+	return nil
+}
+
+func texts(field string, column []string, most int) error {
+	for i, s := range column {
+		if len(s) > most {
+			return fmt.Errorf("%s[%d]: has %d bytes, at most %d are allowed", field, i, len(s), most)
+		}
+	}
+	return nil
+}
+
+// checkShape checks how many there are of everything, so that the other checks
+// and the conversion can rely on it.
+func checkShape(m *DecideRequest) error {
+	sites, jobs := len(m.GetSiteName()), len(m.GetJobId())
+	if err := wire.First(
+		wire.AtMost("site_name", sites, MaxSites),
+		wire.AtMost("job_id", jobs, MaxJobs),
+		wire.AtMost("quotes", sites*jobs, MaxQuotes),
+		wire.AtMost("hint", len(m.GetHint()), policy.MaxHint),
+	); err != nil {
+		return err
+	}
+	if self := m.GetSelf(); self < -1 || int(self) >= sites {
+		return fmt.Errorf("self: %d is none of the %d sites; -1 is none", self, sites)
+	}
+	return wire.First(
+		wire.Length("site_rus", len(m.GetSiteRus()), sites),
+		wire.Length("site_age", len(m.GetSiteAge()), sites),
+		wire.Length("site_cpus", len(m.GetSiteCpus()), sites),
+		wire.Length("site_free", len(m.GetSiteFree()), sites),
+		wire.Length("site_accept", len(m.GetSiteAccept()), sites),
+		wire.Length("site_currency", len(m.GetSiteCurrency()), sites),
+		wire.Length("job_cpus", len(m.GetJobCpus()), jobs),
+		wire.Length("job_wall_time", len(m.GetJobWallTime()), jobs),
+		wire.Length("job_waited", len(m.GetJobWaited()), jobs),
+		wire.Length("awt", len(m.GetAwt()), sites*jobs),
+		wire.Length("ert", len(m.GetErt()), sites*jobs),
+		wire.Length("cost", len(m.GetCost()), sites*jobs),
+	)
+}
+
+func checkSites(m *DecideRequest) error {
+	names := m.GetSiteName()
+	for i, name := range names {
+		if err := protocol.SiteName(name).Validate(); err != nil {
+			return fmt.Errorf("site_name[%d]: %w", i, err)
+		}
+		if i > 0 && names[i-1] >= name {
+			return fmt.Errorf("site_name[%d]: %q does not sort after %q", i, name, names[i-1])
+		}
+	}
+	return wire.First(
+		counts("site_rus", m.GetSiteRus()),
+		spans("site_age", m.GetSiteAge()),
+		counts("site_cpus", m.GetSiteCpus()),
+		counts("site_free", m.GetSiteFree()),
+		counts("site_accept", m.GetSiteAccept()),
+		texts("site_currency", m.GetSiteCurrency(), MaxCurrency),
+	)
+}
+
+func checkJobs(m *DecideRequest) error {
+	return wire.First(
+		counts("job_cpus", m.GetJobCpus()),
+		spans("job_wall_time", m.GetJobWallTime()),
+		spans("job_waited", m.GetJobWaited()),
+	)
+}
+
+// checkQuotes relies on checkShape.
+func checkQuotes(m *DecideRequest) error {
+	ert, cost := m.GetErt(), m.GetCost()
+	for i, awt := range m.GetAwt() {
+		switch {
+		case awt < -1:
+			return fmt.Errorf("awt[%d]: %d is negative; -1 is never", i, awt)
+		case ert[i] < -1:
+			return fmt.Errorf("ert[%d]: %d is negative; -1 is never", i, ert[i])
+		case awt == -1 && (ert[i] != -1 || cost[i] != 0):
+			return fmt.Errorf("awt[%d]: is -1, but ert is %d and cost %d; use -1 and 0", i, ert[i], cost[i])
+		}
+	}
+	return nil
+}

@@ -1,0 +1,79 @@
+package policyv1_test
+
+import (
+	"strings"
+	"testing"
+
+	policyv1 "github.com/switchyard-hpc/switchyard/protocol/policy/v1"
+)
+
+// refused checks that an error is there and names what it should.
+func refused(t *testing.T, err error, want string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want an error with %q", err, want)
+	}
+}
+
+// round is a right request for two jobs and two sites.
+func round() *policyv1.DecideRequest {
+	return &policyv1.DecideRequest{
+		SiteName: []string{"a", "b"}, SiteRus: []int64{1, 2}, SiteAge: []int64{0, -1}, SiteCpus: []int64{8, 8},
+		SiteFree: []int64{1, 1}, SiteAccept: []int64{2, 2}, SiteCurrency: []string{"", "EUR"},
+		JobId: []uint64{1, 2}, JobCpus: []int64{1, 1}, JobWallTime: []int64{60, 60}, JobWaited: []int64{0, 0},
+		Awt: []int64{0, 1, -1, 3}, Ert: []int64{5, 5, -1, 5}, Cost: []int64{0, 7, 0, -7},
+	}
+}
+
+func TestDecodeSnapshotRefuses(t *testing.T) {
+	t.Parallel()
+	if _, err := policyv1.DecodeSnapshot(round()); err != nil {
+		t.Fatal(err)
+	}
+	short := []int64{1}
+	cases := map[string]func(*policyv1.DecideRequest){
+		"self: 2 is none of the 2 sites":            func(m *policyv1.DecideRequest) { m.Self = 2 },
+		"self: -2 is none":                          func(m *policyv1.DecideRequest) { m.Self = -2 },
+		"site_name: has 9001":                       func(m *policyv1.DecideRequest) { m.SiteName = make([]string, policyv1.MaxSites+1) },
+		"job_id: has 1048577":                       func(m *policyv1.DecideRequest) { m.JobId = make([]uint64, policyv1.MaxJobs+1) },
+		"quotes: has":                               func(m *policyv1.DecideRequest) { m.SiteName, m.JobId = make([]string, 100), make([]uint64, 200_000) },
+		"hint: has 65537":                           func(m *policyv1.DecideRequest) { m.Hint = make([]byte, 65537) },
+		"site_rus: has 1 entries, not 2":            func(m *policyv1.DecideRequest) { m.SiteRus = short },
+		"site_age: has 1":                           func(m *policyv1.DecideRequest) { m.SiteAge = short },
+		"site_cpus: has 1":                          func(m *policyv1.DecideRequest) { m.SiteCpus = short },
+		"site_free: has 1":                          func(m *policyv1.DecideRequest) { m.SiteFree = short },
+		"site_accept: has 1":                        func(m *policyv1.DecideRequest) { m.SiteAccept = short },
+		"site_currency: has 1":                      func(m *policyv1.DecideRequest) { m.SiteCurrency = []string{""} },
+		"job_cpus: has 1":                           func(m *policyv1.DecideRequest) { m.JobCpus = short },
+		"job_wall_time: has 1":                      func(m *policyv1.DecideRequest) { m.JobWallTime = short },
+		"job_waited: has 1":                         func(m *policyv1.DecideRequest) { m.JobWaited = short },
+		"awt: has 1 entries, not 4":                 func(m *policyv1.DecideRequest) { m.Awt = short },
+		"ert: has 1":                                func(m *policyv1.DecideRequest) { m.Ert = short },
+		"cost: has 1":                               func(m *policyv1.DecideRequest) { m.Cost = short },
+		`site_name[1]: site name "B"`:               func(m *policyv1.DecideRequest) { m.SiteName[1] = "B" },
+		`site_name[1]: "a" does not sort after "a"`: func(m *policyv1.DecideRequest) { m.SiteName[1] = "a" },
+		`site_name[1]: "a" does not sort after "b"`: func(m *policyv1.DecideRequest) { m.SiteName[0], m.SiteName[1] = "b", "a" },
+		"site_rus[1]: -1 is outside":                func(m *policyv1.DecideRequest) { m.SiteRus[1] = -1 },
+		"site_age[0]: -2 is negative":               func(m *policyv1.DecideRequest) { m.SiteAge[0] = -2 },
+		"site_cpus[0]: 2147483648":                  func(m *policyv1.DecideRequest) { m.SiteCpus[0] = 1 << 31 },
+		"site_free[0]: -1":                          func(m *policyv1.DecideRequest) { m.SiteFree[0] = -1 },
+		"site_accept[1]: -1":                        func(m *policyv1.DecideRequest) { m.SiteAccept[1] = -1 },
+		"site_currency[0]: has 17":                  func(m *policyv1.DecideRequest) { m.SiteCurrency[0] = strings.Repeat("x", 17) },
+		"job_cpus[1]: -1":                           func(m *policyv1.DecideRequest) { m.JobCpus[1] = -1 },
+		"job_wall_time[1]: -2":                      func(m *policyv1.DecideRequest) { m.JobWallTime[1] = -2 },
+		"job_waited[1]: -2":                         func(m *policyv1.DecideRequest) { m.JobWaited[1] = -2 },
+		"awt[3]: -2 is negative":                    func(m *policyv1.DecideRequest) { m.Awt[3] = -2 },
+		"ert[3]: -2 is negative":                    func(m *policyv1.DecideRequest) { m.Ert[3] = -2 },
+		"awt[2]: is -1, but ert is 5":               func(m *policyv1.DecideRequest) { m.Ert[2] = 5 },
+		"awt[2]: is -1, but ert is -1 and cost 1":   func(m *policyv1.DecideRequest) { m.Cost[2] = 1 },
+	}
+	for want, change := range cases {
+		t.Run(want, func(t *testing.T) {
+			t.Parallel()
+			m := round()
+			change(m)
+			_, err := policyv1.DecodeSnapshot(m)
+			refused(t, err, "snapshot: "+want)
+		})
+	}
+}

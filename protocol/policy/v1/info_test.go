@@ -1,0 +1,84 @@
+package policyv1_test
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	policyv1 "github.com/switchyard-hpc/switchyard/protocol/policy/v1"
+)
+
+func TestInfosRoundTrip(t *testing.T) {
+	t.Parallel()
+	for _, want := range []policy.Info{
+		{Name: "one", Initiations: []policy.Initiation{policy.Cycle}},
+		{
+			Name:        "all",
+			Initiations: []policy.Initiation{policy.Sender, policy.Receiver, policy.Symmetric, policy.Cycle},
+			Shortcut:    true, Alone: true, Params: []policy.Param{{Name: "alpha", Value: "1"}, {Name: "beta"}},
+		},
+	} {
+		got, err := policyv1.DecodeInfo(travel(t, policyv1.EncodeInfo(want), &policyv1.DescribeResponse{}))
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("got %+v, %v\nwant %+v", got, err, want)
+		}
+	}
+}
+
+func TestDecodeInfoRefuses(t *testing.T) {
+	t.Parallel()
+	cycle := []policyv1.Initiation{policyv1.Initiation_INITIATION_CYCLE}
+	long := strings.Repeat("x", 1025)
+	cases := map[string]*policyv1.DescribeResponse{
+		"name has 0 characters":             {Initiations: cycle},
+		"policy p serves no initiation":     {Name: "p"},
+		"initiations[0]: 0 is unknown":      {Name: "p", Initiations: []policyv1.Initiation{0}},
+		"initiations[1]: 9 is unknown":      {Name: "p", Initiations: append(cycle, 9)},
+		`the initiation "cycle" twice`:      {Name: "p", Initiations: append(cycle, cycle...)},
+		"params: has 257":                   {Name: "p", Initiations: cycle, Params: make([]*policyv1.Param, 257)},
+		"params[0]: name: has 1025":         {Name: "p", Initiations: cycle, Params: []*policyv1.Param{{Name: long}}},
+		"params[0]: value: has 1025":        {Name: "p", Initiations: cycle, Params: []*policyv1.Param{{Value: long}}},
+		`parameters "a" and "a" are not so`: {Name: "p", Initiations: cycle, Params: []*policyv1.Param{{Name: "a"}, {Name: "a"}}},
+	}
+	for want, m := range cases {
+		t.Run(want, func(t *testing.T) {
+			t.Parallel()
+			_, err := policyv1.DecodeInfo(m)
+			refused(t, err, want)
+		})
+	}
+}
+
+// An initiation that does not exist must not become one that does.
+func TestUnknownInitiationsAreRefused(t *testing.T) {
+	t.Parallel()
+	_, err := policyv1.DecodeInfo(policyv1.EncodeInfo(policy.Info{Name: "p", Initiations: []policy.Initiation{"whim"}}))
+	refused(t, err, "initiations[0]")
+}
+
+func FuzzDecodeInfo(f *testing.F) {
+	data, err := proto.Marshal(policyv1.EncodeInfo(policy.Info{
+		Name: "p", Initiations: []policy.Initiation{policy.Cycle}, Params: []policy.Param{{Name: "a", Value: "1"}},
+	}))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(data)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		m := &policyv1.DescribeResponse{}
+		if proto.Unmarshal(data, m) != nil {
+			return
+		}
+		info, err := policyv1.DecodeInfo(m)
+		if err != nil {
+			return
+		}
+		again, err := policyv1.DecodeInfo(travel(t, policyv1.EncodeInfo(info), &policyv1.DescribeResponse{}))
+		if err != nil || !reflect.DeepEqual(again, info) {
+			t.Fatalf("got %+v, %v\nwant %+v", again, err, info)
+		}
+	})
+}

@@ -1,0 +1,144 @@
+package policyv1
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/protocol"
+	"github.com/switchyard-hpc/switchyard/protocol/wire"
+)
+
+// EncodeSnapshot converts a snapshot, whose hint it shares. The utilisation of a
+// site that overstates it wildly is cut, and a job that a clock set back has
+// submitted in the future has not waited: neither is the policy's fault. Where a
+// site declined nothing else is told.
+func EncodeSnapshot(in *policy.Snapshot) *DecideRequest {
+	m := &DecideRequest{Self: wireSelf(in), Hint: in.Hint}
+	writeSites(m, in.Sites)
+	writeJobs(m, in.Jobs)
+	writeQuotes(m, in)
+	return m
+}
+
+// DecodeSnapshot checks and converts a snapshot, whose hint it shares. The error
+// names the column and the entry.
+func DecodeSnapshot(m *DecideRequest) (policy.Snapshot, error) {
+	err := checkShape(m)
+	if err == nil {
+		err = wire.First(checkSites(m), checkJobs(m), checkQuotes(m))
+	}
+	if err != nil {
+		return policy.Snapshot{}, fmt.Errorf("snapshot: %w", err)
+	}
+	in := policy.Snapshot{
+		Self: int(m.GetSelf()), Sites: readSites(m), Jobs: readJobs(m),
+		AWT: readSpans(m.GetAwt()), ERT: readSpans(m.GetErt()), Cost: readCosts(m.GetCost()),
+	}
+	if len(m.GetHint()) > 0 {
+		in.Hint = m.GetHint()
+	}
+	return in, nil
+}
+
+// wireSelf is the own index; one that is no site's stays one that no check passes.
+func wireSelf(in *policy.Snapshot) int32 {
+	if in.Self < -1 || in.Self >= len(in.Sites) || in.Self > math.MaxInt32 {
+		return math.MinInt32
+	}
+	return int32(in.Self)
+}
+
+func writeSites(m *DecideRequest, sites []policy.Site) {
+	n := len(sites)
+	m.SiteName, m.SiteCurrency = make([]string, n), make([]string, n)
+	m.SiteRus, m.SiteAge = make([]int64, n), make([]int64, n)
+	m.SiteCpus, m.SiteFree, m.SiteAccept = make([]int64, n), make([]int64, n), make([]int64, n)
+	for i := range sites {
+		s := &sites[i]
+		m.SiteName[i], m.SiteCurrency[i] = string(s.Name), s.Currency
+		m.SiteRus[i], m.SiteAge[i] = int64(min(s.RUS, math.MaxInt32)), wire.EncodeSpan(s.Age)
+		m.SiteCpus[i], m.SiteFree[i], m.SiteAccept[i] = int64(s.CPUs), int64(s.Free), int64(s.Accept)
+	}
+}
+
+func writeJobs(m *DecideRequest, jobs []policy.Job) {
+	n := len(jobs)
+	m.JobId, m.JobCpus = make([]uint64, n), make([]int64, n)
+	m.JobWallTime, m.JobWaited = make([]int64, n), make([]int64, n)
+	for i := range jobs {
+		j := &jobs[i]
+		m.JobId[i], m.JobCpus[i] = uint64(j.ID), int64(j.CPUs)
+		m.JobWallTime[i], m.JobWaited[i] = wire.EncodeSpan(j.WallTime), wire.EncodeSpan(max(0, j.Waited))
+	}
+}
+
+func writeQuotes(m *DecideRequest, in *policy.Snapshot) {
+	m.Awt, m.Ert, m.Cost = make([]int64, len(in.AWT)), make([]int64, len(in.ERT)), make([]int64, len(in.Cost))
+	for i, d := range in.AWT {
+		m.Awt[i] = wire.EncodeSpan(d)
+	}
+	declined := func(i int) bool { return i < len(in.AWT) && in.AWT[i] == protocol.Never }
+	for i, d := range in.ERT {
+		if m.Ert[i] = wire.EncodeSpan(d); declined(i) {
+			m.Ert[i] = -1
+		}
+	}
+	for i, cost := range in.Cost {
+		if !declined(i) {
+			m.Cost[i] = int64(cost)
+		}
+	}
+}
+
+func readSites(m *DecideRequest) []policy.Site {
+	if len(m.GetSiteName()) == 0 {
+		return nil
+	}
+	sites := make([]policy.Site, len(m.GetSiteName()))
+	for i := range sites {
+		sites[i] = policy.Site{
+			Name: protocol.SiteName(m.GetSiteName()[i]),
+			RUS:  int(m.GetSiteRus()[i]), Age: wire.DecodeSpan(m.GetSiteAge()[i]),
+			CPUs: int(m.GetSiteCpus()[i]), Free: int(m.GetSiteFree()[i]),
+			Accept: int(m.GetSiteAccept()[i]), Currency: m.GetSiteCurrency()[i],
+		}
+	}
+	return sites
+}
+
+func readJobs(m *DecideRequest) []policy.Job {
+	if len(m.GetJobId()) == 0 {
+		return nil
+	}
+	jobs := make([]policy.Job, len(m.GetJobId()))
+	for i := range jobs {
+		jobs[i] = policy.Job{
+			ID: protocol.JobID(m.GetJobId()[i]), CPUs: int(m.GetJobCpus()[i]),
+			WallTime: wire.DecodeSpan(m.GetJobWallTime()[i]), Waited: wire.DecodeSpan(m.GetJobWaited()[i]),
+		}
+	}
+	return jobs
+}
+
+func readSpans(column []int64) []protocol.Duration {
+	if len(column) == 0 {
+		return nil
+	}
+	out := make([]protocol.Duration, len(column))
+	for i, n := range column {
+		out[i] = wire.DecodeSpan(n)
+	}
+	return out
+}
+
+func readCosts(column []int64) []protocol.Micro {
+	if len(column) == 0 {
+		return nil
+	}
+	out := make([]protocol.Micro, len(column))
+	for i, n := range column {
+		out[i] = protocol.Micro(n)
+	}
+	return out
+}

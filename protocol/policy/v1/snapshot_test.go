@@ -1,0 +1,183 @@
+package policyv1_test
+
+import (
+	"math"
+	"reflect"
+	"slices"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+	"pgregory.net/rapid"
+
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/protocol"
+	policyv1 "github.com/switchyard-hpc/switchyard/protocol/policy/v1"
+)
+
+func drawCount(t *rapid.T) int { return rapid.IntRange(0, math.MaxInt32).Draw(t, "count") }
+
+// drawSpan draws any span: never is one of them.
+func drawSpan(t *rapid.T) protocol.Duration {
+	return rapid.OneOf(
+		rapid.Just(protocol.Never),
+		rapid.Map(rapid.Int64Min(0), func(n int64) protocol.Duration { return protocol.Duration(n) }),
+	).Draw(t, "span")
+}
+
+func drawSites(t *rapid.T) (sites []policy.Site) {
+	names := rapid.SliceOfNDistinct(rapid.StringMatching(`[a-z][a-z0-9-]{0,31}`), 0, 4, rapid.ID).Draw(t, "names")
+	slices.Sort(names)
+	for _, name := range names {
+		sites = append(sites, policy.Site{
+			Name: protocol.SiteName(name), RUS: drawCount(t), Age: drawSpan(t), CPUs: drawCount(t),
+			Free: drawCount(t), Accept: drawCount(t),
+			Currency: rapid.SampledFrom([]string{"", "EUR", "a core hour"}).Draw(t, "currency"),
+		})
+	}
+	return sites
+}
+
+func drawSnapshot(t *rapid.T) policy.Snapshot {
+	in := policy.Snapshot{Sites: drawSites(t), Hint: drawHint(t)}
+	in.Self = rapid.IntRange(-1, len(in.Sites)-1).Draw(t, "self")
+	for range rapid.IntRange(0, 4).Draw(t, "jobs") {
+		in.Jobs = append(in.Jobs, policy.Job{
+			ID: protocol.JobID(rapid.Uint64().Draw(t, "id")), CPUs: drawCount(t), WallTime: drawSpan(t), Waited: drawSpan(t),
+		})
+	}
+	for range len(in.Jobs) * len(in.Sites) {
+		awt, ert, cost := drawSpan(t), drawSpan(t), protocol.Micro(rapid.Int64().Draw(t, "cost"))
+		if awt == protocol.Never {
+			ert, cost = protocol.Never, 0
+		}
+		in.AWT, in.ERT, in.Cost = append(in.AWT, awt), append(in.ERT, ert), append(in.Cost, cost)
+	}
+	return in
+}
+
+func drawHint(t *rapid.T) []byte {
+	if hint := rapid.SliceOfN(rapid.Byte(), 0, 8).Draw(t, "hint"); len(hint) > 0 {
+		return hint
+	}
+	return nil
+}
+
+// travel is what is left of a message on the other side.
+func travel[M proto.Message](t interface{ Fatal(args ...any) }, m, into M) M {
+	data, err := proto.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err = proto.Unmarshal(data, into); err != nil {
+		t.Fatal(err)
+	}
+	return into
+}
+
+func TestSnapshotsRoundTrip(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		want := drawSnapshot(t)
+		got, err := policyv1.DecodeSnapshot(travel(t, policyv1.EncodeSnapshot(&want), &policyv1.DecideRequest{}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Fatalf("got  %+v\nwant %+v", got, want)
+		}
+	})
+}
+
+// A plugin in another language must find the quote where the contract says.
+func TestQuotesLieAsTheContractSays(t *testing.T) {
+	t.Parallel()
+	in := policy.Snapshot{
+		Sites: []policy.Site{{Name: "a"}, {Name: "b"}}, Jobs: make([]policy.Job, 2),
+		AWT:  []protocol.Duration{1, protocol.Never, 3, 4},
+		ERT:  []protocol.Duration{5, 6, protocol.Never, 8},
+		Cost: []protocol.Micro{9, 10, -11, 12},
+	}
+	m := policyv1.EncodeSnapshot(&in)
+	want := &policyv1.DecideRequest{
+		SiteName: []string{"a", "b"}, SiteRus: []int64{0, 0}, SiteAge: []int64{0, 0}, SiteCpus: []int64{0, 0},
+		SiteFree: []int64{0, 0}, SiteAccept: []int64{0, 0}, SiteCurrency: []string{"", ""},
+		JobId: []uint64{0, 0}, JobCpus: []int64{0, 0}, JobWallTime: []int64{0, 0}, JobWaited: []int64{0, 0},
+		Awt: []int64{1, -1, 3, 4}, Ert: []int64{5, -1, -1, 8}, Cost: []int64{9, 0, -11, 12},
+	}
+	if !proto.Equal(m, want) {
+		t.Errorf("got  %v\nwant %v", m, want)
+	}
+}
+
+// What a partner overstates and what a clock set back leaves must not stop the
+// rounds of this site.
+func TestOddSnapshotsArePutRight(t *testing.T) {
+	t.Parallel()
+	in := policy.Snapshot{
+		Self:  -1,
+		Sites: []policy.Site{{Name: "a", RUS: math.MaxInt32 * protocol.PPM}},
+		Jobs:  []policy.Job{{ID: 1, Waited: -5}},
+		AWT:   []protocol.Duration{0}, ERT: []protocol.Duration{0}, Cost: []protocol.Micro{0},
+	}
+	got, err := policyv1.DecodeSnapshot(policyv1.EncodeSnapshot(&in))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Sites[0].RUS != math.MaxInt32 || got.Jobs[0].Waited != 0 {
+		t.Errorf("the utilisation is %d and the wait %v", got.Sites[0].RUS, got.Jobs[0].Waited)
+	}
+}
+
+// Impossible snapshots must not become possible ones on the way.
+func TestImpossibleSnapshotsAreRefused(t *testing.T) {
+	t.Parallel()
+	one := policy.Snapshot{
+		Sites: []policy.Site{{Name: "a"}}, Jobs: []policy.Job{{ID: 1}},
+		AWT: []protocol.Duration{0}, ERT: []protocol.Duration{0}, Cost: []protocol.Micro{0},
+	}
+	cases := map[string]func(*policy.Snapshot){
+		"self: -2147483648 is none": func(in *policy.Snapshot) { in.Self = 1 << 32 },
+		"self: -2147483648 is":      func(in *policy.Snapshot) { in.Self = -2 },
+		"awt[0]":                    func(in *policy.Snapshot) { in.AWT = []protocol.Duration{-1} },
+		"ert[0]":                    func(in *policy.Snapshot) { in.ERT = []protocol.Duration{-1} },
+		"ert: has 2 entries":        func(in *policy.Snapshot) { in.ERT = make([]protocol.Duration, 2) },
+		"cost: has 3 entries":       func(in *policy.Snapshot) { in.Cost = make([]protocol.Micro, 3) },
+		"site_cpus[0]: -1":          func(in *policy.Snapshot) { in.Sites = []policy.Site{{Name: "a", CPUs: -1}} },
+		"site_rus[0]: -1":           func(in *policy.Snapshot) { in.Sites = []policy.Site{{Name: "a", RUS: -1}} },
+		"job_wall_time[0]":          func(in *policy.Snapshot) { in.Jobs = []policy.Job{{WallTime: -1}} },
+	}
+	for want, change := range cases {
+		t.Run(want, func(t *testing.T) {
+			t.Parallel()
+			in := one
+			change(&in)
+			_, err := policyv1.DecodeSnapshot(policyv1.EncodeSnapshot(&in))
+			refused(t, err, want)
+		})
+	}
+}
+
+func FuzzDecodeSnapshot(f *testing.F) {
+	for i := range 4 {
+		in := rapid.Custom(drawSnapshot).Example(i)
+		data, err := proto.Marshal(policyv1.EncodeSnapshot(&in))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		m := &policyv1.DecideRequest{}
+		if proto.Unmarshal(data, m) != nil {
+			return
+		}
+		in, err := policyv1.DecodeSnapshot(m)
+		if err != nil {
+			return
+		}
+		again, err := policyv1.DecodeSnapshot(travel(t, policyv1.EncodeSnapshot(&in), &policyv1.DecideRequest{}))
+		if err != nil || !reflect.DeepEqual(again, in) {
+			t.Fatalf("got %+v, %v\nwant %+v", again, err, in)
+		}
+	})
+}

@@ -1,0 +1,101 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+)
+
+// First returns the first error, so that checks read as lists.
+func First(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// In names the field that holds the fault.
+func In(field string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", field, err)
+}
+
+// Each checks every entry of a column and names the first that is wrong.
+func Each[T any](field string, column []T, check func(T) error) error {
+	for i := range column {
+		if err := check(column[i]); err != nil {
+			return fmt.Errorf("%s[%d]: %w", field, i, err)
+		}
+	}
+	return nil
+}
+
+// Present checks that a field is there.
+func Present(field string, is bool) error {
+	if !is {
+		return fmt.Errorf("%s: is missing", field)
+	}
+	return nil
+}
+
+// AtMost checks how many entries a column has, or bytes a text.
+func AtMost(field string, n, most int) error {
+	if n > most {
+		return fmt.Errorf("%s: has %d entries or bytes, at most %d are allowed", field, n, most)
+	}
+	return nil
+}
+
+// Length checks that a column has an entry for each row.
+func Length(field string, n, rows int) error {
+	if n != rows {
+		return fmt.Errorf("%s: has %d entries, not %d", field, n, rows)
+	}
+	return nil
+}
+
+// Count checks a number that must not be negative and must fit an int anywhere.
+func Count[T int | int64](field string, n T) error {
+	if n < 0 || n > math.MaxInt32 {
+		return fmt.Errorf("%s: %d is outside 0 to %d", field, n, math.MaxInt32)
+	}
+	return nil
+}
+
+// Amount checks an integer that may be large but not negative: spans, instants,
+// sizes, work.
+func Amount[T ~int64](field string, n T) error {
+	if n < 0 {
+		return fmt.Errorf("%s: %d is negative", field, n)
+	}
+	return nil
+}
+
+// Required checks a text of at most so many bytes that must not be empty.
+func Required(field, s string, most int) error {
+	if s == "" {
+		return Present(field, false)
+	}
+	return AtMost(field, len(s), most)
+}
+
+// UnixString checks what is handed to a program as a C string, in bytes.
+func UnixString(field, s string, most int) error {
+	if strings.IndexByte(s, 0) >= 0 {
+		return fmt.Errorf("%s: contains a NUL byte", field)
+	}
+	return AtMost(field, len(s), most)
+}
+
+// Env checks one variable, which is NAME=value in at most so many bytes.
+func Env(pair string, most int) error {
+	if strings.IndexByte(pair, '=') < 1 {
+		return errors.New("is not NAME=value")
+	}
+	return UnixString("value", pair, most)
+}

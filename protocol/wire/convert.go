@@ -1,0 +1,99 @@
+package wire
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Convert converts a column; an empty one becomes nil.
+func Convert[A, B any](column []A, convert func(A) B) []B {
+	if len(column) == 0 {
+		return nil
+	}
+	out := make([]B, len(column))
+	for i := range column {
+		out[i] = convert(column[i])
+	}
+	return out
+}
+
+// Decode checks and converts a column; an empty one becomes nil. The error names
+// the entry. Room is made as the entries pass, since a short message may claim many
+// that are empty.
+func Decode[A, B any](field string, column []A, decode func(A) (B, error)) ([]B, error) {
+	var out []B
+	for i := range column {
+		one, err := decode(column[i])
+		if err != nil {
+			return nil, fmt.Errorf("%s[%d]: %w", field, i, err)
+		}
+		out = append(out, one)
+	}
+	return out, nil
+}
+
+// EncodeSpan is a span in ms, -1 for [protocol.Never]. Other negative ones become
+// one that no check passes, and not never.
+func EncodeSpan(d protocol.Duration) int64 {
+	if d == protocol.Never {
+		return -1
+	}
+	if d < 0 {
+		return math.MinInt64
+	}
+	return int64(d)
+}
+
+// DecodeSpan reads what [EncodeSpan] makes.
+func DecodeSpan(n int64) protocol.Duration {
+	if n == -1 {
+		return protocol.Never
+	}
+	return protocol.Duration(n)
+}
+
+// Clip makes a text for people valid UTF-8 and cuts it, between two characters, to
+// at most so many bytes: batch systems say what they like.
+func Clip(s string, most int) string {
+	s = strings.ToValidUTF8(s, "?")
+	if len(s) <= most {
+		return s
+	}
+	end := most
+	for !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return s[:end]
+}
+
+// Blobs are texts that need not be UTF-8, as they travel; none is nil.
+func Blobs(texts []string) [][]byte {
+	return Convert(texts, func(s string) []byte { return []byte(s) })
+}
+
+// PayloadMessage is a payload in any of the protocols.
+type PayloadMessage interface {
+	GetScript() []byte
+	GetArgs() [][]byte
+	GetEnv() [][]byte
+	GetWorkDir() []byte
+	GetStdout() []byte
+	GetStderr() []byte
+}
+
+// DecodePayload converts a payload, whose script it shares, and checks nothing.
+func DecodePayload(m PayloadMessage) *protocol.Payload {
+	text := func(b []byte) string { return string(b) }
+	p := &protocol.Payload{
+		Args: Convert(m.GetArgs(), text), Env: Convert(m.GetEnv(), text),
+		WorkDir: text(m.GetWorkDir()), Stdout: text(m.GetStdout()), Stderr: text(m.GetStderr()),
+	}
+	if len(m.GetScript()) > 0 {
+		p.Script = m.GetScript()
+	}
+	return p
+}

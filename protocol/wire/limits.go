@@ -1,0 +1,16 @@
+package wire
+
+// Limits that the protocols share: what one peer may say of a job to another must
+// reach the batch system there, and a price the policies.
+const (
+	MaxName     = 64      // bytes of the name of a term, a scheduler, an area
+	MaxReason   = 4096    // bytes of any text for people
+	MaxCurrency = 16      // bytes
+	MaxTerms    = 32      // of a quote
+	MaxJobName  = 1024    // bytes
+	MaxUser     = 256     // bytes
+	MaxJobSites = 1024    // where a job may run
+	MaxScript   = 4 << 20 // bytes
+	MaxArgs     = 65536   // arguments of a script, and as many variables
+	MaxPath     = 4096    // bytes
+)
