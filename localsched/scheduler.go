@@ -76,7 +76,13 @@ type Query struct {
 	// order; quotes answer as if they stood at the queue's end. One that the
 	// scheduler has by now counts where it is.
 	Ahead []Promise
+	// Guard is the site whose waiting jobs the quotes say the delays of, by a scheduler
+	// with the capability [Delays]; 0: none is asked for.
+	Guard protocol.SiteNumber
 }
+
+// Delays is the capability of a scheduler that fills in [protocol.Quote].Delay.
+const Delays = "delays"
 
 // Promise is room that was promised to one placement of a job.
 type Promise struct {

@@ -96,13 +96,20 @@ type Spec struct {
 	Requeue   bool       // rerun-ok: may be granted elsewhere when its site is lost
 	Submitted Instant    // by the origin's clock
 	MHz       int        // speed of the CPUs that the wall time is meant for; 0: not stated
+	Mflops    int        // the same in Mflop/s; 0: not stated
+	Power     int        // that the job draws, in parts per million of what a site states; 0: as much as that
+	Data      int64      // bytes that must travel to a site that is not the origin
 }
 
+// MaxPower is the most that [Spec.Power] may be: a hundred times what a site states.
+const MaxPower = 100 * PPM
+
 // On is the request as it is on a machine: its wall time scales with the ratio of
-// the speeds, as [SS 3] assumes. Where one is not stated they count as equal.
+// the speeds, as [SS 3] and [MC 3.1] assume: of those in Mflop/s where both are stated,
+// else of those in MHz. Where one is not stated they count as equal.
 func (s *Spec) On(c *Capacity) Request {
 	r := s.Request
-	r.WallTime = r.WallTime.Rescale(s.MHz, c.MHz)
+	r.WallTime = c.Rescale(r.WallTime, s.MHz, s.Mflops)
 	return r
 }
 

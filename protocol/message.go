@@ -19,7 +19,12 @@ type QuoteRequest struct {
 	Round    RoundID
 	Deadline Duration // from the sending; a later reply is not read
 	Jobs     []Spec
+	Reckon   Reckoning // of the energy terms
+	Extra    int       // how many jobs of the round to quote the growing wait for; 0: none
 }
+
+// MaxExtra is the most that [QuoteRequest.Extra] may be.
+const MaxExtra = 64
 
 // QuoteReply answers a [QuoteRequest].
 type QuoteReply struct {
@@ -29,6 +34,9 @@ type QuoteReply struct {
 	Free   int      // CPUs that neither run a job nor are promised to one
 	Accept int      // how many of the jobs the site takes this round (MaxQ)
 	Valid  Duration // how long the quotes hold if nothing arrives
+	// Extra is how much longer the second, third … job of the round would wait when the
+	// earlier ones came too. It does not fall. At most one less than was asked for.
+	Extra []Duration
 }
 
 // Volunteer says that the sender's utilisation is low and that it would take jobs

@@ -5,6 +5,9 @@ import "math"
 // Micro is an amount of money in millionths of the currency's unit.
 type Micro int64
 
+// Unit is one of the currency.
+const Unit Micro = 1_000_000
+
 // Term is one named part of a quote's price, such as "energy" or "cpu".
 type Term struct {
 	Name   string
@@ -19,6 +22,8 @@ type Quote struct {
 	AWT      Duration // approximate wait time [SS 2.1], the median
 	AWTLow   Duration // P10
 	AWTHigh  Duration // P90
+	Bound    Duration // the job starts within it with 95 % confidence; 0: not stated
+	Delay    Duration // that it would bring to a waiting job of the site's own users; not told to others
 	ERT      Duration // expected run time
 	Terms    []Term   // price over the planned hours, in Currency
 	Currency string
@@ -56,3 +61,13 @@ func (m Micro) Plus(n Micro) Micro {
 		return sum
 	}
 }
+
+// Reckoning is a way to work out the energy term of a quote.
+type Reckoning string
+
+// The reckonings. A site that does not know one uses the first.
+const (
+	Hourly   Reckoning = ""         // the hourly prices from the planned start on
+	AtOnce   Reckoning = "now"      // as if the job started at once: INST of [MC 5]
+	TwoPrice Reckoning = "twoprice" // two prices a day, on-peak and off-peak: TWOPRICE of [MC 5]
+)

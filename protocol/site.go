@@ -49,6 +49,16 @@ type Capacity struct {
 	WholeNode   bool     // a node runs one job at a time
 	MaxWallTime Duration // the longest limit accepted; 0: none
 	MHz         int      // speed of a CPU; 0: not stated
+	Mflops      int      // the same in Mflop/s, as a benchmark measured it; 0: not stated
+}
+
+// Rescale is how long work lasts on the machine that takes d on CPUs of the given
+// speeds.
+func (c *Capacity) Rescale(d Duration, mhz, mflops int) Duration {
+	if mflops > 0 && c.Mflops > 0 {
+		return d.Rescale(mflops, c.Mflops)
+	}
+	return d.Rescale(mhz, c.MHz)
 }
 
 // Holds says whether a job of this shape could ever run here.
@@ -96,6 +106,7 @@ type Load struct {
 	Busy       int   // CPUs that run jobs; on a whole-node machine all CPUs of the nodes taken
 	QueuedJobs int   // jobs in the local queue that have not started
 	QueuedWork int64 // CPU·ms that queued jobs ask for
+	Benefit    int   // of the site's own users from the grid, in parts per million: 2,000,000 halves their response; 0: not measured
 }
 
 // RUS is the resource utilisation status of [SS 2.1.1]: busy CPUs over CPUs, in

@@ -94,3 +94,20 @@ func (d Duration) String() string {
 	}
 	return d.Std().String()
 }
+
+// Transfer is how long data take over a link, rounded up: its latency, and their bytes
+// at its bandwidth in bytes a second.
+func Transfer(data int64, latency Duration, bandwidth int64) Duration {
+	if data <= 0 || bandwidth <= 0 {
+		return latency
+	}
+	high, low := bits.Mul64(uint64(data), uint64(Second))
+	if high >= uint64(bandwidth) {
+		return Never
+	}
+	span, rest := bits.Div64(high, low, uint64(bandwidth))
+	if rest > 0 {
+		span++
+	}
+	return latency.Plus(Duration(min(span, uint64(Never))))
+}

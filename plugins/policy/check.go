@@ -35,6 +35,14 @@ func (i *Info) Check() error {
 	if i.Name == "" || len(i.Name) > maxName {
 		return fmt.Errorf("the policy's name has %d characters; use 1 to %d", len(i.Name), maxName)
 	}
+	if i.Extra < 0 || i.Extra > protocol.MaxExtra {
+		return fmt.Errorf("policy %s asks for the waits of %d jobs; use 0 to %d", i.Name, i.Extra, protocol.MaxExtra)
+	}
+	switch i.Reckon {
+	case protocol.Hourly, protocol.AtOnce, protocol.TwoPrice:
+	default:
+		return fmt.Errorf("policy %s asks for energy by %q; there are hourly (empty), %q and %q", i.Name, string(i.Reckon), protocol.AtOnce, protocol.TwoPrice)
+	}
 	if len(i.Initiations) == 0 {
 		return fmt.Errorf("policy %s serves no initiation", i.Name)
 	}

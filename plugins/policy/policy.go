@@ -28,6 +28,9 @@ type Info struct {
 	Shortcut bool
 	Alone    bool    // it sends no job away: the peer keeps them without asking for quotes
 	Params   []Param // sorted by name; policies of one name with equal ones decide alike
+	// Reckon is how sites shall work out the energy terms of their quotes.
+	Reckon protocol.Reckoning
+	Extra  int // jobs of a round that [Site.Extra] shall tell the growing wait of; 0: none
 }
 
 // Param is a parameter of a policy, in a form that travels: in recordings, for
@@ -69,6 +72,12 @@ type Site struct {
 	Free     int    // CPUs that neither run a job nor are promised to one
 	Accept   int    // jobs that the site takes this round
 	Currency string // of its quotes; empty: it names no prices
+	// The link from the deciding site. A bandwidth of 0 is not stated: data take no time.
+	Latency   protocol.Duration
+	Bandwidth int64 // bytes a second
+	// Extra is how much longer the second, third … job of the round would wait here when
+	// the earlier ones came too. It does not fall; what is not told is as the last.
+	Extra []protocol.Duration
 }
 
 // Job is one row of a snapshot's jobs.
@@ -77,6 +86,7 @@ type Job struct {
 	CPUs     int
 	WallTime protocol.Duration
 	Waited   protocol.Duration // since it was submitted
+	Data     int64             // bytes that must travel to another site than the deciding one
 }
 
 // Decision proposes a site for a job.
@@ -85,6 +95,15 @@ type Decision struct {
 	Site   int               // index in Snapshot.Sites
 	Wait   protocol.Duration // expected there: the quoted AWT, and what the policy itself sent before
 	Reason string
+}
+
+// Transfer is how long the data of job j travel to site s.
+func (in *Snapshot) Transfer(j, s int) protocol.Duration {
+	to, data := &in.Sites[s], in.Jobs[j].Data
+	if s == in.Self || data <= 0 || to.Bandwidth <= 0 {
+		return 0
+	}
+	return protocol.Transfer(data, to.Latency, to.Bandwidth)
 }
 
 // At is the index of site s's quote for job j.

@@ -97,3 +97,31 @@ func DecodePayload(m PayloadMessage) *protocol.Payload {
 	}
 	return p
 }
+
+// Sparse is a column that does not travel when it says nothing: one of zeros is
+// empty.
+func Sparse(column []int64) []int64 {
+	for _, n := range column {
+		if n != 0 {
+			return column
+		}
+	}
+	return nil
+}
+
+// Dense is a column of so many rows that may be one of zeros and not have travelled.
+// The caller has checked it by [SparseLength].
+func Dense(column []int64, rows int) []int64 {
+	if len(column) == 0 {
+		return make([]int64, rows)
+	}
+	return column
+}
+
+// SparseLength is [Length] of a column that may not have travelled.
+func SparseLength(field string, n, rows int) error {
+	if n == 0 {
+		return nil
+	}
+	return Length(field, n, rows)
+}

@@ -311,7 +311,9 @@ type Capacity struct {
 	// In ms; 0: no limit.
 	MaxWallTime int64 `protobuf:"varint,5,opt,name=max_wall_time,json=maxWallTime,proto3" json:"max_wall_time,omitempty"`
 	// Speed of a CPU; 0: not stated.
-	Mhz           int64 `protobuf:"varint,6,opt,name=mhz,proto3" json:"mhz,omitempty"`
+	Mhz int64 `protobuf:"varint,6,opt,name=mhz,proto3" json:"mhz,omitempty"`
+	// The same speed in Mflop/s; 0: not stated.
+	Mflops        int64 `protobuf:"varint,7,opt,name=mflops,proto3" json:"mflops,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -384,6 +386,13 @@ func (x *Capacity) GetMaxWallTime() int64 {
 func (x *Capacity) GetMhz() int64 {
 	if x != nil {
 		return x.Mhz
+	}
+	return 0
+}
+
+func (x *Capacity) GetMflops() int64 {
+	if x != nil {
+		return x.Mflops
 	}
 	return 0
 }
@@ -677,7 +686,10 @@ type QuoteRequest struct {
 	// answer as if they stood at the queue's end, unless the scheduler has them.
 	Ahead *Requests `protobuf:"bytes,2,opt,name=ahead,proto3" json:"ahead,omitempty"`
 	// One for each of ahead: with its job it is the tag.
-	AheadEpoch    []uint32 `protobuf:"varint,3,rep,packed,name=ahead_epoch,json=aheadEpoch,proto3" json:"ahead_epoch,omitempty"`
+	AheadEpoch []uint32 `protobuf:"varint,3,rep,packed,name=ahead_epoch,json=aheadEpoch,proto3" json:"ahead_epoch,omitempty"`
+	// For a scheduler with the capability "delays": the number of the site whose waiting
+	// jobs the quotes say the delays of; 0: none is asked for.
+	Guard         uint32 `protobuf:"varint,4,opt,name=guard,proto3" json:"guard,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -733,6 +745,13 @@ func (x *QuoteRequest) GetAheadEpoch() []uint32 {
 	return nil
 }
 
+func (x *QuoteRequest) GetGuard() uint32 {
+	if x != nil {
+		return x.Guard
+	}
+	return 0
+}
+
 // QuoteResponse has one entry of each column for each job of the request.
 type QuoteResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -747,7 +766,13 @@ type QuoteResponse struct {
 	// Prices of the planned hours; none: the scheduler names no prices.
 	Terms []*Term `protobuf:"bytes,6,rep,name=terms,proto3" json:"terms,omitempty"`
 	// Of all terms.
-	Currency      string `protobuf:"bytes,7,opt,name=currency,proto3" json:"currency,omitempty"`
+	Currency string `protobuf:"bytes,7,opt,name=currency,proto3" json:"currency,omitempty"`
+	// In ms: the job starts within it with 95 % confidence; 0: not stated. This column and
+	// the next are absent when all their entries are 0.
+	Bound []int64 `protobuf:"zigzag64,8,rep,packed,name=bound,proto3" json:"bound,omitempty"`
+	// How long in ms the job would delay a waiting job of the guarded site, at most; -1:
+	// without end.
+	Delay         []int64 `protobuf:"zigzag64,9,rep,packed,name=delay,proto3" json:"delay,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -831,6 +856,20 @@ func (x *QuoteResponse) GetCurrency() string {
 	return ""
 }
 
+func (x *QuoteResponse) GetBound() []int64 {
+	if x != nil {
+		return x.Bound
+	}
+	return nil
+}
+
+func (x *QuoteResponse) GetDelay() []int64 {
+	if x != nil {
+		return x.Delay
+	}
+	return nil
+}
+
 // Term is one named part of the prices: one amount for each job.
 type Term struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -898,8 +937,15 @@ type Spec struct {
 	Sites   []string `protobuf:"bytes,8,rep,name=sites,proto3" json:"sites,omitempty"`
 	Requeue bool     `protobuf:"varint,9,opt,name=requeue,proto3" json:"requeue,omitempty"`
 	// In ms since the Unix epoch, by the origin's clock.
-	Submitted     int64 `protobuf:"varint,10,opt,name=submitted,proto3" json:"submitted,omitempty"`
-	Mhz           int64 `protobuf:"varint,11,opt,name=mhz,proto3" json:"mhz,omitempty"`
+	Submitted int64 `protobuf:"varint,10,opt,name=submitted,proto3" json:"submitted,omitempty"`
+	Mhz       int64 `protobuf:"varint,11,opt,name=mhz,proto3" json:"mhz,omitempty"`
+	// The same speed in Mflop/s; 0: not stated.
+	Mflops int64 `protobuf:"varint,12,opt,name=mflops,proto3" json:"mflops,omitempty"`
+	// Power that the job draws, in parts per million of what the site states; 0: as
+	// much as that.
+	Power int64 `protobuf:"varint,13,opt,name=power,proto3" json:"power,omitempty"`
+	// Bytes that must travel to a site that is not the origin.
+	Data          int64 `protobuf:"varint,14,opt,name=data,proto3" json:"data,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1007,6 +1053,27 @@ func (x *Spec) GetSubmitted() int64 {
 func (x *Spec) GetMhz() int64 {
 	if x != nil {
 		return x.Mhz
+	}
+	return 0
+}
+
+func (x *Spec) GetMflops() int64 {
+	if x != nil {
+		return x.Mflops
+	}
+	return 0
+}
+
+func (x *Spec) GetPower() int64 {
+	if x != nil {
+		return x.Power
+	}
+	return 0
+}
+
+func (x *Spec) GetData() int64 {
+	if x != nil {
+		return x.Data
 	}
 	return 0
 }
@@ -2497,7 +2564,7 @@ const file_protocol_localsched_v1_localsched_proto_rawDesc = "" +
 	"'protocol/localsched/v1/localsched.proto\x12\x18switchyard.localsched.v1\"-\n" +
 	"\x03Tag\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\x04R\x03job\x12\x14\n" +
-	"\x05epoch\x18\x02 \x01(\rR\x05epoch\"\xa6\x01\n" +
+	"\x05epoch\x18\x02 \x01(\rR\x05epoch\"\xbe\x01\n" +
 	"\bCapacity\x12\x12\n" +
 	"\x04cpus\x18\x01 \x01(\x03R\x04cpus\x12\x14\n" +
 	"\x05nodes\x18\x02 \x01(\x03R\x05nodes\x12\x1b\n" +
@@ -2505,7 +2572,8 @@ const file_protocol_localsched_v1_localsched_proto_rawDesc = "" +
 	"\n" +
 	"whole_node\x18\x04 \x01(\bR\twholeNode\x12\"\n" +
 	"\rmax_wall_time\x18\x05 \x01(\x03R\vmaxWallTime\x12\x10\n" +
-	"\x03mhz\x18\x06 \x01(\x03R\x03mhz\"w\n" +
+	"\x03mhz\x18\x06 \x01(\x03R\x03mhz\x12\x16\n" +
+	"\x06mflops\x18\a \x01(\x03R\x06mflops\"w\n" +
 	"\vMachineLoad\x12\x12\n" +
 	"\x04cpus\x18\x01 \x01(\x03R\x04cpus\x12\x12\n" +
 	"\x04busy\x18\x02 \x01(\x03R\x04busy\x12\x1f\n" +
@@ -2524,12 +2592,13 @@ const file_protocol_localsched_v1_localsched_proto_rawDesc = "" +
 	"\x04cpus\x18\x02 \x03(\x03R\x04cpus\x12\x14\n" +
 	"\x05nodes\x18\x03 \x03(\x03R\x05nodes\x12\x1b\n" +
 	"\tmemory_mb\x18\x04 \x03(\x03R\bmemoryMb\x12\x1b\n" +
-	"\twall_time\x18\x05 \x03(\x03R\bwallTime\"\xa1\x01\n" +
+	"\twall_time\x18\x05 \x03(\x03R\bwallTime\"\xb7\x01\n" +
 	"\fQuoteRequest\x126\n" +
 	"\x04jobs\x18\x01 \x01(\v2\".switchyard.localsched.v1.RequestsR\x04jobs\x128\n" +
 	"\x05ahead\x18\x02 \x01(\v2\".switchyard.localsched.v1.RequestsR\x05ahead\x12\x1f\n" +
 	"\vahead_epoch\x18\x03 \x03(\rR\n" +
-	"aheadEpoch\"\xd5\x01\n" +
+	"aheadEpoch\x12\x14\n" +
+	"\x05guard\x18\x04 \x01(\rR\x05guard\"\x81\x02\n" +
 	"\rQuoteResponse\x12\x1a\n" +
 	"\bdeclined\x18\x01 \x03(\tR\bdeclined\x12\x10\n" +
 	"\x03awt\x18\x02 \x03(\x12R\x03awt\x12\x17\n" +
@@ -2537,10 +2606,12 @@ const file_protocol_localsched_v1_localsched_proto_rawDesc = "" +
 	"\bawt_high\x18\x04 \x03(\x12R\aawtHigh\x12\x10\n" +
 	"\x03ert\x18\x05 \x03(\x12R\x03ert\x124\n" +
 	"\x05terms\x18\x06 \x03(\v2\x1e.switchyard.localsched.v1.TermR\x05terms\x12\x1a\n" +
-	"\bcurrency\x18\a \x01(\tR\bcurrency\"2\n" +
+	"\bcurrency\x18\a \x01(\tR\bcurrency\x12\x14\n" +
+	"\x05bound\x18\b \x03(\x12R\x05bound\x12\x14\n" +
+	"\x05delay\x18\t \x03(\x12R\x05delay\"2\n" +
 	"\x04Term\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
-	"\x06amount\x18\x02 \x03(\x12R\x06amount\"\x84\x02\n" +
+	"\x06amount\x18\x02 \x03(\x12R\x06amount\"\xc6\x02\n" +
 	"\x04Spec\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\x04R\x03job\x12\x12\n" +
 	"\x04cpus\x18\x02 \x01(\x03R\x04cpus\x12\x14\n" +
@@ -2553,7 +2624,10 @@ const file_protocol_localsched_v1_localsched_proto_rawDesc = "" +
 	"\arequeue\x18\t \x01(\bR\arequeue\x12\x1c\n" +
 	"\tsubmitted\x18\n" +
 	" \x01(\x03R\tsubmitted\x12\x10\n" +
-	"\x03mhz\x18\v \x01(\x03R\x03mhz\"\x92\x01\n" +
+	"\x03mhz\x18\v \x01(\x03R\x03mhz\x12\x16\n" +
+	"\x06mflops\x18\f \x01(\x03R\x06mflops\x12\x14\n" +
+	"\x05power\x18\r \x01(\x03R\x05power\x12\x12\n" +
+	"\x04data\x18\x0e \x01(\x03R\x04data\"\x92\x01\n" +
 	"\aPayload\x12\x16\n" +
 	"\x06script\x18\x01 \x01(\fR\x06script\x12\x12\n" +
 	"\x04args\x18\x02 \x03(\fR\x04args\x12\x10\n" +

@@ -12,7 +12,7 @@ import (
 func EncodeCapacity(c protocol.Capacity) *Capacity {
 	return &Capacity{
 		Cpus: int64(c.CPUs), Nodes: int64(c.Nodes), MemoryMb: c.MemoryMB, WholeNode: c.WholeNode,
-		MaxWallTime: wire.EncodeSpan(c.MaxWallTime), Mhz: int64(c.MHz),
+		MaxWallTime: wire.EncodeSpan(c.MaxWallTime), Mhz: int64(c.MHz), Mflops: int64(c.Mflops),
 	}
 }
 
@@ -25,12 +25,14 @@ func DecodeCapacity(m *Capacity) (protocol.Capacity, error) {
 		wire.Amount("memory_mb", m.GetMemoryMb()),
 		span("max_wall_time", m.GetMaxWallTime()),
 		wire.Count("mhz", m.GetMhz()),
+		wire.Count("mflops", m.GetMflops()),
 	)); err != nil {
 		return protocol.Capacity{}, err
 	}
 	return protocol.Capacity{
 		CPUs: int(m.GetCpus()), Nodes: int(m.GetNodes()), MemoryMB: m.GetMemoryMb(), WholeNode: m.GetWholeNode(),
 		MaxWallTime: wire.DecodeSpan(m.GetMaxWallTime()), MHz: int(m.GetMhz()),
+		Mflops: int(m.GetMflops()),
 	}, nil
 }
 

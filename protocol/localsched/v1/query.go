@@ -51,7 +51,7 @@ func EncodeQuery(q localsched.Query) *QuoteRequest {
 		ahead.set(i, &one.Request)
 		ahead.Job[i], epochs[i] = uint64(one.Tag.Job), uint32(one.Tag.Epoch)
 	}
-	return &QuoteRequest{Jobs: EncodeRequests(q.Jobs), Ahead: ahead, AheadEpoch: epochs}
+	return &QuoteRequest{Jobs: EncodeRequests(q.Jobs), Ahead: ahead, AheadEpoch: epochs, Guard: uint32(q.Guard)}
 }
 
 // DecodeQuery checks and converts a query. The error names the column and the
@@ -62,10 +62,10 @@ func DecodeQuery(m *QuoteRequest) (localsched.Query, error) {
 		return localsched.Query{}, fmt.Errorf("query: jobs: %w", err)
 	}
 	ahead, err := DecodeRequests(m.GetAhead())
-	if err = wire.First(wire.In("ahead", err), wire.Length("ahead_epoch", len(m.GetAheadEpoch()), len(ahead))); err != nil {
+	if err = wire.First(wire.In("ahead", err), wire.Length("ahead_epoch", len(m.GetAheadEpoch()), len(ahead)), checkGuard(m.GetGuard())); err != nil {
 		return localsched.Query{}, fmt.Errorf("query: %w", err)
 	}
-	query := localsched.Query{Jobs: jobs}
+	query := localsched.Query{Jobs: jobs, Guard: protocol.SiteNumber(m.GetGuard())} //nolint:gosec // checked
 	if len(ahead) > 0 {
 		query.Ahead = make([]localsched.Promise, len(ahead))
 	}
@@ -77,6 +77,13 @@ func DecodeQuery(m *QuoteRequest) (localsched.Query, error) {
 		query.Ahead[i] = localsched.Promise{Tag: tag, Request: request}
 	}
 	return query, nil
+}
+
+func checkGuard(number uint32) error {
+	if number > uint32(protocol.MaxSiteNumber) {
+		return fmt.Errorf("guard: %d is above %d", number, protocol.MaxSiteNumber)
+	}
+	return nil
 }
 
 func newRequests(n int) *Requests {

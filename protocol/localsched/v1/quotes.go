@@ -18,7 +18,7 @@ func EncodeQuotes(jobs []protocol.Request, quotes []protocol.Quote) (*QuoteRespo
 	n := len(quotes)
 	m := &QuoteResponse{
 		Declined: make([]string, n), Awt: make([]int64, n), AwtLow: make([]int64, n),
-		AwtHigh: make([]int64, n), Ert: make([]int64, n),
+		AwtHigh: make([]int64, n), Ert: make([]int64, n), Bound: make([]int64, n), Delay: make([]int64, n),
 	}
 	for i := range quotes {
 		q := &quotes[i]
@@ -31,10 +31,12 @@ func EncodeQuotes(jobs []protocol.Request, quotes []protocol.Quote) (*QuoteRespo
 		}
 		m.Awt[i], m.AwtLow[i] = wire.EncodeSpan(q.AWT), wire.EncodeSpan(q.AWTLow)
 		m.AwtHigh[i], m.Ert[i] = wire.EncodeSpan(q.AWTHigh), wire.EncodeSpan(q.ERT)
+		m.Bound[i], m.Delay[i] = wire.EncodeSpan(q.Bound), wire.EncodeSpan(q.Delay)
 		if err := wire.First(checkWaits(q), m.price(i, q)); err != nil {
 			return nil, fmt.Errorf("quotes[%d]: %w", i, err)
 		}
 	}
+	m.Bound, m.Delay = wire.Sparse(m.GetBound()), wire.Sparse(m.GetDelay())
 	return m, nil
 }
 
@@ -46,11 +48,13 @@ func DecodeQuotes(m *QuoteResponse, jobs []protocol.Request) ([]protocol.Quote, 
 	}
 	quotes := make([]protocol.Quote, len(jobs))
 	terms := make([]protocol.Term, len(jobs)*len(m.GetTerms()))
+	bounds, delays := wire.Dense(m.GetBound(), len(jobs)), wire.Dense(m.GetDelay(), len(jobs))
 	for i := range quotes {
 		q := &quotes[i]
 		q.Job, q.Declined = jobs[i].Job, m.GetDeclined()[i]
 		q.AWT, q.AWTLow = wire.DecodeSpan(m.GetAwt()[i]), wire.DecodeSpan(m.GetAwtLow()[i])
 		q.AWTHigh, q.ERT = wire.DecodeSpan(m.GetAwtHigh()[i]), wire.DecodeSpan(m.GetErt()[i])
+		q.Bound, q.Delay = wire.DecodeSpan(bounds[i]), wire.DecodeSpan(delays[i])
 		check := checkWaits
 		if q.Declined != "" {
 			check = checkDeclined
@@ -135,6 +139,8 @@ func checkColumns(m *QuoteResponse, n int) error {
 		wire.Length("awt_low", len(m.GetAwtLow()), n),
 		wire.Length("awt_high", len(m.GetAwtHigh()), n),
 		wire.Length("ert", len(m.GetErt()), n),
+		wire.SparseLength("bound", len(m.GetBound()), n),
+		wire.SparseLength("delay", len(m.GetDelay()), n),
 		wire.AtMost("terms", len(m.GetTerms()), wire.MaxTerms),
 		wire.AtMost("currency", len(m.GetCurrency()), wire.MaxCurrency),
 		wire.Present("currency", m.GetCurrency() != "" || len(m.GetTerms()) == 0),
@@ -155,7 +161,7 @@ func checkColumns(m *QuoteResponse, n int) error {
 }
 
 func checkDeclined(q *protocol.Quote) error {
-	if q.AWT != 0 || q.AWTLow != 0 || q.AWTHigh != 0 || q.ERT != 0 {
+	if q.AWT != 0 || q.AWTLow != 0 || q.AWTHigh != 0 || q.ERT != 0 || q.Bound != 0 || q.Delay != 0 {
 		return errors.New("awt: a declined quote has no times; use 0")
 	}
 	return wire.AtMost("declined", len(q.Declined), MaxReason)
@@ -167,6 +173,8 @@ func checkWaits(q *protocol.Quote) error {
 		wire.Amount("awt_low", q.AWTLow),
 		wire.Amount("awt_high", q.AWTHigh),
 		wire.Amount("ert", q.ERT),
+		wire.Amount("bound", q.Bound),
+		wire.Amount("delay", q.Delay),
 	); err != nil {
 		return err
 	}

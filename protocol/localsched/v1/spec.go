@@ -12,6 +12,7 @@ func wireSpec(s *protocol.Spec) *Spec {
 	return &Spec{
 		Job: r.job, Cpus: r.cpus, Nodes: r.nodes, MemoryMb: r.memoryMB, WallTime: r.wallTime,
 		Name: s.Name, User: s.User, Requeue: s.Requeue, Submitted: int64(s.Submitted), Mhz: int64(s.MHz),
+		Mflops: int64(s.Mflops), Power: int64(s.Power), Data: s.Data,
 		Sites: wire.Convert(s.Sites, func(site protocol.SiteName) string { return string(site) }),
 	}
 }
@@ -25,6 +26,9 @@ func readSpec(m *Spec) (protocol.Spec, error) {
 		wire.AtMost("sites", len(m.GetSites()), wire.MaxJobSites),
 		wire.Amount("submitted", m.GetSubmitted()),
 		wire.Count("mhz", m.GetMhz()),
+		wire.Count("mflops", m.GetMflops()),
+		wire.Count("power", m.GetPower()),
+		wire.Amount("data", m.GetData()),
 	); err != nil {
 		return protocol.Spec{}, err
 	}
@@ -37,6 +41,7 @@ func readSpec(m *Spec) (protocol.Spec, error) {
 	return protocol.Spec{
 		Request: request, Name: m.GetName(), User: m.GetUser(), Sites: sites, Requeue: m.GetRequeue(),
 		Submitted: protocol.Instant(m.GetSubmitted()), MHz: int(m.GetMhz()),
+		Mflops: int(m.GetMflops()), Power: int(m.GetPower()), Data: m.GetData(),
 	}, nil
 }
 

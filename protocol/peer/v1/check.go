@@ -13,6 +13,7 @@ import (
 // Limits of fields, beside those of package wire.
 const (
 	MaxJobs   = 16384          // jobs of a quote request, quotes of a reply
+	maxReckon = 16             // bytes of a reckoning's name
 	MaxReason = wire.MaxReason // bytes of a reason
 
 	maxSoftware = 128 // bytes
@@ -63,6 +64,10 @@ func checkSpec(s protocol.Spec) error {
 		wire.AtMost("sites", len(s.Sites), wire.MaxJobSites),
 		wire.Amount("submitted_ms", s.Submitted),
 		wire.Count("mhz", s.MHz),
+		wire.Count("mflops", s.Mflops),
+		wire.Count("power_ppm", s.Power),
+		atMost("power_ppm", s.Power, protocol.MaxPower),
+		wire.Amount("data_bytes", s.Data),
 		wire.Each("sites", s.Sites, protocol.SiteName.Validate),
 	)
 }
@@ -89,6 +94,7 @@ func checkLoad(l protocol.Load) error {
 		wire.Count("busy", l.Busy),
 		wire.Count("queued_jobs", l.QueuedJobs),
 		wire.Amount("queued_work_ms", l.QueuedWork),
+		wire.Count("benefit_ppm", l.Benefit),
 	))
 }
 
@@ -109,6 +115,7 @@ func checkCard(c protocol.Card) error {
 		wire.Amount("capacity.memory_mb", c.Capacity.MemoryMB),
 		wire.Amount("capacity.max_wall_time_ms", c.Capacity.MaxWallTime),
 		wire.Count("capacity.mhz", c.Capacity.MHz),
+		wire.Count("capacity.mflops", c.Capacity.Mflops),
 		checkSeq(c.SeenSeq),
 	)
 }

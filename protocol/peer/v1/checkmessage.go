@@ -45,6 +45,9 @@ func checkQuoteRequest(m protocol.QuoteRequest) error {
 		wire.Amount("deadline_ms", m.Deadline),
 		wire.AtMost("jobs", len(m.Jobs), MaxJobs),
 		wire.Each("jobs", m.Jobs, checkSpec),
+		text("reckon", string(m.Reckon), maxReckon),
+		wire.Count("extra", m.Extra),
+		atMost("extra", m.Extra, protocol.MaxExtra),
 	)
 }
 
@@ -56,7 +59,27 @@ func checkQuoteReply(m protocol.QuoteReply) error {
 		wire.Count("accept", m.Accept),
 		wire.Amount("valid_ms", m.Valid),
 		wire.Each("quotes", m.Quotes, checkQuote),
+		checkExtra(m.Extra),
 	)
+}
+
+func checkExtra(waits []protocol.Duration) error {
+	if err := wire.AtMost("extra_ms", len(waits), protocol.MaxExtra-1); err != nil {
+		return err
+	}
+	for i, wait := range waits {
+		if wait < 0 || (i > 0 && wait < waits[i-1]) {
+			return fmt.Errorf("extra_ms[%d]: is %d; waits are not negative and do not fall", i, int64(wait))
+		}
+	}
+	return nil
+}
+
+func atMost(field string, n, most int) error {
+	if n > most {
+		return fmt.Errorf("%s: is %d, at most %d is allowed", field, n, most)
+	}
+	return nil
 }
 
 func checkQuote(q protocol.Quote) error {
@@ -67,6 +90,7 @@ func checkQuote(q protocol.Quote) error {
 		wire.Amount("awt_low_ms", q.AWTLow),
 		wire.Amount("awt_high_ms", q.AWTHigh),
 		wire.Amount("ert_ms", q.ERT),
+		wire.Amount("bound_ms", q.Bound),
 		checkTerms(q),
 	); err != nil {
 		return err

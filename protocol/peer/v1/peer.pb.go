@@ -240,7 +240,14 @@ type Spec struct {
 	SubmittedMs int64 `protobuf:"varint,10,opt,name=submitted_ms,json=submittedMs,proto3" json:"submitted_ms,omitempty"`
 	// Optional. Speed in MHz of the CPUs that the wall-time limit is meant for; 0:
 	// not stated.
-	Mhz           int64 `protobuf:"varint,11,opt,name=mhz,proto3" json:"mhz,omitempty"`
+	Mhz int64 `protobuf:"varint,11,opt,name=mhz,proto3" json:"mhz,omitempty"`
+	// Optional. The same speed in Mflop/s; 0: not stated.
+	Mflops int64 `protobuf:"varint,12,opt,name=mflops,proto3" json:"mflops,omitempty"`
+	// Optional. Power that the job draws, in parts per million of what a site states
+	// per CPU, at most 100 times that; 0: as much as that.
+	PowerPpm int64 `protobuf:"varint,13,opt,name=power_ppm,json=powerPpm,proto3" json:"power_ppm,omitempty"`
+	// Optional. Bytes that must travel to a site that is not the origin.
+	DataBytes     int64 `protobuf:"varint,14,opt,name=data_bytes,json=dataBytes,proto3" json:"data_bytes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -352,6 +359,27 @@ func (x *Spec) GetMhz() int64 {
 	return 0
 }
 
+func (x *Spec) GetMflops() int64 {
+	if x != nil {
+		return x.Mflops
+	}
+	return 0
+}
+
+func (x *Spec) GetPowerPpm() int64 {
+	if x != nil {
+		return x.PowerPpm
+	}
+	return 0
+}
+
+func (x *Spec) GetDataBytes() int64 {
+	if x != nil {
+		return x.DataBytes
+	}
+	return 0
+}
+
 // Payload is what a job runs. Strings are bytes, as Unix has them, without NUL.
 type Payload struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -454,7 +482,10 @@ type Load struct {
 	// Optional. Jobs in the local queue that have not started.
 	QueuedJobs int64 `protobuf:"varint,3,opt,name=queued_jobs,json=queuedJobs,proto3" json:"queued_jobs,omitempty"`
 	// Optional. CPU times ms that queued jobs ask for.
-	QueuedWorkMs  int64 `protobuf:"varint,4,opt,name=queued_work_ms,json=queuedWorkMs,proto3" json:"queued_work_ms,omitempty"`
+	QueuedWorkMs int64 `protobuf:"varint,4,opt,name=queued_work_ms,json=queuedWorkMs,proto3" json:"queued_work_ms,omitempty"`
+	// Optional. Response of the site's own users if it were alone over the one that
+	// they have, in parts per million; 0: not measured.
+	BenefitPpm    int64 `protobuf:"varint,5,opt,name=benefit_ppm,json=benefitPpm,proto3" json:"benefit_ppm,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -513,6 +544,13 @@ func (x *Load) GetQueuedJobs() int64 {
 func (x *Load) GetQueuedWorkMs() int64 {
 	if x != nil {
 		return x.QueuedWorkMs
+	}
+	return 0
+}
+
+func (x *Load) GetBenefitPpm() int64 {
+	if x != nil {
+		return x.BenefitPpm
 	}
 	return 0
 }
@@ -593,7 +631,9 @@ type Quote struct {
 	// Optional. The price over the planned hours, at most 32 terms.
 	Terms []*Term `protobuf:"bytes,7,rep,name=terms,proto3" json:"terms,omitempty"`
 	// Required with terms. The currency, at most 16 bytes.
-	Currency      string `protobuf:"bytes,8,opt,name=currency,proto3" json:"currency,omitempty"`
+	Currency string `protobuf:"bytes,8,opt,name=currency,proto3" json:"currency,omitempty"`
+	// Optional. In ms: the job starts within it with 95 % confidence; 0: not stated.
+	BoundMs       int64 `protobuf:"varint,9,opt,name=bound_ms,json=boundMs,proto3" json:"bound_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -684,6 +724,13 @@ func (x *Quote) GetCurrency() string {
 	return ""
 }
 
+func (x *Quote) GetBoundMs() int64 {
+	if x != nil {
+		return x.BoundMs
+	}
+	return 0
+}
+
 // QuoteRequest is the body of kind "quote-request". Without jobs it is a probe.
 type QuoteRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -692,7 +739,12 @@ type QuoteRequest struct {
 	// Optional. How long after the sending a reply is read, in ms.
 	DeadlineMs int64 `protobuf:"varint,2,opt,name=deadline_ms,json=deadlineMs,proto3" json:"deadline_ms,omitempty"`
 	// Optional. The jobs to quote, at most 16384.
-	Jobs          []*Spec `protobuf:"bytes,3,rep,name=jobs,proto3" json:"jobs,omitempty"`
+	Jobs []*Spec `protobuf:"bytes,3,rep,name=jobs,proto3" json:"jobs,omitempty"`
+	// Optional. How to work out the energy term, at most 16 bytes: empty (hourly prices
+	// from the planned start on), "now" or "twoprice". Unknown: as if empty.
+	Reckon string `protobuf:"bytes,4,opt,name=reckon,proto3" json:"reckon,omitempty"`
+	// Optional. How many jobs of the round to quote the growing wait for, at most 64.
+	Extra         int64 `protobuf:"varint,5,opt,name=extra,proto3" json:"extra,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -748,6 +800,20 @@ func (x *QuoteRequest) GetJobs() []*Spec {
 	return nil
 }
 
+func (x *QuoteRequest) GetReckon() string {
+	if x != nil {
+		return x.Reckon
+	}
+	return ""
+}
+
+func (x *QuoteRequest) GetExtra() int64 {
+	if x != nil {
+		return x.Extra
+	}
+	return 0
+}
+
 // QuoteReply is the body of kind "quote-reply".
 type QuoteReply struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -762,7 +828,10 @@ type QuoteReply struct {
 	// Optional. How long the quotes hold if nothing arrives, in ms.
 	ValidMs int64 `protobuf:"varint,5,opt,name=valid_ms,json=validMs,proto3" json:"valid_ms,omitempty"`
 	// Optional. CPUs that neither run a job nor are promised to one.
-	Free          int64 `protobuf:"varint,6,opt,name=free,proto3" json:"free,omitempty"`
+	Free int64 `protobuf:"varint,6,opt,name=free,proto3" json:"free,omitempty"`
+	// Optional. How much longer in ms the second, third … job of the round would wait;
+	// does not fall; at most 63.
+	ExtraMs       []int64 `protobuf:"varint,7,rep,packed,name=extra_ms,json=extraMs,proto3" json:"extra_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -837,6 +906,13 @@ func (x *QuoteReply) GetFree() int64 {
 		return x.Free
 	}
 	return 0
+}
+
+func (x *QuoteReply) GetExtraMs() []int64 {
+	if x != nil {
+		return x.ExtraMs
+	}
+	return nil
 }
 
 // Volunteer is the body of kind "volunteer".
@@ -1506,7 +1582,9 @@ type Capacity struct {
 	// Optional. The longest wall-time limit accepted, in ms; 0: none.
 	MaxWallTimeMs int64 `protobuf:"varint,5,opt,name=max_wall_time_ms,json=maxWallTimeMs,proto3" json:"max_wall_time_ms,omitempty"`
 	// Optional. Speed of a CPU in MHz; 0: not stated.
-	Mhz           int64 `protobuf:"varint,6,opt,name=mhz,proto3" json:"mhz,omitempty"`
+	Mhz int64 `protobuf:"varint,6,opt,name=mhz,proto3" json:"mhz,omitempty"`
+	// Optional. The same speed in Mflop/s; 0: not stated.
+	Mflops        int64 `protobuf:"varint,7,opt,name=mflops,proto3" json:"mflops,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1579,6 +1657,13 @@ func (x *Capacity) GetMaxWallTimeMs() int64 {
 func (x *Capacity) GetMhz() int64 {
 	if x != nil {
 		return x.Mhz
+	}
+	return 0
+}
+
+func (x *Capacity) GetMflops() int64 {
+	if x != nil {
+		return x.Mflops
 	}
 	return 0
 }
@@ -2140,7 +2225,7 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"\x1bprotocol/peer/v1/peer.proto\x12\x12switchyard.peer.v1\"-\n" +
 	"\x03Tag\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\x04R\x03job\x12\x14\n" +
-	"\x05epoch\x18\x02 \x01(\rR\x05epoch\"\x8e\x02\n" +
+	"\x05epoch\x18\x02 \x01(\rR\x05epoch\"\xe2\x02\n" +
 	"\x04Spec\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\x04R\x03job\x12\x12\n" +
 	"\x04cpus\x18\x02 \x01(\x03R\x04cpus\x12\x14\n" +
@@ -2154,23 +2239,29 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"\arequeue\x18\t \x01(\bR\arequeue\x12!\n" +
 	"\fsubmitted_ms\x18\n" +
 	" \x01(\x03R\vsubmittedMs\x12\x10\n" +
-	"\x03mhz\x18\v \x01(\x03R\x03mhz\"\x92\x01\n" +
+	"\x03mhz\x18\v \x01(\x03R\x03mhz\x12\x16\n" +
+	"\x06mflops\x18\f \x01(\x03R\x06mflops\x12\x1b\n" +
+	"\tpower_ppm\x18\r \x01(\x03R\bpowerPpm\x12\x1d\n" +
+	"\n" +
+	"data_bytes\x18\x0e \x01(\x03R\tdataBytes\"\x92\x01\n" +
 	"\aPayload\x12\x16\n" +
 	"\x06script\x18\x01 \x01(\fR\x06script\x12\x12\n" +
 	"\x04args\x18\x02 \x03(\fR\x04args\x12\x10\n" +
 	"\x03env\x18\x03 \x03(\fR\x03env\x12\x19\n" +
 	"\bwork_dir\x18\x04 \x01(\fR\aworkDir\x12\x16\n" +
 	"\x06stdout\x18\x05 \x01(\fR\x06stdout\x12\x16\n" +
-	"\x06stderr\x18\x06 \x01(\fR\x06stderr\"u\n" +
+	"\x06stderr\x18\x06 \x01(\fR\x06stderr\"\x96\x01\n" +
 	"\x04Load\x12\x12\n" +
 	"\x04cpus\x18\x01 \x01(\x03R\x04cpus\x12\x12\n" +
 	"\x04busy\x18\x02 \x01(\x03R\x04busy\x12\x1f\n" +
 	"\vqueued_jobs\x18\x03 \x01(\x03R\n" +
 	"queuedJobs\x12$\n" +
-	"\x0equeued_work_ms\x18\x04 \x01(\x03R\fqueuedWorkMs\"=\n" +
+	"\x0equeued_work_ms\x18\x04 \x01(\x03R\fqueuedWorkMs\x12\x1f\n" +
+	"\vbenefit_ppm\x18\x05 \x01(\x03R\n" +
+	"benefitPpm\"=\n" +
 	"\x04Term\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12!\n" +
-	"\famount_micro\x18\x02 \x01(\x03R\vamountMicro\"\xed\x01\n" +
+	"\famount_micro\x18\x02 \x01(\x03R\vamountMicro\"\x88\x02\n" +
 	"\x05Quote\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\x04R\x03job\x12\x1a\n" +
 	"\bdeclined\x18\x02 \x01(\tR\bdeclined\x12\x15\n" +
@@ -2180,12 +2271,15 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"\vawt_high_ms\x18\x05 \x01(\x03R\tawtHighMs\x12\x15\n" +
 	"\x06ert_ms\x18\x06 \x01(\x03R\x05ertMs\x12.\n" +
 	"\x05terms\x18\a \x03(\v2\x18.switchyard.peer.v1.TermR\x05terms\x12\x1a\n" +
-	"\bcurrency\x18\b \x01(\tR\bcurrency\"s\n" +
+	"\bcurrency\x18\b \x01(\tR\bcurrency\x12\x19\n" +
+	"\bbound_ms\x18\t \x01(\x03R\aboundMs\"\xa1\x01\n" +
 	"\fQuoteRequest\x12\x14\n" +
 	"\x05round\x18\x01 \x01(\x04R\x05round\x12\x1f\n" +
 	"\vdeadline_ms\x18\x02 \x01(\x03R\n" +
 	"deadlineMs\x12,\n" +
-	"\x04jobs\x18\x03 \x03(\v2\x18.switchyard.peer.v1.SpecR\x04jobs\"\xca\x01\n" +
+	"\x04jobs\x18\x03 \x03(\v2\x18.switchyard.peer.v1.SpecR\x04jobs\x12\x16\n" +
+	"\x06reckon\x18\x04 \x01(\tR\x06reckon\x12\x14\n" +
+	"\x05extra\x18\x05 \x01(\x03R\x05extra\"\xe5\x01\n" +
 	"\n" +
 	"QuoteReply\x12\x14\n" +
 	"\x05round\x18\x01 \x01(\x04R\x05round\x121\n" +
@@ -2193,7 +2287,8 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"\x04load\x18\x03 \x01(\v2\x18.switchyard.peer.v1.LoadR\x04load\x12\x16\n" +
 	"\x06accept\x18\x04 \x01(\x03R\x06accept\x12\x19\n" +
 	"\bvalid_ms\x18\x05 \x01(\x03R\avalidMs\x12\x12\n" +
-	"\x04free\x18\x06 \x01(\x03R\x04free\"T\n" +
+	"\x04free\x18\x06 \x01(\x03R\x04free\x12\x19\n" +
+	"\bextra_ms\x18\a \x03(\x03R\aextraMs\"T\n" +
 	"\tVolunteer\x12,\n" +
 	"\x04load\x18\x01 \x01(\v2\x18.switchyard.peer.v1.LoadR\x04load\x12\x19\n" +
 	"\bvalid_ms\x18\x02 \x01(\x03R\avalidMs\"\x82\x01\n" +
@@ -2234,7 +2329,7 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"\x06cancel\x18\x02 \x01(\bR\x06cancel\"M\n" +
 	"\x06Fenced\x12)\n" +
 	"\x03tag\x18\x01 \x01(\v2\x17.switchyard.peer.v1.TagR\x03tag\x12\x18\n" +
-	"\acurrent\x18\x02 \x01(\rR\acurrent\"\xab\x01\n" +
+	"\acurrent\x18\x02 \x01(\rR\acurrent\"\xc3\x01\n" +
 	"\bCapacity\x12\x12\n" +
 	"\x04cpus\x18\x01 \x01(\x03R\x04cpus\x12\x14\n" +
 	"\x05nodes\x18\x02 \x01(\x03R\x05nodes\x12\x1b\n" +
@@ -2242,7 +2337,8 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"\n" +
 	"whole_node\x18\x04 \x01(\bR\twholeNode\x12'\n" +
 	"\x10max_wall_time_ms\x18\x05 \x01(\x03R\rmaxWallTimeMs\x12\x10\n" +
-	"\x03mhz\x18\x06 \x01(\x03R\x03mhz\"\xa6\x02\n" +
+	"\x03mhz\x18\x06 \x01(\x03R\x03mhz\x12\x16\n" +
+	"\x06mflops\x18\a \x01(\x03R\x06mflops\"\xa6\x02\n" +
 	"\x04Card\x12\x12\n" +
 	"\x04site\x18\x01 \x01(\tR\x04site\x12\x16\n" +
 	"\x06number\x18\x02 \x01(\rR\x06number\x12\x1d\n" +

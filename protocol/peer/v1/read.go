@@ -91,7 +91,7 @@ func readQuoteRequest(w *QuoteRequest) (protocol.Message, error) {
 	}
 	return protocol.QuoteRequest{
 		Round: protocol.RoundID(w.GetRound()), Deadline: protocol.Duration(w.GetDeadlineMs()),
-		Jobs: wire.Convert(w.GetJobs(), readSpec),
+		Jobs: wire.Convert(w.GetJobs(), readSpec), Reckon: protocol.Reckoning(w.GetReckon()), Extra: number(w.GetExtra()),
 	}, nil
 }
 
@@ -111,6 +111,7 @@ func readQuoteReply(w *QuoteReply) (protocol.Message, error) {
 	return protocol.QuoteReply{
 		Round: protocol.RoundID(w.GetRound()), Quotes: wire.Convert(w.GetQuotes(), readQuote),
 		Load: readLoad(w.GetLoad()), Free: number(w.GetFree()), Accept: number(w.GetAccept()), Valid: protocol.Duration(w.GetValidMs()),
+		Extra: wire.Convert(w.GetExtraMs(), func(ms int64) protocol.Duration { return protocol.Duration(ms) }),
 	}, nil
 }
 
@@ -132,6 +133,7 @@ func readSpec(w *Spec) protocol.Spec {
 		Name: w.GetName(), User: w.GetUser(),
 		Sites:   wire.Convert(w.GetSites(), func(s string) protocol.SiteName { return protocol.SiteName(s) }),
 		Requeue: w.GetRequeue(), Submitted: protocol.Instant(w.GetSubmittedMs()), MHz: number(w.GetMhz()),
+		Mflops: number(w.GetMflops()), Power: number(w.GetPowerPpm()), Data: w.GetDataBytes(),
 	}
 }
 
@@ -145,7 +147,7 @@ func readPayload(w *Payload) *protocol.Payload {
 func readLoad(w *Load) protocol.Load {
 	return protocol.Load{
 		CPUs: number(w.GetCpus()), Busy: number(w.GetBusy()),
-		QueuedJobs: number(w.GetQueuedJobs()), QueuedWork: w.GetQueuedWorkMs(),
+		QueuedJobs: number(w.GetQueuedJobs()), QueuedWork: w.GetQueuedWorkMs(), Benefit: number(w.GetBenefitPpm()),
 	}
 }
 
@@ -154,6 +156,7 @@ func readQuote(w *Quote) protocol.Quote {
 		Job: protocol.JobID(w.GetJob()), Declined: w.GetDeclined(),
 		AWT: protocol.Duration(w.GetAwtMs()), AWTLow: protocol.Duration(w.GetAwtLowMs()),
 		AWTHigh: protocol.Duration(w.GetAwtHighMs()), ERT: protocol.Duration(w.GetErtMs()),
+		Bound: protocol.Duration(w.GetBoundMs()),
 		Terms: wire.Convert(w.GetTerms(), func(t *Term) protocol.Term {
 			return protocol.Term{Name: t.GetName(), Amount: protocol.Micro(t.GetAmountMicro())}
 		}),
@@ -216,6 +219,7 @@ func readCard(w *Card) (protocol.Card, error) {
 		Capacity: protocol.Capacity{
 			CPUs: number(c.GetCpus()), Nodes: number(c.GetNodes()), MemoryMB: c.GetMemoryMb(),
 			WholeNode: c.GetWholeNode(), MaxWallTime: protocol.Duration(c.GetMaxWallTimeMs()), MHz: number(c.GetMhz()),
+			Mflops: number(c.GetMflops()),
 		},
 		SeenSeq: w.GetSeenSeq(),
 	}, wire.Present("capacity", c != nil)

@@ -14,11 +14,12 @@ func wireMessage(m protocol.Message) proto.Message {
 	}
 	switch m := m.(type) {
 	case protocol.QuoteRequest:
-		return &QuoteRequest{Round: uint64(m.Round), DeadlineMs: int64(m.Deadline), Jobs: wire.Convert(m.Jobs, wireSpec)}
+		return &QuoteRequest{Round: uint64(m.Round), DeadlineMs: int64(m.Deadline), Jobs: wire.Convert(m.Jobs, wireSpec), Reckon: string(m.Reckon), Extra: int64(m.Extra)}
 	case protocol.QuoteReply:
 		return &QuoteReply{
 			Round: uint64(m.Round), Quotes: wire.Convert(m.Quotes, wireQuote), Load: wireLoad(m.Load),
 			Free: int64(m.Free), Accept: int64(m.Accept), ValidMs: int64(m.Valid),
+			ExtraMs: wire.Convert(m.Extra, func(d protocol.Duration) int64 { return int64(d) }),
 		}
 	case protocol.Volunteer:
 		return &Volunteer{Load: wireLoad(m.Load), ValidMs: int64(m.Valid)}
@@ -76,6 +77,7 @@ func wireSpec(s protocol.Spec) *Spec {
 		WallTimeMs: int64(s.WallTime), Name: s.Name, User: s.User,
 		Sites:   wire.Convert(s.Sites, func(n protocol.SiteName) string { return string(n) }),
 		Requeue: s.Requeue, SubmittedMs: int64(s.Submitted), Mhz: int64(s.MHz),
+		Mflops: int64(s.Mflops), PowerPpm: int64(s.Power), DataBytes: s.Data,
 	}
 }
 
@@ -89,7 +91,7 @@ func wirePayload(p *protocol.Payload) *Payload {
 func wireLoad(l protocol.Load) *Load {
 	return &Load{
 		Cpus: int64(l.CPUs), Busy: int64(l.Busy),
-		QueuedJobs: int64(l.QueuedJobs), QueuedWorkMs: l.QueuedWork,
+		QueuedJobs: int64(l.QueuedJobs), QueuedWorkMs: l.QueuedWork, BenefitPpm: int64(l.Benefit),
 	}
 }
 
@@ -97,6 +99,7 @@ func wireQuote(q protocol.Quote) *Quote {
 	return &Quote{
 		Job: uint64(q.Job), Declined: q.Declined,
 		AwtMs: int64(q.AWT), AwtLowMs: int64(q.AWTLow), AwtHighMs: int64(q.AWTHigh), ErtMs: int64(q.ERT),
+		BoundMs: int64(q.Bound),
 		Terms: wire.Convert(q.Terms, func(t protocol.Term) *Term {
 			return &Term{Name: t.Name, AmountMicro: int64(t.Amount)}
 		}),
@@ -131,7 +134,7 @@ func wireCard(c protocol.Card) *Card {
 		Capacity: &Capacity{
 			Cpus: int64(c.Capacity.CPUs), Nodes: int64(c.Capacity.Nodes), MemoryMb: c.Capacity.MemoryMB,
 			WholeNode: c.Capacity.WholeNode, MaxWallTimeMs: int64(c.Capacity.MaxWallTime),
-			Mhz: int64(c.Capacity.MHz),
+			Mhz: int64(c.Capacity.MHz), Mflops: int64(c.Capacity.Mflops),
 		},
 		SeenSeq: c.SeenSeq,
 	}

@@ -43,6 +43,16 @@ func spans(field string, column []int64) error {
 	return nil
 }
 
+// amounts checks a column of numbers that are not negative.
+func amounts(field string, column []int64) error {
+	for i, n := range column {
+		if n < 0 {
+			return fmt.Errorf("%s[%d]: %d is negative", field, i, n)
+		}
+	}
+	return nil
+}
+
 func texts(field string, column []string, most int) error {
 	for i, s := range column {
 		if len(s) > most {
@@ -74,6 +84,10 @@ func checkShape(m *DecideRequest) error {
 		wire.Length("site_free", len(m.GetSiteFree()), sites),
 		wire.Length("site_accept", len(m.GetSiteAccept()), sites),
 		wire.Length("site_currency", len(m.GetSiteCurrency()), sites),
+		wire.SparseLength("site_latency", len(m.GetSiteLatency()), sites),
+		wire.SparseLength("site_bandwidth", len(m.GetSiteBandwidth()), sites),
+		wire.SparseLength("site_extras", len(m.GetSiteExtras()), sites),
+		wire.SparseLength("job_data", len(m.GetJobData()), jobs),
 		wire.Length("job_cpus", len(m.GetJobCpus()), jobs),
 		wire.Length("job_wall_time", len(m.GetJobWallTime()), jobs),
 		wire.Length("job_waited", len(m.GetJobWaited()), jobs),
@@ -100,7 +114,30 @@ func checkSites(m *DecideRequest) error {
 		counts("site_free", m.GetSiteFree()),
 		counts("site_accept", m.GetSiteAccept()),
 		texts("site_currency", m.GetSiteCurrency(), MaxCurrency),
+		spans("site_latency", m.GetSiteLatency()),
+		amounts("site_bandwidth", m.GetSiteBandwidth()),
+		checkExtra(m),
 	)
+}
+
+// checkExtra checks that each site has the waits that it is said to have.
+func checkExtra(m *DecideRequest) error {
+	total := 0
+	for i, n := range m.GetSiteExtras() {
+		if n < 0 || n >= protocol.MaxExtra {
+			return fmt.Errorf("site_extras[%d]: %d is outside 0 to %d", i, n, protocol.MaxExtra-1)
+		}
+		first := total
+		if total += int(n); total > len(m.GetExtra()) {
+			break
+		}
+		for k := first + 1; k < total; k++ {
+			if before, wait := m.GetExtra()[k-1], m.GetExtra()[k]; wait != -1 && (before == -1 || wait < before) {
+				return fmt.Errorf("extra[%d]: %d is below the %d before it", k, wait, before)
+			}
+		}
+	}
+	return wire.First(wire.Length("extra", len(m.GetExtra()), total), spans("extra", m.GetExtra()))
 }
 
 func checkJobs(m *DecideRequest) error {
@@ -108,6 +145,7 @@ func checkJobs(m *DecideRequest) error {
 		counts("job_cpus", m.GetJobCpus()),
 		spans("job_wall_time", m.GetJobWallTime()),
 		spans("job_waited", m.GetJobWaited()),
+		amounts("job_data", m.GetJobData()),
 	)
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/protocol"
 	"github.com/switchyard-hpc/switchyard/protocol/wire"
 )
 
@@ -11,7 +12,7 @@ import (
 // exist becomes one that is never sent, for no check to pass.
 func EncodeInfo(info policy.Info) *DescribeResponse {
 	return &DescribeResponse{
-		Name: info.Name, Initiations: wire.Convert(info.Initiations, wireInitiation),
+		Name: info.Name, Reckon: string(info.Reckon), Extra: int64(info.Extra), Initiations: wire.Convert(info.Initiations, wireInitiation),
 		Shortcut: info.Shortcut, Alone: info.Alone,
 		Params: wire.Convert(info.Params, func(p policy.Param) *Param { return &Param{Name: p.Name, Value: p.Value} }),
 	}
@@ -20,7 +21,10 @@ func EncodeInfo(info policy.Info) *DescribeResponse {
 // DecodeInfo checks and converts what a policy says of itself. The error names the
 // policy or the field.
 func DecodeInfo(m *DescribeResponse) (policy.Info, error) {
-	if err := wire.AtMost("params", len(m.GetParams()), maxParams); err != nil {
+	if err := wire.First(
+		wire.AtMost("params", len(m.GetParams()), maxParams),
+		wire.Count("extra", m.GetExtra()),
+	); err != nil {
 		return policy.Info{}, err
 	}
 	initiations, err := wire.Decode("initiations", m.GetInitiations(), readInitiation)
@@ -33,6 +37,7 @@ func DecodeInfo(m *DescribeResponse) (policy.Info, error) {
 	}
 	info := policy.Info{
 		Name: m.GetName(), Initiations: initiations, Shortcut: m.GetShortcut(), Alone: m.GetAlone(), Params: params,
+		Reckon: protocol.Reckoning(m.GetReckon()), Extra: int(m.GetExtra()),
 	}
 	if err = info.Check(); err != nil {
 		return policy.Info{}, err

@@ -128,7 +128,12 @@ type DescribeResponse struct {
 	// Whether the policy sends no job away, so that nobody need be asked.
 	Alone bool `protobuf:"varint,4,opt,name=alone,proto3" json:"alone,omitempty"`
 	// Sorted by name. Its parameters, so that runs can be compared and repeated.
-	Params        []*Param `protobuf:"bytes,5,rep,name=params,proto3" json:"params,omitempty"`
+	Params []*Param `protobuf:"bytes,5,rep,name=params,proto3" json:"params,omitempty"`
+	// How sites shall work out their energy terms: empty, "now" or "twoprice", at most
+	// 16 bytes. See protocol.Reckoning.
+	Reckon string `protobuf:"bytes,6,opt,name=reckon,proto3" json:"reckon,omitempty"`
+	// How many jobs of a round to learn the growing wait for, at most 64; 0: none.
+	Extra         int64 `protobuf:"varint,7,opt,name=extra,proto3" json:"extra,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -196,6 +201,20 @@ func (x *DescribeResponse) GetParams() []*Param {
 		return x.Params
 	}
 	return nil
+}
+
+func (x *DescribeResponse) GetReckon() string {
+	if x != nil {
+		return x.Reckon
+	}
+	return ""
+}
+
+func (x *DescribeResponse) GetExtra() int64 {
+	if x != nil {
+		return x.Extra
+	}
+	return 0
 }
 
 type Param struct {
@@ -270,6 +289,15 @@ type DecideRequest struct {
 	SiteAccept []int64 `protobuf:"varint,7,rep,packed,name=site_accept,json=siteAccept,proto3" json:"site_accept,omitempty"`
 	// Currency of the site's costs; empty: it names no prices.
 	SiteCurrency []string `protobuf:"bytes,8,rep,name=site_currency,json=siteCurrency,proto3" json:"site_currency,omitempty"`
+	// The link from the deciding site: latency in ms, and bytes a second; 0: not stated,
+	// data take no time. These columns, the next one and job_data are absent when all
+	// their entries are 0.
+	SiteLatency   []int64 `protobuf:"varint,17,rep,packed,name=site_latency,json=siteLatency,proto3" json:"site_latency,omitempty"`
+	SiteBandwidth []int64 `protobuf:"varint,18,rep,packed,name=site_bandwidth,json=siteBandwidth,proto3" json:"site_bandwidth,omitempty"`
+	// How much longer, in ms, the second, third … job of the round would wait at the
+	// site: so many entries for each site, then all entries, site after site.
+	SiteExtras []int64 `protobuf:"varint,19,rep,packed,name=site_extras,json=siteExtras,proto3" json:"site_extras,omitempty"`
+	Extra      []int64 `protobuf:"varint,20,rep,packed,name=extra,proto3" json:"extra,omitempty"`
 	// Columns of jobs, in the order of the grid queue.
 	JobId   []uint64 `protobuf:"varint,9,rep,packed,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
 	JobCpus []int64  `protobuf:"varint,10,rep,packed,name=job_cpus,json=jobCpus,proto3" json:"job_cpus,omitempty"`
@@ -277,6 +305,8 @@ type DecideRequest struct {
 	JobWallTime []int64 `protobuf:"varint,11,rep,packed,name=job_wall_time,json=jobWallTime,proto3" json:"job_wall_time,omitempty"`
 	// Time since it was submitted, in ms.
 	JobWaited []int64 `protobuf:"varint,12,rep,packed,name=job_waited,json=jobWaited,proto3" json:"job_waited,omitempty"`
+	// Bytes that must travel to another site than the deciding one.
+	JobData []int64 `protobuf:"varint,21,rep,packed,name=job_data,json=jobData,proto3" json:"job_data,omitempty"`
 	// Columns of quotes. Approximate wait in ms; -1: declined, or not asked.
 	Awt []int64 `protobuf:"fixed64,13,rep,packed,name=awt,proto3" json:"awt,omitempty"`
 	// Expected run time in ms; -1 where awt is.
@@ -375,6 +405,34 @@ func (x *DecideRequest) GetSiteCurrency() []string {
 	return nil
 }
 
+func (x *DecideRequest) GetSiteLatency() []int64 {
+	if x != nil {
+		return x.SiteLatency
+	}
+	return nil
+}
+
+func (x *DecideRequest) GetSiteBandwidth() []int64 {
+	if x != nil {
+		return x.SiteBandwidth
+	}
+	return nil
+}
+
+func (x *DecideRequest) GetSiteExtras() []int64 {
+	if x != nil {
+		return x.SiteExtras
+	}
+	return nil
+}
+
+func (x *DecideRequest) GetExtra() []int64 {
+	if x != nil {
+		return x.Extra
+	}
+	return nil
+}
+
 func (x *DecideRequest) GetJobId() []uint64 {
 	if x != nil {
 		return x.JobId
@@ -399,6 +457,13 @@ func (x *DecideRequest) GetJobWallTime() []int64 {
 func (x *DecideRequest) GetJobWaited() []int64 {
 	if x != nil {
 		return x.JobWaited
+	}
+	return nil
+}
+
+func (x *DecideRequest) GetJobData() []int64 {
+	if x != nil {
+		return x.JobData
 	}
 	return nil
 }
@@ -520,16 +585,18 @@ var File_protocol_policy_v1_policy_proto protoreflect.FileDescriptor
 const file_protocol_policy_v1_policy_proto_rawDesc = "" +
 	"\n" +
 	"\x1fprotocol/policy/v1/policy.proto\x12\x14switchyard.policy.v1\"\x11\n" +
-	"\x0fDescribeRequest\"\xd1\x01\n" +
+	"\x0fDescribeRequest\"\xff\x01\n" +
 	"\x10DescribeResponse\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12B\n" +
 	"\vinitiations\x18\x02 \x03(\x0e2 .switchyard.policy.v1.InitiationR\vinitiations\x12\x1a\n" +
 	"\bshortcut\x18\x03 \x01(\bR\bshortcut\x12\x14\n" +
 	"\x05alone\x18\x04 \x01(\bR\x05alone\x123\n" +
-	"\x06params\x18\x05 \x03(\v2\x1b.switchyard.policy.v1.ParamR\x06params\"1\n" +
+	"\x06params\x18\x05 \x03(\v2\x1b.switchyard.policy.v1.ParamR\x06params\x12\x16\n" +
+	"\x06reckon\x18\x06 \x01(\tR\x06reckon\x12\x14\n" +
+	"\x05extra\x18\a \x01(\x03R\x05extra\"1\n" +
 	"\x05Param\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value\"\xb7\x03\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value\"\xd3\x04\n" +
 	"\rDecideRequest\x12\x12\n" +
 	"\x04self\x18\x01 \x01(\x11R\x04self\x12\x1b\n" +
 	"\tsite_name\x18\x02 \x03(\tR\bsiteName\x12\x19\n" +
@@ -539,13 +606,19 @@ const file_protocol_policy_v1_policy_proto_rawDesc = "" +
 	"\tsite_free\x18\x06 \x03(\x03R\bsiteFree\x12\x1f\n" +
 	"\vsite_accept\x18\a \x03(\x03R\n" +
 	"siteAccept\x12#\n" +
-	"\rsite_currency\x18\b \x03(\tR\fsiteCurrency\x12\x15\n" +
+	"\rsite_currency\x18\b \x03(\tR\fsiteCurrency\x12!\n" +
+	"\fsite_latency\x18\x11 \x03(\x03R\vsiteLatency\x12%\n" +
+	"\x0esite_bandwidth\x18\x12 \x03(\x03R\rsiteBandwidth\x12\x1f\n" +
+	"\vsite_extras\x18\x13 \x03(\x03R\n" +
+	"siteExtras\x12\x14\n" +
+	"\x05extra\x18\x14 \x03(\x03R\x05extra\x12\x15\n" +
 	"\x06job_id\x18\t \x03(\x04R\x05jobId\x12\x19\n" +
 	"\bjob_cpus\x18\n" +
 	" \x03(\x03R\ajobCpus\x12\"\n" +
 	"\rjob_wall_time\x18\v \x03(\x03R\vjobWallTime\x12\x1d\n" +
 	"\n" +
-	"job_waited\x18\f \x03(\x03R\tjobWaited\x12\x10\n" +
+	"job_waited\x18\f \x03(\x03R\tjobWaited\x12\x19\n" +
+	"\bjob_data\x18\x15 \x03(\x03R\ajobData\x12\x10\n" +
 	"\x03awt\x18\r \x03(\x10R\x03awt\x12\x10\n" +
 	"\x03ert\x18\x0e \x03(\x10R\x03ert\x12\x12\n" +
 	"\x04cost\x18\x0f \x03(\x10R\x04cost\x12\x12\n" +

@@ -54,23 +54,30 @@ func writeSites(m *DecideRequest, sites []policy.Site) {
 	m.SiteName, m.SiteCurrency = make([]string, n), make([]string, n)
 	m.SiteRus, m.SiteAge = make([]int64, n), make([]int64, n)
 	m.SiteCpus, m.SiteFree, m.SiteAccept = make([]int64, n), make([]int64, n), make([]int64, n)
+	m.SiteLatency, m.SiteBandwidth, m.SiteExtras = make([]int64, n), make([]int64, n), make([]int64, n)
 	for i := range sites {
 		s := &sites[i]
 		m.SiteName[i], m.SiteCurrency[i] = string(s.Name), s.Currency
 		m.SiteRus[i], m.SiteAge[i] = int64(min(s.RUS, math.MaxInt32)), wire.EncodeSpan(s.Age)
 		m.SiteCpus[i], m.SiteFree[i], m.SiteAccept[i] = int64(s.CPUs), int64(s.Free), int64(s.Accept)
+		m.SiteLatency[i], m.SiteBandwidth[i], m.SiteExtras[i] = wire.EncodeSpan(s.Latency), s.Bandwidth, int64(len(s.Extra))
+		for _, wait := range s.Extra {
+			m.Extra = append(m.Extra, wire.EncodeSpan(wait))
+		}
 	}
+	m.SiteLatency, m.SiteBandwidth, m.SiteExtras = wire.Sparse(m.SiteLatency), wire.Sparse(m.SiteBandwidth), wire.Sparse(m.SiteExtras)
 }
 
 func writeJobs(m *DecideRequest, jobs []policy.Job) {
 	n := len(jobs)
 	m.JobId, m.JobCpus = make([]uint64, n), make([]int64, n)
-	m.JobWallTime, m.JobWaited = make([]int64, n), make([]int64, n)
+	m.JobWallTime, m.JobWaited, m.JobData = make([]int64, n), make([]int64, n), make([]int64, n)
 	for i := range jobs {
 		j := &jobs[i]
 		m.JobId[i], m.JobCpus[i] = uint64(j.ID), int64(j.CPUs)
-		m.JobWallTime[i], m.JobWaited[i] = wire.EncodeSpan(j.WallTime), wire.EncodeSpan(max(0, j.Waited))
+		m.JobWallTime[i], m.JobWaited[i], m.JobData[i] = wire.EncodeSpan(j.WallTime), wire.EncodeSpan(max(0, j.Waited)), j.Data
 	}
+	m.JobData = wire.Sparse(m.JobData)
 }
 
 func writeQuotes(m *DecideRequest, in *policy.Snapshot) {
@@ -95,13 +102,19 @@ func readSites(m *DecideRequest) []policy.Site {
 	if len(m.GetSiteName()) == 0 {
 		return nil
 	}
-	sites := make([]policy.Site, len(m.GetSiteName()))
+	sites, extra := make([]policy.Site, len(m.GetSiteName())), readSpans(m.GetExtra())
+	latency, bandwidth := wire.Dense(m.GetSiteLatency(), len(sites)), wire.Dense(m.GetSiteBandwidth(), len(sites))
+	extras := wire.Dense(m.GetSiteExtras(), len(sites))
 	for i := range sites {
 		sites[i] = policy.Site{
 			Name: protocol.SiteName(m.GetSiteName()[i]),
 			RUS:  int(m.GetSiteRus()[i]), Age: wire.DecodeSpan(m.GetSiteAge()[i]),
 			CPUs: int(m.GetSiteCpus()[i]), Free: int(m.GetSiteFree()[i]),
 			Accept: int(m.GetSiteAccept()[i]), Currency: m.GetSiteCurrency()[i],
+			Latency: wire.DecodeSpan(latency[i]), Bandwidth: bandwidth[i],
+		}
+		if n := extras[i]; n > 0 {
+			sites[i].Extra, extra = extra[:n:n], extra[n:]
 		}
 	}
 	return sites
@@ -112,10 +125,12 @@ func readJobs(m *DecideRequest) []policy.Job {
 		return nil
 	}
 	jobs := make([]policy.Job, len(m.GetJobId()))
+	data := wire.Dense(m.GetJobData(), len(jobs))
 	for i := range jobs {
 		jobs[i] = policy.Job{
 			ID: protocol.JobID(m.GetJobId()[i]), CPUs: int(m.GetJobCpus()[i]),
 			WallTime: wire.DecodeSpan(m.GetJobWallTime()[i]), Waited: wire.DecodeSpan(m.GetJobWaited()[i]),
+			Data: data[i],
 		}
 	}
 	return jobs
