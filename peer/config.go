@@ -32,15 +32,31 @@ type Config struct {
 	Remember    protocol.Duration // tombstones and submission keys; default 7 days
 	Accounts    Accounts          // who may run jobs here
 	MaxGridJobs int               // jobs of this origin at once; default 1,000,000
-	NoFacts     bool              // nobody reads facts: make none
+	Cycle       protocol.Duration // between two rounds under the initiation cycle, and the period of MaxQ; default 1 min
+	MaxQ        int               // jobs that the site takes in a period, over all senders [MC 2]; default 0: any number
+
+	Area         string            // where the site buys its electricity, for the prices; empty: it names none
+	Power        int64             // milliwatts of a CPU that works; 0: not stated, quotes have no energy term
+	PriceSpan    protocol.Duration // how far ahead prices are asked for; default 7 days
+	PriceRefresh protocol.Duration // how often; default 1 h
+	Protect      Protection        // of the own users from guests
+	NoFacts      bool              // nobody reads facts: make none
 }
 
 // Partner is a site that this one is configured to exchange jobs with.
 type Partner struct {
 	Site      protocol.SiteName
 	PublicKey string
-	MaxJobs   int // of that site here at once; 0: none are taken
-	MaxCPUs   int // of its jobs here at once; 0: no limit
+	MaxJobs   int               // of that site here at once; 0: none are taken
+	MaxCPUs   int               // of its jobs here at once; 0: no limit
+	Latency   protocol.Duration // of the link to it, for the data of jobs
+	Bandwidth int64             // of the link, in bytes a second; 0: not stated, data take no time
+}
+
+// Protection says when guests are declined for the sake of the site's own users.
+type Protection struct {
+	Delay protocol.Duration // the most that planning may show a waiting job of an own user delayed; 0: not looked at
+	Share int               // of the site's CPUs that guests may hold or wait for, in parts per million; 0: not looked at
 }
 
 // Accounts maps people to local accounts. It is consulted in [Peer.Step] and

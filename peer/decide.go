@@ -52,6 +52,7 @@ func (p *Peer) snapshot(r *round) policy.Snapshot {
 	for _, spec := range r.specs {
 		in.Jobs = append(in.Jobs, policy.Job{
 			ID: spec.Job, CPUs: spec.CPUs, WallTime: spec.WallTime, Waited: max(0, p.now.Sub(spec.Submitted)),
+			Data: spec.Data,
 		})
 	}
 	answered := p.answered(r)
@@ -61,10 +62,10 @@ func (p *Peer) snapshot(r *round) policy.Snapshot {
 	for s, site := range answered {
 		if site.ask == nil {
 			in.Self = s
-			in.Sites = append(in.Sites, policySite(p.cfg.Site, p.load, 0, p.free(), len(r.specs)))
+			in.Sites = append(in.Sites, p.ownSite(r))
 			continue
 		}
-		in.Sites = append(in.Sites, policySite(site.name, site.ask.reply.Load, p.now.Sub(site.ask.partner.loadAt), site.ask.reply.Free, site.ask.reply.Accept))
+		in.Sites = append(in.Sites, p.partnerSite(site.ask))
 	}
 	for i := range r.specs {
 		for s, site := range answered {
@@ -107,8 +108,25 @@ func (p *Peer) answered(r *round) []answeredSite {
 	return out
 }
 
-func policySite(name protocol.SiteName, load protocol.Load, age protocol.Duration, free, accept int) policy.Site {
-	return policy.Site{Name: name, RUS: load.RUS(), Age: age, CPUs: load.CPUs, Free: free, Accept: accept}
+// ownSite is the own row of a round's sites. In a cycle it takes no more jobs of its
+// own than of others (MaxQ).
+func (p *Peer) ownSite(r *round) policy.Site {
+	accept := len(r.specs)
+	if p.cfg.Initiation == policy.Cycle {
+		accept = min(accept, p.room())
+	}
+	return policy.Site{
+		Name: p.cfg.Site, RUS: p.load.RUS(), CPUs: p.load.CPUs, Free: p.free(), Accept: accept, Extra: r.extra,
+	}
+}
+
+func (p *Peer) partnerSite(a *ask) policy.Site {
+	reply := a.reply
+	return policy.Site{
+		Name: a.partner.Site, RUS: reply.Load.RUS(), Age: p.now.Sub(a.partner.loadAt), CPUs: reply.Load.CPUs,
+		Free: reply.Free, Accept: reply.Accept, Extra: reply.Extra,
+		Latency: a.partner.Latency, Bandwidth: a.partner.Bandwidth,
+	}
 }
 
 // carryOut places what the policy chose and holds the rest.
@@ -123,6 +141,7 @@ func (p *Peer) carryOut(r *round, in policy.Snapshot, decisions []policy.Decisio
 		if j == nil || j.Phase != InGridQueue {
 			continue // cancelled while the policy thought
 		}
+		j.noteAlone(&r.home[i])
 		d, ok := chosen[i]
 		switch {
 		case (!ok || d.Site == in.Self && p.cfg.Policy.Shortcut) && r.reach[i] == volunteers:
@@ -131,9 +150,10 @@ func (p *Peer) carryOut(r *round, in policy.Snapshot, decisions []policy.Decisio
 		case !ok:
 			why := p.waitReason(j, p.siteQuotes(r, i))
 			p.tellRound(r, i, silent, JobWaits, "", why)
-			p.hold(j, p.jitter(min(p.cfg.Sigma, p.cfg.RetryMax)), why)
+			p.waitOn(j, why)
 		case d.Site == in.Self:
 			p.tellRound(r, i, silent, RoundDecided, p.cfg.Site, d.Reason)
+			p.took()
 			p.commitHome(j, d.Wait)
 		default:
 			p.tellRound(r, i, silent, RoundDecided, in.Sites[d.Site].Name, d.Reason)
@@ -178,12 +198,28 @@ func (p *Peer) waitReason(j *job, quotes []SiteQuote) string {
 	return fmt.Sprintf("%s (%s)", reasonNoQuote, strings.Join(noes, "; "))
 }
 
-// hold keeps a job in the grid queue until it is worth asking again.
-func (p *Peer) hold(j *job, d protocol.Duration, reason string) {
+// waitOn lets a job that no site was chosen for wait for another round: in cycles the
+// next one, else one after a while.
+func (p *Peer) waitOn(j *job, why string) {
+	if p.cfg.Initiation != policy.Cycle {
+		p.hold(j, p.jitter(min(p.cfg.Sigma, p.cfg.RetryMax)), why)
+		return
+	}
+	p.explain(j, why)
+	p.queue.Put(j.Spec.Job)
+}
+
+// explain keeps why a job waits in the grid queue.
+func (p *Peer) explain(j *job, reason string) {
 	if j.Reason != reason {
 		j.Reason = clip(reason)
 		p.saveJob(j.Spec.Job)
 	}
+}
+
+// hold keeps a job in the grid queue until it is worth asking again.
+func (p *Peer) hold(j *job, d protocol.Duration, reason string) {
+	p.explain(j, reason)
 	p.queue.Hold(j.Spec.Job, p.now.Add(d))
 }
 

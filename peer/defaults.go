@@ -25,6 +25,9 @@ func (c Config) WithDefaults() Config {
 	c.Reclaim = cmp.Or(c.Reclaim, 15*protocol.Minute)
 	c.Remember = cmp.Or(c.Remember, 7*protocol.Day)
 	c.MaxGridJobs = cmp.Or(c.MaxGridJobs, 1_000_000)
+	c.Cycle = cmp.Or(c.Cycle, protocol.Minute)
+	c.PriceSpan = cmp.Or(c.PriceSpan, 7*protocol.Day)
+	c.PriceRefresh = cmp.Or(c.PriceRefresh, protocol.Hour)
 	c.Partners = slices.Clone(c.Partners)
 	slices.SortFunc(c.Partners, func(a, b Partner) int { return cmp.Compare(a.Site, b.Site) })
 	return c
@@ -35,22 +38,22 @@ func (c Config) validate() error {
 	if c.Accounts == nil {
 		problems = append(problems, errors.New("the accounts are missing"))
 	}
-	if c.Initiation == policy.Cycle {
-		problems = append(problems, fmt.Errorf("initiation %q is not built yet", c.Initiation))
-	}
 	if !slices.Contains(c.Policy.Initiations, c.Initiation) {
 		problems = append(problems, fmt.Errorf("policy %q does not accept initiation %q", c.Policy.Name, c.Initiation))
 	}
-	if min(c.Phi, c.Sigma, c.Deadline, c.Retry, c.RetryMax, c.Settle, c.Reclaim, c.Remember) < 0 {
+	if min(c.Phi, c.Sigma, c.Deadline, c.Retry, c.RetryMax, c.Settle, c.Reclaim, c.Remember, c.Cycle, c.PriceSpan, c.PriceRefresh, c.Protect.Delay) < 0 {
 		problems = append(problems, errors.New("a duration is negative; give a positive one, or 0 for the default"))
 	}
-	if min(c.RoundJobs, c.Ask, c.MaxGridJobs, c.Delta, c.Recheck, c.Draw) < 0 {
+	if min(c.RoundJobs, c.Ask, c.MaxGridJobs, c.Delta, c.Recheck, c.Draw, c.MaxQ, c.Protect.Share) < 0 || c.Power < 0 {
 		problems = append(problems, errors.New("a count is negative; give a positive one, or 0 for the default"))
 	}
 	for i, one := range c.Partners {
 		problems = append(problems, one.Site.Validate())
 		if one.Site == c.Site || (i > 0 && one.Site == c.Partners[i-1].Site) {
 			problems = append(problems, fmt.Errorf("partner %s is configured twice, or is this site", one.Site))
+		}
+		if one.Latency < 0 || one.Bandwidth < 0 {
+			problems = append(problems, fmt.Errorf("the link to partner %s has a negative latency or bandwidth", one.Site))
 		}
 	}
 	return errors.Join(problems...)

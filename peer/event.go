@@ -3,6 +3,7 @@ package peer
 import (
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -171,6 +172,13 @@ type CollectOp struct {
 // DecideOp asks the policy: [DecideResult].
 type DecideOp struct{ Snapshot policy.Snapshot }
 
+// PriceOp asks for the electricity prices of an area: [PriceResult].
+type PriceOp struct {
+	Area  string
+	From  protocol.Instant
+	Until protocol.Instant
+}
+
 func (QuoteOp) op()    {}
 func (SubmitOp) op()   {}
 func (FindOp) op()     {}
@@ -180,6 +188,7 @@ func (WatchOp) op()    {}
 func (ForgetOp) op()   {}
 func (CollectOp) op()  {}
 func (DecideOp) op()   {}
+func (PriceOp) op()    {}
 
 // Result is what a call brought. The set is closed.
 //
@@ -234,6 +243,15 @@ type DecideResult struct {
 	Because   string
 }
 
+// PriceResult answers [PriceOp]: published prices until Known, forecast ones after it,
+// per MWh.
+type PriceResult struct {
+	Prices   price.Series
+	TwoPrice price.Series // on-peak and off-peak prices of the same time [MC 5]
+	Known    protocol.Instant
+	Currency string
+}
+
 func (QuoteResult) result()    {}
 func (SubmitResult) result()   {}
 func (FindResult) result()     {}
@@ -243,3 +261,4 @@ func (WatchResult) result()    {}
 func (ForgetResult) result()   {}
 func (CollectResult) result()  {}
 func (DecideResult) result()   {}
+func (PriceResult) result()    {}

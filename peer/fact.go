@@ -56,6 +56,7 @@ const (
 	Retuned           FactKind = "retuned"
 	NameClash         FactKind = "name-clash"
 	CallFailed        FactKind = "call-failed"
+	PricesMissing     FactKind = "prices-missing"
 	PolicyFailed      FactKind = "policy-failed" // and another decided in its stead
 	MessageOdd        FactKind = "message-odd"   // authentic, but makes no sense here
 )

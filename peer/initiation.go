@@ -53,7 +53,7 @@ func (p *Peer) reachOf(j *job, home protocol.Quote) reach {
 		return one.usable() && p.mayAsk(j, one) && p.volunteersFor(j, one)
 	}
 	switch {
-	case p.cfg.Initiation == policy.Sender || home.Declined != "":
+	case p.cfg.Initiation == policy.Sender || p.cfg.Initiation == policy.Cycle || home.Declined != "":
 		return everybody
 	case slices.ContainsFunc(p.partners, live):
 		return volunteers
@@ -113,7 +113,7 @@ func (p *Peer) refute(one *partner) {
 // one get a round, or with [Config.Draw] the first of them.
 func (p *Peer) volunteered(one *partner, m protocol.Volunteer) {
 	one.load, one.loadAt = m.Load, p.now
-	if p.cfg.Initiation == policy.Sender || m.Valid <= 0 {
+	if p.cfg.Initiation == policy.Sender || p.cfg.Initiation == policy.Cycle || m.Valid <= 0 {
 		return
 	}
 	until := p.now.Add(min(m.Valid, p.cfg.Sigma))

@@ -1,7 +1,6 @@
 package peer
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -62,7 +61,7 @@ func (p *Peer) newJob(user string, one NewJob) *job {
 	p.site.NextSeq++
 	spec := one.Spec
 	spec.Job, spec.User, spec.Submitted = id, user, p.now
-	spec.MHz = cmp.Or(spec.MHz, p.cfg.Capacity.MHz)
+	p.stateSpeed(&spec)
 	payload := *one.Payload
 	payload.Stdout, payload.Stderr = expand(payload.Stdout, id), expand(payload.Stderr, id)
 	_, known, _ := p.whoCanRun(spec)
@@ -79,6 +78,9 @@ func (p *Peer) newJob(user string, one NewJob) *job {
 	p.saveJob(id)
 	p.savePayload(id)
 	p.fact(Fact{Kind: JobSubmitted, Job: id, Text: spec.Name})
+	if p.keepsOwn(&spec) {
+		p.keep([]protocol.JobID{id}, "its user lets it run here only")
+	}
 	return j
 }
 
@@ -119,13 +121,32 @@ func (p *Peer) refuseSubmission(ev Submit) (Refusal, bool) {
 	return Refusal{}, false
 }
 
+// stateSpeed says which CPUs a job's wall time is meant for, if the submitter does not.
+func (p *Peer) stateSpeed(spec *protocol.Spec) {
+	if spec.MHz == 0 && spec.Mflops == 0 {
+		spec.MHz, spec.Mflops = p.cfg.Capacity.MHz, p.cfg.Capacity.Mflops
+	}
+}
+
+func checkSpeed(spec *protocol.Spec) string {
+	switch {
+	case spec.MHz < 0 || spec.Mflops < 0:
+		return fmt.Sprintf("the job is meant for CPUs of %d MHz or %d Mflop/s; give a positive speed, or 0", spec.MHz, spec.Mflops)
+	case spec.Power < 0 || spec.Power > protocol.MaxPower:
+		return fmt.Sprintf("the job draws %d parts per million of the usual power; give 1 to %d, or 0 for the usual", spec.Power, protocol.MaxPower)
+	case spec.Data < 0:
+		return fmt.Sprintf("the job has %d bytes of data; give a positive number, or 0", spec.Data)
+	}
+	return ""
+}
+
 func (p *Peer) refuseSpec(spec protocol.Spec) (Refusal, bool) {
-	spec.MHz = cmp.Or(spec.MHz, p.cfg.Capacity.MHz)
+	p.stateSpeed(&spec)
 	if err := checkRequest(spec.Request); err != nil {
 		return Refusal{Code: BadRequest, Reason: err.Error()}, true
 	}
-	if spec.MHz < 0 {
-		return Refusal{Code: BadRequest, Reason: fmt.Sprintf("the job is meant for CPUs of %d MHz; give a positive speed, or 0", spec.MHz)}, true
+	if why := checkSpeed(&spec); why != "" {
+		return Refusal{Code: BadRequest, Reason: why}, true
 	}
 	if len(spec.Name) > maxName || !utf8.ValidString(spec.Name) {
 		return Refusal{Code: BadRequest, Reason: fmt.Sprintf(
@@ -202,6 +223,7 @@ func (p *Peer) finish(j *job, state protocol.State, reason string) {
 		j.Ended = p.now
 	}
 	p.fact(Fact{Kind: JobEnded, Job: id, Site: j.Site, Epoch: j.Epoch, State: state, Text: j.Reason})
+	p.noteBenefit(j)
 	view := p.finishedView(j)
 	p.leaveSite(j)
 	p.queue.Remove(id)

@@ -106,7 +106,9 @@ func (p *Peer) refused(one *partner, m protocol.Refused) {
 	if j == nil || j.Phase != Offered {
 		return
 	}
-	p.shun(j, one.Site)
+	if !m.Full { // else the next round may ask it again
+		p.shun(j, one.Site)
+	}
 	p.backToQueue(j, OfferRefused, m.Reason)
 }
 

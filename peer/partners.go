@@ -99,7 +99,7 @@ func (p *Peer) concerns(t timer, site protocol.SiteName) bool {
 	case guestTimer, reportTimer:
 		g := p.guests[t.job]
 		return g != nil && g.Origin == site
-	case runTimer, reclaimTimer, roundTimer, probeTimer, watchTimer, pruneTimer, sigmaTimer:
+	case runTimer, reclaimTimer, roundTimer, probeTimer, watchTimer, pruneTimer, sigmaTimer, cycleTimer, priceTimer:
 	}
 	return false
 }

@@ -46,6 +46,12 @@ type Peer struct {
 	resendSoon []timer // scratch
 	lastCalled uint64  // numbers the availability messages heard
 	tunings    int     // made so far; an older policy's hint is not kept
+
+	awaits      bool // a cycle is planned
+	cycleDue    bool // its time has come
+	intake      intake
+	electricity electricity
+	benefit     benefit
 }
 
 type job struct {
@@ -55,6 +61,7 @@ type job struct {
 	tries       int                                    // of the unanswered message
 	asked       protocol.Instant                       // when the hand-off began
 	unknown     bool                                   // no site that is known can run it
+	alone       protocol.Duration                      // 1 + what the own site first quoted; 0: nothing
 	inFlight    bool                                   // its files are being collected
 	countsThere bool                                   // in its partner's jobsThere
 	doubted     bool                                   // its site is asked whether it still has it
@@ -121,6 +128,7 @@ func (p *Peer) Step(now protocol.Instant, ev Event) Ready {
 	p.fireTimers()
 	p.queue.Release(p.now)
 	p.openRound()
+	p.awaitCycle()
 	p.flush()
 	p.out.Wake = p.nextWake()
 	return p.out
@@ -255,6 +263,7 @@ func clip(text string) string {
 }
 
 func (p *Peer) setLoad(load protocol.Load) {
+	load.Benefit = p.benefit.ppm()
 	if p.loadAt == 0 || load != p.load {
 		p.out.Digest = &load
 	}

@@ -51,9 +51,9 @@ func (p *Peer) quoteRequest(one *partner, m protocol.QuoteRequest) {
 	}
 	reply := protocol.QuoteReply{
 		Round: m.Round, Quotes: make([]protocol.Quote, len(m.Jobs)),
-		Accept: max(0, one.MaxJobs-one.jobsHere), Valid: p.cfg.Sigma,
+		Accept: max(0, min(one.MaxJobs-one.jobsHere, p.room())), Valid: p.cfg.Sigma,
 	}
-	query := localsched.Query{Ahead: p.promises()}
+	query := localsched.Query{Ahead: p.promises(), Guard: p.guard()}
 	var places []int
 	for i, spec := range m.Jobs {
 		reply.Quotes[i] = protocol.Quote{Job: spec.Job, Declined: p.declines(one, spec)}
@@ -79,12 +79,47 @@ func (p *Peer) quoteRequest(one *partner, m protocol.QuoteRequest) {
 				reply.Quotes[i].Declined = clip("the local scheduler does not answer: " + err.Error())
 				continue
 			}
-			reply.Quotes[i] = quoted.Quotes[k]
-			reply.Quotes[i].Job = m.Jobs[i].Job
+			reply.Quotes[i] = p.guestQuote(quoted.Quotes[k], &m.Jobs[i], m.Reckon)
 		}
-		reply.Load, reply.Free = p.load, p.free()
-		p.send(one.Site, reply)
+		p.growth(m.Jobs, reply.Quotes, m.Extra, func(extra []protocol.Duration) {
+			reply.Load, reply.Free, reply.Extra = p.load, p.free(), extra
+			p.send(one.Site, reply)
+		})
 	})
+}
+
+// guard is the site whose waiting jobs the local scheduler shall look after; 0: none.
+func (p *Peer) guard() protocol.SiteNumber {
+	if p.cfg.Protect.Delay == 0 {
+		return 0
+	}
+	return p.cfg.Number
+}
+
+// guestQuote is what a partner is told of the local scheduler's quote for its job.
+func (p *Peer) guestQuote(q protocol.Quote, spec *protocol.Spec, by protocol.Reckoning) protocol.Quote {
+	if limit := p.cfg.Protect.Delay; limit > 0 && q.Declined == "" && q.Delay > limit {
+		q = protocol.Quote{Declined: fmt.Sprintf("would delay a waiting job of this site by %v, it allows %v", q.Delay, limit)}
+	}
+	q.Job, q.Delay = spec.Job, 0
+	p.charge(&q, spec, by)
+	return q
+}
+
+// guestShare says why a guest of so many CPUs would be one too many; empty: it would
+// not.
+func (p *Peer) guestShare(cpus int) string {
+	limit := p.cfg.Protect.Share
+	if limit == 0 {
+		return ""
+	}
+	for _, one := range p.partners {
+		cpus += one.cpusHere
+	}
+	if share := int64(cpus) * protocol.PPM / int64(max(1, p.cfg.Capacity.CPUs)); share > int64(limit) {
+		return fmt.Sprintf("guests would have %.1f %% of the CPUs, the site allows %.1f %%", float64(share)/1e4, float64(limit)/1e4)
+	}
+	return ""
 }
 
 // declines says why a partner's job would not be taken; empty: it would.
@@ -108,5 +143,5 @@ func (p *Peer) declines(one *partner, spec protocol.Spec) string {
 	if _, err := p.cfg.Accounts.Guest(one.Site, spec.User); err != nil {
 		return clip(err.Error())
 	}
-	return ""
+	return p.guestShare(spec.CPUs)
 }

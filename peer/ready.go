@@ -88,8 +88,18 @@ type SiteQuote struct {
 	AWTLow   protocol.Duration `json:"awt_p10_ms"`
 	AWTHigh  protocol.Duration `json:"awt_p90_ms"`
 	ERT      protocol.Duration `json:"ert_ms"`
+	Bound    protocol.Duration `json:"bound_ms"` // starts within it with 95 % confidence; 0: not stated
+	Terms    []PriceTerm       `json:"terms,omitempty"`
+	Cost     protocol.Micro    `json:"cost_micro"` // of all terms
+	Currency string            `json:"currency,omitempty"`
 	RUS      int               `json:"rus_ppm"`
 	Age      protocol.Duration `json:"rus_age_ms"`
+}
+
+// PriceTerm is one named part of a quote's price.
+type PriceTerm struct {
+	Name   string         `json:"name"`
+	Amount protocol.Micro `json:"amount_micro"`
 }
 
 // Queue answers [AskQueue], by job id.
@@ -148,6 +158,10 @@ type SiteView struct {
 	Software string              `json:"software,omitempty"`
 	JobsHere int                 `json:"jobs_here"`  // of that site, at this one
 	JobsSent int                 `json:"jobs_there"` // of this site, at that one
+	// Benefit is what the grid brings the site's own users, in parts per million: their
+	// response alone over the one that they have. 0: not measured.
+	Benefit int    `json:"benefit_ppm"`
+	Prices  string `json:"prices,omitempty"` // of electricity, at the own site
 }
 
 func (Submitted) reply() {}

@@ -103,6 +103,7 @@ func (p *Peer) resume() {
 	p.learnLoad()
 	p.watch()
 	p.beginSigma()
+	p.beginPrices()
 	p.after(protocol.Hour, timer{kind: pruneTimer})
 }
 

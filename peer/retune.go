@@ -20,6 +20,8 @@ type Tuning struct {
 	Deadline   protocol.Duration
 	RoundJobs  int
 	Ask        int
+	Cycle      protocol.Duration
+	MaxQ       int
 }
 
 // Tuned is the configuration with another tuning.
@@ -28,6 +30,7 @@ func (c Config) Tuned(t Tuning) Config {
 	c.Phi, c.Sigma, c.Delta = t.Phi, t.Sigma, t.Delta
 	c.Recheck, c.Draw, c.Stay = t.Recheck, t.Draw, t.Stay
 	c.Deadline, c.RoundJobs, c.Ask = t.Deadline, t.RoundJobs, t.Ask
+	c.Cycle, c.MaxQ = t.Cycle, t.MaxQ
 	return c
 }
 
@@ -38,6 +41,7 @@ func (c Config) Tuning() Tuning {
 		Phi: c.Phi, Sigma: c.Sigma, Delta: c.Delta,
 		Recheck: c.Recheck, Draw: c.Draw, Stay: c.Stay,
 		Deadline: c.Deadline, RoundJobs: c.RoundJobs, Ask: c.Ask,
+		Cycle: c.Cycle, MaxQ: c.MaxQ,
 	}
 }
 
@@ -54,6 +58,7 @@ func (p *Peer) retune(ev Retune) {
 	p.tunings++
 	p.timers.stop(timer{kind: sigmaTimer})
 	p.beginSigma()
+	p.forgetCycle()
 	p.queue.Unpark(-1, gridqueue.Any)
 	p.queue.ReleaseAll()
 	p.fact(Fact{Kind: Retuned, Site: p.cfg.Site, Text: "policy " + cfg.Policy.Name + ", initiation " + string(cfg.Initiation)})

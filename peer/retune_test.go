@@ -17,6 +17,7 @@ func TestTuningIsWhole(t *testing.T) {
 	want := peer.Tuning{
 		Policy: tc.New(tc.Config{Epsilon: 9}).Info(), Initiation: policy.Receiver,
 		Phi: 1, Sigma: 2, Delta: 3, Recheck: 4, Draw: 5, Stay: true, Deadline: 6, RoundJobs: 7, Ask: 8,
+		Cycle: 9, MaxQ: 10,
 	}
 	for _, field := range reflect.VisibleFields(reflect.TypeOf(want)) {
 		if reflect.ValueOf(want).FieldByIndex(field.Index).IsZero() {

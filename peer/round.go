@@ -1,7 +1,6 @@
 package peer
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -19,6 +18,7 @@ type round struct {
 	reach    []reach // whom to ask, for each job
 	asked    AskID   // the question it answers; 0: it places jobs
 	home     []protocol.Quote
+	extra    []protocol.Duration // of the own site, see [policy.Site]
 	homeDone bool
 	asks     []*ask // by site
 	decided  bool
@@ -40,10 +40,10 @@ func (p *Peer) openRound() {
 		return
 	}
 	if p.cfg.Policy.Alone {
-		p.keep(p.queue.Take(p.queue.Len()))
+		p.keep(p.queue.Take(p.queue.Len()), "the policy "+p.cfg.Policy.Name+" keeps jobs at home")
 		return
 	}
-	ids := p.queue.Take(p.cfg.RoundJobs)
+	ids := p.queue.Take(p.roundJobs())
 	if len(ids) == 0 {
 		return
 	}
@@ -56,9 +56,8 @@ func (p *Peer) openRound() {
 	p.quoteHome(r, p.arrived)
 }
 
-// keep commits jobs at home that no policy would send away. Nobody needs a quote
-// for that.
-func (p *Peer) keep(ids []protocol.JobID) {
+// keep commits jobs at home that nobody would send away. No quote is needed for that.
+func (p *Peer) keep(ids []protocol.JobID, because string) {
 	for _, id := range ids {
 		j := p.jobs[id]
 		why := p.homeRefuses(j.Spec)
@@ -70,7 +69,7 @@ func (p *Peer) keep(ids []protocol.JobID) {
 			p.hold(j, p.jitter(p.cfg.Sigma), why)
 			continue
 		}
-		p.fact(Fact{Kind: RoundDecided, Job: id, Site: p.cfg.Site, Text: "the policy " + p.cfg.Policy.Name + " keeps jobs at home"})
+		p.fact(Fact{Kind: RoundDecided, Job: id, Site: p.cfg.Site, Text: because})
 		p.commitHome(j, notQuoted)
 	}
 }
@@ -96,10 +95,31 @@ func (p *Peer) quoteHome(r *round, then func(*round)) {
 		if p.rounds[r.id] != r {
 			return
 		}
-		r.homeDone = true
 		r.home = p.homeQuotes(r, result, err)
-		then(r)
+		p.growth(r.specs, r.home, p.extraOf(r), func(extra []protocol.Duration) {
+			if p.rounds[r.id] == r {
+				r.homeDone, r.extra = true, extra
+				then(r)
+			}
+		})
 	})
+}
+
+// extraOf is for how many jobs of a round the policy wants to know the growing wait.
+func (p *Peer) extraOf(r *round) int {
+	if r.asked != 0 {
+		return 0
+	}
+	return p.cfg.Policy.Extra
+}
+
+// reckoning is how energy terms are worked out in a round; people who ask get the
+// hourly prices.
+func (p *Peer) reckoning(r *round) protocol.Reckoning {
+	if r.asked != 0 {
+		return protocol.Hourly
+	}
+	return p.cfg.Policy.Reckon
 }
 
 // homeQuotes are the own scheduler's answers, declined where the site must not
@@ -124,6 +144,7 @@ func (p *Peer) homeQuotes(r *round, result Result, err error) []protocol.Quote {
 		default:
 			out[i] = quoted.Quotes[i]
 			out[i].Job = spec.Job
+			p.charge(&out[i], &spec, p.reckoning(r))
 		}
 	}
 	return out
@@ -157,6 +178,7 @@ func (p *Peer) arrived(r *round) {
 			continue
 		}
 		kept++
+		p.jobs[spec.Job].noteAlone(&r.home[i])
 		free -= spec.CPUs
 		p.tellShortcut(r, i)
 		p.commitHome(p.jobs[spec.Job], q.AWT)
@@ -210,7 +232,7 @@ func (p *Peer) askPartners(r *round) {
 
 func (p *Peer) askPartner(r *round, one *partner) {
 	a := &ask{partner: one, volunteer: one.volunteer.number}
-	request := protocol.QuoteRequest{Round: r.id, Deadline: p.cfg.Deadline}
+	request := protocol.QuoteRequest{Round: r.id, Deadline: p.cfg.Deadline, Reckon: p.reckoning(r), Extra: p.extraOf(r)}
 	for i := range r.specs {
 		if p.asks(r, i, one) {
 			a.jobs = append(a.jobs, i)
@@ -353,7 +375,7 @@ func (p *Peer) testSubmit(ev TestSubmit) {
 	for i := range specs {
 		specs[i].User, specs[i].Submitted = ev.User, p.now
 		specs[i].Job = protocol.NewJobID(p.cfg.Number, p.site.NextSeq+uint64(i))
-		specs[i].MHz = cmp.Or(specs[i].MHz, p.cfg.Capacity.MHz)
+		p.stateSpeed(&specs[i])
 		if refusal, ok := p.refuseSpec(specs[i]); ok {
 			p.answer(ev.Asked, refusal)
 			return

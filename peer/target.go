@@ -20,6 +20,10 @@ func (p *Peer) offered(one *partner, m protocol.Offer) {
 		p.refuse(one, tag, why)
 		return
 	}
+	if p.room() == 0 {
+		p.refuseFor(one, protocol.Refused{Tag: tag, Full: true, Reason: fmt.Sprintf("has taken %d jobs in this period, as many as it allows", p.cfg.MaxQ)})
+		return
+	}
 	account, _ := p.cfg.Accounts.Guest(one.Site, m.Spec.User) // declines has asked
 	g := &guest{
 		GuestRow: GuestRow{
@@ -29,6 +33,7 @@ func (p *Peer) offered(one *partner, m protocol.Offer) {
 	}
 	p.guests[tag.Job] = g
 	p.admit(one, g, +1)
+	p.took()
 	one.seenSeq = max(one.seenSeq, tag.Job.Seq())
 	p.promise(tag, p.now, m.Spec.On(&p.cfg.Capacity))
 	p.saveGuest(tag.Job)
@@ -54,8 +59,12 @@ func (p *Peer) notOf(one *partner, m protocol.Offer) string {
 }
 
 func (p *Peer) refuse(one *partner, tag protocol.Tag, why string) {
-	p.fact(Fact{Kind: GuestRefused, Job: tag.Job, Site: one.Site, Epoch: tag.Epoch, Text: why})
-	p.send(one.Site, protocol.Refused{Tag: tag, Reason: why})
+	p.refuseFor(one, protocol.Refused{Tag: tag, Reason: why})
+}
+
+func (p *Peer) refuseFor(one *partner, m protocol.Refused) {
+	p.fact(Fact{Kind: GuestRefused, Job: m.Tag.Job, Site: one.Site, Epoch: m.Tag.Epoch, Text: m.Reason})
+	p.send(one.Site, m)
 }
 
 // replaces says whether an offer may take the place of what is kept of the job,

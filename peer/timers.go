@@ -29,6 +29,8 @@ const (
 	watchTimer                    // the watch failed
 	pruneTimer                    // old tombstones
 	sigmaTimer                    // σ: the own utilisation, and jobs that wait for volunteers
+	cycleTimer                    // a round of all jobs
+	priceTimer                    // prices are asked for again
 )
 
 // timers is a heap of instants with at most one live entry for each timer.
@@ -104,6 +106,10 @@ func (p *Peer) fire(t timer) {
 		p.prune()
 	case sigmaTimer:
 		p.sigmaDue()
+	case cycleTimer:
+		p.awaits, p.cycleDue = false, true
+	case priceTimer:
+		p.askPrices()
 	}
 }
 

@@ -113,6 +113,7 @@ func (p *Peer) sitesView() Sites {
 		Site: p.cfg.Site, Number: p.cfg.Number, Self: true, Link: "self", Why: p.clash,
 		CPUs: p.cfg.Capacity.CPUs, Nodes: p.cfg.Capacity.Nodes, Age: -1,
 		Busy: p.load.Busy, Queued: p.load.QueuedJobs, RUS: p.load.RUS(), LastSeen: p.now, Software: p.cfg.Software,
+		Benefit: p.benefit.ppm(), Prices: p.pricesView(),
 	}
 	if p.loadAt != 0 {
 		own.Age = 0
@@ -148,6 +149,7 @@ func (p *Peer) partnerView(one *partner) SiteView {
 	}
 	if one.loadAt != 0 {
 		v.Age, v.Busy, v.Queued, v.RUS = p.now.Sub(one.loadAt), one.load.Busy, one.load.QueuedJobs, one.load.RUS()
+		v.Benefit = one.load.Benefit
 	}
 	return v
 }
@@ -164,7 +166,15 @@ func viewQuote(site protocol.SiteName, q protocol.Quote, load protocol.Load, age
 	return SiteQuote{
 		Site: site, Declined: q.Declined, AWT: q.AWT, AWTLow: q.AWTLow, AWTHigh: q.AWTHigh, ERT: q.ERT,
 		RUS: load.RUS(), Age: age,
+		Bound: q.Bound, Terms: termsView(q.Terms), Cost: q.Cost(), Currency: q.Currency,
 	}
+}
+
+func termsView(terms []protocol.Term) (out []PriceTerm) {
+	for _, one := range terms {
+		out = append(out, PriceTerm{Name: one.Name, Amount: one.Amount})
+	}
+	return out
 }
 
 func (q SiteQuote) att() protocol.Duration {

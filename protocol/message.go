@@ -60,6 +60,7 @@ type Prepared struct{ Tag Tag }
 type Refused struct {
 	Tag    Tag
 	Reason string
+	Full   bool // it has taken its share of this period's jobs, and may take the job in the next
 }
 
 // Grant gives the job to the partner for good (message 3). Signed.

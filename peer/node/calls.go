@@ -145,7 +145,7 @@ func (l *lanes) of(op peer.Op) *lane {
 		return l.collect
 	case peer.DecideOp:
 		return l.decide
-	case peer.FindOp, peer.WithdrawOp, peer.KillOp, peer.ForgetOp:
+	case peer.FindOp, peer.WithdrawOp, peer.KillOp, peer.ForgetOp, peer.PriceOp:
 	}
 	return l.manage
 }

@@ -21,6 +21,7 @@ type Config struct {
 	Policy    policy.Policy // until [Node.Retune] brings another
 	Fallback  policy.Policy // decides the rounds in which the policy fails; nil: nobody does
 	Deliverer Deliverer
+	Prices    Prices       // of electricity; nil: none are known
 	Meter     Meter        // nil: nothing is counted
 	Recorder  Recorder     // nil: nothing is recorded
 	Log       *slog.Logger // nil: nothing is logged

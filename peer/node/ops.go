@@ -40,8 +40,21 @@ func (n *Node) do(ctx context.Context, op peer.Op, decider policy.Policy) (peer.
 		return n.collect(ctx, op)
 	case peer.DecideOp:
 		return n.decide(op.Snapshot, decider)
+	case peer.PriceOp:
+		return n.price(ctx, op)
 	}
 	return nil, fmt.Errorf("the node does not know the call %T", op)
+}
+
+func (n *Node) price(ctx context.Context, op peer.PriceOp) (peer.Result, error) {
+	if n.cfg.Prices == nil {
+		return nil, errors.New("no price feed is configured")
+	}
+	prices, err := n.cfg.Prices.Ahead(ctx, op)
+	if err != nil {
+		return nil, fmt.Errorf("prices: %w", err)
+	}
+	return prices, nil
 }
 
 func (n *Node) quote(ctx context.Context, query localsched.Query) (peer.Result, error) {

@@ -56,6 +56,13 @@ type Gossip interface {
 	Advertise(load protocol.Load)
 }
 
+// Prices know what electricity costs, and guess what it will.
+type Prices interface {
+	// Ahead gives the prices of an area from one instant to another: the published ones,
+	// then forecasts. An error says why there are none.
+	Ahead(ctx context.Context, op peer.PriceOp) (peer.PriceResult, error)
+}
+
 // Deliverer puts files where people want them.
 type Deliverer interface {
 	// Deliver writes the file at the path as the user: all of it, or nothing when

@@ -73,7 +73,7 @@ func changes(op peer.Op) bool {
 	switch op.(type) {
 	case peer.SubmitOp, peer.WithdrawOp, peer.KillOp, peer.ForgetOp:
 		return true
-	case peer.QuoteOp, peer.FindOp, peer.WatchOp, peer.CollectOp, peer.DecideOp:
+	case peer.QuoteOp, peer.FindOp, peer.WatchOp, peer.CollectOp, peer.DecideOp, peer.PriceOp:
 	}
 	return false
 }

@@ -37,8 +37,17 @@ func (s *Site) do(op peer.Op) (peer.Result, error) {
 	case peer.DecideOp:
 		decisions, hint, err := s.policy.Decide(op.Snapshot)
 		return peer.DecideResult{Decisions: decisions, Hint: hint}, err
+	case peer.PriceOp:
+		return s.priced(op)
 	}
 	return nil, fmt.Errorf("the call %T is unknown", op)
+}
+
+func (s *Site) priced(op peer.PriceOp) (peer.Result, error) {
+	if s.prices == nil {
+		return nil, errors.New("this site knows no prices")
+	}
+	return s.prices(op)
 }
 
 func (s *Site) submitted(op peer.SubmitOp) (peer.Result, error) {

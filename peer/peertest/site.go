@@ -25,7 +25,11 @@ type SiteOptions struct {
 	Epsilon  protocol.Duration  // ε of the policy tc
 	Policy   policy.Policy      // nil: tc
 	Config   func(*peer.Config) // last word on the configuration; nil: none
+	Prices   Prices             // of its electricity; nil: there are none
 }
+
+// Prices answer what a peer asks about electricity.
+type Prices func(peer.PriceOp) (peer.PriceResult, error)
 
 // Site is one site of a [World]: a peer, its rows and its batch system.
 type Site struct {
@@ -35,6 +39,7 @@ type Site struct {
 	world   *World
 	cfg     peer.Config
 	policy  policy.Policy
+	prices  Prices
 	skew    protocol.Duration
 	peer    *peer.Peer // nil: down
 	life    uint64     // how often it has been started
@@ -83,7 +88,7 @@ func PublicKey(name protocol.SiteName, number protocol.SiteNumber) string {
 
 func newSite(w *World, o SiteOptions) *Site {
 	s := &Site{
-		Name: o.Name, world: w, skew: o.Skew, policy: o.Policy,
+		Name: o.Name, world: w, skew: o.Skew, policy: o.Policy, prices: o.Prices,
 		rows: Rows{peer.Rows{}}, archive: map[protocol.JobID]peer.JobView{},
 		answers: map[peer.AskID]peer.Reply{}, told: map[protocol.SiteName]bool{},
 	}

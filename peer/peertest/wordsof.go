@@ -110,6 +110,8 @@ func (c *scribe) op(op peer.Op) string {
 		return fmt.Sprintf("collect %s from %s", c.tag(op.Tag), op.From)
 	case peer.DecideOp:
 		return "decide"
+	case peer.PriceOp:
+		return "price of " + op.Area
 	}
 	return fmt.Sprintf("%T", op)
 }
@@ -142,6 +144,8 @@ func (c *scribe) result(r peer.Result) string {
 		return "collected" + because(r.Problem)
 	case peer.DecideResult:
 		return fmt.Sprintf("decided for %d jobs", len(r.Decisions))
+	case peer.PriceResult:
+		return fmt.Sprintf("priced %d slots", len(r.Prices.Slots))
 	}
 	return fmt.Sprintf("%T", r)
 }

@@ -57,6 +57,7 @@ func written() (ops []peer.Op, replies []peer.Reply, rows []peer.Row) {
 		peer.ForgetOp{},
 		peer.CollectOp{},
 		peer.DecideOp{},
+		peer.PriceOp{},
 	}
 	replies = []peer.Reply{
 		peer.Submitted{}, peer.Done{}, peer.Refusal{}, peer.Quoted{}, peer.Queue{}, peer.JobView{}, peer.Sites{},

@@ -38,6 +38,7 @@ func results() []peer.Result {
 		peer.ForgetResult{},
 		peer.CollectResult{},
 		peer.DecideResult{},
+		peer.PriceResult{},
 	}
 }
 

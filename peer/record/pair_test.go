@@ -229,6 +229,8 @@ func (s *site) call(call peer.Call) {
 			s.pair.t.Fatal(err)
 		}
 		result = peer.DecideResult{Decisions: decisions, Hint: hint}
+	case peer.PriceOp:
+		result = peer.PriceResult{}
 	}
 	s.pair.post(1, s.name, peer.CallDone{ID: call.ID, Result: result})
 }

@@ -1089,7 +1089,10 @@ type Refused struct {
 	// Required. The placement.
 	Tag *Tag `protobuf:"bytes,1,opt,name=tag,proto3" json:"tag,omitempty"`
 	// Optional. Why, at most 4096 bytes.
-	Reason        string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	Reason string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	// Optional. It has taken its share of this period's jobs, and may take the job in
+	// the next.
+	Full          bool `protobuf:"varint,3,opt,name=full,proto3" json:"full,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1136,6 +1139,13 @@ func (x *Refused) GetReason() string {
 		return x.Reason
 	}
 	return ""
+}
+
+func (x *Refused) GetFull() bool {
+	if x != nil {
+		return x.Full
+	}
+	return false
 }
 
 // Status is the body of kind "status".
@@ -2297,10 +2307,11 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"\x05epoch\x18\x02 \x01(\rR\x05epoch\x125\n" +
 	"\apayload\x18\x03 \x01(\v2\x1b.switchyard.peer.v1.PayloadR\apayload\"3\n" +
 	"\x06Notice\x12)\n" +
-	"\x03tag\x18\x01 \x01(\v2\x17.switchyard.peer.v1.TagR\x03tag\"L\n" +
+	"\x03tag\x18\x01 \x01(\v2\x17.switchyard.peer.v1.TagR\x03tag\"`\n" +
 	"\aRefused\x12)\n" +
 	"\x03tag\x18\x01 \x01(\v2\x17.switchyard.peer.v1.TagR\x03tag\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason\"\xc5\x01\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x12\n" +
+	"\x04full\x18\x03 \x01(\bR\x04full\"\xc5\x01\n" +
 	"\x06Status\x12)\n" +
 	"\x03tag\x18\x01 \x01(\v2\x17.switchyard.peer.v1.TagR\x03tag\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\rR\x03seq\x122\n" +

@@ -25,7 +25,7 @@ func readMessage(kind string, body []byte) (protocol.Message, error) {
 		return read(body, &Offer{}, readOffer)
 	case protocol.Refused{}.Kind():
 		return read(body, &Refused{}, func(w *Refused) (protocol.Message, error) {
-			return protocol.Refused{Tag: readTag(w.GetTag()), Reason: w.GetReason()}, nil
+			return protocol.Refused{Tag: readTag(w.GetTag()), Reason: w.GetReason(), Full: w.GetFull()}, nil
 		})
 	case protocol.Status{}.Kind():
 		return read(body, &Status{}, readStatus)

@@ -26,7 +26,7 @@ func wireMessage(m protocol.Message) proto.Message {
 	case protocol.Offer:
 		return &Offer{Spec: wireSpec(m.Spec), Epoch: uint32(m.Epoch), Payload: wirePayload(m.Payload)}
 	case protocol.Refused:
-		return &Refused{Tag: WireTag(m.Tag), Reason: m.Reason}
+		return &Refused{Tag: WireTag(m.Tag), Reason: m.Reason, Full: m.Full}
 	case protocol.Status:
 		return wireStatus(m)
 	case protocol.StatusAck:

@@ -1,0 +1,105 @@
+package peer
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+
+	"github.com/switchyard-hpc/switchyard/plugins/price"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// EnergyTerm is the name of the term that electricity adds to quotes.
+const EnergyTerm = "energy"
+
+// electricity is what the site knows of its prices. Without any it still schedules;
+// its quotes then have no energy term.
+type electricity struct {
+	hourly   *price.Meter // nil: none are known
+	twoPrice *price.Meter // the same prices as on-peak and off-peak only
+	currency string
+	known    protocol.Instant // end of the prices that are published; later ones are forecast
+	missing  string           // why there are none, or none that are new
+}
+
+// beginPrices asks for prices, when the site says where it buys its electricity.
+func (p *Peer) beginPrices() {
+	if p.cfg.Area == "" {
+		return
+	}
+	p.electricity.missing = "no answer yet"
+	p.askPrices()
+}
+
+// askPrices takes the prices of the next days in, and asks again later. Those of
+// before serve until then.
+func (p *Peer) askPrices() {
+	op := PriceOp{Area: p.cfg.Area, From: p.now, Until: p.now.Add(p.cfg.PriceSpan)}
+	p.call(op, func(result Result, err error) {
+		priced, err := resultAs[PriceResult](result, err)
+		again := p.cfg.PriceRefresh
+		if err != nil {
+			p.electricity.missing = clip(err.Error())
+			p.fact(Fact{Kind: PricesMissing, Site: p.cfg.Site, Text: p.electricity.missing})
+			again = min(again, p.jitter(p.cfg.Sigma))
+		} else {
+			p.electricity = electricity{
+				hourly: price.NewMeter(priced.Prices), twoPrice: price.NewMeter(priced.TwoPrice),
+				currency: priced.Currency, known: priced.Known,
+			}
+		}
+		p.after(again, timer{kind: priceTimer})
+	})
+}
+
+// charge adds to a quote what the electricity of the job's planned run costs. A
+// quote in another currency stays as it is.
+func (p *Peer) charge(q *protocol.Quote, spec *protocol.Spec, by protocol.Reckoning) {
+	e := &p.electricity
+	if e.hourly == nil || p.cfg.Power == 0 || q.Declined != "" || (q.Currency != "" && q.Currency != e.currency) {
+		return
+	}
+	meter, start := e.hourly, p.now.Add(q.AWT)
+	switch by {
+	case protocol.AtOnce:
+		start = p.now
+	case protocol.TwoPrice:
+		meter = e.twoPrice
+	case protocol.Hourly:
+	}
+	q.Currency = e.currency
+	q.Terms = append(q.Terms, protocol.Term{Name: EnergyTerm, Amount: meter.Cost(Draw(p.cfg.Power, spec), start, q.ERT)})
+}
+
+// Draw is the power in milliwatts of a job on CPUs of so many milliwatts each
+// ([MC 4.5.1]).
+func Draw(perCPU int64, spec *protocol.Spec) int64 {
+	share := uint64(protocol.PPM)
+	if spec.Power > 0 {
+		share = uint64(spec.Power)
+	}
+	high, low := bits.Mul64(uint64(perCPU), uint64(spec.CPUs)) //nolint:gosec // neither is negative
+	if high > 0 {
+		return math.MaxInt64
+	}
+	high, low = bits.Mul64(low, share)
+	if high >= protocol.PPM {
+		return math.MaxInt64
+	}
+	power, _ := bits.Div64(high, low, protocol.PPM)
+	return int64(min(power, math.MaxInt64)) //nolint:gosec // bounded
+}
+
+// pricesView says what the site knows of its prices; empty: it names none.
+func (p *Peer) pricesView() string {
+	e := &p.electricity
+	switch {
+	case p.cfg.Area == "":
+		return ""
+	case e.hourly == nil:
+		return fmt.Sprintf("no prices of %s: %s", p.cfg.Area, e.missing)
+	case e.missing != "":
+		return fmt.Sprintf("old prices of %s: %s", p.cfg.Area, e.missing)
+	}
+	return fmt.Sprintf("%s in %s, known until %s", p.cfg.Area, e.currency, e.known.Time().Format("2006-01-02 15:04Z"))
+}
