@@ -32,6 +32,7 @@ type batchJob struct {
 	withdrawn bool
 	started   protocol.Instant
 	queued    protocol.Instant
+	data      protocol.Instant // when its data are here
 }
 
 func newBatchSystem(s *site, from *Site) (*batchSystem, error) {
@@ -65,11 +66,29 @@ func (b *batchSystem) quote(now protocol.Instant, query localsched.Query) ([]pro
 			return nil, b.fails(fmt.Errorf("the engine plans job %v for %v ago", q.Job, now.Sub(planned.Start)))
 		}
 		if q.Declined == "" {
-			q.AWT, q.ERT = planned.Start.Sub(now), query.Jobs[i].WallTime
+			q.AWT, q.ERT = b.expect(planned.Start.Sub(now), q.Job), query.Jobs[i].WallTime
 		}
 		b.tariff.Charge(q, query.Jobs[i].CPUs)
 	}
 	return quotes, nil
+}
+
+// expect is what partners are told of a planned wait: with the error that the
+// configuration asks for, and for the portal until the job's data can be here.
+func (b *batchSystem) expect(wait protocol.Duration, id protocol.JobID) protocol.Duration {
+	c := &b.site.grid.cfg
+	if c.Perturb == 0 && c.Stage.Bytes == 0 {
+		return wait
+	}
+	index, err := b.site.grid.indexOf(id)
+	if err != nil {
+		return wait // a question about a job that is not submitted
+	}
+	wait = c.perturb(wait, index, b.site.index)
+	if c.Scheme == Central {
+		wait = max(wait, c.Stage.transfer(b.site.grid.jobs[index].Origin, b.site.index))
+	}
+	return wait
 }
 
 // load is how busy the machine is.
@@ -100,7 +119,11 @@ func (b *batchSystem) submit(now protocol.Instant, s localsched.Submission) (loc
 	slot := b.slot()
 	b.slots[slot] = batchJob{tag: s.Tag, index: index, state: protocol.Pending, queued: now}
 	b.jobs[s.Tag] = slot
-	actions, err := b.engine.Submit(now, localsched.Queued{Request: s.Spec.Request, Tag: s.Tag})
+	request := s.Spec.Request
+	transfer := b.site.grid.cfg.Stage.transfer(b.site.grid.jobs[index].Origin, b.site.index)
+	b.slots[slot].data = now.Add(transfer)
+	request.WallTime = request.WallTime.Plus(transfer) // it may be held so long
+	actions, err := b.engine.Submit(now, localsched.Queued{Request: request, Tag: s.Tag})
 	if err != nil {
 		b.drop(s.Tag)
 		return "", fmt.Errorf("submit %v: %w", s.Tag, err)
@@ -211,7 +234,7 @@ func (b *batchSystem) carryOut(now protocol.Instant, actions localsched.Actions)
 		}
 		job := &b.slots[slot]
 		job.state, job.started = protocol.Running, now
-		run := b.site.grid.started(b.site, job.index, now)
+		run := b.site.grid.started(b.site, job.index, now, max(0, job.data.Sub(now)))
 		b.site.grid.heap.push(now.Add(run), jobEnds, b.site.index, int(slot))
 		b.change(slot, protocol.Outcome{})
 	}

@@ -17,8 +17,10 @@ type Machine struct {
 	Name        protocol.SiteName
 	Nodes       int
 	CPUsPerNode int
-	MHz         int  // 0: not stated; run times scale with the ratio of speeds
-	WholeNode   bool // a node runs one job at a time
+	MHz         int               // 0: not stated; run times scale with the ratio of speeds
+	Mflops      int               // of a CPU; 0: not stated. Where two machines state it, it counts and not the MHz
+	MaxWallTime protocol.Duration // that a job may ask for; 0: no limit
+	WholeNode   bool              // a node runs one job at a time
 }
 
 // CPUs is how many CPUs the machine has.
@@ -26,7 +28,9 @@ func (m Machine) CPUs() int { return m.Nodes * m.CPUsPerNode }
 
 // Capacity is the machine as site cards state it.
 func (m Machine) Capacity() protocol.Capacity {
-	return protocol.Capacity{CPUs: m.CPUs(), Nodes: m.Nodes, WholeNode: m.WholeNode, MHz: m.MHz}
+	return protocol.Capacity{
+		CPUs: m.CPUs(), Nodes: m.Nodes, WholeNode: m.WholeNode, MHz: m.MHz, Mflops: m.Mflops, MaxWallTime: m.MaxWallTime,
+	}
 }
 
 // Model is the machine for the batch engine.
@@ -35,8 +39,9 @@ func (m Machine) Model() engine.Machine { return engine.Of(m.Capacity()) }
 // Site is a site of a simulated grid.
 type Site struct {
 	Machine
-	Local  engine.Policy // of its batch system
-	Tariff localsched.Tariff
+	Local       engine.Policy // of its batch system
+	Tariff      localsched.Tariff
+	Electricity Electricity
 	// Engine makes another batch system than the built-in one; nil: that one, with
 	// the policy Local.
 	Engine func(protocol.Capacity) (localsched.Engine, error)
@@ -56,6 +61,13 @@ func (s *Site) open() (localsched.Engine, error) {
 
 // wakes says whether the batch system has starts that no other event brings.
 func (s *Site) wakes() bool { return s.Engine != nil || reserves(s.Local) }
+
+// takes is how long the work of a job takes on the machine that takes so long on
+// another.
+func (m *Machine) takes(d protocol.Duration, on *Machine) protocol.Duration {
+	c := protocol.Capacity{MHz: m.MHz, Mflops: m.Mflops}
+	return c.Rescale(d, on.MHz, on.Mflops)
+}
 
 // Scheme is how jobs are placed [SS 2].
 type Scheme string
@@ -80,6 +92,14 @@ type Config struct {
 	Crashes  []Crash
 	Bytes    bool // count the bytes of messages, which takes time
 	Check    int  // moments between two full checks of the invariants; 0: only at the end
+
+	History    int // so many of the first jobs go where they were submitted and are not measured
+	LocalShare int // of the other jobs, in parts per million, that do so too; drawn from the seed
+	Protect    peer.Protection
+	Stage      Stage
+	PowerLow   int // bounds of the jobs' power in parts per million of the sites'; drawn from the seed. 0 both: all of it
+	PowerHigh  int
+	Perturb    protocol.Duration // bound of the error that is drawn for each planned wait; 0: none
 }
 
 // Network is what happens to messages. The zero value delivers all at once, in

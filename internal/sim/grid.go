@@ -11,6 +11,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/plugins/policy/local"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -76,7 +77,10 @@ func newGrid(cfg Config, jobs []workload.Job) (*grid, error) {
 		if s.batch, err = newBatchSystem(s, one); err != nil {
 			return nil, err
 		}
-		s.wakesBatch = one.wakes()
+		s.wakesBatch, s.electricity = one.wakes(), one.Electricity
+		if one.Electricity.Ahead != nil {
+			s.cfg.Area, s.cfg.Power = string(one.Name), one.Electricity.Milliwatts
+		}
 	}
 	if cfg.Scheme == Central {
 		g.addSite(len(cfg.Sites), portalName, protocol.Capacity{})
@@ -108,9 +112,10 @@ func (g *grid) addSite(i int, name protocol.SiteName, capacity protocol.Capacity
 		Site: name, Number: protocol.SiteNumber(i + 1), PublicKey: fmt.Sprintf("U%055d", i+1), //nolint:gosec // checked: at most 9000 sites
 		Software: "simulator", Capacity: capacity, Accounts: everyone{}, NoFacts: true, MaxGridJobs: len(g.jobs) + 1,
 	}.Tuned(g.cfg.Tuning)
-	if name != portalName && g.cfg.Scheme == Central {
-		s.cfg.Initiation = policy.Sender // it only takes what the portal gives it
+	if name != portalName && g.cfg.Scheme == Central { // it takes what the portal gives it, and keeps the rest
+		s.cfg.Policy, s.cfg.Initiation = local.New().Info(), policy.Sender
 	}
+	s.cfg.Protect = g.cfg.Protect
 	g.sites = append(g.sites, s)
 	g.byName[name] = s
 	return s
@@ -143,6 +148,7 @@ func (g *grid) partner() {
 		for _, other := range slices.Compact(linked[i]) {
 			s.cfg.Partners = append(s.cfg.Partners, peer.Partner{
 				Site: g.sites[other].name, PublicKey: g.sites[other].cfg.PublicKey, MaxJobs: 1 << 30,
+				Latency: g.dataLink(i, other).Latency, Bandwidth: g.dataLink(i, other).Bandwidth,
 			})
 		}
 		if s.name == portalName {
@@ -152,6 +158,16 @@ func (g *grid) partner() {
 			g.gossips = true
 		}
 	}
+}
+
+// dataLink is the way of jobs' data between two sites. The portal holds no data: what
+// it is told of a job's wait counts them.
+func (g *grid) dataLink(from, to int) DataLink {
+	links := g.cfg.Stage.Links
+	if links == nil || max(from, to) >= len(links) {
+		return DataLink{}
+	}
+	return links[from][to]
 }
 
 // partnerSome lets every site choose half of its partners; the other half has
@@ -283,7 +299,7 @@ func (g *grid) happen(m moment) {
 func (g *grid) arrive() {
 	index := int32(g.next) //nolint:gosec // a workload has fewer jobs
 	s := g.sites[g.jobs[index].Origin]
-	if g.cfg.Scheme == Central {
+	if g.cfg.Scheme == Central && g.cfg.throughGrid(index) {
 		s = g.sites[len(g.sites)-1]
 	}
 	g.next++
@@ -299,12 +315,15 @@ func (g *grid) submit(s *site, index int32) {
 	job := &g.jobs[index]
 	g.check.arrived()
 	s.sent = append(s.sent, index)
-	s.step(peer.Submit{User: "sim", Jobs: []peer.NewJob{{
-		Spec: protocol.Spec{
-			Request: protocol.Request{CPUs: job.CPUs, WallTime: job.Estimate}, MHz: g.machines[job.Origin].MHz,
-		},
-		Payload: &g.payload,
-	}}})
+	spec := protocol.Spec{
+		Request: protocol.Request{CPUs: job.CPUs, WallTime: job.Estimate},
+		MHz:     g.machines[job.Origin].MHz, Mflops: g.machines[job.Origin].Mflops,
+		Power: g.cfg.powerOf(index), Data: g.cfg.Stage.Bytes,
+	}
+	if !g.cfg.throughGrid(index) {
+		spec.Sites = []protocol.SiteName{s.name}
+	}
+	s.step(peer.Submit{User: "sim", Jobs: []peer.NewJob{{Spec: spec, Payload: &g.payload}}})
 }
 
 // answered sees what became of a submission.
@@ -341,10 +360,11 @@ func (g *grid) indexOf(id protocol.JobID) (int32, error) {
 	return 0, fmt.Errorf("job %v was never submitted", id)
 }
 
-// started notes a start and is how long the job will run there.
-func (g *grid) started(s *site, index int32, now protocol.Instant) protocol.Duration {
+// started notes a start and is how long the job will be there: held while its data
+// travel, then running.
+func (g *grid) started(s *site, index int32, now protocol.Instant, held protocol.Duration) protocol.Duration {
 	job := &g.jobs[index]
-	run := job.Run.Rescale(g.machines[job.Origin].MHz, g.machines[s.index].MHz)
+	run := g.machines[s.index].takes(job.Run, &g.machines[job.Origin]).Plus(held)
 	p := &g.result.Placements[index]
 	g.check.started(s, index)
 	*p = Placement{Site: s.index, Start: now - beginning, End: now.Add(run) - beginning}

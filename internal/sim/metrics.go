@@ -72,7 +72,7 @@ func Measure(machines []Machine, jobs []workload.Job, r *Result) Metrics {
 		m.Sites[i].Site = machines[i].Name
 	}
 	sent := 0
-	for i := range jobs {
+	for i := r.History; i < len(jobs); i++ {
 		job, p := &jobs[i], r.Placements[i]
 		m.Sites[job.Origin].Submitted++
 		if p.Site < 0 {
@@ -81,7 +81,7 @@ func Measure(machines []Machine, jobs []workload.Job, r *Result) Metrics {
 		}
 		all.since(job.Submit)
 		at[job.Origin].since(job.Submit)
-		run := job.Run.Rescale(machines[job.Origin].MHz, machines[p.Site].MHz)
+		run := machines[p.Site].takes(job.Run, &machines[job.Origin])
 		all.add(job, p, run, machines[p.Site].MHz)
 		at[p.Site].since(p.Start)
 		at[p.Site].add(job, p, run, machines[p.Site].MHz)

@@ -20,6 +20,7 @@ type Result struct {
 	Traffic    Traffic
 	Events     int64  // that the peers and machines were given
 	Hash       uint64 // of all that happened in order; the same seed gives the same
+	History    int    // so many of the first jobs are not measured
 	Virtual    bool   // jobs ran on the one virtual machine of the scheme [Ideal]
 }
 

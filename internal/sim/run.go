@@ -25,7 +25,7 @@ func Run(ctx context.Context, cfg Config, jobs []workload.Job, progress func(end
 		if err != nil {
 			return nil, err
 		}
-		r.Hash = r.hash(0)
+		r.Hash, r.History = r.hash(0), cfg.History
 		return r, nil
 	}
 	g, err := newGrid(cfg, jobs)
@@ -37,7 +37,7 @@ func Run(ctx context.Context, cfg Config, jobs []workload.Job, progress func(end
 		return nil, err
 	}
 	g.result.Events = int64(g.events) //nolint:gosec // a count
-	g.result.Hash = g.result.hash(g.trace)
+	g.result.Hash, g.result.History = g.result.hash(g.trace), cfg.History
 	return g.result, nil
 }
 
@@ -59,7 +59,7 @@ func (c Config) validate(jobs []workload.Job) error {
 	if c.Policy == nil {
 		problem("the policy is missing")
 	}
-	problems = append(problems, checkJobs(jobs, len(c.Sites)))
+	problems = append(problems, c.checkElectricity(len(jobs)), checkJobs(jobs, len(c.Sites)))
 	return errors.Join(problems...)
 }
 
@@ -88,6 +88,23 @@ func (c Config) checkSites() (problems []error) {
 		}
 	}
 	return problems
+}
+
+// checkElectricity says what is wrong with what [MC] adds to a grid.
+func (c Config) checkElectricity(jobs int) error {
+	switch {
+	case c.History < 0 || c.History > jobs:
+		return fmt.Errorf("the history has %d jobs of %d", c.History, jobs)
+	case c.LocalShare < 0 || c.LocalShare > protocol.PPM:
+		return fmt.Errorf("a share of %d parts per million of the jobs stays at home; use 0 to %d", c.LocalShare, protocol.PPM)
+	case c.PowerLow < 0 || c.PowerHigh < c.PowerLow || c.PowerHigh > protocol.MaxPower:
+		return fmt.Errorf("the jobs' power is drawn from %d to %d parts per million; use an ordered pair up to %d", c.PowerLow, c.PowerHigh, protocol.MaxPower)
+	case c.Perturb < 0 || c.Stage.Bytes < 0:
+		return errors.New("the error of waits and the size of data must not be negative")
+	case c.Stage.Links != nil && len(c.Stage.Links) != len(c.Sites):
+		return fmt.Errorf("data links of %d sites for a grid of %d", len(c.Stage.Links), len(c.Sites))
+	}
+	return nil
 }
 
 func (c Config) checkFaults() (problems []error) {

@@ -17,10 +17,11 @@ type site struct {
 	name  protocol.SiteName
 	cfg   peer.Config
 
-	peer  *peer.Peer   // nil: down
-	batch *batchSystem // nil: a site without a machine
-	life  uint64
-	rows  peer.Rows // when the grid keeps rows
+	peer        *peer.Peer   // nil: down
+	batch       *batchSystem // nil: a site without a machine
+	electricity Electricity
+	life        uint64
+	rows        peer.Rows // when the grid keeps rows
 
 	first   uint64  // sequence number of its first job; known once one was submitted
 	asked   int     // submissions answered so far
@@ -153,6 +154,9 @@ func (s *site) do(op peer.Op) (peer.Result, error) {
 		}
 		return peer.DecideResult{Decisions: decisions, Hint: hint}, err
 	}
+	if price, ok := op.(peer.PriceOp); ok {
+		return s.priced(price)
+	}
 	if s.batch == nil {
 		return s.doWithout(op)
 	}
@@ -176,7 +180,7 @@ func (s *site) do(op peer.Op) (peer.Result, error) {
 		return peer.ForgetResult{}, s.batch.forget(op.Tag)
 	case peer.CollectOp:
 		return peer.CollectResult{}, nil
-	case peer.WatchOp, peer.DecideOp:
+	case peer.WatchOp, peer.DecideOp, peer.PriceOp:
 	}
 	return nil, fmt.Errorf("the simulator has no %T", op)
 }

@@ -1,0 +1,124 @@
+package sim
+
+import (
+	"errors"
+
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/plugins/price"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Electricity is what a site's machine draws and pays. All instants are on the
+// workload's clock.
+type Electricity struct {
+	Milliwatts int64 // of a CPU that works; 0: not stated, quotes have no energy term
+	// Ahead answers what the site's peer asks about prices; nil: it knows none.
+	Ahead func(peer.PriceOp) (peer.PriceResult, error)
+	Paid  *price.Meter // what it really costs, for the metrics; nil: nothing
+	Slots []price.Slot // of Paid, for the authors' way of counting
+}
+
+// errNoPrices answers a peer whose site has no prices.
+var errNoPrices = errors.New("this site knows no prices")
+
+// priced answers a peer's question about prices, which it asks on the peers' clock.
+func (s *site) priced(op peer.PriceOp) (peer.Result, error) {
+	ahead := s.electricity.Ahead
+	if ahead == nil {
+		return nil, errNoPrices
+	}
+	op.From, op.Until = op.From-beginning, op.Until-beginning
+	priced, err := ahead(op)
+	if err != nil {
+		return nil, err
+	}
+	priced.Prices, priced.TwoPrice = later(priced.Prices), later(priced.TwoPrice)
+	priced.Known += beginning
+	return priced, nil
+}
+
+// later is a series on the peers' clock.
+func later(s price.Series) price.Series {
+	slots := make([]price.Slot, len(s.Slots))
+	for i, slot := range s.Slots {
+		slots[i] = slot
+		slots[i].Start += beginning
+	}
+	return price.Series{Slots: slots}
+}
+
+// Stage is how jobs' data reach the sites that run them ([MC] equation 10). Nodes
+// stand held from a job's start until its data are there.
+type Stage struct {
+	Bytes int64        // of each job
+	Links [][]DataLink // from the site where a job was submitted to the one that runs it; nil: no data travel
+}
+
+// DataLink is the way of data between two sites.
+type DataLink struct {
+	Latency   protocol.Duration
+	Bandwidth int64 // bytes a second; 0: data take no time
+}
+
+// transfer is how long a job's data travel from one site to another.
+func (s *Stage) transfer(from, to int) protocol.Duration {
+	if s.Bytes == 0 || from == to || s.Links == nil {
+		return 0
+	}
+	link := s.Links[from][to]
+	if link.Bandwidth == 0 {
+		return 0
+	}
+	return protocol.Transfer(s.Bytes, link.Latency, link.Bandwidth)
+}
+
+// chance is a number below n that is drawn from the seed for one thing: the same for
+// the same job and place, whatever else happens.
+func (c *Config) chance(kind, job, place uint64, n uint64) uint64 {
+	x := c.Seed
+	for _, part := range [...]uint64{kind, job, place} {
+		x = splitmix(x ^ part)
+	}
+	return x % n
+}
+
+// splitmix is one step of the generator splitmix64.
+func splitmix(x uint64) uint64 {
+	x += 0x9E3779B97F4A7C15
+	x = (x ^ x>>30) * 0xBF58476D1CE4E5B9
+	x = (x ^ x>>27) * 0x94D049BB133111EB
+	return x ^ x>>31
+}
+
+// What chances are drawn for.
+const (
+	chanceOfGrid uint64 = iota + 1
+	chanceOfPower
+	chanceOfWait
+)
+
+// throughGrid says whether a job of the workload goes through the grid; the others
+// are submitted at their site, for it alone.
+func (c *Config) throughGrid(index int32) bool {
+	if int(index) < c.History {
+		return false
+	}
+	return c.LocalShare == 0 || c.chance(chanceOfGrid, uint64(index), 0, protocol.PPM) >= uint64(c.LocalShare) //nolint:gosec // not negative
+}
+
+// powerOf is the share of a site's power that a job draws, in parts per million.
+func (c *Config) powerOf(index int32) int {
+	if c.PowerLow == c.PowerHigh {
+		return c.PowerLow
+	}
+	return c.PowerLow + int(c.chance(chanceOfPower, uint64(index), 0, uint64(c.PowerHigh-c.PowerLow+1))) //nolint:gosec // checked: in order
+}
+
+// perturb adds to a planned wait a chance between minus and plus Perturb ([MC 5.3]).
+func (c *Config) perturb(wait protocol.Duration, index int32, site int) protocol.Duration {
+	if c.Perturb == 0 {
+		return wait
+	}
+	drawn := c.chance(chanceOfWait, uint64(index), uint64(site), uint64(2*c.Perturb+1)) //nolint:gosec // not negative
+	return max(0, wait+protocol.Duration(drawn)-c.Perturb)                              //nolint:gosec // below 2·Perturb
+}
