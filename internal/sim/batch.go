@@ -58,6 +58,10 @@ func (b *batchSystem) quote(now protocol.Instant, query localsched.Query) ([]pro
 	if err != nil {
 		return nil, b.fails(err)
 	}
+	delays, err := b.delays(now, ahead, query)
+	if err != nil {
+		return nil, b.fails(err)
+	}
 	quotes := make([]protocol.Quote, len(query.Jobs))
 	for i, planned := range plan {
 		q := &quotes[i]
@@ -68,9 +72,21 @@ func (b *batchSystem) quote(now protocol.Instant, query localsched.Query) ([]pro
 		if q.Declined == "" {
 			q.AWT, q.ERT = b.expect(planned.Start.Sub(now), q.Job), query.Jobs[i].WallTime
 		}
+		if delays != nil && q.Declined == "" {
+			q.Delay = delays[i]
+		}
 		b.tariff.Charge(q, query.Jobs[i].CPUs)
 	}
 	return quotes, nil
+}
+
+// delays are how much later jobs of the guarded site would start; none without one.
+func (b *batchSystem) delays(now protocol.Instant, ahead []protocol.Request, query localsched.Query) ([]protocol.Duration, error) {
+	guard, ok := b.engine.(localsched.Guard)
+	if query.Guard == 0 || !ok {
+		return nil, nil
+	}
+	return guard.Delays(now, ahead, query.Jobs, query.Guard)
 }
 
 // expect is what partners are told of a planned wait: with the error that the

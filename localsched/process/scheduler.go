@@ -135,7 +135,9 @@ func (s *Scheduler) all(in state) (jobs []*job) {
 
 // Describe implements [localsched.Planner].
 func (s *Scheduler) Describe(context.Context) (localsched.Description, error) {
-	return localsched.Description{Name: "process", Capacity: s.config.Capacity}, nil
+	return localsched.Description{
+		Name: "process", Capacity: s.config.Capacity, Capabilities: []string{localsched.Delays},
+	}, nil
 }
 
 // Load implements [localsched.Planner].
@@ -162,7 +164,19 @@ func (s *Scheduler) Quote(_ context.Context, query localsched.Query) ([]protocol
 	for i, p := range planned {
 		quotes[i] = quoteOf(query.Jobs[i], p, now)
 	}
+	if query.Guard != 0 {
+		s.tellDelays(now, query, quotes)
+	}
 	return quotes, nil
+}
+
+// tellDelays says in the quotes whom the jobs would delay.
+func (s *Scheduler) tellDelays(now protocol.Instant, query localsched.Query, quotes []protocol.Quote) {
+	for i, delay := range s.engine.Delays(now, s.missing(query.Ahead), query.Jobs, query.Guard) {
+		if quotes[i].Declined == "" {
+			quotes[i].Delay = delay
+		}
+	}
 }
 
 // SetPolicy has another policy rule the queue from here on. Jobs that run go on.

@@ -1,0 +1,91 @@
+package engine
+
+import (
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Delays implements [localsched.Guard]. Under reservations that stand a newcomer delays
+// nobody; else the whole queue is planned with it and without it.
+func (e *Engine) Delays(
+	now protocol.Instant, ahead, jobs []protocol.Request, guarded protocol.SiteNumber,
+) []protocol.Duration {
+	now = max(now, e.core.floor.now)
+	delays := make([]protocol.Duration, len(jobs))
+	waiting := e.core.waitingOf(func(slot int) bool { return e.book.tags[slot].Job.Origin() == guarded })
+	if len(waiting) == 0 {
+		return delays
+	}
+	before := e.core.trialAt(now, ahead).startsOf(waiting)
+	for i := range jobs {
+		job, reason := size(e.core.machine, jobs[i])
+		if reason != "" {
+			continue
+		}
+		f := e.core.trialAt(now, ahead)
+		job.slot = newcomerSlot
+		f.enqueue(job)
+		after := f.startsOf(waiting)
+		for slot, at := range before {
+			delays[i] = max(delays[i], delay(at, after[slot]))
+		}
+	}
+	return delays
+}
+
+// delay is how much later a start is; one that is no more in sight is delayed for ever.
+func delay(before, after protocol.Instant) protocol.Duration {
+	switch {
+	case before == lastInstant:
+		return 0
+	case after == lastInstant:
+		return protocol.Never
+	}
+	return max(0, after.Sub(before))
+}
+
+// waitingOf are the slots of the waiting jobs that are wanted.
+func (c *Core) waitingOf(wanted func(slot int) bool) map[int]bool {
+	slots := map[int]bool{}
+	for w := range c.floor.waiting.all() {
+		if w.slot >= 0 && wanted(w.slot) {
+			slots[w.slot] = true
+		}
+	}
+	return slots
+}
+
+// startsOf runs a future until the jobs of these slots have started, and says when; the
+// last instant where no start is in sight.
+func (f *future) startsOf(slots map[int]bool) map[int]protocol.Instant {
+	starts := make(map[int]protocol.Instant, len(slots))
+	for {
+		f.pass()
+		for i := range f.floor.started {
+			if slot := f.floor.started[i].slot; slots[slot] {
+				starts[slot] = f.floor.now
+			}
+		}
+		if len(starts) == len(slots) {
+			return starts
+		}
+		if !f.next() {
+			break
+		}
+	}
+	for slot := range slots {
+		if _, ok := starts[slot]; !ok {
+			starts[slot] = lastInstant
+		}
+	}
+	return starts
+}
+
+// Delays implements [localsched.Guard].
+func (b border) Delays(
+	now protocol.Instant, ahead, jobs []protocol.Request, guarded protocol.SiteNumber,
+) ([]protocol.Duration, error) {
+	return b.Engine.Delays(now, ahead, jobs, guarded), nil
+}
+
+var _ localsched.Guard = border{}
