@@ -108,7 +108,9 @@ func (p *Peer) grow(g *growing) {
 		g.then(g.waits)
 		return
 	}
-	query := localsched.Query{Jobs: []protocol.Request{g.request}, Ahead: p.promises()}
+	request := g.request
+	request.Job = 0 // nobody's: one like it
+	query := localsched.Query{Jobs: []protocol.Request{request}, Ahead: p.promises()}
 	for k := range len(g.waits) + 1 {
 		query.Ahead = append(query.Ahead, localsched.Promise{
 			Tag:     protocol.Tag{Job: g.request.Job, Epoch: math.MaxUint32 - protocol.Epoch(k)}, //nolint:gosec // few

@@ -8,21 +8,23 @@ import (
 	"strconv"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/localsched/foresight"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // batchSystem is a site's batch system: the engine of a live site, and jobs that
 // run as long as the workload says. It lives on when the site's peer crashes.
 type batchSystem struct {
-	site    *site
-	engine  localsched.Engine
-	tariff  localsched.Tariff
-	jobs    map[protocol.Tag]int32 // slots
-	slots   []batchJob
-	free    []int32
-	changes []localsched.Change
-	dropped int              // changes no longer kept, which the peer has seen
-	wake    protocol.Instant // the engine's wake that is in the heap; 0: none
+	site      *site
+	engine    localsched.Engine
+	tariff    localsched.Tariff
+	foresight *foresight.Foresight   // nil: quotes tell the plan
+	jobs      map[protocol.Tag]int32 // slots
+	slots     []batchJob
+	free      []int32
+	changes   []localsched.Change
+	dropped   int              // changes no longer kept, which the peer has seen
+	wake      protocol.Instant // the engine's wake that is in the heap; 0: none
 }
 
 type batchJob struct {
@@ -40,7 +42,11 @@ func newBatchSystem(s *site, from *Site) (*batchSystem, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &batchSystem{site: s, engine: made, tariff: from.Tariff, jobs: map[protocol.Tag]int32{}}, nil
+	b := &batchSystem{site: s, engine: made, tariff: from.Tariff, jobs: map[protocol.Tag]int32{}}
+	if from.Waits != "" {
+		b.foresight, err = foresight.New(from.Waits, from.CPUs())
+	}
+	return b, err
 }
 
 // quote answers each job alone, as [localsched.Planner] wants it.
@@ -70,7 +76,8 @@ func (b *batchSystem) quote(now protocol.Instant, query localsched.Query) ([]pro
 			return nil, b.fails(fmt.Errorf("the engine plans job %v for %v ago", q.Job, now.Sub(planned.Start)))
 		}
 		if q.Declined == "" {
-			q.AWT, q.ERT = b.expect(planned.Start.Sub(now), q.Job), query.Jobs[i].WallTime
+			q.AWT, q.ERT = planned.Start.Sub(now), query.Jobs[i].WallTime
+			b.expect(now, &query.Jobs[i], q)
 		}
 		if delays != nil && q.Declined == "" {
 			q.Delay = delays[i]
@@ -89,22 +96,28 @@ func (b *batchSystem) delays(now protocol.Instant, ahead []protocol.Request, que
 	return guard.Delays(now, ahead, query.Jobs, query.Guard)
 }
 
-// expect is what partners are told of a planned wait: with the error that the
-// configuration asks for, and for the portal until the job's data can be here.
-func (b *batchSystem) expect(wait protocol.Duration, id protocol.JobID) protocol.Duration {
+// expect makes of a planned wait what partners are told: what is foreseen, with the
+// error that the configuration asks for, and for the portal until the job's data can be
+// here.
+func (b *batchSystem) expect(now protocol.Instant, r *protocol.Request, q *protocol.Quote) {
+	if b.foresight != nil {
+		b.foresight.Expect(now, *r, q)
+	}
 	c := &b.site.grid.cfg
 	if c.Perturb == 0 && c.Stage.Bytes == 0 {
-		return wait
+		return
 	}
-	index, err := b.site.grid.indexOf(id)
+	index, err := b.site.grid.indexOf(r.Job)
 	if err != nil {
-		return wait // a question about a job that is not submitted
+		return // a question about a job that is not submitted
 	}
-	wait = c.perturb(wait, index, b.site.index)
+	q.AWT = c.perturb(q.AWT, index, b.site.index)
 	if c.Scheme == Central {
-		wait = max(wait, c.Stage.transfer(b.site.grid.jobs[index].Origin, b.site.index))
+		q.AWT = max(q.AWT, c.Stage.transfer(b.site.grid.jobs[index].Origin, b.site.index))
 	}
-	return wait
+	if q.AWTHigh != 0 {
+		q.AWTLow, q.AWTHigh = min(q.AWTLow, q.AWT), max(q.AWTHigh, q.AWT)
+	}
 }
 
 // load is how busy the machine is.
@@ -143,6 +156,9 @@ func (b *batchSystem) submit(now protocol.Instant, s localsched.Submission) (loc
 	if err != nil {
 		b.drop(s.Tag)
 		return "", fmt.Errorf("submit %v: %w", s.Tag, err)
+	}
+	if b.foresight != nil {
+		b.foresight.Submitted(now, s.Tag, s.Spec.Request)
 	}
 	b.change(slot, protocol.Outcome{})
 	b.carryOut(now, actions)
@@ -190,6 +206,9 @@ func (b *batchSystem) withdraw(now protocol.Instant, tag protocol.Tag) (localsch
 		return 0, fmt.Errorf("withdraw %v: %w", tag, err)
 	}
 	b.slots[slot].withdrawn = true
+	if b.foresight != nil {
+		b.foresight.Withdrawn(now, tag)
+	}
 	b.carryOut(now, actions)
 	return localsched.Withdrawn, nil
 }
@@ -296,8 +315,12 @@ func (b *batchSystem) tick(now protocol.Instant) {
 
 func (b *batchSystem) change(slot int32, outcome protocol.Outcome) {
 	job := &b.slots[slot]
-	b.changes = append(b.changes, localsched.Change{
+	change := localsched.Change{
 		Tag: job.tag, State: job.state, Started: job.started, Outcome: outcome, Reason: outcome.Reason,
-	})
+	}
+	if b.foresight != nil {
+		b.foresight.Changed(b.site.grid.now, change)
+	}
+	b.changes = append(b.changes, change)
 	b.site.grid.touch(b.site)
 }

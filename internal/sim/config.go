@@ -7,6 +7,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
+	"github.com/switchyard-hpc/switchyard/localsched/foresight"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -42,6 +43,7 @@ type Site struct {
 	Local       engine.Policy // of its batch system
 	Tariff      localsched.Tariff
 	Electricity Electricity
+	Waits       foresight.Method // of its quotes; empty: the plan, without an interval
 	// Engine makes another batch system than the built-in one; nil: that one, with
 	// the policy Local.
 	Engine func(protocol.Capacity) (localsched.Engine, error)

@@ -1,0 +1,74 @@
+package foresight
+
+import (
+	"context"
+	"sync"
+
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Scheduler is a batch system whose quotes tell what is foreseen. What it has seen is
+// gone when the peer ends; jobs that came to the batch system by other ways are unseen.
+type Scheduler struct {
+	localsched.Scheduler
+	now func() protocol.Instant
+
+	mu        sync.Mutex
+	foresight *Foresight
+}
+
+// Over puts a foresight over a batch system. Now is the clock.
+func Over(under localsched.Scheduler, f *Foresight, now func() protocol.Instant) *Scheduler {
+	return &Scheduler{Scheduler: under, foresight: f, now: now}
+}
+
+// Quote implements [localsched.Planner].
+func (s *Scheduler) Quote(ctx context.Context, query localsched.Query) ([]protocol.Quote, error) {
+	quotes, err := s.Scheduler.Quote(ctx, query)
+	if err != nil || len(quotes) != len(query.Jobs) {
+		return quotes, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range quotes {
+		s.foresight.Expect(s.now(), query.Jobs[i], &quotes[i])
+	}
+	return quotes, nil
+}
+
+// Submit implements [localsched.Runner].
+func (s *Scheduler) Submit(ctx context.Context, job localsched.Submission) (localsched.LocalID, error) {
+	s.seen(func(now protocol.Instant) { s.foresight.Submitted(now, job.Tag, job.Spec.Request) }) // before Watch can tell of it
+	local, err := s.Scheduler.Submit(ctx, job)
+	if err != nil {
+		s.seen(func(now protocol.Instant) { s.foresight.Withdrawn(now, job.Tag) })
+	}
+	return local, err
+}
+
+func (s *Scheduler) seen(tell func(now protocol.Instant)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	tell(s.now())
+}
+
+// Withdraw implements [localsched.Runner].
+func (s *Scheduler) Withdraw(ctx context.Context, tag protocol.Tag) (localsched.Withdrawal, error) {
+	withdrawal, err := s.Scheduler.Withdraw(ctx, tag)
+	if err == nil && withdrawal == localsched.Withdrawn {
+		s.seen(func(now protocol.Instant) { s.foresight.Withdrawn(now, tag) })
+	}
+	return withdrawal, err
+}
+
+// Watch implements [localsched.Runner].
+func (s *Scheduler) Watch(ctx context.Context, after localsched.Cursor) (localsched.Watched, error) {
+	watched, err := s.Scheduler.Watch(ctx, after)
+	s.seen(func(now protocol.Instant) {
+		for _, change := range watched.Changes {
+			s.foresight.Changed(now, change)
+		}
+	})
+	return watched, err
+}
