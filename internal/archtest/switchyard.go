@@ -41,17 +41,25 @@ func rooms() []Room {
 		{Path: "protocol/wire", Level: borders, Pure: true},
 		{Path: "plugins/policy", Level: borders, Pure: true},
 		{Path: "plugins/price", Level: borders, Pure: true},
-		{Path: "internal/mincostflow", Level: borders, Pure: true, Planned: true},
-		{Path: "internal/predict", Level: borders, Pure: true, Planned: true},
+		{Path: "internal/mincostflow", Level: borders, Pure: true},
 		{Path: "internal/workload", Level: borders, Pure: true},
 		{Path: "internal/settings", Level: borders},
 
 		{Path: "plugins/policy/*", Level: experts, Pure: true},
+		{Path: "plugins/price/curve", Level: experts, Pure: true},
+		{Path: "plugins/price/tariff", Level: experts, Pure: true},
+		{Path: "internal/predict/sarima", Level: experts, Pure: true},
+		{Path: "internal/predict/forecast", Level: experts, Pure: true},
+		{Path: "internal/predict/wait", Level: experts, Pure: true},
+		{Path: "internal/predict/wait/dbscan", Level: experts, Pure: true},
 		{Path: "localsched/engine", Level: experts, Pure: true},
 		{Path: "localsched/spool", Level: experts},
 		{Path: "protocol/*/v1", Level: experts},
 
 		{Path: "plugins/sdk", Level: machines},
+		{Path: "plugins/price/file", Level: machines},
+		{Path: "plugins/price/feeds", Level: machines},
+		{Path: "localsched/foresight", Level: machines},
 		{Path: "localsched/process", Level: machines},
 		{Path: "localsched/slurm", Level: machines},
 		{Path: "localsched/localschedtest", Level: machines},
@@ -64,6 +72,7 @@ func rooms() []Room {
 
 		{Path: "peer/identity", Level: helpers},
 		{Path: "peer/accounts", Level: helpers, Pure: true},
+		{Path: "internal/outlook", Level: helpers},
 		{Path: "internal/metrics", Level: helpers},
 		{Path: "internal/batchscript", Level: helpers},
 		{Path: "peer/record", Level: helpers},
@@ -81,6 +90,7 @@ func rooms() []Room {
 
 		{Path: "internal/testbed", Level: grids},
 		{Path: "internal/experiment", Level: grids},
+		{Path: "internal/reproduce", Level: grids},
 
 		{Path: "cmd/...", Level: wiring},
 		{Path: "plugins/standalone/...", Level: wiring},
@@ -132,7 +142,7 @@ func libraries() []Library {
 		{[]string{"google.golang.org/protobuf"}, []string{"protocol/*/v1"}},
 		{[]string{"google.golang.org/grpc"}, []string{"protocol/*/v1", "plugins/sdk", "plugins/catalog"}},
 		{[]string{"golang.org/x/sys"}, []string{"localsched/process", "plugins/catalog"}},
-		{[]string{"gonum.org/v1/gonum"}, []string{"internal/predict", "internal/workload", "internal/report"}},
+		{[]string{"gonum.org/v1/gonum"}, []string{"internal/predict/...", "internal/workload", "internal/report"}},
 		{[]string{"gonum.org/v1/plot"}, []string{"internal/report"}},
 		{[]string{"github.com/schollz/progressbar/v3"}, []string{"cmd/..."}},
 	}
