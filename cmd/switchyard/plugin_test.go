@@ -45,6 +45,10 @@ func built(t *testing.T, pkg string) string {
 	return binary
 }
 
+// checkPatience bounds what a case waits for. Nothing takes nearly as long, also beside
+// all other tests.
+const checkPatience = "2m"
+
 // checked is what plugin check says.
 type checked struct {
 	Kind   string `json:"kind"`
@@ -52,11 +56,21 @@ type checked struct {
 	Cases  []struct{ Name, Result, Why string }
 }
 
+// checkPlugin runs plugin check, in which every case must hold. Those that do not are
+// said first and alone: a long log may be cut.
 func checkPlugin(t *testing.T, args ...string) (c checked) {
 	t.Helper()
 	code, out, errs := cli(t, append([]string{"plugin", "check", "--json"}, args...)...)
-	if err := json.Unmarshal([]byte(out), &c); code != 0 || err != nil {
+	if err := json.Unmarshal([]byte(out), &c); err != nil {
 		t.Fatalf("exit code %d, %v\n%s\n%s", code, err, out, errs)
+	}
+	for _, one := range c.Cases {
+		if one.Result == "failed" {
+			t.Errorf("%s: %s", one.Name, one.Why)
+		}
+	}
+	if code != 0 || c.Failed > 0 {
+		t.Fatalf("exit code %d, %d of %d cases failed\n%s", code, c.Failed, len(c.Cases), errs)
 	}
 	return c
 }
@@ -147,7 +161,7 @@ func TestStandaloneEngine(t *testing.T) {
 func TestCheckEngine(t *testing.T) {
 	t.Parallel()
 	config := tempFile(t, "engine.toml", "cpus = 4\n")
-	c := checkPlugin(t, built(t, "./plugins/standalone/engine"), "--config", config, "--patience", "30s")
+	c := checkPlugin(t, built(t, "./plugins/standalone/engine"), "--config", config, "--patience", checkPatience)
 	if c.Kind != "localsched" || len(c.Cases) < 50 {
 		t.Errorf("checked %+v", c)
 	}

@@ -20,13 +20,13 @@ func givenUp(ctx context.Context, s *session) error {
 		jobs[i] = s.logging(s.one())
 		s.jobs = append(s.jobs, jobs[i].Tag)
 		// From microseconds on each span is four times the last: some calls are quick.
-		span := s.bench.target.Patience / 20 >> (2 * (len(jobs) - i))
+		span := s.pace() / 20 >> (2 * (len(jobs) - i))
 		var err error
 		if became[i], err = s.giveUp(ctx, jobs[i], span); err != nil {
 			return err
 		}
 	}
-	if err := pause(ctx, s.bench.target.Patience/10); err != nil {
+	if err := pause(ctx, s.pace()/10); err != nil {
 		return err
 	}
 	if err := s.after(ctx); err != nil {

@@ -29,7 +29,8 @@ type Target struct {
 	// wherever they run. What the suite makes there it removes.
 	Dir string
 	// Patience is how long to wait for what must happen on a machine with room: a
-	// start, an end, news of them. 0: [DefaultPatience].
+	// start, an end, news of them. It bounds failures alone: ample for a busy machine, it
+	// makes no case slower. 0: [DefaultPatience].
 	Patience time.Duration
 	// Limit is the shortest wall-time limit that the batch system keeps. 0: limits
 	// are not tested, as they take minutes.

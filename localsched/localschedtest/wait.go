@@ -20,6 +20,13 @@ func (s *session) eventually(ctx context.Context, is func() (bool, error), other
 	}
 }
 
+// pace is what the cases that spread their calls over the life of a job, or give a job
+// time to come, go by. A patience that is ample for a busy machine does not slow them.
+func (s *session) pace() time.Duration {
+	const most = 30 * time.Second
+	return min(s.bench.target.Patience, most)
+}
+
 // pause waits; the error is the context's.
 func pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)

@@ -122,7 +122,7 @@ func withdrawRaces(ctx context.Context, s *session) error {
 		if _, err = s.take(ctx, jobs[i]); err != nil {
 			return err
 		}
-		if err = pause(ctx, time.Duration(i*i)*s.bench.target.Patience/20_000); err != nil {
+		if err = pause(ctx, time.Duration(i*i)*s.pace()/20_000); err != nil {
 			return err
 		}
 		became[i], err = s.Withdraw(ctx, jobs[i].Tag)

@@ -184,6 +184,30 @@ func TestEveryRuleHasItsWrongScheduler(t *testing.T) {
 	}
 }
 
+// TestWatchMayEndAMomentEarly: a scheduler elsewhere goes by a clock of its own, by which
+// the time of a watch is over a moment before its context ends. It says so as often as it
+// is asked, and is not to blame.
+func TestWatchMayEndAMomentEarly(t *testing.T) {
+	t.Parallel()
+	target := targetOf(t, func(s *process.Scheduler) localsched.Scheduler {
+		return &wrong{right: s, watch: func(s right, ctx context.Context, after localsched.Cursor) (localsched.Watched, error) {
+			end, _ := ctx.Deadline()
+			early, cancel := context.WithDeadline(ctx, end.Add(-15*time.Millisecond))
+			defer cancel()
+			return s.Watch(early, after)
+		}}
+	})
+	cases := slices.DeleteFunc(localschedtest.Cases(target), func(c conformance.Case) bool { return c.Name != "watch waits for news" })
+	for _, r := range conformance.Run(t.Context(), cases, nil) {
+		if r.Err != nil {
+			t.Error(r.Err)
+		}
+	}
+	if len(cases) != 1 {
+		t.Errorf("got %d cases", len(cases))
+	}
+}
+
 // TestSkips: without a short limit and without jobs that outlive the scheduler, the
 // cases about these do not apply.
 func TestSkips(t *testing.T) {

@@ -45,6 +45,8 @@ type patience struct {
 	// lost is the time for which a job that had started and that Slurm has lost
 	// may still write down how it ended.
 	lost time.Duration
+	// ask bounds how long Quote waits for one answer of sbatch --test-only.
+	ask time.Duration
 }
 
 func (c Config) withDefaults() Config {
@@ -59,6 +61,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.patience.lost <= 0 {
 		c.patience.lost = time.Minute
+	}
+	if c.patience.ask <= 0 {
+		c.patience.ask = 2 * time.Second
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)

@@ -21,7 +21,7 @@ func TestConformance(t *testing.T) {
 		Open:     func(ctx context.Context) (localsched.Scheduler, error) { return slurm.Open(ctx, config) },
 		Account:  jobAccount,
 		Dir:      homeDir(t),
-		Patience: 30 * time.Second,
+		Patience: ample,
 		Restart:  true,
 	})
 }

@@ -57,16 +57,15 @@ func TestWithdraw(t *testing.T) {
 // nevertheless: it finds the claim taken.
 func TestWithdrawnWhileSlurmSleeps(t *testing.T) {
 	t.Parallel()
-	s := openSite(t, "siteA", func(c *slurm.Config) { c.Poll = time.Hour })
+	s := openSite(t, "siteA", func(c *slurm.Config) { c.Poll, c.Extra = time.Hour, []string{"--hold"} })
 	dir := homeDir(t)
 	job := home(dir, "echo ran > ran")
-	// The spool alone is withdrawn from, as if scancel had been lost.
-	s.config.Extra = []string{"--begin=now+2"}
-	s.reopen(t)
 	s.submit(t, job)
+	// The spool alone is withdrawn from, as if scancel had been lost.
 	if err := os.WriteFile(s.folder(job.Tag, "claim/started"), []byte("withdrawn\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	s.cluster.must(t, "scontrol", "release", s.cluster.must(t, "squeue", "-h", "-n", s.name(job.Tag), "-o", "%A"))
 	eventually(t, "Slurm runs it", func() bool {
 		return s.cluster.must(t, "squeue", "-h", "-t", "FAILED", "-n", s.name(job.Tag)) != ""
 	})

@@ -12,8 +12,11 @@ import (
 // SetPatience sets how long the adapter waits for launches and for the last words
 // of jobs that Slurm has lost.
 func SetPatience(c *Config, launch, lost time.Duration) {
-	c.patience = patience{launch: launch, lost: lost}
+	c.patience.launch, c.patience.lost = launch, lost
 }
+
+// SetAskPatience sets how long a quote waits for Slurm's own estimate.
+func SetAskPatience(c *Config, ask time.Duration) { c.patience.ask = ask }
 
 // What the parsers read, as text, one thing on a line.
 

@@ -25,7 +25,7 @@ func forgets(t *testing.T, s *site, history bool) {
 	broken := s.submit(t, home(dir, "echo ran >> broken; kill -9 $PPID; exec sleep 0.1"))
 	s.Close()
 	s.cluster.must(t, "scancel", "--name="+s.name(cancelled))
-	deadline := time.Now().Add(3 * time.Minute) // it forgets once a minute
+	deadline := time.Now().Add(2 * ample) // it forgets once a minute
 	for s.cluster.must(t, "squeue", "-h", "-t", "all", "-n", s.name(ran)+","+s.name(cancelled)+","+s.name(broken)) != "" {
 		if time.Now().After(deadline) {
 			t.Fatal("Slurm does not forget")

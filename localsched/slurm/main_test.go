@@ -34,6 +34,10 @@ const (
 	allCPUs  = nodes * nodeCPUs
 )
 
+// ample bounds what the tests wait for, of which nothing takes nearly as long: also on a
+// busy machine.
+const ample = 3 * time.Minute
+
 // cluster is one of the real Slurms: siteA for most tests, siteB to be killed,
 // siteC, which forgets quickly, to be stopped, siteD for the suite that needs a
 // machine for itself, siteE, which has a small queue, to be filled.
@@ -199,7 +203,7 @@ func (c cluster) kill() error {
 	if err = syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		return err
 	}
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(ample); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 		if len(status) == 0 || bytes.Contains(status, []byte("State:\tZ")) {
 			return nil
@@ -213,7 +217,7 @@ func (c cluster) start() error {
 	if out, err := c.run("slurmctld"); err != nil {
 		return fmt.Errorf("slurmctld: %w: %s", err, out)
 	}
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(ample); ; time.Sleep(20 * time.Millisecond) {
 		out, err := c.run("scontrol", "ping")
 		if err == nil {
 			return nil
@@ -248,10 +252,13 @@ func (c cluster) restart(change func(conf string) string) error {
 	if err == nil {
 		err = c.start()
 	}
-	for deadline := time.Now().Add(30 * time.Second); err == nil && time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(ample); err == nil; time.Sleep(50 * time.Millisecond) {
 		out, _ := c.run("sinfo", "-h", "-p", "batch", "-N", "-o", "%T")
 		if strings.Count(out, "idle") == nodes {
 			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("the nodes of %s do not come up: %s", c, out)
 		}
 	}
 	return err
@@ -401,7 +408,7 @@ func (s *site) submit(t testing.TB, job localsched.Submission) protocol.Tag {
 // await watches until the job is in a state.
 func (s *site) await(t testing.TB, tag protocol.Tag, is func(localsched.Change) bool) localsched.Change {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*ample)
 	defer cancel()
 	for {
 		for _, c := range s.seen {
@@ -444,7 +451,7 @@ func (s *site) read(t testing.TB, tag protocol.Tag, stream protocol.Stream) stri
 // eventually waits for something that real processes do.
 func eventually(t testing.TB, what string, is func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !is(); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(ample); !is(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("never: " + what)
 		}

@@ -12,12 +12,8 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-const (
-	// asksPerQuote bounds how often one Quote runs sbatch --test-only.
-	asksPerQuote = 4
-	// askPatience bounds how long Quote waits for one of its answers.
-	askPatience = 2 * time.Second
-)
+// asksPerQuote bounds how often one Quote runs sbatch --test-only.
+const asksPerQuote = 4
 
 // answers are those of sbatch --test-only about a queue, by the job's shape.
 type answers struct {
@@ -110,7 +106,7 @@ func (s *Scheduler) ask(ctx context.Context, seen *sight, args []string, asks *i
 		return at, reason, ok
 	}
 	*asks--
-	asking, cancel := context.WithTimeout(ctx, askPatience)
+	asking, cancel := context.WithTimeout(ctx, s.config.patience.ask)
 	defer cancel()
 	at, err := s.commands.testOnly(asking, slices.Concat(args, s.config.Extra))
 	if err == nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/localsched/slurm"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -92,7 +93,7 @@ func TestFewQuestions(t *testing.T) {
 	t.Parallel()
 	siteC.Lock()
 	defer siteC.Unlock()
-	s := openSite(t, "siteC", nil)
+	s := openSite(t, "siteC", func(c *slurm.Config) { slurm.SetAskPatience(c, ample) })
 	next := func() (id int) {
 		out := s.cluster.must(t, "sbatch", "--test-only", "-t", "1", "--wrap", "true")
 		if _, err := fmt.Sscanf(out, "sbatch: Job %d", &id); err != nil {
