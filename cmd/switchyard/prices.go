@@ -1,0 +1,292 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+	_ "time/tzdata" // machines without a time zone database have prices too
+
+	"github.com/spf13/cobra"
+
+	"github.com/switchyard-hpc/switchyard/internal/settings"
+	"github.com/switchyard-hpc/switchyard/plugins/price"
+	"github.com/switchyard-hpc/switchyard/plugins/price/curve"
+	"github.com/switchyard-hpc/switchyard/plugins/price/feeds"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// prices is one call of prices.
+type prices struct {
+	app *app
+
+	config, feed string // the configuration of a feed, or
+	file         priceFileFlags
+
+	area, from, until string
+	asCSV             bool
+}
+
+// priceFileFlags are the keys of a [[file]] of the feed of files, as flags.
+type priceFileFlags struct {
+	feeds.PriceFile
+
+	zone, start string
+	slot        time.Duration
+	maxPrice    int64
+}
+
+func (a *app) pricesCommand() *cobra.Command {
+	p := prices{app: a}
+	cmd := &cobra.Command{
+		Use:   "prices FILE --format FORMAT",
+		Short: "Check a file of electricity prices, or a feed, and print the curve",
+		Long: "Read a file of electricity prices as a peer would, or with --config make a built-in feed, and\n" +
+			"print its prices. What is wrong with a file is told with its lines. Prices are per MWh; times\n" +
+			"are those of --zone, or UTC. docs/prices.md describes the formats and keys.",
+		Example: "  switchyard prices elspot-2014.csv.gz --format nordpool --zone Europe/Oslo --currency EUR --area FI\n" +
+			"  switchyard prices Indiana.csv --format hourly --zone America/Indiana/Indianapolis \\\n" +
+			"      --start \"2014-06-01 00:00\" --currency USD --json\n" +
+			"  switchyard prices day-ahead.xml --format entsoe --csv > day-ahead.csv\n" +
+			"  switchyard prices --config tariff.toml --feed tariff --from 2026-03-29 --until 2026-03-30",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 || len(args) == 1 == (p.config != "") {
+				return usage("name one file of prices, or a configuration with --config")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return p.run(cmd.Context(), args) },
+	}
+	p.file.addTo(cmd)
+	cmd.Flags().StringVar(&p.config, "config", "", "the configuration of a feed, a TOML file, instead of FILE")
+	choice(cmd, &p.feed, "feed", feeds.FileName, "that --config is for", feeds.Names()...)
+	cmd.Flags().StringVar(&p.area, "area", "", "print this area only")
+	cmd.Flags().StringVar(&p.from, "from", "", "print prices from this time on, as \"2026-01-31 00:00\" (the first; for a tariff, now)")
+	cmd.Flags().StringVar(&p.until, "until", "", "print prices up to this time (the last; for a tariff, a day from the first)")
+	cmd.Flags().BoolVar(&p.asCSV, "csv", false, "print a file of the format csv")
+	return a.listing(cmd)
+}
+
+func (f *priceFileFlags) addTo(cmd *cobra.Command) {
+	choice(cmd, &f.Format, "format", "", "of FILE", curve.Formats()...)
+	cmd.Flags().StringVar(&f.zone, "zone", "", "time zone of the file's clock, as Europe/Oslo")
+	cmd.Flags().StringVar(&f.start, "start", "", "beginning of the first price of an hourly file")
+	choice(cmd, &f.Hours, "hours", feeds.HoursElapsed, "what the lines of an hourly file count", feeds.HoursElapsed, feeds.HoursClock)
+	cmd.Flags().StringVar(&f.Currency, "currency", "", "of the prices, as EUR, if the file does not say")
+	choice(cmd, &f.Unit, "unit", "", "what prices are for, if the file does not say", feeds.UnitMWh)
+	cmd.Flags().DurationVar(&f.slot, "slot", 0, "how long a price holds, if the file does not say (1h)")
+	cmd.Flags().BoolVar(&f.Gaps, "gaps", false, "hours without a price are in order")
+	cmd.Flags().Int64Var(&f.maxPrice, "max-price", 0, "highest price per MWh that is believed (10000)")
+	cmd.Flags().IntVar(&f.Sequence, "sequence", 0, "auction to read from an ENTSO-E document that has several")
+}
+
+func (p *prices) run(ctx context.Context, args []string) error {
+	if err := chosen("feed", p.feed, feeds.Names()...); err != nil {
+		return err
+	}
+	zone, query, err := p.asked()
+	if err != nil {
+		return err
+	}
+	feed, err := p.open(args)
+	if err != nil {
+		return err
+	}
+	if err = feed.Refresh(); err != nil {
+		return err
+	}
+	set, err := curves(ctx, feed, query)
+	if err != nil {
+		return err
+	}
+	return p.show(set, zone)
+}
+
+// asked says which prices are asked for, and in which time zone they are told.
+func (p *prices) asked() (zone *time.Location, query price.Query, err error) {
+	zone = time.UTC
+	if p.file.zone != "" {
+		parsed, wrong := feeds.ParseZone(p.file.zone)
+		if wrong != nil {
+			return nil, query, usage("--zone: %w", wrong)
+		}
+		zone, p.file.Zone = parsed.Location, parsed
+	}
+	query = price.Query{Area: p.area, From: math.MinInt64, Until: math.MaxInt64}
+	if p.config != "" && p.feed == feeds.TariffName {
+		query.From = protocol.InstantOf(p.app.now())
+	}
+	if err = instantFlag("from", p.from, zone, &query.From); err != nil {
+		return nil, query, err
+	}
+	if p.config != "" && p.feed == feeds.TariffName {
+		query.Until = query.From.Add(protocol.Day)
+	}
+	err = instantFlag("until", p.until, zone, &query.Until)
+	return zone, query, err
+}
+
+// instantFlag reads a time of the zone, or one with an offset of its own.
+func instantFlag(name, text string, zone *time.Location, at *protocol.Instant) error {
+	if text == "" {
+		return nil
+	}
+	if exact, err := time.Parse(time.RFC3339, text); err == nil {
+		*at = protocol.InstantOf(exact)
+		return nil
+	}
+	clock, err := curve.ParseClock(text)
+	if err != nil {
+		return usage("--%s: %w", name, err)
+	}
+	*at = protocol.InstantOf(time.Date(clock.Year(), clock.Month(), clock.Day(), clock.Hour(), clock.Minute(), clock.Second(), 0, zone))
+	return nil
+}
+
+// open makes the feed of the configuration, or of the file that the flags describe.
+func (p *prices) open(args []string) (feeds.Feed, error) {
+	quiet := slog.New(slog.DiscardHandler) // all is told as an error
+	if p.config != "" {
+		text, err := os.ReadFile(p.config)
+		if err != nil {
+			return nil, err
+		}
+		dir, err := filepath.Abs(filepath.Dir(p.config))
+		if err != nil {
+			return nil, err
+		}
+		return feeds.Open(p.feed, p.config, dir, string(text), quiet)
+	}
+	file, err := p.file.read(args[0])
+	if err != nil {
+		return nil, err
+	}
+	only := feeds.File{Files: []feeds.PriceFile{file}}
+	return only.Open(quiet), nil
+}
+
+// read is the table [[file]] that the flags stand for. Their mistakes are told by the
+// names of the flags.
+func (f *priceFileFlags) read(path string) (feeds.PriceFile, error) {
+	file := f.PriceFile
+	file.Path = settings.Path(path)
+	file.Slot = protocol.DurationOf(f.slot)
+	if most := int64(curve.MostMaxPrice / micros); f.maxPrice < 0 || f.maxPrice > most {
+		return file, usage("--max-price is outside 0 to %d", most)
+	}
+	file.MaxPrice = settings.Amount(f.maxPrice * micros)
+	if f.Format == string(curve.CSV) || f.Format == string(curve.Hourly) {
+		file.Area = areaOf(path)
+	}
+	if f.start != "" {
+		start, err := feeds.ParseClock(f.start)
+		if err != nil {
+			return file, usage("--start: %w", err)
+		}
+		file.Start = start
+	}
+	r := settings.NewReader(&file)
+	file.Check(r, "")
+	problems, _ := errors.AsType[settings.Problems](r.Err())
+	var wrong []error
+	for _, problem := range problems {
+		wrong = append(wrong, fmt.Errorf("--%s %s", strings.ReplaceAll(problem.Key, "_", "-"), problem.Text))
+	}
+	if len(wrong) > 0 {
+		return file, usage("%w", errors.Join(wrong...))
+	}
+	return file, nil
+}
+
+// micros is how many millionths a unit of money has.
+const micros = 1_000_000
+
+// areaOf names the area of a file that names none.
+func areaOf(path string) string {
+	name := filepath.Base(path)
+	for _, end := range []string{".gz", ".csv", ".txt"} {
+		name = strings.TrimSuffix(name, end)
+	}
+	if curve.CheckArea(name) != nil {
+		return "prices"
+	}
+	return name
+}
+
+// curves asks a feed for the prices of an area, or of all of them.
+func curves(ctx context.Context, feed price.Feed, query price.Query) (*curve.Set, error) {
+	described, err := feed.Describe(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if query.Area != "" && !slices.Contains(described.Areas, query.Area) {
+		return nil, &exitError{exitNotFound, fmt.Errorf("there is no area %q; there are %s", query.Area, strings.Join(described.Areas, ", "))}
+	}
+	set := &curve.Set{Currency: described.Currency}
+	for _, area := range described.Areas {
+		if query.Area != "" && area != query.Area {
+			continue
+		}
+		one := query
+		one.Area = area
+		series, err := feed.Prices(ctx, one)
+		if err != nil {
+			return nil, err
+		}
+		set.Curves = append(set.Curves, curve.Curve{Area: area, Series: series})
+	}
+	return set, nil
+}
+
+// curvesJSON is what prices prints as JSON.
+type curvesJSON struct {
+	Currency string      `json:"currency"`
+	Curves   []curveJSON `json:"curves"`
+}
+
+type curveJSON struct {
+	Area  string     `json:"area"`
+	Slots []slotJSON `json:"slots"`
+}
+
+type slotJSON struct {
+	Start  protocol.Instant  `json:"start_ms"`
+	Length protocol.Duration `json:"length_ms"`
+	Price  protocol.Micro    `json:"price_micro"` // millionths per MWh
+}
+
+func (p *prices) show(set *curve.Set, zone *time.Location) error {
+	switch {
+	case p.asCSV:
+		_, err := p.app.stdout.Write(set.AppendCSV(nil))
+		return err
+	case p.app.json:
+		return p.app.printJSON(pricesJSON(set))
+	}
+	t := newTable("AREA", "START", " LENGTH", " "+set.Currency+"/MWh")
+	for _, c := range set.Curves {
+		for _, slot := range c.Series.Slots {
+			t.add(plain(c.Area), slot.Start.Time().In(zone).Format("2006-01-02 15:04 -07:00"), span(slot.Length),
+				curve.FormatMicro(slot.Price))
+		}
+	}
+	return t.write(p.app.stdout, "", !p.app.noHeader)
+}
+
+func pricesJSON(set *curve.Set) curvesJSON {
+	all := curvesJSON{Currency: set.Currency}
+	for _, c := range set.Curves {
+		one := curveJSON{Area: c.Area, Slots: make([]slotJSON, len(c.Series.Slots))}
+		for i, slot := range c.Series.Slots {
+			one.Slots[i] = slotJSON(slot)
+		}
+		all.Curves = append(all.Curves, one)
+	}
+	return all
+}

@@ -1,0 +1,88 @@
+package tariff
+
+import (
+	"context"
+	"math"
+	"math/bits"
+	"slices"
+
+	"github.com/switchyard-hpc/switchyard/plugins/price"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Percent is a share in millionths of a percent: 19 % is 19,000,000.
+type Percent int64
+
+// whole is a hundred percent.
+const whole Percent = 100_000_000
+
+// MostTax is the highest tax that may be set.
+const MostTax = 10 * whole
+
+// Adjustment is what is paid above the price of the energy.
+type Adjustment struct {
+	GridFee protocol.Micro // per MWh, added first
+	Tax     Percent        // of price and fee together, 0 to [MostTax]
+}
+
+// Apply is what a MWh costs at this price, rounded to a millionth, half away from zero.
+// The tax of a negative price is negative. What would overflow stays at the largest or
+// least amount.
+func (a Adjustment) Apply(amount protocol.Micro) protocol.Micro {
+	sum := amount.Plus(a.GridFee)
+	if a.Tax == 0 {
+		return sum
+	}
+	size := uint64(sum) //nolint:gosec // the sign is looked at next
+	if sum < 0 {
+		size = -size
+	}
+	high, low := bits.Mul64(size, uint64(whole+a.Tax)) //nolint:gosec // a tax is 0 or more
+	low, carry := bits.Add64(low, uint64(whole)/2, 0)
+	if high += carry; high >= uint64(whole) {
+		return limit(sum)
+	}
+	taxed, _ := bits.Div64(high, low, uint64(whole))
+	switch {
+	case taxed > math.MaxInt64:
+		return limit(sum)
+	case sum < 0:
+		return -protocol.Micro(taxed)
+	}
+	return protocol.Micro(taxed)
+}
+
+// limit is the amount of this sign that is furthest from 0.
+func limit(sum protocol.Micro) protocol.Micro {
+	if sum < 0 {
+		return math.MinInt64
+	}
+	return math.MaxInt64
+}
+
+// Adjusted is a feed whose prices are those of another one with fee and tax.
+func Adjusted(of price.Feed, by Adjustment) price.Feed {
+	if by == (Adjustment{}) {
+		return of
+	}
+	return adjusted{of, by}
+}
+
+type adjusted struct {
+	price.Feed
+
+	by Adjustment
+}
+
+// Prices implements [price.Feed].
+func (f adjusted) Prices(ctx context.Context, query price.Query) (price.Series, error) {
+	s, err := f.Feed.Prices(ctx, query)
+	if err != nil {
+		return price.Series{}, err
+	}
+	s.Slots = slices.Clone(s.Slots) // they may be the other feed's own
+	for i := range s.Slots {
+		s.Slots[i].Price = f.by.Apply(s.Slots[i].Price)
+	}
+	return s, nil
+}
