@@ -113,7 +113,7 @@ func (p *Peer) grow(g *growing) {
 	query := localsched.Query{Jobs: []protocol.Request{request}, Ahead: p.promises()}
 	for k := range len(g.waits) + 1 {
 		query.Ahead = append(query.Ahead, localsched.Promise{
-			Tag:     protocol.Tag{Job: g.request.Job, Epoch: math.MaxUint32 - protocol.Epoch(k)}, //nolint:gosec // few
+			Tag:     protocol.Tag{Job: g.request.Job, Epoch: math.MaxUint32 - protocol.Epoch(k)},
 			Request: g.request,
 		})
 	}

@@ -87,7 +87,7 @@ func Draw(perCPU int64, spec *protocol.Spec) int64 {
 		return math.MaxInt64
 	}
 	power, _ := bits.Div64(high, low, protocol.PPM)
-	return int64(min(power, math.MaxInt64)) //nolint:gosec // bounded
+	return int64(min(power, math.MaxInt64))
 }
 
 // pricesView says what the site knows of its prices; empty: it names none.

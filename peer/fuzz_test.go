@@ -293,6 +293,8 @@ func (z *fuzzed) result(op peer.Op) peer.Result {
 		return peer.CollectResult{Problem: []string{"", "full"}[z.pick(2)]}
 	case peer.DecideOp:
 		return peer.DecideResult{Decisions: []policy.Decision{{Job: z.pick(2), Site: z.pick(3)}}}
+	case peer.PriceOp:
+		return peer.PriceResult{Currency: "EUR"}
 	}
 	return nil
 }

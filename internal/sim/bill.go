@@ -27,7 +27,7 @@ type SiteBill struct {
 }
 
 // Charge makes the bill of a simulation.
-func (c *Config) Charge(jobs []workload.Job, r *Result) Bill {
+func (c Config) Charge(jobs []workload.Job, r *Result) Bill {
 	b := Bill{Sites: make([]SiteBill, len(c.Sites))}
 	for i := range c.Sites {
 		b.Sites[i].Site = c.Sites[i].Name
@@ -51,7 +51,7 @@ func (c *Config) Charge(jobs []workload.Job, r *Result) Bill {
 
 const milliwattMSOfMWh = 3.6e15
 
-func (c *Config) drawOf(site int, job *workload.Job, index int32) int64 {
+func (c Config) drawOf(site int, job *workload.Job, index int32) int64 {
 	spec := protocol.Spec{Request: protocol.Request{CPUs: job.CPUs}, Power: c.powerOf(index)}
 	return peer.Draw(c.Sites[site].Electricity.Milliwatts, &spec)
 }
@@ -77,7 +77,7 @@ func authorsCost(s price.Series, milliwatts int64, p Placement) float64 {
 // of their response without the grid over that with it ([MC] equation 9); above 1 the
 // grid serves the site's users. Without says where jobs ran without it. Wanted chooses
 // among the jobs; nil: all. A site without such jobs has 1.
-func (c *Config) Fairness(jobs []workload.Job, without, with *Result, wanted func(index int) bool) []float64 {
+func (c Config) Fairness(jobs []workload.Job, without, with *Result, wanted func(index int) bool) []float64 {
 	logs, counts := make([]float64, len(c.Sites)), make([]float64, len(c.Sites))
 	for i := c.History; i < len(jobs); i++ {
 		a, b := without.Placements[i], with.Placements[i]
@@ -95,4 +95,4 @@ func (c *Config) Fairness(jobs []workload.Job, without, with *Result, wanted fun
 }
 
 // ThroughGrid says whether a job of the workload goes through the grid.
-func (c *Config) ThroughGrid(index int) bool { return c.throughGrid(int32(index)) } //nolint:gosec // a workload has fewer jobs
+func (c Config) ThroughGrid(index int) bool { return c.throughGrid(int32(index)) } //nolint:gosec // a workload has fewer jobs

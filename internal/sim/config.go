@@ -66,7 +66,7 @@ func (s *Site) wakes() bool { return s.Engine != nil || reserves(s.Local) }
 
 // takes is how long the work of a job takes on the machine that takes so long on
 // another.
-func (m *Machine) takes(d protocol.Duration, on *Machine) protocol.Duration {
+func (m Machine) takes(d protocol.Duration, on Machine) protocol.Duration {
 	c := protocol.Capacity{MHz: m.MHz, Mflops: m.Mflops}
 	return c.Rescale(d, on.MHz, on.Mflops)
 }

@@ -74,7 +74,7 @@ func (s *Stage) transfer(from, to int) protocol.Duration {
 
 // chance is a number below n that is drawn from the seed for one thing: the same for
 // the same job and place, whatever else happens.
-func (c *Config) chance(kind, job, place uint64, n uint64) uint64 {
+func (c Config) chance(kind, job, place uint64, n uint64) uint64 {
 	x := c.Seed
 	for _, part := range [...]uint64{kind, job, place} {
 		x = splitmix(x ^ part)
@@ -99,7 +99,7 @@ const (
 
 // throughGrid says whether a job of the workload goes through the grid; the others
 // are submitted at their site, for it alone.
-func (c *Config) throughGrid(index int32) bool {
+func (c Config) throughGrid(index int32) bool {
 	if int(index) < c.History {
 		return false
 	}
@@ -107,7 +107,7 @@ func (c *Config) throughGrid(index int32) bool {
 }
 
 // powerOf is the share of a site's power that a job draws, in parts per million.
-func (c *Config) powerOf(index int32) int {
+func (c Config) powerOf(index int32) int {
 	if c.PowerLow == c.PowerHigh {
 		return c.PowerLow
 	}
@@ -115,7 +115,7 @@ func (c *Config) powerOf(index int32) int {
 }
 
 // perturb adds to a planned wait a chance between minus and plus Perturb ([MC 5.3]).
-func (c *Config) perturb(wait protocol.Duration, index int32, site int) protocol.Duration {
+func (c Config) perturb(wait protocol.Duration, index int32, site int) protocol.Duration {
 	if c.Perturb == 0 {
 		return wait
 	}

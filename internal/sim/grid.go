@@ -364,7 +364,7 @@ func (g *grid) indexOf(id protocol.JobID) (int32, error) {
 // travel, then running.
 func (g *grid) started(s *site, index int32, now protocol.Instant, held protocol.Duration) protocol.Duration {
 	job := &g.jobs[index]
-	run := g.machines[s.index].takes(job.Run, &g.machines[job.Origin]).Plus(held)
+	run := g.machines[s.index].takes(job.Run, g.machines[job.Origin]).Plus(held)
 	p := &g.result.Placements[index]
 	g.check.started(s, index)
 	*p = Placement{Site: s.index, Start: now - beginning, End: now.Add(run) - beginning}

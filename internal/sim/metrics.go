@@ -81,7 +81,7 @@ func Measure(machines []Machine, jobs []workload.Job, r *Result) Metrics {
 		}
 		all.since(job.Submit)
 		at[job.Origin].since(job.Submit)
-		run := machines[p.Site].takes(job.Run, &machines[job.Origin])
+		run := machines[p.Site].takes(job.Run, machines[job.Origin])
 		all.add(job, p, run, machines[p.Site].MHz)
 		at[p.Site].since(p.Start)
 		at[p.Site].add(job, p, run, machines[p.Site].MHz)

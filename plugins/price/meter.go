@@ -82,7 +82,7 @@ func mean(slots []Slot) int64 {
 	length := uint64(0)
 	for _, slot := range slots {
 		total = total.plus(product(clamp(slot.Price), int64(slot.Length)))
-		length += uint64(slot.Length)
+		length += uint64(slot.Length) //nolint:gosec // not negative
 	}
 	return total.over(max(1, length))
 }
@@ -99,7 +99,7 @@ type sum struct {
 }
 
 func product(a, b int64) sum {
-	high, low := bits.Mul64(uint64(a), uint64(b))
+	high, low := bits.Mul64(uint64(a), uint64(b)) //nolint:gosec // two's complement
 	signed := int64(high) //nolint:gosec // two's complement
 	if a < 0 {
 		signed -= b
@@ -145,5 +145,5 @@ func (s sum) over(n uint64) int64 {
 		return math.MaxInt64
 	}
 	quotient, _ := bits.Div64(high, low, n)
-	return int64(min(quotient, math.MaxInt64)) //nolint:gosec // bounded
+	return int64(min(quotient, math.MaxInt64))
 }

@@ -65,7 +65,7 @@ func writeSites(m *DecideRequest, sites []policy.Site) {
 			m.Extra = append(m.Extra, wire.EncodeSpan(wait))
 		}
 	}
-	m.SiteLatency, m.SiteBandwidth, m.SiteExtras = wire.Sparse(m.SiteLatency), wire.Sparse(m.SiteBandwidth), wire.Sparse(m.SiteExtras)
+	m.SiteLatency, m.SiteBandwidth, m.SiteExtras = wire.Sparse(m.GetSiteLatency()), wire.Sparse(m.GetSiteBandwidth()), wire.Sparse(m.GetSiteExtras())
 }
 
 func writeJobs(m *DecideRequest, jobs []policy.Job) {
@@ -77,7 +77,7 @@ func writeJobs(m *DecideRequest, jobs []policy.Job) {
 		m.JobId[i], m.JobCpus[i] = uint64(j.ID), int64(j.CPUs)
 		m.JobWallTime[i], m.JobWaited[i], m.JobData[i] = wire.EncodeSpan(j.WallTime), wire.EncodeSpan(max(0, j.Waited)), j.Data
 	}
-	m.JobData = wire.Sparse(m.JobData)
+	m.JobData = wire.Sparse(m.GetJobData())
 }
 
 func writeQuotes(m *DecideRequest, in *policy.Snapshot) {
