@@ -100,7 +100,7 @@ type sum struct {
 
 func product(a, b int64) sum {
 	high, low := bits.Mul64(uint64(a), uint64(b)) //nolint:gosec // two's complement
-	signed := int64(high) //nolint:gosec // two's complement
+	signed := int64(high)                         //nolint:gosec // two's complement
 	if a < 0 {
 		signed -= b
 	}

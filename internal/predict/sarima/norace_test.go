@@ -1,0 +1,5 @@
+//go:build !race
+
+package sarima_test
+
+const raceEnabled = false
