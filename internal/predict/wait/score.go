@@ -1,0 +1,198 @@
+package wait
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Score is how well a predictor did on the jobs of a past. Shares are from 0 to 1.
+type Score struct {
+	Predictor string         `json:"predictor"`
+	Jobs      int            `json:"jobs"`
+	Methods   map[Method]int `json:"methods"` // jobs
+
+	MeanError    protocol.Duration `json:"mean_error_ms"`   // average absolute error (AAE)
+	MedianError  protocol.Duration `json:"median_error_ms"` // half the jobs have no larger one
+	Under15Min   float64           `json:"under_15_min"`    // share of jobs with an error below that
+	Under1Hour   float64           `json:"under_1_hour"`    // likewise
+	PercentError float64           `json:"percent_error"`   // mean of 100 × |error| ÷ max(response, 10 s)
+	ByResponse   []ResponseRange   `json:"by_response"`     // [MC] Figure 2
+
+	MedianOff protocol.Duration `json:"median_off_ms"` // mean |error| of the median instead
+	Ranged    float64           `json:"ranged"`        // share of jobs for which Low to High was told
+	BelowLow  float64           `json:"below_low"`     // share of those; 0.1 is meant
+	AboveHigh float64           `json:"above_high"`    // likewise
+	MeanWidth protocol.Duration `json:"mean_width_ms"` // High − Low
+
+	Bounded   float64           `json:"bounded"`       // share of jobs for which a bound was told
+	BoundHeld float64           `json:"bound_held"`    // share of those that started within it; 0.95 is meant
+	MeanBound protocol.Duration `json:"mean_bound_ms"` // of those
+}
+
+// Covered is the share of the waits from Low to High, where that was told; 0.8 is
+// meant.
+func (s Score) Covered() float64 { return 1 - s.BelowLow - s.AboveHigh }
+
+// ResponseRange is the jobs whose actual response was at least From and below To.
+type ResponseRange struct {
+	From      protocol.Duration `json:"from_ms"`
+	To        protocol.Duration `json:"to_ms"` // [protocol.Never]: no end
+	Jobs      int               `json:"jobs"`
+	MeanError protocol.Duration `json:"mean_error_ms"`
+}
+
+// shortest is the response below which errors are not measured in percent: the τ
+// of the bounded slowdown, [MC] equation (8).
+const shortest = 10 * protocol.Second
+
+// ledger sums what becomes a score. Times are in seconds.
+type ledger struct {
+	methods     map[Method]int
+	errors      []float64
+	percent     float64
+	ranges      []ResponseRange
+	rangeErrors []float64
+
+	medianOff                float64
+	ranged, below, above     int
+	width                    float64
+	bounded, held            int
+	bounds                   float64
+	under15Minutes, under1Hr int
+}
+
+func newLedger() *ledger {
+	edges := []protocol.Duration{
+		0, 15 * protocol.Minute, protocol.Hour, 3 * protocol.Hour, 6 * protocol.Hour,
+		12 * protocol.Hour, protocol.Day, 2 * protocol.Day, protocol.Never,
+	}
+	l := &ledger{methods: make(map[Method]int), rangeErrors: make([]float64, len(edges)-1)}
+	for i := range l.rangeErrors {
+		l.ranges = append(l.ranges, ResponseRange{From: edges[i], To: edges[i+1]})
+	}
+	return l
+}
+
+// add notes what was told of a job and what came.
+func (l *ledger) add(told Prediction, job *Past) {
+	off := apart(told.Wait, job.Wait)
+	l.methods[told.By]++
+	l.errors = append(l.errors, seconds(off))
+	l.percent += 100 * seconds(off) / seconds(max(job.Response(), shortest))
+	l.medianOff += seconds(apart(told.Median, job.Wait))
+	if off < 15*protocol.Minute {
+		l.under15Minutes++
+	}
+	if off < protocol.Hour {
+		l.under1Hr++
+	}
+	for i := range l.ranges {
+		if r := &l.ranges[i]; job.Response() < r.To {
+			r.Jobs++
+			l.rangeErrors[i] += seconds(off)
+			break
+		}
+	}
+	l.addInterval(told, job.Wait)
+}
+
+func (l *ledger) addInterval(told Prediction, waited protocol.Duration) {
+	if told.Bound != protocol.Never {
+		l.bounded++
+		l.bounds += seconds(told.Bound)
+		if waited <= told.Bound {
+			l.held++
+		}
+	}
+	if told.High == protocol.Never {
+		return
+	}
+	l.ranged++
+	l.width += seconds(told.High - told.Low)
+	if waited < told.Low {
+		l.below++
+	}
+	if waited > told.High {
+		l.above++
+	}
+}
+
+// score settles the sums.
+func (l *ledger) score(predictor string) Score {
+	n := len(l.errors)
+	s := Score{
+		Predictor: predictor, Jobs: n, Methods: l.methods, ByResponse: l.ranges,
+		Under15Min: share(l.under15Minutes, n), Under1Hour: share(l.under1Hr, n),
+		PercentError: l.percent / float64(max(n, 1)),
+		MedianOff:    mean(l.medianOff, n),
+		Ranged:       share(l.ranged, n), MeanWidth: mean(l.width, l.ranged),
+		BelowLow: share(l.below, l.ranged), AboveHigh: share(l.above, l.ranged),
+		Bounded: share(l.bounded, n), BoundHeld: share(l.held, l.bounded), MeanBound: mean(l.bounds, l.bounded),
+	}
+	for i := range s.ByResponse {
+		s.ByResponse[i].MeanError = mean(l.rangeErrors[i], s.ByResponse[i].Jobs)
+	}
+	if n > 0 {
+		sum := 0.0
+		for _, off := range l.errors {
+			sum += off
+		}
+		s.MeanError = mean(sum, n)
+		slices.Sort(l.errors)
+		s.MedianError = duration(l.errors[(n-1)/2])
+	}
+	return s
+}
+
+// apart is how far two waits differ.
+func apart(a, b protocol.Duration) protocol.Duration { return max(a, b) - min(a, b) }
+
+func share(part, of int) float64 { return float64(part) / float64(max(of, 1)) }
+
+func mean(sum float64, count int) protocol.Duration { return duration(sum / float64(max(count, 1))) }
+
+// WriteScores prints scores as a table in Markdown: errors in minutes, shares in
+// percent.
+func WriteScores(w io.Writer, scores []Score) error {
+	_, err := fmt.Fprint(w, "| predictor | jobs | AAE min | median min | < 15 min | < 1 h | PPE % | AAE of P50 | P10 to P90 | width min | bound held | bound min |\n"+
+		"|---|---|---|---|---|---|---|---|---|---|---|---|\n")
+	for i := range scores {
+		if err != nil {
+			return err
+		}
+		s := &scores[i]
+		_, err = fmt.Fprintf(w, "| %s | %d | %.1f | %.1f | %.1f %% | %.1f %% | %.0f | %.1f | %.1f %% | %.0f | %.1f %% | %.0f |\n",
+			s.Predictor, s.Jobs, minutes(s.MeanError), minutes(s.MedianError), 100*s.Under15Min, 100*s.Under1Hour,
+			s.PercentError, minutes(s.MedianOff), 100*s.Covered(), minutes(s.MeanWidth), 100*s.BoundHeld, minutes(s.MeanBound))
+	}
+	return err
+}
+
+// WriteRanges prints the errors by actual response, [MC] Figure 2, as a table in
+// Markdown: a row for each range, a column for each predictor, in minutes.
+func WriteRanges(w io.Writer, scores []Score) error {
+	if len(scores) == 0 {
+		return nil
+	}
+	var table strings.Builder
+	table.WriteString("| response | jobs |")
+	for i := range scores {
+		table.WriteString(" " + scores[i].Predictor + " |")
+	}
+	table.WriteString("\n|---|---|" + strings.Repeat("---|", len(scores)) + "\n")
+	for row, r := range scores[0].ByResponse {
+		fmt.Fprintf(&table, "| from %v | %d |", r.From, r.Jobs)
+		for i := range scores {
+			fmt.Fprintf(&table, " %.1f |", minutes(scores[i].ByResponse[row].MeanError))
+		}
+		table.WriteString("\n")
+	}
+	_, err := io.WriteString(w, table.String())
+	return err
+}
+
+func minutes(d protocol.Duration) float64 { return float64(d) / float64(protocol.Minute) }
