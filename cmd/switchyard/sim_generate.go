@@ -1,0 +1,267 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/switchyard-hpc/switchyard/internal/workload"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// The workloads that sim generate knows.
+const (
+	lublinModel    = "lublin"
+	xsedeModel     = "xsede"
+	nordugridModel = "nordugrid"
+)
+
+// simGenerate is one call of sim generate.
+type simGenerate struct {
+	app      *app
+	cmd      *cobra.Command
+	model    string
+	seed     uint64
+	jobs     int
+	history  int
+	load     float64
+	cpus     int
+	typeless bool
+	longest  time.Duration
+	trace    traceFlags
+	unscaled bool
+	out      string
+}
+
+func (a *app) simGenerateCommand() *cobra.Command {
+	g := simGenerate{app: a}
+	cmd := &cobra.Command{
+		Use:   "generate --model MODEL",
+		Short: "Draw a workload from a model, as a trace",
+		Long: "Draw the jobs of a machine or of a grid from a seed, and write them as a trace in the Standard\n" +
+			"Workload Format, whose partition is the system where a job is submitted:\n" +
+			"  lublin     one machine, by Lublin and Feitelson; with --max-estimate what users ask for is by\n" +
+			"             Tsafrir, Etsion and Feitelson, else it is the run time\n" +
+			"  xsede      the eight systems of the MCMF paper's Table I, calibrated to its section 4.3.1 and\n" +
+			"             to the authors' sample; jobs of history come first\n" +
+			"  nordugrid  fifty systems in the price areas of 2014, fed by a real grid's log with --trace,\n" +
+			"             scaled to the means of the MCMF paper; the table of systems is invented\n" +
+			"Without --out it tells only what comes to each system.",
+		Example: "  switchyard sim generate --model lublin --cpus 256 --jobs 10000 --max-estimate 36h --out lublin.swf\n" +
+			"  switchyard sim generate --model xsede --seed 3 --out xsede.swf\n" +
+			"  switchyard sim generate --model nordugrid --trace LCG.swf.gz --unscaled --json",
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			g.cmd = cmd
+			return g.run()
+		},
+	}
+	choice(cmd, &g.model, "model", "", "what is drawn", lublinModel, xsedeModel, nordugridModel)
+	cmd.Flags().Uint64Var(&g.seed, "seed", 1, "of all that is drawn by chance")
+	cmd.Flags().IntVar(&g.jobs, "jobs", 0, "how many (lublin 1000, xsede 10000 after the history, nordugrid 126344)")
+	cmd.Flags().IntVar(&g.history, "history", 4000, "jobs before these that only make history (xsede)")
+	cmd.Flags().Float64Var(&g.load, "load", 1, "divides the times between submissions (lublin, xsede)")
+	cmd.Flags().IntVar(&g.cpus, "cpus", 128, "of the machine (lublin)")
+	cmd.Flags().BoolVar(&g.typeless, "typeless", false, "one kind of jobs, not batch and interactive ones (lublin)")
+	cmd.Flags().DurationVar(&g.longest, "max-estimate", 0, "the longest run time that users may ask for, as 36h (lublin)")
+	g.trace.addTo(cmd)
+	cmd.Flags().BoolVar(&g.unscaled, "unscaled", false, "leave times as they are in the log (nordugrid)")
+	cmd.Flags().StringVar(&g.out, "out", "", "write the trace; - is the output")
+	return a.query(cmd)
+}
+
+func (g *simGenerate) run() error {
+	whole, err := g.app.outputs([]string{g.trace.path}, output{"out", g.out})
+	if err != nil {
+		return err
+	}
+	grid, err := g.draw()
+	if err != nil {
+		return err
+	}
+	if err = g.write(grid); err != nil || whole {
+		return err
+	}
+	if g.app.json {
+		return g.app.printJSON(g.result(grid))
+	}
+	return g.show(grid)
+}
+
+func (g *simGenerate) draw() (*workload.Grid, error) {
+	if g.model == "" {
+		return nil, usage("say with --model what to draw: %s, %s or %s", lublinModel, xsedeModel, nordugridModel)
+	}
+	if err := chosen("model", g.model, lublinModel, xsedeModel, nordugridModel); err != nil {
+		return nil, err
+	}
+	if err := g.fitting(); err != nil {
+		return nil, err
+	}
+	var grid *workload.Grid
+	var err error
+	switch g.model {
+	case lublinModel:
+		grid, err = g.lublin()
+	case xsedeModel:
+		grid, err = g.xsede()
+	default:
+		return g.nordugrid()
+	}
+	if err != nil {
+		return nil, usage("%s: %w", g.model, err)
+	}
+	return grid, nil
+}
+
+// fitting refuses flags that mean nothing to the model, and values that none takes.
+func (g *simGenerate) fitting() error {
+	for _, flag := range []struct {
+		name   string
+		models []string
+	}{
+		{"history", []string{xsedeModel}},
+		{"load", []string{lublinModel, xsedeModel}},
+		{"cpus", []string{lublinModel}},
+		{"typeless", []string{lublinModel}},
+		{"max-estimate", []string{lublinModel}},
+		{"trace", []string{nordugridModel}},
+		{"format", []string{nordugridModel}},
+		{"lenient", []string{nordugridModel}},
+		{"unscaled", []string{nordugridModel}},
+	} {
+		if g.cmd.Flags().Changed(flag.name) && !slices.Contains(flag.models, g.model) {
+			return usage("--%s means nothing to --model %s; leave it out", flag.name, g.model)
+		}
+	}
+	if g.cmd.Flags().Changed("jobs") && g.jobs < 1 {
+		return usage("--jobs %d: there must be at least 1", g.jobs)
+	}
+	if g.cmd.Flags().Changed("load") && !(g.load > 0) {
+		return usage("--load %v is not a positive factor", g.load)
+	}
+	return nil
+}
+
+// lublin draws the jobs of one machine.
+func (g *simGenerate) lublin() (*workload.Grid, error) {
+	const usualJobs = 1000 // as the reference draws
+	machine := workload.Machine{Name: "machine", Nodes: g.cpus, CPUsPerNode: 1, MHz: 1000}
+	if err := machine.Validate(); err != nil {
+		return nil, fmt.Errorf("the machine: %w", err)
+	}
+	model := workload.Lublin99()
+	if g.typeless {
+		model = workload.LublinTypeless()
+	}
+	model = model.For(g.cpus)
+	model.Load = g.load
+	longest := protocol.DurationOf(g.longest)
+	if g.longest < 0 {
+		return nil, fmt.Errorf("max-estimate: %s is negative", g.longest)
+	}
+	model.Limit = longest
+	if g.jobs == 0 {
+		g.jobs = usualJobs
+	}
+	jobs, err := model.Generate(g.jobs, g.seed)
+	if err == nil && longest > 0 {
+		jobs, err = workload.Tsafrir{Max: longest, Draws: 100}.Assign(jobs, g.seed)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &workload.Grid{
+		Name: "a machine by Lublin and Feitelson", Jobs: jobs,
+		Systems: []workload.System{{
+			Name: machine.Name, Cores: g.cpus, MflopsPerCore: machine.MHz, MaxRequest: g.cpus, MaxRun: longest,
+		}},
+	}, nil
+}
+
+func (g *simGenerate) xsede() (*workload.Grid, error) {
+	o := workload.XSEDEOptions{History: g.history, Jobs: g.jobs, Load: g.load}
+	switch {
+	case g.history < 0:
+		return nil, fmt.Errorf("history: %d is negative", g.history)
+	case g.history == 0:
+		o.History = -1
+	}
+	return workload.XSEDE(o, g.seed)
+}
+
+func (g *simGenerate) nordugrid() (*workload.Grid, error) {
+	if g.trace.path == "" {
+		return nil, usage("--model nordugrid is made of the log of a grid, as LCG's in the Parallel Workloads Archive; name it with --trace")
+	}
+	log, err := g.trace.read(g.app)
+	if err != nil {
+		return nil, err
+	}
+	grid, err := workload.NorduGrid(log, workload.NorduGridOptions{Jobs: g.jobs, Unscaled: g.unscaled}, g.seed)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", g.trace.path, err)
+	}
+	return grid, nil
+}
+
+func (g *simGenerate) write(grid *workload.Grid) error {
+	if g.out == "" {
+		return nil
+	}
+	notes := []string{fmt.Sprintf("made by switchyard sim generate --model %s --seed %d", g.model, g.seed)}
+	if grid.History > 0 {
+		notes = append(notes, fmt.Sprintf("the first %d jobs only make history", grid.History))
+	}
+	return g.app.writeFile(g.out, func(w io.Writer) error {
+		return workload.WriteSWF(w, grid.Trace(notes...))
+	})
+}
+
+// generatedJSON is what sim generate prints as JSON.
+type generatedJSON struct {
+	Model   string                `json:"model"`
+	Seed    uint64                `json:"seed"`
+	Jobs    int                   `json:"jobs"`
+	History int                   `json:"history_jobs"`
+	Span    float64               `json:"span_s"`
+	Run     float64               `json:"mean_run_s"`
+	Systems []generatedSystemJSON `json:"systems"`
+}
+
+type generatedSystemJSON struct {
+	workload.System
+	workload.SystemLoad
+}
+
+func (g *simGenerate) result(grid *workload.Grid) generatedJSON {
+	result := generatedJSON{
+		Model: g.model, Seed: g.seed, Jobs: len(grid.Jobs), History: grid.History,
+		Span: float64(grid.Span()) / float64(protocol.Second),
+	}
+	for i, load := range grid.Loads() {
+		result.Run += load.Run * float64(load.Jobs) / float64(len(grid.Jobs))
+		result.Systems = append(result.Systems, generatedSystemJSON{grid.Systems[i], load})
+	}
+	return result
+}
+
+func (g *simGenerate) show(grid *workload.Grid) error {
+	result := g.result(grid)
+	g.app.printf("%s: %d jobs in %s, %s in the mean.\n\n", grid.Name, result.Jobs, span(grid.Span()), seconds(result.Run))
+	t := newTable("SYSTEM", " CORES", "PRICES", " JOBS", " OFFERED", " MEAN CORES", " SERIAL", " 2^k", " MEAN RUN", " ASKED FOR", " THE MOST")
+	for _, s := range result.Systems {
+		t.add(s.Name, strconv.Itoa(s.System.Cores), orDash(s.PriceArea), strconv.Itoa(s.Jobs), part(s.Load), decimals(s.SystemLoad.Cores),
+			part(s.Serial), part(s.PowerOfTwo), seconds(s.Run), seconds(s.Estimate), part(s.Longest))
+	}
+	if err := t.write(g.app.stdout, "", true); err != nil {
+		return err
+	}
+	g.app.printf("\nOFFERED is the work in proportion to what the system can do in that time; THE MOST is the share of\n" +
+		"jobs that ask for the system's largest estimate.\n")
+	return nil
+}
