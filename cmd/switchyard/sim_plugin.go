@@ -9,17 +9,19 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-hpc/switchyard/internal/experiment"
 	"github.com/switchyard-hpc/switchyard/plugins/catalog"
+	"github.com/switchyard-hpc/switchyard/plugins/policy/builtin"
 )
 
 // simPlugins are plugins that take part in an experiment beside those of its file.
 type simPlugins struct {
-	policy       string // path
+	policy       string // path, or the name of a built-in one
 	policyConfig string
 	local        string // path, or a policy of the built-in engine
 	localConfig  string
@@ -28,7 +30,7 @@ type simPlugins struct {
 
 func (s *simPlugins) addTo(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&s.policy, "policy", "", "a plugin that decides rounds, by its path; as ./cheapest")
+	flags.StringVar(&s.policy, "policy", "", "what decides rounds: a plugin, by its path, as ./cheapest, or a built-in policy")
 	flags.StringVar(&s.policyConfig, "policy-config", "", "its configuration")
 	flags.StringVar(&s.local, "localsched", "", "what rules all local queues: a plugin, by its path, or a built-in policy")
 	flags.StringVar(&s.localConfig, "localsched-config", "", "configuration of that plugin")
@@ -37,17 +39,12 @@ func (s *simPlugins) addTo(cmd *cobra.Command) {
 
 // apply has the plugins take part.
 func (s *simPlugins) apply(plan *experiment.Plan) (*experiment.Plan, error) {
-	if s.policyConfig != "" && s.policy == "" {
-		return nil, usage("--policy-config is the configuration of --policy; give that too")
+	plan, err := s.applyPolicy(plan)
+	if err != nil {
+		return nil, err
 	}
 	if s.localConfig != "" && !strings.Contains(s.local, "/") {
 		return nil, usage("--localsched-config is the configuration of a plugin; name its path in --localsched")
-	}
-	var err error
-	if s.policy != "" {
-		if plan, err = s.with(plan, catalog.PolicyKind, "policy", s.policy, s.policyConfig); err != nil {
-			return nil, err
-		}
 	}
 	switch {
 	case s.local == "":
@@ -57,6 +54,26 @@ func (s *simPlugins) apply(plan *experiment.Plan) (*experiment.Plan, error) {
 	}
 	if plan, err = plan.With(experiment.Setting{Key: "policy", Value: s.local}); err != nil {
 		return nil, usage("--localsched: %w; the path of a plugin has a slash, as ./mine", err)
+	}
+	return plan, nil
+}
+
+// applyPolicy has a built-in policy or a plugin decide rounds.
+func (s *simPlugins) applyPolicy(plan *experiment.Plan) (*experiment.Plan, error) {
+	builtIn := slices.Contains(builtin.Names(), s.policy)
+	switch {
+	case s.policyConfig != "" && s.policy == "":
+		return nil, usage("--policy-config is the configuration of --policy; give that too")
+	case s.policyConfig != "" && builtIn:
+		return nil, usage("--policy-config is the configuration of a plugin; the parameters of %s are in the experiment's table [peer]", s.policy)
+	case s.policy == "":
+		return plan, nil
+	case !builtIn:
+		return s.with(plan, catalog.PolicyKind, "policy", s.policy, s.policyConfig)
+	}
+	plan, err := plan.With(experiment.Setting{Key: "peer_policy", Value: s.policy})
+	if err != nil {
+		return nil, usage("--policy: %w", err)
 	}
 	return plan, nil
 }

@@ -10,8 +10,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/record"
 	"github.com/switchyard-hpc/switchyard/plugins/catalog"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
-	"github.com/switchyard-hpc/switchyard/plugins/policy/local"
-	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
+	"github.com/switchyard-hpc/switchyard/plugins/policy/builtin"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -102,13 +101,10 @@ func (a *app) tellUnchecked(s *record.Summary, unknown []string) {
 // recordedPolicy is the policy that decided in a recording. Of one that is not
 // known the decisions are taken as recorded.
 func recordedPolicy(name string, params []policy.Param) (policy.Policy, error) {
-	switch name {
-	case "local":
-		return local.New(), nil
-	case "tc":
-		return tc.Restore(params)
+	if !slices.Contains(builtin.Names(), name) {
+		return nil, nil //nolint:nilnil // what record.Policies asks for
 	}
-	return nil, nil //nolint:nilnil // what record.Policies asks for
+	return builtin.Restore(name, params)
 }
 
 // replayJSON is what sim replay prints as JSON.

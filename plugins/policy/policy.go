@@ -76,7 +76,7 @@ type Site struct {
 	Latency   protocol.Duration
 	Bandwidth int64 // bytes a second
 	// Extra is how much longer the second, third … job of the round would wait here when
-	// the earlier ones came too. It does not fall; what is not told is as the last.
+	// the earlier ones came too. It does not fall; beyond what is told it grows as at the end.
 	Extra []protocol.Duration
 }
 

@@ -63,7 +63,7 @@ func newInstanceDecidesAlike(ctx context.Context, s subject) error {
 // tiesAreStable repeats a round of nothing but ties, in which the order of a Go map
 // would show.
 func tiesAreStable(_ context.Context, s subject) error {
-	for _, in := range []policy.Snapshot{snapshotOf(12, 24), accepting(snapshotOf(4, 12), 3, 3, 3, 3)} {
+	for _, in := range []policy.Snapshot{snapshotOf(12, 24), accepting(snapshotOf(4, 12), 3, 3, 3, 3), growing(moving(snapshotOf(6, 12)))} {
 		first, _, err := decide(s, clone(in))
 		for range 50 {
 			if err == nil {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/plugins/conformance"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // Target is the policy under test.
@@ -91,6 +92,11 @@ func rules() []rule {
 		{"a site that takes no job gets none", on(accepting(snapshotOf(3, 6), 0, 0, 0))},
 		{"sites get no more jobs than they accept", on(accepting(snapshotOf(4, 60), 3, 0, 1, 10))},
 		{"a job is placed at most once", on(accepting(snapshotOf(8, 40), 40, 40, 40, 40, 40, 40, 40, 40))},
+		{"nobody names prices", on(priced(snapshotOf(3, 6), []string{""}, func(int) protocol.Micro { return 0 }))},
+		{"prices in several currencies, and none", on(priced(snapshotOf(5, 10), []string{"SEK", "EUR", ""}, costly))},
+		{"prices are negative", on(priced(snapshotOf(3, 6), []string{"EUR"}, func(at int) protocol.Micro { return -1 - costly(at) }))},
+		{"jobs have data that must travel", on(moving(snapshotOf(5, 10)))},
+		{"sites tell how waits grow", on(growing(accepting(snapshotOf(4, 100), 90, 70, 2, 0)))},
 		{"waits are not less than quoted", waitsAreQuoted},
 		{"reasons are short and readable", reasonsAreReadable},
 		{"the hint is bounded and may come back", hintComesBack},

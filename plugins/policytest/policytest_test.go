@@ -13,6 +13,9 @@ import (
 	"github.com/switchyard-hpc/switchyard/plugins/conformance"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/local"
+	"github.com/switchyard-hpc/switchyard/plugins/policy/mcmf"
+	"github.com/switchyard-hpc/switchyard/plugins/policy/random"
+	"github.com/switchyard-hpc/switchyard/plugins/policy/stable"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
 	"github.com/switchyard-hpc/switchyard/plugins/policytest"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -30,12 +33,27 @@ func TestBuiltIns(t *testing.T) {
 	for name, p := range map[string]policy.Policy{
 		"tc": right(), "tc without tolerance": tc.New(tc.Config{}), "tc that takes all for equal": tc.New(tc.Config{Epsilon: protocol.Never}),
 		"local": local.New(), "hinting": hinting{}, "tc over the wire": wired{right()},
+		"stable": stable.New(), "random": random.New(random.Config{Seed: 1}),
+		"mcmf": flow(mcmf.Default(mcmf.Full)), "inst": flow(mcmf.Default(mcmf.Inst)), "twoprice": flow(mcmf.Default(mcmf.TwoPrice)),
+		"mcmf by response alone": flow(mcmf.Config{Variant: mcmf.Full, Weight: protocol.PPM, Scale: 1}),
+		"mcmf by price alone":    flow(mcmf.Config{Variant: mcmf.Full, Scale: mcmf.MaxScale}),
+		"mcmf over the wire": wired{flow(mcmf.Config{
+			Variant: mcmf.Full, Weight: mcmf.DefaultWeight, Scale: mcmf.MaxScale, Marginal: protocol.MaxExtra,
+		})},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			policytest.Test(t, policytest.Target{Open: opens(p)})
 		})
 	}
+}
+
+func flow(cfg mcmf.Config) policy.Policy {
+	p, err := mcmf.New(cfg)
+	if err != nil {
+		panic(err)
+	}
+	return p
 }
 
 // hinting is a right policy that uses its hint: it passes on how often it was asked,
@@ -185,7 +203,28 @@ func wrongs() map[string]func() policy.Policy {
 		"a site that takes no job gets none":      func() policy.Policy { return everywhere(1) },
 		"sites get no more jobs than they accept": func() policy.Policy { return everywhere(1) },
 		"a job is placed at most once":            func() policy.Policy { return everywhere(2) },
-		"waits are not less than quoted":          func() policy.Policy { return each(func(_ policy.Snapshot, d *policy.Decision) { d.Wait /= 2 }) },
+		"nobody names prices": func() policy.Policy {
+			return refusing(func(in policy.Snapshot) bool { return in.Sites[0].Currency == "" })
+		},
+		"prices in several currencies, and none": func() policy.Policy {
+			return refusing(func(in policy.Snapshot) bool { return in.Sites[0].Currency != in.Sites[len(in.Sites)-1].Currency })
+		},
+		"prices are negative": func() policy.Policy {
+			return refusing(func(in policy.Snapshot) bool { return in.Cost[0] < 0 })
+		},
+		"jobs have data that must travel": func() policy.Policy {
+			return each(func(in policy.Snapshot, d *policy.Decision) {
+				d.Wait -= protocol.Duration(in.Jobs[d.Job].Data) // of what a link could carry in the meantime
+			})
+		},
+		"sites tell how waits grow": func() policy.Policy {
+			return each(func(in policy.Snapshot, d *policy.Decision) {
+				for _, longer := range in.Sites[d.Site].Extra {
+					d.Wait -= longer
+				}
+			})
+		},
+		"waits are not less than quoted": func() policy.Policy { return each(func(_ policy.Snapshot, d *policy.Decision) { d.Wait /= 2 }) },
 		"reasons are short and readable": func() policy.Policy {
 			return each(func(in policy.Snapshot, d *policy.Decision) {
 				d.Reason = strings.Repeat(string(in.Sites[d.Site].Name), 20)
@@ -231,6 +270,35 @@ func TestWrongPoliciesAreCaught(t *testing.T) {
 			continue
 		}
 		t.Logf("%s: %.100v", name, results[0].Err)
+	}
+}
+
+// TestNewColumnsAreLeftAsTheyWere: what lies behind a pointer counts as well.
+func TestNewColumnsAreLeftAsTheyWere(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(in policy.Snapshot){
+		"waits that grow": func(in policy.Snapshot) {
+			for _, s := range in.Sites {
+				for k := range s.Extra {
+					s.Extra[k]++
+				}
+			}
+		},
+		"data":  func(in policy.Snapshot) { in.Jobs[0].Data++ },
+		"links": func(in policy.Snapshot) { in.Sites[0].Bandwidth++ },
+	} {
+		p := answering(func(in policy.Snapshot, right decisions) decisions {
+			if len(in.Jobs) > 0 && len(in.Sites) > 0 {
+				change(in)
+			}
+			return right
+		})
+		cases := slices.DeleteFunc(policytest.Cases(policytest.Target{Open: opens(p)}), func(c conformance.Case) bool {
+			return c.Name != "the snapshot is left as it was"
+		})
+		if results := conformance.Run(t.Context(), cases, nil); len(results) != 1 || results[0].Err == nil {
+			t.Errorf("a policy that changes %s is not caught: %+v", name, results)
+		}
 	}
 }
 

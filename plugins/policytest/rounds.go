@@ -43,6 +43,7 @@ func reasonsAreReadable(_ context.Context, s subject) error {
 	for i := range in.Sites {
 		in.Sites[i].Name = protocol.SiteName(fmt.Sprintf("a-site-with-a-name-of-32-bytes-%d", i))
 		in.Sites[i].Accept = len(in.Jobs)
+		in.Sites[i].Currency = fmt.Sprintf("16-byte-money-%02d", i)
 	}
 	for at := range in.AWT {
 		in.AWT[at] = protocol.Never - 1 - protocol.Duration(at)

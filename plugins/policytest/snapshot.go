@@ -64,8 +64,46 @@ func accepting(in policy.Snapshot, accept ...int) policy.Snapshot {
 	return in
 }
 
+// priced sets the currency of each site, and what its quotes cost.
+func priced(in policy.Snapshot, currencies []string, cost func(at int) protocol.Micro) policy.Snapshot {
+	for s := range in.Sites {
+		in.Sites[s].Currency = currencies[s%len(currencies)]
+	}
+	for at := range in.Cost {
+		in.Cost[at] = cost(at)
+	}
+	return in
+}
+
+// costly is a price for each quote, in no order.
+func costly(at int) protocol.Micro { return protocol.Micro(at * 7919 % 101) }
+
+// moving gives each job data that must travel, over links of all kinds.
+func moving(in policy.Snapshot) policy.Snapshot {
+	for s := range in.Sites {
+		in.Sites[s].Latency = protocol.Duration(s) * protocol.Second
+		in.Sites[s].Bandwidth = []int64{0, 1, 125_000_000}[s%3]
+	}
+	for j := range in.Jobs {
+		in.Jobs[j].Data = int64(j) * 1_000_000_000
+	}
+	return in
+}
+
+// growing has sites say how much longer each further job would wait: some of many jobs,
+// some of one, some nothing.
+func growing(in policy.Snapshot) policy.Snapshot {
+	for s := range in.Sites {
+		in.Sites[s].Extra = nil
+		for k := range []int{protocol.MaxExtra - 1, 0, 1}[s%3] {
+			in.Sites[s].Extra = append(in.Sites[s].Extra, protocol.Duration(k*k)*protocol.Minute)
+		}
+	}
+	return in
+}
+
 // drawn is a random snapshot: machines of all sizes, some full, some that take few
-// jobs, a third of the quotes declined.
+// jobs, links and prices of all kinds, a third of the quotes declined.
 func drawn(seed uint64, sites, jobs int) policy.Snapshot {
 	random := rand.New(rand.NewPCG(seed, 0))
 	in := snapshotOf(sites, jobs)
@@ -77,11 +115,18 @@ func drawn(seed uint64, sites, jobs int) policy.Snapshot {
 		row.Free = random.IntN(row.CPUs + 1)
 		row.Accept = random.IntN(max(2, jobs))
 		row.Currency = []string{"", "EUR", "USD"}[random.IntN(3)]
+		row.Latency = protocol.Duration(random.Int64N(int64(protocol.Second)))
+		row.Bandwidth = random.Int64N(1_000_000_000)
+		for range random.IntN(4) {
+			row.Extra = append(row.Extra, protocol.Duration(random.Int64N(int64(protocol.Hour))))
+		}
+		slices.Sort(row.Extra)
 	}
 	for j := range in.Jobs {
 		in.Jobs[j].CPUs = 1 + random.IntN(500)
 		in.Jobs[j].WallTime = 1 + protocol.Duration(random.Int64N(int64(protocol.Day)))
 		in.Jobs[j].Waited = protocol.Duration(random.Int64N(int64(protocol.Day)))
+		in.Jobs[j].Data = max(0, random.Int64N(20_000_000_000)-10_000_000_000) // half have none
 	}
 	for at := range in.AWT {
 		in.AWT[at] = protocol.Duration(random.Int64N(int64(protocol.Hour)))
@@ -103,14 +148,22 @@ func extreme(seed uint64) policy.Snapshot {
 	span := func() protocol.Duration {
 		return []protocol.Duration{0, 1, protocol.Day, protocol.Never / 2, protocol.Never - 1, protocol.Never}[random.IntN(6)]
 	}
+	bytes := func() int64 { return []int64{0, 1, math.MaxInt64}[random.IntN(3)] }
 	for s := range in.Sites {
 		row := &in.Sites[s]
 		row.RUS = []int{0, protocol.PPM}[random.IntN(2)]
 		row.Age, row.CPUs, row.Accept = span(), count(), count()
 		row.Free = min(row.CPUs, count())
+		row.Currency = []string{"", "EUR", "currency-16bytes"}[random.IntN(3)]
+		row.Latency, row.Bandwidth = span(), bytes()
+		for range random.IntN(4) {
+			row.Extra = append(row.Extra, span())
+		}
+		slices.Sort(row.Extra)
 	}
 	for j := range in.Jobs {
 		in.Jobs[j].CPUs, in.Jobs[j].WallTime, in.Jobs[j].Waited = max(1, count()), max(1, span()), span()
+		in.Jobs[j].Data = bytes()
 	}
 	for at := range in.AWT {
 		in.AWT[at], in.ERT[at] = span(), span()
@@ -125,6 +178,9 @@ func extreme(seed uint64) policy.Snapshot {
 // clone is a deep copy.
 func clone(in policy.Snapshot) policy.Snapshot {
 	in.Sites, in.Jobs = slices.Clone(in.Sites), slices.Clone(in.Jobs)
+	for s := range in.Sites {
+		in.Sites[s].Extra = slices.Clone(in.Sites[s].Extra)
+	}
 	in.AWT, in.ERT, in.Cost = slices.Clone(in.AWT), slices.Clone(in.ERT), slices.Clone(in.Cost)
 	in.Hint = slices.Clone(in.Hint)
 	return in

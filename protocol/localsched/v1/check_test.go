@@ -24,6 +24,7 @@ var (
 	rightQuotes = func() *localschedv1.QuoteResponse {
 		return &localschedv1.QuoteResponse{
 			Declined: []string{"", "full"}, Awt: []int64{10, 0}, AwtLow: []int64{5, 0}, AwtHigh: []int64{-1, 0},
+			Bound: []int64{30, 0}, Delay: []int64{-1, 0},
 			Ert: []int64{60, 0}, Currency: "EUR", Terms: []*localschedv1.Term{{Name: "cpu", Amount: []int64{7, 0}}},
 		}
 	}
@@ -161,6 +162,7 @@ func TestDecodeDescriptionRefuses(t *testing.T) {
 		"description: capacity: memory_mb: -1":                     func(m m) { m.Capacity.MemoryMb = -1 },
 		"description: capacity: max_wall_time: -2":                 func(m m) { m.Capacity.MaxWallTime = -2 },
 		"description: capacity: mhz: -1":                           func(m m) { m.Capacity.Mhz = -1 },
+		"description: capacity: mflops: -1":                        func(m m) { m.Capacity.Mflops = -1 },
 		"description: capabilities: has 65":                        func(m m) { m.Capabilities = make([]string, 65) },
 		"description: capabilities[0]: name: is missing":           func(m m) { m.Capabilities[0] = "" },
 		"description: capabilities[1]: name: has 65":               func(m m) { m.Capabilities[1] = strings.Repeat("x", 65) },

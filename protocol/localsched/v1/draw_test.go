@@ -78,7 +78,7 @@ func drawRequestOf(t *rapid.T, job protocol.JobID) protocol.Request {
 func drawCapacity(t *rapid.T) protocol.Capacity {
 	return protocol.Capacity{
 		CPUs: rapid.IntRange(1, math.MaxInt32).Draw(t, "cpus"), Nodes: drawCount(t), MemoryMB: drawAmount(t),
-		WholeNode: rapid.Bool().Draw(t, "whole node"), MaxWallTime: drawSpan(t), MHz: drawCount(t),
+		WholeNode: rapid.Bool().Draw(t, "whole node"), MaxWallTime: drawSpan(t), MHz: drawCount(t), Mflops: drawCount(t),
 	}
 }
 
@@ -93,12 +93,14 @@ func drawQuery(t *rapid.T) localsched.Query {
 			tag := drawTag(t)
 			return localsched.Promise{Tag: tag, Request: drawRequestOf(t, tag.Job)}
 		}),
+		Guard: protocol.SiteNumber(rapid.Uint16Range(0, uint16(protocol.MaxSiteNumber)).Draw(t, "guard")),
 	}
 }
 
 // drawQuotes draws answers to jobs, all in the same terms.
 func drawQuotes(t *rapid.T, jobs []protocol.Request) (quotes []protocol.Quote) {
 	terms := rapid.IntRange(0, 3).Draw(t, "terms")
+	bounds, delays := rapid.Bool().Draw(t, "bounds"), rapid.Bool().Draw(t, "delays")
 	for _, job := range jobs {
 		q := protocol.Quote{Job: job.Job}
 		if rapid.Bool().Draw(t, "declined") {
@@ -109,6 +111,12 @@ func drawQuotes(t *rapid.T, jobs []protocol.Request) (quotes []protocol.Quote) {
 		q.AWT, q.ERT = drawSpan(t), drawSpan(t)
 		if rapid.Bool().Draw(t, "ranged") {
 			q.AWTLow, q.AWTHigh = q.AWT/2, q.AWT.Plus(1)
+		}
+		if bounds {
+			q.Bound = drawSpan(t)
+		}
+		if delays {
+			q.Delay = drawSpan(t)
 		}
 		for k := range terms {
 			name := fmt.Sprintf("term-%d", k)
@@ -135,6 +143,7 @@ func drawSubmission(t *rapid.T) localsched.Submission {
 		Spec: protocol.Spec{
 			Request: drawRequestOf(t, tag.Job), Name: drawText(t), User: drawText(t), Sites: drawSlice(t, name),
 			Requeue: rapid.Bool().Draw(t, "requeue"), Submitted: protocol.Instant(drawAmount(t)), MHz: drawCount(t),
+			Mflops: drawCount(t), Power: rapid.IntRange(0, protocol.MaxPower).Draw(t, "power"), Data: drawAmount(t),
 		},
 		Payload: &protocol.Payload{
 			Script: script, Args: drawSlice(t, unix), WorkDir: unix(t), Stdout: unix(t), Stderr: unix(t),

@@ -25,6 +25,18 @@ func TestWireFormIsPinned(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	bounded, err := localschedv1.EncodeQuotes([]protocol.Request{{Job: 1}, {Job: 2}}, []protocol.Quote{
+		{Job: 1, Bound: 3, Delay: protocol.Never}, {Job: 2, Declined: "no"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	drawing, err := localschedv1.EncodeSubmission(localsched.Submission{
+		Tag: at, Spec: protocol.Spec{Request: shape, Mflops: 9, Power: 10, Data: 11}, Payload: &protocol.Payload{}, Origin: "g",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	submission, err := localschedv1.EncodeSubmission(localsched.Submission{
 		Tag: at,
 		Spec: protocol.Spec{
@@ -51,6 +63,10 @@ func TestWireFormIsPinned(t *testing.T) {
 		})},
 		{"0a000a026e6f120204001a020200220201002a02060032090a03637075120207003a03455552", quotes},
 		{"0a040801100212190801100318042005280632016e3a01754201734801500758081a130a01781201611a02453d2201772a016f3201652201672a01633001", submission},
+		{"0a000a026e6f120200001a020000220200002a020000420206004a020100", bounded},
+		{"0a04080110021210080110031804200528066009680a700b1a00220167", drawing},
+		{"08013802", localschedv1.EncodeCapacity(protocol.Capacity{CPUs: 1, Mflops: 2})},
+		{"0a0012002007", localschedv1.EncodeQuery(localsched.Query{Guard: 7})},
 		{"0a0169", localschedv1.EncodeSubmitted("i")},
 		{"120172", localschedv1.EncodeRefused(&localsched.RefusedError{Reason: "r"})},
 		{"0802", localschedv1.EncodePresence(localsched.Absent, "")},

@@ -1,6 +1,7 @@
 package localschedv1
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -28,6 +29,7 @@ func readSpec(m *Spec) (protocol.Spec, error) {
 		wire.Count("mhz", m.GetMhz()),
 		wire.Count("mflops", m.GetMflops()),
 		wire.Count("power", m.GetPower()),
+		checkPower(m.GetPower()),
 		wire.Amount("data", m.GetData()),
 	); err != nil {
 		return protocol.Spec{}, err
@@ -43,6 +45,13 @@ func readSpec(m *Spec) (protocol.Spec, error) {
 		Submitted: protocol.Instant(m.GetSubmitted()), MHz: int(m.GetMhz()),
 		Mflops: int(m.GetMflops()), Power: int(m.GetPower()), Data: m.GetData(),
 	}, nil
+}
+
+func checkPower(ppm int64) error {
+	if ppm > protocol.MaxPower {
+		return fmt.Errorf("power: is %d, at most %d is allowed", ppm, protocol.MaxPower)
+	}
+	return nil
 }
 
 func wirePayload(p *protocol.Payload) *Payload {

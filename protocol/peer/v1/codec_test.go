@@ -241,6 +241,15 @@ func TestWireFormIsPinned(t *testing.T) {
 				Terms: []protocol.Term{{Name: "energy", Amount: -3}}, Currency: "EUR",
 			}},
 		},
+		"0a0a08aae08d84ddcb0110031201721801": protocol.Refused{Tag: tag, Reason: "r", Full: true},
+		"080110021a2808aae08d84ddcb0110102880dddb01320570726f62653a036164615080d095ffbc31600468057006220874776f70726963652803": protocol.QuoteRequest{
+			Round: 1, Deadline: 2, Reckon: protocol.TwoPrice, Extra: 3,
+			Jobs: []protocol.Spec{with(spec, func(s *protocol.Spec) { s.Mflops, s.Power, s.Data = 4, 5, 6 })},
+		},
+		"120c08aae08d84ddcb01300448051a04080128023a0a03ffffffffffffffff7f": protocol.QuoteReply{
+			Load: protocol.Load{CPUs: 1, Benefit: 2}, Extra: []protocol.Duration{3, protocol.Never},
+			Quotes: []protocol.Quote{{Job: tag.Job, ERT: 4, Bound: 5}},
+		},
 	}
 	for want, m := range cases {
 		body, err := peerv1.Encode(m)

@@ -3,6 +3,7 @@ package peerv1_test
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"pgregory.net/rapid"
 
@@ -20,19 +21,22 @@ func messages(kind string) *rapid.Generator[protocol.Message] {
 		case "quote-request":
 			return protocol.QuoteRequest{
 				Round: protocol.RoundID(rapid.Uint64().Draw(t, "round")), Deadline: drawSpan(t),
-				Jobs: drawSlice(t, drawSpec),
+				Jobs:   drawSlice(t, drawSpec),
+				Reckon: rapid.SampledFrom([]protocol.Reckoning{protocol.Hourly, protocol.AtOnce, protocol.TwoPrice, "a later one"}).Draw(t, "reckon"),
+				Extra:  rapid.IntRange(0, protocol.MaxExtra).Draw(t, "extra"),
 			}
 		case "quote-reply":
 			return protocol.QuoteReply{
 				Round: protocol.RoundID(rapid.Uint64().Draw(t, "round")), Quotes: drawSlice(t, drawQuote),
 				Load: drawLoad(t), Free: drawCount(t), Accept: drawCount(t), Valid: drawSpan(t),
+				Extra: drawExtra(t),
 			}
 		case "volunteer":
 			return protocol.Volunteer{Load: drawLoad(t), Valid: drawSpan(t)}
 		case "offer":
 			return protocol.Offer{Spec: drawSpec(t), Epoch: placed.Epoch, Payload: drawPayload(t)}
 		case "refused":
-			return protocol.Refused{Tag: placed, Reason: drawText(t)}
+			return protocol.Refused{Tag: placed, Reason: drawText(t), Full: rapid.Bool().Draw(t, "full")}
 		case "status":
 			return protocol.Status{
 				Tag: placed, Seq: rapid.Uint32().Draw(t, "seq"),
@@ -119,8 +123,20 @@ func drawSpec(t *rapid.T) protocol.Spec {
 		Name: drawText(t), User: drawText(t), Sites: drawSlice(t, drawSite),
 		Requeue:   rapid.Bool().Draw(t, "requeue"),
 		Submitted: protocol.Instant(rapid.Int64Min(0).Draw(t, "submitted")),
-		MHz:       drawCount(t),
+		MHz:       drawCount(t), Mflops: drawCount(t),
+		Power: rapid.IntRange(0, protocol.MaxPower).Draw(t, "power"),
+		Data:  rapid.Int64Min(0).Draw(t, "data"),
 	}
+}
+
+// drawExtra draws waits that do not fall.
+func drawExtra(t *rapid.T) []protocol.Duration {
+	var extra []protocol.Duration
+	for range rapid.SampledFrom([]int{0, 1, 3, protocol.MaxExtra - 1}).Draw(t, "extras") {
+		extra = append(extra, drawSpan(t))
+	}
+	slices.Sort(extra)
+	return extra
 }
 
 // drawUnix draws any bytes but NUL, which need not be UTF-8.
@@ -143,7 +159,7 @@ func drawPayload(t *rapid.T) *protocol.Payload {
 func drawLoad(t *rapid.T) protocol.Load {
 	return protocol.Load{
 		CPUs: drawCount(t), Busy: drawCount(t), QueuedJobs: drawCount(t),
-		QueuedWork: rapid.Int64Min(0).Draw(t, "work"),
+		QueuedWork: rapid.Int64Min(0).Draw(t, "work"), Benefit: drawCount(t),
 	}
 }
 
@@ -155,6 +171,7 @@ func drawQuote(t *rapid.T) protocol.Quote {
 		return q
 	}
 	q.AWT = protocol.Duration(rapid.Int64Range(0, math.MaxInt64-1).Draw(t, "awt"))
+	q.Bound = drawSpan(t)
 	if rapid.Bool().Draw(t, "ranged") {
 		q.AWTLow, q.AWTHigh = q.AWT/2, q.AWT.Plus(1)
 	}
@@ -195,7 +212,7 @@ func drawCard(t *rapid.T) protocol.Card {
 		Protocol: rapid.IntRange(1, 9).Draw(t, "protocol"),
 		Capacity: protocol.Capacity{
 			CPUs: drawCount(t), Nodes: drawCount(t), MemoryMB: rapid.Int64Min(0).Draw(t, "memory"),
-			WholeNode: rapid.Bool().Draw(t, "whole node"), MaxWallTime: drawSpan(t), MHz: drawCount(t),
+			WholeNode: rapid.Bool().Draw(t, "whole node"), MaxWallTime: drawSpan(t), MHz: drawCount(t), Mflops: drawCount(t),
 		},
 		SeenSeq: rapid.Uint64Range(0, protocol.SeqsPerSite-1).Draw(t, "seen"),
 	}

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/protocol"
 	policyv1 "github.com/switchyard-hpc/switchyard/protocol/policy/v1"
 )
 
@@ -19,7 +20,9 @@ func TestInfosRoundTrip(t *testing.T) {
 			Name:        "all",
 			Initiations: []policy.Initiation{policy.Sender, policy.Receiver, policy.Symmetric, policy.Cycle},
 			Shortcut:    true, Alone: true, Params: []policy.Param{{Name: "alpha", Value: "1"}, {Name: "beta"}},
+			Reckon: protocol.AtOnce, Extra: 1,
 		},
+		{Name: "most", Initiations: []policy.Initiation{policy.Cycle}, Reckon: protocol.TwoPrice, Extra: protocol.MaxExtra},
 	} {
 		got, err := policyv1.DecodeInfo(travel(t, policyv1.EncodeInfo(want), &policyv1.DescribeResponse{}))
 		if err != nil || !reflect.DeepEqual(got, want) {
@@ -38,6 +41,10 @@ func TestDecodeInfoRefuses(t *testing.T) {
 		"initiations[0]: 0 is unknown":      {Name: "p", Initiations: []policyv1.Initiation{0}},
 		"initiations[1]: 9 is unknown":      {Name: "p", Initiations: append(cycle, 9)},
 		`the initiation "cycle" twice`:      {Name: "p", Initiations: append(cycle, cycle...)},
+		"extra: -1 is outside":              {Name: "p", Initiations: cycle, Extra: -1},
+		"extra: 4294967296 is outside":      {Name: "p", Initiations: cycle, Extra: 1 << 32},
+		"the waits of 65 jobs; use 0 to 64": {Name: "p", Initiations: cycle, Extra: 65},
+		`asks for energy by "hourly"; the`:  {Name: "p", Initiations: cycle, Reckon: "hourly"},
 		"params: has 257":                   {Name: "p", Initiations: cycle, Params: make([]*policyv1.Param, 257)},
 		"params[0]: name: has 1025":         {Name: "p", Initiations: cycle, Params: []*policyv1.Param{{Name: long}}},
 		"params[0]: value: has 1025":        {Name: "p", Initiations: cycle, Params: []*policyv1.Param{{Value: long}}},
@@ -62,6 +69,7 @@ func TestUnknownInitiationsAreRefused(t *testing.T) {
 func FuzzDecodeInfo(f *testing.F) {
 	data, err := proto.Marshal(policyv1.EncodeInfo(policy.Info{
 		Name: "p", Initiations: []policy.Initiation{policy.Cycle}, Params: []policy.Param{{Name: "a", Value: "1"}},
+		Reckon: protocol.TwoPrice, Extra: 2,
 	}))
 	if err != nil {
 		f.Fatal(err)

@@ -22,7 +22,15 @@ func TestWireFormIsPinned(t *testing.T) {
 		AWT:   []protocol.Duration{10, protocol.Never}, ERT: []protocol.Duration{11, protocol.Never}, Cost: []protocol.Micro{-12, 0},
 		Hint: []byte("h"),
 	}
+	linked := policy.Snapshot{
+		Sites: []policy.Site{{Name: "a", Latency: 1, Bandwidth: 2, Extra: []protocol.Duration{3, protocol.Never}}, {Name: "b"}},
+		Jobs:  []policy.Job{{ID: 4, Data: 5}, {ID: 6}},
+	}
 	cases := map[string]proto.Message{
+		"1201611201621a020000220200002a020000320200003a020000420042004a020406520200005a020000620200008a0102010092010202009a01020200a2010b03ffffffffffffffffff01aa01020500": policyv1.EncodeSnapshot(&linked),
+		"0a017012010432036e6f773807": policyv1.EncodeInfo(policy.Info{
+			Name: "p", Initiations: []policy.Initiation{policy.Cycle}, Reckon: protocol.AtOnce, Extra: 7,
+		}),
 		"08011201611201621a020100220202002a020300320204003a020500420345555242004a01065201075a01086201096a100a00000000000000ffffffffffffffff72100b00000000000000ffffffffffffffff7a10f4ffffffffffffff000000000000000082010168": policyv1.EncodeSnapshot(&in),
 		"0a01011201021a01032201722a0168": policyv1.EncodeDecisions(
 			[]policy.Decision{{Job: 1, Site: 2, Wait: 3, Reason: "r"}}, []byte("h")),

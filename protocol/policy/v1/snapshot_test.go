@@ -31,10 +31,27 @@ func drawSites(t *rapid.T) (sites []policy.Site) {
 		sites = append(sites, policy.Site{
 			Name: protocol.SiteName(name), RUS: drawCount(t), Age: drawSpan(t), CPUs: drawCount(t),
 			Free: drawCount(t), Accept: drawCount(t),
-			Currency: rapid.SampledFrom([]string{"", "EUR", "a core hour"}).Draw(t, "currency"),
+			Currency:  rapid.SampledFrom([]string{"", "EUR", "a core hour"}).Draw(t, "currency"),
+			Latency:   rapid.SampledFrom([]protocol.Duration{0, 0, drawSpan(t)}).Draw(t, "latency"),
+			Bandwidth: drawSparse(t), Extra: drawExtra(t),
 		})
 	}
 	return sites
+}
+
+// drawSparse draws an amount that often is 0, so that whole columns are.
+func drawSparse(t *rapid.T) int64 {
+	return rapid.OneOf(rapid.Just(int64(0)), rapid.Just(int64(0)), rapid.Int64Min(0)).Draw(t, "amount")
+}
+
+// drawExtra draws waits that do not fall.
+func drawExtra(t *rapid.T) []protocol.Duration {
+	var extra []protocol.Duration
+	for range rapid.SampledFrom([]int{0, 0, 1, 3, protocol.MaxExtra - 1}).Draw(t, "extras") {
+		extra = append(extra, drawSpan(t))
+	}
+	slices.Sort(extra)
+	return extra
 }
 
 func drawSnapshot(t *rapid.T) policy.Snapshot {
@@ -43,6 +60,7 @@ func drawSnapshot(t *rapid.T) policy.Snapshot {
 	for range rapid.IntRange(0, 4).Draw(t, "jobs") {
 		in.Jobs = append(in.Jobs, policy.Job{
 			ID: protocol.JobID(rapid.Uint64().Draw(t, "id")), CPUs: drawCount(t), WallTime: drawSpan(t), Waited: drawSpan(t),
+			Data: drawSparse(t),
 		})
 	}
 	for range len(in.Jobs) * len(in.Sites) {
@@ -109,6 +127,37 @@ func TestQuotesLieAsTheContractSays(t *testing.T) {
 	}
 }
 
+// What says nothing does not travel, and each site finds its own waits.
+func TestNewColumnsLieAsTheContractSays(t *testing.T) {
+	t.Parallel()
+	in := policy.Snapshot{
+		Self: -1,
+		Sites: []policy.Site{
+			{Name: "a", Extra: []protocol.Duration{1, 2}}, {Name: "b", Latency: 5, Bandwidth: 6}, {Name: "c", Extra: []protocol.Duration{protocol.Never}},
+		},
+		Jobs: []policy.Job{{Data: 7}, {}},
+		AWT:  make([]protocol.Duration, 6), ERT: make([]protocol.Duration, 6), Cost: make([]protocol.Micro, 6),
+	}
+	m := policyv1.EncodeSnapshot(&in)
+	for column, want := range map[string][2][]int64{
+		"site_latency":   {m.GetSiteLatency(), {0, 5, 0}},
+		"site_bandwidth": {m.GetSiteBandwidth(), {0, 6, 0}},
+		"site_extras":    {m.GetSiteExtras(), {2, 0, 1}},
+		"extra":          {m.GetExtra(), {1, 2, -1}},
+		"job_data":       {m.GetJobData(), {7, 0}},
+	} {
+		if !slices.Equal(want[0], want[1]) {
+			t.Errorf("%s: got %v, want %v", column, want[0], want[1])
+		}
+	}
+	in.Sites[0].Extra, in.Sites[2].Extra, in.Jobs[0].Data = nil, nil, 0
+	in.Sites[1] = policy.Site{Name: "b"}
+	m = policyv1.EncodeSnapshot(&in)
+	if m.GetSiteLatency() != nil || m.GetSiteBandwidth() != nil || m.GetSiteExtras() != nil || m.GetExtra() != nil || m.GetJobData() != nil {
+		t.Errorf("columns of zeros travel: %v", m)
+	}
+}
+
 // What a partner overstates and what a clock set back leaves must not stop the
 // rounds of this site.
 func TestOddSnapshotsArePutRight(t *testing.T) {
@@ -145,6 +194,16 @@ func TestImpossibleSnapshotsAreRefused(t *testing.T) {
 		"site_cpus[0]: -1":          func(in *policy.Snapshot) { in.Sites = []policy.Site{{Name: "a", CPUs: -1}} },
 		"site_rus[0]: -1":           func(in *policy.Snapshot) { in.Sites = []policy.Site{{Name: "a", RUS: -1}} },
 		"job_wall_time[0]":          func(in *policy.Snapshot) { in.Jobs = []policy.Job{{WallTime: -1}} },
+		"job_data[0]: -1":           func(in *policy.Snapshot) { in.Jobs = []policy.Job{{Data: -1}} },
+		"site_latency[0]":           func(in *policy.Snapshot) { in.Sites = []policy.Site{{Name: "a", Latency: -1}} },
+		"site_bandwidth[0]: -1":     func(in *policy.Snapshot) { in.Sites = []policy.Site{{Name: "a", Bandwidth: -1}} },
+		"extra[0]":                  func(in *policy.Snapshot) { in.Sites = []policy.Site{{Name: "a", Extra: []protocol.Duration{-1}}} },
+		"extra[1]: 1 is below the 2": func(in *policy.Snapshot) {
+			in.Sites = []policy.Site{{Name: "a", Extra: []protocol.Duration{2, 1}}}
+		},
+		"site_extras[0]: 64 is outside 0 to 63": func(in *policy.Snapshot) {
+			in.Sites = []policy.Site{{Name: "a", Extra: make([]protocol.Duration, protocol.MaxExtra)}}
+		},
 	}
 	for want, change := range cases {
 		t.Run(want, func(t *testing.T) {

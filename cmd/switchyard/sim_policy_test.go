@@ -1,0 +1,37 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestStandaloneElectricityPolicies: as plugins of their own the policies of [MC] place
+// jobs as they do in this process.
+func TestStandaloneElectricityPolicies(t *testing.T) {
+	t.Parallel()
+	mcmf := built(t, "./plugins/standalone/mcmf")
+	sameSchedule(t, []string{"--policy", mcmf}, "--policy", "mcmf")
+	config := tempFile(t, "inst.toml", "variant = \"inst\"\n")
+	sameSchedule(t, []string{"--policy", mcmf, "--policy-config", config}, "--policy", "inst")
+	sameSchedule(t, []string{"--policy", built(t, "./plugins/standalone/stable")}, "--policy", "stable")
+}
+
+// TestSimPolicyByName: a built-in policy has no configuration file, and decides only
+// rounds that it serves.
+func TestSimPolicyByName(t *testing.T) {
+	t.Parallel()
+	const plan = "testdata/plugins.toml"
+	for _, tt := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"--policy", "mcmf", "--policy-config", "mcmf.toml"}, 2, "the parameters of mcmf are in the experiment's table [peer]"},
+		{[]string{"--policy", "mcmf", "--scheme", "receiver"}, 1, "the policy mcmf does not serve rounds that are opened by receiver"},
+	} {
+		got := simulate(t, append([]string{"run", plan}, tt.args...)...)
+		if got.code != tt.code || !strings.Contains(got.stderr, tt.want) {
+			t.Errorf("%v: exit code %d\n%s", tt.args, got.code, got.stderr)
+		}
+	}
+}

@@ -1,0 +1,432 @@
+package mcmf_test
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/plugins/policy/mcmf"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+const (
+	second = protocol.Second
+	never  = protocol.Never
+	euro   = protocol.Unit
+)
+
+// quote is what a site says to a job: its wait, the run and the price. A run of 0 stands
+// for a quote that was declined.
+type quote struct {
+	awt, ert protocol.Duration
+	cost     protocol.Micro
+}
+
+var no = quote{}
+
+// site is one that takes so many jobs and names its prices in euros.
+func site(name string, accept int) policy.Site {
+	return policy.Site{Name: protocol.SiteName(name), CPUs: 64, Accept: accept, Currency: "EUR"}
+}
+
+// snapshot has a row of quotes for each job; none has waited yet.
+func snapshot(sites []policy.Site, rows ...[]quote) policy.Snapshot {
+	in := policy.Snapshot{Sites: sites}
+	for j, row := range rows {
+		in.Jobs = append(in.Jobs, policy.Job{ID: protocol.NewJobID(1, uint64(j)), CPUs: 1, WallTime: protocol.Hour})
+		for _, q := range row {
+			if q.ert == 0 {
+				q = quote{never, never, 0}
+			}
+			in.AWT, in.ERT, in.Cost = append(in.AWT, q.awt), append(in.ERT, q.ert), append(in.Cost, q.cost)
+		}
+	}
+	return in
+}
+
+func made(t testing.TB, cfg mcmf.Config) *mcmf.Policy {
+	t.Helper()
+	p, err := mcmf.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// weighing is mcmf with so many percent of weight on the response time.
+func weighing(percent int) mcmf.Config {
+	cfg := mcmf.Default(mcmf.Full)
+	cfg.Weight = percent * protocol.PPM / 100
+	return cfg
+}
+
+func decide(t testing.TB, cfg mcmf.Config, in policy.Snapshot) []policy.Decision {
+	t.Helper()
+	decisions, _, err := made(t, cfg).Decide(in)
+	if err == nil {
+		err = in.Check(decisions)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return decisions
+}
+
+// placed lists the chosen site of each decision as job:site.
+func placed(in policy.Snapshot, decisions []policy.Decision) (out []string) {
+	for _, d := range decisions {
+		out = append(out, fmt.Sprintf("%d:%s", d.Job, in.Sites[d.Site].Name))
+	}
+	return out
+}
+
+// TestEquations works equations 4 to 6 by hand. Two sites: a is fast and dear, b slow
+// and cheap. R is 100 s and 300 s for the first job, 200 s and 500 s for the second, so
+// c_r is 0, 0.5, 0.25 and 1; E is 6 and 2, 10 and 4 euros, so c_e is 0.5, 0, 1 and 0.25.
+func TestEquations(t *testing.T) {
+	t.Parallel()
+	in := snapshot([]policy.Site{site("a", 1), site("b", 2)},
+		[]quote{{40 * second, 60 * second, 6 * euro}, {0, 300 * second, 2 * euro}},
+		[]quote{{100 * second, 100 * second, 10 * euro}, {250 * second, 250 * second, 4 * euro}},
+	)
+	for name, tt := range map[string]struct {
+		weight int // percent
+		want   []string
+	}{
+		// Costs 0, 50 and 25, 100: both want a, which takes one; it saves 75 for the second.
+		"response alone": {100, []string{
+			"b: flow of 2 jobs over 2 sites: cost 50 of 100 here (response 0.50, energy 0.00); cheapest alone: a, cost 0, which is full this cycle",
+			"a: flow of 2 jobs over 2 sites: cost 25 of 100 here (response 0.25, energy 1.00); next: b, cost 100, which has room",
+		}},
+		// Costs 50, 0 and 100, 25.
+		"energy alone": {0, []string{
+			"b: flow of 2 jobs over 2 sites: cost 0 of 100 here (response 0.50, energy 0.00); next: a, cost 50, which has room",
+			"b: flow of 2 jobs over 2 sites: cost 25 of 100 here (response 1.00, energy 0.25); next: a, cost 100, which has room",
+		}},
+		// Costs 25, 25 and 63 (62.5 rounded up), 63: b for the first leaves either for the second.
+		"half and half": {50, []string{
+			"cost 25 of 100 here",
+			"cost 63 of 100 here",
+		}},
+		// Costs 38 (37.5 rounded up), 13 (12.5) and 81 (81.25), 44 (43.75).
+		"a quarter": {25, []string{
+			"b: flow of 2 jobs over 2 sites: cost 13 of 100 here (response 0.50, energy 0.00); next: a, cost 38, which has room",
+			"b: flow of 2 jobs over 2 sites: cost 44 of 100 here (response 1.00, energy 0.25); next: a, cost 81, which has room",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			decisions := decide(t, weighing(tt.weight), in)
+			if len(decisions) != len(tt.want) {
+				t.Fatalf("got %+v", decisions)
+			}
+			for i, d := range decisions {
+				if got := fmt.Sprintf("%s: %s", in.Sites[d.Site].Name, d.Reason); !strings.Contains(got, tt.want[i]) {
+					t.Errorf("got  %s\nwant %s", got, tt.want[i])
+				}
+			}
+		})
+	}
+}
+
+// TestDecide: which site each job gets, and what is looked at for it.
+func TestDecide(t *testing.T) {
+	t.Parallel()
+	a, b, c := site("a", 9), site("b", 9), site("c", 9)
+	none, one := site("a", 0), site("a", 1)
+	far := site("b", 9)
+	far.Latency, far.Bandwidth = second, 1_000_000
+	moving := func(in policy.Snapshot) policy.Snapshot {
+		in.Jobs[0].Data = 60_000_000 // 61 s over the link
+		return in
+	}
+	away := func(in policy.Snapshot) policy.Snapshot {
+		in.Self = -1
+		return in
+	}
+	for name, tt := range map[string]struct {
+		weight int
+		in     policy.Snapshot
+		want   []string
+	}{
+		"no jobs":                               {25, snapshot([]policy.Site{a, b}), nil},
+		"no sites":                              {25, away(snapshot(nil, nil, nil)), nil},
+		"no quotes":                             {25, snapshot([]policy.Site{a, b}, []quote{no, no}), nil},
+		"one site for one job":                  {25, snapshot([]policy.Site{a}, []quote{{9, 9, 9}}), []string{"0:a"}},
+		"declined sites":                        {25, snapshot([]policy.Site{a, b}, []quote{no, {9, 9, 9}}, []quote{{9, 9, 9}, no}), []string{"0:b", "1:a"}},
+		"a site that is full":                   {25, snapshot([]policy.Site{none, b}, []quote{{0, 1, 0}, {9, 9, 9}}), []string{"0:b"}},
+		"nobody has room":                       {25, snapshot([]policy.Site{none}, []quote{{0, 1, 0}}), nil},
+		"a run that never ends":                 {25, snapshot([]policy.Site{a, b}, []quote{{0, never, 0}, {9, 9, 9}}), []string{"0:b"}},
+		"as many as possible":                   {100, snapshot([]policy.Site{one, b}, []quote{{0, 1, 0}, {99, 99, 0}}, []quote{{50, 50, 0}, no}), []string{"0:b", "1:a"}},
+		"who gains most":                        {100, snapshot([]policy.Site{one, b}, []quote{{0, 10, 0}, {0, 20, 0}}, []quote{{0, 10, 0}, {0, 90, 0}}), []string{"0:b", "1:a"}},
+		"negative prices":                       {0, snapshot([]policy.Site{a, b, c}, []quote{{0, 1, 5}, {0, 1, -3}, {0, 1, -2}}), []string{"0:b"}},
+		"wait and run together":                 {100, snapshot([]policy.Site{a, b}, []quote{{50, 10, 0}, {0, 61, 0}}), []string{"0:a"}},
+		"data that travel while the job waits":  {100, moving(snapshot([]policy.Site{a, far}, []quote{{62 * second, second, 0}, {60 * second, second, 0}})), []string{"0:b"}},
+		"data that travel longer than it waits": {100, moving(snapshot([]policy.Site{a, far}, []quote{{60 * second, second, 0}, {50 * second, second, 0}})), []string{"0:a"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := placed(tt.in, decide(t, weighing(tt.weight), tt.in)); !slices.Equal(got, tt.want) {
+				t.Errorf("placed %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestAlternatives: of equally cheap ones the first is named, and one that declined is
+// none.
+func TestAlternatives(t *testing.T) {
+	t.Parallel()
+	sites := []policy.Site{site("a", 9), site("b", 9), site("c", 9), site("d", 9)}
+	for want, row := range map[string][]quote{
+		"; next: b, cost 100, which has room": {{0, 1, 0}, {0, 2, 1}, {0, 2, 1}, no},
+		"; next: c, cost 100, which has room": {{0, 1, 0}, no, {0, 2, 1}, {0, 2, 1}},
+		"; no other site quoted it":           {{0, 1, 0}, no, no, no},
+	} {
+		if d := decide(t, weighing(50), snapshot(sites, row))[0]; d.Site != 0 || !strings.HasSuffix(d.Reason, want) {
+			t.Errorf("got %s, want %s", d.Reason, want)
+		}
+	}
+}
+
+// TestTimeInTheQueueCounts: R runs from the submission, so a job that has waited for
+// long sets the slowest response of the cycle.
+func TestTimeInTheQueueCounts(t *testing.T) {
+	t.Parallel()
+	in := snapshot([]policy.Site{site("a", 9)}, []quote{{0, 100 * second, 0}}, []quote{{0, 150 * second, 0}}, []quote{{0, 100 * second, 0}})
+	in.Jobs[2].Waited = 100 * second
+	decisions := decide(t, weighing(100), in)
+	for i, want := range []string{"response 0.00", "response 0.50", "response 1.00"} {
+		if !strings.Contains(decisions[i].Reason, want) {
+			t.Errorf("job %d: %s, want %s", i, decisions[i].Reason, want)
+		}
+	}
+}
+
+// TestVariants: inst sees no waits; what energy is to cost is asked of the sites.
+func TestVariants(t *testing.T) {
+	t.Parallel()
+	in := snapshot([]policy.Site{site("a", 9), site("b", 9)}, []quote{{0, 60 * second, 0}, {protocol.Day, 59 * second, 0}})
+	for variant, want := range map[mcmf.Variant]struct {
+		reckon protocol.Reckoning
+		placed string
+		wait   protocol.Duration
+	}{
+		mcmf.Full:     {protocol.Hourly, "0:a", 0},
+		mcmf.TwoPrice: {protocol.TwoPrice, "0:a", 0},
+		mcmf.Inst:     {protocol.AtOnce, "0:b", protocol.Day}, // it is told the quoted wait all the same
+	} {
+		t.Run(string(variant), func(t *testing.T) {
+			t.Parallel()
+			cfg := mcmf.Default(variant)
+			decisions := decide(t, cfg, in)
+			if got := placed(in, decisions); got[0] != want.placed || decisions[0].Wait != want.wait {
+				t.Errorf("placed %v with a wait of %v", got, decisions[0].Wait)
+			}
+			info := made(t, cfg).Info()
+			if info.Name != string(variant) || info.Reckon != want.reckon || info.Shortcut || info.Alone || info.Extra != 0 {
+				t.Errorf("Info() = %+v", info)
+			}
+			if err := info.Check(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestUnknownPrices: a site that names no prices, or some that cannot be compared, is
+// taken to cost the job the mean of what the others do.
+func TestUnknownPrices(t *testing.T) {
+	t.Parallel()
+	in := func(d string, rows ...[]quote) policy.Snapshot {
+		sites := []policy.Site{site("a", 9), site("b", 9), site("c", 9), site("d", 9)}
+		sites[3].Currency = d
+		return snapshot(sites, rows...)
+	}
+	cheap := []quote{{0, 9, 0}, {0, 9, 6}, {0, 9, 100}, {0, 9, 1}}
+	for name, tt := range map[string]struct {
+		in   policy.Snapshot
+		want string
+	}{
+		"known":            {in("EUR", []quote{no, no, {0, 9, 100}, {0, 9, 1}}, cheap[:4]), "energy 0.01)"},
+		"none":             {in("", []quote{no, no, no, {0, 9, 1}}, cheap), "energy 0.50, a guess: it names no prices)"},
+		"the mean of two":  {in("", []quote{{0, 99, 0}, {0, 99, 30}, no, {0, 9, 1}}, cheap), "energy 0.15, a guess: it names no prices)"},
+		"another currency": {in("SEK", []quote{{0, 99, 0}, {0, 99, 30}, no, {0, 9, 1}}, cheap), "energy 0.15, a guess: its prices are in SEK, most in EUR)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cfg := weighing(100)
+			if name == "known" {
+				cfg = weighing(0)
+			}
+			d := decide(t, cfg, tt.in)[0]
+			if tt.in.Sites[d.Site].Name != "d" || !strings.Contains(d.Reason, tt.want) {
+				t.Errorf("job 0 goes to %s: %s", tt.in.Sites[d.Site].Name, d.Reason)
+			}
+		})
+	}
+}
+
+// TestUnknownIsNotFree: a site without prices does not draw the jobs, nor lose them all.
+func TestUnknownIsNotFree(t *testing.T) {
+	t.Parallel()
+	sites := []policy.Site{site("a", 9), site("b", 9), site("c", 9)}
+	sites[2].Currency = ""
+	in := snapshot(sites, []quote{{0, 9, 10}, {0, 9, 50}, {0, 9, 0}}, []quote{no, {0, 9, 50}, {0, 9, 0}}, []quote{{0, 9, 50}, {0, 9, 50}, {0, 8, 0}})
+	if got, want := placed(in, decide(t, weighing(1), in)), []string{"0:a", "1:b", "2:c"}; got[0] != want[0] || got[2] != want[2] {
+		t.Errorf("placed %v, want %v", got, want)
+	}
+}
+
+// TestCurrencies: the commonest counts, of equally common ones the first by name; sites
+// that quote nothing have no say.
+func TestCurrencies(t *testing.T) {
+	t.Parallel()
+	for currencies, want := range map[string]string{
+		"EUR EUR SEK": "", "SEK EUR NOK": "its prices are in SEK, most in EUR", "SEK SEK EUR": "",
+		"SEK EUR": "its prices are in SEK, most in EUR", "SEK EUR - -": "its prices are in SEK, most in EUR", "NOK - - -": "",
+	} {
+		var sites []policy.Site
+		var row []quote
+		for i, currency := range strings.Fields(currencies) {
+			s := site(string(rune('a'+i)), 9)
+			q := quote{0, protocol.Duration(9 + i), 1}
+			if s.Currency = currency; currency == "-" {
+				s.Currency, q = "SEK", no // it has no say
+			}
+			sites, row = append(sites, s), append(row, q)
+		}
+		d := decide(t, weighing(100), snapshot(sites, row))[0]
+		if d.Site != 0 || strings.Contains(d.Reason, "a guess") != (want != "") || !strings.Contains(d.Reason, want) {
+			t.Errorf("%s: job 0 goes to site %d: %s", currencies, d.Site, d.Reason)
+		}
+	}
+}
+
+// TestMarginal: jobs spread over sites when the later ones would wait longer, which they
+// are told; beyond what a site says it goes on as it grew last.
+func TestMarginal(t *testing.T) {
+	t.Parallel()
+	sites := []policy.Site{site("a", 9), site("b", 9)}
+	sites[0].Extra = []protocol.Duration{10 * second, 30 * second} // then 50 s, 70 s
+	row := []quote{{0, 100 * second, 0}, {0, 160 * second, 0}}
+	in := snapshot(sites, row, row, row, row, row)
+	cfg := weighing(100)
+	if got := placed(in, decide(t, cfg, in)); len(got) != 5 || slices.Contains(got, "0:b") || strings.Contains(strings.Join(got, " "), "b") {
+		t.Errorf("without it: placed %v", got)
+	}
+	cfg.Marginal = 3
+	if extra := made(t, cfg).Info().Extra; extra != 3 {
+		t.Errorf("it asks for %d waits", extra)
+	}
+	decisions := decide(t, cfg, in)
+	var atA []protocol.Duration
+	slow := 0
+	for _, d := range decisions {
+		if d.Site == 0 {
+			atA = append(atA, d.Wait)
+			continue
+		}
+		if slow++; d.Wait != 0 || !strings.Contains(d.Reason, "cheapest alone: a, cost 0, which the others sent there make slower") {
+			t.Errorf("job %d at b waits %v: %s", d.Job, d.Wait, d.Reason)
+		}
+	}
+	// The fifth would wait 70 s at a, and takes 60 s longer at b.
+	if want := []protocol.Duration{0, 10 * second, 30 * second, 50 * second}; !slices.Equal(atA, want) || slow != 1 {
+		t.Errorf("waits at a: %v, want %v; %d jobs at b", atA, want, slow)
+	}
+}
+
+// TestGrowthSaturates: whatever a site says, waits and costs stay in their range.
+func TestGrowthSaturates(t *testing.T) {
+	t.Parallel()
+	cfg := mcmf.Default(mcmf.Full)
+	cfg.Marginal = protocol.MaxExtra
+	for _, extra := range [][]protocol.Duration{{never}, {never, never}, {0, never - 1}, {never / 2, never / 2}, {1, never / 3}} {
+		sites := []policy.Site{site("a", 1<<30), site("b", 2)}
+		sites[0].Extra = extra
+		row := []quote{{0, 1, 0}, {1, 1, 1}}
+		in := snapshot(sites, slices.Repeat([][]quote{row}, 9)...)
+		if decisions := decide(t, cfg, in); len(decisions) != 9 {
+			t.Errorf("%v: %d jobs of 9 are placed", extra, len(decisions))
+		}
+	}
+}
+
+func TestInfoAndRestore(t *testing.T) {
+	t.Parallel()
+	for _, cfg := range []mcmf.Config{
+		mcmf.Default(mcmf.Full), mcmf.Default(mcmf.Inst), {Variant: mcmf.TwoPrice, Weight: 0, Scale: 1_000_000, Marginal: 64},
+	} {
+		p := made(t, cfg)
+		info := p.Info()
+		want := []policy.Param{
+			{Name: "marginal", Value: strconv.Itoa(cfg.Marginal)},
+			{Name: "scale", Value: strconv.Itoa(cfg.Scale)},
+			{Name: "variant", Value: string(cfg.Variant)},
+			{Name: "weight_ppm", Value: strconv.Itoa(cfg.Weight)},
+		}
+		if !slices.Equal(info.Params, want) || !slices.Equal(info.Initiations, []policy.Initiation{policy.Sender, policy.Cycle}) {
+			t.Errorf("Info() = %+v", info)
+		}
+		if got, err := mcmf.Restore(info.Params); err != nil || !reflect.DeepEqual(got, p) {
+			t.Errorf("%+v becomes %+v, %v", cfg, got, err)
+		}
+	}
+}
+
+func TestRestoreRefuses(t *testing.T) {
+	t.Parallel()
+	right := made(t, mcmf.Default(mcmf.Full)).Info().Params
+	with := func(i int, name, value string) []policy.Param {
+		params := slices.Clone(right)
+		params[i] = policy.Param{Name: name, Value: value}
+		return params
+	}
+	for want, params := range map[string][]policy.Param{
+		"it has marginal, scale, variant and weight_ppm": right[:3],
+		`no parameter "weight", or has had it already`:   with(3, "weight", "0"),
+		`no parameter "scale", or has had it already`:    with(3, "scale", "100"),
+		`parameter scale is "1e2", not a number`:         with(1, "scale", "1e2"),
+		`scale: 0 is outside 1 to 1000000`:               with(1, "scale", "0"),
+		"one is there twice":                             with(3, "variant", "mcmf"),
+		`variant: "best" is none`:                        with(2, "variant", "best"),
+	} {
+		if p, err := mcmf.Restore(params); p != nil || err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", params, err, want)
+		}
+	}
+}
+
+// TestNewTellsAllProblems at once.
+func TestNewTellsAllProblems(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		cfg  mcmf.Config
+		want []string
+	}{
+		{mcmf.Config{}, []string{`variant: "" is none; use one of ["mcmf" "inst" "twoprice"]`, "scale: 0 is outside 1 to 1000000"}},
+		{mcmf.Config{Variant: mcmf.Full, Weight: -1, Scale: 1_000_001, Marginal: -1}, []string{"weight: -1", "scale: 1000001", "marginal: -1"}},
+		{mcmf.Config{Variant: mcmf.Full, Weight: 1_000_001, Scale: 1, Marginal: 65}, []string{"weight: 1000001", "marginal: 65"}},
+		{mcmf.Config{Variant: mcmf.Full, Scale: 1, Marginal: 1}, []string{"marginal: 1 is neither 0 (none) nor 2 to 64"}},
+		{mcmf.Config{Variant: mcmf.Inst, Scale: 1, Marginal: 2}, []string{"marginal: inst knows no waits"}},
+	} {
+		p, err := mcmf.New(tt.cfg)
+		if p != nil || err == nil {
+			t.Errorf("%+v is taken", tt.cfg)
+			continue
+		}
+		if lines := strings.Split(err.Error(), "\n"); len(lines) != len(tt.want) {
+			t.Errorf("%+v: %q, want %d problems", tt.cfg, lines, len(tt.want))
+		}
+		for _, want := range tt.want {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%+v: %v, want %s", tt.cfg, err, want)
+			}
+		}
+	}
+}
