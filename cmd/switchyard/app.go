@@ -75,7 +75,7 @@ func (a *app) root() *cobra.Command {
 	grouped(root, "jobs", a.submitCommand(), a.queueCommand(), a.statusCommand(), a.cancelCommand(), a.logsCommand(),
 		a.quoteCommand(), a.explainCommand())
 	grouped(root, "site", a.sitesCommand(), a.peerCommand(), a.reloadCommand(), a.keygenCommand(), a.configCommand(), a.demoCommand(),
-		a.simCommand(), a.pluginCommand())
+		a.simCommand(), a.pluginCommand(), a.pricesCommand())
 	root.AddCommand(a.versionCommand(), a.completionCommand())
 	return root
 }

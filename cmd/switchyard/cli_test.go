@@ -133,14 +133,20 @@ func TestWaitExitsAsTheJobDid(t *testing.T) {
 func TestTestOnlyPrintsTheQuotes(t *testing.T) {
 	t.Parallel()
 	n := &fakeNode{replyF: always(peer.Quoted{Jobs: [][]peer.SiteQuote{{
-		{Site: "borealis", AWT: 1500, AWTLow: 0, AWTHigh: protocol.Day, ERT: protocol.Hour, RUS: 500_000},
+		{
+			Site: "borealis", AWT: 1500, AWTLow: 0, AWTHigh: protocol.Day, ERT: protocol.Hour, RUS: 500_000,
+			Bound: 2*protocol.Hour + 9*protocol.Minute + 1, Age: protocol.Minute, Cost: 1_230_000, Currency: "EUR",
+		},
+		{Site: "cygnus", AWT: 2000, ERT: protocol.Hour, Cost: -5, Currency: "E\x1bR"},
 		{Site: "aurora", AWT: protocol.Never, Declined: "needs 8 CPUs, the site has 4", RUS: 1_000_000},
 	}}}, nil)}
 	socket := serve(t, n)
 	want := "" +
-		"SITE         WAIT      P10         P90      RUN    TOTAL    RUS  NOTE\n" +
-		"borealis  0:00:02  0:00:00  1-00:00:00  1:00:00  1:00:02   50 %\n" +
-		"aurora          -        -           -        -        -  100 %  needs 8 CPUs, the site has 4\n"
+		"SITE         WAIT      P10         P90      RUN    TOTAL           COST    RUS  NOTE\n" +
+		"borealis  0:00:02  0:00:00  1-00:00:00  1:00:00  1:00:02       1.23 EUR   50 %  " +
+		"starts within 2h10m, 95 %; RUS is 0:01:00 old\n" +
+		"cygnus    0:00:02  0:00:00     0:00:00  1:00:00  1:00:02  -0.000005 E?R    0 %\n" +
+		"aurora          -        -           -        -        -              -  100 %  needs 8 CPUs, the site has 4\n"
 	for _, args := range [][]string{{"submit", "--test-only"}, {"quote"}} {
 		if got := command(t, socket, goodScript, args...); got != (result{0, want, ""}) {
 			t.Errorf("%q printed %+v", args, got)
@@ -185,13 +191,14 @@ func fields(s string) string { return strings.Join(strings.Fields(s), " ") }
 func TestSites(t *testing.T) {
 	t.Parallel()
 	n := &fakeNode{replyF: always(peer.Sites{Sites: []peer.SiteView{
-		{Site: "aurora", Number: 1, Self: true, Link: "self", CPUs: 4, Busy: 3, RUS: 750_000, Queued: 2},
+		{Site: "aurora", Number: 1, Self: true, Link: "self", CPUs: 4, Busy: 3, RUS: 750_000, Queued: 2, Benefit: 1_254_000, Prices: "NO1 in NOK,\nknown until then"},
 		{Site: "borealis", Link: "down", Age: -1, Why: "no route"},
 	}}, nil)}
 	want := "" +
-		"SITE      NO  LINK  CPUS  BUSY   RUS  QUEUED      AGE  HERE  THERE  NOTE\n" +
-		"aurora     1  self     4     3  75 %       2  0:00:00     0      0  initiation sender, policy tc, local queue easy\n" +
-		"borealis   -  down     -     -     -       -        -     0      0  no route\n"
+		"SITE      NO  LINK  CPUS  BUSY   RUS  QUEUED      AGE  HERE  THERE  BENEFIT  NOTE\n" +
+		"aurora     1  self     4     3  75 %       2  0:00:00     0      0    1.25x  initiation sender, policy tc, local queue easy; " +
+		"electricity: NO1 in NOK,; known until then\n" +
+		"borealis   -  down     -     -     -       -        -     0      0        -  no route\n"
 	socket := serve(t, n)
 	if got := command(t, socket, "", "sites"); got != (result{0, want, ""}) {
 		t.Errorf("got\n%s%s", got.stdout, got.stderr)
@@ -269,7 +276,11 @@ func TestExplainTellsTheStory(t *testing.T) {
 			{
 				At: at + 12, Kind: peer.RoundDecided, Job: someID, Site: "cygnus", Round: 7, Took: 11, Text: "least turnaround",
 				Quotes: []peer.SiteQuote{
-					{Site: "aurora", AWT: protocol.Minute, ERT: protocol.Hour, RUS: protocol.PPM},
+					{
+						Site: "aurora", AWT: protocol.Minute, ERT: protocol.Hour, RUS: protocol.PPM, Bound: protocol.Hour,
+						Cost: 3_500_000, Currency: "EUR",
+						Terms: []peer.PriceTerm{{Name: "cpu", Amount: 3_000_000}, {Name: "energy", Amount: 500_000}},
+					},
 					{Site: "borealis", Declined: "no room"},
 					{Site: "cygnus", ERT: protocol.Hour},
 				},
@@ -280,17 +291,18 @@ func TestExplainTellsTheStory(t *testing.T) {
 			{At: at + 4001, Kind: "from-the-future", Text: "x"},
 		},
 	}
-	got := command(t, serve(t, n), "", "explain", someID.String())
+	socket := serve(t, n)
+	got := command(t, socket, "", "explain", someID.String())
 	for _, want := range []string{
 		`Job 1000000000042 "sum" of ada: 2 CPUs, 1:00:00.`,
 		"+0.000 s  submitted\n",
 		"+0.003 s  cygnus volunteers to take jobs\n",
 		"+0.004 s  the rules of aurora changed: policy tc, initiation receiver\n",
 		"+0.012 s  round 7: cygnus is chosen: least turnaround (took 11 ms)\n",
-		"→  cygnus    0:00:00  1:00:00  1:00:00    0 %\n",
-		"   aurora    0:01:00  1:00:00  1:01:00  100 %\n",
-		"borealis        -        -        -    0 %  declines: no room\n",
-		"draco           -        -        -      -  did not answer in time\n",
+		"→  cygnus    0:00:00  1:00:00  1:00:00         -    0 %\n",
+		"   aurora    0:01:00  1:00:00  1:01:00  3.50 EUR  100 %\n",
+		"borealis        -        -        -         -    0 %  declines: no room\n",
+		"draco           -        -        -         -      -  did not answer in time\n",
 		"+0.040 s  cygnus is prepared; granted to it, durably (epoch 2)\n",
 		"+4.000 s  ended COMPLETED\n",
 		"+4.001 s  from-the-future: x\n",
@@ -298,6 +310,10 @@ func TestExplainTellsTheStory(t *testing.T) {
 		if !strings.Contains(got.stdout, want) {
 			t.Errorf("missing %q in\n%s%s", want, got.stdout, got.stderr)
 		}
+	}
+	long := command(t, socket, "", "explain", "--long", someID.String()).stdout
+	if want := "3.50 EUR  100 %  cpu 3.00 EUR + energy 0.50 EUR; starts within 1h, 95 %\n"; !strings.Contains(long, want) {
+		t.Errorf("missing %q in\n%s", want, long)
 	}
 	if i, j := strings.Index(got.stdout, "→  cygnus"), strings.Index(got.stdout, "   aurora"); i > j {
 		t.Error("the best quote is not the first")

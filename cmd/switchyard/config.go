@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-hpc/switchyard/peer/config"
@@ -63,7 +65,7 @@ func (a *app) configCheckCommand() *cobra.Command {
 				return err
 			}
 			a.warn(cfg)
-			if err := checkPlugins(cfg); err != nil {
+			if err := errors.Join(checkPlugins(cfg), checkFeed(cfg)); err != nil {
 				return err
 			}
 			a.printf("The configuration of %s is right.\n", cfg.Site.Name)

@@ -50,11 +50,13 @@ func (a *app) demoCommand() *cobra.Command {
 		Short: "Run a grid of three sites on this machine and watch jobs move",
 		Long: "Start the peers of three sites on this machine (aurora with 4 CPUs, borealis with 4, cygnus\n" +
 			"with 8), submit small batch jobs at aurora, more than it can run, and show where each goes.\n" +
+			"Electricity is dearest at aurora and cheapest at borealis; policies as mcmf go by that too.\n" +
 			"At the end every result is checked, and that each job ran exactly once; only then the exit\n" +
 			"code is 0. Everything is stopped and removed again.",
 		Example: "  switchyard demo\n" +
 			"  switchyard demo --jobs 60 --keep\n" +
 			"  switchyard demo --initiation receiver       jobs wait until a site volunteers\n" +
+			"  switchyard demo --policy mcmf               jobs go where they are soon done at low cost\n" +
 			"  switchyard demo --policy local              jobs stay at home, for comparison\n" +
 			"  switchyard demo --localsched firstfit       local queues start whatever fits",
 		Args: noArgs,
@@ -76,7 +78,7 @@ func (a *app) demoCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().IntVar(&d.jobs, "jobs", 30, "how many jobs to submit")
-	choice(cmd, &d.initiation, "initiation", "sender", "what opens rounds", config.Initiations()...)
+	choice(cmd, &d.initiation, "initiation", "", "what opens rounds; not set, what suits the policy", config.Initiations()...)
 	choice(cmd, &d.policy, "policy", "tc", "which policy decides them", config.PolicyNames()...)
 	choice(cmd, &d.local, "localsched", "easy", "policy of the local queues", engine.Names()...)
 	cmd.Flags().Uint64Var(&d.seed, "seed", 1, "of the jobs' sizes")
@@ -90,13 +92,16 @@ func (d *demo) checkRules() error {
 	if _, err := engine.Named(d.local); err != nil {
 		return usage("--localsched: %w", err)
 	}
-	if err := chosen("initiation", d.initiation, config.Initiations()...); err != nil {
-		return err
-	}
 	if err := chosen("policy", d.policy, config.PolicyNames()...); err != nil {
 		return err
 	}
-	info := config.Policy{}.Make(d.policy).Info()
+	if d.initiation == "" {
+		d.initiation = string(config.InitiationFor(d.policy))
+	}
+	if err := chosen("initiation", d.initiation, config.Initiations()...); err != nil {
+		return err
+	}
+	info := config.Default().BuiltIn(d.policy).Info()
 	if !slices.Contains(info.Initiations, policy.Initiation(d.initiation)) {
 		return usage("--policy %s does not serve --initiation %s; leave one of them out", d.policy, d.initiation)
 	}
@@ -131,6 +136,9 @@ func (d *demo) run(ctx context.Context) error {
 	began := time.Now()
 	d.say("Starting three sites in %s", d.dir)
 	d.say("Their rules: initiation %s, policy %s, local queue %s; φ 1 s, σ %v.", d.initiation, d.policy, d.local, demoSigma.Std())
+	if d.initiation == string(policy.Cycle) {
+		d.say("Every %v the jobs that wait are placed together; a site takes %d of them at most.", demoCycle.Std(), demoMaxQ)
+	}
 	linkCtx, cancel := context.WithTimeout(ctx, demoLinked)
 	defer cancel()
 	if err := d.grid.Start(linkCtx); err != nil {
@@ -159,11 +167,19 @@ func (d *demo) build() (err error) {
 	if err != nil {
 		return fmt.Errorf("find the switchyard binary: %w", err)
 	}
-	d.grid, err = testbed.New(testbed.Config{
+	machines, err := d.machines()
+	if err != nil {
+		return err
+	}
+	settings := testbed.Config{
 		Dir: d.dir, Binary: binary, OnStop: "end",
 		Initiation: d.initiation, Policy: d.policy, LocalPolicy: d.local, Sigma: demoSigma,
-		Sites: []testbed.Machine{{Name: "aurora", CPUs: 4}, {Name: "borealis", CPUs: 4}, {Name: "cygnus", CPUs: 8}},
-	})
+		Sites: machines,
+	}
+	if d.initiation == string(policy.Cycle) {
+		settings.Cycle, settings.MaxQ = demoCycle, demoMaxQ
+	}
+	d.grid, err = testbed.New(settings)
 	if err != nil {
 		return err
 	}

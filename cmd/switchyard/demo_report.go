@@ -22,7 +22,7 @@ func (d *demo) tellStory(ctx context.Context, jobs []*tracked) error {
 		if err != nil {
 			return fmt.Errorf("explain %s: %w", job.Name, err)
 		}
-		d.say("\nThe story of %s, as \"switchyard explain\" tells it:\n\n%s", job.Name, story(job.seen.job, facts))
+		d.say("\nThe story of %s, as \"switchyard explain\" tells it:\n\n%s", job.Name, teller{}.story(job.seen.job, facts))
 		return nil
 	}
 	return nil
@@ -54,6 +54,7 @@ func (d *demo) report(jobs []*tracked, took time.Duration) error {
 	if err := d.summary(jobs).write(d.app.stdout, "", true); err != nil {
 		return err
 	}
+	d.tellBill(jobs)
 	if len(wrong) > 0 {
 		return fmt.Errorf("the demo failed:\n%w", errors.Join(wrong...))
 	}

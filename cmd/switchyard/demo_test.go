@@ -65,6 +65,29 @@ func TestDemoWithPolicyLocalKeepsJobsAtHome(t *testing.T) {
 	noTrace(t, dir)
 }
 
+func TestDemoGoesByTheCostOfElectricity(t *testing.T) {
+	cmd, dir := startDemo(t, "--jobs", "10", "--policy", "mcmf")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	for _, want := range []string{
+		"Their rules: initiation cycle, policy mcmf, local queue easy; φ 1 s, σ 2s.",
+		"Every 2s the jobs that wait are placed together; a site takes 4 of them at most.",
+		"is chosen: flow of ", " EUR  ", "Electricity, at 20 kW a CPU: ",
+		"All 10 jobs ran exactly once",
+	} {
+		if !bytes.Contains(out, []byte(want)) {
+			t.Errorf("%q is missing in\n%s", want, out)
+		}
+	}
+	bill := regexp.MustCompile(`Electricity, .*: ([0-9.]+) EUR; with every job at home, ([0-9.]+) EUR`).FindSubmatch(out)
+	if bill == nil || bytes.Compare(bill[1], bill[2]) >= 0 { // all are below 10
+		t.Errorf("nothing is saved: %q", bill)
+	}
+	noTrace(t, dir)
+}
+
 func TestDemoRefusesRulesThatDoNotGoTogether(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{

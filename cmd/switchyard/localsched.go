@@ -134,6 +134,7 @@ func (p *peerProcess) describe(ctx context.Context) (protocol.Capacity, error) {
 // withSpeed adds the speed of a CPU, which few batch systems know.
 func (p *peerProcess) withSpeed(c protocol.Capacity) protocol.Capacity {
 	c.MHz = cmp.Or(p.cfg.LocalSched.MHz, c.MHz)
+	c.Mflops = cmp.Or(p.cfg.LocalSched.Mflops, c.Mflops)
 	return c
 }
 

@@ -136,7 +136,7 @@ func (p *peerProcess) pluginIs(table *config.Plugin, s catalog.Status) {
 // policyOf is the policy that a configuration names. A plugin that is not up, after
 // it had its time to start, is an error that wraps errNotUp.
 func (p *peerProcess) policyOf(ctx context.Context, cfg *config.Config) (policy.Policy, error) {
-	if builtin := cfg.Policy.Make(cfg.Policy.Name); builtin != nil {
+	if builtin := cfg.BuiltIn(cfg.Policy.Name); builtin != nil {
 		return catalog.CheckedPolicy(builtin), nil
 	}
 	table := cfg.Plugin(config.PolicyKind, cfg.Policy.Name)
@@ -158,7 +158,7 @@ var errNotUp = errors.New("the policy is not there yet")
 
 // fallback decides while the policy cannot.
 func (p *peerProcess) fallback() policy.Policy {
-	return catalog.CheckedPolicy(p.cfg.Policy.Make(p.cfg.Policy.Fallback))
+	return catalog.CheckedPolicy(p.cfg.BuiltIn(p.cfg.Policy.Fallback))
 }
 
 // firstPolicy is the policy that the peer begins with: the fallback, when the one

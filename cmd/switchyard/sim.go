@@ -24,16 +24,16 @@ func (a *app) simCommand() *cobra.Command {
 		Short: "Simulate sites and grids, fit workloads, replay a peer",
 		Long: "Run the peers, policies and batch systems of the real grid under a virtual clock, on traces or\n" +
 			"on workloads drawn from models. An experiment is a TOML file or one of the built-in ones:\n" +
-			strings.Join(experiment.Presets(), " and ") + ".",
+			strings.Join(experiment.Presets(), ", ") + ".",
 		SuggestionsMinimumDistance: 2,
 		Args:                       noCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return usage("say what to do: sim run, schedule, fit, sweep, replay, report, list or show; see %s --help",
+			return usage("say what to do: sim run, schedule, fit, generate, sweep, reproduce, replay, report, flow, list or show; see %s --help",
 				cmd.CommandPath())
 		},
 	}
-	cmd.AddCommand(a.simRunCommand(), a.simScheduleCommand(), a.simFitCommand(), a.simSweepCommand(),
-		a.simReplayCommand(), a.simReportCommand(), a.simListCommand(), a.simShowCommand())
+	cmd.AddCommand(a.simRunCommand(), a.simScheduleCommand(), a.simFitCommand(), a.simGenerateCommand(), a.simSweepCommand(),
+		a.simReproduceCommand(), a.simReplayCommand(), a.simReportCommand(), a.simFlowCommand(), a.simListCommand(), a.simShowCommand())
 	for _, sub := range cmd.Commands() {
 		sub.RunE = a.simulating(sub.RunE)
 		sub.Flags().SortFlags = false

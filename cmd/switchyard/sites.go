@@ -2,6 +2,7 @@ package main
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -15,9 +16,11 @@ func (a *app) sitesCommand() *cobra.Command {
 		Short: "List the sites of the grid and how busy they are",
 		Long: "List this site and its partners. LINK is self, up, down, silent (it misses deadlines and is\n" +
 			"not asked for quotes) or refused. RUS is the share of CPUs that run jobs, AGE how old that\n" +
-			"figure is. HERE are jobs of that site at this one, THERE jobs of this site at that one. The\n" +
-			"NOTE of this site names the rules in force: what opens rounds, which policy decides them, and\n" +
-			"which rules the local queue.",
+			"figure is. HERE are jobs of that site at this one, THERE jobs of this site at that one.\n" +
+			"BENEFIT tells how much sooner the site's own users have their results than they would without\n" +
+			"the grid: 1.25x is a quarter sooner than alone, below 1 the grid costs them time. The NOTE of\n" +
+			"this site names the rules in force: what opens rounds, which policy decides them, and which\n" +
+			"rules the local queue; and what is known of the prices of its electricity, or why nothing is.",
 		Example: "  switchyard sites\n  switchyard sites --json",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -46,7 +49,7 @@ type sitesAnswer struct {
 }
 
 func sitesTable(sites []peer.SiteView, rules api.Rules) *table {
-	t := newTable("SITE", " NO", "LINK", " CPUS", " BUSY", " RUS", " QUEUED", " AGE", " HERE", " THERE", "NOTE")
+	t := newTable("SITE", " NO", "LINK", " CPUS", " BUSY", " RUS", " QUEUED", " AGE", " HERE", " THERE", " BENEFIT", "NOTE")
 	for _, site := range sites {
 		load := []string{"-", "-", "-", "-"}
 		if site.Age >= 0 {
@@ -54,7 +57,7 @@ func sitesTable(sites []peer.SiteView, rules api.Rules) *table {
 		}
 		t.add(append(append([]string{
 			plain(string(site.Site)), number(int(site.Number)), plain(site.Link), number(site.CPUs),
-		}, load...), strconv.Itoa(site.JobsHere), strconv.Itoa(site.JobsSent), siteNote(site, rules))...)
+		}, load...), strconv.Itoa(site.JobsHere), strconv.Itoa(site.JobsSent), ratio(site.Benefit), siteNote(site, rules))...)
 	}
 	return t
 }
@@ -67,13 +70,17 @@ func number(n int) string {
 }
 
 func siteNote(site peer.SiteView, rules api.Rules) string {
+	prices := ""
+	if site.Prices != "" {
+		prices = "electricity: " + plain(strings.ReplaceAll(site.Prices, "\n", "; ")) // a file may have several mistakes
+	}
 	switch {
 	case site.Why != "":
-		return plain(site.Why)
+		return notes(plain(site.Why), prices)
 	case site.Self && rules != (api.Rules{}):
-		return rulesText(rules)
+		return notes(rulesText(rules), prices)
 	case site.LastSeen != 0 && site.Link != "up" && !site.Self:
 		return "last seen " + clock(site.LastSeen)
 	}
-	return ""
+	return prices
 }

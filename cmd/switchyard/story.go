@@ -5,13 +5,19 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
+// teller tells stories of jobs.
+type teller struct {
+	long bool // with all that quotes say
+}
+
 // story tells what happened to a job, a line or a table for each fact.
-func story(job peer.JobView, facts []peer.Fact) string {
+func (t teller) story(job peer.JobView, facts []peer.Fact) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "Job %s %q of %s: %s.\n", job.ID, plain(job.Name), plain(job.User), sizeText(job))
 	fmt.Fprintf(&out, "Submitted at %s on %s. Now %s.\n\n", plain(string(job.Origin)), clock(job.Submitted), nowText(job))
@@ -20,10 +26,38 @@ func story(job peer.JobView, facts []peer.Fact) string {
 		return out.String()
 	}
 	for _, fact := range facts {
-		fmt.Fprintf(&out, "%12s  %s\n", since(fact.At, job.Submitted), sentence(fact))
+		fmt.Fprintf(&out, "%12s  %s\n", since(fact.At, job.Submitted), flowed(sentence(fact), storyIndent, storyWidth))
 		if len(fact.Quotes) > 0 {
-			out.WriteString(roundTable(fact))
+			out.WriteString(t.roundTable(fact))
 		}
+	}
+	return out.String()
+}
+
+// What a story's text is indented by, and how wide it is.
+const (
+	storyIndent = 14
+	storyWidth  = 88
+)
+
+// flowed breaks a text that is too long for one line between words; what follows is
+// indented.
+func flowed(text string, indent, width int) string {
+	var out strings.Builder
+	at := 0
+	for i, word := range strings.Split(text, " ") {
+		length := utf8.RuneCountInString(word)
+		switch {
+		case i == 0:
+		case at+1+length > width:
+			out.WriteString("\n" + strings.Repeat(" ", indent))
+			at = 0
+		default:
+			out.WriteByte(' ')
+			at++
+		}
+		out.WriteString(word)
+		at += length
 	}
 	return out.String()
 }
@@ -45,7 +79,7 @@ func since(at, submitted protocol.Instant) string {
 	return fmt.Sprintf("+%d.%03d s", d/protocol.Second, d%protocol.Second)
 }
 
-func roundTable(fact peer.Fact) string {
+func (t teller) roundTable(fact peer.Fact) string {
 	var out strings.Builder
 	quotes := slices.Clone(fact.Quotes)
 	slices.SortStableFunc(quotes, func(x, y peer.SiteQuote) int {
@@ -60,23 +94,32 @@ func roundTable(fact peer.Fact) string {
 		}
 		return int(max(-1, min(1, x.AWT.Plus(x.ERT)-y.AWT.Plus(y.ERT))))
 	})
-	t := newTable("", "SITE", " WAIT", " RUN", " TOTAL", " RUS", "NOTE")
+	rows := newTable("", "SITE", " WAIT", " RUN", " TOTAL", " COST", " RUS", "NOTE")
 	for _, q := range quotes {
 		mark := ""
 		if q.Site == fact.Site {
 			mark = "→"
 		}
 		if q.Declined != "" {
-			t.add(mark, plain(string(q.Site)), "-", "-", "-", percent(q.RUS), "declines: "+plain(q.Declined))
+			rows.add(mark, plain(string(q.Site)), "-", "-", "-", "-", percent(q.RUS), "declines: "+plain(q.Declined))
 			continue
 		}
-		t.add(mark, plain(string(q.Site)), span(q.AWT), span(q.ERT), span(q.AWT.Plus(q.ERT)), percent(q.RUS), "")
+		rows.add(mark, plain(string(q.Site)), span(q.AWT), span(q.ERT), span(q.AWT.Plus(q.ERT)), cost(q), percent(q.RUS),
+			t.remarks(q))
 	}
 	for _, site := range fact.Silent {
-		t.add("", plain(site), "-", "-", "-", "-", "did not answer in time")
+		rows.add("", plain(site), "-", "-", "-", "-", "-", "did not answer in time")
 	}
-	_ = t.write(&out, strings.Repeat(" ", 14), true) // a Builder takes everything
+	_ = rows.write(&out, strings.Repeat(" ", storyIndent), true) // a Builder takes everything
 	return out.String()
+}
+
+// remarks are what only the long form says of a quote.
+func (t teller) remarks(q peer.SiteQuote) string {
+	if !t.long {
+		return ""
+	}
+	return notes(terms(q), bound(q))
 }
 
 // sentence tells a fact in words.
@@ -96,15 +139,15 @@ func sentence(fact peer.Fact) string {
 	if fact.Text != "" {
 		text += ": " + plain(fact.Text)
 	}
-	var notes []string
+	var aside []string
 	if fact.Epoch != 0 {
-		notes = append(notes, fmt.Sprintf("epoch %d", fact.Epoch))
+		aside = append(aside, fmt.Sprintf("epoch %d", fact.Epoch))
 	}
 	if fact.Took != 0 {
-		notes = append(notes, "took "+brief(fact.Took))
+		aside = append(aside, "took "+brief(fact.Took))
 	}
-	if len(notes) > 0 {
-		text += " (" + strings.Join(notes, ", ") + ")"
+	if len(aside) > 0 {
+		text += " (" + strings.Join(aside, ", ") + ")"
 	}
 	return text
 }
@@ -142,6 +185,7 @@ func phrases() map[peer.FactKind]string {
 		peer.Retuned:           "the rules of {site} changed",
 		peer.NameClash:         "{site} has a name or number that another site has",
 		peer.CallFailed:        "a call failed",
+		peer.PricesMissing:     "the prices of electricity are not known",
 		peer.PolicyFailed:      "the policy failed",
 		peer.MessageOdd:        "{site} sent something that makes no sense here",
 	}

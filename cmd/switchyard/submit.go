@@ -126,7 +126,7 @@ func brokenOff(err error) bool {
 func apiJob(job wanted) api.Job {
 	return api.Job{
 		Name: job.Name, CPUs: job.CPUs, Nodes: job.Nodes, MemoryMB: job.MemoryMB, WallTime: job.WallTime,
-		Sites: job.Sites, Requeue: job.Requeue, Script: job.Script, Args: job.args, Env: job.Env,
+		Sites: job.Sites, Requeue: job.Requeue, Power: job.Power, Data: job.Data, Script: job.Script, Args: job.args, Env: job.Env,
 		WorkDir: job.WorkDir, Stdout: job.Stdout, Stderr: job.Stderr,
 	}
 }

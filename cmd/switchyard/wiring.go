@@ -197,6 +197,10 @@ func (p *peerProcess) startNode(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	prices, err := p.openPrices() //nolint:contextcheck // what it starts runs until it is closed
+	if err != nil {
+		return err
+	}
 	p.node, err = node.New(node.Config{
 		Peer: p.cfg.Peer(config.Parts{
 			PublicKey: p.key.Public(), Software: "switchyard " + version, Capacity: p.capacity,
@@ -210,6 +214,7 @@ func (p *peerProcess) startNode(ctx context.Context) error {
 		Deliverer: &deliverer{
 			shim: p.shim, accounts: who, kept: filepath.Join(string(p.cfg.Site.StateDir), "kept"),
 		},
+		Prices:   prices,
 		Log:      p.log,
 		Meter:    p.meter,
 		Recorder: recorder,

@@ -6,6 +6,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -56,6 +57,40 @@ func clock(t protocol.Instant) string {
 // percent prints parts per million.
 func percent(ppm int) string {
 	return fmt.Sprintf("%d %%", (ppm+protocol.PPM/200)/(protocol.PPM/100))
+}
+
+// amount prints money with at least two decimals, and as many as it has.
+func amount(a protocol.Micro, currency string) string {
+	sign, whole := "", uint64(a) //nolint:gosec // the sign is looked at next
+	if a < 0 {
+		sign, whole = "-", -whole
+	}
+	decimals := fmt.Sprintf("%06d", whole%uint64(protocol.Unit))
+	decimals = decimals[:2] + strings.TrimRight(decimals[2:], "0")
+	return fmt.Sprintf("%s%d.%s %s", sign, whole/uint64(protocol.Unit), decimals, plain(currency))
+}
+
+// ratio prints parts per million as a factor, "-" for none.
+func ratio(ppm int) string {
+	if ppm == 0 {
+		return "-"
+	}
+	hundredths := (ppm + protocol.PPM/200) / (protocol.PPM / 100)
+	return fmt.Sprintf("%d.%02dx", hundredths/100, hundredths%100)
+}
+
+// rough prints a duration in two units at most, as 2h10m, rounded up.
+func rough(d protocol.Duration) string {
+	unit := protocol.Second
+	switch {
+	case d > settings.MaxDuration:
+		return "never"
+	case d >= protocol.Day:
+		unit = protocol.Hour
+	case d >= protocol.Hour:
+		unit = protocol.Minute
+	}
+	return settings.FormatDuration((d + unit - 1) / unit * unit)
 }
 
 // plain makes text of other people harmless for a terminal.

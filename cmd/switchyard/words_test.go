@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -29,6 +30,54 @@ func TestPercent(t *testing.T) {
 	for ppm, want := range map[int]string{0: "0 %", 4999: "0 %", 5000: "1 %", 333_333: "33 %", protocol.PPM: "100 %"} {
 		if got := percent(ppm); got != want {
 			t.Errorf("percent(%d) = %q, want %q", ppm, got, want)
+		}
+	}
+}
+
+func TestAmount(t *testing.T) {
+	t.Parallel()
+	for a, want := range map[protocol.Micro]string{
+		0: "0.00 EUR", 1: "0.000001 EUR", 1_500_000: "1.50 EUR", 1_234_500: "1.2345 EUR", -250_000: "-0.25 EUR",
+		math.MinInt64: "-9223372036854.775808 EUR", math.MaxInt64: "9223372036854.775807 EUR",
+	} {
+		if got := amount(a, "EUR"); got != want {
+			t.Errorf("amount(%d) = %q, want %q", int64(a), got, want)
+		}
+	}
+}
+
+func TestRatio(t *testing.T) {
+	t.Parallel()
+	for ppm, want := range map[int]string{0: "-", 1: "0.00x", 1_254_999: "1.25x", 995_000: "1.00x", 12_000_000: "12.00x"} {
+		if got := ratio(ppm); got != want {
+			t.Errorf("ratio(%d) = %q, want %q", ppm, got, want)
+		}
+	}
+}
+
+func TestRough(t *testing.T) {
+	t.Parallel()
+	for d, want := range map[protocol.Duration]string{
+		1: "1s", 59_001: "1m", 90 * protocol.Second: "1m30s", 130*protocol.Minute - 1: "2h10m",
+		25*protocol.Hour + 1: "1d2h", protocol.Never: "never", protocol.Never - 1: "never",
+	} {
+		if got := rough(d); got != want {
+			t.Errorf("rough(%d) = %q, want %q", int64(d), got, want)
+		}
+	}
+}
+
+func TestFlowed(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"":                     "",
+		"short":                "short",
+		"one two three":        "one two\n  three",
+		"größe σ one":          "größe σ\n  one",
+		"a-word-longer-than x": "a-word-longer-than\n  x",
+	} {
+		if got := flowed(text, 2, 8); got != want {
+			t.Errorf("flowed(%q) = %q, want %q", text, got, want)
 		}
 	}
 }

@@ -113,6 +113,11 @@ func TestDirectives(t *testing.T) {
 		"name with %":      {[]string{"#SBATCH -J 50%j -o %x"}, stdout, "/home/ada/50%%j"},
 		"name with slash":  {[]string{"#SBATCH -J ../x -o %x"}, stdout, "/home/ada/.._x"},
 		"sites":            {[]string{"#SWITCHYARD --sites=aurora,cygnus"}, sites, "aurora cygnus"},
+		"power":            {[]string{"#SWITCHYARD --power-share=80%"}, power, 800_000},
+		"power, finely":    {[]string{"#SWITCHYARD --power-share=112.5%"}, power, 1_125_000},
+		"power, usual":     {[]string{"#SWITCHYARD --sites=aurora"}, power, 0},
+		"data":             {[]string{"#SWITCHYARD --data=10GB"}, data, int64(10 << 30)},
+		"data in MB":       {[]string{"#SWITCHYARD --data=3"}, data, int64(3 << 20)},
 		"after a command":  {[]string{"true", "#SBATCH -n 4"}, cpus, 1},
 		"wait":             {[]string{"#SBATCH -W --parsable --test-only"}, words, [3]bool{true, true, true}},
 	}
@@ -132,6 +137,8 @@ func nodes(j batchscript.Job) any   { return j.Nodes }
 func name(j batchscript.Job) any    { return j.Name }
 func memory(j batchscript.Job) any  { return j.MemoryMB }
 func requeue(j batchscript.Job) any { return j.Requeue }
+func power(j batchscript.Job) any   { return j.Power }
+func data(j batchscript.Job) any    { return j.Data }
 func stdout(j batchscript.Job) any  { return j.Stdout }
 func stderr(j batchscript.Job) any  { return j.Stderr }
 func words(j batchscript.Job) any   { return [3]bool{j.Wait, j.Parsable, j.TestOnly} }
@@ -308,10 +315,26 @@ func TestOptionsAreDistinct(t *testing.T) {
 	}
 }
 
+func TestPowerAndDataAreChecked(t *testing.T) {
+	t.Parallel()
+	for long, values := range map[string][]string{
+		"power-share": {"", "%", "0%", "80", "0.8", "-5%", "+5%", "1e2%", "10001%", "1.23456%", "99999999999999999999%", "8 0%", "1.2.3%"},
+		"data":        {"", "-1", "10X", "1.5G", "99999999999T", "9000000T"},
+	} {
+		for _, value := range values {
+			got := problems(t, script(), batchscript.Setting{Long: long, Value: value})
+			if len(got) != 1 || !strings.HasPrefix(got[0], "command line: --"+long+": ") {
+				t.Errorf("--%s=%q: %q", long, value, got)
+			}
+		}
+	}
+}
+
 func FuzzRead(f *testing.F) {
 	f.Add("#!/bin/sh\n#SBATCH -n 4 --mem=3G -t 1-2:3:4 -o %x.%j\necho\n", "export", "ALL,A='1,2'")
 	f.Add("#!/bin/sh\n#SWITCHYARD -J \"a b\" # c\n#SBATCH -N 1-2 -D x\n", "mem-per-cpu", "9999999T")
 	f.Add("#!/bin/sh\n#SBATCH -N 1000000 --ntasks-per-node=1000000 -c1000000\n", "time", "0:00:01")
+	f.Add("#!/bin/sh\n#SWITCHYARD --power-share=99.5%\n", "data", "4T")
 	f.Add("#!/bin/sh\n#SBATCH -\xff \\\n", "sites", "a,b")
 	f.Fuzz(func(t *testing.T, text, long, value string) {
 		s := batchscript.Script{Name: "job.sh", Data: []byte(text)}
@@ -324,7 +347,8 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if job.CPUs < 1 || job.Nodes < 0 || job.MemoryMB < 0 || job.WallTime <= 0 || job.Name == "" {
+		if job.CPUs < 1 || job.Nodes < 0 || job.MemoryMB < 0 || job.WallTime <= 0 || job.Name == "" ||
+			job.Power < 0 || job.Power > protocol.MaxPower || job.Data < 0 {
 			t.Errorf("an impossible job: %+v", job)
 		}
 		for _, path := range []string{job.WorkDir, job.Stdout, job.Stderr} {

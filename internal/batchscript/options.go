@@ -50,6 +50,8 @@ func shape() []Option {
 			Help: "wall-time limit: min, min:s, h:min:s, d-h, d-h:min, d-h:min:s (1:00:00)", set: setTime,
 		},
 		{Long: "sites", Value: "site[,site]", Help: "sites where the job may run (anywhere)", set: setSites},
+		{Long: "power-share", Value: "percent%", Help: "power that the job draws, of what sites state for busy CPUs (100%)", set: setPowerShare},
+		{Long: "data", Value: "size[K|M|G|T]", Help: "data that must travel when the job runs elsewhere, in MB without a letter (0)", set: setData},
 		{
 			Long: "requeue", Help: "run the job again elsewhere when its site is lost",
 			set: func(w *wishes, _ string) error { w.requeue = true; return nil },

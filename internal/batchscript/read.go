@@ -35,6 +35,8 @@ type Job struct {
 	WallTime protocol.Duration
 	Sites    []protocol.SiteName // empty: anywhere
 	Requeue  bool
+	Power    int   // in parts per million of what sites state; 0: as much as that
+	Data     int64 // bytes that travel when the job runs elsewhere
 
 	Script  []byte
 	Env     []string // NAME=value, sorted
@@ -97,6 +99,7 @@ func checkScript(script Script, r *report) bool {
 func (w *wishes) job(script Script, from Origin, r *report) Job {
 	job := Job{
 		Name: w.name, WallTime: w.limit, Sites: w.sites, Requeue: w.requeue,
+		Power: w.powerPPM, Data: w.dataMB << bytesPerMB,
 		Script: script.Data, WorkDir: inside(from.Dir, w.dir),
 		Wait: w.wait, Parsable: w.parsable, TestOnly: w.testOnly,
 	}

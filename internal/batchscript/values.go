@@ -35,6 +35,8 @@ type wishes struct {
 	cpuMemoryMB  int64 // per CPU; at most one of the two is set
 	limit        protocol.Duration
 	sites        []protocol.SiteName
+	powerPPM     int // 0: as much as sites state
+	dataMB       int64
 	requeue      bool
 
 	stdout, stderr, dir, export string
@@ -213,6 +215,45 @@ func setSites(w *wishes, value string) error {
 	w.sites = sites
 	return nil
 }
+
+func setPowerShare(w *wishes, value string) error {
+	share, err := parsePercent(value)
+	if err != nil {
+		return fmt.Errorf("--power-share: %w", err)
+	}
+	w.powerPPM = share
+	return nil
+}
+
+// parsePercent reads a percentage above 0 in parts per million, with up to four
+// decimals.
+func parsePercent(value string) (ppm int, err error) {
+	const decimals = 4 // of a percent: a part per million
+	number, marked := strings.CutSuffix(value, "%")
+	whole, part, _ := strings.Cut(number, ".")
+	digits := whole + part
+	unsigned := !strings.ContainsFunc(digits, func(r rune) bool { return r < '0' || r > '9' })
+	if marked && unsigned && len(part) <= decimals {
+		ppm, err = strconv.Atoi(digits + strings.Repeat("0", decimals-len(part)))
+	}
+	if err != nil || ppm < 1 || ppm > protocol.MaxPower {
+		return 0, fmt.Errorf("%q is not a percentage above 0%%, up to %d%%; write for instance 80%% or 112.5%%",
+			value, protocol.MaxPower*100/protocol.PPM)
+	}
+	return ppm, nil
+}
+
+func setData(w *wishes, value string) error {
+	mb, err := ParseMemory(value)
+	if err != nil || mb > math.MaxInt64>>bytesPerMB {
+		return fmt.Errorf("--data: %q is not an amount of data; write for instance 500M, 10G or 2T", value)
+	}
+	w.dataMB = mb
+	return nil
+}
+
+// bytesPerMB is the power of two.
+const bytesPerMB = 20
 
 func path(name string, field func(*wishes) *string) func(*wishes, string) error {
 	return func(w *wishes, value string) error {

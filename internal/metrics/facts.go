@@ -33,7 +33,8 @@ func (m *Metrics) Fact(f peer.Fact) {
 		m.volunteers.WithLabelValues(string(f.Site)).Inc()
 	case peer.Retuned:
 		m.retuned.Inc()
-	case peer.NeedsOperator, peer.PartnerSilent, peer.NameClash, peer.CallFailed, peer.PolicyFailed, peer.MessageOdd:
+	case peer.NeedsOperator, peer.PartnerSilent, peer.NameClash, peer.CallFailed, peer.PolicyFailed, peer.MessageOdd,
+		peer.PricesMissing:
 		m.errors.WithLabelValues(string(f.Kind)).Inc()
 	case peer.JobWaits, peer.JobOffered, peer.JobGranted, peer.JobStarted, peer.JobCancelled, peer.GuestPrepared,
 		peer.GuestStarted, peer.GuestClosed, peer.PartnerUp, peer.PartnerDown:

@@ -64,6 +64,7 @@ func TestFacts(t *testing.T) {
 		{Kind: peer.GuestOwned, Site: "there"},
 		{Kind: peer.GuestEnded, Site: "there", State: protocol.Completed},
 		{Kind: peer.CallFailed},
+		{Kind: peer.PricesMissing, Site: "here"},
 		{Kind: peer.JobStarted, Job: job},
 		{Kind: peer.Volunteered, Site: "here"},
 		{Kind: peer.PartnerVolunteers, Site: "there"},
@@ -92,6 +93,7 @@ func TestFacts(t *testing.T) {
 		`switchyard_guests_total{peer="there",result="owned"} 1`,
 		`switchyard_guests_total{peer="there",result="COMPLETED"} 1`,
 		`switchyard_peer_errors_total{reason="call-failed"} 1`,
+		`switchyard_peer_errors_total{reason="prices-missing"} 1`,
 		`switchyard_rejected_messages_total{reason="bad-mac"} 1`,
 		`switchyard_volunteers_total{peer="here"} 1`,
 		`switchyard_volunteers_total{peer="there"} 2`,
@@ -101,6 +103,23 @@ func TestFacts(t *testing.T) {
 	)
 	if strings.Contains(body, job.String()) {
 		t.Error("a job id is in the metrics")
+	}
+}
+
+func TestPrices(t *testing.T) {
+	t.Parallel()
+	m := fresh()
+	if strings.Contains(scrape(t, m), "switchyard_price") {
+		t.Error("a site without prices tells of them")
+	}
+	published, up := time.Time{}, false
+	m.WatchPrices(func() (time.Time, bool) { return published, up })
+	want(t, scrape(t, m), `switchyard_prices_known_seconds 0`, `switchyard_price_feed_up 0`)
+	published, up = time.Now().Add(-time.Hour), true
+	want(t, scrape(t, m), `switchyard_prices_known_seconds 0`, `switchyard_price_feed_up 1`)
+	published = time.Now().Add(24 * time.Hour)
+	if body := scrape(t, m); !strings.Contains(body, "switchyard_prices_known_seconds 86") {
+		t.Errorf("a day is not told in\n%s", body)
 	}
 }
 

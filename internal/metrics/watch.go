@@ -86,6 +86,28 @@ func (s *sites) collect(out chan<- prometheus.Metric, v *peer.SiteView) {
 	}
 }
 
+// WatchPrices adds what is known of the prices of electricity, read at each scrape:
+// when those that are published end (the zero time: none are known), and whether the
+// feed answered the last question.
+func (m *Metrics) WatchPrices(read func() (published time.Time, up bool)) {
+	gauge := func(name, help string, value func() float64) {
+		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "switchyard_" + name, Help: help}, value))
+	}
+	gauge("prices_known_seconds", "Time until the published prices of electricity end; 0: none are known.", func() float64 {
+		published, _ := read()
+		if published.IsZero() {
+			return 0
+		}
+		return max(0, time.Until(published).Seconds())
+	})
+	gauge("price_feed_up", "Whether the price feed answered the last question.", func() float64 {
+		if _, up := read(); up {
+			return 1
+		}
+		return 0
+	})
+}
+
 // StoreStats are a store's counters since it was opened, and its sizes now.
 type StoreStats struct {
 	Commits, Requests, Rows, Bytes, Failures uint64

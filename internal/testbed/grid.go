@@ -26,6 +26,8 @@ type Config struct {
 	Phi         protocol.Duration // φ; 0: 1 s
 	Sigma       protocol.Duration // σ; 0: 5 min
 	Deadline    protocol.Duration // for quotes; 0: 1 s
+	Cycle       protocol.Duration // under the initiation cycle; 0: 1 s
+	MaxQ        int               // jobs that a site takes in a cycle; 0: any number
 	OnStop      string            // what becomes of running jobs when a peer stops: "leave" or "end"; "" is "leave"
 }
 
@@ -88,6 +90,7 @@ func (c Config) withDefaults() Config {
 	c.Phi = cmp.Or(c.Phi, protocol.Second)
 	c.Sigma = cmp.Or(c.Sigma, 5*protocol.Minute)
 	c.Deadline = cmp.Or(c.Deadline, protocol.Second)
+	c.Cycle = cmp.Or(c.Cycle, protocol.Second)
 	c.OnStop = cmp.Or(c.OnStop, "leave")
 	return c
 }

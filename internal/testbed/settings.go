@@ -28,6 +28,7 @@ func settingsText(cfg Config, site *Site, all []*Site, ring string, account *use
 	line("\n[policy]\nname = %q\n\n[policy.tc]\nepsilon = \"1s\"", cmp.Or(site.machine.Policy, cfg.Policy))
 	line("\n[rounds]\ninitiation = %q", cfg.Initiation)
 	line("phi        = %q\nsigma      = %q\ndeadline   = %q", cfg.Phi, cfg.Sigma, cfg.Deadline)
+	line("cycle      = %q\nmax_q      = %d", cfg.Cycle, cfg.MaxQ)
 	line("\n[handoff]\nretry     = \"200ms\"\nretry_max = \"1s\"\nsettle    = \"500ms\"")
 	line("\n[accounts]\nlocal = { %q = %q }", userName(account), account.Username)
 	line("\n[metrics]\nlisten = \"\"")

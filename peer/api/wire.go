@@ -40,7 +40,9 @@ type Job struct {
 	WallTime protocol.Duration   `json:"wall_time_ms"`
 	Sites    []protocol.SiteName `json:"sites,omitempty"` // empty: anywhere
 	Requeue  bool                `json:"requeue,omitempty"`
-	Script   []byte              `json:"script,omitempty"` // not needed for quotes
+	Power    int                 `json:"power_ppm,omitempty"`  // of what sites state for busy CPUs; 0: as much
+	Data     int64               `json:"data_bytes,omitempty"` // that travel when the job runs elsewhere
+	Script   []byte              `json:"script,omitempty"`     // not needed for quotes
 	Args     []string            `json:"args,omitempty"`
 	Env      []string            `json:"env,omitempty"`      // NAME=value
 	WorkDir  string              `json:"work_dir,omitempty"` // absolute
@@ -64,7 +66,7 @@ type Info struct {
 
 // Rules are by what jobs are placed at this site.
 type Rules struct {
-	Initiation  string `json:"initiation"`   // of rounds: "sender", "receiver" or "symmetric"
+	Initiation  string `json:"initiation"`   // of rounds: "sender", "receiver", "symmetric" or "cycle"
 	Policy      string `json:"policy"`       // that decides rounds
 	LocalPolicy string `json:"local_policy"` // of the local queue
 }
@@ -202,6 +204,8 @@ func (j *Job) spec() protocol.Spec {
 		Name:    j.Name,
 		Sites:   j.Sites,
 		Requeue: j.Requeue,
+		Power:   j.Power,
+		Data:    j.Data,
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
-	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/plugins/policy/mcmf"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -31,8 +31,12 @@ func (r *checker) check() {
 	r.checkPlugins()
 	r.checkLocalSched(&c.LocalSched)
 	r.checkTariff(&c.Tariff)
+	r.checkPrices(&c.Prices)
+	r.checkPower(&c.Power)
+	r.checkProtect(&c.Protect)
 	r.OneOf("policy.name", c.Policy.Name, append(PolicyNames(), r.plugins(PolicyKind)...)...)
 	r.OneOf("policy.fallback", c.Policy.Fallback, PolicyNames()...)
+	r.checkMCMF(&c.Policy)
 	r.checkRounds(&c.Rounds)
 	r.checkHandoff(&c.Handoff)
 	r.AtLeast("limits.max_jobs", c.Limits.MaxJobs, 1)
@@ -85,6 +89,7 @@ func (r *checker) checkLocalSched(l *LocalSched) {
 		r.OneOf("localsched.policy", l.Policy, engine.Names()...)
 	}
 	r.AtLeast("localsched.mhz", l.MHz, 0)
+	r.AtLeast("localsched.mflops", l.Mflops, 0)
 	r.OneOf("localsched.on_stop", l.OnStop, Leave, End)
 	r.AtLeast("localsched.cpus", l.CPUs, 0)
 	r.AtLeast("localsched.nodes", l.Nodes, 1)
@@ -97,7 +102,9 @@ func (r *checker) checkLocalSched(l *LocalSched) {
 }
 
 func (r *checker) checkRounds(o *Rounds) {
-	r.checkInitiation(o.Initiation)
+	r.checkInitiation(o)
+	r.Positive("rounds.cycle", o.Cycle)
+	r.AtLeast("rounds.max_q", o.MaxQ, 0)
 	r.Positive("rounds.phi", o.Phi)
 	r.Positive("rounds.sigma", o.Sigma)
 	if o.Delta == 0 {
@@ -114,25 +121,47 @@ func (r *checker) checkRounds(o *Rounds) {
 	r.AtLeast("rounds.ask", o.Ask, 1)
 }
 
-// checkInitiation also checks that the policy serves it.
-func (r *checker) checkInitiation(initiation policy.Initiation) {
-	if initiation == policy.Cycle {
-		r.Problem("rounds.initiation", "%q comes with a later version; use %q", initiation, policy.Sender)
-		return
-	}
+// checkInitiation also checks that the policy serves it. One that is not set becomes
+// what suits the policy.
+func (r *checker) checkInitiation(o *Rounds) {
 	choices := Initiations()
-	r.OneOf("rounds.initiation", string(initiation), choices...)
-	chosen := r.config.Policy.Make(r.config.Policy.Name) // of a plugin only the plugin knows
-	if chosen == nil || !slices.Contains(choices, string(initiation)) {
+	r.OneOf("rounds.initiation", string(o.Initiation), choices...)
+	if !slices.Contains(choices, string(o.Initiation)) {
 		return
 	}
-	if served := chosen.Info().Initiations; !slices.Contains(served, initiation) {
-		var names []string
-		for _, one := range served {
-			names = append(names, strconv.Quote(string(one)))
+	p := &r.config.Policy
+	info, known := aboutPolicy(p.Name)
+	if !known { // what a plugin serves only the plugin knows
+		if fallback, _ := aboutPolicy(p.Fallback); !slices.Contains(fallback.Initiations, o.Initiation) {
+			r.Problem("policy.fallback", "%q does not serve initiation %q, and has to until the plugin is there; use \"local\"",
+				p.Fallback, o.Initiation)
+		}
+		return
+	}
+	if !r.Set("rounds.initiation") {
+		o.Initiation = InitiationFor(p.Name)
+	}
+	if !slices.Contains(info.Initiations, o.Initiation) {
+		names := make([]string, len(info.Initiations))
+		for i, one := range info.Initiations {
+			names[i] = strconv.Quote(string(one))
 		}
 		r.Problem("rounds.initiation", "policy %q does not serve %q; use %s, or another policy",
-			r.config.Policy.Name, initiation, strings.Join(names, " or "))
+			p.Name, o.Initiation, strings.Join(names, " or "))
+	}
+}
+
+// checkMCMF checks the parameters of mcmf and its variants, whether one of them decides or
+// not: after a reload one may.
+func (r *checker) checkMCMF(p *Policy) {
+	for _, variant := range mcmf.Variants() {
+		used := variant == mcmf.Full || string(variant) == p.Name || string(variant) == p.Fallback
+		if !used {
+			continue
+		}
+		for _, fault := range p.MCMF.config(variant).Faults() {
+			r.Problem("policy.mcmf."+fault.Key, "%s", fault.Text)
+		}
 	}
 }
 

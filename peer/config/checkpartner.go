@@ -47,6 +47,9 @@ func (r *checker) checkPartners() {
 		r.checkReach(key+".url", p)
 		r.AtLeast(key+".max_jobs", p.MaxJobs, 0)
 		r.AtLeast(key+".max_cpus", p.MaxCPUs, 0)
+		if p.Latency > 0 && p.Bandwidth == 0 {
+			r.Warn(key+".latency", "has no effect without bandwidth: data then take no time")
+		}
 		for _, user := range slices.Sorted(maps.Keys(p.Users)) {
 			r.checkAccount(key+".users."+user, p.Users[user])
 		}

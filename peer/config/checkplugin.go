@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/settings"
+	"github.com/switchyard-hpc/switchyard/plugins/price/feeds"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -42,7 +43,7 @@ func (r *checker) checkPlugins() {
 			r.Problem(key+".mtls", "may be false for a pinned plugin only; set sha256 to what this prints: sha256sum %s", p.Path)
 		}
 		if used := r.config.uses(p); !used {
-			r.Warn(key+".name", "nothing uses this plugin; name it in [policy] or [localsched], or leave it out")
+			r.Warn(key+".name", "nothing uses this plugin; name it in [policy], [localsched] or [prices], or leave it out")
 		}
 	}
 }
@@ -50,10 +51,10 @@ func (r *checker) checkPlugins() {
 func (r *checker) checkPluginName(p *Plugin, key string, seen map[string]bool) {
 	switch {
 	case p.Name == "":
-		r.Problem(key+".name", "is missing; choose one by which [policy] or [localsched] names the plugin")
+		r.Problem(key+".name", "is missing; choose one by which [policy], [localsched] or [prices] names the plugin")
 	case len(p.Name) > 64 || strings.ContainsFunc(p.Name, notInPluginName):
 		r.Problem(key+".name", "%q is no name of a plugin; use 1 to 64 lower case letters, digits, hyphens, dots and underscores", p.Name)
-	case slices.Contains(builtin(), p.Name):
+	case slices.Contains(taken(), p.Name):
 		r.Problem(key+".name", "%q is built in; choose another name", p.Name)
 	case seen[p.Name]:
 		r.Problem(key+".name", "%q is the name of another plugin too; choose another", p.Name)
@@ -61,8 +62,10 @@ func (r *checker) checkPluginName(p *Plugin, key string, seen map[string]bool) {
 	seen[p.Name] = true
 }
 
-// builtin lists the names that plugins may not have.
-func builtin() []string { return append(PolicyNames(), Process, SlurmCommands) }
+// taken lists the names that plugins may not have.
+func taken() []string {
+	return slices.Concat(PolicyNames(), []string{Process, SlurmCommands}, feeds.Names())
+}
 
 func notInPluginName(c rune) bool {
 	return (c < 'a' || c > 'z') && (c < '0' || c > '9') && !strings.ContainsRune("-._", c)
@@ -70,13 +73,19 @@ func notInPluginName(c rune) bool {
 
 // uses says whether the configuration names the plugin somewhere.
 func (c *Config) uses(p *Plugin) bool {
-	return c.Policy.Name == p.Name && p.Kind == PolicyKind || c.LocalSched.Plugin == p.Name && p.Kind == LocalSchedKind
+	switch p.Kind {
+	case PolicyKind:
+		return c.Policy.Name == p.Name
+	case LocalSchedKind:
+		return c.LocalSched.Plugin == p.Name
+	}
+	return c.Prices.Feed == p.Name
 }
 
 // plugins lists the names of the plugins of a kind.
 func (r *checker) plugins(kind string) (names []string) {
 	for _, p := range r.config.Plugins {
-		if p.Kind == kind && p.Name != "" && !slices.Contains(builtin(), p.Name) {
+		if p.Kind == kind && p.Name != "" && !slices.Contains(taken(), p.Name) {
 			names = append(names, p.Name)
 		}
 	}

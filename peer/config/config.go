@@ -13,8 +13,11 @@ type Config struct {
 	Gossip     *Gossip    `toml:"gossip"` // nil: no gossip
 	LocalSched LocalSched `toml:"localsched"`
 	Tariff     Tariff     `toml:"tariff"`
+	Power      Power      `toml:"power"`
+	Prices     Prices     `toml:"prices"`
 	Policy     Policy     `toml:"policy"`
 	Rounds     Rounds     `toml:"rounds"`
+	Protect    Protect    `toml:"protect"`
 	Handoff    Handoff    `toml:"handoff"`
 	Limits     Limits     `toml:"limits"`
 	Accounts   Accounts   `toml:"accounts"`
@@ -68,6 +71,7 @@ type LocalSched struct {
 	Nodes       int               `toml:"nodes"`   // divides CPUs
 	Memory      Megabytes         `toml:"memory"`  // per node; 0: not stated
 	MHz         int               `toml:"mhz"`     // of a CPU; 0: not stated
+	Mflops      int               `toml:"mflops"`  // Mflop/s of a CPU; 0: not stated
 	MaxWallTime protocol.Duration `toml:"max_wall_time"`
 	Policy      string            `toml:"policy"`  // of engine.Named
 	Grace       protocol.Duration `toml:"grace"`   // between SIGTERM and SIGKILL
@@ -96,6 +100,30 @@ type Slurm struct {
 type Tariff struct {
 	CPUHour  settings.Amount `toml:"cpu_hour"`
 	Currency string          `toml:"currency"` // empty: no prices
+}
+
+// Power is the table [power].
+type Power struct {
+	WattsPerCPU Watts `toml:"watts_per_cpu"` // 0: not stated
+}
+
+// Prices is the table [prices]: where the site learns what electricity costs.
+type Prices struct {
+	Area     string            `toml:"area"`      // empty: the site names no prices
+	Feed     string            `toml:"feed"`      // one of feeds.Names, or a [[plugin]]
+	Config   settings.Path     `toml:"config"`    // of a built-in feed: a TOML file
+	Span     protocol.Duration `toml:"span"`      // how far ahead
+	Refresh  protocol.Duration `toml:"refresh"`   // how often
+	History  protocol.Duration `toml:"history"`   // how far back, for the forecasts
+	Forecast string            `toml:"forecast"`  // as forecast.Named reads it
+	TimeZone string            `toml:"time_zone"` // of the site's days
+}
+
+// Protect is the table [protect]: when guests are declined for the sake of the
+// site's own users.
+type Protect struct {
+	Delay protocol.Duration `toml:"delay"` // 0: not looked at
+	Share settings.Share    `toml:"share"` // 0: not looked at
 }
 
 // Plugin is one of the tables [[plugin]].
@@ -129,6 +157,7 @@ type Policy struct {
 	Name     string `toml:"name"`
 	Fallback string `toml:"fallback"`
 	TC       TC     `toml:"tc"`
+	MCMF     MCMF   `toml:"mcmf"`
 }
 
 // TC is the table [policy.tc].
@@ -136,9 +165,18 @@ type TC struct {
 	Epsilon protocol.Duration `toml:"epsilon"`
 }
 
+// MCMF is the table [policy.mcmf], of the policies mcmf, inst and twoprice.
+type MCMF struct {
+	Weight   settings.Share `toml:"weight"`
+	Scale    int            `toml:"scale"`
+	Marginal int            `toml:"marginal"`
+}
+
 // Rounds is the table [rounds].
 type Rounds struct {
-	Initiation    policy.Initiation `toml:"initiation"`
+	Initiation    policy.Initiation `toml:"initiation"` // not set: after Load one that the policy serves
+	Cycle         protocol.Duration `toml:"cycle"`
+	MaxQ          int               `toml:"max_q"` // 0: any number
 	Phi           protocol.Duration `toml:"phi"`
 	Sigma         protocol.Duration `toml:"sigma"`
 	Delta         settings.Share    `toml:"delta"`
@@ -203,4 +241,6 @@ type Partner struct {
 	MaxJobs       int               `toml:"max_jobs"`        // 0: none
 	MaxCPUs       int               `toml:"max_cpus"`        // 0: no limit
 	Users         map[string]string `toml:"users"`           // "*": everybody else
+	Latency       protocol.Duration `toml:"latency"`         // of the link to it
+	Bandwidth     Bandwidth         `toml:"bandwidth"`       // of the link; 0: not stated
 }

@@ -3,6 +3,7 @@ package config
 import (
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/plugins/policy/mcmf"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -27,9 +28,21 @@ func Default() *Config {
 			Grace:   10 * protocol.Second,
 			OnStop:  Leave,
 		},
-		Policy: Policy{Name: "tc", Fallback: "local", TC: TC{Epsilon: tc.DefaultEpsilon}},
+		Prices: Prices{
+			Span:     core.PriceSpan,
+			Refresh:  core.PriceRefresh,
+			History:  14 * protocol.Day,
+			Forecast: "auto",
+			TimeZone: "UTC",
+		},
+		Policy: Policy{
+			Name: "tc", Fallback: "local",
+			TC:   TC{Epsilon: tc.DefaultEpsilon},
+			MCMF: MCMF{Weight: mcmf.DefaultWeight, Scale: mcmf.DefaultScale},
+		},
 		Rounds: Rounds{
 			Initiation: core.Initiation,
+			Cycle:      core.Cycle,
 			Phi:        core.Phi,
 			Sigma:      core.Sigma,
 			Delta:      settings.Share(core.Delta),

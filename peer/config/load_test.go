@@ -5,13 +5,16 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/internal/settings"
+	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/accounts"
 	"github.com/switchyard-hpc/switchyard/peer/config"
 	"github.com/switchyard-hpc/switchyard/peer/identity"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -93,6 +96,89 @@ func checkPeer(t *testing.T, c *config.Config) {
 	}
 }
 
+// What the tables about electricity and links make of the state machine.
+func TestElectricityReachesThePeer(t *testing.T) {
+	t.Parallel()
+	dir := folder(t, map[string]string{"site.toml": `
+		[site]
+		name = "north"
+		number = 7
+		[localsched]
+		mflops = 4400
+		[power]
+		watts_per_cpu = 30.588624
+		[prices]
+		area = "DE-LU"
+		feed = "file"
+		config = "prices/north.toml"
+		span = "3d"
+		refresh = "15m"
+		[policy]
+		name = "mcmf"
+		[policy.mcmf]
+		weight = 0.5
+		marginal = 4
+		[rounds]
+		cycle = "30s"
+		max_q = 2
+		[protect]
+		delay = "10m"
+		share = 0.4
+		[[partner]]
+		name = "south"
+		public_key = "` + south + `"
+		max_jobs = 5
+		users = { "*" = "guest" }
+		latency = "20ms"
+		bandwidth = "1Gbit/s"`})
+	c, err := config.Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Warnings) > 0 {
+		t.Errorf("warnings: %v", c.Warnings)
+	}
+	p := c.Peer(config.Parts{
+		Capacity: c.LocalSched.Capacity(4), Accounts: accounts.New(accounts.Tables{}), Policy: c.BuiltIn("mcmf").Info(),
+	})
+	if p.Area != "DE-LU" || p.Power != 30_589 || p.PriceSpan != 3*protocol.Day || p.PriceRefresh != 15*protocol.Minute {
+		t.Errorf("prices: %+v", p)
+	}
+	if p.Capacity.Mflops != 4400 || p.Protect != (peer.Protection{Delay: 10 * protocol.Minute, Share: 400_000}) {
+		t.Errorf("speed and protection: %+v", p)
+	}
+	if p.Initiation != policy.Cycle || p.Cycle != 30*protocol.Second || p.MaxQ != 2 || p.Policy.Extra != 4 {
+		t.Errorf("cycles: %+v", p)
+	}
+	if one := p.Partners[0]; one.Latency != 20 || one.Bandwidth != 125_000_000 {
+		t.Errorf("the link: %+v", one)
+	}
+	if want := settings.Path(filepath.Join(dir, "prices", "north.toml")); c.Prices.Config != want {
+		t.Errorf("the feed's configuration: %s, want %s", c.Prices.Config, want)
+	}
+}
+
+// Without the key the initiation suits the policy, and a file that is shown says the same.
+func TestInitiationSuitsThePolicy(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]policy.Initiation{
+		"tc": policy.Sender, "local": policy.Sender, "mcmf": policy.Cycle, "inst": policy.Cycle, "twoprice": policy.Cycle,
+		"stable": policy.Cycle, "random": policy.Cycle,
+	} {
+		text := "[policy]\nname = \"" + name + "\"\n"
+		if got := loaded(t, text).Rounds.Initiation; got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+		if want = policy.Sender; loaded(t, text+"[rounds]\ninitiation = \"sender\"\n").Rounds.Initiation != want {
+			t.Errorf("%s: what is written is not in force", name)
+		}
+	}
+	mixed := loaded(t, "").With(loaded(t, "[policy]\nname = \"mcmf\"\n[policy.mcmf]\nweight = 0.75\n"))
+	if mixed.Rounds.Initiation != policy.Cycle || mixed.Policy.MCMF.Weight != 750_000 {
+		t.Errorf("a reload: %+v, %+v", mixed.Rounds, mixed.Policy)
+	}
+}
+
 func TestAllPlacesAreReported(t *testing.T) {
 	t.Parallel()
 	dir := folder(t, map[string]string{
@@ -148,8 +234,8 @@ func TestExamplesLoad(t *testing.T) {
 	found := 0
 	root := filepath.Join("..", "..", "examples")
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		if entry != nil && (entry.Name() == "experiments" || entry.Name() == "plugins") {
-			return fs.SkipDir // those are for the simulator, or for the plugins themselves
+		if entry != nil && slices.Contains([]string{"experiments", "plugins", "prices"}, entry.Name()) {
+			return fs.SkipDir // those are for the simulator, for the plugins themselves, or for price feeds
 		}
 		if err != nil || filepath.Ext(path) != ".toml" {
 			return err
@@ -174,7 +260,7 @@ func TestExamplesLoad(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil || found < 2 {
+	if err != nil || found < 4 {
 		t.Errorf("found %d examples, %v", found, err)
 	}
 }

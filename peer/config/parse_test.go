@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -30,6 +31,49 @@ func TestSizes(t *testing.T) {
 		"": -1, "MB": -1, "5": -1, "-5MB": -1, "1.5GB": -1, "9999999999999TB": -1, "4KB": -1,
 	} {
 		var got Megabytes
+		if err := got.UnmarshalTOML(text); (err != nil) != (want < 0) || (want >= 0 && got != want) {
+			t.Errorf("%q: got %v, %v; want %d", text, got, err, want)
+		}
+	}
+}
+
+func TestPowersSurviveAPrint(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		w := Watts(rapid.Int64Range(0, maxWatts*1_000_000).Draw(t, "w"))
+		number, err := strconv.ParseFloat(w.TOML(), 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got Watts
+		if err := got.UnmarshalTOML(number); err != nil || got != w {
+			t.Fatalf("%d becomes %s and then %d, %v", w, w.TOML(), got, err)
+		}
+		if off := int64(got) - 1000*got.Milliwatts(); off < -500 || off >= 500 {
+			t.Fatalf("%d is %d mW", got, got.Milliwatts())
+		}
+	})
+}
+
+func TestBandwidthsSurviveAPrint(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		b := Bandwidth(rapid.Int64Range(1, maxBandwidth).Draw(t, "b"))
+		var got Bandwidth
+		if err := got.UnmarshalTOML(strings.Trim(b.TOML(), `"`)); err != nil || got != b {
+			t.Fatalf("%d becomes %s and then %d, %v", b, b.TOML(), got, err)
+		}
+	})
+}
+
+func TestBandwidths(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]Bandwidth{
+		"125MB/s": 125_000_000, "1Gbit/s": 125_000_000, "1 GB/s": 1e9, "7B/s": 7, "8kbit/s": 1000, "1000000GB/s": maxBandwidth,
+		"": -1, "MB/s": -1, "125": -1, "125MB": -1, "0MB/s": -1, "-1MB/s": -1, "1.5GB/s": -1, "125mb/s": -1, "1000001GB/s": -1,
+		"99999999999999999999B/s": -1,
+	} {
+		var got Bandwidth
 		if err := got.UnmarshalTOML(text); (err != nil) != (want < 0) || (want >= 0 && got != want) {
 			t.Errorf("%q: got %v, %v; want %d", text, got, err, want)
 		}

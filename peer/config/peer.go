@@ -8,7 +8,9 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
-	"github.com/switchyard-hpc/switchyard/plugins/policy/local"
+	"github.com/switchyard-hpc/switchyard/plugins/policy/builtin"
+	"github.com/switchyard-hpc/switchyard/plugins/policy/mcmf"
+	"github.com/switchyard-hpc/switchyard/plugins/policy/random"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -38,10 +40,17 @@ func (c *Config) Peer(parts Parts) peer.Config {
 		Remember:    c.Handoff.Remember,
 		Accounts:    parts.Accounts,
 		MaxGridJobs: c.Limits.MaxJobs,
+
+		Area:         c.Prices.Area,
+		Power:        c.Power.WattsPerCPU.Milliwatts(),
+		PriceSpan:    c.Prices.Span,
+		PriceRefresh: c.Prices.Refresh,
+		Protect:      peer.Protection{Delay: c.Protect.Delay, Share: int(c.Protect.Share)},
 	}
 	for _, p := range c.Partners {
 		out.Partners = append(out.Partners, peer.Partner{
 			Site: p.Name, PublicKey: p.PublicKey, MaxJobs: p.MaxJobs, MaxCPUs: p.MaxCPUs,
+			Latency: p.Latency, Bandwidth: int64(p.Bandwidth),
 		})
 	}
 	slices.SortFunc(out.Partners, func(a, b peer.Partner) int { return cmp.Compare(a.Site, b.Site) })
@@ -63,19 +72,46 @@ func (c *Config) Tuning(decides policy.Info) peer.Tuning {
 		Deadline:   c.Rounds.Deadline,
 		RoundJobs:  c.Rounds.RoundJobs,
 		Ask:        c.Rounds.Ask,
+		Cycle:      c.Rounds.Cycle,
+		MaxQ:       c.Rounds.MaxQ,
 	}
 }
 
-// Make returns the built-in policy of this name with its parameters, or nil if
-// there is none.
-func (p Policy) Make(name string) policy.Policy {
-	switch name {
-	case "tc":
-		return tc.New(tc.Config{Epsilon: p.TC.Epsilon})
-	case "local":
-		return local.New()
+// BuiltIn returns the built-in policy of this name with its parameters, or nil if there
+// is none. It chooses by chance with the site's seed.
+func (c *Config) BuiltIn(name string) policy.Policy {
+	made, err := builtin.Config{
+		TC:     tc.Config{Epsilon: c.Policy.TC.Epsilon},
+		MCMF:   c.Policy.MCMF.config(mcmf.Full),
+		Random: random.Config{Seed: uint64(c.Site.Seed)}, //nolint:gosec // any number will do
+	}.Make(name)
+	if err != nil {
+		return nil
 	}
-	return nil
+	return made
+}
+
+func (m MCMF) config(variant mcmf.Variant) mcmf.Config {
+	return mcmf.Config{Variant: variant, Weight: int(m.Weight), Scale: m.Scale, Marginal: m.Marginal}
+}
+
+// InitiationFor returns what opens rounds where the configuration does not say: cycles
+// with a built-in policy that decides about all jobs at once, and the sender else.
+func InitiationFor(name string) policy.Initiation {
+	info, known := aboutPolicy(name)
+	if known && !info.Shortcut && slices.Contains(info.Initiations, policy.Cycle) {
+		return policy.Cycle
+	}
+	return policy.Sender
+}
+
+// aboutPolicy is what a built-in policy says of itself, whatever its parameters.
+func aboutPolicy(name string) (about policy.Info, known bool) {
+	made, err := builtin.Default().Make(name)
+	if err != nil {
+		return policy.Info{}, false
+	}
+	return made.Info(), true
 }
 
 // Plugin returns the table of the plugin of this name and kind, or nil if there is
@@ -89,12 +125,12 @@ func (c *Config) Plugin(kind, name string) *Plugin {
 	return nil
 }
 
-// PolicyNames lists what [Policy.Make] knows.
-func PolicyNames() []string { return []string{"tc", "local"} }
+// PolicyNames lists what [Config.BuiltIn] knows.
+func PolicyNames() []string { return builtin.Names() }
 
 // Initiations lists the values of [Rounds.Initiation].
 func Initiations() []string {
-	return []string{string(policy.Sender), string(policy.Receiver), string(policy.Symmetric)}
+	return []string{string(policy.Sender), string(policy.Receiver), string(policy.Symmetric), string(policy.Cycle)}
 }
 
 // Trusted returns the partners' public keys, for gossip.
@@ -123,6 +159,7 @@ func (l LocalSched) Capacity(cpusHere int) protocol.Capacity {
 		Nodes:       l.Nodes,
 		MemoryMB:    int64(l.Memory),
 		MHz:         l.MHz,
+		Mflops:      l.Mflops,
 		WholeNode:   l.Machine == WholeNode,
 		MaxWallTime: l.MaxWallTime,
 	}

@@ -30,9 +30,17 @@ func reference() []section {
 			{name: "cpu_hour", example: "0.04", about: "Price of one CPU for one hour, with up to six decimals. Not set: nothing."},
 			{name: "currency", example: `"EUR"`, about: "Currency of cpu_hour, in three capital letters. Not set: quotes carry no prices."},
 		}},
+		{name: "power", about: "What the machine draws; with [prices], this site's quotes then tell what a job's electricity costs.", keys: []entry{
+			{name: "watts_per_cpu", example: "30.588624", about: "Power of a CPU that works, and of its share of all else, with up to six decimals; quotes go by thousandths. Not set: quotes tell no cost of electricity."},
+		}},
+		{name: "prices", about: "Where this site buys its electricity, and which feed knows the prices. Without prices the site schedules all the same: its quotes then name no cost, and \"switchyard sites\" says why. docs/prices.md explains feeds and their files.", keys: priceKeys()},
 	}
 	sections = append(sections, roundSections()...)
 	return append(sections, []section{
+		{name: "protect", about: "When jobs of partners are declined for the sake of this site's own users. The partner is told the reason.", keys: []entry{
+			{name: "delay", example: `"10m"`, about: "The most that planning may show a waiting job of an own user delayed by a partner's job. Only batch systems that plan can tell. Not set: not looked at."},
+			{name: "share", example: "0.4", about: "The most of the CPUs that partners' jobs may hold or wait for together, above 0, at most 1. Not set: any share."},
+		}},
 		{name: "limits", about: "Bounds that protect this site's own peer.", keys: []entry{
 			{name: "max_jobs", about: "How many jobs submitted at this site may be unfinished at once; more are refused."},
 		}},
@@ -84,12 +92,13 @@ func gossipKeys() []entry {
 
 func localSchedKeys() []entry {
 	return []entry{
-		{name: "plugin", about: "The batch system. \"process\" is the built-in one, which runs jobs on this computer. \"slurm\" is the Slurm of this site. Otherwise the name of a [[plugin]] of the kind \"localsched\". All keys below but mhz are for \"process\"."},
+		{name: "plugin", about: "The batch system. \"process\" is the built-in one, which runs jobs on this computer. \"slurm\" is the Slurm of this site. Otherwise the name of a [[plugin]] of the kind \"localsched\". All keys below but mhz and mflops are for \"process\"."},
 		{name: "machine", about: "\"per-cpu\": jobs share nodes. \"whole-node\": a node runs one job at a time."},
 		{name: "cpus", example: "64", about: "CPUs of the whole machine. Not set: as many as this computer has."},
 		{name: "nodes", about: "Nodes of the whole machine; they have the same number of CPUs each, so it divides cpus."},
 		{name: "memory", example: `"256GB"`, about: "Memory of a node; jobs that ask for more go elsewhere. Not set: not looked at."},
 		{name: "mhz", example: "2400", about: "Speed of a CPU, by which the time limits of jobs are scaled on their way between sites of different speed. Not set: jobs keep their limits."},
+		{name: "mflops", example: "4400", about: "Speed of a CPU in Mflop/s, as a benchmark measured it; between two sites that both state it, it counts instead of mhz. Not set: mhz counts."},
 		{name: "max_wall_time", example: `"7d"`, about: "The longest time limit that a job may have. Not set: any."},
 		{name: "policy", live: true, about: "Which queued jobs start first. \"easy\" (or \"fcfsbf\"): in the order of arrival, and later ones before that if they do not delay the first (EASY backfilling). \"conservative\": likewise, if they delay nobody before them. \"fcfs\": in the order of arrival, and nothing overtakes. \"firstfit\" (or \"ff\"): whatever fits, in the order of arrival. \"sjf\": the shortest limit first, and nothing overtakes. \"sjffit\": whatever fits, the shortest limit first. \"easysjbf\": as easy, and of the later ones the shortest limit first."},
 		{name: "grace", about: "Time between asking a job to end (SIGTERM) and ending it (SIGKILL)."},
@@ -100,14 +109,21 @@ func localSchedKeys() []entry {
 func roundSections() []section {
 	return []section{
 		{name: "policy", about: "How a round places jobs.", keys: []entry{
-			{name: "name", live: true, about: "\"tc\": where the turnaround (wait + run time) is least. \"local\": at the site where they were submitted. Otherwise the name of a [[plugin]] of the kind \"policy\"."},
+			{name: "name", live: true, about: "\"tc\": where the turnaround (wait + run time) is least. \"mcmf\": in cycles, all at once by a min-cost max-flow over response time and cost of electricity. \"inst\" and \"twoprice\": likewise, for comparison, without waits or with two prices a day. \"stable\": in cycles, by stable matching: jobs prefer short response times, sites low costs. \"random\": anywhere, for comparison. \"local\": at the site where they were submitted. Otherwise the name of a [[plugin]] of the kind \"policy\"."},
 			{name: "fallback", about: "The built-in policy that decides while a plugin does not, because it hangs, died or returned nonsense."},
 		}},
 		{name: "policy.tc", about: "Parameters of the policy tc.", keys: []entry{
 			{name: "epsilon", live: true, about: "ε: among sites whose turnaround is within this of the least, the least busy one gets the job."},
 		}},
+		{name: "policy.mcmf", about: "Parameters of the policies mcmf, inst and twoprice.", keys: []entry{
+			{name: "weight", live: true, about: "w: share of the response time in a placement's cost, from 0 to 1; the rest is the cost of electricity."},
+			{name: "scale", live: true, about: "Steps into which the least and the greatest cost of a cycle are divided; 1 to 1000000. More tell finer differences apart."},
+			{name: "marginal", live: true, example: "4", about: "2 to 64: for how many jobs of a cycle sites are asked how much longer each further one would wait, so that they spread before a site is full. Not set: only max_q bounds what a site gets."},
+		}},
 		{name: "rounds", about: "When sites are asked for quotes, and which.", keys: []entry{
-			{name: "initiation", live: true, about: "What opens a round. \"sender\": the site that has a job to place asks its partners. \"receiver\": the job waits until a partner volunteers, and only volunteers are asked; partners volunteer under receiver and symmetric. \"symmetric\": volunteers are asked if there are any, else all partners. A job that its own site cannot run has all partners asked in any case."},
+			{name: "initiation", live: true, about: "What opens a round. \"sender\": the site that has a job to place asks its partners. \"receiver\": the job waits until a partner volunteers, and only volunteers are asked; partners volunteer under receiver and symmetric. \"symmetric\": volunteers are asked if there are any, else all partners. \"cycle\": once a cycle all jobs that wait are placed together. A job that its own site cannot run has all partners asked in any case. Not set: \"cycle\" with a built-in policy other than tc and local, else \"sender\"."},
+			{name: "cycle", live: true, about: "Time between two rounds under the initiation cycle, and the period of max_q."},
+			{name: "max_q", live: true, example: "2", about: "MaxQ: how many jobs this site takes in a cycle, from all sites together, whatever opens their rounds. Not set: any number."},
 			{name: "phi", live: true, about: "φ: a job that would wait less than this at its own site stays there, and nobody is asked."},
 			{name: "sigma", live: true, about: "σ: time between two looks at a silent partner, and between two rounds for a job that found no site. Under receiver and symmetric also between two looks at this site's own utilisation, after which it may volunteer, and at the waits of the jobs that wait for volunteers; a volunteer counts for as long."},
 			{name: "delta", live: true, about: "δ: the site volunteers while less than this share of its CPUs runs jobs; above 0, at most 1."},
@@ -125,6 +141,19 @@ func roundSections() []section {
 			{name: "reclaim_after", about: "How long a partner must be out of reach before jobs submitted with --requeue are given to another site. Others wait for it."},
 			{name: "remember", about: "How long finished hand-offs are remembered, to recognise late messages; longer than any partner is ever cut off."},
 		}},
+	}
+}
+
+func priceKeys() []entry {
+	return []entry{
+		{name: "area", example: `"DE-LU"`, about: "The price area, by the feed's name for it; \"switchyard prices\" and \"switchyard plugin info\" list these. Not set: no prices are asked for."},
+		{name: "feed", example: `"file"`, about: "\"file\": files of prices, read again when they change. \"tariff\": a contract with fixed or time-of-use prices. Otherwise the name of a [[plugin]] of the kind \"price\"."},
+		{name: "config", example: `"/etc/switchyard/prices/north.toml"`, about: "File with the configuration of a built-in feed, in TOML, in another folder than the peer's. That of a plugin is named in its [[plugin]]."},
+		{name: "span", about: "How far ahead prices are wanted; beyond what is published they are forecast, and later still the mean counts. 1h to 31d."},
+		{name: "refresh", about: "Time between two questions to the feed. After a question that failed it asks again within sigma."},
+		{name: "history", about: "How much of the past is asked from the feed, for the forecasts. 1d to 100d."},
+		{name: "forecast", about: "How prices are forecast that are not published yet. \"yesterday\": the same hour of the day before. \"blend\": 0.6 of that, and 0.4 of the same weekday of last week. \"mean\": the mean of the hour on the three days before. \"flat\": the mean of the three days before. \"sarima\": a seasonal model of the last 72 hours, or one of another order, as \"(1,0,1)(1,0,1)24\". \"auto\": whichever of the first four would have been best over the history."},
+		{name: "time_zone", about: "The site's time zone, by its name in the IANA database, as \"Europe/Berlin\": when its days begin, which forecasts and on-peak hours go by."},
 	}
 }
 
@@ -170,5 +199,7 @@ func partnerKeys() []entry {
 		{name: "max_jobs", example: "100", about: "How many of its jobs may be here at once. Not set: none."},
 		{name: "max_cpus", example: "32", about: "How many CPUs its jobs may use here at once. Not set: any number."},
 		{name: "users", example: `{ alice = "guest1", "*" = "gridguest" }`, about: "Its users and the accounts of this machine that run their jobs; \"*\" is everybody else. Who is not here is refused."},
+		{name: "latency", example: `"20ms"`, about: "Time that a message takes to it. With bandwidth, policies know how long a job's data (submit --data) take to get there."},
+		{name: "bandwidth", example: `"125MB/s"`, about: "Bandwidth of the link to it: a number and kB/s, MB/s, GB/s, kbit/s, Mbit/s or Gbit/s (powers of 1000). Not set: data take no time."},
 	}
 }

@@ -60,7 +60,7 @@ func TestOnlyWhatMayChangeChanges(t *testing.T) {
 	after := loaded(t, "[localsched]\ncpus = 4\n[policy]\nname = \"local\"\n[rounds]\nphi = \"7s\"\nstay_home = true\n"+
 		"sigma = \"2s\"\ndeadline = \"1s\"\n[handoff]\nretry = \"2s\"\n")
 	mixed := before.With(after)
-	tuning := mixed.Tuning(mixed.Policy.Make(mixed.Policy.Name).Info())
+	tuning := mixed.Tuning(mixed.BuiltIn(mixed.Policy.Name).Info())
 	if tuning.Policy.Name != "local" || tuning.Phi != 7*protocol.Second || !tuning.Stay || tuning.Delta != 700_000 ||
 		tuning.Sigma != 2*protocol.Second || tuning.Deadline != protocol.Second {
 		t.Errorf("tuning: %+v", tuning)
@@ -84,7 +84,7 @@ func TestParametersOfThePolicyAreTuned(t *testing.T) {
 	before := loaded(t, "[policy.tc]\nepsilon = \"3s\"\n")
 	tuned := before.With(loaded(t, "[policy.tc]\nepsilon = \"4s\"\n"))
 	want := []policy.Param{{Name: "epsilon_ms", Value: "4000"}}
-	if got := tuned.Policy.Make("tc").Info().Params; !slices.Equal(got, want) {
+	if got := tuned.BuiltIn("tc").Info().Params; !slices.Equal(got, want) {
 		t.Errorf("the parameters %v, want %v", got, want)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -58,4 +59,95 @@ func (m Megabytes) TOML() string {
 		return fmt.Sprintf(`"%dGB"`, m>>10)
 	}
 	return fmt.Sprintf(`"%dMB"`, m)
+}
+
+// Watts is a power in millionths of a watt, written as a number of watts with up to six
+// decimals.
+type Watts settings.Amount //nolint:recvcheck // it is changed where it is read, and printed by value
+
+// maxWatts bounds a CPU's power. It is far from where a product of CPUs overflows.
+const maxWatts = 1_000_000
+
+// UnmarshalTOML implements [settings.Unmarshaler]. It is exact: 30.588624 is 30,588,624
+// millionths.
+func (w *Watts) UnmarshalTOML(raw any) error {
+	switch raw.(type) {
+	case int64, float64:
+	default:
+		return settings.Mismatch(raw, "a number of watts, as 30.5")
+	}
+	var read settings.Amount
+	if err := read.UnmarshalTOML(raw); err != nil {
+		return err
+	}
+	if read < 0 || read > maxWatts*1_000_000 {
+		return fmt.Errorf("is outside 0 to %d watts", maxWatts)
+	}
+	*w = Watts(read)
+	return nil
+}
+
+// TOML implements [settings.Literal].
+func (w Watts) TOML() string { return settings.Amount(w).TOML() }
+
+// Milliwatts is the power in thousandths of a watt, to the nearest.
+func (w Watts) Milliwatts() int64 { return (int64(w) + 500) / 1000 }
+
+// Bandwidth is how fast a link is, in bytes a second.
+type Bandwidth int64 //nolint:recvcheck // it is changed where it is read, and printed by value
+
+// rate is a unit of bandwidth. As usual for links, a kilo is 1000.
+type rate struct {
+	name        string
+	bytes, bits int64 // a second: one of them is set
+}
+
+// rates lists the units from the largest down.
+func rates() []rate {
+	return []rate{
+		{name: "GB/s", bytes: 1e9},
+		{name: "MB/s", bytes: 1e6},
+		{name: "kB/s", bytes: 1e3},
+		{name: "B/s", bytes: 1},
+		{name: "Gbit/s", bits: 1e9},
+		{name: "Mbit/s", bits: 1e6},
+		{name: "kbit/s", bits: 1e3},
+	}
+}
+
+// maxBandwidth is more than any link has, and far from overflow.
+const maxBandwidth = 1e15
+
+// UnmarshalTOML reads "125MB/s" or "1Gbit/s". It implements [settings.Unmarshaler].
+func (b *Bandwidth) UnmarshalTOML(raw any) error {
+	const want = `a number and a unit of kB/s, MB/s, GB/s, kbit/s, Mbit/s or Gbit/s, as "125MB/s" or "1Gbit/s"`
+	text, ok := raw.(string)
+	if !ok {
+		return settings.Mismatch(raw, want+", in quotes")
+	}
+	end := max(0, strings.IndexFunc(text, func(r rune) bool { return r < '0' || r > '9' }))
+	n, err := strconv.ParseInt(text[:end], 10, 64)
+	unit := strings.TrimSpace(text[end:])
+	i := slices.IndexFunc(rates(), func(r rate) bool { return r.name == unit })
+	if err != nil || i < 0 {
+		return errors.New("is no bandwidth; write " + want)
+	}
+	one := rates()[i]
+	if n == 0 || n > maxBandwidth/max(one.bytes, one.bits) {
+		return fmt.Errorf("is outside 1B/s to %s", Bandwidth(maxBandwidth).words())
+	}
+	*b = Bandwidth(n*one.bytes + n*one.bits/8)
+	return nil
+}
+
+// TOML prints what UnmarshalTOML reads. It implements [settings.Literal].
+func (b Bandwidth) TOML() string { return strconv.Quote(b.words()) }
+
+func (b Bandwidth) words() string {
+	for _, unit := range rates() {
+		if unit.bytes > 0 && b > 0 && int64(b)%unit.bytes == 0 {
+			return fmt.Sprintf("%d%s", int64(b)/unit.bytes, unit.name)
+		}
+	}
+	return "0B/s"
 }

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/switchyard-hpc/switchyard/internal/testbed"
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/plugins/price"
+	"github.com/switchyard-hpc/switchyard/plugins/price/feeds"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// The electricity of the demo. So that seconds of work cost something, a CPU stands for a
+// rack.
+const (
+	demoWatts    = 20_000 // of a CPU
+	demoCurrency = "EUR"
+)
+
+// demoCycle is the pause between two cycles in the demo, and demoMaxQ how many jobs a site
+// takes in one: few, so that one sees jobs wait for the next, and sites fill up.
+const (
+	demoCycle = 2 * protocol.Second
+	demoMaxQ  = 4
+)
+
+// demoWeight is w of mcmf in the demo: with its usual one, jobs would rather queue where
+// electricity is cheap for longer than one likes to watch.
+const demoWeight = 0.6
+
+// demoSite is a site of the demo and what a MWh costs there.
+type demoSite struct {
+	name  protocol.SiteName
+	cpus  int
+	price protocol.Micro
+}
+
+// demoSites are the sites of the demo. The jobs come from the first, where electricity is
+// dearest.
+func demoSites() []demoSite {
+	return []demoSite{
+		{"aurora", 4, 150 * protocol.Unit},
+		{"borealis", 4, 50 * protocol.Unit},
+		{"cygnus", 8, 90 * protocol.Unit},
+	}
+}
+
+// machines writes the sites' contracts for electricity into the demo's folder.
+func (d *demo) machines() ([]testbed.Machine, error) {
+	dir := filepath.Join(d.dir, "prices")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make a folder for prices: %w", err)
+	}
+	var all []testbed.Machine
+	for _, site := range demoSites() {
+		path := filepath.Join(dir, string(site.name)+".toml")
+		text := fmt.Sprintf("area = %q\ncurrency = %q\nzone = \"UTC\"\nprice = %d\n", site.name, demoCurrency, site.price/protocol.Unit)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			return nil, fmt.Errorf("write the prices of %s: %w", site.name, err)
+		}
+		all = append(all, testbed.Machine{Name: site.name, CPUs: site.cpus, More: fmt.Sprintf(
+			"[power]\nwatts_per_cpu = %d\n\n[prices]\narea = %q\nfeed = %q\nconfig = %q\n\n[policy.mcmf]\nweight = %g\n",
+			demoWatts, site.name, feeds.TariffName, path, demoWeight)})
+	}
+	return all, nil
+}
+
+// bill is what the electricity of a job cost, at the price of a site.
+func (s demoSite) bill(job *tracked) protocol.Micro {
+	view := job.seen.job
+	if view.Started == 0 {
+		return 0
+	}
+	hour := price.Slot{Start: view.Started - view.Started%protocol.Instant(protocol.Hour), Length: protocol.Hour, Price: s.price}
+	draw := peer.Draw(demoWatts*1000, &protocol.Spec{Request: protocol.Request{CPUs: job.CPUs}})
+	return price.NewMeter(price.Series{Slots: []price.Slot{hour}}).Cost(draw, view.Started, view.Ended.Sub(view.Started))
+}
+
+// tellBill compares what the electricity of the jobs cost with what it would have at home.
+func (d *demo) tellBill(jobs []*tracked) {
+	sites := demoSites()
+	var paid, home protocol.Micro
+	for _, job := range jobs {
+		home += sites[0].bill(job)
+		for _, site := range sites {
+			if site.name == job.seen.job.Site {
+				paid += site.bill(job)
+			}
+		}
+	}
+	d.say("\nElectricity, at %d kW a CPU: %s; with every job at home, %s.",
+		demoWatts/1000, amount(mills(paid), demoCurrency), amount(mills(home), demoCurrency))
+}
+
+// mills rounds an amount to three decimals.
+func mills(a protocol.Micro) protocol.Micro {
+	const mill = protocol.Unit / 1000
+	return (a + mill/2) / mill * mill
+}

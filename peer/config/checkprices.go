@@ -1,0 +1,81 @@
+package config
+
+import (
+	"slices"
+
+	"github.com/switchyard-hpc/switchyard/internal/predict/forecast"
+	"github.com/switchyard-hpc/switchyard/internal/settings"
+	"github.com/switchyard-hpc/switchyard/plugins/price/curve"
+	"github.com/switchyard-hpc/switchyard/plugins/price/feeds"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// The longest times for which a feed is asked at once.
+const (
+	maxSpan    = 31 * protocol.Day
+	maxHistory = 100 * protocol.Day
+)
+
+func (r *checker) checkPrices(p *Prices) {
+	if _, err := forecast.Named(p.Forecast); err != nil {
+		r.Problem("prices.forecast", "%v", err)
+	}
+	if _, err := feeds.ParseZone(p.TimeZone); err != nil {
+		r.Problem("prices.time_zone", "%v", err)
+	}
+	r.Positive("prices.refresh", p.Refresh)
+	r.within("prices.span", p.Span, protocol.Hour, maxSpan)
+	r.within("prices.history", p.History, protocol.Day, maxHistory)
+	if p.Area == "" {
+		if p.Feed != "" || p.Config != "" {
+			r.Problem("prices.area", "is missing; name the area of the feed where this site buys its electricity")
+		}
+		return
+	}
+	if err := curve.CheckArea(p.Area); err != nil {
+		r.Problem("prices.area", "%v", err)
+	}
+	r.checkFeed(p)
+}
+
+func (r *checker) checkFeed(p *Prices) {
+	plugins := r.plugins(PriceKind)
+	switch {
+	case p.Feed == "":
+		r.Problem("prices.feed", "is missing; say which feed knows the prices of area %q: %q, %q, or the name of a [[plugin]]",
+			p.Area, feeds.FileName, feeds.TariffName)
+	case slices.Contains(plugins, p.Feed):
+		if p.Config != "" {
+			r.Problem("prices.config", "is for the built-in feeds; a plugin's is named in its [[plugin]], so leave it out")
+		}
+	case !slices.Contains(feeds.Names(), p.Feed):
+		r.OneOf("prices.feed", p.Feed, append(feeds.Names(), plugins...)...)
+	case p.Config == "":
+		r.Problem("prices.config", "is missing; name the TOML file that says where the prices are, as docs/prices.md explains")
+	}
+}
+
+func (r *checker) within(key string, d, least, most protocol.Duration) {
+	if d < least || d > most {
+		r.Problem(key, "%s is outside %s to %s", settings.FormatDuration(d), settings.FormatDuration(least), settings.FormatDuration(most))
+	}
+}
+
+func (r *checker) checkPower(p *Power) {
+	area := r.config.Prices.Area
+	switch {
+	case area != "" && p.WattsPerCPU == 0:
+		r.Warn("prices.area", "has no effect while [power] watts_per_cpu is not set: quotes name no cost of electricity")
+	case area == "" && p.WattsPerCPU > 0:
+		r.Warn("power.watts_per_cpu", "has no effect while [prices] area is not set: quotes name no cost of electricity")
+	}
+}
+
+func (r *checker) checkProtect(p *Protect) {
+	if r.Set("protect.delay") {
+		r.Positive("protect.delay", p.Delay)
+	}
+	if r.Set("protect.share") && p.Share == 0 {
+		r.Problem("protect.share", "is 0; to take no guests at all, leave max_jobs of the partners out, and to take any number, this")
+	}
+}
