@@ -1,0 +1,129 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/switchyard-hpc/switchyard/internal/mincostflow"
+)
+
+// simFlow is one call of sim flow.
+type simFlow struct {
+	app      *app
+	jobs     int
+	systems  int
+	capacity int
+	seed     uint64
+	scale    int
+}
+
+// maxFlowPairs bounds what is drawn: costs take 4 bytes each.
+const maxFlowPairs = 500_000_000
+
+func (a *app) simFlowCommand() *cobra.Command {
+	f := simFlow{app: a}
+	cmd := &cobra.Command{
+		Use:   "flow --jobs N --systems M --capacity Q --seed S",
+		Short: "Solve a drawn min-cost max-flow of jobs on systems, and prove the result",
+		Long: "Draw N jobs and M systems that take Q jobs each, with costs of four in five pairs, from a seed;\n" +
+			"serve as many jobs as possible at the least cost; and check the certificate of optimality. At\n" +
+			"the scale 100 the instances are those that other solvers were compared on: hash, flow and\n" +
+			"cost must be the same everywhere. A finer scale has fewer equal costs.",
+		Example: "  switchyard sim flow --jobs 10000 --systems 58 --capacity 200 --seed 1\n" +
+			"  switchyard sim flow --jobs 100000 --systems 58 --capacity 2000 --seed 1 --scale 1000000 --json",
+		Args: noArgs,
+		RunE: func(*cobra.Command, []string) error { return f.run() },
+	}
+	cmd.Flags().IntVar(&f.jobs, "jobs", 0, "jobs to place")
+	cmd.Flags().IntVar(&f.systems, "systems", 0, "systems to place them on")
+	cmd.Flags().IntVar(&f.capacity, "capacity", 0, "jobs that each system takes")
+	cmd.Flags().Uint64Var(&f.seed, "seed", 1, "what the instance is drawn from")
+	cmd.Flags().IntVar(&f.scale, "scale", mincostflow.ReferenceScale, "the highest cost, a multiple of 4")
+	return a.query(cmd)
+}
+
+// flowJSON is what sim flow prints as JSON.
+type flowJSON struct {
+	Jobs         int     `json:"jobs"`
+	Systems      int     `json:"systems"`
+	Capacity     int     `json:"capacity"`
+	Seed         uint64  `json:"seed"`
+	Scale        int     `json:"scale"`
+	Hash         string  `json:"hash"`
+	Pairs        int     `json:"pairs"`
+	CostSum      int64   `json:"cost_sum"`
+	Flow         int     `json:"flow"`
+	Cost         int64   `json:"cost"`
+	BuildSeconds float64 `json:"build_s"`
+	SolveSeconds float64 `json:"solve_s"`
+	Certified    bool    `json:"certified"`
+}
+
+func (f *simFlow) run() error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	start := time.Now()
+	problem, err := mincostflow.Instance(f.jobs, f.systems, f.capacity, f.seed, f.scale)
+	if err != nil {
+		return usage("--%w", err)
+	}
+	built := time.Now()
+	solution, err := mincostflow.Solve(problem, nil)
+	if err != nil {
+		return err
+	}
+	solved := time.Now()
+	wrong := mincostflow.Certify(problem, solution)
+	drawn := problem.Fingerprint()
+	err = f.show(&flowJSON{
+		Jobs: f.jobs, Systems: f.systems, Capacity: f.capacity, Seed: f.seed, Scale: f.scale,
+		Hash: fmt.Sprintf("%016x", drawn.Hash), Pairs: drawn.Pairs, CostSum: drawn.CostSum,
+		Flow: solution.Flow, Cost: solution.Cost,
+		BuildSeconds: built.Sub(start).Seconds(), SolveSeconds: solved.Sub(built).Seconds(),
+		Certified: wrong == nil,
+	})
+	if wrong != nil {
+		return fmt.Errorf("the solution is not certified, which is a fault of the solver: %w", wrong)
+	}
+	return err
+}
+
+// check refuses sizes that are missing or too large for a machine's memory.
+func (f *simFlow) check() error {
+	for _, size := range []struct {
+		flag string
+		n    int
+		most int
+	}{
+		{"jobs", f.jobs, mincostflow.MaxJobs}, {"systems", f.systems, mincostflow.MaxSystems}, {"capacity", f.capacity, mincostflow.MaxJobs},
+	} {
+		if size.n < 1 || size.n > size.most {
+			return usage("--%s: %d is not 1 to %d", size.flag, size.n, size.most)
+		}
+	}
+	if f.jobs > maxFlowPairs/f.systems {
+		return usage("--jobs: %d on %d systems are more than %d pairs", f.jobs, f.systems, maxFlowPairs)
+	}
+	return nil
+}
+
+func (f *simFlow) show(result *flowJSON) error {
+	if f.app.json {
+		return f.app.printJSON(result)
+	}
+	certified := "yes"
+	if !result.Certified {
+		certified = "no"
+	}
+	t := newTable("HASH", " PAIRS", " FLOW", " COST", " BUILD", " SOLVE", "CERTIFIED")
+	t.add(result.Hash, strconv.Itoa(result.Pairs), strconv.Itoa(result.Flow), strconv.FormatInt(result.Cost, 10),
+		milliseconds(result.BuildSeconds), milliseconds(result.SolveSeconds), certified)
+	return t.write(f.app.stdout, "", true)
+}
+
+// milliseconds prints seconds so that solvers can be compared.
+func milliseconds(s float64) string { return strconv.FormatFloat(1000*s, 'f', 3, 64) + " ms" }
