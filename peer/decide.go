@@ -195,6 +195,9 @@ func (p *Peer) waitReason(j *job, quotes []SiteQuote) string {
 			noes = append(noes, fmt.Sprintf("%s: %s", q.Site, q.Declined))
 		}
 	}
+	if len(noes) < len(quotes) {
+		return fmt.Sprintf("%s (%d sites would take it, but not in this round)", reasonRoundFull, len(quotes)-len(noes))
+	}
 	return fmt.Sprintf("%s (%s)", reasonNoQuote, strings.Join(noes, "; "))
 }
 

@@ -13,6 +13,7 @@ const (
 	reasonGridQueue   = "GridQueue"          // waits for its round
 	reasonNoKnownSite = "NoKnownSite"        // no site that is known can run it; one that is not might
 	reasonNoQuote     = "NoSiteQuoted"       // no site took it in the last round
+	reasonRoundFull   = "SitesFull"          // sites quoted, but none takes more in this round
 	reasonUnreachable = "PartnerUnreachable" // its site does not answer
 	reasonHandOff     = "HandOff"            // on its way to its site
 	reasonVolunteer   = "WaitsForVolunteer"  // its own site would let it wait too long, and nobody volunteers

@@ -10,10 +10,12 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
+	"github.com/switchyard-hpc/switchyard/localsched/foresight"
 	"github.com/switchyard-hpc/switchyard/localsched/process"
 	"github.com/switchyard-hpc/switchyard/localsched/slurm"
 	"github.com/switchyard-hpc/switchyard/peer/config"
@@ -42,8 +44,20 @@ func (p *peerProcess) openScheduler(ctx context.Context) (err error) {
 	if tariff := p.cfg.SiteTariff(); tariff.Currency != "" {
 		p.scheduler = localsched.Charging{Scheduler: p.scheduler, Tariff: tariff}
 	}
-	p.capacity, err = p.describe(ctx)
-	return err
+	if p.capacity, err = p.describe(ctx); err != nil {
+		return err
+	}
+	return p.foresee()
+}
+
+// foresee has quotes tell what came of earlier ones.
+func (p *peerProcess) foresee() error {
+	foreseen, err := foresight.New(foresight.Method(p.cfg.LocalSched.Waits), p.capacity.CPUs)
+	if err != nil {
+		return fmt.Errorf("[localsched] waits: %w", err)
+	}
+	p.scheduler = foresight.Over(p.scheduler, foreseen, func() protocol.Instant { return protocol.InstantOf(time.Now()) })
+	return nil
 }
 
 func (p *peerProcess) openProcess() (localsched.Scheduler, error) {
@@ -117,7 +131,7 @@ func (p *peerProcess) describe(ctx context.Context) (protocol.Capacity, error) {
 	defer cancel()
 	described, err := p.scheduler.Describe(limited)
 	if err == nil {
-		err = keepCapacity(kept, described.Capacity)
+		err = errors.Join(p.mayProtect(&described), keepCapacity(kept, described.Capacity))
 		return p.withSpeed(described.Capacity), err
 	}
 	capacity, old := keptCapacity(kept)
@@ -129,6 +143,14 @@ func (p *peerProcess) describe(ctx context.Context) (protocol.Capacity, error) {
 	}
 	p.log.Warn("machine_as_last_known", "why", err, "cpus", capacity.CPUs, "nodes", capacity.Nodes)
 	return p.withSpeed(capacity), nil
+}
+
+// mayProtect says why the batch system cannot protect the own users as it is told to.
+func (p *peerProcess) mayProtect(d *localsched.Description) error {
+	if p.cfg.Protect.Delay == 0 || slices.Contains(d.Capabilities, localsched.Delays) {
+		return nil
+	}
+	return fmt.Errorf("[protect] delay: the batch system %s cannot tell whom a job would delay; leave it out, and use share", d.Name)
 }
 
 // withSpeed adds the speed of a CPU, which few batch systems know.

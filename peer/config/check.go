@@ -7,6 +7,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
+	"github.com/switchyard-hpc/switchyard/localsched/foresight"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/mcmf"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -78,6 +79,13 @@ func (r *checker) required(key string, path settings.Path, remedy string) {
 	}
 }
 
+func waitMethods() (names []string) {
+	for _, method := range foresight.Methods() {
+		names = append(names, string(method))
+	}
+	return names
+}
+
 func (r *checker) checkLocalSched(l *LocalSched) {
 	r.OneOf("localsched.plugin", l.Plugin, append([]string{Process, SlurmCommands}, r.plugins(LocalSchedKind)...)...)
 	if l.Plugin == SlurmCommands || r.config.Plugin(LocalSchedKind, l.Plugin) != nil {
@@ -90,6 +98,7 @@ func (r *checker) checkLocalSched(l *LocalSched) {
 	}
 	r.AtLeast("localsched.mhz", l.MHz, 0)
 	r.AtLeast("localsched.mflops", l.Mflops, 0)
+	r.OneOf("localsched.waits", l.Waits, waitMethods()...)
 	r.OneOf("localsched.on_stop", l.OnStop, Leave, End)
 	r.AtLeast("localsched.cpus", l.CPUs, 0)
 	r.AtLeast("localsched.nodes", l.Nodes, 1)

@@ -72,6 +72,7 @@ type LocalSched struct {
 	Memory      Megabytes         `toml:"memory"`  // per node; 0: not stated
 	MHz         int               `toml:"mhz"`     // of a CPU; 0: not stated
 	Mflops      int               `toml:"mflops"`  // Mflop/s of a CPU; 0: not stated
+	Waits       string            `toml:"waits"`   // a method of foresight
 	MaxWallTime protocol.Duration `toml:"max_wall_time"`
 	Policy      string            `toml:"policy"`  // of engine.Named
 	Grace       protocol.Duration `toml:"grace"`   // between SIGTERM and SIGKILL

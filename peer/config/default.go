@@ -2,6 +2,7 @@ package config
 
 import (
 	"github.com/switchyard-hpc/switchyard/internal/settings"
+	"github.com/switchyard-hpc/switchyard/localsched/foresight"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/mcmf"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
@@ -24,6 +25,7 @@ func Default() *Config {
 			Plugin:  "process",
 			Machine: PerCPU,
 			Nodes:   1,
+			Waits:   string(foresight.Plan),
 			Policy:  "easy",
 			Grace:   10 * protocol.Second,
 			OnStop:  Leave,

@@ -92,13 +92,14 @@ func gossipKeys() []entry {
 
 func localSchedKeys() []entry {
 	return []entry{
-		{name: "plugin", about: "The batch system. \"process\" is the built-in one, which runs jobs on this computer. \"slurm\" is the Slurm of this site. Otherwise the name of a [[plugin]] of the kind \"localsched\". All keys below but mhz and mflops are for \"process\"."},
+		{name: "plugin", about: "The batch system. \"process\" is the built-in one, which runs jobs on this computer. \"slurm\" is the Slurm of this site. Otherwise the name of a [[plugin]] of the kind \"localsched\". All keys below but mhz, mflops and waits are for \"process\"."},
 		{name: "machine", about: "\"per-cpu\": jobs share nodes. \"whole-node\": a node runs one job at a time."},
 		{name: "cpus", example: "64", about: "CPUs of the whole machine. Not set: as many as this computer has."},
 		{name: "nodes", about: "Nodes of the whole machine; they have the same number of CPUs each, so it divides cpus."},
 		{name: "memory", example: `"256GB"`, about: "Memory of a node; jobs that ask for more go elsewhere. Not set: not looked at."},
 		{name: "mhz", example: "2400", about: "Speed of a CPU, by which the time limits of jobs are scaled on their way between sites of different speed. Not set: jobs keep their limits."},
 		{name: "mflops", example: "4400", about: "Speed of a CPU in Mflop/s, as a benchmark measured it; between two sites that both state it, it counts instead of mhz. Not set: mhz counts."},
+		{name: "waits", about: "Where the waits of quotes come from. \"plan\": the batch system. \"adaptive\": what jobs like it waited here, in such a state of the machine and its queue. \"qbets\": bounds from the latest waits alone, for machines whose users give no time limits. \"ibl\": the most similar jobs. In each case quotes also tell from how far off they were lately how much longer it may take; a restart begins anew."},
 		{name: "max_wall_time", example: `"7d"`, about: "The longest time limit that a job may have. Not set: any."},
 		{name: "policy", live: true, about: "Which queued jobs start first. \"easy\" (or \"fcfsbf\"): in the order of arrival, and later ones before that if they do not delay the first (EASY backfilling). \"conservative\": likewise, if they delay nobody before them. \"fcfs\": in the order of arrival, and nothing overtakes. \"firstfit\" (or \"ff\"): whatever fits, in the order of arrival. \"sjf\": the shortest limit first, and nothing overtakes. \"sjffit\": whatever fits, the shortest limit first. \"easysjbf\": as easy, and of the later ones the shortest limit first."},
 		{name: "grace", about: "Time between asking a job to end (SIGTERM) and ending it (SIGKILL)."},
