@@ -104,6 +104,10 @@ bench: ## run the benchmarks that match BENCH, for BENCHTIME (1s) each; they pri
 	@{ grep -rl --include='*_test.go' '^func Benchmark' . || true; } | xargs -r dirname | sort -u |
 		xargs -r $(GO) test -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem
 
+.PHONY: bench-lemon
+bench-lemon: ## compare the flow solver with LEMON (Debian: liblemon-dev), some minutes; LEMON_LARGE=1 for the largest, 10 GB
+	$(GO) test -tags lemon -run '^$$' -bench LEMON -benchtime 1x ./internal/mincostflow
+
 .PHONY: demo
 demo: build ## start three sites on this machine and watch jobs move
 	$(BINARY) demo
