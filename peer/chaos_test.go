@@ -1,6 +1,7 @@
 package peer_test
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"hash/fnv"
@@ -22,7 +23,8 @@ var (
 
 // TestChaos lets random grids with random jobs meet a nemesis that loses, doubles
 // and delays messages, cuts wires, crashes peers and loses the answers of calls.
-// No invariant may break meanwhile; once the nemesis relents, every job must end
+// Sites differ in initiation, policy, MaxQ, protection and prices. No invariant may break
+// meanwhile; once the nemesis relents, every job must end
 // and nothing may be left.
 func TestChaos(t *testing.T) {
 	t.Parallel()
@@ -71,7 +73,8 @@ type chaos struct {
 	world   *peertest.World
 	nemesis *peertest.Nemesis
 	sites   map[protocol.SiteName]peertest.SiteOptions
-	refused map[string]bool   // names of jobs that no batch system takes
+	refused map[string]bool // names of jobs that no batch system takes
+	share   map[protocol.SiteName]int
 	span    protocol.Duration // of the workload and the faults
 }
 
@@ -80,6 +83,7 @@ func newChaos(t *testing.T, seed uint64) *chaos {
 	c := &chaos{
 		seed: seed, rng: rand.New(rand.NewPCG(seed, 7)), span: 5 * protocol.Minute,
 		sites: map[protocol.SiteName]peertest.SiteOptions{}, refused: map[string]bool{},
+		share: map[protocol.SiteName]int{},
 	}
 	settle := c.between(500, 3000)
 	c.nemesis = &peertest.Nemesis{
@@ -118,7 +122,10 @@ func (c *chaos) site(i int, settle protocol.Duration) peertest.SiteOptions {
 	if c.rng.IntN(3) == 0 {
 		o.MaxCPUs = 1 + c.rng.IntN(o.Capacity.CPUs)
 	}
-	initiation := c.initiation()
+	if c.rng.IntN(2) == 0 {
+		o.Policy = peertest.Greedy{Extra: c.rng.IntN(4), Reckon: c.reckoning()}
+	}
+	initiation := c.initiation(&o)
 	draw, recheck, stay := c.rng.IntN(3), c.rng.IntN(3), c.rng.IntN(2) == 0
 	o.Capacity.MHz = c.rng.IntN(4) * 300
 	retry, phi, rounds := c.between(50, 2000), c.between(1, 60_000), 1+c.rng.IntN(8)
@@ -126,7 +133,9 @@ func (c *chaos) site(i int, settle protocol.Duration) peertest.SiteOptions {
 		retry = c.between(50, 200) // so that prepared guests lose their patience
 	}
 	longest := max(1000, retry*c.between(1, 8))
+	more := c.electricity(&o)
 	o.Config = func(cfg *peer.Config) {
+		more(cfg)
 		cfg.Retry, cfg.RetryMax, cfg.Deadline = retry, longest, max(retry*2, 300)
 		cfg.Initiation, cfg.Draw, cfg.Recheck, cfg.Stay = initiation, draw, recheck, stay
 		cfg.Phi, cfg.RoundJobs, cfg.Settle = phi, rounds, settle
@@ -183,12 +192,18 @@ func (c *chaos) canRun(origin *peertest.Site, spec protocol.Spec) bool {
 	}
 	for _, s := range c.world.Sites() {
 		o := c.sites[s.Name]
-		within := s == origin || o.MaxCPUs == 0 || spec.CPUs <= o.MaxCPUs
+		within := s == origin || ((o.MaxCPUs == 0 || spec.CPUs <= o.MaxCPUs) && c.lets(s.Name, spec.CPUs))
 		if spec.Allows(s.Name) && o.Capacity.Fits(spec.Request) == "" && within {
 			return true
 		}
 	}
 	return false
+}
+
+// lets says whether a site's protection leaves room for a guest.
+func (c *chaos) lets(site protocol.SiteName, cpus int) bool {
+	share, ok := c.share[site]
+	return !ok || cpus*protocol.PPM/c.sites[site].Capacity.CPUs <= share
 }
 
 func (c *chaos) fail(t *testing.T, problem string) {
@@ -222,12 +237,57 @@ func (c *chaos) checkEnds(t *testing.T) {
 func (c *chaos) tune() {
 	sites := c.world.Sites()
 	s := sites[c.rng.IntN(len(sites))]
-	initiation := c.initiation()
+	o := c.sites[s.Name]
+	initiation := c.initiation(&o)
 	c.world.Tune(s.Name, func(cfg *peer.Config) { cfg.Initiation = initiation })
 }
 
-func (c *chaos) initiation() policy.Initiation {
-	return []policy.Initiation{policy.Sender, policy.Receiver, policy.Symmetric}[c.rng.IntN(3)]
+// initiation is one that the site's policy accepts.
+func (c *chaos) initiation(o *peertest.SiteOptions) policy.Initiation {
+	all := []policy.Initiation{policy.Sender, policy.Receiver, policy.Symmetric, policy.Cycle, policy.Cycle}
+	if o.Policy == nil { // tc
+		all = all[:3]
+	}
+	return all[c.rng.IntN(len(all))]
+}
+
+func (c *chaos) reckoning() protocol.Reckoning {
+	return []protocol.Reckoning{protocol.Hourly, protocol.AtOnce, protocol.TwoPrice}[c.rng.IntN(3)]
+}
+
+// electricity draws a site's cycle, what it takes in one, its prices, which fail now and
+// then, and how it protects its users.
+func (c *chaos) electricity(o *peertest.SiteOptions) func(*peer.Config) {
+	period, maxQ, power := c.between(3000, 40_000), 0, c.rng.Int64N(300_000)
+	var protect peer.Protection
+	switch c.rng.IntN(4) {
+	case 0:
+		protect.Share = 200_000 + c.rng.IntN(800_000)
+		c.share[o.Name] = protect.Share
+	case 1:
+		protect.Delay = c.between(1, 60_000)
+	}
+	if c.rng.IntN(2) == 0 {
+		maxQ = 1 + c.rng.IntN(5)
+	}
+	area := ""
+	if c.rng.IntN(2) == 0 {
+		area, o.Prices = "x", c.prices()
+	}
+	return func(cfg *peer.Config) {
+		cfg.Cycle, cfg.MaxQ, cfg.Power, cfg.Protect = period, maxQ, power, protect
+		cfg.Area, cfg.PriceRefresh = area, protocol.Minute
+	}
+}
+
+func (c *chaos) prices() peertest.Prices {
+	right := peertest.HourlyPrices("EUR", 40, -3, 5)
+	return func(op peer.PriceOp) (peer.PriceResult, error) {
+		if c.rng.IntN(3) == 0 {
+			return peer.PriceResult{}, errors.New("the feed is down")
+		}
+		return right(op)
+	}
 }
 
 // arrive submits one or a few jobs somewhere, some to be cancelled later.

@@ -2,6 +2,7 @@ package peer
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 
@@ -72,6 +73,23 @@ func (p *Peer) room() int {
 	return max(0, p.cfg.MaxQ-p.intake.jobs)
 }
 
+// full says why the site takes no more jobs in this period; empty: it does.
+func (p *Peer) full() string {
+	if p.room() > 0 {
+		return ""
+	}
+	return fmt.Sprintf("has taken %d jobs in this period, as many as it allows", p.cfg.MaxQ)
+}
+
+// fullOfOthers is full for a job that a cycle would keep at home: guests may have come
+// while its policy thought.
+func (p *Peer) fullOfOthers() string {
+	if p.cfg.Initiation != policy.Cycle {
+		return ""
+	}
+	return p.full()
+}
+
 func (p *Peer) openIntake() {
 	if period := p.now / protocol.Instant(p.cfg.Cycle); period != p.intake.period {
 		p.intake = intake{period: period}
@@ -83,13 +101,11 @@ func (p *Peer) openIntake() {
 // one, two … like it.
 func (p *Peer) growth(specs []protocol.Spec, quotes []protocol.Quote, jobs int, then func([]protocol.Duration)) {
 	i := middling(specs, quotes)
-	if jobs < 2 || i < 0 {
+	if jobs = min(jobs, len(specs), protocol.MaxExtra); jobs < 2 || i < 0 {
 		then(nil)
 		return
 	}
-	g := &growing{
-		request: specs[i].On(&p.cfg.Capacity), first: quotes[i].AWT, jobs: min(jobs, protocol.MaxExtra), then: then,
-	}
+	g := &growing{request: specs[i].On(&p.cfg.Capacity), first: quotes[i].AWT, jobs: jobs, then: then}
 	p.grow(g)
 }
 

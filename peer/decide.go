@@ -143,6 +143,7 @@ func (p *Peer) carryOut(r *round, in policy.Snapshot, decisions []policy.Decisio
 		}
 		j.noteAlone(&r.home[i])
 		d, ok := chosen[i]
+		full := p.fullOfOthers()
 		switch {
 		case (!ok || d.Site == in.Self && p.cfg.Policy.Shortcut) && r.reach[i] == volunteers:
 			p.tellRound(r, i, silent, JobWaits, "", "no volunteer is better than the own site")
@@ -151,6 +152,9 @@ func (p *Peer) carryOut(r *round, in policy.Snapshot, decisions []policy.Decisio
 			why := p.waitReason(j, p.siteQuotes(r, i))
 			p.tellRound(r, i, silent, JobWaits, "", why)
 			p.waitOn(j, why)
+		case d.Site == in.Self && full != "":
+			p.tellRound(r, i, silent, JobWaits, "", full)
+			p.waitOn(j, full)
 		case d.Site == in.Self:
 			p.tellRound(r, i, silent, RoundDecided, p.cfg.Site, d.Reason)
 			p.took()

@@ -1,6 +1,7 @@
 package peer
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/bits"
@@ -37,6 +38,9 @@ func (p *Peer) askPrices() {
 	op := PriceOp{Area: p.cfg.Area, From: p.now, Until: p.now.Add(p.cfg.PriceSpan)}
 	p.call(op, func(result Result, err error) {
 		priced, err := resultAs[PriceResult](result, err)
+		if err == nil && len(priced.Prices.Slots) == 0 {
+			err = errNoPrices
+		}
 		again := p.cfg.PriceRefresh
 		if err != nil {
 			p.electricity.missing = clip(err.Error())
@@ -52,13 +56,13 @@ func (p *Peer) askPrices() {
 	})
 }
 
+// errNoPrices is what an answer without a price comes to.
+var errNoPrices = errors.New("none are known of this time")
+
 // charge adds to a quote what the electricity of the job's planned run costs. A
-// quote in another currency stays as it is.
+// quote in another currency stays as it is, and one for which there are no prices.
 func (p *Peer) charge(q *protocol.Quote, spec *protocol.Spec, by protocol.Reckoning) {
 	e := &p.electricity
-	if e.hourly == nil || p.cfg.Power == 0 || q.Declined != "" || (q.Currency != "" && q.Currency != e.currency) {
-		return
-	}
 	meter, start := e.hourly, p.now.Add(q.AWT)
 	switch by {
 	case protocol.AtOnce:
@@ -66,6 +70,9 @@ func (p *Peer) charge(q *protocol.Quote, spec *protocol.Spec, by protocol.Reckon
 	case protocol.TwoPrice:
 		meter = e.twoPrice
 	case protocol.Hourly:
+	}
+	if meter == nil || p.cfg.Power == 0 || q.Declined != "" || (q.Currency != "" && q.Currency != e.currency) {
+		return
 	}
 	q.Currency = e.currency
 	q.Terms = append(q.Terms, protocol.Term{Name: EnergyTerm, Amount: meter.Cost(Draw(p.cfg.Power, spec), start, q.ERT)})

@@ -1,6 +1,20 @@
 package peer
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Benefit is the mean over jobs that would have had the first response, and had the
+// second.
+func Benefit(responses [][2]protocol.Duration) int {
+	var b benefit
+	for _, r := range responses {
+		b.add(r[0], r[1])
+	}
+	return b.ppm()
+}
 
 // Leftovers says what a peer still keeps in memory that it must not keep once
 // all its jobs have ended; empty: nothing.
@@ -21,7 +35,7 @@ func (p *Peer) Leftovers() (out []string) {
 		out = append(out, "an open round")
 	}
 	for t := range p.timers.due {
-		if t.kind != pruneTimer && t.kind != probeTimer && t.kind != sigmaTimer {
+		if t.kind != pruneTimer && t.kind != probeTimer && t.kind != sigmaTimer && t.kind != priceTimer {
 			out = append(out, fmt.Sprintf("timer %+v", t))
 		}
 	}

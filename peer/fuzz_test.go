@@ -65,8 +65,21 @@ func newFuzzed(t *testing.T, data []byte) *fuzzed {
 		},
 		jobs: []protocol.JobID{2_000_000_000_001, 3_000_000_000_001, 1_000_000_000_001},
 	}
+	z.configure()
 	z.restart()
 	return z
+}
+
+// configure gives the peer a cycle, prices and protection, if the bytes say so.
+func (z *fuzzed) configure() {
+	if z.pick(2) == 0 {
+		return
+	}
+	z.cfg.Policy = peertest.Greedy{Extra: z.pick(4)}.Info()
+	z.cfg.Initiation = z.cfg.Policy.Initiations[z.pick(4)]
+	z.cfg.Cycle, z.cfg.MaxQ = protocol.Duration(z.pick(256))*protocol.Second, z.pick(3)
+	z.cfg.Area, z.cfg.Power = "x", int64(z.pick(256))*1000
+	z.cfg.Protect = peer.Protection{Delay: protocol.Duration(z.pick(3)) * protocol.Minute, Share: z.pick(4) * 250_000}
 }
 
 func (z *fuzzed) pick(n int) int {
@@ -270,7 +283,10 @@ func (z *fuzzed) result(op peer.Op) peer.Result {
 	case peer.QuoteOp:
 		quotes := make([]protocol.Quote, len(op.Query.Jobs))
 		for i := range quotes {
-			quotes[i] = protocol.Quote{Job: op.Query.Jobs[i].Job, AWT: protocol.Duration(z.pick(256)) * protocol.Second, ERT: 1}
+			quotes[i] = protocol.Quote{
+				Job: op.Query.Jobs[i].Job, AWT: protocol.Duration(z.pick(256)) * protocol.Second, ERT: 1,
+				Delay: protocol.Duration(z.pick(3)) * protocol.Minute,
+			}
 		}
 		return peer.QuoteResult{Quotes: quotes, Load: protocol.Load{CPUs: 4, Busy: z.pick(5)}}
 	case peer.SubmitOp:
@@ -294,7 +310,11 @@ func (z *fuzzed) result(op peer.Op) peer.Result {
 	case peer.DecideOp:
 		return peer.DecideResult{Decisions: []policy.Decision{{Job: z.pick(2), Site: z.pick(3)}}}
 	case peer.PriceOp:
-		return peer.PriceResult{Currency: "EUR"}
+		answer, _ := peertest.HourlyPrices("EUR", int64(z.pick(256))-99, 7)(op)
+		if z.pick(2) == 0 {
+			answer.Prices.Slots = nil
+		}
+		return answer
 	}
 	return nil
 }

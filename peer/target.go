@@ -20,8 +20,8 @@ func (p *Peer) offered(one *partner, m protocol.Offer) {
 		p.refuse(one, tag, why)
 		return
 	}
-	if p.room() == 0 {
-		p.refuseFor(one, protocol.Refused{Tag: tag, Full: true, Reason: fmt.Sprintf("has taken %d jobs in this period, as many as it allows", p.cfg.MaxQ)})
+	if why := p.full(); why != "" {
+		p.refuseFor(one, protocol.Refused{Tag: tag, Full: true, Reason: why})
 		return
 	}
 	account, _ := p.cfg.Accounts.Guest(one.Site, m.Spec.User) // declines has asked

@@ -106,12 +106,13 @@ func (c Config) throughGrid(index int32) bool {
 	return c.LocalShare == 0 || c.chance(chanceOfGrid, uint64(index), 0, protocol.PPM) >= uint64(c.LocalShare) //nolint:gosec // not negative
 }
 
-// powerOf is the share of a site's power that a job draws, in parts per million.
+// powerOf is the share of a site's power that a job draws, in parts per million; 0: all of
+// it, which none that is drawn is.
 func (c Config) powerOf(index int32) int {
 	if c.PowerLow == c.PowerHigh {
 		return c.PowerLow
 	}
-	return c.PowerLow + int(c.chance(chanceOfPower, uint64(index), 0, uint64(c.PowerHigh-c.PowerLow+1))) //nolint:gosec // checked: in order
+	return max(1, c.PowerLow+int(c.chance(chanceOfPower, uint64(index), 0, uint64(c.PowerHigh-c.PowerLow+1)))) //nolint:gosec // checked: in order
 }
 
 // perturb adds to a planned wait a chance between minus and plus Perturb ([MC 5.3]).

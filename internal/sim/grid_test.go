@@ -354,12 +354,17 @@ func TestRunRefuses(t *testing.T) {
 		"A:0 B:0": func(c *sim.Config, _ []workload.Job) {
 			c.Network.Links = []sim.LinkBetween{{A: 0, B: 0}}
 		},
-		"no such sites":                  func(c *sim.Config, _ []workload.Job) { c.Network.Cuts = []sim.Cut{{A: 0, B: 3, Until: 1}} },
-		"sort the workload":              func(_ *sim.Config, j []workload.Job) { j[1].Submit = 1 << 40 },
-		"comes from site 3 of 3":         func(_ *sim.Config, j []workload.Job) { j[1].Origin = 3 },
-		"clean the workload":             func(_ *sim.Config, j []workload.Job) { j[1].Estimate = 0 },
-		"does not accept initiation":     func(c *sim.Config, _ []workload.Job) { c.Policy, c.Tuning.Initiation = never{}, policy.Receiver },
-		"a count is negative; give a po": func(c *sim.Config, _ []workload.Job) { c.Tuning.Draw = -1 },
+		"no such sites":                    func(c *sim.Config, _ []workload.Job) { c.Network.Cuts = []sim.Cut{{A: 0, B: 3, Until: 1}} },
+		"sort the workload":                func(_ *sim.Config, j []workload.Job) { j[1].Submit = 1 << 40 },
+		"comes from site 3 of 3":           func(_ *sim.Config, j []workload.Job) { j[1].Origin = 3 },
+		"clean the workload":               func(_ *sim.Config, j []workload.Job) { j[1].Estimate = 0 },
+		"does not accept initiation":       func(c *sim.Config, _ []workload.Job) { c.Policy, c.Tuning.Initiation = never{}, policy.Receiver },
+		"the history has 11 jobs of 10":    func(c *sim.Config, _ []workload.Job) { c.History = 11 },
+		"jobs stays at home; use 0 to":     func(c *sim.Config, _ []workload.Job) { c.LocalShare = protocol.PPM + 1 },
+		"use an ordered pair up to":        func(c *sim.Config, _ []workload.Job) { c.PowerLow, c.PowerHigh = 2, 1 },
+		"size of data must not be":         func(c *sim.Config, _ []workload.Job) { c.Perturb = -1 },
+		"data links of 2 sites for a grid": func(c *sim.Config, _ []workload.Job) { c.Stage.Links = make([][]sim.DataLink, 2) },
+		"a count is negative; give a po":   func(c *sim.Config, _ []workload.Job) { c.Tuning.Draw = -1 },
 	} {
 		t.Run(want, func(t *testing.T) {
 			t.Parallel()

@@ -86,8 +86,11 @@ func (f *Foresight) Expect(now protocol.Instant, r protocol.Request, q *protocol
 	if f.predictor != nil {
 		q.AWT = p.Wait
 	}
-	if p.High != protocol.Never {
+	switch {
+	case p.High != protocol.Never:
 		q.AWTLow, q.AWTHigh = min(p.Low, q.AWT), max(p.High, q.AWT)
+	case q.AWTHigh != 0: // the batch system's own interval
+		q.AWTLow, q.AWTHigh = min(q.AWTLow, q.AWT), max(q.AWTHigh, q.AWT)
 	}
 	if p.Bound != protocol.Never {
 		q.Bound = max(p.Bound, q.AWT)

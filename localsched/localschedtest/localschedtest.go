@@ -84,6 +84,7 @@ func rules() []rule {
 		{"jobs ahead count", aheadCounts},
 		{"a promised job that has come counts once", aheadCountsOnce},
 		{"ten thousand quotes in one call", manyQuotes},
+		{"whom jobs would delay is told", delaysTold},
 
 		{"a job runs to its end", runsToItsEnd},
 		{"submit says the same when repeated", submitRepeated},

@@ -13,6 +13,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
+	"github.com/switchyard-hpc/switchyard/localsched/foresight"
 	"github.com/switchyard-hpc/switchyard/localsched/localschedtest"
 	"github.com/switchyard-hpc/switchyard/localsched/process"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -138,4 +139,23 @@ func plain(s *process.Scheduler) localsched.Scheduler { return s }
 func TestProcess(t *testing.T) {
 	t.Parallel()
 	localschedtest.Test(t, targetOf(t, plain))
+}
+
+// foreseeing is a scheduler with a foresight, that can be closed.
+type foreseeing struct {
+	*foresight.Scheduler
+	io.Closer
+}
+
+// TestForesight: the suite holds for real processes with a foresight over them.
+func TestForesight(t *testing.T) {
+	t.Parallel()
+	localschedtest.Test(t, targetOf(t, func(s *process.Scheduler) localsched.Scheduler {
+		f, err := foresight.New(foresight.Plan, 4)
+		if err != nil {
+			t.Fatal(err)
+		}
+		now := func() protocol.Instant { return protocol.InstantOf(time.Now()) }
+		return foreseeing{foresight.Over(s, f, now), s}
+	}))
 }

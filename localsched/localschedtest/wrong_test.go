@@ -208,6 +208,29 @@ func TestWatchMayEndAMomentEarly(t *testing.T) {
 	}
 }
 
+// TestDelaysAreOptional: who does not describe them need not tell them, and who describes
+// them does.
+func TestDelaysAreOptional(t *testing.T) {
+	t.Parallel()
+	for _, capabilities := range [][]string{nil, {localsched.Delays}} {
+		target := targetOf(t, func(s *process.Scheduler) localsched.Scheduler {
+			return &wrong{right: s, describe: func(d localsched.Description) localsched.Description {
+				d.Capabilities = capabilities
+				return d
+			}}
+		})
+		cases := slices.DeleteFunc(localschedtest.Cases(target), func(c conformance.Case) bool { return !strings.Contains(c.Name, "delay") })
+		for _, r := range conformance.Run(t.Context(), cases, nil) {
+			if r.Err != nil || (r.Skipped == "") != (len(capabilities) > 0) {
+				t.Errorf("with %q: got %+v", capabilities, r)
+			}
+		}
+		if len(cases) != 1 {
+			t.Errorf("got %d cases", len(cases))
+		}
+	}
+}
+
 // TestSkips: without a short limit and without jobs that outlive the scheduler, the
 // cases about these do not apply.
 func TestSkips(t *testing.T) {

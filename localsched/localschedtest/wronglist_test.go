@@ -100,6 +100,39 @@ func wrongPlanners(account string) map[string]map[string]func() *wrong {
 				return quoting(func(q []protocol.Quote) []protocol.Quote { return q[:min(len(q), 4096)] })
 			},
 		},
+		"whom jobs would delay is told": {
+			"always, by a minute": func() *wrong {
+				return delaying(func(_ *localsched.Query, q *protocol.Quote) { q.Delay = protocol.Minute })
+			},
+			"unasked": func() *wrong {
+				return delaying(func(query *localsched.Query, q *protocol.Quote) {
+					if query.Guard == 0 {
+						q.Delay = 1
+					}
+				})
+			},
+			"whosever job it is": func() *wrong {
+				return delaying(func(query *localsched.Query, q *protocol.Quote) {
+					if query.Guard != 0 && q.AWT > 0 {
+						q.Delay = protocol.Minute
+					}
+				})
+			},
+			"though it comes after the job that waits": func() *wrong {
+				return delaying(func(query *localsched.Query, q *protocol.Quote) {
+					if query.Guard == conformanceSite && q.AWT > protocol.Minute {
+						q.Delay = 1
+					}
+				})
+			},
+			"of nobody, though it comes before": func() *wrong {
+				return delaying(func(query *localsched.Query, q *protocol.Quote) {
+					if query.Guard == conformanceSite && q.AWT > protocol.Minute {
+						q.AWT, q.AWTLow = protocol.Second, 0
+					}
+				})
+			},
+		},
 	}
 }
 

@@ -22,6 +22,22 @@ func quoting(change func(quotes []protocol.Quote) []protocol.Quote) *wrong {
 	}}
 }
 
+// conformanceSite is the site that the suite's jobs come from.
+const conformanceSite = protocol.MaxSiteNumber
+
+// delaying changes each quote that is no refusal.
+func delaying(change func(query *localsched.Query, q *protocol.Quote)) *wrong {
+	return &wrong{quote: func(s right, ctx context.Context, query localsched.Query) ([]protocol.Quote, error) {
+		quotes, err := s.Quote(ctx, query)
+		for i := range quotes {
+			if quotes[i].Declined == "" {
+				change(&query, &quotes[i])
+			}
+		}
+		return quotes, err
+	}}
+}
+
 // asking changes the queries.
 func asking(change func(s right, query *localsched.Query)) *wrong {
 	return &wrong{quote: func(s right, ctx context.Context, query localsched.Query) ([]protocol.Quote, error) {

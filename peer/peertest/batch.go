@@ -65,7 +65,20 @@ func (b *Batch) Quote(query localsched.Query) []protocol.Quote {
 		}
 		quotes[i] = q
 	}
+	b.tellDelays(query, ahead, quotes)
 	return quotes
+}
+
+// tellDelays says in the quotes whom the jobs would delay, when that is asked.
+func (b *Batch) tellDelays(query localsched.Query, ahead []protocol.Request, quotes []protocol.Quote) {
+	if query.Guard == 0 {
+		return
+	}
+	for i, delay := range b.engine.Delays(b.clock, ahead, query.Jobs, query.Guard) {
+		if quotes[i].Declined == "" {
+			quotes[i].Delay = delay
+		}
+	}
 }
 
 // Submit puts a job in the queue. Repeating a tag changes nothing.

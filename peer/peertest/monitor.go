@@ -19,7 +19,15 @@ type monitor struct {
 	acked    map[protocol.JobID]protocol.SiteName
 	ends     map[protocol.JobID]protocol.State
 	requeue  map[protocol.JobID]bool
+	taken    map[intake]int
 	problems []string
+}
+
+// intake is a period of a life of a site, by its clock.
+type intake struct {
+	site   protocol.SiteName
+	life   uint64
+	period protocol.Instant
 }
 
 // start is one start of a job.
@@ -39,6 +47,7 @@ func newMonitor(w *World) *monitor {
 		acked:   map[protocol.JobID]protocol.SiteName{},
 		ends:    map[protocol.JobID]protocol.State{},
 		requeue: map[protocol.JobID]bool{},
+		taken:   map[intake]int{},
 	}
 }
 
@@ -91,9 +100,24 @@ func (m *monitor) guestRecorded(s *Site, row peer.GuestRow) {
 	if ok && row.Epoch < old.Epoch {
 		m.problem("the epoch of guest %v at %s falls from %d to %d", row.Spec.Job, s.Name, old.Epoch, row.Epoch)
 	}
+	if row.Phase == peer.GuestIsPrepared && (!ok || row.Epoch > old.Epoch) {
+		m.countIntake(s, row)
+	}
 	buried := old.Phase == peer.GuestIsAborted || old.Phase == peer.GuestIsClosed
 	if ok && row.Epoch == old.Epoch && buried && row.Phase != old.Phase {
 		m.problem("guest %v at %s rises from its tombstone as %s", row.Spec.Job, s.Name, row.Phase)
+	}
+}
+
+// countIntake adds the guests of a period up against MaxQ. A peer that starts again counts
+// from the beginning.
+func (m *monitor) countIntake(s *Site, row peer.GuestRow) {
+	if s.cfg.MaxQ == 0 {
+		return
+	}
+	in := intake{site: s.Name, life: s.life, period: row.Since / protocol.Instant(s.cfg.WithDefaults().Cycle)}
+	if m.taken[in]++; m.taken[in] > s.cfg.MaxQ {
+		m.problem("%s has taken %d guests in a period, its MaxQ is %d", s.Name, m.taken[in], s.cfg.MaxQ)
 	}
 }
 
@@ -197,6 +221,13 @@ func (m *monitor) checkLimits(s *Site) {
 			jobs[g.Origin]++
 			cpus[g.Origin] += g.Spec.CPUs
 		}
+	}
+	all := 0
+	for _, n := range cpus {
+		all += n
+	}
+	if share := s.cfg.Protect.Share; share > 0 && all*protocol.PPM/s.cfg.Capacity.CPUs > share {
+		m.problem("guests have %d of the %d CPUs of %s, which allows %d ppm", all, s.cfg.Capacity.CPUs, s.Name, share)
 	}
 	for _, one := range s.cfg.Partners {
 		if jobs[one.Site] > one.MaxJobs || (one.MaxCPUs > 0 && cpus[one.Site] > one.MaxCPUs) {

@@ -47,6 +47,9 @@ func (s *Site) priced(op peer.PriceOp) (peer.Result, error) {
 	if s.prices == nil {
 		return nil, errors.New("this site knows no prices")
 	}
+	if s.feedDown {
+		return nil, errFeedDown
+	}
 	return s.prices(op)
 }
 

@@ -21,7 +21,7 @@ import (
 //	tune a initiation=receiver stay
 //	                           changes the rules of rounds while the site runs
 //	submit a cpus=2 time=60s run=40s name=x
-//	                           also n= user= exit= sites=b,c key= requeue fail refuse
+//	                           also n= user= exit= sites=b,c key= power= requeue fail refuse
 //	quote a cpus=2 time=60s    asks what the job would be quoted
 //	cancel a a1                job a1 is the first of site a
 //	deliver a->b [kind]        the oldest message of a wire; drop, duplicate likewise
@@ -33,6 +33,7 @@ import (
 //	                           calls: hold them; carry out and answer the oldest; carry it
 //	                           out but lose the answer; lose it wholly; carry out all
 //	member a b 7               site a sees another site b with number 7 in gossip
+//	feed a down                the prices of site a are not answered; up: they are again
 //	show wires | queue a | sites a | rows b | archive a
 //
 // Errors of a script show in its output.
@@ -96,7 +97,7 @@ func (s *Script) do(verb string, args []string) error {
 		"advance": s.advance, "crash": s.crash, "restart": s.restart, "wipe": s.wipe,
 		"cut": s.cut, "heal": s.heal, "connect": s.connect, "disconnect": s.disconnect,
 		"hold": s.hold, "answer": s.answer, "lose": s.lose, "undo": s.undo, "release": s.release,
-		"member": s.member, "tune": s.tune,
+		"member": s.member, "tune": s.tune, "feed": s.feed,
 	}
 	if do := verbs[verb]; do != nil {
 		return do(args)
@@ -155,25 +156,9 @@ func configure(o *SiteOptions, args []string) error {
 	}
 	for _, arg := range args {
 		key, value, _ := strings.Cut(arg, "=")
-		if change := configureWord(key, value); change != nil {
-			changes = append(changes, change)
-			continue
-		}
-		if n, err := strconv.Atoi(value); err == nil {
-			change, err := configureCount(o, key, n)
-			if err != nil {
-				return err
-			}
-			changes = append(changes, change)
-			continue
-		}
-		d, err := time.ParseDuration(value)
+		change, err := configureOne(o, key, value)
 		if err != nil {
-			return fmt.Errorf("%s: %w", key, err)
-		}
-		change, err := configureSpan(o, key, protocol.DurationOf(d))
-		if err != nil {
-			return err
+			return fmt.Errorf("%s: %w", arg, err)
 		}
 		changes = append(changes, change)
 	}
@@ -185,19 +170,72 @@ func configure(o *SiteOptions, args []string) error {
 	return nil
 }
 
+// configureOne reads a setting, which is a word, a count or a span of time.
+func configureOne(o *SiteOptions, key, value string) (func(*peer.Config), error) {
+	if change, isWord, err := configureWord(o, key, value); isWord {
+		return change, err
+	}
+	if n, err := strconv.Atoi(value); err == nil {
+		return configureCount(o, key, n)
+	}
+	d, err := time.ParseDuration(value)
+	if err != nil {
+		return nil, err
+	}
+	return configureSpan(o, key, protocol.DurationOf(d))
+}
+
 // configureWord reads the settings that are words.
-func configureWord(key, value string) func(*peer.Config) {
+func configureWord(o *SiteOptions, key, value string) (change func(*peer.Config), isWord bool, err error) {
+	nothing := func(*peer.Config) {}
 	switch key {
 	case "initiation":
-		return func(c *peer.Config) { c.Initiation = policy.Initiation(value) }
+		return func(c *peer.Config) { c.Initiation = policy.Initiation(value) }, true, nil
 	case "stay":
-		return func(c *peer.Config) { c.Stay = true }
+		return func(c *peer.Config) { c.Stay = true }, true, nil
+	case "greedy": // the policy; its value is the reckoning of energy
+		o.Policy = Greedy{Reckon: protocol.Reckoning(value)}
+		return nothing, true, nil
+	case "prices": // EUR:10,20
+		if o.Prices, err = readPrices(value); err != nil {
+			return nil, true, err
+		}
+		return func(c *peer.Config) { c.Area = string(c.Site) }, true, nil
 	}
-	return nil
+	return nil, false, nil
+}
+
+// readPrices reads a currency and its prices in whole units per MWh, hour by hour.
+func readPrices(value string) (Prices, error) {
+	currency, list, ok := strings.Cut(value, ":")
+	if !ok {
+		return nil, fmt.Errorf("%q is not currency:price,price", value)
+	}
+	var units []int64
+	for word := range strings.SplitSeq(list, ",") {
+		one, err := strconv.ParseInt(word, 10, 32)
+		if err != nil {
+			return nil, fmt.Errorf("price %q: %w", word, err)
+		}
+		units = append(units, one)
+	}
+	return HourlyPrices(currency, units...), nil
 }
 
 func configureCount(o *SiteOptions, key string, n int) (func(*peer.Config), error) {
-	nothing := func(*peer.Config) {}
+	counts := map[string]func(*peer.Config){
+		"round-jobs":    func(c *peer.Config) { c.RoundJobs = n },
+		"ask":           func(c *peer.Config) { c.Ask = n },
+		"recheck":       func(c *peer.Config) { c.Recheck = n },
+		"draw":          func(c *peer.Config) { c.Draw = n },
+		"delta":         func(c *peer.Config) { c.Delta = n * protocol.PPM / 100 }, // in percent
+		"max-q":         func(c *peer.Config) { c.MaxQ = n },
+		"watts":         func(c *peer.Config) { c.Power = int64(n) * 1000 },                // of a CPU
+		"protect-share": func(c *peer.Config) { c.Protect.Share = n * protocol.PPM / 100 }, // in percent
+	}
+	if change := counts[key]; change != nil {
+		return change, nil
+	}
 	switch key {
 	case "max-jobs":
 		o.MaxJobs = n
@@ -205,22 +243,21 @@ func configureCount(o *SiteOptions, key string, n int) (func(*peer.Config), erro
 		o.MaxCPUs = n
 	case "number":
 		o.Number = protocol.SiteNumber(n & 0xffff)
-	case "round-jobs":
-		return func(c *peer.Config) { c.RoundJobs = n }, nil
-	case "ask":
-		return func(c *peer.Config) { c.Ask = n }, nil
-	case "recheck":
-		return func(c *peer.Config) { c.Recheck = n }, nil
-	case "draw":
-		return func(c *peer.Config) { c.Draw = n }, nil
-	case "delta": // in percent
-		return func(c *peer.Config) { c.Delta = n * protocol.PPM / 100 }, nil
 	case "mhz":
 		o.Capacity.MHz = n
+	case "mflops":
+		o.Capacity.Mflops = n
+	case "extra": // of the policy greedy, which must be set before
+		greedy, ok := o.Policy.(Greedy)
+		if !ok {
+			return nil, errors.New("only the policy greedy has extra")
+		}
+		greedy.Extra = n
+		o.Policy = greedy
 	default:
 		return nil, fmt.Errorf("the setting %q is unknown", key)
 	}
-	return nothing, nil
+	return func(*peer.Config) {}, nil
 }
 
 func configureSpan(o *SiteOptions, key string, d protocol.Duration) (func(*peer.Config), error) {
@@ -232,7 +269,11 @@ func configureSpan(o *SiteOptions, key string, d protocol.Duration) (func(*peer.
 		"retry-max": func(c *peer.Config) { c.RetryMax = d },
 		"settle":    func(c *peer.Config) { c.Settle = d },
 		"reclaim":   func(c *peer.Config) { c.Reclaim = d },
+		"cycle":     func(c *peer.Config) { c.Cycle = d },
 		"epsilon":   func(*peer.Config) { o.Epsilon = d },
+
+		"price-refresh": func(c *peer.Config) { c.PriceRefresh = d },
+		"protect-delay": func(c *peer.Config) { c.Protect.Delay = d },
 	}
 	if key == "epsilon" {
 		o.Epsilon = d

@@ -69,13 +69,24 @@ func (s *Script) showAnswer(site *Site, question func(peer.AskID) peer.Event) er
 		}
 	case peer.Sites:
 		for _, v := range r.Sites {
-			s.out = append(s.out, fmt.Sprintf("  %s %s%s, %d of %d CPUs busy, jobs of it here %d, of ours there %d",
-				v.Site, v.Link, because(v.Why), v.Busy, v.CPUs, v.JobsHere, v.JobsSent))
+			s.out = append(s.out, fmt.Sprintf("  %s %s%s, %d of %d CPUs busy, jobs of it here %d, of ours there %d%s",
+				v.Site, v.Link, because(v.Why), v.Busy, v.CPUs, v.JobsHere, v.JobsSent, gains(v)))
 		}
 	case peer.Submitted, peer.Done, peer.Refusal, peer.Quoted, peer.JobView, nil:
 		return fmt.Errorf("%s does not answer", site.Name)
 	}
 	return nil
+}
+
+// gains says what the site's users have of the grid, and what is known of its prices.
+func gains(v peer.SiteView) (text string) {
+	if v.Benefit != 0 {
+		text += fmt.Sprintf(", benefit %d ppm", v.Benefit)
+	}
+	if v.Prices != "" {
+		text += ", " + v.Prices
+	}
+	return text
 }
 
 func (c *scribe) view(v peer.JobView) string {

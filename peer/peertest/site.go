@@ -56,6 +56,7 @@ type Site struct {
 	asked       peer.AskID
 	digests     uint64
 	told        map[protocol.SiteName]bool // partners that the peer believes connected
+	feedDown    bool                       // its prices are not answered
 }
 
 // Accounts lets everybody in whose name does not begin with "no".

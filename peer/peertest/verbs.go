@@ -72,6 +72,9 @@ func (w *wanted) read(key, value string) (err error) {
 		w.spec.CPUs, err = strconv.Atoi(value)
 	case "n":
 		w.n, err = strconv.Atoi(value)
+	case "power": // in percent
+		w.spec.Power, err = strconv.Atoi(value)
+		w.spec.Power *= protocol.PPM / 100
 	case "exit":
 		w.plan.Exit, err = strconv.Atoi(value)
 	case "time":
@@ -88,6 +91,14 @@ func (w *wanted) read(key, value string) (err error) {
 		for name := range strings.SplitSeq(value, ",") {
 			w.spec.Sites = append(w.spec.Sites, protocol.SiteName(name))
 		}
+	default:
+		err = w.readMark(key)
+	}
+	return err
+}
+
+func (w *wanted) readMark(key string) error {
+	switch key {
 	case "requeue":
 		w.spec.Requeue = true
 	case "fail":
@@ -95,9 +106,9 @@ func (w *wanted) read(key, value string) (err error) {
 	case "refuse":
 		w.plan.Refuse = true
 	default:
-		err = errors.New("no such property of a job")
+		return errors.New("no such property of a job")
 	}
-	return err
+	return nil
 }
 
 func readSpan(text string) (protocol.Duration, error) {
@@ -257,6 +268,19 @@ func (s *Script) member(args []string) error {
 	name, number := protocol.SiteName(args[1]), protocol.SiteNumber(n)
 	site.step(peer.MemberSeen{Site: name, Number: number, PublicKey: PublicKey(name+"-other", number), FirstStart: 1})
 	s.world.settle()
+	return nil
+}
+
+// feed takes a site's prices away, or gives them back.
+func (s *Script) feed(args []string) error {
+	site, err := s.site(args)
+	if err != nil {
+		return err
+	}
+	if len(args) != 2 || (args[1] != "down" && args[1] != "up") {
+		return errors.New("feed takes a site, and down or up")
+	}
+	site.feedDown = args[1] == "down"
 	return nil
 }
 

@@ -24,13 +24,14 @@ func (c *scribe) message(m protocol.Message) string { //nolint:cyclop // one lin
 		for _, q := range m.Quotes {
 			fmt.Fprintf(&out, ", %s", c.quote(q))
 		}
+		out.WriteString(terms(m))
 		return out.String()
 	case protocol.Volunteer:
 		return fmt.Sprintf("%s, %d of %d CPUs busy, for %v", m.Kind(), m.Load.Busy, m.Load.CPUs, m.Valid)
 	case protocol.Offer:
 		return fmt.Sprintf("%s %s:%d", m.Kind(), c.job(m.Spec.Job), m.Epoch)
 	case protocol.Refused:
-		return fmt.Sprintf("%s %s%s", m.Kind(), c.tag(m.Tag), because(m.Reason))
+		return fmt.Sprintf("%s %s%s%s", m.Kind(), c.tag(m.Tag), marks("full", m.Full), because(m.Reason))
 	case protocol.Status:
 		return fmt.Sprintf("%s %s seq %d %v%s", m.Kind(), c.tag(m.Tag), m.Seq, m.State, because(m.Reason))
 	case protocol.StatusAck:
@@ -67,7 +68,37 @@ func (c *scribe) quote(q protocol.Quote) string {
 	if q.Declined != "" {
 		return fmt.Sprintf("%s declined%s", c.job(q.Job), because(q.Declined))
 	}
-	return fmt.Sprintf("%s waits %v runs %v", c.job(q.Job), q.AWT, q.ERT)
+	text := fmt.Sprintf("%s waits %v runs %v%s", c.job(q.Job), q.AWT, q.ERT, costs(q.Cost(), q.Currency))
+	if q.Delay != 0 {
+		text += fmt.Sprintf(" delays %v", q.Delay)
+	}
+	return text
+}
+
+// terms says what a reply says of all its jobs, if that is worth a word.
+func terms(m protocol.QuoteReply) string {
+	var out strings.Builder
+	offers := 0
+	for _, q := range m.Quotes {
+		if q.Declined == "" {
+			offers++
+		}
+	}
+	if m.Accept < offers {
+		fmt.Fprintf(&out, ", takes %d", m.Accept)
+	}
+	for i, longer := range m.Extra {
+		fmt.Fprintf(&out, ", job %d waits %v more", i+2, longer)
+	}
+	return out.String()
+}
+
+// costs is a price in millionths of the currency's unit, nothing without a currency.
+func costs(amount protocol.Micro, currency string) string {
+	if currency == "" {
+		return ""
+	}
+	return fmt.Sprintf(" costs %d µ%s", amount, currency)
 }
 
 func outcome(o protocol.Outcome) string {
@@ -214,7 +245,7 @@ func siteQuotes(quotes []peer.SiteQuote) string {
 			fmt.Fprintf(&out, "; %s declined%s", q.Site, because(q.Declined))
 			continue
 		}
-		fmt.Fprintf(&out, "; %s waits %v runs %v", q.Site, q.AWT, q.ERT)
+		fmt.Fprintf(&out, "; %s waits %v runs %v%s", q.Site, q.AWT, q.ERT, costs(q.Cost, q.Currency))
 	}
 	return out.String()
 }

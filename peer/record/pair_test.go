@@ -14,6 +14,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/record"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
+	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -57,6 +58,7 @@ type site struct {
 	steps   int
 	sent    int
 	rounds  int
+	priced  int
 	answers []peer.Answer
 }
 
@@ -93,12 +95,19 @@ func config(name protocol.SiteName, number protocol.SiteNumber, partner protocol
 
 func newPair(t *testing.T, o record.Options) *pair {
 	t.Helper()
+	return newPairOf(t, o, func(*site) {})
+}
+
+// newPairOf is newPair of sites that are changed before they start.
+func newPairOf(t *testing.T, o record.Options, change func(*site)) *pair {
+	t.Helper()
 	p := &pair{t: t, now: begin, sites: map[protocol.SiteName]*site{}}
 	for i, name := range []protocol.SiteName{"a", "b"} {
 		p.sites[name] = &site{
 			pair: p, name: name, rows: map[rowKey]peer.Record{}, wait: []protocol.Duration{protocol.Hour, protocol.Minute}[i],
 			cfg: config(name, protocol.SiteNumber(i+1), []protocol.SiteName{"b", "a"}[i]), place: tc.New(tc.Config{Epsilon: 1000}),
 		}
+		change(p.sites[name])
 		p.sites[name].start(o)
 	}
 	p.sites["a"].step(peer.Tick{})
@@ -201,6 +210,7 @@ func (s *site) step(ev peer.Event) {
 
 func (s *site) call(call peer.Call) {
 	var result peer.Result
+	var failure error
 	switch op := call.Op.(type) {
 	case peer.QuoteOp:
 		result = s.quote(op.Query)
@@ -230,9 +240,21 @@ func (s *site) call(call peer.Call) {
 		}
 		result = peer.DecideResult{Decisions: decisions, Hint: hint}
 	case peer.PriceOp:
-		result = peer.PriceResult{}
+		result, failure = s.price(op)
 	}
-	s.pair.post(1, s.name, peer.CallDone{ID: call.ID, Result: result})
+	s.pair.post(1, s.name, peer.CallDone{ID: call.ID, Result: result, Err: failure})
+}
+
+// price knows the prices of a week, but not every time.
+func (s *site) price(op peer.PriceOp) (peer.Result, error) {
+	if s.priced++; s.priced%2 == 0 {
+		return nil, errors.New("the feed is down")
+	}
+	start := op.From / protocol.Instant(protocol.Hour) * protocol.Instant(protocol.Hour)
+	series := func(units int64) price.Series {
+		return price.Series{Slots: []price.Slot{{Start: start, Length: protocol.Day, Price: protocol.Micro(units) * protocol.Unit}}}
+	}
+	return peer.PriceResult{Prices: series(40), TwoPrice: series(-7), Known: start.Add(protocol.Hour), Currency: "EUR"}, nil
 }
 
 func (s *site) load() protocol.Load { return protocol.Load{CPUs: 8, Busy: len(s.changes) % 8} }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/peertest"
 	"github.com/switchyard-hpc/switchyard/peer/record"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
@@ -69,6 +70,48 @@ func TestReplayMakesTheSameSteps(t *testing.T) {
 				t.Errorf("the life is too dull: %+v", sum)
 			}
 		})
+	}
+}
+
+// TestElectricityIsReplayed: cycles, prices that come and fail, waits that grow, MaxQ and
+// protection, and rules that change meanwhile.
+func TestElectricityIsReplayed(t *testing.T) {
+	t.Parallel()
+	place := peertest.Greedy{Extra: 3, Reckon: protocol.TwoPrice}
+	p := newPairOf(t, options(), func(s *site) {
+		s.place = place
+		s.cfg.Policy, s.cfg.Initiation, s.cfg.Cycle, s.cfg.MaxQ = place.Info(), policy.Cycle, 5*protocol.Second, 2
+		s.cfg.Area, s.cfg.Power, s.cfg.PriceRefresh = "x", 250_000, 10*protocol.Second
+		s.cfg.Protect = peer.Protection{Delay: protocol.Minute, Share: 600_000}
+	})
+	play(p)
+	a := p.sites["a"]
+	tuning := a.cfg.Tuning()
+	tuning.MaxQ, tuning.Cycle = 1, 7*protocol.Second
+	p.post(0, "a", submission(11, "eve", 3))
+	p.post(1, "a", peer.Retune{Asked: 12, Tuning: tuning})
+	p.run(protocol.Minute)
+	greedy := func(string, []policy.Param) (policy.Policy, error) { return place, nil }
+	cycles, prices := 0, 0
+	for _, s := range p.sites {
+		data := s.recording()
+		sum, err := record.Replay(read(t, data), greedy)
+		if err != nil || int(sum.Steps) != s.steps || sum.Checked != s.rounds {
+			t.Errorf("%s: %+v, %v", s.name, sum, err)
+		}
+		same(t, sum)
+		cycles, prices = cycles+sum.Rounds, prices+s.priced
+		if text := string(data); !strings.Contains(text, "the feed is down") {
+			t.Errorf("%s: the recording does not tell of missing prices", s.name)
+		}
+	}
+	if cycles < 2 || prices < 10 {
+		t.Errorf("the life is too dull: %d cycles, prices asked %d times", cycles, prices)
+	}
+	// Other prices would have given other quotes: they are an input.
+	forged := forge(t, p.sites["b"].recording(), `"Price":-7000000`, `"Price":-8000000`)
+	if sum, err := record.Replay(read(t, forged), greedy); err != nil || sum.First == nil {
+		t.Errorf("forged prices: %+v, %v", sum, err)
 	}
 }
 

@@ -1,0 +1,500 @@
+package sim_test
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/switchyard-hpc/switchyard/internal/sim"
+	"github.com/switchyard-hpc/switchyard/internal/workload"
+	"github.com/switchyard-hpc/switchyard/localsched/engine"
+	"github.com/switchyard-hpc/switchyard/localsched/foresight"
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/plugins/policy/mcmf"
+	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
+	"github.com/switchyard-hpc/switchyard/plugins/price"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+const second, hour = protocol.Instant(protocol.Second), protocol.Instant(protocol.Hour)
+
+// cycles is the small grid under the policy mcmf, by a scheme.
+func cycles(t testing.TB, scheme sim.Scheme) sim.Config {
+	t.Helper()
+	flow, err := mcmf.New(mcmf.Default(mcmf.Full))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := three(policy.Cycle)
+	cfg.Scheme, cfg.Policy = scheme, flow
+	return cfg
+}
+
+// schemesOfPeers are the schemes with peers: the live one, and that of [MC].
+func schemesOfPeers() []sim.Scheme { return []sim.Scheme{sim.Distributed, sim.Central} }
+
+// prices are slots of an hour from the workload's beginning, in whole units.
+func prices(units ...int64) []price.Slot {
+	var slots []price.Slot
+	for i, one := range units {
+		slots = append(slots, price.Slot{
+			Start: protocol.Instant(i) * hour, Length: protocol.Hour, Price: protocol.Micro(one) * protocol.Unit,
+		})
+	}
+	return slots
+}
+
+// at is electricity of a kilowatt for each CPU, at these prices.
+func at(units ...int64) sim.Electricity {
+	slots := prices(units...)
+	series := price.Series{Slots: slots}
+	return sim.Electricity{
+		Milliwatts: 1_000_000, Paid: price.NewMeter(series), Slots: slots,
+		Ahead: func(op peer.PriceOp) (peer.PriceResult, error) {
+			if op.From < 0 || op.From > 400*hour || op.Until.Sub(op.From) != 7*protocol.Day { // or it is on the peers' clock
+				return peer.PriceResult{}, fmt.Errorf("asked for %+v", op)
+			}
+			return peer.PriceResult{Prices: series, TwoPrice: series, Known: slots[len(slots)-1].End(), Currency: "USD"}, nil
+		},
+	}
+}
+
+// TestHistoryAndLocalShareStayHome: the first jobs and a share of the others run where
+// they were submitted, whatever the scheme; the rest goes through the grid.
+func TestHistoryAndLocalShareStayHome(t *testing.T) {
+	t.Parallel()
+	for _, scheme := range schemesOfPeers() {
+		t.Run(string(scheme), func(t *testing.T) {
+			t.Parallel()
+			cfg := cycles(t, scheme)
+			cfg.History, cfg.LocalShare = 100, 300_000
+			jobs := work(400, 4)
+			r, m := run(t, cfg, jobs)
+			grid, moved := 0, 0
+			for i, p := range r.Placements {
+				through := cfg.ThroughGrid(i)
+				if i < cfg.History && through {
+					t.Errorf("job %d of the history goes through the grid", i)
+				}
+				if !through && p.Site != jobs[i].Origin {
+					t.Errorf("job %d of site %d stays at home, and ran at %d", i, jobs[i].Origin, p.Site)
+				}
+				if through {
+					grid++
+					if p.Site != jobs[i].Origin {
+						moved++
+					}
+				}
+			}
+			if grid < 180 || grid > 240 || moved < grid/4 {
+				t.Errorf("%d of 300 jobs go through the grid, %d of them move", grid, moved)
+			}
+			if m.Unplaced != 0 || m.Jobs != 300 {
+				t.Errorf("%d jobs are measured, %d unplaced", m.Jobs, m.Unplaced)
+			}
+			other := cfg
+			other.Seed++
+			same := 0
+			for i := cfg.History; i < len(jobs); i++ {
+				if other.ThroughGrid(i) == cfg.ThroughGrid(i) {
+					same++
+				}
+			}
+			if same > 250 {
+				t.Errorf("another seed lets the same %d of 300 jobs stay", same)
+			}
+		})
+	}
+}
+
+// TestCyclesByHand: on idle machines jobs of the history start at once; the others in a
+// cycle a minute after the first that came into the empty queue, all together.
+func TestCyclesByHand(t *testing.T) {
+	t.Parallel()
+	for _, scheme := range schemesOfPeers() {
+		t.Run(string(scheme), func(t *testing.T) {
+			t.Parallel()
+			cfg := cycles(t, scheme)
+			cfg.History = 1
+			var jobs []workload.Job
+			for _, submit := range []protocol.Instant{5, 10, 65, 71, 300} {
+				jobs = append(jobs, workload.Job{Submit: submit * second, Run: 1000, Estimate: 1000, CPUs: 1})
+			}
+			r, _ := run(t, cfg, jobs)
+			var starts []protocol.Instant
+			for _, p := range r.Placements {
+				starts = append(starts, p.Start/second)
+			}
+			want := []protocol.Instant{5, 70, 70, 131, 360}
+			if !slices.Equal(starts, want) {
+				t.Errorf("starts %v, want %v", starts, want)
+			}
+		})
+	}
+}
+
+// TestMaxQ: no site takes more of the grid's jobs in a period than MaxQ, whoever sends them.
+// The machines are so large that what is taken starts at once.
+func TestMaxQ(t *testing.T) {
+	t.Parallel()
+	for _, scheme := range schemesOfPeers() {
+		t.Run(string(scheme), func(t *testing.T) {
+			t.Parallel()
+			cfg := cycles(t, scheme)
+			cfg.Tuning.MaxQ = 3
+			var jobs []workload.Job
+			for i := range 100 {
+				jobs = append(jobs, workload.Job{
+					Origin: i % 3, Submit: protocol.Instant(i/3) * second, Run: 5000, Estimate: 5000, CPUs: 1,
+				})
+			}
+			r, m := run(t, cfg, jobs)
+			taken, most := map[[2]int64]int{}, 0
+			for _, p := range r.Placements {
+				key := [2]int64{int64(p.Site), int64(p.Start) / int64(protocol.Minute)}
+				taken[key]++
+				most = max(most, taken[key])
+			}
+			if most != 3 || m.Unplaced > 0 {
+				t.Errorf("a site has taken %d jobs in a period, %d are unplaced", most, m.Unplaced)
+			}
+			last := slices.MaxFunc(r.Placements, func(a, b sim.Placement) int { return int(a.Start - b.Start) }).Start
+			if minute := int64(last) / int64(protocol.Minute); minute < 12 {
+				t.Errorf("the last of 100 jobs started in minute %d, though there are 9 a minute", minute)
+			}
+		})
+	}
+}
+
+// staged is a site of one CPU, whose jobs of two must go to the other one, which is busy
+// for a while. Data take 2 s and a GB at 100 MB/s: 12 s in all.
+func staged(scheme sim.Scheme, busy int64) (sim.Config, []workload.Job) {
+	cfg := sim.Config{
+		Seed: 1, Scheme: scheme, Policy: tc.New(tc.Config{}), Tuning: peer.Tuning{Initiation: policy.Sender}, History: 1,
+		Sites: []sim.Site{
+			{Machine: sim.Machine{Name: "a", Nodes: 1, CPUsPerNode: 1}, Local: engine.EASY()},
+			{Machine: sim.Machine{Name: "b", Nodes: 2, CPUsPerNode: 1}, Local: engine.EASY()},
+		},
+		Stage: sim.Stage{Bytes: 1e9, Links: [][]sim.DataLink{
+			{{}, {Latency: 2 * protocol.Second, Bandwidth: 1e8}},
+			{{Latency: protocol.Second, Bandwidth: 1e9}, {}},
+		}},
+	}
+	span := protocol.Duration(busy) * protocol.Second
+	return cfg, []workload.Job{
+		{ID: 1, Origin: 1, Run: span, Estimate: span, CPUs: 2},
+		{ID: 2, Origin: 0, Run: 100 * protocol.Second, Estimate: 100 * protocol.Second, CPUs: 2},
+	}
+}
+
+// TestStageByHand: the response with data is max(wait, transfer) + run ([MC] equation 10);
+// nodes stand held meanwhile.
+func TestStageByHand(t *testing.T) {
+	t.Parallel()
+	for _, scheme := range schemesOfPeers() {
+		t.Run(string(scheme), func(t *testing.T) {
+			t.Parallel()
+			for busy, want := range map[int64]sim.Placement{
+				1:  {Site: 1, Start: 1 * second, End: (12 + 100) * second},
+				5:  {Site: 1, Start: 5 * second, End: (12 + 100) * second},
+				12: {Site: 1, Start: 12 * second, End: (12 + 100) * second},
+				30: {Site: 1, Start: 30 * second, End: (30 + 100) * second},
+			} {
+				cfg, jobs := staged(scheme, busy)
+				r, _ := run(t, cfg, jobs)
+				if r.Placements[1] != want {
+					t.Errorf("behind %d s: %+v, want %+v", busy, r.Placements[1], want)
+				}
+				if own := r.Placements[0]; own.End != protocol.Instant(busy)*second {
+					t.Errorf("at home no data travel: %+v", own)
+				}
+			}
+			cfg, jobs := staged(scheme, 5)
+			cfg.Stage.Bytes = 0
+			if r, _ := run(t, cfg, jobs); r.Placements[1].End != 105*second {
+				t.Errorf("without data: %+v", r.Placements[1])
+			}
+		})
+	}
+}
+
+// TestTransferIsSeen: the policy of a site is told the link, and the portal a wait that
+// counts it.
+func TestTransferIsSeen(t *testing.T) {
+	t.Parallel()
+	for _, scheme := range schemesOfPeers() {
+		t.Run(string(scheme), func(t *testing.T) {
+			t.Parallel()
+			cfg, jobs := staged(scheme, 5)
+			seen := &witness{Policy: cfg.Policy}
+			cfg.Policy = seen
+			run(t, cfg, jobs)
+			if len(seen.snapshots) != 1 {
+				t.Fatalf("%d rounds", len(seen.snapshots))
+			}
+			in := seen.snapshots[0]
+			b := slices.IndexFunc(in.Sites, func(s policy.Site) bool { return s.Name == "b" })
+			awt, transfer := in.AWT[in.At(0, b)], in.Transfer(0, b)
+			want := [2]protocol.Duration{5 * protocol.Second, 12 * protocol.Second}
+			if scheme == sim.Central {
+				want = [2]protocol.Duration{12 * protocol.Second, 0}
+			}
+			if got := [2]protocol.Duration{awt, transfer}; got != want {
+				t.Errorf("wait and transfer are %v, want %v", got, want)
+			}
+		})
+	}
+}
+
+// witness keeps what a policy is asked.
+type witness struct {
+	policy.Policy
+	snapshots []policy.Snapshot
+}
+
+// Decide implements [policy.Policy].
+func (w *witness) Decide(in policy.Snapshot) ([]policy.Decision, []byte, error) {
+	w.snapshots = append(w.snapshots, in)
+	return w.Policy.Decide(in)
+}
+
+// TestPerturbedWaits: each planned wait is off by a chance of its own, within the bound,
+// never below 0; the same for the same seed.
+func TestPerturbedWaits(t *testing.T) {
+	t.Parallel()
+	const bound = 20 * protocol.Minute
+	waits := func(seed uint64, perturb protocol.Duration) (all []protocol.Duration) {
+		cfg := cycles(t, sim.Central)
+		cfg.Seed, cfg.Perturb, cfg.History = seed, perturb, 3
+		seen := &witness{Policy: cfg.Policy}
+		cfg.Policy = seen
+		var jobs []workload.Job
+		for i := range 3 { // all machines are full for an hour
+			jobs = append(jobs, workload.Job{Origin: i, Run: protocol.Hour, Estimate: protocol.Hour, CPUs: 64})
+		}
+		for range 200 {
+			jobs = append(jobs, workload.Job{Submit: second, Run: 1000, Estimate: 1000, CPUs: 1})
+		}
+		run(t, cfg, jobs)
+		for i, awt := range seen.snapshots[0].AWT {
+			if i%len(seen.snapshots[0].Sites) != seen.snapshots[0].Self { // the portal
+				all = append(all, awt)
+			}
+		}
+		return all
+	}
+	plain, off := waits(1, 0), waits(1, bound)
+	if len(plain) != 600 || !slices.Equal(off, waits(1, bound)) || slices.Equal(off, waits(2, bound)) {
+		t.Fatalf("%d waits do not follow from the seed", len(plain))
+	}
+	least, most, distinct := bound, -bound, map[protocol.Duration]bool{}
+	for i := range plain {
+		by := off[i] - plain[i]
+		least, most = min(least, by), max(most, by)
+		distinct[by] = true
+	}
+	if least < -bound || most > bound || least > -bound*9/10 || most < bound*9/10 || len(distinct) < 550 {
+		t.Errorf("waits are off from %v to %v, by %d chances", least, most, len(distinct))
+	}
+	if huge := waits(1, protocol.Day); slices.Min(huge) != 0 {
+		t.Errorf("the least wait is %v", slices.Min(huge))
+	}
+}
+
+// TestPowerIsDrawn for each job from the seed, within the bounds.
+func TestPowerIsDrawn(t *testing.T) {
+	t.Parallel()
+	shares := func(seed uint64, low, high int) (all []float64) {
+		cfg := sim.Config{Seed: seed, PowerLow: low, PowerHigh: high}
+		jobs, r := make([]workload.Job, 500), &sim.Result{}
+		for i := range jobs {
+			cfg.Sites = append(cfg.Sites, sim.Site{Electricity: at(1)})
+			jobs[i] = workload.Job{CPUs: 1}
+			r.Placements = append(r.Placements, sim.Placement{Site: i, End: hour})
+		}
+		for _, bill := range cfg.Charge(jobs, r).Sites {
+			all = append(all, bill.MWh*1000)
+		}
+		return all
+	}
+	drawn := shares(1, 600_000, 1_400_000)
+	if !slices.Equal(drawn, shares(1, 600_000, 1_400_000)) || slices.Equal(drawn, shares(2, 600_000, 1_400_000)) {
+		t.Error("the power does not follow from the seed")
+	}
+	if low, high := slices.Min(drawn), slices.Max(drawn); low < 0.6 || low > 0.62 || high > 1.4 || high < 1.38 {
+		t.Errorf("jobs draw %v to %v", low, high)
+	}
+	if all := shares(1, 0, 0); slices.Min(all) != 1 || slices.Max(all) != 1 {
+		t.Errorf("without bounds jobs draw %v to %v", slices.Min(all), slices.Max(all))
+	}
+	if tiny := shares(1, 0, 1); slices.Max(tiny) > 0.000_002 {
+		t.Errorf("of next to nothing a job draws %v", slices.Max(tiny))
+	}
+}
+
+// TestPricesReachThePolicy: on the workload's clock. A CPU for an hour costs 0.01 at once,
+// and from half past, with a wait of half an hour, 0.02.
+func TestPricesReachThePolicy(t *testing.T) {
+	t.Parallel()
+	for _, scheme := range schemesOfPeers() {
+		t.Run(string(scheme), func(t *testing.T) {
+			t.Parallel()
+			cfg := cycles(t, scheme)
+			seen := &witness{Policy: cfg.Policy}
+			cfg.Policy = seen
+			cfg.Tuning.Cycle = protocol.Second
+			for i := range cfg.Sites {
+				cfg.Sites[i].MHz = 0
+				cfg.Sites[i].Electricity = at(10, 30, 30)
+			}
+			cfg.Sites[2].Electricity = sim.Electricity{} // names no prices
+			job := workload.Job{Submit: 0, Run: protocol.Hour, Estimate: protocol.Hour, CPUs: 1}
+			later := job
+			later.Submit = hour / 2
+			run(t, cfg, []workload.Job{job, later})
+			for round, want := range []protocol.Micro{10_005, 20_005} { // the cycle is a second later
+				in := seen.snapshots[round]
+				for s, site := range in.Sites {
+					cost, currency := want, "USD"
+					if site.Name != "m1" && site.Name != "m2" {
+						cost, currency = 0, ""
+					}
+					if got := in.Cost[in.At(0, s)]; got < cost-1 || got > cost+1 || site.Currency != currency {
+						t.Errorf("round %d: %s costs %d %q, want %d %q", round, site.Name, got, site.Currency, cost, currency)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestSpeedsByMflops: a job goes to where it is allowed to take as long as it takes there.
+func TestSpeedsByMflops(t *testing.T) {
+	t.Parallel()
+	for estimate, want := range map[protocol.Duration]sim.Placement{
+		100 * protocol.Second: {Site: 1, End: 25 * second},
+		200 * protocol.Second: {Site: 1, End: 25 * second},
+		201 * protocol.Second: {Site: -1},
+	} {
+		cfg, _ := staged(sim.Distributed, 1)
+		cfg.Stage, cfg.History = sim.Stage{}, 0
+		cfg.Sites[0].Mflops, cfg.Sites[1].Mflops = 10, 40
+		cfg.Sites[1].MaxWallTime = 50 * protocol.Second
+		job := workload.Job{Run: 100 * protocol.Second, Estimate: estimate, CPUs: 2}
+		if r, _ := run(t, cfg, []workload.Job{job}); r.Placements[0] != want {
+			t.Errorf("estimate %v: %+v, want %+v", estimate, r.Placements[0], want)
+		}
+	}
+}
+
+// whole is a grid with all that [MC] adds.
+func whole(t testing.TB, scheme sim.Scheme) sim.Config {
+	t.Helper()
+	cfg := cycles(t, scheme)
+	flow, err := mcmf.New(mcmf.Config{Variant: mcmf.Full, Weight: protocol.PPM / 4, Scale: 100, Marginal: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.Policy = flow
+	cfg.History, cfg.LocalShare, cfg.Perturb = 30, 100_000, protocol.Minute
+	cfg.PowerLow, cfg.PowerHigh = 600_000, 1_400_000
+	cfg.Tuning.MaxQ = 4
+	cfg.Protect = peer.Protection{Delay: protocol.Hour, Share: 900_000}
+	cfg.Stage.Bytes = 1e9
+	for i := range cfg.Sites {
+		cfg.Sites[i].Electricity = at(10*int64(i+1), 30, -5, 80)
+		cfg.Stage.Links = append(cfg.Stage.Links, slices.Repeat([]sim.DataLink{{Latency: 100, Bandwidth: 1e8}}, len(cfg.Sites)))
+	}
+	return cfg
+}
+
+// TestWholeIsDeterministic: two runs with everything on agree in all that happened, and
+// every job runs once; another seed is another run.
+func TestWholeIsDeterministic(t *testing.T) {
+	t.Parallel()
+	for _, scheme := range schemesOfPeers() {
+		t.Run(string(scheme), func(t *testing.T) {
+			t.Parallel()
+			cfg, jobs := whole(t, scheme), work(200, 6)
+			a, m := run(t, cfg, jobs)
+			b, _ := run(t, whole(t, scheme), jobs)
+			if !reflect.DeepEqual(a, b) {
+				t.Errorf("two runs differ: %x, %x", a.Hash, b.Hash)
+			}
+			if m.Unplaced > 0 || m.Jobs != 170 || m.Transferred == 0 {
+				t.Errorf("%d jobs ran, %d did not, %.2f moved", m.Jobs, m.Unplaced, m.Transferred)
+			}
+			if bill := cfg.Charge(jobs, a); !reflect.DeepEqual(bill, cfg.Charge(jobs, b)) || bill.MWh <= 0 {
+				t.Errorf("bill %+v", bill)
+			}
+			cfg.Seed = 99
+			if c, _ := run(t, cfg, jobs); c.Hash == a.Hash {
+				t.Error("another seed gives the same hash")
+			}
+		})
+	}
+}
+
+// TestForeseenWaits: sites may quote what is foreseen instead of the plan; the simulation
+// is as deterministic, and another one.
+func TestForeseenWaits(t *testing.T) {
+	t.Parallel()
+	jobs := work(200, 6)
+	hashes := map[uint64]foresight.Method{}
+	for _, method := range append(foresight.Methods(), "") {
+		cfg := cycles(t, sim.Central)
+		cfg.History = 60
+		for i := range cfg.Sites {
+			cfg.Sites[i].Waits = method
+		}
+		a, m := run(t, cfg, jobs)
+		b, _ := run(t, cfg, jobs)
+		if a.Hash != b.Hash || m.Unplaced > 0 {
+			t.Errorf("%s: hashes %x and %x, %d unplaced", method, a.Hash, b.Hash, m.Unplaced)
+		}
+		if before, ok := hashes[a.Hash]; ok && method != "" { // the plan has the same waits as none, with an interval
+			t.Errorf("%s is as %q", method, before)
+		}
+		hashes[a.Hash] = method
+	}
+	cfg := cycles(t, sim.Central)
+	cfg.Sites[0].Waits = "tea leaves"
+	if _, err := sim.Run(context.Background(), cfg, jobs, nil); err == nil {
+		t.Error("waits by tea leaves")
+	}
+}
+
+// TestProtectedShare: guests never hold more of a machine than it allows.
+func TestProtectedShare(t *testing.T) {
+	t.Parallel()
+	for _, scheme := range schemesOfPeers() {
+		t.Run(string(scheme), func(t *testing.T) {
+			t.Parallel()
+			cfg := cycles(t, scheme)
+			cfg.Protect.Share = 250_000
+			jobs := work(200, 7)
+			for i := range jobs {
+				jobs[i].CPUs = min(jobs[i].CPUs, 16)
+			}
+			r, m := run(t, cfg, jobs)
+			if m.Unplaced > 0 {
+				t.Errorf("%d unplaced", m.Unplaced)
+			}
+			for i, p := range r.Placements {
+				held := 0
+				for k, q := range r.Placements {
+					guest := jobs[k].Origin != q.Site || scheme == sim.Central // all that the portal sends are
+					if guest && q.Site == p.Site && q.Start <= p.Start && p.Start < q.End {
+						held += jobs[k].CPUs
+					}
+				}
+				if allowed := cfg.Sites[p.Site].CPUs() / 4; held > allowed {
+					t.Fatalf("at the start of job %d guests have %d CPUs of site %d, which allows %d", i, held, p.Site, allowed)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,203 @@
+package peer_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// TestCycle checks the clauses of [MC 2], and what protects a site's own users.
+func TestCycle(t *testing.T) {
+	t.Parallel()
+	const cycle = "set all greedy initiation=cycle\n"
+	for name, tt := range map[string]struct {
+		commands  string
+		want, not []string
+	}{
+		"nothing happens before the period is over": {
+			"sites a=4 b=4\n" + cycle + "submit a\nadvance 59999ms",
+			nil,
+			[]string{"call quote", "quote-request", "at-home"},
+		},
+		"all jobs that have come are in the round, the last one as well": {
+			"sites a=4 b=4\n" + cycle + "submit a n=2\nadvance 59999ms\nsubmit a\nadvance 1ms",
+			[]string{"send b quote-request a1 a2 a3"},
+			nil,
+		},
+		"round-jobs bounds no cycle": {
+			"sites a=4 b=4\n" + cycle + "set all round-jobs=2\nsubmit a n=5\nadvance 60s",
+			[]string{"send b quote-request a1 a2 a3 a4 a5"},
+			nil,
+		},
+		"the period is what is configured": {
+			"sites a=4 b=4\n" + cycle + "set a cycle=7s\nsubmit a\nadvance 6999ms\nshow wires\nadvance 1ms",
+			[]string{"-- 7s", "send b quote-request a1"},
+			[]string{"  a->b quote-request"},
+		},
+		"what waits is in every cycle; what comes meanwhile waits for the next one": {
+			"sites a=2 b=2\n" + cycle + "set a max-jobs=-1\nset b max-jobs=-1\nsubmit a cpus=2 time=60s sites=b\nadvance 60s\ndeliver-all\nsubmit a sites=b\nadvance 60s\ndeliver-all\nadvance 60s",
+			[]string{"-- 1m0s", "send b quote-request a1", "-- 2m0s", "send b quote-request a1 a2", "-- 3m0s"},
+			nil,
+		},
+		"without jobs there are no cycles": {
+			"sites a=2 b=2\n" + cycle + "submit a\ncancel a a1\nadvance 600s",
+			nil,
+			[]string{"call quote", "quote-request"},
+		},
+		"a job for its own site alone goes at once, and is asked of nobody": {
+			"sites a=2 b=2\n" + cycle + "submit a sites=a",
+			[]string{"row job a1:1 at-home at a", "its user lets it run here only"},
+			[]string{"call quote", "quote-request"},
+		},
+		"a job for its own site and another one does not": {
+			"sites a=2 b=2\n" + cycle + "submit a sites=a,b",
+			nil,
+			[]string{"at-home"},
+		},
+		"MaxQ: of its own jobs a site takes no more in a period either": {
+			"sites a=8\n" + cycle + "set a max-q=2\nsubmit a n=5 time=60s run=1s\nadvance 60s\nshow queue a",
+			[]string{"row job a1:1 at-home", "row job a2:1 at-home", "a3 x PENDING (SitesFull", "a5 x PENDING"},
+			[]string{"row job a3:1", "row job a4:1", "row job a5:1"},
+		},
+		"MaxQ: the next period takes the next ones": {
+			"sites a=8\n" + cycle + "set a max-q=2\nsubmit a n=5 time=60s run=1s\nadvance 120s",
+			[]string{"row job a3:1 at-home", "row job a4:1 at-home"},
+			[]string{"row job a5:1"},
+		},
+		"MaxQ: own jobs leave so much less for guests": {
+			"sites a=8 b=1\n" + cycle + "set a max-q=3\nset b cycle=61s\nsubmit a n=2\nsubmit b n=3 sites=a\nadvance 60s\ndeliver-all\nadvance 1s\ndeliver-all",
+			[]string{"row job a1:1 at-home", "row job a2:1 at-home", "b3 waits 0s runs 1m0s, takes 1", "row job b1:1 handed at a"},
+			[]string{"b2:1 handed", "b3:1 handed"},
+		},
+		"MaxQ: jobs for their own site alone do not count": {
+			"sites a=8\n" + cycle + "set a max-q=1\nsubmit a n=3 sites=a\nsubmit a\nadvance 60s",
+			[]string{"row job a3:1 at-home", "row job a4:1 at-home"},
+			nil,
+		},
+		"MaxQ: who sends under another initiation is bound as well": {
+			"sites a=1 b=8\nset b max-q=1\nsubmit a cpus=1 time=3600s run=3600s sites=a\nsubmit a time=600s n=2 sites=b\ndeliver-all\nshow queue a",
+			[]string{"row job a2:1 handed at b", "a3 x PENDING"},
+			[]string{"a3:1 handed"},
+		},
+		"the quote of what an offer may bring tells how many are taken": {
+			"sites a=1 b=8\n" + cycle + "set b max-q=2\nsubmit a n=3 sites=b\nadvance 60s\ndeliver a->b",
+			[]string{"send a quote-reply, 0 of 8 CPUs busy, a1 waits 0s runs 1m0s, a2 waits 0s runs 1m0s, a3 waits 0s runs 1m0s, takes 2"},
+			nil,
+		},
+		"a volunteer changes nothing under cycle": {
+			"sites a=4 b=4\n" + cycle + "set b initiation=symmetric sigma=10s\nsubmit a\nadvance 10s\ndeliver-all",
+			[]string{"send a volunteer"},
+			[]string{"quote-request", "partner-volunteers"},
+		},
+		"protected by share: exactly the share is let in": {
+			"sites a=1 b=4\nset b protect-share=50\nquote a cpus=2\nquote a cpus=3\ndeliver-all",
+			[]string{"b waits 0s runs 1m0s", "b declined (guests would have 75.0 % of the CPUs, the site allows 50.0 %)"},
+			nil,
+		},
+		"protected by share: own users have all": {
+			"sites a=1 b=4\nset b protect-share=1\nsubmit b cpus=4",
+			[]string{"row job b1:1 at-home at b"},
+			nil,
+		},
+		"not protected: nobody is asked whom a guest would delay": {
+			"sites a=1 b=2\nsubmit b cpus=1 time=300s run=300s sites=b\nsubmit b cpus=2 time=60s sites=b\nsubmit b cpus=2 time=60s sites=b\nquote a time=3600s\ndeliver-all",
+			[]string{"b waits 7m0s runs 1h0m0s"},
+			[]string{"delays"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			out := play(t, tt.commands)
+			for _, part := range tt.want {
+				if !has(out, part) {
+					t.Errorf("missing: %s\n%s", part, strings.Join(out, "\n"))
+				}
+			}
+			for _, part := range tt.not {
+				if has(out, part) {
+					t.Errorf("must not be: %s\n%s", part, strings.Join(out, "\n"))
+				}
+			}
+		})
+	}
+}
+
+// TestMaxQOverBothSenders: what guests have taken of a period is not there for the own
+// jobs, and the other way round. A repeated offer counts once; a refused job is not shunned.
+func TestMaxQOverBothSenders(t *testing.T) {
+	t.Parallel()
+	l := newLone(t, func(c *peer.Config) {
+		c.Initiation, c.MaxQ = policy.Cycle, 3
+	}, idle(peertest.Greedy{}, atOnce))
+	l.step(peer.Disconnected{Site: "b"}) // so that the cycle asks nobody
+	l.step(submission(5))
+	l.advance(protocol.Minute - 1)
+	if got := count[peer.SubmitOp](l); got != 0 {
+		t.Errorf("%d jobs were placed before the period was over", got)
+	}
+	l.advance(1)
+	if got := count[peer.SubmitOp](l); got != 3 {
+		t.Errorf("%d own jobs were placed in the first cycle, want 3", got)
+	}
+	if refused, ok := l.offer(1).(protocol.Refused); !ok || !refused.Full {
+		t.Errorf("a guest beyond MaxQ: %+v", l.sent)
+	}
+	l.advance(protocol.Minute) // the other two go, and leave room for one
+	if got := count[peer.SubmitOp](l); got != 5 {
+		t.Errorf("%d own jobs were placed in two cycles, want 5", got)
+	}
+	for range 2 {
+		if reply := l.quote(protocol.QuoteRequest{Jobs: []protocol.Spec{guest(1, 1)}}); reply.Accept > 1 {
+			t.Errorf("%d are taken, want 1 at most", reply.Accept)
+		}
+		if _, ok := l.offer(1).(protocol.Prepared); !ok {
+			t.Errorf("a guest in the next period: %+v", l.sent)
+		}
+	}
+	if refused, ok := l.offer(2).(protocol.Refused); !ok || !refused.Full {
+		t.Errorf("another guest: %+v", l.sent)
+	}
+	l.advance(protocol.Minute)
+	if reply := l.quote(protocol.QuoteRequest{Jobs: []protocol.Spec{guest(3, 1)}}); reply.Accept != 3 {
+		t.Errorf("in a new period %d are taken, want 3", reply.Accept)
+	}
+}
+
+// TestGuestsWhileThePolicyThinks: what they take of the period is not there for the jobs
+// that the policy keeps at home; those go in the next cycle.
+func TestGuestsWhileThePolicyThinks(t *testing.T) {
+	t.Parallel()
+	answers := idle(peertest.Greedy{}, atOnce)
+	var l *lone
+	l = newLone(t, func(c *peer.Config) { c.Initiation, c.MaxQ = policy.Cycle, 3 }, func(op peer.Op) (peer.Result, error) {
+		if _, ok := op.(peer.DecideOp); ok && count[peer.DecideOp](l) == 1 {
+			for seq := range uint64(2) {
+				l.peer.Step(l.now, peer.MessageIn{From: "b", Body: protocol.Offer{
+					Spec: guest(seq+1, 1), Epoch: 1, Payload: peertest.Plan{Run: 1}.Payload(),
+				}})
+			}
+		}
+		return answers(op)
+	})
+	l.step(peer.Disconnected{Site: "b"})
+	l.step(submission(3))
+	l.advance(protocol.Minute)
+	if got := count[peer.SubmitOp](l); got != 1 {
+		t.Errorf("beside two guests %d own jobs are taken, want 1", got)
+	}
+	l.step(peer.AskQueue{Asked: 1})
+	queue, _ := l.answers[len(l.answers)-1].(peer.Queue)
+	waiting := slices.DeleteFunc(queue.Jobs, func(v peer.JobView) bool { return v.Guest || v.Site != "" })
+	if len(waiting) != 2 || waiting[0].Reason != "has taken 3 jobs in this period, as many as it allows" {
+		t.Errorf("waiting: %+v", waiting)
+	}
+	l.advance(protocol.Minute)
+	if got := count[peer.SubmitOp](l); got != 3 {
+		t.Errorf("after the next cycle %d own jobs are taken, want 3", got)
+	}
+}

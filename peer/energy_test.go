@@ -1,0 +1,236 @@
+package peer_test
+
+import (
+	"errors"
+	"math"
+	"math/big"
+	"reflect"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/plugins/price"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// priced is site a, whose CPUs draw 250 W, at 10, 30 and -20 a MWh; the two prices are
+// -20 and 30, in turn.
+func priced(t *testing.T, quote func(protocol.Request) protocol.Quote) *lone {
+	t.Helper()
+	answers, prices := idle(peertest.Greedy{}, quote), peertest.HourlyPrices("EUR", 10, 30, -20)
+	return newLone(t, func(c *peer.Config) { c.Area, c.Power = "a", 250_000 }, func(op peer.Op) (peer.Result, error) {
+		if op, ok := op.(peer.PriceOp); ok {
+			return prices(op)
+		}
+		return answers(op)
+	})
+}
+
+// TestEnergyTerms: a job of 4 CPUs draws 1 kW, so that an hour at 10 a MWh costs 0.01, to
+// the millionth ([MC] equations 5 and 7).
+func TestEnergyTerms(t *testing.T) {
+	t.Parallel()
+	const half = 30 * protocol.Minute
+	for name, tt := range map[string]struct {
+		quote  protocol.Quote
+		reckon protocol.Reckoning
+		power  int
+		want   []protocol.Term
+	}{
+		"an hour at once":                {quote: protocol.Quote{ERT: protocol.Hour}, want: energy(10_000)},
+		"parts of two hours":             {quote: protocol.Quote{AWT: half, ERT: protocol.Hour}, want: energy(5_000 + 15_000)},
+		"as if it started now":           {quote: protocol.Quote{AWT: half, ERT: protocol.Hour}, reckon: protocol.AtOnce, want: energy(10_000)},
+		"by two prices":                  {quote: protocol.Quote{AWT: half, ERT: protocol.Hour}, reckon: protocol.TwoPrice, want: energy(-10_000 + 15_000)},
+		"by what nobody knows: hourly":   {quote: protocol.Quote{ERT: protocol.Hour}, reckon: "moon", want: energy(10_000)},
+		"a minute and a half":            {quote: protocol.Quote{ERT: 90 * protocol.Second}, want: energy(250)},
+		"a negative hour":                {quote: protocol.Quote{AWT: 2 * protocol.Hour, ERT: protocol.Hour}, want: energy(-20_000)},
+		"a job of 60 %":                  {quote: protocol.Quote{ERT: protocol.Hour}, power: 600_000, want: energy(6_000)},
+		"a job of 140 %":                 {quote: protocol.Quote{ERT: protocol.Hour}, power: 1_400_000, want: energy(14_000)},
+		"beyond all prices: their mean":  {quote: protocol.Quote{AWT: protocol.Day, ERT: protocol.Hour}, want: energy(6_667)},
+		"beside a term in this currency": {quote: protocol.Quote{ERT: protocol.Hour, Currency: "EUR", Terms: cpu()}, want: append(cpu(), energy(10_000)...)},
+		"not beside another currency":    {quote: protocol.Quote{ERT: protocol.Hour, Currency: "USD", Terms: cpu()}, want: cpu()},
+		"nor for what is declined":       {quote: protocol.Quote{Declined: "full"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := priced(t, func(r protocol.Request) protocol.Quote {
+				q := tt.quote
+				q.Job = r.Job
+				return q
+			})
+			spec := guest(1, 4)
+			spec.Power = tt.power
+			got := l.quote(protocol.QuoteRequest{Round: 1, Jobs: []protocol.Spec{spec}, Reckon: tt.reckon}).Quotes[0]
+			if !reflect.DeepEqual(got.Terms, tt.want) {
+				t.Errorf("terms %+v, want %+v", got.Terms, tt.want)
+			}
+			if len(tt.want) > 0 && got.Currency != max(tt.quote.Currency, "EUR") {
+				t.Errorf("currency %q", got.Currency)
+			}
+		})
+	}
+}
+
+func energy(amount protocol.Micro) []protocol.Term {
+	return []protocol.Term{{Name: peer.EnergyTerm, Amount: amount}}
+}
+
+func cpu() []protocol.Term { return []protocol.Term{{Name: "cpu", Amount: 5}} }
+
+// TestOwnQuotesHaveTheSameTerms: a placing round reckons as its policy wants, at the own
+// site and at partners; people who ask are told hourly prices.
+func TestOwnQuotesHaveTheSameTerms(t *testing.T) {
+	t.Parallel()
+	place := peertest.Greedy{Reckon: protocol.AtOnce}
+	later := func(r protocol.Request) protocol.Quote {
+		return protocol.Quote{Job: r.Job, AWT: 30 * protocol.Minute, ERT: protocol.Hour}
+	}
+	answers, prices := idle(place, later), peertest.HourlyPrices("EUR", 10, 30, -20)
+	var cost protocol.Micro
+	change := func(c *peer.Config) { c.Area, c.Power, c.Policy = "a", 250_000, place.Info() }
+	l := newLone(t, change, func(op peer.Op) (peer.Result, error) {
+		switch op := op.(type) {
+		case peer.PriceOp:
+			return prices(op)
+		case peer.DecideOp:
+			cost = op.Snapshot.Cost[0]
+		default:
+		}
+		return answers(op)
+	})
+	l.step(submission(1))
+	request, ok := l.sent[len(l.sent)-1].Body.(protocol.QuoteRequest)
+	if !ok || request.Reckon != protocol.AtOnce {
+		t.Fatalf("the partner is asked %+v", l.sent)
+	}
+	l.step(peer.MessageIn{From: "b", Body: protocol.QuoteReply{
+		Round: request.Round, Accept: 1, Quotes: []protocol.Quote{{Job: request.Jobs[0].Job, Declined: "full"}},
+	}})
+	if cost != 2_500 { // one CPU, for an hour from now
+		t.Errorf("the policy sees a cost of %d", cost)
+	}
+	l.sent = nil
+	l.step(peer.TestSubmit{Asked: 1, User: "ada", Jobs: []protocol.Spec{submission(1).Jobs[0].Spec}})
+	if request, ok = l.sent[0].Body.(protocol.QuoteRequest); !ok || request.Reckon != protocol.Hourly {
+		t.Errorf("asked by people: %+v", l.sent)
+	}
+}
+
+// TestPricesComeAndGo: asked for at the beginning and again after an hour, for seven days
+// ahead; sooner after a failure. What was known serves until there is something new.
+func TestPricesComeAndGo(t *testing.T) {
+	t.Parallel()
+	var answer peer.PriceResult
+	failure := errors.New("the feed is down")
+	answers := idle(peertest.Greedy{}, atOnce)
+	change := func(c *peer.Config) { c.Area, c.Power, c.Sigma = "FR", 250_000, 5*protocol.Minute }
+	l := newLone(t, change, func(op peer.Op) (peer.Result, error) {
+		if _, ok := op.(peer.PriceOp); ok {
+			return answer, failure
+		}
+		return answers(op)
+	})
+	op, ok := l.asked[len(l.asked)-1].(peer.PriceOp)
+	if want := (peer.PriceOp{Area: "FR", From: l.now, Until: l.now.Add(7 * protocol.Day)}); !ok || op != want {
+		t.Errorf("asked for %+v, want %+v", op, want)
+	}
+	check := func(calls int, sites string, terms []protocol.Term) {
+		t.Helper()
+		if got := count[peer.PriceOp](l); got != calls {
+			t.Errorf("prices were asked for %d times, want %d", got, calls)
+		}
+		l.step(peer.AskSites{})
+		view, _ := l.answers[len(l.answers)-1].(peer.Sites)
+		if view.Sites[0].Prices != sites {
+			t.Errorf("sites says %q, want %q", view.Sites[0].Prices, sites)
+		}
+		reply := l.quote(protocol.QuoteRequest{Round: 1, Jobs: []protocol.Spec{guest(1, 4)}})
+		if got := reply.Quotes[0].Terms; !reflect.DeepEqual(got, terms) {
+			t.Errorf("terms %+v, want %+v", got, terms)
+		}
+	}
+	const span = 5 * protocol.Minute // σ, of which 75 to 125 % pass after a failure
+	check(1, "no prices of FR: the feed is down", nil)
+	l.advance(span * 3 / 4)
+	failure = nil // and an answer without any price
+	l.advance(span / 2)
+	check(2, "no prices of FR: none are known of this time", nil)
+	answer, _ = peertest.HourlyPrices("EUR", 10, 10, 10)(op)
+	l.advance(span * 5 / 4)
+	check(3, "FR in EUR, known until 2026-11-21 15:00Z", energy(10_000))
+	answer = peer.PriceResult{Currency: "EUR"}
+	l.advance(protocol.Hour)
+	check(4, "old prices of FR: none are known of this time", energy(10_000))
+	failure = errors.New("gone")
+	l.advance(span * 5 / 4)
+	check(5, "old prices of FR: gone", energy(10_000))
+	answer, failure = peer.PriceResult{Prices: price.Series{Slots: []price.Slot{
+		{Start: peertest.Epoch, Length: protocol.Day, Price: 40 * protocol.Unit},
+	}}, Known: peertest.Epoch.Add(protocol.Day), Currency: "EUR"}, nil
+	l.advance(span * 5 / 4)
+	check(6, "FR in EUR, known until 2026-11-22 12:00Z", energy(40_000))
+	missing := 0
+	for _, f := range l.facts {
+		if f.Kind == peer.PricesMissing {
+			missing++
+		}
+	}
+	if missing != 4 {
+		t.Errorf("%d facts tell of missing prices", missing)
+	}
+	// Its two prices are not known, and nothing is not the same as for nothing.
+	reply := l.quote(protocol.QuoteRequest{Round: 1, Jobs: []protocol.Spec{guest(1, 4)}, Reckon: protocol.TwoPrice})
+	if q := reply.Quotes[0]; len(q.Terms) > 0 || q.Currency != "" {
+		t.Errorf("by two prices: %+v", q)
+	}
+}
+
+// TestNoAreaNoPrices: who names no area, or states no power, has no energy terms.
+func TestNoAreaNoPrices(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*peer.Config){
+		"no area":  func(c *peer.Config) { c.Power = 250_000 },
+		"no power": func(c *peer.Config) { c.Area = "a" },
+	} {
+		l := newLone(t, change, func(op peer.Op) (peer.Result, error) {
+			if op, ok := op.(peer.PriceOp); ok {
+				return peertest.HourlyPrices("EUR", 10)(op)
+			}
+			return idle(peertest.Greedy{}, atOnce)(op)
+		})
+		if got := count[peer.PriceOp](l); (got > 0) != strings.HasSuffix(name, "power") {
+			t.Errorf("%s: prices were asked for %d times", name, got)
+		}
+		if q := l.quote(protocol.QuoteRequest{Jobs: []protocol.Spec{guest(1, 1)}}).Quotes[0]; len(q.Terms) > 0 {
+			t.Errorf("%s: %+v", name, q)
+		}
+	}
+}
+
+// TestDraw is the product in exact arithmetic, brought back to what fits.
+func TestDraw(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		perCPU := rapid.Int64Range(0, 1e9).Draw(t, "mW")
+		spec := protocol.Spec{Power: rapid.IntRange(0, protocol.MaxPower).Draw(t, "power")}
+		spec.CPUs = rapid.IntRange(0, 1e9).Draw(t, "CPUs")
+		share := int64(spec.Power)
+		if share == 0 {
+			share = protocol.PPM
+		}
+		want := new(big.Int).Mul(big.NewInt(perCPU), big.NewInt(int64(spec.CPUs)))
+		want.Div(want.Mul(want, big.NewInt(share)), big.NewInt(protocol.PPM))
+		if !want.IsInt64() {
+			want.SetInt64(math.MaxInt64)
+		}
+		if got := peer.Draw(perCPU, &spec); got != want.Int64() {
+			t.Fatalf("%d mW on %d CPUs at %d: %d, want %d", perCPU, spec.CPUs, share, got, want)
+		}
+	})
+	if got := peer.Draw(math.MaxInt64, &protocol.Spec{Request: protocol.Request{CPUs: math.MaxInt}}); got != math.MaxInt64 {
+		t.Errorf("the most that there is: %d", got)
+	}
+}

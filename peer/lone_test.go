@@ -1,0 +1,159 @@
+package peer_test
+
+import (
+	"testing"
+
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// lone is a peer by itself: its calls are answered at once as a test wants, its partner
+// b is only heard.
+type lone struct {
+	t     *testing.T
+	peer  *peer.Peer
+	now   protocol.Instant
+	wake  protocol.Instant
+	calls func(peer.Op) (peer.Result, error)
+
+	asked   []peer.Op // all calls
+	sent    []peer.Outgoing
+	facts   []peer.Fact
+	answers []peer.Reply
+}
+
+// newLone is site a with 4 CPUs and the policy greedy, connected to b. Every call but
+// the watch has an answer of its kind unless the test says otherwise.
+func newLone(t *testing.T, change func(*peer.Config), calls func(peer.Op) (peer.Result, error)) *lone {
+	t.Helper()
+	cfg := goodConfig()
+	cfg.Policy, cfg.Partners = peertest.Greedy{}.Info(), []peer.Partner{{Site: "b", MaxJobs: 1000}}
+	change(&cfg)
+	p, err := peer.New(cfg, 1, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &lone{t: t, peer: p, now: peertest.Epoch, calls: calls}
+	l.step(peer.Tick{})
+	l.step(peer.Connected{Card: protocol.Card{
+		Site: "b", Number: 2, Protocol: protocol.ProtocolVersion, Incarnation: 1, FirstStart: 1,
+		Capacity: protocol.Capacity{CPUs: 8, Nodes: 8},
+	}})
+	return l
+}
+
+// step feeds an event, and answers the calls that follow.
+func (l *lone) step(ev peer.Event) {
+	l.t.Helper()
+	for events := []peer.Event{ev}; len(events) > 0; events = events[1:] {
+		ready := l.peer.Step(l.now, events[0])
+		l.wake = ready.Wake
+		l.sent, l.facts = append(l.sent, ready.Messages...), append(l.facts, ready.Facts...)
+		for _, a := range ready.Answers {
+			l.answers = append(l.answers, a.Reply)
+		}
+		for _, call := range ready.Calls {
+			if _, watch := call.Op.(peer.WatchOp); watch {
+				continue
+			}
+			l.asked = append(l.asked, call.Op)
+			result, err := l.calls(call.Op)
+			events = append(events, peer.CallDone{ID: call.ID, Result: result, Err: err})
+		}
+	}
+}
+
+// advance lets the time pass, with a tick whenever the peer wants one.
+func (l *lone) advance(d protocol.Duration) {
+	l.t.Helper()
+	until := l.now.Add(d)
+	for l.wake != 0 && l.wake <= until {
+		l.now = l.wake
+		l.step(peer.Tick{})
+	}
+	l.now = until
+}
+
+// quote asks as b does, and is the reply.
+func (l *lone) quote(request protocol.QuoteRequest) protocol.QuoteReply {
+	l.t.Helper()
+	l.sent = nil
+	l.step(peer.MessageIn{From: "b", Body: request})
+	if len(l.sent) != 1 {
+		l.t.Fatalf("%d messages were sent", len(l.sent))
+	}
+	reply, ok := l.sent[0].Body.(protocol.QuoteReply)
+	if !ok || len(reply.Quotes) != len(request.Jobs) {
+		l.t.Fatalf("got %+v", l.sent[0])
+	}
+	return reply
+}
+
+// offer offers a job as b does, and is the answer.
+func (l *lone) offer(seq uint64) protocol.Message {
+	l.t.Helper()
+	l.sent = nil
+	l.step(peer.MessageIn{From: "b", Body: protocol.Offer{
+		Spec: guest(seq, 1), Epoch: 1, Payload: peertest.Plan{Run: 1}.Payload(),
+	}})
+	if len(l.sent) != 1 {
+		l.t.Fatalf("%d messages were sent", len(l.sent))
+	}
+	return l.sent[0].Body
+}
+
+// guest is a job of b.
+func guest(seq uint64, cpus int) protocol.Spec {
+	return protocol.Spec{
+		Request: protocol.Request{Job: protocol.NewJobID(2, seq), CPUs: cpus, WallTime: protocol.Hour}, User: "ada", Name: "x",
+	}
+}
+
+// idle answers as a batch system that takes everything, whose quotes are as told.
+func idle(place policy.Policy, quote func(protocol.Request) protocol.Quote) func(peer.Op) (peer.Result, error) {
+	return func(op peer.Op) (peer.Result, error) {
+		switch op := op.(type) {
+		case peer.QuoteOp:
+			out := peer.QuoteResult{Load: protocol.Load{CPUs: 4}}
+			for _, r := range op.Query.Jobs {
+				out.Quotes = append(out.Quotes, quote(r))
+			}
+			return out, nil
+		case peer.DecideOp:
+			decisions, hint, err := place.Decide(op.Snapshot)
+			return peer.DecideResult{Decisions: decisions, Hint: hint}, err
+		case peer.SubmitOp:
+			return peer.SubmitResult{Local: "1"}, nil
+		case peer.PriceOp:
+			return peer.PriceResult{}, nil
+		case peer.FindOp, peer.WithdrawOp, peer.KillOp, peer.WatchOp, peer.ForgetOp, peer.CollectOp:
+		}
+		return nil, nil
+	}
+}
+
+// atOnce quotes no wait.
+func atOnce(r protocol.Request) protocol.Quote { return protocol.Quote{Job: r.Job, ERT: r.WallTime} }
+
+// submitted makes so many jobs of site a.
+func submission(jobs int) peer.Submit {
+	out := peer.Submit{User: "ada"}
+	for range jobs {
+		out.Jobs = append(out.Jobs, peertest.Plan{Run: protocol.Minute}.Job(protocol.Spec{
+			Request: protocol.Request{CPUs: 1, WallTime: protocol.Hour}, Name: "x",
+		}))
+	}
+	return out
+}
+
+// count is how many calls of a kind have been made.
+func count[Op peer.Op](l *lone) (n int) {
+	for _, op := range l.asked {
+		if _, ok := op.(Op); ok {
+			n++
+		}
+	}
+	return n
+}
