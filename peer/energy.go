@@ -41,16 +41,18 @@ func (p *Peer) askPrices() {
 		if err == nil && len(priced.Prices.Slots) == 0 {
 			err = errNoPrices
 		}
-		again := p.cfg.PriceRefresh
-		if err != nil {
-			p.electricity.missing = clip(err.Error())
-			p.fact(Fact{Kind: PricesMissing, Site: p.cfg.Site, Text: p.electricity.missing})
-			again = min(again, p.jitter(p.cfg.Sigma))
-		} else {
+		if err == nil {
 			p.electricity = electricity{
 				hourly: price.NewMeter(priced.Prices), twoPrice: price.NewMeter(priced.TwoPrice),
-				currency: priced.Currency, known: priced.Known,
+				currency: priced.Currency, known: priced.Known, missing: clip(priced.Trouble),
 			}
+		} else {
+			p.electricity.missing = clip(err.Error())
+		}
+		again := p.cfg.PriceRefresh
+		if why := p.electricity.missing; why != "" {
+			p.fact(Fact{Kind: PricesMissing, Site: p.cfg.Site, Text: why})
+			again = min(again, p.jitter(p.cfg.Sigma))
 		}
 		p.after(again, timer{kind: priceTimer})
 	})

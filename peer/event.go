@@ -250,6 +250,7 @@ type PriceResult struct {
 	TwoPrice price.Series // on-peak and off-peak prices of the same time [MC 5]
 	Known    protocol.Instant
 	Currency string
+	Trouble  string // why there are no newer ones; empty: these are the newest
 }
 
 func (QuoteResult) result()    {}

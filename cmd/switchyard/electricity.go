@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -116,19 +117,18 @@ type priceSight struct {
 	up        bool
 }
 
-// Ahead implements [node.Prices]. When the feed's sources have gone wrong, and the peer
-// has earlier prices, the trouble is its answer: those go on to serve, and people are told.
+// Ahead implements [node.Prices]. When the feed's sources have gone wrong, what they said
+// before goes on to serve, forecasts included, and people are told of the trouble.
 func (w *priceWatch) Ahead(ctx context.Context, op peer.PriceOp) (peer.PriceResult, error) {
 	published, _ := w.known()
 	trouble := w.refresh(ctx)
-	if trouble != nil && !published.IsZero() {
-		w.seen.Store(&priceSight{published: published})
-		return peer.PriceResult{}, trouble
-	}
 	result, err := w.live.Ahead(ctx, op)
 	if err != nil {
 		w.seen.Store(&priceSight{published: published})
-		return peer.PriceResult{}, err
+		return peer.PriceResult{}, errors.Join(trouble, err)
+	}
+	if trouble != nil {
+		result.Trouble = trouble.Error()
 	}
 	w.seen.Store(&priceSight{published: result.Known.Time(), up: trouble == nil})
 	return result, nil
