@@ -38,7 +38,7 @@ type batchJob struct {
 }
 
 func newBatchSystem(s *site, from *Site) (*batchSystem, error) {
-	made, err := from.open()
+	made, err := from.open(s.grid.cfg.Stage.Bytes > 0)
 	if err != nil {
 		return nil, err
 	}

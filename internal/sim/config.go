@@ -49,12 +49,18 @@ type Site struct {
 	Engine func(protocol.Capacity) (localsched.Engine, error)
 }
 
-// open makes the site's batch system.
-func (s *Site) open() (localsched.Engine, error) {
-	if s.Engine == nil {
-		return engine.New(s.Model(), s.Local).Border(), nil
+// open makes the site's batch system. Where jobs stand held for their data the limit of
+// wall time is the peers' business alone: a job that asks for all of it may be held
+// besides.
+func (s *Site) open(held bool) (localsched.Engine, error) {
+	c := s.Capacity()
+	if held {
+		c.MaxWallTime = 0
 	}
-	made, err := s.Engine(s.Capacity())
+	if s.Engine == nil {
+		return engine.New(engine.Of(c), s.Local).Border(), nil
+	}
+	made, err := s.Engine(c)
 	if err != nil {
 		return nil, fmt.Errorf("site %s: %w", s.Name, err)
 	}

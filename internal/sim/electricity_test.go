@@ -498,3 +498,25 @@ func TestProtectedShare(t *testing.T) {
 		})
 	}
 }
+
+// TestStageAtTheLimit: a job that asks for all the wall time that a site allows may run
+// there, held for its data besides.
+func TestStageAtTheLimit(t *testing.T) {
+	t.Parallel()
+	cfg := sim.Config{Seed: 1, Scheme: sim.Central, Policy: tc.New(tc.Config{}), Tuning: peer.Tuning{Initiation: policy.Sender}}
+	for _, name := range []protocol.SiteName{"a", "b"} {
+		cfg.Sites = append(cfg.Sites, sim.Site{
+			Machine: sim.Machine{Name: name, Nodes: 1, CPUsPerNode: 1, MaxWallTime: protocol.Hour}, Local: engine.EASY(),
+		})
+	}
+	link := sim.DataLink{Bandwidth: 1e6}
+	cfg.Stage = sim.Stage{Bytes: 60e6, Links: [][]sim.DataLink{{link, link}, {link, link}}}
+	var jobs []workload.Job
+	for range 4 {
+		jobs = append(jobs, workload.Job{CPUs: 1, Run: protocol.Hour, Estimate: protocol.Hour})
+	}
+	r, m := run(t, cfg, jobs)
+	if m.Transferred != 0.5 || m.Unplaced > 0 {
+		t.Errorf("%.2f of the jobs moved, %d did not run: %+v", m.Transferred, m.Unplaced, r.Placements)
+	}
+}
