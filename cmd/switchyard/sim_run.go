@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -34,9 +35,11 @@ func (a *app) simRunCommand() *cobra.Command {
 		Short: "Simulate an experiment for one seed",
 		Long: "Simulate an experiment, a TOML file or a built-in one, for one seed: its scheme, and beside it\n" +
 			"those that it is compared with. GAIN is how many times shorter the waits are than under the\n" +
-			"scheme local, if that is among them. The files of --starts, --swf and --gantt have the schedule\n" +
+			"scheme local, if that is among them. Where sites pay for electricity there is what it costs, and\n" +
+			"FAIRNESS: how many times longer responses are under local, by site; above 1 its users gain. The files of --starts, --swf and --gantt have the schedule\n" +
 			"of the experiment's scheme. The same experiment and seed give the same bytes.",
 		Example: "  switchyard sim run heavy\n" +
+			"  switchyard sim run electricity\n" +
 			"  switchyard sim run heavy --policy ./cheapest --policy-config cheapest.toml\n" +
 			"  switchyard sim run mine.toml --seed 2 --json\n" +
 			"  switchyard sim run heavy --scheme local --starts starts.csv --gantt gantt.svg",
@@ -140,6 +143,7 @@ func (r *simRun) outcomes(ctx context.Context, plan *experiment.Plan) ([]*experi
 			return nil, err
 		}
 		outcomes = append(outcomes, outcome)
+		outcome.CompareWith(chosenOf(outcomes, experiment.Local))
 	}
 	return outcomes, nil
 }
@@ -217,6 +221,12 @@ func (a *app) showRun(main *experiment.Outcome, outcomes []*experiment.Outcome) 
 	if err := schemesTable(outcomes).write(a.stdout, "", true); err != nil {
 		return err
 	}
+	if main.Energy != nil {
+		a.printf("\nElectricity, in %s:\n\n", main.Currency)
+		if err := energyTable(main, outcomes).write(a.stdout, "", true); err != nil {
+			return err
+		}
+	}
 	a.printf("\nSites under scheme %s:\n\n", main.Scheme)
 	return perSiteTable(main).write(a.stdout, "", true)
 }
@@ -237,11 +247,56 @@ func schemesTable(outcomes []*experiment.Outcome) *table {
 	return t
 }
 
+// energyTable has a line for each scheme: what its electricity costs, in all and at each
+// site, how it serves the users of the site that it serves least, and the messages for a
+// job, which many peers need more of than one.
+func energyTable(main *experiment.Outcome, outcomes []*experiment.Outcome) *table {
+	titles := []string{"SCHEME", " COST", " GAIN", " MWH", " FAIRNESS", " MESSAGES"}
+	for _, bill := range main.Bills {
+		titles = append(titles, " "+strings.ToUpper(plain(bill.Site)))
+	}
+	t := newTable(titles...)
+	local := chosenOf(outcomes, experiment.Local)
+	for _, o := range outcomes {
+		if o.Energy == nil {
+			continue // a scheme without machines
+		}
+		gain := "-"
+		if local != nil && o != local {
+			gain = times(local.Cost, o.Cost)
+		}
+		cells := []string{string(o.Scheme), decimals(o.Cost), gain, decimals(o.MWh), fairness(o.Fairness), decimals(o.MessagesPerJob)}
+		for _, bill := range o.Bills {
+			cells = append(cells, decimals(bill.Cost))
+		}
+		t.add(cells...)
+	}
+	return t
+}
+
+// fairness is "-" where there is nothing to compare with.
+func fairness(x *float64) string {
+	if x == nil {
+		return "-"
+	}
+	return decimals(*x)
+}
+
 func perSiteTable(o *experiment.Outcome) *table {
-	t := newTable("SITE", " CPUS", " SUBMITTED", " SENT", " RAN", " WAIT", " RESPONSE", " UTIL")
+	titles := []string{"SITE", " CPUS", " SUBMITTED", " SENT", " RAN", " WAIT", " RESPONSE", " UTIL"}
+	if o.Energy != nil {
+		titles = append(titles, " FAIRNESS")
+	}
+	t := newTable(titles...)
 	for i, site := range o.Sites {
-		t.add(plain(string(site.Site)), strconv.Itoa(o.Plan.CPUs(i)), strconv.Itoa(site.Submitted), strconv.Itoa(site.Sent),
-			strconv.Itoa(site.Ran), seconds(site.MeanWait), seconds(site.MeanResponse), part(site.Utilisation))
+		cells := []string{
+			plain(string(site.Site)), strconv.Itoa(o.Plan.CPUs(i)), strconv.Itoa(site.Submitted), strconv.Itoa(site.Sent),
+			strconv.Itoa(site.Ran), seconds(site.MeanWait), seconds(site.MeanResponse), part(site.Utilisation),
+		}
+		if o.Energy != nil {
+			cells = append(cells, fairness(o.Bills[i].Fairness))
+		}
+		t.add(cells...)
 	}
 	return t
 }

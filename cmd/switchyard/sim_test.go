@@ -693,14 +693,14 @@ func TestSimReplayTellsTheFirstDifference(t *testing.T) {
 // TestSimShow prints a file that is an experiment.
 func TestSimShow(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"heavy", "light"} {
+	for _, name := range []string{"electricity", "heavy", "light"} {
 		mine := tempFile(t, "mine.toml", good(t, simulate(t, "show", name)))
 		got := simulate(t, "sweep", mine, "--set", "delta=7")
 		if got.code != 2 || !strings.Contains(got.stderr, "peer.delta") {
 			t.Errorf("the file of %s is not an experiment: %+v", name, got)
 		}
 	}
-	if out := good(t, simulate(t, "list")); !strings.Contains(out, "heavy") || !strings.Contains(out, "light") {
+	if out := good(t, simulate(t, "list")); !strings.Contains(out, "electricity") || !strings.Contains(out, "heavy") || !strings.Contains(out, "light") {
 		t.Errorf("list printed\n%s", out)
 	}
 }

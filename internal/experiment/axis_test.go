@@ -1,6 +1,7 @@
 package experiment_test
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
@@ -116,7 +117,7 @@ func TestJoinForms(t *testing.T) {
 	}
 	site, work := joined.Sites[6], joined.Workloads[6]
 	want := experiment.Site{Name: "new", Nodes: 64, CPUsPerNode: 16, MHz: 2400, WholeNode: true, Policy: "sjf"}
-	if site != want || work.Model != "M2" || work.Jobs != 100 || work.Bias != -0.5 || work.Span != plan.Workloads[0].Span {
+	if !reflect.DeepEqual(site, want) || work.Model != "M2" || work.Jobs != 100 || work.Bias != -0.5 || work.Span != plan.Workloads[0].Span {
 		t.Errorf("site %+v, workload %+v", site, work)
 	}
 	if bare, err := plan.Join("new=8×4"); err != nil || bare.Sites[6].CPUsPerNode != 4 || len(bare.Workloads) != 6 {

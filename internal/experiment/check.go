@@ -3,8 +3,11 @@ package experiment
 import (
 	"fmt"
 	"slices"
+	"strings"
 
+	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
+	"github.com/switchyard-hpc/switchyard/localsched/foresight"
 	"github.com/switchyard-hpc/switchyard/plugins/catalog"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -30,6 +33,10 @@ func (p *Plan) check() []problem {
 	}
 	p.checkFaults(c)
 	p.checkPlugins(c)
+	p.checkPolicy(c)
+	p.checkElectricity(c)
+	p.checkData(c)
+	p.checkPower(c)
 	return c.problems
 }
 
@@ -47,6 +54,7 @@ func (p *Plan) checkTop(c *checker) {
 	if p.Seeds > maxRuns {
 		c.add("seeds", "%d is more than %d", p.Seeds, maxRuns)
 	}
+	c.atLeast("history", p.History, 0)
 	c.atLeast("check", p.Check, 0)
 	c.factor("load", p.Load)
 	if p.Estimates != Perfect && p.Estimates != FromTrace {
@@ -66,7 +74,28 @@ func (p *Plan) checkPeer(c *checker) {
 	c.atLeast("peer.round_jobs", p.Peer.RoundJobs, 1)
 	c.atLeast("peer.ask", p.Peer.Ask, 0)
 	c.atLeast("peer.partners", p.Peer.Partners, 0)
+	c.span("peer.cycle", p.Peer.Cycle, protocol.Millisecond)
+	c.atLeast("peer.max_q", p.Peer.MaxQ, 0)
+	c.span("peer.perturb", p.Peer.Perturb, 0)
+	if !slices.Contains(foresight.Methods(), foresight.Method(p.Peer.Waits)) {
+		c.add("peer.waits", "%q is no way to foresee waits; use %s", p.Peer.Waits, oneOf(foresight.Methods()))
+	}
+	c.span("protect.delay", p.Protect.Delay, 0)
 	c.network("network", p.Network)
+}
+
+func (p *Plan) checkPower(c *checker) {
+	for _, bound := range []struct {
+		key string
+		of  float64
+	}{{"power.low", p.Power.Low}, {"power.high", p.Power.High}} {
+		if !(bound.of >= 0.01 && bound.of <= protocol.MaxPower/protocol.PPM) {
+			c.add(bound.key, "%v is not a factor from 0.01 to %d", bound.of, protocol.MaxPower/protocol.PPM)
+		}
+	}
+	if p.Power.High < p.Power.Low {
+		c.add("power.high", "%v is less than low, %v", p.Power.High, p.Power.Low)
+	}
 }
 
 func (c *checker) network(key string, n Network) {
@@ -96,6 +125,8 @@ func (p *Plan) checkSites(c *checker) {
 		c.atLeast(key+".nodes", s.Nodes, 1)
 		c.atLeast(key+".cpus_per_node", s.CPUsPerNode, 1)
 		c.atLeast(key+".mhz", s.MHz, 1)
+		c.atLeast(key+".mflops", s.Mflops, 0)
+		c.span(key+".max_wall_time", s.MaxWallTime, 0)
 		if s.Nodes > 0 && s.CPUsPerNode > 0 && s.Nodes > maxCPUs/s.CPUsPerNode {
 			c.add(key+".nodes", "%d of %d CPUs are more than %d CPUs", s.Nodes, s.CPUsPerNode, maxCPUs)
 		}
@@ -115,7 +146,11 @@ func (p *Plan) checkSites(c *checker) {
 }
 
 func (p *Plan) checkWorkload(c *checker, key string, w *Workload) {
-	p.known(c, key+".site", w.Site)
+	if w.ofGrid() {
+		c.idle(key, "jobs of several sites, which name their site", []idleKey{{"site", w.Site != ""}})
+	} else {
+		p.known(c, key+".site", w.Site)
+	}
 	c.factor(key+".load", w.Load)
 	sources := 0
 	for _, given := range []string{string(w.Trace), w.Model, string(w.ModelFile)} {
@@ -130,6 +165,9 @@ func (p *Plan) checkWorkload(c *checker, key string, w *Workload) {
 		w.checkTrace(c, key)
 	default:
 		w.checkModel(c, key)
+		if w.Model == XSEDE {
+			p.checkXSEDE(c, key, w)
+		}
 	}
 }
 
@@ -145,6 +183,9 @@ func (w *Workload) checkTrace(c *checker, key string) {
 	if w.From != "" && w.To != "" && w.From >= w.To {
 		c.add(key+".to", "%s is not after from, %s", w.To, w.From)
 	}
+	if w.Split != "" && w.Split != ByPartition && w.Split != BySite {
+		c.add(key+".split", "%q is no field that names sites; use %q, or %q, the 19th", w.Split, ByPartition, BySite)
+	}
 	usual := defaultWorkload()
 	c.idle(key, "a trace", []idleKey{
 		{"span", w.Span != usual.Span},
@@ -157,8 +198,8 @@ func (w *Workload) checkTrace(c *checker, key string) {
 }
 
 func (w *Workload) checkModel(c *checker, key string) {
-	if _, ok := builtInModel(w.Model); w.Model != "" && !ok {
-		c.add(key+".model", "%q is no built-in model; use %s, or model_file for your own", w.Model, oneOf(Models()))
+	if _, ok := builtInModel(w.Model); w.Model != "" && !ok && w.Model != XSEDE {
+		c.add(key+".model", "%q is no built-in model; use %s, %q for that grid, or model_file for your own", w.Model, oneOf(Models()), XSEDE)
 	}
 	c.span(key+".span", w.Span, protocol.Second)
 	c.factor(key+".service", w.Service)
@@ -174,6 +215,23 @@ func (w *Workload) checkModel(c *checker, key string) {
 		{"skip_status", len(w.SkipStatus) > 0},
 		{"skip_zero_runs", w.SkipZero},
 		{"lenient", w.Lenient},
+		{"split", w.Split != ""},
+	})
+}
+
+// checkXSEDE checks a workload of the grid.
+func (p *Plan) checkXSEDE(c *checker, key string, w *Workload) {
+	known := func(s workload.System) bool { return p.site(strings.ToLower(s.Name)) >= 0 }
+	if !slices.ContainsFunc(workload.XSEDESystems(), known) {
+		c.add(key+".model", "the systems of %q are %s; give at least one [[site]] such a name", XSEDE, xsedeNames())
+	}
+	usual := defaultWorkload()
+	c.idle(key, "the model of a grid", []idleKey{
+		{"span", w.Span != usual.Span},
+		{"service", w.Service != usual.Service},
+		{"bias", w.Bias != 0},
+		{"scale", w.Scale},
+		{"part_nodes", w.PartNodes},
 	})
 }
 

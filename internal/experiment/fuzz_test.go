@@ -13,6 +13,7 @@ import (
 // experiment keeps it one.
 func FuzzPlan(f *testing.F) {
 	f.Add(smallPlan, "load", "1.2")
+	f.Add(electric, "weight", "0.4")
 	f.Add("[[site]]\nname = \"a\"\n[[cut]]\na = \"a\"\n", "phi", "1h")
 	f.Fuzz(func(t *testing.T, text, key, value string) {
 		plan, err := experiment.Read(write(t, "plan.toml", text))
@@ -32,7 +33,7 @@ func FuzzPlan(f *testing.F) {
 
 // FuzzFlags: no text of an axis or a joining site is more than an error.
 func FuzzFlags(f *testing.F) {
-	for _, text := range []string{"load=0.7..1.3/0.1", "phi=1m,5m", "new=64x16@2400,model=M2,jobs=100", "x=1×1", "load=1..1e9/1e-9"} {
+	for _, text := range []string{"load=0.7..1.3/0.1", "phi=1m,5m", "new=64x16@2400,model=M2,jobs=100", "x=1×1", "load=1..1e9/1e-9", "new=8x4,watts=30.5,price=-3,mflops=9000"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -52,6 +53,9 @@ func FuzzFlags(f *testing.F) {
 // FuzzResults: what is taken as results can be shown, or is told why not.
 func FuzzResults(f *testing.F) {
 	f.Add([]byte(`{"experiment":"x","scheme":"local","seed":1,"jobs":2,"sites":[{"site":"a"}],"hash":""}`))
+	f.Add([]byte(`{"experiment":"x","scheme":"cycle","seed":1,"jobs":2,"sites":[{"site":"a"}],"hash":"","currency":"EUR",` +
+		`"energy_cost":1,"energy_mwh":2,"fairness":3,"energy_sites":[{"site":"a","energy_cost":1,"energy_mwh":2,"fairness":3}]}`))
+	f.Add([]byte(`{"experiment":"x","scheme":"cycle","seed":1,"jobs":2,"sites":[],"hash":"","energy_cost":1,"energy_sites":[{"fairness":3}]}`))
 	f.Add([]byte(`{"experiment":"x","seeds":[1],"points":[{"scheme":"local"}]}`))
 	f.Add([]byte(`{"experiment":"x","seeds":[],"points":[]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {

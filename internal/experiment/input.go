@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -14,8 +15,11 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// input is what a workload's jobs are made of.
+// input is what jobs of a workload are made of; a trace of several sites is one for
+// each of them.
 type input struct {
+	work     int             // index of the workload
+	site     string          // empty: the jobs are of several sites
 	trace    *workload.Trace // nil: the jobs come from the model
 	jobs     []workload.Job  // of the trace, with its estimates
 	cleaning workload.Cleaning
@@ -120,7 +124,19 @@ func parseClock(text string) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("%q is no date; write one as 2002-03-01 or 2002-03-01 14:30:00", text)
 }
 
-// Models returns the names of the built-in models.
+// XSEDE is the model of the grid of [MC] Table I, whose systems are sites by their names.
+const XSEDE = "xsede"
+
+// The fields of a record that name its site.
+const (
+	ByPartition = "partition"
+	BySite      = "site" // the 19th
+)
+
+// ofGrid says whether the jobs are of several sites, and name them.
+func (w *Workload) ofGrid() bool { return w.Split != "" || w.Model == XSEDE }
+
+// Models returns the names of the built-in models of one machine.
 func Models() []string { return []string{"M1", "M2", "M3"} }
 
 func builtInModel(name string) (workload.Model, bool) {
@@ -138,13 +154,17 @@ func builtInModel(name string) (workload.Model, bool) {
 // Open reads the files that the plan names. What is odd about them is in
 // [Plan.Notes] afterwards.
 func (p *Plan) Open() error {
-	p.inputs, p.notes = make([]input, len(p.Workloads)), nil
+	p.inputs, p.supplies, p.notes = nil, make([]*supply, len(p.Sites)), nil
 	var errs []error
 	for i := range p.Workloads {
+		opened, err := p.open(i)
+		errs = append(errs, err)
+		p.inputs = append(p.inputs, opened...)
+	}
+	for i := range p.Sites {
 		var err error
-		if p.inputs[i], err = p.open(&p.Workloads[i]); err != nil {
-			errs = append(errs, err)
-		}
+		p.supplies[i], err = p.supply(&p.Sites[i])
+		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }
@@ -152,50 +172,105 @@ func (p *Plan) Open() error {
 // Notes is what people should know of the files that were read.
 func (p *Plan) Notes() []string { return p.notes }
 
-func (p *Plan) open(w *Workload) (in input, err error) {
+func (p *Plan) open(work int) ([]input, error) {
+	w, in := &p.Workloads[work], input{work: work, site: p.Workloads[work].Site}
+	var err error
 	switch {
 	case w.ModelFile != "":
 		in.model, err = ReadModel(string(w.ModelFile))
-		return in, err
+		return []input{in}, err
+	case w.Model == XSEDE:
+		return []input{in}, nil
 	case w.Model != "":
 		var known bool
 		if in.model, known = builtInModel(w.Model); !known {
-			return in, fmt.Errorf("%q is no built-in model; use %s", w.Model, oneOf(Models()))
+			return nil, fmt.Errorf("%q is no built-in model; use %s", w.Model, oneOf(Models()))
 		}
-		return in, nil
+		return []input{in}, nil
 	}
-	if err = in.read(w); err != nil {
-		return in, err
+	if in.trace, err = ReadTrace(string(w.Trace), w.Format, w.Lenient); err != nil {
+		return nil, err
 	}
-	cleaning := p.cleaning(&in)
-	for _, note := range []struct {
-		text string
-		odd  bool
-	}{
-		{in.trace.Report.String(), in.trace.Report.String() != ""},
-		{cleaning.String(), !cleaning.AsIs()},
-	} {
-		if note.odd {
-			p.notes = append(p.notes, fmt.Sprintf("%s: %s", w.Trace, note.text))
+	if odd := in.trace.Report.String(); odd != "" {
+		p.note(w, "%s", odd)
+	}
+	inputs := []input{in}
+	if w.Split != "" {
+		if inputs, err = p.split(w, in); err != nil {
+			return nil, fmt.Errorf("%s: %w", w.Trace, err)
 		}
 	}
-	return in, nil
+	return inputs, p.clean(w, inputs)
 }
 
-// read makes jobs of a trace.
-func (in *input) read(w *Workload) (err error) {
-	if in.trace, err = ReadTrace(string(w.Trace), w.Format, w.Lenient); err != nil {
-		return err
+// note says what is odd about a trace.
+func (p *Plan) note(w *Workload, format string, args ...any) {
+	p.notes = append(p.notes, fmt.Sprintf("%s: ", w.Trace)+fmt.Sprintf(format, args...))
+}
+
+// split cuts a trace into those of the plan's sites. A site has its name in the trace's
+// header or, without one there, its number in the plan.
+func (p *Plan) split(w *Workload, whole input) (inputs []input, err error) {
+	field := workload.SplitPartition
+	if w.Split == BySite {
+		field = workload.SplitExtra
 	}
-	from, to, err := Window(in.trace, w.From, w.To)
-	if err != nil {
-		return fmt.Errorf("%s: %w", w.Trace, err)
+	var others []string
+	left := 0
+	for _, part := range workload.Split(whole.trace, field) {
+		at := p.site(strings.ToLower(part.Name))
+		if part.Name == strconv.Itoa(part.Number) && at < 0 && part.Number >= 1 && part.Number <= len(p.Sites) {
+			at = part.Number - 1
+		}
+		if at < 0 {
+			others = append(others, part.Name)
+			left += len(part.Trace.Records)
+			continue
+		}
+		one := whole
+		one.site, one.trace = p.Sites[at].Name, part.Trace
+		inputs = append(inputs, one)
 	}
-	in.jobs, in.cleaning = workload.Clean(in.trace, workload.CleanOptions{
-		From: from, To: to, Queues: w.SkipQueues, Statuses: w.SkipStatus, ZeroRuns: w.SkipZero,
-	})
-	if len(in.jobs) == 0 {
-		return fmt.Errorf("%s: there are no jobs: %s", w.Trace, in.cleaning)
+	if len(inputs) == 0 {
+		return nil, fmt.Errorf("its jobs are of %s, which is no [[site]]; look at the key split", listed(others))
+	}
+	if left > 0 {
+		p.note(w, "%d records left out of what is no [[site]]: %s", left, listed(others))
+	}
+	return inputs, nil
+}
+
+// listed are the first of some names.
+func listed(names []string) string {
+	const most = 12
+	if len(names) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	}
+	return strings.Join(names, ", ")
+}
+
+// clean makes jobs of traces.
+func (p *Plan) clean(w *Workload, inputs []input) error {
+	jobs := 0
+	for i := range inputs {
+		in := &inputs[i]
+		from, to, err := Window(in.trace, w.From, w.To)
+		if err != nil {
+			return fmt.Errorf("%s: %w", w.Trace, err)
+		}
+		in.jobs, in.cleaning = workload.Clean(in.trace, workload.CleanOptions{
+			From: from, To: to, Queues: w.SkipQueues, Statuses: w.SkipStatus, ZeroRuns: w.SkipZero,
+		})
+		if jobs += len(in.jobs); jobs == 0 && i == len(inputs)-1 {
+			return fmt.Errorf("%s: there are no jobs: %s", w.Trace, in.cleaning)
+		}
+		switch cleaning := p.cleaning(in); {
+		case cleaning.AsIs():
+		case w.Split == "":
+			p.note(w, "%s", cleaning)
+		default:
+			p.note(w, "site %s: %s", in.site, cleaning)
+		}
 	}
 	return nil
 }

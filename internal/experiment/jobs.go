@@ -1,10 +1,12 @@
 package experiment
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -13,31 +15,39 @@ import (
 // Jobs draws the models' jobs from the seed and takes those of the traces. Their
 // origins are indices of the plan's sites. Job numbers are unique at an origin.
 func (p *Plan) Jobs(seed uint64) ([]workload.Job, error) {
-	if len(p.inputs) != len(p.Workloads) {
-		return nil, errors.New("the plan's files have not been read; this is a mistake in the program")
+	if len(p.inputs) == 0 {
+		return nil, errNotOpen
 	}
 	bySite := make([][]workload.Job, len(p.Sites))
 	if err := p.draw(bySite, seed); err != nil {
 		return nil, err
 	}
-	for i := range p.Workloads {
-		if p.inputs[i].trace == nil {
-			continue
+	for i := range p.inputs {
+		in := &p.inputs[i]
+		switch {
+		case in.trace != nil:
+			site := p.site(in.site)
+			bySite[site] = appendJobs(bySite[site], p.replay(in))
+		case p.Workloads[in.work].Model == XSEDE:
+			if err := p.drawGrid(bySite, &p.Workloads[in.work], seed); err != nil {
+				return nil, err
+			}
 		}
-		site := p.site(p.Workloads[i].Site)
-		bySite[site] = appendJobs(bySite[site], p.replay(i))
 	}
 	jobs := workload.Merge(bySite...)
-	if len(jobs) == 0 {
+	switch {
+	case len(jobs) == 0:
 		return nil, errors.New("the workloads have no jobs; look at their from, to and span")
+	case len(jobs) <= p.History:
+		return nil, fmt.Errorf("the workloads have %d jobs, none beside the history of %d; make history less", len(jobs), p.History)
 	}
 	return jobs, nil
 }
 
 // replay is a trace's jobs under the plan's load and estimates.
-func (p *Plan) replay(i int) []workload.Job {
-	jobs := slices.Clone(p.inputs[i].jobs)
-	load := p.Load * p.Workloads[i].Load
+func (p *Plan) replay(in *input) []workload.Job {
+	jobs := slices.Clone(in.jobs)
+	load := p.Load * p.Workloads[in.work].Load
 	for k := range jobs {
 		if load != 1 {
 			jobs[k].Submit = protocol.Instant(math.Round(float64(jobs[k].Submit) / load))
@@ -54,12 +64,13 @@ func (p *Plan) replay(i int) []workload.Job {
 func (p *Plan) draw(bySite [][]workload.Job, seed uint64) error {
 	var sources []workload.Source
 	var sites []int
-	for i := range p.Workloads {
-		if p.inputs[i].trace != nil {
+	for i := range p.inputs {
+		in := &p.inputs[i]
+		if in.trace != nil || in.site == "" {
 			continue
 		}
-		site := p.site(p.Workloads[i].Site)
-		sources = append(sources, p.source(i, &p.Sites[site]))
+		site := p.site(in.site)
+		sources = append(sources, p.source(in, &p.Sites[site]))
 		sites = append(sites, site)
 	}
 	if len(sources) == 0 {
@@ -79,10 +90,45 @@ func (p *Plan) draw(bySite [][]workload.Job, seed uint64) error {
 	return nil
 }
 
-func (p *Plan) source(i int, site *Site) workload.Source {
-	w := &p.Workloads[i]
+// drawGrid makes the history and the wanted jobs of the XSEDE grid, as many as the
+// systems that are sites of the plan have of the first that come to the whole grid.
+func (p *Plan) drawGrid(bySite [][]workload.Job, w *Workload, seed uint64) error {
+	systems := workload.XSEDESystems()
+	sites := make([]int, len(systems))
+	for i, system := range systems {
+		sites[i] = p.site(strings.ToLower(system.Name))
+	}
+	wanted := p.History + cmp.Or(w.Jobs, xsedeJobs)
+	for count := wanted; ; count *= 2 {
+		grid, err := workload.XSEDE(workload.XSEDEOptions{History: -1, Jobs: count, Load: p.Load * w.Load}, seed)
+		if err != nil {
+			return fmt.Errorf("draw jobs of the XSEDE grid: %w", err)
+		}
+		mine := slices.DeleteFunc(grid.Jobs, func(job workload.Job) bool { return sites[job.Origin] < 0 })
+		if len(mine) < wanted { // some systems are no sites
+			continue
+		}
+		perSite := make([][]workload.Job, len(p.Sites))
+		for _, job := range mine[:wanted] {
+			if p.Estimates == Perfect {
+				job.Estimate = job.Run
+			}
+			perSite[sites[job.Origin]] = append(perSite[sites[job.Origin]], job)
+		}
+		for site, drawn := range perSite {
+			bySite[site] = appendJobs(bySite[site], drawn)
+		}
+		return nil
+	}
+}
+
+// xsedeJobs is how many the workload of [MC] Table II has after its history.
+const xsedeJobs = 10_000
+
+func (p *Plan) source(in *input, site *Site) workload.Source {
+	w := &p.Workloads[in.work]
 	load := p.Load * w.Load
-	return workload.Source{Model: p.inputs[i].model, Options: workload.Options{
+	return workload.Source{Model: in.model, Options: workload.Options{
 		Span: w.Span, Load: load, Service: w.Service, Jobs: int(math.Round(float64(w.Jobs) * load)), Bias: w.Bias,
 		PartNodes: w.PartNodes, Scale: w.Scale,
 		Machine: workload.Machine{
@@ -115,8 +161,11 @@ func (p *Plan) origins() []workload.Origin {
 	for i := range p.Sites {
 		origins[i].Name = p.Sites[i].Name
 	}
-	for i := range p.Workloads {
-		at := p.site(p.Workloads[i].Site)
+	for i := range p.inputs {
+		at := p.site(p.inputs[i].site)
+		if at < 0 {
+			continue // a model's
+		}
 		parts[at]++
 		origins[at].Trace = nil
 		if parts[at] == 1 {

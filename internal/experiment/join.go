@@ -7,11 +7,12 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // JoinForm is how people describe a site that joins, for messages and help.
-const JoinForm = "name=NODESxCPUS@MHZ[,model=M1|FILE][,trace=FILE][,scale=true][,jobs=N][,bias=B][,policy=NAME]"
+const JoinForm = "name=NODESxCPUS@MHZ[,model=M1|FILE][,trace=FILE][,scale=true][,jobs=N][,bias=B][,policy=NAME][,mflops=N][,watts=W][,price=P]"
 
 // Join returns the plan with one more site, described as in [JoinForm]: a
 // machine, perhaps with a workload of its own. Its nodes are shared by jobs or
@@ -38,7 +39,7 @@ func (p *Plan) Join(text string) (*Plan, error) {
 			return nil, fmt.Errorf("site %s: %w", site.Name, err)
 		}
 	}
-	joined.Sites = append(joined.Sites, site)
+	joined.Sites, joined.inputs, joined.supplies = append(joined.Sites, site), nil, nil
 	if w.Trace != "" || w.Model != "" || w.ModelFile != "" {
 		if w.Trace != "" {
 			w.Span = defaultWorkload().Span
@@ -114,6 +115,13 @@ func joinOption(site *Site, w *Workload, option string) (err error) {
 		w.Bias, err = strconv.ParseFloat(value, 64)
 	case "policy":
 		site.Policy = value
+	case "mflops":
+		site.Mflops, err = strconv.Atoi(value)
+	case "watts":
+		err = decimalTo(&site.WattsPerCPU, value)
+	case "price":
+		site.Price = new(settings.Amount)
+		err = decimalTo(site.Price, value)
 	default:
 		return fmt.Errorf("%q is no option; write %s", option, JoinForm)
 	}
@@ -124,4 +132,13 @@ func joinOption(site *Site, w *Workload, option string) (err error) {
 		return errors.New(key + " has no value")
 	}
 	return nil
+}
+
+// decimalTo reads a number as an experiment's file has it.
+func decimalTo(to settings.Unmarshaler, value string) error {
+	number, err := parseNumber(value)
+	if err != nil {
+		return err
+	}
+	return to.UnmarshalTOML(number)
 }

@@ -56,7 +56,7 @@ func (s Scheme) label() string {
 		return "R-I"
 	case Symmetric:
 		return "Sy-I"
-	case Local, Central, Ideal:
+	case Local, Cycle, Central, Portal, Ideal:
 	}
 	return string(s)
 }
@@ -153,22 +153,36 @@ func (s *Swept) lead() string {
 	return text
 }
 
-// shown are the metrics of tables, curves and bars.
-func shown() []struct {
+// column is a metric of tables, curves and bars.
+type column struct {
 	key, title string
 	scale      float64
-} {
-	return []struct {
-		key, title string
-		scale      float64
-	}{
-		{"mean_wait_s", "mean wait, s", 1},
-		{"mean_response_s", "mean response, s", 1},
-		{"bounded_slowdown", "bounded slowdown", 1},
-		{"utilisation", "utilisation, %", 100},
-		{"grid_efficiency", "grid efficiency, %", 100},
-		{"fraction_transferred", "jobs transferred, %", 100},
+	electric   bool // it is there where sites pay for electricity, and not under every scheme
+}
+
+// shown are the metrics of all sites together.
+func (s *Swept) shown() []column {
+	all := []column{
+		{key: "mean_wait_s", title: "mean wait, s", scale: 1},
+		{key: "mean_response_s", title: "mean response, s", scale: 1},
+		{key: "bounded_slowdown", title: "bounded slowdown", scale: 1},
+		{key: "utilisation", title: "utilisation, %", scale: 100},
+		{key: "grid_efficiency", title: "grid efficiency, %", scale: 100},
+		{key: "fraction_transferred", title: "jobs transferred, %", scale: 100},
 	}
+	return append(all, s.electricity()...)
+}
+
+// electricity are the metrics of electricity that some point has.
+func (s *Swept) electricity() []column {
+	all := []column{
+		{key: "energy_cost", title: "electricity, " + s.Currency, scale: 1, electric: true},
+		{key: "energy_mwh", title: "electricity, MWh", scale: 1, electric: true},
+		{key: "fairness", title: "fairness", scale: 1, electric: true},
+	}
+	return slices.DeleteFunc(all, func(c column) bool {
+		return !slices.ContainsFunc(s.Points, func(p Point) bool { return len(p.Metrics[c.key].Values) > 0 })
+	})
 }
 
 func (e Estimate) scaled(scale float64) report.Estimate {
@@ -177,6 +191,9 @@ func (e Estimate) scaled(scale float64) report.Estimate {
 
 // text prints an estimate with as many digits as its interval leaves sense.
 func (e Estimate) text(scale float64) string {
+	if len(e.Values) == 0 {
+		return "-" // it has none under this scheme
+	}
 	text := rounded(e.Mean * scale)
 	if e.CI95 != nil {
 		text += " ± " + rounded(e.Half()*scale)
@@ -221,12 +238,12 @@ func (s *Swept) cells(p *Point) []string {
 
 func (s *Swept) pointsTable() report.Table {
 	t := report.Table{Title: "All sites together", Columns: s.titles()}
-	for _, m := range shown() {
+	for _, m := range s.shown() {
 		t.Columns = append(t.Columns, m.title)
 	}
 	for i := range s.Points {
 		row := s.cells(&s.Points[i])
-		for _, m := range shown() {
+		for _, m := range s.shown() {
 			row = append(row, s.Points[i].Metrics[m.key].text(m.scale))
 		}
 		t.Rows = append(t.Rows, row)
@@ -237,13 +254,20 @@ func (s *Swept) pointsTable() report.Table {
 func (s *Swept) sitesTable() report.Table {
 	t := report.Table{Title: "Each site", Columns: append(s.titles(),
 		"site", "jobs submitted", "sent away", "run", "mean wait, s", "mean response, s", "utilisation, %")}
+	for _, m := range s.electricity() {
+		t.Columns = append(t.Columns, m.title)
+	}
 	for i := range s.Points {
 		for _, site := range s.Points[i].Sites {
 			row := append(s.cells(&s.Points[i]), site.Site)
 			for _, key := range []string{"jobs_submitted", "jobs_sent", "jobs_run", "mean_wait_s", "mean_response_s"} {
 				row = append(row, site.Metrics[key].text(1))
 			}
-			t.Rows = append(t.Rows, append(row, site.Metrics["utilisation"].text(100)))
+			row = append(row, site.Metrics["utilisation"].text(100))
+			for _, m := range s.electricity() {
+				row = append(row, site.Metrics[m.key].text(m.scale))
+			}
+			t.Rows = append(t.Rows, row)
 		}
 	}
 	return t
@@ -259,7 +283,7 @@ type Shown struct {
 // Summary are the tables that say the most: all sites together, and what each
 // gains by joining.
 func (s *Swept) Summary() []Shown {
-	tables := []Shown{{s.pointsTable(), len(shown())}}
+	tables := []Shown{{s.pointsTable(), len(s.shown())}}
 	if len(s.Joining) > 0 {
 		tables = append(tables, Shown{s.joiningTable(), 3 + 2*len(siteShown())})
 	}

@@ -18,7 +18,7 @@ func (s *Swept) curves(name string) ([]report.Figure, error) {
 		return nil, nil
 	}
 	var figures []report.Figure
-	for _, m := range shown() {
+	for _, m := range s.shown() {
 		curves := report.Curves{
 			Words: report.Words{
 				Name:  name + "-" + slug(m.key),
@@ -31,6 +31,9 @@ func (s *Swept) curves(name string) ([]report.Figure, error) {
 		index := map[string]int{}
 		for i := range s.Points {
 			p := &s.Points[i]
+			if m.electric && len(p.Metrics[m.key].Values) == 0 {
+				continue
+			}
 			x, err := axisNumber(p.Settings[axis])
 			if err != nil {
 				return nil, err
@@ -174,17 +177,11 @@ func (s *Swept) joiningBars(name string) ([]report.Figure, error) {
 	return []report.Figure{figure}, err
 }
 
-func siteShown() []struct {
-	key, title string
-	scale      float64
-} {
-	return []struct {
-		key, title string
-		scale      float64
-	}{
-		{"mean_wait_s", "mean wait, s", 1},
-		{"mean_response_s", "mean response, s", 1},
-		{"utilisation", "utilisation, %", 100},
+func siteShown() []column {
+	return []column{
+		{key: "mean_wait_s", title: "mean wait, s", scale: 1},
+		{key: "mean_response_s", title: "mean response, s", scale: 1},
+		{key: "utilisation", title: "utilisation, %", scale: 100},
 	}
 }
 

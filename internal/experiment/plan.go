@@ -5,8 +5,13 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/internal/workload"
+	"github.com/switchyard-hpc/switchyard/localsched/foresight"
+	"github.com/switchyard-hpc/switchyard/peer/config"
 	"github.com/switchyard-hpc/switchyard/plugins/catalog"
+	"github.com/switchyard-hpc/switchyard/plugins/policy/builtin"
+	"github.com/switchyard-hpc/switchyard/plugins/policy/mcmf"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
+	"github.com/switchyard-hpc/switchyard/plugins/price/feeds"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -21,7 +26,10 @@ type Plan struct {
 	Seeds     int      `toml:"seeds"`   // of a sweep
 	Estimates string   `toml:"estimates"`
 	Load      float64  `toml:"load"` // divides all times between submissions
+	History   int      `toml:"history"`
 	Check     int      `toml:"check"`
+
+	GridShare settings.Share `toml:"grid_share"` // of the jobs after the history, that go through the grid
 
 	Sites     []Site     `toml:"site"`
 	Workloads []Workload `toml:"workload"`
@@ -33,8 +41,14 @@ type Plan struct {
 	Currency  string     `toml:"currency"` // of the sites' prices; empty: there are none
 	Plugins   []Plugin   `toml:"plugin"`
 
-	inputs []input // of the workloads, in their order; none before Open
-	notes  []string
+	Electricity Electricity `toml:"electricity"`
+	Power       Power       `toml:"power"`
+	Data        Data        `toml:"data"`
+	Protect     Protect     `toml:"protect"`
+
+	inputs   []input   // of the workloads, in their order; none before Open
+	supplies []*supply // of the sites, in their order; nil: without electricity
+	notes    []string
 
 	started map[string]*catalog.Plugin // by name; none before Start
 }
@@ -55,13 +69,25 @@ type Site struct {
 	Policy      string `toml:"policy"` // of the batch system: by its name in the engine, or a plugin
 
 	CPUHour settings.Amount `toml:"cpu_hour"` // what a CPU costs for an hour, in the plan's currency
+
+	Mflops      int               `toml:"mflops"`        // of a CPU; 0: not stated
+	MaxWallTime protocol.Duration `toml:"max_wall_time"` // 0: no limit
+
+	WattsPerCPU config.Watts     `toml:"watts_per_cpu"` // of one that works
+	Zone        string           `toml:"zone"`          // empty: that of [Electricity]
+	Area        string           `toml:"area"`          // of the file of prices; empty: its only one
+	Price       *settings.Amount `toml:"price"`         // per MWh, when no period has one; nil: there is no tariff
+	Periods     []feeds.Period   `toml:"period"`
+	Prices      *feeds.PriceFile `toml:"prices"`
 }
 
-// Workload is where jobs of one site come from: a trace, or a model.
+// Workload is where jobs come from: those of one site from a trace or a model, or those
+// of several from one trace or from the model of a grid.
 type Workload struct {
 	Site string `toml:"site"`
 
 	Trace      Path   `toml:"trace"`
+	Split      string `toml:"split"`  // field that names the site; empty: all jobs are of Site
 	Format     string `toml:"format"` // of the trace; empty: by the file's name
 	From       string `toml:"from"`   // on the site's clock
 	To         string `toml:"to"`
@@ -84,17 +110,36 @@ type Workload struct {
 
 // Peer is what the peers of all sites are told.
 type Peer struct {
-	Policy    string            `toml:"policy"` // that decides rounds: builtInPolicy, or a plugin
+	Policy    string            `toml:"policy"` // that decides rounds: of builtin.Names, or a plugin
 	Phi       protocol.Duration `toml:"phi"`
 	Sigma     protocol.Duration `toml:"sigma"`
 	Delta     float64           `toml:"delta"`
 	Epsilon   protocol.Duration `toml:"epsilon"`
+	Weight    settings.Share    `toml:"weight"`
+	Scale     int               `toml:"scale"`
+	Marginal  int               `toml:"marginal"` // 0: none
 	Recheck   int               `toml:"recheck"`
 	Draw      int               `toml:"draw"`
 	Stay      bool              `toml:"stay"`
 	RoundJobs int               `toml:"round_jobs"`
 	Ask       int               `toml:"ask"`      // 0: all
 	Partners  int               `toml:"partners"` // 0: all
+	Cycle     protocol.Duration `toml:"cycle"`
+	MaxQ      int               `toml:"max_q"` // 0: any number
+	Waits     string            `toml:"waits"`
+	Perturb   protocol.Duration `toml:"perturb"`
+}
+
+// Protect is when sites decline guests for the sake of their own users.
+type Protect struct {
+	Share settings.Share    `toml:"share"` // 0: not looked at
+	Delay protocol.Duration `toml:"delay"` // 0: not looked at
+}
+
+// Power bounds the power of jobs, as factors of the sites' [MC 5.9].
+type Power struct {
+	Low  float64 `toml:"low"`
+	High float64 `toml:"high"`
 }
 
 // Network is what happens to messages between sites.
@@ -135,11 +180,14 @@ type Crash struct {
 // many to ask.
 func Default() Plan {
 	return Plan{
-		Scheme: Sender, Seed: 1, Seeds: 10, Estimates: FromTrace, Load: 1,
+		Scheme: Sender, Seed: 1, Seeds: 10, Estimates: FromTrace, Load: 1, GridShare: settings.Whole,
 		Peer: Peer{
-			Policy: builtInPolicy,
-			Phi:    protocol.Minute, Sigma: 5 * protocol.Minute, Delta: 0.7, Epsilon: tc.DefaultEpsilon, RoundJobs: 64,
+			Policy: builtin.TC, Weight: mcmf.DefaultWeight, Scale: mcmf.DefaultScale,
+			Phi: protocol.Minute, Sigma: 5 * protocol.Minute, Delta: 0.7, Epsilon: tc.DefaultEpsilon, RoundJobs: 64,
+			Cycle: protocol.Minute, Waits: string(foresight.Plan),
 		},
+		Electricity: Electricity{Start: "2026-01-01 00:00", Zone: "UTC", Forecast: "auto"},
+		Power:       Power{Low: 1, High: 1},
 	}
 }
 
@@ -171,6 +219,8 @@ func (p *Plan) clone() *Plan {
 	c.Cuts = slices.Clone(p.Cuts)
 	c.Crashes = slices.Clone(p.Crashes)
 	c.Plugins = slices.Clone(p.Plugins)
+	c.Data.Links = slices.Clone(p.Data.Links)
+	c.supplies = slices.Clone(p.supplies)
 	return &c
 }
 

@@ -11,8 +11,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/plugins/catalog"
-	"github.com/switchyard-hpc/switchyard/plugins/policy"
-	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
+	"github.com/switchyard-hpc/switchyard/plugins/policy/builtin"
 	"github.com/switchyard-hpc/switchyard/plugins/sdk"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -32,9 +31,6 @@ type Plugin struct {
 // SetDefaults implements [settings.Defaulter].
 func (g *Plugin) SetDefaults() { *g = Plugin{MTLS: true, CallTimeout: 30 * protocol.Second} }
 
-// builtInPolicy is the policy of rounds that needs no plugin.
-const builtInPolicy = "tc"
-
 func (p *Plan) checkPlugins(c *checker) {
 	for i := range p.Plugins {
 		g, key := &p.Plugins[i], fmt.Sprintf("plugin[%d]", i)
@@ -53,9 +49,6 @@ func (p *Plan) checkPlugins(c *checker) {
 		}
 		c.span(key+".call_timeout", g.CallTimeout, protocol.Millisecond)
 	}
-	if name := p.Peer.Policy; name != builtInPolicy && p.plugin(catalog.PolicyKind, name) == nil {
-		c.add("peer.policy", "%q is neither %q nor the name of a [[plugin]] of the kind %q", name, builtInPolicy, catalog.PolicyKind)
-	}
 }
 
 func (p *Plan) checkPluginName(c *checker, i int) {
@@ -64,7 +57,7 @@ func (p *Plan) checkPluginName(c *checker, i int) {
 	switch {
 	case name == "":
 		c.add(key, "is missing; other keys name the plugin by it")
-	case name == builtInPolicy || unknown == nil:
+	case slices.Contains(builtin.Names(), name) || unknown == nil:
 		c.add(key, "%q is built in; choose another name", name)
 	case slices.IndexFunc(p.Plugins, func(o Plugin) bool { return o.Name == name }) != i:
 		c.add(key, "%q is the name of another plugin too", name)
@@ -134,18 +127,6 @@ func (p *Plan) Close() error {
 	}
 	p.started = nil
 	return errors.Join(errs...)
-}
-
-// decider is the policy that decides rounds.
-func (p *Plan) decider() (policy.Policy, error) {
-	if p.Peer.Policy == builtInPolicy {
-		return catalog.CheckedPolicy(tc.New(tc.Config{Epsilon: p.Peer.Epsilon})), nil
-	}
-	started := p.started[p.Peer.Policy]
-	if started == nil {
-		return nil, errNotStarted
-	}
-	return started.Policy(), nil
 }
 
 // localOf sets what rules a site's queue: the built-in engine with a policy, or a

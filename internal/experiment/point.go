@@ -62,6 +62,7 @@ func (c *cell) point(apart *cell) Point {
 		}
 		p.Sites = append(p.Sites, site)
 	}
+	p.add(c.energies)
 	return p
 }
 

@@ -47,7 +47,7 @@ func Presets() []string {
 func PresetText(name string) (string, error) {
 	if !slices.Contains(Presets(), name) {
 		return "", fmt.Errorf("no experiment of the name %q is built in, but %s: %w",
-			name, strings.Join(Presets(), " and "), fs.ErrNotExist)
+			name, strings.Join(Presets(), ", "), fs.ErrNotExist)
 	}
 	text, err := presets.ReadFile("presets/" + name + ".toml")
 	return string(text), err

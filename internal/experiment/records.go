@@ -30,12 +30,12 @@ func RecordsOf(file string, t *workload.Trace, c workload.Cleaning) Records {
 func (p *Plan) records() []Records {
 	var all []Records
 	for i := range p.inputs {
-		in, w := &p.inputs[i], &p.Workloads[i]
+		in := &p.inputs[i]
 		if in.trace == nil {
 			continue
 		}
-		one := RecordsOf(string(w.Trace), in.trace, p.cleaning(in))
-		one.Site = w.Site
+		one := RecordsOf(string(p.Workloads[in.work].Trace), in.trace, p.cleaning(in))
+		one.Site = in.site
 		all = append(all, one)
 	}
 	return all

@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
+	"github.com/switchyard-hpc/switchyard/localsched/foresight"
+	"github.com/switchyard-hpc/switchyard/plugins/price/curve"
 )
 
 // Table describes a table of an experiment's file.
@@ -25,10 +28,17 @@ type Key struct {
 func Reference() []Table {
 	return []Table{
 		{"", "What is run. These keys stand above all tables.", topKeys()},
-		{"[[site]]", "A machine and its batch system, one table for each site of the grid.", siteKeys()},
-		{"[[workload]]", "Where jobs of a site come from: a trace, a built-in model or a model of your own. A site may have none, one or several.", workloadKeys()},
+		{"[[site]]", "A machine and its batch system, one table for each site of the grid. Where one site pays for electricity, all must: outcomes then have its cost.", siteKeys()},
+		{"[site.prices]", "A file of electricity prices, in a format of docs/prices.md, for the site above it. A day's prices are known from its midnight on, later ones are forecast.", priceFileKeys()},
+		{"[[site.period]]", "A time of the week or the year with a price of its own, for the site above it. The first that holds counts; all are known ahead.", periodKeys()},
+		{"[[workload]]", "Where jobs of a site come from: a trace, a built-in model or a model of your own. A site may have none, one or several. A trace or model of a grid has the jobs of several sites.", workloadKeys()},
 		{"[[plugin]]", "A policy or a batch system that is a program of its own; docs/plugins.md says how to write one.", pluginKeys()},
 		{"[peer]", "What every site's peer is told. The defaults are those of live peers.", peerKeys()},
+		{"[protect]", "When sites decline guests for the sake of their own users. Under central and portal all jobs of the grid are guests, and own ones those that stay by grid_share.", protectKeys()},
+		{"[electricity]", "When the experiment takes place, and what sites know of prices that are not published yet.", electricityKeys()},
+		{"[power]", "How much of a site's power a job draws: a factor for each job, drawn between two bounds.", powerKeys()},
+		{"[data]", "What travels with a job that leaves its site. Its CPUs stand held until it is there.", dataKeys()},
+		{"[[data.link]]", "The way of data between two sites instead, in both directions. Later tables take the place of earlier ones.", append(pairKeys(), dataLinkKeys()...)},
 		{"[network]", "What happens to the messages between sites. Without this table each arrives at once.", networkKeys()},
 		{"[[link]]", "What happens on the link of two sites instead, in both directions. Later tables take the place of earlier ones.", append(pairKeys(), networkKeys()...)},
 		{"[[cut]]", "A time in which two sites do not hear each other.", cutKeys()},
@@ -40,12 +50,14 @@ func topKeys() []Key {
 	return []Key{
 		{"name", "", "What the experiment is called. Not set: as its file."},
 		{"about", "", "What it is, in a sentence."},
-		{"scheme", `"sender"`, `How jobs are placed: ` + oneOf(Schemes()) + `. "local": every job stays at its site. "sender", "receiver" and "symmetric": a peer at each site, as in a real grid. "central": one queue that sees everything. "ideal": one virtual machine and perfectly malleable jobs, a bound that nothing can reach.`},
+		{"scheme", `"sender"`, `How jobs are placed: ` + oneOf(Schemes()) + `. "local": every job stays at its site. "sender", "receiver" and "symmetric": a peer at each site, as in a real grid. "cycle": the same, but each decides about all jobs that wait there once in a period. "central": one queue that sees everything. "portal": the same in cycles, as the metascheduler of the MCMF paper. "ideal": one virtual machine and perfectly malleable jobs, a bound that nothing can reach.`},
 		{"compare", "[]", "Schemes that are run beside it, for comparison."},
 		{"seed", "1", "Of all that is drawn by chance. The same seed gives the same jobs and the same outcome, to the byte."},
 		{"seeds", "10", "How many seeds a sweep runs, from seed on."},
 		{"estimates", `"trace"`, `What jobs are believed to take. "trace": what their users asked for, as far as the trace tells. "perfect": what they take.`},
 		{"load", "1.0", "Divides all times between submissions: 1.3 is 30 % more work in the same time."},
+		{"history", "0", "So many of the first jobs stay where they were submitted and are not measured: they fill the machines, and teach those who foresee waits."},
+		{"grid_share", "1.0", "Part of the jobs after the history that goes through the grid, drawn by the seed. The others stay where they were submitted, and are measured too."},
 		{"currency", "", "Of the sites' prices, as \"EUR\". Not set: quotes carry no prices."},
 		{"check", "0", "Events between two full checks of the grid's invariants. 0: they are checked at the end only."},
 	}
@@ -60,27 +72,34 @@ func siteKeys() []Key {
 		{"whole_node", "false", "Whether a node runs one job at a time."},
 		{"policy", `"easy"`, "Which queued jobs start first: " + strings.Join(engine.Names(), ", ") + ". Or the name of a [[plugin]] of the kind \"localsched\" that can be simulated."},
 		{"cpu_hour", "0.0", "What a CPU costs for an hour, for policies that go by prices."},
+		{"mflops", "0", "Mflop/s of a CPU. Where two machines state it, run times scale with these and not with the MHz. 0: not stated."},
+		{"max_wall_time", `"0s"`, "What a job may ask for at most. 0: no limit."},
+		{"watts_per_cpu", "0.0", "What a CPU draws that works; others draw nothing."},
+		{"price", "", "What a MWh costs when no [[site.period]] holds. Sites with [site.prices] have none."},
+		{"zone", "", "Time zone of the site, when its days begin and its periods hold, as \"Europe/Oslo\". Not set: that of [electricity]."},
+		{"area", "", "Which area's prices hold, of a file that has several."},
 	}
 }
 
 func workloadKeys() []Key {
 	return []Key{
-		{"site", "", "Name of the site where the jobs are submitted. Required."},
+		{"site", "", "Name of the site where the jobs are submitted. Required, but for jobs of a grid."},
 		{"load", "1.0", "As the key above the tables, for this workload alone; both together multiply."},
 		{"trace", "", "File with a trace, packed by gzip or not."},
 		{"format", "", `Of the trace: "swf", "gwf" or "sacct" (what sacct -P prints). Not set: by the file's ending, .swf or .gwf, else sacct.`},
+		{"split", "", `For a trace of a grid: which field of a record names the site, "partition" or "site", the 19th. Sites have their names in the trace's header, or else their numbers in the order of this file. Jobs of others are left out, and told.`},
 		{"from", "", `First submission that counts, on the site's clock, as "2002-03-01" or "2002-03-01 14:30:00". The experiment begins then. Not set: from the trace's beginning.`},
 		{"to", "", "First submission that counts no more. Not set: to the trace's end."},
 		{"skip_queues", "[]", "Queues whose jobs are left out, by number; 0 is by convention the interactive one."},
 		{"skip_status", "[]", "Job states that are left out, by number: 0 failed, 5 cancelled."},
 		{"skip_zero_runs", "false", "Leave out jobs with run time 0. Else they run for a second."},
 		{"lenient", "false", "Leave out malformed lines, which are counted and told. Else they are an error."},
-		{"model", "", "Built-in model that jobs are drawn from: " + strings.Join(Models(), ", ") + ", the machines of the superscheduler paper."},
+		{"model", "", "Built-in model that jobs are drawn from: " + strings.Join(Models(), ", ") + ", the machines of the superscheduler paper; or xsede, the grid of the MCMF paper, for the sites with the names of its systems: " + xsedeNames() + "."},
 		{"model_file", "", `File with a model, as "switchyard sim fit --out" writes it.`},
 		{"span", `"14d"`, "How long jobs of the model are submitted."},
 		{"service", "1.0", "Multiplies the model's run times."},
 		{"bias", "0.0", "Where sizes lie between the smallest (-1) and the largest (1) of each class of the model; 0 is uniform."},
-		{"jobs", "0", "How many of the model's jobs are wanted at load 1, by dropping some at random. 0: all."},
+		{"jobs", "0", "How many of the model's jobs are wanted at load 1, by dropping some at random. 0: all. Of xsede the first after the history; 0: 10,000."},
 		{"scale", "false", "Scale the model's sizes to this machine. Else the classes that fit it whole are drawn, and the others left out."},
 		{"part_nodes", "false", "Let the model's jobs ask for any number of CPUs. Else they ask for whole nodes."},
 	}
@@ -101,18 +120,94 @@ func pluginKeys() []Key {
 
 func peerKeys() []Key {
 	return []Key{
-		{"policy", `"tc"`, "The policy that decides rounds: \"tc\", or the name of a [[plugin]] of the kind \"policy\". The scheme local has none."},
+		{"policy", `"tc"`, "The policy that decides rounds: \"tc\", \"mcmf\", its variants \"inst\" and \"twoprice\", \"stable\", \"random\", \"local\", or the name of a [[plugin]] of the kind \"policy\". The scheme local has none."},
 		{"phi", `"1m"`, "φ: a job that would wait less than this at its own site stays there, and nobody is asked."},
 		{"sigma", `"5m"`, "σ: time between two looks at the own utilisation, and at what waiting jobs would wait at home."},
 		{"delta", "0.7", "δ: a site whose utilisation is below this volunteers, under receiver and symmetric."},
 		{"epsilon", `"30s"`, "ε: among sites whose turnaround is within this of the least, the least busy one gets the job."},
+		{"weight", "0.25", "w: share of the response time in the costs of mcmf and its variants, from 0 to 1; the rest is the cost of electricity."},
+		{"scale", "100", "The largest of those costs, which are whole numbers; 1 to 1000000."},
+		{"marginal", "0", "2 to 64: for how many jobs of a round sites tell mcmf how much longer each further one would wait. 0: none."},
 		{"recheck", "0", "How many waiting jobs look at their own site's wait again every σ. 0: all."},
 		{"draw", "0", "How many jobs one volunteer may bring into rounds. 0: any number."},
 		{"stay", "false", "Under symmetric, a job whose volunteers are all worse stays at home. Else it asks everybody."},
 		{"round_jobs", "64", "How many jobs may share a round; the superscheduler paper has 1."},
 		{"ask", "0", "How many partners are asked in a round, the best by gossip. 0: all."},
 		{"partners", "0", "How many partners each site has, drawn by the seed. 0: all others."},
+		{"cycle", `"1m"`, "Under cycle and portal: the time between two decisions, and the period of max_q."},
+		{"max_q", "0", "Under cycle and portal: how many jobs a site takes in a period, whoever sends them. 0: any number."},
+		{"waits", `"plan"`, "How sites foresee what a job would wait: " + oneOf(foresight.Methods()) + ". \"plan\" goes by the batch system's plan, the others by jobs that have waited there."},
+		{"perturb", `"0s"`, "Bound of an error that is drawn for every wait that a site tells, in either direction."},
 	}
+}
+
+func protectKeys() []Key {
+	return []Key{
+		{"share", "0.0", "Part of a site's CPUs that guests may hold or wait for. 0: not looked at."},
+		{"delay", `"0s"`, "How much later planning may show a waiting job of an own user to start. 0: not looked at."},
+	}
+}
+
+func electricityKeys() []Key {
+	return []Key{
+		{"start", `"2026-01-01 00:00"`, "What the clock shows at the experiment's beginning. With a history: at the start of the day, counted from the beginning, on which its last job is submitted."},
+		{"zone", `"UTC"`, "Time zone of that clock, and of sites that name none."},
+		{"forecast", `"auto"`, "Of prices that are not published yet: \"auto\", \"yesterday\", \"blend\", \"mean\", \"flat\", \"sarima\", or an order such as \"(1,0,1)(1,0,1)24\". \"known\": what will come, as an oracle knows it."},
+	}
+}
+
+func powerKeys() []Key {
+	return []Key{
+		{"low", "1.0", "The least, as 0.6 for 60 % of watts_per_cpu."},
+		{"high", "1.0", "The most, as 1.4."},
+	}
+}
+
+func dataKeys() []Key {
+	return append([]Key{{"size", `"0B"`, "Of each job's data, as \"1TB\". 0: nothing travels."}}, dataLinkKeys()...)
+}
+
+func dataLinkKeys() []Key {
+	return []Key{
+		{"bandwidth", "", "How fast they travel, as \"125MB/s\" or \"1Gbit/s\". Required where there are data."},
+		{"latency", `"0s"`, "Before they begin to arrive."},
+	}
+}
+
+func priceFileKeys() []Key {
+	return []Key{
+		{"path", "", "The file, packed by gzip or not. Required."},
+		{"format", "", oneOf(curve.Formats()) + ". Required."},
+		{"zone", "", "Of the file's clock. Not set: for hourly that of the site."},
+		{"start", "", "For hourly: what the clock showed at the beginning of the first price."},
+		{"hours", "", "For hourly: \"elapsed\", a line for each hour that passes, or \"clock\", 24 lines a day. Not set: elapsed."},
+		{"area", "", "For hourly and csv: the area. Not set: for hourly the site's name."},
+		{"currency", "", "Not set: that of the experiment."},
+		{"unit", "", "\"MWh\" says that prices below 1 are right."},
+		{"slot", `"0s"`, "For hourly and csv: how long a price holds. 0: an hour."},
+		{"gaps", "false", "Whether times without a price are in order; they cost the mean."},
+		{"max_price", "0.0", "The largest price that is believed. 0: 10000."},
+		{"sequence", "0", "For entsoe: which of several auctions is read."},
+		{"rename", "", "Other names for areas."},
+	}
+}
+
+func periodKeys() []Key {
+	return []Key{
+		{"months", "", "As \"nov-feb\". Not set: all."},
+		{"days", "", "As \"mon-fri\". Not set: all."},
+		{"hours", "", "As \"06:00-22:00\". Not set: all."},
+		{"price", "", "What a MWh costs then. Required."},
+	}
+}
+
+// xsedeNames lists the sites that the model of the grid has jobs for.
+func xsedeNames() string {
+	var names []string
+	for _, system := range workload.XSEDESystems() {
+		names = append(names, strings.ToLower(system.Name))
+	}
+	return strings.Join(names, ", ")
 }
 
 func networkKeys() []Key {

@@ -9,14 +9,16 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/experiment"
 	"github.com/switchyard-hpc/switchyard/internal/settings"
+	"github.com/switchyard-hpc/switchyard/plugins/price/feeds"
 )
 
 // keysOf lists the keys of a table's struct, without tables in it.
 func keysOf(table reflect.Type) (keys []string) {
 	for field := range table.Fields() {
 		tag, kind := field.Tag.Get("toml"), field.Type.Kind()
-		isTables := kind == reflect.Slice && field.Type.Elem().Kind() == reflect.Struct
-		if tag != "" && kind != reflect.Struct && !isTables {
+		isTables := (kind == reflect.Slice || kind == reflect.Pointer) && field.Type.Elem().Kind() == reflect.Struct
+		isText := reflect.PointerTo(field.Type).Implements(reflect.TypeFor[settings.Unmarshaler]())
+		if tag != "" && (kind != reflect.Struct || isText) && !isTables {
 			keys = append(keys, tag)
 		}
 	}
@@ -34,7 +36,9 @@ func TestReferenceHasEveryKeyWithItsDefault(t *testing.T) {
 	values := map[string]any{
 		"": &plan, "[[site]]": &site, "[[workload]]": &work, "[peer]": &plan.Peer, "[network]": &plan.Network,
 		"[[link]]": &experiment.Link{}, "[[cut]]": &experiment.Cut{}, "[[crash]]": &experiment.Crash{},
-		"[[plugin]]": &plugin,
+		"[[plugin]]": &plugin, "[site.prices]": &feeds.PriceFile{}, "[[site.period]]": &feeds.Period{},
+		"[protect]": &plan.Protect, "[electricity]": &plan.Electricity, "[power]": &plan.Power, "[data]": &plan.Data,
+		"[[data.link]]": &experiment.DataLink{},
 	}
 	for _, table := range experiment.Reference() {
 		var keys []string

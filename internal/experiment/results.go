@@ -34,16 +34,24 @@ func ParseResults(data []byte) (*Swept, error) {
 	if err := strict.Decode(outcome); err != nil {
 		return nil, fmt.Errorf("not the JSON of sim run: %w", err)
 	}
+	for _, one := range append([]Outcome{*outcome}, outcome.Compare...) {
+		if err := one.validate(len(one.Sites)); err != nil {
+			return nil, fmt.Errorf("not the JSON of sim run: %w", err)
+		}
+	}
 	return outcome.swept(), nil
 }
 
 // swept is the outcome, and those it is compared with, as a sweep of one seed.
 func (o *Outcome) swept() *Swept {
 	swept := &Swept{Experiment: o.Experiment, Seeds: []uint64{o.Seed}, Records: o.Records}
+	if o.Energy != nil {
+		swept.Currency = o.Currency
+	}
 	for _, scheme := range Schemes() {
 		for _, one := range append([]Outcome{*o}, o.Compare...) {
 			if one.Scheme == scheme {
-				c := cell{scheme: scheme, outcomes: []sim.Metrics{one.Metrics}}
+				c := cell{scheme: scheme, outcomes: []sim.Metrics{one.Metrics}, energies: []*Energy{one.Energy}}
 				swept.Points = append(swept.Points, c.point(nil))
 			}
 		}
@@ -74,9 +82,9 @@ func (p *Point) validate(s *Swept) error {
 			return fmt.Errorf("settings has no %s", axis.Key)
 		}
 	}
-	for _, m := range shown() {
-		if len(p.Metrics[m.key].Values) != len(s.Seeds) {
-			return fmt.Errorf("%s has %d values, not one for each seed", m.key, len(p.Metrics[m.key].Values))
+	for _, m := range s.shown() {
+		if e, ok := p.Metrics[m.key]; (ok || !m.electric) && len(e.Values) != len(s.Seeds) {
+			return fmt.Errorf("%s has %d values, not one for each seed", m.key, len(e.Values))
 		}
 	}
 	for _, site := range p.Sites {

@@ -2,12 +2,16 @@ package experiment
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
+	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/internal/sim"
 	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/localsched/foresight"
+	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -18,6 +22,7 @@ type Outcome struct {
 	Scheme     Scheme `json:"scheme"`
 	Seed       uint64 `json:"seed"`
 	sim.Metrics
+	*Energy
 
 	Hash    string    `json:"hash"`              // of all that happened, in hexadecimal digits
 	Records []Records `json:"records,omitempty"` // of the traces
@@ -26,16 +31,22 @@ type Outcome struct {
 	Plan   *Plan          `json:"-"`
 	Jobs   []workload.Job `json:"-"`
 	Result *sim.Result    `json:"-"`
+
+	config sim.Config
 }
 
 // Run simulates the plan under a scheme for a seed. Progress is told now and then
 // how many of the jobs have ended; it may be nil.
 func (p *Plan) Run(ctx context.Context, scheme Scheme, seed uint64, progress func(ended, jobs int)) (*Outcome, error) {
-	cfg, err := p.config(scheme, seed)
+	jobs, err := p.Jobs(seed)
 	if err != nil {
 		return nil, err
 	}
-	jobs, err := p.Jobs(seed)
+	when, err := p.calendar(jobs)
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := p.config(ctx, scheme, seed, when)
 	if err != nil {
 		return nil, err
 	}
@@ -47,33 +58,37 @@ func (p *Plan) Run(ctx context.Context, scheme Scheme, seed uint64, progress fun
 	if err != nil {
 		return nil, fmt.Errorf("simulate scheme %s with seed %d: %w", scheme, seed, err)
 	}
-	return p.outcome(scheme, seed, jobs, result), nil
+	return p.outcome(scheme, cfg, jobs, result), nil
 }
 
-func (p *Plan) outcome(scheme Scheme, seed uint64, jobs []workload.Job, result *sim.Result) *Outcome {
-	return &Outcome{
-		Experiment: p.Name, Scheme: scheme, Seed: seed, Metrics: sim.Measure(p.machines(), jobs, result),
-		Hash: fmt.Sprintf("%016x", result.Hash), Records: p.records(), Plan: p, Jobs: jobs, Result: result,
+func (p *Plan) outcome(scheme Scheme, cfg sim.Config, jobs []workload.Job, result *sim.Result) *Outcome {
+	o := &Outcome{
+		Experiment: p.Name, Scheme: scheme, Seed: cfg.Seed, Metrics: sim.Measure(cfg.Machines(), jobs, result),
+		Hash: fmt.Sprintf("%016x", result.Hash), Records: p.records(), Plan: p, Jobs: jobs, Result: result, config: cfg,
 	}
-}
-
-func (p *Plan) machines() []sim.Machine {
-	machines := make([]sim.Machine, len(p.Sites))
-	for i := range p.Sites {
-		machines[i] = p.Sites[i].machine()
+	if p.electric() && !result.Virtual {
+		o.Energy = energyOf(p.Currency, cfg.Charge(jobs, result))
 	}
-	return machines
+	return o
 }
 
 func (s *Site) machine() sim.Machine {
 	return sim.Machine{
 		Name: protocol.SiteName(s.Name), Nodes: s.Nodes, CPUsPerNode: s.CPUsPerNode, MHz: s.MHz, WholeNode: s.WholeNode,
+		Mflops: s.Mflops, MaxWallTime: s.MaxWallTime,
 	}
 }
 
 // config is the plan without its workload.
-func (p *Plan) config(scheme Scheme, seed uint64) (sim.Config, error) {
-	cfg := sim.Config{Seed: seed, Partners: p.Peer.Partners, Check: p.Check, Bytes: true}
+func (p *Plan) config(ctx context.Context, scheme Scheme, seed uint64, when calendar) (sim.Config, error) {
+	cfg := sim.Config{
+		Seed: seed, Partners: p.Peer.Partners, Check: p.Check, Bytes: true,
+		History: p.History, LocalShare: int(settings.Whole - p.GridShare), Perturb: p.Peer.Perturb, Stage: p.stage(),
+		Protect: peer.Protection{Delay: p.Protect.Delay, Share: int(p.Protect.Share)},
+	}
+	if p.Power.Low != 1 || p.Power.High != 1 {
+		cfg.PowerLow, cfg.PowerHigh = ppm(p.Power.Low), ppm(p.Power.High)
+	}
 	for i := range p.Sites {
 		s := &p.Sites[i]
 		local, other, err := p.localOf(s)
@@ -81,14 +96,15 @@ func (p *Plan) config(scheme Scheme, seed uint64) (sim.Config, error) {
 			return cfg, fmt.Errorf("site %s: %w", s.Name, err)
 		}
 		cfg.Sites = append(cfg.Sites, sim.Site{
-			Machine: s.machine(), Local: local, Engine: other,
+			Machine: s.machine(), Local: local, Engine: other, Waits: p.Peer.foreseen(),
 			Tariff: localsched.Tariff{CPUHour: protocol.Micro(s.CPUHour), Currency: p.Currency},
 		})
 	}
 	cfg.Tuning.Phi, cfg.Tuning.Sigma = p.Peer.Phi, p.Peer.Sigma
-	cfg.Tuning.Delta = int(math.Round(p.Peer.Delta * protocol.PPM))
+	cfg.Tuning.Delta = ppm(p.Peer.Delta)
 	cfg.Tuning.Recheck, cfg.Tuning.Draw, cfg.Tuning.Stay = p.Peer.Recheck, p.Peer.Draw, p.Peer.Stay
 	cfg.Tuning.RoundJobs, cfg.Tuning.Ask = p.Peer.RoundJobs, p.Peer.Ask
+	cfg.Tuning.Cycle, cfg.Tuning.MaxQ = p.Peer.Cycle, p.Peer.MaxQ
 	if p.Peer.Ask == 0 {
 		cfg.Tuning.Ask = len(p.Sites)
 	}
@@ -111,7 +127,19 @@ func (p *Plan) config(scheme Scheme, seed uint64) (sim.Config, error) {
 		return cfg, err
 	}
 	scheme.apply(&cfg, decides)
-	return cfg, nil
+	return cfg, errors.Join(checkServed(&cfg), p.electrify(ctx, cfg.Sites, when))
+}
+
+// ppm is a factor in parts per million.
+func ppm(factor float64) int { return int(math.Round(factor * protocol.PPM)) }
+
+// foreseen is where the waits of quotes come from. The plan alone needs no interval,
+// which nobody looks at here.
+func (p *Peer) foreseen() foresight.Method {
+	if method := foresight.Method(p.Waits); method != foresight.Plan {
+		return method
+	}
+	return ""
 }
 
 // CPUs is how many a site has.

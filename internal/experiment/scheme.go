@@ -19,12 +19,16 @@ const (
 	Sender    Scheme = "sender"    // S-I [SS 2.1.1]
 	Receiver  Scheme = "receiver"  // R-I [SS 2.1.2]
 	Symmetric Scheme = "symmetric" // Sy-I [SS 2.1.3]
+	Cycle     Scheme = "cycle"     // all jobs that wait at a site, once in a period
 	Central   Scheme = "central"   // one grid queue that sees everything [SS 2.2]
+	Portal    Scheme = "portal"    // the same in cycles: the metascheduler of [MC 2]
 	Ideal     Scheme = "ideal"     // one virtual machine, perfectly malleable jobs [SS 2.3]
 )
 
 // Schemes returns all schemes in the order of the paper's figures.
-func Schemes() []Scheme { return []Scheme{Local, Sender, Receiver, Symmetric, Central, Ideal} }
+func Schemes() []Scheme {
+	return []Scheme{Local, Sender, Receiver, Symmetric, Cycle, Central, Portal, Ideal}
+}
 
 // ParseScheme returns the scheme of a name.
 func ParseScheme(name string) (Scheme, error) {
@@ -46,8 +50,12 @@ func (s Scheme) apply(cfg *sim.Config, decides policy.Policy) {
 		cfg.Tuning.Initiation = policy.Receiver
 	case Symmetric:
 		cfg.Tuning.Initiation = policy.Symmetric
+	case Cycle:
+		cfg.Tuning.Initiation = policy.Cycle
 	case Central:
 		cfg.Scheme = sim.Central
+	case Portal:
+		cfg.Scheme, cfg.Tuning.Initiation = sim.Central, policy.Cycle
 	case Ideal:
 		cfg.Scheme = sim.Ideal
 	case Sender:

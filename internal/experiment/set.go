@@ -66,12 +66,30 @@ func setters() []setter {
 		{"sigma", span(func(p *Plan) *protocol.Duration { return &p.Peer.Sigma })},
 		{"delta", number(func(p *Plan) *float64 { return &p.Peer.Delta })},
 		{"epsilon", span(func(p *Plan) *protocol.Duration { return &p.Peer.Epsilon })},
+		{"weight", share(func(p *Plan) *settings.Share { return &p.Peer.Weight })},
+		{"scale", count(func(p *Plan) *int { return &p.Peer.Scale })},
+		{"marginal", count(func(p *Plan) *int { return &p.Peer.Marginal })},
 		{"recheck", count(func(p *Plan) *int { return &p.Peer.Recheck })},
 		{"draw", count(func(p *Plan) *int { return &p.Peer.Draw })},
 		{"stay", yes(func(p *Plan) *bool { return &p.Peer.Stay })},
 		{"round_jobs", count(func(p *Plan) *int { return &p.Peer.RoundJobs })},
 		{"ask", count(func(p *Plan) *int { return &p.Peer.Ask })},
 		{"partners", count(func(p *Plan) *int { return &p.Peer.Partners })},
+		{"cycle", span(func(p *Plan) *protocol.Duration { return &p.Peer.Cycle })},
+		{"max_q", count(func(p *Plan) *int { return &p.Peer.MaxQ })},
+		{"waits", text(func(p *Plan) *string { return &p.Peer.Waits })},
+		{"perturb", span(func(p *Plan) *protocol.Duration { return &p.Peer.Perturb })},
+		{"protect_share", share(func(p *Plan) *settings.Share { return &p.Protect.Share })},
+		{"protect_delay", span(func(p *Plan) *protocol.Duration { return &p.Protect.Delay })},
+		{"history", count(func(p *Plan) *int { return &p.History })},
+		{"grid_share", share(func(p *Plan) *settings.Share { return &p.GridShare })},
+		{"forecast", text(func(p *Plan) *string { return &p.Electricity.Forecast })},
+		{"power_low", number(func(p *Plan) *float64 { return &p.Power.Low })},
+		{"power_high", number(func(p *Plan) *float64 { return &p.Power.High })},
+		{"data_size", func(p *Plan, v string) (err error) {
+			p.Data.Size, err = ParseBytes(v)
+			return err
+		}},
 		{"latency", span(func(p *Plan) *protocol.Duration { return &p.Network.Latency })},
 		{"jitter", span(func(p *Plan) *protocol.Duration { return &p.Network.Jitter })},
 		{"loss", number(func(p *Plan) *float64 { return &p.Network.Loss })},
@@ -110,6 +128,10 @@ func parseNumber(value string) (float64, error) {
 	return x, nil
 }
 
+func share(of func(*Plan) *settings.Share) func(*Plan, string) error {
+	return func(p *Plan, value string) error { return decimalTo(of(p), value) }
+}
+
 // perModel sets a key of all workloads that come from models.
 func perModel(of func(*Workload) *float64) func(*Plan, string) error {
 	return func(p *Plan, value string) error {
@@ -119,7 +141,7 @@ func perModel(of func(*Workload) *float64) func(*Plan, string) error {
 		}
 		models := 0
 		for i := range p.Workloads {
-			if p.Workloads[i].Trace == "" {
+			if w := &p.Workloads[i]; w.Trace == "" && !w.ofGrid() {
 				*of(&p.Workloads[i]) = x
 				models++
 			}

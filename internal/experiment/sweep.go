@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/internal/sim"
 	"github.com/switchyard-hpc/switchyard/internal/workload"
 )
@@ -73,6 +74,7 @@ const (
 // Swept is the outcome of a [Sweep], as it is printed in JSON.
 type Swept struct {
 	Experiment string    `json:"experiment"`
+	Currency   string    `json:"currency,omitempty"` // of the cost of electricity
 	Seeds      []uint64  `json:"seeds"`
 	Axes       []Axis    `json:"axes,omitempty"`
 	Joining    []string  `json:"joining,omitempty"`
@@ -106,6 +108,7 @@ type cell struct {
 	settings   []Setting
 	membership Membership
 	outcomes   []sim.Metrics // by seed
+	energies   []*Energy     // by seed; nil: there is none
 }
 
 // Run simulates all. The order of what it returns and every byte of it depend on
@@ -120,6 +123,9 @@ func (s *Sweep) Run(ctx context.Context, progress func(done, of int)) (*Swept, e
 		return nil, err
 	}
 	swept := &Swept{Experiment: s.Plan.Name, Axes: s.Axes, Joining: s.Joining, Records: s.Plan.records()}
+	if s.Plan.electric() {
+		swept.Currency = s.Plan.Currency
+	}
 	for i := range s.Seeds {
 		swept.Seeds = append(swept.Seeds, s.seed(i))
 	}
@@ -142,6 +148,9 @@ func (s *Sweep) cells() ([]cell, error) {
 	if s.Seeds < 1 {
 		return nil, fmt.Errorf("%d seeds; a sweep needs at least 1", s.Seeds)
 	}
+	if len(s.Joining) > 0 && (s.Plan.GridShare != settings.Whole || s.Plan.Power.Low != s.Plan.Power.High) {
+		return nil, errors.New("apart and joined, other jobs would be drawn for grid_share and [power]; leave these out to see what a site gains by joining")
+	}
 	runs := s.Seeds
 	if runs > maxRuns {
 		return nil, fmt.Errorf("%d seeds are more than %d simulations; give fewer", runs, maxRuns)
@@ -161,7 +170,7 @@ func (s *Sweep) cells() ([]cell, error) {
 			for _, m := range s.memberships(scheme) {
 				cells = append(cells, cell{
 					plan: plan, scheme: scheme, settings: settings, membership: m,
-					outcomes: make([]sim.Metrics, s.Seeds),
+					outcomes: make([]sim.Metrics, s.Seeds), energies: make([]*Energy, s.Seeds),
 				})
 			}
 		}
@@ -195,34 +204,64 @@ func combine(axes []Axis) [][]Setting {
 	return all
 }
 
+// task is a part of the sweep that one worker runs: some cells in turn, for one seed.
+type task struct {
+	cells []*cell
+	seed  int
+}
+
+// tasks cuts the sweep. Where fairness compares schemes with the local one, those of one
+// setting are run together, local first.
+func (s *Sweep) tasks(cells []cell) []task {
+	var all []task
+	for first := 0; first < len(cells); {
+		end := first + 1
+		for end < len(cells) && cells[end].plan == cells[first].plan && cells[first].plan.electric() {
+			end++
+		}
+		var together []*cell
+		for i := first; i < end; i++ {
+			together = append(together, &cells[i])
+		}
+		for seed := range s.Seeds {
+			all = append(all, task{together, seed})
+		}
+		first = end
+	}
+	return all
+}
+
 // simulate runs every cell for every seed, several at once.
 func (s *Sweep) simulate(ctx context.Context, cells []cell, progress func(done, of int)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	tasks := make(chan int)
-	errs := make([]error, len(cells)*s.Seeds)
+	tasks := s.tasks(cells)
+	next := make(chan int)
+	errs := make([]error, len(tasks))
 	var workers sync.WaitGroup
 	var mu sync.Mutex
 	done := 0
-	for range min(max(1, s.workers()), len(errs)) {
+	tell := func() {
+		mu.Lock()
+		defer mu.Unlock()
+		done++
+		if progress != nil {
+			progress(done, len(cells)*s.Seeds)
+		}
+	}
+	for range min(max(1, s.workers()), len(tasks)) {
 		workers.Go(func() {
-			for task := range tasks {
-				if errs[task] = s.one(ctx, &cells[task/s.Seeds], task%s.Seeds); errs[task] != nil {
+			for i := range next {
+				if errs[i] = s.run(ctx, tasks[i], tell); errs[i] != nil {
 					cancel()
 				}
-				mu.Lock()
-				done++
-				if progress != nil {
-					progress(done, len(errs))
-				}
-				mu.Unlock()
 			}
 		})
 	}
-	for task := range errs {
-		tasks <- task
+	for i := range tasks {
+		next <- i
 	}
-	close(tasks)
+	close(next)
 	workers.Wait()
 	return firstCause(errs)
 }
@@ -252,16 +291,24 @@ func firstCause(errs []error) error {
 	return stopped
 }
 
-// one runs a cell for one seed.
-func (s *Sweep) one(ctx context.Context, c *cell, seed int) error {
-	if err := ctx.Err(); err != nil {
-		return err
+// run runs a task, and tells after each of its simulations.
+func (s *Sweep) run(ctx context.Context, t task, tell func()) error {
+	var local *Outcome
+	for _, c := range t.cells {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		outcome, err := c.run(ctx, s.seed(t.seed), s.Joining)
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.title(), err)
+		}
+		if c.scheme == Local {
+			local = outcome
+		}
+		outcome.CompareWith(local)
+		c.outcomes[t.seed], c.energies[t.seed] = outcome.Metrics, outcome.Energy
+		tell()
 	}
-	outcome, err := c.run(ctx, s.seed(seed), s.Joining)
-	if err != nil {
-		return fmt.Errorf("%s: %w", c.title(), err)
-	}
-	c.outcomes[seed] = outcome
 	return nil
 }
 
@@ -274,60 +321,68 @@ func (c *cell) title() string {
 	return strings.Join(words, ", ")
 }
 
-func (c *cell) run(ctx context.Context, seed uint64, joining []string) (sim.Metrics, error) {
+func (c *cell) run(ctx context.Context, seed uint64, joining []string) (*Outcome, error) {
 	if c.membership == Apart {
 		return c.plan.runApart(ctx, c.scheme, seed, joining)
 	}
-	outcome, err := c.plan.Run(ctx, c.scheme, seed, nil)
-	if err != nil {
-		return sim.Metrics{}, err
-	}
-	return outcome.Metrics, nil
+	return c.plan.Run(ctx, c.scheme, seed, nil)
 }
 
 // runApart simulates the grid without the joining sites, and each of these alone,
 // with the jobs of the whole.
-func (p *Plan) runApart(ctx context.Context, scheme Scheme, seed uint64, joining []string) (sim.Metrics, error) {
+func (p *Plan) runApart(ctx context.Context, scheme Scheme, seed uint64, joining []string) (*Outcome, error) {
 	jobs, err := p.Jobs(seed)
 	if err != nil {
-		return sim.Metrics{}, err
+		return nil, err
 	}
-	all := &sim.Result{Placements: make([]sim.Placement, len(jobs))}
+	when, err := p.calendar(jobs)
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := p.config(ctx, scheme, seed, when)
+	if err != nil {
+		return nil, err
+	}
+	all := &sim.Result{Placements: make([]sim.Placement, len(jobs)), History: p.History}
 	var stay []int
 	for i := range p.Sites {
 		if !slices.Contains(joining, p.Sites[i].Name) {
 			stay = append(stay, i)
 			continue
 		}
-		if err = p.runPart(ctx, Local, seed, []int{i}, jobs, all); err != nil {
-			return sim.Metrics{}, err
+		if err = p.runPart(ctx, Local, seed, []int{i}, jobs, when, all); err != nil {
+			return nil, err
 		}
 	}
-	if err = p.runPart(ctx, scheme, seed, stay, jobs, all); err != nil {
-		return sim.Metrics{}, err
+	if err = p.runPart(ctx, scheme, seed, stay, jobs, when, all); err != nil {
+		return nil, err
 	}
-	return sim.Measure(p.machines(), jobs, all), nil
+	return p.outcome(scheme, cfg, jobs, all), nil
 }
 
 // runPart simulates some sites on their own and enters what became of their jobs.
 func (p *Plan) runPart(
-	ctx context.Context, scheme Scheme, seed uint64, sites []int, jobs []workload.Job, into *sim.Result,
+	ctx context.Context, scheme Scheme, seed uint64, sites []int, jobs []workload.Job, when calendar, into *sim.Result,
 ) error {
 	part, names := p.part(sites)
-	cfg, err := part.config(scheme, seed)
-	if err != nil {
-		return err
-	}
+	part.History = 0
 	var own []workload.Job
 	var index []int
 	for i, job := range jobs {
 		if at := slices.Index(sites, job.Origin); at >= 0 {
 			job.Origin = at
 			own, index = append(own, job), append(index, i)
+			if i < p.History {
+				part.History++
+			}
 		}
 	}
 	if len(own) == 0 {
 		return nil
+	}
+	cfg, err := part.config(ctx, scheme, seed, when)
+	if err != nil {
+		return err
 	}
 	result, err := sim.Run(ctx, cfg, own, nil)
 	if err != nil {
@@ -349,13 +404,25 @@ func (p *Plan) runPart(
 // names.
 func (p *Plan) part(sites []int) (part *Plan, names []string) {
 	part = p.clone()
-	part.Sites, part.Cuts, part.Crashes = nil, nil, nil
+	part.Sites, part.supplies, part.Links, part.Data.Links, part.Cuts, part.Crashes = nil, nil, nil, nil, nil, nil
 	for _, i := range sites {
 		part.Sites = append(part.Sites, p.Sites[i])
+		part.supplies = append(part.supplies, p.supplies[i])
 		names = append(names, p.Sites[i].Name)
 	}
+	both := func(a, b string) bool { return part.site(a) >= 0 && (b == "" || part.site(b) >= 0) }
+	for _, l := range p.Links {
+		if both(l.A, l.B) {
+			part.Links = append(part.Links, l)
+		}
+	}
+	for _, l := range p.Data.Links {
+		if both(l.A, l.B) {
+			part.Data.Links = append(part.Data.Links, l)
+		}
+	}
 	for _, c := range p.Cuts {
-		if part.site(c.A) >= 0 && (c.B == "" || part.site(c.B) >= 0) {
+		if both(c.A, c.B) {
 			part.Cuts = append(part.Cuts, c)
 		}
 	}

@@ -1,0 +1,131 @@
+package experiment
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/switchyard-hpc/switchyard/internal/settings"
+	"github.com/switchyard-hpc/switchyard/internal/sim"
+	"github.com/switchyard-hpc/switchyard/peer/config"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Data is what travels with jobs that leave their site ([MC] equation 10).
+type Data struct {
+	Size      Bytes             `toml:"size"` // of each job; 0: nothing travels
+	Bandwidth config.Bandwidth  `toml:"bandwidth"`
+	Latency   protocol.Duration `toml:"latency"`
+	Links     []DataLink        `toml:"link"`
+}
+
+// DataLink is the way of data between two sites, or one and all others, instead.
+type DataLink struct {
+	A         string            `toml:"a"`
+	B         string            `toml:"b"` // empty: everybody
+	Bandwidth config.Bandwidth  `toml:"bandwidth"`
+	Latency   protocol.Duration `toml:"latency"`
+}
+
+// Bytes is an amount of data.
+type Bytes int64 //nolint:recvcheck // it is changed where it is read, and printed by value
+
+// maxBytes bounds a job's data: ten million GB.
+const maxBytes = 10_000_000_000_000_000
+
+// dataUnits are the units of amounts of data, from the smallest up; each is a thousand
+// of the one before.
+func dataUnits() []string { return []string{"B", "kB", "MB", "GB", "TB", "PB"} }
+
+// UnmarshalTOML implements [settings.Unmarshaler].
+func (b *Bytes) UnmarshalTOML(raw any) error {
+	text, ok := raw.(string)
+	if !ok {
+		return settings.Mismatch(raw, `an amount of data in quotes, as "10GB" or "1.5TB"`)
+	}
+	read, err := ParseBytes(text)
+	if err == nil {
+		*b = read
+	}
+	return err
+}
+
+// ParseBytes reads "10GB" or "1.5TB", or "0".
+func ParseBytes(text string) (Bytes, error) {
+	if text == "0" {
+		return 0, nil
+	}
+	end := max(0, strings.IndexFunc(text, func(r rune) bool { return (r < '0' || r > '9') && r != '.' }))
+	number, err := strconv.ParseFloat(text[:end], 64)
+	unit := -1
+	for i, name := range dataUnits() {
+		if name == strings.TrimSpace(text[end:]) {
+			unit = i
+		}
+	}
+	if err != nil || unit < 0 {
+		return 0, fmt.Errorf(`is no amount of data; write a number and a unit of %s, as "10GB" or "1.5TB"`, strings.Join(dataUnits(), ", "))
+	}
+	size := math.Round(number * math.Pow10(3*unit))
+	if size > maxBytes {
+		return 0, errors.New("is more than 10PB")
+	}
+	return Bytes(size), nil
+}
+
+// TOML implements [settings.Literal].
+func (b Bytes) TOML() string {
+	units := dataUnits()
+	unit := 0
+	for b != 0 && b%1000 == 0 && unit+1 < len(units) {
+		b, unit = b/1000, unit+1
+	}
+	return fmt.Sprintf("%q", strconv.FormatInt(int64(b), 10)+units[unit])
+}
+
+// stage is how data travel in a simulation.
+func (p *Plan) stage() sim.Stage {
+	if p.Data.Size == 0 {
+		return sim.Stage{}
+	}
+	all := make([][]sim.DataLink, len(p.Sites))
+	for i := range all {
+		all[i] = make([]sim.DataLink, len(p.Sites))
+		for j := range all[i] {
+			all[i][j] = sim.DataLink{Latency: p.Data.Latency, Bandwidth: int64(p.Data.Bandwidth)}
+		}
+	}
+	for _, link := range p.Data.Links {
+		a, b := p.site(link.A), p.site(link.B)
+		way := sim.DataLink{Latency: link.Latency, Bandwidth: int64(link.Bandwidth)}
+		for other := range all {
+			if link.B == "" || other == b {
+				all[a][other], all[other][a] = way, way
+			}
+		}
+	}
+	return sim.Stage{Bytes: int64(p.Data.Size), Links: all}
+}
+
+func (p *Plan) checkData(c *checker) {
+	c.span("data.latency", p.Data.Latency, 0)
+	if p.Data.Size == 0 {
+		c.idle("data", "data of size 0", []idleKey{
+			{"bandwidth", p.Data.Bandwidth != 0}, {"latency", p.Data.Latency != 0}, {"link", len(p.Data.Links) > 0},
+		})
+		return
+	}
+	if p.Data.Bandwidth == 0 {
+		c.add("data.bandwidth", "is missing; say how fast data travel, as \"125MB/s\"")
+	}
+	for i, link := range p.Data.Links {
+		key := fmt.Sprintf("data.link[%d]", i)
+		p.knownPair(c, key, link.A, link.B)
+		c.span(key+".latency", link.Latency, 0)
+		if link.Bandwidth == 0 {
+			c.add(key+".bandwidth", "is missing; say how fast data travel, as \"125MB/s\"")
+		}
+	}
+}

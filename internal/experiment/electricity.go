@@ -1,0 +1,320 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/internal/outlook"
+	"github.com/switchyard-hpc/switchyard/internal/predict/forecast"
+	"github.com/switchyard-hpc/switchyard/internal/settings"
+	"github.com/switchyard-hpc/switchyard/internal/sim"
+	"github.com/switchyard-hpc/switchyard/internal/workload"
+	"github.com/switchyard-hpc/switchyard/plugins/price"
+	"github.com/switchyard-hpc/switchyard/plugins/price/curve"
+	"github.com/switchyard-hpc/switchyard/plugins/price/feeds"
+	"github.com/switchyard-hpc/switchyard/plugins/price/file"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Electricity says when the experiment takes place and what sites know of prices. That
+// there is electricity at all is for the sites to say: then all have it.
+type Electricity struct {
+	Start    string `toml:"start"` // what clocks show at the beginning, see [Plan.calendar]
+	Zone     string `toml:"zone"`
+	Forecast string `toml:"forecast"` // as [forecast.Named] has it, or Known
+}
+
+// Known is the forecast of an oracle.
+const Known = "known"
+
+// electric says whether the plan's sites have electricity.
+func (p *Plan) electric() bool {
+	return slices.ContainsFunc(p.Sites, func(s Site) bool { return s.electric() })
+}
+
+// electric says whether the site says anything of what it draws or pays.
+func (s *Site) electric() bool { return s.WattsPerCPU > 0 || s.Price != nil || s.Prices != nil }
+
+// zone is the time zone of a site.
+func (p *Plan) zone(s *Site) (*time.Location, error) {
+	name := s.Zone
+	if name == "" {
+		name = p.Electricity.Zone
+	}
+	zone, err := feeds.ParseZone(name)
+	return zone.Location, err
+}
+
+// priceFile is the site's file of prices, with what the site says in place of what the
+// table leaves out.
+func (p *Plan) priceFile(s *Site) feeds.PriceFile {
+	from := *s.Prices
+	if from.Currency == "" {
+		from.Currency = p.Currency
+	}
+	if curve.Format(from.Format) != curve.Hourly {
+		return from
+	}
+	if from.Area == "" {
+		from.Area = s.Name
+	}
+	if from.Zone.Location == nil {
+		from.Zone.Location, _ = p.zone(s) // checked with the site
+	}
+	return from
+}
+
+// contract is the site's tariff.
+func (p *Plan) contract(s *Site, zone *time.Location) feeds.Tariff {
+	return feeds.Tariff{
+		Area: s.Name, Currency: p.Currency, Zone: feeds.Zone{Location: zone}, Price: s.Price, Periods: s.Periods,
+	}
+}
+
+// supply is where a site's electricity comes from. The plans that are made of one plan
+// share it.
+type supply struct {
+	zone     *time.Location
+	currency string
+	series   price.Series  // of a file
+	contract *feeds.Tariff // instead
+
+	mu        sync.Mutex
+	hindsight map[string]*outlook.Hindsight // by forecast; of a file
+}
+
+// supply reads the prices of a site; nil: it has none.
+func (p *Plan) supply(s *Site) (*supply, error) {
+	if !s.electric() {
+		return nil, nil //nolint:nilnil // as said
+	}
+	zone, err := p.zone(s)
+	if err != nil {
+		return nil, err
+	}
+	of := &supply{zone: zone, currency: p.Currency, hindsight: map[string]*outlook.Hindsight{}}
+	if s.Prices == nil {
+		contract := p.contract(s, zone)
+		of.contract = &contract
+		return of, nil
+	}
+	from := p.priceFile(s)
+	set, err := file.Read(from.Source())
+	if err != nil {
+		return nil, err
+	}
+	if set.Currency != p.Currency {
+		return nil, fmt.Errorf("%s: the prices are in %s, the experiment's in %s; a grid has one currency", from.Path, set.Currency, p.Currency)
+	}
+	of.series, err = pick(set, s.Area)
+	if err != nil {
+		return nil, fmt.Errorf("%s: site %s: %w", from.Path, s.Name, err)
+	}
+	return of, nil
+}
+
+// pick is the curve of an area.
+func pick(set *curve.Set, area string) (price.Series, error) {
+	if area == "" && len(set.Curves) == 1 {
+		return set.Curves[0].Series, nil
+	}
+	if found := set.Find(area); found != nil {
+		return found.Series, nil
+	}
+	var areas []string
+	for _, one := range set.Curves {
+		areas = append(areas, one.Area)
+	}
+	if area == "" {
+		return price.Series{}, fmt.Errorf("the file has the prices of several areas; name one with area, of %s", strings.Join(areas, ", "))
+	}
+	return price.Series{}, fmt.Errorf("the file has no prices of the area %q, but of %s", area, strings.Join(areas, ", "))
+}
+
+// calendar is when the jobs of a run come.
+type calendar struct {
+	begin       protocol.Instant // when the workload's clock shows 0
+	first, last protocol.Instant // submissions of measured jobs
+}
+
+// calendar puts the jobs on the clocks of the world. The plan's start is when the
+// workload's clock shows 0; with a history, it is the beginning of the day, by that
+// clock, on which the last job of the history comes, as in [MC]'s experiments
+// (facts/mcmf-experiments.md section 3).
+func (p *Plan) calendar(jobs []workload.Job) (calendar, error) {
+	start, err := p.beginning()
+	if err != nil {
+		return calendar{}, err
+	}
+	day := protocol.Instant(0)
+	if p.History > 0 {
+		last := jobs[p.History-1].Submit
+		day = last - last%protocol.Instant(protocol.Day)
+	}
+	begin := start - day
+	return calendar{begin: begin, first: begin + jobs[p.History].Submit, last: begin + jobs[len(jobs)-1].Submit}, nil
+}
+
+// beginning is the instant that the keys start and zone name.
+func (p *Plan) beginning() (protocol.Instant, error) {
+	zone, err := feeds.ParseZone(p.Electricity.Zone)
+	if err != nil {
+		return 0, err
+	}
+	clock, err := curve.ParseClock(p.Electricity.Start)
+	if err != nil {
+		return 0, err
+	}
+	at := time.Date(clock.Year(), clock.Month(), clock.Day(), clock.Hour(), clock.Minute(), clock.Second(), 0, zone.Location)
+	if at.Hour() != clock.Hour() || at.Minute() != clock.Minute() {
+		return 0, fmt.Errorf("%s does not exist in %s: the clock was put forward then", p.Electricity.Start, p.Electricity.Zone)
+	}
+	return protocol.InstantOf(at), nil
+}
+
+// electrify gives the sites of a simulation their electricity.
+func (p *Plan) electrify(ctx context.Context, sites []sim.Site, when calendar) error {
+	if !p.electric() {
+		return nil
+	}
+	if len(p.supplies) != len(p.Sites) {
+		return errNotOpen
+	}
+	for i, of := range p.supplies {
+		market, err := of.market(ctx, when, p.Electricity.Forecast)
+		if err != nil {
+			return fmt.Errorf("site %s: %w", p.Sites[i].Name, err)
+		}
+		sites[i].Electricity = sim.Electricity{
+			Milliwatts: p.Sites[i].WattsPerCPU.Milliwatts(),
+			Ahead:      market.Since(when.begin),
+			Paid:       price.NewMeter(outlook.Since(market.Series(), when.begin)),
+		}
+	}
+	return nil
+}
+
+// afterwards is how long after the last submission a contract is worked out: far longer
+// than a queue. What is later costs the mean, as does what is after the end of a file.
+const afterwards = 90 * protocol.Day
+
+// market is the supply's prices with what is known of them ahead. Prices of a file must
+// cover all submissions that are measured.
+func (of *supply) market(ctx context.Context, when calendar, ahead string) (*outlook.Hindsight, error) {
+	if of.contract != nil {
+		query := price.Query{Area: of.contract.Area, From: when.begin, Until: when.last.Add(afterwards)}
+		series, err := of.contract.Open().Prices(ctx, query)
+		if err != nil {
+			return nil, err
+		}
+		return of.foreseen(series, Known)
+	}
+	slots := of.series.Slots
+	from, until := slots[0].Start, slots[len(slots)-1].End()
+	if when.first < from || when.last >= until {
+		const form = "2006-01-02 15:04Z"
+		return nil, fmt.Errorf("its prices are from %s until %s, and jobs come from %s until %s; mend electricity.start, or give more prices",
+			from.Time().Format(form), until.Time().Format(form), when.first.Time().Format(form), when.last.Time().Format(form))
+	}
+	of.mu.Lock()
+	defer of.mu.Unlock()
+	if made := of.hindsight[ahead]; made != nil {
+		return made, nil
+	}
+	made, err := of.foreseen(of.series, ahead)
+	if err == nil {
+		of.hindsight[ahead] = made
+	}
+	return made, err
+}
+
+// foreseen is a series with what is known of it ahead.
+func (of *supply) foreseen(series price.Series, ahead string) (*outlook.Hindsight, error) {
+	name := ahead
+	if ahead == Known {
+		name = "auto" // of what is after the end
+	}
+	forecaster, err := forecast.Named(name)
+	if err != nil {
+		return nil, err
+	}
+	options := outlook.Options{Zone: of.zone, Forecaster: forecaster}
+	return outlook.NewHindsight(series, of.currency, options, ahead == Known), nil
+}
+
+var errNotOpen = errors.New("the plan's files have not been read; this is a mistake in the program")
+
+func (p *Plan) checkElectricity(c *checker) {
+	if _, err := feeds.ParseZone(p.Electricity.Zone); err != nil {
+		c.add("electricity.zone", "%v", err)
+	} else if _, err = p.beginning(); err != nil {
+		c.add("electricity.start", "%v", err)
+	}
+	if p.Electricity.Forecast != Known {
+		if _, err := forecast.Named(p.Electricity.Forecast); err != nil {
+			c.add("electricity.forecast", "%v; or %q, the prices that will come", err, Known)
+		}
+	}
+	if p.electric() && !curve.IsCurrency(p.Currency) {
+		c.add("currency", "%q is no currency; sites pay for electricity in one, as \"EUR\"", p.Currency)
+	}
+	for i := range p.Sites {
+		p.checkSupply(c, fmt.Sprintf("site[%d]", i), &p.Sites[i])
+	}
+}
+
+// checkSupply checks what a site says of its electricity. One that says nothing among
+// others would seem to have it for nothing.
+func (p *Plan) checkSupply(c *checker, key string, s *Site) {
+	if _, err := p.zone(s); s.Zone != "" && err != nil {
+		c.add(key+".zone", "%v", err)
+	}
+	switch {
+	case !p.electric():
+		c.idle(key, "sites that pay for no electricity", []idleKey{{"period", len(s.Periods) > 0}, {"area", s.Area != ""}})
+		return
+	case s.WattsPerCPU == 0:
+		c.add(key+".watts_per_cpu", "is missing; where one site pays for electricity, all do")
+	case s.Price == nil && s.Prices == nil:
+		c.add(key+".price", "is missing; say what a MWh costs there, or name a file of prices in a table [site.prices]")
+	}
+	if s.Prices != nil {
+		c.idle(key, "a file of prices", []idleKey{{"price", s.Price != nil}, {"period", len(s.Periods) > 0}})
+		p.checkPriceFile(c, key+".prices", s)
+		return
+	}
+	c.idle(key, "a tariff", []idleKey{{"area", s.Area != ""}})
+	checkTariff(c, key+".price", s.Price)
+	for i := range s.Periods {
+		at := fmt.Sprintf("%s.period[%d].price", key, i)
+		if s.Periods[i].Price == nil {
+			c.add(at, "is missing; say what a MWh costs then")
+		}
+		checkTariff(c, at, s.Periods[i].Price)
+	}
+}
+
+// checkTariff checks a price that may be missing.
+func checkTariff(c *checker, key string, amount *settings.Amount) {
+	const most = settings.Amount(curve.MostMaxPrice)
+	if amount != nil && (*amount > most || *amount < -most) {
+		c.add(key, "is beyond ±%s per MWh", curve.FormatMicro(curve.MostMaxPrice))
+	}
+}
+
+// checkPriceFile has the feed of price files check the table.
+func (p *Plan) checkPriceFile(c *checker, key string, s *Site) {
+	from := p.priceFile(s)
+	r := settings.NewReader(&from)
+	from.Check(r, "")
+	if problems, ok := errors.AsType[settings.Problems](r.Err()); ok {
+		for _, one := range problems {
+			c.add(settings.Join(key, one.Key), "%s", one.Text)
+		}
+	}
+}
