@@ -90,7 +90,7 @@ func rooms() []Room {
 
 		{Path: "internal/testbed", Level: grids},
 		{Path: "internal/experiment", Level: grids},
-		{Path: "internal/reproduce", Level: grids, Planned: true},
+		{Path: "internal/reproduce", Level: grids},
 
 		{Path: "cmd/...", Level: wiring},
 		{Path: "plugins/standalone/...", Level: wiring},

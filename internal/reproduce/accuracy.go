@@ -1,0 +1,218 @@
+package reproduce
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/switchyard-hpc/switchyard/internal/sim"
+	"github.com/switchyard-hpc/switchyard/internal/workload"
+	"github.com/switchyard-hpc/switchyard/plugins/policy/builtin"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// hit is how near the waits that the portal was told came.
+type hit struct {
+	percent float64 // mean of 100 × |error| ÷ max(response, 10 s), as for [MC] Figure 2
+	minutes float64 // mean |error|
+	hour    float64 // share of the jobs with an error below an hour, in percent
+}
+
+const shortest = 10 * protocol.Second // response that percentages are of
+
+func (o *outcome) hit() hit {
+	var sum hit
+	n := 0
+	o.measured(func(_ int, job *workload.Job, p sim.Placement) {
+		if n >= len(o.told) {
+			return
+		}
+		waited := p.Start.Sub(job.Submit)
+		off := max(waited, o.told[n]) - min(waited, o.told[n])
+		sum.percent += 100 * float64(off) / float64(max(p.End.Sub(job.Submit), shortest))
+		sum.minutes += minutes(off)
+		if off < protocol.Hour {
+			sum.hour += 100
+		}
+		n++
+	})
+	jobs := float64(n)
+	return hit{ratio(sum.percent, jobs), ratio(sum.minutes, jobs), ratio(sum.hour, jobs)}
+}
+
+// perturbed is [MC] Table V.
+func (o *Options) perturbed() Exhibit {
+	rows := []struct {
+		hours                  int
+		ppe, response, dollars float64 // of the paper; dollars for each job
+	}{
+		{0, 3, 458.5, 22.85},
+		{1, 25, 457.9, 22.90},
+		{3, 62, 457.4, 23.05},
+		{6, 116, 462.3, 23.04},
+		{12, 221, 493.6, 23.02},
+		{24, 386, 518.5, 22.98},
+	}
+	at := func(hours int, plan bool) trial {
+		t := o.portal(builtin.MCMF, usual)
+		if plan {
+			t = t.plan()
+		}
+		t.perturb = protocol.Duration(hours) * protocol.Hour
+		return t
+	}
+	e := Exhibit{
+		Name: "table5", Title: "waits with an error drawn from −x to x hours, MCMF w = 25 %", Paper: "[MC] Table V",
+		waits: o.Waits, trials: []trial{o.baseline()},
+	}
+	for _, row := range rows {
+		e.trials = append(e.trials, at(row.hours, false), at(row.hours, true))
+	}
+	e.build = func(_ context.Context, s *study, r *Report) error {
+		for _, plan := range []bool{false, true} {
+			t := Table{Stub: "x, hours", Columns: []Column{
+				{"ppe_pct", "PPE", "%", 0},
+				{"error_min", "mean error", "min", 0},
+				{"hour_pct", "error < 1 h", "%", 1},
+				{"response_min", "response", "min", 1},
+				{"response_rel", "over baseline", "%", 1},
+				{"cost_rel", "cost over baseline", "%", 2},
+				{"authors_per_job", "authors' way, a job", "$", 2},
+			}}
+			if plan {
+				t.Title = "The same with planned waits"
+			}
+			for _, row := range rows {
+				one := at(row.hours, plan)
+				dollars := ours(s.each(one, func(o *outcome) float64 { return o.bill.Authors / float64(o.metrics.Jobs) })...)
+				t.Rows = append(t.Rows, Row{strconv.Itoa(row.hours), []Cell{
+					ours(s.each(one, func(o *outcome) float64 { return o.hit().percent })...).besideKnown(row.ppe, !plan),
+					ours(s.each(one, func(o *outcome) float64 { return o.hit().minutes })...),
+					ours(s.each(one, func(o *outcome) float64 { return o.hit().hour })...),
+					ours(s.each(one, meanResponse)...).besideKnown(row.response, !plan),
+					ours(s.against(one, o.baseline(), relative(meanResponse))...),
+					ours(s.against(one, o.baseline(), relative(cost))...),
+					dollars.besideKnown(row.dollars, !plan),
+				}})
+			}
+			r.Tables = append(r.Tables, t)
+		}
+		return nil
+	}
+	return e
+}
+
+// estimates is [MC] Table VI.
+func (o *Options) estimates() Exhibit {
+	mcmf, two, inst := o.portal(builtin.MCMF, usual), o.portal(builtin.TwoPrice, usual), o.portal(builtin.Inst, usual)
+	return Exhibit{
+		Name: "table6", Title: "MCMF's response by how far estimates exceed run times, w = 25 %", Paper: "[MC] Table VI",
+		waits: o.Waits, trials: []trial{o.baseline(), inst, two, mcmf},
+		build: func(_ context.Context, s *study, r *Report) error {
+			t := Table{Stub: "estimate over run time by, %", Columns: []Column{
+				{"jobs", "jobs", "", 0},
+				{"over_baseline_pct", "shorter than baseline", "%", 1},
+				{"over_inst_pct", "than INST", "%", 1},
+				{"over_twoprice_pct", "than TWOPRICE", "%", 2},
+			}}
+			for _, class := range []struct {
+				label                                string
+				from, to                             float64
+				jobs, overBaseline, overInst, overTP float64
+			}{
+				{"0–10", 0, 10, 1637, 21.83, 83.67, -0.10},
+				{"10–20", 10, 20, 1456, 25.57, 88.23, -0.07},
+				{"20–30", 20, 30, 799, 25.62, 88.47, -0.28},
+				{"30–50", 30, 50, 1070, 28.81, 87.36, -0.18},
+				{"50–100", 50, 100, 1342, 27.63, 85.48, -0.24},
+				{"100–200", 100, 200, 1247, 29.82, 87.69, -0.46},
+				{"≥ 200", 200, 1e12, 2448, 34.56, 90.18, -0.35},
+			} {
+				mean := func(o *outcome) (mean, jobs float64) {
+					return o.mean((*outcome).response, func(job *workload.Job) bool {
+						over := 100 * float64(job.Estimate-job.Run) / float64(job.Run)
+						return over >= class.from && over < class.to
+					})
+				}
+				shorter := func(one, than *outcome) float64 {
+					a, _ := mean(one)
+					b, _ := mean(than)
+					return 100 - 100*ratio(a, b)
+				}
+				jobs := ours(s.each(mcmf, func(o *outcome) float64 { _, n := mean(o); return n })...)
+				t.Rows = append(t.Rows, Row{class.label, []Cell{
+					jobs.beside(class.jobs),
+					ours(s.against(mcmf, o.baseline(), shorter)...).beside(class.overBaseline),
+					ours(s.against(mcmf, inst, shorter)...).beside(class.overInst),
+					ours(s.against(mcmf, two, shorter)...).beside(class.overTP),
+				}})
+			}
+			r.Tables = append(r.Tables, t)
+			return nil
+		},
+	}
+}
+
+// mean is that of a value of the measured jobs that are wanted, and how many those are.
+func (o *outcome) mean(value func(o *outcome, i int) float64, wanted func(*workload.Job) bool) (mean, jobs float64) {
+	sum := 0.0
+	o.measured(func(i int, job *workload.Job, _ sim.Placement) {
+		if wanted(job) {
+			sum += value(o, i)
+			jobs++
+		}
+	})
+	return ratio(sum, jobs), jobs
+}
+
+// sizes is [MC] Figure 5.
+func (o *Options) sizes() Exhibit {
+	mcmf := o.portal(builtin.MCMF, usual)
+	return Exhibit{
+		Name: "fig5", Title: "what MCMF saves by the size of jobs, w = 25 %", Paper: "[MC] Figure 5",
+		waits: o.Waits, trials: []trial{o.baseline(), mcmf},
+		build: func(_ context.Context, s *study, r *Report) error {
+			t := Table{Stub: "CPU hours", Columns: []Column{
+				{"jobs_pct", "jobs", "%", 1},
+				{"response_saved_min", "response saved, a job", "min", 1},
+				{"response_saved_pct", "of its response", "%", 1},
+				{"cost_saved", "cost saved, a job", "$", 3},
+				{"cost_saved_pct", "of its cost", "%", 1},
+				{"bill_share_pct", "of all that is saved", "%", 1},
+			}}
+			for _, class := range []struct {
+				label    string
+				from, to float64
+			}{{"small, < 512", 0, 512}, {"medium, to 4096", 512, 4096}, {"large, > 4096", 4096, 1e12}} {
+				in := func(job *workload.Job) bool {
+					hours := float64(job.CPUs) * float64(job.Run) / float64(protocol.Hour)
+					return hours >= class.from && hours < class.to
+				}
+				saved := func(value func(*outcome, int) float64, percent bool) []float64 {
+					return s.against(mcmf, o.baseline(), func(one, base *outcome) float64 {
+						a, _ := one.mean(value, in)
+						b, _ := base.mean(value, in)
+						if percent {
+							return 100 * ratio(b-a, b)
+						}
+						return b - a
+					})
+				}
+				t.Rows = append(t.Rows, Row{class.label, []Cell{
+					ours(s.each(mcmf, func(o *outcome) float64 {
+						_, n := o.mean((*outcome).cost, in)
+						return 100 * n / float64(o.metrics.Jobs)
+					})...),
+					ours(saved((*outcome).response, false)...), ours(saved((*outcome).response, true)...),
+					ours(saved((*outcome).cost, false)...), ours(saved((*outcome).cost, true)...),
+					ours(s.against(mcmf, o.baseline(), func(one, base *outcome) float64 {
+						a, n := one.mean((*outcome).cost, in)
+						b, _ := base.mean((*outcome).cost, in)
+						return 100 * ratio(n*(b-a), base.bill.Cost-one.bill.Cost)
+					})...),
+				}})
+			}
+			r.Tables = append(r.Tables, t)
+			return nil
+		},
+	}
+}

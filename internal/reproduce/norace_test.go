@@ -1,0 +1,5 @@
+//go:build !race
+
+package reproduce_test
+
+const raceEnabled = false

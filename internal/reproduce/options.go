@@ -1,0 +1,107 @@
+package reproduce
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/switchyard-hpc/switchyard/internal/predict/forecast"
+	"github.com/switchyard-hpc/switchyard/localsched/foresight"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Options say how big the experiments are and what the sites know.
+type Options struct {
+	Data    string // folder of the traces and prices
+	Seeds   int    // seeds 1 to so many, each of which draws another workload
+	Jobs    int    // measured jobs of a workload; 0: as many as the paper's
+	Workers int    // simulations at once; 0: one for each CPU
+
+	Waits    foresight.Method // where the waits of quotes come from
+	Forecast string           // of prices that are not published yet, see [forecast.Named]
+	Oracle   bool             // all prices are known ahead, as in the authors' released code
+}
+
+// Default is the paper's set-up, with the forecaster that is measured best.
+func Default() Options {
+	return Options{Data: "../shared/data", Seeds: 5, Waits: foresight.Adaptive, Forecast: forecast.NewAuto().Name()}
+}
+
+// MaxSeeds bounds the seeds of one call.
+const MaxSeeds = 100
+
+// Check says what is wrong with the options and with the names of exhibits, before
+// anything is read.
+func (o *Options) Check(names []string) error {
+	_, err := o.chosen(names)
+	return errors.Join(o.check(), err)
+}
+
+func (o *Options) check() error {
+	var problems []error
+	problem := func(wrong bool, format string, args ...any) {
+		if wrong {
+			problems = append(problems, fmt.Errorf(format, args...))
+		}
+	}
+	problem(o.Seeds < 1 || o.Seeds > MaxSeeds, "seeds: %d is not from 1 to %d", o.Seeds, MaxSeeds)
+	problem(o.Jobs < 0 || o.Jobs > 0 && o.Jobs < fewestJobs, "jobs: %d; give %d or more, or 0 for the paper's", o.Jobs, fewestJobs)
+	problem(o.Workers < 0, "workers: %d is negative", o.Workers)
+	if !slices.Contains(foresight.Methods(), o.Waits) {
+		problem(true, "waits: %q is none of %s", string(o.Waits), methodNames())
+	}
+	if _, err := forecast.Named(o.Forecast); err != nil {
+		problems = append(problems, fmt.Errorf("forecast: %w", err))
+	}
+	return errors.Join(problems...)
+}
+
+// fewestJobs is the smallest workload: fewer have no estimates by the model of Tsafrir.
+const fewestJobs = 200
+
+func methodNames() string {
+	var names []string
+	for _, m := range foresight.Methods() {
+		names = append(names, string(m))
+	}
+	return strings.Join(names, ", ")
+}
+
+func (o *Options) workers() int {
+	if o.Workers > 0 {
+		return o.Workers
+	}
+	return runtime.GOMAXPROCS(0)
+}
+
+// seeds are those of the workloads.
+func (o *Options) seeds() []uint64 {
+	seeds := make([]uint64, o.Seeds)
+	for i := range seeds {
+		seeds[i] = uint64(i) + 1
+	}
+	return seeds
+}
+
+// The sizes of the XSEDE workload [MC] Table II: the history is the authors' 500 jobs
+// for each of the eight systems. A smaller workload has less of it, in proportion.
+const (
+	xsedeJobs    = 10_000
+	xsedeHistory = 4_000
+)
+
+func (o *Options) xsedeSize() (jobs, history int) {
+	if o.Jobs == 0 {
+		return xsedeJobs, xsedeHistory
+	}
+	return o.Jobs, o.Jobs * xsedeHistory / xsedeJobs
+}
+
+// How [MC] runs the portal.
+const (
+	cycle     = protocol.Minute // facts/mcmf-experiments.md section 5
+	xsedeMaxQ = 2               // [MC 5.7.3]
+	usual     = 250_000         // w of [MC] Table IV, in parts per million
+)

@@ -1,0 +1,112 @@
+package reproduce
+
+import (
+	"math"
+
+	"github.com/switchyard-hpc/switchyard/internal/report"
+)
+
+// Report is a table or figure of [MC] made again.
+type Report struct {
+	Name   string   `json:"name"`
+	Title  string   `json:"title"`
+	Paper  string   `json:"paper"`            // what it stands beside
+	Seeds  []uint64 `json:"seeds,omitempty"`  // of the workloads; none: nothing is drawn
+	Waits  string   `json:"waits,omitempty"`  // where quoted waits come from, unless a row says otherwise
+	Prices string   `json:"prices,omitempty"` // what is known of them ahead
+	Notes  []string `json:"notes,omitempty"`  // that a reader must know
+	Tables []Table  `json:"tables"`
+	Series []Series `json:"series,omitempty"`
+}
+
+// Table is rows of estimates.
+type Table struct {
+	Title   string   `json:"title"`
+	Stub    string   `json:"stub"`             // what the rows' labels are
+	Beside  string   `json:"beside,omitempty"` // whose the values beside ours are; empty: the paper's
+	Columns []Column `json:"columns"`
+	Rows    []Row    `json:"rows"`
+}
+
+// Column says what its cells are.
+type Column struct {
+	Key    string `json:"key"`
+	Title  string `json:"title"`
+	Unit   string `json:"unit,omitempty"`
+	Digits int    `json:"-"` // after the decimal point, for people
+}
+
+// Row has a cell for each column.
+type Row struct {
+	Label string `json:"label"`
+	Cells []Cell `json:"cells"`
+}
+
+// Cell is our value and the paper's; either may be missing.
+type Cell struct {
+	Ours  *Estimate `json:"ours,omitempty"`
+	Paper *float64  `json:"paper,omitempty"`
+}
+
+// Estimate is a mean over seeds with half the width of its confidence interval.
+type Estimate struct {
+	Mean   float64   `json:"mean"`
+	CI95   *float64  `json:"ci95,omitempty"` // Student's t at 95 %; nil for a single seed
+	Values []float64 `json:"values"`         // of the seeds
+}
+
+// Series is a value for each hour.
+type Series struct {
+	Label  string    `json:"label"`
+	Unit   string    `json:"unit"`
+	Values []float64 `json:"values"` // the first is of the hour of the first measured submission
+}
+
+// ours is a cell without a value of the paper.
+func ours(values ...float64) Cell {
+	e := report.Interval(values)
+	estimate := &Estimate{Mean: e.Mean, Values: values}
+	if e.N > 1 {
+		estimate.CI95 = &e.Half
+	}
+	return Cell{Ours: estimate}
+}
+
+// beside puts the paper's value beside ours.
+func (c Cell) beside(paper float64) Cell {
+	c.Paper = &paper
+	return c
+}
+
+// besideKnown is beside for a value that may not be known.
+func (c Cell) besideKnown(paper float64, known bool) Cell {
+	if !known {
+		return c
+	}
+	return c.beside(paper)
+}
+
+// geometric is the estimate of ratios: their geometric mean, and the interval of the
+// logarithms carried over ([MC 5.6] averages so).
+func geometric(values []float64) Cell {
+	logs := make([]float64, len(values))
+	for i, v := range values {
+		logs[i] = math.Log(v)
+	}
+	c := ours(logs...)
+	c.Ours.Values = values
+	c.Ours.Mean = math.Exp(c.Ours.Mean)
+	if c.Ours.CI95 != nil {
+		half := c.Ours.Mean * *c.Ours.CI95
+		c.Ours.CI95 = &half
+	}
+	return c
+}
+
+// ratio is a/b, 0 where there is nothing to divide by.
+func ratio(a, b float64) float64 {
+	if b == 0 {
+		return 0
+	}
+	return a / b
+}
