@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 
@@ -42,6 +43,12 @@ func newBatchSystem(s *site, from *Site) (*batchSystem, error) {
 	if err != nil {
 		return nil, err
 	}
+	if _, ok := made.(localsched.Guard); s.cfg.Protect.Delay > 0 && !ok {
+		if held, elsewhere := made.(io.Closer); elsewhere {
+			_ = held.Close() // it has not been used
+		}
+		return nil, fmt.Errorf("site %s: its batch system cannot tell delays, so delay of [protect] would not hold; leave delay out, or give the site a local policy", s.name)
+	}
 	b := &batchSystem{site: s, engine: made, tariff: from.Tariff, jobs: map[protocol.Tag]int32{}}
 	if from.Waits != "" {
 		b.foresight, err = foresight.New(from.Waits, from.CPUs())
@@ -64,6 +71,10 @@ func (b *batchSystem) quote(now protocol.Instant, query localsched.Query) ([]pro
 	if err != nil {
 		return nil, b.fails(err)
 	}
+	added, err := b.added(now, ahead, query.Jobs, plan)
+	if err != nil {
+		return nil, b.fails(err)
+	}
 	delays, err := b.delays(now, ahead, query)
 	if err != nil {
 		return nil, b.fails(err)
@@ -77,7 +88,7 @@ func (b *batchSystem) quote(now protocol.Instant, query localsched.Query) ([]pro
 		}
 		if q.Declined == "" {
 			q.AWT, q.ERT = planned.Start.Sub(now), query.Jobs[i].WallTime
-			b.expect(now, &query.Jobs[i], q)
+			b.expect(now, &query.Jobs[i], q, added[i])
 		}
 		if delays != nil && q.Declined == "" {
 			q.Delay = delays[i]
@@ -85,6 +96,25 @@ func (b *batchSystem) quote(now protocol.Instant, query localsched.Query) ([]pro
 		b.tariff.Charge(q, query.Jobs[i].CPUs)
 	}
 	return quotes, nil
+}
+
+// added is by how much those ahead put each job back, for predictions, which do not
+// know of them.
+func (b *batchSystem) added(now protocol.Instant, ahead, jobs []protocol.Request, plan []localsched.Planned) ([]protocol.Duration, error) {
+	added := make([]protocol.Duration, len(jobs))
+	if len(ahead) == 0 || b.foresight == nil || !b.foresight.Predicts() {
+		return added, nil
+	}
+	without, err := b.engine.Plan(now, nil, jobs)
+	if err != nil {
+		return nil, err
+	}
+	for i := range plan {
+		if plan[i].Declined == "" && without[i].Declined == "" {
+			added[i] = max(0, plan[i].Start.Sub(without[i].Start))
+		}
+	}
+	return added, nil
 }
 
 // delays are how much later jobs of the guarded site would start; none without one.
@@ -99,9 +129,9 @@ func (b *batchSystem) delays(now protocol.Instant, ahead []protocol.Request, que
 // expect makes of a planned wait what partners are told: what is foreseen, with the
 // error that the configuration asks for, and for the portal until the job's data can be
 // here.
-func (b *batchSystem) expect(now protocol.Instant, r *protocol.Request, q *protocol.Quote) {
+func (b *batchSystem) expect(now protocol.Instant, r *protocol.Request, q *protocol.Quote, added protocol.Duration) {
 	if b.foresight != nil {
-		b.foresight.Expect(now, *r, q)
+		b.foresight.Expect(now, *r, q, added)
 	}
 	c := &b.site.grid.cfg
 	if c.Perturb == 0 && c.Stage.Bytes == 0 {

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/internal/sim"
 	"github.com/switchyard-hpc/switchyard/internal/workload"
+	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/localsched/foresight"
 	"github.com/switchyard-hpc/switchyard/peer"
@@ -464,6 +466,53 @@ func TestForeseenWaits(t *testing.T) {
 	cfg.Sites[0].Waits = "tea leaves"
 	if _, err := sim.Run(context.Background(), cfg, jobs, nil); err == nil {
 		t.Error("waits by tea leaves")
+	}
+}
+
+// TestPredictionsKnowThoseAhead: sites that have learnt nothing foresee no waits, but how
+// waits grow with each job of a round is planned: jobs of one cycle spread.
+func TestPredictionsKnowThoseAhead(t *testing.T) {
+	t.Parallel()
+	flow, err := mcmf.New(mcmf.Config{Variant: mcmf.Full, Weight: protocol.PPM, Scale: 100, Marginal: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := sim.Config{Seed: 1, Scheme: sim.Central, Policy: flow, Tuning: peer.Tuning{Initiation: policy.Cycle}}
+	for i, name := range []protocol.SiteName{"a", "b"} {
+		cfg.Sites = append(cfg.Sites, sim.Site{
+			Machine: sim.Machine{Name: name, Nodes: 1, CPUsPerNode: 1, MHz: 1000 - 100*i}, Local: engine.EASY(), Waits: foresight.QBETS,
+		})
+	}
+	jobs := slices.Repeat([]workload.Job{{CPUs: 1, Run: protocol.Hour, Estimate: protocol.Hour}}, 4)
+	r, _ := run(t, cfg, jobs)
+	var at [2]int
+	for _, p := range r.Placements {
+		at[p.Site]++
+	}
+	if at != [2]int{2, 2} {
+		t.Errorf("%v jobs at a and b, though each waits an hour more than the one before", at)
+	}
+}
+
+// blunt is an engine that cannot tell delays.
+type blunt struct{ localsched.Engine }
+
+// TestProtectedDelayNeedsAGuard: a limit that could not be kept is a mistake.
+func TestProtectedDelayNeedsAGuard(t *testing.T) {
+	t.Parallel()
+	cfg, jobs := cycles(t, sim.Central), work(10, 6)
+	under := cfg.Sites[1].Local
+	cfg.Sites[1].Engine = func(c protocol.Capacity) (localsched.Engine, error) {
+		return blunt{engine.New(engine.Of(c), under).Border()}, nil
+	}
+	cfg.Protect.Delay = protocol.Hour
+	if _, err := sim.Run(t.Context(), cfg, jobs, nil); err == nil || !strings.Contains(err.Error(), "its batch system cannot tell delays") ||
+		!strings.Contains(err.Error(), string(cfg.Sites[1].Name)) {
+		t.Errorf("got %v", err)
+	}
+	cfg.Protect = peer.Protection{Share: 900_000}
+	if _, err := sim.Run(t.Context(), cfg, jobs, nil); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -75,6 +75,7 @@ func newGrid(cfg Config, jobs []workload.Job) (*grid, error) {
 		s := g.addSite(i, one.Name, one.Capacity())
 		var err error
 		if s.batch, err = newBatchSystem(s, one); err != nil {
+			g.close()
 			return nil, err
 		}
 		s.wakesBatch, s.electricity = one.wakes(), one.Electricity

@@ -74,15 +74,21 @@ func predictorOf(method Method) (wait.Predictor, error) {
 	return nil, fmt.Errorf("waits are not foreseen by %q; use %q, %q, %q or %q", string(method), Plan, Adaptive, QBETS, IBL)
 }
 
-// Expect puts into a quote what is foreseen. A declined one stays as it is.
-func (f *Foresight) Expect(now protocol.Instant, r protocol.Request, q *protocol.Quote) {
+// Predicts says whether waits are predicted from those of earlier jobs: then they know
+// nothing of jobs that are promised room and have not come.
+func (f *Foresight) Predicts() bool { return f.predictor != nil }
+
+// Expect puts into a quote what is foreseen. A declined one stays as it is. Added is how
+// much longer the plan is by jobs that are promised room and have not come, which a
+// prediction is put back by.
+func (f *Foresight) Expect(now protocol.Instant, r protocol.Request, q *protocol.Quote, added protocol.Duration) {
 	if q.Declined != "" || q.AWT == protocol.Never {
 		return
 	}
 	if r.Job != 0 {
 		f.remember(r.Job, q.AWT)
 	}
-	p := f.foresee(now, r, q.AWT)
+	p := f.foresee(now, r, q.AWT, added)
 	if f.predictor != nil {
 		q.AWT = p.Wait
 	}
@@ -97,11 +103,13 @@ func (f *Foresight) Expect(now protocol.Instant, r protocol.Request, q *protocol
 	}
 }
 
-func (f *Foresight) foresee(now protocol.Instant, r protocol.Request, planned protocol.Duration) wait.Prediction {
+func (f *Foresight) foresee(now protocol.Instant, r protocol.Request, planned, added protocol.Duration) wait.Prediction {
 	if f.predictor == nil {
 		return f.plan.Around(planned)
 	}
-	return f.predictor.Predict(f.state.Arrival(now, jobOf(0, r)))
+	p := f.predictor.Predict(f.state.Arrival(now, jobOf(0, r)))
+	p.Wait, p.Low, p.High, p.Bound = p.Wait.Plus(added), p.Low.Plus(added), p.High.Plus(added), p.Bound.Plus(added)
+	return p
 }
 
 // remember keeps a planned wait until its job comes. When too many do not, all are

@@ -33,7 +33,7 @@ func request(n uint64) protocol.Request {
 // expected is what a quote of a planned wait becomes.
 func expected(f *foresight.Foresight, now protocol.Instant, r protocol.Request, planned protocol.Duration) protocol.Quote {
 	q := protocol.Quote{Job: r.Job, AWT: planned, ERT: r.WallTime}
-	f.Expect(now, r, &q)
+	f.Expect(now, r, &q, 0)
 	return q
 }
 
@@ -128,7 +128,7 @@ func followOracle(t *testing.T, f *foresight.Foresight, o *oracle) (told int) {
 		asked.ID = 0
 		want := o.predictor.Predict(o.state.Arrival(now, asked))
 		got := protocol.Quote{Job: r.Job, AWT: protocol.Minute, AWTLow: protocol.Minute, AWTHigh: protocol.Minute, ERT: r.WallTime}
-		f.Expect(now, r, &got)
+		f.Expect(now, r, &got, 0)
 		if got.AWT != want.Wait || got.AWTLow > got.AWT || got.AWT > got.AWTHigh {
 			t.Fatalf("job %d: quoted %+v, foreseen %+v", n, got, want)
 		}
@@ -213,7 +213,7 @@ func TestWhatCountsOnce(t *testing.T) {
 			f.Changed(now, running)
 		}, false},
 		"it was declined": {func(f *foresight.Foresight) {
-			f.Expect(now, request(9), &protocol.Quote{Job: 9, Declined: "full"})
+			f.Expect(now, request(9), &protocol.Quote{Job: 9, Declined: "full"}, 0)
 			f.Submitted(now, tagOf(9), request(9))
 			f.Changed(now, running)
 		}, false},
@@ -304,7 +304,7 @@ func TestDeclinedQuotesStay(t *testing.T) {
 		life(f, 1, 60, 60, 60, 60, 60, 60, 60, 60, 60)
 		for _, want := range []protocol.Quote{{Job: 5, Declined: "full"}, {Job: 5, AWT: protocol.Never, ERT: 1}} {
 			got := want
-			f.Expect(begin.Add(protocol.Day), request(5), &got)
+			f.Expect(begin.Add(protocol.Day), request(5), &got, protocol.Hour)
 			if got.AWT != want.AWT || got.AWTLow != 0 || got.AWTHigh != 0 || got.Bound != 0 || got.Declined != want.Declined {
 				t.Errorf("%s: %+v became %+v", method, want, got)
 			}
@@ -318,9 +318,36 @@ func TestIntervalsHoldTheWait(t *testing.T) {
 	t.Parallel()
 	for _, method := range foresight.Methods() {
 		q := protocol.Quote{Job: 5, AWT: protocol.Hour, AWTLow: protocol.Hour, AWTHigh: protocol.Hour, ERT: 1}
-		newForesight(t, method).Expect(begin, request(5), &q)
+		newForesight(t, method).Expect(begin, request(5), &q, protocol.Hour)
 		if q.AWTLow > q.AWT || q.AWT > q.AWTHigh {
 			t.Errorf("%s: %+v", method, q)
+		}
+	}
+}
+
+// TestPredictionsArePutBack by what jobs that are promised room add to the plan; a plan
+// knows of them already.
+func TestPredictionsArePutBack(t *testing.T) {
+	t.Parallel()
+	const added protocol.Duration = 7 * protocol.Minute
+	for _, method := range foresight.Methods() {
+		f := newForesight(t, method)
+		for n := range uint64(10) {
+			life(f, 1+10*n, 0, 30, 60, 90, 120, 60, 60, 60, 60, 60)
+		}
+		now := begin.Add(100 * protocol.Day)
+		alone := expected(f, now, request(999), protocol.Minute)
+		after := protocol.Quote{Job: 999, AWT: protocol.Minute, ERT: protocol.Hour}
+		f.Expect(now, request(999), &after, added)
+		want := added
+		if method == foresight.Plan {
+			want = 0
+		}
+		if f.Predicts() != (method != foresight.Plan) || after.AWT != alone.AWT+want || alone.Bound == 0 || after.Bound != alone.Bound+want {
+			t.Errorf("%s: %+v became %+v", method, alone, after)
+		}
+		if (alone.AWTHigh != 0 && after.AWTHigh != alone.AWTHigh+want) || (alone.AWTHigh != 0 && after.AWTLow != alone.AWTLow+want) {
+			t.Errorf("%s: the interval of %+v became that of %+v", method, alone, after)
 		}
 	}
 }
@@ -336,13 +363,19 @@ func TestUnknownMethod(t *testing.T) {
 type fake struct {
 	localsched.Scheduler
 	quotes     []protocol.Quote
+	alone      []protocol.Quote // without jobs ahead, if they are other ones
+	asked      []localsched.Query
 	submitting func() // while Submit is under way
 	fails      error
 	withdrawal localsched.Withdrawal
 	changes    []localsched.Change
 }
 
-func (f *fake) Quote(context.Context, localsched.Query) ([]protocol.Quote, error) {
+func (f *fake) Quote(_ context.Context, query localsched.Query) ([]protocol.Quote, error) {
+	f.asked = append(f.asked, query)
+	if f.alone != nil && len(query.Ahead) == 0 {
+		return append([]protocol.Quote(nil), f.alone...), f.fails
+	}
 	return append([]protocol.Quote(nil), f.quotes...), f.fails
 }
 
@@ -479,6 +512,55 @@ func TestSchedulerAfterARestart(t *testing.T) {
 	}
 	if q := quote(t, s, 1); q.AWT != protocol.Minute || q.AWTHigh != 0 || q.Bound != 0 {
 		t.Errorf("got %+v", q)
+	}
+}
+
+// TestSchedulerAsksForThoseAhead: a prediction is put back by the planned difference that
+// they make, where there is one; nobody asks twice for nothing.
+func TestSchedulerAsksForThoseAhead(t *testing.T) {
+	t.Parallel()
+	planned := func(waits ...protocol.Duration) (quotes []protocol.Quote) {
+		for _, wait := range waits {
+			q := protocol.Quote{AWT: wait, ERT: 1}
+			if wait < 0 {
+				q = protocol.Quote{Declined: "full"}
+			}
+			quotes = append(quotes, q)
+		}
+		return quotes
+	}
+	ahead := []localsched.Promise{{Tag: tagOf(50), Request: request(50)}}
+	jobs := []protocol.Request{request(1), request(2), request(3), request(4), request(5)}
+	with, without := planned(sec(90), sec(20), sec(9), protocol.Never, -1), planned(sec(30), sec(25), -1, sec(1), sec(1))
+	for name, tt := range map[string]struct {
+		method foresight.Method
+		ahead  []localsched.Promise
+		asked  int
+		want   []protocol.Duration // nothing has been learnt: predicted are waits of 0
+	}{
+		"predicted, some ahead":   {foresight.QBETS, ahead, 2, []protocol.Duration{sec(60), 0, 0, protocol.Never, 0}},
+		"predicted, nobody ahead": {foresight.QBETS, nil, 1, []protocol.Duration{0, 0, 0, 0, 0}},
+		"planned, some ahead":     {foresight.Plan, ahead, 1, []protocol.Duration{sec(90), sec(20), sec(9), protocol.Never, 0}},
+	} {
+		under := &fake{quotes: with, alone: without}
+		s := foresight.Over(under, newForesight(t, tt.method), func() protocol.Instant { return begin })
+		quotes, err := s.Quote(t.Context(), localsched.Query{Jobs: jobs, Ahead: tt.ahead, Guard: 3})
+		if err != nil || len(under.asked) != tt.asked {
+			t.Fatalf("%s: asked %d times, %v", name, len(under.asked), err)
+		}
+		if again := under.asked[len(under.asked)-1]; tt.asked == 2 && (again.Ahead != nil || again.Guard != 0 || len(again.Jobs) != len(jobs)) {
+			t.Errorf("%s: asked again for %+v", name, again)
+		}
+		for i, want := range tt.want {
+			if quotes[i].AWT != want {
+				t.Errorf("%s: job %d waits %v, want %v", name, i, quotes[i].AWT, want)
+			}
+		}
+	}
+	under := &fake{quotes: with, alone: without[:2]}
+	s := foresight.Over(under, newForesight(t, foresight.QBETS), func() protocol.Instant { return begin })
+	if _, err := s.Quote(t.Context(), localsched.Query{Jobs: jobs, Ahead: ahead}); err == nil || !strings.Contains(err.Error(), "quotes 5 jobs, and 2 of them when no jobs are ahead") {
+		t.Errorf("got %v", err)
 	}
 }
 

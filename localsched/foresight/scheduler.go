@@ -2,6 +2,7 @@ package foresight
 
 import (
 	"context"
+	"fmt"
 	"sync"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
@@ -12,7 +13,8 @@ import (
 // gone when the peer ends; jobs that came to the batch system by other ways are unseen.
 type Scheduler struct {
 	localsched.Scheduler
-	now func() protocol.Instant
+	now      func() protocol.Instant
+	predicts bool
 
 	mu        sync.Mutex
 	foresight *Foresight
@@ -20,7 +22,7 @@ type Scheduler struct {
 
 // Over puts a foresight over a batch system. Now is the clock.
 func Over(under localsched.Scheduler, f *Foresight, now func() protocol.Instant) *Scheduler {
-	return &Scheduler{Scheduler: under, foresight: f, now: now}
+	return &Scheduler{Scheduler: under, foresight: f, now: now, predicts: f.Predicts()}
 }
 
 // Quote implements [localsched.Planner].
@@ -29,12 +31,38 @@ func (s *Scheduler) Quote(ctx context.Context, query localsched.Query) ([]protoc
 	if err != nil || len(quotes) != len(query.Jobs) {
 		return quotes, err
 	}
+	added, err := s.added(ctx, query, quotes)
+	if err != nil {
+		return nil, err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range quotes {
-		s.foresight.Expect(s.now(), query.Jobs[i], &quotes[i])
+		s.foresight.Expect(s.now(), query.Jobs[i], &quotes[i], added[i])
 	}
 	return quotes, nil
+}
+
+// added is by how much those ahead put each job back: the batch system is asked a second
+// time, without them.
+func (s *Scheduler) added(ctx context.Context, query localsched.Query, quotes []protocol.Quote) ([]protocol.Duration, error) {
+	added := make([]protocol.Duration, len(quotes))
+	if len(query.Ahead) == 0 || !s.predicts {
+		return added, nil
+	}
+	without, err := s.Scheduler.Quote(ctx, localsched.Query{Jobs: query.Jobs})
+	if err != nil {
+		return nil, err
+	}
+	if len(without) != len(quotes) {
+		return nil, fmt.Errorf("the batch system quotes %d jobs, and %d of them when no jobs are ahead", len(quotes), len(without))
+	}
+	for i := range quotes {
+		if quotes[i].Declined == "" && without[i].Declined == "" {
+			added[i] = max(0, quotes[i].AWT-without[i].AWT)
+		}
+	}
+	return added, nil
 }
 
 // Submit implements [localsched.Runner].

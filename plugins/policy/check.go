@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -38,10 +39,9 @@ func (i *Info) Check() error {
 	if i.Extra < 0 || i.Extra > protocol.MaxExtra {
 		return fmt.Errorf("policy %s asks for the waits of %d jobs; use 0 to %d", i.Name, i.Extra, protocol.MaxExtra)
 	}
-	switch i.Reckon {
-	case protocol.Hourly, protocol.AtOnce, protocol.TwoPrice:
-	default:
-		return fmt.Errorf("policy %s asks for energy by %q; there are hourly (empty), %q and %q", i.Name, string(i.Reckon), protocol.AtOnce, protocol.TwoPrice)
+	if len(i.Reckon) > maxReckon || strings.Trim(string(i.Reckon), reckonLetters) != "" {
+		return fmt.Errorf("policy %s asks for energy by %.40q; use at most %d of a to z and 0 to 9, as %q, or nothing for hourly prices",
+			i.Name, string(i.Reckon), maxReckon, protocol.TwoPrice)
 	}
 	if len(i.Initiations) == 0 {
 		return fmt.Errorf("policy %s serves no initiation", i.Name)
@@ -65,6 +65,13 @@ func (i *Info) Check() error {
 	}
 	return nil
 }
+
+// maxReckon and reckonLetters bound the name of a reckoning, which travels. Whether a
+// site knows it is the site's business: one that does not uses hourly prices.
+const (
+	maxReckon     = 16 // bytes
+	reckonLetters = "abcdefghijklmnopqrstuvwxyz0123456789"
+)
 
 // maxName bounds a policy's name, in bytes.
 const maxName = 64

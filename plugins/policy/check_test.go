@@ -61,18 +61,25 @@ func TestInfoCheck(t *testing.T) {
 		Name: strings.Repeat("x", 64), Initiations: []policy.Initiation{policy.Symmetric, policy.Sender, policy.Receiver, policy.Cycle},
 		Params: []policy.Param{{Name: "a"}, {Name: "b"}},
 	}
-	if err := right.Check(); err != nil {
-		t.Error(err)
+	for _, reckon := range []protocol.Reckoning{protocol.Hourly, protocol.AtOnce, protocol.TwoPrice, "greenest2030", "0123456789abcdef"} {
+		right.Reckon = reckon
+		if err := right.Check(); err != nil {
+			t.Error(err)
+		}
 	}
 	for want, info := range map[string]policy.Info{
-		"name has 0 characters":                   {Initiations: cycle},
-		"name has 65 characters":                  {Name: strings.Repeat("x", 65), Initiations: cycle},
-		"policy p serves no initiation":           {Name: "p"},
-		`serves the initiation "", which`:         {Name: "p", Initiations: []policy.Initiation{""}},
-		`serves the initiation "whim", which`:     {Name: "p", Initiations: []policy.Initiation{policy.Cycle, "whim"}},
-		`names the initiation "cycle" twice`:      {Name: "p", Initiations: append(cycle[:1:1], cycle...)},
-		`parameters "b" and "a" are not sorted`:   {Name: "p", Initiations: cycle, Params: []policy.Param{{Name: "b"}, {Name: "a"}}},
-		`parameters "a" and "a" are not sorted b`: {Name: "p", Initiations: cycle, Params: []policy.Param{{Name: "a"}, {Name: "a"}}},
+		"name has 0 characters":                    {Initiations: cycle},
+		"name has 65 characters":                   {Name: strings.Repeat("x", 65), Initiations: cycle},
+		"policy p serves no initiation":            {Name: "p"},
+		`serves the initiation "", which`:          {Name: "p", Initiations: []policy.Initiation{""}},
+		`serves the initiation "whim", which`:      {Name: "p", Initiations: []policy.Initiation{policy.Cycle, "whim"}},
+		`names the initiation "cycle" twice`:       {Name: "p", Initiations: append(cycle[:1:1], cycle...)},
+		`energy by "0123456789abcdefg"; use at mo`: {Name: "p", Initiations: cycle, Reckon: "0123456789abcdefg"},
+		`energy by "Now"; use at most 16 of a`:     {Name: "p", Initiations: cycle, Reckon: "Now"},
+		`energy by "two price"; use at most`:       {Name: "p", Initiations: cycle, Reckon: "two price"},
+		`energy by "grün"; use at most 16`:         {Name: "p", Initiations: cycle, Reckon: "grün"},
+		`parameters "b" and "a" are not sorted`:    {Name: "p", Initiations: cycle, Params: []policy.Param{{Name: "b"}, {Name: "a"}}},
+		`parameters "a" and "a" are not sorted b`:  {Name: "p", Initiations: cycle, Params: []policy.Param{{Name: "a"}, {Name: "a"}}},
 	} {
 		refused(t, info.Check(), want)
 	}

@@ -72,6 +72,7 @@ type Site struct {
 	Free     int    // CPUs that neither run a job nor are promised to one
 	Accept   int    // jobs that the site takes this round
 	Currency string // of its quotes; empty: it names no prices
+	NoEnergy bool   // its quotes do not tell what the electricity costs
 	// The link from the deciding site. A bandwidth of 0 is not stated: data take no time.
 	Latency   protocol.Duration
 	Bandwidth int64 // bytes a second

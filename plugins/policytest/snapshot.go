@@ -114,7 +114,7 @@ func drawn(seed uint64, sites, jobs int) policy.Snapshot {
 		row.CPUs = 1 + random.IntN(1000)
 		row.Free = random.IntN(row.CPUs + 1)
 		row.Accept = random.IntN(max(2, jobs))
-		row.Currency = []string{"", "EUR", "USD"}[random.IntN(3)]
+		row.Currency, row.NoEnergy = []string{"", "EUR", "USD"}[random.IntN(3)], random.IntN(4) == 0
 		row.Latency = protocol.Duration(random.Int64N(int64(protocol.Second)))
 		row.Bandwidth = random.Int64N(1_000_000_000)
 		for range random.IntN(4) {
@@ -154,7 +154,7 @@ func extreme(seed uint64) policy.Snapshot {
 		row.RUS = []int{0, protocol.PPM}[random.IntN(2)]
 		row.Age, row.CPUs, row.Accept = span(), count(), count()
 		row.Free = min(row.CPUs, count())
-		row.Currency = []string{"", "EUR", "currency-16bytes"}[random.IntN(3)]
+		row.Currency, row.NoEnergy = []string{"", "EUR", "currency-16bytes"}[random.IntN(3)], random.IntN(2) == 0
 		row.Latency, row.Bandwidth = span(), bytes()
 		for range random.IntN(4) {
 			row.Extra = append(row.Extra, span())

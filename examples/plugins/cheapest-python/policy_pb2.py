@@ -13,7 +13,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x0cpolicy.proto\x12\x14switchyard.policy.v1\"\x11\n\x0f\x44\x65scribeRequest\"\xa5\x01\n\x10\x44\x65scribeResponse\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x35\n\x0binitiations\x18\x02 \x03(\x0e\x32 .switchyard.policy.v1.Initiation\x12\x10\n\x08shortcut\x18\x03 \x01(\x08\x12\r\n\x05\x61lone\x18\x04 \x01(\x08\x12+\n\x06params\x18\x05 \x03(\x0b\x32\x1b.switchyard.policy.v1.Param\"$\n\x05Param\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t\"\xa9\x02\n\rDecideRequest\x12\x0c\n\x04self\x18\x01 \x01(\x11\x12\x11\n\tsite_name\x18\x02 \x03(\t\x12\x10\n\x08site_rus\x18\x03 \x03(\x03\x12\x10\n\x08site_age\x18\x04 \x03(\x03\x12\x11\n\tsite_cpus\x18\x05 \x03(\x03\x12\x11\n\tsite_free\x18\x06 \x03(\x03\x12\x13\n\x0bsite_accept\x18\x07 \x03(\x03\x12\x15\n\rsite_currency\x18\x08 \x03(\t\x12\x0e\n\x06job_id\x18\t \x03(\x04\x12\x10\n\x08job_cpus\x18\n \x03(\x03\x12\x15\n\rjob_wall_time\x18\x0b \x03(\x03\x12\x12\n\njob_waited\x18\x0c \x03(\x03\x12\x0b\n\x03\x61wt\x18\r \x03(\x10\x12\x0b\n\x03\x65rt\x18\x0e \x03(\x10\x12\x0c\n\x04\x63ost\x18\x0f \x03(\x10\x12\x0c\n\x04hint\x18\x10 \x01(\x0c\"W\n\x0e\x44\x65\x63ideResponse\x12\x0b\n\x03job\x18\x01 \x03(\r\x12\x0c\n\x04site\x18\x02 \x03(\r\x12\x0c\n\x04wait\x18\x03 \x03(\x03\x12\x0e\n\x06reason\x18\x04 \x03(\t\x12\x0c\n\x04hint\x18\x05 \x01(\x0c*\x88\x01\n\nInitiation\x12\x1a\n\x16INITIATION_UNSPECIFIED\x10\x00\x12\x15\n\x11INITIATION_SENDER\x10\x01\x12\x17\n\x13INITIATION_RECEIVER\x10\x02\x12\x18\n\x14INITIATION_SYMMETRIC\x10\x03\x12\x14\n\x10INITIATION_CYCLE\x10\x04\x32\xb8\x01\n\x06Policy\x12Y\n\x08\x44\x65scribe\x12%.switchyard.policy.v1.DescribeRequest\x1a&.switchyard.policy.v1.DescribeResponse\x12S\n\x06\x44\x65\x63ide\x12#.switchyard.policy.v1.DecideRequest\x1a$.switchyard.policy.v1.DecideResponseBBZ@github.com/switchyard-hpc/switchyard/protocol/policy/v1;policyv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x0cpolicy.proto\x12\x14switchyard.policy.v1\"\x11\n\x0f\x44\x65scribeRequest\"\xc4\x01\n\x10\x44\x65scribeResponse\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x35\n\x0binitiations\x18\x02 \x03(\x0e\x32 .switchyard.policy.v1.Initiation\x12\x10\n\x08shortcut\x18\x03 \x01(\x08\x12\r\n\x05\x61lone\x18\x04 \x01(\x08\x12+\n\x06params\x18\x05 \x03(\x0b\x32\x1b.switchyard.policy.v1.Param\x12\x0e\n\x06reckon\x18\x06 \x01(\t\x12\r\n\x05\x65xtra\x18\x07 \x01(\x03\"$\n\x05Param\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t\"\xa5\x03\n\rDecideRequest\x12\x0c\n\x04self\x18\x01 \x01(\x11\x12\x11\n\tsite_name\x18\x02 \x03(\t\x12\x10\n\x08site_rus\x18\x03 \x03(\x03\x12\x10\n\x08site_age\x18\x04 \x03(\x03\x12\x11\n\tsite_cpus\x18\x05 \x03(\x03\x12\x11\n\tsite_free\x18\x06 \x03(\x03\x12\x13\n\x0bsite_accept\x18\x07 \x03(\x03\x12\x15\n\rsite_currency\x18\x08 \x03(\t\x12\x14\n\x0csite_latency\x18\x11 \x03(\x03\x12\x16\n\x0esite_bandwidth\x18\x12 \x03(\x03\x12\x13\n\x0bsite_extras\x18\x13 \x03(\x03\x12\r\n\x05\x65xtra\x18\x14 \x03(\x03\x12\x16\n\x0esite_no_energy\x18\x16 \x03(\x08\x12\x0e\n\x06job_id\x18\t \x03(\x04\x12\x10\n\x08job_cpus\x18\n \x03(\x03\x12\x15\n\rjob_wall_time\x18\x0b \x03(\x03\x12\x12\n\njob_waited\x18\x0c \x03(\x03\x12\x10\n\x08job_data\x18\x15 \x03(\x03\x12\x0b\n\x03\x61wt\x18\r \x03(\x10\x12\x0b\n\x03\x65rt\x18\x0e \x03(\x10\x12\x0c\n\x04\x63ost\x18\x0f \x03(\x10\x12\x0c\n\x04hint\x18\x10 \x01(\x0c\"W\n\x0e\x44\x65\x63ideResponse\x12\x0b\n\x03job\x18\x01 \x03(\r\x12\x0c\n\x04site\x18\x02 \x03(\r\x12\x0c\n\x04wait\x18\x03 \x03(\x03\x12\x0e\n\x06reason\x18\x04 \x03(\t\x12\x0c\n\x04hint\x18\x05 \x01(\x0c*\x88\x01\n\nInitiation\x12\x1a\n\x16INITIATION_UNSPECIFIED\x10\x00\x12\x15\n\x11INITIATION_SENDER\x10\x01\x12\x17\n\x13INITIATION_RECEIVER\x10\x02\x12\x18\n\x14INITIATION_SYMMETRIC\x10\x03\x12\x14\n\x10INITIATION_CYCLE\x10\x04\x32\xb8\x01\n\x06Policy\x12Y\n\x08\x44\x65scribe\x12%.switchyard.policy.v1.DescribeRequest\x1a&.switchyard.policy.v1.DescribeResponse\x12S\n\x06\x44\x65\x63ide\x12#.switchyard.policy.v1.DecideRequest\x1a$.switchyard.policy.v1.DecideResponseBBZ@github.com/switchyard-hpc/switchyard/protocol/policy/v1;policyv1b\x06proto3')
 
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, globals())
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'policy_pb2', globals())
@@ -21,18 +21,18 @@ if _descriptor._USE_C_DESCRIPTORS == False:
 
   DESCRIPTOR._options = None
   DESCRIPTOR._serialized_options = b'Z@github.com/switchyard-hpc/switchyard/protocol/policy/v1;policyv1'
-  _INITIATION._serialized_start=653
-  _INITIATION._serialized_end=789
+  _INITIATION._serialized_start=808
+  _INITIATION._serialized_end=944
   _DESCRIBEREQUEST._serialized_start=38
   _DESCRIBEREQUEST._serialized_end=55
   _DESCRIBERESPONSE._serialized_start=58
-  _DESCRIBERESPONSE._serialized_end=223
-  _PARAM._serialized_start=225
-  _PARAM._serialized_end=261
-  _DECIDEREQUEST._serialized_start=264
-  _DECIDEREQUEST._serialized_end=561
-  _DECIDERESPONSE._serialized_start=563
-  _DECIDERESPONSE._serialized_end=650
-  _POLICY._serialized_start=792
-  _POLICY._serialized_end=976
+  _DESCRIBERESPONSE._serialized_end=254
+  _PARAM._serialized_start=256
+  _PARAM._serialized_end=292
+  _DECIDEREQUEST._serialized_start=295
+  _DECIDEREQUEST._serialized_end=716
+  _DECIDERESPONSE._serialized_start=718
+  _DECIDERESPONSE._serialized_end=805
+  _POLICY._serialized_start=947
+  _POLICY._serialized_end=1131
 # @@protoc_insertion_point(module_scope)

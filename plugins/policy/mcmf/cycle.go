@@ -2,6 +2,7 @@ package mcmf
 
 import (
 	"math"
+	"slices"
 
 	"github.com/switchyard-hpc/switchyard/internal/mincostflow"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
@@ -9,14 +10,15 @@ import (
 )
 
 // cycle is a snapshot in the terms of equations 4 to 6. A pair is a job and a site
-// that has quoted it, at the index of the quote.
+// that has quoted it, at the index of the quote; it is open when the site takes jobs
+// in this round.
 type cycle struct {
 	*Policy
 	in *policy.Snapshot
 
 	runs     []protocol.Duration // response time of each pair from now on; never: there is no such pair
-	response span                // of all pairs, since the jobs were submitted
-	energy   span                // of all pairs at sites whose prices count
+	response span                // of all open pairs, from now on
+	energy   span                // of all open pairs at sites whose prices count
 	money    money
 	costs    []int32 // of each pair, or [mincostflow.Missing]
 }
@@ -24,7 +26,7 @@ type cycle struct {
 func (p *Policy) cycle(in *policy.Snapshot) *cycle {
 	c := &cycle{Policy: p, in: in}
 	c.predict()
-	c.money = compare(in, c.runs)
+	c.money = c.compare()
 	c.measure()
 	c.weigh()
 	return c
@@ -49,11 +51,17 @@ func (c *cycle) predict() {
 			if in.Jobs[j].Data > 0 {
 				wait = max(wait, in.Transfer(j, s))
 			}
-			if c.runs[at] = wait.Plus(in.ERT[at]); c.runs[at] != protocol.Never {
-				c.response.include(c.responseAt(j, at))
+			if c.runs[at] = wait.Plus(in.ERT[at]); c.open(j, s) {
+				c.response.include(c.responseAt(at))
 			}
 		}
 	}
+}
+
+// open says whether a pair can be chosen in this round. What sites quote that take no
+// jobs counts nowhere.
+func (c *cycle) open(j, s int) bool {
+	return c.in.Sites[s].Accept > 0 && c.runs[c.in.At(j, s)] != protocol.Never
 }
 
 // measure finds the extremes of what electricity costs.
@@ -61,15 +69,17 @@ func (c *cycle) measure() {
 	c.energy = emptySpan()
 	for j := range c.in.Jobs {
 		for s := range c.in.Sites {
-			if at := c.in.At(j, s); c.money.counts[s] && c.runs[at] != protocol.Never {
-				c.energy.include(int64(c.in.Cost[at]))
+			if c.money.counts[s] && c.open(j, s) {
+				c.energy.include(int64(c.in.Cost[c.in.At(j, s)]))
 			}
 		}
 	}
 }
 
-// responseAt is the R of equation 4 of a pair, in ms.
-func (c *cycle) responseAt(j, at int) int64 { return int64(c.in.Jobs[j].Waited.Plus(c.runs[at])) }
+// responseAt is the R of equation 4 of a pair, in ms, from now on. What a job has waited
+// is the same wherever it goes; in the range of R it would only make what can still be
+// chosen count less, as in the authors' code it does not.
+func (c *cycle) responseAt(at int) int64 { return int64(c.runs[at]) }
 
 // weigh makes the costs (equation 6). Each of the two terms is rounded to a millionth
 // of a cost, and then their sum to a whole one; halves go up.
@@ -90,7 +100,7 @@ func (c *cycle) weigh() {
 			if c.money.counts[s] {
 				parts = dear.of(int64(in.Cost[at]))
 			}
-			parts += slow.of(c.responseAt(j, at))
+			parts += slow.of(c.responseAt(at))
 			c.costs[at] = int32((parts + protocol.PPM/2) / protocol.PPM) //nolint:gosec // at most the scale
 		}
 	}
@@ -113,8 +123,8 @@ func (c *cycle) guess(j int, dear *scaled) uint64 {
 	}
 	sum, n := uint64(0), uint64(0)
 	for s := range c.in.Sites {
-		if at := c.in.At(j, s); c.money.counts[s] && c.runs[at] != protocol.Never {
-			sum += dear.of(int64(c.in.Cost[at]))
+		if c.money.counts[s] && c.open(j, s) {
+			sum += dear.of(int64(c.in.Cost[c.in.At(j, s)]))
 			n++
 		}
 	}
@@ -128,7 +138,7 @@ func (c *cycle) guess(j int, dear *scaled) uint64 {
 // and one of the site's capacity to the sink, or parallel ones of rising cost.
 func (c *cycle) problem() *mincostflow.Problem {
 	in := c.in
-	p := &mincostflow.Problem{Jobs: len(in.Jobs), Systems: len(in.Sites), Costs: c.costs, Capacity: make([]int, len(in.Sites))}
+	p := &mincostflow.Problem{Jobs: len(in.Jobs), Systems: len(in.Sites), Costs: c.aged(), Capacity: make([]int, len(in.Sites))}
 	for s := range in.Sites {
 		p.Capacity[s] = max(0, in.Sites[s].Accept)
 	}
@@ -136,6 +146,50 @@ func (c *cycle) problem() *mincostflow.Problem {
 		p.Steps = c.steps(p.Capacity)
 	}
 	return p
+}
+
+// patience is the difference of age that counts for a whole cost when not all jobs can
+// be placed.
+const patience = 10 * protocol.Minute
+
+// mostLate bounds how much younger jobs are put back, in whole costs.
+const mostLate = 1000
+
+// aged are the costs with something on top of all arcs of a job that is younger than
+// the oldest one. Where a job goes is the same with it; when the sites do not take all
+// jobs, the younger ones are left, so that none is passed over for ever.
+func (c *cycle) aged() []int32 {
+	oldest, youngest := c.ages()
+	if oldest-youngest < patience/protocol.Duration(c.Scale) {
+		return c.costs
+	}
+	costs, sites := slices.Clone(c.costs), len(c.in.Sites)
+	for j := range c.in.Jobs {
+		late := min(max(0, oldest-c.in.Jobs[j].Waited), mostLate*patience)
+		back := int32(int64(late) * int64(c.Scale) / int64(patience)) //nolint:gosec // at most 1000 scales
+		for i := range costs[j*sites : (j+1)*sites] {
+			if costs[j*sites+i] != mincostflow.Missing {
+				costs[j*sites+i] += back
+			}
+		}
+	}
+	return costs
+}
+
+// ages are those of the oldest and the youngest job that can be placed. One that no
+// site takes may grow old without end, and all others would be equally young beside it.
+func (c *cycle) ages() (oldest, youngest protocol.Duration) {
+	youngest = protocol.Never
+	for j := range c.in.Jobs {
+		for s := range c.in.Sites {
+			if c.open(j, s) {
+				waited := c.in.Jobs[j].Waited
+				oldest, youngest = max(oldest, waited), min(youngest, waited)
+				break
+			}
+		}
+	}
+	return oldest, youngest
 }
 
 // steps are what each further job at a site costs on top: how much longer it waits, in

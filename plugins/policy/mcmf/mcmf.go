@@ -4,9 +4,10 @@
 //
 //	w · (R − Rmin) / (Rmax − Rmin) + (1 − w) · (E − Emin) / (Emax − Emin)
 //
-// times the scale (equations 4 to 6), where R is the job's response time there, since
-// it was submitted, E what its electricity costs there, and the extremes are those of
-// all quotes of the round. All of this is integers.
+// times the scale (equations 4 to 6), where R is the job's response time there, from now
+// on, E what its electricity costs there, and the extremes are those of all quotes of the
+// sites that take jobs in this round. All of this is integers. When the sites do not take
+// all jobs, older ones go first: a younger one counts as dearer, wherever it goes.
 //
 // Its variants are rivals of [MC 5] that differ in what they know.
 package mcmf

@@ -2,6 +2,8 @@ package mcmf_test
 
 import (
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"reflect"
 	"slices"
 	"strconv"
@@ -193,17 +195,179 @@ func TestAlternatives(t *testing.T) {
 	}
 }
 
-// TestTimeInTheQueueCounts: R runs from the submission, so a job that has waited for
-// long sets the slowest response of the cycle.
-func TestTimeInTheQueueCounts(t *testing.T) {
+// TestTheOldChangeNoRange: R runs from now on, so one that has waited for a month leaves
+// the costs of the others, and where they go, as they were.
+func TestTheOldChangeNoRange(t *testing.T) {
 	t.Parallel()
-	in := snapshot([]policy.Site{site("a", 9)}, []quote{{0, 100 * second, 0}}, []quote{{0, 150 * second, 0}}, []quote{{0, 100 * second, 0}})
-	in.Jobs[2].Waited = 100 * second
-	decisions := decide(t, weighing(100), in)
-	for i, want := range []string{"response 0.00", "response 0.50", "response 1.00"} {
-		if !strings.Contains(decisions[i].Reason, want) {
-			t.Errorf("job %d: %s, want %s", i, decisions[i].Reason, want)
+	sites := []policy.Site{site("a", 9), site("b", 9)}
+	in := snapshot(sites,
+		[]quote{{0, 100 * second, 10 * euro}, {0, 150 * second, 5 * euro}},
+		[]quote{{0, 100 * second, 0}, {0, 200 * second, 9 * euro}})
+	before := decide(t, weighing(25), in)
+	for i, want := range []string{"b: flow of 2 jobs over 2 sites: cost 50 of 100 here (response 0.50, energy 0.50)", "a: flow of 2 jobs over 2 sites: cost 0 of 100 here (response 0.00"} {
+		if got := fmt.Sprintf("%s: %s", in.Sites[before[i].Site].Name, before[i].Reason); !strings.HasPrefix(got, want) {
+			t.Errorf("job %d: %s, want %s", i, got, want)
 		}
+	}
+	for _, waited := range [][2]protocol.Duration{{30 * protocol.Day, 0}, {0, 30 * protocol.Day}, {never, 0}, {never, never}, {1, 0}} {
+		in.Jobs[0].Waited, in.Jobs[1].Waited = waited[0], waited[1]
+		if after := decide(t, weighing(25), in); !slices.Equal(after, before) {
+			t.Errorf("after %v: %+v, was %+v", waited, after, before)
+		}
+	}
+}
+
+// TestOlderJobsGoFirst when one place is left: of equal jobs the older one, and one that
+// costs the whole scale more when it is more than ten minutes older. The response of the
+// cycle is from 100 s to 200 s, a cost of 0 to 100; b is full.
+func TestOlderJobsGoFirst(t *testing.T) {
+	t.Parallel()
+	const minute = protocol.Minute
+	cheap, dear := []quote{{0, 100 * second, 0}, {0, 1, 0}}, []quote{{0, 200 * second, 0}, {0, 1, 0}}
+	nobody, full := []quote{no, no}, []quote{no, {0, 1, 0}}
+	for name, tt := range map[string]struct {
+		rows   [][]quote
+		waited []protocol.Duration // of the same jobs
+		want   string
+	}{
+		"equal jobs, the second older":       {[][]quote{cheap, cheap}, []protocol.Duration{0, 6 * second}, "1:a"},
+		"equal jobs, the first older":        {[][]quote{cheap, cheap}, []protocol.Duration{6 * second, 0}, "0:a"},
+		"both are old":                       {[][]quote{cheap, cheap}, []protocol.Duration{5000 * minute, 5001 * minute}, "1:a"},
+		"dearer, and a little older":         {[][]quote{cheap, dear}, []protocol.Duration{0, 10*minute - 6*second}, "0:a"},
+		"dearer, and so much older":          {[][]quote{cheap, dear}, []protocol.Duration{0, 10*minute + 6*second}, "1:a"},
+		"dearer, and a month older":          {[][]quote{cheap, dear}, []protocol.Duration{0, 30 * protocol.Day}, "1:a"},
+		"cheaper, and a month younger":       {[][]quote{dear, cheap}, []protocol.Duration{30 * protocol.Day, 0}, "0:a"},
+		"beside one that nobody takes":       {[][]quote{cheap, cheap, nobody}, []protocol.Duration{0, protocol.Hour, 90 * protocol.Day}, "1:a"},
+		"beside one that nobody takes, too":  {[][]quote{cheap, cheap, nobody}, []protocol.Duration{protocol.Hour, 0, 90 * protocol.Day}, "0:a"},
+		"beside one that only the full take": {[][]quote{cheap, cheap, full}, []protocol.Duration{0, protocol.Hour, never}, "1:a"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			in := snapshot([]policy.Site{site("a", 1), site("b", 0)}, tt.rows...)
+			for j, waited := range tt.waited {
+				in.Jobs[j].Waited = waited
+			}
+			if got := placed(in, decide(t, weighing(100), in)); !slices.Equal(got, []string{tt.want}) {
+				t.Errorf("placed %v, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestNobodyStarves: under steady overload, three jobs a minute for two places, none that
+// came more than ten minutes later goes before one that waits, however dear that is. The
+// first of all is the dearest ever.
+func TestNobodyStarves(t *testing.T) {
+	t.Parallel()
+	type waiting struct {
+		came protocol.Instant
+		row  []quote
+	}
+	rng := rand.New(rand.NewPCG(3, 3))
+	drawn := func() quote {
+		return quote{protocol.Duration(rng.Int64N(1000)) * second, second, protocol.Micro(rng.Int64N(1000))}
+	}
+	queue := []waiting{{0, []quote{{protocol.Day, protocol.Day, 9999}, {protocol.Day, protocol.Day, 9999}}}}
+	gone := 0
+	for now := protocol.Instant(0); now < protocol.Instant(100*protocol.Minute); now = now.Add(protocol.Minute) {
+		for range 3 {
+			queue = append(queue, waiting{now, []quote{drawn(), drawn()}})
+		}
+		var rows [][]quote
+		for _, job := range queue {
+			rows = append(rows, job.row)
+		}
+		in := snapshot([]policy.Site{site("a", 1), site("b", 1)}, rows...)
+		for j := range in.Jobs {
+			in.Jobs[j].Waited = now.Sub(queue[j].came)
+		}
+		var left []waiting
+		latest := protocol.Instant(0)
+		decisions := decide(t, weighing(25), in)
+		for j, job := range queue {
+			if slices.ContainsFunc(decisions, func(d policy.Decision) bool { return d.Job == j }) {
+				latest, gone = max(latest, job.came), gone+1
+				continue
+			}
+			left = append(left, job)
+		}
+		if first := left[0].came; latest.Sub(first) > 10*protocol.Minute+6*second {
+			t.Fatalf("at %v one that came at %v goes, and one that came at %v waits", now, latest, first)
+		}
+		queue = left
+	}
+	if gone != 200 || queue[0].came == 0 {
+		t.Errorf("%d jobs are placed; the first that waits came at %v", gone, queue[0].came)
+	}
+}
+
+// TestTheFullSayNothing: whatever a site quotes that takes no jobs, the others' places and
+// costs are as if it had quoted nothing: not by waits, prices, its currency or its energy.
+func TestTheFullSayNothing(t *testing.T) {
+	t.Parallel()
+	silent := site("d", 0)
+	hostile := func(change func(s *policy.Site)) policy.Site {
+		s := silent
+		change(&s)
+		return s
+	}
+	round := func(full policy.Site, q quote) policy.Snapshot {
+		sites := []policy.Site{site("a", 2), site("b", 2), site("c", 2), full}
+		sites[0].Currency, sites[1].NoEnergy, sites[2].NoEnergy = "SEK", true, true
+		return snapshot(sites,
+			[]quote{{0, 60, 7}, {0, 70, 3}, {0, 80, 1}, q}, []quote{{9, 80, 2}, {5, 90, 8}, no, q}, []quote{no, {7, 60, 3}, {8, 10, 5}, q})
+	}
+	told := func(in policy.Snapshot) (all []string) {
+		for _, d := range decide(t, weighing(50), in) {
+			chosen, _, _ := strings.Cut(d.Reason, ");")
+			all = append(all, fmt.Sprint(d.Job, d.Site, d.Wait, chosen))
+		}
+		return all
+	}
+	want := told(round(silent, no))
+	for name, full := range map[string]policy.Site{
+		"as the others":       silent,
+		"in another currency": hostile(func(s *policy.Site) { s.Currency = "SEK" }),
+		"without energy":      hostile(func(s *policy.Site) { s.NoEnergy = true }),
+		"without prices":      hostile(func(s *policy.Site) { s.Currency, s.NoEnergy = "", true }),
+	} {
+		for _, q := range []quote{{0, 1, 0}, {never - 9, 1, math.MaxInt64}, {1, never - 9, math.MinInt64}, {50, 50, 50}} {
+			if got := told(round(full, q)); !slices.Equal(got, want) {
+				t.Errorf("%s, %+v:\n%q, was\n%q", name, q, got, want)
+			}
+		}
+	}
+}
+
+// TestNoEnergyIsNotCheap: prices without the electricity do not count beside some with it;
+// if nobody tells it, all count.
+func TestNoEnergyIsNotCheap(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		dark []string // sites that do not tell what the electricity costs
+		full bool     // c takes no jobs
+		want string
+	}{
+		"one of three":               {[]string{"a"}, false, "b: cost 0 of 100 here (response 0.00, energy 0.00)"},
+		"all of them":                {[]string{"a", "b", "c"}, false, "a: cost 0 of 100 here (response 0.00, energy 0.00)"},
+		"two, and the third is full": {[]string{"a", "b"}, true, "a: cost 0 of 100 here (response 0.00, energy 0.00)"},
+	} {
+		in := snapshot([]policy.Site{site("a", 9), site("b", 9), site("c", 9)}, []quote{{0, 9, 1}, {0, 9, 40}, {0, 9, 80}})
+		for s := range in.Sites {
+			in.Sites[s].NoEnergy = slices.Contains(tt.dark, string(in.Sites[s].Name))
+		}
+		if tt.full {
+			in.Sites[2].Accept = 0
+		}
+		d := decide(t, weighing(0), in)[0]
+		if got := string(in.Sites[d.Site].Name) + ": " + strings.TrimPrefix(d.Reason, "flow of 1 jobs over 3 sites: "); !strings.HasPrefix(got, tt.want) {
+			t.Errorf("%s: %s, want %s", name, got, tt.want)
+		}
+	}
+	in := snapshot([]policy.Site{site("a", 9), site("b", 9)}, []quote{{0, 9, 1}, {0, 99, 40}})
+	in.Sites[0].NoEnergy = true
+	if d := decide(t, weighing(100), in)[0]; d.Site != 0 || !strings.Contains(d.Reason, "a guess: it does not tell what the electricity costs") {
+		t.Errorf("site %d: %s", d.Site, d.Reason)
 	}
 }
 

@@ -1,52 +1,59 @@
 package mcmf
 
-import (
-	"slices"
+import "slices"
 
-	"github.com/switchyard-hpc/switchyard/plugins/policy"
-	"github.com/switchyard-hpc/switchyard/protocol"
-)
-
-// money is whose prices can be compared: those in the commonest currency. Others are
-// as unknown as prices that are not named.
+// money is whose prices can be compared: those in the commonest currency, with the
+// electricity if any tells it. Others are as unknown as prices that are not named.
 type money struct {
-	currency string // empty: no site that has quoted names prices
+	currency string // empty: no site that offers itself names prices
 	counts   []bool // by site
 	all      bool   // all of them count
 }
 
-// compare finds the currency of most sites that have quoted; of equally common ones
-// the first by name.
-func compare(in *policy.Snapshot, runs []protocol.Duration) money {
-	var currencies []string
+// compare finds whose prices count. Where some tell what the electricity costs, those
+// that do not are not cheaper for it: their prices do not count.
+func (c *cycle) compare() money {
+	in := c.in
+	m := money{currency: c.commonest(), counts: make([]bool, len(in.Sites)), all: true}
+	told := false
 	for s := range in.Sites {
-		if currency := in.Sites[s].Currency; currency != "" && quotes(in, runs, s) {
-			currencies = append(currencies, currency)
+		m.counts[s] = m.currency != "" && in.Sites[s].Currency == m.currency
+		told = told || (m.counts[s] && !in.Sites[s].NoEnergy && c.offers(s))
+	}
+	for s := range in.Sites {
+		m.counts[s] = m.counts[s] && (!told || !in.Sites[s].NoEnergy)
+		m.all = m.all && m.counts[s]
+	}
+	return m
+}
+
+// commonest is the currency of most sites with open pairs; of equally common ones the
+// first by name.
+func (c *cycle) commonest() (currency string) {
+	var currencies []string
+	for s := range c.in.Sites {
+		if named := c.in.Sites[s].Currency; named != "" && c.offers(s) {
+			currencies = append(currencies, named)
 		}
 	}
 	slices.Sort(currencies)
-	m := money{counts: make([]bool, len(in.Sites)), all: true}
 	for most, i := 0, 0; i < len(currencies); {
 		n := 1
 		for i+n < len(currencies) && currencies[i+n] == currencies[i] {
 			n++
 		}
 		if n > most {
-			most, m.currency = n, currencies[i]
+			most, currency = n, currencies[i]
 		}
 		i += n
 	}
-	for s := range in.Sites {
-		m.counts[s] = m.currency != "" && in.Sites[s].Currency == m.currency
-		m.all = m.all && m.counts[s]
-	}
-	return m
+	return currency
 }
 
-// quotes says whether a site has quoted any job.
-func quotes(in *policy.Snapshot, runs []protocol.Duration, s int) bool {
-	for j := range in.Jobs {
-		if runs[in.At(j, s)] != protocol.Never {
+// offers says whether a site takes jobs and has quoted any.
+func (c *cycle) offers(s int) bool {
+	for j := range c.in.Jobs {
+		if c.open(j, s) {
 			return true
 		}
 	}

@@ -33,6 +33,7 @@ func drawSnapshot(t *rapid.T) policy.Snapshot {
 	for s := range rapid.IntRange(1, 4).Draw(t, "sites") {
 		row := site(string(rune('a'+s)), rapid.IntRange(0, 3).Draw(t, "accept"))
 		row.Currency = rapid.SampledFrom([]string{"EUR", "EUR", "EUR", "SEK", ""}).Draw(t, "currency")
+		row.NoEnergy = rapid.IntRange(0, 3).Draw(t, "no energy") == 0
 		row.Latency = protocol.Duration(rapid.Int64Range(0, 100).Draw(t, "latency"))
 		row.Bandwidth = rapid.Int64Range(0, 100).Draw(t, "bandwidth")
 		for range rapid.IntRange(0, 3).Draw(t, "extras") {
@@ -45,7 +46,7 @@ func drawSnapshot(t *rapid.T) policy.Snapshot {
 	for j := range rapid.IntRange(0, 5).Draw(t, "jobs") {
 		in.Jobs = append(in.Jobs, policy.Job{
 			ID: protocol.NewJobID(1, uint64(j)), CPUs: 1, WallTime: protocol.Hour,
-			Waited: protocol.Duration(rapid.Int64Range(0, 300).Draw(t, "waited")),
+			Waited: drawWaited(t),
 			Data:   rapid.Int64Range(0, 20).Draw(t, "data"),
 		})
 		for range in.Sites {
@@ -61,17 +62,28 @@ func drawSnapshot(t *rapid.T) policy.Snapshot {
 	return in
 }
 
+// drawWaited draws an age: together, minutes apart, or beyond all bounds.
+func drawWaited(t *rapid.T) protocol.Duration {
+	most := rapid.SampledFrom([]protocol.Duration{300, protocol.Hour, 20 * protocol.Day}).Draw(t, "oldest")
+	return protocol.Duration(rapid.Int64Range(0, int64(most)).Draw(t, "waited"))
+}
+
 // model is the policy worked out with fractions, as the equations are written.
 type model struct {
 	in    policy.Snapshot
 	costs []*big.Rat   // of each pair, rounded; nil: there is none
 	steps [][]*big.Rat // of each further job at a site
+	late  []*big.Rat   // of each job, for its youth
 }
 
 func newModel(in policy.Snapshot, cfg mcmf.Config) *model {
 	m := &model{in: in, costs: make([]*big.Rat, len(in.AWT)), steps: make([][]*big.Rat, len(in.Sites))}
+	m.late = m.lateness(cfg.Scale)
 	currency := m.currency()
-	known := func(s int) bool { return currency != "" && in.Sites[s].Currency == currency }
+	priced := func(s int) bool { return currency != "" && in.Sites[s].Currency == currency }
+	told := false
+	m.open(func(_, s, _ int) { told = told || priced(s) && !in.Sites[s].NoEnergy })
+	known := func(s int) bool { return priced(s) && (!told || !in.Sites[s].NoEnergy) }
 	var responses, energies []*big.Rat
 	response := make([]*big.Rat, len(in.AWT))
 	m.pairs(func(j, s, at int) {
@@ -83,7 +95,9 @@ func newModel(in policy.Snapshot, cfg mcmf.Config) *model {
 			sent := (job.Data*1000 + to.Bandwidth - 1) / to.Bandwidth
 			wait = max(wait, int64(to.Latency)+sent)
 		}
-		response[at] = big.NewRat(int64(in.Jobs[j].Waited)+wait+int64(in.ERT[at]), 1)
+		response[at] = big.NewRat(wait+int64(in.ERT[at]), 1)
+	})
+	m.open(func(_, s, at int) {
 		responses = append(responses, response[at])
 		if known(s) {
 			energies = append(energies, big.NewRat(int64(in.Cost[at]), 1))
@@ -92,7 +106,7 @@ func newModel(in policy.Snapshot, cfg mcmf.Config) *model {
 	w := big.NewRat(int64(cfg.Weight), protocol.PPM)
 	slow := normaliser(responses, new(big.Rat).Mul(w, big.NewRat(int64(cfg.Scale), 1)))
 	dear := normaliser(energies, new(big.Rat).Mul(new(big.Rat).Sub(big.NewRat(1, 1), w), big.NewRat(int64(cfg.Scale), 1)))
-	m.pairs(func(j, s, at int) {
+	m.open(func(j, s, at int) {
 		term := m.guess(j, known, dear)
 		if known(s) {
 			term = rounded(dear.of(big.NewRat(int64(in.Cost[at]), 1)), protocol.PPM)
@@ -123,10 +137,36 @@ func (m *model) pairs(visit func(j, s, at int)) {
 	}
 }
 
-// currency is that of most sites with quotes, of equal ones the first by name.
+// open visits the pairs at sites that take jobs.
+func (m *model) open(visit func(j, s, at int)) {
+	m.pairs(func(j, s, at int) {
+		if m.in.Sites[s].Accept > 0 {
+			visit(j, s, at)
+		}
+	})
+}
+
+// lateness is a whole scale for every ten minutes that a job is younger than the oldest
+// that can be placed, at most a thousand.
+func (m *model) lateness(scale int) []*big.Rat {
+	oldest := protocol.Duration(0)
+	m.open(func(j, _, _ int) { oldest = max(oldest, m.in.Jobs[j].Waited) })
+	var late []*big.Rat
+	for _, job := range m.in.Jobs {
+		younger := big.NewInt(int64(max(0, oldest-job.Waited)))
+		younger.Mul(younger, big.NewInt(int64(scale))).Div(younger, big.NewInt(600_000))
+		if most := big.NewInt(1000 * int64(scale)); younger.Cmp(most) > 0 {
+			younger = most
+		}
+		late = append(late, new(big.Rat).SetInt(younger))
+	}
+	return late
+}
+
+// currency is that of most sites with open pairs, of equal ones the first by name.
 func (m *model) currency() (best string) {
 	sites := map[string]map[int]bool{}
-	m.pairs(func(_, s, _ int) {
+	m.open(func(_, s, _ int) {
 		if name := m.in.Sites[s].Currency; name != "" {
 			if sites[name] == nil {
 				sites[name] = map[int]bool{}
@@ -146,7 +186,7 @@ func (m *model) currency() (best string) {
 func (m *model) guess(j int, known func(int) bool, dear normal) *big.Rat {
 	sum, n := new(big.Rat), int64(0)
 	for s := range m.in.Sites {
-		if at := m.in.At(j, s); known(s) && m.in.AWT[at] != never {
+		if at := m.in.At(j, s); known(s) && m.in.AWT[at] != never && m.in.Sites[s].Accept > 0 {
 			sum.Add(sum, rounded(dear.of(big.NewRat(int64(m.in.Cost[at]), 1)), protocol.PPM))
 			n++
 		}
@@ -227,7 +267,7 @@ func (m *model) best() (most int, least *big.Rat) {
 				continue
 			}
 			sum := new(big.Rat).Add(cost, pair)
-			sum.Add(sum, m.steps[s][load[s]])
+			sum.Add(sum, m.steps[s][load[s]]).Add(sum, m.late[j])
 			load[s]++
 			try(j+1, placed+1, sum)
 			load[s]--
@@ -242,7 +282,7 @@ func (m *model) total(decisions []policy.Decision) *big.Rat {
 	sum := new(big.Rat)
 	load := make([]int, len(m.in.Sites))
 	for _, d := range decisions {
-		sum.Add(sum, m.costs[m.in.At(d.Job, d.Site)])
+		sum.Add(sum, m.costs[m.in.At(d.Job, d.Site)]).Add(sum, m.late[d.Job])
 		sum.Add(sum, m.steps[d.Site][load[d.Site]])
 		load[d.Site]++
 	}
@@ -250,7 +290,7 @@ func (m *model) total(decisions []policy.Decision) *big.Rat {
 }
 
 // TestCheapestOfTheLargest: no assignment places more jobs, and none that places as many
-// costs less; with and without the hint of another round.
+// costs less, with what younger jobs cost on top; with and without the hint of another round.
 func TestCheapestOfTheLargest(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

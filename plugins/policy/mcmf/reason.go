@@ -41,7 +41,7 @@ func (c *cycle) reason(j, s int, load []int) string {
 	in, at := c.in, c.in.At(j, s)
 	slow, dear := c.response.scaled(hundred), c.energy.scaled(hundred)
 	return "flow of " + strconv.Itoa(len(in.Jobs)) + " jobs over " + strconv.Itoa(len(in.Sites)) + " sites: cost " +
-		number(c.costs[at]) + " of " + strconv.Itoa(c.Scale) + " here (response " + hundredths(slow.of(c.responseAt(j, at))) +
+		number(c.costs[at]) + " of " + strconv.Itoa(c.Scale) + " here (response " + hundredths(slow.of(c.responseAt(at))) +
 		", energy " + hundredths(c.energyTerm(j, s, &dear)) + c.guessed(s) + "); " + c.alternative(j, s, load)
 }
 
@@ -88,10 +88,13 @@ func (c *cycle) guessed(s int) string {
 	switch currency := c.in.Sites[s].Currency; {
 	case c.money.counts[s]:
 		return ""
-	case currency != "":
+	case currency == "":
+		return ", a guess: it names no prices"
+	case currency == c.money.currency:
+		return ", a guess: it does not tell what the electricity costs"
+	default:
 		return ", a guess: its prices are in " + currency + ", most in " + c.money.currency
 	}
-	return ", a guess: it names no prices"
 }
 
 // hundred makes hundredths of the terms of equations 4 and 5.

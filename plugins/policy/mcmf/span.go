@@ -30,8 +30,14 @@ type scaled struct {
 	width, whole uint64
 }
 
-// of is the place of a value of the span, rounded to the nearest, halves up.
-func (x *scaled) of(v int64) uint64 { return x.times(uint64(v) - uint64(x.least)) } //nolint:gosec // exact, modulo 2⁶⁴
+// of is the place of a value, rounded to the nearest, halves up; one outside of the span
+// is at its end.
+func (x *scaled) of(v int64) uint64 {
+	if v <= x.least {
+		return 0
+	}
+	return min(x.whole, x.times(uint64(v)-uint64(x.least))) //nolint:gosec // exact, modulo 2⁶⁴
+}
 
 // length is how far apart two values of that distance are.
 func (x *scaled) length(d int64) uint64 { return x.times(uint64(max(0, d))) }

@@ -44,9 +44,10 @@ func (p Policy) Info() policy.Info {
 	}
 }
 
-// Decide implements [policy.Policy]. Each job has random numbers of its own, by the seed
-// and its id: what is drawn for it does not depend on the jobs around it, but for those
-// that took a site's last room.
+// Decide implements [policy.Policy]. Each job has random numbers of its own, by the seed,
+// its id and what it has waited: what is drawn for it does not depend on the jobs around
+// it, but for those that took a site's last room. One that comes back draws anew, or it
+// would be sent for ever to a site that refuses it.
 func (p Policy) Decide(in policy.Snapshot) ([]policy.Decision, []byte, error) {
 	var decisions []policy.Decision
 	sent := make([]int, len(in.Sites))
@@ -61,7 +62,7 @@ func (p Policy) Decide(in policy.Snapshot) ([]policy.Decision, []byte, error) {
 		if len(open) == 0 {
 			continue
 		}
-		s := open[p.draw(in.Jobs[j].ID, len(open))]
+		s := open[p.draw(&in.Jobs[j], len(open))]
 		sent[s]++
 		decisions = append(decisions, policy.Decision{
 			Job: j, Site: s, Wait: in.AWT[in.At(j, s)], Reason: fmt.Sprintf("drawn from %d sites with room", len(open)),
@@ -71,8 +72,9 @@ func (p Policy) Decide(in policy.Snapshot) ([]policy.Decision, []byte, error) {
 }
 
 // draw is a number below n for a job.
-func (p Policy) draw(job protocol.JobID, n int) int {
-	return rand.New(rand.NewPCG(mixed(p.Seed), mixed(uint64(job)))).IntN(n)
+func (p Policy) draw(job *policy.Job, n int) int {
+	own := uint64(job.ID) ^ mixed(uint64(job.Waited)) //nolint:gosec // bits to mix
+	return rand.New(rand.NewPCG(mixed(p.Seed), mixed(own))).IntN(n)
 }
 
 // mixed is the finaliser of SplitMix64: a PCG that starts at neighbouring states gives

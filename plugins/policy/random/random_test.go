@@ -1,8 +1,10 @@
 package random_test
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -78,6 +80,35 @@ func TestJobsAreDrawnAlone(t *testing.T) {
 		if d := decide(t, 3, alone)[0]; d.Site != all[j].Site {
 			t.Errorf("job %d draws site %d alone, %d among others", j, d.Site, all[j].Site)
 		}
+	}
+}
+
+// TestRefusedJobsDrawAnew: of 4 sites, each as likely in every later round, a job that
+// comes back for 20 rounds sees all but with a chance of 4·(3/4)²⁰, 1 in 80; of 200 jobs
+// a few may miss one, none draws the same site always.
+func TestRefusedJobsDrawAnew(t *testing.T) {
+	t.Parallel()
+	seen := make([][4]bool, 200)
+	for round := range 20 {
+		in := snapshot(4, len(seen))
+		for j := range in.Jobs {
+			in.Jobs[j].Waited = protocol.Duration(round) * protocol.Minute
+		}
+		for _, d := range decide(t, 5, in) {
+			seen[d.Job][d.Site] = true
+		}
+	}
+	all := 0
+	for j, sites := range seen {
+		switch n := len(sites) - strings.Count(fmt.Sprint(sites), "false"); n {
+		case 1:
+			t.Errorf("job %d draws one site for ever", j)
+		case 4:
+			all++
+		}
+	}
+	if all < 185 {
+		t.Errorf("only %d jobs of %d see all sites", all, len(seen))
 	}
 }
 

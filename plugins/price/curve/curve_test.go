@@ -2,6 +2,7 @@ package curve_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -213,8 +214,8 @@ func TestReadCSVRefuses(t *testing.T) {
 		},
 		"too cheap": {header + "2026-03-29T01:00Z,-501\n", with(func(o *curve.Options) { o.MaxPrice = 500 * unit }), []string{"is beyond ±500 per MWh"}},
 		"per kWh by its size": {
-			header + "2026-03-29T00:00Z,0.3\n2026-03-29T01:00Z,0.31\n2026-03-29T02:00Z,-0.9\n", a,
-			[]string{"prices:3: the highest price of A is 0.31, which looks like one per kWh"},
+			header + hours(slices.Repeat([]string{"0.3", "0.31", "-0.29"}, 12)...), a,
+			[]string{"prices:3: no price of A is beyond ±0.31, which looks like prices per kWh"},
 		},
 		"nothing to rename": {
 			header + first, with(func(o *curve.Options) { o.Rename = map[string]string{"B": "C"} }),
@@ -224,6 +225,31 @@ func TestReadCSVRefuses(t *testing.T) {
 			header + strings.Repeat("x,1\n", 25), a, []string{"prices:2: ", "prices:21: ", "\nprices: and 5 more"},
 		},
 	})
+}
+
+// hours are lines of CSV, one for each hour.
+func hours(prices ...string) string {
+	var b strings.Builder
+	for i, price := range prices {
+		fmt.Fprintf(&b, "2026-03-%02dT%02d:00Z,%s\n", 1+i/24, i%24, price)
+	}
+	return b.String()
+}
+
+// TestNotPerKWh: prices of a MWh may be next to nothing, or below it, for whole days.
+func TestNotPerKWh(t *testing.T) {
+	t.Parallel()
+	for name, prices := range map[string][]string{
+		"below 0 most of the day":         append(slices.Repeat([]string{"-12.5"}, 12), slices.Repeat([]string{"0.3"}, 30)...),
+		"at 0 but for a few hours":        append(slices.Repeat([]string{"0"}, 48), slices.Repeat([]string{"0.99"}, 23)...),
+		"a little below 0, a few above":   append(slices.Repeat([]string{"-0.5"}, 48), slices.Repeat([]string{"0.5"}, 23)...),
+		"next to nothing but for an hour": append(slices.Repeat([]string{"0.5"}, 48), "1"),
+	} {
+		set := read(t, curve.CSV, "start,price\n"+hours(prices...), curve.Options{Area: "A", Currency: "EUR"})
+		if got := len(set.Curves[0].Series.Slots); got != len(prices) {
+			t.Errorf("%s: %d prices of %d are read", name, got, len(prices))
+		}
+	}
 }
 
 func TestReadHourly(t *testing.T) {

@@ -28,7 +28,8 @@ type Options struct {
 	// Currency is that of files that name none; those that name one must agree.
 	Currency string
 	// PerMWh says that the prices are per MWh, for files that do not say so. Without it, a
-	// curve that never reaches 1 is taken for one per kWh, and refused.
+	// curve that stays within ±1, and is above 0 for a day or more, is taken for one per
+	// kWh, and refused.
 	PerMWh bool
 	// Slot is how long a price of Hourly holds, or of CSV without the column end; 0: an
 	// hour.

@@ -28,9 +28,10 @@ type reading struct {
 // track is the curve of an area as far as it is read.
 type track struct {
 	slots   []price.Slot
-	line    int // of the last slot
-	highest protocol.Micro
-	peak    int // line of the highest price
+	line    int               // of the last slot
+	largest protocol.Micro    // price, above or below 0
+	peak    int               // line of the largest price
+	above   protocol.Duration // how long prices are above 0
 }
 
 func newReading(name string, options Options) *reading {
@@ -137,8 +138,11 @@ func (r *reading) add(line int, area string, slot price.Slot) {
 				area, r.time(last.End()), r.time(slot.Start))
 		}
 	}
-	if len(t.slots) == 0 || slot.Price > t.highest {
-		t.highest, t.peak = slot.Price, line
+	if size := max(slot.Price, -slot.Price); len(t.slots) == 0 || size > t.largest {
+		t.largest, t.peak = size, line
+	}
+	if slot.Price > 0 {
+		t.above = t.above.Plus(slot.Length)
 	}
 	t.slots, t.line = append(t.slots, slot), line
 }
@@ -169,6 +173,10 @@ func (r *reading) settle() (*Set, error) {
 	return set, nil
 }
 
+// enough is how long prices must be above 0 before their size tells a unit: on a day of
+// wind and sun the price of a MWh may be next to nothing for hours.
+const enough = protocol.Day
+
 // checkWhole looks at what only the whole file shows.
 func (r *reading) checkWhole() {
 	if len(r.tracks) == 0 {
@@ -176,9 +184,9 @@ func (r *reading) checkWhole() {
 	}
 	for _, area := range sortedKeys(r.tracks) {
 		t := r.tracks[area]
-		if len(t.slots) > 0 && !r.perMWh && t.highest < unit {
-			r.problem(t.peak, "the highest price of %s is %s, which looks like one per kWh; give prices per MWh, or say unit = \"MWh\" if they are",
-				area, FormatMicro(t.highest))
+		if !r.perMWh && t.above >= enough && t.largest < unit {
+			r.problem(t.peak, "no price of %s is beyond ±%s, which looks like prices per kWh; give prices per MWh, or say unit = \"MWh\" if they are",
+				area, FormatMicro(t.largest))
 		}
 	}
 	for _, from := range sortedKeys(r.Rename) {

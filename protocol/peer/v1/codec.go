@@ -32,17 +32,30 @@ func Kinds() []string {
 	}
 }
 
-// Encode checks a message and makes the body of its frame. The error names the
-// kind and the field.
+// UnsendableError is a message that has no form on the wire: a fault of this site, that
+// no repetition mends.
+type UnsendableError struct{ Why error }
+
+func (e *UnsendableError) Error() string { return e.Why.Error() }
+
+// Unwrap is why.
+func (e *UnsendableError) Unwrap() error { return e.Why }
+
+// Encode checks a message and makes the body of its frame. The error is an
+// [UnsendableError] and names the kind and the field.
 func Encode(m protocol.Message) ([]byte, error) {
 	if m == nil {
-		return nil, errors.New("a message is nil")
+		return nil, &UnsendableError{errors.New("a message is nil")}
 	}
 	kind := m.Kind()
 	if err := checkMessage(m); err != nil {
-		return nil, fmt.Errorf("%s: %w", kind, err)
+		return nil, &UnsendableError{fmt.Errorf("%s: %w", kind, err)}
 	}
-	return marshal(kind, limit(kind), wireMessage(m))
+	body, err := marshal(kind, limit(kind), wireMessage(m))
+	if err != nil {
+		return nil, &UnsendableError{err}
+	}
+	return body, nil
 }
 
 // Size is how many bytes [Encode] makes of a message, 0 of one that it refuses.

@@ -87,6 +87,7 @@ func checkShape(m *DecideRequest) error {
 		wire.SparseLength("site_latency", len(m.GetSiteLatency()), sites),
 		wire.SparseLength("site_bandwidth", len(m.GetSiteBandwidth()), sites),
 		wire.SparseLength("site_extras", len(m.GetSiteExtras()), sites),
+		wire.SparseLength("site_no_energy", len(m.GetSiteNoEnergy()), sites),
 		wire.SparseLength("job_data", len(m.GetJobData()), jobs),
 		wire.Length("job_cpus", len(m.GetJobCpus()), jobs),
 		wire.Length("job_wall_time", len(m.GetJobWallTime()), jobs),

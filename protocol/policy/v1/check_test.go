@@ -22,7 +22,8 @@ func round() *policyv1.DecideRequest {
 		SiteFree: []int64{1, 1}, SiteAccept: []int64{2, 2}, SiteCurrency: []string{"", "EUR"},
 		JobId: []uint64{1, 2}, JobCpus: []int64{1, 1}, JobWallTime: []int64{60, 60}, JobWaited: []int64{0, 0},
 		SiteLatency: []int64{0, -1}, SiteBandwidth: []int64{1, 0}, SiteExtras: []int64{2, 1}, Extra: []int64{1, -1, 0}, JobData: []int64{0, 1},
-		Awt: []int64{0, 1, -1, 3}, Ert: []int64{5, 5, -1, 5}, Cost: []int64{0, 7, 0, -7},
+		SiteNoEnergy: []bool{false, true},
+		Awt:          []int64{0, 1, -1, 3}, Ert: []int64{5, 5, -1, 5}, Cost: []int64{0, 7, 0, -7},
 	}
 }
 
@@ -66,6 +67,8 @@ func TestDecodeSnapshotRefuses(t *testing.T) {
 		"site_latency: has 1 entries, not 2":        func(m *policyv1.DecideRequest) { m.SiteLatency = short },
 		"site_bandwidth: has 1":                     func(m *policyv1.DecideRequest) { m.SiteBandwidth = short },
 		"site_extras: has 1":                        func(m *policyv1.DecideRequest) { m.SiteExtras = short },
+		"site_no_energy: has 1 entries, not 2":      func(m *policyv1.DecideRequest) { m.SiteNoEnergy = []bool{true} },
+		"site_no_energy: has 3":                     func(m *policyv1.DecideRequest) { m.SiteNoEnergy = make([]bool, 3) },
 		"job_data: has 1":                           func(m *policyv1.DecideRequest) { m.JobData = short },
 		"site_latency[0]: -2 is negative":           func(m *policyv1.DecideRequest) { m.SiteLatency[0] = -2 },
 		"site_bandwidth[1]: -1 is negative":         func(m *policyv1.DecideRequest) { m.SiteBandwidth[1] = -1 },

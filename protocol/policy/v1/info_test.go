@@ -23,6 +23,7 @@ func TestInfosRoundTrip(t *testing.T) {
 			Reckon: protocol.AtOnce, Extra: 1,
 		},
 		{Name: "most", Initiations: []policy.Initiation{policy.Cycle}, Reckon: protocol.TwoPrice, Extra: protocol.MaxExtra},
+		{Name: "later", Initiations: []policy.Initiation{policy.Cycle}, Reckon: "greenest"},
 	} {
 		got, err := policyv1.DecodeInfo(travel(t, policyv1.EncodeInfo(want), &policyv1.DescribeResponse{}))
 		if err != nil || !reflect.DeepEqual(got, want) {
@@ -44,7 +45,7 @@ func TestDecodeInfoRefuses(t *testing.T) {
 		"extra: -1 is outside":              {Name: "p", Initiations: cycle, Extra: -1},
 		"extra: 4294967296 is outside":      {Name: "p", Initiations: cycle, Extra: 1 << 32},
 		"the waits of 65 jobs; use 0 to 64": {Name: "p", Initiations: cycle, Extra: 65},
-		`asks for energy by "hourly"; the`:  {Name: "p", Initiations: cycle, Reckon: "hourly"},
+		`asks for energy by "Hourly"; use`:  {Name: "p", Initiations: cycle, Reckon: "Hourly"},
 		"params: has 257":                   {Name: "p", Initiations: cycle, Params: make([]*policyv1.Param, 257)},
 		"params[0]: name: has 1025":         {Name: "p", Initiations: cycle, Params: []*policyv1.Param{{Name: long}}},
 		"params[0]: value: has 1025":        {Name: "p", Initiations: cycle, Params: []*policyv1.Param{{Value: long}}},

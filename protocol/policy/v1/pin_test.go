@@ -26,8 +26,10 @@ func TestWireFormIsPinned(t *testing.T) {
 		Sites: []policy.Site{{Name: "a", Latency: 1, Bandwidth: 2, Extra: []protocol.Duration{3, protocol.Never}}, {Name: "b"}},
 		Jobs:  []policy.Job{{ID: 4, Data: 5}, {ID: 6}},
 	}
+	dark := policy.Snapshot{Sites: []policy.Site{{Name: "a", Currency: "EUR", NoEnergy: true}, {Name: "b"}}}
 	cases := map[string]proto.Message{
 		"1201611201621a020000220200002a020000320200003a020000420042004a020406520200005a020000620200008a0102010092010202009a01020200a2010b03ffffffffffffffffff01aa01020500": policyv1.EncodeSnapshot(&linked),
+		"1201611201621a020000220200002a020000320200003a02000042034555524200b201020100":                                                                                     policyv1.EncodeSnapshot(&dark),
 		"0a017012010432036e6f773807": policyv1.EncodeInfo(policy.Info{
 			Name: "p", Initiations: []policy.Initiation{policy.Cycle}, Reckon: protocol.AtOnce, Extra: 7,
 		}),

@@ -298,6 +298,9 @@ type DecideRequest struct {
 	// site: so many entries for each site, then all entries, site after site.
 	SiteExtras []int64 `protobuf:"varint,19,rep,packed,name=site_extras,json=siteExtras,proto3" json:"site_extras,omitempty"`
 	Extra      []int64 `protobuf:"varint,20,rep,packed,name=extra,proto3" json:"extra,omitempty"`
+	// Whether the site's quotes do not tell what the electricity costs. Absent when all
+	// do.
+	SiteNoEnergy []bool `protobuf:"varint,22,rep,packed,name=site_no_energy,json=siteNoEnergy,proto3" json:"site_no_energy,omitempty"`
 	// Columns of jobs, in the order of the grid queue.
 	JobId   []uint64 `protobuf:"varint,9,rep,packed,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
 	JobCpus []int64  `protobuf:"varint,10,rep,packed,name=job_cpus,json=jobCpus,proto3" json:"job_cpus,omitempty"`
@@ -429,6 +432,13 @@ func (x *DecideRequest) GetSiteExtras() []int64 {
 func (x *DecideRequest) GetExtra() []int64 {
 	if x != nil {
 		return x.Extra
+	}
+	return nil
+}
+
+func (x *DecideRequest) GetSiteNoEnergy() []bool {
+	if x != nil {
+		return x.SiteNoEnergy
 	}
 	return nil
 }
@@ -596,7 +606,7 @@ const file_protocol_policy_v1_policy_proto_rawDesc = "" +
 	"\x05extra\x18\a \x01(\x03R\x05extra\"1\n" +
 	"\x05Param\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value\"\xd3\x04\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value\"\xf9\x04\n" +
 	"\rDecideRequest\x12\x12\n" +
 	"\x04self\x18\x01 \x01(\x11R\x04self\x12\x1b\n" +
 	"\tsite_name\x18\x02 \x03(\tR\bsiteName\x12\x19\n" +
@@ -611,7 +621,8 @@ const file_protocol_policy_v1_policy_proto_rawDesc = "" +
 	"\x0esite_bandwidth\x18\x12 \x03(\x03R\rsiteBandwidth\x12\x1f\n" +
 	"\vsite_extras\x18\x13 \x03(\x03R\n" +
 	"siteExtras\x12\x14\n" +
-	"\x05extra\x18\x14 \x03(\x03R\x05extra\x12\x15\n" +
+	"\x05extra\x18\x14 \x03(\x03R\x05extra\x12$\n" +
+	"\x0esite_no_energy\x18\x16 \x03(\bR\fsiteNoEnergy\x12\x15\n" +
 	"\x06job_id\x18\t \x03(\x04R\x05jobId\x12\x19\n" +
 	"\bjob_cpus\x18\n" +
 	" \x03(\x03R\ajobCpus\x12\"\n" +

@@ -3,6 +3,7 @@ package policyv1
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -61,11 +62,21 @@ func writeSites(m *DecideRequest, sites []policy.Site) {
 		m.SiteRus[i], m.SiteAge[i] = int64(min(s.RUS, math.MaxInt32)), wire.EncodeSpan(s.Age)
 		m.SiteCpus[i], m.SiteFree[i], m.SiteAccept[i] = int64(s.CPUs), int64(s.Free), int64(s.Accept)
 		m.SiteLatency[i], m.SiteBandwidth[i], m.SiteExtras[i] = wire.EncodeSpan(s.Latency), s.Bandwidth, int64(len(s.Extra))
+		m.SiteNoEnergy = append(m.SiteNoEnergy, s.NoEnergy)
 		for _, wait := range s.Extra {
 			m.Extra = append(m.Extra, wire.EncodeSpan(wait))
 		}
 	}
+	m.SiteNoEnergy = sparse(m.GetSiteNoEnergy())
 	m.SiteLatency, m.SiteBandwidth, m.SiteExtras = wire.Sparse(m.GetSiteLatency()), wire.Sparse(m.GetSiteBandwidth()), wire.Sparse(m.GetSiteExtras())
+}
+
+// sparse is a column that does not travel when nothing in it is true.
+func sparse(column []bool) []bool {
+	if !slices.Contains(column, true) {
+		return nil
+	}
+	return column
 }
 
 func writeJobs(m *DecideRequest, jobs []policy.Job) {
@@ -112,6 +123,7 @@ func readSites(m *DecideRequest) []policy.Site {
 			CPUs: int(m.GetSiteCpus()[i]), Free: int(m.GetSiteFree()[i]),
 			Accept: int(m.GetSiteAccept()[i]), Currency: m.GetSiteCurrency()[i],
 			Latency: wire.DecodeSpan(latency[i]), Bandwidth: bandwidth[i],
+			NoEnergy: len(m.GetSiteNoEnergy()) > 0 && m.GetSiteNoEnergy()[i],
 		}
 		if n := extras[i]; n > 0 {
 			sites[i].Extra, extra = extra[:n:n], extra[n:]

@@ -34,6 +34,7 @@ func drawSites(t *rapid.T) (sites []policy.Site) {
 			Currency:  rapid.SampledFrom([]string{"", "EUR", "a core hour"}).Draw(t, "currency"),
 			Latency:   rapid.SampledFrom([]protocol.Duration{0, 0, drawSpan(t)}).Draw(t, "latency"),
 			Bandwidth: drawSparse(t), Extra: drawExtra(t),
+			NoEnergy: rapid.Bool().Draw(t, "no energy"),
 		})
 	}
 	return sites
@@ -133,7 +134,7 @@ func TestNewColumnsLieAsTheContractSays(t *testing.T) {
 	in := policy.Snapshot{
 		Self: -1,
 		Sites: []policy.Site{
-			{Name: "a", Extra: []protocol.Duration{1, 2}}, {Name: "b", Latency: 5, Bandwidth: 6}, {Name: "c", Extra: []protocol.Duration{protocol.Never}},
+			{Name: "a", Extra: []protocol.Duration{1, 2}}, {Name: "b", Latency: 5, Bandwidth: 6}, {Name: "c", Extra: []protocol.Duration{protocol.Never}, NoEnergy: true},
 		},
 		Jobs: []policy.Job{{Data: 7}, {}},
 		AWT:  make([]protocol.Duration, 6), ERT: make([]protocol.Duration, 6), Cost: make([]protocol.Micro, 6),
@@ -150,10 +151,13 @@ func TestNewColumnsLieAsTheContractSays(t *testing.T) {
 			t.Errorf("%s: got %v, want %v", column, want[0], want[1])
 		}
 	}
-	in.Sites[0].Extra, in.Sites[2].Extra, in.Jobs[0].Data = nil, nil, 0
-	in.Sites[1] = policy.Site{Name: "b"}
+	if got := m.GetSiteNoEnergy(); !slices.Equal(got, []bool{false, false, true}) {
+		t.Errorf("site_no_energy: got %v", got)
+	}
+	in.Sites[0].Extra, in.Jobs[0].Data = nil, 0
+	in.Sites[1], in.Sites[2] = policy.Site{Name: "b"}, policy.Site{Name: "c"}
 	m = policyv1.EncodeSnapshot(&in)
-	if m.GetSiteLatency() != nil || m.GetSiteBandwidth() != nil || m.GetSiteExtras() != nil || m.GetExtra() != nil || m.GetJobData() != nil {
+	if m.GetSiteLatency() != nil || m.GetSiteBandwidth() != nil || m.GetSiteExtras() != nil || m.GetExtra() != nil || m.GetJobData() != nil || m.GetSiteNoEnergy() != nil {
 		t.Errorf("columns of zeros travel: %v", m)
 	}
 }
