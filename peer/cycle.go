@@ -13,26 +13,70 @@ import (
 
 // A cycle [MC 2] is a round of all jobs in the grid queue. The first one comes a
 // period after a job has come into the empty queue, and then one every period while
-// jobs are there; so the cycles of different sites are not in phase. A site takes at
-// most MaxQ jobs in a period, whoever sends them.
+// jobs are there; so the cycles of different sites are not in phase. One that is due
+// while the one before is still open begins when that closes. Of more jobs than one
+// message holds, the oldest are in the cycle and the others in the next one, a period
+// later. A site takes at most MaxQ jobs in a period, whoever sends them: first come,
+// first served, so that one partner can have them all.
 
 // awaitCycle sets the time of the next cycle, if there is something to place.
 func (p *Peer) awaitCycle() {
-	if p.cfg.Initiation != policy.Cycle || p.queue.Len() == 0 || p.awaits || p.cycleDue || p.open != nil {
-		return
+	switch {
+	case p.cfg.Initiation != policy.Cycle:
+	case p.queue.Len() == 0:
+		p.forgetCycle()
+	case !p.awaits:
+		p.awaits = true
+		p.after(p.cfg.Cycle, timer{kind: cycleTimer})
 	}
-	p.awaits = true
+}
+
+// beginCycle is the time of a cycle, and sets that of the next one.
+func (p *Peer) beginCycle() {
+	p.cycleDue = true
 	p.after(p.cfg.Cycle, timer{kind: cycleTimer})
 }
 
-// forgetCycle drops what was planned by other rules.
+// forgetCycle drops what was planned by other rules, or for jobs that have gone.
 func (p *Peer) forgetCycle() {
+	if !p.awaits {
+		return
+	}
 	p.timers.stop(timer{kind: cycleTimer})
 	p.awaits, p.cycleDue = false, false
 }
 
-// mostRoundJobs bounds a round's jobs by what one message may hold.
-const mostRoundJobs = 16384
+// A round's jobs are bounded by what one message may hold: by their number, and by the
+// bytes of a request for all of them, well below the 4 MiB of the wire.
+const (
+	mostRoundJobs    = 16384
+	mostRequestBytes = 3 << 20
+)
+
+// requestBytes is the most that a job can have in a quote request: its numbers take less
+// than 100 bytes, a text its length and up to 3 bytes more.
+func requestBytes(spec *protocol.Spec) int {
+	n := 100 + len(spec.User)
+	for _, site := range spec.Sites {
+		n += 3 + len(site)
+	}
+	return n
+}
+
+// takeJobs are the jobs of the next round, oldest first. What no message holds stays.
+func (p *Peer) takeJobs() []protocol.Spec {
+	ids := p.queue.Take(p.roundJobs())
+	specs, bytes := make([]protocol.Spec, 0, len(ids)), 0
+	for _, id := range ids {
+		spec := p.jobs[id].Spec
+		if bytes += requestBytes(&spec); bytes > mostRequestBytes {
+			p.queue.Put(id)
+			continue
+		}
+		specs = append(specs, spec)
+	}
+	return specs
+}
 
 // roundJobs is how many jobs the next round may have; 0: it is not its time yet.
 func (p *Peer) roundJobs() int {
@@ -64,6 +108,22 @@ func (p *Peer) took() {
 	p.intake.jobs++
 }
 
+// tookOwn notes the same of an own job, which only cycles count.
+func (p *Peer) tookOwn() {
+	if p.cfg.Initiation == policy.Cycle {
+		p.took()
+	}
+}
+
+// giveBack takes a guest that did not come after all out of the count, if it was in this
+// period's.
+func (p *Peer) giveBack(g *guest) {
+	if p.openIntake(); g.took && p.period(g.Since) == p.intake.period {
+		p.intake.jobs--
+	}
+	g.took = false
+}
+
 // room is how many jobs the site may still take in this period (MaxQ).
 func (p *Peer) room() int {
 	if p.cfg.MaxQ == 0 {
@@ -91,36 +151,55 @@ func (p *Peer) fullOfOthers() string {
 }
 
 func (p *Peer) openIntake() {
-	if period := p.now / protocol.Instant(p.cfg.Cycle); period != p.intake.period {
+	if period := p.period(p.now); period != p.intake.period {
 		p.intake = intake{period: period}
 	}
 }
 
+func (p *Peer) period(at protocol.Instant) protocol.Instant {
+	return at / protocol.Instant(p.cfg.Cycle)
+}
+
 // growth learns how much longer the second, third … job of a round would wait here
 // when the earlier ones came too: the quotes of one job of middling size after none,
-// one, two … like it.
-func (p *Peer) growth(specs []protocol.Spec, quotes []protocol.Quote, jobs int, then func([]protocol.Duration)) {
+// one, two … like it. It tells what it knows when half of the time for the reply is over.
+func (p *Peer) growth(g growing, specs []protocol.Spec, quotes []protocol.Quote, then func([]protocol.Duration)) {
 	i := middling(specs, quotes)
-	if jobs = min(jobs, len(specs), protocol.MaxExtra); jobs < 2 || i < 0 {
+	if g.jobs = min(g.jobs, len(specs), protocol.MaxExtra); g.jobs < 2 || i < 0 {
 		then(nil)
 		return
 	}
-	g := &growing{request: specs[i].On(&p.cfg.Capacity), first: quotes[i].AWT, jobs: jobs, then: then}
-	p.grow(g)
+	g.request, g.first, g.then = specs[i].On(&p.cfg.Capacity), quotes[i].AWT, then
+	p.grow(&g)
+}
+
+// growthFor is growth for a partner's jobs. It asks for one at a time; meanwhile others
+// get none.
+func (p *Peer) growthFor(one *partner, g growing, specs []protocol.Spec, quotes []protocol.Quote, then func([]protocol.Duration)) {
+	if one.growing {
+		then(nil)
+		return
+	}
+	one.growing = true
+	p.growth(g, specs, quotes, func(extra []protocol.Duration) {
+		one.growing = false
+		then(extra)
+	})
 }
 
 // growing is a question about the wait of job after job.
 type growing struct {
+	jobs    int
+	until   protocol.Instant // nobody is asked any more then
 	request protocol.Request
 	first   protocol.Duration
-	jobs    int
 	waits   []protocol.Duration
 	then    func([]protocol.Duration)
 }
 
 // grow asks about the next job; one that is declined, or not answered, ends it.
 func (p *Peer) grow(g *growing) {
-	if len(g.waits) == g.jobs-1 {
+	if len(g.waits) == g.jobs-1 || p.now >= g.until {
 		g.then(g.waits)
 		return
 	}

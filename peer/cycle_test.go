@@ -1,6 +1,7 @@
 package peer_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -42,6 +43,16 @@ func TestCycle(t *testing.T) {
 		"what waits is in every cycle; what comes meanwhile waits for the next one": {
 			"sites a=2 b=2\n" + cycle + "set a max-jobs=-1\nset b max-jobs=-1\nsubmit a cpus=2 time=60s sites=b\nadvance 60s\ndeliver-all\nsubmit a sites=b\nadvance 60s\ndeliver-all\nadvance 60s",
 			[]string{"-- 1m0s", "send b quote-request a1", "-- 2m0s", "send b quote-request a1 a2", "-- 3m0s"},
+			nil,
+		},
+		"the period is from cycle to cycle, however long a round takes": {
+			"sites a=2 b=2\n" + cycle + "set b max-jobs=-1\nsubmit a sites=b\nadvance 60s\nadvance 1s\ndeliver-all\nadvance 60s",
+			[]string{"-- 1m0s", "-- 2m0s"},
+			nil,
+		},
+		"a cycle that is due while one is open begins when that closes": {
+			"sites a=2 b=2\n" + cycle + "set a cycle=2s deadline=5s\nset b max-jobs=-1\nsubmit a sites=b\nadvance 5s\ndeliver a->b\ndeliver b->a\nshow wires",
+			[]string{"  a->b quote-request a1"},
 			nil,
 		},
 		"without jobs there are no cycles": {
@@ -199,5 +210,109 @@ func TestGuestsWhileThePolicyThinks(t *testing.T) {
 	l.advance(protocol.Minute)
 	if got := count[peer.SubmitOp](l); got != 3 {
 		t.Errorf("after the next cycle %d own jobs are taken, want 3", got)
+	}
+}
+
+// TestOwnJobsOutsideCycles do not count towards MaxQ, and are not bound by it.
+func TestOwnJobsOutsideCycles(t *testing.T) {
+	t.Parallel()
+	later := func(r protocol.Request) protocol.Quote {
+		return protocol.Quote{Job: r.Job, AWT: protocol.Hour, ERT: r.WallTime}
+	}
+	l := newLone(t, func(c *peer.Config) { c.MaxQ = 2 }, idle(peertest.Greedy{}, later))
+	l.step(peer.Disconnected{Site: "b"})
+	l.step(submission(3))
+	if got := count[peer.SubmitOp](l); got != 3 {
+		t.Errorf("%d own jobs were placed, want 3", got)
+	}
+	if reply := l.quote(protocol.QuoteRequest{Jobs: []protocol.Spec{guest(1, 1)}}); reply.Accept != 2 {
+		t.Errorf("%d guests are taken, want 2", reply.Accept)
+	}
+}
+
+// TestMaxQIsGivenBack: room that was prepared and not used is there again for others, in
+// the period that it was counted in.
+func TestMaxQIsGivenBack(t *testing.T) {
+	t.Parallel()
+	l := newLone(t, func(c *peer.Config) { c.MaxQ = 1 }, idle(peertest.Greedy{}, atOnce))
+	prepared := func(seq uint64, want bool) {
+		t.Helper()
+		if _, ok := l.offer(seq).(protocol.Prepared); ok != want {
+			t.Errorf("job %d at %v: %+v", seq, l.now.Sub(peertest.Epoch), l.sent)
+		}
+	}
+	abort := func(seq uint64) { l.step(peer.MessageIn{From: "b", Body: protocol.Abort{Tag: tagOf(seq)}}) }
+	prepared(1, true)
+	prepared(2, false)
+	abort(1)
+	abort(1) // counts once
+	prepared(2, true)
+	prepared(3, false)
+	l.advance(protocol.Minute)
+	prepared(3, true)
+	abort(2) // was counted in the last period
+	prepared(4, false)
+	l.step(peer.MessageIn{From: "b", Body: protocol.Grant{Tag: tagOf(3)}})
+	abort(3) // too late
+	prepared(4, false)
+}
+
+func tagOf(seq uint64) protocol.Tag { return protocol.Tag{Job: protocol.NewJobID(2, seq), Epoch: 1} }
+
+// TestFullPartnersAreLeftAlone: outside cycles a partner that has taken as many as it
+// allows is not asked about the job again at once.
+func TestFullPartnersAreLeftAlone(t *testing.T) {
+	t.Parallel()
+	l := newLone(t, func(*peer.Config) {}, idle(peertest.Greedy{}, atOnce))
+	away := submission(1)
+	away.Jobs[0].Spec.Sites = []protocol.SiteName{"b"}
+	l.step(away)
+	request, ok := l.last().(protocol.QuoteRequest)
+	if !ok {
+		t.Fatalf("got %+v", l.sent)
+	}
+	l.step(peer.MessageIn{From: "b", Body: protocol.QuoteReply{
+		Round: request.Round, Accept: 1, Quotes: []protocol.Quote{{Job: request.Jobs[0].Job, ERT: protocol.Hour}},
+	}})
+	offer, ok := l.last().(protocol.Offer)
+	if !ok {
+		t.Fatalf("got %+v", l.sent)
+	}
+	l.sent = nil
+	l.step(peer.MessageIn{From: "b", Body: protocol.Refused{
+		Tag: protocol.Tag{Job: offer.Spec.Job, Epoch: offer.Epoch}, Full: true, Reason: "full",
+	}})
+	l.advance(45*protocol.Second - 1)
+	if len(l.sent) != 0 {
+		t.Errorf("asked again within %v: %+v", l.now.Sub(peertest.Epoch), l.sent)
+	}
+	l.advance(75 * protocol.Second)
+	if _, ok = l.last().(protocol.QuoteRequest); !ok {
+		t.Errorf("not asked again within %v: %+v", l.now.Sub(peertest.Epoch), l.sent)
+	}
+}
+
+// TestWaitingInCyclesWritesNothing: why a job waits changes from cycle to cycle; only the
+// word for it is durable, the rest is shown.
+func TestWaitingInCyclesWritesNothing(t *testing.T) {
+	t.Parallel()
+	cycles := 0
+	full := func(r protocol.Request) protocol.Quote {
+		cycles++
+		return protocol.Quote{Job: r.Job, Declined: fmt.Sprintf("full for the %d. time", cycles)}
+	}
+	l := newLone(t, func(c *peer.Config) { c.Initiation = policy.Cycle }, idle(peertest.Greedy{}, full))
+	l.step(peer.Disconnected{Site: "b"})
+	l.step(submission(1))
+	l.advance(protocol.Minute)
+	l.records = nil
+	l.advance(2 * protocol.Minute)
+	if cycles != 3 || len(l.records) != 0 {
+		t.Errorf("%d cycles, rows %+v", cycles, l.records)
+	}
+	l.step(peer.AskQueue{Asked: 1})
+	queue, _ := l.answers[len(l.answers)-1].(peer.Queue)
+	if len(queue.Jobs) != 1 || queue.Jobs[0].Reason != "NoSiteQuoted (a: full for the 3. time)" {
+		t.Errorf("got %+v", queue)
 	}
 }

@@ -1,6 +1,7 @@
 package peer
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,7 +24,7 @@ func (p *Peer) decide(r *round) {
 		}
 		if err != nil {
 			p.fact(Fact{Kind: CallFailed, Site: p.cfg.Site, Round: r.id, Text: clip("policy: " + err.Error())})
-			p.holdAll(r, p.cfg.Retry, "the policy failed: "+err.Error())
+			p.holdAll(r, p.cfg.Retry, "the policy failed", err.Error())
 			return
 		}
 		if decided.By != "" {
@@ -67,6 +68,9 @@ func (p *Peer) snapshot(r *round) policy.Snapshot {
 		}
 		in.Sites = append(in.Sites, p.partnerSite(site.ask))
 	}
+	for s := range in.Sites {
+		in.Sites[s].NoEnergy = true
+	}
 	for i := range r.specs {
 		for s, site := range answered {
 			q := r.home[i]
@@ -76,13 +80,19 @@ func (p *Peer) snapshot(r *round) policy.Snapshot {
 			cost := q.Cost()
 			if q.Declined != "" || q.AWT == protocol.Never {
 				q.AWT, q.ERT, cost = protocol.Never, protocol.Never, 0
-			} else if in.Sites[s].Currency == "" {
-				in.Sites[s].Currency = q.Currency
+			} else {
+				in.Sites[s].Currency = cmp.Or(in.Sites[s].Currency, q.Currency)
+				in.Sites[s].NoEnergy = in.Sites[s].NoEnergy && !namesEnergy(q.Terms)
 			}
 			in.AWT, in.ERT, in.Cost = append(in.AWT, q.AWT), append(in.ERT, q.ERT), append(in.Cost, cost)
 		}
 	}
 	return in
+}
+
+// namesEnergy says whether the terms tell what the electricity costs.
+func namesEnergy(terms []protocol.Term) bool {
+	return slices.ContainsFunc(terms, func(t protocol.Term) bool { return t.Name == EnergyTerm })
 }
 
 // answeredSite is a site with quotes; ask is nil for the own one.
@@ -149,15 +159,15 @@ func (p *Peer) carryOut(r *round, in policy.Snapshot, decisions []policy.Decisio
 			p.tellRound(r, i, silent, JobWaits, "", "no volunteer is better than the own site")
 			p.strike(r, i, j)
 		case !ok:
-			why := p.waitReason(j, p.siteQuotes(r, i))
-			p.tellRound(r, i, silent, JobWaits, "", why)
-			p.waitOn(j, why)
+			why, detail := p.waitReason(r, i, j)
+			p.tellRound(r, i, silent, JobWaits, "", detailed(why, detail))
+			p.waitOn(r, j, why, detail)
 		case d.Site == in.Self && full != "":
 			p.tellRound(r, i, silent, JobWaits, "", full)
-			p.waitOn(j, full)
+			p.waitOn(r, j, full, "")
 		case d.Site == in.Self:
 			p.tellRound(r, i, silent, RoundDecided, p.cfg.Site, d.Reason)
-			p.took()
+			p.tookOwn()
 			p.commitHome(j, d.Wait)
 		default:
 			p.tellRound(r, i, silent, RoundDecided, in.Sites[d.Site].Name, d.Reason)
@@ -171,9 +181,10 @@ func (p *Peer) tellRound(r *round, i int, silent []string, kind FactKind, site p
 	if p.cfg.NoFacts {
 		return
 	}
+	quotes, others := p.toldQuotes(r, i)
 	p.fact(Fact{
 		Kind: kind, Job: r.specs[i].Job, Site: site, Round: r.id, Text: clip(why),
-		Quotes: p.siteQuotes(r, i), Silent: silent, Took: p.now.Sub(r.opened),
+		Quotes: quotes, Others: others, Silent: silent, Took: p.now.Sub(r.opened),
 	})
 }
 
@@ -186,54 +197,73 @@ func silentSites(r *round) (names []string) {
 	return names
 }
 
-// waitReason says why no site was chosen for the job.
-func (p *Peer) waitReason(j *job, quotes []SiteQuote) string {
+// waitReason says why no site was chosen for job i: a word, and what the sites said.
+func (p *Peer) waitReason(r *round, i int, j *job) (word, detail string) {
 	can, certain, _ := p.whoCanRun(j.Spec)
 	j.unknown = !can && !certain
 	if j.unknown {
-		return reasonNoKnownSite
+		return reasonNoKnownSite, ""
 	}
-	noes := make([]string, 0, len(quotes))
+	if would := r.takers(i); would > 0 {
+		return reasonRoundFull, fmt.Sprintf("%d sites would take it, but not in this round", would)
+	}
+	if p.cfg.NoFacts {
+		return reasonNoQuote, ""
+	}
+	quotes, others := p.toldQuotes(r, i)
+	noes := make([]string, 0, len(quotes)+1)
 	for _, q := range quotes {
-		if q.Declined != "" {
-			noes = append(noes, fmt.Sprintf("%s: %s", q.Site, q.Declined))
-		}
+		noes = append(noes, fmt.Sprintf("%s: %s", q.Site, q.Declined))
 	}
-	if len(noes) < len(quotes) {
-		return fmt.Sprintf("%s (%d sites would take it, but not in this round)", reasonRoundFull, len(quotes)-len(noes))
+	if others > 0 {
+		noes = append(noes, fmt.Sprintf("and %d others", others))
 	}
-	return fmt.Sprintf("%s (%s)", reasonNoQuote, strings.Join(noes, "; "))
+	return reasonNoQuote, strings.Join(noes, "; ")
 }
 
 // waitOn lets a job that no site was chosen for wait for another round: in cycles the
-// next one, else one after a while.
-func (p *Peer) waitOn(j *job, why string) {
-	if p.cfg.Initiation != policy.Cycle {
-		p.hold(j, p.jitter(min(p.cfg.Sigma, p.cfg.RetryMax)), why)
-		return
+// next one, else one after a while. After a cycle that had no place for all jobs, those
+// that it had sit the next one out, so that the others get theirs.
+func (p *Peer) waitOn(r *round, j *job, why, detail string) {
+	switch {
+	case p.cfg.Initiation != policy.Cycle:
+		p.hold(j, p.jitter(min(p.cfg.Sigma, p.cfg.RetryMax)), why, detail)
+	case r.crowded:
+		p.hold(j, p.cfg.Cycle+1, why, detail)
+	default:
+		p.explain(j, why, detail)
+		p.queue.Put(j.Spec.Job)
 	}
-	p.explain(j, why)
-	p.queue.Put(j.Spec.Job)
 }
 
-// explain keeps why a job waits in the grid queue.
-func (p *Peer) explain(j *job, reason string) {
-	if j.Reason != reason {
-		j.Reason = clip(reason)
+// explain keeps why a job waits in the grid queue. The detail changes from round to
+// round and is not durable: rounds write no records.
+func (p *Peer) explain(j *job, why, detail string) {
+	j.detail = clip(detail)
+	if why = clip(why); j.Reason != why {
+		j.Reason = why
 		p.saveJob(j.Spec.Job)
 	}
 }
 
+// detailed is a reason as people read it.
+func detailed(why, detail string) string {
+	if detail == "" {
+		return why
+	}
+	return why + " (" + detail + ")"
+}
+
 // hold keeps a job in the grid queue until it is worth asking again.
-func (p *Peer) hold(j *job, d protocol.Duration, reason string) {
-	p.explain(j, reason)
+func (p *Peer) hold(j *job, d protocol.Duration, why, detail string) {
+	p.explain(j, why, detail)
 	p.queue.Hold(j.Spec.Job, p.now.Add(d))
 }
 
-func (p *Peer) holdAll(r *round, d protocol.Duration, reason string) {
+func (p *Peer) holdAll(r *round, d protocol.Duration, why, detail string) {
 	for _, spec := range r.specs {
 		if j := p.jobs[spec.Job]; j != nil && j.Phase == InGridQueue {
-			p.hold(j, p.jitter(d), reason)
+			p.hold(j, p.jitter(d), why, detail)
 		}
 	}
 }

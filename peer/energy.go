@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -61,8 +62,13 @@ func (p *Peer) askPrices() {
 // errNoPrices is what an answer without a price comes to.
 var errNoPrices = errors.New("none are known of this time")
 
+// mostTerms bounds a quote's terms, as the wire does.
+const mostTerms = 32
+
 // charge adds to a quote what the electricity of the job's planned run costs. A
-// quote in another currency stays as it is, and one for which there are no prices.
+// quote in another currency stays as it is, one that the local scheduler has charged for
+// electricity itself, one that has no place for another term, and one for which there are
+// no prices.
 func (p *Peer) charge(q *protocol.Quote, spec *protocol.Spec, by protocol.Reckoning) {
 	e := &p.electricity
 	meter, start := e.hourly, p.now.Add(q.AWT)
@@ -76,8 +82,11 @@ func (p *Peer) charge(q *protocol.Quote, spec *protocol.Spec, by protocol.Reckon
 	if meter == nil || p.cfg.Power == 0 || q.Declined != "" || (q.Currency != "" && q.Currency != e.currency) {
 		return
 	}
+	if namesEnergy(q.Terms) || len(q.Terms) >= mostTerms {
+		return
+	}
 	q.Currency = e.currency
-	q.Terms = append(q.Terms, protocol.Term{Name: EnergyTerm, Amount: meter.Cost(Draw(p.cfg.Power, spec), start, q.ERT)})
+	q.Terms = append(slices.Clip(q.Terms), protocol.Term{Name: EnergyTerm, Amount: meter.Cost(Draw(p.cfg.Power, spec), start, q.ERT)})
 }
 
 // Draw is the power in milliwatts of a job on CPUs of so many milliwatts each

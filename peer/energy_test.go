@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/big"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
+	peerv1 "github.com/switchyard-hpc/switchyard/protocol/peer/v1"
 )
 
 // priced is site a, whose CPUs draw 250 W, at 10, 30 and -20 a MWh; the two prices are
@@ -52,6 +54,9 @@ func TestEnergyTerms(t *testing.T) {
 		"beyond all prices: their mean":  {quote: protocol.Quote{AWT: protocol.Day, ERT: protocol.Hour}, want: energy(6_667)},
 		"beside a term in this currency": {quote: protocol.Quote{ERT: protocol.Hour, Currency: "EUR", Terms: cpu()}, want: append(cpu(), energy(10_000)...)},
 		"not beside another currency":    {quote: protocol.Quote{ERT: protocol.Hour, Currency: "USD", Terms: cpu()}, want: cpu()},
+		"the scheduler's own stands":     {quote: protocol.Quote{ERT: protocol.Hour, Currency: "EUR", Terms: energy(7)}, want: energy(7)},
+		"31 terms leave a place":         {quote: protocol.Quote{ERT: protocol.Hour, Currency: "EUR", Terms: terms(31)}, want: append(terms(31), energy(10_000)...)},
+		"32 terms leave none":            {quote: protocol.Quote{ERT: protocol.Hour, Currency: "EUR", Terms: terms(32)}, want: terms(32)},
 		"nor for what is declined":       {quote: protocol.Quote{Declined: "full"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -63,7 +68,11 @@ func TestEnergyTerms(t *testing.T) {
 			})
 			spec := guest(1, 4)
 			spec.Power = tt.power
-			got := l.quote(protocol.QuoteRequest{Round: 1, Jobs: []protocol.Spec{spec}, Reckon: tt.reckon}).Quotes[0]
+			reply := l.quote(protocol.QuoteRequest{Round: 1, Jobs: []protocol.Spec{spec}, Reckon: tt.reckon})
+			if _, err := peerv1.Encode(reply); err != nil {
+				t.Error(err)
+			}
+			got := reply.Quotes[0]
 			if !reflect.DeepEqual(got.Terms, tt.want) {
 				t.Errorf("terms %+v, want %+v", got.Terms, tt.want)
 			}
@@ -72,6 +81,14 @@ func TestEnergyTerms(t *testing.T) {
 			}
 		})
 	}
+}
+
+// terms are so many of the local scheduler's own.
+func terms(n int) (out []protocol.Term) {
+	for i := range n {
+		out = append(out, protocol.Term{Name: strconv.Itoa(i), Amount: 1})
+	}
+	return out
 }
 
 func energy(amount protocol.Micro) []protocol.Term {

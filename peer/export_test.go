@@ -28,6 +28,7 @@ func (p *Peer) Leftovers() (out []string) {
 	count("runs", len(p.runs))
 	count("rounds", len(p.rounds))
 	count("promises", len(p.promised))
+	count("weighed offers", len(p.weighed))
 	count("jobs in the grid queue", p.queue.Len())
 	count("calls beside the watch", len(p.calls)-1)
 	count("dirty rows", len(p.dirty)+len(p.marked))

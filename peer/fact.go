@@ -14,7 +14,8 @@ type Fact struct {
 
 	Epoch  protocol.Epoch    `json:"epoch,omitempty"`
 	Round  protocol.RoundID  `json:"round,omitempty"`
-	Quotes []SiteQuote       `json:"quotes,omitempty"`  // Decided: every quote of the round
+	Quotes []SiteQuote       `json:"quotes,omitempty"`  // Decided: every quote of the round, of a large one the best
+	Others int               `json:"others,omitempty"`  // Decided: quotes that are not told
 	Silent []string          `json:"silent,omitempty"`  // Decided: partners that did not answer in time
 	Took   protocol.Duration `json:"took_ms,omitempty"` // of a round or a hand-off
 	State  protocol.State    `json:"state,omitempty"`   // of a job's change

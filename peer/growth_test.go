@@ -129,3 +129,54 @@ func TestGrowthIsBehindPromises(t *testing.T) {
 		}
 	}
 }
+
+// TestGrowthEndsInTime: when half of the asker's deadline has passed, what is known is
+// told. A second question gets none meanwhile.
+func TestGrowthEndsInTime(t *testing.T) {
+	t.Parallel()
+	answers := idle(peertest.Greedy{}, atOnce)
+	request := protocol.QuoteRequest{
+		Round: 1, Deadline: 2 * protocol.Second, Extra: 64, Jobs: slices.Repeat([]protocol.Spec{guest(1, 1)}, 64),
+	}
+	var l *lone
+	var second []protocol.Duration
+	asked := false
+	l = newLone(t, func(*peer.Config) {}, func(op peer.Op) (peer.Result, error) {
+		if ask, ok := op.(peer.QuoteOp); ok && len(ask.Query.Jobs) > 0 {
+			l.now = l.now.Add(300 * protocol.Millisecond)
+		}
+		if ask, ok := op.(peer.QuoteOp); ok && len(ask.Query.Ahead) == 1 && !asked {
+			asked = true
+			second = l.quoteBeside(request).Extra
+		}
+		return answers(op)
+	})
+	reply := l.quote(request)
+	if !asked || len(second) != 0 {
+		t.Errorf("the second question is told %v", second)
+	}
+	if len(reply.Extra) != 3 { // 300 ms for the quotes, and 600, 900, 1200 ms
+		t.Errorf("%d waits are told in half of %v", len(reply.Extra), request.Deadline)
+	}
+	if reply = l.quote(request); len(reply.Extra) != 3 {
+		t.Errorf("the next question is told %v", reply.Extra)
+	}
+}
+
+// quoteBeside asks as b does while the peer waits for another call, and is the reply,
+// which needs one call.
+func (l *lone) quoteBeside(request protocol.QuoteRequest) protocol.QuoteReply {
+	l.t.Helper()
+	ready := l.peer.Step(l.now, peer.MessageIn{From: "b", Body: request})
+	if len(ready.Calls) != 1 {
+		l.t.Fatalf("got %+v", ready)
+	}
+	ask, _ := ready.Calls[0].Op.(peer.QuoteOp)
+	result, err := idle(peertest.Greedy{}, atOnce)(ask)
+	ready = l.peer.Step(l.now, peer.CallDone{ID: ready.Calls[0].ID, Result: result, Err: err})
+	if len(ready.Messages) != 1 {
+		l.t.Fatalf("got %+v", ready)
+	}
+	reply, _ := ready.Messages[0].Body.(protocol.QuoteReply)
+	return reply
+}

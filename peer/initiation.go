@@ -75,17 +75,14 @@ func (p *Peer) volunteersFor(j *job, one *partner) bool {
 // park lets a job wait in the grid queue until its own AWT is looked at again or
 // a partner volunteers.
 func (p *Peer) park(j *job) {
-	if j.Reason != reasonVolunteer {
-		j.Reason = reasonVolunteer
-		p.saveJob(j.Spec.Job)
-	}
+	p.explain(j, reasonVolunteer, "")
 	p.queue.Park(j.Spec.Job)
 }
 
 // strike notes that no volunteer of the round was better than the own site.
 func (p *Peer) strike(r *round, i int, j *job) {
 	for _, a := range r.asks {
-		if slices.Contains(a.jobs, i) {
+		if _, asked := slices.BinarySearch(a.jobs, i); asked {
 			if j.struck == nil {
 				j.struck = map[protocol.SiteName]uint64{}
 			}

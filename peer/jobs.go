@@ -253,7 +253,7 @@ func (p *Peer) backToQueue(j *job, kind FactKind, why string) {
 		p.finish(j, protocol.Cancelled, "")
 		return
 	}
-	j.Phase, j.Site, j.State, j.Reason = InGridQueue, "", protocol.Pending, clip(why)
+	j.Phase, j.Site, j.State, j.Reason, j.detail = InGridQueue, "", protocol.Pending, clip(why), ""
 	j.Started, j.Placed, j.StatusSeq, j.tries, j.Stuck, j.doubted = 0, 0, 0, 0, "", false
 	p.saveJob(j.Spec.Job)
 	p.queue.Put(j.Spec.Job)
@@ -267,11 +267,13 @@ func (p *Peer) leaveSite(j *job) {
 	j.countsThere = false
 }
 
-func (p *Peer) shun(j *job, site protocol.SiteName) {
+func (p *Peer) shun(j *job, site protocol.SiteName) { p.shunFor(j, site, p.cfg.Sigma) }
+
+func (p *Peer) shunFor(j *job, site protocol.SiteName, d protocol.Duration) {
 	if j.shunned == nil {
 		j.shunned = map[protocol.SiteName]protocol.Instant{}
 	}
-	j.shunned[site] = p.now.Add(p.jitter(p.cfg.Sigma))
+	j.shunned[site] = p.now.Add(p.jitter(d))
 }
 
 func (j *job) shuns(site protocol.SiteName, now protocol.Instant) bool {

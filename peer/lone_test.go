@@ -20,6 +20,7 @@ type lone struct {
 
 	asked   []peer.Op // all calls
 	sent    []peer.Outgoing
+	records []peer.Record
 	facts   []peer.Fact
 	answers []peer.Reply
 }
@@ -50,6 +51,7 @@ func (l *lone) step(ev peer.Event) {
 	for events := []peer.Event{ev}; len(events) > 0; events = events[1:] {
 		ready := l.peer.Step(l.now, events[0])
 		l.wake = ready.Wake
+		l.records = append(l.records, ready.Records...)
 		l.sent, l.facts = append(l.sent, ready.Messages...), append(l.facts, ready.Facts...)
 		for _, a := range ready.Answers {
 			l.answers = append(l.answers, a.Reply)
@@ -102,6 +104,14 @@ func (l *lone) offer(seq uint64) protocol.Message {
 		l.t.Fatalf("%d messages were sent", len(l.sent))
 	}
 	return l.sent[0].Body
+}
+
+// last is the message sent last; nil: none was.
+func (l *lone) last() protocol.Message {
+	if len(l.sent) == 0 {
+		return nil
+	}
+	return l.sent[len(l.sent)-1].Body
 }
 
 // guest is a job of b.

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -106,8 +107,11 @@ func (p *Peer) refused(one *partner, m protocol.Refused) {
 	if j == nil || j.Phase != Offered {
 		return
 	}
-	if !m.Full { // else the next round may ask it again
+	switch {
+	case !m.Full:
 		p.shun(j, one.Site)
+	case p.cfg.Initiation != policy.Cycle: // else the next cycle may ask it again
+		p.shunFor(j, one.Site, min(p.cfg.Cycle, p.cfg.Sigma))
 	}
 	p.backToQueue(j, OfferRefused, m.Reason)
 }

@@ -24,6 +24,8 @@ type partner struct {
 
 	volunteer volunteering
 
+	growing bool // one of its questions about growing waits is under way
+
 	jobsHere, cpusHere int // its open guests
 	jobsThere          int // jobs of this origin granted to it
 }

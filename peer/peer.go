@@ -43,11 +43,12 @@ type Peer struct {
 	marked   map[dirtyRow]bool
 
 	promised   map[protocol.Tag]promise
-	resendSoon []timer // scratch
-	lastCalled uint64  // numbers the availability messages heard
-	tunings    int     // made so far; an older policy's hint is not kept
+	weighed    map[protocol.Tag]*partner // whose offers the local scheduler is asked about
+	resendSoon []timer                   // scratch
+	lastCalled uint64                    // numbers the availability messages heard
+	tunings    int                       // made so far; an older policy's hint is not kept
 
-	awaits      bool // a cycle is planned
+	awaits      bool // cycles are planned
 	cycleDue    bool // its time has come
 	intake      intake
 	electricity electricity
@@ -59,6 +60,7 @@ type job struct {
 	payload     *protocol.Payload
 	shunned     map[protocol.SiteName]protocol.Instant // refused it; not asked until then
 	tries       int                                    // of the unanswered message
+	detail      string                                 // of Reason, in the grid queue
 	asked       protocol.Instant                       // when the hand-off began
 	unknown     bool                                   // no site that is known can run it
 	alone       protocol.Duration                      // 1 + what the own site first quoted; 0: nothing
@@ -73,6 +75,7 @@ type guest struct {
 	payload *protocol.Payload
 	tries   int
 	counted bool // among its origin's jobs here
+	took    bool // counts in the intake of the period in which it was prepared
 }
 
 type run struct {
@@ -102,6 +105,7 @@ func New(cfg Config, seed uint64, rows []Record) (*Peer, error) {
 		calls:    map[CallID]func(Result, error){},
 		marked:   map[dirtyRow]bool{},
 		promised: map[protocol.Tag]promise{},
+		weighed:  map[protocol.Tag]*partner{},
 		load:     protocol.Load{CPUs: cfg.Capacity.CPUs},
 	}
 	for _, c := range cfg.Partners {
@@ -251,11 +255,13 @@ func (p *Peer) backoff(tries int) protocol.Duration {
 const maxReason = 2048
 
 // clip keeps foreign text within bounds.
-func clip(text string) string {
-	if len(text) <= maxReason {
+func clip(text string) string { return clipTo(maxReason, text) }
+
+func clipTo(most int, text string) string {
+	if len(text) <= most {
 		return text
 	}
-	cut := maxReason
+	cut := most
 	for cut > 0 && text[cut]&0xC0 == 0x80 { // not inside a rune
 		cut--
 	}

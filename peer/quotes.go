@@ -54,18 +54,24 @@ func (p *Peer) quoteRequest(one *partner, m protocol.QuoteRequest) {
 		Accept: max(0, min(one.MaxJobs-one.jobsHere, p.room())), Valid: p.cfg.Sigma,
 	}
 	query := localsched.Query{Ahead: p.promises(), Guard: p.guard()}
+	guarded := p.guarding()
 	var places []int
 	for i, spec := range m.Jobs {
-		reply.Quotes[i] = protocol.Quote{Job: spec.Job, Declined: p.declines(one, spec)}
+		why := p.declines(one, spec)
+		if why == "" && !guarded.holds(spec.On(&p.cfg.Capacity)) {
+			why = "asked about too many jobs at once while [protect] delay is on"
+		}
+		reply.Quotes[i] = protocol.Quote{Job: spec.Job, Declined: why}
 		if reply.Quotes[i].Declined == "" {
 			query.Jobs, places = append(query.Jobs, spec.On(&p.cfg.Capacity)), append(places, i)
 		}
 	}
 	if len(places) == 0 {
 		reply.Load, reply.Free = p.load, p.free()
-		p.send(one.Site, reply)
+		p.send(one.Site, fitting(reply))
 		return
 	}
+	g := growing{jobs: m.Extra, until: p.now.Add(cmp.Or(m.Deadline, p.cfg.Deadline) / 2)}
 	p.call(QuoteOp{Query: query}, func(result Result, err error) {
 		quoted, err := resultAs[QuoteResult](result, err)
 		if err == nil && len(quoted.Quotes) != len(places) {
@@ -81,9 +87,9 @@ func (p *Peer) quoteRequest(one *partner, m protocol.QuoteRequest) {
 			}
 			reply.Quotes[i] = p.guestQuote(quoted.Quotes[k], &m.Jobs[i], m.Reckon)
 		}
-		p.growth(m.Jobs, reply.Quotes, m.Extra, func(extra []protocol.Duration) {
+		p.growthFor(one, g, m.Jobs, reply.Quotes, func(extra []protocol.Duration) {
 			reply.Load, reply.Free, reply.Extra = p.load, p.free(), extra
-			p.send(one.Site, reply)
+			p.send(one.Site, fitting(reply))
 		})
 	})
 }
@@ -96,10 +102,92 @@ func (p *Peer) guard() protocol.SiteNumber {
 	return p.cfg.Number
 }
 
+// mostGuarded bounds the shapes of jobs in a guarded question: the local scheduler plans
+// its whole queue again for each of them.
+const mostGuarded = 256
+
+// guarded are the shapes of the jobs in a guarded question; nil: it is not guarded.
+type guarded map[protocol.Request]bool
+
+// guarding is empty while no job waits here, since then none can be delayed.
+func (p *Peer) guarding() guarded {
+	if p.guard() == 0 || p.load.QueuedJobs == 0 {
+		return nil
+	}
+	return guarded{}
+}
+
+// holds says whether the question has a place for the job, and gives it that.
+func (g guarded) holds(r protocol.Request) bool {
+	r.Job = 0
+	switch {
+	case g == nil || g[r]:
+		return true
+	case len(g) == mostGuarded:
+		return false
+	}
+	g[r] = true
+	return true
+}
+
+// delaysOwn says why a quoted job would delay an own user's by too much; empty: it
+// would not.
+func (p *Peer) delaysOwn(q *protocol.Quote) string {
+	limit := p.cfg.Protect.Delay
+	if limit == 0 || q.Declined != "" || q.Delay <= limit {
+		return ""
+	}
+	return fmt.Sprintf("would delay a waiting job of this site by %v, it allows %v", q.Delay, limit)
+}
+
+// A reply to a question about many jobs has short reasons, and fits into the 4 MiB of the
+// wire.
+const (
+	fewJobs        = 64
+	shortReason    = 160 // bytes; 16384 of them, with all the rest of a quote, are about 3 MB
+	mostReplyBytes = 7 << 19
+)
+
+// fitting is the reply in what a message holds: quotes beyond that are declined.
+func fitting(reply protocol.QuoteReply) protocol.QuoteReply {
+	bytes := 0
+	for i := range reply.Quotes {
+		q := &reply.Quotes[i]
+		if q.Declined = clip(q.Declined); len(reply.Quotes) > fewJobs {
+			q.Declined = clipTo(shortReason, q.Declined)
+		}
+		n := quoteBytes(q)
+		if left := (len(reply.Quotes) - i - 1) * emptyQuote; bytes+n+left > mostReplyBytes {
+			*q = protocol.Quote{Job: q.Job, Declined: "too many jobs for one reply"}
+			n = quoteBytes(q)
+		}
+		bytes += n
+	}
+	return reply
+}
+
+// emptyQuote is the most bytes of a declined quote with a reason of up to 30 bytes.
+const emptyQuote = 64
+
+// quoteBytes is the most that a quote can have in a reply.
+func quoteBytes(q *protocol.Quote) int {
+	n := 20 + len(q.Declined)
+	if q.Declined == "" {
+		n += 60 + len(q.Currency) // five durations
+	}
+	for _, term := range q.Terms {
+		n += 20 + len(term.Name)
+	}
+	return n
+}
+
 // guestQuote is what a partner is told of the local scheduler's quote for its job.
 func (p *Peer) guestQuote(q protocol.Quote, spec *protocol.Spec, by protocol.Reckoning) protocol.Quote {
-	if limit := p.cfg.Protect.Delay; limit > 0 && q.Declined == "" && q.Delay > limit {
-		q = protocol.Quote{Declined: fmt.Sprintf("would delay a waiting job of this site by %v, it allows %v", q.Delay, limit)}
+	if why := p.delaysOwn(&q); why != "" {
+		q = protocol.Quote{Declined: why}
+	}
+	if q.Declined != "" {
+		return protocol.Quote{Job: spec.Job, Declined: q.Declined}
 	}
 	q.Job, q.Delay = spec.Job, 0
 	p.charge(&q, spec, by)

@@ -1,6 +1,7 @@
 package peer
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -17,6 +18,7 @@ type round struct {
 	specs    []protocol.Spec
 	reach    []reach // whom to ask, for each job
 	asked    AskID   // the question it answers; 0: it places jobs
+	crowded  bool    // there were more jobs than one message holds
 	home     []protocol.Quote
 	extra    []protocol.Duration // of the own site, see [policy.Site]
 	homeDone bool
@@ -28,7 +30,7 @@ type round struct {
 type ask struct {
 	partner   *partner
 	volunteer uint64 // number of the availability message that it was asked by
-	jobs      []int  // indices in the round's specs
+	jobs      []int  // indices in the round's specs, ascending
 	reply     *protocol.QuoteReply
 	missed    bool
 }
@@ -43,15 +45,12 @@ func (p *Peer) openRound() {
 		p.keep(p.queue.Take(p.queue.Len()), "the policy "+p.cfg.Policy.Name+" keeps jobs at home")
 		return
 	}
-	ids := p.queue.Take(p.roundJobs())
-	if len(ids) == 0 {
+	specs := p.takeJobs()
+	if len(specs) == 0 {
 		return
 	}
-	specs := make([]protocol.Spec, len(ids))
-	for i, id := range ids {
-		specs[i] = p.jobs[id].Spec
-	}
 	r := p.newRound(specs)
+	r.crowded = p.queue.Ready()
 	p.open = r
 	p.quoteHome(r, p.arrived)
 }
@@ -66,7 +65,7 @@ func (p *Peer) keep(ids []protocol.JobID, because string) {
 		}
 		if why != "" {
 			p.fact(Fact{Kind: JobWaits, Job: id, Site: p.cfg.Site, Text: clip(why)})
-			p.hold(j, p.jitter(p.cfg.Sigma), why)
+			p.hold(j, p.jitter(p.cfg.Sigma), why, "")
 			continue
 		}
 		p.fact(Fact{Kind: RoundDecided, Job: id, Site: p.cfg.Site, Text: because})
@@ -96,7 +95,8 @@ func (p *Peer) quoteHome(r *round, then func(*round)) {
 			return
 		}
 		r.home = p.homeQuotes(r, result, err)
-		p.growth(r.specs, r.home, p.extraOf(r), func(extra []protocol.Duration) {
+		g := growing{jobs: p.extraOf(r), until: p.now.Add(p.cfg.Deadline / 2)}
+		p.growth(g, r.specs, r.home, func(extra []protocol.Duration) {
 			if p.rounds[r.id] == r {
 				r.homeDone, r.extra = true, extra
 				then(r)
@@ -199,7 +199,7 @@ func (p *Peer) tellShortcut(r *round, i int) {
 	if p.cfg.NoFacts {
 		return
 	}
-	p.fact(Fact{Kind: JobShortcut, Job: r.specs[i].Job, Site: p.cfg.Site, Round: r.id, Quotes: p.siteQuotes(r, i), Text: fmt.Sprintf(
+	p.fact(Fact{Kind: JobShortcut, Job: r.specs[i].Job, Site: p.cfg.Site, Round: r.id, Quotes: []SiteQuote{p.siteQuote(r, i, nil)}, Text: fmt.Sprintf(
 		"own wait %v is below φ = %v: stays at home, nobody else asked", r.home[i].AWT, p.cfg.Phi)})
 }
 
@@ -236,7 +236,9 @@ func (p *Peer) askPartner(r *round, one *partner) {
 	for i := range r.specs {
 		if p.asks(r, i, one) {
 			a.jobs = append(a.jobs, i)
-			request.Jobs = append(request.Jobs, r.specs[i])
+			spec := r.specs[i]
+			spec.Name = "" // no quote needs it
+			request.Jobs = append(request.Jobs, spec)
 			if r.reach[i] == volunteers && one.volunteer.left > 0 {
 				one.volunteer.left--
 			}
@@ -344,9 +346,9 @@ func (p *Peer) closeRound(r *round) {
 
 // quote is site a's quote for job i; declined when the site was not asked.
 func (a *ask) quote(i int) protocol.Quote {
-	k := slices.Index(a.jobs, i)
+	k, asked := slices.BinarySearch(a.jobs, i)
 	switch {
-	case k < 0:
+	case !asked:
 		return protocol.Quote{Declined: "not asked: its card or the job says no"}
 	case a.reply == nil:
 		return protocol.Quote{Declined: "no answer in time"}
@@ -354,27 +356,77 @@ func (a *ask) quote(i int) protocol.Quote {
 	return a.reply.Quotes[k]
 }
 
-// siteQuotes are all quotes for job i as people see them, the least turnaround
-// first.
-func (p *Peer) siteQuotes(r *round, i int) []SiteQuote {
-	out := []SiteQuote{viewQuote(p.cfg.Site, r.home[i], p.load, 0)}
-	for _, a := range r.asks {
-		age := protocol.Duration(-1)
-		if a.partner.loadAt != 0 {
-			age = p.now.Sub(a.partner.loadAt)
-		}
-		out = append(out, viewQuote(a.partner.Site, a.quote(i), a.partner.load, age))
+// takers counts the sites that would take job i.
+func (r *round) takers(i int) (n int) {
+	if r.home[i].Declined == "" {
+		n++
 	}
-	sortQuotes(out)
+	for _, a := range r.asks {
+		if a.quote(i).Declined == "" {
+			n++
+		}
+	}
+	return n
+}
+
+// siteQuotes are the quotes for job i as people see them, the least turnaround first,
+// refusals last, each by name: the first so many of them.
+func (p *Peer) siteQuotes(r *round, i, most int) []SiteQuote {
+	type ranked struct {
+		att protocol.Duration
+		answeredSite
+	}
+	rank := make([]ranked, 0, len(r.asks)+1)
+	rank = append(rank, ranked{r.home[i].ATT(), answeredSite{name: p.cfg.Site}})
+	for _, a := range r.asks {
+		rank = append(rank, ranked{a.quote(i).ATT(), answeredSite{name: a.partner.Site, ask: a}})
+	}
+	slices.SortFunc(rank, func(a, b ranked) int { return cmp.Or(cmp.Compare(a.att, b.att), cmp.Compare(a.name, b.name)) })
+	rank = rank[:min(most, len(rank))]
+	out := make([]SiteQuote, len(rank))
+	for k := range rank {
+		out[k] = p.siteQuote(r, i, rank[k].ask)
+	}
 	return out
 }
 
-// testSubmit asks every site for quotes without placing anything.
+// siteQuote is a partner's quote for job i as people see it; without an ask the own one.
+func (p *Peer) siteQuote(r *round, i int, a *ask) SiteQuote {
+	if a == nil {
+		return viewQuote(p.cfg.Site, r.home[i], p.load, 0)
+	}
+	age := protocol.Duration(-1)
+	if a.partner.loadAt != 0 {
+		age = p.now.Sub(a.partner.loadAt)
+	}
+	return viewQuote(a.partner.Site, a.quote(i), a.partner.load, age)
+}
+
+// Facts tell all quotes for each job in rounds of at most manyJobs; in larger ones the
+// best, so that what is told grows with the jobs and not with the sites.
+const (
+	manyJobs   = 256
+	bestQuotes = 8
+)
+
+// toldQuotes are the quotes for job i that facts tell, and how many others there are.
+func (p *Peer) toldQuotes(r *round, i int) (quotes []SiteQuote, others int) {
+	all := len(r.asks) + 1
+	most := all
+	if len(r.specs) > manyJobs {
+		most = bestQuotes
+	}
+	quotes = p.siteQuotes(r, i, most)
+	return quotes, all - len(quotes)
+}
+
+// testSubmit asks every site for quotes without placing anything. The jobs get ids from
+// the end of the site's range, so that none is that of a job to come.
 func (p *Peer) testSubmit(ev TestSubmit) {
 	specs := slices.Clone(ev.Jobs)
 	for i := range specs {
 		specs[i].User, specs[i].Submitted = ev.User, p.now
-		specs[i].Job = protocol.NewJobID(p.cfg.Number, p.site.NextSeq+uint64(i))
+		specs[i].Job = protocol.NewJobID(p.cfg.Number, protocol.SeqsPerSite-1-uint64(i))
 		p.stateSpeed(&specs[i])
 		if refusal, ok := p.refuseSpec(specs[i]); ok {
 			p.answer(ev.Asked, refusal)

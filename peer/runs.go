@@ -17,7 +17,7 @@ func (p *Peer) commitHome(j *job, awt protocol.Duration) {
 	account, err := p.cfg.Accounts.Local(j.Spec.User)
 	if err != nil {
 		p.shun(j, p.cfg.Site)
-		p.hold(j, p.cfg.Sigma, err.Error())
+		p.hold(j, p.cfg.Sigma, err.Error(), "")
 		return
 	}
 	j.Epoch++

@@ -1,35 +1,98 @@
 package peer
 
 import (
+	"cmp"
 	"fmt"
 
+	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // offered makes room for a partner's job, durably, or refuses without a trace.
 func (p *Peer) offered(one *partner, m protocol.Offer) {
-	tag := protocol.Tag{Job: m.Spec.Job, Epoch: m.Epoch}
+	switch {
+	case p.weighed[tagOf(m)] != nil || !p.mayPrepare(one, m):
+	case p.guard() != 0:
+		p.weigh(one, m)
+	default:
+		p.prepare(one, m)
+	}
+}
+
+// mayPrepare says whether the site takes the offered job, and answers it otherwise.
+func (p *Peer) mayPrepare(one *partner, m protocol.Offer) bool {
+	tag := tagOf(m)
 	if why := p.notOf(one, m); why != "" {
 		p.refuse(one, tag, why)
-		return
+		return false
 	}
 	if g := p.guests[tag.Job]; g != nil && !p.replaces(one, g, tag, m.Spec.Requeue) {
-		return
+		return false
 	}
 	if why := p.declines(one, m.Spec); why != "" {
 		p.refuse(one, tag, why)
-		return
+		return false
 	}
 	if why := p.full(); why != "" {
 		p.refuseFor(one, protocol.Refused{Tag: tag, Full: true, Reason: why})
-		return
+		return false
 	}
+	return true
+}
+
+// weigh asks the local scheduler whom the offered job would delay now; since its quote
+// others may have come. The room is promised meanwhile, so that offers at the same time
+// see each other, but nothing is durable yet: after a crash the origin repeats its offer.
+// Each job is weighed by what it adds to those before it, so that the delays of several
+// may add up.
+func (p *Peer) weigh(one *partner, m protocol.Offer) {
+	tag, request := tagOf(m), m.Spec.On(&p.cfg.Capacity)
+	query := localsched.Query{Jobs: []protocol.Request{request}, Ahead: p.promises(), Guard: p.guard()}
+	p.weighed[tag] = one
+	p.promise(tag, p.now, request)
+	p.call(QuoteOp{Query: query}, func(result Result, err error) {
+		if p.weighed[tag] == nil {
+			return // the origin has given it up
+		}
+		p.stopWeighing(tag)
+		if why := p.tooHeavy(result, err); why != "" {
+			p.refuse(one, tag, why)
+			return
+		}
+		if p.mayPrepare(one, m) {
+			p.prepare(one, m)
+		}
+	})
+}
+
+func (p *Peer) stopWeighing(tag protocol.Tag) {
+	delete(p.weighed, tag)
+	p.keepPromise(tag)
+}
+
+// tooHeavy says why the job that was weighed is not taken; empty: it is.
+func (p *Peer) tooHeavy(result Result, err error) string {
+	quoted, err := resultAs[QuoteResult](result, err)
+	if err == nil && len(quoted.Quotes) != 1 {
+		err = fmt.Errorf("%d quotes for one job", len(quoted.Quotes))
+	}
+	if err != nil {
+		return clip("the local scheduler does not answer: " + err.Error())
+	}
+	p.setLoad(quoted.Load)
+	return cmp.Or(clip(quoted.Quotes[0].Declined), p.delaysOwn(&quoted.Quotes[0]))
+}
+
+// prepare makes room for the offered job, durably, and says so.
+func (p *Peer) prepare(one *partner, m protocol.Offer) {
+	tag := tagOf(m)
 	account, _ := p.cfg.Accounts.Guest(one.Site, m.Spec.User) // declines has asked
 	g := &guest{
 		GuestRow: GuestRow{
 			Spec: m.Spec, Origin: one.Site, Account: account, Epoch: m.Epoch, Phase: GuestIsPrepared, Since: p.now,
 		},
 		payload: m.Payload,
+		took:    true,
 	}
 	p.guests[tag.Job] = g
 	p.admit(one, g, +1)
@@ -155,6 +218,10 @@ const preparedTries = 12
 
 // aborted is the origin's word that it did not grant and will not.
 func (p *Peer) aborted(one *partner, tag protocol.Tag) {
+	if by, ok := p.weighed[tag]; ok && by == one {
+		p.stopWeighing(tag)
+		return
+	}
 	g := p.guests[tag.Job]
 	if g == nil || g.Origin != one.Site || g.Epoch != tag.Epoch || g.Phase != GuestIsPrepared {
 		return
@@ -268,6 +335,9 @@ func (p *Peer) bury(g *guest, phase GuestPhase) {
 
 // dropPrepared takes the guest off the books.
 func (p *Peer) dropPrepared(g *guest) {
+	if g.Phase == GuestIsPrepared {
+		p.giveBack(g)
+	}
 	p.keepPromise(g.tag())
 	p.timers.stop(timer{kind: guestTimer, job: g.Spec.Job})
 	if one := p.byName[g.Origin]; one != nil {
@@ -284,5 +354,7 @@ func (p *Peer) admit(one *partner, g *guest, by int) {
 	one.jobsHere += by
 	one.cpusHere += by * g.Spec.CPUs
 }
+
+func tagOf(m protocol.Offer) protocol.Tag { return protocol.Tag{Job: m.Spec.Job, Epoch: m.Epoch} }
 
 func (g *guest) tag() protocol.Tag { return protocol.Tag{Job: g.Spec.Job, Epoch: g.Epoch} }

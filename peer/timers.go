@@ -107,7 +107,7 @@ func (p *Peer) fire(t timer) {
 	case sigmaTimer:
 		p.sigmaDue()
 	case cycleTimer:
-		p.awaits, p.cycleDue = false, true
+		p.beginCycle()
 	case priceTimer:
 		p.askPrices()
 	}

@@ -70,7 +70,7 @@ func (p *Peer) reasonOf(j *job) string {
 	case j.Phase == InGridQueue && j.unknown:
 		return reasonNoKnownSite
 	case j.Phase == InGridQueue:
-		return cmp.Or(j.Reason, reasonGridQueue)
+		return detailed(cmp.Or(j.Reason, reasonGridQueue), j.detail)
 	case j.Phase == Offered || j.Phase == Granted:
 		return reasonHandOff
 	}
@@ -157,7 +157,7 @@ func (p *Peer) partnerView(one *partner) SiteView {
 func (p *Peer) quoted(r *round) Quoted {
 	var out Quoted
 	for i := range r.specs {
-		out.Jobs = append(out.Jobs, p.siteQuotes(r, i))
+		out.Jobs = append(out.Jobs, p.siteQuotes(r, i, len(r.asks)+1))
 	}
 	return out
 }
@@ -175,18 +175,4 @@ func termsView(terms []protocol.Term) (out []PriceTerm) {
 		out = append(out, PriceTerm{Name: one.Name, Amount: one.Amount})
 	}
 	return out
-}
-
-func (q SiteQuote) att() protocol.Duration {
-	if q.Declined != "" {
-		return protocol.Never
-	}
-	return q.AWT.Plus(q.ERT)
-}
-
-// sortQuotes puts the least turnaround first, refusals last, each by name.
-func sortQuotes(quotes []SiteQuote) {
-	slices.SortStableFunc(quotes, func(a, b SiteQuote) int {
-		return cmp.Or(cmp.Compare(a.att(), b.att()), cmp.Compare(a.Site, b.Site))
-	})
 }

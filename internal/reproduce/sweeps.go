@@ -140,8 +140,10 @@ func (o *Options) transfer() Exhibit {
 		{"0", 0}, {"100 GB", 100_000_000_000}, {"1 TB", 1_000_000_000_000}, {"10 TB", 10_000_000_000_000},
 	}
 	strategies := []named{
-		{"MCMF w = 25 %", o.portal(builtin.MCMF, usual)}, {"MCMF w = 20 %", o.portal(builtin.MCMF, 200_000)},
-		{"TWOPRICE w = 25 %", o.portal(builtin.TwoPrice, usual)}, {"INST w = 25 %", o.portal(builtin.Inst, usual)},
+		{"MCMF w = 25 %", o.portal(builtin.MCMF, usual)},
+		{"MCMF w = 20 %", o.portal(builtin.MCMF, 200_000)},
+		{"TWOPRICE w = 25 %", o.portal(builtin.TwoPrice, usual)},
+		{"INST w = 25 %", o.portal(builtin.Inst, usual)},
 	}
 	at := func(t trial, bytes int64) trial {
 		t.data = bytes

@@ -6,7 +6,7 @@ import (
 )
 
 // Delays implements [localsched.Guard]. Under reservations that stand a newcomer delays
-// nobody; else the whole queue is planned with it and without it.
+// nobody; else the whole queue is planned with it and without it, once for each shape.
 func (e *Engine) Delays(
 	now protocol.Instant, ahead, jobs []protocol.Request, guarded protocol.SiteNumber,
 ) []protocol.Duration {
@@ -17,20 +17,37 @@ func (e *Engine) Delays(
 		return delays
 	}
 	before := e.core.trialAt(now, ahead).startsOf(waiting)
+	known := map[shape]protocol.Duration{}
 	for i := range jobs {
 		job, reason := size(e.core.machine, jobs[i])
 		if reason != "" {
 			continue
 		}
-		f := e.core.trialAt(now, ahead)
-		job.slot = newcomerSlot
-		f.enqueue(job)
-		after := f.startsOf(waiting)
-		for slot, at := range before {
-			delays[i] = max(delays[i], delay(at, after[slot]))
+		of := shape{units: job.Units, time: job.Time}
+		worst, ok := known[of]
+		if !ok {
+			job.slot = newcomerSlot
+			f := e.core.trialAt(now, ahead)
+			f.enqueue(job)
+			worst = worstDelay(before, f.startsOf(waiting))
+			known[of] = worst
 		}
+		delays[i] = worst
 	}
 	return delays
+}
+
+// shape is all of a newcomer that decides whom it delays.
+type shape struct {
+	units int
+	time  protocol.Duration
+}
+
+func worstDelay(before, after map[int]protocol.Instant) (worst protocol.Duration) {
+	for slot, at := range before {
+		worst = max(worst, delay(at, after[slot]))
+	}
+	return worst
 }
 
 // delay is how much later a start is; one that is no more in sight is delayed for ever.

@@ -192,3 +192,41 @@ func TestDelaysThatNeverEnd(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 }
+
+// TestDelaysOfOneShape: the queue is planned once for each shape of newcomers, and not at
+// all where no job of the guarded site waits.
+func TestDelaysOfOneShape(t *testing.T) {
+	t.Parallel()
+	passes := 0
+	e := engine.New(cpus(1), counting{engine.EASY(), &passes})
+	for i := range 3 {
+		if _, err := e.Submit(0, of(own, job(i, 1, 5))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	asked := func(guarded protocol.SiteNumber, jobs ...protocol.Request) int {
+		before := passes
+		e.Delays(0, nil, jobs, guarded)
+		return passes - before
+	}
+	short, long := protocol.Request{Job: 1, CPUs: 1, WallTime: 1}, protocol.Request{Job: 2, CPUs: 1, WallTime: 9}
+	one, two := asked(own, short), asked(own, short, long)
+	short.Job = 3
+	if many := asked(own, slices.Repeat([]protocol.Request{short, long}, 50)...); one == 0 || many != two {
+		t.Errorf("%d passes for one shape, %d for two, %d for a hundred jobs of two", one, two, many)
+	}
+	if none := asked(other, short); none != 0 {
+		t.Errorf("%d passes where no job is guarded", none)
+	}
+}
+
+// counting counts the passes of a policy.
+type counting struct {
+	engine.Policy
+	passes *int
+}
+
+func (c counting) Pass(f *engine.Floor) engine.Opening {
+	*c.passes++
+	return c.Policy.Pass(f)
+}

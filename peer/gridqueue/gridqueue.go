@@ -114,6 +114,17 @@ func (q *Queue) Take(n int) []protocol.JobID {
 	return out
 }
 
+// Ready says whether a job could be taken now.
+func (q *Queue) Ready() bool {
+	for q.ready.Len() > 0 {
+		if p, in := q.places[q.ready[0]]; in && p.kind == ready {
+			return true
+		}
+		heap.Pop(&q.ready)
+	}
+	return false
+}
+
 // Release makes ready what was held until now or earlier.
 func (q *Queue) Release(now protocol.Instant) {
 	for q.held.Len() > 0 && q.held[0].until <= now {

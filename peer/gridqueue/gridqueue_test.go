@@ -109,6 +109,9 @@ func compare(t *rapid.T, q *gridqueue.Queue, m model) {
 			t.Fatalf("Has(%v) = %t", id, !want)
 		}
 	}
+	if got, want := q.Ready(), len(m.of("ready")) > 0; got != want {
+		t.Fatalf("Ready() = %t", got)
+	}
 	next := protocol.Instant(0)
 	for _, id := range m.of("held") {
 		if until := m[id].until; next == 0 || until < next {

@@ -178,6 +178,7 @@ type outside struct {
 	deliver func(path string) error
 	files   map[string][]byte
 
+	send   func() error
 	submit func(ctx context.Context, job localsched.Submission) (localsched.LocalID, error)
 	watch  func(ctx context.Context) (localsched.Watched, error)
 	decide func() error
@@ -197,6 +198,9 @@ func (o *outside) noted() []string {
 
 func (o *outside) Send(to protocol.SiteName, m protocol.Message) error {
 	o.note("send " + m.Kind() + " to " + string(to))
+	if o.send != nil {
+		return o.send()
+	}
 	return nil
 }
 

@@ -2,12 +2,14 @@ package node
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
+	peerv1 "github.com/switchyard-hpc/switchyard/protocol/peer/v1"
 )
 
 // stepper is the first stage: the loop around the machine.
@@ -218,7 +220,11 @@ func (n *Node) send(messages []peer.Outgoing) {
 	}
 	for _, m := range messages {
 		if err := transport.Send(m.To, m.Body); err != nil {
-			n.log.Debug("message_not_sent", "to", m.To, "kind", m.Body.Kind(), "error", err)
+			log := n.log.Debug
+			if _, unsendable := errors.AsType[*peerv1.UnsendableError](err); unsendable {
+				log = n.log.Warn // not the partner's silence, as it will seem to be
+			}
+			log("message_not_sent", "to", m.To, "kind", m.Body.Kind(), "error", err)
 		}
 	}
 }

@@ -1,8 +1,10 @@
 package node_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +15,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/node"
 	"github.com/switchyard-hpc/switchyard/protocol"
+	peerv1 "github.com/switchyard-hpc/switchyard/protocol/peer/v1"
 )
 
 // everything answers a submission with every kind of effect.
@@ -45,6 +48,32 @@ func (r *rig) background(t *testing.T, event func(peer.AskID) peer.Event) <-chan
 		outcome <- err
 	}()
 	return outcome
+}
+
+// TestUnsendableMessagesAreWarnedOf: that a partner is not there is no news; a message
+// that has no form on the wire is a fault of this site.
+func TestUnsendableMessagesAreWarnedOf(t *testing.T) {
+	for level, failure := range map[string]error{
+		"DEBUG": errors.New("no session"),
+		"WARN":  fmt.Errorf("send: %w", &peerv1.UnsendableError{Why: errors.New("too long")}),
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var log bytes.Buffer
+			r := startWith(t, &script{step: everything}, func(o *outside) { o.send = func() error { return failure } },
+				func(c *node.Config) {
+					c.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+				})
+			if err := <-r.background(t, submitOne); err != nil {
+				t.Error(err)
+			}
+			if err := r.end(); err != nil {
+				t.Error(err)
+			}
+			if !strings.Contains(log.String(), "level="+level+" msg=message_not_sent") {
+				t.Errorf("%v is logged as\n%s", failure, log.String())
+			}
+		})
+	}
 }
 
 func TestNothingLeavesBeforeItIsDurable(t *testing.T) {

@@ -20,6 +20,7 @@ type monitor struct {
 	ends     map[protocol.JobID]protocol.State
 	requeue  map[protocol.JobID]bool
 	taken    map[intake]int
+	prepared map[guestAt]intake // in which guests were
 	problems []string
 }
 
@@ -28,6 +29,13 @@ type intake struct {
 	site   protocol.SiteName
 	life   uint64
 	period protocol.Instant
+}
+
+// guestAt is a guest in a life of a site.
+type guestAt struct {
+	site protocol.SiteName
+	life uint64
+	tag  protocol.Tag
 }
 
 // start is one start of a job.
@@ -48,6 +56,8 @@ func newMonitor(w *World) *monitor {
 		ends:    map[protocol.JobID]protocol.State{},
 		requeue: map[protocol.JobID]bool{},
 		taken:   map[intake]int{},
+
+		prepared: map[guestAt]intake{},
 	}
 }
 
@@ -57,6 +67,9 @@ func (m *monitor) problem(format string, args ...any) {
 
 // recorded sees a record on its way into the rows.
 func (m *monitor) recorded(s *Site, rec peer.Record) {
+	if rec.Table == peer.GuestTable {
+		m.guestGone(s, rec)
+	}
 	switch row := rec.Row.(type) { //nolint:gochecksumtype // its cases are values, each is here
 	case peer.JobRow:
 		m.jobRecorded(s, row)
@@ -109,6 +122,22 @@ func (m *monitor) guestRecorded(s *Site, row peer.GuestRow) {
 	}
 }
 
+// guestGone takes a guest that was prepared and did not come out of its period's count.
+func (m *monitor) guestGone(s *Site, rec peer.Record) {
+	old, _ := s.rows.Rows[peer.GuestTable][rec.Key].(peer.GuestRow)
+	row, kept := rec.Row.(peer.GuestRow)
+	if old.Phase != peer.GuestIsPrepared || (kept && row.Epoch == old.Epoch && row.Phase != peer.GuestIsAborted) {
+		return
+	}
+	if in, ok := m.prepared[guestOf(s, old)]; ok {
+		m.taken[in]--
+	}
+}
+
+func guestOf(s *Site, row peer.GuestRow) guestAt {
+	return guestAt{site: s.Name, life: s.life, tag: protocol.Tag{Job: row.Spec.Job, Epoch: row.Epoch}}
+}
+
 // countIntake adds the guests of a period up against MaxQ. A peer that starts again counts
 // from the beginning.
 func (m *monitor) countIntake(s *Site, row peer.GuestRow) {
@@ -116,6 +145,7 @@ func (m *monitor) countIntake(s *Site, row peer.GuestRow) {
 		return
 	}
 	in := intake{site: s.Name, life: s.life, period: row.Since / protocol.Instant(s.cfg.WithDefaults().Cycle)}
+	m.prepared[guestOf(s, row)] = in
 	if m.taken[in]++; m.taken[in] > s.cfg.MaxQ {
 		m.problem("%s has taken %d guests in a period, its MaxQ is %d", s.Name, m.taken[in], s.cfg.MaxQ)
 	}

@@ -201,6 +201,9 @@ func (c *scribe) fact(f peer.Fact) string {
 		text += " " + f.State.String()
 	}
 	text += because(f.Text) + siteQuotes(f.Quotes)
+	if f.Others > 0 {
+		text += fmt.Sprintf("; and %d others", f.Others)
+	}
 	if len(f.Silent) > 0 {
 		text += "; silent: " + strings.Join(f.Silent, " ")
 	}
