@@ -88,12 +88,22 @@ type SiteQuote struct {
 	AWTLow   protocol.Duration `json:"awt_p10_ms"`
 	AWTHigh  protocol.Duration `json:"awt_p90_ms"`
 	ERT      protocol.Duration `json:"ert_ms"`
-	Bound    protocol.Duration `json:"bound_ms"` // starts within it with 95 % confidence; 0: not stated
+	Transfer protocol.Duration `json:"transfer_ms,omitempty"` // of the job's data to the site; it goes on while the job waits
+	Bound    protocol.Duration `json:"bound_ms"`              // starts within it with 95 % confidence; 0: not stated
 	Terms    []PriceTerm       `json:"terms,omitempty"`
 	Cost     protocol.Micro    `json:"cost_micro"` // of all terms
 	Currency string            `json:"currency,omitempty"`
 	RUS      int               `json:"rus_ppm"`
 	Age      protocol.Duration `json:"rus_age_ms"`
+}
+
+// ATT is the approximate turnaround time: the wait, or until the job's data are there
+// ([MC] equation 10), and the run time; [protocol.Never] when the quote is declined.
+func (q *SiteQuote) ATT() protocol.Duration {
+	if q.Declined != "" {
+		return protocol.Never
+	}
+	return max(q.AWT, q.Transfer).Plus(q.ERT)
 }
 
 // PriceTerm is one named part of a quote's price.
@@ -124,6 +134,8 @@ type JobView struct {
 	WallTime  protocol.Duration   `json:"wall_time_ms"`
 	Sites     []protocol.SiteName `json:"sites,omitempty"`
 	Requeue   bool                `json:"requeue"`
+	Power     int                 `json:"power_ppm,omitempty"`  // that the job says it draws, of the usual; 0: the usual
+	Data      int64               `json:"data_bytes,omitempty"` // that travel with it
 	Submitted protocol.Instant    `json:"submitted_ms"`
 	Placed    protocol.Instant    `json:"placed_ms"`     // the last commit or grant; 0: none
 	Started   protocol.Instant    `json:"started_ms"`    // 0: not yet; by the origin's clock

@@ -379,7 +379,7 @@ func (p *Peer) siteQuotes(r *round, i, most int) []SiteQuote {
 	rank := make([]ranked, 0, len(r.asks)+1)
 	rank = append(rank, ranked{r.home[i].ATT(), answeredSite{name: p.cfg.Site}})
 	for _, a := range r.asks {
-		rank = append(rank, ranked{a.quote(i).ATT(), answeredSite{name: a.partner.Site, ask: a}})
+		rank = append(rank, ranked{a.arrival(i, &r.specs[i]), answeredSite{name: a.partner.Site, ask: a}})
 	}
 	slices.SortFunc(rank, func(a, b ranked) int { return cmp.Or(cmp.Compare(a.att, b.att), cmp.Compare(a.name, b.name)) })
 	rank = rank[:min(most, len(rank))]
@@ -399,7 +399,29 @@ func (p *Peer) siteQuote(r *round, i int, a *ask) SiteQuote {
 	if a.partner.loadAt != 0 {
 		age = p.now.Sub(a.partner.loadAt)
 	}
-	return viewQuote(a.partner.Site, a.quote(i), a.partner.load, age)
+	q := viewQuote(a.partner.Site, a.quote(i), a.partner.load, age)
+	if q.Declined == "" {
+		q.Transfer = a.partner.transfer(&r.specs[i])
+	}
+	return q
+}
+
+// arrival is the turnaround of job i at the partner, with the way of its data.
+func (a *ask) arrival(i int, spec *protocol.Spec) protocol.Duration {
+	q := a.quote(i)
+	if q.Declined == "" {
+		q.AWT = max(q.AWT, a.partner.transfer(spec))
+	}
+	return q.ATT()
+}
+
+// transfer is how long a job's data travel to the partner; 0 where its link is not
+// stated.
+func (one *partner) transfer(spec *protocol.Spec) protocol.Duration {
+	if spec.Data <= 0 || one.Bandwidth <= 0 {
+		return 0
+	}
+	return protocol.Transfer(spec.Data, one.Latency, one.Bandwidth)
 }
 
 // Facts tell all quotes for each job in rounds of at most manyJobs; in larger ones the

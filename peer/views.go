@@ -37,6 +37,7 @@ func specView(s protocol.Spec) JobView {
 	return JobView{
 		ID: s.Job, Name: s.Name, User: s.User, CPUs: s.CPUs, Nodes: s.Nodes, MemoryMB: s.MemoryMB,
 		WallTime: s.WallTime, Sites: s.Sites, Requeue: s.Requeue, Submitted: s.Submitted,
+		Power: s.Power, Data: s.Data,
 	}
 }
 

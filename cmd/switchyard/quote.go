@@ -63,7 +63,7 @@ func quoteTable(quotes []peer.SiteQuote) *table {
 			continue
 		}
 		t.add(plain(string(q.Site)), span(q.AWT), span(q.AWTLow), span(q.AWTHigh), span(q.ERT),
-			span(q.AWT.Plus(q.ERT)), cost(q), percent(q.RUS), notes(bound(q), oldLoad(q.Age)))
+			span(q.ATT()), cost(q), percent(q.RUS), notes(travels(q), bound(q), oldLoad(q.Age)))
 	}
 	return t
 }
@@ -74,6 +74,14 @@ func cost(q peer.SiteQuote) string {
 		return "-"
 	}
 	return amount(q.Cost, q.Currency)
+}
+
+// travels says how long the job's data are on their way to the site.
+func travels(q peer.SiteQuote) string {
+	if q.Transfer == 0 {
+		return ""
+	}
+	return "its data are there after " + span(q.Transfer)
 }
 
 // bound says until when a job starts for almost sure, if the site states that.

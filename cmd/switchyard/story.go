@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -92,7 +93,7 @@ func (t teller) roundTable(fact peer.Fact) string {
 		case x.Declined != "":
 			return strings.Compare(string(x.Site), string(y.Site))
 		}
-		return int(max(-1, min(1, x.AWT.Plus(x.ERT)-y.AWT.Plus(y.ERT))))
+		return cmp.Compare(x.ATT(), y.ATT())
 	})
 	rows := newTable("", "SITE", " WAIT", " RUN", " TOTAL", " COST", " RUS", "NOTE")
 	for _, q := range quotes {
@@ -104,7 +105,7 @@ func (t teller) roundTable(fact peer.Fact) string {
 			rows.add(mark, plain(string(q.Site)), "-", "-", "-", "-", percent(q.RUS), "declines: "+plain(q.Declined))
 			continue
 		}
-		rows.add(mark, plain(string(q.Site)), span(q.AWT), span(q.ERT), span(q.AWT.Plus(q.ERT)), cost(q), percent(q.RUS),
+		rows.add(mark, plain(string(q.Site)), span(q.AWT), span(q.ERT), span(q.ATT()), cost(q), percent(q.RUS),
 			t.remarks(q))
 	}
 	for _, site := range fact.Silent {
@@ -114,12 +115,12 @@ func (t teller) roundTable(fact peer.Fact) string {
 	return out.String()
 }
 
-// remarks are what only the long form says of a quote.
+// remarks are how long data travel, and in the long form more.
 func (t teller) remarks(q peer.SiteQuote) string {
 	if !t.long {
-		return ""
+		return travels(q)
 	}
-	return notes(terms(q), bound(q))
+	return notes(travels(q), terms(q), bound(q))
 }
 
 // sentence tells a fact in words.
