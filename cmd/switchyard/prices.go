@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"math"
 	"os"
@@ -61,7 +62,13 @@ func (a *app) pricesCommand() *cobra.Command {
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return p.run(cmd.Context(), args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			err := p.run(cmd.Context(), args)
+			if errors.Is(err, fs.ErrNotExist) {
+				return &exitError{code: exitNotFound, err: err}
+			}
+			return err
+		},
 	}
 	p.file.addTo(cmd)
 	cmd.Flags().StringVar(&p.config, "config", "", "the configuration of a feed, a TOML file, instead of FILE")
