@@ -114,7 +114,7 @@ func TestPricesRefuses(t *testing.T) {
 		}
 	}
 	missing := filepath.Join(t.TempDir(), "none.csv")
-	if code, _, errs := cli(t, "prices", missing, "--format", "csv"); code != exitFailed || !strings.Contains(errs, missing) {
+	if code, _, errs := cli(t, "prices", missing, "--format", "csv"); code != exitNotFound || !strings.Contains(errs, missing) {
 		t.Errorf("a missing file: exit code %d, %s", code, errs)
 	}
 }
