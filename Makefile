@@ -5,7 +5,7 @@ GOLANGCI_VERSION := v2.15.0
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 COMMIT  ?= $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
 
-TIMEOUT   ?= 30m
+TIMEOUT   ?= 45m
 FUZZTIME  ?= 10s
 BENCH     ?= .
 BENCHTIME ?= 1s

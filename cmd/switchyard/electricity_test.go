@@ -221,7 +221,7 @@ func (f flatFeed) Prices(_ context.Context, query price.Query) (price.Series, er
 	return price.Series{Slots: []price.Slot{{Start: hour, Length: protocol.Hour, Price: protocol.Unit}}}, f.err
 }
 
-// What is wrong with a feed's sources is told once there are prices to go on with, and
+// What is wrong with a feed's sources is told beside the prices that it goes on with, and
 // monitoring sees it at once.
 func TestPriceWatch(t *testing.T) {
 	t.Parallel()
@@ -240,7 +240,7 @@ func TestPriceWatch(t *testing.T) {
 	}{
 		{feed: closed, want: closed},
 		{wrong: bad, known: true}, // one of several files
-		{wrong: bad, want: bad, known: true},
+		{feed: closed, wrong: bad, want: bad, known: true},
 		{up: true, known: true},
 		{feed: closed, want: closed, known: true},
 	} {
@@ -248,6 +248,9 @@ func TestPriceWatch(t *testing.T) {
 		result, err := w.Ahead(t.Context(), op)
 		if !errors.Is(err, step.want) || (err == nil) == (len(result.Prices.Slots) == 0) {
 			t.Errorf("step %d: %+v, %v", i, result, err)
+		}
+		if told := result.Trouble != ""; told != (step.wrong != nil && step.want == nil) {
+			t.Errorf("step %d: trouble %q", i, result.Trouble)
 		}
 		if published, up := w.known(); up != step.up || published.IsZero() == step.known {
 			t.Errorf("step %d: up %v, known until %v", i, up, published)
