@@ -35,7 +35,8 @@ type Engine interface {
 // the limit.
 type Queued struct {
 	protocol.Request
-	Tag protocol.Tag
+	Tag   protocol.Tag
+	Since protocol.Instant // it has waited since then; 0: from now on
 }
 
 // Actions is what a driver must do now, in order, and when it must call
@@ -50,6 +51,7 @@ type Actions struct {
 type Planned struct {
 	Start    protocol.Instant // the last instant when no start is in sight
 	Declined string           // why it never would; empty: it would
+	Note     string           // what else to know, as in [protocol.Quote]
 }
 
 // Errors of an [Engine], beside [ErrUnknownJob]. None of them changes anything.

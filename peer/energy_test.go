@@ -232,7 +232,7 @@ func TestDraw(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		perCPU := rapid.Int64Range(0, 1e9).Draw(t, "mW")
-		spec := protocol.Spec{Power: rapid.IntRange(0, protocol.MaxPower).Draw(t, "power")}
+		spec := protocol.Spec{Request: protocol.Request{Power: rapid.IntRange(0, protocol.MaxPower).Draw(t, "power")}}
 		spec.CPUs = rapid.IntRange(0, 1e9).Draw(t, "CPUs")
 		share := int64(spec.Power)
 		if share == 0 {

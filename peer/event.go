@@ -60,7 +60,7 @@ type Submit struct {
 	Jobs  []NewJob
 }
 
-// NewJob is one job of a [Submit]. Spec.Job, Spec.User and Spec.Submitted are
+// NewJob is one job of a [Submit]. Spec.Job, Spec.User, Spec.Submitted and Spec.Like are
 // set by the peer.
 type NewJob struct {
 	Spec    protocol.Spec

@@ -62,6 +62,7 @@ func (p *Peer) newJob(user string, one NewJob) *job {
 	p.site.NextSeq++
 	spec := one.Spec
 	spec.Job, spec.User, spec.Submitted = id, user, p.now
+	spec.Like = protocol.Likeness(p.cfg.Site, user, spec.Name)
 	p.stateSpeed(&spec)
 	payload := *one.Payload
 	payload.Stdout, payload.Stderr = expand(payload.Stdout, id), expand(payload.Stderr, id)

@@ -75,6 +75,8 @@ func TestLargeRepliesFitTheWire(t *testing.T) {
 		"few prices":        {dear, 1000, 0, 0},
 		"many prices":       {dear, 16384, 15500, 163},
 		"many short ones":   {atOnce, 16384, 0, 0},
+		"few long notes":    {noted, 64, 0, 0},
+		"many long notes":   {noted, 16384, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -101,6 +103,11 @@ func TestLargeRepliesFitTheWire(t *testing.T) {
 			}
 		})
 	}
+}
+
+// noted says much of a wait.
+func noted(r protocol.Request) protocol.Quote {
+	return protocol.Quote{Job: r.Job, ERT: r.WallTime, Note: strings.Repeat("é", 5000)}
 }
 
 // large is site a with so many partners, which all answer as told, and the policy that

@@ -140,13 +140,26 @@ func (p *Peer) delaysOwn(q *protocol.Quote) string {
 	return fmt.Sprintf("would delay a waiting job of this site by %v, it allows %v", q.Delay, limit)
 }
 
-// A reply to a question about many jobs has short reasons, and fits into the 4 MiB of the
-// wire.
+// mostNote bounds what people may read in a note, in bytes: the wire takes 256, and the
+// mark of the cut needs three.
+const mostNote = 240
+
+// A reply to a question about many jobs has short reasons and no notes, and fits into the
+// 4 MiB of the wire.
 const (
 	fewJobs        = 64
 	shortReason    = 160 // bytes; 16384 of them, with all the rest of a quote, are about 3 MB
 	mostReplyBytes = 7 << 19
 )
+
+// noteOf is what people may read of a quote's wait. One that is declined has a reason
+// instead.
+func noteOf(q *protocol.Quote) string {
+	if q.Declined != "" {
+		return ""
+	}
+	return clipTo(mostNote, q.Note)
+}
 
 // fitting is the reply in what a message holds: quotes beyond that are declined.
 func fitting(reply protocol.QuoteReply) protocol.QuoteReply {
@@ -154,7 +167,7 @@ func fitting(reply protocol.QuoteReply) protocol.QuoteReply {
 	for i := range reply.Quotes {
 		q := &reply.Quotes[i]
 		if q.Declined = clip(q.Declined); len(reply.Quotes) > fewJobs {
-			q.Declined = clipTo(shortReason, q.Declined)
+			q.Declined, q.Note = clipTo(shortReason, q.Declined), ""
 		}
 		n := quoteBytes(q)
 		if left := (len(reply.Quotes) - i - 1) * emptyQuote; bytes+n+left > mostReplyBytes {
@@ -173,7 +186,7 @@ const emptyQuote = 64
 func quoteBytes(q *protocol.Quote) int {
 	n := 20 + len(q.Declined)
 	if q.Declined == "" {
-		n += 60 + len(q.Currency) // five durations
+		n += 60 + len(q.Currency) + len(q.Note) // five durations
 	}
 	for _, term := range q.Terms {
 		n += 20 + len(term.Name)
@@ -189,7 +202,7 @@ func (p *Peer) guestQuote(q protocol.Quote, spec *protocol.Spec, by protocol.Rec
 	if q.Declined != "" {
 		return protocol.Quote{Job: spec.Job, Declined: q.Declined}
 	}
-	q.Job, q.Delay = spec.Job, 0
+	q.Job, q.Delay, q.Note = spec.Job, 0, noteOf(&q)
 	p.charge(&q, spec, by)
 	return q
 }

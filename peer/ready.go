@@ -90,6 +90,7 @@ type SiteQuote struct {
 	ERT      protocol.Duration `json:"ert_ms"`
 	Transfer protocol.Duration `json:"transfer_ms,omitempty"` // of the job's data to the site; it goes on while the job waits
 	Bound    protocol.Duration `json:"bound_ms"`              // starts within it with 95 % confidence; 0: not stated
+	Note     string            `json:"note,omitempty"`        // what else to know of the wait
 	Terms    []PriceTerm       `json:"terms,omitempty"`
 	Cost     protocol.Micro    `json:"cost_micro"` // of all terms
 	Currency string            `json:"currency,omitempty"`
@@ -172,8 +173,11 @@ type SiteView struct {
 	JobsSent int                 `json:"jobs_there"` // of this site, at that one
 	// Benefit is what the grid brings the site's own users, in parts per million: their
 	// response alone over the one that they have. 0: not measured.
-	Benefit int    `json:"benefit_ppm"`
-	Prices  string `json:"prices,omitempty"` // of electricity, at the own site
+	Benefit  int    `json:"benefit_ppm"`
+	Withheld int    `json:"withheld_cpus,omitempty"` // idle CPUs that a power budget keeps from working now
+	Draw     int64  `json:"draw_w,omitempty"`        // that the jobs which run are taken to draw, in watts; 0: not known
+	Budget   int64  `json:"budget_w,omitempty"`      // that they may draw now; 0: there is no budget now
+	Prices   string `json:"prices,omitempty"`        // of electricity, at the own site
 }
 
 func (Submitted) reply() {}

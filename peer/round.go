@@ -143,7 +143,7 @@ func (p *Peer) homeQuotes(r *round, result Result, err error) []protocol.Quote {
 			out[i] = protocol.Quote{Job: spec.Job, Declined: why}
 		default:
 			out[i] = quoted.Quotes[i]
-			out[i].Job = spec.Job
+			out[i].Job, out[i].Note = spec.Job, noteOf(&out[i])
 			p.charge(&out[i], &spec, p.reckoning(r))
 		}
 	}
@@ -448,6 +448,7 @@ func (p *Peer) testSubmit(ev TestSubmit) {
 	specs := slices.Clone(ev.Jobs)
 	for i := range specs {
 		specs[i].User, specs[i].Submitted = ev.User, p.now
+		specs[i].Like = protocol.Likeness(p.cfg.Site, ev.User, specs[i].Name)
 		specs[i].Job = protocol.NewJobID(p.cfg.Number, protocol.SeqsPerSite-1-uint64(i))
 		p.stateSpeed(&specs[i])
 		if refusal, ok := p.refuseSpec(specs[i]); ok {

@@ -15,7 +15,7 @@ import (
 // fullRows has one row of each table with every field set.
 func fullRows() map[peer.Table]peer.Row {
 	spec := protocol.Spec{
-		Request: protocol.Request{Job: 1_000_000_000_007, CPUs: 2, Nodes: 1, MemoryMB: 5, WallTime: 60_000},
+		Request: protocol.Request{Job: 1_000_000_000_007, CPUs: 2, Nodes: 1, MemoryMB: 5, WallTime: 60_000, Power: 3, Like: 1<<64 - 1},
 		Name:    "näme", User: "ada", Sites: []protocol.SiteName{"b"}, Requeue: true, Submitted: 9,
 	}
 	outcome := &protocol.Outcome{

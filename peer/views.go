@@ -114,6 +114,7 @@ func (p *Peer) sitesView() Sites {
 		Site: p.cfg.Site, Number: p.cfg.Number, Self: true, Link: "self", Why: p.clash,
 		CPUs: p.cfg.Capacity.CPUs, Nodes: p.cfg.Capacity.Nodes, Age: -1,
 		Busy: p.load.Busy, Queued: p.load.QueuedJobs, RUS: p.load.RUS(), LastSeen: p.now, Software: p.cfg.Software,
+		Withheld: p.load.Withheld, Draw: watts(p.load.Draw), Budget: watts(p.load.Budget),
 		Benefit: p.benefit.ppm(), Prices: p.pricesView(),
 	}
 	if p.loadAt != 0 {
@@ -151,8 +152,18 @@ func (p *Peer) partnerView(one *partner) SiteView {
 	if one.loadAt != 0 {
 		v.Age, v.Busy, v.Queued, v.RUS = p.now.Sub(one.loadAt), one.load.Busy, one.load.QueuedJobs, one.load.RUS()
 		v.Benefit = one.load.Benefit
+		v.Withheld, v.Draw, v.Budget = one.load.Withheld, watts(one.load.Draw), watts(one.load.Budget)
 	}
 	return v
+}
+
+// watts are milliwatts in watts, rounded up, so that a small draw never reads as none.
+func watts(mw int64) int64 {
+	w := mw / 1000
+	if mw%1000 > 0 {
+		w++
+	}
+	return w
 }
 
 func (p *Peer) quoted(r *round) Quoted {
@@ -167,7 +178,7 @@ func viewQuote(site protocol.SiteName, q protocol.Quote, load protocol.Load, age
 	return SiteQuote{
 		Site: site, Declined: q.Declined, AWT: q.AWT, AWTLow: q.AWTLow, AWTHigh: q.AWTHigh, ERT: q.ERT,
 		RUS: load.RUS(), Age: age,
-		Bound: q.Bound, Terms: termsView(q.Terms), Cost: q.Cost(), Currency: q.Currency,
+		Bound: q.Bound, Terms: termsView(q.Terms), Cost: q.Cost(), Currency: q.Currency, Note: q.Note,
 	}
 }
 

@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"fmt"
+	"hash/fnv"
 	"slices"
 	"strconv"
 	"strings"
@@ -85,6 +86,19 @@ type Request struct {
 	Nodes    int      // at least; 0: any
 	MemoryMB int64    // per node; 0: any
 	WallTime Duration // the limit, after which the job is ended
+	Power    int      // that the job draws, in parts per million of what a site states; 0: not known
+	Like     uint64   // equal for jobs that are likely to draw alike, see [Likeness]; 0: not known
+}
+
+// Likeness is the same number for all jobs of one user of one site with one name, and
+// tells neither.
+func Likeness(site SiteName, user, name string) uint64 {
+	h := fnv.New64a()
+	for _, word := range []string{string(site), user, name} {
+		_, _ = h.Write([]byte(word)) // never fails
+		_, _ = h.Write([]byte{0})
+	}
+	return max(1, h.Sum64())
 }
 
 // Spec is a job without what it runs.
@@ -97,11 +111,10 @@ type Spec struct {
 	Submitted Instant    // by the origin's clock
 	MHz       int        // speed of the CPUs that the wall time is meant for; 0: not stated
 	Mflops    int        // the same in Mflop/s; 0: not stated
-	Power     int        // that the job draws, in parts per million of what a site states; 0: as much as that
 	Data      int64      // bytes that must travel to a site that is not the origin
 }
 
-// MaxPower is the most that [Spec.Power] may be: a hundred times what a site states.
+// MaxPower is the most that [Request.Power] may be: a hundred times what a site states.
 const MaxPower = 100 * PPM
 
 // On is the request as it is on a machine: its wall time scales with the ratio of

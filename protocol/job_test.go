@@ -142,3 +142,29 @@ func TestAllows(t *testing.T) {
 		t.Error("a job without sites may run anywhere, one with sites only there")
 	}
 }
+
+// Likeness tells users, names and sites apart, also where their letters run together, and
+// is never 0, which would be unknown.
+func TestLikeness(t *testing.T) {
+	t.Parallel()
+	seen := map[uint64][]string{0: {"unknown"}}
+	for _, words := range [][]string{
+		{"a", "ada", "sum"},
+		{"a", "ada", "sun"},
+		{"a", "bob", "sum"},
+		{"b", "ada", "sum"},
+		{"a", "adas", "um"},
+		{"aa", "da", "sum"},
+		{"a", "ada", ""},
+		{"", "", ""},
+	} {
+		like := protocol.Likeness(protocol.SiteName(words[0]), words[1], words[2])
+		if other, ok := seen[like]; ok {
+			t.Errorf("%q and %q are alike", words, other)
+		}
+		seen[like] = words
+	}
+	if again := protocol.Likeness("a", "ada", "sum"); seen[again] == nil {
+		t.Errorf("a job is not like itself: %d", again)
+	}
+}

@@ -27,6 +27,7 @@ type Quote struct {
 	ERT      Duration // expected run time
 	Terms    []Term   // price over the planned hours, in Currency
 	Currency string
+	Note     string // what else to know of the wait, for people: that the job waits for cheap hours
 }
 
 // ATT is the approximate turnaround time of [SS 2.1.1]: AWT + ERT, [Never] when

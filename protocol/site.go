@@ -107,19 +107,22 @@ type Load struct {
 	QueuedJobs int   // jobs in the local queue that have not started
 	QueuedWork int64 // CPU·ms that queued jobs ask for
 	Benefit    int   // of the site's own users from the grid, in parts per million: 2,000,000 halves their response; 0: not measured
+	Withheld   int   // idle CPUs that a power budget keeps from working now
+	Draw       int64 // milliwatts that the jobs which run are taken to draw; 0: not known
+	Budget     int64 // milliwatts that they may draw now; 0: there is no budget now
 }
 
 // RUS is the resource utilisation status of [SS 2.1.1]: busy CPUs over CPUs, in
-// parts per million.
+// parts per million. CPUs that may not work count as busy.
 func (l Load) RUS() int {
 	if l.CPUs <= 0 {
 		return PPM
 	}
-	return int(int64(l.Busy) * PPM / int64(l.CPUs))
+	return int((int64(l.Busy) + int64(l.Withheld)) * PPM / int64(l.CPUs))
 }
 
-// Free is how many CPUs run nothing now.
-func (l Load) Free() int { return max(0, l.CPUs-l.Busy) }
+// Free is how many CPUs run nothing now and may.
+func (l Load) Free() int { return max(0, l.CPUs-l.Busy-l.Withheld) }
 
 // PPM is the whole in parts per million.
 const PPM = 1_000_000

@@ -136,6 +136,7 @@ func TestTestOnlyPrintsTheQuotes(t *testing.T) {
 		{
 			Site: "borealis", AWT: 1500, AWTLow: 0, AWTHigh: protocol.Day, ERT: protocol.Hour, RUS: 500_000,
 			Bound: 2*protocol.Hour + 9*protocol.Minute + 1, Age: protocol.Minute, Cost: 1_230_000, Currency: "EUR",
+			Note: "waits for off-peak\x1b",
 		},
 		{Site: "cygnus", AWT: 2000, ERT: protocol.Hour, Cost: -5, Currency: "E\x1bR"},
 		{Site: "aurora", AWT: protocol.Never, Declined: "needs 8 CPUs, the site has 4", RUS: 1_000_000},
@@ -144,7 +145,7 @@ func TestTestOnlyPrintsTheQuotes(t *testing.T) {
 	want := "" +
 		"SITE         WAIT      P10         P90      RUN    TOTAL           COST    RUS  NOTE\n" +
 		"borealis  0:00:02  0:00:00  1-00:00:00  1:00:00  1:00:02       1.23 EUR   50 %  " +
-		"starts within 2h10m, 95 %; RUS is 0:01:00 old\n" +
+		"waits for off-peak?; starts within 2h10m, 95 %; RUS is 0:01:00 old\n" +
 		"cygnus    0:00:02  0:00:00     0:00:00  1:00:00  1:00:02  -0.000005 E?R    0 %\n" +
 		"aurora          -        -           -        -        -              -  100 %  needs 8 CPUs, the site has 4\n"
 	for _, args := range [][]string{{"submit", "--test-only"}, {"quote"}} {
@@ -207,6 +208,29 @@ func TestSites(t *testing.T) {
 	got := command(t, socket, "", "sites", "--json")
 	if err := json.Unmarshal([]byte(got.stdout), &answer); err != nil || len(answer.Sites.Sites) != 2 || answer.Rules != someRules() {
 		t.Errorf("--json: %v\n%s", err, got.stdout)
+	}
+}
+
+// A site whose jobs' power is known has all sites show it.
+func TestSitesUnderAPowerBudget(t *testing.T) {
+	t.Parallel()
+	n := &fakeNode{replyF: always(peer.Sites{Sites: []peer.SiteView{
+		{Site: "aurora", Number: 1, Self: true, Link: "self", CPUs: 8, Busy: 3, RUS: protocol.PPM, Withheld: 5, Draw: 12_399, Budget: 50_000},
+		{Site: "borealis", Link: "up", CPUs: 4, Withheld: 1, Draw: 180, Budget: 300, LastSeen: 1},
+		{Site: "cygnus", Link: "up", Draw: 1_260_000},
+		{Site: "draco", Link: "up", Budget: 20_000},
+		{Site: "eridanus", Link: "down", Age: -1},
+	}}, nil)}
+	want := "" +
+		"SITE      NO  LINK  CPUS  BUSY    RUS  QUEUED      AGE  HERE  THERE  BENEFIT       POWER  NOTE\n" +
+		"aurora     1  self     8     3  100 %       0  0:00:00     0      0        -  12.3/50 kW  5 idle CPUs withheld by the power budget; " +
+		"initiation sender, policy tc, local queue easy\n" +
+		"borealis   -  up       4     0    0 %       0  0:00:00     0      0        -   180/300 W  1 idle CPU withheld by the power budget\n" +
+		"cygnus     -  up       -     0    0 %       0  0:00:00     0      0        -     1260 kW\n" +
+		"draco      -  up       -     0    0 %       0  0:00:00     0      0        -     0/20 kW\n" +
+		"eridanus   -  down     -     -      -       -        -     0      0        -           -\n"
+	if got := command(t, serve(t, n), "", "sites"); got != (result{0, want, ""}) {
+		t.Errorf("got\n%s%s\nwant\n%s", got.stdout, got.stderr, want)
 	}
 }
 
@@ -282,7 +306,7 @@ func TestExplainTellsTheStory(t *testing.T) {
 						Terms: []peer.PriceTerm{{Name: "cpu", Amount: 3_000_000}, {Name: "energy", Amount: 500_000}},
 					},
 					{Site: "borealis", Declined: "no room"},
-					{Site: "cygnus", ERT: protocol.Hour},
+					{Site: "cygnus", ERT: protocol.Hour, Note: "off-peak only"},
 				},
 				Silent: []string{"draco"},
 			},
@@ -299,7 +323,7 @@ func TestExplainTellsTheStory(t *testing.T) {
 		"+0.003 s  cygnus volunteers to take jobs\n",
 		"+0.004 s  the rules of aurora changed: policy tc, initiation receiver\n",
 		"+0.012 s  round 7: cygnus is chosen: least turnaround (took 11 ms)\n",
-		"→  cygnus    0:00:00  1:00:00  1:00:00         -    0 %\n",
+		"→  cygnus    0:00:00  1:00:00  1:00:00         -    0 %  off-peak only\n",
 		"   aurora    0:01:00  1:00:00  1:01:00  3.50 EUR  100 %\n",
 		"borealis        -        -        -         -    0 %  declines: no room\n",
 		"draco           -        -        -         -      -  did not answer in time\n",

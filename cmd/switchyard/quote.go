@@ -22,8 +22,9 @@ func (a *app) quoteCommand() *cobra.Command {
 		Long: "Ask every site what it would offer a batch script now, and submit nothing: the same as\n" +
 			"submit --test-only. WAIT is the median, P10 and P90 are the bounds between which the wait\n" +
 			"lies in eight of ten cases. COST is the sum of what the site charges and its electricity, if\n" +
-			"it names prices; --json has the parts. NOTE says within what time the job starts with 95 %\n" +
-			"confidence, where the site can tell. Quotes bind nobody.",
+			"it names prices; --json has the parts. NOTE says what the wait is for, where that is not the\n" +
+			"queue alone, and within what time the job starts with 95 % confidence, where the site can\n" +
+			"tell. Quotes bind nobody.",
 		Example: "  switchyard quote job.sh\n  switchyard quote -n 16 -t 1:00:00 job.sh",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -63,7 +64,7 @@ func quoteTable(quotes []peer.SiteQuote) *table {
 			continue
 		}
 		t.add(plain(string(q.Site)), span(q.AWT), span(q.AWTLow), span(q.AWTHigh), span(q.ERT),
-			span(q.ATT()), cost(q), percent(q.RUS), notes(travels(q), bound(q), oldLoad(q.Age)))
+			span(q.ATT()), cost(q), percent(q.RUS), notes(plain(q.Note), travels(q), bound(q), oldLoad(q.Age)))
 	}
 	return t
 }

@@ -18,6 +18,7 @@ const (
 	lublinModel    = "lublin"
 	xsedeModel     = "xsede"
 	nordugridModel = "nordugrid"
+	intrepidModel  = "intrepid"
 )
 
 // simGenerate is one call of sim generate.
@@ -50,6 +51,8 @@ func (a *app) simGenerateCommand() *cobra.Command {
 			"             to the authors' sample; jobs of history come first\n" +
 			"  nordugrid  fifty systems in the price areas of 2014, fed by a real grid's log with --trace,\n" +
 			"             scaled to the means of the MCMF paper; the table of systems is invented\n" +
+			"  intrepid   the Blue Gene/P of the power paper, March to August 2009, with its monthly job counts\n" +
+			"             and utilisations; the rest is fitted to the machine's log of January and February\n" +
 			"Without --out it tells only what comes to each system.",
 		Example: "  switchyard sim generate --model lublin --cpus 256 --jobs 10000 --max-estimate 36h --out lublin.swf\n" +
 			"  switchyard sim generate --model xsede --seed 3 --out xsede.swf\n" +
@@ -60,7 +63,7 @@ func (a *app) simGenerateCommand() *cobra.Command {
 			return g.run()
 		},
 	}
-	choice(cmd, &g.model, "model", "", "what is drawn", lublinModel, xsedeModel, nordugridModel)
+	choice(cmd, &g.model, "model", "", "what is drawn", lublinModel, xsedeModel, nordugridModel, intrepidModel)
 	cmd.Flags().Uint64Var(&g.seed, "seed", 1, "of all that is drawn by chance")
 	cmd.Flags().IntVar(&g.jobs, "jobs", 0, "how many (lublin 1000, xsede 10000 after the history, nordugrid 126344)")
 	cmd.Flags().IntVar(&g.history, "history", 4000, "jobs before these that only make history (xsede)")
@@ -94,9 +97,9 @@ func (g *simGenerate) run() error {
 
 func (g *simGenerate) draw() (*workload.Grid, error) {
 	if g.model == "" {
-		return nil, usage("say with --model what to draw: %s, %s or %s", lublinModel, xsedeModel, nordugridModel)
+		return nil, usage("say with --model what to draw: %s, %s, %s or %s", lublinModel, xsedeModel, nordugridModel, intrepidModel)
 	}
-	if err := chosen("model", g.model, lublinModel, xsedeModel, nordugridModel); err != nil {
+	if err := chosen("model", g.model, lublinModel, xsedeModel, nordugridModel, intrepidModel); err != nil {
 		return nil, err
 	}
 	if err := g.fitting(); err != nil {
@@ -109,6 +112,8 @@ func (g *simGenerate) draw() (*workload.Grid, error) {
 		grid, err = g.lublin()
 	case xsedeModel:
 		grid, err = g.xsede()
+	case intrepidModel:
+		grid, err = workload.IntrepidHalfYear(g.seed)
 	default:
 		return g.nordugrid()
 	}
@@ -124,6 +129,7 @@ func (g *simGenerate) fitting() error {
 		name   string
 		models []string
 	}{
+		{"jobs", []string{lublinModel, xsedeModel, nordugridModel}},
 		{"history", []string{xsedeModel}},
 		{"load", []string{lublinModel, xsedeModel}},
 		{"cpus", []string{lublinModel}},

@@ -60,6 +60,7 @@ func TestSimGenerateWritesATrace(t *testing.T) {
 		"typeless":  {[]string{"--model", "lublin", "--typeless"}, 1000, 1},
 		"xsede":     {[]string{"--model", "xsede", "--jobs", "3000", "--history", "1000"}, 4000, 8},
 		"nordugrid": {[]string{"--model", "nordugrid", "--trace", log, "--jobs", "300"}, 300, 2},
+		"intrepid":  {[]string{"--model", "intrepid"}, 52_287, 1},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -132,13 +133,14 @@ func TestSimGenerateExitCodes(t *testing.T) {
 		code   int
 		stderr string
 	}{
-		"no model":        {nil, 2, "say with --model what to draw: lublin, xsede or nordugrid"},
-		"unknown":         {[]string{"--model", "cirne"}, 2, `--model "cirne" is unknown; use lublin, xsede, nordugrid`},
+		"no model":        {nil, 2, "say with --model what to draw: lublin, xsede, nordugrid or intrepid"},
+		"unknown":         {[]string{"--model", "cirne"}, 2, `--model "cirne" is unknown; use lublin, xsede, nordugrid, intrepid`},
 		"no log":          {[]string{"--model", "nordugrid"}, 2, "name it with --trace"},
 		"lost log":        {[]string{"--model", "nordugrid", "--trace", "none.swf"}, 3, "none.swf: no such file"},
 		"no such jobs":    {[]string{"--model", "nordugrid", "--trace", log}, 1, "log.swf: jobs: 126344 are not from 200 to the 500 of the log"},
 		"other's flag":    {[]string{"--model", "xsede", "--cpus", "9"}, 2, "--cpus means nothing to --model xsede"},
 		"trace for xsede": {[]string{"--model", "xsede", "--trace", log}, 2, "--trace means nothing to --model xsede"},
+		"its own count":   {[]string{"--model", "intrepid", "--jobs", "9"}, 2, "--jobs means nothing to --model intrepid"},
 		"no jobs":         {[]string{"--model", "xsede", "--jobs", "0"}, 2, "--jobs 0"},
 		"few jobs":        {[]string{"--model", "lublin", "--jobs", "20", "--max-estimate", "9h"}, 2, "draw more jobs"},
 		"history":         {[]string{"--model", "xsede", "--history", "-1"}, 2, "history: -1 is negative"},

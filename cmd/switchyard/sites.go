@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,9 +19,11 @@ func (a *app) sitesCommand() *cobra.Command {
 			"not asked for quotes) or refused. RUS is the share of CPUs that run jobs, AGE how old that\n" +
 			"figure is. HERE are jobs of that site at this one, THERE jobs of this site at that one.\n" +
 			"BENEFIT tells how much sooner the site's own users have their results than they would without\n" +
-			"the grid: 1.25x is a quarter sooner than alone, below 1 the grid costs them time. The NOTE of\n" +
-			"this site names the rules in force: what opens rounds, which policy decides them, and which\n" +
-			"rules the local queue; and what is known of the prices of its electricity, or why nothing is.",
+			"the grid: 1.25x is a quarter sooner than alone, below 1 the grid costs them time. POWER, shown\n" +
+			"when some site tells it, is what its jobs draw and what its power budget allows them now; CPUs\n" +
+			"that the budget keeps from working count as busy in RUS. The NOTE of this site names the rules\n" +
+			"in force: what opens rounds, which policy decides them, and which rules the local queue; and\n" +
+			"what is known of the prices of its electricity, or why nothing is.",
 		Example: "  switchyard sites\n  switchyard sites --json",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -49,17 +52,35 @@ type sitesAnswer struct {
 }
 
 func sitesTable(sites []peer.SiteView, rules api.Rules) *table {
-	t := newTable("SITE", " NO", "LINK", " CPUS", " BUSY", " RUS", " QUEUED", " AGE", " HERE", " THERE", " BENEFIT", "NOTE")
+	titles := []string{"SITE", " NO", "LINK", " CPUS", " BUSY", " RUS", " QUEUED", " AGE", " HERE", " THERE", " BENEFIT"}
+	powers := slices.ContainsFunc(sites, func(site peer.SiteView) bool { return site.Draw > 0 || site.Budget > 0 })
+	if powers {
+		titles = append(titles, " POWER")
+	}
+	t := newTable(append(titles, "NOTE")...)
 	for _, site := range sites {
 		load := []string{"-", "-", "-", "-"}
 		if site.Age >= 0 {
 			load = []string{strconv.Itoa(site.Busy), percent(site.RUS), strconv.Itoa(site.Queued), span(site.Age)}
 		}
-		t.add(append(append([]string{
+		cells := append([]string{
 			plain(string(site.Site)), number(int(site.Number)), plain(site.Link), number(site.CPUs),
-		}, load...), strconv.Itoa(site.JobsHere), strconv.Itoa(site.JobsSent), ratio(site.Benefit), siteNote(site, rules))...)
+		}, load...)
+		cells = append(cells, strconv.Itoa(site.JobsHere), strconv.Itoa(site.JobsSent), ratio(site.Benefit))
+		if powers {
+			cells = append(cells, power(site.Draw, site.Budget))
+		}
+		t.add(append(cells, notes(withheld(site), siteNote(site, rules)))...)
 	}
 	return t
+}
+
+// withheld says how many CPUs may not work now.
+func withheld(site peer.SiteView) string {
+	if site.Withheld == 0 {
+		return ""
+	}
+	return count(site.Withheld, "idle CPU") + " withheld by the power budget"
 }
 
 func number(n int) string {

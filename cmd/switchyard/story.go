@@ -118,9 +118,9 @@ func (t teller) roundTable(fact peer.Fact) string {
 // remarks are how long data travel, and in the long form more.
 func (t teller) remarks(q peer.SiteQuote) string {
 	if !t.long {
-		return travels(q)
+		return notes(plain(q.Note), travels(q))
 	}
-	return notes(travels(q), terms(q), bound(q))
+	return notes(plain(q.Note), travels(q), terms(q), bound(q))
 }
 
 // sentence tells a fact in words.

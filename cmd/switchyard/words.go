@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -77,6 +78,33 @@ func ratio(ppm int) string {
 	}
 	hundredths := (ppm + protocol.PPM/200) / (protocol.PPM / 100)
 	return fmt.Sprintf("%d.%02dx", hundredths/100, hundredths%100)
+}
+
+// power prints what jobs draw and, if there is one, the budget that they are under, both
+// in watts: "12.3/50 kW", or "-" when neither is known.
+func power(draw, budget int64) string {
+	text, unit := thousands, " kW"
+	if max(draw, budget) < 10_000 {
+		text, unit = decimal, " W"
+	}
+	switch {
+	case draw == 0 && budget == 0:
+		return "-"
+	case budget == 0:
+		return text(draw) + unit
+	}
+	return text(draw) + "/" + text(budget) + unit
+}
+
+func decimal(n int64) string { return strconv.FormatInt(n, 10) }
+
+// thousands prints a thousandth of a number, to the tenth if it is not whole.
+func thousands(n int64) string {
+	text := decimal(n / 1000)
+	if tenth := n % 1000 / 100; tenth > 0 {
+		text += "." + decimal(tenth)
+	}
+	return text
 }
 
 // rough prints a duration in two units at most, as 2h10m, rounded up.

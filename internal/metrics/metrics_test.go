@@ -158,8 +158,8 @@ func TestSites(t *testing.T) {
 	var trouble error
 	m.WatchSites(func(context.Context) ([]peer.SiteView, error) {
 		return []peer.SiteView{
-			{Site: "here", Self: true, Link: "self", CPUs: 64, Busy: 16, Queued: 3},
-			{Site: "there", Link: "up", CPUs: 8, Age: 1500, LastSeen: 1_800_000_000_500, JobsSent: 2},
+			{Site: "here", Self: true, Link: "self", CPUs: 64, Busy: 16, Queued: 3, Withheld: 8, Draw: 4500, Budget: 6000},
+			{Site: "there", Link: "up", CPUs: 8, Age: 1500, Draw: 7, Budget: 7, Withheld: 7, LastSeen: 1_800_000_000_500, JobsSent: 2},
 			{Site: "away", Link: "down", Age: -1},
 		}, trouble
 	})
@@ -168,6 +168,7 @@ func TestSites(t *testing.T) {
 		`switchyard_peer_up{peer="there"} 1`, `switchyard_peer_up{peer="away"} 0`,
 		`switchyard_gossip_staleness_seconds{peer="there"} 1.5`,
 		`switchyard_peer_last_seen_timestamp_seconds{peer="there"} 1.8000000005e+09`,
+		`switchyard_power_draw_watts 4500`, `switchyard_power_budget_watts 6000`, `switchyard_cpus_withheld 8`,
 		`switchyard_site_busy_cpus{site="here"} 16`, `switchyard_peer_jobs_there{peer="there"} 2`,
 	)
 	for _, odd := range []string{`staleness_seconds{peer="away"}`, `peer_up{peer="here"}`, `cpus{site="away"}`} {

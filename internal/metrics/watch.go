@@ -25,6 +25,9 @@ func (m *Metrics) WatchSites(ask func(context.Context) ([]peer.SiteView, error))
 		queued: desc("site_queued_jobs", "Jobs in the site's local queue, as far as is known.", "site"),
 		here:   desc("peer_jobs_here", "Live jobs of the partner at this site.", "peer"),
 		there:  desc("peer_jobs_there", "Live jobs of this site at the partner.", "peer"),
+		draw:   desc("power_draw_watts", "What the jobs that run at this site are taken to draw; 0: not known."),
+		budget: desc("power_budget_watts", "What they may draw now; 0: there is no budget now."),
+		held:   desc("cpus_withheld", "Idle CPUs of this site that its power budget keeps from working now."),
 	})
 }
 
@@ -36,11 +39,12 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 type sites struct {
 	ask                                              func(context.Context) ([]peer.SiteView, error)
 	up, seen, stale, cpus, busy, queued, here, there *prometheus.Desc
+	draw, budget, held                               *prometheus.Desc // of this site alone
 }
 
 // Describe implements [prometheus.Collector].
 func (s *sites) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{s.up, s.seen, s.stale, s.cpus, s.busy, s.queued, s.here, s.there} {
+	for _, d := range []*prometheus.Desc{s.up, s.seen, s.stale, s.cpus, s.busy, s.queued, s.here, s.there, s.draw, s.budget, s.held} {
 		out <- d
 	}
 }
@@ -69,6 +73,12 @@ func (s *sites) collect(out chan<- prometheus.Metric, v *peer.SiteView) {
 		gauge(s.queued, float64(v.Queued))
 	}
 	if v.Self {
+		own := func(d *prometheus.Desc, value float64) {
+			out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value)
+		}
+		own(s.draw, float64(v.Draw))
+		own(s.budget, float64(v.Budget))
+		own(s.held, float64(v.Withheld))
 		return
 	}
 	up := 0.0

@@ -52,7 +52,7 @@ func (c Config) Charge(jobs []workload.Job, r *Result) Bill {
 const milliwattMSOfMWh = 3.6e15
 
 func (c Config) drawOf(site int, job *workload.Job, index int32) int64 {
-	spec := protocol.Spec{Request: protocol.Request{CPUs: job.CPUs}, Power: c.powerOf(index)}
+	spec := protocol.Spec{Request: protocol.Request{CPUs: job.CPUs, Power: c.powerOf(job, index)}}
 	return peer.Draw(c.Sites[site].Electricity.Milliwatts, &spec)
 }
 

@@ -3,6 +3,7 @@ package sim
 import (
 	"errors"
 
+	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -106,9 +107,12 @@ func (c Config) throughGrid(index int32) bool {
 	return c.LocalShare == 0 || c.chance(chanceOfGrid, uint64(index), 0, protocol.PPM) >= uint64(c.LocalShare) //nolint:gosec // not negative
 }
 
-// powerOf is the share of a site's power that a job draws, in parts per million; 0: all of
-// it, which none that is drawn is.
-func (c Config) powerOf(index int32) int {
+// powerOf is the share of a site's power that a job draws, in parts per million: what the
+// workload says, else what is drawn; 0: all of it, which none that is drawn is.
+func (c Config) powerOf(job *workload.Job, index int32) int {
+	if job.Power > 0 {
+		return job.Power
+	}
 	if c.PowerLow == c.PowerHigh {
 		return c.PowerLow
 	}

@@ -317,9 +317,9 @@ func (g *grid) submit(s *site, index int32) {
 	g.check.arrived()
 	s.sent = append(s.sent, index)
 	spec := protocol.Spec{
-		Request: protocol.Request{CPUs: job.CPUs, WallTime: job.Estimate},
+		Request: protocol.Request{CPUs: job.CPUs, WallTime: job.Estimate, Power: g.cfg.powerOf(job, index)},
 		MHz:     g.machines[job.Origin].MHz, Mflops: g.machines[job.Origin].Mflops,
-		Power: g.cfg.powerOf(index), Data: g.cfg.Stage.Bytes,
+		Data: g.cfg.Stage.Bytes,
 	}
 	if !g.cfg.throughGrid(index) {
 		spec.Sites = []protocol.SiteName{s.name}

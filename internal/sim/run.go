@@ -170,4 +170,4 @@ func checkJobs(jobs []workload.Job, sites int) error {
 
 // reserves says whether a local policy starts jobs at times of its own, when
 // nothing else happens.
-func reserves(p engine.Policy) bool { return p.Quotes() == engine.Reserved }
+func reserves(p engine.Policy) bool { return engine.WakesByItself(p) }

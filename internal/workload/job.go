@@ -11,6 +11,7 @@ type Job struct {
 	Run      protocol.Duration // on a CPU of its origin; at least 1 ms
 	Estimate protocol.Duration // what its user asks for there; at least Run
 	CPUs     int               // at least 1
+	Power    int               // that it draws, in parts per million of what the site states; 0: not stated
 }
 
 // Work is the CPU·ms that the job keeps busy at its origin.

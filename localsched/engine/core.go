@@ -70,14 +70,20 @@ func (c *Core) setPolicy(p Policy) {
 
 // Size is what a request takes of the machine. The reason says why it never
 // fits; it is empty when it does.
-func (c *Core) Size(r protocol.Request) (w Waiting, reason string) { return size(c.machine, r) }
+func (c *Core) Size(r protocol.Request) (w Waiting, reason string) {
+	return size(c.machine, c.policy, r)
+}
 
-func size(m Machine, r protocol.Request) (w Waiting, reason string) {
+func size(m Machine, p Policy, r protocol.Request) (w Waiting, reason string) {
 	if r.WallTime < 1 {
 		return Waiting{}, "has no wall-time limit; ask for at least 1ms"
 	}
 	units, reason := m.Units(r)
-	return Waiting{Units: units, Time: r.WallTime}, reason
+	w = Waiting{Units: units, Time: r.WallTime, appetite: appetiteOf(r)}
+	if b, ok := p.(*budgeted); ok && reason == "" {
+		reason = b.refuses(m, &w)
+	}
+	return w, reason
 }
 
 // Submit puts a job that [Core.Size] made at the end of the queue and makes a
@@ -136,6 +142,9 @@ func (c *Core) Add(now protocol.Instant, number int, w Waiting) {
 
 func (c *Core) enqueue(number int, w Waiting) Waiting {
 	w.slot, w.order = number, c.version
+	if w.since == 0 {
+		w.since = c.floor.now
+	}
 	c.floor.enqueue(&w)
 	*c.entry(number) = entry{state: queued, rank: w.rank, order: w.order}
 	c.work.add(c.workOf(w))
@@ -258,6 +267,7 @@ func (c *Core) restore(number int, w Waiting, started protocol.Instant) bool {
 	c.settled = false
 	c.entry(number)
 	w.slot, w.order = number, c.version
+	c.floor.supply.wants(&c.floor, &w)
 	c.floor.run(&w, started, place)
 	c.floor.disturb()
 	c.noteStarts()
@@ -271,12 +281,16 @@ func (c *Core) Wake() protocol.Instant { return c.floor.Wake() }
 // Load is how busy the machine is. Queued work is the CPUs that queued jobs
 // would keep busy times their estimates, at most the largest int64.
 func (c *Core) Load() protocol.Load {
-	return protocol.Load{
+	load := protocol.Load{
 		CPUs:       c.machine.Capacity().CPUs,
 		Busy:       c.machine.CPUs(c.busy),
 		QueuedJobs: c.floor.waiting.length,
 		QueuedWork: c.work.int64(),
 	}
+	if b := c.floor.budget; b != nil {
+		b.tell(&load, &c.floor)
+	}
+	return load
 }
 
 // change counts a change at a time.

@@ -16,20 +16,20 @@ func (e *Engine) Delays(
 	if len(waiting) == 0 {
 		return delays
 	}
-	before := e.core.trialAt(now, ahead).startsOf(waiting)
+	before := e.core.trialAt(now, ahead).startsOf(waiting, !e.core.settled)
 	known := map[shape]protocol.Duration{}
 	for i := range jobs {
-		job, reason := size(e.core.machine, jobs[i])
+		job, reason := size(e.core.machine, e.core.policy, jobs[i])
 		if reason != "" {
 			continue
 		}
-		of := shape{units: job.Units, time: job.Time}
+		of := shape{units: job.Units, time: job.Time, appetite: job.appetite}
 		worst, ok := known[of]
 		if !ok {
 			job.slot = newcomerSlot
 			f := e.core.trialAt(now, ahead)
 			f.enqueue(job)
-			worst = worstDelay(before, f.startsOf(waiting))
+			worst = worstDelay(before, f.startsOf(waiting, true))
 			known[of] = worst
 		}
 		delays[i] = worst
@@ -41,6 +41,7 @@ func (e *Engine) Delays(
 type shape struct {
 	units int
 	time  protocol.Duration
+	appetite
 }
 
 func worstDelay(before, after map[int]protocol.Instant) (worst protocol.Duration) {
@@ -73,22 +74,18 @@ func (c *Core) waitingOf(wanted func(slot int) bool) map[int]bool {
 }
 
 // startsOf runs a future until the jobs of these slots have started, and says when; the
-// last instant where no start is in sight.
-func (f *future) startsOf(slots map[int]bool) map[int]protocol.Instant {
+// last instant where no start is in sight. It begins with a pass if something has changed:
+// time alone may let a pass start more when a running job is past its estimate.
+func (f *future) startsOf(slots map[int]bool, changed bool) map[int]protocol.Instant {
 	starts := make(map[int]protocol.Instant, len(slots))
-	for {
+	f.noteStarts(slots, starts)
+	if changed {
 		f.pass()
-		for i := range f.floor.started {
-			if slot := f.floor.started[i].slot; slots[slot] {
-				starts[slot] = f.floor.now
-			}
-		}
-		if len(starts) == len(slots) {
-			return starts
-		}
-		if !f.next() {
-			break
-		}
+		f.noteStarts(slots, starts)
+	}
+	for len(starts) < len(slots) && f.next() {
+		f.pass()
+		f.noteStarts(slots, starts)
 	}
 	for slot := range slots {
 		if _, ok := starts[slot]; !ok {
@@ -96,6 +93,15 @@ func (f *future) startsOf(slots map[int]bool) map[int]protocol.Instant {
 		}
 	}
 	return starts
+}
+
+// noteStarts notes which of the slots have just started.
+func (f *future) noteStarts(slots map[int]bool, starts map[int]protocol.Instant) {
+	for i := range f.floor.started {
+		if slot := f.floor.started[i].slot; slots[slot] {
+			starts[slot] = f.floor.now
+		}
+	}
 }
 
 // Delays implements [localsched.Guard].

@@ -132,6 +132,7 @@ func (e *Engine) admit(job localsched.Queued) (Waiting, error) {
 	if _, ok := e.book.slots[job.Tag]; ok {
 		return Waiting{}, fmt.Errorf("job %v: %w", job.Tag, localsched.ErrDuplicate)
 	}
+	waiting.since = job.Since
 	return waiting, nil
 }
 

@@ -13,6 +13,15 @@ type Waiting struct {
 	order    uint64            // of submission
 	place    Place             // where it is promised
 	slot     int               // of the engine's job, or one of those below
+	since    protocol.Instant  // it waits
+	draw     int64             // milliwatts, under a budget
+	appetite
+}
+
+// appetite is what of a request decides what the job draws.
+type appetite struct {
+	cpus  int32 // asked for
+	power int32 // parts per million of what the site states; 0: all of it
 }
 
 // unreserved is the reserved start of a job without one.
@@ -32,14 +41,18 @@ type Running struct {
 	order  uint64            // of starting
 	Place  Place
 	slot   int
-	killed bool // its end was asked for
+	killed bool  // its end was asked for
+	draw   int64 // milliwatts, under a budget
+	appetite
 }
 
 // Floor is the machine at one time, with the jobs that run on it and those that
 // wait: the live one, or one in a plan. Policies read it and start jobs on it.
 type Floor struct {
+	machine Machine
 	now     protocol.Instant
 	policy  Policy
+	budget  *budgeted // the policy, if it is one
 	over    Overtaker // the policy, if it is one
 	pool    bool
 	room    Room
@@ -51,6 +64,8 @@ type Floor struct {
 
 	shadow  shadow
 	profile profile
+	supply  supply
+	picks   *[]pick // of a pass that is tried out
 
 	offering bool
 	offers   []offer // of this pass, when offering
@@ -64,6 +79,7 @@ type offer struct {
 
 func newFloor(m Machine, p Policy) Floor {
 	f := Floor{
+		machine: m,
 		pool:    m.Pool(),
 		room:    m.Room(),
 		shadow:  shadow{beside: m.Room()},
@@ -76,6 +92,9 @@ func newFloor(m Machine, p Policy) Floor {
 // serve makes the floor that of a policy.
 func (f *Floor) serve(p Policy) {
 	f.policy = p
+	if f.budget, _ = p.(*budgeted); f.budget != nil {
+		p = f.budget.base
+	}
 	f.over, _ = p.(Overtaker)
 }
 
@@ -168,6 +187,7 @@ func (f *Floor) StartHeads() {
 // enqueue puts a job in the queue and notes its rank.
 func (f *Floor) enqueue(job *Waiting) {
 	job.rank, job.reserved = f.policy.Rank(*job), unreserved
+	f.supply.wants(f, job)
 	f.waiting.insert(job)
 	if f.over != nil {
 		second := *job
@@ -179,11 +199,18 @@ func (f *Floor) enqueue(job *Waiting) {
 // run starts a job that stands in no queue.
 func (f *Floor) run(job *Waiting, started protocol.Instant, place Place) {
 	f.starts++
-	r := Running{End: started.Add(job.Time), Units: job.Units, Place: place, order: f.starts, slot: job.slot, time: job.Time}
+	r := Running{
+		End: started.Add(job.Time), Units: job.Units, Place: place, order: f.starts, slot: job.slot, time: job.Time,
+		draw: job.draw, appetite: job.appetite,
+	}
+	f.supply.taken += r.draw
 	f.room.Take(job.Units, place)
 	f.shadow.started(job.order, &r)
 	f.running.insert(&r)
 	f.started = append(f.started, r)
+	if f.picks != nil {
+		*f.picks = append(*f.picks, pick{job: *job, place: place})
+	}
 }
 
 // end takes a running job away.
@@ -191,6 +218,7 @@ func (f *Floor) end(i int) {
 	r := f.running.list()[i]
 	f.running.remove(i)
 	f.room.Give(r.Units, r.Place)
+	f.supply.taken -= r.draw
 	if r.End != f.now {
 		f.shadow.forget()
 	}
@@ -224,6 +252,7 @@ func (f *Floor) setPolicy(p Policy) {
 	f.disturb()
 	f.waiting.clear()
 	f.second.clear()
+	f.supply.reckon(f)
 	for i := range jobs {
 		f.enqueue(&jobs[i])
 	}
@@ -238,5 +267,7 @@ func (f *Floor) copyFrom(other *Floor) {
 	f.second.copyFrom(&other.second)
 	f.shadow.copyFrom(&other.shadow)
 	f.profile.copyFrom(&other.profile)
+	f.budget = other.budget
+	f.supply.copyFrom(&other.supply)
 	f.started = f.started[:0]
 }

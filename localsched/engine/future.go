@@ -36,7 +36,7 @@ func (f *future) begin(live *Floor, now protocol.Instant) {
 
 // submit puts a request at the end of the queue, unless it never fits.
 func (f *future) submit(r protocol.Request) bool {
-	job, reason := size(f.machine, r)
+	job, reason := size(f.machine, f.policy, r)
 	if reason != "" {
 		return false
 	}
@@ -47,7 +47,7 @@ func (f *future) submit(r protocol.Request) bool {
 
 func (f *future) enqueue(job Waiting) {
 	f.order++
-	job.order = f.order
+	job.order, job.since = f.order, f.floor.now
 	f.floor.enqueue(&job)
 }
 
@@ -114,9 +114,10 @@ func (f *future) start(job Waiting) protocol.Instant {
 	}
 }
 
-// promised is the reserved start of the last job, if no promise will change.
+// promised is the reserved start of the last job, if no promise will change: a power budget
+// that is to come may break one.
 func (f *future) promised() (protocol.Instant, bool) {
-	if !f.floor.profile.firm {
+	if !f.floor.profile.firm || f.floor.budget != nil {
 		return 0, false
 	}
 	c, ok := f.floor.waiting.last()
@@ -154,13 +155,14 @@ func (f *future) serve(w *Waiting) bool {
 	}
 }
 
-// trialAt is a future of the present state with the ahead requests submitted.
+// trialAt is a future of the present state with the ahead requests submitted. What they have
+// set off stands among the started.
 func (c *Core) trialAt(now protocol.Instant, ahead []protocol.Request) *future {
 	f := &c.trial
 	f.begin(&c.floor, now)
 	for _, r := range ahead {
 		if f.submit(r) {
-			f.pass()
+			f.policy.Pass(&f.floor)
 		}
 	}
 	return f

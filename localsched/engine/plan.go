@@ -12,17 +12,27 @@ import (
 // past their estimate ended in the next millisecond. Requests ahead that never
 // fit are passed over. Plan changes nothing that other calls can see.
 func (c *Core) Plan(now protocol.Instant, ahead, jobs []protocol.Request) []localsched.Planned {
-	start := c.starts(max(now, c.floor.now), ahead)
+	now = max(now, c.floor.now)
+	start := c.starts(now, ahead)
 	planned := make([]localsched.Planned, len(jobs))
 	for i := range jobs {
-		job, reason := size(c.machine, jobs[i])
+		job, reason := size(c.machine, c.policy, jobs[i])
 		if reason != "" {
 			planned[i].Declined = reason
 			continue
 		}
 		planned[i].Start = start(job)
+		planned[i].Note = c.note(now, planned[i].Start, job)
 	}
 	return planned
+}
+
+// note says how a power budget makes a job wait.
+func (c *Core) note(now, start protocol.Instant, job Waiting) string {
+	if c.floor.budget == nil {
+		return ""
+	}
+	return c.floor.budget.note(now, start, &job, &c.floor)
 }
 
 // starts is the cheapest way to tell when a job would start.
@@ -62,7 +72,7 @@ func (c *Core) promises(now protocol.Instant, ahead []protocol.Request) *profile
 	p := &c.trial.floor.profile
 	p.copyFrom(&c.floor.profile)
 	for _, r := range ahead {
-		if w, reason := size(c.machine, r); reason == "" {
+		if w, reason := size(c.machine, c.policy, r); reason == "" {
 			at, place := p.earliest(now, w.Units, w.Time)
 			p.take(at, at.Add(w.Time), w.Units, place)
 		}

@@ -172,6 +172,17 @@ func (p *profile) fits(i int, end protocol.Instant, units int) (place Place, nex
 	return place, i + 1, ok
 }
 
+// holds says whether a place is free from now until an end.
+func (p *profile) holds(now, end protocol.Instant, units int, place Place) bool {
+	for i := p.index(now); i < len(p.steps) && p.steps[i].at < end; i++ {
+		s := &p.steps[i]
+		if s.free < units || s.room != nil && !s.room.Has(units, place) {
+			return false
+		}
+	}
+	return true
+}
+
 // earlier says whether a job would be given an earlier start if it gave its own
 // up, on machines whose units are alike: whether it fits somewhere before, until
 // it would run into the time that is its own already.

@@ -35,6 +35,7 @@ func drawRequest(t *rapid.T, m engine.Machine) protocol.Request {
 		Nodes:    rapid.IntRange(0, c.Nodes).Draw(t, "job nodes"),
 		MemoryMB: rapid.Int64Range(0, c.MemoryMB).Draw(t, "memory"),
 		WallTime: protocol.Duration(rapid.IntRange(1, 12).Draw(t, "time")),
+		Power:    rapid.SampledFrom([]int{0, protocol.PPM / 4, 2 * protocol.PPM}).Draw(t, "power"),
 	}
 }
 

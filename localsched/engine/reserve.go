@@ -137,11 +137,13 @@ func (f *Floor) startDue() {
 	}
 }
 
-// Wake is when a job that waits is to be started though nothing else happens;
-// 0: no such time is known.
-func (f *Floor) Wake() protocol.Instant {
-	if f.profile.wake == lastInstant {
-		return 0
+// Wake is when a job that waits may have to be started though nothing else happens: a
+// promised start, or another power budget. 0: no such time is known.
+func (f *Floor) Wake() (wake protocol.Instant) {
+	for _, at := range []protocol.Instant{f.profile.wake, f.supply.change} {
+		if at != 0 && at != lastInstant && (wake == 0 || at < wake) {
+			wake = at
+		}
 	}
-	return f.profile.wake
+	return wake
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -27,6 +28,10 @@ func policies() map[string]engine.Policy {
 		}
 		all[name] = policy
 	}
+	for name, budget := range budgets() {
+		base, _, _ := strings.Cut(name, " ")
+		all[name] = engine.Within(budget, all[base])
+	}
 	return all
 }
 
@@ -36,6 +41,7 @@ func machines() map[string]func(*rapid.T) engine.Machine {
 		"whole node": func(t *rapid.T) engine.Machine { return engine.WholeNode(drawCapacity(t)) },
 		"per CPU":    func(t *rapid.T) engine.Machine { return engine.PerCPU(drawCapacity(t)) },
 		"partitions": func(*rapid.T) engine.Machine { return partitions{} },
+		"bgp":        drawPartitioned,
 	}
 }
 

@@ -38,6 +38,8 @@ func (s *session) soundQuote(request protocol.Request, q protocol.Quote) error {
 		return errors.New("the job fits the machine")
 	case !fits && len(q.Terms) > 0:
 		return errors.New("it has a price, though it is declined")
+	case !fits && q.Note != "":
+		return errors.New("it has a note, though it is declined; the reason says it all")
 	case fits:
 		return soundOffer(q)
 	}

@@ -37,6 +37,12 @@ func wrongPlanners(account string) map[string]map[string]func() *wrong {
 			"runs more than it has": func() *wrong {
 				return &wrong{load: func(l protocol.Load) protocol.Load { l.Busy = l.CPUs + 1; return l }}
 			},
+			"withholds more than is idle": func() *wrong {
+				return &wrong{load: func(l protocol.Load) protocol.Load { l.Withheld = l.CPUs - l.Busy + 1; return l }}
+			},
+			"draws less than nothing": func() *wrong {
+				return &wrong{load: func(l protocol.Load) protocol.Load { l.Draw = -1; return l }}
+			},
 		},
 		"the load counts what runs and what waits": {
 			"does not see the queue": func() *wrong {
@@ -57,6 +63,14 @@ func wrongPlanners(account string) map[string]map[string]func() *wrong {
 			},
 		},
 		"what never fits is declined": {
+			"has a note beside the reason": func() *wrong {
+				return quoting(func(q []protocol.Quote) []protocol.Quote {
+					for i := range q {
+						q[i].Note = "waits for off-peak"
+					}
+					return q
+				})
+			},
 			"declines nothing": func() *wrong {
 				return quoting(func(q []protocol.Quote) []protocol.Quote {
 					for i := range q {

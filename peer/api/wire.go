@@ -200,11 +200,10 @@ func text(field, s string, most int) error {
 // spec is the job as quotes see it.
 func (j *Job) spec() protocol.Spec {
 	return protocol.Spec{
-		Request: protocol.Request{CPUs: j.CPUs, Nodes: j.Nodes, MemoryMB: j.MemoryMB, WallTime: j.WallTime},
+		Request: protocol.Request{CPUs: j.CPUs, Nodes: j.Nodes, MemoryMB: j.MemoryMB, WallTime: j.WallTime, Power: j.Power},
 		Name:    j.Name,
 		Sites:   j.Sites,
 		Requeue: j.Requeue,
-		Power:   j.Power,
 		Data:    j.Data,
 	}
 }

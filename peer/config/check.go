@@ -92,7 +92,7 @@ func (r *checker) checkLocalSched(l *LocalSched) {
 		r.notOurs(l)
 	}
 	r.checkSlurm(l)
-	r.OneOf("localsched.machine", l.Machine, PerCPU, WholeNode)
+	r.OneOf("localsched.machine", l.Machine, PerCPU, WholeNode, Partitioned)
 	if _, err := engine.Named(l.Policy); err != nil {
 		r.OneOf("localsched.policy", l.Policy, engine.Names()...)
 	}
@@ -102,7 +102,9 @@ func (r *checker) checkLocalSched(l *LocalSched) {
 	r.OneOf("localsched.on_stop", l.OnStop, Leave, End)
 	r.AtLeast("localsched.cpus", l.CPUs, 0)
 	r.AtLeast("localsched.nodes", l.Nodes, 1)
+	r.checkBGP(l)
 	switch {
+	case l.Machine == Partitioned: // its layout knows the nodes
 	case l.CPUs == 0 && l.Nodes > 1:
 		r.Problem("localsched.nodes", "is %d, but cpus is not set; set cpus to the CPUs of all nodes together", l.Nodes)
 	case l.CPUs > 0 && l.Nodes > 0 && l.CPUs%l.Nodes != 0:

@@ -79,7 +79,7 @@ func (c *Config) uses(p *Plugin) bool {
 	case LocalSchedKind:
 		return c.LocalSched.Plugin == p.Name
 	}
-	return c.Prices.Feed == p.Name
+	return c.Prices.Feed == p.Name || c.Power.Series.Feed == p.Name
 }
 
 // plugins lists the names of the plugins of a kind.

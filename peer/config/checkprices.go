@@ -35,39 +35,30 @@ func (r *checker) checkPrices(p *Prices) {
 	if err := curve.CheckArea(p.Area); err != nil {
 		r.Problem("prices.area", "%v", err)
 	}
-	r.checkFeed(p)
+	r.checkFeed("prices", p.Area, p.Feed, p.Config)
 }
 
-func (r *checker) checkFeed(p *Prices) {
+// checkFeed checks which feed a table names for an area, and its configuration.
+func (r *checker) checkFeed(table, area, feed string, config settings.Path) {
 	plugins := r.plugins(PriceKind)
 	switch {
-	case p.Feed == "":
-		r.Problem("prices.feed", "is missing; say which feed knows the prices of area %q: %q, %q, or the name of a [[plugin]]",
-			p.Area, feeds.FileName, feeds.TariffName)
-	case slices.Contains(plugins, p.Feed):
-		if p.Config != "" {
-			r.Problem("prices.config", "is for the built-in feeds; a plugin's is named in its [[plugin]], so leave it out")
+	case feed == "":
+		r.Problem(table+".feed", "is missing; say which feed knows area %q: %q, %q, or the name of a [[plugin]]",
+			area, feeds.FileName, feeds.TariffName)
+	case slices.Contains(plugins, feed):
+		if config != "" {
+			r.Problem(table+".config", "is for the built-in feeds; a plugin's is named in its [[plugin]], so leave it out")
 		}
-	case !slices.Contains(feeds.Names(), p.Feed):
-		r.OneOf("prices.feed", p.Feed, append(feeds.Names(), plugins...)...)
-	case p.Config == "":
-		r.Problem("prices.config", "is missing; name the TOML file that says where the prices are, as docs/prices.md explains")
+	case !slices.Contains(feeds.Names(), feed):
+		r.OneOf(table+".feed", feed, append(feeds.Names(), plugins...)...)
+	case config == "":
+		r.Problem(table+".config", "is missing; name the TOML file that says where the data are, as docs/prices.md explains")
 	}
 }
 
 func (r *checker) within(key string, d, least, most protocol.Duration) {
 	if d < least || d > most {
 		r.Problem(key, "%s is outside %s to %s", settings.FormatDuration(d), settings.FormatDuration(least), settings.FormatDuration(most))
-	}
-}
-
-func (r *checker) checkPower(p *Power) {
-	area := r.config.Prices.Area
-	switch {
-	case area != "" && p.WattsPerCPU == 0:
-		r.Warn("prices.area", "has no effect while [power] watts_per_cpu is not set: quotes name no cost of electricity")
-	case area == "" && p.WattsPerCPU > 0:
-		r.Warn("power.watts_per_cpu", "has no effect while [prices] area is not set: quotes name no cost of electricity")
 	}
 }
 

@@ -2,6 +2,7 @@ package config
 
 import (
 	"github.com/switchyard-hpc/switchyard/internal/settings"
+	"github.com/switchyard-hpc/switchyard/localsched/partition"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -66,9 +67,9 @@ type Gossip struct {
 // LocalSched is the table [localsched]: the batch system and the machine.
 type LocalSched struct {
 	Plugin      string            `toml:"plugin"`
-	Machine     string            `toml:"machine"` // PerCPU or WholeNode
+	Machine     string            `toml:"machine"` // PerCPU, WholeNode or Partitioned
 	CPUs        int               `toml:"cpus"`    // in all; 0: as many as this computer has
-	Nodes       int               `toml:"nodes"`   // divides CPUs
+	Nodes       int               `toml:"nodes"`   // divides CPUs; after Load those of BGP when Machine is Partitioned
 	Memory      Megabytes         `toml:"memory"`  // per node; 0: not stated
 	MHz         int               `toml:"mhz"`     // of a CPU; 0: not stated
 	Mflops      int               `toml:"mflops"`  // Mflop/s of a CPU; 0: not stated
@@ -78,6 +79,7 @@ type LocalSched struct {
 	Grace       protocol.Duration `toml:"grace"`   // between SIGTERM and SIGKILL
 	OnStop      string            `toml:"on_stop"` // Leave or End
 	Slurm       *Slurm            `toml:"slurm"`   // after Load set when Plugin is SlurmCommands
+	BGP         *BGP              `toml:"bgp"`     // after Load set when Machine is Partitioned
 }
 
 // The values of [LocalSched.Plugin] that need no [[plugin]].
@@ -97,15 +99,42 @@ type Slurm struct {
 	Extra      []string          `toml:"extra"`   // added to every sbatch
 }
 
+// BGP is the table [localsched.bgp]: a machine that is cut into partitions, as Blue
+// Gene/P is.
+type BGP struct {
+	Partitions string `toml:"partitions"` // Intrepid, "racks 2x8", or after Load the absolute path of a file
+	Smallest   int    `toml:"smallest"`   // nodes; smaller partitions are not used
+	Mesh       bool   `toml:"mesh"`       // whether meshes are used
+
+	layout *partition.Layout // after Load set when the machine is such a one
+}
+
 // Tariff is the table [tariff].
 type Tariff struct {
 	CPUHour  settings.Amount `toml:"cpu_hour"`
 	Currency string          `toml:"currency"` // empty: no prices
 }
 
-// Power is the table [power].
+// Power is the table [power]: what the machine draws, and what it may.
 type Power struct {
-	WattsPerCPU Watts `toml:"watts_per_cpu"` // 0: not stated
+	WattsPerCPU     Watts             `toml:"watts_per_cpu"`      // 0: not stated
+	IdleWattsPerCPU Watts             `toml:"idle_watts_per_cpu"` // of a CPU that a job holds and does not use
+	Budget          Kilowatts         `toml:"budget_kw"`          // 0: none but that of Series
+	OnPeak          string            `toml:"on_peak"`            // when Budget holds; read with budget.ParseHours
+	Price           settings.Amount   `toml:"price"`              // Budget holds while a MWh costs more; 0: at any price
+	Mode            string            `toml:"mode"`               // of engine.Modes
+	Window          int               `toml:"window"`             // jobs
+	Bound           protocol.Duration `toml:"bound"`              // 0: none
+	Learn           bool              `toml:"learn"`              // what jobs draw from what they have drawn
+	Series          PowerSeries       `toml:"series"`
+}
+
+// PowerSeries is the table [power.series]: a budget of its own for every hour, in
+// kilowatts, from a feed that is made for prices.
+type PowerSeries struct {
+	Feed   string        `toml:"feed"` // one of feeds.Names, or a [[plugin]]; empty: there is no series
+	Config settings.Path `toml:"config"`
+	Area   string        `toml:"area"`
 }
 
 // Prices is the table [prices]: where the site learns what electricity costs.
@@ -142,8 +171,9 @@ type Plugin struct {
 
 // The values of [LocalSched.Machine].
 const (
-	PerCPU    = "per-cpu"
-	WholeNode = "whole-node"
+	PerCPU      = "per-cpu"
+	WholeNode   = "whole-node"
+	Partitioned = "bgp"
 )
 
 // The values of [LocalSched.OnStop]: what becomes of running jobs when the peer

@@ -1,7 +1,9 @@
 package config
 
 import (
+	"github.com/switchyard-hpc/switchyard/internal/budget"
 	"github.com/switchyard-hpc/switchyard/internal/settings"
+	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/localsched/foresight"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/mcmf"
@@ -29,6 +31,12 @@ func Default() *Config {
 			Policy:  "easy",
 			Grace:   10 * protocol.Second,
 			OnStop:  Leave,
+		},
+		Power: Power{
+			OnPeak: budget.Always,
+			Mode:   string(engine.Window),
+			Window: engine.DefaultWindow,
+			Bound:  protocol.Day,
 		},
 		Prices: Prices{
 			Span:     core.PriceSpan,
@@ -79,6 +87,10 @@ func (g *Gossip) SetDefaults() {
 // SetDefaults makes it a table [localsched.slurm] without keys. It implements
 // [settings.Defaulter].
 func (s *Slurm) SetDefaults() { *s = Slurm{Poll: 2 * protocol.Second} }
+
+// SetDefaults makes it a table [localsched.bgp] without keys. It implements
+// [settings.Defaulter].
+func (b *BGP) SetDefaults() { *b = BGP{Smallest: 512, Mesh: true} }
 
 // SetDefaults makes it a table [[plugin]] without keys. It implements
 // [settings.Defaulter].

@@ -26,13 +26,13 @@ func reference() []section {
 		{name: "gossip", optional: true, about: "How sites learn of each other's load, so that a round asks the best ones first. Without this table there is no gossip, which is fine for a few sites.", keys: gossipKeys()},
 		{name: "localsched", about: "The batch system of this site and the machine that it manages.", keys: localSchedKeys()},
 		{name: "localsched.slurm", optional: true, about: "The commands of a real Slurm, for plugin = \"slurm\". docs/slurm.md says what Slurm must be told.", keys: slurmKeys()},
+		{name: "localsched.bgp", optional: true, about: "How the machine is cut into partitions, for machine = \"bgp\". docs/power.md describes the file.", keys: bgpKeys()},
 		{name: "tariff", about: "What this site charges; its quotes then carry a price, which policies may go by.", keys: []entry{
 			{name: "cpu_hour", example: "0.04", about: "Price of one CPU for one hour, with up to six decimals. Not set: nothing."},
 			{name: "currency", example: `"EUR"`, about: "Currency of cpu_hour, in three capital letters. Not set: quotes carry no prices."},
 		}},
-		{name: "power", about: "What the machine draws; with [prices], this site's quotes then tell what a job's electricity costs.", keys: []entry{
-			{name: "watts_per_cpu", example: "30.588624", about: "Power of a CPU that works, and of its share of all else, with up to six decimals; quotes go by thousandths. Not set: quotes tell no cost of electricity."},
-		}},
+		{name: "power", about: "What the machine draws; with [prices], this site's quotes then tell what a job's electricity costs. And what its jobs may draw together: a power budget, by which local jobs and those of partners are started. docs/power.md explains it.", keys: powerKeys()},
+		{name: "power.series", about: "A power budget that is another one every hour, as a supplier or a demand response programme tells it. Where it has no hour, only budget_kw counts; where both hold, the lower.", keys: seriesKeys()},
 		{name: "prices", about: "Where this site buys its electricity, and which feed knows the prices. Without prices the site schedules all the same: its quotes then name no cost, and \"switchyard sites\" says why. docs/prices.md explains feeds and their files.", keys: priceKeys()},
 	}
 	sections = append(sections, roundSections()...)
@@ -93,9 +93,9 @@ func gossipKeys() []entry {
 func localSchedKeys() []entry {
 	return []entry{
 		{name: "plugin", about: "The batch system. \"process\" is the built-in one, which runs jobs on this computer. \"slurm\" is the Slurm of this site. Otherwise the name of a [[plugin]] of the kind \"localsched\". All keys below but mhz, mflops and waits are for \"process\"."},
-		{name: "machine", about: "\"per-cpu\": jobs share nodes. \"whole-node\": a node runs one job at a time."},
+		{name: "machine", about: "\"per-cpu\": jobs share nodes. \"whole-node\": a node runs one job at a time. \"bgp\": a job runs in a partition, as on Blue Gene/P; see [localsched.bgp]."},
 		{name: "cpus", example: "64", about: "CPUs of the whole machine. Not set: as many as this computer has."},
-		{name: "nodes", about: "Nodes of the whole machine; they have the same number of CPUs each, so it divides cpus."},
+		{name: "nodes", about: "Nodes of the whole machine; they have the same number of CPUs each, so it divides cpus. With machine = \"bgp\" the partitions tell it."},
 		{name: "memory", example: `"256GB"`, about: "Memory of a node; jobs that ask for more go elsewhere. Not set: not looked at."},
 		{name: "mhz", example: "2400", about: "Speed of a CPU, by which the time limits of jobs are scaled on their way between sites of different speed. Not set: jobs keep their limits."},
 		{name: "mflops", example: "4400", about: "Speed of a CPU in Mflop/s, as a benchmark measured it; between two sites that both state it, it counts instead of mhz. Not set: mhz counts."},
@@ -155,6 +155,36 @@ func priceKeys() []entry {
 		{name: "history", about: "How much of the past is asked from the feed, for the forecasts. 1d to 100d."},
 		{name: "forecast", about: "How prices are forecast that are not published yet. \"yesterday\": the same hour of the day before. \"blend\": 0.6 of that, and 0.4 of the same weekday of last week. \"mean\": the mean of the hour on the three days before. \"flat\": the mean of the three days before. \"sarima\": a seasonal model of the last 72 hours, or one of another order, as \"(1,0,1)(1,0,1)24\". \"auto\": whichever of the first four would have been best over the history."},
 		{name: "time_zone", about: "The site's time zone, by its name in the IANA database, as \"Europe/Berlin\": when its days begin, which forecasts and on-peak hours go by."},
+	}
+}
+
+func bgpKeys() []entry {
+	return []entry{
+		{name: "partitions", required: true, example: `"intrepid"`, about: "\"intrepid\": the 1467 partitions of the Blue Gene/P of Argonne. \"racks 2x8\": those of 2 rows of 8 racks, made in its manner. Otherwise the path of a file of partitions, which gzip may have packed."},
+		{name: "smallest", about: "Nodes of the smallest partition that jobs get; smaller ones are not used, and jobs that need less get one of these."},
+		{name: "mesh", about: "Whether jobs also get partitions whose loops are not closed. false: only those that are a torus."},
+	}
+}
+
+func powerKeys() []entry {
+	return []entry{
+		{name: "watts_per_cpu", example: "30.588624", about: "Power of a CPU that works, and of its share of all else, with up to six decimals; quotes go by thousandths. Not set: quotes tell no cost of electricity, and there can be no budget."},
+		{name: "idle_watts_per_cpu", live: true, example: "12.4", about: "Power of a CPU that a job holds and does not use, because nodes or partitions are given as a whole. Not set: nothing."},
+		{name: "budget_kw", live: true, example: "12.5", about: "Kilowatts that running jobs may draw together while the budget holds; a job that would draw more waits. Not set: none but that of [power.series]."},
+		{name: "on_peak", live: true, about: "When budget_kw holds, by the clock of [prices] time_zone: \"always\", times of the day as \"09:00-23:00\" or \"22:00-06:00\", or with weekdays: \"mon-fri 07:00-20:00, sat 08:00-12:00\"."},
+		{name: "price", live: true, example: "60", about: "budget_kw holds only while a MWh costs more than this, by the feed of [prices], or by its forecast for hours that have no price yet. Not set: at any price."},
+		{name: "mode", live: true, about: "Which jobs start under the budget. \"window\": of the first that wait, those that use most of the machine within its free nodes and the power that is left. \"filter\": of those that policy would start, as many as the power allows."},
+		{name: "window", live: true, about: "How many of the first waiting jobs the mode \"window\" chooses from; 1 to 10000."},
+		{name: "bound", live: true, about: "A job that has waited as long gets a place at the next time at which no budget holds, and nothing may delay it. \"0s\": none gets one."},
+		{name: "learn", example: "true", about: "Whether the power of jobs that do not state it is taken from what earlier jobs of the same user and name drew, by the CPU time that they used; for plugin = \"process\". Not set: every CPU counts with watts_per_cpu."},
+	}
+}
+
+func seriesKeys() []entry {
+	return []entry{
+		{name: "feed", example: `"file"`, about: "\"file\" or \"tariff\", the built-in feeds of prices, or the name of a [[plugin]] of the kind \"price\". What stands there for a price is a number of kilowatts. Not set: there is no series."},
+		{name: "config", example: `"/etc/switchyard/prices/response.toml"`, about: "File with the configuration of a built-in feed, as for [prices]."},
+		{name: "area", example: `"response"`, about: "The feed's name for the series, its area."},
 	}
 }
 

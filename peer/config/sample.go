@@ -63,6 +63,8 @@ func defaultsOf(s section) reflect.Value {
 	c.Gossip.SetDefaults()
 	c.LocalSched.Slurm = new(Slurm)
 	c.LocalSched.Slurm.SetDefaults()
+	c.LocalSched.BGP = new(BGP)
+	c.LocalSched.BGP.SetDefaults()
 	c.Partners, c.Plugins = []Partner{{}}, []Plugin{{}}
 	c.Plugins[0].SetDefaults()
 	return c.tables(s)[0]

@@ -90,6 +90,37 @@ func (w *Watts) UnmarshalTOML(raw any) error {
 // TOML implements [settings.Literal].
 func (w Watts) TOML() string { return settings.Amount(w).TOML() }
 
+// Kilowatts is a power in millionths of a kilowatt, written as a number of kilowatts with
+// up to six decimals.
+type Kilowatts settings.Amount //nolint:recvcheck // it is changed where it is read, and printed by value
+
+// maxKilowatts bounds a site's power: a gigawatt.
+const maxKilowatts = 1_000_000
+
+// UnmarshalTOML implements [settings.Unmarshaler]. It is exact, as that of [Watts].
+func (k *Kilowatts) UnmarshalTOML(raw any) error {
+	switch raw.(type) {
+	case int64, float64:
+	default:
+		return settings.Mismatch(raw, "a number of kilowatts, as 12.5")
+	}
+	var read settings.Amount
+	if err := read.UnmarshalTOML(raw); err != nil {
+		return err
+	}
+	if read <= 0 || read > maxKilowatts*1_000_000 {
+		return fmt.Errorf("is not above 0 and up to %d kW; to have no budget, leave it out", maxKilowatts)
+	}
+	*k = Kilowatts(read)
+	return nil
+}
+
+// TOML implements [settings.Literal].
+func (k Kilowatts) TOML() string { return settings.Amount(k).TOML() }
+
+// Milliwatts is the power in thousandths of a watt.
+func (k Kilowatts) Milliwatts() int64 { return int64(k) }
+
 // Milliwatts is the power in thousandths of a watt, to the nearest.
 func (w Watts) Milliwatts() int64 { return (int64(w) + 500) / 1000 }
 

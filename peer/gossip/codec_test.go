@@ -36,7 +36,9 @@ func TestDigestRoundTrip(t *testing.T) {
 			Seq:  rapid.Uint64().Draw(t, "seq"),
 			Load: protocol.Load{
 				CPUs: count.Draw(t, "cpus"), Busy: count.Draw(t, "busy"), QueuedJobs: count.Draw(t, "jobs"),
-				QueuedWork: rapid.Int64Min(0).Draw(t, "work"),
+				QueuedWork: rapid.Int64Min(0).Draw(t, "work"), Benefit: count.Draw(t, "benefit"),
+				Withheld: count.Draw(t, "withheld"), Draw: rapid.Int64Min(0).Draw(t, "draw"),
+				Budget: rapid.Int64Min(0).Draw(t, "budget"),
 			},
 		}
 		incarnation := rapid.Uint64().Draw(t, "incarnation")
@@ -66,8 +68,8 @@ func TestDigestRoundTrip(t *testing.T) {
 func TestDigestSize(t *testing.T) {
 	t.Parallel()
 	d := digestOf(protocol.SiteName(strings.Repeat("s", 32)), 1_800_000_000_000, 900)
-	d.Load = protocol.Load{CPUs: 1 << 20, Busy: 1 << 20, QueuedJobs: 1 << 20, QueuedWork: 1 << 50}
-	if b := encoded(t, d, 1000, newSigner("a")); len(b) > 72+gossip.SigSize {
+	d.Load = protocol.Load{CPUs: 1 << 20, Busy: 1 << 20, QueuedJobs: 1 << 20, QueuedWork: 1 << 50, Withheld: 1 << 20, Draw: 1 << 32, Budget: 1 << 32}
+	if b := encoded(t, d, 1000, newSigner("a")); len(b) > 80+gossip.SigSize {
 		t.Errorf("the digest of a large site has %d bytes", len(b))
 	}
 	if b := encoded(t, digestOf("juwels", 1_800_000_000_000, 900), 1, newSigner("a")); len(b) > 32+gossip.SigSize {
@@ -84,12 +86,13 @@ func TestBadDigests(t *testing.T) {
 		word string
 	}{
 		"empty":         {nil, "cut off"},
-		"newer version": {append([]byte{2}, good[1:]...), "version 2"},
+		"newer version": {append([]byte{3}, good[1:]...), "version 3"},
+		"older version": {append([]byte{1}, good[1:]...), "version 1"},
 		"trailing byte": {append(bytes.Clone(good), 0), "1 bytes too many"},
 		"no signature":  {good[:len(good)-gossip.SigSize], "cut off"},
 		"bad name":      {encoded(t, digestOf("A b", 1, 1), 1, key), "must begin with"},
-		"long name":     {[]byte{1, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1}, "cut off"},
-		"huge busy":     {[]byte{1, 0, 1, 'a', 1, 1, 1, 0xff, 0xff, 0xff, 0xff, 0x7f}, "is above"},
+		"long name":     {[]byte{2, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1}, "cut off"},
+		"huge busy":     {[]byte{2, 0, 1, 'a', 1, 1, 1, 0xff, 0xff, 0xff, 0xff, 0x7f}, "is above"},
 	} {
 		_, _, _, _, err := gossip.DecodeDigest(c.b, key.public(), verify)
 		if err == nil || !strings.Contains(err.Error(), c.word) {
@@ -104,7 +107,7 @@ func TestBadDigests(t *testing.T) {
 func FuzzDigest(f *testing.F) {
 	key := newSigner("a")
 	f.Add(encoded(f, digestOf("a", 1, 1), 1, key))
-	f.Add([]byte{1, 0, 1, 'a', 1})
+	f.Add([]byte{2, 0, 1, 'a', 1})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		d, incarnation, age, _, err := gossip.DecodeDigest(b, key.public(), verify)
 		if err != nil {

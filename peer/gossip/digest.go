@@ -22,7 +22,9 @@ func newPacket(d protocol.Digest, incarnation uint64, sign func([]byte) []byte) 
 	body := appendText(nil, string(d.Site))
 	body = binary.AppendUvarint(body, incarnation)
 	body = binary.AppendUvarint(body, d.Seq)
-	body = appendNumbers(body, int64(d.Load.CPUs), int64(d.Load.Busy), int64(d.Load.QueuedJobs), d.Load.QueuedWork)
+	l := &d.Load
+	body = appendNumbers(body, int64(l.CPUs), int64(l.Busy), int64(l.QueuedJobs), l.QueuedWork, int64(l.Benefit))
+	body = appendNumbers(body, int64(l.Withheld), l.Draw, l.Budget)
 	sig := sign(append([]byte(digestContext), body...))
 	if len(sig) != sigSize {
 		return packet{}, fmt.Errorf("gossip: the site's key made a signature of %d bytes; an Ed25519 key makes %d", len(sig), sigSize)
@@ -32,7 +34,7 @@ func newPacket(d protocol.Digest, incarnation uint64, sign func([]byte) []byte) 
 
 // encode writes the packet, saying that it is of the age.
 func (p packet) encode(age protocol.Duration) []byte {
-	b := append(make([]byte, 0, len(p.body)+sigSize+8), wireVersion)
+	b := append(make([]byte, 0, len(p.body)+sigSize+8), digestVersion)
 	b = appendNumbers(b, int64(age))
 	return append(append(b, p.body...), p.sig...)
 }
@@ -41,14 +43,15 @@ func (p packet) encode(age protocol.Duration) []byte {
 func decode(b []byte) (packet, error) {
 	r := reader{rest: append([]byte(nil), b...)}
 	var p packet
-	r.version()
+	r.version(digestVersion)
 	p.Age = protocol.Duration(r.integer64())
 	start := r.rest
 	p.Digest.Site = protocol.SiteName(r.text())
 	p.Incarnation = r.number()
 	p.Digest.Seq = r.number()
 	p.Digest.Load = protocol.Load{
-		CPUs: r.integer(), Busy: r.integer(), QueuedJobs: r.integer(), QueuedWork: r.integer64(),
+		CPUs: r.integer(), Busy: r.integer(), QueuedJobs: r.integer(), QueuedWork: r.integer64(), Benefit: r.integer(),
+		Withheld: r.integer(), Draw: r.integer64(), Budget: r.integer64(),
 	}
 	p.body = start[:len(start)-len(r.rest)]
 	p.sig = r.signature()

@@ -53,7 +53,7 @@ func encodeIdentity(id Identity, sign func([]byte) []byte) ([]byte, error) {
 		return nil, fmt.Errorf("gossip: this site's identity: %w", err)
 	}
 	sig := sign(append([]byte(identityContext), id.body()...))
-	meta := append(append([]byte{wireVersion}, id.body()...), sig...)
+	meta := append(append([]byte{identityVersion}, id.body()...), sig...)
 	if len(sig) != sigSize || len(meta) > memberlist.MetaMaxSize {
 		return nil, fmt.Errorf("gossip: the signed identity has %d bytes, %d of them signature; it may have %d and must have %d",
 			len(meta), len(sig), memberlist.MetaMaxSize, sigSize)
@@ -65,7 +65,7 @@ func encodeIdentity(id Identity, sign func([]byte) []byte) ([]byte, error) {
 // the owner of the name has signed it.
 func decodeIdentity(name string, meta []byte, verify verifier) (Identity, error) {
 	r := reader{rest: meta}
-	r.version()
+	r.version(identityVersion)
 	id := Identity{
 		Site:       protocol.SiteName(r.text()),
 		Number:     protocol.SiteNumber(r.upTo(uint64(protocol.MaxSiteNumber))), //nolint:gosec // within the limit

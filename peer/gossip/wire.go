@@ -10,13 +10,17 @@ import (
 // sigSize is the length of an Ed25519 signature in bytes.
 const sigSize = 64
 
-// wireVersion is the first byte of digests and identities.
-const wireVersion = 1
+// The first byte of a message is the version of its kind. Digests of version 1 had fewer
+// figures of the load.
+const (
+	digestVersion   = 2
+	identityVersion = 1
+)
 
 // What a site's key signs begins with one of these, so that no signature made
 // for one purpose serves another.
 const (
-	digestContext   = "switchyard gossip digest 1\n"
+	digestContext   = "switchyard gossip digest 2\n"
 	identityContext = "switchyard gossip identity 1\n"
 )
 
@@ -70,10 +74,10 @@ func (r *reader) bytes(n uint64) []byte {
 
 func (r *reader) text() string { return string(r.bytes(r.number())) }
 
-// version reads the first byte.
-func (r *reader) version() {
-	if v := r.bytes(1); len(v) == 1 && v[0] != wireVersion {
-		r.fail(fmt.Errorf("it has version %d, this peer knows %d", v[0], wireVersion))
+// version reads the first byte, which must be that of the kind.
+func (r *reader) version(known byte) {
+	if v := r.bytes(1); len(v) == 1 && v[0] != known {
+		r.fail(fmt.Errorf("it has version %d, this peer knows %d", v[0], known))
 	}
 }
 

@@ -31,6 +31,8 @@ func (*lax) Watch(_ context.Context, after localsched.Cursor) (localsched.Watche
 		return localsched.Watched{Cursor: "x", Changes: []localsched.Change{{Tag: tagOf(1), State: protocol.Running}}}, nil
 	case "busy":
 		return localsched.Watched{Cursor: "x", Load: protocol.Load{CPUs: 1, Busy: 2}}, nil
+	case "withheld":
+		return localsched.Watched{Cursor: "x", Load: protocol.Load{CPUs: 3, Busy: 2, Withheld: 2}}, nil
 	}
 	return localsched.Watched{}, nil
 }
@@ -58,6 +60,8 @@ func TestLaxScheduler(t *testing.T) {
 		wants(t, err, name, "Submit: ", "local_id: is missing")
 		_, err = s.Watch(t.Context(), "busy")
 		wants(t, err, name, "Watch: ", "load: busy: is 2, but")
+		_, err = s.Watch(t.Context(), "withheld")
+		wants(t, err, name, "Watch: ", "load: withheld: is 2, but 1 CPUs are idle")
 	}
 	watched, err := catalog.CheckedScheduler(&lax{}).Watch(t.Context(), "x")
 	if err != nil || watched.Cursor != "x" {

@@ -140,6 +140,9 @@ func checkLoad(load protocol.Load) error {
 	if load.Busy > load.CPUs {
 		return fmt.Errorf("load: busy: is %d, but the machine has %d CPUs", load.Busy, load.CPUs)
 	}
+	if idle := load.CPUs - load.Busy; load.Withheld > idle {
+		return fmt.Errorf("load: withheld: is %d, but %d CPUs are idle", load.Withheld, idle)
+	}
 	return nil
 }
 

@@ -98,11 +98,12 @@ func DecodePayload(m PayloadMessage) *protocol.Payload {
 	return p
 }
 
-// Sparse is a column that does not travel when it says nothing: one of zeros is
-// empty.
-func Sparse(column []int64) []int64 {
-	for _, n := range column {
-		if n != 0 {
+// Sparse is a column that does not travel when it says nothing: one of zeros, or of
+// empty texts, is empty.
+func Sparse[T comparable](column []T) []T {
+	var nothing T
+	for _, one := range column {
+		if one != nothing {
 			return column
 		}
 	}
@@ -111,9 +112,9 @@ func Sparse(column []int64) []int64 {
 
 // Dense is a column of so many rows that may be one of zeros and not have travelled.
 // The caller has checked it by [SparseLength].
-func Dense(column []int64, rows int) []int64 {
+func Dense[T comparable](column []T, rows int) []T {
 	if len(column) == 0 {
-		return make([]int64, rows)
+		return make([]T, rows)
 	}
 	return column
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -92,6 +93,24 @@ func TestClipLosesNoMoreThanItMust(t *testing.T) {
 		}
 		if _, size := utf8.DecodeRuneInString(whole[len(got):]); size > 0 && len(got)+size <= most {
 			t.Fatalf("%q in %d bytes became %q, though one more character has room", text, most, got)
+		}
+	})
+}
+
+// A column that says nothing does not travel, and is the same on the other side.
+func TestSparseColumns(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		column := rapid.SliceOfN(rapid.SampledFrom([]string{"", "", "", "x"}), 1, 4).Draw(t, "column")
+		sent := wire.Sparse(column)
+		if says := strings.Join(column, "") != ""; says != (sent != nil) {
+			t.Fatalf("%q travels as %q", column, sent)
+		}
+		if err := wire.SparseLength("column", len(sent), len(column)); err != nil {
+			t.Fatal(err)
+		}
+		if got := wire.Dense(sent, len(column)); !slices.Equal(got, column) {
+			t.Fatalf("%q became %q", column, got)
 		}
 	})
 }

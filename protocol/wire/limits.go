@@ -5,6 +5,7 @@ package wire
 const (
 	MaxName     = 64      // bytes of the name of a term, a scheduler, an area
 	MaxReason   = 4096    // bytes of any text for people
+	MaxNote     = 256     // bytes of what people should know of a quote
 	MaxCurrency = 16      // bytes
 	MaxTerms    = 32      // of a quote
 	MaxJobName  = 1024    // bytes

@@ -16,6 +16,7 @@ var (
 	rightRequests = func() *localschedv1.Requests {
 		return &localschedv1.Requests{
 			Job: []uint64{1, 2}, Cpus: []int64{1, 1}, Nodes: []int64{0, 0}, MemoryMb: []int64{0, 0}, WallTime: []int64{60, -1},
+			Power: []int64{0, 5}, Like: []uint64{7, 0},
 		}
 	}
 	rightQuery = func() *localschedv1.QuoteRequest {
@@ -24,7 +25,7 @@ var (
 	rightQuotes = func() *localschedv1.QuoteResponse {
 		return &localschedv1.QuoteResponse{
 			Declined: []string{"", "full"}, Awt: []int64{10, 0}, AwtLow: []int64{5, 0}, AwtHigh: []int64{-1, 0},
-			Bound: []int64{30, 0}, Delay: []int64{-1, 0},
+			Bound: []int64{30, 0}, Delay: []int64{-1, 0}, Note: []string{"off-peak", ""},
 			Ert: []int64{60, 0}, Currency: "EUR", Terms: []*localschedv1.Term{{Name: "cpu", Amount: []int64{7, 0}}},
 		}
 	}
@@ -83,6 +84,9 @@ func TestDecodeWatchedRefuses(t *testing.T) {
 		"load: busy: -1":                               func(m m) { m.Load.Busy = -1 },
 		"load: queued_jobs: -1":                        func(m m) { m.Load.QueuedJobs = -1 },
 		"load: queued_work: -1":                        func(m m) { m.Load.QueuedWork = -1 },
+		"load: withheld: -1":                           func(m m) { m.Load.Withheld = -1 },
+		"load: draw: -1":                               func(m m) { m.Load.Draw = -1 },
+		"load: budget: -1":                             func(m m) { m.Load.Budget = -1 },
 		"cursor: has 4097":                             func(m m) { m.Cursor = strings.Repeat("x", 4097) },
 		"changes: has 1048577":                         func(m m) { m.Changes = make([]*localschedv1.Change, localschedv1.MaxJobs+1) },
 		"changes[0]: tag: is missing":                  func(m m) { m.Changes[0] = nil },
@@ -133,7 +137,9 @@ func TestDecodeActionsRefuses(t *testing.T) {
 func TestDecodePlannedRefuses(t *testing.T) {
 	t.Parallel()
 	type m = *localschedv1.PlanResponse
-	right := func() m { return &localschedv1.PlanResponse{Start: []int64{-1, 0}, Declined: []string{"", "full"}} }
+	right := func() m {
+		return &localschedv1.PlanResponse{Start: []int64{-1, 0}, Declined: []string{"", "full"}, Note: []string{"off-peak", ""}}
+	}
 	decode := func(m m) ([]localsched.Planned, error) { return localschedv1.DecodePlanned(m, 2) }
 	spoilt(t, right, decode, map[string]func(m){
 		"start: has 1 entries, not 2":                   func(m m) { m.Start = []int64{1} },
@@ -141,6 +147,9 @@ func TestDecodePlannedRefuses(t *testing.T) {
 		"start[0]: -2 is negative":                      func(m m) { m.Start[0] = -2 },
 		"start[1]: is -1, but the job is declined; use": func(m m) { m.Start[1] = -1 },
 		"declined[1]: has 4097":                         func(m m) { m.Declined[1] = strings.Repeat("x", 4097) },
+		"note: has 1 entries, not 2":                    func(m m) { m.Note = []string{"x"} },
+		"plans[0]: note: has 257":                       func(m m) { m.Note[0] = strings.Repeat("x", 257) },
+		"plans[1]: note: a declined job has none":       func(m m) { m.Note[1] = "x" },
 	})
 }
 
@@ -218,4 +227,6 @@ func TestImpossibleNounsAreRefused(t *testing.T) {
 	refused(t, err, "cpus: -1")
 	_, _, err = localschedv1.DecodeQueued(localschedv1.EncodeQueued(0, localsched.Queued{}, 1))
 	refused(t, err, "tag: job: is 0")
+	_, _, err = localschedv1.DecodeQueued(localschedv1.EncodeQueued(0, localsched.Queued{Tag: placed, Since: -1}, 1))
+	refused(t, err, "since: -1 is negative")
 }

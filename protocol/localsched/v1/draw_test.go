@@ -68,7 +68,19 @@ func drawRequest(t *rapid.T) protocol.Request {
 	return protocol.Request{
 		Job: protocol.JobID(rapid.Uint64().Draw(t, "job")), CPUs: drawCount(t), Nodes: drawCount(t),
 		MemoryMB: drawAmount(t), WallTime: drawSpan(t),
+		Power: rapid.OneOf(rapid.Just(0), rapid.IntRange(0, protocol.MaxPower)).Draw(t, "power"),
+		Like:  rapid.OneOf(rapid.Just(uint64(0)), rapid.Uint64()).Draw(t, "like"),
 	}
+}
+
+func drawQueued(t *rapid.T) localsched.Queued {
+	tag := drawTag(t)
+	return localsched.Queued{Tag: tag, Request: drawRequestOf(t, tag.Job), Since: protocol.Instant(drawAmount(t))}
+}
+
+// drawNote draws a note, of which most are empty.
+func drawNote(t *rapid.T) string {
+	return rapid.OneOf(rapid.Just(""), rapid.StringN(0, 20, 200)).Draw(t, "note")
 }
 
 func drawRequestOf(t *rapid.T, job protocol.JobID) protocol.Request {
@@ -83,7 +95,10 @@ func drawCapacity(t *rapid.T) protocol.Capacity {
 }
 
 func drawLoad(t *rapid.T) protocol.Load {
-	return protocol.Load{CPUs: drawCount(t), Busy: drawCount(t), QueuedJobs: drawCount(t), QueuedWork: drawAmount(t)}
+	return protocol.Load{
+		CPUs: drawCount(t), Busy: drawCount(t), QueuedJobs: drawCount(t), QueuedWork: drawAmount(t),
+		Withheld: drawCount(t), Draw: drawAmount(t), Budget: drawAmount(t),
+	}
 }
 
 func drawQuery(t *rapid.T) localsched.Query {
@@ -108,7 +123,7 @@ func drawQuotes(t *rapid.T, jobs []protocol.Request) (quotes []protocol.Quote) {
 			quotes = append(quotes, q)
 			continue
 		}
-		q.AWT, q.ERT = drawSpan(t), drawSpan(t)
+		q.AWT, q.ERT, q.Note = drawSpan(t), drawSpan(t), drawNote(t)
 		if rapid.Bool().Draw(t, "ranged") {
 			q.AWTLow, q.AWTHigh = q.AWT/2, q.AWT.Plus(1)
 		}
@@ -143,7 +158,7 @@ func drawSubmission(t *rapid.T) localsched.Submission {
 		Spec: protocol.Spec{
 			Request: drawRequestOf(t, tag.Job), Name: drawText(t), User: drawText(t), Sites: drawSlice(t, name),
 			Requeue: rapid.Bool().Draw(t, "requeue"), Submitted: protocol.Instant(drawAmount(t)), MHz: drawCount(t),
-			Mflops: drawCount(t), Power: rapid.IntRange(0, protocol.MaxPower).Draw(t, "power"), Data: drawAmount(t),
+			Mflops: drawCount(t), Data: drawAmount(t),
 		},
 		Payload: &protocol.Payload{
 			Script: script, Args: drawSlice(t, unix), WorkDir: unix(t), Stdout: unix(t), Stderr: unix(t),
@@ -196,5 +211,5 @@ func drawPlanned(t *rapid.T) localsched.Planned {
 	if rapid.Bool().Draw(t, "declined") {
 		return localsched.Planned{Declined: "no: " + drawText(t)}
 	}
-	return localsched.Planned{Start: protocol.Instant(drawSpan(t))} // never is the last instant
+	return localsched.Planned{Start: protocol.Instant(drawSpan(t)), Note: drawNote(t)} // never is the last instant
 }

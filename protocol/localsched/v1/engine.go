@@ -15,6 +15,7 @@ func EncodeQueued(now protocol.Instant, job localsched.Queued, engine uint64) *E
 	return &EngineSubmitRequest{
 		Engine: engine, Now: int64(now), Tag: EncodeTag(job.Tag),
 		Cpus: s.cpus, Nodes: s.nodes, MemoryMb: s.memoryMB, WallTime: s.wallTime,
+		Power: s.power, Like: s.like, Since: int64(job.Since),
 	}
 }
 
@@ -26,9 +27,13 @@ func DecodeQueued(m *EngineSubmitRequest) (protocol.Instant, localsched.Queued, 
 		return 0, localsched.Queued{}, err
 	}
 	request, err := readRequest(shape{
-		uint64(tag.Job), m.GetCpus(), m.GetNodes(), m.GetMemoryMb(), m.GetWallTime(),
+		uint64(tag.Job), m.GetCpus(), m.GetNodes(), m.GetMemoryMb(), m.GetWallTime(), m.GetPower(), m.GetLike(),
 	})
-	return protocol.Instant(m.GetNow()), localsched.Queued{Request: request, Tag: tag}, err
+	if err = wire.First(err, wire.Amount("since", m.GetSince())); err != nil {
+		return 0, localsched.Queued{}, err
+	}
+	queued := localsched.Queued{Request: request, Tag: tag, Since: protocol.Instant(m.GetSince())}
+	return protocol.Instant(m.GetNow()), queued, nil
 }
 
 // EncodeActions converts what a driver must do, and the load afterwards.
@@ -77,11 +82,15 @@ const lastInstant protocol.Instant = math.MaxInt64
 
 // EncodePlanned converts when jobs would start.
 func EncodePlanned(planned []localsched.Planned) *PlanResponse {
-	m := &PlanResponse{Start: make([]int64, len(planned)), Declined: make([]string, len(planned))}
+	n := len(planned)
+	m := &PlanResponse{Start: make([]int64, n), Declined: make([]string, n), Note: make([]string, n)}
 	for i, one := range planned {
-		switch {
-		case one.Declined != "":
+		if one.Declined != "" {
 			m.Declined[i] = wire.Clip(one.Declined, MaxReason)
+			continue
+		}
+		m.Note[i] = wire.Clip(one.Note, wire.MaxNote)
+		switch {
 		case one.Start == lastInstant:
 			m.Start[i] = -1
 		case one.Start < 0:
@@ -90,6 +99,7 @@ func EncodePlanned(planned []localsched.Planned) *PlanResponse {
 			m.Start[i] = int64(one.Start)
 		}
 	}
+	m.Note = wire.Sparse(m.GetNote())
 	return m
 }
 
@@ -99,10 +109,11 @@ func DecodePlanned(m *PlanResponse, n int) ([]localsched.Planned, error) {
 	if err := wire.First(
 		wire.Length("start", len(m.GetStart()), n),
 		wire.Length("declined", len(m.GetDeclined()), n),
+		wire.SparseLength("note", len(m.GetNote()), n),
 	); err != nil || n == 0 {
 		return nil, err
 	}
-	planned := make([]localsched.Planned, n)
+	planned, notes := make([]localsched.Planned, n), wire.Dense(m.GetNote(), n)
 	for i, start := range m.GetStart() {
 		why := m.GetDeclined()[i]
 		switch {
@@ -115,7 +126,10 @@ func DecodePlanned(m *PlanResponse, n int) ([]localsched.Planned, error) {
 		case start == -1:
 			start = int64(lastInstant)
 		}
-		planned[i] = localsched.Planned{Start: protocol.Instant(start), Declined: why}
+		if err := checkNote(notes[i], why); err != nil {
+			return nil, fmt.Errorf("plans[%d]: %w", i, err)
+		}
+		planned[i] = localsched.Planned{Start: protocol.Instant(start), Declined: why, Note: notes[i]}
 	}
 	return planned, nil
 }

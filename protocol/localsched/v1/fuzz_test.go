@@ -38,10 +38,7 @@ func FuzzDecodeAsked(f *testing.F) {
 	seed(f, drawQuery, localschedv1.EncodeQuery)
 	seed(f, drawSubmission, encodeSubmission)
 	seed(f, drawCapacity, localschedv1.EncodeCapacity)
-	seed(f, func(t *rapid.T) localsched.Queued {
-		tag := drawTag(t)
-		return localsched.Queued{Tag: tag, Request: drawRequestOf(t, tag.Job)}
-	}, encodeQueued)
+	seed(f, drawQueued, encodeQueued)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		fuzzed(t, data, func() *localschedv1.QuoteRequest { return &localschedv1.QuoteRequest{} },
 			localschedv1.DecodeQuery, localschedv1.EncodeQuery)

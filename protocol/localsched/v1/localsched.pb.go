@@ -404,7 +404,13 @@ type MachineLoad struct {
 	Busy       int64 `protobuf:"varint,2,opt,name=busy,proto3" json:"busy,omitempty"`
 	QueuedJobs int64 `protobuf:"varint,3,opt,name=queued_jobs,json=queuedJobs,proto3" json:"queued_jobs,omitempty"`
 	// CPU*ms that queued jobs ask for.
-	QueuedWork    int64 `protobuf:"varint,4,opt,name=queued_work,json=queuedWork,proto3" json:"queued_work,omitempty"`
+	QueuedWork int64 `protobuf:"varint,4,opt,name=queued_work,json=queuedWork,proto3" json:"queued_work,omitempty"`
+	// Idle CPUs that a power budget keeps from working now.
+	Withheld int64 `protobuf:"varint,5,opt,name=withheld,proto3" json:"withheld,omitempty"`
+	// Milliwatts that the jobs which run are taken to draw; 0: not known.
+	Draw int64 `protobuf:"varint,6,opt,name=draw,proto3" json:"draw,omitempty"`
+	// Milliwatts that they may draw now; 0: there is no budget now.
+	Budget        int64 `protobuf:"varint,7,opt,name=budget,proto3" json:"budget,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -463,6 +469,27 @@ func (x *MachineLoad) GetQueuedJobs() int64 {
 func (x *MachineLoad) GetQueuedWork() int64 {
 	if x != nil {
 		return x.QueuedWork
+	}
+	return 0
+}
+
+func (x *MachineLoad) GetWithheld() int64 {
+	if x != nil {
+		return x.Withheld
+	}
+	return 0
+}
+
+func (x *MachineLoad) GetDraw() int64 {
+	if x != nil {
+		return x.Draw
+	}
+	return 0
+}
+
+func (x *MachineLoad) GetBudget() int64 {
+	if x != nil {
+		return x.Budget
 	}
 	return 0
 }
@@ -604,12 +631,17 @@ func (*LoadRequest) Descriptor() ([]byte, []int) {
 
 // Requests are the shapes of jobs, in columns.
 type Requests struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Job           []uint64               `protobuf:"varint,1,rep,packed,name=job,proto3" json:"job,omitempty"`
-	Cpus          []int64                `protobuf:"varint,2,rep,packed,name=cpus,proto3" json:"cpus,omitempty"`
-	Nodes         []int64                `protobuf:"varint,3,rep,packed,name=nodes,proto3" json:"nodes,omitempty"`
-	MemoryMb      []int64                `protobuf:"varint,4,rep,packed,name=memory_mb,json=memoryMb,proto3" json:"memory_mb,omitempty"`
-	WallTime      []int64                `protobuf:"varint,5,rep,packed,name=wall_time,json=wallTime,proto3" json:"wall_time,omitempty"`
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Job      []uint64               `protobuf:"varint,1,rep,packed,name=job,proto3" json:"job,omitempty"`
+	Cpus     []int64                `protobuf:"varint,2,rep,packed,name=cpus,proto3" json:"cpus,omitempty"`
+	Nodes    []int64                `protobuf:"varint,3,rep,packed,name=nodes,proto3" json:"nodes,omitempty"`
+	MemoryMb []int64                `protobuf:"varint,4,rep,packed,name=memory_mb,json=memoryMb,proto3" json:"memory_mb,omitempty"`
+	WallTime []int64                `protobuf:"varint,5,rep,packed,name=wall_time,json=wallTime,proto3" json:"wall_time,omitempty"`
+	// Power that the job draws, in parts per million of what the site states; 0: not known.
+	// This column and the next are absent when all their entries are 0.
+	Power []int64 `protobuf:"varint,6,rep,packed,name=power,proto3" json:"power,omitempty"`
+	// Equal for jobs that are likely to draw the same power; 0: not known.
+	Like          []uint64 `protobuf:"fixed64,7,rep,packed,name=like,proto3" json:"like,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -675,6 +707,20 @@ func (x *Requests) GetMemoryMb() []int64 {
 func (x *Requests) GetWallTime() []int64 {
 	if x != nil {
 		return x.WallTime
+	}
+	return nil
+}
+
+func (x *Requests) GetPower() []int64 {
+	if x != nil {
+		return x.Power
+	}
+	return nil
+}
+
+func (x *Requests) GetLike() []uint64 {
+	if x != nil {
+		return x.Like
 	}
 	return nil
 }
@@ -772,7 +818,10 @@ type QuoteResponse struct {
 	Bound []int64 `protobuf:"zigzag64,8,rep,packed,name=bound,proto3" json:"bound,omitempty"`
 	// How long in ms the job would delay a waiting job of the guarded site, at most; -1:
 	// without end.
-	Delay         []int64 `protobuf:"zigzag64,9,rep,packed,name=delay,proto3" json:"delay,omitempty"`
+	Delay []int64 `protobuf:"zigzag64,9,rep,packed,name=delay,proto3" json:"delay,omitempty"`
+	// What else to know of the wait, for people, at most 256 bytes each; empty where
+	// declined. Absent when all entries are empty.
+	Note          []string `protobuf:"bytes,10,rep,name=note,proto3" json:"note,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -870,6 +919,13 @@ func (x *QuoteResponse) GetDelay() []int64 {
 	return nil
 }
 
+func (x *QuoteResponse) GetNote() []string {
+	if x != nil {
+		return x.Note
+	}
+	return nil
+}
+
 // Term is one named part of the prices: one amount for each job.
 type Term struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -945,7 +1001,9 @@ type Spec struct {
 	// much as that.
 	Power int64 `protobuf:"varint,13,opt,name=power,proto3" json:"power,omitempty"`
 	// Bytes that must travel to a site that is not the origin.
-	Data          int64 `protobuf:"varint,14,opt,name=data,proto3" json:"data,omitempty"`
+	Data int64 `protobuf:"varint,14,opt,name=data,proto3" json:"data,omitempty"`
+	// As in Requests.
+	Like          uint64 `protobuf:"fixed64,15,opt,name=like,proto3" json:"like,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1074,6 +1132,13 @@ func (x *Spec) GetPower() int64 {
 func (x *Spec) GetData() int64 {
 	if x != nil {
 		return x.Data
+	}
+	return 0
+}
+
+func (x *Spec) GetLike() uint64 {
+	if x != nil {
+		return x.Like
 	}
 	return 0
 }
@@ -2070,14 +2135,19 @@ func (x *OpenResponse) GetEngine() uint64 {
 }
 
 type EngineSubmitRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Engine        uint64                 `protobuf:"varint,1,opt,name=engine,proto3" json:"engine,omitempty"`
-	Now           int64                  `protobuf:"varint,2,opt,name=now,proto3" json:"now,omitempty"`
-	Tag           *Tag                   `protobuf:"bytes,3,opt,name=tag,proto3" json:"tag,omitempty"`
-	Cpus          int64                  `protobuf:"varint,4,opt,name=cpus,proto3" json:"cpus,omitempty"`
-	Nodes         int64                  `protobuf:"varint,5,opt,name=nodes,proto3" json:"nodes,omitempty"`
-	MemoryMb      int64                  `protobuf:"varint,6,opt,name=memory_mb,json=memoryMb,proto3" json:"memory_mb,omitempty"`
-	WallTime      int64                  `protobuf:"varint,7,opt,name=wall_time,json=wallTime,proto3" json:"wall_time,omitempty"`
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Engine   uint64                 `protobuf:"varint,1,opt,name=engine,proto3" json:"engine,omitempty"`
+	Now      int64                  `protobuf:"varint,2,opt,name=now,proto3" json:"now,omitempty"`
+	Tag      *Tag                   `protobuf:"bytes,3,opt,name=tag,proto3" json:"tag,omitempty"`
+	Cpus     int64                  `protobuf:"varint,4,opt,name=cpus,proto3" json:"cpus,omitempty"`
+	Nodes    int64                  `protobuf:"varint,5,opt,name=nodes,proto3" json:"nodes,omitempty"`
+	MemoryMb int64                  `protobuf:"varint,6,opt,name=memory_mb,json=memoryMb,proto3" json:"memory_mb,omitempty"`
+	WallTime int64                  `protobuf:"varint,7,opt,name=wall_time,json=wallTime,proto3" json:"wall_time,omitempty"`
+	// Since when the job has waited; 0: from now on.
+	Since int64 `protobuf:"varint,8,opt,name=since,proto3" json:"since,omitempty"`
+	// As in Requests, like the next.
+	Power         int64  `protobuf:"varint,9,opt,name=power,proto3" json:"power,omitempty"`
+	Like          uint64 `protobuf:"fixed64,10,opt,name=like,proto3" json:"like,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2157,6 +2227,27 @@ func (x *EngineSubmitRequest) GetMemoryMb() int64 {
 func (x *EngineSubmitRequest) GetWallTime() int64 {
 	if x != nil {
 		return x.WallTime
+	}
+	return 0
+}
+
+func (x *EngineSubmitRequest) GetSince() int64 {
+	if x != nil {
+		return x.Since
+	}
+	return 0
+}
+
+func (x *EngineSubmitRequest) GetPower() int64 {
+	if x != nil {
+		return x.Power
+	}
+	return 0
+}
+
+func (x *EngineSubmitRequest) GetLike() uint64 {
+	if x != nil {
+		return x.Like
 	}
 	return 0
 }
@@ -2428,7 +2519,9 @@ type PlanResponse struct {
 	// In ms; -1: no start is in sight. 0 where declined.
 	Start []int64 `protobuf:"zigzag64,1,rep,packed,name=start,proto3" json:"start,omitempty"`
 	// Why it never would start; empty: it would.
-	Declined      []string `protobuf:"bytes,2,rep,name=declined,proto3" json:"declined,omitempty"`
+	Declined []string `protobuf:"bytes,2,rep,name=declined,proto3" json:"declined,omitempty"`
+	// As in QuoteResponse.
+	Note          []string `protobuf:"bytes,3,rep,name=note,proto3" json:"note,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2473,6 +2566,13 @@ func (x *PlanResponse) GetStart() []int64 {
 func (x *PlanResponse) GetDeclined() []string {
 	if x != nil {
 		return x.Declined
+	}
+	return nil
+}
+
+func (x *PlanResponse) GetNote() []string {
+	if x != nil {
+		return x.Note
 	}
 	return nil
 }
@@ -2573,32 +2673,37 @@ const file_protocol_localsched_v1_localsched_proto_rawDesc = "" +
 	"whole_node\x18\x04 \x01(\bR\twholeNode\x12\"\n" +
 	"\rmax_wall_time\x18\x05 \x01(\x03R\vmaxWallTime\x12\x10\n" +
 	"\x03mhz\x18\x06 \x01(\x03R\x03mhz\x12\x16\n" +
-	"\x06mflops\x18\a \x01(\x03R\x06mflops\"w\n" +
+	"\x06mflops\x18\a \x01(\x03R\x06mflops\"\xbf\x01\n" +
 	"\vMachineLoad\x12\x12\n" +
 	"\x04cpus\x18\x01 \x01(\x03R\x04cpus\x12\x12\n" +
 	"\x04busy\x18\x02 \x01(\x03R\x04busy\x12\x1f\n" +
 	"\vqueued_jobs\x18\x03 \x01(\x03R\n" +
 	"queuedJobs\x12\x1f\n" +
 	"\vqueued_work\x18\x04 \x01(\x03R\n" +
-	"queuedWork\"\x11\n" +
+	"queuedWork\x12\x1a\n" +
+	"\bwithheld\x18\x05 \x01(\x03R\bwithheld\x12\x12\n" +
+	"\x04draw\x18\x06 \x01(\x03R\x04draw\x12\x16\n" +
+	"\x06budget\x18\a \x01(\x03R\x06budget\"\x11\n" +
 	"\x0fDescribeRequest\"\x8a\x01\n" +
 	"\x10DescribeResponse\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12>\n" +
 	"\bcapacity\x18\x02 \x01(\v2\".switchyard.localsched.v1.CapacityR\bcapacity\x12\"\n" +
 	"\fcapabilities\x18\x03 \x03(\tR\fcapabilities\"\r\n" +
-	"\vLoadRequest\"\x80\x01\n" +
+	"\vLoadRequest\"\xaa\x01\n" +
 	"\bRequests\x12\x10\n" +
 	"\x03job\x18\x01 \x03(\x04R\x03job\x12\x12\n" +
 	"\x04cpus\x18\x02 \x03(\x03R\x04cpus\x12\x14\n" +
 	"\x05nodes\x18\x03 \x03(\x03R\x05nodes\x12\x1b\n" +
 	"\tmemory_mb\x18\x04 \x03(\x03R\bmemoryMb\x12\x1b\n" +
-	"\twall_time\x18\x05 \x03(\x03R\bwallTime\"\xb7\x01\n" +
+	"\twall_time\x18\x05 \x03(\x03R\bwallTime\x12\x14\n" +
+	"\x05power\x18\x06 \x03(\x03R\x05power\x12\x12\n" +
+	"\x04like\x18\a \x03(\x06R\x04like\"\xb7\x01\n" +
 	"\fQuoteRequest\x126\n" +
 	"\x04jobs\x18\x01 \x01(\v2\".switchyard.localsched.v1.RequestsR\x04jobs\x128\n" +
 	"\x05ahead\x18\x02 \x01(\v2\".switchyard.localsched.v1.RequestsR\x05ahead\x12\x1f\n" +
 	"\vahead_epoch\x18\x03 \x03(\rR\n" +
 	"aheadEpoch\x12\x14\n" +
-	"\x05guard\x18\x04 \x01(\rR\x05guard\"\x81\x02\n" +
+	"\x05guard\x18\x04 \x01(\rR\x05guard\"\x95\x02\n" +
 	"\rQuoteResponse\x12\x1a\n" +
 	"\bdeclined\x18\x01 \x03(\tR\bdeclined\x12\x10\n" +
 	"\x03awt\x18\x02 \x03(\x12R\x03awt\x12\x17\n" +
@@ -2608,10 +2713,12 @@ const file_protocol_localsched_v1_localsched_proto_rawDesc = "" +
 	"\x05terms\x18\x06 \x03(\v2\x1e.switchyard.localsched.v1.TermR\x05terms\x12\x1a\n" +
 	"\bcurrency\x18\a \x01(\tR\bcurrency\x12\x14\n" +
 	"\x05bound\x18\b \x03(\x12R\x05bound\x12\x14\n" +
-	"\x05delay\x18\t \x03(\x12R\x05delay\"2\n" +
+	"\x05delay\x18\t \x03(\x12R\x05delay\x12\x12\n" +
+	"\x04note\x18\n" +
+	" \x03(\tR\x04note\"2\n" +
 	"\x04Term\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
-	"\x06amount\x18\x02 \x03(\x12R\x06amount\"\xc6\x02\n" +
+	"\x06amount\x18\x02 \x03(\x12R\x06amount\"\xda\x02\n" +
 	"\x04Spec\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\x04R\x03job\x12\x12\n" +
 	"\x04cpus\x18\x02 \x01(\x03R\x04cpus\x12\x14\n" +
@@ -2627,7 +2734,8 @@ const file_protocol_localsched_v1_localsched_proto_rawDesc = "" +
 	"\x03mhz\x18\v \x01(\x03R\x03mhz\x12\x16\n" +
 	"\x06mflops\x18\f \x01(\x03R\x06mflops\x12\x14\n" +
 	"\x05power\x18\r \x01(\x03R\x05power\x12\x12\n" +
-	"\x04data\x18\x0e \x01(\x03R\x04data\"\x92\x01\n" +
+	"\x04data\x18\x0e \x01(\x03R\x04data\x12\x12\n" +
+	"\x04like\x18\x0f \x01(\x06R\x04like\"\x92\x01\n" +
 	"\aPayload\x12\x16\n" +
 	"\x06script\x18\x01 \x01(\fR\x06script\x12\x12\n" +
 	"\x04args\x18\x02 \x03(\fR\x04args\x12\x10\n" +
@@ -2701,7 +2809,7 @@ const file_protocol_localsched_v1_localsched_proto_rawDesc = "" +
 	"\vOpenRequest\x12>\n" +
 	"\bcapacity\x18\x01 \x01(\v2\".switchyard.localsched.v1.CapacityR\bcapacity\"&\n" +
 	"\fOpenResponse\x12\x16\n" +
-	"\x06engine\x18\x01 \x01(\x04R\x06engine\"\xd4\x01\n" +
+	"\x06engine\x18\x01 \x01(\x04R\x06engine\"\x94\x02\n" +
 	"\x13EngineSubmitRequest\x12\x16\n" +
 	"\x06engine\x18\x01 \x01(\x04R\x06engine\x12\x10\n" +
 	"\x03now\x18\x02 \x01(\x03R\x03now\x12/\n" +
@@ -2709,7 +2817,11 @@ const file_protocol_localsched_v1_localsched_proto_rawDesc = "" +
 	"\x04cpus\x18\x04 \x01(\x03R\x04cpus\x12\x14\n" +
 	"\x05nodes\x18\x05 \x01(\x03R\x05nodes\x12\x1b\n" +
 	"\tmemory_mb\x18\x06 \x01(\x03R\bmemoryMb\x12\x1b\n" +
-	"\twall_time\x18\a \x01(\x03R\bwallTime\"m\n" +
+	"\twall_time\x18\a \x01(\x03R\bwallTime\x12\x14\n" +
+	"\x05since\x18\b \x01(\x03R\x05since\x12\x14\n" +
+	"\x05power\x18\t \x01(\x03R\x05power\x12\x12\n" +
+	"\x04like\x18\n" +
+	" \x01(\x06R\x04like\"m\n" +
 	"\x10EngineTagRequest\x12\x16\n" +
 	"\x06engine\x18\x01 \x01(\x04R\x06engine\x12\x10\n" +
 	"\x03now\x18\x02 \x01(\x03R\x03now\x12/\n" +
@@ -2727,10 +2839,11 @@ const file_protocol_localsched_v1_localsched_proto_rawDesc = "" +
 	"\x06engine\x18\x01 \x01(\x04R\x06engine\x12\x10\n" +
 	"\x03now\x18\x02 \x01(\x03R\x03now\x128\n" +
 	"\x05ahead\x18\x03 \x01(\v2\".switchyard.localsched.v1.RequestsR\x05ahead\x126\n" +
-	"\x04jobs\x18\x04 \x01(\v2\".switchyard.localsched.v1.RequestsR\x04jobs\"@\n" +
+	"\x04jobs\x18\x04 \x01(\v2\".switchyard.localsched.v1.RequestsR\x04jobs\"T\n" +
 	"\fPlanResponse\x12\x14\n" +
 	"\x05start\x18\x01 \x03(\x12R\x05start\x12\x1a\n" +
-	"\bdeclined\x18\x02 \x03(\tR\bdeclined\"&\n" +
+	"\bdeclined\x18\x02 \x03(\tR\bdeclined\x12\x12\n" +
+	"\x04note\x18\x03 \x03(\tR\x04note\"&\n" +
 	"\fCloseRequest\x12\x16\n" +
 	"\x06engine\x18\x01 \x01(\x04R\x06engine\"\x0f\n" +
 	"\rCloseResponse*\xa8\x01\n" +

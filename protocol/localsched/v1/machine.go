@@ -40,6 +40,7 @@ func DecodeCapacity(m *Capacity) (protocol.Capacity, error) {
 func EncodeLoad(l protocol.Load) *MachineLoad {
 	return &MachineLoad{
 		Cpus: int64(l.CPUs), Busy: int64(l.Busy), QueuedJobs: int64(l.QueuedJobs), QueuedWork: l.QueuedWork,
+		Withheld: int64(l.Withheld), Draw: l.Draw, Budget: l.Budget,
 	}
 }
 
@@ -53,6 +54,9 @@ func DecodeLoad(m *MachineLoad) (protocol.Load, error) {
 			wire.Count("busy", m.GetBusy()),
 			wire.Count("queued_jobs", m.GetQueuedJobs()),
 			wire.Amount("queued_work", m.GetQueuedWork()),
+			wire.Count("withheld", m.GetWithheld()),
+			wire.Amount("draw", m.GetDraw()),
+			wire.Amount("budget", m.GetBudget()),
 		)),
 	); err != nil {
 		return protocol.Load{}, err
@@ -60,6 +64,7 @@ func DecodeLoad(m *MachineLoad) (protocol.Load, error) {
 	return protocol.Load{
 		CPUs: int(m.GetCpus()), Busy: int(m.GetBusy()),
 		QueuedJobs: int(m.GetQueuedJobs()), QueuedWork: m.GetQueuedWork(),
+		Withheld: int(m.GetWithheld()), Draw: m.GetDraw(), Budget: m.GetBudget(),
 	}, nil
 }
 

@@ -32,7 +32,7 @@ func TestWireFormIsPinned(t *testing.T) {
 		t.Fatal(err)
 	}
 	drawing, err := localschedv1.EncodeSubmission(localsched.Submission{
-		Tag: at, Spec: protocol.Spec{Request: shape, Mflops: 9, Power: 10, Data: 11}, Payload: &protocol.Payload{}, Origin: "g",
+		Tag: at, Spec: protocol.Spec{Request: with(shape, func(r *protocol.Request) { r.Power = 10 }), Mflops: 9, Data: 11}, Payload: &protocol.Payload{}, Origin: "g",
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -47,6 +47,15 @@ func TestWireFormIsPinned(t *testing.T) {
 		},
 		Origin: "g", Account: "c", Guest: true,
 	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	powered := with(shape, func(r *protocol.Request) { r.Power, r.Like = 7, 8 })
+	liked, err := localschedv1.EncodeSubmission(localsched.Submission{Tag: at, Spec: protocol.Spec{Request: powered}, Payload: &protocol.Payload{}, Origin: "g"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	noted, err := localschedv1.EncodeQuotes([]protocol.Request{{Job: 1}, {Job: 2}}, []protocol.Quote{{Job: 1, Note: "n"}, {Job: 2}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,6 +76,14 @@ func TestWireFormIsPinned(t *testing.T) {
 		{"0a04080110021210080110031804200528066009680a700b1a00220167", drawing},
 		{"08013802", localschedv1.EncodeCapacity(protocol.Capacity{CPUs: 1, Mflops: 2})},
 		{"0a0012002007", localschedv1.EncodeQuery(localsched.Query{Guard: 7})},
+		{"0a2a0a020101120203031a020404220205052a020606320200073a1000000000000000000800000000000000121c0a01011201031a01042201052a01063201073a0808000000000000001a0102", localschedv1.EncodeQuery(localsched.Query{
+			Jobs: []protocol.Request{shape, powered}, Ahead: []localsched.Promise{{Tag: at, Request: powered}},
+		})},
+		{"0a040801100212150801100318042005280668077908000000000000001a00220167", liked},
+		{"0a000a00120200001a020000220200002a02000052016e5200", noted},
+		{"0801280230033804", localschedv1.EncodeLoad(protocol.Load{CPUs: 1, Withheld: 2, Draw: 3, Budget: 4})},
+		{"080a10091a04080110022003280430053806400b4807510800000000000000", localschedv1.EncodeQueued(9, localsched.Queued{Request: powered, Tag: at, Since: 11}, 10)},
+		{"0a020204120012001a016e1a00", localschedv1.EncodePlanned([]localsched.Planned{{Start: 1, Note: "n"}, {Start: 2}})},
 		{"0a0169", localschedv1.EncodeSubmitted("i")},
 		{"120172", localschedv1.EncodeRefused(&localsched.RefusedError{Reason: "r"})},
 		{"0802", localschedv1.EncodePresence(localsched.Absent, "")},

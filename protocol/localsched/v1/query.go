@@ -14,7 +14,7 @@ func EncodeRequests(jobs []protocol.Request) *Requests {
 	for i := range jobs {
 		m.set(i, &jobs[i])
 	}
-	return m
+	return m.sparse()
 }
 
 // DecodeRequests checks and converts the shapes of jobs; an absent message holds
@@ -27,14 +27,17 @@ func DecodeRequests(m *Requests) ([]protocol.Request, error) {
 		wire.Length("nodes", len(m.GetNodes()), n),
 		wire.Length("memory_mb", len(m.GetMemoryMb()), n),
 		wire.Length("wall_time", len(m.GetWallTime()), n),
+		wire.SparseLength("power", len(m.GetPower()), n),
+		wire.SparseLength("like", len(m.GetLike()), n),
 	); err != nil || n == 0 {
 		return nil, err
 	}
 	jobs := make([]protocol.Request, n)
+	powers, likes := wire.Dense(m.GetPower(), n), wire.Dense(m.GetLike(), n)
 	for i := range jobs {
 		var err error
 		jobs[i], err = readRequest(shape{
-			m.GetJob()[i], m.GetCpus()[i], m.GetNodes()[i], m.GetMemoryMb()[i], m.GetWallTime()[i],
+			m.GetJob()[i], m.GetCpus()[i], m.GetNodes()[i], m.GetMemoryMb()[i], m.GetWallTime()[i], powers[i], likes[i],
 		})
 		if err != nil {
 			return nil, fmt.Errorf("entry %d: %w", i, err)
@@ -51,7 +54,7 @@ func EncodeQuery(q localsched.Query) *QuoteRequest {
 		ahead.set(i, &one.Request)
 		ahead.Job[i], epochs[i] = uint64(one.Tag.Job), uint32(one.Tag.Epoch)
 	}
-	return &QuoteRequest{Jobs: EncodeRequests(q.Jobs), Ahead: ahead, AheadEpoch: epochs, Guard: uint32(q.Guard)}
+	return &QuoteRequest{Jobs: EncodeRequests(q.Jobs), Ahead: ahead.sparse(), AheadEpoch: epochs, Guard: uint32(q.Guard)}
 }
 
 // DecodeQuery checks and converts a query. The error names the column and the
@@ -89,23 +92,31 @@ func checkGuard(number uint32) error {
 func newRequests(n int) *Requests {
 	return &Requests{
 		Job: make([]uint64, n), Cpus: make([]int64, n), Nodes: make([]int64, n),
-		MemoryMb: make([]int64, n), WallTime: make([]int64, n),
+		MemoryMb: make([]int64, n), WallTime: make([]int64, n), Power: make([]int64, n), Like: make([]uint64, n),
 	}
 }
 
 func (x *Requests) set(i int, r *protocol.Request) {
 	s := shapeOf(r)
 	x.Job[i], x.Cpus[i], x.Nodes[i], x.MemoryMb[i], x.WallTime[i] = s.job, s.cpus, s.nodes, s.memoryMB, s.wallTime
+	x.Power[i], x.Like[i] = s.power, s.like
+}
+
+// sparse leaves out the columns that say nothing.
+func (x *Requests) sparse() *Requests {
+	x.Power, x.Like = wire.Sparse(x.GetPower()), wire.Sparse(x.GetLike())
+	return x
 }
 
 // shape is a request as it travels, in whichever message.
 type shape struct {
-	job                             uint64
-	cpus, nodes, memoryMB, wallTime int64
+	job                                    uint64
+	cpus, nodes, memoryMB, wallTime, power int64
+	like                                   uint64
 }
 
 func shapeOf(r *protocol.Request) shape {
-	return shape{uint64(r.Job), int64(r.CPUs), int64(r.Nodes), r.MemoryMB, wire.EncodeSpan(r.WallTime)}
+	return shape{uint64(r.Job), int64(r.CPUs), int64(r.Nodes), r.MemoryMB, wire.EncodeSpan(r.WallTime), int64(r.Power), r.Like}
 }
 
 // readRequest leaves it to the scheduler to refuse what is merely too little.
@@ -115,11 +126,20 @@ func readRequest(s shape) (protocol.Request, error) {
 		wire.Count("nodes", s.nodes),
 		wire.Amount("memory_mb", s.memoryMB),
 		span("wall_time", s.wallTime),
+		wire.Amount("power", s.power),
+		checkPower(s.power),
 	); err != nil {
 		return protocol.Request{}, err
 	}
 	return protocol.Request{
 		Job: protocol.JobID(s.job), CPUs: int(s.cpus), Nodes: int(s.nodes),
-		MemoryMB: s.memoryMB, WallTime: wire.DecodeSpan(s.wallTime),
+		MemoryMB: s.memoryMB, WallTime: wire.DecodeSpan(s.wallTime), Power: int(s.power), Like: s.like,
 	}, nil
+}
+
+func checkPower(ppm int64) error {
+	if ppm > protocol.MaxPower {
+		return fmt.Errorf("power: is %d, at most %d is allowed", ppm, protocol.MaxPower)
+	}
+	return nil
 }

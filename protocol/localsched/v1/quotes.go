@@ -19,6 +19,7 @@ func EncodeQuotes(jobs []protocol.Request, quotes []protocol.Quote) (*QuoteRespo
 	m := &QuoteResponse{
 		Declined: make([]string, n), Awt: make([]int64, n), AwtLow: make([]int64, n),
 		AwtHigh: make([]int64, n), Ert: make([]int64, n), Bound: make([]int64, n), Delay: make([]int64, n),
+		Note: make([]string, n),
 	}
 	for i := range quotes {
 		q := &quotes[i]
@@ -32,11 +33,12 @@ func EncodeQuotes(jobs []protocol.Request, quotes []protocol.Quote) (*QuoteRespo
 		m.Awt[i], m.AwtLow[i] = wire.EncodeSpan(q.AWT), wire.EncodeSpan(q.AWTLow)
 		m.AwtHigh[i], m.Ert[i] = wire.EncodeSpan(q.AWTHigh), wire.EncodeSpan(q.ERT)
 		m.Bound[i], m.Delay[i] = wire.EncodeSpan(q.Bound), wire.EncodeSpan(q.Delay)
+		m.Note[i] = wire.Clip(q.Note, wire.MaxNote)
 		if err := wire.First(checkWaits(q), m.price(i, q)); err != nil {
 			return nil, fmt.Errorf("quotes[%d]: %w", i, err)
 		}
 	}
-	m.Bound, m.Delay = wire.Sparse(m.GetBound()), wire.Sparse(m.GetDelay())
+	m.Bound, m.Delay, m.Note = wire.Sparse(m.GetBound()), wire.Sparse(m.GetDelay()), wire.Sparse(m.GetNote())
 	return m, nil
 }
 
@@ -49,9 +51,10 @@ func DecodeQuotes(m *QuoteResponse, jobs []protocol.Request) ([]protocol.Quote, 
 	quotes := make([]protocol.Quote, len(jobs))
 	terms := make([]protocol.Term, len(jobs)*len(m.GetTerms()))
 	bounds, delays := wire.Dense(m.GetBound(), len(jobs)), wire.Dense(m.GetDelay(), len(jobs))
+	notes := wire.Dense(m.GetNote(), len(jobs))
 	for i := range quotes {
 		q := &quotes[i]
-		q.Job, q.Declined = jobs[i].Job, m.GetDeclined()[i]
+		q.Job, q.Declined, q.Note = jobs[i].Job, m.GetDeclined()[i], notes[i]
 		q.AWT, q.AWTLow = wire.DecodeSpan(m.GetAwt()[i]), wire.DecodeSpan(m.GetAwtLow()[i])
 		q.AWTHigh, q.ERT = wire.DecodeSpan(m.GetAwtHigh()[i]), wire.DecodeSpan(m.GetErt()[i])
 		q.Bound, q.Delay = wire.DecodeSpan(bounds[i]), wire.DecodeSpan(delays[i])
@@ -59,7 +62,7 @@ func DecodeQuotes(m *QuoteResponse, jobs []protocol.Request) ([]protocol.Quote, 
 		if q.Declined != "" {
 			check = checkDeclined
 		}
-		if err := wire.First(check(q), m.read(i, q, &terms)); err != nil {
+		if err := wire.First(check(q), checkNote(q.Note, q.Declined), m.read(i, q, &terms)); err != nil {
 			return nil, fmt.Errorf("quotes[%d]: %w", i, err)
 		}
 	}
@@ -141,6 +144,7 @@ func checkColumns(m *QuoteResponse, n int) error {
 		wire.Length("ert", len(m.GetErt()), n),
 		wire.SparseLength("bound", len(m.GetBound()), n),
 		wire.SparseLength("delay", len(m.GetDelay()), n),
+		wire.SparseLength("note", len(m.GetNote()), n),
 		wire.AtMost("terms", len(m.GetTerms()), wire.MaxTerms),
 		wire.AtMost("currency", len(m.GetCurrency()), wire.MaxCurrency),
 		wire.Present("currency", m.GetCurrency() != "" || len(m.GetTerms()) == 0),
@@ -158,6 +162,14 @@ func checkColumns(m *QuoteResponse, n int) error {
 		}
 	}
 	return nil
+}
+
+// checkNote checks what people should know of a quote or a plan.
+func checkNote(note, declined string) error {
+	if note != "" && declined != "" {
+		return errors.New("note: a declined job has none; say it in declined")
+	}
+	return wire.AtMost("note", len(note), wire.MaxNote)
 }
 
 func checkDeclined(q *protocol.Quote) error {

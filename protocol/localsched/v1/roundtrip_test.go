@@ -87,8 +87,7 @@ func TestRoundTrips(t *testing.T) {
 			same(t, got, want, err)
 		},
 		"queued": func(t *rapid.T) {
-			tag, now := drawTag(t), protocol.Instant(drawAmount(t))
-			want := localsched.Queued{Tag: tag, Request: drawRequestOf(t, tag.Job)}
+			want, now := drawQueued(t), protocol.Instant(drawAmount(t))
 			m := travel(t, localschedv1.EncodeQueued(now, want, 7), &localschedv1.EngineSubmitRequest{})
 			at, got, err := localschedv1.DecodeQueued(m)
 			same(t, got, want, err)
@@ -199,17 +198,19 @@ func TestNativeTextsAreMendedAndCut(t *testing.T) {
 			t.Errorf("the reason became %.40q with %d bytes", reason, len(reason))
 		}
 	}
-	jobs := []protocol.Request{{Job: 1}}
-	m, err := localschedv1.EncodeQuotes(jobs, []protocol.Quote{{Job: 1, Declined: native}})
+	jobs := []protocol.Request{{Job: 1}, {Job: 2}}
+	m, err := localschedv1.EncodeQuotes(jobs, []protocol.Quote{{Job: 1, Declined: native, Note: "lost"}, {Job: 2, Note: native}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err = localschedv1.DecodeQuotes(travel(t, m, &localschedv1.QuoteResponse{}), jobs); err != nil {
-		t.Error(err)
+	quotes, err := localschedv1.DecodeQuotes(travel(t, m, &localschedv1.QuoteResponse{}), jobs)
+	if err != nil || quotes[0].Note != "" || len(quotes[1].Note) < 255 || !strings.HasPrefix(quotes[1].Note, "slurmstepd:  ? é") {
+		t.Errorf("%v, %+v", err, quotes)
 	}
-	planned := localschedv1.EncodePlanned([]localsched.Planned{{Declined: native, Start: 9}})
-	if _, err = localschedv1.DecodePlanned(travel(t, planned, &localschedv1.PlanResponse{}), 1); err != nil {
-		t.Error(err)
+	planned := localschedv1.EncodePlanned([]localsched.Planned{{Declined: native, Start: 9, Note: "lost"}, {Note: native}})
+	plans, err := localschedv1.DecodePlanned(travel(t, planned, &localschedv1.PlanResponse{}), 2)
+	if err != nil || plans[0].Note != "" || plans[1].Note != quotes[1].Note {
+		t.Errorf("%v, %+v", err, plans)
 	}
 }
 

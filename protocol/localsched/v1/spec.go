@@ -1,7 +1,6 @@
 package localschedv1
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -13,13 +12,15 @@ func wireSpec(s *protocol.Spec) *Spec {
 	return &Spec{
 		Job: r.job, Cpus: r.cpus, Nodes: r.nodes, MemoryMb: r.memoryMB, WallTime: r.wallTime,
 		Name: s.Name, User: s.User, Requeue: s.Requeue, Submitted: int64(s.Submitted), Mhz: int64(s.MHz),
-		Mflops: int64(s.Mflops), Power: int64(s.Power), Data: s.Data,
+		Mflops: int64(s.Mflops), Power: r.power, Data: s.Data, Like: r.like,
 		Sites: wire.Convert(s.Sites, func(site protocol.SiteName) string { return string(site) }),
 	}
 }
 
 func readSpec(m *Spec) (protocol.Spec, error) {
-	request, err := readRequest(shape{m.GetJob(), m.GetCpus(), m.GetNodes(), m.GetMemoryMb(), m.GetWallTime()})
+	request, err := readRequest(shape{
+		m.GetJob(), m.GetCpus(), m.GetNodes(), m.GetMemoryMb(), m.GetWallTime(), m.GetPower(), m.GetLike(),
+	})
 	if err = wire.First(
 		err,
 		wire.AtMost("name", len(m.GetName()), wire.MaxJobName),
@@ -28,8 +29,6 @@ func readSpec(m *Spec) (protocol.Spec, error) {
 		wire.Amount("submitted", m.GetSubmitted()),
 		wire.Count("mhz", m.GetMhz()),
 		wire.Count("mflops", m.GetMflops()),
-		wire.Count("power", m.GetPower()),
-		checkPower(m.GetPower()),
 		wire.Amount("data", m.GetData()),
 	); err != nil {
 		return protocol.Spec{}, err
@@ -43,15 +42,8 @@ func readSpec(m *Spec) (protocol.Spec, error) {
 	return protocol.Spec{
 		Request: request, Name: m.GetName(), User: m.GetUser(), Sites: sites, Requeue: m.GetRequeue(),
 		Submitted: protocol.Instant(m.GetSubmitted()), MHz: int(m.GetMhz()),
-		Mflops: int(m.GetMflops()), Power: int(m.GetPower()), Data: m.GetData(),
+		Mflops: int(m.GetMflops()), Data: m.GetData(),
 	}, nil
-}
-
-func checkPower(ppm int64) error {
-	if ppm > protocol.MaxPower {
-		return fmt.Errorf("power: is %d, at most %d is allowed", ppm, protocol.MaxPower)
-	}
-	return nil
 }
 
 func wirePayload(p *protocol.Payload) *Payload {

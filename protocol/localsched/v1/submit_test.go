@@ -33,6 +33,7 @@ func TestDecodeSubmissionRefuses(t *testing.T) {
 		"submission: spec: mhz: -1":                      func(m m) { m.Spec.Mhz = -1 },
 		"submission: spec: mflops: -1":                   func(m m) { m.Spec.Mflops = -1 },
 		"submission: spec: power: -1":                    func(m m) { m.Spec.Power = -1 },
+		"submission: spec: power: is 100000001, at most": func(m m) { m.Spec.Power = protocol.MaxPower + 1 },
 		"submission: spec: data: -1":                     func(m m) { m.Spec.Data = -1 },
 		"submission: payload: is missing":                func(m m) { m.Payload = nil },
 		"submission: payload: script: has 4194305":       func(m m) { m.Payload.Script = make([]byte, 4<<20+1) },

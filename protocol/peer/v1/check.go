@@ -95,6 +95,9 @@ func checkLoad(l protocol.Load) error {
 		wire.Count("queued_jobs", l.QueuedJobs),
 		wire.Amount("queued_work_ms", l.QueuedWork),
 		wire.Count("benefit_ppm", l.Benefit),
+		wire.Count("withheld", l.Withheld),
+		wire.Amount("draw_mw", l.Draw),
+		wire.Amount("budget_mw", l.Budget),
 	))
 }
 

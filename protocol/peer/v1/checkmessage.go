@@ -91,6 +91,7 @@ func checkQuote(q protocol.Quote) error {
 		wire.Amount("awt_high_ms", q.AWTHigh),
 		wire.Amount("ert_ms", q.ERT),
 		wire.Amount("bound_ms", q.Bound),
+		text("note", q.Note, wire.MaxNote),
 		checkTerms(q),
 	); err != nil {
 		return err
@@ -107,6 +108,9 @@ func checkDeclined(q protocol.Quote) error {
 	}
 	if len(q.Terms) > 0 {
 		return errors.New("terms: a declined quote has none")
+	}
+	if q.Note != "" {
+		return errors.New("note: a declined quote has none; say it in declined")
 	}
 	return nil
 }

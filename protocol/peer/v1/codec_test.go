@@ -195,7 +195,7 @@ func FuzzDecodeCard(f *testing.F) {
 }
 
 func FuzzDecodeDigest(f *testing.F) {
-	data, err := peerv1.EncodeDigest(protocol.Digest{Site: "cern", Seq: 1, Load: protocol.Load{CPUs: 8, Busy: 2}})
+	data, err := peerv1.EncodeDigest(protocol.Digest{Site: "cern", Seq: 1, Load: protocol.Load{CPUs: 8, Busy: 2, Withheld: 1, Draw: 9}})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -250,6 +250,11 @@ func TestWireFormIsPinned(t *testing.T) {
 			Load: protocol.Load{CPUs: 1, Benefit: 2}, Extra: []protocol.Duration{3, protocol.Never},
 			Quotes: []protocol.Quote{{Job: tag.Job, ERT: 4, Bound: 5}},
 		},
+		"120c08aae08d84ddcb0152026e6f1a080801300238034004": protocol.QuoteReply{
+			Load:   protocol.Load{CPUs: 1, Withheld: 2, Draw: 3, Budget: 4},
+			Quotes: []protocol.Quote{{Job: tag.Job, Note: "no"}},
+		},
+		"1a2b08aae08d84ddcb0110102880dddb01320570726f62653a036164615080d095ffbc31790700000000000000": protocol.QuoteRequest{Jobs: []protocol.Spec{with(spec, func(s *protocol.Spec) { s.Like = 7 })}},
 	}
 	for want, m := range cases {
 		body, err := peerv1.Encode(m)

@@ -119,13 +119,13 @@ func drawSpec(t *rapid.T) protocol.Spec {
 			Job: drawJob(t), CPUs: rapid.IntRange(1, math.MaxInt32).Draw(t, "cpus"), Nodes: drawCount(t),
 			MemoryMB: rapid.Int64Min(0).Draw(t, "memory"),
 			WallTime: protocol.Duration(rapid.Int64Min(1).Draw(t, "wall_time")),
+			Power:    rapid.IntRange(0, protocol.MaxPower).Draw(t, "power"), Like: rapid.Uint64().Draw(t, "like"),
 		},
 		Name: drawText(t), User: drawText(t), Sites: drawSlice(t, drawSite),
 		Requeue:   rapid.Bool().Draw(t, "requeue"),
 		Submitted: protocol.Instant(rapid.Int64Min(0).Draw(t, "submitted")),
 		MHz:       drawCount(t), Mflops: drawCount(t),
-		Power: rapid.IntRange(0, protocol.MaxPower).Draw(t, "power"),
-		Data:  rapid.Int64Min(0).Draw(t, "data"),
+		Data: rapid.Int64Min(0).Draw(t, "data"),
 	}
 }
 
@@ -160,6 +160,7 @@ func drawLoad(t *rapid.T) protocol.Load {
 	return protocol.Load{
 		CPUs: drawCount(t), Busy: drawCount(t), QueuedJobs: drawCount(t),
 		QueuedWork: rapid.Int64Min(0).Draw(t, "work"), Benefit: drawCount(t),
+		Withheld: drawCount(t), Draw: rapid.Int64Min(0).Draw(t, "draw"), Budget: rapid.Int64Min(0).Draw(t, "budget"),
 	}
 }
 
@@ -171,7 +172,7 @@ func drawQuote(t *rapid.T) protocol.Quote {
 		return q
 	}
 	q.AWT = protocol.Duration(rapid.Int64Range(0, math.MaxInt64-1).Draw(t, "awt"))
-	q.Bound = drawSpan(t)
+	q.Bound, q.Note = drawSpan(t), drawText(t)
 	if rapid.Bool().Draw(t, "ranged") {
 		q.AWTLow, q.AWTHigh = q.AWT/2, q.AWT.Plus(1)
 	}

@@ -247,7 +247,10 @@ type Spec struct {
 	// per CPU, at most 100 times that; 0: as much as that.
 	PowerPpm int64 `protobuf:"varint,13,opt,name=power_ppm,json=powerPpm,proto3" json:"power_ppm,omitempty"`
 	// Optional. Bytes that must travel to a site that is not the origin.
-	DataBytes     int64 `protobuf:"varint,14,opt,name=data_bytes,json=dataBytes,proto3" json:"data_bytes,omitempty"`
+	DataBytes int64 `protobuf:"varint,14,opt,name=data_bytes,json=dataBytes,proto3" json:"data_bytes,omitempty"`
+	// Optional. Equal for jobs that are likely to draw the same power, such as those of one
+	// user with one name, and tells neither; 0: not known.
+	Like          uint64 `protobuf:"fixed64,15,opt,name=like,proto3" json:"like,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -380,6 +383,13 @@ func (x *Spec) GetDataBytes() int64 {
 	return 0
 }
 
+func (x *Spec) GetLike() uint64 {
+	if x != nil {
+		return x.Like
+	}
+	return 0
+}
+
 // Payload is what a job runs. Strings are bytes, as Unix has them, without NUL.
 type Payload struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -485,7 +495,13 @@ type Load struct {
 	QueuedWorkMs int64 `protobuf:"varint,4,opt,name=queued_work_ms,json=queuedWorkMs,proto3" json:"queued_work_ms,omitempty"`
 	// Optional. Response of the site's own users if it were alone over the one that
 	// they have, in parts per million; 0: not measured.
-	BenefitPpm    int64 `protobuf:"varint,5,opt,name=benefit_ppm,json=benefitPpm,proto3" json:"benefit_ppm,omitempty"`
+	BenefitPpm int64 `protobuf:"varint,5,opt,name=benefit_ppm,json=benefitPpm,proto3" json:"benefit_ppm,omitempty"`
+	// Optional. Idle CPUs that a power budget keeps from working now.
+	Withheld int64 `protobuf:"varint,6,opt,name=withheld,proto3" json:"withheld,omitempty"`
+	// Optional. Milliwatts that the jobs which run are taken to draw; 0: not known.
+	DrawMw int64 `protobuf:"varint,7,opt,name=draw_mw,json=drawMw,proto3" json:"draw_mw,omitempty"`
+	// Optional. Milliwatts that they may draw now; 0: there is no budget now.
+	BudgetMw      int64 `protobuf:"varint,8,opt,name=budget_mw,json=budgetMw,proto3" json:"budget_mw,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -551,6 +567,27 @@ func (x *Load) GetQueuedWorkMs() int64 {
 func (x *Load) GetBenefitPpm() int64 {
 	if x != nil {
 		return x.BenefitPpm
+	}
+	return 0
+}
+
+func (x *Load) GetWithheld() int64 {
+	if x != nil {
+		return x.Withheld
+	}
+	return 0
+}
+
+func (x *Load) GetDrawMw() int64 {
+	if x != nil {
+		return x.DrawMw
+	}
+	return 0
+}
+
+func (x *Load) GetBudgetMw() int64 {
+	if x != nil {
+		return x.BudgetMw
 	}
 	return 0
 }
@@ -633,7 +670,10 @@ type Quote struct {
 	// Required with terms. The currency, at most 16 bytes.
 	Currency string `protobuf:"bytes,8,opt,name=currency,proto3" json:"currency,omitempty"`
 	// Optional. In ms: the job starts within it with 95 % confidence; 0: not stated.
-	BoundMs       int64 `protobuf:"varint,9,opt,name=bound_ms,json=boundMs,proto3" json:"bound_ms,omitempty"`
+	BoundMs int64 `protobuf:"varint,9,opt,name=bound_ms,json=boundMs,proto3" json:"bound_ms,omitempty"`
+	// Optional. What else to know of the wait, for people, at most 256 bytes. A declined
+	// quote has none.
+	Note          string `protobuf:"bytes,10,opt,name=note,proto3" json:"note,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -729,6 +769,13 @@ func (x *Quote) GetBoundMs() int64 {
 		return x.BoundMs
 	}
 	return 0
+}
+
+func (x *Quote) GetNote() string {
+	if x != nil {
+		return x.Note
+	}
+	return ""
 }
 
 // QuoteRequest is the body of kind "quote-request". Without jobs it is a probe.
@@ -2235,7 +2282,7 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"\x1bprotocol/peer/v1/peer.proto\x12\x12switchyard.peer.v1\"-\n" +
 	"\x03Tag\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\x04R\x03job\x12\x14\n" +
-	"\x05epoch\x18\x02 \x01(\rR\x05epoch\"\xe2\x02\n" +
+	"\x05epoch\x18\x02 \x01(\rR\x05epoch\"\xf6\x02\n" +
 	"\x04Spec\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\x04R\x03job\x12\x12\n" +
 	"\x04cpus\x18\x02 \x01(\x03R\x04cpus\x12\x14\n" +
@@ -2253,14 +2300,15 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"\x06mflops\x18\f \x01(\x03R\x06mflops\x12\x1b\n" +
 	"\tpower_ppm\x18\r \x01(\x03R\bpowerPpm\x12\x1d\n" +
 	"\n" +
-	"data_bytes\x18\x0e \x01(\x03R\tdataBytes\"\x92\x01\n" +
+	"data_bytes\x18\x0e \x01(\x03R\tdataBytes\x12\x12\n" +
+	"\x04like\x18\x0f \x01(\x06R\x04like\"\x92\x01\n" +
 	"\aPayload\x12\x16\n" +
 	"\x06script\x18\x01 \x01(\fR\x06script\x12\x12\n" +
 	"\x04args\x18\x02 \x03(\fR\x04args\x12\x10\n" +
 	"\x03env\x18\x03 \x03(\fR\x03env\x12\x19\n" +
 	"\bwork_dir\x18\x04 \x01(\fR\aworkDir\x12\x16\n" +
 	"\x06stdout\x18\x05 \x01(\fR\x06stdout\x12\x16\n" +
-	"\x06stderr\x18\x06 \x01(\fR\x06stderr\"\x96\x01\n" +
+	"\x06stderr\x18\x06 \x01(\fR\x06stderr\"\xe8\x01\n" +
 	"\x04Load\x12\x12\n" +
 	"\x04cpus\x18\x01 \x01(\x03R\x04cpus\x12\x12\n" +
 	"\x04busy\x18\x02 \x01(\x03R\x04busy\x12\x1f\n" +
@@ -2268,10 +2316,13 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"queuedJobs\x12$\n" +
 	"\x0equeued_work_ms\x18\x04 \x01(\x03R\fqueuedWorkMs\x12\x1f\n" +
 	"\vbenefit_ppm\x18\x05 \x01(\x03R\n" +
-	"benefitPpm\"=\n" +
+	"benefitPpm\x12\x1a\n" +
+	"\bwithheld\x18\x06 \x01(\x03R\bwithheld\x12\x17\n" +
+	"\adraw_mw\x18\a \x01(\x03R\x06drawMw\x12\x1b\n" +
+	"\tbudget_mw\x18\b \x01(\x03R\bbudgetMw\"=\n" +
 	"\x04Term\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12!\n" +
-	"\famount_micro\x18\x02 \x01(\x03R\vamountMicro\"\x88\x02\n" +
+	"\famount_micro\x18\x02 \x01(\x03R\vamountMicro\"\x9c\x02\n" +
 	"\x05Quote\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\x04R\x03job\x12\x1a\n" +
 	"\bdeclined\x18\x02 \x01(\tR\bdeclined\x12\x15\n" +
@@ -2282,7 +2333,9 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"\x06ert_ms\x18\x06 \x01(\x03R\x05ertMs\x12.\n" +
 	"\x05terms\x18\a \x03(\v2\x18.switchyard.peer.v1.TermR\x05terms\x12\x1a\n" +
 	"\bcurrency\x18\b \x01(\tR\bcurrency\x12\x19\n" +
-	"\bbound_ms\x18\t \x01(\x03R\aboundMs\"\xa1\x01\n" +
+	"\bbound_ms\x18\t \x01(\x03R\aboundMs\x12\x12\n" +
+	"\x04note\x18\n" +
+	" \x01(\tR\x04note\"\xa1\x01\n" +
 	"\fQuoteRequest\x12\x14\n" +
 	"\x05round\x18\x01 \x01(\x04R\x05round\x12\x1f\n" +
 	"\vdeadline_ms\x18\x02 \x01(\x03R\n" +

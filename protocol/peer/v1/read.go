@@ -129,11 +129,12 @@ func readSpec(w *Spec) protocol.Spec {
 		Request: protocol.Request{
 			Job: protocol.JobID(w.GetJob()), CPUs: number(w.GetCpus()), Nodes: number(w.GetNodes()),
 			MemoryMB: w.GetMemoryMb(), WallTime: protocol.Duration(w.GetWallTimeMs()),
+			Power: number(w.GetPowerPpm()), Like: w.GetLike(),
 		},
 		Name: w.GetName(), User: w.GetUser(),
 		Sites:   wire.Convert(w.GetSites(), func(s string) protocol.SiteName { return protocol.SiteName(s) }),
 		Requeue: w.GetRequeue(), Submitted: protocol.Instant(w.GetSubmittedMs()), MHz: number(w.GetMhz()),
-		Mflops: number(w.GetMflops()), Power: number(w.GetPowerPpm()), Data: w.GetDataBytes(),
+		Mflops: number(w.GetMflops()), Data: w.GetDataBytes(),
 	}
 }
 
@@ -148,6 +149,7 @@ func readLoad(w *Load) protocol.Load {
 	return protocol.Load{
 		CPUs: number(w.GetCpus()), Busy: number(w.GetBusy()),
 		QueuedJobs: number(w.GetQueuedJobs()), QueuedWork: w.GetQueuedWorkMs(), Benefit: number(w.GetBenefitPpm()),
+		Withheld: number(w.GetWithheld()), Draw: w.GetDrawMw(), Budget: w.GetBudgetMw(),
 	}
 }
 
@@ -160,7 +162,7 @@ func readQuote(w *Quote) protocol.Quote {
 		Terms: wire.Convert(w.GetTerms(), func(t *Term) protocol.Term {
 			return protocol.Term{Name: t.GetName(), Amount: protocol.Micro(t.GetAmountMicro())}
 		}),
-		Currency: w.GetCurrency(),
+		Currency: w.GetCurrency(), Note: w.GetNote(),
 	}
 }
 

@@ -77,7 +77,7 @@ func wireSpec(s protocol.Spec) *Spec {
 		WallTimeMs: int64(s.WallTime), Name: s.Name, User: s.User,
 		Sites:   wire.Convert(s.Sites, func(n protocol.SiteName) string { return string(n) }),
 		Requeue: s.Requeue, SubmittedMs: int64(s.Submitted), Mhz: int64(s.MHz),
-		Mflops: int64(s.Mflops), PowerPpm: int64(s.Power), DataBytes: s.Data,
+		Mflops: int64(s.Mflops), PowerPpm: int64(s.Power), DataBytes: s.Data, Like: s.Like,
 	}
 }
 
@@ -92,6 +92,7 @@ func wireLoad(l protocol.Load) *Load {
 	return &Load{
 		Cpus: int64(l.CPUs), Busy: int64(l.Busy),
 		QueuedJobs: int64(l.QueuedJobs), QueuedWorkMs: l.QueuedWork, BenefitPpm: int64(l.Benefit),
+		Withheld: int64(l.Withheld), DrawMw: l.Draw, BudgetMw: l.Budget,
 	}
 }
 
@@ -103,7 +104,7 @@ func wireQuote(q protocol.Quote) *Quote {
 		Terms: wire.Convert(q.Terms, func(t protocol.Term) *Term {
 			return &Term{Name: t.Name, AmountMicro: int64(t.Amount)}
 		}),
-		Currency: q.Currency,
+		Currency: q.Currency, Note: q.Note,
 	}
 }
 

@@ -1,0 +1,21 @@
+package engine
+
+// Places are where the running jobs run.
+func (e *Engine) Places() (places []Place) {
+	for _, r := range e.core.floor.running.list() {
+		places = append(places, r.Place)
+	}
+	return places
+}
+
+// Queue is what the waiting jobs take, in the order of the queue.
+func (e *Engine) Queue() (units []int) {
+	for w := range e.core.floor.waiting.all() {
+		units = append(units, w.Units)
+	}
+	return units
+}
+
+// Pass makes a pass for benchmarks, as if something had happened, and says how many jobs
+// it started.
+func (e *Engine) Pass() int { return len(e.core.Pass(e.core.floor.now)) }

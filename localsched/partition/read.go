@@ -1,0 +1,146 @@
+package partition
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// What a file may have at most. The bounds keep a wrong file from taking all memory.
+const (
+	mostBytes      = 16 << 20
+	mostCards      = 100_000
+	mostPartitions = 20_000
+	mostPlaces     = 4_000_000 // cards of partitions, summed over the partitions
+	mostNodes      = 100_000_000
+	longestName    = 200
+)
+
+// draft is a layout as it is written, before names are looked up.
+type draft struct {
+	problems
+
+	cards      []cardLine
+	partitions []partitionLine
+}
+
+type cardLine struct {
+	Card
+
+	line int
+}
+
+type partitionLine struct {
+	line                             int
+	name                             string
+	nodes                            int
+	kind                             Kind
+	cards, wires, parents, conflicts []string
+}
+
+// Parse reads a layout in the format of the package. The error is a
+// [*MalformedError] with all that is wrong, or what the reader said. The name of the
+// file is for the error only.
+func Parse(r io.Reader, file string) (*Layout, error) {
+	text, err := io.ReadAll(io.LimitReader(r, mostBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	var d draft
+	if len(text) > mostBytes {
+		d.add(0, "it has more than %d MB; a layout has at most that", mostBytes>>20)
+		return nil, d.err(file)
+	}
+	number := 0
+	for line := range strings.Lines(string(text)) {
+		number++
+		d.read(number, strings.TrimSpace(line))
+	}
+	return d.layout(file)
+}
+
+// read takes one line.
+func (d *draft) read(number int, line string) {
+	if line == "" || strings.HasPrefix(line, "#") {
+		return
+	}
+	if !utf8.ValidString(line) {
+		d.add(number, "%s is not UTF-8; save the file as UTF-8", quote(line))
+		return
+	}
+	fields := strings.Split(line, ",")
+	for i := range fields {
+		fields[i] = strings.TrimSpace(fields[i])
+	}
+	switch fields[0] {
+	case "card":
+		d.readCard(number, fields)
+	case "partition":
+		d.readPartition(number, fields)
+	default:
+		d.add(number, "a line begins with card, partition or #, not with %s", quote(fields[0]))
+	}
+}
+
+func (d *draft) readCard(number int, fields []string) {
+	if len(fields) != 3 {
+		d.add(number, "a card has 3 fields, not %d: card,NAME,NODES", len(fields))
+		return
+	}
+	if d.checkName(number, fields[1]) {
+		d.cards = append(d.cards, cardLine{Card{fields[1], d.count(number, fields[2])}, number})
+	}
+}
+
+func (d *draft) readPartition(number int, fields []string) {
+	if len(fields) < 5 || len(fields) > 8 {
+		d.add(number, "a partition has 5 to 8 fields, not %d: "+
+			"partition,NAME,NODES,torus|mesh|diagnostics,CARDS,WIRES,PARENTS,CONFLICTS", len(fields))
+		return
+	}
+	if !d.checkName(number, fields[1]) {
+		return
+	}
+	p := partitionLine{line: number, name: fields[1], nodes: d.count(number, fields[2]), kind: d.kind(number, fields[3])}
+	lists := []*[]string{&p.cards, &p.wires, &p.parents, &p.conflicts}
+	for i, field := range fields[4:] {
+		*lists[i] = strings.Fields(field)
+	}
+	for _, wire := range p.wires {
+		d.checkName(number, wire)
+	}
+	d.partitions = append(d.partitions, p)
+}
+
+// checkName says whether a name will do.
+func (d *draft) checkName(number int, name string) bool {
+	unfit := func(r rune) bool { return r == ' ' || !unicode.IsPrint(r) }
+	if name == "" || len(name) > longestName || strings.ContainsFunc(name, unfit) {
+		d.add(number, "%s is no name; use 1 to %d printable characters without spaces and commas", quote(name), longestName)
+		return false
+	}
+	return true
+}
+
+// count reads a number of nodes; 0: it is wrong, and that has been said.
+func (d *draft) count(number int, field string) int {
+	nodes, err := strconv.Atoi(field)
+	if err != nil || nodes < 1 || nodes > mostNodes || strconv.Itoa(nodes) != field {
+		d.add(number, "%s is no number of nodes; use a whole number from 1 to %d", quote(field), mostNodes)
+		return 0
+	}
+	return nodes
+}
+
+func (d *draft) kind(number int, field string) Kind {
+	for _, kind := range []Kind{Torus, Mesh, Diagnostics} {
+		if kind.String() == field {
+			return kind
+		}
+	}
+	d.add(number, "%s is no type of partition; use torus, mesh or diagnostics", quote(field))
+	return Diagnostics
+}

@@ -1,0 +1,80 @@
+package power
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"strconv"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Rates are what CPUs draw, in microwatts of one.
+type Rates struct {
+	Busy int64 // of a CPU that works for a job which draws as much as the site states
+	Idle int64 // of a CPU that a job holds and does not use
+}
+
+// MaxRate is the most that a rate may be: a megawatt a CPU.
+const MaxRate int64 = 1_000_000_000_000
+
+// Check says what is wrong with the rates, if anything.
+func (r Rates) Check() error {
+	switch {
+	case r.Busy < 1 || r.Busy > MaxRate:
+		return fmt.Errorf("a CPU that works draws %d µW; say 1 to %d", r.Busy, MaxRate)
+	case r.Idle < 0 || r.Idle > MaxRate:
+		return fmt.Errorf("a CPU that is held idle draws %d µW; say 0 to %d", r.Idle, MaxRate)
+	}
+	return nil
+}
+
+// Draw is the power w_i of a job in milliwatts, rounded up ([BG] equations 2 and 3 as
+// paper-notes has them): of the CPUs that it asks for at its own rate, which is share parts
+// per million of Busy (0: all of it), and of the others that it holds at the idle rate. It
+// is at most [MaxDraw].
+func (r Rates) Draw(working, held, share int) int64 {
+	if share == 0 {
+		share = protocol.PPM
+	}
+	working = min(max(0, working), held)
+	busy, ok := micro(working, r.Busy, share)
+	idle, fits := micro(held-working, r.Idle, protocol.PPM)
+	if !ok || !fits || busy+idle > MaxDraw*1000 {
+		return MaxDraw
+	}
+	return (busy + idle + 999) / 1000
+}
+
+// MaxDraw bounds what one job draws, so that sums over a million jobs cannot overflow: 4 GW.
+const MaxDraw int64 = 1 << 42
+
+// micro is cpus · rate · share / 10⁶ in microwatts, rounded up; false when that is more
+// than any job may draw.
+func micro(cpus int, rate int64, share int) (int64, bool) {
+	over, all := bits.Mul64(uint64(max(0, cpus)), uint64(max(0, rate)))
+	high, low := bits.Mul64(all, uint64(max(0, share)))
+	low, carry := bits.Add64(low, protocol.PPM-1, 0)
+	if high += carry; over > 0 || high >= protocol.PPM {
+		return 0, false
+	}
+	shared, _ := bits.Div64(high, low, protocol.PPM)
+	return int64(min(shared, math.MaxInt64)), shared <= uint64(MaxDraw)*1000
+}
+
+// Text is a power for people, such as "12.5 kW".
+func Text(milliwatts int64) string {
+	switch {
+	case milliwatts == Unlimited:
+		return "any power"
+	case milliwatts >= 1_000_000_000:
+		return decimal(milliwatts, 1_000_000_000) + " MW"
+	case milliwatts >= 1_000_000:
+		return decimal(milliwatts, 1_000_000) + " kW"
+	}
+	return decimal(milliwatts, 1000) + " W"
+}
+
+func decimal(n, unit int64) string {
+	return strconv.FormatFloat(float64(n)/float64(unit), 'f', -1, 64)
+}

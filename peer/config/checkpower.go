@@ -1,0 +1,81 @@
+package config
+
+import (
+	"strings"
+
+	"github.com/switchyard-hpc/switchyard/internal/budget"
+	"github.com/switchyard-hpc/switchyard/internal/settings"
+	"github.com/switchyard-hpc/switchyard/localsched/engine"
+	"github.com/switchyard-hpc/switchyard/plugins/price/curve"
+)
+
+func (r *checker) checkPower(p *Power) {
+	r.checkRates(p)
+	r.checkSeries(&p.Series)
+	if _, err := budget.ParseHours(p.OnPeak); err != nil {
+		r.Problem("power.on_peak", "%s", strings.ReplaceAll(err.Error(), "\n", "; "))
+	}
+	r.OneOf("power.mode", p.Mode, string(engine.Window), string(engine.Filter))
+	if p.Window < 1 || p.Window > engine.MaxWindow {
+		r.Problem("power.window", "is %d; use 1 to %d jobs", p.Window, engine.MaxWindow)
+	}
+	if p.Price != 0 && r.config.Prices.Area == "" {
+		r.Problem("power.price", "needs prices; say in [prices] where this site buys its electricity")
+	}
+	if p.Learn && r.config.LocalSched.Plugin != Process {
+		r.Problem("power.learn", "is for [localsched] plugin = %q, which measures its jobs; leave it out", Process)
+	}
+	r.warnOfNoBudget(p)
+}
+
+// checkRates checks what CPUs draw.
+func (r *checker) checkRates(p *Power) {
+	if p.IdleWattsPerCPU > 0 && p.IdleWattsPerCPU > p.WattsPerCPU {
+		r.Problem("power.idle_watts_per_cpu", "is more than watts_per_cpu; a CPU that is idle draws that at most")
+	}
+	const needs = "needs watts_per_cpu, by which the power of jobs is counted; set that too"
+	if p.WattsPerCPU == 0 && p.Budget > 0 {
+		r.Problem("power.budget_kw", needs)
+	}
+	if p.WattsPerCPU == 0 && p.Series.Feed != "" {
+		r.Problem("power.series.feed", needs)
+	}
+	area := r.config.Prices.Area
+	switch {
+	case area != "" && p.WattsPerCPU == 0:
+		r.Warn("prices.area", "has no effect while [power] watts_per_cpu is not set: quotes name no cost of electricity")
+	case area == "" && p.WattsPerCPU > 0 && !p.Budgeted():
+		r.Warn("power.watts_per_cpu", "has no effect while neither [prices] area nor budget_kw is set: quotes name no cost of electricity")
+	}
+}
+
+func (r *checker) checkSeries(s *PowerSeries) {
+	if *s == (PowerSeries{}) {
+		return
+	}
+	if s.Area == "" {
+		r.Problem("power.series.area", "is missing; name the area by which the feed has the budgets")
+	} else if err := curve.CheckArea(s.Area); err != nil {
+		r.Problem("power.series.area", "%v", err)
+	}
+	r.checkFeed("power.series", s.Area, s.Feed, s.Config)
+}
+
+// warnOfNoBudget tells which keys have nothing to say.
+func (r *checker) warnOfNoBudget(p *Power) {
+	if p.Budget == 0 {
+		for _, name := range []string{"on_peak", "price"} {
+			if key := settings.Join("power", name); r.Set(key) {
+				r.Warn(key, "has no effect while budget_kw is not set: it says when that holds")
+			}
+		}
+	}
+	if p.Budgeted() {
+		return
+	}
+	for _, name := range []string{"idle_watts_per_cpu", "mode", "window", "bound", "learn"} {
+		if key := settings.Join("power", name); r.Set(key) {
+			r.Warn(key, "has no effect while there is no power budget; set budget_kw or [power.series]")
+		}
+	}
+}
