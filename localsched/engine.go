@@ -37,6 +37,7 @@ type Queued struct {
 	protocol.Request
 	Tag   protocol.Tag
 	Since protocol.Instant // it has waited since then; 0: from now on
+	Place string           // where a job runs that is told of after a restart; empty: anywhere
 }
 
 // Actions is what a driver must do now, in order, and when it must call

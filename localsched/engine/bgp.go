@@ -14,6 +14,8 @@ import (
 type PlaceNamer interface {
 	// PlaceName is empty for what is no place of the machine.
 	PlaceName(place Place) string
+	// PlaceNamed is the place of a name for a job of so many units.
+	PlaceNamed(name string, units int) (place Place, ok bool)
 }
 
 // Enabled says which partitions of a layout are given to jobs. Those for
@@ -165,6 +167,15 @@ func (m *partitioned) PlaceName(place Place) string {
 		return ""
 	}
 	return m.lots[place].name
+}
+
+func (m *partitioned) PlaceNamed(name string, units int) (place Place, ok bool) {
+	for i := range m.lots {
+		if m.lots[i].name == name {
+			return Place(i), m.lots[i].nodes == units //nolint:gosec // lots are numbered in 32 bits
+		}
+	}
+	return 0, false
 }
 
 func (m *partitioned) Room() Room {

@@ -16,6 +16,12 @@ func (e *Engine) Queue() (units []int) {
 	return units
 }
 
+// Sift is what a room says before a search of it and another one.
+func Sift(room Room, units int, beside Room) bool {
+	s, ok := room.(sifter)
+	return ok && s.sift(units, []step{{room: beside}})
+}
+
 // Pass makes a pass for benchmarks, as if something had happened, and says how many jobs
 // it started.
 func (e *Engine) Pass() int { return len(e.core.Pass(e.core.floor.now)) }

@@ -1,8 +1,10 @@
 package engine_test
 
 import (
+	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -356,6 +358,9 @@ func sameRoom(t *rapid.T, room, beside engine.Room, p, other *plot) {
 		if at, found := p.find(units, other); ok != found || ok && place != at {
 			t.Fatalf("beside the other %d units find %d %v, want %d %v", units, place, ok, at, found)
 		}
+		if sifted := engine.Sift(room, units, beside); sifted != ok {
+			t.Fatalf("beside the other %d units may find a place: %v, want %v", units, sifted, ok)
+		}
 	}
 }
 
@@ -412,6 +417,53 @@ func (g *ground) check(t *rapid.T, e *engine.Engine, policy string) {
 	}
 }
 
+// TestIntrepidInvariants is the same for one long story on the real machine.
+func TestIntrepidInvariants(t *testing.T) {
+	t.Parallel()
+	layout, err := partition.Intrepid()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := intrepid(t, engine.Enabled{})
+	g := groundOf(t, layout, m)
+	if len(g.places) != 1467-120 {
+		t.Errorf("%d places, want all but 80 midplanes and 40 cards under diagnosis", len(g.places))
+	}
+	excludes := func(a, b engine.Place) bool {
+		_, found := slices.BinarySearch(layout.Conflicts(g.at[a]), g.at[b])
+		return a == b || found
+	}
+	r := newRig(t, m, engine.EASY())
+	random, waited := rand.New(rand.NewPCG(9, 9)), 0
+	for i := range 300 {
+		r.advance(protocol.Instant(1 + 20*i))
+		j := crowd(random, i, 256)
+		j.WallTime /= 10_000
+		r.submit(j, 1+protocol.Duration(random.IntN(int(j.WallTime))))
+		running := r.engine.Places()
+		for n, a := range running {
+			if slices.ContainsFunc(running[:n], func(b engine.Place) bool { return excludes(a, b) }) {
+				t.Fatalf("another job runs beside %s", nameOf(t, m, a))
+			}
+		}
+		queue := r.engine.Queue()
+		if len(queue) == 0 {
+			continue
+		}
+		waited++
+		for _, place := range g.places {
+			if layout.Partitions[g.at[place]].Nodes == queue[0] &&
+				!slices.ContainsFunc(running, func(b engine.Place) bool { return excludes(place, b) }) {
+				t.Fatalf("the head waits though %s is free", nameOf(t, m, place))
+			}
+		}
+	}
+	if waited < 100 {
+		t.Errorf("a job waited in %d of 300 steps only", waited)
+	}
+	r.drain()
+}
+
 // TestShadowOfThePartition: the head waits for its own partition, and what overtakes
 // it may take any other for as long as it likes.
 //
@@ -434,5 +486,47 @@ func TestShadowOfThePartition(t *testing.T) {
 		if starts[tag(i)] != want[i] {
 			t.Errorf("job %d started at %d, want %d", i, starts[tag(i)], want[i])
 		}
+	}
+}
+
+// TestRestoreInPlace: after a restart jobs are where they were, though an engine that comes
+// up would put them where the third has no room.
+func TestRestoreInPlace(t *testing.T) {
+	t.Parallel()
+	m := partitioned(t, layoutOf(t, twin), 1, engine.Enabled{})
+	restored := func(places ...string) (*engine.Engine, error) {
+		e := engine.New(m, engine.FCFS())
+		for n, place := range places {
+			j := job(n, []int{2, 2, 4}[n], 100)
+			j.Place = place
+			if err := e.Restore(j, 0); err != nil {
+				return e, err
+			}
+		}
+		return e, nil
+	}
+	ran := []string{"L0", "L1", "RIGHT-MESH"}
+	e, err := restored(ran...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, place := range ran {
+		if got := e.PlaceName(tag(n)); got != place {
+			t.Errorf("the job in %s is restored in %q", place, got)
+		}
+	}
+	if _, err = restored("", "", ""); !errors.Is(err, engine.ErrNoRoom) {
+		t.Errorf("without their places: %v", err)
+	}
+	for _, odd := range [][]string{{"nowhere"}, {"RIGHT-MESH"}, {"L0", "L0"}} {
+		if _, err = restored(odd...); err != nil {
+			t.Errorf("restored in %v: %v; a place that cannot be is another one", odd, err)
+		}
+	}
+	if got := e.PlaceName(tag(9)); got != "" {
+		t.Errorf("a job that is not there runs in %q", got)
+	}
+	if got := newRig(t, cpus(1), engine.FCFS()).engine.PlaceName(tag(0)); got != "" {
+		t.Errorf("a place on a machine without names is %q", got)
 	}
 }

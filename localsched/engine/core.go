@@ -26,7 +26,8 @@ type Core struct {
 	plan    plan
 	on      uint64 // the version in which an end that the plan may foresee waits for its pass
 	trial   future // for quotes that are not lookups
-	numbers []int  // of the jobs just started
+	alone   answers
+	numbers []int // of the jobs just started
 }
 
 // entry is what is known of a job by its number: enough to find it on the floor.
@@ -258,8 +259,11 @@ func (c *Core) SetPolicy(now protocol.Instant, policy Policy) {
 }
 
 // restore enters a job that runs already.
-func (c *Core) restore(number int, w Waiting, started protocol.Instant) bool {
-	place, ok := c.floor.room.Find(w.Units, nil)
+func (c *Core) restore(number int, w Waiting, started protocol.Instant, name string) bool {
+	place, ok := c.placeNamed(name, w.Units)
+	if !ok {
+		place, ok = c.floor.room.Find(w.Units, nil)
+	}
 	if !ok {
 		return false
 	}
@@ -272,6 +276,16 @@ func (c *Core) restore(number int, w Waiting, started protocol.Instant) bool {
 	c.floor.disturb()
 	c.noteStarts()
 	return true
+}
+
+// placeNamed is the place of a name, if it is free.
+func (c *Core) placeNamed(name string, units int) (place Place, ok bool) {
+	names, named := c.machine.(PlaceNamer)
+	if !named || name == "" {
+		return 0, false
+	}
+	place, ok = names.PlaceNamed(name, units)
+	return place, ok && c.floor.room.Has(units, place)
 }
 
 // Wake is when a pass must be made though no job has come or gone; 0: no such

@@ -23,7 +23,7 @@ func (e *Engine) Delays(
 		if reason != "" {
 			continue
 		}
-		of := shape{units: job.Units, time: job.Time, appetite: job.appetite}
+		of := shapeOf(&job)
 		worst, ok := known[of]
 		if !ok {
 			job.slot = newcomerSlot
@@ -35,13 +35,6 @@ func (e *Engine) Delays(
 		delays[i] = worst
 	}
 	return delays
-}
-
-// shape is all of a newcomer that decides whom it delays.
-type shape struct {
-	units int
-	time  protocol.Duration
-	appetite
 }
 
 func worstDelay(before, after map[int]protocol.Instant) (worst protocol.Duration) {

@@ -24,8 +24,8 @@
 // # Policies and machines
 //
 // A [Machine] turns a request into units and knows what is free, as a [Room].
-// [WholeNode] and [PerCPU] are pools, whose units are alike; a machine of
-// partitions has rooms in which units that are free may still be no place. A
+// [WholeNode] and [PerCPU] are pools, whose units are alike; [Partitioned] has rooms in
+// which units that are free may still be no place. A
 // [Policy] orders the queue and, in a pass over the [Floor], starts jobs. Either
 // can be written without knowledge of the other: a policy asks a Room for places
 // and for what is left beside a reservation, and never counts by itself. To add
@@ -44,6 +44,22 @@
 // plans copy it: the shadow of the head, which stays right while jobs end in
 // time, and with each waiting job the start that [Floor.KeepPromises] promised it.
 // The policy can be changed at any time.
+//
+// # Power budgets
+//
+// [Within] puts any policy under a power budget [BG], on any machine:
+//
+//	while no budget holds   the base policy's pass, and nothing else
+//	while one holds         what may start is chosen so that most units work and the draw
+//	                        of all jobs stays within it: from the first jobs of the queue
+//	                        ([Window]), or from what the base policy would start ([Filter])
+//	a job past its bound    is given the first place from the end of the budget on, and
+//	                        nothing that would delay it is started
+//
+// What a job draws is worked out from its request when it comes. Jobs that run when the
+// budget falls go on, and count. The pass asks to be woken when the budget changes, and
+// plans foresee the change, so that a quote knows that a job waits for the night. Newcomers
+// take power that others wait for, so each quote is a future of its own.
 //
 // # Time
 //

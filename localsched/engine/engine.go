@@ -101,18 +101,37 @@ func (e *Engine) Tick(now protocol.Instant) localsched.Actions {
 
 // Restore tells the engine of a job that runs already since the given time,
 // after a restart of the driver. Restore what runs first, in the order of the
-// starts, then submit what was queued: Restore makes no pass. Errors are those
-// of Submit, and one that wraps [ErrNoRoom].
+// starts, then submit what was queued: Restore makes no pass. A job whose Place is no more
+// there, or taken, gets another. Errors are those of Submit, and one that wraps [ErrNoRoom].
 func (e *Engine) Restore(job localsched.Queued, started protocol.Instant) error {
 	waiting, err := e.admit(job)
 	if err != nil {
 		return err
 	}
-	if !e.core.restore(e.book.add(job.Tag), waiting, started) {
+	if !e.core.restore(e.book.add(job.Tag), waiting, started, job.Place) {
 		e.book.remove(job.Tag)
 		return fmt.Errorf("job %v: %w", job.Tag, ErrNoRoom)
 	}
 	return nil
+}
+
+// PlaceName is the name of the place where a job runs, for [localsched.Queued].Place after a
+// restart and for people; empty on a machine whose places have none.
+func (e *Engine) PlaceName(tag protocol.Tag) string {
+	names, ok := e.core.machine.(PlaceNamer)
+	if !ok {
+		return ""
+	}
+	slot, err := e.book.get(tag)
+	if err != nil {
+		return ""
+	}
+	at := e.core.entries[slot]
+	i, running := e.core.floor.running.find(at.end, at.order)
+	if at.state != runs || !running {
+		return ""
+	}
+	return names.PlaceName(e.core.floor.running.list()[i].Place)
 }
 
 // Load is how busy the machine is, as [Core.Load] says it.

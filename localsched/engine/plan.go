@@ -54,7 +54,43 @@ func (c *Core) starts(now protocol.Instant, ahead []protocol.Request) func(Waiti
 		}
 	case Alone, Lookup:
 	}
-	return func(job Waiting) protocol.Instant { return c.trialAt(now, ahead).start(job) }
+	known := c.alone.at(c.version, now, ahead)
+	return func(job Waiting) protocol.Instant {
+		of := shapeOf(&job)
+		at, ok := known[of]
+		if !ok {
+			at = c.trialAt(now, ahead).start(job)
+			known[of] = at
+		}
+		return at
+	}
+}
+
+// shape is all of a newcomer that decides when it starts, and whom it delays.
+type shape struct {
+	units int
+	time  protocol.Duration
+	appetite
+}
+
+func shapeOf(job *Waiting) shape {
+	return shape{units: job.Units, time: job.Time, appetite: job.appetite}
+}
+
+// answers are the starts of newcomers that were each planned alone, in one state.
+type answers struct {
+	version uint64
+	now     protocol.Instant
+	ahead   []protocol.Request
+	known   map[shape]protocol.Instant
+}
+
+// at is what is known of a state; what was known of another one is forgotten.
+func (a *answers) at(version uint64, now protocol.Instant, ahead []protocol.Request) map[shape]protocol.Instant {
+	if a.known == nil || a.version != version || a.now != now || !slices.Equal(a.ahead, ahead) {
+		*a = answers{version: version, now: now, ahead: slices.Clone(ahead), known: map[shape]protocol.Instant{}}
+	}
+	return a.known
 }
 
 // firm says whether all promises stand, so that a newcomer's would too.

@@ -164,6 +164,9 @@ func (p *profile) fits(i int, end protocol.Instant, units int) (place Place, nex
 	if p.pool {
 		return 0, 0, true
 	}
+	if s, can := p.steps[i].room.(sifter); can && !s.sift(units, p.steps[i+1:j]) {
+		return 0, i + 1, false
+	}
 	p.common.CopyFrom(p.steps[i].room)
 	for _, s := range p.steps[i+1 : j] {
 		p.common.Meet(s.room)

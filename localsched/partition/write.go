@@ -60,8 +60,8 @@ func (l *Layout) prefix(cards []int) (name string, n int) {
 		}
 		from, to := below(l.Cards, full[:end])
 		n = to - from
-		if n < 2 || n > len(cards) || cards[0] != from || cards[n-1] != to-1 {
-			continue
+		if n < 2 || n > len(cards) || cards[n-1] != to-1 {
+			continue // some card below the prefix is not among them
 		}
 		if _, isCard := slices.BinarySearchFunc(l.Cards, full[:end], byCardName); !isCard {
 			return full[:end], n
