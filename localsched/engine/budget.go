@@ -64,7 +64,8 @@ func (b Budget) Check() error {
 // Within is a policy under a power budget. While no budget holds it is the base policy
 // itself, but for jobs that have waited longer than the bound: each of them gets the first
 // place from the next time on at which no budget holds, and no other job may delay it. If
-// no such time is known, the power that it needs is kept for it instead.
+// no such time is known, the power that it needs is kept for it instead. As many jobs have
+// such places at once as a window has.
 //
 // Under a budget the promises of a base policy that makes any are made anew with each pass.
 // What [Budget.Check] finds wrong is taken as its default.
@@ -159,19 +160,24 @@ func (b *budgeted) choose(f *Floor, limit int64, late []pick) {
 	}
 }
 
-// late are the waiting jobs past their bound, in the order of the queue.
+// late are the waiting jobs past their bound, in the order of the queue: as many as a window
+// has. Those behind them get their places when they move up.
 func (b *budgeted) late(f *Floor) (late []pick) {
 	s := &f.supply
 	if b.Bound == 0 || f.waiting.length == 0 || f.now.Sub(s.oldest) < b.Bound {
 		return nil
 	}
-	s.oldest = lastInstant
+	oldest := lastInstant
 	for w := range f.waiting.all() {
-		s.oldest = min(s.oldest, w.since)
-		if f.now.Sub(w.since) >= b.Bound {
-			late = append(late, pick{job: *w})
+		oldest = min(oldest, w.since)
+		if f.now.Sub(w.since) < b.Bound {
+			continue
+		}
+		if late = append(late, pick{job: *w}); len(late) == b.Window {
+			return late
 		}
 	}
+	s.oldest = oldest
 	return late
 }
 

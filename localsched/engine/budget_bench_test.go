@@ -12,10 +12,11 @@ import (
 
 // crowded is Intrepid under EASY and half the power that it could draw, with many waiting
 // jobs.
-func crowded(b *testing.B, mode engine.Mode, waiting int) *engine.Engine {
+func crowded(b *testing.B, mode engine.Mode, bound protocol.Duration, waiting int) *engine.Engine {
 	const microwatts = 25_000_000_000 / 4096 // 25 kW per rack
 	budget := engine.Budget{
 		Signal: power.Always(500_000_000), Rates: power.Rates{Busy: microwatts, Idle: microwatts / 2}, Mode: mode,
+		Bound: bound,
 	}
 	e := engine.New(intrepid(b, engine.Enabled{Smallest: 512}), engine.Within(budget, engine.EASY()))
 	random := rand.New(rand.NewPCG(5, 8))
@@ -33,7 +34,7 @@ func crowded(b *testing.B, mode engine.Mode, waiting int) *engine.Engine {
 func BenchmarkBudgetPass(b *testing.B) {
 	for _, mode := range engine.Modes() {
 		b.Run(string(mode), func(b *testing.B) {
-			e := crowded(b, mode, 1000)
+			e := crowded(b, mode, 0, 1000)
 			late := crowd(rand.New(rand.NewPCG(1, 1)), 1_000_000, 512)
 			for b.Loop() {
 				if _, err := e.Submit(1, late); err != nil {
@@ -51,11 +52,29 @@ func BenchmarkBudgetPass(b *testing.B) {
 func BenchmarkBudgetQuote(b *testing.B) {
 	for _, waiting := range []int{10, 100, 1000} {
 		b.Run(fmt.Sprintf("%d", waiting), func(b *testing.B) {
-			e := crowded(b, engine.Window, waiting)
+			e := crowded(b, engine.Window, 0, waiting)
 			time := protocol.Duration(0)
 			for b.Loop() {
 				time++
 				e.Plan(1, nil, []protocol.Request{{CPUs: 4096, WallTime: time}})
+			}
+		})
+	}
+}
+
+// BenchmarkBudgetLate makes a pass while 1,000 jobs wait longer than their bound.
+func BenchmarkBudgetLate(b *testing.B) {
+	for _, mode := range engine.Modes() {
+		b.Run(string(mode), func(b *testing.B) {
+			e := crowded(b, mode, 1, 1000)
+			late := crowd(rand.New(rand.NewPCG(1, 1)), 1_000_000, 512)
+			for b.Loop() {
+				if _, err := e.Submit(10, late); err != nil {
+					b.Fatal(err)
+				}
+				if _, err := e.Withdraw(10, late.Tag); err != nil {
+					b.Fatal(err)
+				}
 			}
 		})
 	}
