@@ -17,7 +17,9 @@ type Mode string
 // The modes.
 const (
 	// Window chooses from the first jobs of the queue those that use most units within
-	// what is free and the budget leaves, as [BG 3.2] and Figure 1 have it.
+	// what is free and the budget leaves, as [BG 3.2] and Figure 1 have it. If the head
+	// cannot start, its place is kept as by EASY, which the paper does not say; without
+	// that wide jobs wait for weeks.
 	Window Mode = "window"
 	// Filter lets the base policy choose first, then leaves out of its choice what the
 	// budget does not allow: steps 1 to 5 of [BG 3.4] as printed.
@@ -154,6 +156,9 @@ func (b *budgeted) choose(f *Floor, limit int64, late []pick) {
 	switch {
 	case slack < 0:
 	case limit != power.Unlimited && b.Mode == Window:
+		if !kept {
+			kept = b.keepHead(f, t, slack)
+		}
 		b.fill(f, t, slack, kept)
 	default:
 		b.filter(f, t, slack, kept)
@@ -217,6 +222,26 @@ func (b *budgeted) serves(now protocol.Instant, job *Waiting) protocol.Instant {
 		return free
 	}
 	return b.Signal.Allows(now, job.draw)
+}
+
+// keepHead keeps a place for the head of the queue if it cannot start now, as EASY does: else
+// what ends would always go to small jobs, and wide ones would starve. One that has no power
+// now has its place from the end of the budget on. It returns whether a place is kept.
+func (b *budgeted) keepHead(f *Floor, t *trial, slack int64) bool {
+	head, ok := f.Head()
+	if !ok {
+		return false
+	}
+	t.foresee(f)
+	at, place := t.profile.earliest(f.now, head.Units, head.Time)
+	if free := b.Signal.Free(f.now); head.draw > slack && free > at {
+		at, place = t.profile.earliest(free, head.Units, head.Time)
+	}
+	if at == f.now {
+		return false
+	}
+	t.profile.take(at, at.Add(head.Time), head.Units, place)
+	return true
 }
 
 // less is what is left of a power without a draw; less than 0 when it is not enough.

@@ -240,25 +240,44 @@ func TestLateJob(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name  string
+		mode  engine.Mode
 		bound protocol.Duration
 		want  protocol.Instant // of B
 	}{
-		{"no bound: whoever fits goes first", 0, 125},
-		{"past its bound B has its place at the end of the budget", 4, 110},
+		{"no bound: whoever fits goes first", engine.Filter, 0, 125},
+		{"past its bound B has its place at the end of the budget", engine.Filter, 4, 110},
+		{"the head of the queue has its place anyway", engine.Window, 0, 110},
+		{"past its bound it has it too", engine.Window, 4, 110},
 	} {
-		for _, mode := range engine.Modes() {
-			budget := engine.Budget{Signal: days(10, 3), Rates: watts(), Mode: mode, Bound: c.bound}
-			r := newRig(t, cpus(4), engine.Within(budget, engine.FirstFit()))
-			r.now = 100
-			r.submit(job(0, 1, 7), 7)
-			r.submit(job(1, 4, 2), 2)
-			r.advance(105)
-			r.submit(job(2, 1, 20), 20)
-			r.drain()
-			if got := r.jobs[tag(1)].start; got != c.want {
-				t.Errorf("%s, %s: B starts at %d, want %d", c.name, mode, got, c.want)
-			}
+		budget := engine.Budget{Signal: days(10, 3), Rates: watts(), Mode: c.mode, Bound: c.bound}
+		r := newRig(t, cpus(4), engine.Within(budget, engine.FirstFit()))
+		r.now = 100
+		r.submit(job(0, 1, 7), 7)
+		r.submit(job(1, 4, 2), 2)
+		r.advance(105)
+		r.submit(job(2, 1, 20), 20)
+		r.drain()
+		if got := r.jobs[tag(1)].start; got != c.want {
+			t.Errorf("%s: B starts at %d, want %d", c.name, got, c.want)
 		}
+	}
+}
+
+// TestWindowKeepsTheHead: on-peak a wide job at the head of the queue starts when what runs
+// has ended, though small ones would fit all the time.
+func TestWindowKeepsTheHead(t *testing.T) {
+	t.Parallel()
+	budget := engine.Budget{Signal: power.Always(8000), Rates: watts()}
+	r := newRig(t, cpus(8), engine.Within(budget, engine.EASY()))
+	r.submit(job(0, 4, 10), 10)
+	r.submit(job(1, 8, 5), 5)
+	for n := 2; n < 30; n++ {
+		r.submit(job(n, 2, 4), 4)
+		r.advance(r.now + 1)
+	}
+	r.drain()
+	if got := r.jobs[tag(1)].start; got != 10 {
+		t.Errorf("the wide job starts at %d, want 10", got)
 	}
 }
 
