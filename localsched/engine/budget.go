@@ -215,7 +215,7 @@ func (b *budgeted) serveLate(f *Floor, t *trial, late []pick, slack int64) (kept
 	return kept, slack
 }
 
-// serves is when a late job is to be served, from a time on: when no budget holds or, if
+// serves is when a job that is kept a place is to be served, from a time on: when no budget holds or, if
 // there will always be one, when it is enough for the job.
 func (b *budgeted) serves(now protocol.Instant, job *Waiting) protocol.Instant {
 	if free := b.Signal.Free(now); free != power.End {
@@ -234,8 +234,8 @@ func (b *budgeted) keepHead(f *Floor, t *trial, slack int64) bool {
 	}
 	t.foresee(f)
 	at, place := t.profile.earliest(f.now, head.Units, head.Time)
-	if free := b.Signal.Free(f.now); head.draw > slack && free > at {
-		at, place = t.profile.earliest(free, head.Units, head.Time)
+	if from := b.serves(f.now, &head); head.draw > slack && from > at {
+		at, place = t.profile.earliest(from, head.Units, head.Time)
 	}
 	if at == f.now {
 		return false
