@@ -58,7 +58,7 @@ func TestExitCodes(t *testing.T) {
 		"unknown flag":     {nil, "", []string{"queue", "--bogus"}, 2, "unknown flag: --bogus; see switchyard queue --help"},
 		"missing value":    {nil, goodScript, []string{"submit", "-n"}, 2, "needs an argument"},
 		"stray argument":   {nil, "", []string{"queue", "x"}, 2, `switchyard queue takes no arguments, but got "x"`},
-		"no id":            {nil, "", []string{"status"}, 2, "needs a job id"},
+		"no id":            {nil, "", []string{"cancel"}, 2, "needs a job id"},
 		"bad id":           {nil, "", []string{"cancel", "12"}, 2, "names no site"},
 		"bad directive":    {nil, "#!/bin/sh\n#SBATCH --tim=3 -n x\n", []string{"submit"}, 2, "stdin:2: the option --tim is unknown; did you mean --time?\nswitchyard: stdin:2: --ntasks:"},
 		"empty script":     {nil, "", []string{"submit"}, 2, "stdin: the batch script is empty"},

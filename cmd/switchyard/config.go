@@ -65,7 +65,7 @@ func (a *app) configCheckCommand() *cobra.Command {
 				return err
 			}
 			a.warn(cfg)
-			if err := errors.Join(checkPlugins(cfg), checkFeed(cfg)); err != nil {
+			if err := errors.Join(checkPlugins(cfg), checkFeeds(cfg)); err != nil {
 				return err
 			}
 			a.printf("The configuration of %s is right.\n", cfg.Site.Name)

@@ -13,35 +13,93 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/outlook"
 	"github.com/switchyard-hpc/switchyard/internal/predict/forecast"
+	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/config"
 	"github.com/switchyard-hpc/switchyard/peer/node"
+	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/plugins/price/feeds"
 )
 
-// openPrices makes what answers the peer's questions about the prices of electricity;
-// nil: the site has none. Whatever is wrong with the prices themselves is told when they
-// are asked for, and never keeps the peer from scheduling.
-func (p *peerProcess) openPrices() (node.Prices, error) {
+// source is a feed and how it looks at what it tells.
+type source struct {
+	feed    price.Feed
+	refresh func(context.Context) error // has it look anew; the error is what is wrong with its sources
+}
+
+// openSource makes the feed that a table of the configuration names.
+func (p *peerProcess) openSource(table, name string, path settings.Path) (source, error) {
+	if plugin := p.cfg.Plugin(config.PriceKind, name); plugin != nil {
+		// One that is not up yet is waited for with the first question.
+		started, err := p.plugin(plugin)
+		if err != nil {
+			return source{}, err
+		}
+		return source{started.Feed(), started.Wait}, nil
+	}
+	feed, err := openFeed(table, name, path, p.log)
+	if err != nil {
+		return source{}, err
+	}
+	return source{feed, func(context.Context) error { return feed.Refresh() }}, nil
+}
+
+// openFeed opens the built-in feed of a table of the configuration.
+func openFeed(table, name string, path settings.Path, log *slog.Logger) (feeds.Feed, error) {
+	text, err := os.ReadFile(string(path))
+	if err != nil {
+		return nil, fmt.Errorf("[%s] config: %w", table, err)
+	}
+	feed, err := feeds.Open(name, string(path), filepath.Dir(string(path)), string(text), log)
+	if err != nil {
+		return nil, err // it names the file, the lines and the keys
+	}
+	return feed, nil
+}
+
+// checkFeeds says what is wrong with the configurations of the built-in feeds.
+func checkFeeds(cfg *config.Config) error {
+	quiet := slog.New(slog.DiscardHandler)
+	var errs []error
+	if cfg.Prices.Config != "" {
+		_, err := openFeed("prices", cfg.Prices.Feed, cfg.Prices.Config, quiet)
+		errs = append(errs, err)
+	}
+	if series := cfg.Power.Series; series.Config != "" {
+		_, err := openFeed("power.series", series.Feed, series.Config, quiet)
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// openPrices makes what answers the questions about the prices of electricity, if the
+// site has any. Whatever is wrong with the prices themselves is told when they are asked
+// for, and never keeps the peer from scheduling.
+func (p *peerProcess) openPrices(context.Context) error {
 	cfg := p.cfg.Prices
 	if cfg.Area == "" {
-		return nil, nil //nolint:nilnil // documented
+		return nil
 	}
 	live, err := outlookOf(cfg)
 	if err != nil {
-		return nil, fmt.Errorf("[prices] %w", err)
+		return fmt.Errorf("[prices] %w", err)
 	}
-	w := &priceWatch{live: live}
-	if table := p.cfg.Plugin(config.PriceKind, cfg.Feed); table != nil {
-		err = p.followPlugin(w, table)
-	} else {
-		err = p.followBuiltIn(w)
-	}
+	from, err := p.openSource("prices", cfg.Feed, cfg.Config) //nolint:contextcheck // what it starts runs until it is closed
 	if err != nil {
-		return nil, err
+		return err
 	}
-	p.meter.WatchPrices(w.known)
-	return w, nil
+	live.Feed = from.feed
+	p.prices = &priceWatch{live: live, refresh: from.refresh}
+	p.meter.WatchPrices(p.prices.known)
+	return nil
+}
+
+// nodePrices is what the node asks about prices; nil: the site has none.
+func (p *peerProcess) nodePrices() node.Prices {
+	if p.prices == nil {
+		return nil
+	}
+	return p.prices
 }
 
 // outlookOf is how a site looks ahead. The feed is still to come.
@@ -59,56 +117,12 @@ func outlookOf(cfg config.Prices) (outlook.Live, error) {
 	}, nil
 }
 
-func (p *peerProcess) followBuiltIn(w *priceWatch) error {
-	feed, err := openFeed(p.cfg.Prices, p.log)
-	if err != nil {
-		return err
-	}
-	w.live.Feed = feed
-	w.refresh = func(context.Context) error { return feed.Refresh() }
-	return nil
-}
-
-// openFeed opens the built-in feed that a configuration names.
-func openFeed(cfg config.Prices, log *slog.Logger) (feeds.Feed, error) {
-	path := string(cfg.Config)
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("[prices] config: %w", err)
-	}
-	feed, err := feeds.Open(cfg.Feed, path, filepath.Dir(path), string(text), log)
-	if err != nil {
-		return nil, err // it names the file, the lines and the keys
-	}
-	return feed, nil
-}
-
-// checkFeed says what is wrong with the configuration of a built-in feed.
-func checkFeed(cfg *config.Config) error {
-	if cfg.Prices.Config == "" {
-		return nil
-	}
-	_, err := openFeed(cfg.Prices, slog.New(slog.DiscardHandler))
-	return err
-}
-
-// followPlugin starts a plugin. One that is not up yet is waited for with the first
-// question.
-func (p *peerProcess) followPlugin(w *priceWatch, table *config.Plugin) error {
-	started, err := p.plugin(table)
-	if err != nil {
-		return err
-	}
-	w.live.Feed = started.Feed()
-	w.refresh = started.Wait
-	return nil
-}
-
 // priceWatch asks a feed for the peer, and remembers for monitoring how that went.
 type priceWatch struct {
 	live    outlook.Live
 	refresh func(context.Context) error // has the feed look at its sources; the error is what is wrong with them
 	seen    atomic.Pointer[priceSight]  // nil: nothing was asked yet
+	news    func()                      // is told when the peer has asked; nil: nobody is
 }
 
 // priceSight is how the last question went.
@@ -120,6 +134,14 @@ type priceSight struct {
 // Ahead implements [node.Prices]. When the feed's sources have gone wrong, what they said
 // before goes on to serve, forecasts included, and people are told of the trouble.
 func (w *priceWatch) Ahead(ctx context.Context, op peer.PriceOp) (peer.PriceResult, error) {
+	result, err := w.ask(ctx, op)
+	if err == nil && w.news != nil {
+		w.news()
+	}
+	return result, err
+}
+
+func (w *priceWatch) ask(ctx context.Context, op peer.PriceOp) (peer.PriceResult, error) {
 	published, _ := w.known()
 	trouble := w.refresh(ctx)
 	result, err := w.live.Ahead(ctx, op)

@@ -22,6 +22,7 @@ type fakeNode struct {
 	jobs   map[protocol.JobID]peer.JobView
 	facts  []peer.Fact
 	reload func() (api.Reloaded, error)
+	power  *api.Power
 }
 
 func someRules() api.Rules { return api.Rules{Initiation: "sender", Policy: "tc", LocalPolicy: "easy"} }
@@ -77,6 +78,7 @@ func serve(t *testing.T, n *fakeNode) (socket string) {
 		ended <- api.Serve(ctx, api.Config{
 			Socket: socket, Node: n, Site: "aurora", Number: 1, Ready: func() { close(ready) },
 			Rules:  func() api.Rules { return someRules() },
+			Power:  func(context.Context) *api.Power { return n.power },
 			Reload: func(context.Context, string) (api.Reloaded, error) { return n.reload() },
 		})
 	}()

@@ -16,6 +16,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/localsched/foresight"
+	"github.com/switchyard-hpc/switchyard/localsched/gate"
 	"github.com/switchyard-hpc/switchyard/localsched/process"
 	"github.com/switchyard-hpc/switchyard/localsched/slurm"
 	"github.com/switchyard-hpc/switchyard/peer/config"
@@ -41,6 +42,11 @@ func (p *peerProcess) openScheduler(ctx context.Context) (err error) {
 		return err
 	}
 	p.scheduler = opened
+	if p.process == nil {
+		if err = p.gate(ctx); err != nil {
+			return err
+		}
+	}
 	if tariff := p.cfg.SiteTariff(); tariff.Currency != "" {
 		p.scheduler = localsched.Charging{Scheduler: p.scheduler, Tariff: tariff}
 	}
@@ -48,6 +54,39 @@ func (p *peerProcess) openScheduler(ctx context.Context) (err error) {
 		return err
 	}
 	return p.foresee()
+}
+
+// gate has the jobs of another batch system wait in the peer while the power budget does not
+// allow them. A site without a budget has no gate, unless it holds jobs of an earlier time.
+func (p *peerProcess) gate(ctx context.Context) error {
+	dir := filepath.Join(string(p.cfg.Site.StateDir), "gate")
+	empty, err := gate.Empty(dir)
+	if err != nil {
+		return fmt.Errorf("[power]: %w", err)
+	}
+	if empty && !p.cfg.Power.Budgeted() {
+		return nil
+	}
+	capacity, err := p.describe(ctx)
+	if err != nil {
+		return err
+	}
+	opened, err := gate.Open(gate.Config{ //nolint:contextcheck // it runs until it is closed
+		Dir: dir, Machine: engine.Of(capacity), Budget: rated(p.budget.current()), Scheduler: p.scheduler, Log: p.log,
+	})
+	if err != nil {
+		return fmt.Errorf("[power]: %w", err)
+	}
+	p.onStop("the gate of the local scheduler", opened.Close)
+	p.budget.begin(func(b engine.Budget) error { return opened.SetBudget(rated(b)) })
+	p.scheduler = catalog.CheckedScheduler(opened)
+	return nil
+}
+
+// rated is a budget with rates, which a gate needs although there is no budget.
+func rated(b engine.Budget) engine.Budget {
+	b.Rates.Busy = max(1, b.Rates.Busy)
+	return b
 }
 
 // foresee has quotes tell what came of earlier ones.
@@ -69,11 +108,18 @@ func (p *peerProcess) openProcess() (localsched.Scheduler, error) {
 	if p.cfg.LocalSched.OnStop == config.End {
 		onStop = process.EndJobs
 	}
+	machine, err := p.cfg.LocalSched.Engine(runtime.NumCPU())
+	if err != nil {
+		return nil, fmt.Errorf("[localsched]: %w", err)
+	}
 	p.process, err = process.Open(process.Config{
 		Dir:       filepath.Join(string(p.cfg.Site.StateDir), "spool"),
 		Site:      p.cfg.Site.Name,
 		Capacity:  p.cfg.LocalSched.Capacity(runtime.NumCPU()),
+		Machine:   machine,
 		Policy:    policy,
+		Budget:    p.budget.current(),
+		Learn:     p.cfg.Power.Learn && p.cfg.Power.Budgeted(),
 		GraceKill: p.cfg.LocalSched.Grace.Std(),
 		Shim:      p.shim,
 		Log:       p.log,
@@ -83,6 +129,7 @@ func (p *peerProcess) openProcess() (localsched.Scheduler, error) {
 		return nil, fmt.Errorf("[localsched]: %w", err)
 	}
 	p.onStop("the local scheduler", p.process.Close)
+	p.budget.begin(p.process.SetBudget)
 	return catalog.CheckedScheduler(p.process), nil
 }
 

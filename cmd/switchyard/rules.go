@@ -81,6 +81,11 @@ func (p *peerProcess) apply(ctx context.Context, next *config.Config, changed []
 	if err != nil {
 		return fmt.Errorf("[localsched] policy: %w", err)
 	}
+	if in("power") {
+		if err = p.budget.mayBecome(next); err != nil {
+			return err
+		}
+	}
 	if in("rounds") || in("policy") {
 		before := p.plugins.names()
 		if err = p.repolicy(ctx, next); err != nil {
@@ -90,6 +95,11 @@ func (p *peerProcess) apply(ctx context.Context, next *config.Config, changed []
 	if in("localsched") && p.process != nil {
 		if err = p.process.SetPolicy(local); err != nil {
 			return fmt.Errorf("change the policy of the local queue: %w", err)
+		}
+	}
+	if in("power") {
+		if err = p.budget.become(ctx, next); err != nil {
+			return fmt.Errorf("change the power budget: %w", err)
 		}
 	}
 	if in("log") {

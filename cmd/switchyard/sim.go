@@ -16,6 +16,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/experiment"
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/internal/workload"
+	"github.com/switchyard-hpc/switchyard/localsched/partition"
 )
 
 func (a *app) simCommand() *cobra.Command {
@@ -28,12 +29,13 @@ func (a *app) simCommand() *cobra.Command {
 		SuggestionsMinimumDistance: 2,
 		Args:                       noCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return usage("say what to do: sim run, schedule, fit, generate, sweep, reproduce, replay, report, flow, list or show; see %s --help",
+			return usage("say what to do: sim run, schedule, fit, generate, sweep, reproduce, replay, report, flow, partitions, list or show; see %s --help",
 				cmd.CommandPath())
 		},
 	}
 	cmd.AddCommand(a.simRunCommand(), a.simScheduleCommand(), a.simFitCommand(), a.simGenerateCommand(), a.simSweepCommand(),
-		a.simReproduceCommand(), a.simReplayCommand(), a.simReportCommand(), a.simFlowCommand(), a.simListCommand(), a.simShowCommand())
+		a.simReproduceCommand(), a.simReplayCommand(), a.simReportCommand(), a.simFlowCommand(), a.simPartitionsCommand(),
+		a.simListCommand(), a.simShowCommand())
 	for _, sub := range cmd.Commands() {
 		sub.RunE = a.simulating(sub.RunE)
 		sub.Flags().SortFlags = false
@@ -58,6 +60,7 @@ func (a *app) simError(err error) error {
 	var coded *exitError
 	var problems settings.Problems
 	var malformed *workload.MalformedError
+	var cut *partition.MalformedError
 	switch {
 	case err == nil || errors.As(err, &coded):
 		return err
@@ -71,6 +74,11 @@ func (a *app) simError(err error) error {
 			a.notice("%s", plain(line))
 		}
 		a.notice("mend these lines, or leave them out with --lenient")
+		return &exitError{code: exitFailed}
+	case errors.As(err, &cut):
+		for line := range strings.SplitSeq(cut.Error(), "\n") {
+			a.notice("%s", plain(line))
+		}
 		return &exitError{code: exitFailed}
 	case errors.Is(err, fs.ErrNotExist):
 		return &exitError{code: exitNotFound, err: err}

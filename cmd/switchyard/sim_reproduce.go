@@ -2,13 +2,16 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/switchyard-hpc/switchyard/internal/report"
 	"github.com/switchyard-hpc/switchyard/internal/reproduce"
+	"github.com/switchyard-hpc/switchyard/internal/reproduce/bluegene"
 	"github.com/switchyard-hpc/switchyard/localsched/foresight"
 )
 
@@ -17,6 +20,7 @@ type simReproduce struct {
 	app     *app
 	options reproduce.Options
 	waits   string
+	html    string
 	list    bool
 	plain   bool
 }
@@ -25,18 +29,21 @@ func (a *app) simReproduceCommand() *cobra.Command {
 	r := simReproduce{app: a, options: reproduce.Default()}
 	cmd := &cobra.Command{
 		Use:   "reproduce [NAME...]",
-		Short: "Make the tables and figures of the MCMF paper again",
-		Long: "Make tables and figures of the MCMF metascheduling paper again, with the paper's values beside\n" +
-			"ours: means over seeds and half the widths of their 95 % confidence intervals. Without names all\n" +
-			"but nordugrid, which takes far longer. A simulation that several of them need is run once. The\n" +
-			"traces and prices are read from the folder of --data. --json has each seed's values and the series\n" +
-			"of the figures.\n" +
-			"Names: " + wrapped(reproduce.Names(), 90) + ".",
+		Short: "Make the tables and figures of the MCMF and Blue Gene/P papers again",
+		Long: "Make tables and figures of the MCMF metascheduling paper again, and of the Blue Gene/P paper on\n" +
+			"power budgets (the names with bg; bg is all of these), with the papers' values beside ours: means\n" +
+			"over seeds and half the widths of their 95 % confidence intervals. Without names all of the MCMF\n" +
+			"paper but nordugrid, which takes far longer. A simulation that several of them need is run once.\n" +
+			"The traces and prices are read from the folder of --data. --json has each seed's values and the\n" +
+			"series of the figures, --html draws them. Of the flags, only --data, --seeds and --workers are for\n" +
+			"the Blue Gene/P paper too.\n" +
+			"Names: " + wrapped(reproducible(), 90) + ".",
 		Example: "  switchyard sim reproduce table4 fig10 --data ../shared/data\n" +
+			"  switchyard sim reproduce bg-fig2 bg-fig5 --seeds 1 --html power-budget.html\n" +
 			"  switchyard sim reproduce table5 --waits plan --seeds 10 --json >table5.json\n" +
 			"  switchyard sim reproduce --list",
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			left := slices.DeleteFunc(reproduce.Names(), func(name string) bool { return slices.Contains(args, name) })
+			left := slices.DeleteFunc(reproducible(), func(name string) bool { return slices.Contains(args, name) })
 			return left, cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return r.run(cmd.Context(), args) },
@@ -51,6 +58,7 @@ func (a *app) simReproduceCommand() *cobra.Command {
 		"of prices that are not published yet (auto, blend, yesterday, mean, flat, sarima or an order as (1,0,1)(1,0,1)24)")
 	cmd.Flags().BoolVar(&o.Oracle, "oracle", false, "let the sites know all prices ahead, as in the authors' code")
 	cmd.Flags().IntVar(&o.Workers, "workers", runtime.GOMAXPROCS(0), "simulations at once")
+	cmd.Flags().StringVar(&r.html, "html", "", "write a page with tables and figures; - is the output")
 	cmd.Flags().BoolVar(&r.plain, "plain", false, "print columns that line up and not Markdown")
 	return a.query(cmd)
 }
@@ -63,26 +71,25 @@ func foresightMethods() []string {
 	return names
 }
 
+// reproducible are the names of both papers.
+func reproducible() []string { return append(reproduce.Names(), bluegene.Names()...) }
+
 func (r *simReproduce) run(ctx context.Context, names []string) error {
 	if r.list {
 		return r.show()
 	}
-	r.options.Waits = foresight.Method(r.waits)
-	if err := r.options.Check(names); err != nil {
-		return usage("%w", err)
-	}
-	var bar *progress
-	reports, err := reproduce.Run(ctx, r.options, names, func(done, of int) {
-		if bar == nil {
-			bar = r.app.newProgress(of, "simulations")
-		}
-		bar.set(done)
-	})
-	if bar != nil {
-		bar.end()
-	}
+	whole, err := r.app.outputs(nil, output{"html", r.html})
 	if err != nil {
 		return err
+	}
+	reports, err := r.make(ctx, names)
+	if err != nil {
+		return err
+	}
+	if r.html != "" {
+		if err = r.page(reports, names); err != nil || whole {
+			return err
+		}
 	}
 	if r.app.json {
 		return r.app.printJSON(reports)
@@ -99,13 +106,76 @@ func (r *simReproduce) run(ctx context.Context, names []string) error {
 	return nil
 }
 
+// make makes what is named of each paper, the MCMF paper's first.
+func (r *simReproduce) make(ctx context.Context, names []string) ([]reproduce.Report, error) {
+	for _, name := range names {
+		if !slices.Contains(reproducible(), name) {
+			return nil, usage("nothing is called %q; choose from %s", name, strings.Join(reproducible(), ", "))
+		}
+	}
+	r.options.Waits = foresight.Method(r.waits)
+	power := bluegene.Options{Data: r.options.Data, Seeds: r.options.Seeds, Workers: r.options.Workers}
+	isPower := func(name string) bool { return slices.Contains(bluegene.Names(), name) }
+	ofPower := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !isPower(name) })
+	others := slices.DeleteFunc(slices.Clone(names), isPower)
+	if err := r.options.Check(others); err != nil {
+		return nil, usage("%w", err)
+	}
+	if err := power.Check(ofPower); err != nil {
+		return nil, usage("%w", err)
+	}
+	var made []reproduce.Report
+	if len(others) > 0 || len(names) == 0 {
+		reports, err := r.simulate(func(progress func(int, int)) ([]reproduce.Report, error) {
+			return reproduce.Run(ctx, r.options, others, progress)
+		})
+		if err != nil {
+			return nil, err
+		}
+		made = reports
+	}
+	if len(ofPower) == 0 {
+		return made, nil
+	}
+	reports, err := r.simulate(func(progress func(int, int)) ([]reproduce.Report, error) {
+		return bluegene.Run(ctx, power, ofPower, progress)
+	})
+	return append(made, reports...), err
+}
+
+// simulate shows how far a run is.
+func (r *simReproduce) simulate(run func(progress func(done, of int)) ([]reproduce.Report, error)) ([]reproduce.Report, error) {
+	var bar *progress
+	reports, err := run(func(done, of int) {
+		if bar == nil {
+			bar = r.app.newProgress(of, "simulations")
+		}
+		bar.set(done)
+	})
+	if bar != nil {
+		bar.end()
+	}
+	return reports, err
+}
+
+func (r *simReproduce) page(reports []reproduce.Report, names []string) error {
+	command := append([]string{"switchyard", "sim", "reproduce"}, names...)
+	source := report.Source{Command: fmt.Sprintf("%s --seeds %d", strings.Join(command, " "), r.options.Seeds), Version: version}
+	page, err := reproduce.Page("Papers, run again", reports, source)
+	if err != nil {
+		return err
+	}
+	return r.app.writePage(r.html, page)
+}
+
 // show lists what there is.
 func (r *simReproduce) show() error {
+	all := append(reproduce.Exhibits(), bluegene.Exhibits()...)
 	if r.app.json {
-		return r.app.printJSON(reproduce.Exhibits())
+		return r.app.printJSON(all)
 	}
 	t := newTable("NAME", "ALSO", "ABOUT", "PAPER")
-	for _, e := range reproduce.Exhibits() {
+	for _, e := range all {
 		t.add(e.Name, orDash(strings.Join(e.Also, " ")), e.Title, e.Paper)
 	}
 	return t.write(r.app.stdout, "", true)

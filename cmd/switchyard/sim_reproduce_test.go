@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/internal/reproduce"
+	"github.com/switchyard-hpc/switchyard/internal/reproduce/bluegene"
 )
 
 // again runs sim reproduce.
@@ -70,20 +71,47 @@ func TestSimReproducePrints(t *testing.T) {
 	}
 }
 
+// The exhibits of two papers in one call, and the page with both.
+func TestSimReproduceDrawsAPage(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "page.html")
+	r := again(t, "bg-fig5", "fig5", "--data", flatPrices(t), "--seeds", "1", "--waits", "plan", "--jobs", "200", "--html", path)
+	if r.code != 0 || r.stderr != "" {
+		t.Fatalf("exit %d: %s", r.code, r.stderr)
+	}
+	page, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"fig5: ", "bg-fig5: ", "utilisation, PB-50", "switchyard sim reproduce bg-fig5 fig5 --seeds 1"} {
+		if !strings.Contains(string(page), want) {
+			t.Errorf("no %q on the page", want)
+		}
+	}
+	if !strings.Contains(r.stdout, "## fig5: ") || !strings.Contains(r.stdout, "## bg-fig5: ") {
+		t.Errorf("one is not printed:\n%s", r.stdout)
+	}
+	whole := again(t, "bg-fig5", "--seeds", "1", "--html", "-")
+	if whole.code != 0 || !strings.HasPrefix(whole.stdout, "<!DOCTYPE html>") || strings.Contains(whole.stdout, "## bg-fig5") {
+		t.Errorf("exit %d: %.200s", whole.code, whole.stdout)
+	}
+}
+
 func TestSimReproduceLists(t *testing.T) {
 	t.Parallel()
 	r := again(t, "--list")
 	if r.code != 0 {
 		t.Fatalf("exit %d: %s", r.code, r.stderr)
 	}
-	for _, e := range reproduce.Exhibits() {
+	exhibits := append(reproduce.Exhibits(), bluegene.Exhibits()...)
+	for _, e := range exhibits {
 		if !strings.Contains(r.stdout, e.Name) || !strings.Contains(r.stdout, e.Title) {
 			t.Errorf("%s is not in\n%s", e.Name, r.stdout)
 		}
 	}
 	r = again(t, "--list", "--json")
 	var all []reproduce.Exhibit
-	if err := json.Unmarshal([]byte(r.stdout), &all); err != nil || len(all) != len(reproduce.Exhibits()) {
+	if err := json.Unmarshal([]byte(r.stdout), &all); err != nil || len(all) != len(exhibits) {
 		t.Errorf("%v: %s", err, r.stdout)
 	}
 }
@@ -100,6 +128,10 @@ func TestSimReproduceSaysWhatIsWrong(t *testing.T) {
 		want string
 	}{
 		"no such table": {[]string{"table99"}, exitUsage, `nothing is called "table99"`},
+		"nor figure":    {[]string{"bg-fig2", "bg-fig9"}, exitUsage, `nothing is called "bg-fig9"; choose from`},
+		"no seeds here": {[]string{"bg-fig2", "--seeds", "0"}, exitUsage, "seeds: 0"},
+		"no such log":   {[]string{"bg-real", "--data", dir}, exitNotFound, "ANL-Intrepid-2009-1"},
+		"no folder":     {[]string{"bg-fig5", "--html", filepath.Join(dir, "none", "x.html")}, exitFailed, "--html"},
 		"no seeds":      {[]string{"fig5", "--seeds", "0"}, exitUsage, "seeds: 0"},
 		"no such waits": {[]string{"fig5", "--waits", "stars"}, exitUsage, `waits: "stars" is none of plan`},
 		"no such order": {[]string{"fig5", "--forecast", "tea"}, exitUsage, `no forecaster is called "tea"`},

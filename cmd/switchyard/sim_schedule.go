@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"io"
 	"strconv"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/sim"
 	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
+	"github.com/switchyard-hpc/switchyard/peer/config"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -19,11 +21,12 @@ import (
 type simSchedule struct {
 	app     *app
 	trace   traceFlags
-	procs   int
-	sized   bool // procs was given
+	machine machineFlags
+	power   powerFlags
 	policy  string
 	tie     string
 	starts  string
+	curves  string
 	perfect bool
 }
 
@@ -68,98 +71,103 @@ func (a *app) simScheduleCommand() *cobra.Command {
 		Long: "Schedule the jobs of a trace on one machine of N equal processors, with the batch engine alone:\n" +
 			"no peer, no other site. Jobs have the processors that they were given, else those that they\n" +
 			"asked for, and their estimate is what they asked for. With --tie pyss the starts are those of\n" +
-			"the simulator pyss to the second; with batch all that happens at one instant is one pass.",
+			"the simulator pyss to the second; with batch all that happens at one instant is one pass.\n" +
+			"With --machine the machine has nodes, or partitions as Blue Gene/P. With --power and a budget the\n" +
+			"jobs are scheduled twice, without the budget and within it, and both are compared: what the\n" +
+			"energy costs, how full the machine is, and how many pairs of jobs start in another order.",
 		Example: "  switchyard sim schedule --trace SDSC-SP2.swf.gz --procs 128 --policy easy\n" +
-			"  switchyard sim schedule --trace mine.swf --procs 256 --policy sjffit --starts starts.csv --json",
+			"  switchyard sim schedule --trace mine.swf --procs 256 --policy sjffit --starts starts.csv --json\n" +
+			"  switchyard sim schedule --trace ANL-Intrepid.swf.gz --machine bgp --power 20-33 --budget 50% \\\n" +
+			"    --on-peak 09:00-23:00 --mode both --curves curves.csv",
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			s.sized = cmd.Flags().Changed("procs")
-			return s.run()
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return s.run(cmd) },
 	}
 	s.trace.addTo(cmd)
-	cmd.Flags().IntVar(&s.procs, "procs", 0, "processors of the machine (those that the trace's header tells)")
+	cmd.Flags().IntVar(&s.machine.procs, "procs", 0, "processors of the machine (those that the trace's header tells)")
 	choice(cmd, &s.policy, "policy", "easy", "which queued jobs start first", engine.Names()...)
 	choice(cmd, &s.tie, "tie", string(sim.TiePyss), "order of what happens at one instant", string(sim.TiePyss), string(sim.TieBatch))
 	cmd.Flags().StringVar(&s.starts, "starts", "", "write the start of each job in seconds, as CSV; - is the output")
 	cmd.Flags().BoolVar(&s.perfect, "perfect", false, "estimates are the run times")
+	s.machine.addTo(cmd)
+	s.power.addTo(cmd)
+	cmd.Flags().StringVar(&s.curves, "curves", "", "write the power and the CPUs of each hour, as CSV; - is the output")
 	return a.query(cmd)
 }
 
-func (s *simSchedule) run() error {
-	whole, err := s.app.outputs([]string{s.trace.path}, output{"starts", s.starts})
+func (s *simSchedule) run(cmd *cobra.Command) error {
+	whole, err := s.app.outputs([]string{s.trace.path}, output{"starts", s.starts}, output{"curves", s.curves})
 	if err != nil {
 		return err
 	}
-	policy, err := engine.Named(s.policy)
-	if err != nil {
-		return usage("--policy: %w", err)
+	if err = s.machine.check(cmd); err != nil {
+		return err
 	}
-	tie, err := sim.ParseTie(s.tie)
-	if err != nil {
-		return usage("--tie: %w", err)
-	}
-	trace, err := s.trace.read(s.app)
+	plan, err := s.power.plan(cmd, s.machine.cpusPerNode(), s.machine.kind == config.Partitioned)
 	if err != nil {
 		return err
 	}
-	machine, err := s.machine(trace)
+	study, err := s.study(plan)
 	if err != nil {
 		return err
 	}
-	jobs, cleaning := workload.Clean(trace, workload.CleanOptions{Perfect: s.perfect})
-	if len(jobs) == 0 {
-		return errors.New(s.trace.path + ": there are no jobs: " + cleaning.String())
-	}
-	starts, misfits, err := sim.Schedule(jobs, machine.Model(), policy, tie)
-	if err != nil {
+	if err = study.run(); err != nil {
 		return err
 	}
-	s.tell(jobs, cleaning, misfits)
-	if len(misfits) == len(jobs) {
-		return errors.New(s.trace.path + ": no job ran; name a larger machine with --procs")
-	}
-	if s.starts != "" {
-		err = s.app.writeFile(s.starts, func(w io.Writer) error { return writeSchedule(w, jobs, starts) })
-		if err != nil || whole {
+	for _, file := range []struct {
+		path  string
+		write func(io.Writer) error
+	}{{s.starts, study.writeStarts}, {s.curves, study.writeCurves}} {
+		if file.path == "" {
+			continue
+		}
+		if err = s.app.writeFile(file.path, file.write); err != nil {
 			return err
 		}
 	}
-	shown := scheduleJSON{
-		Metrics: sim.Measure([]sim.Machine{machine}, jobs, scheduleResult(jobs, starts)),
-		Records: []experiment.Records{experiment.RecordsOf(s.trace.path, trace, cleaning)},
+	if whole {
+		return nil
 	}
-	return s.show(&shown)
+	return s.show(study)
 }
 
-// scheduleJSON is what sim schedule prints as JSON.
-type scheduleJSON struct {
-	sim.Metrics
-
-	Records []experiment.Records `json:"records"`
-}
-
-// machine is one pool of processors.
-func (s *simSchedule) machine(trace *workload.Trace) (sim.Machine, error) {
-	procs := s.procs
-	if !s.sized {
-		procs, _ = trace.Header.CPUs()
+// study reads the trace, for the machine and the power that the flags describe.
+func (s *simSchedule) study(plan *powerPlan) (*scheduleStudy, error) {
+	policy, err := engine.Named(s.policy)
+	if err != nil {
+		return nil, usage("--policy: %w", err)
 	}
-	if procs < 1 {
-		return sim.Machine{}, usage("say with --procs how many processors the machine has, at least 1")
+	tie, err := sim.ParseTie(s.tie)
+	if err != nil {
+		return nil, usage("--tie: %w", err)
 	}
-	return sim.Machine{Name: "machine", Nodes: procs, CPUsPerNode: 1}, nil
-}
-
-// tell says what is not as the trace has it.
-func (s *simSchedule) tell(jobs []workload.Job, cleaning workload.Cleaning, misfits []sim.Misfit) {
+	trace, err := s.trace.read(s.app)
+	if err != nil {
+		return nil, err
+	}
+	study := &scheduleStudy{simSchedule: s, plan: plan, policy: policy, tie: tie}
+	if study.machine, err = s.machine.machine(trace); err != nil {
+		return nil, err
+	}
+	if study.model, err = study.machine.Model(); err != nil {
+		return nil, err
+	}
+	var cleaning workload.Cleaning
+	study.jobs, cleaning = workload.Clean(trace, workload.CleanOptions{Perfect: s.perfect})
+	if len(study.jobs) == 0 {
+		return nil, errors.New(s.trace.path + ": there are no jobs: " + cleaning.String())
+	}
+	study.records = experiment.RecordsOf(s.trace.path, trace, cleaning)
 	if !cleaning.AsIs() {
 		s.app.notice("%s: %s", plain(s.trace.path), cleaning)
 	}
-	if len(misfits) > 0 {
-		s.app.notice("%s cannot run on this machine, the first is job %d, which %s", count(len(misfits), "job"),
-			jobs[misfits[0].Index].ID, misfits[0].Reason)
+	if plan == nil {
+		return study, nil
 	}
+	if study.peak, err = plan.peak(trace); err != nil {
+		return nil, err
+	}
+	study.jobs, err = plan.draw(study.jobs)
+	return study, err
 }
 
 func scheduleResult(jobs []workload.Job, starts []protocol.Instant) *sim.Result {
@@ -194,13 +202,35 @@ func writeSchedule(w io.Writer, jobs []workload.Job, starts []protocol.Instant) 
 	return out.Flush()
 }
 
-func (s *simSchedule) show(m *scheduleJSON) error {
+func (s *simSchedule) show(study *scheduleStudy) error {
 	if s.app.json {
-		m.Sites = nil
-		return s.app.printJSON(m)
+		return s.app.printJSON(study.json())
 	}
-	t := newTable("POLICY", " JOBS", " WAIT", " RESPONSE", " DEVIATION", " SLOWDOWN", " UTIL", " MAKESPAN")
-	t.add(s.policy, strconv.Itoa(m.Jobs), seconds(m.MeanWait), seconds(m.MeanResponse), seconds(m.WaitDeviation),
-		decimals(m.BoundedSlowdown), part(m.Utilisation), seconds(m.Makespan))
+	titles := []string{"POLICY", " JOBS", " WAIT", " RESPONSE", " DEVIATION", " SLOWDOWN", " UTIL", " MAKESPAN"}
+	if study.allocates() {
+		titles = append(titles, " ALLOCATED")
+	}
+	t := newTable(titles...)
+	for i := range study.runs {
+		m := study.shown(i)
+		row := []string{
+			study.name(i), strconv.Itoa(m.Jobs), seconds(m.MeanWait), seconds(m.MeanResponse), seconds(m.WaitDeviation),
+			decimals(m.BoundedSlowdown), part(m.Utilisation), seconds(m.Makespan),
+		}
+		if study.allocates() {
+			row = append(row, part(*m.Allocated))
+		}
+		t.add(row...)
+	}
+	if err := t.write(s.app.stdout, "", true); err != nil || study.plan == nil {
+		return err
+	}
+	s.app.printf("\n")
+	t = newTable("POLICY", " BUDGET", " MEAN POWER", " ENERGY", " COST", " SAVING", " RAW SAVING", " INVERSE PAIRS")
+	for i := range study.runs {
+		m := study.shown(i)
+		t.add(study.name(i), study.limitText(i), fmt.Sprintf("%.1f kW", m.MeanPower), decimals(m.MWh)+" MWh", decimals(m.Cost),
+			study.against(i, part(m.Saving)), study.against(i, part(m.RawSaving)), study.against(i, strconv.FormatInt(m.Inverse, 10)))
+	}
 	return t.write(s.app.stdout, "", true)
 }

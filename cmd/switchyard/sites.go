@@ -68,7 +68,7 @@ func sitesTable(sites []peer.SiteView, rules api.Rules) *table {
 		}, load...)
 		cells = append(cells, strconv.Itoa(site.JobsHere), strconv.Itoa(site.JobsSent), ratio(site.Benefit))
 		if powers {
-			cells = append(cells, power(site.Draw, site.Budget))
+			cells = append(cells, powerText(site.Draw, site.Budget))
 		}
 		t.add(append(cells, notes(withheld(site), siteNote(site, rules)))...)
 	}

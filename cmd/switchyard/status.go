@@ -1,23 +1,32 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/switchyard-hpc/switchyard/localsched/power"
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/api"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 func (a *app) statusCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "status ID…",
-		Short:   "Show all about jobs, ended ones included",
-		Example: "  switchyard status 1000000000042\n  switchyard status --json 1000000000042",
-		Args:    someJobs,
+		Use:   "status [ID…]",
+		Short: "Show all about jobs, ended ones included, or about this site",
+		Long: "Show all about jobs, ended ones included. Without an id, show how this site is: its peer, the\n" +
+			"rules in force, and under a power budget what the running jobs draw, what they may draw now,\n" +
+			"and when that changes.",
+		Example: "  switchyard status 1000000000042\n  switchyard status --json 1000000000042\n  switchyard status",
+		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return a.siteStatus(cmd.Context())
+			}
 			ids, err := jobIDs(args)
 			if err != nil {
 				return err
@@ -43,6 +52,46 @@ func (a *app) statusCommand() *cobra.Command {
 		},
 	}
 	return a.query(cmd)
+}
+
+// siteStatus tells how this site is.
+func (a *app) siteStatus(ctx context.Context) error {
+	info, err := a.client().Info(ctx)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return a.printJSON(info)
+	}
+	a.printf("%s", siteStatusText(info))
+	return nil
+}
+
+func siteStatusText(info api.Info) string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "%-10s %s (number %d)\n", "Site", plain(string(info.Site)), info.Number)
+	fmt.Fprintf(&out, "%-10s switchyard %s, up for %s\n", "Peer", plain(info.Version), span(info.Uptime))
+	fmt.Fprintf(&out, "%-10s %s\n", "Rules", rulesText(info.Rules))
+	if info.Power != nil {
+		fmt.Fprintf(&out, "%-10s %s\n", "Power", powerStatus(*info.Power))
+	}
+	return out.String()
+}
+
+// powerStatus tells what jobs draw, what they may, and what they may next.
+func powerStatus(p api.Power) string {
+	text := fmt.Sprintf("the running jobs draw %s; %s", power.Text(p.Draw), budgetText(p.Budget))
+	if p.Until == 0 {
+		return text
+	}
+	return fmt.Sprintf("%s until %s, then %s", text, clock(p.Until), budgetText(p.Next))
+}
+
+func budgetText(milliwatts int64) string {
+	if milliwatts == 0 {
+		return "no budget"
+	}
+	return "a budget of " + power.Text(milliwatts)
 }
 
 func statusText(job peer.JobView, ran string) string {

@@ -44,6 +44,8 @@ type peerProcess struct {
 	store     *store.Store
 	plugins   *pluginSet
 	process   *process.Scheduler // nil: the batch system is another
+	prices    *priceWatch        // nil: the site has none
+	budget    *budgetKeeper
 	scheduler localsched.Scheduler
 	capacity  protocol.Capacity
 	deciding  atomic.Pointer[string] // name of the policy in force
@@ -66,7 +68,7 @@ func (p *peerProcess) run(ctx context.Context) (err error) {
 		p.log.Warn("config_odd", "what", odd.String())
 	}
 	for _, start := range []func(context.Context) error{
-		p.openKey, p.openStore, p.startMeter, p.openPlugins, p.openScheduler, p.startNode, p.startLinks, p.startMetrics, p.startAPI,
+		p.openKey, p.openStore, p.startMeter, p.openPlugins, p.openPrices, p.openBudget, p.openScheduler, p.startBudget, p.startNode, p.startLinks, p.startMetrics, p.startAPI,
 	} {
 		err := start(ctx)
 		if told := ctx.Err() != nil && errors.Is(err, context.Canceled); err != nil && !told {
@@ -96,6 +98,7 @@ func (p *peerProcess) serve(ctx context.Context) {
 			return
 		case <-p.plugins.up:
 			p.takeUp(ctx)
+			p.budget.hear() // a feed may have come up
 		case <-p.hangups:
 			if _, err := p.reload(ctx, "SIGHUP"); err != nil {
 				p.log.Error("config_not_reloaded", "by", "SIGHUP", "error", err)
@@ -197,10 +200,6 @@ func (p *peerProcess) startNode(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	prices, err := p.openPrices() //nolint:contextcheck // what it starts runs until it is closed
-	if err != nil {
-		return err
-	}
 	p.node, err = node.New(node.Config{
 		Peer: p.cfg.Peer(config.Parts{
 			PublicKey: p.key.Public(), Software: "switchyard " + version, Capacity: p.capacity,
@@ -214,7 +213,7 @@ func (p *peerProcess) startNode(ctx context.Context) error {
 		Deliverer: &deliverer{
 			shim: p.shim, accounts: who, kept: filepath.Join(string(p.cfg.Site.StateDir), "kept"),
 		},
-		Prices:   prices,
+		Prices:   p.nodePrices(),
 		Log:      p.log,
 		Meter:    p.meter,
 		Recorder: recorder,

@@ -80,9 +80,9 @@ func ratio(ppm int) string {
 	return fmt.Sprintf("%d.%02dx", hundredths/100, hundredths%100)
 }
 
-// power prints what jobs draw and, if there is one, the budget that they are under, both
+// powerText prints what jobs draw and, if there is one, the budget that they are under, both
 // in watts: "12.3/50 kW", or "-" when neither is known.
-func power(draw, budget int64) string {
+func powerText(draw, budget int64) string {
 	text, unit := thousands, " kW"
 	if max(draw, budget) < 10_000 {
 		text, unit = decimal, " W"

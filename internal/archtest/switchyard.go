@@ -27,6 +27,7 @@ const (
 	shells   = 70 // the loops around the core
 	adapters = 80 // what is plugged into the live shell
 	grids    = 85 // several peers at once
+	studies  = 87 // what is told as a study of a lower level tells it
 	wiring   = 90 // the binary
 )
 
@@ -38,6 +39,8 @@ func rooms() []Room {
 		{Path: "plugins/conformance", Level: nouns},
 
 		{Path: "localsched", Level: borders, Pure: true},
+		{Path: "localsched/partition", Level: borders, Pure: true},
+		{Path: "localsched/power", Level: borders, Pure: true},
 		{Path: "protocol/wire", Level: borders, Pure: true},
 		{Path: "plugins/policy", Level: borders, Pure: true},
 		{Path: "plugins/price", Level: borders, Pure: true},
@@ -54,11 +57,14 @@ func rooms() []Room {
 		{Path: "internal/predict/wait", Level: experts, Pure: true},
 		{Path: "localsched/engine", Level: experts, Pure: true},
 		{Path: "localsched/spool", Level: experts},
+		{Path: "localsched/changes", Level: experts},
 		{Path: "protocol/*/v1", Level: experts},
 
 		{Path: "plugins/sdk", Level: machines},
 		{Path: "plugins/price/file", Level: machines},
+		{Path: "internal/budget", Level: machines, Pure: true},
 		{Path: "localsched/foresight", Level: machines},
+		{Path: "localsched/gate", Level: machines},
 		{Path: "localsched/process", Level: machines},
 		{Path: "localsched/slurm", Level: machines},
 		{Path: "localsched/localschedtest", Level: machines},
@@ -91,6 +97,7 @@ func rooms() []Room {
 		{Path: "internal/testbed", Level: grids},
 		{Path: "internal/experiment", Level: grids},
 		{Path: "internal/reproduce", Level: grids},
+		{Path: "internal/reproduce/bluegene", Level: studies},
 
 		{Path: "cmd/...", Level: wiring},
 		{Path: "plugins/standalone/...", Level: wiring},
@@ -151,7 +158,7 @@ func libraries() []Library {
 func clean() Clean {
 	return Clean{
 		Std: []string{
-			"bufio", "bytes", "cmp", "compress/gzip", "container/heap", "context", "encoding/binary", "encoding/json", "encoding/xml", "errors",
+			"bufio", "bytes", "cmp", "compress/gzip", "container/heap", "context", "embed", "encoding/binary", "encoding/json", "encoding/xml", "errors",
 			"fmt", "hash/fnv", "io", "iter", "maps", "math", "math/bits", "math/rand/v2", "slices", "sort",
 			"strconv", "strings", "time", "unicode", "unicode/utf8",
 		},

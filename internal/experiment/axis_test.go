@@ -116,7 +116,7 @@ func TestJoinForms(t *testing.T) {
 		t.Fatalf("%d sites before, %d after", len(plan.Sites), len(joined.Sites))
 	}
 	site, work := joined.Sites[6], joined.Workloads[6]
-	want := experiment.Site{Name: "new", Nodes: 64, CPUsPerNode: 16, MHz: 2400, WholeNode: true, Policy: "sjf"}
+	want := experiment.Site{Name: "new", Nodes: 64, CPUsPerNode: 16, MHz: 2400, WholeNode: true, Policy: "sjf", Smallest: 512, Mesh: true}
 	if !reflect.DeepEqual(site, want) || work.Model != "M2" || work.Jobs != 100 || work.Bias != -0.5 || work.Span != plan.Workloads[0].Span {
 		t.Errorf("site %+v, workload %+v", site, work)
 	}

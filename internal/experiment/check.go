@@ -122,7 +122,7 @@ func (p *Plan) checkSites(c *checker) {
 		case p.site(s.Name) != i:
 			c.add(key+".name", "%q is the name of another site too", s.Name)
 		}
-		c.atLeast(key+".nodes", s.Nodes, 1)
+		s.checkMachine(c, key)
 		c.atLeast(key+".cpus_per_node", s.CPUsPerNode, 1)
 		c.atLeast(key+".mhz", s.MHz, 1)
 		c.atLeast(key+".mflops", s.Mflops, 0)
@@ -139,6 +139,7 @@ func (p *Plan) checkSites(c *checker) {
 		if s.CPUHour > 0 && p.Currency == "" {
 			c.add(key+".cpu_hour", "is in no currency; set the key currency above the tables, as \"EUR\"")
 		}
+		p.checkBudget(c, key, s)
 	}
 	if len(p.Workloads) == 0 {
 		c.add("workload", "there are no jobs; say where they come from in a table [[workload]]")

@@ -37,8 +37,11 @@ func (p *Plan) electric() bool {
 	return slices.ContainsFunc(p.Sites, func(s Site) bool { return s.electric() })
 }
 
-// electric says whether the site says anything of what it draws or pays.
-func (s *Site) electric() bool { return s.WattsPerCPU > 0 || s.Price != nil || s.Prices != nil }
+// electric says whether the site says anything of what it pays, or of what it draws for
+// nothing but that.
+func (s *Site) electric() bool {
+	return s.WattsPerCPU > 0 && s.Power == nil || s.Price != nil || s.Prices != nil
+}
 
 // zone is the time zone of a site.
 func (p *Plan) zone(s *Site) (*time.Location, error) {
@@ -166,15 +169,7 @@ func (p *Plan) beginning() (protocol.Instant, error) {
 	if err != nil {
 		return 0, err
 	}
-	clock, err := curve.ParseClock(p.Electricity.Start)
-	if err != nil {
-		return 0, err
-	}
-	at := time.Date(clock.Year(), clock.Month(), clock.Day(), clock.Hour(), clock.Minute(), clock.Second(), 0, zone.Location)
-	if at.Hour() != clock.Hour() || at.Minute() != clock.Minute() {
-		return 0, fmt.Errorf("%s does not exist in %s: the clock was put forward then", p.Electricity.Start, p.Electricity.Zone)
-	}
-	return protocol.InstantOf(at), nil
+	return ClockTime(p.Electricity.Start, zone.Location)
 }
 
 // electrify gives the sites of a simulation their electricity.

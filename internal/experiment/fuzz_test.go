@@ -14,6 +14,8 @@ import (
 func FuzzPlan(f *testing.F) {
 	f.Add(smallPlan, "load", "1.2")
 	f.Add(electric, "weight", "0.4")
+	f.Add(within, "budget_kw", "0.4")
+	f.Add("[[site]]\nname = \"a\"\nmachine = \"bgp\"\npartitions = \"x.csv\"\n[site.power]\nbudget_kw = 3\n", "budget_mode", "filter")
 	f.Add("[[site]]\nname = \"a\"\n[[cut]]\na = \"a\"\n", "phi", "1h")
 	f.Fuzz(func(t *testing.T, text, key, value string) {
 		plan, err := experiment.Read(write(t, "plan.toml", text))

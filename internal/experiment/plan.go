@@ -6,6 +6,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/localsched/foresight"
+	"github.com/switchyard-hpc/switchyard/localsched/partition"
 	"github.com/switchyard-hpc/switchyard/peer/config"
 	"github.com/switchyard-hpc/switchyard/plugins/catalog"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/builtin"
@@ -68,6 +69,11 @@ type Site struct {
 	WholeNode   bool   `toml:"whole_node"`
 	Policy      string `toml:"policy"` // of the batch system: by its name in the engine, or a plugin
 
+	Machine    string `toml:"machine"`    // empty: WholeNode says how jobs share it; or [config.Partitioned]
+	Partitions string `toml:"partitions"` // as [ReadLayout] has it
+	Smallest   int    `toml:"smallest"`   // nodes of the smallest partition that is used
+	Mesh       bool   `toml:"mesh"`       // whether meshes are used
+
 	CPUHour settings.Amount `toml:"cpu_hour"` // what a CPU costs for an hour, in the plan's currency
 
 	Mflops      int               `toml:"mflops"`        // of a CPU; 0: not stated
@@ -79,6 +85,9 @@ type Site struct {
 	Price       *settings.Amount `toml:"price"`         // per MWh, when no period has one; nil: there is no tariff
 	Periods     []feeds.Period   `toml:"period"`
 	Prices      *feeds.PriceFile `toml:"prices"`
+	Power       *SitePower       `toml:"power"` // nil: its jobs may draw what they want
+
+	layout *partition.Layout // of Partitions; nil: none, or none before Open
 }
 
 // Workload is where jobs come from: those of one site from a trace or a model, or those
@@ -192,7 +201,9 @@ func Default() Plan {
 }
 
 // SetDefaults implements [settings.Defaulter].
-func (s *Site) SetDefaults() { *s = Site{CPUsPerNode: 1, MHz: 1000, Policy: "easy"} }
+func (s *Site) SetDefaults() {
+	*s = Site{CPUsPerNode: 1, MHz: 1000, Policy: "easy", Smallest: 512, Mesh: true}
+}
 
 func defaultSite() (s Site) {
 	s.SetDefaults()

@@ -76,6 +76,7 @@ func finish(r *settings.Reader, plan *Plan, name string) (*Plan, error) {
 		plan.Name = name
 	}
 	if !r.Broken() {
+		plan.resolve(r.Places())
 		for _, one := range plan.check() {
 			r.Problem(one.key, "%s", one.text)
 		}

@@ -29,6 +29,7 @@ func Reference() []Table {
 	return []Table{
 		{"", "What is run. These keys stand above all tables.", topKeys()},
 		{"[[site]]", "A machine and its batch system, one table for each site of the grid. Where one site pays for electricity, all must: outcomes then have its cost.", siteKeys()},
+		{"[site.power]", "What the site's jobs may draw together, for the site above it, by the keys of a live site's [power]: a job that would draw more waits. Jobs are counted by the site's watts_per_cpu, each with its factor of [power].", budgetKeys()},
 		{"[site.prices]", "A file of electricity prices, in a format of docs/prices.md, for the site above it. A day's prices are known from its midnight on, later ones are forecast.", priceFileKeys()},
 		{"[[site.period]]", "A time of the week or the year with a price of its own, for the site above it. The first that holds counts; all are known ahead.", periodKeys()},
 		{"[[workload]]", "Where jobs of a site come from: a trace, a built-in model or a model of your own. A site may have none, one or several. A trace or model of a grid has the jobs of several sites.", workloadKeys()},
@@ -66,10 +67,14 @@ func topKeys() []Key {
 func siteKeys() []Key {
 	return []Key{
 		{"name", "", "The site's name: lower case letters, digits and hyphens. Required."},
-		{"nodes", "", "How many nodes it has. Required."},
+		{"nodes", "", "How many nodes it has. Required, but for machine = \"bgp\", whose partitions tell it."},
 		{"cpus_per_node", "1", "CPUs of a node."},
 		{"mhz", "1000", "Speed of a CPU. Run times of jobs that move scale with the ratio of speeds; if all are equal it does not matter."},
 		{"whole_node", "false", "Whether a node runs one job at a time."},
+		{"machine", "", "\"bgp\": a job runs in a partition, as on Blue Gene/P. Not set: jobs share nodes, or get whole ones by whole_node."},
+		{"partitions", "", "How that machine is cut. \"intrepid\": the 1467 partitions of the Blue Gene/P of Argonne. \"racks 2x8\": those of 2 rows of 8 racks, made in its manner. Otherwise the path of a file of partitions, packed by gzip or not."},
+		{"smallest", "512", "Nodes of the smallest partition that jobs get."},
+		{"mesh", "true", "Whether jobs also get partitions whose loops are not closed."},
 		{"policy", `"easy"`, "Which queued jobs start first: " + strings.Join(engine.Names(), ", ") + ". Or the name of a [[plugin]] of the kind \"localsched\" that can be simulated."},
 		{"cpu_hour", "0.0", "What a CPU costs for an hour, for policies that go by prices."},
 		{"mflops", "0", "Mflop/s of a CPU. Where two machines state it, run times scale with these and not with the MHz. 0: not stated."},
@@ -78,6 +83,18 @@ func siteKeys() []Key {
 		{"price", "", "What a MWh costs when no [[site.period]] holds. Sites with [site.prices] have none."},
 		{"zone", "", "Time zone of the site, when its days begin and its periods hold, as \"Europe/Oslo\". Not set: that of [electricity]."},
 		{"area", "", "Which area's prices hold, of a file that has several."},
+	}
+}
+
+func budgetKeys() []Key {
+	return []Key{
+		{"budget_kw", "", "Kilowatts that running jobs may draw together while the budget holds. Required."},
+		{"idle_watts_per_cpu", "0.0", "What a CPU draws that a job holds and does not use, because nodes or partitions are given as a whole."},
+		{"on_peak", `"always"`, "When the budget holds, by the site's clock: \"always\", times of the day as \"09:00-23:00\" or \"22:00-06:00\", or with weekdays: \"mon-fri 07:00-20:00, sat 08:00-12:00\"."},
+		{"price", "", "The budget holds only while a MWh costs more than this; what it will cost is known. Not set: at any price."},
+		{"mode", `"window"`, "Which jobs start under the budget. \"window\": of the first that wait, those that use most of the machine within its free nodes and the power that is left. \"filter\": of those that policy would start, as many as the power allows."},
+		{"window", "100", "How many of the first waiting jobs the mode \"window\" chooses from."},
+		{"bound", `"1d"`, "A job that has waited as long gets a place at the next time at which no budget holds, and nothing may delay it. 0: none gets one."},
 	}
 }
 

@@ -30,13 +30,15 @@ func TestReferenceHasEveryKeyWithItsDefault(t *testing.T) {
 	t.Parallel()
 	plan := experiment.Default()
 	site, work, plugin := experiment.Site{}, experiment.Workload{}, experiment.Plugin{}
+	limit := experiment.SitePower{}
 	plugin.SetDefaults()
+	limit.SetDefaults()
 	site.SetDefaults()
 	work.SetDefaults()
 	values := map[string]any{
 		"": &plan, "[[site]]": &site, "[[workload]]": &work, "[peer]": &plan.Peer, "[network]": &plan.Network,
 		"[[link]]": &experiment.Link{}, "[[cut]]": &experiment.Cut{}, "[[crash]]": &experiment.Crash{},
-		"[[plugin]]": &plugin, "[site.prices]": &feeds.PriceFile{}, "[[site.period]]": &feeds.Period{},
+		"[[plugin]]": &plugin, "[site.power]": &limit, "[site.prices]": &feeds.PriceFile{}, "[[site.period]]": &feeds.Period{},
 		"[protect]": &plan.Protect, "[electricity]": &plan.Electricity, "[power]": &plan.Power, "[data]": &plan.Data,
 		"[[data.link]]": &experiment.DataLink{},
 	}

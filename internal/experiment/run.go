@@ -75,7 +75,7 @@ func (p *Plan) outcome(scheme Scheme, cfg sim.Config, jobs []workload.Job, resul
 func (s *Site) machine() sim.Machine {
 	return sim.Machine{
 		Name: protocol.SiteName(s.Name), Nodes: s.Nodes, CPUsPerNode: s.CPUsPerNode, MHz: s.MHz, WholeNode: s.WholeNode,
-		Mflops: s.Mflops, MaxWallTime: s.MaxWallTime,
+		Mflops: s.Mflops, MaxWallTime: s.MaxWallTime, Partitions: s.partitions(),
 	}
 }
 
@@ -127,7 +127,7 @@ func (p *Plan) config(ctx context.Context, scheme Scheme, seed uint64, when cale
 		return cfg, err
 	}
 	scheme.apply(&cfg, decides)
-	return cfg, errors.Join(checkServed(&cfg), p.electrify(ctx, cfg.Sites, when))
+	return cfg, errors.Join(checkServed(&cfg), p.electrify(ctx, cfg.Sites, when), p.budgets(ctx, cfg.Sites, when))
 }
 
 // ppm is a factor in parts per million.

@@ -84,6 +84,11 @@ func setters() []setter {
 		{"history", count(func(p *Plan) *int { return &p.History })},
 		{"grid_share", share(func(p *Plan) *settings.Share { return &p.GridShare })},
 		{"forecast", text(func(p *Plan) *string { return &p.Electricity.Forecast })},
+		{"budget_kw", perBudget(func(b *SitePower, v string) error { return decimalTo(&b.Budget, v) })},
+		{"budget_mode", perBudget(func(b *SitePower, v string) error {
+			b.Mode = v
+			return nil
+		})},
 		{"power_low", number(func(p *Plan) *float64 { return &p.Power.Low })},
 		{"power_high", number(func(p *Plan) *float64 { return &p.Power.High })},
 		{"data_size", func(p *Plan, v string) (err error) {

@@ -83,14 +83,14 @@ func (o *Options) perturbed() Exhibit {
 			}
 			for _, row := range rows {
 				one := at(row.hours, plan)
-				dollars := ours(s.each(one, func(o *outcome) float64 { return o.bill.Authors / float64(o.metrics.Jobs) })...)
+				dollars := Ours(s.each(one, func(o *outcome) float64 { return o.bill.Authors / float64(o.metrics.Jobs) })...)
 				t.Rows = append(t.Rows, Row{strconv.Itoa(row.hours), []Cell{
-					ours(s.each(one, func(o *outcome) float64 { return o.hit().percent })...).besideKnown(row.ppe, !plan),
-					ours(s.each(one, func(o *outcome) float64 { return o.hit().minutes })...),
-					ours(s.each(one, func(o *outcome) float64 { return o.hit().hour })...),
-					ours(s.each(one, meanResponse)...).besideKnown(row.response, !plan),
-					ours(s.against(one, o.baseline(), relative(meanResponse))...),
-					ours(s.against(one, o.baseline(), relative(cost))...),
+					Ours(s.each(one, func(o *outcome) float64 { return o.hit().percent })...).besideKnown(row.ppe, !plan),
+					Ours(s.each(one, func(o *outcome) float64 { return o.hit().minutes })...),
+					Ours(s.each(one, func(o *outcome) float64 { return o.hit().hour })...),
+					Ours(s.each(one, meanResponse)...).besideKnown(row.response, !plan),
+					Ours(s.against(one, o.baseline(), relative(meanResponse))...),
+					Ours(s.against(one, o.baseline(), relative(cost))...),
 					dollars.besideKnown(row.dollars, !plan),
 				}})
 			}
@@ -138,12 +138,12 @@ func (o *Options) estimates() Exhibit {
 					b, _ := mean(than)
 					return 100 - 100*ratio(a, b)
 				}
-				jobs := ours(s.each(mcmf, func(o *outcome) float64 { _, n := mean(o); return n })...)
+				jobs := Ours(s.each(mcmf, func(o *outcome) float64 { _, n := mean(o); return n })...)
 				t.Rows = append(t.Rows, Row{class.label, []Cell{
-					jobs.beside(class.jobs),
-					ours(s.against(mcmf, o.baseline(), shorter)...).beside(class.overBaseline),
-					ours(s.against(mcmf, inst, shorter)...).beside(class.overInst),
-					ours(s.against(mcmf, two, shorter)...).beside(class.overTP),
+					jobs.Beside(class.jobs),
+					Ours(s.against(mcmf, o.baseline(), shorter)...).Beside(class.overBaseline),
+					Ours(s.against(mcmf, inst, shorter)...).Beside(class.overInst),
+					Ours(s.against(mcmf, two, shorter)...).Beside(class.overTP),
 				}})
 			}
 			r.Tables = append(r.Tables, t)
@@ -198,13 +198,13 @@ func (o *Options) sizes() Exhibit {
 					})
 				}
 				t.Rows = append(t.Rows, Row{class.label, []Cell{
-					ours(s.each(mcmf, func(o *outcome) float64 {
+					Ours(s.each(mcmf, func(o *outcome) float64 {
 						_, n := o.mean((*outcome).cost, in)
 						return 100 * n / float64(o.metrics.Jobs)
 					})...),
-					ours(saved((*outcome).response, false)...), ours(saved((*outcome).response, true)...),
-					ours(saved((*outcome).cost, false)...), ours(saved((*outcome).cost, true)...),
-					ours(s.against(mcmf, o.baseline(), func(one, base *outcome) float64 {
+					Ours(saved((*outcome).response, false)...), Ours(saved((*outcome).response, true)...),
+					Ours(saved((*outcome).cost, false)...), Ours(saved((*outcome).cost, true)...),
+					Ours(s.against(mcmf, o.baseline(), func(one, base *outcome) float64 {
 						a, n := one.mean((*outcome).cost, in)
 						b, _ := base.mean((*outcome).cost, in)
 						return 100 * ratio(n*(b-a), base.bill.Cost-one.bill.Cost)

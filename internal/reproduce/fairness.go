@@ -58,7 +58,7 @@ func (o *Options) fairness() Exhibit {
 			systems := s.outcomes[o.baseline()][0].systems
 			for site := range systems {
 				t.Rows = append(t.Rows, Row{systems[site].Name, []Cell{
-					ours(s.each(o.baseline(), func(o *outcome) float64 { return o.metrics.Sites[site].MeanWait / 60 })...),
+					Ours(s.each(o.baseline(), func(o *outcome) float64 { return o.metrics.Sites[site].MeanWait / 60 })...),
 				}})
 			}
 			for _, score := range scores {
@@ -132,11 +132,11 @@ func (o *Options) protect() Exhibit {
 			for _, g := range guards() {
 				one := under(p.trial, g)
 				row := Row{g.label, []Cell{
-					ours(s.against(one, o.baseline(), relative(meanResponse))...), ours(s.against(one, o.baseline(), relative(cost))...),
-					ours(s.each(one, moved)...),
+					Ours(s.against(one, o.baseline(), relative(meanResponse))...), Ours(s.against(one, o.baseline(), relative(cost))...),
+					Ours(s.each(one, moved)...),
 				}}
 				scores := s.fair(one, o.baseline(), nil)
-				row.Cells = append(row.Cells, ours(leastOf(scores)...))
+				row.Cells = append(row.Cells, Ours(leastOf(scores)...))
 				for _, values := range scores {
 					row.Cells = append(row.Cells, geometric(values))
 				}
@@ -201,18 +201,18 @@ func (o *Options) decentral() Exhibit {
 		for i, pair := range pairs {
 			row := Row{Label: labels[i]}
 			for _, one := range pair {
-				row.Cells = append(row.Cells, ours(s.each(one, meanResponse)...))
+				row.Cells = append(row.Cells, Ours(s.each(one, meanResponse)...))
 			}
 			for _, one := range pair {
-				row.Cells = append(row.Cells, ours(s.each(one, meanWait)...))
+				row.Cells = append(row.Cells, Ours(s.each(one, meanWait)...))
 			}
 			for _, one := range pair {
-				row.Cells = append(row.Cells, ours(s.against(one, o.baseline(), relative(cost))...))
+				row.Cells = append(row.Cells, Ours(s.against(one, o.baseline(), relative(cost))...))
 			}
 			for _, one := range pair {
-				row.Cells = append(row.Cells, ours(s.each(one, messages)...))
+				row.Cells = append(row.Cells, Ours(s.each(one, messages)...))
 			}
-			row.Cells = append(row.Cells, ours(s.against(pair[1], pair[0], relative(meanResponse))...), ours(s.against(pair[1], pair[0], relative(cost))...))
+			row.Cells = append(row.Cells, Ours(s.against(pair[1], pair[0], relative(meanResponse))...), Ours(s.against(pair[1], pair[0], relative(cost))...))
 			t.Rows = append(t.Rows, row)
 		}
 		r.Tables = append(r.Tables, t)

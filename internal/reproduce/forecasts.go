@@ -118,7 +118,7 @@ func forecastTable(ctx context.Context, title string, curves []*forecast.Curve, 
 		a := windows.Accuracy()
 		beside, known := paper[method]
 		t.Rows = append(t.Rows, Row{method, []Cell{
-			ours(a.MeanAPE).besideKnown(beside, known), ours(a.MedianAPE), ours(a.MAE), ours(a.Relative), ours(100 * a.SlotUnder15),
+			Ours(a.MeanAPE).besideKnown(beside, known), Ours(a.MedianAPE), Ours(a.MAE), Ours(a.Relative), Ours(100 * a.SlotUnder15),
 		}})
 	}
 	return t, nil

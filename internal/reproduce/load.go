@@ -66,14 +66,14 @@ func (o *Options) cores() Exhibit {
 		}
 		for _, site := range byCost {
 			system := first.systems[site]
-			row := Row{system.Name, []Cell{ours(100 * first.serviceUnit(site)), ours(float64(system.MflopsPerCore) / 1000)}}
+			row := Row{system.Name, []Cell{Ours(100 * first.serviceUnit(site)), Ours(float64(system.MflopsPerCore) / 1000)}}
 			for _, one := range rivals {
-				row.Cells = append(row.Cells, ours(s.each(one.trial, func(o *outcome) float64 { return o.coreHoursAt(site) / 1000 })...))
+				row.Cells = append(row.Cells, Ours(s.each(one.trial, func(o *outcome) float64 { return o.coreHoursAt(site) / 1000 })...))
 			}
 			hours.Rows = append(hours.Rows, row)
 			row = Row{Label: system.Name}
 			for _, w := range sweep {
-				row.Cells = append(row.Cells, ours(s.each(o.portal(builtin.MCMF, w), func(o *outcome) float64 { return 100 * o.utilisation(site) })...))
+				row.Cells = append(row.Cells, Ours(s.each(o.portal(builtin.MCMF, w), func(o *outcome) float64 { return 100 * o.utilisation(site) })...))
 			}
 			busy.Rows = append(busy.Rows, row)
 		}
@@ -133,7 +133,7 @@ func (s *study) hourly(
 			values := of(o, site)
 			r.Series = append(r.Series, Series{Label: name + " " + key + ", " + one.label, Unit: unit, Values: values})
 			mean, dear := o.overPrice(site, values)
-			t.Rows = append(t.Rows, Row{name + ", " + one.label, []Cell{ours(mean), ours(dear), ours(slices.Max(values))}})
+			t.Rows = append(t.Rows, Row{name + ", " + one.label, []Cell{Ours(mean), Ours(dear), Ours(slices.Max(values))}})
 		}
 		o := s.outcomes[rivals[0].trial][0]
 		r.Series = append(r.Series, Series{Label: name + " price", Unit: "$/MWh", Values: o.hourlyPrices(o.site(name))})

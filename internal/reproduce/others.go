@@ -42,10 +42,10 @@ func (o *Options) authors() Exhibit {
 		for _, row := range rows {
 			told := row.dollars > 0
 			t.Rows = append(t.Rows, Row{row.label, []Cell{
-				ours(s.each(row.trial, meanResponse)...).besideKnown(row.response, told),
-				ours(s.each(row.trial, cost)...).besideKnown(row.dollars, told),
-				ours(s.against(row.trial, base, relative(cost))...).besideKnown(100*ratio(row.dollars, rows[0].dollars), told),
-				ours(s.each(row.trial, authorsCost)...), ours(s.each(row.trial, meanWait)...),
+				Ours(s.each(row.trial, meanResponse)...).besideKnown(row.response, told),
+				Ours(s.each(row.trial, cost)...).besideKnown(row.dollars, told),
+				Ours(s.against(row.trial, base, relative(cost))...).besideKnown(100*ratio(row.dollars, rows[0].dollars), told),
+				Ours(s.each(row.trial, authorsCost)...), Ours(s.each(row.trial, meanWait)...),
 			}})
 		}
 		r.Tables = append(r.Tables, t)

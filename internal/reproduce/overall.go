@@ -31,14 +31,14 @@ func (s *study) compare(title string, all []contender) Table {
 	for _, one := range all {
 		told := one.dollars > 0
 		t.Rows = append(t.Rows, Row{one.label, []Cell{
-			ours(s.each(one.trial, meanResponse)...).besideKnown(one.response, told),
-			ours(s.against(one.trial, base.trial, relative(meanResponse))...).besideKnown(100*ratio(one.response, base.response), told),
-			ours(s.against(one.trial, base.trial, relative(cost))...).besideKnown(100*ratio(one.dollars, base.dollars), told),
-			ours(s.each(one.trial, cost)...),
-			ours(s.each(one.trial, authorsCost)...).besideKnown(one.dollars, told),
-			ours(s.each(one.trial, meanWait)...),
-			ours(s.each(one.trial, slowdown)...),
-			ours(s.each(one.trial, moved)...),
+			Ours(s.each(one.trial, meanResponse)...).besideKnown(one.response, told),
+			Ours(s.against(one.trial, base.trial, relative(meanResponse))...).besideKnown(100*ratio(one.response, base.response), told),
+			Ours(s.against(one.trial, base.trial, relative(cost))...).besideKnown(100*ratio(one.dollars, base.dollars), told),
+			Ours(s.each(one.trial, cost)...),
+			Ours(s.each(one.trial, authorsCost)...).besideKnown(one.dollars, told),
+			Ours(s.each(one.trial, meanWait)...),
+			Ours(s.each(one.trial, slowdown)...),
+			Ours(s.each(one.trial, moved)...),
 		}})
 	}
 	return t
@@ -132,12 +132,12 @@ func (s *study) dollars(all []contender) Table {
 	for _, one := range all {
 		told := one.dollars > 0
 		t.Rows = append(t.Rows, Row{one.label, []Cell{
-			ours(s.each(one.trial, cost)...),
-			ours(s.each(one.trial, authorsCost)...).besideKnown(one.dollars, told),
-			ours(s.each(one.trial, (*outcome).most)...),
-			ours(s.each(one.trial, perJob(cost))...),
-			ours(s.each(one.trial, perJob(authorsCost))...).besideKnown(one.dollars/xsedeJobs, told),
-			ours(s.each(one.trial, energy)...),
+			Ours(s.each(one.trial, cost)...),
+			Ours(s.each(one.trial, authorsCost)...).besideKnown(one.dollars, told),
+			Ours(s.each(one.trial, (*outcome).most)...),
+			Ours(s.each(one.trial, perJob(cost))...),
+			Ours(s.each(one.trial, perJob(authorsCost))...).besideKnown(one.dollars/xsedeJobs, told),
+			Ours(s.each(one.trial, energy)...),
 		}})
 	}
 	return t
@@ -162,7 +162,7 @@ func (s *study) equalResponse(o *Options) Table {
 			}
 		}
 		if len(values) > 0 {
-			t.Rows = append(t.Rows, Row{"w = " + percent(w), []Cell{ours(values...)}})
+			t.Rows = append(t.Rows, Row{"w = " + percent(w), []Cell{Ours(values...)}})
 		}
 	}
 	return t

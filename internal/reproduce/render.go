@@ -36,7 +36,7 @@ func (r *Report) Write(w io.Writer, style Style) error {
 			fmt.Fprintf(&b, "\n%s\n", t.Title)
 		}
 		b.WriteString("\n")
-		writeGrid(&b, t.grid(), style)
+		writeGrid(&b, t.Grid(), style)
 	}
 	b.WriteString("\n")
 	_, err := io.WriteString(w, b.String())
@@ -60,9 +60,9 @@ func (r *Report) setting() string {
 	return text
 }
 
-// grid is the table as text: titles first. A column for which the paper has values is
+// Grid is the table as text: titles first. A column for which the paper has values is
 // followed by these.
-func (t *Table) grid() [][]string {
+func (t *Table) Grid() [][]string {
 	paper := make([]bool, len(t.Columns))
 	for _, row := range t.Rows {
 		for c := range row.Cells {

@@ -6,7 +6,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/report"
 )
 
-// Report is a table or figure of [MC] made again.
+// Report is a table or figure of a paper made again.
 type Report struct {
 	Name   string   `json:"name"`
 	Title  string   `json:"title"`
@@ -24,6 +24,7 @@ type Table struct {
 	Title   string   `json:"title"`
 	Stub    string   `json:"stub"`             // what the rows' labels are
 	Beside  string   `json:"beside,omitempty"` // whose the values beside ours are; empty: the paper's
+	Measure string   `json:"-"`                // what every column tells, so that a page draws them as bars; empty: they differ
 	Columns []Column `json:"columns"`
 	Rows    []Row    `json:"rows"`
 }
@@ -55,15 +56,16 @@ type Estimate struct {
 	Values []float64 `json:"values"`         // of the seeds
 }
 
-// Series is a value for each hour.
+// Series is a value for each hour, or for each of so many minutes of the day.
 type Series struct {
-	Label  string    `json:"label"`
-	Unit   string    `json:"unit"`
-	Values []float64 `json:"values"` // the first is of the hour of the first measured submission
+	Label   string    `json:"label"`
+	Unit    string    `json:"unit"`
+	Minutes int       `json:"minutes,omitempty"` // from one value of a day to the next; 0: they are of hours
+	Values  []float64 `json:"values"`            // the first is of midnight, or of the hour of the first measured submission
 }
 
-// ours is a cell without a value of the paper.
-func ours(values ...float64) Cell {
+// Ours is a cell without a value of the paper.
+func Ours(values ...float64) Cell {
 	e := report.Interval(values)
 	estimate := &Estimate{Mean: e.Mean, Values: values}
 	if e.N > 1 {
@@ -72,18 +74,18 @@ func ours(values ...float64) Cell {
 	return Cell{Ours: estimate}
 }
 
-// beside puts the paper's value beside ours.
-func (c Cell) beside(paper float64) Cell {
+// Beside puts the paper's value beside ours.
+func (c Cell) Beside(paper float64) Cell {
 	c.Paper = &paper
 	return c
 }
 
-// besideKnown is beside for a value that may not be known.
+// besideKnown is Beside for a value that may not be known.
 func (c Cell) besideKnown(paper float64, known bool) Cell {
 	if !known {
 		return c
 	}
-	return c.beside(paper)
+	return c.Beside(paper)
 }
 
 // geometric is the estimate of ratios: their geometric mean, and the interval of the
@@ -93,7 +95,7 @@ func geometric(values []float64) Cell {
 	for i, v := range values {
 		logs[i] = math.Log(v)
 	}
-	c := ours(logs...)
+	c := Ours(logs...)
 	c.Ours.Values = values
 	c.Ours.Mean = math.Exp(c.Ours.Mean)
 	if c.Ours.CI95 != nil {

@@ -39,9 +39,9 @@ func (o *Options) shares() Exhibit {
 			for _, grid := range percents {
 				row := Row{Label: fmt.Sprintf("%d %%", grid)}
 				for _, w := range sweep {
-					cell := ours(s.against(at(w, grid), o.baseline(), relative(measure.of))...)
+					cell := Ours(s.against(at(w, grid), o.baseline(), relative(measure.of))...)
 					if w == 500_000 && grid == 100 { // the text: −40.8 % at almost the same cost
-						cell = cell.beside(map[string]float64{"response_rel": 59.2, "cost_rel": 100}[measure.key])
+						cell = cell.Beside(map[string]float64{"response_rel": 59.2, "cost_rel": 100}[measure.key])
 					}
 					row.Cells = append(row.Cells, cell)
 				}
@@ -104,8 +104,8 @@ func (o *Options) maxQ() Exhibit {
 			for _, setting := range x.settings {
 				one := at(setting, x.plan)
 				t.Rows = append(t.Rows, Row{setting.label, []Cell{
-					ours(s.each(one, meanResponse)...), ours(s.each(one, meanWait)...), ours(s.each(one, slowdown)...),
-					ours(s.against(one, o.baseline(), relative(cost))...),
+					Ours(s.each(one, meanResponse)...), Ours(s.each(one, meanWait)...), Ours(s.each(one, slowdown)...),
+					Ours(s.against(one, o.baseline(), relative(cost))...),
 				}})
 			}
 			r.Tables = append(r.Tables, t)

@@ -209,7 +209,7 @@ func logTable(all []log, studies []logStudy) Table {
 	t := Table{Title: "Table III: the logs", Stub: "log", Columns: []Column{{"months", "months", "", 1}, {"jobs", "jobs scored", "", 0}}}
 	for i, l := range all {
 		t.Rows = append(t.Rows, Row{l.name, []Cell{
-			ours(studies[i].months), ours(float64(studies[i].recorded[0].Jobs)).besideKnown(l.jobs, l.jobs > 0),
+			Ours(studies[i].months), Ours(float64(studies[i].recorded[0].Jobs)).besideKnown(l.jobs, l.jobs > 0),
 		}})
 	}
 	return t
@@ -228,8 +228,8 @@ func scoreTable(title string, scores []wait.Score) Table {
 	for i := range scores {
 		s := &scores[i]
 		t.Rows = append(t.Rows, Row{s.Predictor, []Cell{
-			ours(minutes(s.MeanError)), ours(minutes(s.MedianError)), ours(100 * s.Under15Min), ours(100 * s.Under1Hour),
-			ours(s.PercentError), ours(100 * s.Covered()), ours(100 * s.BoundHeld),
+			Ours(minutes(s.MeanError)), Ours(minutes(s.MedianError)), Ours(100 * s.Under15Min), Ours(100 * s.Under1Hour),
+			Ours(s.PercentError), Ours(100 * s.Covered()), Ours(100 * s.BoundHeld),
 		}})
 	}
 	return t
@@ -241,9 +241,9 @@ func rangeTable(title string, scores []wait.Score) Table {
 		t.Columns = append(t.Columns, Column{"aae_min_" + scores[i].Predictor, scores[i].Predictor, "min", 1})
 	}
 	for at, r := range scores[0].ByResponse {
-		row := Row{r.From.String(), []Cell{ours(float64(r.Jobs))}}
+		row := Row{r.From.String(), []Cell{Ours(float64(r.Jobs))}}
 		for i := range scores {
-			row.Cells = append(row.Cells, ours(minutes(scores[i].ByResponse[at].MeanError)))
+			row.Cells = append(row.Cells, Ours(minutes(scores[i].ByResponse[at].MeanError)))
 		}
 		t.Rows = append(t.Rows, row)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/foresight"
+	"github.com/switchyard-hpc/switchyard/localsched/power"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -26,6 +27,8 @@ type batchSystem struct {
 	changes   []localsched.Change
 	dropped   int              // changes no longer kept, which the peer has seen
 	wake      protocol.Instant // the engine's wake that is in the heap; 0: none
+	budget    power.Signal     // on the peers' clock
+	news      bool             // the load is another, though no job came or went
 }
 
 type batchJob struct {
@@ -50,6 +53,9 @@ func newBatchSystem(s *site, from *Site) (*batchSystem, error) {
 		return nil, fmt.Errorf("site %s: its batch system cannot tell delays, so delay of [protect] would not hold; leave delay out, or give the site a local policy", s.name)
 	}
 	b := &batchSystem{site: s, engine: made, tariff: from.Tariff, jobs: map[protocol.Tag]int32{}}
+	if from.budgeted() {
+		b.budget = from.signal()
+	}
 	if from.Waits != "" {
 		b.foresight, err = foresight.New(from.Waits, from.CPUs())
 	}
@@ -258,15 +264,18 @@ func (b *batchSystem) kill(now protocol.Instant, tag protocol.Tag) error {
 	return nil
 }
 
-// watched is what happened after the cursor; ok is false when nothing has. What
+// watched is what happened after the cursor; ok is false when nothing has, and the load
+// is what it was. What
 // is before the cursor has been seen for good and is dropped.
 func (b *batchSystem) watched(after localsched.Cursor) (w localsched.Watched, ok bool) {
 	from, err := strconv.Atoi(cmp.Or(string(after), "0"))
-	if err != nil || from < b.dropped || from-b.dropped >= len(b.changes) {
+	seen := from - b.dropped
+	if err != nil || seen < 0 || seen > len(b.changes) || seen == len(b.changes) && !b.news {
 		return w, false
 	}
+	b.news = false
 	w = localsched.Watched{
-		Changes: slices.Clone(b.changes[from-b.dropped:]),
+		Changes: slices.Clone(b.changes[seen:]),
 		Cursor:  localsched.Cursor(strconv.Itoa(b.dropped + len(b.changes))),
 		Load:    b.load(),
 	}

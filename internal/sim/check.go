@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -132,13 +133,17 @@ func (c *checker) overlaps() error {
 		at    protocol.Instant
 		units int
 	}
-	changes := make([][]change, len(c.grid.machines))
+	models, err := c.grid.models()
+	if err != nil {
+		return err
+	}
+	changes := make([][]change, len(models))
 	for i, p := range c.grid.result.Placements {
 		if p.Site < 0 {
 			continue
 		}
 		job := &c.grid.jobs[i]
-		units, reason := c.grid.machines[p.Site].Model().Units(protocol.Request{CPUs: job.CPUs, WallTime: 1})
+		units, reason := models[p.Site].Units(protocol.Request{CPUs: job.CPUs, WallTime: 1})
 		if reason != "" {
 			return fmt.Errorf("job %d of the workload ran at %s: %s", i, c.grid.machines[p.Site].Name, reason)
 		}
@@ -146,7 +151,7 @@ func (c *checker) overlaps() error {
 	}
 	for site, all := range changes {
 		slices.SortFunc(all, func(a, b change) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.units, b.units)) })
-		taken, most := 0, c.grid.machines[site].Model().Room().Free()
+		taken, most := 0, models[site].Room().Free()
 		for _, one := range all {
 			if taken += one.units; taken > most {
 				return fmt.Errorf("at %v: %s runs %d of %d nodes or CPUs", protocol.Duration(one.at), c.grid.machines[site].Name, taken, most)
@@ -154,4 +159,15 @@ func (c *checker) overlaps() error {
 		}
 	}
 	return nil
+}
+
+// models are those of the machines.
+func (g *grid) models() (models []engine.Machine, err error) {
+	models = make([]engine.Machine, len(g.machines))
+	for i := range models {
+		if models[i], err = g.machines[i].Model(); err != nil {
+			return nil, fmt.Errorf("site %s: %w", g.machines[i].Name, err)
+		}
+	}
+	return models, nil
 }

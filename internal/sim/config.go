@@ -8,6 +8,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/localsched/foresight"
+	"github.com/switchyard-hpc/switchyard/localsched/partition"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -22,6 +23,14 @@ type Machine struct {
 	Mflops      int               // of a CPU; 0: not stated. Where two machines state it, it counts and not the MHz
 	MaxWallTime protocol.Duration // that a job may ask for; 0: no limit
 	WholeNode   bool              // a node runs one job at a time
+	Partitions  *Partitions       // a job runs in one of these; nil: WholeNode says how jobs share the machine
+}
+
+// Partitions are those of a machine that is cut as Blue Gene/P is. The layout's cards
+// have as many nodes as the machine.
+type Partitions struct {
+	Layout  *partition.Layout
+	Enabled engine.Enabled
 }
 
 // CPUs is how many CPUs the machine has.
@@ -34,8 +43,17 @@ func (m Machine) Capacity() protocol.Capacity {
 	}
 }
 
-// Model is the machine for the batch engine.
-func (m Machine) Model() engine.Machine { return engine.Of(m.Capacity()) }
+// Model is the machine for the batch engine. The error says what its partitions do not
+// fit.
+func (m Machine) Model() (engine.Machine, error) { return m.divided(m.Capacity()) }
+
+// divided is the model of a machine that is cut like this one.
+func (m Machine) divided(c protocol.Capacity) (engine.Machine, error) {
+	if m.Partitions == nil {
+		return engine.Of(c), nil
+	}
+	return engine.Partitioned(m.Partitions.Layout, c, m.Partitions.Enabled)
+}
 
 // Site is a site of a simulated grid.
 type Site struct {
@@ -44,6 +62,9 @@ type Site struct {
 	Tariff      localsched.Tariff
 	Electricity Electricity
 	Waits       foresight.Method // of its quotes; empty: the plan, without an interval
+	// Budget is what the jobs of the site may draw, by its Local policy; without Rates
+	// there is none. Its signal is on the workload's clock.
+	Budget engine.Budget
 	// Engine makes another batch system than the built-in one; nil: that one, with
 	// the policy Local.
 	Engine func(protocol.Capacity) (localsched.Engine, error)
@@ -58,7 +79,11 @@ func (s *Site) open(held bool) (localsched.Engine, error) {
 		c.MaxWallTime = 0
 	}
 	if s.Engine == nil {
-		return engine.New(engine.Of(c), s.Local).Border(), nil
+		m, err := s.divided(c)
+		if err != nil {
+			return nil, fmt.Errorf("site %s: %w", s.Name, err)
+		}
+		return engine.New(m, s.policy()).Border(), nil
 	}
 	made, err := s.Engine(c)
 	if err != nil {
@@ -68,7 +93,7 @@ func (s *Site) open(held bool) (localsched.Engine, error) {
 }
 
 // wakes says whether the batch system has starts that no other event brings.
-func (s *Site) wakes() bool { return s.Engine != nil || reserves(s.Local) }
+func (s *Site) wakes() bool { return s.Engine != nil || reserves(s.policy()) }
 
 // takes is how long the work of a job takes on the machine that takes so long on
 // another.

@@ -234,7 +234,7 @@ const patience = 3 * protocol.Day
 // stuck says that nothing will happen to the jobs that are left: no policy places
 // them. They stay unplaced, and the metrics count them.
 func (g *grid) stuck(at protocol.Instant) bool {
-	return g.next == len(g.jobs) && g.check.running == 0 && at.Sub(g.check.last) > patience
+	return g.next == len(g.jobs) && g.check.running == 0 && at.Sub(g.check.last) > patience && !g.budgetEnds(g.now)
 }
 
 // begin starts the peers and introduces them to each other.
@@ -245,6 +245,11 @@ func (g *grid) begin() error {
 		}
 	}
 	g.drain()
+	for i := range g.cfg.Sites {
+		if g.cfg.Sites[i].budgeted() {
+			g.heap.push(beginning, budgetTurns, i, 0)
+		}
+	}
 	for _, a := range g.sites {
 		for _, p := range a.cfg.Partners {
 			a.step(peer.Connected{Card: g.site(p.Site).peer.Card(a.name)})
@@ -292,6 +297,8 @@ func (g *grid) happen(m moment) {
 		g.heap.push(g.now.Add(g.cfg.Crashes[m.which].For), restarts, s.index, int(m.which))
 	case restarts:
 		g.failure = g.restart(s)
+	case budgetTurns:
+		s.batch.turn(g.now)
 	}
 }
 

@@ -15,16 +15,17 @@ type moment struct {
 type momentKind uint8
 
 const (
-	arrival   momentKind = iota // of the next job of the workload
-	jobEnds                     // which is a slot of the site's batch system
-	batch                       // the batch system wants to be woken
-	wake                        // the site's peer wants to be woken
-	arrives                     // which is a message on its way
-	gossips                     // the site tells its load
-	cutBegins                   // which is a cut
-	cutEnds                     // which is a cut
-	crashes                     // which is a crash
-	restarts                    // which is a crash
+	arrival     momentKind = iota // of the next job of the workload
+	jobEnds                       // which is a slot of the site's batch system
+	batch                         // the batch system wants to be woken
+	wake                          // the site's peer wants to be woken
+	arrives                       // which is a message on its way
+	gossips                       // the site tells its load
+	cutBegins                     // which is a cut
+	cutEnds                       // which is a cut
+	crashes                       // which is a crash
+	restarts                      // which is a crash
+	budgetTurns                   // the power budget of the site is another one
 )
 
 func (m moment) before(other moment) bool {

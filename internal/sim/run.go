@@ -86,6 +86,9 @@ func (c Config) checkSites() (problems []error) {
 		if s.Local == nil && s.Engine == nil {
 			problem("site %s has neither a local policy nor an engine", s.Name)
 		}
+		if err := errors.Join(s.checkMachine(), s.checkBudget()); err != nil {
+			problem("site %s: %w", s.Name, err)
+		}
 	}
 	return problems
 }

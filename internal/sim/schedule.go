@@ -181,7 +181,7 @@ func (r *scheduleRun) together(now protocol.Instant) {
 // size is what the next job takes of the machine, if it ever fits.
 func (r *scheduleRun) size() (w engine.Waiting, ok bool) {
 	job := &r.jobs[r.next]
-	w, reason := r.core.Size(protocol.Request{CPUs: job.CPUs, WallTime: job.Estimate})
+	w, reason := r.core.Size(protocol.Request{CPUs: job.CPUs, WallTime: job.Estimate, Power: job.Power})
 	if reason != "" {
 		r.misfits = append(r.misfits, Misfit{Index: r.next, Reason: reason})
 		r.starts[r.next] = NeverStarts

@@ -19,7 +19,14 @@ type Config struct {
 	Dir      string
 	Site     protocol.SiteName
 	Capacity protocol.Capacity
-	Policy   engine.Policy // until [Scheduler.SetPolicy] brings another
+	Machine  engine.Machine // its model; nil: that of [engine.Of]
+	Policy   engine.Policy  // until [Scheduler.SetPolicy] brings another
+	// Budget binds the policy, until [Scheduler.SetBudget] brings another. The zero
+	// Budget is none.
+	Budget engine.Budget
+	// Learn has the scheduler learn what jobs draw, by the rates of the budget, which
+	// need not hold at any time.
+	Learn bool
 	// GraceKill is the time from TERM to KILL, for jobs that start from now on.
 	// 0: [DefaultGraceKill].
 	GraceKill time.Duration
@@ -47,6 +54,9 @@ func (c Config) withDefaults() Config {
 	if c.GraceKill <= 0 {
 		c.GraceKill = DefaultGraceKill
 	}
+	if c.Machine == nil {
+		c.Machine = engine.Of(c.Capacity)
+	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
@@ -64,9 +74,8 @@ func (c Config) validate() error {
 			c.Capacity.CPUs, c.Capacity.Nodes)
 	case len(c.Shim) == 0 || !filepath.IsAbs(c.Shim[0]):
 		return fmt.Errorf("the shim's command line %q does not begin with an absolute path", c.Shim)
+	case c.Learn && !budgeted(c.Budget):
+		return errors.New("what jobs draw cannot be learnt without a rate of what a CPU draws")
 	}
-	return nil
+	return checkBudget(c.Budget)
 }
-
-// machine is the engine's model of the capacity.
-func (c Config) machine() engine.Machine { return engine.Of(c.Capacity) }

@@ -16,11 +16,12 @@
 //
 // What every spool has is localsched/spool's. A job's folder here:
 //
+//	<Dir>/likely                   what jobs are expected to draw, if that is learnt
 //	<Dir>/jobs/<job>.<epoch>/
 //	    job.json                   with the job's number and its grace time
 //	    script, work/, out, err    as in every spool
 //	    started                    made once: who watches the job, or "withdrawn"
-//	    exit                       how it ended
+//	    exit                       how it ended, and how long it kept CPUs busy
 //	    shim.log                   what the shim had to say, mostly nothing
 //
 // A folder is filled under another name, synced, and renamed before Submit
@@ -28,6 +29,18 @@
 // a shim, or a withdrawal. So no job starts twice and no withdrawn job starts,
 // whatever crashes when. A job whose started has no exit and no living shim is
 // NODE_FAIL.
+//
+// # Power
+//
+// Within a budget ([Config].Budget) real processes start as the engine lets them; jobs
+// that the budget holds are PENDING with the reason PowerBudget. What waits keeps the
+// time of its submission over restarts, and with it the bound of its delay. Watchers
+// hear of another budget, so that what the peer tells of its load is right.
+//
+// With [Config].Learn a job that does not state its power is expected to draw what
+// earlier runs of its user and name have drawn: by the CPU time of all its processes,
+// which its shim has reaped, and the run time, see [BG 4.3]. Jobs that ran for less than
+// a second, or ended while the peer was down, teach nothing.
 //
 // # Accounts
 //

@@ -10,7 +10,8 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// take notes what the engine wants, for the driver. The lock is held.
+// take notes what the engine wants, for the driver, and what the budget does. The lock is
+// held.
 func (s *Scheduler) take(actions localsched.Actions) {
 	s.wake = actions.Wake
 	for _, tag := range actions.Starts {
@@ -21,15 +22,11 @@ func (s *Scheduler) take(actions localsched.Actions) {
 	for _, tag := range actions.Kills {
 		s.kills = append(s.kills, s.jobs[tag])
 	}
+	s.attend(protocol.InstantOf(time.Now()))
 	select {
 	case s.kick <- struct{}{}:
 	default: // it is awake, or about to be
 	}
-}
-
-// report enters a change of a job. The lock is held.
-func (s *Scheduler) report(j *job, change localsched.Change) {
-	j.reported = append(j.reported, s.changes.add(change))
 }
 
 // leave takes a job that no longer runs or waits out of the engine. The lock is
@@ -84,7 +81,7 @@ func (s *Scheduler) due() (starts, kills []*job, next time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
-	if s.wake != 0 && s.wake <= protocol.InstantOf(now) {
+	if s.nextWake() <= protocol.InstantOf(now) {
 		s.take(s.engine.Tick(protocol.InstantOf(now)))
 	}
 	starts, kills = s.starts, s.kills
@@ -93,10 +90,19 @@ func (s *Scheduler) due() (starts, kills []*job, next time.Duration) {
 		starts = nil
 	}
 	next = time.Hour
-	if s.wake != 0 {
-		next = min(next, s.wake.Time().Sub(now))
+	if wake := s.nextWake(); wake < protocol.InstantOf(now.Add(next)) {
+		next = wake.Time().Sub(now)
 	}
 	return starts, kills, next
+}
+
+// nextWake is when the engine must be asked again, or the budget becomes another. The lock
+// is held.
+func (s *Scheduler) nextWake() protocol.Instant {
+	if s.wake == 0 {
+		return s.turn
+	}
+	return min(s.wake, s.turn)
 }
 
 // backstop ends a job that its shim should have ended at the limit. It does not

@@ -80,7 +80,7 @@ func (s *Scheduler) takeBack(j *job) (localsched.Withdrawal, error) {
 	defer s.mu.Unlock()
 	if j.state != withdrawn {
 		s.leave(j, withdrawn)
-		s.changes.forget(j.reported)
+		s.changes.Forget(j.reported...)
 		j.reported = nil
 	}
 	return localsched.Withdrawn, nil
@@ -135,7 +135,7 @@ func (s *Scheduler) Forget(ctx context.Context, tag protocol.Tag) error {
 	defer s.mu.Unlock()
 	if s.jobs[tag] == j {
 		delete(s.jobs, tag)
-		s.changes.forget(j.reported)
+		s.changes.Forget(j.reported...)
 		j.reported = nil
 	}
 	return nil

@@ -1,6 +1,10 @@
 package process
 
-import "github.com/switchyard-hpc/switchyard/localsched/spool"
+import (
+	"github.com/switchyard-hpc/switchyard/localsched/power"
+	"github.com/switchyard-hpc/switchyard/localsched/spool"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
 
 // For tests of what the package keeps to itself.
 var (
@@ -8,3 +12,8 @@ var (
 	ReadJob   = spool.ReadJob[jobRecord]
 	ReadExit  = readExit
 )
+
+// Measured is what a run has taught.
+func Measured(rates power.Rates, cpus int, state protocol.State, ran, cpu protocol.Duration) (ppm int, ok bool) {
+	return measured(rates, cpus, exitRecord{End: spool.End{State: state, Ran: ran}, CPU: cpu})
+}

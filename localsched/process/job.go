@@ -1,6 +1,7 @@
 package process
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
@@ -34,14 +35,14 @@ type job struct {
 	failed error         // of the submission
 	tomb   bool          // it was withdrawn before it came
 
-	state   state
-	planned bool // the engine has it
-	// postponed is the last reason reported for not starting it.
-	postponed string
-	shim      processID
-	started   protocol.Instant
-	reported  []uint64      // the numbers of its changes
-	over      chan struct{} // closed when it has ended or was withdrawn
+	state    state
+	planned  bool   // the engine has it
+	reason   string // the last one reported for not starting it
+	look     uint64 // at the budget, the last at which that held it
+	shim     processID
+	started  protocol.Instant
+	reported []uint64      // the numbers of its changes
+	over     chan struct{} // closed when it has ended or was withdrawn
 }
 
 func newJob(tag protocol.Tag, dir string) *job {
@@ -52,6 +53,7 @@ func newJob(tag protocol.Tag, dir string) *job {
 func (j *job) describe(record jobRecord) {
 	j.seq, j.submitted = record.Seq, record.Submitted
 	j.request, j.outputs = record.Submission.Spec.Request, record.Outputs(j.dir)
+	j.request.Power = cmp.Or(record.Power, j.request.Power)
 }
 
 // wait returns when the submission is through, well or not.
@@ -66,7 +68,11 @@ func (j *job) wait(ctx context.Context) error {
 
 func (j *job) id() localsched.LocalID { return localsched.LocalID(spool.FolderOf(j.tag)) }
 
-func (j *job) engineJob() localsched.Queued { return localsched.Queued{Request: j.request, Tag: j.tag} }
+// engineJob is the job as the engine takes it. It has waited since it was first submitted,
+// also after a restart.
+func (j *job) engineJob() localsched.Queued {
+	return localsched.Queued{Request: j.request, Tag: j.tag, Since: j.submitted}
+}
 
 // change reports the job in a state that is not a last one.
 func (j *job) change(state protocol.State, reason string) localsched.Change {

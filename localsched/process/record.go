@@ -15,8 +15,9 @@ const (
 // jobRecord is job.json.
 type jobRecord struct {
 	spool.Job
-	Seq   uint64            `json:"seq"`      // the place in the order of submission
-	Grace protocol.Duration `json:"grace_ms"` // from TERM to KILL
+	Seq   uint64            `json:"seq"`                 // the place in the order of submission
+	Grace protocol.Duration `json:"grace_ms"`            // from TERM to KILL
+	Power int               `json:"power_ppm,omitempty"` // that it is taken to draw, as in [protocol.Request]
 }
 
 // startedRecord is the file started: the shim that watches the job, or that no
@@ -30,7 +31,8 @@ type startedRecord struct {
 // exitRecord is the file exit.
 type exitRecord struct {
 	spool.End
-	Ended protocol.Instant `json:"ended_ms"`
+	Ended protocol.Instant  `json:"ended_ms"`
+	CPU   protocol.Duration `json:"cpu_ms,omitempty"` // that its processes were busy, in the system too
 }
 
 // readExit reads how a job ended.

@@ -44,6 +44,7 @@ func (s *Scheduler) restore() (running []follower, err error) {
 			s.requeue(j)
 		}
 	}
+	s.take(s.engine.Tick(protocol.InstantOf(time.Now()))) // for the limits of what runs, and the budget
 	return running, nil
 }
 
@@ -54,16 +55,34 @@ func release(running []follower) (err error) {
 	return err
 }
 
+// requeueAll tries the jobs that did not fit again, under rules that are new. The lock is
+// held.
+func (s *Scheduler) requeueAll() {
+	var unplanned []*job
+	for _, j := range s.jobs {
+		if j.state == queued && !j.planned {
+			unplanned = append(unplanned, j)
+		}
+	}
+	slices.SortFunc(unplanned, bySeq)
+	for _, j := range unplanned {
+		s.requeue(j)
+	}
+}
+
+func bySeq(a, b *job) int { return cmp.Compare(a.seq, b.seq) }
+
 // requeue puts a job found in the spool in the queue again. One that does not fit
-// any more waits to be withdrawn. The lock is held.
+// any more waits for other rules, or to be withdrawn. The lock is held.
 func (s *Scheduler) requeue(j *job) {
 	actions, err := s.engine.Submit(protocol.InstantOf(time.Now()), j.engineJob())
 	if err != nil {
 		s.config.Log.Warn("queued_job_not_planned", "job", j.tag.String(), "error", err)
-		s.report(j, j.change(protocol.Pending, err.Error()))
+		s.waits(j, err.Error())
 		return
 	}
 	j.planned = true
+	j.reason = ""
 	s.report(j, j.change(protocol.Pending, ""))
 	s.take(actions)
 }
@@ -87,7 +106,7 @@ func (s *Scheduler) scan() (jobs []*job, running []follower, err error) {
 			running = append(running, follower{j, found})
 		}
 	}
-	slices.SortFunc(jobs, func(a, b *job) int { return cmp.Compare(a.seq, b.seq) })
+	slices.SortFunc(jobs, bySeq)
 	return jobs, running, nil
 }
 
@@ -115,7 +134,7 @@ func (s *Scheduler) load(tag protocol.Tag) (*job, *handle, error) {
 		j.state = running
 		return j, shim, nil
 	case isGone(err): // since when? it may have had its last word meanwhile
-		s.over(j, s.lastWords(j))
+		s.over(j, s.lastWords(j).End)
 	case j.shim.PID == 0: // started is damaged
 		s.over(j, spool.End{State: protocol.NodeFail, Reason: err.Error()})
 	default:

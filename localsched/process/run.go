@@ -45,9 +45,8 @@ func (s *Scheduler) run(ctx context.Context, j *job) {
 // job is not to be started any more.
 func (s *Scheduler) postpone(j *job, reason string, pause time.Duration) bool {
 	s.mu.Lock()
-	if j.state == starting && j.postponed != reason {
-		j.postponed = reason
-		s.report(j, j.change(protocol.Pending, reason))
+	if j.state == starting {
+		s.waits(j, reason)
 	}
 	s.mu.Unlock()
 	timer := time.NewTimer(pause)
@@ -93,10 +92,12 @@ func (s *Scheduler) follow(ctx context.Context, j *job, shim *handle) {
 
 // finish enters how a job ended whose shim is gone.
 func (s *Scheduler) finish(j *job) {
-	end := s.lastWords(j)
+	exit := s.lastWords(j)
+	end := exit.End
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if j.state == running || j.state == starting {
+		s.learn(j, exit)
 		j.started = end.Started
 		s.leave(j, ended)
 		s.report(j, end.Change(j.tag, j.submitted))
@@ -105,10 +106,10 @@ func (s *Scheduler) finish(j *job) {
 
 // lastWords is how a job ended whose shim is gone. Without a word from the shim,
 // what it left behind is killed, and the job is NODE_FAIL.
-func (s *Scheduler) lastWords(j *job) spool.End {
+func (s *Scheduler) lastWords(j *job) exitRecord {
 	exit, err := readExit(j.dir)
 	if err == nil {
-		return exit.End
+		return exit
 	}
 	killSession(j.shim)
 	now := protocol.InstantOf(time.Now())
@@ -117,10 +118,11 @@ func (s *Scheduler) lastWords(j *job) spool.End {
 		end.Ran = max(0, now.Sub(j.started))
 	}
 	s.config.Log.Error("job_lost", "job", j.tag.String(), "reason", end.Reason)
+	exit = exitRecord{End: end, Ended: now}
 	if errors.Is(err, fs.ErrNotExist) {
-		s.keep(j, exitRecord{End: end, Ended: now})
+		s.keep(j, exit)
 	}
-	return end
+	return exit
 }
 
 func (s *Scheduler) whyLost(j *job, err error) string {

@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/localsched/changes"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
+	"github.com/switchyard-hpc/switchyard/localsched/power"
 	"github.com/switchyard-hpc/switchyard/localsched/spool"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -19,18 +21,23 @@ var ErrClosed = errors.New("the process scheduler is closed")
 // Scheduler is a batch system over processes of this machine. [Open] makes one.
 type Scheduler struct {
 	config   Config
-	machine  engine.Machine
 	spool    *spool.Spool
 	accounts spool.Accounts
 
 	mu      sync.Mutex // never held during I/O
+	rules   rules
 	engine  *engine.Engine
 	jobs    map[protocol.Tag]*job
-	changes changes
+	changes *changes.List
 	seq     uint64           // of the latest submission
 	starts  []*job           // the engine has said so, the driver has yet to do it
 	kills   []*job           // likewise
 	wake    protocol.Instant // the engine's
+	turn    protocol.Instant // the next one at which the budget is another
+	told    int64            // the budget that watchers were told of, as in [protocol.Load]
+	held    []*job           // by the budget, as told
+	looks   uint64           // at the budget
+	learnt  learnt
 	closed  bool
 
 	kick     chan struct{}  // wakes the driver
@@ -55,16 +62,21 @@ func Open(config Config) (*Scheduler, error) {
 	if err != nil {
 		return nil, err
 	}
+	begin := rules{base: config.Policy, budget: config.Budget}
 	s := &Scheduler{
 		config:   config,
-		machine:  config.machine(),
 		spool:    sp,
-		engine:   engine.New(config.machine(), config.Policy),
+		rules:    begin,
+		engine:   engine.New(config.Machine, begin.policy()),
 		jobs:     map[protocol.Tag]*job{},
-		changes:  newChanges(),
+		changes:  changes.New(),
+		turn:     power.End,
 		kick:     make(chan struct{}, 1),
 		stopping: make(chan struct{}),
 		gone:     make(chan struct{}),
+	}
+	if config.Learn {
+		s.learnt = readLearnt(config.Dir, config.Log)
 	}
 	found, err := s.restore()
 	if err != nil {
@@ -77,6 +89,9 @@ func Open(config Config) (*Scheduler, error) {
 		s.running.Go(func() { s.follow(following, r.job, r.handle) })
 	}
 	s.driver.Go(func() { s.drive(driving, following) })
+	if config.Learn {
+		s.driver.Go(func() { s.keepLearnt(driving) })
+	}
 	return s, nil
 }
 
@@ -99,7 +114,7 @@ func (s *Scheduler) Close() error {
 	s.unfollow()
 	s.running.Wait()
 	close(s.gone)
-	return s.spool.Close()
+	return errors.Join(s.saveLearnt(), s.spool.Close())
 }
 
 // endAll ends what runs and waits for it, not for ever.
@@ -159,35 +174,25 @@ func (s *Scheduler) Quote(_ context.Context, query localsched.Query) ([]protocol
 		return nil, ErrClosed
 	}
 	now := protocol.InstantOf(time.Now())
-	planned := s.engine.Plan(now, s.missing(query.Ahead), query.Jobs)
+	ahead, jobs := s.missing(query.Ahead), s.likelyAll(query.Jobs)
+	planned := s.engine.Plan(now, ahead, jobs)
 	quotes := make([]protocol.Quote, len(planned))
 	for i, p := range planned {
-		quotes[i] = quoteOf(query.Jobs[i], p, now)
+		quotes[i] = quoteOf(jobs[i], p, now)
 	}
 	if query.Guard != 0 {
-		s.tellDelays(now, query, quotes)
+		tellDelays(quotes, s.engine.Delays(now, ahead, jobs, query.Guard))
 	}
 	return quotes, nil
 }
 
 // tellDelays says in the quotes whom the jobs would delay.
-func (s *Scheduler) tellDelays(now protocol.Instant, query localsched.Query, quotes []protocol.Quote) {
-	for i, delay := range s.engine.Delays(now, s.missing(query.Ahead), query.Jobs, query.Guard) {
+func tellDelays(quotes []protocol.Quote, delays []protocol.Duration) {
+	for i, delay := range delays {
 		if quotes[i].Declined == "" {
 			quotes[i].Delay = delay
 		}
 	}
-}
-
-// SetPolicy has another policy rule the queue from here on. Jobs that run go on.
-func (s *Scheduler) SetPolicy(policy engine.Policy) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return ErrClosed
-	}
-	s.take(s.engine.SetPolicy(protocol.InstantOf(time.Now()), policy))
-	return nil
 }
 
 // missing are the promised jobs that the engine does not have yet.
@@ -195,7 +200,7 @@ func (s *Scheduler) missing(ahead []localsched.Promise) []protocol.Request {
 	var out []protocol.Request
 	for _, one := range ahead {
 		if j := s.jobs[one.Tag]; j == nil || j.state == making {
-			out = append(out, one.Request)
+			out = append(out, s.likely(one.Request))
 		}
 	}
 	return out
@@ -209,7 +214,7 @@ func quoteOf(request protocol.Request, p localsched.Planned, now protocol.Instan
 		return protocol.Quote{Job: request.Job, Declined: "no start is in sight"}
 	}
 	wait := max(0, p.Start.Sub(now))
-	return protocol.Quote{Job: request.Job, AWT: wait, AWTLow: wait, AWTHigh: wait, ERT: request.WallTime}
+	return protocol.Quote{Job: request.Job, AWT: wait, AWTLow: wait, AWTHigh: wait, ERT: request.WallTime, Note: p.Note}
 }
 
 // find is the job with this tag, once its submission is through; nil when there

@@ -82,6 +82,7 @@ func watchMain(dir string, command []string) int {
 	exit.Started = claim.Started
 	exit.Ran = protocol.Duration(time.Since(start).Milliseconds())
 	exit.Ended = exit.Started.Add(exit.Ran)
+	exit.CPU = childrenCPU()
 	return writeExit(folder, exit)
 }
 

@@ -80,10 +80,12 @@ func (s *Scheduler) make(ctx context.Context, j *job, submission localsched.Subm
 	if err != nil {
 		return err
 	}
+	request := s.guess(submission.Spec.Request)
 	record := jobRecord{
 		Job:   spool.NewJob(submission, owner, s.config.Site),
 		Seq:   j.seq,
 		Grace: protocol.DurationOf(s.config.GraceKill),
+		Power: request.Power,
 	}
 	if err = s.addJob(record, submission.Payload.Script); err != nil {
 		return fmt.Errorf("submit job %v: %w", j.tag, err)
@@ -124,7 +126,7 @@ func (s *Scheduler) unfit(submission localsched.Submission) (reason string) {
 			return fmt.Sprintf("%.40q, among its arguments, environment and paths, is no UTF-8 text without NUL", word)
 		}
 	}
-	_, reason = s.machine.Units(submission.Spec.Request)
+	_, reason = s.config.Machine.Units(submission.Spec.Request)
 	return reason
 }
 

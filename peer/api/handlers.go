@@ -168,10 +168,13 @@ func (s *server) plugins(w http.ResponseWriter, _ *http.Request, _ caller) error
 	return reply(w, http.StatusOK, all)
 }
 
-func (s *server) info(w http.ResponseWriter, _ *http.Request, _ caller) error {
+func (s *server) info(w http.ResponseWriter, r *http.Request, _ caller) error {
 	info := Info{Site: s.Site, Number: s.Number, Version: s.Version, Uptime: protocol.DurationOf(time.Since(s.started))}
 	if s.Rules != nil {
 		info.Rules = s.Rules()
+	}
+	if s.Power != nil {
+		info.Power = s.Power(r.Context())
 	}
 	return reply(w, http.StatusOK, info)
 }

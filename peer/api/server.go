@@ -33,10 +33,11 @@ type Config struct {
 	Site    protocol.SiteName
 	Number  protocol.SiteNumber
 	Version string
-	Log     *slog.Logger    // nil: nothing is logged
-	Ready   func()          // called when the socket can be used; may be nil
-	Rules   func() Rules    // in force now; nil: not told
-	Plugins func() []Plugin // that the peer has started; nil: none
+	Log     *slog.Logger                 // nil: nothing is logged
+	Ready   func()                       // called when the socket can be used; may be nil
+	Rules   func() Rules                 // in force now; nil: not told
+	Plugins func() []Plugin              // that the peer has started; nil: none
+	Power   func(context.Context) *Power // now; nil, or answering nil: there is no power budget
 	// Reload reads the configuration again; nil: that cannot be done. What is wrong
 	// with it is no error, but part of the answer.
 	Reload func(ctx context.Context, user string) (Reloaded, error)

@@ -62,6 +62,15 @@ type Info struct {
 	Version string              `json:"version"`
 	Uptime  protocol.Duration   `json:"uptime_ms"`
 	Rules   Rules               `json:"rules"`
+	Power   *Power              `json:"power,omitempty"` // nil: the site has no power budget
+}
+
+// Power is what the jobs of the site draw together and may draw, in milliwatts.
+type Power struct {
+	Draw   int64            `json:"draw_mw"`
+	Budget int64            `json:"budget_mw,omitempty"` // 0: none holds now
+	Until  protocol.Instant `json:"until_ms,omitempty"`  // when it is another; 0: not in the time ahead that is known
+	Next   int64            `json:"next_mw,omitempty"`   // the budget from then on; 0: none
 }
 
 // Rules are by what jobs are placed at this site.

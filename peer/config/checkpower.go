@@ -15,6 +15,9 @@ func (r *checker) checkPower(p *Power) {
 	if _, err := budget.ParseHours(p.OnPeak); err != nil {
 		r.Problem("power.on_peak", "%s", strings.ReplaceAll(err.Error(), "\n", "; "))
 	}
+	if p.OnPeak != budget.Always && !r.Set("prices.time_zone") {
+		r.Warn("power.on_peak", "goes by the clock of UTC, as [prices] time_zone is not set; set it to this site's, or to \"UTC\"")
+	}
 	r.OneOf("power.mode", p.Mode, string(engine.Window), string(engine.Filter))
 	if p.Window < 1 || p.Window > engine.MaxWindow {
 		r.Problem("power.window", "is %d; use 1 to %d jobs", p.Window, engine.MaxWindow)

@@ -174,7 +174,7 @@ func powerKeys() []entry {
 		{name: "on_peak", live: true, about: "When budget_kw holds, by the clock of [prices] time_zone: \"always\", times of the day as \"09:00-23:00\" or \"22:00-06:00\", or with weekdays: \"mon-fri 07:00-20:00, sat 08:00-12:00\"."},
 		{name: "price", live: true, example: "60", about: "budget_kw holds only while a MWh costs more than this, by the feed of [prices], or by its forecast for hours that have no price yet. Not set: at any price."},
 		{name: "mode", live: true, about: "Which jobs start under the budget. \"window\": of the first that wait, those that use most of the machine within its free nodes and the power that is left. \"filter\": of those that policy would start, as many as the power allows."},
-		{name: "window", live: true, about: "How many of the first waiting jobs the mode \"window\" chooses from; 1 to 10000."},
+		{name: "window", live: true, about: "How many of the first waiting jobs the mode \"window\" chooses from, and how many may have a reservation by bound at once; 1 to 10000."},
 		{name: "bound", live: true, about: "A job that has waited as long gets a place at the next time at which no budget holds, and nothing may delay it. \"0s\": none gets one."},
 		{name: "learn", example: "true", about: "Whether the power of jobs that do not state it is taken from what earlier jobs of the same user and name drew, by the CPU time that they used; for plugin = \"process\". Not set: every CPU counts with watts_per_cpu."},
 	}

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"cmp"
+	"compress/gzip"
+	"errors"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/switchyard-hpc/switchyard/internal/experiment"
+	"github.com/switchyard-hpc/switchyard/localsched/partition"
+	"github.com/switchyard-hpc/switchyard/peer/config"
+)
+
+// simPartitions is one call of sim partitions.
+type simPartitions struct {
+	app   *app
+	racks string
+	check bool
+	write string
+}
+
+func (a *app) simPartitionsCommand() *cobra.Command {
+	p := simPartitions{app: a}
+	cmd := &cobra.Command{
+		Use:   "partitions [FILE|" + config.Intrepid + "]",
+		Short: "Show, check or make the partitions of a Blue Gene",
+		Long: "Show how a machine is cut into partitions, for machine = \"bgp\": for each size how many there are,\n" +
+			"and how many others, from the fewest to the most, cannot run beside one of them because they\n" +
+			"share a node card or a wire. The partitions are those of a file, of the Blue Gene/P Intrepid, or\n" +
+			"made in its manner for other racks. What is wrong with a file is told at once, line by line;\n" +
+			"the exit code is then 1.",
+		Example: "  switchyard sim partitions " + config.Intrepid + "\n" +
+			"  switchyard sim partitions --racks 2x8 --write mine.csv\n" +
+			"  switchyard sim partitions mine.csv --check",
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return []string{config.Intrepid}, cobra.ShellCompDirectiveDefault
+		},
+		RunE: func(_ *cobra.Command, args []string) error { return p.run(args) },
+	}
+	cmd.Flags().StringVar(&p.racks, "racks", "", "make the partitions of so many rows and columns of racks, as 5x8")
+	cmd.Flags().BoolVar(&p.check, "check", false, "say only whether the file is in order")
+	cmd.Flags().StringVar(&p.write, "write", "", "write them to a file, packed by gzip if it ends in .gz; - is the output")
+	return a.query(cmd)
+}
+
+func (p *simPartitions) run(args []string) error {
+	name, err := p.source(args)
+	if err != nil {
+		return err
+	}
+	whole, err := p.app.outputs([]string{name}, output{"write", p.write})
+	if err != nil {
+		return err
+	}
+	layout, err := experiment.ReadLayout(name)
+	if err != nil {
+		return layoutError("racks", name, err)
+	}
+	if p.write != "" {
+		err = p.app.writeFile(p.write, func(w io.Writer) error { return writeLayout(w, layout, strings.HasSuffix(p.write, ".gz")) })
+		if err != nil || whole {
+			return err
+		}
+	}
+	return p.show(name, layout)
+}
+
+// source is what [experiment.ReadLayout] is to read.
+func (p *simPartitions) source(args []string) (string, error) {
+	switch {
+	case len(args) > 1:
+		return "", usage("name one file of partitions, not %d", len(args))
+	case len(args) == 1 && p.racks != "":
+		return "", usage("%s and --racks %s exclude each other", args[0], p.racks)
+	case p.racks != "":
+		return experiment.Racks(p.racks), nil
+	case len(args) == 1:
+		return args[0], nil
+	}
+	return "", usage("name a file of partitions or %q, or say with --racks for how many racks to make some", config.Intrepid)
+}
+
+// layoutError makes an error of racks that cannot be one of usage.
+func layoutError(flag, name string, err error) error {
+	if !experiment.IsRacks(name) {
+		return err
+	}
+	return usage("--%s: %w", flag, err)
+}
+
+func writeLayout(w io.Writer, layout *partition.Layout, packed bool) error {
+	if !packed {
+		return layout.Write(w)
+	}
+	to := gzip.NewWriter(w)
+	return errors.Join(layout.Write(to), to.Close())
+}
+
+// partitionsJSON is what sim partitions prints as JSON.
+type partitionsJSON struct {
+	Source     string           `json:"source"`
+	Nodes      int              `json:"nodes"`
+	Cards      int              `json:"cards"`
+	Partitions int              `json:"partitions"`
+	Classes    []partitionClass `json:"classes"`
+}
+
+// partitionClass is the partitions of one size.
+type partitionClass struct {
+	Nodes       int `json:"nodes"`
+	Torus       int `json:"torus"`
+	Mesh        int `json:"mesh"`
+	Diagnostics int `json:"diagnostics"`
+	Fewest      int `json:"fewest_conflicts"` // of a partition for jobs, with others for jobs
+	Most        int `json:"most_conflicts"`
+}
+
+func (p *simPartitions) show(name string, layout *partition.Layout) error {
+	shown := partitionsJSON{
+		Source: name, Nodes: layout.Nodes(), Cards: len(layout.Cards), Partitions: len(layout.Partitions), Classes: classesOf(layout),
+	}
+	if p.app.json {
+		return p.app.printJSON(shown)
+	}
+	p.app.printf("%s: %s in %s, %s\n", plain(name), count(shown.Partitions, "partition"), count(len(shown.Classes), "size"),
+		count(shown.Nodes, "node")+" on "+count(shown.Cards, "card"))
+	if p.check {
+		return nil
+	}
+	t := newTable(" NODES", " TORUS", " MESH", " DIAGNOSTICS", " CONFLICTS")
+	for _, c := range shown.Classes {
+		t.add(strconv.Itoa(c.Nodes), strconv.Itoa(c.Torus), strconv.Itoa(c.Mesh), strconv.Itoa(c.Diagnostics), c.conflicts())
+	}
+	p.app.printf("\n")
+	return t.write(p.app.stdout, "", true)
+}
+
+func (c *partitionClass) conflicts() string {
+	switch {
+	case c.Torus+c.Mesh == 0:
+		return "-"
+	case c.Fewest == c.Most:
+		return strconv.Itoa(c.Most)
+	}
+	return strconv.Itoa(c.Fewest) + " to " + strconv.Itoa(c.Most)
+}
+
+// classesOf counts the partitions of each size, from the smallest up.
+func classesOf(layout *partition.Layout) []partitionClass {
+	bySize := map[int]*partitionClass{}
+	for i := range layout.Partitions {
+		one := &layout.Partitions[i]
+		c := bySize[one.Nodes]
+		if c == nil {
+			c = &partitionClass{Nodes: one.Nodes, Fewest: len(layout.Partitions)}
+			bySize[one.Nodes] = c
+		}
+		switch one.Kind {
+		case partition.Diagnostics:
+			c.Diagnostics++
+			continue
+		case partition.Torus:
+			c.Torus++
+		case partition.Mesh:
+			c.Mesh++
+		}
+		n := conflictsOf(layout, i)
+		c.Fewest, c.Most = min(c.Fewest, n), max(c.Most, n)
+	}
+	classes := make([]partitionClass, 0, len(bySize))
+	for _, c := range bySize {
+		c.Fewest = min(c.Fewest, c.Most)
+		classes = append(classes, *c)
+	}
+	slices.SortFunc(classes, func(a, b partitionClass) int { return cmp.Compare(a.Nodes, b.Nodes) })
+	return classes
+}
+
+// conflictsOf counts the partitions for jobs that cannot run beside one.
+func conflictsOf(layout *partition.Layout, i int) (n int) {
+	for _, other := range layout.Conflicts(i) {
+		if layout.Partitions[other].Kind != partition.Diagnostics {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,264 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/switchyard-hpc/switchyard/internal/budget"
+	"github.com/switchyard-hpc/switchyard/internal/experiment"
+	"github.com/switchyard-hpc/switchyard/internal/settings"
+	"github.com/switchyard-hpc/switchyard/internal/workload"
+	"github.com/switchyard-hpc/switchyard/localsched/engine"
+	"github.com/switchyard-hpc/switchyard/localsched/power"
+	"github.com/switchyard-hpc/switchyard/peer/config"
+	"github.com/switchyard-hpc/switchyard/plugins/price/feeds"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// powerFlags say what the jobs of sim schedule draw and may draw.
+type powerFlags struct {
+	perRack, idleRack string // kW
+	perCPU, idleCPU   string // W
+	budgetKW          string
+	budget            string // in percent of the mean
+	onPeak            string
+	zone, start       string
+	ratio             string
+	mode              string
+	window            int
+	bound             string
+	seed              uint64
+}
+
+// bothModes is the mode that compares the modes.
+const bothModes = "both"
+
+func modeNames() []string {
+	var names []string
+	for _, mode := range engine.Modes() {
+		names = append(names, string(mode))
+	}
+	return append(names, bothModes)
+}
+
+func (f *powerFlags) addTo(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.perRack, "power", "", "kW per rack of 1024 nodes that jobs draw, or a range to draw it from, as 20-33")
+	flags.StringVar(&f.idleRack, "idle-power", "13", "with --power: kW per rack of nodes that a job holds and does not use")
+	flags.StringVar(&f.perCPU, "watts-per-cpu", "", "instead of --power: W per processor, or a range, as 20-33.5")
+	flags.StringVar(&f.idleCPU, "idle-watts-per-cpu", "0", "with --watts-per-cpu: W of one that a job holds and does not use")
+	flags.StringVar(&f.budgetKW, "budget-kw", "", "kW that jobs may draw together on-peak")
+	flags.StringVar(&f.budget, "budget", "", "the same in percent of what they draw on average without a budget, as 50%")
+	flags.StringVar(&f.onPeak, "on-peak", budget.Always, "when the budget holds, as 09:00-23:00 or \"mon-fri 07:00-20:00\"")
+	flags.StringVar(&f.zone, "time-zone", "", "of that clock, as America/Chicago (the trace's)")
+	flags.StringVar(&f.start, "start", "", "what it shows at the trace's beginning, as \"2009-01-05 00:00\" (what the trace's header tells)")
+	flags.StringVar(&f.ratio, "price-ratio", "3", "what a MWh costs on-peak; off-peak it costs 1")
+	choice(cmd, &f.mode, "mode", string(engine.Window), "which jobs start under the budget", modeNames()...)
+	flags.IntVar(&f.window, "window", engine.DefaultWindow, "jobs that the mode window chooses from")
+	flags.StringVar(&f.bound, "bound", "1d", "after which wait a job is given a place off-peak that nothing may delay; 0: never")
+	flags.Uint64Var(&f.seed, "seed", 1, "of the powers that are drawn")
+}
+
+// powerPlan is what the flags say.
+type powerPlan struct {
+	jobs   workload.PowerRange // that the jobs' powers are drawn from, in any unit
+	rates  power.Rates
+	limit  int64 // mW; 0: none
+	share  int64 // millionths of the mean; 0: none
+	modes  []engine.Mode
+	window int
+	bound  protocol.Duration
+	hours  budget.Hours
+	zone   *time.Location // nil: the trace's
+	start  string         // empty: the trace's
+	ratio  protocol.Micro
+	seed   uint64
+}
+
+// plan reads the flags. It is nil when none of them is given.
+func (f *powerFlags) plan(cmd *cobra.Command, perNode int, racks bool) (*powerPlan, error) {
+	if f.perRack == "" && f.perCPU == "" {
+		return nil, f.idle(cmd)
+	}
+	p := &powerPlan{start: f.start, window: f.window, seed: f.seed}
+	for _, read := range []func() error{
+		func() error { return f.readRates(cmd, p, perNode, racks) },
+		func() error { return f.readBudget(p) },
+		func() error { return f.readHours(cmd, p) },
+	} {
+		if err := read(); err != nil {
+			return nil, err
+		}
+	}
+	return p, p.budget(power.Signal{}, "").Check()
+}
+
+// idle refuses flags that have no effect without --power.
+func (*powerFlags) idle(cmd *cobra.Command) error {
+	for _, name := range []string{
+		"idle-power", "idle-watts-per-cpu", "budget-kw", "budget", "on-peak", "time-zone", "start", "price-ratio", "mode", "window", "bound", "seed", "curves",
+	} {
+		if cmd.Flags().Changed(name) {
+			return usage("--%s needs what jobs draw; say it with --power or --watts-per-cpu", name)
+		}
+	}
+	return nil
+}
+
+// readRates reads what CPUs draw.
+func (f *powerFlags) readRates(cmd *cobra.Command, p *powerPlan, perNode int, racks bool) error {
+	name, text, idleName, idle := "power", f.perRack, "idle-power", f.idleRack
+	rack := int64(rackNodes * perNode) // CPUs that the numbers are of
+	switch {
+	case f.perRack != "" && f.perCPU != "":
+		return usage("--power and --watts-per-cpu exclude each other")
+	case f.perCPU != "":
+		name, text, idleName, idle, rack = "watts-per-cpu", f.perCPU, "idle-watts-per-cpu", f.idleCPU, 1
+	case !racks:
+		return usage("--power is of racks, for --machine %s; use --watts-per-cpu", config.Partitioned)
+	}
+	if other := map[string]string{"power": "idle-watts-per-cpu", "watts-per-cpu": "idle-power"}[name]; cmd.Flags().Changed(other) {
+		return usage("--%s has no effect with --%s; use --%s", other, name, idleName)
+	}
+	low, high, ranged := strings.Cut(text, "-")
+	if !ranged {
+		high = low
+	}
+	var numbers [3]int64
+	for i, one := range [3]string{low, high, idle} {
+		if numbers[i] = thousandths(one); numbers[i] < 0 {
+			return usage("--%s %s: write a number as 25.5, or a range as 20-33", [3]string{name, name, idleName}[i], one)
+		}
+	}
+	if numbers[0] < 1 || numbers[1] < numbers[0] {
+		return usage("--%s %s: a range begins above 0 and does not end before that", name, text)
+	}
+	// A thousandth of a kilowatt is a million microwatts, one of a watt a thousand.
+	unit := int64(1_000_000)
+	if rack == 1 {
+		unit = 1000
+	}
+	p.jobs = workload.PowerRange{Low: int(numbers[0]), High: int(numbers[1])}
+	p.rates = power.Rates{Busy: numbers[1] * unit / rack, Idle: numbers[2] * unit / rack}
+	return nil
+}
+
+// rackNodes is how many nodes a rack of Blue Gene/P has.
+const rackNodes = 1024
+
+// thousandths reads a number with up to three decimals; -1: it is none.
+func thousandths(text string) int64 {
+	number, err := strconv.ParseFloat(text, 64)
+	scaled := math.Round(number * 1000)
+	if err != nil || !(number >= 0 && number <= 1_000_000) || math.Abs(scaled-number*1000) > 1e-6 {
+		return -1
+	}
+	return int64(scaled)
+}
+
+// readBudget reads the budget and how it is kept.
+func (f *powerFlags) readBudget(p *powerPlan) error {
+	switch {
+	case f.budgetKW != "" && f.budget != "":
+		return usage("--budget-kw and --budget exclude each other")
+	case f.budgetKW != "":
+		if p.limit = thousandths(f.budgetKW) * 1000; p.limit <= 0 {
+			return usage("--budget-kw %s: write a number of kilowatts above 0, as 450", f.budgetKW)
+		}
+	case f.budget != "":
+		text, percent := strings.CutSuffix(f.budget, "%")
+		if p.share = thousandths(strings.TrimSpace(text)) * 10; p.share <= 0 || !percent {
+			return usage("--budget %s: write a part of the mean power as 50%%; kilowatts are for --budget-kw", f.budget)
+		}
+	}
+	if err := chosen("mode", f.mode, modeNames()...); err != nil {
+		return err
+	}
+	p.modes = []engine.Mode{engine.Mode(f.mode)}
+	if f.mode == bothModes {
+		p.modes = engine.Modes()
+	}
+	var err error
+	if p.bound, err = settings.ParseDuration(f.bound); err != nil {
+		return usage("--bound %s %w", f.bound, err)
+	}
+	if f.window < 1 || f.window > engine.MaxWindow {
+		return usage("--window %d: use 1 to %d jobs", f.window, engine.MaxWindow)
+	}
+	return nil
+}
+
+// readHours reads when it is on-peak, and what that costs.
+func (f *powerFlags) readHours(cmd *cobra.Command, p *powerPlan) error {
+	var err error
+	if p.hours, err = budget.ParseHours(f.onPeak); err != nil {
+		return usage("--on-peak: %w", err)
+	}
+	if f.zone != "" {
+		zone, err := feeds.ParseZone(f.zone)
+		if err != nil {
+			return usage("--time-zone: %w", err)
+		}
+		p.zone = zone.Location
+	}
+	if p.ratio = protocol.Micro(thousandths(f.ratio) * 1000); p.ratio <= 0 {
+		return usage("--price-ratio %s: write a number above 0, as 3", f.ratio)
+	}
+	if !cmd.Flags().Changed("on-peak") {
+		p.ratio = protocol.Unit // there is no off-peak
+	}
+	return nil
+}
+
+// peak is when it is on-peak in the time of a trace.
+func (p *powerPlan) peak(trace *workload.Trace) (experiment.Peak, error) {
+	peak := experiment.Peak{Hours: p.hours, Zone: p.zone}
+	if peak.Zone == nil {
+		peak.Zone = experiment.TraceZone(trace.Header)
+	}
+	if p.start != "" {
+		begin, err := experiment.ClockTime(p.start, peak.Zone)
+		if err != nil {
+			return peak, usage("--start: %w", err)
+		}
+		peak.Begin = begin
+		return peak, nil
+	}
+	begin, known := experiment.TraceBegin(trace.Header)
+	if !known && p.ratio != protocol.Unit {
+		return peak, usage("the trace does not tell when it begins (UnixStartTime); say with --start what the clock showed then")
+	}
+	peak.Begin = begin
+	return peak, nil
+}
+
+// draw gives the jobs their powers.
+func (p *powerPlan) draw(jobs []workload.Job) ([]workload.Job, error) {
+	if p.jobs.Low == p.jobs.High {
+		return jobs, nil
+	}
+	return workload.DrawPower(jobs, p.jobs, p.seed)
+}
+
+// budgeted says whether there is a budget.
+func (p *powerPlan) budgeted() bool { return p.limit > 0 || p.share > 0 }
+
+// most is the budget in milliwatts, when jobs draw so much on average without one.
+func (p *powerPlan) most(mean int64) int64 {
+	if p.limit > 0 {
+		return p.limit
+	}
+	return int64(math.Round(float64(mean) * float64(p.share) / protocol.PPM))
+}
+
+func (p *powerPlan) budget(signal power.Signal, mode engine.Mode) engine.Budget {
+	return engine.Budget{Signal: signal, Rates: p.rates, Mode: mode, Window: p.window, Bound: p.bound}
+}
+
+// kilowatts prints milliwatts.
+func kilowatts(milliwatts int64) string { return fmt.Sprintf("%.1f kW", float64(milliwatts)/1e6) }

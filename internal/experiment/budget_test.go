@@ -1,0 +1,370 @@
+package experiment_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/switchyard-hpc/switchyard/internal/experiment"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// within is a site under a power budget by day, whose jobs come all the time and would
+// fill it, and an idle one. The trace is at TRACE.
+const within = `
+scheme = "sender"
+compare = ["local"]
+
+[electricity]
+start = "2026-01-05 00:00"
+zone = "Europe/Oslo"
+
+[[site]]
+name = "day"
+nodes = 16
+watts_per_cpu = 100
+power = { budget_kw = 0.8, on_peak = "09:00-21:00" }
+
+[[site]]
+name = "free"
+nodes = 16
+
+[[workload]]
+site = "day"
+trace = "TRACE"
+`
+
+// steady writes a trace of so many days: every quarter of an hour a job of so many CPUs
+// comes, for half an hour.
+func steady(t *testing.T, days, cpus int) string {
+	t.Helper()
+	var b strings.Builder
+	for i := range days * 96 {
+		fmt.Fprintf(&b, "%d %d -1 1790 %d -1 -1 %d 1800 -1 1 1 1 1 1 1 -1 -1\n", i+1, i*900, cpus, cpus)
+	}
+	return write(t, "steady.swf", b.String())
+}
+
+func budgeted(t *testing.T, text string, changes ...string) *experiment.Plan {
+	t.Helper()
+	text = strings.NewReplacer(changes...).Replace(text)
+	return opened(t, strings.ReplaceAll(text, "TRACE", steady(t, 3, 8)))
+}
+
+// peak says whether the budget of the plan within holds.
+func peak(at protocol.Instant) bool {
+	hour := protocol.Duration(at) % protocol.Day / protocol.Hour
+	return hour >= 9 && hour < 21
+}
+
+// moved counts the jobs of a site that run elsewhere and at home, by whether they come
+// on-peak.
+func moved(o *experiment.Outcome, home int) (away, here map[bool]int) {
+	away, here = map[bool]int{}, map[bool]int{}
+	for i, job := range o.Jobs {
+		switch p := o.Result.Placements[i]; {
+		case p.Site == home:
+			here[peak(job.Submit)]++
+		case p.Site >= 0:
+			away[peak(job.Submit)]++
+		}
+	}
+	return away, here
+}
+
+// TestJobsMoveAwayFromABudget: on-peak half of the jobs that fill the site go to the other
+// one; when the budget ends they stay. The same seed gives the same bytes.
+func TestJobsMoveAwayFromABudget(t *testing.T) {
+	t.Parallel()
+	plan := budgeted(t, within)
+	got := run(t, plan, experiment.Sender, 1)
+	if got.Unplaced != 0 {
+		t.Errorf("%d jobs are not placed", got.Unplaced)
+	}
+	away, here := moved(got, 0)
+	if away[true] < here[true]/2 || away[false] > here[false]/10 {
+		t.Errorf("on-peak %d jobs leave and %d stay, off-peak %d and %d", away[true], here[true], away[false], here[false])
+	}
+	if again := run(t, plan, experiment.Sender, 1); again.Hash != got.Hash {
+		t.Errorf("the same seed gives %s and %s", got.Hash, again.Hash)
+	}
+	free := run(t, budgeted(t, within, "watts_per_cpu", "# watts_per_cpu", "power = {", "# power"), experiment.Sender, 1)
+	if away, _ = moved(free, 0); away[true] > 3 || free.Hash == got.Hash {
+		t.Errorf("without a budget %d jobs leave on-peak", away[true])
+	}
+	wide := run(t, set(t, plan, experiment.Setting{Key: "budget_kw", Value: "1.6"}), experiment.Sender, 1)
+	if away, _ = moved(wide, 0); away[true] > 3 {
+		t.Errorf("within a budget that is enough for all %d jobs leave on-peak", away[true])
+	}
+}
+
+// TestBudgetHoldsInTheGrid: in neither mode more power is drawn on-peak than the budget has,
+// but by jobs that have run since before; without partners the jobs wait.
+func TestBudgetHoldsInTheGrid(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []string{"window", "filter"} {
+		plan := set(t, budgeted(t, within), experiment.Setting{Key: "budget_mode", Value: mode})
+		for _, scheme := range []experiment.Scheme{experiment.Local, experiment.Sender} {
+			got := run(t, plan, scheme, 1)
+			started := 0
+			for i, p := range got.Result.Placements {
+				if p.Site != 0 || !peak(p.Start) {
+					continue
+				}
+				started++
+				draw := 0
+				for k, q := range got.Result.Placements {
+					if q.Site == 0 && q.Start <= p.Start && p.Start < q.End {
+						draw += 100 * got.Jobs[k].CPUs
+					}
+				}
+				if draw > 800 {
+					t.Fatalf("%s, %s: %d W are drawn when job %d starts, of 800", mode, scheme, draw, i)
+				}
+			}
+			if started < 30 {
+				t.Errorf("%s, %s: %d jobs start on-peak", mode, scheme, started)
+			}
+		}
+	}
+}
+
+// TestBudgetIsInTheDigest: an idle site whose budget keeps its CPUs from working does not
+// volunteer; it does from the minute on at which the budget ends, though nothing happens
+// there.
+func TestBudgetIsInTheDigest(t *testing.T) {
+	t.Parallel()
+	plan := budgeted(t, within, "scheme = \"sender\"", "scheme = \"receiver\"", "budget_kw = 0.8", "budget_kw = 0.3",
+		"site = \"day\"", "site = \"free\"", "nodes = 16\n\n[[workload]]", "nodes = 8\n\n[[workload]]")
+	got := run(t, plan, experiment.Receiver, 1)
+	var starts [24]int
+	for _, p := range got.Result.Placements {
+		if p.Site == 0 {
+			starts[protocol.Duration(p.Start)%protocol.Day/protocol.Hour]++
+		}
+	}
+	for hour, n := range starts {
+		if dark := hour < 9 || hour >= 21; dark && n < 3 || !dark && n > 0 {
+			t.Errorf("%d jobs of the busy site start at the idle one in the hour %d", n, hour)
+		}
+	}
+}
+
+// TestBudgetIsGossip: partners that ask the least busy site only ask it again from the hour on
+// at which its budget ends, though nothing has happened there.
+func TestBudgetIsGossip(t *testing.T) {
+	t.Parallel()
+	plan := set(t, budgeted(t, within+"\n[[site]]\nname = \"busy\"\nnodes = 8\n", "budget_kw = 0.8", "budget_kw = 0.3",
+		"site = \"day\"", "site = \"busy\""), experiment.Setting{Key: "ask", Value: "1"})
+	got := run(t, plan, experiment.Sender, 1)
+	var day, free [24]int
+	for _, p := range got.Result.Placements {
+		switch hour := protocol.Duration(p.Start) % protocol.Day / protocol.Hour; p.Site {
+		case 0:
+			day[hour]++
+		case 1:
+			free[hour]++
+		}
+	}
+	for hour := range 24 {
+		if dark := hour < 9 || hour >= 21; dark && day[hour] < 1 || !dark && (day[hour] > 0 || free[hour] < 3) {
+			t.Errorf("in the hour %d %d jobs start at the site with a budget and %d at the other", hour, day[hour], free[hour])
+		}
+	}
+}
+
+// TestBudgetByPrice: it holds while a MWh costs more, and not around noon.
+func TestBudgetByPrice(t *testing.T) {
+	t.Parallel()
+	const dear = `
+[[site.period]]
+hours = "09:00-12:00,15:00-21:00"
+price = 60
+`
+	plan := budgeted(t, "currency = \"EUR\"\n"+within, `on_peak = "09:00-21:00" }`, "price = 50 }\nprice = 40"+dear,
+		`name = "free"`, "name = \"free\"\nwatts_per_cpu = 100\nprice = 40")
+	got := run(t, plan, experiment.Sender, 1)
+	away := map[bool]int{}
+	for i, job := range got.Jobs {
+		if hour := protocol.Duration(job.Submit) % protocol.Day / protocol.Hour; got.Result.Placements[i].Site == 1 && hour >= 9 && hour < 21 {
+			away[hour < 12 || hour >= 15]++
+		}
+	}
+	if away[true] < 20 || away[false] > 3 {
+		t.Errorf("%d jobs leave in dear hours, %d around noon", away[true], away[false])
+	}
+}
+
+// TestLongBudget: jobs that wait for a weekend are not given up.
+func TestLongBudget(t *testing.T) {
+	t.Parallel()
+	plan := budgeted(t, within, `on_peak = "09:00-21:00"`, `on_peak = "mon-fri 00:00-24:00"`, "budget_kw = 0.8", "budget_kw = 0.3")
+	for _, scheme := range []experiment.Scheme{experiment.Local, experiment.Receiver} {
+		if got := run(t, set(t, plan, experiment.Setting{Key: "grid_share", Value: "0"}), scheme, 1); got.Unplaced > 0 {
+			t.Errorf("%s: %d jobs are not placed", scheme, got.Unplaced)
+		}
+	}
+}
+
+// TestPowerBudgetExample: the smaller the budget of examples/experiments/power-budget.toml,
+// the less is paid and the longer jobs wait alone, and a partner takes most of that wait.
+func TestPowerBudgetExample(t *testing.T) {
+	t.Parallel()
+	plan, err := experiment.Read("../../examples/experiments/power-budget.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err = plan.Open(); err != nil {
+		t.Fatal(err)
+	}
+	var last *experiment.Outcome
+	for _, kilowatts := range []string{"70", "20", "10"} {
+		within := set(t, plan, experiment.Setting{Key: "budget_kw", Value: kilowatts})
+		alone, joined := run(t, within, experiment.Local, 1), run(t, within, experiment.Sender, 1)
+		if joined.MeanWait > alone.MeanWait/3 {
+			t.Errorf("within %s kW jobs wait %g s alone and %g s with a partner", kilowatts, alone.MeanWait, joined.MeanWait)
+		}
+		if last != nil && (alone.Cost >= last.Cost || alone.MeanWait <= last.MeanWait) {
+			t.Errorf("within %s kW jobs cost %g and wait %g s, with more power %g and %g", kilowatts, alone.Cost, alone.MeanWait, last.Cost, last.MeanWait)
+		}
+		last = alone
+	}
+}
+
+// TestMachineOfPartitions: a job has a partition for itself, so that of the smallest jobs as
+// many run as there are midplanes.
+func TestMachineOfPartitions(t *testing.T) {
+	t.Parallel()
+	const text = `
+[[site]]
+name = "blue"
+machine = "bgp"
+partitions = "racks 1x1"
+cpus_per_node = 4
+[[workload]]
+site = "blue"
+trace = "TRACE"
+`
+	plan := budgeted(t, text)
+	if plan.Sites[0].Nodes != 1024 {
+		t.Fatalf("the site has %d nodes", plan.Sites[0].Nodes)
+	}
+	got := run(t, plan, experiment.Local, 1)
+	if most := mostAtOnce(got); most != 2 || got.Unplaced > 0 {
+		t.Errorf("%d jobs run at once in two midplanes, %d do not run", most, got.Unplaced)
+	}
+	small := run(t, budgeted(t, text, "partitions", "smallest = 64\npartitions"), experiment.Local, 1)
+	if small.MeanWait != 0 || got.MeanWait != 0 {
+		t.Errorf("jobs wait %g and %g s, two at a time", got.MeanWait, small.MeanWait)
+	}
+}
+
+func mostAtOnce(o *experiment.Outcome) (most int) {
+	for _, p := range o.Result.Placements {
+		beside := 0
+		for _, q := range o.Result.Placements {
+			if q.Start <= p.Start && p.Start < q.End {
+				beside++
+			}
+		}
+		most = max(most, beside)
+	}
+	return most
+}
+
+// TestPartitionsOfAFile: relative to the experiment's; what is wrong is told with its line.
+func TestPartitionsOfAFile(t *testing.T) {
+	t.Parallel()
+	const site = "[[site]]\nname = \"blue\"\nmachine = \"bgp\"\nsmallest = 1\npartitions = \"cut.csv\"\n[[workload]]\nsite = \"blue\"\nmodel = \"M1\"\n"
+	const cards = "card,A-0,32\ncard,A-1,32\n"
+	for _, c := range []struct{ file, keys, want string }{
+		{cards + "partition,ALL,64,torus,A\n", "", ""},
+		{cards + "partition,ALL,96,torus,A\n", "", "cut.csv:3: ALL is to have 96 nodes, but its cards have 64 in all"},
+		{cards + "partition,ALL,64,torus,A\n", "nodes = 65\n", "site blue: the machine has 65 nodes"},
+		{cards + "partition,ALL,64,torus,A\n", "mesh = false\n", ""},
+		{cards + "partition,ALL,64,mesh,A\n", "mesh = false\n", "site blue: the layout has no partition of at least 1 nodes"},
+	} {
+		plan := write(t, "plan.toml", strings.Replace(site, "smallest", c.keys+"smallest", 1))
+		if err := os.WriteFile(filepath.Join(filepath.Dir(plan), "cut.csv"), []byte(c.file), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		read, err := experiment.Read(plan)
+		if err == nil {
+			err = read.Open()
+		}
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%q with %q: %v, not %q", c.file, c.keys, err, c.want)
+		}
+	}
+	if _, err := experiment.ReadLayout("none.csv"); err == nil || !strings.Contains(err.Error(), "none.csv") {
+		t.Errorf("a file that is not there: %v", err)
+	}
+}
+
+// TestBudgetMistakes: each with its line, all at once.
+func TestBudgetMistakes(t *testing.T) {
+	t.Parallel()
+	const text = `[[workload]]
+site = "a"
+model = "M1"
+[[site]]
+name = "a"
+nodes = 1
+partitions = "intrepid"
+watts_per_cpu = 10
+[site.power]
+budget_kw = -1
+[[site]]
+name = "b"
+machine = "bgp"
+whole_node = true
+smallest = 0
+[site.power]
+idle_watts_per_cpu = 3
+on_peak = "9-17"
+price = 40
+mode = "wide"
+window = 0
+watts = 3
+[[site]]
+name = "c"
+machine = "cray"
+nodes = 0
+[[site]]
+name = "d"
+machine = "bgp"
+partitions = "racks 2by8"
+nodes = -3
+`
+	path := write(t, "bad.toml", text)
+	_, err := experiment.Read(path)
+	if err == nil {
+		t.Fatal("it is read")
+	}
+	got := strings.Split(strings.ReplaceAll(err.Error(), path, "bad.toml"), "\n")
+	for _, want := range []string{
+		"bad.toml:7: site[a].partitions: has no effect with a machine without partitions; leave it out",
+		"bad.toml:10: site[a].power.budget_kw: is not above 0 and up to 1000000 kW",
+		"bad.toml:14: site[b].whole_node: has no effect with a machine of partitions",
+		"bad.toml:15: site[b].smallest: 0 is less than 1",
+		`bad.toml:11: site[b].partitions: is missing; write "intrepid", racks as "racks 2x8", or the path`,
+		"bad.toml:11: site[b].watts_per_cpu: is missing; the power of jobs is counted by it",
+		"bad.toml:16: site[b].power.budget_kw: is missing",
+		"bad.toml:18: site[b].power.on_peak: ",
+		"bad.toml:19: site[b].power.price: needs prices",
+		`bad.toml:20: site[b].power.mode: "wide" is unknown; use "window" or "filter"`,
+		"bad.toml:21: site[b].power.window: 0 is not 1 to 10000 jobs",
+		"bad.toml:22: site[b].power.watts: unknown key",
+		`bad.toml:25: site[c].machine: "cray" is no machine; use "bgp"`,
+		"bad.toml:26: site[c].nodes: 0 is less than 1",
+		`bad.toml:30: site[d].partitions: "racks 2by8" are no racks; write rows and columns, as "racks 2x8"`,
+		"bad.toml:31: site[d].nodes: -3 is less than 0",
+	} {
+		if !slices.ContainsFunc(got, func(line string) bool { return strings.HasPrefix(line, want) }) {
+			t.Errorf("nothing says %q in\n%s", want, strings.Join(got, "\n"))
+		}
+	}
+}

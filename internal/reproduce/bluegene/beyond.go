@@ -1,0 +1,119 @@
+package bluegene
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/switchyard-hpc/switchyard/internal/reproduce"
+	"github.com/switchyard-hpc/switchyard/localsched/engine"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// What [BG] has not: its two ways to choose beside each other, a bound on waits, the real
+// log, another machine.
+
+// judgement are the columns that sum a schedule up.
+func judgement() []measure {
+	return []measure{
+		{reproduce.Column{Key: "saving", Title: "saving", Unit: "%", Digits: 1}, func(r *result) float64 { return r.saving[ratio13] }},
+		{reproduce.Column{Key: "saving_raw", Title: "raw", Unit: "%", Digits: 1}, func(r *result) float64 { return r.raw[ratio13] }},
+		{reproduce.Column{Key: "held", Title: "utilisation", Unit: "%", Digits: 1}, func(r *result) float64 { return r.held }},
+		{reproduce.Column{Key: "wait", Title: "mean wait", Unit: "h", Digits: 2}, func(r *result) float64 { return r.wait / 3600 }},
+		{reproduce.Column{Key: "longest", Title: "longest", Unit: "d", Digits: 1}, func(r *result) float64 { return r.longest / 86400 }},
+		{reproduce.Column{Key: "slowdown", Title: "slowdown", Digits: 1}, func(r *result) float64 { return r.slowdown }},
+		{reproduce.Column{Key: "inverse", Title: "inverse pairs"}, func(r *result) float64 { return r.inverse }},
+	}
+}
+
+// way is a variant of the budgeted scheduling.
+type way struct {
+	label  string
+	mode   engine.Mode
+	window int
+	bound  protocol.Duration
+}
+
+// compared is an exhibit of ways: the default, then each way within each budget, on the
+// mean of the half year's months and in each.
+func compared(ways []way, percents []int) (trials []trial, build func(*study, *reproduce.Report)) {
+	months := halfYear.names()
+	labels, rows := []string{"default"}, [][]trial{inMonths(trial{})}
+	for _, percent := range percents {
+		for _, w := range ways {
+			labels = append(labels, fmt.Sprintf("PB-%d, %s", percent, w.label))
+			rows = append(rows, inMonths(trial{percent: percent, mode: w.mode, window: w.window, bound: w.bound}))
+		}
+	}
+	return slices.Concat(rows...), func(s *study, r *reproduce.Report) {
+		r.Tables = append(r.Tables, s.table("Mean of the six months", rows, labels, judgement()))
+		for index, name := range months {
+			var ofMonth [][]trial
+			for _, row := range rows {
+				ofMonth = append(ofMonth, row[index:index+1])
+			}
+			r.Tables = append(r.Tables, s.table(name, ofMonth, labels, judgement()))
+		}
+	}
+}
+
+// inMonths is a trial in each month of the half year.
+func inMonths(t trial) []trial {
+	var all []trial
+	for index := range halfYear.names() {
+		t.month = month{source: halfYear, index: index}
+		all = append(all, t)
+	}
+	return all
+}
+
+func modes() exhibit {
+	trials, build := compared([]way{
+		{"filter", engine.Filter, 0, 0}, {"window of 20", "", 20, 0}, {"window of 50", "", 50, 0}, {"window of 100", "", 0, 0}, {"window of 200", "", 200, 0},
+	}, []int{50, 60, 70, 80, 90})
+	return exhibit{
+		name: "bg-modes", title: "steps 1 to 5 as printed (filter) and Figure 1 (window), 20 to 33 kW a rack, 1:3", paper: "[BG 3.2] and [BG 3.4]",
+		trials: trials, build: build,
+	}
+}
+
+func bounds() exhibit {
+	trials, build := compared([]way{
+		{"window", "", 0, 0},
+		{"window, a day", "", 0, protocol.Day},
+		{"filter", engine.Filter, 0, 0},
+		{"filter, a day", engine.Filter, 0, protocol.Day},
+	}, []int{50, 90})
+	return exhibit{
+		name: "bg-bound", title: "a bound of 24 h on waits, 20 to 33 kW a rack, 1:3", paper: "[BG 4.4], whose delays are \"limited to a day\"",
+		trials: trials, build: build,
+	}
+}
+
+func ownLog() exhibit {
+	return another(realLog, "bg-real", "the real log of Intrepid, 10,000 jobs of January and February 2009", nil)
+}
+
+func otherMachine() exhibit {
+	return another(blueLog, "bg-blue", "SDSC-BLUE, March to August 2002, 144 nodes of 8 CPUs", []string{
+		"Powers are assumed: a node draws 1 kW at the top of the range and 0.39 kW idle, as a rack of Blue Gene/P 33 and 13.",
+	})
+}
+
+// another is an exhibit of other periods.
+func another(from source, name, title string, notes []string) exhibit {
+	trials := tried(from, 0)
+	return exhibit{
+		name: name, title: title + ", 20 to 33 kW a rack, 1:3", paper: "[BG] Figures 2 to 4", notes: notes, trials: trials,
+		build: func(s *study, r *reproduce.Report) {
+			n := len(budgets())
+			for index, name := range from.names() {
+				ofPeriod := trials[n*index : n*(index+1)]
+				r.Tables = append(r.Tables, s.table(name, singly(ofPeriod), labels(ofPeriod), judgement()))
+			}
+			for i, ratio := range ratios() {
+				r.Tables = append(r.Tables, s.byMonth(fmt.Sprintf("Saving at 1:%d", ratio), budgeted(trials),
+					reproduce.Column{Key: fmt.Sprintf("saving_%d", ratio), Unit: "%", Digits: 1}, func(r *result) float64 { return r.saving[i] }))
+			}
+		},
+	}
+}

@@ -1,0 +1,74 @@
+package bluegene_test
+
+import (
+	"testing"
+
+	"github.com/switchyard-hpc/switchyard/internal/reproduce/bluegene"
+)
+
+// What [BG] claims of power budgets holds in every month of the synthetic half year.
+func TestTheHalfYearBearsTheClaimsOut(t *testing.T) {
+	t.Parallel()
+	bearOut(t, bluegene.Options{Seeds: 1}, false)
+}
+
+// The same holds on the real log, as one run and by its months.
+func TestTheRealLogBearsTheClaimsOut(t *testing.T) {
+	t.Parallel()
+	bearOut(t, bluegene.Options{Data: shared(t), Seeds: 1}, true)
+}
+
+func bearOut(t *testing.T, o bluegene.Options, own bool) {
+	t.Helper()
+	if raceEnabled {
+		t.Skip("dozens of months take too long under the race detector; other tests run the same code there")
+	}
+	claims, err := bluegene.Claims(t.Context(), o, own, 50, 90)
+	if err != nil {
+		t.Fatal(err)
+	}
+	best := 0.0
+	for i := 0; i < len(claims); i += 2 {
+		half, most := &claims[i], &claims[i+1]
+		best = max(best, half.Saving[0])
+		checkSaving(t, half, most)
+		checkRatios(t, half)
+		checkRatios(t, most)
+		checkLoss(t, half, most)
+	}
+	if best < 15 {
+		t.Errorf("the best month saves %.1f %%, less than 15", best)
+	}
+}
+
+// checkSaving: half the power saves at least a tenth of the cost, and more than nine tenths
+// of it save.
+func checkSaving(t *testing.T, half, most *bluegene.Claim) {
+	t.Helper()
+	if half.Saving[0] < 10 {
+		t.Errorf("%s: half the power saves %.1f %%, less than 10", half.Month, half.Saving[0])
+	}
+	for i := range half.Saving {
+		if half.Saving[i] <= most.Saving[i] {
+			t.Errorf("%s: half the power saves %.1f %%, nine tenths %.1f", half.Month, half.Saving[i], most.Saving[i])
+		}
+	}
+}
+
+// checkRatios: the dearer the day, the more is saved.
+func checkRatios(t *testing.T, c *bluegene.Claim) {
+	t.Helper()
+	if c.Saving[0] >= c.Saving[1] || c.Saving[1] >= c.Saving[2] {
+		t.Errorf("%s, %d %%: %.2f %% are saved at 1:3, 1:4 and 1:5", c.Month, c.Percent, c.Saving)
+	}
+}
+
+// checkLoss: half the power on-peak costs less than a fifth of the work done in the month,
+// nine tenths cost less than that.
+func checkLoss(t *testing.T, half, most *bluegene.Claim) {
+	t.Helper()
+	t.Logf("%s: utilisation %.1f %%, %.1f at 90 %% of the power, %.1f at 50 %%", half.Month, half.Default, most.Held, half.Held)
+	if half.Held >= most.Held || most.Held > half.Default+0.5 || half.Held < 0.8*half.Default {
+		t.Errorf("%s: %.1f %% of the machine by default, %.1f at 90 %% of the power, %.1f at 50", half.Month, half.Default, most.Held, half.Held)
+	}
+}

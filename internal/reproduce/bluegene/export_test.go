@@ -1,0 +1,112 @@
+package bluegene
+
+import (
+	"context"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/internal/workload"
+	"github.com/switchyard-hpc/switchyard/localsched/engine"
+	"github.com/switchyard-hpc/switchyard/plugins/price"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// march is an empty March of 2009 at Intrepid.
+func march() (*period, [3]*price.Meter, error) {
+	machine, err := intrepid()
+	if err != nil {
+		return nil, [3]*price.Meter{}, err
+	}
+	p := newPeriod("March", machine, nil, machine.midnight(2009, time.March, 1), machine.midnight(2009, time.April, 1))
+	meters, err := p.meters()
+	return p, meters, err
+}
+
+// Cost is what a megawatt costs at Intrepid from a time on, at each ratio.
+func Cost(from time.Time, d protocol.Duration) (costs [3]protocol.Micro, err error) {
+	_, meters, err := march()
+	for i, meter := range meters {
+		costs[i] = meter.Cost(1e9, protocol.Instant(from.UnixMilli()), d)
+	}
+	return costs, err
+}
+
+// Judgement is what a schedule is told to save at 1:3, and more.
+type Judgement struct {
+	Saving, Whole, Raw, Same, Used, Held, Power float64
+	Inverse                                     float64
+}
+
+// Judge compares starts of jobs in March with others.
+func Judge(jobs []workload.Job, before, now []protocol.Instant) (Judgement, error) {
+	p, meters, err := march()
+	if err != nil {
+		return Judgement{}, err
+	}
+	rates := p.site.rates(workload.PowerRanges()[0])
+	r := judge(jobs, p.follow(jobs, rates, before), p.follow(jobs, rates, now), meters)
+	return Judgement{r.saving[0], r.whole[0], r.raw[0], r.same, r.used, r.held, r.power, r.inverse}, nil
+}
+
+// Claim is what a budget saves in a period, at each ratio, and the utilisations.
+type Claim struct {
+	Month         string
+	Percent       int
+	Saving        [3]float64
+	Default, Held float64
+}
+
+// Claims are those of the half year, or of the real log, within budgets; 20 to 33 kW a rack.
+func Claims(ctx context.Context, o Options, own bool, percents ...int) ([]Claim, error) {
+	from := halfYear
+	if own {
+		from = realLog
+	}
+	var trials []trial
+	for index := range from.names() {
+		for _, percent := range append([]int{0}, percents...) {
+			trials = append(trials, trial{month: month{source: from, index: index}, percent: percent})
+		}
+	}
+	s := &study{options: o, results: map[trial][]*result{}}
+	tasks, err := s.tasks([]exhibit{{trials: trials}})
+	if err != nil {
+		return nil, err
+	}
+	if err = s.run(ctx, tasks, nil); err != nil {
+		return nil, err
+	}
+	var claims []Claim
+	for _, t := range trials {
+		if t.percent == 0 {
+			continue
+		}
+		r, base := s.results[t][0], s.results[trial{month: t.month}][0]
+		claims = append(claims, Claim{from.names()[t.index], t.percent, r.saving, base.held, r.held})
+	}
+	return claims, nil
+}
+
+// RealLog is a run of the real log within a budget of half its mean power, ready to be made
+// again and again.
+func RealLog(data string, mode engine.Mode) (run func() error, jobs int, err error) {
+	periods, err := realLog.periods(data, 1)
+	if err != nil {
+		return nil, 0, err
+	}
+	p, powers := periods[0], workload.PowerRanges()[0]
+	rates := p.site.rates(powers)
+	drawn, err := workload.DrawPower(p.jobs, powers, 1)
+	if err != nil {
+		return nil, 0, err
+	}
+	base, err := p.schedule(drawn, rates, engine.EASY())
+	if err != nil {
+		return nil, 0, err
+	}
+	policy, err := trial{percent: 50, mode: mode}.policy(p, rates, base)
+	run = func() error {
+		_, failed := p.schedule(drawn, rates, policy)
+		return failed
+	}
+	return run, len(drawn), err
+}

@@ -1,0 +1,5 @@
+//go:build !race
+
+package bluegene_test
+
+const raceEnabled = false

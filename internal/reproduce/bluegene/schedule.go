@@ -1,0 +1,90 @@
+package bluegene
+
+import (
+	"github.com/switchyard-hpc/switchyard/internal/sim"
+	"github.com/switchyard-hpc/switchyard/internal/workload"
+	"github.com/switchyard-hpc/switchyard/localsched/engine"
+	"github.com/switchyard-hpc/switchyard/localsched/power"
+	"github.com/switchyard-hpc/switchyard/plugins/price"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// schedule is when the jobs of a period run.
+type schedule struct {
+	period *period
+	starts []protocol.Instant
+	uses   []sim.Use // what each job holds and draws; of no time for one that never starts
+}
+
+// schedule schedules a period's jobs, of which each has its power.
+func (p *period) schedule(jobs []workload.Job, rates power.Rates, policy engine.Policy) (*schedule, error) {
+	starts, _, err := sim.Schedule(jobs, p.site.model, policy, sim.TieBatch)
+	if err != nil {
+		return nil, err
+	}
+	return p.follow(jobs, rates, starts), nil
+}
+
+// follow is the schedule with these starts.
+func (p *period) follow(jobs []workload.Job, rates power.Rates, starts []protocol.Instant) *schedule {
+	s := &schedule{period: p, starts: starts, uses: make([]sim.Use, len(jobs))}
+	for i, job := range jobs {
+		if starts[i] == sim.NeverStarts {
+			continue
+		}
+		units, _ := p.site.model.Units(protocol.Request{CPUs: job.CPUs, WallTime: job.Estimate})
+		held := p.site.model.CPUs(units)
+		s.uses[i] = sim.Use{
+			Start: starts[i], End: starts[i].Add(job.Run), CPUs: held, Draw: rates.Draw(min(job.CPUs, held), held, job.Power),
+		}
+	}
+	return s
+}
+
+// within are the uses as far as they lie in the period.
+func (s *schedule) within() []sim.Use {
+	var inside []sim.Use
+	for _, u := range s.uses {
+		if u.Start, u.End = max(u.Start, s.period.from), min(u.End, s.period.until); u.Start < u.End {
+			inside = append(inside, u)
+		}
+	}
+	return inside
+}
+
+// mean is what jobs hold and draw in the period, on average.
+func (s *schedule) mean() sim.Bin {
+	p := s.period
+	return sim.Curve(s.uses, p.from, p.until, p.until.Sub(p.from))[0]
+}
+
+// dayBin is how finely a day is looked at.
+const dayBin = 5 * protocol.Minute
+
+// day is what jobs hold and draw by the time of the day ([BG] Figure 5). The hour that a
+// clock skips is there and has what runs across it.
+func (s *schedule) day() []sim.Bin {
+	local := s.within()
+	for i := range local {
+		local[i].Start, local[i].End = s.period.local(local[i].Start), s.period.local(local[i].End)
+	}
+	return sim.DayCurve(sim.Curve(local, s.period.local(s.period.from), s.period.local(s.period.until), dayBin), dayBin, 0)
+}
+
+// done are the uses of the jobs that end within the period in two schedules of it, in each.
+func done(a, b *schedule) (inA, inB []sim.Use) {
+	for i := range a.uses {
+		if ends := max(a.uses[i].End, b.uses[i].End); a.starts[i] != sim.NeverStarts && ends <= a.period.until {
+			inA, inB = append(inA, a.uses[i]), append(inB, b.uses[i])
+		}
+	}
+	return inA, inB
+}
+
+// cost is what the energy of uses costs, each part by the price of its time.
+func cost(uses []sim.Use, meter *price.Meter) (sum protocol.Micro) {
+	for _, u := range uses {
+		sum += meter.Cost(u.Draw, u.Start, u.End.Sub(u.Start))
+	}
+	return sum
+}

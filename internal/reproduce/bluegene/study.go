@@ -1,0 +1,209 @@
+package bluegene
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/switchyard-hpc/switchyard/internal/reproduce"
+	"github.com/switchyard-hpc/switchyard/internal/workload"
+	"github.com/switchyard-hpc/switchyard/localsched/engine"
+	"github.com/switchyard-hpc/switchyard/localsched/power"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// month is a period by its place, whose jobs have a range of powers.
+type month struct {
+	source source
+	index  int // of [source.names]
+	powers int // index of [workload.PowerRanges]
+}
+
+// trial is one way to schedule a month.
+type trial struct {
+	month
+
+	percent int // the budget, of the mean power of the default's jobs; 0: the default
+	mode    engine.Mode
+	window  int
+	bound   protocol.Duration
+}
+
+// study is the results of some trials.
+type study struct {
+	options Options
+	results map[trial][]*result // by seed
+}
+
+// Run makes the exhibits of the names. Progress is told how many of the simulations are
+// done, from one goroutine at a time; it may be nil. An error says which option is wrong,
+// or which file is missing or malformed.
+func Run(ctx context.Context, o Options, names []string, progress func(done, of int)) ([]reproduce.Report, error) {
+	if err := o.Check(names); err != nil {
+		return nil, err
+	}
+	exhibits, err := chosen(names)
+	if err != nil {
+		return nil, err
+	}
+	s := &study{options: o, results: map[trial][]*result{}}
+	tasks, err := s.tasks(exhibits)
+	if err != nil {
+		return nil, err
+	}
+	if err = s.run(ctx, tasks, progress); err != nil {
+		return nil, err
+	}
+	reports := make([]reproduce.Report, len(exhibits))
+	for i, e := range exhibits {
+		reports[i] = reproduce.Report{Name: e.name, Title: e.title, Paper: e.paper, Seeds: o.seeds(), Notes: e.notes}
+		e.build(s, &reports[i])
+	}
+	return reports, nil
+}
+
+// task is a period with its jobs' powers, and all that is tried with it.
+type task struct {
+	period *period
+	month  month
+	seed   int // index
+	trials []trial
+}
+
+// tasks are those of the exhibits, in an order that depends on them alone. A trial that
+// several need is run once, and so is the default of a month.
+func (s *study) tasks(exhibits []exhibit) ([]task, error) {
+	var months []month
+	trials := map[month][]trial{}
+	for _, e := range exhibits {
+		for _, t := range e.trials {
+			if s.results[t] != nil {
+				continue
+			}
+			s.results[t] = make([]*result, s.options.Seeds)
+			if trials[t.month] == nil {
+				months = append(months, t.month)
+			}
+			trials[t.month] = append(trials[t.month], t)
+		}
+	}
+	type key struct {
+		source source
+		seed   uint64
+	}
+	read := map[key][]*period{}
+	var tasks []task
+	for seed, value := range s.options.seeds() {
+		for _, m := range months {
+			at := key{source: m.source}
+			if m.source == halfYear {
+				at.seed = value // the logs are the same for all
+			}
+			if read[at] == nil {
+				periods, err := m.source.periods(s.options.Data, value)
+				if err != nil {
+					return nil, err
+				}
+				read[at] = periods
+			}
+			tasks = append(tasks, task{read[at][m.index], m, seed, trials[m]})
+		}
+	}
+	return tasks, nil
+}
+
+// run simulates all tasks, several at once.
+func (s *study) run(ctx context.Context, tasks []task, progress func(done, of int)) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	of, done := 0, 0
+	for i := range tasks {
+		of += len(tasks[i].trials)
+	}
+	var mu sync.Mutex
+	keep := func(t *task, tried trial, r *result) {
+		mu.Lock()
+		defer mu.Unlock()
+		s.results[tried][t.seed] = r
+		if done++; progress != nil {
+			progress(done, of)
+		}
+	}
+	next := make(chan *task)
+	var workers sync.WaitGroup
+	for range min(s.options.workers(), len(tasks)) {
+		workers.Go(func() {
+			for t := range next {
+				if err := t.run(ctx, s.options.seeds()[t.seed], keep); err != nil {
+					cancel(err)
+				}
+			}
+		})
+	}
+	for i := range tasks {
+		next <- &tasks[i]
+	}
+	close(next)
+	workers.Wait()
+	return context.Cause(ctx)
+}
+
+// run runs the default of the month, then the trials.
+func (t *task) run(ctx context.Context, seed uint64, keep func(*task, trial, *result)) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	p := t.period
+	powers := workload.PowerRanges()[t.month.powers]
+	rates := p.site.rates(powers)
+	jobs, err := workload.DrawPower(p.jobs, powers, seed)
+	if err != nil {
+		return err
+	}
+	meters, err := p.meters()
+	if err != nil {
+		return err
+	}
+	base, err := p.schedule(jobs, rates, engine.EASY())
+	if err != nil {
+		return fmt.Errorf("%s: %w", p.name, err)
+	}
+	for _, tried := range t.trials {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		made := base
+		if tried.percent > 0 {
+			policy, err := tried.policy(p, rates, base)
+			if err != nil {
+				return err
+			}
+			if made, err = p.schedule(jobs, rates, policy); err != nil {
+				return fmt.Errorf("%s: %w", p.name, err)
+			}
+		}
+		keep(t, tried, judge(jobs, base, made, meters))
+	}
+	return nil
+}
+
+// policy is the default within the budget.
+func (t trial) policy(p *period, rates power.Rates, base *schedule) (engine.Policy, error) {
+	signal, err := p.signal(int64(base.mean().Draw) / 100 * int64(t.percent))
+	if err != nil {
+		return nil, err
+	}
+	b := engine.Budget{Signal: signal, Rates: rates, Mode: t.mode, Window: t.window, Bound: t.bound}
+	return engine.Within(b, engine.EASY()), b.Check()
+}
+
+// each is a value of every seed of a trial, or the mean of several trials.
+func (s *study) each(value func(*result) float64, trials ...trial) reproduce.Cell {
+	values := make([]float64, s.options.Seeds)
+	for _, t := range trials {
+		for seed, r := range s.results[t] {
+			values[seed] += value(r) / float64(len(trials))
+		}
+	}
+	return reproduce.Ours(values...)
+}

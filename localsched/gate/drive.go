@@ -1,0 +1,109 @@
+package gate
+
+import (
+	"context"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/localsched/changes"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// start is a job that is to be given to the batch system, after a pause.
+type start struct {
+	job   *job
+	pause time.Duration
+}
+
+// take notes what the engine wants, for the driver, and what the budget does. Limits are
+// the batch system's own business. The lock is held.
+func (g *Gate) take(actions localsched.Actions) {
+	g.wake = actions.Wake
+	for _, tag := range actions.Starts {
+		j := g.jobs[tag]
+		j.state = leaving
+		g.starts = append(g.starts, start{j, j.pause})
+	}
+	g.attend()
+	g.wakeDriver()
+}
+
+func (g *Gate) wakeDriver() {
+	select {
+	case g.kick <- struct{}{}:
+	default: // it is awake, or about to be
+	}
+}
+
+// attend notes which jobs the budget holds, and when it will be another. Watchers are told
+// when it is another than before, though no job waits for it. The lock is held.
+func (g *Gate) attend() {
+	at := now()
+	was := g.held
+	g.held = nil
+	g.looks++
+	for _, tag := range g.engine.Held(at) {
+		j := g.jobs[tag]
+		j.look = g.looks
+		g.held = append(g.held, j)
+		g.waits(j, changes.PowerBudget)
+	}
+	for _, j := range was {
+		if j.look != g.looks && j.state == held {
+			g.waits(j, "")
+		}
+	}
+	_, g.turn = g.budget.Signal.At(at)
+	if budget := g.engine.Load().Budget; budget != g.told {
+		g.told = budget
+		g.changes.Pulse()
+	}
+}
+
+// drive does what the engine wants until the context ends.
+func (g *Gate) drive(ctx context.Context) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		case <-g.kick:
+		}
+		starts, next := g.due()
+		timer.Reset(next)
+		for _, one := range starts {
+			g.running.Go(func() {
+				if sleep(ctx, one.pause) {
+					g.give(ctx, one.job)
+				}
+			})
+		}
+	}
+}
+
+// due is what is to be given to the batch system, and how long the engine can then be left
+// alone.
+func (g *Gate) due() (starts []start, next time.Duration) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if at := now(); g.nextWake() <= at {
+		g.take(g.engine.Tick(at))
+	}
+	starts, g.starts = g.starts, nil
+	next = time.Hour
+	if wake := g.nextWake(); wake < now().Add(protocol.DurationOf(next)) {
+		next = time.Until(wake.Time())
+	}
+	return starts, next
+}
+
+// nextWake is when the engine must be asked again, or the budget becomes another. The lock
+// is held.
+func (g *Gate) nextWake() protocol.Instant {
+	if g.wake == 0 {
+		return g.turn
+	}
+	return min(g.wake, g.turn)
+}

@@ -1,0 +1,150 @@
+package gate
+
+import (
+	"context"
+	"reflect"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// watchTry is how long one Watch may take before the batch system is asked anew, in case
+// it has lost the question.
+const watchTry = 5 * time.Minute
+
+// story is what was told of a job.
+type story struct {
+	last    localsched.Change
+	numbers []uint64 // of the changes that still stand
+}
+
+// tell reports a change, unless it is no news: batch systems repeat themselves. Why a job
+// waits takes the place of why it waited. The lock is held.
+func (g *Gate) tell(c localsched.Change) {
+	s := g.stories[c.Tag]
+	if s == nil {
+		s = &story{}
+		g.stories[c.Tag] = s
+	}
+	if s.last.State.Terminal() || c.State < s.last.State || reflect.DeepEqual(s.last, c) {
+		return
+	}
+	if last := len(s.numbers) - 1; last >= 0 && c.State == protocol.Pending {
+		g.changes.Forget(s.numbers[last])
+		s.numbers = s.numbers[:last]
+	}
+	s.last = c
+	s.numbers = append(s.numbers, g.changes.Add(c))
+}
+
+// waits reports why a job waits. The lock is held.
+func (g *Gate) waits(j *job, reason string) {
+	g.tell(localsched.Change{Tag: j.tag, State: protocol.Pending, Reason: reason})
+}
+
+// unsay drops what was told of a job. The lock is held.
+func (g *Gate) unsay(tag protocol.Tag) {
+	if s := g.stories[tag]; s != nil {
+		g.changes.Forget(s.numbers...)
+		delete(g.stories, tag)
+	}
+}
+
+// follow hears all that the batch system tells, from its beginning, until the context
+// ends.
+func (g *Gate) follow(ctx context.Context) {
+	var cursor localsched.Cursor
+	for pause := firstPause; ; {
+		watched, err := g.watchBehind(ctx, cursor)
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			g.config.Log.Error("batch_system_not_followed", "error", err)
+			sleep(ctx, pause)
+			pause = min(2*pause, lastPause)
+			continue
+		}
+		pause, cursor = firstPause, watched.Cursor
+		for _, change := range watched.Changes {
+			g.heard(change)
+		}
+		g.mu.Lock()
+		g.behind = watched.Load
+		if len(watched.Changes) == 0 {
+			g.changes.Pulse()
+		}
+		g.mu.Unlock()
+	}
+}
+
+func (g *Gate) watchBehind(ctx context.Context, after localsched.Cursor) (localsched.Watched, error) {
+	for {
+		try, stop := context.WithTimeout(ctx, watchTry)
+		watched, err := g.Scheduler.Watch(try, after)
+		again := err != nil && try.Err() != nil && ctx.Err() == nil
+		stop()
+		if !again {
+			return watched, err
+		}
+	}
+}
+
+// heard takes note of what the batch system tells of a job. That it has ended is durable
+// before anything follows from it: else it would count again after a restart, beside those
+// that took its place.
+func (g *Gate) heard(c localsched.Change) {
+	g.mu.Lock()
+	j := g.jobs[c.Tag]
+	ends := j != nil && c.State.Terminal() && (j.state == leaving || j.state == out)
+	g.mu.Unlock()
+	if ends {
+		if err := g.records.save(j.record(isEnded)); err != nil {
+			g.config.Log.Error("end_not_noted", "job", j.tag.String(), "error", err, "advice", "free space in the gate's folder")
+		}
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if j == nil {
+		g.tell(c)
+		return
+	}
+	switch j.state {
+	case held, withdrawn:
+		return
+	case leaving, out:
+		j.state = out
+		if ends {
+			g.leave(j)
+			j.state = ended
+		}
+	case making, ended:
+	}
+	if c.State.Terminal() && c.Started > 0 && j.since > 0 {
+		c.Outcome.Waited = max(0, c.Started.Sub(j.since)) // here too
+	}
+	g.tell(c)
+}
+
+// Watch implements [localsched.Runner]. A withdrawn job is not reported: the answer to its
+// withdrawal was the report. After Open the state of each job is reported again, whatever
+// the cursor. It returns without a change when the load has become another without one.
+func (g *Gate) Watch(ctx context.Context, after localsched.Cursor) (localsched.Watched, error) {
+	for {
+		g.mu.Lock()
+		list, cursor, moved := g.changes.After(after)
+		news := g.changes.News()
+		g.mu.Unlock()
+		if moved {
+			return localsched.Watched{Changes: list, Cursor: cursor, Load: g.lastLoad(ctx)}, nil
+		}
+		select {
+		case <-news:
+		case <-g.gone:
+			return localsched.Watched{}, ErrClosed
+		case <-ctx.Done():
+			return localsched.Watched{}, ctx.Err()
+		}
+	}
+}

@@ -1,0 +1,208 @@
+package gate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/localsched/changes"
+	"github.com/switchyard-hpc/switchyard/localsched/engine"
+	"github.com/switchyard-hpc/switchyard/localsched/power"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// ErrClosed says that the gate was closed.
+var ErrClosed = errors.New("the power gate is closed")
+
+// atOnce is how many jobs are given to the batch system at the same time.
+const atOnce = 8
+
+// Gate is a batch system within a power budget. [Open] makes one. What it does not say
+// itself, the batch system behind it does.
+type Gate struct {
+	localsched.Scheduler // behind the gate
+
+	config  Config
+	records records
+
+	mu      sync.Mutex // never held during I/O
+	budget  engine.Budget
+	engine  *engine.Engine
+	jobs    map[protocol.Tag]*job
+	stories map[protocol.Tag]*story
+	changes *changes.List
+	seq     uint64           // of the latest submission
+	starts  []start          // the driver has yet to do them
+	wake    protocol.Instant // the engine's
+	turn    protocol.Instant // the next one at which the budget is another
+	told    int64            // the budget that watchers were told of, as in [protocol.Load]
+	held    []*job           // by the budget, as told
+	looks   uint64           // at the budget
+	behind  protocol.Load    // the last one that the batch system has told
+	closed  bool
+
+	kick    chan struct{}  // wakes the driver
+	hands   chan struct{}  // takes atOnce
+	gone    chan struct{}  // closed: watchers return
+	stop    func()         // ends the driver and all that it has started
+	running sync.WaitGroup // these
+}
+
+var _ localsched.Scheduler = (*Gate)(nil)
+
+// Open finds the jobs in the gate's folder again and begins to follow the batch system. It
+// does not ask that anything. The errors are about the configuration and the folder.
+func Open(config Config) (*Gate, error) {
+	if err := config.validate(); err != nil {
+		return nil, err
+	}
+	config = config.withDefaults()
+	g := &Gate{
+		Scheduler: config.Scheduler,
+		config:    config,
+		records:   records{config.Dir},
+		budget:    config.Budget,
+		engine:    engine.New(config.Machine, policy(config.Budget)),
+		jobs:      map[protocol.Tag]*job{},
+		stories:   map[protocol.Tag]*story{},
+		changes:   changes.New(),
+		turn:      power.End,
+		kick:      make(chan struct{}, 1),
+		hands:     make(chan struct{}, atOnce),
+		gone:      make(chan struct{}),
+	}
+	if err := g.restore(); err != nil {
+		return nil, fmt.Errorf("the gate's folder %s: %w", config.Dir, err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	g.stop = stop
+	g.running.Go(func() { g.drive(ctx) })
+	g.running.Go(func() { g.follow(ctx) })
+	return g, nil
+}
+
+// policy is the gate's own choice among the jobs that wait.
+func policy(b engine.Budget) engine.Policy { return engine.Within(b, engine.EASY()) }
+
+// Close stops giving jobs to the batch system and following it. Jobs that are held stay
+// in the folder. Calls that wait return [ErrClosed].
+func (g *Gate) Close() error {
+	g.mu.Lock()
+	if g.closed {
+		g.mu.Unlock()
+		return nil
+	}
+	g.closed = true
+	g.mu.Unlock()
+	g.stop()
+	g.running.Wait()
+	close(g.gone)
+	return nil
+}
+
+// SetBudget has another power budget hold from here on: another signal too. The error
+// says what is wrong with it.
+func (g *Gate) SetBudget(budget engine.Budget) error {
+	if err := checkBudget(budget); err != nil {
+		return err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return ErrClosed
+	}
+	g.budget = budget
+	g.take(g.engine.SetPolicy(now(), policy(budget)))
+	g.requeueAll()
+	g.changes.Pulse()
+	return nil
+}
+
+func now() protocol.Instant { return protocol.InstantOf(time.Now()) }
+
+// grab is the job with this tag, held; nil when there is none. The caller releases it.
+func (g *Gate) grab(ctx context.Context, tag protocol.Tag) (*job, error) {
+	j, err := g.grabOr(ctx, tag, func() *job { return nil })
+	if j != nil && g.stateOf(j) == making {
+		g.forsake(j)
+		j.release()
+		return nil, nil
+	}
+	return j, err
+}
+
+// grabOrMake is grab, and makes the job if need be.
+func (g *Gate) grabOrMake(ctx context.Context, tag protocol.Tag) (*job, error) {
+	return g.grabOr(ctx, tag, func() *job {
+		j := newJob(tag)
+		g.jobs[tag] = j
+		return j
+	})
+}
+
+func (g *Gate) grabOr(ctx context.Context, tag protocol.Tag, otherwise func() *job) (*job, error) {
+	for {
+		g.mu.Lock()
+		j, closed := g.jobs[tag], g.closed
+		if j == nil && !closed {
+			j = otherwise()
+		}
+		g.mu.Unlock()
+		if closed {
+			return nil, ErrClosed
+		}
+		if j == nil {
+			return nil, nil
+		}
+		if err := j.hold(ctx); err != nil {
+			return nil, err
+		}
+		if g.has(j) {
+			return j, nil
+		}
+		j.release() // it was dropped meanwhile
+	}
+}
+
+// has says whether a job is not dropped.
+func (g *Gate) has(j *job) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.jobs[j.tag] == j
+}
+
+func (g *Gate) stateOf(j *job) state {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return j.state
+}
+
+// drop forgets a job, in memory.
+func (g *Gate) drop(j *job) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.leave(j)
+	delete(g.jobs, j.tag)
+	g.unsay(j.tag)
+}
+
+// leave takes a job out of the engine. The lock is held.
+func (g *Gate) leave(j *job) {
+	if !j.planned {
+		return
+	}
+	j.planned = false
+	done := g.engine.Finished
+	if j.state == held {
+		done = g.engine.Withdraw
+	}
+	actions, err := done(now(), j.tag)
+	if err != nil {
+		g.config.Log.Error("engine_disagrees", "job", j.tag.String(), "error", err)
+		return
+	}
+	g.take(actions)
+}

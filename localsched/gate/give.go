@@ -1,0 +1,176 @@
+package gate
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// The pauses between attempts to give a job to the batch system.
+const (
+	firstPause = time.Second
+	lastPause  = 30 * time.Second
+)
+
+// errUnclear says that the batch system cannot tell whether it has a job.
+var errUnclear = errors.New("the batch system cannot tell whether it has the job")
+
+// give gives a job to the batch system that the engine has started.
+func (g *Gate) give(ctx context.Context, j *job) {
+	if err := g.giveOnce(ctx, j); err != nil && ctx.Err() == nil {
+		g.postpone(j, err)
+	}
+}
+
+// postpone has a job be given to the batch system later, and reports why. What went wrong
+// may yet have taken effect.
+func (g *Gate) postpone(j *job, err error) {
+	g.config.Log.Error("job_not_given", "job", j.tag.String(), "error", err)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if j.state != leaving {
+		return
+	}
+	g.waits(j, "not given to the batch system yet: "+err.Error())
+	j.pause = min(max(firstPause, 2*j.pause), lastPause)
+	g.starts = append(g.starts, start{j, j.pause})
+	g.wakeDriver()
+}
+
+// sleep waits. It returns false when the context ends.
+func sleep(ctx context.Context, pause time.Duration) bool {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// giveOnce is one attempt. After an error there must be another.
+func (g *Gate) giveOnce(ctx context.Context, j *job) error {
+	select {
+	case g.hands <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-g.hands }()
+	if err := j.hold(ctx); err != nil {
+		return err
+	}
+	defer j.release()
+	if g.stateOf(j) != leaving || !g.has(j) {
+		return nil // withdrawn meanwhile, or the batch system told of it
+	}
+	err := g.settle(ctx, j)
+	if refused := new(localsched.RefusedError); errors.As(err, &refused) {
+		return g.refuse(j, refused.Reason)
+	}
+	return err
+}
+
+// settle gives a job to the batch system that does not have it. Where it may have it, it is
+// looked for; if it is not there, it waits again, because there may be another budget now.
+func (g *Gate) settle(ctx context.Context, j *job) error {
+	if j.damaged != "" {
+		return g.ask(ctx, j, func() error { return &localsched.RefusedError{Reason: j.damaged} })
+	}
+	one, err := g.records.read(j.tag)
+	switch {
+	case err != nil:
+		return err
+	case j.tried:
+		return g.ask(ctx, j, func() error { return g.holdAgain(j, one) })
+	}
+	return g.handOver(ctx, j, one)
+}
+
+// handOver gives a job to the batch system, durably so.
+func (g *Gate) handOver(ctx context.Context, j *job, one record) error {
+	one.Status, one.Released = isReleased, now()
+	if err := g.records.save(one); err != nil {
+		return err
+	}
+	j.tried = true
+	local, err := g.Scheduler.Submit(ctx, *one.Submission)
+	if err != nil {
+		return err
+	}
+	g.config.Log.Info("job_given", "job", j.tag.String(), "local", string(local))
+	g.isOut(j)
+	return nil
+}
+
+// holdAgain puts a job that the batch system has not got into the queue again, as the last
+// one.
+func (g *Gate) holdAgain(j *job, one record) error {
+	one.Status, one.Released = isHeld, 0
+	if err := g.records.save(one); err != nil {
+		return err
+	}
+	j.tried = false
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if j.state != leaving {
+		return nil
+	}
+	g.leave(j)
+	j.state = held
+	g.requeue(j)
+	return nil
+}
+
+// ask looks for a job in the batch system, and does something if it is not there.
+func (g *Gate) ask(ctx context.Context, j *job, absent func() error) error {
+	presence, _, err := g.Scheduler.FindByTag(ctx, j.tag)
+	switch {
+	case err != nil:
+		return err
+	case presence == localsched.Present:
+		g.isOut(j)
+		return nil
+	case presence == localsched.Absent:
+		return absent()
+	}
+	return errUnclear
+}
+
+// isOut enters that the batch system has a job, if it has not told more by now.
+func (g *Gate) isOut(j *job) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if j.state == leaving {
+		j.state, j.pause = out, 0
+		g.waits(j, "")
+	}
+}
+
+// refuse ends a job that the batch system will not have.
+func (g *Gate) refuse(j *job, reason string) error {
+	one := j.record(isRefused)
+	one.Reason = reason
+	if err := g.records.save(one); err != nil {
+		return err
+	}
+	g.config.Log.Warn("job_refused", "job", j.tag.String(), "reason", reason)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.leave(j)
+	g.endRefused(j, reason)
+	return nil
+}
+
+// endRefused reports that end. The lock is held.
+func (g *Gate) endRefused(j *job, reason string) {
+	reason = "the local scheduler refused the job when the power budget let it go: " + reason
+	j.state, j.refused = ended, true
+	g.tell(localsched.Change{
+		Tag: j.tag, State: protocol.Failed, Reason: reason,
+		Outcome: protocol.Outcome{State: protocol.Failed, Reason: reason},
+	})
+}

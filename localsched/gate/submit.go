@@ -1,0 +1,152 @@
+package gate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Submit implements [localsched.Runner]. A job that the budget lets start now is with the
+// batch system when it returns, unless that cannot tell; then it gets it later.
+func (g *Gate) Submit(ctx context.Context, submission localsched.Submission) (localsched.LocalID, error) {
+	j, err := g.grabOrMake(ctx, submission.Tag)
+	if err != nil {
+		return "", err
+	}
+	defer j.release()
+	switch g.stateOf(j) {
+	case making:
+		err = g.admit(ctx, j, submission)
+	case withdrawn:
+		err = &localsched.RefusedError{Reason: fmt.Sprintf("job %v was withdrawn before it came", j.tag)}
+	case held, leaving, out, ended:
+	}
+	if err != nil {
+		return "", err
+	}
+	return j.id(), nil
+}
+
+// admit takes a new job in, or drops it.
+func (g *Gate) admit(ctx context.Context, j *job, submission localsched.Submission) error {
+	if _, reason := g.config.Machine.Units(submission.Spec.Request); reason != "" {
+		g.drop(j)
+		return &localsched.RefusedError{Reason: reason}
+	}
+	g.mu.Lock()
+	g.seq++
+	j.seq = g.seq
+	g.mu.Unlock()
+	j.since, j.request = now(), submission.Spec.Request
+	one := j.record(isHeld)
+	one.Submission = &submission
+	if err := g.records.save(one); err != nil {
+		g.drop(j)
+		return fmt.Errorf("hold job %v: %w", j.tag, err)
+	}
+	starts, err := g.enqueue(j)
+	if err == nil && starts {
+		err = g.giveNow(ctx, j, one)
+	}
+	if err != nil {
+		return g.turnAway(j, err)
+	}
+	return nil
+}
+
+// turnAway drops a job for good that Submit does not take.
+func (g *Gate) turnAway(j *job, err error) error {
+	removed := g.records.remove(j.tag)
+	g.drop(j)
+	if removed != nil {
+		return errors.Join(err, removed)
+	}
+	return err
+}
+
+// enqueue puts a job in the engine's queue. It returns whether it is to start at once; then
+// that is the caller's.
+func (g *Gate) enqueue(j *job) (starts bool, err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	actions, err := g.engine.Submit(now(), j.engineJob())
+	if err != nil {
+		return false, err
+	}
+	j.state, j.planned = held, true
+	for i, tag := range actions.Starts {
+		if tag == j.tag {
+			actions.Starts = append(actions.Starts[:i:i], actions.Starts[i+1:]...)
+			j.state = leaving
+			break
+		}
+	}
+	if j.state == held {
+		g.waits(j, "")
+	}
+	g.take(actions)
+	return j.state == leaving, nil
+}
+
+// giveNow gives the batch system a job that has just come. Its refusal is an error; what is
+// unclear is settled later.
+func (g *Gate) giveNow(ctx context.Context, j *job, one record) error {
+	err := g.handOver(ctx, j, one)
+	if err == nil {
+		return nil
+	}
+	if refused := new(localsched.RefusedError); errors.As(err, &refused) {
+		return err
+	}
+	g.postpone(j, err)
+	return nil
+}
+
+// FindByTag implements [localsched.Runner]. A tag that was withdrawn before it came is
+// absent.
+func (g *Gate) FindByTag(ctx context.Context, tag protocol.Tag) (localsched.Presence, localsched.LocalID, error) {
+	j, err := g.grab(ctx, tag)
+	if err != nil {
+		return localsched.Unclear, "", err
+	}
+	if j == nil {
+		return g.Scheduler.FindByTag(ctx, tag)
+	}
+	defer j.release()
+	switch g.stateOf(j) {
+	case withdrawn:
+		return localsched.Absent, "", nil
+	case out:
+		presence, _, err := g.Scheduler.FindByTag(ctx, tag)
+		if err == nil && presence == localsched.Absent {
+			err = g.lost(j)
+		}
+		if err != nil {
+			return localsched.Unclear, "", err
+		}
+		if presence != localsched.Present {
+			return presence, "", nil
+		}
+	case making, held, leaving, ended:
+	}
+	return localsched.Present, j.id(), nil
+}
+
+// lost enters that the batch system does not have a job any more that it had, or was to
+// give back.
+func (g *Gate) lost(j *job) error {
+	g.mu.Lock()
+	recalled := j.recalled
+	g.mu.Unlock()
+	if recalled {
+		return g.takenBack(j)
+	}
+	if err := g.records.remove(j.tag); err != nil {
+		return err
+	}
+	g.drop(j)
+	return nil
+}

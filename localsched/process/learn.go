@@ -1,0 +1,165 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"math/bits"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/switchyard-hpc/switchyard/localsched/power"
+	"github.com/switchyard-hpc/switchyard/localsched/spool"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// learntFile is in the spool.
+const learntFile = "likely"
+
+// leastRun is how long a job must run to teach what it draws.
+const leastRun = protocol.Second
+
+// saveEvery is how often what was learnt is written down. A crash loses no more.
+const saveEvery = time.Minute
+
+// learnt is what jobs are expected to draw, and whether that is written down.
+type learnt struct {
+	power.Likely
+
+	news bool
+}
+
+// readLearnt reads what an earlier run has learnt. What is damaged is learnt anew.
+func readLearnt(dir string, log *slog.Logger) (l learnt) {
+	path := filepath.Join(dir, learntFile)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return l
+	}
+	if err == nil {
+		err = l.UnmarshalText(text)
+	}
+	if err != nil {
+		log.Warn("learnt_power_not_read", "file", path, "error", err, "advice", "none: it is learnt anew")
+	}
+	return l
+}
+
+// keepLearnt writes down what is learnt, now and then.
+func (s *Scheduler) keepLearnt(ctx context.Context) {
+	ticker := time.NewTicker(saveEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			if err := s.saveLearnt(); err != nil {
+				s.config.Log.Warn("learnt_power_not_kept", "error", err)
+			}
+		}
+	}
+}
+
+func (s *Scheduler) saveLearnt() error {
+	s.mu.Lock()
+	news := s.learnt.news
+	s.learnt.news = false
+	var text []byte
+	var err error
+	if news {
+		text, err = s.learnt.MarshalText()
+	}
+	s.mu.Unlock()
+	if err == nil && news {
+		err = spool.ExplainFull(spool.ReplaceFile(s.config.Dir, learntFile, text))
+	}
+	if err != nil {
+		return fmt.Errorf("keep what was learnt of the power of jobs: %w", err)
+	}
+	return nil
+}
+
+// learn takes note of what a job has drawn. The lock is held.
+func (s *Scheduler) learn(j *job, exit exitRecord) {
+	if !s.config.Learn {
+		return
+	}
+	if ppm, ok := measured(s.rules.budget.Rates, j.request.CPUs, exit); ok {
+		s.learnt.Learn(j.request.Like, ppm)
+		s.learnt.news = true
+	}
+}
+
+// measured is what a job of so many CPUs has drawn, in parts per million of what the site
+// states for busy ones. [BG 4.3] finds that utilisation is a good estimator of power: so it
+// is taken to lie between the rates of an idle and a busy CPU as the utilisation of its CPUs
+// lies between 0 and 1. Where power itself is measured, that belongs here instead.
+func measured(rates power.Rates, cpus int, exit exitRecord) (ppm int, ok bool) {
+	if exit.Ran < leastRun || exit.State == protocol.NodeFail || rates.Busy < 1 {
+		return 0, false
+	}
+	draw := rates.Idle + (rates.Busy-rates.Idle)*utilisation(cpus, exit)/protocol.PPM // a rate times 10⁶ fits
+	return int(min(max(1, draw*protocol.PPM/rates.Busy), protocol.MaxPower)), true
+}
+
+// utilisation is how busy a job has kept so many CPUs, in parts per million.
+func utilisation(cpus int, exit exitRecord) int64 {
+	over, all := bits.Mul64(uint64(max(1, cpus)), uint64(exit.Ran)) //nolint:gosec // at least a second
+	used := uint64(max(0, exit.CPU))
+	if over == 0 && used >= all {
+		return protocol.PPM // clocks differ, and what was held for one CPU may keep more busy
+	}
+	high, low := bits.Mul64(used, protocol.PPM)
+	if over > 0 || high >= all {
+		return 0
+	}
+	share, _ := bits.Div64(high, low, all)
+	return int64(share) //nolint:gosec // at most a million
+}
+
+// likely is a request with the power that is expected of it, if it states none. The lock
+// is held.
+func (s *Scheduler) likely(r protocol.Request) protocol.Request {
+	if r.Power == 0 && s.config.Learn {
+		r.Power, _ = s.learnt.Expect(r.Like)
+	}
+	return r
+}
+
+// likelyAll is likely for each request, of which the caller keeps its own. The lock is
+// held.
+func (s *Scheduler) likelyAll(requests []protocol.Request) []protocol.Request {
+	if !s.config.Learn {
+		return requests
+	}
+	requests = slices.Clone(requests)
+	for i, r := range requests {
+		requests[i] = s.likely(r)
+	}
+	return requests
+}
+
+// guess is likely for who does not hold the lock.
+func (s *Scheduler) guess(r protocol.Request) protocol.Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.likely(r)
+}
+
+// childrenCPU is how long the children of this process that were waited for, and theirs,
+// have kept CPUs busy.
+func childrenCPU() protocol.Duration {
+	var usage unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_CHILDREN, &usage); err != nil {
+		fmt.Fprintln(os.Stderr, "ask for the job's CPU time:", err)
+		return 0
+	}
+	return protocol.Duration((usage.Utime.Nano() + usage.Stime.Nano()) / int64(time.Millisecond))
+}
