@@ -172,7 +172,7 @@ func (m *partitioned) PlaceName(place Place) string {
 func (m *partitioned) PlaceNamed(name string, units int) (place Place, ok bool) {
 	for i := range m.lots {
 		if m.lots[i].name == name {
-			return Place(i), m.lots[i].nodes == units //nolint:gosec // lots are numbered in 32 bits
+			return Place(i), m.lots[i].nodes == units
 		}
 	}
 	return 0, false

@@ -404,7 +404,7 @@ func (b *budgeted) note(now, start protocol.Instant, job *Waiting, f *Floor) str
 	}
 	reason := fmt.Sprintf("the power budget is %s, of which %s are left", power.Text(limit), power.Text(max(0, limit-f.supply.taken)))
 	if job.draw > limit {
-		reason = fmt.Sprintf("off-peak only: the power budget is %s", power.Text(limit))
+		reason = "off-peak only: the power budget is " + power.Text(limit)
 	}
 	if until != power.End {
 		reason += until.Time().Format(" until 2006-01-02 15:04Z")

@@ -1,8 +1,8 @@
 package engine_test
 
 import (
-	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
@@ -13,6 +13,7 @@ import (
 // crowded is Intrepid under EASY and half the power that it could draw, with many waiting
 // jobs.
 func crowded(b *testing.B, mode engine.Mode, bound protocol.Duration, waiting int) *engine.Engine {
+	b.Helper()
 	const microwatts = 25_000_000_000 / 4096 // 25 kW per rack
 	budget := engine.Budget{
 		Signal: power.Always(500_000_000), Rates: power.Rates{Busy: microwatts, Idle: microwatts / 2}, Mode: mode,
@@ -51,7 +52,7 @@ func BenchmarkBudgetPass(b *testing.B) {
 // BenchmarkBudgetQuote asks for quotes behind a queue, each of another shape.
 func BenchmarkBudgetQuote(b *testing.B) {
 	for _, waiting := range []int{10, 100, 1000} {
-		b.Run(fmt.Sprintf("%d", waiting), func(b *testing.B) {
+		b.Run(strconv.Itoa(waiting), func(b *testing.B) {
 			e := crowded(b, engine.Window, 0, waiting)
 			time := protocol.Duration(0)
 			for b.Loop() {

@@ -30,7 +30,7 @@ func appetiteOf(r protocol.Request) appetite {
 }
 
 // narrow is n, or the nearest that fits; no machine has more CPUs.
-func narrow(n int) int32 { return int32(min(max(0, n), math.MaxInt32)) } //nolint:gosec // in range
+func narrow(n int) int32 { return int32(min(max(0, n), math.MaxInt32)) }
 
 // wants works out what a job would draw.
 func (s *supply) wants(f *Floor, job *Waiting) {
