@@ -40,6 +40,9 @@ func (g *Gate) tell(c localsched.Change) {
 
 // waits reports why a job waits. The lock is held.
 func (g *Gate) waits(j *job, reason string) {
+	if s := g.stories[j.tag]; s != nil && s.last.State == protocol.Pending && s.last.Reason == reason {
+		return // as most often: of each held job at each event
+	}
 	g.tell(localsched.Change{Tag: j.tag, State: protocol.Pending, Reason: reason})
 }
 

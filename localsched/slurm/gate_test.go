@@ -45,11 +45,11 @@ func TestPowerGate(t *testing.T) {
 	if got := s.cluster.must(t, "squeue", "-h", "-o", "%j", "-n", s.name(first.Tag)+","+s.name(second.Tag)+","+s.name(third.Tag)); got != s.name(first.Tag) {
 		t.Errorf("Slurm has %q, want the first job alone", got)
 	}
-	if load, err := g.Load(t.Context()); err != nil || load.Draw != 1000 || load.Budget != 1000 || load.Free() > 0 {
-		t.Errorf("the load is %+v, %v", load, err)
+	if load, failed := g.Load(t.Context()); failed != nil || load.Draw != 1000 || load.Budget != 1000 || load.Free() > 0 {
+		t.Errorf("the load is %+v, %v", load, failed)
 	}
-	if became, err := g.Withdraw(t.Context(), third.Tag); err != nil || became != localsched.Withdrawn {
-		t.Errorf("withdrawn: %v, %v", became, err)
+	if became, failed := g.Withdraw(t.Context(), third.Tag); failed != nil || became != localsched.Withdrawn {
+		t.Errorf("withdrawn: %v, %v", became, failed)
 	}
 	if err = os.WriteFile(filepath.Join(dir, "go"), nil, 0o600); err != nil {
 		t.Fatal(err)

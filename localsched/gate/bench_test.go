@@ -1,0 +1,38 @@
+package gate_test
+
+import (
+	"testing"
+
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/localsched/gate"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// BenchmarkHold has a job come, and be withdrawn, while a thousand are held.
+func BenchmarkHold(b *testing.B) {
+	config := gate.Config{Dir: b.TempDir(), Machine: machine(), Scheduler: newFake(cpus), Budget: until(b, now().Add(protocol.Day), 0)}
+	g, err := gate.Open(config)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer g.Close()
+	submit := func(n int) localsched.Submission {
+		job := submission(n, 1)
+		if _, err := g.Submit(b.Context(), job); err != nil {
+			b.Fatal(err)
+		}
+		return job
+	}
+	const held = 1000
+	for n := range held {
+		submit(n)
+	}
+	n := held
+	for b.Loop() {
+		job := submit(n)
+		if _, err := g.Withdraw(b.Context(), job.Tag); err != nil {
+			b.Fatal(err)
+		}
+		n++
+	}
+}
