@@ -20,7 +20,8 @@
 //	<Dir>/jobs/<job>.<epoch>/
 //	    job.json                   with the job's number and its grace time
 //	    script, work/, out, err    as in every spool
-//	    started                    made once: who watches the job, or "withdrawn"
+//	    place                      the partition that the job is given, on a machine of such
+//	    started                    made once: who watches the job and where it runs, or "withdrawn"
 //	    exit                       how it ended, and how long it kept CPUs busy
 //	    shim.log                   what the shim had to say, mostly nothing
 //

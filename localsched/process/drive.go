@@ -16,7 +16,7 @@ func (s *Scheduler) take(actions localsched.Actions) {
 	s.wake = actions.Wake
 	for _, tag := range actions.Starts {
 		j := s.jobs[tag]
-		j.state = starting
+		j.state, j.place = starting, s.engine.PlaceName(tag)
 		s.starts = append(s.starts, j)
 	}
 	for _, tag := range actions.Kills {

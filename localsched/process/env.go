@@ -14,8 +14,12 @@ const defaultPath = "/usr/local/bin:/usr/bin:/bin"
 
 // environment is the environment of a job: what was submitted, and over it what
 // every job is given and what Slurm would say of it.
-func environment(job spool.Job) []string {
-	env := spool.Over(job.Submission.Payload.Env, append(job.Given(), asSlurm(job)...))
+func environment(job spool.Job, place string) []string {
+	given := append(job.Given(), asSlurm(job)...)
+	if place != "" {
+		given = append(given, "SWITCHYARD_PARTITION="+place)
+	}
+	env := spool.Over(job.Submission.Payload.Env, given)
 	if !slices.ContainsFunc(env, func(v string) bool { return strings.HasPrefix(v, "PATH=") }) {
 		env = append(env, "PATH="+defaultPath)
 	}
@@ -49,13 +53,13 @@ type plan struct {
 	Stderr string   `json:"stderr"` // empty: nowhere; equal to stdout: both in one
 }
 
-func planOf(dir string, job spool.Job, shim int) plan {
+func planOf(dir string, job spool.Job, place string, shim int) plan {
 	out := job.Outputs(dir)
 	return plan{
 		Parent: shim,
 		Script: filepath.Join(dir, spool.ScriptFile),
 		Args:   job.Submission.Payload.Args,
-		Env:    environment(job),
+		Env:    environment(job, place),
 		Dir:    job.WorkFolder(dir),
 		Stdout: out.Stdout,
 		Stderr: out.Stderr,

@@ -41,6 +41,7 @@ type job struct {
 	look     uint64 // at the budget, the last at which that held it
 	shim     processID
 	started  protocol.Instant
+	place    string        // of the engine's; empty: its places have no names
 	reported []uint64      // the numbers of its changes
 	over     chan struct{} // closed when it has ended or was withdrawn
 }
@@ -71,7 +72,7 @@ func (j *job) id() localsched.LocalID { return localsched.LocalID(spool.FolderOf
 // engineJob is the job as the engine takes it. It has waited since it was first submitted,
 // also after a restart.
 func (j *job) engineJob() localsched.Queued {
-	return localsched.Queued{Request: j.request, Tag: j.tag, Since: j.submitted}
+	return localsched.Queued{Request: j.request, Tag: j.tag, Since: j.submitted, Place: j.place}
 }
 
 // change reports the job in a state that is not a last one.

@@ -10,12 +10,17 @@ import (
 	"path/filepath"
 	"slices"
 	"syscall"
+
+	"github.com/switchyard-hpc/switchyard/localsched/spool"
 )
 
 // launch starts a shim for the job and waits for what it says. It takes hold of
 // the shim that has won the job, this one or an earlier one; the results are
 // those of adopt.
 func (s *Scheduler) launch(ctx context.Context, j *job) (*handle, error) {
+	if err := s.notePlace(j); err != nil {
+		return nil, err
+	}
 	said, pipe, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -48,6 +53,17 @@ func (s *Scheduler) launch(ctx context.Context, j *job) (*handle, error) {
 	j.shim, j.started = answer.processID, answer.Started
 	s.mu.Unlock()
 	return shim, nil
+}
+
+// notePlace writes down where the job is to run, for its shim.
+func (s *Scheduler) notePlace(j *job) error {
+	s.mu.Lock()
+	place := j.place
+	s.mu.Unlock()
+	if place == "" {
+		return nil
+	}
+	return spool.ReplaceRecord(j.dir, placedFile, placeRecord{place})
 }
 
 // shimAnswer is what a shim says on its pipe, once, before the job starts.

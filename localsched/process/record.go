@@ -8,6 +8,7 @@ import (
 // The names in a job's folder beside those of every spool.
 const (
 	startedFile = "started"
+	placedFile   = "place"
 	exitFile    = "exit"
 	logFile     = "shim.log"
 )
@@ -20,11 +21,17 @@ type jobRecord struct {
 	Power int               `json:"power_ppm,omitempty"` // that it is taken to draw, as in [protocol.Request]
 }
 
+// placeRecord is the file place: where the engine wants the job, if its places have names.
+type placeRecord struct {
+	Place string `json:"place"`
+}
+
 // startedRecord is the file started: the shim that watches the job, or that no
 // shim ever may.
 type startedRecord struct {
 	processID
 	Started   protocol.Instant `json:"started_ms,omitempty"`
+	Place     string           `json:"place,omitempty"` // where the job runs
 	Withdrawn bool             `json:"withdrawn,omitempty"`
 }
 

@@ -151,7 +151,7 @@ func (s *Scheduler) adopt(j *job) (*handle, error) {
 		return nil, err
 	}
 	s.mu.Lock()
-	j.shim, j.started = record.processID, record.Started
+	j.shim, j.started, j.place = record.processID, record.Started, record.Place
 	s.mu.Unlock()
 	return record.open()
 }

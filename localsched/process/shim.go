@@ -2,7 +2,9 @@ package process
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"os"
 	"os/signal"
@@ -75,7 +77,7 @@ func watchMain(dir string, command []string) int {
 		return exitFailed
 	}
 	w := watch{
-		dir: dir, command: command, record: record, start: start,
+		dir: dir, command: command, record: record, place: claim.Place, start: start,
 		asked: asked, children: children,
 	}
 	exit := exitRecord{End: w.run()}
@@ -101,6 +103,11 @@ func claimJob(dir string) (record jobRecord, claim startedRecord, answer shimAns
 	if claim.processID, err = self(); err != nil {
 		return fail(err)
 	}
+	where, err := spool.ReadRecord[placeRecord](dir, placedFile)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fail(err)
+	}
+	claim.Place = where.Place
 	claim.Started = protocol.InstantOf(time.Now())
 	won, err := createStarted(dir, claim)
 	if err != nil {

@@ -21,6 +21,7 @@ type watch struct {
 	dir      string
 	command  []string // of this shim, without the folder
 	record   jobRecord
+	place    string
 	start    time.Time // monotonic: a suspended machine does not use the limit up
 	asked    <-chan os.Signal
 	children <-chan os.Signal
@@ -49,7 +50,7 @@ func (w *watch) run() spool.End {
 // startJob starts the second stage as the account. The channel gives what keeps
 // it from becoming the job; that is "" when nothing does.
 func (w *watch) startJob() (trouble <-chan string, err error) {
-	order, err := json.Marshal(planOf(w.dir, w.record.Job, os.Getpid()))
+	order, err := json.Marshal(planOf(w.dir, w.record.Job, w.place, os.Getpid()))
 	if err != nil {
 		return nil, err
 	}
