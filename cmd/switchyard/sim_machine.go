@@ -3,7 +3,6 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/switchyard-hpc/switchyard/internal/experiment"
 	"github.com/switchyard-hpc/switchyard/internal/sim"
 	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
@@ -27,9 +26,9 @@ func (f *machineFlags) addTo(cmd *cobra.Command) {
 	choice(cmd, &f.kind, "machine", config.PerCPU, "how jobs share it", config.PerCPU, config.WholeNode, config.Partitioned)
 	cmd.Flags().IntVar(&f.perNode, "cpus-per-node", 0, "processors of a node (4 for "+config.Partitioned+", else 1)")
 	cmd.Flags().StringVar(&f.partitions, "partitions", config.Intrepid,
-		"for "+config.Partitioned+": \""+config.Intrepid+"\", racks as \""+experiment.RacksForm+"\", or a file")
+		"for "+config.Partitioned+": \""+config.Intrepid+"\", racks as \""+config.RacksForm+"\", or a file")
 	_ = cmd.RegisterFlagCompletionFunc("partitions", // the flag was just made
-		cobra.FixedCompletions([]string{config.Intrepid, experiment.RacksForm}, cobra.ShellCompDirectiveDefault))
+		cobra.FixedCompletions([]string{config.Intrepid, config.RacksForm}, cobra.ShellCompDirectiveDefault))
 	cmd.Flags().IntVar(&f.smallest, "smallest", layout.Smallest, "for "+config.Partitioned+": nodes of the smallest partition that is used")
 	cmd.Flags().BoolVar(&f.mesh, "mesh", layout.Mesh, "for "+config.Partitioned+": use partitions whose loops are not closed, too")
 }
@@ -89,7 +88,7 @@ func (f *machineFlags) machine(trace *workload.Trace) (sim.Machine, error) {
 }
 
 func (f *machineFlags) partitioned() (sim.Machine, error) {
-	layout, err := experiment.ReadLayout(f.partitions)
+	layout, err := config.ReadLayout(f.partitions)
 	if err != nil {
 		return sim.Machine{}, layoutError("partitions", f.partitions, err)
 	}

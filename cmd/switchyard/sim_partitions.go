@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/switchyard-hpc/switchyard/internal/experiment"
 	"github.com/switchyard-hpc/switchyard/localsched/partition"
 	"github.com/switchyard-hpc/switchyard/peer/config"
 )
@@ -60,7 +59,7 @@ func (p *simPartitions) run(args []string) error {
 	if err != nil {
 		return err
 	}
-	layout, err := experiment.ReadLayout(name)
+	layout, err := config.ReadLayout(name)
 	if err != nil {
 		return layoutError("racks", name, err)
 	}
@@ -73,7 +72,7 @@ func (p *simPartitions) run(args []string) error {
 	return p.show(name, layout)
 }
 
-// source is what [experiment.ReadLayout] is to read.
+// source is what [config.ReadLayout] is to read.
 func (p *simPartitions) source(args []string) (string, error) {
 	switch {
 	case len(args) > 1:
@@ -81,7 +80,7 @@ func (p *simPartitions) source(args []string) (string, error) {
 	case len(args) == 1 && p.racks != "":
 		return "", usage("%s and --racks %s exclude each other", args[0], p.racks)
 	case p.racks != "":
-		return experiment.Racks(p.racks), nil
+		return config.Racks(p.racks), nil
 	case len(args) == 1:
 		return args[0], nil
 	}
@@ -90,7 +89,7 @@ func (p *simPartitions) source(args []string) (string, error) {
 
 // layoutError makes an error of racks that cannot be one of usage.
 func layoutError(flag, name string, err error) error {
-	if !experiment.IsRacks(name) {
+	if !config.IsRacks(name) {
 		return err
 	}
 	return usage("--%s: %w", flag, err)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/internal/experiment"
+	"github.com/switchyard-hpc/switchyard/peer/config"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -299,7 +300,7 @@ func TestPartitionsOfAFile(t *testing.T) {
 			t.Errorf("%q with %q: %v, not %q", c.file, c.keys, err, c.want)
 		}
 	}
-	if _, err := experiment.ReadLayout("none.csv"); err == nil || !strings.Contains(err.Error(), "none.csv") {
+	if _, err := config.ReadLayout("none.csv"); err == nil || !strings.Contains(err.Error(), "none.csv") {
 		t.Errorf("a file that is not there: %v", err)
 	}
 }

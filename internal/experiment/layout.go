@@ -1,14 +1,9 @@
 package experiment
 
 import (
-	"cmp"
-	"compress/gzip"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/internal/sim"
@@ -17,63 +12,11 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/config"
 )
 
-// racks begins the name of a layout that is made: "racks 2x8" has 2 rows of 8 racks.
-const racks = "racks "
-
-// RacksForm is how such a layout is named.
-const RacksForm = racks + "2x8"
-
-// Racks is the name of the layout of so many rows and columns, as "2x8".
-func Racks(size string) string { return racks + size }
-
-// IsRacks says whether a layout of the name is made and not read.
-func IsRacks(name string) bool { return strings.HasPrefix(name, racks) }
-
-// parseRacks reads rows and columns; ok is false for a name that is no such layout.
-func parseRacks(name string) (rows, columns int, ok bool, err error) {
-	size, ok := strings.CutPrefix(name, racks)
-	if !ok {
-		return 0, 0, false, nil
-	}
-	if _, err = fmt.Sscanf(size+"\n", "%dx%d\n", &rows, &columns); err != nil {
-		return 0, 0, true, fmt.Errorf("%q are no racks; write rows and columns, as %q", name, RacksForm)
-	}
-	return rows, columns, true, nil
-}
-
-// ReadLayout makes or reads how a machine is cut into partitions: that of Intrepid by the
-// name "intrepid", one of so many rows and columns of racks as "racks 2x8", or a file,
-// packed by gzip or not. What is wrong with a file is a [*partition.MalformedError]; that
-// there is none wraps [fs.ErrNotExist].
-func ReadLayout(name string) (*partition.Layout, error) {
-	rows, columns, made, err := parseRacks(name)
-	switch {
-	case err != nil:
-		return nil, err
-	case made:
-		return partition.Generate(rows, columns)
-	case name == config.Intrepid:
-		return partition.Intrepid()
-	}
-	file, err := os.Open(name)
-	if err != nil {
-		return nil, fmt.Errorf("open the partitions: %w", err)
-	}
-	var text io.Reader = file
-	if strings.HasSuffix(name, ".gz") {
-		if text, err = gzip.NewReader(file); err != nil {
-			return nil, errors.Join(fmt.Errorf("%s is not packed by gzip: %w", name, err), file.Close())
-		}
-	}
-	layout, err := partition.Parse(text, name)
-	return layout, cmp.Or(err, file.Close())
-}
-
 // resolve makes the files of partitions that a plan names absolute.
 func (p *Plan) resolve(places settings.Places) {
 	for i := range p.Sites {
 		s := &p.Sites[i]
-		if s.Partitions == "" || s.Partitions == config.Intrepid || IsRacks(s.Partitions) || filepath.IsAbs(s.Partitions) {
+		if s.Partitions == "" || s.Partitions == config.Intrepid || config.IsRacks(s.Partitions) || filepath.IsAbs(s.Partitions) {
 			continue
 		}
 		file := places.Find(fmt.Sprintf("site[%d].partitions", i)).File
@@ -103,9 +46,9 @@ func (s *Site) checkMachine(c *checker, key string) {
 	c.atLeast(key+".nodes", s.Nodes, 0) // its layout knows them
 	c.atLeast(key+".smallest", s.Smallest, 1)
 	if s.Partitions == "" {
-		c.add(key+".partitions", "is missing; write %q, racks as %q, or the path of a file of partitions", config.Intrepid, RacksForm)
+		c.add(key+".partitions", "is missing; write %q, racks as %q, or the path of a file of partitions", config.Intrepid, config.RacksForm)
 	}
-	if _, _, _, err := parseRacks(s.Partitions); err != nil {
+	if err := config.CheckRacks(s.Partitions); err != nil {
 		c.add(key+".partitions", "%v", err)
 	}
 }
@@ -115,7 +58,7 @@ func (s *Site) cut() error {
 	if s.Machine != config.Partitioned {
 		return nil
 	}
-	layout, err := ReadLayout(s.Partitions)
+	layout, err := config.ReadLayout(s.Partitions)
 	if err != nil {
 		return siteError(s.Name, err)
 	}

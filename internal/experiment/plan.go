@@ -70,7 +70,7 @@ type Site struct {
 	Policy      string `toml:"policy"` // of the batch system: by its name in the engine, or a plugin
 
 	Machine    string `toml:"machine"`    // empty: WholeNode says how jobs share it; or [config.Partitioned]
-	Partitions string `toml:"partitions"` // as [ReadLayout] has it
+	Partitions string `toml:"partitions"` // as [config.ReadLayout] has it
 	Smallest   int    `toml:"smallest"`   // nodes of the smallest partition that is used
 	Mesh       bool   `toml:"mesh"`       // whether meshes are used
 

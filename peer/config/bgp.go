@@ -1,24 +1,14 @@
 package config
 
 import (
-	"compress/gzip"
 	"errors"
 	"fmt"
-	"io"
-	"os"
+	"io/fs"
 	"path/filepath"
-	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/localsched/partition"
-)
-
-// The values of [BGP.Partitions] that are no paths: a machine that is known, and what
-// begins one of so many rows and columns of racks.
-const (
-	Intrepid = "intrepid"
-	racks    = "racks "
 )
 
 // Engine returns the model of the machine that the table describes, on a computer with so
@@ -45,7 +35,7 @@ func (r *checker) checkBGP(l *LocalSched) {
 	}
 	r.AtLeast("localsched.bgp.smallest", l.BGP.Smallest, 1)
 	if l.BGP.Partitions == "" {
-		r.Problem("localsched.bgp.partitions", "is missing; write %q, racks as %q, or the path of a file of partitions", Intrepid, racks+"2x8")
+		r.Problem("localsched.bgp.partitions", "is missing; write %q, racks as %q, or the path of a file of partitions", Intrepid, RacksForm)
 		return
 	}
 	if r.readLayout(l.BGP); l.BGP.layout != nil {
@@ -78,26 +68,20 @@ func (r *checker) checkPartitioned(l *LocalSched, nodes int) {
 func (r *checker) readLayout(b *BGP) {
 	const key = "localsched.bgp.partitions"
 	var err error
-	var rows, columns int
-	switch size, isRacks := strings.CutPrefix(b.Partitions, racks); {
-	case b.Partitions == Intrepid:
-		b.layout, err = partition.Intrepid()
-	case isRacks:
-		if _, err = fmt.Sscanf(size+"\n", "%dx%d\n", &rows, &columns); err != nil {
-			r.Problem(key, "%q are no racks; write rows and columns, as %q", b.Partitions, racks+"2x8")
-			return
-		}
-		b.layout, err = partition.Generate(rows, columns)
-	default:
+	if b.Partitions != Intrepid && !IsRacks(b.Partitions) {
 		b.Partitions, err = r.absolute(key, b.Partitions)
-		if err == nil {
-			b.layout, err = openLayout(b.Partitions)
-		}
+	}
+	if err == nil {
+		b.layout, err = ReadLayout(b.Partitions)
 	}
 	if malformed, ok := errors.AsType[*partition.MalformedError](err); ok {
 		for _, problem := range malformed.Problems {
 			r.Reject(malformed.File, problem.Line, problem.Text)
 		}
+		return
+	}
+	if _, ok := errors.AsType[*fs.PathError](err); ok {
+		r.Problem(key, "%s %s", b.Partitions, settings.Unreadable(err))
 		return
 	}
 	if err != nil {
@@ -115,20 +99,4 @@ func (r *checker) absolute(key, path string) (string, error) {
 		return path, fmt.Errorf("%s: %w", path, err)
 	}
 	return filepath.Join(dir, path), nil
-}
-
-// openLayout reads a file of partitions, or one that gzip has packed.
-func openLayout(path string) (*partition.Layout, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("%s %s", path, settings.Unreadable(err))
-	}
-	defer file.Close() //nolint:errcheck // read only
-	var text io.Reader = file
-	if strings.HasSuffix(path, ".gz") {
-		if text, err = gzip.NewReader(file); err != nil {
-			return nil, fmt.Errorf("%s is not packed by gzip: %w", path, err)
-		}
-	}
-	return partition.Parse(text, path)
 }
