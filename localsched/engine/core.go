@@ -72,19 +72,24 @@ func (c *Core) setPolicy(p Policy) {
 // Size is what a request takes of the machine. The reason says why it never
 // fits; it is empty when it does.
 func (c *Core) Size(r protocol.Request) (w Waiting, reason string) {
-	return size(c.machine, c.policy, r)
+	return size(c.machine, c.policy, c.floor.now, r)
 }
 
-func size(m Machine, p Policy, r protocol.Request) (w Waiting, reason string) {
+func size(m Machine, p Policy, now protocol.Instant, r protocol.Request) (w Waiting, reason string) {
+	w, reason = sizeAlone(m, r)
+	if b, ok := p.(*budgeted); ok && reason == "" {
+		reason = b.refuses(m, now, &w)
+	}
+	return w, reason
+}
+
+// sizeAlone is what a request takes of the machine, whatever the policy says of it.
+func sizeAlone(m Machine, r protocol.Request) (w Waiting, reason string) {
 	if r.WallTime < 1 {
 		return Waiting{}, "has no wall-time limit; ask for at least 1ms"
 	}
 	units, reason := m.Units(r)
-	w = Waiting{Units: units, Time: r.WallTime, appetite: appetiteOf(r)}
-	if b, ok := p.(*budgeted); ok && reason == "" {
-		reason = b.refuses(m, &w)
-	}
-	return w, reason
+	return Waiting{Units: units, Time: r.WallTime, appetite: appetiteOf(r)}, reason
 }
 
 // Submit puts a job that [Core.Size] made at the end of the queue and makes a
@@ -305,6 +310,12 @@ func (c *Core) Load() protocol.Load {
 		b.tell(&load, &c.floor)
 	}
 	return load
+}
+
+// due says whether a pass is due that has not been made.
+func (c *Core) due(now protocol.Instant) bool {
+	wake := c.Wake()
+	return wake != 0 && wake <= now
 }
 
 // change counts a change at a time.

@@ -16,10 +16,10 @@ func (e *Engine) Delays(
 	if len(waiting) == 0 {
 		return delays
 	}
-	before := e.core.trialAt(now, ahead).startsOf(waiting, !e.core.settled)
+	before := e.core.trialAt(now, ahead).startsOf(waiting, !e.core.settled || e.core.due(now))
 	known := map[shape]protocol.Duration{}
 	for i := range jobs {
-		job, reason := size(e.core.machine, e.core.policy, jobs[i])
+		job, reason := size(e.core.machine, e.core.policy, now, jobs[i])
 		if reason != "" {
 			continue
 		}

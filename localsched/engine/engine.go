@@ -104,8 +104,8 @@ func (e *Engine) Tick(now protocol.Instant) localsched.Actions {
 // starts, then submit what was queued: Restore makes no pass. A job whose Place is no more
 // there, or taken, gets another. Errors are those of Submit, and one that wraps [ErrNoRoom].
 func (e *Engine) Restore(job localsched.Queued, started protocol.Instant) error {
-	waiting, err := e.admit(job)
-	if err != nil {
+	waiting, reason := sizeAlone(e.core.machine, job.Request)
+	if err := e.admits(job.Tag, reason); err != nil {
 		return err
 	}
 	if !e.core.restore(e.book.add(job.Tag), waiting, started, job.Place) {
@@ -145,14 +145,19 @@ func (e *Engine) Plan(now protocol.Instant, ahead, jobs []protocol.Request) []lo
 // admit turns a job into what the queue holds, or says why it cannot.
 func (e *Engine) admit(job localsched.Queued) (Waiting, error) {
 	waiting, reason := e.core.Size(job.Request)
-	if reason != "" {
-		return Waiting{}, &localsched.RefusedError{Reason: reason}
-	}
-	if _, ok := e.book.slots[job.Tag]; ok {
-		return Waiting{}, fmt.Errorf("job %v: %w", job.Tag, localsched.ErrDuplicate)
-	}
 	waiting.since = job.Since
-	return waiting, nil
+	return waiting, e.admits(job.Tag, reason)
+}
+
+// admits says why a job cannot enter.
+func (e *Engine) admits(tag protocol.Tag, reason string) error {
+	if reason != "" {
+		return &localsched.RefusedError{Reason: reason}
+	}
+	if _, ok := e.book.slots[tag]; ok {
+		return fmt.Errorf("job %v: %w", tag, localsched.ErrDuplicate)
+	}
+	return nil
 }
 
 func (e *Engine) actions(starts []int) localsched.Actions {

@@ -12,7 +12,7 @@ func (e *Engine) PlanAlone(now protocol.Instant, ahead, jobs []protocol.Request)
 	now = max(now, c.floor.now)
 	planned := make([]localsched.Planned, len(jobs))
 	for i, r := range jobs {
-		job, reason := size(c.machine, c.policy, r)
+		job, reason := size(c.machine, c.policy, now, r)
 		if planned[i].Declined = reason; reason == "" {
 			planned[i].Start = c.trialAt(now, ahead).simulate(job)
 			planned[i].Note = c.note(now, planned[i].Start, job)

@@ -36,7 +36,7 @@ func (f *future) begin(live *Floor, now protocol.Instant) {
 
 // submit puts a request at the end of the queue, unless it never fits.
 func (f *future) submit(r protocol.Request) bool {
-	job, reason := size(f.machine, f.policy, r)
+	job, reason := size(f.machine, f.policy, f.floor.now, r)
 	if reason != "" {
 		return false
 	}
@@ -63,7 +63,7 @@ func (f *future) pass() Opening {
 func (f *future) next() bool {
 	first := f.floor.running.first()
 	if wake := f.floor.Wake(); wake != 0 && (first == nil || wake < f.endOf(first)) {
-		f.floor.now = wake
+		f.floor.now = max(f.floor.now, wake)
 		return true
 	}
 	if first == nil {

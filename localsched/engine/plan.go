@@ -16,7 +16,7 @@ func (c *Core) Plan(now protocol.Instant, ahead, jobs []protocol.Request) []loca
 	start := c.starts(now, ahead)
 	planned := make([]localsched.Planned, len(jobs))
 	for i := range jobs {
-		job, reason := size(c.machine, c.policy, jobs[i])
+		job, reason := size(c.machine, c.policy, now, jobs[i])
 		if reason != "" {
 			planned[i].Declined = reason
 			continue
@@ -108,7 +108,7 @@ func (c *Core) promises(now protocol.Instant, ahead []protocol.Request) *profile
 	p := &c.trial.floor.profile
 	p.copyFrom(&c.floor.profile)
 	for _, r := range ahead {
-		if w, reason := size(c.machine, c.policy, r); reason == "" {
+		if w, reason := size(c.machine, c.policy, now, r); reason == "" {
 			at, place := p.earliest(now, w.Units, w.Time)
 			p.take(at, at.Add(w.Time), w.Units, place)
 		}

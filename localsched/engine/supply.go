@@ -3,26 +3,18 @@ package engine
 import (
 	"math"
 
-	"github.com/switchyard-hpc/switchyard/localsched/power"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // supply is the power of a floor: what its jobs draw, and what a budgeted policy needs for
-// its passes. Under other policies every draw is 0.
+// its passes. Under other policies nobody asks, and every draw is 0.
 type supply struct {
 	taken  int64            // milliwatts that running jobs draw
 	change protocol.Instant // the next one at which the budget is another; 0: nobody waits for it
 	oldest protocol.Instant // no job waits longer than since then
 	trial  *trial           // of passes that may not start all that they choose; nil until there is one
-}
 
-// trial is where a pass is tried out.
-type trial struct {
-	floor   Floor
-	profile profile
-	chooser power.Chooser
-	picks   []pick
-	items   []power.Item
+	hungriest int64 // no waiting job draws more
 }
 
 func appetiteOf(r protocol.Request) appetite {
@@ -34,14 +26,15 @@ func narrow(n int) int32 { return int32(min(max(0, n), math.MaxInt32)) }
 
 // wants works out what a job would draw.
 func (s *supply) wants(f *Floor, job *Waiting) {
+	job.draw = 0
 	if f.budget == nil {
 		return
 	}
 	job.draw = f.budget.draw(f.machine, job.Units, job.appetite)
 	if f.waiting.length == 0 {
-		s.oldest = job.since
+		s.oldest, s.hungriest = job.since, job.draw
 	}
-	s.oldest = min(s.oldest, job.since)
+	s.oldest, s.hungriest = min(s.oldest, job.since), max(s.hungriest, job.draw)
 }
 
 // reckon works out anew what the running jobs draw, under another policy.
@@ -59,13 +52,5 @@ func (s *supply) reckon(f *Floor) {
 }
 
 func (s *supply) copyFrom(other *supply) {
-	s.taken, s.change, s.oldest = other.taken, other.change, other.oldest
-}
-
-// tryOut is the floor's trial, made when it is first needed.
-func (f *Floor) tryOut() *trial {
-	if f.supply.trial == nil {
-		f.supply.trial = &trial{profile: newProfile(f.machine)}
-	}
-	return f.supply.trial
+	s.taken, s.change, s.oldest, s.hungriest = other.taken, other.change, other.oldest, other.hungriest
 }

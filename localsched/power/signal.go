@@ -20,12 +20,34 @@ type Step struct {
 
 // Signal is a budget over time. Before its first step there is none; the last one lasts
 // for ever. A Signal does not change; the zero Signal is no budget at all.
-type Signal struct{ steps []Step }
+type Signal struct {
+	steps []Step
+	ahead []ahead // of each step
+}
+
+// ahead is what is known of a step and those after it.
+type ahead struct {
+	most int64            // the largest budget
+	free protocol.Instant // the first instant at which none holds, or [End]
+}
+
+// signalOf looks ahead once for all questions.
+func signalOf(steps []Step) Signal {
+	s := Signal{steps: steps, ahead: make([]ahead, len(steps))}
+	last := ahead{free: End}
+	for i := len(steps) - 1; i >= 0; i-- {
+		if last.most = max(last.most, steps[i].Limit); steps[i].Limit == Unlimited {
+			last.free = steps[i].At
+		}
+		s.ahead[i] = last
+	}
+	return s
+}
 
 // NewSignal makes a signal of steps in the order of time. Steps that change nothing are
 // dropped. The error names the step.
 func NewSignal(steps []Step) (Signal, error) {
-	var s Signal
+	var kept []Step
 	limit := Unlimited
 	for i, step := range steps {
 		if i > 0 && step.At <= steps[i-1].At {
@@ -35,22 +57,20 @@ func NewSignal(steps []Step) (Signal, error) {
 			return Signal{}, fmt.Errorf("step %d at %v: a budget of %d mW; it cannot be negative", i, step.At.Time(), step.Limit)
 		}
 		if step.Limit != limit {
-			s.steps = append(s.steps, step)
+			kept = append(kept, step)
 		}
 		limit = step.Limit
 	}
-	return s, nil
+	return signalOf(kept), nil
 }
 
 // Always is a budget that holds at all times.
-func Always(limit int64) Signal {
-	return Signal{steps: []Step{{At: math.MinInt64, Limit: max(0, limit)}}}
-}
+func Always(limit int64) Signal { return signalOf([]Step{{At: math.MinInt64, Limit: max(0, limit)}}) }
 
 // At is the budget at an instant, and the first one after it at which it is another;
 // [End] when it stays.
 func (s Signal) At(now protocol.Instant) (limit int64, until protocol.Instant) {
-	next := sort.Search(len(s.steps), func(i int) bool { return s.steps[i].At > now })
+	next := s.next(now)
 	limit, until = Unlimited, End
 	if next > 0 {
 		limit = s.steps[next-1].Limit
@@ -61,6 +81,11 @@ func (s Signal) At(now protocol.Instant) (limit int64, until protocol.Instant) {
 	return limit, until
 }
 
+// next is the first step after an instant.
+func (s Signal) next(now protocol.Instant) int {
+	return sort.Search(len(s.steps), func(i int) bool { return s.steps[i].At > now })
+}
+
 // End is the end of time.
 const End protocol.Instant = math.MaxInt64
 
@@ -68,29 +93,35 @@ const End protocol.Instant = math.MaxInt64
 // draws more than the budget of the day must wait for the night. It is [End] when none is
 // known.
 func (s Signal) Allows(now protocol.Instant, draw int64) protocol.Instant {
-	limit, until := s.At(now)
-	for limit < draw {
-		if until == End {
-			return End
-		}
-		now = until
-		limit, until = s.At(now)
+	next := s.next(now)
+	if next == 0 || s.steps[next-1].Limit >= draw {
+		return now
 	}
-	return now
+	for ; next < len(s.steps) && s.ahead[next].most >= draw; next++ {
+		if s.steps[next].Limit >= draw {
+			return s.steps[next].At
+		}
+	}
+	return End
 }
 
 // Free is the first instant from now on at which no budget holds, [End] when none is
 // known.
-func (s Signal) Free(now protocol.Instant) protocol.Instant { return s.Allows(now, Unlimited) }
+func (s Signal) Free(now protocol.Instant) protocol.Instant {
+	next := s.next(now)
+	if next == 0 || s.steps[next-1].Limit == Unlimited {
+		return now
+	}
+	return s.ahead[next-1].free
+}
 
 // Most is the largest budget from now on.
 func (s Signal) Most(now protocol.Instant) int64 {
-	most, until := s.At(now)
-	for until != End {
-		limit, next := s.At(until)
-		most, until = max(most, limit), next
+	next := s.next(now)
+	if next == 0 {
+		return Unlimited
 	}
-	return most
+	return s.ahead[next-1].most
 }
 
 // Steps are the steps of the signal. They must not be changed.
@@ -100,27 +131,22 @@ func (s Signal) Steps() []Step { return s.steps }
 func (s Signal) Equal(other Signal, from protocol.Instant) bool {
 	a, _ := s.At(from)
 	b, _ := other.At(from)
-	return a == b && slices.Equal(s.after(from), other.after(from))
-}
-
-func (s Signal) after(from protocol.Instant) []Step {
-	next := sort.Search(len(s.steps), func(i int) bool { return s.steps[i].At > from })
-	return s.steps[next:]
+	return a == b && slices.Equal(s.steps[s.next(from):], other.steps[other.next(from):])
 }
 
 // Min is the lower of two budgets at every instant.
 func Min(a, b Signal) Signal {
-	var s Signal
+	var steps []Step
 	limit := Unlimited
 	for _, at := range instants(a, b) {
 		one, _ := a.At(at)
 		two, _ := b.At(at)
 		if low := min(one, two); low != limit {
-			s.steps = append(s.steps, Step{At: at, Limit: low})
+			steps = append(steps, Step{At: at, Limit: low})
 			limit = low
 		}
 	}
-	return s
+	return signalOf(steps)
 }
 
 func instants(a, b Signal) []protocol.Instant {

@@ -55,12 +55,15 @@ type Claim struct {
 	Default, Held float64
 }
 
-// Claims are those of the half year, or of the real log, within budgets; 20 to 33 kW a rack.
-func Claims(ctx context.Context, o Options, own bool, percents ...int) ([]Claim, error) {
-	from := halfYear
-	if own {
-		from = realLog
-	}
+// The sources of jobs.
+const (
+	HalfYear     = halfYear
+	RealIntrepid = realLog
+	BlueHorizon  = blueLog
+)
+
+// Claims are those of the periods of a source within budgets; 20 to 33 kW a rack.
+func Claims(ctx context.Context, o Options, from source, percents ...int) ([]Claim, error) {
 	var trials []trial
 	for index := range from.names() {
 		for _, percent := range append([]int{0}, percents...) {

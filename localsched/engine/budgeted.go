@@ -1,0 +1,305 @@
+package engine
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/switchyard-hpc/switchyard/localsched/power"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// budgeted is a base policy within a budget.
+type budgeted struct {
+	Budget
+
+	base Policy
+}
+
+// pick is a job that a pass may start, and where.
+type pick struct {
+	job   Waiting
+	place Place
+}
+
+// Rank implements [Policy].
+func (b *budgeted) Rank(w Waiting) int64 { return b.base.Rank(w) }
+
+// Quotes implements [Policy]. A newcomer may take power that others wait for.
+func (*budgeted) Quotes() Quotes { return Alone }
+
+// Pass implements [Policy].
+func (b *budgeted) Pass(f *Floor) Opening {
+	s := &f.supply
+	s.change = 0
+	limit, until := b.Signal.At(f.now)
+	late := b.late(f)
+	if limit == power.Unlimited && len(late) == 0 {
+		b.base.Pass(f)
+	} else {
+		b.choose(f, limit, late)
+	}
+	if f.waiting.length > 0 {
+		s.change = until
+	}
+	return Opening{}
+}
+
+// choose starts what may start while a budget holds or a late job has a reservation.
+func (b *budgeted) choose(f *Floor, limit int64, late []pick) {
+	f.disturb() // no reservation of the base policy outlives such a pass
+	t := f.tryOut()
+	t.begin(limit, f.supply.taken)
+	b.serveLate(f, t, late)
+	if limit == power.Unlimited || b.Mode == Filter {
+		b.filter(f, t)
+		return
+	}
+	if !t.kept {
+		b.keepHead(f, t)
+	}
+	b.fill(f, t)
+}
+
+// filter starts what the base policy would, as far as the power reaches and the places that
+// are kept allow.
+func (b *budgeted) filter(f *Floor, t *trial) {
+	t.picks = t.picks[:0]
+	if t.floor.room == nil {
+		t.floor = newFloor(f.machine, f.policy)
+	}
+	t.floor.copyFrom(f)
+	b.passOver(&t.floor)
+	t.floor.picks = &t.picks
+	b.base.Pass(&t.floor)
+	if t.kept {
+		t.picks = slices.DeleteFunc(t.picks, func(p pick) bool { return !t.beside(f, &p) })
+	}
+	for i, chosen := range t.affordable(f.now, math.MaxInt) {
+		if p := &t.picks[i]; chosen && f.room.Has(p.job.Units, p.place) {
+			f.startOne(&p.job, p.place)
+		}
+	}
+}
+
+// passOver takes the jobs out of a floor that the budget will never allow.
+func (b *budgeted) passOver(f *Floor) {
+	most := b.Signal.Most(f.now)
+	if f.supply.hungriest <= most {
+		return
+	}
+	for c, ok := f.waiting.valid(Cursor{}); ok; c, ok = f.waiting.valid(c) {
+		if f.waiting.at(c).draw > most {
+			f.take(c)
+		} else {
+			c = c.After()
+		}
+	}
+}
+
+// beside says whether a pick leaves the kept places alone, and takes its own if so: where
+// the base policy wants it, or elsewhere.
+func (t *trial) beside(f *Floor, p *pick) bool {
+	end := f.now.Add(p.job.Time)
+	if !t.profile.holds(f.now, end, p.job.Units, p.place) {
+		place, ok := t.find(f, &p.job)
+		if !ok {
+			return false
+		}
+		p.place = place
+	}
+	t.profile.take(f.now, end, p.job.Units, p.place)
+	return true
+}
+
+// fill starts those of the first waiting jobs that use most of the machine. On a machine of
+// partitions what fits by number may have no place; such jobs are left out and the rest is
+// chosen again.
+func (b *budgeted) fill(f *Floor, t *trial) {
+	b.window(f, t)
+	for len(t.picks) > 0 {
+		if all := t.place(f, t.affordable(f.now, f.room.Free())); all {
+			return
+		}
+	}
+}
+
+// window picks the first jobs of the queue that have a place and the power now.
+func (b *budgeted) window(f *Floor, t *trial) {
+	t.picks = t.picks[:0]
+	most, left := b.Signal.Most(f.now), b.Window
+	for w := range f.waiting.all() {
+		if w.draw > most {
+			continue
+		}
+		if left--; left < 0 {
+			return
+		}
+		if w.draw > t.slack {
+			continue
+		}
+		if place, ok := t.find(f, w); ok {
+			t.picks = append(t.picks, pick{job: *w, place: place})
+		}
+	}
+}
+
+// find is a place for a job beside those that are kept.
+func (t *trial) find(f *Floor, w *Waiting) (Place, bool) {
+	if !t.kept {
+		return f.room.Find(w.Units, nil)
+	}
+	at, place := t.profile.earliest(f.now, w.Units, w.Time)
+	return place, at == f.now && f.room.Has(w.Units, place)
+}
+
+// place starts the chosen picks that have a place, the largest first, and forgets all that
+// were chosen. It returns whether all had one.
+func (t *trial) place(f *Floor, chosen []bool) (all bool) {
+	t.order = t.order[:0]
+	for i := range t.picks {
+		if chosen[i] {
+			t.order = append(t.order, i)
+		}
+	}
+	slices.SortStableFunc(t.order, func(i, k int) int { return cmp.Compare(t.picks[k].job.Units, t.picks[i].job.Units) })
+	all = true
+	for _, i := range t.order {
+		job := &t.picks[i].job
+		place, ok := t.find(f, job)
+		if !ok {
+			all = false
+			continue
+		}
+		if t.kept {
+			t.profile.take(f.now, f.now.Add(job.Time), job.Units, place)
+		}
+		f.startOne(job, place)
+		t.spend(f.now, job)
+	}
+	rest := 0
+	for i := range t.picks {
+		if !chosen[i] {
+			t.picks[rest] = t.picks[i]
+			rest++
+		}
+	}
+	t.picks = t.picks[:rest]
+	return all
+}
+
+// startOne starts a waiting job.
+func (f *Floor) startOne(job *Waiting, place Place) {
+	if c, ok := f.waiting.find(job); ok {
+		f.Start(c, place)
+	}
+}
+
+// late are the waiting jobs past their bound that the budget may allow, the oldest, as many
+// as a window has. They come by age whatever the order of the queue, so that none is passed
+// by those that become late after it.
+func (b *budgeted) late(f *Floor) (late []pick) {
+	s := &f.supply
+	if b.Bound == 0 || f.waiting.length == 0 || f.now.Sub(s.oldest) < b.Bound {
+		return nil
+	}
+	most := b.Signal.Most(f.now)
+	s.oldest = lastInstant
+	for w := range f.waiting.all() {
+		s.oldest = min(s.oldest, w.since)
+		if f.now.Sub(w.since) < b.Bound || w.draw > most {
+			continue
+		}
+		at, _ := slices.BinarySearchFunc(late, w, func(p pick, w *Waiting) int { return byAge(&p.job, w) })
+		if at < b.Window {
+			late = slices.Insert(late[:min(len(late), b.Window-1)], at, pick{job: *w})
+		}
+	}
+	return late
+}
+
+// byAge orders jobs by how long they wait.
+func byAge(a, b *Waiting) int {
+	return cmp.Or(cmp.Compare(a.since, b.since), cmp.Compare(a.order, b.order))
+}
+
+// serveLate starts the late jobs that may start and keeps a place for the others. The power
+// is kept for the first of them that lacks it, where the budget will not end.
+func (b *budgeted) serveLate(f *Floor, t *trial, late []pick) {
+	if len(late) == 0 {
+		return
+	}
+	t.foresee(f)
+	free := b.Signal.Free(f.now)
+	for i := range late {
+		job := &late[i].job
+		at, place := t.profile.earliest(f.now, job.Units, job.Time)
+		if at == f.now && t.affords(f.now, job) && f.room.Has(job.Units, place) {
+			t.profile.take(at, at.Add(job.Time), job.Units, place)
+			f.startOne(job, place)
+			t.spend(f.now, job)
+			continue
+		}
+		b.keep(f, t, job, at, place, free)
+	}
+}
+
+// keepHead keeps a place for the head of the queue if it cannot start now, as EASY does: else
+// what ends would always go to small jobs, and wide ones would starve.
+func (b *budgeted) keepHead(f *Floor, t *trial) {
+	head, ok := b.head(f)
+	if !ok {
+		return
+	}
+	t.foresee(f)
+	at, place := t.profile.earliest(f.now, head.Units, head.Time)
+	if at == f.now && head.draw <= t.slack && f.room.Has(head.Units, place) {
+		return
+	}
+	free := f.now
+	if head.draw > t.slack {
+		free = b.Signal.Free(f.now)
+	}
+	b.keep(f, t, &head, at, place, free)
+}
+
+// head is the first job of the queue that the budget may allow.
+func (b *budgeted) head(f *Floor) (head Waiting, ok bool) {
+	if most := b.Signal.Most(f.now); f.supply.hungriest > most {
+		for w := range f.waiting.all() {
+			if w.draw <= most {
+				return *w, true
+			}
+		}
+		return head, false
+	}
+	return f.Head()
+}
+
+// keep keeps a place for a job that would have one by its size: from the end of the budget
+// on if that is known, else as soon as the power is there as well, which is then kept too.
+func (b *budgeted) keep(f *Floor, t *trial, job *Waiting, at protocol.Instant, place Place, free protocol.Instant) {
+	if free == power.End {
+		if from := max(b.Signal.Allows(f.now, job.draw), t.powered(f, job)); from > at {
+			at, place = t.profile.earliest(from, job.Units, job.Time)
+		}
+		t.keepPower(f, job, at)
+	}
+	for from := b.offPeak(at, free); from > at; from = b.offPeak(at, free) {
+		at, place = t.profile.earliest(from, job.Units, job.Time)
+	}
+	t.profile.take(at, at.Add(job.Time), job.Units, place)
+	t.kept = true
+}
+
+// offPeak is the first time from another one on at which no budget holds; that one itself
+// where the budget does not end.
+func (b *budgeted) offPeak(at, free protocol.Instant) protocol.Instant {
+	if free == power.End {
+		return at
+	}
+	if next := b.Signal.Free(max(at, free)); next != power.End {
+		return next
+	}
+	return at
+}

@@ -1,0 +1,148 @@
+package engine
+
+import (
+	"github.com/switchyard-hpc/switchyard/localsched/power"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// trial is where a budgeted pass is worked out.
+type trial struct {
+	floor   Floor   // on which the base policy chooses
+	profile profile // what is free ahead beside the places that are kept
+	chooser power.Chooser
+	picks   []pick
+	items   []power.Item
+	chosen  []bool
+	order   []int
+
+	limit int64            // the budget
+	slack int64            // what is left of it now
+	kept  bool             // a place is kept
+	until protocol.Instant // jobs that are over by then may draw all of the slack; [power.End]: no power is kept
+	spare int64            // those that are not may draw so much of it together
+}
+
+// tryOut is the floor's trial, made when it is first needed.
+func (f *Floor) tryOut() *trial {
+	if f.supply.trial == nil {
+		f.supply.trial = &trial{profile: newProfile(f.machine)}
+	}
+	return f.supply.trial
+}
+
+// begin begins a pass in which nothing is kept yet.
+func (t *trial) begin(limit, taken int64) {
+	t.limit, t.slack = limit, power.Unlimited
+	if limit != power.Unlimited {
+		t.slack = max(0, limit-taken)
+	}
+	t.kept, t.until, t.spare = false, power.End, power.Unlimited
+}
+
+// foresee makes the profile that of the running jobs alone. One past its estimate may end
+// at any moment: nothing that a job which is kept a place needs of it is lent meanwhile.
+func (t *trial) foresee(f *Floor) {
+	p := &t.profile
+	p.reset(f.now, f.room)
+	list := f.running.list()
+	for i := range list {
+		p.give(max(list[i].End, f.now), lastInstant, list[i].Units, list[i].Place)
+	}
+}
+
+// powered is when a job has the power, if the running jobs end as estimated and nothing else
+// starts. A budget that changes meanwhile is not looked at.
+func (t *trial) powered(f *Floor, job *Waiting) protocol.Instant {
+	left := t.limit - f.supply.taken
+	list := f.running.list()
+	for i := range list {
+		if left >= job.draw {
+			return f.now
+		}
+		if left += list[i].draw; left >= job.draw {
+			return max(list[i].End, f.now)
+		}
+	}
+	return f.now
+}
+
+// keepPower keeps the power of a job that will start at a time, unless some is kept already:
+// as with EASY one job has it.
+func (t *trial) keepPower(f *Floor, job *Waiting, at protocol.Instant) {
+	if t.until != power.End || t.limit == power.Unlimited {
+		return
+	}
+	still := int64(0)
+	list := f.running.list()
+	for i := range list {
+		if list[i].End > at {
+			still += list[i].draw
+		}
+	}
+	t.until, t.spare = at, max(0, t.limit-still-job.draw)
+}
+
+// outlasts says whether a job that starts now would draw at a time for which power is kept.
+func (t *trial) outlasts(now protocol.Instant, job *Waiting) bool { return now.Add(job.Time) > t.until }
+
+// affords says whether there is the power for a job now.
+func (t *trial) affords(now protocol.Instant, job *Waiting) bool {
+	return job.draw <= t.slack && (job.draw <= t.spare || !t.outlasts(now, job))
+}
+
+// spend takes away what a job draws that has started.
+func (t *trial) spend(now protocol.Instant, job *Waiting) {
+	if t.slack != power.Unlimited {
+		t.slack -= job.draw
+	}
+	if t.spare != power.Unlimited && t.outlasts(now, job) {
+		t.spare -= job.draw
+	}
+}
+
+// affordable are the picks of most units within so many units and the power: of all, or,
+// when those that outlast the time for which power is kept would take of it, of these first
+// and then of the others.
+func (t *trial) affordable(now protocol.Instant, units int) []bool {
+	t.chosen = append(t.chosen[:0], t.best(units, t.slack, func(*Waiting) bool { return true })...)
+	_, long := t.sums(now)
+	if long <= t.spare {
+		return t.chosen
+	}
+	outlasting := func(w *Waiting) bool { return t.outlasts(now, w) }
+	t.chosen = append(t.chosen[:0], t.best(units, min(t.slack, t.spare), outlasting)...)
+	used, long := t.sums(now)
+	short := t.best(units-used, t.slack-long, func(w *Waiting) bool { return !outlasting(w) })
+	for i, chosen := range short {
+		t.chosen[i] = t.chosen[i] || chosen
+	}
+	return t.chosen
+}
+
+// best are the picks of most units among those that are wanted.
+func (t *trial) best(units int, draw int64, wanted func(*Waiting) bool) []bool {
+	t.items = t.items[:0]
+	for i := range t.picks {
+		item := power.Item{Units: t.picks[i].job.Units, Draw: t.picks[i].job.draw}
+		if !wanted(&t.picks[i].job) {
+			item.Units = 0 // which is never chosen
+		}
+		t.items = append(t.items, item)
+	}
+	return t.chooser.Choose(t.items, units, draw)
+}
+
+// sums are the units of the chosen picks, and the draw of those of them that outlast the time
+// for which power is kept.
+func (t *trial) sums(now protocol.Instant) (units int, long int64) {
+	for i, chosen := range t.chosen {
+		if !chosen {
+			continue
+		}
+		units += t.picks[i].job.Units
+		if t.outlasts(now, &t.picks[i].job) {
+			long += t.picks[i].job.draw
+		}
+	}
+	return units, long
+}
