@@ -49,7 +49,9 @@ func Partitioned(layout *partition.Layout, capacity protocol.Capacity, enabled E
 		return nil, fmt.Errorf("the layout has no partition of at least %d nodes that jobs may use; allow smaller ones or meshes",
 			enabled.Smallest)
 	}
-	m.cut(layout, chosen)
+	if err := m.cut(layout, chosen); err != nil {
+		return nil, err
+	}
 	m.classify()
 	return m, nil
 }
@@ -95,8 +97,12 @@ type class struct {
 	mask  bitset // from there
 }
 
+// mostBlocks bounds the memory of a machine: lots that block each other, counted twice.
+const mostBlocks = 1 << 24
+
 // cut makes the chosen partitions the lots.
-func (m *partitioned) cut(layout *partition.Layout, chosen []int) {
+func (m *partitioned) cut(layout *partition.Layout, chosen []int) error {
+	blocks := 0
 	lotOf := make(map[int]int32, len(chosen))
 	for at, i := range chosen {
 		lotOf[i] = int32(at)
@@ -115,7 +121,12 @@ func (m *partitioned) cut(layout *partition.Layout, chosen []int) {
 			}
 		}
 		m.lots[at] = l
+		if blocks += len(l.blocks); blocks > mostBlocks {
+			return fmt.Errorf("more than %d pairs of its %d partitions exclude each other; allow fewer partitions",
+				mostBlocks/2, len(chosen))
+		}
 	}
+	return nil
 }
 
 // classify finds the sizes.

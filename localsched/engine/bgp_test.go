@@ -530,3 +530,25 @@ func TestRestoreInPlace(t *testing.T) {
 		t.Errorf("a place on a machine without names is %q", got)
 	}
 }
+
+// TestTooManyConflicts: twenty thousand partitions on one wire are refused in little time and
+// memory.
+func TestTooManyConflicts(t *testing.T) {
+	t.Parallel()
+	var text strings.Builder
+	for i := range 20_000 {
+		fmt.Fprintf(&text, "card,C%05d,32\npartition,P%05d,32,torus,C%05d,W\n", i, i, i)
+	}
+	layout := layoutOf(t, text.String())
+	_, err := engine.Partitioned(layout, protocol.Capacity{CPUs: layout.Nodes(), Nodes: layout.Nodes()}, engine.Enabled{})
+	if err == nil || !strings.Contains(err.Error(), "exclude each other; allow fewer partitions") {
+		t.Errorf("got %v", err)
+	}
+	large, err := partition.Generate(10, 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = engine.Partitioned(large, protocol.Capacity{CPUs: large.Nodes(), Nodes: large.Nodes()}, engine.Enabled{}); err != nil {
+		t.Errorf("eighty racks: %v", err)
+	}
+}

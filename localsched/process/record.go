@@ -8,7 +8,7 @@ import (
 // The names in a job's folder beside those of every spool.
 const (
 	startedFile = "started"
-	placedFile   = "place"
+	placedFile  = "place"
 	exitFile    = "exit"
 	logFile     = "shim.log"
 )
