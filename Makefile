@@ -49,8 +49,9 @@ test: ## run the tests under the race detector
 	$(GO) test -race -timeout $(TIMEOUT) ./...
 
 .PHONY: claims
-claims: ## check the paper's claims on ten seeds, which is too long under the race detector
+claims: ## check the papers' claims that take too long under the race detector
 	$(GO) test -timeout $(TIMEOUT) -run 'TestHeavyWorkload|TestThreadsDoNotMatter' ./internal/sim
+	$(GO) test -timeout $(TIMEOUT) -run 'TestEveryMonthBearsTheClaimsOut' ./internal/reproduce/bluegene
 
 .PHONY: lint
 lint: $(GOLANGCI) ## run the linters
