@@ -210,10 +210,11 @@ func (b *budgeted) late(f *Floor) (late []pick) {
 		if f.now.Sub(w.since) < b.Bound || w.draw > most {
 			continue
 		}
-		at, _ := slices.BinarySearchFunc(late, w, func(p pick, w *Waiting) int { return byAge(&p.job, w) })
-		if at < b.Window {
-			late = slices.Insert(late[:min(len(late), b.Window-1)], at, pick{job: *w})
+		if len(late) == b.Window && byAge(&late[b.Window-1].job, w) < 0 {
+			continue
 		}
+		at, _ := slices.BinarySearchFunc(late, w, func(p pick, w *Waiting) int { return byAge(&p.job, w) })
+		late = slices.Insert(late[:min(len(late), b.Window-1)], at, pick{job: *w})
 	}
 	return late
 }

@@ -25,6 +25,9 @@ func (r Rates) Check() error {
 		return fmt.Errorf("a CPU that works draws %d µW; say 1 to %d", r.Busy, MaxRate)
 	case r.Idle < 0 || r.Idle > MaxRate:
 		return fmt.Errorf("a CPU that is held idle draws %d µW; say 0 to %d", r.Idle, MaxRate)
+	case r.Idle > r.Busy:
+		return fmt.Errorf("a CPU that is held idle draws %s, more than one that works, %s",
+			Text(ceil(r.Idle, 1000)), Text(ceil(r.Busy, 1000)))
 	}
 	return nil
 }
@@ -61,6 +64,9 @@ func micro(cpus int, rate int64, share int) (int64, bool) {
 	shared, _ := bits.Div64(high, low, protocol.PPM)
 	return int64(min(shared, math.MaxInt64)), shared <= uint64(MaxDraw)*1000
 }
+
+// ceil is a/b rounded up for a ≥ 0.
+func ceil(a, b int64) int64 { return (a + b - 1) / b }
 
 // Text is a power for people, such as "12.5 kW".
 func Text(milliwatts int64) string {

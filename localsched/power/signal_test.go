@@ -168,7 +168,7 @@ func TestRatesCheck(t *testing.T) {
 			t.Errorf("%+v: %v", good, err)
 		}
 	}
-	for _, bad := range []power.Rates{{}, {Busy: power.MaxRate + 1}, {Busy: 1, Idle: -1}, {Busy: 1, Idle: power.MaxRate + 1}} {
+	for _, bad := range []power.Rates{{}, {Busy: 2, Idle: 3}, {Busy: power.MaxRate + 1}, {Busy: 1, Idle: -1}, {Busy: 1, Idle: power.MaxRate + 1}} {
 		if bad.Check() == nil {
 			t.Errorf("%+v passes", bad)
 		}
