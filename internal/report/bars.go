@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"image/color"
 	"math"
@@ -15,8 +16,9 @@ import (
 // have them: in each a group for each scheme, and in that a bar for each series.
 type Bars struct {
 	Words
-	Groups []string // the schemes
-	Series []string // the workloads
+	Groups []string  // the schemes
+	Series []string  // the workloads
+	Of     [2]string // what the groups and the series are, for the table; empty: scheme and workload
 	Panels []Panel
 }
 
@@ -253,7 +255,7 @@ func (b Bars) legend() legend {
 }
 
 func (b Bars) table() Table {
-	t := Table{Columns: []string{"scheme", "workload"}}
+	t := Table{Columns: []string{cmp.Or(b.Of[0], "scheme"), cmp.Or(b.Of[1], "workload")}}
 	for i := range b.Panels {
 		t.Columns = append(t.Columns, b.Panels[i].Title)
 		if b.Panels[i].Marks != nil {

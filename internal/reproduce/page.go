@@ -50,7 +50,7 @@ func (r *Report) section() (report.Section, error) {
 
 // bars are a table's columns as series, its rows as groups.
 func (t *Table) bars(name string) report.Bars {
-	b := report.Bars{Words: report.Words{Name: name, Title: t.Title}}
+	b := report.Bars{Words: report.Words{Name: name, Title: t.Title}, Of: [2]string{t.Stub, "series"}}
 	panel := report.Panel{Title: t.Measure}
 	told := false
 	for c, column := range t.Columns {

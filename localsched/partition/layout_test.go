@@ -164,8 +164,13 @@ func TestMemoryIsBounded(t *testing.T) {
 
 func TestMostProblems(t *testing.T) {
 	t.Parallel()
-	_, err := partition.Parse(strings.NewReader(strings.Repeat("x\n", 1234)), "m.csv")
+	_, err := partition.Parse(strings.NewReader(strings.Repeat("card,A\n", 1234)), "m.csv")
 	if err == nil || !strings.HasSuffix(err.Error(), "m.csv: and 234 more") {
+		t.Error(err)
+	}
+	_, err = partition.Parse(strings.NewReader(strings.Repeat("x\n", 1234)), "m.csv")
+	const foreign = "m.csv: 1224 more lines begin with neither card nor partition; it may be a file of another kind\n"
+	if err == nil || !strings.HasPrefix(err.Error(), foreign) || strings.Count(err.Error(), "\n") != 10 {
 		t.Error(err)
 	}
 }

@@ -19,12 +19,16 @@ const (
 	longestName    = 200
 )
 
+// toldForeign is how many lines that are no card and no partition are told one by one.
+const toldForeign = 10
+
 // draft is a layout as it is written, before names are looked up.
 type draft struct {
 	problems
 
 	cards      []cardLine
 	partitions []partitionLine
+	foreign    int // lines that are neither
 }
 
 type cardLine struct {
@@ -59,6 +63,9 @@ func Parse(r io.Reader, file string) (*Layout, error) {
 		number++
 		d.read(number, strings.TrimSpace(line))
 	}
+	if d.foreign > toldForeign {
+		d.add(0, "%d more lines begin with neither card nor partition; it may be a file of another kind", d.foreign-toldForeign)
+	}
 	return d.layout(file)
 }
 
@@ -81,7 +88,9 @@ func (d *draft) read(number int, line string) {
 	case "partition":
 		d.readPartition(number, fields)
 	default:
-		d.add(number, "a line begins with card, partition or #, not with %s", quote(fields[0]))
+		if d.foreign++; d.foreign <= toldForeign {
+			d.add(number, "a line begins with card, partition or #, not with %s", quote(fields[0]))
+		}
 	}
 }
 
