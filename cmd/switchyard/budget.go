@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +10,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/switchyard-hpc/switchyard/internal/budget"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/localsched/power"
 	"github.com/switchyard-hpc/switchyard/peer"
@@ -20,19 +20,21 @@ import (
 )
 
 // budgetKeeper keeps the power budget of the batch system: it is made anew as time goes
-// by, as the feeds have news, and when the configuration is read again.
+// by, as the feeds have news, and when the configuration is read again. The feeds are
+// asked while mu is free, so nobody waits for a slow one who does not need its answer.
 type budgetKeeper struct {
 	log    *slog.Logger
 	prices *priceWatch   // nil: the site has none
 	series *source       // of budgets; nil: there is none
 	news   chan struct{} // gets one when the prices may be others
+	path   string        // where told is kept; empty: nowhere
 
 	made atomic.Pointer[engine.Budget] // in force; set under mu
 
 	mu      sync.Mutex
 	cfg     *config.Config            // in force
-	known   budget.Known              // what the feeds told last
-	trouble string                    // with the feeds, as it was told last
+	told    tellings                  // what the feeds told last
+	trouble string                    // with the feeds, as it was logged last; empty: none
 	take    func(engine.Budget) error // changes that of the batch system; nil: it has none that can change
 }
 
@@ -43,12 +45,18 @@ const (
 	budgetAhead = 15 * protocol.Day
 )
 
-// budgetPatience bounds how long the feeds may take to answer for a budget.
-const budgetPatience = 30 * time.Second
+// How long the feeds may take to answer for a budget: usually, and when the peer starts
+// and still knows what they told before.
+const (
+	budgetPatience = 30 * time.Second
+	startPatience  = 2 * time.Second
+)
 
 // openBudget makes the budget that the batch system begins with.
 func (p *peerProcess) openBudget(ctx context.Context) error {
-	k := &budgetKeeper{log: p.log, prices: p.prices, news: make(chan struct{}, 1), cfg: p.cfg}
+	k := &budgetKeeper{
+		log: p.log, prices: p.prices, news: make(chan struct{}, 1), path: toldPath(p.cfg), cfg: p.cfg,
+	}
 	k.made.Store(&engine.Budget{})
 	if table := p.cfg.Power.Series; table.Feed != "" {
 		from, err := p.openSource("power.series", table.Feed, table.Config) //nolint:contextcheck // what it starts runs until it is closed
@@ -61,7 +69,24 @@ func (p *peerProcess) openBudget(ctx context.Context) error {
 		k.prices.news = k.hear
 	}
 	p.budget = k
-	return k.renew(ctx)
+	return k.start(ctx)
+}
+
+// start makes the first budget: by what the feeds tell, or told before the peer stopped.
+func (k *budgetKeeper) start(ctx context.Context) error {
+	kept, err := keptTellings(k.path)
+	if err != nil {
+		k.log.Warn("power_budget_forgotten", "why", err)
+	}
+	k.told = kept.of(k.cfg)
+	if err = k.told.checkFirst(ctx, k.cfg); err != nil {
+		return err
+	}
+	patience := startPatience
+	if k.ignorant(k.cfg, protocol.InstantOf(time.Now())) {
+		patience = budgetPatience
+	}
+	return k.ask(ctx, patience)
 }
 
 // startBudget keeps the budget from now on.
@@ -72,13 +97,11 @@ func (p *peerProcess) startBudget(ctx context.Context) error {
 
 // run makes the budget anew when the feeds may know more, and once an hour at least.
 func (k *budgetKeeper) run(ctx context.Context) error {
-	every := time.NewTicker(k.pause())
-	defer every.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-every.C:
+		case <-time.After(k.pause()):
 		case <-k.news:
 		}
 		if err := k.renew(ctx); err != nil && ctx.Err() == nil {
@@ -87,11 +110,18 @@ func (k *budgetKeeper) run(ctx context.Context) error {
 	}
 }
 
+// retry is how soon feeds in trouble are asked again.
+const retry = time.Minute
+
 // pause is how long the feeds are not asked when there are no news.
 func (k *budgetKeeper) pause() time.Duration {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return min(time.Hour, k.cfg.Prices.Refresh.Std())
+	pause := min(time.Hour, k.cfg.Prices.Refresh.Std())
+	if k.trouble != "" {
+		pause = min(pause, retry)
+	}
+	return pause
 }
 
 // hear has the budget made anew soon.
@@ -112,11 +142,27 @@ func (k *budgetKeeper) begin(take func(engine.Budget) error) {
 // current is the budget in force.
 func (k *budgetKeeper) current() engine.Budget { return *k.made.Load() }
 
-// renew makes the budget anew.
-func (k *budgetKeeper) renew(ctx context.Context) error {
+// renew makes the budget anew by what the feeds tell now.
+func (k *budgetKeeper) renew(ctx context.Context) error { return k.ask(ctx, budgetPatience) }
+
+// ask is renew with feeds that have so much time to answer.
+func (k *budgetKeeper) ask(ctx context.Context, patience time.Duration) error {
+	now := protocol.InstantOf(time.Now())
+	told := k.look(ctx, k.inForce(), now, patience)
+	if ctx.Err() != nil {
+		return ctx.Err() // the peer stops; the feeds are not to blame
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.adopt(ctx, k.cfg)
+	k.learn(k.cfg, told, now)
+	return k.adopt(k.cfg)
+}
+
+// inForce is the configuration in force.
+func (k *budgetKeeper) inForce() *config.Config {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.cfg
 }
 
 // mayBecome says why the budget of a configuration cannot take the place of the present
@@ -133,6 +179,9 @@ func (k *budgetKeeper) mayBecome(next *config.Config) error {
 		return errors.New("[power] price needs [prices], which can change only when the peer is started again")
 	case k.take == nil:
 		return errors.New("[power] budget_kw: this batch system began without a power budget; start the peer again to give it one")
+	case next.Power.IdleWattsPerCPU > next.Power.WattsPerCPU:
+		return fmt.Errorf("[power] idle_watts_per_cpu = %s is more than watts_per_cpu, which is %s until the peer is started again",
+			next.Power.IdleWattsPerCPU.TOML(), next.Power.WattsPerCPU.TOML())
 	}
 	if err := next.Power.Within(power.Signal{}).Check(); err != nil {
 		return fmt.Errorf("[power]: %w", err)
@@ -140,22 +189,33 @@ func (k *budgetKeeper) mayBecome(next *config.Config) error {
 	return nil
 }
 
-// become puts the budget of a configuration in force.
+// become puts the budget of a configuration in force. It waits for the feed of prices only
+// if the budget did not go by prices before.
 func (k *budgetKeeper) become(ctx context.Context, next *config.Config) error {
+	now := protocol.InstantOf(time.Now())
+	first := next.Power.Price != 0 && k.inForce().Power.Price == 0
+	var told answers
+	if first {
+		told = k.look(ctx, next, now, budgetPatience)
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if err := k.adopt(ctx, next); err != nil {
+	if first {
+		k.learn(next, told, now)
+	}
+	if err := k.adopt(next); err != nil {
 		return err
 	}
 	k.cfg = next
+	k.hear() // files may have been mended
 	return nil
 }
 
 // adopt makes the budget of a configuration and has the batch system take it if it is
 // another from now on.
-func (k *budgetKeeper) adopt(ctx context.Context, cfg *config.Config) error {
+func (k *budgetKeeper) adopt(cfg *config.Config) error {
 	now := protocol.InstantOf(time.Now())
-	made, err := k.make(ctx, cfg, now)
+	made, err := k.make(cfg, now)
 	if err != nil || sameFrom(now, made, k.current()) {
 		return err
 	}
@@ -182,8 +242,8 @@ func sameFrom(now protocol.Instant, a, b engine.Budget) bool {
 	return a.Rates == b.Rates && a.Mode == b.Mode && a.Window == b.Window && a.Bound == b.Bound && a.Signal.Equal(b.Signal, now)
 }
 
-// make is the budget of a configuration by what the feeds know; empty without one.
-func (k *budgetKeeper) make(ctx context.Context, cfg *config.Config, now protocol.Instant) (engine.Budget, error) {
+// make is the budget of a configuration by what the feeds told; empty without one.
+func (k *budgetKeeper) make(cfg *config.Config, now protocol.Instant) (engine.Budget, error) {
 	if !cfg.Power.Budgeted() {
 		return engine.Budget{}, nil
 	}
@@ -191,53 +251,112 @@ func (k *budgetKeeper) make(ctx context.Context, cfg *config.Config, now protoco
 	if err != nil {
 		return engine.Budget{}, err
 	}
-	today := now - now%protocol.Instant(protocol.Day)
-	from, until := today.Add(-budgetPast), today.Add(budgetAhead)
-	k.look(ctx, cfg, from, until)
-	return cfg.Power.Within(rules.Signal(k.known, from, until)), nil
+	from, until := around(now)
+	return cfg.Power.Within(rules.Signal(k.told.known(), from, until)), nil
 }
 
-// look asks the feeds. What one of them does not tell now stays as it was told last.
-func (k *budgetKeeper) look(ctx context.Context, cfg *config.Config, from, until protocol.Instant) {
-	ctx, cancel := context.WithTimeout(ctx, budgetPatience)
+// around is the time for which a budget is made.
+func around(now protocol.Instant) (from, until protocol.Instant) {
+	today := now - now%protocol.Instant(protocol.Day)
+	return today.Add(-budgetPast), today.Add(budgetAhead)
+}
+
+// answer is what a feed tells now.
+type answer struct {
+	told *telling // nil: nothing
+	err  error    // what is wrong with the feed, which may tell something all the same
+}
+
+// after is what a feed told last, after this answer. What it does not tell while something
+// is wrong with it stays as it told it before.
+func (a answer) after(before *telling, now protocol.Instant) *telling {
+	switch {
+	case a.told == nil:
+		return before
+	case a.err == nil:
+		return a.told
+	}
+	return a.told.over(before, now)
+}
+
+// answers are those of the feeds.
+type answers struct{ prices, series answer }
+
+// look asks the feeds that the budget of a configuration goes by.
+func (k *budgetKeeper) look(ctx context.Context, cfg *config.Config, now protocol.Instant, patience time.Duration) (a answers) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	var errs []error
+	from, until := around(now)
 	if k.prices != nil && cfg.Power.Price != 0 {
-		told, err := k.prices.ask(ctx, peer.PriceOp{Area: cfg.Prices.Area, From: from, Until: until})
-		if err == nil {
-			k.known.Prices = told.Prices
-		}
-		errs = append(errs, err)
+		op := peer.PriceOp{Area: cfg.Prices.Area, From: from, Until: until}
+		a.prices = k.lookAtPrices(ctx, originOfPrices(cfg), op)
 	}
 	if k.series != nil {
-		errs = append(errs, k.lookAtSeries(ctx, price.Query{Area: cfg.Power.Series.Area, From: from, Until: until}))
+		query := price.Query{Area: cfg.Power.Series.Area, From: from, Until: until}
+		a.series = k.lookAtSeries(ctx, originOfSeries(cfg), query)
 	}
-	k.tell(errors.Join(errs...))
+	return a
 }
 
-func (k *budgetKeeper) lookAtSeries(ctx context.Context, query price.Query) error {
+func (k *budgetKeeper) lookAtPrices(ctx context.Context, from origin, op peer.PriceOp) (a answer) {
+	result, err := k.prices.ask(ctx, op)
+	switch {
+	case err != nil:
+		a.err = fmt.Errorf("[prices]: %w", err)
+		return a
+	case result.Trouble != "":
+		a.err = errors.New("[prices]: " + result.Trouble)
+	}
+	a.told = from.telling(result.Prices)
+	return a
+}
+
+func (k *budgetKeeper) lookAtSeries(ctx context.Context, from origin, query price.Query) (a answer) {
 	trouble := k.series.refresh(ctx)
 	told, err := k.series.feed.Prices(ctx, query)
 	if err == nil {
 		err = told.Check(query)
 	}
-	if err != nil {
-		return errors.Join(trouble, fmt.Errorf("[power.series]: %w", err))
+	if err == nil {
+		a.told = from.telling(told)
 	}
-	k.known.Series = told
-	return trouble
+	if err = cmp.Or(trouble, err); err != nil {
+		a.err = fmt.Errorf("[power.series]: %w", err)
+	}
+	return a
+}
+
+// learn takes over what the feeds tell, and keeps it for the next start.
+func (k *budgetKeeper) learn(cfg *config.Config, a answers, now protocol.Instant) {
+	before := k.told
+	k.told = tellings{Prices: a.prices.after(before.Prices, now), Series: a.series.after(before.Series, now)}
+	if k.path != "" && !k.told.same(before) {
+		if err := k.told.keep(k.path); err != nil {
+			k.log.Error("power_budget_not_kept", "error", err)
+		}
+	}
+	k.tell(errors.Join(a.prices.err, a.series.err), k.ignorant(cfg, now))
+}
+
+// ignorant says whether a feed that the budget goes by has told nothing of the time to come.
+func (k *budgetKeeper) ignorant(cfg *config.Config, now protocol.Instant) bool {
+	return k.prices != nil && cfg.Power.Price != 0 && !k.told.Prices.ahead(now) || k.series != nil && !k.told.Series.ahead(now)
 }
 
 // tell logs what is wrong with the feeds when it is another thing than before.
-func (k *budgetKeeper) tell(err error) {
-	text := ""
-	if err != nil {
-		text = err.Error()
+func (k *budgetKeeper) tell(err error, ignorant bool) {
+	if err == nil {
+		k.trouble = ""
+		return
 	}
-	if text != k.trouble && text != "" {
-		k.log.Warn("power_budget_as_last_known", "why", text)
+	log, event := k.log.Warn, "power_budget_as_last_known"
+	if ignorant {
+		log, event = k.log.Error, "power_budget_unknown"
 	}
-	k.trouble = text
+	if text := event + " " + err.Error(); text != k.trouble {
+		log(event, "why", err)
+		k.trouble = text
+	}
 }
 
 // loadPatience bounds how long the batch system may take to say what its jobs draw.
@@ -269,10 +388,13 @@ func powerOf(signal power.Signal, draw int64, now protocol.Instant) *api.Power {
 	return told
 }
 
-// budgetTold is a budget as the API tells it: 0 is none, so that nothing is 1 mW.
+// noPower is how the API tells a budget of nothing, as 0 is no budget there: 1 mW.
+const noPower int64 = 1
+
+// budgetTold is a budget as the API tells it.
 func budgetTold(limit int64) int64 {
 	if limit == power.Unlimited {
 		return 0
 	}
-	return max(1, limit)
+	return max(noPower, limit)
 }

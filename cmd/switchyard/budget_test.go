@@ -35,6 +35,7 @@ func TestStatusOfTheSite(t *testing.T) {
 		"": nil,
 		"Power      the running jobs draw 1.2 kW; a budget of 3 kW\n":                                                {Draw: 1_200_000, Budget: 3_000_000},
 		"Power      the running jobs draw 0 W; no budget until 2026-11-21 23:00:00, then a budget of 3 kW\n":         {Until: until, Next: 3_000_000},
+		"Power      the running jobs draw 0 W; a budget of 0 W until 2026-11-21 23:00:00, then a budget of 3 kW\n":   {Budget: 1, Until: until, Next: 3_000_000},
 		"Power      the running jobs draw 90 W; a budget of 0.5 W until 2026-11-21 23:00:00, then no budget\n":       {Draw: 90_000, Budget: 500, Until: until},
 		"Power      the running jobs draw 1 W; a budget of 2 W until 2026-11-21 23:00:00, then a budget of 1.5 MW\n": {Draw: 1000, Budget: 2000, Until: until, Next: 1_500_000_000},
 	} {
@@ -168,6 +169,7 @@ func TestBudgetKeeperGoesByPrices(t *testing.T) {
 			t.Errorf("at %v: %s", at.Time(), power.Text(limit))
 		}
 	}
+	k.prices.live.Feed = flatFeed{errors.New("slow, and not asked")}
 	next := budgeted(9, "")
 	next.Prices.Area, next.Power.Price = "here", settings.Amount(2*protocol.Unit)
 	if err = k.become(t.Context(), next); err != nil {
@@ -176,6 +178,8 @@ func TestBudgetKeeperGoesByPrices(t *testing.T) {
 	if limit, until := k.current().Signal.At(now); limit != power.Unlimited || until != power.End {
 		t.Errorf("where it costs less: %s", power.Text(limit))
 	}
+	<-k.news // the reload
+	k.prices.live.Feed = flatFeed{}
 	if _, err = k.prices.Ahead(t.Context(), peer.PriceOp{Area: "here", From: now, Until: now.Add(protocol.Hour)}); err != nil {
 		t.Fatal(err)
 	}
@@ -231,9 +235,12 @@ func TestBudgetKeeperReloads(t *testing.T) {
 	if want := []string{"9 kW", "12 kW", "any power", "3 kW"}; !reflect.DeepEqual(limits, want) {
 		t.Errorf("given %v, want %v", limits, want)
 	}
-	dark, priced := budgeted(9, ""), budgeted(9, "")
-	dark.Power.WattsPerCPU, priced.Power.Price = 0, 1
-	for want, next := range map[string]*config.Config{"needs watts_per_cpu": dark, "needs [prices]": priced} {
+	dark, priced, warm := budgeted(9, ""), budgeted(9, ""), budgeted(9, "")
+	dark.Power.WattsPerCPU, priced.Power.Price, warm.Power.IdleWattsPerCPU = 0, 1, 30_500_000
+	for want, next := range map[string]*config.Config{
+		"needs watts_per_cpu": dark, "needs [prices]": priced,
+		"idle_watts_per_cpu = 30.5 is more than watts_per_cpu, which is 30.0 until": warm,
+	} {
 		if err := k.mayBecome(next); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}

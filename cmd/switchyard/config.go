@@ -59,13 +59,13 @@ func (a *app) configCheckCommand() *cobra.Command {
 		Short:   "Print all that is wrong with a configuration",
 		Example: "  switchyard config check --config site.toml",
 		Args:    noArgs,
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := from.load(a)
 			if err != nil {
 				return err
 			}
 			a.warn(cfg)
-			if err := errors.Join(checkPlugins(cfg), checkFeeds(cfg)); err != nil {
+			if err := errors.Join(checkPlugins(cfg), checkFeeds(cmd.Context(), cfg)); err != nil {
 				return err
 			}
 			a.printf("The configuration of %s is right.\n", cfg.Site.Name)

@@ -57,17 +57,16 @@ func openFeed(table, name string, path settings.Path, log *slog.Logger) (feeds.F
 	return feed, nil
 }
 
-// checkFeeds says what is wrong with the configurations of the built-in feeds.
-func checkFeeds(cfg *config.Config) error {
-	quiet := slog.New(slog.DiscardHandler)
+// checkFeeds says what is wrong with the configurations of the built-in feeds, and with the
+// sources of those that the power budget goes by.
+func checkFeeds(ctx context.Context, cfg *config.Config) error {
 	var errs []error
-	if cfg.Prices.Config != "" {
-		_, err := openFeed("prices", cfg.Prices.Feed, cfg.Prices.Config, quiet)
+	if cfg.Prices.Config != "" && cfg.Power.Price == 0 {
+		_, err := openFeed("prices", cfg.Prices.Feed, cfg.Prices.Config, slog.New(slog.DiscardHandler))
 		errs = append(errs, err)
 	}
-	if series := cfg.Power.Series; series.Config != "" {
-		_, err := openFeed("power.series", series.Feed, series.Config, quiet)
-		errs = append(errs, err)
+	for _, feed := range budgetFeeds(cfg) {
+		errs = append(errs, feed.check(ctx))
 	}
 	return errors.Join(errs...)
 }

@@ -208,17 +208,22 @@ func (p *peerProcess) withSpeed(c protocol.Capacity) protocol.Capacity {
 }
 
 func keepCapacity(path string, c protocol.Capacity) error {
-	data, err := json.Marshal(c)
+	if err := keepJSON(path, c); err != nil {
+		return fmt.Errorf("keep what the batch system says of its machine: %w", err)
+	}
+	return nil
+}
+
+// keepJSON writes a file as a whole or not at all.
+func keepJSON(path string, value any) error {
+	data, err := json.Marshal(value)
 	if err == nil {
 		err = os.WriteFile(path+".new", append(data, '\n'), 0o600)
 	}
 	if err == nil {
 		err = os.Rename(path+".new", path)
 	}
-	if err != nil {
-		return fmt.Errorf("keep what the batch system says of its machine: %w", err)
-	}
-	return nil
+	return err
 }
 
 func keptCapacity(path string) (c protocol.Capacity, err error) {

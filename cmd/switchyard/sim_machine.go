@@ -54,6 +54,9 @@ func (f *machineFlags) check(cmd *cobra.Command) error {
 	if f.perNode < 0 || cmd.Flags().Changed("cpus-per-node") && f.perNode == 0 {
 		return usage("--cpus-per-node %d: a node has at least 1", f.perNode)
 	}
+	if f.smallest < 1 {
+		return usage("--smallest %d: a partition has at least 1 node", f.smallest)
+	}
 	return nil
 }
 

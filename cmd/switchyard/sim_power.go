@@ -88,6 +88,7 @@ func (f *powerFlags) plan(cmd *cobra.Command, perNode int, racks bool) (*powerPl
 	p := &powerPlan{start: f.start, window: f.window, seed: f.seed}
 	for _, read := range []func() error{
 		func() error { return f.readRates(cmd, p, perNode, racks) },
+		func() error { return f.unbudgeted(cmd) },
 		func() error { return f.readBudget(p) },
 		func() error { return f.readHours(cmd, p) },
 	} {
@@ -100,11 +101,15 @@ func (f *powerFlags) plan(cmd *cobra.Command, perNode int, racks bool) (*powerPl
 
 // idle refuses flags that have no effect without --power.
 func (*powerFlags) idle(cmd *cobra.Command) error {
-	for _, name := range []string{
-		"idle-power", "idle-watts-per-cpu", "budget-kw", "budget", "on-peak", "time-zone", "start", "price-ratio", "mode", "window", "bound", "seed", "curves",
-	} {
+	return without(cmd, "needs what jobs draw; say it with --power or --watts-per-cpu",
+		"idle-power", "idle-watts-per-cpu", "budget-kw", "budget", "on-peak", "time-zone", "start", "price-ratio", "mode", "window", "bound", "seed", "curves")
+}
+
+// without refuses flags that have no effect, and says why.
+func without(cmd *cobra.Command, why string, names ...string) error {
+	for _, name := range names {
 		if cmd.Flags().Changed(name) {
-			return usage("--%s needs what jobs draw; say it with --power or --watts-per-cpu", name)
+			return usage("--%s %s", name, why)
 		}
 	}
 	return nil
@@ -138,6 +143,9 @@ func (f *powerFlags) readRates(cmd *cobra.Command, p *powerPlan, perNode int, ra
 	if numbers[0] < 1 || numbers[1] < numbers[0] {
 		return usage("--%s %s: a range begins above 0 and does not end before that", name, text)
 	}
+	if numbers[2] > numbers[0] {
+		return usage("--%s %s: what is held idle draws at most as much as what works, --%s %s", idleName, idle, name, text)
+	}
 	// A thousandth of a kilowatt is a million microwatts, one of a watt a thousand.
 	unit := int64(1_000_000)
 	if rack == 1 {
@@ -159,6 +167,14 @@ func thousandths(text string) int64 {
 		return -1
 	}
 	return int64(scaled)
+}
+
+// unbudgeted refuses flags that have no effect without a budget.
+func (f *powerFlags) unbudgeted(cmd *cobra.Command) error {
+	if f.budgetKW != "" || f.budget != "" {
+		return nil
+	}
+	return without(cmd, "says how a budget is kept; give one with --budget or --budget-kw", "mode", "window", "bound")
 }
 
 // readBudget reads the budget and how it is kept.
@@ -209,10 +225,11 @@ func (f *powerFlags) readHours(cmd *cobra.Command, p *powerPlan) error {
 	if p.ratio = protocol.Micro(thousandths(f.ratio) * 1000); p.ratio <= 0 {
 		return usage("--price-ratio %s: write a number above 0, as 3", f.ratio)
 	}
-	if !cmd.Flags().Changed("on-peak") {
-		p.ratio = protocol.Unit // there is no off-peak
+	if cmd.Flags().Changed("on-peak") {
+		return nil
 	}
-	return nil
+	p.ratio = protocol.Unit // there is no off-peak
+	return without(cmd, "is about hours on-peak; name them with --on-peak", "price-ratio", "time-zone", "start")
 }
 
 // peak is when it is on-peak in the time of a trace.

@@ -88,8 +88,11 @@ func powerStatus(p api.Power) string {
 }
 
 func budgetText(milliwatts int64) string {
-	if milliwatts == 0 {
+	switch milliwatts {
+	case 0:
 		return "no budget"
+	case noPower:
+		milliwatts = 0
 	}
 	return "a budget of " + power.Text(milliwatts)
 }

@@ -1,7 +1,9 @@
 package experiment_test
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -284,9 +286,9 @@ func TestPartitionsOfAFile(t *testing.T) {
 	for _, c := range []struct{ file, keys, want string }{
 		{cards + "partition,ALL,64,torus,A\n", "", ""},
 		{cards + "partition,ALL,96,torus,A\n", "", "cut.csv:3: ALL is to have 96 nodes, but its cards have 64 in all"},
-		{cards + "partition,ALL,64,torus,A\n", "nodes = 65\n", "site blue: the machine has 65 nodes"},
+		{cards + "partition,ALL,64,torus,A\n", "nodes = 65\n", "plan.toml:4: site[blue].nodes: is 65, but the partitions have 64 nodes in all"},
 		{cards + "partition,ALL,64,torus,A\n", "mesh = false\n", ""},
-		{cards + "partition,ALL,64,mesh,A\n", "mesh = false\n", "site blue: the layout has no partition of at least 1 nodes"},
+		{cards + "partition,ALL,64,mesh,A\n", "mesh = false\n", "plan.toml:5: site[blue].smallest: the layout has no partition of at least 1 nodes"},
 	} {
 		plan := write(t, "plan.toml", strings.Replace(site, "smallest", c.keys+"smallest", 1))
 		if err := os.WriteFile(filepath.Join(filepath.Dir(plan), "cut.csv"), []byte(c.file), 0o600); err != nil {
@@ -299,6 +301,13 @@ func TestPartitionsOfAFile(t *testing.T) {
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%q with %q: %v, not %q", c.file, c.keys, err, c.want)
 		}
+	}
+	read, err := experiment.Read(write(t, "plan.toml", site))
+	if err == nil {
+		err = read.Open()
+	}
+	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "plan.toml:5: site[blue].partitions: open the partitions: ") {
+		t.Errorf("a file that is not there: %v", err)
 	}
 	if _, err := config.ReadLayout("none.csv"); err == nil || !strings.Contains(err.Error(), "none.csv") {
 		t.Errorf("a file that is not there: %v", err)
@@ -339,6 +348,14 @@ name = "d"
 machine = "bgp"
 partitions = "racks 2by8"
 nodes = -3
+[[site]]
+name = "e"
+machine = "bgp"
+partitions = "racks 0x0"
+[[site]]
+name = "f"
+machine = "bgp"
+partitions = "racks 2x3"
 `
 	path := write(t, "bad.toml", text)
 	_, err := experiment.Read(path)
@@ -363,6 +380,8 @@ nodes = -3
 		"bad.toml:26: site[c].nodes: 0 is less than 1",
 		`bad.toml:30: site[d].partitions: "racks 2by8" are no racks; write rows and columns, as "racks 2x8"`,
 		"bad.toml:31: site[d].nodes: -3 is less than 0",
+		"bad.toml:35: site[e].partitions: a machine of 0 rows of racks cannot be laid out; choose 1 to 10",
+		"bad.toml:39: site[f].partitions: rows of 3 racks cannot be laid out; choose 1, 2, 4 or 8",
 	} {
 		if !slices.ContainsFunc(got, func(line string) bool { return strings.HasPrefix(line, want) }) {
 			t.Errorf("nothing says %q in\n%s", want, strings.Join(got, "\n"))

@@ -164,7 +164,7 @@ func (p *Plan) Open() error {
 	for i := range p.Sites {
 		var err error
 		p.supplies[i], err = p.supply(&p.Sites[i])
-		errs = append(errs, err, p.Sites[i].cut())
+		errs = append(errs, err, p.cut(i))
 	}
 	return errors.Join(errs...)
 }

@@ -13,13 +13,13 @@ import (
 )
 
 // resolve makes the files of partitions that a plan names absolute.
-func (p *Plan) resolve(places settings.Places) {
+func (p *Plan) resolve() {
 	for i := range p.Sites {
 		s := &p.Sites[i]
 		if s.Partitions == "" || s.Partitions == config.Intrepid || config.IsRacks(s.Partitions) || filepath.IsAbs(s.Partitions) {
 			continue
 		}
-		file := places.Find(fmt.Sprintf("site[%d].partitions", i)).File
+		file := p.places.Find(fmt.Sprintf("site[%d].partitions", i)).File
 		if dir, err := filepath.Abs(filepath.Dir(file)); err == nil {
 			s.Partitions = filepath.Join(dir, s.Partitions)
 		}
@@ -54,33 +54,39 @@ func (s *Site) checkMachine(c *checker, key string) {
 }
 
 // cut reads the layout of a site's machine, if it has one, and checks the machine by it.
-func (s *Site) cut() error {
+func (p *Plan) cut(site int) error {
+	s := &p.Sites[site]
 	if s.Machine != config.Partitioned {
 		return nil
 	}
 	layout, err := config.ReadLayout(s.Partitions)
+	if _, ok := errors.AsType[*partition.MalformedError](err); ok {
+		return err // it names the file and its lines
+	}
 	if err != nil {
-		return siteError(s.Name, err)
+		return p.wrong(site, "partitions", err)
 	}
 	if s.Nodes == 0 {
 		s.Nodes = layout.Nodes()
 	}
 	s.layout = layout
-	if s.CPUsPerNode > maxCPUs/s.Nodes {
-		return fmt.Errorf("site %s: %d nodes of %d CPUs are more than %d CPUs", s.Name, s.Nodes, s.CPUsPerNode, maxCPUs)
+	switch nodes := layout.Nodes(); {
+	case s.Nodes != nodes:
+		return p.wrong(site, "nodes", fmt.Errorf("is %d, but the partitions have %d nodes in all; write that, or leave it out", s.Nodes, nodes))
+	case s.CPUsPerNode > maxCPUs/nodes:
+		return p.wrong(site, "cpus_per_node", fmt.Errorf("%d nodes of %d CPUs are more than %d CPUs", nodes, s.CPUsPerNode, maxCPUs))
 	}
 	if _, err = s.machine().Model(); err != nil {
-		return siteError(s.Name, err)
+		return p.wrong(site, "smallest", err)
 	}
 	return nil
 }
 
-// siteError names the site, but for what names a file and its lines.
-func siteError(site string, err error) error {
-	if _, ok := errors.AsType[*partition.MalformedError](err); ok {
-		return err
-	}
-	return fmt.Errorf("site %s: %w", site, err)
+// wrong says where in the plan's file the key of a site is that something is wrong with.
+func (p *Plan) wrong(site int, key string, err error) error {
+	at := p.places.Find(fmt.Sprintf("site[%d].%s", site, key))
+	where := settings.Problem{File: at.File, Line: at.Line, Key: fmt.Sprintf("site[%s].%s", p.Sites[site].Name, key)}
+	return fmt.Errorf("%s%w", where, err)
 }
 
 // partitions are those of the site's machine; nil: it has none.

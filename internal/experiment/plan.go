@@ -47,8 +47,9 @@ type Plan struct {
 	Data        Data        `toml:"data"`
 	Protect     Protect     `toml:"protect"`
 
-	inputs   []input   // of the workloads, in their order; none before Open
-	supplies []*supply // of the sites, in their order; nil: without electricity
+	places   settings.Places // of the keys; nil: the plan is of no file
+	inputs   []input         // of the workloads, in their order; none before Open
+	supplies []*supply       // of the sites, in their order; nil: without electricity
 	notes    []string
 
 	started map[string]*catalog.Plugin // by name; none before Start

@@ -76,7 +76,8 @@ func finish(r *settings.Reader, plan *Plan, name string) (*Plan, error) {
 		plan.Name = name
 	}
 	if !r.Broken() {
-		plan.resolve(r.Places())
+		plan.places = r.Places()
+		plan.resolve()
 		for _, one := range plan.check() {
 			r.Problem(one.key, "%s", one.text)
 		}

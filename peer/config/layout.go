@@ -30,7 +30,15 @@ func IsRacks(name string) bool { return strings.HasPrefix(name, racks) }
 
 // CheckRacks says what is wrong with the name of a layout that is made, if anything.
 func CheckRacks(name string) error {
-	_, _, _, err := parseRacks(name)
+	rows, columns, made, err := parseRacks(name)
+	if err != nil || !made {
+		return err
+	}
+	// Rows and columns are bounded each for itself, so small machines tell soon.
+	if _, err = partition.Generate(rows, 1); err != nil {
+		return err
+	}
+	_, err = partition.Generate(1, columns)
 	return err
 }
 

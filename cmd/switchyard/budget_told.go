@@ -1,0 +1,221 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/switchyard-hpc/switchyard/internal/budget"
+	"github.com/switchyard-hpc/switchyard/internal/settings"
+	"github.com/switchyard-hpc/switchyard/peer/config"
+	"github.com/switchyard-hpc/switchyard/plugins/price"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// tellings are what the feeds of a power budget told last. The peer keeps them in its
+// state_dir, so that a restart while a feed is silent does not lift the budget.
+type tellings struct {
+	Prices *telling `json:"prices,omitempty"` // of electricity, with forecasts; nil: none were told
+	Series *telling `json:"series,omitempty"` // kilowatts; likewise
+}
+
+// telling is what one feed told of an area.
+type telling struct {
+	origin
+
+	Slots []slotJSON `json:"slots"`
+}
+
+// origin is where a telling comes from. One of elsewhere says nothing.
+type origin struct {
+	Feed   string        `json:"feed"`
+	Config settings.Path `json:"config,omitempty"`
+	Area   string        `json:"area"`
+}
+
+func originOfPrices(cfg *config.Config) origin {
+	return origin{cfg.Prices.Feed, cfg.Prices.Config, cfg.Prices.Area}
+}
+
+func originOfSeries(cfg *config.Config) origin {
+	s := cfg.Power.Series
+	return origin{s.Feed, s.Config, s.Area}
+}
+
+// telling is that of a series from there.
+func (o origin) telling(told price.Series) *telling {
+	t := &telling{origin: o, Slots: make([]slotJSON, len(told.Slots))}
+	for i, slot := range told.Slots {
+		t.Slots[i] = slotJSON(slot)
+	}
+	return t
+}
+
+// series is what was told; empty for nil.
+func (t *telling) series() (s price.Series) {
+	if t == nil {
+		return s
+	}
+	for _, slot := range t.Slots {
+		s.Slots = append(s.Slots, price.Slot(slot))
+	}
+	return s
+}
+
+// ahead says whether an hour is told that has not ended.
+func (t *telling) ahead(now protocol.Instant) bool {
+	return t != nil && len(t.Slots) > 0 && price.Slot(t.Slots[len(t.Slots)-1]).End() > now
+}
+
+// same says whether two tellings say the same.
+func (t *telling) same(other *telling) bool {
+	if t == nil || other == nil {
+		return t == other
+	}
+	return t.origin == other.origin && slices.Equal(t.Slots, other.Slots)
+}
+
+func (t tellings) same(other tellings) bool {
+	return t.Prices.same(other.Prices) && t.Series.same(other.Series)
+}
+
+// over is what was told now, with the hours from then on that only an earlier telling has.
+func (t *telling) over(before *telling, from protocol.Instant) *telling {
+	all := t.series().Slots
+	for _, slot := range before.series().Slots {
+		overlaps := func(told slotJSON) bool { return told.Start < slot.End() && slot.Start < price.Slot(told).End() }
+		if slot.End() > from && !slices.ContainsFunc(t.Slots, overlaps) {
+			all = append(all, slot)
+		}
+	}
+	slices.SortFunc(all, func(a, b price.Slot) int { return cmp.Compare(a.Start, b.Start) })
+	return t.telling(price.Series{Slots: all})
+}
+
+// known is what a budget is made of.
+func (t tellings) known() budget.Known {
+	return budget.Known{Prices: t.Prices.series(), Series: t.Series.series()}
+}
+
+// of leaves out what comes from elsewhere than a configuration says.
+func (t tellings) of(cfg *config.Config) tellings {
+	if t.Prices != nil && t.Prices.origin != originOfPrices(cfg) {
+		t.Prices = nil
+	}
+	if t.Series != nil && t.Series.origin != originOfSeries(cfg) {
+		t.Series = nil
+	}
+	return t
+}
+
+// toldFile is where a peer keeps the tellings, below its state_dir.
+const toldFile = "budget.json"
+
+// keep writes the tellings.
+func (t tellings) keep(path string) error {
+	if err := keepJSON(path, t); err != nil {
+		return fmt.Errorf("keep what the feeds of the power budget tell: %w", err)
+	}
+	return nil
+}
+
+// keptTellings reads what [tellings.keep] has written; there are none without a file.
+func keptTellings(path string) (tellings, error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return tellings{}, nil
+	}
+	var t tellings
+	if err == nil {
+		t, err = parseTellings(text)
+	}
+	if err != nil {
+		return tellings{}, fmt.Errorf("what the feeds of the power budget told before cannot be read from %s: %w", path, err)
+	}
+	return t, nil
+}
+
+// parseTellings reads the text of a file of tellings, and nothing else.
+func parseTellings(text []byte) (t tellings, err error) {
+	from := json.NewDecoder(bytes.NewReader(text))
+	from.DisallowUnknownFields()
+	if err = from.Decode(&t); err != nil {
+		return tellings{}, err
+	}
+	if _, err = from.Token(); !errors.Is(err, io.EOF) {
+		return tellings{}, errors.New("there is more than one value")
+	}
+	for _, one := range []*telling{t.Prices, t.Series} {
+		told := one.series()
+		if err = told.Check(price.Query{From: math.MinInt64, Until: math.MaxInt64}); err != nil {
+			return tellings{}, err
+		}
+	}
+	return t, nil
+}
+
+// budgetFeed is a built-in feed that the power budget goes by.
+type budgetFeed struct {
+	table string
+	origin
+}
+
+// budgetFeeds are those of a configuration; what a plugin knows, only the plugin can tell.
+func budgetFeeds(cfg *config.Config) (all []budgetFeed) {
+	if cfg.Power.Price != 0 && cfg.Prices.Config != "" {
+		all = append(all, budgetFeed{"prices", originOfPrices(cfg)})
+	}
+	if cfg.Power.Series.Config != "" {
+		all = append(all, budgetFeed{"power.series", originOfSeries(cfg)})
+	}
+	return all
+}
+
+// check says why the feed would tell nothing, or not all.
+func (f budgetFeed) check(ctx context.Context) error {
+	feed, err := openFeed(f.table, f.Feed, f.Config, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	if err = feed.Refresh(); err != nil {
+		return fmt.Errorf("[%s]: the power budget goes by this feed: %w", f.table, err)
+	}
+	described, err := feed.Describe(ctx)
+	if err != nil {
+		return fmt.Errorf("[%s]: %w", f.table, err)
+	}
+	if !slices.Contains(described.Areas, f.Area) {
+		return fmt.Errorf("[%s] area: the feed knows no area %q, by which the power budget goes; it knows %s",
+			f.table, f.Area, strings.Join(described.Areas, ", "))
+	}
+	return nil
+}
+
+// checkFirst says what is wrong with built-in feeds that have never told anything. One that
+// once did keeps no peer from starting.
+func (t tellings) checkFirst(ctx context.Context, cfg *config.Config) error {
+	var errs []error
+	for _, f := range budgetFeeds(cfg) {
+		told := t.Series
+		if f.table == "prices" {
+			told = t.Prices
+		}
+		if told == nil {
+			errs = append(errs, f.check(ctx))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func toldPath(cfg *config.Config) string { return filepath.Join(string(cfg.Site.StateDir), toldFile) }
