@@ -6,6 +6,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/budget"
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
+	"github.com/switchyard-hpc/switchyard/localsched/power"
 	"github.com/switchyard-hpc/switchyard/plugins/price/curve"
 )
 
@@ -25,10 +26,23 @@ func (r *checker) checkPower(p *Power) {
 	if p.Price != 0 && r.config.Prices.Area == "" {
 		r.Problem("power.price", "needs prices; say in [prices] where this site buys its electricity")
 	}
+	if p.Price == 0 && r.Set("power.price") {
+		r.Problem("power.price", "is 0, which is no limit; write 0.01 for all hours that cost anything, or leave it out")
+	}
+	r.warnOfAmpleBudget(p)
 	if p.Learn && r.config.LocalSched.Plugin != Process {
 		r.Problem("power.learn", "is for [localsched] plugin = %q, which measures its jobs; leave it out", Process)
 	}
 	r.warnOfNoBudget(p)
+}
+
+// warnOfAmpleBudget tells of a budget that the machine cannot reach, as one in watts would be.
+func (r *checker) warnOfAmpleBudget(p *Power) {
+	l := &r.config.LocalSched
+	all := p.Rates().Draw(l.CPUs, l.CPUs, 0)
+	if l.Plugin == Process && l.CPUs > 0 && p.Budget > 0 && p.WattsPerCPU > 0 && p.Budget.Milliwatts() > all {
+		r.Warn("power.budget_kw", "is more than all %d CPUs draw together, %s; is it in kilowatts?", l.CPUs, power.Text(all))
+	}
 }
 
 // checkRates checks what CPUs draw.

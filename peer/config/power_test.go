@@ -131,3 +131,29 @@ func TestBudgetsMayChange(t *testing.T) {
 		t.Errorf("mixed: %+v", mixed)
 	}
 }
+
+// TestOddBudgets: a budget in watts is asked about, and a limit of 0 is none.
+func TestOddBudgets(t *testing.T) {
+	t.Parallel()
+	const machine = "[localsched]\ncpus = 4\n[power]\nwatts_per_cpu = 500\n"
+	for keys, want := range map[string]string{
+		"budget_kw = 2":                         "",
+		"budget_kw = 1000":                      "is more than all 4 CPUs draw together, 2 kW; is it in kilowatts?",
+		"budget_kw = 1\nprice = 0":              "is 0, which is no limit; write 0.01",
+		"budget_kw = 1\nprice = 0.01":           "needs prices",
+		"budget_kw = 1\non_peak = \"always\"\n": "",
+	} {
+		cfg, err := config.Load(filepath.Join(folder(t, map[string]string{"site.toml": reloadBase + machine + keys + "\n"}), "site.toml"))
+		told := ""
+		if err != nil {
+			told = err.Error()
+		} else {
+			for _, odd := range cfg.Warnings {
+				told += odd.String() + "\n"
+			}
+		}
+		if !strings.Contains(told, want) || want == "" && strings.Contains(told, "budget_kw") {
+			t.Errorf("%q: %q is told, want %q", keys, told, want)
+		}
+	}
+}
