@@ -267,17 +267,23 @@ func TestLateJob(t *testing.T) {
 // has ended, though small ones would fit all the time.
 func TestWindowKeepsTheHead(t *testing.T) {
 	t.Parallel()
-	budget := engine.Budget{Signal: power.Always(8000), Rates: watts()}
-	r := newRig(t, cpus(8), engine.Within(budget, engine.EASY()))
-	r.submit(job(0, 4, 10), 10)
-	r.submit(job(1, 8, 5), 5)
-	for n := 2; n < 30; n++ {
-		r.submit(job(n, 2, 4), 4)
-		r.advance(r.now + 1)
-	}
-	r.drain()
-	if got := r.jobs[tag(1)].start; got != 10 {
-		t.Errorf("the wide job starts at %d, want 10", got)
+	for name, signal := range map[string]power.Signal{
+		"for ever":       power.Always(8000),
+		"until tomorrow": signalOf(t, power.Step{At: 0, Limit: 8000}, power.Step{At: 1000, Limit: power.Unlimited}),
+	} {
+		r := newRig(t, cpus(8), engine.Within(engine.Budget{Signal: signal, Rates: watts()}, engine.EASY()))
+		wide := job(1, 8, 5) // it has the power, but not the nodes
+		wide.Power = protocol.PPM / 2
+		r.submit(job(0, 4, 10), 10)
+		r.submit(wide, 5)
+		for n := 2; n < 30; n++ {
+			r.submit(job(n, 2, 4), 4)
+			r.advance(r.now + 1)
+		}
+		r.drain()
+		if got := r.jobs[tag(1)].start; got != 10 {
+			t.Errorf("a budget %s: the wide job starts at %d, want 10", name, got)
+		}
 	}
 }
 

@@ -241,12 +241,17 @@ func (b *budgeted) serveLate(f *Floor, t *trial, late []pick) {
 			t.spend(f.now, job)
 			continue
 		}
-		b.keep(f, t, job, at, place, free)
+		if free == power.End {
+			b.keepSoonest(f, t, job, at, place)
+		} else {
+			b.keepOffPeak(t, job, at, place)
+		}
 	}
 }
 
 // keepHead keeps a place for the head of the queue if it cannot start now, as EASY does: else
-// what ends would always go to small jobs, and wide ones would starve.
+// what ends would always go to small jobs, and wide ones would starve. If it
+// draws more than the budget, that is from the end of it on.
 func (b *budgeted) keepHead(f *Floor, t *trial) {
 	head, ok := b.head(f)
 	if !ok {
@@ -257,11 +262,11 @@ func (b *budgeted) keepHead(f *Floor, t *trial) {
 	if at == f.now && head.draw <= t.slack && f.room.Has(head.Units, place) {
 		return
 	}
-	free := f.now
-	if head.draw > t.slack {
-		free = b.Signal.Free(f.now)
+	if free := b.Signal.Free(f.now); head.draw > t.limit && free != power.End {
+		b.keepOffPeak(t, &head, at, place)
+		return
 	}
-	b.keep(f, t, &head, at, place, free)
+	b.keepSoonest(f, t, &head, at, place)
 }
 
 // head is the first job of the queue that the budget may allow.
@@ -277,30 +282,27 @@ func (b *budgeted) head(f *Floor) (head Waiting, ok bool) {
 	return f.Head()
 }
 
-// keep keeps a place for a job that would have one by its size: from the end of the budget
-// on if that is known, else as soon as the power is there as well, which is then kept too.
-func (b *budgeted) keep(f *Floor, t *trial, job *Waiting, at protocol.Instant, place Place, free protocol.Instant) {
-	if free == power.End {
-		if from := max(b.Signal.Allows(f.now, job.draw), t.powered(f, job)); from > at {
-			at, place = t.profile.earliest(from, job.Units, job.Time)
-		}
-		t.keepPower(f, job, at)
-	}
-	for from := b.offPeak(at, free); from > at; from = b.offPeak(at, free) {
+// keepSoonest keeps a place for a job that would have one by its size from a time on: as soon
+// as the power is there as well, which is then kept too.
+func (b *budgeted) keepSoonest(f *Floor, t *trial, job *Waiting, at protocol.Instant, place Place) {
+	if from := max(b.Signal.Allows(f.now, job.draw), t.powered(f, job)); from > at {
 		at, place = t.profile.earliest(from, job.Units, job.Time)
 	}
-	t.profile.take(at, at.Add(job.Time), job.Units, place)
-	t.kept = true
+	if limit, _ := b.Signal.At(at); limit != power.Unlimited {
+		t.keepPower(f, job, at, limit)
+	}
+	t.keep(job, at, place)
 }
 
-// offPeak is the first time from another one on at which no budget holds; that one itself
-// where the budget does not end.
-func (b *budgeted) offPeak(at, free protocol.Instant) protocol.Instant {
-	if free == power.End {
-		return at
+// keepOffPeak keeps it the first place from then on while no budget holds.
+func (b *budgeted) keepOffPeak(t *trial, job *Waiting, at protocol.Instant, place Place) {
+	for from := b.Signal.Free(at); from > at && from != power.End; from = b.Signal.Free(at) {
+		at, place = t.profile.earliest(from, job.Units, job.Time)
 	}
-	if next := b.Signal.Free(max(at, free)); next != power.End {
-		return next
-	}
-	return at
+	t.keep(job, at, place)
+}
+
+func (t *trial) keep(job *Waiting, at protocol.Instant, place Place) {
+	t.profile.take(at, at.Add(job.Time), job.Units, place)
+	t.kept = true
 }

@@ -66,10 +66,10 @@ func (t *trial) powered(f *Floor, job *Waiting) protocol.Instant {
 	return f.now
 }
 
-// keepPower keeps the power of a job that will start at a time, unless some is kept already:
-// as with EASY one job has it.
-func (t *trial) keepPower(f *Floor, job *Waiting, at protocol.Instant) {
-	if t.until != power.End || t.limit == power.Unlimited {
+// keepPower keeps the power of a job that will start at a time with a budget, unless some is
+// kept already: as with EASY one job has it.
+func (t *trial) keepPower(f *Floor, job *Waiting, at protocol.Instant, limit int64) {
+	if t.until != power.End {
 		return
 	}
 	still := int64(0)
@@ -79,7 +79,7 @@ func (t *trial) keepPower(f *Floor, job *Waiting, at protocol.Instant) {
 			still += list[i].draw
 		}
 	}
-	t.until, t.spare = at, max(0, t.limit-still-job.draw)
+	t.until, t.spare = at, max(0, limit-still-job.draw)
 }
 
 // outlasts says whether a job that starts now would draw at a time for which power is kept.
