@@ -1,6 +1,7 @@
 package gate_test
 
 import (
+	"strconv"
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
@@ -34,5 +35,27 @@ func BenchmarkHold(b *testing.B) {
 			b.Fatal(err)
 		}
 		n++
+	}
+}
+
+// BenchmarkRestore opens a gate with held jobs, and says how long each takes.
+func BenchmarkRestore(b *testing.B) {
+	for _, held := range []int{1000, 5000} {
+		b.Run(strconv.Itoa(held), func(b *testing.B) {
+			config := gate.Config{Dir: b.TempDir(), Machine: machine(), Scheduler: newFake(cpus), Budget: until(b, now().Add(protocol.Day), 0)}
+			g, err := gate.Open(config)
+			for n := 0; n < held && err == nil; n++ {
+				_, err = g.Submit(b.Context(), submission(n, 1))
+			}
+			for err == nil && b.Loop() {
+				g.Close()
+				g, err = gate.Open(config)
+			}
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer g.Close()
+			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*held), "µs/job")
+		})
 	}
 }

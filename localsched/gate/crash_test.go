@@ -194,6 +194,16 @@ type step struct {
 	n    int
 }
 
+// jobs is how many there may be.
+const jobs = 8
+
+func whatHappens() []string {
+	return []string{
+		"submit", "submit", "submit", "start", "end", "end", "wait", "wait", "wait",
+		"withdraw", "trouble", "spoil", "spoil", "mend", "mend", "reopen",
+	}
+}
+
 // TestBudgetHolds: whatever happens, the batch system never gets a job that brings the draw
 // of all that it has got, and has not ended, above the budget of the time. In the end, when
 // there is none, all jobs have run, once.
@@ -202,11 +212,11 @@ func TestBudgetHolds(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		steps := rapid.SliceOfN(rapid.Custom(func(r *rapid.T) step {
 			return step{
-				rapid.SampledFrom([]string{"submit", "submit", "start", "end", "end", "wait", "withdraw", "trouble", "reopen"}).Draw(r, "what"),
-				rapid.IntRange(0, 15).Draw(r, "n"),
+				rapid.SampledFrom(whatHappens()).Draw(r, "what"),
+				rapid.IntRange(0, jobs-1).Draw(r, "n"),
 			}
 		}), 1, 60).Draw(r, "steps")
-		limits := rapid.SliceOfN(rapid.Int64Range(0, cpus+1), 1, 6).Draw(r, "limits")
+		limits := rapid.SliceOfN(rapid.Int64Range(0, cpus+1), 3, 9).Draw(r, "limits")
 		wrong := ""
 		synctest.Test(t, func(t *testing.T) { wrong = play(t, steps, limits) })
 		if wrong != "" {
@@ -254,13 +264,13 @@ func play(t *testing.T, steps []step, limits []int64) (wrong string) {
 		}
 	}
 	s := openSite(t, f, engine.Budget{Signal: signal, Rates: watt(), Bound: 30 * protocol.Minute})
-	wanted := map[int]bool{}
+	wanted, unclear := map[int]bool{}, map[int]bool{} // what withdrawals were unclear
 	for _, one := range steps {
 		tag := tagOf(one.n)
 		switch one.what {
 		case "submit":
-			if _, known := wanted[one.n]; !known {
-				s.submit(t, one.n, 1+one.n%cpus)
+			if _, known := wanted[one.n]; !known && !unclear[one.n] {
+				s.tries(t, one.n)
 				wanted[one.n] = true
 			}
 		case "start":
@@ -270,22 +280,35 @@ func play(t *testing.T, steps []step, limits []int64) (wrong string) {
 		case "end":
 			f.endSome(one.n)
 		case "wait":
-			time.Sleep(time.Duration(one.n) * time.Minute)
+			time.Sleep(time.Duration(3*one.n) * time.Minute)
 		case "withdraw":
-			if became, err := s.Withdraw(t.Context(), tag); err == nil && became == localsched.Withdrawn {
+			became, err := s.Withdraw(t.Context(), tag)
+			if err == nil && became == localsched.Withdrawn {
 				wanted[one.n] = false
 			}
+			unclear[one.n] = err != nil
 		case "trouble": // of three kinds, or none any more
 			kind := []error{nil, errTrouble}
 			f.set("submit", kind[one.n%2], kind[one.n/2%2])
 			f.set("find", kind[one.n/4%2], nil)
-		case "reopen":
+		case "spoil": // the records of all, also of those that come
+			s.mendAll(t)
+			for n := range jobs {
+				s.spoil(t, tagOf(n))
+			}
+		case "mend":
+			s.mendAll(t)
+		case "reopen": // damage that stays ends jobs, see [TestDamagedRecords]
+			s.mendAll(t)
 			s.reopen(t)
 		}
 		synctest.Wait()
 	}
 	f.set("submit", nil, nil)
 	f.set("find", nil, nil)
+	s.mendAll(t)
+	time.Sleep(time.Minute)
+	s.settle(t, wanted, unclear)
 	for range 19 {
 		time.Sleep(time.Hour)
 		synctest.Wait()
@@ -301,4 +324,41 @@ func play(t *testing.T, steps []step, limits []int64) (wrong string) {
 		}
 	}
 	return wrong
+}
+
+// tries submits a job; the answer may be that it is unclear.
+func (s *site) tries(t testing.TB, n int) {
+	t.Helper()
+	if _, err := s.Submit(t.Context(), submission(n, 1+n%cpus)); isRefusal(err) {
+		t.Errorf("job %d: %v", n, err)
+	}
+}
+
+// settle does what a peer does once all answers are clear again: it withdraws what it wanted
+// back, and submits what is absent.
+func (s *site) settle(t testing.TB, wanted, unclear map[int]bool) {
+	t.Helper()
+	for n := range wanted {
+		presence, _, err := s.FindByTag(t.Context(), tagOf(n))
+		if err != nil || presence == localsched.Unclear {
+			t.Errorf("job %d is %v, %v", n, presence, err)
+		}
+		if unclear[n] {
+			became, err := s.Withdraw(t.Context(), tagOf(n))
+			if err != nil {
+				t.Errorf("job %d is not withdrawn: %v", n, err)
+			}
+			wanted[n] = became == localsched.Started
+		}
+		if wanted[n] && presence == localsched.Absent {
+			s.tries(t, n)
+		}
+	}
+}
+
+func (s *site) mendAll(t testing.TB) {
+	t.Helper()
+	for n := range jobs {
+		s.mend(t, tagOf(n))
+	}
 }

@@ -53,8 +53,10 @@
 // When the gate is opened again, what is held is held again in the old order, and what is
 // released counts until its end is told. The batch system is asked for it by its tag, also
 // after any Submit that did not say yes or no. A job that it reliably does not have is held
-// again, behind the others: the budget may be another by now.
+// again, behind the others: the budget may be another by now. So is a job that was let go and
+// whose record could not be read or written until the budget became another.
 //
 // A job that was given away and is then refused has FAILED, with the reason. One that is
-// given away by the call of Submit itself is refused there.
+// given away by the call of Submit itself is refused there, once its record is gone for good:
+// until then Submit fails and FindByTag is unclear, because a restart would find the job.
 package gate

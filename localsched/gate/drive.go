@@ -15,17 +15,29 @@ type start struct {
 	pause time.Duration
 }
 
-// take notes what the engine wants, for the driver, and what the budget does. Limits are
-// the batch system's own business. The lock is held.
+// take notes what the engine wants and what the budget does. The lock is held.
 func (g *Gate) take(actions localsched.Actions) {
+	g.note(actions)
+	g.attend()
+}
+
+// note notes what the engine wants, for the driver. Limits are the batch system's own
+// business. Whoever has noted all attends, once: that takes a look at each held job. The
+// lock is held.
+func (g *Gate) note(actions localsched.Actions) {
 	g.wake = actions.Wake
 	for _, tag := range actions.Starts {
 		j := g.jobs[tag]
-		j.state = leaving
+		g.letGo(j)
 		g.starts = append(g.starts, start{j, j.pause})
 	}
-	g.attend()
 	g.wakeDriver()
+}
+
+// letGo enters that the engine has started a job. The lock is held.
+func (g *Gate) letGo(j *job) {
+	j.state = leaving
+	_, j.until = g.budget.Signal.At(now())
 }
 
 func (g *Gate) wakeDriver() {

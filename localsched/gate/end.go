@@ -34,7 +34,7 @@ func (g *Gate) Withdraw(ctx context.Context, tag protocol.Tag) (localsched.Withd
 		if became, err = g.forestall(ctx, j); err != nil || became == localsched.Started {
 			g.forsake(j)
 		}
-	case held:
+	case held, unwanted:
 		became, err = localsched.Withdrawn, g.takenBack(j)
 	case leaving, out:
 		if became, err = localsched.Withdrawn, error(nil); j.tried {

@@ -122,7 +122,7 @@ func (g *Gate) heard(c localsched.Change) {
 			g.leave(j)
 			j.state = ended
 		}
-	case making, ended:
+	case making, ended, unwanted:
 	}
 	if c.State.Terminal() && c.Started > 0 && j.since > 0 {
 		c.Outcome.Waited = max(0, c.Started.Sub(j.since)) // here too

@@ -115,8 +115,12 @@ func (g *Gate) SetBudget(budget engine.Budget) error {
 		return ErrClosed
 	}
 	g.budget = budget
-	g.take(g.engine.SetPolicy(now(), policy(budget)))
+	for _, j := range g.jobs {
+		j.until = 0 // what was let go was so within the old one
+	}
+	g.note(g.engine.SetPolicy(now(), policy(budget)))
 	g.requeueAll()
+	g.attend()
 	g.changes.Pulse()
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/localsched/power"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -76,6 +77,7 @@ func (g *Gate) giveOnce(ctx context.Context, j *job) error {
 
 // settle gives a job to the batch system that does not have it. Where it may have it, it is
 // looked for; if it is not there, it waits again, because there may be another budget now.
+// So does one that never got that far while the budget that let it go held.
 func (g *Gate) settle(ctx context.Context, j *job) error {
 	if j.damaged != "" {
 		return g.ask(ctx, j, func() error { return &localsched.RefusedError{Reason: j.damaged} })
@@ -86,8 +88,20 @@ func (g *Gate) settle(ctx context.Context, j *job) error {
 		return err
 	case j.tried:
 		return g.ask(ctx, j, func() error { return g.holdAgain(j, one) })
+	case g.outdated(j):
+		return g.holdAgain(j, one)
 	}
 	return g.handOver(ctx, j, one)
+}
+
+// outdated says whether a job was let go within a budget that holds no more, and that is now
+// another one.
+func (g *Gate) outdated(j *job) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	at := now()
+	limit, _ := g.budget.Signal.At(at)
+	return at >= j.until && limit != power.Unlimited
 }
 
 // handOver gives a job to the batch system, durably so.
@@ -122,6 +136,7 @@ func (g *Gate) holdAgain(j *job, one record) error {
 	g.leave(j)
 	j.state = held
 	g.requeue(j)
+	g.attend()
 	return nil
 }
 

@@ -19,6 +19,7 @@ const (
 	out                    // the batch system has it
 	ended                  // there is an outcome
 	withdrawn              // it never starts
+	unwanted               // Submit did not take it, but its record could not be removed
 )
 
 // job is what is kept of a job in memory. Who changes its record or asks the batch system
@@ -33,11 +34,12 @@ type job struct {
 	damaged string // what is wrong with its record
 
 	state    state
-	planned  bool          // the engine has it
-	recalled bool          // it must not be given to the batch system again
-	refused  bool          // that is how it ended
-	pause    time.Duration // before the next attempt to give it to the batch system
-	look     uint64        // at the budget, the last at which that held it
+	planned  bool             // the engine has it
+	recalled bool             // it must not be given to the batch system again
+	refused  bool             // that is how it ended
+	until    protocol.Instant // the budget that let it go may be another from then on
+	pause    time.Duration    // before the next attempt to give it to the batch system
+	look     uint64           // at the budget, the last at which that held it
 }
 
 func newJob(tag protocol.Tag) *job { return &job{tag: tag, holder: make(chan struct{}, 1)} }

@@ -70,7 +70,7 @@ func (g *Gate) plan(query localsched.Query) (plans []planned, behind localsched.
 	var ahead []protocol.Request
 	for _, one := range query.Ahead {
 		j := g.jobs[one.Tag]
-		if j == nil || j.state == making {
+		if j == nil || j.state == making || j.state == unwanted {
 			ahead = append(ahead, one.Request)
 		}
 		if j == nil || j.state != held {

@@ -119,13 +119,10 @@ func (r records) save(one record) error {
 // remove drops a job's record for good. That there is none is no error.
 func (r records) remove(tag protocol.Tag) error {
 	err := os.Remove(filepath.Join(r.dir, nameOf(tag)))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return spool.SyncPath(r.dir)
+	return spool.SyncPath(r.dir) // also of what an earlier call has removed
 }
 
 // Empty says whether a gate's folder holds no job any more, so that the batch system needs

@@ -97,7 +97,8 @@ func (g *Gate) engage(one found) {
 }
 
 // requeueAll puts the held jobs in the engine's queue that are not in it: those found in the
-// folder, and those that did not fit the rules of before. The lock is held.
+// folder, and those that did not fit the rules of before. The caller attends. The lock is
+// held.
 func (g *Gate) requeueAll() {
 	var unplanned []*job
 	for _, j := range g.jobs {
@@ -111,7 +112,7 @@ func (g *Gate) requeueAll() {
 	}
 }
 
-// requeue puts a held job in the engine's queue. The lock is held.
+// requeue puts a held job in the engine's queue. The caller attends. The lock is held.
 func (g *Gate) requeue(j *job) {
 	actions, err := g.engine.Submit(now(), j.engineJob())
 	if err != nil {
@@ -121,5 +122,5 @@ func (g *Gate) requeue(j *job) {
 	}
 	j.planned = true
 	g.waits(j, "")
-	g.take(actions)
+	g.note(actions)
 }

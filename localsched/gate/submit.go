@@ -22,6 +22,10 @@ func (g *Gate) Submit(ctx context.Context, submission localsched.Submission) (lo
 		err = g.admit(ctx, j, submission)
 	case withdrawn:
 		err = &localsched.RefusedError{Reason: fmt.Sprintf("job %v was withdrawn before it came", j.tag)}
+	case unwanted:
+		if err = g.discard(j); err == nil {
+			return g.Submit(ctx, submission) // as a new one
+		}
 	case held, leaving, out, ended:
 	}
 	if err != nil {
@@ -44,8 +48,7 @@ func (g *Gate) admit(ctx context.Context, j *job, submission localsched.Submissi
 	one := j.record(isHeld)
 	one.Submission = &submission
 	if err := g.records.save(one); err != nil {
-		g.drop(j)
-		return fmt.Errorf("hold job %v: %w", j.tag, err)
+		return g.turnAway(j, fmt.Errorf("hold job %v: %w", j.tag, err))
 	}
 	starts, err := g.enqueue(j)
 	if err == nil && starts {
@@ -57,14 +60,29 @@ func (g *Gate) admit(ctx context.Context, j *job, submission localsched.Submissi
 	return nil
 }
 
-// turnAway drops a job for good that Submit does not take.
-func (g *Gate) turnAway(j *job, err error) error {
-	removed := g.records.remove(j.tag)
-	g.drop(j)
-	if removed != nil {
-		return errors.Join(err, removed)
+// turnAway discards a job that Submit does not take, and returns why. As long as its record
+// could bring it back after a restart, that is not a refusal: the peer, which would place the
+// job elsewhere, asks by FindByTag instead.
+func (g *Gate) turnAway(j *job, why error) error {
+	if err := g.discard(j); err != nil {
+		return fmt.Errorf("%s; but it may come back: %w", why.Error(), err)
 	}
-	return err
+	return why
+}
+
+// discard removes a job's record and drops the job, or has it be unwanted until that works.
+func (g *Gate) discard(j *job) error {
+	err := g.records.remove(j.tag)
+	if err == nil {
+		g.drop(j)
+		return nil
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.leave(j)
+	j.state = unwanted
+	g.unsay(j.tag)
+	return fmt.Errorf("the record of job %v cannot be removed: %w", j.tag, err)
 }
 
 // enqueue puts a job in the engine's queue. It returns whether it is to start at once; then
@@ -80,7 +98,7 @@ func (g *Gate) enqueue(j *job) (starts bool, err error) {
 	for i, tag := range actions.Starts {
 		if tag == j.tag {
 			actions.Starts = append(actions.Starts[:i:i], actions.Starts[i+1:]...)
-			j.state = leaving
+			g.letGo(j)
 			break
 		}
 	}
@@ -106,7 +124,7 @@ func (g *Gate) giveNow(ctx context.Context, j *job, one record) error {
 }
 
 // FindByTag implements [localsched.Runner]. A tag that was withdrawn before it came is
-// absent.
+// absent, and so is one that was not taken, once nothing is left of it.
 func (g *Gate) FindByTag(ctx context.Context, tag protocol.Tag) (localsched.Presence, localsched.LocalID, error) {
 	j, err := g.grab(ctx, tag)
 	if err != nil {
@@ -118,6 +136,11 @@ func (g *Gate) FindByTag(ctx context.Context, tag protocol.Tag) (localsched.Pres
 	defer j.release()
 	switch g.stateOf(j) {
 	case withdrawn:
+		return localsched.Absent, "", nil
+	case unwanted:
+		if err = g.discard(j); err != nil {
+			return localsched.Unclear, "", err
+		}
 		return localsched.Absent, "", nil
 	case out:
 		presence, _, err := g.Scheduler.FindByTag(ctx, tag)
@@ -144,9 +167,5 @@ func (g *Gate) lost(j *job) error {
 	if recalled {
 		return g.takenBack(j)
 	}
-	if err := g.records.remove(j.tag); err != nil {
-		return err
-	}
-	g.drop(j)
-	return nil
+	return g.discard(j)
 }

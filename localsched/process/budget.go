@@ -60,8 +60,9 @@ func (s *Scheduler) rule(change func(*rules)) error {
 	}
 	change(&s.rules)
 	now := protocol.InstantOf(time.Now())
-	s.take(s.engine.SetPolicy(now, s.rules.policy()))
+	s.note(s.engine.SetPolicy(now, s.rules.policy()))
 	s.requeueAll()
+	s.attend(now)
 	s.changes.Pulse()
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/localsched/power"
 	"github.com/switchyard-hpc/switchyard/localsched/process"
+	"github.com/switchyard-hpc/switchyard/localsched/spool"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -71,7 +73,7 @@ func TestProcessesStartWithinTheBudget(t *testing.T) {
 	t.Parallel()
 	s := openSite(t, func(c *process.Config) { c.Budget = until(t, now().Add(protocol.Hour), 2) })
 	two := guest(t, "sleep 300")
-	two.Spec.CPUs = 2
+	two.Spec.CPUs, two.Spec.WallTime = 2, protocol.Hour
 	s.awaitRunning(t, s.submit(t, two))
 	one := s.submit(t, guest(t, "true"))
 	s.awaitReason(t, one, changes.PowerBudget)
@@ -82,7 +84,7 @@ func TestProcessesStartWithinTheBudget(t *testing.T) {
 		t.Errorf("the load is %+v, want %+v", load, want)
 	}
 	quotes, err := s.Quote(t.Context(), localsched.Query{Jobs: []protocol.Request{guest(t, "").Spec.Request}})
-	if err != nil || quotes[0].AWT < 50*protocol.Second || !strings.Contains(quotes[0].Note, "2 W") {
+	if err != nil || quotes[0].AWT < 30*protocol.Minute || !strings.Contains(quotes[0].Note, "2 W") {
 		t.Errorf("quoted %+v, %v", quotes, err)
 	}
 	if err = s.SetBudget(until(t, now().Add(protocol.Hour), 3)); err != nil {
@@ -199,6 +201,70 @@ func TestTooMuchForAnyBudget(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.awaitEnd(t, tag)
+}
+
+// TestRefusalStands: a job that the budget refuses, and whose folder cannot be removed, would
+// be found by the next start. It is not refused, then, but waits, before that as after it.
+func TestRefusalStands(t *testing.T) {
+	t.Parallel()
+	s := openSite(t, func(c *process.Config) {
+		c.Budget, c.OnStop = engine.Budget{Signal: power.Always(500), Rates: watts()}, process.LeaveJobs
+	})
+	job := guest(t, "true")
+	inTheWay := filepath.Join(s.config.Dir, "jobs", ".gone-"+spool.FolderOf(job.Tag), "x")
+	if err := os.MkdirAll(inTheWay, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	check := func() {
+		t.Helper()
+		s.await(t, job.Tag, func(state protocol.State) bool { return state == protocol.Pending })
+		if reason := s.seen[len(s.seen)-1].Reason; !strings.Contains(reason, "0.5 W") {
+			t.Errorf("it waits for %q", reason)
+		}
+		if presence, _, err := s.FindByTag(t.Context(), job.Tag); err != nil || presence != localsched.Present {
+			t.Errorf("it is %v, %v", presence, err)
+		}
+	}
+	if _, err := s.Submit(t.Context(), job); errors.As(err, new(*localsched.RefusedError)) {
+		t.Fatalf("submitted: %v", err)
+	}
+	check()
+	s.reopen(t)
+	check()
+	if err := s.SetBudget(engine.Budget{Signal: power.Always(1000), Rates: watts()}); err != nil {
+		t.Fatal(err)
+	}
+	if outcome := s.awaitEnd(t, job.Tag); outcome.State != protocol.Completed {
+		t.Errorf("it ended %+v", outcome)
+	}
+}
+
+// TestManyAreRestoredAtOnce: what the budget holds is looked at once, however many jobs are
+// found.
+func TestManyAreRestoredAtOnce(t *testing.T) {
+	t.Parallel()
+	peak := until(t, now().Add(protocol.Hour), 0)
+	s := openSite(t, func(c *process.Config) { c.Budget, c.OnStop = peak, process.LeaveJobs })
+	var tags []protocol.Tag
+	for range 10 {
+		tags = append(tags, s.submit(t, guest(t, "true")))
+	}
+	s.reopen(t)
+	for _, tag := range tags {
+		s.awaitReason(t, tag, changes.PowerBudget)
+	}
+	if looks := s.Looks(); looks > 2 {
+		t.Errorf("it took %d looks", looks)
+	}
+	s.config.Budget = engine.Budget{Signal: power.Always(500), Rates: watts()} // too little for any
+	s.reopen(t)
+	before := s.Looks()
+	if err := s.SetBudget(peak); err != nil {
+		t.Fatal(err)
+	}
+	if looks := s.Looks() - before; looks > 2 {
+		t.Errorf("another budget took %d looks", looks)
+	}
 }
 
 // TestWaitSurvivesRestart: a job that has waited longer than the bound when it is found

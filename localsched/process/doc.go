@@ -41,7 +41,7 @@
 // With [Config].Learn a job that does not state its power is expected to draw what
 // earlier runs of its user and name have drawn: by the CPU time of all its processes,
 // which its shim has reaped, and the run time, see [BG 4.3]. Jobs that ran for less than
-// a second, or ended while the peer was down, teach nothing.
+// a second, ended while the peer was down, or were ended by its stop teach nothing.
 //
 // # Accounts
 //

@@ -10,9 +10,15 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// take notes what the engine wants, for the driver, and what the budget does. The lock is
-// held.
+// take notes what the engine wants and what the budget does. The lock is held.
 func (s *Scheduler) take(actions localsched.Actions) {
+	s.note(actions)
+	s.attend(protocol.InstantOf(time.Now()))
+}
+
+// note notes what the engine wants, for the driver. Whoever has noted all attends, once: that
+// takes a look at each held job. The lock is held.
+func (s *Scheduler) note(actions localsched.Actions) {
 	s.wake = actions.Wake
 	for _, tag := range actions.Starts {
 		j := s.jobs[tag]
@@ -22,7 +28,6 @@ func (s *Scheduler) take(actions localsched.Actions) {
 	for _, tag := range actions.Kills {
 		s.kills = append(s.kills, s.jobs[tag])
 	}
-	s.attend(protocol.InstantOf(time.Now()))
 	select {
 	case s.kick <- struct{}{}:
 	default: // it is awake, or about to be

@@ -13,6 +13,16 @@ var (
 	ReadExit  = readExit
 )
 
+// Looks is how often the scheduler has looked which jobs the budget holds.
+func (s *Scheduler) Looks() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.looks
+}
+
+// SaveLearnt writes down what was learnt, as happens now and then.
+func (s *Scheduler) SaveLearnt() error { return s.saveLearnt() }
+
 // Measured is what a run has taught.
 func Measured(rates power.Rates, cpus int, state protocol.State, ran, cpu protocol.Duration) (ppm int, ok bool) {
 	return measured(rates, cpus, exitRecord{End: spool.End{State: state, Ran: ran}, CPU: cpu})

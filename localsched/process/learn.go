@@ -67,28 +67,37 @@ func (s *Scheduler) keepLearnt(ctx context.Context) {
 	}
 }
 
+// saveLearnt writes down what is learnt, if there is news. What is not written is news for
+// the next time.
 func (s *Scheduler) saveLearnt() error {
 	s.mu.Lock()
 	news := s.learnt.news
 	s.learnt.news = false
-	var text []byte
-	var err error
+	var known power.Likely
 	if news {
-		text, err = s.learnt.MarshalText()
+		known = s.learnt.Clone()
 	}
 	s.mu.Unlock()
-	if err == nil && news {
+	if !news {
+		return nil
+	}
+	text, err := known.MarshalText()
+	if err == nil {
 		err = spool.ExplainFull(spool.ReplaceFile(s.config.Dir, learntFile, text))
 	}
-	if err != nil {
-		return fmt.Errorf("keep what was learnt of the power of jobs: %w", err)
+	if err == nil {
+		return nil
 	}
-	return nil
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.learnt.news = true
+	return fmt.Errorf("keep what was learnt of the power of jobs: %w", err)
 }
 
-// learn takes note of what a job has drawn. The lock is held.
+// learn takes note of what a job has drawn. One that the scheduler's own end has cut off is
+// no example. The lock is held.
 func (s *Scheduler) learn(j *job, exit exitRecord) {
-	if !s.config.Learn {
+	if !s.config.Learn || s.closed && s.config.OnStop == EndJobs {
 		return
 	}
 	if ppm, ok := measured(s.rules.budget.Rates, j.request.CPUs, exit); ok {

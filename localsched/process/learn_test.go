@@ -4,7 +4,9 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -23,58 +25,99 @@ func alike(t testing.TB, like uint64, script string) localsched.Submission {
 	return job
 }
 
-// drawOf is what a job of this likeness is taken to draw, in milliwatts.
-func (s *site) drawOf(t testing.TB, job localsched.Submission) int64 {
+// lessons are what the jobs of a site should have taught, by the files that say how they
+// ended: whatever their machine was busy with, and however fast it is.
+type lessons struct {
+	power.Likely
+
+	cpu map[uint64]protocol.Duration // of the last job of a likeness
+}
+
+// attend takes in how a job has ended.
+func (l *lessons) attend(t testing.TB, s *site, job localsched.Submission) {
 	t.Helper()
-	job.Payload.Script = []byte("#!/bin/sh\nsleep 300\n")
+	s.awaitEnd(t, job.Tag)
+	exit, err := process.ReadExit(s.folder(job.Tag, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.cpu[job.Spec.Like] = exit.CPU
+	if ppm, ok := process.Measured(watts(), job.Spec.CPUs, exit.State, exit.Ran, exit.CPU); ok {
+		l.Learn(job.Spec.Like, ppm)
+	}
+}
+
+// expect is what the next job of a likeness, on a CPU, should be taken to draw, in milliwatts.
+func (l *lessons) expect(like uint64) int64 {
+	ppm, _ := l.Expect(like)
+	return watts().Draw(1, 1, ppm)
+}
+
+// checkDraw submits a job and checks what it is taken to draw, in milliwatts. It may run for
+// long enough to teach something.
+func (l *lessons) checkDraw(t testing.TB, s *site, job localsched.Submission, want int64) {
+	t.Helper()
 	s.awaitRunning(t, s.submit(t, job))
-	draw := s.load(t).Draw
+	if draw := s.load(t).Draw; draw != want {
+		t.Errorf("a job of likeness %d is taken to draw %d mW, want %d", job.Spec.Like, draw, want)
+	}
 	if err := s.Kill(t.Context(), job.Tag); err != nil {
 		t.Fatal(err)
 	}
-	s.awaitEnd(t, job.Tag)
-	return draw
+	l.attend(t, s, job)
+}
+
+// The likenesses of jobs that sleep, that work, and that are over at once.
+const (
+	idle = iota + 1
+	busy
+	short
+)
+
+// check has a job of each likeness come.
+func (l *lessons) check(t testing.TB, s *site) {
+	t.Helper()
+	for _, like := range []uint64{idle, busy, short} {
+		l.checkDraw(t, s, alike(t, like, "sleep 300"), l.expect(like))
+	}
+	stated := alike(t, idle, "sleep 300")
+	stated.Spec.Power = 700_000
+	l.checkDraw(t, s, stated, 700)
 }
 
 // TestLearnsWhatJobsDraw: by the processor time of the script and of what it has left
 // behind. What was learnt survives a restart, and counts in the queue and in quotes.
 func TestLearnsWhatJobsDraw(t *testing.T) {
 	t.Parallel()
-	const idle, busy, short = 1, 2, 3
 	s := openSite(t, func(c *process.Config) { c.Budget, c.Learn = engine.Budget{Rates: watts()}, true })
-	// An orphan works, and the script waits until it has.
-	work := `(sh -c 'i=0; while [ $i -lt 1000000 ]; do i=$((i+1)); done; : >done' &) ; while [ ! -e done ]; do sleep 0.1; done; sleep 0.5`
-	for _, job := range []localsched.Submission{
-		alike(t, idle, "sleep 1.2"), alike(t, busy, work), alike(t, short, "true"),
-	} {
-		if outcome := s.awaitEnd(t, s.submit(t, job)); outcome.State != protocol.Completed {
-			t.Fatalf("%+v", outcome)
+	taught := &lessons{cpu: map[uint64]protocol.Duration{}}
+	// An orphan works, and the script waits until it has. On two CPUs it is never quite busy.
+	work := alike(t, busy, `(sh -c 'i=0; while [ $i -lt 1000000 ]; do i=$((i+1)); done; times; : >done' &)
+while [ ! -e done ]; do sleep 0.1; done; sleep 0.5`)
+	work.Spec.CPUs = 2
+	for _, job := range []localsched.Submission{alike(t, idle, "sleep 1.2"), work, alike(t, short, "true")} {
+		s.submit(t, job)
+		taught.attend(t, s, job)
+	}
+	if used := usedBy(t, s.read(t, work.Tag, protocol.Stdout)); taught.cpu[busy] < used || taught.cpu[idle] > taught.cpu[busy] {
+		t.Errorf("the worker has used %v of the processor, its job %v, and one that sleeps %v", used, taught.cpu[busy], taught.cpu[idle])
+	}
+	for _, like := range []uint64{idle, busy} {
+		if draw := taught.expect(like); draw < 250 || draw > 999 {
+			t.Errorf("likeness %d has taught %d mW", like, draw)
 		}
 	}
-	check := func(known bool) {
-		t.Helper()
-		slow, fast := s.drawOf(t, alike(t, idle, "")), s.drawOf(t, alike(t, busy, ""))
-		if known != (slow < 400) || known != (slow+100 < fast && fast < 1000) {
-			t.Errorf("they are taken to draw %d mW and %d mW; known: %v", slow, fast, known)
-		}
-		if draw := s.drawOf(t, alike(t, short, "")); draw != 1000 {
-			t.Errorf("a run of no time has taught %d mW", draw)
-		}
-		stated := alike(t, idle, "")
-		stated.Spec.Power = 700_000
-		if draw := s.drawOf(t, stated); draw != 700 {
-			t.Errorf("a job that states 700 mW is taken to draw %d", draw)
-		}
-	}
-	check(true)
+	taught.check(t, s)
 	s.reopen(t)
-	check(true)
+	taught.check(t, s)
 	if err := s.SetBudget(until(t, now().Add(protocol.Hour), 0)); err != nil {
 		t.Fatal(err)
 	}
 	quotes, err := s.Quote(t.Context(), localsched.Query{Jobs: []protocol.Request{alike(t, idle, "").Spec.Request, alike(t, busy, "").Spec.Request}})
-	if err != nil || quotes[0].Note == quotes[1].Note || quotes[0].Note == "" {
-		t.Errorf("quoted %+v, %v", quotes, err)
+	for i, like := range []uint64{idle, busy} {
+		if err != nil || !strings.Contains(quotes[i].Note, power.Text(taught.expect(like))) {
+			t.Errorf("quoted %+v, %v, for a job that draws %d mW", quotes, err, taught.expect(like))
+		}
 	}
 	if err = s.Close(); err != nil {
 		t.Fatal(err)
@@ -83,7 +126,75 @@ func TestLearnsWhatJobsDraw(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.open(t)
-	check(false)
+	(&lessons{cpu: map[uint64]protocol.Duration{}}).check(t, s)
+}
+
+// usedBy reads what the shell's times prints: its own user and system time, and then that of
+// its children.
+func usedBy(t testing.TB, times string) protocol.Duration {
+	t.Helper()
+	var used time.Duration
+	words := strings.Fields(times)
+	if len(words) != 4 {
+		t.Fatalf("the worker has printed %q", times)
+	}
+	for _, word := range words {
+		part, err := time.ParseDuration(word)
+		if err != nil {
+			t.Fatal(err)
+		}
+		used += part
+	}
+	return protocol.DurationOf(used)
+}
+
+// TestCutShortTeachesNothing: what the scheduler's own end has cut off is no example of what
+// the program draws.
+func TestCutShortTeachesNothing(t *testing.T) {
+	t.Parallel()
+	s := openSite(t, func(c *process.Config) {
+		c.Budget, c.Learn, c.OnStop = engine.Budget{Rates: watts()}, true, process.EndJobs
+	})
+	job := alike(t, busy, "sleep 1.2; : >late; sleep 300")
+	s.submit(t, job)
+	eventually(t, "the job has run for a while", func() bool {
+		_, err := os.Stat(s.folder(job.Tag, "work/late"))
+		return err == nil
+	})
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if exit, err := process.ReadExit(s.folder(job.Tag, "")); err != nil || exit.State != protocol.Cancelled {
+		t.Fatalf("it ended %+v, %v", exit, err)
+	}
+	if text, err := os.ReadFile(filepath.Join(s.config.Dir, "likely")); err == nil {
+		t.Errorf("it has taught:\n%s", text)
+	}
+}
+
+// TestLearntIsKeptLater: what could not be written down is news until it is.
+func TestLearntIsKeptLater(t *testing.T) {
+	t.Parallel()
+	s := openSite(t, func(c *process.Config) { c.Budget, c.Learn = engine.Budget{Rates: watts()}, true })
+	path := filepath.Join(s.config.Dir, "likely")
+	if err := os.MkdirAll(filepath.Join(path, "in the way"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s.awaitEnd(t, s.submit(t, alike(t, idle, "sleep 1.2")))
+	for range 2 {
+		if err := s.SaveLearnt(); err == nil {
+			t.Error("it is written down")
+		}
+	}
+	if err := os.RemoveAll(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if text := readFile(t, path); !strings.Contains(text, "young 0000000000000001 ") {
+		t.Errorf("written down is:\n%s", text)
+	}
 }
 
 // TestMeasured: power lies between the rates as utilisation lies between 0 and 1.

@@ -55,8 +55,8 @@ func release(running []follower) (err error) {
 	return err
 }
 
-// requeueAll tries the jobs that did not fit again, under rules that are new. The lock is
-// held.
+// requeueAll tries the jobs that did not fit again, under rules that are new. The caller
+// attends. The lock is held.
 func (s *Scheduler) requeueAll() {
 	var unplanned []*job
 	for _, j := range s.jobs {
@@ -73,7 +73,7 @@ func (s *Scheduler) requeueAll() {
 func bySeq(a, b *job) int { return cmp.Compare(a.seq, b.seq) }
 
 // requeue puts a job found in the spool in the queue again. One that does not fit
-// any more waits for other rules, or to be withdrawn. The lock is held.
+// any more waits for other rules, or to be withdrawn. The caller attends. The lock is held.
 func (s *Scheduler) requeue(j *job) {
 	actions, err := s.engine.Submit(protocol.InstantOf(time.Now()), j.engineJob())
 	if err != nil {
@@ -84,7 +84,7 @@ func (s *Scheduler) requeue(j *job) {
 	j.planned = true
 	j.reason = ""
 	s.report(j, j.change(protocol.Pending, ""))
-	s.take(actions)
+	s.note(actions)
 }
 
 // scan reads the spool: all jobs in the order of submission, and those that run.

@@ -2,8 +2,8 @@ package process
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -92,8 +92,29 @@ func (s *Scheduler) make(ctx context.Context, j *job, submission localsched.Subm
 	}
 	j.describe(record)
 	if err = s.enqueue(j); err != nil {
-		return errors.Join(err, s.spool.Remove(j.tag))
+		return s.turnAway(j, err)
 	}
+	return nil
+}
+
+// turnAway removes the folder of a job that the queue does not take, and returns why. If that
+// fails, the next Open could find the job: so it is not refused, and waits as it would then,
+// until there are other rules or it is withdrawn.
+func (s *Scheduler) turnAway(j *job, why error) error {
+	err := s.spool.Remove(j.tag)
+	if err == nil {
+		err = spool.SyncPath(filepath.Dir(j.dir))
+	}
+	if err == nil {
+		return why
+	}
+	s.config.Log.Error("refused_job_not_removed", "job", j.tag.String(), "error", err,
+		"advice", "free the spool's disk; the job waits until other rules take it or it is withdrawn")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	j.state = queued
+	close(j.made)
+	s.waits(j, why.Error())
 	return nil
 }
 
