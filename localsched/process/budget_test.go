@@ -281,12 +281,14 @@ func TestWaitSurvivesRestart(t *testing.T) {
 			s.open(t)
 		}
 	})
-	s.awaitRunning(t, s.submit(t, guest(t, "sleep 300")))
+	blocker := guest(t, "sleep 3000")
+	blocker.Spec.WallTime = protocol.Hour
+	s.awaitRunning(t, s.submit(t, blocker))
 	wide := guest(t, "true")
 	wide.Spec.CPUs = 4
 	s.submit(t, wide)
 	long := []protocol.Request{guest(t, "").Spec.Request}
-	long[0].WallTime = protocol.Hour
+	long[0].WallTime = 2 * protocol.Hour
 	wait := func() protocol.Duration {
 		quotes, err := s.Quote(t.Context(), localsched.Query{Jobs: long})
 		if err != nil {

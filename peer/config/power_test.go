@@ -3,6 +3,7 @@ package config_test
 import (
 	"bytes"
 	"compress/gzip"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -144,13 +145,11 @@ func TestOddBudgets(t *testing.T) {
 		"budget_kw = 1\non_peak = \"always\"\n": "",
 	} {
 		cfg, err := config.Load(filepath.Join(folder(t, map[string]string{"site.toml": reloadBase + machine + keys + "\n"}), "site.toml"))
-		told := ""
+		var told string
 		if err != nil {
 			told = err.Error()
 		} else {
-			for _, odd := range cfg.Warnings {
-				told += odd.String() + "\n"
-			}
+			told = fmt.Sprint(cfg.Warnings)
 		}
 		if !strings.Contains(told, want) || want == "" && strings.Contains(told, "budget_kw") {
 			t.Errorf("%q: %q is told, want %q", keys, told, want)
