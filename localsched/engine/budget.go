@@ -17,8 +17,8 @@ type Mode string
 const (
 	// Window chooses from the first jobs of the queue those that use most units within
 	// what is free and the budget leaves, as [BG 3.2] and Figure 1 have it. If the head
-	// cannot start, its place is kept as by EASY, which the paper does not say; without
-	// that wide jobs wait for weeks.
+	// cannot start, its place and its power are kept as by EASY, which the paper does not
+	// say; without that wide jobs wait for weeks.
 	Window Mode = "window"
 	// Filter lets the base policy choose first, then leaves out of its choice what the
 	// budget does not allow: steps 1 to 5 of [BG 3.4] as printed.
