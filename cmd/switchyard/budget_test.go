@@ -271,7 +271,7 @@ func TestPowerBudget(t *testing.T) {
 
 	big := g.submit(t, aurora, "#!/bin/sh\n", "-n", "4", "-t", "5")
 	g.until(t, aurora, big, held)
-	first := g.submit(t, aurora, small, "-n", "2", "-t", "5")
+	first := g.submit(t, aurora, small, "-n", "2", "-t", "60") // what is shorter does not delay the big one
 	if job := g.until(t, aurora, first, running); job.Site != "aurora" {
 		t.Errorf("a job within the budget runs at %s", job.Site)
 	}

@@ -7,8 +7,10 @@ import (
 	"fmt"
 )
 
-//go:generate sh -c "go run ./testdata/cobalt < \"$SIMULATOR_XML\" | gzip -9n > intrepid.csv.gz"
-
+// The file is made, with Cobalt's simulator.xml at hand, by
+//
+//	go run ./testdata/cobalt <simulator.xml | gzip -9n >intrepid.csv.gz
+//
 //go:embed intrepid.csv.gz
 var intrepid []byte
 

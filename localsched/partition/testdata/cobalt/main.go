@@ -2,7 +2,7 @@
 // input, into a layout on the standard output:
 //
 //	git clone https://github.com/ido/cobalt
-//	SIMULATOR_XML=$PWD/cobalt/tools/local_sim/simulator.xml go generate ./localsched/partition
+//	go run ./testdata/cobalt <cobalt/tools/local_sim/simulator.xml | gzip -9n >intrepid.csv.gz
 //
 // The file has cards and wires but no parents: they are those of [partition.Layout.Above].
 // Partitions without wires are parts of a midplane and those named MESH; both are
