@@ -122,3 +122,13 @@ func Observe(plan, native [][2]protocol.Duration, byThePlan, byTheOther protocol
 	}
 	return o.waits(estimates{byPlan: byThePlan, bySlurm: byTheOther})
 }
+
+// Remembered is what is known of a job that Slurm has refused, when it looks again at a
+// queue that is the same: why, if the refusal still holds.
+func Remembered(holds time.Duration) (reason string) {
+	var a answers
+	queue := &sight{fingerprint: 7}
+	a.put(queue, []string{"-n", "3"}, 0, "no such nodes", holds)
+	_, reason, _ = a.get(&sight{fingerprint: 7}, []string{"-n", "3"})
+	return reason
+}

@@ -20,8 +20,18 @@ type answers struct {
 	mu      sync.Mutex
 	about   *sight
 	known   map[string]protocol.Instant
-	refused map[string]string // why
+	refused map[string]no
 }
+
+// no is why Slurm refused, and until when it is not asked again.
+type no struct {
+	reason string
+	until  time.Time
+}
+
+// refusalHolds is how long a refusal is believed while the queue looks the same: a node
+// that was down for a moment may refuse what it takes when it is back.
+const refusalHolds = 10 * time.Second
 
 // Quote implements [localsched.Planner]. The expected run time is the wall-time
 // limit. The error says that Slurm has not answered for a while.
@@ -110,14 +120,14 @@ func (s *Scheduler) ask(ctx context.Context, seen *sight, args []string, asks *i
 	defer cancel()
 	at, err := s.commands.testOnly(asking, slices.Concat(args, s.config.Extra))
 	if err == nil {
-		s.asked.put(seen, args, at, "")
+		s.asked.put(seen, args, at, "", 0)
 		return at, "", true
 	}
 	if os.Geteuid() == 0 && says(err, personal()) {
 		return 0, "", false // what root may not do, its users may: the plan alone answers
 	}
 	if refused, ok := refusal(err); ok {
-		s.asked.put(seen, args, 0, refused.Reason)
+		s.asked.put(seen, args, 0, refused.Reason, refusalHolds)
 		return 0, refused.Reason, false
 	}
 	*asks = 0
@@ -132,18 +142,21 @@ func (a *answers) get(seen *sight, args []string) (at protocol.Instant, reason s
 	}
 	key := strings.Join(args, " ")
 	at, ok = a.known[key]
-	return at, a.refused[key], ok
+	if said := a.refused[key]; time.Now().Before(said.until) {
+		reason = said.reason
+	}
+	return at, reason, ok
 }
 
-func (a *answers) put(seen *sight, args []string, at protocol.Instant, reason string) {
+func (a *answers) put(seen *sight, args []string, at protocol.Instant, reason string, holds time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.about == nil || a.about.fingerprint != seen.fingerprint {
-		a.about, a.known, a.refused = seen, map[string]protocol.Instant{}, map[string]string{}
+		a.about, a.known, a.refused = seen, map[string]protocol.Instant{}, map[string]no{}
 	}
 	key := strings.Join(args, " ")
 	if reason != "" {
-		a.refused[key] = reason
+		a.refused[key] = no{reason: reason, until: time.Now().Add(holds)}
 		return
 	}
 	a.known[key] = at

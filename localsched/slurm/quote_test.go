@@ -130,3 +130,15 @@ func TestRootMayNotSubmit(t *testing.T) {
 		t.Errorf("the quote is %+v", got)
 	}
 }
+
+// TestRefusalsAreAskedAgain: what Slurm refused, because a node was down for a moment, is
+// not refused for as long as the queue stays the same.
+func TestRefusalsAreAskedAgain(t *testing.T) {
+	t.Parallel()
+	if got := slurm.Remembered(time.Hour); got != "no such nodes" {
+		t.Errorf("a fresh refusal is remembered as %q", got)
+	}
+	if got := slurm.Remembered(0); got != "" {
+		t.Errorf("one that holds no more is remembered as %q", got)
+	}
+}
