@@ -93,7 +93,7 @@ func (s *Site) open(held bool) (localsched.Engine, error) {
 }
 
 // wakes says whether the batch system has starts that no other event brings.
-func (s *Site) wakes() bool { return s.Engine != nil || reserves(s.policy()) }
+func (s *Site) wakes() bool { return s.Engine != nil || engine.WakesByItself(s.policy()) }
 
 // takes is how long the work of a job takes on the machine that takes so long on
 // another.

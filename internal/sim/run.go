@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/internal/workload"
-	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -170,7 +169,3 @@ func checkJobs(jobs []workload.Job, sites int) error {
 	}
 	return nil
 }
-
-// reserves says whether a local policy starts jobs at times of its own, when
-// nothing else happens.
-func reserves(p engine.Policy) bool { return engine.WakesByItself(p) }
