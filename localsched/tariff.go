@@ -45,10 +45,26 @@ func (t Tariff) price(cpus int, d protocol.Duration) protocol.Micro {
 	return protocol.Micro(min(cost, math.MaxInt64))
 }
 
-// Charging is a scheduler whose quotes carry prices.
+// Charging is a scheduler whose quotes carry prices. [WithTariff] makes one that can hold room
+// as well.
 type Charging struct {
 	Scheduler
 	Tariff Tariff
+}
+
+// WithTariff has a scheduler's quotes carry prices. What comes of it is a [Reserver] exactly if
+// the scheduler is one.
+func WithTariff(s Scheduler, t Tariff) Scheduler {
+	charging := Charging{Scheduler: s, Tariff: t}
+	if reserver, ok := s.(Reserver); ok {
+		return chargingReserver{charging, reserver}
+	}
+	return charging
+}
+
+type chargingReserver struct {
+	Charging
+	Reserver
 }
 
 // Quote implements [Planner].

@@ -29,8 +29,13 @@ func (p *Peer) cancel(ev Cancel) {
 	switch j.Phase {
 	case InGridQueue:
 		p.finish(j, protocol.Cancelled, "")
-	case Offered:
-		p.send(j.Site, protocol.Abort{Tag: j.tag()})
+	case Offered, Holding:
+		held := j.Hold != 0
+		p.giveHoldUp(j)
+		if held {
+			p.partFrom(j, "")
+		}
+		j.unplace() // it costs nothing
 		p.finish(j, protocol.Cancelled, "")
 	case AtHome:
 		p.takeBack(p.runs[j.tag()], true)

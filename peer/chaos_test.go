@@ -75,7 +75,8 @@ type chaos struct {
 	sites   map[protocol.SiteName]peertest.SiteOptions
 	refused map[string]bool // names of jobs that no batch system takes
 	share   map[protocol.SiteName]int
-	span    protocol.Duration // of the workload and the faults
+	groups  map[protocol.SiteName]bool // whose own machine takes components that start together
+	span    protocol.Duration          // of the workload and the faults
 }
 
 func newChaos(t *testing.T, seed uint64) *chaos {
@@ -83,7 +84,7 @@ func newChaos(t *testing.T, seed uint64) *chaos {
 	c := &chaos{
 		seed: seed, rng: rand.New(rand.NewPCG(seed, 7)), span: 5 * protocol.Minute,
 		sites: map[protocol.SiteName]peertest.SiteOptions{}, refused: map[string]bool{},
-		share: map[protocol.SiteName]int{},
+		share: map[protocol.SiteName]int{}, groups: map[protocol.SiteName]bool{},
 	}
 	settle := c.between(500, 3000)
 	c.nemesis = &peertest.Nemesis{
@@ -123,8 +124,10 @@ func (c *chaos) site(i int, settle protocol.Duration) peertest.SiteOptions {
 		o.MaxCPUs = 1 + c.rng.IntN(o.Capacity.CPUs)
 	}
 	if c.rng.IntN(2) == 0 {
-		o.Policy = peertest.Greedy{Extra: c.rng.IntN(4), Reckon: c.reckoning()}
+		o.Policy = peertest.Greedy{Extra: c.rng.IntN(4), Reckon: c.reckoning(), Whole: c.rng.IntN(2) == 0}
 	}
+	reserves := c.rng.IntN(3) > 0
+	c.groups[o.Name] = reserves && o.Policy != nil && o.Policy.Info().Whole && o.Capacity.Nodes > 1
 	initiation := c.initiation(&o)
 	draw, recheck, stay := c.rng.IntN(3), c.rng.IntN(3), c.rng.IntN(2) == 0
 	o.Capacity.MHz = c.rng.IntN(4) * 300
@@ -139,6 +142,7 @@ func (c *chaos) site(i int, settle protocol.Duration) peertest.SiteOptions {
 		cfg.Retry, cfg.RetryMax, cfg.Deadline = retry, longest, max(retry*2, 300)
 		cfg.Initiation, cfg.Draw, cfg.Recheck, cfg.Stay = initiation, draw, recheck, stay
 		cfg.Phi, cfg.RoundJobs, cfg.Settle = phi, rounds, settle
+		cfg.Reserves, cfg.Margin, cfg.Currency = reserves, 3*longest, "EUR"
 		cfg.Sigma, cfg.Reclaim = 20*protocol.Second, 40*protocol.Second
 	}
 	return o
@@ -161,11 +165,12 @@ func (c *chaos) run(t *testing.T) {
 		}
 	}
 	c.nemesis.Relent(c.world)
+	c.wholeAgain()
 	for range 12 {
 		c.world.Advance(10 * protocol.Second)
 		c.cancelHopeless()
 	}
-	if busy := c.world.RunUntilQuiet(2 * protocol.Hour); busy != "" {
+	if busy := c.world.RunUntilQuiet(5 * protocol.Hour); busy != "" {
 		c.fail(t, "still busy:\n"+busy)
 	}
 	if err := c.world.Check(); err != nil {
@@ -233,13 +238,29 @@ func (c *chaos) checkEnds(t *testing.T) {
 	}
 }
 
-// tune gives a site another initiation.
+// tune gives a site another initiation, and may have its policy look at applications or not
+// any more.
 func (c *chaos) tune() {
 	sites := c.world.Sites()
 	s := sites[c.rng.IntN(len(sites))]
 	o := c.sites[s.Name]
 	initiation := c.initiation(&o)
-	c.world.Tune(s.Name, func(cfg *peer.Config) { cfg.Initiation = initiation })
+	toggles := o.Policy != nil && c.rng.IntN(2) == 0
+	c.world.Tune(s.Name, func(cfg *peer.Config) {
+		cfg.Initiation = initiation
+		if toggles {
+			cfg.Policy.Whole = !cfg.Policy.Whole
+		}
+	})
+}
+
+// wholeAgain gives sites with groups that wait for a policy that looks at them such a one.
+func (c *chaos) wholeAgain() {
+	for _, s := range c.world.Sites() {
+		if o := c.sites[s.Name]; o.Policy != nil && o.Policy.Info().Whole {
+			c.world.Tune(s.Name, func(cfg *peer.Config) { cfg.Policy.Whole = true })
+		}
+	}
 }
 
 // initiation is one that the site's policy accepts.
@@ -269,6 +290,9 @@ func (c *chaos) electricity(o *peertest.SiteOptions) func(*peer.Config) {
 	}
 	if c.rng.IntN(2) == 0 {
 		maxQ = 1 + c.rng.IntN(5)
+	}
+	if maxQ == 1 { // two that start together never fit in one period
+		c.groups[o.Name] = false
 	}
 	area := ""
 	if c.rng.IntN(2) == 0 {
@@ -303,12 +327,45 @@ func (c *chaos) arrive() {
 		key = strconv.Itoa(c.rng.IntN(5))
 	}
 	user := []string{"ada", "ada", "ada", "readonly"}[c.rng.IntN(4)]
+	if c.groups[s.Name] && c.rng.IntN(3) == 0 {
+		c.gather(s.Name)
+		return
+	}
 	asked := c.world.Submit(s.Name, user, key, jobs...)
 	if c.rng.IntN(3) == 0 {
 		within := []int64{1000, 5000, 60_000}[c.rng.IntN(3)]
 		c.world.After(c.between(0, within), func() {
 			if submitted, ok := s.Answer(asked).(peer.Submitted); ok {
 				c.world.Cancel(s.Name, submitted.Jobs[0])
+			}
+		})
+	}
+}
+
+// gather submits an application of which two components start together.
+func (c *chaos) gather(at protocol.SiteName) {
+	var jobs []peer.NewJob
+	for i := range 3 {
+		job := peertest.Plan{Run: c.between(1, 60_000)}.Job(protocol.Spec{
+			Request: protocol.Request{CPUs: 1, WallTime: protocol.Minute}, Name: strconv.Itoa(c.rng.Int()), Requeue: c.rng.IntN(3) == 0,
+		})
+		job.Component = peer.Component{Alpha: protocol.PPM, Together: i % 2}
+		if i == 0 {
+			job.Component.Together = 1
+		}
+		if c.rng.IntN(2) == 0 {
+			job.Component.Shapes = []peer.Shape{{CPUs: 2, WallTime: protocol.Minute}}
+		}
+		jobs = append(jobs, job)
+	}
+	s := c.world.Site(at)
+	asked := c.world.Ask(at, func(asked peer.AskID) peer.Event {
+		return peer.Submit{Asked: asked, User: "ada", Jobs: jobs, Application: wanting()}
+	})
+	if c.rng.IntN(3) == 0 {
+		c.world.After(c.between(0, 20_000), func() {
+			if submitted, ok := s.Answer(asked).(peer.Submitted); ok {
+				c.world.Cancel(at, submitted.Jobs[c.rng.IntN(len(submitted.Jobs))])
 			}
 		})
 	}

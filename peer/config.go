@@ -1,6 +1,7 @@
 package peer
 
 import (
+	"github.com/switchyard-hpc/switchyard/internal/cost"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -41,6 +42,35 @@ type Config struct {
 	PriceRefresh protocol.Duration // how often; default 1 h
 	Protect      Protection        // of the own users from guests
 	NoFacts      bool              // nobody reads facts: make none
+
+	Reserves bool                      // the batch system is a [localsched.Reserver]
+	Costs    Costs                     // what the site charges; nil: nothing but Power's energy
+	Exchange map[string]protocol.Micro // what one of a currency is worth in a common unit, the same on the whole grid
+	Currency string                    // that the site's users reckon in; empty: that of their own site's quotes
+	Waiting  map[string]Waiting        // k_w curves by their names
+	Weighing Weighing                  // of applications whose users do not say
+	Margin   protocol.Duration         // between the last wait quoted and the common start of components; default 10 s
+}
+
+// Costs is what a site charges for work [IS 4.2]. It is consulted in [Peer.Step] and must
+// be pure.
+type Costs interface {
+	// Bill is what the work costs. A reason says why the site does not offer what it needs,
+	// such as a licence; it is empty when it does.
+	Bill(w cost.Work) (bill cost.Bill, reason string)
+}
+
+// Waiting is what waiting for results costs, by the clock [IS Figure 2]. It must be pure.
+type Waiting interface {
+	// Rates are the rates from now until so much later, of an application that was
+	// submitted at an instant; in the currency of the second result.
+	Rates(submitted, now protocol.Instant, until protocol.Duration) ([]policy.Rate, string)
+}
+
+// Weighing are weights for those who give none, in parts per million.
+type Weighing struct {
+	Alpha, Beta, Gamma, Delta int
+	Waiting                   string // one of [Config.Waiting]; empty: an hour costs one of the currency
 }
 
 // Partner is a site that this one is configured to exchange jobs with.
@@ -51,6 +81,10 @@ type Partner struct {
 	MaxCPUs   int               // of its jobs here at once; 0: no limit
 	Latency   protocol.Duration // of the link to it, for the data of jobs
 	Bandwidth int64             // of the link, in bytes a second; 0: not stated, data take no time
+	// What the link costs this site, in [Config.Currency]: a GB that travels either way, and
+	// an hour in which something does.
+	PerGB   protocol.Micro
+	PerHour protocol.Micro
 }
 
 // Protection says when guests are declined for the sake of the site's own users.

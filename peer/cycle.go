@@ -54,28 +54,113 @@ const (
 )
 
 // requestBytes is the most that a job can have in a quote request: its numbers take less
-// than 100 bytes, a text its length and up to 3 bytes more.
-func requestBytes(spec *protocol.Spec) int {
+// than 100 bytes, and 50 more of results and with what is foreseen of the run; a text its
+// length and up to 3 bytes more, and a licence 12 more than its name.
+func requestBytes(spec *protocol.Spec, foreseen bool) int {
 	n := 100 + len(spec.User)
+	if foreseen || spec.DataOut > 0 || spec.Priority != "" {
+		n += 50 + len(spec.Priority)
+	}
 	for _, site := range spec.Sites {
 		n += 3 + len(site)
+	}
+	for _, licence := range spec.Licences {
+		n += 12 + len(licence.Name)
 	}
 	return n
 }
 
-// takeJobs are the jobs of the next round, oldest first. What no message holds stays.
+// tooLarge says why an application does not fit in one round, which has all its components
+// in all their shapes; empty: it does.
+func tooLarge(user string, a *Application, jobs []NewJob) string {
+	if a == nil {
+		return ""
+	}
+	rows, bytes := 0, 0
+	for i := range jobs {
+		shapes := 1 + len(jobs[i].Component.Shapes)
+		rows += shapes
+		bytes += shapes * (requestBytes(&jobs[i].Spec, true) + len(user))
+	}
+	if rows <= mostRoundJobs && bytes <= mostRequestBytes {
+		return ""
+	}
+	return fmt.Sprintf("the application has %d components in %d shapes, which sites are asked about at once, in %d bytes; "+
+		"at most %d and %d are possible: make several applications of it", len(jobs), rows, bytes, mostRoundJobs, mostRequestBytes)
+}
+
+// takeJobs are the jobs of the next round, oldest first, each in all its shapes. What no
+// message holds stays. The components of an application are not parted.
 func (p *Peer) takeJobs() []protocol.Spec {
-	ids := p.queue.Take(p.roundJobs())
+	ids := p.withSiblings(p.placeable(p.queue.Take(p.roundJobs())))
 	specs, bytes := make([]protocol.Spec, 0, len(ids)), 0
-	for _, id := range ids {
-		spec := p.jobs[id].Spec
-		if bytes += requestBytes(&spec); bytes > mostRequestBytes {
-			p.queue.Put(id)
+	for len(ids) > 0 {
+		next := ids[:p.whole(ids)]
+		ids = ids[len(next):]
+		rows := p.rowsOf(next)
+		for i := range rows {
+			bytes += requestBytes(&rows[i], p.cfg.Policy.Whole)
+		}
+		if len(specs) > 0 && (bytes > mostRequestBytes || len(specs)+len(rows) > mostRoundJobs) {
+			for _, id := range next {
+				p.queue.Put(id)
+			}
 			continue
 		}
-		specs = append(specs, spec)
+		specs = append(specs, rows...)
 	}
 	return specs
+}
+
+// rowsOf are jobs in their shapes.
+func (p *Peer) rowsOf(ids []protocol.JobID) (rows []protocol.Spec) {
+	for _, id := range ids {
+		j := p.jobs[id]
+		rows = append(rows, j.Spec)
+		if !p.cfg.Policy.Whole {
+			continue
+		}
+		for shape := 1; shape < len(j.shapes()); shape++ {
+			rows = append(rows, j.shaped(shape))
+		}
+	}
+	return rows
+}
+
+// withSiblings adds to jobs that were taken the other components of their applications
+// that have no place.
+func (p *Peer) withSiblings(ids []protocol.JobID) []protocol.JobID {
+	if !p.cfg.Policy.Whole {
+		return ids
+	}
+	var last *application // ids of one are neighbours
+	for _, id := range ids {
+		a := p.jobs[id].application
+		if a == nil || a == last {
+			continue
+		}
+		last = a
+		for _, sibling := range a.jobs {
+			if p.queue.TakeAlso(sibling) {
+				ids = append(ids, sibling)
+			}
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// whole is how many of the first jobs belong to one application; 1 for a job on its own.
+func (p *Peer) whole(ids []protocol.JobID) int {
+	a := p.jobs[ids[0]].application
+	if a == nil || !p.cfg.Policy.Whole {
+		return 1
+	}
+	n := 1
+	for n < len(ids) && p.jobs[ids[n]].application == a {
+		n++
+	}
+	return n
 }
 
 // roundJobs is how many jobs the next round may have; 0: it is not its time yet.
@@ -91,9 +176,11 @@ func (p *Peer) roundJobs() int {
 }
 
 // keepsOwn says whether there is nothing to decide about a job, so that it need not
-// wait for a cycle: its user lets it run here only.
-func (p *Peer) keepsOwn(spec *protocol.Spec) bool {
-	return p.cfg.Initiation == policy.Cycle && len(spec.Sites) == 1 && spec.Sites[0] == p.cfg.Site
+// wait for a cycle: its user lets it run here only, in one shape, and wants no more.
+func (p *Peer) keepsOwn(j *job) bool {
+	sites := j.Spec.Sites
+	return p.cfg.Initiation == policy.Cycle && len(sites) == 1 && sites[0] == p.cfg.Site &&
+		j.application == nil && (len(j.shapes()) == 0 || !p.cfg.Policy.Whole)
 }
 
 // intake counts the jobs that the site took in one period.

@@ -30,11 +30,11 @@ func (p *Peer) decide(r *round) {
 		if decided.By != "" {
 			why := clip(fmt.Sprintf("%s decided in its stead: %s", decided.By, decided.Because))
 			p.fact(Fact{Kind: PolicyFailed, Site: p.cfg.Site, Round: r.id, Text: why})
-			decided.Decisions = decided.explained(why)
+			decided.Decisions = p.inStead(&snapshot, decided.explained(why))
 		} else if tunings == p.tunings {
 			p.hint = decided.Hint
 		}
-		p.carryOut(r, snapshot, decided.Decisions)
+		p.carryOut(r, snapshot, decided.Decisions, decided.By != "")
 	})
 }
 
@@ -47,13 +47,24 @@ func (d DecideResult) explained(why string) []policy.Decision {
 	return all
 }
 
+// inStead are the decisions of another policy than that in force, without those for jobs
+// whose limits or groups it need not have looked at.
+func (p *Peer) inStead(in *policy.Snapshot, decisions []policy.Decision) []policy.Decision {
+	for i, d := range decisions {
+		if j := p.jobs[in.Jobs[d.Job].ID]; j != nil && j.bound() {
+			decisions[i].Site = policy.Nowhere
+		}
+	}
+	return decisions
+}
+
 // snapshot turns the round into the policy's columns.
 func (p *Peer) snapshot(r *round) policy.Snapshot {
 	in := policy.Snapshot{Hint: p.hint}
 	for _, spec := range r.specs {
 		in.Jobs = append(in.Jobs, policy.Job{
 			ID: spec.Job, CPUs: spec.CPUs, WallTime: spec.WallTime, Waited: max(0, p.now.Sub(spec.Submitted)),
-			Data: spec.Data,
+			Data: spec.Data, DataOut: spec.DataOut,
 		})
 	}
 	answered := p.answered(r)
@@ -86,6 +97,9 @@ func (p *Peer) snapshot(r *round) policy.Snapshot {
 			}
 			in.AWT, in.ERT, in.Cost = append(in.AWT, q.AWT), append(in.ERT, q.ERT), append(in.Cost, cost)
 		}
+	}
+	if p.cfg.Policy.Whole {
+		p.addWishes(&in, r, answered)
 	}
 	return in
 }
@@ -139,41 +153,114 @@ func (p *Peer) partnerSite(a *ask) policy.Site {
 	}
 }
 
-// carryOut places what the policy chose and holds the rest.
-func (p *Peer) carryOut(r *round, in policy.Snapshot, decisions []policy.Decision) {
-	chosen := make(map[int]policy.Decision, len(decisions))
+// carryOut places what the policy, or another one in its stead, chose and holds the rest.
+func (p *Peer) carryOut(r *round, in policy.Snapshot, decisions []policy.Decision, stead bool) {
+	chosen := make(map[protocol.JobID]policy.Decision, len(decisions))
 	for _, d := range decisions {
-		chosen[d.Job] = d
+		chosen[in.Jobs[d.Job].ID] = d
 	}
-	silent := silentSites(r)
-	for i, spec := range r.specs {
-		j := p.jobs[spec.Job]
+	c := carrying{p: p, r: r, in: &in, stead: stead, silent: silentSites(r), parted: map[groupKey]string{}}
+	for i := 0; i < len(r.specs); i = r.rows(i) {
+		j := p.jobs[r.specs[i].Job]
 		if j == nil || j.Phase != InGridQueue {
 			continue // cancelled while the policy thought
 		}
 		j.noteAlone(&r.home[i])
-		d, ok := chosen[i]
-		full := p.fullOfOthers()
-		switch {
-		case (!ok || d.Site == in.Self && p.cfg.Policy.Shortcut) && r.reach[i] == volunteers:
-			p.tellRound(r, i, silent, JobWaits, "", "no volunteer is better than the own site")
-			p.strike(r, i, j)
-		case !ok:
-			why, detail := p.waitReason(r, i, j)
-			p.tellRound(r, i, silent, JobWaits, "", detailed(why, detail))
-			p.waitOn(r, j, why, detail)
-		case d.Site == in.Self && full != "":
-			p.tellRound(r, i, silent, JobWaits, "", full)
-			p.waitOn(r, j, full, "")
-		case d.Site == in.Self:
-			p.tellRound(r, i, silent, RoundDecided, p.cfg.Site, d.Reason)
-			p.tookOwn()
-			p.commitHome(j, d.Wait)
-		default:
-			p.tellRound(r, i, silent, RoundDecided, in.Sites[d.Site].Name, d.Reason)
-			p.offer(j, in.Sites[d.Site].Name, d.Wait)
+		if d, ok := chosen[j.Spec.Job]; ok && d.Site != policy.Nowhere {
+			c.place(i, j, d)
+		} else {
+			c.leave(i, j, d.Reason)
 		}
 	}
+	p.holdGroups(c.wholeGroups())
+}
+
+// wholeGroups are the placements of the groups of which no member had to stay. A part of a
+// group does not start.
+func (c *carrying) wholeGroups() []placement {
+	return slices.DeleteFunc(c.groups, func(one placement) bool {
+		why, parted := c.parted[one.job.groupKey()]
+		if parted {
+			one.job.unplace()
+			c.p.waitOn(c.r, one.job, why, "")
+		}
+		return parted
+	})
+}
+
+// carrying is the carrying out of one round's decisions.
+type carrying struct {
+	p      *Peer
+	r      *round
+	in     *policy.Snapshot
+	stead  bool // another policy decided
+	silent []string
+	groups []placement         // of jobs that start together
+	parted map[groupKey]string // groups of which a member must stay, and why
+}
+
+// leave keeps a job in the grid queue. The policy may have said why.
+func (c *carrying) leave(i int, j *job, because string) {
+	if c.r.reach[i] == volunteers {
+		c.p.tellRound(c.r, i, c.silent, JobWaits, "", "no volunteer is better than the own site")
+		c.p.strike(c.r, i, j)
+		return
+	}
+	why, detail := reasonInfeasible, because
+	switch {
+	case because == "":
+		why, detail = c.p.waitReason(c.r, i, j)
+	case c.stead:
+		why = reasonPolicy
+	}
+	c.p.tellRound(c.r, i, c.silent, JobWaits, "", detailed(why, detail))
+	c.p.waitOn(c.r, j, why, detail)
+}
+
+// place carries out a decision for a site.
+func (c *carrying) place(i int, j *job, d policy.Decision) {
+	p, home := c.p, d.Site == c.in.Self
+	switch {
+	case home && p.cfg.Policy.Shortcut && c.r.reach[i] == volunteers:
+		c.leave(i, j, "")
+		return
+	case home && p.fullOfOthers() != "":
+		full := p.fullOfOthers()
+		if c.starts(j) {
+			c.parted[j.groupKey()] = full
+		}
+		p.tellRound(c.r, i, c.silent, JobWaits, "", full)
+		p.waitOn(c.r, j, full, "")
+		return
+	}
+	site := c.in.Sites[d.Site].Name
+	p.tellRound(c.r, i, c.silent, RoundDecided, site, d.Reason)
+	if facts := p.out.Facts; len(j.shapes()) > 0 && len(facts) > 0 {
+		facts[len(facts)-1].CPUs = c.r.specs[d.Job].CPUs
+	}
+	e := c.r.entry(p, d.Job)
+	j.Spec = j.shaped(e.shape)
+	p.foresee(e, &j.Spec, site, p.capacityOf(site)) // the site that runs it chooses its frequency by that
+	j.Foreseen = p.foreseen(c.in, d)
+	if home {
+		p.tookOwn()
+	}
+	switch {
+	case c.starts(j):
+		c.groups = append(c.groups, placement{job: j, site: site, wait: c.in.Start(d.Job, d.Site, d.Wait)})
+	case home:
+		p.commitHome(j, d.Wait)
+	default:
+		p.offer(j, site, d.Wait)
+	}
+}
+
+// starts says whether a job starts together with another one of this round.
+func (c *carrying) starts(j *job) bool {
+	return j.together() && slices.ContainsFunc(c.in.Jobs, func(other policy.Job) bool {
+		return other.ID != j.Spec.Job && other.Together == j.Component.Together &&
+			c.in.Applications[other.Application].ID == j.Application
+	})
 }
 
 // tellRound says what a round brought one of its jobs.
@@ -199,9 +286,7 @@ func silentSites(r *round) (names []string) {
 
 // waitReason says why no site was chosen for job i: a word, and what the sites said.
 func (p *Peer) waitReason(r *round, i int, j *job) (word, detail string) {
-	can, certain, _ := p.whoCanRun(j.Spec)
-	j.unknown = !can && !certain
-	if j.unknown {
+	if j.unknown = p.noKnownSite(j); j.unknown {
 		return reasonNoKnownSite, ""
 	}
 	if would := r.takers(i); would > 0 {

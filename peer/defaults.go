@@ -28,6 +28,7 @@ func (c Config) WithDefaults() Config {
 	c.Cycle = cmp.Or(c.Cycle, protocol.Minute)
 	c.PriceSpan = cmp.Or(c.PriceSpan, 7*protocol.Day)
 	c.PriceRefresh = cmp.Or(c.PriceRefresh, protocol.Hour)
+	c.Margin = cmp.Or(c.Margin, 10*protocol.Second)
 	c.Partners = slices.Clone(c.Partners)
 	slices.SortFunc(c.Partners, func(a, b Partner) int { return cmp.Compare(a.Site, b.Site) })
 	return c
@@ -41,11 +42,14 @@ func (c Config) validate() error {
 	if !slices.Contains(c.Policy.Initiations, c.Initiation) {
 		problems = append(problems, fmt.Errorf("policy %q does not accept initiation %q", c.Policy.Name, c.Initiation))
 	}
-	if min(c.Phi, c.Sigma, c.Deadline, c.Retry, c.RetryMax, c.Settle, c.Reclaim, c.Remember, c.Cycle, c.PriceSpan, c.PriceRefresh, c.Protect.Delay) < 0 {
+	if min(c.Phi, c.Sigma, c.Deadline, c.Retry, c.RetryMax, c.Settle, c.Reclaim, c.Remember, c.Cycle, c.PriceSpan, c.PriceRefresh, c.Protect.Delay, c.Margin) < 0 {
 		problems = append(problems, errors.New("a duration is negative; give a positive one, or 0 for the default"))
 	}
 	if min(c.RoundJobs, c.Ask, c.MaxGridJobs, c.Delta, c.Recheck, c.Draw, c.MaxQ, c.Protect.Share) < 0 || c.Power < 0 {
 		problems = append(problems, errors.New("a count is negative; give a positive one, or 0 for the default"))
+	}
+	if min(c.Weighing.Alpha, c.Weighing.Beta, c.Weighing.Gamma, c.Weighing.Delta) < 0 {
+		problems = append(problems, errors.New("a weight is negative; give a positive one, or 0"))
 	}
 	for i, one := range c.Partners {
 		problems = append(problems, one.Site.Validate())

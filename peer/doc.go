@@ -24,11 +24,16 @@
 // # What is where
 //
 //	jobs.go, cancel.go   jobs of this origin, from submission to archive
+//	application.go, wishes.go, prologue.go, money.go
+//	                     what users want of several jobs, and what a policy is told of it [IS 4.1]
 //	round.go, decide.go  rounds: own quote, φ, partners' quotes, decision [SS 2.1.1]
+//	question.go          rounds that only answer a question
+//	together.go          components that start at one instant
 //	origin.go            the origin's side of the hand-off
 //	target.go            the other side
 //	quotes.go            what partners are quoted, and the room promised to jobs
 //	receive.go           which message goes where
+//	epilogue.go          what runs teach: the DataWarehouse [IS 4.3]
 //	runs.go              placements in the own local queue, for both
 //	partners.go          partner set, cards, silence, clashes of names
 //	restore.go           from rows back to work

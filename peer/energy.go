@@ -1,12 +1,16 @@
 package peer
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
 	"math/bits"
 	"slices"
+	"strings"
 
+	"github.com/switchyard-hpc/switchyard/internal/cost"
+	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -64,6 +68,88 @@ var errNoPrices = errors.New("none are known of this time")
 
 // mostTerms bounds a quote's terms, as the wire does.
 const mostTerms = 32
+
+// bill adds to a quote what the work costs here, over the run time that is expected of it.
+// What the site does not sell it declines.
+func (p *Peer) bill(q *protocol.Quote, spec *protocol.Spec, by protocol.Reckoning) {
+	if q.Declined != "" {
+		return
+	}
+	if spec.Expected > 0 {
+		q.ERT = spec.Expected // even beyond the limit, at which the job would be ended: a slow machine must not look fast
+	}
+	if p.cfg.Costs == nil {
+		p.charge(q, spec, by)
+		return
+	}
+	work := p.work(spec, q, by)
+	billed, why := p.cfg.Costs.Bill(work)
+	if why != "" || (q.Currency != "" && billed.Currency != q.Currency && len(billed.Terms) > 0) {
+		*q = protocol.Quote{Job: q.Job, Declined: clip(cmp.Or(why, fmt.Sprintf(
+			"its batch system names prices in %s and the site in %s", q.Currency, billed.Currency)))}
+		return
+	}
+	if len(billed.Terms) > 0 {
+		q.Currency = billed.Currency
+		q.Terms = append(slices.Clip(q.Terms), billed.Terms...)
+	}
+	q.ERT = max(q.ERT, billed.Run)
+	if billed.Note != "" {
+		q.Note = clipTo(mostNote, joined(q.Note, billed.Note))
+	}
+	if !slices.ContainsFunc(q.Terms, func(t protocol.Term) bool { return t.Name == cost.EcoTerm }) {
+		p.charge(q, spec, by)
+	}
+}
+
+// work is what is charged for: a job from its quoted start on.
+func (p *Peer) work(spec *protocol.Spec, q *protocol.Quote, by protocol.Reckoning) cost.Work {
+	here := *spec
+	here.Request = spec.On(&p.cfg.Capacity)
+	e := &p.electricity
+	w := cost.Work{
+		Spec: &here, Start: p.now.Add(q.AWT), Run: q.ERT, Guest: spec.Job.Origin() != p.cfg.Number,
+		Power: Draw(p.cfg.Power, spec), Prices: e.hourly, Currency: e.currency,
+	}
+	switch by {
+	case protocol.AtOnce:
+		w.Start = p.now
+	case protocol.TwoPrice:
+		w.Prices = e.twoPrice
+	case protocol.Hourly:
+	}
+	return w
+}
+
+// atSpeed tells a job at which frequency its CPUs are to run, where its bill says so.
+func (p *Peer) atSpeed(s *localsched.Submission) *protocol.Payload {
+	if p.cfg.Costs == nil || s.Spec.Expected == 0 {
+		return s.Payload
+	}
+	q := protocol.Quote{ERT: min(s.Spec.Expected, s.Spec.On(&p.cfg.Capacity).WallTime)}
+	billed, _ := p.cfg.Costs.Bill(p.work(&s.Spec, &q, protocol.Hourly))
+	if billed.MHz == 0 {
+		return s.Payload
+	}
+	told := *s.Payload
+	told.Env = append(slices.Clip(told.Env), fmt.Sprintf("SWITCHYARD_MHZ=%d", billed.MHz))
+	return &told
+}
+
+func joined(notes ...string) string {
+	return strings.Join(slices.DeleteFunc(notes, func(s string) bool { return s == "" }), "; ")
+}
+
+// unsold is what a job needs that no site without a price list has.
+func unsold(spec *protocol.Spec) string {
+	switch {
+	case len(spec.Licences) > 0:
+		return fmt.Sprintf("the site has no licence %q: its [cost] names none", spec.Licences[0].Name)
+	case spec.Priority != "":
+		return fmt.Sprintf("the site has no class of service %q: its [cost] names none", spec.Priority)
+	}
+	return ""
+}
 
 // charge adds to a quote what the electricity of the job's planned run costs. A
 // quote in another currency stays as it is, one that the local scheduler has charged for

@@ -58,13 +58,17 @@ type Submit struct {
 	Key   string // makes a repetition harmless; empty: no such promise
 	User  string // who submits, at this site
 	Jobs  []NewJob
+	// Application is what the user wants of all the jobs together; nil: each is one of its
+	// own, without wishes.
+	Application *Application
 }
 
 // NewJob is one job of a [Submit]. Spec.Job, Spec.User, Spec.Submitted and Spec.Like are
 // set by the peer.
 type NewJob struct {
-	Spec    protocol.Spec
-	Payload *protocol.Payload
+	Spec      protocol.Spec
+	Payload   *protocol.Payload
+	Component Component
 }
 
 // Cancel asks for a job's end. Answered by [Done] or [Refusal].
@@ -88,7 +92,11 @@ type Retune struct {
 type TestSubmit struct {
 	Asked AskID
 	User  string
-	Jobs  []protocol.Spec
+	Jobs  []NewJob // without payloads
+	// Application is as in [Submit]. With Front the answer tells the choices that the user
+	// has between cost and time.
+	Application *Application
+	Front       bool
 }
 
 // AskQueue asks for the jobs of this site's users and the guests. Answered by
@@ -105,6 +113,13 @@ type AskJob struct {
 // AskSites asks for what is known of every site. Answered by [Sites].
 type AskSites struct{ Asked AskID }
 
+// AskWarehouse asks what has been learnt of a user's components. Answered by [Warehouse].
+type AskWarehouse struct {
+	Asked     AskID
+	User      string // whose; empty: everybody's
+	Component string // empty: all
+}
+
 func (Tick) event()         {}
 func (MessageIn) event()    {}
 func (Connected) event()    {}
@@ -119,6 +134,7 @@ func (TestSubmit) event()   {}
 func (AskQueue) event()     {}
 func (AskJob) event()       {}
 func (AskSites) event()     {}
+func (AskWarehouse) event() {}
 
 // CallID numbers the calls of one life of a peer.
 type CallID uint64
@@ -172,6 +188,16 @@ type CollectOp struct {
 // DecideOp asks the policy: [DecideResult].
 type DecideOp struct{ Snapshot policy.Snapshot }
 
+// FrontOp asks for the choices that an application leaves between cost and time:
+// [FrontResult]. The snapshot has one application.
+type FrontOp struct{ Snapshot policy.Snapshot }
+
+// ReserveOp has the local scheduler hold room: [ReserveResult].
+type ReserveOp struct{ Hold localsched.Hold }
+
+// ReleaseOp gives a hold up that was not taken: [ReleaseResult].
+type ReleaseOp struct{ Tag protocol.Tag }
+
 // PriceOp asks for the electricity prices of an area: [PriceResult].
 type PriceOp struct {
 	Area  string
@@ -188,6 +214,9 @@ func (WatchOp) op()    {}
 func (ForgetOp) op()   {}
 func (CollectOp) op()  {}
 func (DecideOp) op()   {}
+func (FrontOp) op()    {}
+func (ReserveOp) op()  {}
+func (ReleaseOp) op()  {}
 func (PriceOp) op()    {}
 
 // Result is what a call brought. The set is closed.
@@ -243,6 +272,19 @@ type DecideResult struct {
 	Because   string
 }
 
+// FrontResult answers [FrontOp].
+type FrontResult struct{ Front Front }
+
+// ReserveResult answers [ReserveOp]. Refused is why no room can be held; empty: it is, from
+// Start on.
+type ReserveResult struct {
+	Start   protocol.Instant
+	Refused string
+}
+
+// ReleaseResult answers [ReleaseOp].
+type ReleaseResult struct{}
+
 // PriceResult answers [PriceOp]: published prices until Known, forecast ones after it,
 // per MWh.
 type PriceResult struct {
@@ -262,4 +304,7 @@ func (WatchResult) result()    {}
 func (ForgetResult) result()   {}
 func (CollectResult) result()  {}
 func (DecideResult) result()   {}
+func (FrontResult) result()    {}
+func (ReserveResult) result()  {}
+func (ReleaseResult) result()  {}
 func (PriceResult) result()    {}

@@ -29,6 +29,8 @@ func (p *Peer) Leftovers() (out []string) {
 	count("rounds", len(p.rounds))
 	count("promises", len(p.promised))
 	count("weighed offers", len(p.weighed))
+	count("applications", len(p.applications))
+	count("groups that are counted", len(p.rehelds))
 	count("jobs in the grid queue", p.queue.Len())
 	count("calls beside the watch", len(p.calls)-1)
 	count("dirty rows", len(p.dirty)+len(p.marked))

@@ -19,6 +19,7 @@ type Fact struct {
 	Silent []string          `json:"silent,omitempty"`  // Decided: partners that did not answer in time
 	Took   protocol.Duration `json:"took_ms,omitempty"` // of a round or a hand-off
 	State  protocol.State    `json:"state,omitempty"`   // of a job's change
+	CPUs   int               `json:"cpus,omitempty"`    // Decided: of the shape that was chosen, when there are several
 }
 
 // FactKind names what happened. Its text is part of logs and metrics.

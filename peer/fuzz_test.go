@@ -75,7 +75,8 @@ func (z *fuzzed) configure() {
 	if z.pick(2) == 0 {
 		return
 	}
-	z.cfg.Policy = peertest.Greedy{Extra: z.pick(4)}.Info()
+	z.cfg.Policy = peertest.Greedy{Extra: z.pick(4), Whole: z.pick(2) == 0}.Info()
+	z.cfg.Reserves, z.cfg.Currency, z.cfg.Margin = z.pick(2) == 0, "EUR", protocol.Duration(1+z.pick(20_000))
 	z.cfg.Initiation = z.cfg.Policy.Initiations[z.pick(4)]
 	z.cfg.Cycle, z.cfg.MaxQ = protocol.Duration(z.pick(256))*protocol.Second, z.pick(3)
 	z.cfg.Area, z.cfg.Power = "x", int64(z.pick(256))*1000
@@ -164,6 +165,9 @@ func (z *fuzzed) event() peer.Event {
 	case 0:
 		return peer.Tick{}
 	case 1:
+		if z.pick(3) == 0 {
+			return z.application()
+		}
 		return peer.Submit{Asked: 1, User: z.user(), Key: []string{"", "k"}[z.pick(2)], Jobs: []peer.NewJob{{
 			Spec: z.spec(), Payload: &protocol.Payload{Script: []byte("x")},
 		}}}
@@ -173,7 +177,7 @@ func (z *fuzzed) event() peer.Event {
 		return peer.Connected{Card: protocol.Card{
 			Site: site, Number: protocol.SiteNumber(1 + z.pick(3)), Protocol: 1 + z.pick(2),
 			Capacity: protocol.Capacity{CPUs: z.pick(9), Nodes: 4}, SeenSeq: uint64(z.pick(256)),
-			Incarnation: uint64(z.pick(2)), FirstStart: protocol.Instant(z.pick(3)),
+			Incarnation: uint64(z.pick(2)), FirstStart: protocol.Instant(z.pick(3)), Reserves: z.pick(2) == 0,
 		}}
 	case 4:
 		return peer.Disconnected{Site: site}
@@ -182,7 +186,7 @@ func (z *fuzzed) event() peer.Event {
 			peer.AskQueue{},
 			peer.AskSites{},
 			peer.AskJob{Job: z.job()},
-			peer.TestSubmit{Jobs: []protocol.Spec{z.spec()}, User: "ada"},
+			peer.TestSubmit{Jobs: []peer.NewJob{{Spec: z.spec()}}, User: "ada"},
 			peer.DigestSeen{Digest: protocol.Digest{Site: site, Seq: uint64(z.pick(3))}},
 			peer.MemberSeen{Site: site, Number: 1, PublicKey: "U", FirstStart: peertest.Epoch + 1},
 		}[z.pick(6)]
@@ -217,6 +221,30 @@ func (z *fuzzed) outcome() protocol.Outcome {
 	return protocol.Outcome{State: protocol.States()[z.pick(7)], Ran: protocol.Duration(z.pick(100))}
 }
 
+// soon is an instant in the next minutes; 0: none.
+func (z *fuzzed) soon() protocol.Instant {
+	if z.pick(2) == 0 {
+		return 0
+	}
+	return z.now.Add(protocol.Duration(z.pick(256)) * protocol.Second)
+}
+
+// application is one of a few components, some of which start together.
+func (z *fuzzed) application() peer.Submit {
+	ev := peer.Submit{Asked: 1, User: z.user(), Application: &peer.Application{
+		Beta: z.pick(2), MaxCost: protocol.Micro(z.pick(256)), MaxTime: protocol.Duration(z.pick(256)) * protocol.Second,
+	}}
+	for range 1 + z.pick(4) {
+		one := peer.NewJob{Spec: z.spec(), Payload: &protocol.Payload{Script: []byte("x")}}
+		one.Component = peer.Component{Alpha: z.pick(2), Together: z.pick(3), Estimate: protocol.Duration(z.pick(256))}
+		for range z.pick(3) {
+			one.Component.Shapes = append(one.Component.Shapes, peer.Shape{CPUs: z.pick(5), WallTime: protocol.Minute})
+		}
+		ev.Jobs = append(ev.Jobs, one)
+	}
+	return ev
+}
+
 func (z *fuzzed) message() protocol.Message {
 	switch z.pick(18) {
 	case 0:
@@ -226,9 +254,9 @@ func (z *fuzzed) message() protocol.Message {
 			Round: protocol.RoundID(z.pick(9)), Accept: 1, Quotes: []protocol.Quote{{Job: z.job(), AWT: 1, ERT: 1}},
 		}
 	case 2:
-		return protocol.Offer{Spec: z.spec(), Epoch: z.tag().Epoch, Payload: &protocol.Payload{Script: []byte("x")}}
+		return protocol.Offer{Spec: z.spec(), Epoch: z.tag().Epoch, Payload: &protocol.Payload{Script: []byte("x")}, Start: z.soon()}
 	case 3:
-		return protocol.Prepared{Tag: z.tag()}
+		return protocol.Prepared{Tag: z.tag(), Start: z.soon()}
 	case 4:
 		return protocol.Refused{Tag: z.tag(), Reason: "no"}
 	case 5:
@@ -309,6 +337,12 @@ func (z *fuzzed) result(op peer.Op) peer.Result {
 		return peer.CollectResult{Problem: []string{"", "full"}[z.pick(2)]}
 	case peer.DecideOp:
 		return peer.DecideResult{Decisions: []policy.Decision{{Job: z.pick(2), Site: z.pick(3)}}}
+	case peer.ReserveOp:
+		return peer.ReserveResult{Start: op.Hold.Start.Add(protocol.Duration(z.pick(2)) * protocol.Second), Refused: []string{"", "", "full"}[z.pick(3)]}
+	case peer.ReleaseOp:
+		return peer.ReleaseResult{}
+	case peer.FrontOp:
+		return peer.FrontResult{}
 	case peer.PriceOp:
 		answer, _ := peertest.HourlyPrices("EUR", int64(z.pick(256))-99, 7)(op)
 		if z.pick(2) == 0 {

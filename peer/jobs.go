@@ -1,7 +1,9 @@
 package peer
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -17,6 +19,10 @@ const (
 	reasonUnreachable = "PartnerUnreachable" // its site does not answer
 	reasonHandOff     = "HandOff"            // on its way to its site
 	reasonVolunteer   = "WaitsForVolunteer"  // its own site would let it wait too long, and nobody volunteers
+	reasonGroup       = "WaitsForGroup"      // room is held until all that start together have theirs
+	reasonTogether    = "StartsTogether"     // it has its room, and waits for the instant
+	reasonPolicy      = "WaitsForPolicy"     // the policy in force does not look at what its user wants
+	reasonInfeasible  = "Infeasible"         // the limits of its application rule out every site
 	reasonCancelling  = "Cancelling"
 	reasonCollecting  = "CollectingOutput"
 )
@@ -34,8 +40,10 @@ func (p *Peer) submit(ev Submit) {
 	}
 	first := protocol.NewJobID(p.cfg.Number, p.site.NextSeq)
 	var notices []string
-	for _, one := range ev.Jobs {
-		j := p.newJob(ev.User, one)
+	ev.Application, ev.Jobs = p.withWeights(ev.Application, ev.Jobs)
+	a := p.takeApplication(ev)
+	for i := range ev.Jobs {
+		j := p.newJob(ev.User, &ev.Jobs[i], a)
 		if j.unknown {
 			notices = append(notices, fmt.Sprintf(
 				"job %v: no site that is known can run it; it waits for one that is not known yet", j.Spec.Job))
@@ -57,7 +65,7 @@ func (p *Peer) idsFrom(first protocol.JobID, count int) []protocol.JobID {
 	return out
 }
 
-func (p *Peer) newJob(user string, one NewJob) *job {
+func (p *Peer) newJob(user string, one *NewJob, a *application) *job {
 	id := protocol.NewJobID(p.cfg.Number, p.site.NextSeq)
 	p.site.NextSeq++
 	spec := one.Spec
@@ -66,21 +74,26 @@ func (p *Peer) newJob(user string, one NewJob) *job {
 	p.stateSpeed(&spec)
 	payload := *one.Payload
 	payload.Stdout, payload.Stderr = expand(payload.Stdout, id), expand(payload.Stderr, id)
-	_, known, _ := p.whoCanRun(spec)
 	j := &job{
 		JobRow: JobRow{
 			Spec: spec, Phase: InGridQueue, State: protocol.Pending,
 			WorkDir: payload.WorkDir, Stdout: payload.Stdout, Stderr: payload.Stderr,
+			Component: p.component(one),
 		},
 		payload: &payload,
-		unknown: !known,
+	}
+	j.unknown = p.noKnownSite(j)
+	if a != nil {
+		j.Application = a.ID
+		a.join(j)
+		payload.Env = append(slices.Clip(payload.Env), "SWITCHYARD_APPLICATION="+a.ID.String())
 	}
 	p.jobs[id] = j
 	p.queue.Put(id)
 	p.saveJob(id)
 	p.savePayload(id)
 	p.fact(Fact{Kind: JobSubmitted, Job: id, Text: spec.Name})
-	if p.keepsOwn(&spec) {
+	if p.keepsOwn(j) {
 		p.keep([]protocol.JobID{id}, "its user lets it run here only")
 	}
 	return j
@@ -109,18 +122,45 @@ func (p *Peer) refuseSubmission(ev Submit) (Refusal, bool) {
 	if _, err := p.cfg.Accounts.Local(ev.User); err != nil {
 		return Refusal{Code: Denied, Reason: err.Error()}, true
 	}
-	for i, one := range ev.Jobs {
-		if one.Payload == nil {
+	for i := range ev.Jobs {
+		if ev.Jobs[i].Payload == nil {
 			return Refusal{Code: BadRequest, Reason: fmt.Sprintf("job %d of %d: no script", i+1, len(ev.Jobs))}, true
 		}
-		if refusal, ok := p.refuseSpec(one.Spec); ok {
-			if len(ev.Jobs) > 1 {
-				refusal.Reason = fmt.Sprintf("job %d of %d: %s", i+1, len(ev.Jobs), refusal.Reason)
+	}
+	return p.refuseJobs(ev.User, ev.Application, ev.Jobs)
+}
+
+// refuseJobs says why none of the jobs can be taken, or asked about.
+func (p *Peer) refuseJobs(user string, a *Application, jobs []NewJob) (Refusal, bool) {
+	if why := cmp.Or(p.refuseWishes(a, jobs), tooLarge(user, a, jobs)); why != "" {
+		return Refusal{Code: BadRequest, Reason: why}, true
+	}
+	for i := range jobs {
+		if refusal, ok := p.refuseJob(&jobs[i]); ok {
+			if len(jobs) > 1 {
+				refusal.Reason = fmt.Sprintf("job %d of %d: %s", i+1, len(jobs), refusal.Reason)
 			}
 			return refusal, true
 		}
 	}
 	return Refusal{}, false
+}
+
+// refuseJob says why a job can run in none of its shapes.
+func (p *Peer) refuseJob(one *NewJob) (Refusal, bool) {
+	refusal, refused := p.refuseSpec(one.Spec, one.Component.Together > 0)
+	if why := shapeFaults(one); why != "" {
+		return Refusal{Code: BadRequest, Reason: why}, true
+	}
+	for _, s := range one.Component.Shapes {
+		if !refused || refusal.Code != NoSite || !p.cfg.Policy.Whole {
+			break
+		}
+		spec := one.Spec
+		spec.CPUs, spec.Nodes, spec.WallTime = s.CPUs, s.Nodes, s.WallTime
+		refusal, refused = p.refuseSpec(spec, one.Component.Together > 0)
+	}
+	return refusal, refused
 }
 
 // stateSpeed says which CPUs a job's wall time is meant for, if the submitter does not.
@@ -136,13 +176,13 @@ func checkSpeed(spec *protocol.Spec) string {
 		return fmt.Sprintf("the job is meant for CPUs of %d MHz or %d Mflop/s; give a positive speed, or 0", spec.MHz, spec.Mflops)
 	case spec.Power < 0 || spec.Power > protocol.MaxPower:
 		return fmt.Sprintf("the job draws %d parts per million of the usual power; give 1 to %d, or 0 for the usual", spec.Power, protocol.MaxPower)
-	case spec.Data < 0:
-		return fmt.Sprintf("the job has %d bytes of data; give a positive number, or 0", spec.Data)
+	case spec.Data < 0 || spec.DataOut < 0:
+		return fmt.Sprintf("the job has %d bytes of data and %d of results; give positive numbers, or 0", spec.Data, spec.DataOut)
 	}
 	return ""
 }
 
-func (p *Peer) refuseSpec(spec protocol.Spec) (Refusal, bool) {
+func (p *Peer) refuseSpec(spec protocol.Spec, held bool) (Refusal, bool) {
 	p.stateSpeed(&spec)
 	if err := checkRequest(spec.Request); err != nil {
 		return Refusal{Code: BadRequest, Reason: err.Error()}, true
@@ -160,7 +200,7 @@ func (p *Peer) refuseSpec(spec protocol.Spec) (Refusal, bool) {
 				"site %q is neither this site nor a partner of it; `switchyard sites` lists them", name)}, true
 		}
 	}
-	can, known, noes := p.whoCanRun(spec)
+	can, known, noes := p.whoCanRun(spec, held)
 	if !can && known {
 		return Refusal{Code: NoSite, Reason: "no site can run this job", Sites: noes}, true
 	}
@@ -182,9 +222,25 @@ func checkRequest(r protocol.Request) error {
 	return nil
 }
 
+// noKnownSite says whether no site that is known can run the job in any of its shapes, and
+// one that is not might.
+func (p *Peer) noKnownSite(j *job) bool {
+	shapes := 1
+	if p.cfg.Policy.Whole {
+		shapes = max(1, len(j.shapes()))
+	}
+	for shape := range shapes {
+		if _, certain, _ := p.whoCanRun(j.shaped(shape), j.together()); certain {
+			return false
+		}
+	}
+	return true
+}
+
 // whoCanRun goes by the site cards: whether a site that is known can run the job;
-// whether that, or the contrary, is certain; and every known site's no.
-func (p *Peer) whoCanRun(spec protocol.Spec) (can, certain bool, noes []SiteNo) {
+// whether that, or the contrary, is certain; and every known site's no. A job that is held
+// starts together with others.
+func (p *Peer) whoCanRun(spec protocol.Spec, held bool) (can, certain bool, noes []SiteNo) {
 	certain = true
 	judge := func(site protocol.SiteName, capacity *protocol.Capacity, refused string) {
 		switch {
@@ -202,7 +258,7 @@ func (p *Peer) whoCanRun(spec protocol.Spec) (can, certain bool, noes []SiteNo) 
 			can = true
 		}
 	}
-	judge(p.cfg.Site, &p.cfg.Capacity, "")
+	judge(p.cfg.Site, &p.cfg.Capacity, cannotHold(held, p.cfg.Reserves))
 	for _, one := range p.partners {
 		if p.cfg.Policy.Alone {
 			judge(one.Site, &protocol.Capacity{}, fmt.Sprintf("the policy %s sends no job away", p.cfg.Policy.Name))
@@ -212,7 +268,7 @@ func (p *Peer) whoCanRun(spec protocol.Spec) (can, certain bool, noes []SiteNo) 
 			judge(one.Site, nil, "")
 			continue
 		}
-		judge(one.Site, &one.card.Capacity, one.refused)
+		judge(one.Site, &one.card.Capacity, cmp.Or(one.refused, cannotHold(held, one.card.Reserves)))
 	}
 	return can, certain || can, noes
 }
@@ -227,7 +283,9 @@ func (p *Peer) finish(j *job, state protocol.State, reason string) {
 	p.fact(Fact{Kind: JobEnded, Job: id, Site: j.Site, Epoch: j.Epoch, State: state, Text: j.Reason})
 	p.noteBenefit(j)
 	view := p.finishedView(j)
+	p.epilogue(j)
 	p.leaveSite(j)
+	p.leaveApplication(j)
 	p.queue.Remove(id)
 	for _, kind := range []timerKind{jobTimer, collectTimer, reclaimTimer} {
 		p.timers.stop(timer{kind: kind, job: id})
@@ -250,6 +308,7 @@ func (p *Peer) backToQueue(j *job, kind FactKind, why string) {
 	p.timers.stop(timer{kind: jobTimer, job: j.Spec.Job})
 	p.timers.stop(timer{kind: reclaimTimer, job: j.Spec.Job})
 	p.leaveSite(j)
+	j.unplace()
 	if j.Cancelling {
 		p.finish(j, protocol.Cancelled, "")
 		return
@@ -258,6 +317,23 @@ func (p *Peer) backToQueue(j *job, kind FactKind, why string) {
 	j.Started, j.Placed, j.StatusSeq, j.tries, j.Stuck, j.doubted = 0, 0, 0, 0, "", false
 	p.saveJob(j.Spec.Job)
 	p.queue.Put(j.Spec.Job)
+}
+
+// comeBack returns a job that its site had to the grid queue. Of a group the others are
+// wanted back, too. While they are on their way it rests, so that one round has them all.
+func (p *Peer) comeBack(j *job, kind FactKind, why string) {
+	held := j.Hold != 0
+	p.backToQueue(j, kind, why)
+	if held && p.partFrom(j, why) {
+		p.hold(j, p.jitter(min(p.cfg.Sigma, p.cfg.RetryMax)), j.Reason, "")
+	}
+}
+
+// unplace takes back what a decision said of a job: its shape, and what was foreseen of it.
+func (j *job) unplace() {
+	j.Foreseen, j.Hold, j.Held = nil, 0, 0
+	j.Spec = j.shaped(0)
+	j.Spec.Expected, j.Spec.Intensity, j.Spec.Computing = 0, 0, 0
 }
 
 // leaveSite takes the job off its partner's count.

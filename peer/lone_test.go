@@ -1,8 +1,10 @@
 package peer_test
 
 import (
+	"errors"
 	"testing"
 
+	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
@@ -18,11 +20,13 @@ type lone struct {
 	wake  protocol.Instant
 	calls func(peer.Op) (peer.Result, error)
 
-	asked   []peer.Op // all calls
-	sent    []peer.Outgoing
-	records []peer.Record
-	facts   []peer.Fact
-	answers []peer.Reply
+	asked    []peer.Op   // all calls
+	open     []peer.Call // those that are answered later
+	watching peer.CallID
+	sent     []peer.Outgoing
+	records  []peer.Record
+	facts    []peer.Fact
+	answers  []peer.Reply
 }
 
 // newLone is site a with 4 CPUs and the policy greedy, connected to b. Every call but
@@ -45,6 +49,9 @@ func newLone(t *testing.T, change func(*peer.Config), calls func(peer.Op) (peer.
 	return l
 }
 
+// errLater leaves a call open.
+var errLater = errors.New("later")
+
 // step feeds an event, and answers the calls that follow.
 func (l *lone) step(ev peer.Event) {
 	l.t.Helper()
@@ -58,10 +65,15 @@ func (l *lone) step(ev peer.Event) {
 		}
 		for _, call := range ready.Calls {
 			if _, watch := call.Op.(peer.WatchOp); watch {
+				l.watching = call.ID
 				continue
 			}
 			l.asked = append(l.asked, call.Op)
 			result, err := l.calls(call.Op)
+			if errors.Is(err, errLater) {
+				l.open = append(l.open, call)
+				continue
+			}
 			events = append(events, peer.CallDone{ID: call.ID, Result: result, Err: err})
 		}
 	}
@@ -138,7 +150,9 @@ func idle(place policy.Policy, quote func(protocol.Request) protocol.Quote) func
 			return peer.SubmitResult{Local: "1"}, nil
 		case peer.PriceOp:
 			return peer.PriceResult{}, nil
-		case peer.FindOp, peer.WithdrawOp, peer.KillOp, peer.WatchOp, peer.ForgetOp, peer.CollectOp:
+		case peer.ReserveOp:
+			return peer.ReserveResult{Start: op.Hold.Start}, nil
+		case peer.FindOp, peer.WithdrawOp, peer.KillOp, peer.WatchOp, peer.ForgetOp, peer.CollectOp, peer.ReleaseOp, peer.FrontOp:
 		}
 		return nil, nil
 	}
@@ -166,4 +180,22 @@ func count[Op peer.Op](l *lone) (n int) {
 		}
 	}
 	return n
+}
+
+// finish tells that a run here has ended well after so long.
+func (l *lone) finish(tag protocol.Tag, ran protocol.Duration) {
+	l.t.Helper()
+	l.step(peer.CallDone{ID: l.watching, Result: peer.WatchResult{Watched: localsched.Watched{
+		Cursor:  localsched.Cursor(tag.String()),
+		Changes: []localsched.Change{{Tag: tag, State: protocol.Completed, Started: l.now, Outcome: protocol.Outcome{State: protocol.Completed, Ran: ran}}},
+	}}})
+}
+
+// lastRows counts the rows of a table that are left.
+func (l *lone) lastRows(table peer.Table) int {
+	rows := peer.Rows{}
+	for _, rec := range l.records {
+		rows.Commit(rec)
+	}
+	return len(rows[table])
 }

@@ -31,13 +31,24 @@ func (p *Peer) repeatJob(id protocol.JobID) {
 	if j == nil {
 		return
 	}
+	if j.Held != 0 && (j.Phase == Offered || j.Phase == Holding) {
+		p.gather(j)
+		return
+	}
 	switch j.Phase {
 	case Offered:
 		if j.tries >= offerTries {
 			p.withdrawOffer(j)
 			return
 		}
-		p.send(j.Site, protocol.Offer{Spec: j.Spec, Epoch: j.Epoch, Payload: j.payload})
+		p.send(j.Site, protocol.Offer{Spec: j.Spec, Epoch: j.Epoch, Payload: j.payload, Start: j.Hold})
+	case Holding:
+		if j.tries >= offerTries {
+			p.shun(j, p.cfg.Site)
+			p.breakUp(j, "the local scheduler does not answer")
+			return
+		}
+		p.holdHere(j)
 	case Granted:
 		p.send(j.Site, protocol.Grant{Tag: j.tag()})
 	case Recalling:
@@ -60,8 +71,12 @@ func (p *Peer) withdrawOffer(j *job) {
 	if one := p.byName[j.Site]; one != nil {
 		p.fallSilent(one)
 	}
-	p.send(j.Site, protocol.Abort{Tag: j.tag()})
 	p.shun(j, j.Site)
+	if j.Hold != 0 {
+		p.breakUp(j, string(j.Site)+" does not answer")
+		return
+	}
+	p.send(j.Site, protocol.Abort{Tag: j.tag()})
 	p.backToQueue(j, JobReturned, "no answer to the offer")
 }
 
@@ -83,23 +98,36 @@ func (p *Peer) mine(id protocol.JobID) bool {
 
 // prepared is the partner's room: the origin grants, durably. This is the point
 // of no return.
-func (p *Peer) prepared(one *partner, tag protocol.Tag) {
+func (p *Peer) prepared(one *partner, m protocol.Prepared) {
+	tag := m.Tag
 	j := p.current(one.Site, tag)
 	switch {
-	case j == nil || j.Phase == InGridQueue || j.Phase == AtHome:
+	case j == nil || j.Phase == InGridQueue || j.Phase == AtHome || j.Phase == Holding:
 		p.send(one.Site, protocol.Abort{Tag: tag})
+	case j.Phase == Offered && j.Hold != 0 && (m.Start < j.Hold || m.Start > p.now.Add(mostHold)):
+		p.shun(j, one.Site)
+		p.breakUp(j, string(one.Site)+" holds no room from a useful instant on")
+	case j.Phase == Offered && j.Hold != 0:
+		if j.Held == 0 {
+			p.nowHeld(j, m.Start)
+		}
 	case j.Phase == Offered:
-		j.Phase, j.Placed, j.tries = Granted, p.now, 0
-		j.countsThere = true
-		one.jobsThere++
-		p.saveJob(tag.Job)
-		p.fact(Fact{Kind: JobGranted, Job: tag.Job, Site: one.Site, Epoch: tag.Epoch})
-		p.repeatJob(tag.Job)
-		p.watchReclaim(j)
+		p.grant(j, one)
 	case j.Phase == Granted || j.Phase == Recalling:
 		j.tries = 0
 		p.repeatJob(tag.Job)
 	}
+}
+
+// grant gives a job to the partner, durably.
+func (p *Peer) grant(j *job, one *partner) {
+	j.Phase, j.Placed, j.tries = Granted, p.now, 0
+	j.countsThere = true
+	one.jobsThere++
+	p.saveJob(j.Spec.Job)
+	p.fact(Fact{Kind: JobGranted, Job: j.Spec.Job, Site: one.Site, Epoch: j.Epoch})
+	p.repeatJob(j.Spec.Job)
+	p.watchReclaim(j)
 }
 
 func (p *Peer) refused(one *partner, m protocol.Refused) {
@@ -112,6 +140,10 @@ func (p *Peer) refused(one *partner, m protocol.Refused) {
 		p.shun(j, one.Site)
 	case p.cfg.Initiation != policy.Cycle: // else the next cycle may ask it again
 		p.shunFor(j, one.Site, min(p.cfg.Cycle, p.cfg.Sigma))
+	}
+	if j.Hold != 0 {
+		p.breakUp(j, string(one.Site)+" refused: "+m.Reason)
+		return
 	}
 	p.backToQueue(j, OfferRefused, m.Reason)
 }
@@ -159,8 +191,8 @@ func (p *Peer) notStarted(one *partner, tag protocol.Tag, why string) {
 	switch j.Phase {
 	case Offered, Granted, Handed, Recalling:
 		p.shun(j, one.Site)
-		p.backToQueue(j, JobReturned, why)
-	case InGridQueue, AtHome, Collecting:
+		p.comeBack(j, JobReturned, why)
+	case InGridQueue, Holding, AtHome, Collecting:
 	}
 }
 
@@ -174,7 +206,14 @@ func (p *Peer) gaveBack(one *partner, tag protocol.Tag) {
 
 // decisionAsked answers a partner that holds room and has not heard of a
 // decision: presumed abort.
-func (p *Peer) decisionAsked(one *partner, tag protocol.Tag) { p.prepared(one, tag) }
+func (p *Peer) decisionAsked(one *partner, tag protocol.Tag) {
+	if j := p.current(one.Site, tag); j != nil && j.Phase == Offered && j.Hold != 0 {
+		j.tries = 0          // it answers
+		p.repeatJob(tag.Job) // the instant that it holds room from may be unknown here
+		return
+	}
+	p.prepared(one, protocol.Prepared{Tag: tag})
+}
 
 // status takes what the owner says about the job.
 func (p *Peer) status(one *partner, m protocol.Status) {
@@ -335,14 +374,19 @@ func (p *Peer) lostTrack(one *partner, tag protocol.Tag) {
 // watchReclaim sets the time at which a job that may run twice is taken from a
 // site that is silent.
 func (p *Peer) watchReclaim(j *job) {
-	if j.Spec.Requeue && (j.Phase == Granted || j.Phase == Handed) {
+	if j.Spec.Requeue && j.reclaimable() {
 		p.after(p.cfg.Reclaim, timer{kind: reclaimTimer, job: j.Spec.Job})
 	}
 }
 
+// reclaimable says whether another site has the job, or may have it, and it shall run.
+func (j *job) reclaimable() bool {
+	return j.Phase == Granted || j.Phase == Handed || (j.Phase == Recalling && !j.Cancelling)
+}
+
 func (p *Peer) reclaim(id protocol.JobID) {
 	j := p.jobs[id]
-	if j == nil || (j.Phase != Granted && j.Phase != Handed) {
+	if j == nil || !j.reclaimable() {
 		return
 	}
 	one := p.byName[j.Site]
@@ -357,5 +401,5 @@ func (p *Peer) reclaim(id protocol.JobID) {
 // epoch. What the old one still says is refused.
 func (p *Peer) fence(j *job, site protocol.SiteName, why string) {
 	p.shun(j, site)
-	p.backToQueue(j, JobRequeued, why)
+	p.comeBack(j, JobRequeued, why)
 }

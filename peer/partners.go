@@ -234,11 +234,11 @@ func (p *Peer) wanted(r *round, one *partner) bool {
 // and the submitter allow it, it has not just refused the job, and it volunteers
 // if only volunteers are asked.
 func (p *Peer) asks(r *round, i int, one *partner) bool {
-	j := p.jobs[r.specs[i].Job]
-	if j == nil { // a question about a job that is not submitted
-		return one.couldRun(&r.specs[i])
+	j := r.job(p, i)
+	if j == nil || !one.couldRun(&r.specs[i]) || j.together() && !one.card.Reserves {
+		return false
 	}
-	return p.mayAsk(j, one) && (r.reach[i] == everybody || p.volunteersFor(j, one))
+	return !j.shuns(one.Site, p.now) && (r.reach[i] == everybody || p.volunteersFor(j, one))
 }
 
 // mayAsk says whether the partner could run the job and has not just refused it.

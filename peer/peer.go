@@ -53,6 +53,10 @@ type Peer struct {
 	intake      intake
 	electricity electricity
 	benefit     benefit
+
+	applications map[protocol.JobID]*application
+	executions   map[componentKey]*executions // the DataWarehouse
+	rehelds      map[groupKey]int             // how often a group was asked to hold room later
 }
 
 type job struct {
@@ -68,6 +72,7 @@ type job struct {
 	countsThere bool                                   // in its partner's jobsThere
 	doubted     bool                                   // its site is asked whether it still has it
 	struck      map[protocol.SiteName]uint64           // volunteers that lost, by the number of their message
+	application *application                           // nil: it is on its own
 }
 
 type guest struct {
@@ -106,7 +111,12 @@ func New(cfg Config, seed uint64, rows []Record) (*Peer, error) {
 		marked:   map[dirtyRow]bool{},
 		promised: map[protocol.Tag]promise{},
 		weighed:  map[protocol.Tag]*partner{},
-		load:     protocol.Load{CPUs: cfg.Capacity.CPUs},
+
+		applications: map[protocol.JobID]*application{},
+		executions:   map[componentKey]*executions{},
+		rehelds:      map[groupKey]int{},
+
+		load: protocol.Load{CPUs: cfg.Capacity.CPUs},
 	}
 	for _, c := range cfg.Partners {
 		one := &partner{Partner: c}
@@ -141,6 +151,8 @@ func (p *Peer) Step(now protocol.Instant, ev Event) Ready {
 func (p *Peer) take(ev Event) {
 	switch ev := ev.(type) {
 	case Tick:
+	case TestSubmit, AskQueue, AskJob, AskSites, AskWarehouse:
+		p.takeQuestion(ev)
 	case MessageIn:
 		p.receive(ev.From, ev.Body)
 	case Connected:
@@ -159,6 +171,12 @@ func (p *Peer) take(ev Event) {
 		p.cancel(ev)
 	case Retune:
 		p.retune(ev)
+	}
+}
+
+// takeQuestion takes a question that changes nothing.
+func (p *Peer) takeQuestion(ev Event) {
+	switch ev := ev.(type) {
 	case TestSubmit:
 		p.testSubmit(ev)
 	case AskQueue:
@@ -167,6 +185,9 @@ func (p *Peer) take(ev Event) {
 		p.askJob(ev)
 	case AskSites:
 		p.answer(ev.Asked, p.sitesView())
+	case AskWarehouse:
+		p.answer(ev.Asked, p.warehouseView(ev))
+	case Tick, MessageIn, Connected, Disconnected, DigestSeen, MemberSeen, CallDone, Submit, Cancel, Retune:
 	}
 }
 
@@ -177,7 +198,7 @@ func (p *Peer) Card(to protocol.SiteName) protocol.Card {
 		Site: p.cfg.Site, Number: p.cfg.Number, PublicKey: p.cfg.PublicKey,
 		FirstStart: p.site.FirstStart, Incarnation: p.site.Incarnation,
 		Software: p.cfg.Software, Protocol: protocol.ProtocolVersion,
-		Capacity: p.cfg.Capacity,
+		Capacity: p.cfg.Capacity, Reserves: p.cfg.Reserves,
 	}
 	if one := p.byName[to]; one != nil {
 		card.SeenSeq = one.seenSeq

@@ -77,7 +77,35 @@ const (
 
 // Quoted answers [TestSubmit]: for each job every site's quote, best first.
 type Quoted struct {
-	Jobs [][]SiteQuote `json:"jobs"`
+	Jobs  [][]SiteQuote `json:"jobs"`
+	Front *Front        `json:"front,omitempty"` // when it was asked for
+}
+
+// Front are the choices of sites and CPU counts for an application that no other one beats
+// in both cost and time, the fastest first [IS 4.2]; and the one that its weights and limits
+// choose, which others may beat.
+type Front struct {
+	Currency string       `json:"currency"`
+	Points   []FrontPoint `json:"points"`
+	Gap      int          `json:"gap_ppm"`       // of the cost of each point above the least, at most
+	Why      string       `json:"why,omitempty"` // why there is none, or what the limits rule out
+}
+
+// FrontPoint is one such choice.
+type FrontPoint struct {
+	Time    protocol.Duration `json:"time_ms"`    // from now until all data are back
+	Cost    protocol.Micro    `json:"cost_micro"` // K_e + K_l + K_eco + K_d, unweighted
+	Chosen  bool              `json:"chosen"`     // by the user's weights and limits
+	Choices []FrontChoice     `json:"choices"`    // one for each component
+}
+
+// FrontChoice is where a component would run.
+type FrontChoice struct {
+	Site protocol.SiteName `json:"site"`
+	CPUs int               `json:"cpus"`
+	Wait protocol.Duration `json:"wait_ms"`
+	Run  protocol.Duration `json:"run_ms"`
+	Cost protocol.Micro    `json:"cost_micro"`
 }
 
 // SiteQuote is one site's quote as people see it.
@@ -96,6 +124,17 @@ type SiteQuote struct {
 	Currency string            `json:"currency,omitempty"`
 	RUS      int               `json:"rus_ppm"`
 	Age      protocol.Duration `json:"rus_age_ms"`
+	CPUs     int               `json:"cpus,omitempty"`  // of a component that may run on several counts
+	Money    *Money            `json:"money,omitempty"` // the terms as an application's costs, in its currency
+}
+
+// Money are the cost terms of [IS 4.2] of one quote.
+type Money struct {
+	Use      protocol.Micro `json:"k_e_micro"`
+	Licence  protocol.Micro `json:"k_l_micro"`
+	Eco      protocol.Micro `json:"k_eco_micro"`
+	Data     protocol.Micro `json:"k_d_micro"`
+	Currency string         `json:"currency"`
 }
 
 // ATT is the approximate turnaround time: the wait, or until the job's data are there
@@ -147,6 +186,57 @@ type JobView struct {
 	WorkDir   string              `json:"work_dir"`
 	Stdout    string              `json:"stdout"`
 	Stderr    string              `json:"stderr"`
+
+	Application protocol.JobID    `json:"application,omitempty"` // of its first component; 0: the job is on its own
+	Component   string            `json:"component,omitempty"`
+	Held        protocol.Instant  `json:"held_ms,omitempty"`     // from when on room is held for it; 0: it is not
+	Cost        protocol.Micro    `json:"cost_micro,omitempty"`  // foreseen, in the site's own currency
+	Foreseen    protocol.Duration `json:"foreseen_ms,omitempty"` // run time
+	Usage       protocol.Usage    `json:"usage"`                 // measured
+	Wishes      *Wishes           `json:"wishes,omitempty"`      // of its application; nil: it is on its own
+}
+
+// Wishes are what the user of a job's application wants, and how far it has come.
+type Wishes struct {
+	Application
+
+	Components    int            `json:"components"`
+	Spent         protocol.Micro `json:"spent_micro"` // foreseen cost of those that are placed or have ended
+	SpentCurrency string         `json:"spent_currency,omitempty"`
+	Alpha         int            `json:"alpha_ppm"` // of this component
+	Gamma         int            `json:"gamma_ppm"`
+	Delta         int            `json:"delta_ppm"`
+}
+
+// Warehouse answers [AskWarehouse]: what is known of components, by user and name.
+type Warehouse struct {
+	Components []KnownComponent `json:"components"`
+}
+
+// KnownComponent is what has been learnt of a component.
+type KnownComponent struct {
+	User      string             `json:"user"`
+	Name      string             `json:"name"`
+	Behaviour protocol.Behaviour `json:"behaviour"` // as it was last fitted; zero: not known
+	Sites     []KnownSite        `json:"sites"`     // by name
+}
+
+// KnownSite is how a component ran at a site.
+type KnownSite struct {
+	Site protocol.SiteName `json:"site"`
+	Runs []KnownRun        `json:"runs"` // the oldest first
+}
+
+// KnownRun is one execution, as the Epilogue saw it [IS 4.3].
+type KnownRun struct {
+	At        protocol.Instant  `json:"at_ms"`
+	CPUs      int               `json:"cpus"`
+	Ran       protocol.Duration `json:"ran_ms"`
+	Foreseen  protocol.Duration `json:"foreseen_ms"` // 0: nothing was
+	Rate      int64             `json:"rate_flops"`  // r_a, flop/s of a CPU; 0: not known
+	Bandwidth int64             `json:"words_per_s"` // b; 0: not known
+	Gamma     float64           `json:"gamma"`       // Γ; 0: not known
+	Usage     protocol.Usage    `json:"usage"`
 }
 
 // Sites answers [AskSites], this site first, then by name.
@@ -187,3 +277,4 @@ func (Quoted) reply()    {}
 func (Queue) reply()     {}
 func (JobView) reply()   {}
 func (Sites) reply()     {}
+func (Warehouse) reply() {}

@@ -21,7 +21,7 @@ func (p *Peer) receive(from protocol.SiteName, m protocol.Message) { //nolint:cy
 	case protocol.Offer:
 		p.offered(one, m)
 	case protocol.Prepared:
-		p.prepared(one, m.Tag)
+		p.prepared(one, m)
 	case protocol.Refused:
 		p.refused(one, m)
 	case protocol.Grant:

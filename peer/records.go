@@ -29,6 +29,14 @@ func (p *Peer) saveGuest(id protocol.JobID) { p.mark(dirtyRow{table: GuestTable,
 func (p *Peer) savePayload(id protocol.JobID) {
 	p.mark(dirtyRow{table: PayloadTable, job: id})
 }
+
+func (p *Peer) saveApplication(id protocol.JobID) {
+	p.mark(dirtyRow{table: ApplicationTable, job: id})
+}
+
+func (p *Peer) saveExecutions(key componentKey, site protocol.SiteName) {
+	p.mark(dirtyRow{table: ExecutionTable, key: executionKey(key, site)})
+}
 func (p *Peer) saveSite()              { p.mark(dirtyRow{table: SiteTable}) }
 func (p *Peer) saveDedup(key string)   { p.mark(dirtyRow{table: DedupTable, key: key}) }
 func (p *Peer) saveRun(t protocol.Tag) { p.mark(dirtyRow{table: RunTable, job: t.Job, epoch: t.Epoch}) }
@@ -46,11 +54,11 @@ func (d dirtyRow) rowKey() string {
 	switch d.table {
 	case SiteTable:
 		return "site"
-	case DedupTable:
+	case DedupTable, ExecutionTable:
 		return d.key
 	case RunTable:
 		return fmt.Sprintf("%s.%d", jobKey(d.job), d.epoch)
-	case JobTable, GuestTable, PayloadTable, Archive:
+	case JobTable, GuestTable, PayloadTable, ApplicationTable, Archive:
 	}
 	return jobKey(d.job)
 }
@@ -63,6 +71,8 @@ func (p *Peer) rowOf(d dirtyRow) Row {
 	switch d.table {
 	case SiteTable:
 		return p.site
+	case DedupTable, ApplicationTable, ExecutionTable:
+		return p.wishRowOf(d)
 	case JobTable:
 		if j := p.jobs[d.job]; j != nil {
 			return j.JobRow
@@ -79,11 +89,21 @@ func (p *Peer) rowOf(d dirtyRow) Row {
 		if payload := p.payloadOf(d.job); payload != nil {
 			return PayloadRow{Payload: payload}
 		}
-	case DedupTable:
-		if row, ok := p.dedup[d.key]; ok {
-			return row
-		}
 	case Archive:
+	}
+	return nil
+}
+
+// wishRowOf is a row of what was submitted together, or was learnt of it.
+func (p *Peer) wishRowOf(d dirtyRow) Row {
+	if row, ok := p.dedup[d.key]; ok && d.table == DedupTable {
+		return row
+	}
+	if a := p.applications[d.job]; a != nil && d.table == ApplicationTable {
+		return a.ApplicationRow
+	}
+	if d.table == ExecutionTable {
+		return p.executionRow(d.key)
 	}
 	return nil
 }

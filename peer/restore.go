@@ -26,6 +26,9 @@ func (p *Peer) restore(rows []Record) error {
 			return fmt.Errorf("job %v has no payload row", id)
 		}
 	}
+	if err := p.restoreApplications(); err != nil {
+		return err
+	}
 	for id, g := range p.guests {
 		g.payload = payloads[id]
 		if one := p.byName[g.Origin]; one != nil {
@@ -69,9 +72,29 @@ func (p *Peer) restoreRow(rec Record, payloads map[protocol.JobID]*protocol.Payl
 			return fmt.Errorf("payload row %q: %w", rec.Key, err)
 		}
 		payloads[id] = row.Payload
+	case ApplicationRow:
+		p.applications[row.ID] = &application{ApplicationRow: row}
+	case ExecutionRow:
+		p.restoreExecutions(row)
 	case ArchiveRow:
 	default:
 		return fmt.Errorf("row %q of table %s has no content", rec.Key, rec.Table)
+	}
+	return nil
+}
+
+// restoreApplications finds the components of each application.
+func (p *Peer) restoreApplications() error {
+	for _, id := range slices.Sorted(maps.Keys(p.jobs)) {
+		j := p.jobs[id]
+		if j.Application == 0 {
+			continue
+		}
+		a := p.applications[j.Application]
+		if a == nil {
+			return fmt.Errorf("job %v is of application %v, which has no row", id, j.Application)
+		}
+		a.join(j)
 	}
 	return nil
 }
@@ -118,9 +141,14 @@ func (p *Peer) learnLoad() {
 }
 
 func (p *Peer) resumeJob(j *job) {
+	if j.together() {
+		p.releaseAgain(j.tag(), j.Phase == InGridQueue)
+	}
 	switch j.Phase {
 	case InGridQueue:
 		p.queue.Put(j.Spec.Job)
+	case Holding:
+		p.repeatJob(j.Spec.Job)
 	case Offered, Granted, Handed, Recalling:
 		if one := p.byName[j.Site]; one != nil && j.Phase != Offered {
 			j.countsThere = true
@@ -134,8 +162,20 @@ func (p *Peer) resumeJob(j *job) {
 	}
 }
 
+// releaseAgain gives up what the epoch before the present one may still hold here, and the
+// present one when it is over: a crash may have come between the rows and the batch system.
+func (p *Peer) releaseAgain(tag protocol.Tag, over bool) {
+	for range 2 {
+		if over && p.cfg.Reserves && tag.Epoch > 0 && p.runs[tag] == nil {
+			p.release(tag)
+		}
+		tag.Epoch, over = max(tag.Epoch, 1)-1, true
+	}
+}
+
 func (p *Peer) resumeGuest(g *guest) {
-	if g.Phase == GuestIsPrepared {
+	p.releaseAgain(g.tag(), g.Hold != 0 && g.Phase == GuestIsAborted)
+	if g.Phase == GuestIsPrepared && g.Hold == 0 {
 		p.promise(g.tag(), g.Since, g.Spec.On(&p.cfg.Capacity))
 	}
 	p.repeatGuest(g.Spec.Job)
@@ -144,7 +184,9 @@ func (p *Peer) resumeGuest(g *guest) {
 func (p *Peer) resumeRun(r *run) {
 	switch r.Phase {
 	case Submitting:
-		p.promise(r.Tag, r.Since, r.request)
+		if !p.holds(r.Tag) {
+			p.promise(r.Tag, r.Since, r.request)
+		}
 		p.after(p.cfg.Settle, runTimerOf(r.Tag))
 	case Queued, Running, Ended:
 		p.reportGuest(r.Tag)
@@ -163,7 +205,8 @@ func oldOf[K cmp.Ordered, V any](all map[K]V, old func(V) bool) (keys []K) {
 	return keys
 }
 
-// prune forgets tombstones and submission keys that nobody can ask for any more.
+// prune forgets tombstones and submission keys that nobody can ask for any more, and
+// components that nobody has run for long.
 func (p *Peer) prune() {
 	old := p.now - protocol.Instant(p.cfg.Remember)
 	for _, id := range oldOf(p.guests, func(g *guest) bool {
@@ -176,5 +219,6 @@ func (p *Peer) prune() {
 		delete(p.dedup, key)
 		p.saveDedup(key)
 	}
+	p.pruneExecutions()
 	p.after(protocol.Hour, timer{kind: pruneTimer})
 }

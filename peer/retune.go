@@ -54,6 +54,9 @@ func (p *Peer) retune(ev Retune) {
 		p.answer(ev.Asked, Refusal{Code: BadRequest, Reason: err.Error()})
 		return
 	}
+	if cfg.Policy.Whole != p.cfg.Policy.Whole {
+		p.beginAgain()
+	}
 	p.cfg, p.hint = cfg, nil
 	p.tunings++
 	p.timers.stop(timer{kind: sigmaTimer})
@@ -63,4 +66,19 @@ func (p *Peer) retune(ev Retune) {
 	p.queue.ReleaseAll()
 	p.fact(Fact{Kind: Retuned, Site: p.cfg.Site, Text: "policy " + cfg.Policy.Name + ", initiation " + string(cfg.Initiation)})
 	p.answer(ev.Asked, Done{})
+}
+
+// beginAgain gives the jobs of the open round another one, unless the policy has been asked
+// already: a policy that is Whole and one that is not want other rows.
+func (p *Peer) beginAgain() {
+	r := p.open
+	if r == nil || r.decided {
+		return
+	}
+	p.closeRound(r)
+	for _, spec := range r.specs {
+		if j := p.jobs[spec.Job]; j != nil && j.Phase == InGridQueue {
+			p.queue.Put(spec.Job)
+		}
+	}
 }

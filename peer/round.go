@@ -16,9 +16,11 @@ type round struct {
 	id       protocol.RoundID
 	opened   protocol.Instant
 	specs    []protocol.Spec
-	reach    []reach // whom to ask, for each job
-	asked    AskID   // the question it answers; 0: it places jobs
-	crowded  bool    // there were more jobs than one message holds
+	reach    []reach                 // whom to ask, for each job
+	asked    AskID                   // the question it answers; 0: it places jobs
+	front    bool                    // the question is about the choices between cost and time, too
+	tests    map[protocol.JobID]*job // of a question
+	crowded  bool                    // there were more jobs than one message holds
 	home     []protocol.Quote
 	extra    []protocol.Duration // of the own site, see [policy.Site]
 	homeDone bool
@@ -42,7 +44,7 @@ func (p *Peer) openRound() {
 		return
 	}
 	if p.cfg.Policy.Alone {
-		p.keep(p.queue.Take(p.queue.Len()), "the policy "+p.cfg.Policy.Name+" keeps jobs at home")
+		p.keep(p.placeable(p.queue.Take(p.queue.Len())), "the policy "+p.cfg.Policy.Name+" keeps jobs at home")
 		return
 	}
 	specs := p.takeJobs()
@@ -59,7 +61,7 @@ func (p *Peer) openRound() {
 func (p *Peer) keep(ids []protocol.JobID, because string) {
 	for _, id := range ids {
 		j := p.jobs[id]
-		why := p.homeRefuses(j.Spec)
+		why := p.homeRefuses(j, j.Spec)
 		if why == "" {
 			why = p.cfg.Capacity.Fits(j.Spec.On(&p.cfg.Capacity))
 		}
@@ -87,8 +89,8 @@ func (p *Peer) newRound(specs []protocol.Spec) *round {
 func (p *Peer) quoteHome(r *round, then func(*round)) {
 	r.homeDone = false
 	query := localsched.Query{Ahead: p.promises()}
-	for _, spec := range r.specs {
-		query.Jobs = append(query.Jobs, spec.On(&p.cfg.Capacity))
+	for i := range r.specs {
+		query.Jobs = append(query.Jobs, r.specs[i].On(&p.cfg.Capacity))
 	}
 	p.call(QuoteOp{Query: query}, func(result Result, err error) {
 		if p.rounds[r.id] != r {
@@ -136,7 +138,8 @@ func (p *Peer) homeQuotes(r *round, result Result, err error) []protocol.Quote {
 	}
 	out := make([]protocol.Quote, len(r.specs))
 	for i, spec := range r.specs {
-		switch why := p.homeRefuses(spec); {
+		p.foresee(r.entry(p, i), &spec, p.cfg.Site, &p.cfg.Capacity)
+		switch why := p.homeRefuses(r.job(p, i), spec); {
 		case err != nil:
 			out[i] = protocol.Quote{Job: spec.Job, Declined: clip("the local scheduler does not answer: " + err.Error())}
 		case why != "":
@@ -144,18 +147,55 @@ func (p *Peer) homeQuotes(r *round, result Result, err error) []protocol.Quote {
 		default:
 			out[i] = quoted.Quotes[i]
 			out[i].Job, out[i].Note = spec.Job, noteOf(&out[i])
-			p.charge(&out[i], &spec, p.reckoning(r))
+			p.bill(&out[i], &spec, p.reckoning(r))
+			p.readable(&out[i])
 		}
 	}
 	return out
 }
 
-func (p *Peer) homeRefuses(spec protocol.Spec) string {
+// job is that of a row of the round, or of the question.
+func (r *round) job(p *Peer, i int) *job {
+	id := r.specs[i].Job
+	if j := r.tests[id]; j != nil {
+		return j
+	}
+	return p.jobs[id]
+}
+
+// entry is a row of the round as a job in one of its shapes.
+func (r *round) entry(p *Peer, i int) entry {
+	e := entry{job: r.job(p, i)}
+	if e.job == nil {
+		return e // it has ended meanwhile
+	}
+	e.shape = max(0, slices.IndexFunc(e.job.shapes(), func(s Shape) bool { return s.CPUs == r.specs[i].CPUs }))
+	return e
+}
+
+// rows is the end of the rows of the job whose first row is i.
+func (r *round) rows(i int) int {
+	end := i + 1
+	for end < len(r.specs) && r.specs[end].Job == r.specs[i].Job {
+		end++
+	}
+	return end
+}
+
+func (p *Peer) homeRefuses(j *job, spec protocol.Spec) string {
 	if !spec.Allows(p.cfg.Site) {
 		return "not among the sites that the job names"
 	}
-	if j := p.jobs[spec.Job]; j != nil && j.shuns(p.cfg.Site, p.now) {
+	if j != nil && j.shuns(p.cfg.Site, p.now) {
 		return "refused by the local scheduler a short while ago"
+	}
+	if j != nil && j.together() && !p.cfg.Reserves {
+		return cannotHold(true, false)
+	}
+	if p.cfg.Costs == nil {
+		if why := unsold(&spec); why != "" {
+			return why
+		}
 	}
 	if _, err := p.cfg.Accounts.Local(spec.User); err != nil {
 		return err.Error()
@@ -238,6 +278,7 @@ func (p *Peer) askPartner(r *round, one *partner) {
 			a.jobs = append(a.jobs, i)
 			spec := r.specs[i]
 			spec.Name = "" // no quote needs it
+			p.foresee(r.entry(p, i), &spec, one.Site, &one.card.Capacity)
 			request.Jobs = append(request.Jobs, spec)
 			if r.reach[i] == volunteers && one.volunteer.left > 0 {
 				one.volunteer.left--
@@ -264,6 +305,9 @@ func (p *Peer) quoteReply(one *partner, m protocol.QuoteReply) {
 		p.fact(Fact{Kind: MessageOdd, Site: one.Site, Round: r.id, Text: clip(err.Error())})
 		r.asks[i].missed = true
 	} else {
+		for k := range m.Quotes {
+			p.readable(&m.Quotes[k])
+		}
 		r.asks[i].reply = &m
 	}
 	p.settle(r)
@@ -327,8 +371,7 @@ func (p *Peer) settle(r *round) {
 	r.decided = true
 	p.timers.stop(timer{kind: roundTimer, round: r.id})
 	if r.asked != 0 {
-		p.answer(r.asked, p.quoted(r))
-		p.closeRound(r)
+		p.answerQuestion(r)
 		return
 	}
 	p.decide(r)
@@ -393,7 +436,7 @@ func (p *Peer) siteQuotes(r *round, i, most int) []SiteQuote {
 // siteQuote is a partner's quote for job i as people see it; without an ask the own one.
 func (p *Peer) siteQuote(r *round, i int, a *ask) SiteQuote {
 	if a == nil {
-		return viewQuote(p.cfg.Site, r.home[i], p.load, 0)
+		return p.told(r, i, nil, viewQuote(p.cfg.Site, r.home[i], p.load, 0))
 	}
 	age := protocol.Duration(-1)
 	if a.partner.loadAt != 0 {
@@ -403,7 +446,7 @@ func (p *Peer) siteQuote(r *round, i int, a *ask) SiteQuote {
 	if q.Declined == "" {
 		q.Transfer = a.partner.transfer(&r.specs[i])
 	}
-	return q
+	return p.told(r, i, a, q)
 }
 
 // arrival is the turnaround of job i at the partner, with the way of its data.
@@ -438,31 +481,8 @@ func (p *Peer) toldQuotes(r *round, i int) (quotes []SiteQuote, others int) {
 	if len(r.specs) > manyJobs {
 		most = bestQuotes
 	}
-	quotes = p.siteQuotes(r, i, most)
-	return quotes, all - len(quotes)
-}
-
-// testSubmit asks every site for quotes without placing anything. The jobs get ids from
-// the end of the site's range, so that none is that of a job to come.
-func (p *Peer) testSubmit(ev TestSubmit) {
-	specs := slices.Clone(ev.Jobs)
-	for i := range specs {
-		specs[i].User, specs[i].Submitted = ev.User, p.now
-		specs[i].Like = protocol.Likeness(p.cfg.Site, ev.User, specs[i].Name)
-		specs[i].Job = protocol.NewJobID(p.cfg.Number, protocol.SeqsPerSite-1-uint64(i))
-		p.stateSpeed(&specs[i])
-		if refusal, ok := p.refuseSpec(specs[i]); ok {
-			p.answer(ev.Asked, refusal)
-			return
-		}
+	for row := i; row < r.rows(i); row++ {
+		quotes = append(quotes, p.siteQuotes(r, row, most)...)
 	}
-	if len(specs) == 0 {
-		p.answer(ev.Asked, Refusal{Code: BadRequest, Reason: "no jobs"})
-		return
-	}
-	r := p.newRound(specs)
-	r.asked = ev.Asked
-	r.reach = slices.Repeat([]reach{everybody}, len(specs))
-	p.quoteHome(r, p.settle)
-	p.askPartners(r)
+	return quotes, all*(r.rows(i)-i) - len(quotes)
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/switchyard-hpc/switchyard/internal/predict/gamma"
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -13,19 +14,21 @@ type Table string
 
 // The tables. [New] wants the rows of all of them but Archive.
 const (
-	JobTable     Table = "job"     // jobs of this origin, by id
-	PayloadTable Table = "payload" // what jobs and guests run, by id
-	GuestTable   Table = "guest"   // jobs of other origins, and their tombstones, by id
-	RunTable     Table = "run"     // placements in the local queue, by tag
-	DedupTable   Table = "dedup"   // submissions with a key, by user and key
-	SiteTable    Table = "site"    // one row: this site's counters
-	Archive      Table = "archive" // finished jobs, by id; never read back by the core
+	JobTable         Table = "job"         // jobs of this origin, by id
+	PayloadTable     Table = "payload"     // what jobs and guests run, by id
+	GuestTable       Table = "guest"       // jobs of other origins, and their tombstones, by id
+	RunTable         Table = "run"         // placements in the local queue, by tag
+	DedupTable       Table = "dedup"       // submissions with a key, by user and key
+	SiteTable        Table = "site"        // one row: this site's counters
+	ApplicationTable Table = "application" // applications whose components have not all ended, by the id of the first one
+	ExecutionTable   Table = "execution"   // the DataWarehouse [IS 4.1]: executions, by user, component and site
+	Archive          Table = "archive"     // finished jobs, by id; never read back by the core
 )
 
 // Tables lists what a restored peer needs, in the order in which [New] expects
 // it.
 func Tables() []Table {
-	return []Table{SiteTable, PayloadTable, JobTable, GuestTable, RunTable, DedupTable}
+	return []Table{SiteTable, PayloadTable, ApplicationTable, JobTable, GuestTable, RunTable, DedupTable, ExecutionTable}
 }
 
 // Row is one row's content. The set is closed. Rows are values: a row given out
@@ -40,6 +43,7 @@ type JobPhase string
 // The phases. Outside, all but Running, Collecting and Ended show as PENDING.
 const (
 	InGridQueue JobPhase = "grid-queue"
+	Holding     JobPhase = "holding"    // room is held at the own site until the components that start together have theirs
 	AtHome      JobPhase = "at-home"    // committed to the own site; its run row says more
 	Offered     JobPhase = "offered"    // epoch offered to Site, not granted
 	Granted     JobPhase = "granted"    // the point of no return
@@ -67,6 +71,45 @@ type JobRow struct {
 	WorkDir    string            `json:"work_dir,omitempty"`
 	Stdout     string            `json:"stdout,omitempty"`
 	Stderr     string            `json:"stderr,omitempty"`
+
+	Application protocol.JobID   `json:"application,omitempty"` // that it is a component of; 0: of its own
+	Component   *Component       `json:"component,omitempty"`   // nil: a plain job
+	Foreseen    *Foreseen        `json:"foreseen,omitempty"`    // where it is placed; nil: it is not
+	Hold        protocol.Instant `json:"hold,omitempty"`        // room is to be held from then on; 0: it need not be
+	Held        protocol.Instant `json:"held,omitempty"`        // since when it is held; 0: not yet
+}
+
+// Foreseen is what was foreseen of a component when it was placed.
+type Foreseen struct {
+	Cost protocol.Micro    `json:"cost"` // K_e + K_l + K_eco + K_d, in the site's own currency
+	End  protocol.Instant  `json:"end"`  // when its data are back
+	Run  protocol.Duration `json:"run"`
+}
+
+// ApplicationRow is an application of this origin.
+type ApplicationRow struct {
+	Application
+
+	ID        protocol.JobID   `json:"id"` // of its first component
+	Count     int              `json:"count"`
+	User      string           `json:"user"`
+	Submitted protocol.Instant `json:"submitted"`
+	Spent     protocol.Micro   `json:"spent,omitempty"` // foreseen cost of the components that have ended
+}
+
+// ExecutionRow are the last executions of a component at one site.
+type ExecutionRow struct {
+	User      string            `json:"user"`
+	Component string            `json:"component"`
+	Site      protocol.SiteName `json:"site"`
+	Runs      []Execution       `json:"runs"`
+}
+
+// Execution is a run of a component, and what was foreseen of it.
+type Execution struct {
+	gamma.Execution
+
+	Foreseen protocol.Duration `json:"foreseen,omitempty"` // run time; 0: nothing was
 }
 
 // GuestPhase is where a job of another origin is.
@@ -92,6 +135,8 @@ type GuestRow struct {
 	Cancel   bool              `json:"cancel,omitempty"`   // and ended if it has started
 	Fenced   bool              `json:"fenced,omitempty"`   // the origin has gone on without it
 	Untold   bool              `json:"untold,omitempty"`   // given back after the grant; the origin has not confirmed it
+	Hold     protocol.Instant  `json:"hold,omitempty"`     // room is to be held firmly from then on; 0: it need not be
+	Held     protocol.Instant  `json:"held,omitempty"`     // since when it is; 0: not yet
 }
 
 // RunPhase is where a placement in the local queue is.
@@ -200,6 +245,9 @@ func (DedupRow) table() Table   { return DedupTable }
 func (SiteRow) table() Table    { return SiteTable }
 func (ArchiveRow) table() Table { return Archive }
 
+func (ApplicationRow) table() Table { return ApplicationTable }
+func (ExecutionRow) table() Table   { return ExecutionTable }
+
 // EncodeRow gives a row's durable form.
 func EncodeRow(row Row) ([]byte, error) {
 	data, err := json.Marshal(row)
@@ -224,6 +272,10 @@ func DecodeRow(table Table, data []byte) (Row, error) {
 		return decodeAs[DedupRow](data)
 	case SiteTable:
 		return decodeAs[SiteRow](data)
+	case ApplicationTable:
+		return decodeAs[ApplicationRow](data)
+	case ExecutionTable:
+		return decodeAs[ExecutionRow](data)
 	case Archive:
 		return decodeAs[ArchiveRow](data)
 	}

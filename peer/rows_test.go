@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchyard-hpc/switchyard/internal/predict/gamma"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
@@ -28,6 +29,11 @@ func fullRows() map[peer.Table]peer.Row {
 			Spec: spec, Phase: peer.Collecting, Epoch: 3, Site: "b", Cancelling: true, State: protocol.Running, Reason: "r",
 			StatusSeq: 4, QuotedAWT: 5, Placed: 6, Started: 7, Ended: 8, Outcome: outcome, Stuck: "s",
 			WorkDir: "/w", Stdout: "/o", Stderr: "/e",
+			Application: 1_000_000_000_006, Foreseen: &peer.Foreseen{Cost: -1, End: 2, Run: 3}, Hold: 4, Held: 5,
+			Component: &peer.Component{
+				Name: "c", Shapes: []peer.Shape{{CPUs: 1, Nodes: 2, WallTime: 3, Estimate: 4}},
+				Behaviour: protocol.Behaviour{Mflop: 1, Scaling: protocol.Surface}, Alpha: 1, Gamma: 2, Delta: 3, Together: 4,
+			},
 		},
 		peer.PayloadTable: peer.PayloadRow{Payload: &protocol.Payload{
 			Script: []byte("#!/bin/sh\n\xff"), Args: []string{"a\xfeb", ""}, Env: []string{"X=\xff"},
@@ -35,12 +41,21 @@ func fullRows() map[peer.Table]peer.Row {
 		}},
 		peer.GuestTable: peer.GuestRow{
 			Spec: spec, Origin: "b", Account: "g", Epoch: 2, Phase: peer.GuestIsOwned, Since: 3,
-			Recalled: true, Cancel: true, Fenced: true, Untold: true,
+			Recalled: true, Cancel: true, Fenced: true, Untold: true, Hold: 4, Held: 5,
 		},
 		peer.RunTable: peer.RunRow{
 			Tag: tag, Phase: peer.Ended, Local: "12", Account: "g", Since: 1, Started: 2, Seq: 3, Acked: 2, Reason: "r",
 			Withdraw: true, Kill: true, Stuck: "s", Outcome: outcome,
 		},
+		peer.ApplicationTable: peer.ApplicationRow{
+			Application: peer.Application{
+				Name: "n", Beta: 1, MaxCost: 2, MaxTime: 3, Waiting: "w", Rates: []policy.Rate{{PerHour: 4}}, Currency: "CHF",
+			},
+			ID: 1_000_000_000_007, Count: 5, User: "ada", Submitted: 6, Spent: -7,
+		},
+		peer.ExecutionTable: peer.ExecutionRow{User: "ada", Component: "c", Site: "b", Runs: []peer.Execution{{
+			Execution: gamma.Execution{Site: "b", CPUs: 2, Ran: 3, Usage: protocol.Usage{CPU: 4}}, Foreseen: 5,
+		}}},
 		peer.DedupTable: peer.DedupRow{First: 1_000_000_000_007, Count: 2, At: 3},
 		peer.SiteTable:  peer.SiteRow{FirstStart: 1, Incarnation: 1 << 60, NextSeq: 3, Cursor: "c"},
 		peer.Archive:    peer.ArchiveRow{View: peer.JobView{ID: 1_000_000_000_007, State: protocol.NodeFail, Name: "n", ExitCode: 4}},

@@ -17,6 +17,7 @@ func (p *Peer) commitHome(j *job, awt protocol.Duration) {
 	account, err := p.cfg.Accounts.Local(j.Spec.User)
 	if err != nil {
 		p.shun(j, p.cfg.Site)
+		j.unplace()
 		p.hold(j, p.cfg.Sigma, err.Error(), "")
 		return
 	}
@@ -35,7 +36,9 @@ func (p *Peer) startRun(tag protocol.Tag, account string, spec protocol.Spec) {
 		request: request,
 	}
 	p.runs[tag] = r
-	p.promise(tag, p.now, request)
+	if !p.holds(tag) {
+		p.promise(tag, p.now, request)
+	}
 	p.saveRun(tag)
 	p.submitRun(r)
 }
@@ -61,6 +64,15 @@ func (p *Peer) submitRun(r *run) {
 	})
 }
 
+// holds says whether the batch system holds room for a placement.
+func (p *Peer) holds(tag protocol.Tag) bool {
+	if j := p.jobs[tag.Job]; j != nil {
+		return j.Held != 0 && j.tag() == tag
+	}
+	g := p.guests[tag.Job]
+	return g != nil && g.Held != 0 && g.tag() == tag
+}
+
 func (p *Peer) submission(r *run) (localsched.Submission, bool) {
 	s := localsched.Submission{Tag: r.Tag, Account: r.Account, Origin: p.cfg.Site}
 	switch j, g := p.jobs[r.Tag.Job], p.guests[r.Tag.Job]; {
@@ -71,6 +83,7 @@ func (p *Peer) submission(r *run) (localsched.Submission, bool) {
 	default:
 		return s, false
 	}
+	s.Payload = p.atSpeed(&s)
 	s.Spec.Request = r.request
 	return s, true
 }
@@ -151,7 +164,7 @@ func (p *Peer) refusedHere(r *run, why string) {
 	if j := p.jobs[r.Tag.Job]; j != nil {
 		p.dropRun(r.Tag)
 		p.shun(j, p.cfg.Site)
-		p.backToQueue(j, JobReturned, "the local scheduler refused it: "+why)
+		p.comeBack(j, JobReturned, "the local scheduler refused it: "+why)
 		return
 	}
 	p.setRunReason(r, why)
@@ -228,7 +241,7 @@ func (p *Peer) neverStarted(r *run) {
 	tag, why := r.Tag, r.Reason
 	p.dropRun(tag)
 	if j := p.jobs[tag.Job]; j != nil {
-		p.backToQueue(j, JobReturned, why)
+		p.comeBack(j, JobReturned, why)
 		return
 	}
 	if g := p.guests[tag.Job]; g != nil {

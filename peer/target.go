@@ -98,11 +98,16 @@ func (p *Peer) prepare(one *partner, m protocol.Offer) {
 	p.admit(one, g, +1)
 	p.took()
 	one.seenSeq = max(one.seenSeq, tag.Job.Seq())
-	p.promise(tag, p.now, m.Spec.On(&p.cfg.Capacity))
 	p.saveGuest(tag.Job)
 	p.savePayload(tag.Job)
 	p.fact(Fact{Kind: GuestPrepared, Job: tag.Job, Site: one.Site, Epoch: tag.Epoch})
-	p.send(one.Site, protocol.Prepared{Tag: tag})
+	if g.Hold = m.Start; g.Hold != 0 {
+		p.keepPromise(tag) // the batch system holds the room
+		p.holdGuest(g)
+	} else {
+		p.promise(tag, p.now, m.Spec.On(&p.cfg.Capacity))
+		p.send(one.Site, protocol.Prepared{Tag: tag})
+	}
 	p.after(p.backoff(0), timer{kind: guestTimer, job: tag.Job})
 }
 
@@ -113,6 +118,8 @@ func (p *Peer) notOf(one *partner, m protocol.Offer) string {
 	switch {
 	case m.Payload == nil:
 		return "the offer has no payload"
+	case m.Start != 0 && !p.cfg.Reserves:
+		return cannotHold(true, false)
 	case one.card == nil:
 		return "no site card has come yet"
 	case id.Origin() != one.card.Number || id.Origin() == p.cfg.Number || p.jobs[id] != nil:
@@ -159,7 +166,9 @@ func (p *Peer) replaces(one *partner, g *guest, tag protocol.Tag, requeue bool) 
 func (p *Peer) offeredAgain(one *partner, g *guest) {
 	switch g.Phase {
 	case GuestIsPrepared:
-		p.send(one.Site, protocol.Prepared{Tag: g.tag()})
+		if g.Hold == 0 || g.Held != 0 {
+			p.send(one.Site, protocol.Prepared{Tag: g.tag(), Start: g.Held})
+		}
 	case GuestIsOwned:
 		p.send(one.Site, protocol.Accept{Tag: g.tag()})
 	case GuestIsAborted:
@@ -201,6 +210,8 @@ func (p *Peer) repeatGuest(id protocol.JobID) {
 	case g.Phase == GuestIsPrepared && g.tries >= preparedTries:
 		p.bury(g, GuestIsAborted)
 		return
+	case g.Phase == GuestIsPrepared && g.Hold != 0 && g.Held == 0:
+		p.holdGuest(g)
 	case g.Phase == GuestIsPrepared:
 		p.send(g.Origin, protocol.DecisionAsked{Tag: g.tag()})
 	case g.Untold:
@@ -226,11 +237,20 @@ func (p *Peer) aborted(one *partner, tag protocol.Tag) {
 	if g == nil || g.Origin != one.Site || g.Epoch != tag.Epoch || g.Phase != GuestIsPrepared {
 		return
 	}
+	if g.Hold != 0 {
+		p.bury(g, GuestIsAborted) // the tombstone says after a crash which room to give up
+		return
+	}
 	p.fact(Fact{Kind: GuestAborted, Job: tag.Job, Site: one.Site, Epoch: tag.Epoch})
-	p.dropPrepared(g) // no tombstone: the origin can never grant what it has aborted
-	delete(p.guests, tag.Job)
-	p.saveGuest(tag.Job)
-	p.savePayload(tag.Job)
+	p.forgetGuest(g) // no tombstone: the origin can never grant what it has aborted
+}
+
+// forgetGuest drops a guest that was never granted.
+func (p *Peer) forgetGuest(g *guest) {
+	p.dropPrepared(g)
+	delete(p.guests, g.Spec.Job)
+	p.saveGuest(g.Spec.Job)
+	p.savePayload(g.Spec.Job)
 }
 
 // recalled gives the job back if it has not started; otherwise it is ended when
@@ -337,6 +357,9 @@ func (p *Peer) bury(g *guest, phase GuestPhase) {
 func (p *Peer) dropPrepared(g *guest) {
 	if g.Phase == GuestIsPrepared {
 		p.giveBack(g)
+		if g.Hold != 0 {
+			p.release(g.tag())
+		}
 	}
 	p.keepPromise(g.tag())
 	p.timers.stop(timer{kind: guestTimer, job: g.Spec.Job})

@@ -9,7 +9,7 @@ import (
 
 func (p *Peer) askJob(ev AskJob) {
 	if j := p.jobs[ev.Job]; j != nil {
-		p.answer(ev.Asked, p.jobView(j))
+		p.answer(ev.Asked, p.jobView(j, spending{}))
 		return
 	}
 	if g := p.guests[ev.Job]; g != nil && g.Phase == GuestIsOwned {
@@ -21,8 +21,9 @@ func (p *Peer) askJob(ev AskJob) {
 
 func (p *Peer) queueView() Queue {
 	var out []JobView
+	spent := spending{}
 	for _, j := range p.jobs {
-		out = append(out, p.jobView(j))
+		out = append(out, p.jobView(j, spent))
 	}
 	for _, g := range p.guests {
 		if g.Phase == GuestIsOwned || g.Phase == GuestIsPrepared {
@@ -41,15 +42,42 @@ func specView(s protocol.Spec) JobView {
 	}
 }
 
-func (p *Peer) jobView(j *job) JobView {
+// spending is what applications have spent, each reckoned once for a view of many jobs.
+type spending map[*application]protocol.Micro
+
+func (p *Peer) jobView(j *job, spent spending) JobView {
 	v := specView(j.Spec)
 	v.State, v.Reason, v.Origin, v.Site, v.Epoch = j.State, p.reasonOf(j), p.cfg.Site, j.Site, j.Epoch
 	v.Placed, v.Started, v.Ended, v.QuotedAWT = j.Placed, j.Started, j.Ended, j.QuotedAWT
 	v.WorkDir, v.Stdout, v.Stderr = j.WorkDir, j.Stdout, j.Stderr
-	if j.Phase == Offered {
+	if j.Phase == Offered || j.Phase == Holding {
 		v.Site = ""
 	}
+	v.Application, v.Component, v.Held = j.Application, j.componentName(), j.Held
+	if j.Component == nil {
+		v.Component = ""
+	}
+	v.Wishes = p.wishesView(j, spent)
+	if j.Foreseen != nil {
+		v.Cost, v.Foreseen = j.Foreseen.Cost, j.Foreseen.Run
+	}
 	return v
+}
+
+// wishesView are the wishes for a job's application; nil for a job on its own.
+func (p *Peer) wishesView(j *job, known spending) *Wishes {
+	a := j.application
+	if a == nil {
+		return nil
+	}
+	spent, ok := known[a]
+	if !ok {
+		spent, _ = p.placedCost(a)
+		known[a] = spent
+	}
+	w := &Wishes{Application: a.Application, Components: a.Count, Spent: spent, SpentCurrency: p.currency()}
+	w.Alpha, w.Gamma, w.Delta = p.weights(j)
+	return w
 }
 
 // reasonOf says what a job that has not ended waits for.
@@ -68,22 +96,40 @@ func (p *Peer) reasonOf(j *job) string {
 		return reasonUnreachable
 	case j.Cancelling:
 		return reasonCancelling
+	}
+	return j.unplacedReason()
+}
+
+// unplacedReason is why a job is not in a local queue yet; else what that says.
+func (j *job) unplacedReason() string {
+	switch {
 	case j.Phase == InGridQueue && j.unknown:
 		return reasonNoKnownSite
 	case j.Phase == InGridQueue:
 		return detailed(cmp.Or(j.Reason, reasonGridQueue), j.detail)
-	case j.Phase == Offered || j.Phase == Granted:
+	case j.seeksRoom():
+		return reasonGroup
+	case j.Phase == Offered:
+		return reasonHandOff
+	case j.Held != 0 && j.State == protocol.Pending:
+		return startsTogether(j.Held)
+	case j.Phase == Granted:
 		return reasonHandOff
 	}
 	return j.Reason
 }
 
+// startsTogether is what a job waits for that has its room from an instant on.
+func startsTogether(at protocol.Instant) string {
+	return detailed(reasonTogether, "at "+at.Time().Format("15:04:05Z"))
+}
+
 // finishedView is how a job is shown after its end.
 func (p *Peer) finishedView(j *job) JobView {
-	v := p.jobView(j)
+	v := p.jobView(j, spending{})
 	v.State, v.Reason, v.Ended = j.State, j.Reason, j.Ended
 	if j.Outcome != nil {
-		v.ExitCode, v.Signal = j.Outcome.ExitCode, j.Outcome.Signal
+		v.ExitCode, v.Signal, v.Usage = j.Outcome.ExitCode, j.Outcome.Signal, j.Outcome.Usage
 	}
 	return v
 }
@@ -97,6 +143,9 @@ func (p *Peer) guestView(g *guest) JobView {
 		return v
 	}
 	v.Reason, v.Started = cmp.Or(r.Stuck, r.Reason), r.Started
+	if v.Held = g.Held; g.Held != 0 && v.Reason == "" && r.Phase != Running {
+		v.Reason = startsTogether(g.Held)
+	}
 	switch r.Phase {
 	case Running:
 		v.State = protocol.Running
@@ -168,8 +217,13 @@ func watts(mw int64) int64 {
 
 func (p *Peer) quoted(r *round) Quoted {
 	var out Quoted
-	for i := range r.specs {
-		out.Jobs = append(out.Jobs, p.siteQuotes(r, i, len(r.asks)+1))
+	for i := 0; i < len(r.specs); i = r.rows(i) {
+		var quotes []SiteQuote
+		for row := i; row < r.rows(i); row++ {
+			quotes = append(quotes, p.siteQuotes(r, row, len(r.asks)+1)...)
+		}
+		slices.SortStableFunc(quotes, func(a, b SiteQuote) int { return cmp.Compare(a.ATT(), b.ATT()) })
+		out.Jobs = append(out.Jobs, quotes)
 	}
 	return out
 }

@@ -112,6 +112,21 @@ type Spec struct {
 	MHz       int        // speed of the CPUs that the wall time is meant for; 0: not stated
 	Mflops    int        // the same in Mflop/s; 0: not stated
 	Data      int64      // bytes that must travel to a site that is not the origin
+	DataOut   int64      // bytes that must travel back from it
+	Licences  []Licence  // that it uses while it runs, sorted by name
+	Priority  string     // class of service, by its name at the site; empty: the usual one
+
+	// What the origin foresees of the run on the machine that this is sent to. Another site
+	// may be told other numbers.
+	Expected  Duration // run time; 0: not known, the wall time counts
+	Intensity int      // r_a/R∞: share of the peak that its CPUs reach while they compute, in parts per million; 0: not known
+	Computing int      // share of the run time in which they compute, in parts per million; 0: not known
+}
+
+// Licence is so many of a licence.
+type Licence struct {
+	Name  string `json:"name"`
+	Count int    `json:"count"`
 }
 
 // MaxPower is the most that [Request.Power] may be: a hundred times what a site states.
@@ -237,4 +252,5 @@ type Outcome struct {
 	Waited   Duration // from the commit to the local queue to the start
 	Ran      Duration
 	Files    []File // what must travel to the origin; none for a job that ran there
+	Usage    Usage
 }

@@ -51,10 +51,14 @@ type Offer struct {
 	Spec    Spec
 	Epoch   Epoch
 	Payload *Payload
+	Start   Instant // room is to be held firmly, from this instant on or as soon after as there is any; 0: not firmly
 }
 
 // Prepared says that the partner holds room for the job (message 2).
-type Prepared struct{ Tag Tag }
+type Prepared struct {
+	Tag   Tag
+	Start Instant // since when the room is held firmly; 0: it is not
+}
 
 // Refused says that the partner will not take the job and holds nothing.
 type Refused struct {

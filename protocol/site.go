@@ -50,6 +50,7 @@ type Capacity struct {
 	MaxWallTime Duration // the longest limit accepted; 0: none
 	MHz         int      // speed of a CPU; 0: not stated
 	Mflops      int      // the same in Mflop/s, as a benchmark measured it; 0: not stated
+	Machine     Machine  // a CPU as the Γ model sees it
 }
 
 // Rescale is how long work lasts on the machine that takes d on CPUs of the given
@@ -97,6 +98,7 @@ type Card struct {
 	Software    string
 	Protocol    int
 	Capacity    Capacity
+	Reserves    bool   // it can hold room for a job from an instant on (capability "reserve")
 	SeenSeq     uint64 // highest job sequence number of the receiver that the sender has seen
 }
 

@@ -52,6 +52,7 @@ func (a *app) root() *cobra.Command {
 			"your own site, and it runs where it is done soonest.\n\n" + exitCodes,
 		Example: "  switchyard demo                        three sites on this machine\n" +
 			"  switchyard submit --ntasks=4 job.sh    submit a batch script\n" +
+			"  switchyard submit --pareto app.toml    choices between cost and time\n" +
 			"  switchyard queue                       what waits and runs\n" +
 			"  switchyard explain 1000000000042       why a job went where it went",
 		SuggestionsMinimumDistance: 2,
@@ -73,9 +74,9 @@ func (a *app) root() *cobra.Command {
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.AddGroup(&cobra.Group{ID: "jobs", Title: "Jobs:"}, &cobra.Group{ID: "site", Title: "Sites:"})
 	grouped(root, "jobs", a.submitCommand(), a.queueCommand(), a.statusCommand(), a.cancelCommand(), a.logsCommand(),
-		a.quoteCommand(), a.explainCommand())
+		a.quoteCommand(), a.explainCommand(), a.warehouseCommand())
 	grouped(root, "site", a.sitesCommand(), a.peerCommand(), a.reloadCommand(), a.keygenCommand(), a.configCommand(), a.demoCommand(),
-		a.simCommand(), a.pluginCommand(), a.pricesCommand())
+		a.simCommand(), a.pluginCommand(), a.pricesCommand(), a.machineCommand())
 	root.AddCommand(a.versionCommand(), a.completionCommand())
 	return root
 }

@@ -38,8 +38,9 @@ type demo struct {
 
 	initiation, policy, local string // the rules
 
-	grid *testbed.Grid
-	work string // where the jobs work and leave their output
+	grid    *testbed.Grid
+	work    string    // where the jobs work and leave their output
+	applied []applied // with the policy iss
 }
 
 func (a *app) demoCommand() *cobra.Command {
@@ -51,16 +52,23 @@ func (a *app) demoCommand() *cobra.Command {
 		Long: "Start the peers of three sites on this machine (aurora with 4 CPUs, borealis with 4, cygnus\n" +
 			"with 8), submit small batch jobs at aurora, more than it can run, and show where each goes.\n" +
 			"Electricity is dearest at aurora and cheapest at borealis; policies as mcmf go by that too.\n" +
+			"With the policy iss sites charge for CPUs and energy, in CHF and EUR, and two applications are\n" +
+			"submitted before the jobs: one whose components start together at two sites, and one with\n" +
+			"limits on cost and time, of which you see what was weighed and what was learnt.\n" +
 			"At the end every result is checked, and that each job ran exactly once; only then the exit\n" +
 			"code is 0. Everything is stopped and removed again.",
 		Example: "  switchyard demo\n" +
 			"  switchyard demo --jobs 60 --keep\n" +
 			"  switchyard demo --initiation receiver       jobs wait until a site volunteers\n" +
 			"  switchyard demo --policy mcmf               jobs go where they are soon done at low cost\n" +
+			"  switchyard demo --policy iss                applications, by what use, energy and waiting cost\n" +
 			"  switchyard demo --policy local              jobs stay at home, for comparison\n" +
 			"  switchyard demo --localsched firstfit       local queues start whatever fits",
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			if d.brokered() && !cmd.Flags().Changed("jobs") {
+				d.jobs = demoPlainJobs
+			}
 			if d.jobs < 1 || d.jobs > 500 {
 				return usage("--jobs %d is outside 1 to 500", d.jobs)
 			}
@@ -77,7 +85,7 @@ func (a *app) demoCommand() *cobra.Command {
 			return d.run(ctx)
 		},
 	}
-	cmd.Flags().IntVar(&d.jobs, "jobs", 30, "how many jobs to submit")
+	cmd.Flags().IntVar(&d.jobs, "jobs", 30, "how many jobs to submit; not set, fewer beside the applications of iss")
 	choice(cmd, &d.initiation, "initiation", "", "what opens rounds; not set, what suits the policy", config.Initiations()...)
 	choice(cmd, &d.policy, "policy", "tc", "which policy decides them", config.PolicyNames()...)
 	choice(cmd, &d.local, "localsched", "easy", "policy of the local queues", engine.Names()...)
@@ -144,8 +152,8 @@ func (d *demo) run(ctx context.Context) error {
 	if err := d.grid.Start(linkCtx); err != nil {
 		return fmt.Errorf("start the grid: %w", err)
 	}
-	d.say("Linked after %.1f s. Submitting %d jobs at %s, which has %d CPUs.",
-		time.Since(began).Seconds(), d.jobs, d.origin().Name, d.origin().CPUs)
+	d.say("Linked after %.1f s. Submitting %s at %s, which has %d CPUs.",
+		time.Since(began).Seconds(), d.load(), d.origin().Name, d.origin().CPUs)
 	tracked, err := d.submitAll(ctx)
 	if err != nil {
 		return err
@@ -154,10 +162,13 @@ func (d *demo) run(ctx context.Context) error {
 		return err
 	}
 	took := time.Since(began)
-	if d.initiation != string(policy.Sender) {
+	if d.initiation != string(policy.Sender) && !d.brokered() {
 		if err := d.tellStory(ctx, tracked); err != nil {
 			return err
 		}
+	}
+	if err := d.tellApplications(ctx); err != nil {
+		return err
 	}
 	return d.report(tracked, took)
 }
@@ -199,13 +210,22 @@ type tracked struct {
 
 func (d *demo) submitAll(ctx context.Context) ([]*tracked, error) {
 	d.app.socket = d.origin().Socket
+	tasks := testbed.Work(d.seed, d.jobs+d.componentTasks(), d.work)
+	if d.brokered() {
+		if err := d.applyAll(ctx, tasks[d.jobs:]); err != nil {
+			return nil, err
+		}
+	}
 	var jobs []*tracked
-	for _, task := range testbed.Work(d.seed, d.jobs, d.work) {
+	for i := range d.applied {
+		jobs = append(jobs, d.applied[i].jobs...)
+	}
+	for _, task := range tasks[:d.jobs] {
 		path := filepath.Join(d.dir, task.Name+".sh")
 		if err := os.WriteFile(path, []byte(task.Script), 0o600); err != nil {
 			return nil, fmt.Errorf("write a batch script: %w", err)
 		}
-		job, err := d.app.readJob([]string{path}, []batchscript.Setting{{Long: "chdir", Value: d.work}})
+		job, err := d.app.readJobs([]string{path}, d.placed())
 		if err != nil {
 			return nil, err
 		}
@@ -216,6 +236,20 @@ func (d *demo) submitAll(ctx context.Context) ([]*tracked, error) {
 		jobs = append(jobs, &tracked{Task: task, id: submitted.Jobs[0]})
 	}
 	return jobs, nil
+}
+
+// load is what is submitted.
+func (d *demo) load() string {
+	jobs := fmt.Sprintf("%d jobs", d.jobs)
+	if d.brokered() {
+		return count(len(demoApplications()), "application") + " and " + jobs
+	}
+	return jobs
+}
+
+// placed are the options of all jobs: the folder that they work in.
+func (d *demo) placed() *jobOptions {
+	return &jobOptions{list: []batchscript.Setting{{Long: "chdir", Value: d.work}}}
 }
 
 // clean stops what runs and removes what was made.

@@ -16,7 +16,7 @@ import (
 // rack.
 const (
 	demoWatts    = 20_000 // of a CPU
-	demoCurrency = "EUR"
+	demoCurrency = "EUR"  // but for applications, which show more than one
 )
 
 // demoCycle is the pause between two cycles in the demo, and demoMaxQ how many jobs a site
@@ -35,15 +35,20 @@ type demoSite struct {
 	name  protocol.SiteName
 	cpus  int
 	price protocol.Micro
+
+	// What counts for applications alone.
+	currency string
+	cpuHour  int     // price of a CPU-hour
+	gflops   float64 // of a CPU, as the site says
 }
 
 // demoSites are the sites of the demo. The jobs come from the first, where electricity is
 // dearest.
 func demoSites() []demoSite {
 	return []demoSite{
-		{"aurora", 4, 150 * protocol.Unit},
-		{"borealis", 4, 50 * protocol.Unit},
-		{"cygnus", 8, 90 * protocol.Unit},
+		{"aurora", 4, 150 * protocol.Unit, "CHF", 180, 8},
+		{"borealis", 4, 50 * protocol.Unit, "EUR", 90, 4},
+		{"cygnus", 8, 90 * protocol.Unit, "CHF", 120, 6},
 	}
 }
 
@@ -56,13 +61,22 @@ func (d *demo) machines() ([]testbed.Machine, error) {
 	var all []testbed.Machine
 	for _, site := range demoSites() {
 		path := filepath.Join(dir, string(site.name)+".toml")
-		text := fmt.Sprintf("area = %q\ncurrency = %q\nzone = \"UTC\"\nprice = %d\n", site.name, demoCurrency, site.price/protocol.Unit)
+		currency := demoCurrency
+		if d.brokered() {
+			currency = site.currency
+		}
+		text := fmt.Sprintf("area = %q\ncurrency = %q\nzone = \"UTC\"\nprice = %d\n", site.name, currency, site.price/protocol.Unit)
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			return nil, fmt.Errorf("write the prices of %s: %w", site.name, err)
 		}
-		all = append(all, testbed.Machine{Name: site.name, CPUs: site.cpus, More: fmt.Sprintf(
+		machine := testbed.Machine{Name: site.name, CPUs: site.cpus, More: fmt.Sprintf(
 			"[power]\nwatts_per_cpu = %d\n\n[prices]\narea = %q\nfeed = %q\nconfig = %q\n\n[policy.mcmf]\nweight = %g\n",
-			demoWatts, site.name, feeds.TariffName, path, demoWeight)})
+			demoWatts, site.name, feeds.TariffName, path, demoWeight)}
+		if d.brokered() {
+			machine.Currency = site.currency
+			machine.More += site.brokerage()
+		}
+		all = append(all, machine)
 	}
 	return all, nil
 }

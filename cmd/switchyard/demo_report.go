@@ -54,7 +54,12 @@ func (d *demo) report(jobs []*tracked, took time.Duration) error {
 	if err := d.summary(jobs).write(d.app.stdout, "", true); err != nil {
 		return err
 	}
-	d.tellBill(jobs)
+	if !d.brokered() {
+		d.tellBill(jobs)
+	}
+	for i := range d.applied {
+		wrong = append(wrong, d.applied[i].faults()...)
+	}
 	if len(wrong) > 0 {
 		return fmt.Errorf("the demo failed:\n%w", errors.Join(wrong...))
 	}
@@ -93,7 +98,7 @@ func (d *demo) summary(jobs []*tracked) *table {
 				continue
 			}
 			n++
-			used += protocol.Duration(job.CPUs) * max(0, view.Ended.Sub(view.Started))
+			used += protocol.Duration(view.CPUs) * max(0, view.Ended.Sub(view.Started))
 			waited += max(0, view.Started.Sub(view.Submitted))
 		}
 		t.add(string(site.Name), strconv.Itoa(site.CPUs), strconv.Itoa(n), brief(used),

@@ -88,6 +88,28 @@ func TestDemoGoesByTheCostOfElectricity(t *testing.T) {
 	noTrace(t, dir)
 }
 
+func TestDemoShowsApplications(t *testing.T) {
+	cmd, dir := startDemo(t, "--policy", "iss", "--jobs", "4")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	for _, want := range []string{
+		"Their rules: initiation cycle, policy iss, local queue easy; ", "Submitting 2 applications and 4 jobs at aurora",
+		"Component solve of the application of job ", "at most 5.00 CHF; at most 0:01:00", " EUR  ", "weighed as K_e ",
+		"\n→  ", "COMPONENT  USER ", "ocean at cygnus and air at ", " started together, ", "All 9 jobs ran exactly once",
+	} {
+		if !bytes.Contains(out, []byte(want)) {
+			t.Errorf("%q is missing in\n%s", want, out)
+		}
+	}
+	rows := regexp.MustCompile(`(?m)^(weather|wing) +(ocean|mesh) .* CHF +(-|5\.00 CHF) .*$`).FindAll(out, -1)
+	if len(rows) != 2 {
+		t.Errorf("the table has %d applications in\n%s", len(rows), out)
+	}
+	noTrace(t, dir)
+}
+
 func TestDemoRefusesRulesThatDoNotGoTogether(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{

@@ -126,7 +126,7 @@ func (w *watch) sites() []string {
 			switch {
 			case job.seen.job.Site != site.Name:
 			case job.seen.job.State == protocol.Running:
-				busy += job.CPUs
+				busy += job.seen.job.CPUs
 			case job.seen.job.State.Terminal():
 				done++
 			default:

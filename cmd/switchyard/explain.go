@@ -13,8 +13,8 @@ func (a *app) explainCommand() *cobra.Command {
 		Short: "Tell a job's story: every quote, and why the choice fell so",
 		Long: "Tell a job's story: when it was submitted, what each site quoted in each round and why the\n" +
 			"choice fell as it did, how it was handed over, when it ran and how it ended. --long also says\n" +
-			"what each site's price was made of, and within what time it would have started the job with\n" +
-			"95 % confidence.",
+			"what each site's price was made of, which terms of it counted in choosing one, and within what\n" +
+			"time it would have started the job with 95 % confidence.",
 		Example: "  switchyard explain 1000000000042\n  switchyard explain --long 1000000000042\n" +
 			"  switchyard explain --json 1000000000042",
 		Args: oneJob,

@@ -92,15 +92,16 @@ func submitThroughKills(ctx context.Context, t *testing.T, g *grid, tasks []test
 			t.Error(err)
 			return
 		}
-		job, err := a.readJob([]string{path}, nil)
+		batch, err := a.readJobs([]string{path}, &jobOptions{})
 		if err != nil {
 			t.Error(err)
 			return
 		}
+		job := &batch.Jobs[0]
 		job.WorkDir, job.Stdout, job.Stderr = g.work, filepath.Join(g.work, task.Name+".out"), filepath.Join(g.work, task.Name+".out")
 		var submitted peer.Submitted
 		err = a.insist(ctx, time.Minute, func() (err error) {
-			submitted, err = a.sendSafely(ctx, job)
+			submitted, err = a.sendSafely(ctx, batch)
 			return err
 		})
 		if err != nil {

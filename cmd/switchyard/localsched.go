@@ -48,7 +48,7 @@ func (p *peerProcess) openScheduler(ctx context.Context) (err error) {
 		}
 	}
 	if tariff := p.cfg.SiteTariff(); tariff.Currency != "" {
-		p.scheduler = localsched.Charging{Scheduler: p.scheduler, Tariff: tariff}
+		p.scheduler = localsched.WithTariff(p.scheduler, tariff)
 	}
 	if p.capacity, err = p.describe(ctx); err != nil {
 		return err
@@ -145,6 +145,9 @@ func (p *peerProcess) openSlurm(ctx context.Context) (localsched.Scheduler, erro
 		JobComp:    string(table.JobComp),
 		Extra:      table.Extra,
 		Log:        p.log,
+
+		NodeExporter: table.Exporter,
+		Reservations: table.Reservations,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("[localsched.slurm]: %w", err)
@@ -179,6 +182,8 @@ func (p *peerProcess) describe(ctx context.Context) (protocol.Capacity, error) {
 	described, err := p.scheduler.Describe(limited)
 	if err == nil {
 		err = errors.Join(p.mayProtect(&described), keepCapacity(kept, described.Capacity))
+		_, holds := p.scheduler.(localsched.Reserver)
+		p.reserves = holds && slices.Contains(described.Capabilities, localsched.Reserve)
 		return p.withSpeed(described.Capacity), err
 	}
 	capacity, old := keptCapacity(kept)

@@ -190,10 +190,18 @@ func (c *pluginCheck) openScheduler(ctx context.Context) (localsched.Scheduler, 
 	if err != nil {
 		return nil, err
 	}
+	scheduler, own := started.Scheduler(), ownProcess{started}
+	if reserver, holds := scheduler.(localsched.Reserver); holds {
+		return struct {
+			localsched.Scheduler
+			localsched.Reserver
+			ownProcess
+		}{scheduler, reserver, own}, nil
+	}
 	return struct {
 		localsched.Scheduler
 		ownProcess
-	}{started.Scheduler(), ownProcess{started}}, nil
+	}{scheduler, own}, nil
 }
 
 func (c *pluginCheck) openEngine(machine protocol.Capacity) (localsched.Engine, error) {

@@ -38,6 +38,8 @@ func servePlugin(name string) {
 		})
 	case enginePlugin:
 		sdk.Main(sdk.Scheduler[struct{}]{Name: "engine", Version: "1.0.0", Make: openEngine})
+	case haltingPlugin:
+		serveHalting()
 	}
 }
 

@@ -4,19 +4,20 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/switchyard-hpc/switchyard/internal/batchscript"
 	"github.com/switchyard-hpc/switchyard/peer"
-	"github.com/switchyard-hpc/switchyard/peer/api"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 func (a *app) quoteCommand() *cobra.Command {
 	options := &jobOptions{}
 	cmd := &cobra.Command{
-		Use:                   "quote [options] [script]",
+		Use:                   "quote [options] [script | application.toml]",
 		DisableFlagsInUseLine: true,
 		Short:                 "Ask every site when it would run a job",
 		Long: "Ask every site what it would offer a batch script now, and submit nothing: the same as\n" +
@@ -24,15 +25,22 @@ func (a *app) quoteCommand() *cobra.Command {
 			"lies in eight of ten cases. COST is the sum of what the site charges and its electricity, if\n" +
 			"it names prices; --json has the parts. NOTE says what the wait is for, where that is not the\n" +
 			"queue alone, and within what time the job starts with 95 % confidence, where the site can\n" +
-			"tell. Quotes bind nobody.",
-		Example: "  switchyard quote job.sh\n  switchyard quote -n 16 -t 1:00:00 job.sh",
-		Args:    cobra.ArbitraryArgs,
+			"tell. Quotes bind nobody.\n\n" +
+			"Each component of an application has a table of its own, and one that may run on several\n" +
+			"counts of CPUs has a row for each. --long adds what counts in choosing a site: K_e (use of\n" +
+			"the machine), K_l (licences), K_eco (energy) and K_d (data).\n\n" +
+			"--pareto prints the choices between cost and time that no other one beats in both, the\n" +
+			"fastest first, with the site and the CPUs of each component; → marks the one that would be\n" +
+			"taken.",
+		Example: "  switchyard quote job.sh\n  switchyard quote -n 16 -t 1:00:00 job.sh\n" +
+			"  switchyard quote --long --cpus=4,8,16 job.sh\n  switchyard quote --pareto coupled.toml",
+		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			job, err := a.readJob(args, options.list)
+			batch, err := a.readJobs(args, options)
 			if err != nil {
 				return err
 			}
-			return a.quote(cmd.Context(), job)
+			return a.quote(cmd.Context(), batch, options)
 		},
 	}
 	cmd.Flags().SetInterspersed(false)
@@ -41,32 +49,125 @@ func (a *app) quoteCommand() *cobra.Command {
 	return a.listing(cmd)
 }
 
-func (a *app) quote(ctx context.Context, job wanted) error {
-	quoted, err := a.client().Quotes(ctx, api.Submission{Jobs: []api.Job{apiJob(job)}})
+func (a *app) quote(ctx context.Context, batch batchscript.Batch, options *jobOptions) error {
+	request := submission(batch)
+	request.Front = options.pareto
+	quoted, err := a.client().Quotes(ctx, request)
 	if err != nil {
 		return err
+	}
+	if options.pareto {
+		return a.pareto(quoted, batch)
 	}
 	if a.json {
 		return a.printJSON(quoted)
 	}
-	if len(quoted.Jobs) != 1 {
-		return fmt.Errorf("the peer quoted for %d jobs instead of one; is it of another version?", len(quoted.Jobs))
+	if len(quoted.Jobs) != len(batch.Jobs) {
+		return fmt.Errorf("the peer quoted for %s instead of %d; is it of another version?",
+			count(len(quoted.Jobs), "job"), len(batch.Jobs))
 	}
-	return quoteTable(quoted.Jobs[0]).write(a.stdout, "", !a.noHeader)
+	for i, quotes := range quoted.Jobs {
+		if batch.Name != "" {
+			a.componentTitle(i, batch.Jobs[i].Name)
+		}
+		if err = quoteTable(quotes, options.long).write(a.stdout, "", !a.noHeader); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// componentTitle stands above the table of the i-th component.
+func (a *app) componentTitle(i int, name string) {
+	if i > 0 {
+		a.printf("\n")
+	}
+	a.printf("Component %s:\n", plain(name))
+}
+
+// quoteColumn is a column of a table of quotes.
+type quoteColumn struct {
+	title    string
+	cell     func(peer.SiteQuote) string
+	declined bool // shown of a quote that is declined, too
 }
 
 // quoteTable shows one job's quotes, those of sites that decline included.
-func quoteTable(quotes []peer.SiteQuote) *table {
-	t := newTable("SITE", " WAIT", " P10", " P90", " RUN", " TOTAL", " COST", " RUS", "NOTE")
+func quoteTable(quotes []peer.SiteQuote, long bool) *table {
+	columns := slices.Concat(
+		[]quoteColumn{{"SITE", func(q peer.SiteQuote) string { return plain(string(q.Site)) }, true}},
+		shapeColumn(quotes),
+		[]quoteColumn{
+			{" WAIT", func(q peer.SiteQuote) string { return span(q.AWT) }, false},
+			{" P10", func(q peer.SiteQuote) string { return span(q.AWTLow) }, false},
+			{" P90", func(q peer.SiteQuote) string { return span(q.AWTHigh) }, false},
+			{" RUN", func(q peer.SiteQuote) string { return span(q.ERT) }, false},
+			{" TOTAL", func(q peer.SiteQuote) string { return span(q.ATT()) }, false},
+			{" COST", cost, false},
+		},
+		moneyColumns(long),
+		[]quoteColumn{
+			{" RUS", func(q peer.SiteQuote) string { return percent(q.RUS) }, true},
+			{"NOTE", func(q peer.SiteQuote) string {
+				if q.Declined != "" {
+					return plain(q.Declined)
+				}
+				return notes(plain(q.Note), travels(q), bound(q), oldLoad(q.Age))
+			}, true},
+		},
+	)
+	return tableOf(quotes, columns)
+}
+
+func tableOf(quotes []peer.SiteQuote, columns []quoteColumn) *table {
+	t := &table{}
+	for _, column := range columns {
+		t.titles = append(t.titles, column.title)
+	}
 	for _, q := range quotes {
-		if q.Declined != "" {
-			t.add(plain(string(q.Site)), "-", "-", "-", "-", "-", "-", percent(q.RUS), plain(q.Declined))
-			continue
+		cells := make([]string, len(columns))
+		for i, column := range columns {
+			cells[i] = "-"
+			if q.Declined == "" || column.declined {
+				cells[i] = column.cell(q)
+			}
 		}
-		t.add(plain(string(q.Site)), span(q.AWT), span(q.AWTLow), span(q.AWTHigh), span(q.ERT),
-			span(q.ATT()), cost(q), percent(q.RUS), notes(plain(q.Note), travels(q), bound(q), oldLoad(q.Age)))
+		t.add(cells...)
 	}
 	return t
+}
+
+// shapeColumn tells the CPUs of a job that may run on several counts.
+func shapeColumn(quotes []peer.SiteQuote) []quoteColumn {
+	if !moldable(quotes) {
+		return nil
+	}
+	return []quoteColumn{{" CPUS", func(q peer.SiteQuote) string { return strconv.Itoa(q.CPUs) }, true}}
+}
+
+func moldable(quotes []peer.SiteQuote) bool {
+	return slices.ContainsFunc(quotes, func(q peer.SiteQuote) bool { return q.CPUs > 0 })
+}
+
+// moneyColumns tell the terms of [IS 4.2] that count in choosing a site.
+func moneyColumns(long bool) []quoteColumn {
+	if !long {
+		return nil
+	}
+	column := func(title string, term func(*peer.Money) protocol.Micro) quoteColumn {
+		return quoteColumn{title, func(q peer.SiteQuote) string {
+			if q.Money == nil {
+				return "-"
+			}
+			return amount(term(q.Money), q.Money.Currency)
+		}, false}
+	}
+	return []quoteColumn{
+		column(" K_e", func(m *peer.Money) protocol.Micro { return m.Use }),
+		column(" K_l", func(m *peer.Money) protocol.Micro { return m.Licence }),
+		column(" K_eco", func(m *peer.Money) protocol.Micro { return m.Eco }),
+		column(" K_d", func(m *peer.Money) protocol.Micro { return m.Data }),
+	}
 }
 
 // cost is what a quote comes to, "-" when the site names no price.
@@ -100,6 +201,17 @@ func terms(q peer.SiteQuote) string {
 		all[i] = plain(term.Name) + " " + amount(term.Amount, q.Currency)
 	}
 	return strings.Join(all, " + ")
+}
+
+// weighed lists the terms that counted in choosing a site.
+func weighed(m *peer.Money) string {
+	if m == nil {
+		return ""
+	}
+	term := func(name string, of protocol.Micro) string { return name + " " + amount(of, m.Currency) }
+	return "weighed as " + strings.Join([]string{
+		term("K_e", m.Use), term("K_l", m.Licence), term("K_eco", m.Eco), term("K_d", m.Data),
+	}, " + ")
 }
 
 // notes joins remarks, without those that are empty.

@@ -12,11 +12,17 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/switchyard-hpc/switchyard/internal/application"
 	"github.com/switchyard-hpc/switchyard/internal/batchscript"
 )
 
-// jobOptions collects the command line's job options in their order.
-type jobOptions struct{ list []batchscript.Setting }
+// jobOptions are the command line's options of jobs.
+type jobOptions struct {
+	list        []batchscript.Setting // those of batch scripts, in their order
+	application string                // the file that describes an application
+	pareto      bool                  // ask for the choices between cost and time
+	long        bool                  // tell all that quotes say
+}
 
 func (s *jobOptions) addTo(flags *pflag.FlagSet) {
 	for _, option := range batchscript.Options() {
@@ -27,6 +33,9 @@ func (s *jobOptions) addTo(flags *pflag.FlagSet) {
 			flag.NoOptDefVal = value.without()
 		}
 	}
+	flags.StringVar(&s.application, "application", "", "`file` that describes several components, as one with the suffix .toml does")
+	flags.BoolVar(&s.pareto, "pareto", false, "print the choices between cost and time, submit nothing")
+	flags.BoolVar(&s.long, "long", false, "with quotes, also what they cost by kind")
 }
 
 // setting is one option as a flag.
@@ -61,24 +70,65 @@ func (s *setting) Type() string {
 	return s.option.Value
 }
 
-// readJob reads the script that the arguments name and what it asks for.
-func (a *app) readJob(args []string, options []batchscript.Setting) (wanted, error) {
-	script, rest, err := a.readScript(args)
-	if err != nil {
-		return wanted{}, err
+// readJobs reads the script, or the application, that the arguments name and what it asks
+// for.
+func (a *app) readJobs(args []string, options *jobOptions) (batchscript.Batch, error) {
+	file := options.application
+	if file == "" && len(args) > 0 && strings.HasSuffix(args[0], applicationSuffix) {
+		file, args = args[0], args[1:]
+	}
+	if file != "" && len(args) > 0 {
+		return batchscript.Batch{}, usage("the application %s takes no arguments, but got %q; write each component's args in the file", file, args[0])
 	}
 	from, err := a.origin()
 	if err != nil {
-		return wanted{}, err
+		return batchscript.Batch{}, err
 	}
-	job, notices, err := batchscript.Read(script, options, from)
+	var notices []string
+	var batch batchscript.Batch
+	if file != "" {
+		batch, notices, err = readApplication(file, options.list, from)
+	} else {
+		batch, notices, err = a.readBatch(args, options.list, from)
+	}
 	for _, notice := range notices {
 		a.notice("%s", plain(notice))
 	}
+	return batch, err
+}
+
+// applicationSuffix marks the file of an application.
+const applicationSuffix = ".toml"
+
+func readApplication(
+	path string, options []batchscript.Setting, from batchscript.Origin,
+) (batchscript.Batch, []string, error) {
+	file, err := os.Open(path)
 	if err != nil {
-		return wanted{}, err
+		return batchscript.Batch{}, nil, usage("the application %s cannot be read: %w", path, cause(err))
 	}
-	return wanted{Job: job, args: rest}, nil
+	defer file.Close() //nolint:errcheck // only read
+	text, err := io.ReadAll(io.LimitReader(file, application.MaxFile+1))
+	if err != nil {
+		return batchscript.Batch{}, nil, usage("the application %s cannot be read: %w", path, cause(err))
+	}
+	source := application.Source{Name: path, Text: string(text), Script: openScript}
+	return application.Read(source, options, from)
+}
+
+// readBatch reads the script that the arguments name.
+func (a *app) readBatch(
+	args []string, options []batchscript.Setting, from batchscript.Origin,
+) (batchscript.Batch, []string, error) {
+	script, rest, err := a.readScript(args)
+	if err != nil {
+		return batchscript.Batch{}, nil, err
+	}
+	batch, notices, err := batchscript.Read(script, options, from)
+	for i := range batch.Jobs {
+		batch.Jobs[i].Args = rest
+	}
+	return batch, notices, err
 }
 
 func (a *app) readScript(args []string) (script batchscript.Script, rest []string, err error) {

@@ -29,11 +29,11 @@ func (a *app) simCommand() *cobra.Command {
 		SuggestionsMinimumDistance: 2,
 		Args:                       noCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return usage("say what to do: sim run, schedule, fit, generate, sweep, reproduce, replay, report, flow, partitions, list or show; see %s --help",
+			return usage("say what to do: sim run, schedule, fit, generate, sweep, tune, reproduce, replay, report, flow, partitions, list or show; see %s --help",
 				cmd.CommandPath())
 		},
 	}
-	cmd.AddCommand(a.simRunCommand(), a.simScheduleCommand(), a.simFitCommand(), a.simGenerateCommand(), a.simSweepCommand(),
+	cmd.AddCommand(a.simRunCommand(), a.simScheduleCommand(), a.simFitCommand(), a.simGenerateCommand(), a.simSweepCommand(), a.simTuneCommand(),
 		a.simReproduceCommand(), a.simReplayCommand(), a.simReportCommand(), a.simFlowCommand(), a.simPartitionsCommand(),
 		a.simListCommand(), a.simShowCommand())
 	for _, sub := range cmd.Commands() {

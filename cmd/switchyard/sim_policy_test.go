@@ -14,6 +14,7 @@ func TestStandaloneElectricityPolicies(t *testing.T) {
 	config := tempFile(t, "inst.toml", "variant = \"inst\"\n")
 	sameSchedule(t, []string{"--policy", mcmf, "--policy-config", config}, "--policy", "inst")
 	sameSchedule(t, []string{"--policy", built(t, "./plugins/standalone/stable")}, "--policy", "stable")
+	sameSchedule(t, []string{"--policy", built(t, "./plugins/standalone/iss")}, "--policy", "iss")
 }
 
 // TestSimPolicyByName: a built-in policy has no configuration file, and decides only

@@ -64,26 +64,33 @@ func (a *app) report(paths []string, dir, title string) error {
 	if err != nil {
 		return err
 	}
-	if err = os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // a report is for everybody
-		return err
+	made, err := a.writeFolder(dir, &page)
+	for _, path := range made {
+		a.printf("%s\n", plain(path))
 	}
-	made := []string{filepath.Join(dir, "index.html")}
-	if err = a.writePage(made[0], &page); err != nil {
-		return err
+	return err
+}
+
+// writeFolder writes a page and its figures into a folder, which it makes, and returns
+// their paths.
+func (a *app) writeFolder(dir string, page *report.Page) (made []string, err error) {
+	if err = os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // a report is for everybody
+		return nil, err
+	}
+	made = []string{filepath.Join(dir, "index.html")}
+	if err = a.writePage(made[0], page); err != nil {
+		return nil, err
 	}
 	for _, section := range page.Sections {
 		for _, figure := range section.Figures {
 			path := filepath.Join(dir, figure.Name+".svg")
 			if err = a.writeBytes(path, figure.SVG()); err != nil {
-				return err
+				return made, err
 			}
 			made = append(made, path)
 		}
 	}
-	for _, path := range made {
-		a.printf("%s\n", plain(path))
-	}
-	return nil
+	return made, nil
 }
 
 func (a *app) writePage(path string, page *report.Page) error {

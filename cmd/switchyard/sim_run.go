@@ -87,7 +87,7 @@ func (r *simRun) run(ctx context.Context, name string) (err error) {
 		r.app.notice("%s never ran, because no site that they may go to has room for them; the means leave them out",
 			count(main.Unplaced, "job"))
 	}
-	if main.Metrics.Jobs == 0 {
+	if main.Metrics.Jobs == 0 && main.Applications == nil {
 		return fmt.Errorf("experiment %s: no job ran", plain(main.Experiment))
 	}
 	if err = r.write(main); err != nil || r.whole {
@@ -216,8 +216,12 @@ func appendSeconds(b []byte, ms int64) []byte {
 
 // showRun prints a line for each scheme, and the sites under the chosen one.
 func (a *app) showRun(main *experiment.Outcome, outcomes []*experiment.Outcome) error {
-	a.printf("Experiment %s, seed %d: %d sites, %d jobs\n\n", plain(main.Experiment), main.Seed,
-		len(main.Plan.Sites), len(main.Jobs))
+	a.printf("Experiment %s, seed %d: %d sites, %d jobs%s\n", plain(main.Experiment), main.Seed,
+		len(main.Plan.Sites), len(main.Jobs), besides(main.Applications))
+	if main.Metrics.Jobs == 0 {
+		return a.showAllApplications(outcomes)
+	}
+	a.printf("\n")
 	if err := schemesTable(outcomes).write(a.stdout, "", true); err != nil {
 		return err
 	}
@@ -228,7 +232,10 @@ func (a *app) showRun(main *experiment.Outcome, outcomes []*experiment.Outcome) 
 		}
 	}
 	a.printf("\nSites under scheme %s:\n\n", main.Scheme)
-	return perSiteTable(main).write(a.stdout, "", true)
+	if err := perSiteTable(main).write(a.stdout, "", true); err != nil {
+		return err
+	}
+	return a.showAllApplications(outcomes)
 }
 
 func schemesTable(outcomes []*experiment.Outcome) *table {

@@ -164,11 +164,16 @@ func (s *simSweep) page(name string, swept *experiment.Swept) error {
 
 // showSwept prints the tables of the page.
 func (a *app) showSwept(swept *experiment.Swept) error {
-	for i, shown := range swept.Summary() {
+	return a.showTables(swept.Summary(), len(swept.Seeds))
+}
+
+// showTables prints tables of means over so many seeds.
+func (a *app) showTables(tables []experiment.Shown, seeds int) error {
+	for i, shown := range tables {
 		if i > 0 {
 			a.printf("\n")
 		}
-		a.printf("%s, %s\n\n", shown.Title, count(len(swept.Seeds), "seed"))
+		a.printf("%s, %s\n\n", shown.Title, count(seeds, "seed"))
 		titles := make([]string, len(shown.Columns))
 		for c, title := range shown.Columns {
 			titles[c] = strings.ToUpper(title)

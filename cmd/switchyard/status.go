@@ -107,6 +107,9 @@ func statusText(job peer.JobView, ran string) string {
 	line("State", "%s", stateText(job))
 	line("Origin", "%s", plain(string(job.Origin)))
 	line("Site", "%s", siteText(job))
+	if job.Application != 0 {
+		line("Component", "%s of the application of job %s", plain(job.Component), job.Application)
+	}
 	line("Asks for", "%s", sizeText(job))
 	line("Submitted", "%s", clock(job.Submitted))
 	if job.Placed != 0 {
@@ -138,8 +141,11 @@ func stateText(job peer.JobView) string {
 
 // reasonText tells a reason, and in words if its name alone says little.
 func reasonText(reason string) string {
-	if reason == "WaitsForVolunteer" {
+	switch reason {
+	case "WaitsForVolunteer":
 		return reason + " (its own site would let it wait φ or longer, and no partner volunteers now)"
+	case "WaitsForGroup":
+		return reason + " (room is held for it until all that start together have theirs)"
 	}
 	return plain(reason)
 }

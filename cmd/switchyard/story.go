@@ -21,6 +21,10 @@ type teller struct {
 func (t teller) story(job peer.JobView, facts []peer.Fact) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "Job %s %q of %s: %s.\n", job.ID, plain(job.Name), plain(job.User), sizeText(job))
+	out.WriteString(componentText(job))
+	if t.long && job.Wishes != nil {
+		out.WriteString(flowed(wishesText(job.Wishes), 0, storyIndent+storyWidth) + "\n")
+	}
 	fmt.Fprintf(&out, "Submitted at %s on %s. Now %s.\n\n", plain(string(job.Origin)), clock(job.Submitted), nowText(job))
 	if len(facts) == 0 {
 		out.WriteString("Nothing more is remembered of it.\n")
@@ -80,6 +84,7 @@ func since(at, submitted protocol.Instant) string {
 	return fmt.Sprintf("+%d.%03d s", d/protocol.Second, d%protocol.Second)
 }
 
+// roundTable shows the quotes of a round, the best first.
 func (t teller) roundTable(fact peer.Fact) string {
 	var out strings.Builder
 	quotes := slices.Clone(fact.Quotes)
@@ -95,24 +100,45 @@ func (t teller) roundTable(fact peer.Fact) string {
 		}
 		return cmp.Compare(x.ATT(), y.ATT())
 	})
-	rows := newTable("", "SITE", " WAIT", " RUN", " TOTAL", " COST", " RUS", "NOTE")
-	for _, q := range quotes {
-		mark := ""
-		if q.Site == fact.Site {
-			mark = "→"
-		}
-		if q.Declined != "" {
-			rows.add(mark, plain(string(q.Site)), "-", "-", "-", "-", percent(q.RUS), "declines: "+plain(q.Declined))
-			continue
-		}
-		rows.add(mark, plain(string(q.Site)), span(q.AWT), span(q.ERT), span(q.ATT()), cost(q), percent(q.RUS),
-			t.remarks(q))
-	}
+	rows := tableOf(quotes, t.columns(quotes, func(q peer.SiteQuote) bool {
+		return q.Site == fact.Site && q.CPUs == fact.CPUs
+	}))
 	for _, site := range fact.Silent {
-		rows.add("", plain(site), "-", "-", "-", "-", "-", "did not answer in time")
+		cells := slices.Repeat([]string{"-"}, len(rows.titles))
+		cells[0], cells[1], cells[len(cells)-1] = "", plain(site), "did not answer in time"
+		rows.add(cells...)
 	}
 	_ = rows.write(&out, strings.Repeat(" ", storyIndent), true) // a Builder takes everything
 	return out.String()
+}
+
+// columns are those of a round's quotes; the chosen one is marked.
+func (t teller) columns(quotes []peer.SiteQuote, chosen func(peer.SiteQuote) bool) []quoteColumn {
+	return slices.Concat(
+		[]quoteColumn{
+			{"", func(q peer.SiteQuote) string {
+				if chosen(q) {
+					return "→"
+				}
+				return ""
+			}, true},
+			{"SITE", func(q peer.SiteQuote) string { return plain(string(q.Site)) }, true},
+		},
+		shapeColumn(quotes),
+		[]quoteColumn{
+			{" WAIT", func(q peer.SiteQuote) string { return span(q.AWT) }, false},
+			{" RUN", func(q peer.SiteQuote) string { return span(q.ERT) }, false},
+			{" TOTAL", func(q peer.SiteQuote) string { return span(q.ATT()) }, false},
+			{" COST", cost, false},
+			{" RUS", func(q peer.SiteQuote) string { return percent(q.RUS) }, true},
+			{"NOTE", func(q peer.SiteQuote) string {
+				if q.Declined != "" {
+					return "declines: " + plain(q.Declined)
+				}
+				return t.remarks(q)
+			}, true},
+		},
+	)
 }
 
 // remarks are how long data travel, and in the long form more.
@@ -120,7 +146,7 @@ func (t teller) remarks(q peer.SiteQuote) string {
 	if !t.long {
 		return notes(plain(q.Note), travels(q))
 	}
-	return notes(plain(q.Note), travels(q), terms(q), bound(q))
+	return notes(plain(q.Note), travels(q), terms(q), weighed(q.Money), bound(q))
 }
 
 // sentence tells a fact in words.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"reflect"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -27,28 +28,36 @@ const (
 func (a *app) submitCommand() *cobra.Command {
 	options := &jobOptions{}
 	cmd := &cobra.Command{
-		Use:                   "submit [options] [script [args]]",
+		Use:                   "submit [options] [script [args] | application.toml]",
 		DisableFlagsInUseLine: true,
-		Short:                 "Submit a batch script",
+		Short:                 "Submit a batch script, or an application of several",
 		Long: "Submit a batch script from a file or, without one or with -, from the standard input.\n" +
 			"Options may also stand in the script, before its first command, in lines that begin with\n" +
 			"#SBATCH or #SWITCHYARD; #SWITCHYARD beats #SBATCH, and the command line beats both.\n\n" +
-			"Prints \"Submitted batch job <id>\" and nothing else on the standard output.\n\n" + exitCodes,
+			"A file in TOML describes an application: several components, and what you want of them\n" +
+			"together, as the most that they may cost; see docs/applications.md. Of one script, lines\n" +
+			"#SWITCHYARD component NAME make an application, too.\n\n" +
+			"Prints \"Submitted batch job <id>\", for each component in order, and nothing else on the\n" +
+			"standard output. --wait waits for all of them, and exits with the worst exit code.\n\n" + exitCodes,
 		Example: "  switchyard submit -J sum -n 4 -t 10 sum.sh data.txt\n" +
 			"  id=$(switchyard submit --parsable job.sh)\n" +
 			"  switchyard submit --wait job.sh && echo done\n" +
 			"  switchyard submit --sites=aurora,cygnus job.sh\n" +
-			"  switchyard submit --test-only job.sh",
+			"  switchyard submit --test-only job.sh\n" +
+			"  switchyard submit --objective=cheapest --max-time=12h job.sh\n" +
+			"  switchyard submit --cpus=4,8,16 --time=4h,2h,1h --max-cost='10.50 CHF' job.sh\n" +
+			"  switchyard submit coupled.toml\n" +
+			"  switchyard submit --pareto coupled.toml",
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			job, err := a.readJob(args, options.list)
+			batch, err := a.readJobs(args, options)
 			if err != nil {
 				return err
 			}
-			if job.TestOnly {
-				return a.quote(cmd.Context(), job)
+			if options.pareto || anyJob(batch, func(job *batchscript.Job) bool { return job.TestOnly }) {
+				return a.quote(cmd.Context(), batch, options)
 			}
-			return a.submit(cmd.Context(), job)
+			return a.submit(cmd.Context(), batch)
 		},
 	}
 	cmd.Flags().SetInterspersed(false)
@@ -57,36 +66,58 @@ func (a *app) submitCommand() *cobra.Command {
 	return a.query(cmd)
 }
 
-func (a *app) submit(ctx context.Context, job wanted) error {
-	submitted, err := a.sendSafely(ctx, job)
+// anyJob says whether one of the jobs is so.
+func anyJob(batch batchscript.Batch, so func(*batchscript.Job) bool) bool {
+	for i := range batch.Jobs {
+		if so(&batch.Jobs[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+func (a *app) submit(ctx context.Context, batch batchscript.Batch) error {
+	submitted, err := a.sendSafely(ctx, batch)
 	if err != nil {
 		return err
 	}
 	for _, notice := range submitted.Notices {
 		a.notice("%s", plain(notice))
 	}
-	if len(submitted.Jobs) != 1 {
-		return fmt.Errorf("the peer answered with %d job ids instead of one; is it of another version?", len(submitted.Jobs))
+	if len(submitted.Jobs) != len(batch.Jobs) {
+		return fmt.Errorf("the peer answered with %s instead of %d; is it of another version?",
+			count(len(submitted.Jobs), "job id"), len(batch.Jobs))
 	}
-	id := submitted.Jobs[0]
-	switch {
-	case a.json:
+	if batch.Name != "" {
+		a.notice("application %s of %s", plain(batch.Name), count(len(batch.Jobs), "component"))
+	}
+	if a.json {
 		err = a.printJSON(submitted)
-	case job.Parsable:
-		a.printf("%s\n", id)
-	default:
-		a.printf("Submitted batch job %s\n", id)
+	} else {
+		a.printIDs(submitted.Jobs, anyJob(batch, func(job *batchscript.Job) bool { return job.Parsable }))
 	}
-	if err != nil || !job.Wait {
+	if err != nil || !anyJob(batch, func(job *batchscript.Job) bool { return job.Wait }) {
 		return err
 	}
-	return a.waitFor(ctx, id)
+	return a.waitForAll(ctx, submitted.Jobs)
+}
+
+// printIDs prints a line for each job, as tools parse it.
+func (a *app) printIDs(ids []protocol.JobID, bare bool) {
+	for _, id := range ids {
+		if bare {
+			a.printf("%s\n", id)
+		} else {
+			a.printf("Submitted batch job %s\n", id)
+		}
+	}
 }
 
 // sendSafely submits with a key of its own, so that it can repeat what may
 // already have taken effect. A peer that is not there at all is not waited for.
-func (a *app) sendSafely(ctx context.Context, job wanted) (peer.Submitted, error) {
-	request := api.Submission{Key: rand.Text(), Jobs: []api.Job{apiJob(job)}}
+func (a *app) sendSafely(ctx context.Context, batch batchscript.Batch) (peer.Submitted, error) {
+	request := submission(batch)
+	request.Key = rand.Text()
 	submitted, err := a.client().Submit(ctx, request)
 	if err == nil || !brokenOff(err) {
 		return submitted, err
@@ -123,23 +154,56 @@ func brokenOff(err error) bool {
 	return errors.Is(err, api.ErrUnreachable) && dialled
 }
 
-func apiJob(job wanted) api.Job {
-	return api.Job{
-		Name: job.Name, CPUs: job.CPUs, Nodes: job.Nodes, MemoryMB: job.MemoryMB, WallTime: job.WallTime,
-		Sites: job.Sites, Requeue: job.Requeue, Power: job.Power, Data: job.Data, Script: job.Script, Args: job.args, Env: job.Env,
-		WorkDir: job.WorkDir, Stdout: job.Stdout, Stderr: job.Stderr,
+// submission is what the peer is asked for.
+func submission(batch batchscript.Batch) api.Submission {
+	out := api.Submission{Jobs: make([]api.Job, len(batch.Jobs))}
+	for i := range batch.Jobs {
+		out.Jobs[i] = apiJob(&batch.Jobs[i])
 	}
+	if batch.Application != nil {
+		out.Application = &api.Application{Application: *batch.Application}
+	}
+	return out
 }
 
-// waitFor waits for the job's end and becomes its exit code.
-func (a *app) waitFor(ctx context.Context, id protocol.JobID) error {
+func apiJob(job *batchscript.Job) api.Job {
+	out := api.Job{
+		Name: job.Name, CPUs: job.CPUs, Nodes: job.Nodes, MemoryMB: job.MemoryMB, WallTime: job.WallTime,
+		Sites: job.Sites, Requeue: job.Requeue, Power: job.Power, Data: job.Data, DataOut: job.DataOut,
+		Licences: job.Licences, Priority: job.Priority, Script: job.Script, Args: job.Args, Env: job.Env,
+		WorkDir: job.WorkDir, Stdout: job.Stdout, Stderr: job.Stderr,
+	}
+	if !reflect.ValueOf(job.Component).IsZero() {
+		out.Component = &job.Component
+	}
+	return out
+}
+
+// waitForAll waits for the end of all jobs and becomes the worst of their exit codes.
+func (a *app) waitForAll(ctx context.Context, ids []protocol.JobID) error {
+	worst := 0
+	for _, id := range ids {
+		code, err := a.waitFor(ctx, id)
+		if err != nil {
+			return err
+		}
+		worst = max(worst, code)
+	}
+	if worst != 0 {
+		return &exitError{code: worst}
+	}
+	return nil
+}
+
+// waitFor waits for the job's end and returns its exit code.
+func (a *app) waitFor(ctx context.Context, id protocol.JobID) (code int, err error) {
 	var job peer.JobView
-	err := a.insist(ctx, waitPatience, func() (err error) {
+	err = a.insist(ctx, waitPatience, func() (err error) {
 		job, err = a.client().Wait(ctx, id)
 		return err
 	})
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if job.State != protocol.Completed {
 		why := ending(job)
@@ -148,10 +212,7 @@ func (a *app) waitFor(ctx context.Context, id protocol.JobID) error {
 		}
 		a.notice("job %s %s: %s", id, job.State, plain(why))
 	}
-	if code := waitCode(job); code != 0 {
-		return &exitError{code: code}
-	}
-	return nil
+	return waitCode(job), nil
 }
 
 // waitCode is a job's exit code as a shell would give it.
@@ -165,10 +226,4 @@ func waitCode(job peer.JobView) int {
 		return exitFailed
 	}
 	return 0
-}
-
-// wanted is a job as read from its script, with the script's arguments.
-type wanted struct {
-	batchscript.Job
-	args []string
 }

@@ -48,6 +48,7 @@ type peerProcess struct {
 	budget    *budgetKeeper
 	scheduler localsched.Scheduler
 	capacity  protocol.Capacity
+	reserves  bool                   // the batch system holds room
 	deciding  atomic.Pointer[string] // name of the policy in force
 	shim      []string
 	meter     *metrics.Metrics
@@ -203,7 +204,7 @@ func (p *peerProcess) startNode(ctx context.Context) error {
 	p.node, err = node.New(node.Config{
 		Peer: p.cfg.Peer(config.Parts{
 			PublicKey: p.key.Public(), Software: "switchyard " + version, Capacity: p.capacity,
-			Accounts: who, Policy: decides.Info(),
+			Reserves: p.reserves, Accounts: who, Policy: decides.Info(),
 		}),
 		Seed:      p.seed(),
 		Store:     p.store,

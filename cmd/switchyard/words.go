@@ -68,7 +68,7 @@ func amount(a protocol.Micro, currency string) string {
 	}
 	decimals := fmt.Sprintf("%06d", whole%uint64(protocol.Unit))
 	decimals = decimals[:2] + strings.TrimRight(decimals[2:], "0")
-	return fmt.Sprintf("%s%d.%s %s", sign, whole/uint64(protocol.Unit), decimals, plain(currency))
+	return strings.TrimRight(fmt.Sprintf("%s%d.%s %s", sign, whole/uint64(protocol.Unit), decimals, plain(currency)), " ")
 }
 
 // ratio prints parts per million as a factor, "-" for none.
@@ -166,4 +166,10 @@ func count(n int, noun string) string {
 		return "1 " + noun
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// finePercent prints parts per million with two decimals, rounded up.
+func finePercent(ppm int) string {
+	hundredths := (ppm + 99) / 100
+	return fmt.Sprintf("%d.%02d %%", hundredths/100, hundredths%100)
 }

@@ -15,9 +15,11 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// openScheduler is a scheduler in a process that ends when it is closed.
+// openScheduler is a scheduler in a process that ends when it is closed. The example holds
+// room, as the engine that it drives does.
 type openScheduler struct {
 	localsched.Scheduler
+	localsched.Reserver
 	io.Closer
 }
 
@@ -41,7 +43,12 @@ func TestSchedulerConformance(t *testing.T) {
 			if err = plugin.Wait(ctx); err != nil {
 				return nil, errors.Join(err, plugin.Close())
 			}
-			return openScheduler{plugin.Scheduler(), plugin}, nil
+			scheduler := plugin.Scheduler()
+			reserver, holds := scheduler.(localsched.Reserver)
+			if !holds {
+				return nil, errors.Join(errors.New("the example holds no room"), plugin.Close())
+			}
+			return openScheduler{scheduler, reserver, plugin}, nil
 		},
 	})
 }

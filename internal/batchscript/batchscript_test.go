@@ -23,11 +23,14 @@ func script(lines ...string) batchscript.Script {
 // read is Read without problems.
 func read(t *testing.T, s batchscript.Script, settings ...batchscript.Setting) (batchscript.Job, []string) {
 	t.Helper()
-	job, notices, err := batchscript.Read(s, settings, origin())
+	batch, notices, err := batchscript.Read(s, settings, origin())
 	if err != nil {
 		t.Fatalf("Read: %v", err)
 	}
-	return job, notices
+	if len(batch.Jobs) != 1 {
+		t.Fatalf("%d jobs", len(batch.Jobs))
+	}
+	return batch.Jobs[0], notices
 }
 
 func problems(t *testing.T, s batchscript.Script, settings ...batchscript.Setting) []string {
@@ -186,14 +189,14 @@ func TestExport(t *testing.T) {
 func TestWhatMeansNothingHereIsNoticed(t *testing.T) {
 	t.Parallel()
 	job, notices := read(t, script("#SBATCH -p debug -n 2 --mail-user ada@x --exclusive -k -t 5", "true", "#SBATCH -n 9"),
-		batchscript.Setting{Long: "qos", Value: "high"})
+		batchscript.Setting{Long: "account", Value: "high"})
 	want := []string{
 		"job.sh:4: #SBATCH after the first command has no effect; move it up",
 		"job.sh:2: --partition is ignored",
 		"job.sh:2: --mail-user is ignored",
 		"job.sh:2: --exclusive is ignored",
 		"job.sh:2: --no-kill is ignored",
-		"command line: --qos is ignored",
+		"command line: --account is ignored",
 	}
 	if !slices.Equal(notices, want) {
 		t.Errorf("got %q", notices)
@@ -264,6 +267,7 @@ func TestParseTime(t *testing.T) {
 	good := map[string]protocol.Duration{
 		"5": 5 * m, "90": 90 * m, "5:30": 5*m + 30*s, "1:02:03": h + 2*m + 3*s, "0:0:1": s, "2-0": 2 * d,
 		"1-12": d + 12*h, "1-2:3": d + 2*h + 3*m, "1-2:3:4": d + 2*h + 3*m + 4*s, "0:90": 90 * s, "100:00:00": 100 * h,
+		"1h30m": 90 * m, "2d": 2 * d, "90s": 90 * s,
 	}
 	for text, want := range good {
 		if got, err := batchscript.ParseTime(text); err != nil || got != want {
@@ -272,7 +276,7 @@ func TestParseTime(t *testing.T) {
 	}
 	for _, text := range []string{
 		"", "0", "-1", "UNLIMITED", "infinite", "x", "1:", ":1", "1:2:3:4", "1-", "-", "1-2:3:4:5", "+1", "1.5", "0:00",
-		"1-2-3", "99999999999", "1h", " 1",
+		"1-2-3", "99999999999", "0h", "-1h", "1h 30m", "200000d", " 1",
 	} {
 		if got, err := batchscript.ParseTime(text); err == nil {
 			t.Errorf("%q was taken as %v", text, got)
@@ -336,9 +340,12 @@ func FuzzRead(f *testing.F) {
 	f.Add("#!/bin/sh\n#SBATCH -N 1000000 --ntasks-per-node=1000000 -c1000000\n", "time", "0:00:01")
 	f.Add("#!/bin/sh\n#SWITCHYARD --power-share=99.5%\n", "data", "4T")
 	f.Add("#!/bin/sh\n#SBATCH -\xff \\\n", "sites", "a,b")
+	f.Add("#!/bin/sh\n#SWITCHYARD --cpus=4,8 -t 2h,1h --objective=green\n#SWITCHYARD component a -L x:2,y\n#SWITCHYARD component b\n", "beta", "0.5")
+	f.Add("#!/bin/sh\n#SWITCHYARD --operations=3.2e12 --sent 1e6 --scaling=all-to-all@8 --estimate=50m\n", "max-cost", "10.50 CHF")
+	f.Add("#!/bin/sh\n#SWITCHYARD --alpha=0 --beta=0 --gamma=0 --delta=0 --max-time=1h\n", "qos", "urgent")
 	f.Fuzz(func(t *testing.T, text, long, value string) {
 		s := batchscript.Script{Name: "job.sh", Data: []byte(text)}
-		job, notices, err := batchscript.Read(s, []batchscript.Setting{{Long: long, Value: value}}, origin())
+		batch, notices, err := batchscript.Read(s, []batchscript.Setting{{Long: long, Value: value}}, origin())
 		for _, notice := range notices {
 			if strings.Contains(notice, "\n") {
 				t.Errorf("a notice of several lines: %q", notice)
@@ -347,19 +354,69 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if job.CPUs < 1 || job.Nodes < 0 || job.MemoryMB < 0 || job.WallTime <= 0 || job.Name == "" ||
-			job.Power < 0 || job.Power > protocol.MaxPower || job.Data < 0 {
-			t.Errorf("an impossible job: %+v", job)
+		for i := range batch.Jobs {
+			checkJob(t, &batch.Jobs[i])
 		}
-		for _, path := range []string{job.WorkDir, job.Stdout, job.Stderr} {
-			if !filepath.IsAbs(path) || filepath.Clean(path) != path {
-				t.Errorf("the path %q is not absolute and clean", path)
-			}
-		}
-		for _, pair := range job.Env {
-			if strings.IndexByte(pair, '=') < 1 || strings.IndexByte(pair, 0) >= 0 {
-				t.Errorf("a broken variable: %q", pair)
-			}
-		}
+		checkWishes(t, batch)
 	})
+}
+
+func checkJob(t *testing.T, job *batchscript.Job) {
+	t.Helper()
+	if job.CPUs < 1 || job.Nodes < 0 || job.MemoryMB < 0 || job.WallTime <= 0 || job.Name == "" ||
+		job.Power < 0 || job.Power > protocol.MaxPower || job.Data < 0 || job.DataOut < 0 {
+		t.Errorf("an impossible job: %+v", job)
+	}
+	for _, path := range []string{job.WorkDir, job.Stdout, job.Stderr} {
+		if !filepath.IsAbs(path) || filepath.Clean(path) != path {
+			t.Errorf("the path %q is not absolute and clean", path)
+		}
+	}
+	for _, pair := range job.Env {
+		if strings.IndexByte(pair, '=') < 1 || strings.IndexByte(pair, 0) >= 0 {
+			t.Errorf("a broken variable: %q", pair)
+		}
+	}
+	before := job.CPUs
+	for _, s := range job.Component.Shapes {
+		if s.CPUs <= before || s.WallTime <= 0 || s.Estimate < 0 || s.Estimate > s.WallTime {
+			t.Errorf("an impossible shape: %+v", s)
+		}
+		before = s.CPUs
+	}
+	b := job.Component.Behaviour
+	if min(b.Mflop, b.Mwords, b.Sent, b.Messages, int64(b.CPUs)) < 0 || (b.Scaling == protocol.Multicast && b.CPUs < 2) {
+		t.Errorf("an impossible behaviour: %+v", b)
+	}
+}
+
+// checkWishes checks what the peer asks of an application.
+func checkWishes(t *testing.T, batch batchscript.Batch) {
+	t.Helper()
+	a := batch.Application
+	if a == nil {
+		if len(batch.Jobs) != 1 {
+			t.Errorf("%d jobs without an application", len(batch.Jobs))
+		}
+		return
+	}
+	if a.Beta < 0 || a.MaxCost < 0 || a.MaxTime <= 0 {
+		t.Errorf("impossible wishes: %+v", a)
+	}
+	for i := range batch.Jobs {
+		c := batch.Jobs[i].Component
+		if min(c.Alpha, c.Gamma, c.Delta) < 0 || (a.Beta+c.Alpha+c.Gamma+c.Delta == 0) != weightless(batch) {
+			t.Errorf("component %d has odd weights: %+v, β %d", i, c, a.Beta)
+		}
+	}
+}
+
+// weightless says whether nobody has named a weight.
+func weightless(batch batchscript.Batch) bool {
+	sum := batch.Application.Beta
+	for i := range batch.Jobs {
+		c := batch.Jobs[i].Component
+		sum += c.Alpha + c.Gamma + c.Delta
+	}
+	return sum == 0
 }

@@ -4,20 +4,55 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
-// Setting is an option as the command line gives it.
+// Setting is an option as the command line gives it, or a file that is no script.
 type Setting struct {
 	Long  string // without the hyphens
 	Value string
+	Place string // "file:line: key", where a file gives it; empty: the command line
+}
+
+// spot is where an option was said.
+type spot struct {
+	place string
+	named bool // the place names it already
+}
+
+// spot is where the setting was said.
+func (s Setting) spot() spot {
+	if s.Place == "" {
+		return spot{place: commandLine}
+	}
+	return spot{place: s.Place, named: true}
+}
+
+// wrongAt notes a problem with an option that was said there.
+func (r *report) wrongAt(at spot, long, format string, args ...any) {
+	if !at.named {
+		format = "--" + long + ": " + format
+	}
+	r.wrong(at.place, format, args...)
 }
 
 // directive is one line of options, cut into words.
 type directive struct {
 	place string
 	words []string
+	slurm bool // of sbatch, not of switchyard
 }
+
+// section are the directives of a component, or those of all components.
+type section struct {
+	name       string // of the component; empty: of all
+	place      string
+	slurm, own []directive
+}
+
+// directives are those of the section, the weakest first.
+func (s *section) directives() []directive { return append(slices.Clip(s.slurm), s.own...) }
 
 // The marks of directives. The later one beats the earlier.
 const (
@@ -25,9 +60,14 @@ const (
 	ownMark   = "#SWITCHYARD"
 )
 
-// collect finds the directives before the first command. Those after it have
-// no effect, which is worth a notice, as they rarely are there on purpose.
-func collect(script Script, r *report) (slurm, own []directive) {
+// componentWord begins the directives of a component: #SWITCHYARD component NAME.
+const componentWord = "component"
+
+// collect finds the directives before the first command: those of all components, and
+// then those of each. Those after the first command have no effect, which is worth a
+// notice, as they rarely are there on purpose.
+func collect(script Script, r *report) []section {
+	sections := []section{{}}
 	commands := false
 	number := 0
 	for line := range strings.Lines(string(script.Data)) {
@@ -51,14 +91,47 @@ func collect(script Script, r *report) (slurm, own []directive) {
 			r.wrong(place, "%s", err)
 			continue
 		}
+		if mark == ownMark && len(words) > 0 && words[0] == componentWord {
+			sections = append(sections, begin(place, words, r))
+			words = words[min(2, len(words)):]
+		}
+		to := &sections[len(sections)-1]
 		if mark == slurmMark {
-			slurm = append(slurm, directive{place, words})
+			to.slurm = append(to.slurm, directive{place: place, words: words, slurm: true})
 		} else {
-			own = append(own, directive{place, words})
+			to.own = append(to.own, directive{place: place, words: words})
 		}
 	}
-	return slurm, own
+	return sections
 }
+
+// begin makes the section that a directive begins.
+func begin(place string, words []string, r *report) section {
+	s := section{place: place}
+	if len(words) > 1 {
+		s.name = words[1]
+	}
+	if err := CheckName(s.name); err != nil {
+		r.wrong(place, "%s: %s", componentWord, err)
+	}
+	return s
+}
+
+// maxComponent bounds a component's name, in bytes.
+const maxComponent = 64
+
+// CheckName says what is wrong with a component's name, under which what is learnt of it is
+// kept.
+func CheckName(name string) error {
+	odd := func(c rune) bool { return !strings.ContainsRune(nameLetters, c) }
+	if name == "" || len(name) > maxComponent || strings.ContainsFunc(name, odd) {
+		return fmt.Errorf("%.80q is not a component's name; use 1 to %d letters, digits, dots, hyphens and underscores",
+			name, maxComponent)
+	}
+	return nil
+}
+
+const nameLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
 
 func cutMark(line string) (mark, rest string) {
 	for _, m := range []string{slurmMark, ownMark} {
@@ -70,8 +143,15 @@ func cutMark(line string) (mark, rest string) {
 	return "", ""
 }
 
-// follow applies a directive's words to the wishes.
-func (c catalog) follow(d directive, w *wishes, r *report) {
+// follow applies directives to the wishes.
+func (c catalog) follow(directives []directive, w *wishes, r *report) {
+	for _, d := range directives {
+		c.followOne(d, w, r)
+	}
+}
+
+// followOne applies a directive's words to the wishes.
+func (c catalog) followOne(d directive, w *wishes, r *report) {
 	words := d.words
 	for len(words) > 0 {
 		word := words[0]
@@ -91,7 +171,11 @@ func (c catalog) follow(d directive, w *wishes, r *report) {
 			}
 			value, words = words[0], words[1:]
 		}
-		apply(option, value, d.place, w, r)
+		if d.slurm && option.local {
+			r.notice(d.place, "--%s is ignored in #SBATCH, where it means one cluster; #SWITCHYARD --%s means the grid", option.Long, option.Long)
+			continue
+		}
+		apply(option, value, spot{place: d.place}, w, r)
 	}
 }
 
@@ -124,30 +208,47 @@ func (c catalog) find(word string) (option Option, value string, attached bool, 
 	return option, word[2:], len(word) > 2, ""
 }
 
-func apply(option Option, value, place string, w *wishes, r *report) {
-	if option.refused != "" {
-		r.wrong(place, "--%s: %s", option.Long, option.refused)
+func apply(option Option, value string, at spot, w *wishes, r *report) {
+	switch {
+	case option.refused != "":
+		r.wrongAt(at, option.Long, "%s", option.refused)
+		return
+	case option.whole && w.whole != "":
+		r.wrongAt(at, option.Long, "it is about the whole application; write it %s", w.whole)
 		return
 	}
+	w.spots[option.Long] = at
 	switch err := option.set(w, value); {
 	case errors.Is(err, errIgnored):
-		r.notice(place, "--%s is ignored", option.Long)
+		r.notice(at.place, "--%s is ignored", option.Long)
 	case err != nil:
-		r.wrong(place, "%s", err)
+		r.wrongAt(at, option.Long, "%s", err)
 	}
 }
 
-// override applies the command line's settings to the wishes.
+// override applies settings to the wishes.
 func (c catalog) override(settings []Setting, w *wishes, r *report) {
 	for _, setting := range settings {
+		at := setting.spot()
 		option, known := c.long[setting.Long]
 		if !known {
-			r.wrong(commandLine, "the option --%s is unknown; %s", setting.Long, c.hint(setting.Long))
+			r.wrong(at.place, "the option --%s is unknown; %s", setting.Long, c.hint(setting.Long))
 			continue
 		}
-		apply(option, setting.Value, commandLine, w, r)
+		w.source = fromFile
+		if setting.Place == "" {
+			w.source = fromCommandLine
+		}
+		apply(option, setting.Value, at, w, r)
 	}
 }
+
+// The sources of options, the weakest first.
+const (
+	fromScript = iota
+	fromFile
+	fromCommandLine
+)
 
 const commandLine = "command line"
 

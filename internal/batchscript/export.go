@@ -25,11 +25,11 @@ func environment(export string, surrounding []string) ([]string, error) {
 		name, value, given := strings.Cut(item, "=")
 		switch {
 		case given && name == "":
-			return nil, fmt.Errorf("--export: %q has no name before the equals sign", item)
+			return nil, fmt.Errorf("%q has no name before the equals sign", item)
 		case given:
 			chosen[name] = value
 		case none(name):
-			return nil, fmt.Errorf("--export: %s stands alone", name)
+			return nil, fmt.Errorf("%s stands alone", name)
 		default:
 			if value, known := all[name]; known {
 				chosen[name] = value
@@ -51,7 +51,7 @@ func exportItems(export string) (items []string, err error) {
 		return []string{"ALL"}, nil
 	}
 	if strings.IndexByte(export, 0) >= 0 {
-		return nil, errors.New("--export: the list has a NUL byte")
+		return nil, errors.New("the list has a NUL byte")
 	}
 	var item strings.Builder
 	var quote rune
@@ -69,7 +69,7 @@ func exportItems(export string) (items []string, err error) {
 		}
 	}
 	if quote != 0 {
-		return nil, fmt.Errorf("--export: the quote %c is not closed", quote)
+		return nil, fmt.Errorf("the quote %c is not closed", quote)
 	}
 	items = append(items, item.String())
 	return slices.DeleteFunc(items, func(s string) bool { return s == "" }), nil

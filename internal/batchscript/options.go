@@ -2,7 +2,10 @@ package batchscript
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // Option is an option of a directive or of the command line.
@@ -15,6 +18,8 @@ type Option struct {
 
 	set     func(w *wishes, value string) error
 	refused string // why it cannot be used at all
+	whole   bool   // it is about the whole application, not one component
+	local   bool   // in #SBATCH it means something of one cluster, which partners do not know
 }
 
 // Options lists every option that is known, those of sbatch that are ignored or
@@ -24,7 +29,7 @@ func Options() []Option {
 }
 
 func honoured() []Option {
-	return append(shape(), surroundings()...)
+	return slices.Concat(shape(), broker(), behaviour(), surroundings())
 }
 
 func shape() []Option {
@@ -32,26 +37,38 @@ func shape() []Option {
 		{Long: "job-name", Short: "J", Value: "name", Help: "the job's name (the script's)", set: setName},
 		{
 			Long: "ntasks", Short: "n", Value: "count", Help: "tasks in all (1, or nodes × ntasks-per-node)",
-			set: counter("ntasks", func(w *wishes) *int { return &w.tasks }),
+			set: counter(func(w *wishes) *int { return &w.tasks }),
 		},
 		{Long: "nodes", Short: "N", Value: "min[-max]", Help: "nodes; the least number counts (any)", set: setNodes},
 		{
 			Long: "ntasks-per-node", Value: "count", Help: "tasks on each node",
-			set: counter("ntasks-per-node", func(w *wishes) *int { return &w.tasksPerNode }),
+			set: counter(func(w *wishes) *int { return &w.tasksPerNode }),
 		},
 		{
 			Long: "cpus-per-task", Short: "c", Value: "count", Help: "CPUs of each task (1)",
-			set: counter("cpus-per-task", func(w *wishes) *int { return &w.cpusPerTask }),
+			set: counter(func(w *wishes) *int { return &w.cpusPerTask }),
 		},
 		{Long: "mem", Value: "size[K|M|G|T]", Help: "memory on each node, in MB without a letter (any)", set: setMemory},
 		{Long: "mem-per-cpu", Value: "size[K|M|G|T]", Help: "memory for each CPU", set: setMemoryPerCPU},
 		{
-			Long: "time", Short: "t", Value: "limit",
-			Help: "wall-time limit: min, min:s, h:min:s, d-h, d-h:min, d-h:min:s (1:00:00)", set: setTime,
+			Long: "cpus", Value: "count[,count]", Help: "CPUs in all, however many tasks; of several counts the grid chooses one",
+			set: setCPUs,
+		},
+		{
+			Long: "time", Short: "t", Value: "limit[,limit]",
+			Help: "wall-time limit: min, min:s, h:min:s, d-h, d-h:min, d-h:min:s, or as 1h30m (1:00:00); one, or one for each count of --cpus",
+			set:  times(func(w *wishes) *[]protocol.Duration { return &w.limits }),
 		},
 		{Long: "sites", Value: "site[,site]", Help: "sites where the job may run (anywhere)", set: setSites},
 		{Long: "power-share", Value: "percent%", Help: "power that the job draws, of what sites state for busy CPUs (100%)", set: setPowerShare},
-		{Long: "data", Value: "size[K|M|G|T]", Help: "data that must travel when the job runs elsewhere, in MB without a letter (0)", set: setData},
+		{
+			Long: "data", Value: "size[K|M|G|T]", Help: "data that must travel when the job runs elsewhere, in MB without a letter (0)",
+			set: setData(func(w *wishes) *int64 { return &w.data }),
+		},
+		{
+			Long: "data-out", Value: "size[K|M|G|T]", Help: "data that must travel back then (0)",
+			set: setData(func(w *wishes) *int64 { return &w.dataOut }),
+		},
 		{
 			Long: "requeue", Help: "run the job again elsewhere when its site is lost",
 			set: func(w *wishes, _ string) error { w.requeue = true; return nil },
@@ -68,15 +85,15 @@ func surroundings() []Option {
 		{
 			Long: "output", Short: "o", Value: "file",
 			Help: "file of the standard output; %j id, %x name, %u user (switchyard-%j.out)",
-			set:  path("output", func(w *wishes) *string { return &w.stdout }),
+			set:  path(func(w *wishes) *string { return &w.stdout }),
 		},
 		{
 			Long: "error", Short: "e", Value: "file", Help: "file of the standard error (the same)",
-			set: path("error", func(w *wishes) *string { return &w.stderr }),
+			set: path(func(w *wishes) *string { return &w.stderr }),
 		},
 		{
 			Long: "chdir", Short: "D", Value: "folder", Help: "working directory (where the job is submitted)",
-			set: path("chdir", func(w *wishes) *string { return &w.dir }),
+			set: path(func(w *wishes) *string { return &w.dir }),
 		},
 		{
 			Long: "export", Value: "list", Help: "variables to hand over: ALL, NONE, NAME, NAME=value (ALL)",
@@ -179,9 +196,9 @@ const (
 	valued = `account/A acctg-freq batch bb bbf cluster-constraint clusters/M comment constraint/C container
 		container-id core-spec/S cores-per-socket cpu-freq cpus-per-gpu deadline delay-boot distribution/m
 		exclude/x export-file extra extra-node-info/B gid gpu-bind gpu-freq gpus/G gpus-per-node
-		gpus-per-socket gpus-per-task gres gres-flags hint input/i kill-on-invalid-dep licenses/L mail-type
+		gpus-per-socket gpus-per-task gres gres-flags hint input/i kill-on-invalid-dep mail-type
 		mail-user mcs-label mem-bind mem-per-gpu mincpus network nodefile/F nodelist/w ntasks-per-core
-		ntasks-per-gpu ntasks-per-socket open-mode power prefer priority profile qos/q reservation segment
+		ntasks-per-gpu ntasks-per-socket open-mode power prefer priority profile reservation segment
 		signal sockets-per-node switches thread-spec threads-per-core time-min tmp tres-bind tres-per-task
 		uid wait-all-nodes wckey`
 	maybeValued = `exclusive get-user-env nice no-kill/k propagate resv-ports`

@@ -2,6 +2,7 @@ package batchscript
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -10,7 +11,7 @@ type Error struct{ Problems []Problem }
 
 // Problem is one thing that is wrong, and what to do about it.
 type Problem struct {
-	Place string // "job.sh:3", "job.sh" or "command line"
+	Place string // "job.sh:3", "job.sh", "command line" or "app.toml:7: component[mesh].time"
 	Text  string
 }
 
@@ -33,11 +34,19 @@ type report struct {
 }
 
 func (r *report) wrong(place, format string, args ...any) {
-	r.problems = append(r.problems, Problem{Place: place, Text: fmt.Sprintf(format, args...)})
+	r.problems = appendNew(r.problems, Problem{Place: place, Text: fmt.Sprintf(format, args...)})
 }
 
 func (r *report) notice(place, format string, args ...any) {
-	r.notices = append(r.notices, place+": "+fmt.Sprintf(format, args...))
+	r.notices = appendNew(r.notices, place+": "+fmt.Sprintf(format, args...))
+}
+
+// appendNew leaves out what is in the list: components share options.
+func appendNew[T comparable](list []T, one T) []T {
+	if slices.Contains(list, one) {
+		return list
+	}
+	return append(list, one)
 }
 
 func (r *report) err() error {

@@ -2,9 +2,9 @@ package batchscript
 
 import (
 	"bytes"
-	"math"
 	"path/filepath"
 
+	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -26,19 +26,31 @@ type Origin struct {
 	Env  []string // NAME=value
 }
 
+// Batch is what is to be submitted: one job, or an application of several components.
+type Batch struct {
+	Name        string            // of the application; empty: the job is on its own
+	Jobs        []Job             // at least one
+	Application *peer.Application // what is wanted of all jobs together; nil: nothing is
+}
+
 // Job is what a script and its options ask for.
 type Job struct {
-	Name     string
-	CPUs     int
-	Nodes    int   // 0: any
-	MemoryMB int64 // per node; 0: any
-	WallTime protocol.Duration
-	Sites    []protocol.SiteName // empty: anywhere
-	Requeue  bool
-	Power    int   // in parts per million of what sites state; 0: as much as that
-	Data     int64 // bytes that travel when the job runs elsewhere
+	Name      string
+	CPUs      int
+	Nodes     int   // 0: any
+	MemoryMB  int64 // per node; 0: any
+	WallTime  protocol.Duration
+	Sites     []protocol.SiteName // empty: anywhere
+	Requeue   bool
+	Power     int                // in parts per million of what sites state; 0: as much as that
+	Data      int64              // bytes that travel when the job runs elsewhere
+	DataOut   int64              // bytes that travel back then
+	Licences  []protocol.Licence // sorted by name
+	Priority  string             // class of service; empty: the usual one
+	Component peer.Component
 
 	Script  []byte
+	Args    []string // set by the caller
 	Env     []string // NAME=value, sorted
 	WorkDir string   // absolute
 	Stdout  string   // absolute, with %j, %A and %% left for the peer
@@ -49,25 +61,35 @@ type Job struct {
 	TestOnly bool // only ask for quotes
 }
 
-// Read makes a job out of a script and the command line's settings, in their
-// order. The notices are for people, one a line. The error is an [*Error] that
-// lists every problem.
-func Read(script Script, settings []Setting, from Origin) (job Job, notices []string, err error) {
+// Read makes a job, or an application, out of a script and the command line's settings, in
+// their order. The notices are for people, one a line. The error is an [*Error] that lists
+// every problem.
+func Read(script Script, settings []Setting, from Origin) (batch Batch, notices []string, err error) {
 	var r report
-	var w wishes
 	options := newCatalog()
+	all := draft{script: script, wishes: wishes{spots: map[string]spot{}}}
+	var sections []section
 	if checkScript(script, &r) {
-		slurm, own := collect(script, &r)
-		for _, d := range append(slurm, own...) {
-			options.follow(d, &w, &r)
-		}
+		sections = collect(script, &r)
+		options.follow(sections[0].directives(), &all.wishes, &r)
+		sections = sections[1:]
 	}
-	options.override(settings, &w, &r)
-	job = w.job(script, from, &r)
+	p := plan{drafts: []draft{all}}
+	if len(sections) > 0 {
+		p = options.plan(all, sections, settings, &r)
+	} else {
+		options.override(settings, &p.drafts[0].wishes, &r)
+	}
+	batch = p.batch(from, &r)
+	return batch.unless(r)
+}
+
+// unless is the batch, if nothing is wrong.
+func (b Batch) unless(r report) (Batch, []string, error) {
 	if err := r.err(); err != nil {
-		return Job{}, r.notices, err
+		return Batch{}, r.notices, err
 	}
-	return job, r.notices, nil
+	return b, r.notices, nil
 }
 
 // checkScript says whether the text is a batch script at all.
@@ -98,25 +120,19 @@ func checkScript(script Script, r *report) bool {
 // job draws the conclusions of what was asked for.
 func (w *wishes) job(script Script, from Origin, r *report) Job {
 	job := Job{
-		Name: w.name, WallTime: w.limit, Sites: w.sites, Requeue: w.requeue,
-		Power: w.powerPPM, Data: w.dataMB << bytesPerMB,
+		Name: w.name, Sites: w.sites, Requeue: w.requeue, Power: w.powerPPM, Data: w.data, DataOut: w.dataOut,
+		Licences: w.licences, Priority: w.priority,
 		Script: script.Data, WorkDir: inside(from.Dir, w.dir),
 		Wait: w.wait, Parsable: w.parsable, TestOnly: w.testOnly,
 	}
 	if job.Name == "" {
 		job.Name = defaultName(script)
 	}
-	if job.WallTime == 0 {
-		job.WallTime = DefaultWallTime
-	}
-	job.CPUs, job.Nodes = w.size()
-	if job.CPUs > math.MaxInt32 {
-		r.wrong(script.Name, "the job asks for %d CPUs in all, more than any site can have", job.CPUs)
-	}
-	job.MemoryMB = w.memory(job.CPUs, job.Nodes)
+	w.shape(&job, script, r)
+	job.Component.Behaviour = w.behaves(job.CPUs, script, r)
 	var err error
 	if job.Env, err = environment(w.export, from.Env); err != nil {
-		r.wrong(script.Name, "%s", err)
+		r.wrong(script.Name, "--export: %s", err)
 	}
 	job.Stdout = w.file(script, w.stdout, "switchyard-%j.out", job, from, r)
 	job.Stderr = job.Stdout
@@ -125,34 +141,6 @@ func (w *wishes) job(script Script, from Origin, r *report) Job {
 	}
 	return job
 }
-
-// size is the number of CPUs and of nodes, as sbatch counts them.
-func (w *wishes) size() (cpus, nodes int) {
-	tasks, nodes := w.tasks, w.nodes
-	if tasks == 0 {
-		tasks = max(1, nodes) * max(1, w.tasksPerNode)
-	} else if w.tasksPerNode > 0 {
-		nodes = max(nodes, (tasks+w.tasksPerNode-1)/w.tasksPerNode)
-	}
-	// A node of the job has at least one of its tasks.
-	return max(tasks, nodes) * max(1, w.cpusPerTask), nodes
-}
-
-// memory is what a node must have: for all CPUs of the job when it may run on
-// one node.
-func (w *wishes) memory(cpus, nodes int) int64 {
-	if w.cpuMemoryMB == 0 {
-		return w.memoryMB
-	}
-	perNode := (cpus + max(1, nodes) - 1) / max(1, nodes)
-	if w.cpuMemoryMB > maxMemoryMB/int64(perNode) {
-		return maxMemoryMB
-	}
-	return w.cpuMemoryMB * int64(perNode)
-}
-
-// maxMemoryMB is more than any node has, and far from overflow.
-const maxMemoryMB = 1 << 50
 
 func (w *wishes) file(script Script, given, otherwise string, job Job, from Origin, r *report) string {
 	if given == "" {

@@ -3,12 +3,14 @@ package batchscript
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -33,15 +35,40 @@ type wishes struct {
 	cpusPerTask  int
 	memoryMB     int64 // per node
 	cpuMemoryMB  int64 // per CPU; at most one of the two is set
-	limit        protocol.Duration
 	sites        []protocol.SiteName
 	powerPPM     int // 0: as much as sites state
-	dataMB       int64
+	data         int64
+	dataOut      int64
 	requeue      bool
+
+	// One for each shape of the job, or one for all of them.
+	cpus      []int // in all; none: by tasks
+	limits    []protocol.Duration
+	estimates []protocol.Duration
+
+	licences  []protocol.Licence
+	priority  string
+	behaviour protocol.Behaviour
+
+	weighing weighing
+	maxCost  *Money
+	maxTime  protocol.Duration // 0: none
+	waiting  string
 
 	stdout, stderr, dir, export string
 
 	wait, parsable, testOnly bool
+
+	source int             // of what is being said: a later one beats an earlier one
+	whole  string          // where options about the whole application belong; empty: here
+	spots  map[string]spot // where each option was said last, by its long name
+}
+
+// clone is a copy that may be changed.
+func (w *wishes) clone() wishes {
+	c := *w
+	c.spots = maps.Clone(w.spots)
+	return c
 }
 
 func setName(w *wishes, value string) error {
@@ -57,13 +84,14 @@ func setName(w *wishes, value string) error {
 	return nil
 }
 
-func counter(name string, field func(*wishes) *int) func(*wishes, string) error {
+// counter takes a count of tasks. It beats a count of CPUs in all that was said before.
+func counter(field func(*wishes) *int) func(*wishes, string) error {
 	return func(w *wishes, value string) error {
 		n, err := parseCount(value)
 		if err != nil {
-			return fmt.Errorf("--%s: %w", name, err)
+			return err
 		}
-		*field(w) = n
+		*field(w), w.cpus = n, nil
 		return nil
 	}
 }
@@ -82,15 +110,15 @@ func setNodes(w *wishes, value string) error {
 	low, high, isRange := strings.Cut(value, "-")
 	least, err := parseCount(low)
 	if err != nil {
-		return fmt.Errorf("--nodes: %w", err)
+		return err
 	}
 	if isRange {
 		most, err := parseCount(high)
 		if err != nil {
-			return fmt.Errorf("--nodes: %w", err)
+			return err
 		}
 		if most < least {
-			return fmt.Errorf("--nodes: %q ends below its beginning", value)
+			return fmt.Errorf("%q ends below its beginning", value)
 		}
 	}
 	w.nodes = least
@@ -100,7 +128,7 @@ func setNodes(w *wishes, value string) error {
 func setMemory(w *wishes, value string) error {
 	mb, err := ParseMemory(value)
 	if err != nil {
-		return fmt.Errorf("--mem: %w", err)
+		return err
 	}
 	w.memoryMB, w.cpuMemoryMB = mb, 0
 	return nil
@@ -109,7 +137,7 @@ func setMemory(w *wishes, value string) error {
 func setMemoryPerCPU(w *wishes, value string) error {
 	mb, err := ParseMemory(value)
 	if err != nil {
-		return fmt.Errorf("--mem-per-cpu: %w", err)
+		return err
 	}
 	w.memoryMB, w.cpuMemoryMB = 0, mb
 	return nil
@@ -154,22 +182,16 @@ func splitUnit(value string) (digits, unit string) {
 	return value[:end], unit
 }
 
-func setTime(w *wishes, value string) error {
-	limit, err := ParseTime(value)
-	if err != nil {
-		return fmt.Errorf("--time: %w", err)
-	}
-	w.limit = limit
-	return nil
-}
-
 // ParseTime reads a wall-time limit as sbatch does: "min", "min:s", "h:min:s",
-// "d-h", "d-h:min" or "d-h:min:s". It must be above zero and bounded, because
-// the grid plans by it.
+// "d-h", "d-h:min" or "d-h:min:s", or with units, as "1h30m". It must be above zero
+// and bounded, because the grid plans by it.
 func ParseTime(value string) (protocol.Duration, error) {
 	switch strings.ToLower(value) {
 	case "unlimited", "infinite", "-1", "0":
 		return 0, fmt.Errorf("%q sets no limit, and the grid plans by limits; give the longest time that the job may take", value)
+	}
+	if d, err := settings.ParseDuration(value); err == nil && d > 0 {
+		return d, nil
 	}
 	days, clock, hasDays := strings.Cut(value, "-")
 	if !hasDays {
@@ -193,7 +215,7 @@ func ParseTime(value string) (protocol.Duration, error) {
 		total = total.Plus(part)
 	}
 	if !ok || total <= 0 {
-		return 0, fmt.Errorf("%q is not a time; write min, min:s, h:min:s, d-h, d-h:min or d-h:min:s", value)
+		return 0, fmt.Errorf("%q is not a time; write min, min:s, h:min:s, d-h, d-h:min, d-h:min:s, or as 1h30m", value)
 	}
 	return total, nil
 }
@@ -208,7 +230,7 @@ func setSites(w *wishes, value string) error {
 	for name := range strings.SplitSeq(value, ",") {
 		site := protocol.SiteName(strings.TrimSpace(name))
 		if err := site.Validate(); err != nil {
-			return fmt.Errorf("--sites: %w", err)
+			return err
 		}
 		sites = append(sites, site)
 	}
@@ -219,7 +241,7 @@ func setSites(w *wishes, value string) error {
 func setPowerShare(w *wishes, value string) error {
 	share, err := parsePercent(value)
 	if err != nil {
-		return fmt.Errorf("--power-share: %w", err)
+		return err
 	}
 	w.powerPPM = share
 	return nil
@@ -243,25 +265,26 @@ func parsePercent(value string) (ppm int, err error) {
 	return ppm, nil
 }
 
-func setData(w *wishes, value string) error {
-	mb, err := ParseMemory(value)
-	if err != nil || mb > math.MaxInt64>>bytesPerMB {
-		return fmt.Errorf("--data: %q is not an amount of data; write for instance 500M, 10G or 2T", value)
+// setData takes an amount of data.
+func setData(field func(*wishes) *int64) func(*wishes, string) error {
+	const bytesPerMB = 20 // the power of two
+	return func(w *wishes, value string) error {
+		mb, err := ParseMemory(value)
+		if err != nil || mb > math.MaxInt64>>bytesPerMB {
+			return fmt.Errorf("%q is not an amount of data; write for instance 500M, 10G or 2T", value)
+		}
+		*field(w) = mb << bytesPerMB
+		return nil
 	}
-	w.dataMB = mb
-	return nil
 }
 
-// bytesPerMB is the power of two.
-const bytesPerMB = 20
-
-func path(name string, field func(*wishes) *string) func(*wishes, string) error {
+func path(field func(*wishes) *string) func(*wishes, string) error {
 	return func(w *wishes, value string) error {
 		if value == "" {
-			return fmt.Errorf("--%s: the path is empty", name)
+			return errors.New("the path is empty")
 		}
 		if strings.IndexByte(value, 0) >= 0 {
-			return fmt.Errorf("--%s: the path %q has a NUL byte", name, value)
+			return fmt.Errorf("the path %q has a NUL byte", value)
 		}
 		*field(w) = value
 		return nil

@@ -23,8 +23,8 @@ func ParseAxis(text string) (Axis, error) {
 		return Axis{}, fmt.Errorf("%q is not of the form key=a,b,c", text)
 	}
 	axis := Axis{Key: strings.TrimSpace(key)}
-	if !slices.Contains(SettableKeys(), axis.Key) {
-		return axis, fmt.Errorf("%q cannot be set; use %s", axis.Key, strings.Join(SettableKeys(), ", "))
+	if !slices.Contains(SettableKeys(), axis.Key) && !strings.Contains(axis.Key, ".") {
+		return axis, unsettable(axis.Key)
 	}
 	var err error
 	axis.Values, err = ParseValues(values)

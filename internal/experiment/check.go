@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/localsched/foresight"
@@ -37,6 +38,7 @@ func (p *Plan) check() []problem {
 	p.checkElectricity(c)
 	p.checkData(c)
 	p.checkPower(c)
+	p.checkApplications(c)
 	return c.problems
 }
 
@@ -133,15 +135,13 @@ func (p *Plan) checkSites(c *checker) {
 		if _, err := engine.Named(s.Policy); err != nil && p.plugin(catalog.SchedulerKind, s.Policy) == nil {
 			c.add(key+".policy", "%v, or the name of a [[plugin]] of the kind %q", err, catalog.SchedulerKind)
 		}
-		if s.CPUHour < 0 {
-			c.add(key+".cpu_hour", "is negative; a price is 0 or more")
-		}
+		c.price(key+".cpu_hour", s.CPUHour)
 		if s.CPUHour > 0 && p.Currency == "" {
 			c.add(key+".cpu_hour", "is in no currency; set the key currency above the tables, as \"EUR\"")
 		}
 		p.checkBudget(c, key, s)
 	}
-	if len(p.Workloads) == 0 {
+	if len(p.Workloads)+len(p.Applications) == 0 {
 		c.add("workload", "there are no jobs; say where they come from in a table [[workload]]")
 	}
 }
@@ -298,6 +298,12 @@ func (p *Plan) known(c *checker, key, name string) {
 func (c *checker) atLeast(key string, n, least int) {
 	if n < least {
 		c.add(key, "%d is less than %d", n, least)
+	}
+}
+
+func (c *checker) price(key string, amount settings.Amount) {
+	if amount < 0 {
+		c.add(key, "is negative; a price is 0 or more")
 	}
 }
 

@@ -18,6 +18,8 @@ type Data struct {
 	Size      Bytes             `toml:"size"` // of each job; 0: nothing travels
 	Bandwidth config.Bandwidth  `toml:"bandwidth"`
 	Latency   protocol.Duration `toml:"latency"`
+	PerGB     settings.Amount   `toml:"per_gb"`   // what the way costs the site where a job comes from
+	PerHour   settings.Amount   `toml:"per_hour"` // likewise, while data travel
 	Links     []DataLink        `toml:"link"`
 }
 
@@ -27,6 +29,8 @@ type DataLink struct {
 	B         string            `toml:"b"` // empty: everybody
 	Bandwidth config.Bandwidth  `toml:"bandwidth"`
 	Latency   protocol.Duration `toml:"latency"`
+	PerGB     settings.Amount   `toml:"per_gb"`
+	PerHour   settings.Amount   `toml:"per_hour"`
 }
 
 // Bytes is an amount of data.
@@ -87,19 +91,24 @@ func (b Bytes) TOML() string {
 
 // stage is how data travel in a simulation.
 func (p *Plan) stage() sim.Stage {
-	if p.Data.Size == 0 {
+	if p.Data.Bandwidth == 0 {
 		return sim.Stage{}
 	}
 	all := make([][]sim.DataLink, len(p.Sites))
 	for i := range all {
 		all[i] = make([]sim.DataLink, len(p.Sites))
 		for j := range all[i] {
-			all[i][j] = sim.DataLink{Latency: p.Data.Latency, Bandwidth: int64(p.Data.Bandwidth)}
+			all[i][j] = sim.DataLink{
+				Latency: p.Data.Latency, Bandwidth: int64(p.Data.Bandwidth),
+				PerGB: protocol.Micro(p.Data.PerGB), PerHour: protocol.Micro(p.Data.PerHour),
+			}
 		}
 	}
 	for _, link := range p.Data.Links {
 		a, b := p.site(link.A), p.site(link.B)
-		way := sim.DataLink{Latency: link.Latency, Bandwidth: int64(link.Bandwidth)}
+		way := sim.DataLink{
+			Latency: link.Latency, Bandwidth: int64(link.Bandwidth), PerGB: protocol.Micro(link.PerGB), PerHour: protocol.Micro(link.PerHour),
+		}
 		for other := range all {
 			if link.B == "" || other == b {
 				all[a][other], all[other][a] = way, way
@@ -111,19 +120,23 @@ func (p *Plan) stage() sim.Stage {
 
 func (p *Plan) checkData(c *checker) {
 	c.span("data.latency", p.Data.Latency, 0)
-	if p.Data.Size == 0 {
+	c.price("data.per_gb", p.Data.PerGB)
+	c.price("data.per_hour", p.Data.PerHour)
+	if p.Data.Size == 0 && len(p.Applications) == 0 {
 		c.idle("data", "data of size 0", []idleKey{
 			{"bandwidth", p.Data.Bandwidth != 0}, {"latency", p.Data.Latency != 0}, {"link", len(p.Data.Links) > 0},
 		})
 		return
 	}
-	if p.Data.Bandwidth == 0 {
+	if p.Data.Bandwidth == 0 && (p.Data.Size > 0 || len(p.Data.Links) > 0) {
 		c.add("data.bandwidth", "is missing; say how fast data travel, as \"125MB/s\"")
 	}
 	for i, link := range p.Data.Links {
 		key := fmt.Sprintf("data.link[%d]", i)
 		p.knownPair(c, key, link.A, link.B)
 		c.span(key+".latency", link.Latency, 0)
+		c.price(key+".per_gb", link.PerGB)
+		c.price(key+".per_hour", link.PerHour)
 		if link.Bandwidth == 0 {
 			c.add(key+".bandwidth", "is missing; say how fast data travel, as \"125MB/s\"")
 		}

@@ -40,7 +40,12 @@ func (p *Plan) electric() bool {
 // electric says whether the site says anything of what it pays, or of what it draws for
 // nothing but that.
 func (s *Site) electric() bool {
-	return s.WattsPerCPU > 0 && s.Power == nil || s.Price != nil || s.Prices != nil
+	return s.WattsPerCPU > 0 && s.Power == nil && !s.flat() || s.Price != nil || s.Prices != nil
+}
+
+// flat says whether the site pays one price for electricity, by what it charges.
+func (s *Site) flat() bool {
+	return s.Cost.Eco != nil && s.Cost.Eco.Price != 0
 }
 
 // zone is the time zone of a site.
@@ -149,7 +154,7 @@ type calendar struct {
 // workload's clock shows 0; with a history, it is the beginning of the day, by that
 // clock, on which the last job of the history comes, as in [MC]'s experiments
 // (facts/mcmf-experiments.md section 3).
-func (p *Plan) calendar(jobs []workload.Job) (calendar, error) {
+func (p *Plan) calendar(jobs []workload.Job, applications []sim.Application) (calendar, error) {
 	start, err := p.beginning()
 	if err != nil {
 		return calendar{}, err
@@ -159,8 +164,15 @@ func (p *Plan) calendar(jobs []workload.Job) (calendar, error) {
 		last := jobs[p.History-1].Submit
 		day = last - last%protocol.Instant(protocol.Day)
 	}
-	begin := start - day
-	return calendar{begin: begin, first: begin + jobs[p.History].Submit, last: begin + jobs[len(jobs)-1].Submit}, nil
+	when := calendar{begin: start - day, first: protocol.Instant(protocol.Never)}
+	if len(jobs) > 0 {
+		when.first, when.last = when.begin+jobs[p.History].Submit, when.begin+jobs[len(jobs)-1].Submit
+	}
+	for i := range applications {
+		at := when.begin + applications[i].At
+		when.first, when.last = min(when.first, at), max(when.last, at)
+	}
+	return when, nil
 }
 
 // beginning is the instant that the keys start and zone name.
@@ -189,6 +201,8 @@ func (p *Plan) electrify(ctx context.Context, sites []sim.Site, when calendar) e
 			Milliwatts: p.Sites[i].WattsPerCPU.Milliwatts(),
 			Ahead:      market.Since(when.begin),
 			Paid:       price.NewMeter(outlook.Since(market.Series(), when.begin)),
+			Dated:      price.NewMeter(market.Series()),
+			Currency:   p.Currency,
 		}
 	}
 	return nil

@@ -406,7 +406,7 @@ nodes = 1
 	for _, want := range []string{
 		"bad.toml:2: history: -1 is less than 0",
 		"bad.toml:3: grid_share: 1.5 is outside 0 to 1",
-		`bad.toml:4: peer.policy: "tc" does not decide in cycles, as the scheme "cycle" does; use "local", "mcmf", "inst", "twoprice", "stable" or "random"`,
+		`bad.toml:4: peer.policy: "tc" does not decide in cycles, as the scheme "cycle" does; use "local", "mcmf", "inst", "twoprice", "iss", "stable" or "random"`,
 		`bad.toml:5: peer.waits: "guess" is no way to foresee waits; use "plan", "adaptive", "qbets" or "ibl"`,
 		"bad.toml:6: peer.max_q: -2 is less than 0",
 		"bad.toml:7: peer.perturb: ",

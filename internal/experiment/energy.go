@@ -91,7 +91,7 @@ func (p *Point) add(outcomes []*Energy) {
 		all[i] = *one
 	}
 	for _, m := range all[0].measures() {
-		p.Metrics[m.key] = estimate(each(all, m.of))
+		p.Metrics[m.key] = EstimateOf(each(all, m.of))
 	}
 	for i := range p.Sites {
 		bills := make([]SiteEnergy, len(all))
@@ -99,7 +99,7 @@ func (p *Point) add(outcomes []*Energy) {
 			bills[seed] = all[seed].Bills[i]
 		}
 		for _, m := range bills[0].measures() {
-			p.Sites[i].Metrics[m.key] = estimate(each(bills, m.of))
+			p.Sites[i].Metrics[m.key] = EstimateOf(each(bills, m.of))
 		}
 	}
 }

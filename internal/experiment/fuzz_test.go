@@ -14,7 +14,10 @@ import (
 func FuzzPlan(f *testing.F) {
 	f.Add(smallPlan, "load", "1.2")
 	f.Add(electric, "weight", "0.4")
+	f.Add(two+"[[application]]\nfile = \"app.toml\"\nsite = \"home\"\n", "site.home.cost.cpu.price", "2.5")
+	f.Add(two+"[[application]]\nname = \"a\"\nfile = \"x\"\nsite = \"home\"\nrate = 3.0\n", "application.a.max_cost", "5 CHF")
 	f.Add(within, "budget_kw", "0.4")
+	f.Add(tunable, "weighing.beta", "2")
 	f.Add("[[site]]\nname = \"a\"\nmachine = \"bgp\"\npartitions = \"x.csv\"\n[site.power]\nbudget_kw = 3\n", "budget_mode", "filter")
 	f.Add("[[site]]\nname = \"a\"\n[[cut]]\na = \"a\"\n", "phi", "1h")
 	f.Fuzz(func(t *testing.T, text, key, value string) {
@@ -55,6 +58,8 @@ func FuzzFlags(f *testing.F) {
 // FuzzResults: what is taken as results can be shown, or is told why not.
 func FuzzResults(f *testing.F) {
 	f.Add([]byte(`{"experiment":"x","scheme":"local","seed":1,"jobs":2,"sites":[{"site":"a"}],"hash":""}`))
+	f.Add([]byte(`{"experiment":"x","scheme":"cycle","seed":1,"jobs":0,"sites":[{"site":"a"}],"hash":"","applications":{"currency":"CHF",` +
+		`"applications":1,"sites":[{"site":"a","income":3}],"each":[]}}`))
 	f.Add([]byte(`{"experiment":"x","scheme":"cycle","seed":1,"jobs":2,"sites":[{"site":"a"}],"hash":"","currency":"EUR",` +
 		`"energy_cost":1,"energy_mwh":2,"fairness":3,"energy_sites":[{"site":"a","energy_cost":1,"energy_mwh":2,"fairness":3}]}`))
 	f.Add([]byte(`{"experiment":"x","scheme":"cycle","seed":1,"jobs":2,"sites":[],"hash":"","energy_cost":1,"energy_sites":[{"fairness":3}]}`))

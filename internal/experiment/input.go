@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -154,7 +155,7 @@ func builtInModel(name string) (workload.Model, bool) {
 // Open reads the files that the plan names. What is odd about them is in
 // [Plan.Notes] afterwards.
 func (p *Plan) Open() error {
-	p.inputs, p.supplies, p.notes = nil, make([]*supply, len(p.Sites)), nil
+	p.inputs, p.supplies, p.notes = nil, make([]*supply, len(p.Sites)), slices.Clone(p.odd)
 	var errs []error
 	for i := range p.Workloads {
 		opened, err := p.open(i)
@@ -166,7 +167,7 @@ func (p *Plan) Open() error {
 		p.supplies[i], err = p.supply(&p.Sites[i])
 		errs = append(errs, err, p.cut(i))
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, p.openApplications()...)...)
 }
 
 // Notes is what people should know of the files that were read.

@@ -18,7 +18,8 @@ func (e Estimate) Half() float64 {
 	return *e.CI95
 }
 
-func estimate(values []float64) Estimate {
+// EstimateOf is the estimate of a metric that has such values for the seeds.
+func EstimateOf(values []float64) Estimate {
 	e := report.Interval(values)
 	if e.N < 2 {
 		return Estimate{Mean: e.Mean, Values: values}

@@ -15,7 +15,7 @@ import (
 // Jobs draws the models' jobs from the seed and takes those of the traces. Their
 // origins are indices of the plan's sites. Job numbers are unique at an origin.
 func (p *Plan) Jobs(seed uint64) ([]workload.Job, error) {
-	if len(p.inputs) == 0 {
+	if len(p.inputs) == 0 && len(p.Workloads) > 0 {
 		return nil, errNotOpen
 	}
 	bySite := make([][]workload.Job, len(p.Sites))
@@ -36,6 +36,8 @@ func (p *Plan) Jobs(seed uint64) ([]workload.Job, error) {
 	}
 	jobs := workload.Merge(bySite...)
 	switch {
+	case len(jobs) == 0 && len(p.Workloads) == 0:
+		return nil, nil // there are applications
 	case len(jobs) == 0:
 		return nil, errors.New("the workloads have no jobs; look at their from, to and span")
 	case len(jobs) <= p.History:

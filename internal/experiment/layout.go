@@ -15,14 +15,18 @@ import (
 // resolve makes the files of partitions that a plan names absolute.
 func (p *Plan) resolve() {
 	for i := range p.Sites {
-		s := &p.Sites[i]
-		if s.Partitions == "" || s.Partitions == config.Intrepid || config.IsRacks(s.Partitions) || filepath.IsAbs(s.Partitions) {
-			continue
-		}
-		file := p.places.Find(fmt.Sprintf("site[%d].partitions", i)).File
-		if dir, err := filepath.Abs(filepath.Dir(file)); err == nil {
-			s.Partitions = filepath.Join(dir, s.Partitions)
-		}
+		resolvePartitions(&p.Sites[i], p.places.Find(fmt.Sprintf("site[%d].partitions", i)).File)
+	}
+}
+
+// resolvePartitions makes the file of a site's partitions absolute, which begins where the
+// plan's file is.
+func resolvePartitions(s *Site, file string) {
+	if s.Partitions == "" || s.Partitions == config.Intrepid || config.IsRacks(s.Partitions) || filepath.IsAbs(s.Partitions) {
+		return
+	}
+	if dir, err := filepath.Abs(filepath.Dir(file)); err == nil {
+		s.Partitions = filepath.Join(dir, s.Partitions)
 	}
 }
 

@@ -157,7 +157,7 @@ func (s *Swept) lead() string {
 type column struct {
 	key, title string
 	scale      float64
-	electric   bool // it is there where sites pay for electricity, and not under every scheme
+	partial    bool // not under every scheme, nor in every experiment
 }
 
 // shown are the metrics of all sites together.
@@ -170,27 +170,33 @@ func (s *Swept) shown() []column {
 		{key: "grid_efficiency", title: "grid efficiency, %", scale: 100},
 		{key: "fraction_transferred", title: "jobs transferred, %", scale: 100},
 	}
-	return append(all, s.electricity()...)
+	return append(append(all, s.electricity()...), s.ofApplications()...)
 }
 
 // electricity are the metrics of electricity that some point has.
 func (s *Swept) electricity() []column {
 	all := []column{
-		{key: "energy_cost", title: "electricity, " + s.Currency, scale: 1, electric: true},
-		{key: "energy_mwh", title: "electricity, MWh", scale: 1, electric: true},
-		{key: "fairness", title: "fairness", scale: 1, electric: true},
+		{key: "energy_cost", title: "electricity, " + s.Currency, scale: 1, partial: true},
+		{key: "energy_mwh", title: "electricity, MWh", scale: 1, partial: true},
+		{key: "fairness", title: "fairness", scale: 1, partial: true},
 	}
+	return s.those(all)
+}
+
+// those are the columns of metrics that some point has.
+func (s *Swept) those(all []column) []column {
 	return slices.DeleteFunc(all, func(c column) bool {
 		return !slices.ContainsFunc(s.Points, func(p Point) bool { return len(p.Metrics[c.key].Values) > 0 })
 	})
 }
 
-func (e Estimate) scaled(scale float64) report.Estimate {
+// Scaled is the estimate in another unit, for figures.
+func (e Estimate) Scaled(scale float64) report.Estimate {
 	return report.Estimate{Mean: e.Mean * scale, Half: e.Half() * scale, N: max(1, len(e.Values))}
 }
 
-// text prints an estimate with as many digits as its interval leaves sense.
-func (e Estimate) text(scale float64) string {
+// Text prints an estimate with as many digits as its interval leaves sense.
+func (e Estimate) Text(scale float64) string {
 	if len(e.Values) == 0 {
 		return "-" // it has none under this scheme
 	}
@@ -244,7 +250,7 @@ func (s *Swept) pointsTable() report.Table {
 	for i := range s.Points {
 		row := s.cells(&s.Points[i])
 		for _, m := range s.shown() {
-			row = append(row, s.Points[i].Metrics[m.key].text(m.scale))
+			row = append(row, s.Points[i].Metrics[m.key].Text(m.scale))
 		}
 		t.Rows = append(t.Rows, row)
 	}
@@ -261,11 +267,11 @@ func (s *Swept) sitesTable() report.Table {
 		for _, site := range s.Points[i].Sites {
 			row := append(s.cells(&s.Points[i]), site.Site)
 			for _, key := range []string{"jobs_submitted", "jobs_sent", "jobs_run", "mean_wait_s", "mean_response_s"} {
-				row = append(row, site.Metrics[key].text(1))
+				row = append(row, site.Metrics[key].Text(1))
 			}
-			row = append(row, site.Metrics["utilisation"].text(100))
+			row = append(row, site.Metrics["utilisation"].Text(100))
 			for _, m := range s.electricity() {
-				row = append(row, site.Metrics[m.key].text(m.scale))
+				row = append(row, site.Metrics[m.key].Text(m.scale))
 			}
 			t.Rows = append(t.Rows, row)
 		}

@@ -31,7 +31,7 @@ func (s *Swept) curves(name string) ([]report.Figure, error) {
 		index := map[string]int{}
 		for i := range s.Points {
 			p := &s.Points[i]
-			if m.electric && len(p.Metrics[m.key].Values) == 0 {
+			if m.partial && len(p.Metrics[m.key].Values) == 0 {
 				continue
 			}
 			x, err := axisNumber(p.Settings[axis])
@@ -46,7 +46,7 @@ func (s *Swept) curves(name string) ([]report.Figure, error) {
 				curves.Curves = append(curves.Curves, report.Curve{Name: title})
 			}
 			c := &curves.Curves[at]
-			c.Points = append(c.Points, report.Point{X: x, Y: p.Metrics[m.key].scaled(m.scale)})
+			c.Points = append(c.Points, report.Point{X: x, Y: p.Metrics[m.key].Scaled(m.scale)})
 		}
 		figure, err := curves.Figure()
 		if err != nil {
@@ -155,10 +155,10 @@ func (s *Swept) joiningTable() report.Table {
 			continue
 		}
 		for _, site := range p.Sites {
-			row := append(s.cells(p), site.Site, site.Metrics["jobs_submitted"].text(1),
-				site.Metrics["jobs_sent"].text(1), site.Metrics["jobs_run"].text(1))
+			row := append(s.cells(p), site.Site, site.Metrics["jobs_submitted"].Text(1),
+				site.Metrics["jobs_sent"].Text(1), site.Metrics["jobs_run"].Text(1))
 			for _, m := range siteShown() {
-				row = append(row, site.Metrics[m.key].text(m.scale), site.Gain[m.key].text(m.scale))
+				row = append(row, site.Metrics[m.key].Text(m.scale), site.Gain[m.key].Text(m.scale))
 			}
 			t.Rows = append(t.Rows, row)
 		}
@@ -201,7 +201,7 @@ func (s *Swept) joinedBars(name string, apart, joined *Point) (report.Figure, er
 		panel := report.Panel{Title: m.title, Values: make([][]report.Estimate, 2)}
 		for series, p := range []*Point{apart, joined} {
 			for _, site := range p.Sites {
-				panel.Values[series] = append(panel.Values[series], site.Metrics[m.key].scaled(m.scale))
+				panel.Values[series] = append(panel.Values[series], site.Metrics[m.key].Scaled(m.scale))
 			}
 		}
 		bars.Panels = append(bars.Panels, panel)

@@ -3,6 +3,7 @@ package experiment
 import (
 	"slices"
 
+	"github.com/switchyard-hpc/switchyard/internal/cost"
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/localsched/foresight"
@@ -10,6 +11,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/config"
 	"github.com/switchyard-hpc/switchyard/plugins/catalog"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/builtin"
+	"github.com/switchyard-hpc/switchyard/plugins/policy/iss"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/mcmf"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
 	"github.com/switchyard-hpc/switchyard/plugins/price/feeds"
@@ -42,6 +44,13 @@ type Plan struct {
 	Currency  string     `toml:"currency"` // of the sites' prices; empty: there are none
 	Plugins   []Plugin   `toml:"plugin"`
 
+	Applications []Application    `toml:"application"`
+	Exchange     config.Exchange  `toml:"exchange"`
+	Waiting      []config.Waiting `toml:"waiting"`
+	Weighing     config.Weighing  `toml:"weighing"`
+	Tune         *Tuning          `toml:"tune"` // nil: nothing is searched for
+	Candidates   []Candidate      `toml:"candidate"`
+
 	Electricity Electricity `toml:"electricity"`
 	Power       Power       `toml:"power"`
 	Data        Data        `toml:"data"`
@@ -51,6 +60,8 @@ type Plan struct {
 	inputs   []input         // of the workloads, in their order; none before Open
 	supplies []*supply       // of the sites, in their order; nil: without electricity
 	notes    []string
+	odd      []string           // what is odd about the file
+	files    []*applicationFile // of the applications, in their order; none before Open
 
 	started map[string]*catalog.Plugin // by name; none before Start
 }
@@ -88,7 +99,13 @@ type Site struct {
 	Prices      *feeds.PriceFile `toml:"prices"`
 	Power       *SitePower       `toml:"power"` // nil: its jobs may draw what they want
 
-	layout *partition.Layout // of Partitions; nil: none, or none before Open
+	Memory   config.Megabytes `toml:"memory"`   // of a node; 0: not stated
+	Currency string           `toml:"currency"` // of what it charges; empty: that of the plan
+	Gamma    *config.Gamma    `toml:"gamma"`    // nil: components of applications cannot run
+	Cost     config.Cost      `toml:"cost"`
+
+	charges *cost.Charges     // of Cost; nil: it charges nothing by it
+	layout  *partition.Layout // of Partitions; nil: none, or none before Open
 }
 
 // Workload is where jobs come from: those of one site from a trace or a model, or those
@@ -136,6 +153,9 @@ type Peer struct {
 	Partners  int               `toml:"partners"` // 0: all
 	Cycle     protocol.Duration `toml:"cycle"`
 	MaxQ      int               `toml:"max_q"` // 0: any number
+	Gap       settings.Share    `toml:"gap"`   // of the policy iss, as the next two
+	Nodes     int               `toml:"nodes"`
+	Printed   bool              `toml:"printed"`
 	Waits     string            `toml:"waits"`
 	Perturb   protocol.Duration `toml:"perturb"`
 }
@@ -195,6 +215,10 @@ func Default() Plan {
 			Policy: builtin.TC, Weight: mcmf.DefaultWeight, Scale: mcmf.DefaultScale,
 			Phi: protocol.Minute, Sigma: 5 * protocol.Minute, Delta: 0.7, Epsilon: tc.DefaultEpsilon, RoundJobs: 64,
 			Cycle: protocol.Minute, Waits: string(foresight.Plan),
+			Gap: settings.Share(iss.Default().Gap), Nodes: iss.Default().Nodes,
+		},
+		Weighing: config.Weighing{
+			Objective: string(cost.Balanced), Alpha: protocol.PPM, Beta: protocol.PPM, Gamma: protocol.PPM, Delta: protocol.PPM,
 		},
 		Electricity: Electricity{Start: "2026-01-01 00:00", Zone: "UTC", Forecast: "auto"},
 		Power:       Power{Low: 1, High: 1},
@@ -233,6 +257,7 @@ func (p *Plan) clone() *Plan {
 	c.Plugins = slices.Clone(p.Plugins)
 	c.Data.Links = slices.Clone(p.Data.Links)
 	c.supplies = slices.Clone(p.supplies)
+	c.ownBroker()
 	return &c
 }
 

@@ -49,13 +49,13 @@ func (c *cell) point(apart *cell) Point {
 		p.Settings[one.Key] = one.Value
 	}
 	for _, m := range gridMeasures() {
-		p.Metrics[m.key] = estimate(each(c.outcomes, m.of))
+		p.Metrics[m.key] = EstimateOf(each(c.outcomes, m.of))
 	}
 	for i := range c.outcomes[0].Sites {
 		site := SitePoint{Site: string(c.outcomes[0].Sites[i].Site), Metrics: map[string]Estimate{}}
 		own := sitesAt(c.outcomes, i)
 		for _, m := range siteMeasures() {
-			site.Metrics[m.key] = estimate(each(own, m.of))
+			site.Metrics[m.key] = EstimateOf(each(own, m.of))
 		}
 		if apart != nil {
 			site.Gain = gain(own, sitesAt(apart.outcomes, i))
@@ -63,6 +63,7 @@ func (c *cell) point(apart *cell) Point {
 		p.Sites = append(p.Sites, site)
 	}
 	p.add(c.energies)
+	p.addApplications(c.applications)
 	return p
 }
 
@@ -73,7 +74,7 @@ func gain(joined, apart []sim.SiteMetrics) map[string]Estimate {
 		for i, before := range each(apart, m.of) {
 			more[i] -= before
 		}
-		gains[m.key] = estimate(more)
+		gains[m.key] = EstimateOf(more)
 	}
 	return gains
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/plugins/catalog"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/builtin"
+	"github.com/switchyard-hpc/switchyard/plugins/policy/iss"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/mcmf"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/random"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
@@ -37,6 +38,7 @@ func (p *Peer) parameters(seed int) builtin.Config {
 	return builtin.Config{
 		TC:     tc.Config{Epsilon: p.Epsilon},
 		MCMF:   mcmf.Config{Variant: mcmf.Full, Weight: int(p.Weight), Scale: p.Scale, Marginal: p.Marginal},
+		ISS:    iss.Config{Gap: int(p.Gap), Nodes: p.Nodes, Double: p.Printed},
 		Random: random.Config{Seed: uint64(seed)}, //nolint:gosec // checked: not negative
 	}
 }
@@ -45,6 +47,9 @@ func (p *Peer) parameters(seed int) builtin.Config {
 // built in.
 func (p *Plan) checkPolicy(c *checker) {
 	for _, fault := range p.Peer.parameters(p.Seed).MCMF.Faults() {
+		c.add("peer."+fault.Key, "%s", fault.Text)
+	}
+	for _, fault := range p.Peer.parameters(p.Seed).ISS.Faults() {
 		c.add("peer."+fault.Key, "%s", fault.Text)
 	}
 	if name := p.Peer.Policy; !p.decidesItself() && p.plugin(catalog.PolicyKind, name) == nil {

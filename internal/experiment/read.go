@@ -81,9 +81,14 @@ func finish(r *settings.Reader, plan *Plan, name string) (*Plan, error) {
 		for _, one := range plan.check() {
 			r.Problem(one.key, "%s", one.text)
 		}
+		plan.broker(r)
+		plan.checkTuning(r)
 	}
 	if err := r.Err(); err != nil {
 		return nil, err
+	}
+	for _, odd := range r.Warnings() {
+		plan.odd = append(plan.odd, odd.String())
 	}
 	return plan, nil
 }

@@ -2,11 +2,16 @@ package experiment
 
 import (
 	"fmt"
+	"reflect"
+	"strconv"
 	"strings"
 
+	"github.com/switchyard-hpc/switchyard/internal/cost"
+	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/localsched/foresight"
+	"github.com/switchyard-hpc/switchyard/peer/config"
 	"github.com/switchyard-hpc/switchyard/plugins/price/curve"
 )
 
@@ -26,14 +31,27 @@ type Key struct {
 
 // Reference describes every key of an experiment's file.
 func Reference() []Table {
-	return []Table{
+	eco, plan := &config.EcoCost{}, Default()
+	eco.SetDefaults()
+	return append([]Table{
 		{"", "What is run. These keys stand above all tables.", topKeys()},
 		{"[[site]]", "A machine and its batch system, one table for each site of the grid. Where one site pays for electricity, all must: outcomes then have its cost.", siteKeys()},
 		{"[site.power]", "What the site's jobs may draw together, for the site above it, by the keys of a live site's [power]: a job that would draw more waits. Jobs are counted by the site's watts_per_cpu, each with its factor of [power].", budgetKeys()},
 		{"[site.prices]", "A file of electricity prices, in a format of docs/prices.md, for the site above it. A day's prices are known from its midnight on, later ones are forecast.", priceFileKeys()},
 		{"[[site.period]]", "A time of the week or the year with a price of its own, for the site above it. The first that holds counts; all are known ahead.", periodKeys()},
+		{"[site.gamma]", "A CPU of the site above it, as the Γ model sees it (docs/cost-model.md). Components of applications run by it.", shared("localsched.gamma", &config.Gamma{})},
+		{"[site.cost]", "What the site above it charges, by the keys of a live site's [cost]. All money is in the site's currency, and hours go by its zone.", shared("cost", &config.Cost{})},
+		{"[site.cost.cpu]", "What the use of CPUs costs there.", shared("cost.cpu", &config.CPUCost{})},
+		{"[[site.cost.cpu.period]]", "A time with a price of its own.", shared("cost.cpu.period", &config.CostPeriod{})},
+		{"[[site.cost.licence]]", "A licence that jobs may use there.", shared("cost.licence", &config.LicenceCost{})},
+		{"[site.cost.eco]", "What energy and cooling cost there, by watts_per_cpu. With a price here the site needs no other price of electricity.", shared("cost.eco", eco)},
+		{"[site.cost.data]", "What the traffic of guests' jobs costs there.", shared("cost.data", &config.DataCost{})},
 		{"[[workload]]", "Where jobs of a site come from: a trace, a built-in model or a model of your own. A site may have none, one or several. A trace or model of a grid has the jobs of several sites.", workloadKeys()},
 		{"[[plugin]]", "A policy or a batch system that is a program of its own; docs/plugins.md says how to write one.", pluginKeys()},
+		{"[[application]]", "An application that users submit, once or again and again, beside the workloads; docs/applications.md says what it is. Its file is that which \"switchyard submit\" takes. What the file says of the behaviour of each component is what that really does, and what is foreseen by what users state and by earlier runs.", applicationKeys()},
+		{"[exchange]", "What currencies are worth, where sites have several.", shared("exchange", &config.Exchange{})},
+		{"[[waiting]]", "What it costs to wait for results: a curve by the clock of [electricity], which applications name.", shared("waiting", &config.Waiting{})},
+		{"[weighing]", "How costs are weighed for applications that do not say.", shared("weighing", &plan.Weighing)},
 		{"[peer]", "What every site's peer is told. The defaults are those of live peers.", peerKeys()},
 		{"[protect]", "When sites decline guests for the sake of their own users. Under central and portal all jobs of the grid are guests, and own ones those that stay by grid_share.", protectKeys()},
 		{"[electricity]", "When the experiment takes place, and what sites know of prices that are not published yet.", electricityKeys()},
@@ -44,7 +62,20 @@ func Reference() []Table {
 		{"[[link]]", "What happens on the link of two sites instead, in both directions. Later tables take the place of earlier ones.", append(pairKeys(), networkKeys()...)},
 		{"[[cut]]", "A time in which two sites do not hear each other.", cutKeys()},
 		{"[[crash]]", "A time in which a site's peer is down. It comes back with what it had stored; its batch system goes on.", crashKeys()},
+	}, tuneTables()...)
+}
+
+// shared describes a table that live sites have, too, with the defaults of a holder.
+func shared(table string, defaults any) (keys []Key) {
+	of := reflect.ValueOf(defaults).Elem()
+	for _, key := range config.TableKeys(table) {
+		one := Key{Name: key.Name, About: key.About}
+		if field, ok := settings.Field(of, key.Name); ok && !field.IsZero() {
+			one.Default = settings.Format(field)
+		}
+		keys = append(keys, one)
 	}
+	return keys
 }
 
 func topKeys() []Key {
@@ -83,6 +114,8 @@ func siteKeys() []Key {
 		{"price", "", "What a MWh costs when no [[site.period]] holds. Sites with [site.prices] have none."},
 		{"zone", "", "Time zone of the site, when its days begin and its periods hold, as \"Europe/Oslo\". Not set: that of [electricity]."},
 		{"area", "", "Which area's prices hold, of a file that has several."},
+		{"memory", "", "Memory of a node, as \"4GB\". Not set: not looked at."},
+		{"currency", "", "Of what the site charges and of what its users reckon in. Not set: that of the experiment."},
 	}
 }
 
@@ -137,7 +170,7 @@ func pluginKeys() []Key {
 
 func peerKeys() []Key {
 	return []Key{
-		{"policy", `"tc"`, "The policy that decides rounds: \"tc\", \"mcmf\", its variants \"inst\" and \"twoprice\", \"stable\", \"random\", \"local\", or the name of a [[plugin]] of the kind \"policy\". The scheme local has none."},
+		{"policy", `"tc"`, "The policy that decides rounds: \"tc\", \"mcmf\", its variants \"inst\" and \"twoprice\", \"iss\", \"stable\", \"random\", \"local\", or the name of a [[plugin]] of the kind \"policy\". The scheme local has none."},
 		{"phi", `"1m"`, "φ: a job that would wait less than this at its own site stays there, and nobody is asked."},
 		{"sigma", `"5m"`, "σ: time between two looks at the own utilisation, and at what waiting jobs would wait at home."},
 		{"delta", "0.7", "δ: a site whose utilisation is below this volunteers, under receiver and symmetric."},
@@ -152,6 +185,9 @@ func peerKeys() []Key {
 		{"ask", "0", "How many partners are asked in a round, the best by gossip. 0: all."},
 		{"partners", "0", "How many partners each site has, drawn by the seed. 0: all others."},
 		{"cycle", `"1m"`, "Under cycle and portal: the time between two decisions, and the period of max_q."},
+		{"gap", settings.Format(reflect.ValueOf(Default().Peer.Gap)), "Of the policy iss: how far z may be above the least once the search has taken a while, as a share of it."},
+		{"nodes", strconv.Itoa(Default().Peer.Nodes), "Of the policy iss: steps of the search for each application."},
+		{"printed", "false", "Of the policy iss: z as its paper prints it, with the cost of waiting twice."},
 		{"max_q", "0", "Under cycle and portal: how many jobs a site takes in a period, whoever sends them. 0: any number."},
 		{"waits", `"plan"`, "How sites foresee what a job would wait: " + oneOf(foresight.Methods()) + ". \"plan\" goes by the batch system's plan, the others by jobs that have waited there."},
 		{"perturb", `"0s"`, "Bound of an error that is drawn for every wait that a site tells, in either direction."},
@@ -162,6 +198,34 @@ func protectKeys() []Key {
 	return []Key{
 		{"share", "0.0", "Part of a site's CPUs that guests may hold or wait for. 0: not looked at."},
 		{"delay", `"0s"`, "How much later planning may show a waiting job of an own user to start. 0: not looked at."},
+	}
+}
+
+func applicationKeys() []Key {
+	return []Key{
+		{"name", "", "What people call it. Not set: as its file."},
+		{"file", "", "File of the application, as \"switchyard submit\" takes it; its scripts must be there, and each component needs a behaviour. Required."},
+		{"site", "", "Name of the site where it is submitted. Required."},
+		{"user", `"user"`, "Who submits it. What is learnt of a component is kept by user and name."},
+		{"start", `"0s"`, "When the first is submitted, after the experiment's beginning."},
+		{"count", "1", "How often it is submitted."},
+		{"every", `"0s"`, "How long after one the next is submitted."},
+		{"rate", "0.0", "How many are submitted a day, by chance, instead of every so long. 0: by every."},
+		{"cases", "1", "How many there are of each of its components, all alike."},
+		{"noise", "0.0", "Bound of the error that is drawn for each run time and each number that is measured, as a share of it."},
+		{"overlap", "0.0", "Share of the shorter of computing and communicating that is hidden behind the longer; the Γ model knows of none."},
+		{"misstated", "1.0", "How wrong users state operations, accesses, words and messages: each is multiplied by a factor between 1/misstated and misstated, drawn once. 1: they are right."},
+		{"unstated", "false", "Whether users state nothing of the behaviour."},
+		{"growth", "0.0", "By which part the components do more from each submission to the next, which users do not state."},
+		{"unmeasured", "[]", "What sites do not measure of its runs: " + oneOf(counters()) + ". The run time always is."},
+		{"objective", "", "Of " + oneOf(cost.Objectives()) + ". Not set: as its file says, like all that follows; what says nothing goes by [weighing]."},
+		{"alpha", "", "Weight of what CPUs and licences cost."},
+		{"beta", "", "Weight of what waiting costs."},
+		{"gamma", "", "Weight of what energy costs."},
+		{"delta", "", "Weight of what traffic costs."},
+		{"max_cost", "", "The most that it may cost, as \"50 CHF\"."},
+		{"max_time", "", "The most that it may take, from its submission to its last data, as \"12h\"."},
+		{"waiting", "", "Name of the [[waiting]] that counts."},
 	}
 }
 
@@ -181,13 +245,15 @@ func powerKeys() []Key {
 }
 
 func dataKeys() []Key {
-	return append([]Key{{"size", `"0B"`, "Of each job's data, as \"1TB\". 0: nothing travels."}}, dataLinkKeys()...)
+	return append([]Key{{"size", `"0B"`, "Of the data of each job of the workloads, as \"1TB\". 0: nothing travels. Components of applications have their own."}}, dataLinkKeys()...)
 }
 
 func dataLinkKeys() []Key {
 	return []Key{
 		{"bandwidth", "", "How fast they travel, as \"125MB/s\" or \"1Gbit/s\". Required where there are data."},
 		{"latency", `"0s"`, "Before they begin to arrive."},
+		{"per_gb", "0.0", "What the way costs the site where the job comes from, for each GB either way, in its currency."},
+		{"per_hour", "0.0", "What it costs for each hour in which data travel."},
 	}
 }
 

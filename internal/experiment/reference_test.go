@@ -9,6 +9,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/experiment"
 	"github.com/switchyard-hpc/switchyard/internal/settings"
+	"github.com/switchyard-hpc/switchyard/peer/config"
 	"github.com/switchyard-hpc/switchyard/plugins/price/feeds"
 )
 
@@ -30,7 +31,12 @@ func TestReferenceHasEveryKeyWithItsDefault(t *testing.T) {
 	t.Parallel()
 	plan := experiment.Default()
 	site, work, plugin := experiment.Site{}, experiment.Workload{}, experiment.Plugin{}
-	limit := experiment.SitePower{}
+	limit, eco, app := experiment.SitePower{}, config.EcoCost{}, experiment.Application{}
+	tune, candidate := experiment.Tuning{}, experiment.Candidate{}
+	tune.SetDefaults()
+	candidate.SetDefaults()
+	eco.SetDefaults()
+	app.SetDefaults()
 	plugin.SetDefaults()
 	limit.SetDefaults()
 	site.SetDefaults()
@@ -40,7 +46,11 @@ func TestReferenceHasEveryKeyWithItsDefault(t *testing.T) {
 		"[[link]]": &experiment.Link{}, "[[cut]]": &experiment.Cut{}, "[[crash]]": &experiment.Crash{},
 		"[[plugin]]": &plugin, "[site.power]": &limit, "[site.prices]": &feeds.PriceFile{}, "[[site.period]]": &feeds.Period{},
 		"[protect]": &plan.Protect, "[electricity]": &plan.Electricity, "[power]": &plan.Power, "[data]": &plan.Data,
-		"[[data.link]]": &experiment.DataLink{},
+		"[[data.link]]": &experiment.DataLink{}, "[[application]]": &app, "[site.gamma]": &config.Gamma{},
+		"[site.cost]": &config.Cost{}, "[site.cost.cpu]": &config.CPUCost{}, "[[site.cost.cpu.period]]": &config.CostPeriod{},
+		"[[site.cost.licence]]": &config.LicenceCost{}, "[site.cost.eco]": &eco, "[site.cost.data]": &config.DataCost{},
+		"[exchange]": &plan.Exchange, "[[waiting]]": &config.Waiting{}, "[weighing]": &plan.Weighing,
+		"[tune]": &tune, "[tune.goal]": &tune.Goal, "[[tune.axis]]": &experiment.TuneAxis{}, "[[candidate]]": &candidate,
 	}
 	for _, table := range experiment.Reference() {
 		var keys []string

@@ -35,7 +35,7 @@ func ParseResults(data []byte) (*Swept, error) {
 		return nil, fmt.Errorf("not the JSON of sim run: %w", err)
 	}
 	for _, one := range append([]Outcome{*outcome}, outcome.Compare...) {
-		if err := one.validate(len(one.Sites)); err != nil {
+		if err := errors.Join(one.validate(len(one.Sites)), one.Applications.validate(len(one.Sites))); err != nil {
 			return nil, fmt.Errorf("not the JSON of sim run: %w", err)
 		}
 	}
@@ -45,13 +45,16 @@ func ParseResults(data []byte) (*Swept, error) {
 // swept is the outcome, and those it is compared with, as a sweep of one seed.
 func (o *Outcome) swept() *Swept {
 	swept := &Swept{Experiment: o.Experiment, Seeds: []uint64{o.Seed}, Records: o.Records}
-	if o.Energy != nil {
+	switch {
+	case o.Energy != nil:
 		swept.Currency = o.Currency
+	case o.Applications != nil:
+		swept.Currency = o.Applications.Currency
 	}
 	for _, scheme := range Schemes() {
 		for _, one := range append([]Outcome{*o}, o.Compare...) {
 			if one.Scheme == scheme {
-				c := cell{scheme: scheme, outcomes: []sim.Metrics{one.Metrics}, energies: []*Energy{one.Energy}}
+				c := cell{scheme: scheme, outcomes: []sim.Metrics{one.Metrics}, energies: []*Energy{one.Energy}, applications: []*Applications{one.Applications}}
 				swept.Points = append(swept.Points, c.point(nil))
 			}
 		}
@@ -83,7 +86,7 @@ func (p *Point) validate(s *Swept) error {
 		}
 	}
 	for _, m := range s.shown() {
-		if e, ok := p.Metrics[m.key]; (ok || !m.electric) && len(e.Values) != len(s.Seeds) {
+		if e, ok := p.Metrics[m.key]; (ok || !m.partial) && len(e.Values) != len(s.Seeds) {
 			return fmt.Errorf("%s has %d values, not one for each seed", m.key, len(e.Values))
 		}
 	}

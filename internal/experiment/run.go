@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,6 +25,8 @@ type Outcome struct {
 	sim.Metrics
 	*Energy
 
+	Applications *Applications `json:"applications,omitempty"` // what became of them; nil: there are none
+
 	Hash    string    `json:"hash"`              // of all that happened, in hexadecimal digits
 	Records []Records `json:"records,omitempty"` // of the traces
 	Compare []Outcome `json:"compare,omitempty"`
@@ -42,7 +45,11 @@ func (p *Plan) Run(ctx context.Context, scheme Scheme, seed uint64, progress fun
 	if err != nil {
 		return nil, err
 	}
-	when, err := p.calendar(jobs)
+	applications, err := p.applications(seed)
+	if err != nil {
+		return nil, err
+	}
+	when, err := p.calendar(jobs, applications)
 	if err != nil {
 		return nil, err
 	}
@@ -50,9 +57,11 @@ func (p *Plan) Run(ctx context.Context, scheme Scheme, seed uint64, progress fun
 	if err != nil {
 		return nil, err
 	}
+	p.brokered(&cfg, applications, when)
 	var tell func(int)
 	if progress != nil {
-		tell = func(ended int) { progress(ended, len(jobs)) }
+		all := len(jobs) + components(applications)
+		tell = func(ended int) { progress(ended, all) }
 	}
 	result, err := sim.Run(ctx, cfg, jobs, tell)
 	if err != nil {
@@ -69,13 +78,16 @@ func (p *Plan) outcome(scheme Scheme, cfg sim.Config, jobs []workload.Job, resul
 	if p.electric() && !result.Virtual {
 		o.Energy = energyOf(p.Currency, cfg.Charge(jobs, result))
 	}
+	if len(cfg.Applications) > 0 && !result.Virtual {
+		o.Applications = p.achieved(&cfg, jobs, result)
+	}
 	return o
 }
 
 func (s *Site) machine() sim.Machine {
 	return sim.Machine{
 		Name: protocol.SiteName(s.Name), Nodes: s.Nodes, CPUsPerNode: s.CPUsPerNode, MHz: s.MHz, WholeNode: s.WholeNode,
-		Mflops: s.Mflops, MaxWallTime: s.MaxWallTime, Partitions: s.partitions(),
+		Mflops: s.Mflops, MaxWallTime: s.MaxWallTime, Partitions: s.partitions(), MemoryMB: int64(s.Memory), Gamma: s.model(),
 	}
 }
 
@@ -97,7 +109,7 @@ func (p *Plan) config(ctx context.Context, scheme Scheme, seed uint64, when cale
 		}
 		cfg.Sites = append(cfg.Sites, sim.Site{
 			Machine: s.machine(), Local: local, Engine: other, Waits: p.Peer.foreseen(),
-			Tariff: localsched.Tariff{CPUHour: protocol.Micro(s.CPUHour), Currency: p.Currency},
+			Tariff: localsched.Tariff{CPUHour: protocol.Micro(s.CPUHour), Currency: cmp.Or(s.Currency, p.Currency)},
 		})
 	}
 	cfg.Tuning.Phi, cfg.Tuning.Sigma = p.Peer.Phi, p.Peer.Sigma

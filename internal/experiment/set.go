@@ -34,23 +34,38 @@ func SettableKeys() []string {
 	return keys
 }
 
-// With returns a plan that differs in these settings. The error names the key and
-// what it may be.
+// With returns a plan that differs in these settings: of [SettableKeys], or of any key by
+// its tables, where those of sites, applications and curves go by their names, as
+// "site.farm.cost.cpu.price" or "weighing.beta". The error names the key and what it may
+// be.
 func (p *Plan) With(settings ...Setting) (*Plan, error) {
 	changed := p.clone()
 	for _, one := range settings {
 		i := slices.IndexFunc(setters(), func(s setter) bool { return s.key == one.Key })
-		if i < 0 {
-			return nil, fmt.Errorf("%q cannot be set; use %s", one.Key, strings.Join(SettableKeys(), ", "))
+		var err error
+		switch {
+		case i >= 0:
+			err = setters()[i].set(changed, one.Value)
+		case strings.Contains(one.Key, "."):
+			err = changed.setPath(one.Key, one.Value)
+		default:
+			return nil, unsettable(one.Key)
 		}
-		if err := setters()[i].set(changed, one.Value); err != nil {
+		if err != nil {
 			return nil, fmt.Errorf("%s = %s: %w", one.Key, one.Value, err)
 		}
 	}
 	if problems := changed.check(); len(problems) > 0 {
 		return nil, errors.New(problems[0].key + ": " + problems[0].text)
 	}
+	if err := changed.brokerFault(); err != nil {
+		return nil, err
+	}
 	return changed, nil
+}
+
+func unsettable(key string) error {
+	return fmt.Errorf("%q cannot be set; use %s, or any key with its tables, as site.NAME.cost.cpu.price", key, strings.Join(SettableKeys(), ", "))
 }
 
 func setters() []setter {

@@ -74,7 +74,7 @@ const (
 // Swept is the outcome of a [Sweep], as it is printed in JSON.
 type Swept struct {
 	Experiment string    `json:"experiment"`
-	Currency   string    `json:"currency,omitempty"` // of the cost of electricity
+	Currency   string    `json:"currency,omitempty"` // of the costs of electricity and of applications
 	Seeds      []uint64  `json:"seeds"`
 	Axes       []Axis    `json:"axes,omitempty"`
 	Joining    []string  `json:"joining,omitempty"`
@@ -109,6 +109,8 @@ type cell struct {
 	membership Membership
 	outcomes   []sim.Metrics // by seed
 	energies   []*Energy     // by seed; nil: there is none
+
+	applications []*Applications // by seed; nil: there are none
 }
 
 // Run simulates all. The order of what it returns and every byte of it depend on
@@ -123,7 +125,7 @@ func (s *Sweep) Run(ctx context.Context, progress func(done, of int)) (*Swept, e
 		return nil, err
 	}
 	swept := &Swept{Experiment: s.Plan.Name, Axes: s.Axes, Joining: s.Joining, Records: s.Plan.records()}
-	if s.Plan.electric() {
+	if s.Plan.electric() || len(s.Plan.Applications) > 0 {
 		swept.Currency = s.Plan.Currency
 	}
 	for i := range s.Seeds {
@@ -171,6 +173,7 @@ func (s *Sweep) cells() ([]cell, error) {
 				cells = append(cells, cell{
 					plan: plan, scheme: scheme, settings: settings, membership: m,
 					outcomes: make([]sim.Metrics, s.Seeds), energies: make([]*Energy, s.Seeds),
+					applications: make([]*Applications, s.Seeds),
 				})
 			}
 		}
@@ -307,6 +310,7 @@ func (s *Sweep) run(ctx context.Context, t task, tell func()) error {
 		}
 		outcome.CompareWith(local)
 		c.outcomes[t.seed], c.energies[t.seed] = outcome.Metrics, outcome.Energy
+		c.applications[t.seed] = outcome.Applications
 		tell()
 	}
 	return nil
@@ -331,11 +335,14 @@ func (c *cell) run(ctx context.Context, seed uint64, joining []string) (*Outcome
 // runApart simulates the grid without the joining sites, and each of these alone,
 // with the jobs of the whole.
 func (p *Plan) runApart(ctx context.Context, scheme Scheme, seed uint64, joining []string) (*Outcome, error) {
+	if len(p.Applications) > 0 {
+		return nil, errors.New("sites apart cannot run applications, which choose among all; compare experiments without [[application]]")
+	}
 	jobs, err := p.Jobs(seed)
 	if err != nil {
 		return nil, err
 	}
-	when, err := p.calendar(jobs)
+	when, err := p.calendar(jobs, nil)
 	if err != nil {
 		return nil, err
 	}

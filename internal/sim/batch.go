@@ -25,10 +25,12 @@ type batchSystem struct {
 	slots     []batchJob
 	free      []int32
 	changes   []localsched.Change
-	dropped   int              // changes no longer kept, which the peer has seen
-	wake      protocol.Instant // the engine's wake that is in the heap; 0: none
-	budget    power.Signal     // on the peers' clock
-	news      bool             // the load is another, though no job came or went
+	dropped   int                               // changes no longer kept, which the peer has seen
+	wake      protocol.Instant                  // the engine's wake that is in the heap; 0: none
+	held      map[protocol.Tag]protocol.Instant // until when room is held for jobs that have not come
+	wakes     bool                              // it has held room, whose time no other event may bring
+	budget    power.Signal                      // on the peers' clock
+	news      bool                              // the load is another, though no job came or went
 }
 
 type batchJob struct {
@@ -39,10 +41,11 @@ type batchJob struct {
 	started   protocol.Instant
 	queued    protocol.Instant
 	data      protocol.Instant // when its data are here
+	run       *componentRun    // nil: a job of the workload
 }
 
 func newBatchSystem(s *site, from *Site) (*batchSystem, error) {
-	made, err := from.open(s.grid.cfg.Stage.Bytes > 0)
+	made, err := from.open(s.grid.zero, s.grid.staged)
 	if err != nil {
 		return nil, err
 	}
@@ -52,9 +55,9 @@ func newBatchSystem(s *site, from *Site) (*batchSystem, error) {
 		}
 		return nil, fmt.Errorf("site %s: its batch system cannot tell delays, so delay of [protect] would not hold; leave delay out, or give the site a local policy", s.name)
 	}
-	b := &batchSystem{site: s, engine: made, tariff: from.Tariff, jobs: map[protocol.Tag]int32{}}
+	b := &batchSystem{site: s, engine: made, tariff: from.Tariff, jobs: map[protocol.Tag]int32{}, held: map[protocol.Tag]protocol.Instant{}}
 	if from.budgeted() {
-		b.budget = from.signal()
+		b.budget = from.signal(s.grid.zero)
 	}
 	if from.Waits != "" {
 		b.foresight, err = foresight.New(from.Waits, from.CPUs())
@@ -69,7 +72,7 @@ func (b *batchSystem) quote(now protocol.Instant, query localsched.Query) ([]pro
 	}
 	var ahead []protocol.Request
 	for _, one := range query.Ahead {
-		if _, ok := b.jobs[one.Tag]; !ok {
+		if _, ok := b.jobs[one.Tag]; !ok && !b.holds(now, one.Tag) {
 			ahead = append(ahead, one.Request)
 		}
 	}
@@ -140,7 +143,7 @@ func (b *batchSystem) expect(now protocol.Instant, r *protocol.Request, q *proto
 		b.foresight.Expect(now, *r, q, added)
 	}
 	c := &b.site.grid.cfg
-	if c.Perturb == 0 && c.Stage.Bytes == 0 {
+	if c.Perturb == 0 && !b.site.grid.staged {
 		return
 	}
 	index, err := b.site.grid.indexOf(r.Job)
@@ -149,7 +152,7 @@ func (b *batchSystem) expect(now protocol.Instant, r *protocol.Request, q *proto
 	}
 	q.AWT = c.perturb(q.AWT, index, b.site.index)
 	if c.Scheme == Central {
-		q.AWT = max(q.AWT, c.Stage.transfer(b.site.grid.jobs[index].Origin, b.site.index))
+		q.AWT = max(q.AWT, b.site.grid.transfer(index, b.site.index))
 	}
 	if q.AWTHigh != 0 {
 		q.AWTLow, q.AWTHigh = min(q.AWTLow, q.AWT), max(q.AWTHigh, q.AWT)
@@ -182,10 +185,10 @@ func (b *batchSystem) submit(now protocol.Instant, s localsched.Submission) (loc
 		return "", err
 	}
 	slot := b.slot()
-	b.slots[slot] = batchJob{tag: s.Tag, index: index, state: protocol.Pending, queued: now}
+	b.slots[slot] = batchJob{tag: s.Tag, index: index, state: protocol.Pending, queued: now, run: b.site.grid.prepare(b.site, index, &s)}
 	b.jobs[s.Tag] = slot
 	request := s.Spec.Request
-	transfer := b.site.grid.cfg.Stage.transfer(b.site.grid.jobs[index].Origin, b.site.index)
+	transfer := b.site.grid.transfer(index, b.site.index)
 	b.slots[slot].data = now.Add(transfer)
 	request.WallTime = request.WallTime.Plus(transfer) // it may be held so long
 	actions, err := b.engine.Submit(now, localsched.Queued{Request: request, Tag: s.Tag})
@@ -193,9 +196,10 @@ func (b *batchSystem) submit(now protocol.Instant, s localsched.Submission) (loc
 		b.drop(s.Tag)
 		return "", fmt.Errorf("submit %v: %w", s.Tag, err)
 	}
-	if b.foresight != nil {
+	if b.foresight != nil && !b.holds(now, s.Tag) { // the wait for a hold says nothing of others
 		b.foresight.Submitted(now, s.Tag, s.Spec.Request)
 	}
+	delete(b.held, s.Tag)
 	b.change(slot, protocol.Outcome{})
 	b.carryOut(now, actions)
 	return localID(slot), nil
@@ -308,11 +312,11 @@ func (b *batchSystem) carryOut(now protocol.Instant, actions localsched.Actions)
 		}
 		job := &b.slots[slot]
 		job.state, job.started = protocol.Running, now
-		run := b.site.grid.started(b.site, job.index, now, max(0, job.data.Sub(now)))
+		run := b.site.grid.started(b.site, job, now)
 		b.site.grid.heap.push(now.Add(run), jobEnds, b.site.index, int(slot))
 		b.change(slot, protocol.Outcome{})
 	}
-	if b.site.wakesBatch && actions.Wake != 0 && actions.Wake != b.wake {
+	if (b.site.wakesBatch || b.wakes) && actions.Wake != 0 && actions.Wake != b.wake {
 		b.wake = max(actions.Wake, now)
 		b.site.grid.heap.push(b.wake, batch, b.site.index, 0)
 	}
@@ -321,13 +325,13 @@ func (b *batchSystem) carryOut(now protocol.Instant, actions localsched.Actions)
 // ends is the end of a running job, unless it was killed before.
 func (b *batchSystem) ends(now protocol.Instant, slot int32) {
 	if job := &b.slots[slot]; job.state == protocol.Running && b.site.grid.endOf(job.index) == now {
-		b.finish(now, slot, protocol.Outcome{State: protocol.Completed})
+		b.finish(now, slot, job.run.outcome())
 	}
 }
 
 func (b *batchSystem) finish(now protocol.Instant, slot int32, outcome protocol.Outcome) {
 	job := &b.slots[slot]
-	outcome.Waited, outcome.Ran = job.started.Sub(job.queued), now.Sub(job.started)
+	outcome.Waited, outcome.Ran = job.started.Sub(job.queued), cmp.Or(outcome.Ran, now.Sub(job.started))
 	job.state = outcome.State
 	b.change(slot, outcome)
 	actions, err := b.engine.Finished(now, job.tag)

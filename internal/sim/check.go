@@ -30,7 +30,7 @@ const (
 )
 
 func newChecker(g *grid) *checker {
-	return &checker{grid: g, state: make([]jobState, len(g.jobs)), last: beginning}
+	return &checker{grid: g, state: make([]jobState, len(g.jobs)), last: g.zero}
 }
 
 func (c *checker) refused(index int32) { c.state[index] = unfit }
@@ -49,7 +49,7 @@ func (c *checker) started(s *site, index int32) {
 func (c *checker) archived(index int32, view peer.JobView) {
 	c.last = c.grid.now
 	switch {
-	case c.state[index] == running && view.State == protocol.Completed:
+	case c.state[index] == running && c.grid.endsAs(index, view.State):
 		c.running--
 	case c.state[index] == unstarted && view.State != protocol.Completed:
 	default:
@@ -81,7 +81,7 @@ func (c *checker) machines() error {
 			continue
 		}
 		if load := s.batch.load(); load.Busy > load.CPUs || load.Busy < 0 {
-			return fmt.Errorf("at %v: site %s runs %d CPUs of %d", c.grid.now.Sub(beginning), s.name, load.Busy, load.CPUs)
+			return fmt.Errorf("at %v: site %s runs %d CPUs of %d", c.grid.now.Sub(c.grid.zero), s.name, load.Busy, load.CPUs)
 		}
 	}
 	return nil
@@ -106,8 +106,10 @@ func (c *checker) end() error {
 func (c *checker) waiting() map[int32]bool {
 	waiting := map[int32]bool{}
 	for _, s := range c.grid.sites {
-		for _, index := range s.late {
-			waiting[index] = true
+		for _, one := range s.late {
+			for _, index := range c.grid.indices(one) {
+				waiting[index] = true
+			}
 		}
 		if s.peer == nil {
 			for _, index := range s.sent {

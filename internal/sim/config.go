@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/switchyard-hpc/switchyard/internal/cost"
 	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
@@ -22,7 +23,9 @@ type Machine struct {
 	MHz         int               // 0: not stated; run times scale with the ratio of speeds
 	Mflops      int               // of a CPU; 0: not stated. Where two machines state it, it counts and not the MHz
 	MaxWallTime protocol.Duration // that a job may ask for; 0: no limit
+	MemoryMB    int64             // of a node; 0: not stated
 	WholeNode   bool              // a node runs one job at a time
+	Gamma       protocol.Machine  // a CPU as the Γ model sees it: by this components of applications run
 	Partitions  *Partitions       // a job runs in one of these; nil: WholeNode says how jobs share the machine
 }
 
@@ -40,6 +43,7 @@ func (m Machine) CPUs() int { return m.Nodes * m.CPUsPerNode }
 func (m Machine) Capacity() protocol.Capacity {
 	return protocol.Capacity{
 		CPUs: m.CPUs(), Nodes: m.Nodes, WholeNode: m.WholeNode, MHz: m.MHz, Mflops: m.Mflops, MaxWallTime: m.MaxWallTime,
+		MemoryMB: m.MemoryMB, Machine: m.Gamma,
 	}
 }
 
@@ -68,12 +72,17 @@ type Site struct {
 	// Engine makes another batch system than the built-in one; nil: that one, with
 	// the policy Local.
 	Engine func(protocol.Capacity) (localsched.Engine, error)
+
+	Costs    peer.Costs // what it charges, by the calendar; nil: its Tariff and its Electricity
+	Currency string     // that its users reckon in
+	Waiting  map[string]peer.Waiting
+	Weighing peer.Weighing
 }
 
-// open makes the site's batch system. Where jobs stand held for their data the limit of
+// open makes the site's batch system, whose clock begins then. Where jobs stand held for their data the limit of
 // wall time is the peers' business alone: a job that asks for all of it may be held
 // besides.
-func (s *Site) open(held bool) (localsched.Engine, error) {
+func (s *Site) open(begin protocol.Instant, held bool) (localsched.Engine, error) {
 	c := s.Capacity()
 	if held {
 		c.MaxWallTime = 0
@@ -83,7 +92,7 @@ func (s *Site) open(held bool) (localsched.Engine, error) {
 		if err != nil {
 			return nil, fmt.Errorf("site %s: %w", s.Name, err)
 		}
-		return engine.New(m, s.policy()).Border(), nil
+		return engine.New(m, s.policy(begin)).Border(), nil
 	}
 	made, err := s.Engine(c)
 	if err != nil {
@@ -93,7 +102,7 @@ func (s *Site) open(held bool) (localsched.Engine, error) {
 }
 
 // wakes says whether the batch system has starts that no other event brings.
-func (s *Site) wakes() bool { return s.Engine != nil || engine.WakesByItself(s.policy()) }
+func (s *Site) wakes() bool { return s.Engine != nil || engine.WakesByItself(s.policy(0)) }
 
 // takes is how long the work of a job takes on the machine that takes so long on
 // another.
@@ -133,6 +142,12 @@ type Config struct {
 	PowerLow   int // bounds of the jobs' power in parts per million of the sites'; drawn from the seed. 0 both: all of it
 	PowerHigh  int
 	Perturb    protocol.Duration // bound of the error that is drawn for each planned wait; 0: none
+
+	Applications []Application // that are submitted beside the workload, in the order of their times
+	Exchange     cost.Exchange // the same at all sites
+	// Begin is the time of the calendar at which the workload begins, for all that goes by
+	// it: Costs and Waiting of the sites. 0: the beginning of 2026.
+	Begin protocol.Instant
 }
 
 // Network is what happens to messages. The zero value delivers all at once, in

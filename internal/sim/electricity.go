@@ -17,6 +17,10 @@ type Electricity struct {
 	Ahead func(peer.PriceOp) (peer.PriceResult, error)
 	Paid  *price.Meter // what it really costs, for the metrics; nil: nothing
 	Slots []price.Slot // of Paid, for the authors' way of counting
+	// Dated is Paid by the calendar that begins at [Config.Begin], in Currency, for what
+	// [Site.Costs] make of it; nil: they know no prices.
+	Dated    *price.Meter
+	Currency string
 }
 
 // errNoPrices answers a peer whose site has no prices.
@@ -28,22 +32,22 @@ func (s *site) priced(op peer.PriceOp) (peer.Result, error) {
 	if ahead == nil {
 		return nil, errNoPrices
 	}
-	op.From, op.Until = op.From-beginning, op.Until-beginning
+	op.From, op.Until = op.From-s.grid.zero, op.Until-s.grid.zero
 	priced, err := ahead(op)
 	if err != nil {
 		return nil, err
 	}
-	priced.Prices, priced.TwoPrice = later(priced.Prices), later(priced.TwoPrice)
-	priced.Known += beginning
+	priced.Prices, priced.TwoPrice = later(priced.Prices, s.grid.zero), later(priced.TwoPrice, s.grid.zero)
+	priced.Known += s.grid.zero
 	return priced, nil
 }
 
-// later is a series on the peers' clock.
-func later(s price.Series) price.Series {
+// later is a series on a clock that shows so much more.
+func later(s price.Series, by protocol.Instant) price.Series {
 	slots := make([]price.Slot, len(s.Slots))
 	for i, slot := range s.Slots {
 		slots[i] = slot
-		slots[i].Start += beginning
+		slots[i].Start += by
 	}
 	return price.Series{Slots: slots}
 }
@@ -58,19 +62,29 @@ type Stage struct {
 // DataLink is the way of data between two sites.
 type DataLink struct {
 	Latency   protocol.Duration
-	Bandwidth int64 // bytes a second; 0: data take no time
+	Bandwidth int64          // bytes a second; 0: data take no time
+	PerGB     protocol.Micro // what it costs the origin, in the currency of its [Site]: a GB, either way
+	PerHour   protocol.Micro // an hour in which data travel
 }
 
-// transfer is how long a job's data travel from one site to another.
-func (s *Stage) transfer(from, to int) protocol.Duration {
-	if s.Bytes == 0 || from == to || s.Links == nil {
+// takes is how long so many bytes travel.
+func (l DataLink) takes(bytes int64) protocol.Duration {
+	if bytes == 0 || l.Bandwidth == 0 {
 		return 0
 	}
-	link := s.Links[from][to]
-	if link.Bandwidth == 0 {
+	return protocol.Transfer(bytes, l.Latency, l.Bandwidth)
+}
+
+// transfer is how long a job's data travel to a site.
+func (g *grid) transfer(index int32, to int) protocol.Duration {
+	bytes, from := g.cfg.Stage.Bytes, g.jobs[index].Origin
+	if c := g.component(index); c != nil {
+		bytes = c.Spec.Data
+	}
+	if from == to {
 		return 0
 	}
-	return protocol.Transfer(s.Bytes, link.Latency, link.Bandwidth)
+	return g.dataLink(from, to).takes(bytes)
 }
 
 // chance is a number below n that is drawn from the seed for one thing: the same for
@@ -96,6 +110,13 @@ const (
 	chanceOfGrid uint64 = iota + 1
 	chanceOfPower
 	chanceOfWait
+	chanceOfRun
+	chanceOfCPU
+	chanceOfEnergy
+	chanceOfOperations
+	chanceOfAccesses
+	chanceOfWords
+	chanceOfMessages
 )
 
 // throughGrid says whether a job of the workload goes through the grid; the others

@@ -15,15 +15,17 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// beginning is the peers' clock at the workload's beginning: 2026-01-01, from
-// which new stores count their job ids.
-const beginning protocol.Instant = 1_767_225_600_000
+// usualBegin is the peers' clock at the workload's beginning, where the configuration
+// says nothing else: 2026-01-01, from which new stores count their job ids.
+const usualBegin protocol.Instant = 1_767_225_600_000
 
 // grid is a simulated grid: peers, batch systems and wires under one clock.
 type grid struct {
 	cfg      Config
+	zero     protocol.Instant // the peers' clock at the workload's beginning
 	machines []Machine
-	jobs     []workload.Job
+	jobs     []workload.Job // the workload, then the components of all applications
+	parts    parts
 	sites    []*site // those of the configuration, then the portal if there is one
 	byName   map[protocol.SiteName]*site
 	wires    wires
@@ -34,6 +36,7 @@ type grid struct {
 	calls  queue[pending]  // calls that are answered at once
 	dirty  []*site
 	next   int // job of the workload that arrives next
+	asking int // application that arrives next
 	result *Result
 	ended  int // jobs that are over at their origin, or were refused
 	events uint64
@@ -41,6 +44,7 @@ type grid struct {
 	check  *checker
 
 	keepsRows bool // peers crash
+	staged    bool // data travel with jobs
 	gossips   bool // some peer does not ask all its partners
 	payload   protocol.Payload
 	failure   error
@@ -61,9 +65,11 @@ type delivery struct {
 
 // newGrid makes the sites and links their peers.
 func newGrid(cfg Config, jobs []workload.Job) (*grid, error) {
+	zero, trace := cmp.Or(cfg.Begin, usualBegin), len(jobs)
+	jobs = cfg.withComponents(jobs)
 	g := &grid{
-		cfg: cfg, jobs: jobs, byName: map[protocol.SiteName]*site{}, now: beginning,
-		keepsRows: len(cfg.Crashes) > 0, trace: 14695981039346656037,
+		cfg: cfg, zero: zero, jobs: jobs, parts: newParts(cfg, trace), byName: map[protocol.SiteName]*site{}, now: zero,
+		keepsRows: len(cfg.Crashes) > 0, staged: cfg.staged(), trace: 14695981039346656037,
 		payload: protocol.Payload{Script: []byte("#!/bin/sh\n"), Stdout: "/dev/null", Stderr: "/dev/null"},
 		result:  &Result{Placements: slices.Repeat([]Placement{{Site: -1}}, len(jobs))},
 	}
@@ -79,12 +85,14 @@ func newGrid(cfg Config, jobs []workload.Job) (*grid, error) {
 			return nil, err
 		}
 		s.wakesBatch, s.electricity = one.wakes(), one.Electricity
+		s.charges(one)
+		s.reckons(one)
 		if one.Electricity.Ahead != nil {
 			s.cfg.Area, s.cfg.Power = string(one.Name), one.Electricity.Milliwatts
 		}
 	}
 	if cfg.Scheme == Central {
-		g.addSite(len(cfg.Sites), portalName, protocol.Capacity{})
+		g.addSite(len(cfg.Sites), portalName, protocol.Capacity{}).reckons(&cfg.Sites[0])
 	}
 	g.partner()
 	g.wires.init(cfg.Seed, len(g.sites), cfg.Network)
@@ -150,6 +158,7 @@ func (g *grid) partner() {
 			s.cfg.Partners = append(s.cfg.Partners, peer.Partner{
 				Site: g.sites[other].name, PublicKey: g.sites[other].cfg.PublicKey, MaxJobs: 1 << 30,
 				Latency: g.dataLink(i, other).Latency, Bandwidth: g.dataLink(i, other).Bandwidth,
+				PerGB: g.dataLink(i, other).PerGB, PerHour: g.dataLink(i, other).PerHour,
 			})
 		}
 		if s.name == portalName {
@@ -211,7 +220,7 @@ func (g *grid) run(ctx context.Context, progress func(ended int)) error {
 			break
 		}
 		if m.at < g.now {
-			return fmt.Errorf("at %v: the time runs back by %v", g.now.Sub(beginning), g.now.Sub(m.at))
+			return fmt.Errorf("at %v: the time runs back by %v", g.now.Sub(g.zero), g.now.Sub(m.at))
 		}
 		g.now = m.at
 		g.happen(m)
@@ -234,7 +243,7 @@ const patience = 3 * protocol.Day
 // stuck says that nothing will happen to the jobs that are left: no policy places
 // them. They stay unplaced, and the metrics count them.
 func (g *grid) stuck(at protocol.Instant) bool {
-	return g.next == len(g.jobs) && g.check.running == 0 && at.Sub(g.check.last) > patience && !g.budgetEnds(g.now)
+	return g.next == g.parts.first && g.asking == len(g.cfg.Applications) && g.check.running == 0 && at.Sub(g.check.last) > patience && !g.budgetEnds(g.now)
 }
 
 // begin starts the peers and introduces them to each other.
@@ -247,7 +256,7 @@ func (g *grid) begin() error {
 	g.drain()
 	for i := range g.cfg.Sites {
 		if g.cfg.Sites[i].budgeted() {
-			g.heap.push(beginning, budgetTurns, i, 0)
+			g.heap.push(g.zero, budgetTurns, i, 0)
 		}
 	}
 	for _, a := range g.sites {
@@ -257,19 +266,20 @@ func (g *grid) begin() error {
 	}
 	g.drain()
 	for i, cut := range g.cfg.Network.Cuts {
-		g.heap.push(beginning.Add(protocol.Duration(cut.From)), cutBegins, cut.A, i)
-		g.heap.push(beginning.Add(protocol.Duration(cut.Until)), cutEnds, cut.A, i)
+		g.heap.push(g.zero.Add(protocol.Duration(cut.From)), cutBegins, cut.A, i)
+		g.heap.push(g.zero.Add(protocol.Duration(cut.Until)), cutEnds, cut.A, i)
 	}
 	for i, crash := range g.cfg.Crashes {
-		g.heap.push(beginning.Add(protocol.Duration(crash.At)), crashes, crash.Site, i)
+		g.heap.push(g.zero.Add(protocol.Duration(crash.At)), crashes, crash.Site, i)
 	}
 	g.expectArrival()
+	g.expectApplication()
 	return nil
 }
 
 func (g *grid) expectArrival() {
-	if g.next < len(g.jobs) {
-		g.heap.push(beginning.Add(protocol.Duration(g.jobs[g.next].Submit)), arrival, 0, 0)
+	if g.next < g.parts.first {
+		g.heap.push(g.zero.Add(protocol.Duration(g.jobs[g.next].Submit)), arrival, 0, 0)
 	}
 }
 
@@ -299,6 +309,8 @@ func (g *grid) happen(m moment) {
 		g.failure = g.restart(s)
 	case budgetTurns:
 		s.batch.turn(g.now)
+	case applies:
+		g.apply()
 	}
 }
 
@@ -311,18 +323,34 @@ func (g *grid) arrive() {
 		s = g.sites[len(g.sites)-1]
 	}
 	g.next++
-	if s.peer == nil {
-		s.late = append(s.late, index)
-	} else {
-		g.submit(s, index)
-	}
+	g.submitOrWait(s, submission{job: index})
 	g.expectArrival()
 }
 
-func (g *grid) submit(s *site, index int32) {
-	job := &g.jobs[index]
+// submission is a job of the workload or an application.
+type submission struct {
+	job         int32
+	application int32 // one more than its index; 0: a job
+}
+
+// submitOrWait submits, or lets wait until the peer is back.
+func (g *grid) submitOrWait(s *site, one submission) {
+	if s.peer == nil {
+		s.late = append(s.late, one)
+		return
+	}
+	g.submit(s, one)
+}
+
+func (g *grid) submit(s *site, one submission) {
 	g.check.arrived()
-	s.sent = append(s.sent, index)
+	indices := g.indices(one)
+	s.sent, s.latest = append(s.sent, indices...), len(indices)
+	if one.application > 0 {
+		s.step(g.asked(int(one.application) - 1))
+		return
+	}
+	job, index := &g.jobs[one.job], one.job
 	spec := protocol.Spec{
 		Request: protocol.Request{CPUs: job.CPUs, WallTime: job.Estimate, Power: g.cfg.powerOf(job, index)},
 		MHz:     g.machines[job.Origin].MHz, Mflops: g.machines[job.Origin].Mflops,
@@ -344,16 +372,19 @@ func (g *grid) answered(s *site, reply peer.Reply) {
 		if s.first+uint64(s.asked) != reply.Jobs[0].Seq() { //nolint:gosec // counts up
 			g.fail("site %s: job ids do not follow each other", s.name)
 		}
-		s.asked++
+		s.asked += len(reply.Jobs)
 	case peer.Refusal:
-		last := len(s.sent) - 1
+		last := len(s.sent) - s.latest
 		if reply.Code != peer.NoSite {
-			g.fail("site %s refuses job %d of the workload: %s", s.name, s.sent[last], reply.Reason)
+			g.fail("site %s refuses %s: %s", s.name, g.called(s.sent[last]), reply.Reason)
 		}
-		g.check.refused(s.sent[last])
+		for _, index := range s.sent[last:] {
+			g.check.refused(index)
+			g.parts.refuse(index, reply.Reason)
+		}
 		s.sent = s.sent[:last]
-		g.ended++
-	case peer.Done, peer.JobView, peer.Queue, peer.Quoted, peer.Sites: // nobody asked
+		g.ended += s.latest
+	case peer.Done, peer.JobView, peer.Queue, peer.Quoted, peer.Sites, peer.Warehouse: // nobody asked
 	}
 }
 
@@ -370,17 +401,22 @@ func (g *grid) indexOf(id protocol.JobID) (int32, error) {
 
 // started notes a start and is how long the job will be there: held while its data
 // travel, then running.
-func (g *grid) started(s *site, index int32, now protocol.Instant, held protocol.Duration) protocol.Duration {
-	job := &g.jobs[index]
-	run := g.machines[s.index].takes(job.Run, g.machines[job.Origin]).Plus(held)
-	p := &g.result.Placements[index]
-	g.check.started(s, index)
-	*p = Placement{Site: s.index, Start: now - beginning, End: now.Add(run) - beginning}
+func (g *grid) started(s *site, job *batchJob, now protocol.Instant) protocol.Duration {
+	w := &g.jobs[job.index]
+	run := g.machines[s.index].takes(w.Run, g.machines[w.Origin])
+	if job.run != nil {
+		run = job.run.ran
+		g.parts.begins(w, job)
+	}
+	run = run.Plus(max(0, job.data.Sub(now)))
+	p := &g.result.Placements[job.index]
+	g.check.started(s, job.index)
+	*p = Placement{Site: s.index, Start: now - g.zero, End: now.Add(run) - g.zero}
 	return run
 }
 
 func (g *grid) endOf(index int32) protocol.Instant {
-	return g.result.Placements[index].End + beginning
+	return g.result.Placements[index].End + g.zero
 }
 
 // archived notes that a job is over at its origin.
@@ -392,11 +428,12 @@ func (g *grid) archived(view peer.JobView) {
 	}
 	g.ended++
 	g.check.archived(index, view)
+	g.parts.archived(index, view)
 }
 
 func (g *grid) fail(format string, args ...any) {
 	if g.failure == nil {
-		g.failure = fmt.Errorf("at %v: "+format, append([]any{g.now.Sub(beginning)}, args...)...)
+		g.failure = fmt.Errorf("at %v: "+format, append([]any{g.now.Sub(g.zero)}, args...)...)
 	}
 }
 

@@ -26,6 +26,7 @@ const (
 	crashes                       // which is a crash
 	restarts                      // which is a crash
 	budgetTurns                   // the power budget of the site is another one
+	applies                       // of the next application
 )
 
 func (m moment) before(other moment) bool {

@@ -22,6 +22,9 @@ type Result struct {
 	Hash       uint64 // of all that happened in order; the same seed gives the same
 	History    int    // so many of the first jobs are not measured
 	Virtual    bool   // jobs ran on the one virtual machine of the scheme [Ideal]
+
+	Applications []Achieved // in the order of Config.Applications
+	Ledgers      []Ledger   // of the sites; none where nobody charges and there are no applications
 }
 
 // Traffic is what went over the network.
@@ -44,6 +47,11 @@ func (r *Result) hash(steps uint64) uint64 {
 	}
 	for _, p := range r.Placements {
 		put(int64(p.Site), int64(p.Start), int64(p.End))
+	}
+	for i := range r.Applications {
+		for _, c := range r.Applications[i].Components {
+			put(int64(c.Site), int64(c.Start), int64(c.End), int64(c.CPUs), int64(c.Cost))
+		}
 	}
 	put(r.Traffic.Messages, r.Traffic.Lost)
 	return h.Sum64() ^ steps

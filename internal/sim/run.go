@@ -36,6 +36,7 @@ func Run(ctx context.Context, cfg Config, jobs []workload.Job, progress func(end
 		return nil, err
 	}
 	g.result.Events = int64(g.events) //nolint:gosec // a count
+	g.account()
 	g.result.Hash, g.result.History = g.result.hash(g.trace), cfg.History
 	return g.result, nil
 }
@@ -58,6 +59,7 @@ func (c Config) validate(jobs []workload.Job) error {
 	if c.Policy == nil {
 		problem("the policy is missing")
 	}
+	problems = append(problems, c.checkApplications()...)
 	problems = append(problems, c.checkElectricity(len(jobs)), checkJobs(jobs, len(c.Sites)))
 	return errors.Join(problems...)
 }

@@ -23,10 +23,11 @@ type site struct {
 	life        uint64
 	rows        peer.Rows // when the grid keeps rows
 
-	first   uint64  // sequence number of its first job; known once one was submitted
-	asked   int     // submissions answered so far
-	sent    []int32 // index in the workload of each job submitted here, by sequence number
-	late    []int32 // jobs that came while the peer was down
+	first   uint64       // sequence number of its first job; known once one was submitted
+	asked   int          // submissions answered so far
+	sent    []int32      // index in the workload of each job submitted here, by sequence number
+	latest  int          // jobs of the last submission
+	late    []submission // that came while the peer was down
 	watch   *peer.Call
 	wake    protocol.Instant // when the peer wants a tick; 0: not at all
 	queued  protocol.Instant // of the earliest tick in the heap; 0: none
@@ -180,9 +181,20 @@ func (s *site) do(op peer.Op) (peer.Result, error) {
 		return peer.ForgetResult{}, s.batch.forget(op.Tag)
 	case peer.CollectOp:
 		return peer.CollectResult{}, nil
-	case peer.WatchOp, peer.DecideOp, peer.PriceOp:
+	case peer.ReserveOp:
+		return heldOr(s.batch.reserve(now, op.Hold))
+	case peer.ReleaseOp:
+		return peer.ReleaseResult{}, s.batch.release(now, op.Tag)
+	case peer.WatchOp, peer.DecideOp, peer.FrontOp, peer.PriceOp:
 	}
 	return nil, fmt.Errorf("the simulator has no %T", op)
+}
+
+func heldOr(start protocol.Instant, err error) (peer.Result, error) {
+	if refused, ok := errors.AsType[*localsched.RefusedError](err); ok {
+		return peer.ReserveResult{Refused: refused.Reason}, nil
+	}
+	return peer.ReserveResult{Start: start}, err
 }
 
 func refusedOr(local localsched.LocalID, err error) (peer.Result, error) {

@@ -172,8 +172,8 @@ func (g *grid) restart(s *site) error {
 	}
 	late := s.late
 	s.late = nil
-	for _, index := range late {
-		g.submit(s, index)
+	for _, one := range late {
+		g.submit(s, one)
 		g.drain()
 	}
 	return nil

@@ -12,19 +12,21 @@ import (
 )
 
 // policy is that of the site's batch system, within its budget if there is one.
-func (s *Site) policy() engine.Policy {
+func (s *Site) policy(begin protocol.Instant) engine.Policy {
 	if !s.budgeted() {
 		return s.Local
 	}
 	within := s.Budget
-	within.Signal = s.signal()
+	within.Signal = s.signal(begin)
 	return engine.Within(within, s.Local)
 }
 
 func (s *Site) budgeted() bool { return s.Budget.Rates != power.Rates{} }
 
-// signal is the site's budget over time, on the peers' clock.
-func (s *Site) signal() power.Signal { return Later(s.Budget.Signal, protocol.Duration(beginning)) }
+// signal is the site's budget over time, on the peers' clock, which begins then.
+func (s *Site) signal(begin protocol.Instant) power.Signal {
+	return Later(s.Budget.Signal, protocol.Duration(begin))
+}
 
 // checkMachine says what its partitions do not fit, if it has any.
 func (s *Site) checkMachine() error {

@@ -38,6 +38,7 @@ type Machine struct {
 
 	LocalSched string // TOML of the table [localsched]; "": the built-in batch system with so many CPUs
 	Policy     string // that decides rounds; "": that of the grid
+	Currency   string // of the site's money; "": it names none
 	More       string // further tables in TOML
 }
 

@@ -18,6 +18,9 @@ func settingsText(cfg Config, site *Site, all []*Site, ring string, account *use
 	line("state_dir = %q", filepath.Join(site.Dir, "state"))
 	line("key       = %q", filepath.Join(site.Dir, "site.key"))
 	line("socket    = %q", site.Socket)
+	if site.machine.Currency != "" {
+		line("currency  = %q", site.machine.Currency)
+	}
 	line("\n[nats]\nlisten = %q", site.bus)
 	line("\n[gossip]")
 	line("bind    = %q", site.gossip)

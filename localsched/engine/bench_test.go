@@ -4,6 +4,7 @@ import (
 	"container/heap"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
@@ -224,4 +225,33 @@ func BenchmarkQuoteEachArrival(b *testing.B) {
 			b.ReportMetric(float64(longest), "longest-queue")
 		})
 	}
+}
+
+// BenchmarkHolds replays jobs while nothing is held, and while half of the machine is held for
+// an hour at ten times far ahead.
+func BenchmarkHolds(b *testing.B) {
+	trace := load(20_000, 200)
+	for _, holds := range []int{0, 10} {
+		b.Run(strconv.Itoa(holds), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				replay(b, withHolds(b, holds, trace[len(trace)-1].at), trace)
+			}
+			b.ReportMetric(float64(len(trace))*float64(b.N)/b.Elapsed().Seconds(), "jobs/s")
+		})
+	}
+}
+
+// withHolds is an engine that holds half of its machine on so many days.
+func withHolds(b *testing.B, holds int, from protocol.Instant) *engine.Engine {
+	b.Helper()
+	e := engine.New(cpus(256), engine.EASY())
+	for i := range holds {
+		j := job(1_000_000+i, 128, protocol.Hour)
+		start := from.Add(protocol.Duration(i) * protocol.Day)
+		if _, _, err := e.Hold(0, localsched.Hold{Tag: j.Tag, Request: j.Request, Start: start}, false); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return e
 }

@@ -50,6 +50,9 @@ func (b *budgeted) choose(f *Floor, limit int64, late []pick) {
 	f.disturb() // no reservation of the base policy outlives such a pass
 	t := f.tryOut()
 	t.begin(limit, f.supply.taken)
+	if f.held() {
+		t.foresee(f)
+	}
 	b.serveLate(f, t, late)
 	if limit == power.Unlimited || b.Mode == Filter {
 		b.filter(f, t)
@@ -72,7 +75,7 @@ func (b *budgeted) filter(f *Floor, t *trial) {
 	b.passOver(&t.floor)
 	t.floor.picks = &t.picks
 	b.base.Pass(&t.floor)
-	if t.kept {
+	if t.looksAhead(f) {
 		t.picks = slices.DeleteFunc(t.picks, func(p pick) bool { return !t.beside(f, &p) })
 	}
 	for i, chosen := range t.affordable(f.now, math.MaxInt) {
@@ -144,9 +147,12 @@ func (b *budgeted) window(f *Floor, t *trial) {
 	}
 }
 
+// looksAhead says whether a place now may be one that is kept for later, or held.
+func (t *trial) looksAhead(f *Floor) bool { return t.kept || f.held() }
+
 // find is a place for a job beside those that are kept.
 func (t *trial) find(f *Floor, w *Waiting) (Place, bool) {
-	if !t.kept {
+	if !t.looksAhead(f) {
 		return f.room.Find(w.Units, nil)
 	}
 	at, place := t.profile.earliest(f.now, w.Units, w.Time)
@@ -171,7 +177,7 @@ func (t *trial) place(f *Floor, chosen []bool) (all bool) {
 			all = false
 			continue
 		}
-		if t.kept {
+		if t.looksAhead(f) {
 			t.profile.take(f.now, f.now.Add(job.Time), job.Units, place)
 		}
 		f.startOne(job, place)

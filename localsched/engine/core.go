@@ -43,6 +43,8 @@ type phase uint8
 const (
 	absent phase = iota
 	queued
+	holding // room is kept for it
+	taken   // and it has been submitted
 	runs
 	expired // runs, but has given its units back
 )
@@ -64,10 +66,14 @@ func NewCore(machine Machine, policy Policy) *Core {
 
 func (c *Core) setPolicy(p Policy) {
 	c.policy = p
-	c.lookup = p.Quotes() == Lookup && c.pool
+	c.lookUp()
 	c.settled = false
 	c.version++
 }
+
+// lookUp notes whether quotes are lookups now: what is held makes the future another one than
+// lookups are about.
+func (c *Core) lookUp() { c.lookup = c.policy.Quotes() == Lookup && c.pool && !c.floor.held() }
 
 // Size is what a request takes of the machine. The reason says why it never
 // fits; it is empty when it does.
@@ -227,7 +233,11 @@ func (c *Core) leave(now protocol.Instant, number int) {
 func (c *Core) Pass(now protocol.Instant) []int {
 	foreseen := c.on == c.version && now <= c.floor.now
 	c.change(now)
-	c.opening = c.policy.Pass(&c.floor)
+	held := c.floor.held()
+	c.opening = c.floor.pass()
+	if held {
+		c.lookUp()
+	}
 	c.settled = true
 	if foreseen && c.plan.follow(&c.floor, c.opening) {
 		c.plan.version = c.version
@@ -303,7 +313,7 @@ func (c *Core) Load() protocol.Load {
 	load := protocol.Load{
 		CPUs:       c.machine.Capacity().CPUs,
 		Busy:       c.machine.CPUs(c.busy),
-		QueuedJobs: c.floor.waiting.length,
+		QueuedJobs: c.floor.waiting.length + c.floor.holds.taken(),
 		QueuedWork: c.work.int64(),
 	}
 	if b := c.floor.budget; b != nil {

@@ -27,7 +27,7 @@
 // [WholeNode] and [PerCPU] are pools, whose units are alike; [Partitioned] has rooms in
 // which units that are free may still be no place. A
 // [Policy] orders the queue and, in a pass over the [Floor], starts jobs. Either
-// can be written without knowledge of the other: a policy asks a Room for places
+// can be written without knowledge of the other: a policy asks the Floor for places
 // and for what is left beside a reservation, and never counts by itself. To add
 // one, implement the interface, here or in a package of its own.
 //
@@ -60,6 +60,37 @@
 // budget falls go on, and count. The pass asks to be woken when the budget changes, and
 // plans foresee the change, so that a quote knows that a job waits for the night. Newcomers
 // take power that others wait for, so each quote is a future of its own.
+//
+// # Holds
+//
+// [Engine.Hold] keeps room for a job from an instant on, for all of its wall time: the first
+// at which it leaves alone the limits of running jobs, the starts that are promised, the
+// head's reservation and other holds.
+//
+//	units
+//	  ▲        ┌─────────┐
+//	  │ ┌────┐ │  held   │     A runs. B would be over in time and starts;
+//	  │ │ A  │ ├─────────┤     C, as wide and longer, waits until the hold
+//	  │ └────┘ │         │     is over, whatever the policy thinks of it.
+//	  │ ┌───┐  │         │
+//	  │ │ B │  │         │
+//	  └─┴───┴──┴─────────┴─►
+//
+// Whatever a policy is about to start it asks [Floor.Find] for, which looks at the holds as
+// well; [Floor.Reserve] and [Floor.KeepPromises] reserve beside them. So a policy need not
+// know of holds. The job that is submitted under the tag of a hold stands in no queue: it
+// starts when the hold begins, before the policy's pass, or at once if that is past. Where a
+// job past its limit still has the room, or one that came late into its own hold, the hold
+// begins as soon as they are gone. Without a job a hold ends with its time.
+//
+// In plans every hold is used from its start to its end, so that a quote is what happens if
+// the job comes. While anything is held each quote is a future of its own, but under
+// [Reserved]. Without holds nothing of this is looked at.
+//
+// A machine of partitions holds nothing: in which partition would have to be kept over a
+// restart. Nor does a budgeted policy, since nobody can promise the power; but it leaves
+// alone the room of holds that are older than the budget, and counts what they draw once
+// they run ([Engine.Holds]).
 //
 // # Time
 //

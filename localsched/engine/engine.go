@@ -28,6 +28,9 @@ func New(machine Machine, policy Policy) *Engine {
 // *[localsched.RefusedError] when the job would not even run on the empty
 // machine, and wraps [localsched.ErrDuplicate] when a job with this tag is queued or runs.
 func (e *Engine) Submit(now protocol.Instant, job localsched.Queued) (localsched.Actions, error) {
+	if slot, ok := e.holding(now, job.Tag); ok {
+		return e.submitHeld(now, slot, job)
+	}
 	waiting, err := e.admit(job)
 	if err != nil {
 		return localsched.Actions{}, err
@@ -42,10 +45,16 @@ func (e *Engine) Withdraw(now protocol.Instant, tag protocol.Tag) (localsched.Ac
 	if err != nil {
 		return localsched.Actions{}, err
 	}
-	if e.core.entries[slot].state != queued {
+	switch e.core.entries[slot].state {
+	case queued:
+		e.core.Remove(now, slot)
+	case taken:
+		e.core.drop(now, slot)
+	case holding:
+		return localsched.Actions{}, fmt.Errorf("job %v: room is held for it, but it has not come: %w", tag, localsched.ErrUnknownJob)
+	case absent, runs, expired:
 		return localsched.Actions{}, fmt.Errorf("job %v: %w", tag, localsched.ErrStarted)
 	}
-	e.core.Remove(now, slot)
 	e.book.remove(tag)
 	return e.actions(e.core.Pass(now)), nil
 }
@@ -58,8 +67,8 @@ func (e *Engine) Finished(now protocol.Instant, tag protocol.Tag) (localsched.Ac
 	if err != nil {
 		return localsched.Actions{}, err
 	}
-	if e.core.entries[slot].state == queued {
-		return localsched.Actions{}, fmt.Errorf("job %v waits in the queue: %w", tag, localsched.ErrUnknownJob)
+	if at := e.core.entries[slot].state; at == queued || at == holding || at == taken {
+		return localsched.Actions{}, fmt.Errorf("job %v has not started: %w", tag, localsched.ErrUnknownJob)
 	}
 	e.core.End(now, slot)
 	e.book.remove(tag)
@@ -161,6 +170,7 @@ func (e *Engine) admits(tag protocol.Tag, reason string) error {
 }
 
 func (e *Engine) actions(starts []int) localsched.Actions {
+	e.forgetLapsed()
 	actions := localsched.Actions{Wake: e.wake()}
 	for _, slot := range starts {
 		actions.Starts = append(actions.Starts, e.book.tags[slot])
@@ -184,8 +194,14 @@ func (e *Engine) wake() protocol.Instant {
 	return wake
 }
 
-// Border is the engine as drivers see it that cannot know which engine they drive.
-func (e *Engine) Border() localsched.Engine { return border{e} }
+// Border is the engine as drivers see it that cannot know which engine they drive. It is a
+// [localsched.Holder] if the engine [Engine.Holds].
+func (e *Engine) Border() localsched.Engine {
+	if e.Holds() {
+		return holder{border{e}}
+	}
+	return border{e}
+}
 
 // border adds the errors that a call to an engine elsewhere may have.
 type border struct{ *Engine }

@@ -54,6 +54,15 @@ func (e *Engine) Check() string {
 			return "a waiting job is booked as running"
 		}
 	}
+	for i := range c.floor.holds.list {
+		h := &c.floor.holds.list[i]
+		if h.taken {
+			waiting.add(c.workOf(h.Waiting))
+		}
+		if want := map[bool]phase{false: holding, true: taken}[h.taken]; c.entries[h.slot].state != want {
+			return "a hold is booked as something else"
+		}
+	}
 	total := c.machine.Room().Free()
 	switch {
 	case busy != c.busy || total-busy != c.floor.room.Free():
@@ -62,10 +71,10 @@ func (e *Engine) Check() string {
 		return "more units are busy than exist"
 	case waiting != c.work:
 		return "queued work does not add up"
-	case len(e.book.slots) != c.floor.running.len()+c.floor.waiting.length:
+	case len(e.book.slots) != c.floor.running.len()+c.floor.waiting.length+len(c.floor.holds.list):
 		return "the book and the floor have different jobs"
 	}
-	return c.floor.running.check() + c.floor.waiting.check() + c.floor.checkProfile()
+	return c.floor.running.check() + c.floor.waiting.check() + c.floor.checkProfile() + c.floor.checkHolds()
 }
 
 func (e *ends) check() string {
@@ -128,6 +137,7 @@ func (f *Floor) checkProfile() string {
 	for _, r := range f.running.list() {
 		p.give(r.End, lastInstant, r.Units, r.Place)
 	}
+	f.bookHolds(p)
 	for w := range f.waiting.all() {
 		p.take(w.reserved, w.reserved.Add(w.Time), w.Units, w.place)
 	}
@@ -136,8 +146,24 @@ func (f *Floor) checkProfile() string {
 		if kept := &f.profile.steps[f.profile.index(at)]; kept.free != p.steps[i].free {
 			return "the profile does not add up"
 		}
-		if p.steps[i].free < 0 {
+		if p.steps[i].free < 0 && !f.squeezed(f.now) {
 			return "more is promised than there is"
+		}
+	}
+	return ""
+}
+
+// checkHolds compares what is free beside the holds with a profile made from scratch.
+func (f *Floor) checkHolds() string {
+	if !f.held() || f.overdue() {
+		return ""
+	}
+	f.holds.keepHead(hold{})
+	scratch := profile{pool: true}
+	f.foresee(&scratch)
+	for _, s := range scratch.steps {
+		if f.holds.ahead.steps[f.holds.ahead.index(s.at)].free != s.free {
+			return "what is free beside the holds does not add up"
 		}
 	}
 	return ""
@@ -153,4 +179,13 @@ func (e *Engine) Promised(tag protocol.Tag, now protocol.Instant) protocol.Insta
 		return e.core.floor.waiting.at(c).reserved
 	}
 	return now
+}
+
+// HeadReserved is the reservation of the queue's head; 0: it has none.
+func (e *Engine) HeadReserved() protocol.Instant {
+	f := &e.core.floor
+	if head := f.waiting.first(); head != nil && f.shadow.order == head.order {
+		return f.shadow.at
+	}
+	return 0
 }

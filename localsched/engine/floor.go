@@ -65,8 +65,10 @@ type Floor struct {
 	shadow  shadow
 	profile profile
 	supply  supply
+	holds   holds
 	picks   *[]pick // of a pass that is tried out
 
+	foresees bool // it is one of a plan: all that is held will be used
 	offering bool
 	offers   []offer // of this pass, when offering
 }
@@ -84,6 +86,7 @@ func newFloor(m Machine, p Policy) Floor {
 		room:    m.Room(),
 		shadow:  shadow{beside: m.Room()},
 		profile: newProfile(m),
+		holds:   holds{ahead: profile{pool: m.Pool()}},
 	}
 	f.serve(p)
 	return f
@@ -151,7 +154,7 @@ func (f *Floor) AtOver(c Cursor) (Waiting, Cursor) {
 }
 
 // Start takes the job at c out of the queue and starts it at a place that
-// [Room.Find] gave.
+// [Floor.Find] gave.
 func (f *Floor) Start(c Cursor, place Place) {
 	job := f.take(c)
 	f.run(&job, f.now, place)
@@ -169,7 +172,8 @@ func (f *Floor) take(c Cursor) Waiting {
 	return job
 }
 
-// StartHeads starts jobs from the head of the queue while they fit.
+// StartHeads starts jobs from the head of the queue while they fit. It is most of what a plan
+// costs, so that it looks for places without the call of Find.
 func (f *Floor) StartHeads() {
 	for {
 		head := f.waiting.first()
@@ -177,7 +181,7 @@ func (f *Floor) StartHeads() {
 			return
 		}
 		place, ok := f.room.Find(head.Units, nil)
-		if !ok {
+		if !ok || f.held() && !f.besideHolds(head.Units, head.Time, place) {
 			return
 		}
 		f.Start(Cursor{}, place)
@@ -206,6 +210,9 @@ func (f *Floor) run(job *Waiting, started protocol.Instant, place Place) {
 	f.supply.taken += r.draw
 	f.room.Take(job.Units, place)
 	f.shadow.started(job.order, &r)
+	if f.held() {
+		f.holds.began(f.now, &r)
+	}
 	f.running.insert(&r)
 	f.started = append(f.started, r)
 	if f.picks != nil {
@@ -223,6 +230,9 @@ func (f *Floor) end(i int) {
 		f.shadow.forget()
 	}
 	f.profile.ended(f.now, &r)
+	if f.held() {
+		f.holds.ended(f.now, &r)
+	}
 }
 
 // withdraw takes a waiting job away.
@@ -269,5 +279,6 @@ func (f *Floor) copyFrom(other *Floor) {
 	f.profile.copyFrom(&other.profile)
 	f.budget = other.budget
 	f.supply.copyFrom(&other.supply)
+	f.holds.copyFrom(&other.holds)
 	f.started = f.started[:0]
 }

@@ -21,12 +21,15 @@ type future struct {
 const behindLive = math.MaxUint64 / 2
 
 func newFuture(m Machine, p Policy) future {
-	return future{machine: m, policy: p, floor: newFloor(m, p)}
+	f := future{machine: m, policy: p, floor: newFloor(m, p)}
+	f.floor.foresees = true
+	return f
 }
 
 func (f *future) begin(live *Floor, now protocol.Instant) {
 	f.floor.copyFrom(live)
 	f.floor.now, f.made = now, now
+	f.floor.holds.expect(now)
 	f.order = behindLive
 	f.due = lastInstant
 	if r := f.floor.running.first(); r != nil {
@@ -53,7 +56,7 @@ func (f *future) enqueue(job Waiting) {
 
 func (f *future) pass() Opening {
 	f.floor.started, f.floor.offers = f.floor.started[:0], f.floor.offers[:0]
-	return f.policy.Pass(&f.floor)
+	return f.floor.pass()
 }
 
 // next goes to the time at which the next running job ends, and ends it, or to a
@@ -115,9 +118,9 @@ func (f *future) start(job Waiting) protocol.Instant {
 }
 
 // promised is the reserved start of the last job, if no promise will change: a power budget
-// that is to come may break one.
+// that is to come may break one, and so may a hold that begins late.
 func (f *future) promised() (protocol.Instant, bool) {
-	if !f.floor.profile.firm || f.floor.budget != nil {
+	if !f.floor.profile.firm || f.floor.budget != nil || f.floor.squeezed(f.floor.now) {
 		return 0, false
 	}
 	c, ok := f.floor.waiting.last()
@@ -162,7 +165,7 @@ func (c *Core) trialAt(now protocol.Instant, ahead []protocol.Request) *future {
 	f.begin(&c.floor, now)
 	for _, r := range ahead {
 		if f.submit(r) {
-			f.policy.Pass(&f.floor)
+			f.floor.pass()
 		}
 	}
 	return f

@@ -43,6 +43,9 @@ func (c *Core) starts(now protocol.Instant, ahead []protocol.Request) func(Waiti
 	}
 	switch c.policy.Quotes() {
 	case InOrder:
+		if c.floor.held() {
+			break
+		}
 		return func(job Waiting) protocol.Instant { return c.trialAt(now, ahead).startInOrder(job) }
 	case Reserved:
 		if c.firm(now) {
@@ -97,7 +100,8 @@ func (a *answers) at(version uint64, now protocol.Instant, ahead []protocol.Requ
 func (c *Core) firm(now protocol.Instant) bool {
 	p := &c.floor.profile
 	next := c.floor.running.first()
-	return c.settled && p.firm && (next == nil || next.End >= now) && (p.due == unreserved || p.due >= now)
+	return c.settled && p.firm && (next == nil || next.End >= now) && (p.due == unreserved || p.due >= now) &&
+		!c.floor.squeezed(now)
 }
 
 // promises is the profile with the ahead requests promised their starts.

@@ -98,17 +98,17 @@ func (sjfFit) Pass(f *Floor) Opening {
 // startFitting starts all that fits, in the order of the queue, and tells of
 // each job before it starts.
 func startFitting(f *Floor, starting func(left Opening, job Waiting)) Opening {
-	left := Open(f.Room().Free())
+	left := f.opening()
 	for c, ok := f.Next(Cursor{}, left); ok; c, ok = f.Next(c, left) {
 		job := f.At(c)
-		place, fits := f.Room().Find(job.Units, nil)
+		place, fits := f.Find(job.Units, job.Time, nil)
 		if !fits {
 			c = c.After()
 			continue
 		}
 		starting(left, job)
 		f.Start(c, place)
-		left = Open(f.Room().Free())
+		left = f.opening()
 	}
 	return left
 }
@@ -189,7 +189,7 @@ func backfill(f *Floor, c Cursor, left Opening, beside Room) bool {
 	if left.Shadow.Sub(f.Now()) >= job.Time {
 		beside = nil
 	}
-	place, ok := f.Room().Find(job.Units, beside)
+	place, ok := f.Find(job.Units, job.Time, beside)
 	if ok {
 		f.Start(c, place)
 	}

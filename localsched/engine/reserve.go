@@ -33,14 +33,7 @@ func (f *Floor) refresh() (kept bool) {
 		p.trim(f.now)
 		return true
 	}
-	p.reset(f.now, f.room)
-	for _, r := range f.running.list() {
-		end := r.End
-		if end < f.now {
-			end = f.now.Add(1)
-		}
-		p.give(end, lastInstant, r.Units, r.Place)
-	}
+	f.foresee(p)
 	if kept {
 		f.takePromised()
 	}
@@ -138,9 +131,12 @@ func (f *Floor) startDue() {
 }
 
 // Wake is when a job that waits may have to be started though nothing else happens: a
-// promised start, or another power budget. 0: no such time is known.
+// promised start, a hold, or another power budget. 0: no such time is known.
 func (f *Floor) Wake() (wake protocol.Instant) {
-	for _, at := range []protocol.Instant{f.profile.wake, f.supply.change} {
+	if f.held() {
+		wake = f.holdWakes()
+	}
+	for _, at := range [...]protocol.Instant{f.profile.wake, f.supply.change} {
 		if at != 0 && at != lastInstant && (wake == 0 || at < wake) {
 			wake = at
 		}

@@ -41,11 +41,15 @@ func (s *shadow) copyFrom(other *shadow) {
 // what still runs at the shadow.
 func (f *Floor) Reserve(job Waiting) (at protocol.Instant, beside Room) {
 	s := &f.shadow
-	if s.order == job.order && f.pool && !f.overdue() {
+	if s.order == job.order && f.pool && !f.overdue() && !f.held() {
 		return s.at, s.beside
 	}
 	s.order = job.order
-	s.at = f.findShadow(job)
+	if f.held() {
+		s.at = f.reserveBesideHolds(job)
+	} else {
+		s.at = f.findShadow(job)
+	}
 	return s.at, s.beside
 }
 

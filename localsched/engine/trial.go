@@ -39,7 +39,7 @@ func (t *trial) begin(limit, taken int64) {
 	t.kept, t.until, t.spare = false, power.End, power.Unlimited
 }
 
-// foresee makes the profile that of the running jobs alone. One past its estimate may end
+// foresee makes the profile that of the running jobs and of what is held. One past its estimate may end
 // at any moment: nothing that a job which is kept a place needs of it is lent meanwhile.
 func (t *trial) foresee(f *Floor) {
 	p := &t.profile
@@ -48,6 +48,7 @@ func (t *trial) foresee(f *Floor) {
 	for i := range list {
 		p.give(max(list[i].End, f.now), lastInstant, list[i].Units, list[i].Place)
 	}
+	f.bookHolds(p)
 }
 
 // powered is when a job has the power, if the running jobs end as estimated and nothing else

@@ -398,7 +398,7 @@ func (f *fake) Watch(context.Context, localsched.Cursor) (localsched.Watched, er
 
 // schedule is what nine jobs do in a scheduler with a foresight; known says whether the
 // quotes have an interval then.
-func schedule(t *testing.T, under *fake, nth func(s *foresight.Scheduler, n uint64)) (known bool) {
+func schedule(t *testing.T, under *fake, nth func(s localsched.Scheduler, n uint64)) (known bool) {
 	t.Helper()
 	now := begin
 	s := foresight.Over(under, newForesight(t, foresight.Plan), func() protocol.Instant { return now })
@@ -411,7 +411,7 @@ func schedule(t *testing.T, under *fake, nth func(s *foresight.Scheduler, n uint
 	return quote(t, s, 99).AWTHigh != 0
 }
 
-func quote(t *testing.T, s *foresight.Scheduler, n uint64) protocol.Quote {
+func quote(t *testing.T, s localsched.Scheduler, n uint64) protocol.Quote {
 	t.Helper()
 	quotes, err := s.Quote(t.Context(), localsched.Query{Jobs: []protocol.Request{request(n)}})
 	if err != nil || len(quotes) != 1 {
@@ -428,33 +428,33 @@ func submission(n uint64) localsched.Submission {
 // before the submission has returned; not what was refused, nor what was withdrawn.
 func TestSchedulerSeesAll(t *testing.T) {
 	t.Parallel()
-	watch := func(s *foresight.Scheduler, under *fake, n uint64) {
+	watch := func(s localsched.Scheduler, under *fake, n uint64) {
 		under.changes = []localsched.Change{{Tag: tagOf(n), State: protocol.Running}}
 		if _, err := s.Watch(t.Context(), ""); err != nil {
 			t.Error(err)
 		}
 	}
-	submit := func(s *foresight.Scheduler, n uint64) error {
+	submit := func(s localsched.Scheduler, n uint64) error {
 		_, err := s.Submit(t.Context(), submission(n))
 		return err
 	}
 	for name, tt := range map[string]struct {
-		nth  func(s *foresight.Scheduler, under *fake, n uint64)
+		nth  func(s localsched.Scheduler, under *fake, n uint64)
 		want bool
 	}{
-		"submitted, then seen to run": {func(s *foresight.Scheduler, under *fake, n uint64) {
+		"submitted, then seen to run": {func(s localsched.Scheduler, under *fake, n uint64) {
 			if err := submit(s, n); err != nil {
 				t.Error(err)
 			}
 			watch(s, under, n)
 		}, true},
-		"seen to run while it is submitted": {func(s *foresight.Scheduler, under *fake, n uint64) {
+		"seen to run while it is submitted": {func(s localsched.Scheduler, under *fake, n uint64) {
 			under.submitting = func() { watch(s, under, n) }
 			if err := submit(s, n); err != nil {
 				t.Error(err)
 			}
 		}, true},
-		"refused": {func(s *foresight.Scheduler, under *fake, n uint64) {
+		"refused": {func(s localsched.Scheduler, under *fake, n uint64) {
 			under.fails = &localsched.RefusedError{Reason: "no"}
 			err := submit(s, n)
 			under.fails = nil
@@ -463,7 +463,7 @@ func TestSchedulerSeesAll(t *testing.T) {
 			}
 			watch(s, under, n)
 		}, false},
-		"withdrawn": {func(s *foresight.Scheduler, under *fake, n uint64) {
+		"withdrawn": {func(s localsched.Scheduler, under *fake, n uint64) {
 			under.withdrawal = localsched.Withdrawn
 			if err := submit(s, n); err != nil {
 				t.Error(err)
@@ -473,7 +473,7 @@ func TestSchedulerSeesAll(t *testing.T) {
 			}
 			watch(s, under, n)
 		}, false},
-		"too late to be withdrawn": {func(s *foresight.Scheduler, under *fake, n uint64) {
+		"too late to be withdrawn": {func(s localsched.Scheduler, under *fake, n uint64) {
 			under.withdrawal = localsched.Started
 			if err := submit(s, n); err != nil {
 				t.Error(err)
@@ -487,7 +487,7 @@ func TestSchedulerSeesAll(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			under := &fake{}
-			got := schedule(t, under, func(s *foresight.Scheduler, n uint64) { tt.nth(s, under, n) })
+			got := schedule(t, under, func(s localsched.Scheduler, n uint64) { tt.nth(s, under, n) })
 			if got != tt.want {
 				t.Errorf("an interval is known: %t, want %t", got, tt.want)
 			}

@@ -18,11 +18,42 @@ type Scheduler struct {
 
 	mu        sync.Mutex
 	foresight *Foresight
+	held      map[protocol.Tag]bool // jobs for which room is held: their waits say nothing of others
 }
 
-// Over puts a foresight over a batch system. Now is the clock.
-func Over(under localsched.Scheduler, f *Foresight, now func() protocol.Instant) *Scheduler {
-	return &Scheduler{Scheduler: under, foresight: f, now: now, predicts: f.Predicts()}
+// Over puts a foresight over a batch system. Now is the clock. What comes of it is a
+// [localsched.Reserver] exactly if the batch system is one.
+func Over(under localsched.Scheduler, f *Foresight, now func() protocol.Instant) localsched.Scheduler {
+	s := &Scheduler{Scheduler: under, foresight: f, now: now, predicts: f.Predicts(), held: map[protocol.Tag]bool{}}
+	if holds, ok := under.(localsched.Reserver); ok {
+		return &reserver{Scheduler: s, under: holds}
+	}
+	return s
+}
+
+// reserver is a [Scheduler] over one that holds room.
+type reserver struct {
+	*Scheduler
+
+	under localsched.Reserver
+}
+
+// Reserve implements [localsched.Reserver].
+func (r *reserver) Reserve(ctx context.Context, hold localsched.Hold) (protocol.Instant, error) {
+	start, err := r.under.Reserve(ctx, hold)
+	if err == nil {
+		r.seen(func(protocol.Instant) { r.held[hold.Tag] = true })
+	}
+	return start, err
+}
+
+// Release implements [localsched.Reserver].
+func (r *reserver) Release(ctx context.Context, tag protocol.Tag) error {
+	err := r.under.Release(ctx, tag)
+	if err == nil {
+		r.seen(func(protocol.Instant) { delete(r.held, tag) })
+	}
+	return err
 }
 
 // Quote implements [localsched.Planner].
@@ -67,7 +98,11 @@ func (s *Scheduler) added(ctx context.Context, query localsched.Query, quotes []
 
 // Submit implements [localsched.Runner].
 func (s *Scheduler) Submit(ctx context.Context, job localsched.Submission) (localsched.LocalID, error) {
-	s.seen(func(now protocol.Instant) { s.foresight.Submitted(now, job.Tag, job.Spec.Request) }) // before Watch can tell of it
+	s.seen(func(now protocol.Instant) { // before Watch can tell of it
+		if !s.held[job.Tag] {
+			s.foresight.Submitted(now, job.Tag, job.Spec.Request)
+		}
+	})
 	local, err := s.Scheduler.Submit(ctx, job)
 	if err != nil {
 		s.seen(func(now protocol.Instant) { s.foresight.Withdrawn(now, job.Tag) })
@@ -85,7 +120,10 @@ func (s *Scheduler) seen(tell func(now protocol.Instant)) {
 func (s *Scheduler) Withdraw(ctx context.Context, tag protocol.Tag) (localsched.Withdrawal, error) {
 	withdrawal, err := s.Scheduler.Withdraw(ctx, tag)
 	if err == nil && withdrawal == localsched.Withdrawn {
-		s.seen(func(now protocol.Instant) { s.foresight.Withdrawn(now, tag) })
+		s.seen(func(now protocol.Instant) {
+			s.foresight.Withdrawn(now, tag)
+			delete(s.held, tag)
+		})
 	}
 	return withdrawal, err
 }
@@ -96,6 +134,9 @@ func (s *Scheduler) Watch(ctx context.Context, after localsched.Cursor) (localsc
 	s.seen(func(now protocol.Instant) {
 		for _, change := range watched.Changes {
 			s.foresight.Changed(now, change)
+			if change.State.Terminal() {
+				delete(s.held, change.Tag)
+			}
 		}
 	})
 	return watched, err

@@ -3,10 +3,19 @@ package gate
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
+
+// Describe implements [localsched.Planner]. What the batch system holds room for could draw more
+// than the budget, of which it knows nothing: so none is held.
+func (g *Gate) Describe(ctx context.Context) (localsched.Description, error) {
+	d, err := g.Scheduler.Describe(ctx)
+	d.Capabilities = slices.DeleteFunc(slices.Clone(d.Capabilities), func(one string) bool { return one == localsched.Reserve })
+	return d, err
+}
 
 // Quote implements [localsched.Planner], as doc.go explains it.
 func (g *Gate) Quote(ctx context.Context, query localsched.Query) ([]protocol.Quote, error) {

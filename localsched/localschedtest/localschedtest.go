@@ -117,7 +117,12 @@ func rules() []rule {
 		{"output of an unknown job is unknown", fetchUnknown},
 		{"forget drops a job", forgetDrops},
 
+		{"held room is kept for its job", heldRoomIsKept},
+		{"held room that is given up is free", heldRoomIsGivenUp},
+		{"no room is held for what never fits", noRoomIsRefused},
+
 		{"jobs that wait or run survive a restart", surviveRestart},
+		{"held room is kept over a restart", heldRoomSurvives},
 		{"what ended meanwhile is told after a restart", toldAfterRestart},
 	}
 }

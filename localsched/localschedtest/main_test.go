@@ -143,7 +143,8 @@ func TestProcess(t *testing.T) {
 
 // foreseeing is a scheduler with a foresight, that can be closed.
 type foreseeing struct {
-	*foresight.Scheduler
+	localsched.Scheduler
+	localsched.Reserver
 	io.Closer
 }
 
@@ -156,6 +157,11 @@ func TestForesight(t *testing.T) {
 			t.Fatal(err)
 		}
 		now := func() protocol.Instant { return protocol.InstantOf(time.Now()) }
-		return foreseeing{foresight.Over(s, f, now), s}
+		over := foresight.Over(s, f, now)
+		holds, ok := over.(localsched.Reserver)
+		if !ok {
+			t.Fatal("it holds no room, though the scheduler under it does")
+		}
+		return foreseeing{over, holds, s}
 	}))
 }

@@ -113,21 +113,25 @@ func (s *session) clear(ctx context.Context) error {
 
 func (s *session) clearJob(ctx context.Context, tag protocol.Tag) error {
 	presence, _, err := s.FindByTag(ctx, tag)
+	if err == nil && presence != localsched.Absent {
+		err = s.takeOut(ctx, tag)
+	}
+	if holds, ok := s.Scheduler.(localsched.Reserver); ok && err == nil {
+		err = holds.Release(ctx, tag)
+	}
 	if err != nil {
 		return err
 	}
-	if presence != localsched.Absent {
-		withdrawal, err := s.Withdraw(ctx, tag)
-		if err != nil {
-			return err
-		}
-		if withdrawal == localsched.Started {
-			if _, err = s.ended(ctx, tag); err != nil {
-				return err
-			}
-		}
-	}
 	return s.Forget(ctx, tag)
+}
+
+// takeOut withdraws a job, or waits for its end.
+func (s *session) takeOut(ctx context.Context, tag protocol.Tag) error {
+	withdrawal, err := s.Withdraw(ctx, tag)
+	if err == nil && withdrawal == localsched.Started {
+		_, err = s.ended(ctx, tag)
+	}
+	return err
 }
 
 // path is a file in the target's folder that belongs to a job.

@@ -31,6 +31,8 @@ type wrong struct {
 	watch    func(s right, ctx context.Context, after localsched.Cursor) (localsched.Watched, error)
 	fetch    func(s right, ctx context.Context, tag protocol.Tag, stream protocol.Stream, offset int64, size int) ([]byte, error)
 	forget   func(s right, ctx context.Context, tag protocol.Tag) error
+	reserve  func(s right, ctx context.Context, hold localsched.Hold) (protocol.Instant, error)
+	release  func(s right, ctx context.Context, tag protocol.Tag) error
 }
 
 func (w *wrong) Describe(ctx context.Context) (localsched.Description, error) {
@@ -105,10 +107,24 @@ func (w *wrong) Forget(ctx context.Context, tag protocol.Tag) error {
 	return w.forget(w.right, ctx, tag)
 }
 
+func (w *wrong) Reserve(ctx context.Context, hold localsched.Hold) (protocol.Instant, error) {
+	if w.reserve == nil {
+		return w.right.Reserve(ctx, hold)
+	}
+	return w.reserve(w.right, ctx, hold)
+}
+
+func (w *wrong) Release(ctx context.Context, tag protocol.Tag) error {
+	if w.release == nil {
+		return w.right.Release(ctx, tag)
+	}
+	return w.release(w.right, ctx, tag)
+}
+
 // wrongSchedulers are, by the case that must catch them, what they do.
 func wrongSchedulers(account string) map[string]map[string]func() *wrong {
 	all := map[string]map[string]func() *wrong{}
-	for _, part := range []map[string]map[string]func() *wrong{wrongPlanners(account), wrongRunners(), wrongTellers()} {
+	for _, part := range []map[string]map[string]func() *wrong{wrongPlanners(account), wrongRunners(), wrongTellers(), wrongReservers()} {
 		maps.Copy(all, part)
 	}
 	return all
@@ -245,7 +261,7 @@ func TestSkips(t *testing.T) {
 			t.Errorf("got %+v", r)
 		}
 	}
-	if len(cases) != 3 {
+	if len(cases) != 4 {
 		t.Errorf("got %d cases", len(cases))
 	}
 }

@@ -458,5 +458,6 @@ func restarting() map[string]func() *wrong {
 		"what ended meanwhile is told after a restart": func() *wrong {
 			return leavingOut(func(c localsched.Change) bool { return c.State.Terminal() })
 		},
+		"held room is kept over a restart": func() *wrong { return reservingLater(1) },
 	}
 }

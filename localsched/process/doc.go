@@ -22,7 +22,7 @@
 //	    script, work/, out, err    as in every spool
 //	    place                      the partition that the job is given, on a machine of such
 //	    started                    made once: who watches the job and where it runs, or "withdrawn"
-//	    exit                       how it ended, and how long it kept CPUs busy
+//	    exit                       how it ended, and what it has done
 //	    shim.log                   what the shim had to say, mostly nothing
 //
 // A folder is filled under another name, synced, and renamed before Submit
@@ -30,6 +30,20 @@
 // a shim, or a withdrawal. So no job starts twice and no withdrawn job starts,
 // whatever crashes when. A job whose started has no exit and no living shim is
 // NODE_FAIL.
+//
+// # Usage
+//
+// The shim measures its job with a [usage.Meter]: at its end, and before that first after a
+// tenth of a second, then after pauses that double up to half a minute. It adds what the job
+// reports of itself in the file usage, and writes all of it down with how the job ended, so
+// that it is there also after the peer was down meanwhile. Of a job whose shim was killed
+// nothing is known.
+//
+// # Holds
+//
+// What the engine holds for a job is a record in the spool, synced before Reserve answers and
+// given to the engine again after a restart, before anything is queued. It goes with its job,
+// with Release, or when its time is over.
 //
 // # Power
 //
@@ -39,8 +53,8 @@
 // hear of another budget, so that what the peer tells of its load is right.
 //
 // With [Config].Learn a job that does not state its power is expected to draw what
-// earlier runs of its user and name have drawn: by the CPU time of all its processes,
-// which its shim has reaped, and the run time, see [BG 4.3]. Jobs that ran for less than
+// earlier runs of its user and name have drawn: by its energy, where the machine measures
+// that, else by its CPU time, see [BG 4.3], and by the run time. Jobs that ran for less than
 // a second, ended while the peer was down, or were ended by its stop teach nothing.
 //
 // # Accounts

@@ -40,6 +40,7 @@ func (s *Scheduler) leave(j *job, last state) {
 	was := j.state
 	j.state = last
 	close(j.over)
+	s.spend(j.tag)
 	if !j.planned {
 		return
 	}
@@ -69,36 +70,46 @@ func (s *Scheduler) drive(ctx, following context.Context) {
 		case <-timer.C:
 		case <-s.kick:
 		}
-		starts, kills, next := s.due()
-		timer.Reset(next)
-		for _, j := range starts {
+		d := s.due()
+		timer.Reset(d.next)
+		for _, j := range d.starts {
 			s.running.Go(func() { s.run(following, j) })
 		}
-		for _, j := range kills {
+		for _, j := range d.kills {
 			s.driver.Go(func() { s.backstop(ctx, j) })
+		}
+		if len(d.spent) > 0 {
+			s.driver.Go(func() { s.clearHolds(d.spent) })
 		}
 	}
 }
 
-// due is what is to be done now, and how long the engine can then be left alone.
-// When the scheduler stops, nothing is started: it stays in the queue on disk.
-func (s *Scheduler) due() (starts, kills []*job, next time.Duration) {
+// dues are what is to be done now, and how long the engine can then be left alone.
+type dues struct {
+	starts, kills []*job
+	spent         []protocol.Tag // holds
+	next          time.Duration
+}
+
+// due is what is due. When the scheduler stops, nothing is started: it stays in the
+// queue on disk.
+func (s *Scheduler) due() dues {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
 	if s.nextWake() <= protocol.InstantOf(now) {
 		s.take(s.engine.Tick(protocol.InstantOf(now)))
 	}
-	starts, kills = s.starts, s.kills
-	s.starts, s.kills = nil, nil
+	s.expireHolds(protocol.InstantOf(now))
+	d := dues{starts: s.starts, kills: s.kills, spent: s.spent, next: time.Hour}
+	s.starts, s.kills, s.spent = nil, nil, nil
 	if s.closed {
-		starts = nil
+		d.starts = nil
 	}
-	next = time.Hour
-	if wake := s.nextWake(); wake < protocol.InstantOf(now.Add(next)) {
-		next = wake.Time().Sub(now)
+	if wake := s.nextWake(); wake < protocol.InstantOf(now.Add(d.next)) {
+		d.next = wake.Time().Sub(now)
 	}
-	return starts, kills, next
+	return d
 }
 
 // nextWake is when the engine must be asked again, or the budget becomes another. The lock

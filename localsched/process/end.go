@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"time"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/spool"
@@ -59,6 +60,8 @@ func (s *Scheduler) forestall(j *job) (localsched.Withdrawal, error) {
 	j.tomb, j.state = true, withdrawn
 	close(j.over)
 	close(j.made)
+	s.spend(j.tag)
+	s.take(s.engine.Drop(protocol.InstantOf(time.Now()), j.tag))
 	return localsched.Withdrawn, nil
 }
 

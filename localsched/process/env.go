@@ -14,8 +14,8 @@ const defaultPath = "/usr/local/bin:/usr/bin:/bin"
 
 // environment is the environment of a job: what was submitted, and over it what
 // every job is given and what Slurm would say of it.
-func environment(job spool.Job, place string) []string {
-	given := append(job.Given(), asSlurm(job)...)
+func environment(dir string, job spool.Job, place string) []string {
+	given := append(job.Given(dir), asSlurm(job)...)
 	if place != "" {
 		given = append(given, "SWITCHYARD_PARTITION="+place)
 	}
@@ -59,7 +59,7 @@ func planOf(dir string, job spool.Job, place string, shim int) plan {
 		Parent: shim,
 		Script: filepath.Join(dir, spool.ScriptFile),
 		Args:   job.Submission.Payload.Args,
-		Env:    environment(job, place),
+		Env:    environment(dir, job, place),
 		Dir:    job.WorkFolder(dir),
 		Stdout: out.Stdout,
 		Stderr: out.Stderr,

@@ -3,7 +3,6 @@ package process
 import (
 	"github.com/switchyard-hpc/switchyard/localsched/power"
 	"github.com/switchyard-hpc/switchyard/localsched/spool"
-	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // For tests of what the package keeps to itself.
@@ -24,6 +23,6 @@ func (s *Scheduler) Looks() uint64 {
 func (s *Scheduler) SaveLearnt() error { return s.saveLearnt() }
 
 // Measured is what a run has taught.
-func Measured(rates power.Rates, cpus int, state protocol.State, ran, cpu protocol.Duration) (ppm int, ok bool) {
-	return measured(rates, cpus, exitRecord{End: spool.End{State: state, Ran: ran}, CPU: cpu})
+func Measured(rates power.Rates, cpus int, end spool.End) (ppm int, ok bool) {
+	return measured(rates, cpus, exitRecord{End: end})
 }

@@ -6,13 +6,12 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"math"
 	"math/bits"
 	"os"
 	"path/filepath"
 	"slices"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/switchyard-hpc/switchyard/localsched/power"
 	"github.com/switchyard-hpc/switchyard/localsched/spool"
@@ -109,19 +108,34 @@ func (s *Scheduler) learn(j *job, exit exitRecord) {
 // measured is what a job of so many CPUs has drawn, in parts per million of what the site
 // states for busy ones. [BG 4.3] finds that utilisation is a good estimator of power: so it
 // is taken to lie between the rates of an idle and a busy CPU as the utilisation of its CPUs
-// lies between 0 and 1. Where power itself is measured, that belongs here instead.
+// lies between 0 and 1. Where its energy is measured, that over its run time is the power.
+// Of a run of which neither is known nothing is learnt.
 func measured(rates power.Rates, cpus int, exit exitRecord) (ppm int, ok bool) {
 	if exit.Ran < leastRun || exit.State == protocol.NodeFail || rates.Busy < 1 {
+		return 0, false
+	}
+	if exit.Usage.Energy > 0 {
+		return byEnergy(rates, cpus, exit), true
+	}
+	if exit.Usage.CPU < 1 {
 		return 0, false
 	}
 	draw := rates.Idle + (rates.Busy-rates.Idle)*utilisation(cpus, exit)/protocol.PPM // a rate times 10⁶ fits
 	return int(min(max(1, draw*protocol.PPM/rates.Busy), protocol.MaxPower)), true
 }
 
+// byEnergy is what a job has drawn by its measured energy, as measured says it.
+func byEnergy(rates power.Rates, cpus int, exit exitRecord) int {
+	const micro = 1e6                                              // millijoules in a millisecond are watts
+	draw := float64(exit.Usage.Energy) * micro / float64(exit.Ran) // of all its CPUs, in microwatts
+	busy := float64(max(1, cpus)) * float64(rates.Busy)            // what they should draw
+	return int(min(max(1, math.Round(draw/busy*protocol.PPM)), protocol.MaxPower))
+}
+
 // utilisation is how busy a job has kept so many CPUs, in parts per million.
 func utilisation(cpus int, exit exitRecord) int64 {
 	over, all := bits.Mul64(uint64(max(1, cpus)), uint64(exit.Ran)) //nolint:gosec // at least a second
-	used := uint64(max(0, exit.CPU))
+	used := uint64(max(0, exit.Usage.CPU))
 	if over == 0 && used >= all {
 		return protocol.PPM // clocks differ, and what was held for one CPU may keep more busy
 	}
@@ -160,15 +174,4 @@ func (s *Scheduler) guess(r protocol.Request) protocol.Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.likely(r)
-}
-
-// childrenCPU is how long the children of this process that were waited for, and theirs,
-// have kept CPUs busy.
-func childrenCPU() protocol.Duration {
-	var usage unix.Rusage
-	if err := unix.Getrusage(unix.RUSAGE_CHILDREN, &usage); err != nil {
-		fmt.Fprintln(os.Stderr, "ask for the job's CPU time:", err)
-		return 0
-	}
-	return protocol.Duration((usage.Utime.Nano() + usage.Stime.Nano()) / int64(time.Millisecond))
 }

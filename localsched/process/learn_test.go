@@ -14,6 +14,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/localsched/power"
 	"github.com/switchyard-hpc/switchyard/localsched/process"
+	"github.com/switchyard-hpc/switchyard/localsched/spool"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -41,8 +42,8 @@ func (l *lessons) attend(t testing.TB, s *site, job localsched.Submission) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.cpu[job.Spec.Like] = exit.CPU
-	if ppm, ok := process.Measured(watts(), job.Spec.CPUs, exit.State, exit.Ran, exit.CPU); ok {
+	l.cpu[job.Spec.Like] = exit.Usage.CPU
+	if ppm, ok := process.Measured(watts(), job.Spec.CPUs, exit.End); ok {
 		l.Learn(job.Spec.Like, ppm)
 	}
 }
@@ -197,27 +198,40 @@ func TestLearntIsKeptLater(t *testing.T) {
 	}
 }
 
-// TestMeasured: power lies between the rates as utilisation lies between 0 and 1.
+func endOf(state protocol.State, ran protocol.Duration, used protocol.Usage) spool.End {
+	return spool.End{State: state, Ran: ran, Usage: used}
+}
+
+// TestMeasured: power is energy over time; where no energy is measured, it lies between the
+// rates as utilisation lies between 0 and 1.
 func TestMeasured(t *testing.T) {
 	t.Parallel()
 	rates := watts()
 	for name, c := range map[string]struct {
 		cpus     int
 		ran, cpu protocol.Duration
+		energy   int64
 		state    protocol.State
 		ppm      int
 		ok       bool
 	}{
-		"idle":                   {1, 1000, 0, protocol.Completed, 250_000, true},
-		"busy":                   {2, 1000, 2000, protocol.Completed, 1_000_000, true},
-		"half":                   {2, 1000, 1000, protocol.Failed, 625_000, true},
-		"more than it asked for": {1, 1000, 5000, protocol.Timeout, 1_000_000, true},
-		"too short":              {1, 999, 999, protocol.Completed, 0, false},
-		"nobody knows":           {1, 5000, 0, protocol.NodeFail, 0, false},
-		"no CPUs":                {0, 1000, 500, protocol.Completed, 625_000, true},
-		"for ever":               {math.MaxInt, math.MaxInt64, math.MaxInt64, protocol.Completed, 250_000, true},
+		"idle":                    {1, 1000_000, 1, 0, protocol.Completed, 250_000, true},
+		"busy":                    {2, 1000, 2000, 0, protocol.Completed, 1_000_000, true},
+		"half":                    {2, 1000, 1000, 0, protocol.Failed, 625_000, true},
+		"more than it asked for":  {1, 1000, 5000, 0, protocol.Timeout, 1_000_000, true},
+		"too short":               {1, 999, 999, 999, protocol.Completed, 0, false},
+		"not measured":            {1, 1000, 0, 0, protocol.Completed, 0, false},
+		"nobody knows":            {1, 5000, 0, 0, protocol.NodeFail, 0, false},
+		"no CPUs":                 {0, 1000, 500, 0, protocol.Completed, 625_000, true},
+		"for ever":                {math.MaxInt, math.MaxInt64, math.MaxInt64, 0, protocol.Completed, 250_000, true},
+		"by its energy":           {2, 4000, 8000, 6000, protocol.Completed, 750_000, true},
+		"by more than CPUs draw":  {1, 2000, 0, 5000, protocol.Completed, 2_500_000, true},
+		"by next to no energy":    {1, 1 << 50, 1 << 49, 1, protocol.Completed, 1, true},
+		"by more than may be":     {1, 1000, 0, math.MaxInt64, protocol.Completed, protocol.MaxPower, true},
+		"by energy, without CPUs": {0, 1000, 0, 500, protocol.Completed, 500_000, true},
 	} {
-		if ppm, ok := process.Measured(rates, c.cpus, c.state, c.ran, c.cpu); ppm != c.ppm || ok != c.ok {
+		end := endOf(c.state, c.ran, protocol.Usage{CPU: c.cpu, Energy: c.energy})
+		if ppm, ok := process.Measured(rates, c.cpus, end); ppm != c.ppm || ok != c.ok {
 			t.Errorf("%s: %d, %v; want %d, %v", name, ppm, ok, c.ppm, c.ok)
 		}
 	}
@@ -225,11 +239,11 @@ func TestMeasured(t *testing.T) {
 		r := power.Rates{Busy: rapid.Int64Range(1, power.MaxRate).Draw(t, "busy"), Idle: rapid.Int64Range(0, power.MaxRate).Draw(t, "idle")}
 		cpus := rapid.IntRange(1, 1<<20).Draw(t, "CPUs")
 		ran := protocol.Duration(rapid.Int64Range(1000, 1<<40).Draw(t, "ran"))
-		cpu := protocol.Duration(rapid.Int64Range(0, 1<<60).Draw(t, "CPU time"))
+		cpu := protocol.Duration(rapid.Int64Range(1, 1<<60).Draw(t, "CPU time"))
 		used := min(1, float64(cpu)/float64(cpus)/float64(ran))
 		want := (float64(r.Idle) + used*(float64(r.Busy)-float64(r.Idle))) / float64(r.Busy) * protocol.PPM
 		want = min(max(1, want), protocol.MaxPower)
-		ppm, ok := process.Measured(r, cpus, protocol.Completed, ran, cpu)
+		ppm, ok := process.Measured(r, cpus, endOf(protocol.Completed, ran, protocol.Usage{CPU: cpu}))
 		slack := 2 + 2*max(1, float64(r.Idle)/float64(r.Busy)) // a millionth of each rate, rounded down
 		if !ok || math.Abs(float64(ppm)-want) > slack+protocol.PPM/float64(r.Busy) {
 			t.Fatalf("%d ppm, want %f", ppm, want)

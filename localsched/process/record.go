@@ -38,8 +38,8 @@ type startedRecord struct {
 // exitRecord is the file exit.
 type exitRecord struct {
 	spool.End
-	Ended protocol.Instant  `json:"ended_ms"`
-	CPU   protocol.Duration `json:"cpu_ms,omitempty"` // that its processes were busy, in the system too
+	Ended  protocol.Instant `json:"ended_ms"`
+	Notice string           `json:"notice,omitempty"` // what is wrong with the job's report of its usage
 }
 
 // readExit reads how a job ended.

@@ -181,6 +181,9 @@ const victimDir = "PROCESS_TEST_VICTIM_DIR"
 const victimJobs = 20
 
 func victim(dir string) {
+	if os.Getenv(reserveWord) != "" {
+		reserves(dir)
+	}
 	config := configOf(dir)
 	config.Capacity.CPUs = 1000
 	config.Shim = strings.Fields(os.Getenv("PROCESS_TEST_SHIM"))
@@ -243,6 +246,18 @@ func killVictim(t *testing.T, dir string, n int, submitted map[string]protocol.T
 	t.Helper()
 	child := exec.CommandContext(t.Context(), os.Args[0])
 	child.Env = append(os.Environ(), victimDir+"="+dir, "PROCESS_TEST_SHIM="+strings.Join(shimCommand, " "))
+	readVictim(t, child, n, func(name, text string) {
+		tag, err := protocol.ParseTag(text)
+		if err != nil {
+			t.Fatal(name, text)
+		}
+		submitted[name] = tag
+	})
+}
+
+// readVictim starts a victim, reads its lines of two words, and kills it after n.
+func readVictim(t *testing.T, child *exec.Cmd, n int, line func(word, text string)) {
+	t.Helper()
 	out, err := child.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -252,12 +267,8 @@ func killVictim(t *testing.T, dir string, n int, submitted map[string]protocol.T
 	}
 	lines := bufio.NewScanner(out)
 	for i := 0; lines.Scan(); i++ {
-		name, text, _ := strings.Cut(lines.Text(), " ")
-		tag, err := protocol.ParseTag(text)
-		if err != nil {
-			t.Fatal(lines.Text())
-		}
-		submitted[name] = tag
+		word, text, _ := strings.Cut(lines.Text(), " ")
+		line(word, text)
 		if i+1 == n {
 			if err := child.Process.Kill(); err != nil {
 				t.Fatal(err)

@@ -19,8 +19,12 @@ type follower struct {
 }
 
 // restore finds the jobs in the spool and rebuilds the engine: what runs, in the
-// order of the starts, then the queue, in the order of submission.
+// order of the starts, what is held, then the queue, in the order of submission.
 func (s *Scheduler) restore() (running []follower, err error) {
+	holds, err := s.spool.Holds()
+	if err != nil {
+		return nil, err
+	}
 	jobs, running, err := s.scan()
 	if err != nil {
 		return nil, errors.Join(err, release(running))
@@ -39,6 +43,7 @@ func (s *Scheduler) restore() (running []follower, err error) {
 		}
 		s.report(r.job, r.job.change(protocol.Running, ""))
 	}
+	s.restoreHolds(holds)
 	for _, j := range jobs {
 		if j.state == queued {
 			s.requeue(j)

@@ -94,6 +94,9 @@ func (s *Scheduler) follow(ctx context.Context, j *job, shim *handle) {
 func (s *Scheduler) finish(j *job) {
 	exit := s.lastWords(j)
 	end := exit.End
+	if exit.Notice != "" {
+		s.config.Log.Warn("usage_report_refused", "job", j.tag.String(), "reason", exit.Notice)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if j.state == running || j.state == starting {

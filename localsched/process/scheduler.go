@@ -37,6 +37,8 @@ type Scheduler struct {
 	told    int64            // the budget that watchers were told of, as in [protocol.Load]
 	held    []*job           // by the budget, as told
 	looks   uint64           // at the budget
+	holds   map[protocol.Tag]*held
+	spent   []protocol.Tag // holds whose records are to be removed
 	learnt  learnt
 	closed  bool
 
@@ -69,6 +71,7 @@ func Open(config Config) (*Scheduler, error) {
 		rules:    begin,
 		engine:   engine.New(config.Machine, begin.policy()),
 		jobs:     map[protocol.Tag]*job{},
+		holds:    map[protocol.Tag]*held{},
 		changes:  changes.New(),
 		turn:     power.End,
 		kick:     make(chan struct{}, 1),
@@ -151,7 +154,7 @@ func (s *Scheduler) all(in state) (jobs []*job) {
 // Describe implements [localsched.Planner].
 func (s *Scheduler) Describe(context.Context) (localsched.Description, error) {
 	return localsched.Description{
-		Name: "process", Capacity: s.config.Capacity, Capabilities: []string{localsched.Delays},
+		Name: "process", Capacity: s.config.Capacity, Capabilities: s.capabilities(),
 	}, nil
 }
 
@@ -195,11 +198,11 @@ func tellDelays(quotes []protocol.Quote, delays []protocol.Duration) {
 	}
 }
 
-// missing are the promised jobs that the engine does not have yet.
+// missing are the promised jobs that the engine neither has yet nor holds room for.
 func (s *Scheduler) missing(ahead []localsched.Promise) []protocol.Request {
 	var out []protocol.Request
 	for _, one := range ahead {
-		if j := s.jobs[one.Tag]; j == nil || j.state == making {
+		if j := s.jobs[one.Tag]; s.holds[one.Tag] == nil && (j == nil || j.state == making) {
 			out = append(out, s.likely(one.Request))
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/switchyard-hpc/switchyard/localsched/spool"
+	"github.com/switchyard-hpc/switchyard/localsched/usage"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -78,13 +79,13 @@ func watchMain(dir string, command []string) int {
 	}
 	w := watch{
 		dir: dir, command: command, record: record, place: claim.Place, start: start,
-		asked: asked, children: children,
+		asked: asked, children: children, meter: usage.NewMeter(usage.Kernel(), os.Getpid()),
 	}
 	exit := exitRecord{End: w.run()}
 	exit.Started = claim.Started
 	exit.Ran = protocol.Duration(time.Since(start).Milliseconds())
 	exit.Ended = exit.Started.Add(exit.Ran)
-	exit.CPU = childrenCPU()
+	exit.Usage, exit.Notice = w.usage()
 	return writeExit(folder, exit)
 }
 

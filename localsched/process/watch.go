@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/switchyard-hpc/switchyard/localsched/spool"
+	"github.com/switchyard-hpc/switchyard/localsched/usage"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -25,6 +26,7 @@ type watch struct {
 	start    time.Time // monotonic: a suspended machine does not use the limit up
 	asked    <-chan os.Signal
 	children <-chan os.Signal
+	meter    *usage.Meter
 
 	pid     int            // of the job, which leads its process group
 	verdict protocol.State // why the shim ended the job; 0: it did not
@@ -122,6 +124,8 @@ func (w *watch) untilEnd() {
 	limit := time.NewTimer(w.record.Submission.Spec.WallTime.Std() - time.Since(w.start))
 	defer limit.Stop()
 	var grace <-chan time.Time
+	look := newLook()
+	defer look.Stop()
 	end := func(verdict protocol.State, reason string) {
 		if w.verdict == 0 {
 			w.verdict, w.reason = verdict, reason
@@ -139,6 +143,9 @@ func (w *watch) untilEnd() {
 			end(protocol.Timeout, fmt.Sprintf("reached its wall-time limit of %v", w.record.Submission.Spec.WallTime))
 		case <-grace:
 			w.killGroup(unix.SIGKILL)
+		case <-look.C:
+			w.measure()
+			look.again()
 		}
 	}
 }

@@ -63,6 +63,7 @@ func parseClaim(text string) (c claim) {
 type exit struct {
 	code  int // as shells give it: 128 + n for signal n
 	ended protocol.Instant
+	cpu   protocol.Duration // of the wrapper and what it has waited for; 0: not known
 }
 
 // readExit reads the exit record of a job's folder. The error is fs.ErrNotExist
@@ -76,14 +77,15 @@ func readExit(dir string, owner spool.Account) (exit, error) {
 		return exit{}, err
 	}
 	f := strings.Fields(text)
-	if len(f) != 2 {
+	const known, timed = 2, 6 // words of a wrapper of an earlier version, and of this one
+	if len(f) != known && len(f) != timed {
 		return exit{}, fs.ErrNotExist
 	}
 	code, err := parseCount(f[0], 255)
 	if err != nil {
 		return exit{}, fs.ErrNotExist
 	}
-	return exit{code: code, ended: parseMillis(f[1])}, nil
+	return exit{code: code, ended: parseMillis(f[1]), cpu: parseShellTimes(f[known:])}, nil
 }
 
 // status takes an exit code of a shell apart.

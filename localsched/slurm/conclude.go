@@ -40,7 +40,7 @@ func (s *Scheduler) conclude(ctx context.Context, j *job, e entry) {
 		s.follow(j, c)
 		return // the other one, which has the claim, is looked at the next time
 	}
-	s.finish(j, s.outcome(ctx, j, e))
+	s.finishRun(ctx, j, s.outcome(ctx, j, e))
 }
 
 // follow has a job stand for Slurm's job that has claimed it.
@@ -86,7 +86,9 @@ func (s *Scheduler) discard(ctx context.Context, j *job, e entry) {
 func (s *Scheduler) again(ctx context.Context, j *job) {
 	s.mu.Lock()
 	early := time.Now().Before(j.retry)
-	j.retry = time.Now().Add(time.Duration(j.native.Tries) * s.config.Poll)
+	if !early { // a look that comes too early must not put the next try off
+		j.retry = time.Now().Add(time.Duration(j.native.Tries) * s.config.Poll)
+	}
 	s.mu.Unlock()
 	if early {
 		return
@@ -149,7 +151,7 @@ func (s *Scheduler) lost(ctx context.Context, j *job) {
 	last, err := readExit(j.dir, j.owner())
 	switch {
 	case err == nil:
-		s.finish(j, s.byExit(j, last))
+		s.finishRun(ctx, j, s.byExit(j, last))
 	case time.Since(since) > s.config.patience.lost:
 		s.finish(j, spool.End{
 			State: protocol.NodeFail, Started: j.claim.started,

@@ -17,16 +17,20 @@ type Config struct {
 	// under the same path, and on which a peer that is root may do as root does
 	// (NFS: no_root_squash). Accounts of jobs must be able to pass through the
 	// folders above it.
-	Dir        string
-	Site       protocol.SiteName // in job names and environments
-	Conf       string            // path of slurm.conf; empty: as the commands find it
-	Bin        string            // folder of the commands; empty: PATH
-	Partitions []string          // in order of preference; empty: the default partition
-	Poll       time.Duration     // between two looks at the queue; 0: [DefaultPoll]
-	JobComp    string            // path of the jobcomp/filetxt log; empty: as slurm.conf says
-	Extra      []string          // added to every sbatch, such as --account=grid
-	Timeout    time.Duration     // of one command; 0: [DefaultTimeout]
-	Log        *slog.Logger      // nil: no log
+	Dir          string
+	Site         protocol.SiteName // in job names and environments
+	Conf         string            // path of slurm.conf; empty: as the commands find it
+	Bin          string            // folder of the commands; empty: PATH
+	Partitions   []string          // in order of preference; empty: the default partition
+	Poll         time.Duration     // between two looks at the queue; 0: [DefaultPoll]
+	JobComp      string            // path of the jobcomp/filetxt log; empty: as slurm.conf says
+	Extra        []string          // added to every sbatch, such as --account=grid
+	Reservations bool              // room may be held by reservations of Slurm's, which only its operators may make
+	Timeout      time.Duration     // of one command; 0: [DefaultTimeout]
+	Log          *slog.Logger      // nil: no log
+	// NodeExporter is where a node tells its metrics in Prometheus' text format, a URL or an
+	// absolute path; "{node}" stands for its name in Slurm. Empty: nowhere.
+	NodeExporter string
 
 	patience patience
 }
@@ -91,6 +95,9 @@ func (c Config) validate() error {
 		if !strings.HasPrefix(word, "-") {
 			return fmt.Errorf("extra argument %q of sbatch does not begin with -; write options with a value as one word, --name=value", word)
 		}
+	}
+	if err := checkExporter(c.NodeExporter); err != nil {
+		return err
 	}
 	if c.Bin != "" && !filepath.IsAbs(c.Bin) {
 		return errors.New("the folder of Slurm's commands is not an absolute path: " + c.Bin)

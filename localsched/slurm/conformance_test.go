@@ -16,7 +16,7 @@ func TestConformance(t *testing.T) {
 	t.Parallel()
 	needs(t)
 	const site = cluster("siteD")
-	config := slurm.Config{Dir: newDir(t) + "/spool", Site: protocol.SiteName("conformance"), Conf: site.conf(), Poll: 200 * time.Millisecond}
+	config := slurm.Config{Dir: newDir(t) + "/spool", Site: protocol.SiteName("conformance"), Conf: site.conf(), Poll: 200 * time.Millisecond, Reservations: true}
 	localschedtest.Test(t, localschedtest.Target{
 		Open:     func(ctx context.Context) (localsched.Scheduler, error) { return slurm.Open(ctx, config) },
 		Account:  jobAccount,

@@ -23,7 +23,7 @@
 //	    slurm.log                  of the account; what Slurm and launch had to say
 //	    claim/                     0700, of the account
 //	        started                made once: who runs the job, or "withdrawn", "closed"
-//	        exit, trouble          how it ended; what kept it from starting
+//	        exit, trouble          how it ended, and its CPU time; what kept it from starting
 //	    native.json                Slurm's number, once Slurm has acknowledged the job
 //	    end.json                   the outcome that was reported
 //
@@ -69,6 +69,13 @@
 // that stand at 10, 50 and 90 % of them: these are AWTLow, AWT and AWTHigh. The
 // predictor counts whose corrected estimates have been less wrong on average. With
 // fewer than 20 pairs an estimate stands as it is, and the plan's is taken.
+//
+// # Holds
+//
+// With [Config].Reservations a hold is a reservation of Slurm's that has the job's name, and a
+// record in the spool, which says from when on. The reservation is made first: one without a
+// record was never told of, and is deleted after a restart. One that has served is deleted at
+// the next look at the queue.
 //
 // # Accounts
 //

@@ -63,6 +63,9 @@ func (s *Scheduler) lookNow(ctx context.Context) error {
 		})
 	}
 	s.sweepStrays(seen)
+	if s.holdsToSweep() {
+		s.driver.Go(func() { s.sweepHolds(s.ctx) })
+	}
 	return s.saveObserved()
 }
 
@@ -80,6 +83,7 @@ func (s *Scheduler) meet(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.history = newHistory(s.commands, facts, s.config.Log)
+	s.linear = facts.config["SelectType"] == "select/linear"
 	return nil
 }
 
@@ -144,6 +148,9 @@ func (s *Scheduler) recognize(j *job, e *entry) {
 	j.missing = 0
 	if j.native.ID == e.ID {
 		j.native.Submitted = e.Submitted
+	}
+	if e.placed {
+		j.nodes = e.nodes
 	}
 }
 

@@ -24,11 +24,13 @@ func ParseQueue(out, mark string) ([]string, error) {
 	entries, err := parseQueue(out, mark)
 	var lines []string
 	for _, e := range entries {
-		lines = append(lines, fmt.Sprintf("%d uid=%d %s %s reason=%q submit=%d start=%d end=%d limit=%v cpus=%d priority=%d waits=%v over=%v placed=%v name=%q",
-			e.ID, e.uid, e.partition, e.state, e.reason, e.Submitted, e.start, e.end, e.limit, e.cpus, e.priority, e.waits(), e.over(), e.placed, e.name))
+		lines = append(lines, fmt.Sprintf("%d uid=%d %s %s reason=%q submit=%d start=%d end=%d limit=%v cpus=%d priority=%d waits=%v over=%v placed=%v nodes=%q name=%q",
+			e.ID, e.uid, e.partition, e.state, e.reason, e.Submitted, e.start, e.end, e.limit, e.cpus, e.priority, e.waits(), e.over(), e.placed, e.nodes, e.name))
 	}
 	return lines, err
 }
+
+func Spread(times []protocol.Instant, most int) []protocol.Instant { return spread(times, most) }
 
 func ParseNodes(out string, partitions []string) (string, error) {
 	m, err := parseNodes(out, partitions)
@@ -43,6 +45,24 @@ func ParsePartitions(out string) ([]string, error) {
 	}
 	return lines, err
 }
+
+func ParseReservations(out string) ([]string, error) {
+	all, err := parseReservations(out)
+	var lines []string
+	for _, r := range all {
+		lines = append(lines, fmt.Sprintf("%s from %s to %s", r.name, stamp(r.start), stamp(r.end)))
+	}
+	return lines, err
+}
+
+// Swept says whether reservations that nobody knows of have been looked for.
+func (s *Scheduler) Swept() bool { return s.swept.Load() }
+
+// WholeSecond and Ceil round up.
+var (
+	WholeSecond = wholeSecond
+	Ceil        = ceil
+)
 
 // Choose is the partition for a request, or why none takes it.
 func Choose(partitions, nodes string, names []string, r protocol.Request) (chosen, reason string, err error) {
@@ -85,12 +105,18 @@ var (
 	ParseSubmitted = parseSubmitted
 	ParseExit      = parseExit
 	ParseStatus    = parseStatus
+	ParseUsage     = parseUsage
+	ParseTimes     = parseShellTimes
+	CheckExporter  = checkExporter
 	WillStart      = willStart
 	ParseName      = parseName
 	NameOf         = nameOf
 	Quote          = quote
 	Minutes        = minutes
 )
+
+// ExporterOf is where a node is asked.
+func ExporterOf(pattern, node string) string { return Config{NodeExporter: pattern}.exporter(node) }
 
 // Refusal says whether what sbatch said is a refusal, and in which words.
 func Refusal(said string) (string, bool) {

@@ -87,7 +87,7 @@ func TestForgottenWithDatabase(t *testing.T) {
 	here := slot.base + ".database"
 	site := cluster("../" + filepath.Base(here) + "/siteA")
 	t.Cleanup(func() { tool("slurm-down.sh", "-d", here) })
-	if err := tool("slurm-up.sh", "-f", "-n", "1", "-N", "2", "-c", "8", "-d", here, "-p", strconv.Itoa(slot.port+500), "-a", "2"); err != nil {
+	if err := tool("slurm-up.sh", "-f", "-n", "1", "-N", "2", "-c", "8", "-d", here, "-p", strconv.Itoa(slot.port+600), "-a", "2"); err != nil {
 		t.Fatal(err)
 	}
 	if err := site.restart(func(conf string) string {

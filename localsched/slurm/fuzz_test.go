@@ -31,6 +31,17 @@ func FuzzPartitions(f *testing.F) {
 	f.Fuzz(func(_ *testing.T, out string) { slurm.ParsePartitions(out) })
 }
 
+func FuzzReservations(f *testing.F) {
+	f.Add("ReservationName=sy.north.7.3 StartTime=2026-11-21T19:47:22 EndTime=2026-11-21T19:52:14 Duration=00:04:52 Users=nobody")
+	f.Add("No reservations in the system")
+	f.Fuzz(func(t *testing.T, out string) {
+		got, err := slurm.ParseReservations(out)
+		if err == nil && len(got) > strings.Count(out, "ReservationName=") {
+			t.Errorf("%d reservations in %q", len(got), out)
+		}
+	})
+}
+
 func FuzzEnding(f *testing.F) {
 	for line := range strings.Lines(captured(f, "jobcomp.txt")) {
 		f.Add(line)
@@ -64,6 +75,22 @@ func FuzzSmallParts(f *testing.F) {
 		slurm.Refusal(text)
 		if d, err := slurm.ParseLimit(text); err == nil && d < 0 {
 			t.Errorf("%q is the limit %v", text, d)
+		}
+	})
+}
+
+// FuzzUsage: whatever sacct or a job's shell prints, nothing negative comes of it.
+func FuzzUsage(f *testing.F) {
+	f.Add(captured(f, "usage.txt"))
+	f.Add("0m0.01s 1m2,5s 0m0s 9m59.9s")
+	f.Add("1|sy.north.7000000000001.3|1-02:03:04.5|1.5T|18446744073709551614")
+	f.Fuzz(func(t *testing.T, out string) {
+		u := slurm.ParseUsage(out, "sy.north.7000000000001.3")
+		if u.CPU < 0 || u.MemoryMB < 0 || u.Energy < 0 {
+			t.Errorf("%q is %+v", out, u)
+		}
+		if cpu := slurm.ParseTimes(strings.Fields(out)); cpu < 0 {
+			t.Errorf("%q is %v", out, cpu)
 		}
 	})
 }

@@ -38,7 +38,9 @@ type job struct {
 	native nativeRecord
 	since  time.Time // when Slurm acknowledged it
 	claim  claim
-	killed bool // somebody has asked for its end
+	killed bool   // somebody has asked for its end
+	nodes  string // that Slurm says it has or had; empty: not seen
+	tally  tally
 
 	missing  int       // looks at the queue in a row without it
 	gone     time.Time // the first of them

@@ -40,7 +40,7 @@ const ample = 3 * time.Minute
 
 // cluster is one of the real Slurms: siteA for most tests, siteB to be killed,
 // siteC, which forgets quickly, to be stopped, siteD for the suite that needs a
-// machine for itself, siteE, which has a small queue, to be filled.
+// machine for itself, siteE, which has a small queue, to be filled, siteF for reservations.
 type cluster string
 
 // slot is what this run of the tests has taken.
@@ -53,7 +53,7 @@ var slot struct {
 // takeSlot takes a slot that no other run has, and stops what an earlier run that
 // was killed has left in it.
 func takeSlot() error {
-	const first, ports, slots = 17000, 600, 6
+	const first, ports, slots = 17000, 700, 6
 	for i := range slots {
 		base := fmt.Sprintf("/tmp/slurm-adapter-test.%d", i)
 		lock, err := os.OpenFile(base+".lock", os.O_CREATE|os.O_RDWR, 0o600)
@@ -80,13 +80,13 @@ func tool(name string, args ...string) error {
 var clusters = sync.OnceValue(func() error {
 	err := takeSlot()
 	if err == nil {
-		err = tool("slurm-up.sh", "-n", "5", "-N", strconv.Itoa(nodes), "-c", strconv.Itoa(nodeCPUs),
+		err = tool("slurm-up.sh", "-n", "6", "-N", strconv.Itoa(nodes), "-c", strconv.Itoa(nodeCPUs),
 			"-d", slot.base, "-p", strconv.Itoa(slot.port))
 	}
 	if err != nil {
 		return err
 	}
-	all := []cluster{"siteA", "siteB", "siteC", "siteD", "siteE"}
+	all := []cluster{"siteA", "siteB", "siteC", "siteD", "siteE", "siteF"}
 	failed := make([]error, len(all))
 	var restarts sync.WaitGroup
 	for i, c := range all {

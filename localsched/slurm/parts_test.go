@@ -31,9 +31,9 @@ func TestParseQueue(t *testing.T) {
 	}
 	for _, want := range []string{
 		`67108865 uid=65534 batch FAILED reason="NonZeroExitCode" submit=1795258410000 start=1795258411000 end=1795258412000 ` +
-			`limit=2m0s cpus=1 priority=4294901759 waits=false over=true placed=true name="sy.north.7000000000001.3"`,
+			`limit=2m0s cpus=1 priority=4294901759 waits=false over=true placed=true nodes="a1" name="sy.north.7000000000001.3"`,
 		`67108868 uid=65534 batch PENDING reason="ReqNodeNotAvail, UnavailableNodes:a2" submit=1795258410000 start=0 end=0 ` +
-			`limit=24h0m0s cpus=8 priority=4294901756 waits=true over=false placed=false name="sy.north.7000000000002.1"`,
+			`limit=24h0m0s cpus=8 priority=4294901756 waits=true over=false placed=false nodes="" name="sy.north.7000000000002.1"`,
 	} {
 		if !slices.Contains(got, want) {
 			t.Errorf("no line %s", want)

@@ -29,7 +29,8 @@ type entry struct {
 	limit     protocol.Duration
 	cpus      int
 	priority  uint64
-	placed    bool // Slurm has given it nodes
+	placed    bool   // Slurm has given it nodes
+	nodes     string // these, as squeue lists them; empty: none, or not asked
 	name      string
 }
 
@@ -91,7 +92,10 @@ func parseEntry(line string) (e entry, err error) {
 	if err != nil {
 		return entry{}, fmt.Errorf("job %d: uid %q is not a number", id, f[1])
 	}
-	e = entry{native: native{ID: uint32(id)}, uid: uint32(uid), partition: f[2], state: f[3], placed: hasNodes(f[10]), reason: f[11], name: f[12]}
+	e = entry{native: native{ID: uint32(id)}, uid: uint32(uid), partition: f[2], state: f[3], reason: f[11], name: f[12]}
+	if e.placed = hasNodes(f[10]); e.placed {
+		e.nodes = f[10]
+	}
 	if e.Submitted, err = parseTime(f[4]); err == nil {
 		e.start, err = parseTime(f[5])
 	}

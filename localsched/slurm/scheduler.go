@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
@@ -30,7 +31,12 @@ type Scheduler struct {
 	history *history // nil: likewise
 	record  observed
 	strays  []stray
+	holds   map[protocol.Tag]*held
+	linear  bool // Slurm gives jobs whole nodes only
 	closed  bool
+
+	reserves chan struct{} // holds one word: who takes it may make and delete reservations
+	swept    atomic.Bool   // there are none that nobody knows of
 
 	hands  chan struct{}   // bounds what the driver does at once
 	gone   chan struct{}   // closed: watchers return
@@ -53,6 +59,8 @@ func Open(ctx context.Context, config Config) (*Scheduler, error) {
 		config:   config,
 		commands: newCommands(config),
 		jobs:     map[protocol.Tag]*job{},
+		holds:    map[protocol.Tag]*held{},
+		reserves: make(chan struct{}, 1),
 		hands:    make(chan struct{}, 2*atOnce),
 		gone:     make(chan struct{}),
 	}
@@ -78,7 +86,7 @@ func (s *Scheduler) begin(ctx context.Context) error {
 	}
 	s.changes = newChanges(generation)
 	s.record = loadObserved(s.config.Dir, s.config.Log)
-	if err = s.restore(); err != nil {
+	if err = errors.Join(s.restore(), s.restoreHolds()); err != nil {
 		return err
 	}
 	s.ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
@@ -90,6 +98,9 @@ func (s *Scheduler) begin(ctx context.Context) error {
 		return fmt.Errorf("look at Slurm's queue: %w", err)
 	}
 	s.driver.Go(s.drive)
+	if s.config.NodeExporter != "" {
+		s.driver.Go(s.meterNodes)
+	}
 	return nil
 }
 
@@ -114,7 +125,11 @@ func (s *Scheduler) Describe(ctx context.Context) (localsched.Description, error
 	if err != nil {
 		return localsched.Description{}, err
 	}
-	return localsched.Description{Name: "slurm", Capacity: now.capacity()}, nil
+	d := localsched.Description{Name: "slurm", Capacity: now.capacity()}
+	if s.config.Reservations {
+		d.Capabilities = []string{localsched.Reserve}
+	}
+	return d, nil
 }
 
 // Load implements [localsched.Planner]. It is at most a few polls old.

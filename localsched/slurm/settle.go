@@ -51,7 +51,12 @@ func (s *Scheduler) sbatch(ctx context.Context, j *job) error {
 	}
 	args := shape(request, p, seen.machine)
 	guess := s.estimate(request, args)
-	id, err := s.commands.sbatch(ctx, j.dir, j.record, j.name, slices.Concat(args, s.config.Extra))
+	held := s.inReservation(j.tag)
+	id, err := s.commands.sbatch(ctx, j.dir, j.record, j.name, slices.Concat(args, held, s.config.Extra))
+	if len(held) > 0 && says(err, []string{noReservation}) {
+		s.config.Log.Error("reservation_is_gone", "job", j.tag.String(), "advice", "the job waits as others do; see who has deleted its reservation")
+		id, err = s.commands.sbatch(ctx, j.dir, j.record, j.name, slices.Concat(args, s.config.Extra))
+	}
 	if err != nil {
 		return err
 	}

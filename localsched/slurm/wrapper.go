@@ -27,7 +27,7 @@ func launch(dir string, record spool.Job) string {
 	stdout, stderr := orNull(out.Stdout), orNull(out.Stderr)
 	words := slices.Concat(
 		[]string{"env", "-u", "SLURM_EXPORT_ENV", "-u", "SLURM_GET_USER_ENV", "--"},
-		environment(record), []string{filepath.Join(dir, spool.ScriptFile)}, sub.Payload.Args,
+		environment(dir, record), []string{filepath.Join(dir, spool.ScriptFile)}, sub.Payload.Args,
 	)
 	for i, word := range words {
 		words[i] = quote(word)
@@ -75,7 +75,7 @@ trap : HUP INT QUIT TERM USR1 USR2
 	exec @COMMAND@
 )
 code=$?
-printf '%s %s\n' "$code" "$(now)" >.exit && sync .exit
+{ printf '%s %s\n' "$code" "$(now)"; times; } >.exit && sync .exit
 mv -f .exit exit && sync .
 exit "$code"
 `
@@ -101,9 +101,9 @@ func orNull(path string) string {
 // environment is what a job's environment has beside what Slurm and the site give
 // it: what was submitted, but for Slurm's own names, and over it what every job is
 // given.
-func environment(job spool.Job) []string {
+func environment(dir string, job spool.Job) []string {
 	submitted := slices.DeleteFunc(slices.Clone(job.Submission.Payload.Env), func(v string) bool {
 		return strings.HasPrefix(v, "SLURM")
 	})
-	return spool.Over(submitted, job.Given())
+	return spool.Over(submitted, job.Given(dir))
 }

@@ -3,11 +3,13 @@
 // their records, their environment and their output.
 //
 //	<Dir>/lock                     held by the one peer that uses the spool
+//	<Dir>/holds/<job>.<epoch>      [Hold]: room that is held for a job
 //	<Dir>/jobs/<job>.<epoch>/
 //	    job.json                   [Job]: the submission and its account
 //	    script                     0500, of the account
 //	    work/                      0700, of the account; a guest's working folder
 //	    out, err                   0600, of the account; a guest's output
+//	    usage                      0600, of the account; what the job reports of itself
 //
 // What else is in a job's folder is the batch system's business.
 //

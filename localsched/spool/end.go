@@ -18,6 +18,7 @@ type End struct {
 	Started  protocol.Instant  `json:"started_ms,omitempty"` // 0: it never did, or nobody knows
 	Ran      protocol.Duration `json:"ran_ms"`
 	Files    []File            `json:"files,omitempty"` // of a guest
+	Usage    protocol.Usage    `json:"usage,omitzero"`
 }
 
 // Check says what is wrong with a record that was found in a spool.
@@ -50,6 +51,7 @@ func (e End) Change(tag protocol.Tag, submitted protocol.Instant) localsched.Cha
 		Reason:   e.Reason,
 		Ran:      e.Ran,
 		Files:    e.files(),
+		Usage:    e.Usage,
 	}
 	if submitted > 0 && e.Started > 0 {
 		outcome.Waited = max(0, e.Started.Sub(submitted))

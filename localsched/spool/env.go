@@ -1,14 +1,15 @@
 package spool
 
 import (
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 )
 
-// Given is what every job finds in its environment, as NAME=value: what Switchyard
-// and sbatch say of it and, for a guest, what a login of the account would.
-func (j Job) Given() []string {
+// Given is what every job finds in its environment whose folder is dir, as NAME=value:
+// what Switchyard and sbatch say of it and, for a guest, what a login of the account would.
+func (j Job) Given(dir string) []string {
 	sub := j.Submission
 	given := []string{
 		"SWITCHYARD_JOB_ID=" + sub.Tag.Job.String(),
@@ -16,6 +17,8 @@ func (j Job) Given() []string {
 		"SWITCHYARD_ORIGIN_SITE=" + string(sub.Origin),
 		"SWITCHYARD_EXEC_SITE=" + string(j.Site),
 		"SWITCHYARD_EPOCH=" + strconv.FormatUint(uint64(sub.Tag.Epoch), 10),
+		"SWITCHYARD_CPUS=" + strconv.Itoa(sub.Spec.CPUs),
+		"SWITCHYARD_USAGE=" + filepath.Join(dir, usageFile),
 		"SLURM_JOB_NAME=" + sub.Spec.Name,
 		"SLURM_SUBMIT_DIR=" + sub.Payload.WorkDir,
 	}

@@ -3,6 +3,7 @@ package spool
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -17,6 +18,7 @@ const (
 	workDir    = "work"
 	outFile    = "out"
 	errFile    = "err"
+	usageFile  = "usage"
 )
 
 // recordFormat is the version of the files' layout.
@@ -83,10 +85,13 @@ func (j Job) WorkFolder(dir string) string {
 	return j.Account.Home
 }
 
-// AddRoom makes, in a folder that is being filled, a guest's working folder and its
-// output files, where the guest cannot put others in their place. Other jobs need
-// none.
+// AddRoom makes, in a folder that is being filled, the file in which a job may report what
+// it has done and, for a guest, a working folder and output files: where the job cannot put
+// others in their place.
 func (j Job) AddRoom(dir string) error {
+	if err := j.Account.AddFile(filepath.Join(dir, usageFile), nil, 0o600); err != nil {
+		return err
+	}
 	if !j.Submission.Guest {
 		return nil
 	}
@@ -100,4 +105,10 @@ func (j Job) AddRoom(dir string) error {
 		}
 	}
 	return nil
+}
+
+// OpenUsage opens the file in which the job whose folder is dir may report what it has done.
+// The errors are those of [OpenPlain].
+func (j Job) OpenUsage(dir string) (*os.File, error) {
+	return OpenPlain(filepath.Join(dir, usageFile), j.Account.UID)
 }

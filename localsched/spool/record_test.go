@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -64,8 +65,8 @@ func TestGuestRoom(t *testing.T) {
 	if err := job.AddRoom(dir); err != nil {
 		t.Fatal(err)
 	}
-	only(t, dir, "err", "out", "work")
-	for name, mode := range map[string]fs.FileMode{"work": 0o700, "out": 0o600, "err": 0o600} {
+	only(t, dir, "err", "out", "usage", "work")
+	for name, mode := range map[string]fs.FileMode{"work": 0o700, "out": 0o600, "err": 0o600, "usage": 0o600} {
 		info, err := os.Stat(filepath.Join(dir, name))
 		if err != nil {
 			t.Fatal(err)
@@ -98,13 +99,14 @@ func TestGuestWithOneFile(t *testing.T) {
 	if err := job.AddRoom(dir); err != nil {
 		t.Fatal(err)
 	}
-	only(t, dir, "out", "work")
+	only(t, dir, "out", "usage", "work")
 	if files, err := job.Files(dir); err != nil || len(files) != 1 || files[0].Stream != protocol.Stdout {
 		t.Errorf("%+v, %v", files, err)
 	}
 }
 
-// TestLocalJob has neither room nor files to describe, and runs where it says.
+// TestLocalJob has a file to report in and no other room, no files to describe, and runs
+// where it says.
 func TestLocalJob(t *testing.T) {
 	t.Parallel()
 	dir, sub := t.TempDir(), guest()
@@ -113,7 +115,7 @@ func TestLocalJob(t *testing.T) {
 	if err := job.AddRoom(dir); err != nil {
 		t.Fatal(err)
 	}
-	only(t, dir)
+	only(t, dir, "usage")
 	if files, err := job.Files(dir); err != nil || files != nil {
 		t.Errorf("%+v, %v", files, err)
 	}
@@ -132,20 +134,50 @@ func TestLocalJob(t *testing.T) {
 func TestGiven(t *testing.T) {
 	t.Parallel()
 	sub := guest()
+	sub.Spec.CPUs = 4
 	for _, isGuest := range []bool{true, false} {
 		sub.Guest = isGuest
-		given := spool.NewJob(sub, me(), "north").Given()
+		given := spool.NewJob(sub, me(), "north").Given("/spool/jobs/7")
 		want := map[string]bool{
 			"SWITCHYARD_JOB_ID=7000000000005": true, "SWITCHYARD_JOB_NAME=test": true, "SWITCHYARD_ORIGIN_SITE=south": true,
 			"SWITCHYARD_EXEC_SITE=north": true, "SWITCHYARD_EPOCH=3": true, "SLURM_JOB_NAME=test": true,
-			"SLURM_SUBMIT_DIR=/home/alice": true,
-			"HOME=/home/me":                isGuest, "USER=me": isGuest, "LOGNAME=me": isGuest, "SHELL=/bin/sh": isGuest,
+			"SWITCHYARD_USAGE=/spool/jobs/7/usage": true, "SWITCHYARD_CPUS=4": true, "SLURM_SUBMIT_DIR=/home/alice": true,
+			"HOME=/home/me": isGuest, "USER=me": isGuest, "LOGNAME=me": isGuest, "SHELL=/bin/sh": isGuest,
 		}
 		for v, is := range want {
 			if slices.Contains(given, v) != is {
 				t.Errorf("guest %v: %s is given: %v", isGuest, v, !is)
 			}
 		}
+	}
+}
+
+// TestUsageIsOpened: as the job has written it, and not what it has put in its place.
+func TestUsageIsOpened(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	job := spool.NewJob(guest(), me(), "north")
+	if _, err := job.OpenUsage(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Error("one that is not there:", err)
+	}
+	if err := job.AddRoom(dir); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "usage")
+	write(t, path, "sent = 1")
+	file, err := job.OpenUsage(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if data, err := io.ReadAll(file); err != nil || string(data) != "sent = 1" {
+		t.Errorf("%q, %v", data, err)
+	}
+	file.Close()
+	if err := errors.Join(os.Remove(path), os.Symlink("/etc/passwd", path)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := job.OpenUsage(dir); !errors.Is(err, spool.ErrNotPlain) {
+		t.Error("a link:", err)
 	}
 }
 
@@ -176,10 +208,10 @@ func TestOver(t *testing.T) {
 
 func TestEndIsReported(t *testing.T) {
 	t.Parallel()
-	end := spool.End{State: protocol.Failed, ExitCode: 3, Reason: "why", Started: 5_000, Ran: 70}
+	end := spool.End{State: protocol.Failed, ExitCode: 3, Reason: "why", Started: 5_000, Ran: 70, Usage: protocol.Usage{Mflop: 9}}
 	got := end.Change(tag, 2_000)
 	if got.Tag != tag || got.State != protocol.Failed || got.Reason != "why" || got.Started != 5_000 ||
-		got.Outcome.ExitCode != 3 || got.Outcome.Ran != 70 || got.Outcome.Waited != 3_000 {
+		got.Outcome.ExitCode != 3 || got.Outcome.Usage != end.Usage || got.Outcome.Ran != 70 || got.Outcome.Waited != 3_000 {
 		t.Errorf("%+v", got)
 	}
 	for _, submitted := range []protocol.Instant{0, 6_000} {
@@ -203,7 +235,7 @@ func FuzzRecords(f *testing.F) {
 			if job.Submission.Tag != tag {
 				t.Errorf("%q is read as %+v", data, job)
 			}
-			job.Given()
+			job.Given(dir)
 			job.Outputs(dir)
 			job.WorkFolder(dir)
 		}

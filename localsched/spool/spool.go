@@ -15,15 +15,16 @@ import (
 
 // Spool is the folder with the jobs' folders. [Open] takes it.
 type Spool struct {
-	jobs string
-	lock *os.File
-	log  *slog.Logger
+	jobs  string
+	holds string
+	lock  *os.File
+	log   *slog.Logger
 }
 
 // Make makes the folders of a spool if need be, and checks that nobody but the
 // peer can put anything in them. It touches nothing in a folder of another account.
 func Make(dir string) error {
-	for _, folder := range []string{dir, jobsOf(dir)} {
+	for _, folder := range []string{dir, jobsOf(dir), holdsOf(dir)} {
 		if err := makeFolder(folder); err != nil {
 			return fmt.Errorf("spool %s: %w", dir, err)
 		}
@@ -52,7 +53,7 @@ func makeFolder(path string) error {
 // half made or half removed. What it has to complain of beside its error goes to
 // the log.
 func Open(dir string, log *slog.Logger) (*Spool, error) {
-	sp := &Spool{jobs: jobsOf(dir), log: log}
+	sp := &Spool{jobs: jobsOf(dir), holds: holdsOf(dir), log: log}
 	var err error
 	sp.lock, err = os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

@@ -93,6 +93,19 @@ func (c *Client) Sites(ctx context.Context) (peer.Sites, error) {
 	return call[peer.Sites](ctx, c, http.MethodGet, "/v1/sites", nil)
 }
 
+// Warehouse tells what has been learnt of the caller's components, or of everybody's; of
+// the one of a name, if one is given.
+func (c *Client) Warehouse(ctx context.Context, component string, all bool) (peer.Warehouse, error) {
+	query := url.Values{}
+	if component != "" {
+		query.Set("component", component)
+	}
+	if all {
+		query.Set("all", "true")
+	}
+	return call[peer.Warehouse](ctx, c, http.MethodGet, "/v1/warehouse?"+query.Encode(), nil)
+}
+
 // Info says what peer this is.
 func (c *Client) Info(ctx context.Context) (Info, error) {
 	return call[Info](ctx, c, http.MethodGet, "/v1/info", nil)

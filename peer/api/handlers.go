@@ -22,12 +22,15 @@ func (s *server) submit(w http.ResponseWriter, r *http.Request, who caller) erro
 	if err != nil {
 		return err
 	}
+	if body.Front {
+		return refuse(peer.BadRequest, "front asks for choices, which belong to quotes; leave it out to submit")
+	}
 	jobs, err := body.newJobs()
 	if err != nil {
 		return refuse(peer.BadRequest, "%v", err)
 	}
 	return s.ask(w, r, http.StatusCreated, func(asked peer.AskID) peer.Event {
-		return peer.Submit{Asked: asked, Key: body.Key, User: who.user, Jobs: jobs}
+		return peer.Submit{Asked: asked, Key: body.Key, User: who.user, Jobs: jobs, Application: body.Application.wishes()}
 	})
 }
 
@@ -36,12 +39,14 @@ func (s *server) quotes(w http.ResponseWriter, r *http.Request, who caller) erro
 	if err != nil {
 		return err
 	}
-	specs := make([]protocol.Spec, len(body.Jobs))
+	jobs := make([]peer.NewJob, len(body.Jobs))
 	for i := range body.Jobs {
-		specs[i] = body.Jobs[i].spec()
+		jobs[i] = body.Jobs[i].asked()
 	}
 	return s.ask(w, r, http.StatusOK, func(asked peer.AskID) peer.Event {
-		return peer.TestSubmit{Asked: asked, User: who.user, Jobs: specs}
+		return peer.TestSubmit{
+			Asked: asked, User: who.user, Jobs: jobs, Application: body.Application.wishes(), Front: body.Front,
+		}
 	})
 }
 
@@ -154,6 +159,18 @@ func (s *server) explain(w http.ResponseWriter, r *http.Request, _ caller) error
 		facts = []peer.Fact{}
 	}
 	return reply(w, http.StatusOK, Explanation{Facts: facts})
+}
+
+// warehouse tells what is known of the caller's components, or of everybody's.
+func (s *server) warehouse(w http.ResponseWriter, r *http.Request, who caller) error {
+	query := r.URL.Query()
+	user, component := who.user, query.Get("component")
+	if query.Get("all") == "true" {
+		user = ""
+	}
+	return s.ask(w, r, http.StatusOK, func(asked peer.AskID) peer.Event {
+		return peer.AskWarehouse{Asked: asked, User: user, Component: component}
+	})
 }
 
 func (s *server) sites(w http.ResponseWriter, r *http.Request, _ caller) error {

@@ -114,6 +114,7 @@ func (s *server) routes() http.Handler {
 		"GET /v1/jobs/{id}/explain": s.explain,
 		"GET /v1/jobs/{id}/output":  s.output,
 		"GET /v1/sites":             s.sites,
+		"GET /v1/warehouse":         s.warehouse,
 		"GET /v1/info":              s.info,
 		"GET /v1/plugins":           s.plugins,
 		"POST /v1/reload":           s.reload,

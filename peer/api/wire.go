@@ -27,8 +27,10 @@ const (
 
 // Submission is the body of a request to submit jobs, or to get quotes for them.
 type Submission struct {
-	Key  string `json:"key,omitempty"` // makes a repetition harmless
-	Jobs []Job  `json:"jobs"`
+	Key         string       `json:"key,omitempty"` // makes a repetition harmless
+	Jobs        []Job        `json:"jobs"`
+	Application *Application `json:"application,omitempty"` // what is wanted of all jobs together; nil: nothing is
+	Front       bool         `json:"front,omitempty"`       // of quotes: also the choices between cost and time
 }
 
 // Job is one job of a [Submission].
@@ -42,12 +44,18 @@ type Job struct {
 	Requeue  bool                `json:"requeue,omitempty"`
 	Power    int                 `json:"power_ppm,omitempty"`  // of what sites state for busy CPUs; 0: as much
 	Data     int64               `json:"data_bytes,omitempty"` // that travel when the job runs elsewhere
-	Script   []byte              `json:"script,omitempty"`     // not needed for quotes
-	Args     []string            `json:"args,omitempty"`
-	Env      []string            `json:"env,omitempty"`      // NAME=value
-	WorkDir  string              `json:"work_dir,omitempty"` // absolute
-	Stdout   string              `json:"stdout,omitempty"`   // absolute
-	Stderr   string              `json:"stderr,omitempty"`   // absolute
+
+	DataOut   int64              `json:"data_out_bytes,omitempty"` // that travel back then
+	Licences  []protocol.Licence `json:"licences,omitempty"`       // that it uses while it runs, sorted by name
+	Priority  string             `json:"priority,omitempty"`       // class of service; empty: the usual one
+	Component *peer.Component    `json:"component,omitempty"`      // nil: the job has one shape, and nothing is known of it
+
+	Script  []byte   `json:"script,omitempty"` // not needed for quotes
+	Args    []string `json:"args,omitempty"`
+	Env     []string `json:"env,omitempty"`      // NAME=value
+	WorkDir string   `json:"work_dir,omitempty"` // absolute
+	Stdout  string   `json:"stdout,omitempty"`   // absolute
+	Stderr  string   `json:"stderr,omitempty"`   // absolute
 }
 
 // Explanation is what happened to a job, in order.
@@ -142,8 +150,17 @@ func DecodeSubmission(body io.Reader) (Submission, error) {
 		return Submission{}, err
 	}
 	for i := range s.Jobs {
-		if err := s.Jobs[i].check(); err != nil {
+		err := s.Jobs[i].check()
+		if err == nil {
+			err = s.checkComponent(&s.Jobs[i])
+		}
+		if err != nil {
 			return Submission{}, fmt.Errorf("job %d of %d: %w", i+1, len(s.Jobs), err)
+		}
+	}
+	if s.Application != nil {
+		if err := s.Application.check(); err != nil {
+			return Submission{}, fmt.Errorf("application: %w", err)
 		}
 	}
 	return s, nil
@@ -159,6 +176,9 @@ func (j *Job) check() error {
 		return err
 	}
 	if err := j.checkPaths(); err != nil {
+		return err
+	}
+	if err := j.checkNeeds(); err != nil {
 		return err
 	}
 	return j.checkStrings()
@@ -209,12 +229,24 @@ func text(field, s string, most int) error {
 // spec is the job as quotes see it.
 func (j *Job) spec() protocol.Spec {
 	return protocol.Spec{
-		Request: protocol.Request{CPUs: j.CPUs, Nodes: j.Nodes, MemoryMB: j.MemoryMB, WallTime: j.WallTime, Power: j.Power},
-		Name:    j.Name,
-		Sites:   j.Sites,
-		Requeue: j.Requeue,
-		Data:    j.Data,
+		Request:  protocol.Request{CPUs: j.CPUs, Nodes: j.Nodes, MemoryMB: j.MemoryMB, WallTime: j.WallTime, Power: j.Power},
+		Name:     j.Name,
+		Sites:    j.Sites,
+		Requeue:  j.Requeue,
+		Data:     j.Data,
+		DataOut:  j.DataOut,
+		Licences: j.Licences,
+		Priority: j.Priority,
 	}
+}
+
+// asked is the job as quotes are asked for it.
+func (j *Job) asked() peer.NewJob {
+	asked := peer.NewJob{Spec: j.spec()}
+	if j.Component != nil {
+		asked.Component = *j.Component
+	}
+	return asked
 }
 
 // newJob is the job as it is submitted.
@@ -225,12 +257,11 @@ func (j *Job) newJob() (peer.NewJob, error) {
 	case j.WorkDir == "" || j.Stdout == "" || j.Stderr == "":
 		return peer.NewJob{}, errors.New("must name work_dir, stdout and stderr")
 	}
-	return peer.NewJob{
-		Spec: j.spec(),
-		Payload: &protocol.Payload{
-			Script: j.Script, Args: j.Args, Env: j.Env, WorkDir: j.WorkDir, Stdout: j.Stdout, Stderr: j.Stderr,
-		},
-	}, nil
+	job := j.asked()
+	job.Payload = &protocol.Payload{
+		Script: j.Script, Args: j.Args, Env: j.Env, WorkDir: j.WorkDir, Stdout: j.Stdout, Stderr: j.Stderr,
+	}
+	return job, nil
 }
 
 func (s *Submission) newJobs() ([]peer.NewJob, error) {

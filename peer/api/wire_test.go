@@ -19,6 +19,12 @@ func FuzzDecodeSubmission(f *testing.F) {
 	f.Add(whole)
 	f.Add([]byte(`{"jobs":[{"cpus":1,"wall_time_ms":1}]}`))
 	f.Add([]byte(`{"jobs":[{"cpus":-1e3,"env":["a"]}]}`))
+	app, err := json.Marshal(coupled())
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(app)
+	f.Add([]byte(`{"jobs":[{"component":{"alpha_ppm":1}}],"application":{},"front":true}`))
 	f.Add([]byte(`[]`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		s, err := api.DecodeSubmission(bytes.NewReader(body))

@@ -35,9 +35,13 @@ func (r *checker) check() {
 	r.checkPrices(&c.Prices)
 	r.checkPower(&c.Power)
 	r.checkProtect(&c.Protect)
+	r.checkBroker()
 	r.OneOf("policy.name", c.Policy.Name, append(PolicyNames(), r.plugins(PolicyKind)...)...)
 	r.OneOf("policy.fallback", c.Policy.Fallback, PolicyNames()...)
 	r.checkMCMF(&c.Policy)
+	for _, fault := range c.Policy.ISS.config().Faults() {
+		r.Problem("policy.iss."+fault.Key, "%s", fault.Text)
+	}
 	r.checkRounds(&c.Rounds)
 	r.checkHandoff(&c.Handoff)
 	r.AtLeast("limits.max_jobs", c.Limits.MaxJobs, 1)
@@ -180,6 +184,7 @@ func (r *checker) checkHandoff(h *Handoff) {
 	r.Positive("handoff.retry", h.Retry)
 	r.Positive("handoff.retry_max", h.RetryMax)
 	r.Positive("handoff.settle", h.Settle)
+	r.Positive("handoff.margin", h.Margin)
 	r.Positive("handoff.reclaim_after", h.ReclaimAfter)
 	r.Positive("handoff.remember", h.Remember)
 	if h.RetryMax > 0 && h.RetryMax < h.Retry {

@@ -3,6 +3,7 @@ package config
 import (
 	"encoding/hex"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -120,6 +121,9 @@ func (r *checker) checkSlurm(l *LocalSched) {
 		if name == "" || strings.ContainsAny(name, ", \t\n") {
 			r.Problem(fmt.Sprintf("localsched.slurm.partitions[%d]", i), "%q is no partition's name; list one name an element", name)
 		}
+	}
+	if at := l.Slurm.Exporter; at != "" && !filepath.IsAbs(at) && !strings.HasPrefix(at, "http://") && !strings.HasPrefix(at, "https://") {
+		r.Problem("localsched.slurm.node_exporter", "%q is neither a URL with http nor an absolute path; write it as \"http://{node}:9100/metrics\"", at)
 	}
 }
 

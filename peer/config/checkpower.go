@@ -61,7 +61,7 @@ func (r *checker) checkRates(p *Power) {
 	switch {
 	case area != "" && p.WattsPerCPU == 0:
 		r.Warn("prices.area", "has no effect while [power] watts_per_cpu is not set: quotes name no cost of electricity")
-	case area == "" && p.WattsPerCPU > 0 && !p.Budgeted():
+	case area == "" && p.WattsPerCPU > 0 && !p.Budgeted() && r.config.Cost.Eco == nil:
 		r.Warn("power.watts_per_cpu", "has no effect while neither [prices] area nor budget_kw is set: quotes name no cost of electricity")
 	}
 }

@@ -16,6 +16,10 @@ type Config struct {
 	Tariff     Tariff     `toml:"tariff"`
 	Power      Power      `toml:"power"`
 	Prices     Prices     `toml:"prices"`
+	Exchange   Exchange   `toml:"exchange"`
+	Cost       Cost       `toml:"cost"`
+	Waiting    []Waiting  `toml:"waiting"` // in the order of the files
+	Weighing   Weighing   `toml:"weighing"`
 	Policy     Policy     `toml:"policy"`
 	Rounds     Rounds     `toml:"rounds"`
 	Protect    Protect    `toml:"protect"`
@@ -40,7 +44,8 @@ type Site struct {
 	StateDir settings.Path       `toml:"state_dir"`
 	Key      settings.Path       `toml:"key"` // of the seed; read with identity.LoadKey
 	Socket   settings.Path       `toml:"socket"`
-	Seed     int                 `toml:"seed"` // of all choices by chance
+	Seed     int                 `toml:"seed"`     // of all choices by chance
+	Currency string              `toml:"currency"` // of all money but that of [Tariff]; empty: there is none
 }
 
 // NATS is the table [nats]: either an embedded server, or none, or the user's own
@@ -80,6 +85,7 @@ type LocalSched struct {
 	OnStop      string            `toml:"on_stop"` // Leave or End
 	Slurm       *Slurm            `toml:"slurm"`   // after Load set when Plugin is SlurmCommands
 	BGP         *BGP              `toml:"bgp"`     // after Load set when Machine is Partitioned
+	Gamma       *Gamma            `toml:"gamma"`   // nil: run times cannot be predicted by the Γ model
 }
 
 // The values of [LocalSched.Plugin] that need no [[plugin]].
@@ -95,8 +101,11 @@ type Slurm struct {
 	Partitions []string          `toml:"partitions"`
 	Spool      settings.Path     `toml:"spool"` // empty: below [Site.StateDir]
 	Poll       protocol.Duration `toml:"poll"`
-	JobComp    settings.Path     `toml:"jobcomp"` // empty: asked from Slurm
-	Extra      []string          `toml:"extra"`   // added to every sbatch
+	JobComp    settings.Path     `toml:"jobcomp"`       // empty: asked from Slurm
+	Extra      []string          `toml:"extra"`         // added to every sbatch
+	Exporter   string            `toml:"node_exporter"` // a URL or path with {node}; empty: none
+
+	Reservations bool `toml:"reservations"` // room may be held
 }
 
 // BGP is the table [localsched.bgp]: a machine that is cut into partitions, as Blue
@@ -189,6 +198,7 @@ type Policy struct {
 	Fallback string `toml:"fallback"`
 	TC       TC     `toml:"tc"`
 	MCMF     MCMF   `toml:"mcmf"`
+	ISS      ISS    `toml:"iss"`
 }
 
 // TC is the table [policy.tc].
@@ -201,6 +211,13 @@ type MCMF struct {
 	Weight   settings.Share `toml:"weight"`
 	Scale    int            `toml:"scale"`
 	Marginal int            `toml:"marginal"`
+}
+
+// ISS is the table [policy.iss].
+type ISS struct {
+	Gap     settings.Share `toml:"gap"`
+	Nodes   int            `toml:"nodes"`
+	Printed bool           `toml:"printed"` // z with K_w twice
 }
 
 // Rounds is the table [rounds].
@@ -224,6 +241,7 @@ type Handoff struct {
 	Retry        protocol.Duration `toml:"retry"`
 	RetryMax     protocol.Duration `toml:"retry_max"`
 	Settle       protocol.Duration `toml:"settle"`
+	Margin       protocol.Duration `toml:"margin"`
 	ReclaimAfter protocol.Duration `toml:"reclaim_after"`
 	Remember     protocol.Duration `toml:"remember"`
 }
@@ -274,4 +292,6 @@ type Partner struct {
 	Users         map[string]string `toml:"users"`           // "*": everybody else
 	Latency       protocol.Duration `toml:"latency"`         // of the link to it
 	Bandwidth     Bandwidth         `toml:"bandwidth"`       // of the link; 0: not stated
+	PerGB         settings.Amount   `toml:"per_gb"`          // of the link
+	PerHour       settings.Amount   `toml:"per_hour"`        // of the link
 }

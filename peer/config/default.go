@@ -2,10 +2,12 @@ package config
 
 import (
 	"github.com/switchyard-hpc/switchyard/internal/budget"
+	"github.com/switchyard-hpc/switchyard/internal/cost"
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/localsched/foresight"
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/plugins/policy/iss"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/mcmf"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -49,6 +51,7 @@ func Default() *Config {
 			Name: "tc", Fallback: "local",
 			TC:   TC{Epsilon: tc.DefaultEpsilon},
 			MCMF: MCMF{Weight: mcmf.DefaultWeight, Scale: mcmf.DefaultScale},
+			ISS:  ISS{Gap: settings.Share(iss.Default().Gap), Nodes: iss.Default().Nodes},
 		},
 		Rounds: Rounds{
 			Initiation: core.Initiation,
@@ -64,6 +67,7 @@ func Default() *Config {
 			Retry:        core.Retry,
 			RetryMax:     core.RetryMax,
 			Settle:       core.Settle,
+			Margin:       core.Margin,
 			ReclaimAfter: core.Reclaim,
 			Remember:     core.Remember,
 		},
@@ -71,6 +75,7 @@ func Default() *Config {
 		Accounts: Accounts{Users: Same},
 		Metrics:  Metrics{Listen: "127.0.0.1:9750"},
 		Log:      Log{Level: "info", Format: JSON},
+		Weighing: Weighing{Objective: string(cost.Balanced), Alpha: Factor(protocol.PPM), Beta: Factor(protocol.PPM), Gamma: Factor(protocol.PPM), Delta: Factor(protocol.PPM)},
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/builtin"
+	"github.com/switchyard-hpc/switchyard/plugins/policy/iss"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/mcmf"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/random"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
@@ -21,6 +22,7 @@ type Parts struct {
 	PublicKey string            // of the site's key
 	Software  string            // name and version
 	Capacity  protocol.Capacity // as the local scheduler describes it
+	Reserves  bool              // as it does, too: it holds room
 	Accounts  peer.Accounts
 	Policy    policy.Info // of the policy that decides
 }
@@ -33,9 +35,11 @@ func (c *Config) Peer(parts Parts) peer.Config {
 		PublicKey:   parts.PublicKey,
 		Software:    parts.Software,
 		Capacity:    parts.Capacity,
+		Reserves:    parts.Reserves,
 		Retry:       c.Handoff.Retry,
 		RetryMax:    c.Handoff.RetryMax,
 		Settle:      c.Handoff.Settle,
+		Margin:      c.Handoff.Margin,
 		Reclaim:     c.Handoff.ReclaimAfter,
 		Remember:    c.Handoff.Remember,
 		Accounts:    parts.Accounts,
@@ -50,10 +54,11 @@ func (c *Config) Peer(parts Parts) peer.Config {
 	for _, p := range c.Partners {
 		out.Partners = append(out.Partners, peer.Partner{
 			Site: p.Name, PublicKey: p.PublicKey, MaxJobs: p.MaxJobs, MaxCPUs: p.MaxCPUs,
-			Latency: p.Latency, Bandwidth: int64(p.Bandwidth),
+			Latency: p.Latency, Bandwidth: int64(p.Bandwidth), PerGB: protocol.Micro(p.PerGB), PerHour: protocol.Micro(p.PerHour),
 		})
 	}
 	slices.SortFunc(out.Partners, func(a, b peer.Partner) int { return cmp.Compare(a.Site, b.Site) })
+	c.brokered(&out)
 	return out.Tuned(c.Tuning(parts.Policy))
 }
 
@@ -83,6 +88,7 @@ func (c *Config) BuiltIn(name string) policy.Policy {
 	made, err := builtin.Config{
 		TC:     tc.Config{Epsilon: c.Policy.TC.Epsilon},
 		MCMF:   c.Policy.MCMF.config(mcmf.Full),
+		ISS:    c.Policy.ISS.config(),
 		Random: random.Config{Seed: uint64(c.Site.Seed)}, //nolint:gosec // any number will do
 	}.Make(name)
 	if err != nil {
@@ -93,6 +99,10 @@ func (c *Config) BuiltIn(name string) policy.Policy {
 
 func (m MCMF) config(variant mcmf.Variant) mcmf.Config {
 	return mcmf.Config{Variant: variant, Weight: int(m.Weight), Scale: m.Scale, Marginal: m.Marginal}
+}
+
+func (i ISS) config() iss.Config {
+	return iss.Config{Gap: int(i.Gap), Nodes: i.Nodes, Double: i.Printed}
 }
 
 // InitiationFor returns what opens rounds where the configuration does not say: cycles

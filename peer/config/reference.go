@@ -27,7 +27,8 @@ func reference() []section {
 		{name: "localsched", about: "The batch system of this site and the machine that it manages.", keys: localSchedKeys()},
 		{name: "localsched.slurm", optional: true, about: "The commands of a real Slurm, for plugin = \"slurm\". docs/slurm.md says what Slurm must be told.", keys: slurmKeys()},
 		{name: "localsched.bgp", optional: true, about: "How the machine is cut into partitions, for machine = \"bgp\". docs/power.md describes the file.", keys: bgpKeys()},
-		{name: "tariff", about: "What this site charges; its quotes then carry a price, which policies may go by.", keys: []entry{
+		{name: "localsched.gamma", optional: true, about: "A CPU of the machine as the Γ model sees it, for the policy iss: with it the run times of components are predicted from what they do. docs/cost-model.md explains it; \"switchyard machine\" measures this computer.", keys: gammaKeys()},
+		{name: "tariff", about: "What this site charges when a CPU has one price at all times; its quotes then carry a price, which policies may go by. [cost] can say more, and excludes this.", keys: []entry{
 			{name: "cpu_hour", example: "0.04", about: "Price of one CPU for one hour, with up to six decimals. Not set: nothing."},
 			{name: "currency", example: `"EUR"`, about: "Currency of cpu_hour, in three capital letters. Not set: quotes carry no prices."},
 		}},
@@ -35,6 +36,7 @@ func reference() []section {
 		{name: "power.series", about: "A power budget that is another one every hour, as a supplier or a demand response programme tells it. Where it has no hour, only budget_kw counts; where both hold, the lower.", keys: seriesKeys()},
 		{name: "prices", about: "Where this site buys its electricity, and which feed knows the prices. Without prices the site schedules all the same: its quotes then name no cost, and \"switchyard sites\" says why. docs/prices.md explains feeds and their files.", keys: priceKeys()},
 	}
+	sections = append(sections, costSections()...)
 	sections = append(sections, roundSections()...)
 	return append(sections, []section{
 		{name: "protect", about: "When jobs of partners are declined for the sake of this site's own users. The partner is told the reason.", keys: []entry{
@@ -65,6 +67,7 @@ func siteKeys() []entry {
 		{name: "key", about: "File of the site's secret key, with mode 0600. \"switchyard keygen --out PATH\" makes it, and PATH.pub for the partners."},
 		{name: "socket", about: "Socket that the commands submit, queue and the rest talk to; at most 103 characters."},
 		{name: "seed", about: "Seed of all that the peer chooses by chance, such as the jitter of its pauses. The site's number goes in too, so that all sites may have one seed."},
+		{name: "currency", example: `"CHF"`, about: "Currency of [cost], [[waiting]] and the links of [[partner]], and of the limits of this site's users. Not set: that of [tariff]."},
 	}
 }
 
@@ -110,7 +113,7 @@ func localSchedKeys() []entry {
 func roundSections() []section {
 	return []section{
 		{name: "policy", about: "How a round places jobs.", keys: []entry{
-			{name: "name", live: true, about: "\"tc\": where the turnaround (wait + run time) is least. \"mcmf\": in cycles, all at once by a min-cost max-flow over response time and cost of electricity. \"inst\" and \"twoprice\": likewise, for comparison, without waits or with two prices a day. \"stable\": in cycles, by stable matching: jobs prefer short response times, sites low costs. \"random\": anywhere, for comparison. \"local\": at the site where they were submitted. Otherwise the name of a [[plugin]] of the kind \"policy\"."},
+			{name: "name", live: true, about: "\"tc\": where the turnaround (wait + run time) is least. \"mcmf\": in cycles, all at once by a min-cost max-flow over response time and cost of electricity. \"inst\" and \"twoprice\": likewise, for comparison, without waits or with two prices a day. \"iss\": applications of components, each where a cost function of machine use, licences, energy, waiting and data is least within its user's limits. \"stable\": in cycles, by stable matching: jobs prefer short response times, sites low costs. \"random\": anywhere, for comparison. \"local\": at the site where they were submitted. Otherwise the name of a [[plugin]] of the kind \"policy\"."},
 			{name: "fallback", about: "The built-in policy that decides while a plugin does not, because it hangs, died or returned nonsense."},
 		}},
 		{name: "policy.tc", about: "Parameters of the policy tc.", keys: []entry{
@@ -120,6 +123,11 @@ func roundSections() []section {
 			{name: "weight", live: true, about: "w: share of the response time in a placement's cost, from 0 to 1; the rest is the cost of electricity."},
 			{name: "scale", live: true, about: "Steps into which the least and the greatest cost of a cycle are divided; 1 to 1000000. More tell finer differences apart."},
 			{name: "marginal", live: true, example: "4", about: "2 to 64: for how many jobs of a cycle sites are asked how much longer each further one would wait, so that they spread before a site is full. Not set: only max_q bounds what a site gets."},
+		}},
+		{name: "policy.iss", about: "Parameters of the policy iss.", keys: []entry{
+			{name: "gap", live: true, about: "How far the cost function of a choice may be above the least that is possible, as a share of it from 0 to 1, once the search has taken a sixteenth of nodes. What is found before is the least."},
+			{name: "nodes", live: true, about: "Steps after which the search for the choices of one application ends with the best known; 1 to 1000000000. A million takes about a twentieth of a second."},
+			{name: "printed", live: true, example: "true", about: "Whether what waiting costs counts for each component as well as for the application, as the formula of the ISS paper is printed."},
 		}},
 		{name: "rounds", about: "When sites are asked for quotes, and which.", keys: []entry{
 			{name: "initiation", live: true, about: "What opens a round. \"sender\": the site that has a job to place asks its partners. \"receiver\": the job waits until a partner volunteers, and only volunteers are asked; partners volunteer under receiver and symmetric. \"symmetric\": volunteers are asked if there are any, else all partners. \"cycle\": once a cycle all jobs that wait are placed together. A job that its own site cannot run has all partners asked in any case. Not set: \"cycle\" with a built-in policy other than tc and local, else \"sender\"."},
@@ -139,6 +147,7 @@ func roundSections() []section {
 			{name: "retry", about: "Time until an unanswered message is repeated for the first time; it doubles from then on."},
 			{name: "retry_max", about: "The longest time between two repetitions."},
 			{name: "settle", about: "How long after an unclear submission the batch system is believed that it does not have the job."},
+			{name: "margin", about: "Components that start together do so this long after the last wait that their sites quote: the time that it takes to have room held everywhere."},
 			{name: "reclaim_after", about: "How long a partner must be out of reach before jobs submitted with --requeue are given to another site. Others wait for it."},
 			{name: "remember", about: "How long finished hand-offs are remembered, to recognise late messages; longer than any partner is ever cut off."},
 		}},
@@ -197,6 +206,8 @@ func slurmKeys() []entry {
 		{name: "poll", about: "Time between two looks at the queue."},
 		{name: "jobcomp", example: `"/var/log/slurm/jobcomp.log"`, about: "The file that JobCompType=jobcomp/filetxt writes. Not set: Slurm is asked where it is."},
 		{name: "extra", example: `["--account=grid", "--qos=grid"]`, about: "Options added to every sbatch."},
+		{name: "node_exporter", example: `"http://{node}:9100/metrics"`, about: "Where the metrics of a compute node are read, in Prometheus' text format, while a job runs on it: a URL, or the absolute path of a file. {node} stands for the node's name. Energy, and on nodes that jobs have to themselves more, is learnt from it. Not set: only Slurm's accounting tells of it."},
+		{name: "reservations", example: "true", about: "Whether room may be held for parts of applications that start together, by reservations in Slurm. The peer's account must be an operator of Slurm, or root. Not set: none is held here."},
 	}
 }
 
@@ -232,5 +243,7 @@ func partnerKeys() []entry {
 		{name: "users", example: `{ alice = "guest1", "*" = "gridguest" }`, about: "Its users and the accounts of this machine that run their jobs; \"*\" is everybody else. Who is not here is refused."},
 		{name: "latency", example: `"20ms"`, about: "Time that a message takes to it. With bandwidth, policies know how long a job's data (submit --data) take to get there."},
 		{name: "bandwidth", example: `"125MB/s"`, about: "Bandwidth of the link to it: a number and kB/s, MB/s, GB/s, kbit/s, Mbit/s or Gbit/s (powers of 1000). Not set: data take no time."},
+		{name: "per_gb", example: "0.01", about: "What a GB (10⁹ bytes) over the link costs this site, either way: its part of K_d. Not set: nothing."},
+		{name: "per_hour", example: "0.5", about: "What an hour costs in which data travel over the link. Not set: nothing."},
 	}
 }

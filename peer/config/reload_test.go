@@ -115,3 +115,29 @@ func TestPluginsMayBeAdded(t *testing.T) {
 		t.Errorf("then still to change: %+v", left)
 	}
 }
+
+// What a site charges holds until the peer is started again, as quotes that are out go by it.
+func TestChangesOfCosts(t *testing.T) {
+	t.Parallel()
+	const costs = "[prices]\ntime_zone = \"UTC\"\n[cost.cpu]\nprice = 0.05\n[[cost.cpu.period]]\nname = \"night\"\nhours = \"20:00-08:00\"\nprice = 0.02\n"
+	const money = "currency = \"CHF\"\n"
+	before := loaded(t, money+costs)
+	after := loaded(t, money+strings.Replace(costs, "0.02", "0.03", 1)+"[cost.data]\nper_gb_in = 1.0\n[weighing]\nobjective = \"green\"\n")
+	var got []string
+	for _, change := range before.Changes(after) {
+		if change.Live {
+			t.Errorf("%s changes while the peer runs", change.Key)
+		}
+		got = append(got, change.Key+": "+change.From+" → "+change.To)
+	}
+	want := []string{
+		"cost.cpu.period[night].price: 0.02 → 0.03", "cost.cpu.period[night].guest_price: 0.02 → 0.03", "cost.data.per_gb_in: 0.0 → 1.0",
+		`weighing.objective: "balanced" → "green"`, "weighing.beta: 1.0 → 0.0", "weighing.gamma: 1.0 → 100.0",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
+	if mixed := before.With(after); len(before.Changes(mixed)) > 0 {
+		t.Errorf("changed at once: %v", before.Changes(mixed))
+	}
+}

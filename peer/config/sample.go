@@ -65,6 +65,10 @@ func defaultsOf(s section) reflect.Value {
 	c.LocalSched.Slurm.SetDefaults()
 	c.LocalSched.BGP = new(BGP)
 	c.LocalSched.BGP.SetDefaults()
+	c.LocalSched.Gamma = new(Gamma)
+	c.Cost.CPU, c.Cost.Eco = &CPUCost{Periods: []CostPeriod{{}}}, new(EcoCost)
+	c.Cost.Eco.SetDefaults()
+	c.Cost.Licences, c.Waiting = []LicenceCost{{}}, []Waiting{{}}
 	c.Partners, c.Plugins = []Partner{{}}, []Plugin{{}}
 	c.Plugins[0].SetDefaults()
 	return c.tables(s)[0]
@@ -76,6 +80,12 @@ func defaultsOf(s section) reflect.Value {
 func (c *Config) tables(s section) []reflect.Value {
 	v := reflect.ValueOf(c).Elem()
 	for name := range strings.SplitSeq(s.name, ".") {
+		if v.Kind() == reflect.Pointer {
+			if v.IsNil() {
+				return nil
+			}
+			v = v.Elem()
+		}
 		v, _ = settings.Field(v, name)
 	}
 	switch {

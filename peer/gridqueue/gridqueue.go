@@ -114,6 +114,17 @@ func (q *Queue) Take(n int) []protocol.JobID {
 	return out
 }
 
+// TakeAlso hands one more job out, ready or held, that shall not be parted from one that
+// was taken. It says whether it could.
+func (q *Queue) TakeAlso(id protocol.JobID) bool {
+	p, in := q.places[id]
+	if !in || (p.kind != ready && p.kind != held) {
+		return false
+	}
+	q.places[id] = place{kind: taken}
+	return true
+}
+
 // Ready says whether a job could be taken now.
 func (q *Queue) Ready() bool {
 	for q.ready.Len() > 0 {

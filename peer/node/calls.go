@@ -87,8 +87,11 @@ func (n *Node) begin(ctx context.Context, calls []peer.Call, decider policy.Poli
 	for _, call := range calls {
 		lane := n.lanes.of(call.Op)
 		n.calls.Add(1)
+		before, over := n.freed.enter(call.Op)
 		lane.enter(func() bool {
 			defer n.calls.Done()
+			defer over()
+			awaitRoom(ctx, before)
 			return n.call(ctx, lane, call, decider)
 		})
 	}
@@ -143,9 +146,11 @@ func (l *lanes) of(op peer.Op) *lane {
 		return l.watch
 	case peer.CollectOp:
 		return l.collect
-	case peer.DecideOp:
+	case peer.DecideOp, peer.FrontOp:
 		return l.decide
-	case peer.FindOp, peer.WithdrawOp, peer.KillOp, peer.ForgetOp, peer.PriceOp:
+	case peer.ReserveOp:
+		return l.submit
+	case peer.FindOp, peer.WithdrawOp, peer.KillOp, peer.ForgetOp, peer.ReleaseOp, peer.PriceOp:
 	}
 	return l.manage
 }

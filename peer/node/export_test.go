@@ -36,3 +36,9 @@ func (n *Node) PruneFacts(ctx context.Context, before protocol.Instant) { n.prun
 
 // PruneFirst is when a node first looks for old facts.
 const PruneFirst time.Duration = pruneFirst
+
+// Freed is the order of what depends on room.
+type Freed struct{ freed }
+
+// Enter is [freed.enter].
+func (f *Freed) Enter(op peer.Op) (before <-chan struct{}, over func()) { return f.enter(op) }

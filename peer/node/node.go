@@ -37,6 +37,7 @@ type Node struct {
 
 	links links
 	lanes lanes
+	freed freed
 	calls sync.WaitGroup // running calls
 	facts *factLog
 	moves moves
@@ -74,7 +75,7 @@ func New(cfg Config) (*Node, error) {
 		return nil, err
 	}
 	if cfg.Recorder != nil {
-		cfg.Peer.Accounts = cfg.Recorder.Listen(cfg.Peer.Accounts)
+		cfg.Peer = cfg.Recorder.Listen(cfg.Peer)
 	}
 	machine, err := peer.New(cfg.Peer, cfg.Seed, rows)
 	if err != nil {

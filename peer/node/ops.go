@@ -40,6 +40,12 @@ func (n *Node) do(ctx context.Context, op peer.Op, decider policy.Policy) (peer.
 		return n.collect(ctx, op)
 	case peer.DecideOp:
 		return n.decide(op.Snapshot, decider)
+	case peer.FrontOp:
+		return front(op.Snapshot)
+	case peer.ReserveOp:
+		return n.reserve(ctx, op.Hold)
+	case peer.ReleaseOp:
+		return n.giveUp(ctx, op.Tag)
 	case peer.PriceOp:
 		return n.price(ctx, op)
 	}

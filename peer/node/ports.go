@@ -89,9 +89,9 @@ type Meter interface {
 // Recorder is told all that the machine is told, and what it makes of it. Its
 // methods are called by one goroutine at a time, in the order of the steps.
 type Recorder interface {
-	// Listen returns accounts that answer like these; the machine is made with
-	// them.
-	Listen(to peer.Accounts) peer.Accounts
+	// Listen returns the configuration with parts that answer like its own; the machine is
+	// made with it.
+	Listen(cfg peer.Config) peer.Config
 	// Begin is called before the first step with what the machine was made from.
 	Begin(cfg peer.Config, seed uint64, rows []peer.Record)
 	// Stepped is called after each step. It does not wait. Neither the event nor

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -22,6 +23,7 @@ type Batch struct {
 	changes []localsched.Change
 	wake    protocol.Instant
 	locals  int
+	held    map[protocol.Tag]bool
 	started func(protocol.Tag) // told of every start
 }
 
@@ -41,6 +43,7 @@ func NewBatch(machine engine.Machine, started func(protocol.Tag)) *Batch {
 	return &Batch{
 		engine:  engine.New(machine, engine.EASY()),
 		jobs:    map[protocol.Tag]*batchJob{},
+		held:    map[protocol.Tag]bool{},
 		started: started,
 	}
 }
@@ -53,7 +56,7 @@ func (b *Batch) Load() protocol.Load { return b.engine.Load() }
 func (b *Batch) Quote(query localsched.Query) []protocol.Quote {
 	var ahead []protocol.Request
 	for _, one := range query.Ahead {
-		if _, ok := b.jobs[one.Tag]; !ok {
+		if _, ok := b.jobs[one.Tag]; !ok && !b.held[one.Tag] {
 			ahead = append(ahead, one.Request)
 		}
 	}
@@ -101,6 +104,7 @@ func (b *Batch) Submit(s localsched.Submission) (localsched.LocalID, error) {
 		delete(b.jobs, s.Tag)
 		return "", fmt.Errorf("submit %v: %w", s.Tag, err)
 	}
+	delete(b.held, s.Tag)
 	b.change(j, protocol.Outcome{})
 	b.carryOut(actions)
 	return j.local, nil
@@ -187,10 +191,12 @@ func (b *Batch) Kept() []protocol.Tag {
 	for tag := range b.jobs {
 		tags = append(tags, tag)
 	}
-	slices.SortFunc(tags, func(x, y protocol.Tag) int {
-		return cmp.Or(cmp.Compare(x.Job, y.Job), cmp.Compare(x.Epoch, y.Epoch))
-	})
+	slices.SortFunc(tags, compareTags)
 	return tags
+}
+
+func compareTags(x, y protocol.Tag) int {
+	return cmp.Or(cmp.Compare(x.Job, y.Job), cmp.Compare(x.Epoch, y.Epoch))
 }
 
 // Next is when something happens by itself; 0: nothing will.
@@ -249,4 +255,27 @@ func (b *Batch) change(j *batchJob, outcome protocol.Outcome) {
 	b.changes = append(b.changes, localsched.Change{
 		Tag: j.Tag, State: j.state, Started: j.started, Outcome: outcome, Reason: outcome.Reason,
 	})
+}
+
+// Reserve holds room for a placement. Repeating a tag changes nothing.
+func (b *Batch) Reserve(hold localsched.Hold) (protocol.Instant, error) {
+	start, actions, err := b.engine.Hold(b.clock, hold, false)
+	if err != nil {
+		return 0, fmt.Errorf("hold room for %v: %w", hold.Tag, err)
+	}
+	b.held[hold.Tag] = true
+	b.carryOut(actions)
+	return start, nil
+}
+
+// Release gives room up that no job has taken.
+func (b *Batch) Release(tag protocol.Tag) error {
+	delete(b.held, tag)
+	b.carryOut(b.engine.Drop(b.clock, tag))
+	return nil
+}
+
+// Held are the tags for which room is held that no job has taken or given up.
+func (b *Batch) Held() []protocol.Tag {
+	return slices.SortedFunc(maps.Keys(b.held), compareTags)
 }

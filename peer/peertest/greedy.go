@@ -1,6 +1,8 @@
 package peertest
 
 import (
+	"slices"
+
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -10,7 +12,8 @@ import (
 // among equals to the cheapest, then the first by name.
 type Greedy struct {
 	Reckon protocol.Reckoning
-	Extra  int // jobs of a round that it asks the growing wait of
+	Extra  int  // jobs of a round that it asks the growing wait of
+	Whole  bool // it decides about applications: it takes the first shape, and groups whole or not at all
 }
 
 // Info implements [policy.Policy].
@@ -18,7 +21,7 @@ func (g Greedy) Info() policy.Info {
 	return policy.Info{
 		Name:        "greedy",
 		Initiations: []policy.Initiation{policy.Sender, policy.Receiver, policy.Symmetric, policy.Cycle},
-		Reckon:      g.Reckon, Extra: g.Extra,
+		Reckon:      g.Reckon, Extra: g.Extra, Whole: g.Whole,
 	}
 }
 
@@ -26,6 +29,9 @@ func (g Greedy) Info() policy.Info {
 func (g Greedy) Decide(in policy.Snapshot) (decisions []policy.Decision, hint []byte, err error) {
 	sent := make([]int, len(in.Sites))
 	for j := range in.Jobs {
+		if j > 0 && in.Jobs[j].ID == in.Jobs[j-1].ID {
+			continue
+		}
 		best, least := -1, protocol.Never
 		for s := range in.Sites {
 			at := in.At(j, s)
@@ -42,7 +48,25 @@ func (g Greedy) Decide(in policy.Snapshot) (decisions []policy.Decision, hint []
 			decisions = append(decisions, policy.Decision{Job: j, Site: best, Wait: in.AWT[in.At(j, best)], Reason: "greedy"})
 		}
 	}
-	return decisions, nil, nil
+	return complete(&in, decisions), nil, nil
+}
+
+// complete drops decisions for groups of which some member has no site.
+func complete(in *policy.Snapshot, decisions []policy.Decision) []policy.Decision {
+	type group struct{ application, number int }
+	without := map[group]int{}
+	of := func(j int) group { return group{in.Jobs[j].Application, in.Jobs[j].Together} }
+	for j := range in.Jobs {
+		if j == 0 || in.Jobs[j].ID != in.Jobs[j-1].ID {
+			without[of(j)]++
+		}
+	}
+	for _, d := range decisions {
+		without[of(d.Job)]--
+	}
+	return slices.DeleteFunc(decisions, func(d policy.Decision) bool {
+		return in.Jobs[d.Job].Together > 0 && without[of(d.Job)] > 0
+	})
 }
 
 // longer is how much longer a job waits after so many others of its round.

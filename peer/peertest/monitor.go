@@ -104,7 +104,7 @@ func (m *monitor) jobRecorded(s *Site, row peer.JobRow) {
 			m.problem("epoch %v is granted to %s and to %s", tag, to, row.Site)
 		}
 		m.granted[tag] = row.Site
-	case peer.InGridQueue, peer.Offered, peer.Handed, peer.Recalling, peer.Collecting:
+	case peer.InGridQueue, peer.Holding, peer.Offered, peer.Handed, peer.Recalling, peer.Collecting:
 	}
 }
 

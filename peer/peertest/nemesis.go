@@ -71,9 +71,9 @@ func (n *Nemesis) Call(_ protocol.SiteName, op peer.Op) CallFate {
 // changes says whether a call leaves something behind when its answer is lost.
 func changes(op peer.Op) bool {
 	switch op.(type) {
-	case peer.SubmitOp, peer.WithdrawOp, peer.KillOp, peer.ForgetOp:
+	case peer.SubmitOp, peer.WithdrawOp, peer.KillOp, peer.ForgetOp, peer.ReserveOp, peer.ReleaseOp:
 		return true
-	case peer.QuoteOp, peer.FindOp, peer.WatchOp, peer.CollectOp, peer.DecideOp, peer.PriceOp:
+	case peer.FrontOp, peer.QuoteOp, peer.FindOp, peer.WatchOp, peer.CollectOp, peer.DecideOp, peer.PriceOp:
 	}
 	return false
 }

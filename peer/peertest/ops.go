@@ -9,7 +9,7 @@ import (
 )
 
 // do carries an operation out at the site's batch system or policy, now.
-func (s *Site) do(op peer.Op) (peer.Result, error) {
+func (s *Site) do(op peer.Op) (peer.Result, error) { //nolint:cyclop // one case for each kind of call
 	s.Batch.Advance(s.now())
 	switch op := op.(type) {
 	case peer.QuoteOp:
@@ -37,10 +37,27 @@ func (s *Site) do(op peer.Op) (peer.Result, error) {
 	case peer.DecideOp:
 		decisions, hint, err := s.policy.Decide(op.Snapshot)
 		return peer.DecideResult{Decisions: decisions, Hint: hint}, err
+	case peer.FrontOp:
+		return peer.FrontResult{}, nil
+	case peer.ReserveOp:
+		return s.reserved(op)
+	case peer.ReleaseOp:
+		if s.losesReleases == s.life {
+			return nil, errCallLost
+		}
+		return peer.ReleaseResult{}, s.Batch.Release(op.Tag)
 	case peer.PriceOp:
 		return s.priced(op)
 	}
 	return nil, fmt.Errorf("the call %T is unknown", op)
+}
+
+func (s *Site) reserved(op peer.ReserveOp) (peer.Result, error) {
+	start, err := s.Batch.Reserve(op.Hold)
+	if refused, ok := errors.AsType[*localsched.RefusedError](err); ok {
+		return peer.ReserveResult{Refused: refused.Reason}, nil
+	}
+	return peer.ReserveResult{Start: start}, err
 }
 
 func (s *Site) priced(op peer.PriceOp) (peer.Result, error) {

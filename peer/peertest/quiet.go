@@ -66,3 +66,13 @@ func (w *World) Ends() []End {
 	}
 	return out
 }
+
+// LastStart is when and where a job was started last; the time is 0 when it never was.
+func (w *World) LastStart(job protocol.JobID) (at protocol.Instant, site protocol.SiteName) {
+	starts := w.monitor.starts[job]
+	if len(starts) == 0 {
+		return 0, ""
+	}
+	last := starts[len(starts)-1]
+	return last.at, last.site
+}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"slices"
 	"strings"
 
@@ -57,7 +58,13 @@ type Site struct {
 	digests     uint64
 	told        map[protocol.SiteName]bool // partners that the peer believes connected
 	feedDown    bool                       // its prices are not answered
+
+	losesReleases uint64 // the life in which its batch system is not told of room that is given up
 }
+
+// LoseReleases keeps the batch system from hearing of room that this life of the peer gives
+// up, as if the peer had died just before.
+func (s *Site) LoseReleases() { s.losesReleases = s.life }
 
 // Accounts lets everybody in whose name does not begin with "no".
 type Accounts struct{}
@@ -113,6 +120,14 @@ func (s *Site) Up() bool { return s.peer != nil }
 
 // Rows are the site's committed rows. Change nothing in them.
 func (s *Site) Rows() Rows { return s.rows }
+
+// Finished are the finished jobs of the site's archive, by id.
+func (s *Site) Finished() (out []peer.JobView) {
+	for _, id := range slices.Sorted(maps.Keys(s.archive)) {
+		out = append(out, s.archive[id])
+	}
+	return out
+}
 
 // Archived is a finished job as the site's archive has it.
 func (s *Site) Archived(id protocol.JobID) (peer.JobView, bool) {

@@ -38,7 +38,7 @@ func (s *Script) quote(args []string) error {
 		return err
 	}
 	s.world.Ask(site.Name, func(asked peer.AskID) peer.Event {
-		return peer.TestSubmit{Asked: asked, User: w.user, Jobs: []protocol.Spec{w.spec}}
+		return peer.TestSubmit{Asked: asked, User: w.user, Jobs: []peer.NewJob{{Spec: w.spec}}}
 	})
 	return nil
 }

@@ -62,7 +62,7 @@ func (c *scribe) step(site protocol.SiteName, ev peer.Event, ready peer.Ready) [
 // idle says whether an event is not worth a line when nothing comes of it.
 func idle(ev peer.Event) bool {
 	switch ev := ev.(type) {
-	case peer.Tick, peer.DigestSeen, peer.AskQueue, peer.AskSites, peer.AskJob:
+	case peer.Tick, peer.DigestSeen, peer.AskQueue, peer.AskSites, peer.AskJob, peer.AskWarehouse:
 		return true
 	case peer.CallDone:
 		_, forgotten := ev.Result.(peer.ForgetResult)
@@ -97,7 +97,7 @@ func (c *scribe) event(ev peer.Event) string {
 		return fmt.Sprintf("sees site %s number %d", ev.Site, ev.Number)
 	case peer.Tick:
 		return "tick"
-	case peer.TestSubmit, peer.AskQueue, peer.AskJob, peer.AskSites:
+	case peer.TestSubmit, peer.AskQueue, peer.AskJob, peer.AskSites, peer.AskWarehouse:
 	}
 	return strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", ev), "peer."))
 }
@@ -114,13 +114,13 @@ func (c *scribe) record(rec peer.Record) string {
 			marks("withdraw", row.Withdraw, "kill", row.Kill), because(row.Reason))
 	case peer.ArchiveRow:
 		return fmt.Sprintf("archive %s %v%s", c.job(row.View.ID), row.View.State, because(row.View.Reason))
-	case peer.PayloadRow, peer.SiteRow, peer.DedupRow:
+	case peer.PayloadRow, peer.SiteRow, peer.DedupRow, peer.ApplicationRow, peer.ExecutionRow:
 		return ""
 	}
 	switch rec.Table {
 	case peer.JobTable, peer.GuestTable, peer.RunTable:
 		return fmt.Sprintf("%s %s deleted", rec.Table, c.key(rec.Key))
-	case peer.PayloadTable, peer.DedupTable, peer.SiteTable, peer.Archive:
+	case peer.PayloadTable, peer.DedupTable, peer.SiteTable, peer.ApplicationTable, peer.ExecutionTable, peer.Archive:
 	}
 	return ""
 }

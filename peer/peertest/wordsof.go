@@ -113,7 +113,7 @@ func outcome(o protocol.Outcome) string {
 }
 
 // op puts a call into words.
-func (c *scribe) op(op peer.Op) string {
+func (c *scribe) op(op peer.Op) string { //nolint:cyclop // one line for each kind of call
 	switch op := op.(type) {
 	case peer.QuoteOp:
 		names := make([]string, len(op.Query.Jobs))
@@ -141,6 +141,12 @@ func (c *scribe) op(op peer.Op) string {
 		return fmt.Sprintf("collect %s from %s", c.tag(op.Tag), op.From)
 	case peer.DecideOp:
 		return "decide"
+	case peer.FrontOp:
+		return "front"
+	case peer.ReserveOp:
+		return "reserve " + c.tag(op.Hold.Tag) + " from " + op.Hold.Start.Time().Format("15:04:05.000")
+	case peer.ReleaseOp:
+		return "release " + c.tag(op.Tag)
 	case peer.PriceOp:
 		return "price of " + op.Area
 	}
@@ -148,7 +154,7 @@ func (c *scribe) op(op peer.Op) string {
 }
 
 // result puts a call's answer into words.
-func (c *scribe) result(r peer.Result) string {
+func (c *scribe) result(r peer.Result) string { //nolint:cyclop // one line for each kind of result
 	switch r := r.(type) {
 	case peer.QuoteResult:
 		parts := make([]string, len(r.Quotes))
@@ -175,6 +181,15 @@ func (c *scribe) result(r peer.Result) string {
 		return "collected" + because(r.Problem)
 	case peer.DecideResult:
 		return fmt.Sprintf("decided for %d jobs", len(r.Decisions))
+	case peer.FrontResult:
+		return fmt.Sprintf("front of %d points", len(r.Front.Points))
+	case peer.ReserveResult:
+		if r.Refused != "" {
+			return "refused" + because(r.Refused)
+		}
+		return "reserved from " + r.Start.Time().Format("15:04:05.000")
+	case peer.ReleaseResult:
+		return "released"
 	case peer.PriceResult:
 		return fmt.Sprintf("priced %d slots", len(r.Prices.Slots))
 	}
@@ -228,7 +243,7 @@ func (c *scribe) reply(r peer.Reply) string {
 		return strings.Join(parts, "; ")
 	case peer.Quoted:
 		return quoted(r)
-	case peer.JobView, peer.Queue, peer.Sites:
+	case peer.JobView, peer.Queue, peer.Sites, peer.Warehouse:
 	}
 	return fmt.Sprintf("%T", r)
 }

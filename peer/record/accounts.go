@@ -50,9 +50,13 @@ func (l *listener) hear(site protocol.SiteName, user, account string, err error)
 	l.heard(a)
 }
 
-// answers are the accounts of a replayed peer: they give again what was answered
-// in the step.
-type answers struct{ of []Answer }
+// answers are the accounts, costs and curves of a replayed peer: they give again what was
+// answered in the step.
+type answers struct {
+	of      []Answer
+	charges []Charge
+	rates   []Rated
+}
 
 // Local implements [peer.Accounts].
 func (a *answers) Local(user string) (string, error) { return a.find("", user) }

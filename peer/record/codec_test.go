@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -57,13 +58,24 @@ func written() (ops []peer.Op, replies []peer.Reply, rows []peer.Row) {
 		peer.ForgetOp{},
 		peer.CollectOp{},
 		peer.DecideOp{},
+		peer.FrontOp{},
+		peer.ReserveOp{},
+		peer.ReleaseOp{},
 		peer.PriceOp{},
 	}
 	replies = []peer.Reply{
-		peer.Submitted{}, peer.Done{}, peer.Refusal{}, peer.Quoted{}, peer.Queue{}, peer.JobView{}, peer.Sites{},
+		peer.Submitted{}, peer.Done{}, peer.Refusal{}, peer.Quoted{}, peer.Queue{}, peer.JobView{}, peer.Sites{}, peer.Warehouse{},
 	}
 	rows = []peer.Row{
-		peer.JobRow{}, peer.PayloadRow{}, peer.GuestRow{}, peer.RunRow{}, peer.DedupRow{}, peer.SiteRow{}, peer.ArchiveRow{},
+		peer.JobRow{},
+		peer.PayloadRow{},
+		peer.GuestRow{},
+		peer.RunRow{},
+		peer.DedupRow{},
+		peer.SiteRow{},
+		peer.ArchiveRow{},
+		peer.ApplicationRow{},
+		peer.ExecutionRow{},
 	}
 	return ops, replies, rows
 }
@@ -121,7 +133,16 @@ func fill(v reflect.Value, n *int) {
 		}
 	case v.Type() == reflect.TypeFor[error]():
 		v.Set(reflect.ValueOf(errors.New("bad \xfe")))
-	case v.Type() == reflect.TypeFor[peer.Accounts]():
+	case v.CanFloat():
+		v.SetFloat(float64(*n) / 7)
+	case v.Kind() == reflect.Map:
+		v.Set(reflect.MakeMap(v.Type()))
+		for _, key := range []string{"b", "a"} {
+			one := reflect.New(v.Type().Elem()).Elem()
+			fill(one, n)
+			v.SetMapIndex(reflect.ValueOf(key), one)
+		}
+	case v.Type() == reflect.TypeFor[peer.Accounts](), v.Type() == reflect.TypeFor[peer.Costs](), v.Type() == reflect.TypeFor[peer.Waiting]():
 		v.Set(reflect.ValueOf(people{}))
 	case v.Type() == reflect.TypeFor[protocol.Message]():
 		v.Set(reflect.ValueOf(protocol.Grant{Tag: protocol.Tag{Job: 1_000_000_000_001, Epoch: 3}}))
@@ -167,6 +188,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 	roundTrip(t, filled(peer.Config{}))
 	roundTrip(t, peer.Config{Partners: []peer.Partner{}})
+	roundTrip(t, peer.Config{Exchange: map[string]protocol.Micro{}})
 	roundTrip[peer.Event](t, peer.CallDone{Err: errors.New("")})
 	roundTrip[peer.Result](t, peer.DecideResult{Hint: []byte{}})
 	roundTrip[peer.Result](t, peer.WatchResult{Watched: localsched.Watched{Changes: []localsched.Change{{State: protocol.Running}}}})
@@ -231,6 +253,7 @@ func TestDecodeRefuses(t *testing.T) {
 		`{"MessageIn":{"Body":{"grant":""}}}`:      "grant: tag.job",
 		`{"CallDone":{"Result":{"Tick":{}}}}`:      `"Tick" is unknown`,
 		`{"CallDone":{"Err":7}}`:                   "Err",
+		`{"Submit":{"Application":{"Rates":[7]}}}`: "Application: Rates: [0]",
 		`{"CallDone":{"Result":{"WatchResult":{"Watched":{"Changes":[{"Outcome":{"Files":[{"SHA256":"AA=="}]}}]}}}}}`: "1 bytes instead of 32",
 	} {
 		var ev peer.Event
@@ -243,10 +266,12 @@ func TestDecodeRefuses(t *testing.T) {
 func TestEncodeRefusesWhatItCannotKeep(t *testing.T) {
 	t.Parallel()
 	for fault, value := range map[string]any{
-		"map[string]int":                      struct{ M map[string]int }{map[string]int{"a": 1}},
-		"func()":                              struct{ F func() }{func() {}},
-		"field hidden of struct":              struct{ hidden int }{1},
-		"[1]: float64: a float64 has no form": []any{1, 1.5},
+		"map[int]int":            struct{ M map[int]int }{map[int]int{1: 1}},
+		`["\xff"]: is not UTF-8`: map[string]int{"\xff": 1},
+		"NaN has no form":        []float64{math.NaN()},
+		"func()":                 struct{ F func() }{func() {}},
+		"field hidden of struct": struct{ hidden int }{1},
+		"[1]: complex64: a complex64 has no form": []any{1, complex64(1i)},
 	} {
 		if text, err := record.Canonical(value); err == nil || !strings.Contains(err.Error(), fault) {
 			t.Errorf("%v: %s, %v, want an error about %q", value, text, err, fault)
@@ -254,11 +279,18 @@ func TestEncodeRefusesWhatItCannotKeep(t *testing.T) {
 	}
 }
 
+// with is a payload with more variables.
+func with(p protocol.Payload, env ...string) protocol.Payload {
+	p.Env = append(slices.Clip(p.Env), env...)
+	return p
+}
+
 // TestStandIns tell different payloads apart, keep the paths and stand for
 // themselves.
 func TestStandIns(t *testing.T) {
 	t.Parallel()
 	seen := map[string]protocol.Payload{}
+	told := []string{"SWITCHYARD_APPLICATION=7", "SWITCHYARD_MHZ=2400"}
 	for _, p := range []protocol.Payload{
 		{},
 		{Script: []byte("x")},
@@ -270,6 +302,9 @@ func TestStandIns(t *testing.T) {
 	} {
 		p.WorkDir, p.Stdout, p.Stderr = "/w", "/o", "/e"
 		short := record.StandIn(p)
+		if later := record.StandIn(with(p, told...)); !reflect.DeepEqual(later, with(short, told...)) {
+			t.Errorf("what the peer tells a job is not told its stand-in: %+v", later)
+		}
 		if other, ok := seen[string(short.Script)]; ok {
 			t.Errorf("%+v and %+v have one stand-in", p, other)
 		}

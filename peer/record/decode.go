@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"strconv"
 
 	"github.com/switchyard-hpc/switchyard/peer"
@@ -17,7 +19,9 @@ import (
 // [json.Number].
 type decoder struct {
 	kinds    kinds
-	accounts peer.Accounts // stands where accounts were
+	accounts peer.Accounts                  // stands where accounts were
+	costs    peer.Costs                     // where costs were
+	curve    func(name string) peer.Waiting // where the curve of a name was
 }
 
 // into sets v from the parsed JSON. It is strict: unknown fields, numbers out of
@@ -38,6 +42,8 @@ func (d *decoder) into(v reflect.Value, from any) error {
 		return d.list(v, from)
 	case kind == reflect.Struct:
 		return d.object(v, from)
+	case kind == reflect.Map && v.Type().Key().Kind() == reflect.String:
+		return d.mapping(v, from)
 	case kind == reflect.Pointer:
 		return d.pointer(v, from)
 	case kind == reflect.Interface:
@@ -155,6 +161,33 @@ func (d *decoder) object(v reflect.Value, from any) error {
 	return nil
 }
 
+func (d *decoder) mapping(v reflect.Value, from any) error {
+	entries, ok := from.(map[string]any)
+	if !ok {
+		return unless(false, "an object", from)
+	}
+	v.Set(reflect.MakeMapWithSize(v.Type(), len(entries)))
+	for _, name := range slices.Sorted(maps.Keys(entries)) {
+		one := reflect.New(v.Type().Elem()).Elem()
+		if err := d.entry(one, name, entries[name]); err != nil {
+			return fmt.Errorf("[%q]: %w", name, err)
+		}
+		v.SetMapIndex(reflect.ValueOf(name).Convert(v.Type().Key()), one)
+	}
+	return nil
+}
+
+// entry sets the value of a map's key. A curve of waiting has its name from there.
+func (d *decoder) entry(v reflect.Value, name string, from any) error {
+	if v.Type() != reflect.TypeFor[peer.Waiting]() {
+		return d.into(v, from)
+	}
+	if d.curve != nil {
+		v.Set(reflect.ValueOf(d.curve(name)))
+	}
+	return unless(from == true, "true", from)
+}
+
 // firstUnknown is the first key by name that is no field.
 func firstUnknown(t reflect.Type, fields map[string]any) string {
 	first := ""
@@ -182,6 +215,11 @@ func (d *decoder) choice(v reflect.Value, from any) error {
 	case reflect.TypeFor[peer.Accounts]():
 		if d.accounts != nil {
 			v.Set(reflect.ValueOf(d.accounts))
+		}
+		return unless(from == true, "true", from)
+	case reflect.TypeFor[peer.Costs]():
+		if d.costs != nil {
+			v.Set(reflect.ValueOf(d.costs))
 		}
 		return unless(from == true, "true", from)
 	}

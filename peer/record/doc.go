@@ -14,8 +14,9 @@
 // The first line tells the format's version and the software that wrote it. Each
 // other line begins with the CRC-32C of its JSON. Values have Go's field names;
 // what is zero is left out; a value of a closed set is an object with the kind's
-// name as its only key; a string that is no UTF-8 is {"base64":…}. Messages are in
-// the form of protocol/peer/v1, rows in that of [peer.EncodeRow].
+// name as its only key; a map is an object, in the order of its keys; a string that is
+// no UTF-8 is {"base64":…}. Messages are in the form of protocol/peer/v1, rows in that of
+// [peer.EncodeRow].
 //
 // Lines are only appended, so that kill -9 at any instant costs the last line at
 // most: the reader tells it from damage inside the file, and all before it can be
@@ -24,12 +25,14 @@
 // # Fingerprints
 //
 // A step's [Print] has the FNV-1a of each part of the [peer.Ready] in its canonical
-// form, which is the form above. A payload counts there as its stand-in: its size
-// and hash in place of script, arguments and environment. So a recording without
-// the bodies, which is the default, has the same fingerprints as one with them.
+// form, which is the form above; numbers with a fraction, which only people are shown,
+// count with six digits. A payload counts there as its stand-in: its size and hash in
+// place of script, arguments and environment, but for the variables that the peer itself
+// sets. So a recording without the bodies, which is the default, has the same fingerprints
+// as one with them.
 //
-// # Accounts
+// # Code
 //
-// [peer.Accounts] is code. Each step holds the answers that it gave in that step,
-// and the reader's Config.Accounts gives them again.
+// [peer.Accounts], [peer.Costs] and [peer.Waiting] are code. Each step holds the answers
+// that they gave in that step, and those of the reader's Config give them again.
 package record

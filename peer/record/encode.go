@@ -3,9 +3,13 @@ package record
 import (
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"math"
 	"reflect"
+	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/switchyard-hpc/switchyard/peer"
@@ -43,6 +47,10 @@ func (e *encoder) value(v reflect.Value) error {
 		return e.list(v)
 	case kind == reflect.Struct:
 		return e.object(v)
+	case kind == reflect.Map && v.Type().Key().Kind() == reflect.String:
+		return e.mapping(v)
+	case v.CanFloat():
+		return e.float(v.Float())
 	case kind == reflect.Pointer:
 		return e.pointer(v)
 	case kind == reflect.Interface:
@@ -122,6 +130,41 @@ func (e *encoder) object(v reflect.Value) error {
 	return nil
 }
 
+// mapping writes a map in the order of its keys.
+func (e *encoder) mapping(v reflect.Value) error {
+	keys := v.MapKeys()
+	slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
+	e.out = append(e.out, '{')
+	for i, key := range keys {
+		if i > 0 {
+			e.out = append(e.out, ',')
+		}
+		name, err := json.Marshal(key.String())
+		if err == nil && !utf8.ValidString(key.String()) {
+			err = errors.New("is not UTF-8")
+		}
+		e.out = append(append(e.out, name...), ':')
+		if err == nil {
+			err = e.value(v.MapIndex(key))
+		}
+		if err != nil {
+			return fmt.Errorf("[%q]: %w", key.String(), err)
+		}
+	}
+	e.out = append(e.out, '}')
+	return nil
+}
+
+// float writes what is shown to people, for fingerprints only: with the digits on which
+// machines agree that round the last bits in other ways.
+func (e *encoder) float(f float64) error {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return fmt.Errorf("%v has no form in a recording", f)
+	}
+	e.out = strconv.AppendFloat(e.out, f, 'g', 6, 64)
+	return nil
+}
+
 func (e *encoder) pointer(v reflect.Value) error {
 	if v.IsNil() {
 		e.out = append(e.out, "null"...)
@@ -133,8 +176,8 @@ func (e *encoder) pointer(v reflect.Value) error {
 	return e.value(v.Elem())
 }
 
-// choice is a value of a closed set, or one of the two open ones: an error is its
-// text, accounts are only there or not.
+// choice is a value of a closed set, or one of the open ones: an error is its text;
+// accounts, costs and curves of waiting are only there or not.
 func (e *encoder) choice(v reflect.Value) error {
 	if v.IsNil() {
 		e.out = append(e.out, "null"...)
@@ -143,7 +186,7 @@ func (e *encoder) choice(v reflect.Value) error {
 	switch one := v.Interface().(type) {
 	case error:
 		return e.text(one.Error())
-	case peer.Accounts:
+	case peer.Accounts, peer.Costs, peer.Waiting:
 		e.out = append(e.out, "true"...)
 		return nil
 	case protocol.Message:

@@ -42,6 +42,10 @@ func Decode(data []byte, to any, accounts peer.Accounts) error {
 		return err
 	}
 	d := decoder{kinds: newKinds(), accounts: accounts}
+	d.costs, _ = accounts.(peer.Costs)
+	if curve, ok := accounts.(peer.Waiting); ok {
+		d.curve = func(string) peer.Waiting { return curve }
+	}
 	return d.into(reflect.ValueOf(to).Elem(), from)
 }
 

@@ -21,7 +21,7 @@ const magic = "switchyard-recording"
 type Header struct {
 	Software string // that wrote the recording
 	Seed     uint64
-	Config   peer.Config // with its defaults and the policy's parameters; Accounts answer for the last step read
+	Config   peer.Config // with its defaults and the policy's parameters; Accounts, Costs and Waiting answer for the last step read
 	Rows     int         // that follow
 	Bodies   bool        // payloads are whole, not their stand-ins
 }
@@ -32,6 +32,8 @@ type Step struct {
 	Now     protocol.Instant
 	Event   peer.Event
 	Answers []Answer // of the accounts in this step, each question once
+	Charges []Charge // of the costs in this step, in order
+	Rates   []Rated  // of the curves of waiting in this step, each question once
 	Print   Print
 }
 

@@ -23,6 +23,7 @@ func events() []peer.Event {
 		peer.AskQueue{},
 		peer.AskJob{},
 		peer.AskSites{},
+		peer.AskWarehouse{},
 	}
 }
 
@@ -39,6 +40,9 @@ func results() []peer.Result {
 		peer.CollectResult{},
 		peer.DecideResult{},
 		peer.PriceResult{},
+		peer.FrontResult{},
+		peer.ReserveResult{},
+		peer.ReleaseResult{},
 	}
 }
 

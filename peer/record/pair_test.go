@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/switchyard-hpc/switchyard/internal/cost"
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/record"
@@ -85,6 +86,22 @@ func (people) Guest(_ protocol.SiteName, user string) (string, error) {
 	return "local-" + user, nil
 }
 
+// Bill charges a unit for each CPU, but nothing to those without a licence for free.
+func (people) Bill(w cost.Work) (cost.Bill, string) {
+	if len(w.Spec.Licences) > 0 {
+		return cost.Bill{}, "no licence is sold here"
+	}
+	return cost.Bill{
+		Terms:    []protocol.Term{{Name: cost.CPUTerm, Amount: protocol.Micro(w.Spec.CPUs) * protocol.Unit}},
+		Currency: "EUR", Run: w.Run, Note: "charged",
+	}, ""
+}
+
+// Rates cost two units an hour from the second hour on.
+func (people) Rates(_, _ protocol.Instant, _ protocol.Duration) ([]policy.Rate, string) {
+	return []policy.Rate{{}, {From: protocol.Hour, PerHour: 2 * protocol.Unit}}, "EUR"
+}
+
 func config(name protocol.SiteName, number protocol.SiteNumber, partner protocol.SiteName) peer.Config {
 	return peer.Config{
 		Site: name, Number: number, PublicKey: "U" + string(name), Software: "test",
@@ -144,7 +161,7 @@ func (s *site) start(o record.Options) {
 		}
 	}
 	cfg := s.cfg
-	cfg.Accounts = s.writer.Listen(cfg.Accounts)
+	cfg = s.writer.Listen(cfg)
 	var err error
 	if s.peer, err = peer.New(cfg, 7, rows); err != nil {
 		s.pair.t.Fatal(err)
@@ -239,6 +256,12 @@ func (s *site) call(call peer.Call) {
 			s.pair.t.Fatal(err)
 		}
 		result = peer.DecideResult{Decisions: decisions, Hint: hint}
+	case peer.FrontOp:
+		result = peer.FrontResult{Front: peer.Front{Currency: op.Snapshot.Currency, Points: []peer.FrontPoint{{Time: 1, Cost: 2}}}}
+	case peer.ReserveOp:
+		result = peer.ReserveResult{Start: op.Hold.Start.Add(protocol.Second)}
+	case peer.ReleaseOp:
+		result = peer.ReleaseResult{}
 	case peer.PriceOp:
 		result, failure = s.price(op)
 	}
@@ -318,7 +341,7 @@ func play(p *pair) {
 	p.post(2, "a", submission(3, "ada", 3))
 	p.post(20, "a", peer.AskQueue{Asked: 4})
 	p.post(30, "a", peer.AskSites{Asked: 5})
-	p.post(40, "a", peer.TestSubmit{Asked: 6, User: "ada", Jobs: []protocol.Spec{{Request: protocol.Request{CPUs: 1, WallTime: 5}}}})
+	p.post(40, "a", peer.TestSubmit{Asked: 6, User: "ada", Jobs: []peer.NewJob{{Spec: protocol.Spec{Request: protocol.Request{CPUs: 1, WallTime: 5}}}}})
 	p.post(50, "b", peer.DigestSeen{Digest: protocol.Digest{Site: "a", Seq: 1, Load: protocol.Load{CPUs: 8, Busy: 7}}, Age: 3})
 	p.post(60, "b", peer.MemberSeen{Site: "c", Number: 3, PublicKey: "Uc", FirstStart: 9})
 	p.post(70, "a", peer.AskJob{Asked: 7, Job: protocol.NewJobID(1, 1)})

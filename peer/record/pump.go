@@ -80,7 +80,7 @@ func (w *Writer) finish(steps uint64) error {
 }
 
 func (w *Writer) write(it item) error {
-	step := Step{N: it.n, Now: it.now, Event: it.event, Answers: it.answers}
+	step := Step{N: it.n, Now: it.now, Event: it.event, Answers: it.heard.answers, Charges: it.heard.charges, Rates: it.heard.rates}
 	var err error
 	if step.Print, err = printOf(it.ready, w.o.Clear); err == nil {
 		err = w.line(entry{Step: &step})

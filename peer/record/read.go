@@ -62,7 +62,7 @@ func NewReader(name string, from io.Reader) (*Reader, error) {
 		in = bufio.NewReaderSize(plain, 64<<10)
 	}
 	r := &Reader{name: name, in: in, accounts: &answers{}}
-	r.dec = decoder{kinds: newKinds(), accounts: r.accounts}
+	r.dec = decoder{kinds: newKinds(), accounts: r.accounts, costs: r.accounts, curve: r.accounts.curve}
 	if err := r.title(); err != nil {
 		return nil, fmt.Errorf("recording %s: %w", name, err)
 	}
@@ -116,7 +116,7 @@ func (r *Reader) begin() error {
 }
 
 // Header is what the recorded peer was made from. A peer that is made with its
-// Config, whose Accounts answer as they did in the step read last, its Seed and
+// Config, whose Accounts, Costs and Waiting answer as they did in the step read last, its Seed and
 // [Reader.Rows] makes the same steps.
 func (r *Reader) Header() Header { return r.header }
 
@@ -153,7 +153,7 @@ func (r *Reader) step() (Step, error) {
 		return Step{}, r.fault(errors.New("a message is empty"))
 	}
 	r.steps++
-	r.accounts.of = e.Step.Answers
+	*r.accounts = answers{of: e.Step.Answers, charges: e.Step.Charges, rates: e.Step.Rates}
 	return *e.Step, nil
 }
 

@@ -115,6 +115,71 @@ func TestElectricityIsReplayed(t *testing.T) {
 	}
 }
 
+// TestCostsAreReplayed: what the code of a configuration answers is an input, as what users
+// want of their applications is.
+func TestCostsAreReplayed(t *testing.T) {
+	t.Parallel()
+	place := peertest.Greedy{Whole: true}
+	o := options()
+	o.Clear = true
+	p := newPairOf(t, o, func(s *site) {
+		s.place = place
+		s.cfg.Policy, s.cfg.Costs, s.cfg.Reserves, s.cfg.Currency = place.Info(), people{}, true, "EUR"
+		s.cfg.Exchange = map[string]protocol.Micro{"EUR": protocol.Unit, "CHF": protocol.Unit / 2}
+		s.cfg.Waiting = map[string]peer.Waiting{"salary": people{}, "market": people{}}
+		s.cfg.Weighing = peer.Weighing{Alpha: protocol.PPM, Beta: protocol.PPM, Waiting: "salary"}
+	})
+	p.run(protocol.Second)
+	both := submission(1, "ada", 2)
+	both.Application = &peer.Application{Name: "pair", Beta: protocol.PPM, MaxCost: 40 * protocol.Unit, MaxTime: protocol.Day, Waiting: "market"}
+	for i := range both.Jobs {
+		both.Jobs[i].Component = peer.Component{Name: "half", Alpha: protocol.PPM, Together: 1}
+	}
+	p.post(0, "a", both)
+	p.post(10, "a", submission(2, "bob", 1))
+	test := both
+	p.post(20, "a", peer.TestSubmit{Asked: 3, User: "ada", Jobs: test.Jobs, Application: test.Application, Front: true})
+	p.run(20 * protocol.Second)
+	p.post(0, "a", peer.AskWarehouse{Asked: 4})
+	p.run(protocol.Minute)
+	greedy := func(string, []policy.Param) (policy.Policy, error) { return place, nil }
+	for _, s := range p.sites {
+		data := s.recording()
+		sum, err := record.Replay(read(t, data), greedy)
+		if err != nil || int(sum.Steps) != s.steps || sum.Checked != s.rounds {
+			t.Errorf("%s: %+v, %v", s.name, sum, err)
+		}
+		same(t, sum)
+		if !strings.Contains(string(data), `"Note":"charged"`) {
+			t.Errorf("%s: nothing was charged", s.name)
+		}
+	}
+	data := p.sites["a"].recording()
+	for _, want := range []string{`"Curve":"salary"`, `"Curve":"market"`, `"Waiting":{"market":true,"salary":true}`, `"Exchange":{"CHF":500000,"EUR":1000000}`} {
+		if !strings.Contains(string(data), want) {
+			t.Errorf("%s is not in the recording", want)
+		}
+	}
+	for old, forged := range map[string]string{`"Amount":2000000`: `"Amount":3000000`, `"PerHour":2000000`: `"PerHour":3000000`} {
+		if sum, err := record.Replay(read(t, forge(t, data, old, forged)), greedy); err != nil || sum.First == nil {
+			t.Errorf("forged %s: %+v, %v", old, sum, err)
+		}
+	}
+}
+
+// TestRecordingsOfBeforeAreReplayed: of the version that knew no applications.
+func TestRecordingsOfBeforeAreReplayed(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile("testdata/before-applications.rec")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := replayed(t, data)
+	if same(t, sum); sum.Steps != 16 || sum.Checked != 1 || sum.End == "" {
+		t.Errorf("%+v", sum)
+	}
+}
+
 // TestFingerprintsDoNotDependOnBodies: so recordings with and without can be
 // compared, and the peer does not look into payloads.
 func TestFingerprintsDoNotDependOnBodies(t *testing.T) {

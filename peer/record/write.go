@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"sync"
@@ -39,8 +40,8 @@ type Options struct {
 	Log *slog.Logger // nil: nothing is logged
 }
 
-// Writer records one life of a peer. Begin and Stepped, with the accounts of
-// Listen, belong to the goroutine that steps the peer; Close may be called from
+// Writer records one life of a peer. Begin and Stepped, with the configuration that Listen
+// gives, belong to the goroutine that steps the peer; Close may be called from
 // any.
 type Writer struct {
 	o    Options
@@ -49,8 +50,8 @@ type Writer struct {
 	out  *bufio.Writer
 
 	queue chan item
-	heard []Answer // in the step that is being made
-	steps uint64   // handed over
+	heard heard  // in the step that is being made
+	steps uint64 // handed over
 
 	stop chan struct{} // closed when no more steps are taken
 	done chan struct{} // closed when the file is; nil before Begin
@@ -68,11 +69,18 @@ type file interface {
 
 // item is a step on its way to the file.
 type item struct {
-	n       uint64
-	now     protocol.Instant
-	event   peer.Event
+	n     uint64
+	now   protocol.Instant
+	event peer.Event
+	heard heard
+	ready peer.Ready
+}
+
+// heard is what the code of a peer's configuration answered in a step.
+type heard struct {
 	answers []Answer
-	ready   peer.Ready
+	charges []Charge
+	rates   []Rated
 }
 
 // closeGrace is how long Close waits for the disk.
@@ -110,22 +118,41 @@ func newWriter(name string, f file, o Options) *Writer {
 // Name is the path of the file.
 func (w *Writer) Name() string { return w.name }
 
-// Listen returns accounts that answer like these and have their answers recorded.
-// The peer must be made with them.
-func (w *Writer) Listen(to peer.Accounts) peer.Accounts {
-	if to == nil {
-		return nil
-	}
-	return &listener{to: to, heard: w.hear}
-}
-
 func (w *Writer) hear(a Answer) {
-	for _, one := range w.heard {
+	for _, one := range w.heard.answers {
 		if one.asks(a.Site, a.User) {
 			return // accounts are pure: it was the same answer
 		}
 	}
-	w.heard = append(w.heard, a)
+	w.heard.answers = append(w.heard.answers, a)
+}
+
+// Listen returns the configuration with accounts, costs and curves of waiting that answer
+// like its own and have their answers recorded. The peer must be made with it.
+func (w *Writer) Listen(cfg peer.Config) peer.Config {
+	if cfg.Accounts != nil {
+		cfg.Accounts = &listener{to: cfg.Accounts, heard: w.hear}
+	}
+	if cfg.Costs != nil {
+		cfg.Costs = &chargeListener{to: cfg.Costs, heard: w.hearCharge}
+	}
+	curves := maps.Clone(cfg.Waiting)
+	for name, curve := range curves {
+		curves[name] = &rateListener{curve: name, to: curve, heard: w.hearRates}
+	}
+	cfg.Waiting = curves
+	return cfg
+}
+
+func (w *Writer) hearCharge(c Charge) { w.heard.charges = append(w.heard.charges, c) }
+
+func (w *Writer) hearRates(r Rated) {
+	for i := range w.heard.rates {
+		if w.heard.rates[i].asks(r.Curve, r.Submitted, r.Now, r.Until) {
+			return // curves are pure: it was the same answer
+		}
+	}
+	w.heard.rates = append(w.heard.rates, r)
 }
 
 // Begin records what the peer is made from. It must be called once, before the
@@ -170,14 +197,14 @@ func (w *Writer) begin(cfg peer.Config, seed uint64, rows []peer.Record) error {
 // change any more. It never waits: when the disk is too slow for the buffer the
 // recording ends.
 func (w *Writer) Stepped(now protocol.Instant, ev peer.Event, ready peer.Ready) {
-	heard := w.heard
-	w.heard = nil
+	said := w.heard
+	w.heard = heard{}
 	if w.ended() {
 		return
 	}
 	w.steps++
 	select {
-	case w.queue <- item{n: w.steps, now: now, event: ev, answers: heard, ready: ready}:
+	case w.queue <- item{n: w.steps, now: now, event: ev, heard: said, ready: ready}:
 	default:
 		w.end(fmt.Errorf("the disk is too slow: %d steps wait for it", len(w.queue)))
 	}

@@ -157,7 +157,7 @@ func TestFullDisk(t *testing.T) {
 func begun(t *testing.T, w *record.Writer) *peer.Peer {
 	t.Helper()
 	cfg := config("a", 1, "b")
-	cfg.Accounts = w.Listen(cfg.Accounts)
+	cfg = w.Listen(cfg)
 	p, err := peer.New(cfg, 7, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -11,8 +11,13 @@ import (
 )
 
 // CheckedScheduler is a built-in local scheduler whose every answer is checked as a
-// plugin's is: it must be able to travel.
-func CheckedScheduler(s localsched.Scheduler) localsched.Scheduler { return checkedScheduler{s} }
+// plugin's is: it must be able to travel. It is a [localsched.Reserver] if that one is.
+func CheckedScheduler(s localsched.Scheduler) localsched.Scheduler {
+	if reserver, ok := s.(localsched.Reserver); ok {
+		return checkedReserver{checkedScheduler{s}, reserver}
+	}
+	return checkedScheduler{s}
+}
 
 type checkedScheduler struct{ scheduler localsched.Scheduler }
 

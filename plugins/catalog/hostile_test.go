@@ -283,7 +283,7 @@ func TestNonsense(t *testing.T) {
 		{[]string{"moody"}, declined, "which declined it"},
 		{[]string{"moody"}, negative, "is negative; -1 is never"},
 		{[]string{"moody"}, tooMany, "decision for job 77"},
-		{[]string{"moody"}, noSite, "at site -1"},
+		{[]string{"moody"}, noSite, "at site -2147483648"},
 		{[]string{"moody"}, bigHint, "hint"},
 		{[]string{"moody"}, panics, "panic: aargh"},
 		{[]string{"raw", "short-column"}, calm, "wait: has 0 entries, not 1"},

@@ -47,15 +47,24 @@ func (p *Plugin) introduce(ctx context.Context, life *instance) error {
 	}
 	is := identity{Info: info}
 	if info.Kind == PolicyKind {
-		reply, err := policyv1.NewPolicyClient(life.conn).Describe(limited, &policyv1.DescribeRequest{})
-		if err == nil {
-			is.policy, err = policyv1.DecodeInfo(reply)
-		}
-		if err != nil {
+		if is.policy, err = describe(limited, life); err != nil {
 			return p.during(limited, "Describe", life, err)
 		}
 	}
-	return p.recognise(&is)
+	if err = p.recognise(&is); err != nil {
+		return err
+	}
+	p.learnHolds(limited, life, info.Kind)
+	return nil
+}
+
+// describe asks a policy what it is.
+func describe(ctx context.Context, life *instance) (policy.Info, error) {
+	reply, err := policyv1.NewPolicyClient(life.conn).Describe(ctx, &policyv1.DescribeRequest{})
+	if err != nil {
+		return policy.Info{}, err
+	}
+	return policyv1.DecodeInfo(reply)
 }
 
 // during says what failed before the plugin was up.

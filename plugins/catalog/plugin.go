@@ -27,6 +27,7 @@ type Plugin struct {
 	changed chan struct{} // closed at the next state
 	life    *instance     // in the state Up
 	first   *identity     // of the first life that was up
+	holds   bool          // a life has had the capability [localsched.Reserve]
 }
 
 // quiet keeps gRPC from writing to standard error by itself.

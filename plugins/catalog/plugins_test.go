@@ -22,6 +22,8 @@ func bePlugin(name string, args []string) {
 		sdk.Main(moodyPlugin(args))
 	case "memory":
 		sdk.Main(memoryPlugin(args...))
+	case "holder":
+		sdk.Main(holderPlugin())
 	case "lax":
 		sdk.Main(laxPlugin())
 	case "prices":
@@ -127,7 +129,7 @@ func (m *moody) Decide(in policy.Snapshot) ([]policy.Decision, []byte, error) {
 	case tooMany:
 		good.Job = 77
 	case noSite:
-		good.Site = -1
+		good.Site = -2
 	case bigHint:
 		return nil, make([]byte, policy.MaxHint+1), nil
 	case prints:

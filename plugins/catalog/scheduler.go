@@ -16,14 +16,20 @@ import (
 // client is that of local schedulers.
 type client = localschedv1.SchedulerClient
 
-// Scheduler is the plugin as a local scheduler; its kind must be that.
+// Scheduler is the plugin as a local scheduler; its kind must be that. It is a
+// [localsched.Reserver] if the plugin has come up with the capability
+// [localsched.Reserve].
 func (p *Plugin) Scheduler() localsched.Scheduler {
 	calls := door[client]{
 		life: p.running, client: localschedv1.NewSchedulerClient, means: schedulerMeans, limit: p.spec.Timing.Call,
 	}
 	polls := calls
 	polls.limit += p.spec.Timing.Poll
-	return remoteScheduler{spec: &p.spec, calls: calls, polls: polls}
+	scheduler := remoteScheduler{spec: &p.spec, calls: calls, polls: polls}
+	if p.canHold() {
+		return remoteReserver{scheduler}
+	}
+	return scheduler
 }
 
 // remoteScheduler is a local scheduler in another process.

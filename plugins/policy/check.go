@@ -8,25 +8,56 @@ import (
 )
 
 // Check says what is wrong with a policy's answer to the snapshot, if anything: no
-// policy may place a job twice, or at a site that declined it or takes no more.
+// policy may place a job twice, at a site that declined it or takes no more, or only some
+// of those that start together.
 func (in *Snapshot) Check(decisions []Decision) error {
-	seen := make([]bool, len(in.Jobs))
+	seen := make(map[protocol.JobID]bool, len(decisions))
 	sent := make([]int, len(in.Sites))
 	for _, d := range decisions {
 		switch {
-		case d.Job < 0 || d.Job >= len(in.Jobs) || d.Site < 0 || d.Site >= len(in.Sites):
+		case d.Job < 0 || d.Job >= len(in.Jobs) || d.Site < Nowhere || d.Site >= len(in.Sites):
 			return fmt.Errorf("decision for job %d at site %d of %d jobs and %d sites", d.Job, d.Site, len(in.Jobs), len(in.Sites))
-		case seen[d.Job]:
+		case seen[in.Jobs[d.Job].ID]:
 			return fmt.Errorf("two decisions for job %v", in.Jobs[d.Job].ID)
 		case d.Wait < 0:
 			return fmt.Errorf("a wait of %v for job %v", d.Wait, in.Jobs[d.Job].ID)
+		case d.Site == Nowhere:
+			seen[in.Jobs[d.Job].ID] = true
+			continue
 		case in.AWT[in.At(d.Job, d.Site)] == protocol.Never:
 			return fmt.Errorf("job %v sent to %s, which declined it", in.Jobs[d.Job].ID, in.Sites[d.Site].Name)
 		}
-		seen[d.Job] = true
+		seen[in.Jobs[d.Job].ID] = true
 		if sent[d.Site]++; sent[d.Site] > in.Sites[d.Site].Accept {
 			return fmt.Errorf("more jobs sent to %s than the %d that it takes", in.Sites[d.Site].Name, in.Sites[d.Site].Accept)
 		}
+	}
+	return in.checkTogether(decisions)
+}
+
+// together names the components of an application that start together.
+type together struct{ application, number int }
+
+// checkTogether looks for groups of which only some have a site.
+func (in *Snapshot) checkTogether(decisions []Decision) error {
+	if len(in.Applications) == 0 {
+		return nil
+	}
+	placed := map[protocol.JobID]bool{}
+	for _, d := range decisions {
+		placed[in.Jobs[d.Job].ID] = d.Site != Nowhere
+	}
+	groups := map[together]bool{}
+	for _, job := range in.Jobs {
+		if job.Together == 0 {
+			continue
+		}
+		group := together{job.Application, job.Together}
+		if has, seen := groups[group]; seen && has != placed[job.ID] {
+			return fmt.Errorf("only some of the components of application %v that start together, job %v and others, have a site",
+				in.Applications[job.Application].ID, job.ID)
+		}
+		groups[group] = placed[job.ID]
 	}
 	return nil
 }

@@ -38,7 +38,7 @@ func TestSnapshotCheck(t *testing.T) {
 		"decision for job 3 at site 0 of 3 jobs and 2 sites": {{Job: 3}},
 		"decision for job -1 at site 0":                      {{Job: -1}},
 		"decision for job 0 at site 2":                       {{Site: 2}},
-		"decision for job 0 at site -1":                      {{Site: -1}},
+		"decision for job 0 at site -2":                      {{Site: -2}},
 		"two decisions for job 11":                           {{Job: 0}, {Job: 1}, {Job: 0}},
 		"a wait of -1ms for job 11":                          {{Wait: -1}},
 		"job 12 sent to b, which declined it":                {{Job: 1, Site: 1}},

@@ -3,7 +3,11 @@
 // checks them before it acts.
 package policy
 
-import "github.com/switchyard-hpc/switchyard/protocol"
+import (
+	"math"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
 
 // Policy places the jobs of a round. The same snapshot and hint give the same
 // decisions. Decide changes nothing and keeps nothing but the hint.
@@ -31,6 +35,10 @@ type Info struct {
 	// Reckon is how sites shall work out the energy terms of their quotes.
 	Reckon protocol.Reckoning
 	Extra  int // jobs of a round that [Site.Extra] shall tell the growing wait of; 0: none
+	// Whole says that the policy decides about applications [IS]: it sees what their users
+	// want, every CPU count of a job, and the parts of prices. Others see the first count
+	// only, and sites refuse jobs with wishes that nobody would look at.
+	Whole bool
 }
 
 // Param is a parameter of a policy, in a form that travels: in recordings, for
@@ -51,6 +59,9 @@ const (
 // Snapshot is all that a policy may know, in columns. Jobs are in the order of
 // the grid queue, sites are sorted by name. Quote columns are dense: the quote
 // of site s for job j is at j·len(Sites)+s.
+//
+// A policy that is Whole sees a job that may run on several counts of CPUs as so many rows
+// with one ID, one after the other, of which it chooses at most one.
 type Snapshot struct {
 	Self  int // index of the deciding site, -1 when it is not in Sites
 	Sites []Site
@@ -59,6 +70,15 @@ type Snapshot struct {
 	AWT  []protocol.Duration // [protocol.Never]: declined, or not asked
 	ERT  []protocol.Duration
 	Cost []protocol.Micro // sum of the quote's terms, in the site's Currency
+
+	// What follows is for policies that are Whole, and empty for others. Money is in
+	// Currency, whatever the sites name.
+	Currency     string
+	Applications []Application
+	Use          []protocol.Micro // K_e of each quote
+	Licence      []protocol.Micro // K_l
+	Eco          []protocol.Micro // K_eco
+	Data         []protocol.Micro // K_d
 
 	Hint []byte
 }
@@ -88,12 +108,45 @@ type Job struct {
 	WallTime protocol.Duration
 	Waited   protocol.Duration // since it was submitted
 	Data     int64             // bytes that must travel to another site than the deciding one
+	DataOut  int64             // bytes that must travel back from it
+
+	// What follows is told to policies that are Whole.
+	Application int // index in Snapshot.Applications
+	Together    int // components of its application with one number above 0 start together or not at all
+	Alpha       int // α_k, γ_k, δ_k, in parts per million
+	Gamma       int
+	Delta       int
 }
+
+// Application is what the user of some jobs wants of them together [IS 4.2]. A job that
+// was submitted alone is an application of one component.
+type Application struct {
+	ID      protocol.JobID    // of its first component
+	Beta    int               // β, in parts per million
+	MaxCost protocol.Micro    // KMAX; [Unlimited]: none
+	MaxTime protocol.Duration // TMAX, from the first submission on; [protocol.Never]: none
+	Elapsed protocol.Duration // since the first submission
+	Spent   protocol.Micro    // foreseen cost, unweighted, of its components that are placed or have ended
+	Done    protocol.Duration // from now until the last of these has ended and its data are back; 0: none, or past
+	Waiting []Rate            // k_w from now on; empty: waiting costs nothing
+}
+
+// Rate is what waiting costs from a time on until the next one's begins.
+type Rate struct {
+	From    protocol.Duration `json:"from_ms"` // from now; the first one's is 0, and they rise
+	PerHour protocol.Micro    `json:"per_hour_micro"`
+}
+
+// Unlimited is the [Application.MaxCost] of those without a limit.
+const Unlimited protocol.Micro = math.MaxInt64
+
+// Nowhere is the [Decision.Site] of a job that stays in the grid queue, to say why.
+const Nowhere = -1
 
 // Decision proposes a site for a job.
 type Decision struct {
 	Job    int               // index in Snapshot.Jobs
-	Site   int               // index in Snapshot.Sites
+	Site   int               // index in Snapshot.Sites, or [Nowhere]
 	Wait   protocol.Duration // expected there: the quoted AWT, and what the policy itself sent before
 	Reason string
 }
@@ -105,6 +158,20 @@ func (in *Snapshot) Transfer(j, s int) protocol.Duration {
 		return 0
 	}
 	return protocol.Transfer(data, to.Latency, to.Bandwidth)
+}
+
+// Start is when job j would start at site s after a wait: when its data are there, too.
+func (in *Snapshot) Start(j, s int, wait protocol.Duration) protocol.Duration {
+	return max(wait, in.Transfer(j, s))
+}
+
+// Return is how long the results of job j travel back from site s.
+func (in *Snapshot) Return(j, s int) protocol.Duration {
+	from, data := &in.Sites[s], in.Jobs[j].DataOut
+	if s == in.Self || data <= 0 || from.Bandwidth <= 0 {
+		return 0
+	}
+	return protocol.Transfer(data, from.Latency, from.Bandwidth)
 }
 
 // At is the index of site s's quote for job j.

@@ -32,10 +32,13 @@ func lawful(in *policy.Snapshot, decisions []policy.Decision, hint []byte) error
 		return err
 	}
 	for _, d := range decisions {
-		id, quoted := in.Jobs[d.Job].ID, in.AWT[in.At(d.Job, d.Site)]
+		id := in.Jobs[d.Job].ID
+		if d.Site != policy.Nowhere {
+			if quoted := in.AWT[in.At(d.Job, d.Site)]; d.Wait < quoted {
+				return fmt.Errorf("job %v is to wait %v, less than the %v that %s quoted", id, d.Wait, quoted, in.Sites[d.Site].Name)
+			}
+		}
 		switch {
-		case d.Wait < quoted:
-			return fmt.Errorf("job %v is to wait %v, less than the %v that %s quoted", id, d.Wait, quoted, in.Sites[d.Site].Name)
 		case d.Reason == "":
 			return fmt.Errorf("no reason is given for job %v", id)
 		case len(d.Reason) > maxReason:

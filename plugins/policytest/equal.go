@@ -9,13 +9,18 @@ import (
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 )
 
-// samples are snapshots that leave a policy something to choose.
-func samples() []policy.Snapshot {
-	return []policy.Snapshot{drawn(1, 5, 30), drawn(2, 3, 12), drawn(3, 12, 40), snapshotOf(6, 12)}
+// samples are snapshots that leave a policy something to choose, with the wishes of users
+// if it looks at them.
+func (s subject) samples() []policy.Snapshot {
+	all := []policy.Snapshot{drawn(1, 5, 30), drawn(2, 3, 12), drawn(3, 12, 40), snapshotOf(6, 12)}
+	if s.Info().Whole {
+		all = append(all, wishing(drawn(1, 5, 30), 1), wishing(snapshotOf(6, 12), 2))
+	}
+	return all
 }
 
 func equalWhenRepeated(_ context.Context, s subject) error {
-	for _, in := range samples() {
+	for _, in := range s.samples() {
 		first, _, err := decide(s, clone(in))
 		for range 5 {
 			if err == nil {
@@ -36,7 +41,7 @@ func earlierRoundsLeaveNoTrace(_ context.Context, s subject) error {
 	if err != nil {
 		return err
 	}
-	for _, other := range samples() {
+	for _, other := range s.samples() {
 		if _, _, err = decide(s, other); err != nil {
 			return err
 		}
@@ -48,7 +53,7 @@ func earlierRoundsLeaveNoTrace(_ context.Context, s subject) error {
 }
 
 func newInstanceDecidesAlike(ctx context.Context, s subject) error {
-	for _, in := range samples() {
+	for _, in := range s.samples() {
 		first, _, err := decide(s, clone(in))
 		if err != nil {
 			return err
@@ -78,7 +83,7 @@ func tiesAreStable(_ context.Context, s subject) error {
 }
 
 func equalAtOnce(_ context.Context, s subject) error {
-	inputs := samples()
+	inputs := s.samples()
 	firsts := make([][]policy.Decision, len(inputs))
 	for i, in := range inputs {
 		var err error
@@ -97,7 +102,7 @@ func equalAtOnce(_ context.Context, s subject) error {
 }
 
 func snapshotIsLeft(_ context.Context, s subject) error {
-	for _, in := range samples() {
+	for _, in := range s.samples() {
 		in.Hint = []byte("a hint")
 		before := clone(in)
 		if _, _, err := s.Decide(in); err != nil {

@@ -106,5 +106,7 @@ func rules() []rule {
 		{"sites in another order", sitesReordered},
 		{"a round of 2,000 jobs and 20 sites", on(drawn(7, 20, 2000))},
 		{"random snapshots", randomSnapshots},
+		{"applications of all kinds keep their limits", applications},
+		{"the largest wishes do no harm", extremeWishes},
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/plugins/conformance"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/plugins/policy/iss"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/local"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/mcmf"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/random"
@@ -34,7 +35,9 @@ func TestBuiltIns(t *testing.T) {
 		"tc": right(), "tc without tolerance": tc.New(tc.Config{}), "tc that takes all for equal": tc.New(tc.Config{Epsilon: protocol.Never}),
 		"local": local.New(), "hinting": hinting{}, "tc over the wire": wired{right()},
 		"stable": stable.New(), "random": random.New(random.Config{Seed: 1}),
-		"mcmf": flow(mcmf.Default(mcmf.Full)), "inst": flow(mcmf.Default(mcmf.Inst)), "twoprice": flow(mcmf.Default(mcmf.TwoPrice)),
+		"iss": cost(iss.Default()), "iss with few steps": cost(iss.Config{Nodes: 1}), "iss as printed": cost(iss.Config{Nodes: 100_000, Double: true}),
+		"iss over the wire": wired{cost(iss.Default())},
+		"mcmf":              flow(mcmf.Default(mcmf.Full)), "inst": flow(mcmf.Default(mcmf.Inst)), "twoprice": flow(mcmf.Default(mcmf.TwoPrice)),
 		"mcmf by response alone": flow(mcmf.Config{Variant: mcmf.Full, Weight: protocol.PPM, Scale: 1}),
 		"mcmf by price alone":    flow(mcmf.Config{Variant: mcmf.Full, Scale: mcmf.MaxScale}),
 		"mcmf over the wire": wired{flow(mcmf.Config{
@@ -50,6 +53,14 @@ func TestBuiltIns(t *testing.T) {
 
 func flow(cfg mcmf.Config) policy.Policy {
 	p, err := mcmf.New(cfg)
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
+func cost(cfg iss.Config) policy.Policy {
+	p, err := iss.New(cfg)
 	if err != nil {
 		panic(err)
 	}
@@ -127,6 +138,11 @@ func each(change func(in policy.Snapshot, d *policy.Decision)) policy.Policy {
 		}
 		return right
 	})
+}
+
+// whole changes what a right policy that knows of applications decides.
+func whole(decide func(in policy.Snapshot, right decide) (decisions, []byte, error)) policy.Policy {
+	return wrong{Policy: cost(iss.Default()), decide: decide}
 }
 
 // refusing fails when a snapshot is of a kind.
@@ -246,6 +262,24 @@ func wrongs() map[string]func() policy.Policy {
 		"a round of 2,000 jobs and 20 sites": func() policy.Policy {
 			return refusing(func(in policy.Snapshot) bool { return len(in.Jobs)*len(in.Sites) > 30_000 })
 		},
+		"applications of all kinds keep their limits": func() policy.Policy {
+			return whole(func(in policy.Snapshot, decide decide) (decisions, []byte, error) {
+				in.Applications = slices.Clone(in.Applications)
+				for a := range in.Applications {
+					in.Applications[a].MaxCost = policy.Unlimited
+				}
+				return decide(in)
+			})
+		},
+		"the largest wishes do no harm": func() policy.Policy {
+			return whole(func(in policy.Snapshot, decide decide) (decisions, []byte, error) {
+				d, hint, err := decide(in)
+				for i := range d {
+					d[i].Wait += d[i].Wait
+				}
+				return d, hint, err
+			})
+		},
 		"random snapshots": func() policy.Policy {
 			return refusing(func(in policy.Snapshot) bool { return len(in.Jobs) == 17 && len(in.Sites) == 7 })
 		},
@@ -286,12 +320,30 @@ func TestNewColumnsAreLeftAsTheyWere(t *testing.T) {
 		},
 		"data":  func(in policy.Snapshot) { in.Jobs[0].Data++ },
 		"links": func(in policy.Snapshot) { in.Sites[0].Bandwidth++ },
+		"wishes": func(in policy.Snapshot) {
+			for a := range in.Applications {
+				in.Applications[a].Beta++
+			}
+		},
+		"rates": func(in policy.Snapshot) {
+			for _, a := range in.Applications {
+				for k := range a.Waiting {
+					a.Waiting[k].PerHour++
+				}
+			}
+		},
+		"the parts of prices": func(in policy.Snapshot) {
+			for at := range in.Eco {
+				in.Eco[at]++
+			}
+		},
 	} {
-		p := answering(func(in policy.Snapshot, right decisions) decisions {
+		p := whole(func(in policy.Snapshot, decide decide) (decisions, []byte, error) {
+			d, hint, err := decide(in)
 			if len(in.Jobs) > 0 && len(in.Sites) > 0 {
 				change(in)
 			}
-			return right
+			return d, hint, err
 		})
 		cases := slices.DeleteFunc(policytest.Cases(policytest.Target{Open: opens(p)}), func(c conformance.Case) bool {
 			return c.Name != "the snapshot is left as it was"

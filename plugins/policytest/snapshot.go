@@ -182,6 +182,11 @@ func clone(in policy.Snapshot) policy.Snapshot {
 		in.Sites[s].Extra = slices.Clone(in.Sites[s].Extra)
 	}
 	in.AWT, in.ERT, in.Cost = slices.Clone(in.AWT), slices.Clone(in.ERT), slices.Clone(in.Cost)
+	in.Applications = slices.Clone(in.Applications)
+	for a := range in.Applications {
+		in.Applications[a].Waiting = slices.Clone(in.Applications[a].Waiting)
+	}
+	in.Use, in.Licence, in.Eco, in.Data = slices.Clone(in.Use), slices.Clone(in.Licence), slices.Clone(in.Eco), slices.Clone(in.Data)
 	in.Hint = slices.Clone(in.Hint)
 	return in
 }
@@ -190,6 +195,9 @@ func clone(in policy.Snapshot) policy.Snapshot {
 // jobs[j] of the snapshot, and so for sites, whose names stay sorted.
 func reordered(in policy.Snapshot, sites, jobs []int) policy.Snapshot {
 	out := clone(in)
+	columns := func(of *policy.Snapshot) [][]protocol.Micro {
+		return [][]protocol.Micro{of.Use, of.Licence, of.Eco, of.Data}
+	}
 	for s, from := range sites {
 		name := in.Sites[s].Name
 		out.Sites[s] = in.Sites[from]
@@ -203,6 +211,11 @@ func reordered(in policy.Snapshot, sites, jobs []int) policy.Snapshot {
 		for s, column := range sites {
 			to, from := out.At(j, s), in.At(row, column)
 			out.AWT[to], out.ERT[to], out.Cost[to] = in.AWT[from], in.ERT[from], in.Cost[from]
+			for c, column := range columns(&out) {
+				if len(column) > 0 {
+					column[to] = columns(&in)[c][from]
+				}
+			}
 		}
 	}
 	return out

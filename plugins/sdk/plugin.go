@@ -51,7 +51,8 @@ type Scheduler[C any] struct {
 	Check func(*Reader, *C)
 	// Make is called once. A scheduler that is an [io.Closer] is closed at the end.
 	// One that can be simulated is made only for a site: in the simulator Host.Site is
-	// empty, and Engine alone is called.
+	// empty, and Engine alone is called. One that is a [localsched.Reserver] is asked to hold
+	// room if its description has the capability [localsched.Reserve].
 	Make func(C, Host) (localsched.Scheduler, error)
 	// Engine makes an engine for a machine, for the simulator; nil: the scheduler
 	// cannot be simulated.

@@ -16,7 +16,7 @@ const MaxFetch = 256 << 10
 type schedulerServer struct {
 	localschedv1.UnimplementedSchedulerServer
 	made  func() (localsched.Scheduler, error)
-	turns *turns // of Submit, FindByTag and Withdraw
+	turns *turns // of Submit, FindByTag, Withdraw, Reserve and Release
 }
 
 func newSchedulerServer(made func() (localsched.Scheduler, error)) *schedulerServer {
@@ -33,6 +33,7 @@ func (s *schedulerServer) Describe(ctx context.Context, _ *localschedv1.Describe
 	if err != nil {
 		return nil, err
 	}
+	description.Capabilities = without(description.Capabilities, scheduler)
 	return localschedv1.EncodeDescription(description), nil
 }
 

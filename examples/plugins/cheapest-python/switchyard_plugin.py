@@ -137,10 +137,10 @@ def serve(policy, *, name, version, about):
     socket = os.path.join(os.environ["PLUGIN_UNIX_SOCKET_DIR"], "plugin.sock")
     server.add_insecure_port("unix:" + socket)
     server.start()
+    host = os.getppid()  # before it can know of us, and so before it can go unseen
     # go-plugin's version, Switchyard's, the socket, what is spoken there; no certificate.
     print(f"1|{PROTOCOL_VERSION}|unix|{socket}|grpc|", flush=True)
     sys.stdout = sys.stderr
-    host = os.getppid()
     while os.getppid() == host:  # else the host has gone, and no second one will find us
         time.sleep(1)
     os._exit(0)

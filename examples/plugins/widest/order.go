@@ -25,7 +25,7 @@ func (widestFirst) Quotes() engine.Quotes { return engine.Alone }
 func (widestFirst) Pass(f *engine.Floor) engine.Opening {
 	left := engine.Open(f.Room().Free())
 	for c, ok := f.Next(engine.Cursor{}, left); ok; c, ok = f.Next(c, left) {
-		place, fits := f.Room().Find(f.At(c).Units, nil)
+		place, fits := f.Find(f.At(c).Units, f.At(c).Time, nil)
 		if !fits {
 			c = c.After()
 			continue

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/plugins/policy/iss"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/local"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/mcmf"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/random"
@@ -20,23 +21,25 @@ const (
 	MCMF     = string(mcmf.Full)
 	Inst     = string(mcmf.Inst)
 	TwoPrice = string(mcmf.TwoPrice)
+	ISS      = iss.Name
 	Stable   = "stable"
 	Random   = "random"
 )
 
 // Names lists the names of the policies.
-func Names() []string { return []string{TC, Local, MCMF, Inst, TwoPrice, Stable, Random} }
+func Names() []string { return []string{TC, Local, MCMF, Inst, TwoPrice, ISS, Stable, Random} }
 
 // Config are the parameters of all policies, of which each takes its own.
 type Config struct {
 	TC     tc.Config
 	MCMF   mcmf.Config // of its variants too; the variant is the policy's name
+	ISS    iss.Config
 	Random random.Config
 }
 
 // Default returns the parameters where the configuration gives none.
 func Default() Config {
-	return Config{TC: tc.Config{Epsilon: tc.DefaultEpsilon}, MCMF: mcmf.Default(mcmf.Full)}
+	return Config{TC: tc.Config{Epsilon: tc.DefaultEpsilon}, MCMF: mcmf.Default(mcmf.Full), ISS: iss.Default()}
 }
 
 // Make returns the policy of a name. The error says that there is none, or all that is
@@ -54,6 +57,8 @@ func (c Config) Make(name string) (policy.Policy, error) {
 			cfg.Marginal = 0 // it knows no waits
 		}
 		return made(mcmf.New(cfg))
+	case ISS:
+		return made(iss.New(c.ISS))
 	case Stable:
 		return stable.New(), nil
 	case Random:
@@ -73,6 +78,8 @@ func Restore(name string, params []policy.Param) (policy.Policy, error) {
 			return nil, fmt.Errorf("policy %s: its parameters are those of %s", name, p.Info().Name)
 		}
 		return p, err
+	case ISS:
+		return made(iss.Restore(params))
 	case Random:
 		return made(random.Restore(params))
 	case Local, Stable:

@@ -8,6 +8,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/builtin"
+	"github.com/switchyard-hpc/switchyard/plugins/policy/iss"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/random"
 )
 
@@ -17,6 +18,7 @@ func TestNames(t *testing.T) {
 	t.Parallel()
 	cfg := builtin.Default()
 	cfg.MCMF.Weight, cfg.MCMF.Marginal, cfg.Random = 400_000, 8, random.Config{Seed: 7}
+	cfg.ISS = iss.Config{Gap: 123, Nodes: 4567, Double: true}
 	for _, name := range builtin.Names() {
 		p, err := cfg.Make(name)
 		if err != nil {
@@ -57,6 +59,7 @@ func TestRefused(t *testing.T) {
 		{func() (policy.Policy, error) { return cfg.Make("best") }, `no policy called "best" is built in; there are tc, local, mcmf`},
 		{func() (policy.Policy, error) { return builtin.Restore("best", nil) }, `no policy called "best" is built in`},
 		{func() (policy.Policy, error) { return cfg.Make(builtin.MCMF) }, "policy mcmf: scale: 0 is outside"},
+		{func() (policy.Policy, error) { return cfg.Make(builtin.ISS) }, "policy iss: nodes: 0 is outside"},
 		{func() (policy.Policy, error) {
 			p, err := builtin.Default().Make(builtin.Inst)
 			if err != nil {

@@ -130,8 +130,8 @@ func drawSnapshot(t *rapid.T) policy.Snapshot {
 		})
 	}
 	in.Self = rapid.IntRange(-1, len(in.Sites)-1).Draw(t, "self")
-	for range rapid.IntRange(0, 12).Draw(t, "jobs") {
-		in.Jobs = append(in.Jobs, policy.Job{CPUs: 1, Data: rapid.Int64Range(0, 20).Draw(t, "data")})
+	for j := range rapid.IntRange(0, 12).Draw(t, "jobs") {
+		in.Jobs = append(in.Jobs, policy.Job{ID: protocol.NewJobID(1, uint64(j)), CPUs: 1, Data: rapid.Int64Range(0, 20).Draw(t, "data")})
 		for range in.Sites {
 			awt, ert, cost := never, never, protocol.Micro(0)
 			if rapid.IntRange(0, 3).Draw(t, "takes it") > 0 {

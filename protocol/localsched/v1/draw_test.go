@@ -3,6 +3,7 @@ package localschedv1_test
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -91,6 +92,46 @@ func drawCapacity(t *rapid.T) protocol.Capacity {
 	return protocol.Capacity{
 		CPUs: rapid.IntRange(1, math.MaxInt32).Draw(t, "cpus"), Nodes: drawCount(t), MemoryMB: drawAmount(t),
 		WholeNode: rapid.Bool().Draw(t, "whole node"), MaxWallTime: drawSpan(t), MHz: drawCount(t), Mflops: drawCount(t),
+		Machine: drawMachine(t),
+	}
+}
+
+// drawMachine draws a machine that often is not stated.
+func drawMachine(t *rapid.T) protocol.Machine {
+	if rapid.Bool().Draw(t, "not stated") {
+		return protocol.Machine{}
+	}
+	return protocol.Machine{
+		Flops: drawAmount(t), Words: drawAmount(t), Network: drawAmount(t), Latency: drawAmount(t),
+		Bus: rapid.Bool().Draw(t, "bus"),
+	}
+}
+
+// drawUsage draws a usage that often is not measured.
+func drawUsage(t *rapid.T) protocol.Usage {
+	if rapid.Bool().Draw(t, "not measured") {
+		return protocol.Usage{}
+	}
+	return protocol.Usage{
+		CPU: protocol.Duration(drawAmount(t)), MemoryMB: drawAmount(t), Energy: drawAmount(t), Mflop: drawAmount(t),
+		Mwords: drawAmount(t), Sent: drawAmount(t), Messages: drawAmount(t), MHz: drawCount(t),
+	}
+}
+
+func drawLicences(t *rapid.T) (licences []protocol.Licence) {
+	names := rapid.SliceOfNDistinct(rapid.StringN(1, 16, 64), 0, 16, rapid.ID).Draw(t, "licences")
+	slices.Sort(names)
+	for _, name := range names {
+		licences = append(licences, protocol.Licence{Name: name, Count: max(1, drawCount(t))})
+	}
+	return licences
+}
+
+func drawHold(t *rapid.T) localsched.Hold {
+	tag := drawTag(t)
+	return localsched.Hold{
+		Tag: tag, Request: drawRequestOf(t, tag.Job), Start: protocol.Instant(drawAmount(t)),
+		Account: strings.ReplaceAll(drawText(t), "\x00", ""),
 	}
 }
 
@@ -158,7 +199,10 @@ func drawSubmission(t *rapid.T) localsched.Submission {
 		Spec: protocol.Spec{
 			Request: drawRequestOf(t, tag.Job), Name: drawText(t), User: drawText(t), Sites: drawSlice(t, name),
 			Requeue: rapid.Bool().Draw(t, "requeue"), Submitted: protocol.Instant(drawAmount(t)), MHz: drawCount(t),
-			Mflops: drawCount(t), Data: drawAmount(t),
+			Mflops: drawCount(t), Data: drawAmount(t), DataOut: drawAmount(t), Licences: drawLicences(t),
+			Priority: rapid.StringN(0, 8, 32).Draw(t, "priority"), Expected: protocol.Duration(drawAmount(t)),
+			Intensity: rapid.IntRange(0, protocol.PPM).Draw(t, "intensity"),
+			Computing: rapid.IntRange(0, protocol.PPM).Draw(t, "computing"),
 		},
 		Payload: &protocol.Payload{
 			Script: script, Args: drawSlice(t, unix), WorkDir: unix(t), Stdout: unix(t), Stderr: unix(t),
@@ -179,6 +223,7 @@ func drawChange(t *rapid.T) localsched.Change {
 	c.Outcome = protocol.Outcome{
 		State: c.State, Reason: drawText(t),
 		Waited: protocol.Duration(drawAmount(t)), Ran: protocol.Duration(drawAmount(t)),
+		Usage: drawUsage(t),
 	}
 	if rapid.Bool().Draw(t, "signalled") {
 		c.Outcome.Signal = rapid.IntRange(1, 127).Draw(t, "signal")

@@ -35,6 +35,14 @@ func FuzzDecodeAsked(f *testing.F) {
 	encodeQueued := func(q localsched.Queued) *localschedv1.EngineSubmitRequest {
 		return localschedv1.EncodeQueued(5, q, 7)
 	}
+	encodeHold := func(h localsched.Hold) *localschedv1.ReserveRequest {
+		m, err := localschedv1.EncodeHold(h)
+		if err != nil {
+			panic(err)
+		}
+		return m
+	}
+	seed(f, drawHold, encodeHold)
 	seed(f, drawQuery, localschedv1.EncodeQuery)
 	seed(f, drawSubmission, encodeSubmission)
 	seed(f, drawCapacity, localschedv1.EncodeCapacity)
@@ -44,6 +52,8 @@ func FuzzDecodeAsked(f *testing.F) {
 			localschedv1.DecodeQuery, localschedv1.EncodeQuery)
 		fuzzed(t, data, func() *localschedv1.SubmitRequest { return &localschedv1.SubmitRequest{} },
 			localschedv1.DecodeSubmission, encodeSubmission)
+		fuzzed(t, data, func() *localschedv1.ReserveRequest { return &localschedv1.ReserveRequest{} },
+			localschedv1.DecodeHold, encodeHold)
 		fuzzed(t, data, func() *localschedv1.Capacity { return &localschedv1.Capacity{} },
 			localschedv1.DecodeCapacity, localschedv1.EncodeCapacity)
 		fuzzed(t, data, func() *localschedv1.EngineSubmitRequest { return &localschedv1.EngineSubmitRequest{} },
@@ -106,6 +116,9 @@ func FuzzDecodeAnswered(f *testing.F) {
 			localschedv1.DecodeSubmitted, localschedv1.EncodeSubmitted)
 		fuzzed(t, data, func() *localschedv1.WithdrawResponse { return &localschedv1.WithdrawResponse{} },
 			localschedv1.DecodeWithdrawal, localschedv1.EncodeWithdrawal)
+		fuzzed(t, data, func() *localschedv1.ReserveResponse { return &localschedv1.ReserveResponse{} },
+			func(m *localschedv1.ReserveResponse) (protocol.Instant, error) { return localschedv1.DecodeHeld(m, 5) },
+			localschedv1.EncodeHeld)
 		m := &localschedv1.FindByTagResponse{}
 		if proto.Unmarshal(data, m) == nil {
 			_, _, _ = localschedv1.DecodePresence(m)

@@ -190,7 +190,7 @@ func (x FindByTagResponse_Presence) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use FindByTagResponse_Presence.Descriptor instead.
 func (FindByTagResponse_Presence) EnumDescriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{15, 0}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{20, 0}
 }
 
 type WithdrawResponse_Withdrawal int32
@@ -242,7 +242,7 @@ func (x WithdrawResponse_Withdrawal) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use WithdrawResponse_Withdrawal.Descriptor instead.
 func (WithdrawResponse_Withdrawal) EnumDescriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{16, 0}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{21, 0}
 }
 
 // Tag identifies one placement of one job.
@@ -313,7 +313,9 @@ type Capacity struct {
 	// Speed of a CPU; 0: not stated.
 	Mhz int64 `protobuf:"varint,6,opt,name=mhz,proto3" json:"mhz,omitempty"`
 	// The same speed in Mflop/s; 0: not stated.
-	Mflops        int64 `protobuf:"varint,7,opt,name=mflops,proto3" json:"mflops,omitempty"`
+	Mflops int64 `protobuf:"varint,7,opt,name=mflops,proto3" json:"mflops,omitempty"`
+	// A CPU as the model of run times sees it; absent: nothing is stated.
+	Machine       *Machine `protobuf:"bytes,8,opt,name=machine,proto3" json:"machine,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -397,6 +399,96 @@ func (x *Capacity) GetMflops() int64 {
 	return 0
 }
 
+func (x *Capacity) GetMachine() *Machine {
+	if x != nil {
+		return x.Machine
+	}
+	return nil
+}
+
+// Machine is one CPU as the model of run times sees it. What is 0 is not stated.
+type Machine struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Peak, in flop/s.
+	Flops int64 `protobuf:"varint,1,opt,name=flops,proto3" json:"flops,omitempty"`
+	// Of main memory, in 64-bit words a second.
+	Words int64 `protobuf:"varint,2,opt,name=words,proto3" json:"words,omitempty"`
+	// That it sends, in 64-bit words a second; on a bus that all CPUs of a job send
+	// together.
+	Network int64 `protobuf:"varint,3,opt,name=network,proto3" json:"network,omitempty"`
+	// Latency of a message, in nanoseconds.
+	LatencyNs int64 `protobuf:"varint,4,opt,name=latency_ns,json=latencyNs,proto3" json:"latency_ns,omitempty"`
+	// The CPUs of a job share the network.
+	Bus           bool `protobuf:"varint,5,opt,name=bus,proto3" json:"bus,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Machine) Reset() {
+	*x = Machine{}
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Machine) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Machine) ProtoMessage() {}
+
+func (x *Machine) ProtoReflect() protoreflect.Message {
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Machine.ProtoReflect.Descriptor instead.
+func (*Machine) Descriptor() ([]byte, []int) {
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Machine) GetFlops() int64 {
+	if x != nil {
+		return x.Flops
+	}
+	return 0
+}
+
+func (x *Machine) GetWords() int64 {
+	if x != nil {
+		return x.Words
+	}
+	return 0
+}
+
+func (x *Machine) GetNetwork() int64 {
+	if x != nil {
+		return x.Network
+	}
+	return 0
+}
+
+func (x *Machine) GetLatencyNs() int64 {
+	if x != nil {
+		return x.LatencyNs
+	}
+	return 0
+}
+
+func (x *Machine) GetBus() bool {
+	if x != nil {
+		return x.Bus
+	}
+	return false
+}
+
 type MachineLoad struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Cpus  int64                  `protobuf:"varint,1,opt,name=cpus,proto3" json:"cpus,omitempty"`
@@ -417,7 +509,7 @@ type MachineLoad struct {
 
 func (x *MachineLoad) Reset() {
 	*x = MachineLoad{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[2]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -429,7 +521,7 @@ func (x *MachineLoad) String() string {
 func (*MachineLoad) ProtoMessage() {}
 
 func (x *MachineLoad) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[2]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -442,7 +534,7 @@ func (x *MachineLoad) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MachineLoad.ProtoReflect.Descriptor instead.
 func (*MachineLoad) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{2}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *MachineLoad) GetCpus() int64 {
@@ -502,7 +594,7 @@ type DescribeRequest struct {
 
 func (x *DescribeRequest) Reset() {
 	*x = DescribeRequest{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[3]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -514,7 +606,7 @@ func (x *DescribeRequest) String() string {
 func (*DescribeRequest) ProtoMessage() {}
 
 func (x *DescribeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[3]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -527,7 +619,7 @@ func (x *DescribeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeRequest.ProtoReflect.Descriptor instead.
 func (*DescribeRequest) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{3}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{4}
 }
 
 type DescribeResponse struct {
@@ -544,7 +636,7 @@ type DescribeResponse struct {
 
 func (x *DescribeResponse) Reset() {
 	*x = DescribeResponse{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[4]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -556,7 +648,7 @@ func (x *DescribeResponse) String() string {
 func (*DescribeResponse) ProtoMessage() {}
 
 func (x *DescribeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[4]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -569,7 +661,7 @@ func (x *DescribeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeResponse.ProtoReflect.Descriptor instead.
 func (*DescribeResponse) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{4}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *DescribeResponse) GetName() string {
@@ -601,7 +693,7 @@ type LoadRequest struct {
 
 func (x *LoadRequest) Reset() {
 	*x = LoadRequest{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[5]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -613,7 +705,7 @@ func (x *LoadRequest) String() string {
 func (*LoadRequest) ProtoMessage() {}
 
 func (x *LoadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[5]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -626,7 +718,7 @@ func (x *LoadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadRequest.ProtoReflect.Descriptor instead.
 func (*LoadRequest) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{5}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{6}
 }
 
 // Requests are the shapes of jobs, in columns.
@@ -648,7 +740,7 @@ type Requests struct {
 
 func (x *Requests) Reset() {
 	*x = Requests{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[6]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -660,7 +752,7 @@ func (x *Requests) String() string {
 func (*Requests) ProtoMessage() {}
 
 func (x *Requests) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[6]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -673,7 +765,7 @@ func (x *Requests) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Requests.ProtoReflect.Descriptor instead.
 func (*Requests) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{6}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Requests) GetJob() []uint64 {
@@ -742,7 +834,7 @@ type QuoteRequest struct {
 
 func (x *QuoteRequest) Reset() {
 	*x = QuoteRequest{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[7]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -754,7 +846,7 @@ func (x *QuoteRequest) String() string {
 func (*QuoteRequest) ProtoMessage() {}
 
 func (x *QuoteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[7]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -767,7 +859,7 @@ func (x *QuoteRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuoteRequest.ProtoReflect.Descriptor instead.
 func (*QuoteRequest) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{7}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *QuoteRequest) GetJobs() *Requests {
@@ -828,7 +920,7 @@ type QuoteResponse struct {
 
 func (x *QuoteResponse) Reset() {
 	*x = QuoteResponse{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[8]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -840,7 +932,7 @@ func (x *QuoteResponse) String() string {
 func (*QuoteResponse) ProtoMessage() {}
 
 func (x *QuoteResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[8]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -853,7 +945,7 @@ func (x *QuoteResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuoteResponse.ProtoReflect.Descriptor instead.
 func (*QuoteResponse) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{8}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *QuoteResponse) GetDeclined() []string {
@@ -938,7 +1030,7 @@ type Term struct {
 
 func (x *Term) Reset() {
 	*x = Term{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[9]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -950,7 +1042,7 @@ func (x *Term) String() string {
 func (*Term) ProtoMessage() {}
 
 func (x *Term) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[9]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -963,7 +1055,7 @@ func (x *Term) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Term.ProtoReflect.Descriptor instead.
 func (*Term) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{9}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Term) GetName() string {
@@ -978,6 +1070,61 @@ func (x *Term) GetAmount() []int64 {
 		return x.Amount
 	}
 	return nil
+}
+
+// Licence is so many of a licence that a job uses while it runs.
+type Licence struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// At most 64 bytes.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// At least 1.
+	Count         int64 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Licence) Reset() {
+	*x = Licence{}
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Licence) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Licence) ProtoMessage() {}
+
+func (x *Licence) ProtoReflect() protoreflect.Message {
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Licence.ProtoReflect.Descriptor instead.
+func (*Licence) Descriptor() ([]byte, []int) {
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *Licence) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Licence) GetCount() int64 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
 }
 
 type Spec struct {
@@ -1003,14 +1150,27 @@ type Spec struct {
 	// Bytes that must travel to a site that is not the origin.
 	Data int64 `protobuf:"varint,14,opt,name=data,proto3" json:"data,omitempty"`
 	// As in Requests.
-	Like          uint64 `protobuf:"fixed64,15,opt,name=like,proto3" json:"like,omitempty"`
+	Like uint64 `protobuf:"fixed64,15,opt,name=like,proto3" json:"like,omitempty"`
+	// Bytes that must travel back from a site that is not the origin.
+	DataOut int64 `protobuf:"varint,16,opt,name=data_out,json=dataOut,proto3" json:"data_out,omitempty"`
+	// Sorted by name, each once; at most 16.
+	Licences []*Licence `protobuf:"bytes,17,rep,name=licences,proto3" json:"licences,omitempty"`
+	// Class of service, by its name at the site, at most 32 bytes; empty: the usual one.
+	Priority string `protobuf:"bytes,18,opt,name=priority,proto3" json:"priority,omitempty"`
+	// What the origin foresees of the run on this machine: its time in ms; 0: not known.
+	ExpectedMs int64 `protobuf:"varint,19,opt,name=expected_ms,json=expectedMs,proto3" json:"expected_ms,omitempty"`
+	// Share of the peak that its CPUs reach while they compute, in parts per million; 0:
+	// not known.
+	IntensityPpm int64 `protobuf:"varint,20,opt,name=intensity_ppm,json=intensityPpm,proto3" json:"intensity_ppm,omitempty"`
+	// Share of that time in which they compute, in parts per million; 0: not known.
+	ComputingPpm  int64 `protobuf:"varint,21,opt,name=computing_ppm,json=computingPpm,proto3" json:"computing_ppm,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Spec) Reset() {
 	*x = Spec{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[10]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1022,7 +1182,7 @@ func (x *Spec) String() string {
 func (*Spec) ProtoMessage() {}
 
 func (x *Spec) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[10]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1035,7 +1195,7 @@ func (x *Spec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Spec.ProtoReflect.Descriptor instead.
 func (*Spec) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{10}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Spec) GetJob() uint64 {
@@ -1143,6 +1303,48 @@ func (x *Spec) GetLike() uint64 {
 	return 0
 }
 
+func (x *Spec) GetDataOut() int64 {
+	if x != nil {
+		return x.DataOut
+	}
+	return 0
+}
+
+func (x *Spec) GetLicences() []*Licence {
+	if x != nil {
+		return x.Licences
+	}
+	return nil
+}
+
+func (x *Spec) GetPriority() string {
+	if x != nil {
+		return x.Priority
+	}
+	return ""
+}
+
+func (x *Spec) GetExpectedMs() int64 {
+	if x != nil {
+		return x.ExpectedMs
+	}
+	return 0
+}
+
+func (x *Spec) GetIntensityPpm() int64 {
+	if x != nil {
+		return x.IntensityPpm
+	}
+	return 0
+}
+
+func (x *Spec) GetComputingPpm() int64 {
+	if x != nil {
+		return x.ComputingPpm
+	}
+	return 0
+}
+
 type Payload struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Script []byte                 `protobuf:"bytes,1,opt,name=script,proto3" json:"script,omitempty"`
@@ -1158,7 +1360,7 @@ type Payload struct {
 
 func (x *Payload) Reset() {
 	*x = Payload{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[11]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1170,7 +1372,7 @@ func (x *Payload) String() string {
 func (*Payload) ProtoMessage() {}
 
 func (x *Payload) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[11]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1183,7 +1385,7 @@ func (x *Payload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Payload.ProtoReflect.Descriptor instead.
 func (*Payload) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{11}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Payload) GetScript() []byte {
@@ -1245,7 +1447,7 @@ type SubmitRequest struct {
 
 func (x *SubmitRequest) Reset() {
 	*x = SubmitRequest{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[12]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1257,7 +1459,7 @@ func (x *SubmitRequest) String() string {
 func (*SubmitRequest) ProtoMessage() {}
 
 func (x *SubmitRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[12]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1270,7 +1472,7 @@ func (x *SubmitRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubmitRequest.ProtoReflect.Descriptor instead.
 func (*SubmitRequest) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{12}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *SubmitRequest) GetTag() *Tag {
@@ -1327,7 +1529,7 @@ type SubmitResponse struct {
 
 func (x *SubmitResponse) Reset() {
 	*x = SubmitResponse{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[13]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1339,7 +1541,7 @@ func (x *SubmitResponse) String() string {
 func (*SubmitResponse) ProtoMessage() {}
 
 func (x *SubmitResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[13]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1352,7 +1554,7 @@ func (x *SubmitResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubmitResponse.ProtoReflect.Descriptor instead.
 func (*SubmitResponse) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{13}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *SubmitResponse) GetLocalId() string {
@@ -1378,7 +1580,7 @@ type TagRequest struct {
 
 func (x *TagRequest) Reset() {
 	*x = TagRequest{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[14]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1390,7 +1592,7 @@ func (x *TagRequest) String() string {
 func (*TagRequest) ProtoMessage() {}
 
 func (x *TagRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[14]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1403,7 +1605,7 @@ func (x *TagRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TagRequest.ProtoReflect.Descriptor instead.
 func (*TagRequest) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{14}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *TagRequest) GetTag() *Tag {
@@ -1411,6 +1613,210 @@ func (x *TagRequest) GetTag() *Tag {
 		return x.Tag
 	}
 	return nil
+}
+
+// ReserveRequest asks for room for one placement.
+type ReserveRequest struct {
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Tag      *Tag                   `protobuf:"bytes,1,opt,name=tag,proto3" json:"tag,omitempty"`
+	Cpus     int64                  `protobuf:"varint,2,opt,name=cpus,proto3" json:"cpus,omitempty"`
+	Nodes    int64                  `protobuf:"varint,3,opt,name=nodes,proto3" json:"nodes,omitempty"`
+	MemoryMb int64                  `protobuf:"varint,4,opt,name=memory_mb,json=memoryMb,proto3" json:"memory_mb,omitempty"`
+	WallTime int64                  `protobuf:"varint,5,opt,name=wall_time,json=wallTime,proto3" json:"wall_time,omitempty"`
+	// As in Requests, like the next.
+	Power int64  `protobuf:"varint,6,opt,name=power,proto3" json:"power,omitempty"`
+	Like  uint64 `protobuf:"fixed64,7,opt,name=like,proto3" json:"like,omitempty"`
+	// Not before this, in ms since the Unix epoch.
+	Start int64 `protobuf:"varint,8,opt,name=start,proto3" json:"start,omitempty"`
+	// The local account that will run the job.
+	Account       string `protobuf:"bytes,9,opt,name=account,proto3" json:"account,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReserveRequest) Reset() {
+	*x = ReserveRequest{}
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReserveRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReserveRequest) ProtoMessage() {}
+
+func (x *ReserveRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReserveRequest.ProtoReflect.Descriptor instead.
+func (*ReserveRequest) Descriptor() ([]byte, []int) {
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *ReserveRequest) GetTag() *Tag {
+	if x != nil {
+		return x.Tag
+	}
+	return nil
+}
+
+func (x *ReserveRequest) GetCpus() int64 {
+	if x != nil {
+		return x.Cpus
+	}
+	return 0
+}
+
+func (x *ReserveRequest) GetNodes() int64 {
+	if x != nil {
+		return x.Nodes
+	}
+	return 0
+}
+
+func (x *ReserveRequest) GetMemoryMb() int64 {
+	if x != nil {
+		return x.MemoryMb
+	}
+	return 0
+}
+
+func (x *ReserveRequest) GetWallTime() int64 {
+	if x != nil {
+		return x.WallTime
+	}
+	return 0
+}
+
+func (x *ReserveRequest) GetPower() int64 {
+	if x != nil {
+		return x.Power
+	}
+	return 0
+}
+
+func (x *ReserveRequest) GetLike() uint64 {
+	if x != nil {
+		return x.Like
+	}
+	return 0
+}
+
+func (x *ReserveRequest) GetStart() int64 {
+	if x != nil {
+		return x.Start
+	}
+	return 0
+}
+
+func (x *ReserveRequest) GetAccount() string {
+	if x != nil {
+		return x.Account
+	}
+	return ""
+}
+
+type ReserveResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Since when the room is held, in ms since the Unix epoch: the first instant, not
+	// before that asked for, at which it is free for all of the wall time without delaying
+	// what is promised already. Required unless refused.
+	Start int64 `protobuf:"varint,1,opt,name=start,proto3" json:"start,omitempty"`
+	// Why there is no such room; empty: it is held.
+	Refused       string `protobuf:"bytes,2,opt,name=refused,proto3" json:"refused,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReserveResponse) Reset() {
+	*x = ReserveResponse{}
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReserveResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReserveResponse) ProtoMessage() {}
+
+func (x *ReserveResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReserveResponse.ProtoReflect.Descriptor instead.
+func (*ReserveResponse) Descriptor() ([]byte, []int) {
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *ReserveResponse) GetStart() int64 {
+	if x != nil {
+		return x.Start
+	}
+	return 0
+}
+
+func (x *ReserveResponse) GetRefused() string {
+	if x != nil {
+		return x.Refused
+	}
+	return ""
+}
+
+type ReleaseResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReleaseResponse) Reset() {
+	*x = ReleaseResponse{}
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReleaseResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReleaseResponse) ProtoMessage() {}
+
+func (x *ReleaseResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReleaseResponse.ProtoReflect.Descriptor instead.
+func (*ReleaseResponse) Descriptor() ([]byte, []int) {
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{19}
 }
 
 type FindByTagResponse struct {
@@ -1423,7 +1829,7 @@ type FindByTagResponse struct {
 
 func (x *FindByTagResponse) Reset() {
 	*x = FindByTagResponse{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[15]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1435,7 +1841,7 @@ func (x *FindByTagResponse) String() string {
 func (*FindByTagResponse) ProtoMessage() {}
 
 func (x *FindByTagResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[15]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1448,7 +1854,7 @@ func (x *FindByTagResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FindByTagResponse.ProtoReflect.Descriptor instead.
 func (*FindByTagResponse) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{15}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *FindByTagResponse) GetPresence() FindByTagResponse_Presence {
@@ -1474,7 +1880,7 @@ type WithdrawResponse struct {
 
 func (x *WithdrawResponse) Reset() {
 	*x = WithdrawResponse{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[16]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1486,7 +1892,7 @@ func (x *WithdrawResponse) String() string {
 func (*WithdrawResponse) ProtoMessage() {}
 
 func (x *WithdrawResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[16]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1499,7 +1905,7 @@ func (x *WithdrawResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WithdrawResponse.ProtoReflect.Descriptor instead.
 func (*WithdrawResponse) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{16}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *WithdrawResponse) GetWithdrawal() WithdrawResponse_Withdrawal {
@@ -1517,7 +1923,7 @@ type KillResponse struct {
 
 func (x *KillResponse) Reset() {
 	*x = KillResponse{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[17]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1529,7 +1935,7 @@ func (x *KillResponse) String() string {
 func (*KillResponse) ProtoMessage() {}
 
 func (x *KillResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[17]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1542,7 +1948,7 @@ func (x *KillResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KillResponse.ProtoReflect.Descriptor instead.
 func (*KillResponse) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{17}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{22}
 }
 
 type ForgetResponse struct {
@@ -1553,7 +1959,7 @@ type ForgetResponse struct {
 
 func (x *ForgetResponse) Reset() {
 	*x = ForgetResponse{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[18]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1565,7 +1971,7 @@ func (x *ForgetResponse) String() string {
 func (*ForgetResponse) ProtoMessage() {}
 
 func (x *ForgetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[18]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1578,7 +1984,7 @@ func (x *ForgetResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForgetResponse.ProtoReflect.Descriptor instead.
 func (*ForgetResponse) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{18}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{23}
 }
 
 type WatchRequest struct {
@@ -1593,7 +1999,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[19]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1605,7 +2011,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[19]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1618,7 +2024,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{19}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *WatchRequest) GetAfter() string {
@@ -1648,7 +2054,7 @@ type WatchResponse struct {
 
 func (x *WatchResponse) Reset() {
 	*x = WatchResponse{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[20]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1660,7 +2066,7 @@ func (x *WatchResponse) String() string {
 func (*WatchResponse) ProtoMessage() {}
 
 func (x *WatchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[20]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1673,7 +2079,7 @@ func (x *WatchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchResponse.ProtoReflect.Descriptor instead.
 func (*WatchResponse) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{20}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *WatchResponse) GetChanges() []*Change {
@@ -1713,7 +2119,7 @@ type Change struct {
 
 func (x *Change) Reset() {
 	*x = Change{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[21]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1725,7 +2131,7 @@ func (x *Change) String() string {
 func (*Change) ProtoMessage() {}
 
 func (x *Change) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[21]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1738,7 +2144,7 @@ func (x *Change) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Change.ProtoReflect.Descriptor instead.
 func (*Change) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{21}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Change) GetTag() *Tag {
@@ -1786,15 +2192,17 @@ type Outcome struct {
 	// From the submission to the start, in ms.
 	Waited int64 `protobuf:"varint,5,opt,name=waited,proto3" json:"waited,omitempty"`
 	// In ms.
-	Ran           int64   `protobuf:"varint,6,opt,name=ran,proto3" json:"ran,omitempty"`
-	Files         []*File `protobuf:"bytes,7,rep,name=files,proto3" json:"files,omitempty"`
+	Ran   int64   `protobuf:"varint,6,opt,name=ran,proto3" json:"ran,omitempty"`
+	Files []*File `protobuf:"bytes,7,rep,name=files,proto3" json:"files,omitempty"`
+	// What the job was measured to do; absent: nothing was.
+	Usage         *Usage `protobuf:"bytes,8,opt,name=usage,proto3" json:"usage,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[22]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1806,7 +2214,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[22]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1819,7 +2227,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{22}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Outcome) GetState() State {
@@ -1871,6 +2279,123 @@ func (x *Outcome) GetFiles() []*File {
 	return nil
 }
 
+func (x *Outcome) GetUsage() *Usage {
+	if x != nil {
+		return x.Usage
+	}
+	return nil
+}
+
+// Usage is what a job was measured to do, or says itself that it did. What is 0 was not
+// measured.
+type Usage struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// CPU time of all its CPUs together, user and system, in ms.
+	CpuMs int64 `protobuf:"varint,1,opt,name=cpu_ms,json=cpuMs,proto3" json:"cpu_ms,omitempty"`
+	// Most at once of all its processes.
+	MemoryMb int64 `protobuf:"varint,2,opt,name=memory_mb,json=memoryMb,proto3" json:"memory_mb,omitempty"`
+	// Of its CPUs, in millijoules.
+	EnergyMj int64 `protobuf:"varint,3,opt,name=energy_mj,json=energyMj,proto3" json:"energy_mj,omitempty"`
+	// Operations of all its CPUs together, in millions.
+	Mflop int64 `protobuf:"varint,4,opt,name=mflop,proto3" json:"mflop,omitempty"`
+	// Accesses of all its CPUs to main memory, in millions of 64-bit words.
+	Mwords int64 `protobuf:"varint,5,opt,name=mwords,proto3" json:"mwords,omitempty"`
+	// 64-bit words that each CPU sent.
+	Sent int64 `protobuf:"varint,6,opt,name=sent,proto3" json:"sent,omitempty"`
+	// Messages that each CPU sent.
+	Messages int64 `protobuf:"varint,7,opt,name=messages,proto3" json:"messages,omitempty"`
+	// Speed that its CPUs ran at.
+	Mhz           int64 `protobuf:"varint,8,opt,name=mhz,proto3" json:"mhz,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Usage) Reset() {
+	*x = Usage{}
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Usage) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Usage) ProtoMessage() {}
+
+func (x *Usage) ProtoReflect() protoreflect.Message {
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Usage.ProtoReflect.Descriptor instead.
+func (*Usage) Descriptor() ([]byte, []int) {
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *Usage) GetCpuMs() int64 {
+	if x != nil {
+		return x.CpuMs
+	}
+	return 0
+}
+
+func (x *Usage) GetMemoryMb() int64 {
+	if x != nil {
+		return x.MemoryMb
+	}
+	return 0
+}
+
+func (x *Usage) GetEnergyMj() int64 {
+	if x != nil {
+		return x.EnergyMj
+	}
+	return 0
+}
+
+func (x *Usage) GetMflop() int64 {
+	if x != nil {
+		return x.Mflop
+	}
+	return 0
+}
+
+func (x *Usage) GetMwords() int64 {
+	if x != nil {
+		return x.Mwords
+	}
+	return 0
+}
+
+func (x *Usage) GetSent() int64 {
+	if x != nil {
+		return x.Sent
+	}
+	return 0
+}
+
+func (x *Usage) GetMessages() int64 {
+	if x != nil {
+		return x.Messages
+	}
+	return 0
+}
+
+func (x *Usage) GetMhz() int64 {
+	if x != nil {
+		return x.Mhz
+	}
+	return 0
+}
+
 type File struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Stream Stream                 `protobuf:"varint,1,opt,name=stream,proto3,enum=switchyard.localsched.v1.Stream" json:"stream,omitempty"`
@@ -1883,7 +2408,7 @@ type File struct {
 
 func (x *File) Reset() {
 	*x = File{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[23]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1895,7 +2420,7 @@ func (x *File) String() string {
 func (*File) ProtoMessage() {}
 
 func (x *File) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[23]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1908,7 +2433,7 @@ func (x *File) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use File.ProtoReflect.Descriptor instead.
 func (*File) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{23}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *File) GetStream() Stream {
@@ -1944,7 +2469,7 @@ type FetchRequest struct {
 
 func (x *FetchRequest) Reset() {
 	*x = FetchRequest{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[24]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1956,7 +2481,7 @@ func (x *FetchRequest) String() string {
 func (*FetchRequest) ProtoMessage() {}
 
 func (x *FetchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[24]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1969,7 +2494,7 @@ func (x *FetchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchRequest.ProtoReflect.Descriptor instead.
 func (*FetchRequest) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{24}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *FetchRequest) GetTag() *Tag {
@@ -2010,7 +2535,7 @@ type FetchResponse struct {
 
 func (x *FetchResponse) Reset() {
 	*x = FetchResponse{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[25]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2022,7 +2547,7 @@ func (x *FetchResponse) String() string {
 func (*FetchResponse) ProtoMessage() {}
 
 func (x *FetchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[25]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2035,7 +2560,7 @@ func (x *FetchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchResponse.ProtoReflect.Descriptor instead.
 func (*FetchResponse) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{25}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *FetchResponse) GetData() []byte {
@@ -2054,7 +2579,7 @@ type OpenRequest struct {
 
 func (x *OpenRequest) Reset() {
 	*x = OpenRequest{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[26]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2066,7 +2591,7 @@ func (x *OpenRequest) String() string {
 func (*OpenRequest) ProtoMessage() {}
 
 func (x *OpenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[26]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2079,7 +2604,7 @@ func (x *OpenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OpenRequest.ProtoReflect.Descriptor instead.
 func (*OpenRequest) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{26}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *OpenRequest) GetCapacity() *Capacity {
@@ -2099,7 +2624,7 @@ type OpenResponse struct {
 
 func (x *OpenResponse) Reset() {
 	*x = OpenResponse{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[27]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2111,7 +2636,7 @@ func (x *OpenResponse) String() string {
 func (*OpenResponse) ProtoMessage() {}
 
 func (x *OpenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[27]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2124,7 +2649,7 @@ func (x *OpenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OpenResponse.ProtoReflect.Descriptor instead.
 func (*OpenResponse) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{27}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *OpenResponse) GetEngine() uint64 {
@@ -2154,7 +2679,7 @@ type EngineSubmitRequest struct {
 
 func (x *EngineSubmitRequest) Reset() {
 	*x = EngineSubmitRequest{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[28]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2166,7 +2691,7 @@ func (x *EngineSubmitRequest) String() string {
 func (*EngineSubmitRequest) ProtoMessage() {}
 
 func (x *EngineSubmitRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[28]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2179,7 +2704,7 @@ func (x *EngineSubmitRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EngineSubmitRequest.ProtoReflect.Descriptor instead.
 func (*EngineSubmitRequest) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{28}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *EngineSubmitRequest) GetEngine() uint64 {
@@ -2263,7 +2788,7 @@ type EngineTagRequest struct {
 
 func (x *EngineTagRequest) Reset() {
 	*x = EngineTagRequest{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[29]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2275,7 +2800,7 @@ func (x *EngineTagRequest) String() string {
 func (*EngineTagRequest) ProtoMessage() {}
 
 func (x *EngineTagRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[29]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2288,7 +2813,7 @@ func (x *EngineTagRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EngineTagRequest.ProtoReflect.Descriptor instead.
 func (*EngineTagRequest) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{29}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *EngineTagRequest) GetEngine() uint64 {
@@ -2322,7 +2847,7 @@ type TickRequest struct {
 
 func (x *TickRequest) Reset() {
 	*x = TickRequest{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[30]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2334,7 +2859,7 @@ func (x *TickRequest) String() string {
 func (*TickRequest) ProtoMessage() {}
 
 func (x *TickRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[30]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2347,7 +2872,7 @@ func (x *TickRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TickRequest.ProtoReflect.Descriptor instead.
 func (*TickRequest) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{30}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *TickRequest) GetEngine() uint64 {
@@ -2382,7 +2907,7 @@ type ActionsResponse struct {
 
 func (x *ActionsResponse) Reset() {
 	*x = ActionsResponse{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[31]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2394,7 +2919,7 @@ func (x *ActionsResponse) String() string {
 func (*ActionsResponse) ProtoMessage() {}
 
 func (x *ActionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[31]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2407,7 +2932,7 @@ func (x *ActionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActionsResponse.ProtoReflect.Descriptor instead.
 func (*ActionsResponse) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{31}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ActionsResponse) GetStarts() []*Tag {
@@ -2457,7 +2982,7 @@ type PlanRequest struct {
 
 func (x *PlanRequest) Reset() {
 	*x = PlanRequest{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[32]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2469,7 +2994,7 @@ func (x *PlanRequest) String() string {
 func (*PlanRequest) ProtoMessage() {}
 
 func (x *PlanRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[32]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2482,7 +3007,7 @@ func (x *PlanRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanRequest.ProtoReflect.Descriptor instead.
 func (*PlanRequest) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{32}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *PlanRequest) GetEngine() uint64 {
@@ -2528,7 +3053,7 @@ type PlanResponse struct {
 
 func (x *PlanResponse) Reset() {
 	*x = PlanResponse{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[33]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2540,7 +3065,7 @@ func (x *PlanResponse) String() string {
 func (*PlanResponse) ProtoMessage() {}
 
 func (x *PlanResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[33]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2553,7 +3078,7 @@ func (x *PlanResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanResponse.ProtoReflect.Descriptor instead.
 func (*PlanResponse) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{33}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *PlanResponse) GetStart() []int64 {
@@ -2586,7 +3111,7 @@ type CloseRequest struct {
 
 func (x *CloseRequest) Reset() {
 	*x = CloseRequest{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[34]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2598,7 +3123,7 @@ func (x *CloseRequest) String() string {
 func (*CloseRequest) ProtoMessage() {}
 
 func (x *CloseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[34]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2611,7 +3136,7 @@ func (x *CloseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CloseRequest.ProtoReflect.Descriptor instead.
 func (*CloseRequest) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{34}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *CloseRequest) GetEngine() uint64 {
@@ -2629,7 +3154,7 @@ type CloseResponse struct {
 
 func (x *CloseResponse) Reset() {
 	*x = CloseResponse{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[35]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2641,7 +3166,7 @@ func (x *CloseResponse) String() string {
 func (*CloseResponse) ProtoMessage() {}
 
 func (x *CloseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[35]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2654,7 +3179,7 @@ func (x *CloseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CloseResponse.ProtoReflect.Descriptor instead.
 func (*CloseResponse) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{35}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{41}
 }
 
 var File_protocol_localsched_v1_localsched_proto protoreflect.FileDescriptor
@@ -2664,7 +3189,7 @@ const file_protocol_localsched_v1_localsched_proto_rawDesc = "" +
 	"'protocol/localsched/v1/localsched.proto\x12\x18switchyard.localsched.v1\"-\n" +
 	"\x03Tag\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\x04R\x03job\x12\x14\n" +
-	"\x05epoch\x18\x02 \x01(\rR\x05epoch\"\xbe\x01\n" +
+	"\x05epoch\x18\x02 \x01(\rR\x05epoch\"\xfb\x01\n" +
 	"\bCapacity\x12\x12\n" +
 	"\x04cpus\x18\x01 \x01(\x03R\x04cpus\x12\x14\n" +
 	"\x05nodes\x18\x02 \x01(\x03R\x05nodes\x12\x1b\n" +
@@ -2673,7 +3198,15 @@ const file_protocol_localsched_v1_localsched_proto_rawDesc = "" +
 	"whole_node\x18\x04 \x01(\bR\twholeNode\x12\"\n" +
 	"\rmax_wall_time\x18\x05 \x01(\x03R\vmaxWallTime\x12\x10\n" +
 	"\x03mhz\x18\x06 \x01(\x03R\x03mhz\x12\x16\n" +
-	"\x06mflops\x18\a \x01(\x03R\x06mflops\"\xbf\x01\n" +
+	"\x06mflops\x18\a \x01(\x03R\x06mflops\x12;\n" +
+	"\amachine\x18\b \x01(\v2!.switchyard.localsched.v1.MachineR\amachine\"\x80\x01\n" +
+	"\aMachine\x12\x14\n" +
+	"\x05flops\x18\x01 \x01(\x03R\x05flops\x12\x14\n" +
+	"\x05words\x18\x02 \x01(\x03R\x05words\x12\x18\n" +
+	"\anetwork\x18\x03 \x01(\x03R\anetwork\x12\x1d\n" +
+	"\n" +
+	"latency_ns\x18\x04 \x01(\x03R\tlatencyNs\x12\x10\n" +
+	"\x03bus\x18\x05 \x01(\bR\x03bus\"\xbf\x01\n" +
 	"\vMachineLoad\x12\x12\n" +
 	"\x04cpus\x18\x01 \x01(\x03R\x04cpus\x12\x12\n" +
 	"\x04busy\x18\x02 \x01(\x03R\x04busy\x12\x1f\n" +
@@ -2718,7 +3251,10 @@ const file_protocol_localsched_v1_localsched_proto_rawDesc = "" +
 	" \x03(\tR\x04note\"2\n" +
 	"\x04Term\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
-	"\x06amount\x18\x02 \x03(\x12R\x06amount\"\xda\x02\n" +
+	"\x06amount\x18\x02 \x03(\x12R\x06amount\"3\n" +
+	"\aLicence\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
+	"\x05count\x18\x02 \x01(\x03R\x05count\"\xbb\x04\n" +
 	"\x04Spec\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\x04R\x03job\x12\x12\n" +
 	"\x04cpus\x18\x02 \x01(\x03R\x04cpus\x12\x14\n" +
@@ -2735,7 +3271,14 @@ const file_protocol_localsched_v1_localsched_proto_rawDesc = "" +
 	"\x06mflops\x18\f \x01(\x03R\x06mflops\x12\x14\n" +
 	"\x05power\x18\r \x01(\x03R\x05power\x12\x12\n" +
 	"\x04data\x18\x0e \x01(\x03R\x04data\x12\x12\n" +
-	"\x04like\x18\x0f \x01(\x06R\x04like\"\x92\x01\n" +
+	"\x04like\x18\x0f \x01(\x06R\x04like\x12\x19\n" +
+	"\bdata_out\x18\x10 \x01(\x03R\adataOut\x12=\n" +
+	"\blicences\x18\x11 \x03(\v2!.switchyard.localsched.v1.LicenceR\blicences\x12\x1a\n" +
+	"\bpriority\x18\x12 \x01(\tR\bpriority\x12\x1f\n" +
+	"\vexpected_ms\x18\x13 \x01(\x03R\n" +
+	"expectedMs\x12#\n" +
+	"\rintensity_ppm\x18\x14 \x01(\x03R\fintensityPpm\x12#\n" +
+	"\rcomputing_ppm\x18\x15 \x01(\x03R\fcomputingPpm\"\x92\x01\n" +
 	"\aPayload\x12\x16\n" +
 	"\x06script\x18\x01 \x01(\fR\x06script\x12\x12\n" +
 	"\x04args\x18\x02 \x03(\fR\x04args\x12\x10\n" +
@@ -2755,7 +3298,21 @@ const file_protocol_localsched_v1_localsched_proto_rawDesc = "" +
 	"\arefused\x18\x02 \x01(\tR\arefused\"=\n" +
 	"\n" +
 	"TagRequest\x12/\n" +
-	"\x03tag\x18\x01 \x01(\v2\x1d.switchyard.localsched.v1.TagR\x03tag\"\xd1\x01\n" +
+	"\x03tag\x18\x01 \x01(\v2\x1d.switchyard.localsched.v1.TagR\x03tag\"\xff\x01\n" +
+	"\x0eReserveRequest\x12/\n" +
+	"\x03tag\x18\x01 \x01(\v2\x1d.switchyard.localsched.v1.TagR\x03tag\x12\x12\n" +
+	"\x04cpus\x18\x02 \x01(\x03R\x04cpus\x12\x14\n" +
+	"\x05nodes\x18\x03 \x01(\x03R\x05nodes\x12\x1b\n" +
+	"\tmemory_mb\x18\x04 \x01(\x03R\bmemoryMb\x12\x1b\n" +
+	"\twall_time\x18\x05 \x01(\x03R\bwallTime\x12\x14\n" +
+	"\x05power\x18\x06 \x01(\x03R\x05power\x12\x12\n" +
+	"\x04like\x18\a \x01(\x06R\x04like\x12\x14\n" +
+	"\x05start\x18\b \x01(\x03R\x05start\x12\x18\n" +
+	"\aaccount\x18\t \x01(\tR\aaccount\"A\n" +
+	"\x0fReserveResponse\x12\x14\n" +
+	"\x05start\x18\x01 \x01(\x03R\x05start\x12\x18\n" +
+	"\arefused\x18\x02 \x01(\tR\arefused\"\x11\n" +
+	"\x0fReleaseResponse\"\xd1\x01\n" +
 	"\x11FindByTagResponse\x12P\n" +
 	"\bpresence\x18\x01 \x01(\x0e24.switchyard.localsched.v1.FindByTagResponse.PresenceR\bpresence\x12\x19\n" +
 	"\blocal_id\x18\x02 \x01(\tR\alocalId\"O\n" +
@@ -2786,7 +3343,7 @@ const file_protocol_localsched_v1_localsched_proto_rawDesc = "" +
 	"\x05state\x18\x02 \x01(\x0e2\x1f.switchyard.localsched.v1.StateR\x05state\x12\x16\n" +
 	"\x06reason\x18\x03 \x01(\tR\x06reason\x12\x18\n" +
 	"\astarted\x18\x04 \x01(\x03R\astarted\x12;\n" +
-	"\aoutcome\x18\x05 \x01(\v2!.switchyard.localsched.v1.OutcomeR\aoutcome\"\xed\x01\n" +
+	"\aoutcome\x18\x05 \x01(\v2!.switchyard.localsched.v1.OutcomeR\aoutcome\"\xa4\x02\n" +
 	"\aOutcome\x125\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x1f.switchyard.localsched.v1.StateR\x05state\x12\x1b\n" +
 	"\texit_code\x18\x02 \x01(\x05R\bexitCode\x12\x16\n" +
@@ -2794,7 +3351,17 @@ const file_protocol_localsched_v1_localsched_proto_rawDesc = "" +
 	"\x06reason\x18\x04 \x01(\tR\x06reason\x12\x16\n" +
 	"\x06waited\x18\x05 \x01(\x03R\x06waited\x12\x10\n" +
 	"\x03ran\x18\x06 \x01(\x03R\x03ran\x124\n" +
-	"\x05files\x18\a \x03(\v2\x1e.switchyard.localsched.v1.FileR\x05files\"l\n" +
+	"\x05files\x18\a \x03(\v2\x1e.switchyard.localsched.v1.FileR\x05files\x125\n" +
+	"\x05usage\x18\b \x01(\v2\x1f.switchyard.localsched.v1.UsageR\x05usage\"\xc8\x01\n" +
+	"\x05Usage\x12\x15\n" +
+	"\x06cpu_ms\x18\x01 \x01(\x03R\x05cpuMs\x12\x1b\n" +
+	"\tmemory_mb\x18\x02 \x01(\x03R\bmemoryMb\x12\x1b\n" +
+	"\tenergy_mj\x18\x03 \x01(\x03R\benergyMj\x12\x14\n" +
+	"\x05mflop\x18\x04 \x01(\x03R\x05mflop\x12\x16\n" +
+	"\x06mwords\x18\x05 \x01(\x03R\x06mwords\x12\x12\n" +
+	"\x04sent\x18\x06 \x01(\x03R\x04sent\x12\x1a\n" +
+	"\bmessages\x18\a \x01(\x03R\bmessages\x12\x10\n" +
+	"\x03mhz\x18\b \x01(\x03R\x03mhz\"l\n" +
 	"\x04File\x128\n" +
 	"\x06stream\x18\x01 \x01(\x0e2 .switchyard.localsched.v1.StreamR\x06stream\x12\x12\n" +
 	"\x04size\x18\x02 \x01(\x03R\x04size\x12\x16\n" +
@@ -2859,7 +3426,7 @@ const file_protocol_localsched_v1_localsched_proto_rawDesc = "" +
 	"\x06Stream\x12\x16\n" +
 	"\x12STREAM_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rSTREAM_STDOUT\x10\x01\x12\x11\n" +
-	"\rSTREAM_STDERR\x10\x022\x9d\a\n" +
+	"\rSTREAM_STDERR\x10\x022\xd9\b\n" +
 	"\tScheduler\x12a\n" +
 	"\bDescribe\x12).switchyard.localsched.v1.DescribeRequest\x1a*.switchyard.localsched.v1.DescribeResponse\x12T\n" +
 	"\x04Load\x12%.switchyard.localsched.v1.LoadRequest\x1a%.switchyard.localsched.v1.MachineLoad\x12X\n" +
@@ -2870,7 +3437,9 @@ const file_protocol_localsched_v1_localsched_proto_rawDesc = "" +
 	"\x04Kill\x12$.switchyard.localsched.v1.TagRequest\x1a&.switchyard.localsched.v1.KillResponse\x12X\n" +
 	"\x05Watch\x12&.switchyard.localsched.v1.WatchRequest\x1a'.switchyard.localsched.v1.WatchResponse\x12X\n" +
 	"\x05Fetch\x12&.switchyard.localsched.v1.FetchRequest\x1a'.switchyard.localsched.v1.FetchResponse\x12X\n" +
-	"\x06Forget\x12$.switchyard.localsched.v1.TagRequest\x1a(.switchyard.localsched.v1.ForgetResponse2\x94\x05\n" +
+	"\x06Forget\x12$.switchyard.localsched.v1.TagRequest\x1a(.switchyard.localsched.v1.ForgetResponse\x12^\n" +
+	"\aReserve\x12(.switchyard.localsched.v1.ReserveRequest\x1a).switchyard.localsched.v1.ReserveResponse\x12Z\n" +
+	"\aRelease\x12$.switchyard.localsched.v1.TagRequest\x1a).switchyard.localsched.v1.ReleaseResponse2\x94\x05\n" +
 	"\x06Engine\x12U\n" +
 	"\x04Open\x12%.switchyard.localsched.v1.OpenRequest\x1a&.switchyard.localsched.v1.OpenResponse\x12b\n" +
 	"\x06Submit\x12-.switchyard.localsched.v1.EngineSubmitRequest\x1a).switchyard.localsched.v1.ActionsResponse\x12a\n" +
@@ -2893,7 +3462,7 @@ func file_protocol_localsched_v1_localsched_proto_rawDescGZIP() []byte {
 }
 
 var file_protocol_localsched_v1_localsched_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_protocol_localsched_v1_localsched_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
+var file_protocol_localsched_v1_localsched_proto_msgTypes = make([]protoimpl.MessageInfo, 42)
 var file_protocol_localsched_v1_localsched_proto_goTypes = []any{
 	(State)(0),                       // 0: switchyard.localsched.v1.State
 	(Stream)(0),                      // 1: switchyard.localsched.v1.Stream
@@ -2901,109 +3470,123 @@ var file_protocol_localsched_v1_localsched_proto_goTypes = []any{
 	(WithdrawResponse_Withdrawal)(0), // 3: switchyard.localsched.v1.WithdrawResponse.Withdrawal
 	(*Tag)(nil),                      // 4: switchyard.localsched.v1.Tag
 	(*Capacity)(nil),                 // 5: switchyard.localsched.v1.Capacity
-	(*MachineLoad)(nil),              // 6: switchyard.localsched.v1.MachineLoad
-	(*DescribeRequest)(nil),          // 7: switchyard.localsched.v1.DescribeRequest
-	(*DescribeResponse)(nil),         // 8: switchyard.localsched.v1.DescribeResponse
-	(*LoadRequest)(nil),              // 9: switchyard.localsched.v1.LoadRequest
-	(*Requests)(nil),                 // 10: switchyard.localsched.v1.Requests
-	(*QuoteRequest)(nil),             // 11: switchyard.localsched.v1.QuoteRequest
-	(*QuoteResponse)(nil),            // 12: switchyard.localsched.v1.QuoteResponse
-	(*Term)(nil),                     // 13: switchyard.localsched.v1.Term
-	(*Spec)(nil),                     // 14: switchyard.localsched.v1.Spec
-	(*Payload)(nil),                  // 15: switchyard.localsched.v1.Payload
-	(*SubmitRequest)(nil),            // 16: switchyard.localsched.v1.SubmitRequest
-	(*SubmitResponse)(nil),           // 17: switchyard.localsched.v1.SubmitResponse
-	(*TagRequest)(nil),               // 18: switchyard.localsched.v1.TagRequest
-	(*FindByTagResponse)(nil),        // 19: switchyard.localsched.v1.FindByTagResponse
-	(*WithdrawResponse)(nil),         // 20: switchyard.localsched.v1.WithdrawResponse
-	(*KillResponse)(nil),             // 21: switchyard.localsched.v1.KillResponse
-	(*ForgetResponse)(nil),           // 22: switchyard.localsched.v1.ForgetResponse
-	(*WatchRequest)(nil),             // 23: switchyard.localsched.v1.WatchRequest
-	(*WatchResponse)(nil),            // 24: switchyard.localsched.v1.WatchResponse
-	(*Change)(nil),                   // 25: switchyard.localsched.v1.Change
-	(*Outcome)(nil),                  // 26: switchyard.localsched.v1.Outcome
-	(*File)(nil),                     // 27: switchyard.localsched.v1.File
-	(*FetchRequest)(nil),             // 28: switchyard.localsched.v1.FetchRequest
-	(*FetchResponse)(nil),            // 29: switchyard.localsched.v1.FetchResponse
-	(*OpenRequest)(nil),              // 30: switchyard.localsched.v1.OpenRequest
-	(*OpenResponse)(nil),             // 31: switchyard.localsched.v1.OpenResponse
-	(*EngineSubmitRequest)(nil),      // 32: switchyard.localsched.v1.EngineSubmitRequest
-	(*EngineTagRequest)(nil),         // 33: switchyard.localsched.v1.EngineTagRequest
-	(*TickRequest)(nil),              // 34: switchyard.localsched.v1.TickRequest
-	(*ActionsResponse)(nil),          // 35: switchyard.localsched.v1.ActionsResponse
-	(*PlanRequest)(nil),              // 36: switchyard.localsched.v1.PlanRequest
-	(*PlanResponse)(nil),             // 37: switchyard.localsched.v1.PlanResponse
-	(*CloseRequest)(nil),             // 38: switchyard.localsched.v1.CloseRequest
-	(*CloseResponse)(nil),            // 39: switchyard.localsched.v1.CloseResponse
+	(*Machine)(nil),                  // 6: switchyard.localsched.v1.Machine
+	(*MachineLoad)(nil),              // 7: switchyard.localsched.v1.MachineLoad
+	(*DescribeRequest)(nil),          // 8: switchyard.localsched.v1.DescribeRequest
+	(*DescribeResponse)(nil),         // 9: switchyard.localsched.v1.DescribeResponse
+	(*LoadRequest)(nil),              // 10: switchyard.localsched.v1.LoadRequest
+	(*Requests)(nil),                 // 11: switchyard.localsched.v1.Requests
+	(*QuoteRequest)(nil),             // 12: switchyard.localsched.v1.QuoteRequest
+	(*QuoteResponse)(nil),            // 13: switchyard.localsched.v1.QuoteResponse
+	(*Term)(nil),                     // 14: switchyard.localsched.v1.Term
+	(*Licence)(nil),                  // 15: switchyard.localsched.v1.Licence
+	(*Spec)(nil),                     // 16: switchyard.localsched.v1.Spec
+	(*Payload)(nil),                  // 17: switchyard.localsched.v1.Payload
+	(*SubmitRequest)(nil),            // 18: switchyard.localsched.v1.SubmitRequest
+	(*SubmitResponse)(nil),           // 19: switchyard.localsched.v1.SubmitResponse
+	(*TagRequest)(nil),               // 20: switchyard.localsched.v1.TagRequest
+	(*ReserveRequest)(nil),           // 21: switchyard.localsched.v1.ReserveRequest
+	(*ReserveResponse)(nil),          // 22: switchyard.localsched.v1.ReserveResponse
+	(*ReleaseResponse)(nil),          // 23: switchyard.localsched.v1.ReleaseResponse
+	(*FindByTagResponse)(nil),        // 24: switchyard.localsched.v1.FindByTagResponse
+	(*WithdrawResponse)(nil),         // 25: switchyard.localsched.v1.WithdrawResponse
+	(*KillResponse)(nil),             // 26: switchyard.localsched.v1.KillResponse
+	(*ForgetResponse)(nil),           // 27: switchyard.localsched.v1.ForgetResponse
+	(*WatchRequest)(nil),             // 28: switchyard.localsched.v1.WatchRequest
+	(*WatchResponse)(nil),            // 29: switchyard.localsched.v1.WatchResponse
+	(*Change)(nil),                   // 30: switchyard.localsched.v1.Change
+	(*Outcome)(nil),                  // 31: switchyard.localsched.v1.Outcome
+	(*Usage)(nil),                    // 32: switchyard.localsched.v1.Usage
+	(*File)(nil),                     // 33: switchyard.localsched.v1.File
+	(*FetchRequest)(nil),             // 34: switchyard.localsched.v1.FetchRequest
+	(*FetchResponse)(nil),            // 35: switchyard.localsched.v1.FetchResponse
+	(*OpenRequest)(nil),              // 36: switchyard.localsched.v1.OpenRequest
+	(*OpenResponse)(nil),             // 37: switchyard.localsched.v1.OpenResponse
+	(*EngineSubmitRequest)(nil),      // 38: switchyard.localsched.v1.EngineSubmitRequest
+	(*EngineTagRequest)(nil),         // 39: switchyard.localsched.v1.EngineTagRequest
+	(*TickRequest)(nil),              // 40: switchyard.localsched.v1.TickRequest
+	(*ActionsResponse)(nil),          // 41: switchyard.localsched.v1.ActionsResponse
+	(*PlanRequest)(nil),              // 42: switchyard.localsched.v1.PlanRequest
+	(*PlanResponse)(nil),             // 43: switchyard.localsched.v1.PlanResponse
+	(*CloseRequest)(nil),             // 44: switchyard.localsched.v1.CloseRequest
+	(*CloseResponse)(nil),            // 45: switchyard.localsched.v1.CloseResponse
 }
 var file_protocol_localsched_v1_localsched_proto_depIdxs = []int32{
-	5,  // 0: switchyard.localsched.v1.DescribeResponse.capacity:type_name -> switchyard.localsched.v1.Capacity
-	10, // 1: switchyard.localsched.v1.QuoteRequest.jobs:type_name -> switchyard.localsched.v1.Requests
-	10, // 2: switchyard.localsched.v1.QuoteRequest.ahead:type_name -> switchyard.localsched.v1.Requests
-	13, // 3: switchyard.localsched.v1.QuoteResponse.terms:type_name -> switchyard.localsched.v1.Term
-	4,  // 4: switchyard.localsched.v1.SubmitRequest.tag:type_name -> switchyard.localsched.v1.Tag
-	14, // 5: switchyard.localsched.v1.SubmitRequest.spec:type_name -> switchyard.localsched.v1.Spec
-	15, // 6: switchyard.localsched.v1.SubmitRequest.payload:type_name -> switchyard.localsched.v1.Payload
-	4,  // 7: switchyard.localsched.v1.TagRequest.tag:type_name -> switchyard.localsched.v1.Tag
-	2,  // 8: switchyard.localsched.v1.FindByTagResponse.presence:type_name -> switchyard.localsched.v1.FindByTagResponse.Presence
-	3,  // 9: switchyard.localsched.v1.WithdrawResponse.withdrawal:type_name -> switchyard.localsched.v1.WithdrawResponse.Withdrawal
-	25, // 10: switchyard.localsched.v1.WatchResponse.changes:type_name -> switchyard.localsched.v1.Change
-	6,  // 11: switchyard.localsched.v1.WatchResponse.load:type_name -> switchyard.localsched.v1.MachineLoad
-	4,  // 12: switchyard.localsched.v1.Change.tag:type_name -> switchyard.localsched.v1.Tag
-	0,  // 13: switchyard.localsched.v1.Change.state:type_name -> switchyard.localsched.v1.State
-	26, // 14: switchyard.localsched.v1.Change.outcome:type_name -> switchyard.localsched.v1.Outcome
-	0,  // 15: switchyard.localsched.v1.Outcome.state:type_name -> switchyard.localsched.v1.State
-	27, // 16: switchyard.localsched.v1.Outcome.files:type_name -> switchyard.localsched.v1.File
-	1,  // 17: switchyard.localsched.v1.File.stream:type_name -> switchyard.localsched.v1.Stream
-	4,  // 18: switchyard.localsched.v1.FetchRequest.tag:type_name -> switchyard.localsched.v1.Tag
-	1,  // 19: switchyard.localsched.v1.FetchRequest.stream:type_name -> switchyard.localsched.v1.Stream
-	5,  // 20: switchyard.localsched.v1.OpenRequest.capacity:type_name -> switchyard.localsched.v1.Capacity
-	4,  // 21: switchyard.localsched.v1.EngineSubmitRequest.tag:type_name -> switchyard.localsched.v1.Tag
-	4,  // 22: switchyard.localsched.v1.EngineTagRequest.tag:type_name -> switchyard.localsched.v1.Tag
-	4,  // 23: switchyard.localsched.v1.ActionsResponse.starts:type_name -> switchyard.localsched.v1.Tag
-	4,  // 24: switchyard.localsched.v1.ActionsResponse.kills:type_name -> switchyard.localsched.v1.Tag
-	6,  // 25: switchyard.localsched.v1.ActionsResponse.load:type_name -> switchyard.localsched.v1.MachineLoad
-	10, // 26: switchyard.localsched.v1.PlanRequest.ahead:type_name -> switchyard.localsched.v1.Requests
-	10, // 27: switchyard.localsched.v1.PlanRequest.jobs:type_name -> switchyard.localsched.v1.Requests
-	7,  // 28: switchyard.localsched.v1.Scheduler.Describe:input_type -> switchyard.localsched.v1.DescribeRequest
-	9,  // 29: switchyard.localsched.v1.Scheduler.Load:input_type -> switchyard.localsched.v1.LoadRequest
-	11, // 30: switchyard.localsched.v1.Scheduler.Quote:input_type -> switchyard.localsched.v1.QuoteRequest
-	16, // 31: switchyard.localsched.v1.Scheduler.Submit:input_type -> switchyard.localsched.v1.SubmitRequest
-	18, // 32: switchyard.localsched.v1.Scheduler.FindByTag:input_type -> switchyard.localsched.v1.TagRequest
-	18, // 33: switchyard.localsched.v1.Scheduler.Withdraw:input_type -> switchyard.localsched.v1.TagRequest
-	18, // 34: switchyard.localsched.v1.Scheduler.Kill:input_type -> switchyard.localsched.v1.TagRequest
-	23, // 35: switchyard.localsched.v1.Scheduler.Watch:input_type -> switchyard.localsched.v1.WatchRequest
-	28, // 36: switchyard.localsched.v1.Scheduler.Fetch:input_type -> switchyard.localsched.v1.FetchRequest
-	18, // 37: switchyard.localsched.v1.Scheduler.Forget:input_type -> switchyard.localsched.v1.TagRequest
-	30, // 38: switchyard.localsched.v1.Engine.Open:input_type -> switchyard.localsched.v1.OpenRequest
-	32, // 39: switchyard.localsched.v1.Engine.Submit:input_type -> switchyard.localsched.v1.EngineSubmitRequest
-	33, // 40: switchyard.localsched.v1.Engine.Withdraw:input_type -> switchyard.localsched.v1.EngineTagRequest
-	33, // 41: switchyard.localsched.v1.Engine.Finished:input_type -> switchyard.localsched.v1.EngineTagRequest
-	34, // 42: switchyard.localsched.v1.Engine.Tick:input_type -> switchyard.localsched.v1.TickRequest
-	36, // 43: switchyard.localsched.v1.Engine.Plan:input_type -> switchyard.localsched.v1.PlanRequest
-	38, // 44: switchyard.localsched.v1.Engine.Close:input_type -> switchyard.localsched.v1.CloseRequest
-	8,  // 45: switchyard.localsched.v1.Scheduler.Describe:output_type -> switchyard.localsched.v1.DescribeResponse
-	6,  // 46: switchyard.localsched.v1.Scheduler.Load:output_type -> switchyard.localsched.v1.MachineLoad
-	12, // 47: switchyard.localsched.v1.Scheduler.Quote:output_type -> switchyard.localsched.v1.QuoteResponse
-	17, // 48: switchyard.localsched.v1.Scheduler.Submit:output_type -> switchyard.localsched.v1.SubmitResponse
-	19, // 49: switchyard.localsched.v1.Scheduler.FindByTag:output_type -> switchyard.localsched.v1.FindByTagResponse
-	20, // 50: switchyard.localsched.v1.Scheduler.Withdraw:output_type -> switchyard.localsched.v1.WithdrawResponse
-	21, // 51: switchyard.localsched.v1.Scheduler.Kill:output_type -> switchyard.localsched.v1.KillResponse
-	24, // 52: switchyard.localsched.v1.Scheduler.Watch:output_type -> switchyard.localsched.v1.WatchResponse
-	29, // 53: switchyard.localsched.v1.Scheduler.Fetch:output_type -> switchyard.localsched.v1.FetchResponse
-	22, // 54: switchyard.localsched.v1.Scheduler.Forget:output_type -> switchyard.localsched.v1.ForgetResponse
-	31, // 55: switchyard.localsched.v1.Engine.Open:output_type -> switchyard.localsched.v1.OpenResponse
-	35, // 56: switchyard.localsched.v1.Engine.Submit:output_type -> switchyard.localsched.v1.ActionsResponse
-	35, // 57: switchyard.localsched.v1.Engine.Withdraw:output_type -> switchyard.localsched.v1.ActionsResponse
-	35, // 58: switchyard.localsched.v1.Engine.Finished:output_type -> switchyard.localsched.v1.ActionsResponse
-	35, // 59: switchyard.localsched.v1.Engine.Tick:output_type -> switchyard.localsched.v1.ActionsResponse
-	37, // 60: switchyard.localsched.v1.Engine.Plan:output_type -> switchyard.localsched.v1.PlanResponse
-	39, // 61: switchyard.localsched.v1.Engine.Close:output_type -> switchyard.localsched.v1.CloseResponse
-	45, // [45:62] is the sub-list for method output_type
-	28, // [28:45] is the sub-list for method input_type
-	28, // [28:28] is the sub-list for extension type_name
-	28, // [28:28] is the sub-list for extension extendee
-	0,  // [0:28] is the sub-list for field type_name
+	6,  // 0: switchyard.localsched.v1.Capacity.machine:type_name -> switchyard.localsched.v1.Machine
+	5,  // 1: switchyard.localsched.v1.DescribeResponse.capacity:type_name -> switchyard.localsched.v1.Capacity
+	11, // 2: switchyard.localsched.v1.QuoteRequest.jobs:type_name -> switchyard.localsched.v1.Requests
+	11, // 3: switchyard.localsched.v1.QuoteRequest.ahead:type_name -> switchyard.localsched.v1.Requests
+	14, // 4: switchyard.localsched.v1.QuoteResponse.terms:type_name -> switchyard.localsched.v1.Term
+	15, // 5: switchyard.localsched.v1.Spec.licences:type_name -> switchyard.localsched.v1.Licence
+	4,  // 6: switchyard.localsched.v1.SubmitRequest.tag:type_name -> switchyard.localsched.v1.Tag
+	16, // 7: switchyard.localsched.v1.SubmitRequest.spec:type_name -> switchyard.localsched.v1.Spec
+	17, // 8: switchyard.localsched.v1.SubmitRequest.payload:type_name -> switchyard.localsched.v1.Payload
+	4,  // 9: switchyard.localsched.v1.TagRequest.tag:type_name -> switchyard.localsched.v1.Tag
+	4,  // 10: switchyard.localsched.v1.ReserveRequest.tag:type_name -> switchyard.localsched.v1.Tag
+	2,  // 11: switchyard.localsched.v1.FindByTagResponse.presence:type_name -> switchyard.localsched.v1.FindByTagResponse.Presence
+	3,  // 12: switchyard.localsched.v1.WithdrawResponse.withdrawal:type_name -> switchyard.localsched.v1.WithdrawResponse.Withdrawal
+	30, // 13: switchyard.localsched.v1.WatchResponse.changes:type_name -> switchyard.localsched.v1.Change
+	7,  // 14: switchyard.localsched.v1.WatchResponse.load:type_name -> switchyard.localsched.v1.MachineLoad
+	4,  // 15: switchyard.localsched.v1.Change.tag:type_name -> switchyard.localsched.v1.Tag
+	0,  // 16: switchyard.localsched.v1.Change.state:type_name -> switchyard.localsched.v1.State
+	31, // 17: switchyard.localsched.v1.Change.outcome:type_name -> switchyard.localsched.v1.Outcome
+	0,  // 18: switchyard.localsched.v1.Outcome.state:type_name -> switchyard.localsched.v1.State
+	33, // 19: switchyard.localsched.v1.Outcome.files:type_name -> switchyard.localsched.v1.File
+	32, // 20: switchyard.localsched.v1.Outcome.usage:type_name -> switchyard.localsched.v1.Usage
+	1,  // 21: switchyard.localsched.v1.File.stream:type_name -> switchyard.localsched.v1.Stream
+	4,  // 22: switchyard.localsched.v1.FetchRequest.tag:type_name -> switchyard.localsched.v1.Tag
+	1,  // 23: switchyard.localsched.v1.FetchRequest.stream:type_name -> switchyard.localsched.v1.Stream
+	5,  // 24: switchyard.localsched.v1.OpenRequest.capacity:type_name -> switchyard.localsched.v1.Capacity
+	4,  // 25: switchyard.localsched.v1.EngineSubmitRequest.tag:type_name -> switchyard.localsched.v1.Tag
+	4,  // 26: switchyard.localsched.v1.EngineTagRequest.tag:type_name -> switchyard.localsched.v1.Tag
+	4,  // 27: switchyard.localsched.v1.ActionsResponse.starts:type_name -> switchyard.localsched.v1.Tag
+	4,  // 28: switchyard.localsched.v1.ActionsResponse.kills:type_name -> switchyard.localsched.v1.Tag
+	7,  // 29: switchyard.localsched.v1.ActionsResponse.load:type_name -> switchyard.localsched.v1.MachineLoad
+	11, // 30: switchyard.localsched.v1.PlanRequest.ahead:type_name -> switchyard.localsched.v1.Requests
+	11, // 31: switchyard.localsched.v1.PlanRequest.jobs:type_name -> switchyard.localsched.v1.Requests
+	8,  // 32: switchyard.localsched.v1.Scheduler.Describe:input_type -> switchyard.localsched.v1.DescribeRequest
+	10, // 33: switchyard.localsched.v1.Scheduler.Load:input_type -> switchyard.localsched.v1.LoadRequest
+	12, // 34: switchyard.localsched.v1.Scheduler.Quote:input_type -> switchyard.localsched.v1.QuoteRequest
+	18, // 35: switchyard.localsched.v1.Scheduler.Submit:input_type -> switchyard.localsched.v1.SubmitRequest
+	20, // 36: switchyard.localsched.v1.Scheduler.FindByTag:input_type -> switchyard.localsched.v1.TagRequest
+	20, // 37: switchyard.localsched.v1.Scheduler.Withdraw:input_type -> switchyard.localsched.v1.TagRequest
+	20, // 38: switchyard.localsched.v1.Scheduler.Kill:input_type -> switchyard.localsched.v1.TagRequest
+	28, // 39: switchyard.localsched.v1.Scheduler.Watch:input_type -> switchyard.localsched.v1.WatchRequest
+	34, // 40: switchyard.localsched.v1.Scheduler.Fetch:input_type -> switchyard.localsched.v1.FetchRequest
+	20, // 41: switchyard.localsched.v1.Scheduler.Forget:input_type -> switchyard.localsched.v1.TagRequest
+	21, // 42: switchyard.localsched.v1.Scheduler.Reserve:input_type -> switchyard.localsched.v1.ReserveRequest
+	20, // 43: switchyard.localsched.v1.Scheduler.Release:input_type -> switchyard.localsched.v1.TagRequest
+	36, // 44: switchyard.localsched.v1.Engine.Open:input_type -> switchyard.localsched.v1.OpenRequest
+	38, // 45: switchyard.localsched.v1.Engine.Submit:input_type -> switchyard.localsched.v1.EngineSubmitRequest
+	39, // 46: switchyard.localsched.v1.Engine.Withdraw:input_type -> switchyard.localsched.v1.EngineTagRequest
+	39, // 47: switchyard.localsched.v1.Engine.Finished:input_type -> switchyard.localsched.v1.EngineTagRequest
+	40, // 48: switchyard.localsched.v1.Engine.Tick:input_type -> switchyard.localsched.v1.TickRequest
+	42, // 49: switchyard.localsched.v1.Engine.Plan:input_type -> switchyard.localsched.v1.PlanRequest
+	44, // 50: switchyard.localsched.v1.Engine.Close:input_type -> switchyard.localsched.v1.CloseRequest
+	9,  // 51: switchyard.localsched.v1.Scheduler.Describe:output_type -> switchyard.localsched.v1.DescribeResponse
+	7,  // 52: switchyard.localsched.v1.Scheduler.Load:output_type -> switchyard.localsched.v1.MachineLoad
+	13, // 53: switchyard.localsched.v1.Scheduler.Quote:output_type -> switchyard.localsched.v1.QuoteResponse
+	19, // 54: switchyard.localsched.v1.Scheduler.Submit:output_type -> switchyard.localsched.v1.SubmitResponse
+	24, // 55: switchyard.localsched.v1.Scheduler.FindByTag:output_type -> switchyard.localsched.v1.FindByTagResponse
+	25, // 56: switchyard.localsched.v1.Scheduler.Withdraw:output_type -> switchyard.localsched.v1.WithdrawResponse
+	26, // 57: switchyard.localsched.v1.Scheduler.Kill:output_type -> switchyard.localsched.v1.KillResponse
+	29, // 58: switchyard.localsched.v1.Scheduler.Watch:output_type -> switchyard.localsched.v1.WatchResponse
+	35, // 59: switchyard.localsched.v1.Scheduler.Fetch:output_type -> switchyard.localsched.v1.FetchResponse
+	27, // 60: switchyard.localsched.v1.Scheduler.Forget:output_type -> switchyard.localsched.v1.ForgetResponse
+	22, // 61: switchyard.localsched.v1.Scheduler.Reserve:output_type -> switchyard.localsched.v1.ReserveResponse
+	23, // 62: switchyard.localsched.v1.Scheduler.Release:output_type -> switchyard.localsched.v1.ReleaseResponse
+	37, // 63: switchyard.localsched.v1.Engine.Open:output_type -> switchyard.localsched.v1.OpenResponse
+	41, // 64: switchyard.localsched.v1.Engine.Submit:output_type -> switchyard.localsched.v1.ActionsResponse
+	41, // 65: switchyard.localsched.v1.Engine.Withdraw:output_type -> switchyard.localsched.v1.ActionsResponse
+	41, // 66: switchyard.localsched.v1.Engine.Finished:output_type -> switchyard.localsched.v1.ActionsResponse
+	41, // 67: switchyard.localsched.v1.Engine.Tick:output_type -> switchyard.localsched.v1.ActionsResponse
+	43, // 68: switchyard.localsched.v1.Engine.Plan:output_type -> switchyard.localsched.v1.PlanResponse
+	45, // 69: switchyard.localsched.v1.Engine.Close:output_type -> switchyard.localsched.v1.CloseResponse
+	51, // [51:70] is the sub-list for method output_type
+	32, // [32:51] is the sub-list for method input_type
+	32, // [32:32] is the sub-list for extension type_name
+	32, // [32:32] is the sub-list for extension extendee
+	0,  // [0:32] is the sub-list for field type_name
 }
 
 func init() { file_protocol_localsched_v1_localsched_proto_init() }
@@ -3017,7 +3600,7 @@ func file_protocol_localsched_v1_localsched_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_protocol_localsched_v1_localsched_proto_rawDesc), len(file_protocol_localsched_v1_localsched_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   36,
+			NumMessages:   42,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

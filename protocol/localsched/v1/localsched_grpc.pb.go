@@ -35,6 +35,8 @@ const (
 	Scheduler_Watch_FullMethodName     = "/switchyard.localsched.v1.Scheduler/Watch"
 	Scheduler_Fetch_FullMethodName     = "/switchyard.localsched.v1.Scheduler/Fetch"
 	Scheduler_Forget_FullMethodName    = "/switchyard.localsched.v1.Scheduler/Forget"
+	Scheduler_Reserve_FullMethodName   = "/switchyard.localsched.v1.Scheduler/Reserve"
+	Scheduler_Release_FullMethodName   = "/switchyard.localsched.v1.Scheduler/Release"
 )
 
 // SchedulerClient is the client API for Scheduler service.
@@ -63,6 +65,12 @@ type SchedulerClient interface {
 	Fetch(ctx context.Context, in *FetchRequest, opts ...grpc.CallOption) (*FetchResponse, error)
 	// Drops all that is kept about a job that has ended or was withdrawn.
 	Forget(ctx context.Context, in *TagRequest, opts ...grpc.CallOption) (*ForgetResponse, error)
+	// Holds room for a job firmly, durably, before it answers. Repeating a tag gives the
+	// same answer; a later Submit of the tag takes the room. Only for a scheduler with the
+	// capability "reserve", like Release.
+	Reserve(ctx context.Context, in *ReserveRequest, opts ...grpc.CallOption) (*ReserveResponse, error)
+	// Gives room up that was held and not taken. There need not be any.
+	Release(ctx context.Context, in *TagRequest, opts ...grpc.CallOption) (*ReleaseResponse, error)
 }
 
 type schedulerClient struct {
@@ -173,6 +181,26 @@ func (c *schedulerClient) Forget(ctx context.Context, in *TagRequest, opts ...gr
 	return out, nil
 }
 
+func (c *schedulerClient) Reserve(ctx context.Context, in *ReserveRequest, opts ...grpc.CallOption) (*ReserveResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ReserveResponse)
+	err := c.cc.Invoke(ctx, Scheduler_Reserve_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *schedulerClient) Release(ctx context.Context, in *TagRequest, opts ...grpc.CallOption) (*ReleaseResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ReleaseResponse)
+	err := c.cc.Invoke(ctx, Scheduler_Release_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // SchedulerServer is the server API for Scheduler service.
 // All implementations must embed UnimplementedSchedulerServer
 // for forward compatibility.
@@ -199,6 +227,12 @@ type SchedulerServer interface {
 	Fetch(context.Context, *FetchRequest) (*FetchResponse, error)
 	// Drops all that is kept about a job that has ended or was withdrawn.
 	Forget(context.Context, *TagRequest) (*ForgetResponse, error)
+	// Holds room for a job firmly, durably, before it answers. Repeating a tag gives the
+	// same answer; a later Submit of the tag takes the room. Only for a scheduler with the
+	// capability "reserve", like Release.
+	Reserve(context.Context, *ReserveRequest) (*ReserveResponse, error)
+	// Gives room up that was held and not taken. There need not be any.
+	Release(context.Context, *TagRequest) (*ReleaseResponse, error)
 	mustEmbedUnimplementedSchedulerServer()
 }
 
@@ -238,6 +272,12 @@ func (UnimplementedSchedulerServer) Fetch(context.Context, *FetchRequest) (*Fetc
 }
 func (UnimplementedSchedulerServer) Forget(context.Context, *TagRequest) (*ForgetResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Forget not implemented")
+}
+func (UnimplementedSchedulerServer) Reserve(context.Context, *ReserveRequest) (*ReserveResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Reserve not implemented")
+}
+func (UnimplementedSchedulerServer) Release(context.Context, *TagRequest) (*ReleaseResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Release not implemented")
 }
 func (UnimplementedSchedulerServer) mustEmbedUnimplementedSchedulerServer() {}
 func (UnimplementedSchedulerServer) testEmbeddedByValue()                   {}
@@ -440,6 +480,42 @@ func _Scheduler_Forget_Handler(srv interface{}, ctx context.Context, dec func(in
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Scheduler_Reserve_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ReserveRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(SchedulerServer).Reserve(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Scheduler_Reserve_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(SchedulerServer).Reserve(ctx, req.(*ReserveRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Scheduler_Release_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(TagRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(SchedulerServer).Release(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Scheduler_Release_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(SchedulerServer).Release(ctx, req.(*TagRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Scheduler_ServiceDesc is the grpc.ServiceDesc for Scheduler service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -486,6 +562,14 @@ var Scheduler_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Forget",
 			Handler:    _Scheduler_Forget_Handler,
+		},
+		{
+			MethodName: "Reserve",
+			Handler:    _Scheduler_Reserve_Handler,
+		},
+		{
+			MethodName: "Release",
+			Handler:    _Scheduler_Release_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

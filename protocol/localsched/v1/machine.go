@@ -13,11 +13,27 @@ func EncodeCapacity(c protocol.Capacity) *Capacity {
 	return &Capacity{
 		Cpus: int64(c.CPUs), Nodes: int64(c.Nodes), MemoryMb: c.MemoryMB, WholeNode: c.WholeNode,
 		MaxWallTime: wire.EncodeSpan(c.MaxWallTime), Mhz: int64(c.MHz), Mflops: int64(c.Mflops),
+		Machine: wireMachine(c.Machine),
+	}
+}
+
+// wireMachine leaves out what says nothing.
+func wireMachine(m protocol.Machine) *Machine {
+	if m == (protocol.Machine{}) {
+		return nil
+	}
+	return &Machine{Flops: m.Flops, Words: m.Words, Network: m.Network, LatencyNs: m.Latency, Bus: m.Bus}
+}
+
+func readMachine(m *Machine) protocol.Machine {
+	return protocol.Machine{
+		Flops: m.GetFlops(), Words: m.GetWords(), Network: m.GetNetwork(), Latency: m.GetLatencyNs(), Bus: m.GetBus(),
 	}
 }
 
 // DecodeCapacity checks and converts a capacity. The error names the field.
 func DecodeCapacity(m *Capacity) (protocol.Capacity, error) {
+	machine := readMachine(m.GetMachine())
 	if err := wire.In("capacity", wire.First(
 		wire.Present("cpus", m.GetCpus() != 0),
 		wire.Count("cpus", m.GetCpus()),
@@ -26,13 +42,14 @@ func DecodeCapacity(m *Capacity) (protocol.Capacity, error) {
 		span("max_wall_time", m.GetMaxWallTime()),
 		wire.Count("mhz", m.GetMhz()),
 		wire.Count("mflops", m.GetMflops()),
+		wire.Machine("machine", machine),
 	)); err != nil {
 		return protocol.Capacity{}, err
 	}
 	return protocol.Capacity{
 		CPUs: int(m.GetCpus()), Nodes: int(m.GetNodes()), MemoryMB: m.GetMemoryMb(), WholeNode: m.GetWholeNode(),
 		MaxWallTime: wire.DecodeSpan(m.GetMaxWallTime()), MHz: int(m.GetMhz()),
-		Mflops: int(m.GetMflops()),
+		Mflops: int(m.GetMflops()), Machine: machine,
 	}, nil
 }
 

@@ -81,6 +81,21 @@ func TestRoundTrips(t *testing.T) {
 			got, err := localschedv1.DecodeSubmission(travel(t, m, &localschedv1.SubmitRequest{}))
 			same(t, got, want, err)
 		},
+		"hold": func(t *rapid.T) {
+			want := drawHold(t)
+			m, err := localschedv1.EncodeHold(want)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := localschedv1.DecodeHold(travel(t, m, &localschedv1.ReserveRequest{}))
+			same(t, got, want, err)
+		},
+		"held": func(t *rapid.T) {
+			want := protocol.Instant(rapid.Int64Min(1).Draw(t, "start"))
+			m := travel(t, localschedv1.EncodeHeld(want), &localschedv1.ReserveResponse{})
+			got, err := localschedv1.DecodeHeld(m, protocol.Instant(rapid.Int64Range(0, int64(want)).Draw(t, "asked")))
+			same(t, got, want, err)
+		},
 		"watched": func(t *rapid.T) {
 			want := drawWatched(t)
 			got, err := localschedv1.DecodeWatched(travel(t, localschedv1.EncodeWatched(want), &localschedv1.WatchResponse{}))
@@ -157,6 +172,10 @@ func TestRefusalsRoundTrip(t *testing.T) {
 		_, err := localschedv1.DecodeSubmitted(travel(t, localschedv1.EncodeRefused(refused), &localschedv1.SubmitResponse{}))
 		if got, ok := errors.AsType[*localsched.RefusedError](err); !ok || got.Reason != want {
 			t.Errorf("submission: got %v, want a refusal for %q", err, want)
+		}
+		_, err = localschedv1.DecodeHeld(travel(t, localschedv1.EncodeNoRoom(refused), &localschedv1.ReserveResponse{}), 0)
+		if got, ok := errors.AsType[*localsched.RefusedError](err); !ok || got.Reason != want {
+			t.Errorf("hold: got %v, want a refusal for %q", err, want)
 		}
 		load := protocol.Load{CPUs: 8}
 		_, after, err := localschedv1.DecodeActions(travel(t, localschedv1.EncodeRefusal(refused, load), &localschedv1.ActionsResponse{}))

@@ -13,6 +13,11 @@ func wireSpec(s *protocol.Spec) *Spec {
 		Job: r.job, Cpus: r.cpus, Nodes: r.nodes, MemoryMb: r.memoryMB, WallTime: r.wallTime,
 		Name: s.Name, User: s.User, Requeue: s.Requeue, Submitted: int64(s.Submitted), Mhz: int64(s.MHz),
 		Mflops: int64(s.Mflops), Power: r.power, Data: s.Data, Like: r.like,
+		DataOut: s.DataOut, Priority: s.Priority, ExpectedMs: int64(s.Expected),
+		IntensityPpm: int64(s.Intensity), ComputingPpm: int64(s.Computing),
+		Licences: wire.Convert(s.Licences, func(l protocol.Licence) *Licence {
+			return &Licence{Name: l.Name, Count: int64(l.Count)}
+		}),
 		Sites: wire.Convert(s.Sites, func(site protocol.SiteName) string { return string(site) }),
 	}
 }
@@ -30,6 +35,11 @@ func readSpec(m *Spec) (protocol.Spec, error) {
 		wire.Count("mhz", m.GetMhz()),
 		wire.Count("mflops", m.GetMflops()),
 		wire.Amount("data", m.GetData()),
+		wire.Amount("data_out", m.GetDataOut()),
+		wire.AtMost("priority", len(m.GetPriority()), wire.MaxPriority),
+		wire.AtMost("licences", len(m.GetLicences()), wire.MaxLicences),
+		wire.Share("intensity_ppm", m.GetIntensityPpm()),
+		wire.Share("computing_ppm", m.GetComputingPpm()),
 	); err != nil {
 		return protocol.Spec{}, err
 	}
@@ -39,11 +49,23 @@ func readSpec(m *Spec) (protocol.Spec, error) {
 	if err != nil {
 		return protocol.Spec{}, err
 	}
-	return protocol.Spec{
+	spec := protocol.Spec{
 		Request: request, Name: m.GetName(), User: m.GetUser(), Sites: sites, Requeue: m.GetRequeue(),
 		Submitted: protocol.Instant(m.GetSubmitted()), MHz: int(m.GetMhz()),
 		Mflops: int(m.GetMflops()), Data: m.GetData(),
-	}, nil
+		DataOut: m.GetDataOut(), Licences: wire.Convert(m.GetLicences(), readLicence), Priority: m.GetPriority(),
+		Expected: protocol.Duration(m.GetExpectedMs()), Intensity: int(m.GetIntensityPpm()), Computing: int(m.GetComputingPpm()),
+	}
+	return spec, wire.First(wire.Licences("licences", spec.Licences), wire.Foreseen(&spec))
+}
+
+// readLicence keeps a count that does not fit as one that no check passes.
+func readLicence(m *Licence) protocol.Licence {
+	n := m.GetCount()
+	if n > math.MaxInt32 {
+		n = 0
+	}
+	return protocol.Licence{Name: m.GetName(), Count: int(n)}
 }
 
 func wirePayload(p *protocol.Payload) *Payload {

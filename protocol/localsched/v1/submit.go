@@ -148,11 +148,19 @@ func sameJob(job, of protocol.JobID) error {
 
 // checkUTF8 finds the first text that cannot travel.
 func checkUTF8(s *localsched.Submission) error {
-	valid := func(field, text string) error {
-		if !utf8.ValidString(text) {
-			return fmt.Errorf("%s: %.64q is not UTF-8, which plugins cannot take", field, text)
+	for _, licence := range s.Spec.Licences {
+		if err := valid("licences", licence.Name); err != nil {
+			return err
 		}
-		return nil
 	}
-	return wire.First(valid("name", s.Spec.Name), valid("user", s.Spec.User), valid("account", s.Account))
+	return wire.First(
+		valid("name", s.Spec.Name), valid("user", s.Spec.User), valid("priority", s.Spec.Priority), valid("account", s.Account),
+	)
+}
+
+func valid(field, text string) error {
+	if !utf8.ValidString(text) {
+		return fmt.Errorf("%s: %.64q is not UTF-8, which plugins cannot take", field, text)
+	}
+	return nil
 }

@@ -35,6 +35,16 @@ func TestDecodeSubmissionRefuses(t *testing.T) {
 		"submission: spec: power: -1":                    func(m m) { m.Spec.Power = -1 },
 		"submission: spec: power: is 100000001, at most": func(m m) { m.Spec.Power = protocol.MaxPower + 1 },
 		"submission: spec: data: -1":                     func(m m) { m.Spec.Data = -1 },
+		"submission: spec: data_out: -1":                 func(m m) { m.Spec.DataOut = -1 },
+		"submission: spec: licences: has 17":             func(m m) { m.Spec.Licences = make([]*localschedv1.Licence, 17) },
+		"submission: spec: licences[0]: name: is missin": func(m m) { m.Spec.Licences = []*localschedv1.Licence{{Count: 1}} },
+		"submission: spec: licences[0]: name: has 4097":  func(m m) { m.Spec.Licences = []*localschedv1.Licence{{Name: long, Count: 1}} },
+		"submission: spec: licences[0]: count: 0 is out": func(m m) { m.Spec.Licences = []*localschedv1.Licence{{Name: "a", Count: 1<<32 + 1}} },
+		"submission: spec: priority: has 33":             func(m m) { m.Spec.Priority = long[:33] },
+		"submission: spec: expected_ms: -1":              func(m m) { m.Spec.ExpectedMs = -1 },
+		"submission: spec: intensity_ppm: 1000001":       func(m m) { m.Spec.IntensityPpm = protocol.PPM + 1 },
+		"submission: spec: intensity_ppm: -1":            func(m m) { m.Spec.IntensityPpm = -1 },
+		"submission: spec: computing_ppm: 4294967296":    func(m m) { m.Spec.ComputingPpm = 1 << 32 },
 		"submission: payload: is missing":                func(m m) { m.Payload = nil },
 		"submission: payload: script: has 4194305":       func(m m) { m.Payload.Script = make([]byte, 4<<20+1) },
 		"submission: payload: args: has 65537":           func(m m) { m.Payload.Args = make([][]byte, 65537) },
@@ -55,9 +65,11 @@ func TestSubmissionsThatCannotTravelAreRefused(t *testing.T) {
 	t.Parallel()
 	const latin = "caf\xe9"
 	cases := map[string]func(*localsched.Submission){
-		"name":    func(s *localsched.Submission) { s.Spec.Name = latin },
-		"user":    func(s *localsched.Submission) { s.Spec.User = latin },
-		"account": func(s *localsched.Submission) { s.Account = latin },
+		"name":     func(s *localsched.Submission) { s.Spec.Name = latin },
+		"user":     func(s *localsched.Submission) { s.Spec.User = latin },
+		"account":  func(s *localsched.Submission) { s.Account = latin },
+		"priority": func(s *localsched.Submission) { s.Spec.Priority = latin },
+		"licences": func(s *localsched.Submission) { s.Spec.Licences = []protocol.Licence{{Name: latin, Count: 1}} },
 	}
 	for field, change := range cases {
 		t.Run(field, func(t *testing.T) {

@@ -90,6 +90,7 @@ func wireOutcome(o *protocol.Outcome) *Outcome {
 	m := &Outcome{
 		State: State(o.State), ExitCode: wireCode(o.ExitCode), Signal: wireCode(o.Signal),
 		Reason: wire.Clip(o.Reason, MaxReason), Waited: int64(o.Waited), Ran: int64(o.Ran),
+		Usage: wireUsage(o.Usage),
 	}
 	for i := range o.Files {
 		f := &o.Files[i]
@@ -113,10 +114,37 @@ func readOutcome(m *Outcome, of protocol.State) (protocol.Outcome, error) {
 		return protocol.Outcome{}, err
 	}
 	files, err := readFiles(m.GetFiles())
+	if err != nil {
+		return protocol.Outcome{}, err
+	}
+	usage, err := readUsage(m.GetUsage())
 	return protocol.Outcome{
 		State: state, ExitCode: int(m.GetExitCode()), Signal: int(m.GetSignal()), Reason: m.GetReason(),
 		Waited: protocol.Duration(m.GetWaited()), Ran: protocol.Duration(m.GetRan()), Files: files,
+		Usage: usage,
 	}, err
+}
+
+// wireUsage leaves out what says nothing.
+func wireUsage(u protocol.Usage) *Usage {
+	if u == (protocol.Usage{}) {
+		return nil
+	}
+	return &Usage{
+		CpuMs: int64(u.CPU), MemoryMb: u.MemoryMB, EnergyMj: u.Energy, Mflop: u.Mflop, Mwords: u.Mwords,
+		Sent: u.Sent, Messages: u.Messages, Mhz: int64(u.MHz),
+	}
+}
+
+func readUsage(m *Usage) (protocol.Usage, error) {
+	if err := wire.In("usage", wire.Count("mhz", m.GetMhz())); err != nil {
+		return protocol.Usage{}, err
+	}
+	u := protocol.Usage{
+		CPU: protocol.Duration(m.GetCpuMs()), MemoryMB: m.GetMemoryMb(), Energy: m.GetEnergyMj(),
+		Mflop: m.GetMflop(), Mwords: m.GetMwords(), Sent: m.GetSent(), Messages: m.GetMessages(), MHz: int(m.GetMhz()),
+	}
+	return u, wire.Usage("usage", u)
 }
 
 func checkEnd(exitCode, signal int32) error {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"math"
-	"unicode/utf8"
 
 	"github.com/switchyard-hpc/switchyard/protocol"
 	"github.com/switchyard-hpc/switchyard/protocol/wire"
@@ -24,13 +23,6 @@ func positive(field string, n int) error {
 		return fmt.Errorf("%s: %d is outside 1 to %d", field, n, math.MaxInt32)
 	}
 	return nil
-}
-
-func text(field, s string, most int) error {
-	if !utf8.ValidString(s) {
-		return fmt.Errorf("%s: is not UTF-8", field)
-	}
-	return wire.AtMost(field, len(s), most)
 }
 
 func checkJob(field string, id protocol.JobID) error {
@@ -59,8 +51,8 @@ func checkSpec(s protocol.Spec) error {
 		wire.Amount("memory_mb", s.MemoryMB),
 		wire.Amount("wall_time_ms", s.WallTime),
 		wire.Present("wall_time_ms", s.WallTime != 0),
-		text("name", s.Name, wire.MaxJobName),
-		text("user", s.User, wire.MaxUser),
+		wire.Text("name", s.Name, wire.MaxJobName),
+		wire.Text("user", s.User, wire.MaxUser),
 		wire.AtMost("sites", len(s.Sites), wire.MaxJobSites),
 		wire.Amount("submitted_ms", s.Submitted),
 		wire.Count("mhz", s.MHz),
@@ -68,7 +60,11 @@ func checkSpec(s protocol.Spec) error {
 		wire.Count("power_ppm", s.Power),
 		atMost("power_ppm", s.Power, protocol.MaxPower),
 		wire.Amount("data_bytes", s.Data),
+		wire.Amount("data_out", s.DataOut),
+		wire.Text("priority", s.Priority, wire.MaxPriority),
+		wire.Foreseen(&s),
 		wire.Each("sites", s.Sites, protocol.SiteName.Validate),
+		wire.Licences("licences", s.Licences),
 	)
 }
 
@@ -111,7 +107,7 @@ func checkCard(c protocol.Card) error {
 		wire.In("number", c.Number.Validate()),
 		wire.In("public_key", checkPublicKey(c.PublicKey)),
 		wire.Amount("first_start_ms", c.FirstStart),
-		text("software", c.Software, maxSoftware),
+		wire.Text("software", c.Software, maxSoftware),
 		positive("protocol", c.Protocol),
 		wire.Count("capacity.cpus", c.Capacity.CPUs),
 		wire.Count("capacity.nodes", c.Capacity.Nodes),
@@ -119,6 +115,7 @@ func checkCard(c protocol.Card) error {
 		wire.Amount("capacity.max_wall_time_ms", c.Capacity.MaxWallTime),
 		wire.Count("capacity.mhz", c.Capacity.MHz),
 		wire.Count("capacity.mflops", c.Capacity.Mflops),
+		wire.Machine("capacity.machine", c.Capacity.Machine),
 		checkSeq(c.SeenSeq),
 	)
 }

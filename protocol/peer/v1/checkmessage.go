@@ -22,9 +22,14 @@ func checkMessage(m protocol.Message) error {
 	case protocol.Volunteer:
 		return wire.First(checkLoad(m.Load), wire.Amount("valid_ms", m.Valid))
 	case protocol.Offer:
-		return wire.First(wire.In("spec", checkSpec(m.Spec)), checkEpoch("epoch", m.Epoch), checkPayload(m.Payload))
+		return wire.First(
+			wire.In("spec", checkSpec(m.Spec)), checkEpoch("epoch", m.Epoch), checkPayload(m.Payload),
+			wire.Amount("start_ms", m.Start),
+		)
+	case protocol.Prepared:
+		return wire.First(checkTag(m.Tag), wire.Amount("start_ms", m.Start))
 	case protocol.Refused:
-		return wire.First(checkTag(m.Tag), text("reason", m.Reason, MaxReason))
+		return wire.First(checkTag(m.Tag), wire.Text("reason", m.Reason, MaxReason))
 	case protocol.Status:
 		return checkStatus(m)
 	case protocol.StatusAck:
@@ -45,7 +50,7 @@ func checkQuoteRequest(m protocol.QuoteRequest) error {
 		wire.Amount("deadline_ms", m.Deadline),
 		wire.AtMost("jobs", len(m.Jobs), MaxJobs),
 		wire.Each("jobs", m.Jobs, checkSpec),
-		text("reckon", string(m.Reckon), maxReckon),
+		wire.Text("reckon", string(m.Reckon), maxReckon),
 		wire.Count("extra", m.Extra),
 		atMost("extra", m.Extra, protocol.MaxExtra),
 	)
@@ -85,13 +90,13 @@ func atMost(field string, n, most int) error {
 func checkQuote(q protocol.Quote) error {
 	if err := wire.First(
 		checkJob("job", q.Job),
-		text("declined", q.Declined, MaxReason),
+		wire.Text("declined", q.Declined, MaxReason),
 		wire.Amount("awt_ms", q.AWT),
 		wire.Amount("awt_low_ms", q.AWTLow),
 		wire.Amount("awt_high_ms", q.AWTHigh),
 		wire.Amount("ert_ms", q.ERT),
 		wire.Amount("bound_ms", q.Bound),
-		text("note", q.Note, wire.MaxNote),
+		wire.Text("note", q.Note, wire.MaxNote),
 		checkTerms(q),
 	); err != nil {
 		return err
@@ -129,13 +134,13 @@ func checkWaits(q protocol.Quote) error {
 func checkTerms(q protocol.Quote) error {
 	if err := wire.First(
 		wire.AtMost("terms", len(q.Terms), wire.MaxTerms),
-		text("currency", q.Currency, wire.MaxCurrency),
+		wire.Text("currency", q.Currency, wire.MaxCurrency),
 		wire.Present("currency", q.Currency != "" || len(q.Terms) == 0),
 	); err != nil {
 		return err
 	}
 	for i, term := range q.Terms {
-		if err := wire.First(wire.Present("name", term.Name != ""), text("name", term.Name, wire.MaxName)); err != nil {
+		if err := wire.First(wire.Present("name", term.Name != ""), wire.Text("name", term.Name, wire.MaxName)); err != nil {
 			return fmt.Errorf("terms[%d]: %w", i, err)
 		}
 		for _, earlier := range q.Terms[:i] {
@@ -153,7 +158,7 @@ func checkStatus(m protocol.Status) error {
 	}
 	return wire.First(
 		checkTag(m.Tag),
-		text("reason", m.Reason, MaxReason),
+		wire.Text("reason", m.Reason, MaxReason),
 		wire.Amount("waited_ms", m.Waited),
 		wire.Amount("ran_ms", m.Ran),
 	)
@@ -171,9 +176,10 @@ func checkOutcome(o protocol.Outcome) error {
 	}
 	if err := wire.First(
 		wire.Count("exit_code", o.ExitCode),
-		text("reason", o.Reason, MaxReason),
+		wire.Text("reason", o.Reason, MaxReason),
 		wire.Amount("waited_ms", o.Waited),
 		wire.Amount("ran_ms", o.Ran),
+		wire.Usage("usage", o.Usage),
 	); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"pgregory.net/rapid"
 
@@ -34,7 +35,9 @@ func messages(kind string) *rapid.Generator[protocol.Message] {
 		case "volunteer":
 			return protocol.Volunteer{Load: drawLoad(t), Valid: drawSpan(t)}
 		case "offer":
-			return protocol.Offer{Spec: drawSpec(t), Epoch: placed.Epoch, Payload: drawPayload(t)}
+			return protocol.Offer{Spec: drawSpec(t), Epoch: placed.Epoch, Payload: drawPayload(t), Start: drawInstant(t)}
+		case "prepared":
+			return protocol.Prepared{Tag: placed, Start: drawInstant(t)}
 		case "refused":
 			return protocol.Refused{Tag: placed, Reason: drawText(t), Full: rapid.Bool().Draw(t, "full")}
 		case "status":
@@ -62,8 +65,6 @@ func messages(kind string) *rapid.Generator[protocol.Message] {
 func drawNotice(t *rapid.T, kind string) protocol.Message {
 	placed := drawTag(t)
 	switch kind {
-	case "prepared":
-		return protocol.Prepared{Tag: placed}
 	case "grant":
 		return protocol.Grant{Tag: placed}
 	case "accept":
@@ -106,6 +107,14 @@ func drawSpan(t *rapid.T) protocol.Duration {
 	return protocol.Duration(rapid.Int64Min(0).Draw(t, "span"))
 }
 
+// drawInstant draws an instant that often is none.
+func drawInstant(t *rapid.T) protocol.Instant {
+	return protocol.Instant(rapid.OneOf(rapid.Just(int64(0)), rapid.Int64Min(0)).Draw(t, "instant"))
+}
+
+func drawAmount(t *rapid.T) int64 { return rapid.Int64Min(0).Draw(t, "amount") }
+func drawShare(t *rapid.T) int    { return rapid.IntRange(0, protocol.PPM).Draw(t, "share") }
+
 func drawCount(t *rapid.T) int   { return rapid.IntRange(0, math.MaxInt32).Draw(t, "count") }
 func drawText(t *rapid.T) string { return rapid.StringN(0, 20, 200).Draw(t, "text") }
 
@@ -125,7 +134,41 @@ func drawSpec(t *rapid.T) protocol.Spec {
 		Requeue:   rapid.Bool().Draw(t, "requeue"),
 		Submitted: protocol.Instant(rapid.Int64Min(0).Draw(t, "submitted")),
 		MHz:       drawCount(t), Mflops: drawCount(t),
-		Data: rapid.Int64Min(0).Draw(t, "data"),
+		Data: rapid.Int64Min(0).Draw(t, "data"), DataOut: drawAmount(t), Licences: drawLicences(t),
+		Priority: rapid.SampledFrom([]string{"", "urgent", strings.Repeat("ü", 16)}).Draw(t, "priority"),
+		Expected: drawSpan(t), Intensity: drawShare(t), Computing: drawShare(t),
+	}
+}
+
+func drawLicences(t *rapid.T) []protocol.Licence {
+	names := rapid.SliceOfNDistinct(rapid.StringN(1, 16, 64), 0, 16, rapid.ID).Draw(t, "licences")
+	slices.Sort(names)
+	var licences []protocol.Licence
+	for _, name := range names {
+		licences = append(licences, protocol.Licence{Name: name, Count: max(1, drawCount(t))})
+	}
+	return licences
+}
+
+// drawUsage draws a usage that often is not measured.
+func drawUsage(t *rapid.T) protocol.Usage {
+	if rapid.Bool().Draw(t, "not measured") {
+		return protocol.Usage{}
+	}
+	return protocol.Usage{
+		CPU: drawSpan(t), MemoryMB: drawAmount(t), Energy: drawAmount(t), Mflop: drawAmount(t), Mwords: drawAmount(t),
+		Sent: drawAmount(t), Messages: drawAmount(t), MHz: drawCount(t),
+	}
+}
+
+// drawMachine draws a machine that often is not stated.
+func drawMachine(t *rapid.T) protocol.Machine {
+	if rapid.Bool().Draw(t, "not stated") {
+		return protocol.Machine{}
+	}
+	return protocol.Machine{
+		Flops: drawAmount(t), Words: drawAmount(t), Network: drawAmount(t), Latency: drawAmount(t),
+		Bus: rapid.Bool().Draw(t, "bus"),
 	}
 }
 
@@ -187,7 +230,7 @@ func drawQuote(t *rapid.T) protocol.Quote {
 func drawOutcome(t *rapid.T) protocol.Outcome {
 	o := protocol.Outcome{
 		State:  rapid.SampledFrom(protocol.States()[2:]).Draw(t, "state"),
-		Reason: drawText(t), Waited: drawSpan(t), Ran: drawSpan(t),
+		Reason: drawText(t), Waited: drawSpan(t), Ran: drawSpan(t), Usage: drawUsage(t),
 	}
 	if rapid.Bool().Draw(t, "signalled") {
 		o.Signal = rapid.IntRange(1, 127).Draw(t, "signal")
@@ -214,7 +257,9 @@ func drawCard(t *rapid.T) protocol.Card {
 		Capacity: protocol.Capacity{
 			CPUs: drawCount(t), Nodes: drawCount(t), MemoryMB: rapid.Int64Min(0).Draw(t, "memory"),
 			WholeNode: rapid.Bool().Draw(t, "whole node"), MaxWallTime: drawSpan(t), MHz: drawCount(t), Mflops: drawCount(t),
+			Machine: drawMachine(t),
 		},
-		SeenSeq: rapid.Uint64Range(0, protocol.SeqsPerSite-1).Draw(t, "seen"),
+		Reserves: rapid.Bool().Draw(t, "reserves"),
+		SeenSeq:  rapid.Uint64Range(0, protocol.SeqsPerSite-1).Draw(t, "seen"),
 	}
 }

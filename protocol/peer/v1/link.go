@@ -132,7 +132,7 @@ func checkFetchReply(r *FetchReply) error {
 	if err := wire.First(
 		wire.Present("id", r.GetId() != 0),
 		wire.AtMost("data", len(r.GetData()), MaxChunk),
-		text("error", r.GetError(), MaxReason),
+		wire.Text("error", r.GetError(), MaxReason),
 	); err != nil {
 		return err
 	}

@@ -214,6 +214,61 @@ func (x *Tag) GetEpoch() uint32 {
 	return 0
 }
 
+// Licence is so many of a licence that a job uses while it runs.
+type Licence struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required. Its name, at most 64 bytes.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Required. At least 1.
+	Count         int64 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Licence) Reset() {
+	*x = Licence{}
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Licence) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Licence) ProtoMessage() {}
+
+func (x *Licence) ProtoReflect() protoreflect.Message {
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Licence.ProtoReflect.Descriptor instead.
+func (*Licence) Descriptor() ([]byte, []int) {
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Licence) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Licence) GetCount() int64 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
 // Spec is a job without what it runs.
 type Spec struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -250,14 +305,30 @@ type Spec struct {
 	DataBytes int64 `protobuf:"varint,14,opt,name=data_bytes,json=dataBytes,proto3" json:"data_bytes,omitempty"`
 	// Optional. Equal for jobs that are likely to draw the same power, such as those of one
 	// user with one name, and tells neither; 0: not known.
-	Like          uint64 `protobuf:"fixed64,15,opt,name=like,proto3" json:"like,omitempty"`
+	Like uint64 `protobuf:"fixed64,15,opt,name=like,proto3" json:"like,omitempty"`
+	// Optional. Bytes that must travel back from a site that is not the origin.
+	DataOut int64 `protobuf:"varint,16,opt,name=data_out,json=dataOut,proto3" json:"data_out,omitempty"`
+	// Optional. What it uses while it runs, sorted by name, each once; at most 16.
+	Licences []*Licence `protobuf:"bytes,17,rep,name=licences,proto3" json:"licences,omitempty"`
+	// Optional. Class of service, by its name at the site, at most 32 bytes; empty: the
+	// usual one.
+	Priority string `protobuf:"bytes,18,opt,name=priority,proto3" json:"priority,omitempty"`
+	// Optional. What the origin foresees of the run on the machine of the receiver: its
+	// time in ms; 0: not known, the wall-time limit counts.
+	ExpectedMs int64 `protobuf:"varint,19,opt,name=expected_ms,json=expectedMs,proto3" json:"expected_ms,omitempty"`
+	// Optional. Share of the peak that its CPUs reach while they compute, in parts per
+	// million, at most 1000000; 0: not known.
+	IntensityPpm int64 `protobuf:"varint,20,opt,name=intensity_ppm,json=intensityPpm,proto3" json:"intensity_ppm,omitempty"`
+	// Optional. Share of that time in which they compute, in parts per million, at most
+	// 1000000; 0: not known.
+	ComputingPpm  int64 `protobuf:"varint,21,opt,name=computing_ppm,json=computingPpm,proto3" json:"computing_ppm,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Spec) Reset() {
 	*x = Spec{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[1]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -269,7 +340,7 @@ func (x *Spec) String() string {
 func (*Spec) ProtoMessage() {}
 
 func (x *Spec) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[1]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -282,7 +353,7 @@ func (x *Spec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Spec.ProtoReflect.Descriptor instead.
 func (*Spec) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{1}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *Spec) GetJob() uint64 {
@@ -390,6 +461,48 @@ func (x *Spec) GetLike() uint64 {
 	return 0
 }
 
+func (x *Spec) GetDataOut() int64 {
+	if x != nil {
+		return x.DataOut
+	}
+	return 0
+}
+
+func (x *Spec) GetLicences() []*Licence {
+	if x != nil {
+		return x.Licences
+	}
+	return nil
+}
+
+func (x *Spec) GetPriority() string {
+	if x != nil {
+		return x.Priority
+	}
+	return ""
+}
+
+func (x *Spec) GetExpectedMs() int64 {
+	if x != nil {
+		return x.ExpectedMs
+	}
+	return 0
+}
+
+func (x *Spec) GetIntensityPpm() int64 {
+	if x != nil {
+		return x.IntensityPpm
+	}
+	return 0
+}
+
+func (x *Spec) GetComputingPpm() int64 {
+	if x != nil {
+		return x.ComputingPpm
+	}
+	return 0
+}
+
 // Payload is what a job runs. Strings are bytes, as Unix has them, without NUL.
 type Payload struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -412,7 +525,7 @@ type Payload struct {
 
 func (x *Payload) Reset() {
 	*x = Payload{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[2]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -424,7 +537,7 @@ func (x *Payload) String() string {
 func (*Payload) ProtoMessage() {}
 
 func (x *Payload) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[2]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -437,7 +550,7 @@ func (x *Payload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Payload.ProtoReflect.Descriptor instead.
 func (*Payload) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{2}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Payload) GetScript() []byte {
@@ -508,7 +621,7 @@ type Load struct {
 
 func (x *Load) Reset() {
 	*x = Load{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[3]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -520,7 +633,7 @@ func (x *Load) String() string {
 func (*Load) ProtoMessage() {}
 
 func (x *Load) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[3]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -533,7 +646,7 @@ func (x *Load) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Load.ProtoReflect.Descriptor instead.
 func (*Load) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{3}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Load) GetCpus() int64 {
@@ -605,7 +718,7 @@ type Term struct {
 
 func (x *Term) Reset() {
 	*x = Term{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[4]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -617,7 +730,7 @@ func (x *Term) String() string {
 func (*Term) ProtoMessage() {}
 
 func (x *Term) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[4]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -630,7 +743,7 @@ func (x *Term) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Term.ProtoReflect.Descriptor instead.
 func (*Term) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{4}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Term) GetName() string {
@@ -680,7 +793,7 @@ type Quote struct {
 
 func (x *Quote) Reset() {
 	*x = Quote{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[5]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -692,7 +805,7 @@ func (x *Quote) String() string {
 func (*Quote) ProtoMessage() {}
 
 func (x *Quote) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[5]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -705,7 +818,7 @@ func (x *Quote) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Quote.ProtoReflect.Descriptor instead.
 func (*Quote) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{5}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Quote) GetJob() uint64 {
@@ -798,7 +911,7 @@ type QuoteRequest struct {
 
 func (x *QuoteRequest) Reset() {
 	*x = QuoteRequest{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[6]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -810,7 +923,7 @@ func (x *QuoteRequest) String() string {
 func (*QuoteRequest) ProtoMessage() {}
 
 func (x *QuoteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[6]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -823,7 +936,7 @@ func (x *QuoteRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuoteRequest.ProtoReflect.Descriptor instead.
 func (*QuoteRequest) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{6}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *QuoteRequest) GetRound() uint64 {
@@ -885,7 +998,7 @@ type QuoteReply struct {
 
 func (x *QuoteReply) Reset() {
 	*x = QuoteReply{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[7]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -897,7 +1010,7 @@ func (x *QuoteReply) String() string {
 func (*QuoteReply) ProtoMessage() {}
 
 func (x *QuoteReply) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[7]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -910,7 +1023,7 @@ func (x *QuoteReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuoteReply.ProtoReflect.Descriptor instead.
 func (*QuoteReply) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{7}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *QuoteReply) GetRound() uint64 {
@@ -975,7 +1088,7 @@ type Volunteer struct {
 
 func (x *Volunteer) Reset() {
 	*x = Volunteer{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[8]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -987,7 +1100,7 @@ func (x *Volunteer) String() string {
 func (*Volunteer) ProtoMessage() {}
 
 func (x *Volunteer) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[8]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1000,7 +1113,7 @@ func (x *Volunteer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Volunteer.ProtoReflect.Descriptor instead.
 func (*Volunteer) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{8}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Volunteer) GetLoad() *Load {
@@ -1025,14 +1138,18 @@ type Offer struct {
 	// Required. The epoch offered; from 1.
 	Epoch uint32 `protobuf:"varint,2,opt,name=epoch,proto3" json:"epoch,omitempty"`
 	// Required. What it runs.
-	Payload       *Payload `protobuf:"bytes,3,opt,name=payload,proto3" json:"payload,omitempty"`
+	Payload *Payload `protobuf:"bytes,3,opt,name=payload,proto3" json:"payload,omitempty"`
+	// Optional. In ms since the Unix epoch: room is to be held firmly from then on, or as
+	// soon after as there is any; 0: not firmly. The clocks of both sites count, so it is
+	// for sites whose clocks agree.
+	StartMs       int64 `protobuf:"varint,4,opt,name=start_ms,json=startMs,proto3" json:"start_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Offer) Reset() {
 	*x = Offer{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[9]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1044,7 +1161,7 @@ func (x *Offer) String() string {
 func (*Offer) ProtoMessage() {}
 
 func (x *Offer) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[9]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1057,7 +1174,7 @@ func (x *Offer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Offer.ProtoReflect.Descriptor instead.
 func (*Offer) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{9}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Offer) GetSpec() *Spec {
@@ -1081,8 +1198,71 @@ func (x *Offer) GetPayload() *Payload {
 	return nil
 }
 
+func (x *Offer) GetStartMs() int64 {
+	if x != nil {
+		return x.StartMs
+	}
+	return 0
+}
+
+// Prepared is the body of kind "prepared".
+type Prepared struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required. The placement.
+	Tag *Tag `protobuf:"bytes,1,opt,name=tag,proto3" json:"tag,omitempty"`
+	// Optional. Since when the room is held firmly, in ms since the Unix epoch; 0: it is
+	// not.
+	StartMs       int64 `protobuf:"varint,2,opt,name=start_ms,json=startMs,proto3" json:"start_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Prepared) Reset() {
+	*x = Prepared{}
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Prepared) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Prepared) ProtoMessage() {}
+
+func (x *Prepared) ProtoReflect() protoreflect.Message {
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Prepared.ProtoReflect.Descriptor instead.
+func (*Prepared) Descriptor() ([]byte, []int) {
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *Prepared) GetTag() *Tag {
+	if x != nil {
+		return x.Tag
+	}
+	return nil
+}
+
+func (x *Prepared) GetStartMs() int64 {
+	if x != nil {
+		return x.StartMs
+	}
+	return 0
+}
+
 // Notice is the body of the kinds that say nothing but which placement they are
-// about: prepared, grant, accept, aborted, result-ack, recalled, decision-asked,
+// about: grant, accept, aborted, result-ack, recalled, decision-asked,
 // abort and unknown. A kind that needs more later gets a message of its own
 // whose first field is this one.
 type Notice struct {
@@ -1095,7 +1275,7 @@ type Notice struct {
 
 func (x *Notice) Reset() {
 	*x = Notice{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[10]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1107,7 +1287,7 @@ func (x *Notice) String() string {
 func (*Notice) ProtoMessage() {}
 
 func (x *Notice) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[10]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1120,7 +1300,7 @@ func (x *Notice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Notice.ProtoReflect.Descriptor instead.
 func (*Notice) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{10}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Notice) GetTag() *Tag {
@@ -1146,7 +1326,7 @@ type Refused struct {
 
 func (x *Refused) Reset() {
 	*x = Refused{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[11]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1158,7 +1338,7 @@ func (x *Refused) String() string {
 func (*Refused) ProtoMessage() {}
 
 func (x *Refused) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[11]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1171,7 +1351,7 @@ func (x *Refused) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refused.ProtoReflect.Descriptor instead.
 func (*Refused) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{11}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Refused) GetTag() *Tag {
@@ -1217,7 +1397,7 @@ type Status struct {
 
 func (x *Status) Reset() {
 	*x = Status{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[12]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1229,7 +1409,7 @@ func (x *Status) String() string {
 func (*Status) ProtoMessage() {}
 
 func (x *Status) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[12]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1242,7 +1422,7 @@ func (x *Status) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Status.ProtoReflect.Descriptor instead.
 func (*Status) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{12}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Status) GetTag() *Tag {
@@ -1300,7 +1480,7 @@ type StatusAck struct {
 
 func (x *StatusAck) Reset() {
 	*x = StatusAck{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[13]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1312,7 +1492,7 @@ func (x *StatusAck) String() string {
 func (*StatusAck) ProtoMessage() {}
 
 func (x *StatusAck) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[13]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1325,7 +1505,7 @@ func (x *StatusAck) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusAck.ProtoReflect.Descriptor instead.
 func (*StatusAck) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{13}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *StatusAck) GetTag() *Tag {
@@ -1357,7 +1537,7 @@ type File struct {
 
 func (x *File) Reset() {
 	*x = File{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[14]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1369,7 +1549,7 @@ func (x *File) String() string {
 func (*File) ProtoMessage() {}
 
 func (x *File) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[14]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1382,7 +1562,7 @@ func (x *File) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use File.ProtoReflect.Descriptor instead.
 func (*File) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{14}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *File) GetStream() Stream {
@@ -1424,14 +1604,16 @@ type Result struct {
 	// Optional. Time in ms that it ran.
 	RanMs int64 `protobuf:"varint,7,opt,name=ran_ms,json=ranMs,proto3" json:"ran_ms,omitempty"`
 	// Optional. The files that must travel to the origin.
-	Files         []*File `protobuf:"bytes,8,rep,name=files,proto3" json:"files,omitempty"`
+	Files []*File `protobuf:"bytes,8,rep,name=files,proto3" json:"files,omitempty"`
+	// Optional. What the job was measured to do.
+	Usage         *Usage `protobuf:"bytes,9,opt,name=usage,proto3" json:"usage,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Result) Reset() {
 	*x = Result{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[15]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1443,7 +1625,7 @@ func (x *Result) String() string {
 func (*Result) ProtoMessage() {}
 
 func (x *Result) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[15]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1456,7 +1638,7 @@ func (x *Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Result.ProtoReflect.Descriptor instead.
 func (*Result) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{15}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Result) GetTag() *Tag {
@@ -1515,6 +1697,123 @@ func (x *Result) GetFiles() []*File {
 	return nil
 }
 
+func (x *Result) GetUsage() *Usage {
+	if x != nil {
+		return x.Usage
+	}
+	return nil
+}
+
+// Usage is what a job was measured to do, or says itself that it did. What is 0 was not
+// measured.
+type Usage struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Optional. CPU time of all its CPUs together, user and system, in ms.
+	CpuMs int64 `protobuf:"varint,1,opt,name=cpu_ms,json=cpuMs,proto3" json:"cpu_ms,omitempty"`
+	// Optional. Most memory at once of all its processes, in MB.
+	MemoryMb int64 `protobuf:"varint,2,opt,name=memory_mb,json=memoryMb,proto3" json:"memory_mb,omitempty"`
+	// Optional. Energy of its CPUs, in millijoules.
+	EnergyMj int64 `protobuf:"varint,3,opt,name=energy_mj,json=energyMj,proto3" json:"energy_mj,omitempty"`
+	// Optional. Operations of all its CPUs together, in millions.
+	Mflop int64 `protobuf:"varint,4,opt,name=mflop,proto3" json:"mflop,omitempty"`
+	// Optional. Accesses of all its CPUs to main memory, in millions of 64-bit words.
+	Mwords int64 `protobuf:"varint,5,opt,name=mwords,proto3" json:"mwords,omitempty"`
+	// Optional. 64-bit words that each CPU sent.
+	Sent int64 `protobuf:"varint,6,opt,name=sent,proto3" json:"sent,omitempty"`
+	// Optional. Messages that each CPU sent.
+	Messages int64 `protobuf:"varint,7,opt,name=messages,proto3" json:"messages,omitempty"`
+	// Optional. Speed in MHz that its CPUs ran at.
+	Mhz           int64 `protobuf:"varint,8,opt,name=mhz,proto3" json:"mhz,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Usage) Reset() {
+	*x = Usage{}
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Usage) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Usage) ProtoMessage() {}
+
+func (x *Usage) ProtoReflect() protoreflect.Message {
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Usage.ProtoReflect.Descriptor instead.
+func (*Usage) Descriptor() ([]byte, []int) {
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *Usage) GetCpuMs() int64 {
+	if x != nil {
+		return x.CpuMs
+	}
+	return 0
+}
+
+func (x *Usage) GetMemoryMb() int64 {
+	if x != nil {
+		return x.MemoryMb
+	}
+	return 0
+}
+
+func (x *Usage) GetEnergyMj() int64 {
+	if x != nil {
+		return x.EnergyMj
+	}
+	return 0
+}
+
+func (x *Usage) GetMflop() int64 {
+	if x != nil {
+		return x.Mflop
+	}
+	return 0
+}
+
+func (x *Usage) GetMwords() int64 {
+	if x != nil {
+		return x.Mwords
+	}
+	return 0
+}
+
+func (x *Usage) GetSent() int64 {
+	if x != nil {
+		return x.Sent
+	}
+	return 0
+}
+
+func (x *Usage) GetMessages() int64 {
+	if x != nil {
+		return x.Messages
+	}
+	return 0
+}
+
+func (x *Usage) GetMhz() int64 {
+	if x != nil {
+		return x.Mhz
+	}
+	return 0
+}
+
 // Recall is the body of kind "recall".
 type Recall struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1528,7 +1827,7 @@ type Recall struct {
 
 func (x *Recall) Reset() {
 	*x = Recall{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[16]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1540,7 +1839,7 @@ func (x *Recall) String() string {
 func (*Recall) ProtoMessage() {}
 
 func (x *Recall) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[16]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1553,7 +1852,7 @@ func (x *Recall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Recall.ProtoReflect.Descriptor instead.
 func (*Recall) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{16}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Recall) GetTag() *Tag {
@@ -1583,7 +1882,7 @@ type Fenced struct {
 
 func (x *Fenced) Reset() {
 	*x = Fenced{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[17]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1595,7 +1894,7 @@ func (x *Fenced) String() string {
 func (*Fenced) ProtoMessage() {}
 
 func (x *Fenced) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[17]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1608,7 +1907,7 @@ func (x *Fenced) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fenced.ProtoReflect.Descriptor instead.
 func (*Fenced) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{17}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Fenced) GetTag() *Tag {
@@ -1641,14 +1940,16 @@ type Capacity struct {
 	// Optional. Speed of a CPU in MHz; 0: not stated.
 	Mhz int64 `protobuf:"varint,6,opt,name=mhz,proto3" json:"mhz,omitempty"`
 	// Optional. The same speed in Mflop/s; 0: not stated.
-	Mflops        int64 `protobuf:"varint,7,opt,name=mflops,proto3" json:"mflops,omitempty"`
+	Mflops int64 `protobuf:"varint,7,opt,name=mflops,proto3" json:"mflops,omitempty"`
+	// Optional. A CPU as the model of run times sees it.
+	Machine       *Machine `protobuf:"bytes,8,opt,name=machine,proto3" json:"machine,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Capacity) Reset() {
 	*x = Capacity{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[18]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1660,7 +1961,7 @@ func (x *Capacity) String() string {
 func (*Capacity) ProtoMessage() {}
 
 func (x *Capacity) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[18]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1673,7 +1974,7 @@ func (x *Capacity) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Capacity.ProtoReflect.Descriptor instead.
 func (*Capacity) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{18}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Capacity) GetCpus() int64 {
@@ -1725,6 +2026,97 @@ func (x *Capacity) GetMflops() int64 {
 	return 0
 }
 
+func (x *Capacity) GetMachine() *Machine {
+	if x != nil {
+		return x.Machine
+	}
+	return nil
+}
+
+// Machine is one CPU of a machine as the model of run times sees it. What is 0 is not
+// stated.
+type Machine struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Optional. Peak, in flop/s.
+	Flops int64 `protobuf:"varint,1,opt,name=flops,proto3" json:"flops,omitempty"`
+	// Optional. Of main memory, in 64-bit words a second.
+	Words int64 `protobuf:"varint,2,opt,name=words,proto3" json:"words,omitempty"`
+	// Optional. That it sends, in 64-bit words a second; on a bus that all CPUs of a job
+	// send together.
+	Network int64 `protobuf:"varint,3,opt,name=network,proto3" json:"network,omitempty"`
+	// Optional. Latency of a message, in nanoseconds.
+	LatencyNs int64 `protobuf:"varint,4,opt,name=latency_ns,json=latencyNs,proto3" json:"latency_ns,omitempty"`
+	// Optional. Whether the CPUs of a job share the network.
+	Bus           bool `protobuf:"varint,5,opt,name=bus,proto3" json:"bus,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Machine) Reset() {
+	*x = Machine{}
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Machine) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Machine) ProtoMessage() {}
+
+func (x *Machine) ProtoReflect() protoreflect.Message {
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Machine.ProtoReflect.Descriptor instead.
+func (*Machine) Descriptor() ([]byte, []int) {
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *Machine) GetFlops() int64 {
+	if x != nil {
+		return x.Flops
+	}
+	return 0
+}
+
+func (x *Machine) GetWords() int64 {
+	if x != nil {
+		return x.Words
+	}
+	return 0
+}
+
+func (x *Machine) GetNetwork() int64 {
+	if x != nil {
+		return x.Network
+	}
+	return 0
+}
+
+func (x *Machine) GetLatencyNs() int64 {
+	if x != nil {
+		return x.LatencyNs
+	}
+	return 0
+}
+
+func (x *Machine) GetBus() bool {
+	if x != nil {
+		return x.Bus
+	}
+	return false
+}
+
 // Card is a site card. It travels in SignedCard.
 type Card struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1746,14 +2138,16 @@ type Card struct {
 	Capacity *Capacity `protobuf:"bytes,8,opt,name=capacity,proto3" json:"capacity,omitempty"`
 	// Optional. The highest job sequence number of the receiver that the sender
 	// has seen, below 10^12.
-	SeenSeq       uint64 `protobuf:"varint,9,opt,name=seen_seq,json=seenSeq,proto3" json:"seen_seq,omitempty"`
+	SeenSeq uint64 `protobuf:"varint,9,opt,name=seen_seq,json=seenSeq,proto3" json:"seen_seq,omitempty"`
+	// Optional. Whether the site can hold room for a job from an instant on.
+	Reserves      bool `protobuf:"varint,10,opt,name=reserves,proto3" json:"reserves,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Card) Reset() {
 	*x = Card{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[19]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1765,7 +2159,7 @@ func (x *Card) String() string {
 func (*Card) ProtoMessage() {}
 
 func (x *Card) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[19]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1778,7 +2172,7 @@ func (x *Card) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Card.ProtoReflect.Descriptor instead.
 func (*Card) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{19}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Card) GetSite() string {
@@ -1844,6 +2238,13 @@ func (x *Card) GetSeenSeq() uint64 {
 	return 0
 }
 
+func (x *Card) GetReserves() bool {
+	if x != nil {
+		return x.Reserves
+	}
+	return false
+}
+
 // Digest is a site's load as it advertises it in gossip.
 type Digest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1859,7 +2260,7 @@ type Digest struct {
 
 func (x *Digest) Reset() {
 	*x = Digest{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[20]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1871,7 +2272,7 @@ func (x *Digest) String() string {
 func (*Digest) ProtoMessage() {}
 
 func (x *Digest) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[20]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1884,7 +2285,7 @@ func (x *Digest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Digest.ProtoReflect.Descriptor instead.
 func (*Digest) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{20}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Digest) GetSite() string {
@@ -1921,7 +2322,7 @@ type SignedCard struct {
 
 func (x *SignedCard) Reset() {
 	*x = SignedCard{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[21]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1933,7 +2334,7 @@ func (x *SignedCard) String() string {
 func (*SignedCard) ProtoMessage() {}
 
 func (x *SignedCard) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[21]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1946,7 +2347,7 @@ func (x *SignedCard) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignedCard.ProtoReflect.Descriptor instead.
 func (*SignedCard) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{21}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *SignedCard) GetCard() []byte {
@@ -1988,7 +2389,7 @@ type Hello struct {
 
 func (x *Hello) Reset() {
 	*x = Hello{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[22]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2000,7 +2401,7 @@ func (x *Hello) String() string {
 func (*Hello) ProtoMessage() {}
 
 func (x *Hello) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[22]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2013,7 +2414,7 @@ func (x *Hello) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hello.ProtoReflect.Descriptor instead.
 func (*Hello) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{22}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Hello) GetVersion() uint32 {
@@ -2078,7 +2479,7 @@ type SignedHello struct {
 
 func (x *SignedHello) Reset() {
 	*x = SignedHello{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[23]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2090,7 +2491,7 @@ func (x *SignedHello) String() string {
 func (*SignedHello) ProtoMessage() {}
 
 func (x *SignedHello) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[23]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2103,7 +2504,7 @@ func (x *SignedHello) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignedHello.ProtoReflect.Descriptor instead.
 func (*SignedHello) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{23}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *SignedHello) GetHello() []byte {
@@ -2139,7 +2540,7 @@ type FetchRequest struct {
 
 func (x *FetchRequest) Reset() {
 	*x = FetchRequest{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[24]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2151,7 +2552,7 @@ func (x *FetchRequest) String() string {
 func (*FetchRequest) ProtoMessage() {}
 
 func (x *FetchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[24]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2164,7 +2565,7 @@ func (x *FetchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchRequest.ProtoReflect.Descriptor instead.
 func (*FetchRequest) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{24}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *FetchRequest) GetId() uint64 {
@@ -2219,7 +2620,7 @@ type FetchReply struct {
 
 func (x *FetchReply) Reset() {
 	*x = FetchReply{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[25]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2231,7 +2632,7 @@ func (x *FetchReply) String() string {
 func (*FetchReply) ProtoMessage() {}
 
 func (x *FetchReply) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[25]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2244,7 +2645,7 @@ func (x *FetchReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchReply.ProtoReflect.Descriptor instead.
 func (*FetchReply) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{25}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *FetchReply) GetId() uint64 {
@@ -2282,7 +2683,10 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"\x1bprotocol/peer/v1/peer.proto\x12\x12switchyard.peer.v1\"-\n" +
 	"\x03Tag\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\x04R\x03job\x12\x14\n" +
-	"\x05epoch\x18\x02 \x01(\rR\x05epoch\"\xf6\x02\n" +
+	"\x05epoch\x18\x02 \x01(\rR\x05epoch\"3\n" +
+	"\aLicence\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
+	"\x05count\x18\x02 \x01(\x03R\x05count\"\xd1\x04\n" +
 	"\x04Spec\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\x04R\x03job\x12\x12\n" +
 	"\x04cpus\x18\x02 \x01(\x03R\x04cpus\x12\x14\n" +
@@ -2301,7 +2705,14 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"\tpower_ppm\x18\r \x01(\x03R\bpowerPpm\x12\x1d\n" +
 	"\n" +
 	"data_bytes\x18\x0e \x01(\x03R\tdataBytes\x12\x12\n" +
-	"\x04like\x18\x0f \x01(\x06R\x04like\"\x92\x01\n" +
+	"\x04like\x18\x0f \x01(\x06R\x04like\x12\x19\n" +
+	"\bdata_out\x18\x10 \x01(\x03R\adataOut\x127\n" +
+	"\blicences\x18\x11 \x03(\v2\x1b.switchyard.peer.v1.LicenceR\blicences\x12\x1a\n" +
+	"\bpriority\x18\x12 \x01(\tR\bpriority\x12\x1f\n" +
+	"\vexpected_ms\x18\x13 \x01(\x03R\n" +
+	"expectedMs\x12#\n" +
+	"\rintensity_ppm\x18\x14 \x01(\x03R\fintensityPpm\x12#\n" +
+	"\rcomputing_ppm\x18\x15 \x01(\x03R\fcomputingPpm\"\x92\x01\n" +
 	"\aPayload\x12\x16\n" +
 	"\x06script\x18\x01 \x01(\fR\x06script\x12\x12\n" +
 	"\x04args\x18\x02 \x03(\fR\x04args\x12\x10\n" +
@@ -2354,11 +2765,15 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"\bextra_ms\x18\a \x03(\x03R\aextraMs\"T\n" +
 	"\tVolunteer\x12,\n" +
 	"\x04load\x18\x01 \x01(\v2\x18.switchyard.peer.v1.LoadR\x04load\x12\x19\n" +
-	"\bvalid_ms\x18\x02 \x01(\x03R\avalidMs\"\x82\x01\n" +
+	"\bvalid_ms\x18\x02 \x01(\x03R\avalidMs\"\x9d\x01\n" +
 	"\x05Offer\x12,\n" +
 	"\x04spec\x18\x01 \x01(\v2\x18.switchyard.peer.v1.SpecR\x04spec\x12\x14\n" +
 	"\x05epoch\x18\x02 \x01(\rR\x05epoch\x125\n" +
-	"\apayload\x18\x03 \x01(\v2\x1b.switchyard.peer.v1.PayloadR\apayload\"3\n" +
+	"\apayload\x18\x03 \x01(\v2\x1b.switchyard.peer.v1.PayloadR\apayload\x12\x19\n" +
+	"\bstart_ms\x18\x04 \x01(\x03R\astartMs\"P\n" +
+	"\bPrepared\x12)\n" +
+	"\x03tag\x18\x01 \x01(\v2\x17.switchyard.peer.v1.TagR\x03tag\x12\x19\n" +
+	"\bstart_ms\x18\x02 \x01(\x03R\astartMs\"3\n" +
 	"\x06Notice\x12)\n" +
 	"\x03tag\x18\x01 \x01(\v2\x17.switchyard.peer.v1.TagR\x03tag\"`\n" +
 	"\aRefused\x12)\n" +
@@ -2378,7 +2793,7 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"\x04File\x122\n" +
 	"\x06stream\x18\x01 \x01(\x0e2\x1a.switchyard.peer.v1.StreamR\x06stream\x12\x12\n" +
 	"\x04size\x18\x02 \x01(\x03R\x04size\x12\x16\n" +
-	"\x06sha256\x18\x03 \x01(\fR\x06sha256\"\x98\x02\n" +
+	"\x06sha256\x18\x03 \x01(\fR\x06sha256\"\xc9\x02\n" +
 	"\x06Result\x12)\n" +
 	"\x03tag\x18\x01 \x01(\v2\x17.switchyard.peer.v1.TagR\x03tag\x122\n" +
 	"\x05state\x18\x02 \x01(\x0e2\x1c.switchyard.peer.v1.JobStateR\x05state\x12\x1b\n" +
@@ -2387,13 +2802,23 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"\x06reason\x18\x05 \x01(\tR\x06reason\x12\x1b\n" +
 	"\twaited_ms\x18\x06 \x01(\x03R\bwaitedMs\x12\x15\n" +
 	"\x06ran_ms\x18\a \x01(\x03R\x05ranMs\x12.\n" +
-	"\x05files\x18\b \x03(\v2\x18.switchyard.peer.v1.FileR\x05files\"K\n" +
+	"\x05files\x18\b \x03(\v2\x18.switchyard.peer.v1.FileR\x05files\x12/\n" +
+	"\x05usage\x18\t \x01(\v2\x19.switchyard.peer.v1.UsageR\x05usage\"\xc8\x01\n" +
+	"\x05Usage\x12\x15\n" +
+	"\x06cpu_ms\x18\x01 \x01(\x03R\x05cpuMs\x12\x1b\n" +
+	"\tmemory_mb\x18\x02 \x01(\x03R\bmemoryMb\x12\x1b\n" +
+	"\tenergy_mj\x18\x03 \x01(\x03R\benergyMj\x12\x14\n" +
+	"\x05mflop\x18\x04 \x01(\x03R\x05mflop\x12\x16\n" +
+	"\x06mwords\x18\x05 \x01(\x03R\x06mwords\x12\x12\n" +
+	"\x04sent\x18\x06 \x01(\x03R\x04sent\x12\x1a\n" +
+	"\bmessages\x18\a \x01(\x03R\bmessages\x12\x10\n" +
+	"\x03mhz\x18\b \x01(\x03R\x03mhz\"K\n" +
 	"\x06Recall\x12)\n" +
 	"\x03tag\x18\x01 \x01(\v2\x17.switchyard.peer.v1.TagR\x03tag\x12\x16\n" +
 	"\x06cancel\x18\x02 \x01(\bR\x06cancel\"M\n" +
 	"\x06Fenced\x12)\n" +
 	"\x03tag\x18\x01 \x01(\v2\x17.switchyard.peer.v1.TagR\x03tag\x12\x18\n" +
-	"\acurrent\x18\x02 \x01(\rR\acurrent\"\xc3\x01\n" +
+	"\acurrent\x18\x02 \x01(\rR\acurrent\"\xfa\x01\n" +
 	"\bCapacity\x12\x12\n" +
 	"\x04cpus\x18\x01 \x01(\x03R\x04cpus\x12\x14\n" +
 	"\x05nodes\x18\x02 \x01(\x03R\x05nodes\x12\x1b\n" +
@@ -2402,7 +2827,15 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"whole_node\x18\x04 \x01(\bR\twholeNode\x12'\n" +
 	"\x10max_wall_time_ms\x18\x05 \x01(\x03R\rmaxWallTimeMs\x12\x10\n" +
 	"\x03mhz\x18\x06 \x01(\x03R\x03mhz\x12\x16\n" +
-	"\x06mflops\x18\a \x01(\x03R\x06mflops\"\xa6\x02\n" +
+	"\x06mflops\x18\a \x01(\x03R\x06mflops\x125\n" +
+	"\amachine\x18\b \x01(\v2\x1b.switchyard.peer.v1.MachineR\amachine\"\x80\x01\n" +
+	"\aMachine\x12\x14\n" +
+	"\x05flops\x18\x01 \x01(\x03R\x05flops\x12\x14\n" +
+	"\x05words\x18\x02 \x01(\x03R\x05words\x12\x18\n" +
+	"\anetwork\x18\x03 \x01(\x03R\anetwork\x12\x1d\n" +
+	"\n" +
+	"latency_ns\x18\x04 \x01(\x03R\tlatencyNs\x12\x10\n" +
+	"\x03bus\x18\x05 \x01(\bR\x03bus\"\xc2\x02\n" +
 	"\x04Card\x12\x12\n" +
 	"\x04site\x18\x01 \x01(\tR\x04site\x12\x16\n" +
 	"\x06number\x18\x02 \x01(\rR\x06number\x12\x1d\n" +
@@ -2413,7 +2846,9 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"\bsoftware\x18\x06 \x01(\tR\bsoftware\x12\x1a\n" +
 	"\bprotocol\x18\a \x01(\rR\bprotocol\x128\n" +
 	"\bcapacity\x18\b \x01(\v2\x1c.switchyard.peer.v1.CapacityR\bcapacity\x12\x19\n" +
-	"\bseen_seq\x18\t \x01(\x04R\aseenSeq\"\\\n" +
+	"\bseen_seq\x18\t \x01(\x04R\aseenSeq\x12\x1a\n" +
+	"\breserves\x18\n" +
+	" \x01(\bR\breserves\"\\\n" +
 	"\x06Digest\x12\x12\n" +
 	"\x04site\x18\x01 \x01(\tR\x04site\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12,\n" +
@@ -2472,66 +2907,74 @@ func file_protocol_peer_v1_peer_proto_rawDescGZIP() []byte {
 }
 
 var file_protocol_peer_v1_peer_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_protocol_peer_v1_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
+var file_protocol_peer_v1_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 30)
 var file_protocol_peer_v1_peer_proto_goTypes = []any{
 	(JobState)(0),        // 0: switchyard.peer.v1.JobState
 	(Stream)(0),          // 1: switchyard.peer.v1.Stream
 	(*Tag)(nil),          // 2: switchyard.peer.v1.Tag
-	(*Spec)(nil),         // 3: switchyard.peer.v1.Spec
-	(*Payload)(nil),      // 4: switchyard.peer.v1.Payload
-	(*Load)(nil),         // 5: switchyard.peer.v1.Load
-	(*Term)(nil),         // 6: switchyard.peer.v1.Term
-	(*Quote)(nil),        // 7: switchyard.peer.v1.Quote
-	(*QuoteRequest)(nil), // 8: switchyard.peer.v1.QuoteRequest
-	(*QuoteReply)(nil),   // 9: switchyard.peer.v1.QuoteReply
-	(*Volunteer)(nil),    // 10: switchyard.peer.v1.Volunteer
-	(*Offer)(nil),        // 11: switchyard.peer.v1.Offer
-	(*Notice)(nil),       // 12: switchyard.peer.v1.Notice
-	(*Refused)(nil),      // 13: switchyard.peer.v1.Refused
-	(*Status)(nil),       // 14: switchyard.peer.v1.Status
-	(*StatusAck)(nil),    // 15: switchyard.peer.v1.StatusAck
-	(*File)(nil),         // 16: switchyard.peer.v1.File
-	(*Result)(nil),       // 17: switchyard.peer.v1.Result
-	(*Recall)(nil),       // 18: switchyard.peer.v1.Recall
-	(*Fenced)(nil),       // 19: switchyard.peer.v1.Fenced
-	(*Capacity)(nil),     // 20: switchyard.peer.v1.Capacity
-	(*Card)(nil),         // 21: switchyard.peer.v1.Card
-	(*Digest)(nil),       // 22: switchyard.peer.v1.Digest
-	(*SignedCard)(nil),   // 23: switchyard.peer.v1.SignedCard
-	(*Hello)(nil),        // 24: switchyard.peer.v1.Hello
-	(*SignedHello)(nil),  // 25: switchyard.peer.v1.SignedHello
-	(*FetchRequest)(nil), // 26: switchyard.peer.v1.FetchRequest
-	(*FetchReply)(nil),   // 27: switchyard.peer.v1.FetchReply
+	(*Licence)(nil),      // 3: switchyard.peer.v1.Licence
+	(*Spec)(nil),         // 4: switchyard.peer.v1.Spec
+	(*Payload)(nil),      // 5: switchyard.peer.v1.Payload
+	(*Load)(nil),         // 6: switchyard.peer.v1.Load
+	(*Term)(nil),         // 7: switchyard.peer.v1.Term
+	(*Quote)(nil),        // 8: switchyard.peer.v1.Quote
+	(*QuoteRequest)(nil), // 9: switchyard.peer.v1.QuoteRequest
+	(*QuoteReply)(nil),   // 10: switchyard.peer.v1.QuoteReply
+	(*Volunteer)(nil),    // 11: switchyard.peer.v1.Volunteer
+	(*Offer)(nil),        // 12: switchyard.peer.v1.Offer
+	(*Prepared)(nil),     // 13: switchyard.peer.v1.Prepared
+	(*Notice)(nil),       // 14: switchyard.peer.v1.Notice
+	(*Refused)(nil),      // 15: switchyard.peer.v1.Refused
+	(*Status)(nil),       // 16: switchyard.peer.v1.Status
+	(*StatusAck)(nil),    // 17: switchyard.peer.v1.StatusAck
+	(*File)(nil),         // 18: switchyard.peer.v1.File
+	(*Result)(nil),       // 19: switchyard.peer.v1.Result
+	(*Usage)(nil),        // 20: switchyard.peer.v1.Usage
+	(*Recall)(nil),       // 21: switchyard.peer.v1.Recall
+	(*Fenced)(nil),       // 22: switchyard.peer.v1.Fenced
+	(*Capacity)(nil),     // 23: switchyard.peer.v1.Capacity
+	(*Machine)(nil),      // 24: switchyard.peer.v1.Machine
+	(*Card)(nil),         // 25: switchyard.peer.v1.Card
+	(*Digest)(nil),       // 26: switchyard.peer.v1.Digest
+	(*SignedCard)(nil),   // 27: switchyard.peer.v1.SignedCard
+	(*Hello)(nil),        // 28: switchyard.peer.v1.Hello
+	(*SignedHello)(nil),  // 29: switchyard.peer.v1.SignedHello
+	(*FetchRequest)(nil), // 30: switchyard.peer.v1.FetchRequest
+	(*FetchReply)(nil),   // 31: switchyard.peer.v1.FetchReply
 }
 var file_protocol_peer_v1_peer_proto_depIdxs = []int32{
-	6,  // 0: switchyard.peer.v1.Quote.terms:type_name -> switchyard.peer.v1.Term
-	3,  // 1: switchyard.peer.v1.QuoteRequest.jobs:type_name -> switchyard.peer.v1.Spec
-	7,  // 2: switchyard.peer.v1.QuoteReply.quotes:type_name -> switchyard.peer.v1.Quote
-	5,  // 3: switchyard.peer.v1.QuoteReply.load:type_name -> switchyard.peer.v1.Load
-	5,  // 4: switchyard.peer.v1.Volunteer.load:type_name -> switchyard.peer.v1.Load
-	3,  // 5: switchyard.peer.v1.Offer.spec:type_name -> switchyard.peer.v1.Spec
-	4,  // 6: switchyard.peer.v1.Offer.payload:type_name -> switchyard.peer.v1.Payload
-	2,  // 7: switchyard.peer.v1.Notice.tag:type_name -> switchyard.peer.v1.Tag
-	2,  // 8: switchyard.peer.v1.Refused.tag:type_name -> switchyard.peer.v1.Tag
-	2,  // 9: switchyard.peer.v1.Status.tag:type_name -> switchyard.peer.v1.Tag
-	0,  // 10: switchyard.peer.v1.Status.state:type_name -> switchyard.peer.v1.JobState
-	2,  // 11: switchyard.peer.v1.StatusAck.tag:type_name -> switchyard.peer.v1.Tag
-	1,  // 12: switchyard.peer.v1.File.stream:type_name -> switchyard.peer.v1.Stream
-	2,  // 13: switchyard.peer.v1.Result.tag:type_name -> switchyard.peer.v1.Tag
-	0,  // 14: switchyard.peer.v1.Result.state:type_name -> switchyard.peer.v1.JobState
-	16, // 15: switchyard.peer.v1.Result.files:type_name -> switchyard.peer.v1.File
-	2,  // 16: switchyard.peer.v1.Recall.tag:type_name -> switchyard.peer.v1.Tag
-	2,  // 17: switchyard.peer.v1.Fenced.tag:type_name -> switchyard.peer.v1.Tag
-	20, // 18: switchyard.peer.v1.Card.capacity:type_name -> switchyard.peer.v1.Capacity
-	5,  // 19: switchyard.peer.v1.Digest.load:type_name -> switchyard.peer.v1.Load
-	23, // 20: switchyard.peer.v1.Hello.card:type_name -> switchyard.peer.v1.SignedCard
-	2,  // 21: switchyard.peer.v1.FetchRequest.tag:type_name -> switchyard.peer.v1.Tag
-	1,  // 22: switchyard.peer.v1.FetchRequest.stream:type_name -> switchyard.peer.v1.Stream
-	23, // [23:23] is the sub-list for method output_type
-	23, // [23:23] is the sub-list for method input_type
-	23, // [23:23] is the sub-list for extension type_name
-	23, // [23:23] is the sub-list for extension extendee
-	0,  // [0:23] is the sub-list for field type_name
+	3,  // 0: switchyard.peer.v1.Spec.licences:type_name -> switchyard.peer.v1.Licence
+	7,  // 1: switchyard.peer.v1.Quote.terms:type_name -> switchyard.peer.v1.Term
+	4,  // 2: switchyard.peer.v1.QuoteRequest.jobs:type_name -> switchyard.peer.v1.Spec
+	8,  // 3: switchyard.peer.v1.QuoteReply.quotes:type_name -> switchyard.peer.v1.Quote
+	6,  // 4: switchyard.peer.v1.QuoteReply.load:type_name -> switchyard.peer.v1.Load
+	6,  // 5: switchyard.peer.v1.Volunteer.load:type_name -> switchyard.peer.v1.Load
+	4,  // 6: switchyard.peer.v1.Offer.spec:type_name -> switchyard.peer.v1.Spec
+	5,  // 7: switchyard.peer.v1.Offer.payload:type_name -> switchyard.peer.v1.Payload
+	2,  // 8: switchyard.peer.v1.Prepared.tag:type_name -> switchyard.peer.v1.Tag
+	2,  // 9: switchyard.peer.v1.Notice.tag:type_name -> switchyard.peer.v1.Tag
+	2,  // 10: switchyard.peer.v1.Refused.tag:type_name -> switchyard.peer.v1.Tag
+	2,  // 11: switchyard.peer.v1.Status.tag:type_name -> switchyard.peer.v1.Tag
+	0,  // 12: switchyard.peer.v1.Status.state:type_name -> switchyard.peer.v1.JobState
+	2,  // 13: switchyard.peer.v1.StatusAck.tag:type_name -> switchyard.peer.v1.Tag
+	1,  // 14: switchyard.peer.v1.File.stream:type_name -> switchyard.peer.v1.Stream
+	2,  // 15: switchyard.peer.v1.Result.tag:type_name -> switchyard.peer.v1.Tag
+	0,  // 16: switchyard.peer.v1.Result.state:type_name -> switchyard.peer.v1.JobState
+	18, // 17: switchyard.peer.v1.Result.files:type_name -> switchyard.peer.v1.File
+	20, // 18: switchyard.peer.v1.Result.usage:type_name -> switchyard.peer.v1.Usage
+	2,  // 19: switchyard.peer.v1.Recall.tag:type_name -> switchyard.peer.v1.Tag
+	2,  // 20: switchyard.peer.v1.Fenced.tag:type_name -> switchyard.peer.v1.Tag
+	24, // 21: switchyard.peer.v1.Capacity.machine:type_name -> switchyard.peer.v1.Machine
+	23, // 22: switchyard.peer.v1.Card.capacity:type_name -> switchyard.peer.v1.Capacity
+	6,  // 23: switchyard.peer.v1.Digest.load:type_name -> switchyard.peer.v1.Load
+	27, // 24: switchyard.peer.v1.Hello.card:type_name -> switchyard.peer.v1.SignedCard
+	2,  // 25: switchyard.peer.v1.FetchRequest.tag:type_name -> switchyard.peer.v1.Tag
+	1,  // 26: switchyard.peer.v1.FetchRequest.stream:type_name -> switchyard.peer.v1.Stream
+	27, // [27:27] is the sub-list for method output_type
+	27, // [27:27] is the sub-list for method input_type
+	27, // [27:27] is the sub-list for extension type_name
+	27, // [27:27] is the sub-list for extension extendee
+	0,  // [0:27] is the sub-list for field type_name
 }
 
 func init() { file_protocol_peer_v1_peer_proto_init() }
@@ -2545,7 +2988,7 @@ func file_protocol_peer_v1_peer_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_protocol_peer_v1_peer_proto_rawDesc), len(file_protocol_peer_v1_peer_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   26,
+			NumMessages:   30,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

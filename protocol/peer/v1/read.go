@@ -23,6 +23,10 @@ func readMessage(kind string, body []byte) (protocol.Message, error) {
 		return read(body, &Volunteer{}, readVolunteer)
 	case protocol.Offer{}.Kind():
 		return read(body, &Offer{}, readOffer)
+	case protocol.Prepared{}.Kind():
+		return read(body, &Prepared{}, func(w *Prepared) (protocol.Message, error) {
+			return protocol.Prepared{Tag: readTag(w.GetTag()), Start: protocol.Instant(w.GetStartMs())}, nil
+		})
 	case protocol.Refused{}.Kind():
 		return read(body, &Refused{}, func(w *Refused) (protocol.Message, error) {
 			return protocol.Refused{Tag: readTag(w.GetTag()), Reason: w.GetReason(), Full: w.GetFull()}, nil
@@ -58,8 +62,6 @@ func read[W proto.Message](body []byte, w W, convert func(W) (protocol.Message, 
 
 func readNotice(kind string, tag protocol.Tag) (protocol.Message, error) {
 	switch kind {
-	case protocol.Prepared{}.Kind():
-		return protocol.Prepared{Tag: tag}, nil
 	case protocol.Grant{}.Kind():
 		return protocol.Grant{Tag: tag}, nil
 	case protocol.Accept{}.Kind():
@@ -121,6 +123,7 @@ func readOffer(w *Offer) (protocol.Message, error) {
 	}
 	return protocol.Offer{
 		Spec: readSpec(w.GetSpec()), Epoch: protocol.Epoch(w.GetEpoch()), Payload: readPayload(w.GetPayload()),
+		Start: protocol.Instant(w.GetStartMs()),
 	}, nil
 }
 
@@ -135,7 +138,13 @@ func readSpec(w *Spec) protocol.Spec {
 		Sites:   wire.Convert(w.GetSites(), func(s string) protocol.SiteName { return protocol.SiteName(s) }),
 		Requeue: w.GetRequeue(), Submitted: protocol.Instant(w.GetSubmittedMs()), MHz: number(w.GetMhz()),
 		Mflops: number(w.GetMflops()), Data: w.GetDataBytes(),
+		DataOut: w.GetDataOut(), Licences: wire.Convert(w.GetLicences(), readLicence), Priority: w.GetPriority(),
+		Expected: protocol.Duration(w.GetExpectedMs()), Intensity: number(w.GetIntensityPpm()), Computing: number(w.GetComputingPpm()),
 	}
+}
+
+func readLicence(w *Licence) protocol.Licence {
+	return protocol.Licence{Name: w.GetName(), Count: number(w.GetCount())}
 }
 
 func readPayload(w *Payload) *protocol.Payload {
@@ -183,7 +192,15 @@ func readResult(w *Result) (protocol.Message, error) {
 	return protocol.Result{Tag: readTag(w.GetTag()), Outcome: protocol.Outcome{
 		State: state, ExitCode: number(w.GetExitCode()), Signal: number(w.GetSignal()), Reason: w.GetReason(),
 		Waited: protocol.Duration(w.GetWaitedMs()), Ran: protocol.Duration(w.GetRanMs()), Files: files,
+		Usage: readUsage(w.GetUsage()),
 	}}, err
+}
+
+func readUsage(w *Usage) protocol.Usage {
+	return protocol.Usage{
+		CPU: protocol.Duration(w.GetCpuMs()), MemoryMB: w.GetMemoryMb(), Energy: w.GetEnergyMj(),
+		Mflop: w.GetMflop(), Mwords: w.GetMwords(), Sent: w.GetSent(), Messages: w.GetMessages(), MHz: number(w.GetMhz()),
+	}
 }
 
 func readFile(w *File) (protocol.File, error) {
@@ -221,10 +238,16 @@ func readCard(w *Card) (protocol.Card, error) {
 		Capacity: protocol.Capacity{
 			CPUs: number(c.GetCpus()), Nodes: number(c.GetNodes()), MemoryMB: c.GetMemoryMb(),
 			WholeNode: c.GetWholeNode(), MaxWallTime: protocol.Duration(c.GetMaxWallTimeMs()), MHz: number(c.GetMhz()),
-			Mflops: number(c.GetMflops()),
+			Mflops: number(c.GetMflops()), Machine: readMachine(c.GetMachine()),
 		},
-		SeenSeq: w.GetSeenSeq(),
+		SeenSeq: w.GetSeenSeq(), Reserves: w.GetReserves(),
 	}, wire.Present("capacity", c != nil)
+}
+
+func readMachine(w *Machine) protocol.Machine {
+	return protocol.Machine{
+		Flops: w.GetFlops(), Words: w.GetWords(), Network: w.GetNetwork(), Latency: w.GetLatencyNs(), Bus: w.GetBus(),
+	}
 }
 
 // number narrows a count; one that does not fit becomes one that no check

@@ -13,6 +13,8 @@ func wireMessage(m protocol.Message) proto.Message {
 		return &Notice{Tag: WireTag(tag)}
 	}
 	switch m := m.(type) {
+	case protocol.Prepared:
+		return &Prepared{Tag: WireTag(m.Tag), StartMs: int64(m.Start)}
 	case protocol.QuoteRequest:
 		return &QuoteRequest{Round: uint64(m.Round), DeadlineMs: int64(m.Deadline), Jobs: wire.Convert(m.Jobs, wireSpec), Reckon: string(m.Reckon), Extra: int64(m.Extra)}
 	case protocol.QuoteReply:
@@ -24,7 +26,7 @@ func wireMessage(m protocol.Message) proto.Message {
 	case protocol.Volunteer:
 		return &Volunteer{Load: wireLoad(m.Load), ValidMs: int64(m.Valid)}
 	case protocol.Offer:
-		return &Offer{Spec: wireSpec(m.Spec), Epoch: uint32(m.Epoch), Payload: wirePayload(m.Payload)}
+		return &Offer{Spec: wireSpec(m.Spec), Epoch: uint32(m.Epoch), Payload: wirePayload(m.Payload), StartMs: int64(m.Start)}
 	case protocol.Refused:
 		return &Refused{Tag: WireTag(m.Tag), Reason: m.Reason, Full: m.Full}
 	case protocol.Status:
@@ -45,8 +47,6 @@ func wireMessage(m protocol.Message) proto.Message {
 // noticeTag returns what a message is about when it says nothing else.
 func noticeTag(m protocol.Message) (protocol.Tag, bool) {
 	switch m := m.(type) {
-	case protocol.Prepared:
-		return m.Tag, true
 	case protocol.Grant:
 		return m.Tag, true
 	case protocol.Accept:
@@ -78,8 +78,12 @@ func wireSpec(s protocol.Spec) *Spec {
 		Sites:   wire.Convert(s.Sites, func(n protocol.SiteName) string { return string(n) }),
 		Requeue: s.Requeue, SubmittedMs: int64(s.Submitted), Mhz: int64(s.MHz),
 		Mflops: int64(s.Mflops), PowerPpm: int64(s.Power), DataBytes: s.Data, Like: s.Like,
+		DataOut: s.DataOut, Licences: wire.Convert(s.Licences, wireLicence), Priority: s.Priority,
+		ExpectedMs: int64(s.Expected), IntensityPpm: int64(s.Intensity), ComputingPpm: int64(s.Computing),
 	}
 }
+
+func wireLicence(l protocol.Licence) *Licence { return &Licence{Name: l.Name, Count: int64(l.Count)} }
 
 func wirePayload(p *protocol.Payload) *Payload {
 	return &Payload{
@@ -124,6 +128,18 @@ func wireResult(m protocol.Result) *Result {
 		Files: wire.Convert(o.Files, func(f protocol.File) *File {
 			return &File{Stream: Stream(f.Stream), Size: f.Size, Sha256: f.SHA256[:]}
 		}),
+		Usage: wireUsage(o.Usage),
+	}
+}
+
+// wireUsage leaves out what says nothing.
+func wireUsage(u protocol.Usage) *Usage {
+	if u == (protocol.Usage{}) {
+		return nil
+	}
+	return &Usage{
+		CpuMs: int64(u.CPU), MemoryMb: u.MemoryMB, EnergyMj: u.Energy, Mflop: u.Mflop, Mwords: u.Mwords,
+		Sent: u.Sent, Messages: u.Messages, Mhz: int64(u.MHz),
 	}
 }
 
@@ -135,8 +151,16 @@ func wireCard(c protocol.Card) *Card {
 		Capacity: &Capacity{
 			Cpus: int64(c.Capacity.CPUs), Nodes: int64(c.Capacity.Nodes), MemoryMb: c.Capacity.MemoryMB,
 			WholeNode: c.Capacity.WholeNode, MaxWallTimeMs: int64(c.Capacity.MaxWallTime),
-			Mhz: int64(c.Capacity.MHz), Mflops: int64(c.Capacity.Mflops),
+			Mhz: int64(c.Capacity.MHz), Mflops: int64(c.Capacity.Mflops), Machine: wireMachine(c.Capacity.Machine),
 		},
-		SeenSeq: c.SeenSeq,
+		SeenSeq: c.SeenSeq, Reserves: c.Reserves,
 	}
+}
+
+// wireMachine leaves out what says nothing.
+func wireMachine(m protocol.Machine) *Machine {
+	if m == (protocol.Machine{}) {
+		return nil
+	}
+	return &Machine{Flops: m.Flops, Words: m.Words, Network: m.Network, LatencyNs: m.Latency, Bus: m.Bus}
 }

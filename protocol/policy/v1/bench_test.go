@@ -41,6 +41,29 @@ func bigRound(jobs, sites int) policy.Snapshot {
 	return in
 }
 
+// wholeRound is such a round as a policy that is whole sees it: applications of ten jobs,
+// with waiting that costs by working hours, and all parts of prices.
+func wholeRound(jobs, sites int) policy.Snapshot {
+	in := bigRound(jobs, sites)
+	in.Currency = "EUR"
+	for first := 0; first < jobs; first += 10 {
+		a := policy.Application{ID: in.Jobs[first].ID, Beta: protocol.PPM, MaxCost: 1_000_000_000, MaxTime: 7 * protocol.Day}
+		for k := range 14 {
+			a.Waiting = append(a.Waiting, policy.Rate{From: protocol.Duration(k) * 12 * protocol.Hour, PerHour: protocol.Micro(k%2) * 60_000_000})
+		}
+		in.Applications = append(in.Applications, a)
+	}
+	for j := range in.Jobs {
+		job := &in.Jobs[j]
+		job.Application, job.Alpha, job.Gamma, job.Delta = j/10, protocol.PPM, protocol.PPM, protocol.PPM
+	}
+	for _, cost := range in.Cost {
+		in.Use, in.Licence = append(in.Use, cost/2), append(in.Licence, cost/8)
+		in.Eco, in.Data = append(in.Eco, cost/4), append(in.Data, cost/16)
+	}
+	return in
+}
+
 func bigAnswer(in *policy.Snapshot) []policy.Decision {
 	decisions := make([]policy.Decision, len(in.Jobs))
 	for j := range decisions {
@@ -51,6 +74,23 @@ func bigAnswer(in *policy.Snapshot) []policy.Decision {
 		}
 	}
 	return decisions
+}
+
+// BenchmarkWholeRound is the way there of the same round for a policy that is whole.
+func BenchmarkWholeRound(b *testing.B) {
+	in := wholeRound(10_000, 58)
+	there := wire(b, policyv1.EncodeSnapshot(&in))
+	b.Run("there/write", func(b *testing.B) {
+		measure(b, len(there), func() { wire(b, policyv1.EncodeSnapshot(&in)) })
+	})
+	b.Run("there/read", func(b *testing.B) {
+		measure(b, len(there), func() {
+			m := &policyv1.DecideRequest{}
+			fail(b, proto.Unmarshal(there, m))
+			_, err := policyv1.DecodeSnapshot(m)
+			fail(b, err)
+		})
+	})
 }
 
 // BenchmarkRound is all that a round of 10,000 jobs and 58 sites costs on its way

@@ -18,6 +18,9 @@ const (
 	MaxCurrency = wire.MaxCurrency // bytes of a currency, as between peers
 	MaxReason   = 512              // bytes of a decision's reason
 
+	MaxApplications = MaxJobs
+	MaxRates        = 4096 // of an application
+
 	maxParams = 256
 	maxParam  = 1024 // bytes of a parameter's name or value
 )
@@ -89,12 +92,14 @@ func checkShape(m *DecideRequest) error {
 		wire.SparseLength("site_extras", len(m.GetSiteExtras()), sites),
 		wire.SparseLength("site_no_energy", len(m.GetSiteNoEnergy()), sites),
 		wire.SparseLength("job_data", len(m.GetJobData()), jobs),
+		wire.SparseLength("job_data_out", len(m.GetJobDataOut()), jobs),
 		wire.Length("job_cpus", len(m.GetJobCpus()), jobs),
 		wire.Length("job_wall_time", len(m.GetJobWallTime()), jobs),
 		wire.Length("job_waited", len(m.GetJobWaited()), jobs),
 		wire.Length("awt", len(m.GetAwt()), sites*jobs),
 		wire.Length("ert", len(m.GetErt()), sites*jobs),
 		wire.Length("cost", len(m.GetCost()), sites*jobs),
+		checkWholeShape(m),
 	)
 }
 
@@ -147,6 +152,7 @@ func checkJobs(m *DecideRequest) error {
 		spans("job_wall_time", m.GetJobWallTime()),
 		spans("job_waited", m.GetJobWaited()),
 		amounts("job_data", m.GetJobData()),
+		amounts("job_data_out", m.GetJobDataOut()),
 	)
 }
 

@@ -21,7 +21,7 @@ func EncodeDecisions(decisions []policy.Decision, hint []byte) *DecideResponse {
 	}
 	for i := range decisions {
 		d := &decisions[i]
-		m.Job[i], m.Site[i] = wireIndex(d.Job), wireIndex(d.Site)
+		m.Job[i], m.Site[i] = wireIndex(d.Job), wireSite(d.Site)
 		m.Wait[i], m.Reason[i] = wire.EncodeSpan(d.Wait), clip(d.Reason)
 	}
 	return m
@@ -53,29 +53,50 @@ func DecodeDecisions(m *DecideResponse) ([]policy.Decision, []byte, error) {
 	decisions := make([]policy.Decision, n)
 	for i := range decisions {
 		decisions[i] = policy.Decision{
-			Job: readIndex(m.GetJob()[i]), Site: readIndex(m.GetSite()[i]),
+			Job: readIndex(m.GetJob()[i]), Site: readSite(m.GetSite()[i]),
 			Wait: wire.DecodeSpan(m.GetWait()[i]), Reason: m.GetReason()[i],
 		}
 	}
 	return decisions, hint, nil
 }
 
-// wireIndex is an index; one that no column has becomes the largest, which no
-// check of decisions passes.
+// nowhere is the site of a job that stays in the grid queue. Hosts that do not know it
+// refuse it, as an index that no column has.
+const nowhere = math.MaxUint32
+
+// noIndex is an index that no column has.
+const noIndex = math.MaxUint32 - 1
+
+// wireIndex is an index; one that no column has becomes one that no check of decisions
+// passes.
 func wireIndex(n int) uint32 {
 	if n < 0 || n > math.MaxInt32 {
-		return math.MaxUint32
+		return noIndex
 	}
 	return uint32(n)
+}
+
+func wireSite(n int) uint32 {
+	if n == policy.Nowhere {
+		return nowhere
+	}
+	return wireIndex(n)
 }
 
 // readIndex keeps an index that no column has apart from all others, also where
 // int has 32 bits.
 func readIndex(n uint32) int {
 	if n > math.MaxInt32 {
-		return -1
+		return math.MinInt32
 	}
 	return int(n)
+}
+
+func readSite(n uint32) int {
+	if n == nowhere {
+		return policy.Nowhere
+	}
+	return readIndex(n)
 }
 
 // clip cuts a reason between two characters.

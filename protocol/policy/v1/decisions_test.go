@@ -3,6 +3,7 @@ package policyv1_test
 import (
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -18,10 +19,30 @@ import (
 func drawDecisions(t *rapid.T) (decisions []policy.Decision) {
 	for range rapid.IntRange(0, 4).Draw(t, "decisions") {
 		decisions = append(decisions, policy.Decision{
-			Job: drawCount(t), Site: drawCount(t), Wait: drawSpan(t), Reason: rapid.StringN(0, 20, 100).Draw(t, "reason"),
+			Job: drawCount(t), Site: drawSite(t), Wait: drawSpan(t), Reason: rapid.StringN(0, 20, 100).Draw(t, "reason"),
 		})
 	}
 	return decisions
+}
+
+// drawSite draws an index, or nowhere.
+func drawSite(t *rapid.T) int {
+	return rapid.OneOf(rapid.Just(policy.Nowhere), rapid.IntRange(0, math.MaxInt32)).Draw(t, "site")
+}
+
+// A job that stays keeps its place among the decisions, and its reason.
+func TestJobsStayForAReason(t *testing.T) {
+	t.Parallel()
+	want := []policy.Decision{
+		{Job: 1, Site: 1, Wait: 2, Reason: "cheapest"}, {Job: 0, Site: policy.Nowhere, Reason: "max_cost"}, {Job: 2, Reason: "home"},
+	}
+	m := policyv1.EncodeDecisions(want, nil)
+	if got := m.GetSite(); !slices.Equal(got, []uint32{1, math.MaxUint32, 0}) {
+		t.Errorf("the sites travel as %v", got)
+	}
+	if got, _, err := policyv1.DecodeDecisions(m); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, %v", got, err)
+	}
 }
 
 func TestDecisionsRoundTrip(t *testing.T) {
@@ -77,7 +98,10 @@ func TestIndicesDoNotWrap(t *testing.T) {
 	for _, d := range []policy.Decision{
 		{Job: -1},
 		{Job: 1 << 32},
-		{Site: -1},
+		{Job: math.MaxUint32},
+		{Site: -2},
+		{Site: math.MaxUint32},
+		{Site: math.MaxUint32 - 1},
 		{Site: 1 << 32},
 		{Job: math.MinInt64},
 		{Site: math.MaxInt64},

@@ -23,6 +23,7 @@ func TestInfosRoundTrip(t *testing.T) {
 			Reckon: protocol.AtOnce, Extra: 1,
 		},
 		{Name: "most", Initiations: []policy.Initiation{policy.Cycle}, Reckon: protocol.TwoPrice, Extra: protocol.MaxExtra},
+		{Name: "whole", Initiations: []policy.Initiation{policy.Cycle}, Whole: true},
 		{Name: "later", Initiations: []policy.Initiation{policy.Cycle}, Reckon: "greenest"},
 	} {
 		got, err := policyv1.DecodeInfo(travel(t, policyv1.EncodeInfo(want), &policyv1.DescribeResponse{}))
@@ -70,7 +71,7 @@ func TestUnknownInitiationsAreRefused(t *testing.T) {
 func FuzzDecodeInfo(f *testing.F) {
 	data, err := proto.Marshal(policyv1.EncodeInfo(policy.Info{
 		Name: "p", Initiations: []policy.Initiation{policy.Cycle}, Params: []policy.Param{{Name: "a", Value: "1"}},
-		Reckon: protocol.TwoPrice, Extra: 2,
+		Reckon: protocol.TwoPrice, Extra: 2, Whole: true,
 	}))
 	if err != nil {
 		f.Fatal(err)

@@ -27,7 +27,21 @@ func TestWireFormIsPinned(t *testing.T) {
 		Jobs:  []policy.Job{{ID: 4, Data: 5}, {ID: 6}},
 	}
 	dark := policy.Snapshot{Sites: []policy.Site{{Name: "a", Currency: "EUR", NoEnergy: true}, {Name: "b"}}}
+	whole := policy.Snapshot{
+		Self: -1, Currency: "CHF",
+		Sites: []policy.Site{{Name: "a"}},
+		Jobs:  []policy.Job{{ID: 1}, {ID: 2, Application: 1, Together: 3, Alpha: 4, Gamma: 5, Delta: 6, DataOut: 7}},
+		AWT:   []protocol.Duration{0, 0}, ERT: []protocol.Duration{0, 0}, Cost: []protocol.Micro{0, 0},
+		Applications: []policy.Application{
+			{ID: 1, MaxCost: policy.Unlimited, MaxTime: protocol.Never, Waiting: []policy.Rate{{PerHour: 8}, {From: 9, PerHour: 10}}},
+			{ID: 2, Beta: 11, MaxCost: 12, MaxTime: 13, Elapsed: 14, Spent: -15, Done: 16},
+		},
+		Use: []protocol.Micro{17, 0}, Licence: []protocol.Micro{0, 18}, Eco: []protocol.Micro{19, 0}, Data: []protocol.Micro{0, -20},
+	}
 	cases := map[string]proto.Message{
+		"08011201611a01002201002a01003201003a010042004a020102520200005a020000620200006a10000000000000000000000000000000007210000000000000000000000000000000007a1000000000000000000000000000000000ba01020007c20103434846ca01020102d20102000bda01020118e20102011aea0102000ef20102001dfa0102002082020202008a02020009920202080a9a02020001a202020003aa02020004b202020005ba02020006c2021011000000000000000000000000000000ca021000000000000000001200000000000000d2021013000000000000000000000000000000da02100000000000000000ecffffffffffffff": policyv1.EncodeSnapshot(&whole),
+		"0a01701201044001":                 policyv1.EncodeInfo(policy.Info{Name: "p", Initiations: []policy.Initiation{policy.Cycle}, Whole: true}),
+		"0a01011205ffffffff0f1a0100220172": policyv1.EncodeDecisions([]policy.Decision{{Job: 1, Site: policy.Nowhere, Reason: "r"}}, nil),
 		"1201611201621a020000220200002a020000320200003a020000420042004a020406520200005a020000620200008a0102010092010202009a01020200a2010b03ffffffffffffffffff01aa01020500": policyv1.EncodeSnapshot(&linked),
 		"1201611201621a020000220200002a020000320200003a02000042034555524200b201020100":                                                                                     policyv1.EncodeSnapshot(&dark),
 		"0a017012010432036e6f773807": policyv1.EncodeInfo(policy.Info{

@@ -133,7 +133,10 @@ type DescribeResponse struct {
 	// 16 bytes. See protocol.Reckoning.
 	Reckon string `protobuf:"bytes,6,opt,name=reckon,proto3" json:"reckon,omitempty"`
 	// How many jobs of a round to learn the growing wait for, at most 64; 0: none.
-	Extra         int64 `protobuf:"varint,7,opt,name=extra,proto3" json:"extra,omitempty"`
+	Extra int64 `protobuf:"varint,7,opt,name=extra,proto3" json:"extra,omitempty"`
+	// Whether the policy decides about applications: it is told what their users want, every
+	// CPU count of a job, and the parts of prices.
+	Whole         bool `protobuf:"varint,8,opt,name=whole,proto3" json:"whole,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -215,6 +218,13 @@ func (x *DescribeResponse) GetExtra() int64 {
 		return x.Extra
 	}
 	return 0
+}
+
+func (x *DescribeResponse) GetWhole() bool {
+	if x != nil {
+		return x.Whole
+	}
+	return false
 }
 
 type Param struct {
@@ -310,6 +320,8 @@ type DecideRequest struct {
 	JobWaited []int64 `protobuf:"varint,12,rep,packed,name=job_waited,json=jobWaited,proto3" json:"job_waited,omitempty"`
 	// Bytes that must travel to another site than the deciding one.
 	JobData []int64 `protobuf:"varint,21,rep,packed,name=job_data,json=jobData,proto3" json:"job_data,omitempty"`
+	// Bytes that must travel back from it. Absent when all entries are 0.
+	JobDataOut []int64 `protobuf:"varint,23,rep,packed,name=job_data_out,json=jobDataOut,proto3" json:"job_data_out,omitempty"`
 	// Columns of quotes. Approximate wait in ms; -1: declined, or not asked.
 	Awt []int64 `protobuf:"fixed64,13,rep,packed,name=awt,proto3" json:"awt,omitempty"`
 	// Expected run time in ms; -1 where awt is.
@@ -317,7 +329,48 @@ type DecideRequest struct {
 	// In millionths of the site's currency; 0 where awt is -1.
 	Cost []int64 `protobuf:"fixed64,15,rep,packed,name=cost,proto3" json:"cost,omitempty"`
 	// What the last response of this policy returned as hint; may be empty.
-	Hint          []byte `protobuf:"bytes,16,opt,name=hint,proto3" json:"hint,omitempty"`
+	Hint []byte `protobuf:"bytes,16,opt,name=hint,proto3" json:"hint,omitempty"`
+	// Of all money in what follows.
+	Currency string `protobuf:"bytes,24,opt,name=currency,proto3" json:"currency,omitempty"`
+	// Columns of applications: what the user of some jobs wants of them together.
+	// The job_id of its first component.
+	ApplicationId []uint64 `protobuf:"varint,25,rep,packed,name=application_id,json=applicationId,proto3" json:"application_id,omitempty"`
+	// Weight of the cost of waiting, in parts per million.
+	ApplicationBeta []int64 `protobuf:"varint,26,rep,packed,name=application_beta,json=applicationBeta,proto3" json:"application_beta,omitempty"`
+	// Limit of the sum of the unweighted costs of use, licences, eco and data, those of
+	// application_spent included; -1: none.
+	ApplicationMaxCost []int64 `protobuf:"zigzag64,27,rep,packed,name=application_max_cost,json=applicationMaxCost,proto3" json:"application_max_cost,omitempty"`
+	// Limit in ms from the first submission until all results are back; -1: none.
+	ApplicationMaxTime []int64 `protobuf:"zigzag64,28,rep,packed,name=application_max_time,json=applicationMaxTime,proto3" json:"application_max_time,omitempty"`
+	// Time in ms since the first submission.
+	ApplicationElapsed []int64 `protobuf:"varint,29,rep,packed,name=application_elapsed,json=applicationElapsed,proto3" json:"application_elapsed,omitempty"`
+	// Foreseen cost, unweighted, of the components that are placed or have ended.
+	ApplicationSpent []int64 `protobuf:"zigzag64,30,rep,packed,name=application_spent,json=applicationSpent,proto3" json:"application_spent,omitempty"`
+	// Time in ms from now until the last of these has ended and its data are back; 0: there
+	// are none, or it is past; -1: never.
+	ApplicationDone []int64 `protobuf:"zigzag64,31,rep,packed,name=application_done,json=applicationDone,proto3" json:"application_done,omitempty"`
+	// What waiting costs: so many rates for each application, at most 4096, then all rates,
+	// application after application. Each counts from its rate_from, in ms from now, until
+	// the next one's; an application's first is 0, and they rise. rate_per_hour is not
+	// negative. These columns are absent when no application has rates.
+	ApplicationRates []int64 `protobuf:"varint,32,rep,packed,name=application_rates,json=applicationRates,proto3" json:"application_rates,omitempty"`
+	RateFrom         []int64 `protobuf:"varint,33,rep,packed,name=rate_from,json=rateFrom,proto3" json:"rate_from,omitempty"`
+	RatePerHour      []int64 `protobuf:"varint,34,rep,packed,name=rate_per_hour,json=ratePerHour,proto3" json:"rate_per_hour,omitempty"`
+	// More columns of jobs, each absent when all its entries are 0. The index of its
+	// application.
+	JobApplication []int64 `protobuf:"varint,35,rep,packed,name=job_application,json=jobApplication,proto3" json:"job_application,omitempty"`
+	// Jobs of one application with one number above 0 start together or not at all.
+	JobTogether []int64 `protobuf:"varint,36,rep,packed,name=job_together,json=jobTogether,proto3" json:"job_together,omitempty"`
+	// Weights in parts per million: of the costs of use and licences, of eco, of data.
+	JobAlpha []int64 `protobuf:"varint,37,rep,packed,name=job_alpha,json=jobAlpha,proto3" json:"job_alpha,omitempty"`
+	JobGamma []int64 `protobuf:"varint,38,rep,packed,name=job_gamma,json=jobGamma,proto3" json:"job_gamma,omitempty"`
+	JobDelta []int64 `protobuf:"varint,39,rep,packed,name=job_delta,json=jobDelta,proto3" json:"job_delta,omitempty"`
+	// The parts of the cost of each quote, in millionths of currency; 0 where awt is -1.
+	// Each column is absent when all its entries are 0.
+	Use           []int64 `protobuf:"fixed64,40,rep,packed,name=use,proto3" json:"use,omitempty"`
+	Licence       []int64 `protobuf:"fixed64,41,rep,packed,name=licence,proto3" json:"licence,omitempty"`
+	Eco           []int64 `protobuf:"fixed64,42,rep,packed,name=eco,proto3" json:"eco,omitempty"`
+	Data          []int64 `protobuf:"fixed64,43,rep,packed,name=data,proto3" json:"data,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -478,6 +531,13 @@ func (x *DecideRequest) GetJobData() []int64 {
 	return nil
 }
 
+func (x *DecideRequest) GetJobDataOut() []int64 {
+	if x != nil {
+		return x.JobDataOut
+	}
+	return nil
+}
+
 func (x *DecideRequest) GetAwt() []int64 {
 	if x != nil {
 		return x.Awt
@@ -506,13 +566,154 @@ func (x *DecideRequest) GetHint() []byte {
 	return nil
 }
 
+func (x *DecideRequest) GetCurrency() string {
+	if x != nil {
+		return x.Currency
+	}
+	return ""
+}
+
+func (x *DecideRequest) GetApplicationId() []uint64 {
+	if x != nil {
+		return x.ApplicationId
+	}
+	return nil
+}
+
+func (x *DecideRequest) GetApplicationBeta() []int64 {
+	if x != nil {
+		return x.ApplicationBeta
+	}
+	return nil
+}
+
+func (x *DecideRequest) GetApplicationMaxCost() []int64 {
+	if x != nil {
+		return x.ApplicationMaxCost
+	}
+	return nil
+}
+
+func (x *DecideRequest) GetApplicationMaxTime() []int64 {
+	if x != nil {
+		return x.ApplicationMaxTime
+	}
+	return nil
+}
+
+func (x *DecideRequest) GetApplicationElapsed() []int64 {
+	if x != nil {
+		return x.ApplicationElapsed
+	}
+	return nil
+}
+
+func (x *DecideRequest) GetApplicationSpent() []int64 {
+	if x != nil {
+		return x.ApplicationSpent
+	}
+	return nil
+}
+
+func (x *DecideRequest) GetApplicationDone() []int64 {
+	if x != nil {
+		return x.ApplicationDone
+	}
+	return nil
+}
+
+func (x *DecideRequest) GetApplicationRates() []int64 {
+	if x != nil {
+		return x.ApplicationRates
+	}
+	return nil
+}
+
+func (x *DecideRequest) GetRateFrom() []int64 {
+	if x != nil {
+		return x.RateFrom
+	}
+	return nil
+}
+
+func (x *DecideRequest) GetRatePerHour() []int64 {
+	if x != nil {
+		return x.RatePerHour
+	}
+	return nil
+}
+
+func (x *DecideRequest) GetJobApplication() []int64 {
+	if x != nil {
+		return x.JobApplication
+	}
+	return nil
+}
+
+func (x *DecideRequest) GetJobTogether() []int64 {
+	if x != nil {
+		return x.JobTogether
+	}
+	return nil
+}
+
+func (x *DecideRequest) GetJobAlpha() []int64 {
+	if x != nil {
+		return x.JobAlpha
+	}
+	return nil
+}
+
+func (x *DecideRequest) GetJobGamma() []int64 {
+	if x != nil {
+		return x.JobGamma
+	}
+	return nil
+}
+
+func (x *DecideRequest) GetJobDelta() []int64 {
+	if x != nil {
+		return x.JobDelta
+	}
+	return nil
+}
+
+func (x *DecideRequest) GetUse() []int64 {
+	if x != nil {
+		return x.Use
+	}
+	return nil
+}
+
+func (x *DecideRequest) GetLicence() []int64 {
+	if x != nil {
+		return x.Licence
+	}
+	return nil
+}
+
+func (x *DecideRequest) GetEco() []int64 {
+	if x != nil {
+		return x.Eco
+	}
+	return nil
+}
+
+func (x *DecideRequest) GetData() []int64 {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
 // DecideResponse places jobs, in columns: at most one entry for each job. A job
 // without one stays in the grid queue.
 type DecideResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Index of the job in the request.
 	Job []uint32 `protobuf:"varint,1,rep,packed,name=job,proto3" json:"job,omitempty"`
-	// Index of its site in the request, which has not declined it.
+	// Index of its site in the request, which has not declined it; 4294967295: the job stays
+	// in the grid queue, for the reason that is given.
 	Site []uint32 `protobuf:"varint,2,rep,packed,name=site,proto3" json:"site,omitempty"`
 	// Expected wait there in ms: the quoted one, and what the policy itself sent
 	// there before.
@@ -595,7 +796,7 @@ var File_protocol_policy_v1_policy_proto protoreflect.FileDescriptor
 const file_protocol_policy_v1_policy_proto_rawDesc = "" +
 	"\n" +
 	"\x1fprotocol/policy/v1/policy.proto\x12\x14switchyard.policy.v1\"\x11\n" +
-	"\x0fDescribeRequest\"\xff\x01\n" +
+	"\x0fDescribeRequest\"\x95\x02\n" +
 	"\x10DescribeResponse\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12B\n" +
 	"\vinitiations\x18\x02 \x03(\x0e2 .switchyard.policy.v1.InitiationR\vinitiations\x12\x1a\n" +
@@ -603,10 +804,12 @@ const file_protocol_policy_v1_policy_proto_rawDesc = "" +
 	"\x05alone\x18\x04 \x01(\bR\x05alone\x123\n" +
 	"\x06params\x18\x05 \x03(\v2\x1b.switchyard.policy.v1.ParamR\x06params\x12\x16\n" +
 	"\x06reckon\x18\x06 \x01(\tR\x06reckon\x12\x14\n" +
-	"\x05extra\x18\a \x01(\x03R\x05extra\"1\n" +
+	"\x05extra\x18\a \x01(\x03R\x05extra\x12\x14\n" +
+	"\x05whole\x18\b \x01(\bR\x05whole\"1\n" +
 	"\x05Param\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value\"\xf9\x04\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value\"\xd9\n" +
+	"\n" +
 	"\rDecideRequest\x12\x12\n" +
 	"\x04self\x18\x01 \x01(\x11R\x04self\x12\x1b\n" +
 	"\tsite_name\x18\x02 \x03(\tR\bsiteName\x12\x19\n" +
@@ -629,11 +832,33 @@ const file_protocol_policy_v1_policy_proto_rawDesc = "" +
 	"\rjob_wall_time\x18\v \x03(\x03R\vjobWallTime\x12\x1d\n" +
 	"\n" +
 	"job_waited\x18\f \x03(\x03R\tjobWaited\x12\x19\n" +
-	"\bjob_data\x18\x15 \x03(\x03R\ajobData\x12\x10\n" +
+	"\bjob_data\x18\x15 \x03(\x03R\ajobData\x12 \n" +
+	"\fjob_data_out\x18\x17 \x03(\x03R\n" +
+	"jobDataOut\x12\x10\n" +
 	"\x03awt\x18\r \x03(\x10R\x03awt\x12\x10\n" +
 	"\x03ert\x18\x0e \x03(\x10R\x03ert\x12\x12\n" +
 	"\x04cost\x18\x0f \x03(\x10R\x04cost\x12\x12\n" +
-	"\x04hint\x18\x10 \x01(\fR\x04hint\"v\n" +
+	"\x04hint\x18\x10 \x01(\fR\x04hint\x12\x1a\n" +
+	"\bcurrency\x18\x18 \x01(\tR\bcurrency\x12%\n" +
+	"\x0eapplication_id\x18\x19 \x03(\x04R\rapplicationId\x12)\n" +
+	"\x10application_beta\x18\x1a \x03(\x03R\x0fapplicationBeta\x120\n" +
+	"\x14application_max_cost\x18\x1b \x03(\x12R\x12applicationMaxCost\x120\n" +
+	"\x14application_max_time\x18\x1c \x03(\x12R\x12applicationMaxTime\x12/\n" +
+	"\x13application_elapsed\x18\x1d \x03(\x03R\x12applicationElapsed\x12+\n" +
+	"\x11application_spent\x18\x1e \x03(\x12R\x10applicationSpent\x12)\n" +
+	"\x10application_done\x18\x1f \x03(\x12R\x0fapplicationDone\x12+\n" +
+	"\x11application_rates\x18  \x03(\x03R\x10applicationRates\x12\x1b\n" +
+	"\trate_from\x18! \x03(\x03R\brateFrom\x12\"\n" +
+	"\rrate_per_hour\x18\" \x03(\x03R\vratePerHour\x12'\n" +
+	"\x0fjob_application\x18# \x03(\x03R\x0ejobApplication\x12!\n" +
+	"\fjob_together\x18$ \x03(\x03R\vjobTogether\x12\x1b\n" +
+	"\tjob_alpha\x18% \x03(\x03R\bjobAlpha\x12\x1b\n" +
+	"\tjob_gamma\x18& \x03(\x03R\bjobGamma\x12\x1b\n" +
+	"\tjob_delta\x18' \x03(\x03R\bjobDelta\x12\x10\n" +
+	"\x03use\x18( \x03(\x10R\x03use\x12\x18\n" +
+	"\alicence\x18) \x03(\x10R\alicence\x12\x10\n" +
+	"\x03eco\x18* \x03(\x10R\x03eco\x12\x12\n" +
+	"\x04data\x18+ \x03(\x10R\x04data\"v\n" +
 	"\x0eDecideResponse\x12\x10\n" +
 	"\x03job\x18\x01 \x03(\rR\x03job\x12\x12\n" +
 	"\x04site\x18\x02 \x03(\rR\x04site\x12\x12\n" +

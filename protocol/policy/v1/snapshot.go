@@ -19,6 +19,8 @@ func EncodeSnapshot(in *policy.Snapshot) *DecideRequest {
 	writeSites(m, in.Sites)
 	writeJobs(m, in.Jobs)
 	writeQuotes(m, in)
+	writeApplications(m, in)
+	writeMoney(m, in)
 	return m
 }
 
@@ -27,7 +29,7 @@ func EncodeSnapshot(in *policy.Snapshot) *DecideRequest {
 func DecodeSnapshot(m *DecideRequest) (policy.Snapshot, error) {
 	err := checkShape(m)
 	if err == nil {
-		err = wire.First(checkSites(m), checkJobs(m), checkQuotes(m))
+		err = wire.First(checkSites(m), checkJobs(m), checkQuotes(m), checkApplications(m), checkMoney(m))
 	}
 	if err != nil {
 		return policy.Snapshot{}, fmt.Errorf("snapshot: %w", err)
@@ -35,7 +37,9 @@ func DecodeSnapshot(m *DecideRequest) (policy.Snapshot, error) {
 	in := policy.Snapshot{
 		Self: int(m.GetSelf()), Sites: readSites(m), Jobs: readJobs(m),
 		AWT: readSpans(m.GetAwt()), ERT: readSpans(m.GetErt()), Cost: readCosts(m.GetCost()),
+		Currency: m.GetCurrency(), Applications: readApplications(m),
 	}
+	readMoney(m, &in)
 	if len(m.GetHint()) > 0 {
 		in.Hint = m.GetHint()
 	}
@@ -89,6 +93,7 @@ func writeJobs(m *DecideRequest, jobs []policy.Job) {
 		m.JobWallTime[i], m.JobWaited[i], m.JobData[i] = wire.EncodeSpan(j.WallTime), wire.EncodeSpan(max(0, j.Waited)), j.Data
 	}
 	m.JobData = wire.Sparse(m.GetJobData())
+	writeWishes(m, jobs)
 }
 
 func writeQuotes(m *DecideRequest, in *policy.Snapshot) {
@@ -145,6 +150,7 @@ func readJobs(m *DecideRequest) []policy.Job {
 			Data: data[i],
 		}
 	}
+	readWishes(m, jobs)
 	return jobs
 }
 

@@ -56,14 +56,15 @@ func drawExtra(t *rapid.T) []protocol.Duration {
 }
 
 func drawSnapshot(t *rapid.T) policy.Snapshot {
-	in := policy.Snapshot{Sites: drawSites(t), Hint: drawHint(t)}
+	in := policy.Snapshot{Sites: drawSites(t), Hint: drawHint(t), Applications: drawApplications(t)}
 	in.Self = rapid.IntRange(-1, len(in.Sites)-1).Draw(t, "self")
 	for range rapid.IntRange(0, 4).Draw(t, "jobs") {
 		in.Jobs = append(in.Jobs, policy.Job{
 			ID: protocol.JobID(rapid.Uint64().Draw(t, "id")), CPUs: drawCount(t), WallTime: drawSpan(t), Waited: drawSpan(t),
-			Data: drawSparse(t),
+			Data: drawSparse(t), DataOut: drawSparse(t),
 		})
 	}
+	drawWishes(t, &in)
 	for range len(in.Jobs) * len(in.Sites) {
 		awt, ert, cost := drawSpan(t), drawSpan(t), protocol.Micro(rapid.Int64().Draw(t, "cost"))
 		if awt == protocol.Never {
@@ -71,7 +72,65 @@ func drawSnapshot(t *rapid.T) policy.Snapshot {
 		}
 		in.AWT, in.ERT, in.Cost = append(in.AWT, awt), append(in.ERT, ert), append(in.Cost, cost)
 	}
+	if len(in.Applications) > 0 {
+		in.Use, in.Licence, in.Eco, in.Data = drawMoney(t, in.AWT), drawMoney(t, in.AWT), drawMoney(t, in.AWT), drawMoney(t, in.AWT)
+	}
 	return in
+}
+
+// drawApplications draws what policies that are whole are told; often it is nothing.
+func drawApplications(t *rapid.T) (applications []policy.Application) {
+	for range rapid.SampledFrom([]int{0, 0, 1, 3}).Draw(t, "applications") {
+		applications = append(applications, policy.Application{
+			ID: protocol.JobID(rapid.Uint64().Draw(t, "id")), Beta: drawCount(t),
+			MaxCost: protocol.Micro(drawSpan(t)), // never is without a limit
+			MaxTime: drawSpan(t), Elapsed: drawSpan(t), Spent: drawMicro(t), Done: drawSpan(t), Waiting: drawRates(t),
+		})
+	}
+	return applications
+}
+
+func drawMicro(t *rapid.T) protocol.Micro {
+	return protocol.Micro(rapid.OneOf(rapid.Just(int64(0)), rapid.Int64()).Draw(t, "amount"))
+}
+
+func drawRates(t *rapid.T) (rates []policy.Rate) {
+	n := rapid.SampledFrom([]int{0, 0, 1, 3, policyv1.MaxRates}).Draw(t, "rates")
+	for i := range n {
+		rates = append(rates, policy.Rate{From: protocol.Duration(i) * protocol.Hour, PerHour: protocol.Micro(i)})
+	}
+	if n > 0 {
+		rates[n-1].From += protocol.Duration(rapid.Int64Range(0, 99).Draw(t, "last") * int64(n-1))
+		rates[0].PerHour = protocol.Micro(rapid.Int64Min(0).Draw(t, "rate"))
+	}
+	return rates
+}
+
+// drawWishes draws what users want of single jobs.
+func drawWishes(t *rapid.T, in *policy.Snapshot) {
+	if len(in.Applications) == 0 {
+		return
+	}
+	in.Currency = "CHF"
+	weight := func() int { return rapid.OneOf(rapid.Just(0), rapid.IntRange(0, math.MaxInt32)).Draw(t, "weight") }
+	for i := range in.Jobs {
+		j := &in.Jobs[i]
+		j.Application = rapid.IntRange(0, len(in.Applications)-1).Draw(t, "application")
+		j.Together, j.Alpha, j.Gamma, j.Delta = weight(), weight(), weight(), weight()
+	}
+}
+
+// drawMoney draws one part of the prices, or a column of zeros.
+func drawMoney(t *rapid.T, awt []protocol.Duration) (column []protocol.Micro) {
+	named := rapid.Bool().Draw(t, "named")
+	for _, wait := range awt {
+		amount := protocol.Micro(0)
+		if named && wait != protocol.Never {
+			amount = drawMicro(t)
+		}
+		column = append(column, amount)
+	}
+	return column
 }
 
 func drawHint(t *rapid.T) []byte {
@@ -162,6 +221,54 @@ func TestNewColumnsLieAsTheContractSays(t *testing.T) {
 	}
 }
 
+// A plugin in another language must find an application's columns where the contract says,
+// and a policy that is not whole gets none of them.
+func TestApplicationsLieAsTheContractSays(t *testing.T) {
+	t.Parallel()
+	in := policy.Snapshot{
+		Sites:    []policy.Site{{Name: "a"}, {Name: "b"}},
+		Jobs:     []policy.Job{{ID: 7, CPUs: 4}, {ID: 7, CPUs: 8}, {ID: 8, Application: 1, Together: 2, Alpha: 3, Gamma: 4, Delta: 5, DataOut: 6}},
+		AWT:      []protocol.Duration{1, protocol.Never, 1, 1, 1, 1},
+		ERT:      make([]protocol.Duration, 6),
+		Cost:     make([]protocol.Micro, 6),
+		Currency: "CHF",
+		Applications: []policy.Application{
+			{ID: 7, MaxCost: policy.Unlimited, MaxTime: protocol.Never, Waiting: []policy.Rate{{PerHour: 8}, {From: 9, PerHour: 10}}},
+			{ID: 8, Beta: 11, MaxCost: 12, MaxTime: 13, Elapsed: 14, Spent: -15, Done: 16},
+		},
+		Use: []protocol.Micro{1, 99, 3, 4, 5, -6}, Licence: make([]protocol.Micro, 6), Eco: make([]protocol.Micro, 6), Data: make([]protocol.Micro, 6),
+	}
+	m := policyv1.EncodeSnapshot(&in)
+	for column, want := range map[string][2][]int64{
+		"application_beta":     {m.GetApplicationBeta(), {0, 11}},
+		"application_max_cost": {m.GetApplicationMaxCost(), {-1, 12}},
+		"application_max_time": {m.GetApplicationMaxTime(), {-1, 13}},
+		"application_elapsed":  {m.GetApplicationElapsed(), {0, 14}},
+		"application_spent":    {m.GetApplicationSpent(), {0, -15}},
+		"application_done":     {m.GetApplicationDone(), {0, 16}},
+		"application_rates":    {m.GetApplicationRates(), {2, 0}},
+		"rate_from":            {m.GetRateFrom(), {0, 9}},
+		"rate_per_hour":        {m.GetRatePerHour(), {8, 10}},
+		"job_application":      {m.GetJobApplication(), {0, 0, 1}},
+		"job_together":         {m.GetJobTogether(), {0, 0, 2}},
+		"job_alpha":            {m.GetJobAlpha(), {0, 0, 3}},
+		"job_gamma":            {m.GetJobGamma(), {0, 0, 4}},
+		"job_delta":            {m.GetJobDelta(), {0, 0, 5}},
+		"job_data_out":         {m.GetJobDataOut(), {0, 0, 6}},
+		"use":                  {m.GetUse(), {1, 0, 3, 4, 5, -6}},
+		"licence":              {m.GetLicence(), nil},
+		"eco":                  {m.GetEco(), nil},
+		"data":                 {m.GetData(), nil},
+	} {
+		if !slices.Equal(want[0], want[1]) {
+			t.Errorf("%s: got %v, want %v", column, want[0], want[1])
+		}
+	}
+	if got := m.GetApplicationId(); !slices.Equal(got, []uint64{7, 8}) || m.GetCurrency() != "CHF" {
+		t.Errorf("application_id: got %v, in %s", got, m.GetCurrency())
+	}
+}
+
 // What a partner overstates and what a clock set back leaves must not stop the
 // rounds of this site.
 func TestOddSnapshotsArePutRight(t *testing.T) {
@@ -171,12 +278,13 @@ func TestOddSnapshotsArePutRight(t *testing.T) {
 		Sites: []policy.Site{{Name: "a", RUS: math.MaxInt32 * protocol.PPM}},
 		Jobs:  []policy.Job{{ID: 1, Waited: -5}},
 		AWT:   []protocol.Duration{0}, ERT: []protocol.Duration{0}, Cost: []protocol.Micro{0},
+		Applications: []policy.Application{{ID: 1, Elapsed: -5}},
 	}
 	got, err := policyv1.DecodeSnapshot(policyv1.EncodeSnapshot(&in))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Sites[0].RUS != math.MaxInt32 || got.Jobs[0].Waited != 0 {
+	if got.Sites[0].RUS != math.MaxInt32 || got.Jobs[0].Waited != 0 || got.Applications[0].Elapsed != 0 {
 		t.Errorf("the utilisation is %d and the wait %v", got.Sites[0].RUS, got.Jobs[0].Waited)
 	}
 }
@@ -204,6 +312,25 @@ func TestImpossibleSnapshotsAreRefused(t *testing.T) {
 		"extra[0]":                  func(in *policy.Snapshot) { in.Sites = []policy.Site{{Name: "a", Extra: []protocol.Duration{-1}}} },
 		"extra[1]: 1 is below the 2": func(in *policy.Snapshot) {
 			in.Sites = []policy.Site{{Name: "a", Extra: []protocol.Duration{2, 1}}}
+		},
+		"job_data_out[0]: -1":             func(in *policy.Snapshot) { in.Jobs = []policy.Job{{DataOut: -1}} },
+		"job_together: has 1 entries, no": func(in *policy.Snapshot) { in.Jobs = []policy.Job{{Together: 1}} },
+		"use: has 1 entries, not 0":       func(in *policy.Snapshot) { in.Use = []protocol.Micro{1} },
+		"eco: has 2 entries, not 1": func(in *policy.Snapshot) {
+			in.Applications, in.Eco = make([]policy.Application, 1), make([]protocol.Micro, 2)
+		},
+		"job_application[0]: 1 is none of the 1": func(in *policy.Snapshot) {
+			in.Applications, in.Jobs = make([]policy.Application, 1), []policy.Job{{Application: 1}}
+		},
+		"job_application[0]: -1 is none of the 1": func(in *policy.Snapshot) {
+			in.Applications, in.Jobs = make([]policy.Application, 1), []policy.Job{{Application: -1}}
+		},
+		"application_beta[0]: -1":               func(in *policy.Snapshot) { in.Applications = []policy.Application{{Beta: -1}} },
+		"application_max_cost[0]: -92233720368": func(in *policy.Snapshot) { in.Applications = []policy.Application{{MaxCost: -1}} },
+		"application_max_time[0]: -92233720368": func(in *policy.Snapshot) { in.Applications = []policy.Application{{MaxTime: -1}} },
+		"application_done[0]: -922337203685477": func(in *policy.Snapshot) { in.Applications = []policy.Application{{Done: -1}} },
+		"rate_from[0]: is 1; the first rate": func(in *policy.Snapshot) {
+			in.Applications = []policy.Application{{Waiting: []policy.Rate{{From: 1}}}}
 		},
 		"site_extras[0]: 64 is outside 0 to 63": func(in *policy.Snapshot) {
 			in.Sites = []policy.Site{{Name: "a", Extra: make([]protocol.Duration, protocol.MaxExtra)}}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"strconv"
+
+	"github.com/switchyard-hpc/switchyard/internal/experiment"
+)
+
+// besides says how many applications there are besides the jobs.
+func besides(all *experiment.Applications) string {
+	if all == nil {
+		return ""
+	}
+	return ", " + count(all.Applications, "application") + " with " + count(all.Components, "component")
+}
+
+func (a *app) showAllApplications(outcomes []*experiment.Outcome) error {
+	for _, o := range outcomes {
+		if o.Applications == nil {
+			continue
+		}
+		if err := a.showApplications(o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// showApplications says where the components of an experiment's applications went.
+func (a *app) showApplications(o *experiment.Outcome) error {
+	all := o.Applications
+	a.printf("\nApplications under scheme %s%s:\n\n", o.Scheme, inCurrency(all.Currency))
+	for _, t := range []*table{applicationsTable(all), componentsTable(all), incomeTable(all)} {
+		if err := t.write(a.stdout, "", true); err != nil {
+			return err
+		}
+		a.printf("\n")
+	}
+	a.printf("Run times were foreseen with an error of %s, costs of %s; %s of all CPUs worked.\n",
+		part(all.RunError), part(all.CostError), part(all.Utilisation))
+	return nil
+}
+
+func inCurrency(name string) string {
+	if name == "" {
+		return ""
+	}
+	return ", in " + plain(name)
+}
+
+// applicationsTable has a line for the submissions of each application.
+func applicationsTable(all *experiment.Applications) *table {
+	t := newTable("APPLICATION", " SUBMITTED", " COMPLETED", " RESPONSE", " COST", " WAITING", " KEPT LIMITS")
+	var names []string
+	sums := map[string]*experiment.OneApplication{}
+	counts := map[string][3]int{}
+	for i := range all.Each {
+		one := &all.Each[i]
+		sum := sums[one.Name]
+		if sum == nil {
+			sum = &experiment.OneApplication{Response: new(float64)}
+			sums[one.Name], names = sum, append(names, one.Name)
+		}
+		n := counts[one.Name]
+		n[0]++
+		if one.Response != nil {
+			n[1]++
+			*sum.Response += *one.Response
+			if one.CostKept && one.TimeKept {
+				n[2]++
+			}
+		}
+		counts[one.Name] = n
+		sum.Cost, sum.Waiting = sum.Cost+one.Cost, sum.Waiting+one.Waiting
+	}
+	for _, name := range names {
+		n, sum := counts[name], sums[name]
+		response := "-"
+		if n[1] > 0 {
+			response = seconds(*sum.Response / float64(n[1]))
+		}
+		t.add(plain(name), strconv.Itoa(n[0]), strconv.Itoa(n[1]), response,
+			decimals(sum.Cost), decimals(sum.Waiting), strconv.Itoa(n[2]))
+	}
+	return t
+}
+
+// placed are like components at one place.
+type placed struct {
+	application, component, site, state string
+	cpus                                int
+}
+
+// componentsTable has a line for each place where components of a name went.
+func componentsTable(all *experiment.Applications) *table {
+	t := newTable("COMPONENT", "OF", "SITE", "STATE", " CPUS", " NUMBER", " WAIT", " RUN", " FORESEEN", " COST", " FORESEEN")
+	var places []placed
+	sums := map[placed]*experiment.OneComponent{}
+	counts := map[placed]int{}
+	for i := range all.Each {
+		for _, c := range all.Each[i].Components {
+			at := placed{all.Each[i].Name, c.Name, c.Site, c.State, c.CPUs}
+			if sums[at] == nil {
+				sums[at], places = &experiment.OneComponent{}, append(places, at)
+			}
+			sum := sums[at]
+			counts[at]++
+			sum.Wait, sum.Run, sum.ForeseenRun = sum.Wait+c.Wait, sum.Run+c.Run, sum.ForeseenRun+c.ForeseenRun
+			sum.Cost, sum.ForeseenCost = sum.Cost+c.Cost, sum.ForeseenCost+c.ForeseenCost
+		}
+	}
+	for _, at := range places {
+		sum, n := sums[at], float64(counts[at])
+		site := plain(at.site)
+		if site == "" {
+			site = "-"
+		}
+		t.add(plain(at.component), plain(at.application), site, at.state, strconv.Itoa(at.cpus), strconv.Itoa(counts[at]),
+			seconds(sum.Wait/n), seconds(sum.Run/n), seconds(sum.ForeseenRun/n), decimals(sum.Cost), decimals(sum.ForeseenCost))
+	}
+	return t
+}
+
+func incomeTable(all *experiment.Applications) *table {
+	t := newTable("SITE", " COMPONENTS", " UTIL", " INCOME")
+	for _, site := range all.Sites {
+		t.add(plain(site.Site), strconv.Itoa(site.Components), part(site.Utilisation), decimals(site.Income))
+	}
+	return t
+}

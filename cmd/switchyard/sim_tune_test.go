@@ -1,0 +1,171 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// tuned is an experiment to tune: jobs of one site, at a price, and a free partner that is
+// slow.
+const tuned = `scheme = "sender"
+currency = "CHF"
+seeds = 1
+[peer]
+policy = "iss"
+[[waiting]]
+name = "boss"
+kind = "salary"
+rate = 90.0
+days = "mon-sun"
+hours = "00:00-24:00"
+[weighing]
+beta = 0.0
+waiting = "boss"
+[[site]]
+name = "dear"
+nodes = 4
+mhz = 2000
+cpu_hour = 2.0
+[[site]]
+name = "slow"
+nodes = 4
+mhz = 1000
+cpu_hour = 0.5
+[[workload]]
+site = "dear"
+trace = "t.swf"
+[tune]
+[tune.goal]
+response = 1.0
+[[tune.axis]]
+key = "weighing.beta"
+values = [0.5, 20]
+[[candidate]]
+name = "a fast one"
+price = 40000.0
+[candidate.site]
+name = "fast"
+nodes = 4
+mhz = 4000
+cpu_hour = 2.0
+`
+
+func tunedFile(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"tuned.toml": tuned,
+		"t.swf": "1 0 -1 3600 4 -1 -1 4 3600 -1 1 1 1 1 1 1 -1 -1\n2 0 -1 3600 4 -1 -1 4 3600 -1 1 1 1 1 1 1 -1 -1\n" +
+			"3 60 -1 7200 4 -1 -1 4 7200 -1 1 1 1 1 1 1 -1 -1\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return filepath.Join(dir, "tuned.toml")
+}
+
+// TestSimTune: at β = 0 the jobs stand in line at the slow site for 8 h of 4 CPUs at 0.5 CHF; with β
+// the dear one, which is twice as fast, takes two of them.
+func TestSimTune(t *testing.T) {
+	t.Parallel()
+	const want = `The points that were tried, 1 seed
+
+POINT         WEIGHING.BETA   GOAL  USERS' COST, CHF  MEAN RESPONSE, S  UTILISATION, %
+as it stands              -  1.000              16.0             16780            50.0
+best                    0.5  0.428              28.0              7180            83.3
+2                        20  0.428              28.0              7180            83.3
+
+Each site, as it stands and with the best point, 1 seed
+
+SITE  CPUS  UTILISATION, %  WITH THE BEST, %  INCOME, CHF  WITH THE BEST, CHF
+dear     4            0.00               100         0.00                24.0
+slow     4             100              66.7         16.0                4.00
+
+What to buy next: the candidates by their worth, and what they change, 1 seed
+
+CANDIDATE   GAIN, %  PRICE A YEAR, CHF  GAIN FOR 1000 A YEAR, %  SAVED A YEAR, CHF  USERS' COST, %  RESPONSE, %  UTILISATION, %  ENERGY, %
+a fast one     41.8              10000                     4.18              35040           -42.9        -41.8           -60.0       0.00
+
+What is overused: demand when waiting costs nothing (β = 0), 1 seed
+
+SITE  CPUS  DEMAND  UTILISATION WITH Β = 0, %  WITH THE BEST, %
+dear     4    0.00                       0.00               100
+slow     4    2.00                        100              66.7
+`
+	dir := filepath.Join(t.TempDir(), "page")
+	got := simulate(t, "tune", tunedFile(t), "--buy", "--html", dir)
+	if got.code != 0 || got.stderr != "" {
+		t.Fatalf("got %+v", got)
+	}
+	if got.stdout != want {
+		t.Errorf("printed\n%s\nwant\n%s", got.stdout, want)
+	}
+	for _, name := range []string{"index.html", "goal-1.svg", "sites.svg", "candidates.svg", "used.svg"} {
+		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Size() == 0 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	page, err := os.ReadFile(filepath.Join(dir, "index.html"))
+	if err != nil || !strings.Contains(string(page), "--method grid --buy") {
+		t.Errorf("the page does not say how it was made: %v", err)
+	}
+}
+
+// TestSimTuneJSON has the same bytes for any number of workers, and what docs/simulator.md
+// says.
+func TestSimTuneJSON(t *testing.T) {
+	t.Parallel()
+	file := tunedFile(t)
+	one := good(t, simulate(t, "tune", file, "--method", "nelder-mead", "--runs", "6", "--workers", "1", "--json"))
+	if two := good(t, simulate(t, "tune", file, "--method", "nelder-mead", "--runs", "6", "--workers", "3", "--json")); one != two {
+		t.Errorf("other bytes with more workers:\n%s\n%s", one, two)
+	}
+	var found struct {
+		Method string
+		Best   int
+		Points []struct {
+			At   []float64
+			Goal struct{ Mean float64 }
+		}
+		Candidates []any
+	}
+	if err := json.Unmarshal([]byte(one), &found); err != nil {
+		t.Fatal(err)
+	}
+	if found.Method != "nelder-mead" || len(found.Points) == 0 || len(found.Points) > 6 || found.Candidates != nil || found.Points[found.Best].Goal.Mean >= 1 {
+		t.Errorf("found %+v", found)
+	}
+}
+
+func TestSimTuneMistakes(t *testing.T) {
+	t.Parallel()
+	file := tunedFile(t)
+	bad := tempFile(t, "bad.toml", strings.Replace(tuned, "values = [0.5, 20]", "values = [0.5]\nvalue = 3", 1))
+	for name, c := range map[string]struct {
+		args   []string
+		code   int
+		stderr []string
+	}{
+		"no name":        {[]string{}, 2, []string{"needs one experiment"}},
+		"nothing tuned":  {[]string{"light"}, 2, []string{"no table [tune]"}},
+		"unknown method": {[]string{file, "--method", "guess"}, 2, []string{`"guess" is no way to search; use grid or nelder-mead`}},
+		"few runs":       {[]string{file, "--runs", "1"}, 2, []string{"the grid has 2 points, and 1 runs are allowed"}},
+		"no runs":        {[]string{file, "--runs", "0"}, 2, []string{"give 1 or more"}},
+		"no workers":     {[]string{file, "--workers", "0"}, 2, []string{"--workers is a count"}},
+		"bad file":       {[]string{bad}, 2, []string{"bad.toml:33: tune.axis[1].values: needs two", `bad.toml:34: tune.axis[1].value: unknown key; did you mean "values"?`}},
+	} {
+		got := simulate(t, append([]string{"tune"}, c.args...)...)
+		if got.code != c.code || got.stdout != "" {
+			t.Errorf("%s: got %+v", name, got)
+		}
+		for _, want := range c.stderr {
+			if !strings.Contains(got.stderr, want) {
+				t.Errorf("%s: stderr lacks %q:\n%s", name, want, got.stderr)
+			}
+		}
+	}
+}

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// componentText says what application a job belongs to, and what was foreseen of it where
+// it is placed.
+func componentText(job peer.JobView) string {
+	if job.Application == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("Component %s of the application of job %s.", plain(job.Component), job.Application)
+	if job.Foreseen > 0 {
+		text += " Foreseen to run " + span(job.Foreseen)
+		if job.Wishes != nil {
+			text += " and to cost " + amount(job.Cost, job.Wishes.SpentCurrency)
+		}
+		text += "."
+	}
+	return text + "\n"
+}
+
+// wishesText tells the weights and limits of an application, and how far it has come.
+func wishesText(w *peer.Wishes) string {
+	text := "Application"
+	if w.Name != "" {
+		text += " " + plain(w.Name)
+	}
+	parts := []string{fmt.Sprintf("α %s, β %s, γ %s, δ %s", weightText(w.Alpha), weightText(w.Beta), weightText(w.Gamma), weightText(w.Delta))}
+	if w.MaxCost != policy.Unlimited {
+		parts = append(parts, "at most "+amount(w.MaxCost, cmp.Or(w.Currency, w.SpentCurrency)))
+	}
+	if w.MaxTime != protocol.Never {
+		parts = append(parts, "at most "+span(w.MaxTime))
+	}
+	switch {
+	case len(w.Rates) > 0:
+		parts = append(parts, "waiting costs by its own curve")
+	case w.Waiting != "":
+		parts = append(parts, "waiting costs by the curve "+plain(w.Waiting))
+	}
+	return fmt.Sprintf("%s of %s: %s. Spent so far, as foreseen: %s.", text, count(w.Components, "component"),
+		strings.Join(parts, "; "), amount(w.Spent, w.SpentCurrency))
+}
+
+// weightText prints a weight with the decimals that it has.
+func weightText(ppm int) string { return strconv.FormatFloat(float64(ppm)/protocol.PPM, 'f', -1, 64) }

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/switchyard-hpc/switchyard/peer"
+)
+
+func (a *app) warehouseCommand() *cobra.Command {
+	var all bool
+	cmd := &cobra.Command{
+		Use:   "warehouse [COMPONENT]",
+		Short: "List what has been learnt of components",
+		Long: "List what the site's warehouse knows of your components: how often each has run at which\n" +
+			"site, and of its last run there the CPUs and the time, r_a (operations a second of a CPU),\n" +
+			"b (64-bit words that a CPU sends a second), Γ (time to compute over time to communicate) and\n" +
+			"the energy of its CPUs; - is what was not measured. From this the run time on every machine is\n" +
+			"foreseen. A job that is no component is known by its own name. --json lists every run.",
+		Example: "  switchyard warehouse\n  switchyard warehouse mesh --json\n  switchyard warehouse --all",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usage("%s takes one component, but got %d", cmd.CommandPath(), len(args))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			component := ""
+			if len(args) > 0 {
+				component = args[0]
+			}
+			known, err := a.client().Warehouse(cmd.Context(), component, all)
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return a.printJSON(known)
+			}
+			return warehouseTable(known).write(a.stdout, "", !a.noHeader)
+		},
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "everybody's components")
+	return a.listing(cmd)
+}
+
+// warehouseTable has a row for each component and site.
+func warehouseTable(known peer.Warehouse) *table {
+	t := newTable("COMPONENT", "USER", "SITE", " RUNS", " CPUS", " RUN", " r_a", " b", " Γ", " ENERGY")
+	for i := range known.Components {
+		c := &known.Components[i]
+		for _, site := range c.Sites {
+			if len(site.Runs) == 0 {
+				continue
+			}
+			last := &site.Runs[len(site.Runs)-1]
+			t.add(plain(c.Name), plain(c.User), plain(string(site.Site)), strconv.Itoa(len(site.Runs)),
+				strconv.Itoa(last.CPUs), span(last.Ran), measured(last.Rate, 1, "flop/s"), measured(last.Bandwidth, 1, "word/s"),
+				gammaText(last.Gamma), measured(last.Usage.Energy, milli, "J"))
+		}
+	}
+	return t
+}
+
+// gammaText prints Γ with three digits, "-" when it is not known, and "huge" for a component
+// that hardly communicates.
+func gammaText(gamma float64) string {
+	switch {
+	case !(gamma > 0):
+		return "-"
+	case gamma >= hugeGamma:
+		return "huge"
+	}
+	return strconv.FormatFloat(gamma, 'g', 3, 64)
+}
+
+// hugeGamma is a Γ of which nobody wants to know the digits.
+const hugeGamma = 1e6
+
+// milli is the part of a unit that energy is counted in.
+const milli = 1e-3
+
+// measured prints an amount in so many units with a prefix and three digits or so, "-" when
+// it was not measured.
+func measured(n int64, unit float64, name string) string {
+	if n <= 0 {
+		return "-"
+	}
+	const prefixes = " kMGTPE"
+	const rounded = 999.5 // what is printed as 1000
+	value, prefix := float64(n)*unit, 0
+	for value >= rounded && prefix < len(prefixes)-1 {
+		value, prefix = value/1000, prefix+1
+	}
+	decimals := 2
+	if value >= 100 {
+		decimals = 0
+	}
+	text := strconv.FormatFloat(value, 'f', decimals, 64) + " "
+	if prefix > 0 {
+		text += prefixes[prefix : prefix+1]
+	}
+	return text + name
+}

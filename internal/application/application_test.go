@@ -1,0 +1,283 @@
+package application_test
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/switchyard-hpc/switchyard/internal/application"
+	"github.com/switchyard-hpc/switchyard/internal/batchscript"
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+const (
+	one = protocol.PPM
+	h   = protocol.Hour
+)
+
+func origin() batchscript.Origin {
+	return batchscript.Origin{User: "ada", Host: "login1", Dir: "/home/ada", Env: []string{"A=1"}}
+}
+
+// source is a file runs/app.toml whose scripts all have these directives.
+func source(text string, directives ...string) application.Source {
+	return application.Source{Name: "runs/app.toml", Text: text, Script: func(path string) (batchscript.Script, error) {
+		if strings.Contains(path, "missing") {
+			return batchscript.Script{}, fmt.Errorf("the batch script %s cannot be read", path)
+		}
+		data := "#!/bin/sh\n" + strings.Join(directives, "\n") + "\ntrue\n"
+		return batchscript.Script{Name: path, Data: []byte(data)}, nil
+	}}
+}
+
+func read(t *testing.T, s application.Source, options ...batchscript.Setting) batchscript.Batch {
+	t.Helper()
+	batch, _, err := application.Read(s, options, origin())
+	if err != nil {
+		t.Fatalf("Read: %v", err)
+	}
+	return batch
+}
+
+const coupled = `
+[application]
+name = "coupled model"
+beta = 2
+alpha = 0.5
+max_cost = "50 CHF"
+max_time = "12h"
+
+[[application.rate]]
+after = "1h"
+per_hour = "60 CHF"
+[[application.rate]]
+after = "8h"
+per_hour = "1000.50 CHF"
+
+[[component]]
+name = "mesh"
+script = "mesh.sh"
+args = ["-v", "in.dat"]
+cpus = [4, 8]
+time = ["4h", "2h"]
+estimate = "1h30m"
+memory = 4000
+licences = ["matlab", "ansys:4"]
+data_in = "20GB"
+data_out = "1G"
+sites = ["aurora", "cygnus"]
+priority = "urgent"
+requeue = true
+together = "flow"
+[component.behaviour]
+operations = 3.2e12
+accesses = 1e9
+sent = 1000000
+messages = 500
+cpus = 64
+scaling = "surface"
+
+[[component]]
+name = "solve"
+script = "/opt/solve.sh"
+time = "30:00"
+gamma = 3
+together = "flow"
+`
+
+func TestAnApplicationIsReadWhole(t *testing.T) {
+	t.Parallel()
+	batch := read(t, source(coupled, "#SBATCH -n 2 -t 5 --mem=1G -J other"))
+	want := &peer.Application{
+		Name: "coupled model", Beta: 2 * one, MaxCost: 50_000_000, MaxTime: 12 * h, Currency: "CHF",
+		Rates: []policy.Rate{{}, {From: h, PerHour: 60_000_000}, {From: 8 * h, PerHour: 1_000_500_000}},
+	}
+	if !reflect.DeepEqual(batch.Application, want) || batch.Name != want.Name {
+		t.Errorf("got %+v", batch.Application)
+	}
+	mesh, solve := batch.Jobs[0], batch.Jobs[1]
+	wantMesh := peer.Component{
+		Name: "mesh", Estimate: h + h/2, Alpha: one / 2, Gamma: one, Delta: one, Together: 1,
+		Shapes: []peer.Shape{{CPUs: 8, WallTime: 2 * h, Estimate: h + h/2}},
+		Behaviour: protocol.Behaviour{
+			Mflop: 3_200_000, Mwords: 1000, Sent: 1_000_000, Messages: 500, CPUs: 64, Scaling: protocol.Surface,
+		},
+	}
+	if !reflect.DeepEqual(mesh.Component, wantMesh) {
+		t.Errorf("mesh is %+v", mesh.Component)
+	}
+	if mesh.Name != "mesh" || mesh.CPUs != 4 || mesh.WallTime != 4*h || mesh.MemoryMB != 4000 || mesh.Data != 20<<30 ||
+		mesh.DataOut != 1<<30 || !mesh.Requeue || mesh.Priority != "urgent" || len(mesh.Sites) != 2 ||
+		!slices.Equal(mesh.Args, []string{"-v", "in.dat"}) || mesh.WorkDir != "/home/ada" ||
+		!slices.Equal(mesh.Licences, []protocol.Licence{{Name: "ansys", Count: 4}, {Name: "matlab", Count: 1}}) {
+		t.Errorf("mesh is %+v", mesh)
+	}
+	if solve.CPUs != 2 || solve.WallTime != h/2 || solve.MemoryMB != 1024 || solve.Component.Gamma != 3*one ||
+		solve.Component.Together != 1 || solve.Requeue {
+		t.Errorf("solve is %+v", solve)
+	}
+	if !slices.Contains(solve.Env, "SWITCHYARD_COMPONENT=solve") {
+		t.Errorf("its environment is %q", solve.Env)
+	}
+}
+
+func TestTheCommandLineBeatsTheFile(t *testing.T) {
+	t.Parallel()
+	said := func(long, value string) batchscript.Setting { return batchscript.Setting{Long: long, Value: value} }
+	batch := read(t, source(coupled), said("objective", "fastest"), said("waiting", "salary"), said("max-cost", "3 EUR"), said("time", "9h"))
+	a := batch.Application
+	if a.Beta != one || len(a.Rates) != 0 || a.Waiting != "salary" || a.MaxCost != 3_000_000 || a.Currency != "EUR" {
+		t.Errorf("got %+v", a)
+	}
+	for _, job := range batch.Jobs {
+		if job.WallTime != 9*h || job.Component.Alpha != 0 || job.Component.Gamma != 0 {
+			t.Errorf("got %+v", job)
+		}
+	}
+}
+
+func TestTheNameIsTheFilesWithoutAnother(t *testing.T) {
+	t.Parallel()
+	batch := read(t, source("[[component]]\nname = \"a\"\nscript = \"a.sh\"\n"))
+	if batch.Name != "app" || batch.Application.Name != "app" || batch.Application.MaxCost != policy.Unlimited {
+		t.Errorf("got %+v", batch.Application)
+	}
+}
+
+func TestEveryProblemHasItsPlace(t *testing.T) {
+	t.Parallel()
+	text := `[application]
+objective = "best"
+max_cost = "lots"
+waiting = "salary"
+colour = "red"
+[[application.rate]]
+after = "2h"
+per_hour = "60 CHF"
+[[application.rate]]
+after = "1h"
+per_hour = "60 EUR"
+[[component]]
+name = "a"
+script = "a.sh"
+cpus = [8, 4]
+time = true
+beta = 1
+together = "x"
+[[component]]
+name = "b c"
+script = "b.sh"
+[[component]]
+name = "a"
+script = "b.sh"
+gamma = -1
+[component.behaviour]
+operations = "many"
+[[component]]
+name = "d"
+script = "missing.sh"
+`
+	_, _, err := application.Read(source(text, "#SWITCHYARD --max-time=2h"), nil, origin())
+	list, ok := errors.AsType[*batchscript.Error](err)
+	if !ok {
+		t.Fatalf("got %v", err)
+	}
+	want := []string{
+		`runs/app.toml:5: application.colour: unknown key; allowed here: name, objective,`,
+		`runs/app.toml:4: application.waiting: names a curve of the site, and there are tables`,
+		`runs/app.toml:10: application.rate[2].after: comes after 2h`,
+		`runs/app.toml:11: application.rate[2].per_hour: is in "EUR", but the first rate is in "CHF"`,
+		`runs/app.toml:16: component[a].time: is true or false; write a text or a number`,
+		`runs/app.toml:17: component[a].beta: unknown key; it belongs to [application]`,
+		`runs/app.toml:18: component[a].together: no other component starts together with "x"`,
+		`runs/app.toml:20: component[b c].name: "b c" is not a component's name`,
+		`runs/app.toml:30: component[d].script: the batch script runs/missing.sh cannot be read`,
+		`runs/a.sh:2: --max-time: it is about the whole application; write it in [application]`,
+		`runs/app.toml:2: application.objective: "best" is unknown; use fastest,`,
+		`runs/app.toml:3: application.max_cost: "lots" is not an amount of money`,
+		`runs/app.toml:15: component[a].cpus: 4 comes after 8`,
+		`runs/app.toml:25: component[a].gamma: "-1" is not a weight`,
+		`runs/app.toml:27: component[a].behaviour.operations: "many" is not a number`,
+		`runs/app.toml:22: the component a is at runs/app.toml:12 already`,
+	}
+	for _, line := range want {
+		found := slices.ContainsFunc(list.Problems, func(p batchscript.Problem) bool { return strings.HasPrefix(p.String(), line) })
+		if !found {
+			t.Errorf("missing %q", line)
+		}
+	}
+	if t.Failed() {
+		t.Logf("in\n%v", err)
+	}
+}
+
+func TestContradictions(t *testing.T) {
+	t.Parallel()
+	const a = "[[component]]\nname = \"a\"\nscript = \"a.sh\"\n"
+	cases := map[string]struct{ text, want string }{
+		"nothing":       {"", "runs/app.toml: component: is missing"},
+		"no TOML":       {"[application\n", "runs/app.toml:2: not TOML"},
+		"both":          {"[application]\nobjective = \"green\"\n" + a + "alpha = 2\n", "runs/app.toml:6: component[a].alpha: an objective and weights are both named"},
+		"no weight":     {"[application]\nalpha = 0\nbeta = 0\ngamma = 0\ndelta = 0\n" + a, "runs/app.toml:5: application.delta: alpha, beta, gamma and delta are all 0"},
+		"part's weight": {"[application]\nbeta = 0\n" + a + "alpha = 0\ngamma = 0\ndelta = 0\n", "runs/app.toml:8: component[a].delta: alpha, beta, gamma and delta are all 0"},
+		"too short":     {"[application]\nmax_time = \"1h\"\n" + a + "time = \"3h\"\nestimate = \"2h\"\n", "runs/app.toml:2: application.max_time: 1h is less than the shortest estimate of the run time of a, 2h"},
+		"currencies":    {"[application]\nmax_cost = \"1 EUR\"\n[[application.rate]]\nafter = 0\nper_hour = \"5 CHF\"\n" + a, "runs/app.toml:3: application.rate: is in CHF, but the most that the application may cost is in EUR"},
+		"limit's alone": {"[application]\nmax_cost = 1\n[[application.rate]]\nafter = 0\nper_hour = \"5 CHF\"\n" + a, "runs/app.toml:3: application.rate: is in CHF, but the most that the application may cost is in the site's currency"},
+		"rate's alone":  {"[application]\nmax_cost = \"1 EUR\"\n[[application.rate]]\nafter = 0\nper_hour = 5\n" + a, "runs/app.toml:3: application.rate: is in the site's currency, but the most that the application may cost is in EUR"},
+		"empty list":    {a + "cpus = []\n", "runs/app.toml:4: component[a].cpus: is a list; write at least one value"},
+		"CPUs of what":  {a + "[component.behaviour]\noperations = 1e9\ncpus = 8\n", "runs/app.toml:6: component[a].behaviour.cpus: says for how many CPUs sent and messages are stated"},
+		"for scaling":   {a + "[component.behaviour]\noperations = 1e9\nsent = 5\ncpus = \"x\"\n", `runs/app.toml:7: component[a].behaviour.cpus: "x" is not a whole number`},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, _, err := application.Read(source(c.text), nil, origin())
+			if err == nil || !strings.HasPrefix(err.Error(), c.want) {
+				t.Errorf("got  %v\nwant %s", err, c.want)
+			}
+		})
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add(coupled, "#SBATCH -n 4 --mem-per-cpu=1G")
+	f.Add("[application]\nobjective = \"green\"\n[[component]]\nname = \"a\"\nscript = \"x\"\n", "#SWITCHYARD component b")
+	f.Add("[[component]]\nname = \"a\"\nscript = \"x\"\ncpus = [1, 2.5, \"3\"]\n", "")
+	f.Add("component = 3", "")
+	f.Fuzz(func(t *testing.T, text, directive string) {
+		batch, _, err := application.Read(source(text, directive), nil, origin())
+		if err != nil {
+			if _, ok := errors.AsType[*batchscript.Error](err); !ok {
+				t.Fatalf("an error of another kind: %v", err)
+			}
+			return
+		}
+		a := batch.Application
+		if a == nil || len(batch.Jobs) == 0 || a.MaxCost < 0 || a.MaxTime <= 0 || len(a.Rates) > 64 {
+			t.Fatalf("an impossible application: %+v", batch)
+		}
+		for i, rate := range a.Rates {
+			if rate.PerHour < 0 || (i == 0) != (rate.From == 0) || (i > 0 && rate.From <= a.Rates[i-1].From) {
+				t.Errorf("impossible rates: %+v", a.Rates)
+			}
+		}
+		groups := map[int]int{}
+		for i := range batch.Jobs {
+			c := &batch.Jobs[i].Component
+			if c.Name == "" || batch.Jobs[i].CPUs < 1 || c.Together < 0 {
+				t.Errorf("an impossible component: %+v", batch.Jobs[i])
+			}
+			groups[c.Together]++
+		}
+		for group, members := range groups {
+			if group > 0 && members == 1 {
+				t.Errorf("component alone in group %d", group)
+			}
+		}
+	})
+}

@@ -1,0 +1,106 @@
+package application
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/switchyard-hpc/switchyard/internal/settings"
+)
+
+// file is an application as it is written down. The keys of components are those of
+// options of batch scripts; see [component.options].
+type file struct {
+	Application wishes      `toml:"application"`
+	Components  []component `toml:"component"`
+}
+
+// wishes is the table [application].
+type wishes struct {
+	Name      string `toml:"name"`
+	Objective values `toml:"objective"`
+	Alpha     values `toml:"alpha"`
+	Beta      values `toml:"beta"`
+	Gamma     values `toml:"gamma"`
+	Delta     values `toml:"delta"`
+	MaxCost   values `toml:"max_cost"`
+	MaxTime   values `toml:"max_time"`
+	Waiting   values `toml:"waiting"`
+	Rates     []rate `toml:"rate"`
+}
+
+// rate is a table [[application.rate]]: what waiting costs from a time after the submission
+// on.
+type rate struct {
+	After   values `toml:"after"`
+	PerHour values `toml:"per_hour"`
+}
+
+// component is a table [[component]].
+type component struct {
+	Name      string    `toml:"name"`
+	Script    string    `toml:"script"`
+	Args      []string  `toml:"args"`
+	CPUs      values    `toml:"cpus"`
+	Nodes     values    `toml:"nodes"`
+	Memory    values    `toml:"memory"`
+	Time      values    `toml:"time"`
+	Estimate  values    `toml:"estimate"`
+	Licences  values    `toml:"licences"`
+	DataIn    values    `toml:"data_in"`
+	DataOut   values    `toml:"data_out"`
+	Sites     values    `toml:"sites"`
+	Priority  values    `toml:"priority"`
+	Requeue   *bool     `toml:"requeue"`
+	Alpha     values    `toml:"alpha"`
+	Gamma     values    `toml:"gamma"`
+	Delta     values    `toml:"delta"`
+	Together  string    `toml:"together"`
+	Behaviour behaviour `toml:"behaviour"`
+}
+
+// behaviour is the table [component.behaviour], for the Γ model.
+type behaviour struct {
+	Operations values `toml:"operations"`
+	Accesses   values `toml:"accesses"`
+	Sent       values `toml:"sent"`
+	Messages   values `toml:"messages"`
+	CPUs       values `toml:"cpus"`
+	Scaling    values `toml:"scaling"`
+}
+
+// values is a text or a number, or a list of such, as options take them: with commas
+// between. Empty: not set.
+type values string
+
+// UnmarshalTOML implements [settings.Unmarshaler].
+func (v *values) UnmarshalTOML(raw any) error {
+	list, isList := raw.([]any)
+	if !isList {
+		list = []any{raw}
+	}
+	texts := make([]string, len(list))
+	for i, one := range list {
+		text, ok := valueText(one)
+		if !ok {
+			return settings.Mismatch(one, `a text or a number, as "2h" or 8`)
+		}
+		texts[i] = text
+	}
+	if len(texts) == 0 || texts[0] == "" {
+		return settings.Mismatch(raw, "at least one value, or leave the key out")
+	}
+	*v = values(strings.Join(texts, ","))
+	return nil
+}
+
+func valueText(raw any) (text string, ok bool) {
+	switch one := raw.(type) {
+	case string:
+		return one, true
+	case int64:
+		return strconv.FormatInt(one, 10), true
+	case float64:
+		return strconv.FormatFloat(one, 'f', -1, 64), true
+	}
+	return "", false
+}

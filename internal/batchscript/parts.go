@@ -1,0 +1,180 @@
+package batchscript
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/switchyard-hpc/switchyard/internal/cost"
+	"github.com/switchyard-hpc/switchyard/internal/settings"
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Part is a component of an application that a file of its own describes.
+type Part struct {
+	Name     string
+	Place    string // where it is described
+	Script   Script
+	Settings []Setting // what the file and the command line say of it, the weakest first
+}
+
+// Join makes an application of components that a file describes. What the file says beats
+// the directives of their scripts. The results are those of [Read].
+func Join(name string, parts []Part, from Origin) (batch Batch, notices []string, err error) {
+	var r report
+	options := newCatalog()
+	p := plan{name: name}
+	for _, part := range parts {
+		d := draft{
+			component: part.Name, place: part.Place, script: part.Script,
+			wishes: wishes{spots: map[string]spot{}, whole: "in [application] of the application's file"},
+		}
+		if checkScript(part.Script, &r) {
+			sections := collect(part.Script, &r)
+			options.follow(sections[0].directives(), &d.wishes, &r)
+			for _, s := range sections[1:] {
+				r.wrong(s.place, "the application's file names the components; leave them out here, or submit this script without that file")
+			}
+		}
+		d.wishes.whole, d.wishes.name = "", part.Name
+		options.override(part.Settings, &d.wishes, &r)
+		p.drafts = append(p.drafts, d)
+	}
+	batch = p.batch(from, &r)
+	return batch.unless(r)
+}
+
+// draft is a job before the conclusions are drawn.
+type draft struct {
+	component string // its name; empty: the job is none
+	place     string // where the component is described
+	script    Script
+	wishes    wishes
+}
+
+// plan is a batch before the conclusions are drawn.
+type plan struct {
+	name   string // of the application; empty: there is none
+	drafts []draft
+}
+
+// plan makes a draft of each of a script's components. The name that is said for all is
+// the application's.
+func (c catalog) plan(all draft, sections []section, settings []Setting, r *report) plan {
+	naming := func(s Setting) bool { return s.Long == "job-name" }
+	c.override(slices.DeleteFunc(slices.Clone(settings), func(s Setting) bool { return !naming(s) }), &all.wishes, r)
+	settings = slices.DeleteFunc(slices.Clone(settings), naming)
+	p := plan{name: cmp.Or(all.wishes.name, defaultName(all.script))}
+	for i := range sections {
+		s := &sections[i]
+		d := draft{component: s.name, place: s.place, script: all.script, wishes: all.wishes.clone()}
+		d.wishes.name, d.wishes.source = s.name, fromScript
+		d.wishes.whole = "before the first component"
+		c.follow(s.directives(), &d.wishes, r)
+		d.wishes.whole = ""
+		c.override(settings, &d.wishes, r)
+		p.drafts = append(p.drafts, d)
+	}
+	return p
+}
+
+// batch draws the conclusions.
+func (p plan) batch(from Origin, r *report) Batch {
+	b := Batch{Name: p.name}
+	p.distinct(r)
+	weighed := slices.ContainsFunc(p.drafts, func(d draft) bool { _, ok := d.wishes.weighing.weights(); return ok })
+	for i := range p.drafts {
+		d := &p.drafts[i]
+		job := d.wishes.job(d.script, from, r)
+		if d.component != "" {
+			job.Component.Name = d.component
+			job.Env = withComponent(job.Env, d.component)
+		}
+		if weighed {
+			d.weigh(&job.Component, r)
+		}
+		d.checkTime(&job, r)
+		b.Jobs = append(b.Jobs, job)
+	}
+	first := &p.drafts[0].wishes
+	if p.name != "" || weighed || first.maxCost != nil || first.maxTime > 0 || first.waiting != "" {
+		b.Application = first.application(p.name, weighed)
+	}
+	return b
+}
+
+// distinct checks that no two components have one name.
+func (p plan) distinct(r *report) {
+	seen := map[string]string{}
+	for _, d := range p.drafts {
+		if other, twice := seen[d.component]; twice && d.component != "" {
+			r.wrong(d.place, "the component %s is at %s already; give each a name of its own", d.component, other)
+			continue
+		}
+		seen[d.component] = d.place
+	}
+}
+
+// weigh sets the weights of the component. Where weights are named for other components
+// only, those of this one are 1.
+func (d *draft) weigh(c *peer.Component, r *report) {
+	w, _ := d.wishes.weighing.weights()
+	if w == (cost.Weights{}) {
+		d.wishes.fault(r, d.script, d.wishes.weighing.lastWeight(),
+			"alpha, beta, gamma and delta are all 0, so that any place would do; make one of them larger")
+	}
+	c.Alpha, c.Gamma, c.Delta = w.Alpha, w.Gamma, w.Delta
+}
+
+// checkTime looks for a component that by its own estimates cannot end in time.
+func (d *draft) checkTime(job *Job, r *report) {
+	most := d.wishes.maxTime
+	if most == 0 || job.Component.Estimate == 0 {
+		return
+	}
+	shortest := job.Component.Estimate
+	for _, s := range job.Component.Shapes {
+		shortest = min(shortest, s.Estimate)
+	}
+	if shortest > most {
+		d.wishes.fault(r, d.script, "max-time", "%s is less than the shortest estimate of the run time of %s, %s",
+			text(most), cmp.Or(d.component, job.Name), text(shortest))
+	}
+}
+
+// application is what is wanted of the jobs together. Weights that are all 0 stand for the
+// site's.
+func (w *wishes) application(name string, weighed bool) *peer.Application {
+	a := &peer.Application{Name: name, MaxCost: policy.Unlimited, MaxTime: protocol.Never, Waiting: w.waiting}
+	if weighed {
+		weights, _ := w.weighing.weights()
+		a.Beta = weights.Beta
+	}
+	if w.maxCost != nil {
+		a.MaxCost, a.Currency = w.maxCost.Amount, w.maxCost.Currency
+	}
+	if w.maxTime > 0 {
+		a.MaxTime = w.maxTime
+	}
+	return a
+}
+
+// componentVariable tells a component's script which one it is.
+const componentVariable = "SWITCHYARD_COMPONENT"
+
+// withComponent is an environment with the component's name, sorted.
+func withComponent(env []string, name string) []string {
+	env = slices.DeleteFunc(slices.Clone(env), func(v string) bool { return strings.HasPrefix(v, componentVariable+"=") })
+	env = append(env, componentVariable+"="+name)
+	slices.SortFunc(env, func(a, b string) int {
+		nameA, _, _ := strings.Cut(a, "=")
+		nameB, _, _ := strings.Cut(b, "=")
+		return strings.Compare(nameA, nameB)
+	})
+	return env
+}
+
+// text prints a duration for people.
+func text(d protocol.Duration) string { return settings.FormatDuration(d) }

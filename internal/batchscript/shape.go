@@ -1,0 +1,118 @@
+package batchscript
+
+import (
+	"math"
+
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// shape draws the conclusions about a job's size and time, in each shape that it may run
+// in. The first one, with the fewest CPUs, is the job's own.
+func (w *wishes) shape(job *Job, script Script, r *report) {
+	counts, nodes := w.size()
+	if most := counts[len(counts)-1]; most > math.MaxInt32 {
+		r.wrong(script.Name, "the job asks for %d CPUs in all, more than any site can have", most)
+	}
+	if len(w.cpus) > 0 && nodes > counts[0] {
+		w.fault(r, script, "nodes", "asks for %d nodes, but a job of %d CPUs has CPUs on %[2]d at most", nodes, counts[0])
+	}
+	limits := w.oneForEach(counts, w.limits, DefaultWallTime, "time", script, r)
+	estimates := w.oneForEach(counts, w.estimates, 0, "estimate", script, r)
+	job.CPUs, job.Nodes, job.WallTime, job.Component.Estimate = counts[0], nodes, limits[0], estimates[0]
+	for i, cpus := range counts {
+		job.MemoryMB = max(job.MemoryMB, w.memory(cpus, nodes)) // a shape has none of its own
+		if estimates[i] > limits[i] {
+			w.fault(r, script, "estimate", "the run time of %s is above the time limit of %s, at which it would be ended",
+				text(estimates[i]), text(limits[i]))
+		}
+		if i > 0 {
+			job.Component.Shapes = append(job.Component.Shapes,
+				peer.Shape{CPUs: cpus, Nodes: nodes, WallTime: limits[i], Estimate: estimates[i]})
+		}
+	}
+}
+
+// oneForEach gives each count of CPUs its time, of one for all or one for each.
+func (w *wishes) oneForEach(
+	counts []int, times []protocol.Duration, otherwise protocol.Duration, long string, script Script, r *report,
+) []protocol.Duration {
+	if len(times) > 1 && len(times) != len(counts) {
+		w.fault(r, script, long, "names %d times, but the job has %d counts of CPUs; name one, or one for each count of --cpus",
+			len(times), len(counts))
+		times = times[:1]
+	}
+	out := make([]protocol.Duration, len(counts))
+	for i := range out {
+		switch {
+		case len(times) == 0:
+			out[i] = otherwise
+		case len(times) == 1:
+			out[i] = times[0]
+		default:
+			out[i] = times[i]
+		}
+	}
+	return out
+}
+
+// fault notes a problem with an option, where it was said last.
+func (w *wishes) fault(r *report, script Script, long, format string, args ...any) {
+	at, said := w.spots[long]
+	if !said {
+		at = spot{place: script.Name}
+	}
+	r.wrongAt(at, long, format, args...)
+}
+
+// behaves is what the job does, for the Γ model.
+func (w *wishes) behaves(cpus int, script Script, r *report) protocol.Behaviour {
+	b := w.behaviour
+	if b == (protocol.Behaviour{}) {
+		return b
+	}
+	for _, long := range []string{"accesses", "sent", "messages", "scaling"} {
+		if _, said := w.spots[long]; said && !b.Stated() {
+			w.fault(r, script, long, "means nothing without the number of operations; name --operations, too")
+		}
+	}
+	if b.Scaling != protocol.Constant && b.CPUs == 0 {
+		b.CPUs = cpus
+	}
+	if b.Scaling == protocol.Multicast && b.CPUs < 2 {
+		w.fault(r, script, "scaling", "one CPU sends nothing; say for how many CPUs the words and messages are stated, as all-to-all@8")
+	}
+	return b
+}
+
+// size is the counts of CPUs that the job may have, rising, and of its nodes, as sbatch
+// counts them.
+func (w *wishes) size() (cpus []int, nodes int) {
+	tasks, nodes := w.tasks, w.nodes
+	if len(w.cpus) > 0 {
+		return w.cpus, nodes
+	}
+	if tasks == 0 {
+		tasks = max(1, nodes) * max(1, w.tasksPerNode)
+	} else if w.tasksPerNode > 0 {
+		nodes = max(nodes, (tasks+w.tasksPerNode-1)/w.tasksPerNode)
+	}
+	// A node of the job has at least one of its tasks.
+	return []int{max(tasks, nodes) * max(1, w.cpusPerTask)}, nodes
+}
+
+// memory is what a node must have: for all CPUs of the job when it may run on
+// one node.
+func (w *wishes) memory(cpus, nodes int) int64 {
+	if w.cpuMemoryMB == 0 {
+		return w.memoryMB
+	}
+	perNode := (cpus + max(1, nodes) - 1) / max(1, nodes)
+	if w.cpuMemoryMB > maxMemoryMB/int64(perNode) {
+		return maxMemoryMB
+	}
+	return w.cpuMemoryMB * int64(perNode)
+}
+
+// maxMemoryMB is more than any node has, and far from overflow.
+const maxMemoryMB = 1 << 50

@@ -1,0 +1,176 @@
+package cost
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Charges are what a site charges [IS 4.2]. They implement peer.Costs, and do not change.
+type Charges struct {
+	Currency string
+	CPU      *CPU           // nil: the use of CPUs costs nothing
+	Classes  map[string]int // φ: factors of the CPU price in parts per million, by the class of priority
+	Licences map[string]Licence
+	Eco      *Eco // nil: no term for energy
+	Data     Data
+	Exchange Exchange // for prices of electricity in another currency
+}
+
+// CPU is what a CPU costs an hour: k_e(t).
+type CPU struct {
+	Own   *Curve // for jobs of the site's own users
+	Guest *Curve // for those of other sites
+}
+
+// Licence is what one costs: k_l. All that is not 0 is added up.
+type Licence struct {
+	PerUse     protocol.Micro // each time a job starts with it
+	PerHour    protocol.Micro // of the run
+	PerCPUHour protocol.Micro // of the run, for each CPU of the job
+}
+
+// Eco is what energy and cooling cost: k_eco(t).
+type Eco struct {
+	Cooling     int             // power of all over that of the computers (PUE), in parts per million; a million or more
+	Price       *protocol.Micro // of a MWh, whatever electricity costs by the clock; nil: by [Work.Prices]
+	Carbon      protocol.Micro  // added for each kg of CO2
+	Intensity   int             // g of CO2 for each kWh, which is kg for each MWh
+	Frequencies []int           // at which CPUs can run, in MHz, falling; the first is the full one; empty: there is one
+	Slowdown    int             // by how much a run may grow at a lower one, in parts per million
+	Static      int             // share of the power that does not depend on the frequency, in parts per million
+}
+
+// Data is what the traffic of guests' jobs costs at this site: its part of K_d.
+type Data struct {
+	PerGBIn  protocol.Micro // a GB (10⁹ bytes) that comes with a job
+	PerGBOut protocol.Micro // that goes back
+}
+
+// lastPriced is the end of 2199: what would run later has no price.
+const lastPriced protocol.Instant = 7_258_118_400_000
+
+// Bill is what the work costs. A reason says why the site does not offer what it needs; it
+// is empty when it does.
+func (c *Charges) Bill(w Work) (bill Bill, reason string) {
+	if reason = c.declines(&w); reason != "" {
+		return Bill{}, reason
+	}
+	at := speed{run: w.Run}
+	if c.Eco != nil {
+		at = c.Eco.choose(&w)
+	}
+	bill = Bill{Currency: c.Currency, Run: at.run, MHz: at.mhz, Note: at.words(w.Run)}
+	if c.CPU != nil {
+		bill.add(CPUTerm, c.use(&w, at.run))
+	}
+	if len(w.Spec.Licences) > 0 {
+		bill.add(LicenceTerm, c.licences(w.Spec, at.run))
+	}
+	if c.Eco != nil {
+		amount, missing := c.eco(&w, at)
+		if missing == "" {
+			bill.add(EcoTerm, amount)
+		} else {
+			bill.note(missing)
+		}
+	}
+	if w.Guest && c.Data != (Data{}) {
+		bill.add(DataTerm, c.data(w.Spec))
+	}
+	return bill, ""
+}
+
+func (b *Bill) add(name string, amount protocol.Micro) {
+	b.Terms = append(b.Terms, protocol.Term{Name: name, Amount: amount})
+}
+
+func (b *Bill) note(text string) {
+	if b.Note != "" {
+		b.Note += "; "
+	}
+	b.Note += text
+}
+
+// declines says all that the site does not offer.
+func (c *Charges) declines(w *Work) string {
+	var reasons []string
+	if w.Start.Add(w.Run) > lastPriced {
+		reasons = append(reasons, "it would run after the year 2199, for which the site has no prices")
+	}
+	if _, known := c.Classes[w.Spec.Priority]; !known && w.Spec.Priority != "" {
+		reasons = append(reasons, fmt.Sprintf("the site has no class of priority %q", w.Spec.Priority))
+	}
+	for _, licence := range w.Spec.Licences {
+		if _, has := c.Licences[licence.Name]; !has {
+			reasons = append(reasons, fmt.Sprintf("the site has no licence %q", licence.Name))
+		}
+	}
+	return strings.Join(reasons, "; ")
+}
+
+// use is K_e = CPUs · φ · ∫ k_e(t) dt over the run.
+func (c *Charges) use(w *Work, run protocol.Duration) protocol.Micro {
+	curve := c.CPU.Own
+	if w.Guest {
+		curve = c.CPU.Guest
+	}
+	factor, classed := c.Classes[w.Spec.Priority]
+	if !classed {
+		factor = protocol.PPM
+	}
+	integral := curve.integral(w.Start, w.Start.Add(run))
+	return integral.times(int64(w.Spec.CPUs)).times(int64(factor)).over(int64(protocol.Hour), protocol.PPM)
+}
+
+// licences is K_l: the same at any time of the day.
+func (c *Charges) licences(spec *protocol.Spec, run protocol.Duration) protocol.Micro {
+	var sum exact
+	for _, one := range spec.Licences {
+		l := c.Licences[one.Name]
+		each := product(int64(l.PerUse), int64(protocol.Hour)).
+			plus(product(int64(l.PerHour), int64(run))).
+			plus(product(int64(l.PerCPUHour), int64(run)).times(int64(spec.CPUs)))
+		sum = sum.plus(each.times(int64(one.Count)))
+	}
+	return sum.over(int64(protocol.Hour), 1)
+}
+
+// megawatt is a MW, in milliwatts.
+const megawatt = 1_000_000_000
+
+// eco is K_eco = P · ∫ (price(t) + CO2) dt over the run, with the power P at the run's
+// frequency and with cooling. Without it missing says why.
+func (c *Charges) eco(w *Work, at speed) (amount protocol.Micro, missing string) {
+	if w.Power <= 0 {
+		return 0, "no cost of energy: its power is not known"
+	}
+	flat := product(int64(c.Eco.Carbon), int64(c.Eco.Intensity))
+	if c.Eco.Price != nil {
+		return c.constant(flat.plus(product(int64(*c.Eco.Price), 1)), at), ""
+	}
+	if w.Prices == nil {
+		return 0, "no cost of energy: no prices are known"
+	}
+	energy, err := c.Exchange.Convert(w.Prices.Cost(at.power, w.Start, at.run), w.Currency, c.Currency)
+	if err != nil {
+		return 0, "no cost of energy: " + err.Error()
+	}
+	return energy.Plus(c.constant(flat, at)), ""
+}
+
+// constant is what energy costs at so much a MWh.
+func (c *Charges) constant(perMWh exact, at speed) protocol.Micro {
+	return perMWh.times(at.power).times(int64(at.run)).over(megawatt, int64(protocol.Hour))
+}
+
+// gigabyte is a GB, in bytes.
+const gigabyte = 1_000_000_000
+
+// data is the site's part of K_d.
+func (c *Charges) data(spec *protocol.Spec) protocol.Micro {
+	in := product(int64(c.Data.PerGBIn), spec.Data)
+	out := product(int64(c.Data.PerGBOut), spec.DataOut)
+	return in.plus(out).over(gigabyte, 1)
+}

@@ -1,0 +1,347 @@
+package cost_test
+
+import (
+	"math"
+	"math/big"
+	"reflect"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/switchyard-hpc/switchyard/internal/cost"
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/plugins/price"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// The peer asks both.
+var (
+	_ peer.Costs   = (*cost.Charges)(nil)
+	_ peer.Waiting = (*cost.Waiting)(nil)
+)
+
+func flat(perHour protocol.Micro) *cost.Curve { return cost.NewCurve(cost.Calendar{}, perHour, nil) }
+
+// memoryBound is a job of [IS 4.2]'s example: at 2000 MHz it reaches 0.44 of the peak.
+func memoryBound() *protocol.Spec {
+	return &protocol.Spec{
+		Request:  protocol.Request{CPUs: 1, WallTime: 2 * protocol.Hour},
+		Expected: protocol.Hour, Intensity: 440_000, Computing: protocol.PPM,
+	}
+}
+
+// laptop has the two frequencies of the example.
+func laptop() *cost.Eco {
+	return &cost.Eco{Cooling: protocol.PPM, Frequencies: []int{2000, 800}, Slowdown: 100_000}
+}
+
+// bill is what the work costs; it must not be declined.
+func bill(tb testing.TB, c *cost.Charges, w cost.Work) cost.Bill {
+	tb.Helper()
+	made, reason := c.Bill(w)
+	if reason != "" {
+		tb.Fatal(reason)
+	}
+	return made
+}
+
+func term(b cost.Bill, name string) protocol.Micro {
+	for _, one := range b.Terms {
+		if one.Name == name {
+			return one.Amount
+		}
+	}
+	return -1
+}
+
+// "A reduction by a factor of 2.5 of the processor frequency reduces its energy consumption
+// by a factor of 6", and the performance by 10 %: the power falls to 1/6.25, the energy of
+// the longer run to 1.1/6.25 = 1/5.68.
+func TestFrequencyOfThePaper(t *testing.T) {
+	t.Parallel()
+	perMWh := 1000 * unit
+	full := cost.Eco{Cooling: protocol.PPM, Price: &perMWh}
+	slow := laptop()
+	slow.Price = &perMWh
+	w := cost.Work{Spec: memoryBound(), Run: protocol.Hour, Power: 100_000}
+	was := bill(t, &cost.Charges{Eco: &full}, w)
+	got := bill(t, &cost.Charges{Eco: slow}, w)
+	if was.Run != protocol.Hour || was.MHz != 0 || term(was, cost.EcoTerm) != unit/10 {
+		t.Errorf("at the full frequency: %+v", was)
+	}
+	if got.Run != 66*protocol.Minute || got.MHz != 800 || term(got, cost.EcoTerm) != 17_600 {
+		t.Errorf("at the lower one: %+v", got)
+	}
+	if want := "at 800 MHz, the run takes 10.0 % longer"; got.Note != want {
+		t.Errorf("it says %q, want %q", got.Note, want)
+	}
+	if by := float64(term(was, cost.EcoTerm)) / float64(term(got, cost.EcoTerm)); math.Round(by) != 6 {
+		t.Errorf("the energy falls to 1/%.2f, the paper's is 1/6", by)
+	}
+}
+
+func TestFrequencies(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change  func(spec *protocol.Spec, eco *cost.Eco)
+		wantMHz int
+		wantRun protocol.Duration
+	}{
+		"as it is":              {func(*protocol.Spec, *cost.Eco) {}, 800, 66 * protocol.Minute},
+		"a little less allowed": {func(_ *protocol.Spec, e *cost.Eco) { e.Slowdown-- }, 0, protocol.Hour},
+		"the lowest that may be": {
+			func(_ *protocol.Spec, e *cost.Eco) { e.Slowdown, e.Frequencies = 0, []int{2000, 1600, 1000, 880, 800} }, 880, protocol.Hour,
+		},
+		"no run time known":    {func(s *protocol.Spec, _ *cost.Eco) { s.Expected = 0 }, 0, protocol.Hour},
+		"no intensity known":   {func(s *protocol.Spec, _ *cost.Eco) { s.Intensity = 0 }, 0, protocol.Hour},
+		"no share known":       {func(s *protocol.Spec, _ *cost.Eco) { s.Computing = 0 }, 0, protocol.Hour},
+		"bound by the CPU":     {func(s *protocol.Spec, _ *cost.Eco) { s.Intensity = protocol.PPM }, 0, protocol.Hour},
+		"half communication":   {func(s *protocol.Spec, _ *cost.Eco) { s.Computing /= 2 }, 800, 63 * protocol.Minute},
+		"its limit is near":    {func(s *protocol.Spec, _ *cost.Eco) { s.WallTime = 65 * protocol.Minute }, 0, protocol.Hour},
+		"its limit is reached": {func(s *protocol.Spec, _ *cost.Eco) { s.WallTime = 66 * protocol.Minute }, 800, 66 * protocol.Minute},
+	} {
+		spec, eco := memoryBound(), laptop()
+		c.change(spec, eco)
+		got := bill(t, &cost.Charges{Eco: eco}, cost.Work{Spec: spec, Run: protocol.Hour, Power: 1000})
+		if got.MHz != c.wantMHz || got.Run != c.wantRun {
+			t.Errorf("%s: %d MHz for %v, want %d for %v", name, got.MHz, got.Run, c.wantMHz, c.wantRun)
+		}
+	}
+}
+
+// Only the dynamic part of the power falls; cooling multiplies all of it.
+func TestEcoTerm(t *testing.T) {
+	t.Parallel()
+	perMWh := -50 * unit
+	meter := price.NewMeter(price.Series{Slots: []price.Slot{
+		{Start: 0, Length: protocol.Hour, Price: 100 * unit}, {Start: 3_600_000, Length: protocol.Hour, Price: -20 * unit},
+	}})
+	megawatt := cost.Work{Spec: &protocol.Spec{}, Run: 2 * protocol.Hour, Power: 1_000_000_000, Prices: meter, Currency: "EUR"}
+	slow := megawatt
+	slow.Spec, slow.Run = memoryBound(), protocol.Hour
+	unknown := megawatt
+	unknown.Power = 0
+	unpriced := megawatt
+	unpriced.Prices = nil
+	exchange := cost.Exchange{"CHF": unit, "EUR": 2 * unit}
+	for name, c := range map[string]struct {
+		charges cost.Charges
+		work    cost.Work
+		want    protocol.Micro // -1: no term
+		note    string
+	}{
+		"by the clock": {cost.Charges{Currency: "EUR", Eco: &cost.Eco{Cooling: protocol.PPM}}, megawatt, 80 * unit, ""},
+		"cooled":       {cost.Charges{Currency: "EUR", Eco: &cost.Eco{Cooling: 1_500_000}}, megawatt, 120 * unit, ""},
+		"with CO2":     {cost.Charges{Currency: "EUR", Eco: &cost.Eco{Cooling: protocol.PPM, Carbon: unit / 10, Intensity: 100}}, megawatt, 100 * unit, ""},
+		"exchanged":    {cost.Charges{Currency: "CHF", Exchange: exchange, Eco: &cost.Eco{Cooling: protocol.PPM}}, megawatt, 160 * unit, ""},
+		"not to be exchanged": {
+			cost.Charges{Currency: "CHF", Eco: &cost.Eco{Cooling: protocol.PPM}},
+			megawatt, -1,
+			`no cost of energy: "EUR" has no worth in the exchange table; add it to [exchange] worth, with the same number at every site`,
+		},
+		"a negative price": {cost.Charges{Eco: &cost.Eco{Cooling: protocol.PPM, Price: &perMWh}}, megawatt, -100 * unit, ""},
+		"half static": {
+			cost.Charges{Eco: &cost.Eco{Cooling: protocol.PPM, Price: &perMWh, Static: 500_000, Slowdown: 100_000, Frequencies: []int{2000, 800}}},
+			slow, -31_900_000, "at 800 MHz, the run takes 10.0 % longer", // 0.5 + 0.5·0.16 MW for 1.1 h
+		},
+		"unknown power": {cost.Charges{Eco: &cost.Eco{Cooling: protocol.PPM}}, unknown, -1, "no cost of energy: its power is not known"},
+		"no prices":     {cost.Charges{Eco: &cost.Eco{Cooling: protocol.PPM}}, unpriced, -1, "no cost of energy: no prices are known"},
+	} {
+		got := bill(t, &c.charges, c.work)
+		if term(got, cost.EcoTerm) != c.want || got.Note != c.note {
+			t.Errorf("%s: got %d, want %d; it says %q", name, term(got, cost.EcoTerm), c.want, got.Note)
+		}
+	}
+}
+
+func TestUseAndLicences(t *testing.T) {
+	t.Parallel()
+	charges := &cost.Charges{
+		Currency: "CHF",
+		CPU:      &cost.CPU{Own: flat(unit / 10), Guest: flat(unit / 5)},
+		Classes:  map[string]int{"urgent": 1_500_000, "idle": 0},
+		Licences: map[string]cost.Licence{"solver": {PerUse: 5 * unit, PerHour: 2 * unit}, "mesh": {PerCPUHour: unit / 100}},
+		Data:     cost.Data{PerGBIn: unit, PerGBOut: 3 * unit},
+	}
+	spec := protocol.Spec{Request: protocol.Request{CPUs: 10}, Data: 2_500_000_000, DataOut: 500_000_000}
+	work := func(change func(w *cost.Work)) cost.Work {
+		one := spec
+		w := cost.Work{Spec: &one, Run: 90 * protocol.Minute}
+		change(&w)
+		return w
+	}
+	for name, c := range map[string]struct {
+		work cost.Work
+		want []protocol.Term
+	}{
+		"own": {work(func(*cost.Work) {}), []protocol.Term{{Name: "cpu", Amount: 1_500_000}}},
+		"a guest's": {
+			work(func(w *cost.Work) { w.Guest = true }), []protocol.Term{{Name: "cpu", Amount: 3_000_000}, {Name: "data", Amount: 4_000_000}},
+		},
+		"urgent": {work(func(w *cost.Work) { w.Spec.Priority = "urgent" }), []protocol.Term{{Name: "cpu", Amount: 2_250_000}}},
+		"free":   {work(func(w *cost.Work) { w.Spec.Priority = "idle" }), []protocol.Term{{Name: "cpu", Amount: 0}}},
+		"licensed": {
+			work(func(w *cost.Work) {
+				w.Spec.Licences = []protocol.Licence{{Name: "mesh", Count: 1}, {Name: "solver", Count: 2}}
+			}),
+			[]protocol.Term{{Name: "cpu", Amount: 1_500_000}, {Name: "licence", Amount: 2*8*unit + 150_000}},
+		},
+	} {
+		got := bill(t, charges, c.work)
+		if !reflect.DeepEqual(got.Terms, c.want) || got.Currency != "CHF" || got.Run != c.work.Run || got.MHz != 0 || got.Note != "" {
+			t.Errorf("%s: got %+v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// A site says all that it lacks.
+func TestDeclines(t *testing.T) {
+	t.Parallel()
+	spec := protocol.Spec{Priority: "urgent", Licences: []protocol.Licence{{Name: "mesh", Count: 1}, {Name: "solver", Count: 1}}}
+	charges := &cost.Charges{Licences: map[string]cost.Licence{"mesh": {}}}
+	got, reason := charges.Bill(cost.Work{Spec: &spec, Run: protocol.Never})
+	for _, want := range []string{`no class of priority "urgent"`, `no licence "solver"`, "after the year 2199"} {
+		if !strings.Contains(reason, want) {
+			t.Errorf("%q does not say %q", reason, want)
+		}
+	}
+	if strings.Contains(reason, "mesh") || !reflect.DeepEqual(got, cost.Bill{}) {
+		t.Errorf("%q, %+v", reason, got)
+	}
+}
+
+// What charges nothing has no terms.
+func TestNothing(t *testing.T) {
+	t.Parallel()
+	got := bill(t, new(cost.Charges), cost.Work{Spec: &protocol.Spec{}, Run: protocol.Hour, Guest: true, Power: 1})
+	if !reflect.DeepEqual(got, cost.Bill{Run: protocol.Hour}) {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// Each term is the exact amount, rounded once; what is too large is the largest amount.
+func TestTermsAreExact(t *testing.T) {
+	t.Parallel()
+	number := func(t *rapid.T, label string) int64 {
+		return rapid.OneOf(rapid.Int64Range(0, 1000), rapid.Int64Range(0, 1_000_000_000_000), rapid.Int64Range(0, math.MaxInt64)).Draw(t, label)
+	}
+	rat := func(factors ...int64) *big.Rat {
+		product := big.NewRat(1, 1)
+		for _, f := range factors {
+			product.Mul(product, big.NewRat(f, 1))
+		}
+		return product
+	}
+	check := func(t *rapid.T, got protocol.Micro, exact *big.Rat) {
+		if exact.Cmp(rat(math.MaxInt64)) >= 0 {
+			if got != math.MaxInt64 {
+				t.Fatalf("got %d of %v, want the largest amount", got, exact.FloatString(1))
+			}
+			return
+		}
+		rounds(t, got, exact)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		perHour, perUse, perCPU := number(t, "per hour"), number(t, "per use"), number(t, "per CPU")
+		factor := number(t, "factor") % 1_000_000_000
+		spec := protocol.Spec{
+			Request: protocol.Request{CPUs: int(number(t, "cpus") % 100_000_000)}, Priority: "class",
+			Licences: []protocol.Licence{{Name: "l", Count: int(number(t, "count") % 1_000_000)}},
+			Data:     number(t, "in"), DataOut: number(t, "out"),
+		}
+		run := number(t, "run") % int64(200*365*protocol.Day)
+		c := cost.Charges{
+			CPU: &cost.CPU{Guest: flat(protocol.Micro(perHour))}, Classes: map[string]int{"class": int(factor)},
+			Licences: map[string]cost.Licence{"l": {PerUse: protocol.Micro(perUse), PerHour: protocol.Micro(perHour), PerCPUHour: protocol.Micro(perCPU)}},
+			Data:     cost.Data{PerGBIn: protocol.Micro(perUse), PerGBOut: protocol.Micro(perCPU)},
+		}
+		got, reason := c.Bill(cost.Work{Spec: &spec, Run: protocol.Duration(run), Guest: true})
+		if reason != "" {
+			t.Fatal(reason)
+		}
+		cpus, count, hour := int64(spec.CPUs), int64(spec.Licences[0].Count), big.NewRat(1, 3_600_000)
+		check(t, term(got, cost.CPUTerm), new(big.Rat).Mul(rat(perHour, run, cpus, factor), new(big.Rat).Mul(hour, big.NewRat(1, 1_000_000))))
+		licences := new(big.Rat).Add(rat(perHour, run), rat(perCPU, run, cpus))
+		licences.Add(licences.Mul(licences, hour), rat(perUse)).Mul(licences, rat(count))
+		check(t, term(got, cost.LicenceTerm), licences)
+		data := new(big.Rat).Add(rat(perUse, spec.Data), rat(perCPU, spec.DataOut))
+		check(t, max(0, term(got, cost.DataTerm)), data.Mul(data, big.NewRat(1, 1_000_000_000)))
+	})
+}
+
+func TestConvert(t *testing.T) {
+	t.Parallel()
+	exchange := cost.Exchange{"CHF": unit, "EUR": 940_000, "JPY": 5_700, "XXX": 0}
+	for _, c := range []struct {
+		amount   protocol.Micro
+		from, to string
+		want     protocol.Micro
+	}{
+		{10 * unit, "EUR", "CHF", 9_400_000},
+		{1, "EUR", "CHF", 1},
+		{-1, "EUR", "CHF", -1},
+		{1, "JPY", "CHF", 0},
+		{math.MaxInt64, "EUR", "JPY", math.MaxInt64},
+		{-math.MaxInt64, "EUR", "JPY", -math.MaxInt64},
+		{7, "ABC", "ABC", 7},
+	} {
+		if got, err := exchange.Convert(c.amount, c.from, c.to); err != nil || got != c.want {
+			t.Errorf("%d %s in %s: got %d, %v; want %d", c.amount, c.from, c.to, got, err, c.want)
+		}
+	}
+	for _, pair := range [][2]string{{"EUR", "ABC"}, {"ABC", "EUR"}, {"XXX", "EUR"}, {"EUR", "XXX"}} {
+		if _, err := exchange.Convert(1, pair[0], pair[1]); err == nil || !strings.Contains(err.Error(), "[exchange] worth") {
+			t.Errorf("%v: %v", pair, err)
+		}
+	}
+}
+
+func TestConvertIsExact(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		worth := rapid.Int64Range(1, 1_000_000_000_000)
+		from, to := worth.Draw(t, "from"), worth.Draw(t, "to")
+		amount := rapid.Int64Range(-1_000_000, 1_000_000).Draw(t, "amount")
+		got, err := cost.Exchange{"A": protocol.Micro(from), "B": protocol.Micro(to)}.Convert(protocol.Micro(amount), "A", "B")
+		if err != nil {
+			t.Fatal(err)
+		}
+		rounds(t, got, new(big.Rat).Mul(big.NewRat(amount, 1), big.NewRat(from, to)))
+	})
+}
+
+func TestObjectives(t *testing.T) {
+	t.Parallel()
+	for _, o := range cost.Objectives() {
+		w, ok := o.Weights()
+		if !ok || min(w.Alpha, w.Beta, w.Gamma, w.Delta) < 0 || w.Alpha+w.Beta+w.Gamma+w.Delta == 0 {
+			t.Errorf("%s: %+v, %t", o, w, ok)
+		}
+	}
+	if w, _ := cost.Cheapest.Weights(); w.Beta != 0 || w.Alpha != w.Gamma || w.Gamma != w.Delta {
+		t.Errorf("what is cheapest is not the least bill: %+v", w)
+	}
+	if w, _ := cost.Fastest.Weights(); w.Alpha+w.Gamma+w.Delta != 0 {
+		t.Errorf("what is fastest looks at the bill: %+v", w)
+	}
+	if _, ok := cost.Objective("fast").Weights(); ok {
+		t.Error("an objective that there is not has weights")
+	}
+}
+
+// BenchmarkBill is of a guest's job that runs for a day under all terms.
+func BenchmarkBill(b *testing.B) {
+	curve := figure1(b, zone(b, "Europe/Zurich"))
+	eco := laptop()
+	perMWh := 100 * unit
+	eco.Price = &perMWh
+	charges := &cost.Charges{
+		CPU: &cost.CPU{Own: curve, Guest: curve}, Eco: eco, Licences: map[string]cost.Licence{"l": {PerHour: unit}}, Data: cost.Data{PerGBIn: unit},
+	}
+	spec := memoryBound()
+	spec.Licences, spec.Data, spec.WallTime = []protocol.Licence{{Name: "l", Count: 1}}, 1_000_000_000, 2*protocol.Day
+	for b.Loop() {
+		charges.Bill(cost.Work{Spec: spec, Start: 1_774_746_000_000, Run: protocol.Day, Guest: true, Power: 1_000_000})
+	}
+}

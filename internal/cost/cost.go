@@ -1,0 +1,36 @@
+package cost
+
+import (
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/plugins/price"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Work is what is charged for.
+type Work struct {
+	Spec   *protocol.Spec // as on this machine
+	Start  protocol.Instant
+	Run    protocol.Duration // at the full frequency
+	Guest  bool              // of another site
+	Power  int64             // milliwatts that it draws at the full frequency, without cooling; 0: not known
+	Prices *price.Meter      // of electricity, per MWh in Currency; nil: not known
+	// Currency is that of Prices.
+	Currency string
+}
+
+// Bill is what work costs, and what that makes of it.
+type Bill struct {
+	Terms    []protocol.Term // named [CPUTerm], [LicenceTerm], [EcoTerm], [DataTerm]; none twice
+	Currency string
+	Run      protocol.Duration // longer than asked at a lower frequency
+	MHz      int               // that the CPUs are to run at; 0: at the full frequency
+	Note     string            // for people
+}
+
+// The names of cost terms in quotes: K_e, K_l, K_eco and K_d of [IS 4.2].
+const (
+	CPUTerm     = localsched.CPUTerm
+	LicenceTerm = "licence"
+	EcoTerm     = "eco"
+	DataTerm    = "data"
+)

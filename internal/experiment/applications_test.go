@@ -1,0 +1,466 @@
+package experiment_test
+
+import (
+	"encoding/csv"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/switchyard-hpc/switchyard/internal/experiment"
+)
+
+const issFolder = "../../examples/iss/"
+
+// issRows are the rows of a file of the example, by the names of its columns.
+func issRows(t testing.TB, name string) (all []map[string]string) {
+	t.Helper()
+	file, err := os.Open(issFolder + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	records, err := csv.NewReader(file).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, record := range records[1:] {
+		row := map[string]string{}
+		for i, column := range records[0] {
+			row[column] = record[i]
+		}
+		all = append(all, row)
+	}
+	return all
+}
+
+func park(t testing.TB) *experiment.Plan {
+	t.Helper()
+	plan, err := experiment.Read(issFolder + "park.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err = plan.Open(); err != nil {
+		t.Fatal(err)
+	}
+	return plan
+}
+
+// landed runs the park and says of each class that went somewhere else than [IS 2] wants.
+func landed(t *testing.T, plan *experiment.Plan, seed uint64, what string) {
+	t.Helper()
+	outcome, err := plan.Run(t.Context(), plan.Scheme, seed, nil)
+	if err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+	lands := map[string][]string{}
+	for _, row := range issRows(t, "classes.csv") {
+		lands[row["class"]] = strings.Fields(row["lands"])
+	}
+	if len(outcome.Applications.Each) != len(lands) {
+		t.Fatalf("%d applications, %d classes", len(outcome.Applications.Each), len(lands))
+	}
+	for _, a := range outcome.Applications.Each {
+		for _, c := range a.Components {
+			if !slices.Contains(lands[a.Name], c.Site) || c.State != "COMPLETED" {
+				t.Errorf("%s: a component of %s landed at %q instead of %v and is %s (%s)", what, a.Name, c.Site, lands[a.Name], c.State, c.Reason)
+				break
+			}
+		}
+	}
+}
+
+// TestParkIsThatOfTheTables: the experiment has the machines and classes of the CSV files.
+func TestParkIsThatOfTheTables(t *testing.T) {
+	t.Parallel()
+	plan := park(t)
+	number := func(text string) float64 {
+		n, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	machines := issRows(t, "park.csv")
+	if len(machines) != len(plan.Sites) {
+		t.Fatalf("%d machines, %d sites", len(machines), len(plan.Sites))
+	}
+	for i, row := range machines {
+		s := &plan.Sites[i]
+		got := []float64{
+			float64(plan.CPUs(i)), float64(s.CPUsPerNode), float64(s.Memory), float64(s.Gamma.PeakGflops) / 1e6,
+			float64(s.Gamma.MemoryBandwidth) / 1e9, float64(s.Gamma.NetworkBandwidth) / 1e6, float64(s.Gamma.Latency) / 1e6,
+			float64(s.WattsPerCPU.Milliwatts()) / 1e3, float64(s.Cost.CPU.Price) / 1e6,
+		}
+		for k, column := range []string{
+			"cpus", "cpus_per_node", "memory_mb_per_node", "peak_gflops", "memory_gb_s", "network_mb_s", "latency_us", "watts_per_cpu", "chf_per_cpu_hour",
+		} {
+			if math.Abs(got[k]-number(row[column])) > 1e-9 {
+				t.Errorf("%s: %s is %v, and %s in the table", row["site"], column, got[k], row[column])
+			}
+		}
+		if s.Name != row["site"] || strconv.FormatBool(s.Gamma.Bus) != row["bus"] {
+			t.Errorf("%s is called %s, or is no bus", row["site"], s.Name)
+		}
+	}
+	for _, row := range issRows(t, "classes.csv") {
+		text, err := os.ReadFile(issFolder + row["class"] + ".toml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := map[string]float64{
+			"cpus": number(row["cpus"]), "memory": number(row["memory_mb_per_cpu"]), "operations": 1e6 * number(row["mflop"]),
+			"accesses": 1e6 * number(row["mwords"]), "sent": number(row["sent_words"]), "messages": number(row["messages"]),
+		}
+		for line := range strings.SplitSeq(string(text), "\n") {
+			key, value, _ := strings.Cut(line, " = ")
+			if n, counts := want[key]; counts && number(value) != n {
+				t.Errorf("%s: %s is %s, and %g in the table", row["class"], key, value, n)
+			}
+		}
+		if scaling := row["scaling"]; scaling != "" && !strings.Contains(string(text), fmt.Sprintf("scaling = %q", scaling)) {
+			t.Errorf("%s does not scale as %s", row["class"], scaling)
+		}
+	}
+}
+
+// parameters are the prices and parameters of a site's machine.
+func parameters() []string {
+	return []string{
+		"gamma.peak_gflops", "gamma.memory_bandwidth", "gamma.network_bandwidth", "gamma.latency_us", "watts_per_cpu",
+		"cost.cpu.price", "cost.eco.price", "cost.eco.cooling",
+	}
+}
+
+// changed is what a parameter of a site is when it is so many times as large.
+func changed(s *experiment.Site, parameter string, by float64) experiment.Setting {
+	rate := func(of float64) string { return fmt.Sprintf("\"%.0fB/s\"", by*of) }
+	money := func(of float64) string { return fmt.Sprintf("%.6f", by*of/1e6) }
+	value := map[string]string{
+		"gamma.peak_gflops":       money(float64(s.Gamma.PeakGflops)),
+		"gamma.memory_bandwidth":  rate(float64(s.Gamma.MemoryBandwidth)),
+		"gamma.network_bandwidth": rate(float64(s.Gamma.NetworkBandwidth)),
+		"gamma.latency_us":        money(float64(s.Gamma.Latency)),
+		"watts_per_cpu":           fmt.Sprintf("%.3f", by*float64(s.WattsPerCPU.Milliwatts())/1e3),
+		"cost.cpu.price":          money(float64(s.Cost.CPU.Price)),
+		"cost.eco.price":          money(float64(s.Cost.Eco.Price)),
+		"cost.eco.cooling":        money(max(1e6/by, float64(s.Cost.Eco.Cooling))),
+	}[parameter]
+	return experiment.Setting{Key: "site." + s.Name + "." + parameter, Value: value}
+}
+
+// The four classes land where [IS 2] wants them under the objective balanced, by real peers
+// and the real policy.
+func TestClassesLand(t *testing.T) {
+	t.Parallel()
+	plan := park(t)
+	for seed := range uint64(3) {
+		landed(t, plan, seed, fmt.Sprintf("seed %d", seed))
+	}
+}
+
+// The landings survive 20 % on every price and every parameter of a machine, one by one.
+func TestLandingsSurviveEachChange(t *testing.T) {
+	t.Parallel()
+	plan := park(t)
+	for i := range plan.Sites {
+		for _, parameter := range parameters() {
+			for _, by := range []float64{0.8, 1.2} {
+				one := changed(&plan.Sites[i], parameter, by)
+				landed(t, set(t, plan, one), 1, one.Key+" = "+one.Value)
+			}
+		}
+	}
+	for _, rate := range []string{"48.0", "72.0"} {
+		landed(t, set(t, plan, experiment.Setting{Key: "waiting.engineer.rate", Value: rate}), 1, "a salary of "+rate)
+	}
+}
+
+// They survive all of these at once, in directions drawn by chance.
+func TestLandingsSurviveAllChanges(t *testing.T) {
+	t.Parallel()
+	plan := park(t)
+	for seed := range uint64(20) {
+		random := rand.New(rand.NewPCG(seed, 20))
+		var settings []experiment.Setting
+		for i := range plan.Sites {
+			for _, parameter := range parameters() {
+				settings = append(settings, changed(&plan.Sites[i], parameter, 0.8+0.4*float64(random.IntN(2))))
+			}
+		}
+		landed(t, set(t, plan, settings...), seed, fmt.Sprintf("corner %d", seed))
+	}
+}
+
+// TestSettingsByPath change a copy alone, and are checked as a file is.
+func TestSettingsByPath(t *testing.T) {
+	t.Parallel()
+	plan := park(t)
+	before := *plan.Sites[0].Cost.CPU
+	other := set(t, plan,
+		experiment.Setting{Key: "site.farm.cost.cpu.price", Value: "9.5"}, experiment.Setting{Key: "weighing.beta", Value: "0.5"},
+		experiment.Setting{Key: "application.shared.objective", Value: "cheapest"}, experiment.Setting{Key: "exchange.worth.CHF", Value: "1.0"},
+		experiment.Setting{Key: "waiting.engineer.rate", Value: "1"})
+	if c := other.Sites[0].Cost.CPU; c.Price != 9_500_000 || c.GuestPrice != 9_500_000 || !reflect.DeepEqual(*plan.Sites[0].Cost.CPU, before) {
+		t.Errorf("the price is %v for own and %v for guests, and was %+v", c.Price, c.GuestPrice, *plan.Sites[0].Cost.CPU)
+	}
+	if other.Weighing.Beta != 500_000 || plan.Weighing.Beta != 1_000_000 || other.Applications[3].Objective != "cheapest" ||
+		plan.Applications[3].Objective != "" || plan.Waiting[0].Rate != 60_000_000 || len(plan.Exchange.Worth) != 0 {
+		t.Error("a setting is not there, or changed the plan that it was made of")
+	}
+	for key, c := range map[string]struct{ value, want string }{
+		"site.nowhere.mhz":             {"5", `no [[site]] with the name "nowhere"`},
+		"site.farm.cost.cpu.prise":     {"5", "unknown key"},
+		"site.farm.cost.cpu.price":     {"-5", "is negative"},
+		"site.farm.gamma.bus":          {"maybe", "true or false"},
+		"application.shared.objective": {"best", "is no objective"},
+		"weighing.waiting":             {"lunch", "lunch"},
+		"waiting.engineer.kind":        {"steps", "steps: is missing"},
+	} {
+		if _, err := plan.With(experiment.Setting{Key: key, Value: c.value}); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s = %s: got %v, want %s", key, c.value, err, c.want)
+		}
+	}
+}
+
+// grid is an experiment with an application, in a folder of its own.
+func grid(t *testing.T, text, application string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, content := range map[string]string{
+		"grid.toml": text, "app.toml": application, "run.sh": "#!/bin/sh\n#SWITCHYARD --time=2h\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return filepath.Join(dir, "grid.toml")
+}
+
+const two = `
+scheme = "cycle"
+currency = "CHF"
+[peer]
+policy = "iss"
+[exchange]
+worth = { CHF = 1.0, EUR = 2.0 }
+[[site]]
+name = "home"
+nodes = 4
+[site.gamma]
+peak_gflops = 1.0
+memory_bandwidth = "8GB/s"
+network_bandwidth = "100MB/s"
+[site.cost.cpu]
+price = 1.0
+[[site]]
+name = "away"
+nodes = 4
+currency = "EUR"
+[site.gamma]
+peak_gflops = 1.0
+memory_bandwidth = "8GB/s"
+network_bandwidth = "100MB/s"
+[site.cost.cpu]
+price = 0.4
+`
+
+const solver = `
+[application]
+objective = "cheapest"
+max_cost = "10 CHF"
+[[component]]
+name = "solve"
+script = "run.sh"
+cpus = 4
+[component.behaviour]
+operations = 1.44e13
+accesses = 1e9
+`
+
+// TestMoneyOfSeveralSites: an hour on four CPUs costs 1.60 EUR away, which are 3.20 CHF and
+// less than at home.
+func TestMoneyOfSeveralSites(t *testing.T) {
+	t.Parallel()
+	outcome := issRun(t, grid(t, two+"[[application]]\nfile = \"app.toml\"\nsite = \"home\"\n", solver))
+	a := outcome.Applications
+	c := a.Each[0].Components[0]
+	if c.Site != "away" || math.Abs(c.Cost-3.2) > 1e-9 || c.Run != 3600 || c.ForeseenRun != 3600 || c.ForeseenCost != c.Cost || a.Kept != 1 {
+		t.Errorf("got %+v", a)
+	}
+	if a.Sites[1].Income != c.Cost || a.Sites[1].Components != 1 || a.Sites[0].Income != 0 || a.Currency != "CHF" {
+		t.Errorf("the sites: %+v", a.Sites)
+	}
+	if again := issRun(t, grid(t, two+"[[application]]\nfile = \"app.toml\"\nsite = \"home\"\n", solver)); again.Hash != outcome.Hash {
+		t.Error("another run of the same differs")
+	}
+}
+
+func issRun(t *testing.T, file string) *experiment.Outcome {
+	t.Helper()
+	plan, err := experiment.Read(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err = plan.Open(); err != nil {
+		t.Fatal(err)
+	}
+	outcome, err := plan.Run(t.Context(), plan.Scheme, 1, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return outcome
+}
+
+// TestUsersErr: what users state five times too much is believed only until the first runs,
+// and what grows from run to run stays a little behind.
+func TestUsersErr(t *testing.T) {
+	t.Parallel()
+	again := "[[application]]\nfile = \"app.toml\"\nsite = \"home\"\ncount = 8\nevery = \"12h\"\nmax_cost = \"100 CHF\"\n"
+	errors := func(keys string) (of []float64) {
+		for _, a := range issRun(t, grid(t, two+again+keys, solver)).Applications.Each {
+			c := a.Components[0]
+			of = append(of, math.Abs(c.ForeseenRun/c.Run-1))
+		}
+		return of
+	}
+	wrong := errors("misstated = 3\nnoise = 0.02\n")
+	if wrong[0] < 0.2 || slices.Max(wrong[5:]) > 0.10 {
+		t.Errorf("errors of what was stated wrong: %v", wrong)
+	}
+	silent := errors("unstated = true\n")
+	if silent[0] < 0.5 || slices.Max(silent[1:]) > 0.01 {
+		t.Errorf("errors without a statement: %v", silent)
+	}
+	if right := errors(""); slices.Max(right) > 1e-3 {
+		t.Errorf("errors of what was stated right: %v", right)
+	}
+	if grows := errors("growth = 0.02\n"); grows[7] < 0.01 || grows[7] > 0.15 {
+		t.Errorf("errors of what grows: %v", grows)
+	}
+}
+
+// TestFaultyApplicationTables: all problems at once, with their lines.
+func TestFaultyApplicationTables(t *testing.T) {
+	t.Parallel()
+	text := strings.Replace(two, "EUR = 2.0", "USD = 2.0", 1) + `
+[[application]]
+site = "nowhere"
+count = 3
+misstated = 0.5
+unmeasured = ["joy"]
+objective = "best"
+beta = 1.0
+[[application]]
+file = "app.toml"
+site = "home"
+cases = 0
+rate = 2.0
+every = "1h"
+growth = 7.0
+[[application]]
+file = "app.toml"
+site = "home"
+noise = 1.0
+[weighing]
+waiting = "lunch"
+`
+	text = strings.Replace(text, "[site.gamma]\npeak_gflops = 1.0\n", "[site.gamma]\n", 1)
+	text = strings.Replace(text, "[site.cost.cpu]\nprice = 0.4\n", "[site.cost.cpu]\nprice = -0.4\n[site.cost.eco]\nprice = 5.0\n", 1)
+	_, err := experiment.Read(grid(t, text, solver))
+	if err == nil {
+		t.Fatal("no error")
+	}
+	for _, want := range []string{
+		"application[1].file: is missing", `application[1].site: there is no [[site]] with the name "nowhere"`,
+		"application[1].every: is missing", "application[1].misstated: 0.5 is not a factor", `"joy" is nothing that is measured`,
+		`application[1].objective: "best" is no objective`, "application[1].beta: has no effect with an objective",
+		"application[2].cases: 0 is outside", "application[2].every: has no effect with a rate", "application[2].growth: 7 is not",
+		"application[3].name: ", "application[3].noise: is all of a run time", `weighing.waiting: `,
+		"site[home].gamma.peak_gflops: is missing", `site[away].currency: "EUR" has no worth`,
+		"site[away].cost.cpu.price: is negative", "site[away].cost.eco: needs watts_per_cpu",
+	} {
+		i := strings.Index(err.Error(), want)
+		if i < 0 {
+			t.Errorf("missing %q", want)
+			continue
+		}
+		line := err.Error()[strings.LastIndex(err.Error()[:i], "\n")+1 : i]
+		if !strings.Contains(line, "grid.toml:") {
+			t.Errorf("%q has no line: %q", want, line)
+		}
+	}
+	if t.Failed() {
+		t.Log(err)
+	}
+}
+
+// TestCurrencyOfTheSums: money of sites in several currencies is added up in one that is
+// named and has a worth.
+func TestCurrencyOfTheSums(t *testing.T) {
+	t.Parallel()
+	named := strings.Replace(two, "name = \"home\"\n", "name = \"home\"\ncurrency = \"USD\"\n", 1)
+	named = strings.Replace(named, "EUR = 2.0", "EUR = 2.0, USD = 1.0", 1)
+	named += "[[application]]\nfile = \"app.toml\"\nsite = \"home\"\n"
+	for want, text := range map[string]string{
+		"": named,
+		"grid.toml: currency: is missing; name the one in which":          strings.Replace(named, "currency = \"CHF\"\n[peer]", "[peer]", 1),
+		`grid.toml:3: currency: "CHF" has no worth in [exchange]; add it`: strings.Replace(named, "CHF = 1.0, ", "", 1),
+	} {
+		_, err := experiment.Read(grid(t, text, solver))
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+}
+
+// TestFaultyApplicationFiles: what is wrong with the users' files is told when they are
+// opened.
+func TestFaultyApplicationFiles(t *testing.T) {
+	t.Parallel()
+	table := "[[application]]\nfile = \"app.toml\"\nsite = \"home\"\n"
+	for name, c := range map[string]struct{ table, application, want string }{
+		"no behaviour": {table, strings.Split(solver, "[component.behaviour]")[0], "component[solve].behaviour: is missing"},
+		"no script":    {table, strings.Replace(solver, "run.sh", "gone.sh", 1), "gone.sh cannot be read"},
+		"no file":      {strings.Replace(table, "app.toml", "gone.toml", 1), solver, "gone.toml"},
+		"no such key":  {table, solver + "colour = 1\n", "unknown key"},
+		"no amount":    {table + "max_cost = \"lots\"\n", solver, "lots"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			plan, err := experiment.Read(grid(t, two+c.table, c.application))
+			if err == nil {
+				err = plan.Open()
+			}
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %s", err, c.want)
+			}
+		})
+	}
+}
+
+// TestApplicationsBesideJobs: a trace's jobs run beside applications, and sites tell both.
+func TestApplicationsBesideJobs(t *testing.T) {
+	t.Parallel()
+	outcome := issRun(t, grid(t, two+"[[workload]]\nsite = \"home\"\nmodel = \"M1\"\nspan = \"1d\"\njobs = 40\nscale = true\n"+
+		"[[application]]\nfile = \"app.toml\"\nsite = \"away\"\nrate = 12.0\ncount = 5\n", solver))
+	a := outcome.Applications
+	if outcome.Metrics.Jobs == 0 || a.Components != 5 || a.Completed == 0 || a.Utilisation <= 0 || a.Sites[0].Income <= 0 {
+		t.Errorf("%d jobs, %+v", outcome.Metrics.Jobs, a)
+	}
+	for _, scheme := range []experiment.Scheme{experiment.Local, experiment.Central, experiment.Portal, experiment.Sender} {
+		plan := outcome.Plan
+		other, err := plan.Run(t.Context(), scheme, 1, nil)
+		if err != nil {
+			t.Errorf("%s: %v", scheme, err)
+		} else if other.Applications.Components != 5 {
+			t.Errorf("%s: %+v", scheme, other.Applications)
+		}
+	}
+}

@@ -1,0 +1,224 @@
+package experiment
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/internal/settings"
+	"github.com/switchyard-hpc/switchyard/internal/sim"
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/peer/config"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// broker checks the tables that applications are chosen by, which are those of a live
+// site, and makes of them what charges.
+func (p *Plan) broker(r *settings.Reader) {
+	grid := p.charging(r, p.Currency, "currency", time.UTC)
+	if zone, err := p.zone(&Site{}); err == nil { // else reported with the electricity
+		grid.Zone = zone
+	}
+	grid.Rates("exchange")
+	p.checkWorth(r)
+	grid.Curves("waiting", p.Waiting, nil)
+	grid.Weights("weighing", &p.Weighing, p.Waiting)
+	for i := range p.Sites {
+		p.siteBroker(r, fmt.Sprintf("site[%d]", i), &p.Sites[i])
+	}
+}
+
+// checkWorth looks at the currency of the experiment, in which sites with others are added
+// up.
+func (p *Plan) checkWorth(r *settings.Reader) {
+	other := func(s *Site) bool { return s != nil && s.Currency != "" && s.Currency != p.Currency }
+	others := slices.ContainsFunc(p.Sites, func(s Site) bool { return other(&s) }) ||
+		slices.ContainsFunc(p.Candidates, func(one Candidate) bool { return other(one.Site) })
+	switch _, has := p.Exchange.Worth[p.Currency]; {
+	case has:
+	case others && p.Currency == "":
+		r.Problem("currency", "is missing; name the one in which money of all sites is added up, as \"CHF\"")
+	case others || len(p.Exchange.Worth) > 0 && p.Currency != "":
+		r.Problem("currency", "%q has no worth in [exchange]; add it to worth", p.Currency)
+	}
+}
+
+func (p *Plan) siteBroker(r *settings.Reader, key string, s *Site) {
+	currency, named := s.Currency, key+".currency"
+	if currency == "" {
+		currency, named = p.Currency, "currency"
+	}
+	zone, err := p.zone(s)
+	if err != nil { // reported with the electricity
+		zone = time.UTC
+	}
+	if _, has := p.Exchange.Worth[currency]; s.Currency != p.Currency && s.Currency != "" && !has {
+		r.Problem(named, "%q has no worth in [exchange]; add it to worth", currency)
+	}
+	tables := p.charging(r, currency, named, zone)
+	tables.Powered, tables.Priced, tables.MHz = s.WattsPerCPU > 0, s.Price != nil || s.Prices != nil, s.MHz
+	tables.Gamma(key+".gamma", s.Gamma)
+	if s.Cost.Eco != nil && !tables.Powered {
+		r.Problem(key+".cost.eco", "needs watts_per_cpu of the site, by which the energy of jobs is counted; set that too")
+	}
+	s.charges = tables.Costs(key+".cost", &s.Cost)
+	if s.charges != nil && s.CPUHour != 0 {
+		r.Problem(key+".cpu_hour", "excludes [site.cost], as a CPU would be paid twice; write it as price in [site.cost.cpu]")
+	}
+}
+
+func (p *Plan) charging(r *settings.Reader, currency, named string, zone *time.Location) config.Charging {
+	return config.Charging{Reader: r, Currency: currency, CurrencyKey: named, Exchange: p.Exchange, Zone: zone}
+}
+
+// brokerFault checks the tables of [Plan.broker] once more and returns the first fault.
+func (p *Plan) brokerFault() error {
+	r := settings.NewReader(p)
+	maps.Copy(r.Places(), p.places)
+	p.broker(r)
+	if faults, ok := errors.AsType[settings.Problems](r.Err()); ok {
+		first := faults[0]
+		return errors.New(first.Key + ": " + first.Text)
+	}
+	return nil
+}
+
+// setPath sets a key that is named with its tables.
+func (p *Plan) setPath(path, value string) error {
+	if strings.ContainsFunc(path, notInKey) || strings.ContainsAny(value, "\r\n") {
+		return errors.New("write one key with its tables, as site.NAME.cost.cpu.price, and one value")
+	}
+	table, key, err := p.tableOf(path)
+	if err != nil {
+		return err
+	}
+	into := p.at(table, nameIn(path))
+	r := settings.NewReader(into)
+	r.Text("", "", key+" = "+value)
+	if r.Broken() { // a text without its quotes
+		r = settings.NewReader(into)
+		r.Text("", "", key+" = "+settings.Quote(value))
+	}
+	if faults, ok := errors.AsType[settings.Problems](r.Err()); ok {
+		return errors.New(faults[0].Text)
+	}
+	p.places = maps.Clone(p.places)
+	if p.places == nil {
+		p.places = settings.Places{}
+	}
+	for at, place := range r.Places() {
+		p.places[settings.Join(table, at)] = place
+	}
+	return nil
+}
+
+// at is the table of a plan that [Plan.tableOf] found.
+func (p *Plan) at(table, name string) any {
+	switch kind, _, _ := strings.Cut(table, "["); kind {
+	case "site":
+		return &p.Sites[p.site(name)]
+	case "application":
+		return &p.Applications[p.application(name)]
+	case "waiting":
+		return &p.Waiting[p.curve(name)]
+	}
+	return p
+}
+
+func notInKey(r rune) bool {
+	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("._-", r)
+}
+
+// tableOf is the table, as "site[2]", and the key in it that a path means.
+func (p *Plan) tableOf(path string) (table, key string, err error) {
+	kind, rest, _ := strings.Cut(path, ".")
+	var index int
+	switch name := nameIn(path); kind {
+	case "site":
+		index = p.site(name)
+	case "application":
+		index = p.application(name)
+	case "waiting":
+		index = p.curve(name)
+	default:
+		return "", path, nil
+	}
+	_, key, named := strings.Cut(rest, ".")
+	if index < 0 || !named {
+		return "", "", fmt.Errorf("there is no [[%s]] with the name %q", kind, nameIn(path))
+	}
+	return fmt.Sprintf("%s[%d]", kind, index), key, nil
+}
+
+// nameIn is the name in the path of a key of an array of tables.
+func nameIn(path string) string {
+	_, rest, _ := strings.Cut(path, ".")
+	name, _, _ := strings.Cut(rest, ".")
+	return name
+}
+
+func (p *Plan) curve(name string) int {
+	return slices.IndexFunc(p.Waiting, func(w config.Waiting) bool { return w.Name == name })
+}
+
+// ownBroker makes of a copy's tables its own, as far as they are changed.
+func (p *Plan) ownBroker() {
+	p.Applications, p.files = slices.Clone(p.Applications), slices.Clone(p.files)
+	for i := range p.Applications {
+		a := &p.Applications[i]
+		for _, weight := range []**config.Factor{&a.Alpha, &a.Beta, &a.Gamma, &a.Delta} {
+			*weight = copied(*weight)
+		}
+	}
+	p.Waiting, p.Exchange.Worth = slices.Clone(p.Waiting), maps.Clone(p.Exchange.Worth)
+	for i := range p.Waiting {
+		p.Waiting[i].Steps = maps.Clone(p.Waiting[i].Steps)
+	}
+	for i := range p.Sites {
+		s := &p.Sites[i]
+		s.Price, s.Prices, s.Power, s.Gamma = copied(s.Price), copied(s.Prices), copied(s.Power), copied(s.Gamma)
+		c := &s.Cost
+		c.CPU, c.Eco, c.Priority, c.Licences = copied(c.CPU), copied(c.Eco), maps.Clone(c.Priority), slices.Clone(c.Licences)
+		if c.CPU != nil {
+			c.CPU.Periods = slices.Clone(c.CPU.Periods)
+		}
+	}
+}
+
+// copied is a pointer to a copy; nil stays nil.
+func copied[T any](of *T) *T {
+	if of == nil {
+		return nil
+	}
+	own := *of
+	return &own
+}
+
+func (s *Site) model() protocol.Machine {
+	if s.Gamma == nil {
+		return protocol.Machine{}
+	}
+	return s.Gamma.Model()
+}
+
+// brokered puts the applications and what they are chosen by into a simulation.
+func (p *Plan) brokered(cfg *sim.Config, applications []sim.Application, when calendar) {
+	cfg.Applications, cfg.Exchange = applications, p.Exchange.Rates()
+	charged := len(applications) > 0
+	for i := range p.Sites {
+		s, to := &p.Sites[i], &cfg.Sites[i]
+		to.Currency = cmp.Or(s.Currency, p.Currency)
+		to.Waiting, to.Weighing = config.Curves(p.Waiting), p.Weighing.Weights()
+		if s.charges != nil {
+			to.Costs, to.Tariff, charged = s.charges, localsched.Tariff{}, true
+			to.Electricity.Milliwatts = s.WattsPerCPU.Milliwatts()
+		}
+	}
+	if charged {
+		cfg.Begin = when.begin
+	}
+}

@@ -1,0 +1,208 @@
+package experiment_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/switchyard-hpc/switchyard/internal/experiment"
+)
+
+// tunable is an experiment with all that "sim tune" reads.
+const tunable = `currency = "CHF"
+load = 30
+[[site]]
+name = "a"
+nodes = 4
+cpu_hour = 0.5
+[[site]]
+name = "b"
+nodes = 4
+[[workload]]
+site = "a"
+model = "M1"
+scale = true
+span = "1d"
+jobs = 20
+[tune]
+seeds = 2
+[tune.goal]
+cost = 1
+[[tune.axis]]
+key = "weighing.beta"
+values = [0, 1, 2]
+[[tune.axis]]
+key = "site.a.cpu_hour"
+values = [0.1, 0.2]
+[[candidate]]
+name = "more"
+price = 1000
+[candidate.site]
+name = "c"
+nodes = 8
+[[candidate]]
+name = "less"
+retire = ["b"]
+`
+
+func TestTuning(t *testing.T) {
+	t.Parallel()
+	plan, err := experiment.Read(write(t, "tune.toml", tunable))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if plan.Tune.Method != experiment.GridSearch || plan.Tune.Runs != 100 || plan.Tune.Goal.Sum() != 1 {
+		t.Errorf("%+v", plan.Tune)
+	}
+	at := plan.At(&plan.Tune.Axes[1], 0.2)
+	changed, err := plan.With(at...)
+	if err != nil || changed.Sites[0].CPUHour != 200_000 || plan.Sites[0].CPUHour != 500_000 {
+		t.Errorf("with %+v: %v; the price is %v, and was %v", at, err, changed.Sites[0].CPUHour, plan.Sites[0].CPUHour)
+	}
+	all := plan.At(&experiment.TuneAxis{Key: "site.*.cpu_hour"}, 3)
+	if changed, err = plan.With(all...); err != nil || changed.Sites[0].CPUHour != 3_000_000 || changed.Sites[1].CPUHour != 3_000_000 {
+		t.Errorf("with %+v: %v", all, err)
+	}
+	if err = plan.Open(); err != nil {
+		t.Fatal(err)
+	}
+	more, err := plan.Buying(&plan.Candidates[0])
+	if err != nil || len(more.Sites) != 3 || len(plan.Sites) != 2 || more.Sites[2].Name != "c" {
+		t.Errorf("bought: %v; %d sites of %d", err, len(more.Sites), len(plan.Sites))
+	}
+	ran, err := more.Run(t.Context(), experiment.Sender, 1, nil)
+	if err != nil || len(ran.Sites) != 3 || ran.Sites[2].Ran == 0 {
+		t.Errorf("%v; nothing ran on the new machine: %+v", err, ran.Sites)
+	}
+	less, err := plan.Buying(&plan.Candidates[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ran, err = less.Run(t.Context(), experiment.Sender, 1, nil); err != nil || ran.Sites[1].Ran != 0 || ran.Unplaced != 0 {
+		t.Errorf("%v; retired: %+v, %d unplaced", err, ran.Sites, ran.Unplaced)
+	}
+}
+
+// TestTuningThatCannotBe: all mistakes at once, each with its line.
+func TestTuningThatCannotBe(t *testing.T) {
+	t.Parallel()
+	const text = `[[site]]
+name = "a"
+nodes = 4
+[[workload]]
+site = "a"
+model = "M1"
+scale = true
+[tune]
+method = "guess"
+runs = 0
+seeds = -1
+goals = 3
+[tune.goal]
+cost = -1
+speed = 2
+[[tune.axis]]
+values = [1, 2]
+[[tune.axis]]
+key = "weighing.betta"
+values = [1, 2]
+[[tune.axis]]
+key = "peer.delta"
+values = [0.5, 7]
+[[tune.axis]]
+key = "weighing.alpha"
+values = [1]
+[[tune.axis]]
+key = "weighing.alpha"
+values = [1, 2]
+[[tune.axis]]
+key = "site.x.nodes"
+values = [3, 3]
+[[candidate]]
+price = -5
+lifetime = "1s"
+[[candidate]]
+name = "b"
+retire = ["z", "a", "a"]
+[candidate.site]
+name = "a"
+nodes = 0
+cpu_hours = 3
+[candidate.site.cost.cpu]
+price = -1
+[[candidate]]
+name = "b"
+price = 7
+[candidate.site]
+name = "c"
+nodes = 2
+[[candidate]]
+name = "d"
+retire = ["a"]
+`
+	file := write(t, "bad.toml", text)
+	_, err := experiment.Read(file)
+	if err == nil {
+		t.Fatal("all was taken")
+	}
+	got := strings.ReplaceAll(err.Error(), filepath.Dir(file)+"/", "")
+	for _, want := range []string{
+		`bad.toml:9: tune.method: "guess" is no way to search; use "grid" or "nelder-mead"`,
+		`bad.toml:10: tune.runs: 0 is outside 1 to 20000`,
+		`bad.toml:11: tune.seeds: -1 is less than 0`,
+		`bad.toml:12: tune.goals: unknown key; did you mean "goal"?`,
+		`bad.toml:14: tune.goal.cost: -1 is not a weight from 0 to 1000`,
+		`bad.toml:15: tune.goal.speed: unknown key`,
+		`bad.toml:16: tune.axis[1].key: is missing; name a key`,
+		`bad.toml:18: tune.axis[2]: weighing.betta = 1: `,
+		`bad.toml:21: tune.axis[3]: peer.delta: 7 is not a part above 0, up to 1`,
+		`bad.toml:26: tune.axis[4].values: needs two numbers or more`,
+		`bad.toml:28: tune.axis[5].key: "weighing.alpha" is another axis too`,
+		`bad.toml:32: tune.axis[6].values: has a number twice`,
+		`bad.toml:30: tune.axis[6]: site.x.nodes = 3: there is no [[site]] with the name "x"`,
+		`bad.toml:33: candidate[1].name: is missing`,
+		`bad.toml:34: candidate[1].price: is negative`,
+		`bad.toml:35: candidate[1].lifetime: `,
+		`bad.toml:33: candidate[1]: changes nothing`,
+		`bad.toml:38: candidate[b].retire: there is no [[site]] with the name "z"`,
+		`bad.toml:40: candidate[b].site.name: "a" is the name of another site too`,
+		`bad.toml:41: candidate[b].site.nodes: 0 is less than 1`,
+		`bad.toml:42: candidate[b].site.cpu_hours: unknown key; did you mean "cpu_hour"?`,
+		`candidate[b].site.cost.cpu.price: `,
+		`bad.toml:46: candidate[b].name: "b" is the name of another candidate too`,
+		`bad.toml:47: candidate[b].price: is in no currency`,
+		`candidate[d].retire: leaves no machine`,
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("not told: %s", want)
+		}
+	}
+	if t.Failed() {
+		t.Log(got)
+	}
+}
+
+func TestTuningAndTheRestOfTheFile(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ from, to, want string }{
+		"no goal":     {"cost = 1\n", "", "tune.goal: is missing; say what counts"},
+		"no tune":     {tunable[strings.Index(tunable, "[tune]"):strings.Index(tunable, "[[candidate]]")], "", "candidate[more]: is judged by a goal"},
+		"too fine":    {"seeds = 2", "runs = 5", "tune.runs: 5 is less than the points of the grid"},
+		"by factors":  {"seeds = 2", "method = \"nelder-mead\"", ""},
+		"no room":     {"[0, 1, 2]\n", "[0, 1]\n[[tune.axis]]\nkey = \"load\"\nvalues = [1, 2]\n", ""},
+		"no factors":  {"seeds = 2\n[tune.goal]\ncost = 1\n[[tune.axis]]\nkey = \"weighing.beta\"\nvalues = [0, 1, 2]", "method = \"nelder-mead\"\n[tune.goal]\ncost = 1\n[[tune.axis]]\nkey = \"weighing.beta\"\nvalues = [0, 2]", "goes by factors"},
+		"no such":     {"weighing.beta", "application.*.beta", "there is nothing that \"application.*.beta\" could mean"},
+		"bad star":    {"weighing.beta", "site*", "there is nothing that"},
+		"no currency": {"currency = \"CHF\"\n", "", "candidate[more].price: is in no currency"},
+		"half priced": {"retire = [\"b\"]\n", "[candidate.site]\nname = \"d\"\nnodes = 1\n", "candidate[less].price: is needed for all candidates that bring a machine, or for none"},
+		"history":     {"currency", "history = 3\ncurrency", "candidate[less].retire: excludes history"},
+	} {
+		if !strings.Contains(tunable, test.from) {
+			t.Fatalf("%s: nothing to replace", name)
+		}
+		_, err := experiment.Read(write(t, "x.toml", strings.Replace(tunable, test.from, test.to, 1)))
+		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+			t.Errorf("%s: %v, want %q", name, err, test.want)
+		}
+	}
+}

@@ -1,0 +1,102 @@
+package tune
+
+import (
+	"math"
+	"slices"
+
+	"github.com/switchyard-hpc/switchyard/internal/experiment"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// measure is what a search looks at of an outcome of an experiment. The CPUs of sites that
+// are retired count for nothing.
+func measure(o *experiment.Outcome, retired []string) Outcome {
+	m := Outcome{Response: o.MeanResponse, Span: span(o)}
+	done, all := float64(o.Metrics.Jobs), float64(o.Metrics.Jobs+o.Unplaced)
+	users, incomes := o.Paid()
+	m.Cost = users
+	work, energy := worked(o)
+	m.Energy = energy
+	if a := o.Applications; a != nil {
+		m.Energy += a.KWh
+		m.Broken = 1 - a.Kept
+		m.Response = mean(o.MeanResponse, done, a.MeanResponse, float64(a.Completed))
+		done, all = done+float64(a.Completed), all+float64(a.Applications)
+	}
+	if all > 0 {
+		m.Undone = 1 - done/all
+	}
+	cpus, busy := 0, 0.0
+	for i := range o.Plan.Sites {
+		s := Site{Name: o.Plan.Sites[i].Name, CPUs: o.Plan.CPUs(i)}
+		if slices.Contains(retired, s.Name) {
+			s.CPUs = 0
+		}
+		if i < len(incomes) {
+			s.Income = incomes[i]
+		}
+		s.Utilisation = part(work[i], s.CPUs, m.Span)
+		cpus, busy = cpus+s.CPUs, busy+work[i]
+		m.Sites = append(m.Sites, s)
+	}
+	m.Utilisation = part(busy, cpus, m.Span)
+	return m
+}
+
+// mean is that of two means of so many.
+func mean(a, as, b, bs float64) float64 {
+	if as+bs == 0 {
+		return 0
+	}
+	return (a*as + b*bs) / (as + bs)
+}
+
+// part is how much of so many CPUs so many CPU seconds are.
+func part(busy float64, cpus int, span float64) float64 {
+	if cpus == 0 || span <= 0 {
+		return 0
+	}
+	return busy / float64(cpus) / span
+}
+
+// worked are the CPU seconds of each site, and the energy in kWh that the jobs of the
+// workload drew. That of applications is measured where they run.
+func worked(o *experiment.Outcome) (seconds []float64, energy float64) {
+	seconds = make([]float64, len(o.Plan.Sites))
+	for i, p := range o.Result.Placements {
+		if p.Site < 0 {
+			continue
+		}
+		cpus := float64(o.Jobs[i].CPUs) * float64(p.End-p.Start) / float64(protocol.Second)
+		seconds[p.Site] += cpus
+		energy += cpus * float64(o.Plan.Sites[p.Site].WattsPerCPU.Milliwatts()) / milliwattSecondsOfKWh
+	}
+	for i := range o.Result.Applications {
+		for _, c := range o.Result.Applications[i].Components {
+			if c.Site >= 0 {
+				seconds[c.Site] += float64(c.CPUs) * float64(c.End-c.Start) / float64(protocol.Second)
+			}
+		}
+	}
+	return seconds, energy
+}
+
+const milliwattSecondsOfKWh = 3.6e9
+
+// span is from the first submission to the last end, in seconds.
+func span(o *experiment.Outcome) float64 {
+	first, last := math.Inf(1), 0.0
+	for i := range o.Jobs {
+		first = min(first, float64(o.Jobs[i].Submit)/float64(protocol.Second))
+		last = max(last, float64(o.Result.Placements[i].End)/float64(protocol.Second))
+	}
+	if o.Applications != nil {
+		for i, one := range o.Applications.Each {
+			first = min(first, one.Submitted)
+			for _, c := range o.Result.Applications[i].Components {
+				last = max(last, float64(c.End)/float64(protocol.Second))
+			}
+		}
+	}
+	return max(0, last-first)
+}

@@ -1,0 +1,112 @@
+package tune
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/switchyard-hpc/switchyard/internal/experiment"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Priced is a candidate and what it costs in a year; 0: nobody looks at that.
+type Priced struct {
+	Name    string
+	PerYear float64
+}
+
+// Ranking asks what each of some candidates would change.
+type Ranking struct {
+	Goal       experiment.Goal
+	Seeds      []uint64
+	Base       *Tried // without any of them
+	Candidates []Priced
+	Workers    int
+	Evaluate   func(ctx context.Context, candidate int, seed uint64) (Outcome, error)
+}
+
+// Ranked is a candidate and what it changes. Changes are parts of what there was, seed by
+// seed: -0.1 is a tenth less.
+type Ranked struct {
+	Name    string              `json:"name"`
+	PerYear float64             `json:"price_per_year,omitempty"`
+	Gain    experiment.Estimate `json:"gain"` // 1 - its [Score] beside the grid without it
+	// GainPerPrice is the mean gain for each thousand that the candidate costs in a year; nil
+	// without a price, or a gain.
+	GainPerPrice *float64            `json:"gain_per_1000_a_year,omitempty"`
+	Cost         experiment.Estimate `json:"cost_change"`
+	Response     experiment.Estimate `json:"mean_response_change"`
+	Utilisation  experiment.Estimate `json:"utilisation_change"`
+	Energy       experiment.Estimate `json:"energy_change"`
+	// Saved is what users pay less in a year, if that went on as in the time simulated.
+	Saved experiment.Estimate `json:"saved_per_year"`
+	Means Means               `json:"with"`
+}
+
+// Run simulates every candidate for every seed and ranks them: those with a gain first, by
+// gain for the price where they have prices, then the others by their loss.
+// Progress is as for [Search.Run].
+func (r *Ranking) Run(ctx context.Context, progress func(done int)) ([]Ranked, error) {
+	count := counter{tell: progress}
+	outcomes := make([][]Outcome, len(r.Candidates))
+	for i := range outcomes {
+		outcomes[i] = make([]Outcome, len(r.Seeds))
+	}
+	err := each(ctx, r.Workers, len(r.Candidates)*len(r.Seeds), func(ctx context.Context, i int) (err error) {
+		candidate, seed := i/len(r.Seeds), i%len(r.Seeds)
+		outcomes[candidate][seed], err = r.Evaluate(ctx, candidate, r.Seeds[seed])
+		count.add()
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	var ranked []Ranked
+	for i, one := range r.Candidates {
+		judged, err := r.judge(one, outcomes[i])
+		if err != nil {
+			return nil, err
+		}
+		ranked = append(ranked, judged)
+	}
+	slices.SortStableFunc(ranked, byWorth)
+	return ranked, nil
+}
+
+// judge compares outcomes with a candidate to those without.
+func (r *Ranking) judge(one Priced, with []Outcome) (Ranked, error) {
+	before := r.Base.outcomes
+	goal, err := scores(r.Goal, with, before)
+	if err != nil {
+		return Ranked{}, err
+	}
+	gains, saved := make([]float64, len(with)), make([]float64, len(with))
+	for i := range with {
+		gains[i] = 1 - goal.Values[i]
+		if span := before[i].Span; span > 0 {
+			saved[i] = (before[i].Cost - with[i].Cost) * float64(year/protocol.Second) / span
+		}
+	}
+	judged := Ranked{
+		Name: one.Name, PerYear: one.PerYear, Gain: experiment.EstimateOf(gains), Saved: experiment.EstimateOf(saved), Means: means(with),
+		Cost:        change(with, before, func(o *Outcome) float64 { return o.Cost }),
+		Response:    change(with, before, func(o *Outcome) float64 { return o.Response }),
+		Utilisation: change(with, before, func(o *Outcome) float64 { return o.Utilisation }),
+		Energy:      change(with, before, func(o *Outcome) float64 { return o.Energy }),
+	}
+	if one.PerYear > 0 && judged.Gain.Mean > 0 {
+		worth := judged.Gain.Mean / (one.PerYear / thousand)
+		judged.GainPerPrice = &worth
+	}
+	return judged, nil
+}
+
+const thousand = 1000
+
+// byWorth puts what is worth more first.
+func byWorth(a, b Ranked) int {
+	if a.GainPerPrice != nil && b.GainPerPrice != nil {
+		return cmp.Compare(*b.GainPerPrice, *a.GainPerPrice)
+	}
+	return cmp.Compare(b.Gain.Mean, a.Gain.Mean)
+}

@@ -1,0 +1,134 @@
+package slurm
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/localsched/usage"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// nodeWord stands for a node's name in [Config.NodeExporter].
+const nodeWord = "{node}"
+
+// checkExporter says what is wrong with where nodes tell their metrics.
+func checkExporter(pattern string) error {
+	at := strings.ReplaceAll(pattern, nodeWord, "node")
+	if address, err := url.Parse(at); err == nil && address.Host != "" && (address.Scheme == "http" || address.Scheme == "https") {
+		return nil
+	}
+	if pattern == "" || filepath.IsAbs(at) {
+		return nil
+	}
+	return fmt.Errorf("node exporter %q is neither a URL with http nor an absolute path, in which %s stands for a node's name", pattern, nodeWord)
+}
+
+// exporter is where a node tells its metrics; empty when the name is none that could stand
+// in a URL or path, as a list of several.
+func (c Config) exporter(node string) string {
+	harmless := func(r rune) bool {
+		return r == '-' || r == '.' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
+	}
+	if node == "" || strings.HasPrefix(node, ".") || strings.TrimFunc(node, harmless) != "" {
+		return ""
+	}
+	return strings.ReplaceAll(c.NodeExporter, nodeWord, node)
+}
+
+// tally is what the node of a running job does meanwhile. The scheduler's lock guards it.
+type tally struct {
+	usage.Tally
+
+	begun bool
+	last  time.Time // when it was added to, or that was tried
+}
+
+// late is how long after a job's start the tally of its node may begin. What ran before the
+// peer did is not measured: half of a run would be taken for all of it.
+const late = 10 * time.Second
+
+// meterNodes reads, as long as the scheduler is open, the metrics of the nodes on which jobs
+// run.
+func (s *Scheduler) meterNodes() {
+	tick := time.NewTicker(s.config.Poll)
+	defer tick.Stop()
+	for {
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-tick.C:
+		}
+		for _, j := range s.metered() {
+			s.meter(s.ctx, j)
+		}
+	}
+}
+
+// metered are the jobs whose node is to be read now: those that have begun, then now and
+// then.
+func (s *Scheduler) metered() (jobs []*job) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	for _, j := range s.jobs {
+		if j.state != running || j.record.Submission.Spec.Nodes > 1 {
+			continue // its nodes would have to be read at one time
+		}
+		wait := usage.MaxPause.Std()
+		if !j.tally.begun {
+			wait = 0
+		}
+		fresh := now.Sub(j.claim.started.Time()) < max(late, 2*s.config.Poll)
+		if (j.tally.begun || fresh) && now.Sub(j.tally.last) >= wait {
+			jobs = append(jobs, j)
+		}
+	}
+	return jobs
+}
+
+// meter reads the metrics of a job's node once more. Which one it is Slurm says: in its claim a
+// job could name any machine that this one reaches.
+func (s *Scheduler) meter(ctx context.Context, j *job) {
+	s.mu.Lock()
+	source := s.config.exporter(j.nodes)
+	j.tally.last = time.Now()
+	s.mu.Unlock()
+	if source == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.config.Timeout)
+	defer cancel()
+	node, err := usage.FetchNode(ctx, source)
+	if err != nil {
+		s.config.Log.Warn("node_not_measured", "job", j.tag.String(), "error", err)
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	j.tally.Add(node)
+	j.tally.begun = true
+}
+
+// byNode is what the exporter of a job's node tells of it, which had so much CPU time as far
+// as is known: all that the node did where jobs have nodes to themselves, else its share of
+// the energy.
+func (s *Scheduler) byNode(ctx context.Context, j *job, cpu protocol.Duration) protocol.Usage {
+	s.mu.Lock()
+	begun, seen := j.tally.begun, s.seen
+	s.mu.Unlock()
+	if !begun {
+		return protocol.Usage{}
+	}
+	s.meter(ctx, j)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if seen != nil && seen.capacity().WholeNode {
+		return j.tally.Alone(cmp.Or(j.record.Submission.Spec.CPUs, 1))
+	}
+	return protocol.Usage{Energy: j.tally.Energy(cpu)}
+}

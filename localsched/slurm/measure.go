@@ -1,0 +1,141 @@
+package slurm
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/switchyard-hpc/switchyard/localsched/spool"
+	"github.com/switchyard-hpc/switchyard/localsched/usage"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// finishRun is finish for a job that has run: with what it has done.
+func (s *Scheduler) finishRun(ctx context.Context, j *job, end spool.End) {
+	end.Usage = s.used(ctx, j)
+	s.finish(j, end)
+}
+
+// used is what a job has done: as it reports, of what only the program knows; as Slurm's
+// accounting has measured it; of its CPU time, where there is no accounting, what the
+// wrapper has seen, which knows of no step that srun has started; and the rest as its node
+// tells.
+func (s *Scheduler) used(ctx context.Context, j *job) protocol.Usage {
+	report, err := usage.TakeReport(j.record.OpenUsage(j.dir))
+	if err != nil {
+		s.config.Log.Warn("usage_report_refused", "job", j.tag.String(), "reason", err)
+	}
+	s.mu.Lock()
+	id := j.native.ID
+	s.mu.Unlock()
+	measured := s.history.measured(ctx, j.name, id)
+	if last, unread := readExit(j.dir, j.owner()); unread == nil {
+		measured = usage.Prefer(measured, protocol.Usage{CPU: last.cpu})
+	}
+	return usage.Prefer(usage.Prefer(report, measured), s.byNode(ctx, j, measured.CPU))
+}
+
+// measured is what the accounting database knows of what a job has done.
+func (h *history) measured(ctx context.Context, name string, id uint32) protocol.Usage {
+	if !h.sacct {
+		return protocol.Usage{}
+	}
+	out, _, err := h.commands.run(ctx, "", "sacct", "-n", "-P", "-a", "--noconvert", "-j", strconv.FormatUint(uint64(id), 10),
+		"-o", "jobidraw,jobname,totalcpu,maxrss,consumedenergyraw")
+	if err != nil && ctx.Err() == nil {
+		h.log.Warn("usage_not_asked", "name", name, "error", err)
+	}
+	return parseUsage(out, name)
+}
+
+// parseUsage reads what sacct prints about the job of a name: a line about the job, then one
+// about each of its steps. Time and energy are in the job's line for all steps together, or
+// else added up; memory is that of the largest task of all. What was not gathered is empty.
+func parseUsage(out, name string) (u protocol.Usage) {
+	const fields = 5
+	number := ""
+	var whole, steps protocol.Usage
+	for line := range strings.Lines(out) {
+		f := strings.Split(strings.TrimSpace(line), "|")
+		if len(f) != fields {
+			continue
+		}
+		is := protocol.Usage{CPU: parseCPUTime(f[2]), MemoryMB: parseMemory(f[3]), Energy: parseJoules(f[4])}
+		job, _, step := strings.Cut(f[0], ".")
+		switch {
+		case !step && f[1] == name:
+			number, whole, steps = job, is, protocol.Usage{}
+		case step && job == number && number != "":
+			steps.CPU += is.CPU
+			steps.Energy += is.Energy
+			steps.MemoryMB = max(steps.MemoryMB, is.MemoryMB)
+		case !step:
+			number = "" // of another job, which had the number before
+		}
+	}
+	return usage.Prefer(whole, steps)
+}
+
+// parseCPUTime reads [days-][hours:]minutes:seconds[.milliseconds]; 0 for what is no such.
+func parseCPUTime(text string) protocol.Duration {
+	clock, fraction, _ := strings.Cut(text, ".")
+	d, err := parseLimit(clock)
+	if err != nil || d == protocol.Never {
+		return 0
+	}
+	if fraction != "" {
+		part, err := parseCount((fraction + "00")[:3], 999)
+		if err != nil {
+			return 0
+		}
+		d += protocol.Duration(part)
+	}
+	return d
+}
+
+// parseMemory reads bytes, or a number with K, M, G or T for powers of 1024, and rounds up to
+// MB; 0 for what is no such.
+func parseMemory(text string) int64 {
+	unit := 1.0
+	if text != "" {
+		if power := strings.IndexByte("KMGT", text[len(text)-1]); power >= 0 {
+			text = text[:len(text)-1]
+			for range power + 1 {
+				unit *= 1024
+			}
+		}
+	}
+	n, err := strconv.ParseFloat(text, 64)
+	const perMB, most = 1 << 20, 1 << 60
+	if err != nil || !(n > 0 && n*unit < most) {
+		return 0
+	}
+	return (int64(n*unit) + perMB - 1) / perMB
+}
+
+// parseJoules reads joules as millijoules; 0 for what is no such. Slurm prints a number near
+// 2⁶⁴ where nothing was gathered.
+func parseJoules(text string) int64 {
+	const most = 1 << 50
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 || n > most {
+		return 0
+	}
+	return n * 1000
+}
+
+// parseShellTimes adds up the four times that the shell's times prints, of itself and of what
+// it has waited for, such as "0m1.25s"; 0 for what is no such.
+func parseShellTimes(words []string) (sum protocol.Duration) {
+	for _, word := range words {
+		minutes, rest, _ := strings.Cut(word, "m")
+		seconds, ok := strings.CutSuffix(rest, "s")
+		n, err := parseCount(minutes, mostInLimit)
+		part, wrong := strconv.ParseFloat(strings.ReplaceAll(seconds, ",", "."), 64)
+		if !ok || err != nil || wrong != nil || !(part >= 0 && part < 61) {
+			return 0
+		}
+		sum += protocol.Duration(n)*protocol.Minute + protocol.Duration(part*float64(protocol.Second))
+	}
+	return sum
+}

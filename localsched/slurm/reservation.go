@@ -1,0 +1,121 @@
+package slurm
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// reservation is one of Slurm's.
+type reservation struct {
+	name       string
+	start, end protocol.Instant // whole seconds
+}
+
+// Slurm's words about reservations.
+const (
+	noRoomThen    = "Requested nodes are busy"
+	noReservation = "Requested reservation is invalid"
+)
+
+// reserve has Slurm keep room from exactly one instant until another, for an account.
+func (c *commands) reserve(ctx context.Context, r reservation, account string, room []string) error {
+	args := append([]string{
+		"create", "reservation", "ReservationName=" + r.name, "StartTime=" + stamp(r.start), "EndTime=" + stamp(r.end), "Users=" + account,
+	}, room...)
+	_, _, err := c.run(ctx, "", "scontrol", args...)
+	return err
+}
+
+// unreserve deletes a reservation. That there is none is no error.
+func (c *commands) unreserve(ctx context.Context, name string) error {
+	_, _, err := c.run(ctx, "", "scontrol", "delete", "ReservationName="+name)
+	if says(err, []string{noReservation}) {
+		return nil
+	}
+	return err
+}
+
+// reservations are all of them.
+func (c *commands) reservations(ctx context.Context) ([]reservation, error) {
+	out, _, err := c.run(ctx, "", "scontrol", "show", "reservation", "-o")
+	if err != nil {
+		return nil, err
+	}
+	return parseReservations(out)
+}
+
+// parseReservations reads what scontrol show reservation -o prints.
+func parseReservations(out string) (all []reservation, err error) {
+	number := 0
+	for line := range strings.Lines(out) {
+		number++
+		words := parseWords(line)
+		r := reservation{name: words["ReservationName"]}
+		if r.name == "" {
+			continue // it says that there are none
+		}
+		if r.start, err = parseTime(words["StartTime"]); err == nil {
+			r.end, err = parseTime(words["EndTime"])
+		}
+		if err != nil {
+			return nil, fmt.Errorf("scontrol show reservation, line %d: %w", number, err)
+		}
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+// stamp is an instant as the commands read it under TZ=UTC, in whole seconds.
+func stamp(t protocol.Instant) string { return t.Time().Format("2006-01-02T15:04:05") }
+
+// wholeSecond is the first whole second that is not before an instant.
+func wholeSecond(t protocol.Instant) protocol.Instant {
+	const second = protocol.Instant(protocol.Second)
+	return (t + second - 1) / second * second
+}
+
+// room is what a reservation keeps of a partition for a job: whole nodes where jobs have nodes
+// to themselves, and cores elsewhere. Slurm lets the two kinds overlap, so that a partition
+// must have one.
+func (s *Scheduler) room(ctx context.Context, r protocol.Request, p *partition, m machine) ([]string, error) {
+	args := []string{"PartitionName=" + p.name}
+	nodes := nodesOf(r, m)
+	if p.wholeNode || s.linear {
+		return append(args, "NodeCnt="+strconv.Itoa(max(1, nodes, ceil(r.CPUs, m.nodeCPUs)))), nil
+	}
+	threads, err := s.commands.threads(ctx, p.name)
+	if err != nil {
+		return nil, err
+	}
+	if nodes > 0 {
+		args = append(args, "NodeCnt="+strconv.Itoa(nodes))
+	}
+	return append(args, "CoreCnt="+strconv.Itoa(max(1, nodes, ceil(r.CPUs, threads)))), nil
+}
+
+func ceil(a, b int) int { return (max(0, a) + max(1, b) - 1) / max(1, b) }
+
+// threads is how many CPUs a core of a partition has, the fewest.
+func (c *commands) threads(ctx context.Context, partition string) (int, error) {
+	out, _, err := c.run(ctx, "", "sinfo", "-h", "-o", "%Z", "-p", partition)
+	if err != nil {
+		return 0, err
+	}
+	var found []int
+	for word := range strings.FieldsSeq(out) {
+		n, err := parseCount(strings.TrimSuffix(word, "+"), 1<<16)
+		if err != nil {
+			return 0, fmt.Errorf("sinfo: threads of a core: %w", err)
+		}
+		found = append(found, n)
+	}
+	if len(found) == 0 {
+		return 1, nil
+	}
+	return max(1, slices.Min(found)), nil
+}

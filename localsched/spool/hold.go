@@ -1,0 +1,85 @@
+package spool
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Hold is the record of room that is held for a job.
+type Hold struct {
+	Tag     protocol.Tag     `json:"tag"`
+	Request protocol.Request `json:"request"`
+	Start   protocol.Instant `json:"start_ms"` // the room is held from then on
+	Account string           `json:"account"`
+}
+
+// End is when the hold is over.
+func (h Hold) End() protocol.Instant { return h.Start.Add(h.Request.WallTime) }
+
+// Reserved is the hold as it was asked for, at the start that it was given.
+func (h Hold) Reserved() localsched.Hold {
+	return localsched.Hold{Tag: h.Tag, Request: h.Request, Start: h.Start, Account: h.Account}
+}
+
+func holdsOf(dir string) string { return filepath.Join(dir, "holds") }
+
+// AddHold writes a hold down, durably.
+func (s *Spool) AddHold(h Hold) error {
+	if err := ReplaceRecord(s.holds, FolderOf(h.Tag), h); err != nil {
+		return ExplainFull(fmt.Errorf("write down the hold for job %v: %w", h.Tag, err))
+	}
+	return nil
+}
+
+// RemoveHold forgets a hold, durably. There need not be one.
+func (s *Spool) RemoveHold(tag protocol.Tag) error {
+	err := os.Remove(filepath.Join(s.holds, FolderOf(tag)))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		err = SyncPath(s.holds)
+	}
+	if err != nil {
+		return fmt.Errorf("forget the hold for job %v: %w", tag, err)
+	}
+	return nil
+}
+
+// Holds are the holds that are written down, by their starts. What is none is logged and left
+// alone; what was half written is removed.
+func (s *Spool) Holds() ([]Hold, error) {
+	entries, err := os.ReadDir(s.holds)
+	if err != nil {
+		return nil, fmt.Errorf("list the holds of the spool: %w", err)
+	}
+	var holds []Hold
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), ".") {
+			s.sweepOne(filepath.Join(s.holds, e.Name()))
+			continue
+		}
+		h, err := ReadRecord[Hold](s.holds, e.Name())
+		if err == nil && FolderOf(h.Tag) != e.Name() {
+			err = fmt.Errorf("it is of job %v", h.Tag)
+		}
+		if err != nil {
+			s.log.Warn("hold_not_read", "name", e.Name(), "error", err, "advice", "remove it; the room is not held")
+			continue
+		}
+		holds = append(holds, h)
+	}
+	slices.SortFunc(holds, func(a, b Hold) int {
+		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.Tag.Job, b.Tag.Job), cmp.Compare(a.Tag.Epoch, b.Tag.Epoch))
+	})
+	return holds, nil
+}

@@ -1,0 +1,162 @@
+package usage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// The metrics of node_exporter that count here.
+const (
+	metricCPU     = "node_cpu_seconds_total"            // of each CPU and mode
+	metricTotal   = "node_memory_MemTotal_bytes"        //
+	metricFree    = "node_memory_MemAvailable_bytes"    //
+	metricEnergy  = "node_rapl_package_joules_total"    // of each CPU package
+	metricNetwork = "node_network_transmit_bytes_total" // of each device
+)
+
+// Node is what a node's exporter tells at one time.
+type Node struct {
+	CPUs     int
+	Busy     protocol.Duration // of all its CPUs together, since it was started
+	MemoryMB int64             // in use; 0: not told
+	Sent     int64             // 64-bit words, through all its devices, since it was started
+	packages []counter
+}
+
+// FetchNode reads a node's exporter: a URL that begins with http, or a file, as
+// node_exporter's textfile collectors and cron jobs write them.
+func FetchNode(ctx context.Context, source string) (node Node, err error) {
+	from, err := openSource(ctx, source)
+	if err != nil {
+		return Node{}, err
+	}
+	node, err = ReadNode(from)
+	if err = errors.Join(err, from.Close()); err != nil {
+		return Node{}, fmt.Errorf("node exporter %s: %w", source, err)
+	}
+	return node, nil
+}
+
+func openSource(ctx context.Context, source string) (io.ReadCloser, error) {
+	if !strings.HasPrefix(source, "http") {
+		return os.Open(source)
+	}
+	ask, err := http.NewRequestWithContext(ctx, http.MethodGet, source, http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	// Without leave to follow: who answers in an exporter's place may be a job.
+	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	answer, err := client.Do(ask)
+	if err != nil {
+		return nil, err
+	}
+	if answer.StatusCode != http.StatusOK {
+		return nil, errors.Join(fmt.Errorf("node exporter %s: it answers %s", source, answer.Status), answer.Body.Close())
+	}
+	return answer.Body, nil
+}
+
+// ReadNode reads the metrics of a node in Prometheus' text format. One that does not tell of
+// its CPUs is refused: its other counters could be given to nobody.
+func ReadNode(from io.Reader) (Node, error) {
+	var node Node
+	var seconds, total, free, sent float64
+	cpus := map[string]bool{}
+	wanted := []string{metricCPU, metricTotal, metricFree, metricEnergy, metricNetwork}
+	err := parseExposition(from, func(name string) bool { return slices.Contains(wanted, name) }, func(s sample) {
+		switch s.name {
+		case metricCPU:
+			cpus[s.label("cpu")] = true
+			if !slices.Contains([]string{"idle", "iowait", "steal"}, s.label("mode")) {
+				seconds += s.value
+			}
+		case metricTotal:
+			total = s.value
+		case metricFree:
+			free = s.value
+		case metricEnergy:
+			if count, ok := whole(s.value, 1e6); ok {
+				node.packages = append(node.packages, counter{zone: s.label("index") + s.label("path"), count: uint64(count)}) //nolint:gosec // it is not negative
+			}
+		case metricNetwork:
+			if s.label("device") != "lo" {
+				sent += s.value
+			}
+		}
+	})
+	if err != nil {
+		return Node{}, err
+	}
+	busy, ok := whole(seconds, 1000)
+	if len(cpus) == 0 || !ok {
+		return Node{}, fmt.Errorf("it does not tell how busy its CPUs are; %s is missing or no sum of seconds", metricCPU)
+	}
+	node.CPUs, node.Busy = len(cpus), protocol.Duration(busy)
+	if total > free {
+		node.MemoryMB, _ = whole(total-free, 1./(1<<20))
+	}
+	node.Sent, _ = whole(sent, 1./8)
+	slices.SortFunc(node.packages, func(a, b counter) int { return strings.Compare(a.zone, b.zone) })
+	return node, nil
+}
+
+// Tally adds up what a node did while a run was on it. Its first reading is the beginning.
+// The zero Tally has begun nothing.
+type Tally struct {
+	begun, broken bool
+	last          Node
+	busy          protocol.Duration
+	microjoules   uint64
+	before, most  int64 // memory in use, in MB
+	words         int64
+}
+
+// Add adds what came since the last reading. A node that was restarted meanwhile, or an
+// energy counter that has begun again, which an exporter does not tell the height of, end
+// the tally: then it tells nothing.
+func (t *Tally) Add(node Node) {
+	if !t.begun {
+		t.begun, t.last, t.before, t.most = true, node, node.MemoryMB, node.MemoryMB
+		return
+	}
+	energy, ok := drawn(t.last.packages, node.packages)
+	if !ok && len(t.last.packages) > 0 || node.Busy < t.last.Busy || node.Sent < t.last.Sent {
+		t.broken = true
+		return
+	}
+	t.busy += node.Busy - t.last.Busy
+	t.microjoules += energy
+	t.most = max(t.most, node.MemoryMB)
+	t.words += node.Sent - t.last.Sent
+	t.last = node
+}
+
+// Energy is the share, in millijoules, that a run has in what the node drew, which kept its
+// CPUs busy for so long; 0: not known.
+func (t *Tally) Energy(cpu protocol.Duration) int64 {
+	if t.broken || t.busy <= 0 {
+		return 0
+	}
+	share := min(1, float64(max(0, cpu))/float64(t.busy))
+	return int64(math.Round(float64(t.microjoules) / 1000 * share))
+}
+
+// Alone is what is measured of a run that had the node to itself, on so many CPUs: also what
+// cannot be told apart when runs share a node. In what it has sent is what it has written to
+// file systems on the network.
+func (t *Tally) Alone(cpus int) protocol.Usage {
+	if t.broken || t.busy <= 0 || cpus < 1 {
+		return protocol.Usage{}
+	}
+	return protocol.Usage{CPU: t.busy, MemoryMB: t.most - t.before, Energy: t.Energy(t.busy), Sent: t.words / int64(cpus)}
+}

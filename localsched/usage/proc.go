@@ -1,0 +1,162 @@
+package usage
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// tick is how long a clock tick is in which /proc counts: Linux tells user space of 100 in
+// a second on every machine (USER_HZ).
+const tick = protocol.Second / 100
+
+// process is what /proc tells of a living process.
+type process struct {
+	cpu  protocol.Duration // its own, and of its children that were waited for
+	on   int               // the CPU that it ran on last
+	rss  int64             // resident now, in KiB
+	peak int64             // most resident ever, in KiB; 0 once it has ended
+}
+
+// descendants are the processes below one, as far as they can be read while they come and
+// go.
+func (r Roots) descendants(of int) (found []process) {
+	pids := r.children(of)
+	seen := map[int]bool{of: true} // while processes move, a pid may turn up twice
+	for len(pids) > 0 {
+		pid := pids[len(pids)-1]
+		pids = pids[:len(pids)-1]
+		if seen[pid] {
+			continue
+		}
+		seen[pid] = true
+		if p, err := r.process(pid); err == nil {
+			found = append(found, p)
+		}
+		pids = append(pids, r.children(pid)...)
+	}
+	return found
+}
+
+// children are the pids of a process's children. A kernel without CONFIG_PROC_CHILDREN
+// tells of none.
+func (r Roots) children(of int) (pids []int) {
+	lists, _ := filepath.Glob(filepath.Join(r.Proc, strconv.Itoa(of), "task", "*", "children")) // the pattern is sound
+	for _, list := range lists {
+		data, err := os.ReadFile(list)
+		if err != nil {
+			continue // the thread is gone
+		}
+		for word := range strings.FieldsSeq(string(data)) {
+			if pid, err := strconv.Atoi(word); err == nil && pid > 0 {
+				pids = append(pids, pid)
+			}
+		}
+	}
+	return pids
+}
+
+func (r Roots) process(pid int) (process, error) {
+	dir := filepath.Join(r.Proc, strconv.Itoa(pid))
+	stat, err := os.ReadFile(filepath.Join(dir, "stat"))
+	if err != nil {
+		return process{}, err
+	}
+	p, err := parseStat(string(stat))
+	if err != nil {
+		return process{}, err
+	}
+	status, err := os.ReadFile(filepath.Join(dir, "status"))
+	if err != nil {
+		return process{}, err
+	}
+	p.rss, p.peak = kibibytes(string(status), "VmRSS:"), kibibytes(string(status), "VmHWM:")
+	return p, nil
+}
+
+// parseStat adds up utime, stime, cutime and cstime of /proc/<pid>/stat, proc_pid_stat(5), and
+// reads the CPU. The fields are counted from behind the command's name, which may hold anything.
+func parseStat(line string) (p process, err error) {
+	const state, first, last, processor = 3, 14, 17, 39 // numbers of fields
+	fields := strings.Fields(line[strings.LastIndexByte(line, ')')+1:])
+	if len(fields) <= processor-state {
+		return process{}, fmt.Errorf("process stat %.60q has too few fields", line)
+	}
+	for _, field := range fields[first-state : last-state+1] {
+		ticks, wrong := parseTicks(field)
+		if wrong != nil {
+			return process{}, fmt.Errorf("process stat %.60q: %w", line, wrong)
+		}
+		p.cpu += ticks
+	}
+	if p.on, err = strconv.Atoi(fields[processor-state]); err != nil || p.on < 0 {
+		return process{}, fmt.Errorf("process stat %.60q: %.30q is no CPU", line, fields[processor-state])
+	}
+	return p, nil
+}
+
+// parseTicks reads a count of ticks. More than a million CPUs work in thousand years is
+// refused, so that sums cannot overflow.
+func parseTicks(text string) (protocol.Duration, error) {
+	const most = 1 << 58 / int64(tick)
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 || n > most {
+		return 0, fmt.Errorf("%.30q is no number of clock ticks", text)
+	}
+	return protocol.Duration(n) * tick, nil
+}
+
+// kibibytes finds a line "key   123 kB" of /proc/<pid>/status or /proc/meminfo; 0 when there
+// is none.
+func kibibytes(text, key string) int64 {
+	for line := range strings.Lines(text) {
+		rest, ok := strings.CutPrefix(line, key)
+		if !ok {
+			continue
+		}
+		words := strings.Fields(rest)
+		if len(words) != 2 || words[1] != "kB" {
+			return 0
+		}
+		n, err := strconv.ParseInt(words[0], 10, 64)
+		if err != nil {
+			return 0
+		}
+		return min(max(0, n), maxKiB)
+	}
+	return 0
+}
+
+// maxKiB bounds the memory of a process, so that sums cannot overflow: 1 EiB.
+const maxKiB = 1 << 50
+
+// busy is how long the machine's CPUs have been busy, all together, since it was started.
+// What a hypervisor has withheld (steal) is no work of this machine's.
+func (r Roots) busy() (protocol.Duration, error) {
+	data, err := os.ReadFile(filepath.Join(r.Proc, "stat"))
+	if err != nil {
+		return 0, err
+	}
+	line, _, _ := strings.Cut(string(data), "\n")
+	words := strings.Fields(line)
+	const modes = 7 // user, nice, system, idle, iowait, irq, softirq; user holds guest already
+	if len(words) <= modes || words[0] != "cpu" {
+		return 0, errors.New("the first line of /proc/stat is not the sum over all CPUs")
+	}
+	var sum protocol.Duration
+	for i, word := range words[1 : modes+1] {
+		ticks, err := parseTicks(word)
+		if err != nil {
+			return 0, fmt.Errorf("/proc/stat: %w", err)
+		}
+		if i != 3 && i != 4 { // idle, and idle while a disk works
+			sum += ticks
+		}
+	}
+	return sum, nil
+}

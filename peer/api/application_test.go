@@ -1,0 +1,158 @@
+package api_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// coupled is an application of two components with all that may be said.
+func coupled() api.Submission {
+	s := oneJob()
+	s.Jobs = append(s.Jobs, s.Jobs[0])
+	s.Application = &api.Application{Application: peer.Application{
+		Name: "coupled", Beta: 1, MaxCost: 5_000_000, MaxTime: protocol.Hour, Currency: "CHF",
+		Rates: []policy.Rate{{}, {From: protocol.Minute, PerHour: 60_000_000}},
+	}}
+	s.Jobs[0].DataOut, s.Jobs[0].Priority = 7, "urgent"
+	s.Jobs[0].Licences = []protocol.Licence{{Name: "ansys", Count: 2}}
+	s.Jobs[0].Component = &peer.Component{
+		Name: "mesh", Alpha: 1, Gamma: 2, Delta: 3, Together: 1, Estimate: 9,
+		Shapes:    []peer.Shape{{CPUs: 8, Nodes: 2, WallTime: protocol.Hour, Estimate: 8}},
+		Behaviour: protocol.Behaviour{Mflop: 1, Sent: 2, Messages: 3, CPUs: 4, Scaling: protocol.Multicast},
+	}
+	s.Jobs[1].Component = &peer.Component{Name: "solve", Together: 1}
+	return s
+}
+
+func TestApplicationsReachThePeerWhole(t *testing.T) {
+	t.Parallel()
+	node := &peerFake{reply: peer.Submitted{Jobs: []protocol.JobID{jobA, jobB}}}
+	client := serve(t, node)
+	sent := coupled()
+	if _, err := client.Submit(t.Context(), sent); err != nil {
+		t.Fatal(err)
+	}
+	ev, ok := node.last(t).(peer.Submit)
+	if !ok || !reflect.DeepEqual(ev.Application, &sent.Application.Application) {
+		t.Fatalf("asked %+v", node.last(t))
+	}
+	mesh := ev.Jobs[0]
+	if !reflect.DeepEqual(mesh.Component, *sent.Jobs[0].Component) || mesh.Spec.DataOut != 7 || mesh.Spec.Priority != "urgent" ||
+		len(mesh.Spec.Licences) != 1 || mesh.Payload == nil {
+		t.Errorf("the job is %+v", mesh)
+	}
+	node.reply = peer.Quoted{Front: &peer.Front{Currency: "CHF"}}
+	sent.Front = true
+	if quoted, err := client.Quotes(t.Context(), sent); err != nil || quoted.Front == nil || quoted.Front.Currency != "CHF" {
+		t.Errorf("got %+v, %v", quoted, err)
+	}
+	asked, ok := node.last(t).(peer.TestSubmit)
+	if !ok || !asked.Front || asked.Application == nil || !reflect.DeepEqual(asked.Jobs[0].Component, mesh.Component) ||
+		asked.Jobs[0].Payload != nil {
+		t.Errorf("asked %+v", node.last(t))
+	}
+}
+
+// A limit that is not there is none, not one of 0.
+func TestLimitsThatAreLeftOut(t *testing.T) {
+	t.Parallel()
+	body := `{"jobs":[{"cpus":1}],"application":{"beta_ppm":3}}`
+	s, err := api.DecodeSubmission(strings.NewReader(body))
+	if err != nil || s.Application.Beta != 3 || s.Application.MaxCost != policy.Unlimited || s.Application.MaxTime != protocol.Never {
+		t.Errorf("got %+v, %v", s.Application, err)
+	}
+	s, err = api.DecodeSubmission(strings.NewReader(`{"jobs":[{"cpus":1}]}`))
+	if err != nil || s.Application != nil {
+		t.Errorf("an application appeared from nowhere: %+v, %v", s.Application, err)
+	}
+	data, err := json.Marshal(coupled())
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, err := api.DecodeSubmission(bytes.NewReader(data))
+	if err != nil || !reflect.DeepEqual(back, coupled()) {
+		t.Errorf("it came back as %+v, %v", back, err)
+	}
+}
+
+func TestBadApplications(t *testing.T) {
+	t.Parallel()
+	change := func(f func(*api.Submission)) api.Submission {
+		s := coupled()
+		f(&s)
+		return s
+	}
+	tests := map[string]struct {
+		body api.Submission
+		want string
+	}{
+		"cost":           {change(func(s *api.Submission) { s.Application.MaxCost = -1 }), "application: max_cost_micro is -1"},
+		"name":           {change(func(s *api.Submission) { s.Application.Name = "a\nb" }), "application: name"},
+		"curve":          {change(func(s *api.Submission) { s.Application.Waiting = strings.Repeat("x", 65) }), "application: waiting"},
+		"currency":       {change(func(s *api.Submission) { s.Application.Currency = "\x1b" }), "application: currency"},
+		"no application": {change(func(s *api.Submission) { s.Application = nil }), "job 1 of 2: component: weights and together mean nothing without an application"},
+		"data":           {change(func(s *api.Submission) { s.Jobs[1].DataOut = -1 }), "job 2 of 2: data_out_bytes is -1"},
+		"licences":       {change(func(s *api.Submission) { s.Jobs[0].Licences[0].Count = 0 }), "job 1 of 2: licences[0]: count: 0"},
+		"licence":        {change(func(s *api.Submission) { s.Jobs[0].Licences[0].Name = "\a" }), "job 1 of 2: licences"},
+		"priority":       {change(func(s *api.Submission) { s.Jobs[0].Priority = strings.Repeat("x", 33) }), "job 1 of 2: priority"},
+		"component":      {change(func(s *api.Submission) { s.Jobs[0].Component.Name = "\a" }), "job 1 of 2: component: name"},
+		"shapes":         {change(func(s *api.Submission) { s.Jobs[0].Component.Shapes = make([]peer.Shape, 16) }), "component: 16 shapes; send at most 15"},
+		"estimate":       {change(func(s *api.Submission) { s.Jobs[0].Component.Estimate = -1 }), "component: estimate_ms is -1"},
+		"its estimate":   {change(func(s *api.Submission) { s.Jobs[0].Component.Shapes[0].Estimate = -1 }), "component: shapes[0]: estimate_ms"},
+		"behaviour":      {change(func(s *api.Submission) { s.Jobs[0].Component.Behaviour.Sent = -1 }), "component: behaviour: a number is below 0"},
+		"scaling":        {change(func(s *api.Submission) { s.Jobs[0].Component.Behaviour.Scaling = "cubic" }), `the scaling "cubic" is unknown`},
+		"to all":         {change(func(s *api.Submission) { s.Jobs[0].Component.Behaviour.CPUs = 1 }), "one CPU sends nothing to all"},
+		"front":          {change(func(s *api.Submission) { s.Front = true }), "front asks for choices"},
+	}
+	node := &peerFake{}
+	client := serve(t, node)
+	for name, test := range tests {
+		_, err := client.Submit(t.Context(), test.body)
+		refused, ok := errors.AsType[*api.Error](err)
+		if !ok || refused.Code != peer.BadRequest || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v, want %q", name, err, test.want)
+		}
+	}
+	for name, body := range map[string]string{
+		"a wish":       `{"jobs":[{"cpus":1}],"application":{"max_carbon":3}}`,
+		"of one":       `{"jobs":[{"cpus":1,"component":{"colour":3}}]}`,
+		"of a shape":   `{"jobs":[{"cpus":1,"component":{"shapes":[{"gpus":3}]}}]}`,
+		"another kind": `{"jobs":[{"cpus":1}],"application":[]}`,
+	} {
+		if status, answer := raw(t, client, http.MethodPost, "/v1/quotes", strings.NewReader(body)); status != 400 {
+			t.Errorf("%s: status %d: %s", name, status, answer)
+		}
+	}
+	if len(node.events) > 0 {
+		t.Errorf("the node was asked %v", node.events)
+	}
+}
+
+func TestWarehouse(t *testing.T) {
+	t.Parallel()
+	node := &peerFake{reply: peer.Warehouse{Components: []peer.KnownComponent{{Name: "mesh"}}}}
+	client := serve(t, node)
+	known, err := client.Warehouse(t.Context(), "mesh & more", false)
+	if err != nil || len(known.Components) != 1 {
+		t.Fatalf("got %+v, %v", known, err)
+	}
+	if want := (peer.AskWarehouse{Asked: 7, User: me(t), Component: "mesh & more"}); node.last(t) != want {
+		t.Errorf("asked %+v", node.last(t))
+	}
+	if _, err = client.Warehouse(t.Context(), "", true); err != nil {
+		t.Fatal(err)
+	}
+	if want := (peer.AskWarehouse{Asked: 7}); node.last(t) != want {
+		t.Errorf("asked %+v", node.last(t))
+	}
+}

@@ -1,0 +1,373 @@
+package peer_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/switchyard-hpc/switchyard/internal/cost"
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// looker is a policy that keeps what it was shown, and decides as told.
+type looker struct {
+	seen   *[]policy.Snapshot
+	decide func(policy.Snapshot) []policy.Decision
+}
+
+func (l looker) Info() policy.Info { return peertest.Greedy{Whole: true}.Info() }
+
+func (l looker) Decide(in policy.Snapshot) ([]policy.Decision, []byte, error) {
+	*l.seen = append(*l.seen, in)
+	if l.decide == nil {
+		return nil, nil, nil
+	}
+	return l.decide(in), nil, nil
+}
+
+// flat charges so much for every CPU-hour, in its own currency, and has one licence.
+type flat struct {
+	price    protocol.Micro
+	currency string
+}
+
+func (f flat) Bill(w cost.Work) (cost.Bill, string) {
+	for _, licence := range w.Spec.Licences {
+		if licence.Name != "matlab" {
+			return cost.Bill{}, "no licence " + licence.Name
+		}
+	}
+	amount := protocol.Micro(int64(f.price) * int64(w.Spec.CPUs) * int64(w.Run) / int64(protocol.Hour))
+	return cost.Bill{Currency: f.currency, Run: w.Run, Terms: []protocol.Term{
+		{Name: cost.CPUTerm, Amount: amount}, {Name: cost.LicenceTerm, Amount: 2}, {Name: cost.EcoTerm, Amount: 3}, {Name: cost.DataTerm, Amount: 4},
+	}}, ""
+}
+
+// salary costs so much an hour, always.
+type salary struct{ rate protocol.Micro }
+
+func (s salary) Rates(_, _ protocol.Instant, _ protocol.Duration) ([]policy.Rate, string) {
+	return []policy.Rate{{PerHour: s.rate}}, "CHF"
+}
+
+// seeing is a lone peer whose policy keeps what it is shown. Its partner b charges in EUR.
+func seeing(t *testing.T, decide func(policy.Snapshot) []policy.Decision) (*lone, *[]policy.Snapshot) {
+	t.Helper()
+	seen := &[]policy.Snapshot{}
+	l := newLone(t, func(c *peer.Config) {
+		c.Policy, c.Costs, c.Currency = looker{}.Info(), flat{3 * protocol.Unit, "CHF"}, "CHF"
+		c.Exchange = map[string]protocol.Micro{"CHF": protocol.Unit, "EUR": 2 * protocol.Unit}
+		c.Waiting = map[string]peer.Waiting{"salary": salary{60 * protocol.Unit}}
+		c.Weighing = peer.Weighing{Alpha: 1, Beta: 2, Gamma: 3, Delta: 4, Waiting: "salary"}
+		c.Capacity.Machine = protocol.Machine{Flops: 1e9, Words: 1e9, Network: 1e8, Latency: 1000}
+		c.Partners[0].PerGB, c.Partners[0].Bandwidth, c.Partners[0].PerHour = protocol.Unit, 1e6, 3600*protocol.Unit
+	}, idle(looker{seen, decide}, atOnce))
+	return l, seen
+}
+
+// answerQuotes has b answer the last question: every job at once, for 10 EUR and a licence
+// of 1.
+func (l *lone) answerQuotes() protocol.QuoteRequest {
+	l.t.Helper()
+	request, ok := l.last().(protocol.QuoteRequest)
+	if !ok {
+		l.t.Fatalf("got %T instead of a question", l.last())
+	}
+	reply := protocol.QuoteReply{Round: request.Round, Accept: 100, Load: protocol.Load{CPUs: 8}, Free: 8}
+	for _, spec := range request.Jobs {
+		reply.Quotes = append(reply.Quotes, protocol.Quote{
+			Job: spec.Job, ERT: max(spec.Expected, 1), Currency: "EUR",
+			Terms: []protocol.Term{{Name: "cpu", Amount: 10}, {Name: "licence", Amount: 1}, {Name: "energy", Amount: -7}},
+		})
+	}
+	l.step(peer.MessageIn{From: "b", Body: reply})
+	return request
+}
+
+func moldable() peer.Submit {
+	ev := submission(2)
+	ev.Jobs[0].Component = peer.Component{
+		Name: "solver", Alpha: 5, Gamma: 6, Delta: 7,
+		Shapes:    []peer.Shape{{CPUs: 2, WallTime: 2 * protocol.Hour}, {CPUs: 4, WallTime: protocol.Hour / 2}},
+		Behaviour: protocol.Behaviour{Mflop: 1_000_000}, // a thousand seconds of one CPU
+	}
+	ev.Jobs[1].Component = peer.Component{Alpha: 1, Estimate: protocol.Minute}
+	ev.Jobs[1].Spec.Data, ev.Jobs[1].Spec.DataOut = 2_000_000_000, 1_000_000_000
+	ev.Application = &peer.Application{Beta: 8, MaxCost: 100, Currency: "EUR", MaxTime: protocol.Day, Waiting: "salary"}
+	return ev
+}
+
+// A policy that is Whole sees each shape of a component, with its own price and run time,
+// all money in one currency, and what the user wants.
+func TestWholeSnapshot(t *testing.T) {
+	t.Parallel()
+	l, seen := seeing(t, nil)
+	l.step(moldable())
+	request := l.answerQuotes()
+	if len(*seen) != 1 || len(request.Jobs) != 4 {
+		t.Fatalf("%d snapshots, %d rows asked", len(*seen), len(request.Jobs))
+	}
+	in := (*seen)[0]
+	if got := []int{in.Jobs[0].CPUs, in.Jobs[1].CPUs, in.Jobs[2].CPUs, in.Jobs[3].CPUs}; got[0] != 1 || got[1] != 2 || got[2] != 4 || got[3] != 1 {
+		t.Errorf("rows of %v CPUs", got)
+	}
+	if in.Jobs[0].ID != in.Jobs[2].ID || in.Jobs[2].ID == in.Jobs[3].ID {
+		t.Error("the rows of one job do not have one id, or two jobs have")
+	}
+	a := in.Applications[0]
+	if len(in.Applications) != 1 || a.Beta != 8 || a.MaxCost != 200 || a.MaxTime != protocol.Day || in.Currency != "CHF" {
+		t.Errorf("application %+v in %s", in.Applications, in.Currency)
+	}
+	if got := a.WaitCost(protocol.Hour); got != 60*protocol.Unit {
+		t.Errorf("an hour of waiting costs %d", got)
+	}
+	if j := in.Jobs[1]; j.Alpha != 5 || j.Gamma != 6 || j.Delta != 7 || j.Application != 0 {
+		t.Errorf("row %+v", j)
+	}
+	home, away := in.At(1, 0), in.At(1, 1)
+	if in.ERT[home] != 500*protocol.Second {
+		t.Errorf("on two CPUs it is expected to run %v here", in.ERT[home])
+	}
+	if in.Use[home] != protocol.Micro(3*2*500*1_000_000/3600) || in.Licence[home] != 2 || in.Eco[home] != 3 || in.Data[home] != 4 {
+		t.Errorf("terms here: %d %d %d %d", in.Use[home], in.Licence[home], in.Eco[home], in.Data[home])
+	}
+	if in.Use[away] != 20 || in.Licence[away] != 2 || in.Eco[away] != -14 || in.Data[away] != 0 {
+		t.Errorf("terms at b: %d %d %d %d", in.Use[away], in.Licence[away], in.Eco[away], in.Data[away])
+	}
+	if got := in.ERT[in.At(3, 0)]; got != protocol.Minute {
+		t.Errorf("by the user's estimate it runs %v", got)
+	}
+	if got := in.Data[in.At(3, 1)]; got != 3*protocol.Unit+3000*protocol.Unit { // 3 GB, and 3000 s of the link
+		t.Errorf("the way of its data costs %d", got)
+	}
+	if in.Transfer(3, 1) != 2000*protocol.Second || in.Return(3, 1) != 1000*protocol.Second || in.Return(3, 0) != 0 {
+		t.Errorf("data travel %v there and %v back", in.Transfer(3, 1), in.Return(3, 1))
+	}
+}
+
+// A chosen shape is the one that is run, and comes back in all shapes when it is refused.
+// What is placed counts against the application's limits from then on.
+func TestChosenShape(t *testing.T) {
+	t.Parallel()
+	l, seen := seeing(t, func(in policy.Snapshot) []policy.Decision {
+		if len(in.Jobs) < 4 {
+			return nil
+		}
+		return []policy.Decision{{Job: 2, Site: 1, Wait: 5, Reason: "four CPUs"}, {Job: 3, Site: policy.Nowhere, Reason: "max_cost: too dear"}}
+	})
+	l.step(moldable())
+	l.answerQuotes()
+	offer, ok := l.last().(protocol.Offer)
+	if !ok || offer.Spec.CPUs != 4 || offer.Spec.WallTime != protocol.Hour/2 {
+		t.Fatalf("got %+v", l.last())
+	}
+	if reason := l.view(offer.Spec.Job + 1).Reason; reason != "Infeasible (max_cost: too dear)" {
+		t.Errorf("the other one waits for %q", reason)
+	}
+	tag := protocol.Tag{Job: offer.Spec.Job, Epoch: offer.Epoch}
+	l.step(peer.MessageIn{From: "b", Body: protocol.Prepared{Tag: tag}})
+	l.step(peer.MessageIn{From: "b", Body: protocol.Accept{Tag: tag}})
+	l.advance(protocol.Minute)
+	l.answerQuotes()
+	last := (*seen)[len(*seen)-1]
+	if len(last.Jobs) != 1 || last.Applications[0].Spent != 8 { // 10 + 1 − 7 EUR
+		t.Errorf("then %d rows with %d spent", len(last.Jobs), last.Applications[0].Spent)
+	}
+	l.step(peer.MessageIn{From: "b", Body: protocol.Recalled{Tag: tag}})
+	if view := l.view(offer.Spec.Job); view.CPUs != 1 || view.WallTime != protocol.Hour || view.Cost != 0 {
+		t.Errorf("back in the queue with %d CPUs for %v, cost %d", view.CPUs, view.WallTime, view.Cost)
+	}
+}
+
+// view is a job as the API shows it.
+func (l *lone) view(id protocol.JobID) peer.JobView {
+	l.t.Helper()
+	l.step(peer.AskJob{Asked: 99, Job: id})
+	view, ok := l.answers[len(l.answers)-1].(peer.JobView)
+	if !ok {
+		l.t.Fatalf("got %+v", l.answers[len(l.answers)-1])
+	}
+	return view
+}
+
+// Every run is kept once, in the transaction that ends the job, and the next one is expected
+// to last as long; a restarted peer knows it too.
+func TestExecutionsAreLearntFrom(t *testing.T) {
+	t.Parallel()
+	l, seen := seeing(t, func(in policy.Snapshot) []policy.Decision {
+		return []policy.Decision{{Job: 0, Site: 0}}
+	})
+	run := func() {
+		ev := submission(1)
+		ev.Jobs[0].Component = peer.Component{Name: "solver", Alpha: 1, Behaviour: protocol.Behaviour{Mflop: 1_000_000}}
+		l.step(ev)
+		l.answerQuotes()
+	}
+	run()
+	if got := (*seen)[0].ERT[0]; got != 1000*protocol.Second {
+		t.Fatalf("as stated it runs %v", got)
+	}
+	var w peer.Warehouse
+	ask := func() {
+		l.step(peer.AskWarehouse{Asked: 7, User: "ada"})
+		w, _ = l.answers[len(l.answers)-1].(peer.Warehouse)
+	}
+	if ask(); len(w.Components) != 0 {
+		t.Errorf("before its end it is known: %+v", w)
+	}
+	l.endHere(250 * protocol.Second)
+	ask()
+	if len(w.Components) != 1 || w.Components[0].Name != "solver" || len(w.Components[0].Sites) != 1 || len(w.Components[0].Sites[0].Runs) != 1 {
+		t.Fatalf("known: %+v", w)
+	}
+	if got := w.Components[0].Sites[0].Runs[0]; got.Ran != 250*protocol.Second || got.Foreseen != 1000*protocol.Second || got.CPUs != 1 {
+		t.Errorf("kept: %+v", got)
+	}
+	run()
+	if got := (*seen)[1].ERT[0]; got < 225*protocol.Second || got > 275*protocol.Second {
+		t.Errorf("after a run of 250 s it is expected to run %v", got)
+	}
+	if rows := l.lastRows(peer.ExecutionTable); rows != 1 {
+		t.Errorf("%d rows of executions", rows)
+	}
+}
+
+// endHere ends the run of the job submitted last after so long.
+func (l *lone) endHere(ran protocol.Duration) {
+	l.t.Helper()
+	for _, op := range slices.Backward(l.asked) {
+		if submit, ok := op.(peer.SubmitOp); ok {
+			l.finish(submit.Job.Tag, ran)
+			return
+		}
+	}
+	l.t.Fatal("nothing was submitted")
+}
+
+// Contradictory wishes, unknown currencies and curves are refused before anything is taken.
+func TestWishesAreChecked(t *testing.T) {
+	t.Parallel()
+	for want, change := range map[string]func(*peer.Submit){
+		"CPF":                      func(ev *peer.Submit) { ev.Application.Currency = "CPF" },
+		`no curve "overtime"`:      func(ev *peer.Submit) { ev.Application.Waiting = "overtime" },
+		"time limit":               func(ev *peer.Submit) { ev.Application.MaxTime = 0 },
+		"β is -1":                  func(ev *peer.Submit) { ev.Application.Beta = -1 },
+		"no weight above 0":        func(ev *peer.Submit) { ev.Application.Beta, ev.Jobs[1].Component.Alpha = 0, 0 },
+		"weights outside":          func(ev *peer.Submit) { ev.Jobs[0].Component.Gamma = -5 },
+		"together with no other":   func(ev *peer.Submit) { ev.Jobs[0].Component.Together = 3 },
+		"names 2 CPUs twice":       func(ev *peer.Submit) { ev.Jobs[0].Component.Shapes[1].CPUs = 2 },
+		"must be 0 or more":        func(ev *peer.Submit) { ev.Application.Waiting, ev.Application.Rates = "", []policy.Rate{{From: 1}} },
+		"choose one":               func(ev *peer.Submit) { ev.Application.Rates = []policy.Rate{{}} },
+		"0 CPUs; ask for 1":        func(ev *peer.Submit) { ev.Jobs[0].Component.Shapes[0].CPUs = 0 },
+		"may run in 17 shapes":     func(ev *peer.Submit) { ev.Jobs[0].Component.Shapes = make([]peer.Shape, 16) },
+		"no site can run this job": func(ev *peer.Submit) { ev.Jobs[1].Spec.CPUs = 100 },
+	} {
+		l, _ := seeing(t, nil)
+		ev := moldable()
+		change(&ev)
+		l.step(ev)
+		refusal, ok := l.answers[len(l.answers)-1].(peer.Refusal)
+		if !ok || !strings.Contains(refusal.Reason, want) {
+			t.Errorf("got %+v, want a refusal with %q", l.answers[len(l.answers)-1], want)
+		}
+	}
+	l := newLone(t, func(*peer.Config) {}, idle(peertest.Greedy{}, atOnce))
+	l.step(moldable())
+	if refusal, ok := l.answers[0].(peer.Refusal); !ok || !strings.Contains(refusal.Reason, "policy greedy of this site looks at no objectives") {
+		t.Errorf("got %+v", l.answers[0])
+	}
+}
+
+// A site declines what it does not sell, and quotes in currencies that nobody can convert
+// count as declined.
+func TestUnsoldIsDeclined(t *testing.T) {
+	t.Parallel()
+	l, _ := seeing(t, nil)
+	spec := guest(1, 1)
+	spec.Licences = []protocol.Licence{{Name: "ansys", Count: 1}}
+	reply := l.quote(protocol.QuoteRequest{Round: 1, Jobs: []protocol.Spec{spec}})
+	if got := reply.Quotes[0].Declined; got != "no licence ansys" {
+		t.Errorf("declined: %q", got)
+	}
+	plain := newLone(t, func(*peer.Config) {}, idle(peertest.Greedy{}, atOnce))
+	if got := plain.quote(protocol.QuoteRequest{Round: 1, Jobs: []protocol.Spec{spec}}).Quotes[0].Declined; !strings.Contains(got, `no licence "ansys"`) {
+		t.Errorf("without a price list: %q", got)
+	}
+	l, seen := seeing(t, nil)
+	l.step(submission(1))
+	request, _ := l.last().(protocol.QuoteRequest)
+	l.step(peer.MessageIn{From: "b", Body: protocol.QuoteReply{Round: request.Round, Accept: 1, Quotes: []protocol.Quote{{
+		Job: request.Jobs[0].Job, ERT: 1, Currency: "XAU", Terms: []protocol.Term{{Name: "cpu", Amount: 1}},
+	}}}})
+	if in := (*seen)[0]; in.AWT[in.At(0, 1)] != protocol.Never {
+		t.Error("a price in gold was compared")
+	}
+}
+
+// Limits and groups wait while the policy in force does not look at them, and while another
+// one decides in its stead; an application without them does not.
+func TestLimitsOutliveTheirPolicy(t *testing.T) {
+	t.Parallel()
+	l, _ := seeing(t, nil)
+	l.step(moldable())
+	l.answerQuotes()
+	limited := l.answers[0].(peer.Submitted).Jobs[0]
+	free := moldable()
+	free.Application = &peer.Application{Beta: 1, MaxCost: policy.Unlimited, MaxTime: protocol.Never}
+	l.step(free)
+	other := l.answers[len(l.answers)-1].(peer.Submitted).Jobs[0]
+	cfg := goodConfig()
+	cfg.Policy, cfg.Initiation = peertest.Greedy{}.Info(), policy.Sender
+	l.calls = idle(peertest.Greedy{}, atOnce)
+	l.step(peer.Retune{Asked: 5, Tuning: cfg.Tuning()})
+	for range 5 {
+		l.advance(protocol.Minute)
+		if _, asks := l.last().(protocol.QuoteRequest); asks {
+			l.answerQuotes()
+		}
+	}
+	if view := l.view(limited); !strings.HasPrefix(view.Reason, "WaitsForPolicy (the policy greedy looks at no limits") {
+		t.Errorf("the limited job is %v: %s", view.State, view.Reason)
+	}
+	if view := l.view(other); view.Placed == 0 {
+		t.Errorf("the one without limits is %v: %s", view.State, view.Reason)
+	}
+}
+
+// A policy that decides in the stead of one that is Whole places nothing that has limits.
+func TestNoLimitsInStead(t *testing.T) {
+	t.Parallel()
+	l, _ := seeing(t, nil)
+	quote := l.calls
+	l.calls = func(op peer.Op) (peer.Result, error) {
+		if decide, ok := op.(peer.DecideOp); ok {
+			decisions, _, err := peertest.Greedy{}.Decide(decide.Snapshot)
+			return peer.DecideResult{Decisions: decisions, By: "local", Because: "the plugin is down"}, err
+		}
+		return quote(op)
+	}
+	l.step(moldable())
+	l.answerQuotes()
+	for _, job := range l.answers[0].(peer.Submitted).Jobs {
+		if view := l.view(job); view.Placed != 0 || !strings.HasPrefix(view.Reason, "WaitsForPolicy (") {
+			t.Errorf("job %v is placed at %d: %s", job, view.Placed, view.Reason)
+		}
+	}
+}
+
+// A run that is foreseen to take longer than its limit is quoted so: a machine that is too
+// slow must not look cheap because the job would be ended there.
+func TestForeseenBeyondTheLimit(t *testing.T) {
+	t.Parallel()
+	l, seen := seeing(t, nil)
+	ev := submission(1)
+	ev.Jobs[0].Component = peer.Component{Behaviour: protocol.Behaviour{Mflop: 36_000_000}} // ten hours of one CPU
+	l.step(ev)
+	l.answerQuotes()
+	if got := (*seen)[0].ERT[0]; got != 10*protocol.Hour {
+		t.Errorf("with a limit of an hour it is quoted %v", got)
+	}
+}

@@ -1,0 +1,66 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/plugins/price/feeds"
+)
+
+// checkBroker checks all that applications are chosen by, and makes of it what charges.
+func (r *checker) checkBroker() {
+	c := r.config
+	zone, err := feeds.ParseZone(c.Prices.TimeZone)
+	if err != nil { // reported with the prices
+		zone.Location = time.UTC
+	}
+	tables := Charging{
+		Reader: r.Reader, Currency: c.currency(), CurrencyKey: "site.currency", Exchange: c.Exchange, Zone: zone.Location,
+		NoZone: !r.Set("prices.time_zone"), Powered: c.Power.WattsPerCPU > 0, Priced: c.Prices.Area != "", MHz: c.LocalSched.MHz,
+	}
+	tables.Rates("exchange")
+	tables.Gamma("localsched.gamma", c.LocalSched.Gamma)
+	c.Cost.charges = tables.Costs("cost", &c.Cost)
+	if c.Cost.charges != nil && c.Tariff != (Tariff{}) {
+		tables.Currency = c.Site.Currency // that of [tariff] goes with it
+		tables.needsCurrency("[cost]")
+		r.Problem("tariff", "excludes [cost], as a CPU would be paid twice; keep [tariff] for one price at all times, or write cpu_hour as price in [cost.cpu] and drop [tariff]")
+	}
+	tables.Curves("waiting", c.Waiting, c.Cost.Holidays)
+	tables.Weights("weighing", &c.Weighing, c.Waiting)
+	r.checkCurrencies()
+}
+
+// checkCurrencies checks that amounts can be compared.
+func (r *checker) checkCurrencies() {
+	c := r.config
+	if s := c.Site.Currency; s != "" && !goodCurrency(s) {
+		r.Problem("site.currency", "%q is no currency; write its three capital letters, as \"EUR\"", s)
+	}
+	r.checkWorth("site.currency", c.Site.Currency)
+	r.checkWorth("tariff.currency", c.Tariff.Currency)
+	for i, p := range c.Partners {
+		key := fmt.Sprintf("partner[%d]", i)
+		notNegative(r.Reader, key+".per_gb", p.PerGB)
+		notNegative(r.Reader, key+".per_hour", p.PerHour)
+		if (p.PerGB != 0 || p.PerHour != 0) && c.currency() == "" {
+			r.Problem("site.currency", "is missing; name the currency of per_gb and per_hour, as \"CHF\"")
+		}
+	}
+}
+
+// checkWorth checks that a currency can be exchanged, where any can or must be.
+func (r *checker) checkWorth(key, currency string) {
+	worth := r.config.Exchange.Worth
+	if _, has := worth[currency]; has || currency == "" {
+		return
+	}
+	if len(worth) > 0 || currency != r.config.currency() {
+		r.Problem(key, "%q has no worth in [exchange]; add it to worth, with the same number at every site", currency)
+	}
+}
+
+func goodCurrency(name string) bool {
+	return len(name) == 3 && !strings.ContainsFunc(name, notInCurrency)
+}

@@ -1,0 +1,231 @@
+package peer
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/bits"
+
+	"github.com/switchyard-hpc/switchyard/internal/cost"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// convert is an amount in the site's own currency.
+func (p *Peer) convert(amount protocol.Micro, from string) (protocol.Micro, error) {
+	own := p.currency()
+	if from == "" || from == own {
+		return amount, nil
+	}
+	if own == "" {
+		return 0, fmt.Errorf("it is in %s, and this site reckons in no currency; set currency in [site]", from)
+	}
+	return cost.Exchange(p.cfg.Exchange).Convert(amount, from, own)
+}
+
+// currency is the site's own: that of its electricity where nobody says.
+func (p *Peer) currency() string { return cmp.Or(p.cfg.Currency, p.electricity.currency) }
+
+// readable declines a quote whose currency nobody here can convert, for policies that
+// weigh money.
+func (p *Peer) readable(q *protocol.Quote) {
+	if !p.cfg.Policy.Whole || q.Declined != "" || len(q.Terms) == 0 {
+		return
+	}
+	if _, err := p.convert(protocol.Unit, q.Currency); err != nil {
+		*q = protocol.Quote{Job: q.Job, Declined: clip("its price cannot be compared: " + err.Error())}
+	}
+}
+
+// addWishes tells a policy that is Whole what users want, and the parts of prices.
+func (p *Peer) addWishes(in *policy.Snapshot, r *round, answered []answeredSite) {
+	in.Currency = p.currency()
+	until := p.horizons(in, r)
+	known := map[protocol.JobID]int{}
+	for i := range in.Jobs {
+		j := r.job(p, i)
+		if j == nil { // it has ended meanwhile
+			j = &job{JobRow: JobRow{Spec: r.specs[i]}}
+		}
+		id := j.applicationID()
+		at, ok := known[id]
+		if !ok {
+			at = len(in.Applications)
+			known[id] = at
+			in.Applications = append(in.Applications, p.wishes(j, until[id]))
+		}
+		row := &in.Jobs[i]
+		row.Application = at
+		row.Alpha, row.Gamma, row.Delta = p.weights(j)
+	}
+	p.addGroups(in, r)
+	for i := range r.specs {
+		for s := range answered {
+			m := p.quoteMoney(r, i, answered[s].ask)
+			in.Use, in.Licence = append(in.Use, m.Use), append(in.Licence, m.Licence)
+			in.Eco, in.Data = append(in.Eco, m.Eco), append(in.Data, m.Data)
+		}
+	}
+}
+
+// weights are α, γ and δ of a job: of one on its own what the site's say.
+func (p *Peer) weights(j *job) (alpha, gamma, delta int) {
+	switch {
+	case j.application == nil:
+		return p.cfg.Weighing.Alpha, p.cfg.Weighing.Gamma, p.cfg.Weighing.Delta
+	case j.Component == nil: // its user gives β alone
+		return 0, 0, 0
+	}
+	return j.Component.Alpha, j.Component.Gamma, j.Component.Delta
+}
+
+// addGroups numbers the groups of which several members are in the round. One alone has
+// nobody to start with.
+func (p *Peer) addGroups(in *policy.Snapshot, r *round) {
+	type group struct{ application, number int }
+	members := map[group]int{}
+	of := func(i int) group {
+		if j := r.job(p, i); j != nil && j.together() {
+			return group{in.Jobs[i].Application, j.Component.Together}
+		}
+		return group{}
+	}
+	for i := 0; i < len(r.specs); i = r.rows(i) {
+		members[of(i)]++
+	}
+	for i := range r.specs {
+		if g := of(i); g.number > 0 && members[g] > 1 {
+			in.Jobs[i].Together = g.number
+		}
+	}
+}
+
+// horizons are for each application the longest that it may take, for the rates of waiting:
+// all its components one after the other, behind the longest of the others' twice.
+func (p *Peer) horizons(in *policy.Snapshot, r *round) map[protocol.JobID]protocol.Duration {
+	longest, own := protocol.Day, map[protocol.JobID]protocol.Duration{}
+	for i := 0; i < len(in.Jobs); i = r.rows(i) {
+		of := protocol.Duration(0)
+		for row := i; row < r.rows(i); row++ {
+			of = max(of, longestOf(in, row))
+		}
+		longest = max(longest, of)
+		if j := r.job(p, i); j != nil {
+			own[j.applicationID()] = own[j.applicationID()].Plus(of)
+		}
+	}
+	for id, of := range own {
+		own[id] = min(of.Plus(longest).Plus(longest), mostHorizon)
+	}
+	return own
+}
+
+// mostHorizon bounds how far ahead waiting is looked at.
+const mostHorizon = 366 * protocol.Day
+
+// longestOf is the longest that a row would take, at any site.
+func longestOf(in *policy.Snapshot, j int) (longest protocol.Duration) {
+	for s := range in.Sites {
+		if at := in.At(j, s); in.AWT[at] != protocol.Never {
+			longest = max(longest, in.AWT[at].Plus(in.ERT[at]).Plus(in.Transfer(j, s)).Plus(in.Return(j, s)))
+		}
+	}
+	return longest
+}
+
+// quoteMoney are the cost terms of a quote in the own currency, with what the link costs
+// this site. Terms by other names count as the use of the machine.
+func (p *Peer) quoteMoney(r *round, i int, a *ask) Money {
+	m := Money{Currency: p.currency()}
+	q := r.home[i]
+	if a != nil {
+		q = a.quote(i)
+	}
+	if q.Declined != "" {
+		return m
+	}
+	for _, term := range q.Terms {
+		amount, err := p.convert(term.Amount, q.Currency)
+		if err != nil {
+			continue // readable has declined it
+		}
+		into := &m.Use
+		switch term.Name {
+		case cost.LicenceTerm:
+			into = &m.Licence
+		case cost.EcoTerm, EnergyTerm:
+			into = &m.Eco
+		case cost.DataTerm:
+			into = &m.Data
+		}
+		*into = into.Plus(amount)
+	}
+	if a != nil {
+		m.Data = m.Data.Plus(a.partner.linkCost(&r.specs[i]))
+	}
+	return m
+}
+
+// linkCost is what the way of a job's data to the partner and back costs this site: so much
+// for each GB and for each hour of the link.
+func (one *partner) linkCost(spec *protocol.Spec) protocol.Micro {
+	bytes := sumOf(spec.Data, spec.DataOut)
+	if bytes == 0 {
+		return 0
+	}
+	busy := one.transfer(spec)
+	if spec.DataOut > 0 && one.Bandwidth > 0 {
+		busy = busy.Plus(protocol.Transfer(spec.DataOut, one.Latency, one.Bandwidth))
+	}
+	return share(one.PerGB, bytes, 1_000_000_000).Plus(share(one.PerHour, int64(busy), int64(protocol.Hour)))
+}
+
+func sumOf(a, b int64) int64 {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
+}
+
+// share is price · part / whole, rounded half up; at most the largest amount.
+func share(price protocol.Micro, part, whole int64) protocol.Micro {
+	if price <= 0 || part <= 0 {
+		return 0
+	}
+	high, low := bits.Mul64(uint64(price), uint64(part))
+	low, carry := bits.Add64(low, uint64(whole)/2, 0) //nolint:gosec // a positive constant
+	if high += carry; high >= uint64(whole) {         //nolint:gosec // as above
+		return math.MaxInt64
+	}
+	cost, _ := bits.Div64(high, low, uint64(whole)) //nolint:gosec // as above
+	return protocol.Micro(min(cost, math.MaxInt64))
+}
+
+// foreseen is what a decision is expected to bring.
+func (p *Peer) foreseen(in *policy.Snapshot, d policy.Decision) *Foreseen {
+	if len(in.Use) == 0 { // the policy that was asked is not Whole, whatever this one is
+		return nil
+	}
+	at := in.At(d.Job, d.Site)
+	f := &Foreseen{
+		Cost: in.Use[at].Plus(in.Licence[at]).Plus(in.Eco[at]).Plus(in.Data[at]),
+		Run:  in.ERT[at],
+	}
+	f.End = p.now.Add(in.Start(d.Job, d.Site, d.Wait).Plus(in.ERT[at]).Plus(in.Return(d.Job, d.Site)))
+	return f
+}
+
+// told adds to a quote what people want to know of components.
+func (p *Peer) told(r *round, i int, a *ask, q SiteQuote) SiteQuote {
+	if !p.cfg.Policy.Whole {
+		return q
+	}
+	if j := r.job(p, i); j != nil && len(j.shapes()) > 1 {
+		q.CPUs = r.specs[i].CPUs
+	}
+	if q.Declined == "" {
+		m := p.quoteMoney(r, i, a)
+		q.Money = &m
+	}
+	return q
+}

@@ -1,0 +1,36 @@
+package node
+
+import (
+	"errors"
+
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/plugins/policy/iss"
+)
+
+// front finds the choices that an application leaves between cost and time. Whatever policy
+// decides, they are found by the cost model of [IS 4.2].
+func front(in policy.Snapshot) (peer.Result, error) {
+	broker, err := iss.New(iss.Default())
+	if err != nil {
+		return nil, err
+	}
+	if len(in.Applications) != 1 {
+		return nil, errors.New("the jobs are of several applications; ask about one")
+	}
+	found, err := broker.Front(in, 0)
+	if err != nil {
+		return nil, err
+	}
+	out := peer.Front{Currency: found.Currency, Gap: found.Gap, Why: found.Why, Points: []peer.FrontPoint{}}
+	for _, point := range found.Points {
+		told := peer.FrontPoint{Time: point.Time, Cost: point.Cost, Chosen: point.Chosen}
+		for _, c := range point.Choices {
+			told.Choices = append(told.Choices, peer.FrontChoice{
+				Site: in.Sites[c.Site].Name, CPUs: c.CPUs, Wait: c.Wait, Run: c.Run, Cost: c.Cost,
+			})
+		}
+		out.Points = append(out.Points, told)
+	}
+	return peer.FrontResult{Front: out}, nil
+}

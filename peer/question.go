@@ -1,0 +1,80 @@
+package peer
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// testSubmit asks every site for quotes without placing anything. The jobs get ids from
+// the end of the site's range, so that none is that of a job to come.
+func (p *Peer) testSubmit(ev TestSubmit) {
+	if len(ev.Jobs) == 0 {
+		p.answer(ev.Asked, Refusal{Code: BadRequest, Reason: "no jobs"})
+		return
+	}
+	if refusal, ok := p.refuseQuestion(&ev); ok {
+		p.answer(ev.Asked, refusal)
+		return
+	}
+	tests, specs := p.testJobs(&ev)
+	r := p.newRound(specs)
+	r.asked, r.front, r.tests = ev.Asked, ev.Front, tests
+	r.reach = slices.Repeat([]reach{everybody}, len(specs))
+	p.quoteHome(r, p.settle)
+	p.askPartners(r)
+}
+
+// refuseQuestion says why a question cannot be asked.
+func (p *Peer) refuseQuestion(ev *TestSubmit) (Refusal, bool) {
+	if ev.Front && !p.cfg.Policy.Whole {
+		return Refusal{Code: BadRequest, Reason: fmt.Sprintf(
+			"the policy %s of this site weighs no cost against time; ask at a site with the policy iss", p.cfg.Policy.Name)}, true
+	}
+	return p.refuseJobs(ev.User, ev.Application, ev.Jobs)
+}
+
+// testJobs are the jobs of a question, and their rows.
+func (p *Peer) testJobs(ev *TestSubmit) (tests map[protocol.JobID]*job, specs []protocol.Spec) {
+	ev.Application, ev.Jobs = p.withWeights(ev.Application, ev.Jobs)
+	tests = make(map[protocol.JobID]*job, len(ev.Jobs))
+	last := protocol.NewJobID(p.cfg.Number, protocol.SeqsPerSite-1)
+	var a *application
+	if ev.Application != nil {
+		a = &application{ApplicationRow: ApplicationRow{Application: *ev.Application, ID: last, Submitted: p.now}}
+	}
+	for i := range ev.Jobs {
+		spec := ev.Jobs[i].Spec
+		spec.User, spec.Submitted, spec.Job = ev.User, p.now, last-protocol.JobID(i)
+		spec.Like = protocol.Likeness(p.cfg.Site, ev.User, spec.Name)
+		p.stateSpeed(&spec)
+		j := &job{JobRow: JobRow{Spec: spec, Component: p.component(&ev.Jobs[i])}, application: a}
+		tests[spec.Job] = j
+		specs = append(specs, spec)
+		for shape := 1; shape < len(j.shapes()); shape++ {
+			specs = append(specs, j.shaped(shape))
+		}
+	}
+	return tests, specs
+}
+
+// answerQuestion tells what the sites quoted and, if that was asked, what choices they
+// leave.
+func (p *Peer) answerQuestion(r *round) {
+	if !r.front {
+		p.answer(r.asked, p.quoted(r))
+		p.closeRound(r)
+		return
+	}
+	p.call(FrontOp{Snapshot: p.snapshot(r)}, func(result Result, err error) {
+		quoted := p.quoted(r)
+		done, err := resultAs[FrontResult](result, err)
+		if err != nil {
+			done.Front.Why = clip("the choices could not be found: " + err.Error())
+		}
+		quoted.Front = &done.Front
+		p.answer(r.asked, quoted)
+		p.closeRound(r)
+	})
+}

@@ -1,0 +1,341 @@
+package peer
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Components that start together are a grant group (facts/handoff.md). Each site holds room
+// for its member firmly from one common instant on. Only when all do, and agree on that
+// instant, are all granted, in one transaction. Until then nothing has been given away: when
+// one site refuses, dies or is too late, the holds of the others are given up and all members
+// go back to the grid queue. Quotes hold nothing, so the first instant is that of the latest
+// quote and a margin; a site that finds room only later says when, and then all are asked to
+// hold from then on.
+
+// placement is where a member of a group goes, and when it could start by its quote.
+type placement struct {
+	job  *job
+	site protocol.SiteName
+	wait protocol.Duration
+}
+
+// groupKey names a group.
+type groupKey struct {
+	application protocol.JobID
+	number      int
+}
+
+func (j *job) groupKey() groupKey { return groupKey{j.Application, j.Component.Together} }
+
+// holdTries is how often the members of a group are asked to hold room from a later instant
+// on before it is given up for a while.
+const holdTries = 8
+
+// mostHold is how far ahead room may be held. A site that names a later instant has none.
+const mostHold = 366 * protocol.Day
+
+// holdGroups has room held for the groups of a round.
+func (p *Peer) holdGroups(placed []placement) {
+	for len(placed) > 0 {
+		key := placed[0].job.groupKey()
+		var members, rest []placement
+		for _, one := range placed {
+			if one.job.groupKey() == key {
+				members = append(members, one)
+			} else {
+				rest = append(rest, one)
+			}
+		}
+		p.holdGroup(key, members)
+		placed = rest
+	}
+}
+
+func (p *Peer) holdGroup(key groupKey, members []placement) {
+	latest := protocol.Duration(0)
+	for _, one := range members {
+		latest = max(latest, one.wait)
+	}
+	start := p.now.Add(latest.Plus(p.cfg.Margin))
+	delete(p.rehelds, key)
+	jobs := make([]*job, 0, len(members))
+	for _, one := range members {
+		p.queue.Remove(one.job.Spec.Job)
+		one.job.QuotedAWT, one.job.Reason, one.job.asked = latest.Plus(p.cfg.Margin), reasonGroup, p.now
+		one.job.Site = one.site
+		jobs = append(jobs, one.job)
+	}
+	p.holdAt(jobs, start)
+}
+
+// holdAt has the members' sites hold room from an instant on, in new epochs. All are noted
+// before the first is asked, since that may break the group up at once.
+func (p *Peer) holdAt(members []*job, start protocol.Instant) {
+	for _, j := range members {
+		p.noteHold(j, start)
+	}
+	for _, j := range members {
+		if j.seeksRoom() {
+			p.repeatJob(j.Spec.Job)
+		}
+	}
+}
+
+func (p *Peer) noteHold(j *job, start protocol.Instant) {
+	j.Epoch++
+	if f := j.Foreseen; f != nil && f.End < start.Add(f.Run) { // it waits for the others, and TMAX is told so
+		j.Foreseen = &Foreseen{Cost: f.Cost, Run: f.Run, End: start.Add(f.Run)}
+	}
+	j.Hold, j.Held, j.tries, j.Phase = start, 0, 0, Offered
+	if j.Site == p.cfg.Site {
+		j.Phase = Holding
+	}
+	p.saveJob(j.Spec.Job)
+	p.fact(Fact{Kind: JobOffered, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: "to hold room from " + start.Time().Format("15:04:05Z")})
+}
+
+// holdHere has the own batch system hold room for a member.
+func (p *Peer) holdHere(j *job) {
+	account, err := p.cfg.Accounts.Local(j.Spec.User)
+	if err != nil {
+		p.breakUp(j, err.Error())
+		return
+	}
+	tag := j.tag()
+	hold := localsched.Hold{Tag: tag, Request: j.Spec.On(&p.cfg.Capacity), Start: j.Hold, Account: account}
+	p.call(ReserveOp{Hold: hold}, func(result Result, err error) {
+		done, err := resultAs[ReserveResult](result, err)
+		switch {
+		case p.jobs[tag.Job] != j || j.tag() != tag || j.Phase != Holding:
+			p.releaseLate(tag)
+		case err != nil:
+			p.fact(Fact{Kind: CallFailed, Job: tag.Job, Site: p.cfg.Site, Epoch: tag.Epoch, Text: clip("reserve: " + err.Error())})
+		case done.Refused != "":
+			p.shun(j, p.cfg.Site)
+			p.breakUp(j, "the local scheduler holds no room: "+done.Refused)
+		default:
+			p.nowHeld(j, done.Start)
+		}
+	})
+}
+
+// nowHeld notes that a member has its room.
+func (p *Peer) nowHeld(j *job, start protocol.Instant) {
+	j.Held, j.tries = start, 0
+	p.timers.stop(timer{kind: jobTimer, job: j.Spec.Job})
+	p.saveJob(j.Spec.Job)
+	p.gather(j)
+}
+
+// members are those of the job's group that have not ended.
+func (p *Peer) members(j *job) (out []*job) {
+	if j.application == nil || !j.together() {
+		return nil
+	}
+	for _, id := range j.application.jobs {
+		if other := p.jobs[id]; other.together() && other.Component.Together == j.Component.Together {
+			out = append(out, other)
+		}
+	}
+	return out
+}
+
+// waiting are the members for which room is sought or held.
+func (p *Peer) waiting(j *job) []*job {
+	return slices.DeleteFunc(p.members(j), func(other *job) bool { return !other.seeksRoom() })
+}
+
+// seeksRoom says whether room is sought or held for a member that is not granted.
+func (j *job) seeksRoom() bool {
+	return j.Hold != 0 && (j.Phase == Offered || j.Phase == Holding)
+}
+
+// gather grants all members once each has its room from the same instant on.
+func (p *Peer) gather(j *job) {
+	members := p.waiting(j)
+	start := p.now.Add(p.cfg.Margin / 2) // a grant needs its time
+	agree := true
+	for _, one := range members {
+		if one.Held == 0 {
+			return
+		}
+		agree = agree && one.Held == members[0].Held
+		start = max(start, one.Held)
+	}
+	if agree && start == members[0].Held {
+		p.grantTogether(members)
+		return
+	}
+	p.holdLater(members, start)
+}
+
+// holdLater asks those members to hold room again that do not from the new instant on.
+func (p *Peer) holdLater(members []*job, start protocol.Instant) {
+	key := members[0].groupKey()
+	if p.rehelds[key]++; p.rehelds[key] > holdTries {
+		delete(p.rehelds, key)
+		for _, one := range members {
+			if one.Held > one.Hold { // its site is why
+				p.shun(one, one.Site)
+			}
+		}
+		p.dissolve(members, fmt.Sprintf("its sites found no common instant to start in %d tries", holdTries), false)
+		return
+	}
+	if start < p.now.Add(p.cfg.Margin) {
+		start = p.now.Add(p.cfg.Margin)
+	}
+	late := slices.DeleteFunc(members, func(one *job) bool { return one.Held == start })
+	for _, one := range late {
+		p.giveHoldUp(one)
+	}
+	p.holdAt(late, start)
+}
+
+// giveHoldUp tells the member's site that this epoch is over.
+func (p *Peer) giveHoldUp(j *job) {
+	p.timers.stop(timer{kind: jobTimer, job: j.Spec.Job})
+	if j.Phase == Holding {
+		p.release(j.tag())
+		return
+	}
+	p.send(j.Site, protocol.Abort{Tag: j.tag()})
+}
+
+// grantTogether gives all members away, or none: one step, and so one transaction.
+func (p *Peer) grantTogether(members []*job) {
+	for _, j := range members {
+		if why := p.cannotGrant(j); why != "" {
+			p.breakUp(j, why)
+			return
+		}
+	}
+	delete(p.rehelds, members[0].groupKey())
+	for _, j := range members {
+		if j.Phase == Offered {
+			p.grant(j, p.byName[j.Site])
+			continue
+		}
+		account, _ := p.cfg.Accounts.Local(j.Spec.User) // cannotGrant has asked
+		j.Phase, j.Placed, j.Reason = AtHome, p.now, ""
+		p.saveJob(j.Spec.Job)
+		p.fact(Fact{Kind: JobCommitted, Job: j.Spec.Job, Site: p.cfg.Site, Epoch: j.Epoch})
+		p.startRun(j.tag(), account, j.Spec)
+	}
+}
+
+// cannotGrant says what has changed for a member since its room was held; empty: nothing
+// that matters.
+func (p *Peer) cannotGrant(j *job) string {
+	if j.Phase == Offered {
+		if p.byName[j.Site] == nil {
+			return string(j.Site) + " is no partner any more"
+		}
+		return ""
+	}
+	if _, err := p.cfg.Accounts.Local(j.Spec.User); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// breakUp gives up what is held for a group, because of one member.
+func (p *Peer) breakUp(j *job, why string) {
+	p.dissolve(p.waiting(j), fmt.Sprintf("job %v: %s", j.Spec.Job, why), true)
+}
+
+// dissolve brings members back to the grid queue. Unless something has changed for them they
+// rest there.
+func (p *Peer) dissolve(members []*job, why string, changed bool) {
+	for _, one := range members {
+		delete(p.rehelds, one.groupKey())
+		p.giveHoldUp(one)
+	}
+	for _, one := range members {
+		p.backToQueue(one, JobReturned, "not all that start together have room: "+why)
+		if p.jobs[one.Spec.Job] == one && !changed {
+			p.hold(one, p.jitter(min(p.cfg.Sigma, p.cfg.RetryMax)), one.Reason, "")
+		}
+	}
+}
+
+// partFrom is called when a member leaves its group before the grant or comes back after it.
+// The others do not start without it, if they have not. It says whether some that were
+// granted are on their way back.
+func (p *Peer) partFrom(j *job, why string) (coming bool) {
+	others := slices.DeleteFunc(p.members(j), func(other *job) bool { return other == j })
+	seeking := slices.DeleteFunc(p.waiting(j), func(other *job) bool { return other == j })
+	p.dissolve(seeking, cmp.Or(why, fmt.Sprintf("job %v has left the group", j.Spec.Job)), true)
+	for _, other := range others {
+		if other.Hold == 0 || other.State == protocol.Running {
+			continue
+		}
+		switch other.Phase {
+		case Granted, Handed:
+			other.Phase, other.tries, coming = Recalling, 0, true
+			p.saveJob(other.Spec.Job)
+			p.repeatJob(other.Spec.Job)
+		case AtHome:
+			coming = true
+			p.takeBack(p.runs[other.tag()], false)
+		case Recalling:
+			coming = coming || !other.Cancelling
+		case InGridQueue, Holding, Offered, Collecting:
+		}
+	}
+	return coming
+}
+
+// releaseLate gives up room that came too late. The batch system may have been asked twice;
+// room that the job has by the first answer stays.
+func (p *Peer) releaseLate(tag protocol.Tag) {
+	if p.runs[tag] == nil {
+		p.release(tag)
+	}
+}
+
+// release gives up room that the own batch system holds. What it does not hear of ends by
+// itself with the time that was asked for.
+func (p *Peer) release(tag protocol.Tag) {
+	p.call(ReleaseOp{Tag: tag}, func(_ Result, err error) {
+		if err != nil {
+			p.fact(Fact{Kind: CallFailed, Job: tag.Job, Site: p.cfg.Site, Epoch: tag.Epoch, Text: clip("release: " + err.Error())})
+		}
+	})
+}
+
+// holdGuest has the own batch system hold room for a guest, and tells its origin.
+func (p *Peer) holdGuest(g *guest) {
+	tag := g.tag()
+	hold := localsched.Hold{Tag: tag, Request: g.Spec.On(&p.cfg.Capacity), Start: g.Hold, Account: g.Account}
+	p.call(ReserveOp{Hold: hold}, func(result Result, err error) {
+		done, err := resultAs[ReserveResult](result, err)
+		switch {
+		case p.guests[tag.Job] != g || g.Phase != GuestIsPrepared:
+			p.releaseLate(tag)
+		case err != nil:
+			p.fact(Fact{Kind: CallFailed, Job: tag.Job, Site: g.Origin, Epoch: tag.Epoch, Text: clip("reserve: " + err.Error())})
+		case done.Refused != "":
+			p.forgetGuest(g)
+			p.refuseFor(p.byName[g.Origin], protocol.Refused{Tag: tag, Reason: clip("no room can be held: " + done.Refused)})
+		default:
+			g.Held, g.tries = done.Start, 0
+			p.saveGuest(tag.Job)
+			p.send(g.Origin, protocol.Prepared{Tag: tag, Start: g.Held})
+			p.after(p.backoff(0), timer{kind: guestTimer, job: tag.Job})
+		}
+	})
+}
+
+// cannotHold says why a job that starts together with others cannot run at a site.
+func cannotHold(held, reserves bool) string {
+	if !held || reserves {
+		return ""
+	}
+	return "cannot hold room for components that start together (capability reserve)"
+}

@@ -1,0 +1,247 @@
+package peer
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// refuseWishes says what of a user's wishes cannot be granted here.
+func (p *Peer) refuseWishes(a *Application, jobs []NewJob) string {
+	if a == nil {
+		return ""
+	}
+	if !p.cfg.Policy.Whole {
+		return fmt.Sprintf("the policy %s of this site looks at no objectives, limits or groups; "+
+			"leave them out, or submit at a site with the policy iss", p.cfg.Policy.Name)
+	}
+	if a.Currency != "" {
+		if _, err := p.convert(1, a.Currency); err != nil {
+			return err.Error()
+		}
+	}
+	if _, ok := p.cfg.Waiting[a.Waiting]; a.Waiting != "" && !ok {
+		return fmt.Sprintf("no curve %q of waiting costs is known here; %s", a.Waiting, p.waitingNames())
+	}
+	return cmp.Or(a.faults(), componentFaults(a, jobs))
+}
+
+func (p *Peer) waitingNames() string {
+	names := make([]string, 0, len(p.cfg.Waiting))
+	for name := range p.cfg.Waiting {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	if len(names) == 0 {
+		return "this site has none"
+	}
+	return fmt.Sprintf("this site has %q", names)
+}
+
+// mostRates bounds a user's own k_w.
+const mostRates = 64
+
+func (a *Application) faults() string {
+	switch {
+	case a.Beta < 0 || a.Beta > mostWeight:
+		return fmt.Sprintf("the weight β is %d; use 0 to %d parts per million", a.Beta, mostWeight)
+	case a.MaxTime <= 0:
+		return fmt.Sprintf("the time limit of the application is %v; give a positive one", a.MaxTime)
+	case len(a.Rates) > mostRates:
+		return fmt.Sprintf("the application has %d rates of waiting; use at most %d", len(a.Rates), mostRates)
+	case len(a.Rates) > 0 && a.Waiting != "":
+		return "the application has rates of waiting of its own and names a curve of the site; choose one"
+	}
+	for i, rate := range a.Rates {
+		if rate.PerHour < 0 || (i == 0 && rate.From != 0) || (i > 0 && rate.From <= a.Rates[i-1].From) {
+			return "the rates of waiting must be 0 or more, begin at 0 and rise in time"
+		}
+	}
+	return ""
+}
+
+// bound says whether the user of a job wants what only a policy that is Whole looks at:
+// limits, or a start together with others.
+func (j *job) bound() bool {
+	a := j.application
+	return a != nil && (a.MaxCost != policy.Unlimited || a.MaxTime != protocol.Never || j.together())
+}
+
+// placeable are the jobs that the policy in force may place. Those whose users want what it
+// does not look at wait for one that does, or for their users.
+func (p *Peer) placeable(ids []protocol.JobID) []protocol.JobID {
+	if p.cfg.Policy.Whole {
+		return ids
+	}
+	return slices.DeleteFunc(ids, func(id protocol.JobID) bool {
+		j := p.jobs[id]
+		if !j.bound() {
+			return false
+		}
+		why := fmt.Sprintf("the policy %s looks at no limits or groups: have the site take one that does, or cancel and submit without them", p.cfg.Policy.Name)
+		if j.Reason != reasonPolicy {
+			p.fact(Fact{Kind: JobWaits, Job: id, Text: detailed(reasonPolicy, why)})
+		}
+		p.hold(j, p.jitter(p.cfg.Sigma), reasonPolicy, why)
+		return true
+	})
+}
+
+// unweighed says whether the user of an application gives no weight at all.
+func unweighed(a *Application, jobs []NewJob) bool {
+	return a.Beta == 0 && !slices.ContainsFunc(jobs, func(one NewJob) bool {
+		return one.Component.Alpha != 0 || one.Component.Gamma != 0 || one.Component.Delta != 0
+	})
+}
+
+// withWeights gives an application the site's weights where its user gives none.
+func (p *Peer) withWeights(a *Application, jobs []NewJob) (*Application, []NewJob) {
+	if a == nil || !unweighed(a, jobs) {
+		return a, jobs
+	}
+	w, own := p.cfg.Weighing, *a
+	own.Beta = w.Beta
+	jobs = slices.Clone(jobs)
+	for i := range jobs {
+		c := &jobs[i].Component
+		c.Alpha, c.Gamma, c.Delta = w.Alpha, w.Gamma, w.Delta
+	}
+	return &own, jobs
+}
+
+// mostWeight bounds α, β, γ and δ: a thousand.
+const mostWeight = 1000 * protocol.PPM
+
+func componentFaults(a *Application, jobs []NewJob) string {
+	groups, none := map[int]int{}, unweighed(a, jobs)
+	for i := range jobs {
+		c := &jobs[i].Component
+		switch {
+		case min(c.Alpha, c.Gamma, c.Delta) < 0 || max(c.Alpha, c.Gamma, c.Delta) > mostWeight:
+			return fmt.Sprintf("component %d has weights outside 0 to %d parts per million", i+1, mostWeight)
+		case !none && c.Alpha+a.Beta+c.Gamma+c.Delta == 0:
+			return fmt.Sprintf("component %d has no weight above 0, so that any place would do; give one", i+1)
+		case c.Together < 0:
+			return fmt.Sprintf("component %d names group %d; use 1 or more, or 0 for none", i+1, c.Together)
+		}
+		if c.Together > 0 {
+			groups[c.Together]++
+		}
+	}
+	for i := range jobs {
+		if n := jobs[i].Component.Together; groups[n] == 1 {
+			return fmt.Sprintf("component %d starts together with no other one; name its group in another component, or leave it out", i+1)
+		}
+	}
+	return ""
+}
+
+// mostShapes bounds the shapes of a component.
+const mostShapes = 16
+
+// shapeFaults says what is wrong with the shapes of a job.
+func shapeFaults(one *NewJob) string {
+	shapes := one.Component.Shapes
+	if len(shapes) >= mostShapes {
+		return fmt.Sprintf("the job may run in %d shapes; use at most %d", len(shapes)+1, mostShapes)
+	}
+	seen := map[int]bool{one.Spec.CPUs: true}
+	for _, s := range shapes {
+		r := protocol.Request{CPUs: s.CPUs, Nodes: s.Nodes, WallTime: s.WallTime}
+		if err := checkRequest(r); err != nil {
+			return err.Error()
+		}
+		if seen[s.CPUs] {
+			return fmt.Sprintf("the job names %d CPUs twice", s.CPUs)
+		}
+		seen[s.CPUs] = true
+	}
+	return ""
+}
+
+// component is a new job's component as it is kept; nil for a plain job.
+func (p *Peer) component(one *NewJob) *Component {
+	c := one.Component
+	if c.Name == "" && len(c.Shapes) == 0 && !c.Behaviour.Stated() && c.Estimate == 0 &&
+		c.Alpha == 0 && c.Gamma == 0 && c.Delta == 0 && c.Together == 0 {
+		return nil
+	}
+	if len(c.Shapes) > 0 {
+		own := Shape{CPUs: one.Spec.CPUs, Nodes: one.Spec.Nodes, WallTime: one.Spec.WallTime, Estimate: c.Estimate}
+		c.Shapes = append([]Shape{own}, c.Shapes...)
+	}
+	return &c
+}
+
+// wishes are what a policy is told of the application of a job: of one on its own what the
+// site's weights say.
+func (p *Peer) wishes(j *job, until protocol.Duration) policy.Application {
+	a := j.application
+	if a == nil {
+		out := policy.Application{
+			ID: j.Spec.Job, Beta: p.cfg.Weighing.Beta, MaxCost: policy.Unlimited, MaxTime: protocol.Never,
+			Elapsed: max(0, p.now.Sub(j.Spec.Submitted)),
+		}
+		out.Waiting = p.ratesBy(p.cfg.Weighing.Waiting, j.Spec.Submitted, until)
+		return out
+	}
+	cost, done := p.placedCost(a)
+	out := policy.Application{
+		ID: a.ID, Beta: a.Beta, MaxCost: a.MaxCost, MaxTime: a.MaxTime,
+		Elapsed: max(0, p.now.Sub(a.Submitted)), Spent: cost, Done: max(0, done.Sub(p.now)),
+	}
+	if a.MaxCost != policy.Unlimited && a.Currency != "" {
+		limit, err := p.convert(a.MaxCost, a.Currency)
+		if err != nil { // it was asked on submission; the table has lost the currency since
+			limit = 0
+		}
+		out.MaxCost = limit
+	}
+	out.Waiting = p.ratesBy(cmp.Or(a.Waiting, p.cfg.Weighing.Waiting), a.Submitted, until)
+	if len(a.Rates) > 0 {
+		out.Waiting = p.converted(shifted(a.Rates, out.Elapsed), a.Currency)
+	}
+	return out
+}
+
+// usualWait is what an hour of waiting costs where nobody says, so that a weight β means
+// something: one of the site's currency.
+const usualWait = protocol.Unit
+
+// ratesBy are the rates of a named curve from now on; without a name the usual one.
+func (p *Peer) ratesBy(name string, submitted protocol.Instant, until protocol.Duration) []policy.Rate {
+	curve := p.cfg.Waiting[name]
+	if name == "" || curve == nil {
+		return []policy.Rate{{PerHour: usualWait}}
+	}
+	rates, currency := curve.Rates(submitted, p.now, until)
+	return p.converted(rates, currency)
+}
+
+// converted are rates in the site's own currency.
+func (p *Peer) converted(rates []policy.Rate, from string) []policy.Rate {
+	out := slices.Clone(rates)
+	for i := range out {
+		amount, err := p.convert(out[i].PerHour, from)
+		if err != nil {
+			return nil // the configuration and the submission were checked
+		}
+		out[i].PerHour = amount
+	}
+	return out
+}
+
+// shifted are rates from the submission on as rates from now on.
+func shifted(rates []policy.Rate, elapsed protocol.Duration) []policy.Rate {
+	out := make([]policy.Rate, 0, len(rates))
+	for i, rate := range rates {
+		if i+1 < len(rates) && rates[i+1].From <= elapsed {
+			continue
+		}
+		out = append(out, policy.Rate{From: max(0, rate.From-elapsed), PerHour: rate.PerHour})
+	}
+	return out
+}

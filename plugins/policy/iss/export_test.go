@@ -1,0 +1,18 @@
+package iss
+
+import "github.com/switchyard-hpc/switchyard/protocol"
+
+// Weigh is the sum of amounts by their weights.
+func Weigh(amounts []protocol.Micro, weights []int) protocol.Micro {
+	var terms []term
+	for i, amount := range amounts {
+		terms = append(terms, term{amount, weights[i]})
+	}
+	return weigh(terms...)
+}
+
+// Exactly and About are how amounts are printed.
+func Exactly(amount protocol.Micro) string { return exactly(amount) }
+
+// About prints hundredths.
+func About(amount protocol.Micro) string { return about(amount) }

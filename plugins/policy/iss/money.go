@@ -1,0 +1,114 @@
+package iss
+
+import (
+	"math"
+	"math/bits"
+	"strconv"
+	"strings"
+
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// money are the terms of a quote [IS 4.2].
+type money struct{ use, licence, eco, data protocol.Micro }
+
+// money are the terms of a row's quote at a site. A snapshot without them is without
+// prices.
+func (t *task) money(row, s int) money {
+	at := t.in.At(row, s)
+	of := func(column []protocol.Micro) protocol.Micro {
+		if at < len(column) {
+			return column[at]
+		}
+		return 0
+	}
+	return money{of(t.in.Use), of(t.in.Licence), of(t.in.Eco), of(t.in.Data)}
+}
+
+// sum is what a limit of cost counts.
+func (m money) sum() protocol.Micro { return m.use.Plus(m.licence).Plus(m.eco).Plus(m.data) }
+
+// weighted is what z counts.
+func (m money) weighted(job *policy.Job) protocol.Micro {
+	return weigh(term{m.use, job.Alpha}, term{m.licence, job.Alpha}, term{m.eco, job.Gamma}, term{m.data, job.Delta})
+}
+
+// term is an amount and its weight, in parts per million.
+type term struct {
+	amount protocol.Micro
+	weight int
+}
+
+// weigh sums up terms by their weights, rounded to a millionth, half up. What would
+// overflow is the largest or least amount.
+func weigh(terms ...term) protocol.Micro {
+	high, low := int64(0), uint64(protocol.PPM/2) // of 128 bits; its floor is rounded half up
+	for _, t := range terms {
+		size := uint64(t.amount) //nolint:gosec // the sign is looked at next
+		if t.amount < 0 {
+			size = -size
+		}
+		h, l := bits.Mul64(size, uint64(max(0, t.weight)))
+		var carry uint64
+		if t.amount < 0 {
+			low, carry = bits.Sub64(low, l, 0)
+			high -= int64(h) + int64(carry) //nolint:gosec // far from overflow: at most 4 products of 2⁶³ and 2⁶³
+		} else {
+			low, carry = bits.Add64(low, l, 0)
+			high += int64(h) + int64(carry) //nolint:gosec // likewise
+		}
+	}
+	if high >= 0 {
+		return quotient(uint64(high), low)
+	}
+	// The floor of a negative number is the negative of the ceiling of its size.
+	low, borrow := bits.Sub64(protocol.PPM-1, low, 0)
+	return -quotient(uint64(-high)-borrow, low)
+}
+
+// quotient divides by a million, rounding down.
+func quotient(high, low uint64) protocol.Micro {
+	if high >= protocol.PPM {
+		return math.MaxInt64
+	}
+	q, _ := bits.Div64(high, low, protocol.PPM)
+	return protocol.Micro(min(q, math.MaxInt64))
+}
+
+// exactly prints an amount with all its decimals, and two at least.
+func exactly(amount protocol.Micro) string {
+	sign, size := "", uint64(amount) //nolint:gosec // the sign is looked at next
+	if amount < 0 {
+		sign, size = "-", -size
+	}
+	decimals := strconv.FormatUint(size%uint64(protocol.Unit)+uint64(protocol.Unit), 10)[1:]
+	for len(decimals) > 2 && strings.HasSuffix(decimals, "0") {
+		decimals = decimals[:len(decimals)-1]
+	}
+	return sign + strconv.FormatUint(size/uint64(protocol.Unit), 10) + "." + decimals
+}
+
+// about prints an amount in hundredths, halves away from 0.
+func about(amount protocol.Micro) string {
+	const cent = protocol.Unit / 100
+	if amount < 0 {
+		if text := about(-max(amount, -math.MaxInt64)); text != "0.00" {
+			return "-" + text
+		}
+		return "0.00"
+	}
+	cents := amount / cent
+	if amount%cent >= cent/2 {
+		cents++
+	}
+	return exactly(min(cents, math.MaxInt64/cent) * cent)
+}
+
+// priced is an amount with its currency.
+func (t *task) priced(amount string) string {
+	if t.in.Currency == "" {
+		return amount
+	}
+	return amount + " " + t.in.Currency
+}

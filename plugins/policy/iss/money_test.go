@@ -1,0 +1,53 @@
+package iss_test
+
+import (
+	"math"
+	"math/big"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/switchyard-hpc/switchyard/plugins/policy/iss"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// TestWeigh: it is the sum in exact numbers, rounded half up, within the largest amounts.
+func TestWeigh(t *testing.T) {
+	t.Parallel()
+	edges := rapid.SampledFrom([]int64{math.MinInt64, math.MinInt64 + 1, -1, 0, 1, math.MaxInt64})
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 4).Draw(t, "terms")
+		amounts, weights, sum := make([]protocol.Micro, n), make([]int, n), big.NewInt(0)
+		for i := range amounts {
+			amounts[i] = protocol.Micro(rapid.OneOf(edges, rapid.Int64(), rapid.Int64Range(-9, 9)).Draw(t, "amount"))
+			weights[i] = rapid.OneOf(rapid.IntRange(0, math.MaxInt32), rapid.IntRange(0, 3_000_000), rapid.Just(500_000)).Draw(t, "weight")
+			sum.Add(sum, new(big.Int).Mul(big.NewInt(int64(amounts[i])), big.NewInt(int64(weights[i]))))
+		}
+		want := sum.Add(sum, big.NewInt(protocol.PPM/2))
+		want.Div(want, big.NewInt(protocol.PPM)) // rounds down, as the divisor is positive
+		low, high := big.NewInt(-math.MaxInt64), big.NewInt(math.MaxInt64)
+		switch {
+		case want.Cmp(low) < 0:
+			want = low
+		case want.Cmp(high) > 0:
+			want = high
+		}
+		if got := iss.Weigh(amounts, weights); int64(got) != want.Int64() {
+			t.Fatalf("%v by %v is %d, want %v", amounts, weights, got, want)
+		}
+	})
+}
+
+// TestAmounts: exact ones have all their decimals, others are rounded to hundredths.
+func TestAmounts(t *testing.T) {
+	t.Parallel()
+	for amount, want := range map[protocol.Micro][2]string{
+		0: {"0.00", "0.00"}, 1: {"0.000001", "0.00"}, -1: {"-0.000001", "0.00"}, 5000: {"0.005", "0.01"}, -5000: {"-0.005", "-0.01"},
+		12_400_000: {"12.40", "12.40"}, 12_404_999: {"12.404999", "12.40"}, -999_999: {"-0.999999", "-1.00"}, 1_000_000: {"1.00", "1.00"},
+		math.MaxInt64: {"9223372036854.775807", "9223372036854.77"}, math.MinInt64: {"-9223372036854.775808", "-9223372036854.77"},
+	} {
+		if got := [2]string{iss.Exactly(amount), iss.About(amount)}; got != want {
+			t.Errorf("%d is %q, want %q", amount, got, want)
+		}
+	}
+}

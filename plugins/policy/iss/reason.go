@@ -1,0 +1,146 @@
+package iss
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/switchyard-hpc/switchyard/internal/assignment"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// reason says what the choice for component k costs, what proves it, and what the next one
+// would have cost.
+func (r *round) reason(t *task, solution *assignment.Solution, k int, other *assignment.Alternative) string {
+	pair := t.pairs[k][solution.Chosen[k]]
+	m := t.money(pair.row, pair.site)
+	var b strings.Builder
+	fmt.Fprintf(&b, "z %s, %s; here on %d CPUs: use %s, licence %s, energy %s, data %s, wait %v, run %v; ",
+		t.priced(about(protocol.Micro(solution.Z))), proof(solution), r.in.Jobs[pair.row].CPUs,
+		about(m.use), about(m.licence), about(m.eco), about(m.data), solution.Starts[k], t.in.ERT[t.in.At(pair.row, pair.site)])
+	fmt.Fprintf(&b, "all done in %v", solution.End)
+	if t.problem.Late != nil {
+		fmt.Fprintf(&b, ", waiting %s", about(t.waiting(solution.End)))
+	}
+	if other.Choice < 0 {
+		return b.String() + "; no other choice is within the limits"
+	}
+	next := t.pairs[k][other.Choice]
+	fmt.Fprintf(&b, "; next: %s on %d CPUs, z %s, done in %v",
+		r.in.Sites[next.site].Name, r.in.Jobs[next.row].CPUs, about(protocol.Micro(other.Z)), other.End)
+	return b.String()
+}
+
+// proof says how good a solution is known to be.
+func proof(solution *assignment.Solution) string {
+	choices := grouped(solution.Pairs) + " choices"
+	if solution.Pairs == 1 {
+		choices = "the only choice"
+	}
+	switch {
+	case solution.Bound == solution.Z && solution.Pairs == 1:
+		return choices
+	case solution.Bound == solution.Z:
+		return "the least of " + choices + ", proven"
+	}
+	return "within " + percent(solution.Gap()) + " of the least of " + choices
+}
+
+// percent prints parts per million as percent, rounded up to a tenth.
+func percent(ppm int) string {
+	tenths := (ppm + 999) / 1000
+	return strconv.Itoa(tenths/10) + "." + strconv.Itoa(tenths%10) + " %"
+}
+
+// grouped prints a number with its thousands apart.
+func grouped(n int) string {
+	if n < 1000 {
+		return strconv.Itoa(n)
+	}
+	return grouped(n/1000) + "," + strconv.Itoa(1000 + n%1000)[1:]
+}
+
+// turnedAway says why no site takes component k this round; empty: none has quoted it.
+func (r *round) turnedAway(t *task, k int) string {
+	if len(t.pairs[k]) == 0 {
+		return ""
+	}
+	if t.problem.Components[k].Together > 0 {
+		return "the sites do not take all the components together that start together; they are looked at again in the next round"
+	}
+	return "the sites that could run it take no more jobs this round; it is looked at again in the next one"
+}
+
+// maxReason bounds a reason, in bytes, as the wire does.
+const maxReason = 512
+
+// refused has all components of a task stay, with the reason.
+func (r *round) refused(t *task, none *assignment.InfeasibleError) []policy.Decision {
+	why := t.advice(none, r.Nodes)
+	if len(why) > maxReason {
+		why = strings.ToValidUTF8(why[:maxReason], "")
+	}
+	decisions := make([]policy.Decision, len(t.members))
+	for k, c := range t.members {
+		decisions[k] = policy.Decision{Job: c.first, Site: policy.Nowhere, Reason: why}
+	}
+	return decisions
+}
+
+// advice says which limit rules out all choices, and the smallest change that would not.
+func (t *task) advice(none *assignment.InfeasibleError, nodes int) string {
+	cost, time := t.costAdvice(none.MaxCost), t.timeAdvice(none.MaxEnd)
+	more := ""
+	if !none.Exact {
+		more = ", or perhaps to somewhat less"
+	}
+	switch none.Limit {
+	case assignment.Room:
+		return "the sites do not take its components this round"
+	case assignment.Cost:
+		return "max_cost: " + cost.found + "; raise " + cost.change + more
+	case assignment.Time:
+		return "max_time: " + time.found + "; raise " + time.change + more
+	case assignment.Either:
+		return "max_cost and max_time: in time, " + cost.found + "; within the cost, " + time.found + "; raise " + cost.change + " or " + time.change + more
+	case assignment.Both:
+		return "max_cost and max_time: " + time.found + ", and then " + cost.found + "; raise " + cost.change + " and " + time.change + more
+	case assignment.Steps:
+	}
+	return "no choice within max_cost and max_time was found in " + grouped(nodes) + " steps; raise nodes in [policy.iss] or the limits"
+}
+
+// change is what was found about a limit, and what it has to become.
+type change struct{ found, change string }
+
+func (t *task) costAdvice(least int64) change {
+	if t.wishes.MaxCost == policy.Unlimited {
+		return change{}
+	}
+	needed := protocol.Micro(least).Plus(t.wishes.Spent).Plus(t.kept)
+	over := left(int64(needed), int64(t.wishes.MaxCost))
+	found := "the cheapest choice costs " + t.priced(exactly(protocol.Micro(least)))
+	if used := t.wishes.Spent.Plus(t.kept); used != 0 {
+		found += " besides " + t.priced(exactly(used)) + " for the other components"
+	}
+	return change{
+		found + ", " + t.priced(exactly(protocol.Micro(over))) + " above max_cost " + t.priced(exactly(t.wishes.MaxCost)),
+		"max_cost to " + t.priced(exactly(needed)),
+	}
+}
+
+func (t *task) timeAdvice(end protocol.Duration) change {
+	if t.wishes.MaxTime == protocol.Never {
+		return change{}
+	}
+	needed := end.Plus(max(0, t.wishes.Elapsed))
+	since := ""
+	if t.wishes.Elapsed > 0 { // max_time counts from the submission, and the reader from now
+		since = fmt.Sprintf(", %v from its submission", needed)
+	}
+	return change{
+		fmt.Sprintf("the fastest choice is done in %v%s, %v after max_time %v", end, since, protocol.Duration(left(int64(needed), int64(t.wishes.MaxTime))), t.wishes.MaxTime),
+		fmt.Sprintf("max_time to %v", needed),
+	}
+}

@@ -1,0 +1,100 @@
+package iss
+
+import (
+	"math"
+
+	"github.com/switchyard-hpc/switchyard/internal/assignment"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// task is some components of an application as the problem of the solver.
+type task struct {
+	in      *policy.Snapshot
+	wishes  *policy.Application
+	members []component
+	problem *assignment.Problem
+	pairs   [][]pair       // of each component, as its choices
+	kept    protocol.Micro // of the limit of cost, for components that no site takes yet
+}
+
+// pair is a row of the snapshot at a site that has quoted it.
+type pair struct{ row, site int }
+
+func (r *round) task(a *applying, members []component) *task {
+	t := &task{in: r.in, wishes: a.wishes, members: members}
+	t.problem = &assignment.Problem{
+		Sites: r.sites, EachLate: r.Double,
+		MaxCost: left(int64(a.wishes.MaxCost), int64(a.wishes.Spent)),
+		MaxEnd:  protocol.Duration(left(int64(a.wishes.MaxTime), int64(a.wishes.Elapsed))),
+		Floor:   max(0, a.wishes.Done),
+	}
+	if a.wishes.Beta > 0 && len(a.wishes.Waiting) > 0 {
+		t.problem.Late = func(end protocol.Duration) int64 { return int64(t.waiting(end)) }
+	}
+	for _, c := range members {
+		most := (c.end - c.first) * len(r.order)
+		component := assignment.Component{Together: r.in.Jobs[c.first].Together, Choices: make([]assignment.Choice, 0, most)}
+		pairs := make([]pair, 0, most)
+		for row := c.first; row < c.end; row++ {
+			for _, s := range r.order {
+				if at := r.in.At(row, s); r.in.AWT[at] != protocol.Never && r.in.ERT[at] != protocol.Never {
+					component.Choices = append(component.Choices, t.choice(row, s))
+					pairs = append(pairs, pair{row, s})
+				}
+			}
+		}
+		t.problem.Components = append(t.problem.Components, component)
+		t.pairs = append(t.pairs, pairs)
+	}
+	return t
+}
+
+// choice is a quote. Its data travel while it waits ([MC] equation 10).
+func (t *task) choice(row, s int) assignment.Choice {
+	job, at := &t.in.Jobs[row], t.in.At(row, s)
+	m := t.money(row, s)
+	return assignment.Choice{
+		Site: s, CPUs: max(0, job.CPUs),
+		Wait: max(0, t.in.AWT[at]), Ready: max(0, t.in.Transfer(row, s)), Run: max(0, t.in.ERT[at]), Back: max(0, t.in.Return(row, s)),
+		Weighted: int64(m.weighted(job)), Cost: int64(m.sum()),
+	}
+}
+
+// waiting is β·K_w from now until end.
+func (t *task) waiting(end protocol.Duration) protocol.Micro {
+	return weigh(term{t.wishes.WaitCost(end), t.wishes.Beta})
+}
+
+// keepBack lowers the limit of cost.
+func (t *task) keepBack(amount protocol.Micro) {
+	t.kept = amount
+	t.problem.MaxCost = left(t.problem.MaxCost, int64(amount))
+}
+
+// least is the least that component k is quoted for, 0 when nobody has quoted it.
+func (t *task) least(k int) protocol.Micro {
+	least := int64(math.MaxInt64)
+	for _, choice := range t.problem.Components[k].Choices {
+		least = min(least, choice.Cost)
+	}
+	if len(t.problem.Components[k].Choices) == 0 {
+		return 0
+	}
+	return protocol.Micro(least)
+}
+
+// left is a limit less what is used of it; without a limit there is none.
+func left(limit, used int64) int64 {
+	if limit == math.MaxInt64 {
+		return limit
+	}
+	rest := limit - used
+	switch {
+	case used > 0 && rest > limit:
+		return math.MinInt64
+	case used < 0 && rest < limit:
+		return math.MaxInt64 - 1
+	}
+	return rest
+}

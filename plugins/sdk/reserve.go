@@ -1,0 +1,80 @@
+package sdk
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/switchyard-hpc/switchyard/localsched"
+	localschedv1 "github.com/switchyard-hpc/switchyard/protocol/localsched/v1"
+)
+
+// Reserve implements [localschedv1.SchedulerServer], for a scheduler that is a
+// [localsched.Reserver]. A refusal is an answer. It takes turns with Submit and Release:
+// what the host has given up and then released must not be held after all.
+func (s *schedulerServer) Reserve(ctx context.Context, in *localschedv1.ReserveRequest) (*localschedv1.ReserveResponse, error) {
+	reserver, err := s.reserver()
+	if err != nil {
+		return nil, err
+	}
+	hold, err := localschedv1.DecodeHold(in)
+	if err != nil {
+		return nil, badRequest(err)
+	}
+	end, err := s.turns.take(ctx, hold.Tag)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	start, err := reserver.Reserve(ctx, hold)
+	if refused, ok := errors.AsType[*localsched.RefusedError](err); ok {
+		return localschedv1.EncodeNoRoom(refused), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return localschedv1.EncodeHeld(start), nil
+}
+
+// Release implements [localschedv1.SchedulerServer], as Reserve does.
+func (s *schedulerServer) Release(ctx context.Context, in *localschedv1.TagRequest) (*localschedv1.ReleaseResponse, error) {
+	reserver, err := s.reserver()
+	if err != nil {
+		return nil, err
+	}
+	tag, err := localschedv1.DecodeTag(in.GetTag())
+	if err != nil {
+		return nil, badRequest(err)
+	}
+	end, err := s.turns.take(ctx, tag)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	return &localschedv1.ReleaseResponse{}, reserver.Release(ctx, tag)
+}
+
+// reserver is the scheduler as one that holds room.
+func (s *schedulerServer) reserver() (localsched.Reserver, error) {
+	scheduler, err := s.made()
+	if err != nil {
+		return nil, err
+	}
+	reserver, ok := scheduler.(localsched.Reserver)
+	if !ok {
+		return nil, status.Errorf(codes.Unimplemented, "the scheduler holds no room: it lacks the capability %s", localsched.Reserve)
+	}
+	return reserver, nil
+}
+
+// without drops the capability to hold room of a scheduler that is no
+// [localsched.Reserver]: it may wrap one that is.
+func without(capabilities []string, scheduler localsched.Scheduler) []string {
+	if _, ok := scheduler.(localsched.Reserver); ok {
+		return capabilities
+	}
+	return slices.DeleteFunc(slices.Clone(capabilities), func(one string) bool { return one == localsched.Reserve })
+}

@@ -1,0 +1,79 @@
+package localschedv1_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/protocol"
+	localschedv1 "github.com/switchyard-hpc/switchyard/protocol/localsched/v1"
+)
+
+func TestDecodeHoldRefuses(t *testing.T) {
+	t.Parallel()
+	type m = *localschedv1.ReserveRequest
+	right := func() m {
+		hold, err := localschedv1.EncodeHold(localsched.Hold{
+			Tag: placed, Request: protocol.Request{CPUs: 1, WallTime: 60}, Start: 5, Account: "ada",
+		})
+		if err != nil {
+			panic(err)
+		}
+		return hold
+	}
+	spoilt(t, right, localschedv1.DecodeHold, map[string]func(m){
+		"hold: tag: is missing":              func(m m) { m.Tag = nil },
+		"hold: tag: epoch: is 0":             func(m m) { m.Tag.Epoch = 0 },
+		"hold: cpus: -1":                     func(m m) { m.Cpus = -1 },
+		"hold: nodes: -1":                    func(m m) { m.Nodes = -1 },
+		"hold: memory_mb: -1":                func(m m) { m.MemoryMb = -1 },
+		"hold: wall_time: -2":                func(m m) { m.WallTime = -2 },
+		"hold: power: is 100000001, at most": func(m m) { m.Power = protocol.MaxPower + 1 },
+		"hold: start: -1 is negative":        func(m m) { m.Start = -1 },
+		"hold: account: has 257":             func(m m) { m.Account = strings.Repeat("x", 257) },
+		"hold: account: contains a NUL byte": func(m m) { m.Account = "\x00" },
+	})
+}
+
+// A hold is about the job of its tag, whatever its shape says.
+func TestHoldsAreAboutTheirTags(t *testing.T) {
+	t.Parallel()
+	m, err := localschedv1.EncodeHold(localsched.Hold{Tag: placed, Request: protocol.Request{Job: 9, CPUs: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := localschedv1.DecodeHold(m); err != nil || got.Tag != placed || got.Request.Job != placed.Job {
+		t.Errorf("got %+v, %v; want the job of %v", got, err, placed)
+	}
+}
+
+func TestHoldsThatCannotTravelAreRefused(t *testing.T) {
+	t.Parallel()
+	_, err := localschedv1.EncodeHold(localsched.Hold{Tag: placed, Account: "caf\xe9"})
+	if got, ok := errors.AsType[*localsched.RefusedError](err); !ok || !strings.HasPrefix(got.Reason, `account: "`) {
+		t.Errorf("got %v, want a refusal that names the account", err)
+	}
+}
+
+// Room before the time that was asked for is none: the other components of the application
+// are not there yet.
+func TestDecodeHeldRefuses(t *testing.T) {
+	t.Parallel()
+	for want, m := range map[string]*localschedv1.ReserveResponse{
+		"start: is missing, and refused too":         {},
+		"start: 99 is before the 100 that was asked": {Start: 99},
+		"start: -1 is before the 100":                {Start: -1},
+		"refused: is set, and start too":             {Start: 100, Refused: "no"},
+		"refused: has 4097":                          {Refused: strings.Repeat("x", 4097)},
+	} {
+		start, err := localschedv1.DecodeHeld(m, 100)
+		refused(t, err, want)
+		if _, is := errors.AsType[*localsched.RefusedError](err); is || start != 0 {
+			t.Errorf("%s: got %d, %v", want, start, err)
+		}
+	}
+	if start, err := localschedv1.DecodeHeld(&localschedv1.ReserveResponse{Start: 100}, 100); start != 100 || err != nil {
+		t.Errorf("got %d, %v", start, err)
+	}
+}

@@ -1,0 +1,101 @@
+package policyv1
+
+import (
+	"fmt"
+
+	"github.com/switchyard-hpc/switchyard/protocol/wire"
+)
+
+// checkWholeShape is [checkShape] for what policies that are whole are told.
+func checkWholeShape(m *DecideRequest) error {
+	applications, jobs := len(m.GetApplicationId()), len(m.GetJobId())
+	quotes := len(m.GetSiteName()) * jobs
+	if applications == 0 { // nothing else is told
+		jobs, quotes = 0, 0
+	}
+	return wire.First(
+		wire.AtMost("application_id", applications, MaxApplications),
+		wire.AtMost("currency", len(m.GetCurrency()), MaxCurrency),
+		wire.Length("application_beta", len(m.GetApplicationBeta()), applications),
+		wire.Length("application_max_cost", len(m.GetApplicationMaxCost()), applications),
+		wire.Length("application_max_time", len(m.GetApplicationMaxTime()), applications),
+		wire.Length("application_elapsed", len(m.GetApplicationElapsed()), applications),
+		wire.Length("application_spent", len(m.GetApplicationSpent()), applications),
+		wire.Length("application_done", len(m.GetApplicationDone()), applications),
+		wire.SparseLength("application_rates", len(m.GetApplicationRates()), applications),
+		wire.Length("rate_per_hour", len(m.GetRatePerHour()), len(m.GetRateFrom())),
+		wire.SparseLength("job_application", len(m.GetJobApplication()), jobs),
+		wire.SparseLength("job_together", len(m.GetJobTogether()), jobs),
+		wire.SparseLength("job_alpha", len(m.GetJobAlpha()), jobs),
+		wire.SparseLength("job_gamma", len(m.GetJobGamma()), jobs),
+		wire.SparseLength("job_delta", len(m.GetJobDelta()), jobs),
+		wire.SparseLength("use", len(m.GetUse()), quotes),
+		wire.SparseLength("licence", len(m.GetLicence()), quotes),
+		wire.SparseLength("eco", len(m.GetEco()), quotes),
+		wire.SparseLength("data", len(m.GetData()), quotes),
+	)
+}
+
+// checkApplications relies on checkShape.
+func checkApplications(m *DecideRequest) error {
+	for i, limit := range m.GetApplicationMaxCost() {
+		if limit < -1 {
+			return fmt.Errorf("application_max_cost[%d]: %d is negative; -1 is none", i, limit)
+		}
+	}
+	for i, application := range m.GetJobApplication() {
+		if application < 0 || application >= int64(len(m.GetApplicationId())) {
+			return fmt.Errorf("job_application[%d]: %d is none of the %d applications", i, application, len(m.GetApplicationId()))
+		}
+	}
+	return wire.First(
+		counts("application_beta", m.GetApplicationBeta()),
+		spans("application_max_time", m.GetApplicationMaxTime()),
+		spans("application_elapsed", m.GetApplicationElapsed()),
+		spans("application_done", m.GetApplicationDone()),
+		counts("job_together", m.GetJobTogether()),
+		counts("job_alpha", m.GetJobAlpha()),
+		counts("job_gamma", m.GetJobGamma()),
+		counts("job_delta", m.GetJobDelta()),
+		amounts("rate_per_hour", m.GetRatePerHour()),
+		checkRates(m),
+	)
+}
+
+// checkRates checks that each application has the rates that it is said to have.
+func checkRates(m *DecideRequest) error {
+	total, from := 0, m.GetRateFrom()
+	for i, n := range m.GetApplicationRates() {
+		if n < 0 || n > MaxRates {
+			return fmt.Errorf("application_rates[%d]: %d is outside 0 to %d", i, n, MaxRates)
+		}
+		first := total
+		if total += int(n); total > len(from) {
+			break
+		}
+		for k := first; k < total; k++ {
+			switch {
+			case k == first && from[k] != 0:
+				return fmt.Errorf("rate_from[%d]: is %d; the first rate of an application counts from 0", k, from[k])
+			case k > first && from[k] <= from[k-1]:
+				return fmt.Errorf("rate_from[%d]: %d is not above the %d before it", k, from[k], from[k-1])
+			}
+		}
+	}
+	return wire.Length("rate_from", len(from), total)
+}
+
+// checkMoney relies on checkShape.
+func checkMoney(m *DecideRequest) error {
+	for _, column := range []struct {
+		name    string
+		amounts []int64
+	}{{"use", m.GetUse()}, {"licence", m.GetLicence()}, {"eco", m.GetEco()}, {"data", m.GetData()}} {
+		for i, amount := range column.amounts {
+			if amount != 0 && m.GetAwt()[i] == -1 {
+				return fmt.Errorf("%s[%d]: is %d, but awt is -1; use 0", column.name, i, amount)
+			}
+		}
+	}
+	return nil
+}
