@@ -350,6 +350,31 @@ func lateNeverOvertaken(t *rapid.T, m engine.Machine) {
 	}
 }
 
+// TestMovedBesideLate: a job that the base policy would start on what is kept for a late one
+// starts elsewhere.
+func TestMovedBesideLate(t *testing.T) {
+	t.Parallel()
+	nodes := func(n, nodes int, time protocol.Duration) localsched.Queued {
+		q := job(n, 0, time)
+		q.Nodes = nodes
+		return q
+	}
+	budget := engine.Budget{Signal: days(9, 2, 2), Rates: watts(), Mode: engine.Filter, Bound: 3}
+	r := newRig(t, partitions{}, engine.Within(budget, engine.FirstFit()))
+	r.now = 100
+	r.submit(nodes(0, 1, 3), 3) // on the first node
+	r.submit(nodes(1, 1, 5), 5) // on the second
+	r.submit(nodes(2, 1, 9), 9) // on the third
+	r.submit(nodes(3, 2, 1), 1) // kept the first two off-peak when it is late
+	r.submit(nodes(4, 1, 3), 3) // on the fourth
+	r.advance(103)
+	r.submit(nodes(5, 1, 9), 9)
+	r.drain()
+	if late, moved := r.jobs[tag(3)].start, r.jobs[tag(5)].start; late != 105 || moved != 103 {
+		t.Errorf("the late job starts at %d and the newcomer at %d, want 105 and 103 on the fourth node", late, moved)
+	}
+}
+
 // TestOffPeakOnly: a job whose own power exceeds the budget waits for the end of it, and its
 // quote says so; one that no budget ever allows is refused.
 func TestOffPeakOnly(t *testing.T) {

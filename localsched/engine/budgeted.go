@@ -76,7 +76,7 @@ func (b *budgeted) filter(f *Floor, t *trial) {
 	t.floor.picks = &t.picks
 	b.base.Pass(&t.floor)
 	if t.looksAhead(f) {
-		t.picks = slices.DeleteFunc(t.picks, func(p pick) bool { return !t.beside(f, &p) })
+		t.leaveKept(f)
 	}
 	for i, chosen := range t.affordable(f.now, math.MaxInt) {
 		if p := &t.picks[i]; chosen && f.room.Has(p.job.Units, p.place) {
@@ -98,6 +98,18 @@ func (b *budgeted) passOver(f *Floor) {
 			c = c.After()
 		}
 	}
+}
+
+// leaveKept drops the picks that have no place beside those that are kept, and moves those
+// that have another one than the base policy wants.
+func (t *trial) leaveKept(f *Floor) {
+	rest := t.picks[:0]
+	for _, p := range t.picks {
+		if t.beside(f, &p) {
+			rest = append(rest, p)
+		}
+	}
+	t.picks = rest
 }
 
 // beside says whether a pick leaves the kept places alone, and takes its own if so: where
