@@ -2,9 +2,8 @@ package localsched
 
 import (
 	"context"
-	"math"
-	"math/bits"
 
+	"github.com/switchyard-hpc/switchyard/internal/exact"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -32,17 +31,7 @@ func (t Tariff) price(cpus int, d protocol.Duration) protocol.Micro {
 	if t.CPUHour <= 0 || cpus <= 0 || d <= 0 {
 		return 0
 	}
-	high, low := bits.Mul64(uint64(cpus), uint64(d)) // CPU·ms
-	if high != 0 {
-		return math.MaxInt64
-	}
-	high, low = bits.Mul64(low, uint64(t.CPUHour))
-	low, carry := bits.Add64(low, uint64(protocol.Hour)-1, 0)
-	if high += carry; high >= uint64(protocol.Hour) {
-		return math.MaxInt64
-	}
-	cost, _ := bits.Div64(high, low, uint64(protocol.Hour))
-	return protocol.Micro(min(cost, math.MaxInt64))
+	return protocol.Micro(exact.Product(int64(cpus), int64(d)).Times(int64(t.CPUHour)).Up(int64(protocol.Hour)))
 }
 
 // Charging is a scheduler whose quotes carry prices. [WithTariff] makes one that can hold room

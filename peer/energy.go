@@ -4,12 +4,11 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"math"
-	"math/bits"
 	"slices"
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/cost"
+	"github.com/switchyard-hpc/switchyard/internal/exact"
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -178,20 +177,11 @@ func (p *Peer) charge(q *protocol.Quote, spec *protocol.Spec, by protocol.Reckon
 // Draw is the power in milliwatts of a job on CPUs of so many milliwatts each
 // ([MC 4.5.1]).
 func Draw(perCPU int64, spec *protocol.Spec) int64 {
-	share := uint64(protocol.PPM)
+	share := int64(protocol.PPM)
 	if spec.Power > 0 {
-		share = uint64(spec.Power)
+		share = int64(spec.Power)
 	}
-	high, low := bits.Mul64(uint64(perCPU), uint64(spec.CPUs)) //nolint:gosec // neither is negative
-	if high > 0 {
-		return math.MaxInt64
-	}
-	high, low = bits.Mul64(low, share)
-	if high >= protocol.PPM {
-		return math.MaxInt64
-	}
-	power, _ := bits.Div64(high, low, protocol.PPM)
-	return int64(min(power, math.MaxInt64))
+	return exact.Product(perCPU, int64(spec.CPUs)).Times(share).Down(protocol.PPM)
 }
 
 // pricesView says what the site knows of its prices; empty: it names none.

@@ -35,6 +35,7 @@ func rooms() []Room { //nolint:funlen // a table
 	return []Room{
 		{Path: "protocol", Level: nouns, Pure: true},
 		{Path: "internal/archtest", Level: nouns},
+		{Path: "internal/exact", Level: nouns, Pure: true},
 		{Path: "internal/localdisk", Level: nouns},
 		{Path: "plugins/conformance", Level: nouns},
 

@@ -1,9 +1,7 @@
 package budget
 
 import (
-	"math"
-	"math/bits"
-
+	"github.com/switchyard-hpc/switchyard/internal/exact"
 	"github.com/switchyard-hpc/switchyard/localsched/power"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -40,12 +38,7 @@ func slots(s price.Series, limit func(protocol.Micro) int64) power.Signal {
 
 // scaled is amount · unit without the millionths, rounded down; at most what is no budget.
 func scaled(amount protocol.Micro, unit int64) int64 {
-	high, low := bits.Mul64(uint64(max(0, amount)), uint64(max(0, unit)))
-	if high >= uint64(protocol.Unit) {
-		return power.Unlimited
-	}
-	whole, _ := bits.Div64(high, low, uint64(protocol.Unit))
-	return int64(min(whole, math.MaxInt64))
+	return exact.Product(max(0, int64(amount)), max(0, unit)).Down(int64(protocol.Unit))
 }
 
 // signal is that of steps in the order of time.

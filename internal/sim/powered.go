@@ -1,8 +1,7 @@
 package sim
 
 import (
-	"math/bits"
-
+	"github.com/switchyard-hpc/switchyard/internal/exact"
 	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/localsched/power"
@@ -68,15 +67,11 @@ func (p *Powered) Mean(uses []Use) int64 {
 	if last <= first {
 		return 0
 	}
-	var high, low uint64
+	var used exact.Number
 	for _, use := range uses {
-		h, l := bits.Mul64(uint64(max(0, use.Draw)), uint64(max(0, use.End.Sub(use.Start))))
-		var carry uint64
-		low, carry = bits.Add64(low, l, 0)
-		high += h + carry
+		used = used.Plus(exact.Product(max(0, use.Draw), max(0, int64(use.End.Sub(use.Start)))))
 	}
-	mean, _ := bits.Div64(high, low, uint64(last.Sub(first))) //nolint:gosec // the mean of millions of jobs is below 2⁶³
-	return int64(mean)                                        //nolint:gosec // as said
+	return used.Down(int64(last.Sub(first)))
 }
 
 // span is the makespan of the jobs that run.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"github.com/switchyard-hpc/switchyard/internal/exact"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -15,9 +16,9 @@ type Core struct {
 	pool    bool
 	lookup  bool // quotes are lookups
 	floor   Floor
-	entries []entry // by job number
-	busy    int     // units
-	work    work    // of the queue
+	entries []entry      // by job number
+	busy    int          // units
+	work    exact.Number // of the queue, in CPU·ms
 
 	opening Opening // left by the last pass
 	settled bool    // the last pass saw the present state
@@ -159,7 +160,7 @@ func (c *Core) enqueue(number int, w Waiting) Waiting {
 	}
 	c.floor.enqueue(&w)
 	*c.entry(number) = entry{state: queued, rank: w.rank, order: w.order}
-	c.work.add(c.workOf(w))
+	c.work = c.work.Plus(c.workOf(w))
 	return w
 }
 
@@ -188,7 +189,7 @@ func (c *Core) Remove(now protocol.Instant, number int) {
 	c.change(now)
 	c.settled = false
 	if at, ok := c.floor.waiting.find(&Waiting{rank: e.rank, order: e.order}); ok {
-		c.work.drop(c.workOf(*c.floor.waiting.at(at)))
+		c.work = c.work.Plus(c.workOf(*c.floor.waiting.at(at)).Negative())
 		c.floor.withdraw(at)
 	}
 	*e = entry{}
@@ -244,7 +245,7 @@ func (c *Core) Pass(now protocol.Instant) []int {
 	}
 	for i := range c.floor.started {
 		r := &c.floor.started[i]
-		c.work.drop(workOf(c.machine.CPUs(r.Units), r.time))
+		c.work = c.work.Plus(workOf(c.machine.CPUs(r.Units), r.time).Negative())
 	}
 	return c.noteStarts()
 }
@@ -314,7 +315,7 @@ func (c *Core) Load() protocol.Load {
 		CPUs:       c.machine.Capacity().CPUs,
 		Busy:       c.machine.CPUs(c.busy),
 		QueuedJobs: c.floor.waiting.length + c.floor.holds.taken(),
-		QueuedWork: c.work.int64(),
+		QueuedWork: c.work.Down(),
 	}
 	if b := c.floor.budget; b != nil {
 		b.tell(&load, &c.floor)
@@ -336,4 +337,8 @@ func (c *Core) change(now protocol.Instant) {
 
 func (c *Core) advance(now protocol.Instant) { c.floor.now = max(c.floor.now, now) }
 
-func (c *Core) workOf(w Waiting) work { return workOf(c.machine.CPUs(w.Units), w.Time) }
+func (c *Core) workOf(w Waiting) exact.Number { return workOf(c.machine.CPUs(w.Units), w.Time) }
+
+func workOf(cpus int, time protocol.Duration) exact.Number {
+	return exact.Product(int64(cpus), int64(time))
+}

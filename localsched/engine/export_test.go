@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"github.com/switchyard-hpc/switchyard/internal/exact"
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -41,7 +42,7 @@ func (f *future) simulate(job Waiting) protocol.Instant {
 // Check says what is wrong with the engine's books, if anything.
 func (e *Engine) Check() string {
 	c := e.core
-	busy, waiting := 0, work{}
+	busy, waiting := 0, exact.Number{}
 	for _, r := range c.floor.running.list() {
 		busy += r.Units
 		if c.entries[r.slot].state != runs {
@@ -49,7 +50,7 @@ func (e *Engine) Check() string {
 		}
 	}
 	for w := range c.floor.waiting.all() {
-		waiting.add(c.workOf(*w))
+		waiting = waiting.Plus(c.workOf(*w))
 		if c.entries[w.slot].state != queued {
 			return "a waiting job is booked as running"
 		}
@@ -57,7 +58,7 @@ func (e *Engine) Check() string {
 	for i := range c.floor.holds.list {
 		h := &c.floor.holds.list[i]
 		if h.taken {
-			waiting.add(c.workOf(h.Waiting))
+			waiting = waiting.Plus(c.workOf(h.Waiting))
 		}
 		if want := map[bool]phase{false: holding, true: taken}[h.taken]; c.entries[h.slot].state != want {
 			return "a hold is booked as something else"

@@ -158,7 +158,7 @@ func (c *Core) take(now protocol.Instant, number int, w Waiting) []int {
 		w.since = c.floor.now
 	}
 	c.floor.takeHold(c.floor.holds.at(number), w)
-	c.work.add(c.workOf(w))
+	c.work = c.work.Plus(c.workOf(w))
 	*c.entry(number) = entry{state: taken}
 	return c.Pass(now)
 }
@@ -169,7 +169,7 @@ func (c *Core) drop(now protocol.Instant, number int) {
 	h := c.floor.unkeep(c.floor.holds.at(number))
 	c.floor.profile.dropped(c.floor.now, &h)
 	if h.taken {
-		c.work.drop(c.workOf(h.Waiting))
+		c.work = c.work.Plus(c.workOf(h.Waiting).Negative())
 	}
 	c.settled = false
 	c.lookUp()

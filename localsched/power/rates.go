@@ -2,10 +2,9 @@ package power
 
 import (
 	"fmt"
-	"math"
-	"math/bits"
 	"strconv"
 
+	"github.com/switchyard-hpc/switchyard/internal/exact"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -41,29 +40,13 @@ func (r Rates) Draw(working, held, share int) int64 {
 		share = protocol.PPM
 	}
 	working = min(max(0, working), held)
-	busy, ok := micro(working, r.Busy, share)
-	idle, fits := micro(held-working, r.Idle, protocol.PPM)
-	if !ok || !fits || busy+idle > MaxDraw*1000 {
-		return MaxDraw
-	}
-	return (busy + idle + 999) / 1000
+	busy := exact.Product(int64(working), r.Busy).Times(int64(max(0, share))).Up(protocol.PPM)
+	idle := exact.Product(int64(held-working), r.Idle)
+	return min(exact.Whole(busy).Plus(idle).Up(1000), MaxDraw)
 }
 
 // MaxDraw bounds what one job draws, so that sums over a million jobs cannot overflow: 4 GW.
 const MaxDraw int64 = 1 << 42
-
-// micro is cpus · rate · share / 10⁶ in microwatts, rounded up; false when that is more
-// than any job may draw.
-func micro(cpus int, rate int64, share int) (int64, bool) {
-	over, all := bits.Mul64(uint64(max(0, cpus)), uint64(max(0, rate)))
-	high, low := bits.Mul64(all, uint64(max(0, share)))
-	low, carry := bits.Add64(low, protocol.PPM-1, 0)
-	if high += carry; over > 0 || high >= protocol.PPM {
-		return 0, false
-	}
-	shared, _ := bits.Div64(high, low, protocol.PPM)
-	return int64(min(shared, math.MaxInt64)), shared <= uint64(MaxDraw)*1000
-}
 
 // ceil is a/b rounded up for a ≥ 0.
 func ceil(a, b int64) int64 { return (a + b - 1) / b }

@@ -7,12 +7,12 @@ import (
 	"io/fs"
 	"log/slog"
 	"math"
-	"math/bits"
 	"os"
 	"path/filepath"
 	"slices"
 	"time"
 
+	"github.com/switchyard-hpc/switchyard/internal/exact"
 	"github.com/switchyard-hpc/switchyard/localsched/power"
 	"github.com/switchyard-hpc/switchyard/localsched/spool"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -134,17 +134,8 @@ func byEnergy(rates power.Rates, cpus int, exit exitRecord) int {
 
 // utilisation is how busy a job has kept so many CPUs, in parts per million.
 func utilisation(cpus int, exit exitRecord) int64 {
-	over, all := bits.Mul64(uint64(max(1, cpus)), uint64(exit.Ran)) //nolint:gosec // at least a second
-	used := uint64(max(0, exit.Usage.CPU))
-	if over == 0 && used >= all {
-		return protocol.PPM // clocks differ, and what was held for one CPU may keep more busy
-	}
-	high, low := bits.Mul64(used, protocol.PPM)
-	if over > 0 || high >= all {
-		return 0
-	}
-	share, _ := bits.Div64(high, low, all)
-	return int64(share) //nolint:gosec // at most a million
+	// Clocks differ, and what was held for one CPU may keep more busy.
+	return min(exact.Product(max(0, int64(exit.Usage.CPU)), protocol.PPM).Down(int64(max(1, cpus)), max(1, int64(exit.Ran))), protocol.PPM)
 }
 
 // likely is a request with the power that is expected of it, if it states none. The lock

@@ -2,10 +2,9 @@ package tariff
 
 import (
 	"context"
-	"math"
-	"math/bits"
 	"slices"
 
+	"github.com/switchyard-hpc/switchyard/internal/exact"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -26,38 +25,11 @@ type Adjustment struct {
 }
 
 // Apply is what a MWh costs at this price, rounded to a millionth, half away from zero.
-// The tax of a negative price is negative. What would overflow stays at the largest or
-// least amount.
+// The tax of a negative price is negative. What would overflow is the largest amount, or its
+// negative.
 func (a Adjustment) Apply(amount protocol.Micro) protocol.Micro {
 	sum := amount.Plus(a.GridFee)
-	if a.Tax == 0 {
-		return sum
-	}
-	size := uint64(sum) //nolint:gosec // the sign is looked at next
-	if sum < 0 {
-		size = -size
-	}
-	high, low := bits.Mul64(size, uint64(whole+a.Tax)) //nolint:gosec // a tax is 0 or more
-	low, carry := bits.Add64(low, uint64(whole)/2, 0)
-	if high += carry; high >= uint64(whole) {
-		return limit(sum)
-	}
-	taxed, _ := bits.Div64(high, low, uint64(whole))
-	switch {
-	case taxed > math.MaxInt64:
-		return limit(sum)
-	case sum < 0:
-		return -protocol.Micro(taxed)
-	}
-	return protocol.Micro(taxed)
-}
-
-// limit is the amount of this sign that is furthest from 0.
-func limit(sum protocol.Micro) protocol.Micro {
-	if sum < 0 {
-		return math.MinInt64
-	}
-	return math.MaxInt64
+	return protocol.Micro(exact.Product(int64(sum), int64(whole+a.Tax)).Nearest(int64(whole)))
 }
 
 // Adjusted is a feed whose prices are those of another one with fee and tax.

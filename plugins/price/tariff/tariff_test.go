@@ -210,7 +210,7 @@ func TestApply(t *testing.T) {
 		{0, 50_000_000, -1, -2},
 		{0, 10_000_000, 4, 4},
 		{0, tariff.MostTax, math.MaxInt64 / 2, math.MaxInt64},
-		{0, tariff.MostTax, math.MinInt64, math.MinInt64},
+		{0, tariff.MostTax, math.MinInt64, -math.MaxInt64},
 		{math.MaxInt64, 0, math.MaxInt64, math.MaxInt64},
 	}
 	for _, c := range cases {

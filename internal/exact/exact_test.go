@@ -1,0 +1,94 @@
+package exact_test
+
+import (
+	"math"
+	"math/big"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/switchyard-hpc/switchyard/internal/exact"
+)
+
+// whole draws numbers of all sizes, and those at which something overflows.
+func whole() *rapid.Generator[int64] {
+	return rapid.OneOf(
+		rapid.Int64(),
+		rapid.Int64Range(-10, 10),
+		rapid.SampledFrom([]int64{math.MinInt64, math.MinInt64 + 1, -1 << 32, 1 << 32, math.MaxInt64 - 1, math.MaxInt64}),
+	)
+}
+
+func divisor() *rapid.Generator[int64] {
+	return rapid.OneOf(rapid.Int64Range(1, 10), rapid.Int64Range(1, math.MaxInt64))
+}
+
+// bound keeps a number within a range that is the same on both sides of 0.
+func bound(n, most *big.Int) *big.Int {
+	if n.CmpAbs(most) <= 0 {
+		return n
+	}
+	if n.Sign() < 0 {
+		return new(big.Int).Neg(most)
+	}
+	return most
+}
+
+// TestLikeBigNumbers: sums, products and the three roundings are those of numbers without a
+// limit, kept within one after each step.
+func TestLikeBigNumbers(t *testing.T) {
+	t.Parallel()
+	widest := new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 127), big.NewInt(1))
+	rapid.Check(t, func(t *rapid.T) {
+		got, want := exact.Number{}, new(big.Int)
+		for range rapid.IntRange(1, 4).Draw(t, "summands") {
+			a, b, c := whole().Draw(t, "a"), whole().Draw(t, "b"), whole().Draw(t, "c")
+			product := new(big.Int).Mul(big.NewInt(a), big.NewInt(b))
+			product = bound(new(big.Int).Mul(product, big.NewInt(c)), widest)
+			got, want = got.Plus(exact.Product(a, b).Times(c)), bound(new(big.Int).Add(want, product), widest)
+		}
+		by := rapid.SliceOfN(divisor(), 1, 2).Draw(t, "by")
+		over := big.NewInt(1)
+		for _, one := range by {
+			over.Mul(over, big.NewInt(one))
+		}
+		if want.CmpAbs(new(big.Int).Rsh(widest, 1)) > 0 {
+			return // to round up may go beyond the largest
+		}
+		down, rest := new(big.Int).DivMod(want, over, new(big.Int)) // Euclidean: down, as over > 0
+		up, nearest := new(big.Int).Set(down), new(big.Int).Set(down)
+		if rest.Sign() > 0 {
+			up.Add(up, big.NewInt(1))
+		}
+		twice := new(big.Int).Lsh(rest, 1)
+		if by := twice.Cmp(over); by > 0 || by == 0 && want.Sign() >= 0 {
+			nearest.Set(up)
+		}
+		most := big.NewInt(math.MaxInt64)
+		for name, pair := range map[string][2]*big.Int{
+			"down":    {big.NewInt(got.Down(by...)), bound(down, most)},
+			"up":      {big.NewInt(got.Up(by...)), bound(up, most)},
+			"nearest": {big.NewInt(got.Nearest(by...)), bound(nearest, most)},
+		} {
+			if pair[0].Cmp(pair[1]) != 0 {
+				t.Fatalf("%v over %v, rounded %s, is %v, want %v", want, by, name, pair[0], pair[1])
+			}
+		}
+	})
+}
+
+// TestBeyondTheLargest: what overflows stays at the end of the range, and can be negated.
+func TestBeyondTheLargest(t *testing.T) {
+	t.Parallel()
+	huge := exact.Product(math.MaxInt64, math.MaxInt64).Times(math.MaxInt64)
+	if got := huge.Plus(huge).Down(1); got != math.MaxInt64 {
+		t.Errorf("the largest is %d", got)
+	}
+	least := huge.Negative().Plus(exact.Whole(-1))
+	if got := least.Plus(least).Negative().Up(1); got != math.MaxInt64 {
+		t.Errorf("the negative of the least is %d", got)
+	}
+	if got := least.Times(-1).Plus(huge.Negative()); got != (exact.Number{}) {
+		t.Errorf("the largest and the least add up to %v", got)
+	}
+}
