@@ -1,71 +1,19 @@
 package main
 
 import (
-	"context"
-	"log/slog"
-	"os"
-	"reflect"
-	"strings"
 	"testing"
 
-	"github.com/switchyard-hpc/switchyard/plugins/catalog"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/iss"
-	"github.com/switchyard-hpc/switchyard/plugins/policytest"
-	"github.com/switchyard-hpc/switchyard/plugins/sdk"
+	"github.com/switchyard-hpc/switchyard/plugins/standalone/standalonetest"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// TestMain: this test binary is also the plugin.
-func TestMain(m *testing.M) {
-	if len(os.Args) == 2 && os.Args[1] == asPlugin {
-		os.Args = os.Args[:1]
-		main()
-		return
-	}
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { standalonetest.Main(m, main) }
 
-const asPlugin = "plugin"
-
-// start starts the plugin, for as long as the test takes.
-func start(t *testing.T, config string) (policy.Policy, error) {
-	t.Helper()
-	path, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	plugin, err := catalog.Open(catalog.Spec{
-		Name: iss.Name, Kind: catalog.PolicyKind, Path: path, Args: []string{asPlugin},
-		Config: config, ConfigFile: "iss.toml", Host: sdk.Host{Software: "test"},
-	}, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := plugin.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return plugin.Policy(), plugin.Wait(t.Context())
-}
-
-// TestConformance runs the suite over two processes, in turns.
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	var processes []policy.Policy
-	for range 2 {
-		p, err := start(t, "nodes = 200000\n")
-		if err != nil {
-			t.Fatal(err)
-		}
-		processes = append(processes, p)
-	}
-	opened := 0
-	policytest.Test(t, policytest.Target{Open: func(context.Context) (policy.Policy, error) {
-		opened++
-		return processes[opened%2], nil
-	}})
+	standalonetest.Conforms(t, iss.Name, "nodes = 200000\n")
 }
 
 // TestDecidesAlike: the plugin is what its configuration says, and decides as the built-in
@@ -78,25 +26,11 @@ func TestDecidesAlike(t *testing.T) {
 	} {
 		t.Run(config, func(t *testing.T) {
 			t.Parallel()
-			there, err := start(t, config)
-			if err != nil {
-				t.Fatal(err)
-			}
 			here, err := iss.New(cfg)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got, want := there.Info(), here.Info(); !reflect.DeepEqual(got, want) {
-				t.Errorf("Info: got %+v, want %+v", got, want)
-			}
-			in := wished()
-			got, _, err := there.Decide(in)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if want, _, err := here.Decide(in); err != nil || len(got) != 4 || !reflect.DeepEqual(got, want) {
-				t.Errorf("got %+v, want %+v, %v", got, want, err)
-			}
+			standalonetest.Alike(t, iss.Name, config, here, wished())
 		})
 	}
 }
@@ -134,13 +68,6 @@ func wished() policy.Snapshot {
 // TestMistakesAreTold, all at once and with their lines.
 func TestMistakesAreTold(t *testing.T) {
 	t.Parallel()
-	_, err := start(t, "gap = 2\nnodes = 0\nprinted = false\nbeta = 1\n")
-	if err == nil {
-		t.Fatal("the configuration is taken")
-	}
-	for _, want := range []string{"iss.toml:1: gap: 2", "iss.toml:2: nodes: 0 is outside", "iss.toml:4: beta: unknown key"} {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("%v does not tell %s", err, want)
-		}
-	}
+	standalonetest.Refuses(t, iss.Name, "gap = 2\nnodes = 0\nprinted = false\nbeta = 1\n",
+		"iss.toml:1: gap: 2", "iss.toml:2: nodes: 0 is outside", "iss.toml:4: beta: unknown key")
 }

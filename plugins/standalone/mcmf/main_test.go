@@ -1,76 +1,19 @@
 package main
 
 import (
-	"context"
-	"log/slog"
-	"os"
-	"reflect"
-	"strings"
 	"testing"
 
-	"github.com/switchyard-hpc/switchyard/plugins/catalog"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/mcmf"
-	"github.com/switchyard-hpc/switchyard/plugins/policytest"
-	"github.com/switchyard-hpc/switchyard/plugins/sdk"
+	"github.com/switchyard-hpc/switchyard/plugins/standalone/standalonetest"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// TestMain: this test binary is also the plugin.
-func TestMain(m *testing.M) {
-	if len(os.Args) == 2 && os.Args[1] == asPlugin {
-		os.Args = os.Args[:1]
-		main()
-		return
-	}
-	os.Exit(m.Run())
-}
-
-const asPlugin = "plugin"
-
-// start starts the plugin, for as long as the test takes.
-func start(t *testing.T, config string) (policy.Policy, error) {
-	t.Helper()
-	path, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	plugin, err := catalog.Open(catalog.Spec{
-		Name: "mcmf", Kind: catalog.PolicyKind, Path: path, Args: []string{asPlugin},
-		Config: config, ConfigFile: "mcmf.toml", Host: sdk.Host{Software: "test"},
-	}, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := plugin.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return plugin.Policy(), plugin.Wait(t.Context())
-}
-
-// conforms runs the suite over two processes, in turns.
-func conforms(t *testing.T, config string) {
-	t.Helper()
-	var processes []policy.Policy
-	for range 2 {
-		p, err := start(t, config)
-		if err != nil {
-			t.Fatal(err)
-		}
-		processes = append(processes, p)
-	}
-	opened := 0
-	policytest.Test(t, policytest.Target{Open: func(context.Context) (policy.Policy, error) {
-		opened++
-		return processes[opened%2], nil
-	}})
-}
+func TestMain(m *testing.M) { standalonetest.Main(m, main) }
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	conforms(t, "weight = 0.4\nscale = 1000\nmarginal = 8\n")
+	standalonetest.Conforms(t, "mcmf", "weight = 0.4\nscale = 1000\nmarginal = 8\n")
 }
 
 // TestDecidesAlike: the plugin is what its configuration says, and decides as the
@@ -85,25 +28,11 @@ func TestDecidesAlike(t *testing.T) {
 	} {
 		t.Run(config, func(t *testing.T) {
 			t.Parallel()
-			there, err := start(t, config)
-			if err != nil {
-				t.Fatal(err)
-			}
 			here, err := mcmf.New(cfg)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got, want := there.Info(), here.Info(); !reflect.DeepEqual(got, want) {
-				t.Errorf("Info: got %+v, want %+v", got, want)
-			}
-			in := round(40, 5)
-			got, _, err := there.Decide(in)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if want, _, err := here.Decide(in); err != nil || len(got) == 0 || !reflect.DeepEqual(got, want) {
-				t.Errorf("got %+v, want %+v, %v", got, want, err)
-			}
+			standalonetest.Alike(t, "mcmf", config, here, round(40, 5))
 		})
 	}
 }
@@ -131,13 +60,6 @@ func round(jobs, sites int) policy.Snapshot {
 // TestMistakesAreTold, all at once and with their lines.
 func TestMistakesAreTold(t *testing.T) {
 	t.Parallel()
-	_, err := start(t, "variant = \"best\"\nweight = 0.5\nscale = 0\nmarginal = 1\n")
-	if err == nil {
-		t.Fatal("the configuration is taken")
-	}
-	for _, want := range []string{`mcmf.toml:1: variant: "best" is none`, "mcmf.toml:3: scale: 0 is outside", "mcmf.toml:4: marginal: 1 is neither"} {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("%v does not tell %s", err, want)
-		}
-	}
+	standalonetest.Refuses(t, "mcmf", "variant = \"best\"\nweight = 0.5\nscale = 0\nmarginal = 1\n",
+		`mcmf.toml:1: variant: "best" is none`, "mcmf.toml:3: scale: 0 is outside", "mcmf.toml:4: marginal: 1 is neither")
 }

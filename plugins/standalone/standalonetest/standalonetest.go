@@ -1,0 +1,105 @@
+// Package standalonetest tests the policies that are plugins of their own: a test binary is
+// also its plugin.
+package standalonetest
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/switchyard-hpc/switchyard/plugins/catalog"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/plugins/policytest"
+	"github.com/switchyard-hpc/switchyard/plugins/sdk"
+)
+
+const asPlugin = "plugin"
+
+// Main is the TestMain of a plugin: in the processes that [Start] starts it is the plugin's
+// own main.
+func Main(m *testing.M, plugin func()) {
+	if len(os.Args) == 2 && os.Args[1] == asPlugin {
+		os.Args = os.Args[:1]
+		plugin()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// Start starts the plugin of a name for as long as the test takes, with a configuration that
+// stands in <name>.toml. The error is what the plugin says of it.
+func Start(t *testing.T, name, config string) (policy.Policy, error) {
+	t.Helper()
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	plugin, err := catalog.Open(catalog.Spec{
+		Name: name, Kind: catalog.PolicyKind, Path: path, Args: []string{asPlugin},
+		Config: config, ConfigFile: name + ".toml", Host: sdk.Host{Software: "test"},
+	}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := plugin.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return plugin.Policy(), plugin.Wait(t.Context())
+}
+
+// Conforms runs the conformance suite over two processes of the plugin, in turns.
+func Conforms(t *testing.T, name, config string) {
+	t.Helper()
+	var processes []policy.Policy
+	for range 2 {
+		p, err := Start(t, name, config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		processes = append(processes, p)
+	}
+	opened := 0
+	policytest.Test(t, policytest.Target{Open: func(context.Context) (policy.Policy, error) {
+		opened++
+		return processes[opened%2], nil
+	}})
+}
+
+// Alike tests that the plugin says of itself what the built-in policy does, and decides a
+// round that brings some decisions as that does.
+func Alike(t *testing.T, name, config string, here policy.Policy, in policy.Snapshot) {
+	t.Helper()
+	there, err := Start(t, name, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := there.Info(), here.Info(); !reflect.DeepEqual(got, want) {
+		t.Errorf("Info: got %+v, want %+v", got, want)
+	}
+	got, _, err := there.Decide(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want, _, err := here.Decide(in); err != nil || len(got) == 0 || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, want %+v, %v", got, want, err)
+	}
+}
+
+// Refuses tests that the plugin tells all that is wrong with a configuration.
+func Refuses(t *testing.T, name, config string, problems ...string) {
+	t.Helper()
+	_, err := Start(t, name, config)
+	if err == nil {
+		t.Fatal("the configuration is taken")
+	}
+	for _, want := range problems {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%v does not tell %s", err, want)
+		}
+	}
+}
