@@ -54,16 +54,19 @@ func (s salary) Rates(_, _ protocol.Instant, _ protocol.Duration) ([]policy.Rate
 }
 
 // seeing is a lone peer whose policy keeps what it is shown. Its partner b charges in EUR.
-func seeing(t *testing.T, decide func(policy.Snapshot) []policy.Decision) (*lone, *[]policy.Snapshot) {
+func seeing(t *testing.T, decide func(policy.Snapshot) []policy.Decision, changes ...func(*peer.Config)) (*lone, *[]policy.Snapshot) {
 	t.Helper()
 	seen := &[]policy.Snapshot{}
 	l := newLone(t, func(c *peer.Config) {
 		c.Policy, c.Costs, c.Currency = looker{}.Info(), flat{3 * protocol.Unit, "CHF"}, "CHF"
-		c.Exchange = map[string]protocol.Micro{"CHF": protocol.Unit, "EUR": 2 * protocol.Unit}
+		c.Exchange = map[string]protocol.Micro{"CHF": protocol.Unit, "EUR": 2 * protocol.Unit, "USD": protocol.Unit * 3 / 4}
 		c.Waiting = map[string]peer.Waiting{"salary": salary{60 * protocol.Unit}}
 		c.Weighing = peer.Weighing{Alpha: 1, Beta: 2, Gamma: 3, Delta: 4, Waiting: "salary"}
 		c.Capacity.Machine = protocol.Machine{Flops: 1e9, Words: 1e9, Network: 1e8, Latency: 1000}
 		c.Partners[0].PerGB, c.Partners[0].Bandwidth, c.Partners[0].PerHour = protocol.Unit, 1e6, 3600*protocol.Unit
+		for _, change := range changes {
+			change(c)
+		}
 	}, idle(looker{seen, decide}, atOnce))
 	return l, seen
 }
@@ -145,6 +148,22 @@ func TestWholeSnapshot(t *testing.T) {
 	}
 	if in.Transfer(3, 1) != 2000*protocol.Second || in.Return(3, 1) != 1000*protocol.Second || in.Return(3, 0) != 0 {
 		t.Errorf("data travel %v there and %v back", in.Transfer(3, 1), in.Return(3, 1))
+	}
+}
+
+// A limit in another currency is rounded down: a bill within the one that a policy sees is
+// within the user's.
+func TestForeignLimit(t *testing.T) {
+	t.Parallel()
+	for limit, want := range map[protocol.Micro]protocol.Micro{0: 0, 1: 0, 2: 1, 3: 2, 4: 3, 5: 3, -1: -1, -2: -2, -3: -3, -4: -3} {
+		l, seen := seeing(t, nil)
+		ev := moldable()
+		ev.Application.MaxCost, ev.Application.Currency = limit, "USD"
+		l.step(ev)
+		l.answerQuotes()
+		if got := (*seen)[0].Applications[0].MaxCost; got != want {
+			t.Errorf("%d millionths of a dollar, of which four are three of a franc, are %d; want %d", limit, got, want)
+		}
 	}
 }
 
@@ -235,12 +254,58 @@ func TestExecutionsAreLearntFrom(t *testing.T) {
 	}
 }
 
+// What a run was measured to draw is what the next one is charged for, here and at sites where
+// it never ran; what its user states counts for more.
+func TestMeasuredPowerIsCharged(t *testing.T) {
+	t.Parallel()
+	l, seen := seeing(t, func(in policy.Snapshot) []policy.Decision {
+		return []policy.Decision{{Job: 0, Site: 0}}
+	}, func(c *peer.Config) { c.Power, c.Costs = 80_000, byPower{} })
+	run := func(power int) (told protocol.Spec) {
+		ev := submission(1)
+		ev.Jobs[0].Spec.CPUs, ev.Jobs[0].Spec.Power = 2, power
+		ev.Jobs[0].Component = peer.Component{Name: "solver", Delta: 1, Estimate: protocol.Hour}
+		l.step(ev)
+		return l.answerQuotes().Jobs[0]
+	}
+	for _, c := range []struct {
+		power     int            // stated by the user
+		energy    int64          // measured of the run, in millijoules
+		eco       protocol.Micro // in the quote before it: the draw in milliwatts
+		elsewhere int            // what another site is told of the power
+	}{
+		{eco: 160_000, energy: 2 * 20_000 * 100}, // 20 W a CPU for 100 s
+		{eco: 40_000, elsewhere: 250_000},        // not measured
+		{eco: 40_000, elsewhere: 250_000},
+		{eco: 16_000, elsewhere: 250_000, power: 100_000},
+	} {
+		told := run(c.power)
+		in := (*seen)[len(*seen)-1]
+		if in.Eco[0] != c.eco || told.Draws != c.elsewhere {
+			t.Errorf("charged for %d mW, and elsewhere it draws %d ppm, want %+v", in.Eco[0], told.Draws, c)
+		}
+		l.endMeasured(100*protocol.Second, protocol.Usage{Energy: c.energy})
+	}
+}
+
+// byPower charges a millionth for each milliwatt.
+type byPower struct{}
+
+func (byPower) Bill(w cost.Work) (cost.Bill, string) {
+	return cost.Bill{Currency: "CHF", Run: w.Run, Terms: []protocol.Term{{Name: cost.EcoTerm, Amount: protocol.Micro(w.Power)}}}, ""
+}
+
 // endHere ends the run of the job submitted last after so long.
 func (l *lone) endHere(ran protocol.Duration) {
 	l.t.Helper()
+	l.endMeasured(ran, protocol.Usage{})
+}
+
+func (l *lone) endMeasured(ran protocol.Duration, used protocol.Usage) {
+	l.t.Helper()
 	for _, op := range slices.Backward(l.asked) {
 		if submit, ok := op.(peer.SubmitOp); ok {
-			l.finish(submit.Job.Tag, ran)
+			l.finishMeasured(submit.Job.Tag, ran, used)
 			return
 		}
 	}

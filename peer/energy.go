@@ -108,7 +108,7 @@ func (p *Peer) work(spec *protocol.Spec, q *protocol.Quote, by protocol.Reckonin
 	e := &p.electricity
 	w := cost.Work{
 		Spec: &here, Start: p.now.Add(q.AWT), Run: q.ERT, Guest: spec.Job.Origin() != p.cfg.Number,
-		Power: Draw(p.cfg.Power, spec), Prices: e.hourly, Currency: e.currency,
+		Power: p.foreseenDraw(spec), Prices: e.hourly, Currency: e.currency,
 	}
 	switch by {
 	case protocol.AtOnce:
@@ -171,7 +171,7 @@ func (p *Peer) charge(q *protocol.Quote, spec *protocol.Spec, by protocol.Reckon
 		return
 	}
 	q.Currency = e.currency
-	q.Terms = append(slices.Clip(q.Terms), protocol.Term{Name: EnergyTerm, Amount: meter.Cost(Draw(p.cfg.Power, spec), start, q.ERT)})
+	q.Terms = append(slices.Clip(q.Terms), protocol.Term{Name: EnergyTerm, Amount: meter.Cost(p.foreseenDraw(spec), start, q.ERT)})
 }
 
 // Draw is the power in milliwatts of a job on CPUs of so many milliwatts each
@@ -182,6 +182,25 @@ func Draw(perCPU int64, spec *protocol.Spec) int64 {
 		share = int64(spec.Power)
 	}
 	return exact.Product(perCPU, int64(spec.CPUs)).Times(share).Down(protocol.PPM)
+}
+
+// foreseenDraw is the power of a job here in milliwatts: as its user states it, else as
+// earlier runs were measured.
+func (p *Peer) foreseenDraw(spec *protocol.Spec) int64 {
+	foreseen := *spec
+	foreseen.Power = cmp.Or(spec.Power, spec.Draws)
+	return Draw(p.cfg.Power, &foreseen)
+}
+
+// drew is the power that a job on so many CPUs was measured to draw here, in parts per million of what the
+// site states; 0: not known.
+func (p *Peer) drew(cpus int, o *protocol.Outcome) int {
+	if p.cfg.Power <= 0 || cpus < 1 || o.Ran <= 0 || o.Usage.Energy <= 0 {
+		return 0
+	}
+	const milliwatts = 1000 // a millijoule in a millisecond is a watt
+	share := exact.Product(o.Usage.Energy, milliwatts*protocol.PPM).Nearest(int64(o.Ran), int64(cpus), p.cfg.Power)
+	return int(min(max(1, share), protocol.MaxPower))
 }
 
 // pricesView says what the site knows of its prices; empty: it names none.

@@ -333,7 +333,7 @@ func (p *Peer) comeBack(j *job, kind FactKind, why string) {
 func (j *job) unplace() {
 	j.Foreseen, j.Hold, j.Held = nil, 0, 0
 	j.Spec = j.shaped(0)
-	j.Spec.Expected, j.Spec.Intensity, j.Spec.Computing = 0, 0, 0
+	unforesee(&j.Spec)
 }
 
 // leaveSite takes the job off its partner's count.

@@ -51,11 +51,13 @@ func (j *job) together() bool { return j.Component != nil && j.Component.Togethe
 // component and the Γ model, else by the user's estimate. Nothing is of a plain job, since others
 // with its name may be quite another size.
 func (p *Peer) foresee(e entry, spec *protocol.Spec, site protocol.SiteName, on *protocol.Capacity) {
-	spec.Expected, spec.Intensity, spec.Computing = 0, 0, 0
+	unforesee(spec)
 	if !p.cfg.Policy.Whole || e.job == nil || !e.job.isComponent() {
 		return
 	}
-	if found, _, ok := p.knowledge(e.job).Expect(site, on.Machine, spec.CPUs); ok {
+	known := p.knowledge(e.job)
+	spec.Draws = known.Draws(site, spec.CPUs)
+	if found, _, ok := known.Expect(site, on.Machine, spec.CPUs); ok {
 		spec.Expected = max(1, found.Time)
 		spec.Intensity, spec.Computing = found.Intensity, found.Computing
 		return
@@ -63,6 +65,11 @@ func (p *Peer) foresee(e entry, spec *protocol.Spec, site protocol.SiteName, on 
 	if d := e.job.estimate(e.shape); d > 0 {
 		spec.Expected = max(1, on.Rescale(d, spec.MHz, spec.Mflops))
 	}
+}
+
+// unforesee takes that back.
+func unforesee(spec *protocol.Spec) {
+	spec.Expected, spec.Intensity, spec.Computing, spec.Draws = 0, 0, 0, 0
 }
 
 // isComponent says whether a job is one of an application, even if the only one.

@@ -333,6 +333,7 @@ func (p *Peer) runEnded(r *run, c localsched.Change) {
 	if started != 0 {
 		outcome.Waited = max(0, started.Sub(r.Since))
 	}
+	outcome.Usage.Power = p.drew(r.request.CPUs, &outcome)
 	r.Phase, r.Started, r.Outcome, r.tries = Ended, started, &outcome, 0
 	p.saveRun(r.Tag)
 	p.timers.stop(runTimerOf(r.Tag))

@@ -121,6 +121,7 @@ type Spec struct {
 	Expected  Duration // run time; 0: not known, the wall time counts
 	Intensity int      // r_a/R∞: share of the peak that its CPUs reach while they compute, in parts per million; 0: not known
 	Computing int      // share of the run time in which they compute, in parts per million; 0: not known
+	Draws     int      // power of its CPUs as earlier runs were measured, as [Request.Power]; 0: not known
 }
 
 // Licence is so many of a licence.

@@ -49,4 +49,5 @@ type Usage struct {
 	Sent     int64    `json:"sent_words,omitempty"` // as [Behaviour.Sent], on the CPUs that it ran on
 	Messages int64    `json:"messages,omitempty"`   // as [Behaviour.Messages], on the CPUs that it ran on
 	MHz      int      `json:"mhz,omitempty"`        // that its CPUs ran at
+	Power    int      `json:"power_ppm,omitempty"`  // of its CPUs, in parts per million of what the site states, which works it out from Energy
 }

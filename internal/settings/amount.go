@@ -3,6 +3,7 @@ package settings
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -28,7 +29,10 @@ func (a *Amount) UnmarshalTOML(raw any) error {
 		*a = Amount(number * micros)
 		return nil
 	case float64:
-		if !(number >= -maxAmount && number <= maxAmount) {
+		switch {
+		case math.IsNaN(number) || math.IsInf(number, 0):
+			return fmt.Errorf("%v is no number; write one in digits, as 0.04", number)
+		case number < -maxAmount || number > maxAmount:
 			return fmt.Errorf("%v is too large an amount", number)
 		}
 		parsed, err := millionths(number)

@@ -24,6 +24,14 @@ func Share[T int | int64](field string, ppm T) error {
 	return nil
 }
 
+// Power checks what a job draws, in parts per million of what a site states.
+func Power[T int | int64](field string, ppm T) error {
+	if ppm < 0 || ppm > protocol.MaxPower {
+		return fmt.Errorf("%s: %d is outside 0 to %d", field, ppm, protocol.MaxPower)
+	}
+	return nil
+}
+
 // Foreseen checks how a job is likely to run, as its origin says to the site that may
 // run it.
 func Foreseen(s *protocol.Spec) error {
@@ -31,6 +39,7 @@ func Foreseen(s *protocol.Spec) error {
 		Amount("expected_ms", s.Expected),
 		Share("intensity_ppm", s.Intensity),
 		Share("computing_ppm", s.Computing),
+		Power("draws_ppm", s.Draws),
 	)
 }
 
@@ -79,5 +88,6 @@ func Usage(field string, u protocol.Usage) error {
 		Amount("sent", u.Sent),
 		Amount("messages", u.Messages),
 		Count("mhz", u.MHz),
+		Power("power_ppm", u.Power),
 	))
 }

@@ -25,6 +25,7 @@ func TestChecksOfNouns(t *testing.T) {
 		{"less than nothing", wire.Share("part", -1), "part: -1 is outside 0 to 1000000"},
 		{"nothing foreseen", wire.Foreseen(&protocol.Spec{}), ""},
 		{"foreseen", wire.Foreseen(&protocol.Spec{Expected: 1, Intensity: protocol.PPM, Computing: protocol.PPM}), ""},
+		{"draws more than anything", wire.Foreseen(&protocol.Spec{Draws: protocol.MaxPower + 1}), "draws_ppm: 100000001 is outside 0 to 100000000"},
 		{"expected before", wire.Foreseen(&protocol.Spec{Expected: -1}), "expected_ms: -1 is negative"},
 		{"no licences", licences(), ""},
 		{"licences", licences(protocol.Licence{Name: "a", Count: 1}, protocol.Licence{Name: "b", Count: math.MaxInt32}), ""},
@@ -39,6 +40,7 @@ func TestChecksOfNouns(t *testing.T) {
 		{"machine", wire.Machine("machine", protocol.Machine{Latency: -1}), "machine: latency_ns: -1 is negative"},
 		{"not measured", wire.Usage("usage", protocol.Usage{}), ""},
 		{"measured", wire.Usage("usage", protocol.Usage{CPU: math.MaxInt64, MHz: math.MaxInt32}), ""},
+		{"drew less than nothing", wire.Usage("usage", protocol.Usage{Power: -1}), "usage: power_ppm: -1 is outside 0 to 100000000"},
 		{"energy won", wire.Usage("usage", protocol.Usage{Energy: -1}), "usage: energy_mj: -1 is negative"},
 	}
 	for _, c := range cases {

@@ -105,6 +105,15 @@ func (e *Execution) fits() bool { return e.Machine.Stated() && e.CPUs > 0 && e.R
 // seconds is T.
 func (e *Execution) seconds() float64 { return max(0, float64(e.Ran)) / float64(protocol.Second) }
 
+// draws is the power that was measured, in parts per million of what the site states. A run
+// at a lower frequency tells nothing of that at the full one.
+func (e *Execution) draws() float64 {
+	if e.MHz > 0 && e.Usage.MHz > 0 && e.Usage.MHz < e.MHz {
+		return 0
+	}
+	return float64(e.Usage.Power)
+}
+
 // node is the machine as it ran: a lower frequency lowers R∞ alone.
 func (e *Execution) node() node {
 	n := newNode(&e.Machine, e.CPUs)

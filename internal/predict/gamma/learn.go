@@ -25,6 +25,7 @@ type past struct {
 	weight   float64
 	modelled bool    // the machine said enough
 	surplus  float64 // ln of the run time over what the model explains of it
+	draws    float64 // power at the full frequency, in parts per million of what the site states; 0: not measured
 }
 
 // Learn draws what to expect of a component's next run from what the user states of it,
@@ -46,7 +47,7 @@ func Learn(stated protocol.Behaviour, runs []Execution) Knowledge {
 		e := &runs[i]
 		weight := math.Pow(fading, float64(ofSite[e.Site]))
 		ofSite[e.Site]++
-		k.past = append(k.past, past{site: e.Site, cpus: float64(e.CPUs), seconds: e.seconds(), weight: weight})
+		k.past = append(k.past, past{site: e.Site, cpus: float64(e.CPUs), seconds: e.seconds(), weight: weight, draws: e.draws()})
 		if e.Machine.Stated() {
 			w := p.of(e)
 			f.samples = append(f.samples, newSample(e, &w, weight))
@@ -145,14 +146,37 @@ func (k *Knowledge) cpuSeconds(site protocol.SiteName, cpus int) float64 {
 	return k.typical(site, cpus, func(p *past) (float64, bool) { return p.cpus * p.seconds, true })
 }
 
+// Draws is what the component is likely to draw at a site on so many CPUs, as
+// [protocol.Request.Power] counts it: what it drew there, else what it drew elsewhere, for it
+// uses its CPUs alike; 0: it was measured nowhere.
+func (k *Knowledge) Draws(site protocol.SiteName, cpus int) int {
+	if cpus < 1 {
+		return 0
+	}
+	measured := func(p *past) (float64, bool) { return p.draws, p.draws > 0 }
+	here := k.typical(site, cpus, measured)
+	if here == 0 {
+		here = k.middle(cpus, measured)
+	}
+	return int(math.Round(here))
+}
+
 // typical is the weighted median of a number that runs at a site have. The later one counts
 // more, and that on a like number of CPUs.
 func (k *Knowledge) typical(site protocol.SiteName, cpus int, number func(*past) (float64, bool)) float64 {
+	return k.middle(cpus, func(p *past) (float64, bool) {
+		n, ok := number(p)
+		return n, ok && p.site == site
+	})
+}
+
+// middle is that of the runs at all sites.
+func (k *Knowledge) middle(cpus int, number func(*past) (float64, bool)) float64 {
 	const halving = 2 // a run on twice or half the CPUs counts so many times half
 	var numbers []weighted
 	for i := range k.past {
 		p := &k.past[i]
-		if n, ok := number(p); ok && p.site == site {
+		if n, ok := number(p); ok {
 			near := math.Exp2(-halving * math.Abs(math.Log2(p.cpus/float64(cpus))))
 			numbers = append(numbers, weighted{n, p.weight * near})
 		}

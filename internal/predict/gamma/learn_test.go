@@ -217,6 +217,32 @@ func TestStatedOnly(t *testing.T) {
 	}
 }
 
+// TestDraws: a component draws at a site what it drew there, else what it drew elsewhere.
+func TestDraws(t *testing.T) {
+	t.Parallel()
+	ran := func(site protocol.SiteName, ppm, mhz int) gamma.Execution {
+		return gamma.Execution{Site: site, MHz: 2000, CPUs: 4, Ran: protocol.Hour, Usage: protocol.Usage{Power: ppm, MHz: mhz}}
+	}
+	for name, c := range map[string]struct {
+		runs []gamma.Execution
+		want int
+	}{
+		"never measured":       {[]gamma.Execution{ran("here", 0, 0)}, 0},
+		"measured here":        {[]gamma.Execution{ran("here", 400_000, 0), ran("there", 900_000, 0), ran("there", 900_000, 0)}, 400_000},
+		"measured elsewhere":   {[]gamma.Execution{ran("here", 0, 0), ran("there", 900_000, 2000)}, 900_000},
+		"one is an outlier":    {[]gamma.Execution{ran("here", 400_000, 0), ran("here", 9, 0), ran("here", 410_000, 0)}, 400_000},
+		"at a lower frequency": {[]gamma.Execution{ran("here", 100_000, 800), ran("there", 900_000, 2000)}, 900_000},
+	} {
+		k := gamma.Learn(protocol.Behaviour{}, c.runs)
+		if got := k.Draws("here", 4); got != c.want {
+			t.Errorf("%s: %d ppm, want %d", name, got, c.want)
+		}
+		if got := k.Draws("here", 0); got != 0 {
+			t.Errorf("%s: no CPUs draw %d ppm", name, got)
+		}
+	}
+}
+
 // TestOutliers: a run now and then that took four times as long does not count.
 func TestOutliers(t *testing.T) {
 	t.Parallel()

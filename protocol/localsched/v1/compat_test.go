@@ -89,20 +89,20 @@ func TestWireFormOfApplicationsIsPinned(t *testing.T) {
 	at := protocol.Tag{Job: 1, Epoch: 2}
 	stays(t, "0801420a08021003180420052801", &localschedv1.Capacity{}, localschedv1.DecodeCapacity, localschedv1.EncodeCapacity,
 		protocol.Capacity{CPUs: 1, Machine: protocol.Machine{Flops: 2, Words: 3, Network: 4, Latency: 5, Bus: true}})
-	stays(t, "0a0408011002122208018001028a01050a016110068a01050a0162100792010170980103a00104a801051a00220167", &localschedv1.SubmitRequest{}, localschedv1.DecodeSubmission, submitRequest(t),
+	stays(t, "0a0408011002122508018001028a01050a016110068a01050a0162100792010170980103a00104a80105b001081a00220167", &localschedv1.SubmitRequest{}, localschedv1.DecodeSubmission, submitRequest(t),
 		localsched.Submission{
 			Tag: at, Origin: "g", Payload: &protocol.Payload{},
 			Spec: protocol.Spec{
-				Request: protocol.Request{Job: 1}, DataOut: 2, Priority: "p", Expected: 3, Intensity: 4, Computing: 5,
+				Request: protocol.Request{Job: 1}, DataOut: 2, Priority: "p", Expected: 3, Intensity: 4, Computing: 5, Draws: 8,
 				Licences: []protocol.Licence{{Name: "a", Count: 6}, {Name: "b", Count: 7}},
 			},
 		})
-	stays(t, "0a1e0a040801100210032a1408034210080110021803200428053006380740081a020801", &localschedv1.WatchResponse{}, localschedv1.DecodeWatched, localschedv1.EncodeWatched,
+	stays(t, "0a200a040801100210032a16080342120801100218032004280530063807400848091a020801", &localschedv1.WatchResponse{}, localschedv1.DecodeWatched, localschedv1.EncodeWatched,
 		localsched.Watched{
 			Load: protocol.Load{CPUs: 1},
 			Changes: []localsched.Change{{Tag: at, State: protocol.Completed, Outcome: protocol.Outcome{
 				State: protocol.Completed,
-				Usage: protocol.Usage{CPU: 1, MemoryMB: 2, Energy: 3, Mflop: 4, Mwords: 5, Sent: 6, Messages: 7, MHz: 8},
+				Usage: protocol.Usage{CPU: 1, MemoryMB: 2, Energy: 3, Mflop: 4, Mwords: 5, Sent: 6, Messages: 7, MHz: 8, Power: 9},
 			}}},
 		})
 	stays(t, "0a04080110021002180320042805300639070000000000000040084a0163", &localschedv1.ReserveRequest{}, localschedv1.DecodeHold,

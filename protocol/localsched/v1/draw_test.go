@@ -114,7 +114,7 @@ func drawUsage(t *rapid.T) protocol.Usage {
 	}
 	return protocol.Usage{
 		CPU: protocol.Duration(drawAmount(t)), MemoryMB: drawAmount(t), Energy: drawAmount(t), Mflop: drawAmount(t),
-		Mwords: drawAmount(t), Sent: drawAmount(t), Messages: drawAmount(t), MHz: drawCount(t),
+		Mwords: drawAmount(t), Sent: drawAmount(t), Messages: drawAmount(t), MHz: drawCount(t), Power: rapid.IntRange(0, protocol.MaxPower).Draw(t, "power"),
 	}
 }
 
@@ -203,6 +203,7 @@ func drawSubmission(t *rapid.T) localsched.Submission {
 			Priority: rapid.StringN(0, 8, 32).Draw(t, "priority"), Expected: protocol.Duration(drawAmount(t)),
 			Intensity: rapid.IntRange(0, protocol.PPM).Draw(t, "intensity"),
 			Computing: rapid.IntRange(0, protocol.PPM).Draw(t, "computing"),
+			Draws:     rapid.IntRange(0, protocol.MaxPower).Draw(t, "draws"),
 		},
 		Payload: &protocol.Payload{
 			Script: script, Args: drawSlice(t, unix), WorkDir: unix(t), Stdout: unix(t), Stderr: unix(t),

@@ -1163,7 +1163,10 @@ type Spec struct {
 	// not known.
 	IntensityPpm int64 `protobuf:"varint,20,opt,name=intensity_ppm,json=intensityPpm,proto3" json:"intensity_ppm,omitempty"`
 	// Share of that time in which they compute, in parts per million; 0: not known.
-	ComputingPpm  int64 `protobuf:"varint,21,opt,name=computing_ppm,json=computingPpm,proto3" json:"computing_ppm,omitempty"`
+	ComputingPpm int64 `protobuf:"varint,21,opt,name=computing_ppm,json=computingPpm,proto3" json:"computing_ppm,omitempty"`
+	// Power of its CPUs as earlier runs were measured, in parts per million of what the site
+	// states; 0: not known.
+	DrawsPpm      int64 `protobuf:"varint,22,opt,name=draws_ppm,json=drawsPpm,proto3" json:"draws_ppm,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1341,6 +1344,13 @@ func (x *Spec) GetIntensityPpm() int64 {
 func (x *Spec) GetComputingPpm() int64 {
 	if x != nil {
 		return x.ComputingPpm
+	}
+	return 0
+}
+
+func (x *Spec) GetDrawsPpm() int64 {
+	if x != nil {
+		return x.DrawsPpm
 	}
 	return 0
 }
@@ -2305,7 +2315,10 @@ type Usage struct {
 	// Messages that each CPU sent.
 	Messages int64 `protobuf:"varint,7,opt,name=messages,proto3" json:"messages,omitempty"`
 	// Speed that its CPUs ran at.
-	Mhz           int64 `protobuf:"varint,8,opt,name=mhz,proto3" json:"mhz,omitempty"`
+	Mhz int64 `protobuf:"varint,8,opt,name=mhz,proto3" json:"mhz,omitempty"`
+	// Power of its CPUs in parts per million of what the site states of them, at most
+	// 100000000.
+	PowerPpm      int64 `protobuf:"varint,9,opt,name=power_ppm,json=powerPpm,proto3" json:"power_ppm,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2392,6 +2405,13 @@ func (x *Usage) GetMessages() int64 {
 func (x *Usage) GetMhz() int64 {
 	if x != nil {
 		return x.Mhz
+	}
+	return 0
+}
+
+func (x *Usage) GetPowerPpm() int64 {
+	if x != nil {
+		return x.PowerPpm
 	}
 	return 0
 }
@@ -3254,7 +3274,7 @@ const file_protocol_localsched_v1_localsched_proto_rawDesc = "" +
 	"\x06amount\x18\x02 \x03(\x12R\x06amount\"3\n" +
 	"\aLicence\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
-	"\x05count\x18\x02 \x01(\x03R\x05count\"\xbb\x04\n" +
+	"\x05count\x18\x02 \x01(\x03R\x05count\"\xd8\x04\n" +
 	"\x04Spec\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\x04R\x03job\x12\x12\n" +
 	"\x04cpus\x18\x02 \x01(\x03R\x04cpus\x12\x14\n" +
@@ -3278,7 +3298,8 @@ const file_protocol_localsched_v1_localsched_proto_rawDesc = "" +
 	"\vexpected_ms\x18\x13 \x01(\x03R\n" +
 	"expectedMs\x12#\n" +
 	"\rintensity_ppm\x18\x14 \x01(\x03R\fintensityPpm\x12#\n" +
-	"\rcomputing_ppm\x18\x15 \x01(\x03R\fcomputingPpm\"\x92\x01\n" +
+	"\rcomputing_ppm\x18\x15 \x01(\x03R\fcomputingPpm\x12\x1b\n" +
+	"\tdraws_ppm\x18\x16 \x01(\x03R\bdrawsPpm\"\x92\x01\n" +
 	"\aPayload\x12\x16\n" +
 	"\x06script\x18\x01 \x01(\fR\x06script\x12\x12\n" +
 	"\x04args\x18\x02 \x03(\fR\x04args\x12\x10\n" +
@@ -3352,7 +3373,7 @@ const file_protocol_localsched_v1_localsched_proto_rawDesc = "" +
 	"\x06waited\x18\x05 \x01(\x03R\x06waited\x12\x10\n" +
 	"\x03ran\x18\x06 \x01(\x03R\x03ran\x124\n" +
 	"\x05files\x18\a \x03(\v2\x1e.switchyard.localsched.v1.FileR\x05files\x125\n" +
-	"\x05usage\x18\b \x01(\v2\x1f.switchyard.localsched.v1.UsageR\x05usage\"\xc8\x01\n" +
+	"\x05usage\x18\b \x01(\v2\x1f.switchyard.localsched.v1.UsageR\x05usage\"\xe5\x01\n" +
 	"\x05Usage\x12\x15\n" +
 	"\x06cpu_ms\x18\x01 \x01(\x03R\x05cpuMs\x12\x1b\n" +
 	"\tmemory_mb\x18\x02 \x01(\x03R\bmemoryMb\x12\x1b\n" +
@@ -3361,7 +3382,8 @@ const file_protocol_localsched_v1_localsched_proto_rawDesc = "" +
 	"\x06mwords\x18\x05 \x01(\x03R\x06mwords\x12\x12\n" +
 	"\x04sent\x18\x06 \x01(\x03R\x04sent\x12\x1a\n" +
 	"\bmessages\x18\a \x01(\x03R\bmessages\x12\x10\n" +
-	"\x03mhz\x18\b \x01(\x03R\x03mhz\"l\n" +
+	"\x03mhz\x18\b \x01(\x03R\x03mhz\x12\x1b\n" +
+	"\tpower_ppm\x18\t \x01(\x03R\bpowerPpm\"l\n" +
 	"\x04File\x128\n" +
 	"\x06stream\x18\x01 \x01(\x0e2 .switchyard.localsched.v1.StreamR\x06stream\x12\x12\n" +
 	"\x04size\x18\x02 \x01(\x03R\x04size\x12\x16\n" +

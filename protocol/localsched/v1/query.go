@@ -126,8 +126,7 @@ func readRequest(s shape) (protocol.Request, error) {
 		wire.Count("nodes", s.nodes),
 		wire.Amount("memory_mb", s.memoryMB),
 		span("wall_time", s.wallTime),
-		wire.Amount("power", s.power),
-		checkPower(s.power),
+		wire.Power("power", s.power),
 	); err != nil {
 		return protocol.Request{}, err
 	}
@@ -135,11 +134,4 @@ func readRequest(s shape) (protocol.Request, error) {
 		Job: protocol.JobID(s.job), CPUs: int(s.cpus), Nodes: int(s.nodes),
 		MemoryMB: s.memoryMB, WallTime: wire.DecodeSpan(s.wallTime), Power: int(s.power), Like: s.like,
 	}, nil
-}
-
-func checkPower(ppm int64) error {
-	if ppm > protocol.MaxPower {
-		return fmt.Errorf("power: is %d, at most %d is allowed", ppm, protocol.MaxPower)
-	}
-	return nil
 }

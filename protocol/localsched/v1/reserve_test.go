@@ -29,7 +29,7 @@ func TestDecodeHoldRefuses(t *testing.T) {
 		"hold: nodes: -1":                    func(m m) { m.Nodes = -1 },
 		"hold: memory_mb: -1":                func(m m) { m.MemoryMb = -1 },
 		"hold: wall_time: -2":                func(m m) { m.WallTime = -2 },
-		"hold: power: is 100000001, at most": func(m m) { m.Power = protocol.MaxPower + 1 },
+		"hold: power: 100000001 is outside 0 to": func(m m) { m.Power = protocol.MaxPower + 1 },
 		"hold: start: -1 is negative":        func(m m) { m.Start = -1 },
 		"hold: account: has 257":             func(m m) { m.Account = strings.Repeat("x", 257) },
 		"hold: account: contains a NUL byte": func(m m) { m.Account = "\x00" },

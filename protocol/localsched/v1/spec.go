@@ -14,7 +14,7 @@ func wireSpec(s *protocol.Spec) *Spec {
 		Name: s.Name, User: s.User, Requeue: s.Requeue, Submitted: int64(s.Submitted), Mhz: int64(s.MHz),
 		Mflops: int64(s.Mflops), Power: r.power, Data: s.Data, Like: r.like,
 		DataOut: s.DataOut, Priority: s.Priority, ExpectedMs: int64(s.Expected),
-		IntensityPpm: int64(s.Intensity), ComputingPpm: int64(s.Computing),
+		IntensityPpm: int64(s.Intensity), ComputingPpm: int64(s.Computing), DrawsPpm: int64(s.Draws),
 		Licences: wire.Convert(s.Licences, func(l protocol.Licence) *Licence {
 			return &Licence{Name: l.Name, Count: int64(l.Count)}
 		}),
@@ -40,6 +40,7 @@ func readSpec(m *Spec) (protocol.Spec, error) {
 		wire.AtMost("licences", len(m.GetLicences()), wire.MaxLicences),
 		wire.Share("intensity_ppm", m.GetIntensityPpm()),
 		wire.Share("computing_ppm", m.GetComputingPpm()),
+		wire.Power("draws_ppm", m.GetDrawsPpm()),
 	); err != nil {
 		return protocol.Spec{}, err
 	}
@@ -55,6 +56,7 @@ func readSpec(m *Spec) (protocol.Spec, error) {
 		Mflops: int(m.GetMflops()), Data: m.GetData(),
 		DataOut: m.GetDataOut(), Licences: wire.Convert(m.GetLicences(), readLicence), Priority: m.GetPriority(),
 		Expected: protocol.Duration(m.GetExpectedMs()), Intensity: int(m.GetIntensityPpm()), Computing: int(m.GetComputingPpm()),
+		Draws: int(m.GetDrawsPpm()),
 	}
 	return spec, wire.First(wire.Licences("licences", spec.Licences), wire.Foreseen(&spec))
 }

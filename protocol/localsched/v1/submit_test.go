@@ -33,7 +33,7 @@ func TestDecodeSubmissionRefuses(t *testing.T) {
 		"submission: spec: mhz: -1":                      func(m m) { m.Spec.Mhz = -1 },
 		"submission: spec: mflops: -1":                   func(m m) { m.Spec.Mflops = -1 },
 		"submission: spec: power: -1":                    func(m m) { m.Spec.Power = -1 },
-		"submission: spec: power: is 100000001, at most": func(m m) { m.Spec.Power = protocol.MaxPower + 1 },
+		"submission: spec: power: 100000001 is outside 0 to": func(m m) { m.Spec.Power = protocol.MaxPower + 1 },
 		"submission: spec: data: -1":                     func(m m) { m.Spec.Data = -1 },
 		"submission: spec: data_out: -1":                 func(m m) { m.Spec.DataOut = -1 },
 		"submission: spec: licences: has 17":             func(m m) { m.Spec.Licences = make([]*localschedv1.Licence, 17) },

@@ -132,17 +132,18 @@ func wireUsage(u protocol.Usage) *Usage {
 	}
 	return &Usage{
 		CpuMs: int64(u.CPU), MemoryMb: u.MemoryMB, EnergyMj: u.Energy, Mflop: u.Mflop, Mwords: u.Mwords,
-		Sent: u.Sent, Messages: u.Messages, Mhz: int64(u.MHz),
+		Sent: u.Sent, Messages: u.Messages, Mhz: int64(u.MHz), PowerPpm: int64(u.Power),
 	}
 }
 
 func readUsage(m *Usage) (protocol.Usage, error) {
-	if err := wire.In("usage", wire.Count("mhz", m.GetMhz())); err != nil {
+	if err := wire.In("usage", wire.First(wire.Count("mhz", m.GetMhz()), wire.Power("power_ppm", m.GetPowerPpm()))); err != nil {
 		return protocol.Usage{}, err
 	}
 	u := protocol.Usage{
 		CPU: protocol.Duration(m.GetCpuMs()), MemoryMB: m.GetMemoryMb(), Energy: m.GetEnergyMj(),
 		Mflop: m.GetMflop(), Mwords: m.GetMwords(), Sent: m.GetSent(), Messages: m.GetMessages(), MHz: int(m.GetMhz()),
+		Power: int(m.GetPowerPpm()),
 	}
 	return u, wire.Usage("usage", u)
 }

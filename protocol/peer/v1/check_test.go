@@ -76,7 +76,7 @@ func TestEncodeRefusesAndNamesTheField(t *testing.T) {
 		"mhz":                 {request(func(s *protocol.Spec) { s.MHz = -1 }), "mhz: -1"},
 		"mflops":              {request(func(s *protocol.Spec) { s.Mflops = -1 }), "mflops: -1"},
 		"power":               {request(func(s *protocol.Spec) { s.Power = -1 }), "power_ppm: -1"},
-		"a power station":     {request(func(s *protocol.Spec) { s.Power = protocol.MaxPower + 1 }), "power_ppm: is 100000001, at most 100000000"},
+		"a power station":     {request(func(s *protocol.Spec) { s.Power = protocol.MaxPower + 1 }), "power_ppm: 100000001 is outside 0 to 100000000"},
 		"data":                {request(func(s *protocol.Spec) { s.Data = -1 }), "data_bytes: -1"},
 		"data out":            {request(func(s *protocol.Spec) { s.DataOut = -1 }), "data_out: -1"},
 		"many licences":       {request(func(s *protocol.Spec) { s.Licences = make([]protocol.Licence, 17) }), "jobs[1]: licences: has 17"},

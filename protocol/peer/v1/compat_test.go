@@ -95,14 +95,14 @@ func TestPreparedIsStillANotice(t *testing.T) {
 func TestWireFormOfApplicationsIsPinned(t *testing.T) {
 	t.Parallel()
 	cases := map[string]protocol.Message{
-		"1a4208aae08d84ddcb0110102880dddb01320570726f62653a036164615080d095ffbc318001018a01050a016110028a01050a0162100392010170980104a00105a80106": protocol.QuoteRequest{Jobs: []protocol.Spec{with(spec, func(s *protocol.Spec) {
+		"1a4508aae08d84ddcb0110102880dddb01320570726f62653a036164615080d095ffbc318001018a01050a016110028a01050a0162100392010170980104a00105a80106b00107": protocol.QuoteRequest{Jobs: []protocol.Spec{with(spec, func(s *protocol.Spec) {
 			s.DataOut, s.Licences, s.Priority = 1, []protocol.Licence{{Name: "a", Count: 2}, {Name: "b", Count: 3}}, "p"
-			s.Expected, s.Intensity, s.Computing = 4, 5, 6
+			s.Expected, s.Intensity, s.Computing, s.Draws = 4, 5, 6, 7
 		})}},
 		"0a2208aae08d84ddcb0110102880dddb01320570726f62653a036164615080d095ffbc3110011a0c0a0a23212f62696e2f73680a2007": protocol.Offer{Spec: spec, Epoch: 1, Payload: &payload, Start: 7},
 		"0a0a08aae08d84ddcb0110031008": protocol.Prepared{Tag: tag, Start: 8},
-		"0a0a08aae08d84ddcb01100310034a1008011002180320042805300638074008": result(func(o *protocol.Outcome) {
-			o.Usage = protocol.Usage{CPU: 1, MemoryMB: 2, Energy: 3, Mflop: 4, Mwords: 5, Sent: 6, Messages: 7, MHz: 8}
+		"0a0a08aae08d84ddcb01100310034a12080110021803200428053006380740084809": result(func(o *protocol.Outcome) {
+			o.Usage = protocol.Usage{CPU: 1, MemoryMB: 2, Energy: 3, Mflop: 4, Mwords: 5, Sent: 6, Messages: 7, MHz: 8, Power: 9}
 		}),
 	}
 	for want, m := range cases {

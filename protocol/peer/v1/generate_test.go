@@ -136,7 +136,7 @@ func drawSpec(t *rapid.T) protocol.Spec {
 		MHz:       drawCount(t), Mflops: drawCount(t),
 		Data: rapid.Int64Min(0).Draw(t, "data"), DataOut: drawAmount(t), Licences: drawLicences(t),
 		Priority: rapid.SampledFrom([]string{"", "urgent", strings.Repeat("ü", 16)}).Draw(t, "priority"),
-		Expected: drawSpan(t), Intensity: drawShare(t), Computing: drawShare(t),
+		Expected: drawSpan(t), Intensity: drawShare(t), Computing: drawShare(t), Draws: rapid.IntRange(0, protocol.MaxPower).Draw(t, "draws"),
 	}
 }
 
@@ -157,7 +157,7 @@ func drawUsage(t *rapid.T) protocol.Usage {
 	}
 	return protocol.Usage{
 		CPU: drawSpan(t), MemoryMB: drawAmount(t), Energy: drawAmount(t), Mflop: drawAmount(t), Mwords: drawAmount(t),
-		Sent: drawAmount(t), Messages: drawAmount(t), MHz: drawCount(t),
+		Sent: drawAmount(t), Messages: drawAmount(t), MHz: drawCount(t), Power: rapid.IntRange(0, protocol.MaxPower).Draw(t, "power"),
 	}
 }
 

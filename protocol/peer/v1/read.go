@@ -140,6 +140,7 @@ func readSpec(w *Spec) protocol.Spec {
 		Mflops: number(w.GetMflops()), Data: w.GetDataBytes(),
 		DataOut: w.GetDataOut(), Licences: wire.Convert(w.GetLicences(), readLicence), Priority: w.GetPriority(),
 		Expected: protocol.Duration(w.GetExpectedMs()), Intensity: number(w.GetIntensityPpm()), Computing: number(w.GetComputingPpm()),
+		Draws: number(w.GetDrawsPpm()),
 	}
 }
 
@@ -200,6 +201,7 @@ func readUsage(w *Usage) protocol.Usage {
 	return protocol.Usage{
 		CPU: protocol.Duration(w.GetCpuMs()), MemoryMB: w.GetMemoryMb(), Energy: w.GetEnergyMj(),
 		Mflop: w.GetMflop(), Mwords: w.GetMwords(), Sent: w.GetSent(), Messages: w.GetMessages(), MHz: number(w.GetMhz()),
+		Power: number(w.GetPowerPpm()),
 	}
 }
 

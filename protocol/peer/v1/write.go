@@ -80,6 +80,7 @@ func wireSpec(s protocol.Spec) *Spec {
 		Mflops: int64(s.Mflops), PowerPpm: int64(s.Power), DataBytes: s.Data, Like: s.Like,
 		DataOut: s.DataOut, Licences: wire.Convert(s.Licences, wireLicence), Priority: s.Priority,
 		ExpectedMs: int64(s.Expected), IntensityPpm: int64(s.Intensity), ComputingPpm: int64(s.Computing),
+		DrawsPpm: int64(s.Draws),
 	}
 }
 
@@ -139,7 +140,7 @@ func wireUsage(u protocol.Usage) *Usage {
 	}
 	return &Usage{
 		CpuMs: int64(u.CPU), MemoryMb: u.MemoryMB, EnergyMj: u.Energy, Mflop: u.Mflop, Mwords: u.Mwords,
-		Sent: u.Sent, Messages: u.Messages, Mhz: int64(u.MHz),
+		Sent: u.Sent, Messages: u.Messages, Mhz: int64(u.MHz), PowerPpm: int64(u.Power),
 	}
 }
 
