@@ -244,6 +244,93 @@ func TestContradictions(t *testing.T) {
 	}
 }
 
+// TestAllIsSaidAtOnce: what is wrong in one place hides nothing that is wrong elsewhere, and
+// is told once, not as all that would follow from it.
+func TestAllIsSaidAtOnce(t *testing.T) {
+	t.Parallel()
+	const a = "[[component]]\nname = \"a\"\nscript = \"a.sh\"\n"
+	for name, c := range map[string]struct{ text, want string }{
+		"no script can be read": {
+			"[application]\nmax_cost = \"-5 CHF\"\nobjective = \"best\"\n[[component]]\nname = \"a\"\nscript = \"missing.sh\"\ntime = [\"1h\", \"2h\"]\nestimate = \"9h\"\nmemory = \"much\"\n" +
+				"[[component]]\nname = \"a\"\ntime = \"soon\"\n[[component]]\nname = \"b c\"\nscript = \"b.sh\"\ncpus = 0\n",
+			`runs/app.toml:6: component[a].script: the batch script runs/missing.sh cannot be read
+runs/app.toml:10: component[a].script: is missing; name the batch script that the component runs
+runs/app.toml:14: component[b c].name: "b c" is not a component's name; use 1 to 64 letters, digits, dots, hyphens and underscores
+runs/app.toml:3: application.objective: "best" is unknown; use fastest, cheapest, green or balanced
+runs/app.toml:2: application.max_cost: "-5 CHF" is not an amount of money; write for instance 10.50 CHF, with up to six decimals
+runs/app.toml:9: component[a].memory: "much" is not an amount of memory; write for instance 4000, 4000M or 4G
+runs/app.toml:12: component[a].time: "soon" is not a time; write min, min:s, h:min:s, d-h, d-h:min, d-h:min:s, or as 1h30m
+runs/app.toml:16: component[b c].cpus: "0" is not a whole number from 1 to 1000000
+runs/app.toml:10: the component a is at runs/app.toml:4 already; give each a name of its own`,
+		},
+		"no name": {
+			a + "[[component]]\nscript = \"b.sh\"\ncpus = 0\n",
+			`runs/app.toml:4: component[2].name: "" is not a component's name; use 1 to 64 letters, digits, dots, hyphens and underscores
+runs/app.toml:6: component[2].cpus: "0" is not a whole number from 1 to 1000000`,
+		},
+		"two currencies": {
+			"[application]\nmax_cost = \"1 EUR\"\n[[application.rate]]\nafter = 0\nper_hour = \"5 CHF\"\n" + a + "priority = \"x y\"\n",
+			`runs/app.toml:3: application.rate: is in CHF, but the most that the application may cost is in EUR; name both in one currency
+runs/app.toml:9: component[a].priority: "x y" is not a class of service; write a word of at most 32 bytes`,
+		},
+		"a first rate that is none": {
+			"[[application.rate]]\nafter = 0\nper_hour = \"lots\"\n[[application.rate]]\nafter = \"1h\"\nper_hour = \"5 CHF\"\n" + a,
+			`runs/app.toml:3: application.rate[1].per_hour: "lots" is not an amount of money; write for instance 10.50 CHF, with up to six decimals`,
+		},
+		"CPUs with times for each": {
+			a + "cpus = [8, 4]\ntime = [\"4h\", \"2h\"]\nestimate = \"3h\"\n",
+			`runs/app.toml:4: component[a].cpus: 4 comes after 8; name each count once, from the smallest up`,
+		},
+		"a limit with an estimate": {
+			a + "time = \"0:00\"\nestimate = \"3h\"\n",
+			`runs/app.toml:4: component[a].time: "0:00" is no time at all; give more than 0`,
+		},
+		"several of a list": {
+			a + "args = [1, 2]\n", `runs/app.toml:4: component[a].args: is a number; write a text in quotes`,
+		},
+		"no time": {
+			"[application]\nmax_time = \"0s\"\n" + a,
+			`runs/app.toml:2: application.max_time: "0s" is no time at all; give more than 0`,
+		},
+		"operations with more": {
+			a + "[component.behaviour]\noperations = -4\nsent = 5\nmessages = \"few\"\n",
+			`runs/app.toml:5: component[a].behaviour.operations: "-4" is not a number from 0 to 9e+21; write for instance 3.2e12
+runs/app.toml:7: component[a].behaviour.messages: "few" is not a number from 0 to 9e+15; write for instance 3.2e12`,
+		},
+		"scaling and its CPUs": {
+			a + "[component.behaviour]\noperations = 1e9\nsent = 5\nscaling = \"cube\"\ncpus = 0\n",
+			`runs/app.toml:8: component[a].behaviour.cpus: "0" is not a whole number from 1 to 1000000
+runs/app.toml:7: component[a].behaviour.scaling: "cube" is unknown; use constant, surface or all-to-all`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, _, err := application.Read(source(c.text), nil, origin())
+			if err == nil || err.Error() != c.want {
+				t.Errorf("got\n%v\nwant\n%s", err, c.want)
+			}
+		})
+	}
+}
+
+// The command line may settle what the file's currencies contradict, or bring it about.
+func TestCurrenciesOfTheCommandLine(t *testing.T) {
+	t.Parallel()
+	const text = "[application]\nmax_cost = \"1 EUR\"\n[[application.rate]]\nafter = 0\nper_hour = \"5 CHF\"\n" +
+		"[[component]]\nname = \"a\"\nscript = \"a.sh\"\n"
+	said := func(long, value string) batchscript.Setting { return batchscript.Setting{Long: long, Value: value} }
+	if a := read(t, source(text), said("max-cost", "3 CHF")).Application; a.Currency != "CHF" || len(a.Rates) != 1 {
+		t.Errorf("got %+v", a)
+	}
+	if a := read(t, source(text), said("waiting", "salary")).Application; a.Currency != "EUR" || len(a.Rates) != 0 {
+		t.Errorf("got %+v", a)
+	}
+	_, _, err := application.Read(source(coupled), []batchscript.Setting{said("max-cost", "3 EUR")}, origin())
+	if err == nil || !strings.Contains(err.Error(), "is in CHF, but the most that the application may cost is in EUR") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func FuzzRead(f *testing.F) {
 	f.Add(coupled, "#SBATCH -n 4 --mem-per-cpu=1G")
 	f.Add("[application]\nobjective = \"green\"\n[[component]]\nname = \"a\"\nscript = \"x\"\n", "#SWITCHYARD component b")

@@ -51,10 +51,12 @@ func (c *component) options() []option {
 	}
 }
 
-// scaling is the option that names the count of CPUs, too.
+// scaling is the option that names the count of CPUs, too, but for one that cannot be read,
+// which is reported where it stands.
 func (b *behaviour) scaling() option {
+	_, err := batchscript.ParseCount(string(b.CPUs))
 	switch {
-	case b.CPUs == "":
+	case err != nil:
 		return option{"behaviour.scaling", "scaling", b.Scaling}
 	case b.Scaling == "":
 		return option{"behaviour.cpus", "scaling", "constant@" + b.CPUs}

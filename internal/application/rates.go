@@ -35,7 +35,8 @@ func (r *reader) checkRates() {
 	if len(rates) > MaxRates {
 		r.toml.Problem("application.rate", "there are %d rates; at most %d are allowed", len(rates), MaxRates)
 	}
-	last, currency := protocol.Duration(-1), ""
+	last := protocol.Duration(-1)
+	var first *batchscript.Money // that can be read
 	for i := range rates {
 		row := fmt.Sprintf("application.rate[%d]", i)
 		after, err := rates[i].after()
@@ -50,12 +51,39 @@ func (r *reader) checkRates() {
 		switch {
 		case err != nil:
 			r.toml.Problem(row+".per_hour", "%v", err)
-		case i > 0 && money.Currency != currency:
-			r.toml.Problem(row+".per_hour", "is in %q, but the first rate is in %q; name all in one currency", money.Currency, currency)
-		case i == 0:
-			currency = money.Currency
+		case first == nil:
+			first = &money
+		case money.Currency != first.Currency:
+			r.toml.Problem(row+".per_hour", "is in %q, but the first rate is in %q; name all in one currency", money.Currency, first.Currency)
 		}
 	}
+}
+
+// checkMoney checks that the limit and the rates that will count are in one currency.
+func (r *reader) checkMoney(options []batchscript.Setting) {
+	limit := string(r.file.Application.MaxCost)
+	for _, said := range options {
+		switch said.Long {
+		case "max-cost":
+			limit = said.Value
+		case "waiting":
+			return // beats the rates
+		}
+	}
+	most, err := batchscript.ParseMoney(limit)
+	rates, currency := r.rates()
+	if err == nil && len(rates) > 0 && currency != most.Currency {
+		r.toml.Problem("application.rate", "is %s, but the most that the application may cost is %s; name both in one currency",
+			inCurrency(currency), inCurrency(most.Currency))
+	}
+}
+
+// inCurrency says what an amount is in.
+func inCurrency(name string) string {
+	if name == "" {
+		return "in the site's currency"
+	}
+	return "in " + name
 }
 
 // after is when the rate begins, from the submission on.

@@ -5,18 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/batchscript"
 	"github.com/switchyard-hpc/switchyard/internal/settings"
-	"github.com/switchyard-hpc/switchyard/plugins/policy"
 )
 
 // MaxFile is the longest file, in bytes.
 const MaxFile = 4 << 20
-
-// MaxComponents is the most components of an application.
-const MaxComponents = 1000
 
 // Source is where an application is read from.
 type Source struct {
@@ -41,7 +39,7 @@ func Read(
 	if r.toml.Broken() {
 		return batchscript.Batch{}, nil, r.err(nil)
 	}
-	r.check()
+	r.check(options)
 	parts := r.parts(options)
 	if len(parts) == 0 {
 		return batchscript.Batch{}, nil, r.err(nil)
@@ -72,12 +70,12 @@ func (r *reader) name() string {
 }
 
 // check looks at what batch scripts do not have.
-func (r *reader) check() {
+func (r *reader) check(options []batchscript.Setting) {
 	switch n := len(r.file.Components); {
 	case n == 0:
 		r.toml.Problem("component", "is missing; describe each component in a table [[component]] with a name and a script")
-	case n > MaxComponents:
-		r.toml.Problem("component", "there are %d components; at most %d are allowed", n, MaxComponents)
+	case n > batchscript.MaxComponents:
+		r.toml.Problem("component", "there are %d components; at most %d are allowed", n, batchscript.MaxComponents)
 	}
 	if err := printable(r.file.Application.Name); err != nil {
 		r.toml.Problem("application.name", "%v", err)
@@ -87,6 +85,7 @@ func (r *reader) check() {
 	}
 	r.checkGroups()
 	r.checkRates()
+	r.checkMoney(options)
 }
 
 func (r *reader) checkComponent(c *component, table string) {
@@ -95,6 +94,9 @@ func (r *reader) checkComponent(c *component, table string) {
 	}
 	if c.Script == "" {
 		r.toml.Problem(table+".script", "is missing; name the batch script that the component runs")
+	}
+	if _, err := batchscript.ParseCount(string(c.Behaviour.CPUs)); err != nil && c.Behaviour.CPUs != "" {
+		r.toml.Problem(table+".behaviour.cpus", "%v", err)
 	}
 	if c.Behaviour.CPUs != "" && c.Behaviour.Sent == "" && c.Behaviour.Messages == "" {
 		r.toml.Problem(table+".behaviour.cpus", "says for how many CPUs sent and messages are stated, but neither is there")
@@ -123,29 +125,30 @@ func (r *reader) parts(options []batchscript.Setting) []batchscript.Part {
 	parts := make([]batchscript.Part, 0, len(r.file.Components))
 	for i := range r.file.Components {
 		c := &r.file.Components[i]
-		if c.Script == "" || batchscript.CheckName(c.Name) != nil {
-			continue // said already
-		}
-		script, err := r.script(c.Script)
-		if err != nil {
-			r.toml.Problem(table(i)+".script", "%v", err)
-			continue
-		}
-		label := "component[" + c.Name + "]"
+		script, ok := r.script(c, table(i))
+		label := "component[" + cmp.Or(c.Name, strconv.Itoa(i+1)) + "]"
 		parts = append(parts, batchscript.Part{
-			Name: c.Name, Place: r.toml.Places().Find(table(i)).String(), Script: script,
+			Name: c.Name, Place: r.toml.Places().Find(table(i)).String(), Script: script, Unread: !ok,
 			Settings: append(r.settings(c, table(i), label), options...),
 		})
 	}
 	return parts
 }
 
-// script reads a component's script.
-func (r *reader) script(path string) (batchscript.Script, error) {
+// script reads a component's script. That it names none is reported already.
+func (r *reader) script(c *component, table string) (script batchscript.Script, ok bool) {
+	path := c.Script
+	if path == "" {
+		return script, false
+	}
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(filepath.Dir(r.source.Name), path)
 	}
-	return r.source.Script(path)
+	script, err := r.source.Script(path)
+	if err != nil {
+		r.toml.Problem(table+".script", "%v", err)
+	}
+	return script, err == nil
 }
 
 // finish adds what batch scripts do not have.
@@ -167,19 +170,7 @@ func (r *reader) finish(batch *batchscript.Batch) {
 	}
 	rates, currency := r.rates()
 	batch.Application.Rates = rates
-	if batch.Application.MaxCost != policy.Unlimited && len(rates) > 0 && currency != batch.Application.Currency {
-		r.toml.Problem("application.rate", "is %s, but the most that the application may cost is %s; name both in one currency",
-			inCurrency(currency), inCurrency(batch.Application.Currency))
-	}
 	batch.Application.Currency = cmp.Or(batch.Application.Currency, currency)
-}
-
-// inCurrency says what an amount is in.
-func inCurrency(name string) string {
-	if name == "" {
-		return "in the site's currency"
-	}
-	return "in " + name
 }
 
 // err is all that is wrong with the file and the scripts.
@@ -187,7 +178,10 @@ func (r *reader) err(scripts error) error {
 	var all batchscript.Error
 	if found, ok := errors.AsType[settings.Problems](r.toml.Err()); ok {
 		for _, p := range found {
-			all.Problems = append(all.Problems, batchscript.Problem{Place: placeOf(p), Text: p.Text})
+			one := batchscript.Problem{Place: placeOf(p), Text: p.Text}
+			if !slices.Contains(all.Problems, one) { // the elements of a list have one key for people
+				all.Problems = append(all.Problems, one)
+			}
 		}
 	}
 	if found, ok := errors.AsType[*batchscript.Error](scripts); ok {

@@ -67,7 +67,7 @@ func behaviour() []Option {
 func setCPUs(w *wishes, value string) error {
 	var counts []int
 	for text := range strings.SplitSeq(value, ",") {
-		n, err := parseCount(strings.TrimSpace(text))
+		n, err := ParseCount(strings.TrimSpace(text))
 		if err != nil {
 			return err
 		}
@@ -162,7 +162,7 @@ func parseLicence(text string) (one protocol.Licence, err error) {
 	name, count, counted := strings.Cut(text, ":")
 	one = protocol.Licence{Name: name, Count: 1}
 	if counted {
-		if one.Count, err = parseCount(count); err != nil {
+		if one.Count, err = ParseCount(count); err != nil {
 			return one, fmt.Errorf("the count of the licence %s: %w", name, err)
 		}
 	}
@@ -191,7 +191,7 @@ func setScaling(w *wishes, value string) error {
 	kind, count, counted := strings.Cut(value, "@")
 	w.behaviour.CPUs = 0
 	if counted {
-		n, err := parseCount(count)
+		n, err := ParseCount(count)
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package batchscript_test
 
 import (
+	"fmt"
 	"os"
 	"reflect"
 	"slices"
@@ -200,6 +201,35 @@ func TestContradictionsAreFound(t *testing.T) {
 				t.Errorf("got  %q\nwant %s", got, c.want)
 			}
 		})
+	}
+}
+
+// What follows from a mistake is not told as another one.
+func TestNothingFollowsFromMistakes(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{
+		"--cpus=8,4 --time=2h,1h --nodes=9 --estimate=3h": "--cpus: 4 comes after 8; name each count once, from the smallest up",
+		"--time=soon --estimate=9h":                       `--time: "soon" is not a time; write min, min:s, h:min:s, d-h, d-h:min, d-h:min:s, or as 1h30m`,
+		"--time=0:00 --estimate=9h":                       `--time: "0:00" is no time at all; give more than 0`,
+		"--max-time=0s --estimate=9m":                     `--max-time: "0s" is no time at all; give more than 0`,
+		"--cpus=4,8 --time=3h,2h,1h --estimate=9h,3h":     "--time: names 3 times, but the job has 2 counts of CPUs; name one, or one for each count of --cpus",
+		"--operations=many --sent=3 --scaling=all-to-all": `--operations: "many" is not a number from 0 to 9e+21; write for instance 3.2e12`,
+	} {
+		if got := problems(t, script("#SWITCHYARD "+line)); len(got) != 1 || got[0] != "job.sh:2: "+want {
+			t.Errorf("%s: got %q", line, got)
+		}
+	}
+}
+
+func TestTooManyComponents(t *testing.T) {
+	t.Parallel()
+	lines := make([]string, batchscript.MaxComponents+1)
+	for i := range lines {
+		lines[i] = fmt.Sprintf("#SWITCHYARD component c%d", i)
+	}
+	readAll(t, script(lines[1:]...))
+	if got := problems(t, script(lines...)); len(got) != 1 || got[0] != "job.sh: there are 1001 components; at most 1000 are allowed" {
+		t.Errorf("got %q", got)
 	}
 }
 

@@ -19,6 +19,7 @@ type Setting struct {
 type spot struct {
 	place string
 	named bool // the place names it already
+	wrong bool // the value makes no sense, which is said
 }
 
 // spot is where the setting was said.
@@ -116,6 +117,9 @@ func begin(place string, words []string, r *report) section {
 	}
 	return s
 }
+
+// MaxComponents is the most components of an application.
+const MaxComponents = 1000
 
 // maxComponent bounds a component's name, in bytes.
 const maxComponent = 64
@@ -217,11 +221,14 @@ func apply(option Option, value string, at spot, w *wishes, r *report) {
 		r.wrongAt(at, option.Long, "it is about the whole application; write it %s", w.whole)
 		return
 	}
+	err := option.set(w, value)
+	ignored := errors.Is(err, errIgnored)
+	at.wrong = err != nil && !ignored
 	w.spots[option.Long] = at
-	switch err := option.set(w, value); {
-	case errors.Is(err, errIgnored):
+	switch {
+	case ignored:
 		r.notice(at.place, "--%s is ignored", option.Long)
-	case err != nil:
+	case at.wrong:
 		r.wrongAt(at, option.Long, "%s", err)
 	}
 }

@@ -17,6 +17,7 @@ type Part struct {
 	Name     string
 	Place    string // where it is described
 	Script   Script
+	Unread   bool      // the script could not be read, which is said
 	Settings []Setting // what the file and the command line say of it, the weakest first
 }
 
@@ -28,10 +29,10 @@ func Join(name string, parts []Part, from Origin) (batch Batch, notices []string
 	p := plan{name: name}
 	for _, part := range parts {
 		d := draft{
-			component: part.Name, place: part.Place, script: part.Script,
+			component: part.Name, place: part.Place, script: part.Script, unread: part.Unread || !checkScript(part.Script, &r),
 			wishes: wishes{spots: map[string]spot{}, whole: "in [application] of the application's file"},
 		}
-		if checkScript(part.Script, &r) {
+		if !d.unread {
 			sections := collect(part.Script, &r)
 			options.follow(sections[0].directives(), &d.wishes, &r)
 			for _, s := range sections[1:] {
@@ -51,6 +52,7 @@ type draft struct {
 	component string // its name; empty: the job is none
 	place     string // where the component is described
 	script    Script
+	unread    bool // what the script says is not known
 	wishes    wishes
 }
 
@@ -87,6 +89,9 @@ func (p plan) batch(from Origin, r *report) Batch {
 	weighed := slices.ContainsFunc(p.drafts, func(d draft) bool { _, ok := d.wishes.weighing.weights(); return ok })
 	for i := range p.drafts {
 		d := &p.drafts[i]
+		if d.unread {
+			continue // it may say what the conclusions would be drawn from
+		}
 		job := d.wishes.job(d.script, from, r)
 		if d.component != "" {
 			job.Component.Name = d.component

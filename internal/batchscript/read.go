@@ -74,6 +74,9 @@ func Read(script Script, settings []Setting, from Origin) (batch Batch, notices 
 		options.follow(sections[0].directives(), &all.wishes, &r)
 		sections = sections[1:]
 	}
+	if n := len(sections); n > MaxComponents {
+		r.wrong(script.Name, "there are %d components; at most %d are allowed", n, MaxComponents)
+	}
 	p := plan{drafts: []draft{all}}
 	if len(sections) > 0 {
 		p = options.plan(all, sections, settings, &r)

@@ -11,6 +11,10 @@ import (
 // in. The first one, with the fewest CPUs, is the job's own.
 func (w *wishes) shape(job *Job, script Script, r *report) {
 	counts, nodes := w.size()
+	job.CPUs = counts[0]
+	if w.wrong("cpus") {
+		return // how many times there must be is not known
+	}
 	if most := counts[len(counts)-1]; most > math.MaxInt32 {
 		r.wrong(script.Name, "the job asks for %d CPUs in all, more than any site can have", most)
 	}
@@ -19,10 +23,10 @@ func (w *wishes) shape(job *Job, script Script, r *report) {
 	}
 	limits := w.oneForEach(counts, w.limits, DefaultWallTime, "time", script, r)
 	estimates := w.oneForEach(counts, w.estimates, 0, "estimate", script, r)
-	job.CPUs, job.Nodes, job.WallTime, job.Component.Estimate = counts[0], nodes, limits[0], estimates[0]
+	job.Nodes, job.WallTime, job.Component.Estimate = nodes, limits[0], estimates[0]
 	for i, cpus := range counts {
 		job.MemoryMB = max(job.MemoryMB, w.memory(cpus, nodes)) // a shape has none of its own
-		if estimates[i] > limits[i] {
+		if estimates[i] > limits[i] && !w.wrong("time") && !w.wrong("estimate") {
 			w.fault(r, script, "estimate", "the run time of %s is above the time limit of %s, at which it would be ended",
 				text(estimates[i]), text(limits[i]))
 		}
@@ -40,7 +44,9 @@ func (w *wishes) oneForEach(
 	if len(times) > 1 && len(times) != len(counts) {
 		w.fault(r, script, long, "names %d times, but the job has %d counts of CPUs; name one, or one for each count of --cpus",
 			len(times), len(counts))
-		times = times[:1]
+		at := w.spots[long]
+		at.wrong = true
+		w.spots[long], times = at, times[:1]
 	}
 	out := make([]protocol.Duration, len(counts))
 	for i := range out {
@@ -65,10 +71,14 @@ func (w *wishes) fault(r *report, script Script, long, format string, args ...an
 	r.wrongAt(at, long, format, args...)
 }
 
+// wrong says whether the value of an option was said and makes no sense, so that nothing
+// follows from it.
+func (w *wishes) wrong(long string) bool { return w.spots[long].wrong }
+
 // behaves is what the job does, for the Γ model.
 func (w *wishes) behaves(cpus int, script Script, r *report) protocol.Behaviour {
 	b := w.behaviour
-	if b == (protocol.Behaviour{}) {
+	if b == (protocol.Behaviour{}) || w.wrong("operations") {
 		return b
 	}
 	for _, long := range []string{"accesses", "sent", "messages", "scaling"} {

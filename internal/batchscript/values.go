@@ -87,7 +87,7 @@ func setName(w *wishes, value string) error {
 // counter takes a count of tasks. It beats a count of CPUs in all that was said before.
 func counter(field func(*wishes) *int) func(*wishes, string) error {
 	return func(w *wishes, value string) error {
-		n, err := parseCount(value)
+		n, err := ParseCount(value)
 		if err != nil {
 			return err
 		}
@@ -96,7 +96,8 @@ func counter(field func(*wishes) *int) func(*wishes, string) error {
 	}
 }
 
-func parseCount(value string) (int, error) {
+// ParseCount reads a count of CPUs, nodes, tasks or licences, from 1 to [MaxCount].
+func ParseCount(value string) (int, error) {
 	n, err := strconv.Atoi(value)
 	if err != nil || n < 1 || n > MaxCount {
 		return 0, fmt.Errorf("%q is not a whole number from 1 to %d", value, MaxCount)
@@ -108,12 +109,12 @@ func parseCount(value string) (int, error) {
 // it the job starts soonest.
 func setNodes(w *wishes, value string) error {
 	low, high, isRange := strings.Cut(value, "-")
-	least, err := parseCount(low)
+	least, err := ParseCount(low)
 	if err != nil {
 		return err
 	}
 	if isRange {
-		most, err := parseCount(high)
+		most, err := ParseCount(high)
 		if err != nil {
 			return err
 		}
@@ -190,8 +191,8 @@ func ParseTime(value string) (protocol.Duration, error) {
 	case "unlimited", "infinite", "-1", "0":
 		return 0, fmt.Errorf("%q sets no limit, and the grid plans by limits; give the longest time that the job may take", value)
 	}
-	if d, err := settings.ParseDuration(value); err == nil && d > 0 {
-		return d, nil
+	if d, err := settings.ParseDuration(value); err == nil {
+		return aboveZero(value, d)
 	}
 	days, clock, hasDays := strings.Cut(value, "-")
 	if !hasDays {
@@ -214,10 +215,17 @@ func ParseTime(value string) (protocol.Duration, error) {
 		part, ok = span(parts[i], units[i])
 		total = total.Plus(part)
 	}
-	if !ok || total <= 0 {
+	if !ok {
 		return 0, fmt.Errorf("%q is not a time; write min, min:s, h:min:s, d-h, d-h:min, d-h:min:s, or as 1h30m", value)
 	}
-	return total, nil
+	return aboveZero(value, total)
+}
+
+func aboveZero(value string, d protocol.Duration) (protocol.Duration, error) {
+	if d <= 0 {
+		return 0, fmt.Errorf("%q is no time at all; give more than 0", value)
+	}
+	return d, nil
 }
 
 func span(digits string, unit protocol.Duration) (protocol.Duration, bool) {

@@ -99,6 +99,7 @@ func TestFrequencies(t *testing.T) {
 		"bound by the CPU":     {func(s *protocol.Spec, _ *cost.Eco) { s.Intensity = protocol.PPM }, 0, protocol.Hour},
 		"half communication":   {func(s *protocol.Spec, _ *cost.Eco) { s.Computing /= 2 }, 800, 63 * protocol.Minute},
 		"its limit is near":    {func(s *protocol.Spec, _ *cost.Eco) { s.WallTime = 65 * protocol.Minute }, 0, protocol.Hour},
+		"its limit is passed":  {func(s *protocol.Spec, _ *cost.Eco) { s.WallTime = 50 * protocol.Minute }, 0, protocol.Hour},
 		"its limit is reached": {func(s *protocol.Spec, _ *cost.Eco) { s.WallTime = 66 * protocol.Minute }, 800, 66 * protocol.Minute},
 	} {
 		spec, eco := memoryBound(), laptop()
@@ -295,6 +296,51 @@ func TestConvert(t *testing.T) {
 			t.Errorf("%v: %v", pair, err)
 		}
 	}
+}
+
+// K_eco of a contract is the power at the frequency, to a milliwatt, times run, price and CO2,
+// rounded once; the run grows by the share that waits for the CPU, rounded up.
+func TestEnergyIsExact(t *testing.T) {
+	t.Parallel()
+	const million = 1_000_000
+	rapid.Check(t, func(t *rapid.T) {
+		number := func(label string, least, most int64) int64 { return rapid.Int64Range(least, most).Draw(t, label) }
+		whole := func(n int64) *big.Rat { return big.NewRat(n, 1) }
+		times := func(a, b *big.Rat) *big.Rat { return new(big.Rat).Mul(a, b) }
+		perMWh := protocol.Micro(number("price", -1e12, 1e12))
+		full := number("full MHz", 2, 5000)
+		slow := number("slow MHz", (full+1)/2, full-1) // takes twice as long at most
+		eco := &cost.Eco{
+			Price: &perMWh, Carbon: protocol.Micro(number("carbon", 0, 1e9)), Intensity: int(number("intensity", 0, 1000)),
+			Cooling: int(number("cooling", million, 3*million)), Static: int(number("static", 0, million)),
+			Frequencies: []int{int(full), int(slow)}, Slowdown: million,
+		}
+		run, power := number("run", 1, int64(30*protocol.Day)), number("power", 1, 1e12)
+		spec := &protocol.Spec{
+			Request:  protocol.Request{WallTime: protocol.Never},
+			Expected: 1, Intensity: int(number("i", 1, million)), Computing: int(number("c", 1, million)),
+		}
+		got, reason := (&cost.Charges{Eco: eco}).Bill(cost.Work{Spec: spec, Run: protocol.Duration(run), Power: power})
+		if reason != "" {
+			t.Fatal(reason)
+		}
+		c, i := big.NewRat(int64(spec.Computing), million), big.NewRat(int64(spec.Intensity), million)
+		bound := times(i, big.NewRat(full, slow))
+		if bound.Cmp(whole(1)) < 0 {
+			bound = whole(1)
+		}
+		longer := times(whole(run), new(big.Rat).Add(times(c, bound), new(big.Rat).Sub(whole(1), c)))
+		short := new(big.Rat).Sub(whole(int64(got.Run)), longer)
+		if got.MHz != int(slow) || short.Sign() < 0 || short.Cmp(whole(1)) >= 0 {
+			t.Fatalf("%d MHz for %d ms, want %s", got.MHz, got.Run, longer.FloatString(3))
+		}
+		static, speed := big.NewRat(int64(eco.Static), million), big.NewRat(slow, full)
+		share := new(big.Rat).Add(static, times(new(big.Rat).Sub(whole(1), static), times(speed, speed)))
+		draw := times(times(whole(power), share), big.NewRat(int64(eco.Cooling), million)).FloatString(0) // halves away from 0
+		mW, _ := new(big.Rat).SetString(draw)
+		price := new(big.Rat).Add(whole(int64(perMWh)), times(whole(int64(eco.Carbon)), whole(int64(eco.Intensity))))
+		rounds(t, term(got, cost.EcoTerm), times(times(mW, price), big.NewRat(int64(got.Run), 3_600_000*1_000_000_000)))
+	})
 }
 
 func TestConvertIsExact(t *testing.T) {

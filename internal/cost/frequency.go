@@ -26,7 +26,7 @@ func (e *Eco) choose(w *Work) speed {
 		mhz := e.Frequencies[i]
 		longer, whole := stretch(w.Spec, int64(mhz), int64(first))
 		run := protocol.Duration(ceiling(int64(w.Run), longer, whole))
-		if longer-whole > whole/protocol.PPM*int64(e.Slowdown) || (run > w.Spec.WallTime && w.Run <= w.Spec.WallTime) {
+		if longer-whole > whole/protocol.PPM*int64(e.Slowdown) || run > w.Spec.WallTime {
 			continue
 		}
 		return speed{mhz: mhz, run: run, power: e.draw(w.Power, int64(mhz), int64(first))}

@@ -93,13 +93,19 @@ func (r *checker) plugins(kind string) (names []string) {
 	return names
 }
 
+// machineKeys are those that only [Process] has a use for.
+func machineKeys() []string {
+	return []string{
+		"localsched.machine", "localsched.cpus", "localsched.nodes", "localsched.memory", "localsched.max_wall_time",
+		"localsched.policy", "localsched.grace", "localsched.on_stop",
+	}
+}
+
 // notOurs reports keys that describe a machine which another batch system
 // describes itself.
 func (r *checker) notOurs(l *LocalSched) {
-	for _, name := range []string{
-		"machine", "cpus", "nodes", "memory", "max_wall_time", "policy", "grace", "on_stop",
-	} {
-		if key := "localsched." + name; r.Set(key) {
+	for _, key := range machineKeys() {
+		if r.Set(key) {
 			r.Problem(key, "is for plugin = %q; the batch system %q says it itself, so leave it out", Process, l.Plugin)
 		}
 	}

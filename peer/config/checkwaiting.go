@@ -105,6 +105,10 @@ func (r *Charging) steps(key string, w *Waiting, zone *time.Location) cost.Waiti
 			continue
 		}
 		step.PerHour = r.price(at, w.Steps[when])
+		same := func(other cost.Step) bool { return other.At == step.At && other.After == step.After }
+		if slices.ContainsFunc(made.Steps, same) {
+			r.Problem(at, "is a time that another step of the curve names in other words; keep one of the two")
+		}
 		made.Steps = append(made.Steps, step)
 	}
 	return made
@@ -169,7 +173,7 @@ func (r *Charging) Weights(table string, w *Weighing, curves []Waiting) {
 	}
 	switch {
 	case w.Waiting == "" && len(names) > 0:
-		r.Warn(table+".waiting", "is not set: waiting costs nothing unless users name a curve, such as %s", strconv.Quote(names[0]))
+		r.Warn(table+".waiting", "is not set: an hour of waiting costs one of the currency unless users name a curve, such as %s", strconv.Quote(names[0]))
 	case w.Waiting != "" && len(names) == 0:
 		r.Problem(table+".waiting", "is %q, and there is no [[waiting]]; write one, or leave it out", w.Waiting)
 	case w.Waiting != "":

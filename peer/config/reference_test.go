@@ -148,6 +148,7 @@ max_wall_time = "1d12h"
 [accounts]
 local = { "a b" = "x", cd = "y" }
 `,
+		"slurm":    "[site]\nname = \"north\"\nnumber = 1\n[localsched]\nplugin = \"slurm\"\n",
 		"external": "[site]\nname = \"north\"\nnumber = 1\n[nats]\nurl = \"nats://h:1\"\n",
 	} {
 		t.Run(name, func(t *testing.T) {

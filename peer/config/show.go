@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/settings"
@@ -40,13 +41,18 @@ func (c *Config) Show(w io.Writer, effective bool) error {
 func (c *Config) showKeys(s section, table reflect.Value, key string, effective bool) (lines []string) {
 	for _, e := range s.keys {
 		value, _ := settings.Field(table, e.name)
-		from := "default"
-		if at, set := c.places[settings.Join(key, e.name)]; set {
+		from, name := "default", settings.Join(key, e.name)
+		if at, set := c.places[name]; set {
 			from = at.String()
-		} else if !effective || value.IsZero() {
+		} else if !effective || value.IsZero() || c.useless(name) {
 			continue
 		}
 		lines = append(lines, fmt.Sprintf("%s = %s # %s\n", e.name, settings.Format(value), from))
 	}
 	return lines
+}
+
+// useless says whether a key must not be set here, as it is the batch system's own business.
+func (c *Config) useless(key string) bool {
+	return c.LocalSched.Plugin != Process && slices.Contains(machineKeys(), key)
 }
