@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/switchyard-hpc/switchyard/internal/exact"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -121,20 +122,20 @@ func (c *Charges) use(w *Work, run protocol.Duration) protocol.Micro {
 		factor = protocol.PPM
 	}
 	integral := curve.integral(w.Start, w.Start.Add(run))
-	return integral.times(int64(w.Spec.CPUs)).times(int64(factor)).over(int64(protocol.Hour), protocol.PPM)
+	return protocol.Micro(integral.Times(int64(w.Spec.CPUs)).Times(int64(factor)).Nearest(int64(protocol.Hour), protocol.PPM))
 }
 
 // licences is K_l: the same at any time of the day.
 func (c *Charges) licences(spec *protocol.Spec, run protocol.Duration) protocol.Micro {
-	var sum exact
+	var sum exact.Number
 	for _, one := range spec.Licences {
 		l := c.Licences[one.Name]
-		each := product(int64(l.PerUse), int64(protocol.Hour)).
-			plus(product(int64(l.PerHour), int64(run))).
-			plus(product(int64(l.PerCPUHour), int64(run)).times(int64(spec.CPUs)))
-		sum = sum.plus(each.times(int64(one.Count)))
+		each := exact.Product(int64(l.PerUse), int64(protocol.Hour)).
+			Plus(exact.Product(int64(l.PerHour), int64(run))).
+			Plus(exact.Product(int64(l.PerCPUHour), int64(run)).Times(int64(spec.CPUs)))
+		sum = sum.Plus(each.Times(int64(one.Count)))
 	}
-	return sum.over(int64(protocol.Hour), 1)
+	return protocol.Micro(sum.Nearest(int64(protocol.Hour)))
 }
 
 // megawatt is a MW, in milliwatts.
@@ -146,9 +147,9 @@ func (c *Charges) eco(w *Work, at speed) (amount protocol.Micro, missing string)
 	if w.Power <= 0 {
 		return 0, "no cost of energy: its power is not known"
 	}
-	flat := product(int64(c.Eco.Carbon), int64(c.Eco.Intensity))
+	flat := exact.Product(int64(c.Eco.Carbon), int64(c.Eco.Intensity))
 	if c.Eco.Price != nil {
-		return c.constant(flat.plus(product(int64(*c.Eco.Price), 1)), at), ""
+		return c.constant(flat.Plus(exact.Whole(int64(*c.Eco.Price))), at), ""
 	}
 	if w.Prices == nil {
 		return 0, "no cost of energy: no prices are known"
@@ -161,8 +162,8 @@ func (c *Charges) eco(w *Work, at speed) (amount protocol.Micro, missing string)
 }
 
 // constant is what energy costs at so much a MWh.
-func (c *Charges) constant(perMWh exact, at speed) protocol.Micro {
-	return perMWh.times(at.power).times(int64(at.run)).over(megawatt, int64(protocol.Hour))
+func (c *Charges) constant(perMWh exact.Number, at speed) protocol.Micro {
+	return protocol.Micro(perMWh.Times(at.power).Times(int64(at.run)).Nearest(megawatt, int64(protocol.Hour)))
 }
 
 // gigabyte is a GB, in bytes.
@@ -170,7 +171,7 @@ const gigabyte = 1_000_000_000
 
 // data is the site's part of K_d.
 func (c *Charges) data(spec *protocol.Spec) protocol.Micro {
-	in := product(int64(c.Data.PerGBIn), spec.Data)
-	out := product(int64(c.Data.PerGBOut), spec.DataOut)
-	return in.plus(out).over(gigabyte, 1)
+	in := exact.Product(int64(c.Data.PerGBIn), spec.Data)
+	out := exact.Product(int64(c.Data.PerGBOut), spec.DataOut)
+	return protocol.Micro(in.Plus(out).Nearest(gigabyte))
 }

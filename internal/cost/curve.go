@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/switchyard-hpc/switchyard/internal/exact"
 	"github.com/switchyard-hpc/switchyard/plugins/price/tariff"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -136,9 +137,9 @@ func (c *Curve) At(t protocol.Instant) protocol.Micro {
 }
 
 // integral is the rate times the milliseconds of its time, added up.
-func (c *Curve) integral(from, until protocol.Instant) (sum exact) {
+func (c *Curve) integral(from, until protocol.Instant) (sum exact.Number) {
 	for piece := range c.Pieces(from, until) {
-		sum = sum.plus(product(int64(piece.PerHour), int64(piece.Until.Sub(piece.From))))
+		sum = sum.Plus(exact.Product(int64(piece.PerHour), int64(piece.Until.Sub(piece.From))))
 	}
 	return sum
 }
@@ -146,7 +147,7 @@ func (c *Curve) integral(from, until protocol.Instant) (sum exact) {
 // Integral is what the rate comes to from an instant on for d: exact to the millisecond,
 // then rounded to a millionth, half away from zero.
 func (c *Curve) Integral(from protocol.Instant, d protocol.Duration) protocol.Micro {
-	return c.integral(from, from.Add(d)).over(int64(protocol.Hour), 1)
+	return protocol.Micro(c.integral(from, from.Add(d)).Nearest(int64(protocol.Hour)))
 }
 
 // Overlap is a time for which two periods have a rate.

@@ -3,6 +3,7 @@ package cost
 import (
 	"fmt"
 
+	"github.com/switchyard-hpc/switchyard/internal/exact"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -25,7 +26,7 @@ func (e *Eco) choose(w *Work) speed {
 	for i := len(e.Frequencies) - 1; i > 0; i-- {
 		mhz := e.Frequencies[i]
 		longer, whole := stretch(w.Spec, int64(mhz), int64(first))
-		run := protocol.Duration(ceiling(int64(w.Run), longer, whole))
+		run := protocol.Duration(exact.Product(int64(w.Run), longer).Up(whole))
 		if longer-whole > whole/protocol.PPM*int64(e.Slowdown) || run > w.Spec.WallTime {
 			continue
 		}
@@ -47,19 +48,13 @@ func stretch(spec *protocol.Spec, f, f0 int64) (longer, whole int64) {
 	return (protocol.PPM-c)*protocol.PPM*f + c*max(protocol.PPM*f, i*f0), whole
 }
 
-// ceiling is d·a/b, rounded up.
-func ceiling(d, a, b int64) int64 {
-	up := product(d, a).plus(product(b-1, 1)).floor(size(b))
-	return int64(min(up.low, uint64(protocol.Never)))
-}
-
 // draw is the power with cooling of what draws so much at the full frequency f0, when it
 // runs at f, in milliwatts: only the dynamic part falls, with the square of the frequency
 // [IS 4.2].
 func (e *Eco) draw(full, f, f0 int64) int64 {
 	dynamic := protocol.PPM - int64(e.Static)
 	share := int64(e.Static)*f0*f0 + dynamic*f*f // of PPM·f0²
-	return int64(product(full, share).times(int64(e.Cooling)).over(protocol.PPM*f0*f0, protocol.PPM))
+	return exact.Product(full, share).Times(int64(e.Cooling)).Nearest(protocol.PPM*f0*f0, protocol.PPM)
 }
 
 // words say what became of the speed, for people.
@@ -67,6 +62,6 @@ func (s speed) words(run protocol.Duration) string {
 	if s.mhz == 0 {
 		return ""
 	}
-	tenths := ratio(int64(s.run-run), 1000, max(1, int64(run)))
+	tenths := exact.Product(int64(s.run-run), 1000).Nearest(max(1, int64(run)))
 	return fmt.Sprintf("at %d MHz, the run takes %d.%d %% longer", s.mhz, tenths/10, tenths%10)
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/switchyard-hpc/switchyard/internal/exact"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -128,13 +129,13 @@ func begin(rates []policy.Rate) protocol.Duration {
 
 // mean is that of rates between two times, rounded.
 func mean(rates []policy.Rate, from, until protocol.Duration) protocol.Micro {
-	var total exact
+	var total exact.Number
 	for i, rate := range rates {
 		end := until
 		if i+1 < len(rates) {
 			end = min(end, rates[i+1].From)
 		}
-		total = total.plus(product(int64(rate.PerHour), int64(max(0, end-max(rate.From, from)))))
+		total = total.Plus(exact.Product(int64(rate.PerHour), int64(max(0, end-max(rate.From, from)))))
 	}
-	return total.over(int64(max(1, until-from)), 1)
+	return protocol.Micro(total.Nearest(int64(max(1, until-from))))
 }
