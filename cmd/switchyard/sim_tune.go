@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"os"
 	"runtime"
 	"strconv"
 	"strings"
@@ -62,18 +63,38 @@ func (s *simTune) run(ctx context.Context, name string, limited bool) (err error
 		return err
 	}
 	defer func() { err = errors.Join(err, study.Plan.Close()) }()
+	unmake, err := s.folder()
+	if err != nil {
+		return err
+	}
 	bar := s.app.newProgress(study.Simulations(), "simulations")
 	study.Progress = bar.set
 	found, err := study.Run(ctx)
 	bar.end()
 	if err != nil {
+		unmake()
 		return err
 	}
-	if s.html != "" {
-		if err = s.page(name, found); err != nil {
-			return err
-		}
+	if err = s.show(found); err != nil || s.html == "" {
+		return err
 	}
+	return s.page(name, found)
+}
+
+// folder makes that of the page before hours are spent on what it will show. Unmake removes it
+// again, unless it was there.
+func (s *simTune) folder() (unmake func(), err error) {
+	if s.html == "" {
+		return func() {}, nil
+	}
+	_, missing := os.Stat(s.html)
+	if err = os.MkdirAll(s.html, 0o755); err != nil || missing == nil { //nolint:gosec // a report is for everybody
+		return func() {}, err
+	}
+	return func() { _ = os.Remove(s.html) }, nil // it is empty
+}
+
+func (s *simTune) show(found *tune.Result) error {
 	if s.app.json {
 		return s.app.printJSON(found)
 	}

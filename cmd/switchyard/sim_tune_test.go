@@ -141,6 +141,32 @@ func TestSimTuneJSON(t *testing.T) {
 	}
 }
 
+// TestSimTunePageThatCannotBe is told before anything is simulated; what fails after it loses
+// no result.
+func TestSimTunePageThatCannotBe(t *testing.T) {
+	t.Parallel()
+	file := tunedFile(t)
+	got := simulate(t, "tune", file, "--html", filepath.Join(file, "page"))
+	if got.code != 1 || got.stdout != "" || !strings.Contains(got.stderr, "not a directory") {
+		t.Errorf("below a file: got %+v", got)
+	}
+	dir := filepath.Join(t.TempDir(), "page")
+	free := tempFile(t, "free.toml", strings.ReplaceAll(strings.Replace(tuned, "response = 1.0", "cost = 1.0", 1), "cpu_hour", "#"))
+	if err := os.Symlink(filepath.Join(filepath.Dir(file), "t.swf"), filepath.Join(filepath.Dir(free), "t.swf")); err != nil {
+		t.Fatal(err)
+	}
+	got = simulate(t, "tune", free, "--html", dir)
+	if _, err := os.Stat(dir); got.code != 1 || !strings.Contains(got.stderr, "nothing can be compared") || !os.IsNotExist(err) {
+		t.Errorf("a search that fails: got %+v, and of the folder %v", got, err)
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "index.html"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if got = simulate(t, "tune", file, "--html", dir); got.code != 1 || !strings.Contains(got.stdout, "The points that were tried") {
+		t.Errorf("in place of a folder: got %+v", got)
+	}
+}
+
 func TestSimTuneMistakes(t *testing.T) {
 	t.Parallel()
 	file := tunedFile(t)

@@ -17,7 +17,8 @@ func (a *app) warehouseCommand() *cobra.Command {
 			"site, and of its last run there the CPUs and the time, r_a (operations a second of a CPU),\n" +
 			"b (64-bit words that a CPU sends a second), Γ (time to compute over time to communicate) and\n" +
 			"the energy of its CPUs; - is what was not measured. From this the run time on every machine is\n" +
-			"foreseen. A job that is no component is known by its own name. --json lists every run.",
+			"foreseen. Of jobs that are no components nothing is kept. --json lists every run, and for a\n" +
+			"COMPONENT that is named also the behaviour that its runs tell together.",
 		Example: "  switchyard warehouse\n  switchyard warehouse mesh --json\n  switchyard warehouse --all",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {

@@ -175,6 +175,9 @@ func (p *Plan) checkTune(c *checker) {
 			c.add("tune.goal."+weight.key, "%v is not a weight from 0 to %d", weight.of, maxFactor)
 		}
 	}
+	if t.Goal.Limits > 0 && len(p.Applications) == 0 {
+		c.add("tune.goal.limits", "counts applications, and there are none; leave it out, or describe some in tables [[application]]")
+	}
 	if t.Goal == (Goal{}) {
 		c.add("tune.goal", "is missing; say what counts, as response = 1 and cost = 1 in a table [tune.goal]")
 	}
@@ -296,10 +299,25 @@ func (o *Outcome) Paid() (users float64, sites []float64) {
 	for i := range o.Result.Ledgers {
 		ledger, currency := &o.Result.Ledgers[i], o.config.Sites[i].Currency
 		sites = append(sites, o.Plan.units(&o.config, ledger.Income, currency))
-		users += o.Plan.units(&o.config, ledger.Jobs, currency)
+		users += o.Plan.units(&o.config, ledger.Jobs.Plus(ledger.Links), currency)
 	}
 	if o.Applications != nil {
 		users += o.Applications.Cost
 	}
 	return users, sites
 }
+
+// Drawn is the energy in kWh that the jobs of the workload drew, by watts_per_cpu of the
+// sites that ran them and their factors of [power].
+func (o *Outcome) Drawn() (kWh float64) {
+	for i, p := range o.Result.Placements {
+		if p.Site < 0 {
+			continue
+		}
+		power := o.config.Draw(o.Plan.Sites[p.Site].WattsPerCPU.Milliwatts(), o.Jobs, i)
+		kWh += float64(power) * float64(p.End-p.Start) / milliwattMSOfKWh
+	}
+	return kWh
+}
+
+const milliwattMSOfKWh = 3.6e12

@@ -1,6 +1,8 @@
 package experiment_test
 
 import (
+	"math"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -80,6 +82,78 @@ func TestTuning(t *testing.T) {
 	}
 	if ran, err = less.Run(t.Context(), experiment.Sender, 1, nil); err != nil || ran.Sites[1].Ran != 0 || ran.Unplaced != 0 {
 		t.Errorf("%v; retired: %+v, %d unplaced", err, ran.Sites, ran.Unplaced)
+	}
+}
+
+// TestWhatUsersPayForPlainJobs: their part of the data's way and the site's charge for it, and
+// energy by the power that each job draws.
+func TestWhatUsersPayForPlainJobs(t *testing.T) {
+	t.Parallel()
+	const text = `scheme = "sender"
+currency = "CHF"
+[peer]
+policy = "iss"
+[electricity]
+start = "2026-03-02 08:00"
+[power]
+low = 0.5
+high = 0.5
+[data]
+size = "100GB"
+bandwidth = "1GB/s"
+per_gb = 0.5
+[[site]]
+name = "dear"
+nodes = 4
+mhz = 2000
+watts_per_cpu = 100
+price = 100.0
+[site.cost.cpu]
+price = 2.0
+[site.cost.eco]
+cooling = 1.0
+[[site]]
+name = "slow"
+nodes = 4
+mhz = 1000
+watts_per_cpu = 100
+price = 100.0
+[site.cost.cpu]
+price = 0.01
+[site.cost.eco]
+cooling = 1.0
+[site.cost.data]
+per_gb_in = 0.25
+[[workload]]
+site = "dear"
+trace = "t.swf"
+`
+	file := write(t, "data.toml", text)
+	swf := "1 0 -1 36000 4 -1 -1 4 36000 -1 1 1 1 1 1 1 -1 -1\n2 0 -1 36000 4 -1 -1 4 36000 -1 1 1 1 1 1 1 -1 -1\n"
+	if err := os.WriteFile(filepath.Join(filepath.Dir(file), "t.swf"), []byte(swf), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	plan, err := experiment.Read(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err = plan.Open(); err != nil {
+		t.Fatal(err)
+	}
+	ran, err := plan.Run(t.Context(), experiment.Sender, 1, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// 10 h at home; elsewhere 20 h and 100 s, in which the data come, whose way costs 50 CHF and their receipt 25.
+	const guest = 20 + 100.0/3600
+	kWh := 4 * 0.1 * 0.5 * (10 + guest)
+	users := 4*10*2.0 + 4*guest*0.01 + kWh*0.1 + 50 + 25
+	if got := ran.Drawn(); math.Abs(got-kWh) > 1e-9 || math.Abs(got-1000*ran.MWh) > 1e-9 {
+		t.Errorf("drawn %v kWh, want %v; paid for %v MWh", got, kWh, ran.MWh)
+	}
+	got, sites := ran.Paid()
+	if math.Abs(got-users) > 1e-5 || math.Abs(sites[0]+sites[1]+50-users) > 1e-5 {
+		t.Errorf("users pay %v, sites earn %v, want %v in all", got, sites, users)
 	}
 }
 
@@ -185,6 +259,7 @@ retire = ["a"]
 func TestTuningAndTheRestOfTheFile(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ from, to, want string }{
+		"no limits":   {"cost = 1\n", "cost = 1\nlimits = 1\n", "tune.goal.limits: counts applications, and there are none"},
 		"no goal":     {"cost = 1\n", "", "tune.goal: is missing; say what counts"},
 		"no tune":     {tunable[strings.Index(tunable, "[tune]"):strings.Index(tunable, "[[candidate]]")], "", "candidate[more]: is judged by a goal"},
 		"too fine":    {"seeds = 2", "runs = 5", "tune.runs: 5 is less than the points of the grid"},

@@ -43,6 +43,7 @@ type Ledger struct {
 	Busy       int64          // CPU·ms, of all jobs
 	Income     protocol.Micro // for all jobs, in the site's currency
 	Jobs       protocol.Micro // the part of it that is for jobs of the workload
+	Links      protocol.Micro // what the way of the data of jobs of the workload costs that come from here, in the site's currency
 }
 
 // account draws up what became of the applications and of the sites. Placements are left
@@ -64,6 +65,8 @@ func (g *grid) account() {
 		ledger.Income = ledger.Income.Plus(paid)
 		if i < g.parts.first {
 			ledger.Jobs = ledger.Jobs.Plus(paid)
+			home := &r.Ledgers[job.Origin]
+			home.Links = home.Links.Plus(g.carriage(job.Origin, p.Site, g.cfg.Stage.Bytes, 0))
 		}
 	}
 	r.Applications = make([]Achieved, len(g.cfg.Applications))
@@ -82,9 +85,11 @@ func (g *grid) account() {
 	r.Placements = r.Placements[:g.parts.first]
 }
 
-// charged says whether some site charges for jobs.
+// charged says whether some site charges for jobs, or the way of their data costs anything.
 func (c Config) charged() bool {
-	return slices.ContainsFunc(c.Sites, func(s Site) bool { return s.Costs != nil || s.Tariff.CPUHour > 0 })
+	dear := func(l DataLink) bool { return l.PerGB > 0 || l.PerHour > 0 }
+	return slices.ContainsFunc(c.Sites, func(s Site) bool { return s.Costs != nil || s.Tariff.CPUHour > 0 }) ||
+		c.Stage.Bytes > 0 && slices.ContainsFunc(c.Stage.Links, func(from []DataLink) bool { return slices.ContainsFunc(from, dear) })
 }
 
 func (g *grid) achieved(one *part, p Placement) AchievedComponent {
@@ -165,12 +170,19 @@ func (g *grid) owed(one *part, p Placement) protocol.Micro {
 	home, there := &g.cfg.Sites[a.Origin], &g.cfg.Sites[p.Site]
 	amount, currency := g.billed(p, &one.run.spec, one.run.full, a.Origin)
 	owed := g.exchanged(amount, cmp.Or(currency, there.Currency), home.Currency)
-	if p.Site == a.Origin {
-		return owed
+	spec := &a.Components[one.component].Spec
+	return owed.Plus(g.carriage(a.Origin, p.Site, spec.Data, spec.DataOut))
+}
+
+// carriage is what the way of so many bytes there and back costs their origin, in its
+// currency: the link's part of K_d.
+func (g *grid) carriage(origin, to int, in, out int64) protocol.Micro {
+	if to == origin {
+		return 0
 	}
-	link, spec := g.dataLink(a.Origin, p.Site), &a.Components[one.component].Spec
-	travels := link.takes(spec.Data).Plus(link.takes(spec.DataOut))
-	return owed.Plus(part64(link.PerGB, spec.Data+spec.DataOut, 1e9)).Plus(part64(link.PerHour, int64(travels), int64(protocol.Hour)))
+	link := g.dataLink(origin, to)
+	travels := link.takes(in).Plus(link.takes(out))
+	return part64(link.PerGB, in+out, 1e9).Plus(part64(link.PerHour, int64(travels), int64(protocol.Hour)))
 }
 
 // part64 is price·n/of, rounded.
@@ -182,7 +194,9 @@ func part64(price protocol.Micro, n, of int64) protocol.Micro {
 func (g *grid) paid(index int32) protocol.Micro {
 	p, job := g.result.Placements[index], &g.jobs[index]
 	there := &g.cfg.Sites[p.Site]
-	spec := protocol.Spec{Request: protocol.Request{CPUs: job.CPUs, WallTime: job.Estimate, Power: job.Power}}
+	spec := protocol.Spec{
+		Request: protocol.Request{CPUs: job.CPUs, WallTime: job.Estimate, Power: g.cfg.powerOf(job, index)}, Data: g.cfg.Stage.Bytes,
+	}
 	run := p.End.Sub(p.Start)
 	if one := g.parts.at(index); one != nil {
 		spec, run = one.run.spec, one.run.full
@@ -215,6 +229,14 @@ func (g *grid) billed(p Placement, spec *protocol.Spec, full protocol.Duration, 
 		sum, currency = sum.Plus(energy), cmp.Or(currency, site.Electricity.Currency)
 	}
 	return sum, currency
+}
+
+// Draw is the power in mW of a job of the workload, by its number, on CPUs that draw so much
+// each: with its own factor, or the one that is drawn for it.
+func (c Config) Draw(milliwatts int64, jobs []workload.Job, index int) int64 {
+	job := &jobs[index]
+	power := c.powerOf(job, int32(index)) //nolint:gosec // a workload has fewer jobs
+	return peer.Draw(milliwatts, &protocol.Spec{Request: protocol.Request{CPUs: job.CPUs, Power: power}})
 }
 
 // Utilisation is the part of all CPUs that worked from the first submission of a job or an

@@ -15,8 +15,8 @@ func measure(o *experiment.Outcome, retired []string) Outcome {
 	done, all := float64(o.Metrics.Jobs), float64(o.Metrics.Jobs+o.Unplaced)
 	users, incomes := o.Paid()
 	m.Cost = users
-	work, energy := worked(o)
-	m.Energy = energy
+	work := worked(o)
+	m.Energy = o.Drawn()
 	if a := o.Applications; a != nil {
 		m.Energy += a.KWh
 		m.Broken = 1 - a.Kept
@@ -59,17 +59,14 @@ func part(busy float64, cpus int, span float64) float64 {
 	return busy / float64(cpus) / span
 }
 
-// worked are the CPU seconds of each site, and the energy in kWh that the jobs of the
-// workload drew. That of applications is measured where they run.
-func worked(o *experiment.Outcome) (seconds []float64, energy float64) {
-	seconds = make([]float64, len(o.Plan.Sites))
+// worked are the CPU seconds of each site.
+func worked(o *experiment.Outcome) []float64 {
+	seconds := make([]float64, len(o.Plan.Sites))
 	for i, p := range o.Result.Placements {
 		if p.Site < 0 {
 			continue
 		}
-		cpus := float64(o.Jobs[i].CPUs) * float64(p.End-p.Start) / float64(protocol.Second)
-		seconds[p.Site] += cpus
-		energy += cpus * float64(o.Plan.Sites[p.Site].WattsPerCPU.Milliwatts()) / milliwattSecondsOfKWh
+		seconds[p.Site] += float64(o.Jobs[i].CPUs) * float64(p.End-p.Start) / float64(protocol.Second)
 	}
 	for i := range o.Result.Applications {
 		for _, c := range o.Result.Applications[i].Components {
@@ -78,10 +75,8 @@ func worked(o *experiment.Outcome) (seconds []float64, energy float64) {
 			}
 		}
 	}
-	return seconds, energy
+	return seconds
 }
-
-const milliwattSecondsOfKWh = 3.6e9
 
 // span is from the first submission to the last end, in seconds.
 func span(o *experiment.Outcome) float64 {

@@ -75,6 +75,9 @@ func (s *simplex) step() error {
 	return err
 }
 
+// flat says whether all corners are as good: by it Nelder and Mead stop.
+func (s *simplex) flat() bool { return s.corners[len(s.corners)-1].goal-s.corners[0].goal < same }
+
 func (s *simplex) look(at []float64) (corner, error) {
 	goals, err := s.goal(at)
 	if err != nil {

@@ -174,7 +174,7 @@ func (r *Result) rankingFigure() (report.Figure, error) {
 		Words: report.Words{
 			Name: "candidates", Title: "The candidates", Caption: "The best first. A gain is better when it is more, the changes of cost and response when they are less.",
 		},
-		Series: []string{"change"}, Of: [2]string{"candidate", ""},
+		Series: []string{"with it"}, Of: [2]string{"candidate", "grid"},
 	}
 	for _, c := range r.Candidates {
 		bars.Groups = append(bars.Groups, c.Name)

@@ -3,6 +3,7 @@ package tune
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/internal/experiment"
@@ -43,8 +44,9 @@ type Ranked struct {
 	Means Means               `json:"with"`
 }
 
-// Run simulates every candidate for every seed and ranks them: those with a gain first, by
-// gain for the price where they have prices, then the others by their loss.
+// Run simulates every candidate for every seed and ranks them: those with a gain first, of
+// these what costs nothing by its gain and then the others by gain for the price, and at last
+// those without a gain by their loss.
 // Progress is as for [Search.Run].
 func (r *Ranking) Run(ctx context.Context, progress func(done int)) ([]Ranked, error) {
 	count := counter{tell: progress}
@@ -103,10 +105,20 @@ func (r *Ranking) judge(one Priced, with []Outcome) (Ranked, error) {
 
 const thousand = 1000
 
-// byWorth puts what is worth more first.
+// byWorth puts what is worth more first. What gains something and costs nothing has more for
+// its price than anything that costs.
 func byWorth(a, b Ranked) int {
-	if a.GainPerPrice != nil && b.GainPerPrice != nil {
-		return cmp.Compare(*b.GainPerPrice, *a.GainPerPrice)
+	return cmp.Or(cmp.Compare(b.worth(), a.worth()), cmp.Compare(b.Gain.Mean, a.Gain.Mean))
+}
+
+// worth is the gain for the price: without end where there is no price, and 0 without a gain.
+func (r *Ranked) worth() float64 {
+	switch {
+	case r.GainPerPrice != nil:
+		return *r.GainPerPrice
+	case r.Gain.Mean > 0:
+		return math.Inf(1)
+	default:
+		return 0
 	}
-	return cmp.Compare(b.Gain.Mean, a.Gain.Mean)
 }

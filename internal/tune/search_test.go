@@ -111,6 +111,26 @@ func TestSimplexBeginsAnew(t *testing.T) {
 	}
 }
 
+// TestSimplexLeavesAPlain: where β is so large that nobody minds paying nothing changes any more,
+// and runs are not for looking around there.
+func TestSimplexLeavesAPlain(t *testing.T) {
+	t.Parallel()
+	steps := func(_ context.Context, at tune.Point, _ uint64) (tune.Outcome, error) {
+		switch {
+		case at == nil:
+			return tune.Outcome{Cost: 1}, nil
+		case at[0] < 0.9:
+			return tune.Outcome{Cost: 0.95}, nil
+		default:
+			return tune.Outcome{Cost: 1.1}, nil
+		}
+	}
+	found := run(t, overCost(experiment.NelderMead, 20, steps, axes([]float64{0.3, 30}, []float64{0.3, 3})))
+	if found.Best < 0 {
+		t.Errorf("none of %d points is below the plain", len(found.Points))
+	}
+}
+
 // TestSameBytes: neither the workers nor chance change what is found, and no point is
 // simulated twice.
 func TestSameBytes(t *testing.T) {

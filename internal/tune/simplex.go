@@ -52,8 +52,13 @@ func (r *running) settle(ctx context.Context, start []float64) error {
 	for err == nil && still < patience*len(start) && r.left() > 0 {
 		before := moving.corners[0].goal
 		err = moving.step()
-		if still++; moving.corners[0].goal < before-same {
+		switch {
+		case moving.corners[0].goal < before-same:
 			still = 0
+		case moving.flat():
+			return err
+		default:
+			still++
 		}
 	}
 	return err
