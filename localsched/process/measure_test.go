@@ -27,7 +27,7 @@ func TestUsage(t *testing.T) {
 	t.Parallel()
 	s := openSite(t, nil)
 	const work = `x=$(head -c 80000000 /dev/zero | tr '\0' x)
-(sh -c 'i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; times; : >done' &)
+(sh -c 'i=0; while [ $i -lt 1000000 ]; do i=$((i+1)); done; times; : >done' &)
 while [ ! -e done ]; do sleep 0.1; done; sleep 0.5; echo ${#x} >/dev/null; rm done` + "\n" + report
 	for _, job := range []protocol.Tag{s.submit(t, guest(t, work)), s.submit(t, home(t, homeDir(t), work))} {
 		outcome := s.awaitEnd(t, job)

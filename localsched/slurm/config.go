@@ -51,6 +51,9 @@ type patience struct {
 	lost time.Duration
 	// ask bounds how long Quote waits for one answer of sbatch --test-only.
 	ask time.Duration
+	// account is the time for which the end of a job waits for what the accounting
+	// database knows of it: steps that have ended arrive there a moment later.
+	account time.Duration
 }
 
 func (c Config) withDefaults() Config {
@@ -68,6 +71,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.patience.ask <= 0 {
 		c.patience.ask = 2 * time.Second
+	}
+	if c.patience.account <= 0 {
+		c.patience.account = 10 * time.Second
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)

@@ -18,6 +18,9 @@ func SetPatience(c *Config, launch, lost time.Duration) {
 // SetAskPatience sets how long a quote waits for Slurm's own estimate.
 func SetAskPatience(c *Config, ask time.Duration) { c.patience.ask = ask }
 
+// SetAccountPatience sets how long the end of a job waits for the accounting.
+func SetAccountPatience(c *Config, account time.Duration) { c.patience.account = account }
+
 // What the parsers read, as text, one thing on a line.
 
 func ParseQueue(out, mark string) ([]string, error) {
@@ -107,6 +110,7 @@ var (
 	ParseStatus    = parseStatus
 	ParseUsage     = parseUsage
 	ParseTimes     = parseShellTimes
+	SeenByWrapper  = seenByWrapper
 	CheckExporter  = checkExporter
 	WillStart      = willStart
 	ParseName      = parseName

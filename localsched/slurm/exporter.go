@@ -1,7 +1,6 @@
 package slurm
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"net/url"
@@ -45,39 +44,52 @@ type tally struct {
 	usage.Tally
 
 	begun bool
-	last  time.Time // when it was added to, or that was tried
+	asked bool      // and not answered yet
+	last  time.Time // when the node was asked last
+	added time.Time // when it was asked for what was added last
 }
+
+// atOnceRead bounds how many nodes are read at once.
+const atOnceRead = 32
 
 // late is how long after a job's start the tally of its node may begin. What ran before the
 // peer did is not measured: half of a run would be taken for all of it.
 const late = 10 * time.Second
 
 // meterNodes reads, as long as the scheduler is open, the metrics of the nodes on which jobs
-// run.
+// run. Each is read by itself: one that hangs must not have the others measured late.
 func (s *Scheduler) meterNodes() {
 	tick := time.NewTicker(s.config.Poll)
 	defer tick.Stop()
+	slots := make(chan struct{}, atOnceRead)
 	for {
 		select {
 		case <-s.ctx.Done():
 			return
 		case <-tick.C:
 		}
-		for _, j := range s.metered() {
-			s.meter(s.ctx, j)
+		for _, j := range s.metered(atOnceRead - len(slots)) {
+			slots <- struct{}{}
+			s.driver.Go(func() {
+				defer func() { <-slots }()
+				s.meter(s.ctx, j)
+			})
 		}
 	}
 }
 
-// metered are the jobs whose node is to be read now: those that have begun, then now and
-// then.
-func (s *Scheduler) metered() (jobs []*job) {
+// metered are the jobs, so many at most, whose node is to be read now: those that have begun,
+// then now and then.
+func (s *Scheduler) metered(most int) (jobs []*job) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
 	for _, j := range s.jobs {
-		if j.state != running || j.record.Submission.Spec.Nodes > 1 {
-			continue // its nodes would have to be read at one time
+		if len(jobs) >= most {
+			break
+		}
+		if j.state != running || j.tally.asked || !j.closed.IsZero() || j.record.Submission.Spec.Nodes > 1 {
+			continue // of several nodes all would have to be read at one time
 		}
 		wait := usage.MaxPause.Std()
 		if !j.tally.begun {
@@ -85,6 +97,7 @@ func (s *Scheduler) metered() (jobs []*job) {
 		}
 		fresh := now.Sub(j.claim.started.Time()) < max(late, 2*s.config.Poll)
 		if (j.tally.begun || fresh) && now.Sub(j.tally.last) >= wait {
+			j.tally.asked = true
 			jobs = append(jobs, j)
 		}
 	}
@@ -95,10 +108,11 @@ func (s *Scheduler) metered() (jobs []*job) {
 // job could name any machine that this one reaches.
 func (s *Scheduler) meter(ctx context.Context, j *job) {
 	s.mu.Lock()
-	source := s.config.exporter(j.nodes)
-	j.tally.last = time.Now()
+	source, at := s.config.exporter(j.nodes), time.Now()
+	j.tally.last = at
 	s.mu.Unlock()
 	if source == "" {
+		s.tallied(j, at, nil)
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.config.Timeout)
@@ -106,29 +120,50 @@ func (s *Scheduler) meter(ctx context.Context, j *job) {
 	node, err := usage.FetchNode(ctx, source)
 	if err != nil {
 		s.config.Log.Warn("node_not_measured", "job", j.tag.String(), "error", err)
+		s.tallied(j, at, nil)
 		return
 	}
+	s.tallied(j, at, &node)
+}
+
+// tallied adds what a job's node answered that was asked at a time; nil: nothing of use. An
+// answer that later ones have overtaken would look like a restart of the node.
+func (s *Scheduler) tallied(j *job, at time.Time, node *usage.Node) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	j.tally.Add(node)
-	j.tally.begun = true
+	j.tally.asked = false
+	if node == nil || at.Before(j.tally.added) {
+		return
+	}
+	j.tally.Add(*node)
+	j.tally.begun, j.tally.added = true, at
+}
+
+// closeTally reads the node of a job that has ended for the last time: once, since others may
+// run there while the accounting is waited for.
+func (s *Scheduler) closeTally(ctx context.Context, j *job) {
+	s.mu.Lock()
+	first, begun := j.closed.IsZero(), j.tally.begun
+	if first {
+		j.closed = time.Now()
+	}
+	s.mu.Unlock()
+	if first && begun {
+		s.meter(ctx, j)
+	}
 }
 
 // byNode is what the exporter of a job's node tells of it, which had so much CPU time as far
 // as is known: all that the node did where jobs have nodes to themselves, else its share of
 // the energy.
-func (s *Scheduler) byNode(ctx context.Context, j *job, cpu protocol.Duration) protocol.Usage {
-	s.mu.Lock()
-	begun, seen := j.tally.begun, s.seen
-	s.mu.Unlock()
-	if !begun {
-		return protocol.Usage{}
-	}
-	s.meter(ctx, j)
+func (s *Scheduler) byNode(j *job, cpu protocol.Duration) protocol.Usage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if seen != nil && seen.capacity().WholeNode {
-		return j.tally.Alone(cmp.Or(j.record.Submission.Spec.CPUs, 1))
+	if s.wholeNodes() {
+		return j.tally.Alone()
 	}
 	return protocol.Usage{Energy: j.tally.Energy(cpu)}
 }
+
+// wholeNodes says whether jobs have nodes to themselves. The lock is held.
+func (s *Scheduler) wholeNodes() bool { return s.seen != nil && s.seen.capacity().WholeNode }

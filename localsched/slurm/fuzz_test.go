@@ -83,9 +83,9 @@ func FuzzSmallParts(f *testing.F) {
 func FuzzUsage(f *testing.F) {
 	f.Add(captured(f, "usage.txt"))
 	f.Add("0m0.01s 1m2,5s 0m0s 9m59.9s")
-	f.Add("1|sy.north.7000000000001.3|1-02:03:04.5|1.5T|18446744073709551614")
+	f.Add("1|sy.north.7000000000001.3|1-02:03:04.5|1.5T|18446744073709551614|Unknown")
 	f.Fuzz(func(t *testing.T, out string) {
-		u := slurm.ParseUsage(out, "sy.north.7000000000001.3")
+		u, _ := slurm.ParseUsage(out, "sy.north.7000000000001.3")
 		if u.CPU < 0 || u.MemoryMB < 0 || u.Energy < 0 {
 			t.Errorf("%q is %+v", out, u)
 		}

@@ -41,6 +41,7 @@ type job struct {
 	killed bool   // somebody has asked for its end
 	nodes  string // that Slurm says it has or had; empty: not seen
 	tally  tally
+	closed time.Time // when it was first seen to have ended; its tally has its last reading
 
 	missing  int       // looks at the queue in a row without it
 	gone     time.Time // the first of them

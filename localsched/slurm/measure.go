@@ -4,44 +4,80 @@ import (
 	"context"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/switchyard-hpc/switchyard/localsched/spool"
 	"github.com/switchyard-hpc/switchyard/localsched/usage"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// finishRun is finish for a job that has run: with what it has done.
+// finishRun is finish for a job that has run: with what it has done. As long as the accounting
+// may still tell that, it does nothing, and the job is looked at again the next time.
 func (s *Scheduler) finishRun(ctx context.Context, j *job, end spool.End) {
-	end.Usage = s.used(ctx, j)
+	s.closeTally(ctx, j)
+	s.mu.Lock()
+	id, since := j.native.ID, j.closed
+	s.mu.Unlock()
+	measured, complete := s.history.measured(ctx, j.name, id)
+	if !complete && time.Since(since) < s.config.patience.account {
+		return
+	}
+	end.Usage = s.used(j, end.Ran, measured)
 	s.finish(j, end)
 }
 
 // used is what a job has done: as it reports, of what only the program knows; as Slurm's
-// accounting has measured it; of its CPU time, where there is no accounting, what the
-// wrapper has seen, which knows of no step that srun has started; and the rest as its node
-// tells.
-func (s *Scheduler) used(ctx context.Context, j *job) protocol.Usage {
+// accounting has measured it; of its CPU time, where there is no accounting, what else is
+// known; and the rest as its node tells.
+func (s *Scheduler) used(j *job, ran protocol.Duration, measured protocol.Usage) protocol.Usage {
 	report, err := usage.TakeReport(j.record.OpenUsage(j.dir))
 	if err != nil {
 		s.config.Log.Warn("usage_report_refused", "job", j.tag.String(), "reason", err)
 	}
-	s.mu.Lock()
-	id := j.native.ID
-	s.mu.Unlock()
-	measured := s.history.measured(ctx, j.name, id)
-	if last, unread := readExit(j.dir, j.owner()); unread == nil {
-		measured = usage.Prefer(measured, protocol.Usage{CPU: last.cpu})
+	if measured.CPU == 0 {
+		measured.CPU = s.unaccounted(j, ran)
 	}
-	return usage.Prefer(usage.Prefer(report, measured), s.byNode(ctx, j, measured.CPU))
+	return usage.Prefer(usage.Prefer(report, measured), s.byNode(j, measured.CPU))
 }
 
-// measured is what the accounting database knows of what a job has done.
-func (h *history) measured(ctx context.Context, name string, id uint32) protocol.Usage {
+// unaccounted is the CPU time of a job that ran so long, where no accounting tells it; 0: not
+// known. The wrapper knows that of the script and of what it has waited for, but of nothing
+// that srun has started: so a node that the job had to itself is believed before it.
+func (s *Scheduler) unaccounted(j *job, ran protocol.Duration) protocol.Duration {
+	last, err := readExit(j.dir, j.owner())
+	if err != nil {
+		return 0
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.wholeNodes() {
+		if alone := j.tally.Alone().CPU; alone > 0 {
+			return max(last.cpu, alone)
+		}
+	}
+	return seenByWrapper(last.cpu, ran, &j.record.Submission.Spec.Request)
+}
+
+// seenByWrapper is the CPU time of a job as its wrapper has seen it; 0 where that is probably
+// not all: of what ran on other nodes it sees nothing, and a script that leaves nearly all
+// of its CPUs' time idle has probably called srun. Taken for all, a few milliseconds would teach that the
+// job computes faster than any machine can.
+func seenByWrapper(cpu, ran protocol.Duration, r *protocol.Request) protocol.Duration {
+	const least = 50 // part of the CPUs' time
+	if r.Nodes > 1 || cpu < ran/least*protocol.Duration(max(1, r.CPUs)) {
+		return 0
+	}
+	return cpu
+}
+
+// measured is what the accounting database knows of what a job has done, and whether it
+// knows all: that the job and its steps have ended.
+func (h *history) measured(ctx context.Context, name string, id uint32) (u protocol.Usage, complete bool) {
 	if !h.sacct {
-		return protocol.Usage{}
+		return protocol.Usage{}, true
 	}
 	out, _, err := h.commands.run(ctx, "", "sacct", "-n", "-P", "-a", "--noconvert", "-j", strconv.FormatUint(uint64(id), 10),
-		"-o", "jobidraw,jobname,totalcpu,maxrss,consumedenergyraw")
+		"-o", "jobidraw,jobname,totalcpu,maxrss,consumedenergyraw,end")
 	if err != nil && ctx.Err() == nil {
 		h.log.Warn("usage_not_asked", "name", name, "error", err)
 	}
@@ -51,8 +87,9 @@ func (h *history) measured(ctx context.Context, name string, id uint32) protocol
 // parseUsage reads what sacct prints about the job of a name: a line about the job, then one
 // about each of its steps. Time and energy are in the job's line for all steps together, or
 // else added up; memory is that of the largest task of all. What was not gathered is empty.
-func parseUsage(out, name string) (u protocol.Usage) {
-	const fields = 5
+// It is complete when all of them have ended.
+func parseUsage(out, name string) (u protocol.Usage, complete bool) {
+	const fields, open = 6, "Unknown"
 	number := ""
 	var whole, steps protocol.Usage
 	for line := range strings.Lines(out) {
@@ -65,7 +102,9 @@ func parseUsage(out, name string) (u protocol.Usage) {
 		switch {
 		case !step && f[1] == name:
 			number, whole, steps = job, is, protocol.Usage{}
+			complete = f[5] != open
 		case step && job == number && number != "":
+			complete = complete && f[5] != open
 			steps.CPU += is.CPU
 			steps.Energy += is.Energy
 			steps.MemoryMB = max(steps.MemoryMB, is.MemoryMB)
@@ -73,7 +112,7 @@ func parseUsage(out, name string) (u protocol.Usage) {
 			number = "" // of another job, which had the number before
 		}
 	}
-	return usage.Prefer(whole, steps)
+	return usage.Prefer(whole, steps), complete
 }
 
 // parseCPUTime reads [days-][hours:]minutes:seconds[.milliseconds]; 0 for what is no such.

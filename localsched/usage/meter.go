@@ -49,11 +49,12 @@ type Meter struct {
 	watcher int
 	last    reading
 
-	cpu    protocol.Duration
-	peak   int64   // KiB
-	energy float64 // millijoules
-	clock  float64 // the sum over the samples, in MHz
-	clocks int     // how many that are
+	cpu     protocol.Duration
+	peak    int64             // KiB
+	energy  float64           // millijoules
+	powered protocol.Duration // of cpu, that of which the energy is known
+	clock   float64           // the sum over the samples, in MHz
+	clocks  int               // how many that are
 }
 
 // reading is what counters say at one time.
@@ -91,18 +92,21 @@ func (m *Meter) Sample(reaped Reaped) {
 	cpu, rss, peak := reaped.CPU, int64(0), reaped.Peak
 	var on []int
 	for _, p := range m.roots.descendants(m.watcher) {
-		on = append(on, p.on)
+		on = append(on, p.on...)
 		cpu += p.cpu
 		rss += p.rss
 		peak = max(peak, p.peak)
 	}
 	m.cpu = max(m.cpu, cpu)
 	m.peak = max(m.peak, rss, peak)
-	now := m.read(cpu)
-	m.energy += shareOf(m.last, now)
+	now := m.read(m.cpu) // which never falls, as what is read does while a process moves to those reaped
+	if energy, ok := shareOf(m.last, now); ok {
+		m.energy += energy
+		m.powered += now.cpu - m.last.cpu
+	}
 	m.last = now
 	if len(on) == 0 {
-		return // the clock of CPUs that do something else says nothing
+		return // the clock of CPUs that idle or do something else says nothing
 	}
 	if clock := m.roots.MHz(on...); clock > 0 {
 		m.clock += float64(clock)
@@ -115,14 +119,25 @@ func (m *Meter) Sample(reaped Reaped) {
 const MaxPause = 30 * protocol.Second
 
 // shareOf is what the descendants have drawn between two readings, in millijoules: of what
-// the packages have drawn, their share of the time in which CPUs were busy.
-func shareOf(from, to reading) float64 {
+// the packages have drawn, their share of the time in which CPUs were busy. Not ok: it is not
+// known.
+func shareOf(from, to reading) (millijoules float64, ok bool) {
 	microjoules, ok := drawn(from.packages, to.packages)
 	busy, used := to.busy-from.busy, to.cpu-from.cpu
 	if !ok || busy <= 0 || used <= 0 {
+		return 0, false
+	}
+	return float64(microjoules) / 1000 * min(1, float64(used)/float64(busy)), true
+}
+
+// total is what the descendants have drawn, in millijoules. Where some readings failed they
+// are taken to have drawn then what they draw else for their CPU time; 0: not known, as also
+// when that was more than half of it.
+func (m *Meter) total() float64 {
+	if m.powered <= 0 || m.powered < m.cpu/2 {
 		return 0
 	}
-	return float64(microjoules) / 1000 * min(1, float64(used)/float64(busy))
+	return m.energy * float64(m.cpu) / float64(m.powered)
 }
 
 // Usage is what was measured up to the last sample.
@@ -131,7 +146,7 @@ func (m *Meter) Usage() protocol.Usage {
 	u := protocol.Usage{
 		CPU:      m.cpu,
 		MemoryMB: (m.peak + perMB - 1) / perMB,
-		Energy:   int64(math.Round(min(m.energy, math.MaxInt64/2))),
+		Energy:   int64(math.Round(min(m.total(), math.MaxInt64/2))),
 	}
 	if m.clocks > 0 {
 		u.MHz = int(math.Round(m.clock / float64(m.clocks)))

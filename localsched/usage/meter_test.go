@@ -136,6 +136,39 @@ func TestEnergy(t *testing.T) {
 	}
 }
 
+// TestEnergyOverGaps: where a reading of the counters fails, or the CPU time that is read falls
+// for a moment while a process ends, the energy of the run is what its other parts tell.
+func TestEnergyOverGaps(t *testing.T) {
+	t.Parallel()
+	const zone = "intel-rapl:0"
+	for name, c := range map[string]struct {
+		top   string
+		joule []int // as the counter reads after each ten seconds, of 10 J; below 0: it cannot be read
+		cpu   []protocol.Duration
+		want  int64
+	}{
+		"all is read":               {"9999999999", []int{10, 20, 30, 40}, []protocol.Duration{5000, 10000, 15000, 20000}, 20_000},
+		"one reading fails":         {"9999999999", []int{10, -1, 30, 40}, []protocol.Duration{5000, 10000, 15000, 20000}, 20_000},
+		"around at unknown height":  {"x", []int{10, 20, 3, 13}, []protocol.Duration{5000, 10000, 15000, 20000}, 20_000},
+		"most readings fail":        {"9999999999", []int{10, -1, -1, -1}, []protocol.Duration{5000, 10000, 15000, 20000}, 0},
+		"a process ends meanwhile":  {"9999999999", []int{10, 20, 30, 40}, []protocol.Duration{5000, 1000, 15000, 20000}, 20_000},
+		"its counters are not seen": {"9999999999", []int{-1, -1, -1, -1}, []protocol.Duration{5000, 10000, 15000, 20000}, 0},
+	} {
+		k := newTree(t)
+		k.busy(0)
+		k.zone(zone, "package-0", "0", c.top)
+		m := usage.NewMeter(k.Roots, 1)
+		for i, joule := range c.joule {
+			k.busy(200 * (i + 1)) // ten seconds of CPUs
+			k.zone(zone, "package-0", strconv.Itoa(1_000_000*joule), c.top)
+			m.Sample(usage.Reaped{CPU: c.cpu[i]})
+		}
+		if got := m.Usage().Energy; got != c.want {
+			t.Errorf("%s: measured %d mJ, want %d", name, got, c.want)
+		}
+	}
+}
+
 // TestEnergyAddsUp: however often it is sampled, jobs that are all that runs on the machine
 // are given all that it draws.
 func TestEnergyAddsUp(t *testing.T) {
@@ -172,6 +205,27 @@ func TestEnergyAddsUp(t *testing.T) {
 	})
 }
 
+// TestSleepersHaveNoClock: the CPU on which a shell waits for its children runs slowly, or is
+// somebody else's. The component runs at the clock of those where it works.
+func TestSleepersHaveNoClock(t *testing.T) {
+	t.Parallel()
+	k := newTree(t)
+	for cpu, kilohertz := range map[string]string{"cpu0": "800000", "cpu1": "2400000"} {
+		k.write(filepath.Join(k.Sys, "devices/system/cpu", cpu, "cpufreq/scaling_cur_freq"), kilohertz)
+	}
+	k.process(1, "20", 0, 0, 0, 0, 0, 0)
+	k.process(20, "21", 0, 0, 0, 0, 1, 1)
+	k.process(21, "", 100, 0, 0, 0, 1, 1)
+	k.sleeps(20)
+	k.sleeps(21) // as the first thread of a program does that computes in its second one
+	k.thread(21, 22, 1)
+	m := usage.NewMeter(k.Roots, 1)
+	m.Sample(usage.Reaped{})
+	if got := m.Usage(); got.MHz != 2400 || got.CPU != 1000 {
+		t.Errorf("measured %+v", got)
+	}
+}
+
 // TestClock: the governor's word first, then that of cpuinfo; the mean over the CPUs that the
 // processes run on, and over samples.
 func TestClock(t *testing.T) {
@@ -200,6 +254,9 @@ func TestClock(t *testing.T) {
 	m.Sample(usage.Reaped{})
 	k.write(filepath.Join(k.Sys, "devices/system/cpu/cpu0/cpufreq/scaling_cur_freq"), "2800000")
 	m.Sample(usage.Reaped{})
+	k.sleeps(10)
+	k.sleeps(13)
+	m.Sample(usage.Reaped{}) // a CPU on which nothing runs is slow for that
 	k.process(1, "", 0, 0, 0, 0, 0, 0)
 	m.Sample(usage.Reaped{CPU: 20}) // nothing runs any more
 	if got := m.Usage().MHz; got != 1500 {

@@ -16,11 +16,10 @@ import (
 
 // The metrics of node_exporter that count here.
 const (
-	metricCPU     = "node_cpu_seconds_total"            // of each CPU and mode
-	metricTotal   = "node_memory_MemTotal_bytes"        //
-	metricFree    = "node_memory_MemAvailable_bytes"    //
-	metricEnergy  = "node_rapl_package_joules_total"    // of each CPU package
-	metricNetwork = "node_network_transmit_bytes_total" // of each device
+	metricCPU    = "node_cpu_seconds_total"         // of each CPU and mode
+	metricTotal  = "node_memory_MemTotal_bytes"     //
+	metricFree   = "node_memory_MemAvailable_bytes" //
+	metricEnergy = "node_rapl_package_joules_total" // of each CPU package
 )
 
 // Node is what a node's exporter tells at one time.
@@ -28,7 +27,6 @@ type Node struct {
 	CPUs     int
 	Busy     protocol.Duration // of all its CPUs together, since it was started
 	MemoryMB int64             // in use; 0: not told
-	Sent     int64             // 64-bit words, through all its devices, since it was started
 	packages []counter
 }
 
@@ -70,9 +68,9 @@ func openSource(ctx context.Context, source string) (io.ReadCloser, error) {
 // its CPUs is refused: its other counters could be given to nobody.
 func ReadNode(from io.Reader) (Node, error) {
 	var node Node
-	var seconds, total, free, sent float64
+	var seconds, total, free float64
 	cpus := map[string]bool{}
-	wanted := []string{metricCPU, metricTotal, metricFree, metricEnergy, metricNetwork}
+	wanted := []string{metricCPU, metricTotal, metricFree, metricEnergy}
 	err := parseExposition(from, func(name string) bool { return slices.Contains(wanted, name) }, func(s sample) {
 		switch s.name {
 		case metricCPU:
@@ -88,10 +86,6 @@ func ReadNode(from io.Reader) (Node, error) {
 			if count, ok := whole(s.value, 1e6); ok {
 				node.packages = append(node.packages, counter{zone: s.label("index") + s.label("path"), count: uint64(count)}) //nolint:gosec // it is not negative
 			}
-		case metricNetwork:
-			if s.label("device") != "lo" {
-				sent += s.value
-			}
 		}
 	})
 	if err != nil {
@@ -105,7 +99,6 @@ func ReadNode(from io.Reader) (Node, error) {
 	if total > free {
 		node.MemoryMB, _ = whole(total-free, 1./(1<<20))
 	}
-	node.Sent, _ = whole(sent, 1./8)
 	slices.SortFunc(node.packages, func(a, b counter) int { return strings.Compare(a.zone, b.zone) })
 	return node, nil
 }
@@ -116,47 +109,50 @@ type Tally struct {
 	begun, broken bool
 	last          Node
 	busy          protocol.Duration
-	microjoules   uint64
-	before, most  int64 // memory in use, in MB
-	words         int64
+	powered       protocol.Duration // of that, the time of which the energy is known
+	microjoules   uint64            // drawn in it
+	before, most  int64             // memory in use, in MB
 }
 
-// Add adds what came since the last reading. A node that was restarted meanwhile, or an
-// energy counter that has begun again, which an exporter does not tell the height of, end
-// the tally: then it tells nothing.
+// Add adds what came since the last reading. A node that was restarted meanwhile, or that has
+// other CPU packages, ends the tally: then it tells nothing. An energy counter that has begun
+// again, as most do several times an hour, at a height that an exporter does not tell, leaves
+// this one pause without energy.
 func (t *Tally) Add(node Node) {
 	if !t.begun {
 		t.begun, t.last, t.before, t.most = true, node, node.MemoryMB, node.MemoryMB
 		return
 	}
-	energy, ok := drawn(t.last.packages, node.packages)
-	if !ok && len(t.last.packages) > 0 || node.Busy < t.last.Busy || node.Sent < t.last.Sent {
+	if node.Busy < t.last.Busy || !samePackages(t.last.packages, node.packages) {
 		t.broken = true
 		return
 	}
-	t.busy += node.Busy - t.last.Busy
-	t.microjoules += energy
+	busy := node.Busy - t.last.Busy
+	t.busy += busy
+	if energy, ok := drawn(t.last.packages, node.packages); ok {
+		t.powered += busy
+		t.microjoules += energy
+	}
 	t.most = max(t.most, node.MemoryMB)
-	t.words += node.Sent - t.last.Sent
 	t.last = node
 }
 
-// Energy is the share, in millijoules, that a run has in what the node drew, which kept its
-// CPUs busy for so long; 0: not known.
+// Energy is the share, in millijoules, that a run of so much CPU time has in what the node
+// drew: as much for each second of a busy CPU as in the time of which it is known. 0: not
+// known, as also when that was less than half of the run.
 func (t *Tally) Energy(cpu protocol.Duration) int64 {
-	if t.broken || t.busy <= 0 {
+	if t.broken || t.powered <= 0 || t.powered < cpu/2 {
 		return 0
 	}
-	share := min(1, float64(max(0, cpu))/float64(t.busy))
-	return int64(math.Round(float64(t.microjoules) / 1000 * share))
+	return int64(math.Round(float64(t.microjoules) / 1000 * float64(max(0, cpu)) / float64(t.powered)))
 }
 
-// Alone is what is measured of a run that had the node to itself, on so many CPUs: also what
-// cannot be told apart when runs share a node. In what it has sent is what it has written to
-// file systems on the network.
-func (t *Tally) Alone(cpus int) protocol.Usage {
-	if t.broken || t.busy <= 0 || cpus < 1 {
+// Alone is what is measured of a run that had the node to itself: also what cannot be told
+// apart when runs share a node. What a node sends is not in it: the CPUs of a node send each
+// other nothing through its network.
+func (t *Tally) Alone() protocol.Usage {
+	if t.broken || t.busy <= 0 {
 		return protocol.Usage{}
 	}
-	return protocol.Usage{CPU: t.busy, MemoryMB: t.most - t.before, Energy: t.Energy(t.busy), Sent: t.words / int64(cpus)}
+	return protocol.Usage{CPU: t.busy, MemoryMB: t.most - t.before, Energy: t.Energy(t.busy)}
 }

@@ -43,7 +43,7 @@ func (r Roots) packages() (counters []counter) {
 // false when that cannot be told: other packages, or a counter that began again at an
 // unknown height. Of a counter that has begun again it is assumed that it did so once.
 func drawn(from, to []counter) (microjoules uint64, ok bool) {
-	if len(from) == 0 || !slices.EqualFunc(from, to, func(a, b counter) bool { return a.zone == b.zone }) {
+	if len(from) == 0 || !samePackages(from, to) {
 		return 0, false
 	}
 	for i, now := range to {
@@ -58,6 +58,11 @@ func drawn(from, to []counter) (microjoules uint64, ok bool) {
 		}
 	}
 	return microjoules, true
+}
+
+// samePackages says whether two readings are of the same packages.
+func samePackages(a, b []counter) bool {
+	return slices.EqualFunc(a, b, func(a, b counter) bool { return a.zone == b.zone })
 }
 
 func readWord(dir, name string) (string, error) {

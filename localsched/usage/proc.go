@@ -18,7 +18,7 @@ const tick = protocol.Second / 100
 // process is what /proc tells of a living process.
 type process struct {
 	cpu  protocol.Duration // its own, and of its children that were waited for
-	on   int               // the CPU that it ran on last
+	on   []int             // the CPUs on which threads of it run now
 	rss  int64             // resident now, in KiB
 	peak int64             // most resident ever, in KiB; 0 once it has ended
 }
@@ -76,26 +76,62 @@ func (r Roots) process(pid int) (process, error) {
 		return process{}, err
 	}
 	p.rss, p.peak = kibibytes(string(status), "VmRSS:"), kibibytes(string(status), "VmHWM:")
+	p.on = r.running(pid)
 	return p, nil
 }
 
-// parseStat adds up utime, stime, cutime and cstime of /proc/<pid>/stat, proc_pid_stat(5), and
-// reads the CPU. The fields are counted from behind the command's name, which may hold anything.
+// running are the CPUs on which threads of a process run now. The first thread of many programs
+// only waits for the others.
+func (r Roots) running(pid int) (on []int) {
+	threads, _ := filepath.Glob(filepath.Join(r.Proc, strconv.Itoa(pid), "task", "*", "stat")) // the pattern is sound
+	for _, thread := range threads {
+		stat, err := os.ReadFile(thread)
+		if err != nil {
+			continue // it is gone
+		}
+		if cpu, ok := runsOn(string(stat)); ok {
+			on = append(on, cpu)
+		}
+	}
+	return on
+}
+
+// The numbers of fields in /proc/<pid>/stat and /proc/<pid>/task/<tid>/stat, proc_pid_stat(5).
+const (
+	fieldState     = 3
+	fieldUser      = 14 // utime, then stime, cutime and cstime
+	fieldReaped    = 17
+	fieldProcessor = 39
+)
+
+// statFields are those from the state on. They are counted from behind the command's name,
+// which may hold anything.
+func statFields(line string) []string {
+	return strings.Fields(line[strings.LastIndexByte(line, ')')+1:])
+}
+
+// runsOn is the CPU of a thread that runs.
+func runsOn(stat string) (cpu int, ok bool) {
+	fields := statFields(stat)
+	if len(fields) <= fieldProcessor-fieldState || fields[0] != "R" {
+		return 0, false
+	}
+	cpu, err := strconv.Atoi(fields[fieldProcessor-fieldState])
+	return cpu, err == nil && cpu >= 0
+}
+
+// parseStat adds up utime, stime, cutime and cstime of /proc/<pid>/stat.
 func parseStat(line string) (p process, err error) {
-	const state, first, last, processor = 3, 14, 17, 39 // numbers of fields
-	fields := strings.Fields(line[strings.LastIndexByte(line, ')')+1:])
-	if len(fields) <= processor-state {
+	fields := statFields(line)
+	if len(fields) <= fieldReaped-fieldState {
 		return process{}, fmt.Errorf("process stat %.60q has too few fields", line)
 	}
-	for _, field := range fields[first-state : last-state+1] {
+	for _, field := range fields[fieldUser-fieldState : fieldReaped-fieldState+1] {
 		ticks, wrong := parseTicks(field)
 		if wrong != nil {
 			return process{}, fmt.Errorf("process stat %.60q: %w", line, wrong)
 		}
 		p.cpu += ticks
-	}
-	if p.on, err = strconv.Atoi(fields[processor-state]); err != nil || p.on < 0 {
-		return process{}, fmt.Errorf("process stat %.60q: %.30q is no CPU", line, fields[processor-state])
 	}
 	return p, nil
 }

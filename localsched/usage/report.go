@@ -88,6 +88,7 @@ func Prefer(first, second protocol.Usage) protocol.Usage {
 		Sent:     cmp.Or(first.Sent, second.Sent),
 		Messages: cmp.Or(first.Messages, second.Messages),
 		MHz:      cmp.Or(first.MHz, second.MHz),
+		Power:    cmp.Or(first.Power, second.Power),
 	}
 }
 

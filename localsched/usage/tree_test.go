@@ -33,13 +33,32 @@ func (k tree) write(path, text string) {
 	}
 }
 
-// process makes a process of one thread, on the CPU of its last digit. Times are in ticks of 10 ms, memory in KiB.
+// sleeps has the thread of a process wait for something, as a shell does for its children.
+func (k tree) sleeps(pid int) {
+	k.t.Helper()
+	path := filepath.Join(k.Proc, strconv.Itoa(pid), "task", strconv.Itoa(pid), "stat")
+	stat, err := os.ReadFile(path)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	k.write(path, strings.Replace(string(stat), " R ", " S ", 1))
+}
+
+// thread adds a thread to a process, that runs on a CPU.
+func (k tree) thread(pid, tid, cpu int) {
+	k.t.Helper()
+	k.write(filepath.Join(k.Proc, strconv.Itoa(pid), "task", strconv.Itoa(tid), "stat"), fmt.Sprintf("%d (a) R %s%d 0 0\n", tid, strings.Repeat("0 ", 35), cpu))
+}
+
+// process makes a process of one thread that runs, on the CPU of its last digit. Times are in ticks of 10 ms, memory in KiB.
 func (k tree) process(pid int, children string, user, system, reapedUser, reapedSystem, rss, peak int) {
 	k.t.Helper()
 	dir := filepath.Join(k.Proc, strconv.Itoa(pid))
 	k.write(filepath.Join(dir, "task", strconv.Itoa(pid), "children"), children)
-	k.write(filepath.Join(dir, "stat"), fmt.Sprintf("%d (a) b (c) S 1 %d %d 0 -1 4194560 1 2 3 4 %d %d %d %d 20 0 1 0 77 5 6 %s %d 0 0\n",
-		pid, pid, pid, user, system, reapedUser, reapedSystem, strings.Repeat("0 ", 14), pid%10))
+	for _, path := range []string{"stat", "task/" + strconv.Itoa(pid) + "/stat"} {
+		k.write(filepath.Join(dir, path), fmt.Sprintf("%d (a) b (c) R 1 %d %d 0 -1 4194560 1 2 3 4 %d %d %d %d 20 0 1 0 77 5 6 %s %d 0 0\n",
+			pid, pid, pid, user, system, reapedUser, reapedSystem, strings.Repeat("0 ", 14), pid%10))
+	}
 	k.write(filepath.Join(dir, "status"), fmt.Sprintf("Name:\ta\nVmHWM:\t%8d kB\nVmRSS:\t%8d kB\nThreads:\t1\n", peak, rss))
 }
 

@@ -1,0 +1,78 @@
+package peer_test
+
+import (
+	"strconv"
+	"testing"
+
+	"github.com/switchyard-hpc/switchyard/internal/predict/gamma"
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// experienced is a peer that begins with runs of components 0, 1, 2 … of ada's, and of bob's of
+// the same names.
+func experienced(tb testing.TB, components int) *peer.Peer {
+	tb.Helper()
+	machine := protocol.Machine{Flops: 5e9, Words: 8e8, Network: 1e8, Latency: 5000}
+	rows := peer.Rows{}
+	for i := range 2 * components {
+		row := peer.ExecutionRow{User: [...]string{"ada", "bob"}[i%2], Component: strconv.Itoa(i / 2), Site: "a"}
+		for run := range 10 {
+			row.Runs = append(row.Runs, peer.Execution{Execution: gamma.Execution{
+				Site: "a", Machine: machine, CPUs: 2 << (run % 4), Ran: protocol.Duration(60_000 + 1000*run), At: protocol.Instant(run),
+				Stated: protocol.Behaviour{Mflop: 1e6, Mwords: 1e5, Sent: 1e8, CPUs: 4}, Usage: protocol.Usage{CPU: 100_000},
+			}})
+		}
+		rows.Commit(peer.Record{Table: peer.ExecutionTable, Key: row.User + "\x00" + row.Component + "\x00a", Row: row})
+	}
+	records, err := rows.Records()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	p, err := peer.New(goodConfig(), 1, records)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	p.Step(peertest.Epoch, peer.Tick{})
+	return p
+}
+
+// askWarehouse is what a peer tells of a component of a user; empty: of all.
+func askWarehouse(tb testing.TB, p *peer.Peer, user, component string) []peer.KnownComponent {
+	tb.Helper()
+	ready := p.Step(peertest.Epoch, peer.AskWarehouse{Asked: 1, User: user, Component: component})
+	known, ok := ready.Answers[0].Reply.(peer.Warehouse)
+	if !ok {
+		tb.Fatalf("got %+v", ready.Answers)
+	}
+	return known.Components
+}
+
+// A component is known by user and name. All runs of it are fitted only when it is asked for:
+// the list of thousands must not stop the peer for seconds.
+func TestWarehouseFitsWhatIsNamed(t *testing.T) {
+	t.Parallel()
+	p := experienced(t, 3)
+	all := askWarehouse(t, p, "", "")
+	if len(all) != 6 {
+		t.Errorf("the list has %d components", len(all))
+	}
+	for _, c := range all {
+		if c.Behaviour != (protocol.Behaviour{}) || len(c.Sites[0].Runs) != 10 || c.Sites[0].Runs[9].Rate == 0 {
+			t.Errorf("in the list %s of %s is %+v", c.Name, c.User, c)
+		}
+	}
+	one := askWarehouse(t, p, "ada", "1")
+	if len(one) != 1 || one[0].User != "ada" || one[0].Name != "1" || !one[0].Behaviour.Stated() {
+		t.Errorf("asked for one: %+v", one)
+	}
+}
+
+// BenchmarkWarehouse lists what is known of 10,000 components from 100,000 runs.
+func BenchmarkWarehouse(b *testing.B) {
+	p := experienced(b, 5000)
+	for b.Loop() {
+		askWarehouse(b, p, "", "")
+	}
+}
