@@ -305,7 +305,7 @@ func (l *lone) endMeasured(ran protocol.Duration, used protocol.Usage) {
 	l.t.Helper()
 	for _, op := range slices.Backward(l.asked) {
 		if submit, ok := op.(peer.SubmitOp); ok {
-			l.finishMeasured(submit.Job.Tag, ran, used)
+			l.finish(submit.Job.Tag, ran, used)
 			return
 		}
 	}

@@ -143,7 +143,7 @@ func (p *Peer) refuseJobs(user string, a *Application, jobs []NewJob) (Refusal, 
 			return refusal, true
 		}
 	}
-	return Refusal{}, false
+	return p.refuseGroups(jobs)
 }
 
 // refuseJob says why a job can run in none of its shapes.

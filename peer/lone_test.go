@@ -183,12 +183,7 @@ func count[Op peer.Op](l *lone) (n int) {
 }
 
 // finish tells that a run here has ended well after so long.
-func (l *lone) finish(tag protocol.Tag, ran protocol.Duration) {
-	l.t.Helper()
-	l.finishMeasured(tag, ran, protocol.Usage{})
-}
-
-func (l *lone) finishMeasured(tag protocol.Tag, ran protocol.Duration, used protocol.Usage) {
+func (l *lone) finish(tag protocol.Tag, ran protocol.Duration, used protocol.Usage) {
 	l.t.Helper()
 	l.step(peer.CallDone{ID: l.watching, Result: peer.WatchResult{Watched: localsched.Watched{
 		Cursor:  localsched.Cursor(tag.String()),

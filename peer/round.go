@@ -443,6 +443,9 @@ func (p *Peer) siteQuote(r *round, i int, a *ask) SiteQuote {
 		age = p.now.Sub(a.partner.loadAt)
 	}
 	q := viewQuote(a.partner.Site, a.quote(i), a.partner.load, age)
+	if j := r.job(p, i); j != nil && !a.partner.card.Reserves && j.together() {
+		q.Declined = cannotHold(true, false) // asked about other jobs
+	}
 	if q.Declined == "" {
 		q.Transfer = a.partner.transfer(&r.specs[i])
 	}
@@ -484,5 +487,6 @@ func (p *Peer) toldQuotes(r *round, i int) (quotes []SiteQuote, others int) {
 	for row := i; row < r.rows(i); row++ {
 		quotes = append(quotes, p.siteQuotes(r, row, most)...)
 	}
-	return quotes, all*(r.rows(i)-i) - len(quotes)
+	others = all*(r.rows(i)-i) - len(quotes)
+	return append(quotes, p.leftOut(r, i)...), others
 }

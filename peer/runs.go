@@ -256,12 +256,16 @@ func (p *Peer) dropRun(tag protocol.Tag) {
 	if p.runs[tag] == nil {
 		return
 	}
+	held := p.holds(tag)
 	delete(p.runs, tag)
 	p.keepPromise(tag)
 	p.timers.stop(runTimerOf(tag))
 	p.timers.stop(reportTimerOf(tag))
 	p.saveRun(tag)
 	p.forget(tag)
+	if held {
+		p.release(tag) // the job may never have come to take it
+	}
 }
 
 func (p *Peer) forget(tag protocol.Tag) {

@@ -1,6 +1,7 @@
 package peer_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,18 +14,36 @@ import (
 // holders is a grid of sites a, b … of four CPUs that can hold room, but for those named.
 func holders(t *testing.T, names string, cannot ...protocol.SiteName) *peertest.World {
 	t.Helper()
+	return holdersWith(t, names, func(*peer.Config) {}, cannot...)
+}
+
+// holdersWith are holders with a change of their configurations.
+func holdersWith(t *testing.T, names string, change func(*peer.Config), cannot ...protocol.SiteName) *peertest.World {
+	t.Helper()
+	return holdersAt(t, names, nil, change, cannot...)
+}
+
+// holdersAt are holders whose clocks differ.
+func holdersAt(
+	t *testing.T, names string, skew map[protocol.SiteName]protocol.Duration, change func(*peer.Config), cannot ...protocol.SiteName,
+) *peertest.World {
+	t.Helper()
 	calm := &peertest.Nemesis{CommitBy: 1, CallBy: 3, Late: 100}
 	calm.Seed(1)
 	options := peertest.Options{Seed: 1, Faults: calm}
 	for _, name := range names {
 		o := peertest.SiteOptions{
 			Name: protocol.SiteName(name), Capacity: protocol.Capacity{CPUs: 4, Nodes: 4}, Policy: peertest.Greedy{Whole: true},
+			Skew: skew[protocol.SiteName(name)],
 		}
 		reserves := true
 		for _, other := range cannot {
 			reserves = reserves && other != o.Name
 		}
-		o.Config = func(cfg *peer.Config) { cfg.Reserves = reserves }
+		o.Config = func(cfg *peer.Config) {
+			cfg.Reserves = reserves
+			change(cfg)
+		}
 		options.Sites = append(options.Sites, o)
 	}
 	w, err := peertest.New(options)
@@ -116,6 +135,43 @@ func TestComponentsStartTogether(t *testing.T) {
 				t.Errorf("they started at %v, at %v", starts, sites)
 			}
 		})
+	}
+}
+
+// Components that the policy puts at one site, which is too small for all of them at once, are
+// spread, and no room is held in vain.
+func TestGroupIsSpread(t *testing.T) {
+	t.Parallel()
+	w := holders(t, "abc")
+	everywhere := []protocol.SiteName{"a", "b", "c"}
+	s := together(w, append(pair(3, everywhere, everywhere), pair(3, everywhere, nil)[0]))
+	w.Advance(10 * protocol.Minute)
+	starts, sites := startsOf(t, w, s)
+	if len(starts) != 3 || starts[0] != starts[1] || starts[1] != starts[2] {
+		t.Errorf("they started at %v, at %v", starts, sites)
+	}
+	for _, job := range s.Rows().Jobs() {
+		t.Errorf("job %v waits in epoch %d: %s", job.Spec.Job, job.Epoch, job.Reason)
+	}
+}
+
+// Clocks that differ by more than the margin cost no group its start: its sites hold room from
+// one instant by their own clocks, and start as far apart as these are.
+func TestClocksDiffer(t *testing.T) {
+	t.Parallel()
+	for _, skew := range []protocol.Duration{-5, 5, -20, 20, -120, 120} {
+		for _, first := range []protocol.SiteName{"a", "b"} {
+			w := holdersAt(t, "abc", map[protocol.SiteName]protocol.Duration{"c": skew * protocol.Second}, func(*peer.Config) {})
+			s := together(w, pair(4, []protocol.SiteName{first}, []protocol.SiteName{"c"}))
+			quiet(t, w)
+			starts, sites := startsOf(t, w, s)
+			if len(starts) != 2 {
+				t.Fatalf("skew of %d s: they started at %v, at %v", skew, starts, sites)
+			}
+			if apart := max(starts[0].Sub(starts[1]), starts[1].Sub(starts[0])); apart > max(skew, -skew)*protocol.Second {
+				t.Errorf("skew of %d s: they started %v apart, at %v", skew, apart, sites)
+			}
+		}
 	}
 }
 
@@ -252,4 +308,116 @@ func TestRoomIsGivenUpAfterACrash(t *testing.T) {
 		}
 		quiet(t, w)
 	}
+}
+
+// A site that refuses a component which was granted gives its room up, and so do the others.
+func TestRefusedComponentGivesItsRoomUp(t *testing.T) {
+	t.Parallel()
+	for _, refuses := range []protocol.SiteName{"a", "b"} {
+		w := holders(t, "abc")
+		jobs := pair(4, []protocol.SiteName{refuses}, []protocol.SiteName{"c"})
+		refused := peertest.Plan{Run: protocol.Minute, Refuse: true}.Job(jobs[0].Spec)
+		refused.Component = jobs[0].Component
+		jobs[0] = refused
+		s := together(w, jobs)
+		returned := func() bool {
+			one := s.Rows().Jobs()[0]
+			return one.Epoch > 0 && one.Phase == peer.InGridQueue
+		}
+		for range 60_000 {
+			if returned() {
+				break
+			}
+			w.Advance(1)
+		}
+		if !returned() {
+			t.Fatalf("%s did not refuse it", refuses)
+		}
+		w.Advance(protocol.Second)
+		if held := w.Site(refuses).Batch.Held(); len(held) > 0 {
+			t.Errorf("%s refused the job and still holds room for %v", refuses, held)
+		}
+	}
+}
+
+// People are told of partners that are left out since they hold no room, also where another
+// job of the round is asked about there.
+func TestLeftOutIsTold(t *testing.T) {
+	t.Parallel()
+	for _, alone := range []bool{false, true} {
+		w := holders(t, "abc", "b")
+		jobs := pair(2, nil, nil)
+		if alone {
+			third := member(1)
+			third.Component.Together = 0
+			jobs = append(jobs, third)
+		}
+		asked := w.Ask("a", func(asked peer.AskID) peer.Event {
+			return peer.TestSubmit{Asked: asked, User: "ada", Jobs: jobs, Application: wanting()}
+		})
+		w.Advance(10 * protocol.Second)
+		quoted, ok := w.Site("a").Answer(asked).(peer.Quoted)
+		if !ok {
+			t.Fatalf("got %+v", w.Site("a").Answer(asked))
+		}
+		for i, quotes := range quoted.Jobs {
+			at := slices.IndexFunc(quotes, func(q peer.SiteQuote) bool { return q.Site == "b" })
+			if at < 0 || len(quotes) != 3 || strings.Contains(quotes[at].Declined, "cannot hold room") != (i < 2) {
+				t.Errorf("of job %d is told: %+v", i+1, quotes)
+			}
+		}
+	}
+}
+
+// A group that the sites together can never hold at one instant is refused; one that they can is
+// not.
+func TestGroupsLargerThanAllSites(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		cpus    []int
+		maxQ    int
+		refused bool
+	}{
+		"fits":                    {[]int{4, 4, 2, 2}, 0, false},
+		"more than all CPUs":      {[]int{4, 4, 4, 1}, 0, true},
+		"does not go into them":   {[]int{3, 3, 3, 2}, 0, true},
+		"more than MaxQ":          {[]int{2, 2, 2, 2, 2, 2}, 1, true},
+		"as many as MaxQ":         {[]int{2, 2, 2, 2, 2}, 1, false},
+		"with one of fewer CPUs":  {[]int{4, 4, -4}, 0, false},
+		"with two of fewer CPUs":  {[]int{4, 4, -4, -4}, 0, false},
+		"with five of fewer CPUs": {[]int{4, 4, -4, -4, -4, -4, -4}, 0, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := holdersWith(t, "abcd", func(cfg *peer.Config) {
+				if cfg.Site == "a" {
+					cfg.MaxQ = tt.maxQ
+				}
+			}, "d")
+			var jobs []peer.NewJob
+			for _, cpus := range tt.cpus {
+				jobs = append(jobs, member(cpus))
+			}
+			asked := w.Ask("a", func(asked peer.AskID) peer.Event {
+				return peer.Submit{Asked: asked, User: "ada", Jobs: jobs, Application: wanting()}
+			})
+			refusal, refused := w.Site("a").Answer(asked).(peer.Refusal)
+			if refused != tt.refused || refused && (refusal.Code != peer.NoSite || len(refusal.Sites) != 3) {
+				t.Errorf("got %+v", w.Site("a").Answer(asked))
+			}
+		})
+	}
+}
+
+// member is a component of a group; below 0 it may run on so many CPUs or on one.
+func member(cpus int) peer.NewJob {
+	one := peertest.Plan{Run: protocol.Minute}.Job(protocol.Spec{
+		Request: protocol.Request{CPUs: max(cpus, -cpus), WallTime: 2 * protocol.Minute}, Name: "x",
+	})
+	one.Component = peer.Component{Alpha: protocol.PPM, Together: 1}
+	if cpus < 0 {
+		one.Spec.CPUs = 1
+		one.Component.Shapes = []peer.Shape{{CPUs: -cpus, WallTime: protocol.Minute}}
+	}
+	return one
 }

@@ -222,6 +222,7 @@ func (p *Peer) quoted(r *round) Quoted {
 		for row := i; row < r.rows(i); row++ {
 			quotes = append(quotes, p.siteQuotes(r, row, len(r.asks)+1)...)
 		}
+		quotes = append(quotes, p.leftOut(r, i)...)
 		slices.SortStableFunc(quotes, func(a, b SiteQuote) int { return cmp.Compare(a.ATT(), b.ATT()) })
 		out.Jobs = append(out.Jobs, quotes)
 	}

@@ -23,8 +23,7 @@ const mostTimes = 32
 type held struct {
 	spool.Hold
 
-	came    bool // the job has been given to Slurm
-	dropped bool // it is given up, of which Slurm may not have heard
+	checked time.Time // when its reservation was last looked for, while its job waits
 }
 
 var _ localsched.Reserver = (*Scheduler)(nil)
@@ -199,17 +198,29 @@ func (s *Scheduler) Release(ctx context.Context, tag protocol.Tag) error {
 		if j, err := s.get(tag); err != nil || j != nil {
 			return err
 		}
-		s.drops(tag)
+		s.spend(tag)
 		return s.unhold(ctx, h)
 	}
 	return nil
 }
 
-// drops notes that a hold is given up.
-func (s *Scheduler) drops(tag protocol.Tag) {
+// spend notes that a hold waits for no job any more, durably: what Slurm does not hear of now
+// is given up after a restart, too.
+func (s *Scheduler) spend(tag protocol.Tag) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.holds[tag].dropped = true
+	h := s.holds[tag]
+	known := h == nil || h.Spent
+	if known {
+		s.mu.Unlock()
+		return
+	}
+	h.Spent = true
+	record := h.Hold
+	s.mu.Unlock()
+	if err := s.spool.AddHold(record); err != nil {
+		s.config.Log.Warn("hold_not_noted", "job", tag.String(), "error", err,
+			"advice", "if the peer is started anew before the job has ended, the room may be held until its time is over")
+	}
 }
 
 // unhold deletes a hold's reservation, then its record.
@@ -236,7 +247,7 @@ func (s *Scheduler) sweepHolds(ctx context.Context) {
 		return
 	}
 	defer func() { <-s.reserves }()
-	if err := s.sweepReservations(ctx); err != nil && ctx.Err() == nil {
+	if err := errors.Join(s.sweepReservations(ctx), s.leaveLost(ctx)); err != nil && ctx.Err() == nil {
 		s.config.Log.Warn("reservations_not_seen", "error", err)
 	}
 	for _, h := range s.spentHolds(protocol.InstantOf(time.Now())) {
@@ -248,7 +259,7 @@ func (s *Scheduler) sweepHolds(ctx context.Context) {
 
 // holdsToSweep says whether a sweep has anything to do.
 func (s *Scheduler) holdsToSweep() bool {
-	return s.config.Reservations && !s.swept.Load() || len(s.spentHolds(protocol.InstantOf(time.Now()))) > 0
+	return s.config.Reservations && !s.swept.Load() || len(s.spentHolds(protocol.InstantOf(time.Now()))) > 0 || len(s.unchecked()) > 0
 }
 
 func (s *Scheduler) spentHolds(now protocol.Instant) (spent []spool.Hold) {
@@ -256,7 +267,7 @@ func (s *Scheduler) spentHolds(now protocol.Instant) (spent []spool.Hold) {
 	defer s.mu.Unlock()
 	for tag, h := range s.holds {
 		j := s.jobs[tag]
-		if j == nil && (h.came || h.dropped || h.End() <= now) || j != nil && (j.state == ended || j.state == withdrawn) {
+		if j == nil && (h.Spent || h.End() <= now) || j != nil && (j.state == ended || j.state == withdrawn) {
 			spent = append(spent, h.Hold)
 		}
 	}
@@ -264,28 +275,94 @@ func (s *Scheduler) spentHolds(now protocol.Instant) (spent []spool.Hold) {
 }
 
 // inReservation is what of sbatch's arguments has a job start in its reservation; nothing
-// when it has none, or would be ended with it because it comes too late.
+// when it has none, or would be ended with it because it comes too late. Without the
+// reservation that was made for it, it starts no sooner than those that it starts with.
 func (s *Scheduler) inReservation(tag protocol.Tag) []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	h := s.holds[tag]
-	if h == nil {
+	h, ok := s.heldFor(tag)
+	if !ok {
 		return nil
 	}
-	h.came = true
-	if protocol.InstantOf(time.Now()) > h.Start.Add(leeway/2) {
+	s.spend(tag)
+	now, r := protocol.InstantOf(time.Now()), s.reservationOf(h)
+	if now > h.Start.Add(leeway/2) {
 		return nil
 	}
-	return []string{"--reservation=" + s.reservationOf(h.Hold).name}
+	all, err := s.commands.reservations(s.ctx)
+	if err != nil || named(all, r.name) {
+		return []string{"--reservation=" + r.name}
+	}
+	s.config.Log.Error("reservation_is_gone", "job", tag.String(), "advice", adviceLost)
+	if h.Start <= now {
+		return nil
+	}
+	return []string{"--begin=" + stamp(wholeSecond(h.Start))}
 }
 
-// restoreHolds reads what is held.
+// adviceLost is what to do where a reservation of this site's is not in Slurm any more.
+const adviceLost = "the job waits as others do, until its time at least; see who has deleted its reservation, or whether slurmctld has lost its state"
+
+func named(all []reservation, name string) bool {
+	return slices.ContainsFunc(all, func(r reservation) bool { return r.name == name })
+}
+
+// unchecked are the holds whose jobs wait in Slurm, and whose reservations were not looked for
+// of late.
+func (s *Scheduler) unchecked() (holds []*held) {
+	const often = 5 // polls
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for tag, h := range s.holds {
+		if j := s.jobs[tag]; j != nil && j.state == queued && time.Since(h.checked) >= often*s.config.Poll {
+			holds = append(holds, h)
+		}
+	}
+	return holds
+}
+
+// leaveLost takes jobs out of reservations that Slurm does not have any more: a controller has
+// lost its state, or no node was up until the reservation was over. They would wait for ever.
+func (s *Scheduler) leaveLost(ctx context.Context) error {
+	holds := s.unchecked()
+	if len(holds) == 0 {
+		return nil
+	}
+	all, err := s.commands.reservations(ctx)
+	if err != nil {
+		return err
+	}
+	for _, h := range holds {
+		if !named(all, s.reservationOf(h.Hold).name) {
+			err = errors.Join(err, s.leaveOne(ctx, h.Hold))
+		}
+		s.mu.Lock()
+		h.checked = time.Now()
+		s.mu.Unlock()
+	}
+	return err
+}
+
+// leaveOne takes a job out of its reservation, if it is in one.
+func (s *Scheduler) leaveOne(ctx context.Context, h spool.Hold) error {
+	name := s.reservationOf(h).name
+	waiting, err := s.commands.waitingIn(ctx, name)
+	if err != nil {
+		return err
+	}
+	for _, one := range waiting {
+		s.config.Log.Error("reservation_is_gone", "job", h.Tag.String(), "slurm_job", one.id, "advice", adviceLost)
+		err = errors.Join(err, s.commands.leave(ctx, one, h.Start))
+	}
+	return err
+}
+
+// restoreHolds reads what is held, when the jobs have been found.
 func (s *Scheduler) restoreHolds() error {
 	holds, err := s.spool.Holds()
 	if err != nil {
 		return err
 	}
 	for _, h := range holds {
+		h.Spent = h.Spent || s.jobs[h.Tag] != nil
 		s.holds[h.Tag] = &held{Hold: h}
 	}
 	return nil

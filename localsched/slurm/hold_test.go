@@ -2,10 +2,13 @@ package slurm_test
 
 import (
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -58,7 +61,10 @@ func TestReservations(t *testing.T) { //nolint:tparallel // the cases share one 
 	t.Run("half made", reservationHalfMade)
 	t.Run("made without an answer", reservationUnanswered)
 	t.Run("given up while Slurm does not hear", reservationUnreleased)
+	t.Run("given up over a restart", reservationGivenUpLater)
 	t.Run("deleted by somebody else", reservationDeleted)
+	t.Run("lost by the controller", reservationLost)
+	t.Run("over before a node was up", reservationOver)
 	t.Run("refused", reservationRefused)
 }
 
@@ -199,16 +205,110 @@ func reservationUnreleased(t *testing.T) {
 	eventually(t, "the reservation is deleted", func() bool { return !s.reserved(t, s.name(job.Tag)) })
 }
 
-// reservationDeleted: a job whose reservation an operator has deleted waits as others do.
+// reservationGivenUpLater: while Slurm does not hear, one hold's job ends and is forgotten, and
+// another hold is given up. Both reservations are deleted after a restart of the peer, and not
+// when their time is over.
+func reservationGivenUpLater(t *testing.T) {
+	deaf := filepath.Join(newDir(t), "deaf")
+	s := openSite(t, "siteF", func(c *slurm.Config) {
+		c.Reservations = true
+		c.Bin = commandsWith(t, `[ "$1" != delete ] || [ ! -e `+deaf+` ] || exit 1; exec /usr/bin/scontrol "$@"`)
+	})
+	job, other := guest("true"), guest("true")
+	job.Spec.WallTime, other.Spec.WallTime = protocol.Hour, protocol.Hour
+	s.reserve(t, holdOf(job, time.Second))
+	s.reserve(t, holdOf(other, time.Hour))
+	if err := os.WriteFile(deaf, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.submit(t, job)
+	s.awaitEnd(t, job.Tag)
+	if err := s.Forget(t.Context(), job.Tag); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Release(t.Context(), other.Tag); err == nil {
+		t.Error("given up though Slurm has not heard of it")
+	}
+	s.reopen(t)
+	if err := os.Remove(deaf); err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range []localsched.Submission{job, other} {
+		eventually(t, "the reservation is deleted", func() bool { return !s.reserved(t, s.name(one.Tag)) })
+	}
+}
+
+// reservationDeleted: a job whose reservation an operator has deleted waits as others do, and
+// starts no sooner than the jobs that it was to start with.
 func reservationDeleted(t *testing.T) {
 	s := openSite(t, "siteF", reserving)
 	job := everything("true")
-	s.reserve(t, holdOf(job, time.Hour))
+	start := s.reserve(t, holdOf(job, 5*time.Second))
 	s.cluster.must(t, "scontrol", "delete", "ReservationName="+s.name(job.Tag))
 	s.submit(t, job)
+	if c := s.awaitRunning(t, job.Tag); c.Started < start {
+		t.Errorf("it started at %v, before %v", c.Started, start)
+	}
 	if got := s.awaitEnd(t, job.Tag); got.State != protocol.Completed {
 		t.Errorf("got %+v", got)
 	}
+}
+
+// reservationLost: a job that waits in a reservation which the controller has lost, as with its
+// state, waits as others do.
+func reservationLost(t *testing.T) {
+	s := openSite(t, "siteF", reserving)
+	job := everything("true")
+	start := s.reserve(t, holdOf(job, 10*time.Second))
+	s.submit(t, job)
+	s.cluster.stop(t)
+	for _, name := range []string{"state/resv_state", "state/resv_state.old"} {
+		if err := os.Remove(s.cluster.path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+	}
+	if err := s.cluster.start(); err != nil {
+		t.Fatal(err)
+	}
+	if s.reserved(t, s.name(job.Tag)) {
+		t.Fatal("the reservation was not lost")
+	}
+	if c := s.awaitRunning(t, job.Tag); c.Started < start {
+		t.Errorf("it started at %v, before %v", c.Started, start)
+	}
+	s.awaitEnd(t, job.Tag)
+}
+
+// reservationOver: Slurm holds a job when its reservation ends before it could start. It runs
+// when the nodes are back.
+func reservationOver(t *testing.T) {
+	s := openSite(t, "siteF", reserving)
+	job := everything("true")
+	s.reserve(t, holdOf(job, 2*time.Second))
+	down := s.cluster.must(t, "sinfo", "-h", "-p", "batch", "-o", "%N")
+	s.cluster.must(t, "scontrol", "update", "NodeName="+down, "State=DRAIN", "Reason=test")
+	t.Cleanup(func() { s.cluster.run("scontrol", "update", "NodeName="+down, "State=RESUME") })
+	s.submit(t, job)
+	s.cluster.must(t, "scontrol", "update", "ReservationName="+s.name(job.Tag), "EndTime=now+4")
+	eventually(t, "Slurm deletes the reservation", func() bool { return !s.reserved(t, s.name(job.Tag)) })
+	s.cluster.must(t, "scontrol", "update", "NodeName="+down, "State=RESUME")
+	if got := s.awaitEnd(t, job.Tag); got.State != protocol.Completed {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// stop has the controller save its state and end.
+func (c cluster) stop(t *testing.T) {
+	t.Helper()
+	pid, err := c.controller()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.signal(t, syscall.SIGTERM)
+	eventually(t, "slurmctld ends", func() bool {
+		status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+		return len(status) == 0 || strings.Contains(string(status), "State:\tZ")
+	})
 }
 
 // reservationRefused: what Slurm or the site does not allow is refused, in their words.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -47,6 +48,43 @@ func (c *commands) reservations(ctx context.Context) ([]reservation, error) {
 		return nil, err
 	}
 	return parseReservations(out)
+}
+
+// waiter is a job of Slurm's that waits.
+type waiter struct {
+	id   string
+	held bool // by Slurm, since it has deleted its reservation
+}
+
+// waitingIn are the jobs of a hold's name that wait in its reservation, be it there or not.
+func (c *commands) waitingIn(ctx context.Context, name string) (waiting []waiter, err error) {
+	out, _, err := c.run(ctx, "", "squeue", "-h", "-a", "-t", "PENDING,RESV_DEL_HOLD", "-n", name, "-o", "%A|%T|%v")
+	if err != nil {
+		return nil, err
+	}
+	for line := range strings.Lines(out) {
+		f := strings.Split(strings.TrimSpace(line), "|")
+		if len(f) != 3 {
+			return nil, fmt.Errorf("squeue: %.200q has %d fields, not 3", line, len(f))
+		}
+		if held := f[1] == "RESV_DEL_HOLD"; held || f[2] == name {
+			waiting = append(waiting, waiter{id: f[0], held: held})
+		}
+	}
+	return waiting, nil
+}
+
+// leave takes a job out of its reservation, to start at an instant at the earliest.
+func (c *commands) leave(ctx context.Context, one waiter, start protocol.Instant) error {
+	args := []string{"update", "JobId=" + one.id, "ReservationName="}
+	if start > protocol.InstantOf(time.Now()) {
+		args = append(args, "StartTime="+stamp(wholeSecond(start)))
+	}
+	_, _, err := c.run(ctx, "", "scontrol", args...)
+	if err == nil && one.held {
+		_, _, err = c.run(ctx, "", "scontrol", "release", one.id)
+	}
+	return err
 }
 
 // parseReservations reads what scontrol show reservation -o prints.

@@ -20,6 +20,7 @@ type Hold struct {
 	Request protocol.Request `json:"request"`
 	Start   protocol.Instant `json:"start_ms"` // the room is held from then on
 	Account string           `json:"account"`
+	Spent   bool             `json:"spent,omitempty"` // its job has come, or it is given up: no other job will take it
 }
 
 // End is when the hold is over.
