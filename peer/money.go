@@ -23,6 +23,34 @@ func (p *Peer) convert(amount protocol.Micro, from string) (protocol.Micro, erro
 	return cost.Exchange(p.cfg.Exchange).Convert(amount, from, own)
 }
 
+// limited is a limit in the site's own currency, rounded down: what keeps the one keeps the
+// other, too.
+func (p *Peer) limited(amount protocol.Micro, from string) (protocol.Micro, error) {
+	limit, err := p.convert(amount, from)
+	own := p.currency()
+	if err != nil || from == "" || from == own {
+		return limit, err
+	}
+	high, low := bits.Mul64(size(limit), size(p.cfg.Exchange[own]))
+	exactHigh, exactLow := bits.Mul64(size(amount), size(p.cfg.Exchange[from]))
+	rounded := cmp.Or(cmp.Compare(high, exactHigh), cmp.Compare(low, exactLow)) // away from zero, if above
+	if amount < 0 {
+		rounded = -rounded
+	}
+	if rounded > 0 {
+		limit--
+	}
+	return limit, nil
+}
+
+// size is an amount without its sign.
+func size(amount protocol.Micro) uint64 {
+	if amount < 0 {
+		return -uint64(amount) //nolint:gosec // two's complement
+	}
+	return uint64(amount)
+}
+
 // currency is the site's own: that of its electricity where nobody says.
 func (p *Peer) currency() string { return cmp.Or(p.cfg.Currency, p.electricity.currency) }
 

@@ -194,7 +194,7 @@ func (p *Peer) wishes(j *job, until protocol.Duration) policy.Application {
 		Elapsed: max(0, p.now.Sub(a.Submitted)), Spent: cost, Done: max(0, done.Sub(p.now)),
 	}
 	if a.MaxCost != policy.Unlimited && a.Currency != "" {
-		limit, err := p.convert(a.MaxCost, a.Currency)
+		limit, err := p.limited(a.MaxCost, a.Currency)
 		if err != nil { // it was asked on submission; the table has lost the currency since
 			limit = 0
 		}

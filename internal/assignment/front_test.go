@@ -2,6 +2,7 @@ package assignment_test
 
 import (
 	"errors"
+	"math"
 	"slices"
 	"testing"
 
@@ -76,6 +77,84 @@ func TestPareto(t *testing.T) {
 			t.Fatalf("not the fastest first: %v", found)
 		}
 	})
+}
+
+// TestParetoGivingUp: with few steps the front still reaches from the earliest end that is
+// found, no point beats another one, and the gap holds.
+func TestParetoGivingUp(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		p := drawn(t)
+		opt := assignment.Options{Nodes: rapid.IntRange(1, 60).Draw(t, "nodes")}
+		got, err := assignment.Pareto(p, opt, rapid.IntRange(2, 6).Draw(t, "points"))
+		if err != nil {
+			t.Skip("no choices found")
+		}
+		for i, one := range got.Points {
+			o, ok := worked(p, one.Chosen)
+			if !ok || !o.within(p) || o.end != one.End || o.cost != one.Cost {
+				t.Fatalf("%+v is %+v", one, o)
+			}
+			if i > 0 && (one.End <= got.Points[i-1].End || one.Cost >= got.Points[i-1].Cost) {
+				t.Fatalf("%+v beats another point or is beaten: %+v", one, got.Points[i-1])
+			}
+			least := one.Cost
+			for _, other := range frontier(p) {
+				if other.end <= one.End {
+					least = min(least, other.cost)
+				}
+			}
+			if miss := float64(one.Cost-least) * protocol.PPM; miss > float64(got.Gap)*max(1, math.Abs(float64(one.Cost))) {
+				t.Fatalf("%+v costs more than %d by more than %d parts per million", one, least, got.Gap)
+			}
+		}
+		if soon := soonest(p, opt); got.Points[0].End > soon {
+			t.Fatalf("it begins with %v; %v was found", got.Points[0].End, soon)
+		}
+	})
+}
+
+// TestParetoReachesTheFastest: so does that of a hundred components at sites that take few,
+// where the search for a cheaper choice that is as fast finds none.
+func TestParetoReachesTheFastest(t *testing.T) {
+	t.Parallel()
+	p, opt := limited(t, 100, 50, shared, 1), assignment.Options{Nodes: 1_000_000, Gap: assignment.DefaultGap}
+	soon := soonest(p, opt)
+	got, err := assignment.Pareto(p, opt, 32)
+	if err != nil || got.Points[0].End > soon {
+		t.Fatalf("it begins with %v, %v; %v was found", got.Points[0].End, err, soon)
+	}
+}
+
+// soonest is the earliest end within the limits that is found.
+func soonest(p *assignment.Problem, opt assignment.Options) protocol.Duration {
+	fast := *p
+	fast.Components, fast.EachLate = slices.Clone(p.Components), false
+	fast.Late = func(end protocol.Duration) int64 { return int64(end) }
+	for k := range fast.Components {
+		fast.Components[k].Choices = slices.Clone(p.Components[k].Choices)
+		for i := range fast.Components[k].Choices {
+			fast.Components[k].Choices[i].Weighted = 0
+		}
+	}
+	got, err := assignment.Solve(&fast, opt)
+	if err != nil {
+		return protocol.Never
+	}
+	return got.End
+}
+
+// TestAlternativesSpareWork: of 160 choices of each component few are placed anew, since each
+// takes as long as there are components. With the printed z, where many wait, it is not so.
+func TestAlternativesSpareWork(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{unlimited, cost, shared, crowded} {
+		p := limited(t, 100, 40, kind, 1)
+		got := assignment.Tries(p, solved(t, p).Chosen)
+		if all := 100 * 160; got > all/10 {
+			t.Errorf("%s: %d of %d choices are placed anew", kind, got, all)
+		}
+	}
 }
 
 // TestAlternatives: they are the best of what one component could change.

@@ -29,13 +29,21 @@ type plan struct {
 }
 
 // worthMending says whether a better solution of a box would be worth looking for, and not
-// better in a half of it: where waiting until its end is dear, that deadline says little.
+// better in a half of it: where waiting until its end is so dear that what ends then is no
+// better than the best, that deadline says little.
 func (s *search) worthMending(b *cut) bool {
 	if s.tuned > s.opt.Nodes/2 || len(s.in.p.Components) < 2 {
 		return false
 	}
-	size := max(s.best.z, -s.best.z)
-	return s.chosen == nil || s.best.z-b.least.z > size>>10 && s.in.late(b.hi)-b.late <= size>>5
+	if s.chosen == nil {
+		return true
+	}
+	if b.least.z == s.best.z { // what ends sooner is better
+		return b.hi < s.best.end && s.best.end-b.least.end > s.best.end>>10
+	}
+	size, rise := max(s.best.z, -s.best.z), s.in.late(b.hi)-b.late
+	gain := s.best.z - b.least.z
+	return gain > size>>10 && rise <= size>>5 || gain-rise > size>>10
 }
 
 // mend looks for a solution of a box. It starts from what is cheapest with the prices, and

@@ -60,7 +60,8 @@ type Choice struct {
 type Options struct {
 	Nodes int // steps of the search, of some 50 ns each; 0: [DefaultNodes]
 	// Gap is how far above the bound z may stay, in parts per million of it, once a
-	// sixteenth of Nodes is spent. What is proven before is exact.
+	// sixteenth of Nodes is spent; where z is the least, the end. What is proven before is
+	// exact.
 	Gap int
 }
 
@@ -70,6 +71,14 @@ const (
 	// DefaultGap is an [Options.Gap] that nobody would notice: a hundredth.
 	DefaultGap = protocol.PPM / 100
 )
+
+// nodes are the steps that may be taken.
+func (o *Options) nodes() int {
+	if o.Nodes <= 0 {
+		return DefaultNodes
+	}
+	return o.Nodes
+}
 
 // Solution is an answer to a problem. All slices have an entry for each component.
 type Solution struct {

@@ -31,9 +31,7 @@ type search struct {
 }
 
 func newSearch(in *instance, opt Options) *search {
-	if opt.Nodes <= 0 {
-		opt.Nodes = DefaultNodes
-	}
+	opt.Nodes = opt.nodes()
 	return &search{in: in, opt: opt, relax: newRelaxation(in), state: newState(in), best: worst(), left: worst()}
 }
 
@@ -47,7 +45,11 @@ func (s *search) run() {
 			s.open = nil
 			return
 		}
-		if s.spent >= s.opt.Nodes || s.nearEnough(min(next.least.z, s.left.z)) {
+		bound := next.least
+		if s.left.compare(bound) < 0 {
+			bound = s.left
+		}
+		if s.spent >= s.opt.Nodes || s.nearEnough(bound) {
 			return
 		}
 		s.open = s.open[1:]
@@ -55,14 +57,22 @@ func (s *search) run() {
 	}
 }
 
-// nearEnough says whether the gap to a bound is allowed by now.
-func (s *search) nearEnough(bound int64) bool {
+// nearEnough says whether the gap to a bound is allowed by now. Where z is the least, as on a
+// plateau of what waiting costs, the same gap is allowed of the end, which settles the tie.
+func (s *search) nearEnough(bound value) bool {
 	if s.opt.Gap <= 0 || s.chosen == nil || s.spent < s.opt.Nodes/16 {
 		return false
 	}
-	size := max(s.best.z, -s.best.z)
-	allowed, part := bits.Mul64(uint64(size), uint64(s.opt.Gap)) //nolint:gosec // not negative
-	high, low := bits.Mul64(uint64(max(0, s.best.z-bound)), protocol.PPM)
+	if s.best.z > bound.z {
+		return s.allows(s.best.z-bound.z, max(s.best.z, -s.best.z))
+	}
+	return s.allows(int64(s.best.end-bound.end), int64(s.best.end))
+}
+
+// allows says whether so much of a whole is within the gap.
+func (s *search) allows(miss, whole int64) bool {
+	allowed, part := bits.Mul64(uint64(whole), uint64(s.opt.Gap)) //nolint:gosec // not negative
+	high, low := bits.Mul64(uint64(max(0, miss)), protocol.PPM)
 	return high < allowed || high == allowed && low <= part
 }
 

@@ -81,6 +81,29 @@ func TestBruteForce(t *testing.T) {
 	})
 }
 
+// TestPlateau: where waiting costs nothing, the answer for a hundred components ends as early
+// as the one for which it does cost something, but for the gap that is allowed.
+func TestPlateau(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{unlimited, shared} {
+		for seed := range uint64(2) {
+			p := limited(t, 100, 50, kind, seed)
+			opt := assignment.Options{Gap: assignment.DefaultGap}
+			earliest := soonest(p, opt)
+			for k := range p.Components {
+				for i := range p.Components[k].Choices {
+					p.Components[k].Choices[i].Weighted = 0
+				}
+			}
+			p.Late = nil
+			got, err := assignment.Solve(p, opt)
+			if err != nil || got.Z != 0 || got.End > earliest+earliest/50 {
+				t.Errorf("%s %d: ends after %v with z %d, %v; %v is possible", kind, seed, got.End, got.Z, err, earliest)
+			}
+		}
+	}
+}
+
 // TestGivingUp: with few steps there may be a gap, but the bound holds, and what is said
 // of the choices too.
 func TestGivingUp(t *testing.T) {

@@ -11,8 +11,5 @@ func Weigh(amounts []protocol.Micro, weights []int) protocol.Micro {
 	return weigh(terms...)
 }
 
-// Exactly and About are how amounts are printed.
+// Exactly is how amounts are printed.
 func Exactly(amount protocol.Micro) string { return exactly(amount) }
-
-// About prints hundredths.
-func About(amount protocol.Micro) string { return about(amount) }

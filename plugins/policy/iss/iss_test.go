@@ -3,7 +3,9 @@ package iss_test
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -252,14 +254,57 @@ func TestReason(t *testing.T) {
 	t.Parallel()
 	in := snapshot([]policy.Site{site("a"), site("b")}, []policy.Application{wishes(1, hourly(1))},
 		row{1, 0, 8, []quote{{awt: minute, ert: hour, use: 3, licence: 1, eco: 2, data: 5}, {ert: 9 * hour, use: 4}}})
-	want := "z 12.02 CHF, the least of 2 choices, proven; here on 8 CPUs: use 3.00, licence 1.00, energy 2.00, data 5.00, wait 1m0s, run 1h0m0s; " +
-		"all done in 1h1m0s, waiting 1.02; next: b on 8 CPUs, z 13.00, done in 9h0m0s"
+	want := "z 12.016667 CHF, the least of 2 choices, proven; here on 8 CPUs: use 3.00, licence 1.00, energy 2.00, data 5.00, weighed 11.00, wait 1m0s, run 1h0m0s; " +
+		"all done in 1h1m0s, waiting 1.016667; next: b on 8 CPUs, z 13.00, done in 9h0m0s"
 	if got := decide(t, in)[0].Reason; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	in.Applications[0].MaxTime = 2 * hour
 	if got := decide(t, in)[0].Reason; !strings.Contains(got, "the only choice;") || !strings.HasSuffix(got, "; no other choice is within the limits") {
 		t.Errorf("got  %s", got)
+	}
+}
+
+// TestReasonsAddUp: what the components weigh and what waiting does is z, to the millionth,
+// and so are small amounts by large weights.
+func TestReasonsAddUp(t *testing.T) {
+	t.Parallel()
+	told := func(reason, name string) (micro int64) {
+		found := regexp.MustCompile(`\b` + name + ` (\d+)\.(\d+)`).FindStringSubmatch(reason)
+		if found == nil {
+			t.Fatalf("no %s in %q", name, reason)
+		}
+		micro, _ = strconv.ParseInt(found[1]+(found[2] + "000000")[:6], 10, 64)
+		return micro
+	}
+	for _, double := range []bool{false, true} {
+		in := snapshot([]policy.Site{site("a"), site("b")}, []policy.Application{wishes(1, hourly(1))},
+			row{1, 0, 1, []quote{{awt: minute, ert: hour}, no}}, row{2, 0, 1, []quote{no, {ert: minute}}})
+		in.Applications[0].Beta = 700_001
+		for j := range in.Jobs {
+			in.Jobs[j].Alpha, in.Jobs[j].Gamma, in.Jobs[j].Delta = 1_500_000, 100_000_000, 333_333
+			at := in.At(j, j)
+			in.Use[at], in.Licence[at], in.Eco[at], in.Data[at] = 1234, 1, 77, 10
+		}
+		cfg := iss.Default()
+		cfg.Double = double
+		decisions, _, err := made(t, cfg).Decide(in)
+		if err != nil || len(decisions) != 2 {
+			t.Fatalf("got %+v, %v", decisions, err)
+		}
+		z, sum := told(decisions[0].Reason, "z"), told(decisions[0].Reason, "done in [^,]*, waiting")
+		for _, d := range decisions {
+			sum += told(d.Reason, "weighed")
+			if double {
+				sum += told(d.Reason, "its own waiting")
+			}
+			if got := told(d.Reason, "energy"); got != 77 {
+				t.Errorf("energy %d of 77: %s", got, d.Reason)
+			}
+		}
+		if sum != z {
+			t.Errorf("they add up to %d, z is %d: %s", sum, z, decisions[0].Reason)
+		}
 	}
 }
 

@@ -89,22 +89,6 @@ func exactly(amount protocol.Micro) string {
 	return sign + strconv.FormatUint(size/uint64(protocol.Unit), 10) + "." + decimals
 }
 
-// about prints an amount in hundredths, halves away from 0.
-func about(amount protocol.Micro) string {
-	const cent = protocol.Unit / 100
-	if amount < 0 {
-		if text := about(-max(amount, -math.MaxInt64)); text != "0.00" {
-			return "-" + text
-		}
-		return "0.00"
-	}
-	cents := amount / cent
-	if amount%cent >= cent/2 {
-		cents++
-	}
-	return exactly(min(cents, math.MaxInt64/cent) * cent)
-}
-
 // priced is an amount with its currency.
 func (t *task) priced(amount string) string {
 	if t.in.Currency == "" {

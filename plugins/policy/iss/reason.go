@@ -11,24 +11,28 @@ import (
 )
 
 // reason says what the choice for component k costs, what proves it, and what the next one
-// would have cost.
+// would have cost. Amounts are told whole: z is the sum of what its components weigh and of
+// what waiting does.
 func (r *round) reason(t *task, solution *assignment.Solution, k int, other *assignment.Alternative) string {
 	pair := t.pairs[k][solution.Chosen[k]]
 	m := t.money(pair.row, pair.site)
 	var b strings.Builder
-	fmt.Fprintf(&b, "z %s, %s; here on %d CPUs: use %s, licence %s, energy %s, data %s, wait %v, run %v; ",
-		t.priced(about(protocol.Micro(solution.Z))), proof(solution), r.in.Jobs[pair.row].CPUs,
-		about(m.use), about(m.licence), about(m.eco), about(m.data), solution.Starts[k], t.in.ERT[t.in.At(pair.row, pair.site)])
-	fmt.Fprintf(&b, "all done in %v", solution.End)
+	fmt.Fprintf(&b, "z %s, %s; here on %d CPUs: use %s, licence %s, energy %s, data %s, weighed %s",
+		t.priced(exactly(protocol.Micro(solution.Z))), proof(solution), r.in.Jobs[pair.row].CPUs,
+		exactly(m.use), exactly(m.licence), exactly(m.eco), exactly(m.data), exactly(m.weighted(&r.in.Jobs[pair.row])))
+	if t.problem.Late != nil && t.problem.EachLate {
+		fmt.Fprintf(&b, ", its own waiting %s", exactly(t.waiting(solution.Ends[k])))
+	}
+	fmt.Fprintf(&b, ", wait %v, run %v; all done in %v", solution.Starts[k], t.in.ERT[t.in.At(pair.row, pair.site)], solution.End)
 	if t.problem.Late != nil {
-		fmt.Fprintf(&b, ", waiting %s", about(t.waiting(solution.End)))
+		fmt.Fprintf(&b, ", waiting %s", exactly(t.waiting(solution.End)))
 	}
 	if other.Choice < 0 {
 		return b.String() + "; no other choice is within the limits"
 	}
 	next := t.pairs[k][other.Choice]
 	fmt.Fprintf(&b, "; next: %s on %d CPUs, z %s, done in %v",
-		r.in.Sites[next.site].Name, r.in.Jobs[next.row].CPUs, about(protocol.Micro(other.Z)), other.End)
+		r.in.Sites[next.site].Name, r.in.Jobs[next.row].CPUs, exactly(protocol.Micro(other.Z)), other.End)
 	return b.String()
 }
 
@@ -75,12 +79,17 @@ func (r *round) turnedAway(t *task, k int) string {
 // maxReason bounds a reason, in bytes, as the wire does.
 const maxReason = 512
 
+// clipped is a reason within that bound.
+func clipped(why string) string {
+	if len(why) <= maxReason {
+		return why
+	}
+	return strings.ToValidUTF8(why[:maxReason], "")
+}
+
 // refused has all components of a task stay, with the reason.
 func (r *round) refused(t *task, none *assignment.InfeasibleError) []policy.Decision {
-	why := t.advice(none, r.Nodes)
-	if len(why) > maxReason {
-		why = strings.ToValidUTF8(why[:maxReason], "")
-	}
+	why := clipped(t.advice(none, r.Nodes))
 	decisions := make([]policy.Decision, len(t.members))
 	for k, c := range t.members {
 		decisions[k] = policy.Decision{Job: c.first, Site: policy.Nowhere, Reason: why}

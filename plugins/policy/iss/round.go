@@ -137,7 +137,7 @@ func (r *round) placed(t *task, solution *assignment.Solution) []policy.Decision
 			wait = solution.Starts[k]
 		}
 		decisions = append(decisions, policy.Decision{
-			Job: pair.row, Site: pair.site, Wait: wait, Reason: r.reason(t, solution, k, &others[k]),
+			Job: pair.row, Site: pair.site, Wait: wait, Reason: clipped(r.reason(t, solution, k, &others[k])),
 		})
 	}
 	for k, i := range solution.Chosen {
