@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"math/bits"
 
 	"github.com/switchyard-hpc/switchyard/internal/cost"
+	"github.com/switchyard-hpc/switchyard/internal/exact"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -31,24 +31,7 @@ func (p *Peer) limited(amount protocol.Micro, from string) (protocol.Micro, erro
 	if err != nil || from == "" || from == own {
 		return limit, err
 	}
-	high, low := bits.Mul64(size(limit), size(p.cfg.Exchange[own]))
-	exactHigh, exactLow := bits.Mul64(size(amount), size(p.cfg.Exchange[from]))
-	rounded := cmp.Or(cmp.Compare(high, exactHigh), cmp.Compare(low, exactLow)) // away from zero, if above
-	if amount < 0 {
-		rounded = -rounded
-	}
-	if rounded > 0 {
-		limit--
-	}
-	return limit, nil
-}
-
-// size is an amount without its sign.
-func size(amount protocol.Micro) uint64 {
-	if amount < 0 {
-		return -uint64(amount) //nolint:gosec // two's complement
-	}
-	return uint64(amount)
+	return protocol.Micro(exact.Product(int64(amount), int64(p.cfg.Exchange[from])).Down(int64(p.cfg.Exchange[own]))), nil
 }
 
 // currency is the site's own: that of its electricity where nobody says.
@@ -217,16 +200,7 @@ func sumOf(a, b int64) int64 {
 
 // share is price · part / whole, rounded half up; at most the largest amount.
 func share(price protocol.Micro, part, whole int64) protocol.Micro {
-	if price <= 0 || part <= 0 {
-		return 0
-	}
-	high, low := bits.Mul64(uint64(price), uint64(part))
-	low, carry := bits.Add64(low, uint64(whole)/2, 0) //nolint:gosec // a positive constant
-	if high += carry; high >= uint64(whole) {         //nolint:gosec // as above
-		return math.MaxInt64
-	}
-	cost, _ := bits.Div64(high, low, uint64(whole)) //nolint:gosec // as above
-	return protocol.Micro(min(cost, math.MaxInt64))
+	return protocol.Micro(exact.Product(max(0, int64(price)), max(0, part)).Nearest(whole))
 }
 
 // foreseen is what a decision is expected to bring.

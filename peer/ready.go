@@ -87,8 +87,9 @@ type Quoted struct {
 type Front struct {
 	Currency string       `json:"currency"`
 	Points   []FrontPoint `json:"points"`
-	Gap      int          `json:"gap_ppm"`       // of the cost of each point above the least, at most
-	Why      string       `json:"why,omitempty"` // why there is none, or what the limits rule out
+	More     bool         `json:"more,omitempty"` // there are more choices than these, which are told by steps of time
+	Gap      int          `json:"gap_ppm"`        // of the cost of each point above the least, at most
+	Why      string       `json:"why,omitempty"`  // why there is none, or what the limits rule out
 }
 
 // FrontPoint is one such choice.

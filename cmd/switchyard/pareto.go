@@ -37,6 +37,9 @@ func (a *app) showFront(front *peer.Front, batch batchscript.Batch) error {
 	if front.Gap > 0 {
 		a.notice("each choice costs at most %s more than the cheapest one that is as fast", finePercent(front.Gap))
 	}
+	if front.More {
+		a.notice("there are more choices than are shown")
+	}
 	return frontTable(front, batch).write(a.stdout, "", !a.noHeader)
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -19,6 +20,9 @@ const (
 	StopGrace = stopGrace
 	WatchTry  = watchTry
 )
+
+// Front finds the choices of an application where such a policy decides.
+func Front(in policy.Snapshot, decider policy.Info) (peer.Result, error) { return front(in, decider) }
 
 // NewWith puts the shell around another machine than a peer.Peer.
 func NewWith(cfg Config, machine Core) (*Node, error) {

@@ -9,9 +9,12 @@ import (
 )
 
 // front finds the choices that an application leaves between cost and time. Whatever policy
-// decides, they are found by the cost model of [IS 4.2].
-func front(in policy.Snapshot) (peer.Result, error) {
+// decides, they are found by the cost model of [IS 4.2]; if that decides, as it does.
+func front(in policy.Snapshot, decider policy.Info) (peer.Result, error) {
 	broker, err := iss.New(iss.Default())
+	if decider.Name == iss.Name {
+		broker, err = iss.Restore(decider.Params)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -22,7 +25,7 @@ func front(in policy.Snapshot) (peer.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := peer.Front{Currency: found.Currency, Gap: found.Gap, Why: found.Why, Points: []peer.FrontPoint{}}
+	out := peer.Front{Currency: found.Currency, More: found.More, Gap: found.Gap, Why: found.Why, Points: []peer.FrontPoint{}}
 	for _, point := range found.Points {
 		told := peer.FrontPoint{Time: point.Time, Cost: point.Cost, Chosen: point.Chosen}
 		for _, c := range point.Choices {

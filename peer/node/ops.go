@@ -41,7 +41,7 @@ func (n *Node) do(ctx context.Context, op peer.Op, decider policy.Policy) (peer.
 	case peer.DecideOp:
 		return n.decide(op.Snapshot, decider)
 	case peer.FrontOp:
-		return front(op.Snapshot)
+		return front(op.Snapshot, decider.Info())
 	case peer.ReserveOp:
 		return n.reserve(ctx, op.Hold)
 	case peer.ReleaseOp:

@@ -18,6 +18,7 @@ import (
 type Front struct {
 	Currency string
 	Points   []Point
+	More     bool   // there are more points than these, which are told by steps of time
 	Gap      int    // the cost of a point is above the least by so many parts per million of it, at most
 	Why      string // why there are none, or what the limits rule out
 }
@@ -65,7 +66,7 @@ func (p *Policy) Front(in policy.Snapshot, application int) (Front, error) {
 	if err != nil {
 		return front, fmt.Errorf("policy %s: %w", Name, err)
 	}
-	front.Gap = all.Gap
+	front.Gap, front.More = all.Gap, !all.Whole
 	for i := range all.Points {
 		front.Points = append(front.Points, t.point(&all.Points[i]))
 	}

@@ -434,3 +434,20 @@ func TestFront(t *testing.T) {
 		t.Error("there is a front of an application that there is not")
 	}
 }
+
+// TestFrontOfMany: one of more choices than are shown says so.
+func TestFrontOfMany(t *testing.T) {
+	t.Parallel()
+	for many, more := range map[int]bool{iss.MaxPoints: false, iss.MaxPoints + 1: true} {
+		sites, quotes := make([]policy.Site, many), make([]quote, many)
+		for i := range sites {
+			sites[i] = site(fmt.Sprintf("site-%d", i))
+			quotes[i] = quote{ert: protocol.Duration(i+1) * hour, use: int64(many - i)}
+		}
+		in := snapshot(sites, []policy.Application{wishes(1, hourly(1))}, row{1, 0, 8, quotes})
+		front, err := made(t, iss.Default()).Front(in, 0)
+		if err != nil || front.More != more || more == (len(front.Points) == many) {
+			t.Errorf("of %d choices %d are shown, more: %v, %v", many, len(front.Points), front.More, err)
+		}
+	}
+}

@@ -1,11 +1,10 @@
 package iss
 
 import (
-	"math"
-	"math/bits"
 	"strconv"
 	"strings"
 
+	"github.com/switchyard-hpc/switchyard/internal/exact"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -43,37 +42,11 @@ type term struct {
 // weigh sums up terms by their weights, rounded to a millionth, half up. What would
 // overflow is the largest or least amount.
 func weigh(terms ...term) protocol.Micro {
-	high, low := int64(0), uint64(protocol.PPM/2) // of 128 bits; its floor is rounded half up
+	sum := exact.Whole(protocol.PPM / 2) // its floor is rounded half up
 	for _, t := range terms {
-		size := uint64(t.amount) //nolint:gosec // the sign is looked at next
-		if t.amount < 0 {
-			size = -size
-		}
-		h, l := bits.Mul64(size, uint64(max(0, t.weight)))
-		var carry uint64
-		if t.amount < 0 {
-			low, carry = bits.Sub64(low, l, 0)
-			high -= int64(h) + int64(carry) //nolint:gosec // far from overflow: at most 4 products of 2⁶³ and 2⁶³
-		} else {
-			low, carry = bits.Add64(low, l, 0)
-			high += int64(h) + int64(carry) //nolint:gosec // likewise
-		}
+		sum = sum.Plus(exact.Product(int64(t.amount), int64(max(0, t.weight))))
 	}
-	if high >= 0 {
-		return quotient(uint64(high), low)
-	}
-	// The floor of a negative number is the negative of the ceiling of its size.
-	low, borrow := bits.Sub64(protocol.PPM-1, low, 0)
-	return -quotient(uint64(-high)-borrow, low)
-}
-
-// quotient divides by a million, rounding down.
-func quotient(high, low uint64) protocol.Micro {
-	if high >= protocol.PPM {
-		return math.MaxInt64
-	}
-	q, _ := bits.Div64(high, low, protocol.PPM)
-	return protocol.Micro(min(q, math.MaxInt64))
+	return protocol.Micro(sum.Down(protocol.PPM))
 }
 
 // exactly prints an amount with all its decimals, and two at least.
