@@ -339,7 +339,18 @@ func TestWishesAreChecked(t *testing.T) {
 			t.Errorf("got %+v, want a refusal with %q", l.answers[len(l.answers)-1], want)
 		}
 	}
-	l := newLone(t, func(*peer.Config) {}, idle(peertest.Greedy{}, atOnce))
+	l, _ := seeing(t, nil)
+	ev := moldable()
+	ev.Application.Currency, ev.Application.Waiting, ev.Application.Beta = "CPF", "overtime", -1
+	ev.Jobs[0].Component.Gamma, ev.Jobs[1].Spec.CPUs = -5, 100
+	l.step(ev)
+	refusal, _ := l.answers[len(l.answers)-1].(peer.Refusal)
+	for _, want := range []string{"CPF", `no curve "overtime"`, "β is -1", "component 1 has weights outside", "job 2 of 2: no site can run this job"} {
+		if !strings.Contains(refusal.Reason, want) {
+			t.Errorf("of many faults it says %q, want %q as well", refusal.Reason, want)
+		}
+	}
+	l = newLone(t, func(*peer.Config) {}, idle(peertest.Greedy{}, atOnce))
 	l.step(moldable())
 	if refusal, ok := l.answers[0].(peer.Refusal); !ok || !strings.Contains(refusal.Reason, "policy greedy of this site looks at no objectives") {
 		t.Errorf("got %+v", l.answers[0])

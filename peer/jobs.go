@@ -132,18 +132,47 @@ func (p *Peer) refuseSubmission(ev Submit) (Refusal, bool) {
 
 // refuseJobs says why none of the jobs can be taken, or asked about.
 func (p *Peer) refuseJobs(user string, a *Application, jobs []NewJob) (Refusal, bool) {
-	if why := cmp.Or(p.refuseWishes(a, jobs), tooLarge(user, a, jobs)); why != "" {
+	if why := tooLarge(user, a, jobs); why != "" {
 		return Refusal{Code: BadRequest, Reason: why}, true
 	}
-	for i := range jobs {
-		if refusal, ok := p.refuseJob(&jobs[i]); ok {
-			if len(jobs) > 1 {
-				refusal.Reason = fmt.Sprintf("job %d of %d: %s", i+1, len(jobs), refusal.Reason)
-			}
-			return refusal, true
-		}
+	refusal, refused := p.refuseEach(jobs)
+	if why := p.refuseWishes(a, jobs); why != "" {
+		return Refusal{Code: BadRequest, Reason: joined(why, refusal.Reason)}, true
+	}
+	if refused {
+		return refusal, true
 	}
 	return p.refuseGroups(jobs)
+}
+
+// mostRefused bounds the jobs of which a refusal says why.
+const mostRefused = 8
+
+// refuseEach says of all jobs that cannot run why, and of the first what each site says.
+func (p *Peer) refuseEach(jobs []NewJob) (all Refusal, refused bool) {
+	var reasons []string
+	wrong := 0
+	for i := range jobs {
+		one, ok := p.refuseJob(&jobs[i])
+		if !ok {
+			continue
+		}
+		if wrong++; wrong > mostRefused {
+			continue
+		}
+		if len(jobs) > 1 {
+			one.Reason = fmt.Sprintf("job %d of %d: %s", i+1, len(jobs), one.Reason)
+		}
+		reasons = append(reasons, one.Reason)
+		if all.Code == "" || all.Code == NoSite && one.Code != NoSite {
+			all = one
+		}
+	}
+	if wrong > mostRefused {
+		reasons = append(reasons, fmt.Sprintf("and %d more", wrong-mostRefused))
+	}
+	all.Reason = joined(reasons...)
+	return all, wrong > 0
 }
 
 // refuseJob says why a job can run in none of its shapes.

@@ -9,7 +9,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// refuseWishes says what of a user's wishes cannot be granted here.
+// refuseWishes says all of a user's wishes that cannot be granted here.
 func (p *Peer) refuseWishes(a *Application, jobs []NewJob) string {
 	if a == nil {
 		return ""
@@ -18,15 +18,14 @@ func (p *Peer) refuseWishes(a *Application, jobs []NewJob) string {
 		return fmt.Sprintf("the policy %s of this site looks at no objectives, limits or groups; "+
 			"leave them out, or submit at a site with the policy iss", p.cfg.Policy.Name)
 	}
-	if a.Currency != "" {
-		if _, err := p.convert(1, a.Currency); err != nil {
-			return err.Error()
-		}
+	var foreign, curve string
+	if _, err := p.convert(1, a.Currency); err != nil {
+		foreign = err.Error()
 	}
 	if _, ok := p.cfg.Waiting[a.Waiting]; a.Waiting != "" && !ok {
-		return fmt.Sprintf("no curve %q of waiting costs is known here; %s", a.Waiting, p.waitingNames())
+		curve = fmt.Sprintf("no curve %q of waiting costs is known here; %s", a.Waiting, p.waitingNames())
 	}
-	return cmp.Or(a.faults(), componentFaults(a, jobs))
+	return joined(foreign, curve, a.faults(), componentFaults(a, jobs))
 }
 
 func (p *Peer) waitingNames() string {

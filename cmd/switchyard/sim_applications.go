@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"strconv"
+	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/experiment"
 )
@@ -36,9 +38,40 @@ func (a *app) showApplications(o *experiment.Outcome) error {
 		}
 		a.printf("\n")
 	}
+	a.tellUnstarted(all)
 	a.printf("Run times were foreseen with an error of %s, costs of %s; %s of all CPUs worked.\n",
 		part(all.RunError), part(all.CostError), part(all.Utilisation))
 	return nil
+}
+
+// unstarted are components of an application that did not start for like reasons.
+type unstarted struct{ application, reason string }
+
+// tellUnstarted says why components did not start: of those with like reasons, that of the
+// first.
+func (a *app) tellUnstarted(all *experiment.Applications) {
+	var kinds []unstarted
+	numbers, first := map[unstarted]int{}, map[unstarted]string{}
+	for i := range all.Each {
+		one := &all.Each[i]
+		for _, c := range one.Components {
+			why := cmp.Or(one.Refused, c.Reason)
+			if c.Site != "" || why == "" {
+				continue
+			}
+			reason, _, _ := strings.Cut(why, " (")
+			kind := unstarted{one.Name, reason}
+			if numbers[kind]++; numbers[kind] == 1 {
+				kinds, first[kind] = append(kinds, kind), why
+			}
+		}
+	}
+	for _, kind := range kinds {
+		a.printf("%s of %s did not start: %s.\n", count(numbers[kind], "component"), plain(kind.application), plain(first[kind]))
+	}
+	if len(kinds) > 0 {
+		a.printf("\n")
+	}
 }
 
 func inCurrency(name string) string {

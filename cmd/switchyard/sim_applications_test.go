@@ -65,8 +65,8 @@ func TestSimSweepSetsKeysByTheirTables(t *testing.T) {
 	}
 }
 
-// TestSimRunOfNothingDone: an application whose limit nothing keeps has no response, and the
-// simulation ends all the same.
+// TestSimRunOfNothingDone: an application whose limit nothing keeps has no response, it is
+// told why, and the simulation ends all the same.
 func TestSimRunOfNothingDone(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -82,7 +82,7 @@ func TestSimRunOfNothingDone(t *testing.T) {
 		}
 	}
 	out := good(t, simulate(t, "run", filepath.Join(dir, "grid.toml")))
-	for _, want := range []string{`(?m)^app +1 +0 +- +0.00 +0.00 +0$`, `(?m)^solve +app +- +PENDING `} {
+	for _, want := range []string{`(?m)^app +1 +0 +- +0.00 +0.00 +0$`, `(?m)^solve +app +- +PENDING `, `(?m)^1 component of app did not start: Infeasible \(max_cost: .*\)\.$`} {
 		if !regexp.MustCompile(want).MatchString(out) {
 			t.Errorf("no line matches %s in\n%s", want, out)
 		}

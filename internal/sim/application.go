@@ -47,7 +47,7 @@ type part struct {
 
 	run     *componentRun // nil: it has not started
 	cpus    int
-	view    peer.JobView // zero: it has not ended
+	view    peer.JobView // in the archive, else as it waits at the end; zero: neither
 	refused string
 }
 
@@ -75,7 +75,8 @@ func (p *parts) refuse(index int32, reason string) {
 	}
 }
 
-func (p *parts) archived(index int32, view peer.JobView) {
+// seen notes what people see of a component.
+func (p *parts) seen(index int32, view peer.JobView) {
 	if one := p.at(index); one != nil {
 		one.view = view
 	}

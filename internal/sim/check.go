@@ -102,7 +102,7 @@ func (c *checker) end() error {
 	return c.overlaps()
 }
 
-// waiting are the jobs that their origins still hold.
+// waiting are the jobs that their origins still hold. Of components it notes why.
 func (c *checker) waiting() map[int32]bool {
 	waiting := map[int32]bool{}
 	for _, s := range c.grid.sites {
@@ -122,6 +122,7 @@ func (c *checker) waiting() map[int32]bool {
 			for _, view := range queue.Jobs {
 				if index, err := c.grid.indexOf(view.ID); err == nil && !view.Guest && view.State == protocol.Pending {
 					waiting[index] = true
+					c.grid.parts.seen(index, view)
 				}
 			}
 		}

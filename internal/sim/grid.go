@@ -428,7 +428,7 @@ func (g *grid) archived(view peer.JobView) {
 	}
 	g.ended++
 	g.check.archived(index, view)
-	g.parts.archived(index, view)
+	g.parts.seen(index, view)
 }
 
 func (g *grid) fail(format string, args ...any) {

@@ -23,16 +23,16 @@ func TestDecodeHoldRefuses(t *testing.T) {
 		return hold
 	}
 	spoilt(t, right, localschedv1.DecodeHold, map[string]func(m){
-		"hold: tag: is missing":              func(m m) { m.Tag = nil },
-		"hold: tag: epoch: is 0":             func(m m) { m.Tag.Epoch = 0 },
-		"hold: cpus: -1":                     func(m m) { m.Cpus = -1 },
-		"hold: nodes: -1":                    func(m m) { m.Nodes = -1 },
-		"hold: memory_mb: -1":                func(m m) { m.MemoryMb = -1 },
-		"hold: wall_time: -2":                func(m m) { m.WallTime = -2 },
+		"hold: tag: is missing":                  func(m m) { m.Tag = nil },
+		"hold: tag: epoch: is 0":                 func(m m) { m.Tag.Epoch = 0 },
+		"hold: cpus: -1":                         func(m m) { m.Cpus = -1 },
+		"hold: nodes: -1":                        func(m m) { m.Nodes = -1 },
+		"hold: memory_mb: -1":                    func(m m) { m.MemoryMb = -1 },
+		"hold: wall_time: -2":                    func(m m) { m.WallTime = -2 },
 		"hold: power: 100000001 is outside 0 to": func(m m) { m.Power = protocol.MaxPower + 1 },
-		"hold: start: -1 is negative":        func(m m) { m.Start = -1 },
-		"hold: account: has 257":             func(m m) { m.Account = strings.Repeat("x", 257) },
-		"hold: account: contains a NUL byte": func(m m) { m.Account = "\x00" },
+		"hold: start: -1 is negative":            func(m m) { m.Start = -1 },
+		"hold: account: has 257":                 func(m m) { m.Account = strings.Repeat("x", 257) },
+		"hold: account: contains a NUL byte":     func(m m) { m.Account = "\x00" },
 	})
 }
 
