@@ -446,4 +446,10 @@ func TestForeseenBeyondTheLimit(t *testing.T) {
 	if got := (*seen)[0].ERT[0]; got != 10*protocol.Hour {
 		t.Errorf("with a limit of an hour it is quoted %v", got)
 	}
+	told := func(f peer.Fact) bool {
+		return slices.ContainsFunc(f.Quotes, func(q peer.SiteQuote) bool { return q.Note == "would be ended at its limit of time, 1h0m0s" })
+	}
+	if !slices.ContainsFunc(l.facts, told) {
+		t.Errorf("nobody is told that its limit is too low: %+v", l.facts)
+	}
 }

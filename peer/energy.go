@@ -77,6 +77,9 @@ func (p *Peer) bill(q *protocol.Quote, spec *protocol.Spec, by protocol.Reckonin
 	if spec.Expected > 0 {
 		q.ERT = spec.Expected // even beyond the limit, at which the job would be ended: a slow machine must not look fast
 	}
+	if limit := spec.On(&p.cfg.Capacity).WallTime; spec.Expected > limit {
+		q.Note = clipTo(mostNote, joined(q.Note, fmt.Sprintf("would be ended at its limit of time, %v", limit)))
+	}
 	if p.cfg.Costs == nil {
 		p.charge(q, spec, by)
 		return

@@ -107,6 +107,16 @@ func (p *Peer) addGroups(in *policy.Snapshot, r *round) {
 	for i := range r.specs {
 		if g := of(i); g.number > 0 && members[g] > 1 {
 			in.Jobs[i].Together = g.number
+			p.lead(in, i)
+		}
+	}
+}
+
+// lead has a row of a group wait the margin longer in which its sites agree on an instant.
+func (p *Peer) lead(in *policy.Snapshot, row int) {
+	for s := range in.Sites {
+		if at := in.At(row, s); in.AWT[at] != protocol.Never {
+			in.AWT[at] = in.Start(row, s, in.AWT[at]).Plus(p.cfg.Margin)
 		}
 	}
 }

@@ -60,16 +60,16 @@ func (p *Peer) holdGroup(key groupKey, members []placement) {
 	if p.spreadOut(members) {
 		return
 	}
-	latest := protocol.Duration(0)
+	latest := p.cfg.Margin // which is in the waits that the policy has seen
 	for _, one := range members {
 		latest = max(latest, one.wait)
 	}
-	start := p.now.Add(latest.Plus(p.cfg.Margin))
+	start := p.now.Add(latest)
 	delete(p.rehelds, key)
 	jobs := make([]*job, 0, len(members))
 	for _, one := range members {
 		p.queue.Remove(one.job.Spec.Job)
-		one.job.QuotedAWT, one.job.Reason, one.job.asked = latest.Plus(p.cfg.Margin), reasonGroup, p.now
+		one.job.QuotedAWT, one.job.Reason, one.job.asked = latest, reasonGroup, p.now
 		one.job.Site = one.site
 		jobs = append(jobs, one.job)
 	}

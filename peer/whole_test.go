@@ -514,6 +514,28 @@ func TestAskingForTheDecisionIsNotSilence(t *testing.T) {
 	}
 }
 
+// The time in which its sites agree on an instant is in the waits of a group, so that limits
+// and the cost of waiting count it; that of jobs on their own is not longer.
+func TestGroupWaitsForItsMargin(t *testing.T) {
+	t.Parallel()
+	l, seen := seeing(t, nil, func(c *peer.Config) { c.Margin, c.Reserves = protocol.Hour, true })
+	ev := submission(3)
+	for i := range ev.Jobs {
+		ev.Jobs[i].Component = peer.Component{Alpha: 1, Estimate: protocol.Minute, Together: min(i, 1)}
+	}
+	ev.Application = &peer.Application{Beta: 1, MaxCost: policy.Unlimited, MaxTime: protocol.Day}
+	l.step(ev)
+	if len(*seen) == 0 {
+		l.answerQuotes()
+	}
+	in := (*seen)[0]
+	for row, want := range []protocol.Duration{0, protocol.Hour, protocol.Hour} {
+		if got := in.AWT[in.At(row, in.Self)]; got != want {
+			t.Errorf("component %d waits %v, want %v", row+1, got, want)
+		}
+	}
+}
+
 // What waits for the others of its group is foreseen to end later.
 func TestGroupIsForeseenFromItsStart(t *testing.T) {
 	t.Parallel()

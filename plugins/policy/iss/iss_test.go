@@ -254,13 +254,17 @@ func TestReason(t *testing.T) {
 	t.Parallel()
 	in := snapshot([]policy.Site{site("a"), site("b")}, []policy.Application{wishes(1, hourly(1))},
 		row{1, 0, 8, []quote{{awt: minute, ert: hour, use: 3, licence: 1, eco: 2, data: 5}, {ert: 9 * hour, use: 4}}})
-	want := "z 12.016667 CHF, the least of 2 choices, proven; here on 8 CPUs: use 3.00, licence 1.00, energy 2.00, data 5.00, weighed 11.00, wait 1m0s, run 1h0m0s; " +
+	want := "z 12.016667 CHF, the least of all choices from 2 quotes, proven; here on 8 CPUs: use 3.00, licence 1.00, energy 2.00, data 5.00, weighed 11.00, wait 1m0s, run 1h0m0s; " +
 		"all done in 1h1m0s, waiting 1.016667; next: b on 8 CPUs, z 13.00, done in 9h0m0s"
 	if got := decide(t, in)[0].Reason; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	in.Applications[0].MaxTime = 2 * hour
 	if got := decide(t, in)[0].Reason; !strings.Contains(got, "the only choice;") || !strings.HasSuffix(got, "; no other choice is within the limits") {
+		t.Errorf("got  %s", got)
+	}
+	in.Applications[0].MaxTime, in.AWT[1], in.ERT[1] = never, never, never
+	if got := decide(t, in)[0].Reason; !strings.HasSuffix(got, "; it has no other choice") {
 		t.Errorf("got  %s", got)
 	}
 }
@@ -328,6 +332,10 @@ func TestLimits(t *testing.T) {
 		"time": {
 			cost: policy.Unlimited, time: hour, since: minute,
 			want: "max_time: the fastest choice is done in 1h0m0s, 1h1m0s from its submission, 1m0s after max_time 1h0m0s; raise max_time to 1h1m0s",
+		},
+		"time, which is over": {
+			cost: policy.Unlimited, time: hour, since: hour,
+			want: "max_time: 1h0m0s since its submission are over; cancel the application and submit it again",
 		},
 		"either": {
 			cost: 15 * franc, time: 2 * hour,

@@ -27,7 +27,11 @@ func (r *round) reason(t *task, solution *assignment.Solution, k int, other *ass
 	if t.problem.Late != nil {
 		fmt.Fprintf(&b, ", waiting %s", exactly(t.waiting(solution.End)))
 	}
-	if other.Choice < 0 {
+	switch {
+	case other.Choice >= 0:
+	case t.wishes.MaxCost == policy.Unlimited && t.wishes.MaxTime == protocol.Never:
+		return b.String() + "; it has no other choice"
+	default:
 		return b.String() + "; no other choice is within the limits"
 	}
 	next := t.pairs[k][other.Choice]
@@ -38,7 +42,7 @@ func (r *round) reason(t *task, solution *assignment.Solution, k int, other *ass
 
 // proof says how good a solution is known to be.
 func proof(solution *assignment.Solution) string {
-	choices := grouped(solution.Pairs) + " choices"
+	choices := "all choices from " + grouped(solution.Pairs) + " quotes"
 	if solution.Pairs == 1 {
 		choices = "the only choice"
 	}
@@ -99,6 +103,9 @@ func (r *round) refused(t *task, none *assignment.InfeasibleError) []policy.Deci
 
 // advice says which limit rules out all choices, and the smallest change that would not.
 func (t *task) advice(none *assignment.InfeasibleError, nodes int) string {
+	if none.Limit != assignment.Room && t.wishes.Elapsed >= t.wishes.MaxTime {
+		return fmt.Sprintf("max_time: %v since its submission are over; cancel the application and submit it again", t.wishes.MaxTime)
+	}
 	cost, time := t.costAdvice(none.MaxCost), t.timeAdvice(none.MaxEnd)
 	more := ""
 	if !none.Exact {
