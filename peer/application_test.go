@@ -345,7 +345,7 @@ func TestWishesAreChecked(t *testing.T) {
 	ev.Jobs[0].Component.Gamma, ev.Jobs[1].Spec.CPUs = -5, 100
 	l.step(ev)
 	refusal, _ := l.answers[len(l.answers)-1].(peer.Refusal)
-	for _, want := range []string{"CPF", `no curve "overtime"`, "β is -1", "component 1 has weights outside", "job 2 of 2: no site can run this job"} {
+	for _, want := range []string{"CPF", `no curve "overtime"`, "β is -1", "component 1 has weights outside", "job 2 of 2, x: no site can run this job"} {
 		if !strings.Contains(refusal.Reason, want) {
 			t.Errorf("of many faults it says %q, want %q as well", refusal.Reason, want)
 		}

@@ -161,7 +161,7 @@ func (p *Peer) refuseEach(jobs []NewJob) (all Refusal, refused bool) {
 			continue
 		}
 		if len(jobs) > 1 {
-			one.Reason = fmt.Sprintf("job %d of %d: %s", i+1, len(jobs), one.Reason)
+			one.Reason = fmt.Sprintf("job %d of %d, %s: %s", i+1, len(jobs), cmp.Or(jobs[i].Component.Name, jobs[i].Spec.Name), one.Reason)
 		}
 		reasons = append(reasons, one.Reason)
 		if all.Code == "" || all.Code == NoSite && one.Code != NoSite {

@@ -246,6 +246,25 @@ func TestPareto(t *testing.T) {
 	}
 }
 
+// TestParetoTellsTenths: where two choices are done within one second, or there are more of them
+// than are shown, that is seen.
+func TestParetoTellsTenths(t *testing.T) {
+	t.Parallel()
+	at := []peer.FrontChoice{{Site: "aurora", CPUs: 1}}
+	front := &peer.Front{Currency: "CHF", More: true, Points: []peer.FrontPoint{
+		{Time: 2401, Cost: 2_000_000, Choices: at}, {Time: 2600, Cost: 1_000_000, Choices: at}, {Time: 61_000, Choices: at},
+	}}
+	n := &fakeNode{replyF: always(peer.Quoted{Front: front}, nil)}
+	want := result{
+		0,
+		"       TIME      COST  job.sh\n  0:00:02.5  2.00 CHF  aurora (1)\n  0:00:02.6  1.00 CHF  aurora (1)\n  0:01:01.0  0.00 CHF  aurora (1)\n",
+		"switchyard: there are more choices than are shown\n",
+	}
+	if got := command(t, serve(t, n), "", "quote", "--pareto", someApplication(t, "[[component]]\nname = \"job.sh\"\nscript = \"job.sh\"\n")); got != want {
+		t.Errorf("got\n%s%s", got.stdout, got.stderr)
+	}
+}
+
 func TestParetoOfManyComponentsCountsThem(t *testing.T) {
 	t.Parallel()
 	var text strings.Builder
@@ -358,5 +377,9 @@ func TestWarehouse(t *testing.T) {
 	}
 	if got = command(t, socket, "", "warehouse", "a", "b"); got.code != 2 {
 		t.Errorf("two components: %+v", got)
+	}
+	n = &fakeNode{replyF: always(peer.Warehouse{}, nil)}
+	if got = command(t, serve(t, n), "", "warehouse", "a"); got.code != 3 || !strings.Contains(got.stderr, `nothing is known of a component "a"`) {
+		t.Errorf("one that never ran: %+v", got)
 	}
 }

@@ -55,12 +55,13 @@ func frontTable(front *peer.Front, batch batchscript.Batch) *table {
 	} else {
 		t.titles = append(t.titles, "COMPONENTS")
 	}
-	for _, point := range front.Points {
+	told := timesOf(front)
+	for i, point := range front.Points {
 		mark := ""
 		if point.Chosen {
 			mark = "→"
 		}
-		cells := []string{mark, span(point.Time), amount(point.Cost, front.Currency)}
+		cells := []string{mark, told[i], amount(point.Cost, front.Currency)}
 		if each {
 			cells = append(cells, eachPlace(point.Choices, len(batch.Jobs))...)
 		} else {
@@ -69,6 +70,26 @@ func frontTable(front *peer.Front, batch batchscript.Batch) *table {
 		t.add(cells...)
 	}
 	return t
+}
+
+// timesOf are the times of the choices, with tenths of a second where two would look alike:
+// each beats all others in time or in cost.
+func timesOf(front *peer.Front) []string {
+	told := make([]string, len(front.Points))
+	alike := false
+	for i, point := range front.Points {
+		told[i] = span(point.Time)
+		alike = alike || i > 0 && told[i] == told[i-1]
+	}
+	if !alike {
+		return told
+	}
+	const tenth = protocol.Second / 10
+	for i, point := range front.Points {
+		tenths := (point.Time + tenth - 1) / tenth
+		told[i] = fmt.Sprintf("%s.%d", span(tenths/10*protocol.Second), tenths%10)
+	}
+	return told
 }
 
 // columnsOfComponents is the most components that have a column each.

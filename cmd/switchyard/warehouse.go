@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -17,7 +18,8 @@ func (a *app) warehouseCommand() *cobra.Command {
 			"site, and of its last run there the CPUs and the time, r_a (operations a second of a CPU),\n" +
 			"b (64-bit words that a CPU sends a second), Γ (time to compute over time to communicate) and\n" +
 			"the energy of its CPUs; - is what was not measured. From this the run time on every machine is\n" +
-			"foreseen. Of jobs that are no components nothing is kept. --json lists every run, and for a\n" +
+			"foreseen. A job with wishes of its own is a\n" +
+			"component, with its name; of others nothing is kept. --json lists every run, and for a\n" +
 			"COMPONENT that is named also the behaviour that its runs tell together.",
 		Example: "  switchyard warehouse\n  switchyard warehouse mesh --json\n  switchyard warehouse --all",
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -34,6 +36,9 @@ func (a *app) warehouseCommand() *cobra.Command {
 			known, err := a.client().Warehouse(cmd.Context(), component, all)
 			if err != nil {
 				return err
+			}
+			if component != "" && len(known.Components) == 0 {
+				return &exitError{code: exitNotFound, err: fmt.Errorf("nothing is known of a component %q of yours; it has not run to its end", component)}
 			}
 			if a.json {
 				return a.printJSON(known)
