@@ -3,7 +3,6 @@ package peer
 import (
 	"cmp"
 	"fmt"
-	"math"
 
 	"github.com/switchyard-hpc/switchyard/internal/cost"
 	"github.com/switchyard-hpc/switchyard/internal/exact"
@@ -190,27 +189,14 @@ func (p *Peer) quoteMoney(r *round, i int, a *ask) Money {
 // linkCost is what the way of a job's data to the partner and back costs this site: so much
 // for each GB and for each hour of the link.
 func (one *partner) linkCost(spec *protocol.Spec) protocol.Micro {
-	bytes := sumOf(spec.Data, spec.DataOut)
-	if bytes == 0 {
+	if spec.Data == 0 && spec.DataOut == 0 {
 		return 0
 	}
 	busy := one.transfer(spec)
 	if spec.DataOut > 0 && one.Bandwidth > 0 {
 		busy = busy.Plus(protocol.Transfer(spec.DataOut, one.Latency, one.Bandwidth))
 	}
-	return share(one.PerGB, bytes, 1_000_000_000).Plus(share(one.PerHour, int64(busy), int64(protocol.Hour)))
-}
-
-func sumOf(a, b int64) int64 {
-	if a > math.MaxInt64-b {
-		return math.MaxInt64
-	}
-	return a + b
-}
-
-// share is price · part / whole, rounded half up; at most the largest amount.
-func share(price protocol.Micro, part, whole int64) protocol.Micro {
-	return protocol.Micro(exact.Product(max(0, int64(price)), max(0, part)).Nearest(whole))
+	return cost.Link{PerGB: one.PerGB, PerHour: one.PerHour}.Cost(spec.Data, spec.DataOut, busy)
 }
 
 // foreseen is what a decision is expected to bring.

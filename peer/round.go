@@ -438,11 +438,7 @@ func (p *Peer) siteQuote(r *round, i int, a *ask) SiteQuote {
 	if a == nil {
 		return p.told(r, i, nil, viewQuote(p.cfg.Site, r.home[i], p.load, 0))
 	}
-	age := protocol.Duration(-1)
-	if a.partner.loadAt != 0 {
-		age = p.now.Sub(a.partner.loadAt)
-	}
-	q := viewQuote(a.partner.Site, a.quote(i), a.partner.load, age)
+	q := viewQuote(a.partner.Site, a.quote(i), a.partner.load, p.loadAge(a.partner))
 	if j := r.job(p, i); j != nil && !a.partner.card.Reserves && j.together() {
 		q.Declined = cannotHold(true, false) // asked about other jobs
 	}
@@ -450,6 +446,14 @@ func (p *Peer) siteQuote(r *round, i int, a *ask) SiteQuote {
 		q.Transfer = a.partner.transfer(&r.specs[i])
 	}
 	return p.told(r, i, a, q)
+}
+
+// loadAge is how old what is known of a partner's load is; -1: nothing is.
+func (p *Peer) loadAge(one *partner) protocol.Duration {
+	if one.loadAt == 0 {
+		return -1
+	}
+	return p.now.Sub(one.loadAt)
 }
 
 // arrival is the turnaround of job i at the partner, with the way of its data.

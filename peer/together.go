@@ -388,12 +388,8 @@ func (p *Peer) leftOut(r *round, i int) (out []SiteQuote) {
 		if asked || !one.usable() || one.card.Reserves || !one.couldRun(&r.specs[i]) {
 			continue
 		}
-		age := protocol.Duration(-1)
-		if one.loadAt != 0 {
-			age = p.now.Sub(one.loadAt)
-		}
 		q := protocol.Quote{Declined: cannotHold(true, false)}
-		out = append(out, p.told(r, i, nil, viewQuote(one.Site, q, one.load, age)))
+		out = append(out, p.told(r, i, nil, viewQuote(one.Site, q, one.load, p.loadAge(one))))
 	}
 	return out
 }

@@ -166,6 +166,20 @@ func (c *Charges) constant(perMWh exact.Number, at speed) protocol.Micro {
 	return protocol.Micro(perMWh.Times(at.power).Times(int64(at.run)).Nearest(megawatt, int64(protocol.Hour)))
 }
 
+// Link is what a link costs the origin of the jobs whose data travel over it.
+type Link struct {
+	PerGB   protocol.Micro // a GB (10⁹ bytes), either way
+	PerHour protocol.Micro // an hour in which data travel
+}
+
+// Cost is the link's part of K_d, for so many bytes there and back that keep it busy for so
+// long.
+func (l Link) Cost(in, out int64, busy protocol.Duration) protocol.Micro {
+	bytes := exact.Product(int64(l.PerGB), in).Plus(exact.Product(int64(l.PerGB), out))
+	time := exact.Product(int64(l.PerHour), int64(busy))
+	return protocol.Micro(bytes.Nearest(gigabyte)).Plus(protocol.Micro(time.Nearest(int64(protocol.Hour))))
+}
+
 // gigabyte is a GB, in bytes.
 const gigabyte = 1_000_000_000
 

@@ -391,3 +391,24 @@ func BenchmarkBill(b *testing.B) {
 		charges.Bill(cost.Work{Spec: spec, Start: 1_774_746_000_000, Run: protocol.Day, Guest: true, Power: 1_000_000})
 	}
 }
+
+// TestLink: bytes and time are each rounded once; what is too large is the largest amount.
+func TestLink(t *testing.T) {
+	t.Parallel()
+	link := cost.Link{PerGB: 500_000, PerHour: 3_600_000}
+	for _, c := range []struct {
+		in, out int64
+		busy    protocol.Duration
+		want    protocol.Micro
+	}{
+		{0, 0, 0, 0},
+		{1_000_000_000, 3_000_000_000, 2 * protocol.Second, 2_002_000},
+		{999, 0, 0, 0},
+		{600, 400, 0, 1}, // half a millionth
+		{math.MaxInt64, math.MaxInt64, protocol.Never, math.MaxInt64},
+	} {
+		if got := link.Cost(c.in, c.out, c.busy); got != c.want {
+			t.Errorf("%d and %d bytes in %v cost %d, want %d", c.in, c.out, c.busy, got, c.want)
+		}
+	}
+}

@@ -182,12 +182,7 @@ func (g *grid) carriage(origin, to int, in, out int64) protocol.Micro {
 	}
 	link := g.dataLink(origin, to)
 	travels := link.takes(in).Plus(link.takes(out))
-	return part64(link.PerGB, in+out, 1e9).Plus(part64(link.PerHour, int64(travels), int64(protocol.Hour)))
-}
-
-// part64 is price·n/of, rounded.
-func part64(price protocol.Micro, n, of int64) protocol.Micro {
-	return protocol.Micro(math.Round(float64(price) * float64(n) / float64(of)))
+	return cost.Link{PerGB: link.PerGB, PerHour: link.PerHour}.Cost(in, out, travels)
 }
 
 // paid is what a job brings the site that ran it, in the site's currency.
