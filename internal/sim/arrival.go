@@ -1,0 +1,87 @@
+package sim
+
+import (
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// expectArrival has the next job of the workload arrive.
+func (g *grid) expectArrival() {
+	if g.next < g.parts.first {
+		g.heap.push(g.zero.Add(protocol.Duration(g.jobs[g.next].Submit)), arrival, 0, 0)
+	}
+}
+
+// arrive submits the next job. Jobs come one by one, so that each has its own round.
+// One whose peer is down is submitted when that is back.
+func (g *grid) arrive() {
+	index := int32(g.next) //nolint:gosec // a workload has fewer jobs
+	s := g.sites[g.jobs[index].Origin]
+	if g.cfg.Scheme == Central && g.cfg.throughGrid(index) {
+		s = g.sites[len(g.sites)-1]
+	}
+	g.next++
+	g.submitOrWait(s, submission{job: index})
+	g.expectArrival()
+}
+
+// submission is a job of the workload or an application.
+type submission struct {
+	job         int32
+	application int32 // one more than its index; 0: a job
+}
+
+// submitOrWait submits, or lets wait until the peer is back.
+func (g *grid) submitOrWait(s *site, one submission) {
+	if s.peer == nil {
+		s.late = append(s.late, one)
+		return
+	}
+	g.submit(s, one)
+}
+
+func (g *grid) submit(s *site, one submission) {
+	g.check.arrived()
+	indices := g.indices(one)
+	s.sent, s.latest = append(s.sent, indices...), len(indices)
+	if one.application > 0 {
+		s.step(g.asked(int(one.application) - 1))
+		return
+	}
+	job, index := &g.jobs[one.job], one.job
+	spec := protocol.Spec{
+		Request: protocol.Request{CPUs: job.CPUs, WallTime: job.Estimate, Power: g.cfg.powerOf(job, index)},
+		MHz:     g.machines[job.Origin].MHz, Mflops: g.machines[job.Origin].Mflops,
+		Data: g.cfg.Stage.Bytes,
+	}
+	if !g.cfg.throughGrid(index) {
+		spec.Sites = []protocol.SiteName{s.name}
+	}
+	s.step(peer.Submit{User: "sim", Jobs: []peer.NewJob{{Spec: spec, Payload: &g.payload}}})
+}
+
+// answered sees what became of a submission.
+func (g *grid) answered(s *site, reply peer.Reply) {
+	switch reply := reply.(type) {
+	case peer.Submitted:
+		if s.asked == 0 {
+			s.first = reply.Jobs[0].Seq()
+		}
+		if s.first+uint64(s.asked) != reply.Jobs[0].Seq() { //nolint:gosec // counts up
+			g.fail("site %s: job ids do not follow each other", s.name)
+		}
+		s.asked += len(reply.Jobs)
+	case peer.Refusal:
+		last := len(s.sent) - s.latest
+		if reply.Code != peer.NoSite {
+			g.fail("site %s refuses %s: %s", s.name, g.called(s.sent[last]), reply.Reason)
+		}
+		for _, index := range s.sent[last:] {
+			g.check.refused(index)
+			g.parts.refuse(index, reply.Reason)
+		}
+		s.sent = s.sent[:last]
+		g.ended += s.latest
+	case peer.Done, peer.JobView, peer.Queue, peer.Quoted, peer.Sites, peer.Warehouse: // nobody asked
+	}
+}
