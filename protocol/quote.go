@@ -1,6 +1,10 @@
 package protocol
 
-import "math"
+import (
+	"math"
+	"strconv"
+	"strings"
+)
 
 // Micro is an amount of money in millionths of the currency's unit.
 type Micro int64
@@ -61,6 +65,17 @@ func (m Micro) Plus(n Micro) Micro {
 	default:
 		return sum
 	}
+}
+
+// Text prints the amount with all its decimals, and two at least.
+func (m Micro) Text() string {
+	sign, size := "", uint64(m) //nolint:gosec // the sign is looked at next
+	if m < 0 {
+		sign, size = "-", -size
+	}
+	decimals := strconv.FormatUint(size%uint64(Unit)+uint64(Unit), 10)[1:]
+	decimals = decimals[:2] + strings.TrimRight(decimals[2:], "0")
+	return sign + strconv.FormatUint(size/uint64(Unit), 10) + "." + decimals
 }
 
 // Reckoning is a way to work out the energy term of a quote.

@@ -62,13 +62,7 @@ func percent(ppm int) string {
 
 // amount prints money with at least two decimals, and as many as it has.
 func amount(a protocol.Micro, currency string) string {
-	sign, whole := "", uint64(a) //nolint:gosec // the sign is looked at next
-	if a < 0 {
-		sign, whole = "-", -whole
-	}
-	decimals := fmt.Sprintf("%06d", whole%uint64(protocol.Unit))
-	decimals = decimals[:2] + strings.TrimRight(decimals[2:], "0")
-	return strings.TrimRight(fmt.Sprintf("%s%d.%s %s", sign, whole/uint64(protocol.Unit), decimals, plain(currency)), " ")
+	return strings.TrimRight(a.Text()+" "+plain(currency), " ")
 }
 
 // ratio prints parts per million as a factor, "-" for none.

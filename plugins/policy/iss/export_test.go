@@ -10,6 +10,3 @@ func Weigh(amounts []protocol.Micro, weights []int) protocol.Micro {
 	}
 	return weigh(terms...)
 }
-
-// Exactly is how amounts are printed.
-func Exactly(amount protocol.Micro) string { return exactly(amount) }

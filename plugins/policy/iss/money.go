@@ -1,9 +1,6 @@
 package iss
 
 import (
-	"strconv"
-	"strings"
-
 	"github.com/switchyard-hpc/switchyard/internal/exact"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -49,23 +46,10 @@ func weigh(terms ...term) protocol.Micro {
 	return protocol.Micro(sum.Down(protocol.PPM))
 }
 
-// exactly prints an amount with all its decimals, and two at least.
-func exactly(amount protocol.Micro) string {
-	sign, size := "", uint64(amount) //nolint:gosec // the sign is looked at next
-	if amount < 0 {
-		sign, size = "-", -size
-	}
-	decimals := strconv.FormatUint(size%uint64(protocol.Unit)+uint64(protocol.Unit), 10)[1:]
-	for len(decimals) > 2 && strings.HasSuffix(decimals, "0") {
-		decimals = decimals[:len(decimals)-1]
-	}
-	return sign + strconv.FormatUint(size/uint64(protocol.Unit), 10) + "." + decimals
-}
-
-// priced is an amount with its currency.
-func (t *task) priced(amount string) string {
+// priced prints an amount with its currency.
+func (t *task) priced(amount protocol.Micro) string {
 	if t.in.Currency == "" {
-		return amount
+		return amount.Text()
 	}
-	return amount + " " + t.in.Currency
+	return amount.Text() + " " + t.in.Currency
 }

@@ -37,16 +37,3 @@ func TestWeigh(t *testing.T) {
 		}
 	})
 }
-
-// TestAmounts: they have all their decimals, and two at least.
-func TestAmounts(t *testing.T) {
-	t.Parallel()
-	for amount, want := range map[protocol.Micro]string{
-		0: "0.00", 1: "0.000001", -1: "-0.000001", 5000: "0.005", -5000: "-0.005", 12_400_000: "12.40", 12_404_999: "12.404999",
-		-999_999: "-0.999999", 1_000_000: "1.00", math.MaxInt64: "9223372036854.775807", math.MinInt64: "-9223372036854.775808",
-	} {
-		if got := iss.Exactly(amount); got != want {
-			t.Errorf("%d is %q, want %q", amount, got, want)
-		}
-	}
-}

@@ -18,14 +18,14 @@ func (r *round) reason(t *task, solution *assignment.Solution, k int, other *ass
 	m := t.money(pair.row, pair.site)
 	var b strings.Builder
 	fmt.Fprintf(&b, "z %s, %s; here on %d CPUs: use %s, licence %s, energy %s, data %s, weighed %s",
-		t.priced(exactly(protocol.Micro(solution.Z))), proof(solution), r.in.Jobs[pair.row].CPUs,
-		exactly(m.use), exactly(m.licence), exactly(m.eco), exactly(m.data), exactly(m.weighted(&r.in.Jobs[pair.row])))
+		t.priced(protocol.Micro(solution.Z)), proof(solution), r.in.Jobs[pair.row].CPUs,
+		m.use.Text(), m.licence.Text(), m.eco.Text(), m.data.Text(), m.weighted(&r.in.Jobs[pair.row]).Text())
 	if t.problem.Late != nil && t.problem.EachLate {
-		fmt.Fprintf(&b, ", its own waiting %s", exactly(t.waiting(solution.Ends[k])))
+		fmt.Fprintf(&b, ", its own waiting %s", t.waiting(solution.Ends[k]).Text())
 	}
 	fmt.Fprintf(&b, ", wait %v, run %v; all done in %v", solution.Starts[k], t.in.ERT[t.in.At(pair.row, pair.site)], solution.End)
 	if t.problem.Late != nil {
-		fmt.Fprintf(&b, ", waiting %s", exactly(t.waiting(solution.End)))
+		fmt.Fprintf(&b, ", waiting %s", t.waiting(solution.End).Text())
 	}
 	switch {
 	case other.Choice >= 0:
@@ -36,7 +36,7 @@ func (r *round) reason(t *task, solution *assignment.Solution, k int, other *ass
 	}
 	next := t.pairs[k][other.Choice]
 	fmt.Fprintf(&b, "; next: %s on %d CPUs, z %s, done in %v",
-		r.in.Sites[next.site].Name, r.in.Jobs[next.row].CPUs, exactly(protocol.Micro(other.Z)), other.End)
+		r.in.Sites[next.site].Name, r.in.Jobs[next.row].CPUs, protocol.Micro(other.Z).Text(), other.End)
 	return b.String()
 }
 
@@ -136,13 +136,13 @@ func (t *task) costAdvice(least int64) change {
 	}
 	needed := protocol.Micro(least).Plus(t.wishes.Spent).Plus(t.kept)
 	over := left(int64(needed), int64(t.wishes.MaxCost))
-	found := "the cheapest choice costs " + t.priced(exactly(protocol.Micro(least)))
+	found := "the cheapest choice costs " + t.priced(protocol.Micro(least))
 	if used := t.wishes.Spent.Plus(t.kept); used != 0 {
-		found += " besides " + t.priced(exactly(used)) + " for the other components"
+		found += " besides " + t.priced(used) + " for the other components"
 	}
 	return change{
-		found + ", " + t.priced(exactly(protocol.Micro(over))) + " above max_cost " + t.priced(exactly(t.wishes.MaxCost)),
-		"max_cost to " + t.priced(exactly(needed)),
+		found + ", " + t.priced(protocol.Micro(over)) + " above max_cost " + t.priced(t.wishes.MaxCost),
+		"max_cost to " + t.priced(needed),
 	}
 }
 
