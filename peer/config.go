@@ -43,6 +43,10 @@ type Config struct {
 	Protect      Protection        // of the own users from guests
 	NoFacts      bool              // nobody reads facts: make none
 
+	// Watermark is how often partners are told, at most, how far this store has come, so that
+	// a restored or copied one is known; 0: never, and partners' marks are not kept.
+	Watermark protocol.Duration
+
 	Reserves bool                      // the batch system is a [localsched.Reserver]
 	Costs    Costs                     // what the site charges; nil: nothing but Power's energy
 	Exchange map[string]protocol.Micro // what one of a currency is worth in a common unit, the same on the whole grid

@@ -42,7 +42,7 @@ func (c Config) validate() error {
 	if !slices.Contains(c.Policy.Initiations, c.Initiation) {
 		problems = append(problems, fmt.Errorf("policy %q does not accept initiation %q", c.Policy.Name, c.Initiation))
 	}
-	if min(c.Phi, c.Sigma, c.Deadline, c.Retry, c.RetryMax, c.Settle, c.Reclaim, c.Remember, c.Cycle, c.PriceSpan, c.PriceRefresh, c.Protect.Delay, c.Margin) < 0 {
+	if min(c.Phi, c.Sigma, c.Deadline, c.Retry, c.RetryMax, c.Settle, c.Reclaim, c.Remember, c.Cycle, c.PriceSpan, c.PriceRefresh, c.Protect.Delay, c.Margin, c.Watermark) < 0 {
 		problems = append(problems, errors.New("a duration is negative; give a positive one, or 0 for the default"))
 	}
 	if min(c.RoundJobs, c.Ask, c.MaxGridJobs, c.Delta, c.Recheck, c.Draw, c.MaxQ, c.Protect.Share) < 0 || c.Power < 0 {

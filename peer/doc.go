@@ -35,7 +35,8 @@
 //	receive.go           which message goes where
 //	epilogue.go          what runs teach: the DataWarehouse [IS 4.3]
 //	runs.go              placements in the own local queue, for both
-//	partners.go          partner set, cards, silence, clashes of names
+//	partners.go          partner set, cards, silence
+//	clash.go             partners with one number
 //	restore.go           from rows back to work
 //
 // The outbox is not a table of its own: what must be sent again follows from the

@@ -35,7 +35,7 @@ type DigestSeen struct {
 }
 
 // MemberSeen is the identity of a site that gossips with this one, partner or
-// not. It serves to find clashes of names and numbers.
+// not. It changes nothing: a clash of names or numbers is told to the operator.
 type MemberSeen struct {
 	Site       protocol.SiteName
 	Number     protocol.SiteNumber

@@ -56,7 +56,8 @@ const (
 	Volunteered       FactKind = "volunteered" // this site
 	PartnerVolunteers FactKind = "partner-volunteers"
 	Retuned           FactKind = "retuned"
-	NameClash         FactKind = "name-clash"
+	NameClash         FactKind = "name-clash"   // a partner's card does not go with this site, or with another partner
+	MemberClash       FactKind = "member-clash" // a hint: a site that gossips says it has this one's name or number
 	CallFailed        FactKind = "call-failed"
 	PricesMissing     FactKind = "prices-missing"
 	PolicyFailed      FactKind = "policy-failed" // and another decided in its stead

@@ -109,9 +109,6 @@ func expand(name string, id protocol.JobID) string {
 }
 
 func (p *Peer) refuseSubmission(ev Submit) (Refusal, bool) {
-	if p.clash != "" {
-		return Refusal{Code: NotNow, Reason: p.clash}, true
-	}
 	if len(ev.Jobs) == 0 {
 		return Refusal{Code: BadRequest, Reason: "no jobs"}, true
 	}

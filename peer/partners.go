@@ -11,6 +11,7 @@ import (
 // partner is a configured site and what is known of it now.
 type partner struct {
 	Partner
+	row     PartnerRow     // durable; zero: its card has never come
 	card    *protocol.Card // nil: not known since the start
 	linked  bool
 	refused string // why it is not compatible; empty: it is
@@ -42,11 +43,9 @@ func (p *Peer) connected(card protocol.Card) {
 	}
 	renewed := one.card == nil || one.card.Incarnation != card.Incarnation
 	one.card, one.linked = &card, true
-	one.refused = p.incompatible(card)
+	p.claimNumber(one)
+	p.judgeCards()
 	p.skipSeen(card.Site, card.SeenSeq)
-	p.memberSeen(MemberSeen{
-		Site: card.Site, Number: card.Number, PublicKey: card.PublicKey, FirstStart: card.FirstStart,
-	})
 	p.fact(Fact{Kind: PartnerUp, Site: card.Site, Text: one.refused})
 	p.hear(one)
 	for _, j := range p.jobs {
@@ -104,45 +103,6 @@ func (p *Peer) concerns(t timer, site protocol.SiteName) bool {
 	case runTimer, reclaimTimer, roundTimer, probeTimer, watchTimer, pruneTimer, sigmaTimer, cycleTimer, priceTimer:
 	}
 	return false
-}
-
-// incompatible says why no jobs can be exchanged with the card's site.
-func (p *Peer) incompatible(card protocol.Card) string {
-	if card.Protocol != protocol.ProtocolVersion {
-		return fmt.Sprintf("speaks protocol %d, this site %d", card.Protocol, protocol.ProtocolVersion)
-	}
-	for _, other := range p.partners {
-		if other.card != nil && other.Site != card.Site && other.card.Number == card.Number &&
-			later(card.FirstStart, card.PublicKey, other.card.FirstStart, other.card.PublicKey) {
-			return fmt.Sprintf("has site number %d, as %s has, and is the later of the two", card.Number, other.Site)
-		}
-	}
-	return ""
-}
-
-// memberSeen looks for another site with this one's name or number. The later
-// keeps its jobs and takes no new ones.
-func (p *Peer) memberSeen(m MemberSeen) {
-	if m.PublicKey == p.cfg.PublicKey || (m.Site != p.cfg.Site && m.Number != p.cfg.Number) {
-		return
-	}
-	if !later(p.site.FirstStart, p.cfg.PublicKey, m.FirstStart, m.PublicKey) {
-		if one := p.byName[m.Site]; one != nil {
-			one.refused = fmt.Sprintf("has site number %d, as this site has, and is the later of the two", m.Number)
-		}
-		return
-	}
-	clash := fmt.Sprintf("site %s with number %d and key %s is older and has this site's name or number; "+
-		"give this site another [site] name and number and a new state_dir", m.Site, m.Number, m.PublicKey)
-	if p.clash != clash {
-		p.clash = clash
-		p.fact(Fact{Kind: NameClash, Site: m.Site, Text: clash})
-	}
-}
-
-// later orders two sites by first start, then by key.
-func later(start protocol.Instant, key string, thanStart protocol.Instant, thanKey string) bool {
-	return cmp.Or(cmp.Compare(start, thanStart), cmp.Compare(key, thanKey)) > 0
 }
 
 func (p *Peer) disconnected(site protocol.SiteName) {

@@ -27,7 +27,7 @@ type Peer struct {
 
 	partners []*partner // by name
 	byName   map[protocol.SiteName]*partner
-	clash    string // why this site may take no new jobs; empty: it may
+	hinted   protocol.Instant // when a clash was last seen in gossip; 0: never
 	load     protocol.Load
 	loadAt   protocol.Instant // 0: never known
 

@@ -11,7 +11,7 @@ type dirtyRow struct {
 	table Table
 	job   protocol.JobID
 	epoch protocol.Epoch // of a run
-	key   string         // of a dedup row
+	key   string         // of a dedup row; a partner's name
 }
 
 // mark notes that a row has changed or gone. What it holds at the end of the
@@ -37,6 +37,14 @@ func (p *Peer) saveApplication(id protocol.JobID) {
 func (p *Peer) saveExecutions(key componentKey, site protocol.SiteName) {
 	p.mark(dirtyRow{table: ExecutionTable, key: executionKey(key, site)})
 }
+
+// savePartner keeps what is known of a partner, where stores may be lost or restored.
+func (p *Peer) savePartner(one *partner) {
+	if p.cfg.Watermark > 0 {
+		p.mark(dirtyRow{table: PartnerTable, key: string(one.Site)})
+	}
+}
+
 func (p *Peer) saveSite()              { p.mark(dirtyRow{table: SiteTable}) }
 func (p *Peer) saveDedup(key string)   { p.mark(dirtyRow{table: DedupTable, key: key}) }
 func (p *Peer) saveRun(t protocol.Tag) { p.mark(dirtyRow{table: RunTable, job: t.Job, epoch: t.Epoch}) }
@@ -54,7 +62,7 @@ func (d dirtyRow) rowKey() string {
 	switch d.table {
 	case SiteTable:
 		return "site"
-	case DedupTable, ExecutionTable:
+	case DedupTable, ExecutionTable, PartnerTable:
 		return d.key
 	case RunTable:
 		return fmt.Sprintf("%s.%d", jobKey(d.job), d.epoch)
@@ -71,6 +79,11 @@ func (p *Peer) rowOf(d dirtyRow) Row {
 	switch d.table {
 	case SiteTable:
 		return p.site
+	case PartnerTable:
+		if one := p.byName[protocol.SiteName(d.key)]; one != nil {
+			one.row.Site = one.Site
+			return one.row
+		}
 	case DedupTable, ApplicationTable, ExecutionTable:
 		return p.wishRowOf(d)
 	case JobTable:

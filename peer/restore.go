@@ -55,6 +55,10 @@ func (p *Peer) restoreRow(rec Record, payloads map[protocol.JobID]*protocol.Payl
 	switch row := rec.Row.(type) {
 	case SiteRow:
 		p.site = row
+	case PartnerRow:
+		if one := p.byName[row.Site]; one != nil {
+			one.row = row
+		}
 	case JobRow:
 		if row.Phase == Collecting && row.Outcome == nil {
 			return fmt.Errorf("row %q: a job in phase %s has no outcome", rec.Key, row.Phase)

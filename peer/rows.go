@@ -20,6 +20,7 @@ const (
 	RunTable         Table = "run"         // placements in the local queue, by tag
 	DedupTable       Table = "dedup"       // submissions with a key, by user and key
 	SiteTable        Table = "site"        // one row: this site's counters
+	PartnerTable     Table = "partner"     // what is durably known of each partner, by name
 	ApplicationTable Table = "application" // applications whose components have not all ended, by the id of the first one
 	ExecutionTable   Table = "execution"   // the DataWarehouse [IS 4.1]: executions, by user, component and site
 	Archive          Table = "archive"     // finished jobs, by id; never read back by the core
@@ -28,7 +29,7 @@ const (
 // Tables lists what a restored peer needs, in the order in which [New] expects
 // it.
 func Tables() []Table {
-	return []Table{SiteTable, PayloadTable, ApplicationTable, JobTable, GuestTable, RunTable, DedupTable, ExecutionTable}
+	return []Table{SiteTable, PartnerTable, PayloadTable, ApplicationTable, JobTable, GuestTable, RunTable, DedupTable, ExecutionTable}
 }
 
 // Row is one row's content. The set is closed. Rows are values: a row given out
@@ -232,6 +233,12 @@ type SiteRow struct {
 	Cursor      localsched.Cursor `json:"cursor,omitempty"`
 }
 
+// PartnerRow is what this store has known of a partner, longer than the peer runs.
+type PartnerRow struct {
+	Site   protocol.SiteName   `json:"site"`
+	Number protocol.SiteNumber `json:"number,omitempty"` // that its card said, and no other partner's before; 0: none
+}
+
 // ArchiveRow is a finished job.
 type ArchiveRow struct {
 	View JobView `json:"view"`
@@ -243,6 +250,7 @@ func (GuestRow) table() Table   { return GuestTable }
 func (RunRow) table() Table     { return RunTable }
 func (DedupRow) table() Table   { return DedupTable }
 func (SiteRow) table() Table    { return SiteTable }
+func (PartnerRow) table() Table { return PartnerTable }
 func (ArchiveRow) table() Table { return Archive }
 
 func (ApplicationRow) table() Table { return ApplicationTable }
@@ -272,6 +280,8 @@ func DecodeRow(table Table, data []byte) (Row, error) {
 		return decodeAs[DedupRow](data)
 	case SiteTable:
 		return decodeAs[SiteRow](data)
+	case PartnerTable:
+		return decodeAs[PartnerRow](data)
 	case ApplicationTable:
 		return decodeAs[ApplicationRow](data)
 	case ExecutionTable:

@@ -56,9 +56,10 @@ func fullRows() map[peer.Table]peer.Row {
 		peer.ExecutionTable: peer.ExecutionRow{User: "ada", Component: "c", Site: "b", Runs: []peer.Execution{{
 			Execution: gamma.Execution{Site: "b", CPUs: 2, Ran: 3, Usage: protocol.Usage{CPU: 4}}, Foreseen: 5,
 		}}},
-		peer.DedupTable: peer.DedupRow{First: 1_000_000_000_007, Count: 2, At: 3},
-		peer.SiteTable:  peer.SiteRow{FirstStart: 1, Incarnation: 1 << 60, NextSeq: 3, Cursor: "c"},
-		peer.Archive:    peer.ArchiveRow{View: peer.JobView{ID: 1_000_000_000_007, State: protocol.NodeFail, Name: "n", ExitCode: 4}},
+		peer.DedupTable:   peer.DedupRow{First: 1_000_000_000_007, Count: 2, At: 3},
+		peer.SiteTable:    peer.SiteRow{FirstStart: 1, Incarnation: 1 << 60, NextSeq: 3, Cursor: "c"},
+		peer.PartnerTable: peer.PartnerRow{Site: "b", Number: 2},
+		peer.Archive:      peer.ArchiveRow{View: peer.JobView{ID: 1_000_000_000_007, State: protocol.NodeFail, Name: "n", ExitCode: 4}},
 	}
 }
 

@@ -160,7 +160,7 @@ func (p *Peer) guestView(g *guest) JobView {
 
 func (p *Peer) sitesView() Sites {
 	own := SiteView{
-		Site: p.cfg.Site, Number: p.cfg.Number, Self: true, Link: "self", Why: p.clash,
+		Site: p.cfg.Site, Number: p.cfg.Number, Self: true, Link: "self",
 		CPUs: p.cfg.Capacity.CPUs, Nodes: p.cfg.Capacity.Nodes, Age: -1,
 		Busy: p.load.Busy, Queued: p.load.QueuedJobs, RUS: p.load.RUS(), LastSeen: p.now, Software: p.cfg.Software,
 		Withheld: p.load.Withheld, Draw: watts(p.load.Draw), Budget: watts(p.load.Budget),

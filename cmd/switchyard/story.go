@@ -211,6 +211,7 @@ func phrases() map[peer.FactKind]string {
 		peer.PartnerVolunteers: "{site} volunteers to take jobs",
 		peer.Retuned:           "the rules of {site} changed",
 		peer.NameClash:         "{site} has a name or number that another site has",
+		peer.MemberClash:       "gossip tells of {site}, with this site's name or number",
 		peer.CallFailed:        "a call failed",
 		peer.PricesMissing:     "the prices of electricity are not known",
 		peer.PolicyFailed:      "the policy failed",

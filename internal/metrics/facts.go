@@ -34,7 +34,7 @@ func (m *Metrics) Fact(f peer.Fact) {
 	case peer.Retuned:
 		m.retuned.Inc()
 	case peer.NeedsOperator, peer.PartnerSilent, peer.NameClash, peer.CallFailed, peer.PolicyFailed, peer.MessageOdd,
-		peer.PricesMissing:
+		peer.PricesMissing, peer.MemberClash:
 		m.errors.WithLabelValues(string(f.Kind)).Inc()
 	case peer.JobWaits, peer.JobOffered, peer.JobGranted, peer.JobStarted, peer.JobCancelled, peer.GuestPrepared,
 		peer.GuestStarted, peer.GuestClosed, peer.PartnerUp, peer.PartnerDown:

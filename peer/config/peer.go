@@ -27,6 +27,9 @@ type Parts struct {
 	Policy    policy.Info // of the policy that decides
 }
 
+// watermark is how often partners are told how far the store has come.
+const watermark = 10 * protocol.Second
+
 // Peer returns what the state machine is told.
 func (c *Config) Peer(parts Parts) peer.Config {
 	out := peer.Config{
@@ -44,6 +47,7 @@ func (c *Config) Peer(parts Parts) peer.Config {
 		Remember:    c.Handoff.Remember,
 		Accounts:    parts.Accounts,
 		MaxGridJobs: c.Limits.MaxJobs,
+		Watermark:   watermark,
 
 		Area:         c.Prices.Area,
 		Power:        c.Power.WattsPerCPU.Milliwatts(),

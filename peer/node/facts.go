@@ -265,7 +265,8 @@ func levelOf(kind peer.FactKind) slog.Level {
 	switch kind {
 	case peer.NameClash, peer.NeedsOperator:
 		return slog.LevelError
-	case peer.CallFailed, peer.PolicyFailed, peer.MessageOdd, peer.PartnerSilent, peer.PricesMissing:
+	case peer.CallFailed, peer.PolicyFailed, peer.MessageOdd, peer.PartnerSilent, peer.PricesMissing,
+		peer.MemberClash:
 		return slog.LevelWarn
 	case peer.JobShortcut, peer.RoundOpened, peer.RoundDecided, peer.JobWaits, peer.JobCommitted, peer.JobOffered,
 		peer.JobGranted, peer.OfferRefused, peer.GuestPrepared, peer.GuestClosed, peer.Volunteered,

@@ -114,13 +114,13 @@ func (c *scribe) record(rec peer.Record) string {
 			marks("withdraw", row.Withdraw, "kill", row.Kill), because(row.Reason))
 	case peer.ArchiveRow:
 		return fmt.Sprintf("archive %s %v%s", c.job(row.View.ID), row.View.State, because(row.View.Reason))
-	case peer.PayloadRow, peer.SiteRow, peer.DedupRow, peer.ApplicationRow, peer.ExecutionRow:
+	case peer.PayloadRow, peer.SiteRow, peer.PartnerRow, peer.DedupRow, peer.ApplicationRow, peer.ExecutionRow:
 		return ""
 	}
 	switch rec.Table {
 	case peer.JobTable, peer.GuestTable, peer.RunTable:
 		return fmt.Sprintf("%s %s deleted", rec.Table, c.key(rec.Key))
-	case peer.PayloadTable, peer.DedupTable, peer.SiteTable, peer.ApplicationTable, peer.ExecutionTable, peer.Archive:
+	case peer.PayloadTable, peer.DedupTable, peer.SiteTable, peer.PartnerTable, peer.ApplicationTable, peer.ExecutionTable, peer.Archive:
 	}
 	return ""
 }

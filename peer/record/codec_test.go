@@ -73,6 +73,7 @@ func written() (ops []peer.Op, replies []peer.Reply, rows []peer.Row) {
 		peer.RunRow{},
 		peer.DedupRow{},
 		peer.SiteRow{},
+		peer.PartnerRow{},
 		peer.ArchiveRow{},
 		peer.ApplicationRow{},
 		peer.ExecutionRow{},

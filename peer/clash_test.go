@@ -1,0 +1,149 @@
+package peer_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// cards is site a with the partners b and c, which show their cards.
+type cards struct {
+	t    *testing.T
+	peer *peer.Peer
+	rows peer.Rows
+	now  protocol.Instant
+	next peer.AskID
+}
+
+func newCards(t *testing.T, rows peer.Rows) *cards {
+	t.Helper()
+	records, err := rows.Records()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := goodConfig()
+	cfg.Watermark = protocol.Second
+	cfg.PublicKey = peertest.PublicKey("a", 1)
+	for i := range cfg.Partners {
+		cfg.Partners[i].MaxJobs = 10
+	}
+	p, err := peer.New(cfg, 1, records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &cards{t: t, peer: p, rows: rows, now: peertest.Epoch}
+	c.step(peer.Tick{})
+	return c
+}
+
+func (c *cards) step(ev peer.Event) peer.Ready {
+	c.now++
+	ready := c.peer.Step(c.now, ev)
+	for _, rec := range ready.Records {
+		c.rows.Commit(rec)
+	}
+	return ready
+}
+
+// show connects a partner by a card with the number and first start.
+func (c *cards) show(site protocol.SiteName, number protocol.SiteNumber, first protocol.Instant) peer.Ready {
+	return c.step(peer.Connected{Card: protocol.Card{
+		Site: site, Number: number, PublicKey: peertest.PublicKey(site, number), FirstStart: first,
+		Incarnation: uint64(first), Protocol: protocol.ProtocolVersion, Capacity: protocol.Capacity{CPUs: 4, Nodes: 4},
+	}})
+}
+
+// links are the states of the links to b and c.
+func (c *cards) links() string {
+	c.next++
+	ready := c.step(peer.AskSites{Asked: c.next})
+	sites, ok := ready.Answers[0].Reply.(peer.Sites)
+	if !ok {
+		c.t.Fatalf("answered with %T", ready.Answers[0].Reply)
+	}
+	var out []string
+	for _, one := range sites.Sites {
+		out = append(out, string(one.Site)+" "+one.Link)
+	}
+	return strings.Join(out, ", ")
+}
+
+// submits says whether a local user's job is taken.
+func (c *cards) submits() bool {
+	c.next++
+	job := peertest.Plan{Run: 1}.Job(protocol.Spec{Request: protocol.Request{CPUs: 1, WallTime: protocol.Minute}, Name: "x"})
+	ready := c.step(peer.Submit{Asked: c.next, User: "ada", Jobs: []peer.NewJob{job}})
+	_, ok := ready.Answers[0].Reply.(peer.Submitted)
+	return ok
+}
+
+// TestGossipDecidesNothing: a stranger who gossips with this site's number or name, or with a
+// partner's, and says to be the oldest of all, changes neither links nor submissions. The
+// operator gets one hint, however many strangers there are.
+func TestGossipDecidesNothing(t *testing.T) {
+	t.Parallel()
+	c := newCards(t, peer.Rows{})
+	c.show("b", 2, peertest.Epoch-100)
+	c.show("c", 3, peertest.Epoch-100)
+	hints := 0
+	for i := range 50 {
+		for _, first := range []protocol.Instant{1, peertest.Epoch * 2} {
+			for _, seen := range []peer.MemberSeen{
+				{Site: "z", Number: 1}, {Site: "a", Number: 9}, {Site: "b", Number: 1}, {Site: "z", Number: 2},
+			} {
+				seen.PublicKey, seen.FirstStart = peertest.PublicKey("z", protocol.SiteNumber(i+1)), first
+				for _, f := range c.step(seen).Facts {
+					if f.Kind != peer.MemberClash {
+						t.Errorf("a fact %s: %s", f.Kind, f.Text)
+					}
+					hints++
+				}
+			}
+		}
+	}
+	if hints != 1 {
+		t.Errorf("%d hints, want 1", hints)
+	}
+	if got := c.links(); got != "a self, b up, c up" {
+		t.Errorf("the links are %s", got)
+	}
+	if !c.submits() {
+		t.Error("a local user's job is refused")
+	}
+}
+
+// TestAPartnersNumberIsItsFirstHolders: a card with this site's number, or with the number of
+// a partner that is known longer, costs its own link only, whatever it says of its age, also
+// over restarts; local submissions go on. It ends with the card that says so.
+func TestAPartnersNumberIsItsFirstHolders(t *testing.T) {
+	t.Parallel()
+	rows := peer.Rows{}
+	c := newCards(t, rows)
+	c.show("b", 2, peertest.Epoch-100)
+	c.show("c", 2, 1) // claims to be the older
+	if got := c.links(); got != "a self, b up, c refused" {
+		t.Errorf("c with the number of b: the links are %s", got)
+	}
+	c = newCards(t, rows)
+	c.show("c", 2, 1) // comes first after a restart
+	c.show("b", 2, peertest.Epoch-100)
+	if got := c.links(); got != "a self, b up, c refused" {
+		t.Errorf("after a restart the links are %s", got)
+	}
+	c.show("c", 1, 1)
+	if got := c.links(); got != "a self, b up, c refused" || !c.submits() {
+		t.Errorf("c with the number of a: the links are %s, or a local job is refused", got)
+	}
+	c.show("c", 3, 1)
+	if got := c.links(); got != "a self, b up, c up" {
+		t.Errorf("c with a number of its own: the links are %s", got)
+	}
+	c.show("c", 2, 1)
+	c.show("b", 3, 1) // they change numbers
+	if got := c.links(); got != "a self, b up, c up" {
+		t.Errorf("b and c with each other's numbers: the links are %s", got)
+	}
+}
