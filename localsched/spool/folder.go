@@ -59,35 +59,38 @@ func (s *Spool) Add(tag protocol.Tag, fill func(dir string) error) error {
 	return nil
 }
 
-// Remove takes a job's folder away. Once it is renamed it is gone for good. That
-// there is none is no error.
+// Remove takes a job's folder away. Once it is renamed it is gone for good; what is in
+// it is removed at once as far as it is not much, and else beside. That there is none is no
+// error.
 func (s *Spool) Remove(tag protocol.Tag) error {
-	temp := filepath.Join(s.jobs, ".gone-"+FolderOf(tag))
-	err := os.Rename(s.Folder(tag), temp)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
+	temp, err := s.setAside(tag)
+	if err != nil || temp == "" {
 		return err
 	}
-	return removeTree(temp)
+	removed, err := removeTree(s.sweeper.ctx, temp, firstPass)
+	if err == nil && !removed {
+		s.sweeper.add(temp)
+	}
+	return err
 }
 
-// removeTree removes a folder, also where a job of the peer's own account has
-// taken the rights away.
-func removeTree(path string) error {
-	err := os.RemoveAll(path)
-	if err == nil || !errors.Is(err, fs.ErrPermission) || os.Geteuid() == 0 {
-		return err // root needs no rights, and must not follow an account's links
-	}
-	// What cannot be changed shows in the second removal.
-	_ = filepath.WalkDir(path, func(p string, entry fs.DirEntry, _ error) error {
-		if entry != nil && entry.IsDir() {
-			_ = os.Chmod(p, 0o700) //nolint:gosec // a folder needs x; it is removed next
+// setAside renames a job's folder to what is removed; empty when there is none. It must
+// also do so on a full disk.
+func (s *Spool) setAside(tag protocol.Tag) (path string, err error) {
+	path = filepath.Join(s.jobs, ".gone-"+FolderOf(tag))
+	for n := 1; ; n++ {
+		err = os.Rename(s.Folder(tag), path)
+		switch {
+		case err == nil:
+			return path, nil
+		case errors.Is(err, fs.ErrNotExist):
+			return "", nil
+		case !errors.Is(err, fs.ErrExist):
+			return "", err
 		}
-		return nil
-	})
-	return os.RemoveAll(path)
+		// An earlier one of the tag is not removed yet.
+		path = filepath.Join(s.jobs, fmt.Sprintf(".gone-%s-%d", FolderOf(tag), n))
+	}
 }
 
 // AddFile makes a file of the account in a folder that is being filled.

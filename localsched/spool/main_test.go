@@ -6,9 +6,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/spool"
@@ -108,4 +111,16 @@ func only(t testing.TB, dir string, names ...string) {
 	if strings.Join(found, " ") != strings.Join(names, " ") {
 		t.Errorf("the folder has %q, want %q", found, names)
 	}
+}
+
+// asNobody calls f with the file system rights of an account without rights.
+func asNobody(f func()) {
+	runtime.LockOSThread() // and never unlocked, so that the thread ends
+	if err := unix.Setfsgid(nobody); err != nil {
+		panic(err)
+	}
+	if err := unix.Setfsuid(nobody); err != nil {
+		panic(err)
+	}
+	f()
 }

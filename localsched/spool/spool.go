@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 
@@ -15,38 +14,11 @@ import (
 
 // Spool is the folder with the jobs' folders. [Open] takes it.
 type Spool struct {
-	jobs  string
-	holds string
-	lock  *os.File
-	log   *slog.Logger
-}
-
-// Make makes the folders of a spool if need be, and checks that nobody but the
-// peer can put anything in them. It touches nothing in a folder of another account.
-func Make(dir string) error {
-	for _, folder := range []string{dir, jobsOf(dir), holdsOf(dir)} {
-		if err := makeFolder(folder); err != nil {
-			return fmt.Errorf("spool %s: %w", dir, err)
-		}
-	}
-	return nil
-}
-
-func jobsOf(dir string) string { return filepath.Join(dir, "jobs") }
-
-// makeFolder makes a folder through which accounts can pass.
-func makeFolder(path string) error {
-	if err := os.MkdirAll(path, 0o711); err != nil { //nolint:gosec // accounts pass through
-		return err
-	}
-	if err := os.Chmod(path, 0o711); err != nil { //nolint:gosec // accounts pass through
-		return err
-	}
-	var st syscall.Stat_t
-	if err := syscall.Stat(path, &st); err != nil || int(st.Uid) != os.Geteuid() {
-		return errors.Join(fmt.Errorf("%s must belong to the account of the peer; its owner can change what runs", path), err)
-	}
-	return SyncPath(filepath.Dir(path))
+	jobs    string
+	holds   string
+	lock    *os.File
+	log     *slog.Logger
+	sweeper sweeper
 }
 
 // Open takes a spool that [Make] has made, for one peer alone, and removes what was
@@ -55,14 +27,16 @@ func makeFolder(path string) error {
 func Open(dir string, log *slog.Logger) (*Spool, error) {
 	sp := &Spool{jobs: jobsOf(dir), holds: holdsOf(dir), log: log}
 	var err error
-	sp.lock, err = os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	sp.lock, err = os.OpenFile(filepath.Join(dir, lockFile), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("spool %s: %w", dir, err)
 	}
+	sp.sweeper.begin(log)
 	if err = sp.take(); err == nil {
-		err = sp.sweep()
+		err = sp.sweep(dir)
 	}
 	if err != nil {
+		sp.sweeper.end()
 		return nil, errors.Join(fmt.Errorf("spool %s: %w", dir, err), sp.lock.Close())
 	}
 	if folder := closedTo(dir); folder != "" && os.Geteuid() == 0 {
@@ -88,31 +62,11 @@ func (s *Spool) take() error {
 }
 
 // Close gives the spool free, also if a process just being started holds a copy
-// of the lock.
+// of the lock. What it was still removing the next [Open] removes.
 func (s *Spool) Close() error {
+	s.sweeper.end()
 	err := syscall.Flock(int(s.lock.Fd()), syscall.LOCK_UN)
 	return errors.Join(err, s.lock.Close())
-}
-
-func (s *Spool) sweep() error {
-	entries, err := os.ReadDir(s.jobs)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), ".") {
-			s.sweepOne(filepath.Join(s.jobs, e.Name()))
-		}
-	}
-	return nil
-}
-
-// sweepOne removes what is left of a folder. What cannot be removed, because a job
-// left a mount in it, is no reason not to start.
-func (s *Spool) sweepOne(path string) {
-	if err := removeTree(path); err != nil {
-		s.log.Warn("leftover_not_removed", "path", path, "error", err, "remedy", "unmount what is mounted below it, then remove it")
-	}
 }
 
 // closedTo is the first folder above the spool through which accounts in general

@@ -1,0 +1,104 @@
+package spool
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+)
+
+// lockFile is the file by which a spool is locked.
+const lockFile = "lock"
+
+func jobsOf(dir string) string { return filepath.Join(dir, "jobs") }
+
+// Make makes the directories of a spool if need be, and checks that nobody but the
+// peer can put anything in them. It changes nothing of a directory that is not a spool
+// already, unless that is empty, the peer's and writable for nobody else; the error
+// says what to do.
+func Make(dir string) error {
+	if err := checkUsable(dir); err != nil {
+		return fmt.Errorf("spool %s: %w", dir, err)
+	}
+	for _, folder := range []string{dir, jobsOf(dir), holdsOf(dir)} {
+		if err := makeFolder(folder); err != nil {
+			return fmt.Errorf("spool %s: %w", dir, err)
+		}
+	}
+	return nil
+}
+
+// checkUsable says why a directory must not become a spool.
+func checkUsable(dir string) error {
+	info, err := os.Stat(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err = checkOwner(dir, info); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || holdsSpool(entries) {
+		return err
+	}
+	below := filepath.Join(dir, "switchyard")
+	if len(entries) > 0 {
+		return fmt.Errorf("the directory has other files, such as %q, and is not a spool; name a directory of its own, such as %s",
+			entries[0].Name(), below)
+	}
+	if mode := info.Mode().Perm(); mode&0o022 != 0 {
+		return fmt.Errorf("other accounts may write to the directory (mode %04o); name a directory of its own, such as %s", mode, below)
+	}
+	return nil
+}
+
+// holdsSpool says whether these are the entries of a spool: nothing else has all
+// three, and one that was just being made has no others.
+func holdsSpool(entries []os.DirEntry) bool {
+	has := func(name string) bool {
+		return slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() == name })
+	}
+	parts := 0
+	for _, name := range []string{lockFile, filepath.Base(jobsOf("")), filepath.Base(holdsOf(""))} {
+		if has(name) {
+			parts++
+		}
+	}
+	return parts == 3 || parts > 0 && parts == len(entries)
+}
+
+// checkOwner says why a directory is not the peer's.
+func checkOwner(path string, info fs.FileInfo) error {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !info.IsDir() {
+		return fmt.Errorf("%s is not a directory", path)
+	}
+	if !ok || int(st.Uid) != os.Geteuid() {
+		return fmt.Errorf("%s must belong to the account of the peer; its owner can change what runs", path)
+	}
+	return nil
+}
+
+// makeFolder makes a directory through which accounts can pass.
+func makeFolder(path string) error {
+	if err := os.MkdirAll(path, 0o711); err != nil { //nolint:gosec // accounts pass through
+		return err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if err = checkOwner(path, info); err != nil {
+		return err
+	}
+	if err = os.Chmod(path, 0o711); err != nil { //nolint:gosec // accounts pass through
+		return err
+	}
+	return SyncPath(filepath.Dir(path))
+}
