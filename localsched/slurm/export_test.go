@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/localsched/spool"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -162,3 +163,6 @@ func Remembered(holds time.Duration) (reason string) {
 	_, reason, _ = a.get(&sight{fingerprint: 7}, []string{"-n", "3"})
 	return reason
 }
+
+// Launch is the script that runs a job.
+func Launch(dir string, record spool.Job) string { return launch(dir, record) }

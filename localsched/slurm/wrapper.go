@@ -21,13 +21,17 @@ func wrapper(dir string) string {
 
 // launch is the script in a job's folder that claims the job and runs it. The
 // claim is the link started, which one alone can make, whatever Slurm repeats.
+//
+// The job's environment stands in the script, which the account alone may read, and not
+// among the arguments of a command, which everybody sees in ps.
 func launch(dir string, record spool.Job) string {
 	sub := record.Submission
 	out := record.Outputs(dir)
 	stdout, stderr := orNull(out.Stdout), orNull(out.Stderr)
+	exported, passed := split(environment(dir, record))
 	words := slices.Concat(
-		[]string{"env", "-u", "SLURM_EXPORT_ENV", "-u", "SLURM_GET_USER_ENV", "--"},
-		environment(dir, record), []string{filepath.Join(dir, spool.ScriptFile)}, sub.Payload.Args,
+		[]string{"-u", "SLURM_EXPORT_ENV", "-u", "SLURM_GET_USER_ENV", "--"},
+		passed, []string{filepath.Join(dir, spool.ScriptFile)}, sub.Payload.Args,
 	)
 	for i, word := range words {
 		words[i] = quote(word)
@@ -39,6 +43,7 @@ func launch(dir string, record spool.Job) string {
 		"@WORK@", quote(record.WorkFolder(dir)),
 		"@STDOUT@", quote(stdout),
 		"@STDERR@", redirectStderr(stdout, stderr),
+		"@EXPORT@", exports(exported),
 		"@COMMAND@", strings.Join(words, " \\\n\t\t"),
 	).Replace(launchText)
 }
@@ -50,6 +55,7 @@ now() { date +%s%3N; }
 umask 077
 PATH=${PATH:-/usr/local/bin:/usr/bin:/bin}
 export PATH
+env=$(command -v env) || lost 'this node has no command env'
 cd -- @CLAIM@ || lost 'the spool cannot be reached from this node, or the job is forgotten'
 
 # Of all that ever try, one makes the link started.
@@ -72,7 +78,8 @@ trap : HUP INT QUIT TERM USR1 USR2
 	cd -- @WORK@ || exit 126
 	exec >@STDOUT@ || exit 126
 	exec 2>@STDERR@ || exit 126
-	exec @COMMAND@
+	@EXPORT@
+	exec "$env" @COMMAND@
 )
 code=$?
 { printf '%s %s\n' "$code" "$(now)"; times; } >.exit && sync .exit
@@ -106,4 +113,44 @@ func environment(dir string, job spool.Job) []string {
 		return strings.HasPrefix(v, "SLURM")
 	})
 	return spool.Over(submitted, job.Given(dir))
+}
+
+// split parts an environment into what a shell can export and what only env can pass on:
+// names that are none to a shell, such as those of exported functions, and those that
+// shells keep for themselves.
+func split(env []string) (exported, passed []string) {
+	for _, v := range env {
+		name, _, _ := strings.Cut(v, "=")
+		if exportable(name) {
+			exported = append(exported, v)
+		} else {
+			passed = append(passed, v)
+		}
+	}
+	return exported, passed
+}
+
+// exportable says whether every POSIX shell takes a variable of this name, and gives it to
+// commands as it is.
+func exportable(name string) bool {
+	for i, c := range []byte(name) {
+		letter := c == '_' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+		if !letter && (i == 0 || c < '0' || c > '9') {
+			return false
+		}
+	}
+	return !strings.HasPrefix(name, "BASH") && !slices.Contains([]string{
+		"_", "DIRSTACK", "ENV", "EPOCHREALTIME", "EPOCHSECONDS", "EUID", "FUNCNAME", "GROUPS", "HISTCMD", "IFS", "LINENO",
+		"OLDPWD", "OPTARG", "OPTIND", "POSIXLY_CORRECT", "PPID", "PWD", "RANDOM", "SECONDS", "SHELLOPTS", "SHLVL", "SRANDOM", "UID", "env",
+	}, name)
+}
+
+// exports are the commands of a shell that export an environment.
+func exports(env []string) string {
+	lines := make([]string, len(env))
+	for i, v := range env {
+		name, value, _ := strings.Cut(v, "=")
+		lines[i] = "export " + name + "=" + quote(value)
+	}
+	return strings.Join(lines, "\n\t")
 }

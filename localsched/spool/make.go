@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"syscall"
 )
 
@@ -58,19 +57,18 @@ func checkUsable(dir string) error {
 	return nil
 }
 
-// holdsSpool says whether these are the entries of a spool: nothing else has all
-// three, and one that was just being made has no others.
+// holdsSpool says whether these are the entries of a spool: it has been used, or nothing
+// else is in it yet.
 func holdsSpool(entries []os.DirEntry) bool {
-	has := func(name string) bool {
-		return slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() == name })
-	}
-	parts := 0
-	for _, name := range []string{lockFile, filepath.Base(jobsOf("")), filepath.Base(holdsOf(""))} {
-		if has(name) {
-			parts++
+	parts := map[string]bool{lockFile: true, filepath.Base(jobsOf("")): true, filepath.Base(holdsOf("")): true}
+	found := 0
+	for _, e := range entries {
+		if parts[e.Name()] {
+			found++
 		}
 	}
-	return parts == 3 || parts > 0 && parts == len(entries)
+	const used = 2 // versions before 0.1 had no holds
+	return found >= used || found > 0 && found == len(entries)
 }
 
 // checkOwner says why a directory is not the peer's.
