@@ -154,8 +154,12 @@ type Call struct {
 //sumtype:decl
 type Op interface{ op() }
 
-// QuoteOp asks the local scheduler for quotes and the load: [QuoteResult].
-type QuoteOp struct{ Query localsched.Query }
+// QuoteOp asks the local scheduler for quotes and the load: [QuoteResult]. After Until nobody
+// reads the answer, and the call need not be carried out; 0: it is always read.
+type QuoteOp struct {
+	Query localsched.Query
+	Until protocol.Instant
+}
 
 // SubmitOp puts a job in the local queue: [SubmitResult].
 type SubmitOp struct{ Job localsched.Submission }

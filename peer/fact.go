@@ -59,6 +59,8 @@ const (
 	NameClash         FactKind = "name-clash"   // a partner's card does not go with this site, or with another partner
 	MemberClash       FactKind = "member-clash" // a hint: a site that gossips says it has this one's name or number
 	CallFailed        FactKind = "call-failed"
+	QuestionDropped   FactKind = "question-dropped" // a partner's quote request that was not worked on
+	OfferDropped      FactKind = "offer-dropped"    // refused without a word in explain: the partner is refused too often
 	PricesMissing     FactKind = "prices-missing"
 	PolicyFailed      FactKind = "policy-failed" // and another decided in its stead
 	MessageOdd        FactKind = "message-odd"   // authentic, but makes no sense here

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/switchyard-hpc/switchyard/internal/tokens"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -25,7 +26,10 @@ type partner struct {
 
 	volunteer volunteering
 
-	growing bool // one of its questions about growing waits is under way
+	growing   bool // one of its questions about growing waits is under way
+	questions questions
+	refusals  tokens.Bucket // refused offers of it that facts tell one by one
+	undone    tokens.Bucket // offers of it that may be taken back
 
 	jobsHere, cpusHere int // its open guests
 	jobsThere          int // jobs of this origin granted to it

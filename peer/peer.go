@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"github.com/switchyard-hpc/switchyard/internal/tokens"
 	"github.com/switchyard-hpc/switchyard/peer/gridqueue"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -119,7 +120,9 @@ func New(cfg Config, seed uint64, rows []Record) (*Peer, error) {
 		load: protocol.Load{CPUs: cfg.Capacity.CPUs},
 	}
 	for _, c := range cfg.Partners {
-		one := &partner{Partner: c}
+		one := &partner{
+			Partner: c, refusals: tokens.New(refusalsRate, refusalsBurst), undone: tokens.New(undoneRate, undoneBurst),
+		}
 		p.partners = append(p.partners, one)
 		p.byName[c.Site] = one
 	}

@@ -49,6 +49,16 @@ func (p *Peer) quoteRequest(one *partner, m protocol.QuoteRequest) {
 		p.send(one.Site, protocol.QuoteReply{Round: m.Round, Load: p.load, Free: p.free()})
 		return
 	}
+	if one.questions.answering >= mostQuestions {
+		p.putOff(one, m)
+		return
+	}
+	p.answerRequest(one, m, p.replyUntil(m))
+}
+
+// answerRequest has the local scheduler quote the jobs that the site would take. A quote that
+// is not there by the instant is not asked for any more.
+func (p *Peer) answerRequest(one *partner, m protocol.QuoteRequest, until protocol.Instant) {
 	reply := protocol.QuoteReply{
 		Round: m.Round, Quotes: make([]protocol.Quote, len(m.Jobs)),
 		Accept: max(0, min(one.MaxJobs-one.jobsHere, p.room())), Valid: p.cfg.Sigma,
@@ -71,8 +81,9 @@ func (p *Peer) quoteRequest(one *partner, m protocol.QuoteRequest) {
 		p.send(one.Site, fitting(reply))
 		return
 	}
+	one.questions.answering++
 	g := growing{jobs: m.Extra, until: p.now.Add(cmp.Or(m.Deadline, p.cfg.Deadline) / 2)}
-	p.call(QuoteOp{Query: query}, func(result Result, err error) {
+	p.call(QuoteOp{Query: query, Until: until}, func(result Result, err error) {
 		quoted, err := resultAs[QuoteResult](result, err)
 		if err == nil && len(quoted.Quotes) != len(places) {
 			err = fmt.Errorf("%d quotes for %d jobs", len(quoted.Quotes), len(places))
@@ -90,6 +101,7 @@ func (p *Peer) quoteRequest(one *partner, m protocol.QuoteRequest) {
 		p.growthFor(one, g, m.Jobs, reply.Quotes, func(extra []protocol.Duration) {
 			reply.Load, reply.Free, reply.Extra = p.load, p.free(), extra
 			p.send(one.Site, fitting(reply))
+			p.questionAnswered(one)
 		})
 	})
 }

@@ -33,7 +33,7 @@ func (p *Peer) mayPrepare(one *partner, m protocol.Offer) bool {
 		p.refuse(one, tag, why)
 		return false
 	}
-	if why := p.full(); why != "" {
+	if why := cmp.Or(p.full(), p.undoes(one)); why != "" {
 		p.refuseFor(one, protocol.Refused{Tag: tag, Full: true, Reason: why})
 		return false
 	}
@@ -133,8 +133,12 @@ func (p *Peer) refuse(one *partner, tag protocol.Tag, why string) {
 }
 
 func (p *Peer) refuseFor(one *partner, m protocol.Refused) {
-	p.fact(Fact{Kind: GuestRefused, Job: m.Tag.Job, Site: one.Site, Epoch: m.Tag.Epoch, Text: m.Reason})
 	p.send(one.Site, m)
+	if !one.refusals.Try(p.now, 1) {
+		p.fact(Fact{Kind: OfferDropped, Site: one.Site, Text: m.Reason})
+		return
+	}
+	p.fact(Fact{Kind: GuestRefused, Job: m.Tag.Job, Site: one.Site, Epoch: m.Tag.Epoch, Text: m.Reason})
 }
 
 // replaces says whether an offer may take the place of what is kept of the job,
@@ -221,6 +225,25 @@ func (p *Peer) repeatGuest(id protocol.JobID) {
 	}
 	p.after(p.backoff(g.tries+1), timer{kind: guestTimer, job: id})
 	g.tries++
+}
+
+// Bounds of what a partner may make this site write. Each offer that is taken back leaves a
+// tombstone for [Config.Remember]; so many may be taken back at once, and one in five seconds
+// for ever. Of refused offers so many a second are told in the log and to explain.
+const (
+	undoneRate    = 2 // a second, of which an offer that is taken back costs undoneCost
+	undoneCost    = 10
+	undoneBurst   = 16384 * undoneCost
+	refusalsRate  = 10
+	refusalsBurst = 1000
+)
+
+// undoes says why no offer of a partner is prepared for a while; empty: they are.
+func (p *Peer) undoes(one *partner) string {
+	if one.undone.Wait(p.now) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("too many jobs of %s were taken back here before they started; it takes no more for a while", one.Site)
 }
 
 // preparedTries is how often the origin is asked for a decision before the room
@@ -349,6 +372,10 @@ func (p *Peer) bury(g *guest, phase GuestPhase) {
 	p.dropPrepared(g)
 	g.Phase, g.Since, g.payload = phase, p.now, nil
 	g.Recalled, g.Cancel = false, false
+	g.Spec = protocol.Spec{Request: protocol.Request{Job: g.Spec.Job}} // the rest is of no use any more, and long
+	if one := p.byName[g.Origin]; one != nil && phase == GuestIsAborted {
+		one.undone.Take(p.now, undoneCost)
+	}
 	p.saveGuest(g.Spec.Job)
 	p.savePayload(g.Spec.Job)
 }

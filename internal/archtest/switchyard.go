@@ -39,6 +39,7 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "internal/localdisk", Level: nouns},
 		{Path: "plugins/conformance", Level: nouns},
 
+		{Path: "internal/tokens", Level: borders, Pure: true},
 		{Path: "localsched", Level: borders, Pure: true},
 		{Path: "localsched/partition", Level: borders, Pure: true},
 		{Path: "localsched/power", Level: borders, Pure: true},

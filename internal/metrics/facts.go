@@ -36,6 +36,10 @@ func (m *Metrics) Fact(f peer.Fact) {
 	case peer.NeedsOperator, peer.PartnerSilent, peer.NameClash, peer.CallFailed, peer.PolicyFailed, peer.MessageOdd,
 		peer.PricesMissing, peer.MemberClash:
 		m.errors.WithLabelValues(string(f.Kind)).Inc()
+	case peer.QuestionDropped:
+		m.dropped.WithLabelValues(string(f.Site), "question").Inc()
+	case peer.OfferDropped:
+		m.dropped.WithLabelValues(string(f.Site), "offer").Inc()
 	case peer.JobWaits, peer.JobOffered, peer.JobGranted, peer.JobStarted, peer.JobCancelled, peer.GuestPrepared,
 		peer.GuestStarted, peer.GuestClosed, peer.PartnerUp, peer.PartnerDown:
 		// For people, or counted elsewhere.

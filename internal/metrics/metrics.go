@@ -30,6 +30,7 @@ type Metrics struct {
 	guests     *prometheus.CounterVec
 	errors     *prometheus.CounterVec
 	rejected   *prometheus.CounterVec
+	dropped    *prometheus.CounterVec
 	volunteers *prometheus.CounterVec
 	rules      *prometheus.GaugeVec
 	pluginUp   *prometheus.GaugeVec
@@ -56,6 +57,8 @@ func New(id Identity) *Metrics {
 		guests:   counters("guests_total", "Jobs of other sites: refused, owned, aborted, or ended by state.", "peer", "result"),
 		errors:   counters("peer_errors_total", "Trouble worth an operator's notice, by kind.", "reason"),
 		rejected: counters("rejected_messages_total", "What the gates of the network refused, by reason.", "reason"),
+		dropped: counters("dropped_total",
+			"What a partner asked for beyond its bounds and was not worked on: question or offer.", "peer", "what"),
 		volunteers: counters("volunteers_total",
 			"Availability messages: of this site to its partners (peer is its own name), and of each partner.", "peer"),
 		rules: gauges("rules_info", "Always 1; the labels say by what rules jobs are placed.",
@@ -68,8 +71,8 @@ func New(id Identity) *Metrics {
 		handing:  histogram("handoff_duration_seconds", "From the offer of a job to its acceptance by a partner."),
 	}
 	m.registry.MustRegister(
-		m.jobs, m.ended, m.submitted, m.placements, m.quotes, m.guests, m.errors, m.rejected, m.volunteers,
-		m.rules, m.pluginUp, m.restarts, m.rounds, m.retuned, m.placing, m.handing, build(id), collectors.NewGoCollector(),
+		m.jobs, m.ended, m.submitted, m.placements, m.quotes, m.guests, m.errors, m.rejected, m.dropped,
+		m.volunteers, m.rules, m.pluginUp, m.restarts, m.rounds, m.retuned, m.placing, m.handing, build(id), collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	for _, state := range []protocol.State{protocol.Pending, protocol.Running} {

@@ -270,7 +270,7 @@ func levelOf(kind peer.FactKind) slog.Level {
 		return slog.LevelWarn
 	case peer.JobShortcut, peer.RoundOpened, peer.RoundDecided, peer.JobWaits, peer.JobCommitted, peer.JobOffered,
 		peer.JobGranted, peer.OfferRefused, peer.GuestPrepared, peer.GuestClosed, peer.Volunteered,
-		peer.PartnerVolunteers:
+		peer.PartnerVolunteers, peer.QuestionDropped, peer.OfferDropped:
 		return slog.LevelDebug
 	case peer.JobSubmitted, peer.JobHanded, peer.JobStarted, peer.JobEnded, peer.JobReturned, peer.JobCancelled,
 		peer.JobRequeued, peer.GuestRefused, peer.GuestOwned, peer.GuestAborted, peer.GuestStarted, peer.GuestEnded,

@@ -1,0 +1,63 @@
+package peer
+
+import (
+	"cmp"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// mostQuestions is how many quote requests of one partner are worked on at once: that of its
+// open round and one of its users'. However many it sends, the local scheduler is asked for no
+// more, and one more waits.
+const mostQuestions = 2
+
+// questions are a partner's quote requests here.
+type questions struct {
+	answering int
+	waiting   *waitingQuestion // the newest that found all places taken; nil: none
+}
+
+type waitingQuestion struct {
+	request protocol.QuoteRequest
+	until   protocol.Instant // nobody reads the reply any more then
+}
+
+// replyUntil is when the partner stops waiting for the reply to a request that has just come.
+func (p *Peer) replyUntil(m protocol.QuoteRequest) protocol.Instant {
+	return p.now.Add(cmp.Or(m.Deadline, p.cfg.Deadline))
+}
+
+// putOff has a request wait for a place. The newest one wins, since its round is the one that
+// the partner still has open; the one before it is declined at once, so that the partner does
+// not take this site for silent.
+func (p *Peer) putOff(one *partner, m protocol.QuoteRequest) {
+	if before := one.questions.waiting; before != nil {
+		p.declineAll(one, before.request, "a newer question took its place")
+	}
+	one.questions.waiting = &waitingQuestion{request: m, until: p.replyUntil(m)}
+}
+
+// declineAll answers a request without any work.
+func (p *Peer) declineAll(one *partner, m protocol.QuoteRequest, why string) {
+	p.fact(Fact{Kind: QuestionDropped, Site: one.Site, Text: why})
+	reply := protocol.QuoteReply{Round: m.Round, Quotes: make([]protocol.Quote, len(m.Jobs)), Load: p.load, Free: p.free()}
+	for i := range m.Jobs {
+		reply.Quotes[i] = protocol.Quote{Job: m.Jobs[i].Job, Declined: why}
+	}
+	p.send(one.Site, fitting(reply))
+}
+
+// questionAnswered gives the place of an answered request to the one that waits, unless its
+// time is over.
+func (p *Peer) questionAnswered(one *partner) {
+	one.questions.answering--
+	next := one.questions.waiting
+	one.questions.waiting = nil
+	switch {
+	case next == nil:
+	case p.now >= next.until:
+		p.fact(Fact{Kind: QuestionDropped, Site: one.Site, Text: "it had waited until its deadline"})
+	default:
+		p.answerRequest(one, next.request, next.until)
+	}
+}
