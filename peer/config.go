@@ -42,6 +42,7 @@ type Config struct {
 	PriceRefresh protocol.Duration // how often; default 1 h
 	Protect      Protection        // of the own users from guests
 	NoFacts      bool              // nobody reads facts: make none
+	ExportRemote []string          // variables that leave with every job, as [Export.Allows] reads them; nil: [DefaultExportRemote]
 
 	// Watermark is how often partners are told, at most, how far this store has come, so that
 	// a restored or copied one is known; 0: never, and partners' marks are not kept.

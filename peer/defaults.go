@@ -29,6 +29,9 @@ func (c Config) WithDefaults() Config {
 	c.PriceSpan = cmp.Or(c.PriceSpan, 7*protocol.Day)
 	c.PriceRefresh = cmp.Or(c.PriceRefresh, protocol.Hour)
 	c.Margin = cmp.Or(c.Margin, 10*protocol.Second)
+	if c.ExportRemote == nil {
+		c.ExportRemote = DefaultExportRemote()
+	}
 	c.Partners = slices.Clone(c.Partners)
 	slices.SortFunc(c.Partners, func(a, b Partner) int { return cmp.Compare(a.Site, b.Site) })
 	return c

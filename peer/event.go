@@ -69,6 +69,7 @@ type NewJob struct {
 	Spec      protocol.Spec
 	Payload   *protocol.Payload
 	Component Component
+	Export    Export
 }
 
 // Cancel asks for a job's end. Answered by [Done] or [Refusal].

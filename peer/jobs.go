@@ -78,7 +78,7 @@ func (p *Peer) newJob(user string, one *NewJob, a *application) *job {
 		JobRow: JobRow{
 			Spec: spec, Phase: InGridQueue, State: protocol.Pending,
 			WorkDir: payload.WorkDir, Stdout: payload.Stdout, Stderr: payload.Stderr,
-			Component: p.component(one),
+			Component: p.component(one), Export: one.Export,
 		},
 		payload: &payload,
 	}

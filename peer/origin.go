@@ -41,7 +41,7 @@ func (p *Peer) repeatJob(id protocol.JobID) {
 			p.withdrawOffer(j)
 			return
 		}
-		p.send(j.Site, protocol.Offer{Spec: j.Spec, Epoch: j.Epoch, Payload: j.payload, Start: j.Hold})
+		p.send(j.Site, protocol.Offer{Spec: j.Spec, Epoch: j.Epoch, Payload: p.leaving(j), Start: j.Hold})
 	case Holding:
 		if j.tries >= offerTries {
 			p.shun(j, p.cfg.Site)

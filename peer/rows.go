@@ -72,6 +72,7 @@ type JobRow struct {
 	WorkDir    string            `json:"work_dir,omitempty"`
 	Stdout     string            `json:"stdout,omitempty"`
 	Stderr     string            `json:"stderr,omitempty"`
+	Export     Export            `json:"export,omitzero"`
 
 	Application protocol.JobID   `json:"application,omitempty"` // that it is a component of; 0: of its own
 	Component   *Component       `json:"component,omitempty"`   // nil: a plain job

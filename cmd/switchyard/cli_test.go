@@ -148,10 +148,14 @@ func TestTestOnlyPrintsTheQuotes(t *testing.T) {
 		"waits for off-peak?; starts within 2h10m, 95 %; RUS is 0:01:00 old\n" +
 		"cygnus    0:00:02  0:00:00     0:00:00  1:00:00  1:00:02  -0.000005 E?R    0 %\n" +
 		"aurora          -        -           -        -        -              -  100 %  needs 8 CPUs, the site has 4\n"
-	for _, args := range [][]string{{"submit", "--test-only"}, {"quote"}} {
+	for _, args := range [][]string{{"submit", "--test-only", "--export=NONE"}, {"quote"}} {
 		if got := command(t, socket, goodScript, args...); got != (result{0, want, ""}) {
 			t.Errorf("%q printed %+v", args, got)
 		}
+	}
+	got := command(t, socket, goodScript, "submit", "--test-only", "--export=A=1,B=2")
+	if got != (result{0, want, "switchyard: variables that leave with the job when another site runs it: A B\n"}) {
+		t.Errorf("printed %+v", got)
 	}
 	if len(n.submits()) != 0 {
 		t.Error("something was submitted")

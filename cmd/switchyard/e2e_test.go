@@ -22,6 +22,7 @@ func TestPeopleUseTheGrid(t *testing.T) {
 	aurora := g.Sites[0]
 	for name, test := range map[string]func(*testing.T, *grid, *testbed.Site){
 		"output comes back":            outputComesBack,
+		"secrets stay at home":         secretsStay,
 		"wait exits as the job did":    waitExits,
 		"quotes":                       quotes,
 		"only a partner can run it":    onlyAPartner,
@@ -49,6 +50,36 @@ func outputComesBack(t *testing.T, g *grid, site *testbed.Site) {
 	}
 	if got := g.at(t, site, "", "logs", id.String()); got != (result{0, "out arg 5\nerr\n", ""}) {
 		t.Errorf("logs: %+v", got)
+	}
+}
+
+// secretsStay: nothing of the submitter's environment but what the user names and the short
+// list reaches another site; at home a job has all of it.
+func secretsStay(t *testing.T, g *grid, site *testbed.Site) {
+	t.Helper()
+	for name, value := range map[string]string{"GRID_TOKEN": "s3cret", "PROJECT": "pr1vate", "WANTED": "yes", "TZ": "UTC"} {
+		t.Setenv(name, value)
+	}
+	environment := func(args ...string) string {
+		id := g.submit(t, site, "#!/bin/sh\nenv\n", args...)
+		return "\n" + g.output(t, g.until(t, site, id, ended))
+	}
+	home := environment("--sites=aurora")
+	for _, want := range []string{"\nGRID_TOKEN=s3cret\n", "\nPROJECT=pr1vate\n"} {
+		if !strings.Contains(home, want) {
+			t.Errorf("at home %q is missing in:%s", want, home)
+		}
+	}
+	remote := environment("--sites=borealis", "--export-remote=WANTED")
+	for part, want := range map[string]bool{"s3cret": false, "pr1vate": false, "\nWANTED=yes\n": true, "\nTZ=UTC\n": true, "\nPATH=": true} {
+		if strings.Contains(remote, part) != want {
+			t.Errorf("away from home %q is there: %t, in:%s", part, !want, remote)
+		}
+	}
+	got := g.at(t, site, "#!/bin/sh\n", "submit", "--test-only", "--export=ALL")
+	leave, stay, _ := strings.Cut(got.stderr, "variables that stay at this site:")
+	if !strings.Contains(leave, " PROJECT") || !strings.Contains(stay, " GRID_TOKEN") || strings.Contains(leave, " GRID_TOKEN") {
+		t.Errorf("--test-only: %+v", got)
 	}
 }
 

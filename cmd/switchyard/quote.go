@@ -11,6 +11,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/batchscript"
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/api"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -57,7 +58,7 @@ func (a *app) quote(ctx context.Context, batch batchscript.Batch, options *jobOp
 		return err
 	}
 	if options.pareto {
-		return a.pareto(quoted, batch)
+		return a.pareto(quoted.Quoted, batch)
 	}
 	if a.json {
 		return a.printJSON(quoted)
@@ -73,8 +74,23 @@ func (a *app) quote(ctx context.Context, batch batchscript.Batch, options *jobOp
 		if err = quoteTable(quotes, options.long).write(a.stdout, "", !a.noHeader); err != nil {
 			return err
 		}
+		if i < len(quoted.Exports) && (batch.Jobs[i].TestOnly || options.long) {
+			a.tellExports(quoted.Exports[i])
+		}
 	}
 	return nil
+}
+
+// tellExports says which variables another site that ran the job would see.
+func (a *app) tellExports(of api.Exported) {
+	for _, list := range []struct {
+		what  string
+		names []string
+	}{{"variables that leave with the job when another site runs it", of.Leave}, {"variables that stay at this site", of.Stay}} {
+		if len(list.names) > 0 {
+			a.notice("%s: %s", list.what, plain(strings.Join(list.names, " ")))
+		}
+	}
 }
 
 // componentTitle stands above the table of the i-th component.

@@ -176,6 +176,9 @@ func apiJob(job *batchscript.Job) api.Job {
 	if !reflect.ValueOf(job.Component).IsZero() {
 		out.Component = &job.Component
 	}
+	if !reflect.ValueOf(job.Export).IsZero() {
+		out.Export = &job.Export
+	}
 	return out
 }
 

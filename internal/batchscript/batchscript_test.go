@@ -3,11 +3,13 @@ package batchscript_test
 import (
 	"errors"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/internal/batchscript"
+	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -183,6 +185,48 @@ func TestExport(t *testing.T) {
 				t.Errorf("got %q, want %q", job.Env, want)
 			}
 		})
+	}
+}
+
+// What may leave the site: nothing by itself, what --export names, and all only when that
+// is asked for. --export-remote beats --export in this.
+func TestExportRemote(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		export, remote string
+		want           peer.Export
+		env, notices   int
+	}{
+		{"", "", peer.Export{}, 3, 0},
+		{"NONE", "", peer.Export{}, 0, 0},
+		{"A,B=c", "", peer.Export{Names: []string{"A", "B"}}, 2, 0},
+		{"ALL", "", peer.Export{All: true}, 3, 1},
+		{"ALL,BAR=baz", "", peer.Export{All: true, Names: []string{"BAR"}}, 4, 1},
+		{"", "A,B", peer.Export{Names: []string{"A", "B"}}, 3, 0},
+		{"", "ALL", peer.Export{All: true}, 3, 1},
+		{"ALL,BAR=baz", "A", peer.Export{Names: []string{"BAR", "A"}}, 4, 0},
+	} {
+		t.Run(c.export+" "+c.remote, func(t *testing.T) {
+			t.Parallel()
+			var settings []batchscript.Setting
+			for long, value := range map[string]string{"export": c.export, "export-remote": c.remote} {
+				if value != "" {
+					settings = append(settings, batchscript.Setting{Long: long, Value: value})
+				}
+			}
+			job, notices := read(t, script(), settings...)
+			if !reflect.DeepEqual(job.Export, c.want) || len(job.Env) != c.env || len(notices) != c.notices {
+				t.Errorf("got %+v with %q and %q", job.Export, job.Env, notices)
+			}
+		})
+	}
+	for value, want := range map[string]string{
+		"": "no variable is named", "A=b": `"A=b" has a value`, "NONE": "NONE cannot be asked for", "'A": "not closed",
+	} {
+		got := problems(t, script(), batchscript.Setting{Long: "export-remote", Value: value})
+		if len(got) != 1 || !strings.HasPrefix(got[0], "command line: --export-remote: ") || !strings.Contains(got[0], want) {
+			t.Errorf("%q: %q", value, got)
+		}
 	}
 }
 

@@ -6,41 +6,132 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/switchyard-hpc/switchyard/peer"
 )
 
-// environment chooses what --export hands over, as NAME=value, sorted by name.
-func environment(export string, surrounding []string) ([]string, error) {
+// exports is what --export and --export-remote come to.
+type exports struct {
+	env    []string // NAME=value, sorted by name
+	remote peer.Export
+}
+
+// hand sets the variables that the job is given, and those of them that may leave the site.
+func (w *wishes) hand(job *Job, script Script, from Origin, r *report) {
+	out, err := environment(w.export, from.Env)
+	if err != nil {
+		r.wrong(script.Name, "--export: %s", err)
+		return
+	}
+	if w.exportRemote != "" {
+		list, _ := remoteItems(w.exportRemote) // it was checked when it was set
+		out.remote.All = slices.Contains(list, all)
+		out.remote.Names = distinct(out.remote.Names, list)
+	}
+	job.Env, job.Export = out.env, out.remote
+	if job.Export.All {
+		w.warnOfAll(job, script, r)
+	}
+}
+
+// warnOfAll says how much of the environment other sites would see.
+func (w *wishes) warnOfAll(job *Job, script Script, r *report) {
+	leave := 0
+	for _, pair := range job.Env {
+		name, _, _ := strings.Cut(pair, "=")
+		if job.Export.Allows(name, nil) {
+			leave++
+		}
+	}
+	long := "export"
+	if w.exportRemote != "" {
+		long = "export-remote"
+	}
+	place := script.Name
+	if at, said := w.spots[long]; said {
+		place = at.place
+	}
+	r.notice(place, "--%s=ALL lets %d of the %d variables of your environment leave with the job when it runs at another site; "+
+		"those that look secret stay; submit --test-only lists both", long, leave, len(job.Env))
+}
+
+// environment chooses what --export hands over.
+func environment(export string, surrounding []string) (out exports, err error) {
 	items, err := exportItems(export)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
 	if len(items) == 1 && none(items[0]) {
-		return nil, nil
+		return out, nil
 	}
-	all, chosen := variables(surrounding), map[string]string{}
-	if slices.Contains(items, "ALL") {
-		maps.Copy(chosen, all)
+	known, chosen := variables(surrounding), map[string]string{}
+	if slices.Contains(items, all) {
+		maps.Copy(chosen, known)
+		out.remote.All = export != ""
 	}
 	for _, item := range items {
 		name, value, given := strings.Cut(item, "=")
 		switch {
 		case given && name == "":
-			return nil, fmt.Errorf("%q has no name before the equals sign", item)
+			return exports{}, fmt.Errorf("%q has no name before the equals sign", item)
 		case given:
 			chosen[name] = value
 		case none(name):
-			return nil, fmt.Errorf("%s stands alone", name)
+			return exports{}, fmt.Errorf("%s stands alone", name)
+		case name == all:
+			continue
 		default:
-			if value, known := all[name]; known {
+			if value, ok := known[name]; ok {
 				chosen[name] = value
 			}
 		}
+		out.remote.Names = distinct(out.remote.Names, []string{name})
 	}
-	env := make([]string, 0, len(chosen))
 	for _, name := range slices.Sorted(maps.Keys(chosen)) {
-		env = append(env, name+"="+chosen[name])
+		out.env = append(out.env, name+"="+chosen[name])
 	}
-	return env, nil
+	return out, nil
+}
+
+// distinct adds the names to the list that it does not have, but for ALL.
+func distinct(list, names []string) []string {
+	for _, name := range names {
+		if name != all && !slices.Contains(list, name) {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+// all stands for every variable.
+const all = "ALL"
+
+// setExportRemote takes names, or ALL.
+func setExportRemote(w *wishes, value string) error {
+	if _, err := remoteItems(value); err != nil {
+		return err
+	}
+	w.exportRemote = value
+	return nil
+}
+
+func remoteItems(value string) ([]string, error) {
+	items, err := exportItems(value)
+	if err != nil {
+		return nil, err
+	}
+	for _, item := range items {
+		switch {
+		case none(item):
+			return nil, fmt.Errorf("%s cannot be asked for: what the site lets leave with every job leaves; --export=NONE hands nothing over at all", item)
+		case strings.Contains(item, "="):
+			return nil, fmt.Errorf("%q has a value; set it with --export, and name the variable here", item)
+		}
+	}
+	if value == "" || len(items) == 0 {
+		return nil, errors.New("no variable is named; write ALL, or names with commas between them")
+	}
+	return items, nil
 }
 
 func none(item string) bool { return item == "NONE" || item == "NIL" }
@@ -48,7 +139,7 @@ func none(item string) bool { return item == "NONE" || item == "NIL" }
 // exportItems splits the list at its commas, but for those within quotes.
 func exportItems(export string) (items []string, err error) {
 	if export == "" {
-		return []string{"ALL"}, nil
+		return []string{all}, nil
 	}
 	if strings.IndexByte(export, 0) >= 0 {
 		return nil, errors.New("the list has a NUL byte")

@@ -96,8 +96,14 @@ func surroundings() []Option {
 			set: path(func(w *wishes) *string { return &w.dir }),
 		},
 		{
-			Long: "export", Value: "list", Help: "variables to hand over: ALL, NONE, NAME, NAME=value (ALL)",
-			set: func(w *wishes, value string) error { w.export = value; return nil },
+			Long: "export", Value: "list",
+			Help: "variables to hand over: ALL, NONE, NAME, NAME=value (ALL; to other sites --export-remote)",
+			set:  func(w *wishes, value string) error { w.export = value; return nil },
+		},
+		{
+			Long: "export-remote", Value: "list",
+			Help: "of these, variables that other sites may see, too: ALL, NAME (what --export names, and the site's list)",
+			set:  setExportRemote,
 		},
 		{
 			Long: "partition", Short: "p", Value: "name", Help: "accepted and ignored: the grid chooses by size",

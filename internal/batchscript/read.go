@@ -52,9 +52,10 @@ type Job struct {
 	Script  []byte
 	Args    []string // set by the caller
 	Env     []string // NAME=value, sorted
-	WorkDir string   // absolute
-	Stdout  string   // absolute, with %j, %A and %% left for the peer
-	Stderr  string   // likewise; equal to Stdout: both in one file
+	Export  peer.Export
+	WorkDir string // absolute
+	Stdout  string // absolute, with %j, %A and %% left for the peer
+	Stderr  string // likewise; equal to Stdout: both in one file
 
 	Wait     bool // wait for the job's end
 	Parsable bool // print the id alone
@@ -133,10 +134,7 @@ func (w *wishes) job(script Script, from Origin, r *report) Job {
 	}
 	w.shape(&job, script, r)
 	job.Component.Behaviour = w.behaves(job.CPUs, script, r)
-	var err error
-	if job.Env, err = environment(w.export, from.Env); err != nil {
-		r.wrong(script.Name, "--export: %s", err)
-	}
+	w.hand(&job, script, from, r)
 	job.Stdout = w.file(script, w.stdout, "switchyard-%j.out", job, from, r)
 	job.Stderr = job.Stdout
 	if w.stderr != "" {

@@ -55,7 +55,9 @@ type wishes struct {
 	maxTime  protocol.Duration // 0: none
 	waiting  string
 
-	stdout, stderr, dir, export string
+	stdout, stderr, dir string
+
+	export, exportRemote string
 
 	wait, parsable, testOnly bool
 

@@ -47,8 +47,8 @@ func (c *Client) Submit(ctx context.Context, s Submission) (peer.Submitted, erro
 }
 
 // Quotes asks what every site would answer for the jobs now.
-func (c *Client) Quotes(ctx context.Context, s Submission) (peer.Quoted, error) {
-	return call[peer.Quoted](ctx, c, http.MethodPost, "/v1/quotes", s)
+func (c *Client) Quotes(ctx context.Context, s Submission) (Quoted, error) {
+	return call[Quoted](ctx, c, http.MethodPost, "/v1/quotes", s)
 }
 
 // Queue lists the live jobs, and with finished > 0 up to so many finished ones

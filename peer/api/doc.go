@@ -2,7 +2,7 @@
 // unix socket, where the kernel says who calls.
 //
 //	POST   /v1/jobs                submit jobs, all or none         Submission → peer.Submitted
-//	POST   /v1/quotes              what every site would answer     Submission → peer.Quoted
+//	POST   /v1/quotes              what every site would answer     Submission → Quoted
 //	GET    /v1/jobs                ?all=true&limit=n                → peer.Queue
 //	GET    /v1/jobs/{id}           one job, live or finished        → peer.JobView
 //	DELETE /v1/jobs/{id}           cancel                           → peer.Done

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/peer"
@@ -43,11 +44,40 @@ func (s *server) quotes(w http.ResponseWriter, r *http.Request, who caller) erro
 	for i := range body.Jobs {
 		jobs[i] = body.Jobs[i].asked()
 	}
-	return s.ask(w, r, http.StatusOK, func(asked peer.AskID) peer.Event {
+	answer, err := s.Node.Ask(r.Context(), func(asked peer.AskID) peer.Event {
 		return peer.TestSubmit{
 			Asked: asked, User: who.user, Jobs: jobs, Application: body.Application.wishes(), Front: body.Front,
 		}
 	})
+	if err != nil {
+		return err
+	}
+	quoted, ok := answer.(peer.Quoted)
+	if !ok {
+		return refuse(peer.NotNow, "the peer answered with %T", answer)
+	}
+	return reply(w, http.StatusOK, Quoted{Quoted: quoted, Exports: s.exported(body.Jobs)})
+}
+
+// exported says of each job which variables would leave the site with it. It is nil when
+// no job has any.
+func (s *server) exported(jobs []Job) []Exported {
+	out, some := make([]Exported, len(jobs)), false
+	for i := range jobs {
+		job := jobs[i].asked()
+		for _, pair := range jobs[i].Env {
+			name, _, _ := strings.Cut(pair, "=")
+			list := &out[i].Stay
+			if job.Export.Allows(name, s.ExportRemote) {
+				list = &out[i].Leave
+			}
+			*list, some = append(*list, name), true
+		}
+	}
+	if !some {
+		return nil
+	}
+	return out
 }
 
 // submission reads the request's body.

@@ -38,6 +38,9 @@ type Config struct {
 	Rules   func() Rules                 // in force now; nil: not told
 	Plugins func() []Plugin              // that the peer has started; nil: none
 	Power   func(context.Context) *Power // now; nil, or answering nil: there is no power budget
+
+	ExportRemote []string // variables that leave the site with every job, as [peer.Export.Allows] reads them
+
 	// Reload reads the configuration again; nil: that cannot be done. What is wrong
 	// with it is no error, but part of the answer.
 	Reload func(ctx context.Context, user string) (Reloaded, error)

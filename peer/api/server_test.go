@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -135,7 +136,8 @@ func serve(t testing.TB, node api.Node) *api.Client {
 	ready, ended := make(chan struct{}), make(chan error, 1)
 	go func() {
 		ended <- api.Serve(ctx, api.Config{
-			Socket: socket, Node: node, Site: "here", Number: 1, Version: "test",
+			ExportRemote: []string{"LISTED"},
+			Socket:       socket, Node: node, Site: "here", Number: 1, Version: "test",
 			Log: slog.New(slog.DiscardHandler), Ready: func() { close(ready) },
 		})
 	}()
@@ -195,6 +197,21 @@ func TestQuotes(t *testing.T) {
 	}
 	if ev, ok := node.last(t).(peer.TestSubmit); !ok || len(ev.Jobs) != 1 || ev.User != me(t) {
 		t.Errorf("asked %+v", node.last(t))
+	}
+}
+
+// The peer says which variables of a job would leave the site, by the site's list and by
+// what the user names.
+func TestQuotesListWhatLeaves(t *testing.T) {
+	t.Parallel()
+	client := serve(t, &peerFake{reply: peer.Quoted{Jobs: [][]peer.SiteQuote{{}}}})
+	quoted, err := client.Quotes(t.Context(), api.Submission{Jobs: []api.Job{
+		{CPUs: 1, WallTime: 1, Env: []string{"A=1", "B=2", "LISTED=3"}, Export: &peer.Export{Names: []string{"A"}}},
+		{CPUs: 1, WallTime: 1},
+	}})
+	want := []api.Exported{{Leave: []string{"A", "LISTED"}, Stay: []string{"B"}}, {}}
+	if err != nil || !reflect.DeepEqual(quoted.Exports, want) {
+		t.Errorf("%+v, %v", quoted.Exports, err)
 	}
 }
 

@@ -50,12 +50,26 @@ type Job struct {
 	Priority  string             `json:"priority,omitempty"`       // class of service; empty: the usual one
 	Component *peer.Component    `json:"component,omitempty"`      // nil: the job has one shape, and nothing is known of it
 
-	Script  []byte   `json:"script,omitempty"` // not needed for quotes
-	Args    []string `json:"args,omitempty"`
-	Env     []string `json:"env,omitempty"`      // NAME=value
-	WorkDir string   `json:"work_dir,omitempty"` // absolute
-	Stdout  string   `json:"stdout,omitempty"`   // absolute
-	Stderr  string   `json:"stderr,omitempty"`   // absolute
+	Script  []byte       `json:"script,omitempty"` // not needed for quotes
+	Args    []string     `json:"args,omitempty"`
+	Env     []string     `json:"env,omitempty"`      // NAME=value
+	Export  *peer.Export `json:"export,omitempty"`   // which of these may leave the site; nil: those of the site's list
+	WorkDir string       `json:"work_dir,omitempty"` // absolute
+	Stdout  string       `json:"stdout,omitempty"`   // absolute
+	Stderr  string       `json:"stderr,omitempty"`   // absolute
+}
+
+// Quoted answers a request for quotes.
+type Quoted struct {
+	peer.Quoted
+
+	Exports []Exported `json:"exports,omitempty"` // one for each job; nil: none has variables
+}
+
+// Exported lists a job's variables by whether they leave the site when another one runs it.
+type Exported struct {
+	Leave []string `json:"leave,omitempty"`
+	Stay  []string `json:"stay,omitempty"`
 }
 
 // Explanation is what happened to a job, in order.
@@ -245,6 +259,9 @@ func (j *Job) asked() peer.NewJob {
 	asked := peer.NewJob{Spec: j.spec()}
 	if j.Component != nil {
 		asked.Component = *j.Component
+	}
+	if j.Export != nil {
+		asked.Export = *j.Export
 	}
 	return asked
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,6 +45,7 @@ func (r *checker) check() {
 	}
 	r.checkRounds(&c.Rounds)
 	r.checkHandoff(&c.Handoff)
+	r.checkSubmit(&c.Submit)
 	r.AtLeast("limits.max_jobs", c.Limits.MaxJobs, 1)
 	r.checkAccounts(&c.Accounts)
 	r.checkPartners()
@@ -113,6 +115,16 @@ func (r *checker) checkLocalSched(l *LocalSched) {
 		r.Problem("localsched.nodes", "is %d, but cpus is not set; set cpus to the CPUs of all nodes together", l.Nodes)
 	case l.CPUs > 0 && l.Nodes > 0 && l.CPUs%l.Nodes != 0:
 		r.Problem("localsched.nodes", "%d nodes do not divide %d cpus; all nodes have the same number of CPUs", l.Nodes, l.CPUs)
+	}
+}
+
+func (r *checker) checkSubmit(s *Submit) {
+	for i, pattern := range s.ExportRemote {
+		name := strings.TrimSuffix(pattern, "*")
+		if pattern == "" || strings.ContainsAny(name, "*=, \t\r\n\x00") {
+			r.Problem(fmt.Sprintf("submit.export_remote[%d]", i),
+				"%q is not a variable's name; write a name, or its beginning with a star behind it, as \"LC_*\"", pattern)
+		}
 	}
 }
 

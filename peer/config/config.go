@@ -24,6 +24,7 @@ type Config struct {
 	Rounds     Rounds     `toml:"rounds"`
 	Protect    Protect    `toml:"protect"`
 	Handoff    Handoff    `toml:"handoff"`
+	Submit     Submit     `toml:"submit"`
 	Limits     Limits     `toml:"limits"`
 	Accounts   Accounts   `toml:"accounts"`
 	Metrics    Metrics    `toml:"metrics"`
@@ -244,6 +245,11 @@ type Handoff struct {
 	Margin       protocol.Duration `toml:"margin"`
 	ReclaimAfter protocol.Duration `toml:"reclaim_after"`
 	Remember     protocol.Duration `toml:"remember"`
+}
+
+// Submit is the table [submit].
+type Submit struct {
+	ExportRemote []string `toml:"export_remote"` // names of variables, or their beginnings with a star
 }
 
 // Limits is the table [limits].

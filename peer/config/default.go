@@ -71,6 +71,7 @@ func Default() *Config {
 			ReclaimAfter: core.Reclaim,
 			Remember:     core.Remember,
 		},
+		Submit:   Submit{ExportRemote: core.ExportRemote},
 		Limits:   Limits{MaxJobs: core.MaxGridJobs},
 		Accounts: Accounts{Users: Same},
 		Metrics:  Metrics{Listen: "127.0.0.1:9750"},

@@ -49,6 +49,8 @@ func (c *Config) Peer(parts Parts) peer.Config {
 		MaxGridJobs: c.Limits.MaxJobs,
 		Watermark:   watermark,
 
+		ExportRemote: append([]string{}, c.Submit.ExportRemote...),
+
 		Area:         c.Prices.Area,
 		Power:        c.Power.WattsPerCPU.Milliwatts(),
 		PriceSpan:    c.Prices.Span,

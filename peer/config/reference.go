@@ -43,6 +43,9 @@ func reference() []section {
 			{name: "delay", example: `"10m"`, about: "The most that planning may show a waiting job of an own user delayed by a partner's job. Only batch systems that plan can tell. Not set: not looked at."},
 			{name: "share", example: "0.4", about: "The most of the CPUs that partners' jobs may hold or wait for together, above 0, at most 1. Not set: any share."},
 		}},
+		{name: "submit", about: "What becomes of jobs that are submitted at this site.", keys: []entry{
+			{name: "export_remote", about: "Variables of the submitter's environment that go with a job to another site, besides those that its user names (--export, --export-remote): names, or beginnings of names with a star. At this site a job has its whole environment. A star takes in no variable that looks secret, as those with TOKEN or PASSWORD in their names; they leave by their full names only."},
+		}},
 		{name: "limits", about: "Bounds that protect this site's own peer.", keys: []entry{
 			{name: "max_jobs", about: "How many jobs submitted at this site may be unfinished at once; more are refused."},
 		}},

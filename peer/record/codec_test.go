@@ -2,6 +2,7 @@ package record_test
 
 import (
 	"errors"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -286,6 +287,21 @@ func with(p protocol.Payload, env ...string) protocol.Payload {
 	return p
 }
 
+// TestStandInsHaveNoValues: of variables the names stay, by which the peer decides which of
+// them may leave the site, so that a stand-in becomes what the payload becomes.
+func TestStandInsHaveNoValues(t *testing.T) {
+	t.Parallel()
+	p := protocol.Payload{Script: []byte("x"), Env: []string{"A=1", "SWITCHYARD_MHZ=2400", "B=2=3"}}
+	short := record.StandIn(p)
+	if want := []string{"A=", "SWITCHYARD_MHZ=2400", "B="}; !slices.Equal(short.Env, want) {
+		t.Errorf("%q, want %q", short.Env, want)
+	}
+	p.Env, short.Env = p.Env[1:], short.Env[1:]
+	if later := record.StandIn(p); !reflect.DeepEqual(later, short) {
+		t.Errorf("without a variable: %+v, want %+v", later, short)
+	}
+}
+
 // TestStandIns tell different payloads apart, keep the paths and stand for
 // themselves.
 func TestStandIns(t *testing.T) {
@@ -296,7 +312,8 @@ func TestStandIns(t *testing.T) {
 		{},
 		{Script: []byte("x")},
 		{Args: []string{"x"}},
-		{Env: []string{"x"}},
+		{Env: []string{"x=secret"}},
+		{Env: []string{"x=", "y="}},
 		{Args: []string{"x", ""}},
 		{Args: []string{"", "x"}},
 		{Script: []byte("#switchyard-payload 1 bytes sha256 00")},
@@ -306,10 +323,11 @@ func TestStandIns(t *testing.T) {
 		if later := record.StandIn(with(p, told...)); !reflect.DeepEqual(later, with(short, told...)) {
 			t.Errorf("what the peer tells a job is not told its stand-in: %+v", later)
 		}
-		if other, ok := seen[string(short.Script)]; ok {
+		key := fmt.Sprintf("%s %q", short.Script, short.Env)
+		if other, ok := seen[key]; ok {
 			t.Errorf("%+v and %+v have one stand-in", p, other)
 		}
-		seen[string(short.Script)] = p
+		seen[key] = p
 		if short.WorkDir != "/w" || short.Stdout != "/o" || short.Stderr != "/e" || !reflect.DeepEqual(record.StandIn(short), short) {
 			t.Errorf("%+v", short)
 		}

@@ -27,8 +27,8 @@
 // A step's [Print] has the FNV-1a of each part of the [peer.Ready] in its canonical
 // form, which is the form above; numbers with a fraction, which only people are shown,
 // count with six digits. A payload counts there as its stand-in: its size and hash in
-// place of script, arguments and environment, but for the variables that the peer itself
-// sets. So a recording without the bodies, which is the default, has the same fingerprints
+// place of script and arguments, and variables without values, but for those that the peer
+// itself sets. So a recording without the bodies, which is the default, has the same fingerprints
 // as one with them.
 //
 // # Code

@@ -5,45 +5,47 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash"
+	"slices"
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// standIn is the payload without script, arguments and environment, which may be
-// secret: the script tells their size and hash instead. The paths stay, since the
-// peer reads them, and the variables that it sets itself: a stand-in must become what the
-// payload becomes. A stand-in is its own stand-in.
+// standIn is the payload without script, arguments and values of variables, which may be
+// secret: the script tells the size and hash of the first two instead. The paths and the
+// names of variables stay, since the peer reads them, and the variables that it sets itself:
+// a stand-in must become what the payload becomes. A stand-in is its own stand-in.
 func standIn(p protocol.Payload) protocol.Payload {
-	told, rest := parted(p.Env)
-	if isStandIn(p.Script, len(p.Args)+len(rest)) {
+	env := make([]string, len(p.Env))
+	for i, pair := range p.Env {
+		env[i] = withoutValue(pair)
+	}
+	if isStandIn(p.Script, len(p.Args)) && slices.Equal(env, p.Env) {
 		return p
 	}
 	all := sha256.New()
 	size := put(all, p.Script)
-	for _, list := range [][]string{p.Args, rest} {
-		put(all, binary.AppendUvarint(nil, uint64(len(list))))
-		for _, one := range list {
-			size += put(all, []byte(one))
-		}
+	put(all, binary.AppendUvarint(nil, uint64(len(p.Args))))
+	for _, one := range p.Args {
+		size += put(all, []byte(one))
 	}
-	return protocol.Payload{
-		Script: fmt.Appendf(nil, standInForm, size, all.Sum(nil)), Env: told,
-		WorkDir: p.WorkDir, Stdout: p.Stdout, Stderr: p.Stderr,
+	short := protocol.Payload{
+		Script: fmt.Appendf(nil, standInForm, size, all.Sum(nil)), WorkDir: p.WorkDir, Stdout: p.Stdout, Stderr: p.Stderr,
 	}
+	if len(env) > 0 {
+		short.Env = env
+	}
+	return short
 }
 
-// parted parts the variables that the peer tells jobs from those of their users.
-func parted(env []string) (told, rest []string) {
-	for _, pair := range env {
-		switch name, _, _ := strings.Cut(pair, "="); name {
-		case "SWITCHYARD_APPLICATION", "SWITCHYARD_MHZ":
-			told = append(told, pair)
-		default:
-			rest = append(rest, pair)
-		}
+// withoutValue is a variable without its value, unless the peer has set it.
+func withoutValue(pair string) string {
+	switch name, _, _ := strings.Cut(pair, "="); name {
+	case "SWITCHYARD_APPLICATION", "SWITCHYARD_MHZ":
+		return pair
+	default:
+		return name + "="
 	}
-	return told, rest
 }
 
 const standInForm = "#switchyard-payload %d bytes sha256 %x"
@@ -55,10 +57,9 @@ func put(h hash.Hash, piece []byte) int {
 	return len(piece)
 }
 
-// isStandIn says whether a script stands for a payload, beside so many arguments and
-// variables of users.
-func isStandIn(script []byte, others int) bool {
-	if others > 0 || len(script) > len(standInForm)+20+2*sha256.Size { // spares scripts the scan
+// isStandIn says whether a script stands for a payload, beside so many arguments.
+func isStandIn(script []byte, args int) bool {
+	if args > 0 || len(script) > len(standInForm)+20+2*sha256.Size { // spares scripts the scan
 		return false
 	}
 	var size int

@@ -1,0 +1,121 @@
+package peer_test
+
+import (
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// login is an environment as people have it.
+func login() []string {
+	return []string{
+		"AWS_SECRET_ACCESS_KEY=k", "BASE=/data", "GITHUB_TOKEN=t", "HOME=/home/ada", "LANG=C", "LC_TIME=de",
+		"OMP_NUM_THREADS=4", "PATH=/bin", "SSH_AUTH_SOCK=/s", "SWITCHYARD_COMPONENT=mesh", "TZ=UTC",
+	}
+}
+
+// exporting is a job with that environment, for one site.
+func exporting(site protocol.SiteName, export peer.Export) peer.NewJob {
+	job := peertest.Plan{Run: protocol.Minute}.Job(protocol.Spec{
+		Request: protocol.Request{CPUs: 1, WallTime: protocol.Hour}, Name: "x", Sites: []protocol.SiteName{site},
+	})
+	job.Payload.Env, job.Export = login(), export
+	return job
+}
+
+// offered submits a job for b, and is the environment in the offer.
+func offered(t *testing.T, change func(*peer.Config), export peer.Export) []string {
+	t.Helper()
+	l := newLone(t, change, idle(peertest.Greedy{}, atOnce))
+	l.step(peer.Submit{User: "ada", Jobs: []peer.NewJob{exporting("b", export)}})
+	l.answerAll()
+	offer, ok := l.last().(protocol.Offer)
+	if !ok {
+		t.Fatalf("sent %+v", l.sent)
+	}
+	for _, rec := range l.records {
+		if row, ok := rec.Row.(peer.PayloadRow); ok && !slices.Equal(row.Payload.Env, login()) {
+			t.Errorf("the row keeps %q", row.Payload.Env)
+		}
+	}
+	return offer.Payload.Env
+}
+
+// TestEnvironmentLeavesByList: a job that goes to a partner has the variables that the site
+// lets leave and those that its user names, and no others. What looks secret leaves by its
+// full name only.
+func TestEnvironmentLeavesByList(t *testing.T) {
+	t.Parallel()
+	usual := func(*peer.Config) {}
+	site := func(list ...string) func(*peer.Config) {
+		return func(cfg *peer.Config) { cfg.ExportRemote = append([]string{}, list...) }
+	}
+	for name, c := range map[string]struct {
+		change func(*peer.Config)
+		export peer.Export
+		want   []string
+	}{
+		"nothing asked": {usual, peer.Export{}, []string{"LANG=C", "LC_TIME=de", "OMP_NUM_THREADS=4", "SWITCHYARD_COMPONENT=mesh", "TZ=UTC"}},
+		"all asked": {usual, peer.Export{All: true}, []string{
+			"BASE=/data", "HOME=/home/ada", "LANG=C", "LC_TIME=de", "OMP_NUM_THREADS=4", "PATH=/bin", "SWITCHYARD_COMPONENT=mesh", "TZ=UTC",
+		}},
+		"named":                  {site(), peer.Export{Names: []string{"BASE", "GITHUB_TOKEN", "UNSET"}}, []string{"BASE=/data", "GITHUB_TOKEN=t", "SWITCHYARD_COMPONENT=mesh"}},
+		"the site's star":        {site("*"), peer.Export{}, []string{"BASE=/data", "HOME=/home/ada", "LANG=C", "LC_TIME=de", "OMP_NUM_THREADS=4", "PATH=/bin", "SWITCHYARD_COMPONENT=mesh", "TZ=UTC"}},
+		"a secret by its name":   {site("SSH_AUTH_SOCK"), peer.Export{}, []string{"SSH_AUTH_SOCK=/s", "SWITCHYARD_COMPONENT=mesh"}},
+		"no secret by its start": {site("SSH_*", "AWS_*"), peer.Export{}, []string{"SWITCHYARD_COMPONENT=mesh"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := offered(t, c.change, c.export); !slices.Equal(got, c.want) {
+				t.Errorf("got %q\nwant %q", got, c.want)
+			}
+		})
+	}
+}
+
+// TestEnvironmentIsWholeAtHome: a job that runs at its own site has all that was submitted,
+// whatever may leave.
+func TestEnvironmentIsWholeAtHome(t *testing.T) {
+	t.Parallel()
+	l := newLone(t, func(*peer.Config) {}, idle(peertest.Greedy{}, atOnce))
+	l.step(peer.Submit{User: "ada", Jobs: []peer.NewJob{exporting("a", peer.Export{})}})
+	for _, op := range l.asked {
+		if submit, ok := op.(peer.SubmitOp); ok {
+			if got := submit.Job.Payload.Env; !slices.Equal(got, login()) {
+				t.Errorf("it runs with %q", got)
+			}
+			return
+		}
+	}
+	t.Errorf("it was not submitted: %+v", l.asked)
+}
+
+// TestSecretsLeaveOnlyByName: no pattern, and no ALL, lets a variable that looks secret out.
+func TestSecretsLeaveOnlyByName(t *testing.T) {
+	t.Parallel()
+	secrets := []string{
+		"GITHUB_TOKEN", "my_secret", "DB_PASSWORD", "PGPASSWORD", "MYSQL_PWD", "AWS_PROFILE", "SSH_AUTH_SOCK", "SSHPASS", "KRB5CCNAME",
+		"GOOGLE_APPLICATION_CREDENTIALS", "SLURM_JWT", "OPENAI_API_KEY", "X509_USER_PROXY", "XAUTHORITY", "VAULT_ADDR", "SESSION_COOKIE",
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		name := rapid.SampledFrom(secrets).Draw(t, "name")
+		cut := rapid.IntRange(0, len(name)).Draw(t, "cut")
+		export := peer.Export{All: rapid.Bool().Draw(t, "all")}
+		if export.Allows(name, []string{name[:cut] + "*"}) {
+			t.Errorf("%s leaves", name)
+		}
+		if !export.Allows(name, []string{name}) {
+			t.Errorf("%s does not leave although the site names it", name)
+		}
+	})
+	for _, name := range []string{"PATH", "PWD", "OLDPWD", "HOME", "KEYBOARD", "MONKEYS", "OMP_NUM_THREADS", "AUTHOR"} {
+		if peer.LooksSecret(name) {
+			t.Errorf("%s looks secret", name)
+		}
+	}
+}
