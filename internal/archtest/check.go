@@ -11,6 +11,7 @@ func (r Rules) Check(m *Module) []string {
 	var found []string
 	found = append(found, r.checkTopLevel(m)...)
 	found = append(found, r.checkOwnNames(m)...)
+	found = append(found, r.checkRace(m)...)
 	for _, p := range m.Packages {
 		room, ok := r.room(p.Folder)
 		if !ok {

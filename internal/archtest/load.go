@@ -22,12 +22,14 @@ type Module struct {
 	imports  map[string][]string // of third-party packages, by import path
 }
 
-// Package is one of the module's own packages, test files left out.
+// Package is one of the module's own packages; of its test files only the names of the
+// tests count.
 type Package struct {
 	Folder     string // relative to the module's root
 	Imports    []Import
 	Uses       []Use
 	Goroutines []string // where go statements stand
+	Tests      []string // the names of what go test runs, sorted
 }
 
 // Import is one import of one file.
@@ -46,6 +48,7 @@ type listed struct {
 	Standard                          bool
 	Imports                           []string
 	GoFiles, CgoFiles, IgnoredGoFiles []string
+	TestGoFiles, XTestGoFiles         []string
 	Module                            *struct {
 		Path, Dir string
 		Main      bool
@@ -84,7 +87,7 @@ func Load(ctx context.Context, dir string) (*Module, error) {
 
 func list(ctx context.Context, dir string) ([]listed, error) {
 	cmd := exec.CommandContext(ctx, "go", "list", "-e", "-deps",
-		"-json=ImportPath,Dir,Standard,Imports,GoFiles,CgoFiles,IgnoredGoFiles,Module", "./...")
+		"-json=ImportPath,Dir,Standard,Imports,GoFiles,CgoFiles,IgnoredGoFiles,TestGoFiles,XTestGoFiles,Module", "./...")
 	cmd.Dir = dir
 	out, err := cmd.Output()
 	if err != nil {
@@ -133,5 +136,11 @@ func read(root string, p listed) (*Package, error) {
 			return nil, err
 		}
 	}
+	for _, name := range slices.Concat(p.TestGoFiles, p.XTestGoFiles) {
+		if err := own.parseTests(filepath.Join(p.Dir, name)); err != nil {
+			return nil, err
+		}
+	}
+	slices.Sort(own.Tests)
 	return own, nil
 }

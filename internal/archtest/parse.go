@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -46,6 +47,25 @@ func (p *Package) parse(root, file string) error {
 		}
 		return true
 	})
+	return nil
+}
+
+// parseTests adds the names of what go test runs of one file to the package.
+func (p *Package) parseTests(file string) error {
+	tree, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+	if err != nil {
+		return fmt.Errorf("the architecture rules cannot read a file of tests: %w", err)
+	}
+	for _, declared := range tree.Decls {
+		f, ok := declared.(*ast.FuncDecl)
+		if !ok || f.Recv != nil || f.Name.Name == "TestMain" {
+			continue
+		}
+		kind := func(prefix string) bool { return strings.HasPrefix(f.Name.Name, prefix) }
+		if slices.ContainsFunc([]string{"Test", "Fuzz", "Example"}, kind) {
+			p.Tests = append(p.Tests, f.Name.Name)
+		}
+	}
 	return nil
 }
 

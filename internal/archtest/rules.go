@@ -24,6 +24,9 @@ type Room struct {
 	Level   int  // a package imports only packages of lower levels and of its own room
 	Planned bool // no package matches yet; the mark must go when one does
 	Pure    bool // imports, at whatever distance, only pure rooms; see [Clean]
+	// Race is a pattern for go test -run: the tests that run under the race detector, where
+	// the others have nothing but one goroutine. "" is all tests, and none of a pure room.
+	Race string
 }
 
 // Never forbids packages in From, but not in To, to import packages in To.

@@ -31,10 +31,14 @@ const (
 	wiring   = 90 // the binary
 )
 
+// workers are the tests of studies that run many simulations side by side; each of the
+// others has one goroutine for each simulation, which shares nothing.
+const workers = "Workers|SameBytes|SearchThatFails|ThreadsDoNotMatter"
+
 func rooms() []Room { //nolint:funlen // a table
 	return []Room{
 		{Path: "protocol", Level: nouns, Pure: true},
-		{Path: "internal/archtest", Level: nouns},
+		{Path: "internal/archtest/...", Level: nouns},
 		{Path: "internal/exact", Level: nouns, Pure: true},
 		{Path: "internal/localdisk", Level: nouns},
 		{Path: "plugins/conformance", Level: nouns},
@@ -92,7 +96,7 @@ func rooms() []Room { //nolint:funlen // a table
 
 		{Path: "peer/node", Level: shells},
 		{Path: "peer/peertest", Level: shells},
-		{Path: "internal/sim", Level: shells},
+		{Path: "internal/sim", Level: shells, Race: workers},
 
 		{Path: "peer/gossip", Level: adapters},
 		{Path: "peer/bus", Level: adapters},
@@ -103,10 +107,10 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "internal/application", Level: adapters},
 
 		{Path: "internal/testbed", Level: grids},
-		{Path: "internal/experiment", Level: grids},
-		{Path: "internal/reproduce", Level: grids},
-		{Path: "internal/reproduce/bluegene", Level: studies},
-		{Path: "internal/tune", Level: studies},
+		{Path: "internal/experiment", Level: grids, Race: workers},
+		{Path: "internal/reproduce", Level: grids, Race: workers},
+		{Path: "internal/reproduce/bluegene", Level: studies, Race: workers},
+		{Path: "internal/tune", Level: studies, Race: workers},
 
 		{Path: "cmd/...", Level: wiring},
 		{Path: "plugins/standalone/...", Level: wiring},
