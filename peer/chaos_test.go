@@ -17,7 +17,7 @@ import (
 )
 
 var (
-	chaosSeeds = flag.Int("chaos.seeds", 0, "how many seeds TestChaos runs; 0: as many as fit a quick test")
+	chaosSeeds = flag.Int("chaos.seeds", 0, "how many seeds TestChaos runs; 0: 300, with -short 100")
 	chaosSeed  = flag.Uint64("chaos.seed", 0, "run this seed only, and print its journal")
 )
 
@@ -37,8 +37,8 @@ func TestChaos(t *testing.T) {
 	seeds := *chaosSeeds
 	if seeds == 0 {
 		seeds = 300
-		if testing.Short() || raceEnabled {
-			seeds = 60
+		if testing.Short() {
+			seeds = 100
 		}
 	}
 	for seed := range uint64(seeds) {

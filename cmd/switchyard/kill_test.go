@@ -21,17 +21,23 @@ import (
 // Nothing may be lost and nothing run twice. SWITCHYARD_KILL_SEED repeats a run's
 // choices; the instants depend on the machine too.
 const (
-	killRuns     = 2
 	killsEachRun = 12
 	killJobs     = 30
 )
+
+func killRuns() uint64 {
+	if testing.Short() {
+		return 1
+	}
+	return 2
+}
 
 func TestKilledPeersLoseNothing(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	if given, err := strconv.ParseUint(os.Getenv("SWITCHYARD_KILL_SEED"), 10, 64); err == nil {
 		seed = given
 	}
-	for run := range uint64(killRuns) {
+	for run := range killRuns() {
 		t.Run(fmt.Sprint("run ", run+1), func(t *testing.T) {
 			t.Logf("SWITCHYARD_KILL_SEED=%d, run %d", seed, run+1)
 			killRun(t, seed+run)

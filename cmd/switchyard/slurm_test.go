@@ -241,7 +241,11 @@ func TestKilledControllersLoseNothing(t *testing.T) {
 	t.Logf("SWITCHYARD_KILL_SEED=%d", seed)
 	c := startSlurms(t)
 	g := startGrid(t, c.site("aurora", "siteA"), c.site("borealis", "siteB"), testbed.Machine{Name: "cygnus", CPUs: 2})
-	tasks := testbed.Work(seed, 24, g.work)
+	jobs, kills := 24, 6
+	if testing.Short() {
+		jobs, kills = 12, 3
+	}
+	tasks := testbed.Work(seed, jobs, g.work)
 	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
 	var operator sync.WaitGroup
 	operator.Go(func() { c.tend(ctx) })
@@ -251,7 +255,7 @@ func TestKilledControllersLoseNothing(t *testing.T) {
 	var submitting sync.WaitGroup
 	submitting.Go(func() { submitThroughKills(ctx, t, g, tasks, ids) })
 	rng := rand.New(rand.NewPCG(seed, 3))
-	for range 6 {
+	for range kills {
 		time.Sleep(time.Duration(200+rng.IntN(1800)) * time.Millisecond) // the random instant
 		c.crash(t, []string{"siteA", "siteB"}[rng.IntN(2)])
 	}

@@ -93,9 +93,6 @@ func TestXSEDEAccuracy(t *testing.T) {
 	for name, want := range map[string][2]float64{
 		"blend": {10.87, 8.15}, "yesterday": {11.84, 8.88}, "mean": {14.28, 10.81}, "sarima": {13.87, 10.98},
 	} {
-		if name == "sarima" && raceEnabled {
-			continue
-		}
 		got := pooled(t, named(t, name)).Accuracy()
 		tolerance := 0.006
 		if name == "sarima" {
@@ -123,7 +120,7 @@ func TestAutoIsNoWorseThanYesterday(t *testing.T) {
 	areas := nordPool(t)
 	year := func(f forecast.Forecaster) (out forecast.Windows) {
 		for i, area := range slices.Sorted(maps.Keys(areas)) {
-			if !raceEnabled || i%4 == 0 {
+			if !testing.Short() || i%4 == 0 {
 				out = append(out, forecast.Daily().Run(areas[area], f)...)
 			}
 		}

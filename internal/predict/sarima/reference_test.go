@@ -150,7 +150,7 @@ func references(tb testing.TB) map[window]*reference {
 }
 
 // each calls f for the reference windows and the models fitted to them: all of them,
-// or a fixed spread under the race detector, which makes a fit ten times slower.
+// or a fixed spread in a short run.
 func each(t *testing.T, f func(w window, r *reference, series []float64)) {
 	t.Helper()
 	all := references(t)
@@ -159,7 +159,7 @@ func each(t *testing.T, f func(w window, r *reference, series []float64)) {
 	})
 	byRegion := map[string][]float64{}
 	for i, w := range windows {
-		if raceEnabled && i%41 != 0 {
+		if testing.Short() && i%4 != 0 {
 			continue
 		}
 		if byRegion[w.region] == nil {

@@ -10,9 +10,6 @@ import (
 // real log as one run and by its months, and on another machine.
 func TestEveryMonthBearsTheClaimsOut(t *testing.T) {
 	t.Parallel()
-	if raceEnabled {
-		t.Skip("dozens of months take too long under the race detector; other tests run the same code there")
-	}
 	t.Run("half year", func(t *testing.T) {
 		t.Parallel()
 		claims, err := bluegene.Claims(t.Context(), bluegene.Options{Seeds: 1}, bluegene.HalfYear, 50, 90)

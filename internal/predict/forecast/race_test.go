@@ -1,5 +1,0 @@
-//go:build race
-
-package forecast_test
-
-const raceEnabled = true

@@ -1,5 +1,0 @@
-//go:build !race
-
-package sarima_test
-
-const raceEnabled = false

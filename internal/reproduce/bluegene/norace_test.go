@@ -1,5 +1,0 @@
-//go:build !race
-
-package bluegene_test
-
-const raceEnabled = false

@@ -1,5 +1,0 @@
-//go:build !race
-
-package reproduce_test
-
-const raceEnabled = false
