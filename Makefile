@@ -6,6 +6,9 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo deve
 COMMIT  ?= $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
 
 TIMEOUT   ?= 45m
+SHORT     ?= -short
+# How many tests of a package run at once: most wait for processes and clocks.
+PARALLEL  ?= 6
 FUZZTIME  ?= 10s
 BENCH     ?= .
 BENCHTIME ?= 1s
@@ -17,10 +20,15 @@ UNITDIR := $(PREFIX)/lib/systemd/system
 SHARE   := $(PREFIX)/share
 
 GO       ?= go
-TOOLS    := $(CURDIR)/.bin
+# Outside the checkout, for all checkouts of this user: the linter takes minutes to build.
+TOOLS    ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/switchyard-tools
 GOLANGCI := $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION)
 BINARY   := bin/switchyard
 LDFLAGS  := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
+
+# As make build, so that nothing is compiled twice, and the same in each checkout.
+GOFLAGS ?= -trimpath
+export GOFLAGS
 
 SHELL       := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -42,20 +50,53 @@ plugins: ## build the built-in policies and schedulers as plugins, and the examp
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o bin/plugins/ ./plugins/standalone/... ./examples/plugins/...
 
 .PHONY: check
-check: fmt-check lint generate-check tidy-check test claims ## all that must hold before a commit
+check: ## all that must hold before a commit; 12 minutes on 2 cores
+	@echo "make check: fmt-check lint generate-check tidy-check test (slow tests at small sizes; make check-full has them whole)"
+	$(MAKE) fmt-check lint generate-check tidy-check test
+
+.PHONY: check-full
+check-full: ## the same with the slow tests at full size, and fuzzing; an hour
+	$(MAKE) fmt-check lint generate-check tidy-check test fuzz SHORT=
+
+# Two calls of go test run side by side: what needs the race detector waits for processes and
+# clocks most of the time, the rest computes. internal/archtest knows which is which. The
+# long packages are named first, so that none is left alone at the end.
+LONG := ./cmd/switchyard ./examples/compose/peers ./localsched/slurm ./localsched/localschedtest ./examples/plugins
 
 .PHONY: test
-test: ## run the tests under the race detector
-	$(GO) test -race -timeout $(TIMEOUT) ./...
-
-.PHONY: claims
-claims: ## check the papers' claims that take too long under the race detector
-	$(GO) test -timeout $(TIMEOUT) -run 'TestHeavyWorkload|TestThreadsDoNotMatter' ./internal/sim
-	$(GO) test -timeout $(TIMEOUT) -run 'TestEveryMonthBearsTheClaimsOut' ./internal/reproduce/bluegene
+test: ## run the tests, with the race detector where goroutines are
+	@dir=$$(mktemp -d) plain=
+	trap 'if [ -n "$$plain" ]; then kill "$$plain" 2>/dev/null || true; fi; rm -rf "$$dir"' EXIT
+	chmod 711 "$$dir"
+	export SWITCHYARD_TEST_BIN=$$dir/bin
+	echo "building the binary and the plugins for the tests"
+	CGO_ENABLED=0 $(GO) build -ldflags '-s -w' -o "$$dir/bin/" ./cmd/switchyard ./plugins/standalone/... ./examples/plugins/...
+	CGO_ENABLED=0 $(GO) run ./internal/archtest/runs >"$$dir/runs"
+	run() { # run plain|race FLAG...: the calls of go test of this kind
+		local kind tests packages long package code=0
+		while read -r kind tests packages; do
+			[ "$$kind" = "$$1" ] || continue
+			long=
+			for package in $(LONG); do
+				[[ " $$packages " != *" $$package "* ]] || long+=" $$package"
+			done
+			$(GO) test $(SHORT) -vet=off -timeout $(TIMEOUT) -run "$$tests" "$${@:2}" $$long $$packages || code=1
+		done <"$$dir/runs"
+		return $$code
+	}
+	CGO_ENABLED=0 run plain >"$$dir/plain" 2>&1 & plain=$$!
+	code=0
+	run race -race -parallel $(PARALLEL) 2>&1 | tee "$$dir/race" || code=1
+	wait "$$plain" || code=1
+	plain=
+	cat "$$dir/plain"
+	echo "The packages by their time:"
+	grep -hE '^(ok|FAIL)\s+[^[:space:]]+\s' "$$dir/plain" "$$dir/race" | sort -t $$'\t' -k 1,1r -k 3,3nr
+	exit $$code
 
 .PHONY: lint
 lint: $(GOLANGCI) ## run the linters
-	$(GOLANGCI) run
+	CGO_ENABLED=0 $(GOLANGCI) run
 
 .PHONY: fmt
 fmt: $(GOLANGCI) ## format the code
@@ -129,9 +170,13 @@ $(BINARY):
 	$(MAKE) build
 
 .PHONY: clean
-clean: ## remove what build made and the tools
-	rm -rf bin .bin
+clean: ## remove what build made
+	rm -rf bin
 
 $(GOLANGCI):
-	GOBIN=$(TOOLS) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
-	mv $(TOOLS)/golangci-lint $@
+	@echo "building golangci-lint $(GOLANGCI_VERSION) into $(TOOLS), once"
+	mkdir -p $(TOOLS)
+	dir=$$(mktemp -d $(TOOLS)/build.XXXX)
+	trap 'rm -rf "$$dir"' EXIT
+	CGO_ENABLED=0 GOBIN=$$dir $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
+	mv "$$dir/golangci-lint" $@

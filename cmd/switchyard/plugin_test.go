@@ -19,12 +19,13 @@ func repository(t *testing.T) string {
 	return root
 }
 
-// goTool runs the go command in a folder.
+// goTool runs the go command in a folder, as make build does: what is compiled then is used
+// again.
 func goTool(t *testing.T, dir string, args ...string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
+	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod -trimpath", "GOWORK=off", "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
@@ -37,9 +38,13 @@ func cli(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	return got.code, got.stdout, got.stderr
 }
 
-// built builds a command of this repository.
+// built is a command of this repository: the one that make test has built for the tests of
+// all packages, or else one that is built here.
 func built(t *testing.T, pkg string) string {
 	t.Helper()
+	if shared := os.Getenv("SWITCHYARD_TEST_BIN"); shared != "" {
+		return filepath.Join(shared, filepath.Base(pkg))
+	}
 	binary := filepath.Join(t.TempDir(), filepath.Base(pkg))
 	goTool(t, repository(t), "build", "-o", binary, pkg)
 	return binary

@@ -28,6 +28,9 @@ var bin string
 func TestMain(m *testing.M) { os.Exit(run(context.Background(), m)) }
 
 func run(ctx context.Context, m *testing.M) int {
+	if bin = os.Getenv("SWITCHYARD_TEST_BIN"); bin != "" { // make test has built them for all packages
+		return m.Run()
+	}
 	dir, err := os.MkdirTemp("", "plugins-test-")
 	if err == nil {
 		defer os.RemoveAll(dir)
@@ -35,8 +38,10 @@ func run(ctx context.Context, m *testing.M) int {
 	}
 	if err == nil {
 		bin = dir
+		build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", dir, "./cheapest", "./widest", "../../cmd/switchyard")
+		build.Env = append(os.Environ(), "CGO_ENABLED=0")
 		var out []byte
-		out, err = exec.CommandContext(ctx, "go", "build", "-o", dir, "./cheapest", "./widest", "../../cmd/switchyard").CombinedOutput()
+		out, err = build.CombinedOutput()
 		os.Stderr.Write(out)
 	}
 	if err != nil {

@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"log/slog"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -17,7 +18,9 @@ import (
 func TestPlugin(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "cheapest")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", path, ".").CombinedOutput(); err != nil {
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", path, ".")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
 	spec := catalog.Spec{Name: "cheapest", Kind: catalog.PolicyKind, Path: path, Config: `wait_limit = "1h"`}

@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"log/slog"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"reflect"
@@ -20,7 +21,9 @@ import (
 func TestPlugin(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "widest")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", path, ".").CombinedOutput(); err != nil {
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", path, ".")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
 	plugin, err := catalog.Open(catalog.Spec{Name: "widest", Kind: catalog.SchedulerKind, Path: path}, slog.New(slog.DiscardHandler))
