@@ -284,7 +284,7 @@ func TestPowerBudget(t *testing.T) {
 	tellsItsBudget(t, g, aurora)
 
 	// A peer that starts again holds what it held.
-	if err := errors.Join(aurora.Stop(20*time.Second), aurora.Start(), g.Linked(patience(t))); err != nil {
+	if err := errors.Join(aurora.Stop(stopPatience), aurora.Start(), g.Linked(patience(t))); err != nil {
 		t.Fatal(err)
 	}
 	for _, id := range []protocol.JobID{big, third} {
@@ -432,7 +432,7 @@ func TestPowerBudgetBeforeAPlugin(t *testing.T) {
 	if got := g.at(t, aurora, "", "status"); !strings.Contains(got.stdout, "the running jobs draw 1 kW; a budget of 1 kW\n") {
 		t.Errorf("status: %+v", got)
 	}
-	if err := errors.Join(aurora.Stop(20*time.Second), aurora.Start(), g.Linked(patience(t))); err != nil {
+	if err := errors.Join(aurora.Stop(stopPatience), aurora.Start(), g.Linked(patience(t))); err != nil {
 		t.Fatal(err)
 	}
 	g.until(t, aurora, ids[1], held)

@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/switchyard-hpc/switchyard/internal/testbed"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -232,7 +231,7 @@ func TestStoppedPeersLeaveJobsRunning(t *testing.T) {
 		g.until(t, aurora, id, running)
 	}
 	for _, site := range g.Sites {
-		if err := site.Stop(20 * time.Second); err != nil {
+		if err := site.Stop(stopPatience); err != nil {
 			t.Error(err)
 		}
 	}

@@ -191,7 +191,7 @@ func badPrices(t *testing.T, g *grid, aurora, borealis *testbed.Site, file strin
 	if job := g.until(t, aurora, id, ended); job.Site != "borealis" {
 		t.Errorf("by its earlier prices borealis is the cheapest, and the job ran at %s", job.Site)
 	}
-	if err := borealis.Stop(20 * time.Second); err != nil {
+	if err := borealis.Stop(stopPatience); err != nil {
 		t.Fatal(err)
 	}
 	if err := borealis.Start(); err != nil {

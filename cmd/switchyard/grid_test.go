@@ -49,7 +49,7 @@ func makeGrid(t *testing.T, machines ...testbed.Machine) *grid {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := g.Stop(20 * time.Second); err != nil {
+		if err := g.Stop(stopPatience); err != nil {
 			t.Error(err)
 		}
 		if t.Failed() {
@@ -68,6 +68,9 @@ func (g *grid) showLogs(t *testing.T) {
 		t.Logf("%s (%v):\n%s", site.Log, err, text[max(0, len(text)-most):])
 	}
 }
+
+// stopPatience bounds the stop of a peer, which takes a second or two on an idle machine.
+const stopPatience = 2 * time.Minute
 
 // patience bounds waiting for processes; nothing takes nearly as long.
 func patience(t *testing.T) context.Context {

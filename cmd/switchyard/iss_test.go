@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/switchyard-hpc/switchyard/internal/testbed"
 	"github.com/switchyard-hpc/switchyard/peer"
@@ -397,7 +396,7 @@ func TestReloadToTheBrokerAndBack(t *testing.T) {
 	if got = g.at(t, aurora, "", "explain", waiting.String()); !strings.Contains(got.stdout, "borealis is chosen: z ") {
 		t.Errorf("the broker did not place it:\n%s", got.stdout)
 	}
-	if err := borealis.Stop(20 * time.Second); err != nil {
+	if err := borealis.Stop(stopPatience); err != nil {
 		t.Fatal(err)
 	}
 	waiting = g.submit(t, aurora, trivialScript, "-n", "4", "-t", "1")

@@ -46,7 +46,7 @@ func (s *site) load(t testing.TB) protocol.Load {
 // awaitReason watches until the job waits for that reason.
 func (s *site) awaitReason(t testing.TB, tag protocol.Tag, reason string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	for {
 		last := localsched.Change{}
@@ -130,7 +130,7 @@ func TestWatchersHearOfTheBudget(t *testing.T) {
 	t.Parallel()
 	end := now().Add(300)
 	s := openSite(t, func(c *process.Config) { c.Budget = until(t, end, 3) })
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	first, err := s.Watch(ctx, "")
 	for err == nil && first.Load.Budget != 0 {

@@ -239,7 +239,7 @@ func (s *site) submit(t testing.TB, job localsched.Submission) protocol.Tag {
 // await watches until the job is in a state.
 func (s *site) await(t testing.TB, tag protocol.Tag, is func(protocol.State) bool) localsched.Change {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	for {
 		for _, c := range s.seen {
@@ -282,7 +282,7 @@ func (s *site) read(t testing.TB, tag protocol.Tag, stream protocol.Stream) stri
 // eventually waits for something that real processes do.
 func eventually(t testing.TB, what string, is func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !is(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(3 * time.Minute); !is(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("never: " + what)
 		}

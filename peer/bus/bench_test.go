@@ -136,7 +136,7 @@ func rawScatter(b *testing.B) func() {
 			b.Fatal(err)
 		}
 		go s.Start()
-		if !s.ReadyForConnections(10 * time.Second) {
+		if !s.ReadyForConnections(2 * time.Minute) {
 			b.Fatal("not ready")
 		}
 		own, err := nats.Connect("", nats.InProcessServer(s))

@@ -37,7 +37,7 @@ func serveNATS() {
 		return
 	}
 	go s.Start()
-	if !s.ReadyForConnections(10 * time.Second) {
+	if !s.ReadyForConnections(2 * time.Minute) {
 		fmt.Println("not ready")
 		return
 	}
@@ -167,7 +167,7 @@ func (s *site) Fetch(_ context.Context, _ protocol.SiteName, req bus.FetchReques
 // eventually polls a condition under the site's lock.
 func (s *site) eventually(t testing.TB, what string, condition func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(2 * time.Minute)
 	for {
 		s.mu.Lock()
 		ok := condition()

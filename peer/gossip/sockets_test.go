@@ -12,7 +12,7 @@ import (
 // eventually polls until the condition holds.
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(2 * time.Minute)
 	for !condition() {
 		if time.Now().After(deadline) {
 			t.Fatalf("after 30 s still not: %s", what)
@@ -57,7 +57,7 @@ func TestLoopback(t *testing.T) {
 		t.Errorf("a second site at the same address: %v", err)
 	}
 
-	if err := two.Leave(10 * time.Second); err != nil {
+	if err := two.Leave(2 * time.Minute); err != nil {
 		t.Error(err)
 	}
 	eventually(t, "site-2 is gone", func() bool { return one.handler.left("site-2") })

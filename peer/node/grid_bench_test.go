@@ -243,7 +243,7 @@ func rawScatter(b *testing.B) func() {
 			b.Fatal(err)
 		}
 		go s.Start()
-		if !s.ReadyForConnections(10 * time.Second) {
+		if !s.ReadyForConnections(2 * time.Minute) {
 			b.Fatal("the NATS server is not ready")
 		}
 		own, ownErr := nats.Connect("", nats.InProcessServer(s))

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -96,6 +97,9 @@ func start(t *testing.T, args ...string) *run {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	up := &run{Cmd: exec.CommandContext(ctx, "./up.sh", args...), said: &transcript{}, folder: folder, ended: make(chan struct{})}
 	up.Env = append(os.Environ(), "TMPDIR="+up.folder)
+	if shared := os.Getenv("SWITCHYARD_TEST_BIN"); shared != "" { // make test has built it for all packages
+		up.Env = append(up.Env, "SWITCHYARD="+filepath.Join(shared, "switchyard"))
+	}
 	up.Stdout, up.Stderr = up.said, up.said
 	// Asked to end it still takes the grid down; killed it could not.
 	up.Cancel = func() error { return up.Process.Signal(syscall.SIGTERM) }

@@ -5,14 +5,22 @@ set -euo pipefail
 # shellcheck source=grid.sh
 . "$(dirname "$0")/grid.sh"
 
-# submit SCRIPT FIRST LAST SECONDS [OPTION...]: submits the jobs of these numbers at aurora,
-# one after the other, each of so many seconds.
+# submit SCRIPT FIRST LAST SECONDS|until:NAME [OPTION...]: submits the jobs of these numbers at
+# aurora, one after the other, each of so many seconds, or until release NAME.
 submit() {
 	# shellcheck disable=SC2016 # the container's shell expands it
 	ada sh -c 'script=$1 first=$2 last=$3 seconds=$4; shift 4
 		for n in $(seq "$first" "$last"); do
 			switchyard submit --parsable --job-name="job-$n" "$@" "$script" "$n" "$seconds" || exit
 		done' sh "$@" </dev/null >>"$GRID/submitted"
+}
+
+# release NAME SITE...: lets the jobs at the sites end that run until then.
+release() {
+	local site
+	for site in "${@:2}"; do
+		at "$site" touch "/var/runs/$1"
+	done
 }
 
 # burst FIRST [OPTION...]: submits 60 jobs that only compute, four at a time. Their scripts
@@ -80,15 +88,16 @@ line() {
 }
 
 begin() {
-	await 30 "all partners of aurora are up" all_linked up
+	await "all partners of aurora are up" all_linked up
 	ada sh -c 'cat >job.sh' <"$here/job.sh"
 	ada sh -c '{ cat job.sh; head -c 1000000 /dev/zero | tr "\0" "#"; } >big.sh'
 	: >"$GRID/submitted"
 	say "submitting 14 jobs at aurora, the first two for cygnus only"
-	submit job.sh 1 2 20 --sites=cygnus
-	submit job.sh 3 14 6
-	await 20 "jobs run at three partners" spread
-	await 20 "jobs 1 and 2 run at cygnus" noted cygnus began 1 2
+	submit job.sh 1 2 until:cut --sites=cygnus --time=30
+	submit job.sh 3 14 until:spread --time=30
+	await "jobs run at three partners" spread
+	await "jobs 1 and 2 run at cygnus" noted cygnus began 1 2
+	release spread "${sites[@]}"
 }
 
 # lose_cygnus cuts one link while jobs run behind it. They go on and end there, which
@@ -98,17 +107,18 @@ lose_cygnus() {
 	say "submitting 60 jobs for cygnus, and cutting its link to aurora meanwhile"
 	burst 15 --sites=cygnus &
 	burst=$!
-	await 20 "jobs are handed over" submitted 28
+	await "jobs are handed over" submitted 28
 	cut_off cygnus "$(line)"
 	wait "$burst"
-	await 40 "aurora misses cygnus" linked cygnus down
+	await "aurora misses cygnus" linked cygnus down
+	release cut cygnus
 	left=$(waiting)
 	say "$((60 - left)) of them were handed over before or during the cut, $left wait at aurora"
-	await 40 "jobs 1 and 2 end at cygnus" noted cygnus ended 1 2
+	await "jobs 1 and 2 end at cygnus" noted cygnus ended 1 2
 	[ "$(state_of 1)" = RUNNING ] || fail "job 1 ended behind the cut, but aurora calls it $(state_of 1)"
 	say "healing the link"
 	heal cygnus "$(line)"
-	await 90 "cygnus is up again" linked cygnus up
+	await "cygnus is up again" linked cygnus up
 }
 
 # lose_all cuts the origin off, while its jobs are everywhere. It still takes jobs.
@@ -118,14 +128,14 @@ lose_all() {
 	submit job.sh 75 86 6
 	burst 87 &
 	burst=$!
-	await 20 "jobs are handed over" submitted 100
+	await "jobs are handed over" submitted 100
 	cut_off aurora aurora
 	wait "$burst"
-	await 40 "aurora misses all partners" all_linked down
+	await "aurora misses all partners" all_linked down
 	submit job.sh 147 150 1
 	say "healing its network"
 	heal aurora aurora
-	await 90 "all partners are up again" all_linked up
+	await "all partners are up again" all_linked up
 }
 
 # lose_server kills one of the NATS servers; the sites that use it go to another.
@@ -134,7 +144,7 @@ lose_server() {
 	submit job.sh 151 162 6
 	docker kill "$(container nats1)" >/dev/null
 	submit job.sh 163 170 1
-	await 90 "all partners are up without it" all_linked up
+	await "all partners are up without it" all_linked up
 }
 
 # interrupted tells of the hand-offs that were under way when a network was cut: an offer
@@ -157,6 +167,6 @@ if [ "$COMPOSE_PROFILES" = nats ]; then
 	lose_server
 fi
 say "waiting until all jobs have ended"
-await 90 "all jobs have ended" all_ended
+await "all jobs have ended" all_ended
 interrupted || fail "no hand-off was under way when a network was cut, so nothing was shown"
 "$here/check.sh" "$(wc -l <"$GRID/submitted")"

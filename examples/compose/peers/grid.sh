@@ -53,13 +53,14 @@ heal() {
 	docker network connect "${names[@]}" "${COMPOSE_PROJECT_NAME}_$2" "$(container "$1")"
 }
 
-# await SECONDS WHAT COMMAND...: repeats the command until it succeeds. What it complains
-# of is shown the last time only.
+# await WHAT COMMAND...: repeats the command until it succeeds. What it complains of is shown
+# the last time only. Nothing takes nearly as long as its patience, also on a busy machine.
 await() {
-	local deadline=$((SECONDS + $1))
+	local patience=180 deadline
+	deadline=$((SECONDS + patience))
 	while [ "$SECONDS" -lt "$deadline" ]; do
-		"${@:3}" 2>/dev/null && return
+		"${@:2}" 2>/dev/null && return
 		sleep 0.1
 	done
-	"${@:3}" || fail "waited $1 s in vain until $2"
+	"${@:2}" || fail "waited $patience s in vain until $1"
 }

@@ -14,6 +14,7 @@ usage() {
 		  --keep           leave the grid running afterwards; down.sh takes it down
 
 		  BUSYBOX=PATH     a static busybox, if not /bin/busybox
+		  SWITCHYARD=PATH  a static switchyard, if it is not to be built here
 	TEXT
 }
 
@@ -111,7 +112,11 @@ build() {
 	mkdir "$files"
 	cp "$here/Dockerfile" "$here/passwd" "$here/group" "$files"
 	cp "$busybox" "$files/busybox"
-	compile switchyard ./cmd/switchyard
+	if [ -n "${SWITCHYARD-}" ]; then
+		cp "$SWITCHYARD" "$files/switchyard"
+	else
+		compile switchyard ./cmd/switchyard
+	fi
 	image site
 	if [ "$profile" = nats ]; then
 		compile nats-server github.com/nats-io/nats-server/v2
