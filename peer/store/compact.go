@@ -3,7 +3,9 @@ package store
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
+	"maps"
 	"os"
 	"time"
 
@@ -12,72 +14,183 @@ import (
 
 const (
 	compactOver   = 64 << 20 // bytes; smaller files are left as they are
-	compactTxSize = 16 << 20 // bytes copied in one transaction
-	compactSuffix = ".compact"
+	copyBytes     = 16 << 20 // copied in one transaction
+	scratchSuffix = ".compact"
+
+	// shrinkRetry is how long a compaction that failed, for want of room perhaps, is
+	// not tried again.
+	shrinkRetry = 10 * time.Minute
 )
 
-// compact replaces the file by a copy without free pages, if that is worth it.
-// bbolt files never shrink, and every commit writes the list of free pages. If
-// the copy fails, for want of room perhaps, the store opens as it is.
-func compact(o opened, path string, log *slog.Logger) (opened, error) {
-	scratch := path + compactSuffix
-	if err := os.Remove(scratch); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return o, errors.Join(fmt.Errorf("store %s: left-over of a compaction: %w", path, err), o.close())
+// shrinking is when the file is compacted.
+type shrinking struct {
+	over  int64     // bytes
+	later time.Time // not before
+}
+
+// shrink replaces the file by a copy without free pages, if that is worth it: bbolt
+// files never shrink, and every commit writes the list of free pages. Nothing is
+// written meanwhile, since this is the writer goroutine; readers go on, and wait only
+// while the names change. If the copy fails the store goes on with the file it has.
+func (s *Store) shrink() {
+	if s.failure() != nil {
+		return
 	}
-	before, sparse, err := worthCompacting(o)
+	old, started := opened{db: s.db, file: s.file}, time.Now()
+	before, worth := old.worthCompacting(s.shrinks.over)
+	if !worth || started.Before(s.shrinks.later) {
+		return
+	}
+	s.shrinks.later = started.Add(shrinkRetry)
+	small, err := rewrite(old, s.path, true)
+	if err == nil && !maps.Equal(small.survey.found, s.tallies) {
+		err = errors.Join(errors.New("the copy has other rows than were written"), discard(small, s.path))
+	}
+	if err == nil {
+		err = s.replace(old, small)
+	}
 	if err != nil {
-		return o, errors.Join(fmt.Errorf("store %s: %w", path, err), o.close())
+		s.log.Warn("store_not_compacted", "path", s.path, "error", err)
+		return
 	}
-	if !sparse {
-		return o, nil
+	s.shrinks.later = time.Time{}
+	s.mu.Lock()
+	s.stats.FreeBytes = freeBytes(s.db)
+	s.mu.Unlock()
+	s.log.Info("store_compacted", "path", s.path,
+		"bytes_before", before, "bytes_after", s.Stats().FileBytes, "took", time.Since(started))
+}
+
+// worthCompacting says how large the file is, and whether it is large and more than
+// half of it holds nothing, be it free pages or room at the end.
+func (o opened) worthCompacting(over int64) (size int64, worth bool) {
+	info, err := o.file.Stat()
+	if err != nil || info.Size() <= over {
+		return 0, false
 	}
+	var used int64
+	err = o.db.View(func(tx *bbolt.Tx) error {
+		used = tx.Size() - freeBytes(o.db)
+		return nil
+	})
+	return info.Size(), err == nil && used < info.Size()/2
+}
+
+// replace has the store go on with the copy, once no reader is in the old file.
+func (s *Store) replace(old, small opened) error {
+	s.swap.Lock()
+	defer s.swap.Unlock()
+	if err := os.Rename(s.path+scratchSuffix, s.path); err != nil {
+		return errors.Join(err, discard(small, s.path))
+	}
+	s.db, s.file = small.db, small.file
+	err := old.close()
+	if syncErr := syncFolder(s.path); syncErr != nil { // a power failure could bring the old file back
+		return errors.Join(s.breakDown(syncErr), err)
+	}
+	return err
+}
+
+// upgrade replaces a file of an older format by one of the present format. A crash
+// leaves the one or the other.
+func upgrade(o opened, path string, log *slog.Logger) (opened, error) {
 	started := time.Now()
-	small, err := rewrite(o, path, scratch)
+	small, err := rewrite(o, path, false)
 	if err != nil {
-		log.Warn("store_not_compacted", "path", path, "error", err)
-		return o, nil
+		return o, explain(path, fmt.Errorf("upgrade from format %d to %d: %w", o.survey.format, format, err))
+	}
+	if err = os.Rename(path+scratchSuffix, path); err != nil {
+		return o, errors.Join(fmt.Errorf("store %s: upgrade: %w", path, err), discard(small, path))
 	}
 	if err = errors.Join(syncFolder(path), o.close()); err != nil {
-		return small, errors.Join(fmt.Errorf("store %s: compaction: %w", path, err), small.close())
+		return small, fmt.Errorf("store %s: upgrade: %w", path, err)
 	}
-	after, err := small.file.Stat()
-	if err != nil {
-		return small, errors.Join(fmt.Errorf("store %s: %w", path, err), small.close())
-	}
-	log.Info("store_compacted", "path", path,
-		"bytes_before", before, "bytes_after", after.Size(), "took", time.Since(started))
+	log.Info("store_upgraded", "path", path, "from", o.survey.format, "to", format, "took", time.Since(started))
 	return small, nil
 }
 
-// worthCompacting says how large the file is, and whether it is large and more
-// than half free.
-func worthCompacting(o opened) (size int64, worth bool, err error) {
-	info, err := o.file.Stat()
-	if err != nil {
-		return 0, false, err
+// rewrite copies the rows into a scratch file, which is locked and durable then. Both
+// files stay locked while the name changes hands, so that no other peer can come between.
+func rewrite(old opened, path string, sealed bool) (small opened, err error) {
+	if err = removeScratch(path); err != nil {
+		return opened{}, err
 	}
-	return info.Size(), info.Size() > compactOver && freeBytes(o.db) > info.Size()/2, nil
-}
-
-// rewrite copies the rows into the scratch file and puts that in the place of
-// the old one. Both are locked while the name changes hands, so that no other
-// peer can come between. After an error the old file is in place.
-func rewrite(old opened, path, scratch string) (small opened, err error) {
-	small, err = openOnce(scratch, time.Second)
+	small, err = openOnce(path+scratchSuffix, time.Second)
 	if err != nil {
 		return opened{}, err
 	}
+	small.survey = &survey{found: tallies{}}
 	small.db.NoSync = true // one sync at the end is enough for a scratch file
-	err = guard(func() error { return bbolt.Compact(small.db, old.db, compactTxSize) })
+	err = guard(func() error {
+		return old.db.View(func(from *bbolt.Tx) error { return copyTables(small, from, sealed) })
+	})
 	if err == nil {
 		err = small.db.Sync()
 	}
 	small.db.NoSync = false
-	if err == nil {
-		err = os.Rename(scratch, path)
-	}
 	if err != nil {
-		return opened{}, errors.Join(err, small.close(), os.Remove(scratch))
+		return opened{}, errors.Join(err, discard(small, path))
 	}
 	return small, nil
+}
+
+// copyTables copies all rows, giving them checksums if they have none, and marks the
+// copy as a store.
+func copyTables(to opened, from *bbolt.Tx, sealed bool) error {
+	err := from.ForEach(func(name []byte, rows *bbolt.Bucket) error {
+		if string(name) == metaTable {
+			return nil
+		}
+		return to.copyTable(string(name), rows.Cursor(), sealed)
+	})
+	if err != nil {
+		return err
+	}
+	return to.db.Update(func(tx *bbolt.Tx) error { return mark(tx, to.survey.found) })
+}
+
+// copyTable copies one table, in transactions of a bounded size.
+func (o opened) copyTable(name string, from *bbolt.Cursor, sealed bool) error {
+	key, value := from.First()
+	for more := true; more; {
+		err := o.db.Update(func(tx *bbolt.Tx) error {
+			table, err := change(tx, name, o.survey.found)
+			for size := 0; err == nil && key != nil && size < copyBytes; key, value = from.Next() {
+				size += len(key) + len(value)
+				err = table.copyRow(name, key, value, sealed)
+			}
+			if err == nil {
+				o.survey.found[name] = table.tally
+			}
+			more = key != nil
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("copy of table %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// copyRow appends a row, if it is what was written.
+func (t *changing) copyRow(table string, key, value []byte, sealed bool) error {
+	if !sealed {
+		value = seal(table, string(key), value)
+	} else if _, err := unseal(table, key, value); err != nil {
+		return &DamageError{Table: table, Key: string(key), What: err.Error()}
+	}
+	return t.put(key, value)
+}
+
+// removeScratch clears away what a crash in the middle of a copy left.
+func removeScratch(path string) error {
+	if err := os.Remove(path + scratchSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("store %s: what a crash left of a copy: %w", path, err)
+	}
+	return nil
+}
+
+// discard removes a copy that is not wanted.
+func discard(small opened, path string) error {
+	return errors.Join(small.close(), os.Remove(path+scratchSuffix))
 }

@@ -6,6 +6,11 @@
 // each transaction (group commit), in the order in which they arrived: a
 // transaction costs two fdatasync calls, however many requests share it.
 //
+// Each row has a checksum over its table, key and value, and the file says how many
+// rows each table has and what their checksums add up to. [Open] reads all of it, so
+// that a peer never acts on rows that were not written, or on the lack of rows that
+// were.
+//
 // # What a caller must know
 //
 //   - A request is all or nothing, and so is the transaction that it shares. A

@@ -16,8 +16,11 @@ var (
 	ErrLocked = errors.New("another peer is running on this store")
 	// ErrNetworkFS says that the file would lie on a network file system.
 	ErrNetworkFS = errors.New("the store must be on a local disk")
-	// ErrForeign says that the file is damaged, or not a peer's store.
+	// ErrForeign says that the file is not a peer's store.
 	ErrForeign = errors.New("not a usable Switchyard store")
+	// ErrDamaged says that the file holds something else than what was written. The
+	// error also wraps a [*DamageError], unless bbolt found it.
+	ErrDamaged = errors.New("the store is damaged")
 	// ErrNewer says that a newer Switchyard wrote the file.
 	ErrNewer = errors.New("the store was written by a newer Switchyard")
 	// ErrFull says that there was no room and that nothing was written. The

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -19,15 +20,19 @@ import (
 // The store's own table holds the version of the file's layout: the rule that a
 // table is a bucket and a row a key in it. It says nothing of what rows mean.
 const (
-	metaTable = "switchyard"
-	formatKey = "format"
-	format    = 1
+	metaTable  = "switchyard"
+	formatKey  = "format"
+	talliesKey = "tables"
+
+	formatSealed = 2 // rows begin with a checksum, and the row of talliesKey counts them
+	format       = 2
 )
 
 // opened is a file that bbolt has open, and locked.
 type opened struct {
-	db   *bbolt.DB
-	file *os.File
+	db     *bbolt.DB
+	file   *os.File
+	survey *survey // of the file as it was opened; nil: it was empty
 }
 
 // close gives the file back.
@@ -88,10 +93,10 @@ func openFile(path string, timeout time.Duration) (opened, error) {
 	}
 }
 
-// openOnce opens the file as bbolt finds it. The list of free pages is kept in
-// the file, though commits get slower with its length (7 ms at 800 MB free):
-// bbolt would otherwise rebuild it from a goroutine of its own, where a damaged
-// page ends the process.
+// openOnce opens the file with bbolt, which gets no page to see before all pages have
+// been looked at. The list of free pages is kept in the file, though commits get slower
+// with its length (7 ms at 800 MB free): bbolt would otherwise rebuild it from a
+// goroutine of its own.
 func openOnce(path string, timeout time.Duration) (o opened, err error) {
 	fresh := false
 	err = guard(func() (err error) {
@@ -99,9 +104,18 @@ func openOnce(path string, timeout time.Duration) (o opened, err error) {
 			Timeout:      timeout,
 			FreelistType: bbolt.FreelistMapType,
 			OpenFile: func(name string, flag int, mode fs.FileMode) (*os.File, error) {
-				o.file, err = os.OpenFile(name, flag, mode)
-				fresh = err == nil && empty(o.file)
-				return o.file, err
+				if o.file, err = os.OpenFile(name, flag, mode); err != nil {
+					return nil, err
+				}
+				if err = lock(o.file, timeout); err == nil {
+					if fresh = empty(o.file); !fresh {
+						o.survey, err = examine(o.file)
+					}
+				}
+				if err != nil {
+					return nil, errors.Join(err, o.file.Close())
+				}
+				return o.file, nil
 			},
 		})
 		return err
@@ -113,6 +127,49 @@ func openOnce(path string, timeout time.Duration) (o opened, err error) {
 		err = errors.Join(err, os.Remove(path))
 	}
 	return o, err
+}
+
+// lockRetry is how long to wait before a locked file is tried again.
+const lockRetry = 50 * time.Millisecond
+
+// lock takes the lock that bbolt takes, before bbolt does.
+func lock(file *os.File, timeout time.Duration) error {
+	deadline := time.Now().Add(timeout)
+	for {
+		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		switch {
+		case !errors.Is(err, syscall.EWOULDBLOCK):
+			return err
+		case time.Now().After(deadline):
+			return berrors.ErrTimeout
+		}
+		time.Sleep(min(lockRetry, timeout))
+	}
+}
+
+// examine looks at all of the locked file, and fails at the first damage.
+func examine(file *os.File) (found *survey, err error) {
+	err = mapped(file, func(data []byte) error {
+		found, err = walk(data, 1, func(string, []byte, []byte) {})
+		if err == nil && len(found.damage) > 0 {
+			err = found.damage[0]
+		}
+		return err
+	})
+	return found, err
+}
+
+// mapped runs f on the content of the file.
+func mapped(file *os.File, f func(data []byte) error) error {
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	data, err := syscall.Mmap(int(file.Fd()), 0, int(info.Size()), syscall.PROT_READ, syscall.MAP_SHARED)
+	if err != nil {
+		return fmt.Errorf("map %d bytes into memory: %w", info.Size(), err)
+	}
+	return errors.Join(guard(func() error { return f(data) }), syscall.Munmap(data))
 }
 
 func empty(file *os.File) bool {
@@ -148,75 +205,41 @@ func explain(path string, err error) error {
 			" or give this peer a state folder of its own", path, ErrLocked)
 	case noRoom(err):
 		return fmt.Errorf("store %s: %w; free space or raise the quota on that file system: %w", path, ErrFull, err)
+	case errors.Is(err, ErrNewer):
+		return err
 	case errors.As(err, new(*fs.PathError)):
 		return fmt.Errorf("store %s: the peer's account must be able to read and write the file: %w", path, err)
 	}
-	return foreign(path, err)
+	return unusable(path, err)
 }
 
-func foreign(path string, err error) error {
-	return fmt.Errorf("store %s: %w; move it away to start with an empty store, and bring jobs that were under way to an end by hand: %w",
-		path, ErrForeign, err)
-}
-
-// prepare checks that the file is whole and of a format that this code knows,
-// makes it private to the account, and marks a new one with the format.
-func prepare(o opened, path string) error {
-	info, err := o.file.Stat()
-	if err != nil {
-		return fmt.Errorf("store %s: %w", path, err)
+// prepare checks that the file is of a format that this code knows, makes it private to
+// the account, marks a new one with the format, and brings an older one up to date.
+func prepare(o opened, path string, log *slog.Logger) (opened, error) {
+	if o.survey != nil && o.survey.format > format {
+		return o, tooNew(path, o.survey.format)
 	}
-	var version uint64
-	err = guard(func() error {
-		return o.db.View(func(tx *bbolt.Tx) (err error) {
-			if tx.Size() > info.Size() {
-				return fmt.Errorf("the file is cut off: it has %d bytes of %d", info.Size(), tx.Size())
-			}
-			version, err = readFormat(tx)
-			return err
-		})
-	})
+	if err := o.file.Chmod(0o600); err != nil {
+		return o, fmt.Errorf("store %s: must be readable by the peer's account only: %w", path, err)
+	}
 	switch {
-	case err != nil:
-		return foreign(path, err)
-	case version > format:
-		return fmt.Errorf("store %s: %w: it has format %d, this one knows up to %d; install that Switchyard again",
-			path, ErrNewer, version, format)
+	case o.survey == nil || o.survey.fresh():
+		o.survey = &survey{found: tallies{}}
+		return o, create(o, path)
+	case o.survey.format < format:
+		return upgrade(o, path, log)
 	}
-	if err = o.file.Chmod(0o600); err != nil {
-		return fmt.Errorf("store %s: must be readable by the peer's account only: %w", path, err)
-	}
-	if version == 0 {
-		return create(o, path)
-	}
-	return nil
+	return o, nil
 }
 
-// readFormat reads the version of the layout; 0 means an empty file.
-func readFormat(tx *bbolt.Tx) (uint64, error) {
-	meta := tx.Bucket([]byte(metaTable))
-	if meta == nil {
-		if name, _ := tx.Cursor().First(); name != nil {
-			return 0, fmt.Errorf("it is the bbolt file of another program, with a bucket %.40q", name)
-		}
-		return 0, nil
-	}
-	value := meta.Get([]byte(formatKey))
-	if len(value) != 8 || binary.BigEndian.Uint64(value) == 0 {
-		return 0, fmt.Errorf("it has the format version %x", value)
-	}
-	return binary.BigEndian.Uint64(value), nil
+func tooNew(path string, version uint64) error {
+	return fmt.Errorf("store %s: %w: it has format %d, this one knows up to %d; install that Switchyard again",
+		path, ErrNewer, version, format)
 }
 
 // create marks a new file with the format and makes its name durable.
 func create(o opened, path string) error {
-	err := o.db.Update(func(tx *bbolt.Tx) error {
-		meta, err := tx.CreateBucket([]byte(metaTable))
-		if err != nil {
-			return err
-		}
-		return meta.Put([]byte(formatKey), binary.BigEndian.AppendUint64(nil, format))
-	})
+	err := o.db.Update(func(tx *bbolt.Tx) error { return mark(tx, tallies{}) })
 	if err == nil {
 		err = syncFolder(path)
 	}
@@ -227,6 +250,22 @@ func create(o opened, path string) error {
 		return fmt.Errorf("store %s: cannot make a new store: %w", path, err)
 	}
 	return nil
+}
+
+// mark writes the format, and what the tables hold.
+func mark(tx *bbolt.Tx, held tallies) error {
+	own, err := tx.CreateBucketIfNotExists([]byte(metaTable))
+	if err == nil {
+		err = own.Put([]byte(formatKey), binary.BigEndian.AppendUint64(nil, format))
+	}
+	if err == nil {
+		err = putTallies(own, held)
+	}
+	return err
+}
+
+func putTallies(own *bbolt.Bucket, held tallies) error {
+	return own.Put([]byte(talliesKey), seal(metaTable, talliesKey, held.encode()))
 }
 
 // syncFolder makes the file's name durable.

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -17,6 +18,8 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer/store"
 )
+
+func textLog(to io.Writer) *slog.Logger { return slog.New(slog.NewTextHandler(to, nil)) }
 
 // wantError expects an error that is of a kind and says certain words.
 func wantError(t *testing.T, err, kind error, words ...string) {
@@ -89,13 +92,13 @@ func TestOtherFiles(t *testing.T) {
 		kind error
 		word string
 	}{
-		"text":       {func(path string) { write(t, path, text) }, store.ErrForeign, "move it away"},
-		"short text": {func(path string) { write(t, path, text[:100]) }, store.ErrForeign, "move it away"},
-		"zeros":      {func(path string) { write(t, path, make([]byte, 16<<10)) }, store.ErrForeign, "move it away"},
+		"text":       {func(path string) { write(t, path, text) }, store.ErrForeign, "put back a backup"},
+		"short text": {func(path string) { write(t, path, text[:100]) }, store.ErrForeign, "put back a backup"},
+		"zeros":      {func(path string) { write(t, path, make([]byte, 16<<10)) }, store.ErrForeign, "put back a backup"},
 		"other program": {func(path string) {
 			bolt(t, path, func(tx *bbolt.Tx) error { _, err := tx.CreateBucket([]byte("members")); return err })
 		}, store.ErrForeign, `bucket "members"`},
-		"newer": {func(path string) { setFormat(t, path, binary.BigEndian.AppendUint64(nil, 2)) }, store.ErrNewer, "format 2"},
+		"newer": {func(path string) { setFormat(t, path, binary.BigEndian.AppendUint64(nil, 3)) }, store.ErrNewer, "format 3"},
 		"odd":   {func(path string) { setFormat(t, path, []byte("two")) }, store.ErrForeign, "format version"},
 	} {
 		path := filepath.Join(t.TempDir(), "peer.db")
@@ -169,7 +172,9 @@ func tryDamaged(t *testing.T, path string, content []byte) int {
 	write(t, path, content)
 	s, err := store.Open(path, store.Options{})
 	if err != nil {
-		wantError(t, err, store.ErrForeign, path)
+		if !errors.Is(err, store.ErrForeign) {
+			wantError(t, err, store.ErrDamaged, path, "switchyard store verify")
+		}
 		return 1
 	}
 	noticed := 0
@@ -194,7 +199,7 @@ func tryDamaged(t *testing.T, path string, content []byte) int {
 func TestCompaction(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "peer.db")
-	s := open(t, path)
+	s := openWith(t, path, store.Options{CompactOver: 1 << 40})
 	const n = 80
 	var erase []store.Put
 	for i := range n {
@@ -214,7 +219,7 @@ func TestCompaction(t *testing.T) {
 	write(t, path+".compact", []byte("left over from a crash"))
 
 	var log bytes.Buffer
-	again, err := store.Open(path, store.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	again, err := store.Open(path, store.Options{Logger: textLog(&log)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,10 +42,14 @@ func (s *Store) Load(table string) iter.Seq2[Row, error] {
 
 // Get returns the value of one row, and whether it exists.
 func (s *Store) Get(table, key string) (value []byte, found bool, err error) {
-	err = s.view(table, func(b *bbolt.Bucket) {
-		if v := b.Get([]byte(key)); v != nil {
-			value, found = copied(v), true
+	err = s.view(table, func(b *bbolt.Bucket) error {
+		stored := b.Get([]byte(key))
+		if stored == nil {
+			return nil
 		}
+		row, rowErr := readRow(table, []byte(key), stored)
+		value, found = row.Value, rowErr == nil
+		return rowErr
 	})
 	return value, found, err
 }
@@ -61,14 +65,15 @@ func (s *Store) Scan(table, fromKey string, reverse bool, limit int) ([]Row, err
 
 // page reads up to limit rows and says whether there may be more.
 func (s *Store) page(table, from string, reverse bool, limit int) (rows []Row, more bool, err error) {
-	err = s.view(table, func(b *bbolt.Bucket) {
-		rows, more = collect(b.Cursor(), []byte(from), reverse, limit)
+	err = s.view(table, func(b *bbolt.Bucket) (err error) {
+		rows, more, err = collect(table, b.Cursor(), []byte(from), reverse, limit)
+		return err
 	})
 	return rows, more, err
 }
 
 // collect reads rows until the limit or the table's end.
-func collect(c *bbolt.Cursor, from []byte, reverse bool, limit int) (rows []Row, more bool) {
+func collect(table string, c *bbolt.Cursor, from []byte, reverse bool, limit int) (rows []Row, more bool, err error) {
 	k, v := c.Seek(from)
 	next := c.Next
 	if reverse {
@@ -82,11 +87,24 @@ func collect(c *bbolt.Cursor, from []byte, reverse bool, limit int) (rows []Row,
 	}
 	for ; k != nil; k, v = next() {
 		if len(rows) >= limit {
-			return rows, true
+			return rows, true, nil
 		}
-		rows = append(rows, Row{Key: string(k), Value: copied(v)})
+		row, err := readRow(table, k, v)
+		if err != nil {
+			return nil, false, err
+		}
+		rows = append(rows, row)
 	}
-	return rows, false
+	return rows, false, nil
+}
+
+// readRow copies a row out of the map, if it is what was written.
+func readRow(table string, key, stored []byte) (Row, error) {
+	value, err := unseal(table, key, stored)
+	if err != nil {
+		return Row{}, &DamageError{Table: table, Key: string(key), What: err.Error()}
+	}
+	return Row{Key: string(key), Value: copied(value)}, nil
 }
 
 // copied copies a value out of the map; unlike [bytes.Clone] it always gives
@@ -94,14 +112,16 @@ func collect(c *bbolt.Cursor, from []byte, reverse bool, limit int) (rows []Row,
 func copied(v []byte) []byte { return append(make([]byte, 0, len(v)), v...) }
 
 // view reads from one table; f is not called for a table that does not exist.
-func (s *Store) view(table string, f func(*bbolt.Bucket)) error {
+func (s *Store) view(table string, f func(*bbolt.Bucket) error) error {
 	if err := s.failure(); err != nil {
 		return err
 	}
+	s.swap.RLock()
+	defer s.swap.RUnlock()
 	err := guard(func() error {
 		return s.db.View(func(tx *bbolt.Tx) error {
 			if b := tx.Bucket([]byte(table)); b != nil && table != metaTable {
-				f(b)
+				return f(b)
 			}
 			return nil
 		})
@@ -109,7 +129,10 @@ func (s *Store) view(table string, f func(*bbolt.Bucket)) error {
 	if errors.Is(err, berrors.ErrDatabaseNotOpen) {
 		err = ErrClosed
 	}
-	if err != nil {
+	switch {
+	case damaged(err):
+		return unusable(s.path, err)
+	case err != nil:
 		return fmt.Errorf("store %s: read of table %s: %w", s.path, table, err)
 	}
 	return nil

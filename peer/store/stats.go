@@ -33,6 +33,8 @@ type Stats struct {
 
 // Stats returns the counters.
 func (s *Store) Stats() Stats {
+	s.swap.RLock()
+	defer s.swap.RUnlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	stats := s.stats

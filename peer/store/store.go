@@ -41,6 +41,9 @@ type Options struct {
 	// AllowNetworkFS permits a file on NFS, Lustre and their like, where locks
 	// and memory maps are not to be relied on.
 	AllowNetworkFS bool
+	// CompactOver is the size in bytes over which a file that is more than half free
+	// is compacted; 0: 64 MiB.
+	CompactOver int64
 	// Logger receives what is worth an operator's notice; nil: nothing.
 	Logger *slog.Logger
 }
@@ -50,8 +53,12 @@ type Options struct {
 type Store struct {
 	path string
 	log  *slog.Logger
-	file *os.File // bbolt's own descriptor
-	db   *bbolt.DB
+
+	swap    sync.RWMutex // held for writing by the writer goroutine while another file takes the place of this one
+	file    *os.File     // bbolt's own descriptor
+	db      *bbolt.DB
+	tallies tallies   // the writer goroutine's
+	shrinks shrinking // likewise
 
 	mu     sync.Mutex
 	queue  []*request
@@ -63,12 +70,15 @@ type Store struct {
 }
 
 // Open opens the store at path, or makes a new one there with mode 0600. The
-// folder must exist. A file of more than 64 MiB that is more than half free is
-// compacted first. Errors wrap [ErrLocked], [ErrNetworkFS], [ErrForeign] or
-// [ErrNewer].
+// directory must exist. Every page and row of the file is checked first. A file that is
+// large and more than half free is compacted, then and whenever it becomes so. Errors
+// wrap [ErrLocked], [ErrNetworkFS], [ErrForeign], [ErrDamaged], [ErrFull] or [ErrNewer].
 func Open(path string, opts Options) (*Store, error) {
 	if opts.LockTimeout <= 0 {
 		opts.LockTimeout = time.Second
+	}
+	if opts.CompactOver <= 0 {
+		opts.CompactOver = compactOver
 	}
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
@@ -80,21 +90,27 @@ func Open(path string, opts Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err = prepare(o, path); err != nil {
+	if err = removeScratch(path); err == nil {
+		o, err = prepare(o, path, opts.Logger)
+	}
+	if err != nil {
 		return nil, errors.Join(err, o.close())
 	}
-	if o, err = compact(o, path, opts.Logger); err != nil {
-		return nil, err
-	}
 	s := &Store{
-		path: path,
-		log:  opts.Logger,
-		file: o.file,
-		db:   o.db,
-		wake: make(chan struct{}, 1),
-		done: make(chan struct{}),
+		path:    path,
+		log:     opts.Logger,
+		file:    o.file,
+		db:      o.db,
+		tallies: o.survey.found,
+		shrinks: shrinking{over: opts.CompactOver},
+		wake:    make(chan struct{}, 1),
+		done:    make(chan struct{}),
 	}
 	s.stats.FreeBytes = freeBytes(o.db)
+	s.shrink()
+	if err = s.failure(); err != nil {
+		return nil, errors.Join(err, release(s.file))
+	}
 	go s.write()
 	return s, nil
 }

@@ -30,7 +30,13 @@ func TestMain(m *testing.M) {
 // open opens a store that is closed at the end of the test.
 func open(t testing.TB, path string) *store.Store {
 	t.Helper()
-	s, err := store.Open(path, store.Options{AllowNetworkFS: true})
+	return openWith(t, path, store.Options{})
+}
+
+func openWith(t testing.TB, path string, options store.Options) *store.Store {
+	t.Helper()
+	options.AllowNetworkFS = true
+	s, err := store.Open(path, options)
 	if err != nil {
 		t.Fatal(err)
 	}

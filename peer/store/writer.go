@@ -1,7 +1,9 @@
 package store
 
 import (
+	"bytes"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -10,19 +12,24 @@ import (
 
 // request is one caller's rows, in line or in a transaction.
 type request struct {
-	puts []Put
-	size int         // bytes of keys and values
+	puts []Put       // values in their stored form
+	size int         // bytes of keys and values, without checksums
 	bad  error       // why the rows can never be stored
 	done func(error) // called exactly once, but not for a withdrawn request
 }
 
+// newRequest gives the rows their checksums, on the caller's time.
 func newRequest(puts []Put, done func(error)) *request {
-	r := &request{puts: puts, done: done}
-	for _, put := range puts {
+	r := &request{puts: make([]Put, len(puts)), done: done}
+	for i, put := range puts {
 		r.size += len(put.Key) + len(put.Value)
 		if r.bad == nil {
 			r.bad = validate(put)
 		}
+		if put.Value != nil && r.bad == nil {
+			put.Value = seal(put.Table, put.Key, put.Value)
+		}
+		r.puts[i] = put
 	}
 	return r
 }
@@ -82,6 +89,7 @@ func (s *Store) write() {
 		switch {
 		case len(batch) > 0:
 			s.commit(batch)
+			s.shrink()
 		case closed:
 			return
 		default:
@@ -144,46 +152,95 @@ func (s *Store) transact(batch []*request) error {
 	}
 	started := time.Now()
 	var id int
+	held := maps.Clone(s.tallies)
 	err := guard(func() error {
 		return s.db.Update(func(tx *bbolt.Tx) error {
 			id = tx.ID()
-			return apply(tx, good)
+			return apply(tx, good, held)
 		})
 	})
 	took := time.Since(started)
 	if err != nil {
 		err = s.judge(err, id)
+	} else {
+		s.tallies = held
 	}
 	s.count(good, took, err)
 	return err
 }
 
-// apply makes the changes of the batch in the transaction, in order.
-func apply(tx *bbolt.Tx, batch []*request) error {
-	tables := make(map[string]*bbolt.Bucket)
+// apply makes the changes of the batch in the transaction, in order, and keeps the
+// tallies.
+func apply(tx *bbolt.Tx, batch []*request, held tallies) error {
+	tables := make(map[string]*changing)
 	for _, r := range batch {
 		for _, put := range r.puts {
 			table := tables[put.Table]
 			if table == nil {
 				var err error
-				if table, err = tx.CreateBucketIfNotExists([]byte(put.Table)); err != nil {
+				if table, err = change(tx, put.Table, held); err != nil {
 					return fmt.Errorf("table %s: %w", put.Table, err)
 				}
 				tables[put.Table] = table
 			}
-			if err := write(put, table); err != nil {
+			if err := table.write(put); err != nil {
 				return fmt.Errorf("table %s: key %.80q: %w", put.Table, put.Key, err)
 			}
 		}
 	}
+	for name, table := range tables {
+		held[name] = table.tally
+	}
+	return putTallies(tx.Bucket([]byte(metaTable)), held)
+}
+
+// changing is a table in a transaction.
+type changing struct {
+	rows  *bbolt.Bucket
+	tally tally
+	last  []byte // no key is after this one; most new rows are, and need not be looked for
+}
+
+// fillPercent is how full a page is left that is split. Most keys ascend, with job ids
+// and with time: nothing comes into the lower half of a page any more.
+const fillPercent = 0.9
+
+func change(tx *bbolt.Tx, name string, held tallies) (*changing, error) {
+	rows, err := tx.CreateBucketIfNotExists([]byte(name))
+	if err != nil {
+		return nil, err
+	}
+	rows.FillPercent = fillPercent
+	last, _ := rows.Cursor().Last()
+	return &changing{rows: rows, tally: held[name], last: bytes.Clone(last)}, nil
+}
+
+// write changes a row to the stored form that the put has, and the tally with it.
+func (t *changing) write(p Put) error {
+	key := []byte(p.Key)
+	var old []byte
+	if bytes.Compare(key, t.last) <= 0 {
+		old = t.rows.Get(key)
+	}
+	if old != nil {
+		t.tally.remove(old)
+	}
+	switch {
+	case p.Value != nil:
+		return t.put(key, p.Value)
+	case old != nil:
+		return t.rows.Delete(key)
+	}
 	return nil
 }
 
-func write(p Put, table *bbolt.Bucket) error {
-	if p.Value == nil {
-		return table.Delete([]byte(p.Key))
+// put writes a row in its stored form; the tally has no other of this key.
+func (t *changing) put(key, stored []byte) error {
+	t.tally.add(stored)
+	if bytes.Compare(key, t.last) > 0 {
+		t.last = key
 	}
-	return table.Put([]byte(p.Key), p.Value)
+	return t.rows.Put(key, stored)
 }
 
 // judge decides what a failed transaction means. Lack of room leaves the file as
@@ -195,6 +252,11 @@ func (s *Store) judge(err error, id int) error {
 		return fmt.Errorf("store %s: %w, nothing was written; free space or raise the quota on that file system: %w",
 			s.path, ErrFull, err)
 	}
+	return s.breakDown(err)
+}
+
+// breakDown takes the store out of service.
+func (s *Store) breakDown(err error) error {
 	s.log.Error("store_broken", "path", s.path, "error", err)
 	err = fmt.Errorf("store %s: %w after a failed write; check the disk and the kernel log, then restart the peer: %w",
 		s.path, ErrBroken, err)
