@@ -15,9 +15,12 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/store"
 )
 
-// childPath names the environment variable that makes the test binary the
-// victim of TestKill.
-const childPath = "STORE_TEST_CHILD_PATH"
+// The environment variables that make the test binary the victim of TestKill: where the
+// store is, and over which size it is compacted, which also makes it grow and shrink.
+const (
+	childPath    = "STORE_TEST_CHILD_PATH"
+	childCompact = "STORE_TEST_CHILD_COMPACT"
+)
 
 const (
 	callers   = 8
@@ -26,12 +29,16 @@ const (
 
 // commitForever prints each id after its row is committed.
 func commitForever(path string) {
-	s, err := store.Open(path, store.Options{})
+	compactOver, _ := strconv.ParseInt(os.Getenv(childCompact), 10, 64)
+	s, err := store.Open(path, store.Options{CompactOver: compactOver})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 	var all sync.WaitGroup
+	if compactOver > 0 {
+		all.Go(func() { growAndShrink(s, int(2*compactOver)) })
+	}
 	for caller := range callers {
 		all.Go(func() {
 			for id := caller*callerGap + os.Getpid()*1000; ; id++ {
@@ -46,6 +53,20 @@ func commitForever(path string) {
 		})
 	}
 	all.Wait()
+}
+
+// growAndShrink writes and deletes size bytes again and again, so that the file is
+// compacted again and again.
+func growAndShrink(s *store.Store, size int) {
+	ballast := store.Put{Table: "ballast", Key: "1", Value: make([]byte, size)}
+	for {
+		for _, put := range []store.Put{ballast, {Table: ballast.Table, Key: ballast.Key}} {
+			if err := s.Commit(context.Background(), []store.Put{put}); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(1)
+			}
+		}
+	}
 }
 
 // TestKill ends a writing process with SIGKILL at random moments and expects
@@ -63,12 +84,29 @@ func TestKill(t *testing.T) {
 	}
 }
 
+// TestKillWhileCompacting does so while the file is replaced all the time.
+func TestKillWhileCompacting(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "peer.db")
+	random := rand.New(rand.NewPCG(8, 8))
+	acknowledged := map[string]bool{}
+	caught := 0
+	for range 12 {
+		killAfter(t, path, 1+random.IntN(60), acknowledged, childCompact+"=1000000")
+		if _, err := os.Stat(path + ".compact"); err == nil {
+			caught++
+		}
+		verifyRows(t, path, acknowledged)
+	}
+	t.Logf("%d of 12 kills in the middle of a copy; %d rows acknowledged, none lost", caught, len(acknowledged))
+}
+
 // killAfter runs a child, kills it once it has acknowledged n rows, and notes
 // all that it has acknowledged.
-func killAfter(t *testing.T, path string, n int, acknowledged map[string]bool) {
+func killAfter(t *testing.T, path string, n int, acknowledged map[string]bool, environment ...string) {
 	t.Helper()
 	child := exec.CommandContext(t.Context(), os.Args[0])
-	child.Env = append(os.Environ(), childPath+"="+path)
+	child.Env = append(append(os.Environ(), childPath+"="+path), environment...)
 	child.Stderr = os.Stderr
 	out, err := child.StdoutPipe()
 	if err != nil {
