@@ -20,6 +20,11 @@ func (p *Peer) cancel(ev Cancel) {
 		return
 	}
 	p.answer(ev.Asked, Done{})
+	if why := p.doubtOf(j); why != "" {
+		p.fact(Fact{Kind: JobCancelled, Job: ev.Job, Text: "by " + ev.User})
+		p.closeUnknown(j, why)
+		return
+	}
 	if j.Cancelling || j.Phase == Collecting {
 		return
 	}

@@ -11,32 +11,48 @@ import (
 
 // cards is site a with the partners b and c, which show their cards.
 type cards struct {
-	t    *testing.T
-	peer *peer.Peer
-	rows peer.Rows
-	now  protocol.Instant
-	next peer.AskID
+	t     *testing.T
+	peer  *peer.Peer
+	rows  peer.Rows
+	first peer.Ready // what the first step brought
+	now   protocol.Instant
+	next  peer.AskID
 }
 
 func newCards(t *testing.T, rows peer.Rows) *cards {
 	t.Helper()
-	records, err := rows.Records()
-	if err != nil {
-		t.Fatal(err)
-	}
 	cfg := goodConfig()
 	cfg.Watermark = protocol.Second
 	cfg.PublicKey = peertest.PublicKey("a", 1)
 	for i := range cfg.Partners {
 		cfg.Partners[i].MaxJobs = 10
 	}
+	return newCardsOf(t, cfg, rows)
+}
+
+// newCardsOf starts a peer from the rows, and keeps its records in them.
+func newCardsOf(t *testing.T, cfg peer.Config, rows peer.Rows) *cards {
+	t.Helper()
+	records, err := rows.Records()
+	if err != nil {
+		t.Fatal(err)
+	}
 	p, err := peer.New(cfg, 1, records)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &cards{t: t, peer: p, rows: rows, now: peertest.Epoch}
-	c.step(peer.Tick{})
+	c := &cards{t: t, peer: p, rows: rows, now: peertest.Epoch + protocol.Instant(protocol.Hour)}
+	c.first = c.step(peer.Tick{})
 	return c
+}
+
+// ask puts a question and returns the answer.
+func (c *cards) ask(ev peer.Event) peer.Reply {
+	answers := c.step(ev).Answers
+	if len(answers) != 1 {
+		c.t.Fatalf("%T has %d answers", ev, len(answers))
+	}
+	return answers[0].Reply
 }
 
 func (c *cards) step(ev peer.Event) peer.Ready {

@@ -80,6 +80,16 @@ type Cancel struct {
 	Admin bool   // may cancel anybody's
 }
 
+// Requeue puts a job that needs an operator back into the grid queue; it may run twice.
+// Answered by [Done] or [Refusal].
+type Requeue struct {
+	Asked AskID
+	Job   protocol.JobID
+	User  string // must own the job
+	UID   int    // of the user, for the audit
+	Admin bool   // may requeue anybody's
+}
+
 // Retune changes how rounds are opened and decided, from here on. Answered by
 // [Done] or [Refusal]. The shell must ask the policy of that name by the time it
 // hands this in.
@@ -130,6 +140,7 @@ func (MemberSeen) event()   {}
 func (CallDone) event()     {}
 func (Submit) event()       {}
 func (Cancel) event()       {}
+func (Requeue) event()      {}
 func (Retune) event()       {}
 func (TestSubmit) event()   {}
 func (AskQueue) event()     {}

@@ -43,6 +43,8 @@ const (
 	JobCancelled      FactKind = "cancel-asked"
 	JobRequeued       FactKind = "requeued"
 	NeedsOperator     FactKind = "needs-operator"
+	RequeueForced     FactKind = "requeue-forced" // by an operator; the job may run twice
+	SetAside          FactKind = "set-aside"      // the local scheduler has a job that no row knows
 	GuestPrepared     FactKind = "guest-prepared"
 	GuestRefused      FactKind = "guest-refused"
 	GuestOwned        FactKind = "guest-owned"
@@ -53,7 +55,8 @@ const (
 	PartnerUp         FactKind = "partner-up"
 	PartnerDown       FactKind = "partner-down"
 	PartnerSilent     FactKind = "partner-silent"
-	Volunteered       FactKind = "volunteered" // this site
+	PartnerMissing    FactKind = "partner-missing" // not configured, and rows name it
+	Volunteered       FactKind = "volunteered"     // this site
 	PartnerVolunteers FactKind = "partner-volunteers"
 	Retuned           FactKind = "retuned"
 	NameClash         FactKind = "name-clash"   // a partner's card does not go with this site, or with another partner

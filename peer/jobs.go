@@ -221,7 +221,7 @@ func (p *Peer) refuseSpec(spec protocol.Spec, held bool) (Refusal, bool) {
 			"the job's name has %d bytes or is not UTF-8; give one of at most %d", len(spec.Name), maxName)}, true
 	}
 	for _, name := range spec.Sites {
-		if name != p.cfg.Site && p.byName[name] == nil {
+		if one := p.byName[name]; name != p.cfg.Site && (one == nil || one.departed) {
 			return Refusal{Code: BadRequest, Reason: fmt.Sprintf(
 				"site %q is neither this site nor a partner of it; `switchyard sites` lists them", name)}, true
 		}
@@ -286,6 +286,9 @@ func (p *Peer) whoCanRun(spec protocol.Spec, held bool) (can, certain bool, noes
 	}
 	judge(p.cfg.Site, &p.cfg.Capacity, cannotHold(held, p.cfg.Reserves))
 	for _, one := range p.partners {
+		if one.departed {
+			continue
+		}
 		if p.cfg.Policy.Alone {
 			judge(one.Site, &protocol.Capacity{}, fmt.Sprintf("the policy %s sends no job away", p.cfg.Policy.Name))
 			continue

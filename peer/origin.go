@@ -272,6 +272,7 @@ func (p *Peer) result(one *partner, m protocol.Result) {
 	}
 	if p.rerun(j, m.Outcome) {
 		p.send(one.Site, protocol.ResultAck{Tag: m.Tag})
+		j.Reruns++
 		p.backToQueue(j, JobRequeued, "its node failed: "+m.Outcome.Reason)
 		return
 	}
@@ -292,7 +293,7 @@ func (p *Peer) result(one *partner, m protocol.Result) {
 const maxReruns = 10
 
 func (p *Peer) rerun(j *job, outcome protocol.Outcome) bool {
-	return outcome.State == protocol.NodeFail && j.Spec.Requeue && !j.Cancelling && j.Epoch < maxReruns
+	return outcome.State == protocol.NodeFail && j.Spec.Requeue && !j.Cancelling && j.Reruns < maxReruns
 }
 
 // collect brings the files of a job that ended elsewhere home.
@@ -355,7 +356,12 @@ func (p *Peer) lostTrack(one *partner, tag protocol.Tag) {
 	if j == nil || (j.Phase != Granted && j.Phase != Handed && j.Phase != Recalling) {
 		return
 	}
-	if j.Spec.Requeue && !j.Cancelling {
+	why := fmt.Sprintf("%s has lost its records of this job, which may have run there", one.Site)
+	if j.Cancelling {
+		p.closeUnknown(j, why)
+		return
+	}
+	if j.Spec.Requeue {
 		p.fence(j, one.Site, "its site has lost its records")
 		return
 	}
@@ -366,7 +372,7 @@ func (p *Peer) lostTrack(one *partner, tag protocol.Tag) {
 	if j.Stuck != "" {
 		return
 	}
-	j.Stuck = fmt.Sprintf("%s has lost its records of this job, which may have run there", one.Site)
+	j.Stuck = why
 	p.saveJob(tag.Job)
 	p.fact(Fact{Kind: NeedsOperator, Job: tag.Job, Site: one.Site, Epoch: tag.Epoch, Text: j.Stuck})
 }

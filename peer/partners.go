@@ -12,13 +12,14 @@ import (
 // partner is a configured site and what is known of it now.
 type partner struct {
 	Partner
-	row     PartnerRow     // durable; zero: its card has never come
-	card    *protocol.Card // nil: not known since the start
-	linked  bool
-	refused string // why it is not compatible; empty: it is
-	silent  bool   // missed a deadline and has not been heard since
-	heard   protocol.Instant
-	seenSeq uint64 // highest sequence number of its jobs seen here
+	departed bool           // not configured, but rows name it
+	row      PartnerRow     // durable; zero: its card has never come
+	card     *protocol.Card // nil: not known since the start
+	linked   bool
+	refused  string // why it is not compatible; empty: it is
+	silent   bool   // missed a deadline and has not been heard since
+	heard    protocol.Instant
+	seenSeq  uint64 // highest sequence number of its jobs seen here
 
 	load      protocol.Load
 	loadAt    protocol.Instant // when it was true; 0: never known
@@ -42,7 +43,7 @@ func (one *partner) usable() bool {
 
 func (p *Peer) connected(card protocol.Card) {
 	one := p.byName[card.Site]
-	if one == nil {
+	if one == nil || one.departed {
 		return
 	}
 	renewed := one.card == nil || one.card.Incarnation != card.Incarnation

@@ -44,10 +44,11 @@ type Peer struct {
 	marked   map[dirtyRow]bool
 
 	promised   map[protocol.Tag]promise
-	weighed    map[protocol.Tag]*partner // whose offers the local scheduler is asked about
-	resendSoon []timer                   // scratch
-	lastCalled uint64                    // numbers the availability messages heard
-	tunings    int                       // made so far; an older policy's hint is not kept
+	aside      map[protocol.Tag]protocol.State // what the local scheduler has, and no row
+	weighed    map[protocol.Tag]*partner       // whose offers the local scheduler is asked about
+	resendSoon []timer                         // scratch
+	lastCalled uint64                          // numbers the availability messages heard
+	tunings    int                             // made so far; an older policy's hint is not kept
 
 	awaits      bool // cycles are planned
 	cycleDue    bool // its time has come
@@ -111,6 +112,7 @@ func New(cfg Config, seed uint64, rows []Record) (*Peer, error) {
 		calls:    map[CallID]func(Result, error){},
 		marked:   map[dirtyRow]bool{},
 		promised: map[protocol.Tag]promise{},
+		aside:    map[protocol.Tag]protocol.State{},
 		weighed:  map[protocol.Tag]*partner{},
 
 		applications: map[protocol.JobID]*application{},
@@ -172,6 +174,8 @@ func (p *Peer) take(ev Event) {
 		p.submit(ev)
 	case Cancel:
 		p.cancel(ev)
+	case Requeue:
+		p.requeueForced(ev)
 	case Retune:
 		p.retune(ev)
 	}
@@ -190,7 +194,7 @@ func (p *Peer) takeQuestion(ev Event) {
 		p.answer(ev.Asked, p.sitesView())
 	case AskWarehouse:
 		p.answer(ev.Asked, p.warehouseView(ev))
-	case Tick, MessageIn, Connected, Disconnected, DigestSeen, MemberSeen, CallDone, Submit, Cancel, Retune:
+	case Tick, MessageIn, Connected, Disconnected, DigestSeen, MemberSeen, CallDone, Submit, Cancel, Requeue, Retune:
 	}
 }
 
@@ -239,6 +243,9 @@ func resultAs[R Result](result Result, err error) (R, error) {
 }
 
 func (p *Peer) send(to protocol.SiteName, m protocol.Message) {
+	if one := p.byName[to]; one == nil || one.departed {
+		return
+	}
 	p.out.Messages = append(p.out.Messages, Outgoing{To: to, Body: m})
 }
 

@@ -250,7 +250,7 @@ type SiteView struct {
 	Site     protocol.SiteName   `json:"site"`
 	Number   protocol.SiteNumber `json:"number"` // 0: not known yet
 	Self     bool                `json:"self"`
-	Link     string              `json:"link"` // "self", "up", "down", "silent", "refused"
+	Link     string              `json:"link"` // "self", "up", "down", "silent", "refused", "missing" (not configured, and jobs name it)
 	Why      string              `json:"why,omitempty"`
 	CPUs     int                 `json:"cpus"`
 	Nodes    int                 `json:"nodes"`

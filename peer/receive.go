@@ -6,7 +6,7 @@ import "github.com/switchyard-hpc/switchyard/protocol"
 // from the site that they are about.
 func (p *Peer) receive(from protocol.SiteName, m protocol.Message) { //nolint:cyclop // one line for each kind of message
 	one := p.byName[from]
-	if one == nil {
+	if one == nil || one.departed {
 		p.fact(Fact{Kind: MessageOdd, Site: from, Text: "from a site that is no partner"})
 		return
 	}

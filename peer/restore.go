@@ -29,11 +29,12 @@ func (p *Peer) restore(rows []Record) error {
 	if err := p.restoreApplications(); err != nil {
 		return err
 	}
+	p.keepDeparted()
 	for id, g := range p.guests {
 		g.payload = payloads[id]
 		if one := p.byName[g.Origin]; one != nil {
 			one.seenSeq = max(one.seenSeq, id.Seq())
-			if g.Phase == GuestIsPrepared || g.Phase == GuestIsOwned {
+			if g.open() {
 				p.admit(one, g, +1)
 			}
 		}
@@ -127,6 +128,7 @@ func (p *Peer) resume() {
 	for _, tag := range slices.SortedFunc(maps.Keys(p.runs), compareTags) {
 		p.resumeRun(p.runs[tag])
 	}
+	p.tellDeparted()
 	p.learnLoad()
 	p.watch()
 	p.beginSigma()

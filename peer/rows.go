@@ -68,7 +68,8 @@ type JobRow struct {
 	Started    protocol.Instant  `json:"started,omitempty"`
 	Ended      protocol.Instant  `json:"ended,omitempty"`
 	Outcome    *protocol.Outcome `json:"outcome,omitempty"`
-	Stuck      string            `json:"stuck,omitempty"` // why an operator must look
+	Stuck      string            `json:"stuck,omitempty"`  // why an operator must look
+	Reruns     int               `json:"reruns,omitempty"` // after failures of nodes
 	WorkDir    string            `json:"work_dir,omitempty"`
 	Stdout     string            `json:"stdout,omitempty"`
 	Stderr     string            `json:"stderr,omitempty"`

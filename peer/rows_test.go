@@ -27,7 +27,7 @@ func fullRows() map[peer.Table]peer.Row {
 	return map[peer.Table]peer.Row{
 		peer.JobTable: peer.JobRow{
 			Spec: spec, Phase: peer.Collecting, Epoch: 3, Site: "b", Cancelling: true, State: protocol.Running, Reason: "r",
-			StatusSeq: 4, QuotedAWT: 5, Placed: 6, Started: 7, Ended: 8, Outcome: outcome, Stuck: "s",
+			StatusSeq: 4, QuotedAWT: 5, Placed: 6, Started: 7, Ended: 8, Outcome: outcome, Stuck: "s", Reruns: 9,
 			WorkDir: "/w", Stdout: "/o", Stderr: "/e",
 			Application: 1_000_000_000_006, Foreseen: &peer.Foreseen{Cost: -1, End: 2, Run: 3}, Hold: 4, Held: 5,
 			Component: &peer.Component{

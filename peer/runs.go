@@ -36,6 +36,7 @@ func (p *Peer) startRun(tag protocol.Tag, account string, spec protocol.Spec) {
 		request: request,
 	}
 	p.runs[tag] = r
+	delete(p.aside, tag)
 	if !p.holds(tag) {
 		p.promise(tag, p.now, request)
 	}
@@ -256,13 +257,18 @@ func (p *Peer) dropRun(tag protocol.Tag) {
 	if p.runs[tag] == nil {
 		return
 	}
+	p.removeRun(tag)
+	p.forget(tag)
+}
+
+// removeRun forgets a run here, and gives up the room that is held for it.
+func (p *Peer) removeRun(tag protocol.Tag) {
 	held := p.holds(tag)
 	delete(p.runs, tag)
 	p.keepPromise(tag)
 	p.timers.stop(runTimerOf(tag))
 	p.timers.stop(reportTimerOf(tag))
 	p.saveRun(tag)
-	p.forget(tag)
 	if held {
 		p.release(tag) // the job may never have come to take it
 	}
@@ -301,7 +307,10 @@ func (p *Peer) watch() {
 func (p *Peer) changed(c localsched.Change) {
 	r := p.runs[c.Tag]
 	if r == nil {
-		if c.State.Terminal() {
+		switch {
+		case !p.closedHere(c.Tag):
+			p.setAside(c)
+		case c.State.Terminal():
 			p.forget(c.Tag) // its end was taken in an earlier life
 		}
 		return
@@ -365,6 +374,7 @@ func (p *Peer) endedHere(j *job, r *run) {
 	p.dropRun(r.Tag)
 	if rerun {
 		j.Outcome, j.Ended = nil, 0
+		j.Reruns++
 		p.backToQueue(j, JobRequeued, "its node failed: "+r.Outcome.Reason)
 		return
 	}

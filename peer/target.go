@@ -293,7 +293,11 @@ func (p *Peer) recalled(one *partner, m protocol.Recall) {
 			g.Recalled, g.Cancel = true, g.Cancel || m.Cancel
 			p.saveGuest(m.Tag.Job)
 		}
-		p.takeBack(p.runs[g.tag()], g.Cancel)
+		r := p.runs[g.tag()]
+		p.takeBack(r, g.Cancel)
+		if g.Cancel && r != nil && r.Stuck != "" { // the origin need not wait for what nobody can tell
+			p.send(one.Site, protocol.Unknown{Tag: m.Tag})
+		}
 	case g.Phase == GuestIsClosed:
 		p.send(one.Site, protocol.Unknown{Tag: m.Tag})
 	}

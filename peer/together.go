@@ -269,7 +269,7 @@ func (p *Peer) grantTogether(members []*job) {
 // that matters.
 func (p *Peer) cannotGrant(j *job) string {
 	if j.Phase == Offered {
-		if p.byName[j.Site] == nil {
+		if one := p.byName[j.Site]; one == nil || one.departed {
 			return string(j.Site) + " is no partner any more"
 		}
 		return ""

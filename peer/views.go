@@ -82,11 +82,8 @@ func (p *Peer) wishesView(j *job, known spending) *Wishes {
 
 // reasonOf says what a job that has not ended waits for.
 func (p *Peer) reasonOf(j *job) string {
-	if j.Stuck != "" {
-		return "NeedsOperator: " + j.Stuck
-	}
-	if r := p.runs[j.tag()]; r != nil && r.Stuck != "" {
-		return "NeedsOperator: " + r.Stuck
+	if why := p.doubtOf(j); why != "" {
+		return "NeedsOperator: " + why
 	}
 	one := p.byName[j.Site]
 	switch {
@@ -187,6 +184,8 @@ func (p *Peer) partnerView(one *partner) SiteView {
 		JobsHere: one.jobsHere, JobsSent: one.jobsThere,
 	}
 	switch {
+	case one.departed:
+		v.Link, v.Why = "missing", missing(one.jobsThere, one.jobsHere)
 	case one.refused != "":
 		v.Link, v.Why = "refused", one.refused
 	case !one.linked:

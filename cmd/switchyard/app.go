@@ -73,7 +73,7 @@ func (a *app) root() *cobra.Command {
 	root.PersistentFlags().StringVar(&a.socket, "socket", socket, "the peer's socket (SWITCHYARD_SOCKET)")
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.AddGroup(&cobra.Group{ID: "jobs", Title: "Jobs:"}, &cobra.Group{ID: "site", Title: "Sites:"})
-	grouped(root, "jobs", a.submitCommand(), a.queueCommand(), a.statusCommand(), a.cancelCommand(), a.logsCommand(),
+	grouped(root, "jobs", a.submitCommand(), a.queueCommand(), a.statusCommand(), a.cancelCommand(), a.requeueCommand(), a.logsCommand(),
 		a.quoteCommand(), a.explainCommand(), a.warehouseCommand())
 	grouped(root, "site", a.sitesCommand(), a.peerCommand(), a.reloadCommand(), a.keygenCommand(), a.configCommand(), a.demoCommand(),
 		a.simCommand(), a.pluginCommand(), a.pricesCommand(), a.machineCommand())

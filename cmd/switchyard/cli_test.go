@@ -59,6 +59,8 @@ func TestExitCodes(t *testing.T) {
 		"missing value":    {nil, goodScript, []string{"submit", "-n"}, 2, "needs an argument"},
 		"stray argument":   {nil, "", []string{"queue", "x"}, 2, `switchyard queue takes no arguments, but got "x"`},
 		"no id":            {nil, "", []string{"cancel"}, 2, "needs a job id"},
+		"not by force":     {nil, "", []string{"requeue", "1000000000001"}, 2, "with --force"},
+		"requeue denied":   {refusing(peer.Denied), "", []string{"requeue", "--force", "1000000000001"}, 4, "no"},
 		"bad id":           {nil, "", []string{"cancel", "12"}, 2, "names no site"},
 		"bad directive":    {nil, "#!/bin/sh\n#SBATCH --tim=3 -n x\n", []string{"submit"}, 2, "stdin:2: the option --tim is unknown; did you mean --time?\nswitchyard: stdin:2: --ntasks:"},
 		"empty script":     {nil, "", []string{"submit"}, 2, "stdin: the batch script is empty"},

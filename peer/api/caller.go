@@ -18,6 +18,7 @@ import (
 // caller is who is at the other end of a connection, by the kernel's word.
 type caller struct {
 	user  string
+	uid   int
 	admin bool // root, or the account of the peer
 	err   error
 }
@@ -33,7 +34,7 @@ func withCaller(ctx context.Context, conn net.Conn, name func(int) (string, erro
 		if err != nil {
 			return caller{err: err}
 		}
-		c := caller{admin: uid == 0 || uid == os.Geteuid()}
+		c := caller{uid: uid, admin: uid == 0 || uid == os.Geteuid()}
 		c.user, c.err = name(uid)
 		return c
 	})

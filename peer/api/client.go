@@ -72,6 +72,13 @@ func (c *Client) Cancel(ctx context.Context, id protocol.JobID) error {
 	return err
 }
 
+// Requeue puts a job that needs an operator back into the grid queue, though it may run twice.
+// When it returns, that is durable.
+func (c *Client) Requeue(ctx context.Context, id protocol.JobID) error {
+	_, err := call[peer.Done](ctx, c, http.MethodPost, jobPath(id, "/requeue"), nil)
+	return err
+}
+
 // Wait waits until the job has ended, as long as ctx allows.
 func (c *Client) Wait(ctx context.Context, id protocol.JobID) (peer.JobView, error) {
 	for {

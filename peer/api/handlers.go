@@ -154,6 +154,17 @@ func (s *server) cancel(w http.ResponseWriter, r *http.Request, who caller) erro
 	})
 }
 
+// requeue puts a job that needs an operator back into the grid queue.
+func (s *server) requeue(w http.ResponseWriter, r *http.Request, who caller) error {
+	id, err := jobID(r)
+	if err != nil {
+		return err
+	}
+	return s.ask(w, r, http.StatusAccepted, func(asked peer.AskID) peer.Event {
+		return peer.Requeue{Asked: asked, Job: id, User: who.user, UID: who.uid, Admin: who.admin}
+	})
+}
+
 // wait answers when the job has ended, or with its present state after a while:
 // the client asks again.
 func (s *server) wait(w http.ResponseWriter, r *http.Request, _ caller) error {

@@ -108,20 +108,21 @@ type handler func(w http.ResponseWriter, r *http.Request, who caller) error
 func (s *server) routes() http.Handler {
 	mux := http.NewServeMux()
 	for pattern, handle := range map[string]handler{
-		"POST /v1/jobs":             s.submit,
-		"POST /v1/quotes":           s.quotes,
-		"GET /v1/jobs":              s.queue,
-		"GET /v1/jobs/{id}":         s.job,
-		"DELETE /v1/jobs/{id}":      s.cancel,
-		"GET /v1/jobs/{id}/wait":    s.wait,
-		"GET /v1/jobs/{id}/explain": s.explain,
-		"GET /v1/jobs/{id}/output":  s.output,
-		"GET /v1/sites":             s.sites,
-		"GET /v1/warehouse":         s.warehouse,
-		"GET /v1/info":              s.info,
-		"GET /v1/plugins":           s.plugins,
-		"POST /v1/reload":           s.reload,
-		"/":                         s.unknown,
+		"POST /v1/jobs":              s.submit,
+		"POST /v1/quotes":            s.quotes,
+		"GET /v1/jobs":               s.queue,
+		"GET /v1/jobs/{id}":          s.job,
+		"DELETE /v1/jobs/{id}":       s.cancel,
+		"POST /v1/jobs/{id}/requeue": s.requeue,
+		"GET /v1/jobs/{id}/wait":     s.wait,
+		"GET /v1/jobs/{id}/explain":  s.explain,
+		"GET /v1/jobs/{id}/output":   s.output,
+		"GET /v1/sites":              s.sites,
+		"GET /v1/warehouse":          s.warehouse,
+		"GET /v1/info":               s.info,
+		"GET /v1/plugins":            s.plugins,
+		"POST /v1/reload":            s.reload,
+		"/":                          s.unknown,
 	} {
 		mux.HandleFunc(pattern, s.answer(handle))
 	}

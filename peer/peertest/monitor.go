@@ -19,6 +19,7 @@ type monitor struct {
 	acked    map[protocol.JobID]protocol.SiteName
 	ends     map[protocol.JobID]protocol.State
 	requeue  map[protocol.JobID]bool
+	forced   map[protocol.JobID]bool // by an operator: may run twice
 	taken    map[intake]int
 	prepared map[guestAt]intake // in which guests were
 	problems []string
@@ -55,6 +56,7 @@ func newMonitor(w *World) *monitor {
 		acked:   map[protocol.JobID]protocol.SiteName{},
 		ends:    map[protocol.JobID]protocol.State{},
 		requeue: map[protocol.JobID]bool{},
+		forced:  map[protocol.JobID]bool{},
 		taken:   map[intake]int{},
 
 		prepared: map[guestAt]intake{},
@@ -201,7 +203,7 @@ func (m *monitor) started(s *Site, tag protocol.Tag) {
 			m.problem("%v starts twice, at %s and at %s", tag, one.site, s.Name)
 		}
 	}
-	if len(earlier) > 0 && !m.requeue[tag.Job] {
+	if len(earlier) > 0 && !m.requeue[tag.Job] && !m.forced[tag.Job] {
 		m.problem("run-once job %v starts again, at %s after %s", tag, s.Name, earlier[0].site)
 	}
 	current := !m.requeue[tag.Job] || tag.Epoch == m.epochs[tag.Job]

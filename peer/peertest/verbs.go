@@ -216,8 +216,7 @@ func (s *Script) restart(args []string) error {
 func (s *Script) wipe(args []string) error {
 	site, err := s.site(args)
 	if err == nil {
-		s.world.Crash(site.Name)
-		clear(site.rows.Rows)
+		s.world.Wipe(site.Name)
 	}
 	return err
 }

@@ -67,7 +67,7 @@ func idle(ev peer.Event) bool {
 	case peer.CallDone:
 		_, forgotten := ev.Result.(peer.ForgetResult)
 		return forgotten
-	case peer.MessageIn, peer.Connected, peer.Disconnected, peer.MemberSeen, peer.Submit, peer.Cancel, peer.TestSubmit, peer.Retune:
+	case peer.MessageIn, peer.Connected, peer.Disconnected, peer.MemberSeen, peer.Submit, peer.Cancel, peer.Requeue, peer.TestSubmit, peer.Retune:
 	}
 	return false
 }
@@ -89,6 +89,8 @@ func (c *scribe) event(ev peer.Event) string {
 		return fmt.Sprintf("asked to submit %d jobs", len(ev.Jobs))
 	case peer.Cancel:
 		return "asked to cancel " + c.job(ev.Job)
+	case peer.Requeue:
+		return "asked to requeue " + c.job(ev.Job) + " by force"
 	case peer.Retune:
 		return fmt.Sprintf("tuned to %s, policy %s", ev.Tuning.Initiation, ev.Tuning.Policy.Name)
 	case peer.DigestSeen:

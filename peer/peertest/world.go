@@ -161,6 +161,9 @@ func (w *World) Cancel(site protocol.SiteName, job protocol.JobID) peer.AskID {
 	return w.Ask(site, func(asked peer.AskID) peer.Event { return peer.Cancel{Asked: asked, Job: job, Admin: true} })
 }
 
+// Force notes that an operator accepts that a job may start again.
+func (w *World) Force(job protocol.JobID) { w.monitor.forced[job] = true }
+
 // Tune changes a site's rules for rounds while it runs, and for its later lives.
 func (w *World) Tune(name protocol.SiteName, change func(*peer.Config)) peer.AskID {
 	site := w.Site(name)
@@ -185,6 +188,12 @@ func (w *World) Ask(site protocol.SiteName, question func(peer.AskID) peer.Event
 func (w *World) Crash(site protocol.SiteName) {
 	w.Site(site).crash()
 	w.note("%s crashes", site)
+}
+
+// Wipe ends a site's peer at once, and loses its rows. Its batch system goes on.
+func (w *World) Wipe(site protocol.SiteName) {
+	w.Crash(site)
+	clear(w.Site(site).rows.Rows)
 }
 
 // Restart starts a site's peer again from its rows, and connects it.

@@ -18,6 +18,7 @@ func events() []peer.Event {
 		peer.CallDone{},
 		peer.Submit{},
 		peer.Cancel{},
+		peer.Requeue{},
 		peer.Retune{},
 		peer.TestSubmit{},
 		peer.AskQueue{},

@@ -1,0 +1,122 @@
+package peer
+
+import (
+	"fmt"
+
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// What nobody can know is left to people: a job that may or may not have run waits as
+// NeedsOperator until one of them cancels it, which ends it with its outcome unknown, or
+// requeues it by force, and it may run twice.
+
+// doubtOf says why nothing but an operator can tell what becomes of the job; empty: it goes on
+// by itself.
+func (p *Peer) doubtOf(j *job) string {
+	if j.Stuck != "" {
+		return j.Stuck
+	}
+	if r := p.runs[j.tag()]; r != nil && r.Stuck != "" {
+		return r.Stuck
+	}
+	one := p.byName[j.Site]
+	switch {
+	case one == nil || !one.departed || j.Phase == Offered:
+		return ""
+	case j.Phase == Collecting:
+		return fmt.Sprintf("it has ended at %s, which is no partner any more, with its output; "+
+			"configure that site again, or cancel the job to close it without", j.Site)
+	}
+	return fmt.Sprintf("%s has the job, and is no partner any more; configure that site again, or cancel the job", j.Site)
+}
+
+// closeUnknown ends a job of which only an operator could tell what became of it.
+func (p *Peer) closeUnknown(j *job, why string) {
+	if j.Phase == Collecting {
+		outcome := *j.Outcome
+		outcome.Reason = clip(joined(outcome.Reason, "its output was not fetched from "+string(j.Site)))
+		j.Outcome = &outcome
+		p.finishWith(j)
+		return
+	}
+	p.abandon(j)
+	held := j.Hold != 0
+	if held {
+		p.partFrom(j, "")
+	}
+	p.finish(j, protocol.Cancelled, "outcome unknown: "+why)
+}
+
+// abandon gives up whatever may still be somewhere of a job in doubt. Nobody waits for it.
+func (p *Peer) abandon(j *job) {
+	if r := p.runs[j.tag()]; r != nil {
+		p.removeRun(r.Tag)
+		p.call(WithdrawOp{Tag: r.Tag}, func(result Result, err error) {
+			if done, failed := resultAs[WithdrawResult](result, err); failed == nil && done.Withdrawal == localsched.Started {
+				p.call(KillOp{Tag: r.Tag}, func(Result, error) {})
+			}
+		})
+	}
+	if one := p.byName[j.Site]; one != nil && j.Epoch > 0 {
+		p.send(one.Site, protocol.Fenced{Tag: j.tag(), Current: j.Epoch + 1})
+	}
+}
+
+// requeueForced puts a job in doubt back into the grid queue, at an operator's word: it may
+// run twice.
+func (p *Peer) requeueForced(ev Requeue) {
+	j := p.jobs[ev.Job]
+	if j == nil {
+		p.answer(ev.Asked, p.noSuchJob(ev.Job))
+		return
+	}
+	if ev.User != j.Spec.User && !ev.Admin {
+		p.answer(ev.Asked, Refusal{Code: Denied, Reason: fmt.Sprintf(
+			"job %v belongs to %s; only that user and root may requeue it", ev.Job, j.Spec.User)})
+		return
+	}
+	why := p.doubtOf(j)
+	switch {
+	case why == "":
+		p.answer(ev.Asked, Refusal{Code: BadRequest, Reason: fmt.Sprintf(
+			"job %v is %v and needs no operator; only a job that does can be requeued by force", ev.Job, j.State)})
+		return
+	case j.Phase == Collecting:
+		p.answer(ev.Asked, Refusal{Code: BadRequest, Reason: fmt.Sprintf("job %v: %s", ev.Job, why)})
+		return
+	}
+	p.answer(ev.Asked, Done{})
+	p.force(j, fmt.Sprintf("%s (uid %d)", ev.User, ev.UID), why)
+}
+
+// force puts a job in doubt back into the grid queue.
+func (p *Peer) force(j *job, by, why string) {
+	p.fact(Fact{Kind: RequeueForced, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: clip(
+		"by " + by + "; it may run twice: " + why)})
+	p.abandon(j)
+	p.comeBack(j, JobRequeued, "requeued by force")
+}
+
+// closedHere says whether this store itself has closed the placement, so that the local
+// scheduler may forget it. Of any other it is not known what became of it: the rows may have
+// been lost, or be older than the placement.
+func (p *Peer) closedHere(tag protocol.Tag) bool {
+	if j := p.jobs[tag.Job]; j != nil {
+		return tag.Epoch < j.Epoch || (tag.Epoch == j.Epoch && j.Phase == InGridQueue)
+	}
+	if g := p.guests[tag.Job]; g != nil {
+		return tag.Epoch < g.Epoch || (tag.Epoch == g.Epoch && !g.open())
+	}
+	return p.mine(tag.Job)
+}
+
+// setAside leaves a placement that these rows do not know with the local scheduler, and says
+// so once.
+func (p *Peer) setAside(c localsched.Change) {
+	if _, known := p.aside[c.Tag]; !known {
+		p.fact(Fact{Kind: SetAside, Job: c.Tag.Job, Site: p.cfg.Site, Epoch: c.Tag.Epoch, State: c.State, Text: "the local " +
+			"scheduler has a job that this store does not know; it is left there, and `switchyard recover` lists it"})
+	}
+	p.aside[c.Tag] = c.State
+}

@@ -1,0 +1,202 @@
+package peer_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// gentle delivers everything soon, and loses nothing.
+func gentle() *peertest.Nemesis {
+	n := &peertest.Nemesis{Late: 10}
+	n.Seed(1)
+	return n
+}
+
+// twoSites are a, whose machine has no room for a job of two CPUs, and b.
+func twoSites(t *testing.T) *peertest.World {
+	t.Helper()
+	w, err := peertest.New(peertest.Options{Seed: 1, Faults: gentle(), Sites: []peertest.SiteOptions{
+		{Name: "a", Capacity: protocol.Capacity{CPUs: 1, Nodes: 1}}, {Name: "b", Capacity: protocol.Capacity{CPUs: 4, Nodes: 4}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func twoCPUs(run protocol.Duration) peer.NewJob {
+	return peertest.Plan{Run: run}.Job(protocol.Spec{Request: protocol.Request{CPUs: 2, WallTime: protocol.Hour}, Name: "x"})
+}
+
+// submit submits a job at a and returns it.
+func submit(t *testing.T, w *peertest.World, job peer.NewJob) protocol.JobID {
+	t.Helper()
+	asked := w.Submit("a", "ada", "", job)
+	w.Advance(10 * protocol.Second)
+	submitted, ok := w.Site("a").Answer(asked).(peer.Submitted)
+	if !ok {
+		t.Fatalf("answered %+v", w.Site("a").Answer(asked))
+	}
+	return submitted.Jobs[0]
+}
+
+// inDoubt is a world whose job ran at b, which has lost its store since.
+func inDoubt(t *testing.T) (*peertest.World, protocol.JobID) {
+	t.Helper()
+	w := twoSites(t)
+	id := submit(t, w, twoCPUs(protocol.Hour))
+	w.Wipe("b")
+	if err := w.Restart("b"); err != nil {
+		t.Fatal(err)
+	}
+	w.Advance(protocol.Minute)
+	if why := reasonAt(w, id); !strings.HasPrefix(why, "NeedsOperator: b has lost its records") {
+		t.Fatalf("the job waits for %q", why)
+	}
+	return w, id
+}
+
+func reasonAt(w *peertest.World, id protocol.JobID) string {
+	asked := w.Ask("a", func(asked peer.AskID) peer.Event { return peer.AskJob{Asked: asked, Job: id} })
+	w.Advance(protocol.Second)
+	view, _ := w.Site("a").Answer(asked).(peer.JobView)
+	return view.Reason
+}
+
+// TestCancelEndsWhatNobodyKnows: a job that needs an operator ends by cancel, at once, and
+// says that its outcome is unknown. Its place is free.
+func TestCancelEndsWhatNobodyKnows(t *testing.T) {
+	t.Parallel()
+	w, id := inDoubt(t)
+	w.Cancel("a", id)
+	w.Advance(protocol.Second)
+	view, ended := w.Site("a").Archived(id)
+	if !ended || view.State != protocol.Cancelled || !strings.HasPrefix(view.Reason, "outcome unknown: b has lost") {
+		t.Errorf("it has ended: %t, %v, %q", ended, view.State, view.Reason)
+	}
+	if jobs := w.Site("a").Rows().Jobs(); len(jobs) != 0 {
+		t.Errorf("%d jobs are left", len(jobs))
+	}
+}
+
+// TestRequeueByForce: only a job in doubt can be requeued, by its user or root, and who did it
+// is on record. It runs again.
+func TestRequeueByForce(t *testing.T) {
+	t.Parallel()
+	w, id := inDoubt(t)
+	ask := func(user string) peer.Reply {
+		asked := w.Ask("a", func(asked peer.AskID) peer.Event {
+			return peer.Requeue{Asked: asked, Job: id, User: user, UID: 1234}
+		})
+		w.Advance(protocol.Second)
+		return w.Site("a").Answer(asked)
+	}
+	if no, ok := ask("bob").(peer.Refusal); !ok || no.Code != peer.Denied {
+		t.Errorf("another user gets %+v", no)
+	}
+	var journal []string
+	w.Journal = func(line string) { journal = append(journal, line) }
+	w.Force(id)
+	if _, ok := ask("ada").(peer.Done); !ok {
+		t.Error("its user is refused")
+	}
+	w.Advance(protocol.Minute)
+	if all := strings.Join(journal, "\n"); !strings.Contains(all, "requeue-forced") || !strings.Contains(all, "ada (uid 1234); it may run twice") {
+		t.Errorf("nobody is named:\n%s", all)
+	}
+	job, _ := w.Site("a").Rows().Job(id)
+	if job.Phase != peer.Handed || job.Epoch != 2 || job.State != protocol.Running {
+		t.Errorf("it is %s at epoch %d, %v", job.Phase, job.Epoch, job.State)
+	}
+	if no, ok := ask("ada").(peer.Refusal); !ok || no.Code != peer.BadRequest {
+		t.Errorf("once more: %+v", no)
+	}
+}
+
+// TestALostStoreForgetsNothing: a peer whose rows are lost leaves what it does not know with
+// the local scheduler, and says so; results of jobs that ended meanwhile are kept.
+func TestALostStoreForgetsNothing(t *testing.T) {
+	t.Parallel()
+	w := twoSites(t)
+	submit(t, w, twoCPUs(30*protocol.Second))
+	submit(t, w, twoCPUs(protocol.Hour))
+	w.Wipe("b")
+	w.Advance(2 * protocol.Minute) // the first has ended meanwhile
+	said := 0
+	w.Journal = func(line string) {
+		if strings.Contains(line, "fact set-aside") {
+			said++
+		}
+	}
+	if err := w.Restart("b"); err != nil {
+		t.Fatal(err)
+	}
+	w.Advance(protocol.Minute)
+	if kept := w.Site("b").Batch.Kept(); len(kept) != 2 || said != 2 {
+		t.Errorf("the batch system has %v, %d facts", kept, said)
+	}
+}
+
+// TestForgetsWhatItClosed: an end that this store took before a crash is forgotten after it.
+func TestForgetsWhatItClosed(t *testing.T) {
+	t.Parallel()
+	w := twoSites(t)
+	submit(t, w, twoCPUs(protocol.Second))
+	w.Advance(protocol.Minute)
+	guest := w.Site("b").Rows().Guests()[0]
+	c := newCardsOf(t, goodConfig(), w.Site("b").Rows().Rows)
+	watch := slices.IndexFunc(c.first.Calls, func(c peer.Call) bool { _, ok := c.Op.(peer.WatchOp); return ok })
+	ready := c.step(peer.CallDone{ID: c.first.Calls[watch].ID, Result: peer.WatchResult{Watched: localsched.Watched{
+		Changes: []localsched.Change{{Tag: protocol.Tag{Job: guest.Spec.Job, Epoch: guest.Epoch}, State: protocol.Completed}},
+	}}})
+	if !slices.ContainsFunc(ready.Calls, func(c peer.Call) bool { _, ok := c.Op.(peer.ForgetOp); return ok }) {
+		t.Error("it is kept")
+	}
+}
+
+// TestAPartnerLeavesWithJobs: a partner that is configured no more while it has jobs, and jobs
+// of it are here, keeps a place: reasons and sites say so, its guests count for the share, and
+// its jobs end by cancel. No start fails for it.
+func TestAPartnerLeavesWithJobs(t *testing.T) {
+	t.Parallel()
+	w := twoSites(t)
+	id := submit(t, w, twoCPUs(protocol.Hour))
+	guest := w.Submit("b", "ada", "", peertest.Plan{Run: protocol.Hour}.Job(protocol.Spec{
+		Request: protocol.Request{CPUs: 1, WallTime: protocol.Hour}, Name: "y", Sites: []protocol.SiteName{"a"},
+	}))
+	w.Advance(10 * protocol.Second)
+	if _, ok := w.Site("b").Answer(guest).(peer.Submitted); !ok {
+		t.Fatal("the guest is refused")
+	}
+	cfg := goodConfig()
+	cfg.Partners, cfg.Capacity, cfg.Protect.Share = []peer.Partner{{Site: "c", MaxJobs: 9}}, protocol.Capacity{CPUs: 1, Nodes: 1}, 500_000
+	c := newCardsOf(t, cfg, w.Site("a").Rows().Rows)
+	said := slices.ContainsFunc(c.first.Facts, func(f peer.Fact) bool {
+		return f.Kind == peer.PartnerMissing && strings.Contains(f.Text, "1 open jobs of this site, and 1 of its jobs")
+	})
+	if got := c.links(); got != "a self, b missing, c down" || !said {
+		t.Errorf("the links are %s, said %t", got, said)
+	}
+	c.show("c", 3, 1)
+	asking := c.step(peer.MessageIn{From: "c", Body: protocol.QuoteRequest{Round: 1, Jobs: []protocol.Spec{{
+		Request: protocol.Request{Job: protocol.NewJobID(3, 1), CPUs: 1, WallTime: 1}, User: "ada",
+	}}}})
+	reply, _ := asking.Messages[0].Body.(protocol.QuoteReply)
+	if len(reply.Quotes) != 1 || !strings.Contains(reply.Quotes[0].Declined, "guests would have 200.0 %") {
+		t.Errorf("the guest of b does not count: %+v", reply)
+	}
+	view := c.ask(peer.AskJob{Asked: 91, Job: id})
+	if v, ok := view.(peer.JobView); !ok || !strings.Contains(v.Reason, "NeedsOperator: b has the job, and is no partner any more") {
+		t.Errorf("the job is shown as %+v", view)
+	}
+	c.ask(peer.Cancel{Asked: 92, Job: id, User: "ada"})
+	if open := len(c.rows[peer.JobTable]); open != 0 {
+		t.Errorf("cancel ends it not: %d jobs", open)
+	}
+}
