@@ -128,6 +128,16 @@ type Fenced struct {
 	Current Epoch
 }
 
+// Watermark says how far the sender's store has come, and what the sender durably knows of
+// the receiver's, so that a store that was restored or copied is known.
+type Watermark struct {
+	Life       Life   // of the sender
+	Seen       Life   // the latest of the receiver; zero: none
+	SeenSeq    uint64 // highest job sequence number of the receiver that the sender has seen
+	Twin       Life   // another life of the receiver that is heard beside this one; zero: none
+	Overlapped bool   // an earlier life of the receiver had a session when this one's began
+}
+
 // Kind implements [Message], as for every message below.
 func (QuoteRequest) Kind() string  { return "quote-request" }
 func (QuoteReply) Kind() string    { return "quote-reply" }
@@ -148,6 +158,7 @@ func (DecisionAsked) Kind() string { return "decision-asked" }
 func (Abort) Kind() string         { return "abort" }
 func (Unknown) Kind() string       { return "unknown" }
 func (Fenced) Kind() string        { return "fenced" }
+func (Watermark) Kind() string     { return "watermark" }
 
 func (QuoteRequest) message()  {}
 func (QuoteReply) message()    {}
@@ -168,6 +179,7 @@ func (DecisionAsked) message() {}
 func (Abort) message()         {}
 func (Unknown) message()       {}
 func (Fenced) message()        {}
+func (Watermark) message()     {}
 
 // Evidence says whether a message must carry the sender's signature and not
 // only the session's MAC, because it may have to be shown to others later.

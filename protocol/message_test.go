@@ -14,7 +14,7 @@ func TestEvidence(t *testing.T) {
 		protocol.Prepared{}: false, protocol.Refused{}: false, protocol.Grant{}: true, protocol.Accept{}: true,
 		protocol.Aborted{}: false, protocol.Status{}: false, protocol.StatusAck{}: false, protocol.ResultAck{}: false,
 		protocol.Recall{}: false, protocol.Recalled{}: false, protocol.DecisionAsked{}: false, protocol.Abort{}: false,
-		protocol.Unknown{}: false, protocol.Fenced{}: false,
+		protocol.Unknown{}: false, protocol.Fenced{}: false, protocol.Watermark{}: false,
 	} {
 		if got := protocol.Evidence(message); got != want {
 			t.Errorf("Evidence(%s) = %t", message.Kind(), got)

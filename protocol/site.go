@@ -100,6 +100,46 @@ type Card struct {
 	Capacity    Capacity
 	Reserves    bool   // it can hold room for a job from an instant on (capability "reserve")
 	SeenSeq     uint64 // highest job sequence number of the receiver that the sender has seen
+
+	Boot       uint64  // of the sender's life; 0: not stated
+	Begun      Instant // of that life
+	Generation uint64  // of the sender's store
+	Seen       Life    // the latest life of the receiver that the sender durably knows; zero: none
+}
+
+// Life is what the card says of the sender's life.
+func (c *Card) Life() Life {
+	return Life{Incarnation: c.Incarnation, Boot: c.Boot, Begun: c.Begun, Generation: c.Generation}
+}
+
+// Life is one run of a peer on its store, and how far it has come.
+type Life struct {
+	Incarnation uint64  // of the store; rises when it is new or an operator says that it goes on after a restore
+	Boot        uint64  // rises with each start on the store; 0: not stated
+	Begun       Instant // by the site's clock; tells two lives with one boot apart
+	Generation  uint64  // rises with every durable change of the store
+}
+
+// Same says whether both are one run, however far each has come.
+func (l Life) Same(other Life) bool {
+	return l.Incarnation == other.Incarnation && l.Boot == other.Boot && l.Begun == other.Begun
+}
+
+// Follows says whether a store with the life l can have been in the life earlier before: what
+// is known to have happened then is in it.
+func (l Life) Follows(earlier Life) bool {
+	switch {
+	case earlier.Boot == 0 || l.Incarnation > earlier.Incarnation || l.Same(earlier):
+		return true
+	case l.Incarnation < earlier.Incarnation:
+		return false
+	}
+	return l.Boot > earlier.Boot && l.Generation >= earlier.Generation
+}
+
+// String names the life for people.
+func (l Life) String() string {
+	return fmt.Sprintf("start %d of %s, change %d", l.Boot, l.Begun.Time().UTC().Format("2006-01-02 15:04:05Z"), l.Generation)
 }
 
 // Load is how busy a machine is. Queued work is apart from [Load.RUS].

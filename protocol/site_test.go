@@ -8,6 +8,31 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
+// TestLivesFollow: a store that has been in a life knows what happened in it.
+func TestLivesFollow(t *testing.T) {
+	t.Parallel()
+	earlier := protocol.Life{Incarnation: 5, Boot: 3, Begun: 100, Generation: 40}
+	for name, tt := range map[string]struct {
+		life protocol.Life
+		want bool
+	}{
+		"the same one, heard late":        {protocol.Life{Incarnation: 5, Boot: 3, Begun: 100, Generation: 39}, true},
+		"the next one":                    {protocol.Life{Incarnation: 5, Boot: 4, Begun: 200, Generation: 40}, true},
+		"of an older copy":                {protocol.Life{Incarnation: 5, Boot: 4, Begun: 200, Generation: 39}, false},
+		"of a much older copy":            {protocol.Life{Incarnation: 5, Boot: 2, Begun: 200, Generation: 50}, false},
+		"of a copy, as often started":     {protocol.Life{Incarnation: 5, Boot: 3, Begun: 200, Generation: 50}, false},
+		"of a new store, or after an end": {protocol.Life{Incarnation: 6, Boot: 1, Begun: 200, Generation: 1}, true},
+		"of the store before":             {protocol.Life{Incarnation: 4, Boot: 9, Begun: 200, Generation: 99}, false},
+	} {
+		if got := tt.life.Follows(earlier); got != tt.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+	if !earlier.Follows(protocol.Life{}) {
+		t.Error("nothing known is followed by everything")
+	}
+}
+
 func TestSiteNames(t *testing.T) {
 	t.Parallel()
 	for name, good := range map[string]bool{

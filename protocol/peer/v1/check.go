@@ -116,7 +116,20 @@ func checkCard(c protocol.Card) error {
 		wire.Count("capacity.mflops", c.Capacity.Mflops),
 		wire.Machine("capacity.machine", c.Capacity.Machine),
 		checkSeq(c.SeenSeq),
+		wire.Amount("begun_ms", c.Begun),
+		checkLife("seen", c.Seen),
 	)
+}
+
+// checkLife passes what says nothing.
+func checkLife(field string, l protocol.Life) error {
+	switch {
+	case l == (protocol.Life{}):
+		return nil
+	case l.Incarnation == 0 || l.Boot == 0:
+		return fmt.Errorf("%s: a life has an incarnation and a boot from 1 on", field)
+	}
+	return wire.In(field, wire.Amount("begun_ms", l.Begun))
 }
 
 func checkSeq(seq uint64) error {

@@ -40,6 +40,11 @@ func checkMessage(m protocol.Message) error {
 		return checkTag(m.Tag)
 	case protocol.Fenced:
 		return checkFenced(m)
+	case protocol.Watermark:
+		return wire.First(
+			wire.Present("life", m.Life.Boot > 0), checkLife("life", m.Life), checkLife("seen", m.Seen),
+			checkSeq(m.SeenSeq), checkLife("twin", m.Twin),
+		)
 	default:
 		return fmt.Errorf("the type %T has no form on the wire", m)
 	}

@@ -28,7 +28,7 @@ func Kinds() []string {
 		protocol.Result{}.Kind(), protocol.ResultAck{}.Kind(),
 		protocol.Recall{}.Kind(), protocol.Recalled{}.Kind(),
 		protocol.DecisionAsked{}.Kind(), protocol.Abort{}.Kind(),
-		protocol.Unknown{}.Kind(), protocol.Fenced{}.Kind(),
+		protocol.Unknown{}.Kind(), protocol.Fenced{}.Kind(), protocol.Watermark{}.Kind(),
 	}
 }
 

@@ -57,9 +57,22 @@ func messages(kind string) *rapid.Generator[protocol.Message] {
 				Tag:     protocol.Tag{Job: placed.Job, Epoch: placed.Epoch/2 + 1},
 				Current: placed.Epoch/2 + 2,
 			}
+		case "watermark":
+			return protocol.Watermark{
+				Life: drawLife(t), Seen: rapid.OneOf(rapid.Just(protocol.Life{}), rapid.Custom(drawLife)).Draw(t, "seen"),
+				SeenSeq: rapid.Uint64Range(0, protocol.SeqsPerSite-1).Draw(t, "seen_seq"),
+				Twin:    rapid.OneOf(rapid.Just(protocol.Life{}), rapid.Custom(drawLife)).Draw(t, "twin"), Overlapped: rapid.Bool().Draw(t, "overlapped"),
+			}
 		}
 		panic(fmt.Sprintf("the generator does not know kind %q", kind))
 	})
+}
+
+func drawLife(t *rapid.T) protocol.Life {
+	return protocol.Life{
+		Incarnation: rapid.Uint64Min(1).Draw(t, "incarnation"), Boot: rapid.Uint64Min(1).Draw(t, "boot"),
+		Begun: drawInstant(t), Generation: rapid.Uint64().Draw(t, "generation"),
+	}
 }
 
 func drawNotice(t *rapid.T, kind string) protocol.Message {

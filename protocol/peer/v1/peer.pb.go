@@ -1944,6 +1944,89 @@ func (x *Fenced) GetCurrent() uint32 {
 	return 0
 }
 
+// Watermark is the body of kind "watermark".
+type Watermark struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required. The sender's life.
+	Life *Life `protobuf:"bytes,1,opt,name=life,proto3" json:"life,omitempty"`
+	// Optional. The latest life of the receiver that the sender durably knows. Absent: none.
+	Seen *Life `protobuf:"bytes,2,opt,name=seen,proto3" json:"seen,omitempty"`
+	// Optional. The highest job sequence number of the receiver that the sender
+	// has seen, below 10^12.
+	SeenSeq uint64 `protobuf:"varint,3,opt,name=seen_seq,json=seenSeq,proto3" json:"seen_seq,omitempty"`
+	// Optional. Another life of the receiver that the sender hears beside this one. Absent: none.
+	Twin *Life `protobuf:"bytes,4,opt,name=twin,proto3" json:"twin,omitempty"`
+	// Optional. Whether an earlier life of the receiver had a session when this one's began.
+	Overlapped    bool `protobuf:"varint,5,opt,name=overlapped,proto3" json:"overlapped,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Watermark) Reset() {
+	*x = Watermark{}
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Watermark) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Watermark) ProtoMessage() {}
+
+func (x *Watermark) ProtoReflect() protoreflect.Message {
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Watermark.ProtoReflect.Descriptor instead.
+func (*Watermark) Descriptor() ([]byte, []int) {
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *Watermark) GetLife() *Life {
+	if x != nil {
+		return x.Life
+	}
+	return nil
+}
+
+func (x *Watermark) GetSeen() *Life {
+	if x != nil {
+		return x.Seen
+	}
+	return nil
+}
+
+func (x *Watermark) GetSeenSeq() uint64 {
+	if x != nil {
+		return x.SeenSeq
+	}
+	return 0
+}
+
+func (x *Watermark) GetTwin() *Life {
+	if x != nil {
+		return x.Twin
+	}
+	return nil
+}
+
+func (x *Watermark) GetOverlapped() bool {
+	if x != nil {
+		return x.Overlapped
+	}
+	return false
+}
+
 // Capacity is what a site's machine can ever offer one job.
 type Capacity struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1969,7 +2052,7 @@ type Capacity struct {
 
 func (x *Capacity) Reset() {
 	*x = Capacity{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[21]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1981,7 +2064,7 @@ func (x *Capacity) String() string {
 func (*Capacity) ProtoMessage() {}
 
 func (x *Capacity) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[21]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1994,7 +2077,7 @@ func (x *Capacity) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Capacity.ProtoReflect.Descriptor instead.
 func (*Capacity) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{21}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Capacity) GetCpus() int64 {
@@ -2074,7 +2157,7 @@ type Machine struct {
 
 func (x *Machine) Reset() {
 	*x = Machine{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[22]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2086,7 +2169,7 @@ func (x *Machine) String() string {
 func (*Machine) ProtoMessage() {}
 
 func (x *Machine) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[22]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2099,7 +2182,7 @@ func (x *Machine) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Machine.ProtoReflect.Descriptor instead.
 func (*Machine) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{22}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Machine) GetFlops() int64 {
@@ -2160,14 +2243,22 @@ type Card struct {
 	// has seen, below 10^12.
 	SeenSeq uint64 `protobuf:"varint,9,opt,name=seen_seq,json=seenSeq,proto3" json:"seen_seq,omitempty"`
 	// Optional. Whether the site can hold room for a job from an instant on.
-	Reserves      bool `protobuf:"varint,10,opt,name=reserves,proto3" json:"reserves,omitempty"`
+	Reserves bool `protobuf:"varint,10,opt,name=reserves,proto3" json:"reserves,omitempty"`
+	// Optional. The sender's start: its number on this store, from 1. Absent: not stated.
+	Boot uint64 `protobuf:"varint,11,opt,name=boot,proto3" json:"boot,omitempty"`
+	// Optional. When it was, in ms since the Unix epoch. Tells two starts with one number apart.
+	BegunMs int64 `protobuf:"varint,12,opt,name=begun_ms,json=begunMs,proto3" json:"begun_ms,omitempty"`
+	// Optional. Rises with every durable change of the sender's store.
+	Generation uint64 `protobuf:"varint,13,opt,name=generation,proto3" json:"generation,omitempty"`
+	// Optional. The latest life of the receiver that the sender durably knows. Absent: none.
+	Seen          *Life `protobuf:"bytes,14,opt,name=seen,proto3" json:"seen,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Card) Reset() {
 	*x = Card{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[23]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2179,7 +2270,7 @@ func (x *Card) String() string {
 func (*Card) ProtoMessage() {}
 
 func (x *Card) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[23]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2192,7 +2283,7 @@ func (x *Card) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Card.ProtoReflect.Descriptor instead.
 func (*Card) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{23}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Card) GetSite() string {
@@ -2265,6 +2356,107 @@ func (x *Card) GetReserves() bool {
 	return false
 }
 
+func (x *Card) GetBoot() uint64 {
+	if x != nil {
+		return x.Boot
+	}
+	return 0
+}
+
+func (x *Card) GetBegunMs() int64 {
+	if x != nil {
+		return x.BegunMs
+	}
+	return 0
+}
+
+func (x *Card) GetGeneration() uint64 {
+	if x != nil {
+		return x.Generation
+	}
+	return 0
+}
+
+func (x *Card) GetSeen() *Life {
+	if x != nil {
+		return x.Seen
+	}
+	return nil
+}
+
+// Life is one run of a peer on its store, and how far it has come.
+type Life struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required. Rises whenever the store is new or restored.
+	Incarnation uint64 `protobuf:"varint,1,opt,name=incarnation,proto3" json:"incarnation,omitempty"`
+	// Required. Rises with each start on the store, from 1.
+	Boot uint64 `protobuf:"varint,2,opt,name=boot,proto3" json:"boot,omitempty"`
+	// Required. When it began, in ms since the Unix epoch.
+	BegunMs int64 `protobuf:"varint,3,opt,name=begun_ms,json=begunMs,proto3" json:"begun_ms,omitempty"`
+	// Optional. Rises with every durable change of the store.
+	Generation    uint64 `protobuf:"varint,4,opt,name=generation,proto3" json:"generation,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Life) Reset() {
+	*x = Life{}
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Life) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Life) ProtoMessage() {}
+
+func (x *Life) ProtoReflect() protoreflect.Message {
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Life.ProtoReflect.Descriptor instead.
+func (*Life) Descriptor() ([]byte, []int) {
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *Life) GetIncarnation() uint64 {
+	if x != nil {
+		return x.Incarnation
+	}
+	return 0
+}
+
+func (x *Life) GetBoot() uint64 {
+	if x != nil {
+		return x.Boot
+	}
+	return 0
+}
+
+func (x *Life) GetBegunMs() int64 {
+	if x != nil {
+		return x.BegunMs
+	}
+	return 0
+}
+
+func (x *Life) GetGeneration() uint64 {
+	if x != nil {
+		return x.Generation
+	}
+	return 0
+}
+
 // Digest is a site's load as it advertises it in gossip.
 type Digest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2280,7 +2472,7 @@ type Digest struct {
 
 func (x *Digest) Reset() {
 	*x = Digest{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[24]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2292,7 +2484,7 @@ func (x *Digest) String() string {
 func (*Digest) ProtoMessage() {}
 
 func (x *Digest) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[24]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2305,7 +2497,7 @@ func (x *Digest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Digest.ProtoReflect.Descriptor instead.
 func (*Digest) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{24}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Digest) GetSite() string {
@@ -2342,7 +2534,7 @@ type SignedCard struct {
 
 func (x *SignedCard) Reset() {
 	*x = SignedCard{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[25]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2354,7 +2546,7 @@ func (x *SignedCard) String() string {
 func (*SignedCard) ProtoMessage() {}
 
 func (x *SignedCard) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[25]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2367,7 +2559,7 @@ func (x *SignedCard) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignedCard.ProtoReflect.Descriptor instead.
 func (*SignedCard) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{25}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *SignedCard) GetCard() []byte {
@@ -2409,7 +2601,7 @@ type Hello struct {
 
 func (x *Hello) Reset() {
 	*x = Hello{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[26]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2421,7 +2613,7 @@ func (x *Hello) String() string {
 func (*Hello) ProtoMessage() {}
 
 func (x *Hello) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[26]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2434,7 +2626,7 @@ func (x *Hello) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hello.ProtoReflect.Descriptor instead.
 func (*Hello) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{26}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Hello) GetVersion() uint32 {
@@ -2499,7 +2691,7 @@ type SignedHello struct {
 
 func (x *SignedHello) Reset() {
 	*x = SignedHello{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[27]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2511,7 +2703,7 @@ func (x *SignedHello) String() string {
 func (*SignedHello) ProtoMessage() {}
 
 func (x *SignedHello) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[27]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2524,7 +2716,7 @@ func (x *SignedHello) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignedHello.ProtoReflect.Descriptor instead.
 func (*SignedHello) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{27}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *SignedHello) GetHello() []byte {
@@ -2560,7 +2752,7 @@ type FetchRequest struct {
 
 func (x *FetchRequest) Reset() {
 	*x = FetchRequest{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[28]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2572,7 +2764,7 @@ func (x *FetchRequest) String() string {
 func (*FetchRequest) ProtoMessage() {}
 
 func (x *FetchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[28]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2585,7 +2777,7 @@ func (x *FetchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchRequest.ProtoReflect.Descriptor instead.
 func (*FetchRequest) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{28}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *FetchRequest) GetId() uint64 {
@@ -2640,7 +2832,7 @@ type FetchReply struct {
 
 func (x *FetchReply) Reset() {
 	*x = FetchReply{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[29]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2652,7 +2844,7 @@ func (x *FetchReply) String() string {
 func (*FetchReply) ProtoMessage() {}
 
 func (x *FetchReply) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[29]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2665,7 +2857,7 @@ func (x *FetchReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchReply.ProtoReflect.Descriptor instead.
 func (*FetchReply) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{29}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *FetchReply) GetId() uint64 {
@@ -2840,7 +3032,15 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"\x06cancel\x18\x02 \x01(\bR\x06cancel\"M\n" +
 	"\x06Fenced\x12)\n" +
 	"\x03tag\x18\x01 \x01(\v2\x17.switchyard.peer.v1.TagR\x03tag\x12\x18\n" +
-	"\acurrent\x18\x02 \x01(\rR\acurrent\"\xfa\x01\n" +
+	"\acurrent\x18\x02 \x01(\rR\acurrent\"\xd0\x01\n" +
+	"\tWatermark\x12,\n" +
+	"\x04life\x18\x01 \x01(\v2\x18.switchyard.peer.v1.LifeR\x04life\x12,\n" +
+	"\x04seen\x18\x02 \x01(\v2\x18.switchyard.peer.v1.LifeR\x04seen\x12\x19\n" +
+	"\bseen_seq\x18\x03 \x01(\x04R\aseenSeq\x12,\n" +
+	"\x04twin\x18\x04 \x01(\v2\x18.switchyard.peer.v1.LifeR\x04twin\x12\x1e\n" +
+	"\n" +
+	"overlapped\x18\x05 \x01(\bR\n" +
+	"overlapped\"\xfa\x01\n" +
 	"\bCapacity\x12\x12\n" +
 	"\x04cpus\x18\x01 \x01(\x03R\x04cpus\x12\x14\n" +
 	"\x05nodes\x18\x02 \x01(\x03R\x05nodes\x12\x1b\n" +
@@ -2857,7 +3057,7 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"\anetwork\x18\x03 \x01(\x03R\anetwork\x12\x1d\n" +
 	"\n" +
 	"latency_ns\x18\x04 \x01(\x03R\tlatencyNs\x12\x10\n" +
-	"\x03bus\x18\x05 \x01(\bR\x03bus\"\xc2\x02\n" +
+	"\x03bus\x18\x05 \x01(\bR\x03bus\"\xbf\x03\n" +
 	"\x04Card\x12\x12\n" +
 	"\x04site\x18\x01 \x01(\tR\x04site\x12\x16\n" +
 	"\x06number\x18\x02 \x01(\rR\x06number\x12\x1d\n" +
@@ -2870,7 +3070,20 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"\bcapacity\x18\b \x01(\v2\x1c.switchyard.peer.v1.CapacityR\bcapacity\x12\x19\n" +
 	"\bseen_seq\x18\t \x01(\x04R\aseenSeq\x12\x1a\n" +
 	"\breserves\x18\n" +
-	" \x01(\bR\breserves\"\\\n" +
+	" \x01(\bR\breserves\x12\x12\n" +
+	"\x04boot\x18\v \x01(\x04R\x04boot\x12\x19\n" +
+	"\bbegun_ms\x18\f \x01(\x03R\abegunMs\x12\x1e\n" +
+	"\n" +
+	"generation\x18\r \x01(\x04R\n" +
+	"generation\x12,\n" +
+	"\x04seen\x18\x0e \x01(\v2\x18.switchyard.peer.v1.LifeR\x04seen\"w\n" +
+	"\x04Life\x12 \n" +
+	"\vincarnation\x18\x01 \x01(\x04R\vincarnation\x12\x12\n" +
+	"\x04boot\x18\x02 \x01(\x04R\x04boot\x12\x19\n" +
+	"\bbegun_ms\x18\x03 \x01(\x03R\abegunMs\x12\x1e\n" +
+	"\n" +
+	"generation\x18\x04 \x01(\x04R\n" +
+	"generation\"\\\n" +
 	"\x06Digest\x12\x12\n" +
 	"\x04site\x18\x01 \x01(\tR\x04site\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12,\n" +
@@ -2929,7 +3142,7 @@ func file_protocol_peer_v1_peer_proto_rawDescGZIP() []byte {
 }
 
 var file_protocol_peer_v1_peer_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_protocol_peer_v1_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 30)
+var file_protocol_peer_v1_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 32)
 var file_protocol_peer_v1_peer_proto_goTypes = []any{
 	(JobState)(0),        // 0: switchyard.peer.v1.JobState
 	(Stream)(0),          // 1: switchyard.peer.v1.Stream
@@ -2954,15 +3167,17 @@ var file_protocol_peer_v1_peer_proto_goTypes = []any{
 	(*Usage)(nil),        // 20: switchyard.peer.v1.Usage
 	(*Recall)(nil),       // 21: switchyard.peer.v1.Recall
 	(*Fenced)(nil),       // 22: switchyard.peer.v1.Fenced
-	(*Capacity)(nil),     // 23: switchyard.peer.v1.Capacity
-	(*Machine)(nil),      // 24: switchyard.peer.v1.Machine
-	(*Card)(nil),         // 25: switchyard.peer.v1.Card
-	(*Digest)(nil),       // 26: switchyard.peer.v1.Digest
-	(*SignedCard)(nil),   // 27: switchyard.peer.v1.SignedCard
-	(*Hello)(nil),        // 28: switchyard.peer.v1.Hello
-	(*SignedHello)(nil),  // 29: switchyard.peer.v1.SignedHello
-	(*FetchRequest)(nil), // 30: switchyard.peer.v1.FetchRequest
-	(*FetchReply)(nil),   // 31: switchyard.peer.v1.FetchReply
+	(*Watermark)(nil),    // 23: switchyard.peer.v1.Watermark
+	(*Capacity)(nil),     // 24: switchyard.peer.v1.Capacity
+	(*Machine)(nil),      // 25: switchyard.peer.v1.Machine
+	(*Card)(nil),         // 26: switchyard.peer.v1.Card
+	(*Life)(nil),         // 27: switchyard.peer.v1.Life
+	(*Digest)(nil),       // 28: switchyard.peer.v1.Digest
+	(*SignedCard)(nil),   // 29: switchyard.peer.v1.SignedCard
+	(*Hello)(nil),        // 30: switchyard.peer.v1.Hello
+	(*SignedHello)(nil),  // 31: switchyard.peer.v1.SignedHello
+	(*FetchRequest)(nil), // 32: switchyard.peer.v1.FetchRequest
+	(*FetchReply)(nil),   // 33: switchyard.peer.v1.FetchReply
 }
 var file_protocol_peer_v1_peer_proto_depIdxs = []int32{
 	3,  // 0: switchyard.peer.v1.Spec.licences:type_name -> switchyard.peer.v1.Licence
@@ -2986,17 +3201,21 @@ var file_protocol_peer_v1_peer_proto_depIdxs = []int32{
 	20, // 18: switchyard.peer.v1.Result.usage:type_name -> switchyard.peer.v1.Usage
 	2,  // 19: switchyard.peer.v1.Recall.tag:type_name -> switchyard.peer.v1.Tag
 	2,  // 20: switchyard.peer.v1.Fenced.tag:type_name -> switchyard.peer.v1.Tag
-	24, // 21: switchyard.peer.v1.Capacity.machine:type_name -> switchyard.peer.v1.Machine
-	23, // 22: switchyard.peer.v1.Card.capacity:type_name -> switchyard.peer.v1.Capacity
-	6,  // 23: switchyard.peer.v1.Digest.load:type_name -> switchyard.peer.v1.Load
-	27, // 24: switchyard.peer.v1.Hello.card:type_name -> switchyard.peer.v1.SignedCard
-	2,  // 25: switchyard.peer.v1.FetchRequest.tag:type_name -> switchyard.peer.v1.Tag
-	1,  // 26: switchyard.peer.v1.FetchRequest.stream:type_name -> switchyard.peer.v1.Stream
-	27, // [27:27] is the sub-list for method output_type
-	27, // [27:27] is the sub-list for method input_type
-	27, // [27:27] is the sub-list for extension type_name
-	27, // [27:27] is the sub-list for extension extendee
-	0,  // [0:27] is the sub-list for field type_name
+	27, // 21: switchyard.peer.v1.Watermark.life:type_name -> switchyard.peer.v1.Life
+	27, // 22: switchyard.peer.v1.Watermark.seen:type_name -> switchyard.peer.v1.Life
+	27, // 23: switchyard.peer.v1.Watermark.twin:type_name -> switchyard.peer.v1.Life
+	25, // 24: switchyard.peer.v1.Capacity.machine:type_name -> switchyard.peer.v1.Machine
+	24, // 25: switchyard.peer.v1.Card.capacity:type_name -> switchyard.peer.v1.Capacity
+	27, // 26: switchyard.peer.v1.Card.seen:type_name -> switchyard.peer.v1.Life
+	6,  // 27: switchyard.peer.v1.Digest.load:type_name -> switchyard.peer.v1.Load
+	29, // 28: switchyard.peer.v1.Hello.card:type_name -> switchyard.peer.v1.SignedCard
+	2,  // 29: switchyard.peer.v1.FetchRequest.tag:type_name -> switchyard.peer.v1.Tag
+	1,  // 30: switchyard.peer.v1.FetchRequest.stream:type_name -> switchyard.peer.v1.Stream
+	31, // [31:31] is the sub-list for method output_type
+	31, // [31:31] is the sub-list for method input_type
+	31, // [31:31] is the sub-list for extension type_name
+	31, // [31:31] is the sub-list for extension extendee
+	0,  // [0:31] is the sub-list for field type_name
 }
 
 func init() { file_protocol_peer_v1_peer_proto_init() }
@@ -3010,7 +3229,7 @@ func file_protocol_peer_v1_peer_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_protocol_peer_v1_peer_proto_rawDesc), len(file_protocol_peer_v1_peer_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   30,
+			NumMessages:   32,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

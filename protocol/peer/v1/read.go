@@ -47,6 +47,13 @@ func readMessage(kind string, body []byte) (protocol.Message, error) {
 		return read(body, &Fenced{}, func(w *Fenced) (protocol.Message, error) {
 			return protocol.Fenced{Tag: readTag(w.GetTag()), Current: protocol.Epoch(w.GetCurrent())}, nil
 		})
+	case protocol.Watermark{}.Kind():
+		return read(body, &Watermark{}, func(w *Watermark) (protocol.Message, error) {
+			return protocol.Watermark{
+				Life: readLife(w.GetLife()), Seen: readLife(w.GetSeen()), SeenSeq: w.GetSeenSeq(),
+				Twin: readLife(w.GetTwin()), Overlapped: w.GetOverlapped(),
+			}, nil
+		})
 	}
 	return read(body, &Notice{}, func(w *Notice) (protocol.Message, error) {
 		return readNotice(kind, readTag(w.GetTag()))
@@ -243,7 +250,14 @@ func readCard(w *Card) (protocol.Card, error) {
 			Mflops: number(c.GetMflops()), Machine: readMachine(c.GetMachine()),
 		},
 		SeenSeq: w.GetSeenSeq(), Reserves: w.GetReserves(),
+		Boot: w.GetBoot(), Begun: protocol.Instant(w.GetBegunMs()), Generation: w.GetGeneration(), Seen: readLife(w.GetSeen()),
 	}, wire.Present("capacity", c != nil)
+}
+
+func readLife(w *Life) protocol.Life {
+	return protocol.Life{
+		Incarnation: w.GetIncarnation(), Boot: w.GetBoot(), Begun: protocol.Instant(w.GetBegunMs()), Generation: w.GetGeneration(),
+	}
 }
 
 func readMachine(w *Machine) protocol.Machine {

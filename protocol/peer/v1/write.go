@@ -39,6 +39,10 @@ func wireMessage(m protocol.Message) proto.Message {
 		return &Recall{Tag: WireTag(m.Tag), Cancel: m.Cancel}
 	case protocol.Fenced:
 		return &Fenced{Tag: WireTag(m.Tag), Current: uint32(m.Current)}
+	case protocol.Watermark:
+		return &Watermark{
+			Life: wireLife(m.Life), Seen: wireLife(m.Seen), SeenSeq: m.SeenSeq, Twin: wireLife(m.Twin), Overlapped: m.Overlapped,
+		}
 	default:
 		return nil // checkMessage has refused it
 	}
@@ -155,7 +159,16 @@ func wireCard(c protocol.Card) *Card {
 			Mhz: int64(c.Capacity.MHz), Mflops: int64(c.Capacity.Mflops), Machine: wireMachine(c.Capacity.Machine),
 		},
 		SeenSeq: c.SeenSeq, Reserves: c.Reserves,
+		Boot: c.Boot, BegunMs: int64(c.Begun), Generation: c.Generation, Seen: wireLife(c.Seen),
 	}
+}
+
+// wireLife leaves out what says nothing.
+func wireLife(l protocol.Life) *Life {
+	if l == (protocol.Life{}) {
+		return nil
+	}
+	return &Life{Incarnation: l.Incarnation, Boot: l.Boot, BegunMs: int64(l.Begun), Generation: l.Generation}
 }
 
 // wireMachine leaves out what says nothing.
