@@ -18,7 +18,7 @@ import (
 const perPartner = 4
 
 // BenchmarkScatterGather asks two partners perPartner times each and waits for
-// all replies: through the bus (protobuf, MAC, TLS, queues), and with bare NATS
+// all replies: through the bus (protobuf, encryption, TLS, queues), and with bare NATS
 // over plain TCP with as many bytes. It reports the medians and their ratio.
 func BenchmarkScatterGather(b *testing.B) {
 	raw := rawScatter(b)
@@ -121,7 +121,7 @@ func wireSize(b *testing.B, m protocol.Message) []byte {
 	if err != nil {
 		b.Fatal(err)
 	}
-	const header = 50
+	const header = 50 // with op and tag
 	return make([]byte, header+len(body))
 }
 

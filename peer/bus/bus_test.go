@@ -396,7 +396,7 @@ func expectDenied(t *testing.T, refused <-chan error, subject string) {
 }
 
 // pin makes the TLS side of a client that is the site and dials the key.
-func pin(t *testing.T, as *site, public string) *tls.Config {
+func pin(t testing.TB, as *site, public string) *tls.Config {
 	t.Helper()
 	config, err := as.key.PartnerTLS(string(as.name), time.Now(), public)
 	if err != nil {

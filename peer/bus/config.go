@@ -40,6 +40,7 @@ type Timing struct {
 	Keepalive time.Duration // between pings; default 3 s
 	Silence   time.Duration // after which a partner counts as gone; default 15 s
 	Fetch     time.Duration // for one try to fetch a chunk; default 10 s
+	Renew     time.Duration // after which a session gets new keys; default 1 h
 }
 
 // Partner is a site that this one talks to.
@@ -111,6 +112,7 @@ func (c *Config) setDefaults() {
 	setDefault(&c.Timing.Keepalive, 3*time.Second)
 	setDefault(&c.Timing.Silence, 15*time.Second)
 	setDefault(&c.Timing.Fetch, 10*time.Second)
+	setDefault(&c.Timing.Renew, time.Hour)
 }
 
 func setDefault(d *time.Duration, value time.Duration) {
@@ -126,7 +128,7 @@ func (c *Config) validate() error {
 	if c.Key == nil || c.Card == nil || c.Handler == nil {
 		return errors.New("the bus needs a key, a card and a handler")
 	}
-	if min(c.Timing.Retry, c.Timing.Keepalive, c.Timing.Fetch) < 0 || c.Queue < 0 {
+	if min(c.Timing.Retry, c.Timing.Keepalive, c.Timing.Fetch, c.Timing.Renew) < 0 || c.Queue < 0 {
 		return errors.New("the bus's spans and queue must not be negative")
 	}
 	if c.Timing.Silence <= c.Timing.Keepalive {

@@ -102,7 +102,7 @@ func TestExternalNATSIsNotTrusted(t *testing.T) {
 		switch {
 		case strings.HasSuffix(m.Subject, ".hello"):
 			hello = m
-		case strings.HasSuffix(m.Subject, ".msg.grant"):
+		case strings.HasSuffix(m.Subject, ".frame") && len(m.Data) > 100: // pings are shorter
 			grant = m
 		}
 	}
@@ -112,24 +112,31 @@ func TestExternalNATSIsNotTrusted(t *testing.T) {
 		return data
 	}
 	last := len(grant.Data) - 1
-	invent := func(subject string, data []byte, want bus.Reason) {
+	invent := func(at *site, subject string, data []byte, want bus.Reason) {
 		t.Helper()
-		b.mu.Lock()
-		clear(b.rejected)
-		b.mu.Unlock()
+		at.mu.Lock()
+		clear(at.rejected)
+		at.mu.Unlock()
 		if err = spy.Publish(subject, data); err != nil {
 			t.Fatal(err)
 		}
-		b.refuses(t, want)
+		at.refuses(t, want)
 	}
-	invent(grant.Subject, grant.Data, bus.Replay)
-	invent(grant.Subject, change(grant, last), bus.BadMAC)
-	invent(grant.Subject, change(grant, 17), bus.BadMAC) // the sequence
-	invent(grant.Subject, change(grant, 5), bus.NoSession)
-	invent(strings.Replace(grant.Subject, "grant", "accept", 1), grant.Data, bus.BadMAC)
-	invent(grant.Subject, grant.Data[:40], bus.Garbage)
-	invent(hello.Subject, change(hello, len(hello.Data)-1), bus.BadSignature)
-	invent("switchyard.v1.desy.in.kit.hello", hello.Data, bus.UnknownSender)
+	invent(b, grant.Subject, grant.Data, bus.Replay)
+	invent(b, grant.Subject, change(grant, last), bus.BadMAC)
+	invent(b, grant.Subject, change(grant, 1), bus.BadMAC)  // the flags
+	invent(b, grant.Subject, change(grant, 17), bus.BadMAC) // the sequence
+	invent(b, grant.Subject, change(grant, 18), bus.BadMAC) // the first sealed byte
+	invent(b, grant.Subject, change(grant, 5), bus.NoSession)
+	invent(b, grant.Subject, change(grant, 0), bus.BadVersion)
+	invent(b, grant.Subject, grant.Data[:last], bus.BadMAC) // a part of the tag is missing
+	invent(b, grant.Subject, grant.Data[:30], bus.Garbage)
+	invent(b, strings.Replace(grant.Subject, "frame", "msg.grant", 1), grant.Data, bus.Garbage)
+	invent(b, hello.Subject, change(hello, len(hello.Data)-1), bus.BadSignature)
+	invent(b, "switchyard.v1.desy.in.kit.hello", hello.Data, bus.UnknownSender)
+	// What cern said, said to cern.
+	invent(a, "switchyard.v1.cern.in.desy.frame", grant.Data, bus.BadMAC)
+	invent(a, "switchyard.v1.cern.in.desy.hello", hello.Data, bus.BadSignature)
 
 	// An old hello opens nothing, and the session goes on.
 	b.mu.Lock()

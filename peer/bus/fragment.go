@@ -43,22 +43,22 @@ type assembler struct {
 
 var errFragment = errors.New("the fragment does not fit its message")
 
-// add takes an authenticated frame and returns the whole body, after the last
-// fragment if it has several. A gap, another op or another message drops what was
-// there; so does a ping, and nothing stays for long.
-func (a *assembler) add(op string, f frame) ([]byte, error) {
+// add takes the body of an authenticated frame and returns the whole one, after
+// the last fragment if it has several. A gap, another op or another message drops
+// what was there; so does a ping, and nothing stays for long.
+func (a *assembler) add(op string, f frame, body []byte) ([]byte, error) {
 	if !f.fragment {
 		a.drop()
-		return f.body, nil
+		return body, nil
 	}
-	if len(f.body) < fragmentHeader {
+	if len(body) < fragmentHeader {
 		a.drop()
 		return nil, errFragment
 	}
-	index := int(binary.BigEndian.Uint16(f.body))
-	count := int(binary.BigEndian.Uint16(f.body[2:]))
-	total := int(binary.BigEndian.Uint32(f.body[4:]))
-	piece := f.body[fragmentHeader:]
+	index := int(binary.BigEndian.Uint16(body))
+	count := int(binary.BigEndian.Uint16(body[2:]))
+	total := int(binary.BigEndian.Uint32(body[4:]))
+	piece := body[fragmentHeader:]
 	if index == 0 {
 		*a = assembler{session: f.session, op: op, sequence: f.sequence - 1, count: count, total: total}
 	}
@@ -72,12 +72,12 @@ func (a *assembler) add(op string, f frame) ([]byte, error) {
 	if a.next < a.count {
 		return nil, nil
 	}
-	body := a.body
+	whole := a.body
 	a.drop()
-	if len(body) != total {
+	if len(whole) != total {
 		return nil, errFragment
 	}
-	return body, nil
+	return whole, nil
 }
 
 func (a *assembler) continues(op string, f frame, index, count, total int) bool {

@@ -6,11 +6,9 @@ import (
 )
 
 const (
-	frameVersion = 1
-	macSize      = 32
+	frameVersion = 2 // 1 was authenticated only
 	sessionSize  = 8
-	authedSize   = 2 + sessionSize + 8 // of the header, the bytes before the MAC
-	headerSize   = authedSize + macSize
+	headerSize   = 2 + sessionSize + 8
 	flagFragment = 1
 )
 
@@ -21,33 +19,30 @@ type frame struct {
 	session  sessionID
 	sequence uint64
 	fragment bool
-	authed   []byte // the header before the MAC
-	mac      []byte
-	body     []byte
+	header   []byte
+	sealed   []byte // encrypted, with the tag at its end
 }
 
 // readFrame splits a frame; the slices share data.
 func readFrame(data []byte) (frame, error) {
-	if len(data) < headerSize {
-		return frame{}, errors.New("the frame is shorter than its header")
+	if len(data) < headerSize+tagSize {
+		return frame{}, errors.New("the frame is shorter than its header and tag")
 	}
 	if data[0] != frameVersion {
-		return frame{}, errors.New("the frame has another version")
+		return frame{}, reject(BadVersion, "the frame has version %d, this site speaks %d", data[0], frameVersion)
 	}
 	if data[1]&^flagFragment != 0 {
 		return frame{}, errors.New("the frame has unknown flags")
 	}
 	return frame{
 		session:  sessionID(data[2 : 2+sessionSize]),
-		sequence: binary.BigEndian.Uint64(data[2+sessionSize : authedSize]),
+		sequence: binary.BigEndian.Uint64(data[2+sessionSize : headerSize]),
 		fragment: data[1]&flagFragment != 0,
-		authed:   data[:authedSize],
-		mac:      data[authedSize:headerSize],
-		body:     data[headerSize:],
+		header:   data[:headerSize],
+		sealed:   data[headerSize:],
 	}, nil
 }
 
-// appendHeader appends a header with room for the MAC.
 func appendHeader(out []byte, id sessionID, sequence uint64, fragment bool) []byte {
 	var flags byte
 	if fragment {
@@ -55,6 +50,5 @@ func appendHeader(out []byte, id sessionID, sequence uint64, fragment bool) []by
 	}
 	out = append(out, frameVersion, flags)
 	out = append(out, id[:]...)
-	out = binary.BigEndian.AppendUint64(out, sequence)
-	return append(out, make([]byte, macSize)...)
+	return binary.BigEndian.AppendUint64(out, sequence)
 }

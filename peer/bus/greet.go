@@ -3,6 +3,16 @@ package bus
 import (
 	"bytes"
 	"time"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
+	peerv1 "github.com/switchyard-hpc/switchyard/protocol/peer/v1"
+)
+
+// What a link spends on hellos, since each costs signatures and key exchanges.
+const (
+	helloRate    = 100 // checked in a second
+	sessionBurst = 4   // answered at once, then one in each Timing.Retry
+	warnAgain    = time.Hour
 )
 
 // sendHello sends the hello that is not yet answered, or a new one. It stays the
@@ -19,7 +29,19 @@ func (l *link) sendHello() {
 		l.opening = o
 		l.mu.Unlock()
 	}
+	l.warnUnanswered(o, time.Now())
 	l.sendRaw(opHello, o.signed)
+}
+
+// warnUnanswered says so when the partner's server is reached and its peer does
+// not answer: one of another version that is older than this notice does that.
+func (l *link) warnUnanswered(o *opening, now time.Time) {
+	p := l.partner
+	if l != p.outbound || now.Sub(o.made) < p.bus.cfg.Timing.Silence || !l.mismatches.allows(now) {
+		return
+	}
+	p.bus.cfg.Log.Warn("the partner's server is reached, but its peer does not answer the hello: it may not have this site "+
+		"as a partner, or run a peer of another protocol version", "site", string(p.Site), "version", protocol.ProtocolVersion)
 }
 
 // newOpening makes a hello or an answer; nil when this site's card is at fault,
@@ -36,7 +58,13 @@ func (l *link) newOpening(echo []byte) *opening {
 
 func (l *link) receiveHello(data []byte) error {
 	p := l.partner
+	if !l.hellos.allows(time.Now()) {
+		return reject(Overload, "more hellos than %d a second", helloRate)
+	}
 	g, err := readHello(data, p.bus.cfg.Site, p.Partner)
+	if reasonOf(err) == BadVersion {
+		l.refuseVersion(g, err)
+	}
 	if err != nil {
 		return err
 	}
@@ -44,6 +72,23 @@ func (l *link) receiveHello(data []byte) error {
 		return l.finish(g)
 	}
 	return l.answer(g)
+}
+
+// refuseVersion says on both sides that a partner speaks another version: here in
+// the log, and there by a hello of this version, which it refuses in its turn. An
+// answer is not answered, and nothing more often than hellos are repeated.
+func (l *link) refuseVersion(g *greeting, reason error) {
+	p := l.partner
+	if l.mismatches.allows(time.Now()) {
+		p.bus.cfg.Log.Warn("no link to the partner: both sites must run a peer of the same protocol version; upgrade the older",
+			"site", string(p.Site), "error", reason)
+	}
+	if len(g.echo) > 0 || len(g.nonce) != peerv1.NonceSize || !l.sessions.allows(time.Now()) {
+		return
+	}
+	if o := l.newOpening(g.nonce); o != nil {
+		l.sendRaw(opHello, o.signed)
+	}
 }
 
 // finish takes the answer to our hello: the session is up.
@@ -82,6 +127,9 @@ func (l *link) answer(g *greeting) error {
 	if repeated {
 		l.sendRaw(opHello, o.signed)
 		return nil
+	}
+	if !l.sessions.allows(time.Now()) {
+		return reject(Overload, "the partner opens sessions too fast")
 	}
 	if o = l.newOpening(g.nonce); o == nil {
 		return nil

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/switchyard-hpc/switchyard/peer/identity"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -35,6 +36,7 @@ func reasonOf(err error) Reason {
 
 // opening is a hello or an answer that this side has made.
 type opening struct {
+	made    time.Time
 	private *ecdh.PrivateKey
 	nonce   []byte
 	signed  []byte // a SignedHello, as sent
@@ -66,7 +68,7 @@ func (b *Bus) newOpening(to protocol.SiteName, echo []byte) (*opening, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &opening{private: private, nonce: nonce, signed: signed, hello: hello}, nil
+	return &opening{made: time.Now(), private: private, nonce: nonce, signed: signed, hello: hello}, nil
 }
 
 // greeting is a partner's hello or answer, verified.
@@ -79,7 +81,8 @@ type greeting struct {
 }
 
 // readHello verifies a hello from a partner to this site. Errors without a
-// reason are garbage.
+// reason are garbage. Of a hello of another version, which its site has signed,
+// the nonces are returned beside the error.
 func readHello(data []byte, me protocol.SiteName, partner Partner) (*greeting, error) {
 	signed, err := peerv1.DecodeSignedHello(data)
 	if err != nil {
@@ -93,7 +96,7 @@ func readHello(data []byte, me protocol.SiteName, partner Partner) (*greeting, e
 		return nil, err
 	}
 	if w.GetVersion() != protocol.ProtocolVersion {
-		return nil, reject(BadVersion, "the partner speaks version %d, this site %d", w.GetVersion(), protocol.ProtocolVersion)
+		return &greeting{nonce: w.GetNonce(), echo: w.GetEcho()}, reject(BadVersion, "the partner speaks version %d, this site %d", w.GetVersion(), protocol.ProtocolVersion)
 	}
 	if w.GetFrom() != string(partner.Site) || w.GetTo() != string(me) {
 		return nil, reject(UnknownSender, "hello from %.40q to %.40q", w.GetFrom(), w.GetTo())

@@ -27,6 +27,9 @@ func (l *link) step(now time.Time) time.Duration {
 	connected := l.conn != nil && l.connected.Load()
 	silent := l.current != nil && now.Sub(l.heard) > timing.Silence
 	alive := l.current != nil && !silent
+	if alive {
+		l.age(now)
+	}
 	open := l.opener && connected && (!alive || l.renew)
 	l.mu.Unlock()
 	if silent {
@@ -43,6 +46,18 @@ func (l *link) step(now time.Time) time.Duration {
 		return timing.Keepalive
 	}
 	return timing.Retry
+}
+
+// age has a stale session renewed, and forgets the keys of the one before once
+// nothing of it can be under way. The caller holds the lock.
+func (l *link) age(now time.Time) {
+	timing := l.partner.bus.cfg.Timing
+	if l.opener && l.current.stale(now, timing.Renew) {
+		l.renew = true
+	}
+	if now.Sub(l.current.since) > timing.Silence {
+		l.previous = nil
+	}
 }
 
 // down ends the session.

@@ -37,6 +37,11 @@ type link struct {
 	out     chan outgoing
 	waiting atomic.Int64  // bytes in out
 	wake    chan struct{} // something changed for step
+
+	hellos     pace // that are looked at
+	sessions   pace // that are made for the partner
+	mismatches pace // of versions, that are logged
+
 	// Whether conn is connected. It is told by conn's handlers and never asked: conn
 	// does not answer while it dials, which may take long.
 	connected atomic.Bool
@@ -58,8 +63,11 @@ type link struct {
 func newLink(p *partner, opener bool) *link {
 	return &link{
 		partner: p, opener: opener,
-		out:  make(chan outgoing, maxOutgoing),
-		wake: make(chan struct{}, 1),
+		out:        make(chan outgoing, maxOutgoing),
+		wake:       make(chan struct{}, 1),
+		hellos:     pace{every: time.Second / helloRate, burst: helloRate},
+		sessions:   pace{every: p.bus.cfg.Timing.Retry, burst: sessionBurst},
+		mismatches: pace{every: warnAgain, burst: 1},
 	}
 }
 
@@ -152,28 +160,39 @@ func (l *link) publish(o outgoing) {
 		return
 	}
 	b := l.partner.bus
-	subject := inboxOf(l.partner.Site, b.cfg.Site) + "." + o.op
-	if err := publishFrames(conn, s, subject, o); err != nil {
+	inbox := inboxOf(l.partner.Site, b.cfg.Site) + "."
+	var err error
+	if o.raw {
+		err = conn.Publish(inbox+o.op, o.body)
+	} else {
+		err = publishFrames(conn, s, inbox+frameToken, o)
+	}
+	if err != nil {
 		b.cfg.Log.Debug("not sent", "site", string(l.partner.Site), "op", o.op, "error", err)
 	}
 }
 
 // publishFrames seals a body and publishes it, in fragments if it is long.
 func publishFrames(conn *nats.Conn, s *session, subject string, o outgoing) error {
-	if o.raw {
-		return conn.Publish(subject, o.body)
-	}
 	size := fragmentSize
-	if most := int(conn.MaxPayload()) - headerSize - fragmentHeader; most > 0 {
+	if most := int(conn.MaxPayload()) - overhead(o.op) - fragmentHeader; most > 0 {
 		size = min(size, most)
 	}
-	if len(o.body) <= size {
-		return conn.Publish(subject, s.seal(subject, o.body, false))
+	parts, fragments := [][]byte{o.body}, len(o.body) > size
+	if fragments {
+		parts = split(o.body, size)
 	}
-	for _, part := range split(o.body, size) {
-		if err := conn.Publish(subject, s.seal(subject, part, true)); err != nil {
+	for _, part := range parts {
+		data, err := s.seal(subject, o.op, part, fragments)
+		if err != nil {
+			return err
+		}
+		if err = conn.Publish(subject, data); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+// overhead is how much longer a frame is than its body.
+func overhead(op string) int { return headerSize + 1 + len(op) + tagSize }

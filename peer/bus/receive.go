@@ -3,20 +3,22 @@ package bus
 import "time"
 
 // receive takes what arrives on the link's connection from the partner.
-func (l *link) receive(subject, op string, data []byte) {
-	switch op {
+func (l *link) receive(subject, token string, data []byte) {
+	switch token {
 	case opHello:
 		if err := l.receiveHello(data); err != nil {
 			l.partner.reject(err)
 		}
 	case opAgain:
 		l.receiveAgain()
+	case frameToken:
+		l.receiveFrame(subject, data)
 	default:
-		l.receiveFrame(subject, op, data)
+		l.partner.reject(reject(Garbage, "the subject %.80q is unknown", subject))
 	}
 }
 
-func (l *link) receiveFrame(subject, op string, data []byte) {
+func (l *link) receiveFrame(subject string, data []byte) {
 	f, err := readFrame(data)
 	if err != nil {
 		l.partner.reject(err)
@@ -28,8 +30,9 @@ func (l *link) receiveFrame(subject, op string, data []byte) {
 		l.askAgain()
 		return
 	}
-	if reason := s.open(subject, f); reason != "" {
-		l.partner.reject(reject(reason, "%s", subject))
+	op, body, err := s.open(subject, f)
+	if err != nil {
+		l.partner.reject(err)
 		return
 	}
 	if !l.heardIn(s, first) {
@@ -39,8 +42,7 @@ func (l *link) receiveFrame(subject, op string, data []byte) {
 		l.bye(s)
 		return
 	}
-	body, err := l.assemble(op, f)
-	if err != nil {
+	if body, err = l.assemble(op, f, body); err != nil {
 		l.partner.reject(err)
 		return
 	}
@@ -49,10 +51,10 @@ func (l *link) receiveFrame(subject, op string, data []byte) {
 	}
 }
 
-func (l *link) assemble(op string, f frame) ([]byte, error) {
+func (l *link) assemble(op string, f frame, body []byte) ([]byte, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.parts.add(op, f)
+	return l.parts.add(op, f, body)
 }
 
 // sessionOf finds the session of a frame, and whether it is still pending.

@@ -6,10 +6,13 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// The ops, the last tokens of subjects.
+// The ops. Of those of frames a subject shows nothing but frameToken.
 const (
 	opHello = "hello"
 	opAgain = "again"
+
+	frameToken = "frame"
+
 	opPing  = "ping"
 	opBye   = "bye"
 	opFetch = "fetch"
@@ -23,12 +26,12 @@ func inboxOf(to, from protocol.SiteName) string {
 	return "switchyard.v1." + string(to) + ".in." + string(from)
 }
 
-// splitSubject returns who sends and what for, of a subject to the given site.
-func splitSubject(to protocol.SiteName, subject string) (from protocol.SiteName, op string, ok bool) {
+// splitSubject returns who sends, and the rest of a subject to the given site.
+func splitSubject(to protocol.SiteName, subject string) (from protocol.SiteName, token string, ok bool) {
 	rest, ok := strings.CutPrefix(subject, inboxOf(to, ""))
 	if !ok {
 		return "", "", false
 	}
-	name, op, ok := strings.Cut(rest, ".")
-	return protocol.SiteName(name), op, ok
+	name, token, ok := strings.Cut(rest, ".")
+	return protocol.SiteName(name), token, ok
 }

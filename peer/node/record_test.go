@@ -84,7 +84,7 @@ func TestRecordedVictim(t *testing.T) {
 		t.Skip("runs only in a process of TestRecordingOutlivesKill")
 	}
 	recordedLife(t, dir, "first.rec", func(n *node.Node) {
-		n.Connected(protocol.Card{Site: "there", Number: 2, PublicKey: "V", Software: "test", Protocol: 1})
+		n.Connected(protocol.Card{Site: "there", Number: 2, PublicKey: "V", Software: "test", Protocol: protocol.ProtocolVersion})
 		for {
 			ask[peer.Submitted](t, n, submitFive)
 			n.Received("there", protocol.QuoteRequest{Round: 1, Deadline: 1000})

@@ -7,12 +7,13 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/switchyard-hpc/switchyard/protocol"
 	peerv1 "github.com/switchyard-hpc/switchyard/protocol/peer/v1"
 )
 
 func goodHello() *peerv1.Hello {
 	return &peerv1.Hello{
-		Version: 1, From: "cern", To: "desy",
+		Version: protocol.ProtocolVersion, From: "cern", To: "desy",
 		Ephemeral: make([]byte, peerv1.EphemeralSize), Nonce: make([]byte, peerv1.NonceSize),
 		Card: &peerv1.SignedCard{Card: []byte("card"), Signature: make([]byte, peerv1.SignatureSize)},
 	}
@@ -67,7 +68,7 @@ func TestLinkMessagesAreChecked(t *testing.T) {
 		return err
 	}
 	for want, err := range map[string]error{
-		"hello: version: is 2":             hello(func(h *peerv1.Hello) { h.Version = 2 }),
+		"hello: version: is 7":             hello(func(h *peerv1.Hello) { h.Version = 7 }),
 		"hello: from":                      hello(func(h *peerv1.Hello) { h.From = "CERN" }),
 		"hello: to":                        hello(func(h *peerv1.Hello) { h.To = "" }),
 		"hello: ephemeral: has 1":          hello(func(h *peerv1.Hello) { h.Ephemeral = []byte{1} }),
@@ -95,11 +96,11 @@ func TestLinkMessagesAreChecked(t *testing.T) {
 // What a later version may have changed is not judged.
 func TestHelloesOfOtherVersionsCanBeRead(t *testing.T) {
 	t.Parallel()
-	data, err := proto.Marshal(&peerv1.Hello{Version: 2})
+	data, err := proto.Marshal(&peerv1.Hello{Version: protocol.ProtocolVersion + 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if h, err := peerv1.DecodeHello(data); err != nil || h.GetVersion() != 2 {
+	if h, err := peerv1.DecodeHello(data); err != nil || h.GetVersion() != protocol.ProtocolVersion+1 {
 		t.Errorf("got %v, %v", h, err)
 	}
 }
@@ -113,7 +114,7 @@ func FuzzDecodeLinkMessages(f *testing.F) {
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if h, err := peerv1.DecodeHello(data); err == nil && h.GetVersion() == 1 {
+		if h, err := peerv1.DecodeHello(data); err == nil && h.GetVersion() == protocol.ProtocolVersion {
 			again(t, h, peerv1.EncodeHello, peerv1.DecodeHello)
 		}
 		if h, err := peerv1.DecodeSignedHello(data); err == nil {

@@ -2580,7 +2580,7 @@ func (x *SignedCard) GetSignature() []byte {
 // SignedHello.
 type Hello struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Required. The version of the peer messages, 1.
+	// Required. The version of the peer messages and sessions, 2.
 	Version uint32 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
 	// Required. The sender's site name.
 	From string `protobuf:"bytes,2,opt,name=from,proto3" json:"from,omitempty"`

@@ -1,0 +1,204 @@
+package bus_test
+
+import (
+	"bytes"
+	"crypto/rand"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/switchyard-hpc/switchyard/peer/bus"
+	"github.com/switchyard-hpc/switchyard/peer/identity"
+	"github.com/switchyard-hpc/switchyard/protocol"
+	peerv1 "github.com/switchyard-hpc/switchyard/protocol/peer/v1"
+)
+
+// hostile is a configured partner that speaks NATS by itself.
+type hostile struct {
+	site  *site
+	at    *site
+	conn  *nats.Conn
+	heard chan *nats.Msg // of what the site says
+}
+
+func newHostile(t testing.TB, as, at *site) *hostile {
+	t.Helper()
+	conn, err := nats.Connect(at.partner().URL, nats.Secure(pin(t, as, at.key.Public())))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Close)
+	h := &hostile{site: as, at: at, conn: conn, heard: make(chan *nats.Msg, 4096)}
+	if _, err = conn.ChanSubscribe("switchyard.v1."+string(as.name)+".in."+string(at.name)+".>", h.heard); err != nil {
+		t.Fatal(err)
+	}
+	if err = conn.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+func (h *hostile) says(t testing.TB, token string, data []byte) {
+	t.Helper()
+	if err := h.conn.Publish("switchyard.v1."+string(h.at.name)+".in."+string(h.site.name)+"."+token, data); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// hello makes a hello, signed as it should be.
+func (h *hostile) hello(t testing.TB, version uint32) []byte {
+	t.Helper()
+	card, err := peerv1.EncodeCard(h.site.card(h.at.name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	nonce, ephemeral := make([]byte, peerv1.NonceSize), make([]byte, peerv1.EphemeralSize)
+	_, _ = rand.Read(nonce)
+	_, _ = rand.Read(ephemeral)
+	hello, err := proto.Marshal(&peerv1.Hello{
+		Version: version, From: string(h.site.name), To: string(h.at.name), Ephemeral: ephemeral, Nonce: nonce,
+		Card: &peerv1.SignedCard{Card: card, Signature: h.site.key.Sign(identity.Card, card)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	signed, err := proto.Marshal(&peerv1.SignedHello{Hello: hello, Signature: h.site.key.Sign(identity.Hello, hello)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return signed
+}
+
+// hears waits for a hello of the site and returns it.
+func (h *hostile) hears(t testing.TB) *peerv1.Hello {
+	t.Helper()
+	limit := time.After(time.Minute)
+	for {
+		select {
+		case m := <-h.heard:
+			if !strings.HasSuffix(m.Subject, ".hello") {
+				continue
+			}
+			var signed peerv1.SignedHello
+			var hello peerv1.Hello
+			if err := proto.Unmarshal(m.Data, &signed); err != nil {
+				t.Fatal(err)
+			}
+			if err := proto.Unmarshal(signed.GetHello(), &hello); err != nil {
+				t.Fatal(err)
+			}
+			return &hello
+		case <-limit:
+			t.Fatal("no hello came")
+		}
+	}
+}
+
+// logged is a log that a test reads.
+type logged struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *logged) Write(line []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(line)
+}
+
+func (l *logged) count(text string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.text.String(), text)
+}
+
+func (l *logged) into(c *bus.Config) { c.Log = slog.New(slog.NewTextHandler(l, nil)) }
+
+// A peer of an older version learns why it gets no session, by a hello that it
+// refuses as this site refuses its own; and this site's log says it once.
+func TestAnotherVersionIsNamedOnBothSides(t *testing.T) {
+	t.Parallel()
+	a, b := newSite(t, "cern"), newSite(t, "desy")
+	log := new(logged)
+	a.start(t, loopback, log.into, b.partner())
+	old := newHostile(t, b, a)
+	for range 3 {
+		old.says(t, "hello", old.hello(t, protocol.ProtocolVersion-1))
+	}
+	a.refuses(t, bus.BadVersion)
+	if got := old.hears(t).GetVersion(); got != protocol.ProtocolVersion {
+		t.Errorf("the old peer hears version %d, want %d", got, protocol.ProtocolVersion)
+	}
+	a.eventually(t, "three refusals", func() bool { return a.rejected[bus.BadVersion] == 3 })
+	const text = "the partner speaks version 1, this site 2"
+	if got := log.count(text); got != 1 {
+		t.Errorf("the log says %d times %q, want once", got, text)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.changes) != 0 {
+		t.Errorf("the old peer got a session: %v", a.changes)
+	}
+}
+
+// A partner that opens sessions without end costs signatures and key exchanges for
+// a few only, and the rest is counted.
+func TestAFloodOfHellosIsBounded(t *testing.T) {
+	t.Parallel()
+	a, b := newSite(t, "cern"), newSite(t, "desy")
+	a.start(t, loopback, func(c *bus.Config) { c.Timing.Retry = time.Hour }, b.partner())
+	h := newHostile(t, b, a)
+	const hellos = 1000
+	for range hellos {
+		h.says(t, "hello", h.hello(t, protocol.ProtocolVersion))
+	}
+	answers := 0
+	a.eventually(t, "the refusals", func() bool {
+		for len(h.heard) > 0 {
+			if m := <-h.heard; strings.HasSuffix(m.Subject, ".hello") {
+				answers++
+			}
+		}
+		return a.rejected[bus.Overload] >= hellos-4 && answers >= 1
+	})
+	if answers > 4 {
+		t.Errorf("%d of %d hellos were answered in an hour's span, want 4", answers, hellos)
+	}
+}
+
+// Keys are renewed while a session lives, and nothing is lost by it.
+func TestSessionsAreRenewed(t *testing.T) {
+	t.Parallel()
+	a, b := newSite(t, "cern"), newSite(t, "desy")
+	renew := func(c *bus.Config) { c.Timing.Renew = 300 * time.Millisecond }
+	a.start(t, loopback, renew, b.partner())
+	b.start(t, "", renew, a.partner())
+	a.connected(t, b, 1)
+	b.connected(t, a, 1)
+	var sent uint32
+	a.eventually(t, "three renewals", func() bool {
+		if sent < 2000 {
+			if err := b.bus.Send(a.name, protocol.StatusAck{Tag: tag, Seq: sent}); err != nil {
+				t.Errorf("message %d: %v", sent, err)
+			}
+			sent++
+		}
+		return a.count("+desy") >= 4
+	})
+	a.eventually(t, "all messages", func() bool { return len(a.got) == int(sent) })
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for i, r := range a.got {
+		if ack := r.m.(protocol.StatusAck); ack.Seq != uint32(i) {
+			t.Fatalf("message %d is %d", i, ack.Seq)
+		}
+	}
+	if a.count("-desy") != 0 {
+		t.Errorf("a renewal looked like a disconnection: %v", a.changes)
+	}
+}
