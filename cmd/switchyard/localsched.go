@@ -120,6 +120,7 @@ func (p *peerProcess) openProcess() (localsched.Scheduler, error) {
 		Policy:    policy,
 		Budget:    p.budget.current(),
 		Learn:     p.cfg.Power.Learn && p.cfg.Power.Budgeted(),
+		MaxOutput: p.cfg.LocalSched.MaxOutput.Bytes(),
 		GraceKill: p.cfg.LocalSched.Grace.Std(),
 		Shim:      p.shim,
 		Log:       p.log,
@@ -144,6 +145,7 @@ func (p *peerProcess) openSlurm(ctx context.Context) (localsched.Scheduler, erro
 		Poll:       table.Poll.Std(),
 		JobComp:    string(table.JobComp),
 		Extra:      table.Extra,
+		MaxOutput:  p.cfg.LocalSched.MaxOutput.Bytes(),
 		Log:        p.log,
 
 		NodeExporter: table.Exporter,

@@ -211,8 +211,8 @@ func TestRefusalStands(t *testing.T) {
 		c.Budget, c.OnStop = engine.Budget{Signal: power.Always(500), Rates: watts()}, process.LeaveJobs
 	})
 	job := guest(t, "true")
-	inTheWay := filepath.Join(s.config.Dir, "jobs", ".gone-"+spool.FolderOf(job.Tag), "x")
-	if err := os.MkdirAll(inTheWay, 0o700); err != nil {
+	inTheWay := filepath.Join(s.config.Dir, "jobs", ".gone-"+spool.FolderOf(job.Tag))
+	if err := os.WriteFile(inTheWay, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	check := func() {

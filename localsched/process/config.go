@@ -27,6 +27,9 @@ type Config struct {
 	// Learn has the scheduler learn what jobs draw, by the rates of the budget, which
 	// need not hold at any time.
 	Learn bool
+	// MaxOutput is how many bytes a guest may write to a file, and so to each stream of its
+	// output. 0: [spool.DefaultMaxOutput].
+	MaxOutput int64
 	// GraceKill is the time from TERM to KILL, for jobs that start from now on.
 	// 0: [DefaultGraceKill].
 	GraceKill time.Duration

@@ -51,6 +51,7 @@ type plan struct {
 	Dir    string   `json:"dir"`
 	Stdout string   `json:"stdout"` // empty: nowhere
 	Stderr string   `json:"stderr"` // empty: nowhere; equal to stdout: both in one
+	Limit  int64    `json:"limit"`  // bytes that may be written to a file; 0: any number
 }
 
 func planOf(dir string, job spool.Job, place string, shim int) plan {
@@ -63,5 +64,6 @@ func planOf(dir string, job spool.Job, place string, shim int) plan {
 		Dir:    job.WorkFolder(dir),
 		Stdout: out.Stdout,
 		Stderr: out.Stderr,
+		Limit:  job.FileLimit(),
 	}
 }

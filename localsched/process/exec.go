@@ -49,6 +49,9 @@ func becomeJob() error {
 		return err
 	}
 	unix.Umask(0o022)
+	if err = limitFiles(p.Limit); err != nil {
+		return err
+	}
 	if err = openOutputs(p); err != nil {
 		return err
 	}
@@ -77,6 +80,23 @@ func dieWith(shim int) error {
 	}
 	if os.Getppid() != shim {
 		return errors.New("the shim is gone")
+	}
+	return nil
+}
+
+// limitFiles bounds the size of each file that the job writes, its output too: what it
+// writes beyond that fails, and SIGXFSZ ends who does not expect it. 0: no bound.
+func limitFiles(size int64) error {
+	if size == 0 {
+		return nil
+	}
+	var now unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &now); err != nil {
+		return fmt.Errorf("ask for the limit of the sizes of files: %w", err)
+	}
+	most := min(uint64(size), now.Max)
+	if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: most, Max: most}); err != nil {
+		return fmt.Errorf("limit the sizes of files: %w", err)
 	}
 	return nil
 }

@@ -104,7 +104,7 @@ func TestWrongReports(t *testing.T) {
 	for script, words := range map[string]string{
 		`echo flops = 3 >"$SWITCHYARD_USAGE"`:                    `line 1: the key \"flops\" is unknown`,
 		`head -c 9000000 /dev/zero >"$SWITCHYARD_USAGE"`:         "longer than 4096 bytes",
-		`truncate -s 1T "$SWITCHYARD_USAGE"`:                     "longer than 4096 bytes",
+		`truncate -s 900M "$SWITCHYARD_USAGE"`:                   "longer than 4096 bytes",
 		`: >"$SWITCHYARD_USAGE"`:                                 "", // no report
 		`chmod 0 "$SWITCHYARD_USAGE"; rm -f "$SWITCHYARD_USAGE"`: "",
 		// Where the folder is not the job's, it can only write.

@@ -82,7 +82,7 @@ func (s *Scheduler) make(ctx context.Context, j *job, submission localsched.Subm
 	}
 	request := s.guess(submission.Spec.Request)
 	record := jobRecord{
-		Job:   spool.NewJob(submission, owner, s.config.Site),
+		Job:   spool.NewJob(submission, owner, s.config.Site, s.config.MaxOutput),
 		Seq:   j.seq,
 		Grace: protocol.DurationOf(s.config.GraceKill),
 		Power: request.Power,

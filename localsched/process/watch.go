@@ -1,6 +1,7 @@
 package process
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -43,10 +44,23 @@ func (w *watch) run() spool.End {
 	w.killGroup(unix.SIGKILL)
 	end := w.judge(w.reap(), <-trouble)
 	w.killStrays()
-	if end.Files, err = w.record.Files(w.dir); err != nil {
-		fmt.Fprintln(os.Stderr, "describe the output:", err)
-	}
+	w.describeOutput(&end)
 	return end
+}
+
+// describeOutput adds what output a guest has left. Who asks for the job's end meanwhile
+// waits no longer than for a job that runs.
+func (w *watch) describeOutput(end *spool.End) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() {
+		select {
+		case <-w.asked:
+			time.AfterFunc(w.record.Grace.Std(), cancel)
+		case <-ctx.Done():
+		}
+	}()
+	w.record.AddFiles(ctx, w.dir, end)
 }
 
 // startJob starts the second stage as the account. The channel gives what keeps

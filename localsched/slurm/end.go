@@ -146,11 +146,12 @@ func (s *Scheduler) Forget(ctx context.Context, tag protocol.Tag) error {
 
 // finish enters how a job ended, durably before it is reported.
 func (s *Scheduler) finish(j *job, end spool.End) {
-	var err error
-	if end.Files, err = j.record.Files(j.dir); err != nil {
-		s.config.Log.Warn("output_not_described", "job", j.tag.String(), "error", err)
+	j.record.AddFiles(s.ctx, j.dir, &end)
+	if s.ctx.Err() != nil {
+		return // the next Open finds it ended again
 	}
-	if err = s.saveEnd(j, endRecord{End: end}); err != nil {
+	err := s.saveEnd(j, endRecord{End: end})
+	if err != nil {
 		s.config.Log.Error("end_not_noted", "job", j.tag.String(), "error", err, "advice", "free space in the spool; it is tried again")
 		return
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/localsched/slurm"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -121,5 +122,23 @@ func TestFetchReadsNobodyElses(t *testing.T) {
 	s.awaitEnd(t, job.Tag)
 	if got, err := s.Fetch(t.Context(), job.Tag, protocol.Stdout, 0, 100); !errors.Is(err, localsched.ErrUnknownJob) {
 		t.Errorf("fetched %q, %v", got, err)
+	}
+}
+
+// TestHostileOutput has guests whose output is endless or sparse: it ends at the limit.
+func TestHostileOutput(t *testing.T) {
+	t.Parallel()
+	const limit = 1 << 20
+	s := openSite(t, "siteA", func(c *slurm.Config) { c.MaxOutput = limit })
+	endless, sparse := guest("yes"), guest("truncate -s 4T /proc/self/fd/1; exit 0")
+	s.submit(t, endless)
+	s.submit(t, sparse)
+	got := s.awaitEnd(t, endless.Tag)
+	if got.State != protocol.Failed || !strings.Contains(got.Reason, "stdout ended at 1 MiB, [localsched] max_output") ||
+		len(got.Files) != 2 || got.Files[0].Size != limit {
+		t.Errorf("%+v", got)
+	}
+	if got = s.awaitEnd(t, sparse.Tag); got.State != protocol.Completed || len(got.Files) != 2 || got.Files[0].Size != 0 {
+		t.Errorf("%+v", got)
 	}
 }

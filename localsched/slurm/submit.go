@@ -116,7 +116,7 @@ func (s *Scheduler) admit(ctx context.Context, submission localsched.Submission)
 	if err != nil {
 		return spool.Job{}, err
 	}
-	return spool.NewJob(submission, owner, s.config.Site), nil
+	return spool.NewJob(submission, owner, s.config.Site, s.config.MaxOutput), nil
 }
 
 // unfit is why a submission can run nowhere; empty when it can.

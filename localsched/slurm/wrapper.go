@@ -1,6 +1,7 @@
 package slurm
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -39,6 +40,7 @@ func launch(dir string, record spool.Job) string {
 	return strings.NewReplacer(
 		"@TAG@", sub.Tag.String(),
 		"@CLAIM@", quote(filepath.Join(dir, claimDir)),
+		"@LIMIT@", fileLimit(record.FileLimit()),
 		"@LOST@", strconv.Itoa(exitLost),
 		"@WORK@", quote(record.WorkFolder(dir)),
 		"@STDOUT@", quote(stdout),
@@ -75,6 +77,7 @@ trap : HUP INT QUIT TERM USR1 USR2
 (
 	exec 2>trouble
 	umask 022
+	@LIMIT@
 	cd -- @WORK@ || exit 126
 	exec >@STDOUT@ || exit 126
 	exec 2>@STDERR@ || exit 126
@@ -96,6 +99,16 @@ func redirectStderr(stdout, stderr string) string {
 
 // quote makes one word of a text for any POSIX shell.
 func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+
+// fileLimit is the command that bounds the size of each file that the job writes. POSIX
+// counts in blocks of 512 bytes. A limit that is lower already stays.
+func fileLimit(bytes int64) string {
+	if bytes == 0 {
+		return ":"
+	}
+	const block = 512
+	return fmt.Sprintf("ulimit -f %d 2>/dev/null || :", (bytes+block-1)/block)
+}
 
 // orNull is where output goes that is to go nowhere.
 func orNull(path string) string {

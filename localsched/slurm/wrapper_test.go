@@ -31,7 +31,7 @@ func shells(t testing.TB) (found [][]string) {
 func launched(t *testing.T, shell []string, submission localsched.Submission) (job, arguments string) {
 	t.Helper()
 	dir := t.TempDir()
-	record := spool.NewJob(submission, spool.Account{Name: "me", Home: dir, Shell: "/bin/sh"}, "north")
+	record := spool.NewJob(submission, spool.Account{Name: "me", Home: dir, Shell: "/bin/sh"}, "north", 0)
 	seen := filepath.Join(dir, "seen")
 	fake := "#!/bin/sh\nprintf '%s\\n' \"$@\" >>" + seen + "\nexec /usr/bin/env \"$@\"\n"
 	for path, text := range map[string]string{

@@ -21,6 +21,16 @@ type End struct {
 	Usage    protocol.Usage    `json:"usage,omitzero"`
 }
 
+// Note adds to the reason what people are to know besides.
+func (e *End) Note(notices ...string) {
+	for _, notice := range notices {
+		if e.Reason != "" {
+			e.Reason += "; "
+		}
+		e.Reason += notice
+	}
+}
+
 // Check says what is wrong with a record that was found in a spool.
 func (e End) Check() error {
 	if !e.State.Terminal() {

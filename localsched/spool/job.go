@@ -31,11 +31,13 @@ type Job struct {
 	Submitted  protocol.Instant      `json:"submitted_ms"`
 	Submission localsched.Submission `json:"submission"`
 	Account    Account               `json:"account"`
-	Site       protocol.SiteName     `json:"site"` // that runs it
+	Site       protocol.SiteName     `json:"site"`                 // that runs it
+	MaxOutput  int64                 `json:"max_output,omitempty"` // bytes in a file of a guest; 0: [DefaultMaxOutput]
 }
 
-// NewJob describes a submission that comes now. The submission must have a payload.
-func NewJob(submission localsched.Submission, owner Account, site protocol.SiteName) Job {
+// NewJob describes a submission that comes now. The submission must have a payload. A
+// guest may write so many bytes to a file; 0: [DefaultMaxOutput].
+func NewJob(submission localsched.Submission, owner Account, site protocol.SiteName, maxOutput int64) Job {
 	payload := *submission.Payload
 	payload.Script = nil
 	submission.Payload = &payload
@@ -45,6 +47,7 @@ func NewJob(submission localsched.Submission, owner Account, site protocol.SiteN
 		Submission: submission,
 		Account:    owner,
 		Site:       site,
+		MaxOutput:  maxOutput,
 	}
 }
 

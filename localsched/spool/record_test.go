@@ -23,7 +23,7 @@ import (
 func TestJobRecord(t *testing.T) {
 	t.Parallel()
 	dir, sub := t.TempDir(), guest()
-	job := spool.NewJob(sub, me(), "north")
+	job := spool.NewJob(sub, me(), "north", 0)
 	if len(sub.Payload.Script) == 0 {
 		t.Error("the submission has lost its script")
 	}
@@ -61,7 +61,7 @@ func TestJobRecord(t *testing.T) {
 func TestGuestRoom(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	job := spool.NewJob(guest(), me(), "north")
+	job := spool.NewJob(guest(), me(), "north", 0)
 	if err := job.AddRoom(dir); err != nil {
 		t.Fatal(err)
 	}
@@ -80,9 +80,9 @@ func TestGuestRoom(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "err")); err != nil {
 		t.Fatal(err)
 	}
-	files, err := job.Files(dir)
-	if !errors.Is(err, fs.ErrNotExist) {
-		t.Error("the file that is gone:", err)
+	files, notices := job.Files(t.Context(), dir)
+	if want := []string{"stderr is not returned: the job has removed it"}; !slices.Equal(notices, want) {
+		t.Errorf("the notices are %q, want %q", notices, want)
 	}
 	outcome := spool.End{State: protocol.Completed, Files: files}.Change(tag, 0).Outcome
 	want := protocol.File{Stream: protocol.Stdout, Size: 5, SHA256: sha256.Sum256([]byte("said\n"))}
@@ -95,13 +95,13 @@ func TestGuestWithOneFile(t *testing.T) {
 	t.Parallel()
 	dir, sub := t.TempDir(), guest()
 	sub.Payload.Stderr = sub.Payload.Stdout
-	job := spool.NewJob(sub, me(), "north")
+	job := spool.NewJob(sub, me(), "north", 0)
 	if err := job.AddRoom(dir); err != nil {
 		t.Fatal(err)
 	}
 	only(t, dir, "out", "usage", "work")
-	if files, err := job.Files(dir); err != nil || len(files) != 1 || files[0].Stream != protocol.Stdout {
-		t.Errorf("%+v, %v", files, err)
+	if files, notices := job.Files(t.Context(), dir); len(notices) > 0 || len(files) != 1 || files[0].Stream != protocol.Stdout {
+		t.Errorf("%+v, %q", files, notices)
 	}
 }
 
@@ -111,13 +111,13 @@ func TestLocalJob(t *testing.T) {
 	t.Parallel()
 	dir, sub := t.TempDir(), guest()
 	sub.Guest = false
-	job := spool.NewJob(sub, me(), "north")
+	job := spool.NewJob(sub, me(), "north", 0)
 	if err := job.AddRoom(dir); err != nil {
 		t.Fatal(err)
 	}
 	only(t, dir, "usage")
-	if files, err := job.Files(dir); err != nil || files != nil {
-		t.Errorf("%+v, %v", files, err)
+	if files, notices := job.Files(t.Context(), dir); files != nil || notices != nil {
+		t.Errorf("%+v, %q", files, notices)
 	}
 	if out := job.Outputs(dir); out.Stdout != "/home/alice/out" || out.Stderr != "/home/alice/err" {
 		t.Errorf("%+v", out)
@@ -137,7 +137,7 @@ func TestGiven(t *testing.T) {
 	sub.Spec.CPUs = 4
 	for _, isGuest := range []bool{true, false} {
 		sub.Guest = isGuest
-		given := spool.NewJob(sub, me(), "north").Given("/spool/jobs/7")
+		given := spool.NewJob(sub, me(), "north", 0).Given("/spool/jobs/7")
 		want := map[string]bool{
 			"SWITCHYARD_JOB_ID=7000000000005": true, "SWITCHYARD_JOB_NAME=test": true, "SWITCHYARD_ORIGIN_SITE=south": true,
 			"SWITCHYARD_EXEC_SITE=north": true, "SWITCHYARD_EPOCH=3": true, "SLURM_JOB_NAME=test": true,
@@ -156,7 +156,7 @@ func TestGiven(t *testing.T) {
 func TestUsageIsOpened(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	job := spool.NewJob(guest(), me(), "north")
+	job := spool.NewJob(guest(), me(), "north", 0)
 	if _, err := job.OpenUsage(dir); !errors.Is(err, fs.ErrNotExist) {
 		t.Error("one that is not there:", err)
 	}

@@ -98,6 +98,7 @@ func (r *checker) checkLocalSched(l *LocalSched) {
 		r.notOurs(l)
 	}
 	r.checkSlurm(l)
+	r.checkMaxOutput(l)
 	r.OneOf("localsched.machine", l.Machine, PerCPU, WholeNode, Partitioned)
 	if _, err := engine.Named(l.Policy); err != nil {
 		r.OneOf("localsched.policy", l.Policy, engine.Names()...)
@@ -125,6 +126,15 @@ func (r *checker) checkSubmit(s *Submit) {
 			r.Problem(fmt.Sprintf("submit.export_remote[%d]", i),
 				"%q is not a variable's name; write a name, or its beginning with a star behind it, as \"LC_*\"", pattern)
 		}
+	}
+}
+
+func (r *checker) checkMaxOutput(l *LocalSched) {
+	if l.MaxOutput == 0 {
+		r.Problem("localsched.max_output", "is 0, so that partners' jobs could write nothing; use \"1MB\" or more")
+	}
+	if r.Set("localsched.max_output") && r.config.Plugin(LocalSchedKind, l.Plugin) != nil {
+		r.Problem("localsched.max_output", "is for plugin = %q and %q; a plugin bounds output itself, so leave it out", Process, SlurmCommands)
 	}
 }
 

@@ -81,12 +81,13 @@ type LocalSched struct {
 	Mflops      int               `toml:"mflops"`  // Mflop/s of a CPU; 0: not stated
 	Waits       string            `toml:"waits"`   // a method of foresight
 	MaxWallTime protocol.Duration `toml:"max_wall_time"`
-	Policy      string            `toml:"policy"`  // of engine.Named
-	Grace       protocol.Duration `toml:"grace"`   // between SIGTERM and SIGKILL
-	OnStop      string            `toml:"on_stop"` // Leave or End
-	Slurm       *Slurm            `toml:"slurm"`   // after Load set when Plugin is SlurmCommands
-	BGP         *BGP              `toml:"bgp"`     // after Load set when Machine is Partitioned
-	Gamma       *Gamma            `toml:"gamma"`   // nil: run times cannot be predicted by the Γ model
+	Policy      string            `toml:"policy"`     // of engine.Named
+	Grace       protocol.Duration `toml:"grace"`      // between SIGTERM and SIGKILL
+	OnStop      string            `toml:"on_stop"`    // Leave or End
+	MaxOutput   Megabytes         `toml:"max_output"` // in a file that a guest writes
+	Slurm       *Slurm            `toml:"slurm"`      // after Load set when Plugin is SlurmCommands
+	BGP         *BGP              `toml:"bgp"`        // after Load set when Machine is Partitioned
+	Gamma       *Gamma            `toml:"gamma"`      // nil: run times cannot be predicted by the Γ model
 }
 
 // The values of [LocalSched.Plugin] that need no [[plugin]].

@@ -6,6 +6,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/localsched/foresight"
+	"github.com/switchyard-hpc/switchyard/localsched/spool"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/iss"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/mcmf"
@@ -33,6 +34,8 @@ func Default() *Config {
 			Policy:  "easy",
 			Grace:   10 * protocol.Second,
 			OnStop:  Leave,
+
+			MaxOutput: spool.DefaultMaxOutput >> 20,
 		},
 		Power: Power{
 			OnPeak: budget.Always,

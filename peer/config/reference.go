@@ -98,7 +98,7 @@ func gossipKeys() []entry {
 
 func localSchedKeys() []entry {
 	return []entry{
-		{name: "plugin", about: "The batch system. \"process\" is the built-in one, which runs jobs on this computer. \"slurm\" is the Slurm of this site. Otherwise the name of a [[plugin]] of the kind \"localsched\". All keys below but mhz, mflops and waits are for \"process\"."},
+		{name: "plugin", about: "The batch system. \"process\" is the built-in one, which runs jobs on this computer. \"slurm\" is the Slurm of this site. Otherwise the name of a [[plugin]] of the kind \"localsched\". All keys below but mhz, mflops, waits and max_output are for \"process\"."},
 		{name: "machine", about: "\"per-cpu\": jobs share nodes. \"whole-node\": a node runs one job at a time. \"bgp\": a job runs in a partition, as on Blue Gene/P; see [localsched.bgp]."},
 		{name: "cpus", example: "64", about: "CPUs of the whole machine. Not set: as many as this computer has."},
 		{name: "nodes", about: "Nodes of the whole machine; they have the same number of CPUs each, so it divides cpus. With machine = \"bgp\" the partitions tell it."},
@@ -110,6 +110,7 @@ func localSchedKeys() []entry {
 		{name: "policy", live: true, about: "Which queued jobs start first. \"easy\" (or \"fcfsbf\"): in the order of arrival, and later ones before that if they do not delay the first (EASY backfilling). \"conservative\": likewise, if they delay nobody before them. \"fcfs\": in the order of arrival, and nothing overtakes. \"firstfit\" (or \"ff\"): whatever fits, in the order of arrival. \"sjf\": the shortest limit first, and nothing overtakes. \"sjffit\": whatever fits, the shortest limit first. \"easysjbf\": as easy, and of the later ones the shortest limit first."},
 		{name: "grace", about: "Time between asking a job to end (SIGTERM) and ending it (SIGKILL)."},
 		{name: "on_stop", about: "What becomes of running jobs when the peer stops. \"leave\": they go on, and the next start finds them. \"end\": they are ended."},
+		{name: "max_output", about: "How much a job of a partner may write to a file, its output above all: what it writes beyond that fails, and what is more of its output is not returned. For \"process\" and \"slurm\"."},
 	}
 }
 

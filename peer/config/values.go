@@ -50,6 +50,12 @@ func (m *Megabytes) UnmarshalTOML(raw any) error {
 	return settings.Mismatch(raw, `a size, as "512MB" or "4GB", or a number of megabytes`)
 }
 
+// Bytes is the amount in bytes.
+func (m Megabytes) Bytes() int64 {
+	const each = 1 << 20
+	return min(int64(m), math.MaxInt64/each) * each
+}
+
 // TOML prints what UnmarshalTOML reads. It implements [settings.Literal].
 func (m Megabytes) TOML() string {
 	switch {
