@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"sync"
@@ -11,25 +12,35 @@ import (
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 )
 
+// errLaneFull is the answer to a call that finds too many before it. The machine makes it
+// again later.
+var errLaneFull = errors.New("too many calls of this kind wait")
+
+// errLate is the answer to a question whose asker does not wait any more.
+var errLate = errors.New("nobody waits for the quotes any more")
+
 // lanes keep the kinds of calls apart, so that slow ones hold up only their own.
 type lanes struct {
 	quote, submit, manage, watch, collect, decide *lane
 }
 
+// newLanes bounds each line by what an honest grid may bring about at once: a start with a
+// million jobs asks about each of them, quotes are few.
 func newLanes() lanes {
 	return lanes{
-		quote:   &lane{limit: 8, timeout: 5 * time.Second},
-		submit:  &lane{limit: 32, timeout: 30 * time.Second},
-		manage:  &lane{limit: 16, timeout: 30 * time.Second},
-		watch:   &lane{limit: 2},
-		collect: &lane{limit: 4, timeout: time.Hour},
-		decide:  &lane{limit: 1, timeout: time.Minute},
+		quote:   &lane{limit: 8, most: 256, timeout: 5 * time.Second},
+		submit:  &lane{limit: 32, most: 1 << 20, timeout: 30 * time.Second},
+		manage:  &lane{limit: 16, most: 1 << 20, timeout: 30 * time.Second},
+		watch:   &lane{limit: 2, most: 2},
+		collect: &lane{limit: 4, most: 1 << 20, timeout: time.Hour},
+		decide:  &lane{limit: 1, most: 256, timeout: time.Minute},
 	}
 }
 
-// lane runs up to limit calls at once; more wait in line, as many as there are.
+// lane runs up to limit calls at once; up to most wait in line.
 type lane struct {
 	limit   int
+	most    int
 	timeout time.Duration // from the call's beginning; 0: none
 
 	mu      sync.Mutex
@@ -41,16 +52,20 @@ type lane struct {
 // one that outlived its time has not.
 type task func() (kept bool)
 
-// enter runs the task at once or when its turn comes.
-func (l *lane) enter(t task) {
+// enter runs the task at once or when its turn comes, or says that the line is full.
+func (l *lane) enter(t task) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.running >= l.limit {
+	switch {
+	case l.running < l.limit:
+		l.running++
+		go l.work(t)
+	case len(l.line) < l.most:
 		l.line = append(l.line, t)
-		return
+	default:
+		return false
 	}
-	l.running++
-	go l.work(t)
+	return true
 }
 
 // work runs tasks until none is left in line or the place is lost.
@@ -88,12 +103,19 @@ func (n *Node) begin(ctx context.Context, calls []peer.Call, decider policy.Poli
 		lane := n.lanes.of(call.Op)
 		n.calls.Add(1)
 		before, over := n.freed.enter(call.Op)
-		lane.enter(func() bool {
+		entered := lane.enter(func() bool {
 			defer n.calls.Done()
 			defer over()
 			awaitRoom(ctx, before)
 			return n.call(ctx, lane, call, decider)
 		})
+		if !entered {
+			go func() { // the loop itself may be calling, and must not wait for itself
+				defer n.calls.Done()
+				defer over()
+				n.post(peer.CallDone{ID: call.ID, Err: errLaneFull})
+			}()
+		}
 	}
 }
 
@@ -102,6 +124,10 @@ func (n *Node) begin(ctx context.Context, calls []peer.Call, decider policy.Poli
 func (n *Node) call(ctx context.Context, lane *lane, call peer.Call, decider policy.Policy) (kept bool) {
 	if ctx.Err() != nil {
 		return true // nobody waits for the answer
+	}
+	if quote, ok := call.Op.(peer.QuoteOp); ok && quote.Until != 0 && n.clock.now() >= quote.Until {
+		n.post(peer.CallDone{ID: call.ID, Err: errLate})
+		return true
 	}
 	if lane.timeout > 0 {
 		var stop context.CancelFunc

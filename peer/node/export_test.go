@@ -46,3 +46,6 @@ type Freed struct{ freed }
 
 // Enter is [freed.enter].
 func (f *Freed) Enter(op peer.Op) (before <-chan struct{}, over func()) { return f.enter(op) }
+
+// ErrLaneFull is errLaneFull.
+var ErrLaneFull = errLaneFull

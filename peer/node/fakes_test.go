@@ -181,6 +181,7 @@ type outside struct {
 	send   func() error
 	submit func(ctx context.Context, job localsched.Submission) (localsched.LocalID, error)
 	watch  func(ctx context.Context) (localsched.Watched, error)
+	quote  func()
 	decide func() error
 }
 
@@ -260,6 +261,9 @@ func (o *outside) store(path string, r io.Reader) error {
 func (o *outside) Load(context.Context) (protocol.Load, error) { return protocol.Load{CPUs: 8}, nil }
 
 func (o *outside) Quote(_ context.Context, query localsched.Query) ([]protocol.Quote, error) {
+	if o.quote != nil {
+		o.quote()
+	}
 	return make([]protocol.Quote, len(query.Jobs)), nil
 }
 

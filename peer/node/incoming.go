@@ -3,15 +3,63 @@ package node
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// Received takes an authenticated message from a partner. It waits while the
-// node has too much to do.
+// Received takes an authenticated message from a partner. It waits while the node has too
+// much to do, or too many messages of this partner before it.
 func (n *Node) Received(from protocol.SiteName, m protocol.Message) {
-	n.post(peer.MessageIn{From: from, Body: m})
+	places := n.places.of(from, m)
+	select {
+	case places <- struct{}{}:
+	case <-n.done:
+		return
+	}
+	select {
+	case n.events <- letter{event: peer.MessageIn{From: from, Body: m}, place: places}:
+	case <-n.done:
+	}
+}
+
+// Messages of one partner that may wait for the loop at once. A quote request may hold
+// thousands of jobs, so there is a place for one only. The rest of the loop's inbox is for
+// others.
+const (
+	messagePlaces  = 32
+	questionPlaces = 1
+)
+
+// places are who may put messages into the loop's inbox: a flood of one partner fills its own
+// places and waits, at its own expense.
+type places struct {
+	mu        sync.Mutex
+	byPartner map[protocol.SiteName]*partnerPlaces
+}
+
+type partnerPlaces struct{ messages, questions chan struct{} }
+
+// of are the places for a message; what is put into them is taken out when the loop has taken
+// the message.
+func (p *places) of(from protocol.SiteName, m protocol.Message) chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	one := p.byPartner[from]
+	if one == nil {
+		if p.byPartner == nil {
+			p.byPartner = make(map[protocol.SiteName]*partnerPlaces)
+		}
+		one = &partnerPlaces{
+			messages: make(chan struct{}, messagePlaces), questions: make(chan struct{}, questionPlaces),
+		}
+		p.byPartner[from] = one
+	}
+	if _, question := m.(protocol.QuoteRequest); question {
+		return one.questions
+	}
+	return one.messages
 }
 
 // Connected takes the verified card of a partner with which a session is up.

@@ -29,6 +29,7 @@ type Node struct {
 
 	events chan letter // from partners, gossip and calls
 	asks   chan letter // from the API
+	places places
 	lastID atomic.Uint64
 	asked  askers
 	waits  waits
@@ -52,6 +53,7 @@ type letter struct {
 	event  peer.Event
 	policy policy.Policy // that decides rounds from here on, if the event is granted; nil: no other
 	card   *cardAsk
+	place  chan struct{} // a partner's, to be given up when the loop has the letter; nil: it needs none
 }
 
 // Errors that callers tell apart with [errors.Is].

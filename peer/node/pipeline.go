@@ -83,19 +83,36 @@ func (s *stepper) turn(ctx context.Context, out chan<- *batch) {
 
 // take handles a letter and returns its weight.
 func (s *stepper) take(l letter) int {
+	if l.place != nil {
+		<-l.place
+	}
 	if l.card != nil {
 		l.card.card = s.core.Card(l.card.to)
 		s.next.effects = append(s.next.effects, effects{card: l.card})
 		s.next.weight++
 		return 1
 	}
-	weight := 1
-	if submit, ok := l.event.(peer.Submit); ok {
-		weight = max(1, len(submit.Jobs))
-	}
+	weight := weightOf(l.event)
 	s.advance(l)
+	if s.next.empty() {
+		return 0 // nothing came of it; a batch of nothing is never handed on, and must not fill up
+	}
 	s.next.weight += weight
 	return weight
+}
+
+// weightOf is how much of a batch an event may fill: jobs that are submitted bring rows, those
+// that a partner asks about lines of a reply.
+func weightOf(ev peer.Event) int {
+	switch ev := ev.(type) { //nolint:gochecksumtype // the others are about one thing
+	case peer.Submit:
+		return max(1, len(ev.Jobs))
+	case peer.MessageIn:
+		if request, ok := ev.Body.(protocol.QuoteRequest); ok {
+			return 1 + len(request.Jobs)/8
+		}
+	}
+	return 1
 }
 
 // advance steps the machine. The timer is set at once: an early tick is
