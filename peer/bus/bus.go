@@ -61,7 +61,7 @@ func (b *Bus) Start(ctx context.Context) error {
 		return err
 	}
 	for _, p := range b.partners {
-		b.run(running, func(ctx context.Context) { p.inbox.deliver(ctx, p.Site, b.cfg.Handler) })
+		b.run(running, p.deliver)
 		b.run(running, p.serve)
 		for _, l := range p.links {
 			b.run(running, l.send)

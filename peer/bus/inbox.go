@@ -1,7 +1,6 @@
 package bus
 
 import (
-	"context"
 	"sync"
 
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -14,9 +13,10 @@ type inbox struct {
 	most   int
 	filled chan struct{}
 
-	mu     sync.Mutex
-	events []event
-	bytes  int
+	mu        sync.Mutex
+	events    []event
+	bytes     int
+	questions questions
 }
 
 // event is a message, or a change of the connection.
@@ -27,7 +27,7 @@ type event struct {
 }
 
 func newInbox(most int) *inbox {
-	return &inbox{most: most, filled: make(chan struct{}, 1)}
+	return &inbox{most: most, filled: make(chan struct{}, 1), questions: newQuestions()}
 }
 
 // push adds a message, unless the inbox is full.
@@ -55,6 +55,10 @@ func (i *inbox) change(connected *protocol.Card) {
 
 func (i *inbox) add(e event) {
 	i.events = append(i.events, e)
+	i.ring()
+}
+
+func (i *inbox) ring() {
 	select {
 	case i.filled <- struct{}{}:
 	default:
@@ -68,28 +72,4 @@ func (i *inbox) take() []event {
 	events := i.events
 	i.events, i.bytes = nil, 0
 	return events
-}
-
-// deliver hands events to the handler, in order, until the context ends.
-func (i *inbox) deliver(ctx context.Context, from protocol.SiteName, h Handler) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-i.filled:
-		}
-		for _, e := range i.take() {
-			if ctx.Err() != nil {
-				return
-			}
-			switch {
-			case e.message != nil:
-				h.Received(from, e.message)
-			case e.connected != nil:
-				h.Connected(*e.connected)
-			default:
-				h.Disconnected(from)
-			}
-		}
-	}
 }

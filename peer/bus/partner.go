@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/switchyard-hpc/switchyard/protocol"
 	peerv1 "github.com/switchyard-hpc/switchyard/protocol/peer/v1"
@@ -107,6 +108,12 @@ func (p *partner) receiveMessage(op string, body []byte) {
 	kind, ok := strings.CutPrefix(op, opMsg)
 	if !ok {
 		p.reject(reject(Garbage, "the op %.40q is unknown", op))
+		return
+	}
+	if kind == (protocol.QuoteRequest{}).Kind() {
+		for range p.inbox.ask(body, time.Now()) {
+			p.reject(reject(Superseded, "a newer quote request came"))
+		}
 		return
 	}
 	m, err := p.bus.unpack(p.Partner, kind, body)
