@@ -41,6 +41,7 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "internal/archtest/...", Level: nouns},
 		{Path: "internal/exact", Level: nouns, Pure: true},
 		{Path: "internal/localdisk", Level: nouns},
+		{Path: "internal/fileguard", Level: nouns},
 		{Path: "plugins/conformance", Level: nouns},
 
 		{Path: "internal/tokens", Level: borders, Pure: true},

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
+	"github.com/switchyard-hpc/switchyard/internal/fileguard"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -127,6 +127,18 @@ func (b *Bus) connectExternal(ctx context.Context) (*nats.Conn, error) {
 	return conn, b.subscribe(conn, inboxOf(b.cfg.Site, "*")+".>", func(p *partner) *link { return p.links[0] })
 }
 
+// maxSecret is more than any credentials need, in bytes.
+const maxSecret = 64 << 10
+
+// secretFile reads the file of a key of [nats], unless others can read or replace it.
+func secretFile(key, path string) ([]byte, error) {
+	text, err := fileguard.Secret(path, maxSecret)
+	if err != nil {
+		return nil, fmt.Errorf("[nats] %s file %s is not used: %w", key, path, err)
+	}
+	return text, nil
+}
+
 func (e *External) options() ([]nats.Option, error) {
 	var opts []nats.Option
 	if e.CA != "" {
@@ -134,17 +146,23 @@ func (e *External) options() ([]nats.Option, error) {
 	}
 	switch {
 	case e.Creds != "":
+		if _, err := secretFile("creds", e.Creds); err != nil {
+			return nil, err
+		}
 		opts = append(opts, nats.UserCredentials(e.Creds))
 	case e.Nkey != "":
+		if _, err := secretFile("nkey", e.Nkey); err != nil {
+			return nil, err
+		}
 		option, err := nats.NkeyOptionFromSeed(e.Nkey)
 		if err != nil {
 			return nil, fmt.Errorf("[nats] nkey file %s: %w", e.Nkey, err)
 		}
 		opts = append(opts, option)
 	case e.Token != "":
-		token, err := os.ReadFile(e.Token)
+		token, err := secretFile("token", e.Token)
 		if err != nil {
-			return nil, fmt.Errorf("[nats] token file: %w", err)
+			return nil, err
 		}
 		opts = append(opts, nats.Token(strings.TrimSpace(string(token))))
 	}

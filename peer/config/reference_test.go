@@ -224,7 +224,7 @@ from all of ` + "`/etc/switchyard/*.toml`" + `. It is written in [TOML](https://
 - **Durations** are texts such as ` + "`\"500ms\"`, `\"30s\"`, `\"2h\"`, `\"7d\"` or `\"1h30m\"`" + `. **Sizes** are texts such as
   ` + "`\"512MB\"` or `\"4GB\"`" + ` (1 GB is 1024 MB), or numbers of megabytes.
 - **Paths** that are relative begin at the folder of the file in which they stand.
-- **Secrets** are never in the configuration, only the paths of their files. Key files must have mode 0600.
+- **Secrets** are never in the configuration, only the paths of their files. Key files must have mode 0600 and belong to root or to the peer's account, and nobody else may be able to change a directory above them.
 - **Mistakes**: ` + "`switchyard config check`" + ` reports all of them at once, each with its file, line and remedy; a peer
   with a mistake in its configuration does not start. Keys that are not known are mistakes.
 - **Changes** of the keys marked ⟳ take effect with ` + "`switchyard reload`" + `, those of the others when the peer is

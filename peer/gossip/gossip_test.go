@@ -3,6 +3,7 @@ package gossip_test
 import (
 	"bytes"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -404,8 +405,8 @@ func TestKeyring(t *testing.T) {
 	if err != nil || len(keys) != 2 || len(keys[0]) != 32 || len(keys[1]) != 16 || first == gossip.NewKey() {
 		t.Errorf("two keys: %d, %v", len(keys), err)
 	}
-	open := keyring(t, first)
-	if err := os.Chmod(open, 0o644); err != nil {
+	open, group := keyring(t, first), keyring(t, first)
+	if err := errors.Join(os.Chmod(open, 0o644), os.Chmod(group, 0o640)); err != nil {
 		t.Fatal(err)
 	}
 	secret := base64.StdEncoding.EncodeToString([]byte("secret"))
@@ -415,7 +416,8 @@ func TestKeyring(t *testing.T) {
 		"empty":      {keyring(t), "has no key"},
 		"not base64": {keyring(t, first, "%%"), "line 4 is not base64"},
 		"short":      {keyring(t, secret), "line 3 has 6 bytes"},
-		"open":       {open, "0600"},
+		"open":       {open, "run: chmod 600"},
+		"group":      {group, "mode 0640"},
 	} {
 		_, err := gossip.LoadKeys(c.path)
 		if err == nil || !strings.Contains(err.Error(), c.word) || strings.Contains(err.Error(), secret) {

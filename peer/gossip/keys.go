@@ -7,11 +7,12 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/hashicorp/memberlist"
+
+	"github.com/switchyard-hpc/switchyard/internal/fileguard"
 )
 
 // NewKey makes a random AES-256 key in the form of a line of a keyring file.
@@ -21,29 +22,23 @@ func NewKey() string {
 	return base64.StdEncoding.EncodeToString(key)
 }
 
+// maxKeyring is more than any keyring with comments needs, in bytes.
+const maxKeyring = 64 << 10
+
 // LoadKeys reads a keyring file: base64 keys of 16, 24 or 32 bytes, one a line;
 // the first encrypts, all decrypt. Empty lines and lines that begin with # are
-// left out. The file must not be open to other accounts. Errors name the line
-// and never show the key.
+// left out. Other accounts must not be able to read or replace the file. Errors name the
+// line and never show the key.
 func LoadKeys(path string) ([][]byte, error) {
 	if path == "" {
 		return nil, errors.New("gossip: no keyring file: set [gossip] keyring to a file that all sites of the grid share")
 	}
-	file, err := os.Open(path)
+	text, err := fileguard.Secret(path, maxKeyring)
 	if err != nil {
-		return nil, fmt.Errorf("gossip: keyring: %w", err)
-	}
-	defer func() { _ = file.Close() }()
-	info, err := file.Stat()
-	if err != nil {
-		return nil, fmt.Errorf("gossip: keyring: %w", err)
-	}
-	if info.Mode().Perm()&0o027 != 0 {
-		return nil, fmt.Errorf("gossip: keyring %s has mode %#o, so other accounts can use it; set it to 0600",
-			path, info.Mode().Perm())
+		return nil, fmt.Errorf("gossip: keyring %s is not used: %w", path, err)
 	}
 	var keys [][]byte
-	lines := bufio.NewScanner(file)
+	lines := bufio.NewScanner(bytes.NewReader(text))
 	for n := 1; lines.Scan(); n++ {
 		line := strings.TrimSpace(lines.Text())
 		if line == "" || strings.HasPrefix(line, "#") {

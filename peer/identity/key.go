@@ -5,11 +5,12 @@ import (
 	"crypto/ed25519"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 
 	"github.com/nats-io/nkeys"
+
+	"github.com/switchyard-hpc/switchyard/internal/fileguard"
 )
 
 // Key is a site's private key. It may be used by several goroutines.
@@ -54,26 +55,14 @@ func SaveKey(path string, seed []byte) (err error) {
 	return f.Sync()
 }
 
-// LoadKey reads a key file. It refuses one that others can read.
+// LoadKey reads a key file. It refuses one that others can read or replace.
 func LoadKey(path string) (*Key, error) {
-	f, err := os.Open(path)
+	seed, err := fileguard.Secret(path, maxKeyFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("key file %s does not exist; make one with: switchyard keygen", path)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read key file: %w", err)
-	}
-	defer f.Close() //nolint:errcheck // read only
-	info, err := f.Stat()
-	if err != nil {
-		return nil, fmt.Errorf("read key file: %w", err)
-	}
-	if mode := info.Mode().Perm(); mode&0o077 != 0 {
-		return nil, fmt.Errorf("key file %s can be used by others (mode %04o); run: chmod 600 %s", path, mode, path)
-	}
-	seed, err := io.ReadAll(io.LimitReader(f, maxKeyFile))
-	if err != nil {
-		return nil, fmt.Errorf("read key file: %w", err)
+		return nil, fmt.Errorf("key file %s is not used: %w", path, err)
 	}
 	key, err := ParseKey(seed)
 	if err != nil {

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/switchyard-hpc/switchyard/internal/fileguard"
 )
 
 // folder is where a life of a plugin has its socket: only this account can enter it.
@@ -89,7 +91,7 @@ func ownFolders(base, prefix string, old time.Duration) []string {
 	paths, _ := filepath.Glob(filepath.Join(base, prefix+"*"))
 	return slices.DeleteFunc(paths, func(path string) bool {
 		info, err := os.Lstat(path)
-		return err != nil || !info.IsDir() || ownerOf(info) != os.Geteuid() || time.Since(info.ModTime()) < old
+		return err != nil || !info.IsDir() || fileguard.OwnerOf(info) != os.Geteuid() || time.Since(info.ModTime()) < old
 	})
 }
 

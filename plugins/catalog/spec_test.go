@@ -54,10 +54,10 @@ func TestOpenRefuses(t *testing.T) {
 		"folder":     {func(s *catalog.Spec) { s.Path = dir }, "it is not a file"},
 		"executable": {func(s *catalog.Spec) { s.Path = mode("data", 0o644) }, "not executable: chmod +x"},
 		"writable":   {func(s *catalog.Spec) { s.Path = mode("all", 0o777) }, "everybody may change its file " + dir + "/all: chmod o-w"},
-		"open":       {func(s *catalog.Spec) { s.Path = filepath.Join(open, "plugin") }, "everybody may change its folder " + open + ": chmod o-w"},
+		"open":       {func(s *catalog.Spec) { s.Path = filepath.Join(open, "plugin") }, "everybody may change the directory " + open + ": chmod o-w"},
 		"link":       {func(s *catalog.Spec) { s.Path = link("to-all", mode("all2", 0o777)) }, "everybody may change its file " + dir + "/all2: chmod o-w"},
-		"link out":   {func(s *catalog.Spec) { s.Path = link("to-open", filepath.Join(open, "plugin")) }, "everybody may change its folder " + open},
-		"open link":  {func(s *catalog.Spec) { s.Path = link("open/link", path) }, "everybody may change its folder " + open},
+		"link out":   {func(s *catalog.Spec) { s.Path = link("to-open", filepath.Join(open, "plugin")) }, "everybody may change the directory " + open},
+		"open link":  {func(s *catalog.Spec) { s.Path = link("open/link", path) }, "everybody may change the directory " + open},
 		"loose link": {func(s *catalog.Spec) { s.Path = link("loose", filepath.Join(dir, "nowhere")) }, "its file cannot be used: no such file"},
 	}
 	for name, tt := range tests {
@@ -69,6 +69,22 @@ func TestOpenRefuses(t *testing.T) {
 			wants(t, err, "plugin "+spec.Name+" ("+spec.Path+"): ", tt.want)
 		})
 	}
+}
+
+// Whoever may change a directory above the plugin's own can put another one in its place.
+func TestOpenLooksAtTheDirectoriesAbove(t *testing.T) {
+	t.Parallel()
+	top := filepath.Join(t.TempDir(), "top")
+	path := filepath.Join(top, "middle", "plugin")
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	script(t, path, "exit")
+	if err := os.Chmod(top, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	_, err := catalog.Open(catalog.Spec{Name: "x", Kind: catalog.PolicyKind, Path: path}, logOf(t))
+	wants(t, err, "plugin x ("+path+"): ", "everybody may change the directory "+top+": chmod o-w")
 }
 
 // What belongs to others, or to their groups, they can change between two starts.
@@ -93,7 +109,7 @@ func TestOpenRefusesWhatOthersMayChange(t *testing.T) {
 		"file's owner":     {right, owned{other, 0, 0o755}, "belongs to user 65534, who may change it: chown it to root"},
 		"file's group":     {right, owned{0, other, 0o775}, "group 65534 may change its file "},
 		"folder's owner":   {owned{other, 0, 0o755}, right, "belongs to user 65534, who may change it: chown it to root"},
-		"folder's group":   {owned{0, other, 0o775}, right, "group 65534 may change its folder "},
+		"folder's group":   {owned{0, other, 0o775}, right, "group 65534 may change the directory "},
 		"sticky":           {owned{0, other, 0o777 | os.ModeSticky}, right, ""},
 		"in sticky":        {owned{0, 0, 0o777 | os.ModeSticky}, owned{other, 0, 0o755}, "belongs to user 65534"},
 		"other's sticky":   {owned{other, 0, 0o777 | os.ModeSticky}, right, "belongs to user 65534"},
