@@ -102,7 +102,7 @@ write_nats() {
 	local token site
 	token=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
 	for site in "${sites[@]}"; do
-		echo "$token" >"$folder/$site/nats.token"
+		(umask 077 && echo "$token" >"$folder/$site/nats.token")
 	done
 	mkdir -p "$folder/nats"
 	cat >"$folder/nats/nats.conf" <<-CONF
