@@ -225,7 +225,7 @@ func TestPareto(t *testing.T) {
 		0,
 		"      TIME       COST  mesh        solve\n" +
 			"   1:00:00  12.00 CHF  cygnus (8)  aurora (2)\n" +
-			"→  2:00:00   9.50 CHF  cygnus (4)  a?rora (2)\n",
+			"→  2:00:00   9.50 CHF  cygnus (4)  a\\u001brora (2)\n",
 		"switchyard: each choice costs at most 0.33 % more than the cheapest one that is as fast\n",
 	}
 	for _, args := range [][]string{{"submit", "--pareto", path}, {"quote", "--pareto", path}} {

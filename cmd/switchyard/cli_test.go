@@ -145,11 +145,11 @@ func TestTestOnlyPrintsTheQuotes(t *testing.T) {
 	}}}, nil)}
 	socket := serve(t, n)
 	want := "" +
-		"SITE         WAIT      P10         P90      RUN    TOTAL           COST    RUS  NOTE\n" +
-		"borealis  0:00:02  0:00:00  1-00:00:00  1:00:00  1:00:02       1.23 EUR   50 %  " +
-		"waits for off-peak?; starts within 2h10m, 95 %; RUS is 0:01:00 old\n" +
-		"cygnus    0:00:02  0:00:00     0:00:00  1:00:00  1:00:02  -0.000005 E?R    0 %\n" +
-		"aurora          -        -           -        -        -              -  100 %  needs 8 CPUs, the site has 4\n"
+		"SITE         WAIT      P10         P90      RUN    TOTAL                COST    RUS  NOTE\n" +
+		"borealis  0:00:02  0:00:00  1-00:00:00  1:00:00  1:00:02            1.23 EUR   50 %  " +
+		"waits for off-peak\\u001b; starts within 2h10m, 95 %; RUS is 0:01:00 old\n" +
+		"cygnus    0:00:02  0:00:00     0:00:00  1:00:00  1:00:02  -0.000005 E\\u001bR    0 %\n" +
+		"aurora          -        -           -        -        -                   -  100 %  needs 8 CPUs, the site has 4\n"
 	for _, args := range [][]string{{"submit", "--test-only", "--export=NONE"}, {"quote"}} {
 		if got := command(t, socket, goodScript, args...); got != (result{0, want, ""}) {
 			t.Errorf("%q printed %+v", args, got)
@@ -176,9 +176,9 @@ func TestQueue(t *testing.T) {
 	}}, nil)}
 	socket := serve(t, n)
 	want := "" +
-		"        JOBID  NAME   USER  STATE         TIME  CPUS  ORIGIN  SITE    REASON\n" +
-		"1000000000042  x?y    bob   COMPLETED  0:01:02    12  aurora  cygnus\n" +
-		"1000000000043  größe  ada   PENDING    0:00:00     1  aurora  -       NoKnownSite\n"
+		"        JOBID  NAME      USER  STATE         TIME  CPUS  ORIGIN  SITE    REASON\n" +
+		"1000000000042  x\\u0009y  bob   COMPLETED  0:01:02    12  aurora  cygnus\n" +
+		"1000000000043  größe     ada   PENDING    0:00:00     1  aurora  -       NoKnownSite\n"
 	if got := command(t, socket, "", "queue"); got != (result{0, want, ""}) {
 		t.Errorf("got\n%s%s", got.stdout, got.stderr)
 	}

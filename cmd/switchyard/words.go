@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/peer"
@@ -116,14 +115,7 @@ func rough(d protocol.Duration) string {
 }
 
 // plain makes text of other people harmless for a terminal.
-func plain(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || r == unicode.ReplacementChar || unicode.Is(unicode.Bidi_Control, r) {
-			return '?'
-		}
-		return r
-	}, s)
-}
+func plain(s string) string { return protocol.EscapeText(s) }
 
 func orDash(s string) string {
 	if s == "" {

@@ -84,7 +84,7 @@ func TestFlowed(t *testing.T) {
 
 func TestPlainKeepsTerminalsSafe(t *testing.T) {
 	t.Parallel()
-	if got := plain("a\x1b[31mb\n\u202ec\u009bd größe"); got != "a?[31mb??c?d größe" {
+	if got := plain("a\x1b[31mb\n\u202ec\u009bd größe"); got != `a\u001b[31mb\u000a\u202ec\u009bd größe` {
 		t.Errorf("got %q", got)
 	}
 }

@@ -3,9 +3,6 @@ package application
 import (
 	"errors"
 	"fmt"
-	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/switchyard-hpc/switchyard/internal/batchscript"
 	"github.com/switchyard-hpc/switchyard/internal/settings"
@@ -20,8 +17,11 @@ const MaxRates = 63
 const maxName = 256
 
 func printable(name string) error {
-	if len(name) > maxName || !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) {
+	if len(name) > maxName {
 		return fmt.Errorf("is not a name; write at most %d bytes of printable text", maxName)
+	}
+	if err := protocol.CheckText(name); err != nil {
+		return fmt.Errorf("is not a name: %w", err)
 	}
 	return nil
 }

@@ -230,6 +230,24 @@ func TestExportRemote(t *testing.T) {
 	}
 }
 
+// Names of which people do not see every character are refused with its number, those that
+// a script's file gives its job, too.
+func TestNamesThatCannotBeSeen(t *testing.T) {
+	t.Parallel()
+	got := problems(t, script("#SWITCHYARD -J 'pay\u202eroll' -L 'mesh\u200b'"))
+	want := []string{
+		`job.sh:2: --job-name: the job's name "pay\u202eroll": the character U+202E (byte 4) cannot be seen`,
+		`job.sh:2: --licenses: "mesh\u200b" is not a licence: the character U+200B (byte 5) cannot be seen`,
+	}
+	if len(got) != len(want) || !strings.HasPrefix(got[0], want[0]) || !strings.HasPrefix(got[1], want[1]) {
+		t.Errorf("got %q", got)
+	}
+	got = problems(t, batchscript.Script{Name: "jobs/a\u2066.sh", Data: []byte("#!/bin/sh\n")})
+	if len(got) != 1 || !strings.HasPrefix(got[0], `jobs/a\u2066.sh: the job would have the script's name: the character U+2066`) {
+		t.Errorf("a script's name: %q", got)
+	}
+}
+
 func TestWhatMeansNothingHereIsNoticed(t *testing.T) {
 	t.Parallel()
 	job, notices := read(t, script("#SBATCH -p debug -n 2 --mail-user ada@x --exclusive -k -t 5", "true", "#SBATCH -n 9"),

@@ -128,9 +128,11 @@ func setPriority(w *wishes, value string) error {
 
 // label checks a name that sites know.
 func label(what, value string, most int) error {
-	odd := func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) || r == unicode.ReplacementChar }
-	if value == "" || len(value) > most || strings.ContainsFunc(value, odd) {
+	if value == "" || len(value) > most || strings.ContainsFunc(value, unicode.IsSpace) {
 		return fmt.Errorf("%.80q is not %s; write a word of at most %d bytes", value, what, most)
+	}
+	if err := protocol.CheckText(value); err != nil {
+		return fmt.Errorf("%+.80q is not %s: %w", value, what, err)
 	}
 	return nil
 }

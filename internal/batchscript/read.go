@@ -131,6 +131,9 @@ func (w *wishes) job(script Script, from Origin, r *report) Job {
 	}
 	if job.Name == "" {
 		job.Name = defaultName(script)
+		if err := protocol.CheckText(job.Name); err != nil {
+			r.wrong(protocol.EscapeText(script.Name), "the job would have the script's name: %s; choose one with --job-name", err)
+		}
 	}
 	w.shape(&job, script, r)
 	job.Component.Behaviour = w.behaves(job.CPUs, script, r)

@@ -7,8 +7,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -79,8 +77,9 @@ func setName(w *wishes, value string) error {
 		return errors.New("the job's name is empty; leave the option out to take the script's")
 	case len(value) > maxName:
 		return fmt.Errorf("the job's name has %d bytes; use at most %d", len(value), maxName)
-	case !utf8.ValidString(value) || strings.ContainsFunc(value, unicode.IsControl):
-		return fmt.Errorf("the job's name %q has control characters; use printable text", value)
+	}
+	if err := protocol.CheckText(value); err != nil {
+		return fmt.Errorf("the job's name %+q: %w", value, err)
 	}
 	w.name = value
 	return nil

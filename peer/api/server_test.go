@@ -232,6 +232,7 @@ func TestBadSubmissions(t *testing.T) {
 		"relative path": {change(func(j *api.Job) { j.Stdout = "out" }), "absolute"},
 		"no path":       {change(func(j *api.Job) { j.Stderr = "" }), "must name"},
 		"odd name":      {change(func(j *api.Job) { j.Name = "a\x1b[2J" }), "printable"},
+		"turned name":   {change(func(j *api.Job) { j.Name = "a\u202eb" }), "U+202E"},
 		"odd variable":  {change(func(j *api.Job) { j.Env = []string{"=x"} }), "NAME=value"},
 		"NUL":           {change(func(j *api.Job) { j.Args = []string{"a\x00b"} }), "NUL"},
 	}

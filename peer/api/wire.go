@@ -8,8 +8,6 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -234,8 +232,11 @@ func (j *Job) checkStrings() error {
 
 // text checks what is printed in lists.
 func text(field, s string, most int) error {
-	if len(s) > most || !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl) {
+	if len(s) > most {
 		return fmt.Errorf("%s %.80q must be at most %d bytes of printable text", field, s, most)
+	}
+	if err := protocol.CheckText(s); err != nil {
+		return fmt.Errorf("%s %+.80q: %w", field, s, err)
 	}
 	return nil
 }

@@ -20,6 +20,7 @@ const maxSocket = 103
 type checker struct {
 	*settings.Reader
 	config *Config
+	uidOf  func(account string) (uid string, known bool)
 }
 
 // check reports what the tables contain that cannot be.

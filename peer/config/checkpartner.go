@@ -17,6 +17,7 @@ func (r *checker) checkAccounts(a *Accounts) {
 		if user == "*" {
 			r.Problem("accounts.local.*", "is for users of partners only; name each user of this site, or set users = %q", Same)
 		}
+		r.checkUser("accounts.local."+user, user)
 		r.checkAccount("accounts.local."+user, a.Local[user])
 	}
 	if a.Users == Listed && len(a.Local) == 0 {
@@ -24,13 +25,23 @@ func (r *checker) checkAccounts(a *Accounts) {
 	}
 }
 
-// checkAccount checks one row of a table of users.
+// checkUser checks the name of a user.
+func (r *checker) checkUser(key, user string) {
+	if err := protocol.CheckText(user); err != nil {
+		r.Problem(key, "%v", err)
+	}
+}
+
+// checkAccount checks the account that a user is mapped to. Whatever it is called, no job
+// runs as user 0.
 func (r *checker) checkAccount(key, account string) {
-	switch {
+	switch uid, _ := r.uidOf(account); {
 	case account == "root":
 		r.Problem(key, "is mapped to root, and no job runs as root; name another account")
 	case account == "" || account[0] == '-' || strings.ContainsAny(account, "*:/, \t\r\n"):
 		r.Problem(key, "is mapped to %q, which is no name of an account; name an account of this machine", account)
+	case uid == "0":
+		r.Problem(key, "is mapped to %q, which is root by another name (user id 0), and no job runs as root; name another account", account)
 	}
 }
 
@@ -51,6 +62,7 @@ func (r *checker) checkPartners() {
 			r.Warn(key+".latency", "has no effect without bandwidth: data then take no time")
 		}
 		for _, user := range slices.Sorted(maps.Keys(p.Users)) {
+			r.checkUser(key+".users."+user, user)
 			r.checkAccount(key+".users."+user, p.Users[user])
 		}
 		r.warnOfGuests(key, p)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/user"
 	"path/filepath"
 	"strings"
 
@@ -33,7 +34,16 @@ func Load(paths ...string) (*Config, error) {
 
 func newChecker() *checker {
 	c := Default()
-	return &checker{Reader: settings.NewReader(c), config: c}
+	return &checker{Reader: settings.NewReader(c), config: c, uidOf: uidOf}
+}
+
+// uidOf is the user id of an account, if this machine knows it.
+func uidOf(account string) (uid string, known bool) {
+	found, err := user.Lookup(account)
+	if err != nil {
+		return "", false
+	}
+	return found.Uid, true
 }
 
 // finish checks what was read.
