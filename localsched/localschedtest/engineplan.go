@@ -47,7 +47,7 @@ func (d *driver) plan(ahead, jobs []protocol.Request) ([]localsched.Planned, err
 // plansComeTrue asks when a job would start in the midst of a workload, lets it and
 // those ahead of it in, and lets all jobs run up to their limits.
 func plansComeTrue(ctx context.Context, m machine) error {
-	for seed := range uint64(4 * workloads) {
+	for seed := range 4 * workloads() {
 		w := m.workload(seed)
 		w.jobs, w.pause = 5+int(seed%30), 5
 		err := m.drive(ctx, func(d *driver) error {

@@ -16,7 +16,7 @@ func (m machine) workload(seed uint64) *workload {
 }
 
 func everyJobStarts(ctx context.Context, m machine) error {
-	for seed := range uint64(workloads) {
+	for seed := range workloads() {
 		if _, err := m.workload(seed).whole(ctx); err != nil {
 			return fmt.Errorf("workload %d: %w", seed, err)
 		}
@@ -25,7 +25,7 @@ func everyJobStarts(ctx context.Context, m machine) error {
 }
 
 func endedAtLimits(ctx context.Context, m machine) error {
-	for seed := range uint64(workloads) {
+	for seed := range workloads() {
 		w := m.workload(seed)
 		w.overrun = true
 		if _, err := w.whole(ctx); err != nil {

@@ -46,10 +46,15 @@ func (s *session) giveUp(ctx context.Context, job localsched.Submission, span ti
 	short, cancel := context.WithTimeout(ctx, span)
 	defer cancel()
 	_, submitErr := s.Submit(short, job)
+	var unclear error // why it cannot be said yet
 	err = s.eventually(ctx, func() (bool, error) {
-		became, _, err = s.FindByTag(ctx, job.Tag)
-		return became != localsched.Unclear, err
-	}, func() string { return "it stays unclear whether it came" })
+		var failed error
+		if became, _, failed = s.FindByTag(ctx, job.Tag); became == localsched.Unclear {
+			unclear = failed
+			return false, nil
+		}
+		return true, failed
+	}, func() string { return fmt.Sprint("it stays unclear whether it came: ", unclear) })
 	if err == nil && submitErr == nil && became == localsched.Absent {
 		err = fmt.Errorf("it is %v, though submit took it", became)
 	}

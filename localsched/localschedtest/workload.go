@@ -5,12 +5,18 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"testing"
 
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// workloads is how many random workloads are driven in a case.
-const workloads = 20
+// workloads is how many random workloads are driven in a case: fewer by go test -short.
+func workloads() uint64 {
+	if testing.Testing() && testing.Short() {
+		return 5
+	}
+	return 20
+}
 
 // workload is random input: the same for the same seed.
 type workload struct {
@@ -101,7 +107,7 @@ func sameLogs(first, second []string) error {
 
 // compare runs a workload as it is, and once more after a change.
 func (m machine) compare(ctx context.Context, change func(w *workload)) error {
-	for seed := range uint64(workloads) {
+	for seed := range workloads() {
 		plain := m.workload(seed)
 		plain.overrun = true
 		first, err := plain.whole(ctx)

@@ -28,13 +28,13 @@ func TestEnds(t *testing.T) {
 		"exit code": {"exit 42", nil, protocol.Outcome{State: protocol.Failed, ExitCode: 42}, "exit code 42"},
 		"signal":    {"kill -USR1 $$", nil, protocol.Outcome{State: protocol.Failed, Signal: 10}, "SIGUSR1"},
 		"limit, obeying": {
-			"exec sleep 60", limit(300), protocol.Outcome{State: protocol.Timeout, Signal: 15}, "limit of 300ms",
+			"exec sleep 600", limit(300), protocol.Outcome{State: protocol.Timeout, Signal: 15}, "limit of 300ms",
 		},
 		"limit, ignoring TERM": {
-			"trap '' TERM; while :; do sleep 1; done", limit(300), protocol.Outcome{State: protocol.Timeout, Signal: 9}, "limit",
+			"trap '' TERM; while :; do sleep 1; done", limit(ampleLimit), protocol.Outcome{State: protocol.Timeout, Signal: 9}, "limit",
 		},
 		"limit, ending well": {
-			"trap 'exit 0' TERM; while :; do sleep 0.05; done", limit(300), protocol.Outcome{State: protocol.Timeout}, "limit",
+			"trap 'exit 0' TERM; while :; do sleep 0.05; done", limit(ampleLimit), protocol.Outcome{State: protocol.Timeout}, "limit",
 		},
 		"no interpreter": {
 			"", script("#!/no/such/shell\n"), protocol.Outcome{State: protocol.Failed, ExitCode: 127}, `"/no/such/shell": no such file`,
@@ -83,6 +83,9 @@ func TestEnds(t *testing.T) {
 		}
 	}
 }
+
+// ampleLimit lets a shell set its traps first, also on a busy machine.
+const ampleLimit = 10 * protocol.Second
 
 func limit(ms protocol.Duration) func(*localsched.Submission) {
 	return func(job *localsched.Submission) { job.Spec.WallTime = ms }

@@ -172,7 +172,7 @@ func TestQueueFull(t *testing.T) {
 // after kill -9 of a controller. Here the job is taken out of the state by hand.
 func TestNumberReused(t *testing.T) {
 	t.Parallel()
-	s := openSite(t, "siteA", nil)
+	s := openSite(t, "siteA", func(c *slurm.Config) { c.Extra = []string{"--hold"} }) // until Slurm has forgotten it
 	dir := homeDir(t)
 	job := home(dir, "echo ran >> ran")
 	other := s.cluster.must(t, "sbatch", "--parsable", "--uid="+jobAccount, "-o", "/dev/null", "-J", "other", "--wrap", "exit 9")
@@ -185,6 +185,7 @@ func TestNumberReused(t *testing.T) {
 		[]byte(`{"id":`+other+`,"submitted_ms":0,"tries":1,"past":[`+s.ended(t, job.Tag)+`]}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	s.config.Extra = nil
 	s.open(t)
 	if got := s.awaitEnd(t, job.Tag); got.State != protocol.Completed {
 		t.Errorf("%+v", got)
