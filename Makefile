@@ -7,7 +7,9 @@ COMMIT  ?= $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
 
 TIMEOUT   ?= 45m
 SHORT     ?= -short
-# How many tests of a package run at once: most wait for processes and clocks.
+# How many packages are built or tested at once under the race detector, and how many tests
+# of each: most wait for processes and clocks.
+PACKAGES  ?= 3
 PARALLEL  ?= 6
 FUZZTIME  ?= 10s
 BENCH     ?= .
@@ -66,7 +68,7 @@ LONG := ./cmd/switchyard ./examples/compose/peers ./localsched/slurm ./localsche
 .PHONY: test
 test: ## run the tests, with the race detector where goroutines are
 	@dir=$$(mktemp -d) plain=
-	trap 'if [ -n "$$plain" ]; then kill "$$plain" 2>/dev/null || true; fi; rm -rf "$$dir"' EXIT
+	trap 'if [ -n "$$plain" ]; then kill -- "-$$plain" 2>/dev/null || true; fi; rm -rf "$$dir"' EXIT
 	chmod 711 "$$dir"
 	export SWITCHYARD_TEST_BIN=$$dir/bin
 	echo "building the binary and the plugins for the tests"
@@ -84,9 +86,11 @@ test: ## run the tests, with the race detector where goroutines are
 		done <"$$dir/runs"
 		return $$code
 	}
+	set -m # a process group of its own, which ends with this one
 	CGO_ENABLED=0 run plain >"$$dir/plain" 2>&1 & plain=$$!
+	set +m
 	code=0
-	run race -race -parallel $(PARALLEL) 2>&1 | tee "$$dir/race" || code=1
+	run race -race -p $(PACKAGES) -parallel $(PARALLEL) 2>&1 | tee "$$dir/race" || code=1
 	wait "$$plain" || code=1
 	plain=
 	cat "$$dir/plain"

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -48,6 +49,14 @@ func built(t *testing.T, pkg string) string {
 	binary := filepath.Join(t.TempDir(), filepath.Base(pkg))
 	goTool(t, repository(t), "build", "-o", binary, pkg)
 	return binary
+}
+
+// short is the flag of a short run, if this is one.
+func short() []string {
+	if testing.Short() {
+		return []string{"-short"}
+	}
+	return nil
 }
 
 // checkPatience bounds what a case waits for. Nothing takes nearly as long, also beside
@@ -95,7 +104,7 @@ func TestNewPlugins(t *testing.T) {
 			}
 			goTool(t, dir, "mod", "tidy")
 			goTool(t, dir, "vet", ".")
-			goTool(t, dir, "test", ".")
+			goTool(t, dir, slices.Concat([]string{"test"}, short(), []string{"."})...)
 			goTool(t, dir, "build", ".")
 			binary, config := filepath.Join(dir, "mine"), filepath.Join(dir, "mine.toml")
 			if kind != "localsched" { // that takes a minute; TestCheckEngine does it
@@ -153,7 +162,11 @@ func TestStandalonePolicy(t *testing.T) {
 func TestStandaloneEngine(t *testing.T) {
 	t.Parallel()
 	binary := built(t, "./plugins/standalone/engine")
-	for _, policy := range []string{"fcfsbf", "ff", "sjf"} {
+	policies := []string{"fcfsbf", "ff", "sjf"}
+	if testing.Short() {
+		policies = policies[:1]
+	}
+	for _, policy := range policies {
 		config := filepath.Join(t.TempDir(), policy+".toml")
 		if err := os.WriteFile(config, []byte("policy = \""+policy+"\"\n"), 0o600); err != nil {
 			t.Fatal(err)
