@@ -12,8 +12,9 @@ import (
 func (a *app) peerCommand() *cobra.Command {
 	var from configFlag
 	var recording string
+	var newStore bool
 	cmd := &cobra.Command{
-		Use:   "peer [--config PATH] [--record PATH]",
+		Use:   "peer [--config PATH] [--record PATH] [--new-store]",
 		Short: "Run this site's peer",
 		Long: "Run this site's peer until SIGTERM or SIGINT. It logs to the standard error. Running jobs go\n" +
 			"on when it stops, unless [localsched] on_stop says otherwise, and are found again when it\n" +
@@ -28,7 +29,7 @@ func (a *app) peerCommand() *cobra.Command {
 				return err
 			}
 			p := &peerProcess{
-				cfg: cfg, from: from, recording: recording, notify: newNotifier(a.getenv, os.Getpid()),
+				cfg: cfg, from: from, recording: recording, newStore: newStore, notify: newNotifier(a.getenv, os.Getpid()),
 				failed: make(chan struct{}, 8), hangups: hangups(), plugins: newPluginSet(),
 			}
 			p.inForce.Store(cfg)
@@ -39,6 +40,8 @@ func (a *app) peerCommand() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&recording, "record", "",
 		"record all that the peer is told, but no scripts, to this new file, or to a new file in this folder")
+	cmd.Flags().BoolVar(&newStore, "new-store", false,
+		"give up the jobs of a database that is lost or damaged: set aside what is left of them, and begin with an empty one")
 	from.addTo(a, cmd)
 	return cmd
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -23,6 +24,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/identity"
 	"github.com/switchyard-hpc/switchyard/peer/node"
 	"github.com/switchyard-hpc/switchyard/peer/record"
+	"github.com/switchyard-hpc/switchyard/peer/statedir"
 	"github.com/switchyard-hpc/switchyard/peer/store"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -32,6 +34,7 @@ type peerProcess struct {
 	cfg       *config.Config // it was started with
 	from      []string       // the configuration's paths
 	recording string         // path; empty: nothing is recorded
+	newStore  bool           // a lost database is given up
 	log       *slog.Logger
 	notify    notifier
 	hangups   <-chan os.Signal
@@ -154,13 +157,40 @@ func (p *peerProcess) openStore(context.Context) error {
 	if err := os.MkdirAll(dir, 0o711); err != nil { //nolint:gosec // see above
 		return fmt.Errorf("[site] state_dir: %w; name a folder on a local disk that this account may write", err)
 	}
-	opened, err := store.Open(filepath.Join(dir, "switchyard.db"), store.Options{})
+	begin := statedir.Check
+	if p.newStore {
+		begin = p.beginAnew
+	}
+	if err := begin(dir); err != nil {
+		return fmt.Errorf("[site] state_dir: %w", err)
+	}
+	opened, err := store.Open(statedir.Database(dir), store.Options{Logger: p.log})
 	if err != nil {
 		return fmt.Errorf("[site] state_dir: %w", err)
 	}
 	p.store = opened
 	p.onStop("the store", opened.Close)
 	return nil
+}
+
+// beginAnew sets aside what an earlier peer has left in the directory, with a database that
+// cannot be used. It refuses to give up one that can.
+func (p *peerProcess) beginAnew(dir string) error {
+	database := statedir.Database(dir)
+	found, err := inspectStore(database)
+	lost := errors.Is(err, fs.ErrNotExist) || errors.Is(err, store.ErrDamaged) || errors.Is(err, store.ErrForeign)
+	switch {
+	case err != nil && !lost:
+		return err
+	case err == nil && found.Format > 0 && len(found.Problems) == 0:
+		return fmt.Errorf("--new-store: the database %s is whole; start without --new-store, or, to give up its jobs"+
+			" all the same, move it away first", database)
+	}
+	moved, err := statedir.SetAside(dir, time.Now())
+	for _, path := range moved {
+		p.log.Warn("state_set_aside", "path", path)
+	}
+	return err
 }
 
 func (p *peerProcess) accounts() *accounts.Accounts {

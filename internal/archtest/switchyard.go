@@ -94,6 +94,7 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "internal/metrics", Level: helpers},
 		{Path: "internal/batchscript", Level: helpers},
 		{Path: "peer/record", Level: helpers},
+		{Path: "peer/statedir", Level: helpers},
 
 		{Path: "peer/node", Level: shells},
 		{Path: "peer/peertest", Level: shells},

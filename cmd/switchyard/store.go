@@ -1,0 +1,143 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/switchyard-hpc/switchyard/peer/node"
+	"github.com/switchyard-hpc/switchyard/peer/statedir"
+	"github.com/switchyard-hpc/switchyard/peer/store"
+)
+
+func (a *app) storeCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "store",
+		Short: "Check the database of a peer that is stopped",
+		Args:  noCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return usage("say what to do: store verify; see %s --help", cmd.CommandPath())
+		},
+	}
+	cmd.AddCommand(a.storeVerifyCommand())
+	return cmd
+}
+
+func (a *app) storeVerifyCommand() *cobra.Command {
+	var from configFlag
+	cmd := &cobra.Command{
+		Use:   "verify [--config PATH]",
+		Short: "Read all of the database, and print all that is wrong with it",
+		Long: "Read every page and row of the peer's database, and print how many rows each table has, and all\n" +
+			"that is wrong: pages and rows that fail their checksums, rows that are missing, that cannot be\n" +
+			"read, or that contradict each other. The peer must be stopped; nothing is changed.\n\n" +
+			"Exit codes: 0 all is whole, 1 something is wrong, 2 the peer is running, 3 there is no database.",
+		Example: "  systemctl stop switchyard && switchyard store verify\n" +
+			"  switchyard store verify --config site.toml --json",
+		Args: noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			cfg, err := from.load(a)
+			if err != nil {
+				return err
+			}
+			return a.verifyStore(string(cfg.Site.StateDir))
+		},
+	}
+	from.addTo(a, cmd)
+	return a.listing(cmd)
+}
+
+// storeJSON is what store verify prints as JSON.
+type storeJSON struct {
+	Path      string             `json:"path"`
+	Format    uint64             `json:"format"`
+	Bytes     int64              `json:"bytes"`
+	Pages     uint64             `json:"pages"`
+	FreePages uint64             `json:"free_pages"`
+	Tables    []storeTableJSON   `json:"tables"`
+	Problems  []storeProblemJSON `json:"problems"`
+}
+
+type storeTableJSON struct {
+	Table string `json:"table"`
+	Rows  uint64 `json:"rows"`
+	Bytes int64  `json:"bytes"`
+}
+
+type storeProblemJSON struct {
+	Table string `json:"table,omitempty"`
+	Key   string `json:"key,omitempty"`
+	Page  uint64 `json:"page,omitempty"`
+	What  string `json:"what"`
+}
+
+// text is the problem in a sentence.
+func (p storeProblemJSON) text() string {
+	return (&store.DamageError{Table: p.Table, Key: p.Key, Page: p.Page, What: p.What}).Error()
+}
+
+// inspectStore reads a database that no peer has open, and finds all that is wrong with it.
+func inspectStore(path string) (storeJSON, error) {
+	var rows node.Checker
+	report, err := store.Verify(path, rows.Add)
+	if err != nil {
+		return storeJSON{}, err
+	}
+	out := storeJSON{
+		Path: path, Format: report.Format, Bytes: report.Bytes, Pages: report.Pages, FreePages: report.FreePages,
+		Tables: []storeTableJSON{}, Problems: []storeProblemJSON{},
+	}
+	for _, t := range report.Tables {
+		out.Tables = append(out.Tables, storeTableJSON(t))
+	}
+	for _, d := range report.Damage {
+		out.Problems = append(out.Problems, storeProblemJSON(*d))
+	}
+	for _, p := range rows.Problems() {
+		out.Problems = append(out.Problems, storeProblemJSON{Table: p.Table, Key: p.Key, What: p.What})
+	}
+	return out, nil
+}
+
+func (a *app) verifyStore(dir string) error {
+	if err := statedir.Check(dir); err != nil {
+		return fmt.Errorf("[site] state_dir: %w", err)
+	}
+	found, err := inspectStore(statedir.Database(dir))
+	switch {
+	case errors.Is(err, store.ErrLocked):
+		return &exitError{code: exitUsage, err: err}
+	case errors.Is(err, fs.ErrNotExist):
+		return &exitError{code: exitNotFound, err: fmt.Errorf("there is no database yet: %w", err)}
+	case err != nil:
+		return err
+	}
+	if err = a.printStore(found); err != nil || len(found.Problems) == 0 {
+		return err
+	}
+	return fmt.Errorf("%d things are wrong with %s: check the disk; then %s", len(found.Problems), found.Path, store.Remedy)
+}
+
+// printStore prints tables on the standard output, and problems on the standard error.
+func (a *app) printStore(found storeJSON) error {
+	if a.json {
+		return a.printJSON(found)
+	}
+	t := newTable("TABLE", " ROWS", " BYTES")
+	for _, one := range found.Tables {
+		t.add(plain(one.Table), strconv.FormatUint(one.Rows, 10), strconv.FormatInt(one.Bytes, 10))
+	}
+	if err := t.write(a.stdout, "", !a.noHeader); err != nil {
+		return err
+	}
+	for _, problem := range found.Problems {
+		a.notice("%s", plain(problem.text()))
+	}
+	if len(found.Problems) == 0 {
+		a.notice("%s is whole: %d pages, %d of them free", found.Path, found.Pages, found.FreePages)
+	}
+	return nil
+}

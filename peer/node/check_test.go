@@ -1,0 +1,74 @@
+package node_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/node"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// rowsOf gives rows their durable form.
+func rowsOf(t *testing.T, records ...peer.Record) (rows []node.Put) {
+	t.Helper()
+	for _, r := range records {
+		value, err := peer.EncodeRow(r.Row)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows = append(rows, node.Put{Table: string(r.Table), Key: r.Key, Value: value})
+	}
+	return rows
+}
+
+func TestCheckerFindsContradictions(t *testing.T) {
+	t.Parallel()
+	const key, id = "1000000000007000", 1_000_000_000_007_000
+	job := peer.JobRow{Spec: protocol.Spec{Request: protocol.Request{Job: id}}, State: protocol.Pending, Phase: peer.InGridQueue}
+	component, collecting := job, job
+	component.Application = 5
+	collecting.Phase = peer.Collecting
+	whole := []peer.Record{
+		{Table: peer.SiteTable, Key: "site", Row: peer.SiteRow{NextSeq: 9}},
+		{Table: peer.PayloadTable, Key: key, Row: peer.PayloadRow{Payload: &protocol.Payload{}}},
+		{Table: peer.JobTable, Key: key, Row: job},
+		{Table: peer.RunTable, Key: key + ".1", Row: peer.RunRow{Tag: protocol.Tag{Job: id, Epoch: 1}}},
+		{Table: peer.Archive, Key: key, Row: peer.ArchiveRow{View: peer.JobView{ID: id, State: protocol.Completed}}},
+		{Table: peer.GuestTable, Key: "0000000000000003", Row: peer.GuestRow{Spec: protocol.Spec{Request: protocol.Request{Job: 3}}, Phase: peer.GuestIsClosed}},
+	}
+	guest := peer.Record{Table: peer.GuestTable, Key: "0000000000000003", Row: peer.GuestRow{Spec: protocol.Spec{Request: protocol.Request{Job: 3}}, Phase: peer.GuestIsOwned}}
+	for name, c := range map[string]struct {
+		rows  []node.Put
+		table string
+		words string // empty: all is well
+	}{
+		"whole":              {rows: rowsOf(t, whole...)},
+		"empty":              {},
+		"job, no payload":    {rowsOf(t, whole[0], whole[2], whole[3]), "job", "no payload"},
+		"run, no job":        {rowsOf(t, whole[0], whole[1], whole[3]), "run", "belongs to no job"},
+		"guest, no payload":  {rowsOf(t, append(whole[:5:5], guest)...), "guest", "no payload"},
+		"no counters":        {rowsOf(t, whole[1:]...), "site", "counters"},
+		"no application":     {rowsOf(t, whole[0], whole[1], peer.Record{Table: peer.JobTable, Key: key, Row: component}), "job", "application 5"},
+		"no outcome":         {rowsOf(t, whole[0], whole[1], peer.Record{Table: peer.JobTable, Key: key, Row: collecting}), "job", "no outcome"},
+		"under another key":  {rowsOf(t, whole[0], whole[1], peer.Record{Table: peer.Archive, Key: "1", Row: whole[4].Row}), "archive", "belongs to the key " + key},
+		"payload's key":      {rowsOf(t, peer.Record{Table: peer.PayloadTable, Key: "x", Row: whole[1].Row}), "payload", "not a job's ID"},
+		"empty payload":      {rowsOf(t, peer.Record{Table: peer.PayloadTable, Key: key, Row: peer.PayloadRow{}}), "payload", "empty"},
+		"no JSON":            {[]node.Put{{Table: "guest", Key: key, Value: []byte("{")}}, "guest", "cannot be read"},
+		"a fact, no JSON":    {[]node.Put{{Table: "fact", Key: key, Value: []byte("{")}}, "fact", "cannot be read"},
+		"a table of nobody":  {[]node.Put{{Table: "jpb", Key: key, Value: []byte("{}")}}, "jpb", "newer version"},
+		"several, in order ": {append([]node.Put{{Table: "run", Key: key, Value: []byte("{")}}, rowsOf(t, whole[0], whole[2])...), "job", "no payload"},
+	} {
+		var checker node.Checker
+		for _, row := range c.rows {
+			checker.Add(row.Table, node.Row{Key: row.Key, Value: row.Value})
+		}
+		got := checker.Problems()
+		switch {
+		case c.words == "" && len(got) > 0:
+			t.Errorf("%s: %v", name, got)
+		case c.words != "" && (len(got) == 0 || got[0].Table != c.table || !strings.Contains(got[0].What, c.words)):
+			t.Errorf("%s: %v; want table %s, %q", name, got, c.table, c.words)
+		}
+	}
+}
