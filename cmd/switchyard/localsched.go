@@ -13,6 +13,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/switchyard-hpc/switchyard/internal/localdisk"
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/localsched/foresight"
@@ -229,6 +230,10 @@ func keepJSON(path string, value any) error {
 	}
 	if err == nil {
 		err = os.Rename(path+".new", path)
+	}
+	if localdisk.Full(err) {
+		err = fmt.Errorf("%w; free space or raise the quota on %s, %d bytes are needed",
+			err, localdisk.Describe(filepath.Dir(path)), len(data)+1)
 	}
 	return err
 }

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/switchyard-hpc/switchyard/internal/localdisk"
 	"github.com/switchyard-hpc/switchyard/internal/metrics"
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/process"
@@ -157,6 +158,9 @@ func (p *peerProcess) openStore(context.Context) error {
 	if err := os.MkdirAll(dir, 0o711); err != nil { //nolint:gosec // see above
 		return fmt.Errorf("[site] state_dir: %w; name a folder on a local disk that this account may write", err)
 	}
+	if err := roomToStart(dir); err != nil {
+		return fmt.Errorf("[site] state_dir: %w", err)
+	}
 	begin := statedir.Check
 	if p.newStore {
 		begin = p.beginAnew
@@ -170,6 +174,23 @@ func (p *peerProcess) openStore(context.Context) error {
 	}
 	p.store = opened
 	p.onStop("the store", opened.Close)
+	return nil
+}
+
+// startRoom is how much must be free where the state is, for a peer to start: for a new
+// database and for what is written while a peer takes up its jobs again.
+const startRoom = 1 << 20 // bytes
+
+// roomToStart refuses to start a peer that would fail at one of its first writes.
+func roomToStart(dir string) error {
+	free, err := localdisk.Free(dir)
+	if err != nil {
+		return err
+	}
+	if free < startRoom {
+		return fmt.Errorf("there is no room to start: a peer needs %d KiB, free space or raise the quota on %s",
+			startRoom>>10, localdisk.Describe(dir))
+	}
 	return nil
 }
 
@@ -248,7 +269,7 @@ func (p *peerProcess) startNode(ctx context.Context) error {
 		Log:      p.log,
 		Meter:    p.meter,
 		Recorder: recorder,
-		Space:    freeSpace(string(p.cfg.Site.StateDir)),
+		Space:    func() (uint64, error) { return localdisk.Free(string(p.cfg.Site.StateDir)) },
 	})
 	if err != nil {
 		return fmt.Errorf("restore the peer from %s: %w", p.cfg.Site.StateDir, err)
@@ -316,6 +337,9 @@ func (p *peerProcess) startGossip() (*gossip.Gossip, error) {
 		return nil, nil //nolint:nilnil // documented
 	}
 	card := p.node.Card(p.cfg.Site.Name)
+	if card.Site == "" {
+		return nil, nil //nolint:nilnil // the node has stopped, and says why
+	}
 	talk, err := gossip.Start(gossip.Config{
 		Self: gossip.Identity{
 			Site: p.cfg.Site.Name, Number: p.cfg.Site.Number, PublicKey: p.key.Public(),
@@ -347,15 +371,4 @@ func taken(err error, key string) string {
 		return "; another program listens there: stop it, or choose another port in " + key
 	}
 	return ""
-}
-
-// freeSpace says how much an ordinary account could still write in the folder.
-func freeSpace(dir string) func() (uint64, error) {
-	return func() (uint64, error) {
-		var fs syscall.Statfs_t
-		if err := syscall.Statfs(dir, &fs); err != nil {
-			return 0, fmt.Errorf("ask for the free space of %s: %w", dir, err)
-		}
-		return fs.Bavail * uint64(fs.Bsize), nil //nolint:gosec // a block size is positive
-	}
 }

@@ -50,7 +50,11 @@ func (b *Bus) newOpening(to protocol.SiteName, echo []byte) (*opening, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a session key: %w", err)
 	}
-	data, err := peerv1.EncodeCard(b.cfg.Card(to))
+	card := b.cfg.Card(to)
+	if card.Site == "" {
+		return nil, errors.New("the peer is stopping, and has no card any more")
+	}
+	data, err := peerv1.EncodeCard(card)
 	if err != nil {
 		return nil, fmt.Errorf("this site's card for %s: %w", to, err)
 	}

@@ -3,8 +3,10 @@ package store
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"runtime/debug"
-	"syscall"
+
+	"github.com/switchyard-hpc/switchyard/internal/localdisk"
 )
 
 // The errors that callers tell apart with [errors.Is]. Their texts are parts of
@@ -25,7 +27,7 @@ var (
 	ErrNewer = errors.New("the store was written by a newer Switchyard")
 	// ErrFull says that there was no room and that nothing was written. The
 	// error also wraps ENOSPC or EDQUOT.
-	ErrFull = errors.New("no room to write")
+	ErrFull = errors.New("there is no room to write")
 	// ErrBroken says that an earlier write failed for another reason than lack
 	// of room; the store refuses everything until it is opened anew.
 	ErrBroken = errors.New("the store is out of service")
@@ -33,9 +35,10 @@ var (
 	ErrPut = errors.New("the row cannot be stored")
 )
 
-// noRoom says whether err is the operating system's lack of space or quota.
-func noRoom(err error) bool {
-	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+// full words a lack of room: where, how much there is, and what to do.
+func full(path string, err error) error {
+	return fmt.Errorf("store %s: %w, and nothing was written; free space or raise the quota on %s: %w",
+		path, ErrFull, localdisk.Describe(filepath.Dir(path)), err)
 }
 
 // fault is a panic of the file's code, turned into an error.

@@ -123,7 +123,7 @@ func openOnce(path string, timeout time.Duration) (o opened, err error) {
 	switch {
 	case errors.As(err, new(fault)): // bbolt had no chance to close it
 		err = errors.Join(err, release(o.file))
-	case fresh && noRoom(err): // half a first page would be taken for damage
+	case fresh && localdisk.Full(err): // half a first page would be taken for damage
 		err = errors.Join(err, os.Remove(path))
 	}
 	return o, err
@@ -203,8 +203,8 @@ func explain(path string, err error) error {
 	case errors.Is(err, berrors.ErrTimeout):
 		return fmt.Errorf("store %s: %w (the file is locked); stop that one,"+
 			" or give this peer a state folder of its own", path, ErrLocked)
-	case noRoom(err):
-		return fmt.Errorf("store %s: %w; free space or raise the quota on that file system: %w", path, ErrFull, err)
+	case localdisk.Full(err):
+		return full(path, err)
 	case errors.Is(err, ErrNewer):
 		return err
 	case errors.As(err, new(*fs.PathError)):
@@ -244,7 +244,7 @@ func create(o opened, path string) error {
 		err = syncFolder(path)
 	}
 	switch {
-	case noRoom(err):
+	case localdisk.Full(err):
 		return explain(path, err)
 	case err != nil:
 		return fmt.Errorf("store %s: cannot make a new store: %w", path, err)

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"go.etcd.io/bbolt"
+
+	"github.com/switchyard-hpc/switchyard/internal/localdisk"
 )
 
 // request is one caller's rows, in line or in a transaction.
@@ -247,10 +249,9 @@ func (t *changing) put(key, stored []byte) error {
 // it was, unless it struck after the transaction's meta page was written: then
 // nobody knows what a restart would find, and the store must not go on.
 func (s *Store) judge(err error, id int) error {
-	if noRoom(err) && !s.visible(id) {
+	if localdisk.Full(err) && !s.visible(id) {
 		s.log.Error("store_full", "path", s.path, "error", err)
-		return fmt.Errorf("store %s: %w, nothing was written; free space or raise the quota on that file system: %w",
-			s.path, ErrFull, err)
+		return full(s.path, err)
 	}
 	return s.breakDown(err)
 }
