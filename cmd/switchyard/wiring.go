@@ -265,11 +265,12 @@ func (p *peerProcess) startNode(ctx context.Context) error {
 		Deliverer: &deliverer{
 			shim: p.shim, accounts: who, kept: filepath.Join(string(p.cfg.Site.StateDir), "kept"),
 		},
-		Prices:   p.nodePrices(),
-		Log:      p.log,
-		Meter:    p.meter,
-		Recorder: recorder,
-		Space:    func() (uint64, error) { return localdisk.Free(string(p.cfg.Site.StateDir)) },
+		Prices:    p.nodePrices(),
+		Log:       p.log,
+		Meter:     p.meter,
+		Recorder:  recorder,
+		Retention: node.Retention(p.cfg.Retention),
+		Space:     func() (uint64, error) { return localdisk.Free(string(p.cfg.Site.StateDir)) },
 	})
 	if err != nil {
 		return fmt.Errorf("restore the peer from %s: %w", p.cfg.Site.StateDir, err)

@@ -48,6 +48,7 @@ func (r *checker) check() {
 	r.checkHandoff(&c.Handoff)
 	r.checkSubmit(&c.Submit)
 	r.AtLeast("limits.max_jobs", c.Limits.MaxJobs, 1)
+	r.checkRetention(&c.Retention)
 	r.checkAccounts(&c.Accounts)
 	r.checkPartners()
 	if c.Metrics.Listen != "" {
@@ -217,4 +218,10 @@ func (r *checker) checkHandoff(h *Handoff) {
 		r.Problem("handoff.remember", "%s is not more than retry_max and reclaim_after; late messages would find nothing, so use days",
 			settings.FormatDuration(h.Remember))
 	}
+}
+
+func (r *checker) checkRetention(c *Retention) {
+	r.Positive("retention.finished_jobs", c.FinishedJobs)
+	r.AtLeast("retention.max_finished_jobs", c.MaxFinishedJobs, 1)
+	r.Positive("retention.events", c.Events)
 }

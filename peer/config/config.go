@@ -26,6 +26,7 @@ type Config struct {
 	Handoff    Handoff    `toml:"handoff"`
 	Submit     Submit     `toml:"submit"`
 	Limits     Limits     `toml:"limits"`
+	Retention  Retention  `toml:"retention"`
 	Accounts   Accounts   `toml:"accounts"`
 	Metrics    Metrics    `toml:"metrics"`
 	Log        Log        `toml:"log"`
@@ -256,6 +257,13 @@ type Submit struct {
 // Limits is the table [limits].
 type Limits struct {
 	MaxJobs int `toml:"max_jobs"`
+}
+
+// Retention is the table [retention]: how long what is over is kept.
+type Retention struct {
+	FinishedJobs    protocol.Duration `toml:"finished_jobs"`
+	MaxFinishedJobs int               `toml:"max_finished_jobs"`
+	Events          protocol.Duration `toml:"events"`
 }
 
 // Accounts is the table [accounts]: this site's users.

@@ -8,6 +8,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched/foresight"
 	"github.com/switchyard-hpc/switchyard/localsched/spool"
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/node"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/iss"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/mcmf"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
@@ -74,12 +75,13 @@ func Default() *Config {
 			ReclaimAfter: core.Reclaim,
 			Remember:     core.Remember,
 		},
-		Submit:   Submit{ExportRemote: core.ExportRemote},
-		Limits:   Limits{MaxJobs: core.MaxGridJobs},
-		Accounts: Accounts{Users: Same},
-		Metrics:  Metrics{Listen: "127.0.0.1:9750"},
-		Log:      Log{Level: "info", Format: JSON},
-		Weighing: Weighing{Objective: string(cost.Balanced), Alpha: Factor(protocol.PPM), Beta: Factor(protocol.PPM), Gamma: Factor(protocol.PPM), Delta: Factor(protocol.PPM)},
+		Submit:    Submit{ExportRemote: core.ExportRemote},
+		Limits:    Limits{MaxJobs: core.MaxGridJobs},
+		Retention: Retention(node.Retention{}.WithDefaults()),
+		Accounts:  Accounts{Users: Same},
+		Metrics:   Metrics{Listen: "127.0.0.1:9750"},
+		Log:       Log{Level: "info", Format: JSON},
+		Weighing:  Weighing{Objective: string(cost.Balanced), Alpha: Factor(protocol.PPM), Beta: Factor(protocol.PPM), Gamma: Factor(protocol.PPM), Delta: Factor(protocol.PPM)},
 	}
 }
 

@@ -49,6 +49,11 @@ func reference() []section {
 		{name: "limits", about: "Bounds that protect this site's own peer.", keys: []entry{
 			{name: "max_jobs", about: "How many jobs submitted at this site may be unfinished at once; more are refused."},
 		}},
+		{name: "retention", about: "How long the peer keeps what no job needs any more. It looks every hour; the database shrinks when more than half of it is free.", keys: []entry{
+			{name: "finished_jobs", about: "How long a finished job is listed, and \"switchyard status\" knows it, after its end."},
+			{name: "max_finished_jobs", about: "How many finished jobs are kept at most; of more, those that ended first are dropped."},
+			{name: "events", about: "How long \"switchyard explain\" knows what happened to a job; at most as long as the job is kept."},
+		}},
 		{name: "accounts", about: "Which account of this machine runs the jobs of this site's own users. No job ever runs as root. A peer that does not run as root can start jobs only as its own account.", keys: accountKeys()},
 		{name: "metrics", about: "What monitoring reads: Prometheus metrics and health.", keys: []entry{
 			{name: "listen", about: "Host and port of the HTTP server that it reads them from. Empty: none."},

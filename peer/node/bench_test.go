@@ -30,7 +30,7 @@ func (*idle) Submit(context.Context, localsched.Submission) (localsched.LocalID,
 }
 
 // liveConfig is a peer's configuration on a real store.
-func liveConfig(file *store.Store) node.Config {
+func liveConfig(file node.Store) node.Config {
 	surroundings := &idle{}
 	return node.Config{
 		Peer: peer.Config{

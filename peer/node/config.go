@@ -3,11 +3,11 @@ package node
 import (
 	"errors"
 	"log/slog"
-	"time"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // Config is what a [Node] needs. Store, Scheduler, Policy and Deliverer are
@@ -29,10 +29,30 @@ type Config struct {
 	// Space says how many bytes are free where the store is; nil: not checked.
 	// Below Reserve (default 64 MiB) new jobs are refused, so that those that are
 	// there can end.
-	Space   func() (free uint64, err error)
-	Reserve uint64
-	// KeepFacts is how long explain remembers; default 30 days.
-	KeepFacts time.Duration
+	Space     func() (free uint64, err error)
+	Reserve   uint64
+	Retention Retention
+}
+
+// Retention is how long the node keeps what nobody needs any more to run jobs.
+type Retention struct {
+	FinishedJobs    protocol.Duration // since their end; default 90 days
+	MaxFinishedJobs int               // of more, those that ended first go; default 100,000
+	Events          protocol.Duration // facts, for explain; default 30 days
+}
+
+// WithDefaults fills in what is not set.
+func (r Retention) WithDefaults() Retention {
+	if r.FinishedJobs <= 0 {
+		r.FinishedJobs = 90 * protocol.Day
+	}
+	if r.MaxFinishedJobs <= 0 {
+		r.MaxFinishedJobs = 100_000
+	}
+	if r.Events <= 0 {
+		r.Events = 30 * protocol.Day
+	}
+	return r
 }
 
 func (c *Config) complete() error {
@@ -48,8 +68,6 @@ func (c *Config) complete() error {
 	if c.Reserve == 0 {
 		c.Reserve = 64 << 20
 	}
-	if c.KeepFacts <= 0 {
-		c.KeepFacts = 30 * 24 * time.Hour
-	}
+	c.Retention = c.Retention.WithDefaults()
 	return nil
 }

@@ -2,7 +2,6 @@ package node
 
 import (
 	"context"
-	"time"
 
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
@@ -35,11 +34,8 @@ func NewWith(cfg Config, machine Core) (*Node, error) {
 // Restore reads the machine's rows.
 func Restore(store Store) ([]peer.Record, error) { return restore(store) }
 
-// PruneFacts drops facts that are older.
-func (n *Node) PruneFacts(ctx context.Context, before protocol.Instant) { n.pruneFacts(ctx, before) }
-
-// PruneFirst is when a node first looks for old facts.
-const PruneFirst time.Duration = pruneFirst
+// PruneAt drops what the retention does not keep at an instant.
+func (n *Node) PruneAt(ctx context.Context, now protocol.Instant) error { return n.pruneAt(ctx, now) }
 
 // Freed is the order of what depends on room.
 type Freed struct{ freed }

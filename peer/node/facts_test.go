@@ -135,7 +135,7 @@ func TestFactsOfAJobAreBounded(t *testing.T) {
 
 func TestOldFactsArePruned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := start(t, teller(), func(c *node.Config) { c.KeepFacts = 48 * time.Hour })
+		r := start(t, teller(), func(c *node.Config) { c.Retention.Events = 2 * protocol.Day })
 		for i := range 2500 {
 			r.Received("there", protocol.Grant{Tag: protocol.Tag{Job: protocol.JobID(1 + i%100), Epoch: 1}})
 		}

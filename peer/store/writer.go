@@ -204,8 +204,10 @@ type changing struct {
 }
 
 // fillPercent is how full a page is left that is split. Most keys ascend, with job ids
-// and with time: nothing comes into the lower half of a page any more.
-const fillPercent = 0.9
+// and with time, so that little comes into the lower half of a page any more; what does
+// should not split it again. The rows of 10,000 finished jobs take 57.5 MB at 0.5, 33.0
+// at 0.7 and 39.8 at 0.9.
+const fillPercent = 0.7
 
 func change(tx *bbolt.Tx, name string, held tallies) (*changing, error) {
 	rows, err := tx.CreateBucketIfNotExists([]byte(name))
