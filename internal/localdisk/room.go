@@ -20,7 +20,7 @@ func Free(dir string) (uint64, error) {
 	if err := syscall.Statfs(dir, &fs); err != nil {
 		return 0, fmt.Errorf("ask for the free space of %s: %w", dir, err)
 	}
-	return fs.Bavail * uint64(fs.Bsize), nil //nolint:gosec,unconvert // a block size is positive; its type differs between systems
+	return fs.Bavail * uint64(fs.Bsize), nil //nolint:gosec // a block size is positive
 }
 
 // Describe names the file system of the directory by where it is mounted, and says how
@@ -54,5 +54,5 @@ func deviceOf(dir string) uint64 {
 	if !ok {
 		return 0
 	}
-	return uint64(stat.Dev) //nolint:gosec,unconvert // a number to compare; its type differs between systems
+	return uint64(stat.Dev) //nolint:unconvert // a number to compare; its type differs between systems
 }

@@ -87,11 +87,11 @@ func TestPruningShrinksTheFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
-		if err := file.Close(); err != nil {
-			t.Error(err)
+	t.Cleanup(func() {
+		if closeErr := file.Close(); closeErr != nil {
+			t.Error(closeErr)
 		}
-	}()
+	})
 	for id := protocol.JobID(1); id <= jobs; id++ {
 		ended := protocol.Instant(now) - 100*protocol.Instant(protocol.Day)
 		if id > jobs-100 {
