@@ -24,13 +24,14 @@ type Bus struct {
 	byKey    map[string]*partner
 
 	server   *server.Server // nil: none embedded
-	password string         // of own at server
-	own      *nats.Conn     // to server, or to the external system
+	door     *door          // to server
+	password string         // of all connections to server
+	external *nats.Conn     // nil: none
 	cancel   context.CancelFunc
 	wg       sync.WaitGroup
 
 	mu    sync.Mutex
-	conns []*nats.Conn // to partners
+	conns []*nats.Conn // to partners' servers and the own one
 }
 
 // New checks the configuration. Nothing runs before [Bus.Start].
@@ -79,14 +80,16 @@ func (b *Bus) run(ctx context.Context, part func(context.Context)) {
 	b.wg.Go(func() { part(ctx) })
 }
 
-// connect makes the connection that all partners share: to the own server or to
-// the external system.
+// connect makes the connections that are there from the start: to the external
+// system, or for each partner one to the own server, which then opens its door.
 func (b *Bus) connect(ctx, running context.Context) (err error) {
 	if b.cfg.External != nil {
-		if b.own, err = b.connectExternal(running); err != nil {
+		if b.external, err = b.connectExternal(running); err != nil {
 			return err
 		}
-		b.attachAll(func(p *partner) *link { return p.links[0] })
+		for _, p := range b.partners {
+			p.links[0].attach(b.external)
+		}
 		return nil
 	}
 	if b.cfg.Listen == "" {
@@ -95,17 +98,19 @@ func (b *Bus) connect(ctx, running context.Context) (err error) {
 	if b.server, err = b.startServer(ctx); err != nil {
 		return err
 	}
-	if b.own, err = b.connectOwn(b.server); err != nil {
-		return err
+	for _, p := range b.partners {
+		if err = b.connectOwn(p); err != nil {
+			return err
+		}
 	}
-	b.attachAll(func(p *partner) *link { return p.inbound })
-	return nil
+	b.door, err = b.openDoor(ctx, b.server)
+	return err
 }
 
-func (b *Bus) attachAll(linkOf func(*partner) *link) {
-	for _, p := range b.partners {
-		linkOf(p).attach(b.own)
-	}
+func (b *Bus) keepConn(conn *nats.Conn) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.conns = append(b.conns, conn)
 }
 
 // dial makes the connection to a partner's server; NATS keeps it from then on.
@@ -115,9 +120,7 @@ func (b *Bus) dial(ctx context.Context, p *partner) {
 		b.cfg.Log.Error("cannot dial the partner", "site", string(p.Site), "error", err)
 		return
 	}
-	b.mu.Lock()
-	b.conns = append(b.conns, conn)
-	b.mu.Unlock()
+	b.keepConn(conn)
 	p.outbound.attach(conn)
 }
 
@@ -132,12 +135,18 @@ func (b *Bus) Close() {
 	for _, conn := range b.conns {
 		conn.Close()
 	}
-	if b.own != nil {
-		b.own.Close()
+	if b.external != nil {
+		b.external.Close()
+	}
+	if b.door != nil {
+		b.door.stop()
 	}
 	if b.server != nil {
 		b.server.Shutdown()
 		b.server.WaitForShutdown()
+	}
+	if b.door != nil {
+		b.door.wait()
 	}
 	b.cancel = nil
 }
@@ -165,10 +174,10 @@ func (b *Bus) partner(site protocol.SiteName) (*partner, error) {
 	return p, nil
 }
 
-// ListenAddr is the address of the embedded server, after Start; nil: none.
+// ListenAddr is the address that partners connect to, after Start; nil: none.
 func (b *Bus) ListenAddr() net.Addr {
-	if b.server == nil {
+	if b.door == nil {
 		return nil
 	}
-	return b.server.Addr()
+	return b.door.listener.Addr()
 }

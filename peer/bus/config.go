@@ -94,13 +94,16 @@ const (
 	Overload      Reason = "overload"   // more than the handler takes
 	Superseded    Reason = "superseded" // a quote request that newer ones of its partner came after
 	Late          Reason = "late"       // a quote request that waited here until its deadline
+	// NoHandshake is a connection that did not show its key in time, or made room
+	// for others.
+	NoHandshake Reason = "no-handshake"
 )
 
 // Reasons lists every reason.
 func Reasons() []Reason {
 	return []Reason{
 		UnknownSender, BadVersion, BadSignature, BadCard, BadMAC, NoSession, Replay, Garbage, Overload,
-		Superseded, Late,
+		Superseded, Late, NoHandshake,
 	}
 }
 

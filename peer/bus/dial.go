@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
 	"github.com/switchyard-hpc/switchyard/internal/fileguard"
@@ -56,29 +55,41 @@ func (b *Bus) commonOptions(ctx context.Context, url string) []nats.Option {
 		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) {
 			b.cfg.Log.Info("nats server not reached, trying again", "url", url, "error", err)
 		}),
-		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
-			b.cfg.Log.Warn("nats", "error", err)
-		}),
+		nats.ErrorHandler(b.natsError),
 		nats.SetCustomDialer(dialer(func(network, address string) (net.Conn, error) {
 			return (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, network, address)
 		})),
 	}
 }
 
-// connectOwn connects to the own embedded server, in process.
-func (b *Bus) connectOwn(s *server.Server) (*nats.Conn, error) {
-	conn, err := nats.Connect("", nats.InProcessServer(s), nats.UserInfo(string(b.cfg.Site), b.password))
+// connectOwn connects to the own embedded server, in process, for what a partner
+// says and hears there. Each has a connection of its own, so that one who floods
+// delays, and at worst disconnects, only itself.
+func (b *Bus) connectOwn(p *partner) error {
+	l := p.inbound
+	l.connected.Store(true) // in process it comes back at once
+	conn, err := nats.Connect("",
+		nats.InProcessServer(b.server),
+		nats.UserInfo(string(b.cfg.Site), b.password),
+		nats.MaxReconnects(-1),
+		nats.ReconnectWait(b.cfg.Timing.Retry),
+		nats.ReconnectBufSize(-1),
+		nats.ReconnectHandler(l.attach),
+		nats.ErrorHandler(b.natsError),
+	)
 	if err != nil {
-		return nil, fmt.Errorf("connect to the embedded NATS server: %w", err)
+		return fmt.Errorf("connect to the embedded NATS server: %w", err)
 	}
-	// A subscription for each, so that one who floods delays only itself.
-	for _, p := range b.partners {
-		p.inbound.connected.Store(true) // in process it lasts as long as the server
-		if err = b.subscribe(conn, inboxOf(b.cfg.Site, p.Site)+".>", func(p *partner) *link { return p.inbound }); err != nil {
-			return nil, err
-		}
+	if err = b.subscribe(conn, inboxOf(b.cfg.Site, p.Site)+".>", l.of); err != nil {
+		return err
 	}
-	return conn, nil
+	b.keepConn(conn)
+	l.attach(conn)
+	return nil
+}
+
+func (b *Bus) natsError(_ *nats.Conn, _ *nats.Subscription, err error) {
+	b.cfg.Log.Warn("nats", "error", err)
 }
 
 // connectPartner connects to a partner's server; the first connection may come
@@ -97,13 +108,7 @@ func (b *Bus) connectPartner(ctx context.Context, p *partner, l *link) (*nats.Co
 	if err != nil {
 		return nil, fmt.Errorf("partner %s: url %q: %w", p.Site, p.URL, err)
 	}
-	own := func(from *partner) *link {
-		if from != p {
-			return nil // the partner's server speaks for the partner only
-		}
-		return l
-	}
-	return conn, b.subscribe(conn, inboxOf(b.cfg.Site, p.Site)+".>", own)
+	return conn, b.subscribe(conn, inboxOf(b.cfg.Site, p.Site)+".>", l.of)
 }
 
 // connectExternal connects to the user's NATS system.

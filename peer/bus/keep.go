@@ -25,15 +25,16 @@ func (l *link) step(now time.Time) time.Duration {
 	timing := l.partner.bus.cfg.Timing
 	l.mu.Lock()
 	connected := l.conn != nil && l.connected.Load()
-	silent := l.current != nil && now.Sub(l.heard) > timing.Silence
+	silent := l.current != nil && (now.Sub(l.heard) > timing.Silence || l.hasLeft(now))
 	alive := l.current != nil && !silent
 	if alive {
 		l.age(now)
 	}
 	open := l.opener && connected && (!alive || l.renew)
+	leaving := !l.gone.IsZero()
 	l.mu.Unlock()
 	if silent {
-		l.partner.bus.cfg.Log.Info("partner is silent", "site", string(l.partner.Site))
+		l.partner.bus.cfg.Log.Info("partner is silent or has left", "site", string(l.partner.Site))
 		l.down()
 	}
 	if alive {
@@ -42,10 +43,16 @@ func (l *link) step(now time.Time) time.Duration {
 	if open {
 		l.sendHello()
 	}
-	if alive && !open {
+	if alive && !open && !leaving {
 		return timing.Keepalive
 	}
 	return timing.Retry
+}
+
+// hasLeft says whether the partner's connection has been closed for long enough.
+// The caller holds the lock.
+func (l *link) hasLeft(now time.Time) bool {
+	return !l.gone.IsZero() && now.Sub(l.gone) >= l.partner.bus.cfg.Timing.Retry
 }
 
 // age has a stale session renewed, and forgets the keys of the one before once

@@ -56,6 +56,7 @@ type link struct {
 	answeredN []byte   // the nonce of that hello
 	renew     bool     // open again although a session is up
 	heard     time.Time
+	gone      time.Time // when the partner closed its connection; zero: it has one
 	again     time.Time // when a new session was last asked for
 	parts     assembler
 }
@@ -69,6 +70,15 @@ func newLink(p *partner, opener bool) *link {
 		sessions:   pace{every: p.bus.cfg.Timing.Retry, burst: sessionBurst},
 		mismatches: pace{every: warnAgain, burst: 1},
 	}
+}
+
+// of returns the link for what comes from the partner, nil for what comes from
+// others: this connection speaks for the partner only.
+func (l *link) of(from *partner) *link {
+	if from != l.partner {
+		return nil
+	}
+	return l
 }
 
 func (l *link) up() bool {
@@ -97,6 +107,19 @@ func (l *link) connect() {
 func (l *link) disconnect() {
 	l.connected.Store(false)
 	l.down()
+}
+
+// left notes that the partner has closed its last connection to this site's
+// server, or has made one again. What it sent before may still be under way, so
+// step waits a little before it ends the session.
+func (l *link) left(gone bool) {
+	l.mu.Lock()
+	l.gone = time.Time{}
+	if gone {
+		l.gone = time.Now()
+	}
+	l.mu.Unlock()
+	l.nudge()
 }
 
 // hail begins a handshake: the opener says hello, the other asks it to.

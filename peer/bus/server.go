@@ -6,13 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
-	"strconv"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 
-	"github.com/switchyard-hpc/switchyard/peer/identity"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -21,13 +18,10 @@ const (
 	startWait  = 10 * time.Second
 )
 
-// startServer starts the embedded NATS server and waits until it accepts.
+// startServer starts the embedded NATS server, which does not listen by itself:
+// the door lets partners in.
 func (b *Bus) startServer(ctx context.Context) (*server.Server, error) {
-	opts, err := b.serverOptions(ctx)
-	if err != nil {
-		return nil, err
-	}
-	s, err := server.NewServer(opts)
+	s, err := server.NewServer(b.serverOptions())
 	if err != nil {
 		return nil, fmt.Errorf("embedded NATS server: %w", err)
 	}
@@ -37,7 +31,7 @@ func (b *Bus) startServer(ctx context.Context) (*server.Server, error) {
 	if err = awaitServer(ctx, s, log.fatal); err != nil {
 		s.Shutdown()
 		s.WaitForShutdown()
-		return nil, fmt.Errorf("embedded NATS server on %s ([nats] listen): %w", b.cfg.Listen, err)
+		return nil, fmt.Errorf("embedded NATS server: %w", err)
 	}
 	return s, nil
 }
@@ -57,81 +51,42 @@ func awaitServer(ctx context.Context, s *server.Server, fatal <-chan string) err
 	return nil
 }
 
-func (b *Bus) serverOptions(ctx context.Context) (*server.Options, error) {
-	host, port, err := probeListen(ctx, b.cfg.Listen)
-	if err != nil {
-		return nil, err
-	}
-	tlsConfig, err := b.cfg.Key.ServerTLS(string(b.cfg.Site), time.Now())
-	if err != nil {
-		return nil, err
-	}
+func (b *Bus) serverOptions() *server.Options {
 	return &server.Options{
-		ServerName: string(b.cfg.Site), Host: host, Port: port,
-		TLS: true, TLSConfig: tlsConfig, TLSTimeout: 5, AuthTimeout: 5,
+		ServerName:                 string(b.cfg.Site),
+		DontListen:                 true,
+		AuthTimeout:                greetTimeout.Seconds(),
 		CustomClientAuthentication: &gate{bus: b},
 		NoSigs:                     true,
 		NoLog:                      true,
 		NoSystemAccount:            true,
-		NoFastProducerStall:        true, // one slow partner must not slow the others
 		MaxPayload:                 maxPayload,
 		MaxPending:                 32 << 20,
-		MaxSubs:                    16 + len(b.cfg.Partners), // this bus itself has one for each
-		MaxConn:                    64 + 8*len(b.cfg.Partners),
+		MaxSubs:                    16,
+		MaxConn:                    (1 + 2*maxInsideOfOne) * len(b.cfg.Partners), // with those that are just ending
 		PingInterval:               20 * time.Second,
 		MaxPingsOut:                2,
-	}, nil
+	}
 }
 
-// probeListen checks that the address can be listened on, because the server
-// would only log it, and splits it.
-func probeListen(ctx context.Context, address string) (host string, port int, err error) {
-	const remedy = "free it or set [nats] listen to another host:port"
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
-	if err != nil {
-		return "", 0, fmt.Errorf("[nats] listen = %q: the NATS server cannot listen on this address; %s: %w", address, remedy, err)
-	}
-	if err = l.Close(); err != nil {
-		return "", 0, fmt.Errorf("[nats] listen = %q: %w", address, err)
-	}
-	host, text, err := net.SplitHostPort(address)
-	if err != nil {
-		return "", 0, fmt.Errorf("[nats] listen = %q: %w", address, err)
-	}
-	if port, err = strconv.Atoi(text); err != nil {
-		return "", 0, fmt.Errorf("[nats] listen = %q: the port is not a number", address)
-	}
-	if port == 0 {
-		port = server.RANDOM_PORT
-	}
-	return host, port, nil
-}
-
-// gate admits partners, and this bus itself, to the embedded server. A partner
-// is who holds the key of its TLS certificate. This bus has no certificate in
-// process, but a password that only this run knows.
+// gate maps connections to what they may do at the embedded server. All come in
+// process, with a password that only this run knows: this bus's own, and those of
+// partners, which the door has logged in.
 type gate struct{ bus *Bus }
 
 // Check implements [server.Authentication].
 func (g *gate) Check(c server.ClientAuthentication) bool {
-	b := g.bus
-	state := c.GetTLSConnectionState()
-	if state == nil {
-		own := subtle.ConstantTimeCompare([]byte(c.GetOpts().Password), []byte(b.password)) == 1
-		if own {
-			c.RegisterUser(&server.User{Username: string(b.cfg.Site)})
-		}
-		return own
-	}
-	key, err := identity.PeerKey(*state)
-	p, known := b.byKey[key]
-	if err != nil || !known {
-		b.cfg.Log.Info("refused a NATS client with an unknown key",
-			"address", fmt.Sprint(c.RemoteAddress()), "public_key", key, "error", err)
-		b.cfg.Handler.Rejected(UnknownSender)
+	b, login := g.bus, c.GetOpts()
+	if subtle.ConstantTimeCompare([]byte(login.Password), []byte(b.password)) != 1 {
 		return false
 	}
-	c.RegisterUser(&server.User{Username: string(p.Site), Permissions: permissions(b.cfg.Site, p.Site)})
+	user := &server.User{Username: login.Username}
+	if p, known := b.partners[protocol.SiteName(login.Username)]; known {
+		user.Permissions = permissions(b.cfg.Site, p.Site)
+	} else if login.Username != string(b.cfg.Site) {
+		return false
+	}
+	c.RegisterUser(user)
 	return true
 }
 

@@ -123,7 +123,7 @@ func (s *session) seal(subject, op string, body []byte, fragment bool) ([]byte, 
 	}
 	out := make([]byte, 0, overhead(op)+len(body))
 	out = appendHeader(out, s.id, sequence, fragment)
-	out = append(append(out, byte(len(op))), op...) // ops are below 40 bytes
+	out = append(append(out, byte(len(op))), op...) //nolint:gosec // ops are below 40 bytes
 	out = append(out, body...)
 	nonce, extra := nonceOf(sequence), extraOf(subject, out[:headerSize])
 	return s.sending.aead.Seal(out[:headerSize], nonce[:], out[headerSize:], extra), nil

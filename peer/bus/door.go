@@ -1,0 +1,349 @@
+package bus
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/switchyard-hpc/switchyard/peer/identity"
+)
+
+// What the door grants to those who have not shown a partner's key.
+const (
+	greetTimeout    = 10 * time.Second // from the TCP connection to the NATS login
+	maxWaiting      = 1024             // connections in all
+	maxWaitingOfOne = 256              // from one address
+
+	strangersLogged   = 5 // at once, then one in each logStrangersEvery
+	logStrangersEvery = time.Minute
+)
+
+// What it grants to partners.
+const (
+	maxInsideOfOne = 4       // connections of one that are logged in
+	maxLogin       = 4 << 10 // bytes of a NATS login
+	pumpBuffer     = 64 << 10
+	closeTimeout   = time.Second // for what is on its way at the end
+)
+
+// door stands in front of the embedded NATS server. It does the TLS handshake, so
+// that the server only ever sees partners, and their number is all that its limits
+// have to allow for. Of those who are still to show their key it keeps a bounded
+// number, and makes room for a new one by sending away the oldest of the address
+// that has the most: who only sits there keeps nobody out.
+type door struct {
+	bus      *Bus
+	listener net.Listener
+	server   *server.Server
+	config   *tls.Config
+	info     []byte // what a NATS server says first
+	log      pace   // of strangers
+	wg       sync.WaitGroup
+
+	mu      sync.Mutex
+	closed  bool
+	waiting []*caller            // the oldest first
+	from    map[netip.Prefix]int // how many of waiting are from where
+	inside  map[*partner][]net.Conn
+}
+
+// caller is a connection whose key is not yet known.
+type caller struct {
+	conn net.Conn
+	from netip.Prefix
+}
+
+// openDoor listens on the configured address and lets partners in to the server.
+func (b *Bus) openDoor(ctx context.Context, s *server.Server) (*door, error) {
+	const remedy = "free it or set [nats] listen to another host:port"
+	config, err := b.cfg.Key.ServerTLS(string(b.cfg.Site), time.Now())
+	if err != nil {
+		return nil, err
+	}
+	info, err := json.Marshal(server.Info{
+		ID: s.ID(), Name: string(b.cfg.Site), Version: server.VERSION, Proto: 1,
+		Headers: true, MaxPayload: maxPayload, TLSRequired: true, AuthRequired: true,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("[nats] listen: %w", err)
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", b.cfg.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("[nats] listen = %q: the NATS server cannot listen on this address; %s: %w", b.cfg.Listen, remedy, err)
+	}
+	d := &door{
+		bus: b, listener: listener, server: s, config: config,
+		info:   append(append([]byte("INFO "), info...), "\r\n"...),
+		log:    pace{every: logStrangersEvery, burst: strangersLogged},
+		from:   map[netip.Prefix]int{},
+		inside: map[*partner][]net.Conn{},
+	}
+	d.wg.Go(d.accept)
+	return d, nil
+}
+
+// accept takes connections until the listener closes. When the process has no file
+// descriptors left it waits for some.
+func (d *door) accept() {
+	for {
+		conn, err := d.listener.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil {
+			d.bus.cfg.Log.Warn("[nats] listen: a connection could not be taken", "error", err)
+			time.Sleep(jitter(d.bus.cfg.Timing.Retry))
+			continue
+		}
+		c := &caller{conn: conn, from: networkOf(conn.RemoteAddr())}
+		if !d.receive(c) {
+			_ = conn.Close()
+			return
+		}
+		d.wg.Go(func() { d.serve(c) })
+	}
+}
+
+// networkOf is what counts as one address: of IPv6, what one household gets.
+func networkOf(address net.Addr) netip.Prefix {
+	at, err := netip.ParseAddrPort(address.String())
+	if err != nil {
+		return netip.Prefix{}
+	}
+	ip := at.Addr().Unmap().WithZone("")
+	bits := min(ip.BitLen(), 64)
+	network, _ := ip.Prefix(bits) // the number of bits is right
+	return network
+}
+
+// receive lets a caller wait, in the place of another if there are too many. It
+// says no once the door is closed.
+func (d *door) receive(c *caller) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return false
+	}
+	d.waiting = append(d.waiting, c)
+	d.from[c.from]++
+	switch {
+	case d.from[c.from] > maxWaitingOfOne:
+		d.sendAway(c.from)
+	case len(d.waiting) > maxWaiting:
+		d.sendAway(d.crowd())
+	}
+	return true
+}
+
+// crowd returns where most of those who wait are from. The caller holds the lock.
+func (d *door) crowd() netip.Prefix {
+	var most netip.Prefix
+	for from, n := range d.from {
+		if n > d.from[most] {
+			most = from
+		}
+	}
+	return most
+}
+
+// sendAway ends the oldest from there; its goroutine counts it. The caller holds
+// the lock.
+func (d *door) sendAway(from netip.Prefix) {
+	i := slices.IndexFunc(d.waiting, func(c *caller) bool { return c.from == from })
+	_ = d.waiting[i].conn.Close()
+	d.forget(i)
+}
+
+// forget takes one off the list. The caller holds the lock.
+func (d *door) forget(i int) {
+	from := d.waiting[i].from
+	d.waiting = slices.Delete(d.waiting, i, i+1)
+	if d.from[from]--; d.from[from] == 0 {
+		delete(d.from, from)
+	}
+}
+
+// leave takes a caller off the list, unless it was sent away.
+func (d *door) leave(c *caller) (was bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	i := slices.Index(d.waiting, c)
+	if i < 0 {
+		return false
+	}
+	d.forget(i)
+	return true
+}
+
+// serve greets a caller and, if it is a partner, passes its bytes until either
+// side ends.
+func (d *door) serve(c *caller) {
+	defer func() { _ = c.conn.Close() }()
+	_ = c.conn.SetDeadline(time.Now().Add(greetTimeout))
+	conn, p, err := d.greet(c.conn)
+	var in *bufio.Reader
+	var login []byte
+	if err == nil {
+		in = bufio.NewReaderSize(conn, pumpBuffer)
+		login, err = readLogin(in, string(p.Site), d.bus.password)
+	}
+	if stayed := d.leave(c); !stayed && err == nil {
+		err = reject(NoHandshake, "had to make room")
+	}
+	if err != nil {
+		d.refuse(c, err)
+		return
+	}
+	_ = c.conn.SetDeadline(time.Time{})
+	if !d.enter(p, conn) {
+		return
+	}
+	defer d.exit(p, conn)
+	if err = d.pass(conn, in, login); err != nil {
+		d.bus.cfg.Log.Debug("a partner's connection ended", "site", string(p.Site), "error", err)
+	}
+}
+
+// greet does what a NATS server does first, and returns whose key the other side
+// has shown.
+func (d *door) greet(raw net.Conn) (*tls.Conn, *partner, error) {
+	if _, err := raw.Write(d.info); err != nil {
+		return nil, nil, reject(NoHandshake, "%w", err)
+	}
+	conn := tls.Server(raw, d.config)
+	if err := conn.HandshakeContext(context.Background()); err != nil { // bounded by the deadline
+		return nil, nil, reject(NoHandshake, "%w", err)
+	}
+	key, err := identity.PeerKey(conn.ConnectionState())
+	if err != nil {
+		return nil, nil, reject(UnknownSender, "%w", err)
+	}
+	p, known := d.bus.byKey[key]
+	if !known {
+		return nil, nil, reject(UnknownSender, "the public key %s is of no partner", key)
+	}
+	return conn, p, nil
+}
+
+// refuse counts who did not get in, and logs a few of them.
+func (d *door) refuse(c *caller, err error) {
+	if d.log.allows(time.Now()) {
+		d.bus.cfg.Log.Info("refused a NATS client; of many, few are logged", "address", c.conn.RemoteAddr().String(), "error", err)
+	}
+	d.bus.cfg.Handler.Rejected(reasonOf(err))
+}
+
+// readLogin reads a client's first line, a NATS CONNECT, and makes it the login of
+// the site: it has shown who it is, and whatever it says about that is dropped.
+func readLogin(in *bufio.Reader, site, password string) ([]byte, error) {
+	line, err := in.ReadSlice('\n')
+	if err != nil {
+		return nil, reject(NoHandshake, "no login: %w", err)
+	}
+	text, ok := bytes.CutPrefix(line, []byte("CONNECT "))
+	if !ok || len(line) > maxLogin {
+		return nil, errors.New("its first line is no CONNECT, or too long")
+	}
+	var options map[string]any
+	if err = json.Unmarshal(text, &options); err != nil {
+		return nil, fmt.Errorf("CONNECT: %w", err)
+	}
+	for _, name := range []string{"jwt", "nkey", "sig", "auth_token"} {
+		delete(options, name)
+	}
+	options["user"], options["pass"] = site, password
+	out, err := json.Marshal(options)
+	if err != nil {
+		return nil, fmt.Errorf("CONNECT: %w", err)
+	}
+	return append(append([]byte("CONNECT "), out...), "\r\n"...), nil
+}
+
+// enter notes a partner's connection, in the place of its oldest if it has too
+// many.
+func (d *door) enter(p *partner, conn net.Conn) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return false
+	}
+	if all := d.inside[p]; len(all) >= maxInsideOfOne {
+		_ = all[0].Close()
+		d.inside[p] = slices.Delete(all, 0, 1)
+	}
+	d.inside[p] = append(d.inside[p], conn)
+	p.inbound.left(false)
+	return true
+}
+
+// exit forgets a partner's connection; with the last one the partner has gone.
+func (d *door) exit(p *partner, conn net.Conn) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.inside[p] = slices.DeleteFunc(d.inside[p], func(c net.Conn) bool { return c == conn })
+	if len(d.inside[p]) == 0 {
+		p.inbound.left(true)
+	}
+}
+
+// pass logs in to the server and copies both ways until one side ends.
+func (d *door) pass(conn net.Conn, in *bufio.Reader, login []byte) error {
+	pipe, err := d.server.InProcessConn()
+	if err != nil {
+		return fmt.Errorf("embedded NATS server: %w", err)
+	}
+	defer func() { _ = pipe.Close() }()
+	out := bufio.NewReaderSize(pipe, pumpBuffer)
+	_ = pipe.SetDeadline(time.Now().Add(greetTimeout))
+	if _, err = out.ReadSlice('\n'); err != nil { // its INFO; the partner has the door's
+		return fmt.Errorf("embedded NATS server: %w", err)
+	}
+	if _, err = pipe.Write(login); err != nil {
+		return fmt.Errorf("embedded NATS server: %w", err)
+	}
+	_ = pipe.SetDeadline(time.Time{})
+	done := make(chan error, 1)
+	d.wg.Go(func() {
+		_, failed := out.WriteTo(conn)
+		_ = conn.Close()
+		done <- failed
+	})
+	_, err = in.WriteTo(pipe)
+	_ = pipe.Close()
+	return errors.Join(err, <-done)
+}
+
+// stop takes no more connections.
+func (d *door) stop() {
+	d.mu.Lock()
+	d.closed = true
+	for _, c := range d.waiting {
+		_ = c.conn.Close()
+	}
+	d.mu.Unlock()
+	_ = d.listener.Close()
+}
+
+// wait returns when all connections have ended, which they do after the server
+// has, and ends those of partners that take nothing any more.
+func (d *door) wait() {
+	d.mu.Lock()
+	for _, conns := range d.inside {
+		for _, conn := range conns {
+			_ = conn.SetDeadline(time.Now().Add(closeTimeout))
+		}
+	}
+	d.mu.Unlock()
+	d.wg.Wait()
+}
