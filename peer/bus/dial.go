@@ -80,7 +80,7 @@ func (b *Bus) connectOwn(p *partner) error {
 	if err != nil {
 		return fmt.Errorf("connect to the embedded NATS server: %w", err)
 	}
-	if err = b.subscribe(conn, inboxOf(b.cfg.Site, p.Site)+".>", l.of); err != nil {
+	if err = b.subscribe(conn, l); err != nil {
 		return err
 	}
 	b.keepConn(conn)
@@ -108,7 +108,7 @@ func (b *Bus) connectPartner(ctx context.Context, p *partner, l *link) (*nats.Co
 	if err != nil {
 		return nil, fmt.Errorf("partner %s: url %q: %w", p.Site, p.URL, err)
 	}
-	return conn, b.subscribe(conn, inboxOf(b.cfg.Site, p.Site)+".>", l.of)
+	return conn, b.subscribe(conn, l)
 }
 
 // connectExternal connects to the user's NATS system.
@@ -129,7 +129,12 @@ func (b *Bus) connectExternal(ctx context.Context) (*nats.Conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("[nats] url %q: %w", b.cfg.External.URL, err)
 	}
-	return conn, b.subscribe(conn, inboxOf(b.cfg.Site, "*")+".>", func(p *partner) *link { return p.links[0] })
+	for _, p := range b.partners {
+		if err = b.subscribe(conn, p.links[0]); err != nil {
+			return nil, err
+		}
+	}
+	return conn, nil
 }
 
 // maxSecret is more than any credentials need, in bytes.
@@ -197,17 +202,22 @@ func linkHandlers(links func() []*link) []nats.Option {
 	}
 }
 
-// subscribe hands what arrives to the link of its sender.
-func (b *Bus) subscribe(conn *nats.Conn, subject string, linkOf func(*partner) *link) error {
-	_, err := conn.Subscribe(subject, func(m *nats.Msg) {
-		from, op, ok := splitSubject(b.cfg.Site, m.Subject)
-		p, known := b.partners[from]
-		if !ok || !known || linkOf(p) == nil {
+// subscribe hands what arrives from a link's partner to the link. Each partner has
+// a subscription of its own, with a goroutine and a bound on what waits for it, so
+// that a flood in one's name delays no other.
+func (b *Bus) subscribe(conn *nats.Conn, l *link) error {
+	subject := inboxOf(b.cfg.Site, l.partner.Site) + ".>"
+	sub, err := conn.Subscribe(subject, func(m *nats.Msg) {
+		from, token, ok := splitSubject(b.cfg.Site, m.Subject)
+		if !ok || from != l.partner.Site {
 			b.cfg.Handler.Rejected(UnknownSender)
 			return
 		}
-		linkOf(p).receive(m.Subject, op, m.Data)
+		l.receive(m.Subject, token, m.Data)
 	})
+	if err == nil {
+		err = sub.SetPendingLimits(maxWaitingFrames, maxWaitingBytes)
+	}
 	if err != nil {
 		conn.Close()
 		return fmt.Errorf("subscribe to %s: %w", subject, err)

@@ -133,7 +133,9 @@ func TestExternalNATSIsNotTrusted(t *testing.T) {
 	invent(b, grant.Subject, grant.Data[:30], bus.Garbage)
 	invent(b, strings.Replace(grant.Subject, "frame", "msg.grant", 1), grant.Data, bus.Garbage)
 	invent(b, hello.Subject, change(hello, len(hello.Data)-1), bus.BadSignature)
-	invent(b, "switchyard.v1.desy.in.kit.hello", hello.Data, bus.UnknownSender)
+	if err = spy.Publish("switchyard.v1.desy.in.kit.hello", hello.Data); err != nil { // of nobody: not even heard
+		t.Fatal(err)
+	}
 	// What cern said, said to cern.
 	invent(a, "switchyard.v1.cern.in.desy.frame", grant.Data, bus.BadMAC)
 	invent(a, "switchyard.v1.cern.in.desy.hello", hello.Data, bus.BadSignature)

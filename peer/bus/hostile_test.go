@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/rand"
 	"log/slog"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -201,4 +202,47 @@ func TestSessionsAreRenewed(t *testing.T) {
 	if a.count("-desy") != 0 {
 		t.Errorf("a renewal looked like a disconnection: %v", a.changes)
 	}
+}
+
+// A partner that sends as fast as it can, whatever it sends, holds up no other, and
+// what waits of it is bounded.
+func TestAFloodDelaysNoOtherPartner(t *testing.T) {
+	t.Parallel()
+	a, b, c := newSite(t, "cern"), newSite(t, "desy"), newSite(t, "kit")
+	a.start(t, loopback, nil, b.partner(), c.partner())
+	c.start(t, "", nil, a.partner())
+	a.connected(t, c, 1)
+	c.connected(t, a, 1)
+	h := newHostile(t, b, a)
+	before := heap()
+	var most uint64
+	for i := range 50 {
+		for range 20 { // of a session that does not exist, and of a megabyte each
+			h.says(t, "frame", append([]byte{2, 0}, make([]byte, 1<<20-2)...))
+			h.says(t, "again", nil)
+			h.says(t, strings.Repeat("x.", 50)+"x", nil)
+		}
+		c.sends(t, a, protocol.StatusAck{Tag: tag, Seq: uint32(i)})
+		most = max(most, heap())
+	}
+	a.eventually(t, "kit's messages", func() bool { return len(a.got) == 50 })
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.count("-kit") != 0 {
+		t.Errorf("the flood cut the other partner off: %v", a.changes)
+	}
+	if a.rejected[bus.NoSession] == 0 || a.rejected[bus.Garbage] == 0 {
+		t.Errorf("the flood was not counted: %v", a.rejected)
+	}
+	if grown := int64(most) - int64(before); grown > 256<<20 {
+		t.Errorf("%d MB were held of it", grown>>20)
+	} else {
+		t.Logf("%d MB were held of it", grown>>20)
+	}
+}
+
+func heap() uint64 {
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return stats.HeapAlloc
 }

@@ -19,8 +19,8 @@ var (
 )
 
 const (
-	maxOutgoing      = 4096     // messages that wait on a link
-	maxOutgoingBytes = 32 << 20 // bytes that wait on a link
+	maxWaitingFrames = 4096     // messages that wait on a link, in either direction
+	maxWaitingBytes  = 32 << 20 // bytes of them
 )
 
 // outgoing waits to be sent: a body to be sealed, or bytes as they are.
@@ -64,21 +64,12 @@ type link struct {
 func newLink(p *partner, opener bool) *link {
 	return &link{
 		partner: p, opener: opener,
-		out:        make(chan outgoing, maxOutgoing),
+		out:        make(chan outgoing, maxWaitingFrames),
 		wake:       make(chan struct{}, 1),
 		hellos:     pace{every: time.Second / helloRate, burst: helloRate},
 		sessions:   pace{every: p.bus.cfg.Timing.Retry, burst: sessionBurst},
 		mismatches: pace{every: warnAgain, burst: 1},
 	}
-}
-
-// of returns the link for what comes from the partner, nil for what comes from
-// others: this connection speaks for the partner only.
-func (l *link) of(from *partner) *link {
-	if from != l.partner {
-		return nil
-	}
-	return l
 }
 
 func (l *link) up() bool {
@@ -141,7 +132,7 @@ func (l *link) nudge() {
 // enqueue never waits.
 func (l *link) enqueue(o outgoing) error {
 	size := int64(len(o.body))
-	if l.waiting.Add(size) > maxOutgoingBytes {
+	if l.waiting.Add(size) > maxWaitingBytes {
 		l.waiting.Add(-size)
 		return ErrBusy
 	}
