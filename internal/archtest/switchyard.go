@@ -89,6 +89,7 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "plugins/price/feeds", Level: core},
 
 		{Path: "peer/identity", Level: helpers},
+		{Path: "peer/crowd", Level: helpers},
 		{Path: "peer/accounts", Level: helpers, Pure: true},
 		{Path: "internal/outlook", Level: helpers},
 		{Path: "internal/metrics", Level: helpers},

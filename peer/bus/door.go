@@ -9,13 +9,13 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/netip"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 
+	"github.com/switchyard-hpc/switchyard/peer/crowd"
 	"github.com/switchyard-hpc/switchyard/peer/identity"
 )
 
@@ -51,17 +51,11 @@ type door struct {
 	log      pace   // of strangers
 	wg       sync.WaitGroup
 
-	mu      sync.Mutex
-	closed  bool
-	waiting []*caller            // the oldest first
-	from    map[netip.Prefix]int // how many of waiting are from where
-	inside  map[*partner][]net.Conn
-}
+	waiting *crowd.Crowd
 
-// caller is a connection whose key is not yet known.
-type caller struct {
-	conn net.Conn
-	from netip.Prefix
+	mu     sync.Mutex
+	closed bool
+	inside map[*partner][]net.Conn
 }
 
 // openDoor listens on the configured address and lets partners in to the server.
@@ -84,10 +78,10 @@ func (b *Bus) openDoor(ctx context.Context, s *server.Server) (*door, error) {
 	}
 	d := &door{
 		bus: b, listener: listener, server: s, config: config,
-		info:   append(append([]byte("INFO "), info...), "\r\n"...),
-		log:    pace{every: logStrangersEvery, burst: strangersLogged},
-		from:   map[netip.Prefix]int{},
-		inside: map[*partner][]net.Conn{},
+		info:    append(append([]byte("INFO "), info...), "\r\n"...),
+		log:     pace{every: logStrangersEvery, burst: strangersLogged},
+		waiting: crowd.New(maxWaiting, maxWaitingOfOne),
+		inside:  map[*partner][]net.Conn{},
 	}
 	d.wg.Go(d.accept)
 	return d, nil
@@ -106,106 +100,32 @@ func (d *door) accept() {
 			time.Sleep(jitter(d.bus.cfg.Timing.Retry))
 			continue
 		}
-		c := &caller{conn: conn, from: networkOf(conn.RemoteAddr())}
-		if !d.receive(c) {
-			_ = conn.Close()
-			return
-		}
-		d.wg.Go(func() { d.serve(c) })
-	}
-}
-
-// networkOf is what counts as one address: of IPv6, what one household gets.
-func networkOf(address net.Addr) netip.Prefix {
-	at, err := netip.ParseAddrPort(address.String())
-	if err != nil {
-		return netip.Prefix{}
-	}
-	ip := at.Addr().Unmap().WithZone("")
-	bits := min(ip.BitLen(), 64)
-	network, _ := ip.Prefix(bits) // the number of bits is right
-	return network
-}
-
-// receive lets a caller wait, in the place of another if there are too many. It
-// says no once the door is closed.
-func (d *door) receive(c *caller) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.closed {
-		return false
-	}
-	d.waiting = append(d.waiting, c)
-	d.from[c.from]++
-	switch {
-	case d.from[c.from] > maxWaitingOfOne:
-		d.sendAway(c.from)
-	case len(d.waiting) > maxWaiting:
-		d.sendAway(d.crowd())
-	}
-	return true
-}
-
-// crowd returns where most of those who wait are from. The caller holds the lock.
-func (d *door) crowd() netip.Prefix {
-	var most netip.Prefix
-	for from, n := range d.from {
-		if n > d.from[most] {
-			most = from
+		if c := d.waiting.Join(conn); c != nil {
+			d.wg.Go(func() { d.serve(conn, c) })
 		}
 	}
-	return most
-}
-
-// sendAway ends the oldest from there; its goroutine counts it. The caller holds
-// the lock.
-func (d *door) sendAway(from netip.Prefix) {
-	i := slices.IndexFunc(d.waiting, func(c *caller) bool { return c.from == from })
-	_ = d.waiting[i].conn.Close()
-	d.forget(i)
-}
-
-// forget takes one off the list. The caller holds the lock.
-func (d *door) forget(i int) {
-	from := d.waiting[i].from
-	d.waiting = slices.Delete(d.waiting, i, i+1)
-	if d.from[from]--; d.from[from] == 0 {
-		delete(d.from, from)
-	}
-}
-
-// leave takes a caller off the list, unless it was sent away.
-func (d *door) leave(c *caller) (was bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	i := slices.Index(d.waiting, c)
-	if i < 0 {
-		return false
-	}
-	d.forget(i)
-	return true
 }
 
 // serve greets a caller and, if it is a partner, passes its bytes until either
 // side ends.
-func (d *door) serve(c *caller) {
-	defer func() { _ = c.conn.Close() }()
-	_ = c.conn.SetDeadline(time.Now().Add(greetTimeout))
-	conn, p, err := d.greet(c.conn)
+func (d *door) serve(raw net.Conn, c *crowd.Caller) {
+	defer func() { _ = raw.Close() }()
+	_ = raw.SetDeadline(time.Now().Add(greetTimeout))
+	conn, p, err := d.greet(raw)
 	var in *bufio.Reader
 	var login []byte
 	if err == nil {
 		in = bufio.NewReaderSize(conn, pumpBuffer)
 		login, err = readLogin(in, string(p.Site), d.bus.password)
 	}
-	if stayed := d.leave(c); !stayed && err == nil {
+	if stayed := d.waiting.Leave(c); !stayed && err == nil {
 		err = reject(NoHandshake, "had to make room")
 	}
 	if err != nil {
-		d.refuse(c, err)
+		d.refuse(raw.RemoteAddr(), err)
 		return
 	}
-	_ = c.conn.SetDeadline(time.Time{})
+	_ = raw.SetDeadline(time.Time{})
 	if !d.enter(p, conn) {
 		return
 	}
@@ -237,9 +157,9 @@ func (d *door) greet(raw net.Conn) (*tls.Conn, *partner, error) {
 }
 
 // refuse counts who did not get in, and logs a few of them.
-func (d *door) refuse(c *caller, err error) {
+func (d *door) refuse(address net.Addr, err error) {
 	if d.log.allows(time.Now()) {
-		d.bus.cfg.Log.Info("refused a NATS client; of many, few are logged", "address", c.conn.RemoteAddr().String(), "error", err)
+		d.bus.cfg.Log.Info("refused a NATS client; of many, few are logged", "address", address.String(), "error", err)
 	}
 	d.bus.cfg.Handler.Rejected(reasonOf(err))
 }
@@ -328,10 +248,8 @@ func (d *door) pass(conn net.Conn, in *bufio.Reader, login []byte) error {
 func (d *door) stop() {
 	d.mu.Lock()
 	d.closed = true
-	for _, c := range d.waiting {
-		_ = c.conn.Close()
-	}
 	d.mu.Unlock()
+	d.waiting.Close()
 	_ = d.listener.Close()
 }
 
