@@ -47,8 +47,8 @@ type door struct {
 	listener net.Listener
 	server   *server.Server
 	config   *tls.Config
-	info     []byte // what a NATS server says first
-	log      pace   // of strangers
+	info     []byte      // what a NATS server says first
+	log      *crowd.Pace // of strangers
 	wg       sync.WaitGroup
 
 	waiting *crowd.Crowd
@@ -79,7 +79,7 @@ func (b *Bus) openDoor(ctx context.Context, s *server.Server) (*door, error) {
 	d := &door{
 		bus: b, listener: listener, server: s, config: config,
 		info:    append(append([]byte("INFO "), info...), "\r\n"...),
-		log:     pace{every: logStrangersEvery, burst: strangersLogged},
+		log:     crowd.NewPace(logStrangersEvery, strangersLogged),
 		waiting: crowd.New(maxWaiting, maxWaitingOfOne),
 		inside:  map[*partner][]net.Conn{},
 	}
@@ -158,7 +158,7 @@ func (d *door) greet(raw net.Conn) (*tls.Conn, *partner, error) {
 
 // refuse counts who did not get in, and logs a few of them.
 func (d *door) refuse(address net.Addr, err error) {
-	if d.log.allows(time.Now()) {
+	if d.log.Allows(time.Now()) {
 		d.bus.cfg.Log.Info("refused a NATS client; of many, few are logged", "address", address.String(), "error", err)
 	}
 	d.bus.cfg.Handler.Rejected(reasonOf(err))

@@ -37,7 +37,7 @@ func (l *link) sendHello() {
 // not answer: one of another version that is older than this notice does that.
 func (l *link) warnUnanswered(o *opening, now time.Time) {
 	p := l.partner
-	if l != p.outbound || now.Sub(o.made) < p.bus.cfg.Timing.Silence || !l.mismatches.allows(now) {
+	if l != p.outbound || now.Sub(o.made) < p.bus.cfg.Timing.Silence || !l.mismatches.Allows(now) {
 		return
 	}
 	p.bus.cfg.Log.Warn("the partner's server is reached, but its peer does not answer the hello: it may not have this site "+
@@ -58,7 +58,7 @@ func (l *link) newOpening(echo []byte) *opening {
 
 func (l *link) receiveHello(data []byte) error {
 	p := l.partner
-	if !l.hellos.allows(time.Now()) {
+	if !l.hellos.Allows(time.Now()) {
 		return reject(Overload, "more hellos than %d a second", helloRate)
 	}
 	g, err := readHello(data, p.bus.cfg.Site, p.Partner)
@@ -79,11 +79,11 @@ func (l *link) receiveHello(data []byte) error {
 // answer is not answered, and nothing more often than hellos are repeated.
 func (l *link) refuseVersion(g *greeting, reason error) {
 	p := l.partner
-	if l.mismatches.allows(time.Now()) {
+	if l.mismatches.Allows(time.Now()) {
 		p.bus.cfg.Log.Warn("no link to the partner: both sites must run a peer of the same protocol version; upgrade the older",
 			"site", string(p.Site), "error", reason)
 	}
-	if len(g.echo) > 0 || len(g.nonce) != peerv1.NonceSize || !l.sessions.allows(time.Now()) {
+	if len(g.echo) > 0 || len(g.nonce) != peerv1.NonceSize || !l.sessions.Allows(time.Now()) {
 		return
 	}
 	if o := l.newOpening(g.nonce); o != nil {
@@ -128,7 +128,7 @@ func (l *link) answer(g *greeting) error {
 		l.sendRaw(opHello, o.signed)
 		return nil
 	}
-	if !l.sessions.allows(time.Now()) {
+	if !l.sessions.Allows(time.Now()) {
 		return reject(Overload, "the partner opens sessions too fast")
 	}
 	if o = l.newOpening(g.nonce); o == nil {

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+
+	"github.com/switchyard-hpc/switchyard/peer/crowd"
 )
 
 // Errors of sending.
@@ -38,9 +40,9 @@ type link struct {
 	waiting atomic.Int64  // bytes in out
 	wake    chan struct{} // something changed for step
 
-	hellos     pace // that are looked at
-	sessions   pace // that are made for the partner
-	mismatches pace // of versions, that are logged
+	hellos     *crowd.Pace // that are looked at
+	sessions   *crowd.Pace // that are made for the partner
+	mismatches *crowd.Pace // of versions, that are logged
 
 	// Whether conn is connected. It is told by conn's handlers and never asked: conn
 	// does not answer while it dials, which may take long.
@@ -66,9 +68,9 @@ func newLink(p *partner, opener bool) *link {
 		partner: p, opener: opener,
 		out:        make(chan outgoing, maxWaitingFrames),
 		wake:       make(chan struct{}, 1),
-		hellos:     pace{every: time.Second / helloRate, burst: helloRate},
-		sessions:   pace{every: p.bus.cfg.Timing.Retry, burst: sessionBurst},
-		mismatches: pace{every: warnAgain, burst: 1},
+		hellos:     crowd.NewPace(time.Second/helloRate, helloRate),
+		sessions:   crowd.NewPace(p.bus.cfg.Timing.Retry, sessionBurst),
+		mismatches: crowd.NewPace(warnAgain, 1),
 	}
 }
 

@@ -1,6 +1,6 @@
-// Package crowd bounds the connections that have not yet shown who they are, so
-// that whoever opens many and says nothing neither takes a site's memory nor keeps
-// others out.
+// Package crowd bounds what those cost who have not shown who they are: their
+// connections, so that whoever opens many and says nothing neither takes a site's
+// memory nor keeps others out, and how often something is done on their account.
 package crowd
 
 import (

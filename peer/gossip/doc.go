@@ -9,6 +9,10 @@
 // the configured partner of that name has signed it; identities of others are
 // reported, so that two sites with one name or number can notice each other.
 //
+// Who has not shown the key ring, or has it and is no partner, is bounded: 64 TCP
+// streams (32 of one address, the oldest go first) of 1 MiB each, and 1024 members,
+// beyond which only partners are taken in. All that is refused is counted.
+//
 // Nothing here depends on clocks of other sites: a digest carries how long the
 // relaying member has held it.
 package gossip

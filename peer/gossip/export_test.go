@@ -56,3 +56,18 @@ func (g *Gossip) Receive(b []byte) { g.receive(b) }
 
 // Keys is the keyring of now.
 func (g *Gossip) Keys() [][]byte { return g.keyring.GetKeys() }
+
+// MaxMembers is how many members are taken in that are no partners.
+const MaxMembers = maxMembers
+
+// Meet has the member introduced, as memberlist does with one that it hears of.
+func (g *Gossip) Meet(id Identity, sign func([]byte) []byte) {
+	meta, err := encodeIdentity(id, sign)
+	if err != nil {
+		panic(err)
+	}
+	node := &memberlist.Node{Name: id.PublicKey, Meta: meta}
+	if h := (*hooks)(g); h.NotifyAlive(node) == nil {
+		h.NotifyJoin(node)
+	}
+}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hashicorp/memberlist"
 
+	"github.com/switchyard-hpc/switchyard/peer/crowd"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -58,7 +59,7 @@ type Handler interface {
 	// longer answers. For a trusted partner, that means the one with its key.
 	Gone(site protocol.SiteName)
 	// Rejected counts a message that was dropped, by reason: "malformed",
-	// "unknown-site", "bad-signature", "bad-identity", "address-conflict".
+	// "unknown-site", "bad-signature", "bad-identity", "address-conflict", "too-many-members".
 	Rejected(reason string)
 }
 
@@ -93,6 +94,8 @@ type Gossip struct {
 	members map[string]Member           // live ones, by public key
 	lost    map[string]Member           // no longer live, to be looked for
 
+	conflicts *crowd.Pace // of addresses, that are logged
+
 	life   sync.Mutex // held while leaving and closing
 	closed bool
 }
@@ -119,6 +122,8 @@ func Start(cfg Config) (*Gossip, error) {
 		seq:     uint64(max(0, time.Now().UnixMilli())),
 		members: make(map[string]Member),
 		lost:    make(map[string]Member),
+
+		conflicts: crowd.NewPace(time.Minute, 5),
 	}
 	keys, err := LoadKeys(cfg.KeyringFile)
 	if err != nil {

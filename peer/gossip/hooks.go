@@ -47,18 +47,37 @@ func (h *hooks) NotifyAlive(node *memberlist.Node) error {
 	if ok && bytes.Equal(known.meta, node.Meta) { // spares the signature check
 		return nil
 	}
-	if _, err := decodeIdentity(node.Name, node.Meta, h.cfg.Verify); err != nil {
+	id, err := decodeIdentity(node.Name, node.Meta, h.cfg.Verify)
+	if err != nil {
 		h.g().reject(badIdentity, "error", err)
 		return err
+	}
+	if !ok && !h.g().hasRoom(id) {
+		h.g().reject(tooMany, "site", id.Site)
+		return errTooMany
 	}
 	return nil
 }
 
+// hasRoom says whether a new member is taken in. There is always room for partners:
+// whoever has the key ring can invent members without end.
+func (g *Gossip) hasRoom(id Identity) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.members) < maxMembers || g.trusts(id)
+}
+
 // NotifyConflict tells of two members with one key: a state folder was copied.
 func (h *hooks) NotifyConflict(known, other *memberlist.Node) {
+	if h.conflicts.Allows(time.Now()) {
+		h.warnConflict(known, other)
+	}
+	h.box.reject(addressConflict)
+}
+
+func (h *hooks) warnConflict(known, other *memberlist.Node) {
 	h.log.Warn("gossip_address_conflict", "public_key", known.Name,
 		"address", known.Address(), "other_address", other.Address())
-	h.box.reject(addressConflict)
 }
 
 // NotifyJoin tells of a new member.

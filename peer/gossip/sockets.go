@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/memberlist"
+
+	"github.com/switchyard-hpc/switchyard/peer/crowd"
 )
 
 // addresses puts the configured addresses into conf. memberlist takes anything
@@ -37,10 +39,24 @@ func (c *Config) addresses(conf *memberlist.Config) error {
 	return nil
 }
 
-// sockets are real UDP and TCP, with dials that end when the gossip does.
+// What a site takes of TCP, by which members exchange their states. Nobody has
+// shown the key ring when a stream begins, and memberlist holds what it reads until
+// the stream ends, after 10 s at the latest.
+const (
+	maxStreams      = 64
+	maxStreamsOfOne = 32      // from one address
+	maxStreamBytes  = 1 << 20 // a member takes some 500 bytes of a state
+)
+
+// sockets are real UDP and TCP, with dials that end when the gossip does, and a
+// bound on the streams that others open.
 type sockets struct {
 	*memberlist.NetTransport
-	ctx context.Context //nolint:containedctx // memberlist's interface has no other way in
+	ctx     context.Context //nolint:containedctx // memberlist's interface has no other way in
+	streams chan net.Conn
+	waiting *crowd.Crowd
+	closing chan struct{} // closed when memberlist takes no more streams
+	stopped chan struct{} // closed when NetTransport gives no more streams
 }
 
 // newSockets listens on the address of conf.
@@ -56,7 +72,13 @@ func newSockets(ctx context.Context, conf *memberlist.Config, logger *log.Logger
 			BindAddrs: []string{conf.BindAddr}, BindPort: conf.BindPort, Logger: logger,
 		})
 		if err == nil {
-			return &sockets{transport, ctx}, nil
+			s := &sockets{
+				NetTransport: transport, ctx: ctx, streams: make(chan net.Conn),
+				waiting: crowd.New(maxStreams, maxStreamsOfOne),
+				closing: make(chan struct{}), stopped: make(chan struct{}),
+			}
+			go s.admit()
+			return s, nil
 		}
 	}
 	at := net.JoinHostPort(conf.BindAddr, strconv.Itoa(conf.BindPort))
@@ -69,6 +91,68 @@ func newSockets(ctx context.Context, conf *memberlist.Config, logger *log.Logger
 			" put the outer one into [gossip] advertise: %w", at, err)
 	}
 	return nil, fmt.Errorf("gossip: [gossip] bind %s: %w", at, err)
+}
+
+// StreamCh gives the streams that others open.
+func (s *sockets) StreamCh() <-chan net.Conn { return s.streams }
+
+// admit passes streams on until the transport has shut down.
+func (s *sockets) admit() {
+	for {
+		select {
+		case <-s.stopped:
+			return
+		case conn := <-s.NetTransport.StreamCh():
+			s.pass(conn)
+		}
+	}
+}
+
+func (s *sockets) pass(conn net.Conn) {
+	caller := s.waiting.Join(conn)
+	if caller == nil {
+		return
+	}
+	bounded := &stream{Conn: conn, left: maxStreamBytes, leave: func() { s.waiting.Leave(caller) }}
+	select {
+	case s.streams <- bounded:
+	case <-s.closing:
+		_ = bounded.Close()
+	}
+}
+
+// Shutdown ends the transport, and the streams that it has.
+func (s *sockets) Shutdown() error {
+	close(s.closing)
+	err := s.NetTransport.Shutdown() // waits until its last stream is taken
+	close(s.stopped)
+	s.waiting.Close()
+	return err
+}
+
+// stream is what another has opened, of which so much is read.
+type stream struct {
+	net.Conn
+	left  int
+	leave func()
+}
+
+var errLongStream = fmt.Errorf("gossip: the other side sends more than %d bytes", maxStreamBytes)
+
+// Read reads until the bound.
+func (s *stream) Read(b []byte) (int, error) {
+	if s.left <= 0 {
+		return 0, errLongStream
+	}
+	n, err := s.Conn.Read(b[:min(len(b), s.left)])
+	s.left -= n
+	return n, err
+}
+
+// Close makes room for another.
+func (s *stream) Close() error {
+	s.leave()
+	return s.Conn.Close()
 }
 
 // DialTimeout connects to a member.

@@ -1,6 +1,12 @@
 package gossip_test
 
 import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -104,5 +110,81 @@ func TestIncompleteConfig(t *testing.T) {
 	s.config.Self.Site = "Not A Name"
 	if _, err := gossip.Start(s.config); err == nil || !strings.Contains(err.Error(), "Not A Name") {
 		t.Errorf("a bad site name: %v", err)
+	}
+}
+
+// Whoever reaches the port, with many connections that say nothing or announce 20
+// megabytes, takes little memory and keeps no member from joining.
+func TestStreamsOfStrangersAreBounded(t *testing.T) {
+	t.Parallel()
+	keys := keyring(t, gossip.NewKey())
+	one, two := configure(1, 2, keys), configure(2, 2, keys)
+	one.config.Bind, two.config.Bind = "127.0.0.1:0", "127.0.0.1:0"
+	one.start(t)
+	defer func() { _ = one.Close() }()
+	const encrypted, announced = 10, 20 << 20
+	hello := binary.BigEndian.AppendUint32([]byte{encrypted}, announced)
+	var conns []net.Conn
+	open := 0
+	for i := range 200 {
+		conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", one.Address())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = conn.Close() }()
+		if conns = append(conns, conn); i%2 == 0 {
+			_, _ = conn.Write(hello)
+		}
+	}
+	two.config.Join = []string{one.Address()}
+	two.start(t)
+	defer func() { _ = two.Close() }()
+	eventually(t, "the two sites see each other", func() bool { return len(one.Members()) == 1 && len(two.Members()) == 1 })
+	for _, conn := range conns {
+		_ = conn.SetReadDeadline(time.Now().Add(10 * time.Millisecond))
+		if _, err := conn.Read(make([]byte, 1)); errors.Is(err, os.ErrDeadlineExceeded) {
+			open++
+		}
+	}
+	if open > 32 {
+		t.Errorf("%d of %d connections of one address are still held", open, len(conns))
+	}
+	conn := conns[len(conns)-2] // one that has announced much
+	_ = conn.SetDeadline(time.Now().Add(time.Minute))
+	sent, piece := 0, make([]byte, 64<<10)
+	for sent < announced {
+		n, err := conn.Write(piece)
+		if sent += n; err != nil {
+			break
+		}
+	}
+	if sent >= announced {
+		t.Errorf("all of %d bytes were taken", sent)
+	}
+}
+
+// A stranger that has the key ring invents members without end: they stop at a
+// bound, are counted, and a partner is taken in all the same.
+func TestInventedMembersAreBounded(t *testing.T) {
+	t.Parallel()
+	const invented = gossip.MaxMembers + 50
+	one := configure(1, 2, keyring(t, gossip.NewKey()))
+	one.config.Bind = "127.0.0.1:0"
+	one.start(t)
+	defer func() { _ = one.Close() }()
+	for i := range invented {
+		other := configure(2, 2, "")
+		other.signer = newSigner(fmt.Sprintf("invented %d", i))
+		other.config.Self.PublicKey = other.signer.public()
+		one.Meet(other.config.Self, other.signer.sign)
+	}
+	eventually(t, "the refusals", func() bool { return one.handler.refusals("too-many-members") >= 50 })
+	if got := len(one.Members()); got != gossip.MaxMembers {
+		t.Errorf("%d members, want %d", got, gossip.MaxMembers)
+	}
+	partner := configure(2, 2, "")
+	one.Meet(partner.config.Self, partner.signer.sign)
+	if !slices.ContainsFunc(one.Members(), func(m gossip.Member) bool { return m.Trusted }) {
+		t.Error("the partner found no room")
 	}
 }

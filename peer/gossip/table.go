@@ -1,6 +1,7 @@
 package gossip
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -22,7 +23,13 @@ const (
 	badSignature    = "bad-signature"
 	badIdentity     = "bad-identity"
 	addressConflict = "address-conflict"
+	tooMany         = "too-many-members"
 )
+
+// maxMembers is more than a grid has.
+const maxMembers = 1024
+
+var errTooMany = fmt.Errorf("gossip: %d members are there already, and this one is no partner", maxMembers)
 
 // receive takes in an encoded digest from wherever it came. A new one is handed
 // to the handler and passed on to other members.
