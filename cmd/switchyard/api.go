@@ -15,6 +15,7 @@ func (p *peerProcess) startAPI(ctx context.Context) error {
 			Socket: string(p.cfg.Site.Socket), Node: p.node, Site: p.cfg.Site.Name, Number: p.cfg.Site.Number,
 			Version: version, Log: p.log, Ready: func() { close(ready) }, Rules: p.rules, Reload: p.reload,
 			Plugins: p.pluginStates, Power: p.power, ExportRemote: p.cfg.Submit.ExportRemote,
+			Private: p.cfg.API.Private, Admins: p.cfg.API.Admins,
 		})
 		if err != nil {
 			return fmt.Errorf("[site] socket: %w", err)

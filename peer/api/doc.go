@@ -14,7 +14,8 @@
 //	GET    /v1/info                what peer this is                → Info
 //
 // Whatever goes wrong is a peer.Refusal in JSON, with the HTTP status that fits
-// its code. Everybody on the machine may submit and look at the queue; only a
-// job's user, root and the account of the peer may cancel it or read its output.
-// What a job runs is never shown.
+// its code. Everybody on the machine may submit and look at the queue, of which
+// with [Config.Private] they see their own jobs. Only a job's user, root, the
+// account of the peer and [Config.Admins] may cancel it, and all but the last read
+// its output. What a job runs is never shown.
 package api

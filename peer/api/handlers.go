@@ -106,7 +106,7 @@ func (s *server) ask(
 	return reply(w, code, answer)
 }
 
-func (s *server) queue(w http.ResponseWriter, r *http.Request, _ caller) error {
+func (s *server) queue(w http.ResponseWriter, r *http.Request, who caller) error {
 	limit, err := number(r, "limit", defaultListed)
 	if err != nil || limit < 1 || limit > maxListed {
 		return refuse(peer.BadRequest, "limit must be a number from 1 to %d", maxListed)
@@ -119,8 +119,9 @@ func (s *server) queue(w http.ResponseWriter, r *http.Request, _ caller) error {
 	if !ok {
 		return refuse(peer.NotNow, "the peer answered with %T", answer)
 	}
+	queue.Jobs = s.seen(who, queue.Jobs)
 	if r.URL.Query().Get("all") == "true" {
-		finished, archiveErr := s.Node.ArchivedJobs(int(limit))
+		finished, archiveErr := s.archived(who, int(limit))
 		if archiveErr != nil {
 			return archiveErr
 		}
@@ -132,12 +133,12 @@ func (s *server) queue(w http.ResponseWriter, r *http.Request, _ caller) error {
 	return reply(w, http.StatusOK, queue)
 }
 
-func (s *server) job(w http.ResponseWriter, r *http.Request, _ caller) error {
+func (s *server) job(w http.ResponseWriter, r *http.Request, who caller) error {
 	id, err := jobID(r)
 	if err != nil {
 		return err
 	}
-	view, err := s.Node.Job(r.Context(), id)
+	view, err := s.jobFor(r.Context(), who, id)
 	if err != nil {
 		return err
 	}
@@ -145,12 +146,12 @@ func (s *server) job(w http.ResponseWriter, r *http.Request, _ caller) error {
 }
 
 func (s *server) cancel(w http.ResponseWriter, r *http.Request, who caller) error {
-	id, err := jobID(r)
+	id, err := s.requested(r, who)
 	if err != nil {
 		return err
 	}
 	return s.ask(w, r, http.StatusAccepted, func(asked peer.AskID) peer.Event {
-		return peer.Cancel{Asked: asked, Job: id, User: who.user, Admin: who.admin}
+		return peer.Cancel{Asked: asked, Job: id, User: who.user, Admin: s.manages(who)}
 	})
 }
 
@@ -167,8 +168,8 @@ func (s *server) requeue(w http.ResponseWriter, r *http.Request, who caller) err
 
 // wait answers when the job has ended, or with its present state after a while:
 // the client asks again.
-func (s *server) wait(w http.ResponseWriter, r *http.Request, _ caller) error {
-	id, err := jobID(r)
+func (s *server) wait(w http.ResponseWriter, r *http.Request, who caller) error {
+	id, err := s.requested(r, who)
 	if err != nil {
 		return err
 	}
@@ -184,8 +185,8 @@ func (s *server) wait(w http.ResponseWriter, r *http.Request, _ caller) error {
 	return reply(w, http.StatusOK, view)
 }
 
-func (s *server) explain(w http.ResponseWriter, r *http.Request, _ caller) error {
-	id, err := jobID(r)
+func (s *server) explain(w http.ResponseWriter, r *http.Request, who caller) error {
+	id, err := s.requested(r, who)
 	if err != nil {
 		return err
 	}
@@ -206,7 +207,7 @@ func (s *server) explain(w http.ResponseWriter, r *http.Request, _ caller) error
 func (s *server) warehouse(w http.ResponseWriter, r *http.Request, who caller) error {
 	query := r.URL.Query()
 	user, component := who.user, query.Get("component")
-	if query.Get("all") == "true" {
+	if query.Get("all") == "true" && (!s.Private || s.manages(who)) {
 		user = ""
 	}
 	return s.ask(w, r, http.StatusOK, func(asked peer.AskID) peer.Event {

@@ -71,7 +71,7 @@ func (s *server) tail(r *http.Request, who caller) (*tail, error) {
 	if t.offset, err = number(r, "offset", 0); err != nil || t.offset < 0 {
 		return nil, refuse(peer.BadRequest, "offset must be a number of bytes")
 	}
-	if t.job, err = s.Node.Job(r.Context(), id); err != nil {
+	if t.job, err = s.jobFor(r.Context(), who, id); err != nil {
 		return nil, err
 	}
 	if !who.admin && (t.job.Guest || t.job.User != who.user) {

@@ -39,6 +39,9 @@ type Config struct {
 	Plugins func() []Plugin              // that the peer has started; nil: none
 	Power   func(context.Context) *Power // now; nil, or answering nil: there is no power budget
 
+	Private bool     // people see their own jobs only, but for root, the peer's account and Admins
+	Admins  []string // users who see and may cancel everybody's jobs
+
 	ExportRemote []string // variables that leave the site with every job, as [peer.Export.Allows] reads them
 
 	// Reload reads the configuration again; nil: that cannot be done. What is wrong

@@ -50,6 +50,9 @@ func (r *checker) check() {
 	r.AtLeast("limits.max_jobs", c.Limits.MaxJobs, 1)
 	r.checkRetention(&c.Retention)
 	r.checkAccounts(&c.Accounts)
+	for i, user := range c.API.Admins {
+		r.checkUser(fmt.Sprintf("api.admins[%d]", i), user)
+	}
 	r.checkPartners()
 	if c.Metrics.Listen != "" {
 		r.checkAddress("metrics.listen", c.Metrics.Listen)

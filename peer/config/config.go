@@ -28,6 +28,7 @@ type Config struct {
 	Limits     Limits     `toml:"limits"`
 	Retention  Retention  `toml:"retention"`
 	Accounts   Accounts   `toml:"accounts"`
+	API        API        `toml:"api"`
 	Metrics    Metrics    `toml:"metrics"`
 	Log        Log        `toml:"log"`
 	Plugins    []Plugin   `toml:"plugin"`  // in the order of the files
@@ -278,6 +279,12 @@ const (
 	Same   = "same"
 	Listed = "listed"
 )
+
+// API is the table [api]: what the commands of this site's people may do.
+type API struct {
+	Private bool     `toml:"private"`
+	Admins  []string `toml:"admins"` // users
+}
 
 // Metrics is the table [metrics].
 type Metrics struct {

@@ -55,6 +55,10 @@ func reference() []section {
 			{name: "events", about: "How long \"switchyard explain\" knows what happened to a job; at most as long as the job is kept."},
 		}},
 		{name: "accounts", about: "Which account of this machine runs the jobs of this site's own users. No job ever runs as root. A peer that does not run as root can start jobs only as its own account.", keys: accountKeys()},
+		{name: "api", about: "Who may see and do what through the socket.", keys: []entry{
+			{name: "private", example: "true", about: "Whether people see their own jobs only, as with PrivateData=jobs of Slurm: queue, status, explain, logs, cancel and warehouse then treat jobs of others, and of partners' users, as unknown. Root, the peer's account and admins see all. Not set: everybody sees who runs what."},
+			{name: "admins", example: `["ops"]`, about: "Users of this site who see and may cancel everybody's jobs, as root and the peer's account may. They may not read their output. Not set: nobody else."},
+		}},
 		{name: "metrics", about: "What monitoring reads: Prometheus metrics and health.", keys: []entry{
 			{name: "listen", about: "Host and port of the HTTP server that it reads them from. Empty: none."},
 		}},

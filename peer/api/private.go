@@ -1,0 +1,61 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"slices"
+
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// manages says whether the caller sees and may cancel everybody's jobs.
+func (s *server) manages(who caller) bool { return who.admin || slices.Contains(s.Admins, who.user) }
+
+// sees says whether the caller may look at the job. A guest's user is one of another site,
+// whatever the name.
+func (s *server) sees(who caller, job *peer.JobView) bool {
+	return !s.Private || s.manages(who) || (!job.Guest && job.User == who.user)
+}
+
+// jobFor is the job as its caller sees it. One that the caller may not see is answered for
+// like one that is not there.
+func (s *server) jobFor(ctx context.Context, who caller, id protocol.JobID) (peer.JobView, error) {
+	job, err := s.Node.Job(ctx, id)
+	if err == nil && s.sees(who, &job) {
+		return job, nil
+	}
+	if err == nil || (s.Private && refusalOf(err).Code == peer.NotFound) {
+		return peer.JobView{}, refuse(peer.NotFound, "job %v is not known here, or has ended", id)
+	}
+	return peer.JobView{}, err
+}
+
+// requested is the id of the job that the request names, if the caller may see that job.
+func (s *server) requested(r *http.Request, who caller) (protocol.JobID, error) {
+	id, err := jobID(r)
+	if err != nil || !s.Private {
+		return id, err
+	}
+	_, err = s.jobFor(r.Context(), who, id)
+	return id, err
+}
+
+// archived lists so many of the finished jobs that the caller may see, the newest ones.
+func (s *server) archived(who caller, limit int) ([]peer.JobView, error) {
+	look := limit
+	if s.Private && !s.manages(who) {
+		look = maxListed // most of them may be other people's
+	}
+	jobs, err := s.Node.ArchivedJobs(look)
+	if err != nil {
+		return nil, err
+	}
+	jobs = s.seen(who, jobs)
+	return jobs[:min(len(jobs), limit)], nil
+}
+
+// seen are those of the jobs that the caller may see.
+func (s *server) seen(who caller, jobs []peer.JobView) []peer.JobView {
+	return slices.DeleteFunc(jobs, func(job peer.JobView) bool { return !s.sees(who, &job) })
+}

@@ -1,0 +1,155 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"testing"
+
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// town is a node with jobs of ann and bob, and one of another site's ann.
+type town struct{ Node }
+
+// The jobs of the town.
+const (
+	anns, bobs, guests, finishedAnns, finishedBobs, nobodys = 1_000_000_000_001, 1_000_000_000_002, 2_000_000_000_001,
+		1_000_000_000_011, 1_000_000_000_012, 1_000_000_000_099
+)
+
+func (town) views() []peer.JobView {
+	return []peer.JobView{
+		{ID: anns, User: "ann", State: protocol.Running},
+		{ID: bobs, User: "bob", State: protocol.Running},
+		{ID: guests, User: "ann", State: protocol.Running, Guest: true},
+	}
+}
+
+func (town) ArchivedJobs(limit int) ([]peer.JobView, error) {
+	all := []peer.JobView{ // the newest first
+		{ID: finishedBobs, User: "bob", State: protocol.Completed}, {ID: finishedAnns, User: "ann", State: protocol.Completed},
+	}
+	return all[:min(limit, len(all))], nil
+}
+
+func (n town) Job(_ context.Context, id protocol.JobID) (peer.JobView, error) {
+	finished, _ := n.ArchivedJobs(2)
+	for _, job := range append(n.views(), finished...) {
+		if job.ID == id {
+			return job, nil
+		}
+	}
+	return peer.JobView{}, refuse(peer.NotFound, "there is no job %v", id)
+}
+
+func (n town) WaitJob(ctx context.Context, id protocol.JobID) (peer.JobView, error) {
+	return n.Job(ctx, id)
+}
+
+func (town) Output(context.Context, peer.JobView, protocol.Stream, int64, int) ([]byte, error) {
+	return nil, nil
+}
+
+func (town) Explain(protocol.JobID) ([]peer.Fact, error) {
+	return []peer.Fact{{Text: "its story"}}, nil
+}
+
+func (n town) Ask(_ context.Context, event func(peer.AskID) peer.Event) (peer.Reply, error) {
+	asked := event(1)
+	if _, ok := asked.(peer.AskQueue); ok {
+		return peer.Queue{Jobs: n.views()}, nil
+	}
+	if ev, ok := asked.(peer.AskWarehouse); ok {
+		return peer.Warehouse{Components: []peer.KnownComponent{{User: ev.User}}}, nil
+	}
+	return peer.Done{}, nil
+}
+
+// ask makes a request in somebody's name at a peer that is private.
+func ask(t *testing.T, private bool, who caller, method, path string) *httptest.ResponseRecorder {
+	t.Helper()
+	ctx := context.WithValue(t.Context(), callerKey{}, func() caller { return who })
+	answer := httptest.NewRecorder()
+	config := Config{Node: town{}, Log: discard(), Private: private, Admins: []string{"ops"}}
+	(&server{Config: config}).routes().ServeHTTP(answer, httptest.NewRequestWithContext(ctx, method, path, nil))
+	return answer
+}
+
+// TestPrivateQueue: with [api] private people see their own jobs, and a limit counts these;
+// administrators see all.
+func TestPrivateQueue(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		private bool
+		who     caller
+		path    string
+		want    []protocol.JobID
+	}{
+		"public":             {false, caller{user: "ann"}, "/v1/jobs", []protocol.JobID{anns, bobs, guests}},
+		"own":                {true, caller{user: "ann"}, "/v1/jobs", []protocol.JobID{anns}},
+		"own, finished":      {true, caller{user: "ann"}, "/v1/jobs?all=true&limit=1", []protocol.JobID{finishedAnns, anns}},
+		"somebody else":      {true, caller{user: "carol"}, "/v1/jobs?all=true", []protocol.JobID{}},
+		"root":               {true, caller{user: "root", admin: true}, "/v1/jobs", []protocol.JobID{anns, bobs, guests}},
+		"an admin":           {true, caller{user: "ops"}, "/v1/jobs", []protocol.JobID{anns, bobs, guests}},
+		"an admin, finished": {true, caller{user: "ops"}, "/v1/jobs?all=true&limit=1", []protocol.JobID{finishedBobs, anns, bobs, guests}},
+	} {
+		var queue peer.Queue
+		if err := json.Unmarshal(ask(t, c.private, c.who, http.MethodGet, c.path).Body.Bytes(), &queue); err != nil {
+			t.Fatal(err)
+		}
+		got := []protocol.JobID{}
+		for _, job := range queue.Jobs {
+			got = append(got, job.ID)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// TestPrivateJobsAreNotFound: every path to a job of somebody else's answers as for one that
+// is not there, in the same words.
+func TestPrivateJobsAreNotFound(t *testing.T) {
+	t.Parallel()
+	paths := map[string]string{"": http.MethodGet, "/wait": http.MethodGet, "/explain": http.MethodGet, "/output": http.MethodGet, "/": http.MethodDelete}
+	for path, method := range paths {
+		of := func(id protocol.JobID) string {
+			if path == "/" {
+				return jobPath(id, "")
+			}
+			return jobPath(id, path)
+		}
+		for _, id := range []protocol.JobID{bobs, guests, finishedBobs, nobodys} {
+			got := ask(t, true, caller{user: "ann"}, method, of(id))
+			var refusal peer.Refusal
+			err := json.Unmarshal(got.Body.Bytes(), &refusal)
+			if want := "job " + id.String() + " is not known here, or has ended"; err != nil || got.Code != http.StatusNotFound || refusal.Reason != want {
+				t.Errorf("%s %s: %d %s", method, of(id), got.Code, got.Body)
+			}
+			if got = ask(t, true, caller{user: "ops"}, method, of(id)); id != nobodys && got.Code == http.StatusNotFound {
+				t.Errorf("%s %s of an admin: %d %s", method, of(id), got.Code, got.Body)
+			}
+		}
+		if got := ask(t, true, caller{user: "ann"}, method, of(anns)); got.Code == http.StatusNotFound {
+			t.Errorf("%s %s: %d %s", method, of(anns), got.Code, got.Body)
+		}
+	}
+	if got := ask(t, true, caller{user: "ops"}, http.MethodGet, jobPath(anns, "/output")); got.Code != http.StatusForbidden {
+		t.Errorf("an admin reads output: %d %s", got.Code, got.Body)
+	}
+}
+
+func TestPrivateWarehouse(t *testing.T) {
+	t.Parallel()
+	for who, want := range map[caller]string{{user: "ann"}: "ann", {user: "ops"}: "", {user: "root", admin: true}: ""} {
+		var got peer.Warehouse
+		body := ask(t, true, who, http.MethodGet, "/v1/warehouse?all=true").Body.Bytes()
+		if err := json.Unmarshal(body, &got); err != nil || len(got.Components) != 1 || got.Components[0].User != want {
+			t.Errorf("%s was shown components of %q: %s", who.user, want, body)
+		}
+	}
+}
