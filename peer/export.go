@@ -26,16 +26,14 @@ func ownVariables() []string { return []string{"SWITCHYARD_APPLICATION", "SWITCH
 // Allows says whether the variable may leave the site. The site's list has names, and
 // beginnings of names with a star behind them.
 func (e *Export) Allows(name string, site []string) bool {
-	switch {
-	case slices.Contains(e.Names, name) || slices.Contains(ownVariables(), name) || slices.Contains(site, name):
+	if slices.Contains(e.Names, name) || slices.Contains(ownVariables(), name) || slices.Contains(site, name) {
 		return true
-	case LooksSecret(name):
-		return false
 	}
-	return e.All || slices.ContainsFunc(site, func(pattern string) bool {
-		beginning, open := strings.CutSuffix(pattern, "*")
-		return open && strings.HasPrefix(name, beginning)
+	open := e.All || slices.ContainsFunc(site, func(pattern string) bool {
+		beginning, cut := strings.CutSuffix(pattern, "*")
+		return cut && strings.HasPrefix(name, beginning)
 	})
+	return open && !LooksSecret(name)
 }
 
 // LooksSecret says whether a variable of this name is likely to hold a secret, or a way to

@@ -157,7 +157,7 @@ func (s *server) cancel(w http.ResponseWriter, r *http.Request, who caller) erro
 
 // requeue puts a job that needs an operator back into the grid queue.
 func (s *server) requeue(w http.ResponseWriter, r *http.Request, who caller) error {
-	id, err := jobID(r)
+	id, err := s.requested(r, who)
 	if err != nil {
 		return err
 	}

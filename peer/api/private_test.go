@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/peer"
@@ -115,14 +116,12 @@ func TestPrivateQueue(t *testing.T) {
 // is not there, in the same words.
 func TestPrivateJobsAreNotFound(t *testing.T) {
 	t.Parallel()
-	paths := map[string]string{"": http.MethodGet, "/wait": http.MethodGet, "/explain": http.MethodGet, "/output": http.MethodGet, "/": http.MethodDelete}
-	for path, method := range paths {
-		of := func(id protocol.JobID) string {
-			if path == "/" {
-				return jobPath(id, "")
-			}
-			return jobPath(id, path)
+	for pattern := range (&server{}).handlers() {
+		method, path, ofJob := strings.Cut(pattern, " /v1/jobs/{id}")
+		if !ofJob {
+			continue
 		}
+		of := func(id protocol.JobID) string { return jobPath(id, path) }
 		for _, id := range []protocol.JobID{bobs, guests, finishedBobs, nobodys} {
 			got := ask(t, true, caller{user: "ann"}, method, of(id))
 			var refusal peer.Refusal

@@ -110,7 +110,15 @@ type handler func(w http.ResponseWriter, r *http.Request, who caller) error
 
 func (s *server) routes() http.Handler {
 	mux := http.NewServeMux()
-	for pattern, handle := range map[string]handler{
+	for pattern, handle := range s.handlers() {
+		mux.HandleFunc(pattern, s.answer(handle))
+	}
+	return mux
+}
+
+// handlers answer requests, by the patterns of their methods and paths.
+func (s *server) handlers() map[string]handler {
+	return map[string]handler{
 		"POST /v1/jobs":              s.submit,
 		"POST /v1/quotes":            s.quotes,
 		"GET /v1/jobs":               s.queue,
@@ -126,10 +134,7 @@ func (s *server) routes() http.Handler {
 		"GET /v1/plugins":            s.plugins,
 		"POST /v1/reload":            s.reload,
 		"/":                          s.unknown,
-	} {
-		mux.HandleFunc(pattern, s.answer(handle))
 	}
-	return mux
 }
 
 // answer makes a handler one of HTTP.
