@@ -66,6 +66,7 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "internal/predict/wait", Level: experts, Pure: true},
 		{Path: "localsched/engine", Level: experts, Pure: true},
 		{Path: "localsched/spool", Level: experts},
+		{Path: "localsched/cgroup", Level: experts},
 		{Path: "localsched/changes", Level: experts},
 		{Path: "protocol/*/v1", Level: experts},
 
@@ -164,7 +165,7 @@ func libraries() []Library {
 		{[]string{"github.com/prometheus"}, []string{"internal/metrics"}},
 		{[]string{"google.golang.org/protobuf"}, []string{"protocol/*/v1"}},
 		{[]string{"google.golang.org/grpc"}, []string{"protocol/*/v1", "plugins/sdk", "plugins/catalog"}},
-		{[]string{"golang.org/x/sys"}, []string{"localsched/process", "plugins/catalog"}},
+		{[]string{"golang.org/x/sys"}, []string{"localsched/process", "localsched/spool", "localsched/cgroup", "plugins/catalog"}},
 		{[]string{"gonum.org/v1/gonum"}, []string{"internal/predict/sarima", "internal/predict/forecast", "internal/predict/wait", "internal/workload", "internal/report"}},
 		{[]string{"gonum.org/v1/plot"}, []string{"internal/report"}},
 		{[]string{"github.com/schollz/progressbar/v3"}, []string{"cmd/..."}},

@@ -1,0 +1,39 @@
+package cgroup
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// For tests of what the package keeps to itself.
+var (
+	OpenAt    = open
+	CountOf   = countOf
+	ParsePIDs = parsePIDs
+)
+
+// SetLimits writes the limits of a group that is there.
+func SetLimits(g Group, limits Limits) error { return g.limit(limits) }
+
+// ParseOwn reads a file cgroup, as "controller=group" each.
+func ParseOwn(text string) (all []string, err error) {
+	own, err := parseOwn(text)
+	for _, name := range slices.Sorted(maps.Keys(own)) {
+		all = append(all, name+"="+own[name])
+	}
+	return all, err
+}
+
+// DirOf is where a file mountinfo says that a controller's group is.
+func DirOf(mountinfo, controller, group string) string {
+	mounts, err := parseMounts(mountinfo)
+	if err != nil {
+		return fmt.Sprint("error: ", err)
+	}
+	m, ok := hierarchy(mounts, controller)
+	if !ok {
+		return "none"
+	}
+	return m.dir(group)
+}
