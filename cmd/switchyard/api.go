@@ -7,6 +7,16 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/api"
 )
 
+// notes are what the operator of the site should know.
+func (p *peerProcess) notes() (all []string) {
+	if p.process != nil {
+		if lacks := p.process.Uncontained(); lacks != "" {
+			all = append(all, lacks)
+		}
+	}
+	return all
+}
+
 // startAPI opens the socket for the people of the site.
 func (p *peerProcess) startAPI(ctx context.Context) error {
 	ready := make(chan struct{})
@@ -16,6 +26,7 @@ func (p *peerProcess) startAPI(ctx context.Context) error {
 			Version: version, Log: p.log, Ready: func() { close(ready) }, Rules: p.rules, Reload: p.reload,
 			Plugins: p.pluginStates, Power: p.power, ExportRemote: p.cfg.Submit.ExportRemote,
 			Private: p.cfg.API.Private, Admins: p.cfg.API.Admins,
+			Notes: p.notes,
 		})
 		if err != nil {
 			return fmt.Errorf("[site] socket: %w", err)

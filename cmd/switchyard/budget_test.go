@@ -53,6 +53,21 @@ func TestStatusOfTheSite(t *testing.T) {
 	}
 }
 
+// TestStatusNotes has the site tell what its operator should know, whatever stands in it.
+func TestStatusNotes(t *testing.T) {
+	t.Parallel()
+	socket := serve(t, &fakeNode{notes: []string{"no cgroups", "a\x1b[31m name"}})
+	got := command(t, socket, "", "status")
+	if !strings.Contains(got.stdout, "\nNote       no cgroups\nNote       a") || strings.Contains(got.stdout, "\x1b") {
+		t.Errorf("got %q", got.stdout)
+	}
+	var info api.Info
+	got = command(t, socket, "", "status", "--json")
+	if err := json.Unmarshal([]byte(got.stdout), &info); err != nil || len(info.Notes) != 2 {
+		t.Errorf("as JSON: %+v, %v", got, err)
+	}
+}
+
 func TestPowerOf(t *testing.T) {
 	t.Parallel()
 	signal, err := power.NewSignal([]power.Step{{At: 10, Limit: 0}, {At: 20, Limit: 700}, {At: 30, Limit: power.Unlimited}})

@@ -23,6 +23,7 @@ type fakeNode struct {
 	facts  []peer.Fact
 	reload func() (api.Reloaded, error)
 	power  *api.Power
+	notes  []string
 }
 
 func someRules() api.Rules { return api.Rules{Initiation: "sender", Policy: "tc", LocalPolicy: "easy"} }
@@ -79,6 +80,7 @@ func serve(t *testing.T, n *fakeNode) (socket string) {
 			Socket: socket, Node: n, Site: "aurora", Number: 1, Ready: func() { close(ready) },
 			Rules:  func() api.Rules { return someRules() },
 			Power:  func(context.Context) *api.Power { return n.power },
+			Notes:  func() []string { return n.notes },
 			Reload: func(context.Context, string) (api.Reloaded, error) { return n.reload() },
 		})
 	}()

@@ -122,10 +122,13 @@ func (p *peerProcess) openProcess() (localsched.Scheduler, error) {
 		Budget:    p.budget.current(),
 		Learn:     p.cfg.Power.Learn && p.cfg.Power.Budgeted(),
 		MaxOutput: p.cfg.LocalSched.MaxOutput.Bytes(),
+		Cgroup:    p.cfg.LocalSched.Cgroup,
 		GraceKill: p.cfg.LocalSched.Grace.Std(),
 		Shim:      p.shim,
 		Log:       p.log,
 		OnStop:    onStop,
+
+		MaxProcesses: p.cfg.LocalSched.MaxProcesses,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("[localsched]: %w", err)

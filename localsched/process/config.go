@@ -1,12 +1,14 @@
 package process
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
 	"time"
 
+	"github.com/switchyard-hpc/switchyard/localsched/cgroup"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -30,6 +32,12 @@ type Config struct {
 	// MaxOutput is how many bytes a guest may write to a file, and so to each stream of its
 	// output. 0: [spool.DefaultMaxOutput].
 	MaxOutput int64
+	// Cgroup is where each job's control group is made: [cgroup.Own], [cgroup.None] or a path
+	// in the hierarchies. Empty: [cgroup.Own].
+	Cgroup string
+	// MaxProcesses is how many processes and threads a job may have at once, where it has a
+	// control group. 0: [DefaultMaxProcesses].
+	MaxProcesses int
 	// GraceKill is the time from TERM to KILL, for jobs that start from now on.
 	// 0: [DefaultGraceKill].
 	GraceKill time.Duration
@@ -43,6 +51,11 @@ type Config struct {
 // DefaultGraceKill is the time from TERM to KILL when the configuration says
 // nothing: Slurm waits 30 s, most sites less.
 const DefaultGraceKill = 10 * time.Second
+
+// DefaultMaxProcesses is how many processes and threads a job may have at once when the
+// configuration says nothing: more than programs use, and less than the 32768 that small
+// machines have in all.
+const DefaultMaxProcesses = 10_000
 
 // OnStop is what becomes of running jobs when the scheduler closes.
 type OnStop uint8
@@ -60,6 +73,10 @@ func (c Config) withDefaults() Config {
 	if c.Machine == nil {
 		c.Machine = engine.Of(c.Capacity)
 	}
+	if c.MaxProcesses <= 0 {
+		c.MaxProcesses = DefaultMaxProcesses
+	}
+	c.Cgroup = cmp.Or(c.Cgroup, cgroup.Own)
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}

@@ -12,6 +12,9 @@ var (
 	ReadExit  = readExit
 )
 
+// ReleaseGroups removes the parent of the jobs' groups, in which there are none any more.
+func (s *Scheduler) ReleaseGroups() { s.groups.Parent.Release() }
+
 // Looks is how often the scheduler has looked which jobs the budget holds.
 func (s *Scheduler) Looks() uint64 {
 	s.mu.Lock()

@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/localsched/cgroup"
 	"github.com/switchyard-hpc/switchyard/localsched/spool"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -40,6 +41,7 @@ type job struct {
 	reason   string // the last one reported for not starting it
 	look     uint64 // at the budget, the last at which that held it
 	shim     processID
+	group    cgroup.Group // of its processes
 	started  protocol.Instant
 	place    string        // of the engine's; empty: its places have no names
 	reported []uint64      // the numbers of its changes

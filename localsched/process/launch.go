@@ -50,7 +50,7 @@ func (s *Scheduler) launch(ctx context.Context, j *job) (*handle, error) {
 		return s.adopt(j)
 	}
 	s.mu.Lock()
-	j.shim, j.started = answer.processID, answer.Started
+	j.shim, j.started, j.group = answer.processID, answer.Started, answer.Group
 	s.mu.Unlock()
 	return shim, nil
 }
@@ -104,7 +104,7 @@ func (s *Scheduler) spawn(dir string, pipe *os.File) (*handle, error) {
 	fd := -1
 	child, err := os.StartProcess(s.config.Shim[0], append(slices.Clone(s.config.Shim), dir), &os.ProcAttr{
 		Dir:   "/",
-		Env:   shimEnv(),
+		Env:   append(shimEnv(), groupVariable(s.groups.Parent)),
 		Files: []*os.File{null, null, log, pipe},
 		Sys:   &syscall.SysProcAttr{Setsid: true, PidFD: &fd},
 	})

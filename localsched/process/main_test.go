@@ -168,6 +168,7 @@ func openSite(t testing.TB, change func(*process.Config)) *site {
 			s.open(t)
 			s.Close()
 		}
+		s.ReleaseGroups()
 	})
 	return s
 }

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"github.com/switchyard-hpc/switchyard/localsched/cgroup"
 	"github.com/switchyard-hpc/switchyard/localsched/spool"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -19,6 +20,14 @@ type jobRecord struct {
 	Seq   uint64            `json:"seq"`                 // the place in the order of submission
 	Grace protocol.Duration `json:"grace_ms"`            // from TERM to KILL
 	Power int               `json:"power_ppm,omitempty"` // that it is taken to draw, as in [protocol.Request]
+
+	MaxProcesses int `json:"max_processes,omitempty"` // and threads; 0: any number
+}
+
+// limits are what the job's processes may have together. All nodes are this machine.
+func (r *jobRecord) limits() cgroup.Limits {
+	request := r.Submission.Spec.Request
+	return cgroup.Limits{MemoryMB: request.MemoryMB * int64(max(1, request.Nodes)), Processes: r.MaxProcesses}
 }
 
 // placeRecord is the file place: where the engine wants the job, if its places have names.
@@ -33,6 +42,7 @@ type startedRecord struct {
 	Started   protocol.Instant `json:"started_ms,omitempty"`
 	Place     string           `json:"place,omitempty"` // where the job runs
 	Withdrawn bool             `json:"withdrawn,omitempty"`
+	Group     cgroup.Group     `json:"cgroup,omitzero"` // of its processes
 }
 
 // exitRecord is the file exit.

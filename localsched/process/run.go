@@ -114,6 +114,7 @@ func (s *Scheduler) lastWords(j *job) exitRecord {
 	if err == nil {
 		return exit
 	}
+	s.endGroup(j.tag.String(), j.group)
 	killSession(j.shim)
 	now := protocol.InstantOf(time.Now())
 	end := spool.End{State: protocol.NodeFail, Reason: s.whyLost(j, err), Started: j.started}
@@ -154,7 +155,7 @@ func (s *Scheduler) adopt(j *job) (*handle, error) {
 		return nil, err
 	}
 	s.mu.Lock()
-	j.shim, j.started, j.place = record.processID, record.Started, record.Place
+	j.shim, j.started, j.place, j.group = record.processID, record.Started, record.Place, record.Group
 	s.mu.Unlock()
 	return record.open()
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/localsched/cgroup"
 	"github.com/switchyard-hpc/switchyard/localsched/changes"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/localsched/power"
@@ -23,6 +24,7 @@ type Scheduler struct {
 	config   Config
 	spool    *spool.Spool
 	accounts spool.Accounts
+	groups   cgroup.Found // below whose parent each job gets one
 
 	mu      sync.Mutex // never held during I/O
 	rules   rules
@@ -81,7 +83,11 @@ func Open(config Config) (*Scheduler, error) {
 	if config.Learn {
 		s.learnt = readLearnt(config.Dir, config.Log)
 	}
+	s.openGroups()
 	found, err := s.restore()
+	if err == nil {
+		s.sweepGroups()
+	}
 	if err != nil {
 		return nil, errors.Join(err, sp.Close())
 	}
@@ -117,6 +123,7 @@ func (s *Scheduler) Close() error {
 	s.unfollow()
 	s.running.Wait()
 	close(s.gone)
+	s.closeGroups()
 	return errors.Join(s.saveLearnt(), s.spool.Close())
 }
 

@@ -78,7 +78,7 @@ func watchMain(dir string, command []string) int {
 		return exitFailed
 	}
 	w := watch{
-		dir: dir, command: command, record: record, place: claim.Place, start: start,
+		dir: dir, command: command, record: record, place: claim.Place, group: claim.Group, start: start,
 		asked: asked, children: children, meter: usage.NewMeter(usage.Kernel(), os.Getpid()),
 	}
 	exit := exitRecord{End: w.run()}
@@ -110,6 +110,9 @@ func claimJob(dir string) (record jobRecord, claim startedRecord, answer shimAns
 	}
 	claim.Place = where.Place
 	claim.Started = protocol.InstantOf(time.Now())
+	if claim.Group, err = groupFor(record.Submission.Tag); err != nil {
+		return fail(err)
+	}
 	won, err := createStarted(dir, claim)
 	if err != nil {
 		return fail(err)

@@ -86,6 +86,8 @@ func (s *Scheduler) make(ctx context.Context, j *job, submission localsched.Subm
 		Seq:   j.seq,
 		Grace: protocol.DurationOf(s.config.GraceKill),
 		Power: request.Power,
+
+		MaxProcesses: s.config.MaxProcesses,
 	}
 	if err = s.addJob(record, submission.Payload.Script); err != nil {
 		return fmt.Errorf("submit job %v: %w", j.tag, err)

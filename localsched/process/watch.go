@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/switchyard-hpc/switchyard/localsched/cgroup"
 	"github.com/switchyard-hpc/switchyard/localsched/spool"
 	"github.com/switchyard-hpc/switchyard/localsched/usage"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -24,6 +25,7 @@ type watch struct {
 	command  []string // of this shim, without the folder
 	record   jobRecord
 	place    string
+	group    cgroup.Group
 	start    time.Time // monotonic: a suspended machine does not use the limit up
 	asked    <-chan os.Signal
 	children <-chan os.Signal
@@ -43,7 +45,7 @@ func (w *watch) run() spool.End {
 	w.untilEnd()
 	w.killGroup(unix.SIGKILL)
 	end := w.judge(w.reap(), <-trouble)
-	w.killStrays()
+	w.endAll(&end)
 	w.describeOutput(&end)
 	return end
 }
@@ -101,6 +103,11 @@ func (w *watch) startJob() (trouble <-chan string, err error) {
 		return nil, errors.Join(err, planW.Close(), troubleR.Close())
 	}
 	w.pid = child.Pid
+	if err = w.join(); err != nil {
+		w.killGroup(unix.SIGKILL)
+		w.reap()
+		return nil, errors.Join(err, planW.Close(), troubleR.Close(), w.group.Remove())
+	}
 	go sendPlan(planW, order)
 	return hear(troubleR), child.Release()
 }

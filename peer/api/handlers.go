@@ -235,6 +235,9 @@ func (s *server) info(w http.ResponseWriter, r *http.Request, _ caller) error {
 	if s.Power != nil {
 		info.Power = s.Power(r.Context())
 	}
+	if s.Notes != nil {
+		info.Notes = s.Notes()
+	}
 	return reply(w, http.StatusOK, info)
 }
 

@@ -2,11 +2,13 @@ package config
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/settings"
+	"github.com/switchyard-hpc/switchyard/localsched/cgroup"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/localsched/foresight"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/mcmf"
@@ -104,6 +106,10 @@ func (r *checker) checkLocalSched(l *LocalSched) {
 	}
 	r.checkSlurm(l)
 	r.checkMaxOutput(l)
+	r.AtLeast("localsched.max_processes", l.MaxProcesses, 1)
+	if l.Cgroup != cgroup.Own && l.Cgroup != cgroup.None && (!path.IsAbs(l.Cgroup) || path.Clean(l.Cgroup) != l.Cgroup) {
+		r.Problem("localsched.cgroup", "%q is not a group; use %q, %q, or a path in the hierarchies such as \"/switchyard\"", l.Cgroup, cgroup.Own, cgroup.None)
+	}
 	r.OneOf("localsched.machine", l.Machine, PerCPU, WholeNode, Partitioned)
 	if _, err := engine.Named(l.Policy); err != nil {
 		r.OneOf("localsched.policy", l.Policy, engine.Names()...)

@@ -97,7 +97,7 @@ func (r *checker) plugins(kind string) (names []string) {
 func machineKeys() []string {
 	return []string{
 		"localsched.machine", "localsched.cpus", "localsched.nodes", "localsched.memory", "localsched.max_wall_time",
-		"localsched.policy", "localsched.grace", "localsched.on_stop",
+		"localsched.policy", "localsched.grace", "localsched.on_stop", "localsched.max_processes", "localsched.cgroup",
 	}
 }
 

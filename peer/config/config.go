@@ -74,22 +74,24 @@ type Gossip struct {
 
 // LocalSched is the table [localsched]: the batch system and the machine.
 type LocalSched struct {
-	Plugin      string            `toml:"plugin"`
-	Machine     string            `toml:"machine"` // PerCPU, WholeNode or Partitioned
-	CPUs        int               `toml:"cpus"`    // in all; 0: as many as this computer has
-	Nodes       int               `toml:"nodes"`   // divides CPUs; after Load those of BGP when Machine is Partitioned
-	Memory      Megabytes         `toml:"memory"`  // per node; 0: not stated
-	MHz         int               `toml:"mhz"`     // of a CPU; 0: not stated
-	Mflops      int               `toml:"mflops"`  // Mflop/s of a CPU; 0: not stated
-	Waits       string            `toml:"waits"`   // a method of foresight
-	MaxWallTime protocol.Duration `toml:"max_wall_time"`
-	Policy      string            `toml:"policy"`     // of engine.Named
-	Grace       protocol.Duration `toml:"grace"`      // between SIGTERM and SIGKILL
-	OnStop      string            `toml:"on_stop"`    // Leave or End
-	MaxOutput   Megabytes         `toml:"max_output"` // in a file that a guest writes
-	Slurm       *Slurm            `toml:"slurm"`      // after Load set when Plugin is SlurmCommands
-	BGP         *BGP              `toml:"bgp"`        // after Load set when Machine is Partitioned
-	Gamma       *Gamma            `toml:"gamma"`      // nil: run times cannot be predicted by the Γ model
+	Plugin       string            `toml:"plugin"`
+	Machine      string            `toml:"machine"` // PerCPU, WholeNode or Partitioned
+	CPUs         int               `toml:"cpus"`    // in all; 0: as many as this computer has
+	Nodes        int               `toml:"nodes"`   // divides CPUs; after Load those of BGP when Machine is Partitioned
+	Memory       Megabytes         `toml:"memory"`  // per node; 0: not stated
+	MHz          int               `toml:"mhz"`     // of a CPU; 0: not stated
+	Mflops       int               `toml:"mflops"`  // Mflop/s of a CPU; 0: not stated
+	Waits        string            `toml:"waits"`   // a method of foresight
+	MaxWallTime  protocol.Duration `toml:"max_wall_time"`
+	Policy       string            `toml:"policy"`        // of engine.Named
+	Grace        protocol.Duration `toml:"grace"`         // between SIGTERM and SIGKILL
+	OnStop       string            `toml:"on_stop"`       // Leave or End
+	MaxOutput    Megabytes         `toml:"max_output"`    // in a file that a guest writes
+	MaxProcesses int               `toml:"max_processes"` // and threads of a job
+	Cgroup       string            `toml:"cgroup"`        // cgroup.Own, cgroup.None or a path in the hierarchies
+	Slurm        *Slurm            `toml:"slurm"`         // after Load set when Plugin is SlurmCommands
+	BGP          *BGP              `toml:"bgp"`           // after Load set when Machine is Partitioned
+	Gamma        *Gamma            `toml:"gamma"`         // nil: run times cannot be predicted by the Γ model
 }
 
 // The values of [LocalSched.Plugin] that need no [[plugin]].

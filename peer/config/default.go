@@ -4,8 +4,10 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/budget"
 	"github.com/switchyard-hpc/switchyard/internal/cost"
 	"github.com/switchyard-hpc/switchyard/internal/settings"
+	"github.com/switchyard-hpc/switchyard/localsched/cgroup"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/localsched/foresight"
+	"github.com/switchyard-hpc/switchyard/localsched/process"
 	"github.com/switchyard-hpc/switchyard/localsched/spool"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/node"
@@ -36,7 +38,9 @@ func Default() *Config {
 			Grace:   10 * protocol.Second,
 			OnStop:  Leave,
 
-			MaxOutput: spool.DefaultMaxOutput >> 20,
+			MaxOutput:    spool.DefaultMaxOutput >> 20,
+			MaxProcesses: process.DefaultMaxProcesses,
+			Cgroup:       cgroup.Own,
 		},
 		Power: Power{
 			OnPeak: budget.Always,

@@ -119,6 +119,8 @@ func localSchedKeys() []entry {
 		{name: "policy", live: true, about: "Which queued jobs start first. \"easy\" (or \"fcfsbf\"): in the order of arrival, and later ones before that if they do not delay the first (EASY backfilling). \"conservative\": likewise, if they delay nobody before them. \"fcfs\": in the order of arrival, and nothing overtakes. \"firstfit\" (or \"ff\"): whatever fits, in the order of arrival. \"sjf\": the shortest limit first, and nothing overtakes. \"sjffit\": whatever fits, the shortest limit first. \"easysjbf\": as easy, and of the later ones the shortest limit first."},
 		{name: "grace", about: "Time between asking a job to end (SIGTERM) and ending it (SIGKILL)."},
 		{name: "on_stop", about: "What becomes of running jobs when the peer stops. \"leave\": they go on, and the next start finds them. \"end\": they are ended."},
+		{name: "max_processes", about: "How many processes and threads a job may have at once. It takes cgroups, as does the limit of a job's memory that --mem asks for."},
+		{name: "cgroup", about: "Where each job gets a control group (cgroup v2 or v1), with which all its processes are ended, and their memory and number are limited. \"own\": below the peer's own group. A path in the hierarchies, as \"/switchyard\": below that group, which is made if need be. \"none\": nowhere. docs/operations.md says what the machine must allow; without it jobs run all the same, and \"switchyard status\" says what is lacking."},
 		{name: "max_output", about: "How much a job of a partner may write to a file, its output above all: what it writes beyond that fails, and what is more of its output is not returned. For \"process\" and \"slurm\"."},
 	}
 }

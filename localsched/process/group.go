@@ -1,0 +1,135 @@
+package process
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/localsched/cgroup"
+	"github.com/switchyard-hpc/switchyard/localsched/spool"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// groupName is the variable of a shim's environment that names the parent of the group in
+// which it is to run its job. Jobs do not inherit it.
+const groupName = "SWITCHYARD_CGROUP"
+
+// groupPatience is how long the processes of a job that is over may take to die: those in
+// the midst of writing to a slow disk take their time.
+const groupPatience = 30 * time.Second
+
+// openGroups finds out whether jobs can have control groups.
+func (s *Scheduler) openGroups() {
+	sum := fnv.New32a()
+	_, _ = sum.Write([]byte(s.config.Dir)) // never fails
+	s.groups = cgroup.Open(s.config.Cgroup, fmt.Sprintf("switchyard.%s.%08x", s.config.Site, sum.Sum32()))
+	if lacks := s.Uncontained(); lacks != "" {
+		s.config.Log.Warn("jobs_not_contained", "why", lacks)
+	}
+}
+
+// Uncontained says, for people, what of a job may get out of hand here, and why; empty
+// when each job has a control group with limits.
+func (s *Scheduler) Uncontained() string {
+	switch lacks := s.groups.Lacks; {
+	case lacks == "":
+		return ""
+	case s.groups.Parent == (cgroup.Group{}):
+		return "processes that leave their session may outlive a job, and nothing limits its memory: " + lacks
+	default:
+		return lacks
+	}
+}
+
+// sweepGroups removes the groups of jobs that are over or forgotten, with what is in them.
+// That of a job which seems to wait may be of a shim that a killed peer has just started.
+func (s *Scheduler) sweepGroups() {
+	for _, name := range s.groups.Parent.Children() {
+		tag, ok := spool.ParseFolder(name)
+		if j := s.jobs[tag]; ok && (j == nil || j.state == ended || j.state == withdrawn) {
+			s.endGroup(name, s.groups.Parent.Child(name))
+		}
+	}
+}
+
+// closeGroups removes the parent of the groups, unless a shim has or makes one in it.
+func (s *Scheduler) closeGroups() {
+	if len(s.all(running)) == 0 && len(s.all(starting)) == 0 {
+		s.groups.Parent.Release()
+	}
+}
+
+// endGroup ends all that is left of a job.
+func (s *Scheduler) endGroup(name string, group cgroup.Group) {
+	if err := endGroup(group); err != nil {
+		s.config.Log.Error("job_processes_remain", "job", name, "error", err, "advice", "see what they wait for, in /proc/PID/stack; end them")
+	}
+}
+
+func endGroup(group cgroup.Group) error {
+	if err := group.End(groupPatience); err != nil {
+		return err
+	}
+	return group.Remove()
+}
+
+// groupVariable tells a shim the parent of its job's group.
+func groupVariable(parent cgroup.Group) string {
+	data, err := json.Marshal(parent)
+	if err != nil {
+		panic(err) // it is a struct of strings
+	}
+	return groupName + "=" + string(data)
+}
+
+// groupFor is the group that a shim is to make for the job of a folder; none where the
+// peer has none.
+func groupFor(tag protocol.Tag) (group cgroup.Group, err error) {
+	text := os.Getenv(groupName)
+	if text == "" {
+		return cgroup.Group{}, nil
+	}
+	if err = json.Unmarshal([]byte(text), &group); err != nil {
+		return cgroup.Group{}, fmt.Errorf("read %s: %w", groupName, err)
+	}
+	return group.Child(spool.FolderOf(tag)), nil
+}
+
+// join makes the job's group and puts the second stage into it, which has not begun yet.
+func (w *watch) join() error {
+	if err := w.group.Make(w.record.limits()); err != nil {
+		return err
+	}
+	return w.group.Add(w.pid)
+}
+
+// endAll ends all processes that the job has left, says in how it ended if there was no
+// memory for them, and removes their group.
+func (w *watch) endAll(end *spool.End) {
+	if err := w.group.End(groupPatience); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	w.killStrays()
+	if w.group.OutOfMemory() {
+		noteMemory(end, w.record.limits().MemoryMB)
+	}
+	if err := w.group.Remove(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+}
+
+// noteMemory says of a job that it, or a process of it, was ended for want of memory.
+func noteMemory(end *spool.End, limitMB int64) {
+	why := "out of memory: the machine has no more"
+	if limitMB > 0 {
+		why = fmt.Sprintf("out of memory: limit %s (--mem)", spool.SizeText(limitMB<<20))
+	}
+	if end.State == protocol.Failed {
+		why = strings.TrimSuffix(why+"; "+end.Reason, "; ")
+		end.Reason = ""
+	}
+	end.Note(why)
+}
