@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/switchyard-hpc/switchyard/internal/testbed"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -17,7 +18,9 @@ import (
 // What people do with a grid, each against real peers: aurora with 2 CPUs and
 // borealis with 4.
 func TestPeopleUseTheGrid(t *testing.T) {
-	g := startGrid(t, testbed.Machine{Name: "aurora", CPUs: 2}, testbed.Machine{Name: "borealis", CPUs: 4})
+	g := startGrid(t, testbed.Machine{Name: "aurora", CPUs: 2}, testbed.Machine{
+		Name: "borealis", CPUs: 4, LocalSched: "cpus = 4\ngrace = \"1s\"\non_stop = \"end\"\nmax_output = \"1MB\"\n",
+	})
 	aurora := g.Sites[0]
 	for name, test := range map[string]func(*testing.T, *grid, *testbed.Site){
 		"output comes back":            outputComesBack,
@@ -27,6 +30,8 @@ func TestPeopleUseTheGrid(t *testing.T) {
 		"only a partner can run it":    onlyAPartner,
 		"nobody can run it":            nobody,
 		"cancel":                       cancels,
+		"cancel with sparse output":    cancelsSparse,
+		"endless output":               endlessOutput,
 		"follow a job elsewhere":       followsElsewhere,
 		"explain":                      explains,
 		"sites":                        listsSites,
@@ -145,6 +150,44 @@ func cancels(t *testing.T, g *grid, site *testbed.Site) {
 		if job := g.until(t, site, id, ended); job.State != protocol.Cancelled {
 			t.Errorf("got %+v", job)
 		}
+	}
+}
+
+// cancelsSparse cancels jobs that have their output seem to be 4 TiB: they end as others do.
+func cancelsSparse(t *testing.T, g *grid, site *testbed.Site) {
+	t.Helper()
+	for _, where := range []string{"aurora", "borealis"} {
+		id := g.submit(t, site, "#!/bin/sh\ntruncate -s 4T /proc/self/fd/1\n: >"+filepath.Join(g.work, where)+"\nsleep 300\n", "--sites="+where)
+		g.until(t, site, id, running)
+		for !present(filepath.Join(g.work, where)) {
+			time.Sleep(10 * time.Millisecond)
+		}
+		asked := time.Now()
+		if got := g.at(t, site, "", "cancel", id.String()); got != (result{}) {
+			t.Errorf("cancel: %+v", got)
+		}
+		job := g.until(t, site, id, ended)
+		if job.State != protocol.Cancelled {
+			t.Errorf("got %+v", job)
+		}
+		if took := time.Since(asked); took > 45*time.Second {
+			t.Errorf("at %s it took %v", where, took)
+		}
+	}
+}
+
+func present(path string) bool { _, err := os.Stat(path); return err == nil }
+
+// endlessOutput has a job write more to its output than a site lets a guest write.
+func endlessOutput(t *testing.T, g *grid, site *testbed.Site) {
+	t.Helper()
+	id := g.submit(t, site, "#!/bin/sh\nyes\n", "--sites=borealis")
+	job := g.until(t, site, id, ended)
+	if job.State != protocol.Failed || !strings.Contains(job.Reason, "stdout ended at 1 MiB, [localsched] max_output") {
+		t.Errorf("got %+v", job)
+	}
+	if got := g.output(t, job); len(got) != 1<<20 || !strings.HasPrefix(got, "y\ny\n") {
+		t.Errorf("the output has %d bytes", len(got))
 	}
 }
 
