@@ -1,7 +1,9 @@
 package process_test
 
 import (
+	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -57,9 +59,8 @@ func TestHostileOutput(t *testing.T) {
 func TestCancelWithSparseOutput(t *testing.T) {
 	t.Parallel()
 	s := openSite(t, smallOutput)
-	tag := s.submit(t, guest(t, "sleep 600"))
-	s.awaitRunning(t, tag)
-	eventually(t, "the job has its output", func() bool { return os.Truncate(s.folder(tag, "out"), 4<<40) == nil })
+	tag := s.submit(t, guest(t, ": >begun; sleep 600"))
+	s.makeSparse(t, tag)
 	asked := time.Now()
 	if err := s.Kill(t.Context(), tag); err != nil {
 		t.Fatal(err)
@@ -82,4 +83,63 @@ func TestOwnFilesHaveNoLimit(t *testing.T) {
 	if got := s.awaitEnd(t, tag); got.State != protocol.Completed || got.Reason != "" {
 		t.Errorf("%+v", got)
 	}
+}
+
+// TestKillWhileOutputIsRead kills a job that has ended and whose output takes hours to read.
+func TestKillWhileOutputIsRead(t *testing.T) {
+	t.Parallel()
+	s := openSite(t, func(c *process.Config) { c.MaxOutput = 8 << 40 })
+	tag := s.submit(t, guest(t, ": >begun; while [ ! -e go ]; do sleep .02; done"))
+	s.makeSparse(t, tag)
+	write(t, s.folder(tag, "work/go"), "")
+	eventually(t, "the job's processes are gone", func() bool { return scriptEnded(t, s.shimOf(t, tag)) })
+	if err := s.Kill(t.Context(), tag); err != nil {
+		t.Fatal(err)
+	}
+	got := s.awaitEnd(t, tag)
+	if got.State != protocol.Completed || !strings.Contains(got.Reason, "stdout is not returned: the reading of it was stopped") {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestCancelWithSlowOutput kills a job whose output takes hours to read.
+func TestCancelWithSlowOutput(t *testing.T) {
+	t.Parallel()
+	s := openSite(t, func(c *process.Config) { c.MaxOutput = 8 << 40 })
+	tag := s.submit(t, guest(t, ": >begun; sleep 600"))
+	s.makeSparse(t, tag)
+	if err := s.Kill(t.Context(), tag); err != nil {
+		t.Fatal(err)
+	}
+	got := s.awaitEnd(t, tag)
+	if got.State != protocol.Cancelled || !strings.Contains(got.Reason, "stdout is not returned: the reading of it was stopped") {
+		t.Errorf("%+v", got)
+	}
+	if got.Ran > 45*protocol.Second {
+		t.Errorf("it took %v", got.Ran)
+	}
+}
+
+// makeSparse has the output of a job that makes the file begun seem to be 4 TiB.
+func (s *site) makeSparse(t *testing.T, tag protocol.Tag) {
+	t.Helper()
+	eventually(t, "the job has begun", func() bool { _, err := os.Stat(s.folder(tag, "work/begun")); return err == nil })
+	if err := os.Truncate(s.folder(tag, "out"), 4<<40); err != nil {
+		t.Skip("no sparse file of this size can be made here:", err)
+	}
+}
+
+// scriptEnded says whether a shim has no children any more.
+func scriptEnded(t testing.TB, shim int) bool {
+	t.Helper()
+	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", shim))
+	if err != nil || len(tasks) == 0 {
+		t.Skip("this kernel does not tell of a process's children")
+	}
+	for _, task := range tasks {
+		if children, err := os.ReadFile(task); err != nil || len(children) > 0 {
+			return false
+		}
+	}
+	return true
 }

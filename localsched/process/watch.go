@@ -50,11 +50,15 @@ func (w *watch) run() spool.End {
 	return end
 }
 
-// describeOutput adds what output a guest has left. Who asks for the job's end meanwhile
-// waits no longer than for a job that runs.
+// describeOutput adds what output a guest has left. Who has asked for the job's end waits
+// twice the grace time for it at most, and who asks meanwhile no longer than for a job that
+// runs.
 func (w *watch) describeOutput(end *spool.End) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
+	if w.verdict == protocol.Cancelled {
+		time.AfterFunc(2*w.record.Grace.Std(), cancel)
+	}
 	go func() {
 		select {
 		case <-w.asked:

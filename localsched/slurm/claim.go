@@ -76,16 +76,26 @@ func readExit(dir string, owner spool.Account) (exit, error) {
 	if err != nil {
 		return exit{}, err
 	}
+	last, ok := parseLastWords(text)
+	if !ok {
+		return exit{}, fs.ErrNotExist
+	}
+	return last, nil
+}
+
+// parseLastWords reads "code milliseconds" and what the shell's times has printed. The
+// account may have written anything.
+func parseLastWords(text string) (last exit, ok bool) {
 	f := strings.Fields(text)
 	const known, timed = 2, 6 // words of a wrapper of an earlier version, and of this one
 	if len(f) != known && len(f) != timed {
-		return exit{}, fs.ErrNotExist
+		return exit{}, false
 	}
 	code, err := parseCount(f[0], 255)
 	if err != nil {
-		return exit{}, fs.ErrNotExist
+		return exit{}, false
 	}
-	return exit{code: code, ended: parseMillis(f[1]), cpu: parseShellTimes(f[known:])}, nil
+	return exit{code: code, ended: parseMillis(f[1]), cpu: parseShellTimes(f[known:])}, true
 }
 
 // status takes an exit code of a shell apart.
@@ -97,10 +107,11 @@ func (e exit) status() (code, signal int) {
 	return e.code, 0
 }
 
-// parseMillis is 0 for what is no time in milliseconds.
+// parseMillis is 0 for what is no time in milliseconds, of the years to 9999.
 func parseMillis(text string) protocol.Instant {
+	const last = 253_402_300_799_999
 	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n < 0 {
+	if err != nil || n < 0 || n > last {
 		return 0
 	}
 	return protocol.Instant(n)

@@ -166,3 +166,10 @@ func Remembered(holds time.Duration) (reason string) {
 
 // Launch is the script that runs a job.
 func Launch(dir string, record spool.Job) string { return launch(dir, record) }
+
+// LastWords is what the text of an exit file says.
+func LastWords(text string) (code, signal int, ended protocol.Instant, cpu protocol.Duration, ok bool) {
+	last, ok := parseLastWords(text)
+	code, signal = last.status()
+	return code, signal, last.ended, last.cpu, ok
+}

@@ -108,3 +108,39 @@ func FuzzQuote(f *testing.F) {
 		}
 	})
 }
+
+// FuzzClaimFile: whatever an account writes in the place of its claim, it is one of a
+// wrapper or of the adapter, and never of both.
+func FuzzClaimFile(f *testing.F) {
+	f.Add("12 0 a1 4711 1795255912000\n")
+	f.Add("withdrawn\n")
+	f.Add("closed")
+	f.Add("4294967296 0 a1 4711 -1")
+	f.Fuzz(func(t *testing.T, text string) {
+		by, id, started := slurm.ParseClaim(text)
+		if started < 0 || started.Time().Year() > 9999 {
+			t.Errorf("%q started at %d", text, started)
+		}
+		if by != "" && (by != strings.TrimSpace(text) || id != 0 || started != 0) {
+			t.Errorf("%q is a claim by %q, with id %d and start %d", text, by, id, started)
+		}
+	})
+}
+
+// FuzzExitFile: whatever an account writes as how its job has ended, it is an exit code or
+// a signal, at a time.
+func FuzzExitFile(f *testing.F) {
+	f.Add("0 1795255912000\n")
+	f.Add("143 1795255912000\n0m0.01s 0m0.02s\n1m2.5s 0m0s\n")
+	f.Add("255 99999999999999999999")
+	f.Add("-1 0")
+	f.Fuzz(func(t *testing.T, text string) {
+		code, signal, ended, cpu, ok := slurm.LastWords(text)
+		if !ok {
+			return
+		}
+		if code < 0 || code > 255 || signal < 0 || signal > 64 || code > 0 && signal > 0 || ended < 0 || ended.Time().Year() > 9999 || cpu < 0 {
+			t.Errorf("%q is exit code %d, signal %d, at %d, after %v", text, code, signal, ended, cpu)
+		}
+	})
+}

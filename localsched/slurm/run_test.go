@@ -142,3 +142,43 @@ func TestHostileOutput(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// TestCloseWhileOutputIsRead stops the peer while it reads an output that takes hours: it
+// ends soon, and reads it again at its next start.
+func TestCloseWhileOutputIsRead(t *testing.T) {
+	t.Parallel()
+	s := openSite(t, "siteA", func(c *slurm.Config) { c.MaxOutput = 8 << 40 })
+	job := guest(": >begun; while [ ! -e go ]; do sleep .1; done")
+	s.submit(t, job)
+	eventually(t, "the job has begun", func() bool { _, err := os.Stat(s.folder(job.Tag, "work/begun")); return err == nil })
+	out := s.folder(job.Tag, "out")
+	if err := os.Truncate(out, 4<<40); err != nil {
+		t.Skip("no sparse file of this size can be made here:", err)
+	}
+	if err := os.WriteFile(s.folder(job.Tag, "work/go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the output is read", func() bool { return isOpen(out) })
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(out, 5); err != nil {
+		t.Fatal(err)
+	}
+	s.open(t)
+	got := s.awaitEnd(t, job.Tag)
+	if got.State != protocol.Completed || got.Reason != "" || len(got.Files) != 2 || got.Files[0].Size != 5 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// isOpen says whether this process has a file open.
+func isOpen(path string) bool {
+	files, _ := filepath.Glob("/proc/self/fd/*")
+	for _, file := range files {
+		if name, err := os.Readlink(file); err == nil && name == path {
+			return true
+		}
+	}
+	return false
+}
