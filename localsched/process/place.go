@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/switchyard-hpc/switchyard/internal/sparse"
 	"github.com/switchyard-hpc/switchyard/localsched/spool"
 )
 
@@ -40,7 +41,7 @@ func deliverMain(path string) int {
 func permanent(err error) bool {
 	return slices.ContainsFunc([]error{
 		unix.EACCES, unix.EPERM, unix.ENOENT, unix.ENOTDIR, unix.EISDIR,
-		unix.ENAMETOOLONG, unix.ELOOP, unix.ENXIO, unix.EINVAL,
+		unix.ENAMETOOLONG, unix.ELOOP, unix.ENXIO, unix.EINVAL, unix.EDQUOT, unix.EFBIG,
 	}, func(e error) bool { return errors.Is(err, e) })
 }
 
@@ -109,7 +110,7 @@ func placeFile(path string, mode fs.FileMode, from, all io.Reader) error {
 }
 
 func copyAll(temp *os.File, mode fs.FileMode, from, all io.Reader) error {
-	_, err := io.Copy(temp, from)
+	err := sparse.Copy(temp, from) // zeros count against nobody's quota
 	if err == nil {
 		_, err = io.ReadFull(all, make([]byte, 1))
 	}
