@@ -50,7 +50,7 @@ func (h *heavy) add(scheme string, m sim.Metrics, seeds uint64) {
 
 // TestHeavyWorkload checks what [SS 4.2] claims, as means over ten seeds of the
 // calibrated heavy workload; in a short run the schemes have two.
-func TestHeavyWorkload(t *testing.T) {
+func TestHeavyWorkload(t *testing.T) { //nolint:tparallel // the seeds are a group, which ends before its means are read
 	t.Parallel()
 	h := &heavy{means: map[string]*sim.Metrics{}}
 	t.Run("seeds", func(t *testing.T) {

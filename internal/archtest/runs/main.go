@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/archtest"
 )
@@ -28,11 +29,8 @@ func write(ctx context.Context, to io.Writer, rules archtest.Rules) error {
 		if run.Race {
 			detector = "race"
 		}
-		line := detector + " " + run.Tests
-		for _, folder := range run.Folders {
-			line += " ./" + folder
-		}
-		if _, err := fmt.Fprintln(to, line); err != nil {
+		packages := "./" + strings.Join(run.Folders, " ./")
+		if _, err := fmt.Fprintln(to, detector, run.Tests, packages); err != nil {
 			return fmt.Errorf("print the calls of go test: %w", err)
 		}
 	}
