@@ -12,6 +12,7 @@ func (r Rules) Check(m *Module) []string {
 	found = append(found, r.checkTopLevel(m)...)
 	found = append(found, r.checkOwnNames(m)...)
 	found = append(found, r.checkRace(m)...)
+	found = append(found, r.checkPlain(m)...)
 	for _, p := range m.Packages {
 		room, ok := r.room(p.Folder)
 		if !ok {

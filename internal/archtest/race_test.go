@@ -14,6 +14,7 @@ func TestRunsRaceWhatIsNotPure(t *testing.T) {
 		{Path: "core", Pure: true},
 		{Path: "shell/*"},
 		{Path: "study", Race: "Workers"},
+		{Path: "wiring", Plain: "^TestSim"},
 		{Path: "..."},
 	}}
 	tests := []string{"TestWorkers"}
@@ -23,11 +24,13 @@ func TestRunsRaceWhatIsNotPure(t *testing.T) {
 		{Folder: "shell/a", Tests: tests},
 		{Folder: "shell/untested"},
 		{Folder: "study", Tests: tests},
+		{Folder: "wiring", Tests: tests},
 	}}
 	want := []archtest.Run{
-		{Tests: ".", Folders: []string{"core", "study"}},
-		{Race: true, Tests: ".", Folders: []string{"other", "shell/a"}},
-		{Race: true, Tests: "Workers", Folders: []string{"study"}},
+		{Tests: ".", Skip: "^$", Folders: []string{"core", "study"}},
+		{Tests: "^TestSim", Skip: "^$", Folders: []string{"wiring"}},
+		{Race: true, Tests: ".", Skip: "^TestSim", Folders: []string{"other", "shell/a", "wiring"}},
+		{Race: true, Tests: "Workers", Skip: "^$", Folders: []string{"study"}},
 	}
 	if got := rules.Runs(module); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
@@ -69,6 +72,29 @@ func TestPatternsForTheRaceDetectorNameTests(t *testing.T) {
 		`b has no test for the race detector, which the rules call "Gone"`,
 		"d is pure, so that the rules must not name tests for the race detector",
 		"the rules name the tests \"(\" of c: error parsing regexp: missing closing ): `(`",
+	}
+	if got := rules.Check(module); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// A name that is skipped in one room must not be in another.
+func TestPlainPatternsNameTestsOfTheirRoomAlone(t *testing.T) {
+	t.Parallel()
+	rules := archtest.Rules{Rooms: []archtest.Room{
+		{Path: "a", Plain: "^TestSim"}, {Path: "b"}, {Path: "c", Pure: true}, {Path: "d", Plain: "^TestGone"}, {Path: "e", Plain: "("},
+		{Path: "f", Race: "Simple"},
+	}}
+	module := &archtest.Module{}
+	for _, folder := range []string{"a", "b", "c", "d", "e", "f"} {
+		module.Packages = append(module.Packages, &archtest.Package{Folder: folder, Tests: []string{"TestSimple"}})
+	}
+	want := []string{
+		"b has a test TestSimple, which is skipped as those of a are: rename it",
+		`d has a test TestSimple, which is skipped as those of a are: rename it`,
+		`d has no test that the rules call "^TestGone"`,
+		"e has a test TestSimple, which is skipped as those of a are: rename it",
+		"the rules name the tests \"(\" of e: error parsing regexp: missing closing ): `(`",
 	}
 	if got := rules.Check(module); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)

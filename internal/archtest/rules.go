@@ -27,6 +27,9 @@ type Room struct {
 	// Race is a pattern for go test -run: the tests that run under the race detector, where
 	// the others have nothing but one goroutine. "" is all tests, and none of a pure room.
 	Race string
+	// Plain is a pattern as well: the tests that do not run under the race detector, though
+	// the room is not pure. No other test under the detector may have such a name.
+	Plain string
 }
 
 // Never forbids packages in From, but not in To, to import packages in To.

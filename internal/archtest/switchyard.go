@@ -35,6 +35,10 @@ const (
 // others has one goroutine for each simulation, which shares nothing.
 const workers = "Workers|SameBytes|SearchThatFails|ThreadsDoNotMatter"
 
+// simulated are the tests of commands that drive a simulation or an engine, alone or by way of a
+// plugin: much computing in one goroutine. How hosts and plugins talk is raced elsewhere.
+const simulated = "^Test(Sim|Standalone|CheckEngine|NewPlugins)"
+
 func rooms() []Room { //nolint:funlen // a table
 	return []Room{
 		{Path: "protocol", Level: nouns, Pure: true},
@@ -116,7 +120,7 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "internal/reproduce/bluegene", Level: studies, Race: workers},
 		{Path: "internal/tune", Level: studies, Race: workers},
 
-		{Path: "cmd/...", Level: wiring},
+		{Path: "cmd/...", Level: wiring, Plain: simulated},
 		{Path: "plugins/standalone/...", Level: wiring},
 		{Path: "examples/...", Level: wiring},
 	}

@@ -1,5 +1,5 @@
 // Command runs prints how make test calls go test for the module in the working directory,
-// one call a line: "plain" or "race", the pattern for -run, and the packages.
+// one call a line: "plain" or "race", the patterns for -run and -skip, and the packages.
 package main
 
 import (
@@ -30,7 +30,7 @@ func write(ctx context.Context, to io.Writer, rules archtest.Rules) error {
 			detector = "race"
 		}
 		packages := "./" + strings.Join(run.Folders, " ./")
-		if _, err := fmt.Fprintln(to, detector, run.Tests, packages); err != nil {
+		if _, err := fmt.Fprintln(to, detector, run.Tests, run.Skip, packages); err != nil {
 			return fmt.Errorf("print the calls of go test: %w", err)
 		}
 	}

@@ -16,11 +16,11 @@ func TestWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-	if len(lines) != 3 || !strings.HasPrefix(lines[0], "plain . ./") || !strings.HasPrefix(lines[1], "race . ./cmd/switchyard ") ||
-		!strings.HasPrefix(lines[2], "race Workers|") {
+	if len(lines) != 4 || !strings.HasPrefix(lines[0], "plain . ^$ ./") || !strings.HasPrefix(lines[1], "plain ^Test(Sim|") ||
+		!strings.HasPrefix(lines[2], "race . ^Test(Sim|") || !strings.HasPrefix(lines[3], "race Workers|") {
 		t.Errorf("got\n%s", out.String())
 	}
-	if !strings.Contains(lines[0]+" ", " ./peer ") || !strings.Contains(lines[1]+" ", " ./peer/bus ") {
+	if !strings.Contains(lines[0]+" ", " ./peer ") || !strings.Contains(lines[2]+" ", " ./peer/bus ") {
 		t.Error("the room peer is pure, and peer/bus is not")
 	}
 }
