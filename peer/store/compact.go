@@ -109,29 +109,57 @@ func upgrade(o opened, path string, log *slog.Logger) (opened, error) {
 	return small, nil
 }
 
-// rewrite copies the rows into a scratch file, which is locked and durable then. Both
-// files stay locked while the name changes hands, so that no other peer can come between.
+// rewrite copies the rows into a scratch file, which is durable then, checked and locked.
+// Both files stay locked while the name changes hands, so that no other peer can come
+// between.
 func rewrite(old opened, path string, sealed bool) (small opened, err error) {
 	if err = removeScratch(path); err != nil {
 		return opened{}, err
 	}
-	small, err = openOnce(path+scratchSuffix, time.Second)
+	scratch := path + scratchSuffix
+	if err = copyInto(scratch, old, sealed); err == nil {
+		small, err = openOnce(scratch, time.Second)
+	}
 	if err != nil {
-		return opened{}, err
+		return opened{}, errors.Join(err, removeScratch(path))
+	}
+	return small, nil
+}
+
+// copyInto copies the rows into a new file. One sync at the end is enough for a file that
+// nobody knows yet.
+func copyInto(scratch string, old opened, sealed bool) error {
+	small, err := openOnce(scratch, time.Second)
+	if err != nil {
+		return err
 	}
 	small.survey = &survey{found: tallies{}}
-	small.db.NoSync = true // one sync at the end is enough for a scratch file
+	small.db.NoSync, small.db.NoGrowSync = true, true
 	err = guard(func() error {
 		return old.db.View(func(from *bbolt.Tx) error { return copyTables(small, from, sealed) })
 	})
 	if err == nil {
+		err = small.fillUp()
+	}
+	if err == nil {
 		err = small.db.Sync()
 	}
-	small.db.NoSync = false
+	return errors.Join(err, small.close())
+}
+
+// fillUp gives the file the size that its pages need, should the last ones be free and
+// therefore never have been written.
+func (o opened) fillUp() error {
+	info, err := o.file.Stat()
 	if err != nil {
-		return opened{}, errors.Join(err, discard(small, path))
+		return err
 	}
-	return small, nil
+	return o.db.View(func(tx *bbolt.Tx) error {
+		if info.Size() >= tx.Size() {
+			return nil
+		}
+		return o.file.Truncate(tx.Size())
+	})
 }
 
 // copyTables copies all rows, giving them checksums if they have none, and marks the
