@@ -80,7 +80,7 @@ func TestFlippedBits(t *testing.T) {
 		data[bit/8] ^= 1 << (bit % 8)
 		write(t, path, data)
 		data[bit/8] ^= 1 << (bit % 8)
-		err := readAndWrite(t, path, want)
+		err := readAndWrite(t, path, want, harmless%4 == 0)
 		switch {
 		case err == nil:
 			harmless++
@@ -103,7 +103,11 @@ func TestFlippedBits(t *testing.T) {
 
 // sampleBits are some bits of the beginnings of the pages, and fewer of the rest.
 func sampleBits(size int) (bits []int) {
-	const page, head, dense, sparse = 4096 * 8, 160 * 8, 61, 4013
+	const page, head = 4096 * 8, 160 * 8
+	dense, sparse := 7, 1009
+	if testing.Short() {
+		dense, sparse = 97, 6007
+	}
 	for bit := 0; bit < size*8; {
 		bits = append(bits, bit)
 		if bit%page < head {
@@ -115,9 +119,9 @@ func sampleBits(size int) (bits []int) {
 	return bits
 }
 
-// readAndWrite expects what was written, writes some more, and expects that all over
-// again.
-func readAndWrite(t *testing.T, path string, want map[string]string) error {
+// readAndWrite expects what was written; if it is to write it then writes some more, and
+// expects a whole file.
+func readAndWrite(t *testing.T, path string, want map[string]string, write bool) error {
 	t.Helper()
 	s, err := store.Open(path, store.Options{AllowNetworkFS: true})
 	if err != nil {
@@ -130,6 +134,9 @@ func readAndWrite(t *testing.T, path string, want map[string]string) error {
 	}
 	if !maps.Equal(got, want) {
 		return fmt.Errorf("silently: %d rows, %d were written, or they differ", len(got), len(want))
+	}
+	if !write {
+		return nil
 	}
 	if err = s.Commit(t.Context(), []store.Put{put("00301", "new"), {Table: "small", Key: "c", Value: []byte("new")}}); err != nil {
 		return err
