@@ -31,6 +31,22 @@
 // whatever crashes when. A job whose started has no exit and no living shim is
 // NODE_FAIL.
 //
+// # Processes
+//
+// Where the machine allows it, each job has a control group ([cgroup.Group]), named in the
+// file started. The shim makes it and puts the second stage into it before that has begun.
+// At the end of a job the shim ends the group, and if the shim was killed the peer does,
+// before it reports NODE_FAIL: so nothing of a job outlives it. The group limits the memory
+// that the job asks for, and [Config].MaxProcesses. Without groups a shim ends its job's
+// process group and, as their new parent, what has left that; the peer ends the session of a
+// shim that was killed. [Scheduler.Uncontained] says what is lacking.
+//
+// # Output
+//
+// The second stage limits the size of each file that a guest writes to [Config].MaxOutput.
+// No more than that of its output is read, announced and returned, and the reading ends when
+// nobody waits for it any more.
+//
 // # Usage
 //
 // The shim measures its job with a [usage.Meter]: at its end, and before that first after a

@@ -94,7 +94,7 @@ func limitFiles(size int64) error {
 	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &now); err != nil {
 		return fmt.Errorf("ask for the limit of the sizes of files: %w", err)
 	}
-	most := min(uint64(size), now.Max)
+	most := min(uint64(size), now.Max) //nolint:gosec // it is not negative
 	if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: most, Max: most}); err != nil {
 		return fmt.Errorf("limit the sizes of files: %w", err)
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/localsched/cgroup"
@@ -128,8 +127,8 @@ func noteMemory(end *spool.End, limitMB int64) {
 		why = fmt.Sprintf("out of memory: limit %s (--mem)", spool.SizeText(limitMB<<20))
 	}
 	if end.State == protocol.Failed {
-		why = strings.TrimSuffix(why+"; "+end.Reason, "; ")
-		end.Reason = ""
+		end.Reason = spool.Noted(why, end.Reason)
+		return
 	}
-	end.Note(why)
+	end.Reason = spool.Noted(end.Reason, why)
 }

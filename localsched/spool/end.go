@@ -4,6 +4,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -21,14 +23,10 @@ type End struct {
 	Usage    protocol.Usage    `json:"usage,omitzero"`
 }
 
-// Note adds to the reason what people are to know besides.
-func (e *End) Note(notices ...string) {
-	for _, notice := range notices {
-		if e.Reason != "" {
-			e.Reason += "; "
-		}
-		e.Reason += notice
-	}
+// Noted is a reason with what people are to know besides.
+func Noted(reason string, notices ...string) string {
+	all := slices.DeleteFunc(append([]string{reason}, notices...), func(text string) bool { return text == "" })
+	return strings.Join(all, "; ")
 }
 
 // Check says what is wrong with a record that was found in a spool.

@@ -140,7 +140,7 @@ func (j Job) AddFiles(ctx context.Context, dir string, end *End) {
 	if limit > 0 && len(notices) == 0 && (end.Signal == int(syscall.SIGXFSZ) || end.ExitCode == asExitCode) {
 		notices = []string{fmt.Sprintf("a file reached %s, the most that a partner's job may write to one, [localsched] max_output", SizeText(limit))}
 	}
-	end.Note(notices...)
+	end.Reason = Noted(end.Reason, notices...)
 }
 
 // readPatience is how long files of a size may take to be read, on a slow disk too.

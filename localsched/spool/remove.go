@@ -23,7 +23,7 @@ type removal struct {
 	root   *os.File
 	device uint64 // of the root's file system
 	left   int    // entries that this pass may still look at
-	fresh  uint64 // the number in the next name that is given in the root
+	fresh  uint64 // the number in the next name that is given in the root; it differs from those of an earlier pass
 }
 
 // errPassOver says that a pass has looked at as many entries as it may, or was stopped.
@@ -40,7 +40,7 @@ func removeTree(ctx context.Context, path string, most int) (removed bool, err e
 	if err != nil {
 		return false, err
 	}
-	r := removal{ctx: ctx, root: root, left: most, fresh: uint64(time.Now().UnixNano())} //nolint:gosec // only to differ from an earlier pass
+	r := removal{ctx: ctx, root: root, left: most, fresh: uint64(time.Now().UnixNano())}
 	err = r.run()
 	err = errors.Join(err, root.Close())
 	if errors.Is(err, errPassOver) {
@@ -176,5 +176,5 @@ func seize(dir *os.File) (device uint64, err error) {
 	if st.Mode&0o777 != 0o700 {
 		err = errors.Join(err, dir.Chmod(0o700))
 	}
-	return uint64(st.Dev), err
+	return st.Dev, err
 }
