@@ -19,7 +19,7 @@ import (
 // borealis with 4.
 func TestPeopleUseTheGrid(t *testing.T) {
 	g := startGrid(t, testbed.Machine{Name: "aurora", CPUs: 2}, testbed.Machine{
-		Name: "borealis", CPUs: 4, LocalSched: "cpus = 4\ngrace = \"1s\"\non_stop = \"end\"\nmax_output = \"1MB\"\n",
+		Name: "borealis", CPUs: 4, LocalSched: "cpus = 4\ngrace = \"1s\"\non_stop = \"end\"\nmax_output = \"1MB\"\ncgroup = \"none\"\n",
 	})
 	aurora := g.Sites[0]
 	for name, test := range map[string]func(*testing.T, *grid, *testbed.Site){
@@ -32,6 +32,7 @@ func TestPeopleUseTheGrid(t *testing.T) {
 		"cancel":                       cancels,
 		"cancel with sparse output":    cancelsSparse,
 		"endless output":               endlessOutput,
+		"status says what is lacking":  saysLacking,
 		"follow a job elsewhere":       followsElsewhere,
 		"explain":                      explains,
 		"sites":                        listsSites,
@@ -177,6 +178,15 @@ func cancelsSparse(t *testing.T, g *grid, site *testbed.Site) {
 }
 
 func present(path string) bool { _, err := os.Stat(path); return err == nil }
+
+// saysLacking asks a site that may not make control groups how it is.
+func saysLacking(t *testing.T, g *grid, _ *testbed.Site) {
+	t.Helper()
+	got := g.at(t, g.Sites[1], "", "status")
+	if !strings.Contains(got.stdout, "\nNote       processes that leave their session may outlive a job") {
+		t.Errorf("got %+v", got)
+	}
+}
 
 // endlessOutput has a job write more to its output than a site lets a guest write.
 func endlessOutput(t *testing.T, g *grid, site *testbed.Site) {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/slurm"
@@ -102,7 +103,7 @@ func TestEnvironmentIsNotInPS(t *testing.T) {
 			case <-stop:
 				seen <- found
 				return
-			default:
+			case <-time.After(time.Millisecond):
 				found = append(found, commandLinesWith(secret)...)
 			}
 		}
