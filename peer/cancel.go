@@ -25,7 +25,12 @@ func (p *Peer) cancel(ev Cancel) {
 		p.closeUnknown(j, why)
 		return
 	}
-	if j.Cancelling || j.Phase == Collecting {
+	if j.Phase == Collecting {
+		p.fact(Fact{Kind: JobCancelled, Job: ev.Job, Text: "by " + ev.User})
+		p.notBrought(j, "cancelled by "+ev.User+" while it was on its way")
+		return
+	}
+	if j.Cancelling {
 		return
 	}
 	j.Cancelling = true

@@ -33,6 +33,8 @@ type Config struct {
 	Remember    protocol.Duration // tombstones and submission keys; default 7 days
 	Accounts    Accounts          // who may run jobs here
 	MaxGridJobs int               // jobs of this origin at once; default 1,000,000
+	MaxUserJobs int               // of one user of this site at once; default 100,000
+	MaxOutput   int64             // bytes of a job's output that are brought home; default 10 GiB
 	Cycle       protocol.Duration // between two rounds under the initiation cycle, and the period of MaxQ; default 1 min
 	MaxQ        int               // jobs that the site takes in a period, over all senders [MC 2]; default 0: any number
 

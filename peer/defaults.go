@@ -25,6 +25,8 @@ func (c Config) WithDefaults() Config {
 	c.Reclaim = cmp.Or(c.Reclaim, 15*protocol.Minute)
 	c.Remember = cmp.Or(c.Remember, 7*protocol.Day)
 	c.MaxGridJobs = cmp.Or(c.MaxGridJobs, 1_000_000)
+	c.MaxUserJobs = cmp.Or(c.MaxUserJobs, 100_000)
+	c.MaxOutput = cmp.Or(c.MaxOutput, 10<<30)
 	c.Cycle = cmp.Or(c.Cycle, protocol.Minute)
 	c.PriceSpan = cmp.Or(c.PriceSpan, 7*protocol.Day)
 	c.PriceRefresh = cmp.Or(c.PriceRefresh, protocol.Hour)
@@ -48,7 +50,7 @@ func (c Config) validate() error {
 	if min(c.Phi, c.Sigma, c.Deadline, c.Retry, c.RetryMax, c.Settle, c.Reclaim, c.Remember, c.Cycle, c.PriceSpan, c.PriceRefresh, c.Protect.Delay, c.Margin, c.Watermark) < 0 {
 		problems = append(problems, errors.New("a duration is negative; give a positive one, or 0 for the default"))
 	}
-	if min(c.RoundJobs, c.Ask, c.MaxGridJobs, c.Delta, c.Recheck, c.Draw, c.MaxQ, c.Protect.Share) < 0 || c.Power < 0 {
+	if min(c.RoundJobs, c.Ask, c.MaxGridJobs, c.Delta, c.Recheck, c.Draw, c.MaxQ, c.Protect.Share, c.MaxUserJobs) < 0 || min(c.Power, c.MaxOutput) < 0 {
 		problems = append(problems, errors.New("a count is negative; give a positive one, or 0 for the default"))
 	}
 	if min(c.Weighing.Alpha, c.Weighing.Beta, c.Weighing.Gamma, c.Weighing.Delta) < 0 {

@@ -25,6 +25,7 @@ func (p *Peer) Leftovers() (out []string) {
 		}
 	}
 	count("jobs", len(p.jobs))
+	count("users with jobs", len(p.jobsOf))
 	count("runs", len(p.runs))
 	count("rounds", len(p.rounds))
 	count("promises", len(p.promised))

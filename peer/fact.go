@@ -42,6 +42,7 @@ const (
 	JobReturned       FactKind = "returned" // recalled, or given up by its site: back in the grid queue
 	JobCancelled      FactKind = "cancel-asked"
 	JobRequeued       FactKind = "requeued"
+	OutputLeft        FactKind = "output-left" // not brought home
 	NeedsOperator     FactKind = "needs-operator"
 	RequeueForced     FactKind = "requeue-forced" // by an operator; the job may run twice
 	SetAside          FactKind = "set-aside"      // the local scheduler has a job that no row knows

@@ -89,6 +89,7 @@ func (p *Peer) newJob(user string, one *NewJob, a *application) *job {
 		payload.Env = append(slices.Clip(payload.Env), "SWITCHYARD_APPLICATION="+a.ID.String())
 	}
 	p.jobs[id] = j
+	p.jobsOf[user]++
 	p.queue.Put(id)
 	p.saveJob(id)
 	p.savePayload(id)
@@ -115,6 +116,11 @@ func (p *Peer) refuseSubmission(ev Submit) (Refusal, bool) {
 	if len(p.jobs)+len(ev.Jobs) > p.cfg.MaxGridJobs {
 		return Refusal{Code: NotNow, Reason: fmt.Sprintf(
 			"the site holds %d jobs, its limit is %d; try again later", len(p.jobs), p.cfg.MaxGridJobs)}, true
+	}
+	if open := p.jobsOf[ev.User]; open+len(ev.Jobs) > p.cfg.MaxUserJobs {
+		return Refusal{Code: Denied, Reason: fmt.Sprintf(
+			"%s has %d jobs here that have not ended, and would have %d more; [limits] max_jobs_per_user is %d: submit again when some have ended",
+			ev.User, open, len(ev.Jobs), p.cfg.MaxUserJobs)}, true
 	}
 	if _, err := p.cfg.Accounts.Local(ev.User); err != nil {
 		return Refusal{Code: Denied, Reason: err.Error()}, true
@@ -320,6 +326,9 @@ func (p *Peer) finish(j *job, state protocol.State, reason string) {
 		p.timers.stop(timer{kind: kind, job: id})
 	}
 	delete(p.jobs, id)
+	if p.jobsOf[j.Spec.User]--; p.jobsOf[j.Spec.User] == 0 {
+		delete(p.jobsOf, j.Spec.User)
+	}
 	p.saveJob(id)
 	p.savePayload(id)
 	p.out.Records = append(p.out.Records, Record{Table: Archive, Key: jobKey(id), Row: ArchiveRow{View: view}})

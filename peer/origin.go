@@ -305,6 +305,10 @@ func (p *Peer) collect(j *job) {
 		p.collected(j, CollectResult{})
 		return
 	}
+	if why := p.tooMuchOutput(j.Outcome.Files); why != "" {
+		p.notBrought(j, why)
+		return
+	}
 	j.inFlight = true
 	id := j.Spec.Job
 	op := CollectOp{Tag: j.tag(), From: j.Site, Files: j.Outcome.Files, User: j.Spec.User, Payload: j.payload}
@@ -322,6 +326,25 @@ func (p *Peer) collect(j *job) {
 	})
 }
 
+// tooMuchOutput says why a job's files are not brought home; empty: they are.
+func (p *Peer) tooMuchOutput(files []protocol.File) string {
+	total, most := int64(0), p.cfg.MaxOutput
+	for _, file := range files {
+		if file.Size > most-total {
+			return fmt.Sprintf("it has more than the %d MiB that [results] max_output allows here", most>>20)
+		}
+		total += file.Size
+	}
+	return ""
+}
+
+// notBrought ends a job as it ended at its site, without its output. The site may drop that,
+// which also ends the fetching of what is under way.
+func (p *Peer) notBrought(j *job, why string) {
+	p.fact(Fact{Kind: OutputLeft, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: why})
+	p.endCollecting(j, "output not brought from "+string(j.Site)+": "+why)
+}
+
 func (p *Peer) collectLater(j *job, err error) {
 	j.Reason = clip("output not here yet: " + err.Error())
 	p.saveJob(j.Spec.Job)
@@ -331,17 +354,26 @@ func (p *Peer) collectLater(j *job, err error) {
 }
 
 func (p *Peer) collected(j *job, done CollectResult) {
-	if done.Problem != "" {
-		where := ""
-		if done.Kept != "" {
-			where = "; it is kept in " + done.Kept
-		}
-		reason := fmt.Sprintf("output not written: %s%s", done.Problem, where)
-		if j.Outcome.Reason != "" {
-			reason = j.Outcome.Reason + "; " + reason
-		}
+	if done.Problem == "" {
+		p.endCollecting(j, "")
+		return
+	}
+	where := ""
+	if done.Kept != "" {
+		where = "; it is kept in " + done.Kept
+	}
+	p.endCollecting(j, fmt.Sprintf("output not written: %s%s", done.Problem, where))
+}
+
+// endCollecting ends a job as its outcome says, with what is to be said of its output, and lets
+// its site drop that.
+func (p *Peer) endCollecting(j *job, output string) {
+	if output != "" {
 		outcome := *j.Outcome
-		outcome.Reason = clip(reason)
+		if outcome.Reason != "" {
+			output = outcome.Reason + "; " + output
+		}
+		outcome.Reason = clip(output)
 		j.Outcome = &outcome
 	}
 	site, tag := j.Site, j.tag()

@@ -21,6 +21,7 @@ type Peer struct {
 	resumed bool // the first step has been made
 
 	jobs   map[protocol.JobID]*job
+	jobsOf map[string]int // of them, by user
 	guests map[protocol.JobID]*guest
 	runs   map[protocol.Tag]*run
 	dedup  map[string]DedupRow
@@ -104,6 +105,7 @@ func New(cfg Config, seed uint64, rows []Record) (*Peer, error) {
 		cfg:      cfg,
 		rng:      rand.New(rand.NewPCG(seed, uint64(cfg.Number))),
 		jobs:     map[protocol.JobID]*job{},
+		jobsOf:   map[string]int{},
 		guests:   map[protocol.JobID]*guest{},
 		runs:     map[protocol.Tag]*run{},
 		dedup:    map[string]DedupRow{},

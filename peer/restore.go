@@ -65,6 +65,7 @@ func (p *Peer) restoreRow(rec Record, payloads map[protocol.JobID]*protocol.Payl
 			return fmt.Errorf("row %q: a job in phase %s has no outcome", rec.Key, row.Phase)
 		}
 		p.jobs[row.Spec.Job] = &job{JobRow: row}
+		p.jobsOf[row.Spec.User]++
 	case GuestRow:
 		p.guests[row.Spec.Job] = &guest{GuestRow: row}
 	case RunRow:

@@ -10,6 +10,8 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/localsched/process"
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/node"
+	"github.com/switchyard-hpc/switchyard/peer/results"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -18,7 +20,7 @@ import (
 type deliverer struct {
 	shim     []string
 	accounts peer.Accounts
-	kept     string // the folder for what cannot be delivered
+	results  *results.Dir // on their way home, and what cannot be delivered
 }
 
 // undeliverable is a failure that may be for good.
@@ -40,24 +42,9 @@ func (d *deliverer) Deliver(ctx context.Context, user, path string, r io.Reader)
 	return err
 }
 
-// Keep writes a file that an operator can hand out.
-func (d *deliverer) Keep(tag protocol.Tag, stream protocol.Stream, r io.Reader) (path string, err error) {
-	if err = os.MkdirAll(d.kept, 0o700); err != nil {
-		return "", fmt.Errorf("make the folder of files that cannot be delivered: %w", err)
-	}
-	path = filepath.Join(d.kept, fmt.Sprintf("%d.%d.%s", tag.Job, tag.Epoch, stream))
-	part, err := os.CreateTemp(d.kept, ".part-*")
-	if err != nil {
-		return "", fmt.Errorf("keep a file that cannot be delivered: %w", err)
-	}
-	_, err = io.Copy(part, r)
-	if err = errors.Join(err, part.Sync(), part.Close()); err == nil {
-		err = os.Rename(part.Name(), path)
-	}
-	if err != nil {
-		return "", errors.Join(fmt.Errorf("keep %s: %w", path, err), os.Remove(part.Name()))
-	}
-	return path, nil
+// Part opens what has come home so far of a file.
+func (d *deliverer) Part(tag protocol.Tag, stream protocol.Stream) (node.Part, error) {
+	return d.results.Part(tag, stream)
 }
 
 // shimLine is the command line of the shim. Accounts must be able to run it; a

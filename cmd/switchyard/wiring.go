@@ -25,6 +25,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/identity"
 	"github.com/switchyard-hpc/switchyard/peer/node"
 	"github.com/switchyard-hpc/switchyard/peer/record"
+	"github.com/switchyard-hpc/switchyard/peer/results"
 	"github.com/switchyard-hpc/switchyard/peer/statedir"
 	"github.com/switchyard-hpc/switchyard/peer/store"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -263,7 +264,7 @@ func (p *peerProcess) startNode(ctx context.Context) error {
 		Policy:    decides,
 		Fallback:  p.fallback(),
 		Deliverer: &deliverer{
-			shim: p.shim, accounts: who, kept: filepath.Join(string(p.cfg.Site.StateDir), "kept"),
+			shim: p.shim, accounts: who, results: p.results(),
 		},
 		Prices:    p.nodePrices(),
 		Log:       p.log,
@@ -277,6 +278,15 @@ func (p *peerProcess) startNode(ctx context.Context) error {
 	}
 	p.launch(ctx, "the node", p.node.Run)
 	return nil
+}
+
+// results is where output of jobs that ran at partners comes home.
+func (p *peerProcess) results() *results.Dir {
+	return &results.Dir{
+		Path:    filepath.Join(string(p.cfg.Site.StateDir), "kept"),
+		MaxKept: p.cfg.Results.MaxKept.Bytes(), KeepFor: p.cfg.Results.KeepFor.Std(),
+		Removed: func(name, why string) { p.log.Warn("kept_output_removed", "file", name, "why", why) },
+	}
 }
 
 // recorder makes the recording that was asked for; nil: none was.

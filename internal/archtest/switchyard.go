@@ -46,6 +46,7 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "internal/exact", Level: nouns, Pure: true},
 		{Path: "internal/localdisk", Level: nouns},
 		{Path: "internal/fileguard", Level: nouns},
+		{Path: "internal/sparse", Level: nouns, Pure: true},
 		{Path: "plugins/conformance", Level: nouns},
 
 		{Path: "internal/tokens", Level: borders, Pure: true},
@@ -109,6 +110,7 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "peer/gossip", Level: adapters},
 		{Path: "peer/bus", Level: adapters},
 		{Path: "peer/store", Level: adapters},
+		{Path: "peer/results", Level: adapters},
 		{Path: "peer/config", Level: adapters},
 		{Path: "peer/api", Level: adapters},
 		{Path: "internal/report", Level: adapters},

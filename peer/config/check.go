@@ -51,6 +51,8 @@ func (r *checker) check() {
 	r.checkSubmit(&c.Submit)
 	r.AtLeast("limits.max_jobs", c.Limits.MaxJobs, 1)
 	r.checkRetention(&c.Retention)
+	r.AtLeast("limits.max_jobs_per_user", c.Limits.MaxJobsPerUser, 1)
+	r.checkResults(&c.Results)
 	r.checkAccounts(&c.Accounts)
 	for i, user := range c.API.Admins {
 		r.checkUser(fmt.Sprintf("api.admins[%d]", i), user)
@@ -62,6 +64,14 @@ func (r *checker) check() {
 	r.checkPorts()
 	r.OneOf("log.level", c.Log.Level, "debug", "info", "warn", "error")
 	r.OneOf("log.format", c.Log.Format, JSON, Text)
+}
+
+func (r *checker) checkResults(c *Results) {
+	r.AtLeast("results.max_output", int(c.MaxOutput), 1)
+	r.AtLeast("results.max_kept", int(c.MaxKept), 1)
+	if c.KeepFor <= 0 {
+		r.Problem("results.keep_for", "must be longer than 0")
+	}
 }
 
 func (r *checker) checkSite(s *Site) {

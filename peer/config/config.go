@@ -27,6 +27,7 @@ type Config struct {
 	Submit     Submit     `toml:"submit"`
 	Limits     Limits     `toml:"limits"`
 	Retention  Retention  `toml:"retention"`
+	Results    Results    `toml:"results"`
 	Accounts   Accounts   `toml:"accounts"`
 	API        API        `toml:"api"`
 	Metrics    Metrics    `toml:"metrics"`
@@ -259,7 +260,15 @@ type Submit struct {
 
 // Limits is the table [limits].
 type Limits struct {
-	MaxJobs int `toml:"max_jobs"`
+	MaxJobs        int `toml:"max_jobs"`
+	MaxJobsPerUser int `toml:"max_jobs_per_user"`
+}
+
+// Results is the table [results]: output of jobs that ran at partners.
+type Results struct {
+	MaxOutput Megabytes         `toml:"max_output"`
+	MaxKept   Megabytes         `toml:"max_kept"`
+	KeepFor   protocol.Duration `toml:"keep_for"`
 }
 
 // Retention is the table [retention]: how long what is over is kept.

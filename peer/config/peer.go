@@ -47,6 +47,8 @@ func (c *Config) Peer(parts Parts) peer.Config {
 		Remember:    c.Handoff.Remember,
 		Accounts:    parts.Accounts,
 		MaxGridJobs: c.Limits.MaxJobs,
+		MaxUserJobs: c.Limits.MaxJobsPerUser,
+		MaxOutput:   c.Results.MaxOutput.Bytes(),
 		Watermark:   watermark,
 
 		ExportRemote: append([]string{}, c.Submit.ExportRemote...),

@@ -48,6 +48,12 @@ func reference() []section {
 		}},
 		{name: "limits", about: "Bounds that protect this site's own peer.", keys: []entry{
 			{name: "max_jobs", about: "How many jobs submitted at this site may be unfinished at once; more are refused."},
+			{name: "max_jobs_per_user", about: "How many of them one user may have; root and the account of the peer are users like others."},
+		}},
+		{name: "results", about: "Output of this site's jobs that ran at partners.", keys: []entry{
+			{name: "max_output", about: "The most that the output files of one job may have together, holes included. A job with more ends as it did there, but its output is not fetched, and its reason says so."},
+			{name: "max_kept", about: "How much of the disk the files in kept in state_dir may take: output that could not be written where its submitter wanted it. The oldest go first; the newest stays in any case."},
+			{name: "keep_for", about: "How long they stay."},
 		}},
 		{name: "retention", about: "How long the peer keeps what no job needs any more. It looks every hour; the database shrinks when more than half of it is free.", keys: []entry{
 			{name: "finished_jobs", about: "How long a finished job is listed, and \"switchyard status\" knows it, after its end."},

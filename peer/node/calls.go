@@ -32,7 +32,7 @@ func newLanes() lanes {
 		submit:  &lane{limit: 32, most: 1 << 20, timeout: 30 * time.Second},
 		manage:  &lane{limit: 16, most: 1 << 20, timeout: 30 * time.Second},
 		watch:   &lane{limit: 2, most: 2},
-		collect: &lane{limit: 4, most: 1 << 20, timeout: time.Hour},
+		collect: &lane{limit: 16, most: 1 << 20, stall: 2 * time.Minute, bounds: bounds{site: 8, user: 4}},
 		decide:  &lane{limit: 1, most: 256, timeout: time.Minute},
 	}
 }
@@ -42,59 +42,56 @@ type lane struct {
 	limit   int
 	most    int
 	timeout time.Duration // from the call's beginning; 0: none
+	stall   time.Duration // from the last progress that the call made; 0: none
+	bounds  bounds        // of the calls for one partner, and for one user
 
 	mu      sync.Mutex
 	running int
-	line    []task
+	line    line
 }
 
-// task is a call to be made. It says whether it still has its place in the lane:
+// task is a call to be made, and for whom. It says whether it still has its place in the lane:
 // one that outlived its time has not.
-type task func() (kept bool)
+type task struct {
+	of  party
+	run func() (kept bool)
+}
 
 // enter runs the task at once or when its turn comes, or says that the line is full.
 func (l *lane) enter(t task) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	switch {
-	case l.running < l.limit:
-		l.running++
-		go l.work(t)
-	case len(l.line) < l.most:
-		l.line = append(l.line, t)
-	default:
+	if l.line.waiting >= l.most {
 		return false
 	}
+	l.line.add(t)
+	l.fill()
 	return true
 }
 
-// work runs tasks until none is left in line or the place is lost.
-func (l *lane) work(t task) {
-	for t != nil && t() {
-		t = l.leave()
+// fill runs what may run now.
+func (l *lane) fill() {
+	for l.running < l.limit {
+		next, ok := l.line.next(l.bounds)
+		if !ok {
+			return
+		}
+		l.running++
+		go func() {
+			if next.run() {
+				l.leave(next)
+			}
+		}()
 	}
 }
 
-// leave gives the next task in line, or gives up the place.
-func (l *lane) leave() task {
+// leave gives up the place of a task that has ended, or has outlived its time.
+func (l *lane) leave(t task) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.line) == 0 {
-		l.running--
-		l.line = nil
-		return nil
-	}
-	next := l.line[0]
-	l.line[0] = nil
-	l.line = l.line[1:]
-	return next
-}
-
-// passOn gives the place of a task that outlived its time to the next in line.
-func (l *lane) passOn() {
-	if next := l.leave(); next != nil {
-		go l.work(next)
-	}
+	l.running--
+	l.line.over(t)
+	l.fill()
 }
 
 // begin starts calls, each in its lane. The policy decides the rounds among them.
@@ -103,12 +100,14 @@ func (n *Node) begin(ctx context.Context, calls []peer.Call, decider policy.Poli
 		lane := n.lanes.of(call.Op)
 		n.calls.Add(1)
 		before, over := n.freed.enter(call.Op)
-		entered := lane.enter(func() bool {
+		t := task{of: partyOf(call.Op)}
+		t.run = func() bool {
 			defer n.calls.Done()
 			defer over()
 			awaitRoom(ctx, before)
-			return n.call(ctx, lane, call, decider)
-		})
+			return n.call(ctx, lane, t, call, decider)
+		}
+		entered := lane.enter(t)
 		if !entered {
 			go func() { // the loop itself may be calling, and must not wait for itself
 				defer n.calls.Done()
@@ -121,7 +120,7 @@ func (n *Node) begin(ctx context.Context, calls []peer.Call, decider policy.Poli
 
 // call carries one call out and posts its answer. A call that outlives its time
 // is answered, loses its place, and is left to itself.
-func (n *Node) call(ctx context.Context, lane *lane, call peer.Call, decider policy.Policy) (kept bool) {
+func (n *Node) call(ctx context.Context, lane *lane, t task, call peer.Call, decider policy.Policy) (kept bool) {
 	if ctx.Err() != nil {
 		return true // nobody waits for the answer
 	}
@@ -134,9 +133,14 @@ func (n *Node) call(ctx context.Context, lane *lane, call peer.Call, decider pol
 		ctx, stop = context.WithTimeoutCause(ctx, lane.timeout, fmt.Errorf("no answer within %v", lane.timeout))
 		defer stop()
 	}
+	if lane.stall > 0 {
+		var stop func()
+		ctx, stop = withProgress(ctx, lane.stall)
+		defer stop()
+	}
 	inTime := context.AfterFunc(ctx, func() {
 		n.post(peer.CallDone{ID: call.ID, Err: context.Cause(ctx)})
-		lane.passOn()
+		lane.leave(t)
 	})
 	result, err := n.try(ctx, call.Op, decider)
 	if !inTime() {

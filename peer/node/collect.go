@@ -2,10 +2,8 @@ package node
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"strings"
 
@@ -13,28 +11,70 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// collect brings a finished job's files from the site that ran it to where its
-// user wants them. What can never be put there is kept in the peer's folder.
+// collect brings a finished job's files from the site that ran it to where its user wants
+// them. What can never be put there is kept in the peer's directory. All that has come stays
+// until every file is where it belongs, so that the next try goes on from there.
 func (n *Node) collect(ctx context.Context, op peer.CollectOp) (peer.Result, error) {
 	transport := n.links.transport()
 	if transport == nil {
 		return nil, ErrNotAttached
 	}
+	parts, err := n.parts(op)
+	defer func() {
+		for _, part := range parts {
+			if err := part.Close(); err != nil {
+				n.log.Warn("part_not_closed", "job", op.Tag.String(), "error", err)
+			}
+		}
+	}()
+	for i := 0; i < len(op.Files) && err == nil; i++ {
+		if err = n.fetchRest(ctx, transport, op, op.Files[i], parts[i]); err != nil {
+			err = fmt.Errorf("collect %v from %s: %w", op.Files[i].Stream, op.From, err)
+		}
+	}
 	var result peer.CollectResult
+	if err == nil {
+		result, err = n.bringHome(ctx, op, parts)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("job %v: %w", op.Tag, err)
+	}
+	for _, part := range parts {
+		if err := part.Drop(); err != nil {
+			n.log.Warn("part_not_removed", "job", op.Tag.String(), "error", err)
+		}
+	}
+	return result, nil
+}
+
+// parts are what is here of each of the files.
+func (n *Node) parts(op peer.CollectOp) (all []Part, err error) {
+	for _, file := range op.Files {
+		part, err := n.cfg.Deliverer.Part(op.Tag, file.Stream)
+		if err != nil {
+			return all, fmt.Errorf("go on with %v: %w", file.Stream, err)
+		}
+		all = append(all, part)
+	}
+	return all, nil
+}
+
+// bringHome puts files that are all here where their user wants them.
+func (n *Node) bringHome(ctx context.Context, op peer.CollectOp, parts []Part) (result peer.CollectResult, err error) {
 	var kept, problems []string
-	for _, target := range targets(op) {
-		err := n.deliver(ctx, transport, op, target)
+	for _, to := range targets(op) {
+		err := n.deliver(ctx, op, to, parts)
 		if !permanent(err) {
 			if err != nil {
-				return nil, fmt.Errorf("job %v: collect %s from %s: %w", op.Tag, target.path, op.From, err)
+				return result, err
 			}
 			continue
 		}
 		problems = append(problems, err.Error())
-		for _, file := range target.files {
-			path, err := n.cfg.Deliverer.Keep(op.Tag, file.Stream, n.fetched(ctx, transport, op, file))
+		for _, i := range to.files {
+			path, err := parts[i].Keep()
 			if err != nil {
-				return nil, fmt.Errorf("job %v: keep %v: %w", op.Tag, file.Stream, err)
+				return result, fmt.Errorf("keep %v: %w", op.Files[i].Stream, err)
 			}
 			kept = append(kept, path)
 		}
@@ -43,25 +83,25 @@ func (n *Node) collect(ctx context.Context, op peer.CollectOp) (peer.Result, err
 	return result, nil
 }
 
-// target is one path and the files that go there.
+// target is one path and the files that go there, by their index.
 type target struct {
 	path  string
-	files []protocol.File
+	files []int
 }
 
 // targets sorts the files by where they go. Two streams may share a path.
 func targets(op peer.CollectOp) []target {
 	var all []target
-	for _, file := range op.Files {
+	for i, file := range op.Files {
 		path := op.Payload.Stdout
 		if file.Stream == protocol.Stderr {
 			path = op.Payload.Stderr
 		}
-		if i := len(all) - 1; i >= 0 && all[i].path == path {
-			all[i].files = append(all[i].files, file)
+		if last := len(all) - 1; last >= 0 && all[last].path == path {
+			all[last].files = append(all[last].files, i)
 			continue
 		}
-		all = append(all, target{path: path, files: []protocol.File{file}})
+		all = append(all, target{path: path, files: []int{i}})
 	}
 	return all
 }
@@ -79,84 +119,28 @@ func permanent(err error) bool {
 	return errors.As(err, &p) && p.Permanent()
 }
 
-func (n *Node) deliver(ctx context.Context, transport Transport, op peer.CollectOp, to target) error {
+func (n *Node) deliver(ctx context.Context, op peer.CollectOp, to target, parts []Part) error {
 	if to.path == "" {
 		return permanentError{"the job names no file for its output"}
 	}
 	var whole []io.Reader
-	for _, file := range to.files {
-		whole = append(whole, n.fetched(ctx, transport, op, file))
+	for _, i := range to.files {
+		whole = append(whole, io.NewSectionReader(parts[i], 0, op.Files[i].Size))
 	}
-	return n.cfg.Deliverer.Deliver(ctx, op.User, to.path, io.MultiReader(whole...))
+	return n.cfg.Deliverer.Deliver(ctx, op.User, to.path, &watched{ctx: ctx, r: io.MultiReader(whole...)})
 }
 
-// fetchAhead is how many chunks of a file are under way at once.
-const fetchAhead = 2
-
-// fetchedFile reads an output file at a partner, chunk by chunk, and checks it at
-// its end: a reader that saw [io.EOF] has seen the very file.
-type fetchedFile struct {
-	file  protocol.File
-	begin func(offset int64, size int) <-chan chunk
-	asked int64 // chunks up to here have been asked for
-	ahead []<-chan chunk
-	sum   hash.Hash
-	rest  []byte // fetched and not yet read
-}
-
-// chunk is a piece of a file, or why it is not there.
-type chunk struct {
-	data []byte
-	err  error
-}
-
-func (n *Node) fetched(ctx context.Context, transport Transport, op peer.CollectOp, file protocol.File) io.Reader {
-	begin := func(offset int64, size int) <-chan chunk {
-		arrived := make(chan chunk, 1)
-		n.calls.Go(func() {
-			data, err := transport.Fetch(ctx, op.From, op.Tag, file.Stream, offset, size)
-			if err == nil && len(data) != size {
-				err = fmt.Errorf("%v: the site sent %d of the %d bytes at offset %d of %d",
-					file.Stream, len(data), size, offset, file.Size)
-			}
-			arrived <- chunk{data, err}
-		})
-		return arrived
-	}
-	return &fetchedFile{file: file, begin: begin, sum: sha256.New()}
+// watched notes each piece that is read as progress.
+type watched struct {
+	ctx context.Context //nolint:containedctx // of the call that reads
+	r   io.Reader
 }
 
 // Read implements [io.Reader].
-func (f *fetchedFile) Read(p []byte) (int, error) {
-	if len(f.rest) == 0 {
-		if err := f.next(); err != nil {
-			return 0, err
-		}
+func (w *watched) Read(p []byte) (int, error) {
+	if err := w.ctx.Err(); err != nil {
+		return 0, context.Cause(w.ctx)
 	}
-	size := copy(p, f.rest)
-	f.rest = f.rest[size:]
-	return size, nil
-}
-
-// next waits for a chunk, or says how the file ended.
-func (f *fetchedFile) next() error {
-	for len(f.ahead) < fetchAhead && f.asked < f.file.Size {
-		size := int(min(f.file.Size-f.asked, MaxChunk))
-		f.ahead = append(f.ahead, f.begin(f.asked, size))
-		f.asked += int64(size)
-	}
-	if len(f.ahead) == 0 {
-		if [sha256.Size]byte(f.sum.Sum(nil)) != f.file.SHA256 {
-			return fmt.Errorf("%v differs from what the site announced: its SHA-256 is another", f.file.Stream)
-		}
-		return io.EOF
-	}
-	arrived := <-f.ahead[0]
-	f.ahead = f.ahead[1:]
-	if arrived.err != nil {
-		return arrived.err
-	}
-	f.sum.Write(arrived.data)
-	f.rest = arrived.data
-	return nil
+	progressed(w.ctx)
+	return w.r.Read(p)
 }

@@ -177,6 +177,7 @@ type outside struct {
 	fetch   func(stream protocol.Stream, offset int64, size int) ([]byte, error)
 	deliver func(path string) error
 	files   map[string][]byte
+	parts   map[string][]byte // of files that are coming home
 
 	send   func() error
 	submit func(ctx context.Context, job localsched.Submission) (localsched.LocalID, error)
@@ -241,9 +242,53 @@ func (o *outside) Deliver(_ context.Context, user, path string, r io.Reader) err
 	return o.store(path, r)
 }
 
-func (o *outside) Keep(_ protocol.Tag, stream protocol.Stream, r io.Reader) (string, error) {
-	path := "/kept/" + stream.String()
-	return path, o.store(path, r)
+// part is a file in memory that outlives its node.
+type part struct {
+	*outside
+
+	name   string
+	stream protocol.Stream
+}
+
+func (o *outside) Part(tag protocol.Tag, stream protocol.Stream) (node.Part, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.parts == nil {
+		o.parts = map[string][]byte{}
+	}
+	return &part{outside: o, name: tag.String() + stream.String(), stream: stream}, nil
+}
+
+func (p *part) bytes() []byte {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.parts[p.name]
+}
+
+func (p *part) set(data []byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.parts[p.name] = data
+}
+
+func (p *part) ReadAt(data []byte, at int64) (int, error) {
+	return bytes.NewReader(p.bytes()).ReadAt(data, at)
+}
+func (p *part) Size() int64              { return int64(len(p.bytes())) }
+func (p *part) Append(data []byte) error { p.set(append(p.bytes(), data...)); return nil }
+func (p *part) Reset() error             { p.set(nil); return nil }
+func (p *part) Close() error             { return nil }
+
+func (p *part) Drop() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.parts, p.name)
+	return nil
+}
+
+func (p *part) Keep() (string, error) {
+	path := "/kept/" + p.stream.String()
+	return path, p.store(path, bytes.NewReader(p.bytes()))
 }
 
 func (o *outside) store(path string, r io.Reader) error {
@@ -251,6 +296,8 @@ func (o *outside) store(path string, r io.Reader) error {
 	if _, err := io.Copy(&all, r); err != nil {
 		return err
 	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	if o.files == nil {
 		o.files = map[string][]byte{}
 	}
@@ -321,8 +368,15 @@ func start(t *testing.T, core *script, options ...option) *rig {
 // startWith is start with other surroundings.
 func startWith(t *testing.T, core *script, prepare func(*outside), options ...option) *rig {
 	t.Helper()
-	r := &rig{core: core, store: newMemory(), out: &outside{}, ended: make(chan error, 1)}
-	prepare(r.out)
+	o := &outside{}
+	prepare(o)
+	return startAround(t, core, o, options...)
+}
+
+// startAround is start in surroundings that outlive the node.
+func startAround(t *testing.T, core *script, o *outside, options ...option) *rig {
+	t.Helper()
+	r := &rig{core: core, store: newMemory(), out: o, ended: make(chan error, 1)}
 	cfg := node.Config{
 		Peer:  peer.Config{Site: "here"},
 		Store: r.store, Scheduler: r.out, Policy: r.out, Deliverer: r.out, Meter: r.out,

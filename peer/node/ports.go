@@ -68,9 +68,26 @@ type Deliverer interface {
 	// Deliver writes the file at the path as the user: all of it, or nothing when
 	// r fails. An error with Permanent() true says that repeating cannot help.
 	Deliver(ctx context.Context, user, path string, r io.Reader) error
-	// Keep puts a file that cannot be delivered into the peer's own folder and
-	// says where.
-	Keep(tag protocol.Tag, stream protocol.Stream, r io.Reader) (path string, err error)
+	// Part opens what has come home so far of a file, nothing at first. It outlives the node.
+	Part(tag protocol.Tag, stream protocol.Stream) (Part, error)
+}
+
+// Part is what is here of a file that is coming home. One goroutine uses it.
+type Part interface {
+	io.ReaderAt
+	// Size is how many bytes are here.
+	Size() int64
+	// Append adds what comes next. Zeros need no space.
+	Append(data []byte) error
+	// Reset drops all that is here, and goes on with nothing.
+	Reset() error
+	// Keep moves a whole file that cannot be delivered to where an operator can hand it out,
+	// and says where.
+	Keep() (path string, err error)
+	// Drop removes the part, unless it was kept.
+	Drop() error
+	// Close leaves what is here for another try.
+	Close() error
 }
 
 // Meter counts. Its methods are quick and may be called at once.

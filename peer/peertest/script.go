@@ -229,6 +229,8 @@ func configureCount(o *SiteOptions, key string, n int) (func(*peer.Config), erro
 		"recheck":       func(c *peer.Config) { c.Recheck = n },
 		"draw":          func(c *peer.Config) { c.Draw = n },
 		"delta":         func(c *peer.Config) { c.Delta = n * protocol.PPM / 100 }, // in percent
+		"max-output":    func(c *peer.Config) { c.MaxOutput = int64(n) },           // bytes
+		"max-user-jobs": func(c *peer.Config) { c.MaxUserJobs = n },
 		"max-q":         func(c *peer.Config) { c.MaxQ = n },
 		"watts":         func(c *peer.Config) { c.Power = int64(n) * 1000 },                // of a CPU
 		"protect-share": func(c *peer.Config) { c.Protect.Share = n * protocol.PPM / 100 }, // in percent

@@ -1,0 +1,121 @@
+package node
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"hash"
+	"io"
+
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+const (
+	// fetchAhead is how many chunks of a file are under way at once.
+	fetchAhead = 2
+	// spaceEvery is after how many chunks the free space is looked at again: 16 MiB.
+	spaceEvery = 64
+)
+
+// fetchRest brings what is missing of a file at a partner into its part, chunk by chunk, and
+// checks the whole. After an error the part has what came before it, unless that cannot be
+// the file.
+func (n *Node) fetchRest(
+	ctx context.Context, transport Transport, op peer.CollectOp, file protocol.File, part Part,
+) error {
+	sum, err := begun(ctx, part, file)
+	if err != nil {
+		return err
+	}
+	if err = n.fetchAll(ctx, transport, op, file, part, sum); err != nil {
+		return err
+	}
+	if [sha256.Size]byte(sum.Sum(nil)) != file.SHA256 {
+		if err := part.Reset(); err != nil {
+			return err
+		}
+		return fmt.Errorf("%v differs from what the site announced: its SHA-256 is another", file.Stream)
+	}
+	return nil
+}
+
+// begun is the hash of what is here already. A part that is longer than the file is not its.
+func begun(ctx context.Context, part Part, file protocol.File) (hash.Hash, error) {
+	sum := sha256.New()
+	if part.Size() > file.Size {
+		return sum, part.Reset()
+	}
+	r := &watched{ctx: ctx, r: io.NewSectionReader(part, 0, part.Size())}
+	if _, err := io.Copy(sum, r); err != nil {
+		return nil, fmt.Errorf("read what is here of %v: %w", file.Stream, err)
+	}
+	return sum, nil
+}
+
+// fetchAll appends chunk after chunk until the part is as long as the file.
+func (n *Node) fetchAll(
+	ctx context.Context, transport Transport, op peer.CollectOp, file protocol.File, part Part, sum hash.Hash,
+) error {
+	asked := part.Size() // chunks up to here have been asked for
+	var ahead []<-chan chunk
+	for count := 0; ; count++ {
+		if count%spaceEvery == 0 {
+			if err := n.spaceForResults(); err != nil && asked < file.Size {
+				return err
+			}
+		}
+		for len(ahead) < fetchAhead && asked < file.Size {
+			size := int(min(file.Size-asked, MaxChunk))
+			ahead = append(ahead, n.fetchChunk(ctx, transport, op, file, asked, size))
+			asked += int64(size)
+		}
+		if len(ahead) == 0 {
+			return nil
+		}
+		arrived := <-ahead[0]
+		ahead = ahead[1:]
+		if arrived.err != nil {
+			return arrived.err
+		}
+		progressed(ctx)
+		sum.Write(arrived.data)
+		if err := part.Append(arrived.data); err != nil {
+			return err
+		}
+	}
+}
+
+// spaceForResults says why no more may be fetched now: the last of the disk is for the store.
+func (n *Node) spaceForResults() error {
+	if n.cfg.Space == nil {
+		return nil
+	}
+	free, err := n.cfg.Space()
+	if err != nil || free >= n.cfg.Reserve {
+		return nil //nolint:nilerr // not knowing is no reason to wait; writing fails by itself
+	}
+	return fmt.Errorf("the peer's disk has %d MiB left, and the last %d are for its store; free space in the file system of [site] state_dir",
+		free>>20, n.cfg.Reserve>>20)
+}
+
+// chunk is a piece of a file, or why it is not there.
+type chunk struct {
+	data []byte
+	err  error
+}
+
+func (n *Node) fetchChunk(
+	ctx context.Context, transport Transport, op peer.CollectOp, file protocol.File, offset int64, size int,
+) <-chan chunk {
+	arrived := make(chan chunk, 1)
+	n.calls.Go(func() {
+		data, err := transport.Fetch(ctx, op.From, op.Tag, file.Stream, offset, size)
+		if err == nil && len(data) != size {
+			err = fmt.Errorf("%v: the site sent %d of the %d bytes at offset %d of %d",
+				file.Stream, len(data), size, offset, file.Size)
+		}
+		arrived <- chunk{data, err}
+	})
+	return arrived
+}

@@ -1,0 +1,194 @@
+// Package results keeps the output of jobs that ran at partners while it comes home, and what
+// of it cannot be put where its user wants it. Its directory is the peer's own.
+package results
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/internal/sparse"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+const (
+	// partSuffix marks what has not come as a whole.
+	partSuffix = ".part"
+	// partAge is after how long without a byte a part is given up: its job has ended in
+	// another way.
+	partAge = 7 * 24 * time.Hour
+	// pruneEvery is how often old files are looked for.
+	pruneEvery = time.Hour
+)
+
+// Dir is the directory. Its fields do not change once it is used; its methods may be called
+// from any goroutine.
+type Dir struct {
+	Path    string
+	MaxKept int64                  // bytes on the disk that kept files may take together; the newest stays in any case. 0: any number
+	KeepFor time.Duration          // 0: for ever
+	Removed func(name, why string) // of a kept file; nil: not told
+
+	mu     sync.Mutex
+	pruned time.Time
+}
+
+// Part is what is here of one file.
+type Part struct {
+	dir  *Dir
+	file *os.File
+	size int64
+	kept bool
+}
+
+// Part opens what has come so far of a file of a job, nothing at first.
+func (d *Dir) Part(tag protocol.Tag, stream protocol.Stream) (*Part, error) {
+	if err := os.MkdirAll(d.Path, 0o700); err != nil {
+		return nil, fmt.Errorf("make the directory of results: %w", err)
+	}
+	d.pruneSometimes(time.Now())
+	name := fmt.Sprintf("%d.%d.%s%s", tag.Job, tag.Epoch, stream, partSuffix)
+	file, err := os.OpenFile(filepath.Join(d.Path, name), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open what has come of a result: %w", err)
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open what has come of a result: %w", err), file.Close())
+	}
+	return &Part{dir: d, file: file, size: info.Size()}, nil
+}
+
+// ReadAt implements [io.ReaderAt].
+func (p *Part) ReadAt(data []byte, at int64) (int, error) { return p.file.ReadAt(data, at) }
+
+// Size is how many bytes are here.
+func (p *Part) Size() int64 { return p.size }
+
+// Append adds what comes next. Zeros take no space on the disk.
+func (p *Part) Append(data []byte) error {
+	size, err := sparse.Append(p.file, p.size, data)
+	if err != nil {
+		return errors.Join(fmt.Errorf("write a result: %w", err), p.file.Truncate(p.size))
+	}
+	p.size = size
+	return nil
+}
+
+// Reset drops all that is here.
+func (p *Part) Reset() error {
+	if err := p.file.Truncate(0); err != nil {
+		return fmt.Errorf("begin a result anew: %w", err)
+	}
+	p.size = 0
+	return nil
+}
+
+// Keep gives the whole file its name for the operator, and says where it is. Older kept files
+// go if there are too many now.
+func (p *Part) Keep() (path string, err error) {
+	path = strings.TrimSuffix(p.file.Name(), partSuffix)
+	if err = errors.Join(p.file.Sync(), os.Rename(p.file.Name(), path)); err != nil {
+		return "", fmt.Errorf("keep a result that cannot be delivered: %w", err)
+	}
+	p.kept = true
+	p.dir.prune(time.Now(), filepath.Base(path))
+	return path, nil
+}
+
+// Drop removes the part, unless it was kept.
+func (p *Part) Drop() error {
+	if p.kept {
+		return nil
+	}
+	return os.Remove(p.file.Name())
+}
+
+// Close leaves what is here for another try.
+func (p *Part) Close() error { return p.file.Close() }
+
+// pruneSometimes prunes if that was not done lately.
+func (d *Dir) pruneSometimes(now time.Time) {
+	d.mu.Lock()
+	due := now.Sub(d.pruned) >= pruneEvery
+	d.mu.Unlock()
+	if due {
+		d.prune(now, "")
+	}
+}
+
+type keptFile struct {
+	name  string
+	since time.Time
+	bytes int64
+}
+
+// prune removes what is too old, and the oldest of what is too much. What cannot be removed
+// stays until the next time.
+func (d *Dir) prune(now time.Time, newest string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.pruned = now
+	total := int64(0)
+	files := d.files()
+	for _, f := range files {
+		total += f.bytes
+	}
+	for _, f := range files {
+		age := now.Sub(f.since)
+		part := strings.HasPrefix(f.name, ".part-") || strings.HasSuffix(f.name, partSuffix)
+		why := ""
+		switch {
+		case f.name == newest:
+		case part && age > partAge:
+			why = fmt.Sprintf("nothing of it has come for %v", partAge)
+		case !part && d.KeepFor > 0 && age > d.KeepFor:
+			why = fmt.Sprintf("it is older than %v", d.KeepFor)
+		case !part && d.MaxKept > 0 && total > d.MaxKept:
+			why = fmt.Sprintf("kept results take more than %d MiB", d.MaxKept>>20)
+		}
+		if why == "" || os.Remove(filepath.Join(d.Path, f.name)) != nil {
+			continue
+		}
+		total -= f.bytes
+		if d.Removed != nil {
+			d.Removed(f.name, why)
+		}
+	}
+}
+
+// files are those of the directory, the oldest first.
+func (d *Dir) files() []keptFile {
+	entries, err := os.ReadDir(d.Path)
+	if err != nil {
+		return nil
+	}
+	var all []keptFile
+	for _, entry := range entries {
+		info, err := entry.Info()
+		if err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		all = append(all, keptFile{entry.Name(), info.ModTime(), onDisk(info)})
+	}
+	slices.SortFunc(all, func(a, b keptFile) int {
+		return cmp.Or(a.since.Compare(b.since), cmp.Compare(a.name, b.name))
+	})
+	return all
+}
+
+// onDisk is what a file takes of the disk: holes take nothing.
+func onDisk(info fs.FileInfo) int64 {
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+		return stat.Blocks * 512
+	}
+	return info.Size()
+}

@@ -1,0 +1,135 @@
+package results_test
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/peer/results"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+func open(t *testing.T, d *results.Dir, job int) *results.Part {
+	t.Helper()
+	part, err := d.Part(protocol.Tag{Job: protocol.JobID(job), Epoch: 1}, protocol.Stdout)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = part.Close() })
+	return part
+}
+
+func appendTo(t *testing.T, part *results.Part, data []byte) {
+	t.Helper()
+	if err := part.Append(data); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// keep keeps a file of so many bytes for a job and makes it so old.
+func keep(t *testing.T, d *results.Dir, job, size int, age time.Duration) {
+	t.Helper()
+	part := open(t, d, job)
+	appendTo(t, part, bytes.Repeat([]byte("x"), size))
+	path, err := part.Keep()
+	if err != nil {
+		t.Fatal(err)
+	}
+	then := time.Now().Add(-age)
+	if err = os.Chtimes(path, then, then); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func names(t *testing.T, d *results.Dir) (all []string) {
+	t.Helper()
+	entries, err := os.ReadDir(d.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		all = append(all, entry.Name())
+	}
+	return all
+}
+
+func TestPartGoesOn(t *testing.T) {
+	t.Parallel()
+	d := &results.Dir{Path: filepath.Join(t.TempDir(), "kept")}
+	first := open(t, d, 7)
+	appendTo(t, first, []byte("one "))
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	second := open(t, d, 7)
+	if second.Size() != 4 {
+		t.Fatalf("%d bytes are here", second.Size())
+	}
+	appendTo(t, second, []byte("two"))
+	got, err := io.ReadAll(io.NewSectionReader(second, 0, second.Size()))
+	if err != nil || string(got) != "one two" {
+		t.Errorf("%q, %v", got, err)
+	}
+	if err = second.Reset(); err != nil || second.Size() != 0 {
+		t.Errorf("%d bytes after the reset, %v", second.Size(), err)
+	}
+	if err = second.Drop(); err != nil || len(names(t, d)) != 0 {
+		t.Errorf("%v; %v stay", err, names(t, d))
+	}
+}
+
+// TestHolesTakeNoSpace keeps 600 MB of zeros: found in use, these took 600 MB of root's disk.
+func TestHolesTakeNoSpace(t *testing.T) {
+	t.Parallel()
+	d := &results.Dir{Path: filepath.Join(t.TempDir(), "kept")}
+	part := open(t, d, 7)
+	zeros := make([]byte, 256<<10)
+	for range 2400 {
+		appendTo(t, part, zeros)
+	}
+	appendTo(t, part, []byte("end"))
+	path, err := part.Keep()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err = part.Drop(); err != nil {
+		t.Error(err)
+	}
+	var stat syscall.Stat_t
+	if err = syscall.Stat(path, &stat); err != nil {
+		t.Fatal(err)
+	}
+	if stat.Size != 2400*256<<10+3 || stat.Blocks*512 > 1<<20 {
+		t.Errorf("%d bytes take %d of the disk", stat.Size, stat.Blocks*512)
+	}
+}
+
+func TestKeptFilesAreBounded(t *testing.T) {
+	t.Parallel()
+	var removed []string
+	d := &results.Dir{
+		Path: filepath.Join(t.TempDir(), "kept"), MaxKept: 300 << 10, KeepFor: 24 * time.Hour,
+		Removed: func(name, _ string) { removed = append(removed, name) },
+	}
+	keep(t, d, 1, 10, 25*time.Hour) // too old
+	keep(t, d, 2, 100<<10, 3*time.Hour)
+	keep(t, d, 3, 100<<10, 2*time.Hour)
+	keep(t, d, 4, 150<<10, time.Hour)
+	appendTo(t, open(t, d, 5), []byte("on its way"))
+	keep(t, d, 6, 10, 0)
+	if want := []string{"3.1.stdout", "4.1.stdout", "5.1.stdout.part", "6.1.stdout"}; !slices.Equal(names(t, d), want) {
+		t.Errorf("there are %v, want %v", names(t, d), want)
+	}
+	if want := []string{"1.1.stdout", "2.1.stdout"}; !slices.Equal(removed, want) {
+		t.Errorf("told of %v, want %v", removed, want)
+	}
+	keep(t, d, 7, 1<<20, 0) // larger than all that may be kept
+	if want := []string{"5.1.stdout.part", "7.1.stdout"}; !slices.Equal(names(t, d), want) {
+		t.Errorf("there are %v, want %v", names(t, d), want)
+	}
+}
