@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -17,6 +18,7 @@ import (
 
 // caller is who is at the other end of a connection, by the kernel's word.
 type caller struct {
+	uid   int
 	user  string
 	uid   int
 	admin bool // root, or the account of the peer
@@ -28,8 +30,11 @@ type callerKey struct{}
 // withCaller notes who calls, once for each connection. The name is found out
 // with the first request, because that may take a while and this holds up the
 // next connection.
-func withCaller(ctx context.Context, conn net.Conn, name func(int) (string, error)) context.Context {
+func withCaller(ctx context.Context, conn net.Conn, b *bounds, name func(int) (string, error)) context.Context {
 	uid, err := uidOf(conn)
+	if err == nil && b.enter(conn, uid) {
+		err = tooManyConns()
+	}
 	who := sync.OnceValue(func() caller {
 		if err != nil {
 			return caller{err: err}
@@ -48,6 +53,9 @@ func callerOf(ctx context.Context) (caller, error) {
 		return caller{}, refuse(peer.Denied, "the peer cannot tell who calls")
 	}
 	who := find()
+	if _, refused := errors.AsType[refusal](who.err); refused {
+		return caller{}, who.err
+	}
 	if who.err != nil {
 		return caller{}, refuse(peer.Denied, "the peer cannot tell who calls: %v", who.err)
 	}

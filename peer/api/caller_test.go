@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -110,7 +111,7 @@ func TestStrangersAreTurnedAway(t *testing.T) {
 	}
 	left, right := net.Pipe()
 	defer func() { _ = errors.Join(left.Close(), right.Close()) }()
-	if _, err := callerOf(withCaller(t.Context(), left, userName)); err == nil {
+	if _, err := callerOf(withCaller(t.Context(), left, newBounds(), userName)); err == nil {
 		t.Error("a connection that is no unix socket has a caller")
 	}
 }
@@ -147,4 +148,37 @@ func TestUserName(t *testing.T) {
 	if name, err := userName(nobodys); err == nil {
 		t.Errorf("user %s is %q", strconv.Itoa(nobodys), name)
 	}
+}
+
+// TestBodiesOfOneUserAreReadInTurn has a third body wait for one of the two before it; another
+// user's does not.
+func TestBodiesOfOneUserAreReadInTurn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBounds()
+		var done []func()
+		for _, uid := range []int{1000, 1000, 1001} {
+			one, err := b.read(t.Context(), uid)
+			if err != nil {
+				t.Fatal(err)
+			}
+			done = append(done, one)
+		}
+		read := false
+		go func() {
+			if third, err := b.read(t.Context(), 1000); err == nil {
+				read = true
+				third()
+			}
+		}()
+		synctest.Wait()
+		if read {
+			t.Error("a third body is read at once")
+		}
+		done[0]()
+		synctest.Wait()
+		if !read {
+			t.Error("the third body is not read when a place is free")
+		}
+	})
 }

@@ -18,3 +18,9 @@ func (j *Job) Check() error { return j.check() }
 func (c *Client) Socket() string { return c.socket }
 
 func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
+// The bounds of one user's connections.
+const (
+	MaxConns = maxConns
+	Spare    = spare
+)

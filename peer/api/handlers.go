@@ -19,7 +19,7 @@ const (
 )
 
 func (s *server) submit(w http.ResponseWriter, r *http.Request, who caller) error {
-	body, err := submission(w, r)
+	body, err := s.submission(w, r, who)
 	if err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func (s *server) submit(w http.ResponseWriter, r *http.Request, who caller) erro
 }
 
 func (s *server) quotes(w http.ResponseWriter, r *http.Request, who caller) error {
-	body, err := submission(w, r)
+	body, err := s.submission(w, r, who)
 	if err != nil {
 		return err
 	}
@@ -80,11 +80,16 @@ func (s *server) exported(jobs []Job) []Exported {
 	return out
 }
 
-// submission reads the request's body.
-func submission(w http.ResponseWriter, r *http.Request) (Submission, error) {
+// submission reads the request's body when it is its user's turn.
+func (s *server) submission(w http.ResponseWriter, r *http.Request, who caller) (Submission, error) {
 	if r.ContentLength > MaxBody {
 		return Submission{}, &http.MaxBytesError{Limit: MaxBody}
 	}
+	done, err := s.bounds.read(r.Context(), who.uid)
+	if err != nil {
+		return Submission{}, err
+	}
+	defer done()
 	body, err := DecodeSubmission(http.MaxBytesReader(w, r.Body, MaxBody))
 	if err == nil {
 		return body, nil

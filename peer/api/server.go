@@ -61,6 +61,7 @@ const (
 type server struct {
 	Config
 	started time.Time
+	bounds  *bounds
 }
 
 // Serve answers at the socket until ctx ends. The error says why it could not.
@@ -72,7 +73,7 @@ func Serve(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	s := &server{Config: cfg, started: time.Now()}
+	s := &server{Config: cfg, started: time.Now(), bounds: newBounds()}
 	web := &http.Server{
 		Handler:           s.routes(),
 		ReadHeaderTimeout: 10 * time.Second,
@@ -81,8 +82,9 @@ func Serve(ctx context.Context, cfg Config) error {
 		ErrorLog:          slog.NewLogLogger(cfg.Log.Handler(), slog.LevelDebug),
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
-			return withCaller(ctx, conn, userName)
+			return withCaller(ctx, conn, s.bounds, userName)
 		},
+		ConnState: s.bounds.leave,
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- web.Serve(listener) }()
@@ -144,6 +146,8 @@ func (s *server) answer(handle handler) http.HandlerFunc {
 		who, err := callerOf(r.Context())
 		if err == nil {
 			err = handle(w, r, who)
+		} else {
+			w.Header().Set("Connection", "close") // the next request would get the same answer
 		}
 		if err == nil || r.Context().Err() != nil {
 			return // nobody listens any more, or all is said

@@ -1,0 +1,79 @@
+package api
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"sync"
+
+	"github.com/switchyard-hpc/switchyard/peer"
+)
+
+// What one user, by the kernel's word, may have at the socket at once.
+const (
+	maxConns  = 1024 // connections that are served
+	spare     = 64   // that are told so, before the rest are closed without a word
+	maxBodies = 2    // submissions that are read; more wait
+)
+
+// bounds keep one user from taking all connections, or all memory, from the others.
+type bounds struct {
+	mu     sync.Mutex
+	open   map[net.Conn]int // uid
+	ofUser map[int]int
+	bodies map[int]chan struct{}
+}
+
+func newBounds() *bounds {
+	return &bounds{open: map[net.Conn]int{}, ofUser: map[int]int{}, bodies: map[int]chan struct{}{}}
+}
+
+// enter counts a connection of a user and says whether it is one too many.
+func (b *bounds) enter(conn net.Conn, uid int) (tooMany bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.open[conn] = uid
+	b.ofUser[uid]++
+	if b.ofUser[uid] > maxConns+spare {
+		_ = conn.Close() // the server notices when it reads
+	}
+	return b.ofUser[uid] > maxConns
+}
+
+// leave is the hook of [http.Server] by which connections that have ended leave the count.
+func (b *bounds) leave(conn net.Conn, state http.ConnState) {
+	if state != http.StateClosed {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	uid, counted := b.open[conn]
+	if !counted {
+		return
+	}
+	delete(b.open, conn)
+	if b.ofUser[uid]--; b.ofUser[uid] == 0 {
+		delete(b.ofUser, uid)
+	}
+}
+
+// read has a request of a user wait until its body may be read; done ends that.
+func (b *bounds) read(ctx context.Context, uid int) (done func(), err error) {
+	b.mu.Lock()
+	places := b.bodies[uid]
+	if places == nil {
+		places = make(chan struct{}, maxBodies)
+		b.bodies[uid] = places
+	}
+	b.mu.Unlock()
+	select {
+	case places <- struct{}{}:
+		return func() { <-places }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func tooManyConns() error {
+	return refuse(peer.NotNow, "more than %d connections of yours to the peer are open; close some, or wait for them", maxConns)
+}
