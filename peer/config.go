@@ -43,6 +43,7 @@ type Config struct {
 	PriceSpan    protocol.Duration // how far ahead prices are asked for; default 7 days
 	PriceRefresh protocol.Duration // how often; default 1 h
 	Protect      Protection        // of the own users from guests
+	Doubts       bool              // who does not keep its quotes is asked last; default: that is not looked at
 	NoFacts      bool              // nobody reads facts: make none
 	ExportRemote []string          // variables that leave with every job, as [Export.Allows] reads them; nil: [DefaultExportRemote]
 

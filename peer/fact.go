@@ -42,7 +42,8 @@ const (
 	JobReturned       FactKind = "returned" // recalled, or given up by its site: back in the grid queue
 	JobCancelled      FactKind = "cancel-asked"
 	JobRequeued       FactKind = "requeued"
-	OutputLeft        FactKind = "output-left" // not brought home
+	PartnerQuality    FactKind = "partner-quality" // it is in doubt, or no more
+	OutputLeft        FactKind = "output-left"     // not brought home
 	NeedsOperator     FactKind = "needs-operator"
 	RequeueForced     FactKind = "requeue-forced" // by an operator; the job may run twice
 	SetAside          FactKind = "set-aside"      // the local scheduler has a job that no row knows

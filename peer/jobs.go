@@ -376,6 +376,7 @@ func (j *job) unplace() {
 
 // leaveSite takes the job off its partner's count.
 func (p *Peer) leaveSite(j *job) {
+	p.timers.stop(timer{kind: startTimer, job: j.Spec.Job, epoch: j.Epoch})
 	if one := p.byName[j.Site]; one != nil && j.countsThere {
 		one.jobsThere--
 	}

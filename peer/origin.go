@@ -138,6 +138,9 @@ func (p *Peer) refused(one *partner, m protocol.Refused) {
 	switch {
 	case !m.Full:
 		p.shun(j, one.Site)
+		if one.jobsThere == 0 { // else its limit may have been reached by what it got of the same round
+			p.judge(one, refused)
+		}
 	case p.cfg.Initiation != policy.Cycle: // else the next cycle may ask it again
 		p.shunFor(j, one.Site, min(p.cfg.Cycle, p.cfg.Sigma))
 	}
@@ -174,6 +177,7 @@ func (p *Peer) doubt(one *partner) {
 // handed notes that the partner owns the job.
 func (p *Peer) handed(j *job) {
 	j.Phase, j.Reason = Handed, ""
+	p.watchStart(j)
 	p.timers.stop(timer{kind: jobTimer, job: j.Spec.Job})
 	p.saveJob(j.Spec.Job)
 	p.fact(Fact{
@@ -191,6 +195,9 @@ func (p *Peer) notStarted(one *partner, tag protocol.Tag, why string) {
 	switch j.Phase {
 	case Offered, Granted, Handed, Recalling:
 		p.shun(j, one.Site)
+		if j.Phase == Handed {
+			p.judge(one, returned)
+		}
 		p.comeBack(j, JobReturned, why)
 	case InGridQueue, Holding, AtHome, Collecting:
 	}
@@ -239,6 +246,7 @@ func (p *Peer) status(one *partner, m protocol.Status) {
 	}
 	p.saveJob(m.Tag.Job)
 	if was != m.State && m.State == protocol.Running {
+		p.startedAt(j)
 		p.fact(Fact{Kind: JobStarted, Job: m.Tag.Job, Site: one.Site, Epoch: m.Tag.Epoch, State: m.State})
 	}
 }
@@ -270,6 +278,10 @@ func (p *Peer) result(one *partner, m protocol.Result) {
 	if j.Phase != Granted && j.Phase != Handed && j.Phase != Recalling {
 		return
 	}
+	if m.Outcome.Ran > 0 || j.Started != 0 {
+		p.startedAt(j)
+	}
+	p.endedThere(j, &m.Outcome)
 	if p.rerun(j, m.Outcome) {
 		p.send(one.Site, protocol.ResultAck{Tag: m.Tag})
 		j.Reruns++

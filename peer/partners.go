@@ -30,6 +30,7 @@ type partner struct {
 	growing   bool // one of its questions about growing waits is under way
 	questions questions
 	refusals  tokens.Bucket // refused offers of it that facts tell one by one
+	quality   quality
 	undone    tokens.Bucket // offers of it that may be taken back
 
 	jobsHere, cpusHere int // its open guests
@@ -105,7 +106,7 @@ func (p *Peer) concerns(t timer, site protocol.SiteName) bool {
 	case guestTimer, reportTimer:
 		g := p.guests[t.job]
 		return g != nil && g.Origin == site
-	case runTimer, reclaimTimer, roundTimer, probeTimer, watchTimer, pruneTimer, sigmaTimer, cycleTimer, priceTimer:
+	case runTimer, reclaimTimer, roundTimer, probeTimer, watchTimer, pruneTimer, sigmaTimer, cycleTimer, priceTimer, startTimer:
 	}
 	return false
 }
@@ -164,7 +165,7 @@ func (p *Peer) digestSeen(ev DigestSeen) {
 }
 
 // choosePartners picks whom a round asks: of those that could take one of its
-// jobs the least utilised, equals in an order drawn from the seed.
+// jobs the least utilised, equals in an order drawn from the seed, and last those in doubt.
 func (p *Peer) choosePartners(r *round) []*partner {
 	if p.cfg.Policy.Alone {
 		return nil
@@ -179,10 +180,23 @@ func (p *Peer) choosePartners(r *round) []*partner {
 		return out
 	}
 	p.rng.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
-	slices.SortStableFunc(out, func(a, b *partner) int { return cmp.Compare(a.load.RUS(), b.load.RUS()) })
+	slices.SortStableFunc(out, func(a, b *partner) int {
+		return cmp.Or(compareBools(a.quality.doubtful, b.quality.doubtful), cmp.Compare(a.load.RUS(), b.load.RUS()))
+	})
 	out = out[:p.cfg.Ask]
 	slices.SortFunc(out, func(a, b *partner) int { return cmp.Compare(a.Site, b.Site) })
 	return out
+}
+
+// compareBools orders false before true.
+func compareBools(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
 }
 
 // wanted says whether the partner is to be asked about any job of the round.
@@ -203,7 +217,7 @@ func (p *Peer) asks(r *round, i int, one *partner) bool {
 	if j == nil || !one.couldRun(&r.specs[i]) || j.together() && !one.card.Reserves {
 		return false
 	}
-	return !j.shuns(one.Site, p.now) && (r.reach[i] == everybody || p.volunteersFor(j, one))
+	return !j.shuns(one.Site, p.now) && (r.reach[i] == everybody || p.volunteersFor(j, one)) && !p.avoids(r, i, one)
 }
 
 // mayAsk says whether the partner could run the job and has not just refused it.

@@ -274,7 +274,7 @@ func (p *Peer) askPartner(r *round, one *partner) {
 	a := &ask{partner: one, volunteer: one.volunteer.number}
 	request := protocol.QuoteRequest{Round: r.id, Deadline: p.cfg.Deadline, Reckon: p.reckoning(r), Extra: p.extraOf(r)}
 	for i := range r.specs {
-		if p.asks(r, i, one) {
+		if p.asks(r, i, one) && p.probed(r, i, one, len(a.jobs)) {
 			a.jobs = append(a.jobs, i)
 			spec := r.specs[i]
 			spec.Name = "" // no quote needs it
@@ -284,6 +284,9 @@ func (p *Peer) askPartner(r *round, one *partner) {
 				one.volunteer.left--
 			}
 		}
+	}
+	if one.quality.doubtful && r.asked == 0 {
+		one.quality.probe = p.now.Add(p.cfg.Sigma)
 	}
 	r.asks = append(r.asks, a)
 	p.send(one.Site, request)

@@ -31,6 +31,7 @@ const (
 	sigmaTimer                    // σ: the own utilisation, and jobs that wait for volunteers
 	cycleTimer                    // a round of all jobs
 	priceTimer                    // prices are asked for again
+	startTimer                    // a job of this origin should have started at its partner
 )
 
 // timers is a heap of instants with at most one live entry for each timer.
@@ -110,6 +111,8 @@ func (p *Peer) fire(t timer) {
 		p.beginCycle()
 	case priceTimer:
 		p.askPrices()
+	case startTimer:
+		p.startDue(protocol.Tag{Job: t.job, Epoch: t.epoch})
 	}
 }
 

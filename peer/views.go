@@ -183,6 +183,12 @@ func (p *Peer) partnerView(one *partner) SiteView {
 		Site: one.Site, Link: "up", Age: -1, LastSeen: one.heard,
 		JobsHere: one.jobsHere, JobsSent: one.jobsThere,
 	}
+	if all := one.quality.total(); all > 0 {
+		v.Kept = one.quality.weights[kept] * protocol.PPM / all
+	}
+	if one.quality.doubtful {
+		v.Doubt = one.quality.String()
+	}
 	switch {
 	case one.departed:
 		v.Link, v.Why = "missing", missing(one.jobsThere, one.jobsHere)

@@ -70,7 +70,7 @@ func sitesTable(sites []peer.SiteView, rules api.Rules) *table {
 		if powers {
 			cells = append(cells, powerText(site.Draw, site.Budget))
 		}
-		t.add(append(cells, notes(withheld(site), siteNote(site, rules)))...)
+		t.add(append(cells, notes(withheld(site), plain(site.Doubt), siteNote(site, rules)))...)
 	}
 	return t
 }

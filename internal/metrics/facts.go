@@ -34,7 +34,8 @@ func (m *Metrics) Fact(f peer.Fact) {
 	case peer.Retuned:
 		m.retuned.Inc()
 	case peer.NeedsOperator, peer.PartnerSilent, peer.NameClash, peer.CallFailed, peer.PolicyFailed, peer.MessageOdd,
-		peer.PricesMissing, peer.MemberClash, peer.RequeueForced, peer.SetAside, peer.PartnerMissing, peer.OutputLeft:
+		peer.PricesMissing, peer.MemberClash, peer.RequeueForced, peer.SetAside, peer.PartnerMissing, peer.OutputLeft,
+		peer.PartnerQuality:
 		m.errors.WithLabelValues(string(f.Kind)).Inc()
 	case peer.QuestionDropped:
 		m.dropped.WithLabelValues(string(f.Site), "question").Inc()

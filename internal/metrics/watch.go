@@ -25,6 +25,8 @@ func (m *Metrics) WatchSites(ask func(context.Context) ([]peer.SiteView, error))
 		queued: desc("site_queued_jobs", "Jobs in the site's local queue, as far as is known.", "site"),
 		here:   desc("peer_jobs_here", "Live jobs of the partner at this site.", "peer"),
 		there:  desc("peer_jobs_there", "Live jobs of this site at the partner.", "peer"),
+		kept:   desc("peer_kept_ratio", "Share of this site's latest jobs at the partner that went as it had quoted.", "peer"),
+		doubt:  desc("peer_doubtful", "1 while the partner is asked last, because it does not keep its quotes.", "peer"),
 		draw:   desc("power_draw_watts", "What the jobs that run at this site are taken to draw; 0: not known."),
 		budget: desc("power_budget_watts", "What they may draw now; 0: there is no budget now."),
 		held:   desc("cpus_withheld", "Idle CPUs of this site that its power budget keeps from working now."),
@@ -39,12 +41,13 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 type sites struct {
 	ask                                              func(context.Context) ([]peer.SiteView, error)
 	up, seen, stale, cpus, busy, queued, here, there *prometheus.Desc
+	kept, doubt                                      *prometheus.Desc // of partners
 	draw, budget, held                               *prometheus.Desc // of this site alone
 }
 
 // Describe implements [prometheus.Collector].
 func (s *sites) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{s.up, s.seen, s.stale, s.cpus, s.busy, s.queued, s.here, s.there, s.draw, s.budget, s.held} {
+	for _, d := range []*prometheus.Desc{s.up, s.seen, s.stale, s.cpus, s.busy, s.queued, s.here, s.there, s.kept, s.doubt, s.draw, s.budget, s.held} {
 		out <- d
 	}
 }
@@ -88,6 +91,14 @@ func (s *sites) collect(out chan<- prometheus.Metric, v *peer.SiteView) {
 	gauge(s.up, up)
 	gauge(s.here, float64(v.JobsHere))
 	gauge(s.there, float64(v.JobsSent))
+	if v.Kept > 0 || v.Doubt != "" {
+		doubt := 0.0
+		if v.Doubt != "" {
+			doubt = 1
+		}
+		gauge(s.kept, float64(v.Kept)/protocol.PPM)
+		gauge(s.doubt, doubt)
+	}
 	if v.LastSeen > 0 {
 		gauge(s.seen, unix(v.LastSeen))
 	}

@@ -18,7 +18,6 @@ import (
 
 // caller is who is at the other end of a connection, by the kernel's word.
 type caller struct {
-	uid   int
 	user  string
 	uid   int
 	admin bool // root, or the account of the peer

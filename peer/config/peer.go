@@ -46,6 +46,7 @@ func (c *Config) Peer(parts Parts) peer.Config {
 		Reclaim:     c.Handoff.ReclaimAfter,
 		Remember:    c.Handoff.Remember,
 		Accounts:    parts.Accounts,
+		Doubts:      true,
 		MaxGridJobs: c.Limits.MaxJobs,
 		MaxUserJobs: c.Limits.MaxJobsPerUser,
 		MaxOutput:   c.Results.MaxOutput.Bytes(),

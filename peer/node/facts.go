@@ -266,7 +266,8 @@ func levelOf(kind peer.FactKind) slog.Level {
 	case peer.NameClash, peer.NeedsOperator, peer.PartnerMissing:
 		return slog.LevelError
 	case peer.CallFailed, peer.PolicyFailed, peer.MessageOdd, peer.PartnerSilent, peer.PricesMissing,
-		peer.MemberClash, peer.RequeueForced, peer.SetAside, peer.OutputLeft:
+		peer.MemberClash, peer.RequeueForced, peer.SetAside, peer.OutputLeft,
+		peer.PartnerQuality:
 		return slog.LevelWarn
 	case peer.JobShortcut, peer.RoundOpened, peer.RoundDecided, peer.JobWaits, peer.JobCommitted, peer.JobOffered,
 		peer.JobGranted, peer.OfferRefused, peer.GuestPrepared, peer.GuestClosed, peer.Volunteered,

@@ -104,7 +104,8 @@ func newSite(w *World, o SiteOptions) *Site {
 		s.policy = tc.New(tc.Config{Epsilon: o.Epsilon})
 	}
 	s.cfg = peer.Config{
-		Site: o.Name, Number: o.Number, PublicKey: PublicKey(o.Name, o.Number), Software: "peertest",
+		Doubts: true,
+		Site:   o.Name, Number: o.Number, PublicKey: PublicKey(o.Name, o.Number), Software: "peertest",
 		Capacity: o.Capacity, Policy: s.policy.Info(), Accounts: Accounts{},
 	}
 	s.Batch = NewBatch(engine.Of(o.Capacity), func(tag protocol.Tag) { w.monitor.started(s, tag) })

@@ -1,0 +1,177 @@
+package peer
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// How a partner keeps what it says is judged by this site's own jobs alone, never by what others
+// tell. Each job that it was given, or had quoted, counts as one of these.
+type conduct int
+
+const (
+	kept     conduct = iota // started about when its quote said, or sooner
+	late                    // had not started long after that
+	atOnce                  // failed within seconds, far below its time limit
+	returned                // came back though nobody asked for it
+	refused                 // was refused though it had just been quoted
+	conducts
+)
+
+func (c conduct) String() string {
+	return [...]string{"kept", "started long after its quote said", "failed at once", "came back unasked", "were refused after a quote"}[c]
+}
+
+const (
+	// A job is late when it has not started after lateFactor times the wait that was quoted
+	// and lateMargin: quotes are forecasts, and an honest one may be wrong by its own length.
+	lateFactor = 3
+	lateMargin = 10 * protocol.Minute
+	// A job failed at once when it ran less than quickRun, and asked for at least longRun.
+	quickRun = 5 * protocol.Second
+	longRun  = 10 * protocol.Minute
+
+	// What was seen weighs 15/16 of itself after the next job, so that some twenty jobs are
+	// judged. A partner is doubtful when at least half of eight or more did not go as it said.
+	weightOne    = 1000
+	fadeBy       = 16
+	enoughWeight = 6 * weightOne // of eight jobs, faded
+	manyFailures = 16
+)
+
+// quality is how a partner has kept what it said lately. It is forgotten at a restart.
+type quality struct {
+	weights  [conducts]int
+	failures []uint64 // kinds of jobs that failed at once lately: each counts once
+	doubtful bool
+	probe    protocol.Instant // not before this one is it asked about a job that another could run
+}
+
+func (q *quality) total() (all int) {
+	for _, w := range q.weights {
+		all += w
+	}
+	return all
+}
+
+// judge counts one job of this site at a partner, or at least quoted by it.
+func (p *Peer) judge(one *partner, what conduct) {
+	if !p.cfg.Doubts || one == nil {
+		return
+	}
+	q := &one.quality
+	for i := range q.weights {
+		q.weights[i] -= q.weights[i] / fadeBy
+	}
+	q.weights[what] += weightOne
+	all := q.total()
+	doubtful := all >= enoughWeight && 2*(all-q.weights[kept]) >= all
+	if doubtful == q.doubtful {
+		return
+	}
+	q.doubtful, q.probe = doubtful, p.now.Add(p.cfg.Sigma)
+	text := "it keeps its quotes again"
+	if doubtful {
+		text = q.String()
+	}
+	p.fact(Fact{Kind: PartnerQuality, Site: one.Site, Text: text})
+}
+
+// String says what is known against the partner.
+func (q *quality) String() string {
+	var parts []string
+	all := max(1, q.total())
+	for what := late; what < conducts; what++ {
+		if share := q.weights[what] * 100 / all; share > 0 {
+			parts = append(parts, fmt.Sprintf("%d %% %v", share, what))
+		}
+	}
+	return "asked last, since of the latest jobs " + strings.Join(parts, ", ")
+}
+
+// watchStart sets the time by which a job that was handed over has to have started.
+func (p *Peer) watchStart(j *job) {
+	if !p.cfg.Doubts || j.Hold != 0 || j.QuotedAWT < 0 {
+		return
+	}
+	p.after(lateFactor*j.QuotedAWT+lateMargin, timer{kind: startTimer, job: j.Spec.Job, epoch: j.Epoch})
+}
+
+// startDue looks whether a job has started that should have. A partner that cannot be reached
+// cannot say so, and one whose job is wanted back need not start it.
+func (p *Peer) startDue(tag protocol.Tag) {
+	j := p.jobs[tag.Job]
+	if j == nil || j.Epoch != tag.Epoch || j.Phase != Handed || j.Started != 0 || j.Cancelling {
+		return
+	}
+	if one := p.byName[j.Site]; one != nil && one.linked && !one.silent {
+		p.judge(one, late)
+	}
+}
+
+// startedAt counts a job whose start became known, unless it counted as late already.
+func (p *Peer) startedAt(j *job) {
+	t := timer{kind: startTimer, job: j.Spec.Job, epoch: j.Epoch}
+	if _, waits := p.timers.due[t]; waits {
+		p.timers.stop(t)
+		p.judge(p.byName[j.Site], kept)
+	}
+}
+
+// endedThere counts a job that failed as soon as it ran. The jobs of one user with one name may
+// all have the same fault, so they count once for as long as that is remembered.
+func (p *Peer) endedThere(j *job, outcome *protocol.Outcome) {
+	one := p.byName[j.Site]
+	failed := outcome.State == protocol.Failed || outcome.State == protocol.NodeFail
+	if one == nil || !failed || outcome.Ran >= quickRun || j.Spec.WallTime < longRun {
+		return
+	}
+	q := &one.quality
+	for _, known := range q.failures {
+		if known == j.Spec.Like {
+			return
+		}
+	}
+	if q.failures = append(q.failures, j.Spec.Like); len(q.failures) > manyFailures {
+		q.failures = q.failures[1:]
+	}
+	p.judge(one, atOnce)
+}
+
+// avoids says whether a job of a round is not for a doubtful partner: another one, or this
+// site, could run it. From time to time it gets one job all the same, to show that it has
+// changed. People who ask see its quotes as ever.
+func (p *Peer) avoids(r *round, i int, one *partner) bool {
+	if !one.quality.doubtful || r.asked != 0 || !p.elsewhere(r, i, one) {
+		return false
+	}
+	return one.jobsThere > 0 || p.now < one.quality.probe
+}
+
+// elsewhere says whether a job could run here, or at a partner that is not in doubt.
+func (p *Peer) elsewhere(r *round, i int, but *partner) bool {
+	spec, j := &r.specs[i], r.job(p, i)
+	if j == nil {
+		return false
+	}
+	if p.homeRefuses(j, *spec) == "" && p.cfg.Capacity.Fits(spec.On(&p.cfg.Capacity)) == "" {
+		return true
+	}
+	for _, one := range p.partners {
+		if one != but && one.usable() && !one.quality.doubtful && one.couldRun(spec) && !j.shuns(one.Site, p.now) &&
+			(one.card.Reserves || !j.together()) {
+			return true
+		}
+	}
+	return false
+}
+
+// probed bounds what a doubtful partner is asked about to one job that others could run.
+func (p *Peer) probed(r *round, i int, one *partner, asked int) bool {
+	if !one.quality.doubtful || r.asked != 0 || !p.elsewhere(r, i, one) {
+		return true
+	}
+	return asked == 0
+}

@@ -1,0 +1,274 @@
+package peer_test
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// manner is how a partner treats the jobs that it is given.
+type manner struct {
+	quotes protocol.Duration // AWT
+	starts protocol.Duration // after it has accepted; 0: never
+	runs   protocol.Duration // then it ends; 0: never
+	state  protocol.State
+	refuse bool // every offer
+}
+
+// judged is site a, whose own machine is too small for its jobs, with partners of some manner.
+type judged struct {
+	t       *testing.T
+	peer    *peer.Peer
+	now     protocol.Instant
+	wake    protocol.Instant
+	manners map[protocol.SiteName]manner
+	given   map[protocol.SiteName]int // jobs that the partner was granted
+	asked   map[protocol.SiteName]int // jobs that it was asked about
+	later   []delayed
+	names   int
+}
+
+type delayed struct {
+	at   protocol.Instant
+	from protocol.SiteName
+	body protocol.Message
+}
+
+func newJudged(t *testing.T, manners map[protocol.SiteName]manner) *judged {
+	t.Helper()
+	cfg := goodConfig()
+	cfg.Capacity, cfg.Partners, cfg.Doubts = protocol.Capacity{CPUs: 1, Nodes: 1}, nil, true
+	for site := range manners {
+		cfg.Partners = append(cfg.Partners, peer.Partner{Site: site, MaxJobs: 1000})
+	}
+	p, err := peer.New(cfg, 1, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := &judged{
+		t: t, peer: p, now: peertest.Epoch, manners: manners,
+		given: map[protocol.SiteName]int{}, asked: map[protocol.SiteName]int{},
+	}
+	j.step(peer.Tick{})
+	for i, one := range cfg.WithDefaults().Partners {
+		j.step(peer.Connected{Card: protocol.Card{
+			Site: one.Site, Number: protocol.SiteNumber(i + 2), Protocol: protocol.ProtocolVersion, Incarnation: 1, FirstStart: 1,
+			Capacity: protocol.Capacity{CPUs: 8, Nodes: 8},
+		}})
+	}
+	return j
+}
+
+func (j *judged) step(ev peer.Event) (answers []peer.Answer) {
+	ready := j.peer.Step(j.now, ev)
+	j.wake = ready.Wake
+	for _, m := range ready.Messages {
+		j.answerAs(m.To, m.Body)
+	}
+	for _, call := range ready.Calls {
+		switch op := call.Op.(type) {
+		case peer.QuoteOp:
+			result := peer.QuoteResult{Load: protocol.Load{CPUs: 1}}
+			for range op.Query.Jobs {
+				result.Quotes = append(result.Quotes, protocol.Quote{Declined: "too small"})
+			}
+			j.step(peer.CallDone{ID: call.ID, Result: result})
+		case peer.DecideOp:
+			decisions, hint, err := tc.New(tc.Config{}).Decide(op.Snapshot)
+			j.step(peer.CallDone{ID: call.ID, Result: peer.DecideResult{Decisions: decisions, Hint: hint}, Err: err})
+		}
+	}
+	return ready.Answers
+}
+
+// answerAs has a partner answer in its manner, soon or later.
+func (j *judged) answerAs(site protocol.SiteName, body protocol.Message) {
+	how := j.manners[site]
+	say := func(after protocol.Duration, m protocol.Message) {
+		j.later = append(j.later, delayed{j.now.Add(after), site, m})
+	}
+	switch m := body.(type) {
+	case protocol.QuoteRequest:
+		reply := protocol.QuoteReply{Round: m.Round, Load: protocol.Load{CPUs: 8}, Free: 8, Accept: 1000}
+		for _, spec := range m.Jobs {
+			reply.Quotes = append(reply.Quotes, protocol.Quote{Job: spec.Job, AWT: how.quotes, ERT: spec.WallTime})
+		}
+		j.asked[site] += len(m.Jobs)
+		say(1, reply)
+	case protocol.Offer:
+		tag := protocol.Tag{Job: m.Spec.Job, Epoch: m.Epoch}
+		if how.refuse {
+			say(1, protocol.Refused{Tag: tag, Reason: "not today"})
+			return
+		}
+		say(1, protocol.Prepared{Tag: tag})
+	case protocol.Grant:
+		j.given[site]++
+		say(1, protocol.Accept{Tag: m.Tag})
+		if how.starts > 0 {
+			say(how.starts, protocol.Status{Tag: m.Tag, Seq: 1, State: protocol.Running})
+		}
+		if how.starts > 0 && how.runs > 0 {
+			say(how.starts+how.runs, protocol.Result{Tag: m.Tag, Outcome: protocol.Outcome{State: how.state, Ran: how.runs}})
+		}
+	}
+}
+
+// pass lets time pass, in the order of what happens.
+func (j *judged) pass(d protocol.Duration) {
+	for end := j.now.Add(d); ; {
+		slices.SortStableFunc(j.later, func(a, b delayed) int { return cmp.Compare(a.at, b.at) })
+		next := end
+		if len(j.later) > 0 {
+			next = min(next, j.later[0].at)
+		}
+		if j.wake > 0 {
+			next = min(next, max(j.wake, j.now))
+		}
+		j.now = next
+		switch {
+		case len(j.later) > 0 && j.later[0].at <= j.now:
+			m := j.later[0]
+			j.later = j.later[1:]
+			j.step(peer.MessageIn{From: m.from, Body: m.body})
+		case j.wake > 0 && j.wake <= j.now:
+			j.step(peer.Tick{})
+		default:
+			return
+		}
+	}
+}
+
+// submits has a user hand in jobs one after the other.
+func (j *judged) submits(jobs int, every protocol.Duration) {
+	for range jobs {
+		ev := submission(1)
+		j.names++
+		ev.Jobs[0].Spec.Name = strings.Repeat("x", j.names)
+		ev.Jobs[0].Spec.CPUs = 2
+		j.step(ev)
+		j.pass(every)
+	}
+}
+
+func (j *judged) view(site protocol.SiteName) peer.SiteView {
+	for _, answer := range j.step(peer.AskSites{Asked: 9}) {
+		sites, _ := answer.Reply.(peer.Sites)
+		for _, one := range sites.Sites {
+			if one.Site == site {
+				return one
+			}
+		}
+	}
+	j.t.Fatal("no such site")
+	return peer.SiteView{}
+}
+
+var honest = manner{quotes: 10 * protocol.Minute, starts: 8 * protocol.Minute, runs: protocol.Minute, state: protocol.Completed}
+
+// TestPartnerThatDoesNotKeepItsQuotes takes jobs by promising more than the honest one. After some
+// jobs it is in doubt, the reason is shown, and but for a job now and then all go elsewhere.
+func TestPartnerThatDoesNotKeepItsQuotes(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		manner manner
+		why    string
+	}{
+		"quotes 0 and sits":  {manner{}, "100 % started long after"},
+		"starts much later":  {manner{starts: protocol.Hour, runs: protocol.Minute, state: protocol.Completed}, "started long after"},
+		"ends jobs at once":  {manner{starts: 1, runs: protocol.Second, state: protocol.Failed}, "failed at once"},
+		"refuses every time": {manner{refuse: true}, "100 % were refused after a quote"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			j := newJudged(t, map[protocol.SiteName]manner{"b": test.manner, "c": honest})
+			j.submits(30, 2*protocol.Minute)
+			j.pass(protocol.Hour)
+			view := j.view("b")
+			if !strings.HasPrefix(view.Doubt, "asked last") || !strings.Contains(view.Doubt, test.why) || view.Kept > 500_000 {
+				t.Fatalf("after 30 jobs: %q, %d ppm kept", view.Doubt, view.Kept)
+			}
+			before, c := j.asked["b"], j.given["c"]
+			j.submits(60, 2*protocol.Minute)
+			if asked := j.asked["b"] - before; asked > 25 { // one for each σ of five minutes
+				t.Errorf("it was asked about %d of 60 jobs", asked)
+			}
+			if got := j.given["c"] - c; got < 35 {
+				t.Errorf("the honest partner got %d of 60 jobs", got)
+			}
+			if view = j.view("c"); view.Doubt != "" || view.Kept != protocol.PPM {
+				t.Errorf("the honest partner: %q, %d ppm", view.Doubt, view.Kept)
+			}
+		})
+	}
+}
+
+// TestDoubtfulPartnerIsAskedWhenNobodyElseIs, since a bad chance is better than none.
+func TestDoubtfulPartnerIsAskedWhenNobodyElseIs(t *testing.T) {
+	t.Parallel()
+	j := newJudged(t, map[protocol.SiteName]manner{"b": {}})
+	j.submits(30, 2*protocol.Minute)
+	j.pass(protocol.Hour)
+	if j.view("b").Doubt == "" {
+		t.Fatal("it is not in doubt")
+	}
+	before := j.given["b"]
+	j.submits(10, protocol.Minute)
+	if got := j.given["b"] - before; got != 10 {
+		t.Errorf("it got %d of 10 jobs that nobody else can run", got)
+	}
+}
+
+// TestPartnersThatAreNotToBlame are busy and say so, are a little late, or run scripts of one
+// user that are all wrong.
+func TestPartnersThatAreNotToBlame(t *testing.T) {
+	t.Parallel()
+	for name, how := range map[string]manner{
+		"busy":          {quotes: 5 * protocol.Hour, starts: 6 * protocol.Hour, runs: protocol.Minute, state: protocol.Completed},
+		"a little late": {starts: 9 * protocol.Minute, runs: protocol.Minute, state: protocol.Completed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			j := newJudged(t, map[protocol.SiteName]manner{"b": how})
+			j.submits(30, protocol.Minute)
+			j.pass(protocol.Day)
+			if view := j.view("b"); view.Doubt != "" || view.Kept != protocol.PPM {
+				t.Errorf("%q, %d ppm", view.Doubt, view.Kept)
+			}
+		})
+	}
+	t.Run("wrong scripts", func(t *testing.T) {
+		t.Parallel()
+		j := newJudged(t, map[protocol.SiteName]manner{"b": {starts: 1, runs: protocol.Second, state: protocol.Failed}})
+		for range 40 {
+			j.names = 0 // one name
+			j.submits(1, protocol.Minute)
+		}
+		if view := j.view("b"); view.Doubt != "" {
+			t.Errorf("%q, %d ppm", view.Doubt, view.Kept)
+		}
+	})
+}
+
+// TestDoubtEnds when the jobs that the partner still gets go well.
+func TestDoubtEnds(t *testing.T) {
+	t.Parallel()
+	j := newJudged(t, map[protocol.SiteName]manner{"b": {starts: protocol.Hour, runs: protocol.Minute, state: protocol.Completed}, "c": honest})
+	j.submits(30, 2*protocol.Minute)
+	j.pass(2 * protocol.Hour)
+	if j.view("b").Doubt == "" {
+		t.Fatal("it is not in doubt")
+	}
+	j.manners["b"] = manner{starts: 1, runs: protocol.Minute, state: protocol.Completed}
+	j.submits(100, 2*protocol.Minute)
+	if view := j.view("b"); view.Doubt != "" {
+		t.Errorf("after 100 jobs: %q, %d ppm", view.Doubt, view.Kept)
+	}
+}
