@@ -82,7 +82,11 @@ func TestPatternsForTheRaceDetectorNameTests(t *testing.T) {
 func TestPlainPatternsNameTestsOfTheirRoomAlone(t *testing.T) {
 	t.Parallel()
 	rules := archtest.Rules{Rooms: []archtest.Room{
-		{Path: "a", Plain: "^TestSim"}, {Path: "b"}, {Path: "c", Pure: true}, {Path: "d", Plain: "^TestGone"}, {Path: "e", Plain: "("},
+		{Path: "a", Plain: "^TestSim"},
+		{Path: "b"},
+		{Path: "c", Pure: true},
+		{Path: "d", Plain: "^TestGone"},
+		{Path: "e", Plain: "("},
 		{Path: "f", Race: "Simple"},
 	}}
 	module := &archtest.Module{}
