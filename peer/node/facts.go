@@ -57,7 +57,7 @@ func (l *factLog) add(facts []peer.Fact) error {
 		if f.Job == 0 && !ofAll(f.Kind) {
 			continue
 		}
-		value, err := json.Marshal(f)
+		value, err := json.Marshal(storedFact{Fact: *f})
 		if err != nil {
 			return fmt.Errorf("fact %s of job %d: %w", f.Kind, f.Job, err)
 		}
@@ -72,6 +72,14 @@ func (l *factLog) add(facts []peer.Fact) error {
 		time.AfterFunc(factDelay, l.ring)
 	}
 	return nil
+}
+
+// storedFact is a fact without what its key says: there are many.
+type storedFact struct {
+	peer.Fact
+
+	At  protocol.Instant `json:"at_ms,omitempty"` // always 0, in place of the fact's own
+	Job protocol.JobID   `json:"job,omitempty"`   // likewise
 }
 
 // ofAll says whether a fact about no job belongs to the stories of all jobs that
@@ -165,6 +173,7 @@ func decodeFacts(values map[string][]byte) ([]peer.Fact, error) {
 		if err := json.Unmarshal(values[key], &facts[i]); err != nil {
 			return nil, fmt.Errorf("fact %s: %w", key, err)
 		}
+		facts[i].Job, facts[i].At = factJob(key), factTime(key)
 	}
 	return facts, nil
 }
@@ -176,12 +185,26 @@ func factKey(id protocol.JobID, at protocol.Instant, seq uint64) string {
 
 func factPrefix(id protocol.JobID) string { return fmt.Sprintf("%016d-", id) }
 
-// factTime reads the time out of a key.
-func factTime(key string) (protocol.Instant, bool) {
+// factTime reads the time out of a key; of a key that is none it is the last one there is,
+// so that the fact stays.
+func factTime(key string) protocol.Instant {
 	_, rest, _ := strings.Cut(key, "-")
-	digits, _, ok := strings.Cut(rest, "-")
+	digits, _, _ := strings.Cut(rest, "-")
 	at, err := strconv.ParseInt(digits, 10, 64)
-	return protocol.Instant(at), ok && err == nil
+	if err != nil {
+		return math.MaxInt64
+	}
+	return protocol.Instant(at)
+}
+
+// factJob reads the job out of a key; 0: it is about all jobs that wait.
+func factJob(key string) protocol.JobID {
+	digits, _, _ := strings.Cut(key, "-")
+	id, err := strconv.ParseUint(digits, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return protocol.JobID(id)
 }
 
 // Explain lists what happened to a job, in order, and while it waited to be placed

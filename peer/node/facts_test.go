@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -169,4 +170,23 @@ func TestRestore(t *testing.T) {
 	if _, err = node.Restore(store); err == nil {
 		t.Error("a row that is no JSON was restored")
 	}
+}
+
+// TestStoredFactsRepeatNothing expects a fact as it was told from a row that leaves out what
+// its key says.
+func TestStoredFactsRepeatNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t, teller())
+		r.tell(7, 1)
+		time.Sleep(node.FactDelay * 2)
+		facts, err := r.Explain(7)
+		if err != nil || len(facts) != 1 || facts[0].Job != 7 || facts[0].At != protocol.InstantOf(time.Now().Add(-node.FactDelay*2)) {
+			t.Errorf("got %+v, %v", facts, err)
+		}
+		rows, err := r.store.Scan("fact", "", false, 10)
+		if err != nil || len(rows) != 1 || strings.Contains(string(rows[0].Value), "at_ms") || strings.Contains(string(rows[0].Value), `"job"`) {
+			t.Errorf("stored %s, %v", rows, err)
+		}
+		_ = r.end()
+	})
 }

@@ -110,7 +110,7 @@ func (n *Node) pruneFacts(ctx context.Context, before protocol.Instant, jobs []s
 		}
 		job, _, _ := strings.Cut(row.Key, "-")
 		_, gone := slices.BinarySearch(jobs, job)
-		if at, ok := factTime(row.Key); !gone && (!ok || at >= before) {
+		if !gone && factTime(row.Key) >= before {
 			continue
 		}
 		count++
