@@ -2,6 +2,7 @@ package peer
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -129,10 +130,8 @@ func (p *Peer) endedThere(j *job, outcome *protocol.Outcome) {
 		return
 	}
 	q := &one.quality
-	for _, known := range q.failures {
-		if known == j.Spec.Like {
-			return
-		}
+	if slices.Contains(q.failures, j.Spec.Like) {
+		return
 	}
 	if q.failures = append(q.failures, j.Spec.Like); len(q.failures) > manyFailures {
 		q.failures = q.failures[1:]

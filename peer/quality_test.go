@@ -72,7 +72,7 @@ func (j *judged) step(ev peer.Event) (answers []peer.Answer) {
 		j.answerAs(m.To, m.Body)
 	}
 	for _, call := range ready.Calls {
-		switch op := call.Op.(type) {
+		switch op := call.Op.(type) { //nolint:gochecksumtype // the others need no answer here
 		case peer.QuoteOp:
 			result := peer.QuoteResult{Load: protocol.Load{CPUs: 1}}
 			for range op.Query.Jobs {
@@ -93,7 +93,7 @@ func (j *judged) answerAs(site protocol.SiteName, body protocol.Message) {
 	say := func(after protocol.Duration, m protocol.Message) {
 		j.later = append(j.later, delayed{j.now.Add(after), site, m})
 	}
-	switch m := body.(type) {
+	switch m := body.(type) { //nolint:gochecksumtype // the others need no answer
 	case protocol.QuoteRequest:
 		reply := protocol.QuoteReply{Round: m.Round, Load: protocol.Load{CPUs: 8}, Free: 8, Accept: 1000}
 		for _, spec := range m.Jobs {
@@ -110,7 +110,7 @@ func (j *judged) answerAs(site protocol.SiteName, body protocol.Message) {
 		say(1, protocol.Prepared{Tag: tag})
 	case protocol.Grant:
 		j.given[site]++
-		say(1, protocol.Accept{Tag: m.Tag})
+		say(1, protocol.Accept(m))
 		if how.starts > 0 {
 			say(how.starts, protocol.Status{Tag: m.Tag, Seq: 1, State: protocol.Running})
 		}

@@ -10,8 +10,6 @@ import (
 // block is the least run of zeros that becomes a hole, as file systems have them.
 const block = 4096
 
-var zeros [block]byte
-
 // File is what is written to: an [os.File].
 type File interface {
 	io.WriterAt
@@ -26,7 +24,7 @@ func Append(f File, size int64, data []byte) (int64, error) {
 	for len(data) > 0 {
 		n := min(block-int(size%block), len(data))
 		piece := data[:n]
-		hole = n == block && bytes.Equal(piece, zeros[:])
+		hole = n == block && len(bytes.TrimLeft(piece, "\x00")) == 0
 		if !hole {
 			if _, err := f.WriteAt(piece, size); err != nil {
 				return 0, err

@@ -45,7 +45,7 @@ func TestCopy(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer f.Close() //nolint:errcheck // it is only read from here on
+			defer f.Close()
 			if err = sparse.Copy(f, bytes.NewReader(data)); err != nil {
 				t.Fatal(err)
 			}

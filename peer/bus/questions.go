@@ -12,8 +12,8 @@ import (
 // and questionCost for itself. The largest rounds of an honest partner have 16,384 jobs and
 // come once a minute.
 const (
-	questionRate  = 4096 // tokens a second
-	questionBurst = 65_536
+	questionRate  = 2048 // tokens a second
+	questionBurst = 32_768
 	questionCost  = 16
 
 	maxQuestions     = 4 // that wait

@@ -22,8 +22,8 @@ func (n *Node) collect(ctx context.Context, op peer.CollectOp) (peer.Result, err
 	parts, err := n.parts(op)
 	defer func() {
 		for _, part := range parts {
-			if err := part.Close(); err != nil {
-				n.log.Warn("part_not_closed", "job", op.Tag.String(), "error", err)
+			if closed := part.Close(); closed != nil {
+				n.log.Warn("part_not_closed", "job", op.Tag.String(), "error", closed)
 			}
 		}
 	}()

@@ -143,19 +143,8 @@ func (d *Dir) prune(now time.Time, newest string) {
 		total += f.bytes
 	}
 	for _, f := range files {
-		age := now.Sub(f.since)
-		part := strings.HasPrefix(f.name, ".part-") || strings.HasSuffix(f.name, partSuffix)
-		why := ""
-		switch {
-		case f.name == newest:
-		case part && age > partAge:
-			why = fmt.Sprintf("nothing of it has come for %v", partAge)
-		case !part && d.KeepFor > 0 && age > d.KeepFor:
-			why = fmt.Sprintf("it is older than %v", d.KeepFor)
-		case !part && d.MaxKept > 0 && total > d.MaxKept:
-			why = fmt.Sprintf("kept results take more than %d MiB", d.MaxKept>>20)
-		}
-		if why == "" || os.Remove(filepath.Join(d.Path, f.name)) != nil {
+		why := d.tooMuch(f, now.Sub(f.since), total)
+		if why == "" || f.name == newest || os.Remove(filepath.Join(d.Path, f.name)) != nil {
 			continue
 		}
 		total -= f.bytes
@@ -163,6 +152,21 @@ func (d *Dir) prune(now time.Time, newest string) {
 			d.Removed(f.name, why)
 		}
 	}
+}
+
+// tooMuch says why a file is removed, of an age and when all take so much; empty: it stays.
+func (d *Dir) tooMuch(f keptFile, age time.Duration, total int64) string {
+	part := strings.HasPrefix(f.name, ".part-") || strings.HasSuffix(f.name, partSuffix)
+	switch {
+	case part && age > partAge:
+		return fmt.Sprintf("nothing of it has come for %v", partAge)
+	case part:
+	case d.KeepFor > 0 && age > d.KeepFor:
+		return fmt.Sprintf("it is older than %v", d.KeepFor)
+	case d.MaxKept > 0 && total > d.MaxKept:
+		return fmt.Sprintf("kept results take more than %d MiB", d.MaxKept>>20)
+	}
+	return ""
 }
 
 // files are those of the directory, the oldest first.
