@@ -16,7 +16,8 @@ const (
 	maxBodies = 2    // submissions that are read; more wait
 )
 
-// bounds keep one user from taking all connections, or all memory, from the others.
+// bounds keep one user from taking all connections, or all memory, from the others. The zero
+// value is ready for use.
 type bounds struct {
 	mu     sync.Mutex
 	open   map[net.Conn]int // uid
@@ -24,14 +25,13 @@ type bounds struct {
 	bodies map[int]chan struct{}
 }
 
-func newBounds() *bounds {
-	return &bounds{open: map[net.Conn]int{}, ofUser: map[int]int{}, bodies: map[int]chan struct{}{}}
-}
-
 // enter counts a connection of a user and says whether it is one too many.
 func (b *bounds) enter(conn net.Conn, uid int) (tooMany bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.open == nil {
+		b.open, b.ofUser = map[net.Conn]int{}, map[int]int{}
+	}
 	b.open[conn] = uid
 	b.ofUser[uid]++
 	if b.ofUser[uid] > maxConns+spare {
@@ -61,6 +61,9 @@ func (b *bounds) leave(conn net.Conn, state http.ConnState) {
 func (b *bounds) read(ctx context.Context, uid int) (done func(), err error) {
 	b.mu.Lock()
 	places := b.bodies[uid]
+	if b.bodies == nil {
+		b.bodies = map[int]chan struct{}{}
+	}
 	if places == nil {
 		places = make(chan struct{}, maxBodies)
 		b.bodies[uid] = places

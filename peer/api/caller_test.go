@@ -111,7 +111,7 @@ func TestStrangersAreTurnedAway(t *testing.T) {
 	}
 	left, right := net.Pipe()
 	defer func() { _ = errors.Join(left.Close(), right.Close()) }()
-	if _, err := callerOf(withCaller(t.Context(), left, newBounds(), userName)); err == nil {
+	if _, err := callerOf(withCaller(t.Context(), left, new(bounds), userName)); err == nil {
 		t.Error("a connection that is no unix socket has a caller")
 	}
 }
@@ -155,7 +155,7 @@ func TestUserName(t *testing.T) {
 func TestBodiesOfOneUserAreReadInTurn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newBounds()
+		b := new(bounds)
 		var done []func()
 		for _, uid := range []int{1000, 1000, 1001} {
 			one, err := b.read(t.Context(), uid)

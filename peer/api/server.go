@@ -61,7 +61,7 @@ const (
 type server struct {
 	Config
 	started time.Time
-	bounds  *bounds
+	bounds  bounds
 }
 
 // Serve answers at the socket until ctx ends. The error says why it could not.
@@ -73,7 +73,7 @@ func Serve(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	s := &server{Config: cfg, started: time.Now(), bounds: newBounds()}
+	s := &server{Config: cfg, started: time.Now()}
 	web := &http.Server{
 		Handler:           s.routes(),
 		ReadHeaderTimeout: 10 * time.Second,
@@ -82,7 +82,7 @@ func Serve(ctx context.Context, cfg Config) error {
 		ErrorLog:          slog.NewLogLogger(cfg.Log.Handler(), slog.LevelDebug),
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
-			return withCaller(ctx, conn, s.bounds, userName)
+			return withCaller(ctx, conn, &s.bounds, userName)
 		},
 		ConnState: s.bounds.leave,
 	}
