@@ -1,0 +1,109 @@
+package main
+
+import (
+	"os"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// hostile is text as only somebody sends it who wants to fool who reads it.
+const hostile = "a\u202eb\u200b\x1b[2J\r\nc"
+
+// soil puts hostile text into every string of a value, and something into all else.
+func soil(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(hostile)
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		soil(v.Index(0))
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		soil(v.Elem())
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				soil(v.Field(i))
+			}
+		}
+	default:
+		switch {
+		case v.CanInt():
+			v.SetInt(7)
+		case v.CanUint():
+			v.SetUint(2)
+		}
+	}
+}
+
+// soiled is a value full of hostile text.
+func soiled[T any]() (value T) {
+	soil(reflect.ValueOf(&value).Elem())
+	return value
+}
+
+// soiledFacts has a fact of each kind.
+func soiledFacts(t *testing.T) (facts []peer.Fact) {
+	t.Helper()
+	source, err := os.ReadFile("../../peer/fact.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range regexp.MustCompile(`(?m)^\t\w+ .*FactKind += "([a-z-]+)"|^\t\w+ += "([a-z-]+)"`).FindAllStringSubmatch(string(source), -1) {
+		fact := soiled[peer.Fact]()
+		fact.Kind = peer.FactKind(kind[1] + kind[2])
+		facts = append(facts, fact)
+	}
+	if len(facts) < 20 {
+		t.Fatalf("%d kinds of facts were found", len(facts))
+	}
+	return facts
+}
+
+// TestTextOfOthersIsEscaped: whatever a partner, a user or a plugin has written into a name, a
+// reason or a note, no command prints a character of it that cannot be seen.
+func TestTextOfOthersIsEscaped(t *testing.T) {
+	t.Parallel()
+	job, held := soiled[peer.JobView](), soiled[peer.JobView]()
+	job.ID, job.State, held.ID, held.State = someID, protocol.Failed, someID+1, protocol.Pending
+	queue := peer.Queue{Jobs: []peer.JobView{job, held}}
+	replies := map[reflect.Type]peer.Reply{
+		reflect.TypeFor[peer.AskQueue]():     queue,
+		reflect.TypeFor[peer.AskSites]():     soiled[peer.Sites](),
+		reflect.TypeFor[peer.AskWarehouse](): soiled[peer.Warehouse](),
+		reflect.TypeFor[peer.TestSubmit]():   soiled[peer.Quoted](),
+		reflect.TypeFor[peer.Submit]():       peer.Submitted{Jobs: []protocol.JobID{someID}, Notices: []string{hostile}},
+	}
+	n := &fakeNode{
+		jobs: map[protocol.JobID]peer.JobView{job.ID: job, held.ID: held}, facts: soiledFacts(t), notes: []string{hostile},
+		reload: func() (api.Reloaded, error) { return soiled[api.Reloaded](), nil },
+		replyF: func(ev peer.Event) (peer.Reply, error) {
+			if reply, ok := replies[reflect.TypeOf(ev)]; ok {
+				return reply, nil
+			}
+			return nil, no{soiled[peer.Refusal]()}
+		},
+	}
+	socket, id, other := serve(t, n), job.ID.String(), held.ID.String()
+	for _, args := range [][]string{
+		{"queue"}, {"status", id, other}, {"status"}, {"explain", id}, {"explain", "--long", id}, {"sites"},
+		{"warehouse"}, {"warehouse", "--all"}, {"warehouse", "mesh"}, {"quote"}, {"quote", "--long"}, {"quote", "--pareto"}, {"submit"},
+		{"submit", "--wait"}, {"cancel", id}, {"reload"}, {"logs", other},
+	} {
+		got := command(t, socket, goodScript, args...)
+		for line := range strings.Lines(got.stdout + got.stderr) {
+			if err := protocol.CheckText(strings.TrimSuffix(line, "\n")); err != nil {
+				t.Errorf("%q prints %q: %v", args, line, err)
+			}
+		}
+		if !strings.Contains(got.stdout+got.stderr, `\u202e`) {
+			t.Errorf("%q prints nothing of it, so that nothing is tried: %+v", args, got)
+		}
+	}
+}
