@@ -23,7 +23,7 @@ func TestSubmitPrintsTheLineThatToolsParse(t *testing.T) {
 	got := command(t, socket, goodScript, "submit", "-p", "debug", "-", "data.txt", "-x")
 	want := result{
 		0, "Submitted batch job 1000000000042\n",
-		"switchyard: command line: --partition is ignored\nswitchyard: be?[1mware\n",
+		"switchyard: command line: --partition is ignored\nswitchyard: be\\u001b[1mware\n",
 	}
 	if got != want {
 		t.Errorf("got %+v", got)
