@@ -63,7 +63,7 @@ func (p *Peer) judgeCards() {
 		}
 		p.claimNumber(one)
 		why := p.incompatible(one)
-		if why != "" && why != one.refused {
+		if why != "" && why != one.refused && why != one.doubtful() {
 			p.fact(Fact{Kind: NameClash, Site: one.Site, Text: why})
 		}
 		one.refused = why
@@ -73,6 +73,9 @@ func (p *Peer) judgeCards() {
 // incompatible says why no jobs can be exchanged with the partner; empty: they can.
 func (p *Peer) incompatible(one *partner) string {
 	card := one.card
+	if why := one.doubtful(); why != "" {
+		return why
+	}
 	if card.Protocol != protocol.ProtocolVersion {
 		return fmt.Sprintf("speaks protocol %d, this site %d", card.Protocol, protocol.ProtocolVersion)
 	}

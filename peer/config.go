@@ -50,6 +50,8 @@ type Config struct {
 	// Watermark is how often partners are told, at most, how far this store has come, so that
 	// a restored or copied one is known; 0: never, and partners' marks are not kept.
 	Watermark protocol.Duration
+	Witness   protocol.Life // what the shell's own file remembers of this store; zero: it has none
+	Machine   string        // that the state directory is on, in words, the same at every start there; empty: not known
 
 	Reserves bool                      // the batch system is a [localsched.Reserver]
 	Costs    Costs                     // what the site charges; nil: nothing but Power's energy

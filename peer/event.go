@@ -90,6 +90,21 @@ type Requeue struct {
 	Admin bool   // may requeue anybody's
 }
 
+// AskRecovery asks what is wrong with the store, if anything, and what a [Recover] would do.
+// Answered by [Recovery].
+type AskRecovery struct{ Asked AskID }
+
+// Recover is an operator's word that this store goes on, though it is older than what has been
+// seen of this site, or another peer ran as this one. Answered by [Recovery] or [Refusal].
+type Recover struct {
+	Asked   AskID
+	Requeue bool // jobs that may have run since are run again
+	Cancel  bool // they are cancelled
+	User    string
+	UID     int // of the user, for the audit
+	Admin   bool
+}
+
 // Retune changes how rounds are opened and decided, from here on. Answered by
 // [Done] or [Refusal]. The shell must ask the policy of that name by the time it
 // hands this in.
@@ -141,6 +156,8 @@ func (CallDone) event()     {}
 func (Submit) event()       {}
 func (Cancel) event()       {}
 func (Requeue) event()      {}
+func (AskRecovery) event()  {}
+func (Recover) event()      {}
 func (Retune) event()       {}
 func (TestSubmit) event()   {}
 func (AskQueue) event()     {}

@@ -45,8 +45,11 @@ const (
 	PartnerQuality    FactKind = "partner-quality" // it is in doubt, or no more
 	OutputLeft        FactKind = "output-left"     // not brought home
 	NeedsOperator     FactKind = "needs-operator"
-	RequeueForced     FactKind = "requeue-forced" // by an operator; the job may run twice
-	SetAside          FactKind = "set-aside"      // the local scheduler has a job that no row knows
+	RecoveryNeeded    FactKind = "recovery-needed" // the store is older than what was seen of this site; nothing is started
+	Recovered         FactKind = "recovered"       // an operator says that this store goes on
+	TwoPeers          FactKind = "two-peers"       // two peers run as one site
+	RequeueForced     FactKind = "requeue-forced"  // by an operator; the job may run twice
+	SetAside          FactKind = "set-aside"       // the local scheduler has a job that no row knows
 	GuestPrepared     FactKind = "guest-prepared"
 	GuestRefused      FactKind = "guest-refused"
 	GuestOwned        FactKind = "guest-owned"

@@ -154,7 +154,7 @@ func (p *Peer) sigmaDue() {
 			return
 		}
 		p.setLoad(quoted.Load)
-		if p.load.RUS() < p.cfg.Delta {
+		if p.load.RUS() < p.cfg.Delta && p.stopped() == "" {
 			p.volunteer()
 		}
 	})

@@ -29,6 +29,10 @@ const (
 
 // submit takes jobs in, all or none.
 func (p *Peer) submit(ev Submit) {
+	if p.listening && p.site.Recovery == "" && p.twin.Boot == 0 {
+		p.early = append(p.early, ev)
+		return
+	}
 	key := ev.User + "\x00" + ev.Key
 	if row, ok := p.dedup[key]; ok && ev.Key != "" {
 		p.answer(ev.Asked, Submitted{Jobs: p.idsFrom(row.First, row.Count)})
@@ -110,6 +114,9 @@ func expand(name string, id protocol.JobID) string {
 }
 
 func (p *Peer) refuseSubmission(ev Submit) (Refusal, bool) {
+	if why := p.stopped(); why != "" {
+		return Refusal{Code: NotNow, Reason: why}, true
+	}
 	if len(ev.Jobs) == 0 {
 		return Refusal{Code: BadRequest, Reason: "no jobs"}, true
 	}
@@ -354,6 +361,10 @@ func (p *Peer) backToQueue(j *job, kind FactKind, why string) {
 	j.Phase, j.Site, j.State, j.Reason, j.detail = InGridQueue, "", protocol.Pending, clip(why), ""
 	j.Started, j.Placed, j.StatusSeq, j.tries, j.Stuck, j.doubted = 0, 0, 0, 0, "", false
 	p.saveJob(j.Spec.Job)
+	if j.Restored {
+		p.stick(j)
+		return
+	}
 	p.queue.Put(j.Spec.Job)
 }
 
@@ -362,7 +373,7 @@ func (p *Peer) backToQueue(j *job, kind FactKind, why string) {
 func (p *Peer) comeBack(j *job, kind FactKind, why string) {
 	held := j.Hold != 0
 	p.backToQueue(j, kind, why)
-	if held && p.partFrom(j, why) {
+	if held && p.partFrom(j, why) && j.Stuck == "" {
 		p.hold(j, p.jitter(min(p.cfg.Sigma, p.cfg.RetryMax)), j.Reason, "")
 	}
 }

@@ -95,6 +95,10 @@ func (p *Peer) force(j *job, by, why string) {
 	p.fact(Fact{Kind: RequeueForced, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: clip(
 		"by " + by + "; it may run twice: " + why)})
 	p.abandon(j)
+	if j.Restored {
+		j.Restored = false
+		j.Epoch += restoredEpochs
+	}
 	p.comeBack(j, JobRequeued, "requeued by force")
 }
 

@@ -31,6 +31,10 @@ func (p *Peer) repeatJob(id protocol.JobID) {
 	if j == nil {
 		return
 	}
+	if p.stopped() != "" {
+		p.after(p.cfg.RetryMax, timer{kind: jobTimer, job: id})
+		return
+	}
 	if j.Held != 0 && (j.Phase == Offered || j.Phase == Holding) {
 		p.gather(j)
 		return
@@ -93,7 +97,9 @@ func (p *Peer) current(from protocol.SiteName, tag protocol.Tag) *job {
 // mine says whether this store gave the job id out. Such a job that is not in the
 // rows has ended; of one that a lost store gave out nothing is known.
 func (p *Peer) mine(id protocol.JobID) bool {
-	return id.Origin() == p.cfg.Number && p.site.FirstSeq <= id.Seq() && id.Seq() < p.site.NextSeq
+	lost := func(gap Gap) bool { return gap.From <= id.Seq() && id.Seq() < gap.To }
+	return id.Origin() == p.cfg.Number && p.site.FirstSeq <= id.Seq() && id.Seq() < p.site.NextSeq &&
+		!slices.ContainsFunc(p.site.Gaps, lost)
 }
 
 // prepared is the partner's room: the origin grants, durably. This is the point
@@ -102,6 +108,7 @@ func (p *Peer) prepared(one *partner, m protocol.Prepared) {
 	tag := m.Tag
 	j := p.current(one.Site, tag)
 	switch {
+	case p.stopped() != "":
 	case j == nil || j.Phase == InGridQueue || j.Phase == AtHome || j.Phase == Holding:
 		p.send(one.Site, protocol.Abort{Tag: tag})
 	case j.Phase == Offered && j.Hold != 0 && (m.Start < j.Hold || m.Start > p.now.Add(mostHold)):
@@ -159,6 +166,10 @@ func (p *Peer) accepted(one *partner, tag protocol.Tag) {
 		p.handed(j)
 	case j.Phase == Handed && j.doubted:
 		j.doubted = false
+		if j.Restored {
+			j.Restored = false
+			p.saveJob(tag.Job)
+		}
 		p.timers.stop(timer{kind: jobTimer, job: tag.Job})
 	}
 }
@@ -176,7 +187,7 @@ func (p *Peer) doubt(one *partner) {
 
 // handed notes that the partner owns the job.
 func (p *Peer) handed(j *job) {
-	j.Phase, j.Reason = Handed, ""
+	j.Phase, j.Reason, j.Restored = Handed, "", false
 	p.watchStart(j)
 	p.timers.stop(timer{kind: jobTimer, job: j.Spec.Job})
 	p.saveJob(j.Spec.Job)
@@ -224,8 +235,10 @@ func (p *Peer) decisionAsked(one *partner, tag protocol.Tag) {
 
 // status takes what the owner says about the job.
 func (p *Peer) status(one *partner, m protocol.Status) {
+	p.adopt(one, m.Tag)
 	j := p.current(one.Site, m.Tag)
 	if j == nil {
+		p.noteUnknown(one, m.Tag)
 		p.fenceOff(one, m.Tag)
 		return
 	}
@@ -240,7 +253,7 @@ func (p *Peer) status(one *partner, m protocol.Status) {
 		return
 	}
 	was := j.State
-	j.StatusSeq, j.State, j.Reason, j.Stuck = m.Seq, m.State, clip(m.Reason), ""
+	j.StatusSeq, j.State, j.Reason, j.Stuck, j.Restored = m.Seq, m.State, clip(m.Reason), "", false
 	if m.State == protocol.Running && j.Started == 0 {
 		j.Started = p.now - protocol.Instant(m.Ran)
 	}
@@ -256,6 +269,7 @@ func (p *Peer) status(one *partner, m protocol.Status) {
 func (p *Peer) fenceOff(one *partner, tag protocol.Tag) {
 	j := p.jobs[tag.Job]
 	switch {
+	case p.mute() || (j != nil && j.Restored): // the lost life may have given it there
 	case j != nil && j.Epoch >= tag.Epoch: // not current: the same epoch is over, too
 		p.send(one.Site, protocol.Fenced{Tag: tag, Current: max(j.Epoch, tag.Epoch+1)})
 	case j == nil && p.mine(tag.Job):
@@ -266,8 +280,10 @@ func (p *Peer) fenceOff(one *partner, tag protocol.Tag) {
 // result takes the job's end. Its files are collected before the site that ran it
 // may drop them.
 func (p *Peer) result(one *partner, m protocol.Result) {
+	p.adopt(one, m.Tag)
 	j := p.current(one.Site, m.Tag)
 	if j == nil {
+		p.noteUnknown(one, m.Tag)
 		if p.jobs[m.Tag.Job] == nil && p.mine(m.Tag.Job) {
 			p.send(one.Site, protocol.ResultAck{Tag: m.Tag}) // the acknowledgement was lost
 			return
@@ -296,6 +312,7 @@ func (p *Peer) result(one *partner, m protocol.Result) {
 		j.Started = p.now - protocol.Instant(outcome.Ran)
 	}
 	j.Outcome, j.Ended, j.Phase, j.State, j.Stuck = &outcome, p.now, Collecting, protocol.Running, ""
+	j.Restored = false
 	p.saveJob(m.Tag.Job)
 	p.collect(j)
 }
@@ -440,7 +457,7 @@ func (p *Peer) reclaim(id protocol.JobID) {
 		return
 	}
 	one := p.byName[j.Site]
-	if one != nil && (one.linked || p.now.Sub(one.heard) < p.cfg.Reclaim) {
+	if p.stopped() != "" || one != nil && (one.linked || p.now.Sub(one.heard) < p.cfg.Reclaim) {
 		p.after(p.cfg.Reclaim, timer{kind: reclaimTimer, job: id})
 		return
 	}

@@ -21,6 +21,15 @@ type partner struct {
 	heard    protocol.Instant
 	seenSeq  uint64 // highest sequence number of its jobs seen here
 
+	life    protocol.Life    // that speaks for it now; zero: none has
+	former  []protocol.Life  // that spoke for it before, in this life of this peer
+	twins   []protocol.Life  // two that speak for it by turns; nil: only one does
+	stale   string           // why its store is older than what it has said; empty: it is not
+	marked  protocol.Instant // when its row was last written
+	spoken  bool             // it has said, in this life of this peer, what it knows of this site
+	ofMe    protocol.Life    // the most that it has said of this site
+	highest uint64           // the highest sequence number of a job of this site that it says it has seen
+
 	load      protocol.Load
 	loadAt    protocol.Instant // when it was true; 0: never known
 	digestSeq uint64
@@ -48,10 +57,17 @@ func (p *Peer) connected(card protocol.Card) {
 		return
 	}
 	renewed := one.card == nil || one.card.Incarnation != card.Incarnation
+	overlapped := one.linked && one.life.Boot != 0 && !one.life.Same(card.Life())
 	one.card, one.linked = &card, true
+	p.heardLife(one, card.Life())
 	p.claimNumber(one)
 	p.judgeCards()
-	p.skipSeen(card.Site, card.SeenSeq)
+	p.seenBy(one, card.Seen, card.SeenSeq)
+	p.skipSeen(one, card.SeenSeq)
+	p.tellMark(one, overlapped)
+	if card.Boot == 0 { // of a version without watermarks
+		p.spoken(one, false)
+	}
 	p.fact(Fact{Kind: PartnerUp, Site: card.Site, Text: one.refused})
 	p.hear(one)
 	for _, j := range p.jobs {
@@ -66,26 +82,33 @@ func (p *Peer) connected(card protocol.Card) {
 
 // skipSeen keeps job ids above those that a partner has seen of this site: an
 // older store, now lost, gave them out.
-func (p *Peer) skipSeen(site protocol.SiteName, seq uint64) {
-	if seq < p.site.NextSeq {
+func (p *Peer) skipSeen(one *partner, seq uint64) {
+	one.highest = max(one.highest, seq)
+	if seq < p.site.NextSeq || p.site.Recovery != "" {
 		return
 	}
 	if latest := uint64(max(0, p.now.Sub(epoch2026)) + 30*protocol.Day); seq > latest {
-		p.fact(Fact{Kind: MessageOdd, Site: site, Text: fmt.Sprintf(
+		p.fact(Fact{Kind: MessageOdd, Site: one.Site, Text: fmt.Sprintf(
 			"its card says that it has seen job %d of this site, which no store can have given out yet", seq)})
 		return
 	}
 	if p.site.FirstSeq == p.site.NextSeq { // none given out yet
-		p.site.FirstSeq = seq + 1
+		p.site.FirstSeq, p.site.NextSeq = seq+1, seq+1
+		p.saveSite()
+		return
 	}
-	p.site.NextSeq = seq + 1
-	p.saveSite()
+	p.skipTo(seq + 1)
 }
 
 // resend repeats at once what a partner that is back has not answered.
 func (p *Peer) resend(site protocol.SiteName) {
+	p.hasten(func(t timer) bool { return p.concerns(t, site) })
+}
+
+// hasten fires timers now.
+func (p *Peer) hasten(which func(timer) bool) {
 	for t := range p.timers.due {
-		if p.concerns(t, site) {
+		if which(t) {
 			p.resendSoon = append(p.resendSoon, t)
 		}
 	}
@@ -106,7 +129,8 @@ func (p *Peer) concerns(t timer, site protocol.SiteName) bool {
 	case guestTimer, reportTimer:
 		g := p.guests[t.job]
 		return g != nil && g.Origin == site
-	case runTimer, reclaimTimer, roundTimer, probeTimer, watchTimer, pruneTimer, sigmaTimer, cycleTimer, priceTimer, startTimer:
+	case runTimer, reclaimTimer, roundTimer, probeTimer, watchTimer, pruneTimer, sigmaTimer, cycleTimer, priceTimer, startTimer,
+		listenTimer, markTimer:
 	}
 	return false
 }

@@ -17,7 +17,17 @@ type Peer struct {
 	now protocol.Instant
 	out Ready
 
-	site    SiteRow
+	site         SiteRow
+	generation   uint64                             // rises with every step that changes rows
+	born         uint64                             // the generation with which this life began
+	known        protocol.Life                      // the most that partners have seen of this site, of lives that these rows do not know
+	twin         protocol.Life                      // another peer that runs as this site; zero: none is known of
+	reasons      []string                           // for the recovery that an operator must decide about
+	listening    bool                               // nothing is started yet: partners may know better than the rows
+	overlapped   bool                               // an earlier life may show up
+	early        []Submit                           // that came meanwhile
+	unknownThere map[protocol.Tag]protocol.SiteName // what partners have of this site's jobs, and no row
+
 	resumed bool // the first step has been made
 
 	jobs   map[protocol.JobID]*job
@@ -90,6 +100,7 @@ type run struct {
 	RunRow
 	request protocol.Request
 	calling bool // a call about it is under way
+	waits   bool // to be submitted as soon as anything may start
 	tries   int  // of calls that did not settle it
 	reports int  // of what the origin has not acknowledged
 }
@@ -102,20 +113,21 @@ func New(cfg Config, seed uint64, rows []Record) (*Peer, error) {
 		return nil, err
 	}
 	p := &Peer{
-		cfg:      cfg,
-		rng:      rand.New(rand.NewPCG(seed, uint64(cfg.Number))),
-		jobs:     map[protocol.JobID]*job{},
-		jobsOf:   map[string]int{},
-		guests:   map[protocol.JobID]*guest{},
-		runs:     map[protocol.Tag]*run{},
-		dedup:    map[string]DedupRow{},
-		byName:   map[protocol.SiteName]*partner{},
-		rounds:   map[protocol.RoundID]*round{},
-		calls:    map[CallID]func(Result, error){},
-		marked:   map[dirtyRow]bool{},
-		promised: map[protocol.Tag]promise{},
-		aside:    map[protocol.Tag]protocol.State{},
-		weighed:  map[protocol.Tag]*partner{},
+		cfg:          cfg,
+		rng:          rand.New(rand.NewPCG(seed, uint64(cfg.Number))),
+		jobs:         map[protocol.JobID]*job{},
+		jobsOf:       map[string]int{},
+		guests:       map[protocol.JobID]*guest{},
+		runs:         map[protocol.Tag]*run{},
+		dedup:        map[string]DedupRow{},
+		byName:       map[protocol.SiteName]*partner{},
+		rounds:       map[protocol.RoundID]*round{},
+		calls:        map[CallID]func(Result, error){},
+		marked:       map[dirtyRow]bool{},
+		promised:     map[protocol.Tag]promise{},
+		aside:        map[protocol.Tag]protocol.State{},
+		weighed:      map[protocol.Tag]*partner{},
+		unknownThere: map[protocol.Tag]protocol.SiteName{},
 
 		applications: map[protocol.JobID]*application{},
 		executions:   map[componentKey]*executions{},
@@ -158,7 +170,7 @@ func (p *Peer) Step(now protocol.Instant, ev Event) Ready {
 func (p *Peer) take(ev Event) {
 	switch ev := ev.(type) {
 	case Tick:
-	case TestSubmit, AskQueue, AskJob, AskSites, AskWarehouse:
+	case TestSubmit, AskQueue, AskJob, AskSites, AskWarehouse, AskRecovery:
 		p.takeQuestion(ev)
 	case MessageIn:
 		p.receive(ev.From, ev.Body)
@@ -178,6 +190,8 @@ func (p *Peer) take(ev Event) {
 		p.cancel(ev)
 	case Requeue:
 		p.requeueForced(ev)
+	case Recover:
+		p.takeRecover(ev)
 	case Retune:
 		p.retune(ev)
 	}
@@ -196,7 +210,9 @@ func (p *Peer) takeQuestion(ev Event) {
 		p.answer(ev.Asked, p.sitesView())
 	case AskWarehouse:
 		p.answer(ev.Asked, p.warehouseView(ev))
-	case Tick, MessageIn, Connected, Disconnected, DigestSeen, MemberSeen, CallDone, Submit, Cancel, Requeue, Retune:
+	case AskRecovery:
+		p.answer(ev.Asked, p.recoveryView())
+	case Tick, MessageIn, Connected, Disconnected, DigestSeen, MemberSeen, CallDone, Submit, Cancel, Requeue, Recover, Retune:
 	}
 }
 
@@ -206,11 +222,12 @@ func (p *Peer) Card(to protocol.SiteName) protocol.Card {
 	card := protocol.Card{
 		Site: p.cfg.Site, Number: p.cfg.Number, PublicKey: p.cfg.PublicKey,
 		FirstStart: p.site.FirstStart, Incarnation: p.site.Incarnation,
+		Boot: p.life().Boot, Begun: p.life().Begun, Generation: p.life().Generation,
 		Software: p.cfg.Software, Protocol: protocol.ProtocolVersion,
 		Capacity: p.cfg.Capacity, Reserves: p.cfg.Reserves,
 	}
 	if one := p.byName[to]; one != nil {
-		card.SeenSeq = one.seenSeq
+		card.SeenSeq, card.Seen = one.seenSeq, one.row.Life
 	}
 	return card
 }
@@ -245,7 +262,11 @@ func resultAs[R Result](result Result, err error) (R, error) {
 }
 
 func (p *Peer) send(to protocol.SiteName, m protocol.Message) {
-	if one := p.byName[to]; one == nil || one.departed {
+	one := p.byName[to]
+	if one == nil || one.departed {
+		return
+	}
+	if _, mark := m.(protocol.Watermark); !mark && one.doubtful() != "" {
 		return
 	}
 	p.out.Messages = append(p.out.Messages, Outgoing{To: to, Body: m})

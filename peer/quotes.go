@@ -238,6 +238,8 @@ func (p *Peer) guestShare(cpus int) string {
 // declines says why a partner's job would not be taken; empty: it would.
 func (p *Peer) declines(one *partner, spec protocol.Spec) string {
 	switch {
+	case p.stopped() != "":
+		return p.stopped()
 	case one.refused != "":
 		return fmt.Sprintf("%s %s", one.Site, one.refused)
 	case one.MaxJobs <= one.jobsHere:

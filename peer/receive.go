@@ -11,6 +11,9 @@ func (p *Peer) receive(from protocol.SiteName, m protocol.Message) { //nolint:cy
 		return
 	}
 	p.hear(one)
+	if !p.heeds(one, m) {
+		return
+	}
 	switch m := m.(type) {
 	case protocol.QuoteRequest:
 		p.quoteRequest(one, m)
@@ -50,5 +53,7 @@ func (p *Peer) receive(from protocol.SiteName, m protocol.Message) { //nolint:cy
 		p.lostTrack(one, m.Tag)
 	case protocol.Fenced:
 		p.fenced(one, m)
+	case protocol.Watermark:
+		p.watermark(one, m)
 	}
 }

@@ -54,6 +54,7 @@ func (p *Peer) flush() {
 	for _, d := range p.dirty {
 		p.out.Records = append(p.out.Records, Record{Table: d.table, Key: d.rowKey(), Row: p.rowOf(d)})
 	}
+	p.raise()
 	p.dirty = p.dirty[:0]
 	clear(p.marked)
 }

@@ -56,6 +56,8 @@ func (p *Peer) restoreRow(rec Record, payloads map[protocol.JobID]*protocol.Payl
 	switch row := rec.Row.(type) {
 	case SiteRow:
 		p.site = row
+	case GenerationRow:
+		p.generation = row.Generation
 	case PartnerRow:
 		if one := p.byName[row.Site]; one != nil {
 			one.row = row
@@ -115,11 +117,13 @@ func trimZeros(key string) string {
 // resume is the beginning of the first step: a new store gets its counters, and
 // all that was under way is taken up again.
 func (p *Peer) resume() {
-	if p.site.FirstStart == 0 {
+	fresh := p.site.FirstStart == 0
+	if fresh {
 		first := uint64(max(p.now-epoch2026, 1))
 		p.site = SiteRow{FirstStart: p.now, Incarnation: uint64(max(p.now, 1)), FirstSeq: first, NextSeq: first}
 		p.saveSite()
 	}
+	p.beginLife(fresh)
 	for _, id := range slices.Sorted(maps.Keys(p.jobs)) {
 		p.resumeJob(p.jobs[id])
 	}
@@ -153,7 +157,9 @@ func (p *Peer) resumeJob(j *job) {
 	}
 	switch j.Phase {
 	case InGridQueue:
-		p.queue.Put(j.Spec.Job)
+		if j.Stuck == "" {
+			p.queue.Put(j.Spec.Job)
+		}
 	case Holding:
 		p.repeatJob(j.Spec.Job)
 	case Offered, Granted, Handed, Recalling:
@@ -161,6 +167,7 @@ func (p *Peer) resumeJob(j *job) {
 			j.countsThere = true
 			one.jobsThere++
 		}
+		j.doubted = j.Restored
 		p.repeatJob(j.Spec.Job)
 		p.watchReclaim(j)
 	case Collecting:
@@ -189,6 +196,9 @@ func (p *Peer) resumeGuest(g *guest) {
 }
 
 func (p *Peer) resumeRun(r *run) {
+	if r.Restored {
+		p.after(p.cfg.Settle, runTimerOf(r.Tag))
+	}
 	switch r.Phase {
 	case Submitting:
 		if !p.holds(r.Tag) {
@@ -215,6 +225,10 @@ func oldOf[K cmp.Ordered, V any](all map[K]V, old func(V) bool) (keys []K) {
 // prune forgets tombstones and submission keys that nobody can ask for any more, and
 // components that nobody has run for long.
 func (p *Peer) prune() {
+	if p.site.Recovery != "" {
+		p.after(protocol.Hour, timer{kind: pruneTimer})
+		return
+	}
 	old := p.now - protocol.Instant(p.cfg.Remember)
 	for _, id := range oldOf(p.guests, func(g *guest) bool {
 		return (g.Phase == GuestIsAborted || g.Phase == GuestIsClosed) && g.Since < old && !g.Untold

@@ -40,7 +40,7 @@ type ask struct {
 // openRound lets the next jobs of the grid queue be placed. One such round at a
 // time, as [SS 2.1.1] asks.
 func (p *Peer) openRound() {
-	if p.open != nil {
+	if p.open != nil || p.stopped() != "" {
 		return
 	}
 	if p.cfg.Policy.Alone {

@@ -20,6 +20,7 @@ const (
 	RunTable         Table = "run"         // placements in the local queue, by tag
 	DedupTable       Table = "dedup"       // submissions with a key, by user and key
 	SiteTable        Table = "site"        // one row: this site's counters
+	GenerationTable  Table = "generation"  // one row: how often the rows have changed
 	PartnerTable     Table = "partner"     // what is durably known of each partner, by name
 	ApplicationTable Table = "application" // applications whose components have not all ended, by the id of the first one
 	ExecutionTable   Table = "execution"   // the DataWarehouse [IS 4.1]: executions, by user, component and site
@@ -29,7 +30,7 @@ const (
 // Tables lists what a restored peer needs, in the order in which [New] expects
 // it.
 func Tables() []Table {
-	return []Table{SiteTable, PartnerTable, PayloadTable, ApplicationTable, JobTable, GuestTable, RunTable, DedupTable, ExecutionTable}
+	return []Table{SiteTable, GenerationTable, PartnerTable, PayloadTable, ApplicationTable, JobTable, GuestTable, RunTable, DedupTable, ExecutionTable}
 }
 
 // Row is one row's content. The set is closed. Rows are values: a row given out
@@ -68,8 +69,9 @@ type JobRow struct {
 	Started    protocol.Instant  `json:"started,omitempty"`
 	Ended      protocol.Instant  `json:"ended,omitempty"`
 	Outcome    *protocol.Outcome `json:"outcome,omitempty"`
-	Stuck      string            `json:"stuck,omitempty"`  // why an operator must look
-	Reruns     int               `json:"reruns,omitempty"` // after failures of nodes
+	Stuck      string            `json:"stuck,omitempty"`    // why an operator must look
+	Reruns     int               `json:"reruns,omitempty"`   // after failures of nodes
+	Restored   bool              `json:"restored,omitempty"` // the row is older than what may have become of the job
 	WorkDir    string            `json:"work_dir,omitempty"`
 	Stdout     string            `json:"stdout,omitempty"`
 	Stderr     string            `json:"stderr,omitempty"`
@@ -167,6 +169,7 @@ type RunRow struct {
 	Withdraw bool               `json:"withdraw,omitempty"` // to be taken back
 	Kill     bool               `json:"kill,omitempty"`     // or ended
 	Stuck    string             `json:"stuck,omitempty"`
+	Restored bool               `json:"restored,omitempty"` // the row is older than what may have become of it
 	Outcome  *protocol.Outcome  `json:"outcome,omitempty"`
 }
 
@@ -233,12 +236,29 @@ type SiteRow struct {
 	FirstSeq    uint64            `json:"first_seq"` // of the first job id that this store gave out
 	NextSeq     uint64            `json:"next_seq"`  // of the next job id
 	Cursor      localsched.Cursor `json:"cursor,omitempty"`
+	Boot        uint64            `json:"boot,omitempty"`     // starts on this store
+	Begun       protocol.Instant  `json:"begun,omitempty"`    // the last start
+	Machine     string            `json:"machine,omitempty"`  // where that was
+	Recovery    string            `json:"recovery,omitempty"` // why nothing is started until an operator decides
+	Gaps        []Gap             `json:"gaps,omitempty"`     // job ids that lives have given out which these rows do not know
+}
+
+// Gap are sequence numbers of job ids, the last one exclusive.
+type Gap struct {
+	From uint64 `json:"from"`
+	To   uint64 `json:"to"`
+}
+
+// GenerationRow counts the steps that changed rows.
+type GenerationRow struct {
+	Generation uint64 `json:"generation"`
 }
 
 // PartnerRow is what this store has known of a partner, longer than the peer runs.
 type PartnerRow struct {
 	Site   protocol.SiteName   `json:"site"`
 	Number protocol.SiteNumber `json:"number,omitempty"` // that its card said, and no other partner's before; 0: none
+	Life   protocol.Life       `json:"life"`             // the latest that its peer has told; zero: none
 }
 
 // ArchiveRow is a finished job.
@@ -246,14 +266,15 @@ type ArchiveRow struct {
 	View JobView `json:"view"`
 }
 
-func (JobRow) table() Table     { return JobTable }
-func (PayloadRow) table() Table { return PayloadTable }
-func (GuestRow) table() Table   { return GuestTable }
-func (RunRow) table() Table     { return RunTable }
-func (DedupRow) table() Table   { return DedupTable }
-func (SiteRow) table() Table    { return SiteTable }
-func (PartnerRow) table() Table { return PartnerTable }
-func (ArchiveRow) table() Table { return Archive }
+func (JobRow) table() Table        { return JobTable }
+func (PayloadRow) table() Table    { return PayloadTable }
+func (GuestRow) table() Table      { return GuestTable }
+func (RunRow) table() Table        { return RunTable }
+func (DedupRow) table() Table      { return DedupTable }
+func (SiteRow) table() Table       { return SiteTable }
+func (PartnerRow) table() Table    { return PartnerTable }
+func (GenerationRow) table() Table { return GenerationTable }
+func (ArchiveRow) table() Table    { return Archive }
 
 func (ApplicationRow) table() Table { return ApplicationTable }
 func (ExecutionRow) table() Table   { return ExecutionTable }
@@ -282,6 +303,8 @@ func DecodeRow(table Table, data []byte) (Row, error) {
 		return decodeAs[DedupRow](data)
 	case SiteTable:
 		return decodeAs[SiteRow](data)
+	case GenerationTable:
+		return decodeAs[GenerationRow](data)
 	case PartnerTable:
 		return decodeAs[PartnerRow](data)
 	case ApplicationTable:

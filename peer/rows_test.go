@@ -27,7 +27,7 @@ func fullRows() map[peer.Table]peer.Row {
 	return map[peer.Table]peer.Row{
 		peer.JobTable: peer.JobRow{
 			Spec: spec, Phase: peer.Collecting, Epoch: 3, Site: "b", Cancelling: true, State: protocol.Running, Reason: "r",
-			StatusSeq: 4, QuotedAWT: 5, Placed: 6, Started: 7, Ended: 8, Outcome: outcome, Stuck: "s", Reruns: 9,
+			StatusSeq: 4, QuotedAWT: 5, Placed: 6, Started: 7, Ended: 8, Outcome: outcome, Stuck: "s", Reruns: 9, Restored: true,
 			WorkDir: "/w", Stdout: "/o", Stderr: "/e",
 			Application: 1_000_000_000_006, Foreseen: &peer.Foreseen{Cost: -1, End: 2, Run: 3}, Hold: 4, Held: 5,
 			Component: &peer.Component{
@@ -45,7 +45,7 @@ func fullRows() map[peer.Table]peer.Row {
 		},
 		peer.RunTable: peer.RunRow{
 			Tag: tag, Phase: peer.Ended, Local: "12", Account: "g", Since: 1, Started: 2, Seq: 3, Acked: 2, Reason: "r",
-			Withdraw: true, Kill: true, Stuck: "s", Outcome: outcome,
+			Withdraw: true, Kill: true, Stuck: "s", Restored: true, Outcome: outcome,
 		},
 		peer.ApplicationTable: peer.ApplicationRow{
 			Application: peer.Application{
@@ -56,10 +56,14 @@ func fullRows() map[peer.Table]peer.Row {
 		peer.ExecutionTable: peer.ExecutionRow{User: "ada", Component: "c", Site: "b", Runs: []peer.Execution{{
 			Execution: gamma.Execution{Site: "b", CPUs: 2, Ran: 3, Usage: protocol.Usage{CPU: 4}}, Foreseen: 5,
 		}}},
-		peer.DedupTable:   peer.DedupRow{First: 1_000_000_000_007, Count: 2, At: 3},
-		peer.SiteTable:    peer.SiteRow{FirstStart: 1, Incarnation: 1 << 60, NextSeq: 3, Cursor: "c"},
-		peer.PartnerTable: peer.PartnerRow{Site: "b", Number: 2},
-		peer.Archive:      peer.ArchiveRow{View: peer.JobView{ID: 1_000_000_000_007, State: protocol.NodeFail, Name: "n", ExitCode: 4}},
+		peer.DedupTable: peer.DedupRow{First: 1_000_000_000_007, Count: 2, At: 3},
+		peer.SiteTable: peer.SiteRow{
+			FirstStart: 1, Incarnation: 1 << 60, NextSeq: 3, Cursor: "c",
+			Boot: 4, Begun: 5, Machine: "m", Recovery: "r", Gaps: []peer.Gap{{From: 1, To: 2}},
+		},
+		peer.GenerationTable: peer.GenerationRow{Generation: 1 << 60},
+		peer.PartnerTable:    peer.PartnerRow{Site: "b", Number: 2, Life: protocol.Life{Incarnation: 1, Boot: 2, Begun: 3, Generation: 4}},
+		peer.Archive:         peer.ArchiveRow{View: peer.JobView{ID: 1_000_000_000_007, State: protocol.NodeFail, Name: "n", ExitCode: 4}},
 	}
 }
 

@@ -45,6 +45,10 @@ func (p *Peer) startRun(tag protocol.Tag, account string, spec protocol.Spec) {
 }
 
 func (p *Peer) submitRun(r *run) {
+	if p.stopped() != "" {
+		r.waits = true // for goOn
+		return
+	}
 	submission, ok := p.submission(r)
 	if !ok {
 		return
@@ -315,6 +319,7 @@ func (p *Peer) changed(c localsched.Change) {
 		}
 		return
 	}
+	p.confirm(r)
 	switch {
 	case r.Phase == Ended:
 	case c.State.Terminal():
@@ -421,11 +426,14 @@ func (p *Peer) repeatRun(tag protocol.Tag) {
 	if r == nil {
 		return
 	}
-	if r.Phase == Submitting {
+	switch {
+	case r.Restored && r.Phase != Ended:
+		p.verify(r)
+	case r.Phase == Submitting:
 		p.find(r)
-		return
+	default:
+		p.pursue(r)
 	}
-	p.pursue(r)
 }
 
 // reportGuest sends the origin what it has not acknowledged, and sets the timer
@@ -436,6 +444,7 @@ func (p *Peer) reportGuest(tag protocol.Tag) {
 		return
 	}
 	switch {
+	case p.mute(): // the rows may be a copy's
 	case r.Phase == Ended:
 		p.send(g.Origin, protocol.Result{Tag: r.Tag, Outcome: *r.Outcome})
 	case r.Acked < r.Seq:

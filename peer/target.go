@@ -22,6 +22,10 @@ func (p *Peer) offered(one *partner, m protocol.Offer) {
 // mayPrepare says whether the site takes the offered job, and answers it otherwise.
 func (p *Peer) mayPrepare(one *partner, m protocol.Offer) bool {
 	tag := tagOf(m)
+	if p.listening {
+		p.refuseFor(one, protocol.Refused{Tag: tag, Full: true, Reason: p.stopped()})
+		return false
+	}
 	if why := p.notOf(one, m); why != "" {
 		p.refuse(one, tag, why)
 		return false
@@ -210,6 +214,9 @@ func (p *Peer) repeatGuest(id protocol.JobID) {
 	g := p.guests[id]
 	switch {
 	case g == nil:
+		return
+	case p.mute():
+		p.after(p.cfg.RetryMax, timer{kind: guestTimer, job: id})
 		return
 	case g.Phase == GuestIsPrepared && g.tries >= preparedTries:
 		p.bury(g, GuestIsAborted)

@@ -32,6 +32,8 @@ const (
 	cycleTimer                    // a round of all jobs
 	priceTimer                    // prices are asked for again
 	startTimer                    // a job of this origin should have started at its partner
+	listenTimer                   // the partners have been listened to for long enough
+	markTimer                     // partners are told how far the store has come
 )
 
 // timers is a heap of instants with at most one live entry for each timer.
@@ -113,6 +115,10 @@ func (p *Peer) fire(t timer) {
 		p.askPrices()
 	case startTimer:
 		p.startDue(protocol.Tag{Job: t.job, Epoch: t.epoch})
+	case listenTimer:
+		p.endListening()
+	case markTimer:
+		p.markAll()
 	}
 }
 

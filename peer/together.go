@@ -193,6 +193,10 @@ func (j *job) seeksRoom() bool {
 
 // gather grants all members once each has its room from the same instant on.
 func (p *Peer) gather(j *job) {
+	if p.stopped() != "" { // goes on when jobs may start
+		p.after(p.cfg.RetryMax, timer{kind: jobTimer, job: j.Spec.Job})
+		return
+	}
 	members := p.waiting(j)
 	start := p.now.Add(p.cfg.Margin / 2) // a grant needs its time
 	agree := true

@@ -85,6 +85,9 @@ func (p *Peer) reasonOf(j *job) string {
 	if why := p.doubtOf(j); why != "" {
 		return "NeedsOperator: " + why
 	}
+	if why := p.stopped(); why != "" && !p.listening && j.State == protocol.Pending && j.Phase != Collecting {
+		return "NeedsOperator: " + why
+	}
 	one := p.byName[j.Site]
 	switch {
 	case j.Phase == Collecting:
@@ -157,7 +160,7 @@ func (p *Peer) guestView(g *guest) JobView {
 
 func (p *Peer) sitesView() Sites {
 	own := SiteView{
-		Site: p.cfg.Site, Number: p.cfg.Number, Self: true, Link: "self",
+		Site: p.cfg.Site, Number: p.cfg.Number, Self: true, Link: "self", Why: p.stopped(),
 		CPUs: p.cfg.Capacity.CPUs, Nodes: p.cfg.Capacity.Nodes, Age: -1,
 		Busy: p.load.Busy, Queued: p.load.QueuedJobs, RUS: p.load.RUS(), LastSeen: p.now, Software: p.cfg.Software,
 		Withheld: p.load.Withheld, Draw: watts(p.load.Draw), Budget: watts(p.load.Budget),

@@ -35,7 +35,7 @@ func (m *Metrics) Fact(f peer.Fact) {
 		m.retuned.Inc()
 	case peer.NeedsOperator, peer.PartnerSilent, peer.NameClash, peer.CallFailed, peer.PolicyFailed, peer.MessageOdd,
 		peer.PricesMissing, peer.MemberClash, peer.RequeueForced, peer.SetAside, peer.PartnerMissing, peer.OutputLeft,
-		peer.PartnerQuality:
+		peer.PartnerQuality, peer.RecoveryNeeded, peer.TwoPeers, peer.Recovered:
 		m.errors.WithLabelValues(string(f.Kind)).Inc()
 	case peer.QuestionDropped:
 		m.dropped.WithLabelValues(string(f.Site), "question").Inc()

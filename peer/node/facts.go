@@ -286,11 +286,11 @@ func (n *Node) logFact(ctx context.Context, f *peer.Fact) {
 // goes wrong is shown, the steps between are for debugging and for explain.
 func levelOf(kind peer.FactKind) slog.Level {
 	switch kind {
-	case peer.NameClash, peer.NeedsOperator, peer.PartnerMissing:
+	case peer.NameClash, peer.NeedsOperator, peer.PartnerMissing, peer.RecoveryNeeded, peer.TwoPeers:
 		return slog.LevelError
 	case peer.CallFailed, peer.PolicyFailed, peer.MessageOdd, peer.PartnerSilent, peer.PricesMissing,
 		peer.MemberClash, peer.RequeueForced, peer.SetAside, peer.OutputLeft,
-		peer.PartnerQuality:
+		peer.PartnerQuality, peer.Recovered:
 		return slog.LevelWarn
 	case peer.JobShortcut, peer.RoundOpened, peer.RoundDecided, peer.JobWaits, peer.JobCommitted, peer.JobOffered,
 		peer.JobGranted, peer.OfferRefused, peer.GuestPrepared, peer.GuestClosed, peer.Volunteered,

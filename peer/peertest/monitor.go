@@ -85,7 +85,7 @@ func (m *monitor) recorded(s *Site, rec peer.Record) {
 		if n := s.cfg.Number; m.world.scribe.first[n] == 0 {
 			m.world.scribe.first[n] = row.NextSeq
 		}
-	case peer.PayloadRow, peer.DedupRow, peer.PartnerRow, nil:
+	case peer.PayloadRow, peer.DedupRow, peer.PartnerRow, peer.GenerationRow, nil:
 	}
 }
 

@@ -62,12 +62,12 @@ func (c *scribe) step(site protocol.SiteName, ev peer.Event, ready peer.Ready) [
 // idle says whether an event is not worth a line when nothing comes of it.
 func idle(ev peer.Event) bool {
 	switch ev := ev.(type) {
-	case peer.Tick, peer.DigestSeen, peer.AskQueue, peer.AskSites, peer.AskJob, peer.AskWarehouse:
+	case peer.Tick, peer.DigestSeen, peer.AskQueue, peer.AskSites, peer.AskJob, peer.AskWarehouse, peer.AskRecovery:
 		return true
 	case peer.CallDone:
 		_, forgotten := ev.Result.(peer.ForgetResult)
 		return forgotten
-	case peer.MessageIn, peer.Connected, peer.Disconnected, peer.MemberSeen, peer.Submit, peer.Cancel, peer.Requeue, peer.TestSubmit, peer.Retune:
+	case peer.MessageIn, peer.Connected, peer.Disconnected, peer.MemberSeen, peer.Submit, peer.Cancel, peer.Requeue, peer.Recover, peer.TestSubmit, peer.Retune:
 	}
 	return false
 }
@@ -91,6 +91,8 @@ func (c *scribe) event(ev peer.Event) string {
 		return "asked to cancel " + c.job(ev.Job)
 	case peer.Requeue:
 		return "asked to requeue " + c.job(ev.Job) + " by force"
+	case peer.Recover:
+		return "told to go on with this store"
 	case peer.Retune:
 		return fmt.Sprintf("tuned to %s, policy %s", ev.Tuning.Initiation, ev.Tuning.Policy.Name)
 	case peer.DigestSeen:
@@ -99,7 +101,7 @@ func (c *scribe) event(ev peer.Event) string {
 		return fmt.Sprintf("sees site %s number %d", ev.Site, ev.Number)
 	case peer.Tick:
 		return "tick"
-	case peer.TestSubmit, peer.AskQueue, peer.AskJob, peer.AskSites, peer.AskWarehouse:
+	case peer.TestSubmit, peer.AskQueue, peer.AskJob, peer.AskSites, peer.AskWarehouse, peer.AskRecovery:
 	}
 	return strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", ev), "peer."))
 }
@@ -116,13 +118,13 @@ func (c *scribe) record(rec peer.Record) string {
 			marks("withdraw", row.Withdraw, "kill", row.Kill), because(row.Reason))
 	case peer.ArchiveRow:
 		return fmt.Sprintf("archive %s %v%s", c.job(row.View.ID), row.View.State, because(row.View.Reason))
-	case peer.PayloadRow, peer.SiteRow, peer.PartnerRow, peer.DedupRow, peer.ApplicationRow, peer.ExecutionRow:
+	case peer.PayloadRow, peer.SiteRow, peer.GenerationRow, peer.PartnerRow, peer.DedupRow, peer.ApplicationRow, peer.ExecutionRow:
 		return ""
 	}
 	switch rec.Table {
 	case peer.JobTable, peer.GuestTable, peer.RunTable:
 		return fmt.Sprintf("%s %s deleted", rec.Table, c.key(rec.Key))
-	case peer.PayloadTable, peer.DedupTable, peer.SiteTable, peer.PartnerTable, peer.ApplicationTable, peer.ExecutionTable, peer.Archive:
+	case peer.PayloadTable, peer.DedupTable, peer.SiteTable, peer.GenerationTable, peer.PartnerTable, peer.ApplicationTable, peer.ExecutionTable, peer.Archive:
 	}
 	return ""
 }

@@ -243,7 +243,7 @@ func (c *scribe) reply(r peer.Reply) string {
 		return strings.Join(parts, "; ")
 	case peer.Quoted:
 		return quoted(r)
-	case peer.JobView, peer.Queue, peer.Sites, peer.Warehouse:
+	case peer.JobView, peer.Queue, peer.Sites, peer.Warehouse, peer.Recovery:
 	}
 	return fmt.Sprintf("%T", r)
 }

@@ -65,7 +65,7 @@ func written() (ops []peer.Op, replies []peer.Reply, rows []peer.Row) {
 		peer.PriceOp{},
 	}
 	replies = []peer.Reply{
-		peer.Submitted{}, peer.Done{}, peer.Refusal{}, peer.Quoted{}, peer.Queue{}, peer.JobView{}, peer.Sites{}, peer.Warehouse{},
+		peer.Submitted{}, peer.Done{}, peer.Refusal{}, peer.Quoted{}, peer.Queue{}, peer.JobView{}, peer.Sites{}, peer.Warehouse{}, peer.Recovery{},
 	}
 	rows = []peer.Row{
 		peer.JobRow{},
@@ -75,6 +75,7 @@ func written() (ops []peer.Op, replies []peer.Reply, rows []peer.Row) {
 		peer.DedupRow{},
 		peer.SiteRow{},
 		peer.PartnerRow{},
+		peer.GenerationRow{},
 		peer.ArchiveRow{},
 		peer.ApplicationRow{},
 		peer.ExecutionRow{},

@@ -19,6 +19,8 @@ func events() []peer.Event {
 		peer.Submit{},
 		peer.Cancel{},
 		peer.Requeue{},
+		peer.Recover{},
+		peer.AskRecovery{},
 		peer.Retune{},
 		peer.TestSubmit{},
 		peer.AskQueue{},

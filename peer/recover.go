@@ -1,0 +1,335 @@
+package peer
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// A peer whose rows are older than what somebody has seen starts nothing. It listens, quotes
+// nothing, acknowledges nothing that it does not know, and reports nothing: the rows may be a
+// copy's. An operator looks (AskRecovery) and says that this store is the one that goes on
+// (Recover). Then the store gets a new incarnation, above all that was seen, so that partners
+// ask after what they have; job ids go on above all that may have been given out; and what
+// may have run since the rows were written waits for an operator, job by job, unless the
+// local scheduler or a partner still has it.
+
+// restoredEpochs is how far a job's epoch is raised when it is run again after a restore,
+// above all that the lost life can have used.
+const restoredEpochs = 1000
+
+// needRecovery stops all starts until an operator decides, durably. More reasons add up.
+func (p *Peer) needRecovery(why string) {
+	if slices.Contains(p.reasons, why) {
+		return
+	}
+	const mostReasons = 8
+	if len(p.reasons) < mostReasons {
+		p.reasons = append(p.reasons, why)
+	}
+	if p.site.Recovery != "" {
+		return
+	}
+	p.site.Recovery = clip(why)
+	p.saveSite()
+	p.fact(Fact{Kind: RecoveryNeeded, Site: p.cfg.Site, Text: clip(why + "; nothing is started until you have run: switchyard recover")})
+	p.refuseEarly()
+	p.dropRound()
+}
+
+// refuseEarly answers the submissions that came before the peer knew that it may take none.
+func (p *Peer) refuseEarly() {
+	for _, ev := range p.early {
+		p.answer(ev.Asked, Refusal{Code: NotNow, Reason: p.stopped()})
+	}
+	p.early = nil
+}
+
+// dropRound takes the jobs out of the round that would place them.
+func (p *Peer) dropRound() {
+	r := p.open
+	if r == nil {
+		return
+	}
+	p.closeRound(r)
+	for _, spec := range r.specs {
+		if j := p.jobs[spec.Job]; j != nil && j.Phase == InGridQueue {
+			p.queue.Put(spec.Job)
+		}
+	}
+}
+
+// heeds says whether a message is listened to now. A partner that two peers speak for, or an
+// older store, is believed nothing about jobs; and while this store may be older, nothing is
+// taken that rests on what it has forgotten.
+func (p *Peer) heeds(one *partner, m protocol.Message) bool {
+	if _, mark := m.(protocol.Watermark); mark {
+		return true
+	}
+	if one.doubtful() != "" {
+		return false
+	}
+	if p.site.Recovery == "" {
+		return true
+	}
+	switch m.(type) {
+	case protocol.QuoteRequest, protocol.QuoteReply, protocol.Volunteer, protocol.Offer, protocol.Refused,
+		protocol.Status, protocol.StatusAck, protocol.Result:
+		return true
+	}
+	return false
+}
+
+// adopt takes a partner's word that it has a job at an epoch that these rows, which are of
+// before, do not know: the lost life gave it there.
+func (p *Peer) adopt(one *partner, tag protocol.Tag) {
+	j := p.jobs[tag.Job]
+	if j == nil || tag.Epoch <= j.Epoch || !(j.Restored || p.site.Recovery != "") || !j.Spec.Allows(one.Site) {
+		return
+	}
+	if j.Phase == AtHome || j.Phase == Collecting {
+		return
+	}
+	p.leaveSite(j)
+	p.queue.Remove(tag.Job)
+	p.timers.stop(timer{kind: jobTimer, job: tag.Job})
+	j.Epoch, j.Phase, j.Site, j.Stuck, j.Reason, j.StatusSeq = tag.Epoch, Handed, one.Site, "", "", 0
+	j.Hold, j.Held, j.Restored = 0, 0, false
+	j.countsThere = true
+	one.jobsThere++
+	p.saveJob(tag.Job)
+	p.fact(Fact{Kind: JobHanded, Job: tag.Job, Site: one.Site, Epoch: tag.Epoch, Text: "as its site says; this store is older than that"})
+}
+
+// takeRecover answers an operator, and does what one says.
+func (p *Peer) takeRecover(ev Recover) {
+	switch {
+	case !ev.Admin:
+		p.answer(ev.Asked, Refusal{Code: Denied, Reason: "only root and the peer's own account may say that this store goes on"})
+		return
+	case p.site.Recovery == "" && p.twin.Boot == 0:
+		p.answer(ev.Asked, Refusal{Code: BadRequest, Reason: "nothing is wrong with this store; there is nothing to recover from"})
+		return
+	}
+	by := fmt.Sprintf("%s (uid %d)", ev.User, ev.UID)
+	p.fact(Fact{Kind: Recovered, Site: p.cfg.Site, Text: "this store goes on, says " + by})
+	if p.site.Recovery != "" {
+		p.newLine()
+		p.doubtAll()
+	} else { // the rows are as they were: only the other peer was in the way
+		p.site.Boot = max(p.site.Boot, p.twin.Boot) + 1
+		p.site.Begun = p.now
+	}
+	p.twin, p.site.Recovery, p.reasons, p.listening = protocol.Life{}, "", nil, false
+	p.saveSite()
+	p.settleDoubts(ev, by)
+	p.goOn()
+	p.markAll()
+	p.answer(ev.Asked, p.recoveryView())
+}
+
+// newLine gives the store an incarnation, a start, a generation and job ids above all that
+// was ever seen.
+func (p *Peer) newLine() {
+	most := latest(latest(p.life(), p.cfg.Witness), latest(p.known, p.twin))
+	p.site.Incarnation = max(most.Incarnation+1, uint64(max(p.now, 1)))
+	p.site.Boot, p.site.Begun = most.Boot+1, p.now
+	p.generation = most.Generation + 1
+	p.born = p.generation
+	if p.cfg.Machine != "" {
+		p.site.Machine = p.cfg.Machine
+	}
+	next := uint64(max(0, p.now.Sub(epoch2026)))
+	for _, one := range p.partners {
+		next = max(next, one.highest+1)
+	}
+	p.skipTo(next)
+}
+
+// skipTo lets job ids go on at a sequence number. Those between belong to a life that this
+// store does not know.
+func (p *Peer) skipTo(next uint64) {
+	if next <= p.site.NextSeq {
+		return
+	}
+	p.site.Gaps = append(slices.Clone(p.site.Gaps), Gap{From: p.site.NextSeq, To: next})
+	p.site.NextSeq = next
+	p.saveSite()
+}
+
+const restoredText = "the database is older than what was seen of this site, and the job may have run since"
+
+// doubtAll takes nothing for granted that may have changed since the rows were written.
+func (p *Peer) doubtAll() {
+	for _, id := range slices.Sorted(maps.Keys(p.jobs)) {
+		p.doubtJob(p.jobs[id])
+	}
+	for _, id := range slices.Sorted(maps.Keys(p.guests)) {
+		g := p.guests[id]
+		if g.Phase == GuestIsPrepared { // its origin may have granted it: no tombstone
+			p.forgetGuest(g)
+		}
+	}
+	for _, tag := range slices.SortedFunc(maps.Keys(p.runs), compareTags) {
+		r := p.runs[tag]
+		if r.Phase == Ended {
+			continue
+		}
+		r.Restored = true
+		p.saveRun(tag)
+		p.after(0, runTimerOf(tag))
+	}
+}
+
+func (p *Peer) doubtJob(j *job) {
+	j.Restored = true
+	p.saveJob(j.Spec.Job)
+	switch j.Phase {
+	case InGridQueue, Offered:
+		p.backToQueue(j, JobReturned, restoredText)
+	case Holding:
+		p.release(j.tag())
+		p.backToQueue(j, JobReturned, restoredText)
+	case Granted, Handed, Recalling:
+		j.doubted, j.tries = true, 0
+		p.after(0, timer{kind: jobTimer, job: j.Spec.Job})
+	case Collecting:
+		j.Restored = false
+	case AtHome:
+	}
+}
+
+// stick leaves a job that is back in the grid queue to an operator.
+func (p *Peer) stick(j *job) {
+	p.queue.Remove(j.Spec.Job)
+	j.Stuck = restoredText
+	p.saveJob(j.Spec.Job)
+	p.fact(Fact{Kind: NeedsOperator, Job: j.Spec.Job, Epoch: j.Epoch, Text: restoredText})
+}
+
+// settleDoubts cancels or requeues all jobs that need an operator, if one wants that.
+func (p *Peer) settleDoubts(ev Recover, by string) {
+	if !ev.Cancel && !ev.Requeue {
+		return
+	}
+	for _, id := range slices.Sorted(maps.Keys(p.jobs)) {
+		j := p.jobs[id]
+		if j == nil || j.Stuck == "" { // one may have ended with another
+			continue
+		}
+		if ev.Cancel {
+			p.fact(Fact{Kind: JobCancelled, Job: id, Text: "by " + by})
+			p.closeUnknown(j, j.Stuck)
+			continue
+		}
+		p.force(j, by, j.Stuck)
+	}
+}
+
+// verify asks the local scheduler whether it still has a placement of older rows.
+func (p *Peer) verify(r *run) {
+	if r.calling {
+		return
+	}
+	p.callFor(r, FindOp{Tag: r.Tag}, func(result Result, err error) {
+		found, err := resultAs[FindResult](result, err)
+		switch {
+		case !r.Restored || r.Phase == Ended: // a change told more meanwhile
+		case err != nil || (found.Presence != localsched.Present && found.Presence != localsched.Absent):
+			p.after(p.cfg.RetryMax, runTimerOf(r.Tag))
+		case found.Presence == localsched.Present:
+			p.confirm(r)
+			p.inLocalQueue(r, found.Local)
+		default:
+			p.lostRun(r)
+		}
+	})
+}
+
+// confirm notes that the local scheduler has a placement of older rows.
+func (p *Peer) confirm(r *run) {
+	if !r.Restored {
+		return
+	}
+	r.Restored = false
+	p.saveRun(r.Tag)
+	if j := p.jobs[r.Tag.Job]; j != nil && j.tag() == r.Tag {
+		j.Restored = false
+		p.saveJob(r.Tag.Job)
+	}
+}
+
+// lostRun drops a placement that the local scheduler does not have, though rows of an earlier
+// time do: it may have ended, and been forgotten, or never have come.
+func (p *Peer) lostRun(r *run) {
+	p.removeRun(r.Tag)
+	if j := p.jobs[r.Tag.Job]; j != nil {
+		p.comeBack(j, JobReturned, restoredText)
+		return
+	}
+	if g := p.guests[r.Tag.Job]; g != nil {
+		p.forgetGuest(g) // no tombstone: nothing is proven
+		p.send(g.Origin, protocol.Unknown{Tag: r.Tag})
+	}
+}
+
+// recoveryView says what is wrong with the store, and what an operator's word would do.
+func (p *Peer) recoveryView() Recovery {
+	v := Recovery{
+		Needed: p.site.Recovery != "" || p.twin.Boot != 0, Reasons: p.reasons, Known: p.known,
+		NextID: protocol.NewJobID(p.cfg.Number, p.site.NextSeq),
+	}
+	if len(v.Reasons) == 0 && p.site.Recovery != "" {
+		v.Reasons = []string{p.site.Recovery}
+	}
+	if p.twin.Boot != 0 {
+		v.Reasons = append(slices.Clone(v.Reasons), p.twinText())
+	}
+	v.Life = p.life()
+	for _, id := range slices.Sorted(maps.Keys(p.jobs)) {
+		j := p.jobs[id]
+		switch {
+		case j.Stuck != "":
+			v.InDoubt = append(v.InDoubt, id)
+		case j.Phase == InGridQueue || j.Phase == Offered || j.Phase == Holding:
+			v.Waiting = append(v.Waiting, id)
+		case j.Phase == AtHome:
+			v.Here = append(v.Here, id)
+		default:
+			v.Elsewhere = append(v.Elsewhere, id)
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(p.guests)) {
+		if p.guests[id].open() {
+			v.Guests = append(v.Guests, id)
+		}
+	}
+	for _, tag := range slices.SortedFunc(maps.Keys(p.aside), compareTags) {
+		v.Aside = append(v.Aside, AsideJob{Tag: tag, State: p.aside[tag]})
+	}
+	for _, tag := range slices.SortedFunc(maps.Keys(p.unknownThere), compareTags) {
+		v.Unknown = append(v.Unknown, UnknownJob{Tag: tag, Site: p.unknownThere[tag]})
+	}
+	for _, one := range p.partners {
+		if one.highest > 0 {
+			v.Partners = append(v.Partners, PartnerMark{
+				Site: one.Site, Life: one.ofMe, Highest: protocol.NewJobID(p.cfg.Number, one.highest),
+			})
+		}
+	}
+	slices.SortFunc(v.Partners, func(a, b PartnerMark) int { return cmp.Compare(a.Site, b.Site) })
+	return v
+}
+
+// noteUnknown remembers for the operator that a partner speaks of a job of this site which
+// these rows do not have.
+func (p *Peer) noteUnknown(one *partner, tag protocol.Tag) {
+	const mostUnknown = 10_000
+	if p.lives() && tag.Job.Origin() == p.cfg.Number && !p.mine(tag.Job) && len(p.unknownThere) < mostUnknown {
+		p.unknownThere[tag] = one.Site
+	}
+}
