@@ -137,8 +137,13 @@ func (c *chaos) site(i int, settle protocol.Duration) peertest.SiteOptions {
 	}
 	longest := max(1000, retry*c.between(1, 8))
 	more := c.electricity(&o)
+	watermark := protocol.Duration(0)
+	if c.seed%2 == 0 { // starts are told apart
+		watermark = c.between(1000, 20_000)
+	}
 	o.Config = func(cfg *peer.Config) {
 		more(cfg)
+		cfg.Watermark = watermark
 		cfg.Retry, cfg.RetryMax, cfg.Deadline = retry, longest, max(retry*2, 300)
 		cfg.Initiation, cfg.Draw, cfg.Recheck, cfg.Stay = initiation, draw, recheck, stay
 		cfg.Phi, cfg.RoundJobs, cfg.Settle = phi, rounds, settle

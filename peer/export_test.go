@@ -39,7 +39,7 @@ func (p *Peer) Leftovers() (out []string) {
 		out = append(out, "an open round")
 	}
 	for t := range p.timers.due {
-		if t.kind != pruneTimer && t.kind != probeTimer && t.kind != sigmaTimer && t.kind != priceTimer {
+		if t.kind != pruneTimer && t.kind != probeTimer && t.kind != sigmaTimer && t.kind != priceTimer && t.kind != markTimer {
 			out = append(out, fmt.Sprintf("timer %+v", t))
 		}
 	}

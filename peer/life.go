@@ -120,7 +120,7 @@ func (p *Peer) goOn() {
 	if p.stopped() != "" {
 		return
 	}
-	p.hasten(func(t timer) bool { return t.kind == jobTimer || t.kind == guestTimer || t.kind == reportTimer })
+	p.hasten(func(t timer) bool { return t.kind == jobTimer || t.kind == collectTimer || t.kind == guestTimer || t.kind == reportTimer })
 	for _, tag := range slices.SortedFunc(maps.Keys(p.runs), compareTags) {
 		if r := p.runs[tag]; r.waits {
 			r.waits = false
@@ -264,6 +264,9 @@ func (p *Peer) watermark(one *partner, m protocol.Watermark) {
 		return
 	}
 	before := one.life
+	if resumed := m.Life.Incarnation > before.Incarnation || (m.Life.Incarnation == before.Incarnation && m.Life.Boot > before.Boot); !m.Life.Same(before) && !resumed {
+		return // late, of a life that ended meanwhile
+	}
 	p.heardLife(one, m.Life)
 	if m.Life.Incarnation != before.Incarnation && before.Boot != 0 {
 		p.doubt(one)

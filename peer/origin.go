@@ -330,6 +330,10 @@ func (p *Peer) collect(j *job) {
 	if j == nil || j.Phase != Collecting || j.inFlight {
 		return
 	}
+	if p.mute() {
+		p.after(p.cfg.RetryMax, timer{kind: collectTimer, job: j.Spec.Job})
+		return
+	}
 	if len(j.Outcome.Files) == 0 {
 		p.collected(j, CollectResult{})
 		return

@@ -10,9 +10,9 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// A peer whose rows are older than what somebody has seen starts nothing. It listens, quotes
-// nothing, acknowledges nothing that it does not know, and reports nothing: the rows may be a
-// copy's. An operator looks (AskRecovery) and says that this store is the one that goes on
+// A peer whose rows are older than what somebody has seen starts nothing. It quotes nothing,
+// takes no results, acknowledges nothing and reports nothing: the rows may be a copy's, and
+// partners keep what they have for the peer that goes on. An operator looks (AskRecovery) and says that this store is the one that goes on
 // (Recover). Then the store gets a new incarnation, above all that was seen, so that partners
 // ask after what they have; job ids go on above all that may have been given out; and what
 // may have run since the rows were written waits for an operator, job by job, unless the
@@ -73,13 +73,16 @@ func (p *Peer) heeds(one *partner, m protocol.Message) bool {
 	if one.doubtful() != "" {
 		return false
 	}
-	if p.site.Recovery == "" {
+	if !p.mute() {
 		return true
 	}
-	switch m.(type) {
-	case protocol.QuoteRequest, protocol.QuoteReply, protocol.Volunteer, protocol.Offer, protocol.Refused,
-		protocol.Status, protocol.StatusAck, protocol.Result:
-		return true
+	switch m := m.(type) {
+	case protocol.QuoteRequest, protocol.QuoteReply, protocol.Offer, protocol.Refused:
+		return true // which end nothing
+	case protocol.Status:
+		p.noteUnknown(one, m.Tag)
+	case protocol.Result: // its sender keeps it, and will say so again
+		p.noteUnknown(one, m.Tag)
 	}
 	return false
 }
@@ -88,7 +91,7 @@ func (p *Peer) heeds(one *partner, m protocol.Message) bool {
 // before, do not know: the lost life gave it there.
 func (p *Peer) adopt(one *partner, tag protocol.Tag) {
 	j := p.jobs[tag.Job]
-	if j == nil || tag.Epoch <= j.Epoch || !(j.Restored || p.site.Recovery != "") || !j.Spec.Allows(one.Site) {
+	if j == nil || tag.Epoch <= j.Epoch || !j.Restored || !j.Spec.Allows(one.Site) {
 		return
 	}
 	if j.Phase == AtHome || j.Phase == Collecting {
@@ -329,7 +332,9 @@ func (p *Peer) recoveryView() Recovery {
 // these rows do not have.
 func (p *Peer) noteUnknown(one *partner, tag protocol.Tag) {
 	const mostUnknown = 10_000
-	if p.lives() && tag.Job.Origin() == p.cfg.Number && !p.mine(tag.Job) && len(p.unknownThere) < mostUnknown {
+	j := p.jobs[tag.Job]
+	unknown := j == nil && !p.mine(tag.Job) || j != nil && j.Epoch < tag.Epoch
+	if p.lives() && tag.Job.Origin() == p.cfg.Number && unknown && len(p.unknownThere) < mostUnknown {
 		p.unknownThere[tag] = one.Site
 	}
 }

@@ -67,6 +67,24 @@ func (m *monitor) problem(format string, args ...any) {
 	m.problems = append(m.problems, fmt.Sprintf("after %v: ", m.world.now.Sub(Epoch))+fmt.Sprintf(format, args...))
 }
 
+// restored forgets what the rows of a site said after those that it has now. What was started
+// stays known; a job that is in no row any more is lost with the backup.
+func (m *monitor) restored(s *Site) {
+	for _, row := range s.rows.Jobs() {
+		id := row.Spec.Job
+		delete(m.ends, id)
+		m.epochs[id] = row.Epoch
+		delete(s.archive, id)
+	}
+	for id, at := range m.acked {
+		_, open := s.rows.Job(id)
+		_, archived := s.archive[id]
+		if at == s.Name && !open && !archived {
+			delete(m.acked, id)
+		}
+	}
+}
+
 // recorded sees a record on its way into the rows.
 func (m *monitor) recorded(s *Site, rec peer.Record) {
 	if rec.Table == peer.GuestTable {

@@ -19,6 +19,9 @@ type Wire struct {
 
 // send puts a message on the wire. One without a wire form is a problem.
 func (w *World) send(s *Site, m peer.Outgoing) {
+	if w.holder(s.Name, m.To) != s {
+		return // another peer has its session
+	}
 	if !s.partner(m.To) {
 		w.monitor.problem("%s sends %s to %s, which is no partner", s.Name, m.Body.Kind(), m.To)
 		return
@@ -42,7 +45,7 @@ func (w *World) send(s *Site, m peer.Outgoing) {
 
 // arrive hands the message in, unless there is nobody to hear it.
 func (w *World) arrive(wire *Wire) {
-	to := w.Site(wire.To)
+	to := w.holder(wire.To, wire.From)
 	if to == nil || !to.Up() || w.severed(wire.From, wire.To) {
 		w.note("lost %s->%s %s", wire.From, wire.To, wire.Kind)
 		return
@@ -86,10 +89,17 @@ func (w *World) severed(from, to protocol.SiteName) bool { return w.cuts[directi
 
 // Connect tells both sites that their session is up, if it can be.
 func (w *World) Connect(a, b protocol.SiteName) {
-	sa, sb := w.Site(a), w.Site(b)
+	w.join(w.holder(a, b), w.holder(b, a))
+}
+
+// join tells two peers that their session is up, if it can be.
+func (w *World) join(sa, sb *Site) {
+	a, b := sa.Name, sb.Name
 	if a == b || !sa.Up() || !sb.Up() || w.severed(a, b) || w.severed(b, a) || !sa.partner(b) || !sb.partner(a) {
 		return
 	}
+	w.take(sa, sb)
+	w.take(sb, sa)
 	toB, toA := w.card(sa, b), w.card(sb, a)
 	sa.told[b], sb.told[a] = true, true
 	sa.step(peer.Connected{Card: toA})

@@ -34,6 +34,9 @@ func (c *scribe) message(m protocol.Message) string { //nolint:cyclop // one lin
 		return fmt.Sprintf("%s %s%s%s", m.Kind(), c.tag(m.Tag), marks("full", m.Full), because(m.Reason))
 	case protocol.Status:
 		return fmt.Sprintf("%s %s seq %d %v%s", m.Kind(), c.tag(m.Tag), m.Seq, m.State, because(m.Reason))
+	case protocol.Watermark:
+		return fmt.Sprintf("%s change %d, has seen change %d%s", m.Kind(), m.Life.Generation, m.Seen.Generation,
+			marks("twin", m.Twin.Boot != 0, "overlapped", m.Overlapped))
 	case protocol.StatusAck:
 		return fmt.Sprintf("%s %s seq %d", m.Kind(), c.tag(m.Tag), m.Seq)
 	case protocol.Result:

@@ -24,6 +24,7 @@ type World struct {
 	agenda  agenda
 	lastSeq uint64
 	cuts    map[direction]bool
+	holders map[direction]*Site // which peer of a cloned site speaks for it to whom
 	monitor *monitor
 	scribe  scribe
 
@@ -55,7 +56,7 @@ type direction struct{ from, to protocol.SiteName }
 
 // New makes the sites and starts their peers, connected as linked.
 func New(o Options) (*World, error) {
-	w := &World{now: Epoch, seed: o.Seed, faults: o.Faults, cuts: map[direction]bool{}}
+	w := &World{now: Epoch, seed: o.Seed, faults: o.Faults, cuts: map[direction]bool{}, holders: map[direction]*Site{}}
 	w.monitor = newMonitor(w)
 	if w.faults == nil {
 		w.faults = ByHand{}
@@ -163,6 +164,11 @@ func (w *World) Cancel(site protocol.SiteName, job protocol.JobID) peer.AskID {
 
 // Force notes that an operator accepts that a job may start again.
 func (w *World) Force(job protocol.JobID) { w.monitor.forced[job] = true }
+
+// Configure changes the configuration of a site's later lives.
+func (w *World) Configure(site protocol.SiteName, change func(*peer.Config)) {
+	change(&w.Site(site).cfg)
+}
 
 // Tune changes a site's rules for rounds while it runs, and for its later lives.
 func (w *World) Tune(name protocol.SiteName, change func(*peer.Config)) peer.AskID {

@@ -1,0 +1,244 @@
+package peer_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// guarded makes a site tell lives apart.
+func guarded(cfg *peer.Config) {
+	cfg.Watermark, cfg.Machine = 10*protocol.Second, "machine "+string(cfg.Site)
+	cfg.Retry, cfg.RetryMax = protocol.Second, 5*protocol.Second
+}
+
+// guardedSites are a with 2 CPUs and b with 4, which tell lives apart.
+func guardedSites(t *testing.T) *peertest.World {
+	t.Helper()
+	w, err := peertest.New(peertest.Options{Seed: 1, Faults: gentle(), Sites: []peertest.SiteOptions{
+		{Name: "a", Capacity: protocol.Capacity{CPUs: 2, Nodes: 2}, Config: guarded},
+		{Name: "b", Capacity: protocol.Capacity{CPUs: 4, Nodes: 4}, Config: guarded},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// at is a job that may run at one site only.
+func at(site protocol.SiteName, cpus int, run protocol.Duration) peer.NewJob {
+	return peertest.Plan{Run: run}.Job(protocol.Spec{
+		Request: protocol.Request{CPUs: cpus, WallTime: protocol.Hour}, Name: "x", Sites: []protocol.SiteName{site},
+	})
+}
+
+// waiting submits jobs at a: one that fills its machine and some behind it, at a and at b
+// likewise. It returns how many there are.
+func fill(t *testing.T, w *peertest.World) int {
+	t.Helper()
+	n := 0
+	for range 3 {
+		submit(t, w, at("a", 2, protocol.Minute))
+		submit(t, w, at("b", 4, protocol.Minute))
+		n += 2
+	}
+	return n
+}
+
+func restart(t *testing.T, w *peertest.World, site protocol.SiteName) {
+	t.Helper()
+	w.Crash(site)
+	for _, s := range w.Sites() {
+		w.Disconnect(s.Name, site)
+	}
+	w.Advance(protocol.Second)
+	if err := w.Restart(site); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func recovery(w *peertest.World, site protocol.SiteName) peer.Recovery {
+	asked := w.Ask(site, func(asked peer.AskID) peer.Event { return peer.AskRecovery{Asked: asked} })
+	w.Advance(protocol.Second)
+	view, _ := w.Site(site).Answer(asked).(peer.Recovery)
+	return view
+}
+
+func resume(t *testing.T, w *peertest.World, site protocol.SiteName, ev peer.Recover) {
+	t.Helper()
+	ev.User, ev.Admin = "root", true
+	asked := w.Ask(site, func(asked peer.AskID) peer.Event { ev.Asked = asked; return ev })
+	w.Advance(protocol.Second)
+	if _, ok := w.Site(site).Answer(asked).(peer.Recovery); !ok {
+		t.Fatalf("answered %+v", w.Site(site).Answer(asked))
+	}
+}
+
+func starts(w *peertest.World) (n int) {
+	for _, end := range w.Ends() {
+		n += end.Starts
+	}
+	return n
+}
+
+// TestAnOrdinaryRestartGoesOn: nothing is refused or lost, and nobody is named, however often
+// peers are killed.
+func TestAnOrdinaryRestartGoesOn(t *testing.T) {
+	t.Parallel()
+	w := guardedSites(t)
+	var loud []string
+	w.Journal = func(line string) {
+		if strings.Contains(line, "recovery-needed") || strings.Contains(line, "two-peers") {
+			loud = append(loud, line)
+		}
+	}
+	n := fill(t, w)
+	for i := range 10 {
+		restart(t, w, []protocol.SiteName{"a", "b"}[i%2])
+		w.Advance(7 * protocol.Second)
+		if i%3 == 0 {
+			w.Crash("a") // b does not notice
+			if err := w.Restart("a"); err != nil {
+				t.Fatal(err)
+			}
+			w.Advance(7 * protocol.Second)
+		}
+	}
+	if busy := w.RunUntilQuiet(protocol.Hour); busy != "" || w.Check() != nil {
+		t.Errorf("still busy: %s; %v", busy, w.Err())
+	}
+	if len(loud) > 0 || starts(w) != n {
+		t.Errorf("%d jobs have started %d times\n%s", n, starts(w), strings.Join(loud, "\n"))
+	}
+}
+
+// TestARestoredStoreStartsNothing: with partners and without any witness file, of an origin
+// and of a target; with the file and without partners.
+func TestARestoredStoreStartsNothing(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		site    protocol.SiteName
+		witness bool
+		cut     bool // from its partner
+	}{
+		"the origin, by its partner": {"a", false, false}, "the target, by its partner": {"b", false, false},
+		"the origin, by the file": {"a", true, true}, "the target, by the file": {"b", true, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := guardedSites(t)
+			n := fill(t, w)
+			backup := w.Site(tt.site).Rows().Copy()
+			w.Advance(150 * protocol.Second) // most have run since
+			before := starts(w)
+			card := w.Site(tt.site).Peer().Card("")
+			last := card.Life()
+			if tt.cut {
+				w.Cut("a", "b")
+				w.Cut("b", "a")
+			}
+			w.Restore(tt.site, backup)
+			if tt.witness {
+				w.Configure(tt.site, func(cfg *peer.Config) { cfg.Witness = last })
+			}
+			w.Advance(protocol.Minute)
+			if err := w.Restart(tt.site); err != nil {
+				t.Fatal(err)
+			}
+			w.Advance(5 * protocol.Second)
+			if view := recovery(w, tt.site); !view.Needed || len(view.Reasons) == 0 {
+				t.Fatalf("nobody notices: %+v", view)
+			}
+			w.Advance(10 * protocol.Minute)
+			if err := w.Check(); err != nil {
+				t.Fatal(err)
+			}
+			asked := w.Submit(tt.site, "ada", "", at("a", 1, 1))
+			w.Advance(protocol.Second)
+			if no, ok := w.Site(tt.site).Answer(asked).(peer.Refusal); !ok || no.Code != peer.NotNow || !strings.Contains(no.Reason, "switchyard recover") {
+				t.Errorf("a submission is answered %+v", no)
+			}
+			w.Heal("a", "b")
+			w.Heal("b", "a")
+			w.Connect("a", "b")
+			if name == "the originx, by its partner" {
+				w.Journal = func(line string) { t.Log(line) }
+			}
+			resume(t, w, tt.site, peer.Recover{})
+			w.Advance(10 * protocol.Minute)
+			for _, job := range w.Site("a").Rows().Jobs() {
+				if job.Stuck == "" {
+					t.Errorf("job %v is %s at %q, %v, and needs nobody", job.Spec.Job, job.Phase, job.Site, job.State)
+				}
+				w.Cancel("a", job.Spec.Job)
+			}
+			if busy := w.RunUntilQuiet(protocol.Hour); busy != "" || w.Check() != nil {
+				t.Errorf("still busy: %s; %v", busy, w.Err())
+			}
+			if after := starts(w); after > n || after < before {
+				t.Errorf("%d jobs: %d starts before, %d after", n, before, after)
+			}
+		})
+	}
+}
+
+// TestACopiedSiteIsNoticed: a copy that is started beside the original. On another machine it
+// starts nothing by itself; on a clone of the machine the partner tells both within 5 s. No
+// job starts twice, and what is decided for the original goes on there.
+func TestACopiedSiteIsNoticed(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		site    protocol.SiteName
+		machine string
+	}{
+		"origin, another machine": {"a", "another"}, "target, another machine": {"b", "another"},
+		"origin, the same machine": {"a", ""}, "target, the same machine": {"b", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := guardedSites(t)
+			n := fill(t, w)
+			w.Advance(10 * protocol.Second)
+			clone, err := w.Clone(tt.site, w.Site(tt.site).Rows(), func(cfg *peer.Config) {
+				if tt.machine != "" {
+					cfg.Machine = tt.machine
+				}
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.Advance(5 * protocol.Second)
+			for _, s := range []*peertest.Site{w.Site(tt.site), clone} {
+				asked := w.AskOne(s, func(asked peer.AskID) peer.Event { return peer.AskRecovery{Asked: asked} })
+				w.Advance(10)
+				if view, _ := s.Answer(asked).(peer.Recovery); !view.Needed {
+					t.Errorf("clone %t starts jobs", s == clone)
+				}
+			}
+			other := map[protocol.SiteName]protocol.SiteName{"a": "b", "b": "a"}[tt.site]
+			asked := w.Ask(other, func(asked peer.AskID) peer.Event { return peer.AskSites{Asked: asked} })
+			w.Advance(10)
+			sites, _ := w.Site(other).Answer(asked).(peer.Sites)
+			if link := sites.Sites[1]; link.Link != "refused" || !strings.Contains(link.Why, "two peers run as "+string(tt.site)) {
+				t.Errorf("the partner shows %s, %s", link.Link, link.Why)
+			}
+			w.Advance(5 * protocol.Minute)
+			if err := w.Check(); err != nil {
+				t.Fatal(err)
+			}
+			w.Stop(clone)
+			w.Connect("a", "b")
+			resume(t, w, tt.site, peer.Recover{})
+			w.Advance(protocol.Minute)
+			if busy := w.RunUntilQuiet(protocol.Hour); busy != "" || w.Check() != nil {
+				t.Errorf("still busy: %s; %v", busy, w.Err())
+			}
+			if starts(w) != n {
+				t.Errorf("%d jobs, %d starts", n, starts(w))
+			}
+		})
+	}
+}
