@@ -373,7 +373,7 @@ func (p *Peer) backToQueue(j *job, kind FactKind, why string) {
 func (p *Peer) comeBack(j *job, kind FactKind, why string) {
 	held := j.Hold != 0
 	p.backToQueue(j, kind, why)
-	if held && p.partFrom(j, why) && j.Stuck == "" {
+	if held && p.partFrom(j, why) && j.Stuck == "" && p.jobs[j.Spec.Job] == j {
 		p.hold(j, p.jitter(min(p.cfg.Sigma, p.cfg.RetryMax)), j.Reason, "")
 	}
 }

@@ -120,7 +120,9 @@ func (p *Peer) goOn() {
 	if p.stopped() != "" {
 		return
 	}
-	p.hasten(func(t timer) bool { return t.kind == jobTimer || t.kind == collectTimer || t.kind == guestTimer || t.kind == reportTimer })
+	p.hasten(func(t timer) bool {
+		return t.kind == jobTimer || t.kind == collectTimer || t.kind == guestTimer || t.kind == reportTimer
+	})
 	for _, tag := range slices.SortedFunc(maps.Keys(p.runs), compareTags) {
 		if r := p.runs[tag]; r.waits {
 			r.waits = false

@@ -440,6 +440,9 @@ func (p *Peer) lostTrack(one *partner, tag protocol.Tag) {
 	j.Stuck = why
 	p.saveJob(tag.Job)
 	p.fact(Fact{Kind: NeedsOperator, Job: tag.Job, Site: one.Site, Epoch: tag.Epoch, Text: j.Stuck})
+	if j.Restored {
+		p.settleJob(j)
+	}
 }
 
 // watchReclaim sets the time at which a job that may run twice is taken from a

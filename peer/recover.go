@@ -120,6 +120,7 @@ func (p *Peer) takeRecover(ev Recover) {
 	}
 	by := fmt.Sprintf("%s (uid %d)", ev.User, ev.UID)
 	p.fact(Fact{Kind: Recovered, Site: p.cfg.Site, Text: "this store goes on, says " + by})
+	p.site.Settle, p.site.SettledBy = ev.settlement(), by
 	if p.site.Recovery != "" {
 		p.newLine()
 		p.doubtAll()
@@ -129,7 +130,11 @@ func (p *Peer) takeRecover(ev Recover) {
 	}
 	p.twin, p.site.Recovery, p.reasons, p.listening = protocol.Life{}, "", nil, false
 	p.saveSite()
-	p.settleDoubts(ev, by)
+	for _, id := range slices.Sorted(maps.Keys(p.jobs)) {
+		if j := p.jobs[id]; j != nil && j.Stuck != "" {
+			p.settleJob(j)
+		}
+	}
 	p.goOn()
 	p.markAll()
 	p.answer(ev.Asked, p.recoveryView())
@@ -169,7 +174,9 @@ const restoredText = "the database is older than what was seen of this site, and
 // doubtAll takes nothing for granted that may have changed since the rows were written.
 func (p *Peer) doubtAll() {
 	for _, id := range slices.Sorted(maps.Keys(p.jobs)) {
-		p.doubtJob(p.jobs[id])
+		if j := p.jobs[id]; j != nil { // one may have ended with another
+			p.doubtJob(j)
+		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(p.guests)) {
 		g := p.guests[id]
@@ -212,24 +219,28 @@ func (p *Peer) stick(j *job) {
 	j.Stuck = restoredText
 	p.saveJob(j.Spec.Job)
 	p.fact(Fact{Kind: NeedsOperator, Job: j.Spec.Job, Epoch: j.Epoch, Text: restoredText})
+	p.settleJob(j)
 }
 
-// settleDoubts cancels or requeues all jobs that need an operator, if one wants that.
-func (p *Peer) settleDoubts(ev Recover, by string) {
-	if !ev.Cancel && !ev.Requeue {
-		return
+// settlement is what the operator says of all jobs in doubt.
+func (ev Recover) settlement() Settlement {
+	switch {
+	case ev.Cancel:
+		return SettleByCancel
+	case ev.Requeue:
+		return SettleByRequeue
 	}
-	for _, id := range slices.Sorted(maps.Keys(p.jobs)) {
-		j := p.jobs[id]
-		if j == nil || j.Stuck == "" { // one may have ended with another
-			continue
-		}
-		if ev.Cancel {
-			p.fact(Fact{Kind: JobCancelled, Job: id, Text: "by " + by})
-			p.closeUnknown(j, j.Stuck)
-			continue
-		}
-		p.force(j, by, j.Stuck)
+	return ""
+}
+
+// settleJob does with a job in doubt what an operator has said of all of them.
+func (p *Peer) settleJob(j *job) {
+	switch p.site.Settle {
+	case SettleByCancel:
+		p.fact(Fact{Kind: JobCancelled, Job: j.Spec.Job, Text: "by " + p.site.SettledBy})
+		p.closeUnknown(j, j.Stuck)
+	case SettleByRequeue:
+		p.force(j, p.site.SettledBy, j.Stuck)
 	}
 }
 

@@ -240,8 +240,20 @@ type SiteRow struct {
 	Begun       protocol.Instant  `json:"begun,omitempty"`    // the last start
 	Machine     string            `json:"machine,omitempty"`  // where that was
 	Recovery    string            `json:"recovery,omitempty"` // why nothing is started until an operator decides
-	Gaps        []Gap             `json:"gaps,omitempty"`     // job ids that lives have given out which these rows do not know
+	Settle      Settlement        `json:"settle,omitempty"`   // of jobs that may have run since the rows were written
+	SettledBy   string            `json:"settled_by,omitempty"`
+	Gaps        []Gap             `json:"gaps,omitempty"` // job ids that lives have given out which these rows do not know
 }
+
+// Settlement is what an operator has said of all jobs of which nobody can tell whether they
+// have run since older rows were written.
+type Settlement string
+
+// The settlements. Empty: each job needs an operator.
+const (
+	SettleByCancel  Settlement = "cancel"
+	SettleByRequeue Settlement = "requeue"
+)
 
 // Gap are sequence numbers of job ids, the last one exclusive.
 type Gap struct {

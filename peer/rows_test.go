@@ -59,7 +59,7 @@ func fullRows() map[peer.Table]peer.Row {
 		peer.DedupTable: peer.DedupRow{First: 1_000_000_000_007, Count: 2, At: 3},
 		peer.SiteTable: peer.SiteRow{
 			FirstStart: 1, Incarnation: 1 << 60, NextSeq: 3, Cursor: "c",
-			Boot: 4, Begun: 5, Machine: "m", Recovery: "r", Gaps: []peer.Gap{{From: 1, To: 2}},
+			Boot: 4, Begun: 5, Machine: "m", Recovery: "r", Settle: peer.SettleByCancel, SettledBy: "b", Gaps: []peer.Gap{{From: 1, To: 2}},
 		},
 		peer.GenerationTable: peer.GenerationRow{Generation: 1 << 60},
 		peer.PartnerTable:    peer.PartnerRow{Site: "b", Number: 2, Life: protocol.Life{Incarnation: 1, Boot: 2, Begun: 3, Generation: 4}},

@@ -115,10 +115,10 @@ func (c *Card) Life() Life {
 
 // Life is one run of a peer on its store, and how far it has come.
 type Life struct {
-	Incarnation uint64  // of the store; rises when it is new or an operator says that it goes on after a restore
-	Boot        uint64  // rises with each start on the store; 0: not stated
-	Begun       Instant // by the site's clock; tells two lives with one boot apart
-	Generation  uint64  // rises with every durable change of the store
+	Incarnation uint64  `json:"incarnation"` // of the store; rises when it is new or an operator says that it goes on after a restore
+	Boot        uint64  `json:"boot"`        // rises with each start on the store; 0: not stated
+	Begun       Instant `json:"begun_ms"`    // by the site's clock; tells two lives with one boot apart
+	Generation  uint64  `json:"generation"`  // rises with every durable change of the store
 }
 
 // Same says whether both are one run, however far each has come.

@@ -28,6 +28,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/results"
 	"github.com/switchyard-hpc/switchyard/peer/statedir"
 	"github.com/switchyard-hpc/switchyard/peer/store"
+	"github.com/switchyard-hpc/switchyard/peer/witness"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -47,6 +48,9 @@ type peerProcess struct {
 
 	key       *identity.Key
 	store     *store.Store
+	witness   *witness.File
+	witnessed protocol.Life // what it remembered at the start
+	machine   string        // where state_dir is
 	plugins   *pluginSet
 	process   *process.Scheduler // nil: the batch system is another
 	prices    *priceWatch        // nil: the site has none
@@ -74,7 +78,7 @@ func (p *peerProcess) run(ctx context.Context) (err error) {
 		p.log.Warn("config_odd", "what", odd.String())
 	}
 	for _, start := range []func(context.Context) error{
-		p.openKey, p.openStore, p.startMeter, p.openPlugins, p.openPrices, p.openBudget, p.openScheduler, p.startBudget, p.startNode, p.startLinks, p.startMetrics, p.startAPI,
+		p.openKey, p.lockKey, p.openStore, p.startMeter, p.openPlugins, p.openPrices, p.openBudget, p.openScheduler, p.startBudget, p.openWitness, p.startNode, p.startLinks, p.startMetrics, p.startAPI,
 	} {
 		err := start(ctx)
 		if told := ctx.Err() != nil && errors.Is(err, context.Canceled); err != nil && !told {
@@ -257,6 +261,7 @@ func (p *peerProcess) startNode(ctx context.Context) error {
 		Peer: p.cfg.Peer(config.Parts{
 			PublicKey: p.key.Public(), Software: "switchyard " + version, Capacity: p.capacity,
 			Reserves: p.reserves, Accounts: who, Policy: decides.Info(),
+			Witness: p.witnessed, Machine: p.machine,
 		}),
 		Seed:      p.seed(),
 		Store:     p.store,
@@ -272,6 +277,7 @@ func (p *peerProcess) startNode(ctx context.Context) error {
 		Recorder:  recorder,
 		Retention: node.Retention(p.cfg.Retention),
 		Space:     func() (uint64, error) { return localdisk.Free(string(p.cfg.Site.StateDir)) },
+		Witness:   p.witness,
 	})
 	if err != nil {
 		return fmt.Errorf("restore the peer from %s: %w", p.cfg.Site.StateDir, err)

@@ -97,6 +97,7 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "peer/identity", Level: helpers},
 		{Path: "peer/crowd", Level: helpers},
 		{Path: "peer/accounts", Level: helpers, Pure: true},
+		{Path: "peer/witness", Level: helpers},
 		{Path: "internal/outlook", Level: helpers},
 		{Path: "internal/metrics", Level: helpers},
 		{Path: "internal/batchscript", Level: helpers},

@@ -113,6 +113,16 @@ func (c *Client) Warehouse(ctx context.Context, component string, all bool) (pee
 	return call[peer.Warehouse](ctx, c, http.MethodGet, "/v1/warehouse?"+query.Encode(), nil)
 }
 
+// Recovery says what is wrong with the peer's store, if anything.
+func (c *Client) Recovery(ctx context.Context) (peer.Recovery, error) {
+	return call[peer.Recovery](ctx, c, http.MethodGet, "/v1/recovery", nil)
+}
+
+// Recover says that the peer's store goes on, and returns how it stands then.
+func (c *Client) Recover(ctx context.Context, resume Resume) (peer.Recovery, error) {
+	return call[peer.Recovery](ctx, c, http.MethodPost, "/v1/recovery", resume)
+}
+
 // Info says what peer this is.
 func (c *Client) Info(ctx context.Context) (Info, error) {
 	return call[Info](ctx, c, http.MethodGet, "/v1/info", nil)

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"strconv"
@@ -16,6 +17,7 @@ import (
 const (
 	maxListed     = 10_000
 	defaultListed = 1000
+	maxResume     = 4096 // bytes
 )
 
 func (s *server) submit(w http.ResponseWriter, r *http.Request, who caller) error {
@@ -168,6 +170,31 @@ func (s *server) requeue(w http.ResponseWriter, r *http.Request, who caller) err
 	}
 	return s.ask(w, r, http.StatusAccepted, func(asked peer.AskID) peer.Event {
 		return peer.Requeue{Asked: asked, Job: id, User: who.user, UID: who.uid, Admin: who.admin}
+	})
+}
+
+// Resume is the body of a request that this store go on.
+type Resume struct {
+	Requeue bool `json:"requeue,omitempty"` // run jobs again that may have run since
+	Cancel  bool `json:"cancel,omitempty"`  // cancel them
+}
+
+func (s *server) recovery(w http.ResponseWriter, r *http.Request, _ caller) error {
+	return s.ask(w, r, http.StatusOK, func(asked peer.AskID) peer.Event { return peer.AskRecovery{Asked: asked} })
+}
+
+func (s *server) recover(w http.ResponseWriter, r *http.Request, who caller) error {
+	var body Resume
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxResume)).Decode(&body); err != nil {
+		return refuse(peer.BadRequest, "what to do is not understood: %v", err)
+	}
+	if body.Requeue && body.Cancel {
+		return refuse(peer.BadRequest, "jobs can be requeued or cancelled, not both")
+	}
+	return s.ask(w, r, http.StatusOK, func(asked peer.AskID) peer.Event {
+		return peer.Recover{
+			Asked: asked, Requeue: body.Requeue, Cancel: body.Cancel, User: who.user, UID: who.uid, Admin: who.admin,
+		}
 	})
 }
 

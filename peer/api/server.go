@@ -134,6 +134,8 @@ func (s *server) handlers() map[string]handler {
 		"GET /v1/sites":              s.sites,
 		"GET /v1/warehouse":          s.warehouse,
 		"GET /v1/info":               s.info,
+		"GET /v1/recovery":           s.recovery,
+		"POST /v1/recovery":          s.recover,
 		"GET /v1/plugins":            s.plugins,
 		"POST /v1/reload":            s.reload,
 		"/":                          s.unknown,

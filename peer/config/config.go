@@ -49,6 +49,7 @@ type Site struct {
 	Key      settings.Path       `toml:"key"` // of the seed; read with identity.LoadKey
 	Socket   settings.Path       `toml:"socket"`
 	Seed     int                 `toml:"seed"`     // of all choices by chance
+	Machine  string              `toml:"machine"`  // stands for the computer and the directory's inode; empty: they count
 	Currency string              `toml:"currency"` // of all money but that of [Tariff]; empty: there is none
 }
 

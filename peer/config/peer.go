@@ -24,7 +24,9 @@ type Parts struct {
 	Capacity  protocol.Capacity // as the local scheduler describes it
 	Reserves  bool              // as it does, too: it holds room
 	Accounts  peer.Accounts
-	Policy    policy.Info // of the policy that decides
+	Witness   protocol.Life // what the witness file remembers
+	Machine   string        // where state_dir is
+	Policy    policy.Info   // of the policy that decides
 }
 
 // watermark is how often partners are told how far the store has come.
@@ -51,6 +53,8 @@ func (c *Config) Peer(parts Parts) peer.Config {
 		MaxUserJobs: c.Limits.MaxJobsPerUser,
 		MaxOutput:   c.Results.MaxOutput.Bytes(),
 		Watermark:   watermark,
+		Witness:     parts.Witness,
+		Machine:     parts.Machine,
 
 		ExportRemote: append([]string{}, c.Submit.ExportRemote...),
 

@@ -84,6 +84,7 @@ func siteKeys() []entry {
 		{name: "state_dir", about: "Folder of the peer's database and of the jobs' files. It must lie on a local disk."},
 		{name: "key", about: "File of the site's secret key, with mode 0600. \"switchyard keygen --out PATH\" makes it, and PATH.pub for the partners."},
 		{name: "socket", about: "Socket that the commands submit, queue and the rest talk to; at most 103 characters."},
+		{name: "machine", example: `"north-pair"`, about: "Name of the machine, for a state_dir that moves between computers on purpose, as that of a failover pair: both state the same name. Not set: /etc/machine-id and the inode of state_dir count, and a copied or moved state_dir starts nothing until an operator has run switchyard recover."},
 		{name: "seed", about: "Seed of all that the peer chooses by chance, such as the jitter of its pauses. The site's number goes in too, so that all sites may have one seed."},
 		{name: "currency", example: `"CHF"`, about: "Currency of [cost], [[waiting]] and the links of [[partner]], and of the limits of this site's users. Not set: that of [tariff]."},
 	}

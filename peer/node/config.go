@@ -24,6 +24,7 @@ type Config struct {
 	Prices    Prices       // of electricity; nil: none are known
 	Meter     Meter        // nil: nothing is counted
 	Recorder  Recorder     // nil: nothing is recorded
+	Witness   Witness      // nil: a store that is put back is known by partners only
 	Log       *slog.Logger // nil: nothing is logged
 
 	// Space says how many bytes are free where the store is; nil: not checked.

@@ -43,6 +43,9 @@ type Node struct {
 	facts *factLog
 	moves moves
 
+	life        protocol.Life // of what is durable; the second stage's alone
+	unwitnessed bool          // the witness could not be written
+
 	closing chan struct{} // closed when no more questions are taken
 	done    chan struct{} // closed when nothing more will be answered
 	failed  failure

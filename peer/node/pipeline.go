@@ -173,6 +173,7 @@ func (n *Node) commit(b *batch) bool {
 		return false
 	}
 	n.facts.taken()
+	n.testify(b.rows)
 	return true
 }
 

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/internal/testbed"
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// stateDir is where a site keeps its database.
+func stateDir(t *testing.T, site *testbed.Site) string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(site.Dir, "*", "switchyard.db"))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("%d databases below %s: %v", len(found), site.Dir, err)
+	}
+	return filepath.Dir(found[0])
+}
+
+// recovery asks a site's peer, as soon as it answers, whether it starts anything.
+func (g *grid) recovery(t *testing.T, site *testbed.Site) (view peer.Recovery) {
+	t.Helper()
+	for ctx := patience(t); ctx.Err() == nil; time.Sleep(50 * time.Millisecond) {
+		got := g.at(t, site, "", "recover", "--json")
+		if got.code == exitUnreachable {
+			continue
+		}
+		if err := json.Unmarshal([]byte(got.stdout), &view); err != nil || got.code != 0 {
+			t.Fatalf("recover --json: %+v, %v", got, err)
+		}
+		return view
+	}
+	t.Fatal("the peer does not answer")
+	return view
+}
+
+// starts is how often a job has left its mark.
+func starts(t *testing.T, path string) int {
+	t.Helper()
+	data, err := os.ReadFile(path) //nolint:gosec // the test's own
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	return strings.Count(string(data), "\n")
+}
+
+// TestABackupThatIsPutBackStartsNothing: with the database of an earlier time nothing is
+// started, by the file beside it alone; the reason is shown; an operator has it go on.
+func TestABackupThatIsPutBackStartsNothing(t *testing.T) {
+	g := startGrid(t, testbed.Machine{Name: "aurora", CPUs: 1})
+	site := g.Sites[0]
+	database := filepath.Join(stateDir(t, site), "switchyard.db")
+	marks := filepath.Join(g.work, "marks")
+	blocker := g.submit(t, site, "#!/bin/sh\nsleep 300\n")
+	waiting := g.submit(t, site, "#!/bin/sh\necho run >> "+marks+"\n")
+	g.until(t, site, blocker, running)
+	if err := site.Stop(stopPatience); err != nil {
+		t.Fatal(err)
+	}
+	backup, err := os.ReadFile(database) //nolint:gosec // the test's own
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err = site.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if view := g.recovery(t, site); view.Needed {
+		t.Fatalf("an ordinary start: %+v", view)
+	}
+	if got := g.at(t, site, "", "cancel", blocker.String()); got.code != 0 {
+		t.Fatalf("cancel: %+v", got)
+	}
+	g.until(t, site, waiting, ended)
+	if err = site.Stop(stopPatience); err != nil {
+		t.Fatal(err)
+	}
+	if err = os.WriteFile(database, backup, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err = site.Start(); err != nil {
+		t.Fatal(err)
+	}
+	view := g.recovery(t, site)
+	if !view.Needed || !strings.Contains(strings.Join(view.Reasons, "\n"), "older than the witness file") {
+		t.Fatalf("nobody notices: %+v", view)
+	}
+	if got := g.at(t, site, "#!/bin/sh\n", "submit"); got.code != exitFailed || !strings.Contains(got.stderr, "switchyard recover") {
+		t.Errorf("submit: %+v", got)
+	}
+	if got := g.at(t, site, "", "queue"); !strings.Contains(got.stdout, "NeedsOperator") {
+		t.Errorf("queue: %+v", got)
+	}
+	if got := g.at(t, site, "", "recover"); !strings.Contains(got.stdout, "switchyard recover --resume") {
+		t.Errorf("recover: %+v", got)
+	}
+	if got := g.at(t, site, "", "recover", "--resume", "--cancel"); got.code != 0 {
+		t.Fatalf("recover --resume: %+v", got)
+	}
+	job := g.until(t, site, waiting, ended)
+	if job.State != protocol.Cancelled || !strings.Contains(job.Reason, "outcome unknown") {
+		t.Errorf("the job that ran in between: %+v", job)
+	}
+	again := g.submit(t, site, "#!/bin/sh\necho run >> "+marks+"\n")
+	if job = g.until(t, site, again, ended); job.State != protocol.Completed || again <= waiting {
+		t.Errorf("a new job: %+v", job)
+	}
+	if n := starts(t, marks); n != 2 {
+		t.Errorf("%d starts of two jobs", n)
+	}
+}
+
+// TestACopyOfASite: beside the original its peer does not start, and names it. Alone it
+// starts nothing, and says that it was copied.
+func TestACopyOfASite(t *testing.T) {
+	g := startGrid(t, testbed.Machine{Name: "aurora", CPUs: 1}, testbed.Machine{Name: "borealis", CPUs: 1})
+	site := g.Sites[0]
+	marks := filepath.Join(g.work, "marks")
+	blocker := g.submit(t, site, "#!/bin/sh\nsleep 300\n", "--sites=aurora")
+	g.until(t, site, blocker, running)
+	waiting := g.submit(t, site, "#!/bin/sh\necho run >> "+marks+"\n", "--sites=aurora")
+	clone := *site
+	clone.Dir = filepath.Join(filepath.Dir(site.Dir), "copy")
+	if err := os.CopyFS(clone.Dir, os.DirFS(stateDir(t, site))); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(site.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clone.Config, clone.Log = filepath.Join(clone.Dir, "site.toml"), filepath.Join(clone.Dir, "peer.log")
+	clone.Socket = filepath.Join(clone.Dir, "s.sock")
+	changed := strings.NewReplacer(stateDir(t, site), clone.Dir, site.Socket, clone.Socket).Replace(string(text))
+	if err = os.WriteFile(clone.Config, []byte(changed), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := g.at(t, &clone, "", "peer", "--config", clone.Config)
+	if got.code == 0 || !strings.Contains(got.stderr, "another peer of this site runs on this machine already: pid ") {
+		t.Errorf("beside the original: %+v", got)
+	}
+	if err = site.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err = clone.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = clone.Stop(stopPatience) })
+	view := g.recovery(t, &clone)
+	if !view.Needed || !strings.Contains(strings.Join(view.Reasons, "\n"), "was copied or moved") {
+		t.Errorf("alone: %+v", view)
+	}
+	if err = clone.Stop(stopPatience); err != nil {
+		t.Fatal(err)
+	}
+	if err = site.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if view = g.recovery(t, site); view.Needed {
+		t.Errorf("the original, after the copy has gone: %+v", view)
+	}
+	if got = g.at(t, site, "", "cancel", blocker.String()); got.code != 0 {
+		t.Fatalf("cancel: %+v", got)
+	}
+	if job := g.until(t, site, waiting, ended); job.State != protocol.Completed || starts(t, marks) != 1 {
+		t.Errorf("%d starts of %+v", starts(t, marks), job)
+	}
+}

@@ -1,0 +1,65 @@
+package witness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"syscall"
+)
+
+// Acquire takes the lock of a site's key for the peer with a state directory. The error is a
+// *[HeldError] when another peer has it. A holder of another account, who is not root, is no
+// peer of this site: anybody may take any name. The lock is then none, and odd says so.
+func Acquire(ctx context.Context, publicKey, stateDir string) (lock *Lock, odd string, err error) {
+	name := "@switchyard/" + publicKey
+	listener, err := new(net.ListenConfig).Listen(ctx, "unix", name)
+	if err == nil {
+		l := &Lock{listener: listener, words: fmt.Sprintf("pid %d, state_dir %s", os.Getpid(), stateDir)}
+		go l.serve()
+		return l, "", nil
+	}
+	if !errors.Is(err, syscall.EADDRINUSE) {
+		return nil, "", fmt.Errorf("lock of the site's key: %w", err)
+	}
+	conn, err := new(net.Dialer).DialContext(ctx, "unix", name)
+	if err != nil { // it has just ended, or does not answer
+		return nil, "", &HeldError{Holder: "it does not answer"}
+	}
+	defer func() { _ = conn.Close() }()
+	cred, err := credentials(conn)
+	if err != nil {
+		return nil, "", fmt.Errorf("lock of the site's key: %w", err)
+	}
+	if cred.Uid != 0 && int(cred.Uid) != os.Geteuid() {
+		return &Lock{}, fmt.Sprintf("user id %d, process %d, keeps the name of this site's lock %s; stop that process", cred.Uid, cred.Pid, name), nil
+	}
+	return nil, "", &HeldError{Holder: holderOf(conn)}
+}
+
+// credentials are who listens at the other end.
+func credentials(conn net.Conn) (*syscall.Ucred, error) {
+	unix, ok := conn.(*net.UnixConn)
+	if !ok {
+		return nil, fmt.Errorf("%T is no unix socket", conn)
+	}
+	raw, err := unix.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	var cred *syscall.Ucred
+	var credErr error
+	err = raw.Control(func(fd uintptr) {
+		cred, credErr = syscall.GetsockoptUcred(int(fd), syscall.SOL_SOCKET, syscall.SO_PEERCRED)
+	})
+	return cred, errors.Join(err, credErr)
+}
+
+func inodeOf(info fs.FileInfo) uint64 {
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+		return stat.Ino
+	}
+	return 0
+}

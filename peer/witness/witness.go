@@ -1,0 +1,141 @@
+// Package witness keeps what a peer's database must not be older than, outside the database:
+// a small file beside it, and a copy elsewhere; the machine that the state directory is on;
+// and a lock on the site's key, so that one machine runs one peer of a site.
+package witness
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Name is the file's name in its directory.
+const Name = "witness.json"
+
+// size is that of the file, so that it is written at once and in place.
+const size = 512
+
+// record is the file's content.
+type record struct {
+	PublicKey string        `json:"public_key"`
+	Life      protocol.Life `json:"life"`
+}
+
+// File remembers how far a store has come. It is written after each transaction without
+// waiting for the disk: after the end of the process the kernel has it, and after a power cut
+// an older one does no harm. It is not safe for use from several goroutines.
+type File struct {
+	key    string
+	file   *os.File
+	copies []string
+}
+
+// Open opens or makes the file in a directory. The latest life that it or a copy in one of
+// the other directories remembers is returned; zero: none, or those of another key.
+// Directories that do not exist are left out.
+func Open(publicKey, dir string, others ...string) (*File, protocol.Life, error) {
+	path := filepath.Join(dir, Name)
+	latest, err := read(path, publicKey)
+	if err != nil {
+		return nil, protocol.Life{}, err
+	}
+	w := &File{key: publicKey}
+	for _, other := range others {
+		if info, err := os.Stat(other); err != nil || !info.IsDir() {
+			continue
+		}
+		w.copies = append(w.copies, filepath.Join(other, Name))
+		life, err := read(filepath.Join(other, Name), publicKey)
+		if err != nil {
+			return nil, protocol.Life{}, err
+		}
+		if after(life, latest) {
+			latest = life
+		}
+	}
+	if w.file, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600); err != nil {
+		return nil, protocol.Life{}, fmt.Errorf("witness file: %w", err)
+	}
+	return w, latest, nil
+}
+
+// after orders lives by how far they have come.
+func after(a, b protocol.Life) bool {
+	switch {
+	case a.Incarnation != b.Incarnation:
+		return a.Incarnation > b.Incarnation
+	case a.Generation != b.Generation:
+		return a.Generation > b.Generation
+	}
+	return a.Boot > b.Boot
+}
+
+// read reads a file. One that is missing, or that a power cut has left without sense, says
+// nothing.
+func read(path, publicKey string) (protocol.Life, error) {
+	data, err := os.ReadFile(path) //nolint:gosec // the administrator's path
+	if errors.Is(err, fs.ErrNotExist) {
+		return protocol.Life{}, nil
+	}
+	if err != nil {
+		return protocol.Life{}, fmt.Errorf("witness file: %w", err)
+	}
+	var r record
+	if json.Unmarshal(data, &r) != nil || r.PublicKey != publicKey {
+		return protocol.Life{}, nil
+	}
+	return r.Life, nil
+}
+
+// Write notes how far the store has come. With begun, at the start of a life, it waits for
+// the disk, and writes the copies as well.
+func (w *File) Write(life protocol.Life, begun bool) error {
+	data, err := encode(w.key, life)
+	if err != nil {
+		return err
+	}
+	if _, err = w.file.WriteAt(data, 0); err != nil {
+		return fmt.Errorf("witness file: %w", err)
+	}
+	if !begun {
+		return nil
+	}
+	if err = w.file.Sync(); err != nil {
+		return fmt.Errorf("witness file: %w", err)
+	}
+	for _, path := range w.copies {
+		if err = writeCopy(path, data); err != nil {
+			return fmt.Errorf("copy of the witness file: %w", err)
+		}
+	}
+	return nil
+}
+
+// encode pads the content, so that a later one always covers it.
+func encode(key string, life protocol.Life) ([]byte, error) {
+	data, err := json.Marshal(record{PublicKey: key, Life: life})
+	if err != nil || len(data) >= size {
+		return nil, fmt.Errorf("witness file: %d bytes do not fit in %d: %w", len(data), size, err)
+	}
+	for len(data) < size-1 {
+		data = append(data, ' ')
+	}
+	return append(data, '\n'), nil
+}
+
+func writeCopy(path string, data []byte) error {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600) //nolint:gosec // below the state directory
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteAt(data, 0)
+	return errors.Join(err, file.Sync(), file.Close())
+}
+
+// Close closes the file.
+func (w *File) Close() error { return w.file.Close() }
