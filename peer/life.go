@@ -144,6 +144,15 @@ func (p *Peer) stopped() string {
 	return ""
 }
 
+// allowStarts tells the shell when the local scheduler may start jobs, and when not.
+func (p *Peer) allowStarts() {
+	may := p.stopped() == ""
+	if !p.lives() || (p.allows != nil && *p.allows == may) {
+		return
+	}
+	p.allows, p.out.Starts = &may, &may
+}
+
 // mute says whether nothing may be told of jobs either, since the rows may be a copy's.
 func (p *Peer) mute() bool { return p.site.Recovery != "" || p.listening }
 
@@ -196,7 +205,7 @@ func latest(a, b protocol.Life) protocol.Life {
 }
 
 // heardLife takes which life of a partner speaks.
-func (p *Peer) heardLife(one *partner, life protocol.Life) {
+func (p *Peer) heardLife(one *partner, life protocol.Life, stopped bool) {
 	if !p.lives() || life.Boot == 0 {
 		return
 	}
@@ -206,6 +215,10 @@ func (p *Peer) heardLife(one *partner, life protocol.Life) {
 		p.otherLife(one, life, last)
 	}
 	one.stale = ""
+	if stopped { // it has done nothing that another life must know
+		one.stale = fmt.Sprintf("it starts nothing until its operator has run `switchyard recover` there (%v)", life)
+		return
+	}
 	if !life.Follows(one.row.Life) {
 		one.stale = fmt.Sprintf("its store is older than what it has said of it before: it is at %v, and was at %v; "+
 			"its operator must run `switchyard recover` there", life, one.row.Life)
@@ -269,7 +282,7 @@ func (p *Peer) watermark(one *partner, m protocol.Watermark) {
 	if resumed := m.Life.Incarnation > before.Incarnation || (m.Life.Incarnation == before.Incarnation && m.Life.Boot > before.Boot); !m.Life.Same(before) && !resumed {
 		return // late, of a life that ended meanwhile
 	}
-	p.heardLife(one, m.Life)
+	p.heardLife(one, m.Life, m.Stopped)
 	if m.Life.Incarnation != before.Incarnation && before.Boot != 0 {
 		p.doubt(one)
 	}
@@ -287,6 +300,7 @@ func (p *Peer) tellMark(one *partner, overlapped bool) {
 	}
 	p.send(one.Site, protocol.Watermark{
 		Life: p.life(), Seen: one.row.Life, SeenSeq: one.seenSeq, Twin: one.twinOf(), Overlapped: overlapped,
+		Stopped: p.site.Recovery != "",
 	})
 }
 

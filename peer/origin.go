@@ -129,6 +129,7 @@ func (p *Peer) prepared(one *partner, m protocol.Prepared) {
 // grant gives a job to the partner, durably.
 func (p *Peer) grant(j *job, one *partner) {
 	j.Phase, j.Placed, j.tries = Granted, p.now, 0
+	j.Holder = one.incarnation()
 	j.countsThere = true
 	one.jobsThere++
 	p.saveJob(j.Spec.Job)
@@ -419,6 +420,12 @@ func (p *Peer) endCollecting(j *job, output string) {
 func (p *Peer) lostTrack(one *partner, tag protocol.Tag) {
 	j := p.current(one.Site, tag)
 	if j == nil || (j.Phase != Granted && j.Phase != Handed && j.Phase != Recalling) {
+		return
+	}
+	if !j.Restored && j.Holder != 0 && j.Holder == one.incarnation() {
+		// The store that held room for it goes on, and it forgets only what it gave back, or
+		// what this site has acknowledged.
+		p.notStarted(one, tag, "its site gave its room up long ago")
 		return
 	}
 	why := fmt.Sprintf("%s has lost its records of this job, which may have run there", one.Site)

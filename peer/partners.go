@@ -59,7 +59,7 @@ func (p *Peer) connected(card protocol.Card) {
 	renewed := one.card == nil || one.card.Incarnation != card.Incarnation
 	overlapped := one.linked && one.life.Boot != 0 && !one.life.Same(card.Life())
 	one.card, one.linked = &card, true
-	p.heardLife(one, card.Life())
+	p.heardLife(one, card.Life(), card.Stopped)
 	p.claimNumber(one)
 	p.judgeCards()
 	p.seenBy(one, card.Seen, card.SeenSeq)
@@ -78,6 +78,17 @@ func (p *Peer) connected(card protocol.Card) {
 	if renewed {
 		p.doubt(one)
 	}
+}
+
+// incarnation is that of the partner's store, as it says; 0: not known.
+func (one *partner) incarnation() uint64 {
+	switch {
+	case one.life.Boot != 0:
+		return one.life.Incarnation
+	case one.card != nil:
+		return one.card.Incarnation
+	}
+	return 0
 }
 
 // skipSeen keeps job ids above those that a partner has seen of this site: an

@@ -23,6 +23,7 @@ type Peer struct {
 	known        protocol.Life                      // the most that partners have seen of this site, of lives that these rows do not know
 	twin         protocol.Life                      // another peer that runs as this site; zero: none is known of
 	reasons      []string                           // for the recovery that an operator must decide about
+	allows       *bool                              // what the shell was last told about starts
 	listening    bool                               // nothing is started yet: partners may know better than the rows
 	overlapped   bool                               // an earlier life may show up
 	early        []Submit                           // that came meanwhile
@@ -162,6 +163,7 @@ func (p *Peer) Step(now protocol.Instant, ev Event) Ready {
 	p.queue.Release(p.now)
 	p.openRound()
 	p.awaitCycle()
+	p.allowStarts()
 	p.flush()
 	p.out.Wake = p.nextWake()
 	return p.out
@@ -227,7 +229,7 @@ func (p *Peer) Card(to protocol.SiteName) protocol.Card {
 		Capacity: p.cfg.Capacity, Reserves: p.cfg.Reserves,
 	}
 	if one := p.byName[to]; one != nil {
-		card.SeenSeq, card.Seen = one.seenSeq, one.row.Life
+		card.SeenSeq, card.Seen, card.Stopped = one.seenSeq, one.row.Life, p.site.Recovery != ""
 	}
 	return card
 }

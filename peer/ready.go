@@ -14,6 +14,9 @@ type Ready struct {
 	Digest   *protocol.Load   // to advertise in gossip, when it has changed
 	Facts    []Fact           // for logs, metrics and explain
 	Answers  []Answer         // to the API
+	// Starts says whether the local scheduler may start the jobs of its queue from here on; nil:
+	// as before. A peer that tells lives apart says so in its first step.
+	Starts *bool
 }
 
 // Outgoing is a message to a partner.

@@ -39,6 +39,7 @@ func (p *Peer) needRecovery(why string) {
 	p.fact(Fact{Kind: RecoveryNeeded, Site: p.cfg.Site, Text: clip(why + "; nothing is started until you have run: switchyard recover")})
 	p.refuseEarly()
 	p.dropRound()
+	p.markAll()
 }
 
 // refuseEarly answers the submissions that came before the peer knew that it may take none.
@@ -121,12 +122,10 @@ func (p *Peer) takeRecover(ev Recover) {
 	by := fmt.Sprintf("%s (uid %d)", ev.User, ev.UID)
 	p.fact(Fact{Kind: Recovered, Site: p.cfg.Site, Text: "this store goes on, says " + by})
 	p.site.Settle, p.site.SettledBy = ev.settlement(), by
-	if p.site.Recovery != "" {
-		p.newLine()
-		p.doubtAll()
-	} else { // the rows are as they were: only the other peer was in the way
-		p.site.Boot = max(p.site.Boot, p.twin.Boot) + 1
-		p.site.Begun = p.now
+	copied := p.moved() != "" // and so was the queue of the local scheduler, if it is there
+	p.newLine()
+	if p.site.Recovery != "" { // else the rows are as they were: only the other peer was in the way
+		p.doubtAll(copied)
 	}
 	p.twin, p.site.Recovery, p.reasons, p.listening = protocol.Life{}, "", nil, false
 	p.saveSite()
@@ -172,7 +171,7 @@ func (p *Peer) skipTo(next uint64) {
 const restoredText = "the database is older than what was seen of this site, and the job may have run since"
 
 // doubtAll takes nothing for granted that may have changed since the rows were written.
-func (p *Peer) doubtAll() {
+func (p *Peer) doubtAll(copied bool) {
 	for _, id := range slices.Sorted(maps.Keys(p.jobs)) {
 		if j := p.jobs[id]; j != nil { // one may have ended with another
 			p.doubtJob(j)
@@ -189,7 +188,7 @@ func (p *Peer) doubtAll() {
 		if r.Phase == Ended {
 			continue
 		}
-		r.Restored = true
+		r.Restored, r.Copied = true, copied
 		p.saveRun(tag)
 		p.after(0, runTimerOf(tag))
 	}
@@ -255,6 +254,8 @@ func (p *Peer) verify(r *run) {
 		case !r.Restored || r.Phase == Ended: // a change told more meanwhile
 		case err != nil || (found.Presence != localsched.Present && found.Presence != localsched.Absent):
 			p.after(p.cfg.RetryMax, runTimerOf(r.Tag))
+		case found.Presence == localsched.Present && r.Copied && r.Phase != Running:
+			p.takeOut(r)
 		case found.Presence == localsched.Present:
 			p.confirm(r)
 			p.inLocalQueue(r, found.Local)
@@ -264,12 +265,30 @@ func (p *Peer) verify(r *run) {
 	})
 }
 
+// takeOut takes a placement out of a local queue that was copied: the job may have run where
+// the copy was made.
+func (p *Peer) takeOut(r *run) {
+	p.call(WithdrawOp{Tag: r.Tag}, func(result Result, err error) {
+		done, err := resultAs[WithdrawResult](result, err)
+		switch {
+		case p.runs[r.Tag] != r || !r.Restored:
+		case err != nil:
+			p.after(p.cfg.RetryMax, runTimerOf(r.Tag))
+		case done.Withdrawal == localsched.Withdrawn:
+			p.lostRun(r)
+		default:
+			p.confirm(r)
+			p.inLocalQueue(r, "")
+		}
+	})
+}
+
 // confirm notes that the local scheduler has a placement of older rows.
 func (p *Peer) confirm(r *run) {
 	if !r.Restored {
 		return
 	}
-	r.Restored = false
+	r.Restored, r.Copied = false, false
 	p.saveRun(r.Tag)
 	if j := p.jobs[r.Tag.Job]; j != nil && j.tag() == r.Tag {
 		j.Restored = false

@@ -242,3 +242,49 @@ func TestACopiedSiteIsNoticed(t *testing.T) {
 		})
 	}
 }
+
+// TestARoomGivenUpLongAgo: the origin is down longer than tombstones are remembered. Its grant
+// is then for a job that its partner does not know any more, whose store is the one that held
+// room for it: the job never started, and goes on.
+func TestARoomGivenUpLongAgo(t *testing.T) {
+	t.Parallel()
+	w := guardedSites(t)
+	w.Crash("b")
+	w.Configure("b", func(cfg *peer.Config) { cfg.Remember = protocol.Hour })
+	if err := w.Restart("b"); err != nil {
+		t.Fatal(err)
+	}
+	id := submit(t, w, at("b", 4, protocol.Hour)) // keeps the machine
+	w.Submit("a", "ada", "", at("b", 4, protocol.Minute))
+	var waiting protocol.JobID
+	for range 10_000 { // until the moment after the grant, before it arrives
+		w.Advance(1)
+		for _, job := range w.Site("a").Rows().Jobs() {
+			if job.Phase == peer.Granted && job.Spec.Job != id {
+				waiting = job.Spec.Job
+			}
+		}
+		if waiting != 0 {
+			break
+		}
+	}
+	w.Cut("a", "b")
+	w.Crash("a")
+	w.Disconnect("b", "a")
+	w.Advance(3 * protocol.Day)
+	if guests := w.Site("b").Rows().Guests(); len(guests) != 1 {
+		t.Fatalf("%d guests are remembered, want the one that has ended", len(guests))
+	}
+	w.Heal("a", "b")
+	if err := w.Restart("a"); err != nil {
+		t.Fatal(err)
+	}
+	if busy := w.RunUntilQuiet(5 * protocol.Hour); busy != "" || w.Check() != nil {
+		t.Errorf("still busy: %s; %v", busy, w.Err())
+	}
+	for _, end := range w.Ends() {
+		if end.State != protocol.Completed || end.Starts != 1 {
+			t.Errorf("job %v is %v after %d starts", end.Job, end.State, end.Starts)
+		}
+	}
+}

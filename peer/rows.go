@@ -71,6 +71,7 @@ type JobRow struct {
 	Outcome    *protocol.Outcome `json:"outcome,omitempty"`
 	Stuck      string            `json:"stuck,omitempty"`    // why an operator must look
 	Reruns     int               `json:"reruns,omitempty"`   // after failures of nodes
+	Holder     uint64            `json:"holder,omitempty"`   // incarnation of its site's store when that held room for it; 0: not known
 	Restored   bool              `json:"restored,omitempty"` // the row is older than what may have become of the job
 	WorkDir    string            `json:"work_dir,omitempty"`
 	Stdout     string            `json:"stdout,omitempty"`
@@ -170,6 +171,7 @@ type RunRow struct {
 	Kill     bool               `json:"kill,omitempty"`     // or ended
 	Stuck    string             `json:"stuck,omitempty"`
 	Restored bool               `json:"restored,omitempty"` // the row is older than what may have become of it
+	Copied   bool               `json:"copied,omitempty"`   // and the local queue was copied with it
 	Outcome  *protocol.Outcome  `json:"outcome,omitempty"`
 }
 

@@ -27,7 +27,7 @@ func fullRows() map[peer.Table]peer.Row {
 	return map[peer.Table]peer.Row{
 		peer.JobTable: peer.JobRow{
 			Spec: spec, Phase: peer.Collecting, Epoch: 3, Site: "b", Cancelling: true, State: protocol.Running, Reason: "r",
-			StatusSeq: 4, QuotedAWT: 5, Placed: 6, Started: 7, Ended: 8, Outcome: outcome, Stuck: "s", Reruns: 9, Restored: true,
+			StatusSeq: 4, QuotedAWT: 5, Placed: 6, Started: 7, Ended: 8, Outcome: outcome, Stuck: "s", Reruns: 9, Holder: 10, Restored: true,
 			WorkDir: "/w", Stdout: "/o", Stderr: "/e",
 			Application: 1_000_000_000_006, Foreseen: &peer.Foreseen{Cost: -1, End: 2, Run: 3}, Hold: 4, Held: 5,
 			Component: &peer.Component{
@@ -45,7 +45,7 @@ func fullRows() map[peer.Table]peer.Row {
 		},
 		peer.RunTable: peer.RunRow{
 			Tag: tag, Phase: peer.Ended, Local: "12", Account: "g", Since: 1, Started: 2, Seq: 3, Acked: 2, Reason: "r",
-			Withdraw: true, Kill: true, Stuck: "s", Restored: true, Outcome: outcome,
+			Withdraw: true, Kill: true, Stuck: "s", Restored: true, Copied: true, Outcome: outcome,
 		},
 		peer.ApplicationTable: peer.ApplicationRow{
 			Application: peer.Application{

@@ -319,7 +319,9 @@ func (p *Peer) changed(c localsched.Change) {
 		}
 		return
 	}
-	p.confirm(r)
+	if !r.Copied || c.State != protocol.Pending {
+		p.confirm(r)
+	}
 	switch {
 	case r.Phase == Ended:
 	case c.State.Terminal():

@@ -135,6 +135,7 @@ type Watermark struct {
 	Seen       Life   // the latest of the receiver; zero: none
 	SeenSeq    uint64 // highest job sequence number of the receiver that the sender has seen
 	Twin       Life   // another life of the receiver that is heard beside this one; zero: none
+	Stopped    bool   // the sender starts nothing until an operator decides
 	Overlapped bool   // an earlier life of the receiver had a session when this one's began
 }
 

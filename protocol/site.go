@@ -105,6 +105,7 @@ type Card struct {
 	Boot       uint64  // of the sender's life; 0: not stated
 	Begun      Instant // of that life
 	Generation uint64  // of the sender's store
+	Stopped    bool    // the sender starts nothing until an operator decides: its store may be older, or a copy
 	Seen       Life    // the latest life of the receiver that the sender durably knows; zero: none
 }
 

@@ -121,6 +121,7 @@ func (p *peerProcess) openProcess() (localsched.Scheduler, error) {
 		Policy:    policy,
 		Budget:    p.budget.current(),
 		Learn:     p.cfg.Power.Learn && p.cfg.Power.Budgeted(),
+		Paused:    true, // until the peer knows that its rows are not a copy's
 		MaxOutput: p.cfg.LocalSched.MaxOutput.Bytes(),
 		Cgroup:    p.cfg.LocalSched.Cgroup,
 		GraceKill: p.cfg.LocalSched.Grace.Std(),

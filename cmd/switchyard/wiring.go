@@ -278,6 +278,8 @@ func (p *peerProcess) startNode(ctx context.Context) error {
 		Retention: node.Retention(p.cfg.Retention),
 		Space:     func() (uint64, error) { return localdisk.Free(string(p.cfg.Site.StateDir)) },
 		Witness:   p.witness,
+
+		AllowStarts: p.allowStarts,
 	})
 	if err != nil {
 		return fmt.Errorf("restore the peer from %s: %w", p.cfg.Site.StateDir, err)

@@ -35,3 +35,11 @@ func (p *peerProcess) openWitness(context.Context) error {
 	}
 	return nil
 }
+
+// allowStarts tells the built-in batch system whether it may start jobs. The queue of any
+// other is outside state_dir, and not copied with it.
+func (p *peerProcess) allowStarts(allowed bool) {
+	if p.process != nil {
+		p.process.AllowStarts(allowed)
+	}
+}

@@ -29,6 +29,8 @@ type Config struct {
 	// Learn has the scheduler learn what jobs draw, by the rates of the budget, which
 	// need not hold at any time.
 	Learn bool
+	// Paused has no job start before [Scheduler.AllowStarts] allows it.
+	Paused bool
 	// MaxOutput is how many bytes a guest may write to a file, and so to each stream of its
 	// output. 0: [spool.DefaultMaxOutput].
 	MaxOutput int64

@@ -101,8 +101,11 @@ func (s *Scheduler) due() dues {
 		s.take(s.engine.Tick(protocol.InstantOf(now)))
 	}
 	s.expireHolds(protocol.InstantOf(now))
-	d := dues{starts: s.starts, kills: s.kills, spent: s.spent, next: time.Hour}
-	s.starts, s.kills, s.spent = nil, nil, nil
+	d := dues{kills: s.kills, spent: s.spent, next: time.Hour}
+	s.kills, s.spent = nil, nil
+	if !s.paused {
+		d.starts, s.starts = s.starts, nil
+	}
 	if s.closed {
 		d.starts = nil
 	}

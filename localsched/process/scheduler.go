@@ -43,6 +43,7 @@ type Scheduler struct {
 	spent   []protocol.Tag // holds whose records are to be removed
 	learnt  learnt
 	closed  bool
+	paused  bool // what the engine starts waits
 
 	kick     chan struct{}  // wakes the driver
 	stopping chan struct{}  // closed: nothing is started any more
@@ -71,6 +72,7 @@ func Open(config Config) (*Scheduler, error) {
 		config:   config,
 		spool:    sp,
 		rules:    begin,
+		paused:   config.Paused,
 		engine:   engine.New(config.Machine, begin.policy()),
 		jobs:     map[protocol.Tag]*job{},
 		holds:    map[protocol.Tag]*held{},

@@ -35,6 +35,7 @@ type effects struct {
 	digest   *protocol.Load
 	facts    []peer.Fact
 	answers  []peer.Answer
+	starts   *bool
 	card     *cardAsk
 }
 
@@ -52,9 +53,9 @@ func (b *batch) add(r peer.Ready, decider policy.Policy) {
 		b.rows = append(b.rows, record)
 	}
 	e := effects{
-		messages: r.Messages, calls: r.Calls, policy: decider, digest: r.Digest, facts: r.Facts, answers: r.Answers,
+		messages: r.Messages, calls: r.Calls, policy: decider, digest: r.Digest, facts: r.Facts, answers: r.Answers, starts: r.Starts,
 	}
-	if len(e.messages)+len(e.calls)+len(e.facts)+len(e.answers) > 0 || e.digest != nil {
+	if len(e.messages)+len(e.calls)+len(e.facts)+len(e.answers) > 0 || e.digest != nil || e.starts != nil {
 		b.effects = append(b.effects, e)
 	}
 }

@@ -21,11 +21,14 @@ type Config struct {
 	Policy    policy.Policy // until [Node.Retune] brings another
 	Fallback  policy.Policy // decides the rounds in which the policy fails; nil: nobody does
 	Deliverer Deliverer
-	Prices    Prices       // of electricity; nil: none are known
-	Meter     Meter        // nil: nothing is counted
-	Recorder  Recorder     // nil: nothing is recorded
-	Witness   Witness      // nil: a store that is put back is known by partners only
-	Log       *slog.Logger // nil: nothing is logged
+	Prices    Prices   // of electricity; nil: none are known
+	Meter     Meter    // nil: nothing is counted
+	Recorder  Recorder // nil: nothing is recorded
+	// AllowStarts tells the local scheduler whether it may start the jobs of its queue; nil: it
+	// cannot be told.
+	AllowStarts func(allowed bool)
+	Witness     Witness      // nil: a store that is put back is known by partners only
+	Log         *slog.Logger // nil: nothing is logged
 
 	// Space says how many bytes are free where the store is; nil: not checked.
 	// Below Reserve (default 64 MiB) new jobs are refused, so that those that are

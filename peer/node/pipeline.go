@@ -220,6 +220,9 @@ func (n *Node) let(ctx context.Context, b *batch) {
 		n.send(e.messages)
 		n.begin(ctx, e.calls, e.policy)
 		n.links.advertise(e.digest)
+		if e.starts != nil && n.cfg.AllowStarts != nil {
+			n.cfg.AllowStarts(*e.starts)
+		}
 		n.tell(ctx, e.facts)
 		n.asked.answer(e.answers)
 		e.card.answer()

@@ -61,7 +61,7 @@ func messages(kind string) *rapid.Generator[protocol.Message] {
 			return protocol.Watermark{
 				Life: drawLife(t), Seen: rapid.OneOf(rapid.Just(protocol.Life{}), rapid.Custom(drawLife)).Draw(t, "seen"),
 				SeenSeq: rapid.Uint64Range(0, protocol.SeqsPerSite-1).Draw(t, "seen_seq"),
-				Twin:    rapid.OneOf(rapid.Just(protocol.Life{}), rapid.Custom(drawLife)).Draw(t, "twin"), Overlapped: rapid.Bool().Draw(t, "overlapped"),
+				Twin:    rapid.OneOf(rapid.Just(protocol.Life{}), rapid.Custom(drawLife)).Draw(t, "twin"), Overlapped: rapid.Bool().Draw(t, "overlapped"), Stopped: rapid.Bool().Draw(t, "stopped"),
 			}
 		}
 		panic(fmt.Sprintf("the generator does not know kind %q", kind))

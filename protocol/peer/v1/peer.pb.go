@@ -1957,7 +1957,9 @@ type Watermark struct {
 	// Optional. Another life of the receiver that the sender hears beside this one. Absent: none.
 	Twin *Life `protobuf:"bytes,4,opt,name=twin,proto3" json:"twin,omitempty"`
 	// Optional. Whether an earlier life of the receiver had a session when this one's began.
-	Overlapped    bool `protobuf:"varint,5,opt,name=overlapped,proto3" json:"overlapped,omitempty"`
+	Overlapped bool `protobuf:"varint,5,opt,name=overlapped,proto3" json:"overlapped,omitempty"`
+	// Optional. Whether the sender starts nothing until an operator decides.
+	Stopped       bool `protobuf:"varint,6,opt,name=stopped,proto3" json:"stopped,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2023,6 +2025,13 @@ func (x *Watermark) GetTwin() *Life {
 func (x *Watermark) GetOverlapped() bool {
 	if x != nil {
 		return x.Overlapped
+	}
+	return false
+}
+
+func (x *Watermark) GetStopped() bool {
+	if x != nil {
+		return x.Stopped
 	}
 	return false
 }
@@ -2251,7 +2260,10 @@ type Card struct {
 	// Optional. Rises with every durable change of the sender's store.
 	Generation uint64 `protobuf:"varint,13,opt,name=generation,proto3" json:"generation,omitempty"`
 	// Optional. The latest life of the receiver that the sender durably knows. Absent: none.
-	Seen          *Life `protobuf:"bytes,14,opt,name=seen,proto3" json:"seen,omitempty"`
+	Seen *Life `protobuf:"bytes,14,opt,name=seen,proto3" json:"seen,omitempty"`
+	// Optional. Whether the sender starts nothing until an operator decides, since its store may
+	// be older than what it has said of it, or a copy.
+	Stopped       bool `protobuf:"varint,15,opt,name=stopped,proto3" json:"stopped,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2382,6 +2394,13 @@ func (x *Card) GetSeen() *Life {
 		return x.Seen
 	}
 	return nil
+}
+
+func (x *Card) GetStopped() bool {
+	if x != nil {
+		return x.Stopped
+	}
+	return false
 }
 
 // Life is one run of a peer on its store, and how far it has come.
@@ -3032,7 +3051,7 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"\x06cancel\x18\x02 \x01(\bR\x06cancel\"M\n" +
 	"\x06Fenced\x12)\n" +
 	"\x03tag\x18\x01 \x01(\v2\x17.switchyard.peer.v1.TagR\x03tag\x12\x18\n" +
-	"\acurrent\x18\x02 \x01(\rR\acurrent\"\xd0\x01\n" +
+	"\acurrent\x18\x02 \x01(\rR\acurrent\"\xea\x01\n" +
 	"\tWatermark\x12,\n" +
 	"\x04life\x18\x01 \x01(\v2\x18.switchyard.peer.v1.LifeR\x04life\x12,\n" +
 	"\x04seen\x18\x02 \x01(\v2\x18.switchyard.peer.v1.LifeR\x04seen\x12\x19\n" +
@@ -3040,7 +3059,8 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"\x04twin\x18\x04 \x01(\v2\x18.switchyard.peer.v1.LifeR\x04twin\x12\x1e\n" +
 	"\n" +
 	"overlapped\x18\x05 \x01(\bR\n" +
-	"overlapped\"\xfa\x01\n" +
+	"overlapped\x12\x18\n" +
+	"\astopped\x18\x06 \x01(\bR\astopped\"\xfa\x01\n" +
 	"\bCapacity\x12\x12\n" +
 	"\x04cpus\x18\x01 \x01(\x03R\x04cpus\x12\x14\n" +
 	"\x05nodes\x18\x02 \x01(\x03R\x05nodes\x12\x1b\n" +
@@ -3057,7 +3077,7 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"\anetwork\x18\x03 \x01(\x03R\anetwork\x12\x1d\n" +
 	"\n" +
 	"latency_ns\x18\x04 \x01(\x03R\tlatencyNs\x12\x10\n" +
-	"\x03bus\x18\x05 \x01(\bR\x03bus\"\xbf\x03\n" +
+	"\x03bus\x18\x05 \x01(\bR\x03bus\"\xd9\x03\n" +
 	"\x04Card\x12\x12\n" +
 	"\x04site\x18\x01 \x01(\tR\x04site\x12\x16\n" +
 	"\x06number\x18\x02 \x01(\rR\x06number\x12\x1d\n" +
@@ -3076,7 +3096,8 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"\n" +
 	"generation\x18\r \x01(\x04R\n" +
 	"generation\x12,\n" +
-	"\x04seen\x18\x0e \x01(\v2\x18.switchyard.peer.v1.LifeR\x04seen\"w\n" +
+	"\x04seen\x18\x0e \x01(\v2\x18.switchyard.peer.v1.LifeR\x04seen\x12\x18\n" +
+	"\astopped\x18\x0f \x01(\bR\astopped\"w\n" +
 	"\x04Life\x12 \n" +
 	"\vincarnation\x18\x01 \x01(\x04R\vincarnation\x12\x12\n" +
 	"\x04boot\x18\x02 \x01(\x04R\x04boot\x12\x19\n" +

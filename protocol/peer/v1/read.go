@@ -51,7 +51,7 @@ func readMessage(kind string, body []byte) (protocol.Message, error) {
 		return read(body, &Watermark{}, func(w *Watermark) (protocol.Message, error) {
 			return protocol.Watermark{
 				Life: readLife(w.GetLife()), Seen: readLife(w.GetSeen()), SeenSeq: w.GetSeenSeq(),
-				Twin: readLife(w.GetTwin()), Overlapped: w.GetOverlapped(),
+				Twin: readLife(w.GetTwin()), Overlapped: w.GetOverlapped(), Stopped: w.GetStopped(),
 			}, nil
 		})
 	}
@@ -250,7 +250,7 @@ func readCard(w *Card) (protocol.Card, error) {
 			Mflops: number(c.GetMflops()), Machine: readMachine(c.GetMachine()),
 		},
 		SeenSeq: w.GetSeenSeq(), Reserves: w.GetReserves(),
-		Boot: w.GetBoot(), Begun: protocol.Instant(w.GetBegunMs()), Generation: w.GetGeneration(), Seen: readLife(w.GetSeen()),
+		Boot: w.GetBoot(), Begun: protocol.Instant(w.GetBegunMs()), Generation: w.GetGeneration(), Seen: readLife(w.GetSeen()), Stopped: w.GetStopped(),
 	}, wire.Present("capacity", c != nil)
 }
 

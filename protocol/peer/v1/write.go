@@ -41,7 +41,7 @@ func wireMessage(m protocol.Message) proto.Message {
 		return &Fenced{Tag: WireTag(m.Tag), Current: uint32(m.Current)}
 	case protocol.Watermark:
 		return &Watermark{
-			Life: wireLife(m.Life), Seen: wireLife(m.Seen), SeenSeq: m.SeenSeq, Twin: wireLife(m.Twin), Overlapped: m.Overlapped,
+			Life: wireLife(m.Life), Seen: wireLife(m.Seen), SeenSeq: m.SeenSeq, Twin: wireLife(m.Twin), Overlapped: m.Overlapped, Stopped: m.Stopped,
 		}
 	default:
 		return nil // checkMessage has refused it
@@ -159,7 +159,7 @@ func wireCard(c protocol.Card) *Card {
 			Mhz: int64(c.Capacity.MHz), Mflops: int64(c.Capacity.Mflops), Machine: wireMachine(c.Capacity.Machine),
 		},
 		SeenSeq: c.SeenSeq, Reserves: c.Reserves,
-		Boot: c.Boot, BegunMs: int64(c.Begun), Generation: c.Generation, Seen: wireLife(c.Seen),
+		Boot: c.Boot, BegunMs: int64(c.Begun), Generation: c.Generation, Seen: wireLife(c.Seen), Stopped: c.Stopped,
 	}
 }
 
