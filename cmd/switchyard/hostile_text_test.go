@@ -17,7 +17,7 @@ const hostile = "a\u202eb\u200b\x1b[2J\r\nc"
 
 // soil puts hostile text into every string of a value, and something into all else.
 func soil(v reflect.Value) {
-	switch v.Kind() {
+	switch v.Kind() { //nolint:exhaustive // the rest holds no text
 	case reflect.String:
 		v.SetString(hostile)
 	case reflect.Slice:
@@ -92,9 +92,23 @@ func TestTextOfOthersIsEscaped(t *testing.T) {
 	}
 	socket, id, other := serve(t, n), job.ID.String(), held.ID.String()
 	for _, args := range [][]string{
-		{"queue"}, {"status", id, other}, {"status"}, {"explain", id}, {"explain", "--long", id}, {"sites"},
-		{"warehouse"}, {"warehouse", "--all"}, {"warehouse", "mesh"}, {"quote"}, {"quote", "--long"}, {"quote", "--pareto"}, {"submit"},
-		{"submit", "--wait"}, {"cancel", id}, {"reload"}, {"logs", other},
+		{"queue"},
+		{"status", id, other},
+		{"status"},
+		{"explain", id},
+		{"explain", "--long", id},
+		{"sites"},
+		{"warehouse"},
+		{"warehouse", "--all"},
+		{"warehouse", "mesh"},
+		{"quote"},
+		{"quote", "--long"},
+		{"quote", "--pareto"},
+		{"submit"},
+		{"submit", "--wait"},
+		{"cancel", id},
+		{"reload"},
+		{"logs", other},
 	} {
 		got := command(t, socket, goodScript, args...)
 		for line := range strings.Lines(got.stdout + got.stderr) {

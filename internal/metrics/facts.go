@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"strings"
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/peer"
@@ -37,10 +38,8 @@ func (m *Metrics) Fact(f peer.Fact) {
 		peer.PricesMissing, peer.MemberClash, peer.RequeueForced, peer.SetAside, peer.PartnerMissing, peer.OutputLeft,
 		peer.PartnerQuality, peer.RecoveryNeeded, peer.TwoPeers, peer.Recovered:
 		m.errors.WithLabelValues(string(f.Kind)).Inc()
-	case peer.QuestionDropped:
-		m.dropped.WithLabelValues(string(f.Site), "question").Inc()
-	case peer.OfferDropped:
-		m.dropped.WithLabelValues(string(f.Site), "offer").Inc()
+	case peer.QuestionDropped, peer.OfferDropped:
+		m.dropped.WithLabelValues(string(f.Site), strings.TrimSuffix(string(f.Kind), "-dropped")).Inc()
 	case peer.JobWaits, peer.JobOffered, peer.JobGranted, peer.JobStarted, peer.JobCancelled, peer.GuestPrepared,
 		peer.GuestStarted, peer.GuestClosed, peer.PartnerUp, peer.PartnerDown:
 		// For people, or counted elsewhere.

@@ -82,6 +82,6 @@ func (g *grid) answered(s *site, reply peer.Reply) {
 		}
 		s.sent = s.sent[:last]
 		g.ended += s.latest
-	case peer.Done, peer.JobView, peer.Queue, peer.Quoted, peer.Sites, peer.Warehouse: // nobody asked
+	case peer.Done, peer.JobView, peer.Queue, peer.Quoted, peer.Sites, peer.Warehouse, peer.Recovery: // nobody asked
 	}
 }
