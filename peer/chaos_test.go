@@ -396,3 +396,57 @@ func (c *chaos) job(s *peertest.Site) peer.NewJob {
 	c.refused[spec.Name] = plan.Refuse
 	return plan.Job(spec)
 }
+
+// TestChaosRestored lets random grids with a nemesis have the rows of an earlier time put back
+// at one of their sites, whose witness file remembers more. An operator cancels what is in
+// doubt. No job may start twice, and every job that is known must end.
+func TestChaosRestored(t *testing.T) {
+	t.Parallel()
+	seeds := uint64(max(60, *chaosSeeds))
+	if testing.Short() {
+		seeds = 20
+	}
+	for seed := range seeds {
+		c := newChaos(t, 2*seed+2_000_000) // an even seed tells lives apart
+		c.restore()
+		c.operate()
+		if c.run(t); t.Failed() {
+			return
+		}
+	}
+}
+
+// restore puts the rows of an earlier time back, once in a while.
+func (c *chaos) restore() {
+	sites := c.world.Sites()
+	s := sites[c.rng.IntN(len(sites))]
+	c.world.After(c.between(10_000, 150_000), func() {
+		backup := s.Rows().Copy()
+		c.world.After(c.between(1000, 120_000), func() {
+			if !s.Up() {
+				return
+			}
+			card := s.Peer().Card("")
+			c.world.Restore(s.Name, backup)
+			c.world.Configure(s.Name, func(cfg *peer.Config) { cfg.Witness = card.Life() })
+			c.world.After(c.between(1, 30_000), func() { _ = c.world.Restart(s.Name) }) // a failure is among the world's problems
+		})
+	})
+}
+
+// operate has an operator look every half minute.
+func (c *chaos) operate() {
+	for _, s := range c.world.Sites() {
+		if s.Up() {
+			c.world.Ask(s.Name, func(asked peer.AskID) peer.Event {
+				return peer.Recover{Asked: asked, Cancel: true, User: "root", Admin: true}
+			})
+			for _, job := range s.Rows().Jobs() {
+				if job.Stuck != "" {
+					c.world.Cancel(s.Name, job.Spec.Job)
+				}
+			}
+		}
+	}
+	c.world.After(30*protocol.Second, c.operate)
+}

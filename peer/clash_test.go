@@ -65,8 +65,8 @@ func (c *cards) step(ev peer.Event) peer.Ready {
 }
 
 // show connects a partner by a card with the number and first start.
-func (c *cards) show(site protocol.SiteName, number protocol.SiteNumber, first protocol.Instant) peer.Ready {
-	return c.step(peer.Connected{Card: protocol.Card{
+func (c *cards) show(site protocol.SiteName, number protocol.SiteNumber, first protocol.Instant) {
+	c.step(peer.Connected{Card: protocol.Card{
 		Site: site, Number: number, PublicKey: peertest.PublicKey(site, number), FirstStart: first,
 		Incarnation: uint64(first), Protocol: protocol.ProtocolVersion, Capacity: protocol.Capacity{CPUs: 4, Nodes: 4},
 	}})

@@ -52,15 +52,20 @@ func (p *Peer) closeUnknown(j *job, why string) {
 func (p *Peer) abandon(j *job) {
 	if r := p.runs[j.tag()]; r != nil {
 		p.removeRun(r.Tag)
-		p.call(WithdrawOp{Tag: r.Tag}, func(result Result, err error) {
-			if done, failed := resultAs[WithdrawResult](result, err); failed == nil && done.Withdrawal == localsched.Started {
-				p.call(KillOp{Tag: r.Tag}, func(Result, error) {})
-			}
-		})
+		p.endPlacement(r.Tag)
 	}
 	if one := p.byName[j.Site]; one != nil && j.Epoch > 0 {
 		p.send(one.Site, protocol.Fenced{Tag: j.tag(), Current: j.Epoch + 1})
 	}
+}
+
+// endPlacement has the local scheduler give a placement up that no row is about.
+func (p *Peer) endPlacement(tag protocol.Tag) {
+	p.call(WithdrawOp{Tag: tag}, func(result Result, err error) {
+		if done, failed := resultAs[WithdrawResult](result, err); failed == nil && done.Withdrawal == localsched.Started {
+			p.call(KillOp{Tag: tag}, func(Result, error) {})
+		}
+	})
 }
 
 // requeueForced puts a job in doubt back into the grid queue, at an operator's word: it may

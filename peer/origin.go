@@ -97,14 +97,12 @@ func (p *Peer) current(from protocol.SiteName, tag protocol.Tag) *job {
 // mine says whether this store gave the job id out. Such a job that is not in the
 // rows has ended; of one that a lost store gave out nothing is known.
 func (p *Peer) mine(id protocol.JobID) bool {
-	lost := func(gap Gap) bool { return gap.From <= id.Seq() && id.Seq() < gap.To }
-	return id.Origin() == p.cfg.Number && p.site.FirstSeq <= id.Seq() && id.Seq() < p.site.NextSeq &&
-		!slices.ContainsFunc(p.site.Gaps, lost)
+	return id.Origin() == p.cfg.Number && p.site.FirstSeq <= id.Seq() && id.Seq() < p.site.NextSeq && !p.inGap(id)
 }
 
 // prepared is the partner's room: the origin grants, durably. This is the point
 // of no return.
-func (p *Peer) prepared(one *partner, m protocol.Prepared) {
+func (p *Peer) prepared(one *partner, m protocol.Prepared) { //nolint:cyclop // one case for each state of the job
 	tag := m.Tag
 	j := p.current(one.Site, tag)
 	switch {
@@ -129,7 +127,9 @@ func (p *Peer) prepared(one *partner, m protocol.Prepared) {
 // grant gives a job to the partner, durably.
 func (p *Peer) grant(j *job, one *partner) {
 	j.Phase, j.Placed, j.tries = Granted, p.now, 0
-	j.Holder = one.incarnation()
+	if p.lives() {
+		j.Holder = one.incarnation()
+	}
 	j.countsThere = true
 	one.jobsThere++
 	p.saveJob(j.Spec.Job)
@@ -273,7 +273,7 @@ func (p *Peer) fenceOff(one *partner, tag protocol.Tag) {
 	case p.mute() || (j != nil && j.Restored): // the lost life may have given it there
 	case j != nil && j.Epoch >= tag.Epoch: // not current: the same epoch is over, too
 		p.send(one.Site, protocol.Fenced{Tag: tag, Current: max(j.Epoch, tag.Epoch+1)})
-	case j == nil && p.mine(tag.Job):
+	case j == nil && (p.mine(tag.Job) || p.givenUp(tag.Job)):
 		p.send(one.Site, protocol.Fenced{Tag: tag, Current: tag.Epoch + 1})
 	}
 }
@@ -285,7 +285,7 @@ func (p *Peer) result(one *partner, m protocol.Result) {
 	j := p.current(one.Site, m.Tag)
 	if j == nil {
 		p.noteUnknown(one, m.Tag)
-		if p.jobs[m.Tag.Job] == nil && p.mine(m.Tag.Job) {
+		if p.jobs[m.Tag.Job] == nil && (p.mine(m.Tag.Job) || p.givenUp(m.Tag.Job)) {
 			p.send(one.Site, protocol.ResultAck{Tag: m.Tag}) // the acknowledgement was lost
 			return
 		}

@@ -61,8 +61,8 @@ func (p *Peer) flush() {
 
 func (d dirtyRow) rowKey() string {
 	switch d.table {
-	case SiteTable:
-		return "site"
+	case SiteTable, GenerationTable:
+		return string(d.table)
 	case DedupTable, ExecutionTable, PartnerTable:
 		return d.key
 	case RunTable:
@@ -80,6 +80,8 @@ func (p *Peer) rowOf(d dirtyRow) Row {
 	switch d.table {
 	case SiteTable:
 		return p.site
+	case GenerationTable:
+		return GenerationRow{Generation: p.generation}
 	case PartnerTable:
 		if one := p.byName[protocol.SiteName(d.key)]; one != nil {
 			one.row.Site = one.Site

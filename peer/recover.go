@@ -77,7 +77,7 @@ func (p *Peer) heeds(one *partner, m protocol.Message) bool {
 	if !p.mute() {
 		return true
 	}
-	switch m := m.(type) {
+	switch m := m.(type) { //nolint:gochecksumtype // the others may end something
 	case protocol.QuoteRequest, protocol.QuoteReply, protocol.Offer, protocol.Refused:
 		return true // which end nothing
 	case protocol.Status:
@@ -168,6 +168,19 @@ func (p *Peer) skipTo(next uint64) {
 	p.saveSite()
 }
 
+// inGap says whether a life that these rows do not know may have given the job id out.
+func (p *Peer) inGap(id protocol.JobID) bool {
+	return id.Origin() == p.cfg.Number && slices.ContainsFunc(p.site.Gaps, func(gap Gap) bool {
+		return gap.From <= id.Seq() && id.Seq() < gap.To
+	})
+}
+
+// givenUp says whether an operator has cancelled what these rows do not know: partners may
+// drop it.
+func (p *Peer) givenUp(id protocol.JobID) bool {
+	return p.site.Settle == SettleByCancel && !p.mute() && p.inGap(id)
+}
+
 const restoredText = "the database is older than what was seen of this site, and the job may have run since"
 
 // doubtAll takes nothing for granted that may have changed since the rows were written.
@@ -179,8 +192,8 @@ func (p *Peer) doubtAll(copied bool) {
 	}
 	for _, id := range slices.Sorted(maps.Keys(p.guests)) {
 		g := p.guests[id]
-		if g.Phase == GuestIsPrepared { // its origin may have granted it: no tombstone
-			p.forgetGuest(g)
+		if g.Phase == GuestIsPrepared { // it may have been granted, and have run
+			p.bury(g, GuestIsClosed)
 		}
 	}
 	for _, tag := range slices.SortedFunc(maps.Keys(p.runs), compareTags) {
@@ -190,7 +203,7 @@ func (p *Peer) doubtAll(copied bool) {
 		}
 		r.Restored, r.Copied = true, copied
 		p.saveRun(tag)
-		p.after(0, runTimerOf(tag))
+		p.after(p.cfg.Settle, runTimerOf(tag)) // a submission may be under way
 	}
 }
 
@@ -305,13 +318,13 @@ func (p *Peer) lostRun(r *run) {
 		return
 	}
 	if g := p.guests[r.Tag.Job]; g != nil {
-		p.forgetGuest(g) // no tombstone: nothing is proven
+		p.bury(g, GuestIsClosed) // it proves nothing, and keeps late messages from starting it
 		p.send(g.Origin, protocol.Unknown{Tag: r.Tag})
 	}
 }
 
 // recoveryView says what is wrong with the store, and what an operator's word would do.
-func (p *Peer) recoveryView() Recovery {
+func (p *Peer) recoveryView() Recovery { //nolint:cyclop // one line for each list
 	v := Recovery{
 		Needed: p.site.Recovery != "" || p.twin.Boot != 0, Reasons: p.reasons, Known: p.known,
 		NextID: protocol.NewJobID(p.cfg.Number, p.site.NextSeq),

@@ -52,7 +52,7 @@ func (p *Peer) restore(rows []Record) error {
 	return nil
 }
 
-func (p *Peer) restoreRow(rec Record, payloads map[protocol.JobID]*protocol.Payload) error {
+func (p *Peer) restoreRow(rec Record, payloads map[protocol.JobID]*protocol.Payload) error { //nolint:cyclop // one case for each table
 	switch row := rec.Row.(type) {
 	case SiteRow:
 		p.site = row

@@ -285,7 +285,7 @@ func (p *Peer) forgetGuest(g *guest) {
 
 // recalled gives the job back if it has not started; otherwise it is ended when
 // the origin cancels it, and its result says what happened.
-func (p *Peer) recalled(one *partner, m protocol.Recall) {
+func (p *Peer) recalled(one *partner, m protocol.Recall) { //nolint:cyclop // one case for each state of the guest
 	g := p.guests[m.Tag.Job]
 	switch {
 	case g == nil || g.Origin != one.Site || g.Epoch < m.Tag.Epoch:
@@ -316,6 +316,10 @@ func (p *Peer) fenced(one *partner, m protocol.Fenced) {
 	g := p.guests[m.Tag.Job]
 	if g != nil && g.Origin == one.Site && g.Epoch == m.Tag.Epoch && g.Phase == GuestIsOwned {
 		p.letGo(g)
+		return
+	}
+	if _, aside := p.aside[m.Tag]; aside && one.card != nil && m.Tag.Job.Origin() == one.card.Number {
+		p.endPlacement(m.Tag) // of a lost store; its origin does not want it any more
 	}
 }
 

@@ -85,7 +85,7 @@ func (p *Peer) fireTimers() {
 	}
 }
 
-func (p *Peer) fire(t timer) {
+func (p *Peer) fire(t timer) { //nolint:cyclop // one case for each kind of timer
 	switch t.kind {
 	case jobTimer:
 		p.repeatJob(t.job)

@@ -24,7 +24,8 @@ func (a *app) recoverCommand() *cobra.Command {
 			"With --resume, this store is the one that goes on, and no other life of the site runs: be sure of\n" +
 			"that. Jobs that the batch system or a partner still has go on. Of the others nobody can tell\n" +
 			"whether they have run since: they need an operator each (switchyard cancel, or requeue --force),\n" +
-			"unless --requeue or --cancel says it of all. Only root and the peer's own account may resume.",
+			"unless --requeue or --cancel says it of all; with --cancel partners\n" +
+			"also drop the jobs of this site that it does not know. Only root and the peer's own account may resume.",
 		Example: "  switchyard recover\n  switchyard recover --json\n  switchyard recover --resume\n  switchyard recover --resume --cancel",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

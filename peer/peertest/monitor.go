@@ -2,6 +2,7 @@ package peertest
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer"
@@ -19,6 +20,7 @@ type monitor struct {
 	acked    map[protocol.JobID]protocol.SiteName
 	ends     map[protocol.JobID]protocol.State
 	requeue  map[protocol.JobID]bool
+	unknown  map[protocol.JobID]bool // ended by an operator with its outcome unknown: may start once
 	forced   map[protocol.JobID]bool // by an operator: may run twice
 	taken    map[intake]int
 	prepared map[guestAt]intake // in which guests were
@@ -57,6 +59,7 @@ func newMonitor(w *World) *monitor {
 		ends:    map[protocol.JobID]protocol.State{},
 		requeue: map[protocol.JobID]bool{},
 		forced:  map[protocol.JobID]bool{},
+		unknown: map[protocol.JobID]bool{},
 		taken:   map[intake]int{},
 
 		prepared: map[guestAt]intake{},
@@ -186,8 +189,9 @@ func (m *monitor) ended(s *Site, view peer.JobView) {
 		m.problem("job %v is archived at %s as %v", view.ID, s.Name, view.State)
 	}
 	m.ends[view.ID] = view.State
+	m.unknown[view.ID] = strings.HasPrefix(view.Reason, "outcome unknown")
 	for _, other := range m.world.sites {
-		if tag := (protocol.Tag{Job: view.ID, Epoch: view.Epoch}); !m.requeue[view.ID] && other.Batch.runs(tag) {
+		if tag := (protocol.Tag{Job: view.ID, Epoch: view.Epoch}); !m.requeue[view.ID] && !m.unknown[view.ID] && other.Batch.runs(tag) {
 			m.problem("job %v ends as %v and runs at %s", view.ID, view.State, other.Name)
 		}
 	}
@@ -225,7 +229,7 @@ func (m *monitor) started(s *Site, tag protocol.Tag) {
 		m.problem("run-once job %v starts again, at %s after %s", tag, s.Name, earlier[0].site)
 	}
 	current := !m.requeue[tag.Job] || tag.Epoch == m.epochs[tag.Job]
-	if state, ok := m.ends[tag.Job]; ok && current {
+	if state, ok := m.ends[tag.Job]; ok && current && !m.unknown[tag.Job] {
 		m.problem("%v starts at %s after its end as %v is shown", tag, s.Name, state)
 	}
 	m.starts[tag.Job] = append(earlier, start{epoch: tag.Epoch, site: s.Name, at: m.world.now})

@@ -72,7 +72,7 @@ func (s *Script) showAnswer(site *Site, question func(peer.AskID) peer.Event) er
 			s.out = append(s.out, fmt.Sprintf("  %s %s%s, %d of %d CPUs busy, jobs of it here %d, of ours there %d%s",
 				v.Site, v.Link, because(v.Why), v.Busy, v.CPUs, v.JobsHere, v.JobsSent, gains(v)))
 		}
-	case peer.Submitted, peer.Done, peer.Refusal, peer.Quoted, peer.JobView, peer.Warehouse, nil:
+	case peer.Submitted, peer.Done, peer.Refusal, peer.Quoted, peer.JobView, peer.Warehouse, peer.Recovery, nil:
 		return fmt.Errorf("%s does not answer", site.Name)
 	}
 	return nil

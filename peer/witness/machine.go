@@ -23,7 +23,7 @@ func Machine(publicKey, dir, name string) (string, error) {
 
 func machineOf(publicKey, dir, idFile string) (string, error) {
 	var parts []string
-	if id, err := os.ReadFile(idFile); err == nil && len(strings.TrimSpace(string(id))) > 0 { //nolint:gosec // a constant
+	if id, err := os.ReadFile(idFile); err == nil && len(strings.TrimSpace(string(id))) > 0 {
 		sum := sha256.Sum256([]byte(strings.TrimSpace(string(id)) + "\x00" + publicKey))
 		parts = append(parts, fmt.Sprintf("machine %x", sum[:6]))
 	}

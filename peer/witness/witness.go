@@ -46,13 +46,13 @@ func Open(publicKey, dir string, others ...string) (*File, protocol.Life, error)
 	}
 	w := &File{key: publicKey}
 	for _, other := range others {
-		if info, err := os.Stat(other); err != nil || !info.IsDir() {
+		if info, failed := os.Stat(other); failed != nil || !info.IsDir() {
 			continue
 		}
 		w.copies = append(w.copies, filepath.Join(other, Name))
-		life, err := read(filepath.Join(other, Name), publicKey)
-		if err != nil {
-			return nil, protocol.Life{}, err
+		life, failed := read(filepath.Join(other, Name), publicKey)
+		if failed != nil {
+			return nil, protocol.Life{}, failed
 		}
 		if after(life, latest) {
 			latest = life
@@ -78,7 +78,7 @@ func after(a, b protocol.Life) bool {
 // read reads a file. One that is missing, or that a power cut has left without sense, says
 // nothing.
 func read(path, publicKey string) (protocol.Life, error) {
-	data, err := os.ReadFile(path) //nolint:gosec // the administrator's path
+	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return protocol.Life{}, nil
 	}
@@ -87,7 +87,7 @@ func read(path, publicKey string) (protocol.Life, error) {
 	}
 	var r record
 	if json.Unmarshal(data, &r) != nil || r.PublicKey != publicKey {
-		return protocol.Life{}, nil
+		return protocol.Life{}, nil //nolint:nilerr // documented
 	}
 	return r.Life, nil
 }
@@ -129,7 +129,7 @@ func encode(key string, life protocol.Life) ([]byte, error) {
 }
 
 func writeCopy(path string, data []byte) error {
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600) //nolint:gosec // below the state directory
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
 	}

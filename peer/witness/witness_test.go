@@ -65,7 +65,7 @@ func TestMachine(t *testing.T) {
 		}
 		return text
 	}
-	if of(key, one, "") != of(key, one, "") || of(key, one, "") == of(key, two, "") {
+	if first, again := of(key, one, ""), of(key, one, ""); first != again || first == of(key, two, "") {
 		t.Errorf("%q, %q", of(key, one, ""), of(key, two, ""))
 	}
 	if of(key, one, "pair") != of("other", two, "pair") {
