@@ -402,7 +402,7 @@ func (c *chaos) job(s *peertest.Site) peer.NewJob {
 // doubt. No job may start twice, and every job that is known must end.
 func TestChaosRestored(t *testing.T) {
 	t.Parallel()
-	seeds := uint64(max(60, *chaosSeeds))
+	seeds := uint64(60)
 	if testing.Short() {
 		seeds = 20
 	}
