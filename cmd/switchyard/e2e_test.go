@@ -371,7 +371,7 @@ func takePort(key string) func(*testing.T, *testbed.Site) {
 func TestTwoPeersCannotShareAStore(t *testing.T) {
 	g := startGrid(t, testbed.Machine{Name: "aurora", CPUs: 1})
 	got := g.at(t, g.Sites[0], "", "peer", "--config", g.Sites[0].Config)
-	if got.code != 1 || !strings.Contains(got.stderr, "another peer is running on this store") {
+	if got.code != 1 || !strings.Contains(got.stderr, "another peer of this site runs on this machine already: pid ") {
 		t.Errorf("got %+v", got)
 	}
 }
