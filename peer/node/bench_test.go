@@ -12,6 +12,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/node"
 	"github.com/switchyard-hpc/switchyard/peer/store"
+	"github.com/switchyard-hpc/switchyard/peer/witness"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -50,7 +51,9 @@ func liveNode(b *testing.B) *node.Node {
 	if err != nil {
 		b.Fatal(err)
 	}
-	n, err := node.New(liveConfig(file))
+	cfg := liveConfig(file)
+	cfg.Peer.Watermark, cfg.Witness = 10*protocol.Second, witnessFile(b, cfg.Peer.PublicKey)
+	n, err := node.New(cfg)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -67,6 +70,17 @@ func liveNode(b *testing.B) *node.Node {
 		}
 	})
 	return n
+}
+
+// witnessFile is a new file that remembers how far a store has come, as a live peer has one.
+func witnessFile(b *testing.B, publicKey string) *witness.File {
+	b.Helper()
+	file, _, err := witness.Open(publicKey, b.TempDir())
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = file.Close() })
+	return file
 }
 
 func newJobs(count int) []peer.NewJob {

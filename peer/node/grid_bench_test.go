@@ -149,7 +149,7 @@ func (s *gridSite) start(
 	cfg := peer.Config{
 		Site: s.name, Number: protocol.SiteNumber(number + 1), PublicKey: s.key.Public(), Software: "bench",
 		Capacity: protocol.Capacity{CPUs: 1 << 20, Nodes: 1}, Policy: place.Info(),
-		Initiation: policy.Sender, Accounts: everybody{},
+		Initiation: policy.Sender, Accounts: everybody{}, Watermark: 10 * protocol.Second,
 	}
 	links := bus.Config{Site: s.name, Key: s.key, Listen: "127.0.0.1:0"}
 	for _, one := range partners {
@@ -159,6 +159,7 @@ func (s *gridSite) start(
 	batch := &quoting{wait: wait}
 	s.node, err = node.New(node.Config{
 		Peer: cfg, Store: file, Scheduler: batch, Policy: place, Deliverer: batch, Meter: s.told,
+		Witness: witnessFile(b, cfg.PublicKey),
 	})
 	if err != nil {
 		b.Fatal(err)
