@@ -95,7 +95,7 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "plugins/price/feeds", Level: core},
 
 		{Path: "peer/identity", Level: helpers},
-		{Path: "peer/crowd", Level: helpers},
+		{Path: "peer/connlimit", Level: helpers},
 		{Path: "peer/accounts", Level: helpers, Pure: true},
 		{Path: "peer/witness", Level: helpers},
 		{Path: "internal/outlook", Level: helpers},

@@ -24,7 +24,7 @@ type Bus struct {
 	byKey    map[string]*partner
 
 	server   *server.Server // nil: none embedded
-	door     *door          // to server
+	acceptor *acceptor      // to server
 	password string         // of all connections to server
 	external *nats.Conn     // nil: none
 	cancel   context.CancelFunc
@@ -81,7 +81,7 @@ func (b *Bus) run(ctx context.Context, part func(context.Context)) {
 }
 
 // connect makes the connections that are there from the start: to the external
-// system, or for each partner one to the own server, which then opens its door.
+// system, or for each partner one to the own server, whose acceptor then opens.
 func (b *Bus) connect(ctx, running context.Context) (err error) {
 	if b.cfg.External != nil {
 		if b.external, err = b.connectExternal(running); err != nil {
@@ -103,7 +103,7 @@ func (b *Bus) connect(ctx, running context.Context) (err error) {
 			return err
 		}
 	}
-	b.door, err = b.openDoor(ctx, b.server)
+	b.acceptor, err = b.openAcceptor(ctx, b.server)
 	return err
 }
 
@@ -138,15 +138,15 @@ func (b *Bus) Close() {
 	if b.external != nil {
 		b.external.Close()
 	}
-	if b.door != nil {
-		b.door.stop()
+	if b.acceptor != nil {
+		b.acceptor.stop()
 	}
 	if b.server != nil {
 		b.server.Shutdown()
 		b.server.WaitForShutdown()
 	}
-	if b.door != nil {
-		b.door.wait()
+	if b.acceptor != nil {
+		b.acceptor.wait()
 	}
 	b.cancel = nil
 }
@@ -176,8 +176,8 @@ func (b *Bus) partner(site protocol.SiteName) (*partner, error) {
 
 // ListenAddr is the address that partners connect to, after Start; nil: none.
 func (b *Bus) ListenAddr() net.Addr {
-	if b.door == nil {
+	if b.acceptor == nil {
 		return nil
 	}
-	return b.door.listener.Addr()
+	return b.acceptor.listener.Addr()
 }

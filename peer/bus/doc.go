@@ -3,9 +3,9 @@
 // # Links
 //
 // By default each peer embeds a NATS server and its partners connect to it as
-// clients, over TLS with a certificate of their own nkey. A door in front of the
+// clients, over TLS with a certificate of their own nkey. An acceptor in front of the
 // server does the TLS handshake and lets in who shows a partner's key. It keeps at
-// most 256 callers of one address (of one /64 network with IPv6), 1024 in all, for
+// most 256 connections of one address (of one /64 network with IPv6), 1024 in all, for
 // at most 10 s until they log in, and sends the oldest away to make room for a new
 // one; a partner has at most 4 connections. At the server the partner P of site S may only
 // publish below switchyard.v1.S.in.P and subscribe below switchyard.v1.P.in.S,

@@ -9,7 +9,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"github.com/switchyard-hpc/switchyard/peer/crowd"
+	"github.com/switchyard-hpc/switchyard/peer/connlimit"
 )
 
 // Errors of sending.
@@ -40,9 +40,9 @@ type link struct {
 	waiting atomic.Int64  // bytes in out
 	wake    chan struct{} // something changed for step
 
-	hellos     *crowd.Pace // that are looked at
-	sessions   *crowd.Pace // that are made for the partner
-	mismatches *crowd.Pace // of versions, that are logged
+	hellos     *connlimit.Pace // that are looked at
+	sessions   *connlimit.Pace // that are made for the partner
+	mismatches *connlimit.Pace // of versions, that are logged
 
 	// Whether conn is connected. It is told by conn's handlers and never asked: conn
 	// does not answer while it dials, which may take long.
@@ -68,9 +68,9 @@ func newLink(p *partner, opener bool) *link {
 		partner: p, opener: opener,
 		out:        make(chan outgoing, maxWaitingFrames),
 		wake:       make(chan struct{}, 1),
-		hellos:     crowd.NewPace(time.Second/helloRate, helloRate),
-		sessions:   crowd.NewPace(p.bus.cfg.Timing.Retry, sessionBurst),
-		mismatches: crowd.NewPace(warnAgain, 1),
+		hellos:     connlimit.NewPace(time.Second/helloRate, helloRate),
+		sessions:   connlimit.NewPace(p.bus.cfg.Timing.Retry, sessionBurst),
+		mismatches: connlimit.NewPace(warnAgain, 1),
 	}
 }
 

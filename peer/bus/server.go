@@ -19,7 +19,7 @@ const (
 )
 
 // startServer starts the embedded NATS server, which does not listen by itself:
-// the door lets partners in.
+// the acceptor lets partners in.
 func (b *Bus) startServer(ctx context.Context) (*server.Server, error) {
 	s, err := server.NewServer(b.serverOptions())
 	if err != nil {
@@ -71,7 +71,7 @@ func (b *Bus) serverOptions() *server.Options {
 
 // gate maps connections to what they may do at the embedded server. All come in
 // process, with a password that only this run knows: this bus's own, and those of
-// partners, which the door has logged in.
+// partners, which the acceptor has logged in.
 type gate struct{ bus *Bus }
 
 // Check implements [server.Authentication].

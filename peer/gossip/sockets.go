@@ -12,7 +12,7 @@ import (
 
 	"github.com/hashicorp/memberlist"
 
-	"github.com/switchyard-hpc/switchyard/peer/crowd"
+	"github.com/switchyard-hpc/switchyard/peer/connlimit"
 )
 
 // addresses puts the configured addresses into conf. memberlist takes anything
@@ -54,7 +54,7 @@ type sockets struct {
 	*memberlist.NetTransport
 	ctx     context.Context //nolint:containedctx // memberlist's interface has no other way in
 	streams chan net.Conn
-	waiting *crowd.Crowd
+	waiting *connlimit.Limiter
 	closing chan struct{} // closed when memberlist takes no more streams
 	stopped chan struct{} // closed when NetTransport gives no more streams
 }
@@ -74,7 +74,7 @@ func newSockets(ctx context.Context, conf *memberlist.Config, logger *log.Logger
 		if err == nil {
 			s := &sockets{
 				NetTransport: transport, ctx: ctx, streams: make(chan net.Conn),
-				waiting: crowd.New(maxStreams, maxStreamsOfOne),
+				waiting: connlimit.New(maxStreams, maxStreamsOfOne),
 				closing: make(chan struct{}), stopped: make(chan struct{}),
 			}
 			go s.admit()
@@ -109,11 +109,11 @@ func (s *sockets) admit() {
 }
 
 func (s *sockets) pass(conn net.Conn) {
-	caller := s.waiting.Join(conn)
-	if caller == nil {
+	added := s.waiting.Add(conn)
+	if added == nil {
 		return
 	}
-	bounded := &stream{Conn: conn, left: maxStreamBytes, leave: func() { s.waiting.Leave(caller) }}
+	bounded := &stream{Conn: conn, left: maxStreamBytes, leave: func() { s.waiting.Remove(added) }}
 	select {
 	case s.streams <- bounded:
 	case <-s.closing:

@@ -1,11 +1,11 @@
-package crowd_test
+package connlimit_test
 
 import (
 	"fmt"
 	"net"
 	"testing"
 
-	"github.com/switchyard-hpc/switchyard/peer/crowd"
+	"github.com/switchyard-hpc/switchyard/peer/connlimit"
 )
 
 // conn is a connection from an address, which can be closed.
@@ -43,12 +43,12 @@ func TestTheOldestOfTheBusiestAddressGoes(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			all := crowd.New(most, mostOfOne)
+			all := connlimit.New(most, mostOfOne)
 			var conns []*conn
-			var callers []*crowd.Caller
+			var waiting []*connlimit.Conn
 			for _, from := range c.from {
 				one := &conn{from: from}
-				conns, callers = append(conns, one), append(callers, all.Join(one))
+				conns, waiting = append(conns, one), append(waiting, all.Add(one))
 			}
 			want := map[int]bool{}
 			for _, i := range c.closed {
@@ -58,7 +58,7 @@ func TestTheOldestOfTheBusiestAddressGoes(t *testing.T) {
 				if one.closed != want[i] {
 					t.Errorf("connection %d from %s: closed %v", i, one.from, one.closed)
 				}
-				if stayed := all.Leave(callers[i]); stayed == want[i] {
+				if stayed := all.Remove(waiting[i]); stayed == want[i] {
 					t.Errorf("connection %d from %s: still waiting %v", i, one.from, stayed)
 				}
 			}
@@ -82,20 +82,20 @@ func span(first, end int) []int {
 	return out
 }
 
-// Places of those who have left are free again, and a closed crowd takes nobody.
-func TestLeaveAndClose(t *testing.T) {
+// Places of removed connections are free again, and a closed limiter takes none.
+func TestRemoveAndClose(t *testing.T) {
 	t.Parallel()
-	all := crowd.New(2, 2)
+	all := connlimit.New(2, 2)
 	for i := range 100 {
 		one := &conn{from: "192.0.2.1:1"}
-		if !all.Leave(all.Join(one)) || one.closed {
+		if !all.Remove(all.Add(one)) || one.closed {
 			t.Fatalf("connection %d found no place", i)
 		}
 	}
 	waits, late := &conn{from: "192.0.2.1:1"}, &conn{from: "192.0.2.2:1"}
-	all.Join(waits)
+	all.Add(waits)
 	all.Close()
-	if got := all.Join(late); got != nil || !late.closed || !waits.closed {
-		t.Errorf("after Close: joined %v, closed %v and %v", got, waits.closed, late.closed)
+	if got := all.Add(late); got != nil || !late.closed || !waits.closed {
+		t.Errorf("after Close: added %v, closed %v and %v", got, waits.closed, late.closed)
 	}
 }

@@ -15,11 +15,11 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 
-	"github.com/switchyard-hpc/switchyard/peer/crowd"
+	"github.com/switchyard-hpc/switchyard/peer/connlimit"
 	"github.com/switchyard-hpc/switchyard/peer/identity"
 )
 
-// What the door grants to those who have not shown a partner's key.
+// What the acceptor grants to those who have not shown a partner's key.
 const (
 	greetTimeout    = 10 * time.Second // from the TCP connection to the NATS login
 	maxWaiting      = 1024             // connections in all
@@ -37,29 +37,29 @@ const (
 	closeTimeout   = time.Second // for what is on its way at the end
 )
 
-// door stands in front of the embedded NATS server. It does the TLS handshake, so
+// acceptor stands in front of the embedded NATS server. It does the TLS handshake, so
 // that the server only ever sees partners, and their number is all that its limits
 // have to allow for. Of those who are still to show their key it keeps a bounded
 // number, and makes room for a new one by sending away the oldest of the address
 // that has the most: who only sits there keeps nobody out.
-type door struct {
+type acceptor struct {
 	bus      *Bus
 	listener net.Listener
 	server   *server.Server
 	config   *tls.Config
-	info     []byte      // what a NATS server says first
-	log      *crowd.Pace // of strangers
+	info     []byte          // what a NATS server says first
+	log      *connlimit.Pace // of strangers
 	wg       sync.WaitGroup
 
-	waiting *crowd.Crowd
+	waiting *connlimit.Limiter
 
 	mu     sync.Mutex
 	closed bool
 	inside map[*partner][]net.Conn
 }
 
-// openDoor listens on the configured address and lets partners in to the server.
-func (b *Bus) openDoor(ctx context.Context, s *server.Server) (*door, error) {
+// openAcceptor listens on the configured address and lets partners in to the server.
+func (b *Bus) openAcceptor(ctx context.Context, s *server.Server) (*acceptor, error) {
 	const remedy = "free it or set [nats] listen to another host:port"
 	config, err := b.cfg.Key.ServerTLS(string(b.cfg.Site), time.Now())
 	if err != nil {
@@ -76,72 +76,72 @@ func (b *Bus) openDoor(ctx context.Context, s *server.Server) (*door, error) {
 	if err != nil {
 		return nil, fmt.Errorf("[nats] listen = %q: the NATS server cannot listen on this address; %s: %w", b.cfg.Listen, remedy, err)
 	}
-	d := &door{
+	a := &acceptor{
 		bus: b, listener: listener, server: s, config: config,
 		info:    append(append([]byte("INFO "), info...), "\r\n"...),
-		log:     crowd.NewPace(logStrangersEvery, strangersLogged),
-		waiting: crowd.New(maxWaiting, maxWaitingOfOne),
+		log:     connlimit.NewPace(logStrangersEvery, strangersLogged),
+		waiting: connlimit.New(maxWaiting, maxWaitingOfOne),
 		inside:  map[*partner][]net.Conn{},
 	}
-	d.wg.Go(d.accept)
-	return d, nil
+	a.wg.Go(a.accept)
+	return a, nil
 }
 
 // accept takes connections until the listener closes. When the process has no file
 // descriptors left it waits for some.
-func (d *door) accept() {
+func (a *acceptor) accept() {
 	for {
-		conn, err := d.listener.Accept()
+		conn, err := a.listener.Accept()
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
 		if err != nil {
-			d.bus.cfg.Log.Warn("[nats] listen: a connection could not be taken", "error", err)
-			time.Sleep(jitter(d.bus.cfg.Timing.Retry))
+			a.bus.cfg.Log.Warn("[nats] listen: a connection could not be taken", "error", err)
+			time.Sleep(jitter(a.bus.cfg.Timing.Retry))
 			continue
 		}
-		if c := d.waiting.Join(conn); c != nil {
-			d.wg.Go(func() { d.serve(conn, c) })
+		if c := a.waiting.Add(conn); c != nil {
+			a.wg.Go(func() { a.serve(conn, c) })
 		}
 	}
 }
 
 // serve greets a caller and, if it is a partner, passes its bytes until either
 // side ends.
-func (d *door) serve(raw net.Conn, c *crowd.Caller) {
+func (a *acceptor) serve(raw net.Conn, c *connlimit.Conn) {
 	defer func() { _ = raw.Close() }()
 	_ = raw.SetDeadline(time.Now().Add(greetTimeout))
-	conn, p, err := d.greet(raw)
+	conn, p, err := a.greet(raw)
 	var in *bufio.Reader
 	var login []byte
 	if err == nil {
 		in = bufio.NewReaderSize(conn, pumpBuffer)
-		login, err = readLogin(in, string(p.Site), d.bus.password)
+		login, err = readLogin(in, string(p.Site), a.bus.password)
 	}
-	if stayed := d.waiting.Leave(c); !stayed && err == nil {
+	if stayed := a.waiting.Remove(c); !stayed && err == nil {
 		err = reject(NoHandshake, "had to make room")
 	}
 	if err != nil {
-		d.refuse(raw.RemoteAddr(), err)
+		a.refuse(raw.RemoteAddr(), err)
 		return
 	}
 	_ = raw.SetDeadline(time.Time{})
-	if !d.enter(p, conn) {
+	if !a.enter(p, conn) {
 		return
 	}
-	defer d.exit(p, conn)
-	if err = d.pass(conn, in, login); err != nil {
-		d.bus.cfg.Log.Debug("a partner's connection ended", "site", string(p.Site), "error", err)
+	defer a.exit(p, conn)
+	if err = a.pass(conn, in, login); err != nil {
+		a.bus.cfg.Log.Debug("a partner's connection ended", "site", string(p.Site), "error", err)
 	}
 }
 
 // greet does what a NATS server does first, and returns whose key the other side
 // has shown.
-func (d *door) greet(raw net.Conn) (*tls.Conn, *partner, error) {
-	if _, err := raw.Write(d.info); err != nil {
+func (a *acceptor) greet(raw net.Conn) (*tls.Conn, *partner, error) {
+	if _, err := raw.Write(a.info); err != nil {
 		return nil, nil, reject(NoHandshake, "%w", err)
 	}
-	conn := tls.Server(raw, d.config)
+	conn := tls.Server(raw, a.config)
 	if err := conn.HandshakeContext(context.Background()); err != nil { // bounded by the deadline
 		return nil, nil, reject(NoHandshake, "%w", err)
 	}
@@ -149,7 +149,7 @@ func (d *door) greet(raw net.Conn) (*tls.Conn, *partner, error) {
 	if err != nil {
 		return nil, nil, reject(UnknownSender, "%w", err)
 	}
-	p, known := d.bus.byKey[key]
+	p, known := a.bus.byKey[key]
 	if !known {
 		return nil, nil, reject(UnknownSender, "the public key %s is of no partner", key)
 	}
@@ -157,11 +157,11 @@ func (d *door) greet(raw net.Conn) (*tls.Conn, *partner, error) {
 }
 
 // refuse counts who did not get in, and logs a few of them.
-func (d *door) refuse(address net.Addr, err error) {
-	if d.log.Allows(time.Now()) {
-		d.bus.cfg.Log.Info("refused a NATS client; of many, few are logged", "address", address.String(), "error", err)
+func (a *acceptor) refuse(address net.Addr, err error) {
+	if a.log.Allows(time.Now()) {
+		a.bus.cfg.Log.Info("refused a NATS client; of many, few are logged", "address", address.String(), "error", err)
 	}
-	d.bus.cfg.Handler.Rejected(reasonOf(err))
+	a.bus.cfg.Handler.Rejected(reasonOf(err))
 }
 
 // readLogin reads a client's first line, a NATS CONNECT, and makes it the login of
@@ -192,41 +192,41 @@ func readLogin(in *bufio.Reader, site, password string) ([]byte, error) {
 
 // enter notes a partner's connection, in the place of its oldest if it has too
 // many.
-func (d *door) enter(p *partner, conn net.Conn) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.closed {
+func (a *acceptor) enter(p *partner, conn net.Conn) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
 		return false
 	}
-	if all := d.inside[p]; len(all) >= maxInsideOfOne {
+	if all := a.inside[p]; len(all) >= maxInsideOfOne {
 		_ = all[0].Close()
-		d.inside[p] = slices.Delete(all, 0, 1)
+		a.inside[p] = slices.Delete(all, 0, 1)
 	}
-	d.inside[p] = append(d.inside[p], conn)
+	a.inside[p] = append(a.inside[p], conn)
 	p.inbound.left(false)
 	return true
 }
 
 // exit forgets a partner's connection; with the last one the partner has gone.
-func (d *door) exit(p *partner, conn net.Conn) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.inside[p] = slices.DeleteFunc(d.inside[p], func(c net.Conn) bool { return c == conn })
-	if len(d.inside[p]) == 0 {
+func (a *acceptor) exit(p *partner, conn net.Conn) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.inside[p] = slices.DeleteFunc(a.inside[p], func(c net.Conn) bool { return c == conn })
+	if len(a.inside[p]) == 0 {
 		p.inbound.left(true)
 	}
 }
 
 // pass logs in to the server and copies both ways until one side ends.
-func (d *door) pass(conn net.Conn, in *bufio.Reader, login []byte) error {
-	pipe, err := d.server.InProcessConn()
+func (a *acceptor) pass(conn net.Conn, in *bufio.Reader, login []byte) error {
+	pipe, err := a.server.InProcessConn()
 	if err != nil {
 		return fmt.Errorf("embedded NATS server: %w", err)
 	}
 	defer func() { _ = pipe.Close() }()
 	out := bufio.NewReaderSize(pipe, pumpBuffer)
 	_ = pipe.SetDeadline(time.Now().Add(greetTimeout))
-	if _, err = out.ReadSlice('\n'); err != nil { // its INFO; the partner has the door's
+	if _, err = out.ReadSlice('\n'); err != nil { // its INFO; the partner has the acceptor's
 		return fmt.Errorf("embedded NATS server: %w", err)
 	}
 	if _, err = pipe.Write(login); err != nil {
@@ -234,7 +234,7 @@ func (d *door) pass(conn net.Conn, in *bufio.Reader, login []byte) error {
 	}
 	_ = pipe.SetDeadline(time.Time{})
 	done := make(chan error, 1)
-	d.wg.Go(func() {
+	a.wg.Go(func() {
 		_, failed := out.WriteTo(conn)
 		_ = conn.Close()
 		done <- failed
@@ -245,23 +245,23 @@ func (d *door) pass(conn net.Conn, in *bufio.Reader, login []byte) error {
 }
 
 // stop takes no more connections.
-func (d *door) stop() {
-	d.mu.Lock()
-	d.closed = true
-	d.mu.Unlock()
-	d.waiting.Close()
-	_ = d.listener.Close()
+func (a *acceptor) stop() {
+	a.mu.Lock()
+	a.closed = true
+	a.mu.Unlock()
+	a.waiting.Close()
+	_ = a.listener.Close()
 }
 
 // wait returns when all connections have ended, which they do after the server
 // has, and ends those of partners that take nothing any more.
-func (d *door) wait() {
-	d.mu.Lock()
-	for _, conns := range d.inside {
+func (a *acceptor) wait() {
+	a.mu.Lock()
+	for _, conns := range a.inside {
 		for _, conn := range conns {
 			_ = conn.SetDeadline(time.Now().Add(closeTimeout))
 		}
 	}
-	d.mu.Unlock()
-	d.wg.Wait()
+	a.mu.Unlock()
+	a.wg.Wait()
 }

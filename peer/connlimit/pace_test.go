@@ -1,15 +1,15 @@
-package crowd_test
+package connlimit_test
 
 import (
 	"testing"
 	"time"
 
-	"github.com/switchyard-hpc/switchyard/peer/crowd"
+	"github.com/switchyard-hpc/switchyard/peer/connlimit"
 )
 
 func TestPace(t *testing.T) {
 	t.Parallel()
-	p := crowd.NewPace(time.Second, 3)
+	p := connlimit.NewPace(time.Second, 3)
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for i, c := range []struct {
 		at   time.Duration
