@@ -81,9 +81,13 @@ func (c *Checker) note(key string, content peer.Row) string {
 		return rowKeyOf(row.View.ID)
 	case peer.SiteRow:
 		c.site = true
+	case peer.GenerationRow:
+		return string(peer.GenerationTable)
 	case peer.PartnerRow:
 		return string(row.Site)
-	case peer.GenerationRow, peer.DedupRow, peer.ExecutionRow: // nothing refers to them
+	case peer.DedupRow, peer.ExecutionRow:
+	default:
+		c.found("", key, "the row is of a kind that the check does not know: %T", content)
 	}
 	return ""
 }

@@ -36,6 +36,8 @@ func TestCheckerFindsContradictions(t *testing.T) {
 		{Table: peer.RunTable, Key: key + ".1", Row: peer.RunRow{Tag: protocol.Tag{Job: id, Epoch: 1}}},
 		{Table: peer.Archive, Key: key, Row: peer.ArchiveRow{View: peer.JobView{ID: id, State: protocol.Completed}}},
 		{Table: peer.GuestTable, Key: "0000000000000003", Row: peer.GuestRow{Spec: protocol.Spec{Request: protocol.Request{Job: 3}}, Phase: peer.GuestIsClosed}},
+		{Table: peer.GenerationTable, Key: "generation", Row: peer.GenerationRow{Generation: 7}},
+		{Table: peer.PartnerTable, Key: "borealis", Row: peer.PartnerRow{Site: "borealis", Number: 2}},
 	}
 	guest := peer.Record{Table: peer.GuestTable, Key: "0000000000000003", Row: peer.GuestRow{Spec: protocol.Spec{Request: protocol.Request{Job: 3}}, Phase: peer.GuestIsOwned}}
 	for name, c := range map[string]struct {
@@ -53,6 +55,7 @@ func TestCheckerFindsContradictions(t *testing.T) {
 		"no outcome":         {rowsOf(t, whole[0], whole[1], peer.Record{Table: peer.JobTable, Key: key, Row: collecting}), "job", "no outcome"},
 		"under another key":  {rowsOf(t, whole[0], whole[1], peer.Record{Table: peer.Archive, Key: "1", Row: whole[4].Row}), "archive", "belongs to the key " + key},
 		"payload's key":      {rowsOf(t, peer.Record{Table: peer.PayloadTable, Key: "x", Row: whole[1].Row}), "payload", "not a job's ID"},
+		"a partner's key":    {rowsOf(t, peer.Record{Table: peer.PartnerTable, Key: "x", Row: whole[7].Row}), "partner", "belongs to the key borealis"},
 		"empty payload":      {rowsOf(t, peer.Record{Table: peer.PayloadTable, Key: key, Row: peer.PayloadRow{}}), "payload", "empty"},
 		"no JSON":            {[]node.Put{{Table: "guest", Key: key, Value: []byte("{")}}, "guest", "cannot be read"},
 		"a fact, no JSON":    {[]node.Put{{Table: "fact", Key: key, Value: []byte("{")}}, "fact", "cannot be read"},
