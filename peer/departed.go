@@ -15,13 +15,11 @@ import (
 // keepDeparted gives a place to the sites that open jobs and guests name and the configuration
 // does not.
 func (p *Peer) keepDeparted() {
-	for _, j := range p.jobs {
-		if j.atPartner() || j.Phase == Offered {
-			p.depart(j.Site)
-		}
+	for site := range p.partnerJobs() {
+		p.depart(site)
 	}
 	for _, g := range p.guests {
-		if g.open() || g.Untold {
+		if g.Untold {
 			p.depart(g.Origin)
 		}
 	}
@@ -39,34 +37,68 @@ func (p *Peer) depart(site protocol.SiteName) {
 
 // tellDeparted says how many jobs the missing partners concern.
 func (p *Peer) tellDeparted() {
-	sent, here := map[protocol.SiteName]int{}, map[protocol.SiteName]int{}
-	for _, j := range p.jobs {
-		if one := p.byName[j.Site]; one != nil && one.departed {
-			sent[j.Site]++
-		}
-	}
-	for _, g := range p.guests {
-		if p.byName[g.Origin] != nil && p.byName[g.Origin].departed && g.open() {
-			here[g.Origin]++
-		}
-	}
+	all := p.partnerJobs()
 	for _, site := range slices.Sorted(maps.Keys(p.byName)) {
 		if p.byName[site].departed {
-			p.fact(Fact{Kind: PartnerMissing, Site: site, Text: missing(sent[site], here[site])})
+			p.fact(Fact{Kind: PartnerMissing, Site: site, Text: all[site].Missing()})
 		}
 	}
 }
 
-// missing says what a partner that is not configured leaves.
-func missing(sent, here int) string {
+// partnerJobs counts the jobs that concern each partner.
+func (p *Peer) partnerJobs() PartnerCount {
+	all := PartnerCount{}
+	for _, j := range p.jobs {
+		all.Add(j.JobRow)
+	}
+	for _, g := range p.guests {
+		all.Add(g.GuestRow)
+	}
+	return all
+}
+
+// PartnerJobs are the jobs that concern a partner.
+type PartnerJobs struct {
+	Sent int // open jobs of this site that it has, or may have
+	Here int // its open jobs that are at this site
+}
+
+// Missing says what a partner that is not configured leaves.
+func (n PartnerJobs) Missing() string {
 	return fmt.Sprintf("not configured, but it has %d open jobs of this site, and %d of its jobs are here; "+
-		"configure it again until they have ended, or cancel those of this site", sent, here)
+		"configure it again until they have ended, or cancel those of this site", n.Sent, n.Here)
+}
+
+// PartnerCount counts the jobs that concern each partner.
+type PartnerCount map[protocol.SiteName]PartnerJobs
+
+// Add counts a row, if it is of a job that concerns a partner.
+func (c PartnerCount) Add(row Row) {
+	switch row := row.(type) {
+	case JobRow:
+		if row.atPartner() {
+			n := c[row.Site]
+			n.Sent++
+			c[row.Site] = n
+		}
+	case GuestRow:
+		if row.open() {
+			n := c[row.Origin]
+			n.Here++
+			c[row.Origin] = n
+		}
+	}
 }
 
 // atPartner says whether a partner has the job, or may have it.
-func (j *job) atPartner() bool {
-	return j.Phase == Granted || j.Phase == Handed || j.Phase == Recalling || j.Phase == Collecting
+func (row *JobRow) atPartner() bool {
+	switch row.Phase {
+	case Offered, Granted, Handed, Recalling, Collecting:
+		return true
+	case InGridQueue, Holding, AtHome:
+	}
+	return false
 }
 
 // open says whether the guest is more than a tombstone.
-func (g *guest) open() bool { return g.Phase == GuestIsPrepared || g.Phase == GuestIsOwned }
+func (row *GuestRow) open() bool { return row.Phase == GuestIsPrepared || row.Phase == GuestIsOwned }

@@ -194,7 +194,7 @@ func (p *Peer) partnerView(one *partner) SiteView {
 	}
 	switch {
 	case one.departed:
-		v.Link, v.Why = "missing", missing(one.jobsThere, one.jobsHere)
+		v.Link, v.Why = "missing", PartnerJobs{Sent: one.jobsThere, Here: one.jobsHere}.Missing()
 	case one.refused != "":
 		v.Link, v.Why = "refused", one.refused
 	case !one.linked:

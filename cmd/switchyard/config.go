@@ -57,6 +57,8 @@ func (a *app) configCheckCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "check [--config PATH]",
 		Short:   "Print all that is wrong with a configuration",
+		Long: "Print all that is wrong with a configuration. When the site has a database, warn of partners\n" +
+			"that the configuration does not have although jobs concern them, with how many jobs do.",
 		Example: "  switchyard config check --config site.toml",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -68,6 +70,7 @@ func (a *app) configCheckCommand() *cobra.Command {
 			if err := errors.Join(checkPlugins(cfg), checkFeeds(cmd.Context(), cfg)); err != nil {
 				return err
 			}
+			a.warnOfMissing(cmd.Context(), cfg)
 			a.printf("The configuration of %s is right.\n", cfg.Site.Name)
 			return nil
 		},

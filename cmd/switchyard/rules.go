@@ -55,6 +55,7 @@ func (p *peerProcess) reload(ctx context.Context, by string) (api.Reloaded, erro
 	for _, odd := range next.Warnings {
 		done.Warnings = append(done.Warnings, odd.String())
 	}
+	done.Warnings = append(done.Warnings, p.missingAfterRestart(ctx, next)...)
 	p.log.Info("config_reloaded", "by", by, "changed", lines(changed), "needs_restart", lines(restart))
 	return done, nil
 }

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/internal/testbed"
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/statedir"
+	"github.com/switchyard-hpc/switchyard/peer/store"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// storeWithPartners makes a database in which borealis has 2 jobs of this site and 1 of its own
+// here, and charon 1 here.
+func storeWithPartners(t *testing.T, dir string) *store.Store {
+	t.Helper()
+	made, err := store.Open(statedir.Database(dir), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var puts []store.Put
+	for i, row := range []peer.Row{
+		peer.JobRow{State: protocol.Pending, Phase: peer.Handed, Site: "borealis"},
+		peer.JobRow{State: protocol.Running, Phase: peer.Collecting, Site: "borealis"},
+		peer.JobRow{State: protocol.Pending, Phase: peer.InGridQueue},
+		peer.GuestRow{Phase: peer.GuestIsOwned, Origin: "borealis"},
+		peer.GuestRow{Phase: peer.GuestIsClosed, Origin: "borealis"},
+		peer.GuestRow{Phase: peer.GuestIsPrepared, Origin: "charon"},
+	} {
+		table := peer.GuestTable
+		if _, job := row.(peer.JobRow); job {
+			table = peer.JobTable
+		}
+		value, err := peer.EncodeRow(row)
+		if err != nil {
+			t.Fatal(err)
+		}
+		puts = append(puts, store.Put{Table: string(table), Key: fmt.Sprint(i), Value: value})
+	}
+	if err = made.Commit(t.Context(), puts); err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+// configOf is a configuration without partners.
+func configOf(t *testing.T, dir, socket string) string {
+	t.Helper()
+	return tempFile(t, "site.toml", fmt.Sprintf("[site]\nname = \"aurora\"\nnumber = 1\nstate_dir = %q\nsocket = %q\n", dir, socket))
+}
+
+const (
+	borealisMissing = `warning: partner "borealis": not configured, but it has 2 open jobs of this site, and 1 of its jobs are here`
+	charonMissing   = `warning: partner "charon": not configured, but it has 0 open jobs of this site, and 1 of its jobs are here`
+	wereNotCounted  = "jobs of partners that are not configured were not counted"
+)
+
+// config check says how many jobs concern partners that are missing in the configuration:
+// whether it counts in the database or a peer that has it open does. That it can do neither
+// is no mistake in the configuration.
+func TestConfigCheckCountsJobsOfMissingPartners(t *testing.T) {
+	t.Parallel()
+	dir := shortDir(t)
+	nobody := filepath.Join(dir, "nobody.sock")
+	check := func(socket string, words ...string) {
+		t.Helper()
+		code, out, errs := cli(t, "config", "check", "--config", configOf(t, dir, socket))
+		wantWords(t, result{code: code, stdout: out, stderr: errs}, 0, append(words, "The configuration of aurora is right.")...)
+		if len(words) == 0 && strings.Contains(errs, "not configured") {
+			t.Errorf("said %q", errs)
+		}
+	}
+	check(nobody) // no database
+	opened := storeWithPartners(t, dir)
+	check(nobody, wereNotCounted, "another peer is running", nobody)
+	sites := peer.Sites{Sites: []peer.SiteView{
+		{Site: "aurora", Self: true, JobsHere: 7}, {Site: "borealis", Link: "up", JobsSent: 2, JobsHere: 1}, {Site: "dione", Link: "down"},
+	}}
+	check(serve(t, &fakeNode{replyF: always(sites, nil)}), borealisMissing)
+	sites = peer.Sites{Sites: []peer.SiteView{{Site: "dione", Self: true}, {Site: "borealis", JobsSent: 2}}}
+	check(serve(t, &fakeNode{replyF: always(sites, nil)}), wereNotCounted, "is not that of site aurora")
+	if err := opened.Close(); err != nil {
+		t.Fatal(err)
+	}
+	check(nobody, borealisMissing, charonMissing)
+	if err := os.WriteFile(statedir.Database(dir), []byte("no database"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	check(nobody, wereNotCounted)
+}
+
+// A partner that leaves the configuration while it has a job: config check and reload say so
+// while the peer runs, and config check when it is stopped.
+func TestPartnerLeavesTheConfiguration(t *testing.T) {
+	g := startGrid(t, testbed.Machine{Name: "aurora", CPUs: 1}, testbed.Machine{Name: "borealis", CPUs: 1})
+	aurora, end := g.Sites[0], filepath.Join(g.work, "end")
+	id := g.submit(t, aurora, "#!/bin/sh\nwhile [ ! -e "+end+" ]; do sleep 0.05; done\n", "--sites=borealis")
+	g.until(t, aurora, id, running)
+	text, err := os.ReadFile(aurora.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	partners := regexp.MustCompile(`(?s)\n\[\[partner\]\].*`).FindString(string(text))
+	check := func() result { return g.at(t, aurora, "", "config", "check", "--config", aurora.Config) }
+	if got := check(); got.code != 0 || strings.Contains(got.stderr, "not configured") {
+		t.Errorf("config check with all partners: %+v", got)
+	}
+	edit(t, aurora, partners, "\n")
+	const missing = `partner "borealis": not configured, but it has 1 open jobs of this site, and 0 of its jobs are here`
+	wantWords(t, check(), 0, missing, "is right")
+	wantWords(t, g.at(t, aurora, "", "reload"), 0, "warning: "+missing, "needs restart  partner")
+	if err = aurora.Stop(20 * time.Second); err != nil {
+		t.Fatal(err)
+	}
+	wantWords(t, check(), 0, missing, "is right")
+	writeText(t, end, "")
+}
