@@ -76,23 +76,24 @@ type PartnerCount map[protocol.SiteName]PartnerJobs
 func (c PartnerCount) Add(row Row) {
 	switch row := row.(type) {
 	case JobRow:
-		if row.atPartner() {
+		if row.Phase.atPartner() {
 			n := c[row.Site]
 			n.Sent++
 			c[row.Site] = n
 		}
 	case GuestRow:
-		if row.open() {
+		if row.Phase.open() {
 			n := c[row.Origin]
 			n.Here++
 			c[row.Origin] = n
 		}
+	default:
 	}
 }
 
 // atPartner says whether a partner has the job, or may have it.
-func (row *JobRow) atPartner() bool {
-	switch row.Phase {
+func (phase JobPhase) atPartner() bool {
+	switch phase {
 	case Offered, Granted, Handed, Recalling, Collecting:
 		return true
 	case InGridQueue, Holding, AtHome:
@@ -101,4 +102,4 @@ func (row *JobRow) atPartner() bool {
 }
 
 // open says whether the guest is more than a tombstone.
-func (row *GuestRow) open() bool { return row.Phase == GuestIsPrepared || row.Phase == GuestIsOwned }
+func (phase GuestPhase) open() bool { return phase == GuestIsPrepared || phase == GuestIsOwned }

@@ -115,7 +115,7 @@ func (p *Peer) closedHere(tag protocol.Tag) bool {
 		return tag.Epoch < j.Epoch || (tag.Epoch == j.Epoch && j.Phase == InGridQueue)
 	}
 	if g := p.guests[tag.Job]; g != nil {
-		return tag.Epoch < g.Epoch || (tag.Epoch == g.Epoch && !g.open())
+		return tag.Epoch < g.Epoch || (tag.Epoch == g.Epoch && !g.Phase.open())
 	}
 	return p.mine(tag.Job)
 }

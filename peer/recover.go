@@ -350,7 +350,7 @@ func (p *Peer) recoveryView() Recovery { //nolint:cyclop // one line for each li
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(p.guests)) {
-		if p.guests[id].open() {
+		if p.guests[id].Phase.open() {
 			v.Guests = append(v.Guests, id)
 		}
 	}

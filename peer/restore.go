@@ -34,7 +34,7 @@ func (p *Peer) restore(rows []Record) error {
 		g.payload = payloads[id]
 		if one := p.byName[g.Origin]; one != nil {
 			one.seenSeq = max(one.seenSeq, id.Seq())
-			if g.open() {
+			if g.Phase.open() {
 				p.admit(one, g, +1)
 			}
 		}

@@ -55,8 +55,8 @@ func (a *app) configCommand() *cobra.Command {
 func (a *app) configCheckCommand() *cobra.Command {
 	var from configFlag
 	cmd := &cobra.Command{
-		Use:     "check [--config PATH]",
-		Short:   "Print all that is wrong with a configuration",
+		Use:   "check [--config PATH]",
+		Short: "Print all that is wrong with a configuration",
 		Long: "Print all that is wrong with a configuration. When the site has a database, warn of partners\n" +
 			"that the configuration does not have although jobs concern them, with how many jobs do.",
 		Example: "  switchyard config check --config site.toml",

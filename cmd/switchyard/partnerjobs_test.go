@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -37,11 +38,11 @@ func storeWithPartners(t *testing.T, dir string) *store.Store {
 		if _, job := row.(peer.JobRow); job {
 			table = peer.JobTable
 		}
-		value, err := peer.EncodeRow(row)
-		if err != nil {
-			t.Fatal(err)
+		value, failed := peer.EncodeRow(row)
+		if failed != nil {
+			t.Fatal(failed)
 		}
-		puts = append(puts, store.Put{Table: string(table), Key: fmt.Sprint(i), Value: value})
+		puts = append(puts, store.Put{Table: string(table), Key: strconv.Itoa(i), Value: value})
 	}
 	if err = made.Commit(t.Context(), puts); err != nil {
 		t.Fatal(err)
