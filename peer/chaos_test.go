@@ -17,7 +17,7 @@ import (
 )
 
 var (
-	chaosSeeds = flag.Int("chaos.seeds", 0, "how many seeds TestChaos runs; 0: 300, with -short 100")
+	chaosSeeds = flag.Int("chaos.seeds", 0, "how many seeds TestChaos and TestChaosRestored each run; 0: 300, with -short 100")
 	chaosSeed  = flag.Uint64("chaos.seed", 0, "run this seed only, and print its journal")
 )
 
@@ -28,9 +28,17 @@ var (
 // and nothing may be left.
 func TestChaos(t *testing.T) {
 	t.Parallel()
+	runSeeds(t, func(i uint64) uint64 { return i + 1 }, func(*chaos) {})
+}
+
+// runSeeds runs chaos with the seeds that the flags ask for: the given ones of the first
+// numbers, or one alone. prepare has the last word on each.
+func runSeeds(t *testing.T, seedOf func(i uint64) uint64, prepare func(*chaos)) {
+	t.Helper()
 	if *chaosSeed != 0 {
 		c := newChaos(t, *chaosSeed)
 		c.world.Journal = func(line string) { t.Logf("%9d %s", c.world.Now()-peertest.Epoch, line) }
+		prepare(c)
 		c.run(t)
 		return
 	}
@@ -41,9 +49,10 @@ func TestChaos(t *testing.T) {
 			seeds = 100
 		}
 	}
-	for seed := range uint64(seeds) {
-		newChaos(t, seed+1).run(t)
-		if t.Failed() {
+	for i := range uint64(seeds) {
+		c := newChaos(t, seedOf(i))
+		prepare(c)
+		if c.run(t); t.Failed() {
 			return
 		}
 	}
@@ -218,7 +227,7 @@ func (c *chaos) lets(site protocol.SiteName, cpus int) bool {
 
 func (c *chaos) fail(t *testing.T, problem string) {
 	t.Helper()
-	t.Errorf("seed %d (-run TestChaos$ -chaos.seed=%d): %s", c.seed, c.seed, problem)
+	t.Errorf("seed %d (-run %s$ -chaos.seed=%d): %s", c.seed, t.Name(), c.seed, problem)
 }
 
 func (c *chaos) checkEnds(t *testing.T) {
@@ -402,18 +411,11 @@ func (c *chaos) job(s *peertest.Site) peer.NewJob {
 // doubt. No job may start twice, and every job that is known must end.
 func TestChaosRestored(t *testing.T) {
 	t.Parallel()
-	seeds := uint64(60)
-	if testing.Short() {
-		seeds = 20
-	}
-	for seed := range seeds {
-		c := newChaos(t, 2*seed+2_000_000) // an even seed tells lives apart
+	tellsLives := func(i uint64) uint64 { return 2*i + 2_000_000 } // an even seed does
+	runSeeds(t, tellsLives, func(c *chaos) {
 		c.restore()
 		c.operate()
-		if c.run(t); t.Failed() {
-			return
-		}
-	}
+	})
 }
 
 // restore puts the rows of an earlier time back, once in a while.

@@ -136,6 +136,15 @@ type AskJob struct {
 	Job   protocol.JobID
 }
 
+// AskOutput asks whether a partner may fetch the output of a guest. Answered by [Done] or
+// [Refusal]: NotFound when the site has nothing of the job and will not have it again, NotNow
+// when its rows may be older than what has happened.
+type AskOutput struct {
+	Asked AskID
+	From  protocol.SiteName // the partner
+	Tag   protocol.Tag
+}
+
 // AskSites asks for what is known of every site. Answered by [Sites].
 type AskSites struct{ Asked AskID }
 
@@ -162,6 +171,7 @@ func (Retune) event()       {}
 func (TestSubmit) event()   {}
 func (AskQueue) event()     {}
 func (AskJob) event()       {}
+func (AskOutput) event()    {}
 func (AskSites) event()     {}
 func (AskWarehouse) event() {}
 
@@ -289,11 +299,13 @@ type WatchResult struct{ Watched localsched.Watched }
 type ForgetResult struct{}
 
 // CollectResult answers [CollectOp]. Problem says why the files could not be
-// put where the submitter wants them; Kept is where they are instead. An error
-// of the call means: try again later.
+// put where the submitter wants them; Kept is where they are instead. Gone: the site
+// that ran the job has its output no longer, and Kept is where the pieces are that had come.
+// An error of the call means: try again later.
 type CollectResult struct {
 	Problem string
 	Kept    string
+	Gone    bool
 }
 
 // DecideResult answers [DecideOp]. When the policy in force failed and another

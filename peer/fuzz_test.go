@@ -334,7 +334,7 @@ func (z *fuzzed) result(op peer.Op) peer.Result {
 	case peer.ForgetOp:
 		return peer.ForgetResult{}
 	case peer.CollectOp:
-		return peer.CollectResult{Problem: []string{"", "full"}[z.pick(2)]}
+		return peer.CollectResult{Problem: []string{"", "full"}[z.pick(2)], Gone: z.pick(4) == 0}
 	case peer.DecideOp:
 		return peer.DecideResult{Decisions: []policy.Decision{{Job: z.pick(2), Site: z.pick(3)}}}
 	case peer.ReserveOp:

@@ -1,6 +1,7 @@
 package peer
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -215,10 +216,11 @@ func (p *Peer) notStarted(one *partner, tag protocol.Tag, why string) {
 	}
 }
 
-// gaveBack takes a job back, and says so: the partner repeats it until it hears.
+// gaveBack takes a job back, and says so: the partner repeats it until it hears. That holds for
+// a job of a lost life, too, which has not started and never will.
 func (p *Peer) gaveBack(one *partner, tag protocol.Tag) {
 	p.notStarted(one, tag, "its site gave it back")
-	if p.mine(tag.Job) {
+	if p.mine(tag.Job) || p.inGap(tag.Job) {
 		p.send(one.Site, protocol.ResultAck{Tag: tag})
 	}
 }
@@ -388,6 +390,10 @@ func (p *Peer) collectLater(j *job, err error) {
 }
 
 func (p *Peer) collected(j *job, done CollectResult) {
+	if done.Gone {
+		p.outputGone(j, done.Kept)
+		return
+	}
 	if done.Problem == "" {
 		p.endCollecting(j, "")
 		return
@@ -397,6 +403,21 @@ func (p *Peer) collected(j *job, done CollectResult) {
 		where = "; it is kept in " + done.Kept
 	}
 	p.endCollecting(j, fmt.Sprintf("output not written: %s%s", done.Problem, where))
+}
+
+// outputGone ends a job whose site has its output no longer: a store of an earlier time asks
+// again for what a lost life of it has taken. A partner that is in doubt is not believed.
+func (p *Peer) outputGone(j *job, kept string) {
+	one := p.byName[j.Site]
+	if p.mute() || one == nil || one.doubtful() != "" {
+		p.collectLater(j, errors.New("whether its site still has it is in doubt"))
+		return
+	}
+	why := "it has the output no longer; an earlier life of this site's store has taken it, or it is lost"
+	if kept != "" {
+		why += "; what had come of it is kept in " + kept
+	}
+	p.notBrought(j, why)
 }
 
 // endCollecting ends a job as its outcome says, with what is to be said of its output, and lets

@@ -172,7 +172,7 @@ func (p *Peer) Step(now protocol.Instant, ev Event) Ready {
 func (p *Peer) take(ev Event) {
 	switch ev := ev.(type) {
 	case Tick:
-	case TestSubmit, AskQueue, AskJob, AskSites, AskWarehouse, AskRecovery:
+	case TestSubmit, AskQueue, AskJob, AskOutput, AskSites, AskWarehouse, AskRecovery:
 		p.takeQuestion(ev)
 	case MessageIn:
 		p.receive(ev.From, ev.Body)
@@ -208,6 +208,8 @@ func (p *Peer) takeQuestion(ev Event) {
 		p.answer(ev.Asked, p.queueView())
 	case AskJob:
 		p.askJob(ev)
+	case AskOutput:
+		p.askOutput(ev)
 	case AskSites:
 		p.answer(ev.Asked, p.sitesView())
 	case AskWarehouse:

@@ -288,3 +288,36 @@ func TestARoomGivenUpLongAgo(t *testing.T) {
 		}
 	}
 }
+
+// TestARestoredOriginAsksForOutputThatItHadTaken: its site has dropped it. The job ends once,
+// as it ended there, and its reason says why there is no output.
+func TestARestoredOriginAsksForOutputThatItHadTaken(t *testing.T) {
+	t.Parallel()
+	w := guardedSites(t)
+	id := submit(t, w, at("b", 4, protocol.Minute))
+	w.Cut("a", "b") // the result arrives, and its output does not
+	w.Advance(90 * protocol.Second)
+	backup := w.Site("a").Rows().Copy()
+	if row, _ := backup.Job(id); row.Phase != peer.Collecting {
+		t.Fatalf("the job is %s", row.Phase)
+	}
+	w.Heal("a", "b")
+	w.Advance(protocol.Minute)
+	if _, ended := w.Site("a").Archived(id); !ended {
+		t.Fatal("the job has not ended")
+	}
+	w.Restore("a", backup)
+	if err := w.Restart("a"); err != nil {
+		t.Fatal(err)
+	}
+	w.Advance(5 * protocol.Second)
+	resume(t, w, "a", peer.Recover{Cancel: true})
+	w.Advance(protocol.Minute)
+	view, _ := w.Site("a").Archived(id)
+	if view.State != protocol.Completed || !strings.Contains(view.Reason, "an earlier life of this site's store has taken it") {
+		t.Errorf("the job is %v: %s", view.State, view.Reason)
+	}
+	if busy := w.RunUntilQuiet(protocol.Hour); busy != "" || w.Check() != nil {
+		t.Errorf("still busy: %s; %v", busy, w.Err())
+	}
+}

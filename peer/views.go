@@ -2,6 +2,7 @@ package peer
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -17,6 +18,30 @@ func (p *Peer) askJob(ev AskJob) {
 		return
 	}
 	p.answer(ev.Asked, p.noSuchJob(ev.Job))
+}
+
+// askOutput says whether a partner may fetch a guest's output. That there is none ends the job
+// at its origin, so it is said only while these rows are certainly the newest.
+func (p *Peer) askOutput(ev AskOutput) {
+	switch {
+	case p.hasOutput(ev.From, ev.Tag):
+		p.answer(ev.Asked, Done{})
+	case p.stopped() != "":
+		p.answer(ev.Asked, Refusal{Code: NotNow, Reason: p.stopped()})
+	default:
+		p.answer(ev.Asked, Refusal{
+			Code: NotFound, Reason: fmt.Sprintf("job %v is not here for site %s", ev.Tag, ev.From),
+		})
+	}
+}
+
+func (p *Peer) hasOutput(origin protocol.SiteName, tag protocol.Tag) bool {
+	if g := p.guests[tag.Job]; g != nil {
+		return g.Phase == GuestIsOwned && g.Origin == origin && g.Epoch == tag.Epoch
+	}
+	_, aside := p.aside[tag]
+	one := p.byName[origin]
+	return aside && one != nil && one.card != nil && tag.Job.Origin() == one.card.Number
 }
 
 func (p *Peer) queueView() Queue {

@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"slices"
@@ -255,3 +256,7 @@ type Outcome struct {
 	Files    []File // what must travel to the origin; none for a job that ran there
 	Usage    Usage
 }
+
+// ErrOutputGone says that a site does not have a job's output any more, and will not have it
+// again.
+var ErrOutputGone = errors.New("the output is not there any more")

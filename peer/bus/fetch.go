@@ -33,7 +33,8 @@ type FetchRequest struct {
 // Fetch reads a piece of a job's output at a partner: up to req.Size bytes, fewer
 // or none at the file's end. At most two pieces of one partner are under way;
 // further calls wait. A lost request is repeated a few times. The error is
-// [ErrNoLink] without a session, and says what the partner says if it refuses.
+// [ErrNoLink] without a session, and says what the partner says if it refuses; it is a
+// [protocol.ErrOutputGone] if the partner has the output no longer.
 func (b *Bus) Fetch(ctx context.Context, from protocol.SiteName, req FetchRequest) ([]byte, error) {
 	p, err := b.partner(from)
 	if err != nil {
@@ -124,7 +125,9 @@ func (p *partner) await(id uint64, answer chan *peerv1.FetchReply) {
 
 func (p *partner) chunk(req FetchRequest, reply *peerv1.FetchReply) ([]byte, error) {
 	data := reply.GetData()
-	if text := reply.GetError(); text != "" {
+	if text := reply.GetError(); text != "" && reply.GetGone() {
+		return nil, fmt.Errorf("fetch from %s: %w: %q", p.Site, protocol.ErrOutputGone, text)
+	} else if text != "" {
 		return nil, fmt.Errorf("fetch from %s: %q", p.Site, text)
 	}
 	if len(data) > req.Size {
@@ -182,7 +185,7 @@ func (p *partner) serveOne(ctx context.Context, w *peerv1.FetchRequest) {
 	reply := &peerv1.FetchReply{Id: w.GetId()}
 	data, err := p.read(ctx, w)
 	if err != nil {
-		reply.Error = errorText(err)
+		reply.Error, reply.Gone = errorText(err), errors.Is(err, protocol.ErrOutputGone)
 	} else {
 		sum := sha256.Sum256(data)
 		reply.Data, reply.Sha256 = data, sum[:]

@@ -33,8 +33,11 @@ func (n *Node) collect(ctx context.Context, op peer.CollectOp) (peer.Result, err
 		}
 	}
 	var result peer.CollectResult
-	if err == nil {
+	switch {
+	case err == nil:
 		result, err = n.bringHome(ctx, op, parts)
+	case errors.Is(err, protocol.ErrOutputGone):
+		result, err = keepRest(op, parts)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("job %v: %w", op.Tag, err)
@@ -81,6 +84,22 @@ func (n *Node) bringHome(ctx context.Context, op peer.CollectOp, parts []Part) (
 	}
 	result.Problem, result.Kept = strings.Join(problems, "; "), strings.Join(kept, ", ")
 	return result, nil
+}
+
+// keepRest keeps the pieces of files of which no more will come.
+func keepRest(op peer.CollectOp, parts []Part) (peer.CollectResult, error) {
+	var kept []string
+	for i, part := range parts {
+		if part.Size() == 0 {
+			continue
+		}
+		path, err := part.Keep()
+		if err != nil {
+			return peer.CollectResult{}, fmt.Errorf("keep what is here of %v: %w", op.Files[i].Stream, err)
+		}
+		kept = append(kept, path)
+	}
+	return peer.CollectResult{Gone: true, Kept: strings.Join(kept, ", ")}, nil
 }
 
 // target is one path and the files that go there, by their index.

@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -84,20 +85,21 @@ func (n *Node) Alive(seen peer.MemberSeen) { n.post(seen) }
 func (n *Node) Gone(site protocol.SiteName) { n.log.Info("member_gone", "site", site) }
 
 // Fetch serves up to size bytes of a job's output to a partner, if the job is its
-// own.
+// own. The error is a [protocol.ErrOutputGone] when asking again is of no use.
 func (n *Node) Fetch(
 	ctx context.Context, from protocol.SiteName, tag protocol.Tag, stream protocol.Stream, offset int64, size int,
 ) ([]byte, error) {
 	if offset < 0 || size < 1 {
 		return nil, fmt.Errorf("job %v: offset %d and size %d name no piece of a file", tag, offset, size)
 	}
-	reply, err := n.Ask(ctx, func(asked peer.AskID) peer.Event { return peer.AskJob{Asked: asked, Job: tag.Job} })
+	_, err := n.Ask(ctx, func(asked peer.AskID) peer.Event {
+		return peer.AskOutput{Asked: asked, From: from, Tag: tag}
+	})
+	if refused, ok := errors.AsType[*RefusedError](err); ok && refused.Why.Code == peer.NotFound {
+		return nil, fmt.Errorf("%w: %w", protocol.ErrOutputGone, err)
+	}
 	if err != nil {
 		return nil, err
-	}
-	job, ok := reply.(peer.JobView)
-	if !ok || !job.Guest || job.Origin != from || job.Epoch != tag.Epoch {
-		return nil, fmt.Errorf("job %v is not here for site %s", tag, from)
 	}
 	return n.cfg.Scheduler.Fetch(ctx, tag, stream, offset, min(size, MaxChunk))
 }

@@ -27,6 +27,12 @@ func table(jobs map[protocol.JobID]peer.JobView) *script {
 				return peer.Ready{Answers: []peer.Answer{{Asked: ev.Asked, Reply: no}}}
 			}
 			return peer.Ready{Answers: []peer.Answer{{Asked: ev.Asked, Reply: view}}}
+		case peer.AskOutput:
+			var reply peer.Reply = peer.Done{}
+			if g := jobs[ev.Tag.Job]; !g.Guest || g.Origin != ev.From || g.Epoch != ev.Tag.Epoch {
+				reply = peer.Refusal{Code: peer.NotFound, Reason: "not here"}
+			}
+			return peer.Ready{Answers: []peer.Answer{{Asked: ev.Asked, Reply: reply}}}
 		case peer.MessageIn:
 			result, ok := ev.Body.(protocol.Result)
 			if !ok {
@@ -151,6 +157,25 @@ func TestPartnersFetchOnlyTheirOwn(t *testing.T) {
 				}
 				_ = r.end()
 			})
+		})
+	}
+}
+
+// TestFetchSaysThatOutputIsGone: only a site that is sure of it says so.
+func TestFetchSaysThatOutputIsGone(t *testing.T) {
+	for code, gone := range map[peer.RefusalCode]bool{peer.NotFound: true, peer.NotNow: false} {
+		synctest.Test(t, func(t *testing.T) {
+			r := start(t, &script{step: func(_ protocol.Instant, ev peer.Event) (ready peer.Ready) {
+				if ask, ok := ev.(peer.AskOutput); ok {
+					ready.Answers = []peer.Answer{{Asked: ask.Asked, Reply: peer.Refusal{Code: code, Reason: "no"}}}
+				}
+				return ready
+			}})
+			_, err := r.Fetch(t.Context(), "there", protocol.Tag{Job: 1, Epoch: 1}, protocol.Stdout, 0, 10)
+			if err == nil || errors.Is(err, protocol.ErrOutputGone) != gone {
+				t.Errorf("%s: %v", code, err)
+			}
+			_ = r.end()
 		})
 	}
 }

@@ -41,7 +41,8 @@ type Transport interface {
 	// Send hands a message on, soon and without waiting. It may get lost.
 	Send(to protocol.SiteName, m protocol.Message) error
 	// Fetch reads up to size bytes (at most [MaxChunk]) of a job's output at the
-	// partner; fewer or none at the file's end.
+	// partner; fewer or none at the file's end. The error is a [protocol.ErrOutputGone]
+	// when the partner has the output no longer.
 	Fetch(
 		ctx context.Context, from protocol.SiteName, tag protocol.Tag,
 		stream protocol.Stream, offset int64, size int,
@@ -81,7 +82,7 @@ type Part interface {
 	Append(data []byte) error
 	// Reset drops all that is here, and goes on with nothing.
 	Reset() error
-	// Keep moves a whole file that cannot be delivered to where an operator can hand it out,
+	// Keep moves what is here of a file that cannot be delivered to where an operator can hand it out,
 	// and says where.
 	Keep() (path string, err error)
 	// Drop removes the part, unless it was kept.

@@ -20,8 +20,10 @@ type monitor struct {
 	acked    map[protocol.JobID]protocol.SiteName
 	ends     map[protocol.JobID]protocol.State
 	requeue  map[protocol.JobID]bool
-	unknown  map[protocol.JobID]bool // ended by an operator with its outcome unknown: may start once
-	forced   map[protocol.JobID]bool // by an operator: may run twice
+	unknown  map[protocol.JobID]bool            // ended by an operator with its outcome unknown: may start once
+	forced   map[protocol.JobID]bool            // by an operator: may run twice
+	released map[protocol.Tag]protocol.SiteName // whose result its origin has acknowledged
+	again    map[protocol.Tag]bool              // released by a life that was lost: may be asked for again
 	taken    map[intake]int
 	prepared map[guestAt]intake // in which guests were
 	problems []string
@@ -62,6 +64,8 @@ func newMonitor(w *World) *monitor {
 		unknown: map[protocol.JobID]bool{},
 		taken:   map[intake]int{},
 
+		released: map[protocol.Tag]protocol.SiteName{},
+		again:    map[protocol.Tag]bool{},
 		prepared: map[guestAt]intake{},
 	}
 }
@@ -79,12 +83,31 @@ func (m *monitor) restored(s *Site) {
 		m.epochs[id] = row.Epoch
 		delete(s.archive, id)
 	}
+	for tag, at := range m.released {
+		if at == s.Name {
+			m.again[tag] = true
+		}
+	}
 	for id, at := range m.acked {
 		_, open := s.rows.Job(id)
 		_, archived := s.archive[id]
 		if at == s.Name && !open && !archived {
 			delete(m.acked, id)
 		}
+	}
+}
+
+// sent sees a message leave.
+func (m *monitor) sent(s *Site, body protocol.Message) {
+	if ack, ok := body.(protocol.ResultAck); ok {
+		m.released[ack.Tag] = s.Name
+	}
+}
+
+// outputGone sees a site answer that it has the output of a job no longer.
+func (m *monitor) outputGone(s *Site, op peer.CollectOp) {
+	if !m.again[op.Tag] {
+		m.problem("site %s has dropped the output of %v before %s had it", op.From, op.Tag, s.Name)
 	}
 }
 

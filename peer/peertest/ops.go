@@ -6,6 +6,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // do carries an operation out at the site's batch system or policy, now.
@@ -86,11 +87,30 @@ func (s *Site) collected(op peer.CollectOp) (peer.Result, error) {
 	if from == nil || !from.Up() || s.world.severed(s.Name, op.From) || s.world.severed(op.From, s.Name) {
 		return nil, fmt.Errorf("site %s does not answer", op.From)
 	}
+	if refusal, refused := from.refusesOutput(s.Name, op.Tag); refused {
+		if refusal.Code != peer.NotFound {
+			return nil, errors.New(refusal.Reason)
+		}
+		s.world.monitor.outputGone(s, op)
+		return peer.CollectResult{Gone: true}, nil
+	}
 	if presence, _ := from.Batch.Find(op.Tag); presence != localsched.Present {
-		s.world.monitor.problem("site %s has dropped the output of %v before %s had it", op.From, op.Tag, s.Name)
+		s.world.monitor.problem("site %s says that it has the output of %v, and has dropped it", op.From, op.Tag)
 	}
 	if op.User == "readonly" {
 		return peer.CollectResult{Problem: "permission denied", Kept: "/var/spool/switchyard"}, nil
 	}
 	return peer.CollectResult{}, nil
+}
+
+// refusesOutput asks the site's peer for a guest's output, as another site's fetch does.
+func (s *Site) refusesOutput(to protocol.SiteName, tag protocol.Tag) (peer.Refusal, bool) {
+	s.asked++
+	for _, answer := range s.step(peer.AskOutput{Asked: s.asked, From: to, Tag: tag}).Answers {
+		if answer.Asked == s.asked {
+			refusal, refused := answer.Reply.(peer.Refusal)
+			return refusal, refused
+		}
+	}
+	return peer.Refusal{}, false
 }

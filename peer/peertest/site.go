@@ -142,16 +142,17 @@ func (s *Site) Answer(asked peer.AskID) peer.Reply { return s.answers[asked] }
 func (s *Site) now() protocol.Instant { return s.world.now.Add(s.skew) }
 
 // step feeds the peer one event. Its effects wait for the commit.
-func (s *Site) step(ev peer.Event) {
+func (s *Site) step(ev peer.Event) (ready peer.Ready) {
 	if s.peer == nil {
-		return
+		return ready
 	}
 	s.Batch.Advance(s.now())
-	ready := s.peer.Step(s.now(), ev)
+	ready = s.peer.Step(s.now(), ev)
 	s.wake = ready.Wake
 	s.world.journal(s, ready, ev)
 	s.uncommitted = append(s.uncommitted, ready)
 	s.scheduleCommit()
+	return ready
 }
 
 func (s *Site) scheduleCommit() {
@@ -198,6 +199,7 @@ func (s *Site) put(rec peer.Record) {
 
 func (s *Site) release(ready peer.Ready) {
 	for _, m := range ready.Messages {
+		s.world.monitor.sent(s, m.Body)
 		s.world.send(s, m)
 	}
 	for _, call := range ready.Calls {

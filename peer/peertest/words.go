@@ -62,7 +62,7 @@ func (c *scribe) step(site protocol.SiteName, ev peer.Event, ready peer.Ready) [
 // idle says whether an event is not worth a line when nothing comes of it.
 func idle(ev peer.Event) bool {
 	switch ev := ev.(type) {
-	case peer.Tick, peer.DigestSeen, peer.AskQueue, peer.AskSites, peer.AskJob, peer.AskWarehouse, peer.AskRecovery:
+	case peer.Tick, peer.DigestSeen, peer.AskQueue, peer.AskSites, peer.AskJob, peer.AskOutput, peer.AskWarehouse, peer.AskRecovery:
 		return true
 	case peer.CallDone:
 		_, forgotten := ev.Result.(peer.ForgetResult)
@@ -101,7 +101,7 @@ func (c *scribe) event(ev peer.Event) string {
 		return fmt.Sprintf("sees site %s number %d", ev.Site, ev.Number)
 	case peer.Tick:
 		return "tick"
-	case peer.TestSubmit, peer.AskQueue, peer.AskJob, peer.AskSites, peer.AskWarehouse, peer.AskRecovery:
+	case peer.TestSubmit, peer.AskQueue, peer.AskJob, peer.AskOutput, peer.AskSites, peer.AskWarehouse, peer.AskRecovery:
 	}
 	return strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", ev), "peer."))
 }

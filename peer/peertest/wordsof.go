@@ -181,6 +181,9 @@ func (c *scribe) result(r peer.Result) string { //nolint:cyclop // one line for 
 	case peer.ForgetResult:
 		return "forgotten"
 	case peer.CollectResult:
+		if r.Gone {
+			return "gone"
+		}
 		return "collected" + because(r.Problem)
 	case peer.DecideResult:
 		return fmt.Sprintf("decided for %d jobs", len(r.Decisions))

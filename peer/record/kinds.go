@@ -25,6 +25,7 @@ func events() []peer.Event {
 		peer.TestSubmit{},
 		peer.AskQueue{},
 		peer.AskJob{},
+		peer.AskOutput{},
 		peer.AskSites{},
 		peer.AskWarehouse{},
 	}

@@ -2844,7 +2844,10 @@ type FetchReply struct {
 	// Required without error. SHA-256 of data, 32 bytes.
 	Sha256 []byte `protobuf:"bytes,3,opt,name=sha256,proto3" json:"sha256,omitempty"`
 	// Optional. Why there is no data, at most 4096 bytes; empty: there is.
-	Error         string `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`
+	Error string `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`
+	// Optional. With error: the job's output is not at this site any more, and asking again is of
+	// no use. Not set by a site that cannot be sure of that now.
+	Gone          bool `protobuf:"varint,5,opt,name=gone,proto3" json:"gone,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2905,6 +2908,13 @@ func (x *FetchReply) GetError() string {
 		return x.Error
 	}
 	return ""
+}
+
+func (x *FetchReply) GetGone() bool {
+	if x != nil {
+		return x.Gone
+	}
+	return false
 }
 
 var File_protocol_peer_v1_peer_proto protoreflect.FileDescriptor
@@ -3129,13 +3139,14 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"\x03tag\x18\x02 \x01(\v2\x17.switchyard.peer.v1.TagR\x03tag\x122\n" +
 	"\x06stream\x18\x03 \x01(\x0e2\x1a.switchyard.peer.v1.StreamR\x06stream\x12\x16\n" +
 	"\x06offset\x18\x04 \x01(\x03R\x06offset\x12\x12\n" +
-	"\x04size\x18\x05 \x01(\x03R\x04size\"^\n" +
+	"\x04size\x18\x05 \x01(\x03R\x04size\"r\n" +
 	"\n" +
 	"FetchReply\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x12\n" +
 	"\x04data\x18\x02 \x01(\fR\x04data\x12\x16\n" +
 	"\x06sha256\x18\x03 \x01(\fR\x06sha256\x12\x14\n" +
-	"\x05error\x18\x04 \x01(\tR\x05error*\xcb\x01\n" +
+	"\x05error\x18\x04 \x01(\tR\x05error\x12\x12\n" +
+	"\x04gone\x18\x05 \x01(\bR\x04gone*\xcb\x01\n" +
 	"\bJobState\x12\x19\n" +
 	"\x15JOB_STATE_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11JOB_STATE_PENDING\x10\x01\x12\x15\n" +
