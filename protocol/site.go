@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"encoding/base64"
 	"fmt"
 	"strings"
 )
@@ -105,21 +106,45 @@ type Card struct {
 	Boot       uint64  // of the sender's life; 0: not stated
 	Begun      Instant // of that life
 	Generation uint64  // of the sender's store
+	Proof      Proof   // by the sender, of this life of its own; zero: none
 	Stopped    bool    // the sender starts nothing until an operator decides: its store may be older, or a copy
 	Seen       Life    // the latest life of the receiver that the sender durably knows; zero: none
 }
 
 // Life is what the card says of the sender's life.
 func (c *Card) Life() Life {
-	return Life{Incarnation: c.Incarnation, Boot: c.Boot, Begun: c.Begun, Generation: c.Generation}
+	return Life{Incarnation: c.Incarnation, Boot: c.Boot, Begun: c.Begun, Generation: c.Generation, Proof: c.Proof}
 }
 
 // Life is one run of a peer on its store, and how far it has come.
 type Life struct {
-	Incarnation uint64  `json:"incarnation"` // of the store; rises when it is new or an operator says that it goes on after a restore
-	Boot        uint64  `json:"boot"`        // rises with each start on the store; 0: not stated
-	Begun       Instant `json:"begun_ms"`    // by the site's clock; tells two lives with one boot apart
-	Generation  uint64  `json:"generation"`  // rises with every durable change of the store
+	Incarnation uint64  `json:"incarnation"`    // of the store; rises when it is new or an operator says that it goes on after a restore
+	Boot        uint64  `json:"boot"`           // rises with each start on the store; 0: not stated
+	Begun       Instant `json:"begun_ms"`       // by the site's clock; tells two lives with one boot apart
+	Generation  uint64  `json:"generation"`     // rises with every durable change of the store
+	Proof       Proof   `json:"proof,omitzero"` // that its own site has stated all this; zero: none
+}
+
+// Proof is what a site makes of a statement about its own life, so that a partner can show
+// that it was made. Only what carries messages between sites makes and checks proofs.
+type Proof [64]byte
+
+// MarshalText writes the proof in base64.
+func (p Proof) MarshalText() ([]byte, error) {
+	return base64.StdEncoding.AppendEncode(nil, p[:]), nil
+}
+
+// UnmarshalText reads what [Proof.MarshalText] wrote; anything else is an error.
+func (p *Proof) UnmarshalText(text []byte) error {
+	data, err := base64.StdEncoding.DecodeString(string(text))
+	if err != nil {
+		return fmt.Errorf("a proof: %w", err)
+	}
+	if len(data) != len(p) {
+		return fmt.Errorf("a proof has %d bytes, this one has %d", len(p), len(data))
+	}
+	*p = Proof(data)
+	return nil
 }
 
 // Same says whether both are one run, however far each has come.

@@ -1,6 +1,7 @@
 package protocol_test
 
 import (
+	"encoding/json"
 	"math"
 	"strings"
 	"testing"
@@ -95,5 +96,26 @@ func TestLoad(t *testing.T) {
 		if tt.load.RUS() != tt.rus || tt.load.Free() != tt.free {
 			t.Errorf("%+v: RUS %d, free %d; want %d, %d", tt.load, tt.load.RUS(), tt.load.Free(), tt.rus, tt.free)
 		}
+	}
+}
+
+func TestProofsAreBase64(t *testing.T) {
+	t.Parallel()
+	life := protocol.Life{Incarnation: 1, Boot: 2, Begun: 3, Generation: 4, Proof: protocol.Proof{0: 7, 63: 255}}
+	data, err := json.Marshal(life)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back protocol.Life
+	if err = json.Unmarshal(data, &back); err != nil || back != life {
+		t.Errorf("%s becomes %+v, %v", data, back, err)
+	}
+	for _, wrong := range []string{"Bw==", "*", ""} {
+		if err = back.Proof.UnmarshalText([]byte(wrong)); err == nil {
+			t.Errorf("%q is taken for a proof", wrong)
+		}
+	}
+	if data, err = json.Marshal(protocol.Life{Boot: 1}); err != nil || strings.Contains(string(data), "proof") {
+		t.Errorf("a life without a proof is %s, %v", data, err)
 	}
 }

@@ -194,6 +194,9 @@ func TestDecodeRefusesAndNamesTheField(t *testing.T) {
 		"no state":     {"status", &peerv1.Status{Tag: wire}, "status: state: 0"},
 		"wide state":   {"status", &peerv1.Status{Tag: wire, State: 257}, "state: 257"},
 		"short sha256": {"result", &peerv1.Result{Tag: wire, State: 3, Files: []*peerv1.File{{Stream: 1, Sha256: []byte("x")}}}, "files[0]: sha256: has 1"},
+		"short proof":  {"watermark", &peerv1.Watermark{Life: &peerv1.Life{Incarnation: 1, Boot: 1, Proof: []byte("x")}}, "watermark: life: proof: has 1"},
+		"a seen proof": {"watermark", &peerv1.Watermark{Seen: &peerv1.Life{Proof: make([]byte, 65)}}, "watermark: seen: proof: has 65"},
+		"a twin proof": {"watermark", &peerv1.Watermark{Twin: &peerv1.Life{Proof: make([]byte, 63)}}, "watermark: twin: proof: has 63"},
 		"no stream":    {"result", &peerv1.Result{Tag: wire, State: 3, Files: []*peerv1.File{{}}}, "files[0]: stream: 0"},
 	}
 	for name, c := range cases {

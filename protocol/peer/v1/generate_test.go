@@ -71,8 +71,13 @@ func messages(kind string) *rapid.Generator[protocol.Message] {
 func drawLife(t *rapid.T) protocol.Life {
 	return protocol.Life{
 		Incarnation: rapid.Uint64Min(1).Draw(t, "incarnation"), Boot: rapid.Uint64Min(1).Draw(t, "boot"),
-		Begun: drawInstant(t), Generation: rapid.Uint64().Draw(t, "generation"),
+		Begun: drawInstant(t), Generation: rapid.Uint64().Draw(t, "generation"), Proof: drawProof(t),
 	}
+}
+
+func drawProof(t *rapid.T) (proof protocol.Proof) {
+	copy(proof[:], rapid.SliceOfN(rapid.Byte(), 0, len(proof)).Draw(t, "proof"))
+	return proof
 }
 
 func drawNotice(t *rapid.T, kind string) protocol.Message {
@@ -274,5 +279,7 @@ func drawCard(t *rapid.T) protocol.Card {
 		},
 		Reserves: rapid.Bool().Draw(t, "reserves"),
 		SeenSeq:  rapid.Uint64Range(0, protocol.SeqsPerSite-1).Draw(t, "seen"),
+		Boot:     rapid.Uint64().Draw(t, "boot"), Begun: drawInstant(t), Generation: rapid.Uint64().Draw(t, "generation"),
+		Proof: drawProof(t), Seen: rapid.OneOf(rapid.Just(protocol.Life{}), rapid.Custom(drawLife)).Draw(t, "seen life"),
 	}
 }

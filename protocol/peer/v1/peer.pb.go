@@ -2263,7 +2263,9 @@ type Card struct {
 	Seen *Life `protobuf:"bytes,14,opt,name=seen,proto3" json:"seen,omitempty"`
 	// Optional. Whether the sender starts nothing until an operator decides, since its store may
 	// be older than what it has said of it, or a copy.
-	Stopped       bool `protobuf:"varint,15,opt,name=stopped,proto3" json:"stopped,omitempty"`
+	Stopped bool `protobuf:"varint,15,opt,name=stopped,proto3" json:"stopped,omitempty"`
+	// Optional. The sender's signature of its life, as in Life; nothing or 64 bytes.
+	Proof         []byte `protobuf:"bytes,16,opt,name=proof,proto3" json:"proof,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2403,6 +2405,13 @@ func (x *Card) GetStopped() bool {
 	return false
 }
 
+func (x *Card) GetProof() []byte {
+	if x != nil {
+		return x.Proof
+	}
+	return nil
+}
+
 // Life is one run of a peer on its store, and how far it has come.
 type Life struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2413,7 +2422,12 @@ type Life struct {
 	// Required. When it began, in ms since the Unix epoch.
 	BegunMs int64 `protobuf:"varint,3,opt,name=begun_ms,json=begunMs,proto3" json:"begun_ms,omitempty"`
 	// Optional. Rises with every durable change of the store.
-	Generation    uint64 `protobuf:"varint,4,opt,name=generation,proto3" json:"generation,omitempty"`
+	Generation uint64 `protobuf:"varint,4,opt,name=generation,proto3" json:"generation,omitempty"`
+	// Optional. Ed25519 signature by the key of the site whose life it is, for the purpose
+	// "life", nothing or 64 bytes. It signs the site's name, a zero byte, and incarnation, boot,
+	// begun_ms and generation, 8 bytes each, the highest first. What a partner says of the
+	// receiver's own life counts only with it.
+	Proof         []byte `protobuf:"bytes,5,opt,name=proof,proto3" json:"proof,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2474,6 +2488,13 @@ func (x *Life) GetGeneration() uint64 {
 		return x.Generation
 	}
 	return 0
+}
+
+func (x *Life) GetProof() []byte {
+	if x != nil {
+		return x.Proof
+	}
+	return nil
 }
 
 // Digest is a site's load as it advertises it in gossip.
@@ -3087,7 +3108,7 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"\anetwork\x18\x03 \x01(\x03R\anetwork\x12\x1d\n" +
 	"\n" +
 	"latency_ns\x18\x04 \x01(\x03R\tlatencyNs\x12\x10\n" +
-	"\x03bus\x18\x05 \x01(\bR\x03bus\"\xd9\x03\n" +
+	"\x03bus\x18\x05 \x01(\bR\x03bus\"\xef\x03\n" +
 	"\x04Card\x12\x12\n" +
 	"\x04site\x18\x01 \x01(\tR\x04site\x12\x16\n" +
 	"\x06number\x18\x02 \x01(\rR\x06number\x12\x1d\n" +
@@ -3107,14 +3128,16 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"generation\x18\r \x01(\x04R\n" +
 	"generation\x12,\n" +
 	"\x04seen\x18\x0e \x01(\v2\x18.switchyard.peer.v1.LifeR\x04seen\x12\x18\n" +
-	"\astopped\x18\x0f \x01(\bR\astopped\"w\n" +
+	"\astopped\x18\x0f \x01(\bR\astopped\x12\x14\n" +
+	"\x05proof\x18\x10 \x01(\fR\x05proof\"\x8d\x01\n" +
 	"\x04Life\x12 \n" +
 	"\vincarnation\x18\x01 \x01(\x04R\vincarnation\x12\x12\n" +
 	"\x04boot\x18\x02 \x01(\x04R\x04boot\x12\x19\n" +
 	"\bbegun_ms\x18\x03 \x01(\x03R\abegunMs\x12\x1e\n" +
 	"\n" +
 	"generation\x18\x04 \x01(\x04R\n" +
-	"generation\"\\\n" +
+	"generation\x12\x14\n" +
+	"\x05proof\x18\x05 \x01(\fR\x05proof\"\\\n" +
 	"\x06Digest\x12\x12\n" +
 	"\x04site\x18\x01 \x01(\tR\x04site\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12,\n" +

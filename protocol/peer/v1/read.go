@@ -48,12 +48,7 @@ func readMessage(kind string, body []byte) (protocol.Message, error) {
 			return protocol.Fenced{Tag: readTag(w.GetTag()), Current: protocol.Epoch(w.GetCurrent())}, nil
 		})
 	case protocol.Watermark{}.Kind():
-		return read(body, &Watermark{}, func(w *Watermark) (protocol.Message, error) {
-			return protocol.Watermark{
-				Life: readLife(w.GetLife()), Seen: readLife(w.GetSeen()), SeenSeq: w.GetSeenSeq(),
-				Twin: readLife(w.GetTwin()), Overlapped: w.GetOverlapped(), Stopped: w.GetStopped(),
-			}, nil
-		})
+		return read(body, &Watermark{}, readWatermark)
 	}
 	return read(body, &Notice{}, func(w *Notice) (protocol.Message, error) {
 		return readNotice(kind, readTag(w.GetTag()))
@@ -239,6 +234,14 @@ func readCard(w *Card) (protocol.Card, error) {
 	if w.GetNumber() > uint32(protocol.MaxSiteNumber) {
 		return protocol.Card{}, fmt.Errorf("number: %d is above %d", w.GetNumber(), protocol.MaxSiteNumber)
 	}
+	proof, err := readProof(w.GetProof())
+	if err != nil {
+		return protocol.Card{}, err
+	}
+	seen, err := readLife("seen", w.GetSeen())
+	if err != nil {
+		return protocol.Card{}, err
+	}
 	c := w.GetCapacity()
 	return protocol.Card{
 		Site: protocol.SiteName(w.GetSite()), Number: protocol.SiteNumber(w.GetNumber()), //nolint:gosec // checked above
@@ -250,14 +253,40 @@ func readCard(w *Card) (protocol.Card, error) {
 			Mflops: number(c.GetMflops()), Machine: readMachine(c.GetMachine()),
 		},
 		SeenSeq: w.GetSeenSeq(), Reserves: w.GetReserves(),
-		Boot: w.GetBoot(), Begun: protocol.Instant(w.GetBegunMs()), Generation: w.GetGeneration(), Seen: readLife(w.GetSeen()), Stopped: w.GetStopped(),
+		Boot: w.GetBoot(), Begun: protocol.Instant(w.GetBegunMs()), Generation: w.GetGeneration(), Proof: proof, Seen: seen, Stopped: w.GetStopped(),
 	}, wire.Present("capacity", c != nil)
 }
 
-func readLife(w *Life) protocol.Life {
+func readWatermark(w *Watermark) (protocol.Message, error) {
+	life, err := readLife("life", w.GetLife())
+	if err != nil {
+		return nil, err
+	}
+	seen, err := readLife("seen", w.GetSeen())
+	if err != nil {
+		return nil, err
+	}
+	twin, err := readLife("twin", w.GetTwin())
+	return protocol.Watermark{
+		Life: life, Seen: seen, SeenSeq: w.GetSeenSeq(), Twin: twin, Overlapped: w.GetOverlapped(), Stopped: w.GetStopped(),
+	}, err
+}
+
+func readLife(field string, w *Life) (protocol.Life, error) {
+	proof, err := readProof(w.GetProof())
 	return protocol.Life{
 		Incarnation: w.GetIncarnation(), Boot: w.GetBoot(), Begun: protocol.Instant(w.GetBegunMs()), Generation: w.GetGeneration(),
+		Proof: proof,
+	}, wire.In(field, err)
+}
+
+// readProof takes nothing for no proof.
+func readProof(data []byte) (proof protocol.Proof, err error) {
+	if len(data) != 0 && len(data) != len(proof) {
+		return proof, fmt.Errorf("proof: has %d bytes, not %d", len(data), len(proof))
 	}
+	copy(proof[:], data)
+	return proof, nil
 }
 
 func readMachine(w *Machine) protocol.Machine {

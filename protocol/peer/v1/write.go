@@ -159,7 +159,7 @@ func wireCard(c protocol.Card) *Card {
 			Mhz: int64(c.Capacity.MHz), Mflops: int64(c.Capacity.Mflops), Machine: wireMachine(c.Capacity.Machine),
 		},
 		SeenSeq: c.SeenSeq, Reserves: c.Reserves,
-		Boot: c.Boot, BegunMs: int64(c.Begun), Generation: c.Generation, Seen: wireLife(c.Seen), Stopped: c.Stopped,
+		Boot: c.Boot, BegunMs: int64(c.Begun), Generation: c.Generation, Proof: wireProof(c.Proof), Seen: wireLife(c.Seen), Stopped: c.Stopped,
 	}
 }
 
@@ -168,7 +168,17 @@ func wireLife(l protocol.Life) *Life {
 	if l == (protocol.Life{}) {
 		return nil
 	}
-	return &Life{Incarnation: l.Incarnation, Boot: l.Boot, BegunMs: int64(l.Begun), Generation: l.Generation}
+	return &Life{
+		Incarnation: l.Incarnation, Boot: l.Boot, BegunMs: int64(l.Begun), Generation: l.Generation, Proof: wireProof(l.Proof),
+	}
+}
+
+// wireProof leaves out what says nothing.
+func wireProof(p protocol.Proof) []byte {
+	if p == (protocol.Proof{}) {
+		return nil
+	}
+	return p[:]
 }
 
 // wireMachine leaves out what says nothing.
