@@ -93,7 +93,7 @@ func (p *Peer) spoken(one *partner, overlapped bool) {
 	one.spoken = true
 	switch {
 	case !p.listening:
-	case overlapped:
+	case overlapped && !p.overlapped: // once: nobody may put a start off for ever
 		p.overlapped = true
 		p.after(listenFor, timer{kind: listenTimer})
 	case !p.overlapped && !slices.ContainsFunc(p.partners, func(one *partner) bool { return !one.spoken && !one.departed }):
@@ -161,10 +161,11 @@ func (p *Peer) twinText() string {
 		"then run `switchyard recover` at the other", p.cfg.Site, p.life(), p.twin)
 }
 
-// twinSeen stops all starts: another peer runs as this site.
+// twinSeen stops all starts: another peer runs as this site. A life that these rows come from
+// is no other peer, unless it has gone on after this one began.
 func (p *Peer) twinSeen(one *partner, twin protocol.Life) {
-	if twin.Boot == 0 || twin.Same(p.life()) || twin.Incarnation < p.site.Incarnation || twin.Same(p.twin) {
-		return
+	if p.atBegin().Follows(twin) || twin.Same(p.twin) {
+		return // it has ended, as far as anybody can tell
 	}
 	p.twin = twin
 	p.fact(Fact{Kind: TwoPeers, Site: p.cfg.Site, Text: fmt.Sprintf("%s, says %s", p.twinText(), one.Site)})
@@ -172,28 +173,28 @@ func (p *Peer) twinSeen(one *partner, twin protocol.Life) {
 	p.dropRound()
 }
 
-// seenBy takes what a partner durably knows of this site.
-func (p *Peer) seenBy(one *partner, seen protocol.Life, seq uint64) {
+// atBegin is the present life as it began: what an earlier one did was in the rows then.
+func (p *Peer) atBegin() protocol.Life {
+	life := p.life()
+	life.Generation = p.born
+	return life
+}
+
+// seenBy takes what a partner durably knows of this site. Whoever carries the messages has
+// checked that this site has said so itself. What the partner says of job ids nobody can
+// check: they are skipped only ([Peer.skipSeen]), and nothing stops for them.
+func (p *Peer) seenBy(one *partner, seen protocol.Life) {
 	if !p.lives() || seen.Boot == 0 {
 		return
 	}
 	one.ofMe = latest(one.ofMe, seen)
-	mine := p.life()
-	mine.Generation = p.born // what an earlier life did was in the rows when this one began
-	switch {
-	case seen.Incarnation < mine.Incarnation:
-		return
-	case seen.Same(mine):
-	case !mine.Follows(seen):
-		p.known = latest(p.known, seen)
-		p.needRecovery(fmt.Sprintf("%s has seen a later state of this site than its database has: %v, the database began with %v",
-			one.Site, seen, mine))
+	mine := p.atBegin()
+	if mine.Follows(seen) {
 		return
 	}
-	if seq >= p.site.NextSeq && seen.Incarnation == mine.Incarnation {
-		p.needRecovery(fmt.Sprintf("%s has seen job %v of this site, and its database has given out jobs up to %v only",
-			one.Site, protocol.NewJobID(p.cfg.Number, seq), protocol.NewJobID(p.cfg.Number, p.site.NextSeq-1)))
-	}
+	p.known = latest(p.known, seen)
+	p.needRecovery(fmt.Sprintf("%s has seen a later state of this site than its database has: %v, the database began with %v",
+		one.Site, seen, mine))
 }
 
 // latest has the most of both in all that rises.
@@ -287,7 +288,7 @@ func (p *Peer) watermark(one *partner, m protocol.Watermark) {
 		p.doubt(one)
 	}
 	p.judgeCards()
-	p.seenBy(one, m.Seen, m.SeenSeq)
+	p.seenBy(one, m.Seen)
 	p.skipSeen(one, m.SeenSeq)
 	p.twinSeen(one, m.Twin)
 	p.spoken(one, m.Overlapped)

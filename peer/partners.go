@@ -62,7 +62,7 @@ func (p *Peer) connected(card protocol.Card) {
 	p.heardLife(one, card.Life(), card.Stopped)
 	p.claimNumber(one)
 	p.judgeCards()
-	p.seenBy(one, card.Seen, card.SeenSeq)
+	p.seenBy(one, card.Seen)
 	p.skipSeen(one, card.SeenSeq)
 	p.tellMark(one, overlapped)
 	if card.Boot == 0 { // of a version without watermarks

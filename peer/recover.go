@@ -163,8 +163,13 @@ func (p *Peer) skipTo(next uint64) {
 	if next <= p.site.NextSeq {
 		return
 	}
-	p.site.Gaps = append(slices.Clone(p.site.Gaps), Gap{From: p.site.NextSeq, To: next})
-	p.site.NextSeq = next
+	gaps := slices.Clone(p.site.Gaps)
+	if last := len(gaps) - 1; last >= 0 && gaps[last].To == p.site.NextSeq {
+		gaps[last].To = next // a partner that goes on and on adds nothing
+	} else {
+		gaps = append(gaps, Gap{From: p.site.NextSeq, To: next})
+	}
+	p.site.Gaps, p.site.NextSeq = gaps, next
 	p.saveSite()
 }
 

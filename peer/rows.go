@@ -272,7 +272,7 @@ type GenerationRow struct {
 type PartnerRow struct {
 	Site   protocol.SiteName   `json:"site"`
 	Number protocol.SiteNumber `json:"number,omitempty"` // that its card said, and no other partner's before; 0: none
-	Life   protocol.Life       `json:"life"`             // the latest that its peer has told; zero: none
+	Life   protocol.Life       `json:"life"`             // the latest that its peer has stated, with its proof; zero: none
 }
 
 // ArchiveRow is a finished job.

@@ -62,7 +62,7 @@ func fullRows() map[peer.Table]peer.Row {
 			Boot: 4, Begun: 5, Machine: "m", Recovery: "r", Settle: peer.SettleByCancel, SettledBy: "b", Gaps: []peer.Gap{{From: 1, To: 2}},
 		},
 		peer.GenerationTable: peer.GenerationRow{Generation: 1 << 60},
-		peer.PartnerTable:    peer.PartnerRow{Site: "b", Number: 2, Life: protocol.Life{Incarnation: 1, Boot: 2, Begun: 3, Generation: 4}},
+		peer.PartnerTable:    peer.PartnerRow{Site: "b", Number: 2, Life: protocol.Life{Incarnation: 1, Boot: 2, Begun: 3, Generation: 4, Proof: protocol.Proof{0: 5, 63: 255}}},
 		peer.Archive:         peer.ArchiveRow{View: peer.JobView{ID: 1_000_000_000_007, State: protocol.NodeFail, Name: "n", ExitCode: 4}},
 	}
 }

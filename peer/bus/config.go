@@ -97,13 +97,16 @@ const (
 	// NoHandshake is a connection that did not show its key in time, or made room
 	// for others.
 	NoHandshake Reason = "no-handshake"
+	// BadProof is a claim about a life of this site that this site has not signed, or a
+	// partner's life with a signature that is not its own. The rest of the message counts.
+	BadProof Reason = "bad-proof"
 )
 
 // Reasons lists every reason.
 func Reasons() []Reason {
 	return []Reason{
 		UnknownSender, BadVersion, BadSignature, BadCard, BadMAC, NoSession, Replay, Garbage, Overload,
-		Superseded, Late, NoHandshake,
+		Superseded, Late, NoHandshake, BadProof,
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 
 // pack encodes a message, with the signature in front if it is evidence.
 func (b *Bus) pack(to protocol.SiteName, m protocol.Message) ([]byte, error) {
-	body, err := peerv1.Encode(m)
+	body, err := peerv1.Encode(b.proved(m))
 	if err != nil || !protocol.Evidence(m) {
 		return body, err
 	}

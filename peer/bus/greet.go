@@ -68,6 +68,7 @@ func (l *link) receiveHello(data []byte) error {
 	if err != nil {
 		return err
 	}
+	g.card = p.provenCard(g.card)
 	if len(g.echo) > 0 {
 		return l.finish(g)
 	}

@@ -54,6 +54,7 @@ func (b *Bus) newOpening(to protocol.SiteName, echo []byte) (*opening, error) {
 	if card.Site == "" {
 		return nil, errors.New("the peer is stopping, and has no card any more")
 	}
+	card.Proof = b.prove(card.Life())
 	data, err := peerv1.EncodeCard(card)
 	if err != nil {
 		return nil, fmt.Errorf("this site's card for %s: %w", to, err)

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/switchyard-hpc/switchyard/peer/connlimit"
 	"github.com/switchyard-hpc/switchyard/protocol"
 	peerv1 "github.com/switchyard-hpc/switchyard/protocol/peer/v1"
 )
@@ -21,6 +22,8 @@ type partner struct {
 	outbound, inbound *link // of links; nil: none
 
 	serves chan *peerv1.FetchRequest
+
+	unproven *connlimit.Pace // claims that are logged
 
 	window  chan struct{} // a token for each chunk that may be under way
 	fetchID atomic.Uint64
@@ -37,6 +40,8 @@ func newPartner(b *Bus, cfg Partner) *partner {
 		serves:  make(chan *peerv1.FetchRequest, fetchQueue),
 		window:  make(chan struct{}, fetchWindow),
 		fetches: map[uint64]chan *peerv1.FetchReply{},
+
+		unproven: connlimit.NewPace(warnAgain, 1),
 	}
 }
 
@@ -121,7 +126,7 @@ func (p *partner) receiveMessage(op string, body []byte) {
 		p.reject(err)
 		return
 	}
-	if !p.inbox.push(m, len(body)) {
+	if !p.inbox.push(p.proven(m), len(body)) {
 		p.reject(reject(Overload, "a %s found the inbox full", kind))
 	}
 }

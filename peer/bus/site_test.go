@@ -59,6 +59,8 @@ type site struct {
 	hold     chan struct{} // nil: Received does not wait
 	entered  chan struct{} // Received has been called
 	file     []byte
+	life     protocol.Life // that its card states
+	seen     protocol.Life // that its card claims of the receiver
 	cards    map[protocol.SiteName]protocol.Card
 }
 
@@ -86,7 +88,8 @@ func newSite(t testing.TB, name protocol.SiteName) *site {
 func (s *site) card(protocol.SiteName) protocol.Card {
 	return protocol.Card{
 		Site: s.name, Number: 1, PublicKey: s.key.Public(), Software: "test", Protocol: protocol.ProtocolVersion,
-		Capacity: protocol.Capacity{CPUs: 64, Nodes: 4},
+		Capacity:    protocol.Capacity{CPUs: 64, Nodes: 4},
+		Incarnation: s.life.Incarnation, Boot: s.life.Boot, Begun: s.life.Begun, Generation: s.life.Generation, Seen: s.seen,
 	}
 }
 

@@ -397,3 +397,22 @@ func FuzzReadHello(f *testing.F) {
 		}
 	})
 }
+
+// A life is kept with its own site's proof or without any: it could not be returned else.
+func TestProofsOfPartnersAreTheirOwn(t *testing.T) {
+	t.Parallel()
+	a, b := ends(t)
+	life := protocol.Life{Incarnation: 1, Boot: 2, Begun: 3, Generation: 4}
+	proven := life
+	proven.Proof = a.prove(life)
+	forged := life
+	forged.Proof = b.prove(life)
+	for name, c := range map[string]struct{ said, want protocol.Life }{
+		"its own": {proven, proven}, "none": {life, life}, "another's": {forged, life},
+	} {
+		m, _ := b.partners["cern"].proven(protocol.Watermark{Life: c.said}).(protocol.Watermark)
+		if m.Life != c.want {
+			t.Errorf("%s: got %+v, want %+v", name, m.Life, c.want)
+		}
+	}
+}

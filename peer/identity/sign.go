@@ -15,6 +15,7 @@ const (
 	Card     Purpose = "card"     // an encoded site card
 	Gossip   Purpose = "gossip"   // identities and digests
 	Evidence Purpose = "evidence" // a Grant, Accept or Result
+	Life     Purpose = "life"     // how far a site's store has come
 )
 
 // ErrSignature says that a signature was not made by that key for that purpose

@@ -1,0 +1,180 @@
+package peer_test
+
+import (
+	"testing"
+
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// tidy is a site alone with a partner b that is only heard, and tells lives apart.
+func tidy(t *testing.T) *lone {
+	t.Helper()
+	return newLone(t, guarded, func(peer.Op) (peer.Result, error) { return nil, errLater })
+}
+
+// again starts the peer once more on the rows that it has written.
+func (l *lone) again() {
+	l.t.Helper()
+	var rows []peer.Record
+	for _, table := range peer.Tables() {
+		last := map[string]peer.Record{}
+		for _, rec := range l.records {
+			if rec.Table == table {
+				last[rec.Key] = rec
+			}
+		}
+		for _, rec := range last { // one of each table: nothing was submitted
+			rows = append(rows, rec)
+		}
+	}
+	cfg := goodConfig()
+	cfg.Partners = []peer.Partner{{Site: "b", MaxJobs: 1000}}
+	guarded(&cfg)
+	p, err := peer.New(cfg, 1, rows)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	l.now = l.now.Add(protocol.Minute)
+	l.peer = p
+	l.step(peer.Tick{})
+}
+
+// life is what the peer says of itself.
+func (l *lone) life() protocol.Life {
+	card := l.peer.Card("b")
+	return card.Life()
+}
+
+// says is a watermark of b.
+func (l *lone) says(m protocol.Watermark) {
+	l.t.Helper()
+	m.Life = protocol.Life{Incarnation: 1, Boot: 1, Begun: 1, Generation: 1}
+	l.step(peer.MessageIn{From: "b", Body: m})
+}
+
+// stopped says whether an operator is needed.
+func (l *lone) stopped() bool {
+	l.t.Helper()
+	l.answers = nil
+	l.step(peer.AskRecovery{Asked: 1})
+	view, ok := l.answers[0].(peer.Recovery)
+	if !ok {
+		l.t.Fatalf("answered %+v", l.answers[0])
+	}
+	return view.Needed
+}
+
+// TestALifeOfItsOwnStopsNothing: a partner repeats a life that these rows come from, which the
+// site has stated indeed, and claims jobs that it cannot have seen. Only a life that has gone
+// on beside this one stops the site.
+func TestALifeOfItsOwnStopsNothing(t *testing.T) {
+	t.Parallel()
+	l := tidy(t)
+	before := l.life()
+	l.again()
+	l.says(protocol.Watermark{Seen: before, Twin: before, SeenSeq: uint64(l.now-1_767_225_600_000) + 1000})
+	if l.stopped() {
+		t.Error("its own past stops it")
+	}
+	before.Generation += 1000
+	l.says(protocol.Watermark{Seen: l.life(), Twin: before})
+	if !l.stopped() {
+		t.Error("a life that went on beside it stops nothing")
+	}
+}
+
+// TestWhatIsSettledStopsNothing: after an operator has said that the store goes on, what was
+// said of the lost lives stops nothing any more, however often a partner repeats it.
+func TestWhatIsSettledStopsNothing(t *testing.T) {
+	t.Parallel()
+	l := tidy(t)
+	lost, twin := l.life(), l.life()
+	lost.Generation += 1000
+	twin.Boot, twin.Begun = twin.Boot+7, twin.Begun+1
+	l.again()
+	l.says(protocol.Watermark{Seen: lost, Twin: twin})
+	if !l.stopped() {
+		t.Fatal("a newer life stops nothing")
+	}
+	l.step(peer.Recover{Asked: 2, User: "root", Admin: true})
+	for range 2 {
+		if l.stopped() {
+			t.Error("what is settled stops it")
+		}
+		l.says(protocol.Watermark{Seen: lost, Twin: twin})
+		l.again()
+		l.says(protocol.Watermark{Seen: lost, Twin: twin})
+	}
+	if l.life().Boot <= twin.Boot || l.life().Generation <= lost.Generation {
+		t.Errorf("it is at %v, and %v and %v are known", l.life(), lost, twin)
+	}
+}
+
+// TestAPartnerPutsAStartOffOnce: an earlier life that may still run is waited for 3 s, however
+// often a partner says so.
+func TestAPartnerPutsAStartOffOnce(t *testing.T) {
+	t.Parallel()
+	l := tidy(t)
+	l.again()
+	l.answers = nil
+	l.step(peer.Submit{Asked: 1, User: "ada", Jobs: []peer.NewJob{at("a", 1, 1)}})
+	if len(l.answers) > 0 {
+		t.Fatalf("it does not listen: %+v", l.answers)
+	}
+	for range 4 {
+		l.advance(protocol.Second)
+		l.says(protocol.Watermark{Overlapped: true})
+	}
+	if len(l.answers) != 1 {
+		t.Errorf("3 s after its partner has said so first, a submission has %d answers, want 1", len(l.answers))
+	}
+}
+
+// TestProofsAreReturned: what a partner has stated of its life goes back with its proof, also
+// after a restart, and so does the other life of a partner that runs twice.
+func TestProofsAreReturned(t *testing.T) {
+	t.Parallel()
+	l := tidy(t)
+	card := func(boot uint64, proof byte) protocol.Card {
+		return protocol.Card{
+			Site: "b", Number: 2, Protocol: protocol.ProtocolVersion, Incarnation: 9, FirstStart: 1,
+			Capacity: protocol.Capacity{CPUs: 8, Nodes: 8},
+			Boot:     boot, Begun: protocol.Instant(boot), Generation: boot, Proof: protocol.Proof{proof},
+		}
+	}
+	first, second := card(1, 11), card(2, 22)
+	for _, one := range []protocol.Card{first, second} {
+		l.step(peer.Connected{Card: one})
+		if mark, ok := l.last().(protocol.Watermark); !ok || mark.Seen != one.Life() {
+			t.Errorf("sent %+v, want %+v to be seen", l.last(), one.Life())
+		}
+	}
+	l.step(peer.Connected{Card: first})
+	if mark, ok := l.last().(protocol.Watermark); !ok || mark.Twin != second.Life() {
+		t.Errorf("sent %+v, want the twin %+v", l.last(), second.Life())
+	}
+	l.again()
+	if mine := l.peer.Card("b"); mine.Seen != second.Life() {
+		t.Errorf("after a restart %+v is seen, want %+v", mine.Seen, second.Life())
+	}
+}
+
+// TestClaimedJobIDsTakeNoSpace: a partner may claim ever more job ids of this site.
+func TestClaimedJobIDsTakeNoSpace(t *testing.T) {
+	t.Parallel()
+	l := tidy(t)
+	l.step(peer.Submit{Asked: 1, User: "ada", Jobs: []peer.NewJob{at("a", 1, 1)}})
+	for i := range uint64(10) {
+		l.says(protocol.Watermark{SeenSeq: uint64(l.now-1_767_225_600_000) + 1000*i + 1000})
+	}
+	var gaps []peer.Gap
+	for _, rec := range l.records {
+		if row, ok := rec.Row.(peer.SiteRow); ok {
+			gaps = row.Gaps
+		}
+	}
+	if len(gaps) != 1 {
+		t.Errorf("the gaps %v are kept, want one", gaps)
+	}
+}
