@@ -4,12 +4,14 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/internal/testbed"
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/witness"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -113,6 +115,71 @@ func TestABackupThatIsPutBackStartsNothing(t *testing.T) {
 	if n := starts(t, marks); n != 2 {
 		t.Errorf("%d starts of two jobs", n)
 	}
+}
+
+// TestAPartnerKnowsALostLife: a database is put back and the files that witness are lost. The
+// partner has what the site signed, returns it, and nothing is started.
+func TestAPartnerKnowsALostLife(t *testing.T) {
+	g := startGrid(t, testbed.Machine{Name: "aurora", CPUs: 1}, testbed.Machine{Name: "borealis", CPUs: 1})
+	site := g.Sites[0]
+	database := filepath.Join(stateDir(t, site), "switchyard.db")
+	g.until(t, site, g.submit(t, site, "#!/bin/sh\n", "--sites", "borealis"), ended) // a partner that has seen a job is listed
+	if err := site.Stop(stopPatience); err != nil {
+		t.Fatal(err)
+	}
+	backup, err := os.ReadFile(database) //nolint:gosec // the test's own
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err = site.Start(); err != nil {
+		t.Fatal(err)
+	}
+	g.seen(t, site)
+	if err = site.Stop(stopPatience); err != nil {
+		t.Fatal(err)
+	}
+	if err = os.WriteFile(database, backup, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if forgotten := removeAll(t, site.Dir, witness.Name); forgotten == 0 {
+		t.Fatal("no witness file was there")
+	}
+	if err = site.Start(); err != nil {
+		t.Fatal(err)
+	}
+	view := g.seen(t, site)
+	if !view.Needed || !strings.Contains(strings.Join(view.Reasons, "\n"), "borealis has seen a later state of this site") {
+		t.Errorf("nobody notices: %+v", view)
+	}
+}
+
+// seen waits until a partner has said what it knows of the site's present life or a later one.
+func (g *grid) seen(t *testing.T, site *testbed.Site) (view peer.Recovery) {
+	t.Helper()
+	for ctx := patience(t); ctx.Err() == nil; time.Sleep(50 * time.Millisecond) {
+		view = g.recovery(t, site)
+		if slices.ContainsFunc(view.Partners, func(p peer.PartnerMark) bool { return p.Life.Boot >= view.Life.Boot }) {
+			return view
+		}
+	}
+	t.Fatalf("no partner has seen it: %+v", view)
+	return view
+}
+
+// removeAll removes the files of a name below a directory, and says how many there were.
+func removeAll(t *testing.T, dir, name string) (n int) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
+		if err != nil || entry.Name() != name {
+			return err
+		}
+		n++
+		return os.Remove(path)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 // TestACopyOfASite: beside the original its peer does not start, and names it. Alone it
