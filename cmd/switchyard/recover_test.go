@@ -45,7 +45,7 @@ func (g *grid) recovery(t *testing.T, site *testbed.Site) (view peer.Recovery) {
 // starts is how often a job has left its mark.
 func starts(t *testing.T, path string) int {
 	t.Helper()
-	data, err := os.ReadFile(path) //nolint:gosec // the test's own
+	data, err := os.ReadFile(path)
 	if err != nil && !os.IsNotExist(err) {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func TestABackupThatIsPutBackStartsNothing(t *testing.T) {
 	if err := site.Stop(stopPatience); err != nil {
 		t.Fatal(err)
 	}
-	backup, err := os.ReadFile(database) //nolint:gosec // the test's own
+	backup, err := os.ReadFile(database)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func TestAPartnerKnowsALostLife(t *testing.T) {
 	if err := site.Stop(stopPatience); err != nil {
 		t.Fatal(err)
 	}
-	backup, err := os.ReadFile(database) //nolint:gosec // the test's own
+	backup, err := os.ReadFile(database)
 	if err != nil {
 		t.Fatal(err)
 	}
