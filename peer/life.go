@@ -150,7 +150,20 @@ func (p *Peer) allowStarts() {
 	if !p.lives() || (p.allows != nil && *p.allows == may) {
 		return
 	}
+	if may && p.copiedQueue() {
+		return // until what waits in it has been taken out, it must not start
+	}
 	p.allows, p.out.Starts = &may, &may
+}
+
+// copiedQueue says whether the local queue was copied, and still has to be looked through.
+func (p *Peer) copiedQueue() bool {
+	for _, r := range p.runs {
+		if r.Copied && r.Phase != Ended {
+			return true
+		}
+	}
+	return false
 }
 
 // mute says whether nothing may be told of jobs either, since the rows may be a copy's.

@@ -91,6 +91,10 @@ func (one *partner) incarnation() uint64 {
 	return 0
 }
 
+// maxGaps bounds what partners can add to the row of the site by saying, time after time, that
+// they have seen a little more.
+const maxGaps = 64
+
 // skipSeen keeps job ids above those that a partner has seen of this site: an
 // older store, now lost, gave them out.
 func (p *Peer) skipSeen(one *partner, seq uint64) {
@@ -106,6 +110,11 @@ func (p *Peer) skipSeen(one *partner, seq uint64) {
 	if p.site.FirstSeq == p.site.NextSeq { // none given out yet
 		p.site.FirstSeq, p.site.NextSeq = seq+1, seq+1
 		p.saveSite()
+		return
+	}
+	if len(p.site.Gaps) >= maxGaps {
+		p.fact(Fact{Kind: MessageOdd, Site: one.Site, Text: fmt.Sprintf(
+			"its card says again that it has seen job %d of this site, which this store has not given out", seq)})
 		return
 	}
 	p.skipTo(seq + 1)

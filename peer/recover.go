@@ -105,6 +105,11 @@ func (p *Peer) adopt(one *partner, tag protocol.Tag) {
 	j.Hold, j.Held, j.Restored = 0, 0, false
 	j.countsThere = true
 	one.jobsThere++
+	if j.Cancelling { // its user has said so before the site was known
+		j.Phase, j.tries = Recalling, 0
+		p.after(0, timer{kind: jobTimer, job: tag.Job})
+	}
+	p.watchReclaim(j)
 	p.saveJob(tag.Job)
 	p.fact(Fact{Kind: JobHanded, Job: tag.Job, Site: one.Site, Epoch: tag.Epoch, Text: "as its site says; this store is older than that"})
 }
@@ -264,6 +269,7 @@ func (p *Peer) settleJob(j *job) {
 // verify asks the local scheduler whether it still has a placement of older rows.
 func (p *Peer) verify(r *run) {
 	if r.calling {
+		p.after(p.cfg.Settle, runTimerOf(r.Tag))
 		return
 	}
 	p.callFor(r, FindOp{Tag: r.Tag}, func(result Result, err error) {

@@ -1,9 +1,12 @@
 package peer_test
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -319,5 +322,60 @@ func TestARestoredOriginAsksForOutputThatItHadTaken(t *testing.T) {
 	}
 	if busy := w.RunUntilQuiet(protocol.Hour); busy != "" || w.Check() != nil {
 		t.Errorf("still busy: %s; %v", busy, w.Err())
+	}
+}
+
+// TestACopiedQueueIsTakenOutFirst: an operator lets a copied site go on. The jobs that wait in
+// the copied local queue may have run where the copy was made: the local scheduler may start
+// jobs only after they have been taken out.
+func TestACopiedQueueIsTakenOutFirst(t *testing.T) {
+	t.Parallel()
+	cfg := goodConfig()
+	cfg.Partners, cfg.Watermark, cfg.Machine = nil, 10*protocol.Second, "here"
+	tag := protocol.Tag{Job: protocol.NewJobID(1, 7), Epoch: 1}
+	spec := protocol.Spec{Request: protocol.Request{Job: tag.Job, CPUs: 1, WallTime: protocol.Minute}, User: "ann"}
+	key := fmt.Sprintf("%016d", uint64(tag.Job))
+	p, err := peer.New(cfg, 1, []peer.Record{
+		{Table: peer.SiteTable, Key: "site", Row: peer.SiteRow{
+			FirstStart: 1, Incarnation: 1, FirstSeq: 7, NextSeq: 8, Boot: 3, Begun: 1, Machine: "there",
+		}},
+		{Table: peer.PayloadTable, Key: key, Row: peer.PayloadRow{Payload: &protocol.Payload{Script: []byte("#!/bin/sh\n")}}},
+		{Table: peer.JobTable, Key: key, Row: peer.JobRow{Spec: spec, Phase: peer.AtHome, Epoch: 1, Site: "a"}},
+		{Table: peer.RunTable, Key: key + ".1", Row: peer.RunRow{Tag: tag, Phase: peer.Queued, Since: 1}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := peertest.Epoch
+	var starts []bool
+	step := func(ev peer.Event) (calls []peer.Call) {
+		ready := p.Step(now, ev)
+		if ready.Starts != nil {
+			starts = append(starts, *ready.Starts)
+		}
+		return ready.Calls
+	}
+	answer := func(calls []peer.Call) (all []peer.Call) {
+		for _, call := range calls {
+			if _, find := call.Op.(peer.FindOp); find {
+				all = append(all, step(peer.CallDone{ID: call.ID, Result: peer.FindResult{Presence: localsched.Present}})...)
+			}
+			if _, withdraw := call.Op.(peer.WithdrawOp); withdraw {
+				if slices.Contains(starts, true) {
+					t.Error("the local scheduler may start jobs before the copied one is taken out")
+				}
+				all = append(all, step(peer.CallDone{ID: call.ID, Result: peer.WithdrawResult{Withdrawal: localsched.Withdrawn}})...)
+			}
+		}
+		return all
+	}
+	calls := step(peer.Tick{})
+	calls = append(calls, step(peer.Recover{Asked: 1, User: "root", Admin: true})...)
+	for range 10 {
+		now = now.Add(protocol.Minute)
+		calls = answer(append(calls, step(peer.Tick{})...))
+	}
+	if want := []bool{false, true}; !slices.Equal(starts, want) {
+		t.Errorf("the local scheduler may start jobs: %v, want %v", starts, want)
 	}
 }

@@ -127,6 +127,8 @@ func (p *Peer) find(r *run) {
 			return // a change told more meanwhile
 		}
 		switch {
+		case r.Restored: // meanwhile an operator has said that the rows go on: they are looked at anew
+			p.after(0, runTimerOf(r.Tag))
 		case err != nil:
 			p.setRunReason(r, "the local scheduler does not answer: "+err.Error())
 			p.after(p.backoff(r.tries), runTimerOf(r.Tag))

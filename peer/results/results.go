@@ -96,12 +96,28 @@ func (p *Part) Reset() error {
 // go if there are too many now.
 func (p *Part) Keep() (path string, err error) {
 	path = strings.TrimSuffix(p.file.Name(), partSuffix)
-	if err = errors.Join(p.file.Sync(), os.Rename(p.file.Name(), path)); err != nil {
+	err = p.file.Sync()
+	if err == nil {
+		err = os.Rename(p.file.Name(), path)
+	}
+	if err == nil {
+		err = syncDir(p.dir.Path) // after it the partner drops its copy
+	}
+	if err != nil {
 		return "", fmt.Errorf("keep a result that cannot be delivered: %w", err)
 	}
 	p.kept = true
 	p.dir.prune(time.Now(), filepath.Base(path))
 	return path, nil
+}
+
+// syncDir makes the names in a directory durable.
+func syncDir(path string) error {
+	dir, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
 }
 
 // Drop removes the part, unless it was kept.
@@ -137,26 +153,37 @@ func (d *Dir) prune(now time.Time, newest string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.pruned = now
-	total := int64(0)
+	total, last := int64(0), ""
 	files := d.files()
 	for _, f := range files {
-		total += f.bytes
+		if !isPart(f.name) { // what is under way pushes out nothing
+			total += f.bytes
+			last = f.name
+		}
 	}
+	newest = cmp.Or(newest, last)
 	for _, f := range files {
 		why := d.tooMuch(f, now.Sub(f.since), total)
 		if why == "" || f.name == newest || os.Remove(filepath.Join(d.Path, f.name)) != nil {
 			continue
 		}
-		total -= f.bytes
+		if !isPart(f.name) {
+			total -= f.bytes
+		}
 		if d.Removed != nil {
 			d.Removed(f.name, why)
 		}
 	}
 }
 
+// isPart says whether a file is output on its way.
+func isPart(name string) bool {
+	return strings.HasPrefix(name, ".part-") || strings.HasSuffix(name, partSuffix)
+}
+
 // tooMuch says why a file is removed, of an age and when all take so much; empty: it stays.
 func (d *Dir) tooMuch(f keptFile, age time.Duration, total int64) string {
-	part := strings.HasPrefix(f.name, ".part-") || strings.HasSuffix(f.name, partSuffix)
+	part := isPart(f.name)
 	switch {
 	case part && age > partAge:
 		return fmt.Sprintf("nothing of it has come for %v", partAge)

@@ -132,4 +132,9 @@ func TestKeptFilesAreBounded(t *testing.T) {
 	if want := []string{"5.1.stdout.part", "7.1.stdout"}; !slices.Equal(names(t, d), want) {
 		t.Errorf("there are %v, want %v", names(t, d), want)
 	}
+	appendTo(t, open(t, d, 8), make([]byte, 2<<20)) // what is under way pushes nothing out
+	keep(t, d, 9, 10, 0)
+	if want := []string{"5.1.stdout.part", "8.1.stdout.part", "9.1.stdout"}; !slices.Equal(names(t, d), want) {
+		t.Errorf("there are %v, want %v", names(t, d), want)
+	}
 }

@@ -25,8 +25,8 @@ func Acquire(ctx context.Context, publicKey, stateDir string) (lock *Lock, odd s
 		return nil, "", fmt.Errorf("lock of the site's key: %w", err)
 	}
 	conn, err := new(net.Dialer).DialContext(ctx, "unix", name)
-	if err != nil { // it has just ended, or does not answer
-		return nil, "", &HeldError{Holder: "it does not answer"}
+	if err != nil { // a peer that runs always listens; and anybody may take any name
+		return &Lock{}, fmt.Sprintf("a process that does not answer keeps the name of this site's lock %s: %v; stop it", name, err), nil
 	}
 	defer func() { _ = conn.Close() }()
 	cred, err := credentials(conn)
