@@ -56,12 +56,24 @@ func (s *Scheduler) follow(j *job, c claim) {
 
 // worthAnother says whether a job that has ended without a start should be
 // submitted again: unless somebody cancelled it while it waited, or it ends so each
-// time. One that has nodes is also cancelled by slurmd, which will not launch a number
-// that it has seen before and that a killed controller gives out again.
+// time. A killed controller gives numbers out again, and then Slurm itself cancels: one that
+// has nodes, since slurmd will not launch a number that it has seen before; one that waits,
+// when the run that has its number from before ends.
 func (s *Scheduler) worthAnother(j *job, e *entry) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return (e.state != "CANCELLED" || e.placed) && len(j.native.Past) < mostTries
+	cancelled := e.state == "CANCELLED" && !e.placed && !s.numberOfAnother(j, e.ID)
+	return !cancelled && len(j.native.Past) < mostTries
+}
+
+// numberOfAnother says whether another job has, or had, the number. The lock is held.
+func (s *Scheduler) numberOfAnother(j *job, id uint32) bool {
+	for _, other := range s.jobs {
+		if other != j && other.native.ID == id {
+			return true
+		}
+	}
+	return false
 }
 
 // discard sets an ended job of Slurm's aside and submits another.

@@ -99,6 +99,20 @@ func (s *site) submitUntilTaken(t testing.TB, job localsched.Submission) {
 	})
 }
 
+// TestCancelledByItsNumber: after kill -9 of a controller a waiting job may have the number of a
+// run that goes on, and Slurm takes it for cancelled when that one ends.
+func TestCancelledByItsNumber(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		other        uint32
+		placed, want bool
+	}{{8, false, false}, {7, false, true}, {8, true, true}} {
+		if got := slurm.WorthAnother(7, c.other, c.placed); got != c.want {
+			t.Errorf("7 is cancelled, another has %d, placed %t: submitted again %t, want %t", c.other, c.placed, got, c.want)
+		}
+	}
+}
+
 // TestControllerStopped stops slurmctld while sbatch talks to it. The answer is
 // not clear; once it goes on, the job is found, or reliably absent, and runs once.
 func TestControllerStopped(t *testing.T) {

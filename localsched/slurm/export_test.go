@@ -22,6 +22,16 @@ func SetAskPatience(c *Config, ask time.Duration) { c.patience.ask = ask }
 // SetAccountPatience sets how long the end of a job waits for the accounting.
 func SetAccountPatience(c *Config, account time.Duration) { c.patience.account = account }
 
+// WorthAnother says whether a job that Slurm has cancelled before its start is submitted again,
+// when another job has the number other.
+func WorthAnother(id, other uint32, placed bool) bool {
+	j := &job{tag: protocol.Tag{Job: 1, Epoch: 1}}
+	second := &job{tag: protocol.Tag{Job: 2, Epoch: 1}}
+	second.native.ID = other
+	s := &Scheduler{jobs: map[protocol.Tag]*job{j.tag: j, second.tag: second}}
+	return s.worthAnother(j, &entry{native: native{ID: id}, state: "CANCELLED", placed: placed})
+}
+
 // What the parsers read, as text, one thing on a line.
 
 func ParseQueue(out, mark string) ([]string, error) {
