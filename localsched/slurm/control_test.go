@@ -147,6 +147,10 @@ func TestKill(t *testing.T) {
 	if err := s.Forget(t.Context(), job.Tag); !errors.Is(err, slurm.ErrNotEnded) {
 		t.Error(err)
 	}
+	eventually(t, "its script runs", func() bool { // and not only what goes before it
+		out, _ := s.Fetch(t.Context(), job.Tag, protocol.Stdout, 0, 100)
+		return string(out) == "before\n"
+	})
 	if err := s.Kill(t.Context(), job.Tag); err != nil {
 		t.Fatal(err)
 	}
