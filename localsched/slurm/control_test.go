@@ -192,6 +192,10 @@ func TestRequeued(t *testing.T) {
 	dir := homeDir(t)
 	tag := s.submit(t, home(dir, "echo ran >> ran; exec sleep 1000"))
 	s.awaitRunning(t, tag)
+	eventually(t, "its script runs", func() bool {
+		ran, _ := os.ReadFile(filepath.Join(dir, "ran"))
+		return string(ran) == "ran\n"
+	})
 	id := s.cluster.must(t, "squeue", "-h", "-n", s.name(tag), "-o", "%A")
 	s.cluster.must(t, "scontrol", "update", "JobId="+id, "Requeue=1")
 	s.cluster.must(t, "scontrol", "requeue", id)
