@@ -26,11 +26,11 @@ func NewJobID(origin SiteNumber, seq uint64) JobID {
 func ParseJobID(s string) (JobID, error) {
 	n, err := strconv.ParseUint(s, 10, 64)
 	if err != nil {
-		return 0, fmt.Errorf("job id %q is not a number", s)
+		return 0, fmt.Errorf("job id %q is not a number; ids look like %d", s, NewJobID(1, 42))
 	}
 	id := JobID(n)
 	if id.Origin().Validate() != nil {
-		return 0, fmt.Errorf("job id %s names no site; ids are site number × 10¹² + sequence", s)
+		return 0, fmt.Errorf("job id %s names no site; ids begin with the number of one, as %d with 1", s, NewJobID(1, 42))
 	}
 	return id, nil
 }

@@ -52,3 +52,11 @@ func visible(r rune) bool {
 	return unicode.IsPrint(r) && r != brailleBlank && r != replacement &&
 		!unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
+
+// Count is a number of things in words, as "1 job" and "2 jobs".
+func Count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

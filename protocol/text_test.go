@@ -48,3 +48,12 @@ func TestEscapeText(t *testing.T) {
 		}
 	})
 }
+
+func TestCount(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]string{0: "0 open jobs", 1: "1 open job", 2: "2 open jobs", 100: "100 open jobs"} {
+		if got := protocol.Count(n, "open job"); got != want {
+			t.Errorf("%d: %q, want %q", n, got, want)
+		}
+	}
+}

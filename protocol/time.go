@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"fmt"
 	"math"
 	"math/bits"
 	"time"
@@ -93,6 +94,26 @@ func (d Duration) String() string {
 		return "never"
 	}
 	return d.Std().String()
+}
+
+// Text writes the span for people: h:mm:ss, or d-hh:mm:ss from a day on. A part of a
+// second counts as a whole one, so that a wait never reads as none.
+func (d Duration) Text() string {
+	if d == Never {
+		return "never"
+	}
+	if d < 0 {
+		return "-" + (-max(d, -Never)).Text()
+	}
+	seconds := int64(d / Second)
+	if d%Second > 0 {
+		seconds++
+	}
+	h, m, s := seconds/3600, seconds/60%60, seconds%60
+	if h >= 24 {
+		return fmt.Sprintf("%d-%02d:%02d:%02d", h/24, h%24, m, s)
+	}
+	return fmt.Sprintf("%d:%02d:%02d", h, m, s)
 }
 
 // Transfer is how long data take over a link, rounded up: its latency, and their bytes
