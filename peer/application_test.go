@@ -1,6 +1,7 @@
 package peer_test
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -20,7 +21,7 @@ type looker struct {
 
 func (l looker) Info() policy.Info { return peertest.Greedy{Whole: true}.Info() }
 
-func (l looker) Decide(in policy.Snapshot) ([]policy.Decision, []byte, error) {
+func (l looker) Decide(_ context.Context, in policy.Snapshot) ([]policy.Decision, []byte, error) {
 	*l.seen = append(*l.seen, in)
 	if l.decide == nil {
 		return nil, nil, nil
@@ -420,7 +421,7 @@ func TestNoLimitsInStead(t *testing.T) {
 	quote := l.calls
 	l.calls = func(op peer.Op) (peer.Result, error) {
 		if decide, ok := op.(peer.DecideOp); ok {
-			decisions, _, err := peertest.Greedy{}.Decide(decide.Snapshot)
+			decisions, _, err := peertest.Greedy{}.Decide(t.Context(), decide.Snapshot)
 			return peer.DecideResult{Decisions: decisions, By: "local", Because: "the plugin is down"}, err
 		}
 		return quote(op)

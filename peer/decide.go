@@ -19,9 +19,6 @@ func (p *Peer) decide(r *round) {
 		}
 		p.closeRound(r)
 		decided, err := resultAs[DecideResult](result, err)
-		if err == nil {
-			err = snapshot.Check(decided.Decisions)
-		}
 		if err != nil {
 			p.fact(Fact{Kind: CallFailed, Site: p.cfg.Site, Round: r.id, Text: clip("policy: " + err.Error())})
 			p.holdAll(r, p.cfg.Retry, "the policy failed", err.Error())

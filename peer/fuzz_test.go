@@ -336,7 +336,11 @@ func (z *fuzzed) result(op peer.Op) peer.Result {
 	case peer.CollectOp:
 		return peer.CollectResult{Problem: []string{"", "full"}[z.pick(2)], Gone: z.pick(4) == 0}
 	case peer.DecideOp:
-		return peer.DecideResult{Decisions: []policy.Decision{{Job: z.pick(2), Site: z.pick(3)}}}
+		decisions := []policy.Decision{{Job: z.pick(2), Site: z.pick(3)}}
+		if op.Snapshot.Check(decisions) != nil { // what a policy answers is checked before it comes here
+			decisions = nil
+		}
+		return peer.DecideResult{Decisions: decisions}
 	case peer.ReserveOp:
 		return peer.ReserveResult{Start: op.Hold.Start.Add(protocol.Duration(z.pick(2)) * protocol.Second), Refused: []string{"", "", "full"}[z.pick(3)]}
 	case peer.ReleaseOp:

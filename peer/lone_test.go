@@ -1,6 +1,7 @@
 package peer_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -144,7 +145,7 @@ func idle(place policy.Policy, quote func(protocol.Request) protocol.Quote) func
 			}
 			return out, nil
 		case peer.DecideOp:
-			decisions, hint, err := place.Decide(op.Snapshot)
+			decisions, hint, err := place.Decide(context.Background(), op.Snapshot)
 			return peer.DecideResult{Decisions: decisions, Hint: hint}, err
 		case peer.SubmitOp:
 			return peer.SubmitResult{Local: "1"}, nil

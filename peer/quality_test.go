@@ -2,6 +2,7 @@ package peer_test
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -80,7 +81,7 @@ func (j *judged) step(ev peer.Event) (answers []peer.Answer) {
 			}
 			j.step(peer.CallDone{ID: call.ID, Result: result})
 		case peer.DecideOp:
-			decisions, hint, err := tc.New(tc.Config{}).Decide(op.Snapshot)
+			decisions, hint, err := tc.New(tc.Config{}).Decide(context.Background(), op.Snapshot)
 			j.step(peer.CallDone{ID: call.ID, Result: peer.DecideResult{Decisions: decisions, Hint: hint}, Err: err})
 		}
 	}

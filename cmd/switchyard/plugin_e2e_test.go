@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -65,7 +66,7 @@ func (moody) Info() policy.Info {
 	return policy.Info{Name: "moody", Initiations: []policy.Initiation{policy.Sender}}
 }
 
-func (m moody) Decide(in policy.Snapshot) (decisions []policy.Decision, hint []byte, err error) {
+func (m moody) Decide(_ context.Context, in policy.Snapshot) (decisions []policy.Decision, hint []byte, err error) {
 	mood, err := os.ReadFile(m.file)
 	if err != nil {
 		return nil, nil, err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -50,10 +51,10 @@ func (h halting) Info() policy.Info {
 	return info
 }
 
-func (h halting) Decide(in policy.Snapshot) (decisions []policy.Decision, hint []byte, err error) {
+func (h halting) Decide(ctx context.Context, in policy.Snapshot) (decisions []policy.Decision, hint []byte, err error) {
 	for {
 		if _, err := os.Stat(h.gate); errors.Is(err, fs.ErrNotExist) {
-			return h.Policy.Decide(in)
+			return h.Policy.Decide(ctx, in)
 		}
 		if err := os.WriteFile(h.gate+askedSuffix, nil, 0o600); err != nil {
 			return nil, nil, err

@@ -22,7 +22,7 @@ func BenchmarkDecide(b *testing.B) {
 			b.Run(fmt.Sprintf("%dx%d/%s", size.jobs, size.sites, language.name), func(b *testing.B) {
 				p := language.find(b).open(b, "").Policy()
 				for b.Loop() {
-					if _, _, err := p.Decide(in); err != nil {
+					if _, _, err := p.Decide(b.Context(), in); err != nil {
 						b.Fatal(err)
 					}
 				}

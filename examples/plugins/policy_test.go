@@ -55,8 +55,8 @@ func TestPythonDecidesAlike(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		in := drawSnapshot(t)
-		got, gotHint, gotErr := python.Decide(in)
-		want, wantHint, wantErr := original.Decide(in)
+		got, gotHint, gotErr := python.Decide(t.Context(), in)
+		want, wantHint, wantErr := original.Decide(t.Context(), in)
 		if gotErr != nil || wantErr != nil || gotHint != nil || wantHint != nil {
 			t.Fatalf("hints %v, %v; errors %v, %v", gotHint, wantHint, gotErr, wantErr)
 		}

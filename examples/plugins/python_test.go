@@ -52,15 +52,15 @@ func TestPythonModules(t *testing.T) {
 		AWT: []protocol.Duration{5}, ERT: []protocol.Duration{1}, Cost: []protocol.Micro{0},
 	}
 	want := policy.Decision{Wait: 5, Reason: strings.Repeat("é", 256)}
-	if got, _, err := plugin.Policy().Decide(in); err != nil || len(got) != 1 || got[0] != want {
+	if got, _, err := plugin.Policy().Decide(t.Context(), in); err != nil || len(got) != 1 || got[0] != want {
 		t.Errorf("got %+v, %v", got, err)
 	}
 	in.AWT[0] = 2 * protocol.Hour
-	if got, _, err := plugin.Policy().Decide(in); err == nil || !strings.Contains(err.Error(), "ValueError: too long a wait") {
+	if got, _, err := plugin.Policy().Decide(t.Context(), in); err == nil || !strings.Contains(err.Error(), "ValueError: too long a wait") {
 		t.Errorf("a policy that raises: %+v, %v", got, err)
 	}
 	in.AWT[0] = 5
-	if got, _, err := plugin.Policy().Decide(in); err != nil || len(got) != 1 {
+	if got, _, err := plugin.Policy().Decide(t.Context(), in); err != nil || len(got) != 1 {
 		t.Errorf("after that: %+v, %v", got, err)
 	}
 }

@@ -116,8 +116,8 @@ type witness struct {
 }
 
 // Decide implements [policy.Policy].
-func (w *witness) Decide(in policy.Snapshot) ([]policy.Decision, []byte, error) {
-	decisions, hint, err := w.Policy.Decide(in)
+func (w *witness) Decide(ctx context.Context, in policy.Snapshot) ([]policy.Decision, []byte, error) {
+	decisions, hint, err := w.Policy.Decide(ctx, in)
 	for _, d := range decisions {
 		w.waits[in.Jobs[d.Job].ID] = in.AWT[in.At(d.Job, d.Site)] + in.Jobs[d.Job].Waited
 	}

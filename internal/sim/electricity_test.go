@@ -258,9 +258,9 @@ type witness struct {
 }
 
 // Decide implements [policy.Policy].
-func (w *witness) Decide(in policy.Snapshot) ([]policy.Decision, []byte, error) {
+func (w *witness) Decide(ctx context.Context, in policy.Snapshot) ([]policy.Decision, []byte, error) {
 	w.snapshots = append(w.snapshots, in)
-	return w.Policy.Decide(in)
+	return w.Policy.Decide(ctx, in)
 }
 
 // TestPerturbedWaits: each planned wait is off by a chance of its own, within the bound,

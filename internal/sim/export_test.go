@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"context"
+
 	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -66,11 +68,11 @@ func (b *Batch) Wait(job, ahead int) (protocol.Duration, error) {
 }
 
 // Drain lets happen all that will, and is when each job has started.
-func (b *Batch) Drain() (starts []protocol.Instant, err error) {
+func (b *Batch) Drain(ctx context.Context) (starts []protocol.Instant, err error) {
 	for len(b.grid.heap.heap) > 0 && b.grid.failure == nil {
 		m := b.grid.heap.pop()
 		b.grid.now = m.at
-		b.grid.happen(m)
+		b.grid.happen(ctx, m)
 	}
 	for _, p := range b.grid.result.Placements {
 		starts = append(starts, p.Start)

@@ -201,7 +201,7 @@ func (g *grid) site(name protocol.SiteName) *site { return g.byName[name] }
 
 // run lets the time go from one moment to the next until all jobs are over.
 func (g *grid) run(ctx context.Context, progress func(ended int)) error {
-	if err := g.begin(); err != nil {
+	if err := g.begin(ctx); err != nil {
 		return err
 	}
 	for n := 0; g.ended < len(g.jobs) && g.failure == nil; n++ {
@@ -224,8 +224,8 @@ func (g *grid) run(ctx context.Context, progress func(ended int)) error {
 			return fmt.Errorf("at %v: the time runs back by %v", g.now.Sub(g.zero), g.now.Sub(m.at))
 		}
 		g.now = m.at
-		g.happen(m)
-		g.drain()
+		g.happen(ctx, m)
+		g.drain(ctx)
 		g.check.sometimes()
 	}
 	if progress != nil {
@@ -248,13 +248,13 @@ func (g *grid) stuck(at protocol.Instant) bool {
 }
 
 // begin starts the peers and introduces them to each other.
-func (g *grid) begin() error {
+func (g *grid) begin(ctx context.Context) error {
 	for _, s := range g.sites {
 		if err := s.start(); err != nil {
 			return err
 		}
 	}
-	g.drain()
+	g.drain(ctx)
 	for i := range g.cfg.Sites {
 		if g.cfg.Sites[i].budgeted() {
 			g.heap.push(g.zero, budgetTurns, i, 0)
@@ -265,7 +265,7 @@ func (g *grid) begin() error {
 			a.step(peer.Connected{Card: g.site(p.Site).peer.Card(a.name)})
 		}
 	}
-	g.drain()
+	g.drain(ctx)
 	for i, cut := range g.cfg.Network.Cuts {
 		g.heap.push(g.zero.Add(protocol.Duration(cut.From)), cutBegins, cut.A, i)
 		g.heap.push(g.zero.Add(protocol.Duration(cut.Until)), cutEnds, cut.A, i)
@@ -278,7 +278,7 @@ func (g *grid) begin() error {
 	return nil
 }
 
-func (g *grid) happen(m moment) {
+func (g *grid) happen(ctx context.Context, m moment) {
 	s := g.sites[m.site]
 	switch m.kind {
 	case arrival:
@@ -301,7 +301,7 @@ func (g *grid) happen(m moment) {
 		g.crash(s)
 		g.heap.push(g.now.Add(g.cfg.Crashes[m.which].For), restarts, s.index, int(m.which))
 	case restarts:
-		g.failure = g.restart(s)
+		g.failure = g.restart(ctx, s)
 	case budgetTurns:
 		s.batch.turn(g.now)
 	case applies:
@@ -368,13 +368,13 @@ func (g *grid) touch(s *site) {
 
 // drain carries out all that takes no time: messages in the order in which they
 // were sent, then calls, then what the batch systems have to tell.
-func (g *grid) drain() {
+func (g *grid) drain(ctx context.Context) {
 	for {
 		switch {
 		case g.inbox.len() > 0:
 			g.deliver(g.inbox.pop())
 		case g.calls.len() > 0:
-			g.answerCalls()
+			g.answerCalls(ctx)
 		case len(g.dirty) > 0:
 			s := g.dirty[len(g.dirty)-1]
 			g.dirty = g.dirty[:len(g.dirty)-1]
@@ -385,7 +385,7 @@ func (g *grid) drain() {
 	}
 }
 
-func (g *grid) answerCalls() {
+func (g *grid) answerCalls(ctx context.Context) {
 	for g.calls.len() > 0 {
 		p := g.calls.pop()
 		if p.site.life != p.life {
@@ -396,7 +396,7 @@ func (g *grid) answerCalls() {
 			g.touch(p.site)
 			continue
 		}
-		result, err := p.site.do(p.call.Op)
+		result, err := p.site.do(ctx, p.call.Op)
 		p.site.step(peer.CallDone{ID: p.call.ID, Result: result, Err: err})
 	}
 }

@@ -229,7 +229,9 @@ func (never) Info() policy.Info {
 	return policy.Info{Name: "never", Initiations: []policy.Initiation{policy.Sender}}
 }
 
-func (never) Decide(policy.Snapshot) ([]policy.Decision, []byte, error) { return nil, nil, nil }
+func (never) Decide(context.Context, policy.Snapshot) ([]policy.Decision, []byte, error) {
+	return nil, nil, nil
+}
 
 // TestJobsThatNobodyPlacesWait: the simulation ends all the same, and says so.
 // homely sends away what would wait for long, and has no use for φ.
@@ -239,7 +241,7 @@ func (homely) Info() policy.Info {
 	return policy.Info{Name: "homely", Initiations: []policy.Initiation{policy.Sender, policy.Receiver, policy.Symmetric}}
 }
 
-func (homely) Decide(in policy.Snapshot) (decisions []policy.Decision, hint []byte, err error) {
+func (homely) Decide(_ context.Context, in policy.Snapshot) (decisions []policy.Decision, hint []byte, err error) {
 	for j := range in.Jobs {
 		best := in.Self
 		for s := range in.Sites {

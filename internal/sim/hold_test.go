@@ -53,7 +53,7 @@ func TestSimulatedHolds(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	starts, err := batch.Drain()
+	starts, err := batch.Drain(t.Context())
 	if want := []protocol.Instant{1000, 0, 1400, 0}; err != nil || !slices.Equal(starts, want) {
 		t.Errorf("started at %d, %v; want %d", starts, err, want)
 	}

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -147,9 +148,9 @@ func (s *site) woken() {
 var errNoMachine = errors.New("this site has no machine")
 
 // do carries a call out.
-func (s *site) do(op peer.Op) (peer.Result, error) {
+func (s *site) do(ctx context.Context, op peer.Op) (peer.Result, error) {
 	if decide, ok := op.(peer.DecideOp); ok {
-		decisions, hint, err := s.grid.cfg.Policy.Decide(decide.Snapshot)
+		decisions, hint, err := s.grid.cfg.Policy.Decide(ctx, decide.Snapshot)
 		if err != nil { // a live peer would fall back; here the results would mislead
 			s.grid.fail("site %s: the policy failed: %w", s.name, err)
 		}

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"context"
 	"math/rand/v2"
 	"slices"
 
@@ -163,7 +164,7 @@ func (g *grid) crash(s *site) {
 	}
 }
 
-func (g *grid) restart(s *site) error {
+func (g *grid) restart(ctx context.Context, s *site) error {
 	if err := s.start(); err != nil {
 		return err
 	}
@@ -174,7 +175,7 @@ func (g *grid) restart(s *site) error {
 	s.late = nil
 	for _, one := range late {
 		g.submit(s, one)
-		g.drain()
+		g.drain(ctx)
 	}
 	return nil
 }

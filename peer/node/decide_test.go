@@ -1,6 +1,7 @@
 package node_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/node"
+	"github.com/switchyard-hpc/switchyard/plugins/catalog"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/local"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -20,7 +22,7 @@ type broken struct {
 
 func (broken) Info() policy.Info { return policy.Info{Name: "broken"} }
 
-func (b broken) Decide(policy.Snapshot) ([]policy.Decision, []byte, error) {
+func (b broken) Decide(context.Context, policy.Snapshot) ([]policy.Decision, []byte, error) {
 	decisions, err := b.decide()
 	return decisions, []byte("its own hint"), err
 }
@@ -39,14 +41,14 @@ func TestFallback(t *testing.T) {
 		want   string
 	}{
 		"an error":  {func() ([]policy.Decision, error) { return nil, errors.New("no flow") }, "no flow"},
-		"a panic":   {func() ([]policy.Decision, error) { panic("nil map") }, "panicked: nil map"},
+		"a panic":   {func() ([]policy.Decision, error) { panic("nil map") }, "panic: nil map"},
 		"nonsense":  {func() ([]policy.Decision, error) { return []policy.Decision{{Job: 3}}, nil }, "decision for job 3"},
 		"a decline": {func() ([]policy.Decision, error) { return []policy.Decision{{Site: 1}}, nil }, "sent to b, which declined it"},
 	} {
 		for _, fallback := range []policy.Policy{nil, local.New()} {
 			synctest.Test(t, func(t *testing.T) {
 				core := caller(op)
-				r := start(t, core, func(c *node.Config) { c.Policy, c.Fallback = broken{tt.decide}, fallback })
+				r := start(t, core, func(c *node.Config) { c.Policy, c.Fallback = catalog.CheckedPolicy(broken{tt.decide}), fallback })
 				synctest.Wait()
 				got := answers(core)[0]
 				result, ok := got.Result.(peer.DecideResult)

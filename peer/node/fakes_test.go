@@ -216,7 +216,7 @@ func (o *outside) Rejected(reason string)        { o.note("rejected " + reason) 
 func (o *outside) Info() policy.Info                                              { return policy.Info{Name: "fake"} }
 func (o *outside) Describe(context.Context) (d localsched.Description, err error) { return d, nil }
 
-func (o *outside) Decide(policy.Snapshot) ([]policy.Decision, []byte, error) {
+func (o *outside) Decide(context.Context, policy.Snapshot) ([]policy.Decision, []byte, error) {
 	if o.decide != nil {
 		return nil, nil, o.decide()
 	}

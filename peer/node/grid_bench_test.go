@@ -50,8 +50,8 @@ type noting struct {
 	decided chan time.Time
 }
 
-func (n noting) Decide(in policy.Snapshot) ([]policy.Decision, []byte, error) {
-	decisions, hint, err := n.Policy.Decide(in)
+func (n noting) Decide(ctx context.Context, in policy.Snapshot) ([]policy.Decision, []byte, error) {
+	decisions, hint, err := n.Policy.Decide(ctx, in)
 	select {
 	case n.decided <- time.Now():
 	default: // nobody counts

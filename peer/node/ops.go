@@ -39,7 +39,7 @@ func (n *Node) do(ctx context.Context, op peer.Op, decider policy.Policy) (peer.
 	case peer.CollectOp:
 		return n.collect(ctx, op)
 	case peer.DecideOp:
-		return n.decide(op.Snapshot, decider)
+		return n.decide(ctx, op.Snapshot, decider)
 	case peer.FrontOp:
 		return front(op.Snapshot, decider.Info())
 	case peer.ReserveOp:

@@ -1,6 +1,7 @@
 package node_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"testing"
@@ -17,7 +18,7 @@ type named string
 
 func (n named) Info() policy.Info { return policy.Info{Name: string(n)} }
 
-func (n named) Decide(policy.Snapshot) ([]policy.Decision, []byte, error) {
+func (n named) Decide(context.Context, policy.Snapshot) ([]policy.Decision, []byte, error) {
 	return nil, []byte(n), nil
 }
 

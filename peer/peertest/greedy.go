@@ -1,6 +1,7 @@
 package peertest
 
 import (
+	"context"
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
@@ -26,7 +27,7 @@ func (g Greedy) Info() policy.Info {
 }
 
 // Decide implements [policy.Policy].
-func (g Greedy) Decide(in policy.Snapshot) (decisions []policy.Decision, hint []byte, err error) {
+func (g Greedy) Decide(_ context.Context, in policy.Snapshot) (decisions []policy.Decision, hint []byte, err error) {
 	sent := make([]int, len(in.Sites))
 	for j := range in.Jobs {
 		if j > 0 && in.Jobs[j].ID == in.Jobs[j-1].ID {

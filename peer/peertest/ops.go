@@ -1,6 +1,7 @@
 package peertest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -36,7 +37,7 @@ func (s *Site) do(op peer.Op) (peer.Result, error) { //nolint:cyclop // one case
 	case peer.CollectOp:
 		return s.collected(op)
 	case peer.DecideOp:
-		decisions, hint, err := s.policy.Decide(op.Snapshot)
+		decisions, hint, err := s.policy.Decide(context.Background(), op.Snapshot)
 		return peer.DecideResult{Decisions: decisions, Hint: hint}, err
 	case peer.FrontOp:
 		return peer.FrontResult{}, nil

@@ -3,6 +3,7 @@ package record_test
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"maps"
 	"slices"
@@ -251,7 +252,7 @@ func (s *site) call(call peer.Call) {
 		result = peer.CollectResult{Problem: "no such folder", Kept: "/kept"}
 	case peer.DecideOp:
 		s.rounds++
-		decisions, hint, err := s.place.Decide(op.Snapshot)
+		decisions, hint, err := s.place.Decide(context.Background(), op.Snapshot)
 		if err != nil {
 			s.pair.t.Fatal(err)
 		}

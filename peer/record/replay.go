@@ -1,6 +1,7 @@
 package record
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -189,7 +190,7 @@ func (p *replay) decided(step Step) error {
 	if err != nil {
 		return err
 	}
-	decisions, _, failed := question.policy.Decide(question.snapshot)
+	decisions, _, failed := question.policy.Decide(context.Background(), question.snapshot)
 	got, err := canonical(nilIfEmpty(decisions))
 	switch {
 	case err != nil:

@@ -2,6 +2,7 @@ package record_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"flag"
 	"os"
@@ -265,7 +266,9 @@ const protocolMinute = 60_000
 // stubborn places nothing.
 type stubborn struct{ policy.Policy }
 
-func (stubborn) Decide(policy.Snapshot) ([]policy.Decision, []byte, error) { return nil, nil, nil }
+func (stubborn) Decide(context.Context, policy.Snapshot) ([]policy.Decision, []byte, error) {
+	return nil, nil, nil
+}
 
 // TestAnotherPolicyIsFound: the difference tells both decisions.
 func TestAnotherPolicyIsFound(t *testing.T) {

@@ -26,8 +26,8 @@ func BenchmarkDecide(b *testing.B) {
 				}
 				remote, local, in := up(b, spec).Policy(), tc.New(tc.Config{Epsilon: tc.DefaultEpsilon}), round(size.jobs, size.sites)
 				compare(b,
-					func() error { _, _, err := local.Decide(in); return err },
-					func() error { _, _, err := remote.Decide(in); return err })
+					func() error { _, _, err := local.Decide(b.Context(), in); return err },
+					func() error { _, _, err := remote.Decide(b.Context(), in); return err })
 			})
 		}
 	}

@@ -34,9 +34,9 @@ func CheckedPolicy(p policy.Policy) policy.Policy { return checkedPolicy{p} }
 type checkedPolicy struct{ policy.Policy }
 
 // Decide implements [policy.Policy].
-func (c checkedPolicy) Decide(in policy.Snapshot) ([]policy.Decision, []byte, error) {
+func (c checkedPolicy) Decide(ctx context.Context, in policy.Snapshot) ([]policy.Decision, []byte, error) {
 	call := func() (d decided, err error) {
-		d.decisions, d.hint, err = c.Policy.Decide(in)
+		d.decisions, d.hint, err = c.Policy.Decide(ctx, in)
 		return d, err
 	}
 	d, err := guarded("policy "+c.Info().Name, "Decide", call, func(d decided) error { return d.check(&in) })

@@ -24,15 +24,15 @@ func TestCheckedPolicy(t *testing.T) {
 		panics: "panic: aargh\n", fails: "cannot decide today", twice: "two decisions for job",
 		declined: "which declined it", negative: "a wait of ", tooMany: "decision for job 77", bigHint: "the hint has 65537 bytes",
 	} {
-		decisions, _, err := checked.Decide(withMood(mood))
+		decisions, _, err := checked.Decide(t.Context(), withMood(mood))
 		wants(t, err, "policy moody: Decide: ", want)
 		if decisions != nil {
 			t.Errorf("mood %d: decisions %v beside the error", mood, decisions)
 		}
 	}
 	plain, in := tc.New(tc.Config{}), round(50, 5)
-	got, _, err := catalog.CheckedPolicy(plain).Decide(in)
-	if want, _, _ := plain.Decide(in); err != nil || !reflect.DeepEqual(got, want) {
+	got, _, err := catalog.CheckedPolicy(plain).Decide(t.Context(), in)
+	if want, _, _ := plain.Decide(t.Context(), in); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%v, %v", got, err)
 	}
 }

@@ -3,7 +3,7 @@
 //
 //	plugin, err := catalog.Open(spec, log)   // what is wrong with the file: err
 //	err = plugin.Wait(ctx)                   // up, or why not yet
-//	decisions, hint, err := plugin.Policy().Decide(snapshot)
+//	decisions, hint, err := plugin.Policy().Decide(ctx, snapshot)
 //
 //	          Down ◄───────────────────────────────┐
 //	           │ after a pause that grows          │ it ends, misses health checks,

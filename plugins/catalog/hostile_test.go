@@ -301,7 +301,7 @@ func TestNonsense(t *testing.T) {
 			plugin := up(t, spec)
 			pid := plugin.Status().PID
 			for range 3 {
-				_, _, err := plugin.Policy().Decide(withMood(tt.mood))
+				_, _, err := plugin.Policy().Decide(t.Context(), withMood(tt.mood))
 				wants(t, err, "plugin "+spec.Name+" ("+spec.Path+"): Decide: ", tt.want)
 			}
 			until(t, "a restart", func() bool {
@@ -330,7 +330,7 @@ func withMood(mood uint64) policy.Snapshot {
 func TestChatter(t *testing.T) {
 	t.Parallel()
 	plugin := up(t, specOf(t, "raw", "chatter"))
-	if _, _, err := plugin.Policy().Decide(withMood(calm)); err != nil {
+	if _, _, err := plugin.Policy().Decide(t.Context(), withMood(calm)); err != nil {
 		t.Error(err)
 	}
 }
@@ -339,7 +339,7 @@ func TestChatter(t *testing.T) {
 func TestHugeReply(t *testing.T) {
 	t.Parallel()
 	plugin := up(t, specOf(t, "raw", "huge"))
-	_, _, err := plugin.Policy().Decide(withMood(calm))
+	_, _, err := plugin.Policy().Decide(t.Context(), withMood(calm))
 	wants(t, err, "received message larger than max")
 	if s := plugin.Status(); s.State != catalog.Up {
 		t.Errorf("status %+v", s)

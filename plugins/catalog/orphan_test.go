@@ -36,7 +36,7 @@ func beHost(args []string) {
 		if err := plugin.Wait(context.Background()); err != nil {
 			panic(err)
 		}
-		decisions, _, err := plugin.Policy().Decide(withMood(calm))
+		decisions, _, err := plugin.Policy().Decide(context.Background(), withMood(calm))
 		if err != nil {
 			panic(err)
 		}

@@ -1,10 +1,12 @@
 package catalog_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
@@ -65,13 +67,17 @@ func tcPlugin() sdk.Plugin {
 type moodyConfig struct{}
 
 // moody is a policy that does as the first job's number says.
-type moody struct{ params []policy.Param }
+type moody struct {
+	params    []policy.Param
+	cancelled chan struct{} // closed when a call that waits has seen the end of its context
+	once      sync.Once
+}
 
 func moodyPlugin(args []string) sdk.Plugin {
 	return sdk.Policy[moodyConfig]{
 		Name: "moody", Version: "1.0.0",
 		Make: func(moodyConfig, sdk.Host) (policy.Policy, error) {
-			m := &moody{}
+			m := &moody{cancelled: make(chan struct{})}
 			for _, arg := range args {
 				// A file that is not there at the first start makes the second one differ.
 				if _, err := os.Stat(arg); err == nil {
@@ -100,13 +106,15 @@ const (
 	bigHint
 	prints
 	stalls
+	waits
+	afterWaiting
 )
 
 func (m *moody) Info() policy.Info {
 	return policy.Info{Name: "moody", Initiations: []policy.Initiation{policy.Sender}, Params: m.params}
 }
 
-func (m *moody) Decide(in policy.Snapshot) ([]policy.Decision, []byte, error) {
+func (m *moody) Decide(ctx context.Context, in policy.Snapshot) ([]policy.Decision, []byte, error) {
 	good := policy.Decision{Job: 0, Site: 0, Wait: in.AWT[0], Reason: "pid " + strconv.Itoa(os.Getpid())}
 	switch in.Jobs[0].ID.Seq() {
 	case dies:
@@ -116,6 +124,12 @@ func (m *moody) Decide(in policy.Snapshot) ([]policy.Decision, []byte, error) {
 		panic("aargh")
 	case hangs:
 		select {}
+	case waits:
+		<-ctx.Done()
+		m.once.Do(func() { close(m.cancelled) })
+		return nil, nil, ctx.Err()
+	case afterWaiting:
+		<-m.cancelled
 	case stalls:
 		time.Sleep(time.Second)
 	case fails:

@@ -30,13 +30,13 @@ type decided struct {
 }
 
 // Decide implements [policy.Policy].
-func (r remotePolicy) Decide(in policy.Snapshot) ([]policy.Decision, []byte, error) {
+func (r remotePolicy) Decide(ctx context.Context, in policy.Snapshot) ([]policy.Decision, []byte, error) {
 	read := func(reply *policyv1.DecideResponse) (d decided, err error) {
 		if d.decisions, d.hint, err = policyv1.DecodeDecisions(reply); err == nil {
 			err = in.Check(d.decisions)
 		}
 		return d, err
 	}
-	d, err := ask(context.Background(), r.door, "Decide", policyv1.PolicyClient.Decide, policyv1.EncodeSnapshot(&in), read)
+	d, err := ask(ctx, r.door, "Decide", policyv1.PolicyClient.Decide, policyv1.EncodeSnapshot(&in), read)
 	return d.decisions, d.hint, err
 }

@@ -50,11 +50,11 @@ func TestPolicyDecidesAlike(t *testing.T) {
 		if size[1] == 0 {
 			in.Self = -1
 		}
-		want, _, err := local.Decide(in)
+		want, _, err := local.Decide(t.Context(), in)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, _, err := remote.Decide(in)
+		got, _, err := remote.Decide(t.Context(), in)
 		if err != nil {
 			t.Fatal(err)
 		}

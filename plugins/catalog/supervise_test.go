@@ -54,7 +54,7 @@ func TestRestartAfterDeath(t *testing.T) {
 	spec.OnState = told.add
 	plugin := up(t, spec)
 	first := plugin.Status().PID
-	_, _, err := plugin.Policy().Decide(withMood(dies))
+	_, _, err := plugin.Policy().Decide(t.Context(), withMood(dies))
 	wants(t, err, "Decide: it ended (exit status 3): farewell")
 	if _, isDown := errors.AsType[*catalog.DownError](err); isDown {
 		t.Error("the call had reached the plugin, but the error says that it had not")
@@ -63,7 +63,7 @@ func TestRestartAfterDeath(t *testing.T) {
 		s := plugin.Status()
 		return s.State == catalog.Up && s.PID != first
 	})
-	decisions, hint, err := plugin.Policy().Decide(withMood(calm))
+	decisions, hint, err := plugin.Policy().Decide(t.Context(), withMood(calm))
 	if err != nil || string(hint) != "hint" || decisions[0].Reason != fmt.Sprint("pid ", plugin.Status().PID) {
 		t.Errorf("%v, %q, %v", decisions, hint, err)
 	}
@@ -88,7 +88,7 @@ func TestDown(t *testing.T) {
 	until(t, "down", func() bool {
 		return plugin.Status().State == catalog.Down && !plugin.Status().RetryAt.Before(time.Now())
 	})
-	_, _, err := plugin.Policy().Decide(withMood(calm))
+	_, _, err := plugin.Policy().Decide(t.Context(), withMood(calm))
 	down, ok := errors.AsType[*catalog.DownError](err)
 	if !ok || down.Why != "it ended (signal: killed)" || time.Until(down.RetryAt) < 50*time.Minute {
 		t.Errorf("%#v", err)
@@ -97,7 +97,7 @@ func TestDown(t *testing.T) {
 	if err = plugin.Close(); err != nil {
 		t.Error(err)
 	}
-	_, _, err = plugin.Policy().Decide(withMood(calm))
+	_, _, err = plugin.Policy().Decide(t.Context(), withMood(calm))
 	wants(t, err, "is down (closed)")
 }
 
@@ -113,6 +113,35 @@ func TestRest(t *testing.T) {
 	}
 }
 
+// TestDecideIsCancelled: who no longer wants the answer lets the plugin know.
+func TestDecideIsCancelled(t *testing.T) {
+	t.Parallel()
+	spec := specOf(t, "moody")
+	spec.Timing.Call = time.Hour
+	plugin := up(t, spec)
+	seen := make(chan error, 1)
+	go func() {
+		_, _, err := plugin.Policy().Decide(t.Context(), withMood(afterWaiting))
+		seen <- err
+	}()
+	for {
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond) // it may end before the plugin has been asked
+		_, _, err := plugin.Policy().Decide(ctx, withMood(waits))
+		cancel()
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("the call gives %v", err)
+		}
+		select {
+		case err = <-seen:
+			if err != nil {
+				t.Error(err)
+			}
+			return
+		default:
+		}
+	}
+}
+
 // A hanging call ends at its deadline and holds up neither other calls nor Close.
 func TestHangingCall(t *testing.T) {
 	t.Parallel()
@@ -121,11 +150,11 @@ func TestHangingCall(t *testing.T) {
 	plugin := up(t, spec)
 	hung := make(chan error, 1)
 	go func() {
-		_, _, err := plugin.Policy().Decide(withMood(hangs))
+		_, _, err := plugin.Policy().Decide(t.Context(), withMood(hangs))
 		hung <- err
 	}()
 	for range 20 {
-		if _, _, err := plugin.Policy().Decide(withMood(calm)); err != nil {
+		if _, _, err := plugin.Policy().Decide(t.Context(), withMood(calm)); err != nil {
 			t.Error(err)
 		}
 	}
@@ -146,7 +175,7 @@ func TestTimeouts(t *testing.T) {
 	spec.Timing.Faults, spec.Timing.Call = 2, 300*time.Millisecond
 	plugin := up(t, spec)
 	for range 2 {
-		_, _, err := plugin.Policy().Decide(withMood(hangs))
+		_, _, err := plugin.Policy().Decide(t.Context(), withMood(hangs))
 		wants(t, err, "Decide: no answer within ")
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%v is no DeadlineExceeded", err)
@@ -220,10 +249,10 @@ func TestErrorsOfThePluginDoNotCount(t *testing.T) {
 	spec.Timing.Faults = 2
 	plugin := up(t, spec)
 	for range 10 {
-		_, _, err := plugin.Policy().Decide(withMood(fails))
+		_, _, err := plugin.Policy().Decide(t.Context(), withMood(fails))
 		wants(t, err, "Decide: cannot decide today")
 	}
-	if _, _, err := plugin.Policy().Decide(withMood(calm)); err != nil {
+	if _, _, err := plugin.Policy().Decide(t.Context(), withMood(calm)); err != nil {
 		t.Error(err)
 	}
 	if s := plugin.Status(); s.Restarts != 0 || s.State != catalog.Up {
@@ -253,7 +282,7 @@ func TestAnotherPluginAfterRestart(t *testing.T) {
 	until(t, "a refusal", func() bool {
 		return strings.Contains(plugin.Status().Failure, "it is not what it was before its restart: it says moody 1.0.0")
 	})
-	_, _, err := plugin.Policy().Decide(withMood(calm))
+	_, _, err := plugin.Policy().Decide(t.Context(), withMood(calm))
 	if _, isDown := errors.AsType[*catalog.DownError](err); !isDown {
 		t.Errorf("%v", err)
 	}
@@ -286,7 +315,7 @@ func TestChangedFileUnderThePin(t *testing.T) {
 	until(t, "a refusal", func() bool {
 		return strings.Contains(plugin.Status().Failure, "its file is not the pinned one: the SHA-256 is not "+spec.SHA256)
 	})
-	_, _, err := plugin.Policy().Decide(withMood(calm))
+	_, _, err := plugin.Policy().Decide(t.Context(), withMood(calm))
 	wants(t, err, "is down (", "put the file back, or pin the new one")
 	script(t, path, right)
 	until(t, "up", func() bool { return plugin.Status().State == catalog.Up })
@@ -343,7 +372,7 @@ func TestCloseDuringStart(t *testing.T) {
 		spec := specOf(t, mood[0], mood[1:]...)
 		spec.Timing.Start = time.Hour
 		plugin := opened(t, spec)
-		_, _, err := plugin.Policy().Decide(withMood(calm))
+		_, _, err := plugin.Policy().Decide(t.Context(), withMood(calm))
 		wants(t, err, "is down (it is being started)")
 		short, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		err = plugin.Wait(short)
@@ -370,7 +399,7 @@ func TestOutput(t *testing.T) {
 	if err = plugin.Wait(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err = plugin.Policy().Decide(withMood(prints)); err != nil {
+	if _, _, err = plugin.Policy().Decide(t.Context(), withMood(prints)); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"on standard output", "on standard error", "on the old standard error"} {
@@ -384,7 +413,7 @@ func TestPlain(t *testing.T) {
 	spec := specOf(t, "moody")
 	spec.Plain, spec.SHA256 = true, sumOf(t, spec.Path)
 	plugin := up(t, spec)
-	if _, _, err := plugin.Policy().Decide(withMood(calm)); err != nil {
+	if _, _, err := plugin.Policy().Decide(t.Context(), withMood(calm)); err != nil {
 		t.Error(err)
 	}
 }

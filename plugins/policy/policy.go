@@ -4,6 +4,7 @@
 package policy
 
 import (
+	"context"
 	"math"
 
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -15,8 +16,9 @@ type Policy interface {
 	Info() Info
 	// Decide returns at most one decision for each job; a job without one stays
 	// in the grid queue. The returned hint goes into the next snapshot (at most
-	// [MaxHint] bytes).
-	Decide(in Snapshot) (decisions []Decision, hint []byte, err error)
+	// [MaxHint] bytes). When ctx ends, because the peer stops or has waited for long
+	// enough, nobody reads the answer: a policy that may take long looks at it.
+	Decide(ctx context.Context, in Snapshot) (decisions []Decision, hint []byte, err error)
 }
 
 // MaxHint bounds a policy's hint, in bytes.

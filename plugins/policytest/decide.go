@@ -15,8 +15,8 @@ const maxReason = 512
 
 // decide lets the policy decide, and checks the answer against all that holds for
 // every snapshot.
-func decide(p policy.Policy, in policy.Snapshot) ([]policy.Decision, []byte, error) {
-	decisions, hint, err := p.Decide(in)
+func decide(ctx context.Context, p policy.Policy, in policy.Snapshot) ([]policy.Decision, []byte, error) {
+	decisions, hint, err := p.Decide(ctx, in)
 	if err != nil {
 		return nil, nil, fmt.Errorf("a round of %d jobs and %d sites: %w", len(in.Jobs), len(in.Sites), err)
 	}
@@ -55,8 +55,8 @@ func lawful(in *policy.Snapshot, decisions []policy.Decision, hint []byte) error
 
 // on is the rule that the answer to one snapshot is lawful.
 func on(in policy.Snapshot) func(context.Context, subject) error {
-	return func(_ context.Context, s subject) error {
-		_, _, err := decide(s, clone(in))
+	return func(ctx context.Context, s subject) error {
+		_, _, err := decide(ctx, s, clone(in))
 		return err
 	}
 }
@@ -75,8 +75,8 @@ func same(first, second []policy.Decision) error {
 }
 
 // again decides the snapshot, and compares with an earlier answer.
-func again(p policy.Policy, in policy.Snapshot, first []policy.Decision) error {
-	second, _, err := decide(p, clone(in))
+func again(ctx context.Context, p policy.Policy, in policy.Snapshot, first []policy.Decision) error {
+	second, _, err := decide(ctx, p, clone(in))
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func infoIsSound(_ context.Context, s subject) error {
 // infoStays looks again after a round, and in a new instance.
 func infoStays(ctx context.Context, s subject) error {
 	first := s.Info()
-	if _, _, err := decide(s, snapshotOf(3, 6)); err != nil {
+	if _, _, err := decide(ctx, s, snapshotOf(3, 6)); err != nil {
 		return err
 	}
 	compare := func(p policy.Policy) error {

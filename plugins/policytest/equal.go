@@ -19,12 +19,12 @@ func (s subject) samples() []policy.Snapshot {
 	return all
 }
 
-func equalWhenRepeated(_ context.Context, s subject) error {
+func equalWhenRepeated(ctx context.Context, s subject) error {
 	for _, in := range s.samples() {
-		first, _, err := decide(s, clone(in))
+		first, _, err := decide(ctx, s, clone(in))
 		for range 5 {
 			if err == nil {
-				err = again(s, in, first)
+				err = again(ctx, s, in, first)
 			}
 		}
 		if err != nil {
@@ -35,17 +35,17 @@ func equalWhenRepeated(_ context.Context, s subject) error {
 }
 
 // earlierRoundsLeaveNoTrace: a policy keeps nothing but the hint.
-func earlierRoundsLeaveNoTrace(_ context.Context, s subject) error {
+func earlierRoundsLeaveNoTrace(ctx context.Context, s subject) error {
 	in := drawn(4, 6, 30)
-	first, _, err := decide(s, clone(in))
+	first, _, err := decide(ctx, s, clone(in))
 	if err != nil {
 		return err
 	}
 	for _, other := range s.samples() {
-		if _, _, err = decide(s, other); err != nil {
+		if _, _, err = decide(ctx, s, other); err != nil {
 			return err
 		}
-		if err = again(s, in, first); err != nil {
+		if err = again(ctx, s, in, first); err != nil {
 			return err
 		}
 	}
@@ -54,11 +54,11 @@ func earlierRoundsLeaveNoTrace(_ context.Context, s subject) error {
 
 func newInstanceDecidesAlike(ctx context.Context, s subject) error {
 	for _, in := range s.samples() {
-		first, _, err := decide(s, clone(in))
+		first, _, err := decide(ctx, s, clone(in))
 		if err != nil {
 			return err
 		}
-		if err = s.another(ctx, func(p policy.Policy) error { return again(p, in, first) }); err != nil {
+		if err = s.another(ctx, func(p policy.Policy) error { return again(ctx, p, in, first) }); err != nil {
 			return err
 		}
 	}
@@ -67,12 +67,12 @@ func newInstanceDecidesAlike(ctx context.Context, s subject) error {
 
 // tiesAreStable repeats a round of nothing but ties, in which the order of a Go map
 // would show.
-func tiesAreStable(_ context.Context, s subject) error {
+func tiesAreStable(ctx context.Context, s subject) error {
 	for _, in := range []policy.Snapshot{snapshotOf(12, 24), accepting(snapshotOf(4, 12), 3, 3, 3, 3), growing(moving(snapshotOf(6, 12)))} {
-		first, _, err := decide(s, clone(in))
+		first, _, err := decide(ctx, s, clone(in))
 		for range 50 {
 			if err == nil {
-				err = again(s, in, first)
+				err = again(ctx, s, in, first)
 			}
 		}
 		if err != nil {
@@ -82,18 +82,18 @@ func tiesAreStable(_ context.Context, s subject) error {
 	return nil
 }
 
-func equalAtOnce(_ context.Context, s subject) error {
+func equalAtOnce(ctx context.Context, s subject) error {
 	inputs := s.samples()
 	firsts := make([][]policy.Decision, len(inputs))
 	for i, in := range inputs {
 		var err error
-		if firsts[i], _, err = decide(s, clone(in)); err != nil {
+		if firsts[i], _, err = decide(ctx, s, clone(in)); err != nil {
 			return err
 		}
 	}
 	return conformance.Together(8, func(i int) error {
 		for range 10 {
-			if err := again(s, inputs[i%len(inputs)], firsts[i%len(inputs)]); err != nil {
+			if err := again(ctx, s, inputs[i%len(inputs)], firsts[i%len(inputs)]); err != nil {
 				return err
 			}
 		}
@@ -101,11 +101,11 @@ func equalAtOnce(_ context.Context, s subject) error {
 	})
 }
 
-func snapshotIsLeft(_ context.Context, s subject) error {
+func snapshotIsLeft(ctx context.Context, s subject) error {
 	for _, in := range s.samples() {
 		in.Hint = []byte("a hint")
 		before := clone(in)
-		if _, _, err := s.Decide(in); err != nil {
+		if _, _, err := s.Decide(ctx, in); err != nil {
 			return err
 		}
 		if !reflect.DeepEqual(in, before) {

@@ -71,12 +71,12 @@ func cost(cfg iss.Config) policy.Policy {
 // and does not mind a foreign one.
 type hinting struct{ local.Policy }
 
-func (h hinting) Decide(in policy.Snapshot) ([]policy.Decision, []byte, error) {
+func (h hinting) Decide(ctx context.Context, in policy.Snapshot) ([]policy.Decision, []byte, error) {
 	rounds, err := strconv.Atoi(string(in.Hint))
 	if err != nil {
 		rounds = 0
 	}
-	decisions, _, err := h.Policy.Decide(in)
+	decisions, _, err := h.Policy.Decide(ctx, in)
 	return decisions, []byte(strconv.Itoa(rounds + 1)), err
 }
 
@@ -84,12 +84,12 @@ func (h hinting) Decide(in policy.Snapshot) ([]policy.Decision, []byte, error) {
 // the limits of a plugin's messages.
 type wired struct{ policy.Policy }
 
-func (w wired) Decide(in policy.Snapshot) ([]policy.Decision, []byte, error) {
+func (w wired) Decide(ctx context.Context, in policy.Snapshot) ([]policy.Decision, []byte, error) {
 	there, err := policyv1.DecodeSnapshot(policyv1.EncodeSnapshot(&in))
 	if err != nil {
 		return nil, nil, err
 	}
-	decisions, hint, err := w.Policy.Decide(there)
+	decisions, hint, err := w.Policy.Decide(ctx, there)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -115,11 +115,11 @@ func (w wrong) Info() policy.Info {
 	return w.info(w.Policy.Info())
 }
 
-func (w wrong) Decide(in policy.Snapshot) (decisions, []byte, error) {
+func (w wrong) Decide(ctx context.Context, in policy.Snapshot) (decisions, []byte, error) {
 	if w.decide == nil {
-		return w.Policy.Decide(in)
+		return w.Policy.Decide(ctx, in)
 	}
-	return w.decide(in, w.Policy.Decide)
+	return w.decide(in, func(in policy.Snapshot) (decisions, []byte, error) { return w.Policy.Decide(ctx, in) })
 }
 
 // answering changes what a right policy decides.
@@ -427,11 +427,11 @@ type remembers struct {
 	sites int
 }
 
-func (r *remembers) Decide(in policy.Snapshot) (decisions, []byte, error) {
+func (r *remembers) Decide(ctx context.Context, in policy.Snapshot) (decisions, []byte, error) {
 	other := r.sites != 0 && r.sites != len(in.Sites)
 	r.sites = len(in.Sites)
 	if other {
 		return nil, nil, nil
 	}
-	return r.Policy.Decide(in)
+	return r.Policy.Decide(ctx, in)
 }

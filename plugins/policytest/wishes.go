@@ -23,12 +23,12 @@ func applications(ctx context.Context, s subject) error {
 		random := rand.New(rand.NewPCG(seed, 2))
 		in := wishing(drawn(seed, 1+random.IntN(5), random.IntN(12)), seed)
 		before := clone(in)
-		first, _, err := decide(s, in)
+		first, _, err := decide(ctx, s, in)
 		if err == nil {
 			err = limitsKept(&in, first)
 		}
 		if err == nil {
-			err = again(s, before, first)
+			err = again(ctx, s, before, first)
 		}
 		if err != nil {
 			return fmt.Errorf("applications of snapshot %d: %w", seed, err)
@@ -46,7 +46,7 @@ func extremeWishes(ctx context.Context, s subject) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if _, _, err := decide(s, farWishing(extreme(seed), seed)); err != nil {
+		if _, _, err := decide(ctx, s, farWishing(extreme(seed), seed)); err != nil {
 			return fmt.Errorf("extreme applications of snapshot %d: %w", seed, err)
 		}
 	}

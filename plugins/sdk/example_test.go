@@ -1,6 +1,7 @@
 package sdk_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -26,7 +27,7 @@ func (p patient) Info() policy.Info {
 	}
 }
 
-func (p patient) Decide(in policy.Snapshot) ([]policy.Decision, []byte, error) {
+func (p patient) Decide(_ context.Context, in policy.Snapshot) ([]policy.Decision, []byte, error) {
 	if in.Self < 0 {
 		return nil, nil, errors.New("the own site is not among the sites")
 	}
@@ -75,7 +76,7 @@ func patientPlugin() sdk.Plugin {
 func Example() {
 	_ = func() { sdk.Main(patientPlugin()) }
 
-	decisions, _, err := patient{maxWait: protocol.Hour}.Decide(policy.Snapshot{
+	decisions, _, err := patient{maxWait: protocol.Hour}.Decide(context.Background(), policy.Snapshot{
 		Self:  1,
 		Sites: []policy.Site{{Name: "aurora", Accept: 1}, {Name: "borealis", Accept: 8}},
 		Jobs:  []policy.Job{{ID: 1, CPUs: 4}, {ID: 2, CPUs: 4}},

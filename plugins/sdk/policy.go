@@ -23,7 +23,7 @@ func (s *policyServer) Describe(context.Context, *policyv1.DescribeRequest) (*po
 }
 
 // Decide implements [policyv1.PolicyServer].
-func (s *policyServer) Decide(_ context.Context, in *policyv1.DecideRequest) (*policyv1.DecideResponse, error) {
+func (s *policyServer) Decide(ctx context.Context, in *policyv1.DecideRequest) (*policyv1.DecideResponse, error) {
 	p, err := s.made()
 	if err != nil {
 		return nil, err
@@ -32,7 +32,7 @@ func (s *policyServer) Decide(_ context.Context, in *policyv1.DecideRequest) (*p
 	if err != nil {
 		return nil, badRequest(err)
 	}
-	decisions, hint, err := p.Decide(snapshot)
+	decisions, hint, err := p.Decide(ctx, snapshot)
 	if err != nil {
 		return nil, err
 	}

@@ -34,11 +34,11 @@ func TestPlugin(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		in := drawSnapshot(t, rapid.IntRange(0, 10).Draw(t, "jobs"))
-		apart, _, err := plugin.Policy().Decide(in)
+		apart, _, err := plugin.Policy().Decide(t.Context(), in)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if within, _, _ := cheapest.New(hour).Decide(in); !slices.Equal(within, apart) {
+		if within, _, _ := cheapest.New(hour).Decide(t.Context(), in); !slices.Equal(within, apart) {
 			t.Fatalf("decided %+v in process, %+v in a process of its own", within, apart)
 		}
 	})

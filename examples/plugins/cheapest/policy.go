@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -30,7 +31,7 @@ func (p *Policy) Info() policy.Info {
 
 // Decide implements [policy.Policy]. Jobs are placed in the order of the queue. One
 // that no site takes stays in it.
-func (p *Policy) Decide(in policy.Snapshot) ([]policy.Decision, []byte, error) {
+func (p *Policy) Decide(_ context.Context, in policy.Snapshot) ([]policy.Decision, []byte, error) {
 	r := newRound(&in)
 	var decisions []policy.Decision
 	for j := range in.Jobs {

@@ -61,7 +61,7 @@ func snapshot(sites []policy.Site, quotes ...quote) policy.Snapshot {
 // decide lists the decisions as "job:site wait".
 func decide(t *testing.T, in policy.Snapshot) (placed []string, decisions []policy.Decision) {
 	t.Helper()
-	decisions, hint, err := cheapest.New(hour).Decide(in)
+	decisions, hint, err := cheapest.New(hour).Decide(t.Context(), in)
 	if err != nil || hint != nil {
 		t.Fatalf("Decide: hint %v, error %v", hint, err)
 	}
@@ -145,7 +145,7 @@ func TestNoCheaperSite(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		in := drawSnapshot(t, 1)
-		decisions, _, _ := cheapest.New(hour).Decide(in)
+		decisions, _, _ := cheapest.New(hour).Decide(t.Context(), in)
 		if len(decisions) == 0 {
 			if slices.ContainsFunc(in.AWT, func(awt protocol.Duration) bool { return awt != never }) {
 				t.Fatal("a job that could run stays in the queue")

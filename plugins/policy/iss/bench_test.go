@@ -46,7 +46,7 @@ func BenchmarkDecide(b *testing.B) {
 		b.Run(fmt.Sprintf("%d×%d×%d", size.applications, size.components, size.sites), func(b *testing.B) {
 			in, p := large(size.applications, size.components, size.sites), made(b, iss.Default())
 			for b.Loop() {
-				if _, _, err := p.Decide(in); err != nil {
+				if _, _, err := p.Decide(b.Context(), in); err != nil {
 					b.Fatal(err)
 				}
 			}

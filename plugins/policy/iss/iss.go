@@ -15,6 +15,7 @@ package iss
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -117,7 +118,7 @@ func Restore(params []policy.Param) (*Policy, error) {
 
 // Decide implements [policy.Policy]. A job that stays in the grid queue although sites
 // have quoted it has a decision for [policy.Nowhere] that says why.
-func (p *Policy) Decide(in policy.Snapshot) ([]policy.Decision, []byte, error) {
+func (p *Policy) Decide(_ context.Context, in policy.Snapshot) ([]policy.Decision, []byte, error) {
 	r := p.round(&in)
 	var decisions []policy.Decision
 	for _, a := range r.applications {

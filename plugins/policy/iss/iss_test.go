@@ -1,6 +1,7 @@
 package iss_test
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"regexp"
@@ -86,7 +87,7 @@ func made(t rapid.TB, cfg iss.Config) *iss.Policy {
 
 func decide(t rapid.TB, in policy.Snapshot) []policy.Decision {
 	t.Helper()
-	decisions, _, err := made(t, iss.Default()).Decide(in)
+	decisions, _, err := made(t, iss.Default()).Decide(context.Background(), in)
 	if err == nil {
 		err = in.Check(decisions)
 	}
@@ -178,7 +179,7 @@ func TestWaitingCountsOnce(t *testing.T) {
 	}
 	cfg := iss.Default()
 	cfg.Double = true
-	decisions, _, err := made(t, cfg).Decide(in)
+	decisions, _, err := made(t, cfg).Decide(t.Context(), in)
 	if got := placed(in, decisions); err != nil || !slices.Equal(got, []string{"0:a", "1:a"}) {
 		t.Errorf("as printed: %v, %v", got, err)
 	}
@@ -292,7 +293,7 @@ func TestReasonsAddUp(t *testing.T) {
 		}
 		cfg := iss.Default()
 		cfg.Double = double
-		decisions, _, err := made(t, cfg).Decide(in)
+		decisions, _, err := made(t, cfg).Decide(t.Context(), in)
 		if err != nil || len(decisions) != 2 {
 			t.Fatalf("got %+v, %v", decisions, err)
 		}

@@ -3,7 +3,7 @@
 package local
 
 import (
-	"fmt"
+	"context"
 
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -27,7 +27,7 @@ func (Policy) Info() policy.Info {
 
 // Decide implements [policy.Policy]. A job that its own site has declined gets no
 // decision.
-func (Policy) Decide(in policy.Snapshot) ([]policy.Decision, []byte, error) {
+func (Policy) Decide(_ context.Context, in policy.Snapshot) ([]policy.Decision, []byte, error) {
 	if in.Self < 0 {
 		return nil, nil, nil
 	}
@@ -40,7 +40,7 @@ func (Policy) Decide(in policy.Snapshot) ([]policy.Decision, []byte, error) {
 		}
 		room--
 		decisions = append(decisions, policy.Decision{
-			Job: j, Site: in.Self, Wait: wait, Reason: fmt.Sprintf("jobs stay at their own site; wait %v", wait),
+			Job: j, Site: in.Self, Wait: wait, Reason: "jobs stay at their own site; wait " + wait.Text(),
 		})
 	}
 	return decisions, nil, nil

@@ -28,7 +28,7 @@ func TestJobsStay(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			in := policy.Snapshot{Self: tt.self, Sites: sites, Jobs: make([]policy.Job, len(tt.awt)/2), AWT: tt.awt}
-			decisions, hint, err := local.New().Decide(in)
+			decisions, hint, err := local.New().Decide(t.Context(), in)
 			if err != nil || hint != nil {
 				t.Fatalf("hint %v, error %v", hint, err)
 			}

@@ -58,7 +58,7 @@ func BenchmarkDecide(b *testing.B) {
 				b.Fatal(err)
 			}
 			for b.Loop() {
-				if _, _, err = p.Decide(in); err != nil {
+				if _, _, err = p.Decide(b.Context(), in); err != nil {
 					b.Fatal(err)
 				}
 			}

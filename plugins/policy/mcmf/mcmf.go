@@ -13,6 +13,7 @@
 package mcmf
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -162,7 +163,7 @@ func Restore(params []policy.Param) (*Policy, error) {
 // Decide implements [policy.Policy]. A job that finds no room this round stays in the
 // grid queue. Of equally cheap flows the solver chooses, see [mincostflow.Solve]; the
 // hint is the solver's too.
-func (p *Policy) Decide(in policy.Snapshot) ([]policy.Decision, []byte, error) {
+func (p *Policy) Decide(_ context.Context, in policy.Snapshot) ([]policy.Decision, []byte, error) {
 	c := p.cycle(&in)
 	flow, err := mincostflow.Solve(c.problem(), in.Hint)
 	if err != nil {

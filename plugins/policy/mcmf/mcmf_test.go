@@ -68,7 +68,7 @@ func weighing(percent int) mcmf.Config {
 
 func decide(t testing.TB, cfg mcmf.Config, in policy.Snapshot) []policy.Decision {
 	t.Helper()
-	decisions, _, err := made(t, cfg).Decide(in)
+	decisions, _, err := made(t, cfg).Decide(t.Context(), in)
 	if err == nil {
 		err = in.Check(decisions)
 	}

@@ -302,7 +302,7 @@ func TestCheapestOfTheLargest(t *testing.T) {
 		m := newModel(in, cfg)
 		most, least := m.best()
 		for range 2 {
-			decisions, hint, err := p.Decide(in)
+			decisions, hint, err := p.Decide(t.Context(), in)
 			if err == nil {
 				err = in.Check(decisions)
 			}
@@ -326,7 +326,7 @@ func TestWaitsGrow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		decisions, _, err := p.Decide(in)
+		decisions, _, err := p.Decide(t.Context(), in)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -351,11 +351,11 @@ func TestOnlyDifferencesCount(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		before, _, err := p.Decide(in)
+		before, _, err := p.Decide(t.Context(), in)
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, _, err := p.Decide(in)
+		again, _, err := p.Decide(t.Context(), in)
 		if err != nil || !reflect.DeepEqual(again, before) {
 			t.Fatalf("the same snapshot gives %+v, then %+v, %v", before, again, err)
 		}
@@ -369,7 +369,7 @@ func TestOnlyDifferencesCount(t *testing.T) {
 		for j := range in.Jobs {
 			in.Jobs[j].Waited += time
 		}
-		after, _, err := p.Decide(in)
+		after, _, err := p.Decide(t.Context(), in)
 		if err != nil || !reflect.DeepEqual(after, before) {
 			t.Fatalf("%v more everywhere and %v later: %+v, was %+v, %v", money, time, after, before, err)
 		}
@@ -386,13 +386,13 @@ func TestNamesDoNotMatter(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		first, _, err := p.Decide(in)
+		first, _, err := p.Decide(t.Context(), in)
 		if err != nil {
 			t.Fatal(err)
 		}
 		order := rapid.Permutation(indices(len(in.Sites))).Draw(t, "order")
 		other := reordered(in, order)
-		second, _, err := p.Decide(other)
+		second, _, err := p.Decide(t.Context(), other)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,6 +4,7 @@
 package random
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"strconv"
@@ -48,7 +49,7 @@ func (p Policy) Info() policy.Info {
 // its id and what it has waited: what is drawn for it does not depend on the jobs around
 // it, but for those that took a site's last room. One that comes back draws anew, or it
 // would be sent for ever to a site that refuses it.
-func (p Policy) Decide(in policy.Snapshot) ([]policy.Decision, []byte, error) {
+func (p Policy) Decide(_ context.Context, in policy.Snapshot) ([]policy.Decision, []byte, error) {
 	var decisions []policy.Decision
 	sent := make([]int, len(in.Sites))
 	open := make([]int, 0, len(in.Sites))

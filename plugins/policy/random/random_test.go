@@ -1,6 +1,7 @@
 package random_test
 
 import (
+	"context"
 	"fmt"
 	"reflect"
 	"slices"
@@ -30,7 +31,7 @@ func snapshot(sites, jobs int) policy.Snapshot {
 }
 
 func decide(t interface{ Fatal(args ...any) }, seed uint64, in policy.Snapshot) []policy.Decision {
-	decisions, hint, err := random.New(random.Config{Seed: seed}).Decide(in)
+	decisions, hint, err := random.New(random.Config{Seed: seed}).Decide(context.Background(), in)
 	if err == nil {
 		err = in.Check(decisions)
 	}

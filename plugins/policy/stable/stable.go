@@ -6,6 +6,7 @@ package stable
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"strconv"
 
@@ -27,7 +28,7 @@ func (Policy) Info() policy.Info {
 // Decide implements [policy.Policy]. It is deferred acceptance with capacities: a job
 // proposes to its sites in the order of its preference; a site that has no room gives
 // up the job that it likes least. What comes out does not depend on who proposes first.
-func (Policy) Decide(in policy.Snapshot) ([]policy.Decision, []byte, error) {
+func (Policy) Decide(_ context.Context, in policy.Snapshot) ([]policy.Decision, []byte, error) {
 	m := newMatching(&in)
 	for j := range in.Jobs {
 		m.place(j)

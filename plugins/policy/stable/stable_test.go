@@ -1,6 +1,7 @@
 package stable_test
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
@@ -42,7 +43,7 @@ func snapshot(accept []int, rows ...[]quote) policy.Snapshot {
 }
 
 func decide(t interface{ Fatal(args ...any) }, in policy.Snapshot) []policy.Decision {
-	decisions, hint, err := stable.New().Decide(in)
+	decisions, hint, err := stable.New().Decide(context.Background(), in)
 	if err == nil {
 		err = in.Check(decisions)
 	}

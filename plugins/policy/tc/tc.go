@@ -4,6 +4,7 @@
 package tc
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/bits"
@@ -57,7 +58,7 @@ func (p *Policy) Info() policy.Info {
 // Decide implements [policy.Policy]. Jobs are placed in order. A quote answers
 // for its job alone, so what this round has already sent to a site is added to
 // the wait of the jobs after it.
-func (p *Policy) Decide(in policy.Snapshot) ([]policy.Decision, []byte, error) {
+func (p *Policy) Decide(_ context.Context, in policy.Snapshot) ([]policy.Decision, []byte, error) {
 	sites := make([]tally, len(in.Sites))
 	for s, site := range in.Sites {
 		sites[s] = tally{free: site.Free, accept: site.Accept}

@@ -42,7 +42,7 @@ func snapshot(sites []policy.Site, awt ...protocol.Duration) policy.Snapshot {
 // placed lists the chosen site of each decision as job:site.
 func placed(t *testing.T, epsilon protocol.Duration, in policy.Snapshot) []string {
 	t.Helper()
-	decisions, hint, err := tc.New(tc.Config{Epsilon: epsilon}).Decide(in)
+	decisions, hint, err := tc.New(tc.Config{Epsilon: epsilon}).Decide(t.Context(), in)
 	if err != nil || hint != nil {
 		t.Fatalf("Decide: hint %v, error %v", hint, err)
 	}
@@ -106,6 +106,25 @@ func TestFreeCPUsAreSharedBeforeWaits(t *testing.T) {
 	}
 }
 
+// TestReasonSaysWhatTheQuotesDoNot: what a job waits for others of its round is in its turnaround and
+// in no quote, so the reason tells it apart.
+func TestReasonSaysWhatTheQuotesDoNot(t *testing.T) {
+	t.Parallel()
+	in := snapshot([]policy.Site{site("a", 0, 2, 2), site("b", 0, 2, 2)}, 0, 90*second, 0, 90*second)
+	for epsilon, want := range map[protocol.Duration][]string{
+		0: {"least turnaround, 0:01:00", "least turnaround, 0:02:00 (0:01:00 of it behind jobs of this round)"},
+		30 * second: {
+			"least turnaround, 0:01:00",
+			"turnaround 0:02:30 within 0:00:30 of the least (0:02:00), lowest utilisation of 2 such sites (0.0 %)",
+		},
+	} {
+		decisions, _, err := tc.New(tc.Config{Epsilon: epsilon}).Decide(t.Context(), in)
+		if err != nil || len(decisions) != 2 || decisions[0].Reason != want[0] || decisions[1].Reason != want[1] {
+			t.Errorf("ε = %v: %+v, %v", epsilon, decisions, err)
+		}
+	}
+}
+
 func TestInfo(t *testing.T) {
 	t.Parallel()
 	want := policy.Info{
@@ -149,8 +168,8 @@ func TestDecideKeepsTheRules(t *testing.T) {
 		in := drawSnapshot(t)
 		before := drawnCopy(in)
 		p := tc.New(tc.Config{Epsilon: protocol.Duration(rapid.Int64Range(0, 60_000).Draw(t, "epsilon"))})
-		first, _, _ := p.Decide(in)
-		second, _, _ := p.Decide(in)
+		first, _, _ := p.Decide(t.Context(), in)
+		second, _, _ := p.Decide(t.Context(), in)
 		if !reflect.DeepEqual(first, second) {
 			t.Fatalf("two decisions differ: %v, %v", first, second)
 		}

@@ -81,11 +81,11 @@ func Alike(t *testing.T, name, config string, here policy.Policy, in policy.Snap
 	if got, want := there.Info(), here.Info(); !reflect.DeepEqual(got, want) {
 		t.Errorf("Info: got %+v, want %+v", got, want)
 	}
-	got, _, err := there.Decide(in)
+	got, _, err := there.Decide(t.Context(), in)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want, _, err := here.Decide(in); err != nil || len(got) == 0 || !reflect.DeepEqual(got, want) {
+	if want, _, err := here.Decide(t.Context(), in); err != nil || len(got) == 0 || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v, %v", got, want, err)
 	}
 }
