@@ -89,6 +89,7 @@ type Request struct {
 	WallTime Duration // the limit, after which the job is ended
 	Power    int      // that the job draws, in parts per million of what a site states; 0: not known
 	Like     uint64   // equal for jobs that are likely to draw alike, see [Likeness]; 0: not known
+	Layout   Layout   `json:",omitzero"` // of the CPUs
 }
 
 // Likeness is the same number for all jobs of one user of one site with one name, and

@@ -46,6 +46,7 @@ func (n SiteNumber) Validate() error {
 type Capacity struct {
 	CPUs        int      // of the whole machine
 	Nodes       int      // of the whole machine
+	NodeCPUs    int      `json:",omitzero"` // of the node with the most; 0: not stated
 	MemoryMB    int64    // per node; 0: not stated
 	WholeNode   bool     // a node runs one job at a time
 	MaxWallTime Duration // the longest limit accepted; 0: none
@@ -65,7 +66,7 @@ func (c *Capacity) Rescale(d Duration, mhz, mflops int) Duration {
 
 // Holds says whether a job of this shape could ever run here.
 func (c *Capacity) Holds(r Request) bool {
-	return r.CPUs <= c.CPUs && r.Nodes <= c.Nodes &&
+	return r.CPUs <= c.CPUs && r.LeastNodes() <= c.Nodes && (c.NodeCPUs <= 0 || r.NodeCPUs() <= c.NodeCPUs) &&
 		(c.MemoryMB <= 0 || r.MemoryMB <= c.MemoryMB) && (c.MaxWallTime <= 0 || r.WallTime <= c.MaxWallTime)
 }
 
@@ -75,12 +76,14 @@ func (c *Capacity) Fits(r Request) (reason string) {
 	case c.Holds(r):
 	case r.CPUs > c.CPUs:
 		return fmt.Sprintf("needs %d CPUs, the site has %d", r.CPUs, c.CPUs)
-	case r.Nodes > c.Nodes:
-		return fmt.Sprintf("needs %d nodes, the site has %d", r.Nodes, c.Nodes)
+	case r.LeastNodes() > c.Nodes:
+		return fmt.Sprintf("needs %d nodes, the site has %d", r.LeastNodes(), c.Nodes)
+	case c.NodeCPUs > 0 && r.NodeCPUs() > c.NodeCPUs:
+		return fmt.Sprintf("needs %d CPUs on one node, the largest has %d", r.NodeCPUs(), c.NodeCPUs)
 	case c.MemoryMB > 0 && r.MemoryMB > c.MemoryMB:
 		return fmt.Sprintf("needs %d MB per node, the site has %d", r.MemoryMB, c.MemoryMB)
 	case c.MaxWallTime > 0 && r.WallTime > c.MaxWallTime:
-		return fmt.Sprintf("needs %v, the site's limit is %v", r.WallTime, c.MaxWallTime)
+		return fmt.Sprintf("needs %s, the site's limit is %s", r.WallTime.Text(), c.MaxWallTime.Text())
 	}
 	return ""
 }

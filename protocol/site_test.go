@@ -55,6 +55,7 @@ func TestFits(t *testing.T) {
 	t.Parallel()
 	small := protocol.Capacity{CPUs: 16, Nodes: 4, MemoryMB: 1000, MaxWallTime: protocol.Hour}
 	open := protocol.Capacity{CPUs: 16, Nodes: 4}
+	alike := protocol.Capacity{CPUs: 16, Nodes: 4, NodeCPUs: 4}
 	for name, tt := range map[string]struct {
 		capacity protocol.Capacity
 		request  protocol.Request
@@ -64,9 +65,15 @@ func TestFits(t *testing.T) {
 		"a CPU too many":    {small, protocol.Request{CPUs: 17, WallTime: 1}, "needs 17 CPUs, the site has 16"},
 		"a node too many":   {small, protocol.Request{CPUs: 1, Nodes: 5}, "needs 5 nodes"},
 		"too much memory":   {small, protocol.Request{CPUs: 1, MemoryMB: 1001}, "needs 1001 MB"},
-		"too long":          {small, protocol.Request{CPUs: 1, WallTime: protocol.Hour + 1}, "the site's limit is 1h0m0s"},
+		"too long":          {small, protocol.Request{CPUs: 1, WallTime: protocol.Hour + 1}, "the site's limit is 1:00:00"},
 		"memory not stated": {open, protocol.Request{CPUs: 1, MemoryMB: math.MaxInt64}, ""},
 		"no limit of time":  {open, protocol.Request{CPUs: 1, WallTime: protocol.Never}, ""},
+		"a task on a node":  {alike, protocol.Request{CPUs: 8, Layout: protocol.Layout{Tasks: 2, CPUsPerTask: 4}}, ""},
+		"a task too large":  {alike, protocol.Request{CPUs: 5, Layout: protocol.Layout{CPUsPerTask: 5}}, "needs 5 CPUs on one node, the largest has 4"},
+		"tasks too close":   {alike, protocol.Request{CPUs: 6, Layout: protocol.Layout{TasksPerNode: 6}}, "needs 6 CPUs on one node"},
+		"too few nodes":     {alike, protocol.Request{CPUs: 10, Nodes: 2, Layout: protocol.Layout{Tasks: 10, MaxNodes: 2}}, "needs 5 CPUs on one node"},
+		"tasks too far":     {alike, protocol.Request{CPUs: 5, Layout: protocol.Layout{Tasks: 5, TasksPerNode: 1}}, "needs 5 nodes, the site has 4"},
+		"nodes not stated":  {open, protocol.Request{CPUs: 16, Layout: protocol.Layout{CPUsPerTask: 16}}, ""},
 		"an unknown site":   {protocol.Capacity{}, protocol.Request{CPUs: 1}, "the site has 0"},
 	} {
 		if got := tt.capacity.Fits(tt.request); (tt.why == "") != (got == "") || !strings.Contains(got, tt.why) {

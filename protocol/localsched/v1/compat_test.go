@@ -121,3 +121,20 @@ func TestWireFormOfApplicationsIsPinned(t *testing.T) {
 		func(m *localschedv1.ReserveResponse) (protocol.Instant, error) { return localschedv1.DecodeHeld(m, 9) },
 		localschedv1.EncodeHeld, 9)
 }
+
+// The fields that came with layouts.
+func TestWireFormOfLayoutsIsPinned(t *testing.T) {
+	t.Parallel()
+	at := protocol.Tag{Job: 1, Epoch: 2}
+	divided := protocol.Request{Job: 1, CPUs: 12, Nodes: 2, Layout: protocol.Layout{TasksPerNode: 3, CPUsPerTask: 2, MaxNodes: 2}}
+	stays(t, "0a0301020312030c04011a0302000022030000002a030000004206100318022002420208044200", &localschedv1.Requests{}, localschedv1.DecodeRequests, localschedv1.EncodeRequests,
+		[]protocol.Request{divided, {Job: 2, CPUs: 4, Layout: protocol.Layout{Tasks: 4}}, {Job: 3, CPUs: 1}})
+	stays(t, "0a0408011002120f0801100c1802ba01061003180220021a00220167", &localschedv1.SubmitRequest{}, localschedv1.DecodeSubmission, submitRequest(t),
+		localsched.Submission{Tag: at, Origin: "g", Payload: &protocol.Payload{}, Spec: protocol.Spec{Request: divided}})
+	stays(t, "080810024804", &localschedv1.Capacity{}, localschedv1.DecodeCapacity, localschedv1.EncodeCapacity, protocol.Capacity{CPUs: 8, Nodes: 2, NodeCPUs: 4})
+	_, err := localschedv1.DecodeRequests(&localschedv1.Requests{
+		Job: []uint64{1}, Cpus: []int64{3}, Nodes: []int64{0}, MemoryMb: []int64{0}, WallTime: []int64{1},
+		Layout: []*localschedv1.Layout{{Tasks: 2}},
+	})
+	refused(t, err, "entry 0: layout: asks for 3 CPUs, but its 2 tasks")
+}

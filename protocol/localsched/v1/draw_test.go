@@ -66,12 +66,30 @@ func drawTag(t *rapid.T) protocol.Tag {
 }
 
 func drawRequest(t *rapid.T) protocol.Request {
-	return protocol.Request{
+	return drawLayout(t, protocol.Request{
 		Job: protocol.JobID(rapid.Uint64().Draw(t, "job")), CPUs: drawCount(t), Nodes: drawCount(t),
 		MemoryMB: drawAmount(t), WallTime: drawSpan(t),
 		Power: rapid.OneOf(rapid.Just(0), rapid.IntRange(0, protocol.MaxPower)).Draw(t, "power"),
 		Like:  rapid.OneOf(rapid.Just(uint64(0)), rapid.Uint64()).Draw(t, "like"),
+	})
+}
+
+// drawLayout divides the CPUs of a job in some way, and gives it others for it.
+func drawLayout(t *rapid.T, r protocol.Request) protocol.Request {
+	few := func(what string, least int) int { return rapid.IntRange(least, 100).Draw(t, what) }
+	switch rapid.IntRange(0, 3).Draw(t, "layout") {
+	case 1:
+		r.Layout.MaxNodes = rapid.IntRange(r.Nodes, math.MaxInt32).Draw(t, "most nodes")
+	case 2:
+		r.Nodes = few("nodes", 0)
+		r.Layout = protocol.Layout{Tasks: few("tasks", max(1, r.Nodes)), CPUsPerTask: few("CPUs per task", 0), TasksPerNode: few("tasks per node", 0)}
+		r.CPUs = r.Layout.Tasks * r.CPUsPerTask()
+	case 3:
+		r.Nodes = few("nodes", 0)
+		r.Layout = protocol.Layout{TasksPerNode: few("tasks per node", 1), MaxNodes: r.Nodes}
+		r.CPUs = max(1, r.Nodes) * r.Layout.TasksPerNode
 	}
+	return r
 }
 
 func drawQueued(t *rapid.T) localsched.Queued {
@@ -92,7 +110,7 @@ func drawCapacity(t *rapid.T) protocol.Capacity {
 	return protocol.Capacity{
 		CPUs: rapid.IntRange(1, math.MaxInt32).Draw(t, "cpus"), Nodes: drawCount(t), MemoryMB: drawAmount(t),
 		WholeNode: rapid.Bool().Draw(t, "whole node"), MaxWallTime: drawSpan(t), MHz: drawCount(t), Mflops: drawCount(t),
-		Machine: drawMachine(t),
+		Machine: drawMachine(t), NodeCPUs: drawCount(t),
 	}
 }
 

@@ -15,7 +15,7 @@ func EncodeQueued(now protocol.Instant, job localsched.Queued, engine uint64) *E
 	return &EngineSubmitRequest{
 		Engine: engine, Now: int64(now), Tag: EncodeTag(job.Tag),
 		Cpus: s.cpus, Nodes: s.nodes, MemoryMb: s.memoryMB, WallTime: s.wallTime,
-		Power: s.power, Like: s.like, Since: int64(job.Since),
+		Power: s.power, Like: s.like, Since: int64(job.Since), Layout: s.layout,
 	}
 }
 
@@ -28,6 +28,7 @@ func DecodeQueued(m *EngineSubmitRequest) (protocol.Instant, localsched.Queued, 
 	}
 	request, err := readRequest(shape{
 		uint64(tag.Job), m.GetCpus(), m.GetNodes(), m.GetMemoryMb(), m.GetWallTime(), m.GetPower(), m.GetLike(),
+		m.GetLayout(),
 	})
 	if err = wire.First(err, wire.Amount("since", m.GetSince())); err != nil {
 		return 0, localsched.Queued{}, err

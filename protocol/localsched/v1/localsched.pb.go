@@ -190,7 +190,7 @@ func (x FindByTagResponse_Presence) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use FindByTagResponse_Presence.Descriptor instead.
 func (FindByTagResponse_Presence) EnumDescriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{20, 0}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{21, 0}
 }
 
 type WithdrawResponse_Withdrawal int32
@@ -242,7 +242,7 @@ func (x WithdrawResponse_Withdrawal) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use WithdrawResponse_Withdrawal.Descriptor instead.
 func (WithdrawResponse_Withdrawal) EnumDescriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{21, 0}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{22, 0}
 }
 
 // Tag identifies one placement of one job.
@@ -315,7 +315,9 @@ type Capacity struct {
 	// The same speed in Mflop/s; 0: not stated.
 	Mflops int64 `protobuf:"varint,7,opt,name=mflops,proto3" json:"mflops,omitempty"`
 	// A CPU as the model of run times sees it; absent: nothing is stated.
-	Machine       *Machine `protobuf:"bytes,8,opt,name=machine,proto3" json:"machine,omitempty"`
+	Machine *Machine `protobuf:"bytes,8,opt,name=machine,proto3" json:"machine,omitempty"`
+	// CPUs of the node with the most; 0: not stated.
+	NodeCpus      int64 `protobuf:"varint,9,opt,name=node_cpus,json=nodeCpus,proto3" json:"node_cpus,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -404,6 +406,13 @@ func (x *Capacity) GetMachine() *Machine {
 		return x.Machine
 	}
 	return nil
+}
+
+func (x *Capacity) GetNodeCpus() int64 {
+	if x != nil {
+		return x.NodeCpus
+	}
+	return 0
 }
 
 // Machine is one CPU as the model of run times sees it. What is 0 is not stated.
@@ -733,7 +742,9 @@ type Requests struct {
 	// This column and the next are absent when all their entries are 0.
 	Power []int64 `protobuf:"varint,6,rep,packed,name=power,proto3" json:"power,omitempty"`
 	// Equal for jobs that are likely to draw the same power; 0: not known.
-	Like          []uint64 `protobuf:"fixed64,7,rep,packed,name=like,proto3" json:"like,omitempty"`
+	Like []uint64 `protobuf:"fixed64,7,rep,packed,name=like,proto3" json:"like,omitempty"`
+	// One for each job, empty where it asks for CPUs alone; absent when all are empty.
+	Layout        []*Layout `protobuf:"bytes,8,rep,name=layout,proto3" json:"layout,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -817,6 +828,87 @@ func (x *Requests) GetLike() []uint64 {
 	return nil
 }
 
+func (x *Requests) GetLayout() []*Layout {
+	if x != nil {
+		return x.Layout
+	}
+	return nil
+}
+
+// Layout is how the CPUs of a job are divided into tasks and these over nodes. What is 0 was
+// not asked for.
+type Layout struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// In all.
+	Tasks int64 `protobuf:"varint,1,opt,name=tasks,proto3" json:"tasks,omitempty"`
+	// On each node, beside tasks at most.
+	TasksPerNode int64 `protobuf:"varint,2,opt,name=tasks_per_node,json=tasksPerNode,proto3" json:"tasks_per_node,omitempty"`
+	// All on one node.
+	CpusPerTask int64 `protobuf:"varint,3,opt,name=cpus_per_task,json=cpusPerTask,proto3" json:"cpus_per_task,omitempty"`
+	// That the job may have; not below the nodes that it asks for.
+	MaxNodes      int64 `protobuf:"varint,4,opt,name=max_nodes,json=maxNodes,proto3" json:"max_nodes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Layout) Reset() {
+	*x = Layout{}
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Layout) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Layout) ProtoMessage() {}
+
+func (x *Layout) ProtoReflect() protoreflect.Message {
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Layout.ProtoReflect.Descriptor instead.
+func (*Layout) Descriptor() ([]byte, []int) {
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *Layout) GetTasks() int64 {
+	if x != nil {
+		return x.Tasks
+	}
+	return 0
+}
+
+func (x *Layout) GetTasksPerNode() int64 {
+	if x != nil {
+		return x.TasksPerNode
+	}
+	return 0
+}
+
+func (x *Layout) GetCpusPerTask() int64 {
+	if x != nil {
+		return x.CpusPerTask
+	}
+	return 0
+}
+
+func (x *Layout) GetMaxNodes() int64 {
+	if x != nil {
+		return x.MaxNodes
+	}
+	return 0
+}
+
 type QuoteRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Jobs  *Requests              `protobuf:"bytes,1,opt,name=jobs,proto3" json:"jobs,omitempty"`
@@ -834,7 +926,7 @@ type QuoteRequest struct {
 
 func (x *QuoteRequest) Reset() {
 	*x = QuoteRequest{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[8]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -846,7 +938,7 @@ func (x *QuoteRequest) String() string {
 func (*QuoteRequest) ProtoMessage() {}
 
 func (x *QuoteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[8]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -859,7 +951,7 @@ func (x *QuoteRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuoteRequest.ProtoReflect.Descriptor instead.
 func (*QuoteRequest) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{8}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *QuoteRequest) GetJobs() *Requests {
@@ -920,7 +1012,7 @@ type QuoteResponse struct {
 
 func (x *QuoteResponse) Reset() {
 	*x = QuoteResponse{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[9]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -932,7 +1024,7 @@ func (x *QuoteResponse) String() string {
 func (*QuoteResponse) ProtoMessage() {}
 
 func (x *QuoteResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[9]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -945,7 +1037,7 @@ func (x *QuoteResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuoteResponse.ProtoReflect.Descriptor instead.
 func (*QuoteResponse) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{9}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *QuoteResponse) GetDeclined() []string {
@@ -1030,7 +1122,7 @@ type Term struct {
 
 func (x *Term) Reset() {
 	*x = Term{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[10]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1042,7 +1134,7 @@ func (x *Term) String() string {
 func (*Term) ProtoMessage() {}
 
 func (x *Term) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[10]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1055,7 +1147,7 @@ func (x *Term) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Term.ProtoReflect.Descriptor instead.
 func (*Term) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{10}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Term) GetName() string {
@@ -1085,7 +1177,7 @@ type Licence struct {
 
 func (x *Licence) Reset() {
 	*x = Licence{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[11]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1097,7 +1189,7 @@ func (x *Licence) String() string {
 func (*Licence) ProtoMessage() {}
 
 func (x *Licence) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[11]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1110,7 +1202,7 @@ func (x *Licence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Licence.ProtoReflect.Descriptor instead.
 func (*Licence) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{11}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Licence) GetName() string {
@@ -1166,14 +1258,16 @@ type Spec struct {
 	ComputingPpm int64 `protobuf:"varint,21,opt,name=computing_ppm,json=computingPpm,proto3" json:"computing_ppm,omitempty"`
 	// Power of its CPUs as earlier runs were measured, in parts per million of what the site
 	// states; 0: not known.
-	DrawsPpm      int64 `protobuf:"varint,22,opt,name=draws_ppm,json=drawsPpm,proto3" json:"draws_ppm,omitempty"`
+	DrawsPpm int64 `protobuf:"varint,22,opt,name=draws_ppm,json=drawsPpm,proto3" json:"draws_ppm,omitempty"`
+	// Absent: cpus is all that is asked for. So it is in the messages below.
+	Layout        *Layout `protobuf:"bytes,23,opt,name=layout,proto3" json:"layout,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Spec) Reset() {
 	*x = Spec{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[12]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1185,7 +1279,7 @@ func (x *Spec) String() string {
 func (*Spec) ProtoMessage() {}
 
 func (x *Spec) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[12]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1198,7 +1292,7 @@ func (x *Spec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Spec.ProtoReflect.Descriptor instead.
 func (*Spec) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{12}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Spec) GetJob() uint64 {
@@ -1355,6 +1449,13 @@ func (x *Spec) GetDrawsPpm() int64 {
 	return 0
 }
 
+func (x *Spec) GetLayout() *Layout {
+	if x != nil {
+		return x.Layout
+	}
+	return nil
+}
+
 type Payload struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Script []byte                 `protobuf:"bytes,1,opt,name=script,proto3" json:"script,omitempty"`
@@ -1370,7 +1471,7 @@ type Payload struct {
 
 func (x *Payload) Reset() {
 	*x = Payload{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[13]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1382,7 +1483,7 @@ func (x *Payload) String() string {
 func (*Payload) ProtoMessage() {}
 
 func (x *Payload) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[13]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1395,7 +1496,7 @@ func (x *Payload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Payload.ProtoReflect.Descriptor instead.
 func (*Payload) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{13}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Payload) GetScript() []byte {
@@ -1457,7 +1558,7 @@ type SubmitRequest struct {
 
 func (x *SubmitRequest) Reset() {
 	*x = SubmitRequest{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[14]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1469,7 +1570,7 @@ func (x *SubmitRequest) String() string {
 func (*SubmitRequest) ProtoMessage() {}
 
 func (x *SubmitRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[14]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1482,7 +1583,7 @@ func (x *SubmitRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubmitRequest.ProtoReflect.Descriptor instead.
 func (*SubmitRequest) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{14}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *SubmitRequest) GetTag() *Tag {
@@ -1539,7 +1640,7 @@ type SubmitResponse struct {
 
 func (x *SubmitResponse) Reset() {
 	*x = SubmitResponse{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[15]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1551,7 +1652,7 @@ func (x *SubmitResponse) String() string {
 func (*SubmitResponse) ProtoMessage() {}
 
 func (x *SubmitResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[15]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1564,7 +1665,7 @@ func (x *SubmitResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubmitResponse.ProtoReflect.Descriptor instead.
 func (*SubmitResponse) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{15}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *SubmitResponse) GetLocalId() string {
@@ -1590,7 +1691,7 @@ type TagRequest struct {
 
 func (x *TagRequest) Reset() {
 	*x = TagRequest{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[16]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1602,7 +1703,7 @@ func (x *TagRequest) String() string {
 func (*TagRequest) ProtoMessage() {}
 
 func (x *TagRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[16]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1615,7 +1716,7 @@ func (x *TagRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TagRequest.ProtoReflect.Descriptor instead.
 func (*TagRequest) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{16}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *TagRequest) GetTag() *Tag {
@@ -1639,14 +1740,15 @@ type ReserveRequest struct {
 	// Not before this, in ms since the Unix epoch.
 	Start int64 `protobuf:"varint,8,opt,name=start,proto3" json:"start,omitempty"`
 	// The local account that will run the job.
-	Account       string `protobuf:"bytes,9,opt,name=account,proto3" json:"account,omitempty"`
+	Account       string  `protobuf:"bytes,9,opt,name=account,proto3" json:"account,omitempty"`
+	Layout        *Layout `protobuf:"bytes,10,opt,name=layout,proto3" json:"layout,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ReserveRequest) Reset() {
 	*x = ReserveRequest{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[17]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1658,7 +1760,7 @@ func (x *ReserveRequest) String() string {
 func (*ReserveRequest) ProtoMessage() {}
 
 func (x *ReserveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[17]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1671,7 +1773,7 @@ func (x *ReserveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReserveRequest.ProtoReflect.Descriptor instead.
 func (*ReserveRequest) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{17}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ReserveRequest) GetTag() *Tag {
@@ -1737,6 +1839,13 @@ func (x *ReserveRequest) GetAccount() string {
 	return ""
 }
 
+func (x *ReserveRequest) GetLayout() *Layout {
+	if x != nil {
+		return x.Layout
+	}
+	return nil
+}
+
 type ReserveResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Since when the room is held, in ms since the Unix epoch: the first instant, not
@@ -1751,7 +1860,7 @@ type ReserveResponse struct {
 
 func (x *ReserveResponse) Reset() {
 	*x = ReserveResponse{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[18]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1763,7 +1872,7 @@ func (x *ReserveResponse) String() string {
 func (*ReserveResponse) ProtoMessage() {}
 
 func (x *ReserveResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[18]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1776,7 +1885,7 @@ func (x *ReserveResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReserveResponse.ProtoReflect.Descriptor instead.
 func (*ReserveResponse) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{18}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ReserveResponse) GetStart() int64 {
@@ -1801,7 +1910,7 @@ type ReleaseResponse struct {
 
 func (x *ReleaseResponse) Reset() {
 	*x = ReleaseResponse{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[19]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1813,7 +1922,7 @@ func (x *ReleaseResponse) String() string {
 func (*ReleaseResponse) ProtoMessage() {}
 
 func (x *ReleaseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[19]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1826,7 +1935,7 @@ func (x *ReleaseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseResponse.ProtoReflect.Descriptor instead.
 func (*ReleaseResponse) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{19}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{20}
 }
 
 type FindByTagResponse struct {
@@ -1839,7 +1948,7 @@ type FindByTagResponse struct {
 
 func (x *FindByTagResponse) Reset() {
 	*x = FindByTagResponse{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[20]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1851,7 +1960,7 @@ func (x *FindByTagResponse) String() string {
 func (*FindByTagResponse) ProtoMessage() {}
 
 func (x *FindByTagResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[20]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1864,7 +1973,7 @@ func (x *FindByTagResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FindByTagResponse.ProtoReflect.Descriptor instead.
 func (*FindByTagResponse) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{20}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *FindByTagResponse) GetPresence() FindByTagResponse_Presence {
@@ -1890,7 +1999,7 @@ type WithdrawResponse struct {
 
 func (x *WithdrawResponse) Reset() {
 	*x = WithdrawResponse{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[21]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1902,7 +2011,7 @@ func (x *WithdrawResponse) String() string {
 func (*WithdrawResponse) ProtoMessage() {}
 
 func (x *WithdrawResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[21]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1915,7 +2024,7 @@ func (x *WithdrawResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WithdrawResponse.ProtoReflect.Descriptor instead.
 func (*WithdrawResponse) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{21}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *WithdrawResponse) GetWithdrawal() WithdrawResponse_Withdrawal {
@@ -1933,7 +2042,7 @@ type KillResponse struct {
 
 func (x *KillResponse) Reset() {
 	*x = KillResponse{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[22]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1945,7 +2054,7 @@ func (x *KillResponse) String() string {
 func (*KillResponse) ProtoMessage() {}
 
 func (x *KillResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[22]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1958,7 +2067,7 @@ func (x *KillResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KillResponse.ProtoReflect.Descriptor instead.
 func (*KillResponse) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{22}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{23}
 }
 
 type ForgetResponse struct {
@@ -1969,7 +2078,7 @@ type ForgetResponse struct {
 
 func (x *ForgetResponse) Reset() {
 	*x = ForgetResponse{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[23]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1981,7 +2090,7 @@ func (x *ForgetResponse) String() string {
 func (*ForgetResponse) ProtoMessage() {}
 
 func (x *ForgetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[23]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1994,7 +2103,7 @@ func (x *ForgetResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForgetResponse.ProtoReflect.Descriptor instead.
 func (*ForgetResponse) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{23}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{24}
 }
 
 type WatchRequest struct {
@@ -2009,7 +2118,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[24]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2021,7 +2130,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[24]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2034,7 +2143,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{24}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *WatchRequest) GetAfter() string {
@@ -2064,7 +2173,7 @@ type WatchResponse struct {
 
 func (x *WatchResponse) Reset() {
 	*x = WatchResponse{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[25]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2076,7 +2185,7 @@ func (x *WatchResponse) String() string {
 func (*WatchResponse) ProtoMessage() {}
 
 func (x *WatchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[25]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2089,7 +2198,7 @@ func (x *WatchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchResponse.ProtoReflect.Descriptor instead.
 func (*WatchResponse) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{25}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *WatchResponse) GetChanges() []*Change {
@@ -2129,7 +2238,7 @@ type Change struct {
 
 func (x *Change) Reset() {
 	*x = Change{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[26]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2141,7 +2250,7 @@ func (x *Change) String() string {
 func (*Change) ProtoMessage() {}
 
 func (x *Change) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[26]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2154,7 +2263,7 @@ func (x *Change) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Change.ProtoReflect.Descriptor instead.
 func (*Change) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{26}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Change) GetTag() *Tag {
@@ -2212,7 +2321,7 @@ type Outcome struct {
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[27]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2224,7 +2333,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[27]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2237,7 +2346,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{27}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Outcome) GetState() State {
@@ -2325,7 +2434,7 @@ type Usage struct {
 
 func (x *Usage) Reset() {
 	*x = Usage{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[28]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2337,7 +2446,7 @@ func (x *Usage) String() string {
 func (*Usage) ProtoMessage() {}
 
 func (x *Usage) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[28]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2350,7 +2459,7 @@ func (x *Usage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Usage.ProtoReflect.Descriptor instead.
 func (*Usage) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{28}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Usage) GetCpuMs() int64 {
@@ -2428,7 +2537,7 @@ type File struct {
 
 func (x *File) Reset() {
 	*x = File{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[29]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2440,7 +2549,7 @@ func (x *File) String() string {
 func (*File) ProtoMessage() {}
 
 func (x *File) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[29]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2453,7 +2562,7 @@ func (x *File) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use File.ProtoReflect.Descriptor instead.
 func (*File) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{29}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *File) GetStream() Stream {
@@ -2489,7 +2598,7 @@ type FetchRequest struct {
 
 func (x *FetchRequest) Reset() {
 	*x = FetchRequest{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[30]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2501,7 +2610,7 @@ func (x *FetchRequest) String() string {
 func (*FetchRequest) ProtoMessage() {}
 
 func (x *FetchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[30]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2514,7 +2623,7 @@ func (x *FetchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchRequest.ProtoReflect.Descriptor instead.
 func (*FetchRequest) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{30}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *FetchRequest) GetTag() *Tag {
@@ -2555,7 +2664,7 @@ type FetchResponse struct {
 
 func (x *FetchResponse) Reset() {
 	*x = FetchResponse{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[31]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2567,7 +2676,7 @@ func (x *FetchResponse) String() string {
 func (*FetchResponse) ProtoMessage() {}
 
 func (x *FetchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[31]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2580,7 +2689,7 @@ func (x *FetchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchResponse.ProtoReflect.Descriptor instead.
 func (*FetchResponse) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{31}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *FetchResponse) GetData() []byte {
@@ -2599,7 +2708,7 @@ type OpenRequest struct {
 
 func (x *OpenRequest) Reset() {
 	*x = OpenRequest{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[32]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2611,7 +2720,7 @@ func (x *OpenRequest) String() string {
 func (*OpenRequest) ProtoMessage() {}
 
 func (x *OpenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[32]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2624,7 +2733,7 @@ func (x *OpenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OpenRequest.ProtoReflect.Descriptor instead.
 func (*OpenRequest) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{32}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *OpenRequest) GetCapacity() *Capacity {
@@ -2644,7 +2753,7 @@ type OpenResponse struct {
 
 func (x *OpenResponse) Reset() {
 	*x = OpenResponse{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[33]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2656,7 +2765,7 @@ func (x *OpenResponse) String() string {
 func (*OpenResponse) ProtoMessage() {}
 
 func (x *OpenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[33]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2669,7 +2778,7 @@ func (x *OpenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OpenResponse.ProtoReflect.Descriptor instead.
 func (*OpenResponse) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{33}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *OpenResponse) GetEngine() uint64 {
@@ -2691,15 +2800,16 @@ type EngineSubmitRequest struct {
 	// Since when the job has waited; 0: from now on.
 	Since int64 `protobuf:"varint,8,opt,name=since,proto3" json:"since,omitempty"`
 	// As in Requests, like the next.
-	Power         int64  `protobuf:"varint,9,opt,name=power,proto3" json:"power,omitempty"`
-	Like          uint64 `protobuf:"fixed64,10,opt,name=like,proto3" json:"like,omitempty"`
+	Power         int64   `protobuf:"varint,9,opt,name=power,proto3" json:"power,omitempty"`
+	Like          uint64  `protobuf:"fixed64,10,opt,name=like,proto3" json:"like,omitempty"`
+	Layout        *Layout `protobuf:"bytes,11,opt,name=layout,proto3" json:"layout,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *EngineSubmitRequest) Reset() {
 	*x = EngineSubmitRequest{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[34]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2711,7 +2821,7 @@ func (x *EngineSubmitRequest) String() string {
 func (*EngineSubmitRequest) ProtoMessage() {}
 
 func (x *EngineSubmitRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[34]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2724,7 +2834,7 @@ func (x *EngineSubmitRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EngineSubmitRequest.ProtoReflect.Descriptor instead.
 func (*EngineSubmitRequest) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{34}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *EngineSubmitRequest) GetEngine() uint64 {
@@ -2797,6 +2907,13 @@ func (x *EngineSubmitRequest) GetLike() uint64 {
 	return 0
 }
 
+func (x *EngineSubmitRequest) GetLayout() *Layout {
+	if x != nil {
+		return x.Layout
+	}
+	return nil
+}
+
 type EngineTagRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Engine        uint64                 `protobuf:"varint,1,opt,name=engine,proto3" json:"engine,omitempty"`
@@ -2808,7 +2925,7 @@ type EngineTagRequest struct {
 
 func (x *EngineTagRequest) Reset() {
 	*x = EngineTagRequest{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[35]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2820,7 +2937,7 @@ func (x *EngineTagRequest) String() string {
 func (*EngineTagRequest) ProtoMessage() {}
 
 func (x *EngineTagRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[35]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2833,7 +2950,7 @@ func (x *EngineTagRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EngineTagRequest.ProtoReflect.Descriptor instead.
 func (*EngineTagRequest) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{35}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *EngineTagRequest) GetEngine() uint64 {
@@ -2867,7 +2984,7 @@ type TickRequest struct {
 
 func (x *TickRequest) Reset() {
 	*x = TickRequest{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[36]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2879,7 +2996,7 @@ func (x *TickRequest) String() string {
 func (*TickRequest) ProtoMessage() {}
 
 func (x *TickRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[36]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2892,7 +3009,7 @@ func (x *TickRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TickRequest.ProtoReflect.Descriptor instead.
 func (*TickRequest) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{36}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *TickRequest) GetEngine() uint64 {
@@ -2927,7 +3044,7 @@ type ActionsResponse struct {
 
 func (x *ActionsResponse) Reset() {
 	*x = ActionsResponse{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[37]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2939,7 +3056,7 @@ func (x *ActionsResponse) String() string {
 func (*ActionsResponse) ProtoMessage() {}
 
 func (x *ActionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[37]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2952,7 +3069,7 @@ func (x *ActionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActionsResponse.ProtoReflect.Descriptor instead.
 func (*ActionsResponse) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{37}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ActionsResponse) GetStarts() []*Tag {
@@ -3002,7 +3119,7 @@ type PlanRequest struct {
 
 func (x *PlanRequest) Reset() {
 	*x = PlanRequest{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[38]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3014,7 +3131,7 @@ func (x *PlanRequest) String() string {
 func (*PlanRequest) ProtoMessage() {}
 
 func (x *PlanRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[38]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3027,7 +3144,7 @@ func (x *PlanRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanRequest.ProtoReflect.Descriptor instead.
 func (*PlanRequest) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{38}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *PlanRequest) GetEngine() uint64 {
@@ -3073,7 +3190,7 @@ type PlanResponse struct {
 
 func (x *PlanResponse) Reset() {
 	*x = PlanResponse{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[39]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3085,7 +3202,7 @@ func (x *PlanResponse) String() string {
 func (*PlanResponse) ProtoMessage() {}
 
 func (x *PlanResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[39]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3098,7 +3215,7 @@ func (x *PlanResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanResponse.ProtoReflect.Descriptor instead.
 func (*PlanResponse) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{39}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *PlanResponse) GetStart() []int64 {
@@ -3131,7 +3248,7 @@ type CloseRequest struct {
 
 func (x *CloseRequest) Reset() {
 	*x = CloseRequest{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[40]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3143,7 +3260,7 @@ func (x *CloseRequest) String() string {
 func (*CloseRequest) ProtoMessage() {}
 
 func (x *CloseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[40]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3156,7 +3273,7 @@ func (x *CloseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CloseRequest.ProtoReflect.Descriptor instead.
 func (*CloseRequest) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{40}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *CloseRequest) GetEngine() uint64 {
@@ -3174,7 +3291,7 @@ type CloseResponse struct {
 
 func (x *CloseResponse) Reset() {
 	*x = CloseResponse{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[41]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3186,7 +3303,7 @@ func (x *CloseResponse) String() string {
 func (*CloseResponse) ProtoMessage() {}
 
 func (x *CloseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[41]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3199,7 +3316,7 @@ func (x *CloseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CloseResponse.ProtoReflect.Descriptor instead.
 func (*CloseResponse) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{41}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{42}
 }
 
 var File_protocol_localsched_v1_localsched_proto protoreflect.FileDescriptor
@@ -3209,7 +3326,7 @@ const file_protocol_localsched_v1_localsched_proto_rawDesc = "" +
 	"'protocol/localsched/v1/localsched.proto\x12\x18switchyard.localsched.v1\"-\n" +
 	"\x03Tag\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\x04R\x03job\x12\x14\n" +
-	"\x05epoch\x18\x02 \x01(\rR\x05epoch\"\xfb\x01\n" +
+	"\x05epoch\x18\x02 \x01(\rR\x05epoch\"\x98\x02\n" +
 	"\bCapacity\x12\x12\n" +
 	"\x04cpus\x18\x01 \x01(\x03R\x04cpus\x12\x14\n" +
 	"\x05nodes\x18\x02 \x01(\x03R\x05nodes\x12\x1b\n" +
@@ -3219,7 +3336,8 @@ const file_protocol_localsched_v1_localsched_proto_rawDesc = "" +
 	"\rmax_wall_time\x18\x05 \x01(\x03R\vmaxWallTime\x12\x10\n" +
 	"\x03mhz\x18\x06 \x01(\x03R\x03mhz\x12\x16\n" +
 	"\x06mflops\x18\a \x01(\x03R\x06mflops\x12;\n" +
-	"\amachine\x18\b \x01(\v2!.switchyard.localsched.v1.MachineR\amachine\"\x80\x01\n" +
+	"\amachine\x18\b \x01(\v2!.switchyard.localsched.v1.MachineR\amachine\x12\x1b\n" +
+	"\tnode_cpus\x18\t \x01(\x03R\bnodeCpus\"\x80\x01\n" +
 	"\aMachine\x12\x14\n" +
 	"\x05flops\x18\x01 \x01(\x03R\x05flops\x12\x14\n" +
 	"\x05words\x18\x02 \x01(\x03R\x05words\x12\x18\n" +
@@ -3242,7 +3360,7 @@ const file_protocol_localsched_v1_localsched_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12>\n" +
 	"\bcapacity\x18\x02 \x01(\v2\".switchyard.localsched.v1.CapacityR\bcapacity\x12\"\n" +
 	"\fcapabilities\x18\x03 \x03(\tR\fcapabilities\"\r\n" +
-	"\vLoadRequest\"\xaa\x01\n" +
+	"\vLoadRequest\"\xe4\x01\n" +
 	"\bRequests\x12\x10\n" +
 	"\x03job\x18\x01 \x03(\x04R\x03job\x12\x12\n" +
 	"\x04cpus\x18\x02 \x03(\x03R\x04cpus\x12\x14\n" +
@@ -3250,7 +3368,13 @@ const file_protocol_localsched_v1_localsched_proto_rawDesc = "" +
 	"\tmemory_mb\x18\x04 \x03(\x03R\bmemoryMb\x12\x1b\n" +
 	"\twall_time\x18\x05 \x03(\x03R\bwallTime\x12\x14\n" +
 	"\x05power\x18\x06 \x03(\x03R\x05power\x12\x12\n" +
-	"\x04like\x18\a \x03(\x06R\x04like\"\xb7\x01\n" +
+	"\x04like\x18\a \x03(\x06R\x04like\x128\n" +
+	"\x06layout\x18\b \x03(\v2 .switchyard.localsched.v1.LayoutR\x06layout\"\x85\x01\n" +
+	"\x06Layout\x12\x14\n" +
+	"\x05tasks\x18\x01 \x01(\x03R\x05tasks\x12$\n" +
+	"\x0etasks_per_node\x18\x02 \x01(\x03R\ftasksPerNode\x12\"\n" +
+	"\rcpus_per_task\x18\x03 \x01(\x03R\vcpusPerTask\x12\x1b\n" +
+	"\tmax_nodes\x18\x04 \x01(\x03R\bmaxNodes\"\xb7\x01\n" +
 	"\fQuoteRequest\x126\n" +
 	"\x04jobs\x18\x01 \x01(\v2\".switchyard.localsched.v1.RequestsR\x04jobs\x128\n" +
 	"\x05ahead\x18\x02 \x01(\v2\".switchyard.localsched.v1.RequestsR\x05ahead\x12\x1f\n" +
@@ -3274,7 +3398,7 @@ const file_protocol_localsched_v1_localsched_proto_rawDesc = "" +
 	"\x06amount\x18\x02 \x03(\x12R\x06amount\"3\n" +
 	"\aLicence\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
-	"\x05count\x18\x02 \x01(\x03R\x05count\"\xd8\x04\n" +
+	"\x05count\x18\x02 \x01(\x03R\x05count\"\x92\x05\n" +
 	"\x04Spec\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\x04R\x03job\x12\x12\n" +
 	"\x04cpus\x18\x02 \x01(\x03R\x04cpus\x12\x14\n" +
@@ -3299,7 +3423,8 @@ const file_protocol_localsched_v1_localsched_proto_rawDesc = "" +
 	"expectedMs\x12#\n" +
 	"\rintensity_ppm\x18\x14 \x01(\x03R\fintensityPpm\x12#\n" +
 	"\rcomputing_ppm\x18\x15 \x01(\x03R\fcomputingPpm\x12\x1b\n" +
-	"\tdraws_ppm\x18\x16 \x01(\x03R\bdrawsPpm\"\x92\x01\n" +
+	"\tdraws_ppm\x18\x16 \x01(\x03R\bdrawsPpm\x128\n" +
+	"\x06layout\x18\x17 \x01(\v2 .switchyard.localsched.v1.LayoutR\x06layout\"\x92\x01\n" +
 	"\aPayload\x12\x16\n" +
 	"\x06script\x18\x01 \x01(\fR\x06script\x12\x12\n" +
 	"\x04args\x18\x02 \x03(\fR\x04args\x12\x10\n" +
@@ -3319,7 +3444,7 @@ const file_protocol_localsched_v1_localsched_proto_rawDesc = "" +
 	"\arefused\x18\x02 \x01(\tR\arefused\"=\n" +
 	"\n" +
 	"TagRequest\x12/\n" +
-	"\x03tag\x18\x01 \x01(\v2\x1d.switchyard.localsched.v1.TagR\x03tag\"\xff\x01\n" +
+	"\x03tag\x18\x01 \x01(\v2\x1d.switchyard.localsched.v1.TagR\x03tag\"\xb9\x02\n" +
 	"\x0eReserveRequest\x12/\n" +
 	"\x03tag\x18\x01 \x01(\v2\x1d.switchyard.localsched.v1.TagR\x03tag\x12\x12\n" +
 	"\x04cpus\x18\x02 \x01(\x03R\x04cpus\x12\x14\n" +
@@ -3329,7 +3454,9 @@ const file_protocol_localsched_v1_localsched_proto_rawDesc = "" +
 	"\x05power\x18\x06 \x01(\x03R\x05power\x12\x12\n" +
 	"\x04like\x18\a \x01(\x06R\x04like\x12\x14\n" +
 	"\x05start\x18\b \x01(\x03R\x05start\x12\x18\n" +
-	"\aaccount\x18\t \x01(\tR\aaccount\"A\n" +
+	"\aaccount\x18\t \x01(\tR\aaccount\x128\n" +
+	"\x06layout\x18\n" +
+	" \x01(\v2 .switchyard.localsched.v1.LayoutR\x06layout\"A\n" +
 	"\x0fReserveResponse\x12\x14\n" +
 	"\x05start\x18\x01 \x01(\x03R\x05start\x12\x18\n" +
 	"\arefused\x18\x02 \x01(\tR\arefused\"\x11\n" +
@@ -3398,7 +3525,7 @@ const file_protocol_localsched_v1_localsched_proto_rawDesc = "" +
 	"\vOpenRequest\x12>\n" +
 	"\bcapacity\x18\x01 \x01(\v2\".switchyard.localsched.v1.CapacityR\bcapacity\"&\n" +
 	"\fOpenResponse\x12\x16\n" +
-	"\x06engine\x18\x01 \x01(\x04R\x06engine\"\x94\x02\n" +
+	"\x06engine\x18\x01 \x01(\x04R\x06engine\"\xce\x02\n" +
 	"\x13EngineSubmitRequest\x12\x16\n" +
 	"\x06engine\x18\x01 \x01(\x04R\x06engine\x12\x10\n" +
 	"\x03now\x18\x02 \x01(\x03R\x03now\x12/\n" +
@@ -3410,7 +3537,8 @@ const file_protocol_localsched_v1_localsched_proto_rawDesc = "" +
 	"\x05since\x18\b \x01(\x03R\x05since\x12\x14\n" +
 	"\x05power\x18\t \x01(\x03R\x05power\x12\x12\n" +
 	"\x04like\x18\n" +
-	" \x01(\x06R\x04like\"m\n" +
+	" \x01(\x06R\x04like\x128\n" +
+	"\x06layout\x18\v \x01(\v2 .switchyard.localsched.v1.LayoutR\x06layout\"m\n" +
 	"\x10EngineTagRequest\x12\x16\n" +
 	"\x06engine\x18\x01 \x01(\x04R\x06engine\x12\x10\n" +
 	"\x03now\x18\x02 \x01(\x03R\x03now\x12/\n" +
@@ -3484,7 +3612,7 @@ func file_protocol_localsched_v1_localsched_proto_rawDescGZIP() []byte {
 }
 
 var file_protocol_localsched_v1_localsched_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_protocol_localsched_v1_localsched_proto_msgTypes = make([]protoimpl.MessageInfo, 42)
+var file_protocol_localsched_v1_localsched_proto_msgTypes = make([]protoimpl.MessageInfo, 43)
 var file_protocol_localsched_v1_localsched_proto_goTypes = []any{
 	(State)(0),                       // 0: switchyard.localsched.v1.State
 	(Stream)(0),                      // 1: switchyard.localsched.v1.Stream
@@ -3498,117 +3626,122 @@ var file_protocol_localsched_v1_localsched_proto_goTypes = []any{
 	(*DescribeResponse)(nil),         // 9: switchyard.localsched.v1.DescribeResponse
 	(*LoadRequest)(nil),              // 10: switchyard.localsched.v1.LoadRequest
 	(*Requests)(nil),                 // 11: switchyard.localsched.v1.Requests
-	(*QuoteRequest)(nil),             // 12: switchyard.localsched.v1.QuoteRequest
-	(*QuoteResponse)(nil),            // 13: switchyard.localsched.v1.QuoteResponse
-	(*Term)(nil),                     // 14: switchyard.localsched.v1.Term
-	(*Licence)(nil),                  // 15: switchyard.localsched.v1.Licence
-	(*Spec)(nil),                     // 16: switchyard.localsched.v1.Spec
-	(*Payload)(nil),                  // 17: switchyard.localsched.v1.Payload
-	(*SubmitRequest)(nil),            // 18: switchyard.localsched.v1.SubmitRequest
-	(*SubmitResponse)(nil),           // 19: switchyard.localsched.v1.SubmitResponse
-	(*TagRequest)(nil),               // 20: switchyard.localsched.v1.TagRequest
-	(*ReserveRequest)(nil),           // 21: switchyard.localsched.v1.ReserveRequest
-	(*ReserveResponse)(nil),          // 22: switchyard.localsched.v1.ReserveResponse
-	(*ReleaseResponse)(nil),          // 23: switchyard.localsched.v1.ReleaseResponse
-	(*FindByTagResponse)(nil),        // 24: switchyard.localsched.v1.FindByTagResponse
-	(*WithdrawResponse)(nil),         // 25: switchyard.localsched.v1.WithdrawResponse
-	(*KillResponse)(nil),             // 26: switchyard.localsched.v1.KillResponse
-	(*ForgetResponse)(nil),           // 27: switchyard.localsched.v1.ForgetResponse
-	(*WatchRequest)(nil),             // 28: switchyard.localsched.v1.WatchRequest
-	(*WatchResponse)(nil),            // 29: switchyard.localsched.v1.WatchResponse
-	(*Change)(nil),                   // 30: switchyard.localsched.v1.Change
-	(*Outcome)(nil),                  // 31: switchyard.localsched.v1.Outcome
-	(*Usage)(nil),                    // 32: switchyard.localsched.v1.Usage
-	(*File)(nil),                     // 33: switchyard.localsched.v1.File
-	(*FetchRequest)(nil),             // 34: switchyard.localsched.v1.FetchRequest
-	(*FetchResponse)(nil),            // 35: switchyard.localsched.v1.FetchResponse
-	(*OpenRequest)(nil),              // 36: switchyard.localsched.v1.OpenRequest
-	(*OpenResponse)(nil),             // 37: switchyard.localsched.v1.OpenResponse
-	(*EngineSubmitRequest)(nil),      // 38: switchyard.localsched.v1.EngineSubmitRequest
-	(*EngineTagRequest)(nil),         // 39: switchyard.localsched.v1.EngineTagRequest
-	(*TickRequest)(nil),              // 40: switchyard.localsched.v1.TickRequest
-	(*ActionsResponse)(nil),          // 41: switchyard.localsched.v1.ActionsResponse
-	(*PlanRequest)(nil),              // 42: switchyard.localsched.v1.PlanRequest
-	(*PlanResponse)(nil),             // 43: switchyard.localsched.v1.PlanResponse
-	(*CloseRequest)(nil),             // 44: switchyard.localsched.v1.CloseRequest
-	(*CloseResponse)(nil),            // 45: switchyard.localsched.v1.CloseResponse
+	(*Layout)(nil),                   // 12: switchyard.localsched.v1.Layout
+	(*QuoteRequest)(nil),             // 13: switchyard.localsched.v1.QuoteRequest
+	(*QuoteResponse)(nil),            // 14: switchyard.localsched.v1.QuoteResponse
+	(*Term)(nil),                     // 15: switchyard.localsched.v1.Term
+	(*Licence)(nil),                  // 16: switchyard.localsched.v1.Licence
+	(*Spec)(nil),                     // 17: switchyard.localsched.v1.Spec
+	(*Payload)(nil),                  // 18: switchyard.localsched.v1.Payload
+	(*SubmitRequest)(nil),            // 19: switchyard.localsched.v1.SubmitRequest
+	(*SubmitResponse)(nil),           // 20: switchyard.localsched.v1.SubmitResponse
+	(*TagRequest)(nil),               // 21: switchyard.localsched.v1.TagRequest
+	(*ReserveRequest)(nil),           // 22: switchyard.localsched.v1.ReserveRequest
+	(*ReserveResponse)(nil),          // 23: switchyard.localsched.v1.ReserveResponse
+	(*ReleaseResponse)(nil),          // 24: switchyard.localsched.v1.ReleaseResponse
+	(*FindByTagResponse)(nil),        // 25: switchyard.localsched.v1.FindByTagResponse
+	(*WithdrawResponse)(nil),         // 26: switchyard.localsched.v1.WithdrawResponse
+	(*KillResponse)(nil),             // 27: switchyard.localsched.v1.KillResponse
+	(*ForgetResponse)(nil),           // 28: switchyard.localsched.v1.ForgetResponse
+	(*WatchRequest)(nil),             // 29: switchyard.localsched.v1.WatchRequest
+	(*WatchResponse)(nil),            // 30: switchyard.localsched.v1.WatchResponse
+	(*Change)(nil),                   // 31: switchyard.localsched.v1.Change
+	(*Outcome)(nil),                  // 32: switchyard.localsched.v1.Outcome
+	(*Usage)(nil),                    // 33: switchyard.localsched.v1.Usage
+	(*File)(nil),                     // 34: switchyard.localsched.v1.File
+	(*FetchRequest)(nil),             // 35: switchyard.localsched.v1.FetchRequest
+	(*FetchResponse)(nil),            // 36: switchyard.localsched.v1.FetchResponse
+	(*OpenRequest)(nil),              // 37: switchyard.localsched.v1.OpenRequest
+	(*OpenResponse)(nil),             // 38: switchyard.localsched.v1.OpenResponse
+	(*EngineSubmitRequest)(nil),      // 39: switchyard.localsched.v1.EngineSubmitRequest
+	(*EngineTagRequest)(nil),         // 40: switchyard.localsched.v1.EngineTagRequest
+	(*TickRequest)(nil),              // 41: switchyard.localsched.v1.TickRequest
+	(*ActionsResponse)(nil),          // 42: switchyard.localsched.v1.ActionsResponse
+	(*PlanRequest)(nil),              // 43: switchyard.localsched.v1.PlanRequest
+	(*PlanResponse)(nil),             // 44: switchyard.localsched.v1.PlanResponse
+	(*CloseRequest)(nil),             // 45: switchyard.localsched.v1.CloseRequest
+	(*CloseResponse)(nil),            // 46: switchyard.localsched.v1.CloseResponse
 }
 var file_protocol_localsched_v1_localsched_proto_depIdxs = []int32{
 	6,  // 0: switchyard.localsched.v1.Capacity.machine:type_name -> switchyard.localsched.v1.Machine
 	5,  // 1: switchyard.localsched.v1.DescribeResponse.capacity:type_name -> switchyard.localsched.v1.Capacity
-	11, // 2: switchyard.localsched.v1.QuoteRequest.jobs:type_name -> switchyard.localsched.v1.Requests
-	11, // 3: switchyard.localsched.v1.QuoteRequest.ahead:type_name -> switchyard.localsched.v1.Requests
-	14, // 4: switchyard.localsched.v1.QuoteResponse.terms:type_name -> switchyard.localsched.v1.Term
-	15, // 5: switchyard.localsched.v1.Spec.licences:type_name -> switchyard.localsched.v1.Licence
-	4,  // 6: switchyard.localsched.v1.SubmitRequest.tag:type_name -> switchyard.localsched.v1.Tag
-	16, // 7: switchyard.localsched.v1.SubmitRequest.spec:type_name -> switchyard.localsched.v1.Spec
-	17, // 8: switchyard.localsched.v1.SubmitRequest.payload:type_name -> switchyard.localsched.v1.Payload
-	4,  // 9: switchyard.localsched.v1.TagRequest.tag:type_name -> switchyard.localsched.v1.Tag
-	4,  // 10: switchyard.localsched.v1.ReserveRequest.tag:type_name -> switchyard.localsched.v1.Tag
-	2,  // 11: switchyard.localsched.v1.FindByTagResponse.presence:type_name -> switchyard.localsched.v1.FindByTagResponse.Presence
-	3,  // 12: switchyard.localsched.v1.WithdrawResponse.withdrawal:type_name -> switchyard.localsched.v1.WithdrawResponse.Withdrawal
-	30, // 13: switchyard.localsched.v1.WatchResponse.changes:type_name -> switchyard.localsched.v1.Change
-	7,  // 14: switchyard.localsched.v1.WatchResponse.load:type_name -> switchyard.localsched.v1.MachineLoad
-	4,  // 15: switchyard.localsched.v1.Change.tag:type_name -> switchyard.localsched.v1.Tag
-	0,  // 16: switchyard.localsched.v1.Change.state:type_name -> switchyard.localsched.v1.State
-	31, // 17: switchyard.localsched.v1.Change.outcome:type_name -> switchyard.localsched.v1.Outcome
-	0,  // 18: switchyard.localsched.v1.Outcome.state:type_name -> switchyard.localsched.v1.State
-	33, // 19: switchyard.localsched.v1.Outcome.files:type_name -> switchyard.localsched.v1.File
-	32, // 20: switchyard.localsched.v1.Outcome.usage:type_name -> switchyard.localsched.v1.Usage
-	1,  // 21: switchyard.localsched.v1.File.stream:type_name -> switchyard.localsched.v1.Stream
-	4,  // 22: switchyard.localsched.v1.FetchRequest.tag:type_name -> switchyard.localsched.v1.Tag
-	1,  // 23: switchyard.localsched.v1.FetchRequest.stream:type_name -> switchyard.localsched.v1.Stream
-	5,  // 24: switchyard.localsched.v1.OpenRequest.capacity:type_name -> switchyard.localsched.v1.Capacity
-	4,  // 25: switchyard.localsched.v1.EngineSubmitRequest.tag:type_name -> switchyard.localsched.v1.Tag
-	4,  // 26: switchyard.localsched.v1.EngineTagRequest.tag:type_name -> switchyard.localsched.v1.Tag
-	4,  // 27: switchyard.localsched.v1.ActionsResponse.starts:type_name -> switchyard.localsched.v1.Tag
-	4,  // 28: switchyard.localsched.v1.ActionsResponse.kills:type_name -> switchyard.localsched.v1.Tag
-	7,  // 29: switchyard.localsched.v1.ActionsResponse.load:type_name -> switchyard.localsched.v1.MachineLoad
-	11, // 30: switchyard.localsched.v1.PlanRequest.ahead:type_name -> switchyard.localsched.v1.Requests
-	11, // 31: switchyard.localsched.v1.PlanRequest.jobs:type_name -> switchyard.localsched.v1.Requests
-	8,  // 32: switchyard.localsched.v1.Scheduler.Describe:input_type -> switchyard.localsched.v1.DescribeRequest
-	10, // 33: switchyard.localsched.v1.Scheduler.Load:input_type -> switchyard.localsched.v1.LoadRequest
-	12, // 34: switchyard.localsched.v1.Scheduler.Quote:input_type -> switchyard.localsched.v1.QuoteRequest
-	18, // 35: switchyard.localsched.v1.Scheduler.Submit:input_type -> switchyard.localsched.v1.SubmitRequest
-	20, // 36: switchyard.localsched.v1.Scheduler.FindByTag:input_type -> switchyard.localsched.v1.TagRequest
-	20, // 37: switchyard.localsched.v1.Scheduler.Withdraw:input_type -> switchyard.localsched.v1.TagRequest
-	20, // 38: switchyard.localsched.v1.Scheduler.Kill:input_type -> switchyard.localsched.v1.TagRequest
-	28, // 39: switchyard.localsched.v1.Scheduler.Watch:input_type -> switchyard.localsched.v1.WatchRequest
-	34, // 40: switchyard.localsched.v1.Scheduler.Fetch:input_type -> switchyard.localsched.v1.FetchRequest
-	20, // 41: switchyard.localsched.v1.Scheduler.Forget:input_type -> switchyard.localsched.v1.TagRequest
-	21, // 42: switchyard.localsched.v1.Scheduler.Reserve:input_type -> switchyard.localsched.v1.ReserveRequest
-	20, // 43: switchyard.localsched.v1.Scheduler.Release:input_type -> switchyard.localsched.v1.TagRequest
-	36, // 44: switchyard.localsched.v1.Engine.Open:input_type -> switchyard.localsched.v1.OpenRequest
-	38, // 45: switchyard.localsched.v1.Engine.Submit:input_type -> switchyard.localsched.v1.EngineSubmitRequest
-	39, // 46: switchyard.localsched.v1.Engine.Withdraw:input_type -> switchyard.localsched.v1.EngineTagRequest
-	39, // 47: switchyard.localsched.v1.Engine.Finished:input_type -> switchyard.localsched.v1.EngineTagRequest
-	40, // 48: switchyard.localsched.v1.Engine.Tick:input_type -> switchyard.localsched.v1.TickRequest
-	42, // 49: switchyard.localsched.v1.Engine.Plan:input_type -> switchyard.localsched.v1.PlanRequest
-	44, // 50: switchyard.localsched.v1.Engine.Close:input_type -> switchyard.localsched.v1.CloseRequest
-	9,  // 51: switchyard.localsched.v1.Scheduler.Describe:output_type -> switchyard.localsched.v1.DescribeResponse
-	7,  // 52: switchyard.localsched.v1.Scheduler.Load:output_type -> switchyard.localsched.v1.MachineLoad
-	13, // 53: switchyard.localsched.v1.Scheduler.Quote:output_type -> switchyard.localsched.v1.QuoteResponse
-	19, // 54: switchyard.localsched.v1.Scheduler.Submit:output_type -> switchyard.localsched.v1.SubmitResponse
-	24, // 55: switchyard.localsched.v1.Scheduler.FindByTag:output_type -> switchyard.localsched.v1.FindByTagResponse
-	25, // 56: switchyard.localsched.v1.Scheduler.Withdraw:output_type -> switchyard.localsched.v1.WithdrawResponse
-	26, // 57: switchyard.localsched.v1.Scheduler.Kill:output_type -> switchyard.localsched.v1.KillResponse
-	29, // 58: switchyard.localsched.v1.Scheduler.Watch:output_type -> switchyard.localsched.v1.WatchResponse
-	35, // 59: switchyard.localsched.v1.Scheduler.Fetch:output_type -> switchyard.localsched.v1.FetchResponse
-	27, // 60: switchyard.localsched.v1.Scheduler.Forget:output_type -> switchyard.localsched.v1.ForgetResponse
-	22, // 61: switchyard.localsched.v1.Scheduler.Reserve:output_type -> switchyard.localsched.v1.ReserveResponse
-	23, // 62: switchyard.localsched.v1.Scheduler.Release:output_type -> switchyard.localsched.v1.ReleaseResponse
-	37, // 63: switchyard.localsched.v1.Engine.Open:output_type -> switchyard.localsched.v1.OpenResponse
-	41, // 64: switchyard.localsched.v1.Engine.Submit:output_type -> switchyard.localsched.v1.ActionsResponse
-	41, // 65: switchyard.localsched.v1.Engine.Withdraw:output_type -> switchyard.localsched.v1.ActionsResponse
-	41, // 66: switchyard.localsched.v1.Engine.Finished:output_type -> switchyard.localsched.v1.ActionsResponse
-	41, // 67: switchyard.localsched.v1.Engine.Tick:output_type -> switchyard.localsched.v1.ActionsResponse
-	43, // 68: switchyard.localsched.v1.Engine.Plan:output_type -> switchyard.localsched.v1.PlanResponse
-	45, // 69: switchyard.localsched.v1.Engine.Close:output_type -> switchyard.localsched.v1.CloseResponse
-	51, // [51:70] is the sub-list for method output_type
-	32, // [32:51] is the sub-list for method input_type
-	32, // [32:32] is the sub-list for extension type_name
-	32, // [32:32] is the sub-list for extension extendee
-	0,  // [0:32] is the sub-list for field type_name
+	12, // 2: switchyard.localsched.v1.Requests.layout:type_name -> switchyard.localsched.v1.Layout
+	11, // 3: switchyard.localsched.v1.QuoteRequest.jobs:type_name -> switchyard.localsched.v1.Requests
+	11, // 4: switchyard.localsched.v1.QuoteRequest.ahead:type_name -> switchyard.localsched.v1.Requests
+	15, // 5: switchyard.localsched.v1.QuoteResponse.terms:type_name -> switchyard.localsched.v1.Term
+	16, // 6: switchyard.localsched.v1.Spec.licences:type_name -> switchyard.localsched.v1.Licence
+	12, // 7: switchyard.localsched.v1.Spec.layout:type_name -> switchyard.localsched.v1.Layout
+	4,  // 8: switchyard.localsched.v1.SubmitRequest.tag:type_name -> switchyard.localsched.v1.Tag
+	17, // 9: switchyard.localsched.v1.SubmitRequest.spec:type_name -> switchyard.localsched.v1.Spec
+	18, // 10: switchyard.localsched.v1.SubmitRequest.payload:type_name -> switchyard.localsched.v1.Payload
+	4,  // 11: switchyard.localsched.v1.TagRequest.tag:type_name -> switchyard.localsched.v1.Tag
+	4,  // 12: switchyard.localsched.v1.ReserveRequest.tag:type_name -> switchyard.localsched.v1.Tag
+	12, // 13: switchyard.localsched.v1.ReserveRequest.layout:type_name -> switchyard.localsched.v1.Layout
+	2,  // 14: switchyard.localsched.v1.FindByTagResponse.presence:type_name -> switchyard.localsched.v1.FindByTagResponse.Presence
+	3,  // 15: switchyard.localsched.v1.WithdrawResponse.withdrawal:type_name -> switchyard.localsched.v1.WithdrawResponse.Withdrawal
+	31, // 16: switchyard.localsched.v1.WatchResponse.changes:type_name -> switchyard.localsched.v1.Change
+	7,  // 17: switchyard.localsched.v1.WatchResponse.load:type_name -> switchyard.localsched.v1.MachineLoad
+	4,  // 18: switchyard.localsched.v1.Change.tag:type_name -> switchyard.localsched.v1.Tag
+	0,  // 19: switchyard.localsched.v1.Change.state:type_name -> switchyard.localsched.v1.State
+	32, // 20: switchyard.localsched.v1.Change.outcome:type_name -> switchyard.localsched.v1.Outcome
+	0,  // 21: switchyard.localsched.v1.Outcome.state:type_name -> switchyard.localsched.v1.State
+	34, // 22: switchyard.localsched.v1.Outcome.files:type_name -> switchyard.localsched.v1.File
+	33, // 23: switchyard.localsched.v1.Outcome.usage:type_name -> switchyard.localsched.v1.Usage
+	1,  // 24: switchyard.localsched.v1.File.stream:type_name -> switchyard.localsched.v1.Stream
+	4,  // 25: switchyard.localsched.v1.FetchRequest.tag:type_name -> switchyard.localsched.v1.Tag
+	1,  // 26: switchyard.localsched.v1.FetchRequest.stream:type_name -> switchyard.localsched.v1.Stream
+	5,  // 27: switchyard.localsched.v1.OpenRequest.capacity:type_name -> switchyard.localsched.v1.Capacity
+	4,  // 28: switchyard.localsched.v1.EngineSubmitRequest.tag:type_name -> switchyard.localsched.v1.Tag
+	12, // 29: switchyard.localsched.v1.EngineSubmitRequest.layout:type_name -> switchyard.localsched.v1.Layout
+	4,  // 30: switchyard.localsched.v1.EngineTagRequest.tag:type_name -> switchyard.localsched.v1.Tag
+	4,  // 31: switchyard.localsched.v1.ActionsResponse.starts:type_name -> switchyard.localsched.v1.Tag
+	4,  // 32: switchyard.localsched.v1.ActionsResponse.kills:type_name -> switchyard.localsched.v1.Tag
+	7,  // 33: switchyard.localsched.v1.ActionsResponse.load:type_name -> switchyard.localsched.v1.MachineLoad
+	11, // 34: switchyard.localsched.v1.PlanRequest.ahead:type_name -> switchyard.localsched.v1.Requests
+	11, // 35: switchyard.localsched.v1.PlanRequest.jobs:type_name -> switchyard.localsched.v1.Requests
+	8,  // 36: switchyard.localsched.v1.Scheduler.Describe:input_type -> switchyard.localsched.v1.DescribeRequest
+	10, // 37: switchyard.localsched.v1.Scheduler.Load:input_type -> switchyard.localsched.v1.LoadRequest
+	13, // 38: switchyard.localsched.v1.Scheduler.Quote:input_type -> switchyard.localsched.v1.QuoteRequest
+	19, // 39: switchyard.localsched.v1.Scheduler.Submit:input_type -> switchyard.localsched.v1.SubmitRequest
+	21, // 40: switchyard.localsched.v1.Scheduler.FindByTag:input_type -> switchyard.localsched.v1.TagRequest
+	21, // 41: switchyard.localsched.v1.Scheduler.Withdraw:input_type -> switchyard.localsched.v1.TagRequest
+	21, // 42: switchyard.localsched.v1.Scheduler.Kill:input_type -> switchyard.localsched.v1.TagRequest
+	29, // 43: switchyard.localsched.v1.Scheduler.Watch:input_type -> switchyard.localsched.v1.WatchRequest
+	35, // 44: switchyard.localsched.v1.Scheduler.Fetch:input_type -> switchyard.localsched.v1.FetchRequest
+	21, // 45: switchyard.localsched.v1.Scheduler.Forget:input_type -> switchyard.localsched.v1.TagRequest
+	22, // 46: switchyard.localsched.v1.Scheduler.Reserve:input_type -> switchyard.localsched.v1.ReserveRequest
+	21, // 47: switchyard.localsched.v1.Scheduler.Release:input_type -> switchyard.localsched.v1.TagRequest
+	37, // 48: switchyard.localsched.v1.Engine.Open:input_type -> switchyard.localsched.v1.OpenRequest
+	39, // 49: switchyard.localsched.v1.Engine.Submit:input_type -> switchyard.localsched.v1.EngineSubmitRequest
+	40, // 50: switchyard.localsched.v1.Engine.Withdraw:input_type -> switchyard.localsched.v1.EngineTagRequest
+	40, // 51: switchyard.localsched.v1.Engine.Finished:input_type -> switchyard.localsched.v1.EngineTagRequest
+	41, // 52: switchyard.localsched.v1.Engine.Tick:input_type -> switchyard.localsched.v1.TickRequest
+	43, // 53: switchyard.localsched.v1.Engine.Plan:input_type -> switchyard.localsched.v1.PlanRequest
+	45, // 54: switchyard.localsched.v1.Engine.Close:input_type -> switchyard.localsched.v1.CloseRequest
+	9,  // 55: switchyard.localsched.v1.Scheduler.Describe:output_type -> switchyard.localsched.v1.DescribeResponse
+	7,  // 56: switchyard.localsched.v1.Scheduler.Load:output_type -> switchyard.localsched.v1.MachineLoad
+	14, // 57: switchyard.localsched.v1.Scheduler.Quote:output_type -> switchyard.localsched.v1.QuoteResponse
+	20, // 58: switchyard.localsched.v1.Scheduler.Submit:output_type -> switchyard.localsched.v1.SubmitResponse
+	25, // 59: switchyard.localsched.v1.Scheduler.FindByTag:output_type -> switchyard.localsched.v1.FindByTagResponse
+	26, // 60: switchyard.localsched.v1.Scheduler.Withdraw:output_type -> switchyard.localsched.v1.WithdrawResponse
+	27, // 61: switchyard.localsched.v1.Scheduler.Kill:output_type -> switchyard.localsched.v1.KillResponse
+	30, // 62: switchyard.localsched.v1.Scheduler.Watch:output_type -> switchyard.localsched.v1.WatchResponse
+	36, // 63: switchyard.localsched.v1.Scheduler.Fetch:output_type -> switchyard.localsched.v1.FetchResponse
+	28, // 64: switchyard.localsched.v1.Scheduler.Forget:output_type -> switchyard.localsched.v1.ForgetResponse
+	23, // 65: switchyard.localsched.v1.Scheduler.Reserve:output_type -> switchyard.localsched.v1.ReserveResponse
+	24, // 66: switchyard.localsched.v1.Scheduler.Release:output_type -> switchyard.localsched.v1.ReleaseResponse
+	38, // 67: switchyard.localsched.v1.Engine.Open:output_type -> switchyard.localsched.v1.OpenResponse
+	42, // 68: switchyard.localsched.v1.Engine.Submit:output_type -> switchyard.localsched.v1.ActionsResponse
+	42, // 69: switchyard.localsched.v1.Engine.Withdraw:output_type -> switchyard.localsched.v1.ActionsResponse
+	42, // 70: switchyard.localsched.v1.Engine.Finished:output_type -> switchyard.localsched.v1.ActionsResponse
+	42, // 71: switchyard.localsched.v1.Engine.Tick:output_type -> switchyard.localsched.v1.ActionsResponse
+	44, // 72: switchyard.localsched.v1.Engine.Plan:output_type -> switchyard.localsched.v1.PlanResponse
+	46, // 73: switchyard.localsched.v1.Engine.Close:output_type -> switchyard.localsched.v1.CloseResponse
+	55, // [55:74] is the sub-list for method output_type
+	36, // [36:55] is the sub-list for method input_type
+	36, // [36:36] is the sub-list for extension type_name
+	36, // [36:36] is the sub-list for extension extendee
+	0,  // [0:36] is the sub-list for field type_name
 }
 
 func init() { file_protocol_localsched_v1_localsched_proto_init() }
@@ -3622,7 +3755,7 @@ func file_protocol_localsched_v1_localsched_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_protocol_localsched_v1_localsched_proto_rawDesc), len(file_protocol_localsched_v1_localsched_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   42,
+			NumMessages:   43,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

@@ -13,7 +13,7 @@ func EncodeCapacity(c protocol.Capacity) *Capacity {
 	return &Capacity{
 		Cpus: int64(c.CPUs), Nodes: int64(c.Nodes), MemoryMb: c.MemoryMB, WholeNode: c.WholeNode,
 		MaxWallTime: wire.EncodeSpan(c.MaxWallTime), Mhz: int64(c.MHz), Mflops: int64(c.Mflops),
-		Machine: wireMachine(c.Machine),
+		Machine: wireMachine(c.Machine), NodeCpus: int64(c.NodeCPUs),
 	}
 }
 
@@ -43,11 +43,12 @@ func DecodeCapacity(m *Capacity) (protocol.Capacity, error) {
 		wire.Count("mhz", m.GetMhz()),
 		wire.Count("mflops", m.GetMflops()),
 		wire.Machine("machine", machine),
+		wire.Count("node_cpus", m.GetNodeCpus()),
 	)); err != nil {
 		return protocol.Capacity{}, err
 	}
 	return protocol.Capacity{
-		CPUs: int(m.GetCpus()), Nodes: int(m.GetNodes()), MemoryMB: m.GetMemoryMb(), WholeNode: m.GetWholeNode(),
+		CPUs: int(m.GetCpus()), Nodes: int(m.GetNodes()), NodeCPUs: int(m.GetNodeCpus()), MemoryMB: m.GetMemoryMb(), WholeNode: m.GetWholeNode(),
 		MaxWallTime: wire.DecodeSpan(m.GetMaxWallTime()), MHz: int(m.GetMhz()),
 		Mflops: int(m.GetMflops()), Machine: machine,
 	}, nil

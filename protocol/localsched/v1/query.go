@@ -29,15 +29,17 @@ func DecodeRequests(m *Requests) ([]protocol.Request, error) {
 		wire.Length("wall_time", len(m.GetWallTime()), n),
 		wire.SparseLength("power", len(m.GetPower()), n),
 		wire.SparseLength("like", len(m.GetLike()), n),
+		wire.SparseLength("layout", len(m.GetLayout()), n),
 	); err != nil || n == 0 {
 		return nil, err
 	}
 	jobs := make([]protocol.Request, n)
-	powers, likes := wire.Dense(m.GetPower(), n), wire.Dense(m.GetLike(), n)
+	powers, likes, layouts := wire.Dense(m.GetPower(), n), wire.Dense(m.GetLike(), n), wire.Dense(m.GetLayout(), n)
 	for i := range jobs {
 		var err error
 		jobs[i], err = readRequest(shape{
 			m.GetJob()[i], m.GetCpus()[i], m.GetNodes()[i], m.GetMemoryMb()[i], m.GetWallTime()[i], powers[i], likes[i],
+			layouts[i],
 		})
 		if err != nil {
 			return nil, fmt.Errorf("entry %d: %w", i, err)
@@ -93,18 +95,24 @@ func newRequests(n int) *Requests {
 	return &Requests{
 		Job: make([]uint64, n), Cpus: make([]int64, n), Nodes: make([]int64, n),
 		MemoryMb: make([]int64, n), WallTime: make([]int64, n), Power: make([]int64, n), Like: make([]uint64, n),
+		Layout: make([]*Layout, n),
 	}
 }
 
 func (x *Requests) set(i int, r *protocol.Request) {
 	s := shapeOf(r)
 	x.Job[i], x.Cpus[i], x.Nodes[i], x.MemoryMb[i], x.WallTime[i] = s.job, s.cpus, s.nodes, s.memoryMB, s.wallTime
-	x.Power[i], x.Like[i] = s.power, s.like
+	x.Power[i], x.Like[i], x.Layout[i] = s.power, s.like, s.layout
 }
 
 // sparse leaves out the columns that say nothing.
 func (x *Requests) sparse() *Requests {
-	x.Power, x.Like = wire.Sparse(x.GetPower()), wire.Sparse(x.GetLike())
+	x.Power, x.Like, x.Layout = wire.Sparse(x.GetPower()), wire.Sparse(x.GetLike()), wire.Sparse(x.GetLayout())
+	for i, layout := range x.GetLayout() {
+		if layout == nil {
+			x.Layout[i] = &Layout{} // a list has no place for nothing
+		}
+	}
 	return x
 }
 
@@ -113,10 +121,24 @@ type shape struct {
 	job                                    uint64
 	cpus, nodes, memoryMB, wallTime, power int64
 	like                                   uint64
+	layout                                 *Layout // nil: it says nothing
 }
 
 func shapeOf(r *protocol.Request) shape {
-	return shape{uint64(r.Job), int64(r.CPUs), int64(r.Nodes), r.MemoryMB, wire.EncodeSpan(r.WallTime), int64(r.Power), r.Like}
+	return shape{
+		uint64(r.Job), int64(r.CPUs), int64(r.Nodes), r.MemoryMB, wire.EncodeSpan(r.WallTime), int64(r.Power), r.Like,
+		wireLayout(r.Layout),
+	}
+}
+
+// wireLayout leaves out what says nothing.
+func wireLayout(l protocol.Layout) *Layout {
+	if l == (protocol.Layout{}) {
+		return nil
+	}
+	return &Layout{
+		Tasks: int64(l.Tasks), TasksPerNode: int64(l.TasksPerNode), CpusPerTask: int64(l.CPUsPerTask), MaxNodes: int64(l.MaxNodes),
+	}
 }
 
 // readRequest leaves it to the scheduler to refuse what is merely too little.
@@ -127,11 +149,20 @@ func readRequest(s shape) (protocol.Request, error) {
 		wire.Amount("memory_mb", s.memoryMB),
 		span("wall_time", s.wallTime),
 		wire.Power("power", s.power),
+		wire.Count("layout.tasks", s.layout.GetTasks()),
+		wire.Count("layout.tasks_per_node", s.layout.GetTasksPerNode()),
+		wire.Count("layout.cpus_per_task", s.layout.GetCpusPerTask()),
+		wire.Count("layout.max_nodes", s.layout.GetMaxNodes()),
 	); err != nil {
 		return protocol.Request{}, err
 	}
-	return protocol.Request{
+	r := protocol.Request{
 		Job: protocol.JobID(s.job), CPUs: int(s.cpus), Nodes: int(s.nodes),
 		MemoryMB: s.memoryMB, WallTime: wire.DecodeSpan(s.wallTime), Power: int(s.power), Like: s.like,
-	}, nil
+		Layout: protocol.Layout{
+			Tasks: int(s.layout.GetTasks()), TasksPerNode: int(s.layout.GetTasksPerNode()),
+			CPUsPerTask: int(s.layout.GetCpusPerTask()), MaxNodes: int(s.layout.GetMaxNodes()),
+		},
+	}
+	return r, wire.In("layout", r.CheckLayout())
 }

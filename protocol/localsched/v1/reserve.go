@@ -18,7 +18,7 @@ func EncodeHold(hold localsched.Hold) (*ReserveRequest, error) {
 	s := shapeOf(&hold.Request)
 	return &ReserveRequest{
 		Tag: EncodeTag(hold.Tag), Cpus: s.cpus, Nodes: s.nodes, MemoryMb: s.memoryMB, WallTime: s.wallTime,
-		Power: s.power, Like: s.like, Start: int64(hold.Start), Account: hold.Account,
+		Power: s.power, Like: s.like, Start: int64(hold.Start), Account: hold.Account, Layout: s.layout,
 	}, nil
 }
 
@@ -30,6 +30,7 @@ func DecodeHold(m *ReserveRequest) (localsched.Hold, error) {
 	}
 	request, err := readRequest(shape{
 		uint64(tag.Job), m.GetCpus(), m.GetNodes(), m.GetMemoryMb(), m.GetWallTime(), m.GetPower(), m.GetLike(),
+		m.GetLayout(),
 	})
 	if err = wire.First(
 		err,

@@ -14,7 +14,7 @@ func wireSpec(s *protocol.Spec) *Spec {
 		Name: s.Name, User: s.User, Requeue: s.Requeue, Submitted: int64(s.Submitted), Mhz: int64(s.MHz),
 		Mflops: int64(s.Mflops), Power: r.power, Data: s.Data, Like: r.like,
 		DataOut: s.DataOut, Priority: s.Priority, ExpectedMs: int64(s.Expected),
-		IntensityPpm: int64(s.Intensity), ComputingPpm: int64(s.Computing), DrawsPpm: int64(s.Draws),
+		IntensityPpm: int64(s.Intensity), ComputingPpm: int64(s.Computing), DrawsPpm: int64(s.Draws), Layout: r.layout,
 		Licences: wire.Convert(s.Licences, func(l protocol.Licence) *Licence {
 			return &Licence{Name: l.Name, Count: int64(l.Count)}
 		}),
@@ -25,6 +25,7 @@ func wireSpec(s *protocol.Spec) *Spec {
 func readSpec(m *Spec) (protocol.Spec, error) {
 	request, err := readRequest(shape{
 		m.GetJob(), m.GetCpus(), m.GetNodes(), m.GetMemoryMb(), m.GetWallTime(), m.GetPower(), m.GetLike(),
+		m.GetLayout(),
 	})
 	if err = wire.First(
 		err,
