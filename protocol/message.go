@@ -52,6 +52,7 @@ type Offer struct {
 	Epoch   Epoch
 	Payload *Payload
 	Start   Instant // room is to be held firmly, from this instant on or as soon after as there is any; 0: not firmly
+	Forced  bool    // an operator of the origin has requeued the job by force: it may run although it has ended at the partner before
 }
 
 // Prepared says that the partner holds room for the job (message 2).

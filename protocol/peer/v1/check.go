@@ -64,6 +64,7 @@ func checkSpec(s protocol.Spec) error {
 		wire.Foreseen(&s),
 		wire.Each("sites", s.Sites, protocol.SiteName.Validate),
 		wire.Licences("licences", s.Licences),
+		wire.In("layout", s.CheckLayout()),
 	)
 }
 
@@ -110,6 +111,7 @@ func checkCard(c protocol.Card) error {
 		positive("protocol", c.Protocol),
 		wire.Count("capacity.cpus", c.Capacity.CPUs),
 		wire.Count("capacity.nodes", c.Capacity.Nodes),
+		wire.Count("capacity.node_cpus", c.Capacity.NodeCPUs),
 		wire.Amount("capacity.memory_mb", c.Capacity.MemoryMB),
 		wire.Amount("capacity.max_wall_time_ms", c.Capacity.MaxWallTime),
 		wire.Count("capacity.mhz", c.Capacity.MHz),

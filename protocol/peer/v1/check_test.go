@@ -58,6 +58,7 @@ func TestEncodeRefusesAndNamesTheField(t *testing.T) {
 		want string // of the error
 	}{
 		"nil":                 {nil, "nil"},
+		"layout":              {request(func(s *protocol.Spec) { s.Layout.Tasks = 3 }), "layout: asks for 16 CPUs, but its 3 tasks"},
 		"no job":              {protocol.Grant{Tag: protocol.Tag{Epoch: 1}}, "grant: tag.job: site number 0"},
 		"site beyond 9000":    {protocol.Accept{Tag: protocol.Tag{Job: 9001 * protocol.SeqsPerSite, Epoch: 1}}, "accept: tag.job: site number"},
 		"no epoch":            {protocol.Prepared{Tag: protocol.Tag{Job: tag.Job}}, "prepared: tag.epoch"},

@@ -100,6 +100,7 @@ func TestWireFormOfApplicationsIsPinned(t *testing.T) {
 			s.Expected, s.Intensity, s.Computing, s.Draws = 4, 5, 6, 7
 		})}},
 		"0a2208aae08d84ddcb0110102880dddb01320570726f62653a036164615080d095ffbc3110011a0c0a0a23212f62696e2f73680a2007": protocol.Offer{Spec: spec, Epoch: 1, Payload: &payload, Start: 7},
+		"0a2208aae08d84ddcb0110102880dddb01320570726f62653a036164615080d095ffbc3110011a0c0a0a23212f62696e2f73680a2801": protocol.Offer{Spec: spec, Epoch: 1, Payload: &payload, Forced: true},
 		"0a0a08aae08d84ddcb0110031008": protocol.Prepared{Tag: tag, Start: 8},
 		"0a0a08aae08d84ddcb01100310034a12080110021803200428053006380740084809": result(func(o *protocol.Outcome) {
 			o.Usage = protocol.Usage{CPU: 1, MemoryMB: 2, Energy: 3, Mflop: 4, Mwords: 5, Sent: 6, Messages: 7, MHz: 8, Power: 9}
@@ -119,6 +120,25 @@ func TestWireFormOfApplicationsIsPinned(t *testing.T) {
 		Capacity: protocol.Capacity{Machine: protocol.Machine{Flops: 1, Words: 2, Network: 3, Latency: 4, Bus: true}},
 	})
 	const end = "3801420c420a080110021803200428015001"
+	if got := hex.EncodeToString(card); err != nil || !strings.HasSuffix(got, end) {
+		t.Errorf("the card is now %s, %v", got, err)
+	}
+}
+
+// The fields that came with layouts.
+func TestWireFormOfLayoutsIsPinned(t *testing.T) {
+	t.Parallel()
+	body, err := peerv1.Encode(request(func(s *protocol.Spec) {
+		s.Nodes, s.Layout = 2, protocol.Layout{Tasks: 8, TasksPerNode: 4, CPUsPerTask: 2, MaxNodes: 3}
+	}))
+	const wire = "1a2208aae08d84ddcb0110102880dddb01320570726f62653a036164615080d095ffbc311a2f08aae08d84ddcb01101018022880dddb01320570726f62653a036164615080d095ffbc31ba01080808100418022003"
+	if got := hex.EncodeToString(body); err != nil || got != wire {
+		t.Errorf("a layout is now %s, %v", got, err)
+	}
+	card, err := peerv1.EncodeCard(protocol.Card{
+		Site: "cern", Number: 1, PublicKey: "U" + strings.Repeat("A", 55), Protocol: 1, Capacity: protocol.Capacity{CPUs: 8, Nodes: 2, NodeCPUs: 4},
+	})
+	const end = "4206080810024804"
 	if got := hex.EncodeToString(card); err != nil || !strings.HasSuffix(got, end) {
 		t.Errorf("the card is now %s, %v", got, err)
 	}

@@ -35,7 +35,7 @@ func messages(kind string) *rapid.Generator[protocol.Message] {
 		case "volunteer":
 			return protocol.Volunteer{Load: drawLoad(t), Valid: drawSpan(t)}
 		case "offer":
-			return protocol.Offer{Spec: drawSpec(t), Epoch: placed.Epoch, Payload: drawPayload(t), Start: drawInstant(t)}
+			return protocol.Offer{Spec: drawSpec(t), Epoch: placed.Epoch, Payload: drawPayload(t), Start: drawInstant(t), Forced: rapid.Bool().Draw(t, "forced")}
 		case "prepared":
 			return protocol.Prepared{Tag: placed, Start: drawInstant(t)}
 		case "refused":
@@ -140,14 +140,32 @@ func drawSite(t *rapid.T) protocol.SiteName {
 	return protocol.SiteName(rapid.StringMatching(`[a-z][a-z0-9-]{0,31}`).Draw(t, "site"))
 }
 
+// drawLayout divides the CPUs of a job in some way, and gives it others for it.
+func drawLayout(t *rapid.T, r protocol.Request) protocol.Request {
+	few := func(what string, least int) int { return rapid.IntRange(least, 100).Draw(t, what) }
+	switch rapid.IntRange(0, 3).Draw(t, "layout") {
+	case 1:
+		r.Layout.MaxNodes = rapid.IntRange(r.Nodes, math.MaxInt32).Draw(t, "most nodes")
+	case 2:
+		r.Nodes = few("nodes", 0)
+		r.Layout = protocol.Layout{Tasks: few("tasks", max(1, r.Nodes)), CPUsPerTask: few("CPUs per task", 0), TasksPerNode: few("tasks per node", 0)}
+		r.CPUs = r.Layout.Tasks * r.CPUsPerTask()
+	case 3:
+		r.Nodes = few("nodes", 0)
+		r.Layout = protocol.Layout{TasksPerNode: few("tasks per node", 1), MaxNodes: r.Nodes}
+		r.CPUs = max(1, r.Nodes) * r.Layout.TasksPerNode
+	}
+	return r
+}
+
 func drawSpec(t *rapid.T) protocol.Spec {
 	return protocol.Spec{
-		Request: protocol.Request{
+		Request: drawLayout(t, protocol.Request{
 			Job: drawJob(t), CPUs: rapid.IntRange(1, math.MaxInt32).Draw(t, "cpus"), Nodes: drawCount(t),
 			MemoryMB: rapid.Int64Min(0).Draw(t, "memory"),
 			WallTime: protocol.Duration(rapid.Int64Min(1).Draw(t, "wall_time")),
 			Power:    rapid.IntRange(0, protocol.MaxPower).Draw(t, "power"), Like: rapid.Uint64().Draw(t, "like"),
-		},
+		}),
 		Name: drawText(t), User: drawText(t), Sites: drawSlice(t, drawSite),
 		Requeue:   rapid.Bool().Draw(t, "requeue"),
 		Submitted: protocol.Instant(rapid.Int64Min(0).Draw(t, "submitted")),
@@ -275,7 +293,7 @@ func drawCard(t *rapid.T) protocol.Card {
 		Capacity: protocol.Capacity{
 			CPUs: drawCount(t), Nodes: drawCount(t), MemoryMB: rapid.Int64Min(0).Draw(t, "memory"),
 			WholeNode: rapid.Bool().Draw(t, "whole node"), MaxWallTime: drawSpan(t), MHz: drawCount(t), Mflops: drawCount(t),
-			Machine: drawMachine(t),
+			Machine: drawMachine(t), NodeCPUs: drawCount(t),
 		},
 		Reserves: rapid.Bool().Draw(t, "reserves"),
 		SeenSeq:  rapid.Uint64Range(0, protocol.SeqsPerSite-1).Draw(t, "seen"),

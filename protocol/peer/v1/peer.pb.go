@@ -269,6 +269,80 @@ func (x *Licence) GetCount() int64 {
 	return 0
 }
 
+// Layout is how the CPUs of a job are divided into tasks and these over nodes. What is 0 was
+// not asked for.
+type Layout struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Optional. Tasks in all.
+	Tasks int64 `protobuf:"varint,1,opt,name=tasks,proto3" json:"tasks,omitempty"`
+	// Optional. Tasks on each node, beside tasks at most.
+	TasksPerNode int64 `protobuf:"varint,2,opt,name=tasks_per_node,json=tasksPerNode,proto3" json:"tasks_per_node,omitempty"`
+	// Optional. CPUs of each task, all on one node.
+	CpusPerTask int64 `protobuf:"varint,3,opt,name=cpus_per_task,json=cpusPerTask,proto3" json:"cpus_per_task,omitempty"`
+	// Optional. Nodes that the job may have at most, not below nodes of its Spec.
+	MaxNodes      int64 `protobuf:"varint,4,opt,name=max_nodes,json=maxNodes,proto3" json:"max_nodes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Layout) Reset() {
+	*x = Layout{}
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Layout) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Layout) ProtoMessage() {}
+
+func (x *Layout) ProtoReflect() protoreflect.Message {
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Layout.ProtoReflect.Descriptor instead.
+func (*Layout) Descriptor() ([]byte, []int) {
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Layout) GetTasks() int64 {
+	if x != nil {
+		return x.Tasks
+	}
+	return 0
+}
+
+func (x *Layout) GetTasksPerNode() int64 {
+	if x != nil {
+		return x.TasksPerNode
+	}
+	return 0
+}
+
+func (x *Layout) GetCpusPerTask() int64 {
+	if x != nil {
+		return x.CpusPerTask
+	}
+	return 0
+}
+
+func (x *Layout) GetMaxNodes() int64 {
+	if x != nil {
+		return x.MaxNodes
+	}
+	return 0
+}
+
 // Spec is a job without what it runs.
 type Spec struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -324,14 +398,17 @@ type Spec struct {
 	ComputingPpm int64 `protobuf:"varint,21,opt,name=computing_ppm,json=computingPpm,proto3" json:"computing_ppm,omitempty"`
 	// Optional. Power of its CPUs as earlier runs were measured, in parts per million of what
 	// a site states, at most 100000000; 0: not known.
-	DrawsPpm      int64 `protobuf:"varint,22,opt,name=draws_ppm,json=drawsPpm,proto3" json:"draws_ppm,omitempty"`
+	DrawsPpm int64 `protobuf:"varint,22,opt,name=draws_ppm,json=drawsPpm,proto3" json:"draws_ppm,omitempty"`
+	// Optional. How its CPUs are divided: tasks times CPUs of each are cpus, where it says
+	// anything of tasks. Absent: cpus is all that is asked for.
+	Layout        *Layout `protobuf:"bytes,23,opt,name=layout,proto3" json:"layout,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Spec) Reset() {
 	*x = Spec{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[2]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -343,7 +420,7 @@ func (x *Spec) String() string {
 func (*Spec) ProtoMessage() {}
 
 func (x *Spec) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[2]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -356,7 +433,7 @@ func (x *Spec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Spec.ProtoReflect.Descriptor instead.
 func (*Spec) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{2}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Spec) GetJob() uint64 {
@@ -513,6 +590,13 @@ func (x *Spec) GetDrawsPpm() int64 {
 	return 0
 }
 
+func (x *Spec) GetLayout() *Layout {
+	if x != nil {
+		return x.Layout
+	}
+	return nil
+}
+
 // Payload is what a job runs. Strings are bytes, as Unix has them, without NUL.
 type Payload struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -535,7 +619,7 @@ type Payload struct {
 
 func (x *Payload) Reset() {
 	*x = Payload{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[3]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -547,7 +631,7 @@ func (x *Payload) String() string {
 func (*Payload) ProtoMessage() {}
 
 func (x *Payload) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[3]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -560,7 +644,7 @@ func (x *Payload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Payload.ProtoReflect.Descriptor instead.
 func (*Payload) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{3}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Payload) GetScript() []byte {
@@ -631,7 +715,7 @@ type Load struct {
 
 func (x *Load) Reset() {
 	*x = Load{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[4]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -643,7 +727,7 @@ func (x *Load) String() string {
 func (*Load) ProtoMessage() {}
 
 func (x *Load) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[4]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -656,7 +740,7 @@ func (x *Load) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Load.ProtoReflect.Descriptor instead.
 func (*Load) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{4}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Load) GetCpus() int64 {
@@ -728,7 +812,7 @@ type Term struct {
 
 func (x *Term) Reset() {
 	*x = Term{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[5]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -740,7 +824,7 @@ func (x *Term) String() string {
 func (*Term) ProtoMessage() {}
 
 func (x *Term) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[5]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -753,7 +837,7 @@ func (x *Term) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Term.ProtoReflect.Descriptor instead.
 func (*Term) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{5}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Term) GetName() string {
@@ -803,7 +887,7 @@ type Quote struct {
 
 func (x *Quote) Reset() {
 	*x = Quote{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[6]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -815,7 +899,7 @@ func (x *Quote) String() string {
 func (*Quote) ProtoMessage() {}
 
 func (x *Quote) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[6]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -828,7 +912,7 @@ func (x *Quote) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Quote.ProtoReflect.Descriptor instead.
 func (*Quote) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{6}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Quote) GetJob() uint64 {
@@ -921,7 +1005,7 @@ type QuoteRequest struct {
 
 func (x *QuoteRequest) Reset() {
 	*x = QuoteRequest{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[7]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -933,7 +1017,7 @@ func (x *QuoteRequest) String() string {
 func (*QuoteRequest) ProtoMessage() {}
 
 func (x *QuoteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[7]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -946,7 +1030,7 @@ func (x *QuoteRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuoteRequest.ProtoReflect.Descriptor instead.
 func (*QuoteRequest) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{7}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *QuoteRequest) GetRound() uint64 {
@@ -1008,7 +1092,7 @@ type QuoteReply struct {
 
 func (x *QuoteReply) Reset() {
 	*x = QuoteReply{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[8]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1020,7 +1104,7 @@ func (x *QuoteReply) String() string {
 func (*QuoteReply) ProtoMessage() {}
 
 func (x *QuoteReply) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[8]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1033,7 +1117,7 @@ func (x *QuoteReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuoteReply.ProtoReflect.Descriptor instead.
 func (*QuoteReply) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{8}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *QuoteReply) GetRound() uint64 {
@@ -1098,7 +1182,7 @@ type Volunteer struct {
 
 func (x *Volunteer) Reset() {
 	*x = Volunteer{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[9]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1110,7 +1194,7 @@ func (x *Volunteer) String() string {
 func (*Volunteer) ProtoMessage() {}
 
 func (x *Volunteer) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[9]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1123,7 +1207,7 @@ func (x *Volunteer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Volunteer.ProtoReflect.Descriptor instead.
 func (*Volunteer) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{9}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Volunteer) GetLoad() *Load {
@@ -1152,14 +1236,18 @@ type Offer struct {
 	// Optional. In ms since the Unix epoch: room is to be held firmly from then on, or as
 	// soon after as there is any; 0: not firmly. The clocks of both sites count, so it is
 	// for sites whose clocks agree.
-	StartMs       int64 `protobuf:"varint,4,opt,name=start_ms,json=startMs,proto3" json:"start_ms,omitempty"`
+	StartMs int64 `protobuf:"varint,4,opt,name=start_ms,json=startMs,proto3" json:"start_ms,omitempty"`
+	// Optional. An operator of the origin has requeued the job by force: it may run although
+	// it has ended at this partner in an earlier epoch. Partners that do not know the field
+	// refuse such a job.
+	Forced        bool `protobuf:"varint,5,opt,name=forced,proto3" json:"forced,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Offer) Reset() {
 	*x = Offer{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[10]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1171,7 +1259,7 @@ func (x *Offer) String() string {
 func (*Offer) ProtoMessage() {}
 
 func (x *Offer) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[10]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1184,7 +1272,7 @@ func (x *Offer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Offer.ProtoReflect.Descriptor instead.
 func (*Offer) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{10}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Offer) GetSpec() *Spec {
@@ -1215,6 +1303,13 @@ func (x *Offer) GetStartMs() int64 {
 	return 0
 }
 
+func (x *Offer) GetForced() bool {
+	if x != nil {
+		return x.Forced
+	}
+	return false
+}
+
 // Prepared is the body of kind "prepared".
 type Prepared struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1229,7 +1324,7 @@ type Prepared struct {
 
 func (x *Prepared) Reset() {
 	*x = Prepared{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[11]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1241,7 +1336,7 @@ func (x *Prepared) String() string {
 func (*Prepared) ProtoMessage() {}
 
 func (x *Prepared) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[11]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1254,7 +1349,7 @@ func (x *Prepared) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Prepared.ProtoReflect.Descriptor instead.
 func (*Prepared) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{11}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Prepared) GetTag() *Tag {
@@ -1285,7 +1380,7 @@ type Notice struct {
 
 func (x *Notice) Reset() {
 	*x = Notice{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[12]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1297,7 +1392,7 @@ func (x *Notice) String() string {
 func (*Notice) ProtoMessage() {}
 
 func (x *Notice) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[12]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1310,7 +1405,7 @@ func (x *Notice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Notice.ProtoReflect.Descriptor instead.
 func (*Notice) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{12}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Notice) GetTag() *Tag {
@@ -1336,7 +1431,7 @@ type Refused struct {
 
 func (x *Refused) Reset() {
 	*x = Refused{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[13]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1348,7 +1443,7 @@ func (x *Refused) String() string {
 func (*Refused) ProtoMessage() {}
 
 func (x *Refused) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[13]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1361,7 +1456,7 @@ func (x *Refused) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refused.ProtoReflect.Descriptor instead.
 func (*Refused) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{13}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Refused) GetTag() *Tag {
@@ -1407,7 +1502,7 @@ type Status struct {
 
 func (x *Status) Reset() {
 	*x = Status{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[14]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1419,7 +1514,7 @@ func (x *Status) String() string {
 func (*Status) ProtoMessage() {}
 
 func (x *Status) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[14]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1432,7 +1527,7 @@ func (x *Status) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Status.ProtoReflect.Descriptor instead.
 func (*Status) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{14}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Status) GetTag() *Tag {
@@ -1490,7 +1585,7 @@ type StatusAck struct {
 
 func (x *StatusAck) Reset() {
 	*x = StatusAck{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[15]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1502,7 +1597,7 @@ func (x *StatusAck) String() string {
 func (*StatusAck) ProtoMessage() {}
 
 func (x *StatusAck) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[15]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1515,7 +1610,7 @@ func (x *StatusAck) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusAck.ProtoReflect.Descriptor instead.
 func (*StatusAck) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{15}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *StatusAck) GetTag() *Tag {
@@ -1547,7 +1642,7 @@ type File struct {
 
 func (x *File) Reset() {
 	*x = File{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[16]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1559,7 +1654,7 @@ func (x *File) String() string {
 func (*File) ProtoMessage() {}
 
 func (x *File) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[16]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1572,7 +1667,7 @@ func (x *File) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use File.ProtoReflect.Descriptor instead.
 func (*File) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{16}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *File) GetStream() Stream {
@@ -1623,7 +1718,7 @@ type Result struct {
 
 func (x *Result) Reset() {
 	*x = Result{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[17]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1635,7 +1730,7 @@ func (x *Result) String() string {
 func (*Result) ProtoMessage() {}
 
 func (x *Result) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[17]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1648,7 +1743,7 @@ func (x *Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Result.ProtoReflect.Descriptor instead.
 func (*Result) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{17}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Result) GetTag() *Tag {
@@ -1743,7 +1838,7 @@ type Usage struct {
 
 func (x *Usage) Reset() {
 	*x = Usage{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[18]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1755,7 +1850,7 @@ func (x *Usage) String() string {
 func (*Usage) ProtoMessage() {}
 
 func (x *Usage) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[18]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1768,7 +1863,7 @@ func (x *Usage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Usage.ProtoReflect.Descriptor instead.
 func (*Usage) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{18}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Usage) GetCpuMs() int64 {
@@ -1847,7 +1942,7 @@ type Recall struct {
 
 func (x *Recall) Reset() {
 	*x = Recall{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[19]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1859,7 +1954,7 @@ func (x *Recall) String() string {
 func (*Recall) ProtoMessage() {}
 
 func (x *Recall) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[19]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1872,7 +1967,7 @@ func (x *Recall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Recall.ProtoReflect.Descriptor instead.
 func (*Recall) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{19}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Recall) GetTag() *Tag {
@@ -1902,7 +1997,7 @@ type Fenced struct {
 
 func (x *Fenced) Reset() {
 	*x = Fenced{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[20]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1914,7 +2009,7 @@ func (x *Fenced) String() string {
 func (*Fenced) ProtoMessage() {}
 
 func (x *Fenced) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[20]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1927,7 +2022,7 @@ func (x *Fenced) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fenced.ProtoReflect.Descriptor instead.
 func (*Fenced) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{20}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Fenced) GetTag() *Tag {
@@ -1966,7 +2061,7 @@ type Watermark struct {
 
 func (x *Watermark) Reset() {
 	*x = Watermark{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[21]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1978,7 +2073,7 @@ func (x *Watermark) String() string {
 func (*Watermark) ProtoMessage() {}
 
 func (x *Watermark) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[21]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1991,7 +2086,7 @@ func (x *Watermark) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Watermark.ProtoReflect.Descriptor instead.
 func (*Watermark) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{21}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Watermark) GetLife() *Life {
@@ -2054,14 +2149,16 @@ type Capacity struct {
 	// Optional. The same speed in Mflop/s; 0: not stated.
 	Mflops int64 `protobuf:"varint,7,opt,name=mflops,proto3" json:"mflops,omitempty"`
 	// Optional. A CPU as the model of run times sees it.
-	Machine       *Machine `protobuf:"bytes,8,opt,name=machine,proto3" json:"machine,omitempty"`
+	Machine *Machine `protobuf:"bytes,8,opt,name=machine,proto3" json:"machine,omitempty"`
+	// Optional. CPUs of the node with the most; 0: not stated.
+	NodeCpus      int64 `protobuf:"varint,9,opt,name=node_cpus,json=nodeCpus,proto3" json:"node_cpus,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Capacity) Reset() {
 	*x = Capacity{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[22]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2073,7 +2170,7 @@ func (x *Capacity) String() string {
 func (*Capacity) ProtoMessage() {}
 
 func (x *Capacity) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[22]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2086,7 +2183,7 @@ func (x *Capacity) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Capacity.ProtoReflect.Descriptor instead.
 func (*Capacity) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{22}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Capacity) GetCpus() int64 {
@@ -2145,6 +2242,13 @@ func (x *Capacity) GetMachine() *Machine {
 	return nil
 }
 
+func (x *Capacity) GetNodeCpus() int64 {
+	if x != nil {
+		return x.NodeCpus
+	}
+	return 0
+}
+
 // Machine is one CPU of a machine as the model of run times sees it. What is 0 is not
 // stated.
 type Machine struct {
@@ -2166,7 +2270,7 @@ type Machine struct {
 
 func (x *Machine) Reset() {
 	*x = Machine{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[23]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2178,7 +2282,7 @@ func (x *Machine) String() string {
 func (*Machine) ProtoMessage() {}
 
 func (x *Machine) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[23]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2191,7 +2295,7 @@ func (x *Machine) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Machine.ProtoReflect.Descriptor instead.
 func (*Machine) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{23}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Machine) GetFlops() int64 {
@@ -2272,7 +2376,7 @@ type Card struct {
 
 func (x *Card) Reset() {
 	*x = Card{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[24]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2284,7 +2388,7 @@ func (x *Card) String() string {
 func (*Card) ProtoMessage() {}
 
 func (x *Card) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[24]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2297,7 +2401,7 @@ func (x *Card) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Card.ProtoReflect.Descriptor instead.
 func (*Card) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{24}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Card) GetSite() string {
@@ -2434,7 +2538,7 @@ type Life struct {
 
 func (x *Life) Reset() {
 	*x = Life{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[25]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2446,7 +2550,7 @@ func (x *Life) String() string {
 func (*Life) ProtoMessage() {}
 
 func (x *Life) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[25]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2459,7 +2563,7 @@ func (x *Life) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Life.ProtoReflect.Descriptor instead.
 func (*Life) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{25}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Life) GetIncarnation() uint64 {
@@ -2512,7 +2616,7 @@ type Digest struct {
 
 func (x *Digest) Reset() {
 	*x = Digest{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[26]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2524,7 +2628,7 @@ func (x *Digest) String() string {
 func (*Digest) ProtoMessage() {}
 
 func (x *Digest) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[26]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2537,7 +2641,7 @@ func (x *Digest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Digest.ProtoReflect.Descriptor instead.
 func (*Digest) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{26}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Digest) GetSite() string {
@@ -2574,7 +2678,7 @@ type SignedCard struct {
 
 func (x *SignedCard) Reset() {
 	*x = SignedCard{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[27]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2586,7 +2690,7 @@ func (x *SignedCard) String() string {
 func (*SignedCard) ProtoMessage() {}
 
 func (x *SignedCard) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[27]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2599,7 +2703,7 @@ func (x *SignedCard) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignedCard.ProtoReflect.Descriptor instead.
 func (*SignedCard) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{27}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *SignedCard) GetCard() []byte {
@@ -2641,7 +2745,7 @@ type Hello struct {
 
 func (x *Hello) Reset() {
 	*x = Hello{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[28]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2653,7 +2757,7 @@ func (x *Hello) String() string {
 func (*Hello) ProtoMessage() {}
 
 func (x *Hello) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[28]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2666,7 +2770,7 @@ func (x *Hello) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hello.ProtoReflect.Descriptor instead.
 func (*Hello) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{28}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Hello) GetVersion() uint32 {
@@ -2731,7 +2835,7 @@ type SignedHello struct {
 
 func (x *SignedHello) Reset() {
 	*x = SignedHello{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[29]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2743,7 +2847,7 @@ func (x *SignedHello) String() string {
 func (*SignedHello) ProtoMessage() {}
 
 func (x *SignedHello) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[29]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2756,7 +2860,7 @@ func (x *SignedHello) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignedHello.ProtoReflect.Descriptor instead.
 func (*SignedHello) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{29}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *SignedHello) GetHello() []byte {
@@ -2792,7 +2896,7 @@ type FetchRequest struct {
 
 func (x *FetchRequest) Reset() {
 	*x = FetchRequest{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[30]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2804,7 +2908,7 @@ func (x *FetchRequest) String() string {
 func (*FetchRequest) ProtoMessage() {}
 
 func (x *FetchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[30]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2817,7 +2921,7 @@ func (x *FetchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchRequest.ProtoReflect.Descriptor instead.
 func (*FetchRequest) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{30}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *FetchRequest) GetId() uint64 {
@@ -2875,7 +2979,7 @@ type FetchReply struct {
 
 func (x *FetchReply) Reset() {
 	*x = FetchReply{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[31]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2887,7 +2991,7 @@ func (x *FetchReply) String() string {
 func (*FetchReply) ProtoMessage() {}
 
 func (x *FetchReply) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[31]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2900,7 +3004,7 @@ func (x *FetchReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchReply.ProtoReflect.Descriptor instead.
 func (*FetchReply) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{31}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *FetchReply) GetId() uint64 {
@@ -2948,7 +3052,12 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"\x05epoch\x18\x02 \x01(\rR\x05epoch\"3\n" +
 	"\aLicence\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
-	"\x05count\x18\x02 \x01(\x03R\x05count\"\xee\x04\n" +
+	"\x05count\x18\x02 \x01(\x03R\x05count\"\x85\x01\n" +
+	"\x06Layout\x12\x14\n" +
+	"\x05tasks\x18\x01 \x01(\x03R\x05tasks\x12$\n" +
+	"\x0etasks_per_node\x18\x02 \x01(\x03R\ftasksPerNode\x12\"\n" +
+	"\rcpus_per_task\x18\x03 \x01(\x03R\vcpusPerTask\x12\x1b\n" +
+	"\tmax_nodes\x18\x04 \x01(\x03R\bmaxNodes\"\xa2\x05\n" +
 	"\x04Spec\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\x04R\x03job\x12\x12\n" +
 	"\x04cpus\x18\x02 \x01(\x03R\x04cpus\x12\x14\n" +
@@ -2975,7 +3084,8 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"expectedMs\x12#\n" +
 	"\rintensity_ppm\x18\x14 \x01(\x03R\fintensityPpm\x12#\n" +
 	"\rcomputing_ppm\x18\x15 \x01(\x03R\fcomputingPpm\x12\x1b\n" +
-	"\tdraws_ppm\x18\x16 \x01(\x03R\bdrawsPpm\"\x92\x01\n" +
+	"\tdraws_ppm\x18\x16 \x01(\x03R\bdrawsPpm\x122\n" +
+	"\x06layout\x18\x17 \x01(\v2\x1a.switchyard.peer.v1.LayoutR\x06layout\"\x92\x01\n" +
 	"\aPayload\x12\x16\n" +
 	"\x06script\x18\x01 \x01(\fR\x06script\x12\x12\n" +
 	"\x04args\x18\x02 \x03(\fR\x04args\x12\x10\n" +
@@ -3028,12 +3138,13 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"\bextra_ms\x18\a \x03(\x03R\aextraMs\"T\n" +
 	"\tVolunteer\x12,\n" +
 	"\x04load\x18\x01 \x01(\v2\x18.switchyard.peer.v1.LoadR\x04load\x12\x19\n" +
-	"\bvalid_ms\x18\x02 \x01(\x03R\avalidMs\"\x9d\x01\n" +
+	"\bvalid_ms\x18\x02 \x01(\x03R\avalidMs\"\xb5\x01\n" +
 	"\x05Offer\x12,\n" +
 	"\x04spec\x18\x01 \x01(\v2\x18.switchyard.peer.v1.SpecR\x04spec\x12\x14\n" +
 	"\x05epoch\x18\x02 \x01(\rR\x05epoch\x125\n" +
 	"\apayload\x18\x03 \x01(\v2\x1b.switchyard.peer.v1.PayloadR\apayload\x12\x19\n" +
-	"\bstart_ms\x18\x04 \x01(\x03R\astartMs\"P\n" +
+	"\bstart_ms\x18\x04 \x01(\x03R\astartMs\x12\x16\n" +
+	"\x06forced\x18\x05 \x01(\bR\x06forced\"P\n" +
 	"\bPrepared\x12)\n" +
 	"\x03tag\x18\x01 \x01(\v2\x17.switchyard.peer.v1.TagR\x03tag\x12\x19\n" +
 	"\bstart_ms\x18\x02 \x01(\x03R\astartMs\"3\n" +
@@ -3091,7 +3202,7 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"\n" +
 	"overlapped\x18\x05 \x01(\bR\n" +
 	"overlapped\x12\x18\n" +
-	"\astopped\x18\x06 \x01(\bR\astopped\"\xfa\x01\n" +
+	"\astopped\x18\x06 \x01(\bR\astopped\"\x97\x02\n" +
 	"\bCapacity\x12\x12\n" +
 	"\x04cpus\x18\x01 \x01(\x03R\x04cpus\x12\x14\n" +
 	"\x05nodes\x18\x02 \x01(\x03R\x05nodes\x12\x1b\n" +
@@ -3101,7 +3212,8 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"\x10max_wall_time_ms\x18\x05 \x01(\x03R\rmaxWallTimeMs\x12\x10\n" +
 	"\x03mhz\x18\x06 \x01(\x03R\x03mhz\x12\x16\n" +
 	"\x06mflops\x18\a \x01(\x03R\x06mflops\x125\n" +
-	"\amachine\x18\b \x01(\v2\x1b.switchyard.peer.v1.MachineR\amachine\"\x80\x01\n" +
+	"\amachine\x18\b \x01(\v2\x1b.switchyard.peer.v1.MachineR\amachine\x12\x1b\n" +
+	"\tnode_cpus\x18\t \x01(\x03R\bnodeCpus\"\x80\x01\n" +
 	"\aMachine\x12\x14\n" +
 	"\x05flops\x18\x01 \x01(\x03R\x05flops\x12\x14\n" +
 	"\x05words\x18\x02 \x01(\x03R\x05words\x12\x18\n" +
@@ -3197,80 +3309,82 @@ func file_protocol_peer_v1_peer_proto_rawDescGZIP() []byte {
 }
 
 var file_protocol_peer_v1_peer_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_protocol_peer_v1_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 32)
+var file_protocol_peer_v1_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
 var file_protocol_peer_v1_peer_proto_goTypes = []any{
 	(JobState)(0),        // 0: switchyard.peer.v1.JobState
 	(Stream)(0),          // 1: switchyard.peer.v1.Stream
 	(*Tag)(nil),          // 2: switchyard.peer.v1.Tag
 	(*Licence)(nil),      // 3: switchyard.peer.v1.Licence
-	(*Spec)(nil),         // 4: switchyard.peer.v1.Spec
-	(*Payload)(nil),      // 5: switchyard.peer.v1.Payload
-	(*Load)(nil),         // 6: switchyard.peer.v1.Load
-	(*Term)(nil),         // 7: switchyard.peer.v1.Term
-	(*Quote)(nil),        // 8: switchyard.peer.v1.Quote
-	(*QuoteRequest)(nil), // 9: switchyard.peer.v1.QuoteRequest
-	(*QuoteReply)(nil),   // 10: switchyard.peer.v1.QuoteReply
-	(*Volunteer)(nil),    // 11: switchyard.peer.v1.Volunteer
-	(*Offer)(nil),        // 12: switchyard.peer.v1.Offer
-	(*Prepared)(nil),     // 13: switchyard.peer.v1.Prepared
-	(*Notice)(nil),       // 14: switchyard.peer.v1.Notice
-	(*Refused)(nil),      // 15: switchyard.peer.v1.Refused
-	(*Status)(nil),       // 16: switchyard.peer.v1.Status
-	(*StatusAck)(nil),    // 17: switchyard.peer.v1.StatusAck
-	(*File)(nil),         // 18: switchyard.peer.v1.File
-	(*Result)(nil),       // 19: switchyard.peer.v1.Result
-	(*Usage)(nil),        // 20: switchyard.peer.v1.Usage
-	(*Recall)(nil),       // 21: switchyard.peer.v1.Recall
-	(*Fenced)(nil),       // 22: switchyard.peer.v1.Fenced
-	(*Watermark)(nil),    // 23: switchyard.peer.v1.Watermark
-	(*Capacity)(nil),     // 24: switchyard.peer.v1.Capacity
-	(*Machine)(nil),      // 25: switchyard.peer.v1.Machine
-	(*Card)(nil),         // 26: switchyard.peer.v1.Card
-	(*Life)(nil),         // 27: switchyard.peer.v1.Life
-	(*Digest)(nil),       // 28: switchyard.peer.v1.Digest
-	(*SignedCard)(nil),   // 29: switchyard.peer.v1.SignedCard
-	(*Hello)(nil),        // 30: switchyard.peer.v1.Hello
-	(*SignedHello)(nil),  // 31: switchyard.peer.v1.SignedHello
-	(*FetchRequest)(nil), // 32: switchyard.peer.v1.FetchRequest
-	(*FetchReply)(nil),   // 33: switchyard.peer.v1.FetchReply
+	(*Layout)(nil),       // 4: switchyard.peer.v1.Layout
+	(*Spec)(nil),         // 5: switchyard.peer.v1.Spec
+	(*Payload)(nil),      // 6: switchyard.peer.v1.Payload
+	(*Load)(nil),         // 7: switchyard.peer.v1.Load
+	(*Term)(nil),         // 8: switchyard.peer.v1.Term
+	(*Quote)(nil),        // 9: switchyard.peer.v1.Quote
+	(*QuoteRequest)(nil), // 10: switchyard.peer.v1.QuoteRequest
+	(*QuoteReply)(nil),   // 11: switchyard.peer.v1.QuoteReply
+	(*Volunteer)(nil),    // 12: switchyard.peer.v1.Volunteer
+	(*Offer)(nil),        // 13: switchyard.peer.v1.Offer
+	(*Prepared)(nil),     // 14: switchyard.peer.v1.Prepared
+	(*Notice)(nil),       // 15: switchyard.peer.v1.Notice
+	(*Refused)(nil),      // 16: switchyard.peer.v1.Refused
+	(*Status)(nil),       // 17: switchyard.peer.v1.Status
+	(*StatusAck)(nil),    // 18: switchyard.peer.v1.StatusAck
+	(*File)(nil),         // 19: switchyard.peer.v1.File
+	(*Result)(nil),       // 20: switchyard.peer.v1.Result
+	(*Usage)(nil),        // 21: switchyard.peer.v1.Usage
+	(*Recall)(nil),       // 22: switchyard.peer.v1.Recall
+	(*Fenced)(nil),       // 23: switchyard.peer.v1.Fenced
+	(*Watermark)(nil),    // 24: switchyard.peer.v1.Watermark
+	(*Capacity)(nil),     // 25: switchyard.peer.v1.Capacity
+	(*Machine)(nil),      // 26: switchyard.peer.v1.Machine
+	(*Card)(nil),         // 27: switchyard.peer.v1.Card
+	(*Life)(nil),         // 28: switchyard.peer.v1.Life
+	(*Digest)(nil),       // 29: switchyard.peer.v1.Digest
+	(*SignedCard)(nil),   // 30: switchyard.peer.v1.SignedCard
+	(*Hello)(nil),        // 31: switchyard.peer.v1.Hello
+	(*SignedHello)(nil),  // 32: switchyard.peer.v1.SignedHello
+	(*FetchRequest)(nil), // 33: switchyard.peer.v1.FetchRequest
+	(*FetchReply)(nil),   // 34: switchyard.peer.v1.FetchReply
 }
 var file_protocol_peer_v1_peer_proto_depIdxs = []int32{
 	3,  // 0: switchyard.peer.v1.Spec.licences:type_name -> switchyard.peer.v1.Licence
-	7,  // 1: switchyard.peer.v1.Quote.terms:type_name -> switchyard.peer.v1.Term
-	4,  // 2: switchyard.peer.v1.QuoteRequest.jobs:type_name -> switchyard.peer.v1.Spec
-	8,  // 3: switchyard.peer.v1.QuoteReply.quotes:type_name -> switchyard.peer.v1.Quote
-	6,  // 4: switchyard.peer.v1.QuoteReply.load:type_name -> switchyard.peer.v1.Load
-	6,  // 5: switchyard.peer.v1.Volunteer.load:type_name -> switchyard.peer.v1.Load
-	4,  // 6: switchyard.peer.v1.Offer.spec:type_name -> switchyard.peer.v1.Spec
-	5,  // 7: switchyard.peer.v1.Offer.payload:type_name -> switchyard.peer.v1.Payload
-	2,  // 8: switchyard.peer.v1.Prepared.tag:type_name -> switchyard.peer.v1.Tag
-	2,  // 9: switchyard.peer.v1.Notice.tag:type_name -> switchyard.peer.v1.Tag
-	2,  // 10: switchyard.peer.v1.Refused.tag:type_name -> switchyard.peer.v1.Tag
-	2,  // 11: switchyard.peer.v1.Status.tag:type_name -> switchyard.peer.v1.Tag
-	0,  // 12: switchyard.peer.v1.Status.state:type_name -> switchyard.peer.v1.JobState
-	2,  // 13: switchyard.peer.v1.StatusAck.tag:type_name -> switchyard.peer.v1.Tag
-	1,  // 14: switchyard.peer.v1.File.stream:type_name -> switchyard.peer.v1.Stream
-	2,  // 15: switchyard.peer.v1.Result.tag:type_name -> switchyard.peer.v1.Tag
-	0,  // 16: switchyard.peer.v1.Result.state:type_name -> switchyard.peer.v1.JobState
-	18, // 17: switchyard.peer.v1.Result.files:type_name -> switchyard.peer.v1.File
-	20, // 18: switchyard.peer.v1.Result.usage:type_name -> switchyard.peer.v1.Usage
-	2,  // 19: switchyard.peer.v1.Recall.tag:type_name -> switchyard.peer.v1.Tag
-	2,  // 20: switchyard.peer.v1.Fenced.tag:type_name -> switchyard.peer.v1.Tag
-	27, // 21: switchyard.peer.v1.Watermark.life:type_name -> switchyard.peer.v1.Life
-	27, // 22: switchyard.peer.v1.Watermark.seen:type_name -> switchyard.peer.v1.Life
-	27, // 23: switchyard.peer.v1.Watermark.twin:type_name -> switchyard.peer.v1.Life
-	25, // 24: switchyard.peer.v1.Capacity.machine:type_name -> switchyard.peer.v1.Machine
-	24, // 25: switchyard.peer.v1.Card.capacity:type_name -> switchyard.peer.v1.Capacity
-	27, // 26: switchyard.peer.v1.Card.seen:type_name -> switchyard.peer.v1.Life
-	6,  // 27: switchyard.peer.v1.Digest.load:type_name -> switchyard.peer.v1.Load
-	29, // 28: switchyard.peer.v1.Hello.card:type_name -> switchyard.peer.v1.SignedCard
-	2,  // 29: switchyard.peer.v1.FetchRequest.tag:type_name -> switchyard.peer.v1.Tag
-	1,  // 30: switchyard.peer.v1.FetchRequest.stream:type_name -> switchyard.peer.v1.Stream
-	31, // [31:31] is the sub-list for method output_type
-	31, // [31:31] is the sub-list for method input_type
-	31, // [31:31] is the sub-list for extension type_name
-	31, // [31:31] is the sub-list for extension extendee
-	0,  // [0:31] is the sub-list for field type_name
+	4,  // 1: switchyard.peer.v1.Spec.layout:type_name -> switchyard.peer.v1.Layout
+	8,  // 2: switchyard.peer.v1.Quote.terms:type_name -> switchyard.peer.v1.Term
+	5,  // 3: switchyard.peer.v1.QuoteRequest.jobs:type_name -> switchyard.peer.v1.Spec
+	9,  // 4: switchyard.peer.v1.QuoteReply.quotes:type_name -> switchyard.peer.v1.Quote
+	7,  // 5: switchyard.peer.v1.QuoteReply.load:type_name -> switchyard.peer.v1.Load
+	7,  // 6: switchyard.peer.v1.Volunteer.load:type_name -> switchyard.peer.v1.Load
+	5,  // 7: switchyard.peer.v1.Offer.spec:type_name -> switchyard.peer.v1.Spec
+	6,  // 8: switchyard.peer.v1.Offer.payload:type_name -> switchyard.peer.v1.Payload
+	2,  // 9: switchyard.peer.v1.Prepared.tag:type_name -> switchyard.peer.v1.Tag
+	2,  // 10: switchyard.peer.v1.Notice.tag:type_name -> switchyard.peer.v1.Tag
+	2,  // 11: switchyard.peer.v1.Refused.tag:type_name -> switchyard.peer.v1.Tag
+	2,  // 12: switchyard.peer.v1.Status.tag:type_name -> switchyard.peer.v1.Tag
+	0,  // 13: switchyard.peer.v1.Status.state:type_name -> switchyard.peer.v1.JobState
+	2,  // 14: switchyard.peer.v1.StatusAck.tag:type_name -> switchyard.peer.v1.Tag
+	1,  // 15: switchyard.peer.v1.File.stream:type_name -> switchyard.peer.v1.Stream
+	2,  // 16: switchyard.peer.v1.Result.tag:type_name -> switchyard.peer.v1.Tag
+	0,  // 17: switchyard.peer.v1.Result.state:type_name -> switchyard.peer.v1.JobState
+	19, // 18: switchyard.peer.v1.Result.files:type_name -> switchyard.peer.v1.File
+	21, // 19: switchyard.peer.v1.Result.usage:type_name -> switchyard.peer.v1.Usage
+	2,  // 20: switchyard.peer.v1.Recall.tag:type_name -> switchyard.peer.v1.Tag
+	2,  // 21: switchyard.peer.v1.Fenced.tag:type_name -> switchyard.peer.v1.Tag
+	28, // 22: switchyard.peer.v1.Watermark.life:type_name -> switchyard.peer.v1.Life
+	28, // 23: switchyard.peer.v1.Watermark.seen:type_name -> switchyard.peer.v1.Life
+	28, // 24: switchyard.peer.v1.Watermark.twin:type_name -> switchyard.peer.v1.Life
+	26, // 25: switchyard.peer.v1.Capacity.machine:type_name -> switchyard.peer.v1.Machine
+	25, // 26: switchyard.peer.v1.Card.capacity:type_name -> switchyard.peer.v1.Capacity
+	28, // 27: switchyard.peer.v1.Card.seen:type_name -> switchyard.peer.v1.Life
+	7,  // 28: switchyard.peer.v1.Digest.load:type_name -> switchyard.peer.v1.Load
+	30, // 29: switchyard.peer.v1.Hello.card:type_name -> switchyard.peer.v1.SignedCard
+	2,  // 30: switchyard.peer.v1.FetchRequest.tag:type_name -> switchyard.peer.v1.Tag
+	1,  // 31: switchyard.peer.v1.FetchRequest.stream:type_name -> switchyard.peer.v1.Stream
+	32, // [32:32] is the sub-list for method output_type
+	32, // [32:32] is the sub-list for method input_type
+	32, // [32:32] is the sub-list for extension type_name
+	32, // [32:32] is the sub-list for extension extendee
+	0,  // [0:32] is the sub-list for field type_name
 }
 
 func init() { file_protocol_peer_v1_peer_proto_init() }
@@ -3284,7 +3398,7 @@ func file_protocol_peer_v1_peer_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_protocol_peer_v1_peer_proto_rawDesc), len(file_protocol_peer_v1_peer_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   32,
+			NumMessages:   33,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

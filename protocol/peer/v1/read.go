@@ -125,7 +125,7 @@ func readOffer(w *Offer) (protocol.Message, error) {
 	}
 	return protocol.Offer{
 		Spec: readSpec(w.GetSpec()), Epoch: protocol.Epoch(w.GetEpoch()), Payload: readPayload(w.GetPayload()),
-		Start: protocol.Instant(w.GetStartMs()),
+		Start: protocol.Instant(w.GetStartMs()), Forced: w.GetForced(),
 	}, nil
 }
 
@@ -134,7 +134,7 @@ func readSpec(w *Spec) protocol.Spec {
 		Request: protocol.Request{
 			Job: protocol.JobID(w.GetJob()), CPUs: number(w.GetCpus()), Nodes: number(w.GetNodes()),
 			MemoryMB: w.GetMemoryMb(), WallTime: protocol.Duration(w.GetWallTimeMs()),
-			Power: number(w.GetPowerPpm()), Like: w.GetLike(),
+			Power: number(w.GetPowerPpm()), Like: w.GetLike(), Layout: readLayout(w.GetLayout()),
 		},
 		Name: w.GetName(), User: w.GetUser(),
 		Sites:   wire.Convert(w.GetSites(), func(s string) protocol.SiteName { return protocol.SiteName(s) }),
@@ -143,6 +143,13 @@ func readSpec(w *Spec) protocol.Spec {
 		DataOut: w.GetDataOut(), Licences: wire.Convert(w.GetLicences(), readLicence), Priority: w.GetPriority(),
 		Expected: protocol.Duration(w.GetExpectedMs()), Intensity: number(w.GetIntensityPpm()), Computing: number(w.GetComputingPpm()),
 		Draws: number(w.GetDrawsPpm()),
+	}
+}
+
+func readLayout(w *Layout) protocol.Layout {
+	return protocol.Layout{
+		Tasks: number(w.GetTasks()), TasksPerNode: number(w.GetTasksPerNode()),
+		CPUsPerTask: number(w.GetCpusPerTask()), MaxNodes: number(w.GetMaxNodes()),
 	}
 }
 
@@ -248,7 +255,7 @@ func readCard(w *Card) (protocol.Card, error) {
 		PublicKey: w.GetPublicKey(), FirstStart: protocol.Instant(w.GetFirstStartMs()),
 		Incarnation: w.GetIncarnation(), Software: w.GetSoftware(), Protocol: number(int64(w.GetProtocol())),
 		Capacity: protocol.Capacity{
-			CPUs: number(c.GetCpus()), Nodes: number(c.GetNodes()), MemoryMB: c.GetMemoryMb(),
+			CPUs: number(c.GetCpus()), Nodes: number(c.GetNodes()), NodeCPUs: number(c.GetNodeCpus()), MemoryMB: c.GetMemoryMb(),
 			WholeNode: c.GetWholeNode(), MaxWallTime: protocol.Duration(c.GetMaxWallTimeMs()), MHz: number(c.GetMhz()),
 			Mflops: number(c.GetMflops()), Machine: readMachine(c.GetMachine()),
 		},

@@ -26,7 +26,7 @@ func wireMessage(m protocol.Message) proto.Message {
 	case protocol.Volunteer:
 		return &Volunteer{Load: wireLoad(m.Load), ValidMs: int64(m.Valid)}
 	case protocol.Offer:
-		return &Offer{Spec: wireSpec(m.Spec), Epoch: uint32(m.Epoch), Payload: wirePayload(m.Payload), StartMs: int64(m.Start)}
+		return &Offer{Spec: wireSpec(m.Spec), Epoch: uint32(m.Epoch), Payload: wirePayload(m.Payload), StartMs: int64(m.Start), Forced: m.Forced}
 	case protocol.Refused:
 		return &Refused{Tag: WireTag(m.Tag), Reason: m.Reason, Full: m.Full}
 	case protocol.Status:
@@ -84,7 +84,17 @@ func wireSpec(s protocol.Spec) *Spec {
 		Mflops: int64(s.Mflops), PowerPpm: int64(s.Power), DataBytes: s.Data, Like: s.Like,
 		DataOut: s.DataOut, Licences: wire.Convert(s.Licences, wireLicence), Priority: s.Priority,
 		ExpectedMs: int64(s.Expected), IntensityPpm: int64(s.Intensity), ComputingPpm: int64(s.Computing),
-		DrawsPpm: int64(s.Draws),
+		DrawsPpm: int64(s.Draws), Layout: wireLayout(s.Layout),
+	}
+}
+
+// wireLayout leaves out what says nothing.
+func wireLayout(l protocol.Layout) *Layout {
+	if l == (protocol.Layout{}) {
+		return nil
+	}
+	return &Layout{
+		Tasks: int64(l.Tasks), TasksPerNode: int64(l.TasksPerNode), CpusPerTask: int64(l.CPUsPerTask), MaxNodes: int64(l.MaxNodes),
 	}
 }
 
@@ -154,7 +164,7 @@ func wireCard(c protocol.Card) *Card {
 		FirstStartMs: int64(c.FirstStart), Incarnation: c.Incarnation, Software: c.Software,
 		Protocol: uint32(c.Protocol), //nolint:gosec // checkCard bounds it
 		Capacity: &Capacity{
-			Cpus: int64(c.Capacity.CPUs), Nodes: int64(c.Capacity.Nodes), MemoryMb: c.Capacity.MemoryMB,
+			Cpus: int64(c.Capacity.CPUs), Nodes: int64(c.Capacity.Nodes), NodeCpus: int64(c.Capacity.NodeCPUs), MemoryMb: c.Capacity.MemoryMB,
 			WholeNode: c.Capacity.WholeNode, MaxWallTimeMs: int64(c.Capacity.MaxWallTime),
 			Mhz: int64(c.Capacity.MHz), Mflops: int64(c.Capacity.Mflops), Machine: wireMachine(c.Capacity.Machine),
 		},

@@ -71,7 +71,7 @@ func CheckInfo(m *InfoResponse) error {
 
 func checkKind(kind string) error {
 	if Services(kind, nil) == nil {
-		return fmt.Errorf("kind: %.64q is none; use %s, %s or %s", kind, KindPolicy, KindScheduler, KindFeed)
+		return fmt.Errorf("kind: %.64q is unknown; use %s, %s or %s", kind, KindPolicy, KindScheduler, KindFeed)
 	}
 	return nil
 }
@@ -81,7 +81,7 @@ func checkName(name string) error {
 		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && !strings.ContainsRune("-._", r)
 	}
 	if name == "" || len(name) > wire.MaxName || strings.ContainsFunc(name, strange) {
-		return fmt.Errorf("name: %.80q is none; use 1 to %d lower case letters, digits, '-', '.' and '_'", name, wire.MaxName)
+		return fmt.Errorf("name: %.80q is not the name of a plugin; use 1 to %d lower case letters, digits, '-', '.' and '_'", name, wire.MaxName)
 	}
 	return nil
 }
