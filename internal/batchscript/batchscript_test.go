@@ -100,8 +100,6 @@ func TestDirectives(t *testing.T) {
 		"nodes by default": {[]string{"#SBATCH -N 2"}, cpus, 2},
 		"node range":       {[]string{"#SBATCH -N 2-4"}, nodes, 2},
 		"per node":         {[]string{"#SBATCH -N 2 --ntasks-per-node=3"}, cpus, 6},
-		"nodes follow":     {[]string{"#SBATCH -n 7 --ntasks-per-node=3"}, nodes, 3},
-		"no idle node":     {[]string{"#SBATCH -n 1 -N 3"}, cpus, 3},
 		"mem":              {[]string{"#SBATCH --mem=4G"}, memory, int64(4096)},
 		"mem per cpu":      {[]string{"#SBATCH --mem-per-cpu=1G -n 4 -N 2"}, memory, int64(2048)},
 		"mem, the last":    {[]string{"#SBATCH --mem-per-cpu=1G --mem=5"}, memory, int64(5)},

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/cost"
-	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -145,7 +144,7 @@ func (d *draft) checkTime(job *Job, r *report) {
 	}
 	if shortest > most {
 		d.wishes.fault(r, d.script, "max-time", "%s is less than the shortest estimate of the run time of %s, %s",
-			text(most), cmp.Or(d.component, job.Name), text(shortest))
+			most.Text(), cmp.Or(d.component, job.Name), shortest.Text())
 	}
 }
 
@@ -180,6 +179,3 @@ func withComponent(env []string, name string) []string {
 	})
 	return env
 }
-
-// text prints a duration for people.
-func text(d protocol.Duration) string { return settings.FormatDuration(d) }

@@ -37,7 +37,8 @@ type Batch struct {
 type Job struct {
 	Name      string
 	CPUs      int
-	Nodes     int   // 0: any
+	Nodes     int // 0: any
+	Layout    protocol.Layout
 	MemoryMB  int64 // per node; 0: any
 	WallTime  protocol.Duration
 	Sites     []protocol.SiteName // empty: anywhere

@@ -10,8 +10,9 @@ import (
 // shape draws the conclusions about a job's size and time, in each shape that it may run
 // in. The first one, with the fewest CPUs, is the job's own.
 func (w *wishes) shape(job *Job, script Script, r *report) {
-	counts, nodes := w.size()
-	job.CPUs = counts[0]
+	counts, size := w.size(script, r)
+	nodes := size.Nodes
+	job.CPUs, job.Layout = counts[0], size.Layout
 	if w.wrong("cpus") {
 		return // how many times there must be is not known
 	}
@@ -25,10 +26,10 @@ func (w *wishes) shape(job *Job, script Script, r *report) {
 	estimates := w.oneForEach(counts, w.estimates, 0, "estimate", script, r)
 	job.Nodes, job.WallTime, job.Component.Estimate = nodes, limits[0], estimates[0]
 	for i, cpus := range counts {
-		job.MemoryMB = max(job.MemoryMB, w.memory(cpus, nodes)) // a shape has none of its own
+		job.MemoryMB = max(job.MemoryMB, w.memory(cpus, size.LeastNodes())) // a shape has none of its own
 		if estimates[i] > limits[i] && !w.wrong("time") && !w.wrong("estimate") {
 			w.fault(r, script, "estimate", "the run time of %s is above the time limit of %s, at which it would be ended",
-				text(estimates[i]), text(limits[i]))
+				estimates[i].Text(), limits[i].Text())
 		}
 		if i > 0 {
 			job.Component.Shapes = append(job.Component.Shapes,
@@ -95,20 +96,47 @@ func (w *wishes) behaves(cpus int, script Script, r *report) protocol.Behaviour 
 	return b
 }
 
-// size is the counts of CPUs that the job may have, rising, and of its nodes, as sbatch
-// counts them.
-func (w *wishes) size() (cpus []int, nodes int) {
-	tasks, nodes := w.tasks, w.nodes
+// size is the counts of CPUs that the job may have, rising, and its nodes and how the CPUs
+// are divided, as sbatch counts them.
+func (w *wishes) size(script Script, r *report) (cpus []int, size protocol.Request) {
+	size.Nodes, size.Layout.MaxNodes = w.nodes, w.mostNodes
 	if len(w.cpus) > 0 {
-		return w.cpus, nodes
+		w.noticeUndivided(r)
+		return w.cpus, size
 	}
-	if tasks == 0 {
-		tasks = max(1, nodes) * max(1, w.tasksPerNode)
-	} else if w.tasksPerNode > 0 {
-		nodes = max(nodes, (tasks+w.tasksPerNode-1)/w.tasksPerNode)
+	l := &size.Layout
+	l.Tasks, l.TasksPerNode, l.CPUsPerTask = w.tasks, w.tasksPerNode, w.cpusPerTask
+	switch {
+	case l.Tasks == 0: // there are as many as the nodes make
+		l.MaxNodes = size.Nodes
+	case size.Nodes > l.Tasks:
+		r.notice(w.spots["nodes"].place, "--nodes: each node has a task at least, so the job gets %d instead of %d", l.Tasks, size.Nodes)
+		size.Nodes = l.Tasks
 	}
-	// A node of the job has at least one of its tasks.
-	return []int{max(tasks, nodes) * max(1, w.cpusPerTask)}, nodes
+	if l.Tasks > 0 {
+		l.MaxNodes = min(l.MaxNodes, l.Tasks)
+	}
+	if room := l.MaxNodes * l.TasksPerNode; room > 0 && l.Tasks > room {
+		w.fault(r, script, "ntasks-per-node", "allows %d tasks on %d nodes; the job has %d", room, l.MaxNodes, l.Tasks)
+	}
+	return []int{tasksOf(size) * size.CPUsPerTask()}, size
+}
+
+// tasksOf is how many tasks a job has by its nodes and layout, of which one may be empty.
+func tasksOf(size protocol.Request) int {
+	if !size.Layout.Divided() {
+		return max(1, size.Nodes)
+	}
+	return size.Tasks()
+}
+
+// noticeUndivided says that counts of CPUs leave out how the job was to be divided.
+func (w *wishes) noticeUndivided(r *report) {
+	for _, long := range []string{"ntasks-per-node", "cpus-per-task"} {
+		if at, said := w.spots[long]; said && !at.wrong && !w.wrong("cpus") {
+			r.notice(w.spots["cpus"].place, "--cpus replaces --%s (%s): the job has CPUs, and no tasks", long, at.place)
+		}
+	}
 }
 
 // memory is what a node must have: for all CPUs of the job when it may run on

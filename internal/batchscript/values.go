@@ -29,6 +29,7 @@ type wishes struct {
 	name         string
 	tasks        int
 	nodes        int
+	mostNodes    int
 	tasksPerNode int
 	cpusPerTask  int
 	memoryMB     int64 // per node
@@ -114,16 +115,16 @@ func setNodes(w *wishes, value string) error {
 	if err != nil {
 		return err
 	}
+	most := least
 	if isRange {
-		most, err := ParseCount(high)
-		if err != nil {
+		if most, err = ParseCount(high); err != nil {
 			return err
 		}
 		if most < least {
 			return fmt.Errorf("%q ends below its beginning", value)
 		}
 	}
-	w.nodes = least
+	w.nodes, w.mostNodes = least, most
 	return nil
 }
 

@@ -305,7 +305,7 @@ func (a *Application) submissions(batch *batchscript.Batch, site int, rng *rand.
 func (a *Application) component(job *batchscript.Job, rng *rand.Rand) sim.Component {
 	c := sim.Component{
 		Spec: protocol.Spec{
-			Request: protocol.Request{CPUs: job.CPUs, Nodes: job.Nodes, MemoryMB: job.MemoryMB, WallTime: job.WallTime, Power: job.Power},
+			Request: protocol.Request{CPUs: job.CPUs, Nodes: job.Nodes, Layout: job.Layout, MemoryMB: job.MemoryMB, WallTime: job.WallTime, Power: job.Power},
 			Name:    job.Name, Sites: job.Sites, Requeue: job.Requeue, Data: job.Data, DataOut: job.DataOut,
 			Licences: job.Licences, Priority: job.Priority,
 		},
