@@ -25,12 +25,18 @@ type jobOptions struct {
 }
 
 func (s *jobOptions) addTo(flags *pflag.FlagSet) {
-	for _, option := range batchscript.Options() {
+	add := func(option batchscript.Option, long, short string) *pflag.Flag {
 		value := &setting{into: s, option: option}
-		flag := flags.VarPF(value, option.Long, option.Short, option.Help)
-		flag.Hidden = option.Help == ""
+		flag := flags.VarPF(value, long, short, option.Help)
 		if option.Value == "" || option.Maybe {
 			flag.NoOptDefVal = value.without()
+		}
+		return flag
+	}
+	for _, option := range batchscript.Options() {
+		add(option, option.Long, option.Short).Hidden = option.Help == ""
+		if option.Also != "" {
+			add(option, option.Also, "").Hidden = true
 		}
 	}
 	flags.StringVar(&s.application, "application", "", "`file` that describes several components, as one with the suffix .toml does")
@@ -77,7 +83,11 @@ func (a *app) readJobs(args []string, options *jobOptions) (batchscript.Batch, e
 	if file == "" && len(args) > 0 && strings.HasSuffix(args[0], applicationSuffix) {
 		file, args = args[0], args[1:]
 	}
-	if file != "" && len(args) > 0 {
+	wrap, wrapped := options.wrapped()
+	switch {
+	case wrapped && (file != "" || len(args) > 0):
+		return batchscript.Batch{}, usage("--wrap is the script, and takes neither a file nor arguments")
+	case file != "" && len(args) > 0:
 		return batchscript.Batch{}, usage("the application %s takes no arguments, but got %q; write each component's args in the file", file, args[0])
 	}
 	from, err := a.origin()
@@ -86,15 +96,35 @@ func (a *app) readJobs(args []string, options *jobOptions) (batchscript.Batch, e
 	}
 	var notices []string
 	var batch batchscript.Batch
-	if file != "" {
+	switch {
+	case wrapped:
+		batch, notices, err = batchscript.Read(batchscript.Wrap(wrap), options.list, from)
+	case file != "":
 		batch, notices, err = readApplication(file, options.list, from)
-	} else {
+	default:
 		batch, notices, err = a.readBatch(args, options.list, from)
 	}
-	for _, notice := range notices {
-		a.notice("%s", plain(notice))
+	if !quiet(batch) {
+		for _, notice := range notices {
+			a.notice("%s", plain(notice))
+		}
 	}
 	return batch, err
+}
+
+// wrapped is the command that is to be the script, of several the last.
+func (s *jobOptions) wrapped() (command string, ok bool) {
+	for _, one := range s.list {
+		if one.Long == "wrap" {
+			command, ok = one.Value, true
+		}
+	}
+	return command, ok
+}
+
+// quiet says whether only errors are to be told.
+func quiet(batch batchscript.Batch) bool {
+	return anyJob(batch, func(job *batchscript.Job) bool { return job.Quiet })
 }
 
 // applicationSuffix marks the file of an application.
@@ -105,12 +135,12 @@ func readApplication(
 ) (batchscript.Batch, []string, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return batchscript.Batch{}, nil, usage("the application %s cannot be read: %w", path, cause(err))
+		return batchscript.Batch{}, nil, unreadable("the application "+path, err)
 	}
 	defer file.Close() //nolint:errcheck // only read
 	text, err := io.ReadAll(io.LimitReader(file, application.MaxFile+1))
 	if err != nil {
-		return batchscript.Batch{}, nil, usage("the application %s cannot be read: %w", path, cause(err))
+		return batchscript.Batch{}, nil, unreadable("the application "+path, err)
 	}
 	source := application.Source{Name: path, Text: string(text), Script: openScript}
 	return application.Read(source, options, from)
@@ -150,7 +180,7 @@ func (a *app) readScript(args []string) (script batchscript.Script, rest []strin
 func openScript(path string) (script batchscript.Script, err error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return script, usage("the batch script %s cannot be read: %w", path, cause(err))
+		return script, unreadable("the batch script "+path, err)
 	}
 	defer file.Close() //nolint:errcheck // only read
 	script = batchscript.Script{Name: path}
@@ -204,4 +234,12 @@ func terminal(file *os.File) bool {
 func isNull(info fs.FileInfo) bool {
 	null, err := os.Stat(os.DevNull)
 	return err == nil && os.SameFile(info, null)
+}
+
+// unreadable says why a file that was named cannot be read, with the exit code for it.
+func unreadable(what string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return &exitError{exitNotFound, fmt.Errorf("%s cannot be read: %w", what, cause(err))}
+	}
+	return usage("%s cannot be read: %w", what, cause(err))
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -81,19 +82,23 @@ func (a *app) submit(ctx context.Context, batch batchscript.Batch) error {
 	if err != nil {
 		return err
 	}
-	for _, notice := range submitted.Notices {
-		a.notice("%s", plain(notice))
+	quiet := quiet(batch)
+	if !quiet {
+		for _, notice := range submitted.Notices {
+			a.notice("%s", plain(notice))
+		}
 	}
 	if len(submitted.Jobs) != len(batch.Jobs) {
 		return fmt.Errorf("the peer answered with %s instead of %d; is it of another version?",
-			count(len(submitted.Jobs), "job id"), len(batch.Jobs))
+			protocol.Count(len(submitted.Jobs), "job id"), len(batch.Jobs))
 	}
-	if batch.Name != "" {
-		a.notice("application %s of %s", plain(batch.Name), count(len(batch.Jobs), "component"))
+	if batch.Name != "" && !quiet {
+		a.notice("application %s of %s", plain(batch.Name), protocol.Count(len(batch.Jobs), "component"))
 	}
-	if a.json {
+	switch {
+	case a.json:
 		err = a.printJSON(submitted)
-	} else {
+	case !quiet:
 		a.printIDs(submitted.Jobs, anyJob(batch, func(job *batchscript.Job) bool { return job.Parsable }))
 	}
 	if err != nil || !anyJob(batch, func(job *batchscript.Job) bool { return job.Wait }) {
@@ -209,11 +214,11 @@ func (a *app) waitFor(ctx context.Context, id protocol.JobID) (code int, err err
 		return 0, err
 	}
 	if job.State != protocol.Completed {
-		why := ending(job)
-		if job.Reason != "" {
-			why = job.Reason
+		text := job.State.String()
+		if why := cmp.Or(job.Reason, ending(job)); why != "" {
+			text += ": " + plain(why)
 		}
-		a.notice("job %s %s: %s", id, job.State, plain(why))
+		a.notice("job %s %s", id, text)
 	}
 	return waitCode(job), nil
 }

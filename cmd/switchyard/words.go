@@ -141,6 +141,8 @@ func ending(job peer.JobView) string {
 	switch {
 	case !job.State.Terminal():
 		return ""
+	case job.State != protocol.Completed && job.ExitCode == 0 && job.Signal == 0:
+		return "" // it did not end by itself
 	case job.Signal != 0:
 		return fmt.Sprintf("signal %d", job.Signal)
 	}

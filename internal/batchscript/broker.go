@@ -31,8 +31,14 @@ func broker() []Option {
 			Long: "estimate", Value: "time[,time]", Help: "how long it is likely to run; one, or one for each count of --cpus",
 			set: times(func(w *wishes) *[]protocol.Duration { return &w.estimates }),
 		},
-		{Long: "licenses", Short: "L", Value: "name[:count][,…]", Help: "licences that it uses while it runs", local: true, set: setLicences},
-		{Long: "qos", Short: "q", Value: "class", Help: "class of service, by its name at the sites (the usual one)", local: true, set: setPriority},
+		{
+			Long: "licenses", Short: "L", Value: "name[:count][,…]", Help: "licences that it uses while it runs", set: setLicences, Slurm: true,
+			inSlurm: verdict{Refused, "in #SBATCH it means licences of one cluster", "write #SWITCHYARD --licenses where sites of the grid have them, or add --ignore=licenses"},
+		},
+		{
+			Long: "qos", Short: "q", Value: "class", Help: "class of service, by its name at the sites (the usual one)", set: setPriority, Slurm: true,
+			inSlurm: verdict{Fate: Noticed, why: "in #SBATCH it means one cluster; #SWITCHYARD --qos means the grid"}, Vars: []string{"SBATCH_QOS"},
+		},
 	}
 }
 

@@ -50,6 +50,7 @@ type section struct {
 	name       string // of the component; empty: of all
 	place      string
 	slurm, own []directive
+	other      string // place of the first line for another batch system; empty: there is none
 }
 
 // directives are those of the section, the weakest first.
@@ -79,10 +80,13 @@ func collect(script Script, r *report) []section {
 			commands = true
 		}
 		mark, rest := cutMark(line)
+		place := fmt.Sprintf("%s:%d", script.Name, number)
 		if mark == "" {
+			if of := &sections[0]; of.other == "" && !commands && isForeign(line) {
+				of.other = place
+			}
 			continue
 		}
-		place := fmt.Sprintf("%s:%d", script.Name, number)
 		if commands {
 			r.notice(place, "%s after the first command has no effect; move it up", mark)
 			continue
@@ -175,11 +179,11 @@ func (c catalog) followOne(d directive, w *wishes, r *report) {
 			}
 			value, words = words[0], words[1:]
 		}
-		if d.slurm && option.local {
-			r.notice(d.place, "--%s is ignored in #SBATCH, where it means one cluster; #SWITCHYARD --%s means the grid", option.Long, option.Long)
-			continue
+		v := option.verdict
+		if d.slurm {
+			v = option.inSlurm
 		}
-		apply(option, value, spot{place: d.place}, w, r)
+		apply(option, v, value, spot{place: d.place}, w, r)
 	}
 }
 
@@ -212,23 +216,28 @@ func (c catalog) find(word string) (option Option, value string, attached bool, 
 	return option, word[2:], len(word) > 2, ""
 }
 
-func apply(option Option, value string, at spot, w *wishes, r *report) {
+// apply does what becomes of an option that was said.
+func apply(option Option, v verdict, value string, at spot, w *wishes, r *report) {
 	switch {
-	case option.refused != "":
-		r.wrongAt(at, option.Long, "%s", option.refused)
+	case v.Fate == Refused:
+		w.refuse(option.Long, at, v)
+		return
+	case v.Fate == Noticed:
+		r.notice(at.place, "--%s has no effect: %s", option.Long, v.why)
 		return
 	case option.whole && w.whole != "":
 		r.wrongAt(at, option.Long, "it is about the whole application; write it %s", w.whole)
 		return
 	}
 	err := option.set(w, value)
-	ignored := errors.Is(err, errIgnored)
-	at.wrong = err != nil && !ignored
+	if refused, ok := errors.AsType[*refusalError](err); ok {
+		w.refuse(option.Long, at, verdict(*refused))
+		return
+	}
+	w.allow(option.Long)
+	at.wrong = err != nil
 	w.spots[option.Long] = at
-	switch {
-	case ignored:
-		r.notice(at.place, "--%s is ignored", option.Long)
-	case at.wrong:
+	if at.wrong {
 		r.wrongAt(at, option.Long, "%s", err)
 	}
 }
@@ -246,7 +255,7 @@ func (c catalog) override(settings []Setting, w *wishes, r *report) {
 		if setting.Place == "" {
 			w.source = fromCommandLine
 		}
-		apply(option, setting.Value, at, w, r)
+		apply(option, option.verdict, setting.Value, at, w, r)
 	}
 }
 
@@ -259,10 +268,36 @@ const (
 
 const commandLine = "command line"
 
+// isForeign says whether a line is a directive of another batch system that sbatch follows.
+func isForeign(line string) bool {
+	return slices.ContainsFunc([]string{pbsMark, "#BSUB"}, func(mark string) bool {
+		rest, found := strings.CutPrefix(line, mark)
+		return found && rest != "" && (rest[0] == ' ' || rest[0] == '\t')
+	})
+}
+
+// followAll follows what is said for all components of a script: its directives, and the
+// variables of the environment, which beat #SBATCH.
+func (c catalog) followAll(of section, env []string, w *wishes, r *report) {
+	c.follow(of.slurm, w, r)
+	c.follow(c.variables(env), w, r)
+	c.follow(of.own, w, r)
+	if of.other != "" {
+		w.refused = append(w.refused, refusal{
+			pbsMark,
+			spot{place: of.other, named: true},
+			"sbatch would follow this line of another batch system; write it as #SBATCH, or add --ignore-pbs",
+		})
+	}
+}
+
 // defaultName is the name of a job that got none: the script's file name.
 func defaultName(script Script) string {
-	if script.Stdin {
+	switch {
+	case script.Stdin:
 		return "switchyard"
+	case script.Wrapped:
+		return "wrap"
 	}
 	return filepath.Base(script.Name)
 }

@@ -3,7 +3,6 @@ package batchscript
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -14,16 +13,27 @@ type Option struct {
 	Short string // one letter; empty: none
 	Value string // the value's name for people; empty: it takes none
 	Maybe bool   // the value may be left out, and is only given as --long=value
-	Help  string // empty: one of sbatch's that means nothing here
+	Help  string // empty: one of sbatch's that is not carried
+
+	Also  string   // another long name, which people are not told of
+	Vars  []string // variables of the environment that stand for it, as sbatch has them
+	Slurm bool     // sbatch(1) has it
+	Note  string   // how a carried option of sbatch differs; empty: it does not
 
 	set     func(w *wishes, value string) error
-	refused string // why it cannot be used at all
-	whole   bool   // it is about the whole application, not one component
-	local   bool   // in #SBATCH it means something of one cluster, which partners do not know
+	verdict verdict
+	inSlurm verdict // in #SBATCH and its variables
+	partly  bool    // it is refused with some values
+	whole   bool    // it is about the whole application, not one component
 }
 
-// Options lists every option that is known, those of sbatch that are ignored or
-// refused included.
+// Becomes is what becomes of an option of sbatch and, unless it is carried, why. In #SBATCH
+// and in variables that may differ from the command line and #SWITCHYARD.
+func (o Option) Becomes() (fate Fate, why string, inSlurm Fate, whyInSlurm string) {
+	return o.verdict.Fate, o.verdict.why, o.inSlurm.Fate, o.inSlurm.why
+}
+
+// Options lists every option that is known, those of sbatch that are not carried included.
 func Options() []Option {
 	return append(honoured(), foreign()...)
 }
@@ -34,22 +44,35 @@ func honoured() []Option {
 
 func shape() []Option {
 	return []Option{
-		{Long: "job-name", Short: "J", Value: "name", Help: "the job's name (the script's)", set: setName},
+		{
+			Long: "job-name", Short: "J", Value: "name", Help: "the job's name (the script's)", set: setName,
+			Slurm: true, Vars: []string{"SBATCH_JOB_NAME"},
+		},
 		{
 			Long: "ntasks", Short: "n", Value: "count", Help: "tasks in all (1, or nodes × ntasks-per-node)",
-			set: counter(func(w *wishes) *int { return &w.tasks }),
+			set: counter(func(w *wishes) *int { return &w.tasks }), Slurm: true,
 		},
-		{Long: "nodes", Short: "N", Value: "min[-max]", Help: "nodes; the least number counts (any)", set: setNodes},
+		{
+			Long: "nodes", Short: "N", Value: "count|min-max", Help: "nodes (any)", set: setNodes,
+			Slurm: true, Note: "of a range without `--ntasks`, the least number, with a task on each",
+		},
 		{
 			Long: "ntasks-per-node", Value: "count", Help: "tasks on each node",
-			set: counter(func(w *wishes) *int { return &w.tasksPerNode }),
+			set: counter(func(w *wishes) *int { return &w.tasksPerNode }), Slurm: true, Also: "tasks-per-node",
 		},
 		{
 			Long: "cpus-per-task", Short: "c", Value: "count", Help: "CPUs of each task (1)",
-			set: counter(func(w *wishes) *int { return &w.cpusPerTask }),
+			set: counter(func(w *wishes) *int { return &w.cpusPerTask }), Slurm: true,
 		},
-		{Long: "mem", Value: "size[K|M|G|T]", Help: "memory on each node, in MB without a letter (any)", set: setMemory},
-		{Long: "mem-per-cpu", Value: "size[K|M|G|T]", Help: "memory for each CPU", set: setMemoryPerCPU},
+		{
+			Long: "mem", Value: "size[K|M|G|T]", Help: "memory on each node, in MB without a letter (any)", set: setMemory,
+			Slurm: true, Vars: []string{"SBATCH_MEM_PER_NODE"}, partly: true,
+			Note: "`0`, all memory of the nodes, is refused: a job cannot ask for that yet",
+		},
+		{
+			Long: "mem-per-cpu", Value: "size[K|M|G|T]", Help: "memory for each CPU", set: setMemoryPerCPU,
+			Slurm: true, Vars: []string{"SBATCH_MEM_PER_CPU"}, Note: "as memory on each node, for all CPUs that a node may have of the job",
+		},
 		{
 			Long: "cpus", Value: "count[,count]", Help: "CPUs in all, however many tasks; of several counts the grid chooses one",
 			set: setCPUs,
@@ -57,12 +80,13 @@ func shape() []Option {
 		{
 			Long: "time", Short: "t", Value: "limit[,limit]",
 			Help: "wall-time limit: min, min:s, h:min:s, d-h, d-h:min, d-h:min:s, or as 1h30m (1:00:00); one, or one for each count of --cpus",
-			set:  times(func(w *wishes) *[]protocol.Duration { return &w.limits }),
+			set:  times(func(w *wishes) *[]protocol.Duration { return &w.limits }), Slurm: true, Vars: []string{"SBATCH_TIMELIMIT"},
+			Note: "a job without it has one hour; a time without end is refused",
 		},
 		{Long: "sites", Value: "site[,site]", Help: "sites where the job may run (anywhere)", set: setSites},
 		{Long: "power-share", Value: "percent%", Help: "power that the job draws, of what sites state for busy CPUs (100%)", set: setPowerShare},
 		{
-			Long: "data", Value: "size[K|M|G|T]", Help: "data that must travel when the job runs elsewhere, in MB without a letter (0)",
+			Long: "data", Value: "size[K|M|G|T]", Help: "data that must travel when the job runs elsewhere, in MB without a letter; 0: it needs no files but its script (not known)",
 			set: setData(func(w *wishes) *int64 { return &w.data }),
 		},
 		{
@@ -71,11 +95,13 @@ func shape() []Option {
 		},
 		{
 			Long: "requeue", Help: "run the job again elsewhere when its site is lost",
-			set: func(w *wishes, _ string) error { w.requeue = true; return nil },
+			set: func(w *wishes, _ string) error { w.requeue = true; return nil }, Slurm: true, Vars: []string{"SBATCH_REQUEUE"},
+			Note: "it may run again elsewhere when its site is lost; a site never runs it twice by itself",
 		},
 		{
 			Long: "no-requeue", Help: "run the job at most once (the default)",
-			set: func(w *wishes, _ string) error { w.requeue = false; return nil },
+			set: func(w *wishes, _ string) error { w.requeue = false; return nil }, Slurm: true, Vars: []string{"SBATCH_NO_REQUEUE"},
+			Note: "the default",
 		},
 	}
 }
@@ -85,20 +111,22 @@ func surroundings() []Option {
 		{
 			Long: "output", Short: "o", Value: "file",
 			Help: "file of the standard output; %j id, %x name, %u user (switchyard-%j.out)",
-			set:  path(func(w *wishes) *string { return &w.stdout }),
+			set:  path(func(w *wishes) *string { return &w.stdout }), Slurm: true, Vars: []string{"SBATCH_OUTPUT"},
+			Note: "`switchyard-%j.out` by default; of the patterns, `%j` is `$SWITCHYARD_JOB_ID`, and `%N` the host where it was submitted",
 		},
 		{
 			Long: "error", Short: "e", Value: "file", Help: "file of the standard error (the same)",
-			set: path(func(w *wishes) *string { return &w.stderr }),
+			set: path(func(w *wishes) *string { return &w.stderr }), Slurm: true, Vars: []string{"SBATCH_ERROR"},
 		},
 		{
 			Long: "chdir", Short: "D", Value: "folder", Help: "working directory (where the job is submitted)",
-			set: path(func(w *wishes) *string { return &w.dir }),
+			set: path(func(w *wishes) *string { return &w.dir }), Slurm: true, Note: "at another site the job begins in an empty folder",
 		},
 		{
 			Long: "export", Value: "list",
 			Help: "variables to hand over: ALL, NONE, NAME, NAME=value (ALL; to other sites --export-remote)",
-			set:  func(w *wishes, value string) error { w.export = value; return nil },
+			set:  func(w *wishes, value string) error { w.export = value; return nil }, Slurm: true, Vars: []string{"SBATCH_EXPORT"},
+			Note: "to another site less leaves, see below",
 		},
 		{
 			Long: "export-remote", Value: "list",
@@ -106,34 +134,58 @@ func surroundings() []Option {
 			set:  setExportRemote,
 		},
 		{
-			Long: "partition", Short: "p", Value: "name", Help: "accepted and ignored: the grid chooses by size",
-			set: func(*wishes, string) error { return errIgnored },
+			Long: "open-mode", Value: "truncate", Help: "how output begins: with an empty file",
+			set: setOpenMode, Slurm: true, Vars: []string{"SBATCH_OPEN_MODE"}, partly: true, Note: "`append` is refused",
+		},
+		{
+			Long: "propagate", Value: "NONE", Maybe: true, Help: "limits of the shell that the job gets",
+			set: setPropagate, Slurm: true, partly: true, Note: "`NONE`, which is the default here; others are refused, set them in the script with `ulimit`",
+		},
+		{
+			Long: "wrap", Value: "command", Help: "a script of this command, instead of a file", set: setWrap, Slurm: true,
+			Note: "on the command line",
+		},
+		{
+			Long: "ignore", Value: "option[,option]", Help: "options of sbatch to do without, of those that are refused", set: setIgnore,
+		},
+		{
+			Long: "ignore-pbs", Help: "pass over lines of #PBS and #BSUB", set: setIgnorePBS, Slurm: true, Vars: []string{"SBATCH_IGNORE_PBS"},
+			Note: "without it such lines, which sbatch would follow, are refused",
+		},
+		{
+			Long: "quiet", Short: "Q", Help: "say nothing that is not an error",
+			set: func(w *wishes, _ string) error { w.quiet = true; return nil }, Slurm: true,
 		},
 		{
 			Long: "wait", Short: "W", Help: "wait for the job's end and exit as it did",
-			set: func(w *wishes, _ string) error { w.wait = true; return nil },
+			set: func(w *wishes, _ string) error { w.wait = true; return nil }, Slurm: true, Vars: []string{"SBATCH_WAIT"},
 		},
 		{
 			Long: "parsable", Help: "print the job's id alone",
-			set: func(w *wishes, _ string) error { w.parsable = true; return nil },
+			set: func(w *wishes, _ string) error { w.parsable = true; return nil }, Slurm: true,
 		},
 		{
 			Long: "test-only", Help: "print what each site quotes, submit nothing",
-			set: func(w *wishes, _ string) error { w.testOnly = true; return nil },
+			set: func(w *wishes, _ string) error { w.testOnly = true; return nil }, Slurm: true,
+			Note: "it prints every site's quote",
 		},
 	}
 }
 
 // catalog finds options by their names.
 type catalog struct {
+	all   []Option
 	long  map[string]Option
 	short map[string]Option
 }
 
 func newCatalog() catalog {
-	c := catalog{long: map[string]Option{}, short: map[string]Option{}}
-	for _, option := range Options() {
+	c := catalog{all: Options(), long: map[string]Option{}, short: map[string]Option{}}
+	for _, option := range c.all {
 		c.long[option.Long] = option
+		if option.Also != "" {
+			c.long[option.Also] = option
+		}
 		if option.Short != "" {
 			c.short[option.Short] = option
 		}
@@ -163,51 +215,3 @@ func commonPrefix(a, b string) int {
 	}
 	return n
 }
-
-// foreign are options of sbatch that have no meaning on a grid, or none yet.
-func foreign() []Option {
-	options := []Option{
-		refuse("array", "a", "job arrays are not there yet; submit one job for each element"),
-		refuse("dependency", "d", "dependencies are not there yet; submit the job when the others have ended"),
-		refuse("begin", "b", "a later start is not there yet; submit the job at that time, for instance with at(1)"),
-		refuse("wrap", "", "give a script instead: printf '#!/bin/sh\\ncommand\\n' | switchyard submit"),
-		{Long: "hold", Short: "H", refused: "holding jobs is not there yet; submit the job when it may start"},
-	}
-	for name := range strings.FieldsSeq(valued) {
-		options = append(options, ignored(name, "value", false))
-	}
-	for name := range strings.FieldsSeq(maybeValued) {
-		options = append(options, ignored(name, "value", true))
-	}
-	for name := range strings.FieldsSeq(bare) {
-		options = append(options, ignored(name, "", false))
-	}
-	return options
-}
-
-func refuse(long, short, why string) Option {
-	return Option{Long: long, Short: short, Value: "value", refused: why}
-}
-
-func ignored(name, value string, maybe bool) Option {
-	long, short, _ := strings.Cut(name, "/")
-	return Option{
-		Long: long, Short: short, Value: value, Maybe: maybe,
-		set: func(*wishes, string) error { return errIgnored },
-	}
-}
-
-// The options of sbatch(1) that are ignored, by whether they take a value.
-const (
-	valued = `account/A acctg-freq batch bb bbf cluster-constraint clusters/M comment constraint/C container
-		container-id core-spec/S cores-per-socket cpu-freq cpus-per-gpu deadline delay-boot distribution/m
-		exclude/x export-file extra extra-node-info/B gid gpu-bind gpu-freq gpus/G gpus-per-node
-		gpus-per-socket gpus-per-task gres gres-flags hint input/i kill-on-invalid-dep mail-type
-		mail-user mcs-label mem-bind mem-per-gpu mincpus network nodefile/F nodelist/w ntasks-per-core
-		ntasks-per-gpu ntasks-per-socket open-mode power prefer priority profile reservation segment
-		signal sockets-per-node switches thread-spec threads-per-core time-min tmp tres-bind tres-per-task
-		uid wait-all-nodes wckey`
-	maybeValued = `exclusive get-user-env nice no-kill/k propagate resv-ports`
-	bare        = `contiguous ignore-pbs overcommit/O oversubscribe/s quiet/Q reboot spread-job stepmgr
-		use-min-nodes verbose/v`
-)

@@ -33,7 +33,7 @@ func Join(name string, parts []Part, from Origin) (batch Batch, notices []string
 		}
 		if !d.unread {
 			sections := collect(part.Script, &r)
-			options.follow(sections[0].directives(), &d.wishes, &r)
+			options.followAll(sections[0], from.Env, &d.wishes, &r)
 			for _, s := range sections[1:] {
 				r.wrong(s.place, "the application's file names the components; leave them out here, or submit this script without that file")
 			}
@@ -88,6 +88,7 @@ func (p plan) batch(from Origin, r *report) Batch {
 	weighed := slices.ContainsFunc(p.drafts, func(d draft) bool { _, ok := d.wishes.weighing.weights(); return ok })
 	for i := range p.drafts {
 		d := &p.drafts[i]
+		d.wishes.judge(r)
 		if d.unread {
 			continue // it may say what the conclusions would be drawn from
 		}

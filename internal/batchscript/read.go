@@ -13,9 +13,10 @@ const MaxScript = 4 << 20
 
 // Script is a batch script as it was found.
 type Script struct {
-	Name  string // its path, for messages and the job's name
-	Stdin bool   // it was piped in
-	Data  []byte
+	Name    string // its path, for messages and the job's name
+	Stdin   bool   // it was piped in
+	Wrapped bool   // it was made of a command by [Wrap]
+	Data    []byte
 }
 
 // Origin is where and by whom the job is submitted.
@@ -46,6 +47,7 @@ type Job struct {
 	Power     int                // in parts per million of what sites state; 0: as much as that
 	Data      int64              // bytes that travel when the job runs elsewhere
 	DataOut   int64              // bytes that travel back then
+	NoData    bool               // it was said that none travel
 	Licences  []protocol.Licence // sorted by name
 	Priority  string             // class of service; empty: the usual one
 	Component peer.Component
@@ -61,6 +63,7 @@ type Job struct {
 	Wait     bool // wait for the job's end
 	Parsable bool // print the id alone
 	TestOnly bool // only ask for quotes
+	Quiet    bool // say nothing that is not an error
 }
 
 // Read makes a job, or an application, out of a script and the command line's settings, in
@@ -73,7 +76,7 @@ func Read(script Script, settings []Setting, from Origin) (batch Batch, notices 
 	var sections []section
 	if checkScript(script, &r) {
 		sections = collect(script, &r)
-		options.follow(sections[0].directives(), &all.wishes, &r)
+		options.followAll(sections[0], from.Env, &all.wishes, &r)
 		sections = sections[1:]
 	}
 	if n := len(sections); n > MaxComponents {
@@ -125,10 +128,10 @@ func checkScript(script Script, r *report) bool {
 // job draws the conclusions of what was asked for.
 func (w *wishes) job(script Script, from Origin, r *report) Job {
 	job := Job{
-		Name: w.name, Sites: w.sites, Requeue: w.requeue, Power: w.powerPPM, Data: w.data, DataOut: w.dataOut,
+		Name: w.name, Sites: w.sites, Requeue: w.requeue, Power: w.powerPPM, Data: w.data, DataOut: w.dataOut, NoData: w.noData(),
 		Licences: w.licences, Priority: w.priority,
 		Script: script.Data, WorkDir: inside(from.Dir, w.dir),
-		Wait: w.wait, Parsable: w.parsable, TestOnly: w.testOnly,
+		Wait: w.wait, Parsable: w.parsable, TestOnly: w.testOnly, Quiet: w.quiet,
 	}
 	if job.Name == "" {
 		job.Name = defaultName(script)
@@ -145,6 +148,12 @@ func (w *wishes) job(script Script, from Origin, r *report) Job {
 		job.Stderr = w.file(script, w.stderr, "", job, from, r)
 	}
 	return job
+}
+
+// noData says whether the user has said that the job needs no data but its script.
+func (w *wishes) noData() bool {
+	_, said := w.spots["data"]
+	return said && !w.wrong("data") && w.data == 0 && w.dataOut == 0
 }
 
 func (w *wishes) file(script Script, given, otherwise string, job Job, from Origin, r *report) string {

@@ -5,15 +5,13 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
-
-// errIgnored says that an option is accepted and has no effect.
-var errIgnored = errors.New("ignored")
 
 // MaxCount is the most tasks, nodes or CPUs that an option may ask for.
 const MaxCount = 1_000_000
@@ -58,7 +56,10 @@ type wishes struct {
 
 	export, exportRemote string
 
-	wait, parsable, testOnly bool
+	wait, parsable, testOnly, quiet bool
+
+	refused []refusal       // options so far that are refused
+	ignored map[string]bool // names of those to do without
 
 	source int             // of what is being said: a later one beats an earlier one
 	whole  string          // where options about the whole application belong; empty: here
@@ -68,7 +69,7 @@ type wishes struct {
 // clone is a copy that may be changed.
 func (w *wishes) clone() wishes {
 	c := *w
-	c.spots = maps.Clone(w.spots)
+	c.spots, c.refused, c.ignored = maps.Clone(w.spots), slices.Clone(w.refused), maps.Clone(w.ignored)
 	return c
 }
 
@@ -107,8 +108,7 @@ func ParseCount(value string) (int, error) {
 	return n, nil
 }
 
-// setNodes takes "min", or "min-max", of which the minimum is asked for: with
-// it the job starts soonest.
+// setNodes takes "count", or "min-max".
 func setNodes(w *wishes, value string) error {
 	low, high, isRange := strings.Cut(value, "-")
 	least, err := ParseCount(low)
@@ -132,6 +132,9 @@ func setMemory(w *wishes, value string) error {
 	mb, err := ParseMemory(value)
 	if err != nil {
 		return err
+	}
+	if mb == 0 {
+		return &refusalError{why: "0 asks for all the memory of the nodes, which a job cannot do yet", do: "name an amount"}
 	}
 	w.memoryMB, w.cpuMemoryMB = mb, 0
 	return nil
