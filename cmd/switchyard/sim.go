@@ -73,7 +73,11 @@ func (a *app) simError(err error) error {
 		for line := range strings.SplitSeq(err.Error(), "\n") {
 			a.notice("%s", plain(line))
 		}
-		a.notice("mend these lines, or leave them out with --lenient")
+		if malformed.Read == 0 {
+			a.notice("no line of it can be read; is the trace in another format (%s)?", strings.Join(experiment.Formats(), ", "))
+		} else {
+			a.notice("mend these lines, or leave them out with --lenient, in an experiment with lenient = true of the workload")
+		}
 		return &exitError{code: exitFailed}
 	case errors.As(err, &cut):
 		for line := range strings.SplitSeq(cut.Error(), "\n") {

@@ -117,6 +117,7 @@ func (f *simFit) jobs(trace *workload.Trace) ([]workload.Job, workload.Cleaning,
 	}
 	jobs, cleaning := workload.Clean(trace, workload.CleanOptions{
 		Perfect: true, From: from, To: to, Queues: f.skip, ZeroRuns: true,
+		KeepOverruns: f.trace.overruns,
 	})
 	if len(jobs) == 0 {
 		return nil, cleaning, fmt.Errorf("%s: there are no jobs to model: %s", f.trace.path, cleaning)

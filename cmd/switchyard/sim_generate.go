@@ -138,6 +138,7 @@ func (g *simGenerate) fitting() error {
 		{"trace", []string{nordugridModel}},
 		{"format", []string{nordugridModel}},
 		{"lenient", []string{nordugridModel}},
+		{"keep-overruns", []string{nordugridModel}},
 		{"unscaled", []string{nordugridModel}},
 	} {
 		if g.cmd.Flags().Changed(flag.name) && !slices.Contains(flag.models, g.model) {
@@ -208,9 +209,14 @@ func (g *simGenerate) nordugrid() (*workload.Grid, error) {
 	if err != nil {
 		return nil, err
 	}
-	grid, err := workload.NorduGrid(log, workload.NorduGridOptions{Jobs: g.jobs, Unscaled: g.unscaled}, g.seed)
+	grid, err := workload.NorduGrid(log, workload.NorduGridOptions{
+		Jobs: g.jobs, Unscaled: g.unscaled, KeepOverruns: g.trace.overruns,
+	}, g.seed)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", g.trace.path, err)
+	}
+	if !grid.Cleaning.AsIs() {
+		g.app.notice("%s: %s", plain(g.trace.path), grid.Cleaning)
 	}
 	return grid, nil
 }
@@ -258,7 +264,7 @@ func (g *simGenerate) result(grid *workload.Grid) generatedJSON {
 
 func (g *simGenerate) show(grid *workload.Grid) error {
 	result := g.result(grid)
-	g.app.printf("%s: %d jobs in %s, %s in the mean.\n\n", grid.Name, result.Jobs, span(grid.Span()), seconds(result.Run))
+	g.app.printf("%s: %s in %s, %s in the mean.\n\n", grid.Name, protocol.Count(result.Jobs, "job"), span(grid.Span()), seconds(result.Run))
 	t := newTable("SYSTEM", " CORES", "PRICES", " JOBS", " OFFERED", " MEAN CORES", " SERIAL", " 2^k", " MEAN RUN", " ASKED FOR", " THE MOST")
 	for _, s := range result.Systems {
 		t.add(s.Name, strconv.Itoa(s.System.Cores), orDash(s.PriceArea), strconv.Itoa(s.Jobs), part(s.Load), decimals(s.SystemLoad.Cores),

@@ -13,6 +13,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/experiment"
 	"github.com/switchyard-hpc/switchyard/internal/workload"
+	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // simRun is one call of sim run.
@@ -85,7 +86,7 @@ func (r *simRun) run(ctx context.Context, name string) (err error) {
 	main := chosenOf(outcomes, plan.Scheme)
 	if main.Unplaced > 0 {
 		r.app.notice("%s never ran, because no site that they may go to has room for them; the means leave them out",
-			count(main.Unplaced, "job"))
+			protocol.Count(main.Unplaced, "job"))
 	}
 	if main.Metrics.Jobs == 0 && main.Applications == nil {
 		return fmt.Errorf("experiment %s: no job ran", plain(main.Experiment))
@@ -192,7 +193,7 @@ func writeStarts(w io.Writer, o *experiment.Outcome) error {
 		if placed.Site < 0 {
 			continue
 		}
-		line = strconv.AppendInt(line, job.ID, 10)
+		line = appendCell(line, o.Plan.JobName(&o.Jobs[i]))
 		line = appendSeconds(append(line, ','), int64(placed.Start))
 		line = appendSeconds(append(line, ','), int64(placed.End))
 		line = append(append(line, ','), o.Plan.Sites[job.Origin].Name...)
@@ -203,6 +204,14 @@ func writeStarts(w io.Writer, o *experiment.Outcome) error {
 		return err
 	}
 	return out.Flush()
+}
+
+// appendCell writes a cell of a CSV.
+func appendCell(b []byte, text string) []byte {
+	if !strings.ContainsAny(text, ",\"") {
+		return append(b, text...)
+	}
+	return append(append(append(b, '"'), strings.ReplaceAll(text, `"`, `""`)...), '"')
 }
 
 // appendSeconds writes milliseconds as seconds, with a fraction only where there
@@ -216,8 +225,8 @@ func appendSeconds(b []byte, ms int64) []byte {
 
 // showRun prints a line for each scheme, and the sites under the chosen one.
 func (a *app) showRun(main *experiment.Outcome, outcomes []*experiment.Outcome) error {
-	a.printf("Experiment %s, seed %d: %d sites, %d jobs%s\n", plain(main.Experiment), main.Seed,
-		len(main.Plan.Sites), len(main.Jobs), besides(main.Applications))
+	a.printf("Experiment %s, seed %d: %s, %s%s\n", plain(main.Experiment), main.Seed,
+		protocol.Count(len(main.Plan.Sites), "site"), protocol.Count(len(main.Jobs), "job"), besides(main.Applications))
 	if main.Metrics.Jobs == 0 {
 		return a.showAllApplications(outcomes)
 	}

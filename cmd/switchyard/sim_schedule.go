@@ -32,15 +32,17 @@ type simSchedule struct {
 
 // traceFlags say which trace is read, and how.
 type traceFlags struct {
-	path    string
-	format  string
-	lenient bool
+	path     string
+	format   string
+	lenient  bool
+	overruns bool
 }
 
 func (f *traceFlags) addTo(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.path, "trace", "", "the trace, packed by gzip or not")
 	choice(cmd, &f.format, "format", "", "of the trace, if its name does not tell", experiment.Formats()...)
 	cmd.Flags().BoolVar(&f.lenient, "lenient", false, "leave malformed lines out and count them")
+	cmd.Flags().BoolVar(&f.overruns, "keep-overruns", false, "jobs that ran longer than they asked for are not cut there")
 }
 
 // read reads the trace and tells what is odd about it.
@@ -70,8 +72,9 @@ func (a *app) simScheduleCommand() *cobra.Command {
 		Short: "Schedule a trace on one machine, with the batch engine alone",
 		Long: "Schedule the jobs of a trace on one machine of N equal processors, with the batch engine alone:\n" +
 			"no peer, no other site. Jobs have the processors that they were given, else those that they\n" +
-			"asked for, and their estimate is what they asked for. With --tie pyss the starts are those of\n" +
-			"the simulator pyss to the second; with batch all that happens at one instant is one pass.\n" +
+			"asked for, and their estimate is what they asked for; those that ran longer are cut there but\n" +
+			"with --keep-overruns. With --tie pyss the starts are those of the simulator pyss to the second;\n" +
+			"with batch all that happens at one instant is one pass.\n" +
 			"With --machine the machine has nodes, or partitions as Blue Gene/P. With --power and a budget the\n" +
 			"jobs are scheduled twice, without the budget and within it, and both are compared: what the\n" +
 			"energy costs, how full the machine is, and how many pairs of jobs start in another order.",
@@ -144,7 +147,7 @@ func (s *simSchedule) study(plan *powerPlan) (*scheduleStudy, error) {
 	if err != nil {
 		return nil, err
 	}
-	study := &scheduleStudy{simSchedule: s, plan: plan, policy: policy, tie: tie}
+	study := &scheduleStudy{simSchedule: s, log: trace, plan: plan, policy: policy, tie: tie}
 	if study.machine, err = s.machine.machine(trace); err != nil {
 		return nil, err
 	}
@@ -152,7 +155,7 @@ func (s *simSchedule) study(plan *powerPlan) (*scheduleStudy, error) {
 		return nil, err
 	}
 	var cleaning workload.Cleaning
-	study.jobs, cleaning = workload.Clean(trace, workload.CleanOptions{Perfect: s.perfect})
+	study.jobs, cleaning = workload.Clean(trace, workload.CleanOptions{Perfect: s.perfect, KeepOverruns: s.trace.overruns})
 	if len(study.jobs) == 0 {
 		return nil, errors.New(s.trace.path + ": there are no jobs: " + cleaning.String())
 	}
@@ -182,7 +185,7 @@ func scheduleResult(jobs []workload.Job, starts []protocol.Instant) *sim.Result 
 }
 
 // writeSchedule writes a line for each job that starts, in the order of the trace.
-func writeSchedule(w io.Writer, jobs []workload.Job, starts []protocol.Instant) error {
+func writeSchedule(w io.Writer, trace *workload.Trace, jobs []workload.Job, starts []protocol.Instant) error {
 	out := bufio.NewWriterSize(w, 1<<16)
 	line := []byte("job_id,start\n")
 	for i := range jobs {
@@ -192,7 +195,7 @@ func writeSchedule(w io.Writer, jobs []workload.Job, starts []protocol.Instant) 
 		if _, err := out.Write(line); err != nil {
 			return err
 		}
-		line = strconv.AppendInt(line[:0], jobs[i].ID, 10)
+		line = appendCell(line[:0], trace.JobName(jobs[i].ID))
 		line = appendSeconds(append(line, ','), int64(starts[i]))
 		line = append(line, '\n')
 	}

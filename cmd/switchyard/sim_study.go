@@ -19,6 +19,7 @@ import (
 type scheduleStudy struct {
 	*simSchedule
 
+	log     *workload.Trace // that the jobs are of
 	jobs    []workload.Job
 	records experiment.Records
 	machine sim.Machine
@@ -81,8 +82,8 @@ func (s *scheduleStudy) schedule(mode engine.Mode, policy engine.Policy) error {
 	case s.simSchedule.machine.kind == config.Partitioned:
 		remedy = "name larger partitions with --partitions"
 	}
-	s.app.notice("%s cannot run %s, the first is job %d, which %s", count(len(misfits), "job"), machine,
-		s.jobs[misfits[0].Index].ID, misfits[0].Reason)
+	s.app.notice("%s cannot run %s, the first is job %s, which %s", protocol.Count(len(misfits), "job"), machine,
+		plain(s.log.JobName(s.jobs[misfits[0].Index].ID)), misfits[0].Reason)
 	if len(misfits) == len(s.jobs) {
 		return errors.New(s.trace.path + ": no job ran; " + remedy)
 	}
@@ -176,7 +177,7 @@ func (s *scheduleStudy) json() *scheduleJSON {
 }
 
 func (s *scheduleStudy) writeStarts(w io.Writer) error {
-	return writeSchedule(w, s.jobs, s.runs[s.main()].starts)
+	return writeSchedule(w, s.log, s.jobs, s.runs[s.main()].starts)
 }
 
 // writeCurves writes a line for each hour of each run: its beginning on the trace's clock in

@@ -215,6 +215,7 @@ func (w *Workload) checkModel(c *checker, key string) {
 		{"skip_queues", len(w.SkipQueues) > 0},
 		{"skip_status", len(w.SkipStatus) > 0},
 		{"skip_zero_runs", w.SkipZero},
+		{"keep_overruns", w.Overruns},
 		{"lenient", w.Lenient},
 		{"split", w.Split != ""},
 	})

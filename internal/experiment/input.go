@@ -261,6 +261,7 @@ func (p *Plan) clean(w *Workload, inputs []input) error {
 		}
 		in.jobs, in.cleaning = workload.Clean(in.trace, workload.CleanOptions{
 			From: from, To: to, Queues: w.SkipQueues, Statuses: w.SkipStatus, ZeroRuns: w.SkipZero,
+			KeepOverruns: w.Overruns,
 		})
 		if jobs += len(in.jobs); jobs == 0 && i == len(inputs)-1 {
 			return fmt.Errorf("%s: there are no jobs: %s", w.Trace, in.cleaning)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/workload"
@@ -155,24 +156,37 @@ func appendJobs(to, more []workload.Job) []workload.Job {
 	return to
 }
 
-// origins are the sites for [workload.Scheduled]. A site has a trace if that is
-// all that its jobs come from.
+// origins are the sites for [workload.Scheduled].
 func (p *Plan) origins() []workload.Origin {
 	origins := make([]workload.Origin, len(p.Sites))
-	parts := make([]int, len(p.Sites))
 	for i := range p.Sites {
-		origins[i].Name = p.Sites[i].Name
-	}
-	for i := range p.inputs {
-		at := p.site(p.inputs[i].site)
-		if at < 0 {
-			continue // a model's
-		}
-		parts[at]++
-		origins[at].Trace = nil
-		if parts[at] == 1 {
-			origins[at].Trace = p.inputs[i].trace
-		}
+		origins[i] = workload.Origin{Name: p.Sites[i].Name, Trace: p.traceOf(i)}
 	}
 	return origins
+}
+
+// traceOf is the trace that a site has if that is all that its jobs come from, so
+// that they have its numbers; else nil.
+func (p *Plan) traceOf(site int) *workload.Trace {
+	var trace *workload.Trace
+	parts := 0
+	for i := range p.inputs {
+		if in := &p.inputs[i]; in.site == "" || in.site == p.Sites[site].Name {
+			parts++
+			trace = in.trace
+		}
+	}
+	if parts != 1 {
+		return nil
+	}
+	return trace
+}
+
+// JobName is what people call a job: as the trace does that all jobs of its origin
+// are of, else its number.
+func (p *Plan) JobName(job *workload.Job) string {
+	if trace := p.traceOf(job.Origin); trace != nil {
+		return trace.JobName(job.ID)
+	}
+	return strconv.FormatInt(job.ID, 10)
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // JoinForm is how people describe a site that joins, for messages and help.
-const JoinForm = "name=NODESxCPUS@MHZ[,model=M1|FILE][,trace=FILE][,scale=true][,jobs=N][,bias=B][,policy=NAME][,mflops=N][,watts=W][,price=P]"
+const JoinForm = "name=NODESxCPUS@MHZ[,model=M1|FILE][,trace=FILE][,keep_overruns=true][,scale=true][,jobs=N][,bias=B][,policy=NAME][,mflops=N][,watts=W][,price=P]"
 
 // Join returns the plan with one more site, described as in [JoinForm]: a
 // machine, perhaps with a workload of its own. Its nodes are shared by jobs or
@@ -107,6 +107,8 @@ func joinOption(site *Site, w *Workload, option string) (err error) {
 		}
 	case "trace":
 		w.Trace = Path(value)
+	case "keep_overruns":
+		w.Overruns, err = strconv.ParseBool(value)
 	case "scale":
 		w.Scale, err = strconv.ParseBool(value)
 	case "jobs":

@@ -121,6 +121,7 @@ type Workload struct {
 	SkipQueues []int  `toml:"skip_queues"`
 	SkipStatus []int  `toml:"skip_status"`
 	SkipZero   bool   `toml:"skip_zero_runs"`
+	Overruns   bool   `toml:"keep_overruns"`
 	Lenient    bool   `toml:"lenient"`
 
 	Model     string            `toml:"model"` // a built-in one

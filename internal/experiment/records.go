@@ -15,6 +15,7 @@ type Records struct {
 	Jobs    int             `json:"jobs"`
 	LeftOut map[string]int  `json:"records_left_out"` // by reason: see [workload.Cleaning]
 	Changed map[string]int  `json:"jobs_changed"`     // by what differs from the record
+	Overrun float64         `json:"overrun_work"`     // part of the recorded work that is beyond what jobs asked for
 	Read    workload.Report `json:"read"`
 }
 
@@ -22,7 +23,7 @@ type Records struct {
 func RecordsOf(file string, t *workload.Trace, c workload.Cleaning) Records {
 	return Records{
 		Trace: filepath.Base(file), Records: c.Records, Jobs: c.Jobs, LeftOut: c.LeftOut(), Changed: c.Changed(),
-		Read: t.Report,
+		Overrun: c.Overran(), Read: t.Report,
 	}
 }
 

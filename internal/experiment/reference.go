@@ -143,6 +143,7 @@ func workloadKeys() []Key {
 		{"skip_queues", "[]", "Queues whose jobs are left out, by number; 0 is by convention the interactive one."},
 		{"skip_status", "[]", "Job states that are left out, by number: 0 failed, 5 cancelled."},
 		{"skip_zero_runs", "false", "Leave out jobs with run time 0. Else they run for a second."},
+		{"keep_overruns", "false", "Have jobs run as long as they did where that was longer than they asked for, with estimates as long. Else they are cut to what they asked for, as a batch system does that keeps its limits."},
 		{"lenient", "false", "Leave out malformed lines, which are counted and told. Else they are an error."},
 		{"model", "", "Built-in model that jobs are drawn from: " + strings.Join(Models(), ", ") + ", the machines of the superscheduler paper; or xsede, the grid of the MCMF paper, for the sites with the names of its systems: " + xsedeNames() + "."},
 		{"model_file", "", `File with a model, as "switchyard sim fit --out" writes it.`},

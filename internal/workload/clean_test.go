@@ -124,6 +124,18 @@ func TestCleanRule(t *testing.T) {
 			workload.Cleaning{Cut: 1},
 		},
 		{
+			"the same, kept", record(func(r *workload.Record) { r.ReqTime = 60 * s }),
+			workload.CleanOptions{KeepOverruns: true},
+			with(func(j *workload.Job) { j.Estimate = 100 * s }),
+			workload.Cleaning{Kept: 1, Raised: 1},
+		},
+		{
+			"kept, with perfect estimates", record(func(r *workload.Record) { r.ReqTime = 60 * s }),
+			workload.CleanOptions{KeepOverruns: true, Perfect: true},
+			with(func(j *workload.Job) { j.Estimate = 100 * s }),
+			workload.Cleaning{Kept: 1},
+		},
+		{
 			"no request", record(func(r *workload.Record) { r.ReqTime = -1 }),
 			workload.CleanOptions{},
 			with(func(j *workload.Job) { j.Estimate = 100 * s }),
@@ -225,10 +237,19 @@ func TestCleanRule(t *testing.T) {
 					t.Errorf("jobs %+v\nwant  %+v", jobs, *tc.want)
 				}
 			}
+			over := 0.0
+			if tc.count.Cut+tc.count.Kept > 0 {
+				over = 0.4 // 40 of 100 s
+			}
+			if got := c.Overran(); got != over {
+				t.Errorf("%g of the work is beyond the request, want %g", got, over)
+			}
+			c.Work, c.Overrun = 0, 0
 			if c != tc.count {
 				t.Errorf("counts %+v\nwant   %+v", c, tc.count)
 			}
-			if asIs := c == (workload.Cleaning{Records: 1, Jobs: 1}); c.AsIs() != asIs {
+			tc.count.Kept = 0 // what runs as recorded is as it is
+			if asIs := tc.count == (workload.Cleaning{Records: 1, Jobs: 1}); c.AsIs() != asIs {
 				t.Errorf("as it is: %t, with the counts %+v", c.AsIs(), c)
 			}
 		})
@@ -258,6 +279,33 @@ func TestCleanNumbersOnce(t *testing.T) {
 	}
 }
 
+// TestCleanTellsOverrunsOnce: what is cut and what its estimate is, in one clause
+// with the share of jobs and of work.
+func TestCleanTellsOverrunsOnce(t *testing.T) {
+	t.Parallel()
+	trace := &workload.Trace{}
+	for i, run := range []protocol.Duration{100, 300, 50, 50} { // s, 100 of them requested; 2 CPUs the second, 1 the others
+		r := workload.UnknownRecord()
+		r.ID, r.Submit, r.Run, r.ReqTime, r.CPUs = int64(i), 0, run*protocol.Second, 100*protocol.Second, 1
+		if i == 1 {
+			r.CPUs = 2
+		}
+		trace.Records = append(trace.Records, r)
+	}
+	for want, o := range map[string]workload.CleanOptions{
+		"4 jobs of 4 records; 1 (25.0 %) that ran longer than requested: cut to the request, without 50.0 % of the work, " +
+			"and planned with the recorded run time (--keep-overruns or keep_overruns = true keeps it)": {},
+		"4 jobs of 4 records; 1 (25.0 %) that ran longer than requested: cut to the request, without 50.0 % of the work" +
+			" (--keep-overruns or keep_overruns = true keeps it)": {Perfect: true},
+		"4 jobs of 4 records; 1 (25.0 %) that ran longer than requested: not cut, with 50.0 % of the work beyond the requests, " +
+			"and planned with the recorded run time": {KeepOverruns: true},
+	} {
+		if _, c := workload.Clean(trace, o); c.String() != want {
+			t.Errorf("told  %s\nwant  %s", c, want)
+		}
+	}
+}
+
 // TestCleanMakesJobs checks what Job promises, whatever the records hold, and
 // that every record is accounted for.
 func TestCleanMakesJobs(t *testing.T) {
@@ -269,6 +317,8 @@ func TestCleanMakesJobs(t *testing.T) {
 			From:     protocol.Instant(rapid.Int64Range(0, 20_000).Draw(t, "from")),
 			To:       protocol.Instant(rapid.Int64Range(-1, 50_000).Draw(t, "to")),
 			ZeroRuns: rapid.Bool().Draw(t, "zero"),
+
+			KeepOverruns: rapid.Bool().Draw(t, "keep"),
 		}
 		jobs, c := workload.Clean(trace, options)
 		left := c.NoSubmit + c.Window + c.Queue + c.Status + c.NoRun + c.ZeroRun + c.NoCPUs + c.Repeated
@@ -282,6 +332,7 @@ func TestCleanMakesJobs(t *testing.T) {
 			t.Fatalf("%v is not what was left out: %+v", c.LeftOut(), c)
 		}
 		ids := map[int64]bool{}
+		work := 0.0
 		for _, job := range jobs {
 			if job.Run < protocol.Second || job.Estimate < job.Run || job.CPUs < 1 || job.Submit < 0 || ids[job.ID] {
 				t.Fatalf("job %+v, id seen: %v", job, ids[job.ID])
@@ -290,6 +341,10 @@ func TestCleanMakesJobs(t *testing.T) {
 				t.Fatalf("estimate of %+v is not perfect", job)
 			}
 			ids[job.ID] = true
+			work += float64(job.Work())
+		}
+		if over := c.Overran(); over < 0 || over > 1 || options.KeepOverruns && work < c.Work || !options.KeepOverruns && c.Kept > 0 {
+			t.Fatalf("%g of the work is beyond the requests, %g of %g is kept: %+v", over, work, c.Work, c)
 		}
 	})
 }

@@ -38,6 +38,9 @@ type Grid struct {
 	// Credits are the comments that name whom to acknowledge for a log that the
 	// jobs were made of.
 	Credits []string
+	// Cleaning tells what became of such a log's records, before jobs were drawn
+	// from them.
+	Cleaning Cleaning
 }
 
 // Trace returns the grid's jobs as records, numbered from 1, whose partition is

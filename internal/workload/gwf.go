@@ -89,7 +89,7 @@ func ReadGWF(r io.Reader, o ReadOptions) (*GridTrace, error) {
 		return nil, err
 	}
 	p.trace.Report.Lines = n
-	if err := p.faults.settle(&p.trace.Report); err != nil {
+	if err := p.faults.settle(&p.trace.Report, len(p.trace.Records)); err != nil {
 		return nil, err
 	}
 	return p.trace, nil

@@ -65,7 +65,7 @@ func Split(t *Trace, by SplitField) []Part {
 			if name == "" {
 				name = strconv.Itoa(n)
 			}
-			parts = append(parts, Part{Number: n, Name: name, Trace: &Trace{Header: t.Header}})
+			parts = append(parts, Part{Number: n, Name: name, Trace: &Trace{Header: t.Header, Names: t.Names}})
 		}
 		parts[at].Trace.Records = append(parts[at].Trace.Records, t.Records[i])
 	}

@@ -137,6 +137,8 @@ type NorduGridOptions struct {
 	// are scaled: to a mean run of 29.9 h, and to 90 days for 126,344 jobs, in
 	// proportion for others.
 	Unscaled bool
+	// KeepOverruns is that of [CleanOptions].
+	KeepOverruns bool
 }
 
 // NorduGrid makes a workload from the log of another grid, whose sites are its
@@ -162,7 +164,7 @@ func NorduGrid(log *Trace, o NorduGridOptions, seed uint64) (*Grid, error) {
 		return nil, fmt.Errorf("log: %d jobs have no partition, which tells their site; take the log of a grid",
 			len(sites[0].Trace.Records))
 	}
-	grid.Jobs = deal(sites, grid.Systems)
+	grid.deal(sites, CleanOptions{Perfect: true, ZeroRuns: true, KeepOverruns: o.KeepOverruns})
 	if err := o.check(grid); err != nil {
 		return nil, err
 	}
@@ -209,21 +211,22 @@ func (o NorduGridOptions) check(whole *Grid) error {
 	return nil
 }
 
-// deal returns the sites' jobs with the systems that stand for the sites.
-func deal(sites []Part, systems []System) []Job {
+// deal gives the sites' jobs to the systems that stand for the sites.
+func (g *Grid) deal(sites []Part, o CleanOptions) {
 	slices.SortStableFunc(sites, func(a, b Part) int { return cmp.Compare(len(b.Trace.Records), len(a.Trace.Records)) })
-	order := make([]int, len(systems))
+	order := make([]int, len(g.Systems))
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(systems[b].Cores, systems[a].Cores) })
-	jobs := make([][]Job, len(systems))
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(g.Systems[b].Cores, g.Systems[a].Cores) })
+	jobs := make([][]Job, len(g.Systems))
 	for i, site := range sites {
 		at := order[i%len(order)]
-		of, _ := Clean(site.Trace, CleanOptions{Perfect: true, ZeroRuns: true})
+		of, cleaning := Clean(site.Trace, o)
 		jobs[at] = append(jobs[at], of...)
+		g.Cleaning = g.Cleaning.plus(cleaning)
 	}
-	return Merge(jobs...)
+	g.Jobs = Merge(jobs...)
 }
 
 // sample keeps n of the jobs in their order, each as likely as the others.

@@ -88,6 +88,32 @@ func nordugrid(t testing.TB, log *workload.Trace, o workload.NorduGridOptions, s
 	return grid
 }
 
+// TestNorduGridKeepsOverruns: what the log's jobs asked for cuts them, unless they
+// are to run as long as they did; either way it is told.
+func TestNorduGridKeepsOverruns(t *testing.T) {
+	t.Parallel()
+	log := logOf(400)
+	recorded := int64(0)
+	for i := range log.Records {
+		recorded += int64(log.Records[i].Run)
+		log.Records[i].ReqTime = 20 * protocol.Second
+	}
+	for _, keep := range []bool{false, true} {
+		g := nordugrid(t, log, workload.NorduGridOptions{Jobs: 400, Unscaled: true, KeepOverruns: keep}, 1)
+		work := int64(0)
+		for _, job := range g.Jobs {
+			work += job.Work()
+		}
+		want, over := int64(400*20*protocol.Second), [2]int{140, 0} // 14 of 40 run longer
+		if keep {
+			want, over = recorded, [2]int{0, 140}
+		}
+		if c := g.Cleaning; work != want || c.Records != 400 || c.Jobs != 400 || [2]int{c.Cut, c.Kept} != over || c.Overran() <= 0.9 {
+			t.Errorf("keep %t: work %d, want %d; %s", keep, work, want, c)
+		}
+	}
+}
+
 func TestNorduGridDealsSites(t *testing.T) {
 	t.Parallel()
 	counts := make([]int, 60) // sites; of these 51 are dealt to the largest system again

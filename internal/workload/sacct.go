@@ -43,15 +43,17 @@ const SacctFormat = "JobID,Submit,Start,End,ElapsedRaw,AllocCPUS,ReqCPUS,Timelim
 // Steps of jobs (123.batch) are left out and counted. Elements of arrays (123_4)
 // and of heterogeneous jobs (123+1) are jobs; if any are there without
 // JobIDRaw, or an id comes twice, the jobs are numbered from 1 in the order of
-// the lines. A job that has not ended has no run time and is counted as
-// unfinished; one that ended before it got CPUs has none either. A limit of
-// UNLIMITED or Partition_Limit is unknown.
+// the lines and [Trace.Names] has their ids. A job that has not ended has no run
+// time and is counted as unfinished; one that ended before it got CPUs has none
+// either. A limit of UNLIMITED or Partition_Limit is unknown.
 //
 // Times are ISO 8601 with an offset (SLURM_TIME_FORMAT with %z) or, on all
 // lines, without; these are taken as UTC, so an hour comes twice or is missing
 // where the site's clock changes. They count from the first submission, which
-// the header gives as UnixStartTime. Users and partitions are numbered as in
-// [GridTrace.Trace]. Malformed lines are treated as in [ReadSWF].
+// the header gives as UnixStartTime. A job that ends before it starts is
+// malformed, unless the clock was put back by an hour meanwhile. Users and
+// partitions are numbered as in [GridTrace.Trace]. Malformed lines are treated
+// as in [ReadSWF].
 func ReadSacct(r io.Reader, o ReadOptions) (*Trace, error) {
 	p := sacctParser{trace: &Trace{}, faults: swfFaults{options: o}}
 	n, err := swfEach(r, o, &p.faults, p.line)
@@ -62,7 +64,7 @@ func ReadSacct(r io.Reader, o ReadOptions) (*Trace, error) {
 		return nil, p.fatal
 	}
 	p.trace.Report.Lines = n
-	if err := p.faults.settle(&p.trace.Report); err != nil {
+	if err := p.faults.settle(&p.trace.Report, len(p.trace.Records)); err != nil {
 		return nil, err
 	}
 	p.finish()
@@ -80,7 +82,8 @@ type sacctParser struct {
 	zoned      bool              // the first time had an offset
 	timed      bool              // there was a first time
 	counters   bool              // the ids of the file do not do as job numbers
-	seen       map[int64]bool
+	seen       map[string]int    // how often an id came
+	names      []string          // of the records' jobs
 	users      []string
 	partitions []string
 }
@@ -108,7 +111,7 @@ func (p *sacctParser) head(number int) bool {
 	for c := range p.at {
 		p.at[c] = -1
 	}
-	p.seen = map[int64]bool{}
+	p.seen = map[string]int{}
 	named := false
 	for i, cell := range p.cells {
 		c := slices.IndexFunc(sacctNames(), func(name string) bool { return strings.EqualFold(name, string(cell)) })
@@ -181,6 +184,7 @@ func (p *sacctParser) job(line []byte) (problem Problem, ok bool) {
 		}
 	}
 	p.trace.Records = append(p.trace.Records, r)
+	p.name()
 	p.users = append(p.users, string(p.cell(sacctUser)))
 	p.partitions = append(p.partitions, string(p.cell(sacctPartition)))
 	return Problem{}, true
@@ -189,24 +193,38 @@ func (p *sacctParser) job(line []byte) (problem Problem, ok bool) {
 // id reads the job's number: the raw one, else the one before the index of an
 // array's element or a heterogeneous job's part.
 func (p *sacctParser) id(r *Record) (problem Problem, ok bool) {
-	column := sacctRawID
-	if len(p.cell(column)) == 0 {
-		column = sacctJobID
-	}
+	column := p.idColumn()
 	id := p.cell(column)
 	digits := id
 	if i := bytes.IndexAny(id, "_+"); i >= 0 {
 		digits = id[:i]
-		p.counters = true
 	}
 	n, _, text := swfNumber(digits, swfWhole)
-	if text != "" || n < 0 {
+	if text != "" || n < 0 || len(bytes.Trim(id, "0123456789_+[],-%")) > 0 {
 		return p.wrong(column, swfQuote(id)+" is not the id of a job"), false
 	}
-	p.counters = p.counters || p.seen[n]
-	p.seen[n] = true
 	r.ID = n
 	return Problem{}, true
+}
+
+func (p *sacctParser) idColumn() sacctColumn {
+	if len(p.cell(sacctRawID)) > 0 {
+		return sacctRawID
+	}
+	return sacctJobID
+}
+
+// name notes what a record's job is called. An id that comes again, as that of a
+// job that was requeued does with sacct -D, is told apart: 123#2.
+func (p *sacctParser) name() {
+	name := string(p.cell(p.idColumn()))
+	p.seen[name]++
+	again := p.seen[name]
+	p.counters = p.counters || again > 1 || strings.ContainsAny(name, "_+")
+	if again > 1 {
+		name += "#" + strconv.Itoa(again)
+	}
+	p.names = append(p.names, name)
 }
 
 // numbers reads the CPUs and the spans. Of a job that was never started sacct
@@ -259,13 +277,28 @@ func (p *sacctParser) times(r *Record) (problem Problem, ok bool) {
 	if text != "" {
 		return p.wrong(sacctStart, text), false
 	}
-	switch {
-	case !known || p.at[sacctAllocCPUs] >= 0 && r.CPUs == Unknown:
+	if !known || p.at[sacctAllocCPUs] >= 0 && r.CPUs == Unknown {
 		r.Run = Unknown // it did not start: sacct gives 0 s, and the start of a cancelled one as its end
-	case start < submit:
+		return Problem{}, true
+	}
+	if start < submit {
 		p.trace.Report.Negative++
-	default:
+	} else {
 		r.Wait = start.Sub(submit)
+	}
+	return p.ended(r, start)
+}
+
+// ended checks the end of a job that did start. It is not needed: the time
+// elapsed leaves out when the job was suspended.
+func (p *sacctParser) ended(r *Record, start protocol.Instant) (problem Problem, ok bool) {
+	end, known, text := p.time(p.cell(sacctEnd))
+	if text != "" {
+		return p.wrong(sacctEnd, text), false
+	}
+	putBack := !p.zoned && end.Add(protocol.Hour) == start.Add(r.Run)
+	if known && end < start && !putBack {
+		return p.wrong(sacctEnd, fmt.Sprintf("the job ends at %s, before it starts at %s", p.cell(sacctEnd), p.cell(sacctStart))), false
 	}
 	return Problem{}, true
 }
@@ -338,6 +371,10 @@ func (p *sacctParser) finish() {
 		HeaderField("Note", "from the output of sacct of Slurm"))
 	if !p.zoned {
 		t.Header = t.Header.With(HeaderField("Note", "its times have no zone and are taken as UTC"))
+	}
+	if p.counters {
+		t.Names = p.names
+		t.Header = t.Header.With(HeaderField("Note", "its jobs are numbered by their lines, for their ids are no numbers or come twice"))
 	}
 	t.number("User", p.users, func(r *Record, n int) { r.User = n })
 	t.number("Partition", p.partitions, func(r *Record, n int) { r.Partition = n })

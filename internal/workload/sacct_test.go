@@ -151,6 +151,78 @@ func TestReadSacctMalformed(t *testing.T) {
 	}
 }
 
+// TestReadSacctNames has the ids as sacct has them, wherever numbers cannot stand
+// for them.
+func TestReadSacctNames(t *testing.T) {
+	t.Parallel()
+	const rest = "|2026-11-21T01:36:53|2026-11-21T01:36:55|2026-11-21T01:46:55|600|4|4|15|COMPLETED|batch|ada\n"
+	for name, tc := range map[string]struct {
+		ids  []string // in the file
+		want []string
+	}{
+		"numbers":      {[]string{"7", "9"}, []string{"7", "9"}},
+		"arrays":       {[]string{"7_1", "7_2", "9"}, []string{"7_1", "7_2", "9"}},
+		"parts":        {[]string{"7+0", "7+1"}, []string{"7+0", "7+1"}},
+		"come again":   {[]string{"7", "7", "9", "7"}, []string{"7", "7#2", "9", "7#3"}},
+		"with mistake": {[]string{"7", "8_x", "9"}, []string{"7", "9"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			trace, err := readSacct(strings.Join(tc.ids, rest)+rest, true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			jobs, _ := workload.Clean(trace, workload.CleanOptions{})
+			var got []string
+			for _, job := range jobs {
+				got = append(got, trace.JobName(job.ID))
+			}
+			if !slices.Equal(got, tc.want) {
+				t.Errorf("got %q", got)
+			}
+			for _, part := range workload.Split(trace, workload.SplitPartition) {
+				if part.Trace.JobName(jobs[0].ID) != tc.want[0] {
+					t.Error("a part of the trace has lost the names")
+				}
+			}
+		})
+	}
+}
+
+// TestReadSacctEndBeforeStart is told with its line, but for a clock that was put
+// back by an hour: then the time elapsed fits.
+func TestReadSacctEndBeforeStart(t *testing.T) {
+	t.Parallel()
+	line := func(start, end, elapsed string) string {
+		return "12|2026-10-25T01:00:00|" + start + "|" + end + "|" + elapsed + "|4|4|15|COMPLETED|batch|ada\n"
+	}
+	const wrong = "jobs.txt:1: field 4 (End): the job ends at "
+	for name, tc := range map[string]struct{ text, want string }{
+		"in order":             {line("2026-10-25T02:50:00", "2026-10-25T02:50:00", "0"), ""},
+		"before":               {line("2026-10-25T02:50:00", "2026-10-25T02:49:59", "10"), wrong + "2026-10-25T02:49:59, before it starts at 2026-10-25T02:50:00"},
+		"clock put back":       {line("2026-10-25T02:50:00", "2026-10-25T02:10:00", "1200"), ""},
+		"by more than an hour": {line("2026-10-25T02:50:00", "2026-10-25T01:49:00", "1200"), wrong},
+		"not to be read":       {line("2026-10-25T02:50:00", "soon", "1200"), `jobs.txt:1: field 4 (End): "soon" is not a time`},
+		"with zones": {strings.NewReplacer("01:00:00", "01:00:00Z", "02:50:00", "02:50:00Z", "02:10:00", "02:10:00Z").Replace(
+			line("2026-10-25T02:50:00", "2026-10-25T02:10:00", "1200")), wrong},
+		"never started": {"12|2026-10-25T01:00:00|2026-10-25T02:50:00|2026-10-25T02:10:00|0|0|4|15|CANCELLED|batch|ada\n", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			trace, err := readSacct(tc.text, false)
+			if tc.want == "" {
+				if err != nil || len(trace.Records) != 1 {
+					t.Errorf("%v", err)
+				}
+				return
+			}
+			if err == nil || !strings.HasPrefix(err.Error(), tc.want) {
+				t.Errorf("error %v, want %s", err, tc.want)
+			}
+		})
+	}
+}
+
 // TestReadSacctNegativeWait takes the wait of a job that started before its
 // submission as unknown, and counts it.
 func TestReadSacctNegativeWait(t *testing.T) {

@@ -19,6 +19,18 @@ type Trace struct {
 	Header  Header
 	Records []Record // by submit time
 	Report  Report
+
+	// Names are what the file calls the jobs, where it does not number them so that
+	// the numbers could be taken: that of job number n is Names[n-1].
+	Names []string
+}
+
+// JobName is what the file calls the job of a number.
+func (t *Trace) JobName(id int64) string {
+	if id >= 1 && id <= int64(len(t.Names)) {
+		return t.Names[id-1]
+	}
+	return strconv.FormatInt(id, 10)
 }
 
 // Record is one job of a trace, in the fields of the Standard Workload Format
@@ -69,14 +81,16 @@ func UnknownRecord() Record {
 
 // Report tells what a reader met that its records do not show.
 type Report struct {
-	Lines      int       `json:"lines"`       // of the file, comments and empty ones too
-	Skipped    int       `json:"malformed"`   // lines left out by a lenient reading
-	Problems   []Problem `json:"-"`           // what was wrong with the first of them
-	IDsBack    int       `json:"ids_back"`    // records whose job number is not above the one before
-	SubmitBack int       `json:"submit_back"` // records submitted before one that stands above them; they are sorted
-	Negative   int       `json:"negative"`    // values below zero other than −1, taken as unknown
-	Steps      int       `json:"steps"`       // lines of sacct for steps of jobs, left out
-	Unfinished int       `json:"unfinished"`  // lines of sacct for jobs without an end, which have no run time
+	Lines      int       `json:"lines"`             // of the file, comments and empty ones too
+	Skipped    int       `json:"malformed"`         // lines left out by a lenient reading
+	Problems   []Problem `json:"-"`                 // what was wrong with the first of them
+	Columns    int       `json:"columns_ignored"`   // of each line, behind those of the format
+	Several    int       `json:"several_preceding"` // records that wait for several jobs, taken as waiting for none
+	IDsBack    int       `json:"ids_back"`          // records whose job number is not above the one before
+	SubmitBack int       `json:"submit_back"`       // records submitted before one that stands above them; they are sorted
+	Negative   int       `json:"negative"`          // values below zero other than −1, taken as unknown
+	Steps      int       `json:"steps"`             // lines of sacct for steps of jobs, left out
+	Unfinished int       `json:"unfinished"`        // lines of sacct for jobs without an end, which have no run time
 }
 
 // String tells the counts of what is odd and not zero; a trace without oddities
@@ -94,6 +108,8 @@ func (r Report) String() string {
 		count int
 		text  string
 	}{
+		{r.Columns, "columns ignored, which the format has not"},
+		{r.Several, "records that wait for several jobs, taken as waiting for none"},
 		{r.Steps, "lines for steps of jobs left out"},
 		{r.Unfinished, "jobs without an end, which have no run time"},
 		{r.Negative, "negative values taken as unknown"},
@@ -206,11 +222,15 @@ func HeaderField(key, value string) string { return " " + key + ": " + value }
 
 // headerField splits a comment line into key and value. A key follows the
 // semicolon directly or after one space; text that stands deeper continues the
-// line above, even with a colon in it ("http://…").
+// line above, even with a colon in it ("http://…"), unless the standard has such
+// a key.
 func headerField(line string) (key, value string, ok bool) {
-	line = strings.TrimPrefix(line, " ")
-	key, value, found := strings.Cut(line, ":")
+	text := strings.TrimLeft(line, " \t")
+	key, value, found := strings.Cut(text, ":")
 	if !found || key == "" {
+		return "", "", false
+	}
+	if deep := text != strings.TrimPrefix(line, " "); deep && !swfHeaderKey(key) {
 		return "", "", false
 	}
 	for i := range len(key) {
@@ -219,4 +239,16 @@ func headerField(line string) (key, value string, ok bool) {
 		}
 	}
 	return key, strings.TrimSpace(value), true
+}
+
+// swfHeaderKey tells the keys of the standard.
+func swfHeaderKey(key string) bool {
+	switch key {
+	case "Version", "Computer", "Installation", "Acknowledge", "Information", "Conversion", "MaxJobs", "MaxRecords",
+		"Preemption", "UnixStartTime", "TimeZone", "TimeZoneString", "StartTime", "EndTime", "MaxNodes", "MaxProcs",
+		"MaxRuntime", "MaxMemory", "AllowOveruse", "MaxQueues", "Queues", "Queue", "MaxPartitions", "Partitions",
+		"Partition", "Note":
+		return true
+	}
+	return false
 }

@@ -37,6 +37,7 @@ type MalformedError struct {
 	File     string
 	Problems []Problem // the first ones
 	More     int       // further lines that cannot be read
+	Read     int       // lines that can be: records
 }
 
 // Error lists the problems, each with file and line.
@@ -68,13 +69,16 @@ func (f *swfFaults) add(p Problem) {
 	}
 }
 
-// settle ends a reading: the problems are an error, or they go into the report.
-func (f *swfFaults) settle(report *Report) error {
+// settle ends a reading that gave so many records: the problems are an error, or
+// they go into the report.
+func (f *swfFaults) settle(report *Report, records int) error {
 	if f.count == 0 {
 		return nil
 	}
 	if !f.options.Lenient {
-		return &MalformedError{File: f.options.file(), Problems: f.problems, More: f.count - len(f.problems)}
+		return &MalformedError{
+			File: f.options.file(), Problems: f.problems, More: f.count - len(f.problems), Read: records,
+		}
 	}
 	report.Skipped, report.Problems = f.count, f.problems
 	return nil

@@ -29,7 +29,9 @@ type swfLines struct {
 	line  int  // number of the last line cut
 }
 
-// swfOpen looks at the first bytes and unpacks what gzip packed.
+// swfOpen looks at the first bytes and unpacks what gzip packed. Text of another
+// kind than the one that all traces are of is an error at once: each of its lines
+// would be one.
 func swfOpen(r io.Reader, o ReadOptions) (*swfLines, error) {
 	peeked := bufio.NewReaderSize(r, swfMaxLine)
 	lines := &swfLines{from: peeked, name: o.file(), buf: make([]byte, swfBuffer)}
@@ -39,9 +41,25 @@ func swfOpen(r io.Reader, o ReadOptions) (*swfLines, error) {
 		if err != nil {
 			return nil, lines.broken(err)
 		}
-		lines.from = unpacked
+		peeked = bufio.NewReaderSize(unpacked, swfMaxLine)
+		lines.from = peeked
+	}
+	if start, _ := peeked.Peek(4); swfUTF16(start) {
+		return nil, fmt.Errorf("%s: the text is in UTF-16, as PowerShell's > and Excel write it; "+
+			"make it UTF-8 with: iconv -f UTF-16 -t UTF-8", lines.name)
 	}
 	return lines, nil
+}
+
+// swfUTF16 tells by the beginning of a file, its byte order mark or the zeros
+// that Latin letters and digits have there.
+func swfUTF16(start []byte) bool {
+	if len(start) < 4 {
+		return false
+	}
+	little := start[0] != 0 && start[1] == 0 && start[2] != 0 && start[3] == 0
+	big := start[0] == 0 && start[1] != 0 && start[2] == 0 && start[3] != 0
+	return little || big || bytes.HasPrefix(start, []byte("\xff\xfe")) || bytes.HasPrefix(start, []byte("\xfe\xff"))
 }
 
 // next cuts a line, without its end, valid until the next call. Of a line above

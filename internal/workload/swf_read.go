@@ -15,6 +15,9 @@ const (
 	swfFields    = 18
 	swfMaxFields = swfFields + 1
 
+	// swfPreceding is the field, from 0, that names the job that a record waits for.
+	swfPreceding = 16
+
 	// swfTimes has a bit for each field, from 0, that holds seconds.
 	swfTimes = 1<<1 | 1<<2 | 1<<3 | 1<<5 | 1<<8 | 1<<17
 
@@ -29,6 +32,12 @@ const (
 // records that are not in the order of their submissions are sorted stably; the
 // trace's report counts both.
 //
+// Lines may have further columns of any content, as those of the simulator Alea
+// do, if all have as many as the first record's line; these are ignored, the 19th
+// too, which is no site then. Above the records one line of names may stand
+// without a semicolon, and a record may wait for several jobs ("4&5"): such a one
+// waits for none here. The report counts columns and records.
+//
 // Malformed lines are a [*MalformedError], or with [ReadOptions.Lenient] counted
 // in the report. A file that cannot be read to its end is always an error.
 func ReadSWF(r io.Reader, o ReadOptions) (*Trace, error) {
@@ -38,7 +47,7 @@ func ReadSWF(r io.Reader, o ReadOptions) (*Trace, error) {
 		return nil, err
 	}
 	p.trace.Report.Lines = n
-	if err := p.faults.settle(&p.trace.Report); err != nil {
+	if err := p.faults.settle(&p.trace.Report, len(p.trace.Records)); err != nil {
 		return nil, err
 	}
 	p.trace.sort()
@@ -74,7 +83,30 @@ func swfEach(r io.Reader, o ReadOptions, faults *swfFaults, parse func(line []by
 type swfParser struct {
 	trace  *Trace
 	faults swfFaults
+	shape  swfShape
+	titled bool                // there was a line of names
 	values [swfMaxFields]int64 // of the line being read, times in ms
+}
+
+// swfShape is how the lines of records are made.
+type swfShape struct {
+	line    int // number of the record's line that told it; 0: none did yet
+	columns int // of each line; 0: 18, or 19 with a site
+	numbers int // how many of them are read: 18 or 19
+}
+
+// swfShapeOf finds out what other lines must be like if a line is a record.
+func swfShapeOf(line []byte, number int) swfShape {
+	columns, last := swfColumns(line, 0)
+	if columns == swfMaxFields {
+		if _, _, problem := swfNumber(last, swfWhole); problem == "" {
+			columns = 0
+		}
+	}
+	if columns <= swfFields {
+		return swfShape{line: number, numbers: swfMaxFields}
+	}
+	return swfShape{line: number, columns: columns, numbers: swfFields}
 }
 
 func (p *swfParser) line(line []byte, number int) {
@@ -83,12 +115,23 @@ func (p *swfParser) line(line []byte, number int) {
 		p.trace.Header = append(p.trace.Header, string(line[start+1:]))
 		return
 	}
-	if problem, ok := p.fields(line); !ok {
+	shape := p.shape
+	if shape.line == 0 {
+		if !p.titled && swfTitle(line) {
+			p.titled = true
+			p.trace.Header = append(p.trace.Header, " "+string(line))
+			return
+		}
+		shape = swfShapeOf(line, number)
+	}
+	if problem, ok := p.fields(line, shape); !ok {
 		problem.Line = number
 		p.faults.add(problem)
 		return
 	}
-	if p.trace.Records == nil {
+	if p.shape.line == 0 {
+		p.shape = shape
+		p.trace.Report.Columns = max(0, shape.columns-swfFields)
 		p.trace.Records = make([]Record, 0, p.trace.Header.records())
 	}
 	p.record()
@@ -96,12 +139,9 @@ func (p *swfParser) line(line []byte, number int) {
 
 // fields reads the numbers of a line into p.values. It is the inner loop of the
 // reading.
-func (p *swfParser) fields(line []byte) (problem Problem, ok bool) {
-	n := 0
-	for i := swfSkip(line, 0); i < len(line); i = swfSkip(line, i) {
-		if n == swfMaxFields {
-			return Problem{Text: swfWrongCount(line)}, false
-		}
+func (p *swfParser) fields(line []byte, shape swfShape) (problem Problem, ok bool) {
+	n, i := 0, swfSkip(line, 0)
+	for ; i < len(line) && n < shape.numbers; i = swfSkip(line, i) {
 		value, next := swfPlain(line, i)
 		switch {
 		case next < 0:
@@ -117,8 +157,9 @@ func (p *swfParser) fields(line []byte) (problem Problem, ok bool) {
 		i = next
 		n++
 	}
-	if n < swfFields {
-		return Problem{Text: swfWrongCount(line)}, false
+	more, _ := swfColumns(line, i)
+	if columns := n + more; columns < swfFields || shape.columns == 0 && more > 0 || shape.columns > 0 && columns != shape.columns {
+		return Problem{Text: shape.wrong(columns, line)}, false
 	}
 	if n == swfFields {
 		p.values[swfFields] = Unknown
@@ -127,6 +168,10 @@ func (p *swfParser) fields(line []byte) (problem Problem, ok bool) {
 }
 
 func (p *swfParser) number(n int, token []byte) (value int64, problem string) {
+	if n == swfPreceding && swfSeveral(token) {
+		p.trace.Report.Several++
+		return Unknown, ""
+	}
 	value, negative, problem := swfNumber(token, swfFieldKind(n))
 	if negative {
 		p.trace.Report.Negative++
@@ -190,13 +235,40 @@ func swfEnd(line []byte, i int) int {
 	return i
 }
 
-func swfWrongCount(line []byte) string {
-	n := 0
-	for i := swfSkip(line, 0); i < len(line); i = swfSkip(line, swfEnd(line, i)) {
+// swfColumns counts the fields of a line from an index on, and returns the last.
+func swfColumns(line []byte, i int) (n int, last []byte) {
+	for i = swfSkip(line, i); i < len(line); i = swfSkip(line, i) {
+		end := swfEnd(line, i)
+		last, i = line[i:end], end
 		n++
 	}
-	return fmt.Sprintf("%d fields where a record has %d, or %d with a site: %s",
-		n, swfFields, swfMaxFields, swfQuote(line))
+	return n, last
+}
+
+// wrong says that a line has another number of fields than it should.
+func (s swfShape) wrong(columns int, line []byte) string {
+	if s.columns == 0 {
+		return fmt.Sprintf("%d fields where a record has %d, or %d with a site: %s",
+			columns, swfFields, swfMaxFields, swfQuote(line))
+	}
+	return fmt.Sprintf("%d fields where the first record, on line %d, has %d: %s", columns, s.line, s.columns, swfQuote(line))
+}
+
+// swfTitle tells a line of names from a record: as many as a record has fields,
+// and each begins with a letter.
+func swfTitle(line []byte) bool {
+	names := bytes.Fields(line)
+	return len(names) >= swfFields && !slices.ContainsFunc(names, func(name []byte) bool {
+		return name[0]|0x20 < 'a' || name[0]|0x20 > 'z'
+	})
+}
+
+// swfSeveral tells a list of job numbers, as "4&5&6".
+func swfSeveral(token []byte) bool {
+	numbers := bytes.Split(token, []byte{'&'})
+	return len(numbers) > 1 && !slices.ContainsFunc(numbers, func(number []byte) bool {
+		return len(number) == 0 || slices.ContainsFunc(number, func(c byte) bool { return c < '0' || c > '9' })
+	})
 }
 
 func swfFieldKind(n int) swfKind {

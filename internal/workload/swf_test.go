@@ -190,7 +190,6 @@ func TestReadSWFMalformed(t *testing.T) {
 	long := strings.Repeat("1 ", 40_000)
 	for name, tc := range map[string]struct{ line, want string }{
 		"too few fields":     {"1 2 3", "2: 3 fields where a record has 18, or 19 with a site: \"1 2 3\""},
-		"too many fields":    {goodLine + " 18 19", "2: 20 fields where a record has 18"},
 		"fraction of a CPU":  {strings.Replace(goodLine, " 4 ", " 4.5 ", 1), "2: field 5 (allocated processors): \"4.5\" is not a whole number"},
 		"too many CPUs":      {strings.Replace(goodLine, " 4 ", " 2147483648 ", 1), "2: field 5 (allocated processors): \"2147483648\" is too large: at most 2147483647"},
 		"job number too big": {"9007199254740993" + goodLine[1:], "2: field 1 (job number): \"9007199254740993\" is too large"},
@@ -216,6 +215,129 @@ func TestReadSWFMalformed(t *testing.T) {
 			if !slices.Equal(trace.Records, []workload.Record{goodRecord()}) || report.Skipped != 1 ||
 				report.Lines != 3 || len(report.Problems) != 1 || report.Problems[0].Line != 2 {
 				t.Errorf("lenient: %+v, records %+v", report, trace.Records)
+			}
+		})
+	}
+}
+
+// The dialects of the simulator Alea (https://github.com/aleasimulator) have
+// columns behind the standard's: GPUs, a soft limit and properties; or nodes, a
+// queue and what was asked for; or a graph and the number in it.
+func aleaNG() string {
+	return "; JOB FIELDS MEANING:\n;  0: job_id\n; 20: required_properties\n" +
+		goodLine + " 40 3609 all:excl:2x4\n" + "2" + goodLine[1:] + " 0 60 all\n"
+}
+
+func aleaNodes() string {
+	return goodLine + " {1241,1241,1241} q_1d 1:ppn=64:x86_64:cl_zewura#excl\n" +
+		"2" + goodLine[1:] + " {1129} q_2w 1:ppn=12\n"
+}
+
+func aleaGraph() string {
+	return "id\tsubmit\twait\truntime\tcpus\tcputimeused\tusedmem\tcpusreq\twalltime\tmemreq\tstatus\tuser\tgroup\t" +
+		"application\tqueue\tpartition\tprecjob\tthinktime\tDAG_name\tTask_ID\n" +
+		goodLine + " DAG-1 1\n" + "2 10 20 30 4 5.25 6 7 80 9 1 11 12 13 14 15 4&5&6 17 DAG-1 2\n"
+}
+
+// TestReadSWFColumns ignores what stands behind the fields of the standard, and
+// tells of how many columns; the 19th is no site then.
+func TestReadSWFColumns(t *testing.T) {
+	t.Parallel()
+	second := goodRecord()
+	second.ID = 2
+	for name, tc := range map[string]struct {
+		text             string
+		columns, several int
+	}{
+		"AleaNG":               {aleaNG(), 3, 0},
+		"Alea with node lists": {aleaNodes(), 3, 0},
+		"Alea with graphs":     {aleaGraph(), 2, 1},
+		"a word":               {goodLine + " batch\n2" + goodLine[1:] + " long\n", 1, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			trace, err := read(tc.text, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := []workload.Record{goodRecord(), second}
+			if tc.several > 0 {
+				want[1].After = workload.Unknown
+			}
+			if !slices.Equal(trace.Records, want) {
+				t.Errorf("read %+v", trace.Records)
+			}
+			if trace.Report.Columns != tc.columns || trace.Report.Several != tc.several {
+				t.Errorf("report %+v", trace.Report)
+			}
+		})
+	}
+	if trace, err := read(goodLine+"\n"+goodLine+" 18\n", false); err != nil || trace.Report.Columns != 0 ||
+		trace.Records[0].Extra != workload.Unknown || trace.Records[1].Extra != 18 {
+		t.Errorf("a site is not a column to ignore: %v, %+v", err, trace)
+	}
+}
+
+// TestReadSWFUnevenColumns refuses lines that differ from the first record's:
+// there columns were lost, or two lines are one.
+func TestReadSWFUnevenColumns(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct{ first, second, want string }{
+		"more than the standard": {goodLine, goodLine + " 18 19", "2: 20 fields where a record has 18, or 19 with a site"},
+		"two lines in one":       {goodLine, goodLine + " " + goodLine, "2: 36 fields where a record has 18"},
+		"one less":               {goodLine + " 1 2 x", goodLine + " 1 2", "2: 20 fields where the first record, on line 1, has 21: "},
+		"one more":               {goodLine + " 1 2 x", goodLine + " 1 2 x y", "2: 22 fields where the first record, on line 1, has 21: "},
+		"as the standard":        {goodLine + " 1 2 x", goodLine + " 1", "2: 19 fields where the first record, on line 1, has 21: "},
+		"names below a record":   {goodLine, strings.Repeat("id ", 18), `2: field 1 (job number): "id" is not a number`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			text := tc.first + "\n" + tc.second + "\n"
+			_, err := read(text, false)
+			malformed, ok := errors.AsType[*workload.MalformedError](err)
+			if !ok || !strings.HasPrefix(err.Error(), "trace.swf:"+tc.want) || malformed.Read != 1 {
+				t.Errorf("error %v, want trace.swf:%s", err, tc.want)
+			}
+			if trace, err := read(text, true); err != nil || len(trace.Records) != 1 || trace.Report.Skipped != 1 {
+				t.Errorf("lenient: %v, %+v", err, trace)
+			}
+		})
+	}
+}
+
+// TestReadUTF16 says what is wrong with text of the wrong encoding, once and to
+// a lenient reader too, in whatever way it begins and is packed.
+func TestReadUTF16(t *testing.T) {
+	t.Parallel()
+	wide := func(text string, low, high int) string {
+		b := make([]byte, 2*len(text))
+		for i := range text {
+			b[2*i+low], b[2*i+high] = text[i], 0
+		}
+		return string(b)
+	}
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	_, _ = io.WriteString(z, wide(goodLine, 0, 1))
+	_ = z.Close()
+	for name, text := range map[string]string{
+		"little endian":             "\xff\xfe" + wide(goodLine, 0, 1),
+		"big endian":                "\xfe\xff" + wide(goodLine, 1, 0),
+		"little endian, no mark":    wide(goodLine, 0, 1),
+		"big endian, no mark":       wide(goodLine, 1, 0),
+		"little endian, and packed": packed.String(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := workload.ReadOptions{Name: "trace.txt", Lenient: true}
+			_, swf := workload.ReadSWF(strings.NewReader(text), o)
+			_, gwf := workload.ReadGWF(strings.NewReader(text), o)
+			_, sacct := workload.ReadSacct(strings.NewReader(text), o)
+			for i, err := range []error{swf, gwf, sacct} {
+				if err == nil || !strings.HasPrefix(err.Error(), "trace.txt: the text is in UTF-16") ||
+					!strings.Contains(err.Error(), "iconv -f UTF-16 -t UTF-8") {
+					t.Errorf("case %d: error %v", i, err)
+				}
 			}
 		})
 	}
@@ -342,6 +464,8 @@ func TestReportTellsEachCount(t *testing.T) {
 		"lines for steps of jobs left out: 2; job numbers not above the one before: 5":     {Steps: 2, IDsBack: 5},
 		"jobs without an end, which have no run time: 1":                                   {Unfinished: 1},
 		"negative values taken as unknown: 4":                                              {Negative: 4},
+		"columns ignored, which the format has not: 3":                                     {Columns: 3},
+		"records that wait for several jobs, taken as waiting for none: 7":                 {Several: 7},
 		"records sorted, which came after later submissions: 6":                            {SubmitBack: 6},
 	} {
 		if text := report.String(); text != want {
@@ -415,6 +539,27 @@ func TestHeader(t *testing.T) {
 	}
 }
 
+// TestHeaderIndented reads the standard's keys however far they are indented; of
+// others only those that do not look like a continued line.
+func TestHeaderIndented(t *testing.T) {
+	t.Parallel()
+	h := workload.Header{
+		"   UnixStartTime: 1735689600", "\tMaxProcs:  64", " Acknowledge: the owners", "      see: them", "     Note: indented",
+	}
+	if at, err := h.At(time.Unix(1735689660, 0)); err != nil || at != 60_000 {
+		t.Errorf("the trace has %d, %v", at, err)
+	}
+	if cpus, ok := h.CPUs(); cpus != 64 || !ok {
+		t.Errorf("CPUs %d, %v", cpus, ok)
+	}
+	if note, _ := h.Value("Note"); note != "indented" {
+		t.Errorf("note %q", note)
+	}
+	if value, ok := h.Value("see"); ok {
+		t.Errorf("a continued line is a key: %q", value)
+	}
+}
+
 // TestSharedTraces reads every trace that is to be had, with the counts that
 // their headers and README tell, and writes and reads it back.
 func TestSharedTraces(t *testing.T) {
@@ -480,6 +625,9 @@ func FuzzReadSWF(f *testing.F) {
 	f.Add([]byte("; Version: 2.2\n"+goodLine+"\n"), false)
 	f.Add([]byte(goodLine+" 4\r\n1 2\n-2 1.5 x"), true)
 	f.Add([]byte("\x1f\x8b\x08\x00"), true)
+	f.Add([]byte(aleaNG()), false)
+	f.Add([]byte(aleaNodes()), false)
+	f.Add([]byte(aleaGraph()), true)
 	f.Fuzz(func(t *testing.T, data []byte, lenient bool) {
 		trace, err := workload.ReadSWF(bytes.NewReader(data), workload.ReadOptions{Lenient: lenient})
 		if err != nil {
