@@ -12,6 +12,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/experiment"
 	"github.com/switchyard-hpc/switchyard/internal/report"
+	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // simSweep is one call of sim sweep.
@@ -173,7 +174,7 @@ func (a *app) showTables(tables []experiment.Shown, seeds int) error {
 		if i > 0 {
 			a.printf("\n")
 		}
-		a.printf("%s, %s\n\n", shown.Title, count(seeds, "seed"))
+		a.printf("%s, %s\n\n", shown.Title, protocol.Count(seeds, "seed"))
 		titles := make([]string, len(shown.Columns))
 		for c, title := range shown.Columns {
 			titles[c] = strings.ToUpper(title)

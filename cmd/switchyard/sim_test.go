@@ -389,7 +389,7 @@ func TestSimSweepTables(t *testing.T) {
 	page := filepath.Join(t.TempDir(), "page.html")
 	out := good(t, simulate(t, "sweep", pair, "--load", "0.8,1.2", "--add-site", "mine=64×16@375,model=M1,jobs=50", "--html", page))
 	for _, want := range []string{
-		"All sites together, 2 seeds\n\nLOAD  SCHEME  SITES ", "\n0.8   sender  apart ",
+		"All sites together, 2 seeds\n\nLOAD  SCHEME  GRID ", "\n0.8   sender  apart ",
 		"\n0.8   sender  joined ", "\n1.2   sender  joined ", "What each site gains by joining, 2 seeds", " mine ", " ± ",
 	} {
 		if !strings.Contains(out, want) {
@@ -399,8 +399,9 @@ func TestSimSweepTables(t *testing.T) {
 	if strings.Contains(out, "  local ") {
 		t.Error("a scheme that was not asked for is in the table")
 	}
-	if html := content(t, page); !strings.Contains(html, "What mine gains by joining pair") || !strings.Contains(html, "<svg") {
-		t.Error("the page lacks its title or figures")
+	if html := content(t, page); !strings.Contains(html, "What mine gains by joining pair") || !strings.Contains(html, "<svg") ||
+		!strings.Contains(html, "<p>If mine joins pair, at load 0.8 the mean response of the jobs of mine is ") {
+		t.Error("the page lacks its title, its answer or figures")
 	}
 }
 

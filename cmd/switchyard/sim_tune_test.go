@@ -74,10 +74,10 @@ func TestSimTune(t *testing.T) {
 	t.Parallel()
 	const want = `The points that were tried, 1 seed
 
-POINT         WEIGHING.BETA   GOAL  USERS' COST, CHF  MEAN RESPONSE, S  UTILISATION, %
-as it stands              -  1.000              16.0             16780            50.0
-best                    0.5  0.428              28.0              7180            83.3
-2                        20  0.428              28.0              7180            83.3
+POINT         WEIGHING.BETA   GOAL  USERS' COST, CHF  MEAN RESPONSE  UTILISATION, %
+as it stands              -  1.000              16.0        4:39:40            50.0
+best                    0.5  0.428              28.0        1:59:40            83.3
+2                        20  0.428              28.0        1:59:40            83.3
 
 Each site, as it stands and with the best point, 1 seed
 

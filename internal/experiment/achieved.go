@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/switchyard-hpc/switchyard/internal/report"
 	"github.com/switchyard-hpc/switchyard/internal/sim"
 	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -207,10 +208,10 @@ func (p *Point) addApplications(outcomes []*Applications) {
 // ofApplications are the metrics of applications that some point has.
 func (s *Swept) ofApplications() []column {
 	return s.those([]column{
-		{key: "application_response_s", title: "applications' response, s", scale: 1, partial: true},
+		{key: "application_response_s", title: "applications' response", scale: 1, kind: report.Time, partial: true},
 		{key: "application_cost", title: "applications' cost, " + s.Currency, scale: 1, partial: true},
-		{key: "application_limits_kept", title: "limits kept, %", scale: 100, partial: true},
-		{key: "application_utilisation", title: "utilisation with applications, %", scale: 100, partial: true},
+		{key: "application_limits_kept", title: "limits kept, %", scale: 100, kind: report.Percent, partial: true},
+		{key: "application_utilisation", title: "utilisation with applications, %", scale: 100, kind: report.Percent, partial: true},
 	})
 }
 

@@ -11,11 +11,11 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/report"
 )
 
-// Page shows results on one page: those of single settings beside each other as
+// Page shows results on one page: the answer of each, those of single settings beside each other as
 // in the paper's figures, sweeps as curves over their first axis of numbers, and
 // what sites gain by joining.
 func Page(title string, results []*Swept, source report.Source) (report.Page, error) {
-	page := report.Page{Title: title, Source: source}
+	page := report.Page{Title: title, Lead: answers(results), Source: source}
 	if len(results) == 0 {
 		return page, errors.New("there are no results to show")
 	}
@@ -141,7 +141,7 @@ func (s *Swept) section(name string) (report.Section, error) {
 
 func (s *Swept) lead() string {
 	text := fmt.Sprintf("%d seeds, from %d on. Numbers are means over the seeds; ± is the half width of the 95 %% "+
-		"confidence interval (Student's t).", len(s.Seeds), s.Seeds[0])
+		"confidence interval (Student's t), which figures cut off where no value can be: below 0 and above 100 %%.", len(s.Seeds), s.Seeds[0])
 	if len(s.Seeds) == 1 {
 		text = fmt.Sprintf("A single seed, %d: there are no confidence intervals.", s.Seeds[0])
 	}
@@ -156,19 +156,28 @@ func (s *Swept) lead() string {
 // column is a metric of tables, curves and bars.
 type column struct {
 	key, title string
-	scale      float64
+	scale      float64 // to the numbers that are shown
+	kind       report.Kind
 	partial    bool // not under every scheme, nor in every experiment
+}
+
+// text prints an estimate of the metric, or of a difference of it.
+func (c *column) text(e Estimate) string {
+	if c.kind == report.Time {
+		return e.Clock()
+	}
+	return e.Text(c.scale)
 }
 
 // shown are the metrics of all sites together.
 func (s *Swept) shown() []column {
 	all := []column{
-		{key: "mean_wait_s", title: "mean wait, s", scale: 1},
-		{key: "mean_response_s", title: "mean response, s", scale: 1},
-		{key: "bounded_slowdown", title: "bounded slowdown", scale: 1},
-		{key: "utilisation", title: "utilisation, %", scale: 100},
-		{key: "grid_efficiency", title: "grid efficiency, %", scale: 100},
-		{key: "fraction_transferred", title: "jobs transferred, %", scale: 100},
+		{key: "mean_wait_s", title: "mean wait", scale: 1, kind: report.Time},
+		{key: "mean_response_s", title: "mean response", scale: 1, kind: report.Time},
+		{key: "bounded_slowdown", title: "bounded slowdown", scale: 1, kind: report.NonNegative},
+		{key: "utilisation", title: "utilisation, %", scale: 100, kind: report.Percent},
+		{key: "grid_efficiency", title: "grid efficiency, %", scale: 100, kind: report.Percent},
+		{key: "fraction_transferred", title: "jobs transferred, %", scale: 100, kind: report.Percent},
 	}
 	return append(append(all, s.electricity()...), s.ofApplications()...)
 }
@@ -177,8 +186,8 @@ func (s *Swept) shown() []column {
 func (s *Swept) electricity() []column {
 	all := []column{
 		{key: "energy_cost", title: "electricity, " + s.Currency, scale: 1, partial: true},
-		{key: "energy_mwh", title: "electricity, MWh", scale: 1, partial: true},
-		{key: "fairness", title: "fairness", scale: 1, partial: true},
+		{key: "energy_mwh", title: "electricity, MWh", scale: 1, kind: report.NonNegative, partial: true},
+		{key: "fairness", title: "fairness", scale: 1, kind: report.NonNegative, partial: true},
 	}
 	return s.those(all)
 }
@@ -207,6 +216,18 @@ func (e Estimate) Text(scale float64) string {
 	return text
 }
 
+// Clock prints an estimate of a time in seconds as h:mm:ss.
+func (e Estimate) Clock() string {
+	if len(e.Values) == 0 {
+		return "-"
+	}
+	text := report.Time.Text(e.Mean)
+	if e.CI95 != nil {
+		text += " ± " + report.Time.Text(e.Half())
+	}
+	return text
+}
+
 func rounded(x float64) string {
 	digits := 2
 	if size := math.Abs(x); size >= 100 {
@@ -219,27 +240,34 @@ func rounded(x float64) string {
 
 // titles are the columns that tell points apart, and their cells.
 func (s *Swept) titles() []string {
+	if len(s.Joining) > 0 {
+		return append(s.settingTitles(), "grid")
+	}
+	return s.settingTitles()
+}
+
+func (s *Swept) cells(p *Point) []string {
+	if len(s.Joining) > 0 {
+		return append(s.settingCells(p), string(p.Membership))
+	}
+	return s.settingCells(p)
+}
+
+// settingTitles are the columns of what was set, and their cells.
+func (s *Swept) settingTitles() []string {
 	var titles []string
 	for _, axis := range s.Axes {
 		titles = append(titles, axis.Key)
 	}
-	titles = append(titles, "scheme")
-	if len(s.Joining) > 0 {
-		titles = append(titles, "sites")
-	}
-	return titles
+	return append(titles, "scheme")
 }
 
-func (s *Swept) cells(p *Point) []string {
+func (s *Swept) settingCells(p *Point) []string {
 	var cells []string
 	for _, axis := range s.Axes {
 		cells = append(cells, p.Settings[axis.Key])
 	}
-	cells = append(cells, string(p.Scheme))
-	if len(s.Joining) > 0 {
-		cells = append(cells, string(p.Membership))
-	}
-	return cells
+	return append(cells, string(p.Scheme))
 }
 
 func (s *Swept) pointsTable() report.Table {
@@ -250,7 +278,7 @@ func (s *Swept) pointsTable() report.Table {
 	for i := range s.Points {
 		row := s.cells(&s.Points[i])
 		for _, m := range s.shown() {
-			row = append(row, s.Points[i].Metrics[m.key].Text(m.scale))
+			row = append(row, m.text(s.Points[i].Metrics[m.key]))
 		}
 		t.Rows = append(t.Rows, row)
 	}
@@ -259,19 +287,19 @@ func (s *Swept) pointsTable() report.Table {
 
 func (s *Swept) sitesTable() report.Table {
 	t := report.Table{Title: "Each site", Columns: append(s.titles(),
-		"site", "jobs submitted", "sent away", "run", "mean wait, s", "mean response, s", "utilisation, %")}
-	for _, m := range s.electricity() {
+		"site", "jobs submitted", "sent away", "run")}
+	shown := append(siteShown(), s.electricity()...)
+	for _, m := range shown {
 		t.Columns = append(t.Columns, m.title)
 	}
 	for i := range s.Points {
 		for _, site := range s.Points[i].Sites {
 			row := append(s.cells(&s.Points[i]), site.Site)
-			for _, key := range []string{"jobs_submitted", "jobs_sent", "jobs_run", "mean_wait_s", "mean_response_s"} {
+			for _, key := range []string{"jobs_submitted", "jobs_sent", "jobs_run"} {
 				row = append(row, site.Metrics[key].Text(1))
 			}
-			row = append(row, site.Metrics["utilisation"].Text(100))
-			for _, m := range s.electricity() {
-				row = append(row, site.Metrics[m.key].Text(m.scale))
+			for _, m := range shown {
+				row = append(row, m.text(site.Metrics[m.key]))
 			}
 			t.Rows = append(t.Rows, row)
 		}

@@ -26,7 +26,7 @@ func (s *Swept) curves(name string) ([]report.Figure, error) {
 				Caption: fmt.Sprintf("Experiment %s, means over %d seeds; the bands are 95 %% intervals.",
 					s.Experiment, len(s.Seeds)),
 			},
-			X: axis, Y: m.title,
+			X: axis, Y: m.title, KindX: axisKind(s.Axes, axis), KindY: m.kind,
 		}
 		index := map[string]int{}
 		for i := range s.Points {
@@ -84,6 +84,19 @@ func (s *Swept) numberAxis() (key string, ok bool) {
 		}
 	}
 	return "", false
+}
+
+// axisKind is what the values of an axis are.
+func axisKind(axes []Axis, key string) report.Kind {
+	for _, axis := range axes {
+		if axis.Key != key {
+			continue
+		}
+		if _, err := strconv.ParseFloat(axis.Values[0], 64); err != nil {
+			return report.Time
+		}
+	}
+	return report.Number
 }
 
 // axisNumber is a value's place on an axis: durations count in seconds.
@@ -146,19 +159,20 @@ func policyLabel(name string) string {
 
 // joiningTable shows what each site gains.
 func (s *Swept) joiningTable() report.Table {
-	t := report.Table{Title: "What each site gains by joining", Columns: append(s.titles(), "site",
-		"jobs submitted", "sent away", "run",
-		"mean wait, s", "difference", "mean response, s", "difference", "utilisation, %", "difference")}
+	t := report.Table{Title: "What each site gains by joining", Columns: append(s.settingTitles(), "site", "jobs submitted", "sent away", "run")}
+	for _, m := range siteShown() {
+		t.Columns = append(t.Columns, m.title, "difference")
+	}
 	for i := range s.Points {
 		p := &s.Points[i]
 		if p.Membership != Joined {
 			continue
 		}
 		for _, site := range p.Sites {
-			row := append(s.cells(p), site.Site, site.Metrics["jobs_submitted"].Text(1),
+			row := append(s.settingCells(p), site.Site, site.Metrics["jobs_submitted"].Text(1),
 				site.Metrics["jobs_sent"].Text(1), site.Metrics["jobs_run"].Text(1))
 			for _, m := range siteShown() {
-				row = append(row, site.Metrics[m.key].Text(m.scale), site.Gain[m.key].Text(m.scale))
+				row = append(row, m.text(site.Metrics[m.key]), m.text(site.Gain[m.key]))
 			}
 			t.Rows = append(t.Rows, row)
 		}
@@ -179,9 +193,9 @@ func (s *Swept) joiningBars(name string) ([]report.Figure, error) {
 
 func siteShown() []column {
 	return []column{
-		{key: "mean_wait_s", title: "mean wait, s", scale: 1},
-		{key: "mean_response_s", title: "mean response, s", scale: 1},
-		{key: "utilisation", title: "utilisation, %", scale: 100},
+		{key: "mean_wait_s", title: "mean wait", scale: 1, kind: report.Time},
+		{key: "mean_response_s", title: "mean response", scale: 1, kind: report.Time},
+		{key: "utilisation", title: "utilisation, %", scale: 100, kind: report.Percent},
 	}
 }
 
@@ -192,13 +206,13 @@ func (s *Swept) joinedBars(name string, apart, joined *Point) (report.Figure, er
 			Caption: "Scheme " + string(joined.Scheme) + describe(s.Axes, joined.Settings) +
 				". Waits and responses are those of the jobs submitted at the site, wherever they ran.",
 		},
-		Series: []string{string(Apart), string(Joined)},
+		Series: []string{string(Apart), string(Joined)}, Of: [2]string{"site", "grid"},
 	}
 	for _, site := range joined.Sites {
 		bars.Groups = append(bars.Groups, site.Site)
 	}
 	for _, m := range siteShown() {
-		panel := report.Panel{Title: m.title, Values: make([][]report.Estimate, 2)}
+		panel := report.Panel{Title: m.title, Kind: m.kind, Values: make([][]report.Estimate, 2)}
 		for series, p := range []*Point{apart, joined} {
 			for _, site := range p.Sites {
 				panel.Values[series] = append(panel.Values[series], site.Metrics[m.key].Scaled(m.scale))

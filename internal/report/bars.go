@@ -1,10 +1,11 @@
 package report
 
 import (
-	"cmp"
+	"errors"
 	"fmt"
 	"image/color"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -18,13 +19,14 @@ type Bars struct {
 	Words
 	Groups []string  // the schemes
 	Series []string  // the workloads
-	Of     [2]string // what the groups and the series are, for the table; empty: scheme and workload
+	Of     [2]string // what the groups and the series are, for the table
 	Panels []Panel
 }
 
 // Panel is one metric of [Bars].
 type Panel struct {
 	Title  string       // the metric, with its unit
+	Kind   Kind         // of its values
 	Values [][]Estimate // by series, then group
 	Marks  [][]Mark     // what the paper says, likewise; nil: nothing
 }
@@ -61,6 +63,9 @@ func (b Bars) Figure() (Figure, error) {
 }
 
 func (b Bars) valid() error {
+	if b.Of[0] == "" || b.Of[1] == "" {
+		return errors.New("it is not said what the groups and the series are")
+	}
 	if len(b.Groups) == 0 || len(b.Series) == 0 || len(b.Panels) == 0 {
 		return fmt.Errorf("bars need groups, series and panels; there are %d, %d and %d",
 			len(b.Groups), len(b.Series), len(b.Panels))
@@ -101,6 +106,14 @@ func (p *Panel) mark(series, group int) Mark {
 	return p.Marks[series][group]
 }
 
+// marked says whether the paper has a value for any bar. A column without one would
+// only push others out of sight.
+func (p *Panel) marked() bool {
+	return slices.ContainsFunc(p.Marks, func(marks []Mark) bool {
+		return slices.ContainsFunc(marks, func(m Mark) bool { return m.Bound != Unstated })
+	})
+}
+
 // panel is the plot of one metric on a tile of the width given.
 func (b Bars) panel(panel *Panel, tile vg.Length) (*plot.Plot, error) {
 	const axis, filled = 55, 0.8 // room for the numbers; the part of a group's room that its bars fill
@@ -125,6 +138,7 @@ func (b Bars) panel(panel *Panel, tile vg.Length) (*plot.Plot, error) {
 		chart.LineStyle.Width = 0
 		p.Add(chart, overlay{panel: panel, series: s, offset: offset, bar: bar})
 	}
+	p.Y.Tick.Marker = panel.Kind.ticker()
 	p.X.Min, p.X.Max = -0.5, float64(len(b.Groups))-0.5
 	p.X.Padding = 0
 	p.X.Tick.Length = 0
@@ -166,7 +180,8 @@ func (o overlay) Plot(c draw.Canvas, p *plot.Plot) {
 	for g, e := range o.panel.Values[o.series] {
 		x := toX(float64(g)) + o.offset
 		if e.N > 0 && e.Half > 0 {
-			low, high, half := toY(e.Mean-e.Half), toY(e.Mean+e.Half), min(2.5, o.bar/3)
+			least, most := e.interval(o.panel.Kind)
+			low, high, half := toY(least), toY(most), min(2.5, o.bar/3)
 			c.StrokeLine2(whisker, x, low, x, high)
 			c.StrokeLine2(whisker, x-half, low, x+half, low)
 			c.StrokeLine2(whisker, x-half, high, x+half, high)
@@ -184,7 +199,8 @@ func (o overlay) DataRange() (xmin, xmax, ymin, ymax float64) {
 	xmax = float64(len(o.panel.Values[o.series]) - 1)
 	for g, e := range o.panel.Values[o.series] {
 		if e.N > 0 {
-			ymin, ymax = min(ymin, e.Mean-e.Half), max(ymax, e.Mean+e.Half)
+			low, high := e.interval(o.panel.Kind)
+			ymin, ymax = min(ymin, low), max(ymax, high)
 		}
 		if m := o.panel.mark(o.series, g); m.Bound != Unstated {
 			ymin, ymax = min(ymin, m.Value), max(ymax, m.Value)
@@ -255,10 +271,10 @@ func (b Bars) legend() legend {
 }
 
 func (b Bars) table() Table {
-	t := Table{Columns: []string{cmp.Or(b.Of[0], "scheme"), cmp.Or(b.Of[1], "workload")}}
+	t := Table{Columns: []string{b.Of[0], b.Of[1]}}
 	for i := range b.Panels {
 		t.Columns = append(t.Columns, b.Panels[i].Title)
-		if b.Panels[i].Marks != nil {
+		if b.Panels[i].marked() {
 			t.Columns = append(t.Columns, "the paper")
 		}
 	}
@@ -266,9 +282,10 @@ func (b Bars) table() Table {
 		for s, series := range b.Series {
 			row := []string{group, series}
 			for i := range b.Panels {
-				row = append(row, b.Panels[i].Values[s][g].text())
-				if b.Panels[i].Marks != nil {
-					row = append(row, b.Panels[i].mark(s, g).text())
+				p := &b.Panels[i]
+				row = append(row, p.Values[s][g].text(p.Kind))
+				if p.marked() {
+					row = append(row, p.mark(s, g).text(p.Kind))
 				}
 			}
 			t.Rows = append(t.Rows, row)

@@ -19,7 +19,9 @@ import (
 type Curves struct {
 	Words
 	X, Y       string // what the axes show, with the unit
-	LogX, LogY bool   // logarithmic axes, for values above 0
+	KindX      Kind
+	KindY      Kind
+	LogX, LogY bool // logarithmic axes, for values above 0
 	Curves     []Curve
 }
 
@@ -49,6 +51,7 @@ func (cs Curves) Figure() (Figure, error) {
 	p.Add(across())
 	var keys legend
 	floor := lowest(sorted) / 2
+	p.X.Tick.Marker, p.Y.Tick.Marker = cs.KindX.ticker(), cs.KindY.ticker()
 	for i, curve := range sorted {
 		line, glyph := lineOf(i)
 		keys = append(keys, key{name: short(curve.Name), fill: colourOf(i), line: &line, glyph: glyph})
@@ -57,15 +60,15 @@ func (cs Curves) Figure() (Figure, error) {
 		}
 	}
 	if cs.LogX {
-		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, logTicks{}
+		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, logTicks{cs.KindX}
 	}
 	if cs.LogY {
-		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, logTicks{}
+		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, logTicks{cs.KindY}
 	} else {
 		p.Y.Min = min(0, p.Y.Min)
 	}
 	if at := parameters(sorted); len(at) <= 12 {
-		p.X.Tick.Marker = ticksAt(at)
+		p.X.Tick.Marker = ticksAt(at, cs.KindX)
 	}
 	return render(cs.Words, cs.table(sorted), keys, curvesHeight, p.Draw)
 }
@@ -112,12 +115,12 @@ func (cs Curves) add(p *plot.Plot, i int, points []Point, floor float64) error {
 	band := make(plotter.XYs, 2*len(points)) // there along the upper edge, back along the lower
 	wide := false
 	for k, pt := range points {
-		low := pt.Y.Mean - pt.Y.Half
+		low, high := pt.Y.interval(cs.KindY)
 		if cs.LogY {
 			low = max(low, floor)
 		}
 		means[k] = plotter.XY{X: pt.X, Y: pt.Y.Mean}
-		band[k] = plotter.XY{X: pt.X, Y: pt.Y.Mean + pt.Y.Half}
+		band[k] = plotter.XY{X: pt.X, Y: high}
 		band[len(band)-1-k] = plotter.XY{X: pt.X, Y: low}
 		wide = wide || pt.Y.Half > 0
 	}
@@ -176,13 +179,13 @@ func (cs Curves) table(sorted []Curve) Table {
 		t.Columns = append(t.Columns, c.Name)
 	}
 	for _, x := range parameters(sorted) {
-		row := []string{number(x)}
+		row := []string{cs.KindX.Text(x)}
 		for _, c := range sorted {
 			cell := Estimate{}
 			if i := slices.IndexFunc(c.Points, func(pt Point) bool { return pt.X == x }); i >= 0 {
 				cell = c.Points[i].Y
 			}
-			row = append(row, cell.text())
+			row = append(row, cell.text(cs.KindY))
 		}
 		t.Rows = append(t.Rows, row)
 	}

@@ -7,7 +7,40 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
 )
+
+// Kind says what numbers are: how they are written, and where they can lie at all.
+type Kind int
+
+// The kinds of numbers.
+const (
+	Number      Kind = iota // any
+	NonNegative             // none is below 0
+	Percent                 // of a whole: from 0 to 100
+	Time                    // seconds, none below 0; written as h:mm:ss
+)
+
+// Text writes a number of the kind.
+func (k Kind) Text(x float64) string {
+	if k == Time {
+		return (protocol.Duration(math.Round(x)) * protocol.Second).Text()
+	}
+	return number(x)
+}
+
+// within moves a bound of an interval about a mean to where numbers of the kind can
+// lie, and not over the mean itself.
+func (k Kind) within(bound, mean float64) float64 {
+	if k != Number && bound < 0 {
+		bound = min(0, mean)
+	}
+	if k == Percent && bound > 100 {
+		bound = max(100, mean)
+	}
+	return bound
+}
 
 // Estimate is a mean and how sure it is.
 type Estimate struct {
@@ -40,14 +73,20 @@ func (e Estimate) valid() error {
 	return drawable(e.Mean, e.Half)
 }
 
-func (e Estimate) text() string {
+func (e Estimate) text(k Kind) string {
 	switch {
 	case e.N == 0:
 		return "–"
 	case e.Half == 0:
-		return number(e.Mean)
+		return k.Text(e.Mean)
 	}
-	return number(e.Mean) + " ± " + number(e.Half)
+	return k.Text(e.Mean) + " ± " + k.Text(e.Half)
+}
+
+// interval is the 95 % confidence interval as far as numbers of the kind can lie in it:
+// Student's is symmetric, and goes beyond that where few samples differ much.
+func (e Estimate) interval(k Kind) (low, high float64) {
+	return k.within(e.Mean-e.Half, e.Mean), k.within(e.Mean+e.Half, e.Mean)
 }
 
 // Bound says how a [Mark] is meant.
@@ -67,14 +106,14 @@ type Mark struct {
 	Bound Bound
 }
 
-func (m Mark) text() string {
+func (m Mark) text(k Kind) string {
 	switch m.Bound {
 	case About:
-		return number(m.Value)
+		return k.Text(m.Value)
 	case AtMost:
-		return "< " + number(m.Value)
+		return "< " + k.Text(m.Value)
 	case AtLeast:
-		return "> " + number(m.Value)
+		return "> " + k.Text(m.Value)
 	case Unstated:
 	}
 	return "–"

@@ -13,6 +13,18 @@ func (g Gantt) Pack() ([]Block, error) {
 	return out, err
 }
 
+// Interval is what a figure shows of an estimate's interval.
+func (e Estimate) Interval(k Kind) (low, high float64) { return e.interval(k) }
+
+// TimeTicks are the labels of the ticks of an axis of times.
+func TimeTicks(low, high float64) []string {
+	var at []string
+	for _, t := range Time.ticker().Ticks(low, high) {
+		at = append(at, t.Label)
+	}
+	return at
+}
+
 // RoundTicks are the values of the ticks of a linear axis.
 func RoundTicks(low, high float64) []float64 {
 	var at []float64

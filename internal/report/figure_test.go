@@ -81,6 +81,7 @@ func TestBarsRefuseWhatDoesNotFit(t *testing.T) {
 		"+Inf cannot":              func(b *report.Bars) { b.Panels[1].Values[0][2].Half = math.Inf(1) },
 		"negative":                 func(b *report.Bars) { b.Panels[1].Values[0][2].Half = -1 },
 		"-Inf cannot":              func(b *report.Bars) { b.Panels[1].Marks[0][2].Value = math.Inf(-1) },
+		"what the groups and":      func(b *report.Bars) { b.Of[1] = "" },
 		"has no name":              func(b *report.Bars) { b.Name = "" },
 		`"a/b": '/' is neither`:    func(b *report.Bars) { b.Name = "a/b" },
 		`"S-I": NaN cannot`:        func(b *report.Bars) { b.Panels[0].Values[1][1].Mean = math.NaN() },
@@ -148,18 +149,119 @@ func TestFiguresOfAnyNumbers(t *testing.T) {
 				N:    rapid.IntRange(0, 3).Draw(t, "n"),
 			}
 		})
+		kind := report.Kind(rapid.IntRange(int(report.Number), int(report.Time)).Draw(t, "kind"))
 		values := rapid.SliceOfN(estimate, 1, 5).Draw(t, "values")
 		bars := report.Bars{
-			Words: report.Words{Name: "b"}, Series: []string{"s"}, Groups: make([]string, len(values)),
-			Panels: []report.Panel{{Title: "p", Values: [][]report.Estimate{values}}},
+			Words: report.Words{Name: "b"}, Series: []string{"s"}, Groups: make([]string, len(values)), Of: [2]string{"g", "s"},
+			Panels: []report.Panel{{Title: "p", Kind: kind, Values: [][]report.Estimate{values}}},
 		}
 		_, _ = bars.Figure() // either is right
-		curves := report.Curves{Words: report.Words{Name: "c"}, Curves: []report.Curve{{}}}
+		curves := report.Curves{Words: report.Words{Name: "c"}, KindX: kind, KindY: kind, Curves: []report.Curve{{}}}
 		curves.LogX, curves.LogY = rapid.Bool().Draw(t, "log x"), rapid.Bool().Draw(t, "log y")
 		for _, v := range values {
 			curves.Curves[0].Points = append(curves.Curves[0].Points, report.Point{X: rapid.Float64().Draw(t, "x"), Y: v})
 		}
 		_, _ = curves.Figure()
+	})
+}
+
+// TestIntervalsEndWhereNumbersEnd: Student's interval is symmetric, and would tell of
+// times below 0 and parts above all.
+func TestIntervalsEndWhereNumbersEnd(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		mean, half float64
+		kind       report.Kind
+		low, high  float64
+	}{
+		{10, 20, report.Number, -10, 30},
+		{10, 20, report.NonNegative, 0, 30},
+		{10, 20, report.Time, 0, 30},
+		{10, 200, report.Percent, 0, 100},
+		{50, 5, report.Percent, 45, 55},
+		{-1, 5, report.Time, -1, 4},       // as it should not be: the mean stays in its interval
+		{101, 5, report.Percent, 96, 101}, // so does this one
+		{100, 250, report.NonNegative, 0, 350},
+	} {
+		low, high := report.Estimate{Mean: c.mean, Half: c.half, N: 3}.Interval(c.kind)
+		if low != c.low || high != c.high {
+			t.Errorf("%g ± %g of kind %d: %g to %g, want %g to %g", c.mean, c.half, c.kind, low, high, c.low, c.high)
+		}
+	}
+	figures := func(kind report.Kind, mean, half float64) [][]byte {
+		e := report.Estimate{Mean: mean, Half: half, N: 3}
+		bars := drawn(t, report.Bars{
+			Words: report.Words{Name: "b"}, Groups: []string{"g"}, Series: []string{"s"}, Of: [2]string{"of", "of"},
+			Panels: []report.Panel{{Title: "p", Kind: kind, Values: [][]report.Estimate{{e}}}},
+		})
+		curves := drawn(t, report.Curves{
+			Words: report.Words{Name: "c"}, KindY: kind, Curves: []report.Curve{{Points: []report.Point{{X: 7, Y: e}, {X: 8, Y: e}}}},
+		})
+		return [][]byte{bars.SVG(), curves.SVG()}
+	}
+	for i, wide := range figures(report.Percent, 50, 140) {
+		if !bytes.Equal(wide, figures(report.Percent, 50, 50)[i]) {
+			t.Errorf("figure %d: an interval from 0 to 100 %% is drawn in two ways", i)
+		}
+	}
+	ticks := func(kind report.Kind, mean, half float64) []string {
+		both := figures(kind, mean, half)
+		return slices.Concat(texts(t, both[0])["text"], texts(t, both[1])["text"])
+	}
+	if got := ticks(report.Number, 95, 140); !slices.Contains(got, "200") {
+		t.Errorf("a number's axis has %q", got)
+	}
+	if got := ticks(report.Percent, 95, 140); slices.Contains(got, "200") || slices.Contains(got, "120") || slices.Contains(got, "-50") || !slices.Contains(got, "100") {
+		t.Errorf("an axis of percent has %q", got)
+	}
+	if got := ticks(report.Time, 3600, 7300); slices.ContainsFunc(got, func(s string) bool { return strings.HasPrefix(s, "-") }) ||
+		!slices.Contains(got, "1:00:00") || !slices.Contains(got, "0:00:00") {
+		t.Errorf("an axis of times has %q", got)
+	}
+}
+
+// TestTablesOfFiguresSayWhatTheyHave: in the first columns what the groups and series
+// are, times as times, and of the paper what it says.
+func TestTablesOfFiguresSayWhatTheyHave(t *testing.T) {
+	t.Parallel()
+	f := drawn(t, report.Bars{
+		Words: report.Words{Name: "b"}, Groups: []string{"m1"}, Series: []string{"apart"}, Of: [2]string{"site", "grid"},
+		Panels: []report.Panel{
+			{Title: "mean wait", Kind: report.Time, Values: [][]report.Estimate{{{Mean: 93784.4, Half: 59.6, N: 3}}}, Marks: [][]report.Mark{{{}}}},
+			{Title: "utilisation, %", Kind: report.Percent, Values: [][]report.Estimate{{{Mean: 50, N: 1}}}, Marks: [][]report.Mark{{{Value: 60, Bound: report.AtMost}}}},
+		},
+	})
+	want := [][]string{{"site", "grid", "mean wait", "utilisation, %", "the paper"}, {"m1", "apart", "1-02:03:04 ± 0:01:00", "50", "< 60"}}
+	if got := fmt.Sprint(f.Table.Columns, f.Table.Rows); got != fmt.Sprint(want[0], want[1:]) {
+		t.Errorf("got %s", got)
+	}
+	bars, err := report.PaperFigure(5, report.Words{Name: "f"}, sampleRuns())
+	if err != nil || bars.Of != [2]string{"local policy", "workload"} {
+		t.Errorf("Figure 5 has %q beside its bars, %v", bars.Of, err)
+	}
+}
+
+func TestTimeTicks(t *testing.T) {
+	t.Parallel()
+	for want, span := range map[string][2]float64{
+		"[0:00:00 0:00:01 0:00:02 0:00:03]":                                                             {0, 3},
+		"[0:00:00 0:15:00 0:30:00 0:45:00 1:00:00]":                                                     {0, 4200},
+		"[0:00:00 6:00:00 12:00:00 18:00:00]":                                                           {0, 75_000},
+		"[0:00:00 1-00:00:00 2-00:00:00 3-00:00:00]":                                                    {0, 300_000},
+		"[0:00:00 10-00:00:00 20-00:00:00 30-00:00:00 40-00:00:00 50-00:00:00 60-00:00:00 70-00:00:00]": {0, 70 * 86_400},
+		"[0:00:00 100-00:00:00 200-00:00:00 300-00:00:00 400-00:00:00 500-00:00:00]":                    {0, 500 * 86_400},
+	} {
+		if got := fmt.Sprint(report.TimeTicks(span[0], span[1])); got != want {
+			t.Errorf("ticks of %g to %g s: %s, want %s", span[0], span[1], got, want)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		low := rapid.Float64Range(0, 1e6).Draw(t, "low")
+		high := low + rapid.Float64Range(20, 1e12).Draw(t, "span")
+		ticks := report.TimeTicks(low, high)
+		if sorted := slices.Compact(slices.Clone(ticks)); len(ticks) < 2 || len(ticks) > 10 || len(sorted) != len(ticks) {
+			t.Fatalf("ticks of %g to %g: %v", low, high, ticks)
+		}
 	})
 }
 

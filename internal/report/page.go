@@ -72,6 +72,7 @@ func (p Page) HTML() ([]byte, error) {
 	t, err := template.New("page").Funcs(template.FuncMap{
 		"paragraphs": paragraphs,
 		"numeric":    numeric,
+		"cell":       cell,
 		"inline":     inline,
 		"style":      func() template.CSS { return figureStyle },
 	}).Parse(pageTemplate)
@@ -116,6 +117,16 @@ func paragraphs(text string) []string {
 func numeric(cell string) bool {
 	digit := strings.TrimLeft(cell, "<>≤≥ +-−")
 	return cell == "–" || digit != "" && digit[0] >= '0' && digit[0] <= '9'
+}
+
+// cell is a cell that may be broken before its ±, and nowhere else: wide tables get
+// narrower before one has to scroll for their last columns.
+func cell(text string) string {
+	mean, half, ok := strings.Cut(text, " ± ")
+	if !ok {
+		return text
+	}
+	return mean + " ±\u00a0" + half
 }
 
 // inline is the figure for the page itself. Its content was written by the library

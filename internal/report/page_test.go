@@ -58,7 +58,7 @@ func TestPageIsWholeAndSaysWhereItCameFrom(t *testing.T) {
 	html := page(t, samplePage(t, "plain"))
 	for _, want := range []string{
 		"<title>plain</title>", "<p>One.</p>", `<figure id="bars">`, `<figure id="gantt">`, `aria-label="plain"`,
-		`<a href="#section-1">Claims</a>`, `<td class="n">1.5 ± 0.2</td>`, "0.1695", "prefers-color-scheme:dark", "@media print",
+		`<a href="#section-1">Claims</a>`, "<td class=\"n\">1.5 ±\u00a00.2</td>", "0.1695", "prefers-color-scheme:dark", "@media print",
 		"<code>switchyard sim report plain</code>",
 		"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad", // SHA-256 of "abc"
 	} {

@@ -33,15 +33,16 @@ type metric struct {
 	title string
 	value func(Sample) float64
 	scale float64 // 0: relative to the local run of the same seed
+	kind  Kind
 }
 
 func metrics() []metric {
 	return []metric{
-		{"wait", "average wait, local = 1", func(s Sample) float64 { return s.Wait }, 0},
-		{"response", "average response, local = 1", func(s Sample) float64 { return s.Response }, 0},
-		{"deviation", "wait deviation, local = 1", func(s Sample) float64 { return s.Deviation }, 0},
-		{"efficiency", "grid efficiency, %", func(s Sample) float64 { return s.Efficiency }, 100},
-		{"transferred", "jobs transferred, %", func(s Sample) float64 { return s.Transferred }, 100},
+		{"wait", "average wait, local = 1", func(s Sample) float64 { return s.Wait }, 0, NonNegative},
+		{"response", "average response, local = 1", func(s Sample) float64 { return s.Response }, 0, NonNegative},
+		{"deviation", "wait deviation, local = 1", func(s Sample) float64 { return s.Deviation }, 0, NonNegative},
+		{"efficiency", "grid efficiency, %", func(s Sample) float64 { return s.Efficiency }, 100, Percent},
+		{"transferred", "jobs transferred, %", func(s Sample) float64 { return s.Transferred }, 100, Percent},
 	}
 }
 
@@ -89,7 +90,10 @@ func PaperFigure(figure int, words Words, runs []WorkloadRuns) (Bars, error) {
 	if len(runs) == 0 {
 		return Bars{}, fmt.Errorf("figure %s: no workload was run", words.Name)
 	}
-	bars := Bars{Words: words}
+	bars := Bars{Words: words, Of: [2]string{"scheme", "workload"}}
+	if figure == 5 {
+		bars.Of[0] = "local policy"
+	}
 	for _, s := range runs[0].Schemes {
 		bars.Groups = append(bars.Groups, s.Scheme)
 	}
@@ -106,7 +110,7 @@ func PaperFigure(figure int, words Words, runs []WorkloadRuns) (Bars, error) {
 		if figure == 5 && m.key == "efficiency" {
 			continue
 		}
-		panel := Panel{Title: m.title}
+		panel := Panel{Title: m.title, Kind: m.kind}
 		for i, w := range runs {
 			values, marks := w.column(figure, m, bases[i])
 			panel.Values = append(panel.Values, values)

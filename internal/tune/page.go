@@ -13,7 +13,7 @@ import (
 // Page shows a study: the goal over the values that were tried, what the best point
 // changes at each site, and the candidates.
 func (r *Result) Page(source report.Source) (report.Page, error) {
-	page := report.Page{Title: "Tuning of " + r.Experiment, Lead: r.lead(), Source: source}
+	page := report.Page{Title: "Tuning of " + r.Experiment, Lead: r.conclusion() + "\n\n" + r.lead(), Source: source}
 	tuned, err := r.tuned()
 	if err != nil {
 		return page, err
@@ -63,7 +63,7 @@ func (r *Result) weighed() string {
 
 // tuned is the section of the search.
 func (r *Result) tuned() (report.Section, error) {
-	section := report.Section{Title: "The weights", Text: r.conclusion(), Tables: []report.Table{r.pointsTable().Table}}
+	section := report.Section{Title: "The weights", Tables: []report.Table{r.pointsTable().Table}}
 	for i := range r.Axes {
 		figure, err := r.profile(i)
 		if err != nil {
@@ -82,8 +82,11 @@ func (r *Result) tuned() (report.Section, error) {
 	return section, nil
 }
 
-// conclusion says what is best.
+// conclusion says what is best, by how much, and how sure that is.
 func (r *Result) conclusion() string {
+	if len(r.Axes) == 0 {
+		return ""
+	}
 	if r.Best < 0 {
 		return fmt.Sprintf("None of the %d points that were tried is better than the experiment as it stands.", len(r.Points))
 	}
@@ -91,7 +94,13 @@ func (r *Result) conclusion() string {
 	for i, axis := range r.Axes {
 		at = append(at, axis.Key+" = "+value(r.best().At[i]))
 	}
-	return fmt.Sprintf("Of %d points the best is %s, with a goal of %s.", len(r.Points), strings.Join(at, ", "), fine(r.best().Goal))
+	goal := r.best().Goal
+	sure := ""
+	if goal.CI95 != nil && 1-goal.Mean <= *goal.CI95 {
+		sure = ", which may be chance"
+	}
+	return fmt.Sprintf("Of %d points the best is %s, with a goal of %s where the experiment as it stands has 1%s.",
+		len(r.Points), strings.Join(at, ", "), fine(goal), sure)
 }
 
 // profile is the goal over the values of an axis: for each the best that was reached there,
@@ -128,7 +137,7 @@ func (r *Result) sitesFigure() (report.Figure, error) {
 			Name: "sites", Title: "Each site before and after", Caption: "Utilisation over the time of all sites, and what the site earns.",
 		},
 		Series: []string{asItStands, theBest}, Of: [2]string{"site", "point"},
-		Panels: []report.Panel{{Title: "utilisation, %"}, {Title: in("income", r.Currency)}},
+		Panels: []report.Panel{{Title: "utilisation, %", Kind: report.Percent}, {Title: in("income", r.Currency)}},
 	}
 	for _, site := range r.Baseline.Sites {
 		bars.Groups = append(bars.Groups, site.Site)
@@ -202,7 +211,7 @@ func (r *Result) usedFigure() (report.Figure, error) {
 		Words: report.Words{
 			Name: "used", Title: "Each site without and with the candidates", Caption: "Utilisation over the time of all sites. Machines that are retired have none.",
 		},
-		Series: []string{"without"}, Of: [2]string{"site", "candidate"}, Panels: []report.Panel{{Title: "utilisation, %"}},
+		Series: []string{"without"}, Of: [2]string{"site", "candidate"}, Panels: []report.Panel{{Title: "utilisation, %", Kind: report.Percent}},
 	}
 	all := []*Means{&r.best().Means}
 	for i := range r.Candidates {

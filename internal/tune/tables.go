@@ -11,20 +11,22 @@ import (
 // column is a measure in tables and figures.
 type column struct {
 	title string
-	scale float64
+	text  func(experiment.Estimate) string
 	of    func(*Means) experiment.Estimate
 }
 
 // columns are the measures, the money in the experiment's currency; those that are 0
 // everywhere are left out.
 func (r *Result) columns() []column {
+	plain := func(e experiment.Estimate) string { return e.Text(1) }
+	part := func(e experiment.Estimate) string { return e.Text(percent) }
 	all := []column{
-		{in("users' cost", r.Currency), 1, func(m *Means) experiment.Estimate { return m.Cost }},
-		{"mean response, s", 1, func(m *Means) experiment.Estimate { return m.Response }},
-		{"utilisation, %", 100, func(m *Means) experiment.Estimate { return m.Utilisation }},
-		{"energy, kWh", 1, func(m *Means) experiment.Estimate { return m.Energy }},
-		{"limits broken, %", 100, func(m *Means) experiment.Estimate { return m.Broken }},
-		{"left undone, %", 100, func(m *Means) experiment.Estimate { return m.Undone }},
+		{in("users' cost", r.Currency), plain, func(m *Means) experiment.Estimate { return m.Cost }},
+		{"mean response", experiment.Estimate.Clock, func(m *Means) experiment.Estimate { return m.Response }},
+		{"utilisation, %", part, func(m *Means) experiment.Estimate { return m.Utilisation }},
+		{"energy, kWh", plain, func(m *Means) experiment.Estimate { return m.Energy }},
+		{"limits broken, %", part, func(m *Means) experiment.Estimate { return m.Broken }},
+		{"left undone, %", part, func(m *Means) experiment.Estimate { return m.Undone }},
 	}
 	return slices.DeleteFunc(all, func(c column) bool {
 		return !slices.ContainsFunc(append([]Tried{r.Baseline}, r.Points...), func(t Tried) bool { return c.of(&t.Means).Mean != 0 })
@@ -92,7 +94,7 @@ func (r *Result) pointRow(name string, t *Tried) []string {
 	}
 	row = append(row, fine(t.Goal))
 	for _, c := range r.columns() {
-		row = append(row, c.of(&t.Means).Text(c.scale))
+		row = append(row, c.text(c.of(&t.Means)))
 	}
 	return row
 }
