@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/internal/batchscript"
+	"github.com/switchyard-hpc/switchyard/internal/testprogram"
 	"github.com/switchyard-hpc/switchyard/peer/config"
 )
 
@@ -52,8 +53,6 @@ func pathWithSwitchyard(t *testing.T) string {
 	}
 	dir := t.TempDir()
 	script := fmt.Sprintf("#!/bin/sh\n%s=1 exec %q \"$@\"\n", asBinary, binary)
-	if err := os.WriteFile(filepath.Join(dir, "switchyard"), []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testprogram.Write(t, filepath.Join(dir, "switchyard"), script)
 	return dir + string(os.PathListSeparator) + os.Getenv("PATH")
 }

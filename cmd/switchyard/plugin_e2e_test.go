@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/internal/testbed"
+	"github.com/switchyard-hpc/switchyard/internal/testprogram"
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/localsched/process"
@@ -108,7 +109,7 @@ func pluginTables(t *testing.T, kind, name, config string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := fmt.Sprintf("[[plugin]]\nname = %q\nkind = %q\npath = %q\nargs = [%q]\ncall_timeout = \"3s\"\n", name, kind, binary, name)
+	text := fmt.Sprintf("[[plugin]]\nname = %q\nkind = %q\npath = %q\nargs = [%q]\nstart_timeout = \"2m\"\ncall_timeout = \"3s\"\n", name, kind, binary, name)
 	if config != "" {
 		text += fmt.Sprintf("config = %q\n", config)
 	}
@@ -238,9 +239,7 @@ func TestReloadTakesPluginsUp(t *testing.T) {
 func TestPolicyPluginMayComeLate(t *testing.T) {
 	dir := t.TempDir()
 	late := filepath.Join(dir, "late")
-	if err := os.WriteFile(late, []byte("#!/bin/sh\nexit 3\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testprogram.Write(t, late, "#!/bin/sh\nexit 3\n")
 	config := tempFile(t, "moody.toml", fmt.Sprintf("mood = %q\n", tempFile(t, "mood", "well")))
 	g := startGrid(t, testbed.Machine{
 		Name: "aurora", CPUs: 2, Policy: "late",
@@ -258,9 +257,7 @@ func TestPolicyPluginMayComeLate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(late+".new", []byte("#!/bin/sh\nexec "+binary+" \"$@\"\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testprogram.Write(t, late+".new", "#!/bin/sh\nexec "+binary+" \"$@\"\n")
 	if err := os.Rename(late+".new", late); err != nil {
 		t.Fatal(err)
 	}

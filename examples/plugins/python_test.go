@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/plugins/catalog"
@@ -74,10 +75,19 @@ func copyWith(t *testing.T, name, text string) example {
 		t.Fatal(err)
 	}
 	e.path = filepath.Join(dir, name)
-	if err := os.WriteFile(e.path, []byte(text), 0o755); err != nil {
+	writeProgram(t, e.path, text)
+	return e
+}
+
+// writeProgram writes an executable file. No process is forked meanwhile: it would hold the file
+// open for a moment, and a program that is open for writing cannot be run.
+func writeProgram(t *testing.T, path, text string) {
+	t.Helper()
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	return e
 }
 
 // TestPythonPin: the pin is of the file that is started.
@@ -85,9 +95,7 @@ func TestPythonPin(t *testing.T) {
 	t.Parallel()
 	e := copyWith(t, "first.py", another)
 	spec := e.spec(t, "")
-	if err := os.WriteFile(e.path, []byte(another+"\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	writeProgram(t, e.path, another+"\n")
 	plugin, err := catalog.Open(spec, logOf(t))
 	if err == nil {
 		err = errors.Join(plugin.Wait(t.Context()), plugin.Close())

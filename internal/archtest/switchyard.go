@@ -47,6 +47,7 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "internal/localdisk", Level: nouns},
 		{Path: "internal/fileguard", Level: nouns},
 		{Path: "internal/sparse", Level: nouns, Pure: true},
+		{Path: "internal/testprogram", Level: nouns},
 		{Path: "plugins/conformance", Level: nouns},
 
 		{Path: "internal/tokens", Level: borders, Pure: true},

@@ -39,6 +39,9 @@ type process struct {
 
 	ended chan struct{} // closed when it is reaped
 	how   string        // then: "exit status 1"
+
+	said  sync.Once
+	words string // then: its last
 }
 
 func newProcess(spec *Spec, file string, log *output) *process {
@@ -146,11 +149,15 @@ func (p *process) hasEnded() error {
 	}
 }
 
-// whyEnded says how the process ended, with its last words.
+// whyEnded says how the process ended, with its last words. The supervisor asks before it
+// starts another process, whose words would be the last in the log.
 func (p *process) whyEnded() error {
-	p.heard.Wait()
-	if words := p.log.lastWords(); words != "" {
-		return fmt.Errorf("it ended (%s): %s", p.how, words)
+	p.said.Do(func() {
+		p.heard.Wait()
+		p.words = p.log.lastWords()
+	})
+	if p.words != "" {
+		return fmt.Errorf("it ended (%s): %s", p.how, p.words)
 	}
 	return fmt.Errorf("it ended (%s)", p.how)
 }
@@ -163,7 +170,7 @@ const killedByHost = "signal: killed"
 func (p *process) finish() string {
 	p.kill()
 	<-p.ended
-	p.heard.Wait()
+	_ = p.whyEnded()
 	return p.how
 }
 

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchyard-hpc/switchyard/internal/testprogram"
 	"github.com/switchyard-hpc/switchyard/plugins/catalog"
 )
 
@@ -288,15 +289,10 @@ func TestAnotherPluginAfterRestart(t *testing.T) {
 	}
 }
 
-// script writes an executable file. No process may be forked meanwhile: it would hold
-// the file open, and one that is open for writing cannot be run.
+// script writes a program of the shell's.
 func script(t testing.TB, path, text string) {
 	t.Helper()
-	syscall.ForkLock.RLock()
-	defer syscall.ForkLock.RUnlock()
-	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testprogram.Write(t, path, "#!/bin/sh\n"+text+"\n")
 }
 
 // A pinned file that has changed is not run; once it is put back, it is.
