@@ -59,7 +59,7 @@ func (p *peerProcess) openBudget(ctx context.Context) error {
 	}
 	k.made.Store(&engine.Budget{})
 	if table := p.cfg.Power.Series; table.Feed != "" {
-		from, err := p.openSource("power.series", table.Feed, table.Config) //nolint:contextcheck // what it starts runs until it is closed
+		from, err := p.openSource("power.series", table.Feed, table.Config, table.Area) //nolint:contextcheck // what it starts runs until it is closed
 		if err != nil {
 			return err
 		}

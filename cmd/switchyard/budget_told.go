@@ -184,22 +184,33 @@ func budgetFeeds(cfg *config.Config) (all []budgetFeed) {
 
 // check says why the feed would tell nothing, or not all.
 func (f budgetFeed) check(ctx context.Context) error {
-	feed, err := openFeed(f.table, f.Feed, f.Config, slog.New(slog.DiscardHandler))
+	return f.checkFor(ctx, "the power budget goes by ")
+}
+
+// checkFor is check for a purpose, which ends in "by ".
+func (f budgetFeed) checkFor(ctx context.Context, purpose string) error {
+	feed, err := openFeed(f.table, f.Feed, f.Config, f.Area, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
 	}
 	if err = feed.Refresh(); err != nil {
-		return fmt.Errorf("[%s]: the power budget goes by this feed: %w", f.table, err)
+		return fmt.Errorf("[%s]: %sthis feed: %w", f.table, purpose, err)
 	}
 	described, err := feed.Describe(ctx)
-	if err != nil {
+	if err == nil {
+		err = knowsArea(described, f.Area)
+	}
+	switch {
+	case errors.Is(err, price.ErrUnknownArea):
+		return fmt.Errorf("[%s] area: %sit: %w", f.table, purpose, err)
+	case err != nil:
 		return fmt.Errorf("[%s]: %w", f.table, err)
 	}
-	if !slices.Contains(described.Areas, f.Area) {
-		return fmt.Errorf("[%s] area: the feed knows no area %q, by which the power budget goes; it knows %s",
-			f.table, f.Area, strings.Join(described.Areas, ", "))
-	}
 	return nil
+}
+
+func unknownArea(area string, known []string) error {
+	return fmt.Errorf("%w: %q; there are %s", price.ErrUnknownArea, area, strings.Join(known, ", "))
 }
 
 // checkFirst says what is wrong with built-in feeds that have never told anything. One that

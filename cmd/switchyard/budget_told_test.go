@@ -195,7 +195,7 @@ func TestBudgetNeedsItsFeed(t *testing.T) {
 			"[power.series]\nfeed = \"file\"\nconfig = %q\narea = %q\n", feed, area))
 	}
 	start := func() (string, error) {
-		opened, err := openFeed("power.series", "file", cfg.Power.Series.Config, slog.New(slog.DiscardHandler))
+		opened, err := openFeed("power.series", "file", cfg.Power.Series.Config, cfg.Power.Series.Area, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -28,7 +28,7 @@ type source struct {
 }
 
 // openSource makes the feed that a table of the configuration names.
-func (p *peerProcess) openSource(table, name string, path settings.Path) (source, error) {
+func (p *peerProcess) openSource(table, name string, path settings.Path, area string) (source, error) {
 	if plugin := p.cfg.Plugin(config.PriceKind, name); plugin != nil {
 		// One that is not up yet is waited for with the first question.
 		started, err := p.plugin(plugin)
@@ -37,33 +37,33 @@ func (p *peerProcess) openSource(table, name string, path settings.Path) (source
 		}
 		return source{started.Feed(), started.Wait}, nil
 	}
-	feed, err := openFeed(table, name, path, p.log)
+	feed, err := openFeed(table, name, path, area, p.log)
 	if err != nil {
 		return source{}, err
 	}
 	return source{feed, func(context.Context) error { return feed.Refresh() }}, nil
 }
 
-// openFeed opens the built-in feed of a table of the configuration.
-func openFeed(table, name string, path settings.Path, log *slog.Logger) (feeds.Feed, error) {
+// openFeed opens the built-in feed of a table of the configuration, for the prices of an
+// area.
+func openFeed(table, name string, path settings.Path, area string, log *slog.Logger) (feeds.Feed, error) {
 	text, err := os.ReadFile(string(path))
 	if err != nil {
 		return nil, fmt.Errorf("[%s] config: %w", table, err)
 	}
-	feed, err := feeds.Open(name, string(path), filepath.Dir(string(path)), string(text), log)
+	feed, err := feeds.Open(name, string(path), filepath.Dir(string(path)), string(text), area, log)
 	if err != nil {
 		return nil, err // it names the file, the lines and the keys
 	}
 	return feed, nil
 }
 
-// checkFeeds says what is wrong with the configurations of the built-in feeds, and with the
-// sources of those that the power budget goes by.
+// checkFeeds says what is wrong with the configurations of the built-in feeds, with their sources,
+// and with the areas that are asked of them.
 func checkFeeds(ctx context.Context, cfg *config.Config) error {
 	var errs []error
 	if cfg.Prices.Config != "" && cfg.Power.Price == 0 {
-		_, err := openFeed("prices", cfg.Prices.Feed, cfg.Prices.Config, slog.New(slog.DiscardHandler))
-		errs = append(errs, err)
+		errs = append(errs, budgetFeed{"prices", originOfPrices(cfg)}.checkFor(ctx, "jobs are placed by "))
 	}
 	for _, feed := range budgetFeeds(cfg) {
 		errs = append(errs, feed.check(ctx))
@@ -83,7 +83,7 @@ func (p *peerProcess) openPrices(context.Context) error {
 	if err != nil {
 		return fmt.Errorf("[prices] %w", err)
 	}
-	from, err := p.openSource("prices", cfg.Feed, cfg.Config) //nolint:contextcheck // what it starts runs until it is closed
+	from, err := p.openSource("prices", cfg.Feed, cfg.Config, cfg.Area) //nolint:contextcheck // what it starts runs until it is closed
 	if err != nil {
 		return err
 	}

@@ -297,7 +297,7 @@ func TestElectricityExample(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		feed, err := openFeed("prices", cfg.Prices.Feed, cfg.Prices.Config, slog.New(slog.DiscardHandler))
+		feed, err := openFeed("prices", cfg.Prices.Feed, cfg.Prices.Config, cfg.Prices.Area, slog.New(slog.DiscardHandler))
 		if err == nil {
 			err = feed.Refresh()
 		}

@@ -73,7 +73,7 @@ func (a *app) pricesCommand() *cobra.Command {
 	p.file.addTo(cmd)
 	cmd.Flags().StringVar(&p.config, "config", "", "the configuration of a feed, a TOML file, instead of FILE")
 	choice(cmd, &p.feed, "feed", feeds.FileName, "that --config is for", feeds.Names()...)
-	cmd.Flags().StringVar(&p.area, "area", "", "print this area only")
+	cmd.Flags().StringVar(&p.area, "area", "", "read and print this area only")
 	cmd.Flags().StringVar(&p.from, "from", "", "print prices from this time on, as \"2026-01-31 00:00\" (the first; for a tariff, now)")
 	cmd.Flags().StringVar(&p.until, "until", "", "print prices up to this time (the last; for a tariff, a day from the first)")
 	cmd.Flags().BoolVar(&p.asCSV, "csv", false, "print a file of the format csv")
@@ -88,7 +88,7 @@ func (f *priceFileFlags) addTo(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.Currency, "currency", "", "of the prices, as EUR, if the file does not say")
 	choice(cmd, &f.Unit, "unit", "", "what prices are for, if the file does not say", feeds.UnitMWh)
 	cmd.Flags().DurationVar(&f.slot, "slot", 0, "how long a price holds, if the file does not say (1h)")
-	cmd.Flags().BoolVar(&f.Gaps, "gaps", false, "hours without a price are in order")
+	cmd.Flags().BoolVar(&f.Gaps, "gaps", false, "hours without a price are in order, and told")
 	cmd.Flags().Int64Var(&f.maxPrice, "max-price", 0, "highest price per MWh that is believed (10000)")
 	cmd.Flags().IntVar(&f.Sequence, "sequence", 0, "auction to read from an ENTSO-E document that has several")
 }
@@ -168,13 +168,16 @@ func (p *prices) open(args []string) (feeds.Feed, error) {
 		if err != nil {
 			return nil, err
 		}
-		return feeds.Open(p.feed, p.config, dir, string(text), quiet)
+		return feeds.Open(p.feed, p.config, dir, string(text), p.area, quiet)
 	}
 	file, err := p.file.read(args[0])
 	if err != nil {
 		return nil, err
 	}
 	only := feeds.File{Files: []feeds.PriceFile{file}}
+	if p.area != "" {
+		only.Areas = []string{p.area}
+	}
 	return only.Open(quiet), nil
 }
 
@@ -229,6 +232,9 @@ func areaOf(path string) string {
 // curves asks a feed for the prices of an area, or of all of them.
 func curves(ctx context.Context, feed price.Feed, query price.Query) (*curve.Set, error) {
 	described, err := feed.Describe(ctx)
+	if errors.Is(err, price.ErrUnknownArea) {
+		return nil, &exitError{exitNotFound, err}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -268,7 +274,30 @@ type slotJSON struct {
 	Price  protocol.Micro    `json:"price_micro"` // millionths per MWh
 }
 
+// tellGaps says for how long prices are missing between others, which is in order by
+// what the file's keys say, or a contract's.
+func (p *prices) tellGaps(set *curve.Set, zone *time.Location) {
+	for _, c := range set.Curves {
+		var missing protocol.Duration
+		first := ""
+		for i := 1; i < len(c.Series.Slots); i++ {
+			before, slot := c.Series.Slots[i-1].End(), c.Series.Slots[i]
+			if slot.Start > before && missing == 0 {
+				first = before.Time().In(zone).Format(slotTime) + " until " + slot.Start.Time().In(zone).Format(slotTime)
+			}
+			missing = missing.Plus(slot.Start.Sub(before))
+		}
+		if missing > 0 {
+			p.app.notice("%s has no price for %s, the first time from %s", plain(c.Area), span(missing), first)
+		}
+	}
+}
+
+// slotTime is how the time of a price is printed.
+const slotTime = "2006-01-02 15:04 -07:00"
+
 func (p *prices) show(set *curve.Set, zone *time.Location) error {
+	p.tellGaps(set, zone)
 	switch {
 	case p.asCSV:
 		_, err := p.app.stdout.Write(set.AppendCSV(nil))
@@ -279,7 +308,7 @@ func (p *prices) show(set *curve.Set, zone *time.Location) error {
 	t := newTable("AREA", "START", " LENGTH", " "+set.Currency+"/MWh")
 	for _, c := range set.Curves {
 		for _, slot := range c.Series.Slots {
-			t.add(plain(c.Area), slot.Start.Time().In(zone).Format("2006-01-02 15:04 -07:00"), span(slot.Length),
+			t.add(plain(c.Area), slot.Start.Time().In(zone).Format(slotTime), span(slot.Length),
 				curve.FormatMicro(slot.Price))
 		}
 	}

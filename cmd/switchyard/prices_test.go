@@ -24,13 +24,41 @@ func TestPricesTable(t *testing.T) {
 		t.Errorf("exit code %d, got\n%s%s\nwant\n%s", code, out, errs, want)
 	}
 	code, _, errs = cli(t, append(nordpool, "--area", "SE1")...)
-	if code != exitNotFound || !strings.Contains(errs, `there is no area "SE1"; there are EE, FI`) {
+	if code != exitNotFound || !strings.Contains(errs, `"SE1"; there are EE, FI`) {
 		t.Errorf("no such area: exit code %d, %s", code, errs)
 	}
 	nordpool[5] = "Europe/Helsinki"
 	code, _, errs = cli(t, nordpool...)
 	if code != exitFailed || !strings.Contains(errs, path+":4: 2014-03-30 03:00 does not exist in Europe/Helsinki") {
 		t.Errorf("the wrong zone: exit code %d, %s", code, errs)
+	}
+}
+
+// TestPricesOfOneArea: another area of the file may be as it is; of this one gaps are
+// mistakes, or said.
+func TestPricesOfOneArea(t *testing.T) {
+	t.Parallel()
+	const table = "datetime;Hours;FI;FRE\n01.01.2016;00 - 01;1;7\n01.01.2016;01 - 02;2;\n01.01.2016;02 - 03;3;\n01.01.2016;03 - 04;4;8\n"
+	show := func(text string, more ...string) result {
+		return command(t, "", "", append([]string{
+			"prices", tempFile(t, "elspot.csv", text), "--format", "nordpool", "--zone", "Europe/Oslo", "--currency", "EUR", "--no-header",
+		}, more...)...)
+	}
+	if got := show(table, "--area", "FI"); got.code != 0 || got.stderr != "" || strings.Count(got.stdout, "\n") != 4 {
+		t.Errorf("FI: %+v", got)
+	}
+	const wrong = "elspot.csv:5: FRE has no price from 2016-01-01 01:00 +01:00 until 2016-01-01 03:00 +01:00"
+	for _, args := range [][]string{{"--area", "FRE"}, {}} {
+		if got := show(table, args...); got.code != exitFailed || got.stdout != "" || !strings.Contains(got.stderr, wrong) {
+			t.Errorf("%q: %+v", args, got)
+		}
+	}
+	const said = "switchyard: FRE has no price for 2:00:00, the first time from 2016-01-01 01:00 +01:00 until 2016-01-01 03:00 +01:00\n"
+	if got := show(table, "--gaps"); got.code != 0 || got.stderr != said || strings.Count(got.stdout, "\n") != 6 {
+		t.Errorf("with gaps: %+v", got)
+	}
+	if got := show(table, "--area", "NO1"); got.code != exitNotFound || !strings.Contains(got.stderr, `"NO1"; there are FI, FRE`) {
+		t.Errorf("NO1: %+v", got)
 	}
 }
 

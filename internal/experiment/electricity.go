@@ -112,7 +112,11 @@ func (p *Plan) supply(s *Site) (*supply, error) {
 		return of, nil
 	}
 	from := p.priceFile(s)
-	set, err := file.Read(from.Source())
+	var areas []string
+	if s.Area != "" {
+		areas = []string{s.Area}
+	}
+	set, err := file.Read(from.Source(areas))
 	if err != nil {
 		return nil, err
 	}
@@ -138,6 +142,7 @@ func pick(set *curve.Set, area string) (price.Series, error) {
 	for _, one := range set.Curves {
 		areas = append(areas, one.Area)
 	}
+	areas = append(areas, set.Others...)
 	if area == "" {
 		return price.Series{}, fmt.Errorf("the file has the prices of several areas; name one with area, of %s", strings.Join(areas, ", "))
 	}

@@ -467,6 +467,24 @@ func TestPricesThatDoNotFit(t *testing.T) {
 	}
 }
 
+// TestPricesOfOtherAreas are not looked at: Nord Pool's tables have areas that were
+// traded in some hours only.
+func TestPricesOfOtherAreas(t *testing.T) {
+	t.Parallel()
+	table := "datetime;Hours;FI;FRE\n01.06.2014;00 - 01;25,92;1\n01.06.2014;01 - 02;26;\n01.06.2014;02 - 03;27;2\n"
+	const line = `prices = { path = "PRICES", format = "hourly", start = "2014-06-01 00:00" }`
+	for area, want := range map[string]string{"FI": "", "FRE": "np.csv:4: FRE has no price from 2014-06-01 01:00"} {
+		prices := fmt.Sprintf("area = %q\nprices = { path = %q, format = \"nordpool\", zone = \"Europe/Oslo\" }", area, write(t, "np.csv", table))
+		plan, err := experiment.Read(write(t, "plan.toml", strings.ReplaceAll(electric, line, prices)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err = plan.Open(); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", area, err, want)
+		}
+	}
+}
+
 // TestXSEDEJobs: those of the generator for the whole grid, and of some systems the first.
 func TestXSEDEJobs(t *testing.T) {
 	t.Parallel()

@@ -85,6 +85,14 @@ func (r *reading) csvLine(line row, c *csvColumns) {
 		r.problem(line.number, "has %d columns, and the header %d; decimals need a point", len(cells), c.count)
 		return
 	}
+	area := r.Area
+	if c.area >= 0 {
+		area = cells[c.area]
+	}
+	area, ok := r.area(line.number, area)
+	if !ok {
+		return
+	}
 	start, ok := r.csvTime(line.number, cells[c.start])
 	if !ok {
 		return
@@ -101,11 +109,7 @@ func (r *reading) csvLine(line row, c *csvColumns) {
 	if !ok {
 		return
 	}
-	area := r.Area
-	if c.area >= 0 {
-		area = cells[c.area]
-	}
-	r.add(line.number, r.area(line.number, area), price.Slot{Start: start, Length: length, Price: amount})
+	r.add(line.number, area, price.Slot{Start: start, Length: length, Price: amount})
 }
 
 // csvTime reads a time with its offset, which must be that of the zone, if one is

@@ -34,6 +34,7 @@ func Formats() []string {
 type Set struct {
 	Currency string // as "EUR"
 	Curves   []Curve
+	Others   []string // areas of the file that were not asked for, sorted
 }
 
 // Curve are the prices of an area.

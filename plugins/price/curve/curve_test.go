@@ -390,6 +390,46 @@ func TestReadNordpoolRefuses(t *testing.T) {
 	})
 }
 
+// TestReadOnlyAskedAreas: what is wrong with an area that nobody asks for is no
+// mistake; what is wrong with one that is asked for is.
+func TestReadOnlyAskedAreas(t *testing.T) {
+	t.Parallel()
+	nordpool := func(areas ...string) curve.Options {
+		return curve.Options{Zone: zone(t, "Europe/Oslo"), Currency: "EUR", Areas: areas, Rename: map[string]string{"FI": "here"}}
+	}
+	// FRE is as in Nord Pool's files of 2015 and 2016: traded in some hours only. The last
+	// columns have no price at all, prices of another form and no name.
+	const table = "datetime;Hours;FI;FRE;ELE;FR;;\n01.01.2016;00 - 01;1;7;;1.5;;x\n01.01.2016;01 - 02;2;;;99999999;;\n01.01.2016;02 - 03;3;8;;;;\n"
+	set := read(t, curve.Nordpool, table, nordpool("here"))
+	wants(t, set, "EUR", `
+here 31T23:00 60 1
+here 01T00:00 60 2
+here 01T01:00 60 3
+`)
+	if want := []string{"", "ELE", "FR", "FRE"}; !slices.Equal(set.Others, want) {
+		t.Errorf("other areas %q, want %q", set.Others, want)
+	}
+	const csvTable = "start,area,price_eur_per_mwh\n2026-03-01T00:00:00Z,A,1\n2026-03-01T00:00:00Z,B,x\nsoon,B,1\n2026-03-01T01:00:00Z,A,2\n"
+	wants(t, read(t, curve.CSV, csvTable, curve.Options{Areas: []string{"A"}}), "EUR", "A 01T00:00 60 1\nA 01T01:00 60 2\n")
+	set, err := curve.Read(curve.ENTSOE, "prices", []byte(excerpt(t)), curve.Options{Areas: []string{"SE1"}})
+	if err != nil || len(set.Curves) != 0 || !slices.Equal(set.Others, []string{"10YFI-1--------U"}) {
+		t.Errorf("a document without the area: %v, %+v", err, set)
+	}
+	refuses(t, curve.Nordpool, map[string]refusal{
+		"asked for": {table, nordpool("here", "FRE"), []string{"prices:4: FRE has no price from 2016-01-01 01:00 +01:00 until 2016-01-01 02:00 +01:00"}},
+		"a gap of it": {
+			"datetime;Hours;FI;SE1\n01.01.2016;00 - 01;1;7\n01.01.2016;01 - 02;;7\n01.01.2016;02 - 03;3;7\n", nordpool("here"),
+			[]string{"prices:4: here has no price from 2016-01-01 01:00 +01:00"},
+		},
+		"all":         {table, nordpool(), []string{"prices:1: an area has no name"}},
+		"the columns": {table + "01.01.2016;03 - 04;1\n", nordpool("here"), []string{"prices:5: has 3 columns, and the header 8"}},
+		"renamed": {
+			strings.Replace(table, "FI", "EE", 1), nordpool("here"),
+			[]string{`there is no area "FI" to rename; it has`},
+		},
+	})
+}
+
 func TestOptionFaults(t *testing.T) {
 	t.Parallel()
 	oslo := zone(t, "Europe/Oslo")

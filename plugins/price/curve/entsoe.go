@@ -96,7 +96,10 @@ func (r *reading) xmlSeries(series *element) (slots []xmlSlot) {
 	if out, at := series.value(xmlOutDomain); out != domain {
 		r.problem(at, "the time series is for %s and %s; prices are for one area", quote(domain), quote(out))
 	}
-	area := r.area(line, domain)
+	area, ok := r.area(line, domain)
+	if !ok {
+		return nil
+	}
 	currency, line := series.value(xmlCurrency)
 	if currency == "" {
 		r.problem(line, "the time series has no %s", xmlCurrency)

@@ -13,7 +13,10 @@ func (r *reading) hourly(all []row) {
 	if !r.priceColumn(all[0].number, unquote(all[0].text)) {
 		return
 	}
-	area := r.area(0, r.Area)
+	area, ok := r.area(0, r.Area)
+	if !ok {
+		return
+	}
 	next := r.passing()
 	if r.ByClock {
 		next = r.showing()

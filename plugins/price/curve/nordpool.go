@@ -13,7 +13,7 @@ import (
 type nordpoolTable struct {
 	*reading
 
-	areas []string  // of the columns from the third on
+	areas []string  // of the columns from the third on; empty: one that is not read
 	clock time.Time // of the last line
 	times int       // that this clock reading has come so far
 	most  int       // that it comes in the zone
@@ -31,11 +31,13 @@ func (r *reading) nordpool(all []row) {
 	}
 	r.perMWh = true
 	for _, name := range names[2:] {
-		area := r.area(all[0].number, name)
-		if r.tracks[area] != nil {
-			r.problem(all[0].number, "the area %s has two columns", area)
+		area, ok := r.area(all[0].number, name)
+		if ok {
+			if r.tracks[area] != nil {
+				r.problem(all[0].number, "the area %s has two columns", area)
+			}
+			r.track(area)
 		}
-		r.track(area)
 		t.areas = append(t.areas, area)
 	}
 	r.currency(all[0].number, "")
@@ -66,7 +68,7 @@ func (t *nordpoolTable) line(line row) {
 	start, exists := t.start(line.number, clock)
 	for i, text := range cells[2:] {
 		switch {
-		case text == "":
+		case text == "" || t.areas[i] == "":
 		case !exists:
 			t.problem(line.number, "%s does not exist in %s, but has a price; the key zone, or the file, is wrong", clock.Format(clockForm), t.Zone)
 		default:
@@ -128,7 +130,7 @@ func nordpoolHour(text string) (hour int, ok bool) {
 // file is in order.
 func (t *nordpoolTable) checkColumns(header int) {
 	for _, area := range t.areas {
-		if len(t.tracks[area].slots) > 0 {
+		if area == "" || len(t.tracks[area].slots) > 0 {
 			continue
 		}
 		if !t.Gaps {

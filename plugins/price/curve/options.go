@@ -44,6 +44,9 @@ type Options struct {
 	Sequence int
 	// Rename gives areas other names.
 	Rename map[string]string
+	// Areas are those that are read, by their names in the result. Others are not
+	// looked at: what is wrong with them is no mistake. Empty: all are read.
+	Areas []string
 }
 
 // unit is a unit of money in millionths.

@@ -21,6 +21,7 @@ type reading struct {
 	name     string
 	problems []Problem
 	tracks   map[string]*track // by area, as the result names it
+	others   map[string]bool   // areas that are not read
 	renamed  map[string]bool   // areas whose new names were used
 	perMWh   bool              // the unit is known
 }
@@ -37,7 +38,7 @@ type track struct {
 func newReading(name string, options Options) *reading {
 	return &reading{
 		Options: options, name: name, perMWh: options.PerMWh,
-		tracks: map[string]*track{}, renamed: map[string]bool{},
+		tracks: map[string]*track{}, others: map[string]bool{}, renamed: map[string]bool{},
 	}
 }
 
@@ -66,19 +67,28 @@ func (r *reading) currency(line int, named string) {
 	}
 }
 
-// area is the name of an area in the result.
-func (r *reading) area(line int, name string) string {
-	if other, ok := r.Rename[name]; ok {
-		r.renamed[name] = true
-		return other
+// area is the name of an area in the result; ok is false where it is not to be read.
+func (r *reading) area(line int, name string) (area string, ok bool) {
+	area, renamed := r.Rename[name]
+	if !renamed {
+		area = name
 	}
-	if r.tracks[name] == nil {
-		if err := CheckArea(name); err != nil {
+	switch {
+	case !r.asked(area):
+		r.others[area] = true
+		return "", false
+	case renamed:
+		r.renamed[name] = true
+	case r.tracks[area] == nil:
+		if err := CheckArea(area); err != nil {
 			r.problem(line, "%v", err)
 		}
 	}
-	return name
+	return area, true
 }
+
+// asked says whether an area is to be read.
+func (r *reading) asked(area string) bool { return len(r.Areas) == 0 || slices.Contains(r.Areas, area) }
 
 // track is the curve of an area so far.
 func (r *reading) track(area string) *track {
@@ -166,7 +176,7 @@ func (r *reading) settle() (*Set, error) {
 		told := r.problems[:min(len(r.problems), maxProblems)]
 		return nil, &MalformedError{File: r.name, Problems: told, More: len(r.problems) - len(told)}
 	}
-	set := &Set{Currency: r.Currency}
+	set := &Set{Currency: r.Currency, Others: sortedKeys(r.others)}
 	for _, area := range sortedKeys(r.tracks) {
 		set.Curves = append(set.Curves, Curve{area, price.Series{Slots: r.tracks[area].slots}})
 	}
@@ -179,7 +189,7 @@ const enough = protocol.Day
 
 // checkWhole looks at what only the whole file shows.
 func (r *reading) checkWhole() {
-	if len(r.tracks) == 0 {
+	if len(r.tracks) == 0 && len(r.others) == 0 {
 		r.problem(0, "there are no prices in it")
 	}
 	for _, area := range sortedKeys(r.tracks) {
@@ -190,8 +200,9 @@ func (r *reading) checkWhole() {
 		}
 	}
 	for _, from := range sortedKeys(r.Rename) {
-		if !r.renamed[from] {
-			r.problem(0, "there is no area %q to rename; it has %s", from, strings.Join(sortedKeys(r.tracks), ", "))
+		if !r.renamed[from] && r.asked(r.Rename[from]) {
+			r.problem(0, "there is no area %q to rename; it has %s", from,
+				strings.Join(slices.Concat(sortedKeys(r.tracks), sortedKeys(r.others)), ", "))
 		}
 	}
 }

@@ -31,15 +31,20 @@ type Feed interface {
 }
 
 // Open makes a feed from the text of its configuration, which the file's name stands
-// for in errors; relative paths begin at dir. The error is all that is wrong with the
+// for in errors; relative paths begin at dir. The area, if one is named, is the only one
+// that the feed will be asked for: others in its files are not read, so that nothing that
+// is wrong with them keeps anybody from its prices. The error is all that is wrong with the
 // configuration, of type [settings.Problems]. What is wrong with files of prices is
 // logged and told by the feed itself, as it may be mended while the feed is in use.
-func Open(name, file, dir, text string, log *slog.Logger) (Feed, error) {
+func Open(name, file, dir, text, area string, log *slog.Logger) (Feed, error) {
 	switch name {
 	case FileName:
 		var c File
 		if err := read(&c, c.Check, file, dir, text); err != nil {
 			return nil, err
+		}
+		if len(c.Areas) == 0 && area != "" {
+			c.Areas = []string{area}
 		}
 		return c.Open(log), nil
 	case TariffName:

@@ -17,7 +17,7 @@ import (
 const unit protocol.Micro = 1_000_000
 
 func open(name, text, dir string) (feeds.Feed, error) {
-	return feeds.Open(name, "feed.toml", dir, text, slog.New(slog.DiscardHandler))
+	return feeds.Open(name, "feed.toml", dir, text, "", slog.New(slog.DiscardHandler))
 }
 
 func TestOpenFile(t *testing.T) {
@@ -48,6 +48,32 @@ max_price = 4000
 	s, err := feed.Prices(t.Context(), price.Query{Area: "NO1", From: start, Until: start.Add(protocol.Day)})
 	if err != nil || len(s.Slots) != 2 || s.Slots[0] != (price.Slot{Start: start, Length: protocol.Hour, Price: 66_550_000}) {
 		t.Errorf("got %v, %v", s.Slots, err)
+	}
+}
+
+// The area that is asked for is read alone, unless the configuration says which are.
+func TestOpenFileForAnArea(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	table := "datetime;Hours;FI;FRE;SE1\n01.01.2016;00 - 01;1;7;1\n01.01.2016;01 - 02;2;;2\n01.01.2016;02 - 03;3;8;3\n"
+	if err := os.WriteFile(filepath.Join(dir, "elspot.csv"), []byte(table), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const config = "[[file]]\npath = \"elspot.csv\"\nformat = \"nordpool\"\nzone = \"Europe/Oslo\"\ncurrency = \"EUR\"\n"
+	for _, c := range []struct{ areas, area, want string }{
+		{"", "FI", "FI"},
+		{"areas = [\"FI\", \"SE1\"]\n", "", "FI SE1"},
+		{"areas = [\"SE1\"]\n", "FI", "SE1"},
+		{"", "", ""},
+	} {
+		feed, err := feeds.Open(feeds.FileName, "feed.toml", dir, c.areas+config, c.area, slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := feed.Describe(t.Context())
+		if (err == nil) != (c.want != "") || strings.Join(d.Areas, " ") != c.want {
+			t.Errorf("%+v: got %v, %v", c, d.Areas, err)
+		}
 	}
 }
 
@@ -91,6 +117,8 @@ price = 250.5
 func TestOpenRefuses(t *testing.T) {
 	t.Parallel()
 	cases := []struct{ name, text, want string }{
+		{feeds.FileName, "areas = [\"a,b\"]\n", "feed.toml: file: is missing; add a table [[file]] for each file of prices\n" +
+			"feed.toml:1: areas: the area \"a,b\" has characters that do not print, or a comma"},
 		{feeds.FileName, "grid_fee = 1e9\ntax = -1\n", "feed.toml: file: is missing; add a table [[file]] for each file of prices\n" +
 			"feed.toml:1: grid_fee: is outside ±1000000 per MWh\n" +
 			"feed.toml:2: tax: is outside 0 to 1000 percent"},
@@ -112,7 +140,7 @@ format = "nord"
 path = "x"
 format = "csv"
 slot = "10m"
-`, `feed.toml:1: file[1].format: is missing; use one of [csv hourly nordpool entsoe]
+`, `feed.toml:1: file[1].format: is missing; use one of csv, hourly, nordpool, entsoe
 feed.toml:1: file[1].path: is missing; name the file of prices
 feed.toml:2: file[1].zone: "Europe/Olso" is no time zone; use a name as "Europe/Oslo" or "UTC"
 feed.toml:3: file[1].colour: unknown key; allowed here: path, format, zone, start, hours, area, currency, unit, slot, gaps, max_price, sequence, rename

@@ -3,6 +3,7 @@ package feeds
 import (
 	"fmt"
 	"log/slog"
+	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
@@ -15,6 +16,7 @@ import (
 // File is the configuration of the feed of that name.
 type File struct {
 	Files   []PriceFile     `toml:"file"`
+	Areas   []string        `toml:"areas"`    // that are read; empty: all
 	GridFee settings.Amount `toml:"grid_fee"` // per MWh
 	Tax     settings.Amount `toml:"tax"`      // percent of price and fee
 }
@@ -47,6 +49,11 @@ const (
 // Check finds what is wrong with the configuration.
 func (c *File) Check(r *settings.Reader) {
 	checkSurcharge(r, c.GridFee, c.Tax)
+	for _, area := range c.Areas {
+		if err := curve.CheckArea(area); err != nil {
+			r.Problem("areas", "%v", err)
+		}
+	}
 	if len(c.Files) == 0 {
 		r.Problem("file", "is missing; add a table [[file]] for each file of prices")
 	}
@@ -68,24 +75,26 @@ func (f *PriceFile) Check(r *settings.Reader, key string) {
 		r.OneOf(settings.Join(key, "unit"), f.Unit, UnitMWh)
 	}
 	if f.Format == "" {
-		r.Problem(settings.Join(key, "format"), "is missing; use one of %v", curve.Formats())
+		r.Problem(settings.Join(key, "format"), "is missing; use one of %s", strings.Join(curve.Formats(), ", "))
 		return
 	}
 	r.OneOf(settings.Join(key, "format"), f.Format, curve.Formats()...)
-	source := f.Source()
+	source := f.Source(nil)
 	for _, fault := range source.Options.Faults(source.Format) {
 		r.Problem(settings.Join(key, fault.Option), "%s", fault.Text)
 	}
 }
 
-// Source is the file as the feed reads it.
-func (f *PriceFile) Source() file.Source {
+// Source is the file as the feed reads it, for the areas that will be asked for; none:
+// for all.
+func (f *PriceFile) Source(areas []string) file.Source {
 	return file.Source{
 		Path: string(f.Path), Format: curve.Format(f.Format),
 		Options: curve.Options{
 			Zone: f.Zone.Location, Start: f.Start.Reading, ByClock: f.Hours == HoursClock, Area: f.Area,
 			Currency: f.Currency, PerMWh: f.Unit == UnitMWh, Slot: f.Slot, Gaps: f.Gaps,
 			MaxPrice: protocol.Micro(f.MaxPrice), Sequence: f.Sequence, Rename: f.Rename,
+			Areas: areas,
 		},
 	}
 }
@@ -95,7 +104,7 @@ func (f *PriceFile) Source() file.Source {
 func (c *File) Open(log *slog.Logger) Feed {
 	sources := make([]file.Source, len(c.Files))
 	for i := range c.Files {
-		sources[i] = c.Files[i].Source()
+		sources[i] = c.Files[i].Source(c.Areas)
 	}
 	files := file.New(sources, log)
 	return watching{tariff.Adjusted(files, adjustment(c.GridFee, c.Tax)), files}

@@ -12,8 +12,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/switchyard-hpc/switchyard/plugins/price"
@@ -72,7 +74,7 @@ func (f *Feed) Describe(context.Context) (price.Description, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err := f.refresh(); len(f.known) == 0 {
-		return price.Description{}, err
+		return price.Description{}, cmp.Or(err, f.unknown(f.asked()))
 	}
 	d := price.Description{Currency: f.currency}
 	for area := range f.known {
@@ -94,7 +96,29 @@ func (f *Feed) Prices(_ context.Context, query price.Query) (price.Series, error
 	case err != nil: // the area may be in a file that cannot be read
 		return price.Series{}, err
 	}
-	return price.Series{}, fmt.Errorf("%w: %.80q", price.ErrUnknownArea, query.Area)
+	return price.Series{}, f.unknown(query.Area)
+}
+
+// asked are the areas that are read.
+func (f *Feed) asked() string {
+	var areas []string
+	for _, file := range f.files {
+		areas = append(areas, file.Options.Areas...)
+	}
+	slices.Sort(areas)
+	return strings.Join(slices.Compact(areas), ", ")
+}
+
+// unknown says which areas there are instead of one, those that are not read as well.
+func (f *Feed) unknown(area string) error {
+	there := slices.Collect(maps.Keys(f.known))
+	for _, file := range f.files {
+		if file.set != nil {
+			there = append(there, file.set.Others...)
+		}
+	}
+	slices.Sort(there)
+	return fmt.Errorf("%w: %.80q; there are %s", price.ErrUnknownArea, area, strings.Join(slices.Compact(there), ", "))
 }
 
 // within are the slots that a query asks for.
@@ -153,7 +177,7 @@ func (f *Feed) join() {
 	f.known, f.currency = map[string]price.Series{}, ""
 	for _, file := range f.files {
 		file.unlike = nil
-		if file.set == nil {
+		if file.set == nil || len(file.set.Curves) == 0 {
 			continue
 		}
 		if f.currency != "" && file.set.Currency != f.currency {

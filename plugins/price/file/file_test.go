@@ -179,6 +179,42 @@ func TestSeveralFiles(t *testing.T) {
 	}
 }
 
+// Areas that are not asked for keep nobody from the others, and are told where one asks
+// for what is not there.
+func TestOnlyAskedAreas(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := func(name string) string { return filepath.Join(dir, name) }
+	put(t, path("both"), []byte(csv("A", 0, "10", "11")+strings.Join(strings.SplitAfter(csv("B", 0, "x"), "\n")[1:], "")), 0)
+	put(t, path("other"), []byte(strings.ReplaceAll(csv("C", 0, "40"), "_eur_", "_sek_")), 0)
+	open := func(areas ...string) *file.Feed {
+		both, other := csvSource(path("both")), csvSource(path("other"))
+		both.Options.Areas, other.Options.Areas = areas, areas
+		return file.New([]file.Source{both, other}, quiet())
+	}
+	feed := open("A")
+	if err := feed.Refresh(); err != nil {
+		t.Error(err)
+	}
+	if got := all(t, feed, "A"); !slices.Equal(got, []int{10, 11}) {
+		t.Errorf("got %v", got)
+	}
+	if d, err := feed.Describe(t.Context()); err != nil || !slices.Equal(d.Areas, []string{"A"}) || d.Currency != "EUR" {
+		t.Errorf("got %+v, %v", d, err)
+	}
+	for _, err := range []error{second(feed.Prices(t.Context(), price.Query{Area: "B"})), second(open("D").Describe(t.Context()))} {
+		refused(t, err, `"; there are A`)
+		if !errors.Is(err, price.ErrUnknownArea) {
+			t.Errorf("got %v", err)
+		}
+	}
+	refused(t, second(open("D").Describe(t.Context())), `the feed does not know this area: "D"; there are A, B, C`)
+	refused(t, open("A", "B").Refresh(), path("both")+":4: ")
+}
+
+// second is the error of what returns two values.
+func second[T any](_ T, err error) error { return err }
+
 func TestReadRefuses(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
