@@ -185,14 +185,14 @@ func TestBudgetKeeperAsksAlone(t *testing.T) {
 // the first start. Later, what was told is known.
 func TestBudgetNeedsItsFeed(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir, key := t.TempDir(), siteKey(t)
 	feed, csv := filepath.Join(dir, "feed.toml"), filepath.Join(dir, "response.csv")
 	writeText(t, feed, "[[file]]\npath = \"response.csv\"\nformat = \"csv\"\narea = \"response\"\ncurrency = \"XXX\"\nunit = \"MWh\"\nslot = \"1h\"\n")
 	cfg := budgeted(0, "file")
 	cfg.Power.Series.Config, cfg.Power.Series.Area = settings.Path(feed), "response"
 	site := func(area string) string {
-		return tempFile(t, "site.toml", fmt.Sprintf("[site]\nname = \"north\"\nnumber = 1\n[power]\nwatts_per_cpu = 30\n"+
-			"[power.series]\nfeed = \"file\"\nconfig = %q\narea = %q\n", feed, area))
+		return tempFile(t, "site.toml", fmt.Sprintf("[site]\nname = \"north\"\nnumber = 1\nkey = %q\n[power]\nwatts_per_cpu = 30\n"+
+			"[power.series]\nfeed = \"file\"\nconfig = %q\narea = %q\n", key, feed, area))
 	}
 	start := func() (string, error) {
 		opened, err := openFeed("power.series", "file", cfg.Power.Series.Config, cfg.Power.Series.Area, slog.New(slog.DiscardHandler))
@@ -224,7 +224,7 @@ func TestBudgetNeedsItsFeed(t *testing.T) {
 	}
 	writeText(t, csv, lines.String())
 	check("response", "")
-	check("respond", `[power.series] area: the feed knows no area "respond", by which the power budget goes; it knows response`)
+	check("respond", `[power.series] area: the power budget goes by it: the feed does not know this area: "respond"; there are response`)
 	if limit, err := start(); err != nil || limit != "5 kW" {
 		t.Errorf("with the file: %s, %v", limit, err)
 	}

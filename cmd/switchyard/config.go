@@ -1,8 +1,6 @@
 package main
 
 import (
-	"errors"
-
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-hpc/switchyard/peer/config"
@@ -57,8 +55,11 @@ func (a *app) configCheckCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check [--config PATH]",
 		Short: "Print all that is wrong with a configuration",
-		Long: "Print all that is wrong with a configuration. When the site has a database, warn of partners\n" +
-			"that the configuration does not have although jobs concern them, with how many jobs do.",
+		Long: "Print all that is wrong with a configuration, also what only a start would find: keys and secrets\n" +
+			"that are missing or that others can use, accounts that this machine does not have, price areas\n" +
+			"that a feed does not know, policies and feeds that do not come up as plugins. When the site has\n" +
+			"a database, warn of partners that the configuration does not have although jobs concern them,\n" +
+			"with how many jobs do. Run it as root, or as the account that runs the peer.",
 		Example: "  switchyard config check --config site.toml",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -67,8 +68,15 @@ func (a *app) configCheckCommand() *cobra.Command {
 				return err
 			}
 			a.warn(cfg)
-			if err := errors.Join(checkPlugins(cfg), checkFeeds(cmd.Context(), cfg)); err != nil {
-				return err
+			found := startFindings(cmd.Context(), cfg)
+			for _, unseen := range found.unseen {
+				a.notice("warning: %s", unseen)
+			}
+			for _, problem := range found.problems {
+				a.notice("%s", problem)
+			}
+			if len(found.problems) > 0 {
+				return &exitError{code: exitFailed}
 			}
 			a.warnOfMissing(cmd.Context(), cfg)
 			a.printf("The configuration of %s is right.\n", cfg.Site.Name)

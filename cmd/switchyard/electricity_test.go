@@ -275,6 +275,23 @@ func TestConfigCheckLooksAtTheFeed(t *testing.T) {
 	}
 }
 
+// A peer takes one area's column of a table, whatever the others are like.
+func TestConfigCheckLooksAtOneArea(t *testing.T) {
+	t.Parallel()
+	dir, key := t.TempDir(), siteKey(t)
+	feed := filepath.Join(dir, "feed.toml")
+	writeText(t, filepath.Join(dir, "elspot.csv"), "datetime;Hours;FI;FRE\n01.01.2016;00 - 01;1;7\n01.01.2016;01 - 02;2;\n01.01.2016;02 - 03;3;8\n")
+	writeText(t, feed, "[[file]]\npath = \"elspot.csv\"\nformat = \"nordpool\"\nzone = \"Europe/Oslo\"\ncurrency = \"EUR\"\n")
+	for area, want := range map[string]string{"FI": "", "FRE": "elspot.csv:4: FRE has no price from", "NO1": `[prices] area: the power budget goes by it: the feed does not know this area: "NO1"; there are FI, FRE`} {
+		site := fmt.Sprintf("[site]\nname = \"north\"\nnumber = 1\nkey = %q\n[power]\nwatts_per_cpu = 30\nbudget_kw = 1\nprice = 20.0\n"+
+			"[prices]\narea = %q\nfeed = \"file\"\nconfig = %q\n", key, area, feed)
+		got := command(t, "", "", "config", "check", "--config", tempFile(t, "site.toml", site))
+		if (got.code == 0) != (want == "") || !strings.Contains(got.stderr, want) {
+			t.Errorf("%s: got %+v, want %q", area, got, want)
+		}
+	}
+}
+
 // The feeds of the example know what they should now, after its script for prices has run.
 func TestElectricityExample(t *testing.T) {
 	t.Parallel()

@@ -77,6 +77,7 @@ func (p *peerProcess) run(ctx context.Context) (err error) {
 	for _, odd := range p.cfg.Warnings {
 		p.log.Warn("config_odd", "what", odd.String())
 	}
+	p.logOdd(ctx)
 	for _, start := range []func(context.Context) error{
 		p.openKey, p.lockKey, p.openStore, p.startMeter, p.openPlugins, p.openPrices, p.openBudget, p.openScheduler, p.startBudget, p.openWitness, p.startNode, p.startLinks, p.startMetrics, p.startAPI,
 	} {
@@ -220,15 +221,12 @@ func (p *peerProcess) beginAnew(dir string) error {
 }
 
 func (p *peerProcess) accounts() *accounts.Accounts {
-	tables := accounts.Tables{
+	return accounts.New(accounts.Tables{
 		SameNames: p.cfg.Accounts.Users == config.Same,
 		Local:     p.cfg.Accounts.Local,
 		Guests:    p.cfg.Guests(),
-	}
-	if os.Geteuid() != 0 {
-		tables.Own = userName()
-	}
-	return accounts.New(tables)
+		Own:       ownAccount(),
+	})
 }
 
 // seed is that of the configuration; the core adds the site's number.

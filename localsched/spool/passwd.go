@@ -13,6 +13,12 @@ import (
 // errNoAccount says that the machine knows no such account.
 var errNoAccount = errors.New("this machine has no such account")
 
+// CheckAccount says why no job can run as the account of a name, in the machine's opinion.
+func CheckAccount(ctx context.Context, name string) error {
+	_, err := lookUp(ctx, name)
+	return err
+}
+
 // lookUp asks the machine about an account: first its own file, then, through
 // getent, whatever directory service it is set up for. A static binary cannot ask
 // that by itself.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"os"
 	"strings"
 	"time"
 
@@ -147,6 +148,17 @@ func secretFile(key, path string) ([]byte, error) {
 		return nil, fmt.Errorf("[nats] %s file %s is not used: %w", key, path, err)
 	}
 	return text, nil
+}
+
+// Check says what is wrong with the files of credentials, without connecting.
+func (e *External) Check() error {
+	if e.CA != "" {
+		if _, err := os.ReadFile(e.CA); err != nil {
+			return fmt.Errorf("[nats] ca: %w", err)
+		}
+	}
+	_, err := e.options()
+	return err
 }
 
 func (e *External) options() ([]nats.Option, error) {

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/switchyard-hpc/switchyard/internal/testprogram"
+	"github.com/switchyard-hpc/switchyard/peer/config"
+	"github.com/switchyard-hpc/switchyard/peer/gossip"
+	"github.com/switchyard-hpc/switchyard/peer/identity"
+)
+
+// siteKey is the file of a new key that a peer would use.
+func siteKey(t *testing.T) (path string) {
+	t.Helper()
+	seed, _, err := identity.GenerateKey()
+	path = filepath.Join(privateDir(t), "site.key")
+	if err == nil {
+		err = identity.SaveKey(path, seed)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// privateDir is a folder in which nobody else can put files.
+func privateDir(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// Keys and secrets that a peer would refuse are found, and so are accounts that this machine lacks.
+func TestConfigCheckFindsWhatAStartWould(t *testing.T) {
+	t.Parallel()
+	key, ring := siteKey(t), filepath.Join(privateDir(t), "ring")
+	writeText(t, ring, gossip.NewKey()+"\n")
+	if err := os.Chmod(ring, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	open := siteKey(t)
+	if err := os.Chmod(open, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	me := userName()
+	for name, c := range map[string]struct {
+		text string
+		want string // empty: nothing is wrong
+	}{
+		"right": {fmt.Sprintf("key = %q\n[gossip]\nbind = \"127.0.0.1:7\"\nkeyring = %q\n", key, ring), ""},
+		"no key": {
+			fmt.Sprintf("key = %q\n", key+".none"), "switchyard: [site] key: key file " + key + ".none does not exist; make one with: switchyard keygen",
+		},
+		"key that others can read": {fmt.Sprintf("key = %q\n", open), "can be used by others (mode 0644); run: chmod 600 " + open},
+		"keyring without a key":    {fmt.Sprintf("key = %q\n[gossip]\nbind = \"127.0.0.1:7\"\nkeyring = %q\n", key, key), "switchyard: [gossip] keyring: "},
+		"no token":                 {fmt.Sprintf("key = %q\n[nats]\nurl = \"nats://127.0.0.1:7\"\ntoken = %q\n", key, ring+".none"), "[nats] token file " + ring + ".none is not used"},
+		"local user": {
+			fmt.Sprintf("key = %q\n[accounts.local]\nann = \"no-such-account\"\n", key),
+			`[accounts] local: user "ann" is mapped to account "no-such-account": this machine has no such account; make the account, or name another one`,
+		},
+	} {
+		got := command(t, "", "", "config", "check", "--config", tempFile(t, "site.toml", "[site]\nname = \"north\"\nnumber = 1\n"+c.text))
+		switch {
+		case c.want == "" && (got.code != 0 || got.stdout != "The configuration of north is right.\n"):
+			t.Errorf("%s: %+v", name, got)
+		case c.want != "" && (got.code != 1 || got.stdout != "" || !strings.Contains(got.stderr, c.want)):
+			t.Errorf("%s: got %+v, want %q", name, got, c.want)
+		}
+	}
+	cfg := &config.Config{Partners: []config.Partner{{Name: "south", Users: map[string]string{"*": "griduser", "bob": me, "eve": "gone"}}}}
+	known := func(account string) error {
+		if account == "gone" {
+			return errors.New("this machine has no such account")
+		}
+		return nil
+	}
+	for own, want := range map[string][]string{
+		"": {`[[partner]] south: users: user "eve" is mapped to account "gone": this machine has no such account; make the account, or name another one`},
+		me: {
+			`[[partner]] south: users: everybody else is mapped to account "griduser", and a peer of ` + me + " can start jobs only as " + me +
+				`; start the peer as root, or map to "` + me + `"`,
+			`[[partner]] south: users: user "eve" is mapped to account "gone": this machine has no such account; make the account, or name another one`,
+		},
+	} {
+		if got := accountProblems(cfg, own, known); !slices.Equal(got, want) {
+			t.Errorf("%q: got %q", own, got)
+		}
+	}
+}
+
+// The sources and the areas of prices are looked at where no power budget goes by them, too.
+func TestConfigCheckLooksAtPrices(t *testing.T) {
+	t.Parallel()
+	dir, key := t.TempDir(), siteKey(t)
+	feed := filepath.Join(dir, "feed.toml")
+	writeText(t, feed, "[[file]]\npath = \"prices.csv\"\nformat = \"csv\"\narea = \"NO1\"\ncurrency = \"NOK\"\nunit = \"MWh\"\nslot = \"1h\"\n")
+	check := func(area, want string) {
+		t.Helper()
+		site := fmt.Sprintf("[site]\nname = \"north\"\nnumber = 1\nkey = %q\n[power]\nwatts_per_cpu = 30\n"+
+			"[prices]\narea = %q\nfeed = \"file\"\nconfig = %q\n", key, area, feed)
+		got := command(t, "", "", "config", "check", "--config", tempFile(t, "site.toml", site))
+		if (got.code == 0) != (want == "") || !strings.Contains(got.stderr, want) {
+			t.Errorf("%s: got %+v, want %q", area, got, want)
+		}
+	}
+	check("NO1", "prices.csv: no such file")
+	writeText(t, filepath.Join(dir, "prices.csv"), "start,price\n2026-01-01T00:00:00Z,5\n2026-01-01T01:00:00Z,6\n")
+	check("NO1", "")
+	check("NO2", `[prices] area: jobs are placed by it: the feed does not know this area: "NO2"; there are NO1`)
+}
+
+// A policy that cannot speak TLS is found, and what mends it.
+func TestConfigCheckStartsPlugins(t *testing.T) {
+	t.Parallel()
+	plugin := filepath.Join(privateDir(t), "plain")
+	script := "#!/bin/sh\n" + `echo "1|1|unix|$PLUGIN_UNIX_SOCKET_DIR/s|grpc|"` + "\nexec sleep 1000\n" // until it is killed
+	testprogram.Write(t, plugin, script)
+	site := fmt.Sprintf("[site]\nname = \"north\"\nnumber = 1\nkey = %q\n[policy]\nname = \"mine\"\n"+
+		"[[plugin]]\nname = \"mine\"\nkind = \"policy\"\npath = %q\n", siteKey(t), plugin)
+	got := command(t, "", "", "config", "check", "--config", tempFile(t, "site.toml", site))
+	want := "switchyard: [[plugin]] mine: it does not come up: "
+	if got.code != 1 || !strings.Contains(got.stderr, want) || !strings.Contains(got.stderr, "set mtls = false in its [[plugin]]") {
+		t.Errorf("got %+v", got)
+	}
+}
