@@ -25,8 +25,12 @@ type MessageIn struct {
 // Connected says that a session with a partner is up and what its card says.
 type Connected struct{ Card protocol.Card }
 
-// Disconnected says that no session with the partner is left.
-type Disconnected struct{ Site protocol.SiteName }
+// Disconnected says that there is no session with the partner, any more or still, and why if
+// that is known: a key that one of the two sites refuses.
+type Disconnected struct {
+	Site protocol.SiteName
+	Why  string
+}
 
 // DigestSeen is a partner's advertised load, age old when it was handed over.
 type DigestSeen struct {

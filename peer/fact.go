@@ -60,6 +60,7 @@ const (
 	PartnerUp         FactKind = "partner-up"
 	PartnerDown       FactKind = "partner-down"
 	PartnerSilent     FactKind = "partner-silent"
+	KeyRefused        FactKind = "key-refused"     // a partner's here, or this site's there: no link comes up
 	PartnerMissing    FactKind = "partner-missing" // not configured, and rows name it
 	Volunteered       FactKind = "volunteered"     // this site
 	PartnerVolunteers FactKind = "partner-volunteers"

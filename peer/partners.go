@@ -16,6 +16,7 @@ type partner struct {
 	row      PartnerRow     // durable; zero: its card has never come
 	card     *protocol.Card // nil: not known since the start
 	linked   bool
+	unlinked string // why not, if that is known
 	refused  string // why it is not compatible; empty: it is
 	silent   bool   // missed a deadline and has not been heard since
 	heard    protocol.Instant
@@ -58,7 +59,7 @@ func (p *Peer) connected(card protocol.Card) {
 	}
 	renewed := one.card == nil || one.card.Incarnation != card.Incarnation
 	overlapped := one.linked && one.life.Boot != 0 && !one.life.Same(card.Life())
-	one.card, one.linked = &card, true
+	one.card, one.linked, one.unlinked = &card, true, ""
 	p.heardLife(one, card.Life(), card.Stopped)
 	p.claimNumber(one)
 	p.judgeCards()
@@ -155,13 +156,21 @@ func (p *Peer) concerns(t timer, site protocol.SiteName) bool {
 	return false
 }
 
-func (p *Peer) disconnected(site protocol.SiteName) {
-	if one := p.byName[site]; one != nil && one.linked {
-		one.linked = false
+func (p *Peer) disconnected(ev Disconnected) {
+	one := p.byName[ev.Site]
+	if one == nil {
+		return
+	}
+	if one.linked {
+		one.linked, one.heard = false, p.now // until now it could have been heard
 		one.volunteer = volunteering{}
-		p.fact(Fact{Kind: PartnerDown, Site: site})
+		p.fact(Fact{Kind: PartnerDown, Site: ev.Site})
 		p.leaveOut(one)
 	}
+	if ev.Why != "" {
+		p.fact(Fact{Kind: KeyRefused, Site: ev.Site, Text: clip(ev.Why)})
+	}
+	one.unlinked = clip(ev.Why)
 }
 
 // hear notes that the partner is alive; it is asked again.

@@ -179,7 +179,7 @@ func (p *Peer) take(ev Event) {
 	case Connected:
 		p.connected(ev.Card)
 	case Disconnected:
-		p.disconnected(ev.Site)
+		p.disconnected(ev)
 	case DigestSeen:
 		p.digestSeen(ev)
 	case MemberSeen:

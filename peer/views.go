@@ -223,7 +223,7 @@ func (p *Peer) partnerView(one *partner) SiteView {
 	case one.refused != "":
 		v.Link, v.Why = "refused", one.refused
 	case !one.linked:
-		v.Link = "down"
+		v.Link, v.Why = "down", one.unlinked
 	case one.silent:
 		v.Link, v.Why = "silent", "missed a deadline; left out until heard again"
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 func (a *app) sitesCommand() *cobra.Command {
@@ -23,7 +24,8 @@ func (a *app) sitesCommand() *cobra.Command {
 			"when some site tells it, is what its jobs draw and what its power budget allows them now; CPUs\n" +
 			"that the budget keeps from working count as busy in RUS. The NOTE of this site names the rules\n" +
 			"in force: what opens rounds, which policy decides them, and which rules the local queue; and\n" +
-			"what is known of the prices of its electricity, or why nothing is.",
+			"what is known of the prices of its electricity, or why nothing is. That of a partner tells which\n" +
+			"key is refused, when its link does not come up for that.",
 		Example: "  switchyard sites\n  switchyard sites --json",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -80,7 +82,7 @@ func withheld(site peer.SiteView) string {
 	if site.Withheld == 0 {
 		return ""
 	}
-	return count(site.Withheld, "idle CPU") + " withheld by the power budget"
+	return protocol.Count(site.Withheld, "idle CPU") + " withheld by the power budget"
 }
 
 func number(n int) string {

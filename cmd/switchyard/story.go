@@ -212,6 +212,7 @@ func phrases() map[peer.FactKind]string {
 		peer.GuestClosed:       "{site} has the result",
 		peer.PartnerUp:         "the link to {site} came up",
 		peer.PartnerDown:       "the link to {site} broke",
+		peer.KeyRefused:        "the key of {site} is refused, or that of this site there",
 		peer.PartnerSilent:     "{site} does not answer in time",
 		peer.Volunteered:       "this site tells its partners that it would take jobs",
 		peer.PartnerVolunteers: "{site} volunteers to take jobs",

@@ -21,7 +21,7 @@ func settingsText(cfg Config, site *Site, all []*Site, ring string, account *use
 	if site.machine.Currency != "" {
 		line("currency  = %q", site.machine.Currency)
 	}
-	line("\n[nats]\nlisten = %q", site.bus)
+	line("\n[nats]\nlisten = %q", site.Bus)
 	line("\n[gossip]")
 	line("bind    = %q", site.gossip)
 	line("join    = [%s]", strings.Join(neighbours(site, all), ", "))
@@ -43,7 +43,7 @@ func settingsText(cfg Config, site *Site, all []*Site, ring string, account *use
 		line("\n[[partner]]")
 		line("name       = %q", partner.Name)
 		line("public_key = %q", partner.publicKey)
-		line("url        = \"nats://%s\"", partner.bus)
+		line("url        = \"nats://%s\"", partner.Bus)
 		line("max_jobs   = 1000")
 		line("users      = { \"*\" = %q }", account.Username)
 	}

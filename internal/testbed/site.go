@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
@@ -25,12 +26,16 @@ type Site struct {
 	Socket string
 	Config string // the configuration file
 	Log    string // what the peers of this site have logged
+	Bus    string // host:port of its NATS server
+
+	// Under is a command, with its arguments, which runs the peer: nsenter, say. It must become
+	// the peer, or signals would not come through. Empty: none.
+	Under []string
 
 	machine   Machine
 	binary    string
 	env       []string
 	publicKey string
-	bus       string // host:port of its NATS server
 	gossip    string // host:port
 	process   *process
 }
@@ -61,7 +66,7 @@ func newSite(cfg Config, machine Machine, number protocol.SiteNumber, bus, gossi
 		Socket:  filepath.Join(dir, "s.sock"),
 		Config:  filepath.Join(dir, "site.toml"),
 		Log:     filepath.Join(dir, "peer.log"),
-		machine: machine, binary: cfg.Binary, env: cfg.Env, publicKey: public, bus: bus, gossip: gossip,
+		machine: machine, binary: cfg.Binary, env: cfg.Env, publicKey: public, Bus: bus, gossip: gossip,
 	}
 	return site, nil
 }
@@ -77,7 +82,8 @@ func (s *Site) Start() error {
 	}
 	defer log.Close() //nolint:errcheck // the peer has its own
 	// Neither a context nor the terminal's Ctrl-C ends the peer: Stop does.
-	cmd := exec.Command(s.binary, "peer", "--config", s.Config) //nolint:gosec,noctx // see above; our own binary
+	command := append(slices.Clone(s.Under), s.binary, "peer", "--config", s.Config)
+	cmd := exec.Command(command[0], command[1:]...) //nolint:gosec,noctx // see above; our own binary
 	cmd.Env = append(os.Environ(), s.env...)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.Dir = s.Dir

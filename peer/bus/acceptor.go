@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"slices"
 	"sync"
@@ -24,6 +25,11 @@ const (
 	greetTimeout    = 10 * time.Second // from the TCP connection to the NATS login
 	maxWaiting      = 1024             // connections in all
 	maxWaitingOfOne = 256              // from one address
+
+	// TLS handshakes that may begin from one address: so many at once, and then one in each
+	// Timing.Handshake. A handshake costs some tenths of a millisecond of a CPU.
+	handshakesAtOnce = 100
+	maxPaced         = 4096 // addresses that are remembered for it
 
 	strangersLogged   = 5 // at once, then one in each logStrangersEvery
 	logStrangersEvery = time.Minute
@@ -51,7 +57,8 @@ type acceptor struct {
 	log      *connlimit.Pace // of strangers
 	wg       sync.WaitGroup
 
-	waiting *connlimit.Limiter
+	waiting    *connlimit.Limiter
+	handshakes *connlimit.Paces
 
 	mu     sync.Mutex
 	closed bool
@@ -78,11 +85,13 @@ func (b *Bus) openAcceptor(ctx context.Context, s *server.Server) (*acceptor, er
 	}
 	a := &acceptor{
 		bus: b, listener: listener, server: s, config: config,
-		info:    append(append([]byte("INFO "), info...), "\r\n"...),
-		log:     connlimit.NewPace(logStrangersEvery, strangersLogged),
-		waiting: connlimit.New(maxWaiting, maxWaitingOfOne),
-		inside:  map[*partner][]net.Conn{},
+		info:       append(append([]byte("INFO "), info...), "\r\n"...),
+		log:        connlimit.NewPace(logStrangersEvery, strangersLogged),
+		waiting:    connlimit.New(maxWaiting, maxWaitingOfOne),
+		handshakes: connlimit.NewPaces(b.cfg.Timing.Handshake, handshakesAtOnce, maxPaced),
+		inside:     map[*partner][]net.Conn{},
 	}
+	config.GetConfigForClient = a.paced
 	a.wg.Go(a.accept)
 	return a, nil
 }
@@ -142,18 +151,46 @@ func (a *acceptor) greet(raw net.Conn) (*tls.Conn, *partner, error) {
 		return nil, nil, reject(NoHandshake, "%w", err)
 	}
 	conn := tls.Server(raw, a.config)
-	if err := conn.HandshakeContext(context.Background()); err != nil { // bounded by the deadline
+	err := conn.HandshakeContext(context.Background()) // bounded by the deadline
+	if errors.Is(err, errPaced) {
+		return nil, nil, reject(TooFast, "%w", err)
+	}
+	state := conn.ConnectionState()
+	if err != nil {
+		a.bus.hungUp(state.ServerName, err)
 		return nil, nil, reject(NoHandshake, "%w", err)
 	}
-	key, err := identity.PeerKey(conn.ConnectionState())
+	key, err := identity.PeerKey(state)
 	if err != nil {
 		return nil, nil, reject(UnknownSender, "%w", err)
 	}
 	p, known := a.bus.byKey[key]
 	if !known {
+		a.bus.strangeKey(identity.PeerName(state), key)
+		tellUnknown(conn, key)
 		return nil, nil, reject(UnknownSender, "the public key %s is of no partner", key)
 	}
 	return conn, p, nil
+}
+
+// tellUnknown tells a caller that its key is not known, and waits until it has heard that: a
+// connection that is closed with something unread takes back what was sent last.
+func tellUnknown(conn *tls.Conn, key string) {
+	if _, err := conn.Write(refusalOf(key)); err == nil {
+		_, _ = io.CopyN(io.Discard, conn, maxLogin)
+	}
+}
+
+// errPaced ends a handshake before its costly part.
+var errPaced = errors.New("too many TLS handshakes from this address")
+
+// paced looks at the pace of a caller's address once the caller has asked for a handshake, so
+// that connections which say nothing take nothing from others behind the same address.
+func (a *acceptor) paced(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+	if !a.handshakes.Allows(hello.Conn.RemoteAddr(), time.Now()) {
+		return nil, errPaced
+	}
+	return nil, nil //nolint:nilnil // with the configuration that is there
 }
 
 // refuse counts who did not get in, and logs a few of them.

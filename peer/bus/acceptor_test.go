@@ -117,6 +117,64 @@ func drip(c net.Conn) {
 	}
 }
 
+// Of one address so many handshakes are made and no more, whoever makes them; who is behind
+// another address is not hindered, and who is behind the same gets in later.
+func TestHandshakesArePacedByAddress(t *testing.T) {
+	t.Parallel()
+	const (
+		here, elsewhere = "127.0.0.1", "127.0.0.2"
+		atOnce, more    = 100, 20
+	)
+	for name, c := range map[string]struct {
+		from  string
+		every time.Duration // between handshakes
+		never bool          // beyond those at once
+	}{
+		"elsewhere":    {elsewhere, 1000 * time.Hour, true},
+		"same address": {here, 5 * time.Second, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a, b, stranger := newSite(t, "cern"), newSite(t, "desy"), newSite(t, "kit")
+			a.start(t, loopback, func(cfg *bus.Config) { cfg.Timing.Handshake = c.every }, b.partner())
+			handshakes(t, a, stranger, c.from, atOnce+more)
+			a.eventually(t, "the count of strangers", func() bool {
+				return a.rejected[bus.UnknownSender]+a.rejected[bus.TooFast] == atOnce+more
+			})
+			a.mu.Lock()
+			got := a.rejected[bus.TooFast]
+			a.mu.Unlock()
+			if got == 0 || c.never && got != more {
+				t.Errorf("%d of %d handshakes were refused", got, atOnce+more)
+			}
+			b.start(t, "", nil, a.partner())
+			a.connected(t, b, 1)
+			b.connected(t, a, 1)
+		})
+	}
+}
+
+// handshakes begins so many TLS handshakes with a site's server, one after the other, with a
+// key that it does not know.
+func handshakes(t *testing.T, at, as *site, from string, n int) {
+	t.Helper()
+	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
+	config := pin(t, as, at.key.Public())
+	for range n {
+		conn, err := dialer.DialContext(t.Context(), "tcp", at.bus.ListenAddr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = bufio.NewReader(conn).ReadSlice('\n'); err == nil { // INFO
+			secured := tls.Client(conn, config)
+			if err = secured.HandshakeContext(t.Context()); err == nil {
+				_, _ = secured.Read(make([]byte, 1)) // until it is ended
+			}
+		}
+		_ = conn.Close()
+	}
+}
+
 // A partner has a few connections; one more ends its oldest.
 func TestAPartnersConnectionsAreFew(t *testing.T) {
 	t.Parallel()
@@ -142,20 +200,57 @@ func TestAPartnersConnectionsAreFew(t *testing.T) {
 	}
 }
 
-// That a partner's connection has closed is noticed without waiting for silence.
+// That the connections between two sites have closed is noticed by both, whoever dialled them,
+// and without waiting for silence. While one is left the partner counts as there.
 func TestAClosedConnectionIsNoticedAtOnce(t *testing.T) {
 	t.Parallel()
-	a, b := newSite(t, "cern"), newSite(t, "desy")
 	patient := func(c *bus.Config) { c.Timing.Silence = time.Hour }
-	a.start(t, loopback, patient, b.partner())
-	w := newWire(t, a.bus.ListenAddr().String())
-	p := a.partner()
-	p.URL = "nats://" + w.listener.Addr().String()
-	b.start(t, "", patient, p)
-	a.connected(t, b, 1)
-	b.connected(t, a, 1)
-	w.close()
-	a.eventually(t, "the disconnection", func() bool { return a.count("-desy") == 1 })
+	through := func(t *testing.T, w *wire, to *site) bus.Partner {
+		t.Helper()
+		p := to.partner()
+		p.URL = "nats://" + w.listener.Addr().String()
+		return p
+	}
+	gone := func(t *testing.T, a, b *site) {
+		t.Helper()
+		a.eventually(t, "the disconnection", func() bool { return a.count("-"+string(b.name)) == 1 })
+	}
+	t.Run("one dials", func(t *testing.T) {
+		t.Parallel()
+		a, b := newSite(t, "cern"), newSite(t, "desy")
+		a.start(t, loopback, patient, b.partner())
+		w := newWire(t, a.bus.ListenAddr().String())
+		b.start(t, "", patient, through(t, w, a))
+		a.connected(t, b, 1)
+		b.connected(t, a, 1)
+		w.close()
+		gone(t, a, b)
+		gone(t, b, a)
+	})
+	t.Run("both dial", func(t *testing.T) {
+		t.Parallel()
+		a, b := newSite(t, "cern"), newSite(t, "desy")
+		toB := newWire(t, "")
+		a.start(t, loopback, patient, through(t, toB, b))
+		toA := newWire(t, a.bus.ListenAddr().String())
+		b.start(t, loopback, patient, through(t, toA, a))
+		toB.leadTo(b.bus.ListenAddr().String())
+		for _, s := range []struct{ at, to *site }{{a, b}, {b, a}} {
+			// Two sessions may have been told of as one.
+			s.at.eventually(t, "a session on each link", func() bool { return s.at.bus.LinksUp(s.to.name) == 2 })
+		}
+		toA.close()
+		send := func() bool { return a.bus.Send(b.name, protocol.Accept{Tag: tag}) == nil }
+		b.eventually(t, "a message over the other link", func() bool { return send() && len(b.got) > 0 })
+		a.mu.Lock()
+		if n := a.count("-desy"); n != 0 {
+			t.Errorf("%d disconnections while a link is left", n)
+		}
+		a.mu.Unlock()
+		toB.close()
+		gone(t, a, b)
+		gone(t, b, a)
+	})
 }
 
 // Whatever a partner says about itself in its login, it is who its key shows.

@@ -163,6 +163,9 @@ func (b *Bus) Send(to protocol.SiteName, m protocol.Message) error {
 	if err != nil {
 		return err
 	}
+	if _, mark := m.(protocol.Watermark); mark {
+		return p.sendOnAll(opMsg+m.Kind(), body)
+	}
 	return p.send(opMsg+m.Kind(), body)
 }
 

@@ -93,8 +93,9 @@ func TestTwoLinksFailOver(t *testing.T) {
 	a.connected(t, b, 1)
 	a.bus.Close()
 	a.start(t, address, nil, b.partner())
-	a.connected(t, b, 3)
-	b.connected(t, a, 3)
+	for _, s := range []struct{ at, to *site }{{a, b}, {b, a}} { // sessions may be told of as one
+		s.at.eventually(t, "a session on each link", func() bool { return s.at.bus.LinksUp(s.to.name) == 2 })
+	}
 	b.mu.Lock()
 	before := b.count("-cern")
 	b.mu.Unlock()
@@ -264,12 +265,17 @@ func TestFetchRefuses(t *testing.T) {
 		"offset":     {func(r *bus.FetchRequest) { r.Offset = -1 }, "offset"},
 		"too large":  {func(r *bus.FetchRequest) { r.Size = bus.MaxChunk + 1 }, "size"},
 		"by partner": {func(r *bus.FetchRequest) { r.Stream = protocol.Stderr }, "no such file"},
+		"gone":       {func(r *bus.FetchRequest) { r.Tag = dropped }, "taken in June"},
 	}
 	for name, c := range cases {
 		req := good
 		c.change(&req)
-		if _, err := a.bus.Fetch(t.Context(), b.name, req); err == nil || !strings.Contains(err.Error(), c.want) {
+		_, err := a.bus.Fetch(t.Context(), b.name, req)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %q", name, err, c.want)
+		}
+		if gone := errors.Is(err, protocol.ErrOutputGone); gone != (req.Tag == dropped) {
+			t.Errorf("%s: that the output is gone for good is said: %t", name, gone)
 		}
 	}
 	if data, err := a.bus.Fetch(t.Context(), b.name, good); err != nil || len(data) != 0 {

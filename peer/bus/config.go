@@ -41,6 +41,7 @@ type Timing struct {
 	Silence   time.Duration // after which a partner counts as gone; default 15 s
 	Fetch     time.Duration // for one try to fetch a chunk; default 10 s
 	Renew     time.Duration // after which a session gets new keys; default 1 h
+	Handshake time.Duration // between TLS handshakes of one address with the own server, beyond 100 at once; default 20 ms
 }
 
 // Partner is a site that this one talks to.
@@ -69,8 +70,9 @@ type Handler interface {
 	// Connected says that a session with this verified partner is up, for the
 	// first time or again.
 	Connected(card protocol.Card)
-	// Disconnected says that the partner cannot be reached any more.
-	Disconnected(site protocol.SiteName)
+	// Disconnected says that the partner cannot be reached, any more or still, and why if a key
+	// is refused at either end; empty: it is not known.
+	Disconnected(site protocol.SiteName, why string)
 	// Rejected says that something was refused and why, for counting.
 	Rejected(reason Reason)
 	// Fetch serves a piece of a job's output to a partner: up to req.Size bytes,
@@ -97,6 +99,8 @@ const (
 	// NoHandshake is a connection that did not show its key in time, or made room
 	// for others.
 	NoHandshake Reason = "no-handshake"
+	// TooFast is a connection from an address that begins too many TLS handshakes.
+	TooFast Reason = "too-fast"
 	// BadProof is a claim about a life of this site that this site has not signed, or a
 	// partner's life with a signature that is not its own. The rest of the message counts.
 	BadProof Reason = "bad-proof"
@@ -106,7 +110,7 @@ const (
 func Reasons() []Reason {
 	return []Reason{
 		UnknownSender, BadVersion, BadSignature, BadCard, BadMAC, NoSession, Replay, Garbage, Overload,
-		Superseded, Late, NoHandshake, BadProof,
+		Superseded, Late, NoHandshake, TooFast, BadProof,
 	}
 }
 
@@ -122,6 +126,7 @@ func (c *Config) setDefaults() {
 	setDefault(&c.Timing.Silence, 15*time.Second)
 	setDefault(&c.Timing.Fetch, 10*time.Second)
 	setDefault(&c.Timing.Renew, time.Hour)
+	setDefault(&c.Timing.Handshake, 20*time.Millisecond)
 }
 
 func setDefault(d *time.Duration, value time.Duration) {
@@ -137,7 +142,7 @@ func (c *Config) validate() error {
 	if c.Key == nil || c.Card == nil || c.Handler == nil {
 		return errors.New("the bus needs a key, a card and a handler")
 	}
-	if min(c.Timing.Retry, c.Timing.Keepalive, c.Timing.Fetch, c.Timing.Renew) < 0 || c.Queue < 0 {
+	if min(c.Timing.Retry, c.Timing.Keepalive, c.Timing.Fetch, c.Timing.Renew, c.Timing.Handshake) < 0 || c.Queue < 0 {
 		return errors.New("the bus's spans and queue must not be negative")
 	}
 	if c.Timing.Silence <= c.Timing.Keepalive {

@@ -2,6 +2,7 @@ package bus
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -39,8 +40,8 @@ type dialer func(network, address string) (net.Conn, error)
 func (d dialer) Dial(network, address string) (net.Conn, error) { return d(network, address) }
 
 // commonOptions hold for every connection: it comes back for ever, and loses
-// what is published meanwhile.
-func (b *Bus) commonOptions(ctx context.Context, url string) []nats.Option {
+// what is published meanwhile. Why it is not there is told to failed, again and again.
+func (b *Bus) commonOptions(ctx context.Context, url string, failed func(error)) []nats.Option {
 	return []nats.Option{
 		nats.Name("switchyard " + string(b.cfg.Site)),
 		nats.RetryOnFailedConnect(true),
@@ -54,6 +55,7 @@ func (b *Bus) commonOptions(ctx context.Context, url string) []nats.Option {
 		nats.SkipHostLookup(), // the dialer does it, in time
 		nats.IgnoreAuthErrorAbort(),
 		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) {
+			failed(err)
 			b.cfg.Log.Info("nats server not reached, trying again", "url", url, "error", err)
 		}),
 		nats.ErrorHandler(b.natsError),
@@ -90,7 +92,7 @@ func (b *Bus) connectOwn(p *partner) error {
 }
 
 func (b *Bus) natsError(_ *nats.Conn, _ *nats.Subscription, err error) {
-	b.cfg.Log.Warn("nats", "error", err)
+	b.cfg.Log.Warn("the NATS system reports an error", "error", err)
 }
 
 // connectPartner connects to a partner's server; the first connection may come
@@ -100,10 +102,22 @@ func (b *Bus) connectPartner(ctx context.Context, p *partner, l *link) (*nats.Co
 	if err != nil {
 		return nil, err
 	}
-	opts := append(b.commonOptions(ctx, p.URL), linkHandlers(func() []*link { return []*link{l} })...)
+	pins := pinned.VerifyConnection
+	pinned.VerifyConnection = func(state tls.ConnectionState) error {
+		refused := pins(state)
+		if refused != nil {
+			l.shownOther(state)
+		}
+		return refused
+	}
+	opts := append(b.commonOptions(ctx, p.URL, l.dialFailed), linkHandlers(func() []*link { return []*link{l} })...)
 	opts = append(opts,
 		nats.Secure(pinned),
 		nats.IgnoreDiscoveredServers(),
+		nats.CustomReconnectDelay(func(tries int) time.Duration {
+			l.dialFailed(l.lastError()) // NATS tells it of the first try only
+			return backoff(b.cfg.Timing.Retry, tries)
+		}),
 	)
 	conn, err := nats.Connect(p.URL, opts...)
 	if err != nil {
@@ -125,7 +139,7 @@ func (b *Bus) connectExternal(ctx context.Context) (*nats.Conn, error) {
 		}
 		return links
 	}
-	opts := append(b.commonOptions(ctx, b.cfg.External.URL), linkHandlers(all)...)
+	opts := append(b.commonOptions(ctx, b.cfg.External.URL, func(error) {}), linkHandlers(all)...)
 	conn, err := nats.Connect(b.cfg.External.URL, append(opts, auth...)...)
 	if err != nil {
 		return nil, fmt.Errorf("[nats] url %q: %w", b.cfg.External.URL, err)

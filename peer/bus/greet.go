@@ -62,8 +62,11 @@ func (l *link) receiveHello(data []byte) error {
 		return reject(Overload, "more hellos than %d a second", helloRate)
 	}
 	g, err := readHello(data, p.bus.cfg.Site, p.Partner)
-	if reasonOf(err) == BadVersion {
+	switch reasonOf(err) {
+	case BadVersion:
 		l.refuseVersion(g, err)
+	case BadSignature:
+		l.unsigned()
 	}
 	if err != nil {
 		return err

@@ -24,6 +24,7 @@ type event struct {
 	message   protocol.Message
 	size      int
 	connected *protocol.Card // with neither: disconnected
+	why       string         // then; empty: not known
 }
 
 func newInbox(most int) *inbox {
@@ -44,13 +45,13 @@ func (i *inbox) push(m protocol.Message, size int) bool {
 
 // change adds a change of the connection, always. Of changes with nothing
 // between them only the last counts, so a link that flaps cannot fill the inbox.
-func (i *inbox) change(connected *protocol.Card) {
+func (i *inbox) change(connected *protocol.Card, why string) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if n := len(i.events); n > 0 && i.events[n-1].message == nil {
 		i.events = i.events[:n-1]
 	}
-	i.add(event{connected: connected})
+	i.add(event{connected: connected, why: why})
 }
 
 func (i *inbox) add(e event) {

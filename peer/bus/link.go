@@ -44,6 +44,8 @@ type link struct {
 	sessions   *connlimit.Pace // that are made for the partner
 	mismatches *connlimit.Pace // of versions, that are logged
 
+	refused string // why a key keeps it from coming up; empty: none is known to. Its partner locks it
+
 	// Whether conn is connected. It is told by conn's handlers and never asked: conn
 	// does not answer while it dials, which may take long.
 	connected atomic.Bool
@@ -88,6 +90,18 @@ func (l *link) attach(conn *nats.Conn) {
 	l.mu.Unlock()
 	l.down()
 	l.hail()
+}
+
+// lastError is why the connection is not there. It is asked between two dials only, when the
+// connection answers.
+func (l *link) lastError() error {
+	l.mu.Lock()
+	conn := l.conn
+	l.mu.Unlock()
+	if conn == nil {
+		return nil
+	}
+	return conn.LastError()
 }
 
 // connect notes that the connection is there.

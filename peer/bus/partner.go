@@ -24,12 +24,14 @@ type partner struct {
 	serves chan *peerv1.FetchRequest
 
 	unproven *connlimit.Pace // claims that are logged
+	refusals *connlimit.Pace // of keys, that the handler is told
 
 	window  chan struct{} // a token for each chunk that may be under way
 	fetchID atomic.Uint64
 
 	mu        sync.Mutex
-	connected bool // as the handler was told
+	connected bool   // as the handler was told
+	refused   string // which key, and why, as the handler was told
 	fetches   map[uint64]chan *peerv1.FetchReply
 }
 
@@ -42,6 +44,7 @@ func newPartner(b *Bus, cfg Partner) *partner {
 		fetches: map[uint64]chan *peerv1.FetchReply{},
 
 		unproven: connlimit.NewPace(warnAgain, 1),
+		refusals: connlimit.NewPace(tellKeysEvery, keysTold),
 	}
 }
 
@@ -77,6 +80,24 @@ func (p *partner) send(op string, body []byte) error {
 	return err
 }
 
+// sendOnAll puts a body on each link that is up: behind two links there may be two peers, a
+// site and its copy on another host, and each has to hear of the other.
+func (p *partner) sendOnAll(op string, body []byte) error {
+	sent, err := false, ErrNoLink
+	for _, l := range p.links {
+		if !l.up() {
+			continue
+		}
+		if err = l.enqueue(outgoing{op: op, body: body}); err == nil {
+			sent = true
+		}
+	}
+	if sent {
+		return nil
+	}
+	return err
+}
+
 // refresh tells the handler what has changed: the card of a new session, or that
 // no link is left. It looks at the links itself, so that the order in which two
 // changes get here does not matter.
@@ -87,11 +108,12 @@ func (p *partner) refresh(card *protocol.Card) {
 	switch {
 	case up && card != nil:
 		p.connected = true
-		p.inbox.change(card)
+		p.accepted()
+		p.inbox.change(card, "")
 		p.bus.cfg.Log.Info("partner connected", "site", string(p.Site), "software", card.Software)
 	case !up && p.connected:
 		p.connected = false
-		p.inbox.change(nil)
+		p.inbox.change(nil, "")
 		p.bus.cfg.Log.Info("partner disconnected", "site", string(p.Site))
 	}
 }

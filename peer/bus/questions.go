@@ -115,7 +115,7 @@ func (p *partner) handOver(e event) {
 	case e.connected != nil:
 		handler.Connected(*e.connected)
 	default:
-		handler.Disconnected(p.Site)
+		handler.Disconnected(p.Site, e.why)
 	}
 }
 

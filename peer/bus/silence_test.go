@@ -15,12 +15,12 @@ import (
 // wire is a TCP proxy that can stop to pass bytes while connections stay.
 type wire struct {
 	listener net.Listener
-	target   string
 	wg       sync.WaitGroup
 
-	mu    sync.Mutex
-	free  chan struct{} // closed while bytes pass
-	conns []net.Conn
+	mu     sync.Mutex
+	target string        // empty: it leads nowhere yet
+	free   chan struct{} // closed while bytes pass
+	conns  []net.Conn
 }
 
 func newWire(t *testing.T, target string) *wire {
@@ -36,13 +36,23 @@ func newWire(t *testing.T, target string) *wire {
 	return w
 }
 
+// leadTo says where connections go from now on.
+func (w *wire) leadTo(target string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.target = target
+}
+
 func (w *wire) accept() {
 	for {
 		near, err := w.listener.Accept()
 		if err != nil {
 			return
 		}
-		far, err := new(net.Dialer).DialContext(context.Background(), "tcp", w.target)
+		w.mu.Lock()
+		target := w.target
+		w.mu.Unlock()
+		far, err := new(net.Dialer).DialContext(context.Background(), "tcp", target)
 		if err != nil {
 			_ = near.Close()
 			continue

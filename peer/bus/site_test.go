@@ -55,6 +55,7 @@ type site struct {
 	mu       sync.Mutex
 	got      []received
 	changes  []string // "+cern", "-cern"
+	refusals []string // "cern: its key …"
 	rejected map[bus.Reason]int
 	hold     chan struct{} // nil: Received does not wait
 	entered  chan struct{} // Received has been called
@@ -147,9 +148,13 @@ func (s *site) Connected(card protocol.Card) {
 	s.cards[card.Site] = card
 }
 
-func (s *site) Disconnected(from protocol.SiteName) {
+func (s *site) Disconnected(from protocol.SiteName, why string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if why != "" {
+		s.refusals = append(s.refusals, string(from)+": "+why)
+		return
+	}
 	s.changes = append(s.changes, "-"+string(from))
 }
 
@@ -159,7 +164,13 @@ func (s *site) Rejected(reason bus.Reason) {
 	s.rejected[reason]++
 }
 
+// dropped is the placement whose output a site has no longer.
+var dropped = protocol.Tag{Job: tag.Job, Epoch: 9}
+
 func (s *site) Fetch(_ context.Context, _ protocol.SiteName, req bus.FetchRequest) ([]byte, error) {
+	if req.Tag == dropped {
+		return nil, fmt.Errorf("%w: taken in June", protocol.ErrOutputGone)
+	}
 	if req.Stream != protocol.Stdout {
 		return nil, errors.New("no such file")
 	}

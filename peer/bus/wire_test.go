@@ -20,7 +20,7 @@ type silent struct{}
 
 func (silent) Received(protocol.SiteName, protocol.Message) {}
 func (silent) Connected(protocol.Card)                      {}
-func (silent) Disconnected(protocol.SiteName)               {}
+func (silent) Disconnected(protocol.SiteName, string)       {}
 func (silent) Rejected(Reason)                              {}
 func (silent) Fetch(context.Context, protocol.SiteName, FetchRequest) ([]byte, error) {
 	return nil, nil

@@ -31,3 +31,10 @@ func (p *Pace) Allows(now time.Time) bool {
 	p.free = p.free.Add(p.every)
 	return true
 }
+
+// full says whether the burst is there in full.
+func (p *Pace) full(now time.Time) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return !p.free.After(now)
+}

@@ -31,7 +31,8 @@ func (k *Key) ServerTLS(site string, now time.Time) (*tls.Config, error) {
 // certificate authority or dates: the handshake of TLS 1.3 proves that the
 // server holds the private key of its certificate, and this checks that it is the
 // partner's. So the usual verification, which asks authorities about host names,
-// is turned off and replaced, not left out.
+// is turned off and replaced, not left out. The name of the site goes along in the clear: a server
+// whose key is refused can tell its operator by whom.
 func (k *Key) PartnerTLS(site string, now time.Time, partner string) (*tls.Config, error) {
 	if err := ValidatePublic(partner); err != nil {
 		return nil, err
@@ -42,6 +43,7 @@ func (k *Key) PartnerTLS(site string, now time.Time, partner string) (*tls.Confi
 	}
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS13,
+		ServerName:         site,
 		Certificates:       []tls.Certificate{certificate},
 		InsecureSkipVerify: true, //nolint:gosec // VerifyConnection pins the key instead
 		// VerifyConnection also runs for resumed sessions, unlike
@@ -54,6 +56,15 @@ func (k *Key) PartnerTLS(site string, now time.Time, partner string) (*tls.Confi
 			return err
 		},
 	}, nil
+}
+
+// PeerName returns what the other side of a connection calls itself in its certificate, which
+// proves nothing.
+func PeerName(state tls.ConnectionState) string {
+	if len(state.PeerCertificates) == 0 {
+		return ""
+	}
+	return state.PeerCertificates[0].Subject.CommonName
 }
 
 // PeerKey returns the public nkey that the other side of a connection has proved

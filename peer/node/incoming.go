@@ -66,8 +66,10 @@ func (p *places) of(from protocol.SiteName, m protocol.Message) chan struct{} {
 // Connected takes the verified card of a partner with which a session is up.
 func (n *Node) Connected(card protocol.Card) { n.post(peer.Connected{Card: card}) }
 
-// Disconnected says that no session with the partner is left.
-func (n *Node) Disconnected(site protocol.SiteName) { n.post(peer.Disconnected{Site: site}) }
+// Disconnected says that there is no session with the partner, and why if a key is refused.
+func (n *Node) Disconnected(site protocol.SiteName, why string) {
+	n.post(peer.Disconnected{Site: site, Why: why})
+}
 
 // Rejected counts what a gate of the network refused.
 func (n *Node) Rejected(reason string) { n.cfg.Meter.Rejected(reason) }

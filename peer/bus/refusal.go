@@ -1,0 +1,112 @@
+package bus
+
+import (
+	"crypto/tls"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/peer/identity"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// When two sites disagree about a key no session comes up, and each end sees half of why. So the
+// server tells a caller whose key it does not know which key that was, and a caller says by the
+// server name of TLS which site it is, before it knows whether it takes the server's key. What a
+// caller says of itself proves nothing: it is told to the operator, and nothing follows from it.
+
+const (
+	// unknownKey begins what the acceptor answers to a caller whose key is of no partner.
+	unknownKey = "unknown public key"
+	// badCertificate is in the error of a handshake that the caller ended because of the key.
+	badCertificate = "remote error: tls: bad certificate"
+
+	// What is told of refused keys of one partner: so many at once, then one in each
+	// tellKeysEvery.
+	keysTold      = 3
+	tellKeysEvery = time.Minute
+)
+
+// keyRefused notes that a key keeps the link from coming up and why, and tells the handler if
+// that is another reason than before. Of several links the one that is dialled counts: there
+// the partner has shown its key.
+func (l *link) keyRefused(why string) {
+	p := l.partner
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.connected { // by another link, or a stranger has made it up
+		return
+	}
+	l.refused = why
+	for _, one := range p.links {
+		if one.refused != "" {
+			why = one.refused
+			break
+		}
+	}
+	if why != p.refused && p.refusals.Allows(time.Now()) {
+		p.refused = why
+		p.inbox.change(nil, why)
+	}
+}
+
+// accepted forgets refused keys, as a session is up. The caller holds the lock.
+func (p *partner) accepted() {
+	p.refused = ""
+	for _, l := range p.links {
+		l.refused = ""
+	}
+}
+
+// shownOther is told that the partner's server has another key than configured.
+func (l *link) shownOther(state tls.ConnectionState) {
+	p := l.partner
+	key, err := identity.PeerKey(state)
+	if err != nil {
+		key = err.Error()
+	}
+	l.keyRefused(fmt.Sprintf("its key is refused here: its server at %[1]s shows %[2]s, and public_key of [[partner]] %[3]s is %[4]s; "+
+		"compare with what keygen printed at %[3]s, and with url", p.URL, key, p.Site, p.PublicKey))
+}
+
+// dialFailed looks whether the partner's server has refused this site's key.
+func (l *link) dialFailed(err error) {
+	if err == nil || !strings.Contains(err.Error(), unknownKey) {
+		return
+	}
+	p := l.partner
+	l.keyRefused(fmt.Sprintf("it refuses this site's key, %s: public_key of [[partner]] %s there is another, or that table is missing; "+
+		"ask its administrator to compare them", p.bus.cfg.Key.Public(), p.bus.cfg.Site))
+}
+
+// strangeKey is told of a caller whose key is of no partner, and which calls itself by a name.
+func (b *Bus) strangeKey(name, key string) {
+	p := b.partners[protocol.SiteName(name)]
+	if p == nil || p.inbound == nil {
+		return
+	}
+	p.inbound.keyRefused(fmt.Sprintf("its key is refused here: a peer that calls itself %[1]s shows %[2]s, and public_key of [[partner]] %[1]s is %[3]s; "+
+		"compare with what keygen printed at %[1]s", p.Site, key, p.PublicKey))
+}
+
+// hungUp is told of a caller that ended the handshake, and which calls itself by a name.
+func (b *Bus) hungUp(name string, err error) {
+	p := b.partners[protocol.SiteName(name)]
+	if p == nil || p.inbound == nil || !strings.Contains(err.Error(), badCertificate) {
+		return
+	}
+	p.inbound.keyRefused(fmt.Sprintf("a peer that calls itself %s refuses this site's key, %s: public_key of [[partner]] %s there is another; "+
+		"ask its administrator to compare them", p.Site, b.cfg.Key.Public(), b.cfg.Site))
+}
+
+// unsigned is told of a hello in the partner's name that another key has signed, or none.
+func (l *link) unsigned() {
+	p := l.partner
+	l.keyRefused(fmt.Sprintf("its key is refused here: a hello in its name is not signed with %[1]s, public_key of [[partner]] %[2]s; "+
+		"compare with what keygen printed at %[2]s", p.PublicKey, p.Site))
+}
+
+// refusalOf is what a NATS server says to a caller whose key it does not know.
+func refusalOf(key string) []byte {
+	return []byte("-ERR '" + unknownKey + " " + key + "'\r\n")
+}
