@@ -63,16 +63,13 @@ func secretEnds() []string { return []string{"_PWD", "_PASS", "_KEY", "_AUTH"} }
 // leaving is what the job runs as a partner gets it: without the variables that stay at
 // this site.
 func (p *Peer) leaving(j *job) *protocol.Payload {
+	out := j.payload()
 	var env []string
-	for _, pair := range j.payload.Env {
+	for _, pair := range out.Env {
 		if name, _, _ := strings.Cut(pair, "="); j.Export.Allows(name, p.cfg.ExportRemote) {
 			env = append(env, pair)
 		}
 	}
-	if len(env) == len(j.payload.Env) {
-		return j.payload
-	}
-	out := *j.payload
 	out.Env = env
-	return &out
+	return out
 }

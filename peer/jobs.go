@@ -78,20 +78,24 @@ func (p *Peer) newJob(user string, one *NewJob, a *application) *job {
 	p.stateSpeed(&spec)
 	payload := *one.Payload
 	payload.Stdout, payload.Stderr = expand(payload.Stdout, id), expand(payload.Stderr, id)
+	if payload.Stderr == payload.Stdout {
+		payload.Stderr = payload.Stdout
+	}
 	j := &job{
 		JobRow: JobRow{
 			Spec: spec, Phase: InGridQueue, State: protocol.Pending,
 			WorkDir: payload.WorkDir, Stdout: payload.Stdout, Stderr: payload.Stderr,
 			Component: p.component(one), Export: one.Export,
 		},
-		payload: &payload,
 	}
+	p.alike.row(&j.JobRow)
 	j.unknown = p.noKnownSite(j)
 	if a != nil {
 		j.Application = a.ID
 		a.join(j)
 		payload.Env = append(slices.Clip(payload.Env), "SWITCHYARD_APPLICATION="+a.ID.String())
 	}
+	j.packed = p.alike.pack(user, &j.JobRow, &payload)
 	p.jobs[id] = j
 	p.jobsOf[user]++
 	p.queue.Put(id)
@@ -188,7 +192,7 @@ func (p *Peer) refuseEach(jobs []NewJob) (all Refusal, refused bool) {
 // refuseJob says why a job can run in none of its shapes.
 func (p *Peer) refuseJob(one *NewJob) (Refusal, bool) {
 	refusal, refused := p.refuseSpec(one.Spec, one.Component.Together > 0)
-	if why := shapeFaults(one); why != "" {
+	if why := cmp.Or(shapeFaults(one), p.longName(one.Payload)); why != "" {
 		return Refusal{Code: BadRequest, Reason: why}, true
 	}
 	for _, s := range one.Component.Shapes {
@@ -200,6 +204,24 @@ func (p *Peer) refuseJob(one *NewJob) (Refusal, bool) {
 		refusal, refused = p.refuseSpec(spec, one.Component.Together > 0)
 	}
 	return refusal, refused
+}
+
+// longName says which of a job's file names no partner could be sent, once the job's id stands
+// in it; empty: none. An offer that cannot be sent would look like the partner's silence.
+func (p *Peer) longName(payload *protocol.Payload) string {
+	if payload == nil {
+		return ""
+	}
+	id := protocol.NewJobID(p.cfg.Number, protocol.SeqsPerSite-1) // all ids of a site are as long
+	for _, file := range []struct{ is, name string }{
+		{"working directory", payload.WorkDir}, {"stdout", expand(payload.Stdout, id)}, {"stderr", expand(payload.Stderr, id)},
+	} {
+		if len(file.name) > maxPath {
+			return fmt.Sprintf("the name of the job's %s has %d bytes, with the job's id for %%j; give one of at most %d",
+				file.is, len(file.name), maxPath)
+		}
+	}
+	return ""
 }
 
 // stateSpeed says which CPUs a job's wall time is meant for, if the submitter does not.
@@ -246,8 +268,11 @@ func (p *Peer) refuseSpec(spec protocol.Spec, held bool) (Refusal, bool) {
 	return Refusal{}, false
 }
 
-// maxName bounds a job's name, in bytes, as the wire does.
-const maxName = 1024
+// Bounds of a job's name and of file names, in bytes, as the wire has them.
+const (
+	maxName = 1024
+	maxPath = 4096
+)
 
 func checkRequest(r protocol.Request) error {
 	switch {

@@ -2,6 +2,7 @@ package peer
 
 import (
 	"fmt"
+	"iter"
 	"math/rand/v2"
 
 	"github.com/switchyard-hpc/switchyard/internal/tokens"
@@ -33,6 +34,7 @@ type Peer struct {
 
 	jobs   map[protocol.JobID]*job
 	jobsOf map[string]int // of them, by user
+	alike  alike
 	guests map[protocol.JobID]*guest
 	runs   map[protocol.Tag]*run
 	dedup  map[string]DedupRow
@@ -75,7 +77,7 @@ type Peer struct {
 
 type job struct {
 	JobRow
-	payload     *protocol.Payload
+	packed      packed
 	shunned     map[protocol.SiteName]protocol.Instant // refused it; not asked until then
 	tries       int                                    // of the unanswered message
 	detail      string                                 // of Reason, in the grid queue
@@ -109,6 +111,18 @@ type run struct {
 // New restores a peer from its rows, or makes one without rows. The same
 // configuration, seed, rows and events give the same steps.
 func New(cfg Config, seed uint64, rows []Record) (*Peer, error) {
+	return Restore(cfg, seed, func(yield func(Record, error) bool) {
+		for _, rec := range rows {
+			if !yield(rec, nil) {
+				return
+			}
+		}
+	})
+}
+
+// Restore is [New] with rows that come one by one and are not kept: the rows of many jobs are
+// large. It ends with the first error.
+func Restore(cfg Config, seed uint64, rows iter.Seq2[Record, error]) (*Peer, error) {
 	cfg = cfg.WithDefaults()
 	if err := cfg.validate(); err != nil {
 		return nil, err

@@ -126,7 +126,7 @@ func (p *Peer) wishRowOf(d dirtyRow) Row {
 
 func (p *Peer) payloadOf(id protocol.JobID) *protocol.Payload {
 	if j := p.jobs[id]; j != nil {
-		return j.payload
+		return j.payload()
 	}
 	if g := p.guests[id]; g != nil {
 		return g.payload

@@ -3,6 +3,7 @@ package peer
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 
@@ -14,24 +15,31 @@ import (
 const epoch2026 protocol.Instant = 1_767_225_600_000
 
 // restore takes the rows in. Rounds are forgotten; resume derives the rest.
-func (p *Peer) restore(rows []Record) error {
-	payloads := map[protocol.JobID]*protocol.Payload{}
-	for _, rec := range rows {
+func (p *Peer) restore(rows iter.Seq2[Record, error]) error {
+	payloads := map[protocol.JobID]packed{}
+	for rec, err := range rows {
+		if err != nil {
+			return err
+		}
 		if err := p.restoreRow(rec, payloads); err != nil {
 			return err
 		}
 	}
-	for id, j := range p.jobs {
-		if j.payload = payloads[id]; j.payload == nil {
+	for _, id := range slices.Sorted(maps.Keys(p.jobs)) { // in this order neighbours are alike
+		payload, j := payloads[id], p.jobs[id]
+		if payload.content == nil {
 			return fmt.Errorf("job %v has no payload row", id)
 		}
+		j.packed = p.alike.pack(j.Spec.User, &j.JobRow, payload.payload(&j.JobRow))
 	}
 	if err := p.restoreApplications(); err != nil {
 		return err
 	}
 	p.keepDeparted()
 	for id, g := range p.guests {
-		g.payload = payloads[id]
+		if payload := payloads[id]; payload.content != nil {
+			g.payload = payload.payload(&JobRow{})
+		}
 		if one := p.byName[g.Origin]; one != nil {
 			one.seenSeq = max(one.seenSeq, id.Seq())
 			if g.Phase.open() {
@@ -52,7 +60,7 @@ func (p *Peer) restore(rows []Record) error {
 	return nil
 }
 
-func (p *Peer) restoreRow(rec Record, payloads map[protocol.JobID]*protocol.Payload) error { //nolint:cyclop // one case for each table
+func (p *Peer) restoreRow(rec Record, payloads map[protocol.JobID]packed) error { //nolint:cyclop // one case for each table
 	switch row := rec.Row.(type) {
 	case SiteRow:
 		p.site = row
@@ -66,6 +74,7 @@ func (p *Peer) restoreRow(rec Record, payloads map[protocol.JobID]*protocol.Payl
 		if row.Phase == Collecting && row.Outcome == nil {
 			return fmt.Errorf("row %q: a job in phase %s has no outcome", rec.Key, row.Phase)
 		}
+		p.alike.row(&row)
 		p.jobs[row.Spec.Job] = &job{JobRow: row}
 		p.jobsOf[row.Spec.User]++
 	case GuestRow:
@@ -75,11 +84,13 @@ func (p *Peer) restoreRow(rec Record, payloads map[protocol.JobID]*protocol.Payl
 	case DedupRow:
 		p.dedup[rec.Key] = row
 	case PayloadRow:
-		id, err := protocol.ParseJobID(trimZeros(rec.Key))
+		id, err := ParseJobKey(rec.Key)
 		if err != nil {
 			return fmt.Errorf("payload row %q: %w", rec.Key, err)
 		}
-		payloads[id] = row.Payload
+		if row.Payload != nil {
+			payloads[id] = p.alike.pack(owner(row.Payload.Env), &JobRow{}, row.Payload)
+		}
 	case ApplicationRow:
 		p.applications[row.ID] = &application{ApplicationRow: row}
 	case ExecutionRow:
@@ -107,11 +118,12 @@ func (p *Peer) restoreApplications() error {
 	return nil
 }
 
-func trimZeros(key string) string {
+// ParseJobKey is the job id that a row has as its key.
+func ParseJobKey(key string) (protocol.JobID, error) {
 	for len(key) > 1 && key[0] == '0' {
 		key = key[1:]
 	}
-	return key
+	return protocol.ParseJobID(key)
 }
 
 // resume is the beginning of the first step: a new store gets its counters, and

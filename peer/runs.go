@@ -82,7 +82,7 @@ func (p *Peer) submission(r *run) (localsched.Submission, bool) {
 	s := localsched.Submission{Tag: r.Tag, Account: r.Account, Origin: p.cfg.Site}
 	switch j, g := p.jobs[r.Tag.Job], p.guests[r.Tag.Job]; {
 	case j != nil:
-		s.Spec, s.Payload = j.Spec, j.payload
+		s.Spec, s.Payload = j.Spec, j.payload()
 	case g != nil:
 		s.Spec, s.Payload, s.Origin, s.Guest = g.Spec, g.payload, g.Origin, true
 	default:

@@ -28,11 +28,19 @@ func NewWith(cfg Config, machine Core) (*Node, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, err
 	}
-	return newNode(cfg, machine, nil), nil
+	return newNode(cfg, machine, moves{meter: cfg.Meter}), nil
 }
 
 // Restore reads the machine's rows.
-func Restore(store Store) ([]peer.Record, error) { return restore(store) }
+func Restore(store Store) (rows []peer.Record, err error) {
+	r := restoring{store: store, moves: moves{meter: noMeter{}}, keep: true}
+	for _, err := range r.rows {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return r.kept, nil
+}
 
 // PruneAt drops what the retention does not keep at an instant.
 func (n *Node) PruneAt(ctx context.Context, now protocol.Instant) error { return n.pruneAt(ctx, now) }

@@ -8,31 +8,33 @@ import (
 // moves follows the states of this origin's jobs for the meter.
 type moves struct {
 	meter  Meter
-	states map[string]protocol.State
+	states map[protocol.JobID]protocol.State
 }
 
-// take looks at changed rows.
-func (m *moves) take(rows []peer.Record) {
+// take looks at a changed row.
+func (m *moves) take(record peer.Record) {
+	if record.Table != peer.JobTable {
+		return
+	}
+	id, err := peer.ParseJobKey(record.Key)
+	if err != nil {
+		return // the machine makes no such keys, and refuses them
+	}
+	from := m.states[id]
+	var to protocol.State
+	if row, ok := record.Row.(peer.JobRow); ok {
+		to = row.State
+	}
+	if to == from {
+		return
+	}
+	m.meter.Moved(from, to)
+	if to == 0 {
+		delete(m.states, id)
+		return
+	}
 	if m.states == nil {
-		m.states = make(map[string]protocol.State)
+		m.states = make(map[protocol.JobID]protocol.State)
 	}
-	for _, record := range rows {
-		if record.Table != peer.JobTable {
-			continue
-		}
-		from := m.states[record.Key]
-		var to protocol.State
-		if row, ok := record.Row.(peer.JobRow); ok {
-			to = row.State
-		}
-		if to == from {
-			continue
-		}
-		m.meter.Moved(from, to)
-		if to == 0 {
-			delete(m.states, record.Key)
-			continue
-		}
-		m.states[record.Key] = to
-	}
+	m.states[id] = to
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -39,6 +40,7 @@ type Node struct {
 	links links
 	lanes lanes
 	freed freed
+
 	calls sync.WaitGroup // running calls
 	facts *factLog
 	moves moves
@@ -70,31 +72,34 @@ var (
 // stopGrace is how long stopping waits for calls that do not heed their context.
 const stopGrace = 10 * time.Second
 
+// manyRows are so many that it is worth a moment at the start to give memory back.
+const manyRows = 50_000
+
 // New restores a peer from the store's rows. [Node.Run] starts it.
 func New(cfg Config) (*Node, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, err
 	}
-	rows, err := restore(cfg.Store)
-	if err != nil {
-		return nil, err
-	}
 	if cfg.Recorder != nil {
 		cfg.Peer = cfg.Recorder.Listen(cfg.Peer)
 	}
-	machine, err := peer.New(cfg.Peer, cfg.Seed, rows)
+	restoring := restoring{store: cfg.Store, moves: moves{meter: cfg.Meter}, keep: cfg.Recorder != nil}
+	machine, err := peer.Restore(cfg.Peer, cfg.Seed, restoring.rows)
 	if err != nil {
-		return nil, fmt.Errorf("restore the peer from %d rows: %w", len(rows), err)
+		return nil, fmt.Errorf("restore the peer, after %d rows: %w", restoring.count, err)
+	}
+	if restoring.count > manyRows {
+		debug.FreeOSMemory() // reading them has taken several times what is left of them
 	}
 	if cfg.Recorder != nil {
-		cfg.Recorder.Begin(cfg.Peer, cfg.Seed, rows)
+		cfg.Recorder.Begin(cfg.Peer, cfg.Seed, restoring.kept)
 	}
-	return newNode(cfg, machine, rows), nil
+	return newNode(cfg, machine, restoring.moves), nil
 }
 
-// newNode puts the shell around a machine that was made from the rows.
-func newNode(cfg Config, machine core, rows []peer.Record) *Node {
-	n := &Node{
+// newNode puts the shell around a machine.
+func newNode(cfg Config, machine core, moves moves) *Node {
+	return &Node{
 		cfg:     cfg,
 		log:     cfg.Log,
 		core:    machine,
@@ -105,10 +110,8 @@ func newNode(cfg Config, machine core, rows []peer.Record) *Node {
 		facts:   newFactLog(cfg.Store),
 		closing: make(chan struct{}),
 		done:    make(chan struct{}),
+		moves:   moves,
 	}
-	n.moves.meter = cfg.Meter
-	n.moves.take(rows)
-	return n
 }
 
 // Run drives the peer until ctx ends or the store fails; then the error says

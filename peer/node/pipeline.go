@@ -215,7 +215,9 @@ func (n *Node) release(ctx context.Context, in <-chan *batch) {
 
 // let lets the effects of a durable batch out. Calls end with ctx.
 func (n *Node) let(ctx context.Context, b *batch) {
-	n.moves.take(b.rows)
+	for _, record := range b.rows {
+		n.moves.take(record)
+	}
 	for _, e := range b.effects {
 		n.send(e.messages)
 		n.begin(ctx, e.calls, e.policy)

@@ -1,0 +1,118 @@
+package peer
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// A job that ended at a partner is shown as running until its output is here, or nobody waits
+// for it any more. Its site keeps the files until then.
+
+// collect brings the files of a job that ended elsewhere home.
+func (p *Peer) collect(j *job) {
+	if j == nil || j.Phase != Collecting || j.inFlight {
+		return
+	}
+	if p.mute() {
+		p.after(p.cfg.RetryMax, timer{kind: collectTimer, job: j.Spec.Job})
+		return
+	}
+	if len(j.Outcome.Files) == 0 {
+		p.collected(j, CollectResult{})
+		return
+	}
+	if why := p.tooMuchOutput(j.Outcome.Files); why != "" {
+		p.notBrought(j, why)
+		return
+	}
+	j.inFlight = true
+	id := j.Spec.Job
+	op := CollectOp{Tag: j.tag(), From: j.Site, Files: j.Outcome.Files, User: j.Spec.User, Payload: j.payload()}
+	p.call(op, func(result Result, err error) {
+		if p.jobs[id] != j {
+			return
+		}
+		j.inFlight = false
+		done, err := resultAs[CollectResult](result, err)
+		if err != nil {
+			p.collectLater(j, err)
+			return
+		}
+		p.collected(j, done)
+	})
+}
+
+// tooMuchOutput says why a job's files are not brought home; empty: they are.
+func (p *Peer) tooMuchOutput(files []protocol.File) string {
+	total, most := int64(0), p.cfg.MaxOutput
+	for _, file := range files {
+		if file.Size > most-total {
+			return fmt.Sprintf("it has more than the %d MiB that [results] max_output allows here", most>>20)
+		}
+		total += file.Size
+	}
+	return ""
+}
+
+// notBrought ends a job as it ended at its site, without its output. The site may drop that.
+func (p *Peer) notBrought(j *job, why string) {
+	p.fact(Fact{Kind: OutputLeft, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: why})
+	p.endCollecting(j, "output not brought from "+string(j.Site)+": "+why)
+}
+
+func (p *Peer) collectLater(j *job, err error) {
+	j.Reason = clip("output not here yet: " + err.Error())
+	p.saveJob(j.Spec.Job)
+	p.fact(Fact{Kind: CallFailed, Job: j.Spec.Job, Site: j.Site, Text: clip("collect: " + err.Error())})
+	p.after(p.backoff(j.tries), timer{kind: collectTimer, job: j.Spec.Job})
+	j.tries++
+}
+
+func (p *Peer) collected(j *job, done CollectResult) {
+	if done.Gone {
+		p.outputGone(j, done.Kept)
+		return
+	}
+	if done.Problem == "" {
+		p.endCollecting(j, "")
+		return
+	}
+	where := ""
+	if done.Kept != "" {
+		where = "; it is kept in " + done.Kept
+	}
+	p.endCollecting(j, fmt.Sprintf("output not written: %s%s", done.Problem, where))
+}
+
+// outputGone ends a job whose site has its output no longer: a store of an earlier time asks
+// again for what a lost life of it has taken. A partner that is in doubt is not believed.
+func (p *Peer) outputGone(j *job, kept string) {
+	one := p.byName[j.Site]
+	if p.mute() || one == nil || one.doubtful() != "" {
+		p.collectLater(j, errors.New("whether its site still has it is in doubt"))
+		return
+	}
+	why := "it has the output no longer; an earlier life of this site's store has taken it, or it is lost"
+	if kept != "" {
+		why += "; what had come of it is kept in " + kept
+	}
+	p.notBrought(j, why)
+}
+
+// endCollecting ends a job as its outcome says, with what is to be said of its output, and lets
+// its site drop that.
+func (p *Peer) endCollecting(j *job, output string) {
+	if output != "" {
+		outcome := *j.Outcome
+		if outcome.Reason != "" {
+			output = outcome.Reason + "; " + output
+		}
+		outcome.Reason = clip(output)
+		j.Outcome = &outcome
+	}
+	site, tag := j.Site, j.tag()
+	p.finishWith(j)
+	p.send(site, protocol.ResultAck{Tag: tag})
+}

@@ -1,0 +1,206 @@
+package peer
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Jobs may wait by the hundred thousand, and most of what a user submits is alike: the script,
+// some fifty variables of the environment, names. So each is kept once, and of an environment
+// only what differs from that of the same user's job before.
+
+// packed is what a job runs. Its file names are those of the job's row.
+type packed struct {
+	*content
+
+	args []string
+}
+
+// content is the part of a payload that jobs share. It never changes.
+type content struct {
+	script string
+	env    []string // NAME=value; shared
+	other  []variable
+	paths  *paths // nil: as in the job's row
+}
+
+// variable stands in an environment in place of the one at an index.
+type variable struct {
+	at   int
+	pair string
+}
+
+type paths struct{ workDir, stdout, stderr string }
+
+// mostOther is how many variables of an environment may differ from another one's that is kept
+// in its place.
+const mostOther = 8
+
+func (j *job) payload() *protocol.Payload { return j.packed.payload(&j.JobRow) }
+
+// payload is what was packed, of the job with a row.
+func (k packed) payload(row *JobRow) *protocol.Payload {
+	names := paths{workDir: row.WorkDir, stdout: row.Stdout, stderr: row.Stderr}
+	if k.paths != nil {
+		names = *k.paths
+	}
+	out := &protocol.Payload{Args: k.args, Env: k.env, WorkDir: names.workDir, Stdout: names.stdout, Stderr: names.stderr}
+	if k.script != "" {
+		out.Script = []byte(k.script)
+	}
+	if len(k.other) > 0 {
+		out.Env = slices.Clone(out.Env)
+		for _, v := range k.other {
+			out.Env[v.at] = v.pair
+		}
+	}
+	return out
+}
+
+// owner says by an environment whose it is, if it does.
+func owner(env []string) string {
+	i := slices.IndexFunc(env, func(pair string) bool { return strings.HasPrefix(pair, "USER=") })
+	if i < 0 {
+		return ""
+	}
+	return env[i]
+}
+
+// alike keeps one copy of what many jobs have alike. What it keeps besides that of jobs is bounded.
+type alike struct {
+	texts map[string]string
+	sites map[string][]protocol.SiteName
+	bytes int // of both
+
+	last      map[string]*content // by user
+	lastBytes int                 // since it was empty
+}
+
+// Bounds of what is kept, in bytes.
+const (
+	mostAlike = 1 << 20
+	mostLast  = 8 << 20
+)
+
+// room makes room for so many more bytes by forgetting all that is kept.
+func (a *alike) room(bytes int) {
+	if a.bytes += bytes; a.texts == nil || a.bytes > mostAlike {
+		a.texts, a.sites, a.bytes = map[string]string{}, map[string][]protocol.SiteName{}, bytes
+	}
+}
+
+// text is an equal text that others may have, too.
+func (a *alike) text(s string) string {
+	if same, ok := a.texts[s]; ok || s == "" {
+		return same
+	}
+	if len(s) > mostAlike {
+		return s
+	}
+	a.room(len(s))
+	a.texts[s] = s
+	return s
+}
+
+func (a *alike) siteNames(sites []protocol.SiteName) []protocol.SiteName {
+	if len(sites) == 0 {
+		return sites
+	}
+	var key strings.Builder
+	for _, site := range sites {
+		key.WriteString(string(site))
+		key.WriteByte(0)
+	}
+	if same, ok := a.sites[key.String()]; ok {
+		return same
+	}
+	a.room(2 * key.Len())
+	a.sites[key.String()] = sites
+	return sites
+}
+
+// row has a job's row share what it can.
+func (a *alike) row(row *JobRow) {
+	row.Spec.Name, row.Spec.User, row.Spec.Priority = a.text(row.Spec.Name), a.text(row.Spec.User), a.text(row.Spec.Priority)
+	row.Spec.Sites = a.siteNames(row.Spec.Sites)
+	row.Phase, row.Reason = JobPhase(a.text(string(row.Phase))), a.text(row.Reason)
+	row.Site = protocol.SiteName(a.text(string(row.Site)))
+	if row.Stderr == row.Stdout { // most jobs have one file for both: one text in memory as well
+		row.Stderr = row.Stdout
+	}
+}
+
+// pack keeps what a job of a user runs.
+func (a *alike) pack(user string, row *JobRow, p *protocol.Payload) packed {
+	last := a.last[user]
+	if last == nil || last.script != string(p.Script) || !slices.Equal(last.env, p.Env) {
+		last = a.content(user, last, p)
+	}
+	if in := (paths{p.WorkDir, p.Stdout, p.Stderr}); in != (paths{row.WorkDir, row.Stdout, row.Stderr}) {
+		own := *last
+		own.paths = &in
+		last = &own
+	}
+	return packed{content: last, args: p.Args}
+}
+
+// content is that of a payload which is not as the last one of its user.
+func (a *alike) content(user string, last *content, p *protocol.Payload) *content {
+	c := &content{script: a.script(last, p)}
+	if last != nil {
+		if other, few := differing(last.env, p.Env); few {
+			c.env, c.other = last.env, other
+			if len(other) == 0 {
+				a.remember(user, c) // another script
+			}
+			return c
+		}
+	}
+	c.env = slices.Clone(p.Env)
+	for i, pair := range c.env {
+		c.env[i] = a.text(pair)
+	}
+	a.remember(user, c)
+	return c
+}
+
+func (a *alike) script(last *content, p *protocol.Payload) string {
+	if last != nil && last.script == string(p.Script) {
+		return last.script
+	}
+	return a.text(string(p.Script))
+}
+
+func (a *alike) remember(user string, c *content) {
+	bytes := len(c.script)
+	for _, pair := range c.env {
+		bytes += len(pair) + 16
+	}
+	if bytes > mostAlike {
+		return
+	}
+	if a.lastBytes += bytes; a.last == nil || a.lastBytes > mostLast {
+		a.last, a.lastBytes = map[string]*content{}, bytes
+	}
+	a.last[user] = c
+}
+
+// differing are the variables that a second environment has in place of the first one's, if they
+// are few.
+func differing(first, second []string) (other []variable, few bool) {
+	if len(first) != len(second) {
+		return nil, false
+	}
+	for i, pair := range second {
+		if pair == first[i] {
+			continue
+		}
+		if len(other) == mostOther {
+			return nil, false
+		}
+		other = append(other, variable{i, pair})
+	}
+	return other, true
+}
