@@ -9,14 +9,9 @@ import (
 // cancel notes the wish durably and begins to carry it out. What is terminal is
 // whichever becomes durable first here, the job's own end or its recall.
 func (p *Peer) cancel(ev Cancel) {
-	j := p.jobs[ev.Job]
+	j, refusal := p.jobOf(ev.Job, ev.User, ev.Admin, "cancel")
 	if j == nil {
-		p.answer(ev.Asked, p.noSuchJob(ev.Job))
-		return
-	}
-	if ev.User != j.Spec.User && !ev.Admin {
-		p.answer(ev.Asked, Refusal{Code: Denied, Reason: fmt.Sprintf(
-			"job %v belongs to %s; only that user and root may cancel it", ev.Job, j.Spec.User)})
+		p.answer(ev.Asked, refusal)
 		return
 	}
 	p.answer(ev.Asked, Done{})
@@ -27,6 +22,7 @@ func (p *Peer) cancel(ev Cancel) {
 	}
 	if j.Phase == Collecting {
 		p.fact(Fact{Kind: JobCancelled, Job: ev.Job, Text: "by " + ev.User})
+		p.discard(j.tag())
 		p.notBrought(j, "cancelled by "+ev.User+" while it was on its way")
 		return
 	}
@@ -56,9 +52,32 @@ func (p *Peer) cancel(ev Cancel) {
 	}
 }
 
+// jobOf is the open job of this site that somebody wants to do something with, or why it may
+// not be done.
+func (p *Peer) jobOf(id protocol.JobID, user string, admin bool, what string) (*job, Refusal) {
+	j := p.jobs[id]
+	if j == nil {
+		return nil, p.noSuchJob(id)
+	}
+	if user != j.Spec.User && !admin {
+		return nil, Refusal{Code: Denied, Reason: fmt.Sprintf(
+			"job %v belongs to %s; only that user and root may %s it", id, j.Spec.User, what)}
+	}
+	return j, Refusal{}
+}
+
 func (p *Peer) noSuchJob(id protocol.JobID) Refusal {
 	if g := p.guests[id]; g != nil {
 		return Refusal{Code: Denied, Reason: fmt.Sprintf("job %v was submitted at %s; only that site decides about it", id, g.Origin)}
 	}
 	return Refusal{Code: NotFound, Reason: fmt.Sprintf("job %v is not known here, or has ended", id)}
+}
+
+// discard gives up what has come of a job's output. Nobody would be told where it is.
+func (p *Peer) discard(tag protocol.Tag) {
+	p.call(DiscardOp{Tag: tag}, func(_ Result, err error) {
+		if err != nil {
+			p.fact(Fact{Kind: CallFailed, Job: tag.Job, Epoch: tag.Epoch, Text: clip("discard: " + err.Error())})
+		}
+	})
 }

@@ -24,6 +24,7 @@ func (p *Peer) collect(j *job) {
 		return
 	}
 	if why := p.tooMuchOutput(j.Outcome.Files); why != "" {
+		p.discard(j.tag())
 		p.notBrought(j, why)
 		return
 	}

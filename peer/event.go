@@ -232,6 +232,10 @@ type CollectOp struct {
 	Payload *protocol.Payload
 }
 
+// DiscardOp gives up what has come home of a job's output, and ends a CollectOp that is under
+// way: [DiscardResult].
+type DiscardOp struct{ Tag protocol.Tag }
+
 // DecideOp asks the policy: [DecideResult].
 type DecideOp struct{ Snapshot policy.Snapshot }
 
@@ -260,6 +264,7 @@ func (KillOp) op()     {}
 func (WatchOp) op()    {}
 func (ForgetOp) op()   {}
 func (CollectOp) op()  {}
+func (DiscardOp) op()  {}
 func (DecideOp) op()   {}
 func (FrontOp) op()    {}
 func (ReserveOp) op()  {}
@@ -312,8 +317,12 @@ type CollectResult struct {
 	Gone    bool
 }
 
-// DecideResult answers [DecideOp]. When the policy in force failed and another
-// decided in its stead, By is that one and Because says what happened.
+// DiscardResult answers [DiscardOp].
+type DiscardResult struct{}
+
+// DecideResult answers [DecideOp]; [policy.Snapshot.Check] has passed the decisions. When the
+// policy in force failed and another decided in its stead, By is that one and Because says what
+// happened.
 type DecideResult struct {
 	Decisions []policy.Decision
 	Hint      []byte
@@ -352,6 +361,7 @@ func (KillResult) result()     {}
 func (WatchResult) result()    {}
 func (ForgetResult) result()   {}
 func (CollectResult) result()  {}
+func (DiscardResult) result()  {}
 func (DecideResult) result()   {}
 func (FrontResult) result()    {}
 func (ReserveResult) result()  {}

@@ -335,6 +335,8 @@ func (z *fuzzed) result(op peer.Op) peer.Result {
 		return peer.ForgetResult{}
 	case peer.CollectOp:
 		return peer.CollectResult{Problem: []string{"", "full"}[z.pick(2)], Gone: z.pick(4) == 0}
+	case peer.DiscardOp:
+		return peer.DiscardResult{}
 	case peer.DecideOp:
 		decisions := []policy.Decision{{Job: z.pick(2), Site: z.pick(3)}}
 		if op.Snapshot.Check(decisions) != nil { // what a policy answers is checked before it comes here

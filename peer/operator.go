@@ -34,6 +34,7 @@ func (p *Peer) doubtOf(j *job) string {
 // closeUnknown ends a job of which only an operator could tell what became of it.
 func (p *Peer) closeUnknown(j *job, why string) {
 	if j.Phase == Collecting {
+		p.discard(j.tag())
 		outcome := *j.Outcome
 		outcome.Reason = clip(joined(outcome.Reason, "its output was not fetched from "+string(j.Site)))
 		j.Outcome = &outcome
@@ -71,14 +72,9 @@ func (p *Peer) endPlacement(tag protocol.Tag) {
 // requeueForced puts a job in doubt back into the grid queue, at an operator's word: it may
 // run twice.
 func (p *Peer) requeueForced(ev Requeue) {
-	j := p.jobs[ev.Job]
+	j, refusal := p.jobOf(ev.Job, ev.User, ev.Admin, "requeue")
 	if j == nil {
-		p.answer(ev.Asked, p.noSuchJob(ev.Job))
-		return
-	}
-	if ev.User != j.Spec.User && !ev.Admin {
-		p.answer(ev.Asked, Refusal{Code: Denied, Reason: fmt.Sprintf(
-			"job %v belongs to %s; only that user and root may requeue it", ev.Job, j.Spec.User)})
+		p.answer(ev.Asked, refusal)
 		return
 	}
 	why := p.doubtOf(j)

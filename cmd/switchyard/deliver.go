@@ -47,6 +47,9 @@ func (d *deliverer) Part(tag protocol.Tag, stream protocol.Stream) (node.Part, e
 	return d.results.Part(tag, stream)
 }
 
+// Discard removes what has come home of a job's files.
+func (d *deliverer) Discard(tag protocol.Tag) error { return d.results.Discard(tag) }
+
 // shimLine is the command line of the shim. Accounts must be able to run it; a
 // binary in a private folder is reached through the process itself.
 func shimLine() ([]string, error) {

@@ -148,7 +148,7 @@ func (s *site) woken() {
 var errNoMachine = errors.New("this site has no machine")
 
 // do carries a call out.
-func (s *site) do(ctx context.Context, op peer.Op) (peer.Result, error) {
+func (s *site) do(ctx context.Context, op peer.Op) (peer.Result, error) { //nolint:cyclop // one case for each kind of call
 	if decide, ok := op.(peer.DecideOp); ok {
 		decisions, hint, err := s.grid.cfg.Policy.Decide(ctx, decide.Snapshot)
 		if err != nil { // a live peer would fall back; here the results would mislead
@@ -182,6 +182,8 @@ func (s *site) do(ctx context.Context, op peer.Op) (peer.Result, error) {
 		return peer.ForgetResult{}, s.batch.forget(op.Tag)
 	case peer.CollectOp:
 		return peer.CollectResult{}, nil
+	case peer.DiscardOp:
+		return peer.DiscardResult{}, nil
 	case peer.ReserveOp:
 		return heldOr(s.batch.reserve(now, op.Hold))
 	case peer.ReleaseOp:

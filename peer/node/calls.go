@@ -21,7 +21,7 @@ var errLate = errors.New("nobody waits for the quotes any more")
 
 // lanes keep the kinds of calls apart, so that slow ones hold up only their own.
 type lanes struct {
-	quote, submit, manage, watch, collect, decide *lane
+	quote, submit, manage, release, watch, collect, decide *lane
 }
 
 // newLanes bounds each line by what an honest grid may bring about at once: a start with a
@@ -31,6 +31,7 @@ func newLanes() lanes {
 		quote:   &lane{limit: 8, most: 256, timeout: 5 * time.Second},
 		submit:  &lane{limit: 32, most: 1 << 20, timeout: 30 * time.Second},
 		manage:  &lane{limit: 16, most: 1 << 20, timeout: 30 * time.Second},
+		release: &lane{limit: 16, most: 1 << 20, timeout: 30 * time.Second},
 		watch:   &lane{limit: 2, most: 2},
 		collect: &lane{limit: 16, most: 1 << 20, stall: 2 * time.Minute, bounds: bounds{site: 8, user: 4}},
 		decide:  &lane{limit: 1, most: 256, timeout: time.Minute},
@@ -50,11 +51,12 @@ type lane struct {
 	line    line
 }
 
-// task is a call to be made, and for whom. It says whether it still has its place in the lane:
-// one that outlived its time has not.
+// task is a call to be made, and for whom. Its run says whether it still has its place in the
+// lane: one that outlived its time has not. Once it has none, left is called.
 type task struct {
-	of  party
-	run func() (kept bool)
+	of   party
+	run  func() (kept bool)
+	left func()
 }
 
 // enter runs the task at once or when its turn comes, or says that the line is full.
@@ -87,6 +89,7 @@ func (l *lane) fill() {
 
 // leave gives up the place of a task that has ended, or has outlived its time.
 func (l *lane) leave(t task) {
+	t.left()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.running--
@@ -100,17 +103,20 @@ func (n *Node) begin(ctx context.Context, calls []peer.Call, decider policy.Poli
 		lane := n.lanes.of(call.Op)
 		n.calls.Add(1)
 		before, over := n.freed.enter(call.Op)
-		t := task{of: partyOf(call.Op)}
+		within, collection := n.collecting.add(ctx, call.Op)
+		t := task{of: partyOf(call.Op), left: over}
 		t.run = func() bool {
 			defer n.calls.Done()
-			defer over()
-			awaitRoom(ctx, before)
-			return n.call(ctx, lane, t, call, decider)
+			defer n.collecting.remove(collection)
+			collection.begin()
+			before.await(within)
+			return n.call(within, lane, t, call, decider)
 		}
 		entered := lane.enter(t)
 		if !entered {
 			go func() { // the loop itself may be calling, and must not wait for itself
 				defer n.calls.Done()
+				defer n.collecting.remove(collection)
 				defer over()
 				n.post(peer.CallDone{ID: call.ID, Err: errLaneFull})
 			}()
@@ -121,7 +127,10 @@ func (n *Node) begin(ctx context.Context, calls []peer.Call, decider policy.Poli
 // call carries one call out and posts its answer. A call that outlives its time
 // is answered, loses its place, and is left to itself.
 func (n *Node) call(ctx context.Context, lane *lane, t task, call peer.Call, decider policy.Policy) (kept bool) {
-	if ctx.Err() != nil {
+	if cause := context.Cause(ctx); errors.Is(cause, errDiscarded) {
+		n.post(peer.CallDone{ID: call.ID, Err: cause})
+		return true
+	} else if cause != nil {
 		return true // nobody waits for the answer
 	}
 	if quote, ok := call.Op.(peer.QuoteOp); ok && quote.Until != 0 && n.clock.now() >= quote.Until {
@@ -180,7 +189,9 @@ func (l *lanes) of(op peer.Op) *lane {
 		return l.decide
 	case peer.ReserveOp:
 		return l.submit
-	case peer.FindOp, peer.WithdrawOp, peer.KillOp, peer.ForgetOp, peer.ReleaseOp, peer.PriceOp:
+	case peer.ReleaseOp:
+		return l.release
+	case peer.FindOp, peer.WithdrawOp, peer.KillOp, peer.ForgetOp, peer.DiscardOp, peer.PriceOp:
 	}
 	return l.manage
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -64,23 +66,23 @@ func (n *Node) parts(op peer.CollectOp) (all []Part, err error) {
 
 // bringHome puts files that are all here where their user wants them.
 func (n *Node) bringHome(ctx context.Context, op peer.CollectOp, parts []Part) (result peer.CollectResult, err error) {
+	var left []int // files that can never be put there
 	var kept, problems []string
 	for _, to := range targets(op) {
 		err := n.deliver(ctx, op, to, parts)
-		if !permanent(err) {
-			if err != nil {
-				return result, err
-			}
-			continue
+		switch {
+		case permanent(err):
+			problems, left = append(problems, err.Error()), append(left, to.files...)
+		case err != nil:
+			return result, err
 		}
-		problems = append(problems, err.Error())
-		for _, i := range to.files {
-			path, err := parts[i].Keep()
-			if err != nil {
-				return result, fmt.Errorf("keep %v: %w", op.Files[i].Stream, err)
-			}
-			kept = append(kept, path)
+	}
+	for _, i := range left { // only now: of what is kept before another try nobody is told
+		path, err := parts[i].Keep()
+		if err != nil {
+			return result, fmt.Errorf("keep %v: %w", op.Files[i].Stream, err)
 		}
+		kept = append(kept, path)
 	}
 	result.Problem, result.Kept = strings.Join(problems, "; "), strings.Join(kept, ", ")
 	return result, nil
@@ -162,4 +164,80 @@ func (w *watched) Read(p []byte) (int, error) {
 	}
 	progressed(w.ctx)
 	return w.r.Read(p)
+}
+
+// errDiscarded ends a collection whose files nobody wants any more.
+var errDiscarded = errors.New("the output is not wanted any more")
+
+// collecting are the collections that are under way, or wait for their turn.
+type collecting struct {
+	mu  sync.Mutex
+	all map[protocol.Tag]*collection
+}
+
+type collection struct {
+	tag    protocol.Tag
+	cancel context.CancelCauseFunc
+	begun  atomic.Bool   // its turn has come
+	ended  chan struct{} // closed when it will touch no file any more
+}
+
+// add makes a call that collects one that discard ends; nil: it does not collect.
+func (c *collecting) add(ctx context.Context, op peer.Op) (within context.Context, one *collection) {
+	collect, ok := op.(peer.CollectOp)
+	if !ok {
+		return ctx, nil
+	}
+	within, cancel := context.WithCancelCause(ctx)
+	one = &collection{tag: collect.Tag, cancel: cancel, ended: make(chan struct{})}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.all == nil {
+		c.all = make(map[protocol.Tag]*collection)
+	}
+	c.all[one.tag] = one
+	return within, one
+}
+
+// begin notes that a collection's turn has come.
+func (c *collection) begin() {
+	if c != nil {
+		c.begun.Store(true)
+	}
+}
+
+// remove notes that a collection has ended.
+func (c *collecting) remove(one *collection) {
+	if one == nil {
+		return
+	}
+	one.cancel(nil)
+	close(one.ended)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.all[one.tag] == one {
+		delete(c.all, one.tag)
+	}
+}
+
+func (c *collecting) of(tag protocol.Tag) *collection {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.all[tag]
+}
+
+// discard ends the collection of a job's files and removes what has come of them. One that
+// waits for its turn opens no file any more.
+func (n *Node) discard(ctx context.Context, tag protocol.Tag) (peer.Result, error) {
+	if one := n.collecting.of(tag); one != nil {
+		one.cancel(errDiscarded)
+		if one.begun.Load() {
+			select {
+			case <-one.ended:
+			case <-ctx.Done():
+				return nil, context.Cause(ctx)
+			}
+		}
+	}
+	return peer.DiscardResult{}, n.cfg.Deliverer.Discard(tag)
 }

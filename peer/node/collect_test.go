@@ -2,9 +2,12 @@ package node_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"errors"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -75,6 +78,16 @@ func TestCollect(t *testing.T) {
 		"the disk is full now": {
 			files: both, stdout: "/u/out", stderr: "/u/err",
 			deliver: func(string) error { return errors.New("no space left") }, err: "no space left",
+		},
+		"one never, the other not now": {
+			files: both, stdout: "/u/out", stderr: "/u/err",
+			deliver: func(path string) error {
+				if path == "/u/out" {
+					return forbidden{}
+				}
+				return errors.New("no space left")
+			},
+			err: "no space left",
 		},
 		"the site is away": {
 			files: both, stdout: "/u/out", stderr: "/u/err",
@@ -149,4 +162,85 @@ func checkCollected(t *testing.T, done peer.CallDone, got, want map[string][]byt
 			t.Errorf("%s has %d bytes, want %d", path, len(got[path]), len(data))
 		}
 	}
+}
+
+// stalled is a partner that sends nothing until nobody waits for it.
+type stalled struct {
+	partnerSide
+
+	mu    sync.Mutex
+	asked []protocol.Tag
+}
+
+func (s *stalled) Fetch(
+	ctx context.Context, _ protocol.SiteName, tag protocol.Tag, _ protocol.Stream, _ int64, _ int,
+) ([]byte, error) {
+	s.mu.Lock()
+	s.asked = append(s.asked, tag)
+	s.mu.Unlock()
+	<-ctx.Done()
+	s.note("fetch of " + tag.String() + " ended")
+	return nil, ctx.Err()
+}
+
+// A collection that is given up ends at once, while it runs and while it waits for its turn,
+// and then what has come of it is removed.
+func TestDiscard(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const collections = 5 // one more than of a user at once
+		tag := func(job int) protocol.Tag { return protocol.Tag{Job: protocol.JobID(job), Epoch: 1} }
+		core := &script{}
+		core.step = func(_ protocol.Instant, ev peer.Event) (ready peer.Ready) {
+			ask, ok := ev.(peer.AskJob)
+			if !ok {
+				return ready
+			}
+			if ask.Job == 0 {
+				for job := 1; job <= collections; job++ {
+					ready.Calls = append(ready.Calls, peer.Call{ID: peer.CallID(job), Op: peer.CollectOp{
+						Tag: tag(job), From: "there", User: "ann", Payload: &protocol.Payload{Stdout: "/u/out"},
+						Files: []protocol.File{described(protocol.Stdout, []byte("output"))},
+					}})
+				}
+			} else {
+				id := int(ask.Job)
+				ready.Calls = []peer.Call{{ID: peer.CallID(100 + id), Op: peer.DiscardOp{Tag: tag(id)}}}
+			}
+			ready.Answers = []peer.Answer{{Asked: ask.Asked, Reply: peer.Done{}}}
+			return ready
+		}
+		r := start(t, core)
+		away := &stalled{partnerSide: partnerSide{r.out}}
+		r.Attach(away, nil)
+		for _, job := range []protocol.JobID{0, collections, 1} { // all begin, then one that waits and one that runs are given up
+			ask := func(asked peer.AskID) peer.Event { return peer.AskJob{Asked: asked, Job: job} }
+			if _, err := r.Ask(t.Context(), ask); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+		var got []peer.CallID
+		for _, done := range answers(core) {
+			got = append(got, done.ID)
+			if done.ID <= collections && (done.Err == nil || !strings.Contains(done.Err.Error(), "not wanted any more")) {
+				t.Errorf("a collection that was given up: %+v", done)
+			}
+		}
+		if want := []peer.CallID{1, collections, 101, 100 + collections}; !slices.Equal(got, want) {
+			t.Errorf("answers to %v, want %v", got, want)
+		}
+		want := []string{
+			"discard " + tag(collections).String(), "fetch of " + tag(1).String() + " ended", "discard " + tag(1).String(),
+		}
+		if noted := r.out.noted(); !slices.Equal(noted, want) {
+			t.Errorf("in order: %q, want %q", noted, want)
+		}
+		away.mu.Lock()
+		if slices.Contains(away.asked, tag(collections)) {
+			t.Error("what waited was fetched after it had been given up")
+		}
+		away.mu.Unlock()
+		_ = r.end()
+	})
 }

@@ -45,11 +45,5 @@ func Restore(store Store) (rows []peer.Record, err error) {
 // PruneAt drops what the retention does not keep at an instant.
 func (n *Node) PruneAt(ctx context.Context, now protocol.Instant) error { return n.pruneAt(ctx, now) }
 
-// Freed is the order of what depends on room.
-type Freed struct{ freed }
-
-// Enter is [freed.enter].
-func (f *Freed) Enter(op peer.Op) (before <-chan struct{}, over func()) { return f.enter(op) }
-
 // ErrLaneFull is errLaneFull.
 var ErrLaneFull = errLaneFull

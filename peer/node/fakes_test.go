@@ -259,6 +259,17 @@ func (o *outside) Part(tag protocol.Tag, stream protocol.Stream) (node.Part, err
 	return &part{outside: o, name: tag.String() + stream.String(), stream: stream}, nil
 }
 
+func (o *outside) Discard(tag protocol.Tag) error {
+	o.note("discard " + tag.String())
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, stream := range []protocol.Stream{protocol.Stdout, protocol.Stderr} {
+		delete(o.parts, tag.String()+stream.String())
+		delete(o.files, "/kept/"+stream.String())
+	}
+	return nil
+}
+
 func (p *part) bytes() []byte {
 	p.mu.Lock()
 	defer p.mu.Unlock()

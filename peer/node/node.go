@@ -41,9 +41,10 @@ type Node struct {
 	lanes lanes
 	freed freed
 
-	calls sync.WaitGroup // running calls
-	facts *factLog
-	moves moves
+	collecting collecting
+	calls      sync.WaitGroup // running calls
+	facts      *factLog
+	moves      moves
 
 	life        protocol.Life // of what is durable; the second stage's alone
 	unwitnessed bool          // the witness could not be written

@@ -38,6 +38,8 @@ func (n *Node) do(ctx context.Context, op peer.Op, decider policy.Policy) (peer.
 		return peer.ForgetResult{}, scheduler.Forget(ctx, op.Tag)
 	case peer.CollectOp:
 		return n.collect(ctx, op)
+	case peer.DiscardOp:
+		return n.discard(ctx, op.Tag)
 	case peer.DecideOp:
 		return n.decide(ctx, op.Snapshot, decider)
 	case peer.FrontOp:

@@ -70,7 +70,10 @@ type Deliverer interface {
 	// r fails. An error with Permanent() true says that repeating cannot help.
 	Deliver(ctx context.Context, user, path string, r io.Reader) error
 	// Part opens what has come home so far of a file, nothing at first. It outlives the node.
+	// What was kept, but of which nobody was told, has come home and is on its way again.
 	Part(tag protocol.Tag, stream protocol.Stream) (Part, error)
+	// Discard removes what has come home of a job's files, kept or not. No part of it is open.
+	Discard(tag protocol.Tag) error
 }
 
 // Part is what is here of a file that is coming home. One goroutine uses it.

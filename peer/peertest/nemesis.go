@@ -73,7 +73,7 @@ func changes(op peer.Op) bool {
 	switch op.(type) {
 	case peer.SubmitOp, peer.WithdrawOp, peer.KillOp, peer.ForgetOp, peer.ReserveOp, peer.ReleaseOp:
 		return true
-	case peer.FrontOp, peer.QuoteOp, peer.FindOp, peer.WatchOp, peer.CollectOp, peer.DecideOp, peer.PriceOp:
+	case peer.FrontOp, peer.QuoteOp, peer.FindOp, peer.WatchOp, peer.CollectOp, peer.DiscardOp, peer.DecideOp, peer.PriceOp:
 	}
 	return false
 }

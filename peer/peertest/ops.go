@@ -36,6 +36,8 @@ func (s *Site) do(op peer.Op) (peer.Result, error) { //nolint:cyclop // one case
 		return peer.ForgetResult{}, s.Batch.Forget(op.Tag)
 	case peer.CollectOp:
 		return s.collected(op)
+	case peer.DiscardOp:
+		return peer.DiscardResult{}, nil
 	case peer.DecideOp:
 		decisions, hint, err := s.policy.Decide(context.Background(), op.Snapshot)
 		return peer.DecideResult{Decisions: decisions, Hint: hint}, err

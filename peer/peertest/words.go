@@ -65,8 +65,10 @@ func idle(ev peer.Event) bool {
 	case peer.Tick, peer.DigestSeen, peer.AskQueue, peer.AskSites, peer.AskJob, peer.AskOutput, peer.AskWarehouse, peer.AskRecovery:
 		return true
 	case peer.CallDone:
-		_, forgotten := ev.Result.(peer.ForgetResult)
-		return forgotten
+		switch ev.Result.(type) { //nolint:gochecksumtype // something comes of all others
+		case peer.ForgetResult, peer.DiscardResult:
+			return true
+		}
 	case peer.MessageIn, peer.Connected, peer.Disconnected, peer.MemberSeen, peer.Submit, peer.Cancel, peer.Requeue, peer.Recover, peer.TestSubmit, peer.Retune:
 	}
 	return false

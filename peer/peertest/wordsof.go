@@ -142,6 +142,8 @@ func (c *scribe) op(op peer.Op) string { //nolint:cyclop // one line for each ki
 		return "forget " + c.tag(op.Tag)
 	case peer.CollectOp:
 		return fmt.Sprintf("collect %s from %s", c.tag(op.Tag), op.From)
+	case peer.DiscardOp:
+		return "discard what has come of " + c.tag(op.Tag)
 	case peer.DecideOp:
 		return "decide"
 	case peer.FrontOp:
@@ -185,6 +187,8 @@ func (c *scribe) result(r peer.Result) string { //nolint:cyclop // one line for 
 			return "gone"
 		}
 		return "collected" + because(r.Problem)
+	case peer.DiscardResult:
+		return "discarded"
 	case peer.DecideResult:
 		return fmt.Sprintf("decided for %d jobs", len(r.Decisions))
 	case peer.FrontResult:

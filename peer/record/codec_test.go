@@ -58,6 +58,7 @@ func written() (ops []peer.Op, replies []peer.Reply, rows []peer.Row) {
 		peer.WatchOp{},
 		peer.ForgetOp{},
 		peer.CollectOp{},
+		peer.DiscardOp{},
 		peer.DecideOp{},
 		peer.FrontOp{},
 		peer.ReserveOp{},

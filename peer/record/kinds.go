@@ -42,6 +42,7 @@ func results() []peer.Result {
 		peer.WatchResult{},
 		peer.ForgetResult{},
 		peer.CollectResult{},
+		peer.DiscardResult{},
 		peer.DecideResult{},
 		peer.PriceResult{},
 		peer.FrontResult{},

@@ -33,9 +33,9 @@ const (
 // from any goroutine.
 type Dir struct {
 	Path    string
-	MaxKept int64                  // bytes on the disk that kept files may take together; the newest stays in any case. 0: any number
+	MaxKept int64                  // bytes on the disk that kept files may take together; those of the newest job stay in any case. 0: any number
 	KeepFor time.Duration          // 0: for ever
-	Removed func(name, why string) // of a kept file; nil: not told
+	Removed func(name, why string) // of a kept file; nil: nobody is interested
 
 	mu     sync.Mutex
 	pruned time.Time
@@ -49,14 +49,21 @@ type Part struct {
 	kept bool
 }
 
-// Part opens what has come so far of a file of a job, nothing at first.
+// Part opens what has come so far of a file of a job, nothing at first. A file that was kept,
+// but of which nobody was told since the peer ended or the next file could not be kept, is on
+// its way again.
 func (d *Dir) Part(tag protocol.Tag, stream protocol.Stream) (*Part, error) {
 	if err := os.MkdirAll(d.Path, 0o700); err != nil {
 		return nil, fmt.Errorf("make the directory of results: %w", err)
 	}
 	d.pruneSometimes(time.Now())
-	name := fmt.Sprintf("%d.%d.%s%s", tag.Job, tag.Epoch, stream, partSuffix)
-	file, err := os.OpenFile(filepath.Join(d.Path, name), os.O_RDWR|os.O_CREATE, 0o600)
+	path := d.partOf(tag, stream)
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		if err = os.Rename(strings.TrimSuffix(path, partSuffix), path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("go on with a kept result: %w", err)
+		}
+	}
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open what has come of a result: %w", err)
 	}
@@ -65,6 +72,25 @@ func (d *Dir) Part(tag protocol.Tag, stream protocol.Stream) (*Part, error) {
 		return nil, errors.Join(fmt.Errorf("open what has come of a result: %w", err), file.Close())
 	}
 	return &Part{dir: d, file: file, size: info.Size()}, nil
+}
+
+// partOf is where a file of a job is on its way.
+func (d *Dir) partOf(tag protocol.Tag, stream protocol.Stream) string {
+	return filepath.Join(d.Path, fmt.Sprintf("%d.%d.%s%s", tag.Job, tag.Epoch, stream, partSuffix))
+}
+
+// Discard removes the files of a job, kept or on their way. None of them is open.
+func (d *Dir) Discard(tag protocol.Tag) error {
+	var failed error
+	for _, stream := range []protocol.Stream{protocol.Stdout, protocol.Stderr} {
+		path := d.partOf(tag, stream)
+		for _, name := range []string{path, strings.TrimSuffix(path, partSuffix)} {
+			if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				failed = errors.Join(failed, fmt.Errorf("discard a result: %w", err))
+			}
+		}
+	}
+	return failed
 }
 
 // ReadAt implements [io.ReaderAt].
@@ -147,8 +173,9 @@ type keptFile struct {
 	bytes int64
 }
 
-// prune removes what is too old, and the oldest of what is too much. What cannot be removed
-// stays until the next time.
+// prune removes what is too old, and the oldest of what is too much. The files of the job of
+// the newest one stay: their names are being told. What cannot be removed stays until the next
+// time.
 func (d *Dir) prune(now time.Time, newest string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -161,10 +188,11 @@ func (d *Dir) prune(now time.Time, newest string) {
 			last = f.name
 		}
 	}
-	newest = cmp.Or(newest, last)
+	newest = jobOf(cmp.Or(newest, last))
 	for _, f := range files {
 		why := d.tooMuch(f, now.Sub(f.since), total)
-		if why == "" || f.name == newest || os.Remove(filepath.Join(d.Path, f.name)) != nil {
+		told := !isPart(f.name) && jobOf(f.name) == newest
+		if why == "" || told || os.Remove(filepath.Join(d.Path, f.name)) != nil {
 			continue
 		}
 		if !isPart(f.name) {
@@ -176,6 +204,9 @@ func (d *Dir) prune(now time.Time, newest string) {
 	}
 }
 
+// jobOf is what the names of all kept files of a job have in common.
+func jobOf(name string) string { return strings.TrimSuffix(name, filepath.Ext(name)) }
+
 // isPart says whether a file is output on its way.
 func isPart(name string) bool {
 	return strings.HasPrefix(name, ".part-") || strings.HasSuffix(name, partSuffix)
@@ -186,12 +217,12 @@ func (d *Dir) tooMuch(f keptFile, age time.Duration, total int64) string {
 	part := isPart(f.name)
 	switch {
 	case part && age > partAge:
-		return fmt.Sprintf("nothing of it has come for %v", partAge)
+		return "nothing of it has come for " + protocol.DurationOf(partAge).Text()
 	case part:
 	case d.KeepFor > 0 && age > d.KeepFor:
-		return fmt.Sprintf("it is older than %v", d.KeepFor)
+		return fmt.Sprintf("it is older than %s, [results] keep_for", protocol.DurationOf(d.KeepFor).Text())
 	case d.MaxKept > 0 && total > d.MaxKept:
-		return fmt.Sprintf("kept results take more than %d MiB", d.MaxKept>>20)
+		return fmt.Sprintf("kept results take more than %d MiB, [results] max_kept", d.MaxKept>>20)
 	}
 	return ""
 }

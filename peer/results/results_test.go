@@ -138,3 +138,59 @@ func TestKeptFilesAreBounded(t *testing.T) {
 		t.Errorf("there are %v, want %v", names(t, d), want)
 	}
 }
+
+// A file that was kept and of which nobody was told, since what came after it failed, is on its
+// way again: it is neither fetched twice nor left behind.
+func TestKeptFileGoesOn(t *testing.T) {
+	t.Parallel()
+	d := &results.Dir{Path: filepath.Join(t.TempDir(), "kept")}
+	keep(t, d, 7, 100, 0)
+	again := open(t, d, 7)
+	if again.Size() != 100 {
+		t.Errorf("%d bytes of the kept file are on their way again", again.Size())
+	}
+	if want := []string{"7.1.stdout.part"}; !slices.Equal(names(t, d), want) {
+		t.Errorf("there are %v, want %v", names(t, d), want)
+	}
+}
+
+// Both files of a job are kept, however large they are together.
+func TestKeptFilesOfAJobStayTogether(t *testing.T) {
+	t.Parallel()
+	d := &results.Dir{Path: filepath.Join(t.TempDir(), "kept"), MaxKept: 150 << 10}
+	keep(t, d, 6, 10, time.Hour)
+	keep(t, d, 7, 100<<10, time.Minute)
+	other, err := d.Part(protocol.Tag{Job: 7, Epoch: 1}, protocol.Stderr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = other.Close() })
+	appendTo(t, other, bytes.Repeat([]byte("x"), 100<<10))
+	if _, err = other.Keep(); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"7.1.stderr", "7.1.stdout"}; !slices.Equal(names(t, d), want) {
+		t.Errorf("there are %v, want %v", names(t, d), want)
+	}
+}
+
+func TestDiscard(t *testing.T) {
+	t.Parallel()
+	d := &results.Dir{Path: filepath.Join(t.TempDir(), "kept")}
+	tag := protocol.Tag{Job: 7, Epoch: 1}
+	if err := d.Discard(tag); err != nil {
+		t.Errorf("of a job without files: %v", err)
+	}
+	keep(t, d, 7, 10, 0)
+	part, err := d.Part(tag, protocol.Stderr)
+	if err != nil || part.Close() != nil {
+		t.Fatal(err)
+	}
+	keep(t, d, 8, 10, 0)
+	if err = d.Discard(tag); err != nil {
+		t.Error(err)
+	}
+	if want := []string{"8.1.stdout"}; !slices.Equal(names(t, d), want) {
+		t.Errorf("there are %v, want %v", names(t, d), want)
+	}
+}

@@ -1,0 +1,90 @@
+package peer_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// TestWhoMayFetchOutput: a partner may fetch what its job of this epoch has left here, and what
+// a job of its own left that no row knows. Anything else is not here, which ends the job at its
+// origin: while these rows may be old, that is not said.
+func TestWhoMayFetchOutput(t *testing.T) {
+	t.Parallel()
+	owned, prepared, closed, aside := protocol.Tag{Job: protocol.NewJobID(2, 1), Epoch: 3},
+		protocol.Tag{Job: protocol.NewJobID(2, 2), Epoch: 3}, protocol.Tag{Job: protocol.NewJobID(2, 3), Epoch: 3},
+		protocol.Tag{Job: protocol.NewJobID(2, 4), Epoch: 3}
+	earlier := protocol.Tag{Job: owned.Job, Epoch: 2}
+	type question struct {
+		from protocol.SiteName
+		tag  protocol.Tag
+	}
+	here := []question{{"b", owned}, {"b", aside}}
+	notHere := []question{{"c", owned}, {"b", earlier}, {"b", prepared}, {"b", closed}, {"c", aside}, {"c", closed}, {"z", aside}}
+	for name, tt := range map[string]struct {
+		site  peer.SiteRow
+		later peer.RefusalCode // of what is not here
+	}{
+		"as ever":     {peer.SiteRow{Boot: 3}, peer.NotFound},
+		"in recovery": {peer.SiteRow{Boot: 3, Recovery: "it is old"}, peer.NotNow},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rows := peer.Rows{}
+			tt.site.FirstStart, tt.site.Incarnation, tt.site.FirstSeq, tt.site.NextSeq = 1, 1, 1, 2
+			rows.Commit(peer.Record{Table: peer.SiteTable, Key: "site", Row: tt.site})
+			for tag, phase := range map[protocol.Tag]peer.GuestPhase{
+				owned: peer.GuestIsOwned, prepared: peer.GuestIsPrepared, closed: peer.GuestIsClosed,
+			} {
+				key := fmt.Sprintf("%016d", uint64(tag.Job))
+				rows.Commit(peer.Record{Table: peer.GuestTable, Key: key, Row: peer.GuestRow{
+					Spec:   protocol.Spec{Request: protocol.Request{Job: tag.Job, CPUs: 1, WallTime: protocol.Hour}, User: "ada"},
+					Origin: "b", Epoch: tag.Epoch, Phase: phase, Since: peertest.Epoch,
+				}})
+			}
+			c := newCards(t, rows)
+			c.show("b", 2, 1)
+			c.show("c", 3, 1)
+			c.now = c.now.Add(protocol.Minute) // it has listened
+			c.step(peer.Tick{})
+			if code := c.mayFetch("b", aside); code != tt.later {
+				t.Errorf("before the batch system has said that it has it: %q", code)
+			}
+			for _, call := range c.first.Calls {
+				if _, watch := call.Op.(peer.WatchOp); watch {
+					c.step(peer.CallDone{ID: call.ID, Result: peer.WatchResult{Watched: localsched.Watched{
+						Changes: []localsched.Change{{Tag: aside, State: protocol.Completed}}, Cursor: "1",
+					}}})
+				}
+			}
+			for _, q := range here {
+				if code := c.mayFetch(q.from, q.tag); code != "" {
+					t.Errorf("%s may not fetch %v: %s", q.from, q.tag, code)
+				}
+			}
+			for _, q := range notHere {
+				if code := c.mayFetch(q.from, q.tag); code != tt.later {
+					t.Errorf("%s asks for %v: %q, want %s", q.from, q.tag, code, tt.later)
+				}
+			}
+		})
+	}
+}
+
+// mayFetch is the code of the refusal; empty: the partner may fetch the output.
+func (c *cards) mayFetch(from protocol.SiteName, tag protocol.Tag) peer.RefusalCode {
+	c.t.Helper()
+	switch reply := c.ask(peer.AskOutput{Asked: 1, From: from, Tag: tag}).(type) {
+	case peer.Done:
+		return ""
+	case peer.Refusal:
+		return reply.Code
+	default:
+		c.t.Fatalf("answered %+v", reply)
+	}
+	return ""
+}
