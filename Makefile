@@ -44,8 +44,8 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: build
-build: ## build bin/switchyard, static and reproducible
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BINARY) ./cmd/switchyard
+build: ## build bin/switchyard and bin/switchyard-shim, static and reproducible
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/switchyard ./cmd/switchyard-shim
 
 .PHONY: plugins
 plugins: ## build the built-in policies and schedulers as plugins, and the examples, into bin/plugins
@@ -90,7 +90,7 @@ test: ## run the tests, with the race detector where goroutines are
 	CGO_ENABLED=0 run plain >"$$dir/plain" 2>&1 & plain=$$!
 	set +m
 	code=0
-	run race -race -p $(PACKAGES) -parallel $(PARALLEL) 2>&1 | tee "$$dir/race" || code=1
+	CGO_ENABLED=1 run race -race -p $(PACKAGES) -parallel $(PARALLEL) 2>&1 | tee "$$dir/race" || code=1
 	wait "$$plain" || code=1
 	plain=
 	cat "$$dir/plain"
@@ -162,6 +162,7 @@ demo: build ## start three sites on this machine and watch jobs move
 .PHONY: install
 install: $(BINARY) ## install under PREFIX (/usr): binary, systemd unit, completions
 	install -D -m 755 $(BINARY) '$(DESTDIR)$(BINDIR)/switchyard'
+	install -m 755 $(BINARY)-shim '$(DESTDIR)$(BINDIR)/switchyard-shim'
 	install -d '$(DESTDIR)$(UNITDIR)' '$(DESTDIR)$(SHARE)/bash-completion/completions' \
 		'$(DESTDIR)$(SHARE)/zsh/site-functions' '$(DESTDIR)$(SHARE)/fish/vendor_completions.d'
 	sed 's|/usr/bin/switchyard|$(BINDIR)/switchyard|' examples/systemd/switchyard.service \

@@ -3,10 +3,7 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 
 	"github.com/switchyard-hpc/switchyard/localsched/process"
 	"github.com/switchyard-hpc/switchyard/peer"
@@ -49,29 +46,3 @@ func (d *deliverer) Part(tag protocol.Tag, stream protocol.Stream) (node.Part, e
 
 // Discard removes what has come home of a job's files.
 func (d *deliverer) Discard(tag protocol.Tag) error { return d.results.Discard(tag) }
-
-// shimLine is the command line of the shim. Accounts must be able to run it; a
-// binary in a private folder is reached through the process itself.
-func shimLine() ([]string, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, fmt.Errorf("find the switchyard binary, which watches the jobs: %w", err)
-	}
-	if os.Geteuid() == 0 && !open(self) {
-		self = "/proc/self/exe"
-	}
-	return []string{self, shimCommand}, nil
-}
-
-// open says whether every account may run the file.
-func open(path string) bool {
-	for at := path; ; at = filepath.Dir(at) {
-		info, err := os.Stat(at)
-		if err != nil || info.Mode().Perm()&0o001 == 0 {
-			return false
-		}
-		if at == filepath.Dir(at) {
-			return true
-		}
-	}
-}

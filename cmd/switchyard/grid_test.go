@@ -39,6 +39,12 @@ func makeGrid(t *testing.T, machines ...testbed.Machine) *grid {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return makeGridOf(t, binary, machines...)
+}
+
+// makeGridOf has the peers of another binary than this test's.
+func makeGridOf(t *testing.T, binary string, machines ...testbed.Machine) *grid {
+	t.Helper()
 	dir := shortDir(t)
 	built, err := testbed.New(testbed.Config{Dir: dir, Binary: binary, Env: []string{asBinary + "=1"}, Sites: machines})
 	if err != nil {

@@ -27,7 +27,7 @@ import (
 
 // openScheduler opens the batch system that the configuration names.
 func (p *peerProcess) openScheduler(ctx context.Context) (err error) {
-	if p.shim, err = shimLine(); err != nil {
+	if p.shim, err = shimLine(ctx, p.log); err != nil {
 		return err
 	}
 	var opened localsched.Scheduler
