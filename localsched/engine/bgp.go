@@ -161,7 +161,7 @@ func (m *partitioned) Units(r protocol.Request) (units int, reason string) {
 	if reason = m.capacity.Fits(r); reason != "" {
 		return 0, reason
 	}
-	nodes := max(1, r.Nodes, int(ceil(int64(r.CPUs), int64(m.perNode))))
+	nodes := max(1, r.LeastNodes(), int(ceil(int64(r.CPUs), int64(m.perNode))))
 	c := m.class(nodes)
 	if c == nil {
 		return 0, fmt.Sprintf("needs %d nodes, the largest partition has %d", nodes, m.classes[len(m.classes)-1].nodes)

@@ -21,7 +21,3 @@ func Sift(room Room, units int, beside Room) bool {
 	s, ok := room.(sifter)
 	return ok && s.sift(units, []step{{room: beside}})
 }
-
-// Pass makes a pass for benchmarks, as if something had happened, and says how many jobs
-// it started.
-func (e *Engine) Pass() int { return len(e.core.Pass(e.core.floor.now)) }

@@ -277,7 +277,7 @@ func (c *Core) SetPolicy(now protocol.Instant, policy Policy) {
 // restore enters a job that runs already.
 func (c *Core) restore(number int, w Waiting, started protocol.Instant, name string) bool {
 	place, ok := c.placeNamed(name, w.Units)
-	if !ok {
+	if !ok || !c.floor.room.Has(w.Units, place) {
 		place, ok = c.floor.room.Find(w.Units, nil)
 	}
 	if !ok {
@@ -294,14 +294,21 @@ func (c *Core) restore(number int, w Waiting, started protocol.Instant, name str
 	return true
 }
 
-// placeNamed is the place of a name, if it is free.
+// placeName is the name of a place; empty on a machine whose places have none.
+func (c *Core) placeName(place Place) string {
+	if names, ok := c.machine.(PlaceNamer); ok {
+		return names.PlaceName(place)
+	}
+	return ""
+}
+
+// placeNamed is the place of a name for so many units, if the machine has names for places.
 func (c *Core) placeNamed(name string, units int) (place Place, ok bool) {
 	names, named := c.machine.(PlaceNamer)
 	if !named || name == "" {
 		return 0, false
 	}
-	place, ok = names.PlaceNamed(name, units)
-	return place, ok && c.floor.room.Has(units, place)
+	return names.PlaceNamed(name, units)
 }
 
 // Wake is when a pass must be made though no job has come or gone; 0: no such

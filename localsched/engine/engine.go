@@ -29,13 +29,39 @@ func New(machine Machine, policy Policy) *Engine {
 // machine, and wraps [localsched.ErrDuplicate] when a job with this tag is queued or runs.
 func (e *Engine) Submit(now protocol.Instant, job localsched.Queued) (localsched.Actions, error) {
 	if slot, ok := e.holding(now, job.Tag); ok {
-		return e.submitHeld(now, slot, job)
+		if err := e.submitHeld(now, slot, job); err != nil {
+			return localsched.Actions{}, err
+		}
+		return e.Pass(now), nil
 	}
 	waiting, err := e.admit(job)
 	if err != nil {
 		return localsched.Actions{}, err
 	}
 	return e.actions(e.core.Submit(now, e.book.add(job.Tag), waiting)), nil
+}
+
+// Requeue puts a job at the end of the queue again after a restart of the driver, with what it
+// was promised before; the zero [Promised] is nothing. Errors are those of [Engine.Submit]. It
+// makes no pass: requeue all jobs in the order in which they were submitted, then make one with
+// [Engine.Pass]. With a pass for each, jobs would start before others that were there as well.
+func (e *Engine) Requeue(now protocol.Instant, job localsched.Queued, promised Promised) error {
+	if slot, ok := e.holding(now, job.Tag); ok {
+		return e.submitHeld(now, slot, job)
+	}
+	waiting, err := e.admit(job)
+	if err != nil {
+		return err
+	}
+	slot := e.book.add(job.Tag)
+	e.core.Add(now, slot, waiting)
+	e.core.promiseAs(slot, promised)
+	return nil
+}
+
+// Pass starts what may start now.
+func (e *Engine) Pass(now protocol.Instant) localsched.Actions {
+	return e.actions(e.core.Pass(now))
 }
 
 // Withdraw takes a job that has not started out of the queue. The error wraps
@@ -56,7 +82,7 @@ func (e *Engine) Withdraw(now protocol.Instant, tag protocol.Tag) (localsched.Ac
 		return localsched.Actions{}, fmt.Errorf("job %v: %w", tag, localsched.ErrStarted)
 	}
 	e.book.remove(tag)
-	return e.actions(e.core.Pass(now)), nil
+	return e.Pass(now), nil
 }
 
 // Finished reports that a running job has ended, early, in time or late. The
@@ -72,14 +98,14 @@ func (e *Engine) Finished(now protocol.Instant, tag protocol.Tag) (localsched.Ac
 	}
 	e.core.End(now, slot)
 	e.book.remove(tag)
-	return e.actions(e.core.Pass(now)), nil
+	return e.Pass(now), nil
 }
 
 // SetPolicy gives the machine to another policy. What runs is not touched; the
 // queue is put in the policy's order, and a pass is made.
 func (e *Engine) SetPolicy(now protocol.Instant, policy Policy) localsched.Actions {
 	e.core.SetPolicy(now, policy)
-	return e.actions(e.core.Pass(now))
+	return e.Pass(now)
 }
 
 // Tick says which running jobs have reached their limit, each job once, and
@@ -110,7 +136,7 @@ func (e *Engine) Tick(now protocol.Instant) localsched.Actions {
 
 // Restore tells the engine of a job that runs already since the given time,
 // after a restart of the driver. Restore what runs first, in the order of the
-// starts, then submit what was queued: Restore makes no pass. A job whose Place is no more
+// starts, then requeue what was queued: Restore makes no pass. A job whose Place is no more
 // there, or taken, gets another. Errors are those of Submit, and one that wraps [ErrNoRoom].
 func (e *Engine) Restore(job localsched.Queued, started protocol.Instant) error {
 	waiting, reason := sizeAlone(e.core.machine, job.Request)
@@ -127,10 +153,6 @@ func (e *Engine) Restore(job localsched.Queued, started protocol.Instant) error 
 // PlaceName is the name of the place where a job runs, for [localsched.Queued].Place after a
 // restart and for people; empty on a machine whose places have none.
 func (e *Engine) PlaceName(tag protocol.Tag) string {
-	names, ok := e.core.machine.(PlaceNamer)
-	if !ok {
-		return ""
-	}
 	slot, err := e.book.get(tag)
 	if err != nil {
 		return ""
@@ -140,7 +162,7 @@ func (e *Engine) PlaceName(tag protocol.Tag) string {
 	if at.state != runs || !running {
 		return ""
 	}
-	return names.PlaceName(e.core.floor.running.list()[i].Place)
+	return e.core.placeName(e.core.floor.running.list()[i].Place)
 }
 
 // Load is how busy the machine is, as [Core.Load] says it.

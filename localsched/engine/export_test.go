@@ -173,8 +173,8 @@ func (f *Floor) checkHolds() string {
 // PlanIsKept says whether the next quote is a lookup in a plan that exists.
 func (e *Engine) PlanIsKept(now protocol.Instant) bool { return e.core.planned(now) }
 
-// Promised is the reserved start of a job, or now if it has started.
-func (e *Engine) Promised(tag protocol.Tag, now protocol.Instant) protocol.Instant {
+// PromisedTo is the reserved start of a job, or now if it has started.
+func (e *Engine) PromisedTo(tag protocol.Tag, now protocol.Instant) protocol.Instant {
 	entry := e.core.entries[e.book.slots[tag]]
 	if c, ok := e.core.floor.waiting.find(&Waiting{rank: entry.rank, order: entry.order}); ok && entry.state == queued {
 		return e.core.floor.waiting.at(c).reserved

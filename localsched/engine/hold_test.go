@@ -192,7 +192,7 @@ func (r *holdRig) holdFirst(t *rapid.T, j localsched.Queued, late bool) {
 	promised := map[protocol.Tag]protocol.Instant{}
 	for _, w := range r.waiting() {
 		if _, held := r.holds[w]; !held {
-			promised[w] = r.engine.Promised(w, r.now)
+			promised[w] = r.engine.PromisedTo(w, r.now)
 		}
 	}
 	start := r.now + protocol.Instant(rapid.IntRange(-3, 20).Draw(t, "from"))
@@ -208,7 +208,7 @@ func (r *holdRig) holdFirst(t *rapid.T, j localsched.Queued, late bool) {
 	promises := false
 	for w, was := range promised {
 		promises = promises || was >= 0
-		if now := r.engine.Promised(w, r.now); now != was {
+		if now := r.engine.PromisedTo(w, r.now); now != was {
 			r.t.Fatalf("%v was promised %d, and %d after a hold", w, was, now)
 		}
 	}

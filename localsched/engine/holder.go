@@ -61,7 +61,7 @@ func (e *Engine) Drop(now protocol.Instant, tag protocol.Tag) localsched.Actions
 	}
 	e.core.drop(now, slot)
 	e.book.remove(tag)
-	return e.actions(e.core.Pass(now))
+	return e.Pass(now)
 }
 
 // holding is the slot of a hold that a submission may take. One that is over is forgotten.
@@ -81,17 +81,18 @@ func (e *Engine) holding(now protocol.Instant, tag protocol.Tag) (slot int, ok b
 	return 0, false
 }
 
-// submitHeld gives a job the room that is held for it.
-func (e *Engine) submitHeld(now protocol.Instant, slot int, job localsched.Queued) (localsched.Actions, error) {
+// submitHeld gives a job the room that is held for it, without a pass.
+func (e *Engine) submitHeld(now protocol.Instant, slot int, job localsched.Queued) error {
 	w, reason := sizeAlone(e.core.machine, job.Request)
 	if reason == "" {
 		reason = e.core.exceeds(slot, w)
 	}
 	if reason != "" {
-		return localsched.Actions{}, &localsched.RefusedError{Reason: reason}
+		return &localsched.RefusedError{Reason: reason}
 	}
 	w.since = job.Since
-	return e.actions(e.core.take(now, slot, w)), nil
+	e.core.take(now, slot, w)
+	return nil
 }
 
 // forgetLapsed forgets the tags of holds that have ended without a job.
@@ -144,15 +145,15 @@ func (c *Core) hold(now protocol.Instant, number int, w Waiting, start protocol.
 func (c *Core) exceeds(number int, w Waiting) (reason string) {
 	h := &c.floor.holds.list[c.floor.holds.at(number)]
 	if w.Units > h.Units || w.Time > h.Time {
-		return fmt.Sprintf("asks for %d CPUs for %v, but room for %d CPUs for %v is held for it",
-			c.machine.CPUs(w.Units), w.Time, c.machine.CPUs(h.Units), h.Time)
+		return fmt.Sprintf("asks for %s for %s, but room for %s for %s is held for it",
+			protocol.Count(c.machine.CPUs(w.Units), "CPU"), w.Time.Text(), protocol.Count(c.machine.CPUs(h.Units), "CPU"), h.Time.Text())
 	}
 	return ""
 }
 
 // take gives the room that is held under a job's number to the job, and what the job does not
-// need of it to others. It returns the numbers of the jobs to start.
-func (c *Core) take(now protocol.Instant, number int, w Waiting) []int {
+// need of it to others, without a pass.
+func (c *Core) take(now protocol.Instant, number int, w Waiting) {
 	c.change(now)
 	if w.since == 0 {
 		w.since = c.floor.now
@@ -160,7 +161,7 @@ func (c *Core) take(now protocol.Instant, number int, w Waiting) []int {
 	c.floor.takeHold(c.floor.holds.at(number), w)
 	c.work = c.work.Plus(c.workOf(w))
 	*c.entry(number) = entry{state: taken}
-	return c.Pass(now)
+	c.settled = false
 }
 
 // drop gives up what is held under a number, without a pass.

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"fmt"
+
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -43,7 +45,7 @@ type Room interface {
 type Place int32
 
 // WholeNode is a machine whose nodes run one job at a time. A unit is a node; a
-// job takes as many as it asks for or as its CPUs need, whichever is more.
+// job takes as many as it asks for or as its CPUs, or its tasks, need, whichever is more.
 func WholeNode(capacity protocol.Capacity) Machine { return wholeNode{capacity} }
 
 type wholeNode struct{ capacity protocol.Capacity }
@@ -59,8 +61,17 @@ func (m wholeNode) Units(r protocol.Request) (units int, reason string) {
 	if m.capacity.Nodes < 1 || m.capacity.CPUs < 1 {
 		return 0, "the site has no nodes"
 	}
-	nodes := ceil(int64(r.CPUs)*int64(m.capacity.Nodes), int64(m.capacity.CPUs))
-	return max(1, r.Nodes, int(nodes)), ""
+	nodes := max(1, r.LeastNodes(), int(ceil(int64(r.CPUs)*int64(m.capacity.Nodes), int64(m.capacity.CPUs))))
+	if cpus := m.capacity.NodeCPUs; r.Layout.Divided() && cpus*m.capacity.Nodes == m.capacity.CPUs {
+		nodes = max(nodes, r.NodesOf(cpus)) // they are alike
+	}
+	if most := r.Layout.MaxNodes; most > 0 {
+		nodes = min(nodes, most)
+	}
+	if nodes > m.capacity.Nodes {
+		return 0, fmt.Sprintf("needs %d nodes, since its tasks stay whole, the site has %d", nodes, m.capacity.Nodes)
+	}
+	return nodes, ""
 }
 
 func (m wholeNode) CPUs(units int) int {
@@ -97,7 +108,7 @@ func (m perCPU) memoryCPUs(r protocol.Request) int {
 	if m.capacity.MemoryMB <= 0 {
 		return 0
 	}
-	asked := r.MemoryMB * int64(max(1, r.Nodes))
+	asked := r.MemoryMB * int64(max(1, r.LeastNodes()))
 	total := m.capacity.MemoryMB * int64(max(1, m.capacity.Nodes))
 	return int(ceil(asked*int64(m.capacity.CPUs), total))
 }

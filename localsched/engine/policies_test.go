@@ -181,7 +181,7 @@ func TestConservativePromise(t *testing.T) {
 			request := drawRequest(t, m)
 			run := protocol.Duration(rapid.IntRange(1, int(request.WallTime)).Draw(t, "run"))
 			r.submit(localsched.Queued{Request: request, Tag: tag(i)}, run)
-			promised[tag(i)] = r.engine.Promised(tag(i), r.now)
+			promised[tag(i)] = r.engine.PromisedTo(tag(i), r.now)
 		}
 		r.drain()
 		for tag, at := range promised {

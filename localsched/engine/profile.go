@@ -13,6 +13,7 @@ type profile struct {
 	made   bool
 	firm   bool             // no job could be given an earlier start
 	freed  bool             // a job has left since the last pass
+	found  bool             // waiting jobs have starts of before a restart, which are not in the profile yet
 	due    protocol.Instant // the first reserved start of a job that waits, or unreserved
 	wake   protocol.Instant // the first that a pass must be made for; 0: none
 	steps  []step           // rising; the last lasts for ever
@@ -248,7 +249,7 @@ func (p *profile) copyFrom(other *profile) {
 		p.drop(s)
 	}
 	p.steps, p.begin = append(p.steps[:0], other.steps[other.begin:]...), 0
-	p.made, p.firm, p.freed = other.made, other.firm, other.freed
+	p.made, p.firm, p.freed, p.found = other.made, other.firm, other.freed, other.found
 	p.due, p.wake = other.due, other.wake
 	if p.pool {
 		return

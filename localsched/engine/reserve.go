@@ -8,10 +8,13 @@ import "github.com/switchyard-hpc/switchyard/protocol"
 // again, which is never later. Jobs whose start has come are started.
 //
 // Promises break only if a job runs past its estimate: until it ends, and with
-// every pass, all are given anew, as if it ended in the next millisecond.
+// every pass, all are given anew, as if it ended in the next millisecond. After a
+// restart they stand if the driver has kept them.
 func (f *Floor) KeepPromises() {
 	p := &f.profile
 	switch kept := f.refresh(); {
+	case p.found && !f.overdue():
+		f.promiseFound()
 	case !kept:
 		f.promiseAnew()
 	case p.freed && !p.firm:
@@ -28,7 +31,7 @@ func (f *Floor) KeepPromises() {
 // not come.
 func (f *Floor) refresh() (kept bool) {
 	p := &f.profile
-	kept = p.made && !f.overdue() && (p.due == unreserved || p.due >= f.now)
+	kept = p.made && !p.found && !f.overdue() && (p.due == unreserved || p.due >= f.now)
 	if kept && p.pool {
 		p.trim(f.now)
 		return true
@@ -58,7 +61,7 @@ func (f *Floor) promise(w *Waiting) {
 
 func (f *Floor) promiseAnew() {
 	p := &f.profile
-	p.due = unreserved
+	p.due, p.found = unreserved, false
 	for w := range f.waiting.all() {
 		f.promise(w)
 	}
