@@ -64,6 +64,7 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "internal/predict/wait/dbscan", Level: borders, Pure: true},
 		{Path: "internal/workload", Level: borders, Pure: true},
 		{Path: "internal/settings", Level: borders},
+		{Path: "internal/wallclock", Level: borders},
 
 		{Path: "plugins/policy/*", Level: experts, Pure: true},
 		{Path: "plugins/price/curve", Level: experts, Pure: true},
@@ -173,7 +174,7 @@ func libraries() []Library {
 		{[]string{"github.com/prometheus"}, []string{"internal/metrics"}},
 		{[]string{"google.golang.org/protobuf"}, []string{"protocol/*/v1"}},
 		{[]string{"google.golang.org/grpc"}, []string{"protocol/*/v1", "plugins/sdk", "plugins/catalog"}},
-		{[]string{"golang.org/x/sys"}, []string{"localsched/process", "localsched/spool", "localsched/cgroup", "plugins/catalog"}},
+		{[]string{"golang.org/x/sys"}, []string{"internal/wallclock", "localsched/process", "localsched/spool", "localsched/cgroup", "plugins/catalog"}},
 		{[]string{"gonum.org/v1/gonum"}, []string{"internal/predict/sarima", "internal/predict/forecast", "internal/predict/wait", "internal/workload", "internal/report"}},
 		{[]string{"gonum.org/v1/plot"}, []string{"internal/report"}},
 		{[]string{"github.com/schollz/progressbar/v3"}, []string{"cmd/..."}},

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"path/filepath"
 
+	"github.com/switchyard-hpc/switchyard/internal/wallclock"
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
 )
@@ -18,6 +19,7 @@ type Config struct {
 	Machine   engine.Machine       // a model of the machine that the batch system has
 	Budget    engine.Budget        // until [Gate.SetBudget] brings another
 	Scheduler localsched.Scheduler // the batch system; it must be closed after the gate
+	Clock     wallclock.Source     // nil: the machine's
 	Log       *slog.Logger         // nil: no log
 }
 

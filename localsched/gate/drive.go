@@ -16,28 +16,28 @@ type start struct {
 }
 
 // take notes what the engine wants and what the budget does. The lock is held.
-func (g *Gate) take(actions localsched.Actions) {
-	g.note(actions)
-	g.attend()
+func (g *Gate) take(at protocol.Instant, actions localsched.Actions) {
+	g.note(at, actions)
+	g.attend(at)
 }
 
 // note notes what the engine wants, for the driver. Limits are the batch system's own
 // business. Whoever has noted all attends, once: that takes a look at each held job. The
 // lock is held.
-func (g *Gate) note(actions localsched.Actions) {
+func (g *Gate) note(at protocol.Instant, actions localsched.Actions) {
 	g.wake = actions.Wake
 	for _, tag := range actions.Starts {
 		j := g.jobs[tag]
-		g.letGo(j)
+		g.letGo(at, j)
 		g.starts = append(g.starts, start{j, j.pause})
 	}
 	g.wakeDriver()
 }
 
 // letGo enters that the engine has started a job. The lock is held.
-func (g *Gate) letGo(j *job) {
-	j.state = leaving
-	_, j.until = g.budget.Signal.At(now())
+func (g *Gate) letGo(at protocol.Instant, j *job) {
+	j.state, j.began = leaving, g.clock.Steady(at)
+	_, j.until = g.budget.Signal.At(at)
 }
 
 func (g *Gate) wakeDriver() {
@@ -49,8 +49,7 @@ func (g *Gate) wakeDriver() {
 
 // attend notes which jobs the budget holds, and when it will be another. Watchers are told
 // when it is another than before, though no job waits for it. The lock is held.
-func (g *Gate) attend() {
-	at := now()
+func (g *Gate) attend(at protocol.Instant) {
 	was := g.held
 	g.held = nil
 	g.looks++
@@ -100,13 +99,14 @@ func (g *Gate) drive(ctx context.Context) {
 func (g *Gate) due() (starts []start, next time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if at := now(); g.nextWake() <= at {
-		g.take(g.engine.Tick(at))
+	at := g.now()
+	if g.nextWake() <= at {
+		g.take(at, g.engine.Tick(at))
 	}
 	starts, g.starts = g.starts, nil
-	next = time.Hour
-	if wake := g.nextWake(); wake < now().Add(protocol.DurationOf(next)) {
-		next = time.Until(wake.Time())
+	next = lookAtClock
+	if wake := g.nextWake(); wake < at.Add(protocol.DurationOf(next)) {
+		next = wake.Sub(at).Std()
 	}
 	return starts, next
 }

@@ -55,21 +55,27 @@ func (g *Gate) unsay(tag protocol.Tag) {
 }
 
 // follow hears all that the batch system tells, from its beginning, until the context
-// ends.
+// ends. That this fails is logged once, and once that it works again.
 func (g *Gate) follow(ctx context.Context) {
 	var cursor localsched.Cursor
+	failures := 0
 	for pause := firstPause; ; {
 		watched, err := g.watchBehind(ctx, cursor)
 		if ctx.Err() != nil {
 			return
 		}
 		if err != nil {
-			g.config.Log.Error("batch_system_not_followed", "error", err)
+			if failures++; failures == 1 {
+				g.config.Log.Error("batch_system_not_followed", "error", err, "advice", "it is tried again until it works")
+			}
 			sleep(ctx, pause)
 			pause = min(2*pause, lastPause)
 			continue
 		}
-		pause, cursor = firstPause, watched.Cursor
+		if failures > 0 {
+			g.config.Log.Info("batch_system_followed_again", "failures", failures)
+		}
+		failures, pause, cursor = 0, firstPause, watched.Cursor
 		for _, change := range watched.Changes {
 			g.heard(change)
 		}

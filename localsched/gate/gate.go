@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"time"
 
+	"github.com/switchyard-hpc/switchyard/internal/wallclock"
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/changes"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
@@ -29,6 +29,7 @@ type Gate struct {
 	records records
 
 	mu      sync.Mutex // never held during I/O
+	clock   *wallclock.Clock
 	budget  engine.Budget
 	engine  *engine.Engine
 	jobs    map[protocol.Tag]*job
@@ -64,8 +65,8 @@ func Open(config Config) (*Gate, error) {
 		Scheduler: config.Scheduler,
 		config:    config,
 		records:   records{config.Dir},
+		clock:     wallclock.New(config.Clock),
 		budget:    config.Budget,
-		engine:    engine.New(config.Machine, policy(config.Budget)),
 		jobs:      map[protocol.Tag]*job{},
 		stories:   map[protocol.Tag]*story{},
 		changes:   changes.New(),
@@ -114,18 +115,17 @@ func (g *Gate) SetBudget(budget engine.Budget) error {
 	if g.closed {
 		return ErrClosed
 	}
+	at := g.now()
 	g.budget = budget
 	for _, j := range g.jobs {
 		j.until = 0 // what was let go was so within the old one
 	}
-	g.note(g.engine.SetPolicy(now(), policy(budget)))
-	g.requeueAll()
-	g.attend()
+	g.note(at, g.engine.SetPolicy(at, policy(budget)))
+	g.requeueAll(at)
+	g.attend(at)
 	g.changes.Pulse()
 	return nil
 }
-
-func now() protocol.Instant { return protocol.InstantOf(time.Now()) }
 
 // grab is the job with this tag, held; nil when there is none. The caller releases it.
 func (g *Gate) grab(ctx context.Context, tag protocol.Tag) (*job, error) {
@@ -195,6 +195,7 @@ func (g *Gate) drop(j *job) {
 
 // leave takes a job out of the engine. The lock is held.
 func (g *Gate) leave(j *job) {
+	at := g.now()
 	if !j.planned {
 		return
 	}
@@ -203,10 +204,11 @@ func (g *Gate) leave(j *job) {
 	if j.state == held {
 		done = g.engine.Withdraw
 	}
-	actions, err := done(now(), j.tag)
+	actions, err := done(at, j.tag)
 	if err != nil {
-		g.config.Log.Error("engine_disagrees", "job", j.tag.String(), "error", err)
+		g.config.Log.Error("engine_disagrees", "job", j.tag.String(), "error", err,
+			"advice", "this is a mistake in the program: report it")
 		return
 	}
-	g.take(actions)
+	g.take(at, actions)
 }

@@ -3,13 +3,16 @@ package gate_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/switchyard-hpc/switchyard/internal/wallclock"
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/changes"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
@@ -302,6 +305,25 @@ func TestReleasedCounts(t *testing.T) {
 	})
 }
 
+// TestBudgetRisesWhileAway: after a restart the same jobs are let go as if the gate had been
+// there when the budget rose, and not those that it finds first.
+func TestBudgetRisesWhileAway(t *testing.T) {
+	t.Parallel()
+	for _, away := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			s := openSite(t, newFake(cpus), until(t, now().Add(protocol.Hour), 0))
+			narrow, wide := s.submit(t, 1, 1), s.submit(t, 2, 2)
+			if s.config.Budget = until(t, now().Add(protocol.Hour), 2); away {
+				s.reopen(t)
+			} else if err := s.SetBudget(s.config.Budget); err != nil {
+				t.Fatal(err)
+			}
+			s.behindIs(t, wide, true) // uses most of the budget
+			s.behindIs(t, narrow, false)
+		})
+	}
+}
+
 // TestWithdrawHeld: the batch system hears nothing of it, ever.
 func TestWithdrawHeld(t *testing.T) {
 	t.Parallel()
@@ -520,6 +542,32 @@ func TestTheBatchSystemIsAway(t *testing.T) {
 	})
 }
 
+// TestBatchSystemIsAwayForAnHour: that it cannot be followed is logged once, and once that it can be
+// again.
+func TestBatchSystemIsAwayForAnHour(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder
+		f := newFake(cpus)
+		f.set("watch", errTrouble, nil)
+		s := &site{behind: f, config: gate.Config{
+			Dir: filepath.Join(t.TempDir(), "gate"), Machine: machine(), Budget: engine.Budget{Rates: watt()}, Scheduler: f,
+			Log: slog.New(slog.NewTextHandler(&log, nil)),
+		}}
+		s.open(t)
+		time.Sleep(time.Hour)
+		f.set("watch", nil, nil)
+		time.Sleep(time.Minute)
+		s.submit(t, 1, 1)
+		synctest.Wait()
+		s.Close()
+		failed, works := strings.Count(log.String(), "batch_system_not_followed"), strings.Count(log.String(), "batch_system_followed_again")
+		if failed != 1 || works != 1 {
+			t.Errorf("it was logged %d times that it fails and %d times that it works:\n%s", failed, works, log.String())
+		}
+	})
+}
+
 // TestDamagedRecords: the batch system is asked, and the user told.
 func TestDamagedRecords(t *testing.T) {
 	t.Parallel()
@@ -588,5 +636,47 @@ func TestClosed(t *testing.T) {
 				t.Errorf("call %d: %v", i, err)
 			}
 		}
+	})
+}
+
+// TestClockIsSet sets the clock while jobs run and are held: what is held waits for the hour of
+// the budget by the clock, and the end of what runs is as far off as before.
+func TestClockIsSet(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var by atomic.Int64
+		system := wallclock.System()
+		clock := func() wallclock.Reading {
+			at := system()
+			at.Wall = at.Wall.Add(protocol.Duration(by.Load()))
+			return at
+		}
+		s := openSite(t, newFake(cpus), until(t, now().Add(24*protocol.Hour), 2))
+		s.config.Clock = clock
+		s.reopen(t)
+		wait := func() protocol.Duration {
+			quotes, err := s.Quote(t.Context(), localsched.Query{Jobs: []protocol.Request{submission(9, 2).Spec.Request}})
+			if err != nil || quotes[0].Declined != "" {
+				t.Fatal(quotes, err)
+			}
+			return quotes[0].AWT
+		}
+		runs, held := s.submit(t, 1, 2), s.submit(t, 2, 2)
+		s.behind.start(runs)
+		s.behindIs(t, runs, true)
+		before := wait()
+		if before != 2*protocol.Hour {
+			t.Errorf("behind a job that runs and one that is held for it, for an hour each, a job waits %v", before)
+		}
+		for _, step := range []protocol.Duration{5 * protocol.Hour, -9 * protocol.Hour, 2 * protocol.Hour} {
+			by.Add(int64(step))
+			if got := wait(); got != before {
+				t.Errorf("the clock was set by %v: a job waits %v, before %v", step, got, before)
+			}
+			s.behindIs(t, held, false)
+		}
+		by.Add(int64(30 * protocol.Hour)) // off-peak
+		time.Sleep(10 * time.Second)
+		s.behindIs(t, held, true)
 	})
 }

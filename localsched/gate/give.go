@@ -29,7 +29,7 @@ func (g *Gate) give(ctx context.Context, j *job) {
 // postpone has a job be given to the batch system later, and reports why. What went wrong
 // may yet have taken effect.
 func (g *Gate) postpone(j *job, err error) {
-	g.config.Log.Error("job_not_given", "job", j.tag.String(), "error", err)
+	g.config.Log.Error("job_not_given", "job", j.tag.String(), "error", err, "advice", "it is tried again; see whether the batch system works")
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if j.state != leaving {
@@ -99,14 +99,14 @@ func (g *Gate) settle(ctx context.Context, j *job) error {
 func (g *Gate) outdated(j *job) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	at := now()
+	at := g.now()
 	limit, _ := g.budget.Signal.At(at)
 	return at >= j.until && limit != power.Unlimited
 }
 
 // handOver gives a job to the batch system, durably so.
 func (g *Gate) handOver(ctx context.Context, j *job, one record) error {
-	one.Status, one.Released = isReleased, now()
+	one.Status, one.Released = isReleased, g.time()
 	if err := g.records.save(one); err != nil {
 		return err
 	}
@@ -133,10 +133,11 @@ func (g *Gate) holdAgain(j *job, one record) error {
 	if j.state != leaving {
 		return nil
 	}
+	at := g.now()
 	g.leave(j)
 	j.state = held
-	g.requeue(j)
-	g.attend()
+	g.requeue(at, j)
+	g.take(at, g.engine.Pass(at))
 	return nil
 }
 

@@ -34,12 +34,14 @@ type job struct {
 	damaged string // what is wrong with its record
 
 	state    state
-	planned  bool             // the engine has it
-	recalled bool             // it must not be given to the batch system again
-	refused  bool             // that is how it ended
-	until    protocol.Instant // the budget that let it go may be another from then on
-	pause    time.Duration    // before the next attempt to give it to the batch system
-	look     uint64           // at the budget, the last at which that held it
+	planned  bool              // the engine has it
+	began    protocol.Duration // when the engine started it, by the steady clock
+	moved    protocol.Duration // by which the clock was set while it was held
+	recalled bool              // it must not be given to the batch system again
+	refused  bool              // that is how it ended
+	until    protocol.Instant  // the budget that let it go may be another from then on
+	pause    time.Duration     // before the next attempt to give it to the batch system
+	look     uint64            // at the budget, the last at which that held it
 }
 
 func newJob(tag protocol.Tag) *job { return &job{tag: tag, holder: make(chan struct{}, 1)} }
@@ -66,7 +68,7 @@ func (j *job) release() { <-j.holder }
 func (j *job) id() localsched.LocalID { return localsched.LocalID(spool.FolderOf(j.tag)) }
 
 func (j *job) engineJob() localsched.Queued {
-	return localsched.Queued{Request: j.request, Tag: j.tag, Since: j.since}
+	return localsched.Queued{Request: j.request, Tag: j.tag, Since: j.since.Add(j.moved)}
 }
 
 // record is the job's, without its submission.

@@ -91,7 +91,7 @@ func (g *Gate) plan(query localsched.Query) (plans []planned, behind localsched.
 
 // planAll plans each shape of job once. The lock is held.
 func (g *Gate) planAll(ahead []protocol.Request, query localsched.Query) []planned {
-	at := now()
+	at := g.now()
 	index := map[protocol.Request]int{}
 	shapes := make([]protocol.Request, 0, len(query.Jobs))
 	of := make([]int, len(query.Jobs))

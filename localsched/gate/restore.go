@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -24,7 +25,7 @@ func (g *Gate) restore() error {
 		return err
 	}
 	for _, name := range strangers {
-		g.config.Log.Warn("stranger_in_gate", "name", name)
+		g.config.Log.Warn("stranger_in_gate", "name", name, "folder", g.config.Dir, "advice", "it is left alone; remove it")
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -38,8 +39,7 @@ func (g *Gate) restore() error {
 	for _, one := range jobs {
 		g.enter(one)
 	}
-	g.requeueAll()
-	g.take(g.engine.Tick(now())) // for the budget
+	g.replan(g.now())
 	return nil
 }
 
@@ -49,7 +49,8 @@ func (g *Gate) load(tag protocol.Tag) found {
 	one := found{job: newJob(tag)}
 	var err error
 	if one.record, err = g.records.read(tag); err != nil {
-		g.config.Log.Error("job_damaged", "job", tag.String(), "error", err)
+		g.config.Log.Error("job_damaged", "job", tag.String(), "error", err,
+			"advice", "check the disk; the batch system is asked whether it has the job")
 		one.record = record{Tag: tag, Status: isReleased}
 		one.job.damaged = err.Error()
 	}
@@ -82,24 +83,40 @@ func (g *Gate) enter(one found) {
 	}
 }
 
-// engage has a job that the batch system may have hold its CPUs and its power. Without
-// room for it, after the machine was made smaller, it runs beside. The lock is held.
+// engage has a job that the batch system may have hold its CPUs and its power, unless nobody
+// knows how many. The lock is held.
 func (g *Gate) engage(one found) {
-	j := one.job
-	if j.damaged != "" {
-		return
+	one.job.planned, one.job.began = one.job.damaged == "", g.clock.Steady(one.Released)
+}
+
+// replan makes the engine for what there is: what the batch system may have, in the order in which
+// it was given, then what is held, in the order of submission. The lock is held.
+func (g *Gate) replan(at protocol.Instant) {
+	g.engine = engine.New(g.config.Machine, policy(g.budget))
+	var given []*job
+	for _, j := range g.jobs {
+		if j.planned && j.state != held {
+			given = append(given, j)
+		}
+		j.planned = false
 	}
-	if err := g.engine.Restore(j.engineJob(), one.Released); err != nil {
-		g.config.Log.Warn("released_job_not_planned", "job", j.tag.String(), "error", err)
-		return
+	slices.SortFunc(given, func(a, b *job) int { return cmp.Or(cmp.Compare(a.began, b.began), cmp.Compare(a.seq, b.seq)) })
+	for _, j := range given {
+		// Without room for it, after the machine was made smaller, it runs beside.
+		err := g.engine.Restore(j.engineJob(), g.clock.Instant(j.began))
+		if j.planned = err == nil; err != nil {
+			g.config.Log.Warn("released_job_not_planned", "job", j.tag.String(), "error", err,
+				"advice", "the batch system has it; see whether the machine that it describes is right")
+		}
 	}
-	j.planned = true
+	g.requeueAll(at)
+	g.take(at, g.engine.Tick(at)) // for the budget
 }
 
 // requeueAll puts the held jobs in the engine's queue that are not in it: those found in the
 // folder, and those that did not fit the rules of before. The caller attends. The lock is
 // held.
-func (g *Gate) requeueAll() {
+func (g *Gate) requeueAll(at protocol.Instant) {
 	var unplanned []*job
 	for _, j := range g.jobs {
 		if j.state == held && !j.planned {
@@ -108,19 +125,19 @@ func (g *Gate) requeueAll() {
 	}
 	slices.SortFunc(unplanned, func(a, b *job) int { return cmp.Compare(a.seq, b.seq) })
 	for _, j := range unplanned {
-		g.requeue(j)
+		g.requeue(at, j)
 	}
+	g.note(at, g.engine.Pass(at))
 }
 
-// requeue puts a held job in the engine's queue. The caller attends. The lock is held.
-func (g *Gate) requeue(j *job) {
-	actions, err := g.engine.Submit(now(), j.engineJob())
-	if err != nil {
-		g.config.Log.Warn("held_job_not_planned", "job", j.tag.String(), "error", err)
+// requeue puts a held job in the engine's queue, without a pass. The lock is held.
+func (g *Gate) requeue(at protocol.Instant, j *job) {
+	if err := g.engine.Requeue(at, j.engineJob(), engine.Promised{}); err != nil {
+		g.config.Log.Warn("held_job_not_planned", "job", j.tag.String(), "error", err,
+			"advice", "it waits until the machine can run it, or until it is cancelled")
 		g.waits(j, err.Error())
 		return
 	}
 	j.planned = true
 	g.waits(j, "")
-	g.note(actions)
 }

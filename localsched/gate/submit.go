@@ -44,7 +44,7 @@ func (g *Gate) admit(ctx context.Context, j *job, submission localsched.Submissi
 	g.seq++
 	j.seq = g.seq
 	g.mu.Unlock()
-	j.since, j.request = now(), submission.Spec.Request
+	j.since, j.request = g.time(), submission.Spec.Request
 	one := j.record(isHeld)
 	one.Submission = &submission
 	if err := g.records.save(one); err != nil {
@@ -90,7 +90,8 @@ func (g *Gate) discard(j *job) error {
 func (g *Gate) enqueue(j *job) (starts bool, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	actions, err := g.engine.Submit(now(), j.engineJob())
+	at := g.now()
+	actions, err := g.engine.Submit(at, j.engineJob())
 	if err != nil {
 		return false, err
 	}
@@ -98,14 +99,14 @@ func (g *Gate) enqueue(j *job) (starts bool, err error) {
 	for i, tag := range actions.Starts {
 		if tag == j.tag {
 			actions.Starts = append(actions.Starts[:i:i], actions.Starts[i+1:]...)
-			g.letGo(j)
+			g.letGo(at, j)
 			break
 		}
 	}
 	if j.state == held {
 		g.waits(j, "")
 	}
-	g.take(actions)
+	g.take(at, actions)
 	return j.state == leaving, nil
 }
 
