@@ -38,7 +38,8 @@ type Runner interface {
 	// says that the batch system will not take this job; any other error leaves
 	// open whether it has.
 	Submit(ctx context.Context, job Submission) (LocalID, error)
-	// FindByTag says whether an earlier Submit of this tag took effect.
+	// FindByTag says whether an earlier Submit of this tag took effect. A job that was
+	// withdrawn is absent, before or after it came; to submit it again is refused.
 	FindByTag(ctx context.Context, tag protocol.Tag) (Presence, LocalID, error)
 	// Withdraw takes the job out of the local queue if it has not started. After
 	// Withdrawn it never starts; the answer stays the same when repeated.

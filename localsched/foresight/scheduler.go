@@ -21,7 +21,7 @@ type Scheduler struct {
 	held      map[protocol.Tag]bool // jobs for which room is held: their waits say nothing of others
 }
 
-// Over puts a foresight over a batch system. Now is the clock. What comes of it is a
+// Over puts a foresight over a batch system. Now is a clock, of which only the pace matters. What comes of it is a
 // [localsched.Reserver] exactly if the batch system is one.
 func Over(under localsched.Scheduler, f *Foresight, now func() protocol.Instant) localsched.Scheduler {
 	s := &Scheduler{Scheduler: under, foresight: f, now: now, predicts: f.Predicts(), held: map[protocol.Tag]bool{}}

@@ -44,6 +44,9 @@ func withdrawnNeverRuns(ctx context.Context, s *session) error {
 	if err = s.withdrawn(ctx, job.Tag); err != nil {
 		return err
 	}
+	if err = s.present(ctx, job.Tag, localsched.Absent); err != nil {
+		return err
+	}
 	if err = s.release(blocker); err != nil {
 		return err
 	}

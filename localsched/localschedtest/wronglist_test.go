@@ -279,7 +279,7 @@ func wrongRunners() map[string]map[string]func() *wrong {
 			"says that it has started": func() *wrong { return withdrawing(localsched.Withdrawn, localsched.Started) },
 		},
 		"withdraw against start: each job runs or is withdrawn": {
-			"withdraws what has started": func() *wrong { return withdrawing(localsched.Started, localsched.Withdrawn) },
+			"withdraws what has started": withdrawingAtTheStart,
 			"always comes too late":      func() *wrong { return withdrawing(localsched.Withdrawn, localsched.Started) },
 		},
 		"a killed job is cancelled": {

@@ -108,6 +108,26 @@ func changing(change func(c *localsched.Change)) *wrong {
 	})
 }
 
+// withdrawingAtTheStart withdraws when the job has started or ended, and says that it
+// was in time. The wait is no part of what is wrong; without it a slow machine might
+// start none of the jobs before they are withdrawn, and the fault would not come to
+// pass.
+func withdrawingAtTheStart() *wrong {
+	late := withdrawing(localsched.Started, localsched.Withdrawn)
+	return &wrong{withdraw: func(s right, ctx context.Context, tag protocol.Tag) (localsched.Withdrawal, error) {
+		for after := localsched.Cursor(""); ; {
+			seen, err := s.Watch(ctx, after)
+			if err != nil {
+				return 0, err
+			}
+			if slices.ContainsFunc(seen.Changes, func(c localsched.Change) bool { return c.Tag == tag && c.State != protocol.Pending }) {
+				return late.withdraw(s, ctx, tag)
+			}
+			after = seen.Cursor
+		}
+	}}
+}
+
 // withdrawing changes the answer.
 func withdrawing(from, to localsched.Withdrawal) *wrong {
 	return &wrong{withdraw: func(s right, ctx context.Context, tag protocol.Tag) (localsched.Withdrawal, error) {

@@ -26,20 +26,54 @@ func environment(dir string, job spool.Job, place string) []string {
 	return env
 }
 
-// asSlurm is what scripts that are made for Slurm look for.
+// asSlurm is what scripts that are made for Slurm look for: what sbatch sets, and of what a
+// job must have asked for only what it did. Its nodes are all this machine.
 func asSlurm(job spool.Job) []string {
-	spec := job.Submission.Spec
-	id, cpus, nodes := job.Submission.Tag.Job.String(), strconv.Itoa(max(1, spec.CPUs)), strconv.Itoa(max(1, spec.Nodes))
-	return []string{
+	r, id := &job.Submission.Spec.Request, job.Submission.Tag.Job.String()
+	tasks := r.Spread()
+	cpus := make([]int, len(tasks))
+	for i, n := range tasks {
+		cpus[i] = n * r.CPUsPerTask()
+	}
+	nodes := strconv.Itoa(len(tasks))
+	env := []string{
 		"SLURM_JOB_ID=" + id,
 		"SLURM_JOBID=" + id,
-		"SLURM_NTASKS=" + cpus,
-		"SLURM_NPROCS=" + cpus,
-		"SLURM_CPUS_ON_NODE=" + cpus,
-		"SLURM_JOB_CPUS_PER_NODE=" + cpus,
 		"SLURM_JOB_NUM_NODES=" + nodes,
 		"SLURM_NNODES=" + nodes,
+		"SLURM_TASKS_PER_NODE=" + perNode(tasks),
+		"SLURM_JOB_CPUS_PER_NODE=" + perNode(cpus),
+		"SLURM_CPUS_ON_NODE=" + strconv.Itoa(cpus[0]),
 	}
+	if r.StatesTasks() {
+		all := strconv.Itoa(r.Tasks())
+		env = append(env, "SLURM_NTASKS="+all, "SLURM_NPROCS="+all)
+	}
+	if n := r.Layout.TasksPerNode; n > 0 {
+		env = append(env, "SLURM_NTASKS_PER_NODE="+strconv.Itoa(n))
+	}
+	if n := r.Layout.CPUsPerTask; n > 0 {
+		env = append(env, "SLURM_CPUS_PER_TASK="+strconv.Itoa(n))
+	}
+	return env
+}
+
+// perNode prints numbers of nodes as Slurm does: 3,2(x2).
+func perNode(numbers []int) string {
+	var out []string
+	for i := 0; i < len(numbers); {
+		same := 1
+		for i+same < len(numbers) && numbers[i+same] == numbers[i] {
+			same++
+		}
+		text := strconv.Itoa(numbers[i])
+		if same > 1 {
+			text += "(x" + strconv.Itoa(same) + ")"
+		}
+		out = append(out, text)
+		i += same
+	}
+	return strings.Join(out, ",")
 }
 
 // plan is what the second stage of a shim is told.

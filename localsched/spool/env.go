@@ -34,7 +34,8 @@ func (j Job) Given(dir string) []string {
 }
 
 // Over is an environment of what was submitted and, over it, what is given. Of what
-// was submitted, words that are not NAME=value are left out.
+// was submitted, words that are not NAME=value are left out, and Slurm's names: they tell of
+// the job, if any, from which it was submitted.
 func Over(submitted, given []string) []string {
 	hidden := map[string]bool{}
 	for _, v := range given {
@@ -43,7 +44,7 @@ func Over(submitted, given []string) []string {
 	}
 	env := []string{}
 	for _, v := range submitted {
-		if name, _, ok := strings.Cut(v, "="); ok && name != "" && !hidden[name] {
+		if name, _, ok := strings.Cut(v, "="); ok && name != "" && !hidden[name] && !strings.HasPrefix(name, "SLURM") {
 			env = append(env, v)
 		}
 	}
