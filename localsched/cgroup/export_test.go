@@ -13,9 +13,6 @@ var (
 	ParsePIDs = parsePIDs
 )
 
-// SetLimits writes the limits of a group that is there.
-func SetLimits(g Group, limits Limits) error { return g.limit(limits) }
-
 // ParseOwn reads a file cgroup, as "controller=group" each.
 func ParseOwn(text string) (all []string, err error) {
 	own, err := parseOwn(text)

@@ -76,20 +76,23 @@ func below(dir string) (names []string) {
 	return names
 }
 
-// Make makes the group, with limits, and the one above it should that have been removed.
-// One that is there is an error: its processes are not this job's.
-func (g Group) Make(limits Limits) error {
+// Make makes the group, and the one above it should that have been removed. One that is
+// there is an error: its processes are not this job's. After an error there is none of what
+// it has made.
+func (g Group) Make() error {
+	var made []string
 	for _, dir := range g.dirs() {
 		err := os.Mkdir(dir, 0o755) //nolint:gosec // as all groups are
 		if errors.Is(err, fs.ErrNotExist) {
 			err = errors.Join(restore(filepath.Dir(dir)), os.Mkdir(dir, 0o755)) //nolint:gosec // likewise
 		}
 		if err != nil {
+			for _, other := range made {
+				err = errors.Join(err, unix.Rmdir(other))
+			}
 			return fmt.Errorf("make a cgroup: %w", err)
 		}
-	}
-	if err := g.limit(limits); err != nil {
-		return fmt.Errorf("limit a cgroup: %w", err)
+		made = append(made, dir)
 	}
 	return nil
 }
@@ -105,7 +108,9 @@ func restore(dir string) error {
 	return nil
 }
 
-func (g Group) limit(limits Limits) error {
+// Limit limits what the processes of the group may have together. What cannot be limited
+// stays without a limit, and is an error.
+func (g Group) Limit(limits Limits) error {
 	var failed error
 	if limits.Processes > 0 {
 		for _, dir := range []string{g.Unified, g.Pids} {
@@ -118,7 +123,10 @@ func (g Group) limit(limits Limits) error {
 			set(g.Unified, "memory.max", bytes), set(g.Unified, "memory.swap.max", "0"),
 			set(g.Memory, "memory.limit_in_bytes", bytes), set(g.Memory, "memory.memsw.limit_in_bytes", bytes))
 	}
-	return failed
+	if failed != nil {
+		return fmt.Errorf("limit a cgroup: %w", failed)
+	}
+	return nil
 }
 
 // set writes a file of a group. Groups that do not have it, because the controller is not
@@ -144,14 +152,28 @@ func write(path, value string) error {
 	return errors.Join(err, file.Close())
 }
 
-// Add puts a process into the group. What it starts from then on is in it, too.
-func (g Group) Add(pid int) error {
+// Add puts a process into the group. What it starts from then on is in it, too. A hierarchy
+// that does not take it is an error, and its part of the group is removed: the group that is
+// returned has the others.
+func (g Group) Add(pid int) (Group, error) {
+	var failed error
 	for _, dir := range g.dirs() {
 		if err := write(filepath.Join(dir, "cgroup.procs"), strconv.Itoa(pid)); err != nil {
-			return fmt.Errorf("put a process into its cgroup: %w", err)
+			failed = errors.Join(failed, fmt.Errorf("put a process into its cgroup: %w", err), unix.Rmdir(dir))
+			g = g.without(dir)
 		}
 	}
-	return nil
+	return g, failed
+}
+
+// without is the group without one of its directories.
+func (g Group) without(dir string) Group {
+	for _, part := range []*string{&g.Unified, &g.Memory, &g.Pids, &g.Freezer} {
+		if *part == dir {
+			*part = ""
+		}
+	}
+	return g
 }
 
 // OutOfMemory says whether a process of the group was ended because there was no memory.

@@ -2,6 +2,7 @@ package cgroup_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -60,7 +61,7 @@ func run(t *testing.T, g cgroup.Group, script string) (said *bytes.Buffer, wait 
 	if err = cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if err = g.Add(cmd.Process.Pid); err != nil {
+	if _, err = g.Add(cmd.Process.Pid); err != nil {
 		t.Fatal(err)
 	}
 	if _, err = in.Write([]byte("go\n")); err != nil {
@@ -75,7 +76,7 @@ func TestEndReachesAll(t *testing.T) {
 	t.Parallel()
 	for version, parent := range parents(t) {
 		g := parent.Child("job")
-		if err := g.Make(cgroup.Limits{Processes: 200}); err != nil {
+		if err := errors.Join(g.Make(), g.Limit(cgroup.Limits{Processes: 200})); err != nil {
 			t.Fatal(version, err)
 		}
 		alive := filepath.Join(t.TempDir(), "alive")
@@ -119,10 +120,10 @@ func TestMakeTwice(t *testing.T) {
 	t.Parallel()
 	for version, parent := range parents(t) {
 		g := parent.Child("job")
-		if err := g.Make(cgroup.Limits{}); err != nil {
+		if err := g.Make(); err != nil {
 			t.Fatal(version, err)
 		}
-		if err := g.Make(cgroup.Limits{}); err == nil {
+		if err := g.Make(); err == nil {
 			t.Error(version, "is made twice")
 		}
 		parent.Release()
@@ -133,9 +134,36 @@ func TestMakeTwice(t *testing.T) {
 			t.Error(version, err)
 		}
 		parent.Release() // by whoever clears up
-		if err := g.Make(cgroup.Limits{}); err != nil {
+		if err := g.Make(); err != nil {
 			t.Error(version, err)
 		}
+	}
+}
+
+// TestAddFails: a group has no part in a hierarchy that does not take a process, and others
+// that do.
+func TestAddFails(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t, "", "")
+	parent := cgroup.Group{Memory: filepath.Join(m.dir, "memory"), Pids: filepath.Join(m.dir, "pids")}
+	m.put("memory/job/cgroup.procs", "")
+	m.put("pids/other", "")
+	g := parent.Child("job")
+	if err := g.Make(); err == nil {
+		t.Error("one that is there is made")
+	}
+	if got := (cgroup.Group{Pids: parent.Pids}).Children(); len(got) != 0 {
+		t.Errorf("%q are left of what was not made", got)
+	}
+	if err := os.Mkdir(g.Pids, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	got, err := g.Add(4711)
+	if want := (cgroup.Group{Memory: g.Memory}); got != want || err == nil || !strings.Contains(err.Error(), "pids/job/cgroup.procs") {
+		t.Errorf("got %v, %v, want %v", got, err, want)
+	}
+	if hasFile(m.dir, "pids/job") {
+		t.Error("an empty group is left")
 	}
 }
 
@@ -147,7 +175,7 @@ func TestRealLimits(t *testing.T) {
 		t.Skip("the groups of this machine have no limits here")
 	}
 	g := parent.Child("job")
-	if err := g.Make(cgroup.Limits{MemoryMB: 32, Processes: 8}); err != nil {
+	if err := errors.Join(g.Make(), g.Limit(cgroup.Limits{MemoryMB: 32, Processes: 8})); err != nil {
 		t.Fatal(err)
 	}
 	said, wait := run(t, g, `for i in 1 2 3 4 5 6 7 8 9 10; do sleep 60 >/dev/null 2>&1 & done; wait`)
@@ -163,7 +191,7 @@ func TestRealLimits(t *testing.T) {
 	if err := g.Remove(); err != nil {
 		t.Fatal(err)
 	}
-	if err := g.Make(cgroup.Limits{MemoryMB: 32}); err != nil {
+	if err := errors.Join(g.Make(), g.Limit(cgroup.Limits{MemoryMB: 32})); err != nil {
 		t.Fatal(err)
 	}
 	_, wait = run(t, g, `head -c 200000000 /dev/zero | tail | wc -c; exit 0`)

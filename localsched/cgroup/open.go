@@ -41,14 +41,9 @@ func open(proc, where, name string) Found {
 	if err != nil {
 		return Found{Lacks: fmt.Sprintf("no cgroups: %v", err)}
 	}
-	if where != Own {
-		for controller := range own {
-			own[controller] = where
-		}
-	}
-	parent, lacks := openV2(mounts, own, where, name)
+	parent, lacks := openV2(mounts, own[unified], where, name)
 	if parent.Unified == "" || lacks != "" {
-		if old, oldLacks := openV1(mounts, own, name); old != (Group{}) && (parent == (Group{}) || oldLacks == "") {
+		if old, oldLacks := openV1(mounts, own, where, name); old != (Group{}) && (parent == (Group{}) || oldLacks == "") {
 			parent.Release()
 			parent, lacks = old, oldLacks
 		}
@@ -76,21 +71,26 @@ func look(proc string) (own map[string]string, mounts []mount, err error) {
 	return own, mounts, err
 }
 
-// openV2 makes the parent in the unified hierarchy, if there is one.
-func openV2(mounts []mount, own map[string]string, where, name string) (parent Group, lacks string) {
+// openV2 makes the parent in the unified hierarchy, if there is one. The peer is in the group
+// own.
+func openV2(mounts []mount, own, where, name string) (parent Group, lacks string) {
 	m, ok := hierarchy(mounts, unified)
 	if !ok {
 		return Group{}, "no hierarchy is mounted"
 	}
-	base := m.dir(own[unified])
+	base := m.dir(groupAt(where, own))
 	if where == Own && filepath.Base(base) == PeerGroup {
 		base = filepath.Dir(base)
 	}
 	if base == "" {
-		return Group{}, fmt.Sprintf("%s does not show the group %s", m.point, own[unified])
+		return Group{}, fmt.Sprintf("%s does not show the group %s", m.point, groupAt(where, own))
 	}
 	made := Group{Unified: filepath.Join(base, name)}
 	if err := os.MkdirAll(made.Unified, 0o755); err != nil { //nolint:gosec // as all groups are
+		return Group{}, err.Error()
+	}
+	if err := mayMove(m.dir(own), made.Unified); err != nil {
+		made.Release()
 		return Group{}, err.Error()
 	}
 	for _, controller := range controllers() {
@@ -102,6 +102,34 @@ func openV2(mounts []mount, own map[string]string, where, name string) (parent G
 		}
 	}
 	return made, ""
+}
+
+// groupAt is the group below which jobs are to get theirs, in a hierarchy in which the peer is
+// in the group own.
+func groupAt(where, own string) string {
+	if where == Own {
+		return own
+	}
+	return where
+}
+
+// mayMove says why this process may not move others from one group of version 2 to another:
+// that takes the right to write to the nearest group that has both below it. An empty from is
+// a group that the mount does not show; that is found out by the first job.
+func mayMove(from, to string) error {
+	if from == "" {
+		return nil
+	}
+	above := from
+	for above != to && !strings.HasPrefix(to, strings.TrimSuffix(above, "/")+"/") {
+		above = filepath.Dir(above)
+	}
+	file, err := os.OpenFile(filepath.Join(above, "cgroup.procs"), os.O_WRONLY, 0)
+	if err != nil {
+		return fmt.Errorf("the peer is in %s and may not move jobs from there to groups below %s: %w;"+
+			" give its account that file, or put both groups below one that is its own", from, to, err)
+	}
+	return file.Close()
 }
 
 // controllers are those that limit the processes of a job.
@@ -124,11 +152,11 @@ func enable(dir, controller string) error {
 }
 
 // openV1 makes the parent in the hierarchies of version 1 that there are.
-func openV1(mounts []mount, own map[string]string, name string) (parent Group, lacks string) {
+func openV1(mounts []mount, own map[string]string, where, name string) (parent Group, lacks string) {
 	var missing []string
 	add := func(controller string, to *string) {
 		m, ok := hierarchy(mounts, controller)
-		dir := m.dir(own[controller])
+		dir := m.dir(groupAt(where, own[controller]))
 		err := fmt.Errorf("the machine has no hierarchy %s", controller)
 		if ok && dir != "" {
 			dir = filepath.Join(dir, name)

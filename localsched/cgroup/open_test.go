@@ -57,16 +57,32 @@ func TestOpen(t *testing.T) {
 	}{
 		"v2, delegated, the peer in a group of its own": {
 			"0::/system.slice/switchyard.service/peer\n", mountsV2, cgroup.Own,
-			func(m machine) { m.delegated(unit) }, unit + "/switchyard.north", "",
+			func(m machine) { m.delegated(unit); m.put(unit+"/cgroup.procs", "") }, unit + "/switchyard.north", "",
 		},
 		"v2, without the controller memory": {
 			"0::/system.slice/switchyard.service\n", mountsV2, cgroup.Own,
-			func(m machine) { m.put(unit+"/cgroup.controllers", "pids") }, unit + "/switchyard.north",
+			func(m machine) { m.put(unit+"/cgroup.controllers", "pids"); m.put(unit+"/cgroup.procs", "") }, unit + "/switchyard.north",
 			"does not have the controller memory; let systemd give the peer a group of its own (Delegate=yes",
 		},
 		"v2, a group that is named": {
 			"0::/user.slice\n", mountsV2, "/switchyard",
-			func(m machine) { m.delegated("sys/switchyard") }, "sys/switchyard/switchyard.north", "",
+			func(m machine) { m.delegated("sys/switchyard"); m.put("sys/cgroup.procs", "") }, "sys/switchyard/switchyard.north", "",
+		},
+		"v2, a group that is named, and no right to the one above it and the peer's": {
+			"0::/user.slice/peer\n", mountsV2, "/user.slice/switchyard",
+			func(m machine) {
+				m.delegated("sys/user.slice/switchyard")
+				m.put("sys/user.slice/cgroup.procs/not-a-file", "")
+			}, "",
+			"the peer is in sys/user.slice/peer and may not move jobs from there to groups below" +
+				" sys/user.slice/switchyard/switchyard.north: open sys/user.slice/cgroup.procs: is a directory; give its account",
+		},
+		"v2, in a group whose name begins as that of the peer": {
+			"0::/a/b\n", mountsV2, "/a/bc", func(m machine) { m.put("sys/a/b/cgroup.procs", "") }, "", "open sys/a/cgroup.procs: no such file",
+		},
+		"v1 beside a v2 in which jobs cannot be moved": {
+			"5:pids:/a\n4:memory:/b\n0::/c\n", mountsHybrid, "/d", func(machine) {},
+			"sys/memory/d/switchyard.north, sys/pids/d/switchyard.north", "",
 		},
 		"v1": {
 			"5:pids:/a\n4:memory:/b\n", mountsV1, cgroup.Own, func(machine) {},
@@ -103,7 +119,7 @@ func TestLimits(t *testing.T) {
 		m.put("job/"+name, "max\n")
 	}
 	g := cgroup.Group{Unified: filepath.Join(m.dir, "job")}
-	if err := cgroup.SetLimits(g, cgroup.Limits{MemoryMB: 2048, Processes: 77}); err != nil {
+	if err := g.Limit(cgroup.Limits{MemoryMB: 2048, Processes: 77}); err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{"memory.max": "2147483648", "memory.swap.max": "0", "pids.max": "77"} {

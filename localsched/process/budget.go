@@ -2,7 +2,6 @@ package process
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/changes"
@@ -58,10 +57,10 @@ func (s *Scheduler) rule(change func(*rules)) error {
 	if s.closed {
 		return ErrClosed
 	}
+	now := s.now()
 	change(&s.rules)
-	now := protocol.InstantOf(time.Now())
-	s.note(s.engine.SetPolicy(now, s.rules.policy()))
-	s.requeueAll()
+	s.note(now, s.engine.SetPolicy(now, s.rules.policy()))
+	s.requeueAll(now, nil)
 	s.attend(now)
 	s.changes.Pulse()
 	return nil

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/switchyard-hpc/switchyard/internal/wallclock"
 	"github.com/switchyard-hpc/switchyard/localsched/cgroup"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -46,7 +47,8 @@ type Config struct {
 	// Shim is the command line, with an absolute path, that calls [ShimMain] with
 	// the arguments that follow it.
 	Shim   []string
-	Log    *slog.Logger // nil: no log
+	Clock  wallclock.Source // nil: the machine's
+	Log    *slog.Logger     // nil: no log
 	OnStop OnStop
 }
 

@@ -9,7 +9,8 @@
 //	running ◄──── pipe ────── {boot id, pid, pid start time}
 //	                          second stage ────────────────────► open out, err;
 //	Kill ──── pidfd, TERM ──► TERM, grace, KILL ───────────────► chdir; exec script
-//	                          wall-time limit, stray children ◄─ ends
+//	                          wall-time limit, stray children,
+//	                          room for output                 ◄─ ends
 //	ended ◄── pidfd is read ─ rename "exit"
 //
 // # The spool
@@ -17,6 +18,7 @@
 // What every spool has is localsched/spool's. A job's folder here:
 //
 //	<Dir>/likely                   what jobs are expected to draw, if that is learnt
+//	<Dir>/promised                 when jobs that wait shall start, under a policy that promises that
 //	<Dir>/jobs/<job>.<epoch>/
 //	    job.json                   with the job's number and its grace time
 //	    script, work/, out, err    as in every spool
@@ -30,6 +32,10 @@
 // a shim, or a withdrawal. So no job starts twice and no withdrawn job starts,
 // whatever crashes when. A job whose started has no exit and no living shim is
 // NODE_FAIL.
+//
+// After a restart the engine is told first what runs, since when it started that, then what is
+// held, then all that waits, in the order of submission, with what each job was promised; then
+// it makes one pass. So a restart changes no start.
 //
 // # Processes
 //
@@ -46,6 +52,20 @@
 // The second stage limits the size of each file that a guest writes to [Config].MaxOutput.
 // No more than that of its output is read, announced and returned, and the reading ends when
 // nobody waits for it any more.
+//
+// For each output file of a guest some of the disk is allocated beyond its end: first by the
+// second stage, and again by the shim every second. A file that has used this up when there is
+// no more to allocate may lack output, so that the job has failed, whatever its script says.
+// What was not used is given back when the job has ended.
+//
+// # Clocks
+//
+// The engine has the time of the wall clock, see internal/wallclock. When that is set, or the machine
+// was suspended, the scheduler makes the engine anew, as after a restart: what runs has as much
+// of its limit left as before, by the steady clock, which is also that of shims; what was
+// promised to waiting jobs comes as much later as it would have; holds and the hours of a budget
+// are meant by the wall clock, and follow it. What must last until another peer reads it is
+// written down by the steady clock.
 //
 // # Usage
 //

@@ -11,23 +11,24 @@ import (
 )
 
 // take notes what the engine wants and what the budget does. The lock is held.
-func (s *Scheduler) take(actions localsched.Actions) {
-	s.note(actions)
-	s.attend(protocol.InstantOf(time.Now()))
+func (s *Scheduler) take(now protocol.Instant, actions localsched.Actions) {
+	s.note(now, actions)
+	s.attend(now)
 }
 
 // note notes what the engine wants, for the driver. Whoever has noted all attends, once: that
 // takes a look at each held job. The lock is held.
-func (s *Scheduler) note(actions localsched.Actions) {
+func (s *Scheduler) note(now protocol.Instant, actions localsched.Actions) {
 	s.wake = actions.Wake
 	for _, tag := range actions.Starts {
 		j := s.jobs[tag]
-		j.state, j.place = starting, s.engine.PlaceName(tag)
+		j.state, j.began, j.place = starting, s.clock.Steady(now), s.engine.PlaceName(tag)
 		s.starts = append(s.starts, j)
 	}
 	for _, tag := range actions.Kills {
 		s.kills = append(s.kills, s.jobs[tag])
 	}
+	s.promisesChanged()
 	select {
 	case s.kick <- struct{}{}:
 	default: // it is awake, or about to be
@@ -37,7 +38,7 @@ func (s *Scheduler) note(actions localsched.Actions) {
 // leave takes a job that no longer runs or waits out of the engine. The lock is
 // held.
 func (s *Scheduler) leave(j *job, last state) {
-	was := j.state
+	now, was := s.now(), j.state
 	j.state = last
 	close(j.over)
 	s.spend(j.tag)
@@ -45,17 +46,17 @@ func (s *Scheduler) leave(j *job, last state) {
 		return
 	}
 	j.planned = false
-	now := protocol.InstantOf(time.Now())
 	done := s.engine.Finished
 	if was == queued {
 		done = s.engine.Withdraw
 	}
 	actions, err := done(now, j.tag)
 	if err != nil {
-		s.config.Log.Error("engine_disagrees", "job", j.tag.String(), "error", err)
+		s.config.Log.Error("engine_disagrees", "job", j.tag.String(), "error", err,
+			"advice", "this is a mistake in the program: report it")
 		return
 	}
-	s.take(actions)
+	s.take(now, actions)
 }
 
 // drive does what the engine wants until the context ends. What it starts goes on
@@ -96,12 +97,12 @@ type dues struct {
 func (s *Scheduler) due() dues {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := time.Now()
-	if s.nextWake() <= protocol.InstantOf(now) {
-		s.take(s.engine.Tick(protocol.InstantOf(now)))
+	now := s.now()
+	if s.nextWake() <= now {
+		s.take(now, s.engine.Tick(now))
 	}
-	s.expireHolds(protocol.InstantOf(now))
-	d := dues{kills: s.kills, spent: s.spent, next: time.Hour}
+	s.expireHolds(now)
+	d := dues{kills: s.kills, spent: s.spent, next: lookAtClock}
 	s.kills, s.spent = nil, nil
 	if !s.paused {
 		d.starts, s.starts = s.starts, nil
@@ -109,8 +110,8 @@ func (s *Scheduler) due() dues {
 	if s.closed {
 		d.starts = nil
 	}
-	if wake := s.nextWake(); wake < protocol.InstantOf(now.Add(d.next)) {
-		d.next = wake.Time().Sub(now)
+	if wake := s.nextWake(); wake < now.Add(protocol.DurationOf(d.next)) {
+		d.next = wake.Sub(now).Std()
 	}
 	return d
 }
@@ -125,17 +126,28 @@ func (s *Scheduler) nextWake() protocol.Instant {
 }
 
 // backstop ends a job that its shim should have ended at the limit. It does not
-// touch a shim that is merely slow: that knows how the job ended.
+// touch a shim that is merely slow: that knows how the job ended. Nor one that has not come
+// to the limit by the steady clock, after which shims go.
 func (s *Scheduler) backstop(ctx context.Context, j *job) {
-	patience := time.NewTimer(2*s.config.GraceKill + 5*time.Second)
+	patience := time.NewTimer(s.left(j).Std() + 2*s.config.GraceKill + 5*time.Second)
 	defer patience.Stop()
 	select {
 	case <-ctx.Done():
 	case <-j.over:
 	case <-patience.C:
-		s.config.Log.Warn("job_past_its_limit", "job", j.tag.String())
+		s.config.Log.Warn("job_past_its_limit", "job", j.tag.String(), "advice", "none: it is ended now")
 		s.end(j)
 	}
+}
+
+// left is for how long a job may run on by its limit.
+func (s *Scheduler) left(j *job) protocol.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if j.launched == 0 {
+		return j.request.WallTime
+	}
+	return max(0, j.request.WallTime-(s.clock.Steady(s.now())-j.launched))
 }
 
 // end asks the job's shim to end the job, if there is one.

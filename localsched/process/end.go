@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"time"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/spool"
@@ -57,11 +56,12 @@ func (s *Scheduler) forestall(j *job) (localsched.Withdrawal, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	j.tomb, j.state = true, withdrawn
+	now := s.now()
+	j.state = withdrawn
 	close(j.over)
 	close(j.made)
 	s.spend(j.tag)
-	s.take(s.engine.Drop(protocol.InstantOf(time.Now()), j.tag))
+	s.take(now, s.engine.Drop(now, j.tag))
 	return localsched.Withdrawn, nil
 }
 

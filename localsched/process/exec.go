@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/switchyard-hpc/switchyard/localsched/spool"
 )
 
 // The second stage's ends of its pipes.
@@ -19,6 +21,10 @@ const (
 	planFD    = 3
 	troubleFD = 4
 )
+
+// maxTrouble is how much a second stage may say, in bytes: what the smallest pipe holds,
+// so that it does not wait for a shim that listens only at its end.
+const maxTrouble = 4096
 
 // The exit codes of jobs that could not be started, as shells give them.
 const (
@@ -32,7 +38,8 @@ func execMain() int {
 	unix.CloseOnExec(troubleFD)
 	trouble := os.NewFile(troubleFD, "trouble")
 	err := becomeJob()
-	_, _ = trouble.WriteString(err.Error()) // a shim that is gone hears nothing
+	said := err.Error()
+	_, _ = trouble.WriteString(said[:min(len(said), maxTrouble)]) // a shim that is gone hears nothing
 	if errors.Is(err, unix.ENOENT) {
 		return exitNotFound
 	}
@@ -114,7 +121,15 @@ func openOutputs(p plan) error {
 			return err
 		}
 	}
-	return errors.Join(unix.Dup3(stdout, 1, 0), unix.Dup3(stderr, 2, 0))
+	if err = errors.Join(unix.Dup3(stdout, 1, 0), unix.Dup3(stderr, 2, 0)); err != nil || p.Limit == 0 {
+		return err
+	}
+	for _, fd := range []int{1, 2} {
+		if err = keepRoom(fd, 0, p.Limit); err != nil {
+			return fmt.Errorf("there is no room for its output: %w", spool.ExplainFull(err))
+		}
+	}
+	return nil
 }
 
 func openOutput(name, path string) (fd int, err error) {

@@ -1,6 +1,10 @@
 package process
 
 import (
+	"os"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/localsched/cgroup"
 	"github.com/switchyard-hpc/switchyard/localsched/power"
 	"github.com/switchyard-hpc/switchyard/localsched/spool"
 )
@@ -14,6 +18,15 @@ var (
 
 // ReleaseGroups removes the parent of the jobs' groups, in which there are none any more.
 func (s *Scheduler) ReleaseGroups() { s.groups.Parent.Release() }
+
+// WriteExit writes down that the job of an open folder has ended, as its shim does, and returns
+// the exit code of that.
+func WriteExit(folder *os.File, patience time.Duration) int {
+	return writeExit(folder, exitRecord{}, patience)
+}
+
+// MakeGroupsIn has jobs get their groups below another one from now on.
+func (s *Scheduler) MakeGroupsIn(parent cgroup.Group) { s.groups = cgroup.Found{Parent: parent} }
 
 // Looks is how often the scheduler has looked which jobs the budget holds.
 func (s *Scheduler) Looks() uint64 {

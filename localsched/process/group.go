@@ -2,6 +2,7 @@ package process
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"os"
@@ -30,17 +31,39 @@ func (s *Scheduler) openGroups() {
 	}
 }
 
+// uncontained is what is known of jobs that have run without the group that they should have had.
+type uncontained struct {
+	jobs int // since the start of this peer
+	last string
+}
+
 // Uncontained says, for people, what of a job may get out of hand here, and why; empty
-// when each job has a control group with limits.
+// when each job has had a control group with limits.
 func (s *Scheduler) Uncontained() string {
-	switch lacks := s.groups.Lacks; {
-	case lacks == "":
-		return ""
-	case s.groups.Parent == (cgroup.Group{}):
-		return "processes that leave their session may outlive a job, and nothing limits its memory: " + lacks
-	default:
-		return lacks
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	text := s.groups.Lacks
+	if text != "" && s.groups.Parent == (cgroup.Group{}) {
+		text = "processes that leave their session may outlive a job, and nothing limits its memory: " + text
 	}
+	if s.uncontained.jobs == 0 {
+		return text
+	}
+	return spool.Noted(text, fmt.Sprintf("jobs that could not be contained since the start: %d, the last one %s", s.uncontained.jobs, s.uncontained.last))
+}
+
+// noteUncontained enters that a job runs, or has run, without the group that it should have.
+func (s *Scheduler) noteUncontained(j *job, why string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if why == "" || j.uncontained != "" {
+		return
+	}
+	j.uncontained = why
+	s.uncontained.jobs++
+	s.uncontained.last = j.tag.String() + ", which " + why
+	s.config.Log.Warn("job_not_contained", "job", j.tag.String(), "why", why,
+		"advice", "see docs/operations.md, The processes of a job; the job runs all the same")
 }
 
 // sweepGroups removes the groups of jobs that are over or forgotten, with what is in them.
@@ -97,12 +120,22 @@ func groupFor(tag protocol.Tag) (group cgroup.Group, err error) {
 	return group.Child(spool.FolderOf(tag)), nil
 }
 
-// join makes the job's group and puts the second stage into it, which has not begun yet.
-func (w *watch) join() error {
-	if err := w.group.Make(w.record.limits()); err != nil {
-		return err
+// join makes the job's group and puts the second stage into it, which has not begun yet. What
+// cannot be done is noted, and the job runs without it.
+func (w *watch) join() {
+	err := w.group.Make()
+	if err != nil {
+		w.group = cgroup.Group{}
+		w.uncontained = fmt.Sprintf("runs without a cgroup: %v", err)
+		return
 	}
-	return w.group.Add(w.pid)
+	limited := w.group.Limit(w.record.limits())
+	switch w.group, err = w.group.Add(w.pid); {
+	case err != nil && w.group == (cgroup.Group{}):
+		w.uncontained = fmt.Sprintf("runs without a cgroup: %v", err)
+	case err != nil || limited != nil:
+		w.uncontained = fmt.Sprintf("runs without all of its limits: %v", errors.Join(limited, err))
+	}
 }
 
 // endAll ends all processes that the job has left, says in how it ended if there was no

@@ -13,6 +13,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/localsched/cgroup"
 	"github.com/switchyard-hpc/switchyard/localsched/process"
+	"github.com/switchyard-hpc/switchyard/localsched/spool"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -32,8 +33,9 @@ while [ ! -s alive ]; do sleep .01; done
 
 // started is what a shim has written down when it took a job.
 type started struct {
-	PID   int          `json:"pid"`
-	Group cgroup.Group `json:"cgroup"`
+	PID   int               `json:"pid"`
+	Began protocol.Duration `json:"began_ms"`
+	Group cgroup.Group      `json:"cgroup"`
 }
 
 func (s *site) started(t testing.TB, tag protocol.Tag) (record started) {
@@ -180,5 +182,56 @@ func TestWithoutGroups(t *testing.T) {
 	}
 	if record := s.started(t, tag); record.Group != (cgroup.Group{}) {
 		t.Errorf("it had the group %v", record.Group)
+	}
+}
+
+// TestJobsThatCannotBeContained run all the same, and it is said: while they run, of how they
+// ended, and of the site.
+func TestJobsThatCannotBeContained(t *testing.T) {
+	t.Parallel()
+	s := openSite(t, func(c *process.Config) { c.OnStop = process.LeaveJobs })
+	defer s.ReleaseGroups() // of this machine
+	parent := cgroup.Group{Unified: newDir(t)}
+	s.MakeGroupsIn(parent)
+	const script = "echo begun; while [ ! -e go ]; do sleep .02; done; exit 3"
+	for n, want := range []string{
+		"runs without a cgroup: put a process into its cgroup: ", // there is no file for it
+		"runs without a cgroup: make a cgroup: ",                 // it is there
+	} {
+		job := guest(t, script)
+		if n > 0 {
+			if err := os.Mkdir(parent.Child(spool.FolderOf(job.Tag)).Unified, 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		tag := s.submit(t, job)
+		if got := s.awaitRunning(t, tag); !strings.HasPrefix(got.Reason, want) {
+			t.Errorf("it runs, with the reason %q", got.Reason)
+		}
+		said := fmt.Sprintf("jobs that could not be contained since the start: %d, the last one %v, which %s", n+1, tag, want)
+		if got := s.Uncontained(); !strings.HasPrefix(got, said) {
+			t.Errorf("the site says %q, want %q", got, said)
+		}
+		write(t, s.folder(tag, "work/go"), "")
+		got := s.awaitEnd(t, tag)
+		if got.State != protocol.Failed || got.ExitCode != 3 || !strings.Contains(got.Reason, "exit code 3; "+want) {
+			t.Errorf("%+v", got)
+		}
+	}
+	if names := parent.Children(); len(names) != 1 {
+		t.Errorf("the groups %q are left, want the one that is not of a shim", names)
+	}
+	// One that is over when the peer comes back is counted as well.
+	tag := s.submit(t, guest(t, script))
+	s.awaitRunning(t, tag)
+	s.reopen(t)
+	s.awaitRunning(t, tag)
+	if got := s.Uncontained(); strings.Contains(got, "since the start") {
+		t.Errorf("after a restart the site says %q", got)
+	}
+	write(t, s.folder(tag, "work/go"), "")
+	s.awaitEnd(t, tag)
+	if got := s.Uncontained(); !strings.Contains(got, "since the start: 1, the last one "+tag.String()) {
+		t.Errorf("the site says %q", got)
 	}
 }

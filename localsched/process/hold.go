@@ -1,10 +1,12 @@
 package process
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"time"
+	"maps"
+	"slices"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/spool"
@@ -67,7 +69,8 @@ func (s *Scheduler) hold(asked localsched.Hold) (h *held, mine bool, err error) 
 	if s.jobs[asked.Tag] != nil {
 		return nil, false, &localsched.RefusedError{Reason: fmt.Sprintf("job %v has come already, or was withdrawn", asked.Tag)}
 	}
-	start, actions, err := s.engine.Hold(protocol.InstantOf(time.Now()), asked, false)
+	now := s.now()
+	start, actions, err := s.engine.Hold(now, asked, false)
 	if err != nil {
 		return nil, false, err
 	}
@@ -76,7 +79,7 @@ func (s *Scheduler) hold(asked localsched.Hold) (h *held, mine bool, err error) 
 		made: make(chan struct{}),
 	}
 	s.holds[asked.Tag] = h
-	s.take(actions)
+	s.take(now, actions)
 	return h, true, nil
 }
 
@@ -84,8 +87,9 @@ func (s *Scheduler) hold(asked localsched.Hold) (h *held, mine bool, err error) 
 func (s *Scheduler) unhold(tag protocol.Tag) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	now := s.now()
 	delete(s.holds, tag)
-	s.take(s.engine.Drop(protocol.InstantOf(time.Now()), tag))
+	s.take(now, s.engine.Drop(now, tag))
 }
 
 // Release implements [localsched.Reserver]. The room of a job that has come is given up by
@@ -136,26 +140,27 @@ func (s *Scheduler) clearHolds(tags []protocol.Tag) {
 	}
 }
 
-// restoreHolds has the engine hold again what is in the spool, before anything is queued. The
-// lock is held.
-func (s *Scheduler) restoreHolds(holds []spool.Hold) {
-	now := protocol.InstantOf(time.Now())
-	for _, one := range holds {
-		if j := s.jobs[one.Tag]; one.End() <= now || j != nil && j.state != queued {
-			s.spent = append(s.spent, one.Tag)
+// planHolds has a new engine hold what is held, before anything is queued. The lock is held.
+func (s *Scheduler) planHolds(now protocol.Instant) {
+	for _, h := range slices.SortedFunc(maps.Values(s.holds), func(a, b *held) int {
+		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.Tag.Job, b.Tag.Job), cmp.Compare(a.Tag.Epoch, b.Tag.Epoch))
+	}) {
+		j := s.jobs[h.Tag]
+		if j != nil && (j.state == starting || j.state == running) {
+			continue // it has its room, and the hold goes with it
+		}
+		if h.End() <= now || j != nil && j.state != queued && j.state != making {
+			s.spend(h.Tag)
 			continue
 		}
-		h := &held{Hold: one, made: make(chan struct{})}
-		close(h.made)
-		_, actions, err := s.engine.Hold(now, one.Reserved(), true)
+		_, actions, err := s.engine.Hold(now, h.Reserved(), true)
 		if err != nil {
-			s.config.Log.Error("hold_not_kept", "job", one.Tag.String(), "error", err,
+			s.config.Log.Error("hold_not_kept", "job", h.Tag.String(), "error", err,
 				"advice", "what starts there may not start together with its other parts")
-			s.spent = append(s.spent, one.Tag)
+			s.spend(h.Tag)
 			continue
 		}
-		s.holds[one.Tag] = h
-		s.note(actions)
+		s.note(now, actions)
 	}
 }
 

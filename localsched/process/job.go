@@ -25,27 +25,30 @@ const (
 // job is what is kept of a job in memory. The fields above state do not change
 // once made is closed; the rest is under the scheduler's lock.
 type job struct {
-	tag       protocol.Tag
-	request   protocol.Request
-	dir       string
-	seq       uint64
-	submitted protocol.Instant
-	outputs   spool.Outputs
+	tag     protocol.Tag
+	request protocol.Request
+	dir     string
+	seq     uint64
+	outputs spool.Outputs
 
 	made   chan struct{} // closed when the submission is through
 	failed error         // of the submission
-	tomb   bool          // it was withdrawn before it came
 
-	state    state
-	planned  bool   // the engine has it
-	reason   string // the last one reported for not starting it
-	look     uint64 // at the budget, the last at which that held it
-	shim     processID
-	group    cgroup.Group // of its processes
-	started  protocol.Instant
-	place    string        // of the engine's; empty: its places have no names
-	reported []uint64      // the numbers of its changes
-	over     chan struct{} // closed when it has ended or was withdrawn
+	state     state
+	planned   bool   // the engine has it
+	reason    string // the last one reported for not starting it
+	look      uint64 // at the budget, the last at which that held it
+	shim      processID
+	group     cgroup.Group      // of its processes
+	submitted protocol.Instant  // by the wall clock, as it was last set while the job waited
+	began     protocol.Duration // when the engine started it, by the steady clock
+	launched  protocol.Duration // when its shim did, likewise; 0: none has
+	started   protocol.Instant  // when its shim did, by the wall clock of then
+	place     string            // of the engine's; empty: its places have no names
+	reported  []uint64          // the numbers of its changes
+	over      chan struct{}     // closed when it has ended or was withdrawn
+
+	uncontained string // how it is not contained as it should be; empty: it is, as far as is known
 }
 
 func newJob(tag protocol.Tag, dir string) *job {

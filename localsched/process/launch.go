@@ -9,9 +9,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"syscall"
 
 	"github.com/switchyard-hpc/switchyard/localsched/spool"
+	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // launch starts a shim for the job and waits for what it says. It takes hold of
@@ -26,7 +28,7 @@ func (s *Scheduler) launch(ctx context.Context, j *job) (*handle, error) {
 		return nil, err
 	}
 	defer said.Close() //nolint:errcheck // it was only read
-	shim, err := s.spawn(j.dir, pipe)
+	shim, err := s.spawn(j, pipe)
 	if err != nil {
 		return nil, err
 	}
@@ -50,8 +52,9 @@ func (s *Scheduler) launch(ctx context.Context, j *job) (*handle, error) {
 		return s.adopt(j)
 	}
 	s.mu.Lock()
-	j.shim, j.started, j.group = answer.processID, answer.Started, answer.Group
+	j.shim, j.started, j.launched, j.group = answer.processID, answer.Started, answer.Launched, answer.Group
 	s.mu.Unlock()
+	s.noteUncontained(j, answer.Uncontained)
 	return shim, nil
 }
 
@@ -66,11 +69,12 @@ func (s *Scheduler) notePlace(j *job) error {
 	return spool.ReplaceRecord(j.dir, placedFile, placeRecord{place})
 }
 
-// shimAnswer is what a shim says on its pipe, once, before the job starts.
+// shimAnswer is what a shim says on its pipe, once, when it has started the job.
 type shimAnswer struct {
 	startedRecord
-	Lost  bool   `json:"lost,omitempty"`  // another one was first
-	Error string `json:"error,omitempty"` // it may be tried again
+	Uncontained string `json:"uncontained,omitempty"` // how the job is not contained as it should be
+	Lost        bool   `json:"lost,omitempty"`        // another one was first
+	Error       string `json:"error,omitempty"`       // it may be tried again
 }
 
 func readAnswer(from io.Reader) (answer shimAnswer, err error) {
@@ -89,22 +93,22 @@ const answerFD = 3
 
 // spawn starts a shim, in a session of its own and with nothing of the peer's
 // environment, and closes the pipe here.
-func (s *Scheduler) spawn(dir string, pipe *os.File) (*handle, error) {
+func (s *Scheduler) spawn(j *job, pipe *os.File) (*handle, error) {
 	defer pipe.Close() //nolint:errcheck // the shim's end
 	null, err := devNull()
 	if err != nil {
 		return nil, err
 	}
 	defer null.Close() //nolint:errcheck // nothing was written
-	log, err := os.OpenFile(filepath.Join(dir, logFile), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	log, err := os.OpenFile(filepath.Join(j.dir, logFile), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	defer log.Close() //nolint:errcheck // the shim's end
 	fd := -1
-	child, err := os.StartProcess(s.config.Shim[0], append(slices.Clone(s.config.Shim), dir), &os.ProcAttr{
+	child, err := os.StartProcess(s.config.Shim[0], append(slices.Clone(s.config.Shim), j.dir), &os.ProcAttr{
 		Dir:   "/",
-		Env:   append(shimEnv(), groupVariable(s.groups.Parent)),
+		Env:   append(shimEnv(), groupVariable(s.groups.Parent), s.beganVariable(j)),
 		Files: []*os.File{null, null, log, pipe},
 		Sys:   &syscall.SysProcAttr{Setsid: true, PidFD: &fd},
 	})
@@ -118,6 +122,23 @@ func (s *Scheduler) spawn(dir string, pipe *os.File) (*handle, error) {
 		return nil, errors.New("the kernel gives no pidfd; Linux 5.4 or later is needed")
 	}
 	return newHandle(fd)
+}
+
+// beganName is the variable of a shim's environment that says when the engine started its job,
+// in milliseconds of the steady clock. Jobs do not inherit it.
+const beganName = "SWITCHYARD_BEGAN"
+
+// beganVariable tells a shim when the engine started its job.
+func (s *Scheduler) beganVariable(j *job) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return beganName + "=" + strconv.FormatInt(int64(j.began), 10)
+}
+
+// whenBegan is when the engine started the job of this shim; 0: the peer does not say.
+func whenBegan() protocol.Duration {
+	began, _ := strconv.ParseInt(os.Getenv(beganName), 10, 64)
+	return protocol.Duration(max(0, began))
 }
 
 // shimEnv is the environment of both stages of a shim. They need next to nothing,

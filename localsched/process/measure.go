@@ -42,7 +42,7 @@ func (w *watch) measure() {
 func (w *watch) usage() (used protocol.Usage, notice string) {
 	w.measure()
 	used = w.meter.Usage()
-	report, err := usage.TakeReport(w.record.OpenUsage(w.dir))
+	report, err := usage.TakeReport(w.record.OpenUsage(w.opened))
 	if err != nil {
 		notice = err.Error()
 	}

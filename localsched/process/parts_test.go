@@ -18,7 +18,7 @@ func TestAsOrdinaryUser(t *testing.T) {
 	asRoot(t)
 	const nobody = 65534
 	again := exec.CommandContext(t.Context(), shimCommand[2],
-		"-test.run", "TestEnds|TestGuest|TestHomeJob|TestFetch|TestKill|TestRefusals|TestRestart|TestDeliver|TestShimKilled|TestUsage|TestWrongReports")
+		"-test.run", "TestEnds|TestGuest|TestHomeJob|TestFetch|TestKill|TestRefusals|TestRestart|TestDeliver|TestShimKilled|TestUsage|TestWrongReports|TestPipeHeld|TestJobsThatCannot")
 	again.Env = []string{"PATH=" + os.Getenv("PATH"), "GORACE=" + os.Getenv("GORACE")}
 	again.Dir = "/"
 	again.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}

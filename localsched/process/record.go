@@ -27,7 +27,7 @@ type jobRecord struct {
 // limits are what the job's processes may have together. All nodes are this machine.
 func (r *jobRecord) limits() cgroup.Limits {
 	request := r.Submission.Spec.Request
-	return cgroup.Limits{MemoryMB: request.MemoryMB * int64(max(1, request.Nodes)), Processes: r.MaxProcesses}
+	return cgroup.Limits{MemoryMB: request.MemoryMB * int64(max(1, request.LeastNodes())), Processes: r.MaxProcesses}
 }
 
 // placeRecord is the file place: where the engine wants the job, if its places have names.
@@ -39,17 +39,20 @@ type placeRecord struct {
 // shim ever may.
 type startedRecord struct {
 	processID
-	Started   protocol.Instant `json:"started_ms,omitempty"`
-	Place     string           `json:"place,omitempty"` // where the job runs
-	Withdrawn bool             `json:"withdrawn,omitempty"`
-	Group     cgroup.Group     `json:"cgroup,omitzero"` // of its processes
+	Started   protocol.Instant  `json:"started_ms,omitempty"`
+	Launched  protocol.Duration `json:"launched_ms,omitempty"` // the same, by the steady clock
+	Began     protocol.Duration `json:"began_ms,omitempty"`    // when the engine started the job, likewise: it plans with that
+	Place     string            `json:"place,omitempty"`       // where the job runs
+	Withdrawn bool              `json:"withdrawn,omitempty"`
+	Group     cgroup.Group      `json:"cgroup,omitzero"` // of its processes
 }
 
 // exitRecord is the file exit.
 type exitRecord struct {
 	spool.End
-	Ended  protocol.Instant `json:"ended_ms"`
-	Notice string           `json:"notice,omitempty"` // what is wrong with the job's report of its usage
+	Ended       protocol.Instant `json:"ended_ms"`
+	Notice      string           `json:"notice,omitempty"`      // what is wrong with the job's report of its usage
+	Uncontained string           `json:"uncontained,omitempty"` // how the job was not contained as it should be
 }
 
 // readExit reads how a job ended.

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"time"
 
+	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/localsched/spool"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -18,39 +18,62 @@ type follower struct {
 	handle *handle
 }
 
-// restore finds the jobs in the spool and rebuilds the engine: what runs, in the
-// order of the starts, what is held, then the queue, in the order of submission.
+// restore finds the jobs in the spool and plans for them.
 func (s *Scheduler) restore() (running []follower, err error) {
 	holds, err := s.spool.Holds()
 	if err != nil {
 		return nil, err
 	}
-	jobs, running, err := s.scan()
+	running, err = s.scan()
 	if err != nil {
 		return nil, errors.Join(err, release(running))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	slices.SortFunc(running, func(a, b follower) int {
-		return cmp.Or(cmp.Compare(a.job.started, b.job.started), cmp.Compare(a.job.seq, b.job.seq))
-	})
-	for _, r := range running {
-		// Without room for it, after the machine was made smaller, it runs beside.
-		err := s.engine.Restore(r.job.engineJob(), r.job.started)
-		r.job.planned = err == nil
-		if err != nil {
-			s.config.Log.Warn("running_job_not_planned", "job", r.job.tag.String(), "error", err)
-		}
-		s.report(r.job, r.job.change(protocol.Running, ""))
+	now := s.now()
+	for _, j := range s.started() {
+		s.report(j, j.change(protocol.Running, ""))
 	}
-	s.restoreHolds(holds)
-	for _, j := range jobs {
-		if j.state == queued {
-			s.requeue(j)
-		}
+	for _, one := range holds {
+		h := &held{Hold: one, made: make(chan struct{})}
+		close(h.made)
+		s.holds[one.Tag] = h
 	}
-	s.take(s.engine.Tick(protocol.InstantOf(time.Now()))) // for the limits of what runs, and the budget
+	s.plan(now, s.readPromised())
 	return running, nil
+}
+
+// plan makes the engine for what there is: what runs, since the engine has started it, what is
+// held, then the queue, in the order of submission, with what was promised; then it makes one
+// pass. The lock is held.
+func (s *Scheduler) plan(now protocol.Instant, promised []engine.Promised) {
+	s.engine = engine.New(s.config.Machine, s.rules.policy())
+	for _, j := range s.jobs {
+		j.planned = false
+	}
+	for _, j := range s.started() {
+		// Without room for it, after the machine was made smaller, it runs beside.
+		err := s.engine.Restore(j.engineJob(), s.clock.Instant(j.began))
+		if j.planned = err == nil; err != nil {
+			s.config.Log.Warn("running_job_not_planned", "job", j.tag.String(), "error", err,
+				"advice", "it runs on; see whether cpus, nodes and machine of [localsched] are those of the machine")
+		}
+	}
+	s.planHolds(now)
+	s.requeueAll(now, promised)
+	s.take(now, s.engine.Tick(now)) // for the limits of what runs, and the budget
+}
+
+// started are the jobs that the engine has started and that have not ended, in the order of the
+// starts. The lock is held.
+func (s *Scheduler) started() (jobs []*job) {
+	for _, j := range s.jobs {
+		if j.state == starting || j.state == running {
+			jobs = append(jobs, j)
+		}
+	}
+	slices.SortFunc(jobs, func(a, b *job) int { return cmp.Or(cmp.Compare(a.began, b.began), cmp.Compare(a.seq, b.seq)) })
+	return jobs
 }
 
 func release(running []follower) (err error) {
@@ -60,59 +83,62 @@ func release(running []follower) (err error) {
 	return err
 }
 
-// requeueAll tries the jobs that did not fit again, under rules that are new. The caller
-// attends. The lock is held.
-func (s *Scheduler) requeueAll() {
+// requeueAll puts the jobs in the queue that the engine does not have, in the order of their
+// submission, with what they were promised: all that wait, after a restart, or those that did
+// not fit, under rules that are new. The caller attends. The lock is held.
+func (s *Scheduler) requeueAll(now protocol.Instant, promised []engine.Promised) {
+	known := make(map[protocol.Tag]engine.Promised, len(promised))
+	for _, one := range promised {
+		known[one.Tag] = one
+	}
 	var unplanned []*job
 	for _, j := range s.jobs {
 		if j.state == queued && !j.planned {
 			unplanned = append(unplanned, j)
 		}
 	}
-	slices.SortFunc(unplanned, bySeq)
+	slices.SortFunc(unplanned, func(a, b *job) int { return cmp.Compare(a.seq, b.seq) })
 	for _, j := range unplanned {
-		s.requeue(j)
+		s.requeue(now, j, known[j.tag])
 	}
+	s.note(now, s.engine.Pass(now))
 }
 
-func bySeq(a, b *job) int { return cmp.Compare(a.seq, b.seq) }
-
-// requeue puts a job found in the spool in the queue again. One that does not fit
-// any more waits for other rules, or to be withdrawn. The caller attends. The lock is held.
-func (s *Scheduler) requeue(j *job) {
-	actions, err := s.engine.Submit(protocol.InstantOf(time.Now()), j.engineJob())
-	if err != nil {
-		s.config.Log.Warn("queued_job_not_planned", "job", j.tag.String(), "error", err)
+// requeue puts a job in the queue again, without a pass. One that does not fit any more waits
+// for other rules, or to be withdrawn. The lock is held.
+func (s *Scheduler) requeue(now protocol.Instant, j *job, promised engine.Promised) {
+	if err := s.engine.Requeue(now, j.engineJob(), promised); err != nil {
+		s.config.Log.Warn("queued_job_not_planned", "job", j.tag.String(), "error", err,
+			"advice", "it waits until the machine of [localsched] can run it, or until it is cancelled")
 		s.waits(j, err.Error())
 		return
 	}
 	j.planned = true
-	j.reason = ""
-	s.report(j, j.change(protocol.Pending, ""))
-	s.note(actions)
+	if j.reason != "" || len(j.reported) == 0 {
+		j.reason = ""
+		s.report(j, j.change(protocol.Pending, ""))
+	}
 }
 
-// scan reads the spool: all jobs in the order of submission, and those that run.
-func (s *Scheduler) scan() (jobs []*job, running []follower, err error) {
+// scan reads the spool, and returns the jobs that run.
+func (s *Scheduler) scan() (running []follower, err error) {
 	tags, err := s.spool.Tags()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	for _, tag := range tags {
 		j, found, err := s.load(tag)
 		if err != nil {
-			return nil, running, err
+			return running, err
 		}
 		close(j.made)
-		jobs = append(jobs, j)
 		s.jobs[tag] = j
 		s.seq = max(s.seq, j.seq)
 		if found != nil {
 			running = append(running, follower{j, found})
 		}
 	}
-	slices.SortFunc(jobs, bySeq)
-	return jobs, running, nil
+	return running, nil
 }
 
 // load reads a job's folder. The handle is of the shim of a job that runs.
@@ -153,11 +179,11 @@ func (s *Scheduler) load(tag protocol.Tag) (*job, *handle, error) {
 func (s *Scheduler) loadDamaged(j *job, err error) {
 	record, started := spool.ReadRecord[startedRecord](j.dir, startedFile)
 	if errors.Is(err, fs.ErrNotExist) && started == nil && record.Withdrawn {
-		j.tomb, j.state = true, withdrawn
+		j.state = withdrawn
 		close(j.over)
 		return
 	}
-	s.config.Log.Error("job_damaged", "job", j.tag.String(), "error", err)
+	s.config.Log.Error("job_damaged", "job", j.tag.String(), "error", err, "advice", "check the disk of the spool; the job has ended")
 	exit, unread := readExit(j.dir)
 	if unread != nil {
 		exit.End = spool.End{State: protocol.NodeFail, Reason: err.Error()}

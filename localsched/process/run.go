@@ -1,6 +1,7 @@
 package process
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -34,7 +35,7 @@ func (s *Scheduler) run(ctx context.Context, j *job) {
 		case ctx.Err() != nil:
 			return
 		}
-		s.config.Log.Error("job_not_started", "job", j.tag.String(), "error", err)
+		s.config.Log.Error("job_not_started", "job", j.tag.String(), "error", err, "advice", "it is tried again")
 		if !s.postpone(j, "cannot be started yet: "+err.Error(), pause) {
 			return
 		}
@@ -64,7 +65,7 @@ func (s *Scheduler) postpone(j *job, reason string, pause time.Duration) bool {
 func (s *Scheduler) nowRuns(j *job) {
 	s.mu.Lock()
 	j.state = running
-	s.report(j, j.change(protocol.Running, ""))
+	s.report(j, j.change(protocol.Running, j.uncontained))
 	stopping := s.closed && s.config.OnStop == EndJobs
 	s.mu.Unlock()
 	if stopping {
@@ -84,7 +85,8 @@ func (s *Scheduler) follow(ctx context.Context, j *job, shim *handle) {
 		err = closed
 	}
 	if err != nil {
-		s.config.Log.Error("shim_not_watched", "job", j.tag.String(), "error", err)
+		s.config.Log.Error("shim_not_watched", "job", j.tag.String(), "error", err,
+			"advice", "start the peer again, or the end of the job is not seen")
 		return
 	}
 	s.finish(j)
@@ -94,6 +96,7 @@ func (s *Scheduler) follow(ctx context.Context, j *job, shim *handle) {
 func (s *Scheduler) finish(j *job) {
 	exit := s.lastWords(j)
 	end := exit.End
+	s.noteUncontained(j, exit.Uncontained)
 	if exit.Notice != "" {
 		s.config.Log.Warn("usage_report_refused", "job", j.tag.String(), "reason", exit.Notice)
 	}
@@ -116,17 +119,29 @@ func (s *Scheduler) lastWords(j *job) exitRecord {
 	}
 	s.endGroup(j.tag.String(), j.group)
 	killSession(j.shim)
-	now := protocol.InstantOf(time.Now())
-	end := spool.End{State: protocol.NodeFail, Reason: s.whyLost(j, err), Started: j.started}
-	if j.started > 0 {
-		end.Ran = max(0, now.Sub(j.started))
-	}
+	now, ran := s.ran(j)
+	end := spool.End{State: protocol.NodeFail, Reason: s.whyLost(j, err), Started: j.started, Ran: ran}
 	s.config.Log.Error("job_lost", "job", j.tag.String(), "reason", end.Reason)
 	exit = exitRecord{End: end, Ended: now}
 	if errors.Is(err, fs.ErrNotExist) {
 		s.keep(j, exit)
 	}
 	return exit
+}
+
+// ran is for how long a job has run that was started, as far as that is known.
+func (s *Scheduler) ran(j *job) (now protocol.Instant, ran protocol.Duration) {
+	boot, err := bootID()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now = s.now()
+	switch {
+	case j.started == 0:
+		return now, 0
+	case err == nil && boot == j.shim.Boot:
+		return now, max(0, s.clock.Steady(now)-j.launched)
+	}
+	return now, max(0, now.Sub(j.started)) // the steady clock began again since
 }
 
 func (s *Scheduler) whyLost(j *job, err error) string {
@@ -156,6 +171,8 @@ func (s *Scheduler) adopt(j *job) (*handle, error) {
 	}
 	s.mu.Lock()
 	j.shim, j.started, j.place, j.group = record.processID, record.Started, record.Place, record.Group
+	j.launched = cmp.Or(record.Launched, s.clock.Steady(record.Started)) // versions before 0.1 had none
+	j.began = cmp.Or(j.began, record.Began, j.launched)
 	s.mu.Unlock()
 	return record.open()
 }

@@ -3,12 +3,15 @@ package process_test
 import (
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"os"
 	"os/user"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -28,7 +31,7 @@ func TestEnds(t *testing.T) {
 		"exit code": {"exit 42", nil, protocol.Outcome{State: protocol.Failed, ExitCode: 42}, "exit code 42"},
 		"signal":    {"kill -USR1 $$", nil, protocol.Outcome{State: protocol.Failed, Signal: 10}, "SIGUSR1"},
 		"limit, obeying": {
-			"exec sleep 600", limit(300), protocol.Outcome{State: protocol.Timeout, Signal: 15}, "limit of 300ms",
+			"exec sleep 600", limit(300), protocol.Outcome{State: protocol.Timeout, Signal: 15}, "limit of 0:00:01",
 		},
 		"limit, ignoring TERM": {
 			"trap '' TERM; while :; do sleep 1; done", limit(ampleLimit), protocol.Outcome{State: protocol.Timeout, Signal: 9}, "limit",
@@ -122,7 +125,7 @@ func TestGuestRunsApart(t *testing.T) {
 		"USER=" + job.Account, "LOGNAME=" + job.Account, "PATH=/usr/local/bin:/usr/bin:/bin",
 		"SWITCHYARD_JOB_ID=" + id, "SWITCHYARD_JOB_NAME=test", "SWITCHYARD_ORIGIN_SITE=south",
 		"SWITCHYARD_EXEC_SITE=north", "SWITCHYARD_EPOCH=3", "SLURM_JOB_ID=" + id, "SLURM_JOB_NAME=test",
-		"SLURM_NTASKS=1", "SLURM_CPUS_ON_NODE=1", "SLURM_SUBMIT_DIR=/home/alice",
+		"SLURM_TASKS_PER_NODE=1", "SLURM_CPUS_ON_NODE=1", "SLURM_SUBMIT_DIR=/home/alice",
 	}
 	for _, w := range want {
 		if !slices.Contains(lines, w) {
@@ -260,4 +263,69 @@ sleep 0.2`)
 			t.Errorf("process %s is left", pid)
 		}
 	}
+}
+
+// TestPipeHeldByOthers has a process of the job's account open the pipe on which the job's
+// second stage speaks to its shim, before the job begins, and keep it: the job ends all the
+// same, and what its second stage said is heard.
+func TestPipeHeldByOthers(t *testing.T) {
+	t.Parallel()
+	s := openSite(t, nil)
+	for want, change := range map[string]func(*localsched.Submission){
+		"":                 func(*localsched.Submission) {},
+		"/no/such/folder":  func(job *localsched.Submission) { job.Payload.WorkDir = "/no/such/folder" },
+		`"/no/such/shell"`: script("#!/no/such/shell\n"),
+		"exit code 7":      script("#!/bin/sh\nexit 7\n"),
+	} {
+		dir := homeDir(t)
+		job := home(t, dir, "true")
+		change(&job)
+		begin := makePipe(t, filepath.Join(dir, "stdout"))
+		tag := s.submit(t, job)
+		s.awaitRunning(t, tag)
+		held := openFD(t, s.shimOf(t, tag), 4)
+		defer held.Close()
+		begin()
+		if got := s.awaitEnd(t, tag); !strings.Contains(got.Reason, want) || (want == "") != (got.State == protocol.Completed) {
+			t.Errorf("%q: %+v", want, got)
+		}
+	}
+}
+
+// makePipe makes a named pipe of the jobs' account. Who opens it to write waits until begin
+// is called.
+func makePipe(t *testing.T, path string) (begin func()) {
+	t.Helper()
+	if err := unix.Mkfifo(path, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(path, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		pipe, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { pipe.Close() })
+	}
+}
+
+// openFD opens to write what a shim's only child has open under a number, once it does.
+func openFD(t *testing.T, shim, number int) (file *os.File) {
+	t.Helper()
+	eventually(t, "the second stage is there", func() bool {
+		tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", shim))
+		if err != nil || len(tasks) == 0 {
+			t.Skip("this kernel does not tell of a process's children")
+		}
+		for _, task := range tasks {
+			child := "/proc/" + strings.TrimSpace(readFile(t, task))
+			if line, err := os.ReadFile(child + "/cmdline"); err == nil && strings.HasSuffix(string(line), "\x00exec\x00") {
+				file, _ = os.OpenFile(fmt.Sprintf("%s/fd/%d", child, number), os.O_WRONLY, 0)
+			}
+		}
+		return file != nil
+	})
+	return file
 }

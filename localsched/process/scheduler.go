@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/switchyard-hpc/switchyard/internal/wallclock"
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/cgroup"
 	"github.com/switchyard-hpc/switchyard/localsched/changes"
@@ -27,6 +28,7 @@ type Scheduler struct {
 	groups   cgroup.Found // below whose parent each job gets one
 
 	mu      sync.Mutex // never held during I/O
+	clock   *wallclock.Clock
 	rules   rules
 	engine  *engine.Engine
 	jobs    map[protocol.Tag]*job
@@ -45,6 +47,9 @@ type Scheduler struct {
 	closed  bool
 	paused  bool // what the engine starts waits
 
+	uncontained uncontained // jobs
+
+	promises promises       // the keeper's alone, but for its channel
 	kick     chan struct{}  // wakes the driver
 	stopping chan struct{}  // closed: nothing is started any more
 	gone     chan struct{}  // closed: watchers return
@@ -71,13 +76,14 @@ func Open(config Config) (*Scheduler, error) {
 	s := &Scheduler{
 		config:   config,
 		spool:    sp,
+		clock:    wallclock.New(config.Clock),
 		rules:    begin,
 		paused:   config.Paused,
-		engine:   engine.New(config.Machine, begin.policy()),
 		jobs:     map[protocol.Tag]*job{},
 		holds:    map[protocol.Tag]*held{},
 		changes:  changes.New(),
 		turn:     power.End,
+		promises: promises{news: make(chan struct{}, 1)},
 		kick:     make(chan struct{}, 1),
 		stopping: make(chan struct{}),
 		gone:     make(chan struct{}),
@@ -100,6 +106,7 @@ func Open(config Config) (*Scheduler, error) {
 		s.running.Go(func() { s.follow(following, r.job, r.handle) })
 	}
 	s.driver.Go(func() { s.drive(driving, following) })
+	s.driver.Go(func() { s.keepPromised(driving) })
 	if config.Learn {
 		s.driver.Go(func() { s.keepLearnt(driving) })
 	}
@@ -144,7 +151,8 @@ func (s *Scheduler) endAll() {
 	select {
 	case <-ended:
 	case <-patience.C:
-		s.config.Log.Warn("jobs_still_run_at_stop", "jobs", len(s.all(running)))
+		s.config.Log.Warn("jobs_still_run_at_stop", "jobs", len(s.all(running)),
+			"advice", "see what they wait for; the next start of the peer finds them")
 	}
 }
 
@@ -185,7 +193,7 @@ func (s *Scheduler) Quote(_ context.Context, query localsched.Query) ([]protocol
 	if s.closed {
 		return nil, ErrClosed
 	}
-	now := protocol.InstantOf(time.Now())
+	now := s.now()
 	ahead, jobs := s.missing(query.Ahead), s.likelyAll(query.Jobs)
 	planned := s.engine.Plan(now, ahead, jobs)
 	quotes := make([]protocol.Quote, len(planned))

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/switchyard-hpc/switchyard/internal/wallclock"
 	"github.com/switchyard-hpc/switchyard/localsched/spool"
 	"github.com/switchyard-hpc/switchyard/localsched/usage"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -71,26 +72,34 @@ func watchMain(dir string, command []string) int {
 		sayAnswer(pipe, shimAnswer{Error: err.Error()})
 		return exitFailed
 	}
-	start := time.Now()
-	record, claim, answer := claimJob(dir)
-	sayAnswer(pipe, answer)
+	start, clock := time.Now(), wallclock.System()()
+	record, claim, answer := claimJob(dir, clock)
 	if answer.Error != "" || answer.Lost {
+		sayAnswer(pipe, answer)
 		return exitFailed
 	}
 	w := watch{
-		dir: dir, command: command, record: record, place: claim.Place, group: claim.Group, start: start,
+		dir: dir, opened: opened(folder), command: command, record: record, place: claim.Place, group: claim.Group, start: start,
 		asked: asked, children: children, meter: usage.NewMeter(usage.Kernel(), os.Getpid()),
 	}
-	exit := exitRecord{End: w.run()}
+	trouble, err := w.startJob()
+	answer.Uncontained = w.uncontained
+	sayAnswer(pipe, answer)
+	exit := exitRecord{Uncontained: w.uncontained}
+	if err == nil {
+		exit.End = w.follow(trouble)
+	} else {
+		exit.End = spool.End{State: protocol.Failed, Reason: fmt.Sprintf("cannot start the job: %v", err)}
+	}
 	exit.Started = claim.Started
 	exit.Ran = protocol.Duration(time.Since(start).Milliseconds())
 	exit.Ended = exit.Started.Add(exit.Ran)
 	exit.Usage, exit.Notice = w.usage()
-	return writeExit(folder, exit)
+	return writeExit(folder, exit, asidePatience)
 }
 
-// claimJob makes the file started.
-func claimJob(dir string) (record jobRecord, claim startedRecord, answer shimAnswer) {
+// claimJob makes the file started, for a shim that was started at the time that is read.
+func claimJob(dir string, clock wallclock.Reading) (record jobRecord, claim startedRecord, answer shimAnswer) {
 	fail := func(err error) (jobRecord, startedRecord, shimAnswer) {
 		return jobRecord{}, startedRecord{}, shimAnswer{Error: err.Error()}
 	}
@@ -108,8 +117,8 @@ func claimJob(dir string) (record jobRecord, claim startedRecord, answer shimAns
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fail(err)
 	}
-	claim.Place = where.Place
-	claim.Started = protocol.InstantOf(time.Now())
+	claim.Place, claim.Began = where.Place, whenBegan()
+	claim.Started, claim.Launched = clock.Wall, clock.Steady
 	if claim.Group, err = groupFor(record.Submission.Tag); err != nil {
 		return fail(err)
 	}
@@ -131,25 +140,58 @@ func sayAnswer(pipe *os.File, answer shimAnswer) {
 	}
 }
 
-// writeExit writes down how the job ended. The result must not be lost: while the
-// disk is full, it tries again for ever, but not once the folder is removed.
-func writeExit(dir *os.File, exit exitRecord) int {
+// opened is a path of an open folder that stays right when the folder is renamed, as
+// "switchyard peer --new-store" does with those of all jobs. It is of use to this process
+// alone.
+func opened(folder *os.File) string { return fmt.Sprintf("/proc/self/fd/%d", folder.Fd()) }
+
+// asidePatience is how long a shim tries to write down how its job ended where no peer looks
+// for it any more.
+const asidePatience = 10 * time.Minute
+
+// writeExit writes down how the job ended, in the folder that was opened at the start. The
+// result must not be lost: while the disk is full, it tries again for ever. It does not once
+// the folder is removed, nor for longer than the patience once the folder has another name.
+func writeExit(folder *os.File, exit exitRecord, patience time.Duration) int {
 	const longest = 30 * time.Second
+	inPlace := time.Now() // the folder was, or may have been
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, longest) {
-		err := spool.ReplaceRecord(dir.Name(), exitFile, exit)
+		err := spool.ReplaceRecord(opened(folder), exitFile, exit)
+		found := named(folder)
+		if found {
+			inPlace = time.Now()
+		}
+		if err == nil && !found {
+			fmt.Fprintf(os.Stderr, "no peer looks at this folder any more, which was %s; how the job ended is in the file %s\n", folder.Name(), exitFile)
+		}
 		if err == nil {
 			return exitOK
 		}
 		fmt.Fprintln(os.Stderr, "write how the job ended:", err)
-		if removed(dir) {
+		if removed(folder) {
+			return exitFailed
+		}
+		if time.Since(inPlace) > patience {
+			fmt.Fprintf(os.Stderr, "no peer looks at this folder any more, which was %s; the job ended as %v, exit code %d: %s\n",
+				folder.Name(), exit.State, exit.ExitCode, exit.Reason)
 			return exitFailed
 		}
 		time.Sleep(pause)
 	}
 }
 
+// named says whether an open folder still has the name with which it was opened.
+func named(folder *os.File) bool {
+	this, err := folder.Stat()
+	if err != nil {
+		return false
+	}
+	there, err := os.Stat(folder.Name())
+	return err == nil && os.SameFile(this, there)
+}
+
 // removed says whether an open folder has no name any more.
-func removed(dir *os.File) bool {
+func removed(folder *os.File) bool {
 	var st unix.Stat_t
-	return unix.Fstat(int(dir.Fd()), &st) == nil && st.Nlink == 0
+	return unix.Fstat(int(folder.Fd()), &st) == nil && st.Nlink == 0
 }

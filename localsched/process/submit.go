@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
@@ -65,8 +64,8 @@ func (s *Scheduler) repeated(ctx context.Context, j *job) (localsched.LocalID, e
 	if j.failed != nil {
 		return "", j.failed
 	}
-	if j.tomb {
-		return "", &localsched.RefusedError{Reason: fmt.Sprintf("job %v was withdrawn before it came", j.tag)}
+	if s.withdrawn(j) {
+		return "", &localsched.RefusedError{Reason: fmt.Sprintf("job %v was withdrawn", j.tag)}
 	}
 	return j.id(), nil
 }
@@ -124,14 +123,15 @@ func (s *Scheduler) turnAway(j *job, why error) error {
 func (s *Scheduler) enqueue(j *job) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	actions, err := s.engine.Submit(protocol.InstantOf(time.Now()), j.engineJob())
+	now := s.now()
+	actions, err := s.engine.Submit(now, j.engineJob())
 	if err != nil {
 		return err
 	}
 	j.state, j.planned = queued, true
 	close(j.made)
 	s.report(j, j.change(protocol.Pending, ""))
-	s.take(actions)
+	s.take(now, actions)
 	return nil
 }
 
@@ -153,8 +153,14 @@ func (s *Scheduler) unfit(submission localsched.Submission) (reason string) {
 	return reason
 }
 
-// FindByTag implements [localsched.Runner]. A tag that was withdrawn before it
-// came is absent.
+// withdrawn says whether the job was taken back, before it came or later.
+func (s *Scheduler) withdrawn(j *job) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return j.state == withdrawn
+}
+
+// FindByTag implements [localsched.Runner].
 func (s *Scheduler) FindByTag(ctx context.Context, tag protocol.Tag) (localsched.Presence, localsched.LocalID, error) {
 	j, err := s.find(ctx, tag)
 	if err != nil {
@@ -164,7 +170,7 @@ func (s *Scheduler) FindByTag(ctx context.Context, tag protocol.Tag) (localsched
 		presence, err := s.presence(tag)
 		return presence, "", err
 	}
-	if j.tomb {
+	if s.withdrawn(j) {
 		return localsched.Absent, "", nil
 	}
 	return localsched.Present, j.id(), nil

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"syscall"
@@ -21,32 +20,34 @@ import (
 
 // watch is a shim's watch over one job.
 type watch struct {
-	dir      string
+	dir      string   // of the job, as it is called in the spool
+	opened   string   // the same, as [opened] has it
 	command  []string // of this shim, without the folder
 	record   jobRecord
 	place    string
 	group    cgroup.Group
-	start    time.Time // monotonic: a suspended machine does not use the limit up
+	start    time.Time // monotonic: neither a clock that is set nor a suspended machine uses the limit up
 	asked    <-chan os.Signal
 	children <-chan os.Signal
 	meter    *usage.Meter
+	room     *room
 
-	pid     int            // of the job, which leads its process group
-	verdict protocol.State // why the shim ended the job; 0: it did not
-	reason  string
+	pid         int            // of the job, which leads its process group
+	verdict     protocol.State // why the shim ended the job; 0: it did not
+	reason      string
+	uncontained string // how the job is not contained as it should be; empty: it is
 }
 
-// run runs the job to its end.
-func (w *watch) run() spool.End {
-	trouble, err := w.startJob()
-	if err != nil {
-		return spool.End{State: protocol.Failed, Reason: fmt.Sprintf("cannot start the job: %v", err)}
-	}
+// follow brings the job that [watch.startJob] has started to its end.
+func (w *watch) follow(trouble *os.File) spool.End {
+	w.room = openRoom(w.record.Job, w.opened)
 	w.untilEnd()
 	w.killGroup(unix.SIGKILL)
-	end := w.judge(w.reap(), <-trouble)
+	end := w.judge(w.reap(), heard(trouble))
 	w.endAll(&end)
+	w.room.close(w.record.Job, &end)
 	w.describeOutput(&end)
+	end.Reason = spool.Noted(end.Reason, w.uncontained)
 	return end
 }
 
@@ -66,12 +67,12 @@ func (w *watch) describeOutput(end *spool.End) {
 		case <-ctx.Done():
 		}
 	}()
-	w.record.AddFiles(ctx, w.dir, end)
+	w.record.AddFiles(ctx, w.opened, end)
 }
 
-// startJob starts the second stage as the account. The channel gives what keeps
-// it from becoming the job; that is "" when nothing does.
-func (w *watch) startJob() (trouble <-chan string, err error) {
+// startJob starts the second stage as the account. On the pipe it says what keeps it
+// from becoming the job; nothing when nothing does.
+func (w *watch) startJob() (trouble *os.File, err error) {
 	order, err := json.Marshal(planOf(w.dir, w.record.Job, w.place, os.Getpid()))
 	if err != nil {
 		return nil, err
@@ -107,13 +108,9 @@ func (w *watch) startJob() (trouble <-chan string, err error) {
 		return nil, errors.Join(err, planW.Close(), troubleR.Close())
 	}
 	w.pid = child.Pid
-	if err = w.join(); err != nil {
-		w.killGroup(unix.SIGKILL)
-		w.reap()
-		return nil, errors.Join(err, planW.Close(), troubleR.Close(), w.group.Remove())
-	}
+	w.join()
 	go sendPlan(planW, order)
-	return hear(troubleR), child.Release()
+	return troubleR, child.Release()
 }
 
 // credential is whom the job runs as: nil for this process's own account.
@@ -134,23 +131,32 @@ func sendPlan(to *os.File, order []byte) {
 	_ = to.Close()
 }
 
-func hear(from *os.File) <-chan string {
-	heard := make(chan string, 1)
-	go func() {
-		data, _ := io.ReadAll(io.LimitReader(from, 4096))
-		_ = from.Close()
-		heard <- string(data)
-	}()
-	return heard
+// heard is what a second stage that has ended has said. It does not wait for the end of
+// the pipe: a process of the account's may have opened it in /proc before the job began,
+// and keep it open.
+func heard(trouble *os.File) string {
+	defer trouble.Close() //nolint:errcheck // it was only read
+	said := make([]byte, maxTrouble)
+	n := 0
+	if conn, err := trouble.SyscallConn(); err == nil {
+		_ = conn.Read(func(fd uintptr) bool {
+			n, _ = unix.Read(int(fd), said)
+			return true
+		})
+	}
+	return string(said[:max(0, n)])
 }
 
 // untilEnd waits until the script has ended, and ends it if it must.
 func (w *watch) untilEnd() {
-	limit := time.NewTimer(w.record.Submission.Spec.WallTime.Std() - time.Since(w.start))
+	most := w.record.Submission.Spec.WallTime
+	limit := time.NewTimer(most.Std() - time.Since(w.start))
 	defer limit.Stop()
 	var grace <-chan time.Time
 	look := newLook()
 	defer look.Stop()
+	room := time.NewTicker(roomPause)
+	defer room.Stop()
 	end := func(verdict protocol.State, reason string) {
 		if w.verdict == 0 {
 			w.verdict, w.reason = verdict, reason
@@ -159,18 +165,24 @@ func (w *watch) untilEnd() {
 			grace = time.After(w.record.Grace.Std())
 		}
 	}
+	timeout := func() { end(protocol.Timeout, "reached its wall-time limit of "+most.Text()) }
 	for !w.reapOthers() {
 		select {
 		case <-w.children:
 		case <-w.asked:
+			if time.Since(w.start) >= most.Std() { // by the peer, as this shim was stopped
+				timeout()
+			}
 			end(protocol.Cancelled, "killed on request")
 		case <-limit.C:
-			end(protocol.Timeout, fmt.Sprintf("reached its wall-time limit of %v", w.record.Submission.Spec.WallTime))
+			timeout()
 		case <-grace:
 			w.killGroup(unix.SIGKILL)
 		case <-look.C:
 			w.measure()
 			look.again()
+		case <-room.C:
+			w.room.keep()
 		}
 	}
 }

@@ -29,6 +29,23 @@ func Noted(reason string, notices ...string) string {
 	return strings.Join(all, "; ")
 }
 
+// LoseOutput says of a guest's end that the disk of the spool was full, so that some of its
+// output may not be there. Such a job has failed, however its script ended.
+func (j Job) LoseOutput(end *End) {
+	if !j.Submission.Guest || strings.Contains(end.Reason, outputLost) {
+		return
+	}
+	why := fmt.Sprintf(outputLost+" at %s was full", j.Site)
+	if end.State == protocol.Completed {
+		end.State = protocol.Failed
+		why += "; the script itself ended with exit code 0"
+	}
+	end.Reason = Noted(end.Reason, why)
+}
+
+// outputLost begins what is said of output that was lost.
+const outputLost = "output may be missing: the spool's disk"
+
 // Check says what is wrong with a record that was found in a spool.
 func (e End) Check() error {
 	if !e.State.Terminal() {

@@ -18,7 +18,16 @@ var ErrNotPlain = errors.New("it is not a regular file of the job's account")
 // waited for. The error wraps [ErrNotPlain] then, and fs.ErrNotExist when there is
 // nothing.
 func OpenPlain(path string, owners ...uint32) (*os.File, error) {
-	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0)
+	return openPlain(path, os.O_RDONLY, owners)
+}
+
+// OpenPlainToWrite is [OpenPlain] for writing.
+func OpenPlainToWrite(path string, owners ...uint32) (*os.File, error) {
+	return openPlain(path, os.O_WRONLY, owners)
+}
+
+func openPlain(path string, access int, owners []uint32) (*os.File, error) {
+	file, err := os.OpenFile(path, access|syscall.O_NOFOLLOW|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0)
 	if errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.ENXIO) {
 		return nil, fmt.Errorf("%s: %w", path, ErrNotPlain)
 	}

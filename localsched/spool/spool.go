@@ -92,7 +92,7 @@ func (s *Spool) Tags() ([]protocol.Tag, error) {
 	for _, e := range entries {
 		tag, ok := ParseFolder(e.Name())
 		if !ok {
-			s.log.Warn("stranger_in_spool", "name", e.Name())
+			s.log.Warn("stranger_in_spool", "name", e.Name(), "folder", s.jobs, "advice", "it is left alone; remove it")
 			continue
 		}
 		tags = append(tags, tag)
