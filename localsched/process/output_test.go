@@ -1,10 +1,12 @@
 package process_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -71,6 +73,59 @@ func TestCancelWithSparseOutput(t *testing.T) {
 	}
 	if took := time.Since(asked); took > 30*time.Second {
 		t.Errorf("it took %v", took)
+	}
+}
+
+// TestOutputOnAFullDisk fills the spool's disk while guests run. What they print then is there
+// as far as room was kept for it; one that prints more has failed, though its script does not
+// mind.
+func TestOutputOnAFullDisk(t *testing.T) {
+	asRoot(t)
+	dir := newDir(t)
+	if err := syscall.Mount("none", dir, "tmpfs", 0, "size=1m,mode=711"); err != nil {
+		t.Skip("cannot mount a small disk:", err)
+	}
+	s := openSite(t, func(c *process.Config) { c.Dir, c.Cgroup = filepath.Join(dir, "spool"), "none" })
+	t.Cleanup(func() {
+		s.Close()
+		if err := syscall.Unmount(dir, 0); err != nil {
+			t.Error(err)
+		}
+	})
+	cases := map[string]struct {
+		prints string
+		state  protocol.State
+		reason string
+		least  int64 // bytes that come back
+	}{
+		"a line": {"echo late", protocol.Completed, "", 5},
+		"much": {
+			"head -c 300000 /dev/zero; true", protocol.Failed,
+			"output may be missing: the spool's disk at north was full; the script itself ended with exit code 0", 16 << 10,
+		},
+		"much, in vain": {"head -c 300000 /dev/zero; false", protocol.Failed, "the script ended with exit code 1; output may be missing: the spool's disk at north was full", 16 << 10},
+	}
+	signs := homeDir(t)
+	for name, c := range cases {
+		begun, full := filepath.Join(signs, name+" has begun"), filepath.Join(signs, name+": the disk is full")
+		tag := s.submit(t, guest(t, fmt.Sprintf(": >'%s'; while [ ! -e '%s' ]; do sleep .02; done; %s", begun, full, c.prints)))
+		eventually(t, "the job has begun", func() bool { _, err := os.Stat(begun); return err == nil })
+		ballast := filepath.Join(dir, "ballast")
+		if err := os.WriteFile(ballast, make([]byte, 1<<20), 0o600); !errors.Is(err, syscall.ENOSPC) {
+			t.Fatal("the disk is not full:", err)
+		}
+		write(t, full, "")
+		got := s.awaitEnd(t, tag) // written where its room was
+		if got.State != c.state || got.Reason != c.reason || len(got.Files) != 2 || got.Files[0].Size < c.least {
+			t.Errorf("%s: %+v", name, got)
+		}
+		var st syscall.Stat_t
+		if err := syscall.Stat(s.folder(tag, "out"), &st); err != nil || st.Blocks*512 > got.Files[0].Size+4095 {
+			t.Errorf("%s: %d blocks are kept for %d bytes, %v", name, st.Blocks, got.Files[0].Size, err)
+		}
+		if err := errors.Join(os.Remove(ballast), s.Forget(t.Context(), tag)); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

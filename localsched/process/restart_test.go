@@ -2,16 +2,20 @@ package process_test
 
 import (
 	"bufio"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/localsched/process"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -73,6 +77,63 @@ func TestEndWhileAway(t *testing.T) {
 	s.open(t)
 	if got := s.awaitEnd(t, tag); got.ExitCode != 7 {
 		t.Errorf("got %+v", got)
+	}
+}
+
+// TestSpoolSetAside renames the folder of all jobs while one runs, as a peer does that begins
+// anew: how the job ended and what it has written are there under the new name, and its shim
+// ends.
+func TestSpoolSetAside(t *testing.T) {
+	t.Parallel()
+	s := openSite(t, func(c *process.Config) { c.OnStop = process.LeaveJobs })
+	tag := s.submit(t, guest(t, "echo begun; while [ ! -e go ]; do sleep 0.02; done; echo done; exit 7"))
+	s.awaitRunning(t, tag)
+	eventually(t, "the job is under way", func() bool { return s.read(t, tag, protocol.Stdout) != "" })
+	shim := s.started(t, tag).PID
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	jobs := filepath.Join(s.config.Dir, "jobs")
+	aside := filepath.Join(jobs+".set-aside", filepath.Base(s.folder(tag, "")))
+	if err := os.Rename(jobs, jobs+".set-aside"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(jobs, 0o711); err != nil { // of the next peer
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(aside, "work/go"), "")
+	eventually(t, "the shim ends", func() bool { return !alive(strconv.Itoa(shim)) })
+	exit, err := process.ReadExit(aside)
+	if err != nil || exit.ExitCode != 7 || len(exit.Files) != 2 || exit.Files[0].Size != int64(len("begun\ndone\n")) {
+		t.Errorf("in the folder under its new name: %+v, %v", exit, err)
+	}
+	if log := readFile(t, filepath.Join(aside, "shim.log")); !strings.Contains(log, "no peer looks at this folder any more, which was "+filepath.Dir(s.folder(tag, "x"))) {
+		t.Errorf("the shim says %q", log)
+	}
+}
+
+// TestExitThatCannotBeWritten: a shim does not try for ever where nobody looks.
+func TestExitThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	for name, lose := range map[string]func(dir string) error{
+		"renamed": func(dir string) error { return os.Rename(dir, dir+".set-aside") },
+		"removed": os.RemoveAll,
+	} {
+		dir := filepath.Join(newDir(t), "job")
+		if err := os.MkdirAll(filepath.Join(dir, "exit/in-its-place"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		folder, err := os.Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer folder.Close()
+		if err = lose(dir); err != nil {
+			t.Fatal(err)
+		}
+		if code := process.WriteExit(folder, 0); code == 0 {
+			t.Error(name, "is taken for written")
+		}
 	}
 }
 
@@ -276,4 +337,97 @@ func readVictim(t *testing.T, child *exec.Cmd, n int, line func(word, text strin
 		}
 	}
 	_ = child.Wait()
+}
+
+// TestOrderAfterRestart has the machine become free while the peer is away: what waits starts in
+// the order that the policy wants, and not in that in which it is found again.
+func TestOrderAfterRestart(t *testing.T) {
+	t.Parallel()
+	s := openSite(t, func(c *process.Config) { small(c); c.OnStop, c.Policy = process.LeaveJobs, engine.SJF() })
+	first := s.submit(t, guest(t, waitsForGo))
+	s.awaitRunning(t, first)
+	long, short := guest(t, "true"), guest(t, "true")
+	short.Spec.WallTime = long.Spec.WallTime / 2
+	s.submit(t, long)
+	s.submit(t, short)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s.letGo(t, first)
+	eventually(t, "the end is written", func() bool {
+		_, err := os.Stat(s.folder(first, "exit"))
+		return err == nil
+	})
+	s.open(t)
+	s.awaitEnd(t, long.Tag)
+	s.awaitEnd(t, short.Tag)
+	if !inOrder(s.seen, short.Tag, long.Tag) {
+		t.Errorf("the long job was first: %+v", s.seen)
+	}
+}
+
+// TestPromisesAfterRestart: what waiting jobs are promised is written down when the peer stops,
+// and kept when it comes back, in whatever order it came about.
+func TestPromisesAfterRestart(t *testing.T) {
+	t.Parallel()
+	s := openSite(t, func(c *process.Config) { small(c); c.OnStop, c.Policy = process.LeaveJobs, engine.Conservative() })
+	first := s.submit(t, guest(t, waitsForGo))
+	s.awaitRunning(t, first)
+	one, two := guest(t, "true"), guest(t, "true")
+	one.Spec.WallTime, two.Spec.WallTime = protocol.Hour, protocol.Hour
+	s.submit(t, one)
+	s.submit(t, two)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	record := s.promised(t)
+	due := record.Zero.Add(s.started(t, first).Began + protocol.Minute) // the limit of the first
+	want := []engine.Promised{{Tag: one.Tag, Start: due}, {Tag: two.Tag, Start: due.Add(protocol.Hour)}}
+	if !slices.Equal(record.Jobs, want) {
+		t.Errorf("promised is %+v, want %+v", record, want)
+	}
+	// As if it had come about the other way.
+	path := filepath.Join(s.config.Dir, "promised")
+	text := strings.NewReplacer(one.Tag.Job.String(), two.Tag.Job.String(), two.Tag.Job.String(), one.Tag.Job.String()).Replace(readFile(t, path))
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.open(t)
+	s.letGo(t, first)
+	s.awaitEnd(t, one.Tag)
+	s.awaitEnd(t, two.Tag)
+	if !inOrder(s.seen, two.Tag, one.Tag) {
+		t.Errorf("what was promised is not kept: %+v", s.seen)
+	}
+	eventually(t, "nothing is promised any more", func() bool { return len(s.promised(t).Jobs) == 0 })
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.open(t)
+}
+
+// promised is what the spool says that jobs were promised.
+func (s *site) promised(t testing.TB) (record promised) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(readFile(t, filepath.Join(s.config.Dir, "promised"))), &record); err != nil {
+		t.Fatal(err)
+	}
+	return record
+}
+
+type promised struct {
+	Zero protocol.Instant `json:"zero_ms"`
+	Jobs []engine.Promised
+}
+
+// waitsForGo is a script that waits for [site.letGo].
+const waitsForGo = "while [ ! -e go ]; do sleep 0.02; done"
+
+// letGo has a guest end.
+func (s *site) letGo(t *testing.T, tag protocol.Tag) {
+	t.Helper()
+	write(t, s.folder(tag, "work/go"), "")
 }
