@@ -3,6 +3,7 @@ package slurm
 import (
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
@@ -182,4 +183,88 @@ func LastWords(text string) (code, signal int, ended protocol.Instant, cpu proto
 	last, ok := parseLastWords(text)
 	code, signal = last.status()
 	return code, signal, last.ended, last.cpu, ok
+}
+
+// Need is what a job needs of a plan's nodes.
+type Need struct {
+	Nodes              []int // that it may have
+	CPUs, On, NodeCPUs int
+	Task               int // CPUs
+	Exact, Whole       bool
+	NodeMB, CPUMB      int64
+	Limit              protocol.Duration
+}
+
+// Plan is a plan.
+type Plan struct {
+	plan *plan
+	sets map[string]*nodeSet
+}
+
+// NewPlan is a plan from the instant 0 on of nodes with so many CPUs and MB.
+func NewPlan(nodes [][2]int) *Plan {
+	steps := make([]step, len(nodes))
+	for i, n := range nodes {
+		steps[i] = step{cpus: n[0], memoryMB: int64(n[1])}
+	}
+	return &Plan{plan: newPlan(0, steps), sets: map[string]*nodeSet{}}
+}
+
+func (p *Plan) demand(n Need) demand {
+	key := fmt.Sprint(n.Nodes)
+	if p.sets[key] == nil {
+		p.sets[key] = &nodeSet{nodes: n.Nodes}
+	}
+	d := demand{
+		among: p.sets[key], cpus: n.CPUs, nodes: n.On, whole: n.Whole, nodeCPUs: n.NodeCPUs, taskCPUs: n.Task,
+		nodeMB: n.NodeMB, cpuMB: n.CPUMB, limit: n.Limit,
+	}
+	if n.Exact {
+		d.mostNodes = n.On
+	}
+	return d
+}
+
+// Add adds a job and says when it starts; -1: never.
+func (p *Plan) Add(n Need, from protocol.Instant) protocol.Instant {
+	return never(p.plan.add([]demand{p.demand(n)}, from))
+}
+
+// Starts says when a job would start.
+func (p *Plan) Starts(n Need, from protocol.Instant) protocol.Instant {
+	d := p.demand(n)
+	return never(p.plan.starts(&d, from))
+}
+
+func never(at protocol.Instant) protocol.Instant {
+	if at == endOfTime {
+		return -1
+	}
+	return at
+}
+
+// Reserve takes a node from one instant until another.
+func (p *Plan) Reserve(node int, start, end protocol.Instant) {
+	p.plan.nodes[node].take(start, end, step{cpus: p.plan.nodes[node].cpus})
+}
+
+// Clone is a plan like this one.
+func (p *Plan) Clone() *Plan { return &Plan{plan: p.plan.clone(), sets: p.sets} }
+
+// Free is what a node has free at an instant.
+func (p *Plan) Free(node int, at protocol.Instant) (cpus int, mb int64) {
+	s := &p.plan.nodes[node]
+	free := s.steps[s.index(at)]
+	return free.cpus, free.memoryMB
+}
+
+// Times are the instants at which something changes.
+func (p *Plan) Times() (times []protocol.Instant) {
+	for _, n := range p.plan.nodes {
+		for _, s := range n.steps {
+			times = append(times, s.at)
+		}
+	}
+	slices.Sort(times)
+	return slices.Compact(times)
 }

@@ -67,6 +67,33 @@ func parseCount(text string, most int) (int, error) {
 	return n, nil
 }
 
+// parseMegabytes reads an amount of memory as a list of TRES has it, a number with
+// decimals or not and a unit, such as "1.50G"; without a unit it is in MB.
+func parseMegabytes(text string) (int64, error) {
+	digits := strings.TrimRight(text, "KMGTP")
+	whole, decimals, _ := strings.Cut(digits, ".")
+	n, err := parseCount(whole, 1<<30)
+	thousandths, bad := 0, err
+	if decimals != "" {
+		thousandths, bad = parseCount((decimals + "000")[:3], 999)
+	}
+	if err != nil || bad != nil || len(decimals) > 3 || len(text)-len(digits) > 1 {
+		return 0, fmt.Errorf("%.50q is no amount of memory as Slurm prints it", text)
+	}
+	amount := int64(n)*1000 + int64(thousandths)
+	switch text[len(digits):] {
+	case "K":
+		amount >>= 10
+	case "G":
+		amount <<= 10
+	case "T":
+		amount <<= 20
+	case "P":
+		amount = min(amount, 1<<32) << 30
+	}
+	return amount / 1000, nil
+}
+
 // parseExit reads "code:signal".
 func parseExit(text string) (code, signal int, err error) {
 	left, right, _ := strings.Cut(text, ":")
