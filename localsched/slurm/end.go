@@ -195,5 +195,5 @@ func (s *Scheduler) nowRuns(j *job, c claim) {
 		j.claim.started = protocol.InstantOf(time.Now())
 	}
 	s.report(j, j.change(protocol.Running, ""))
-	s.record.add(j.native.Estimates, max(0, j.claim.started.Sub(j.submitted)))
+	s.record.add(kindOf(j.record.Submission.Spec.Request), j.native.Estimates, max(0, j.claim.started.Sub(j.submitted)))
 }

@@ -152,17 +152,42 @@ func ParseClaim(text string) (by string, id uint32, started protocol.Instant) {
 // Cursor reads a cursor and prints it again.
 func Cursor(text string) string { return string(parseCursor(localsched.Cursor(text)).cursor()) }
 
-// Observe feeds pairs of an estimate and what came to each predictor, and corrects
-// an estimate of each.
-func Observe(plan, native [][2]protocol.Duration, byThePlan, byTheOther protocol.Duration) (low, middle, high protocol.Duration) {
-	o := loadObserved("/nowhere", slog.New(slog.DiscardHandler))
-	for _, p := range plan {
-		o.add(estimates{byPlan: p[0]}, p[1])
+// Observed is what was observed, in a folder.
+type Observed struct {
+	dir string
+	observed
+}
+
+// LoadObserved reads what was observed.
+func LoadObserved(dir string, log *slog.Logger) *Observed {
+	return &Observed{dir, loadObserved(dir, log)}
+}
+
+// Save writes down what was observed.
+func (o *Observed) Save() error {
+	s := &Scheduler{record: o.observed, config: Config{Dir: o.dir}}
+	return s.saveObserved()
+}
+
+func guesses(waits map[string]protocol.Duration) estimates {
+	guess := estimates{}
+	for name, wait := range waits {
+		guess[predictor(name)] = wait
 	}
-	for _, p := range native {
-		o.add(estimates{bySlurm: p[0]}, p[1])
+	return guess
+}
+
+// Add takes note of some jobs of a kind, and how long each has waited.
+func (o *Observed) Add(times int, r protocol.Request, waits map[string]protocol.Duration, actual protocol.Duration) {
+	for range times {
+		o.add(kindOf(r), guesses(waits), actual)
 	}
-	return o.waits(estimates{byPlan: byThePlan, bySlurm: byTheOther})
+}
+
+// Waits is what is quoted.
+func (o *Observed) Waits(r protocol.Request, waits map[string]protocol.Duration) (low, middle, high protocol.Duration) {
+	i := o.waits(kindOf(r), guesses(waits))
+	return i.low, i.middle, i.high
 }
 
 // Remembered is what is known of a job that Slurm has refused, when it looks again at a

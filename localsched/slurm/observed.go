@@ -3,9 +3,12 @@ package slurm
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"math/bits"
+	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/localsched/spool"
@@ -17,51 +20,86 @@ type predictor string
 
 // The predictors.
 const (
-	byPlan  predictor = "plan"  // the outlook
+	byRuns  predictor = "runs"  // the outlook, with the times that jobs are likely to run
+	byPlan  predictor = "plan"  // the outlook, with the limits of jobs
 	bySlurm predictor = "slurm" // sbatch --test-only
 )
+
+// predictors are all of them, the one first that is taken where none is better.
+func predictors() []predictor { return []predictor{byRuns, byPlan, bySlurm} }
 
 // estimates are raw estimates of one job's wait.
 type estimates map[predictor]protocol.Duration
 
 const (
-	observedFile = "observed.json"
-	pairsKept    = 300
-	pairsNeeded  = 20 // fewer say nothing
+	observedFile    = "observed.json"
+	observedVersion = 2
+	pairsKept       = 200 // of waits of about the same length
+	pairsNeeded     = 20  // fewer say nothing
 	// softening is added to waits before they are compared, so that those of a few
 	// seconds do not count as much as their ratios would.
 	softening = protocol.Minute
 )
 
+// kind is what jobs have in common of which the waits are compared.
+type kind struct {
+	Like  uint64 `json:"like,omitempty"`   // as in [protocol.Request]
+	CPUs  int    `json:"cpus_class"`       // log2
+	Limit int    `json:"time_limit_class"` // as of classOf
+}
+
+func kindOf(r protocol.Request) kind {
+	return kind{Like: r.Like, CPUs: bits.Len(uint(max(0, r.CPUs))), Limit: classOf(r.WallTime)}
+}
+
 // pair is what was estimated for a job and what came.
 type pair struct {
+	kind
+
 	Estimate protocol.Duration `json:"estimate_ms"`
 	Actual   protocol.Duration `json:"actual_ms"`
 }
 
 // observed is how good the estimates have been at this site.
 type observed struct {
-	pairs map[predictor]*sample
+	pairs map[predictor]pairs
 	dirty bool // not saved yet
 }
 
-// sample is the last pairs of one predictor.
-type sample struct {
-	latest []pair // in the order in which the jobs started
-	sorted []pair // by actual/estimate
+// pairs are the last pairs of one predictor, by the class of the estimate, in the order in
+// which the jobs started.
+type pairs map[int][]pair
+
+// observedRecord is observed.json.
+type observedRecord struct {
+	Version int                  `json:"version"`
+	Pairs   map[predictor][]pair `json:"pairs"`
 }
 
+// loadObserved reads what was observed. A file of another version is set aside: before 2 there
+// were pairs of another plan, without kinds.
 func loadObserved(dir string, log *slog.Logger) observed {
-	o := observed{pairs: map[predictor]*sample{byPlan: {}, bySlurm: {}}}
-	saved, err := spool.ReadRecord[map[predictor][]pair](dir, observedFile)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		log.Warn("observed_waits_not_read", "error", err, "advice", "none: they are collected anew")
+	o := observed{pairs: map[predictor]pairs{}}
+	for _, p := range predictors() {
+		o.pairs[p] = pairs{}
 	}
-	for p, sample := range o.pairs {
-		for _, pair := range saved[p] {
-			sample.latest = append(sample.latest, pair.sane())
+	saved, err := spool.ReadRecord[observedRecord](dir, observedFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return o
+	}
+	if err == nil && saved.Version != observedVersion {
+		err = fmt.Errorf("%s is of version %d, not %d", filepath.Join(dir, observedFile), saved.Version, observedVersion)
+	}
+	if err != nil {
+		aside := filepath.Join(dir, observedFile+".old")
+		log.Warn("observed_waits_not_read", "error", errors.Join(err, os.Rename(filepath.Join(dir, observedFile), aside)),
+			"advice", "none: they are collected anew; the file is kept as "+aside)
+		return o
+	}
+	for p, known := range o.pairs {
+		for _, one := range saved.Pairs[p] {
+			known.add(one.sane())
 		}
-		sample.sort()
 	}
 	return o
 }
@@ -69,26 +107,47 @@ func loadObserved(dir string, log *slog.Logger) observed {
 // sane keeps what a damaged file may hold within bounds.
 func (p pair) sane() pair {
 	const most = 10_000 * protocol.Day
-	return pair{Estimate: min(max(0, p.Estimate), most), Actual: min(max(0, p.Actual), most)}
+	p.Estimate, p.Actual = min(max(0, p.Estimate), most), min(max(0, p.Actual), most)
+	return p
 }
 
-// add takes note of how long a job has really waited.
-func (o *observed) add(guess estimates, actual protocol.Duration) {
-	for p, sample := range o.pairs {
-		estimate, ok := guess[p]
-		if !ok || estimate == protocol.Never {
-			continue
+// add takes note of how long a job of a kind has really waited.
+func (o *observed) add(k kind, guess estimates, actual protocol.Duration) {
+	for p, known := range o.pairs {
+		if estimate, ok := guess[p]; ok && estimate != protocol.Never {
+			known.add(pair{kind: k, Estimate: estimate, Actual: actual}.sane())
+			o.dirty = true
 		}
-		sample.latest = append(sample.latest, pair{Estimate: estimate, Actual: actual}.sane())
-		sample.sort()
-		o.dirty = true
 	}
 }
 
-func (s *sample) sort() {
-	s.latest = s.latest[max(0, len(s.latest)-pairsKept):]
-	s.sorted = append(s.sorted[:0], s.latest...)
-	slices.SortFunc(s.sorted, func(a, b pair) int { return compareRatios(a, b) })
+func (p pairs) add(one pair) {
+	class := classOf(one.Estimate)
+	p[class] = append(p[class], one)
+	p[class] = p[class][max(0, len(p[class])-pairsKept):]
+}
+
+// near are pairs of estimates of about the same length, by actual/estimate: of jobs of the same
+// kind; where they are few, of jobs of all users of the same shape; where these are few, of all
+// jobs, which are not alike. It is empty where these are few, too.
+func (p pairs) near(k kind, estimate protocol.Duration) (found []pair, alike bool) {
+	shape := func(other kind) bool { return other.CPUs == k.CPUs && other.Limit == k.Limit }
+	all := p[classOf(estimate)]
+	for _, c := range []struct {
+		same  func(kind) bool
+		alike bool
+	}{
+		{func(other kind) bool { return k.Like != 0 && other == k }, true},
+		{shape, true},
+		{func(kind) bool { return true }, false},
+	} {
+		found = slices.DeleteFunc(slices.Clone(all), func(one pair) bool { return !c.same(one.kind) })
+		if len(found) >= pairsNeeded {
+			slices.SortFunc(found, compareRatios)
+			return found, c.alike
+		}
+	}
+	return nil, false
 }
 
 // compareRatios compares actual/estimate.
@@ -98,45 +157,72 @@ func compareRatios(a, b pair) int {
 	return cmp.Or(cmp.Compare(ah, bh), cmp.Compare(al, bl))
 }
 
-// at corrects an estimate by the pair that stands so many percent from below.
-func (s *sample) at(percent int, estimate protocol.Duration) protocol.Duration {
-	if len(s.sorted) < pairsNeeded || estimate == protocol.Never {
-		return estimate
+// interval is P10, P50 and P90 of a wait.
+type interval struct {
+	low, middle, high protocol.Duration
+}
+
+// corrected is an estimate in the light of what came of others like it, and how far from that
+// such estimates have been on average; [protocol.Never] where too little is known.
+func (p pairs) corrected(k kind, estimate protocol.Duration) (i interval, wrong protocol.Duration) {
+	if estimate == protocol.Never {
+		return interval{low: estimate, middle: estimate, high: estimate}, protocol.Never
 	}
-	p := s.sorted[(len(s.sorted)-1)*percent/100]
+	known, alike := p.near(k, estimate)
+	if len(known) == 0 {
+		// Jobs end before their limits, or are cancelled: rather earlier than later.
+		return interval{low: estimate / 4, middle: estimate, high: estimate}, protocol.Never
+	}
+	i = interval{low: at(known, 10, estimate), middle: at(known, 50, estimate), high: at(known, 90, estimate)}
+	if !alike {
+		i.low, i.high = min(i.low, estimate), max(i.high, estimate)
+	}
+	for _, one := range known {
+		was := at(known, 50, one.Estimate)
+		wrong += max(one.Actual-was, was-one.Actual)
+	}
+	return i, wrong / protocol.Duration(len(known))
+}
+
+// at corrects an estimate by the pair that stands so many percent from below.
+func at(sorted []pair, percent int, estimate protocol.Duration) protocol.Duration {
+	p := sorted[(len(sorted)-1)*percent/100]
 	return max(0, (estimate+softening).Rescale(int(p.Actual+softening), int(p.Estimate+softening))-softening)
 }
 
-// failing is the mean error of corrected estimates; Never while too few are known.
-func (s *sample) failing() protocol.Duration {
-	if len(s.sorted) < pairsNeeded {
-		return protocol.Never
+// waits are P10, P50 and P90 of a wait: by the predictor that has been less wrong with such
+// jobs. As long as that is not known they cover what all of them say.
+func (o *observed) waits(k kind, guess estimates) interval {
+	var all, best interval
+	least, first := protocol.Never, true
+	for _, p := range predictors() {
+		estimate, ok := guess[p]
+		if !ok {
+			continue
+		}
+		i, wrong := o.pairs[p].corrected(k, estimate)
+		if first {
+			all, first = i, false
+		}
+		all.low, all.high = min(all.low, i.low), max(all.high, i.high)
+		if wrong < least {
+			best, least = i, wrong
+		}
 	}
-	var sum protocol.Duration
-	for _, p := range s.sorted {
-		sum += max(p.Actual-s.at(50, p.Estimate), s.at(50, p.Estimate)-p.Actual)
+	if least == protocol.Never {
+		return all
 	}
-	return sum / protocol.Duration(len(s.sorted))
-}
-
-// waits are P10, P50 and P90 of a wait: by the predictor that has done better so
-// far, of those that have an estimate; by the plan while that is not known.
-func (o *observed) waits(guess estimates) (low, middle, high protocol.Duration) {
-	best := byPlan
-	estimate := guess[byPlan]
-	if other, ok := guess[bySlurm]; ok && o.pairs[bySlurm].failing() < o.pairs[byPlan].failing() {
-		best, estimate = bySlurm, other
-	}
-	s := o.pairs[best]
-	return s.at(10, estimate), s.at(50, estimate), s.at(90, estimate)
+	return best
 }
 
 // saveObserved writes down what was observed since the last time.
 func (s *Scheduler) saveObserved() error {
 	s.mu.Lock()
-	saved := map[predictor][]pair{}
-	for p, sample := range s.record.pairs {
-		saved[p] = slices.Clone(sample.latest)
+	saved := observedRecord{Version: observedVersion, Pairs: map[predictor][]pair{}}
+	for p, known := range s.record.pairs {
+		for _, class := range known {
+			saved.Pairs[p] = append(saved.Pairs[p], class...)
+		}
 	}
 	dirty := s.record.dirty
 	s.record.dirty = false

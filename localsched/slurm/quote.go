@@ -69,7 +69,8 @@ func (s *Scheduler) Quote(ctx context.Context, query localsched.Query) ([]protoc
 		}
 		quotes[i].ERT = request.WallTime
 		s.mu.Lock()
-		quotes[i].AWTLow, quotes[i].AWT, quotes[i].AWTHigh = s.record.waits(guess)
+		span := s.record.waits(kindOf(request), guess)
+		quotes[i].AWTLow, quotes[i].AWT, quotes[i].AWTHigh = span.low, span.middle, span.high
 		s.mu.Unlock()
 	}
 	return quotes, nil
