@@ -64,7 +64,17 @@ type exit struct {
 	code  int // as shells give it: 128 + n for signal n
 	ended protocol.Instant
 	cpu   protocol.Duration // of the wrapper and what it has waited for; 0: not known
+	told  told
 }
+
+// told is whether a wrapper was told to end its job before the script was over.
+type told uint8
+
+const (
+	notKnown  told = iota // the wrapper is one of an earlier version, which did not note it
+	toldToEnd             // it got the TERM with which Slurm begins to end a job
+	leftAlone             // it did not: the script came to its own end
+)
 
 // readExit reads the exit record of a job's folder. The error is fs.ErrNotExist
 // when there is none, or none that makes sense.
@@ -83,19 +93,49 @@ func readExit(dir string, owner spool.Account) (exit, error) {
 	return last, nil
 }
 
-// parseLastWords reads "code milliseconds" and what the shell's times has printed. The
-// account may have written anything.
+// parseLastWords reads "code milliseconds signal" and what the shell's times has printed, or
+// less of that, as wrappers of earlier versions have written it. The account may have written
+// anything.
 func parseLastWords(text string) (last exit, ok bool) {
 	f := strings.Fields(text)
-	const known, timed = 2, 6 // words of a wrapper of an earlier version, and of this one
-	if len(f) != known && len(f) != timed {
+	const first, timed, noted = 2, 6, 7 // words of the first wrappers, of those with times, of this one
+	if len(f) != first && len(f) != timed && len(f) != noted {
 		return exit{}, false
 	}
 	code, err := parseCount(f[0], 255)
 	if err != nil {
 		return exit{}, false
 	}
-	return exit{code: code, ended: parseMillis(f[1]), cpu: parseShellTimes(f[known:])}, true
+	last = exit{code: code, ended: parseMillis(f[1])}
+	times := f[first:]
+	if len(f) == noted {
+		if last.told = leftAlone; f[first] == "TERM" {
+			last.told = toldToEnd
+		}
+		times = f[first+1:]
+	}
+	last.cpu = parseShellTimes(times)
+	return last, true
+}
+
+// alone says whether the script was over before anybody had Slurm end the job at an instant.
+// Wrappers that have not noted it have noted when the script was over: then the clocks decide.
+func (e exit) alone(end protocol.Instant) bool {
+	switch e.told {
+	case toldToEnd:
+		return false
+	case leftAlone:
+		return true
+	case notKnown:
+	}
+	return e.before(end)
+}
+
+// before says whether the script was over before an instant of the controller's clock, of which the
+// node's may be a little apart.
+func (e exit) before(end protocol.Instant) bool {
+	const apart = 2 * protocol.Second
+	return e.ended > 0 && e.ended.Add(apart) < end
 }
 
 // status takes an exit code of a shell apart.

@@ -21,14 +21,20 @@ const mostTries = 8
 func (s *Scheduler) conclude(ctx context.Context, j *job, e entry) {
 	c, err := readClaim(j.dir, j.owner())
 	if errors.Is(err, fs.ErrNotExist) {
-		if s.worthAnother(j, &e) {
+		again, unclear := s.worthAnother(ctx, j, &e)
+		if unclear != nil {
+			s.config.Log.Warn("end_not_judged", "job", j.tag.String(), "slurm_job", e.ID, "state", e.state, "error", unclear,
+				"advice", "none: it is tried again after the next look")
+			return
+		}
+		if again {
 			s.discard(ctx, j, e)
 			return
 		}
 		c, err = takeClaim(j.dir, j.owner(), closedBy)
 	}
 	if err != nil {
-		s.config.Log.Error("claim_not_read", "job", j.tag.String(), "error", err)
+		s.config.Log.Error("claim_not_read", "job", j.tag.String(), "error", err, "advice", adviceSpool)
 		return
 	}
 	if !c.wrapper() {
@@ -43,6 +49,9 @@ func (s *Scheduler) conclude(ctx context.Context, j *job, e entry) {
 	s.finishRun(ctx, j, s.outcome(ctx, j, e))
 }
 
+// adviceSpool is what to do when what a job has claimed cannot be read.
+const adviceSpool = "see whether this machine reaches the spool; it is tried again"
+
 // follow has a job stand for Slurm's job that has claimed it.
 func (s *Scheduler) follow(j *job, c claim) {
 	s.mu.Lock()
@@ -56,20 +65,42 @@ func (s *Scheduler) follow(j *job, c claim) {
 
 // worthAnother says whether a job that has ended without a start should be
 // submitted again: unless somebody cancelled it while it waited, or it ends so each
-// time. A killed controller gives numbers out again, and then Slurm itself cancels: one that
-// has nodes, since slurmd will not launch a number that it has seen before; one that waits,
-// when the run that has its number from before ends.
-func (s *Scheduler) worthAnother(j *job, e *entry) bool {
+// time. A controller that was killed cancels jobs by itself:
+//
+//   - one that has nodes, since slurmd will not launch a number that it has seen before: the
+//     controller gives numbers out again;
+//   - one that waits and whose number it was starting when it was killed, for this job or for
+//     another that it has forgotten: slurmd finds that it cannot launch that number.
+//
+// The error says why the controller could not be asked.
+func (s *Scheduler) worthAnother(ctx context.Context, j *job, e *entry) (bool, error) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	cancelled := e.state == "CANCELLED" && !e.placed && !s.numberOfAnother(j, e.ID)
-	return !cancelled && len(j.native.Past) < mostTries
+	tried, reused := len(j.native.Past), s.numberOfAnother(j, e.ID)
+	s.mu.Unlock()
+	if tried >= mostTries {
+		return false, nil
+	}
+	if e.state != "CANCELLED" || e.placed || reused {
+		return true, nil
+	}
+	booted, err := s.commands.booted(ctx)
+	return err == nil && s.afterKill(e, booted), err
+}
+
+// afterKill says whether a job was submitted or cancelled about when the controller was started,
+// by the controller's clock. Then Slurm may have cancelled it by itself, and whoever has done so
+// has to do so again.
+func (s *Scheduler) afterKill(e *entry, booted protocol.Instant) bool {
+	about := func(at protocol.Instant) bool {
+		return at != 0 && max(at.Sub(booted), booted.Sub(at)).Std() < s.config.patience.killed
+	}
+	return booted != 0 && (about(e.Submitted) || about(e.end))
 }
 
 // numberOfAnother says whether another job has, or had, the number. The lock is held.
 func (s *Scheduler) numberOfAnother(j *job, id uint32) bool {
 	for _, other := range s.jobs {
-		if other != j && other.native.ID == id {
+		if other != j && (other.native.ID == id || other.claim.id == id) {
 			return true
 		}
 	}
@@ -83,13 +114,14 @@ func (s *Scheduler) discard(ctx context.Context, j *job, e entry) {
 	s.mu.Unlock()
 	record.Past = append(slices.Clip(record.Past), e.native)
 	if err := s.saveNative(j, record); err != nil {
-		s.config.Log.Error("number_not_noted", "job", j.tag.String(), "error", err)
+		s.config.Log.Error("number_not_noted", "job", j.tag.String(), "error", err, "advice", "free space in the spool; it is tried again")
 		return
 	}
 	s.mu.Lock()
 	j.native = record
 	s.mu.Unlock()
-	s.config.Log.Warn("job_ended_before_start", "job", j.tag.String(), "slurm_job", e.ID, "state", e.state, "reason", e.reason)
+	s.config.Log.Warn("job_ended_before_start", "job", j.tag.String(), "slurm_job", e.ID, "state", e.state, "reason", e.reason,
+		"advice", "it is submitted again; see whether its node reaches the spool")
 	s.again(ctx, j)
 }
 
@@ -107,7 +139,9 @@ func (s *Scheduler) again(ctx context.Context, j *job) {
 	}
 	err := s.sbatch(ctx, j)
 	if err == nil {
-		s.config.Log.Warn("job_submitted_again", "job", j.tag.String(), "slurm_job", j.native.ID)
+		s.config.Log.Warn("job_submitted_again", "job", j.tag.String(), "slurm_job", j.native.ID,
+			"why", "Slurm has lost it, or has ended it before it started")
+		s.trouble()
 		return
 	}
 	if refused, ok := refusal(err); ok {
@@ -117,7 +151,7 @@ func (s *Scheduler) again(ctx context.Context, j *job) {
 		}
 		return
 	}
-	s.config.Log.Warn("job_not_submitted_again", "job", j.tag.String(), "error", err)
+	s.config.Log.Warn("job_not_submitted_again", "job", j.tag.String(), "error", err, "advice", "none: it is tried again")
 }
 
 // unseen is what to do about a job that the queue does not show. Once is not
@@ -137,7 +171,7 @@ func (s *Scheduler) unseen(j *job) (work func(context.Context)) {
 func (s *Scheduler) lost(ctx context.Context, j *job) {
 	c, err := readClaim(j.dir, j.owner())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		s.config.Log.Error("claim_not_read", "job", j.tag.String(), "error", err)
+		s.config.Log.Error("claim_not_read", "job", j.tag.String(), "error", err, "advice", adviceSpool)
 		return
 	}
 	claimed := err == nil && c.wrapper()
@@ -147,8 +181,15 @@ func (s *Scheduler) lost(ctx context.Context, j *job) {
 	if claimed && c.id != 0 {
 		is = native{ID: c.id}
 	}
-	if e, ok := s.history.find(ctx, j, is, past); ok {
-		s.conclude(ctx, j, e)
+	last, unread := readExit(j.dir, j.owner())
+	if s.concluded(ctx, j, is, past, func() bool {
+		if !claimed || unread != nil || last.told != leftAlone || time.Since(since) <= s.config.patience.lost {
+			return false
+		}
+		s.nowRuns(j, c) // Slurm might only add that memory ran out
+		s.finishRun(ctx, j, s.byExit(j, last))
+		return true
+	}) {
 		return
 	}
 	switch {
@@ -160,9 +201,8 @@ func (s *Scheduler) lost(ctx context.Context, j *job) {
 		return
 	}
 	s.nowRuns(j, c)
-	last, err := readExit(j.dir, j.owner())
 	switch {
-	case err == nil:
+	case unread == nil:
 		s.finishRun(ctx, j, s.byExit(j, last))
 	case time.Since(since) > s.config.patience.lost:
 		s.finish(j, spool.End{
@@ -170,4 +210,52 @@ func (s *Scheduler) lost(ctx context.Context, j *job) {
 			Reason: fmt.Sprintf("Slurm has lost the job after it had started on node %s; how it ended is not known", c.node),
 		})
 	}
+}
+
+// concluded has the history say how a job ended that Slurm has forgotten. It returns false once the
+// history surely does not know. While it cannot be asked, otherwise may end the job.
+func (s *Scheduler) concluded(ctx context.Context, j *job, is native, past []native, otherwise func() bool) bool {
+	e, ok, err := s.history.find(ctx, j, is, past)
+	switch {
+	case ctx.Err() != nil:
+		return true
+	case err != nil:
+		if !otherwise() {
+			s.endNotKnown(j, err)
+		}
+		return true
+	case ok:
+		s.conclude(ctx, j, e)
+		return true
+	}
+	return !s.surelyAbsent(j)
+}
+
+// endNotKnown reports, where that is new, that a job is no longer in the queue and that the history
+// does not tell of it yet. An administrator may have cancelled it, so it is not submitted again.
+func (s *Scheduler) endNotKnown(j *job, err error) {
+	reason := "it has left Slurm's queue, and how it ended is not known yet: " + err.Error()
+	s.mu.Lock()
+	j.absent = time.Time{}
+	known := j.reason == reason
+	if !known && j.state == queued {
+		s.report(j, j.change(protocol.Pending, reason))
+	}
+	j.reason = reason
+	s.mu.Unlock()
+	if !known {
+		s.config.Log.Warn("end_not_known", "job", j.tag.String(), "error", err)
+	}
+}
+
+// surelyAbsent says whether the history does not know how a job has ended, and will not come to know
+// it. The database may be behind by what the controller has just sent, which sdiag does not count, so
+// it has to answer so for a while without a failure between.
+func (s *Scheduler) surelyAbsent(j *job) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if j.absent.IsZero() {
+		j.absent = time.Now()
+	}
+	return !s.history.sacct || time.Since(j.absent) >= s.config.patience.account
 }

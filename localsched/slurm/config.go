@@ -21,7 +21,7 @@ type Config struct {
 	Site         protocol.SiteName // in job names and environments
 	Conf         string            // path of slurm.conf; empty: as the commands find it
 	Bin          string            // folder of the commands; empty: PATH
-	Partitions   []string          // in order of preference; empty: the default partition
+	Partitions   []string          // a job goes to all that admit it; empty: the default partition
 	Poll         time.Duration     // between two looks at the queue; 0: [DefaultPoll]
 	JobComp      string            // path of the jobcomp/filetxt log; empty: as slurm.conf says
 	Extra        []string          // added to every sbatch, such as --account=grid
@@ -55,6 +55,11 @@ type patience struct {
 	// account is the time for which the end of a job waits for what the accounting
 	// database knows of it: steps that have ended arrive there a moment later.
 	account time.Duration
+	// gather is the time for which cancellations are gathered, to share one look at the queue.
+	gather time.Duration
+	// killed is the time before and after a start of the controller in which Slurm may cancel
+	// jobs by itself; below 0: it never does.
+	killed time.Duration
 }
 
 func (c Config) withDefaults() Config {
@@ -75,6 +80,12 @@ func (c Config) withDefaults() Config {
 	}
 	if c.patience.account <= 0 {
 		c.patience.account = 10 * time.Second
+	}
+	if c.patience.gather <= 0 {
+		c.patience.gather = gathering
+	}
+	if c.patience.killed == 0 {
+		c.patience.killed = time.Minute
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)

@@ -1,12 +1,16 @@
 package slurm_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -23,14 +27,23 @@ import (
 func TestControllerKilled(t *testing.T) {
 	t.Parallel()
 	const site = cluster("siteB")
-	s := openSite(t, site, func(c *slurm.Config) { slurm.SetPatience(c, 20*time.Second, 5*time.Second) })
+	siteB.Lock()
+	defer siteB.Unlock()
+	s := openSite(t, site, func(c *slurm.Config) {
+		slurm.SetPatience(c, 20*time.Second, 5*time.Second)
+		slurm.SetKilledPatience(c, ample)
+	})
 	dir := homeDir(t)
 	ctx, stop := context.WithCancel(t.Context())
 	var operator sync.WaitGroup
 	operator.Go(func() { site.tend(ctx) })
 	defer operator.Wait()
 	defer stop()
-	const kills, perKill = 6, 12
+	const perKill = 12
+	kills := 6
+	if testing.Short() { // the tests below bring about what is known to come of it
+		kills = 2
+	}
 	dice := rand.New(rand.NewPCG(4, 2))
 	var tags []protocol.Tag
 	for range kills {
@@ -66,10 +79,10 @@ func TestControllerKilled(t *testing.T) {
 		case outcome.State == protocol.NodeFail && (once || len(ran) == 0):
 			lost++
 			if _, err := os.Stat(s.folder(tag, "claim/started")); err != nil {
-				t.Errorf("job %v is %+v and never started", tag, outcome)
+				t.Errorf("job %v is %+v and never started; %s", tag, outcome, s.story(tag))
 			}
 		default:
-			t.Errorf("job %v ran %q and is %+v", tag, ran, outcome)
+			t.Errorf("job %v ran %q and is %+v; %s", tag, ran, outcome, s.story(tag))
 		}
 	}
 	t.Logf("%d jobs, %d of them lost after their start", len(tags), lost)
@@ -99,16 +112,216 @@ func (s *site) submitUntilTaken(t testing.TB, job localsched.Submission) {
 	})
 }
 
-// TestCancelledByItsNumber: after kill -9 of a controller a waiting job may have the number of a
-// run that goes on, and Slurm takes it for cancelled when that one ends.
-func TestCancelledByItsNumber(t *testing.T) {
+// siteB is for one test at a time.
+var siteB sync.Mutex
+
+// saved has the controller save its state. What is returned has the controller killed and started
+// again with that state, as if it had saved none since.
+func (c cluster) saved(t *testing.T) (back func()) {
+	t.Helper()
+	state, kept := c.path("state"), filepath.Join(newDir(t), "state")
+	do := func(steps ...func() error) {
+		t.Helper()
+		for _, step := range steps {
+			if err := step(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	copyState := func(from, to string) func() error {
+		return func() error {
+			out, err := exec.CommandContext(t.Context(), "cp", "-a", from, to).CombinedOutput()
+			if err != nil {
+				err = fmt.Errorf("%w: %s", err, out)
+			}
+			return err
+		}
+	}
+	c.stop(t)
+	do(copyState(state, kept), c.start)
+	eventually(t, "the nodes answer", func() bool { // until then none gets a job
+		return c.must(t, "sinfo", "-h", "-p", "batch", "-N", "-o", "%T") == strings.TrimSuffix(strings.Repeat("idle\n", nodes), "\n")
+	})
+	return func() {
+		t.Helper()
+		do(c.kill, func() error { return os.RemoveAll(state) }, copyState(kept, state), c.start)
+	}
+}
+
+// signalNodes signals the daemons of all nodes.
+func (c cluster) signalNodes(t *testing.T, sig syscall.Signal) {
+	t.Helper()
+	files, err := filepath.Glob(c.path("run/slurmd-*.pid"))
+	if err != nil || len(files) != nodes {
+		t.Fatalf("the nodes' files are %v, %v", files, err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+		if err == nil {
+			err = syscall.Kill(pid, sig)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// waiting is the number of the job of Slurm's that waits and stands for a tag; empty: there is none.
+func (s *site) waiting(t *testing.T, tag protocol.Tag) string {
+	t.Helper()
+	return s.cluster.must(t, "squeue", "-h", "-t", "PD", "-n", s.jobName(tag), "-o", "%A")
+}
+
+// starting waits until the controller has told a node to start a job of a number.
+func (c cluster) starting(t *testing.T, id string) {
+	t.Helper()
+	eventually(t, "Slurm starts it", func() bool { return c.must(t, "squeue", "-h", "-t", "R", "-j", id, "-o", "%A") == id })
+}
+
+// TestForgottenWaiting: jobs that wait when a controller is killed, and which it then does not know,
+// or cancels by itself ("Could not launch job 6 and not able to requeue it, cancelling job", slurmd
+// says), are submitted again, and run once.
+func TestForgottenWaiting(t *testing.T) {
 	t.Parallel()
+	for name, forgotten := range map[string]func(*testing.T, *site, localsched.Submission) string{
+		"it is not known":                                   notKnown,
+		"its launch was under way":                          underWay,
+		"the launch of another of its number was under way": anothersUnderWay,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const here = cluster("siteB")
+			siteB.Lock()
+			defer siteB.Unlock()
+			s := openSite(t, here, func(c *slurm.Config) {
+				c.Extra = []string{"--hold"}
+				slurm.SetKilledPatience(c, ample)
+			})
+			dir := homeDir(t)
+			job := home(dir, "echo ran >> ran")
+			t.Cleanup(func() {
+				if t.Failed() {
+					t.Log(s.story(job.Tag))
+				}
+			})
+			defer here.signalNodes(t, syscall.SIGCONT)
+			first, next := forgotten(t, s, job), ""
+			here.signalNodes(t, syscall.SIGCONT)
+			eventually(t, "the job is submitted again", func() bool {
+				next = s.waiting(t, job.Tag)
+				return next != "" && next != first
+			})
+			here.must(t, "scontrol", "release", next)
+			if got := s.awaitEnd(t, job.Tag); got.State != protocol.Completed {
+				t.Errorf("%+v", got)
+			}
+			if ran, _ := os.ReadFile(filepath.Join(dir, "ran")); string(ran) != "ran\n" {
+				t.Errorf("it ran %q", ran)
+			}
+		})
+	}
+}
+
+// notKnown has the controller forget a job that waits. Submitted again, it may get the same number.
+func notKnown(t *testing.T, s *site, job localsched.Submission) (id string) {
+	t.Helper()
+	back := s.cluster.saved(t)
+	s.submitUntilTaken(t, job)
+	back()
+	return ""
+}
+
+// underWay has the controller forget that it was starting a job. It returns the job's number.
+func underWay(t *testing.T, s *site, job localsched.Submission) (id string) {
+	t.Helper()
+	s.submitUntilTaken(t, job)
+	id = s.waiting(t, job.Tag)
+	back := s.cluster.saved(t)
+	s.cluster.signalNodes(t, syscall.SIGSTOP)
+	s.cluster.must(t, "scontrol", "release", id)
+	s.cluster.starting(t, id)
+	back()
+	return id
+}
+
+// anothersUnderWay has the controller forget another job that it was starting, and gives the job
+// its number, which it returns.
+func anothersUnderWay(t *testing.T, s *site, job localsched.Submission) (id string) {
+	t.Helper()
+	back := s.cluster.saved(t)
+	s.cluster.signalNodes(t, syscall.SIGSTOP)
+	another := s.cluster.must(t, "sbatch", "--parsable", "--uid="+jobAccount, "--no-requeue", "-o", "/dev/null", "--wrap", "true")
+	s.cluster.starting(t, another)
+	back()
+	s.submitUntilTaken(t, job)
+	if id = s.waiting(t, job.Tag); id != another {
+		t.Fatalf("the job has the number %s, and the other had %s", id, another)
+	}
+	return id
+}
+
+// TestForgottenRunning: a job that runs when a controller is killed, and which it then does not
+// know, is ended by its node, and not submitted again.
+func TestForgottenRunning(t *testing.T) {
+	t.Parallel()
+	const here = cluster("siteB")
+	siteB.Lock()
+	defer siteB.Unlock()
+	s := openSite(t, here, func(c *slurm.Config) { slurm.SetPatience(c, 0, 5*time.Second) })
+	dir := homeDir(t)
+	job := home(dir, "echo ran >> ran; exec sleep 1000")
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(s.story(job.Tag))
+		}
+	})
+	back := here.saved(t)
+	s.submitUntilTaken(t, job)
+	ran := func() string {
+		text, _ := os.ReadFile(filepath.Join(dir, "ran"))
+		return string(text)
+	}
+	eventually(t, "its script runs", func() bool { return ran() == "ran\n" })
+	back()
+	got := s.awaitEnd(t, job.Tag)
+	if got.State != protocol.NodeFail || !strings.Contains(got.Reason, "Slurm has lost the job after it had started") || ran() != "ran\n" {
+		t.Errorf("it ran %q and is %+v", ran(), got)
+	}
+}
+
+// TestWhoCancelled: Slurm may have cancelled a waiting job by itself if its controller was started
+// about when the job was submitted or cancelled, or if the job has the number of another.
+func TestWhoCancelled(t *testing.T) {
+	t.Parallel()
+	const boot, hour, near = 1_795_000_000_000, protocol.Instant(protocol.Hour), protocol.Instant(59 * protocol.Second)
 	for _, c := range []struct {
-		other        uint32
-		placed, want bool
-	}{{8, false, false}, {7, false, true}, {8, true, true}} {
-		if got := slurm.WorthAnother(7, c.other, c.placed); got != c.want {
-			t.Errorf("7 is cancelled, another has %d, placed %t: submitted again %t, want %t", c.other, c.placed, got, c.want)
+		submitted, cancelled, booted protocol.Instant
+		want                         bool
+	}{
+		{boot + near, boot + hour, boot, true},
+		{boot - near, boot - 1, boot, true},
+		{boot - hour, boot + near, boot, true},
+		{0, boot + near, boot, true},
+		{boot - hour, boot + hour, boot, false},
+		{boot + hour, boot + 2*hour, boot, false},
+		{boot - 2*hour, boot - hour, boot, false},
+		{boot, boot, 0, false},
+		{0, 0, boot, false},
+	} {
+		if got := slurm.AfterKill(c.submitted, c.cancelled, c.booted); got != c.want {
+			t.Errorf("%+v: by Slurm itself %t", c, got)
+		}
+	}
+	for _, c := range []struct {
+		now, started uint32
+		want         bool
+	}{{8, 0, false}, {7, 0, true}, {8, 7, true}} {
+		if got := slurm.NumberOfAnother(7, c.now, c.started); got != c.want {
+			t.Errorf("7, and another has %d and had %d: %t", c.now, c.started, got)
 		}
 	}
 }
@@ -138,7 +351,7 @@ func TestControllerStopped(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	eventually(t, "the queue is empty", func() bool {
-		return site.must(t, "squeue", "-h", "-t", "PD,R,CG", "-n", s.name(job.Tag)) == ""
+		return site.must(t, "squeue", "-h", "-t", "PD,R,CG", "-n", s.jobName(job.Tag)) == ""
 	})
 	if ran, _ := os.ReadFile(filepath.Join(dir, "ran")); string(ran) != "ran\n" {
 		t.Errorf("it ran %q", ran)
@@ -193,7 +406,7 @@ func TestNumberReused(t *testing.T) {
 	s.submit(t, job)
 	s.Close()
 	// What was acknowledged was another number, and now that is another job.
-	name := s.name(job.Tag)
+	name := s.jobName(job.Tag)
 	s.cluster.must(t, "scancel", "--name="+name)
 	if err := os.WriteFile(s.folder(job.Tag, "native.json"),
 		[]byte(`{"id":`+other+`,"submitted_ms":0,"tries":1,"past":[`+s.ended(t, job.Tag)+`]}`), 0o600); err != nil {
@@ -214,7 +427,7 @@ func TestNumberReused(t *testing.T) {
 func (s *site) ended(t testing.TB, tag protocol.Tag) (record string) {
 	t.Helper()
 	eventually(t, "the job is cancelled", func() bool {
-		line := s.cluster.must(t, "squeue", "-h", "-t", "all", "-n", s.name(tag), "-o", "%A %V %T")
+		line := s.cluster.must(t, "squeue", "-h", "-t", "all", "-n", s.jobName(tag), "-o", "%A %V %T")
 		f := strings.Fields(line)
 		if len(f) != 3 || f[2] == "RUNNING" || f[2] == "PENDING" || f[2] == "COMPLETING" {
 			return false
@@ -224,4 +437,41 @@ func (s *site) ended(t testing.TB, tag protocol.Tag) (record string) {
 		return err == nil
 	})
 	return record
+}
+
+// story is what the spool has about a job, and what Slurm has said of it and of the numbers that
+// it had, for the message of a failure.
+func (s *site) story(tag protocol.Tag) string {
+	var text strings.Builder
+	numbers := map[string]bool{}
+	for _, name := range []string{"native.json", "claim/started", "claim/exit", "claim/trouble", "slurm.log", "end.json"} {
+		data, err := os.ReadFile(s.folder(tag, name))
+		if err != nil {
+			fmt.Fprintf(&text, "%v\n", err)
+			continue
+		}
+		fmt.Fprintf(&text, "%s: %s\n", name, bytes.TrimSpace(data))
+		if name == "claim/started" {
+			number, _, _ := strings.Cut(string(data), " ")
+			numbers[number] = true
+		}
+	}
+	record, _ := os.ReadFile(s.folder(tag, "native.json"))
+	for _, found := range regexp.MustCompile(`"id":\s*(\d+)`).FindAllSubmatch(record, -1) {
+		numbers[string(found[1])] = true
+	}
+	logs, _ := filepath.Glob(s.cluster.path("log/slurm*.log"))
+	for _, path := range append(logs, s.cluster.path("jobcomp.log")) {
+		data, _ := os.ReadFile(path)
+		for line := range strings.Lines(string(data)) {
+			about := strings.Contains(line, "slurmctld version") || strings.Contains(line, "Running as primary") || strings.Contains(line, s.name(tag)+" ")
+			for number := range numbers {
+				about = about || regexp.MustCompile(`(?i)(JobId=|StepId=|job |batch script for job |\[)`+number+`\b`).MatchString(line)
+			}
+			if about {
+				fmt.Fprintf(&text, "%s: %s", filepath.Base(path), line)
+			}
+		}
+	}
+	return text.String()
 }

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"time"
 
+	"github.com/switchyard-hpc/switchyard/internal/localdisk"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -29,7 +32,9 @@ func (s *Scheduler) drive() {
 		case err == nil && silent:
 			s.config.Log.Info("slurm_seen_again")
 		}
-		silent = err != nil
+		if silent = err != nil; silent {
+			s.trouble()
+		}
 	}
 }
 
@@ -38,11 +43,12 @@ func (s *Scheduler) lookNow(ctx context.Context) error {
 	if err := s.meet(ctx); err != nil {
 		return err
 	}
-	seen, err := s.glance(ctx)
+	seen, err := s.glance(ctx, time.Time{})
 	if err != nil {
 		return err
 	}
 	s.history.read(s.knows)
+	s.watchRoom()
 	for _, j := range s.live() {
 		if !j.tryHold() {
 			continue // somebody works at it
@@ -67,6 +73,29 @@ func (s *Scheduler) lookNow(ctx context.Context) error {
 		s.driver.Go(func() { s.sweepHolds(s.ctx) })
 	}
 	return s.saveObserved()
+}
+
+// watchRoom notes which jobs run while the spool's disk is full.
+func (s *Scheduler) watchRoom() {
+	free, err := localdisk.Free(s.config.Dir)
+	if err != nil || free > 0 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, j := range s.jobs {
+		j.full = j.full || j.state == running
+	}
+}
+
+// lostOutput says whether the spool's disk was full while a job ran, as was seen from here or
+// by its wrapper, whose last words had no room.
+func (s *Scheduler) lostOutput(j *job) bool {
+	s.mu.Lock()
+	full := j.full
+	s.mu.Unlock()
+	_, err := os.Lstat(filepath.Join(j.dir, claimDir, fullFile))
+	return full || err == nil
 }
 
 // meet asks Slurm for its configuration, once. Only the driver calls it, and Open
@@ -132,20 +161,37 @@ func (s *Scheduler) examine(seen *sight, j *job) (work func(context.Context)) {
 	case e.over():
 		return func(ctx context.Context) { s.conclude(ctx, j, *e) }
 	case killed:
-		return func(ctx context.Context) { s.killAgain(ctx, j) }
+		s.end(j)
 	case e.waits():
 		s.waits(j, e.reason)
 	case at == queued:
-		return s.launching(j)
+		s.launching(j)
+	default:
+		s.suspended(j, e.state == "SUSPENDED")
 	}
 	return nil
+}
+
+// suspended reports that Slurm has suspended a job that runs, or has it go on, if that is new.
+func (s *Scheduler) suspended(j *job, is bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if j.state != running || j.suspended == is {
+		return
+	}
+	reason := ""
+	if is {
+		reason = "SUSPENDED in Slurm, by an administrator or for another job; it goes on when Slurm resumes it"
+	}
+	j.suspended = is
+	s.report(j, j.change(protocol.Running, reason))
 }
 
 // recognize notes that a job was seen.
 func (s *Scheduler) recognize(j *job, e *entry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	j.missing = 0
+	j.missing, j.absent = 0, time.Time{}
 	if j.native.ID == e.ID {
 		j.native.Submitted = e.Submitted
 	}
@@ -157,12 +203,6 @@ func (s *Scheduler) recognize(j *job, e *entry) {
 func (s *Scheduler) adopt(j *job, is native) {
 	if err := s.acknowledge(j, is, estimates{}); err != nil {
 		s.config.Log.Error("job_not_adopted", "job", j.tag.String(), "error", err)
-	}
-}
-
-func (s *Scheduler) killAgain(ctx context.Context, j *job) {
-	if err := s.commands.cancel(ctx, j.name, j.owner().UID); err != nil && ctx.Err() == nil {
-		s.config.Log.Warn("job_not_killed_yet", "job", j.tag.String(), "error", err)
 	}
 }
 
@@ -183,24 +223,26 @@ func (s *Scheduler) waits(j *job, reason string) {
 // launching looks whether the wrapper of a job that has CPUs has claimed it. One
 // that does not for long is taken back: Slurm has been seen to show a job as
 // running that it never launched.
-func (s *Scheduler) launching(j *job) (work func(context.Context)) {
+func (s *Scheduler) launching(j *job) {
 	c, err := readClaim(j.dir, j.owner())
 	switch {
 	case err == nil && c.wrapper():
 		s.nowRuns(j, c)
-		return nil
+		return
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		s.config.Log.Error("claim_not_read", "job", j.tag.String(), "error", err)
-		return nil
+		s.config.Log.Error("claim_not_read", "job", j.tag.String(), "error", err, "advice", adviceSpool)
+		return
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	if j.launched.IsZero() {
 		j.launched = time.Now()
 	}
-	if time.Since(j.launched) < s.config.patience.launch {
-		return nil
+	since, id := j.launched, j.native.ID
+	s.mu.Unlock()
+	if time.Since(since) < s.config.patience.launch {
+		return
 	}
-	s.config.Log.Warn("job_not_launched", "job", j.tag.String(), "slurm_job", j.native.ID, "since", j.launched)
-	return func(ctx context.Context) { s.killAgain(ctx, j) }
+	s.config.Log.Warn("job_not_launched", "job", j.tag.String(), "slurm_job", id, "since", since,
+		"advice", "it is cancelled in Slurm; see the log of slurmd on its nodes")
+	s.end(j)
 }

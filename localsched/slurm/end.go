@@ -18,22 +18,8 @@ var (
 	ErrNotEnded   = errors.New("the job has not ended; it cannot be forgotten")
 )
 
-// cancelPending takes the jobs of a name and an owner out of the queue as far as
-// they wait. That scancel has answered says nothing about them. A name is never one
-// of another job, which a number can be.
-func (c *commands) cancelPending(ctx context.Context, name string, uid uint32) error {
-	_, _, err := c.run(ctx, "", "scancel", "--state=PENDING", "--name="+name, fmt.Sprintf("--user=%d", uid))
-	return err
-}
-
-// cancel ends the jobs of a name and an owner.
-func (c *commands) cancel(ctx context.Context, name string, uid uint32) error {
-	_, _, err := c.run(ctx, "", "scancel", "--name="+name, fmt.Sprintf("--user=%d", uid))
-	return err
-}
-
 // Withdraw implements [localsched.Runner]. The claim decides, whatever Slurm does
-// meanwhile: its queue is cleared of the job afterwards. A tag that never came is
+// meanwhile: its queue is cleared of the job soon afterwards. A tag that never came is
 // withdrawn too, durably: should it come later, it is refused.
 func (s *Scheduler) Withdraw(ctx context.Context, tag protocol.Tag) (localsched.Withdrawal, error) {
 	j, err := s.take(ctx, tag)
@@ -64,9 +50,7 @@ func (s *Scheduler) Withdraw(ctx context.Context, tag protocol.Tag) (localsched.
 	j.reported = nil
 	s.mu.Unlock()
 	s.stray(j)
-	if err = s.commands.cancelPending(ctx, j.name, j.owner().UID); err != nil {
-		s.config.Log.Warn("withdrawn_job_still_queued", "job", tag.String(), "error", err, "advice", "none: it is taken out at one of the next looks")
-	}
+	s.cancel(cancellation{tag: tag, name: j.name, uid: j.owner().UID})
 	return localsched.Withdrawn, nil
 }
 
@@ -82,8 +66,8 @@ func (s *Scheduler) forestall(j *job) (localsched.Withdrawal, error) {
 	return localsched.Withdrawn, nil
 }
 
-// Kill implements [localsched.Runner]. It is repeated at each look at the queue
-// until the job has ended. The error wraps [ErrNotStarted] for a job that waits,
+// Kill implements [localsched.Runner]. Slurm is asked soon after it has returned, and again
+// after each look at the queue until the job ends. The error wraps [ErrNotStarted] for a job that waits,
 // and [localsched.ErrUnknownJob].
 func (s *Scheduler) Kill(ctx context.Context, tag protocol.Tag) error {
 	j, err := s.get(tag)
@@ -113,10 +97,13 @@ func (s *Scheduler) Kill(ctx context.Context, tag protocol.Tag) error {
 	s.mu.Lock()
 	j.killed = true
 	s.mu.Unlock()
-	if err = s.commands.cancel(ctx, j.name, j.owner().UID); err != nil {
-		return fmt.Errorf("kill job %v: %w", tag, err)
-	}
+	s.end(j)
 	return nil
+}
+
+// end has a job taken out of Slurm, whether it runs or not.
+func (s *Scheduler) end(j *job) {
+	s.cancel(cancellation{tag: j.tag, name: j.name, uid: j.owner().UID, job: j})
 }
 
 // Forget implements [localsched.Runner]. Repeating it is no error; one that wraps
@@ -149,6 +136,9 @@ func (s *Scheduler) finish(j *job, end spool.End) {
 	j.record.AddFiles(s.ctx, j.dir, &end)
 	if s.ctx.Err() != nil {
 		return // the next Open finds it ended again
+	}
+	if s.lostOutput(j) {
+		j.record.LoseOutput(&end)
 	}
 	err := s.saveEnd(j, endRecord{End: end})
 	if err != nil {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // ending is how a job ended, in Slurm's words.
@@ -12,6 +14,7 @@ type ending struct {
 	entry
 	code   int
 	signal int
+	local  bool // its times are of the controller's time zone, which is not known
 }
 
 // parseEnding reads a line of the log. Lines about jobs that do not have the name
@@ -28,12 +31,12 @@ func parseEnding(line string) (e ending, ok bool) {
 			return ending{}, false
 		}
 	}
-	if !strings.HasPrefix(head[3], "sy.") {
+	if head[3] = knownAs(head[3]); !strings.HasPrefix(head[3], "sy.") {
 		return ending{}, false
 	}
 	rest := parseWords(strings.Join(words[known:], " "))
 	e, err := endingOf(head[0], uidIn(head[1]), head[3], head[4], rest["SubmitTime"], rest["StartTime"], rest["EndTime"], rest["ExitCode"])
-	e.placed = hasNodes(rest["NodeList"])
+	e.placed, e.local = hasNodes(rest["NodeList"]), true
 	return e, err == nil
 }
 
@@ -71,15 +74,57 @@ func endingOf(id, uid, name, state, submit, start, end, code string) (e ending, 
 
 // matches compares number, name, owner and, where it is known, submit time.
 func (e *ending) matches(j *job, is native) bool {
-	return e.ID == is.ID && e.name == j.name && e.uid == j.record.Account.UID &&
-		(is.Submitted == 0 || e.Submitted == is.Submitted)
+	return e.name == j.name && e.uid == j.record.Account.UID && e.is(is)
+}
+
+// is compares number and, where it is known, submit time.
+func (e *ending) is(one native) bool {
+	if e.ID != one.ID {
+		return false
+	}
+	ahead := e.Submitted.Sub(one.Submitted)
+	return one.Submitted == 0 || ahead == 0 || e.local && ahead == zoneOf(ahead)
+}
+
+// zoneOf is the offset of a time zone nearest to a difference of two clocks: those are quarters
+// of an hour, up to 14 hours.
+func zoneOf(d protocol.Duration) protocol.Duration {
+	const quarter, most = 15 * protocol.Minute, 14 * protocol.Hour
+	half := quarter / 2
+	if d < 0 {
+		half = -half
+	}
+	return min(max((d+half)/quarter*quarter, -most), most)
+}
+
+// inUTC is the ending of a job with its times in UTC. The log of jobcomp/filetxt has them as the
+// clock on the controller's wall shows them, and not the time zone, which what is known of the
+// job's submission tells. If the zone's offset changed while the job was in Slurm, its end
+// keeps the old one.
+func (e *ending) inUTC(j *job, is native) ending {
+	out := *e
+	if !e.local {
+		return out
+	}
+	submitted := is.Submitted
+	if submitted == 0 {
+		submitted = j.submitted
+	}
+	zone := zoneOf(e.Submitted.Sub(submitted))
+	for _, at := range []*protocol.Instant{&out.Submitted, &out.start, &out.end} {
+		if *at != 0 {
+			*at = at.Add(-zone)
+		}
+	}
+	out.local = false
+	return out
 }
 
 // parseStatus reads the exit code in what scontrol show job -o prints, zeros if
 // that is about a job of another name.
 func parseStatus(out, name string) (code, signal int) {
 	words := parseWords(out)
-	if words["JobName"] != name {
+	if knownAs(words["JobName"]) != name {
 		return 0, 0
 	}
 	code, signal, err := parseExit(words["ExitCode"])
@@ -97,16 +142,39 @@ func (c *commands) accounted(ctx context.Context, id uint32, name string) ([]end
 	return parseAccounted(out, name), err
 }
 
+// untold is how many messages for slurmdbd the controller has, which it keeps while that does not
+// take them; 0 where the command that tells is not installed.
+func (c *commands) untold(ctx context.Context) (int, error) {
+	if missing := c.check("sdiag"); missing != nil {
+		return 0, nil //nolint:nilerr // what it would tell is told later by sacct
+	}
+	out, _, err := c.run(ctx, "", "sdiag")
+	if err != nil {
+		return 0, err
+	}
+	return parseUntold(out)
+}
+
+// parseUntold reads what sdiag prints.
+func parseUntold(out string) (int, error) {
+	for line := range strings.Lines(out) {
+		if count, ok := strings.CutPrefix(strings.TrimSpace(line), "DBD Agent queue size:"); ok {
+			return parseCount(strings.TrimSpace(count), 1<<31)
+		}
+	}
+	return 0, nil // of a version that does not print it
+}
+
 // parseAccounted reads what sacct prints about a name. Lines about jobs that have
 // not ended are passed over.
 func parseAccounted(out, name string) (known []ending) {
 	const fields = 9
 	for line := range strings.Lines(out) {
 		f := strings.Split(strings.TrimSpace(line), "|")
-		if len(f) != fields || f[2] != name {
+		if len(f) != fields || knownAs(f[2]) != name {
 			continue
 		}
-		if e, err := endingOf(f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7]); err == nil {
+		if e, err := endingOf(f[0], f[1], name, f[3], f[4], f[5], f[6], f[7]); err == nil {
 			e.placed = hasNodes(f[8])
 			known = append(known, e)
 		}

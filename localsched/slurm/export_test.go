@@ -1,6 +1,7 @@
 package slurm
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -23,14 +24,30 @@ func SetAskPatience(c *Config, ask time.Duration) { c.patience.ask = ask }
 // SetAccountPatience sets how long the end of a job waits for the accounting.
 func SetAccountPatience(c *Config, account time.Duration) { c.patience.account = account }
 
-// WorthAnother says whether a job that Slurm has cancelled before its start is submitted again,
-// when another job has the number other.
-func WorthAnother(id, other uint32, placed bool) bool {
+// SetGathering sets for how long cancellations are gathered.
+func SetGathering(c *Config, gather time.Duration) { c.patience.gather = gather }
+
+// CarryOutCancels carries out the cancellations that have come.
+func (s *Scheduler) CarryOutCancels(ctx context.Context) { s.cancelAll(ctx) }
+
+// SetKilledPatience sets how long after a start of the controller Slurm may cancel jobs by itself.
+func SetKilledPatience(c *Config, killed time.Duration) { c.patience.killed = killed }
+
+// AfterKill says whether a job that was submitted and cancelled at some times may have been
+// cancelled by Slurm itself, whose controller was started at a time.
+func AfterKill(submitted, cancelled, booted protocol.Instant) bool {
+	s := &Scheduler{config: Config{}.withDefaults()}
+	return s.afterKill(&entry{native: native{Submitted: submitted}, end: cancelled}, booted)
+}
+
+// NumberOfAnother says whether a job has the number of another, which has it now or had it
+// when it started.
+func NumberOfAnother(id, now, started uint32) bool {
 	j := &job{tag: protocol.Tag{Job: 1, Epoch: 1}}
-	second := &job{tag: protocol.Tag{Job: 2, Epoch: 1}}
-	second.native.ID = other
+	second := &job{tag: protocol.Tag{Job: 2, Epoch: 1}, claim: claim{id: started}}
+	second.native.ID = now
 	s := &Scheduler{jobs: map[protocol.Tag]*job{j.tag: j, second.tag: second}}
-	return s.worthAnother(j, &entry{native: native{ID: id}, state: "CANCELLED", placed: placed})
+	return s.numberOfAnother(j, id)
 }
 
 // What the parsers read, as text, one thing on a line.
@@ -121,12 +138,14 @@ var (
 	ParseExit      = parseExit
 	ParseStatus    = parseStatus
 	ParseUsage     = parseUsage
+	ParseUntold    = parseUntold
 	ParseTimes     = parseShellTimes
 	SeenByWrapper  = seenByWrapper
 	CheckExporter  = checkExporter
 	WillStart      = willStart
 	ParseName      = parseName
 	NameOf         = nameOf
+	KnownAs        = knownAs
 	Quote          = quote
 	Minutes        = minutes
 )
@@ -208,6 +227,28 @@ func LastWords(text string) (code, signal int, ended protocol.Instant, cpu proto
 	last, ok := parseLastWords(text)
 	code, signal = last.status()
 	return code, signal, last.ended, last.cpu, ok
+}
+
+// EndedItself says whether a job's script came to its own end, by its exit file and Slurm's word
+// and time for its end, if that may or may not be the word for a launch that was refused.
+func EndedItself(text, state string, end protocol.Instant, refused bool) bool {
+	last, _ := parseLastWords(text)
+	return (&Scheduler{}).endedItself(&job{}, entry{state: state, end: end}, last, func() bool { return refused })
+}
+
+// EndInLog is when a job started and ended by a line of the log, if it is about the one that was
+// submitted at an instant, which Slurm has told or the peer alone knows.
+func EndInLog(line string, submitted protocol.Instant, told bool) (start, end protocol.Instant, ok bool) {
+	e, _ := parseEnding(line)
+	j := &job{name: e.name, submitted: submitted - 300}
+	j.record.Account.UID = e.uid
+	is := native{ID: e.ID}
+	if told {
+		is.Submitted = submitted
+	}
+	h := history{ended: map[string][]ending{e.name: {e}}}
+	found, ok, _ := h.find(context.Background(), j, is, nil)
+	return found.start, found.end, ok
 }
 
 // Need is what a job needs of a plan's nodes.
@@ -292,4 +333,17 @@ func (p *Plan) Times() (times []protocol.Instant) {
 	}
 	slices.Sort(times)
 	return slices.Compact(times)
+}
+
+// Look has the scheduler look at Slurm as it is now.
+func (s *Scheduler) Look(ctx context.Context) error {
+	_, err := s.glance(ctx, time.Now())
+	return err
+}
+
+// Unsee has the scheduler forget what it has seen.
+func (s *Scheduler) Unsee() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen = nil
 }

@@ -88,7 +88,7 @@ func (s *Scheduler) metered(most int) (jobs []*job) {
 		if len(jobs) >= most {
 			break
 		}
-		if j.state != running || j.tally.asked || !j.closed.IsZero() || j.record.Submission.Spec.Nodes > 1 {
+		if j.state != running || j.tally.asked || !j.closed.IsZero() || j.record.Submission.Spec.LeastNodes() > 1 {
 			continue // of several nodes all would have to be read at one time
 		}
 		wait := usage.MaxPause.Std()
@@ -119,7 +119,7 @@ func (s *Scheduler) meter(ctx context.Context, j *job) {
 	defer cancel()
 	node, err := usage.FetchNode(ctx, source)
 	if err != nil {
-		s.config.Log.Warn("node_not_measured", "job", j.tag.String(), "error", err)
+		s.config.Log.Warn("node_not_measured", "job", j.tag.String(), "error", err, "advice", "see [localsched.slurm] node_exporter")
 		s.tallied(j, at, nil)
 		return
 	}

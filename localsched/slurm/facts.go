@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // siteFacts is what is to be known of a Slurm before its queue is looked at.
@@ -46,6 +48,15 @@ func (c *commands) facts(ctx context.Context, config Config) (f siteFacts, err e
 		f.jobComp = f.config["JobCompLoc"]
 	}
 	return f, nil
+}
+
+// booted is when the controller was started, by its clock; 0: it does not tell.
+func (c *commands) booted(ctx context.Context) (protocol.Instant, error) {
+	out, _, err := c.run(ctx, "", "scontrol", "show", "config")
+	if err != nil {
+		return 0, err
+	}
+	return parseTime(parseConfig(out)["BOOT_TIME"])
 }
 
 // parseVersion reads what --version prints, such as "slurm-wlm 22.05.8", and

@@ -50,7 +50,7 @@ func presence(err error) localsched.Presence {
 // folderless answers for a tag without a folder. A job of that name that waits in
 // Slurm will find nothing to run; one that runs must have had a folder once.
 func (s *Scheduler) folderless(ctx context.Context, j *job) (localsched.Presence, localsched.LocalID, error) {
-	entries, err := s.commands.queue(ctx, j.name)
+	entries, err := s.commands.queue(ctx)
 	if err != nil {
 		return localsched.Unclear, "", fmt.Errorf("ask Slurm for job %v: %w", j.tag, err)
 	}

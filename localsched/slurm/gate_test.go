@@ -42,7 +42,7 @@ func TestPowerGate(t *testing.T) {
 	w := &gateWatcher{g: g, last: map[protocol.Tag]localsched.Change{}}
 	w.await(t, first.Tag, func(c localsched.Change) bool { return c.State == protocol.Running })
 	w.await(t, second.Tag, func(c localsched.Change) bool { return c.Reason == changes.PowerBudget })
-	if got := s.cluster.must(t, "squeue", "-h", "-o", "%j", "-n", s.name(first.Tag)+","+s.name(second.Tag)+","+s.name(third.Tag)); got != s.name(first.Tag) {
+	if got := s.cluster.must(t, "squeue", "-h", "-o", "%j", "-n", s.jobName(first.Tag)+","+s.jobName(second.Tag)+","+s.jobName(third.Tag)); got != s.jobName(first.Tag) {
 		t.Errorf("Slurm has %q, want the first job alone", got)
 	}
 	if load, failed := g.Load(t.Context()); failed != nil || load.Draw != 1000 || load.Budget != 1000 || load.Free() > 0 {
@@ -60,7 +60,7 @@ func TestPowerGate(t *testing.T) {
 		t.Errorf("the second job started at %d, the first ended at %d", began.Started, end)
 	}
 	w.await(t, second.Tag, func(c localsched.Change) bool { return c.State == protocol.Completed })
-	if past := s.cluster.must(t, "squeue", "-h", "-t", "all", "-o", "%j", "-n", s.name(third.Tag)); past != "" {
+	if past := s.cluster.must(t, "squeue", "-h", "-t", "all", "-o", "%j", "-n", s.jobName(third.Tag)); past != "" {
 		t.Errorf("Slurm has had %q", past)
 	}
 }

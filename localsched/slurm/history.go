@@ -3,6 +3,7 @@ package slurm
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -42,7 +43,8 @@ func (h *history) read(wanted func(name string) bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if err := h.readOn(wanted); err != nil {
-		h.log.Warn("jobcomp_not_read", "error", err)
+		h.log.Warn("jobcomp_not_read", "error", err,
+			"advice", "let the account of the peer read that file, or name the right one in [localsched.slurm] jobcomp")
 	}
 }
 
@@ -85,37 +87,52 @@ func (h *history) forget(name string) {
 	delete(h.ended, name)
 }
 
-// find looks for the end of a job that the queue does not show any more.
-func (h *history) find(ctx context.Context, j *job, is native, past []native) (entry, bool) {
-	known := h.known(ctx, j.name, is.ID)
+// find looks for the end of a job that the queue does not show any more. After an error nothing is
+// known: it may have ended in any way.
+func (h *history) find(ctx context.Context, j *job, is native, past []native) (_ entry, ok bool, err error) {
+	known, err := h.known(ctx, j.name, is.ID)
+	if err != nil {
+		return entry{}, false, err
+	}
 	for _, e := range slices.Backward(known) {
-		if e.matches(j, is) && !slices.Contains(past, e.native) {
-			return e.entry, true
+		if e.matches(j, is) && !slices.ContainsFunc(past, e.is) {
+			return e.inUTC(j, is).entry, true, nil
 		}
 	}
-	return entry{}, false
+	return entry{}, false, nil
 }
 
 // known lists the ends of jobs of a name, the latest last. The database is asked
-// for a number as well.
-func (h *history) known(ctx context.Context, name string, id uint32) []ending {
+// for a number as well, once it has all that the controller has for it.
+func (h *history) known(ctx context.Context, name string, id uint32) ([]ending, error) {
 	h.mu.Lock()
 	known := slices.Clone(h.ended[name])
 	h.mu.Unlock()
 	if len(known) > 0 || !h.sacct {
-		return known
+		return known, nil
 	}
-	known, err := h.commands.accounted(ctx, id, name)
-	if err != nil && ctx.Err() == nil {
-		h.log.Warn("sacct_failed", "name", name, "error", err)
+	behind, err := h.commands.untold(ctx)
+	if err == nil && behind > 0 {
+		err = errors.New("slurmctld still has messages for slurmdbd, of which one may be about this job; see whether slurmdbd and its database run")
 	}
-	return known
+	if err != nil {
+		return nil, err
+	}
+	known, err = h.commands.accounted(ctx, id, name)
+	if err != nil {
+		return nil, fmt.Errorf("%w; see whether slurmdbd and its database run", err)
+	}
+	return known, nil
 }
 
 // status is the exit code and signal of a job that has ended, from wherever they
 // are known; zeros when nowhere.
 func (h *history) status(ctx context.Context, j *job, is entry) (code, signal int) {
-	for _, e := range slices.Backward(h.known(ctx, j.name, is.ID)) {
+	known, err := h.known(ctx, j.name, is.ID)
+	if err != nil && ctx.Err() == nil {
+		h.log.Warn("exit_code_not_known", "job", j.tag.String(), "error", err)
+	}
+	for _, e := range slices.Backward(known) {
 		if e.matches(j, is.native) {
 			return e.code, e.signal
 		}

@@ -155,7 +155,7 @@ func (s *Scheduler) times(ctx context.Context, from protocol.Instant) ([]protoco
 			times = append(times, end)
 		}
 	}
-	queue, err := s.commands.queue(ctx, "")
+	queue, err := s.commands.queue(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -344,7 +344,13 @@ func (s *Scheduler) leaveLost(ctx context.Context) error {
 // leaveOne takes a job out of its reservation, if it is in one.
 func (s *Scheduler) leaveOne(ctx context.Context, h spool.Hold) error {
 	name := s.reservationOf(h).name
-	waiting, err := s.commands.waitingIn(ctx, name)
+	called := ""
+	s.mu.Lock()
+	if j := s.jobs[h.Tag]; j != nil {
+		called = j.record.Submission.Spec.Name
+	}
+	s.mu.Unlock()
+	waiting, err := s.commands.waitingIn(ctx, name, jobName(called, name))
 	if err != nil {
 		return err
 	}

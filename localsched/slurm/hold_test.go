@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchyard-hpc/switchyard/internal/testprogram"
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/slurm"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -346,8 +347,6 @@ func commandsWith(t *testing.T, scontrol string) string {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(dir, "scontrol"), []byte("#!/bin/sh\n"+scontrol+"\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testprogram.Write(t, filepath.Join(dir, "scontrol"), "#!/bin/sh\n"+scontrol+"\n")
 	return dir
 }

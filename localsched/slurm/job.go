@@ -32,19 +32,22 @@ type job struct {
 	submitted protocol.Instant
 	outputs   spool.Outputs
 
-	state  state
-	busy   chan struct{} // holds one word: who takes it may work at the job
-	tomb   bool          // it was withdrawn before it came
-	native nativeRecord
-	since  time.Time // when Slurm acknowledged it
-	claim  claim
-	killed bool   // somebody has asked for its end
-	nodes  string // that Slurm says it has or had; empty: not seen
-	tally  tally
-	closed time.Time // when it was first seen to have ended; its tally has its last reading
+	state     state
+	busy      chan struct{} // holds one word: who takes it may work at the job
+	tomb      bool          // it was withdrawn before it came
+	native    nativeRecord
+	since     time.Time // when Slurm acknowledged it
+	claim     claim
+	suspended bool   // while it runs
+	killed    bool   // somebody has asked for its end
+	full      bool   // the spool's disk was full while it ran
+	nodes     string // that Slurm says it has or had; empty: not seen
+	tally     tally
+	closed    time.Time // when it was first seen to have ended; its tally has its last reading
 
 	missing  int       // looks at the queue in a row without it
 	gone     time.Time // the first of them
+	absent   time.Time // since when the history has said that it does not know how it ended; zero: it does not say so
 	launched time.Time // when it was first seen with CPUs and without a claim
 	retry    time.Time // no earlier is it submitted again
 	reason   string    // the last one reported while it waited

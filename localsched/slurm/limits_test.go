@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchyard-hpc/switchyard/internal/testprogram"
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/slurm"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -82,7 +83,7 @@ func TestPartitionsOfTheSite(t *testing.T) {
 	long.Spec.WallTime = protocol.Hour
 	for job, want := range map[*localsched.Submission]string{&short: "small", &long: "batch"} {
 		s.submit(t, *job)
-		if got := s.cluster.must(t, "squeue", "-h", "-n", s.name(job.Tag), "-o", "%P"); got != want {
+		if got := s.cluster.must(t, "squeue", "-h", "-n", s.jobName(job.Tag), "-o", "%P"); got != want {
 			t.Errorf("in the partition %s, want %s", got, want)
 		}
 		if _, err := s.Withdraw(t.Context(), job.Tag); err != nil {
@@ -116,9 +117,7 @@ func TestOldSlurm(t *testing.T) {
 	t.Parallel()
 	bin := newDir(t)
 	for _, name := range []string{"sbatch", "squeue", "sinfo", "scontrol", "scancel"} {
-		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\necho slurm 19.05.5\n"), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		testprogram.Write(t, filepath.Join(bin, name), "#!/bin/sh\necho slurm 19.05.5\n")
 	}
 	_, err := slurm.Open(t.Context(), slurm.Config{Dir: newDir(t) + "/spool", Site: "north", Bin: bin})
 	if err == nil || !strings.Contains(err.Error(), "19.05.5, which is too old; the adapter needs 20.11") {
@@ -147,7 +146,7 @@ func TestForeignJobs(t *testing.T) {
 	if presence, id, err := s.FindByTag(t.Context(), mine); err != nil || presence != localsched.Present || id == "" {
 		t.Errorf("%v %v %v", presence, id, err)
 	}
-	s.cluster.must(t, "scontrol", "release", s.cluster.must(t, "squeue", "-h", "-u", jobAccount, "-n", s.name(mine), "-o", "%A"))
+	s.cluster.must(t, "scontrol", "release", s.cluster.must(t, "squeue", "-h", "-u", jobAccount, "-n", s.jobName(mine), "-o", "%A"))
 	if got := s.awaitEnd(t, mine); got.State != protocol.Completed {
 		t.Errorf("%+v", got)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"os/exec"
 	"os/user"
@@ -40,7 +41,8 @@ const ample = 3 * time.Minute
 
 // cluster is one of the real Slurms: siteA for most tests, siteB to be killed,
 // siteC, which forgets quickly, to be stopped, siteD for the suite that needs a
-// machine for itself, siteE, which has a small queue, to be filled, siteF for reservations.
+// machine for itself, siteE, which has a small queue, to be filled, siteF for reservations,
+// siteG, with partitions that share nodes, for quotes.
 type cluster string
 
 // slot is what this run of the tests has taken.
@@ -64,10 +66,33 @@ func takeSlot() error {
 			lock.Close()
 			continue
 		}
+		if err = tool("slurm-down.sh", "-d", base); err != nil {
+			return err
+		}
+		if taken := firstTaken(first+i*ports, ports); taken != 0 {
+			lock.Close() // by something that is no cluster
+			continue
+		}
 		slot.lock, slot.base, slot.port = lock, base, first+i*ports
-		return tool("slurm-down.sh", "-d", base)
+		return nil
 	}
 	return errors.New("too many runs of these tests at once")
+}
+
+// firstTaken is the first port of some, of those that clusters listen at, at which something else
+// listens; 0: none.
+func firstTaken(port, ports int) int {
+	for i := range ports {
+		if i%100 > nodes && i%100 < 48 || i%100 > 48+2+nodes {
+			continue
+		}
+		here, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port+i)) //nolint:noctx // it does not wait
+		if err != nil {
+			return port + i
+		}
+		here.Close()
+	}
+	return 0
 }
 
 func tool(name string, args ...string) error {
@@ -77,16 +102,30 @@ func tool(name string, args ...string) error {
 	return nil
 }
 
+// bringUp starts clusters with slurm-up.sh, of which some daemon may not answer in the time that it
+// allows when the machine is busy. Then they are started anew, up to three times.
+func bringUp(base string, args ...string) error {
+	for try := 1; ; try++ {
+		err := tool("slurm-up.sh", append(args, "-d", base)...)
+		if err == nil || try == 3 {
+			return err
+		}
+		fmt.Fprintln(os.Stderr, "started anew:", err)
+		if err := tool("slurm-down.sh", "-d", base); err != nil {
+			return err
+		}
+	}
+}
+
 var clusters = sync.OnceValue(func() error {
 	err := takeSlot()
 	if err == nil {
-		err = tool("slurm-up.sh", "-n", "6", "-N", strconv.Itoa(nodes), "-c", strconv.Itoa(nodeCPUs),
-			"-d", slot.base, "-p", strconv.Itoa(slot.port))
+		err = bringUp(slot.base, "-n", "7", "-N", strconv.Itoa(nodes), "-c", strconv.Itoa(nodeCPUs), "-p", strconv.Itoa(slot.port))
 	}
 	if err != nil {
 		return err
 	}
-	all := []cluster{"siteA", "siteB", "siteC", "siteD", "siteE", "siteF"}
+	all := []cluster{"siteA", "siteB", "siteC", "siteD", "siteE", "siteF", "siteG"}
 	failed := make([]error, len(all))
 	var restarts sync.WaitGroup
 	for i, c := range all {
@@ -140,14 +179,18 @@ func (c cluster) conf() string { return c.path("etc/slurm.conf") }
 // adapt gives the cluster partitions with limits, beside the one without, and what
 // it alone has.
 func (c cluster) adapt(conf string) string {
+	conf = strings.ReplaceAll(conf, "KillWait=2\n", "KillWait=30\n") // Slurm's own: on a busy machine two seconds are short
 	conf += "PartitionName=small Nodes=ALL MaxTime=30 MaxNodes=1 State=UP\nPartitionName=closed Nodes=ALL State=DOWN\n"
 	switch c {
 	case "siteC":
-		conf = strings.ReplaceAll(conf, "MinJobAge=300", "MinJobAge=2")
+		conf = strings.ReplaceAll(conf, "MinJobAge=300", "MinJobAge=2") +
+			"PreemptType=preempt/partition_prio\nPreemptMode=CANCEL\nPartitionName=urgent Nodes=ALL PriorityTier=10 State=UP\n"
 	case "siteE":
 		conf = strings.ReplaceAll(conf, "MaxJobCount=50000", "MaxJobCount=6")
 	case "siteD":
 		conf += "DisableRootJobs=YES\n"
+	case "siteG":
+		conf += "PartitionName=other Nodes=ALL State=UP\nPartitionName=left Nodes=g1 State=UP\nPartitionName=right Nodes=g2 State=UP\n"
 	}
 	return conf
 }
@@ -213,8 +256,13 @@ func (c cluster) kill() error {
 }
 
 // start starts the controller, with what it had saved.
-func (c cluster) start() error {
-	if out, err := c.run("slurmctld"); err != nil {
+func (c cluster) start() error { return c.startIn("UTC") }
+
+// startIn starts the controller in a time zone.
+func (c cluster) startIn(zone string) error {
+	cmd := exec.CommandContext(context.Background(), "slurmctld")
+	cmd.Env = append(os.Environ(), "SLURM_CONF="+c.conf(), "TZ="+zone)
+	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("slurmctld: %w: %s", err, out)
 	}
 	for deadline := time.Now().Add(ample); ; time.Sleep(20 * time.Millisecond) {
@@ -333,6 +381,7 @@ func openSite(t testing.TB, c cluster, change func(*slurm.Config)) *site {
 		Poll: 200 * time.Millisecond,
 		Log:  slog.New(slog.NewTextHandler(logTo{t}, nil)),
 	}
+	slurm.SetKilledPatience(&config, -1) // the clusters have just been started
 	if change != nil {
 		change(&config)
 	}
@@ -343,7 +392,7 @@ func openSite(t testing.TB, c cluster, change func(*slurm.Config)) *site {
 		queue, _ := c.run("squeue", "-h", "-o", "%A %j")
 		for line := range strings.Lines(queue) {
 			id, name, _ := strings.Cut(strings.TrimSpace(line), " ")
-			if strings.HasPrefix(name, "sy."+string(config.Site)+".") {
+			if strings.Contains(name, ".sy."+string(config.Site)+".") {
 				c.run("scancel", id)
 			}
 		}
@@ -465,3 +514,6 @@ func (s *site) folder(tag protocol.Tag, name string) string {
 func (s *site) name(tag protocol.Tag) string {
 	return fmt.Sprintf("sy.%s.%d.%d", s.config.Site, tag.Job, tag.Epoch)
 }
+
+// jobName is the name in Slurm of a job that its user calls test.
+func (s *site) jobName(tag protocol.Tag) string { return "test." + s.name(tag) }

@@ -64,7 +64,7 @@ func (s *Scheduler) unaccounted(j *job, ran protocol.Duration) protocol.Duration
 // job computes faster than any machine can.
 func seenByWrapper(cpu, ran protocol.Duration, r *protocol.Request) protocol.Duration {
 	const least = 50 // part of the CPUs' time
-	if r.Nodes > 1 || cpu < ran/least*protocol.Duration(max(1, r.CPUs)) {
+	if r.LeastNodes() > 1 || cpu < ran/least*protocol.Duration(max(1, r.CPUs)) {
 		return 0
 	}
 	return cpu
@@ -100,7 +100,7 @@ func parseUsage(out, name string) (u protocol.Usage, complete bool) {
 		is := protocol.Usage{CPU: parseCPUTime(f[2]), MemoryMB: parseMemory(f[3]), Energy: parseJoules(f[4])}
 		job, _, step := strings.Cut(f[0], ".")
 		switch {
-		case !step && f[1] == name:
+		case !step && knownAs(f[1]) == name:
 			number, whole, steps = job, is, protocol.Usage{}
 			complete = f[5] != open
 		case step && job == number && number != "":

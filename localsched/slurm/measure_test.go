@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchyard-hpc/switchyard/internal/testprogram"
 	"github.com/switchyard-hpc/switchyard/localsched/slurm"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -90,9 +91,7 @@ func TestUsageComesLate(t *testing.T) {
 		script := "#!/bin/sh\nname=" + s.name(job.Tag) + `
 case "$*" in *totalcpu*) ;; *) exit 0;; esac
 echo x >>` + asked + "\n" + strings.ReplaceAll(c.sacct, "@asked", asked) + "\n"
-		if err := os.WriteFile(filepath.Join(s.config.Bin, "sacct"), []byte(script), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		testprogram.Write(t, filepath.Join(s.config.Bin, "sacct"), script)
 		s.reopen(t)
 		s.submit(t, job)
 		used := s.awaitEnd(t, job.Tag).Usage

@@ -14,7 +14,7 @@ import (
 // outcome is how a job ended that had started.
 func (s *Scheduler) outcome(ctx context.Context, j *job, e entry) spool.End {
 	last, err := readExit(j.dir, j.owner())
-	if err == nil && s.endedItself(j, e, last) {
+	if err == nil && s.endedItself(j, e, last, func() bool { return s.refusedLaunch(ctx, j, e) }) {
 		return s.byExit(j, last)
 	}
 	end := spool.End{State: finalState(e.state), Started: j.claim.started}
@@ -34,22 +34,38 @@ func (s *Scheduler) outcome(ctx context.Context, j *job, e entry) spool.End {
 	return end
 }
 
-// endedItself says whether the script came to its own end, whatever Slurm's word. A
-// controller that was killed forgets ends: such a job is launched once more, which
-// slurmd refuses and cancels, or is taken to run until its limit.
-func (s *Scheduler) endedItself(j *job, e entry, last exit) bool {
+// endedItself says whether the script came to its own end, so that its exit code counts and
+// not Slurm's word. Slurm's word counts if anybody had it end the job while the script ran,
+// whatever code a script that traps the signal ends with. If the script was over by then, Slurm
+// has forgotten that: a controller that was killed launches such a job once more, which slurmd
+// refuses and cancels, or takes it to run until its limit or until its node is missed. That the
+// wrapper was not told to end is no proof: the signal may have come to the script alone.
+func (s *Scheduler) endedItself(j *job, e entry, last exit, refused func() bool) bool {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	_, signal := last.status()
+	killed := j.killed
+	s.mu.Unlock()
 	switch e.state {
-	case "COMPLETED", "FAILED", "NODE_FAIL":
+	case "COMPLETED", "FAILED":
 		return true
 	case "CANCELLED":
-		return !j.killed && signal == 0
-	case "TIMEOUT":
-		return last.ended > 0 && last.ended < j.claim.started.Add(j.record.Submission.Spec.WallTime)
+		return !killed && last.alone(e.end) && (last.before(e.end) || refused())
+	case "TIMEOUT", "DEADLINE", "PREEMPTED":
+		return last.alone(e.end) && last.before(e.end)
+	case "NODE_FAIL":
+		// A node that does not answer ends jobs all the same.
+		return last.told != toldToEnd
 	}
 	return false
+}
+
+// refusedLaunch says whether a job that is cancelled may be one that slurmd has refused to launch
+// once more. While the controller does not answer it was perhaps killed.
+func (s *Scheduler) refusedLaunch(ctx context.Context, j *job, e entry) bool {
+	booted, err := s.commands.booted(ctx)
+	if err != nil && ctx.Err() == nil {
+		s.config.Log.Warn("boot_time_not_known", "job", j.tag.String(), "error", err, "advice", "none: the script's own end counts")
+	}
+	return err != nil || s.afterKill(&e, booted)
 }
 
 // reasonFor explains an end by Slurm's word for it.
@@ -62,10 +78,17 @@ func (s *Scheduler) reasonFor(j *job, e entry, end spool.End) string {
 		return ""
 	case end.State == protocol.Cancelled && killed:
 		return "killed on request"
+	case end.State == protocol.Timeout && end.Ran < j.record.Submission.Spec.WallTime:
+		return fmt.Sprintf("%s: Slurm ended it at an earlier limit than its wall-time limit of %s; ask the site's administrators",
+			e.state, j.record.Submission.Spec.WallTime.Text())
 	case end.State == protocol.Timeout:
-		return fmt.Sprintf("%s: reached its wall-time limit of %v", e.state, j.record.Submission.Spec.WallTime)
+		return fmt.Sprintf("%s: reached its wall-time limit of %s", e.state, j.record.Submission.Spec.WallTime.Text())
 	case e.state == "FAILED":
 		return failure(end.ExitCode, end.Signal)
+	case e.state == "PREEMPTED":
+		return "PREEMPTED: Slurm has ended it for a job that comes first; with --requeue it is placed again"
+	case end.State == protocol.Cancelled:
+		return "CANCELLED in Slurm, by scancel or an administrator, not by switchyard cancel"
 	case e.reason == "None" || e.reason == "":
 		return e.state
 	}

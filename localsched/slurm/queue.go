@@ -31,7 +31,7 @@ type entry struct {
 	priority  uint64
 	placed    bool   // Slurm has given it nodes
 	nodes     string // these, as squeue lists them; empty: none, or not asked
-	name      string
+	name      string // of a job of a peer's only how it is known there, see [knownAs]
 }
 
 // queueFormat is what squeue is asked for. The name is the last because it may
@@ -41,16 +41,12 @@ const queueFormat = "%A|%U|%P|%T|%V|%S|%e|%l|%C|%Q|%N|%r|%j"
 const queueFields = 13
 
 // queue lists jobs, of all partitions and states, one by one where they are
-// arrays. With a name it lists the jobs of that name only.
-func (c *commands) queue(ctx context.Context, name string) ([]entry, error) {
+// arrays.
+func (c *commands) queue(ctx context.Context) ([]entry, error) {
 	// Names hold line breaks too. So each line begins with a word that nobody else
 	// can know.
 	mark := rand.Text()
-	args := []string{"-h", "-a", "-r", "-t", "all", "-o", mark + "|" + queueFormat}
-	if name != "" {
-		args = append(args, "-n", name)
-	}
-	out, _, err := c.run(ctx, "", "squeue", args...)
+	out, _, err := c.run(ctx, "", "squeue", "-h", "-a", "-r", "-t", "all", "-o", mark+"|"+queueFormat)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +88,7 @@ func parseEntry(line string) (e entry, err error) {
 	if err != nil {
 		return entry{}, fmt.Errorf("job %d: uid %q is not a number", id, f[1])
 	}
-	e = entry{native: native{ID: uint32(id)}, uid: uint32(uid), partition: f[2], state: f[3], reason: f[11], name: f[12]}
+	e = entry{native: native{ID: uint32(id)}, uid: uint32(uid), partition: f[2], state: f[3], reason: f[11], name: knownAs(f[12])}
 	if e.placed = hasNodes(f[10]); e.placed {
 		e.nodes = f[10]
 	}

@@ -1,6 +1,7 @@
 package slurm
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/localsched/spool"
@@ -17,6 +18,7 @@ const (
 	startedFile = "started"
 	exitFile    = "exit"
 	troubleFile = "trouble"
+	fullFile    = "full" // there was no room for the file exit
 	withdrawnBy = "withdrawn"
 	closedBy    = "closed"
 )
@@ -39,10 +41,53 @@ type endRecord struct {
 // readEnd reads how a job ended.
 func readEnd(dir string) (endRecord, error) { return spool.ReadEnd[endRecord](dir, endFile) }
 
-// nameOf is a job's name in Slurm: without blanks, commas and whatever else would
-// mean something in one of its lists.
+// nameOf is how a job is known here, and the end of its name in Slurm: without blanks, commas and
+// whatever else would mean something in one of its lists.
 func nameOf(site protocol.SiteName, tag protocol.Tag) string {
 	return "sy." + string(site) + "." + spool.FolderOf(tag)
+}
+
+// jobName is a job's name in Slurm: what its user calls it, as far as a name can be, and how it is
+// known here. squeue shows the beginning.
+func jobName(called, name string) string {
+	if called = words(called, 64); called == "" {
+		return name
+	}
+	return called + "." + name
+}
+
+// commentOf is what Slurm's users and administrators are told of a job.
+func commentOf(record spool.Job, name string) string {
+	sub := record.Submission
+	return fmt.Sprintf("Switchyard job %v (%s) of %s from site %s, here %s",
+		sub.Tag.Job, words(sub.Spec.Name, 64), words(sub.Spec.User, 64), sub.Origin, name)
+}
+
+// words is a text as it can stand in a line of any of Slurm's lists and logs, up to so many bytes.
+func words(text string, most int) string {
+	clean := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', strings.ContainsRune("._+-", r):
+			return r
+		}
+		return '_'
+	}, text)
+	return clean[:min(len(clean), most)]
+}
+
+// knownAs is how a job of a peer's is known here by its name in Slurm; of other jobs, and of those
+// of an earlier version, that name itself.
+func knownAs(name string) string {
+	const parts = 4 // sy, site, job, epoch
+	f := strings.Split(name, ".")
+	if len(f) <= parts {
+		return name
+	}
+	last := f[len(f)-parts:]
+	if _, ok := spool.ParseFolder(last[2] + "." + last[3]); !ok || last[0] != "sy" {
+		return name
+	}
+	return strings.Join(last, ".")
 }
 
 // parseName reads what nameOf prints for this site, and nothing else.

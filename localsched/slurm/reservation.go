@@ -56,9 +56,10 @@ type waiter struct {
 	held bool // by Slurm, since it has deleted its reservation
 }
 
-// waitingIn are the jobs of a hold's name that wait in its reservation, be it there or not.
-func (c *commands) waitingIn(ctx context.Context, name string) (waiting []waiter, err error) {
-	out, _, err := c.run(ctx, "", "squeue", "-h", "-a", "-t", "PENDING,RESV_DEL_HOLD", "-n", name, "-o", "%A|%T|%v")
+// waitingIn are the jobs of a hold's name, or of another one, that wait in its reservation, be it
+// there or not.
+func (c *commands) waitingIn(ctx context.Context, name, called string) (waiting []waiter, err error) {
+	out, _, err := c.run(ctx, "", "squeue", "-h", "-a", "-t", "PENDING,RESV_DEL_HOLD", "-n", name+","+called, "-o", "%A|%T|%v")
 	if err != nil {
 		return nil, err
 	}

@@ -96,7 +96,7 @@ func (s *Scheduler) loadDamaged(j *job, err error) error {
 		j.tomb, j.state = true, withdrawn
 		return nil
 	}
-	s.config.Log.Error("job_damaged", "job", j.tag.String(), "error", err)
+	s.config.Log.Error("job_damaged", "job", j.tag.String(), "error", err, "advice", "check the disk of the spool; the job ends as NODE_FAIL")
 	s.loadEnd(j, endRecord{End: spool.End{State: protocol.NodeFail, Reason: err.Error()}})
 	return nil
 }

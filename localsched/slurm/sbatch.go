@@ -42,7 +42,7 @@ func minutes(d protocol.Duration) int64 {
 func (c *commands) sbatch(ctx context.Context, dir string, record spool.Job, name string, args []string) (uint32, error) {
 	log := filepath.Join(dir, logFile)
 	all := []string{
-		"--parsable", "--job-name=" + name, "--comment=" + name, "--no-requeue", "--export=NONE", "--propagate=NONE",
+		"--parsable", "--job-name=" + jobName(record.Submission.Spec.Name, name), "--comment=" + commentOf(record, name), "--no-requeue", "--export=NONE", "--propagate=NONE",
 		"--chdir=" + record.WorkFolder(dir), "--open-mode=append", "--output=" + log, "--error=" + log,
 	}
 	if os.Geteuid() == 0 {

@@ -28,15 +28,20 @@ type Scheduler struct {
 	jobs    map[protocol.Tag]*job
 	changes changes
 	seen    *sight   // the last look at the queue; nil: Slurm has not answered yet
+	look    *look    // that is under way; nil: none is
 	history *history // nil: likewise
 	record  observed
 	strays  []stray
-	holds   map[protocol.Tag]*held
-	linear  bool // Slurm gives jobs whole nodes only
-	closed  bool
+	// cancellations that have not been carried out, by the name in Slurm.
+	cancellations map[string]cancellation
+	holds         map[protocol.Tag]*held
+	linear        bool // Slurm gives jobs whole nodes only
+	closed        bool
+	troubled      time.Time // when Slurm last did not answer, or had lost a job
 
 	reserves chan struct{} // holds one word: who takes it may make and delete reservations
 	swept    atomic.Bool   // there are none that nobody knows of
+	cancels  chan struct{} // holds a word while there are cancellations
 
 	hands  chan struct{}   // bounds what the driver does at once
 	gone   chan struct{}   // closed: watchers return
@@ -61,8 +66,11 @@ func Open(ctx context.Context, config Config) (*Scheduler, error) {
 		jobs:     map[protocol.Tag]*job{},
 		holds:    map[protocol.Tag]*held{},
 		reserves: make(chan struct{}, 1),
-		hands:    make(chan struct{}, 2*atOnce),
-		gone:     make(chan struct{}),
+		cancels:  make(chan struct{}, 1),
+
+		cancellations: map[string]cancellation{},
+		hands:         make(chan struct{}, 2*atOnce),
+		gone:          make(chan struct{}),
 	}
 	version, err := s.commands.version(ctx)
 	if err != nil {
@@ -92,12 +100,14 @@ func (s *Scheduler) begin(ctx context.Context) error {
 	s.ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
 	if err = s.lookNow(ctx); unreachable(err) {
 		s.config.Log.Error("slurm_not_seen", "error", err)
+		s.trouble()
 	} else if err != nil {
 		s.stop()
 		s.driver.Wait()
 		return fmt.Errorf("look at Slurm's queue: %w", err)
 	}
 	s.driver.Go(s.drive)
+	s.driver.Go(s.carryOutCancels)
 	if s.config.NodeExporter != "" {
 		s.driver.Go(s.meterNodes)
 	}
@@ -155,7 +165,7 @@ func (s *Scheduler) fresh(ctx context.Context) (*sight, error) {
 	if seen != nil && time.Since(seen.at) < old*s.config.Poll+time.Second {
 		return seen, nil
 	}
-	return s.glance(ctx)
+	return s.glance(ctx, time.Time{})
 }
 
 // load is the load of the last look and of what was submitted since. The lock is

@@ -67,7 +67,7 @@ func (s *Scheduler) sbatch(ctx context.Context, j *job) error {
 // answer is clear: the job is queued, or still unsettled because Slurm does not
 // have it.
 func (s *Scheduler) settle(ctx context.Context, j *job) error {
-	entries, err := s.commands.queue(ctx, j.name)
+	entries, err := s.commands.queue(ctx)
 	if err != nil {
 		return fmt.Errorf("ask Slurm for job %v: %w", j.tag, err)
 	}
@@ -91,7 +91,7 @@ func (s *Scheduler) acknowledge(j *job, is native, guess estimates) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	j.native, j.since, j.missing, j.launched = record, time.Now(), 0, time.Time{}
+	j.native, j.since, j.missing, j.absent, j.launched = record, time.Now(), 0, time.Time{}, time.Time{}
 	if j.state == unsettled {
 		j.state = queued
 		s.report(j, j.change(protocol.Pending, ""))

@@ -30,8 +30,8 @@ type sight struct {
 // partition that was taken down gets no more jobs.
 const limitsKept = 10 * time.Second
 
-// glance looks at Slurm and keeps what it sees.
-func (s *Scheduler) glance(ctx context.Context) (*sight, error) {
+// see looks at Slurm and keeps what it sees.
+func (s *Scheduler) see(ctx context.Context) (*sight, error) {
 	seen := &sight{at: time.Now()}
 	s.mu.Lock()
 	if last := s.seen; last != nil && time.Since(last.limits) < limitsKept {
@@ -49,7 +49,7 @@ func (s *Scheduler) glance(ctx context.Context) (*sight, error) {
 	for i, p := range seen.partitions {
 		names[i] = p.name
 	}
-	queue, err := s.commands.queue(ctx, "")
+	queue, err := s.commands.queue(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -31,32 +31,9 @@ func (s *Scheduler) sweepStrays(seen *sight) {
 	s.mu.Unlock()
 	for _, one := range strays {
 		waits := func(e entry) bool { return e.uid == one.uid && e.waits() }
-		if !slices.ContainsFunc(seen.own[one.name], waits) {
-			continue
+		if slices.ContainsFunc(seen.own[one.name], waits) {
+			tag, _ := parseName(s.config.Site, one.name)
+			s.cancel(cancellation{tag: tag, name: one.name, uid: one.uid})
 		}
-		s.driver.Go(func() {
-			if err := s.cancelStray(one); err != nil && s.ctx.Err() == nil {
-				s.config.Log.Warn("stray_job_still_queued", "name", one.name, "error", err)
-			}
-		})
 	}
-}
-
-// cancelStray takes a stray out of Slurm's queue, unless its tag has come again
-// meanwhile and has a job of the same name there. While it does so, none can come.
-func (s *Scheduler) cancelStray(one stray) error {
-	tag, _ := parseName(s.config.Site, one.name)
-	j, err := s.take(s.ctx, tag)
-	if err != nil {
-		return err
-	}
-	defer j.release()
-	switch s.stateOf(j) {
-	case making:
-		defer s.drop(j)
-	case withdrawn:
-	case unsettled, queued, running, ended:
-		return nil
-	}
-	return s.commands.cancelPending(s.ctx, one.name, one.uid)
 }

@@ -42,6 +42,7 @@ func launch(dir string, record spool.Job) string {
 		"@CLAIM@", quote(filepath.Join(dir, claimDir)),
 		"@LIMIT@", fileLimit(record.FileLimit()),
 		"@LOST@", strconv.Itoa(exitLost),
+		"@FULL@", fullFile,
 		"@WORK@", quote(record.WorkFolder(dir)),
 		"@STDOUT@", quote(stdout),
 		"@STDERR@", redirectStderr(stdout, stderr),
@@ -70,10 +71,14 @@ ln "$mine" started 2>/dev/null
 rm -f "$mine"
 read -r first <started || lost 'cannot claim it in the spool'
 [ "$first" = "$me" ] || lost "not started, because it was started or taken back before: $first"
+: >.@FULL@ # to have another name on a full disk
 sync .
 
-# Slurm's signals go to the script as well, and how that ends is what counts.
-trap : HUP INT QUIT TERM USR1 USR2
+# Slurm's signals go to the script as well, and how that ends is what counts. TERM, with which
+# Slurm begins to end a job, is noted.
+told=- noted=
+trap 'told=TERM' TERM
+trap : HUP INT QUIT USR1 USR2
 (
 	exec 2>trouble
 	umask 022
@@ -85,8 +90,18 @@ trap : HUP INT QUIT TERM USR1 USR2
 	exec "$env" @COMMAND@
 )
 code=$?
-{ printf '%s %s\n' "$code" "$(now)"; times; } >.exit && sync .exit
-mv -f .exit exit && sync .
+ended=$(now)
+# TERM may come here only after the script has ended by it.
+until [ "$noted" = "$told" ]
+do
+	noted=$told
+	{ printf '%s %s %s\n' "$code" "$ended" "$noted"; times; } >.exit
+	[ -s .exit ] && sync .exit
+done
+if [ -s .exit ]
+then mv -f .exit exit && rm -f .@FULL@ && sync .
+else mv -f .@FULL@ @FULL@
+fi
 exit "$code"
 `
 
@@ -119,13 +134,9 @@ func orNull(path string) string {
 }
 
 // environment is what a job's environment has beside what Slurm and the site give
-// it: what was submitted, but for Slurm's own names, and over it what every job is
-// given.
+// it: what was submitted, and over it what every job is given.
 func environment(dir string, job spool.Job) []string {
-	submitted := slices.DeleteFunc(slices.Clone(job.Submission.Payload.Env), func(v string) bool {
-		return strings.HasPrefix(v, "SLURM")
-	})
-	return spool.Over(submitted, job.Given(dir))
+	return spool.Over(job.Submission.Payload.Env, job.Given(dir))
 }
 
 // split parts an environment into what a shell can export and what only env can pass on:

@@ -1,0 +1,56 @@
+package slurm
+
+import (
+	"context"
+	"time"
+)
+
+// look is one look at Slurm that is under way, for all who need one.
+type look struct {
+	began time.Time
+	done  chan struct{} // closed: the rest is there
+	seen  *sight
+	err   error
+}
+
+// glance looks at Slurm. If somebody's look is under way that began at an instant or
+// later, it waits for that one: who needs to see a change says when the change was.
+func (s *Scheduler) glance(ctx context.Context, since time.Time) (*sight, error) {
+	for {
+		one, err := s.underWay()
+		if err != nil {
+			return nil, err
+		}
+		select {
+		case <-one.done:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		if !one.began.Before(since) {
+			return one.seen, one.err
+		}
+	}
+}
+
+// underWay is the look that is under way, or a new one. It goes on when those who wait for it
+// have given up, for the others.
+func (s *Scheduler) underWay() (*look, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, ErrClosed
+	}
+	if s.look != nil {
+		return s.look, nil
+	}
+	one := &look{began: time.Now(), done: make(chan struct{})}
+	s.look = one
+	s.driver.Go(func() {
+		one.seen, one.err = s.see(s.ctx)
+		s.mu.Lock()
+		s.look = nil
+		s.mu.Unlock()
+		close(one.done)
+	})
+	return one, nil
+}
