@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -40,7 +41,7 @@ func TestWithdraw(t *testing.T) {
 		}
 	}
 	eventually(t, "the job leaves the queue", func() bool {
-		return s.cluster.must(t, "squeue", "-h", "-n", s.name(tag)) == ""
+		return s.cluster.must(t, "squeue", "-h", "-n", s.jobName(tag)) == ""
 	})
 	if err := s.Forget(t.Context(), tag); err != nil {
 		t.Error(err)
@@ -65,9 +66,9 @@ func TestWithdrawnWhileSlurmSleeps(t *testing.T) {
 	if err := os.WriteFile(s.folder(job.Tag, "claim/started"), []byte("withdrawn\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	s.cluster.must(t, "scontrol", "release", s.cluster.must(t, "squeue", "-h", "-n", s.name(job.Tag), "-o", "%A"))
+	s.cluster.must(t, "scontrol", "release", s.cluster.must(t, "squeue", "-h", "-n", s.jobName(job.Tag), "-o", "%A"))
 	eventually(t, "Slurm runs it", func() bool {
-		return s.cluster.must(t, "squeue", "-h", "-t", "FAILED", "-n", s.name(job.Tag)) != ""
+		return s.cluster.must(t, "squeue", "-h", "-t", "FAILED", "-n", s.jobName(job.Tag)) != ""
 	})
 	if _, err := os.Stat(filepath.Join(dir, "ran")); err == nil {
 		t.Error("a withdrawn job ran")
@@ -177,7 +178,7 @@ func TestCancelledBySite(t *testing.T) {
 	waits, runs := s.held(t, guest("true")), s.submit(t, guest("exec sleep 1000"))
 	s.awaitRunning(t, runs)
 	for _, tag := range []protocol.Tag{waits, runs} {
-		s.cluster.must(t, "scancel", "--name="+s.name(tag))
+		s.cluster.must(t, "scancel", "--name="+s.jobName(tag))
 		got := s.awaitEnd(t, tag)
 		if got.State != protocol.Cancelled || !strings.Contains(got.Reason, "CANCELLED") {
 			t.Errorf("%+v", got)
@@ -185,37 +186,177 @@ func TestCancelledBySite(t *testing.T) {
 	}
 }
 
-// TestRequeued has an operator requeue a running job: it does not run twice.
-func TestRequeued(t *testing.T) {
+// TestSlurmsWordCounts has an operator cancel a job, and lower the limit of another, whose
+// scripts trap the signal and end as if nothing had happened.
+func TestSlurmsWordCounts(t *testing.T) {
+	t.Parallel()
+	s := openSite(t, "siteA", nil)
+	number := func(tag protocol.Tag) string {
+		return s.cluster.must(t, "squeue", "-h", "-n", s.jobName(tag), "-o", "%A")
+	}
+	const traps = "trap 'exit %d' TERM; echo ready; while :; do sleep .1; done"
+	job := guest(fmt.Sprintf(traps, 0))
+	job.Spec.WallTime = 10 * protocol.Minute
+	limited, cancelled, failing := s.submit(t, job), s.submit(t, guest(fmt.Sprintf(traps, 0))), s.submit(t, guest(fmt.Sprintf(traps, 3)))
+	for _, tag := range []protocol.Tag{limited, cancelled, failing} {
+		s.awaitRunning(t, tag)
+		eventually(t, "its script traps the signal", func() bool {
+			out, _ := s.Fetch(t.Context(), tag, protocol.Stdout, 0, 100)
+			return string(out) == "ready\n"
+		})
+	}
+	s.cluster.must(t, "scontrol", "update", "JobId="+number(limited), "TimeLimit=1")
+	s.cluster.must(t, "scancel", number(cancelled))
+	s.cluster.must(t, "scancel", number(failing))
+	if got := s.awaitEnd(t, cancelled); got.State != protocol.Cancelled || got.ExitCode != 0 || !strings.Contains(got.Reason, "CANCELLED in Slurm") {
+		t.Errorf("cancelled: %+v", got)
+	}
+	if got := s.awaitEnd(t, failing); got.State != protocol.Cancelled || got.ExitCode != 3 {
+		t.Errorf("cancelled, with exit code 3: %+v", got)
+	}
+	if got := s.awaitEnd(t, limited); got.State != protocol.Timeout || !strings.Contains(got.Reason, "TIMEOUT: Slurm ended it at an earlier limit") {
+		t.Errorf("with a limit that was lowered: %+v", got)
+	}
+}
+
+// TestSuspended has an operator suspend a running job, and resume it.
+func TestSuspended(t *testing.T) {
 	t.Parallel()
 	s := openSite(t, "siteA", nil)
 	dir := homeDir(t)
+	tag := s.submit(t, home(dir, "while [ ! -e go ]; do sleep 0.05; done"))
+	first := s.awaitRunning(t, tag)
+	id := s.cluster.must(t, "squeue", "-h", "-n", s.jobName(tag), "-o", "%A")
+	s.cluster.must(t, "scontrol", "suspend", id)
+	c := s.await(t, tag, func(c localsched.Change) bool { return strings.HasPrefix(c.Reason, "SUSPENDED") })
+	if c.State != protocol.Running || c.Started != first.Started {
+		t.Errorf("%+v, after %+v", c, first)
+	}
+	s.seen = nil
+	s.cluster.must(t, "scontrol", "resume", id)
+	if c = s.awaitRunning(t, tag); c.Reason != "" {
+		t.Errorf("resumed: %+v", c)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.awaitEnd(t, tag); got.State != protocol.Completed {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestPreempted has Slurm end a job for one that comes first, though its script traps the signal.
+func TestPreempted(t *testing.T) {
+	t.Parallel()
+	siteC.Lock()
+	defer siteC.Unlock()
+	s := openSite(t, "siteC", nil)
+	job := guest("trap 'exit 0' TERM; echo ready; while :; do sleep .1; done")
+	job.Spec.CPUs, job.Spec.Nodes = allCPUs, nodes
+	job.Spec.WallTime = 10 * protocol.Minute
+	tag := s.submit(t, job)
+	eventually(t, "its script traps the signal", func() bool {
+		out, _ := s.Fetch(t.Context(), tag, protocol.Stdout, 0, 100)
+		return string(out) == "ready\n"
+	})
+	urgent := s.cluster.must(t, "sbatch", "--parsable", "--uid=daemon", "-p", "urgent", "-N", strconv.Itoa(nodes), "-n", strconv.Itoa(allCPUs), "-t", "1", "-o", "/dev/null", "--wrap", "true")
+	t.Cleanup(func() { s.cluster.run("scancel", urgent) })
+	got := s.awaitEnd(t, tag)
+	if got.State != protocol.NodeFail || !strings.HasPrefix(got.Reason, "PREEMPTED: Slurm has ended it for a job that comes first") {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestForgottenEnd: Slurm's word for an end does not count where the script was over before.
+func TestForgottenEnd(t *testing.T) {
+	t.Parallel()
+	const old, times = "0 50000", "0m0s 0m0s\n0m0s 0m0s"
+	for _, c := range []struct {
+		text, state string
+		end         protocol.Instant
+		want        bool
+	}{
+		{"0 50000 -\n" + times, "CANCELLED", 50_000, true},
+		{"0 50000 -\n" + times, "TIMEOUT", 50_000, false}, // TERM has reached the script alone by then
+		{"0 50000 -\n" + times, "PREEMPTED", 52_000, false},
+		{"0 50000 -\n" + times, "TIMEOUT", 80_000, true},
+		{"0 50000 -\n" + times, "PREEMPTED", 53_000, true},
+		{"0 50000 TERM\n" + times, "TIMEOUT", 80_000, false},
+		{"0 50000 TERM\n" + times, "CANCELLED", 99_000, false},
+		{"0 50000 TERM\n" + times, "NODE_FAIL", 99_000, false},
+		{"0 50000 -\n" + times, "NODE_FAIL", 10_000, true},
+		{"3 50000 TERM\n" + times, "FAILED", 50_000, true},
+		{"0 50000 -\n" + times, "OUT_OF_MEMORY", 50_000, false},
+		{old, "CANCELLED", 52_000, false}, // of wrappers of earlier versions
+		{old, "CANCELLED", 53_000, true},
+		{old + "\n" + times, "TIMEOUT", 49_000, false},
+		{old + "\n" + times, "TIMEOUT", 80_000, true},
+		{"0 junk", "CANCELLED", 80_000, false},
+	} {
+		if got := slurm.EndedItself(c.text, c.state, c.end, true); got != c.want {
+			t.Errorf("%q and %s at %d: by itself %t, want %t", c.text, c.state, c.end, got, c.want)
+		}
+	}
+	for end, want := range map[protocol.Instant]bool{52_000: false, 53_000: true} {
+		if got := slurm.EndedItself("0 50000 -\n"+times, "CANCELLED", end, false); got != want {
+			t.Errorf("cancelled at %d, long after the controller's start: by itself %t, want %t", end, got, want)
+		}
+	}
+}
+
+// TestRequeued has an operator requeue a running job: it does not run twice. Slurm may end the
+// second start by what it hears late of the first, before that has said anything.
+func TestRequeued(t *testing.T) {
+	t.Parallel()
+	s := openSite(t, "siteA", nil)
+	for range 5 {
+		if s.requeue(t) || t.Failed() {
+			return
+		}
+	}
+	t.Error("Slurm has never started a job again")
+}
+
+// requeue has a job run, and Slurm requeue it. It returns true once Slurm has started it again, and
+// false if Slurm has ended it before.
+func (s *site) requeue(t *testing.T) (again bool) {
+	t.Helper()
+	dir := homeDir(t)
 	tag := s.submit(t, home(dir, "echo ran >> ran; exec sleep 1000"))
+	defer func() {
+		if t.Failed() {
+			t.Log(s.cluster.run("squeue", "-a", "-t", "all", "-n", s.jobName(tag), "-o", "%i %j %T %r %S %C %N"))
+			t.Log(s.cluster.run("sinfo", "-N", "-l"))
+			t.Log(s.story(tag))
+		}
+	}()
 	s.awaitRunning(t, tag)
 	eventually(t, "its script runs", func() bool {
 		ran, _ := os.ReadFile(filepath.Join(dir, "ran"))
 		return string(ran) == "ran\n"
 	})
-	id := s.cluster.must(t, "squeue", "-h", "-n", s.name(tag), "-o", "%A")
+	id := s.cluster.must(t, "squeue", "-h", "-n", s.jobName(tag), "-o", "%A")
 	s.cluster.must(t, "scontrol", "update", "JobId="+id, "Requeue=1")
 	s.cluster.must(t, "scontrol", "requeue", id)
 	hurried := time.Time{}
-	eventually(t, "Slurm has started it again", func() bool {
+	eventually(t, "Slurm has started it again, or ended it", func() bool {
 		// It would wait for two minutes, and says so again once the first start is over.
 		if time.Since(hurried) > time.Second {
 			s.cluster.run("scontrol", "update", "JobId="+id, "StartTime=now")
 			hurried = time.Now()
 		}
+		over := s.cluster.must(t, "squeue", "-h", "-n", s.jobName(tag)) == ""
 		log, _ := os.ReadFile(s.folder(tag, "slurm.log"))
-		return strings.Contains(string(log), "started or taken back before")
+		again = strings.Contains(string(log), "started or taken back before")
+		return over || again
 	})
-	got := s.awaitEnd(t, tag)
-	if got.State == protocol.Completed {
+	if got := s.awaitEnd(t, tag); got.State == protocol.Completed {
 		t.Errorf("%+v", got)
 	}
 	if ran, _ := os.ReadFile(filepath.Join(dir, "ran")); string(ran) != "ran\n" {
 		t.Errorf("it ran %q", ran)
 	}
+	return again
 }
 
 // TestRestart closes the adapter with jobs in all states and opens it when all of
@@ -243,9 +384,9 @@ func TestRestart(t *testing.T) {
 	if err = os.WriteFile(filepath.Join(dir, "go"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	s.cluster.must(t, "scontrol", "release", s.cluster.must(t, "squeue", "-h", "-n", s.name(waits), "-o", "%A"))
+	s.cluster.must(t, "scontrol", "release", s.cluster.must(t, "squeue", "-h", "-n", s.jobName(waits), "-o", "%A"))
 	eventually(t, "both end", func() bool {
-		return s.cluster.must(t, "squeue", "-h", "-t", "PD,R,CG", "-n", s.name(waits)+","+s.name(runs)) == ""
+		return s.cluster.must(t, "squeue", "-h", "-t", "PD,R,CG", "-n", s.jobName(waits)+","+s.jobName(runs)) == ""
 	})
 	before := s.cursor
 	s.open(t)

@@ -58,6 +58,48 @@ echo "$SLURM_JOB_ID" >number; echo complaint >&2; exit 3
 	}
 }
 
+// TestNamesInSlurm: whoever looks at Slurm's queue finds what the user calls the job, whose it is, and
+// what it is to Switchyard.
+func TestNamesInSlurm(t *testing.T) {
+	t.Parallel()
+	s := openSite(t, "siteA", func(c *slurm.Config) { c.Extra = []string{"--hold"} })
+	job := guest("true")
+	job.Spec.Name = "train U|net\n/x.sy"
+	id, err := s.Submit(t.Context(), job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "train_U_net__x.sy." + s.name(job.Tag)
+	if got := s.cluster.must(t, "squeue", "-h", "-j", string(id), "-o", "%j"); got != want {
+		t.Errorf("its name is %q, want %q", got, want)
+	}
+	comment := "Comment=Switchyard job " + job.Tag.Job.String() + " (train_U_net__x.sy) of alice from site south, here " + s.name(job.Tag)
+	if got := s.cluster.must(t, "scontrol", "show", "job", string(id)); !strings.Contains(got, comment) {
+		t.Errorf("%s\nhas not %q", got, comment)
+	}
+	s.reopen(t)
+	if presence, again, err := s.FindByTag(t.Context(), job.Tag); err != nil || presence != localsched.Present || again != id {
+		t.Errorf("after a restart: %v %v %v", presence, again, err)
+	}
+	if got, err := s.Withdraw(t.Context(), job.Tag); err != nil || got != localsched.Withdrawn {
+		t.Errorf("%v %v", got, err)
+	}
+	eventually(t, "it leaves the queue", func() bool { return s.cluster.must(t, "squeue", "-h", "-n", want) == "" })
+}
+
+func TestKnownAs(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"sy.north.7.3": "sy.north.7.3", "x.sy.north.7.3": "sy.north.7.3", "a.sy.north.1.1.sy.north.7.3": "sy.north.7.3",
+		"sy.north.7": "sy.north.7", "x.sy.north.07.3": "x.sy.north.07.3", "xsy.north.7.3": "xsy.north.7.3", "": "",
+		"sy.north.7.3.x": "sy.north.7.3.x", "x.my.north.7.3": "x.my.north.7.3",
+	} {
+		if got := slurm.KnownAs(name); got != want {
+			t.Errorf("%q is known as %q, want %q", name, got, want)
+		}
+	}
+}
+
 func TestEnds(t *testing.T) {
 	t.Parallel()
 	s := openSite(t, "siteA", nil)

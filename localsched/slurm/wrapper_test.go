@@ -2,14 +2,18 @@ package slurm_test
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
+	"github.com/switchyard-hpc/switchyard/internal/testprogram"
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/slurm"
 	"github.com/switchyard-hpc/switchyard/localsched/spool"
@@ -43,9 +47,7 @@ func launched(t *testing.T, shell []string, submission localsched.Submission) (j
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		testprogram.Write(t, path, text)
 	}
 	cmd := exec.CommandContext(t.Context(), shell[0], append(shell[1:], filepath.Join(dir, "launch"))...)
 	cmd.Env = []string{"PATH=" + filepath.Join(dir, "bin") + ":/usr/local/bin:/usr/bin:/bin", "SLURM_JOB_ID=7"}
@@ -130,4 +132,107 @@ func commandLinesWith(secret string) (found []string) {
 		}
 	}
 	return found
+}
+
+// TestLateTermIsNoted: Slurm signals one process of a job after the other, so that the script may
+// have ended by a signal before it comes to the wrapper. Here it comes while that writes down the end.
+func TestLateTermIsNoted(t *testing.T) {
+	t.Parallel()
+	for _, shell := range shells(t) {
+		dir := t.TempDir()
+		job := guest("exit 5")
+		record := spool.NewJob(job, spool.Account{Name: "me", Home: dir, Shell: "/bin/sh"}, "north", 0)
+		sync := "#!/bin/sh\n[ \"$1\" != .exit ] || [ -e told ] || { : >told; kill -TERM $PPID; }\nexec /bin/sync \"$@\"\n"
+		for path, text := range map[string]string{
+			"bin/sync": sync, "claim/.keep": "", "work/.keep": "", spool.ScriptFile: string(job.Payload.Script), "launch": slurm.Launch(dir, record),
+		} {
+			path = filepath.Join(dir, path)
+			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			testprogram.Write(t, path, text)
+		}
+		cmd := exec.CommandContext(t.Context(), shell[0], append(shell[1:], filepath.Join(dir, "launch"))...)
+		cmd.Env = []string{"PATH=" + filepath.Join(dir, "bin") + ":/usr/local/bin:/usr/bin:/bin", "SLURM_JOB_ID=7"}
+		said, err := cmd.CombinedOutput()
+		if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 5 {
+			t.Errorf("%v: %v, %s", shell, err, said)
+		}
+		noted, err := os.ReadFile(filepath.Join(dir, "claim/exit"))
+		if f := strings.Fields(string(noted)); err != nil || len(f) != 7 || f[0] != "5" || f[2] != "TERM" {
+			t.Errorf("%v: it has noted %q, %v", shell, noted, err)
+		}
+	}
+}
+
+// TestWrapperOnAFullDisk: what has no room for its last words says so by a name.
+func TestWrapperOnAFullDisk(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can mount a small disk")
+	}
+	for _, shell := range shells(t) {
+		dir := newDir(t)
+		if err := syscall.Mount("none", dir, "tmpfs", 0, "size=128k"); err != nil {
+			t.Skip("cannot mount a small disk:", err)
+		}
+		for _, full := range []bool{true, false} {
+			job := guest("dd if=/dev/zero bs=4k 2>/dev/null; exit 0")
+			if !full {
+				job = guest("exit 0")
+			}
+			folder := filepath.Join(dir, strconv.FormatBool(full))
+			record := spool.NewJob(job, spool.Account{Name: "me", Home: dir, Shell: "/bin/sh"}, "north", 0)
+			for path, text := range map[string]string{
+				"claim/.keep": "", "work/.keep": "", spool.ScriptFile: string(job.Payload.Script), "launch": slurm.Launch(folder, record),
+			} {
+				path = filepath.Join(folder, path)
+				if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+					t.Fatal(err)
+				}
+				testprogram.Write(t, path, text)
+			}
+			cmd := exec.CommandContext(t.Context(), shell[0], append(shell[1:], filepath.Join(folder, "launch"))...)
+			cmd.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin", "SLURM_JOB_ID=7"}
+			if said, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%v: %v, %s", shell, err, said)
+			}
+			_, marked := os.Stat(filepath.Join(folder, "claim/full"))
+			last, ended := os.ReadFile(filepath.Join(folder, "claim/exit"))
+			if (marked == nil) != full || (ended == nil) == full {
+				t.Errorf("%v: full %t: marked %v; %q, %v", shell, full, marked, last, ended)
+			}
+			if err := os.Truncate(filepath.Join(folder, "out"), 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := syscall.Unmount(dir, 0); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestOutputOnAFullSpool: a guest whose output found no room has failed and says why, though
+// its script ended well.
+func TestOutputOnAFullSpool(t *testing.T) {
+	needs(t)
+	dir := newDir(t)
+	if err := syscall.Mount("none", dir, "tmpfs", 0, "size=1m,mode=711"); err != nil {
+		t.Skip("cannot mount a small disk:", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	s := openSite(t, "siteA", func(c *slurm.Config) { c.Dir = filepath.Join(dir, "spool") })
+	tag := s.submit(t, guest("head -c 3000000 /dev/zero; exit 0"))
+	eventually(t, "the wrapper has no room", func() bool { _, err := os.Stat(s.folder(tag, "claim/full")); return err == nil })
+	if err := os.Truncate(s.folder(tag, "out"), 1000); err != nil {
+		t.Fatal(err)
+	}
+	got := s.awaitEnd(t, tag)
+	want := "output may be missing: the spool's disk at " + string(s.config.Site) + " was full; the script itself ended with exit code 0"
+	if got.State != protocol.Failed || got.ExitCode != 0 || got.Reason != want {
+		t.Errorf("%+v, want %q", got, want)
+	}
 }
