@@ -113,6 +113,7 @@ func (s *Scheduler) meet(ctx context.Context) error {
 	defer s.mu.Unlock()
 	s.history = newHistory(s.commands, facts, s.config.Log)
 	s.linear = facts.config["SelectType"] == "select/linear"
+	s.memory = memoryOf(facts.config)
 	return nil
 }
 

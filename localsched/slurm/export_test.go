@@ -56,24 +56,25 @@ func ParseQueue(out, mark string) ([]string, error) {
 	entries, err := parseQueue(out, mark)
 	var lines []string
 	for _, e := range entries {
-		lines = append(lines, fmt.Sprintf("%d uid=%d %s %s reason=%q submit=%d start=%d end=%d limit=%v cpus=%d priority=%d waits=%v over=%v placed=%v nodes=%q name=%q",
-			e.ID, e.uid, e.partition, e.state, e.reason, e.Submitted, e.start, e.end, e.limit, e.cpus, e.priority, e.waits(), e.over(), e.placed, e.nodes, e.name))
+		lines = append(lines, fmt.Sprintf("%d uid=%d %s %s reason=%q submit=%d start=%d end=%d limit=%v cpus=%d on=%d mb=%d priority=%d waits=%v over=%v placed=%v nodes=%q name=%q",
+			e.ID, e.uid, e.partition, e.state, e.reason, e.Submitted, e.start, e.end, e.limit, e.cpus, e.nodeCount, e.memoryMB, e.priority, e.waits(), e.over(), e.placed, e.nodes, e.name))
 	}
 	return lines, err
 }
 
 func Spread(times []protocol.Instant, most int) []protocol.Instant { return spread(times, most) }
 
-func ParseNodes(out string, partitions []string) (string, error) {
-	m, err := parseNodes(out, partitions)
-	return fmt.Sprintf("%+v", m), err
+// ParseNodes is what all nodes are, and what some partitions have.
+func ParseNodes(out string, partitions []string) (all, machine string, err error) {
+	nodes, err := parseNodes(out)
+	return fmt.Sprintf("%+v", nodes), fmt.Sprintf("%+v", machineOf(nodes, partitions)), err
 }
 
 func ParsePartitions(out string) ([]string, error) {
 	all, err := parsePartitions(out)
 	var lines []string
 	for _, p := range all {
-		lines = append(lines, fmt.Sprintf("%+v", p))
+		lines = append(lines, fmt.Sprintf("%+v", *p))
 	}
 	return lines, err
 }
@@ -82,7 +83,7 @@ func ParseReservations(out string) ([]string, error) {
 	all, err := parseReservations(out)
 	var lines []string
 	for _, r := range all {
-		lines = append(lines, fmt.Sprintf("%s from %s to %s", r.name, stamp(r.start), stamp(r.end)))
+		lines = append(lines, fmt.Sprintf("%s from %s to %s every %v: %v, %d cores %v", r.name, stamp(r.start), stamp(r.end), r.again, r.nodes, r.coreCount, r.cores))
 	}
 	return lines, err
 }
@@ -102,11 +103,11 @@ func Choose(partitions, nodes string, names []string, r protocol.Request) (chose
 	if err != nil {
 		return "", "", err
 	}
-	m, err := parseNodes(nodes, names)
+	found, err := parseNodes(nodes)
 	if err != nil {
 		return "", "", err
 	}
-	p, reason := choose(all, r, m)
+	p, reason := choose(all, r, machineOf(found, names))
 	if p == nil {
 		return "", reason, nil
 	}
@@ -136,6 +137,8 @@ var (
 	ParseTime      = parseTime
 	ParseSubmitted = parseSubmitted
 	ParseExit      = parseExit
+	ParseMegabytes = parseMegabytes
+	ExpandHosts    = expandHosts
 	ParseStatus    = parseStatus
 	ParseUsage     = parseUsage
 	ParseUntold    = parseUntold
@@ -251,6 +254,14 @@ func EndInLog(line string, submitted protocol.Instant, told bool) (start, end pr
 	return found.start, found.end, ok
 }
 
+// LayoutArgs are the options of sbatch for a job's CPUs on a machine of nodes with so many.
+func LayoutArgs(r protocol.Request, nodeCPUs int) []string {
+	return layout(r, machine{nodes: 4, cpus: 4 * nodeCPUs, nodeCPUs: nodeCPUs})
+}
+
+// TakesJobs says whether a node in such a state takes jobs.
+func TakesJobs(state string) bool { return (&node{state: state}).takesJobs() }
+
 // Need is what a job needs of a plan's nodes.
 type Need struct {
 	Nodes              []int // that it may have
@@ -334,6 +345,64 @@ func (p *Plan) Times() (times []protocol.Instant) {
 	slices.Sort(times)
 	return slices.Compact(times)
 }
+
+// Texts are what the commands have printed.
+type Texts struct {
+	Queue, Nodes, Partitions, Reservations string
+	Config                                 map[string]string
+}
+
+// Look is a look at a cluster.
+type Look struct{ seen *sight }
+
+// NewLook reads a look of which the lines of the queue have the mark MARK.
+func NewLook(at protocol.Instant, names []string, texts Texts) (*Look, error) {
+	c := &cluster{at: at, memory: memoryOf(texts.Config), linear: texts.Config["SelectType"] == "select/linear"}
+	var err error
+	if c.partitions, err = parsePartitions(texts.Partitions); err != nil {
+		return nil, err
+	}
+	seen := &sight{at: at.Time(), all: c.partitions}
+	if seen.partitions, err = ours(c.partitions, names); err != nil {
+		return nil, err
+	}
+	if c.queue, err = parseQueue(texts.Queue, "MARK"); err != nil {
+		return nil, err
+	}
+	if c.nodes, err = parseNodes(texts.Nodes); err != nil {
+		return nil, err
+	}
+	if c.reservations, err = parseReservations(texts.Reservations); err != nil {
+		return nil, err
+	}
+	var runs runTimes
+	runs.learn(c.queue)
+	return &Look{seen}, seen.take(c, "north", &runs)
+}
+
+// Start is when a job would start, in which partition, or why it never would.
+func (l *Look) Start(r protocol.Request) (at protocol.Instant, partition, declined string) {
+	w := l.seen.way(r)
+	if len(w.partitions) == 0 {
+		_, reason := choose(l.seen.partitions, r, l.seen.machine)
+		return 0, "", reason
+	}
+	found := l.seen.plan.starts(l.seen.plan.cluster.at, nil, []way{w})[0]
+	return found.start, found.partition.name, found.declined
+}
+
+// Later is when a job would start that comes a moment after the look, as all do.
+func (l *Look) Later(r protocol.Request) protocol.Instant {
+	return l.seen.plan.starts(l.seen.plan.cluster.at+1, nil, []way{l.seen.way(r)})[0].start
+}
+
+// Likely is when a job would start if others run as long as is likely.
+func (l *Look) Likely(r protocol.Request) protocol.Instant {
+	return l.seen.likely.starts(l.seen.likely.cluster.at, nil, []way{l.seen.way(r)})[0].start
+}
+
+// Forget has the next question plan anew.
+func (l *Look) Forget() { l.seen.plan.plan = nil }
 
 // Look has the scheduler look at Slurm as it is now.
 func (s *Scheduler) Look(ctx context.Context) error {

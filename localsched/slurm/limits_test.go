@@ -23,7 +23,7 @@ func TestDescribe(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if capacity := (protocol.Capacity{CPUs: allCPUs, Nodes: nodes, MemoryMB: 4000, MaxWallTime: want}); got.Name != "slurm" || got.Capacity != capacity {
+		if capacity := (protocol.Capacity{CPUs: allCPUs, Nodes: nodes, NodeCPUs: nodeCPUs, MemoryMB: 4000, MaxWallTime: want}); got.Name != "slurm" || got.Capacity != capacity {
 			t.Errorf("%+v, want %+v", got, capacity)
 		}
 	}
@@ -74,14 +74,14 @@ func TestPartitionsOfTheSite(t *testing.T) {
 	if _, err := s.Submit(t.Context(), guest("true")); !errors.As(err, new(*localsched.RefusedError)) || !strings.Contains(err.Error(), "PartitionDown") {
 		t.Error(err)
 	}
-	// The first that takes the job is used.
+	// All that take the job are used.
 	s = openSite(t, "siteA", func(c *slurm.Config) {
 		c.Partitions = []string{"closed", "small", "batch"}
 		c.Extra = []string{"--hold"}
 	})
 	short, long := guest("true"), guest("true")
 	long.Spec.WallTime = protocol.Hour
-	for job, want := range map[*localsched.Submission]string{&short: "small", &long: "batch"} {
+	for job, want := range map[*localsched.Submission]string{&short: "small,batch", &long: "batch"} {
 		s.submit(t, *job)
 		if got := s.cluster.must(t, "squeue", "-h", "-n", s.jobName(job.Tag), "-o", "%P"); got != want {
 			t.Errorf("in the partition %s, want %s", got, want)

@@ -7,74 +7,110 @@ import (
 	"strings"
 )
 
+// node is one node of the cluster.
+type node struct {
+	name       string
+	partitions []string
+	cpus       int
+	busy       int // CPUs of jobs
+	idle       int // CPUs that are free, if it takes jobs
+	threads    int // CPUs of a core
+	memoryMB   int64
+	state      string
+}
+
+const nodesFormat = "%N|%R|%C|%m|%Z|%T"
+
+// nodes asks for the nodes of all partitions.
+func (c *commands) nodes(ctx context.Context) ([]node, error) {
+	out, _, err := c.run(ctx, "", "sinfo", "-h", "-a", "-N", "--noconvert", "-o", nodesFormat)
+	if err != nil {
+		return nil, err
+	}
+	return parseNodes(out)
+}
+
+// parseNodes reads what sinfo prints: a line for each node and partition.
+func parseNodes(out string) (nodes []node, err error) {
+	known := map[string]int{}
+	number := 0
+	for line := range strings.Lines(out) {
+		number++
+		f := strings.Split(strings.TrimSpace(line), "|")
+		if len(f) != 6 {
+			return nil, fmt.Errorf("sinfo, line %d: %.200q has %d fields, not 6", number, line, len(f))
+		}
+		i, again := known[f[0]]
+		if !again {
+			n, err := parseNode(f)
+			if err != nil {
+				return nil, fmt.Errorf("sinfo, line %d, node %s: %w", number, f[0], err)
+			}
+			i = len(nodes)
+			nodes, known[f[0]] = append(nodes, n), i
+		}
+		nodes[i].partitions = append(nodes[i].partitions, f[1])
+	}
+	return nodes, nil
+}
+
+// parseNode reads a node: its CPUs as allocated/idle/other/total, and its memory in MB.
+// The CPUs of nodes that are down or drained are the other ones.
+func parseNode(f []string) (n node, err error) {
+	cpus := strings.Split(f[2], "/")
+	if len(cpus) != 4 {
+		return node{}, fmt.Errorf("%q is not allocated/idle/other/total CPUs", f[2])
+	}
+	var counts [4]int
+	for i, text := range cpus {
+		if counts[i], err = parseCount(text, 1<<31); err != nil {
+			return node{}, fmt.Errorf("CPUs %q: %w", f[2], err)
+		}
+	}
+	mb, err := parseCount(strings.TrimSuffix(f[3], "+"), 1<<50)
+	if err != nil {
+		return node{}, fmt.Errorf("memory: %w", err)
+	}
+	threads, err := parseCount(strings.TrimSuffix(f[4], "+"), 1<<16)
+	if err != nil {
+		return node{}, fmt.Errorf("threads of a core: %w", err)
+	}
+	return node{
+		name: f[0], busy: counts[0], idle: counts[1], cpus: counts[3], memoryMB: int64(mb), threads: max(1, threads), state: f[5],
+	}, nil
+}
+
+// takesJobs says whether jobs may start on the node now or when others have ended. One
+// that is drained or down takes none until an operator changes that.
+func (n *node) takesJobs() bool {
+	// The marks are for nodes that save power, start up, or are planned for a job. One
+	// that does not answer has a *.
+	switch strings.TrimRight(n.state, "~#!%$@^+-") {
+	case "idle", "mixed", "allocated", "completing", "planned", "reserved", "maint":
+		return true
+	}
+	return false
+}
+
 // machine is the nodes of some partitions, each counted once.
 type machine struct {
 	nodes    int
 	cpus     int
 	idle     int   // CPUs that are free on nodes that take jobs
-	up       int   // CPUs, busy or free, of nodes that take jobs
-	upNodes  int   // nodes that take jobs
 	memoryMB int64 // of the node with the most
 	nodeCPUs int   // of the node with the most
 }
 
-const nodesFormat = "%N|%R|%C|%m"
-
-// machine asks for the nodes of the partitions.
-func (c *commands) machine(ctx context.Context, partitions []string) (machine, error) {
-	out, _, err := c.run(ctx, "", "sinfo", "-h", "-N", "-o", nodesFormat, "-p", strings.Join(partitions, ","))
-	if err != nil {
-		return machine{}, err
-	}
-	return parseNodes(out, partitions)
-}
-
-// parseNodes reads what sinfo prints: a line for each node and partition.
-func parseNodes(out string, partitions []string) (m machine, err error) {
-	seen := map[string]bool{}
-	number := 0
-	for line := range strings.Lines(out) {
-		number++
-		f := strings.Split(strings.TrimSpace(line), "|")
-		if len(f) != 4 {
-			return machine{}, fmt.Errorf("sinfo, line %d: %.200q has %d fields, not 4", number, line, len(f))
-		}
-		if seen[f[0]] || !slices.Contains(partitions, f[1]) {
+// machineOf is the nodes of some partitions.
+func machineOf(nodes []node, partitions []string) (m machine) {
+	for _, n := range nodes {
+		if !slices.ContainsFunc(n.partitions, func(name string) bool { return slices.Contains(partitions, name) }) {
 			continue
 		}
-		seen[f[0]] = true
-		if err := m.add(f[2], f[3]); err != nil {
-			return machine{}, fmt.Errorf("sinfo, line %d, node %s: %w", number, f[0], err)
-		}
+		m.nodes++
+		m.cpus += n.cpus
+		m.idle += n.idle
+		m.memoryMB, m.nodeCPUs = max(m.memoryMB, n.memoryMB), max(m.nodeCPUs, n.cpus)
 	}
-	return m, nil
-}
-
-// add counts a node: its CPUs as allocated/idle/other/total, and its memory in MB.
-// The CPUs of nodes that are down or drained are the other ones.
-func (m *machine) add(cpus, memory string) error {
-	f := strings.Split(cpus, "/")
-	if len(f) != 4 {
-		return fmt.Errorf("%q is not allocated/idle/other/total CPUs", cpus)
-	}
-	var n [4]int
-	for i, text := range f {
-		var err error
-		if n[i], err = parseCount(text, 1<<31); err != nil {
-			return fmt.Errorf("CPUs %q: %w", cpus, err)
-		}
-	}
-	mb, err := parseCount(strings.TrimSuffix(memory, "+"), 1<<50)
-	if err != nil {
-		return fmt.Errorf("memory: %w", err)
-	}
-	m.nodes++
-	m.cpus += n[3]
-	m.idle += n[1]
-	m.up += n[0] + n[1]
-	if n[0]+n[1] > 0 {
-		m.upNodes++
-	}
-	m.memoryMB, m.nodeCPUs = max(m.memoryMB, int64(mb)), max(m.nodeCPUs, n[3])
-	return nil
+	return m
 }

@@ -2,91 +2,367 @@ package slurm
 
 import (
 	"cmp"
+	"math"
 	"slices"
+	"strings"
 	"sync"
 
-	"github.com/switchyard-hpc/switchyard/localsched"
-	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// outlook plans the queue of one look ahead: by EASY backfilling over the jobs
-// that Slurm shows, and not before what Slurm itself plans for jobs that are no
-// larger and wait already.
+// cluster is all that holds or may take nodes: what one look at Slurm has seen.
+type cluster struct {
+	at           protocol.Instant
+	nodes        []node
+	partitions   []*partition // all of them
+	reservations []reservation
+	queue        []entry // of all partitions, without jobs that have ended
+	memory       memory
+	linear       bool // jobs have whole nodes only
+}
+
+// memory is how Slurm shares the memory of nodes out.
+type memory struct {
+	counts              bool  // jobs that need more than is free wait
+	defCPUMB, defNodeMB int64 // what jobs get that do not ask; 0: all of the node's
+}
+
+// outlook plans the queue of one look ahead, once, for all quotes.
 type outlook struct {
-	at       protocol.Instant
-	capacity protocol.Capacity
-	queue    []entry // of the partitions, without ended jobs
+	cluster *cluster
+	likely  bool // with the times that jobs are likely to run, not with their limits
 
-	mu     sync.Mutex
-	engine *engine.Engine // nil: not made yet
+	mu   sync.Mutex
+	sets map[string]*nodeSet // of the partitions
+	plan *plan               // nil: there is none yet
 }
 
-func newOutlook(seen *sight, queue []entry) *outlook {
-	capacity := seen.capacity()
-	// A plan knows only the nodes that take jobs.
-	capacity.CPUs, capacity.Nodes, capacity.MaxWallTime = seen.machine.up, seen.machine.upNodes, 0
-	return &outlook{at: protocol.InstantOf(seen.at), capacity: capacity, queue: queue}
+// placement is where and when a job would start.
+type placement struct {
+	partition *partition
+	start     protocol.Instant // endOfTime: not in sight
+	declined  string           // why it never would; empty: it would
 }
 
-// starts says when each job would start that came after the ahead ones, or why it
-// would not.
-func (o *outlook) starts(now protocol.Instant, ahead, jobs []protocol.Request) []localsched.Planned {
+// starts says when each job would start, and in which of the partitions that admit it, if it
+// came after the ahead ones.
+func (o *outlook) starts(now protocol.Instant, ahead, jobs []way) []placement {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.engine == nil {
-		o.engine = o.model()
+	if o.plan == nil {
+		o.model()
 	}
-	planned := o.engine.Plan(now, ahead, jobs)
-	for i, job := range jobs {
-		if planned[i].Declined == "" {
-			planned[i].Start = max(planned[i].Start, o.notBefore(job))
+	then := o.plan
+	if len(ahead) > 0 {
+		then = o.plan.clone()
+		for _, w := range ahead {
+			then.add(o.demands(w), now)
 		}
 	}
-	return planned
+	found := make([]placement, len(jobs))
+	for i, w := range jobs {
+		found[i] = o.earliest(then, w, now)
+	}
+	return found
 }
 
-// model is an engine in the state of Slurm's queue.
-func (o *outlook) model() *engine.Engine {
-	model := engine.New(engine.Of(o.capacity), engine.EASY())
-	var waiting, running []entry
-	for _, e := range o.queue {
-		switch {
-		case e.runs():
-			running = append(running, e)
-		case e.may():
-			waiting = append(waiting, e)
+// way is a job that has come or may come, with the partitions that admit it, in order of
+// preference.
+type way struct {
+	protocol.Request
+
+	partitions []*partition
+	nodes      int // that it asks for; 0: it does not say
+}
+
+// earliest is the partition in which a job would start first.
+func (o *outlook) earliest(p *plan, w way, now protocol.Instant) placement {
+	best := placement{start: endOfTime}
+	var holds bool
+	for i, d := range o.demands(w) {
+		if at := p.starts(&d, now); best.partition == nil || at < best.start {
+			best.partition, best.start = w.partitions[i], at
+		}
+		holds = holds || best.start < endOfTime || p.holds(&d)
+	}
+	if !holds {
+		best.declined = o.whyNot(w)
+	}
+	return best
+}
+
+// whyNot is why no nodes that take jobs are enough for a job.
+func (o *outlook) whyNot(w way) string {
+	empty := newPlan(o.cluster.at, stepsOf(o.cluster.nodes, func(*node) bool { return true }))
+	for _, d := range o.demands(w) {
+		if empty.holds(&d) {
+			return "ReqNodeNotAvail: nodes that it needs are down or drained"
 		}
 	}
-	slices.SortStableFunc(running, func(a, b entry) int { return cmp.Compare(a.start, b.start) })
-	slices.SortStableFunc(waiting, func(a, b entry) int {
-		return cmp.Or(cmp.Compare(b.priority, a.priority), cmp.Compare(a.ID, b.ID))
+	return "PartitionConfig: the nodes of " + strings.Join(namesOf(w.partitions), ", ") + " together do not have what it needs"
+}
+
+// model plans what runs and what waits.
+func (o *outlook) model() {
+	c := o.cluster
+	o.plan = newPlan(c.at, stepsOf(c.nodes, (*node).takesJobs))
+	o.sets = map[string]*nodeSet{}
+	index := map[string]int{}
+	for i, n := range c.nodes {
+		index[n.name] = i
+		for _, name := range n.partitions {
+			if o.sets[name] == nil {
+				o.sets[name] = &nodeSet{}
+			}
+			o.sets[name].nodes = append(o.sets[name].nodes, i)
+		}
+	}
+	for i := range c.reservations {
+		o.reserve(&c.reservations[i], index)
+	}
+	free := make([]int, len(c.nodes)) // CPUs that jobs have and that are not told of yet
+	for i, n := range c.nodes {
+		free[i] = n.busy
+	}
+	arrays := map[string][]protocol.Instant{} // when their tasks end
+	for _, e := range c.running() {
+		o.run(e, index, free)
+		arrays[e.array] = append(arrays[e.array], o.ends(e))
+	}
+	for _, e := range c.waiting() {
+		from, ends := c.at, arrays[e.array]
+		if e.throttled() {
+			if len(ends) == 0 {
+				continue // it waits for nobody knows what
+			}
+			slices.Sort(ends)
+			from, ends = ends[0], ends[1:]
+		}
+		start := o.plan.add(o.demandsOf(e), from)
+		arrays[e.array] = append(ends, start.Add(o.lasts(e)))
+	}
+}
+
+// stepsOf is what nodes have, those that count.
+func stepsOf(nodes []node, counts func(*node) bool) []step {
+	steps := make([]step, len(nodes))
+	for i := range nodes {
+		if n := &nodes[i]; counts(n) {
+			steps[i] = step{cpus: n.cpus, memoryMB: n.memoryMB}
+		}
+	}
+	return steps
+}
+
+// mostRepeats bounds how often a reservation is planned that comes again and again.
+const mostRepeats = 24
+
+// reserve takes what a reservation has, each time that it comes.
+func (o *outlook) reserve(r *reservation, index map[string]int) {
+	cores := 0
+	for _, name := range r.nodes {
+		if i, ok := index[name]; ok {
+			cores += o.cluster.nodes[i].cpus / o.cluster.nodes[i].threads
+		}
+	}
+	repeats := 1
+	if r.again > 0 {
+		repeats = mostRepeats
+	}
+	for _, name := range r.nodes {
+		i, ok := index[name]
+		if !ok {
+			continue
+		}
+		n := &o.cluster.nodes[i]
+		use := step{cpus: n.cpus}
+		if own, told := r.cores[name]; told {
+			use.cpus = own * n.threads
+		} else if r.coreCount > 0 && r.coreCount < cores {
+			use.cpus = ceil(r.coreCount, len(r.nodes)) * n.threads
+		}
+		for k := range repeats {
+			later := protocol.Duration(k) * r.again
+			o.plan.nodes[i].take(r.start.Add(later), r.end.Add(later), use)
+		}
+	}
+}
+
+// run takes what a job has of its nodes: of several as much of each as is left of what Slurm
+// says they have given to jobs.
+func (o *outlook) run(e *entry, index map[string]int, busy []int) {
+	names, err := expandHosts(e.nodes)
+	if err != nil || o.cluster.reserved(e, names) {
+		return
+	}
+	end := o.ends(e)
+	left := e.cpus
+	for k, name := range names {
+		i, ok := index[name]
+		if !ok {
+			continue
+		}
+		nodes := len(names) - k
+		use := step{cpus: min(max(1, busy[i]), ceil(left, nodes)), memoryMB: e.memoryMB / int64(len(names))}
+		if nodes == 1 {
+			use.cpus = left
+		}
+		if e.whole || o.cluster.linear {
+			use.cpus = o.cluster.nodes[i].cpus
+		}
+		if !o.cluster.memory.counts {
+			use.memoryMB = 0
+		}
+		left, busy[i] = max(0, left-use.cpus), max(0, busy[i]-use.cpus)
+		o.plan.nodes[i].take(o.cluster.at, end, use)
+	}
+}
+
+// reserved says whether a job runs in a reservation, which has its nodes anyway.
+func (c *cluster) reserved(e *entry, names []string) bool {
+	return e.inside != "" && slices.ContainsFunc(c.reservations, func(r reservation) bool {
+		return r.name == e.inside && !slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(r.nodes, name) })
 	})
-	// What does not fit is on nodes that are going down, or waits for some that are:
-	// it does not stand in the way of others.
-	number := protocol.JobID(0)
-	job := func(e entry) localsched.Queued {
-		number++
-		return localsched.Queued{Tag: protocol.Tag{Job: number}, Request: protocol.Request{Job: number, CPUs: e.cpus, WallTime: e.limit}}
-	}
-	for _, e := range running {
-		_ = model.Restore(job(e), e.start)
-	}
-	for _, e := range waiting {
-		_, _ = model.Submit(o.at, job(e))
-	}
-	return model
 }
 
-// notBefore is the latest start that Slurm plans for a waiting job that asks for
-// no more CPUs and no more time.
-func (o *outlook) notBefore(r protocol.Request) (at protocol.Instant) {
-	limit := protocol.Duration(minutes(r.WallTime)) * protocol.Minute
-	for i := range o.queue {
-		e := &o.queue[i]
-		if e.waits() && e.may() && e.cpus <= r.CPUs && e.limit <= limit {
-			at = max(at, e.start)
+// ran is how long a job has run.
+func (c *cluster) ran(e *entry) protocol.Duration {
+	if !e.runs() || e.start == 0 {
+		return 0
+	}
+	return max(0, c.at.Sub(e.start))
+}
+
+// ends is when a job that runs ends: at the latest, or as is likely. One over its limit is
+// about to.
+func (o *outlook) ends(e *entry) protocol.Instant {
+	end := e.end
+	if o.likely && e.start > 0 && e.likely != protocol.Never {
+		end = e.start.Add(e.likely)
+	}
+	if end == 0 {
+		return endOfTime
+	}
+	return max(end, o.cluster.at.Add(protocol.Second))
+}
+
+// lasts is how long a job runs that waits.
+func (o *outlook) lasts(e *entry) protocol.Duration {
+	if o.likely {
+		return e.likely
+	}
+	return e.limit
+}
+
+// running are the jobs that have nodes, those on one node first.
+func (c *cluster) running() (jobs []*entry) {
+	for i := range c.queue {
+		if e := &c.queue[i]; e.runs() && e.placed {
+			jobs = append(jobs, e)
 		}
 	}
-	return at
+	slices.SortStableFunc(jobs, func(a, b *entry) int { return cmp.Compare(a.nodeCount, b.nodeCount) })
+	return jobs
+}
+
+// waiting are the jobs that Slurm would start if there were nodes, in the order in which it
+// considers them, and tasks of arrays that wait for others of theirs to end.
+func (c *cluster) waiting() (jobs []*entry) {
+	tiers := map[string]int{}
+	for _, p := range c.partitions {
+		tiers[p.name] = p.tier
+	}
+	tier := func(e *entry) (highest int) {
+		for name := range strings.SplitSeq(e.partition, ",") {
+			highest = max(highest, tiers[name])
+		}
+		return highest
+	}
+	for i := range c.queue {
+		if e := &c.queue[i]; e.inside == "" && (e.ready() || e.throttled()) {
+			jobs = append(jobs, e)
+		}
+	}
+	slices.SortStableFunc(jobs, func(a, b *entry) int {
+		return cmp.Or(cmp.Compare(tier(b), tier(a)), cmp.Compare(b.priority, a.priority), cmp.Compare(a.ID, b.ID))
+	})
+	return jobs
+}
+
+// demandsOf is what a job of the queue needs in each of its partitions.
+func (o *outlook) demandsOf(e *entry) (demands []demand) {
+	for name := range strings.SplitSeq(e.partition, ",") {
+		i := slices.IndexFunc(o.cluster.partitions, func(p *partition) bool { return p.name == name })
+		if set := o.sets[name]; i >= 0 && set != nil {
+			p := o.cluster.partitions[i]
+			d := demand{
+				among: set, cpus: max(1, e.cpus), limit: o.lasts(e), nodeCPUs: p.cpusPerNode,
+				whole: e.whole || p.wholeNode || o.cluster.linear,
+			}
+			if e.nodeCount > 1 {
+				d.nodes = e.nodeCount
+			}
+			if o.cluster.memory.counts {
+				d.cpuMB = e.memoryMB / int64(d.cpus)
+			}
+			demands = append(demands, d)
+		}
+	}
+	return demands
+}
+
+// demands is what a job of ours needs in each partition that admits it.
+func (o *outlook) demands(w way) []demand {
+	demands := make([]demand, len(w.partitions))
+	for i, p := range w.partitions {
+		set := o.sets[p.name]
+		if set == nil {
+			set = &nodeSet{}
+			o.sets[p.name] = set
+		}
+		d := demand{
+			among: set, cpus: max(1, w.CPUs, w.nodes), nodes: w.nodes, nodeCPUs: p.cpusPerNode, taskCPUs: w.CPUsPerTask(),
+			whole: p.wholeNode || o.cluster.linear, limit: protocol.Duration(minutes(w.WallTime)) * protocol.Minute,
+		}
+		switch l := w.Layout; { // as for sbatch
+		case l.MaxNodes > max(1, w.Nodes):
+			d.mostNodes = l.MaxNodes
+		case w.Nodes > 0:
+			d.mostNodes = w.nodes
+		}
+		if tasks := w.Layout.TasksPerNode * w.CPUsPerTask(); tasks > 0 && (d.nodeCPUs == 0 || tasks < d.nodeCPUs) {
+			d.nodeCPUs = tasks
+		}
+		if o.cluster.memory.counts {
+			d.nodeMB, d.cpuMB = o.cluster.memory.of(w.MemoryMB, p)
+		}
+		demands[i] = d
+	}
+	return demands
+}
+
+// of is how much memory a job gets on each node and for each CPU.
+func (m *memory) of(asked int64, p *partition) (nodeMB, cpuMB int64) {
+	switch {
+	case asked > 0:
+		return asked, 0
+	case p.defCPUMB > 0:
+		return 0, p.defCPUMB
+	case p.defNodeMB > 0:
+		return p.defNodeMB, 0
+	case m.defCPUMB > 0 || m.defNodeMB > 0:
+		return m.defNodeMB, m.defCPUMB
+	}
+	return allMemory, 0
+}
+
+// memoryOf reads how memory is shared out from what scontrol show config says.
+func memoryOf(config map[string]string) (m memory) {
+	m.counts = strings.Contains(strings.ToUpper(config["SelectTypeParameters"]), "MEMORY")
+	for key, to := range map[string]*int64{"DefMemPerCPU": &m.defCPUMB, "DefMemPerNode": &m.defNodeMB} {
+		if n, err := parseCount(config[key], math.MaxInt32); err == nil { // else UNLIMITED
+			*to = int64(n)
+		}
+	}
+	return m
 }

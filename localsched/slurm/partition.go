@@ -21,47 +21,49 @@ type partition struct {
 	cpusPerNode  int   // MaxCPUsPerNode
 	memPerNodeMB int64 // MaxMemPerNode
 	wholeNode    bool
+	tier         int   // PriorityTier: jobs of higher ones are considered first
+	defCPUMB     int64 // DefMemPerCPU
+	defNodeMB    int64 // DefMemPerNode
 }
 
-// partitions asks for the named partitions, in their order; without names for
-// the default one.
-func (c *commands) partitions(ctx context.Context, names []string) ([]partition, error) {
+// partitions asks for all partitions.
+func (c *commands) partitions(ctx context.Context) ([]*partition, error) {
 	out, _, err := c.run(ctx, "", "scontrol", "-a", "show", "partition", "-o")
 	if err != nil {
 		return nil, err
 	}
-	all, err := parsePartitions(out)
-	if err != nil {
-		return nil, err
-	}
+	return parsePartitions(out)
+}
+
+// ours are the named partitions, in their order; without names the default one.
+func ours(all []*partition, names []string) (chosen []*partition, err error) {
 	if len(names) == 0 {
-		i := slices.IndexFunc(all, func(p partition) bool { return p.isDefault })
+		i := slices.IndexFunc(all, func(p *partition) bool { return p.isDefault })
 		if i < 0 {
-			return nil, fmt.Errorf("no partition of Slurm is the default; name one in the configuration, of: %s", namesOf(all))
+			return nil, fmt.Errorf("no partition of Slurm is the default; name one in the configuration, of: %s", strings.Join(namesOf(all), ", "))
 		}
 		return all[i : i+1], nil
 	}
-	var chosen []partition
 	for _, name := range names {
-		i := slices.IndexFunc(all, func(p partition) bool { return p.name == name })
+		i := slices.IndexFunc(all, func(p *partition) bool { return p.name == name })
 		if i < 0 {
-			return nil, fmt.Errorf("no partition of Slurm is called %q; there are: %s", name, namesOf(all))
+			return nil, fmt.Errorf("no partition of Slurm is called %q; there are: %s", name, strings.Join(namesOf(all), ", "))
 		}
 		chosen = append(chosen, all[i])
 	}
 	return chosen, nil
 }
 
-func namesOf(all []partition) string {
+func namesOf(all []*partition) []string {
 	names := make([]string, len(all))
 	for i, p := range all {
 		names[i] = p.name
 	}
-	return strings.Join(names, ", ")
+	return names
 }
 
 // parsePartitions reads what scontrol show partition -o prints.
-func parsePartitions(out string) (all []partition, err error) {
+func parsePartitions(out string) (all []*partition, err error) {
 	number := 0
 	for line := range strings.Lines(out) {
 		number++
@@ -72,7 +74,7 @@ func parsePartitions(out string) (all []partition, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("scontrol show partition, line %d: %w", number, err)
 		}
-		all = append(all, p)
+		all = append(all, &p)
 	}
 	return all, nil
 }
@@ -104,10 +106,10 @@ func parsePartition(words map[string]string) (p partition, err error) {
 	if limit != protocol.Never {
 		p.maxTime = limit
 	}
-	var memory int
+	var most, each, of int
 	for key, to := range map[string]*int{
-		"MaxNodes": &p.maxNodes, "TotalCPUs": &p.cpus, "TotalNodes": &p.nodes,
-		"MaxCPUsPerNode": &p.cpusPerNode, "MaxMemPerNode": &memory,
+		"MaxNodes": &p.maxNodes, "TotalCPUs": &p.cpus, "TotalNodes": &p.nodes, "PriorityTier": &p.tier,
+		"MaxCPUsPerNode": &p.cpusPerNode, "MaxMemPerNode": &most, "DefMemPerCPU": &each, "DefMemPerNode": &of,
 	} {
 		text := words[key]
 		if text == "UNLIMITED" || text == "" {
@@ -117,7 +119,7 @@ func parsePartition(words map[string]string) (p partition, err error) {
 			return partition{}, fmt.Errorf("partition %s: %s: %w", p.name, key, err)
 		}
 	}
-	p.memPerNodeMB = int64(memory)
+	p.memPerNodeMB, p.defCPUMB, p.defNodeMB = int64(most), int64(each), int64(of)
 	return p, nil
 }
 
@@ -128,7 +130,7 @@ func (p *partition) unfit(r protocol.Request, m machine) string {
 	case p.state != "UP":
 		return fmt.Sprintf("PartitionDown: partition %s is in the state %s", p.name, p.state)
 	case p.maxTime > 0 && r.WallTime > p.maxTime:
-		return fmt.Sprintf("PartitionTimeLimit: needs %v, partition %s allows %v", r.WallTime, p.name, p.maxTime)
+		return fmt.Sprintf("PartitionTimeLimit: needs %s, partition %s allows %s", r.WallTime.Text(), p.name, p.maxTime.Text())
 	case p.maxNodes > 0 && nodesOf(r, m) > p.maxNodes:
 		return fmt.Sprintf("PartitionNodeLimit: needs %d nodes, partition %s allows %d", nodesOf(r, m), p.name, p.maxNodes)
 	case nodesOf(r, m) > p.nodes:
@@ -142,30 +144,52 @@ func (p *partition) unfit(r protocol.Request, m machine) string {
 	case m.memoryMB > 0 && r.MemoryMB > m.memoryMB:
 		return fmt.Sprintf("needs %d MB per node, the largest node has %d", r.MemoryMB, m.memoryMB)
 	}
+	return p.unfitNode(r.NodeCPUs(), m)
+}
+
+// unfitNode is why no node has so many CPUs for one job; empty when one may.
+func (p *partition) unfitNode(cpus int, m machine) string {
+	switch {
+	case m.nodeCPUs > 0 && cpus > m.nodeCPUs:
+		return fmt.Sprintf("needs %d CPUs on one node, the largest has %d", cpus, m.nodeCPUs)
+	case p.cpusPerNode > 0 && cpus > p.cpusPerNode:
+		return fmt.Sprintf("needs %d CPUs on one node, partition %s allows %d", cpus, p.name, p.cpusPerNode)
+	}
 	return ""
 }
 
-// nodesOf is how many nodes a job asks for, as many as it says or as its CPUs
-// need, whichever is more; 0 when it does not say.
+// nodesOf is how many nodes a job asks for, as many as it says or, if it allows more, as its
+// tasks need, whichever is more; 0 when it does not say.
 func nodesOf(r protocol.Request, m machine) int {
-	if r.Nodes < 1 {
-		return 0
+	least := r.LeastNodes()
+	if least < 1 || r.Layout.MaxNodes > 0 || m.nodeCPUs < 1 {
+		return least
 	}
-	if m.nodeCPUs < 1 {
-		return r.Nodes
-	}
-	return max(r.Nodes, (r.CPUs+m.nodeCPUs-1)/m.nodeCPUs)
+	return max(least, r.NodesOf(m.nodeCPUs))
 }
 
-// choose is the first partition that takes the job, or why none does.
-func choose(all []partition, r protocol.Request, m machine) (chosen *partition, reason string) {
+// admitting are the partitions that take the job, or why none does.
+func admitting(all []*partition, r protocol.Request, m machine) (some []*partition, reason string) {
 	var reasons []string
-	for i := range all {
-		why := all[i].unfit(r, m)
+	for _, p := range all {
+		why := p.unfit(r, m)
 		if why == "" {
-			return &all[i], ""
+			some = append(some, p)
+			continue
 		}
 		reasons = append(reasons, why)
 	}
+	if len(some) > 0 {
+		return some, ""
+	}
 	return nil, strings.Join(reasons, "; ")
+}
+
+// choose is the first partition that takes the job, or why none does.
+func choose(all []*partition, r protocol.Request, m machine) (chosen *partition, reason string) {
+	some, reason := admitting(all, r, m)
+	if reason != "" {
+		return nil, reason
+	}
+	return some[0], ""
 }

@@ -31,9 +31,9 @@ func TestParseQueue(t *testing.T) {
 	}
 	for _, want := range []string{
 		`67108865 uid=65534 batch FAILED reason="NonZeroExitCode" submit=1795258410000 start=1795258411000 end=1795258412000 ` +
-			`limit=2m0s cpus=1 priority=4294901759 waits=false over=true placed=true nodes="a1" name="sy.north.7000000000001.3"`,
+			`limit=2m0s cpus=1 on=1 mb=100 priority=4294901759 waits=false over=true placed=true nodes="a1" name="sy.north.7000000000001.3"`,
 		`67108868 uid=65534 batch PENDING reason="ReqNodeNotAvail, UnavailableNodes:a2" submit=1795258410000 start=0 end=0 ` +
-			`limit=24h0m0s cpus=8 priority=4294901756 waits=true over=false placed=false nodes="" name="sy.north.7000000000002.1"`,
+			`limit=24h0m0s cpus=8 on=2 mb=800 priority=4294901756 waits=true over=false placed=false nodes="" name="sy.north.7000000000002.1"`,
 	} {
 		if !slices.Contains(got, want) {
 			t.Errorf("no line %s", want)
@@ -45,22 +45,34 @@ func TestParseQueue(t *testing.T) {
 	if len(got) != 8 {
 		t.Errorf("%d jobs", len(got))
 	}
-	for _, bad := range []string{
-		"MARK|1|2", "MARK|x|0|b|R|N/A|N/A|N/A|1:00|1|1|a1|None|n", "MARK|1|-1|b|R|N/A|N/A|N/A|1:00|1|1|a1|None|n",
-		"MARK|1|0|b|R|today|N/A|N/A|1:00|1|1|a1|None|n", "MARK|1|0|b|R|N/A|N/A|N/A|long|1|1|a1|None|n",
-		"MARK|1|0|b|R|N/A|N/A|N/A|1:00|many|1|a1|None|n", "MARK|1|0|b|R|N/A|N/A|N/A|1:00|1|1.5|a1|None|n",
-	} {
-		if got, err := slurm.ParseQueue(bad, "MARK"); err == nil || !strings.Contains(err.Error(), "line 1") {
-			t.Errorf("%s: read as %s, %v", bad, got, err)
+	good := queueLine(nil)
+	if got, err := slurm.ParseQueue(good, "MARK"); err != nil || len(got) != 1 {
+		t.Fatal(got, err)
+	}
+	for column, bad := range map[int]string{0: "x", 2: "-1", 7: "today", 9: "soon", 10: "long", 11: "many", 12: "few", 13: "mem=lots", 15: "high"} {
+		if got, err := slurm.ParseQueue(queueLine(map[int]string{column: bad}), "MARK"); err == nil || !strings.Contains(err.Error(), "line 1") {
+			t.Errorf("%q in column %d: read as %s, %v", bad, column, got, err)
 		}
 	}
+	if got, err := slurm.ParseQueue("1|MARK|2", "MARK"); err == nil {
+		t.Error("too few columns are read as", got)
+	}
+}
+
+// queueLine is a line of squeue's, with other words in some columns. The mark is in the second.
+func queueLine(other map[int]string) string {
+	columns := strings.Split("1|MARK|0|(null)|1|b|RUNNING|N/A|N/A|N/A|1:00|1|1|cpu=1,mem=100M,node=1|OK|1|(null)|a1|None|n", "|")
+	for i, word := range other {
+		columns[i] = word
+	}
+	return strings.Join(columns, "|")
 }
 
 // TestForgedLines has names with line breaks look like other jobs: without the
 // mark they do not count.
 func TestForgedLines(t *testing.T) {
 	t.Parallel()
-	forged := "MARK|1|0|b|RUNNING|N/A|N/A|N/A|1:00|1|1|a1|None|odd\nGUESS|2|0|b|RUNNING|N/A|N/A|N/A|1:00|1|1|a1|None|sy.north.1.1\n"
+	forged := queueLine(nil) + "\n" + queueLine(map[int]string{1: "GUESS", 19: "sy.north.1.1"}) + "\n"
 	got, err := slurm.ParseQueue(forged, "MARK")
 	if err != nil || len(got) != 1 {
 		t.Errorf("%q %v", got, err)
@@ -70,17 +82,57 @@ func TestForgedLines(t *testing.T) {
 func TestParseNodes(t *testing.T) {
 	t.Parallel()
 	for names, want := range map[string]string{
-		"batch,small,closed": "{nodes:2 cpus:8 idle:4 up:4 upNodes:1 memoryMB:4000 nodeCPUs:4}",
-		"closed":             "{nodes:1 cpus:4 idle:4 up:4 upNodes:1 memoryMB:4000 nodeCPUs:4}",
-		"none":               "{nodes:0 cpus:0 idle:0 up:0 upNodes:0 memoryMB:0 nodeCPUs:0}",
+		"batch,small,closed": "{nodes:2 cpus:8 idle:4 memoryMB:4000 nodeCPUs:4}",
+		"closed":             "{nodes:1 cpus:4 idle:4 memoryMB:4000 nodeCPUs:4}",
+		"none":               "{nodes:0 cpus:0 idle:0 memoryMB:0 nodeCPUs:0}",
 	} {
-		if got, err := slurm.ParseNodes(captured(t, "sinfo.txt"), strings.Split(names, ",")); err != nil || got != want {
+		all, got, err := slurm.ParseNodes(captured(t, "sinfo.txt"), strings.Split(names, ","))
+		if err != nil || got != want {
 			t.Errorf("%s: %s %v", names, got, err)
 		}
+		if want := "[{name:a1 partitions:[small closed batch] cpus:4 busy:0 idle:4 threads:1 memoryMB:4000 state:idle} " +
+			"{name:a2 partitions:[small batch] cpus:4 busy:0 idle:0 threads:1 memoryMB:4000 state:down}]"; all != want {
+			t.Errorf("got %s, want %s", all, want)
+		}
 	}
-	for _, bad := range []string{"a1|batch|0/4/0|4000", "a1|batch|0/4/0/x|4000", "a1|batch|0/4/0/4|many", "a1|batch"} {
-		if got, err := slurm.ParseNodes(bad, []string{"batch"}); err == nil {
+	for _, bad := range []string{
+		"a1|batch|0/4/0|4000|1|idle", "a1|batch|0/4/0/x|4000|1|idle", "a1|batch|0/4/0/4|many|1|idle",
+		"a1|batch|0/4/0/4|4000|two|idle", "a1|batch|0/4/0/4|4000", "a1|batch",
+	} {
+		if got, _, err := slurm.ParseNodes(bad, []string{"batch"}); err == nil {
 			t.Errorf("%s: read as %s", bad, got)
+		}
+	}
+}
+
+// TestNodesThatTakeJobs: what Slurm puts behind a state does not hide it.
+func TestNodesThatTakeJobs(t *testing.T) {
+	t.Parallel()
+	for state, want := range map[string]bool{
+		"idle": true, "mixed": true, "allocated": true, "allocated+": true, "completing": true, "planned": true, "mixed-": true,
+		"reserved": true, "maint": true, "idle~": true, "idle#": true,
+		"draining": false, "drained": false, "drained*": false, "down": false, "down*": false, "idle*": false, "fail": false,
+		"unknown": false, "inval": false, "": false,
+	} {
+		if got := slurm.TakesJobs(state); got != want {
+			t.Errorf("%q takes jobs: %v", state, got)
+		}
+	}
+}
+
+func TestExpandHosts(t *testing.T) {
+	t.Parallel()
+	for list, want := range map[string]string{
+		"a1": "a1", "a[1-3]": "a1 a2 a3", "a[1-2,7],b2": "a1 a2 a7 b2", "n[08-10]x": "n08x n09x n10x",
+		"r[1-2]n[1-2]": "r1n1 r1n2 r2n1 r2n2", "": "",
+	} {
+		if got, err := slurm.ExpandHosts(list); err != nil || strings.Join(got, " ") != want {
+			t.Errorf("%s: %v %v", list, got, err)
+		}
+	}
+	for _, bad := range []string{"a[1-", "a[2-1]", "a]1", "a[x]", "a[1-99999999]", "a[[1]]", ",", "a[1-60000],b[1-60000]", "a[]"} {
+		if got, err := slurm.ExpandHosts(bad); err == nil {
+			t.Errorf("%s: %d nodes", bad, len(got))
 		}
 	}
 }
@@ -92,7 +144,7 @@ func TestPartitions(t *testing.T) {
 	if err != nil || len(got) != 3 {
 		t.Fatal(got, err)
 	}
-	if want := "{name:small isDefault:false state:UP maxTime:93600000 maxNodes:1 cpus:8 nodes:2 cpusPerNode:0 memPerNodeMB:0 wholeNode:false}"; got[1] != want {
+	if want := "{name:small isDefault:false state:UP maxTime:93600000 maxNodes:1 cpus:8 nodes:2 cpusPerNode:0 memPerNodeMB:0 wholeNode:false tier:1 defCPUMB:0 defNodeMB:0}"; got[1] != want {
 		t.Errorf("got  %s\nwant %s", got[1], want)
 	}
 	for _, bad := range []string{"PartitionName=x", "PartitionName=x State=UP MaxTime=soon", "PartitionName=x State=UP MaxTime=1:00:00 MaxNodes=-1"} {
@@ -112,6 +164,9 @@ func TestPartitions(t *testing.T) {
 		{protocol.Request{CPUs: 5, Nodes: 1, WallTime: protocol.Hour}, "PartitionNodeLimit"}, // on nodes of 4
 		{protocol.Request{CPUs: 9, WallTime: protocol.Hour}, "PartitionConfig"},
 		{protocol.Request{CPUs: 1, MemoryMB: 4001, WallTime: protocol.Hour}, "4000"},
+		{protocol.Request{CPUs: 4, WallTime: protocol.Hour, Layout: protocol.Layout{CPUsPerTask: 4}}, ""},
+		{protocol.Request{CPUs: 5, WallTime: protocol.Hour, Layout: protocol.Layout{CPUsPerTask: 5}}, "needs 5 CPUs on one node, the largest has 4"},
+		{protocol.Request{CPUs: 4, WallTime: protocol.Hour, Layout: protocol.Layout{Tasks: 4, TasksPerNode: 2}}, "PartitionNodeLimit"},
 	} {
 		chosen, reason, err := slurm.Choose(small, captured(t, "sinfo.txt"), []string{"small"}, c.request)
 		if err != nil || (reason == "") != (c.reason == "") || !strings.Contains(reason, c.reason) || (chosen == "small") != (reason == "") {
@@ -201,6 +256,16 @@ func TestSmallParts(t *testing.T) {
 	}
 	for _, bad := range []string{"", "5", "1:2:3:4", "1-2:3", "-1:00", "1:x", "+1:00", "1--2:00:00"} {
 		if got, err := slurm.ParseLimit(bad); err == nil {
+			t.Errorf("%q: read as %v", bad, got)
+		}
+	}
+	for text, want := range map[string]int64{"100M": 100, "2G": 2048, "1.50G": 1536, "1T": 1 << 20, "512K": 0, "2048K": 2, "7": 7, "0": 0} {
+		if got, err := slurm.ParseMegabytes(text); err != nil || got != want {
+			t.Errorf("%s: %v %v", text, got, err)
+		}
+	}
+	for _, bad := range []string{"", "G", "x", "1GG", "-1M", "1.2345G", "1.xG", "1,5G"} {
+		if got, err := slurm.ParseMegabytes(bad); err == nil {
 			t.Errorf("%q: read as %v", bad, got)
 		}
 	}

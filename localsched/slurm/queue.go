@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -21,32 +22,57 @@ type native struct {
 type entry struct {
 	native
 	uid       uint32
+	account   string // in Slurm's accounting; empty: none
+	array     string // the number of the array that it is in, or its own
 	partition string // several, with commas, while the job waits
 	state     string
 	reason    string
 	start     protocol.Instant // of a job that waits: as Slurm plans it; 0: not known
 	end       protocol.Instant // of a job that has not ended: its limit
 	limit     protocol.Duration
+	likely    protocol.Duration // that it runs, in all, see runTimes
 	cpus      int
+	nodeCount int   // that it has, or needs at least
+	memoryMB  int64 // on all of them; 0: not known
+	whole     bool  // it shares nodes with no other job
 	priority  uint64
+	inside    string // the reservation that it runs in; empty: none
 	placed    bool   // Slurm has given it nodes
 	nodes     string // these, as squeue lists them; empty: none, or not asked
 	name      string // of a job of a peer's only how it is known there, see [knownAs]
 }
 
-// queueFormat is what squeue is asked for. The name is the last because it may
+// queueColumns are what squeue is asked for. The name is the last because it may
 // hold any character.
-const queueFormat = "%A|%U|%P|%T|%V|%S|%e|%l|%C|%Q|%N|%r|%j"
+var queueColumns = []string{ //nolint:gochecknoglobals // it does not change
+	"JobID", "UserID", "Account", "ArrayJobID", "Partition", "State", "SubmitTime", "StartTime", "EndTime", "TimeLimit",
+	"NumCPUs", "NumNodes", "tres-alloc", "OverSubscribe", "PriorityLong", "Reservation", "NodeList", "Reason", "Name",
+}
 
-const queueFields = 13
+// queueFormat has squeue begin each line with a word and end each column with a bar.
+// Columns of no width are as long as what they hold.
+func queueFormat(mark string) string {
+	columns := slices.Clone(queueColumns)
+	for i, name := range columns {
+		switch i {
+		case 0:
+			columns[i] = name + ":0|" + mark + "|"
+		case len(columns) - 1:
+			columns[i] = name + ":0"
+		default:
+			columns[i] = name + ":0|"
+		}
+	}
+	return strings.Join(columns, ",")
+}
 
 // queue lists jobs, of all partitions and states, one by one where they are
 // arrays.
 func (c *commands) queue(ctx context.Context) ([]entry, error) {
-	// Names hold line breaks too. So each line begins with a word that nobody else
-	// can know.
+	// Names hold line breaks too. So each line has, after the number, a word that
+	// nobody else can know.
 	mark := rand.Text()
-	out, _, err := c.run(ctx, "", "squeue", "-h", "-a", "-r", "-t", "all", "-o", mark+"|"+queueFormat)
+	out, _, err := c.run(ctx, "", "squeue", "-h", "-a", "-r", "-t", "all", "--noconvert", "-O", queueFormat(mark))
 	if err != nil {
 		return nil, err
 	}
@@ -59,14 +85,15 @@ func parseQueue(out, mark string) (entries []entry, err error) {
 	number := 0
 	for line := range strings.Lines(out) {
 		number++
-		text, marked := strings.CutPrefix(strings.TrimSuffix(line, "\n"), mark+"|")
+		line = strings.TrimSuffix(line, "\n")
+		id, text, marked := strings.Cut(line, "|"+mark+"|")
 		if !marked {
 			if len(entries) > 0 {
-				entries[len(entries)-1].name += "\n" + text
+				entries[len(entries)-1].name += "\n" + line
 			}
 			continue
 		}
-		e, err := parseEntry(text)
+		e, err := parseEntry(id, text)
 		if err != nil {
 			return nil, fmt.Errorf("squeue, line %d: %w", number, err)
 		}
@@ -75,42 +102,76 @@ func parseQueue(out, mark string) (entries []entry, err error) {
 	return entries, nil
 }
 
-func parseEntry(line string) (e entry, err error) {
-	f := strings.SplitN(line, "|", queueFields)
-	if len(f) != queueFields {
-		return entry{}, fmt.Errorf("%.200q has %d fields, not %d", line, len(f), queueFields)
+// parseEntry reads a line, the columns behind the number in text.
+func parseEntry(number, text string) (e entry, err error) {
+	f := strings.SplitN(text, "|", len(queueColumns)-1)
+	if len(f) != len(queueColumns)-1 {
+		return entry{}, fmt.Errorf("job %.20s: %.200q has %d columns, not %d", number, text, len(f), len(queueColumns)-1)
 	}
-	id, err := strconv.ParseUint(f[0], 10, 32)
+	id, err := strconv.ParseUint(number, 10, 32)
 	if err != nil {
-		return entry{}, fmt.Errorf("job id %q is not a number", f[0])
+		return entry{}, fmt.Errorf("job id %.20q is not a number", number)
 	}
-	uid, err := strconv.ParseUint(f[1], 10, 32)
+	uid, err := strconv.ParseUint(f[0], 10, 32)
 	if err != nil {
-		return entry{}, fmt.Errorf("job %d: uid %q is not a number", id, f[1])
+		return entry{}, fmt.Errorf("job %d: uid %q is not a number", id, f[0])
 	}
-	e = entry{native: native{ID: uint32(id)}, uid: uint32(uid), partition: f[2], state: f[3], reason: f[11], name: knownAs(f[12])}
-	if e.placed = hasNodes(f[10]); e.placed {
-		e.nodes = f[10]
+	e = entry{
+		native: native{ID: uint32(id)}, uid: uint32(uid), account: nameOrNone(f[1]), array: f[2], partition: f[3], state: f[4],
+		whole: f[12] == "NO", inside: nameOrNone(f[14]), reason: f[16], name: knownAs(f[17]),
 	}
-	if e.Submitted, err = parseTime(f[4]); err == nil {
-		e.start, err = parseTime(f[5])
+	if e.placed = hasNodes(f[15]); e.placed {
+		e.nodes = f[15]
 	}
-	if err == nil {
-		e.end, err = parseTime(f[6])
-	}
-	if err == nil {
-		e.limit, err = parseLimit(f[7])
+	if err = e.parseTimes(f[5:9]); err == nil {
+		err = e.parseNeeds(f[9:12])
 	}
 	if err == nil {
-		e.cpus, err = parseCount(f[8], 1<<31)
-	}
-	if err == nil {
-		e.priority, err = strconv.ParseUint(f[9], 10, 64)
+		e.priority, err = strconv.ParseUint(f[13], 10, 64)
 	}
 	if err != nil {
 		return entry{}, fmt.Errorf("job %d: %w", id, err)
 	}
 	return e, nil
+}
+
+// parseTimes reads the columns SubmitTime, StartTime, EndTime, TimeLimit.
+func (e *entry) parseTimes(f []string) (err error) {
+	if e.Submitted, err = parseTime(f[0]); err == nil {
+		e.start, err = parseTime(f[1])
+	}
+	if err == nil {
+		e.end, err = parseTime(f[2])
+	}
+	if err == nil {
+		e.limit, err = parseLimit(f[3])
+	}
+	return err
+}
+
+// parseNeeds reads the columns NumCPUs, NumNodes, tres-alloc.
+func (e *entry) parseNeeds(f []string) (err error) {
+	if e.cpus, err = parseCount(f[0], 1<<31); err != nil {
+		return err
+	}
+	nodes, _, _ := strings.Cut(f[1], "-") // at least and at most
+	if e.nodeCount, err = parseCount(nodes, 1<<31); err != nil {
+		return err
+	}
+	for word := range strings.SplitSeq(f[2], ",") {
+		if amount, ok := strings.CutPrefix(word, "mem="); ok {
+			e.memoryMB, err = parseMegabytes(amount)
+		}
+	}
+	return err
+}
+
+// nameOrNone is a name that one of the commands prints; empty for its words for none.
+func nameOrNone(text string) string {
+	if text == "(null)" || text == "N/A" {
+		return ""
+	}
+	return text
 }
 
 // hasNodes says whether a list of nodes, as one of the commands prints it, names any.
@@ -131,15 +192,19 @@ func (e *entry) over() bool { return finalState(e.state) != 0 }
 // runs says whether the job has CPUs.
 func (e *entry) runs() bool { return !e.waits() && !e.over() }
 
-// may says whether the scheduler considers a job that waits.
-func (e *entry) may() bool {
-	switch e.reason {
-	case "Dependency", "DependencyNeverSatisfied", "JobHeldUser", "JobHeldAdmin", "BeginTime", "BadConstraints",
-		"PartitionTimeLimit", "PartitionNodeLimit", "PartitionConfig":
-		return false
+// ready says whether a job that waits only waits for nodes. Others wait for what no
+// look at the nodes tells, and stand in nobody's way until then.
+func (e *entry) ready() bool {
+	reason, _, _ := strings.Cut(e.reason, ",")
+	switch reason {
+	case "None", "", "Priority", "Resources", "ReqNodeNotAvail":
+		return e.state == "PENDING"
 	}
-	return true
+	return e.state == "PENDING" && (strings.HasPrefix(reason, "Nodes required") || strings.HasPrefix(reason, "Nodes_required"))
 }
+
+// throttled says whether a task of an array waits for others of its array to end.
+func (e *entry) throttled() bool { return e.waits() && e.reason == "JobArrayTaskLimit" }
 
 // finalState is the grid's word for a state of Slurm's that is a last one; 0 for
 // one that is not.

@@ -21,6 +21,7 @@ type answers struct {
 	about   *sight
 	known   map[string]protocol.Instant
 	refused map[string]no
+	asking  map[string]chan struct{} // closed when the answer has come, or will not
 }
 
 // no is why Slurm refused, and until when it is not asked again.
@@ -41,25 +42,24 @@ func (s *Scheduler) Quote(ctx context.Context, query localsched.Query) ([]protoc
 		return nil, err
 	}
 	now := protocol.InstantOf(time.Now())
-	plain := seen.outlook.starts(now, nil, query.Jobs)
-	planned := plain
-	if ahead := s.missing(seen, query.Ahead); len(ahead) > 0 {
-		planned = seen.outlook.starts(now, ahead, query.Jobs)
-	}
+	ways, ahead := seen.ways(query.Jobs), s.missing(seen, query.Ahead)
+	plain := seen.plan.starts(now, nil, ways)
+	planned := seen.plan.starts(now, ahead, ways)
+	likely := seen.likely.starts(now, ahead, ways)
 	quotes := make([]protocol.Quote, len(query.Jobs))
 	asks := asksPerQuote
 	for i, request := range query.Jobs {
 		quotes[i] = protocol.Quote{Job: request.Job}
-		p, reason := choose(seen.partitions, request, seen.machine)
-		if reason == "" && planned[i].Declined != "" {
-			reason = "ReqNodeNotAvail, nodes are down: " + planned[i].Declined
+		_, reason := admitting(seen.partitions, request, seen.machine)
+		if reason == "" {
+			reason = planned[i].declined
 		}
 		if reason != "" {
 			quotes[i].Declined = reason
 			continue
 		}
-		guess := estimates{byPlan: wait(planned[i], now)}
-		start, reason, ok := s.ask(ctx, seen, shape(request, p, seen.machine), &asks)
+		guess := estimates{byPlan: wait(planned[i], now), byRuns: wait(likely[i], now)}
+		start, reason, ok := s.ask(ctx, seen, shape(request, planned[i].partition.name, seen.machine), &asks)
 		switch {
 		case reason != "":
 			quotes[i].Declined = reason
@@ -69,48 +69,60 @@ func (s *Scheduler) Quote(ctx context.Context, query localsched.Query) ([]protoc
 		}
 		quotes[i].ERT = request.WallTime
 		s.mu.Lock()
-		span := s.record.waits(kindOf(request), guess)
-		quotes[i].AWTLow, quotes[i].AWT, quotes[i].AWTHigh = span.low, span.middle, span.high
+		waits := s.record.waits(kindOf(request), guess)
 		s.mu.Unlock()
+		quotes[i].AWTLow, quotes[i].AWT, quotes[i].AWTHigh = waits.low, waits.middle, waits.high
 	}
 	return quotes, nil
 }
 
+// way is a job with the partitions that admit it.
+func (s *sight) way(r protocol.Request) way {
+	some, _ := admitting(s.partitions, r, s.machine)
+	return way{Request: r, partitions: some, nodes: nodesOf(r, s.machine)}
+}
+
 // missing are the jobs that a look at the queue does not show: what Slurm has
 // taken since, and what was promised and has not come.
-func (s *Scheduler) missing(seen *sight, ahead []localsched.Promise) []protocol.Request {
+func (s *Scheduler) missing(seen *sight, ahead []localsched.Promise) []way {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out := s.since(seen)
+	out := seen.ways(s.since(seen))
 	for _, one := range ahead {
 		if j := s.jobs[one.Tag]; j == nil || j.state == making || j.state == unsettled {
-			out = append(out, one.Request)
+			out = append(out, seen.way(one.Request))
 		}
 	}
 	return out
 }
 
+func (s *sight) ways(requests []protocol.Request) []way {
+	ways := make([]way, len(requests))
+	for i, r := range requests {
+		ways[i] = s.way(r)
+	}
+	return ways
+}
+
 // wait is the time until a planned start.
-func wait(p localsched.Planned, now protocol.Instant) protocol.Duration {
-	const end = protocol.Instant(protocol.Never)
-	if p.Start == end {
+func wait(p placement, now protocol.Instant) protocol.Duration {
+	if p.start == endOfTime {
 		return protocol.Never
 	}
-	return max(0, p.Start.Sub(now))
+	return max(0, p.start.Sub(now))
 }
 
 // delay is by how much jobs ahead put a start off.
-func delay(without, with localsched.Planned) protocol.Duration {
-	const end = protocol.Instant(protocol.Never)
-	if with.Start == end {
+func delay(without, with placement) protocol.Duration {
+	if with.start == endOfTime {
 		return protocol.Never
 	}
-	return max(0, with.Start.Sub(without.Start))
+	return max(0, with.start.Sub(without.start))
 }
 
-// ask has Slurm estimate the start of a job, unless it has for this queue. It does
-// nothing once asks is 0, which it is after an answer that did not come in time.
-// The reason is Slurm's for refusing the job.
+// ask has Slurm estimate the start of a job, unless it has for this queue, or somebody is
+// asking it. It does nothing once asks is 0, which it is after an answer that did not come in
+// time. The reason is Slurm's for refusing the job.
 func (s *Scheduler) ask(ctx context.Context, seen *sight, args []string, asks *int) (at protocol.Instant, reason string, ok bool) {
 	at, reason, ok = s.asked.get(seen, args)
 	if ok || reason != "" || *asks < 1 {
@@ -119,6 +131,17 @@ func (s *Scheduler) ask(ctx context.Context, seen *sight, args []string, asks *i
 	*asks--
 	asking, cancel := context.WithTimeout(ctx, s.config.patience.ask)
 	defer cancel()
+	if done := s.asked.begin(args); done != nil {
+		select {
+		case <-done:
+		case <-asking.Done():
+		}
+		return s.asked.get(seen, args)
+	}
+	defer s.asked.end(args)
+	if at, reason, ok = s.asked.get(seen, args); ok || reason != "" {
+		return at, reason, ok // it has come meanwhile
+	}
 	at, err := s.commands.testOnly(asking, slices.Concat(args, s.config.Extra))
 	if err == nil {
 		s.asked.put(seen, args, at, "", 0)
@@ -133,6 +156,29 @@ func (s *Scheduler) ask(ctx context.Context, seen *sight, args []string, asks *i
 	}
 	*asks = 0
 	return 0, "", false
+}
+
+// begin is nil for the one who is to ask; for others it is closed when the answer has come.
+func (a *answers) begin(args []string) (done <-chan struct{}) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	key := strings.Join(args, " ")
+	if other, ok := a.asking[key]; ok {
+		return other
+	}
+	if a.asking == nil {
+		a.asking = map[string]chan struct{}{}
+	}
+	a.asking[key] = make(chan struct{})
+	return nil
+}
+
+func (a *answers) end(args []string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	key := strings.Join(args, " ")
+	close(a.asking[key])
+	delete(a.asking, key)
 }
 
 func (a *answers) get(seen *sight, args []string) (at protocol.Instant, reason string, ok bool) {
@@ -164,19 +210,19 @@ func (a *answers) put(seen *sight, args []string, at protocol.Instant, reason st
 }
 
 // estimate is what the predictors say of a job that is being submitted, from what
-// is known already.
-func (s *Scheduler) estimate(request protocol.Request, args []string) estimates {
+// is known already, and the partition in which it would start first.
+func (s *Scheduler) estimate(seen *sight, w way) (*partition, estimates) {
 	s.mu.Lock()
-	seen := s.seen
-	ahead := s.since(seen)
+	ahead := seen.ways(s.since(seen))
 	s.mu.Unlock()
 	now := protocol.InstantOf(time.Now())
+	planned := seen.plan.starts(now, ahead, []way{w})[0]
 	guess := estimates{}
-	if planned := seen.outlook.starts(now, ahead, []protocol.Request{request}); planned[0].Declined == "" {
-		guess[byPlan] = wait(planned[0], now)
+	if planned.declined == "" {
+		guess[byPlan], guess[byRuns] = wait(planned, now), wait(seen.likely.starts(now, ahead, []way{w})[0], now)
 	}
-	if at, _, ok := s.asked.get(seen, args); ok {
+	if at, _, ok := s.asked.get(seen, shape(w.Request, planned.partition.name, seen.machine)); ok {
 		guess[bySlurm] = max(0, at.Sub(now))
 	}
-	return guess
+	return planned.partition, guess
 }

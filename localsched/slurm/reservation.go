@@ -14,7 +14,11 @@ import (
 // reservation is one of Slurm's.
 type reservation struct {
 	name       string
-	start, end protocol.Instant // whole seconds
+	start, end protocol.Instant  // whole seconds
+	again      protocol.Duration // from one start to the next; 0: it comes once
+	nodes      []string
+	coreCount  int            // of all of them
+	cores      map[string]int // of each, where Slurm tells
 }
 
 // Slurm's words about reservations.
@@ -94,19 +98,81 @@ func parseReservations(out string) (all []reservation, err error) {
 	for line := range strings.Lines(out) {
 		number++
 		words := parseWords(line)
-		r := reservation{name: words["ReservationName"]}
-		if r.name == "" {
+		if words["ReservationName"] == "" {
 			continue // it says that there are none
 		}
-		if r.start, err = parseTime(words["StartTime"]); err == nil {
-			r.end, err = parseTime(words["EndTime"])
-		}
+		r, err := parseReservation(line, words)
 		if err != nil {
 			return nil, fmt.Errorf("scontrol show reservation, line %d: %w", number, err)
 		}
 		all = append(all, r)
 	}
 	return all, nil
+}
+
+func parseReservation(line string, words map[string]string) (r reservation, err error) {
+	r.name = words["ReservationName"]
+	if r.start, err = parseTime(words["StartTime"]); err == nil {
+		r.end, err = parseTime(words["EndTime"])
+	}
+	if err != nil {
+		return reservation{}, err
+	}
+	if list := words["Nodes"]; hasNodes(list) {
+		if r.nodes, err = expandHosts(list); err != nil {
+			return reservation{}, err
+		}
+	}
+	if count := words["CoreCnt"]; count != "" {
+		if r.coreCount, err = parseCount(count, 1<<31); err != nil {
+			return reservation{}, fmt.Errorf("CoreCnt: %w", err)
+		}
+	}
+	r.again = again(words["Flags"])
+	r.cores, err = parseCores(line)
+	return r, err
+}
+
+// again is how often a reservation with such flags comes. Those for the days of the
+// week or for its end are taken for daily ones.
+func again(flags string) protocol.Duration {
+	for flag := range strings.SplitSeq(flags, ",") {
+		switch flag {
+		case "HOURLY":
+			return protocol.Hour
+		case "DAILY", "WEEKDAY", "WEEKEND":
+			return protocol.Day
+		case "WEEKLY":
+			return 7 * protocol.Day
+		}
+	}
+	return 0
+}
+
+// parseCores reads how many cores of each node a reservation has: words NodeName=a1
+// CoreIDs=0-3, for each. Slurm does not always tell.
+func parseCores(line string) (cores map[string]int, err error) {
+	name := ""
+	for word := range strings.FieldsSeq(line) {
+		key, value, _ := strings.Cut(word, "=")
+		switch key {
+		case "NodeName":
+			name = value
+		case "CoreIDs":
+			if !hasNodes(value) {
+				continue
+			}
+			ids, err := expandHosts("[" + value + "]")
+			if err != nil {
+				return nil, err
+			}
+			if cores == nil {
+				cores = map[string]int{}
+			}
+			cores[name] = len(ids)
+		}
+	}
+	return cores, nil
 }
 
 // stamp is an instant as the commands read it under TZ=UTC, in whole seconds.
@@ -125,7 +191,7 @@ func (s *Scheduler) room(ctx context.Context, r protocol.Request, p *partition, 
 	args := []string{"PartitionName=" + p.name}
 	nodes := nodesOf(r, m)
 	if p.wholeNode || s.linear {
-		return append(args, "NodeCnt="+strconv.Itoa(max(1, nodes, ceil(r.CPUs, m.nodeCPUs)))), nil
+		return append(args, "NodeCnt="+strconv.Itoa(max(1, nodes, r.NodesOf(m.nodeCPUs)))), nil
 	}
 	threads, err := s.commands.threads(ctx, p.name)
 	if err != nil {

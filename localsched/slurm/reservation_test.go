@@ -13,10 +13,12 @@ func TestParseReservations(t *testing.T) {
 	t.Parallel()
 	const one = "ReservationName=sy.north.7.3 StartTime=2026-11-21T19:47:22 EndTime=2026-11-21T19:52:14 " +
 		"Duration=00:04:52 Nodes=a1 NodeCnt=1 CoreCnt=4 PartitionName=batch Flags=   NodeName=a1 CoreIDs=0-3 Users=nobody\n"
-	got, err := slurm.ParseReservations(one + "\n" + strings.Replace(one, "sy.north.7.3", "maintenance", 1))
+	const daily = "ReservationName=maintenance StartTime=2026-11-21T19:47:22 EndTime=2026-11-21T19:52:14 Duration=00:04:52 Nodes=a[1-2] " +
+		"NodeCnt=2 CoreCnt=16 Features=(null) PartitionName=(null) Flags=MAINT,DAILY,SPEC_NODES TRES=cpu=16 Users=root State=INACTIVE\n"
+	got, err := slurm.ParseReservations(one + "\n" + daily)
 	want := []string{
-		"sy.north.7.3 from 2026-11-21T19:47:22 to 2026-11-21T19:52:14",
-		"maintenance from 2026-11-21T19:47:22 to 2026-11-21T19:52:14",
+		"sy.north.7.3 from 2026-11-21T19:47:22 to 2026-11-21T19:52:14 every 0s: [a1], 4 cores map[a1:4]",
+		"maintenance from 2026-11-21T19:47:22 to 2026-11-21T19:52:14 every 24h0m0s: [a1 a2], 16 cores map[]",
 	}
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %q, %v; want %q", got, err, want)

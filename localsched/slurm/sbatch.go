@@ -16,18 +16,40 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// shape is the part of sbatch's arguments that says what a job needs.
-func shape(r protocol.Request, p *partition, m machine) []string {
+// shape is the part of sbatch's arguments that says what a job needs, and in which
+// partitions, with commas between, it may start.
+func shape(r protocol.Request, partitions string, m machine) []string {
 	args := []string{
-		"--partition=" + p.name,
-		"--ntasks=" + strconv.Itoa(max(1, r.CPUs)),
+		"--partition=" + partitions,
 		"--time=" + strconv.FormatInt(minutes(r.WallTime), 10),
-	}
-	if n := nodesOf(r, m); n > 0 {
-		args = append(args, "--nodes="+strconv.Itoa(n))
 	}
 	if r.MemoryMB > 0 {
 		args = append(args, "--mem="+strconv.FormatInt(r.MemoryMB, 10)+"M")
+	}
+	return append(args, layout(r, m)...)
+}
+
+// layout asks for a job's CPUs by the options with which the job did, and no others: by them
+// sbatch sets the job's environment.
+func layout(r protocol.Request, m machine) (args []string) {
+	l := r.Layout
+	switch {
+	case l.Tasks > 0:
+		args = append(args, "--ntasks="+strconv.Itoa(l.Tasks))
+	case !l.Divided() && r.StatesTasks():
+		args = append(args, "--ntasks="+strconv.Itoa(max(1, r.CPUs)))
+	}
+	if l.TasksPerNode > 0 {
+		args = append(args, "--ntasks-per-node="+strconv.Itoa(l.TasksPerNode))
+	}
+	if l.CPUsPerTask > 0 {
+		args = append(args, "--cpus-per-task="+strconv.Itoa(l.CPUsPerTask))
+	}
+	switch {
+	case l.MaxNodes > max(1, r.Nodes):
+		args = append(args, fmt.Sprintf("--nodes=%d-%d", max(1, r.Nodes), l.MaxNodes))
+	case r.Nodes > 0:
+		args = append(args, "--nodes="+strconv.Itoa(nodesOf(r, m)))
 	}
 	return args
 }

@@ -36,6 +36,8 @@ type Scheduler struct {
 	cancellations map[string]cancellation
 	holds         map[protocol.Tag]*held
 	linear        bool // Slurm gives jobs whole nodes only
+	memory        memory
+	runs          runTimes // of the look that is under way
 	closed        bool
 	troubled      time.Time // when Slurm last did not answer, or had lost a job
 

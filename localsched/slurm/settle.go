@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
@@ -44,23 +45,46 @@ func (s *Scheduler) sbatch(ctx context.Context, j *job) error {
 	if err != nil {
 		return err
 	}
-	request := j.record.Submission.Spec.Request
-	p, reason := choose(seen.partitions, request, seen.machine)
-	if p == nil {
+	w := seen.way(j.record.Submission.Spec.Request)
+	if len(w.partitions) == 0 {
+		_, reason := choose(seen.partitions, w.Request, seen.machine)
 		return &localsched.RefusedError{Reason: reason}
 	}
-	args := shape(request, p, seen.machine)
-	guess := s.estimate(request, args)
 	held := s.inReservation(j.tag)
-	id, err := s.commands.sbatch(ctx, j.dir, j.record, j.name, slices.Concat(args, held, s.config.Extra))
+	where, guess := w.partitions[:1], estimates{} // a reservation is made in the first
+	if len(held) == 0 {
+		where, guess = s.where(seen, w)
+	}
+	submit := func(where []*partition, more []string) (uint32, error) {
+		args := shape(w.Request, strings.Join(namesOf(where), ","), seen.machine)
+		return s.commands.sbatch(ctx, j.dir, j.record, j.name, slices.Concat(args, more, s.config.Extra))
+	}
+	id, err := submit(where, held)
+	if _, refused := refusal(err); refused && len(where) > 1 { // one of them may not be for this account
+		id, err = submit(where[:1], held)
+	}
 	if len(held) > 0 && says(err, []string{noReservation}) {
 		s.config.Log.Error("reservation_is_gone", "job", j.tag.String(), "advice", "the job waits as others do; see who has deleted its reservation")
-		id, err = s.commands.sbatch(ctx, j.dir, j.record, j.name, slices.Concat(args, s.config.Extra))
+		id, err = submit(where, nil)
 	}
 	if err != nil {
 		return err
 	}
 	return s.acknowledge(j, native{ID: id}, guess)
+}
+
+// where is in which partitions a job may start: the one in which it would start first, then
+// the others that admit it, of which Slurm takes the first that has room. Slurm gives a job
+// whole nodes everywhere if one of its partitions does: these are not mixed.
+func (s *Scheduler) where(seen *sight, w way) ([]*partition, estimates) {
+	first, guess := s.estimate(seen, w)
+	where := []*partition{first}
+	for _, p := range w.partitions {
+		if p != first && p.wholeNode == first.wholeNode {
+			where = append(where, p)
+		}
+	}
+	return where, guess
 }
 
 // settle asks the queue whether Slurm has an unsettled job. Without an error the

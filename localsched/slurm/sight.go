@@ -12,16 +12,18 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// sight is one look at Slurm: its queue, its nodes, its partitions. It does not
-// change once made, but for what its outlook keeps.
+// sight is one look at Slurm: its queue, its nodes, its partitions, its reservations.
+// It does not change once made, but for what its outlooks keep.
 type sight struct {
 	at         time.Time // before the commands were run
 	own        map[string][]entry
-	partitions []partition
+	partitions []*partition // in which jobs are put
+	all        []*partition
 	limits     time.Time // when the partitions were asked for
 	machine    machine
 	load       protocol.Load
-	outlook    *outlook
+	plan       *outlook // by the limits of jobs
+	likely     *outlook // by the times that they are likely to run
 	// fingerprint is equal for looks that saw the same jobs in the same states.
 	fingerprint uint64
 }
@@ -35,41 +37,64 @@ func (s *Scheduler) see(ctx context.Context) (*sight, error) {
 	seen := &sight{at: time.Now()}
 	s.mu.Lock()
 	if last := s.seen; last != nil && time.Since(last.limits) < limitsKept {
-		seen.partitions, seen.limits = last.partitions, last.limits
+		seen.all, seen.limits = last.all, last.limits
 	}
+	c := &cluster{at: protocol.InstantOf(seen.at), memory: s.memory, linear: s.linear}
 	s.mu.Unlock()
 	var err error
-	if seen.partitions == nil {
+	if seen.all == nil {
 		seen.limits = seen.at
-		if seen.partitions, err = s.commands.partitions(ctx, s.config.Partitions); err != nil {
+		if seen.all, err = s.commands.partitions(ctx); err != nil {
 			return nil, err
 		}
 	}
-	names := make([]string, len(seen.partitions))
-	for i, p := range seen.partitions {
-		names[i] = p.name
-	}
-	queue, err := s.commands.queue(ctx)
-	if err != nil {
+	c.partitions = seen.all
+	if seen.partitions, err = ours(seen.all, s.config.Partitions); err != nil {
 		return nil, err
 	}
-	if seen.machine, err = s.commands.machine(ctx, names); err != nil {
+	if c.queue, err = s.commands.queue(ctx); err != nil {
 		return nil, err
 	}
-	if seen.machine.nodes == 0 {
-		return nil, errors.New("Slurm's partitions " + strings.Join(names, ", ") + " have no nodes")
+	if c.nodes, err = s.commands.nodes(ctx); err != nil {
+		return nil, err
 	}
-	seen.own = ownJobs(s.config.Site, queue)
-	queue = slices.DeleteFunc(queue, func(e entry) bool { return e.over() || !e.in(names) })
-	seen.load = loadOf(queue, seen.machine)
-	seen.fingerprint = fingerprint(queue, seen.machine)
-	seen.outlook = newOutlook(seen, queue)
+	if c.reservations, err = s.commands.reservations(ctx); err != nil {
+		return nil, err
+	}
+	s.runs.learn(c.queue)
+	if err = seen.take(c, s.config.Site, &s.runs); err != nil {
+		return nil, err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.seen == nil || seen.at.After(s.seen.at) {
 		s.seen = seen
 	}
 	return seen, nil
+}
+
+// take keeps what is to be known of a cluster.
+func (s *sight) take(c *cluster, site protocol.SiteName, runs *runTimes) error {
+	names := namesOf(s.partitions)
+	s.machine = machineOf(c.nodes, names)
+	if s.machine.nodes == 0 {
+		return errors.New("Slurm's partitions " + strings.Join(names, ", ") + " have no nodes; name others in [localsched.slurm] partitions")
+	}
+	s.own = ownJobs(site, c.queue)
+	c.queue = slices.DeleteFunc(c.queue, func(e entry) bool { return e.over() })
+	known := false // of how long jobs run
+	for i := range c.queue {
+		e := &c.queue[i]
+		e.likely = runs.expected(e, c.ran(e))
+		known = known || e.likely != e.limit
+	}
+	s.load = loadOf(c.queue, names, s.machine)
+	s.fingerprint = fingerprint(c)
+	s.plan = &outlook{cluster: c}
+	if s.likely = s.plan; known {
+		s.likely = &outlook{cluster: c, likely: true}
+	}
+	return nil
 }
 
 // ownJobs are the entries with names of this site, by name.
@@ -93,11 +118,11 @@ func (e *entry) in(names []string) bool {
 	return false
 }
 
-// loadOf is the load of the partitions. CPUs of nodes that take no jobs are busy.
-func loadOf(queue []entry, m machine) protocol.Load {
+// loadOf is the load of some partitions. CPUs of nodes that take no jobs are busy.
+func loadOf(queue []entry, names []string, m machine) protocol.Load {
 	load := protocol.Load{CPUs: m.cpus, Busy: m.cpus - m.idle}
 	for _, e := range queue {
-		if e.waits() {
+		if e.waits() && e.in(names) {
 			load.QueuedJobs++
 			load.QueuedWork = addWork(load.QueuedWork, e.cpus, e.limit)
 		}
@@ -106,10 +131,15 @@ func loadOf(queue []entry, m machine) protocol.Load {
 }
 
 // fingerprint hashes what the starts of further jobs depend on.
-func fingerprint(queue []entry, m machine) uint64 {
+func fingerprint(c *cluster) uint64 {
 	sum := fnv.New64a()
-	_, _ = fmt.Fprintln(sum, m.up, m.idle) // a hash takes everything
-	for _, e := range queue {
+	for _, n := range c.nodes {
+		_, _ = fmt.Fprintln(sum, n.name, n.state, n.idle) // a hash takes everything
+	}
+	for _, r := range c.reservations {
+		_, _ = fmt.Fprintln(sum, r.name, r.start, r.end, r.nodes)
+	}
+	for _, e := range c.queue {
 		_, _ = fmt.Fprintln(sum, e.ID, e.state, e.cpus, e.limit, e.priority)
 	}
 	return sum.Sum64()
@@ -127,7 +157,7 @@ func addWork(work int64, cpus int, limit protocol.Duration) int64 {
 // capacity is what the partitions can ever offer one job.
 func (s *sight) capacity() protocol.Capacity {
 	c := protocol.Capacity{
-		CPUs: s.machine.cpus, Nodes: s.machine.nodes, MemoryMB: s.machine.memoryMB,
+		CPUs: s.machine.cpus, Nodes: s.machine.nodes, NodeCPUs: s.machine.nodeCPUs, MemoryMB: s.machine.memoryMB,
 		WholeNode: true,
 	}
 	for _, p := range s.partitions {
