@@ -17,7 +17,7 @@
 // What every spool has is localsched/spool's. Here there are also:
 //
 //	<Dir>/generation               counts the openings, for cursors
-//	<Dir>/observed.json            waits that were estimated, and what came
+//	<Dir>/observed.json            waits that were estimated, and what came, of jobs of which kinds
 //	<Dir>/jobs/<job>.<epoch>/
 //	    launch                     0500, of the account; claims the job and runs script
 //	    slurm.log                  of the account; what Slurm and launch had to say
@@ -45,30 +45,38 @@
 //
 // # Looking
 //
-// One look, every [Config].Poll, is one squeue and one sinfo, for all jobs of the
-// queue, those of others included: they are the load. Once a minute the partitions
-// are asked for too. The state of a job is Slurm's; that it runs, its exit code and
-// its times are the wrapper's where it has written them down. An exit code of 128 + n
-// is taken for signal n, as shells mean it.
+// One look, every [Config].Poll, is one squeue, one sinfo and one scontrol show reservation,
+// for all jobs, nodes and reservations, those of others included: they are the load. Every ten
+// seconds the partitions are asked for too. Who needs a look while one is under way shares it.
+// The state of a job is Slurm's; that it runs, its exit code and its times are the wrapper's
+// where it has written them down. An exit code of 128 + n is taken for signal n, as shells
+// mean it.
 //
 // # Quotes
 //
-// Two predictors estimate when a job would start:
+// Three predictors estimate when a job would start:
 //
-//	plan    EASY backfilling by localsched/engine over the jobs that squeue shows, in
-//	        the order of their priorities, after the jobs promised by the peer; and
-//	        not before the start that Slurm plans for a waiting job that asks for no
-//	        more CPUs and no more time.
+//	plan    conservative backfilling over the nodes that take jobs, with their CPUs and
+//	        memory: beside the jobs that run, whatever partition they are in, and the
+//	        reservations; behind the jobs that wait for the same nodes, in the order of
+//	        their partitions' tiers and their priorities, and the jobs promised by the peer
+//	runs    the same, with the times that jobs are likely to run in place of their limits:
+//	        as long as others of the same user, account and limit that squeue has shown
 //	slurm   sbatch --test-only, asked once for each shape as long as the queue stays
 //	        the same, and for a few shapes in one Quote; later by as much as promised
-//	        jobs move the plan.
+//	        jobs move the plan
+//
+// A look is planned once, for all quotes. A job that several partitions admit is quoted for the
+// one in which it starts first, and submitted to all of them.
 //
 // The estimates of a job are kept when it is submitted, and compared with what came
-// when it starts. Of each predictor the last 300 pairs are kept, sorted by the ratio
-// (actual + 1 min) / (estimate + 1 min). A new estimate is multiplied by the ratios
-// that stand at 10, 50 and 90 % of them: these are AWTLow, AWT and AWTHigh. The
-// predictor counts whose corrected estimates have been less wrong on average. With
-// fewer than 20 pairs an estimate stands as it is, and the plan's is taken.
+// when it starts. Of each predictor the last 200 pairs are kept of estimates of about the same
+// length, sorted by the ratio (actual + 1 min) / (estimate + 1 min). A new estimate is
+// multiplied by the ratios that stand at 10, 50 and 90 % of the pairs of jobs of the same user
+// and name, number of CPUs and limit; where there are fewer than 20, of all jobs of that size;
+// where these are few, of all jobs, and then the estimate as it is lies between P10 and P90,
+// too. The predictor counts whose corrected estimates have been less wrong. As long as none has
+// enough pairs, P10 to P90 covers what all of them say.
 //
 // # Holds
 //

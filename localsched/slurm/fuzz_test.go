@@ -2,6 +2,7 @@ package slurm_test
 
 import (
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,10 +13,10 @@ import (
 
 func FuzzQueue(f *testing.F) {
 	f.Add(captured(f, "squeue.txt"))
-	f.Add("MARK|1|0|b|R|N/A|N/A|N/A|1:00|1|1|a1|None|n")
+	f.Add(queueLine(nil))
 	f.Fuzz(func(t *testing.T, out string) {
 		got, err := slurm.ParseQueue(out, "MARK")
-		if err == nil && len(got) > strings.Count(out, "MARK|") {
+		if err == nil && len(got) > strings.Count(out, "|MARK|") {
 			t.Errorf("%d jobs in %q", len(got), out)
 		}
 	})
@@ -33,6 +34,7 @@ func FuzzPartitions(f *testing.F) {
 
 func FuzzReservations(f *testing.F) {
 	f.Add("ReservationName=sy.north.7.3 StartTime=2026-11-21T19:47:22 EndTime=2026-11-21T19:52:14 Duration=00:04:52 Users=nobody")
+	f.Add("ReservationName=m StartTime=2026-11-21T19:47:22 EndTime=2026-11-21T19:52:14 Nodes=a[1-2] CoreCnt=3 NodeName=a1 CoreIDs=0-1 Flags=DAILY")
 	f.Add("No reservations in the system")
 	f.Fuzz(func(t *testing.T, out string) {
 		got, err := slurm.ParseReservations(out)
@@ -42,12 +44,22 @@ func FuzzReservations(f *testing.F) {
 	})
 }
 
+func FuzzHosts(f *testing.F) {
+	f.Add("rack[1-2]node[01-16],b2,c[1,3-5]x")
+	f.Fuzz(func(t *testing.T, list string) {
+		hosts, err := slurm.ExpandHosts(list)
+		if len(hosts) > 1<<16 || err == nil && slices.Contains(hosts, "") {
+			t.Errorf("%q names %d nodes", list, len(hosts))
+		}
+	})
+}
+
 func FuzzEnding(f *testing.F) {
 	for line := range strings.Lines(captured(f, "jobcomp.txt")) {
 		f.Add(line)
 	}
 	f.Fuzz(func(t *testing.T, line string) {
-		if _, ok := slurm.ParseEnding(line); ok && !strings.Contains(line, "Name=sy.") {
+		if _, ok := slurm.ParseEnding(line); ok && !strings.Contains(line, "sy.") {
 			t.Errorf("%q is taken for a line about a job of a peer's", line)
 		}
 	})
@@ -73,6 +85,9 @@ func FuzzSmallParts(f *testing.F) {
 		slurm.ParseClaim(text)
 		slurm.Cursor(text)
 		slurm.Refusal(text)
+		if mb, err := slurm.ParseMegabytes(text); err == nil && mb < 0 {
+			t.Errorf("%q is %d MB", text, mb)
+		}
 		if d, err := slurm.ParseLimit(text); err == nil && d < 0 {
 			t.Errorf("%q is the limit %v", text, d)
 		}
@@ -132,6 +147,7 @@ func FuzzClaimFile(f *testing.F) {
 func FuzzExitFile(f *testing.F) {
 	f.Add("0 1795255912000\n")
 	f.Add("143 1795255912000\n0m0.01s 0m0.02s\n1m2.5s 0m0s\n")
+	f.Add("0 1795255912000 TERM\n0m0.01s 0m0.02s\n1m2.5s 0m0s\n")
 	f.Add("255 99999999999999999999")
 	f.Add("-1 0")
 	f.Fuzz(func(t *testing.T, text string) {

@@ -3,10 +3,13 @@ package slurm_test
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/switchyard-hpc/switchyard/internal/testprogram"
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/slurm"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -93,7 +96,10 @@ func TestFewQuestions(t *testing.T) {
 	t.Parallel()
 	siteC.Lock()
 	defer siteC.Unlock()
-	s := openSite(t, "siteC", func(c *slurm.Config) { slurm.SetAskPatience(c, ample) })
+	s := openSite(t, "siteC", func(c *slurm.Config) {
+		c.Poll = time.Hour // all is asked about one look: a job of before may still be completing
+		slurm.SetAskPatience(c, ample)
+	})
 	next := func() (id int) {
 		out := s.cluster.must(t, "sbatch", "--test-only", "-t", "1", "--wrap", "true")
 		if _, err := fmt.Sscanf(out, "sbatch: Job %d", &id); err != nil {
@@ -101,8 +107,18 @@ func TestFewQuestions(t *testing.T) {
 		}
 		return id
 	}
-	query := queryOf(500, 10)
+	// Some who ask the same at the same time share the answer.
 	before := next()
+	var all sync.WaitGroup
+	for range 24 {
+		all.Go(func() { s.quote(t, localsched.Query{Jobs: []protocol.Request{{CPUs: 3, WallTime: protocol.Minute}}}) })
+	}
+	all.Wait()
+	if asked := next() - before - 1; asked != 1 {
+		t.Errorf("Slurm was asked %d times for 24 quotes of one shape", asked)
+	}
+	query := queryOf(500, 10)
+	before = next()
 	begin := time.Now()
 	s.quote(t, query)
 	if asked := next() - before - 1; asked != 4 {
@@ -140,5 +156,71 @@ func TestRefusalsAreAskedAgain(t *testing.T) {
 	}
 	if got := slurm.Remembered(0); got != "" {
 		t.Errorf("one that holds no more is remembered as %q", got)
+	}
+}
+
+// TestSharedLooks (K10) counts the looks at a queue that answers slowly.
+func TestSharedLooks(t *testing.T) {
+	t.Parallel()
+	dir := newDir(t)
+	gate, count := filepath.Join(dir, "open"), filepath.Join(dir, "count")
+	looks := func() int {
+		data, err := os.ReadFile(count)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Count(string(data), "\n")
+	}
+	openGate := func() {
+		if err := os.WriteFile(gate, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	openGate()
+	s := openSite(t, "siteA", func(c *slurm.Config) {
+		c.Poll = time.Hour
+		c.Bin = commandsWith(t, `exec /usr/bin/scontrol "$@"`)
+		squeue := filepath.Join(c.Bin, "squeue")
+		script := "#!/bin/sh\necho >>" + count + "\nuntil [ -e " + gate + " ]; do sleep .02; done\nexec /usr/bin/squeue \"$@\"\n"
+		if err := os.Remove(squeue); err != nil {
+			t.Fatal(err)
+		}
+		testprogram.Write(t, squeue, script)
+	})
+	shut := func() (before int) {
+		if err := os.Remove(gate); err != nil {
+			t.Fatal(err)
+		}
+		return looks()
+	}
+	before := shut()
+	s.Unsee()
+	var all sync.WaitGroup
+	for range 24 {
+		all.Go(func() { s.quote(t, queryOf(1, 1)) })
+	}
+	eventually(t, "the queue is asked for", func() bool { return looks() > before })
+	openGate()
+	all.Wait()
+	if got := looks() - before; got != 1 {
+		t.Errorf("24 quotes at once have looked at the queue %d times", got)
+	}
+
+	// One who needs to see a change does not share a look that began before it.
+	before = shut()
+	s.Unsee()
+	all.Go(func() { s.quote(t, queryOf(1, 1)) })
+	eventually(t, "the queue is asked for", func() bool { return looks() > before })
+	for range 5 {
+		all.Go(func() {
+			if err := s.Look(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	openGate()
+	all.Wait()
+	if got := looks() - before; got < 2 {
+		t.Errorf("a look that began before has served who needs to see what came after: %d looks", got)
 	}
 }
