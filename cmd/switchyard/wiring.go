@@ -79,7 +79,7 @@ func (p *peerProcess) run(ctx context.Context) (err error) {
 	}
 	p.logOdd(ctx)
 	for _, start := range []func(context.Context) error{
-		p.openKey, p.lockKey, p.openStore, p.startMeter, p.openPlugins, p.openPrices, p.openBudget, p.openScheduler, p.startBudget, p.openWitness, p.startNode, p.startLinks, p.startMetrics, p.startAPI,
+		p.boundGarbage, p.openKey, p.lockKey, p.openStore, p.startMeter, p.openPlugins, p.openPrices, p.openBudget, p.openScheduler, p.startBudget, p.openWitness, p.startNode, p.startLinks, p.startMetrics, p.startAPI,
 	} {
 		err := start(ctx)
 		if told := ctx.Err() != nil && errors.Is(err, context.Canceled); err != nil && !told {

@@ -248,13 +248,19 @@ func (g *Gossip) SetTrusted(trusted map[protocol.SiteName]string) {
 func (g *Gossip) Leave(timeout time.Duration) error {
 	g.life.Lock()
 	defer g.life.Unlock()
-	if g.closed { // memberlist panics on this
+	if g.closed || !g.isMember() { // memberlist panics on both
 		return nil
 	}
 	if err := g.list.Leave(timeout); err != nil {
 		return fmt.Errorf("gossip: %w", err)
 	}
 	return nil
+}
+
+// isMember says whether memberlist still has this site among its members. After a long stall it
+// may have taken it for dead itself; then the others have too, and there is nobody to leave.
+func (g *Gossip) isMember() bool {
+	return slices.ContainsFunc(g.list.Members(), func(n *memberlist.Node) bool { return n.Name == g.cfg.Self.PublicKey })
 }
 
 // Close stops gossiping. Without Leave before it, the others find out by

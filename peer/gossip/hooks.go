@@ -77,7 +77,8 @@ func (h *hooks) NotifyConflict(known, other *memberlist.Node) {
 
 func (h *hooks) warnConflict(known, other *memberlist.Node) {
 	h.log.Warn("gossip_address_conflict", "public_key", known.Name,
-		"address", known.Address(), "other_address", other.Address())
+		"address", known.Address(), "other_address", other.Address(),
+		"advice", "two peers use this key: stop the one that is a copy, and see docs/operations.md, A database that is not what it was")
 }
 
 // NotifyJoin tells of a new member.

@@ -29,9 +29,9 @@ type shrinking struct {
 }
 
 // shrink replaces the file by a copy without free pages, if that is worth it: bbolt
-// files never shrink, and every commit writes the list of free pages. Nothing is
-// written meanwhile, since this is the writer goroutine; readers go on, and wait only
-// while the names change. If the copy fails the store goes on with the file it has.
+// files never shrink. Nothing is written meanwhile, since this is the writer goroutine;
+// readers go on, and wait only while the names change. If the copy fails the store goes
+// on with the file it has.
 func (s *Store) shrink() {
 	if s.failure() != nil {
 		return
@@ -59,6 +59,14 @@ func (s *Store) shrink() {
 	s.mu.Unlock()
 	s.log.Info("store_compacted", "path", s.path,
 		"bytes_before", before, "bytes_after", s.Stats().FileBytes, "took", time.Since(started))
+}
+
+// mayShrink spares most commits a look at the file: it grows by AllocSize at once, so that
+// hardly more than that can be at its end.
+func (s *Store) mayShrink() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stats.FreeBytes+int64(s.db.AllocSize) > s.shrinks.over/2
 }
 
 // worthCompacting says how large the file is, and whether it is large and more than
@@ -182,7 +190,7 @@ func (o opened) copyTable(name string, from *bbolt.Cursor, sealed bool) error {
 	key, value := from.First()
 	for more := true; more; {
 		err := o.db.Update(func(tx *bbolt.Tx) error {
-			table, err := change(tx, name, o.survey.found)
+			table, err := change(tx, name, o.survey.found, map[string][]byte{})
 			for size := 0; err == nil && key != nil && size < copyBytes; key, value = from.Next() {
 				size += len(key) + len(value)
 				err = table.copyRow(name, key, value, sealed)

@@ -94,15 +94,17 @@ func openFile(path string, timeout time.Duration) (opened, error) {
 }
 
 // openOnce opens the file with bbolt, which gets no page to see before all pages have
-// been looked at. The list of free pages is kept in the file, though commits get slower
-// with its length (7 ms at 800 MB free): bbolt would otherwise rebuild it from a
-// goroutine of its own.
+// been looked at. The list of free pages is not kept in the file: each commit would write
+// it, which takes as long as any other page, and 7 ms at 800 MB free. bbolt makes the list
+// when it opens the file, in a goroutine in which a fault would end the process; the pages
+// that it reads then were found to be right.
 func openOnce(path string, timeout time.Duration) (o opened, err error) {
 	fresh := false
 	err = guard(func() (err error) {
 		o.db, err = bbolt.Open(path, 0o600, &bbolt.Options{
-			Timeout:      timeout,
-			FreelistType: bbolt.FreelistMapType,
+			Timeout:        timeout,
+			FreelistType:   bbolt.FreelistMapType,
+			NoFreelistSync: true,
 			OpenFile: func(name string, flag int, mode fs.FileMode) (*os.File, error) {
 				if o.file, err = os.OpenFile(name, flag, mode); err != nil {
 					return nil, err

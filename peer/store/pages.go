@@ -16,6 +16,7 @@ const (
 	metaVersion = 2
 	metaLength  = 64 // bytes, the checksum at the end included
 	firstPage   = 2  // after the two meta pages
+	noFreelist  = 1<<64 - 1
 
 	pageHeader    = 16 // bytes
 	elementHeader = 16 // bytes
@@ -36,7 +37,7 @@ var errNotBolt = errors.New("it is not a bbolt file")
 type meta struct {
 	pageSize uint32
 	root     uint64 // page of the list of tables
-	freelist uint64 // page
+	freelist uint64 // page of the list of free pages, in a file of before; or noFreelist
 	high     uint64 // all pages are below this
 	tx       uint64
 }

@@ -69,6 +69,11 @@ func (s *Store) page(table, from string, reverse bool, limit int) (rows []Row, m
 		rows, more, err = collect(table, b.Cursor(), []byte(from), reverse, limit)
 		return err
 	})
+	bytes := 0
+	for _, row := range rows {
+		bytes += len(row.Key) + len(row.Value)
+	}
+	s.touch(bytes)
 	return rows, more, err
 }
 

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -57,8 +58,11 @@ type Store struct {
 	swap    sync.RWMutex // held for writing by the writer goroutine while another file takes the place of this one
 	file    *os.File     // bbolt's own descriptor
 	db      *bbolt.DB
-	tallies tallies   // the writer goroutine's
-	shrinks shrinking // likewise
+	tallies tallies           // the writer goroutine's
+	lasts   map[string][]byte // likewise; by table, a key that none is after
+	shrinks shrinking         // likewise
+
+	touched atomic.Int64 // bytes that were read or written since pages were last forgotten
 
 	mu     sync.Mutex
 	queue  []*request
@@ -102,11 +106,13 @@ func Open(path string, opts Options) (*Store, error) {
 		file:    o.file,
 		db:      o.db,
 		tallies: o.survey.found,
+		lasts:   map[string][]byte{},
 		shrinks: shrinking{over: opts.CompactOver},
 		wake:    make(chan struct{}, 1),
 		done:    make(chan struct{}),
 	}
 	s.stats.FreeBytes = freeBytes(o.db)
+	s.touched.Store(forgetOver) // bbolt has read all of the file
 	s.shrink()
 	if err = s.failure(); err != nil {
 		return nil, errors.Join(err, release(s.file))

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/bits"
 	"slices"
 	"unicode/utf8"
 )
@@ -272,9 +273,16 @@ func (w *walker) row(table string, e element) error {
 	return nil
 }
 
-// readFree reads the list of free pages: a page that is in use and free would be
-// written over.
+// readFree counts the free pages. If the file has a list of them it is read: a page that is
+// in use and free would be written over.
 func (w *walker) readFree() error {
+	if w.freelist == noFreelist {
+		w.free = w.high - firstPage
+		for _, used := range w.used {
+			w.free -= uint64(bits.OnesCount64(used)) //nolint:gosec // not negative
+		}
+		return nil
+	}
 	p, err := w.page(w.freelist)
 	if err == nil && p.flags != freelistFlag {
 		err = damagef(p.id, "the page is of kind %#x, where the list of free pages should be", p.flags)

@@ -91,13 +91,23 @@ func (s *Store) write() {
 		switch {
 		case len(batch) > 0:
 			s.commit(batch)
-			s.shrink()
+			if s.mayShrink() {
+				s.shrink()
+			}
+			s.touch(sizeOf(batch))
 		case closed:
 			return
 		default:
 			<-s.wake
 		}
 	}
+}
+
+func sizeOf(batch []*request) (bytes int) {
+	for _, r := range batch {
+		bytes += r.size
+	}
+	return bytes
 }
 
 // take removes the next batch from the head of the line. Requests with bad rows
@@ -158,7 +168,7 @@ func (s *Store) transact(batch []*request) error {
 	err := guard(func() error {
 		return s.db.Update(func(tx *bbolt.Tx) error {
 			id = tx.ID()
-			return apply(tx, good, held)
+			return apply(tx, good, held, s.lasts)
 		})
 	})
 	took := time.Since(started)
@@ -172,15 +182,15 @@ func (s *Store) transact(batch []*request) error {
 }
 
 // apply makes the changes of the batch in the transaction, in order, and keeps the
-// tallies.
-func apply(tx *bbolt.Tx, batch []*request, held tallies) error {
+// tallies and the last keys.
+func apply(tx *bbolt.Tx, batch []*request, held tallies, lasts map[string][]byte) error {
 	tables := make(map[string]*changing)
 	for _, r := range batch {
 		for _, put := range r.puts {
 			table := tables[put.Table]
 			if table == nil {
 				var err error
-				if table, err = change(tx, put.Table, held); err != nil {
+				if table, err = change(tx, put.Table, held, lasts); err != nil {
 					return fmt.Errorf("table %s: %w", put.Table, err)
 				}
 				tables[put.Table] = table
@@ -191,7 +201,7 @@ func apply(tx *bbolt.Tx, batch []*request, held tallies) error {
 		}
 	}
 	for name, table := range tables {
-		held[name] = table.tally
+		held[name], lasts[name] = table.tally, table.last
 	}
 	return putTallies(tx.Bucket([]byte(metaTable)), held)
 }
@@ -209,14 +219,18 @@ type changing struct {
 // at 0.7 and 39.8 at 0.9.
 const fillPercent = 0.7
 
-func change(tx *bbolt.Tx, name string, held tallies) (*changing, error) {
+func change(tx *bbolt.Tx, name string, held tallies, lasts map[string][]byte) (*changing, error) {
 	rows, err := tx.CreateBucketIfNotExists([]byte(name))
 	if err != nil {
 		return nil, err
 	}
 	rows.FillPercent = fillPercent
-	last, _ := rows.Cursor().Last()
-	return &changing{rows: rows, tally: held[name], last: bytes.Clone(last)}, nil
+	last, known := lasts[name]
+	if !known {
+		last, _ = rows.Cursor().Last()
+		last = bytes.Clone(last)
+	}
+	return &changing{rows: rows, tally: held[name], last: last}, nil
 }
 
 // write changes a row to the stored form that the put has, and the tally with it.
@@ -252,17 +266,18 @@ func (t *changing) put(key, stored []byte) error {
 // nobody knows what a restart would find, and the store must not go on.
 func (s *Store) judge(err error, id int) error {
 	if localdisk.Full(err) && !s.visible(id) {
+		err = full(s.path, err)
 		s.log.Error("store_full", "path", s.path, "error", err)
-		return full(s.path, err)
+		return err
 	}
 	return s.breakDown(err)
 }
 
 // breakDown takes the store out of service.
 func (s *Store) breakDown(err error) error {
-	s.log.Error("store_broken", "path", s.path, "error", err)
 	err = fmt.Errorf("store %s: %w after a failed write; check the disk and the kernel log, then restart the peer: %w",
 		s.path, ErrBroken, err)
+	s.log.Error("store_broken", "path", s.path, "error", err)
 	s.mu.Lock()
 	s.broken = err
 	s.mu.Unlock()

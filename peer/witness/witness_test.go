@@ -79,7 +79,7 @@ func TestMachine(t *testing.T) {
 	}
 }
 
-// TestOnePeerOfAKeyOnAMachine: the second one is told who the first is, until that has gone.
+// TestOnePeerOfAKeyOnAMachine: the second one learns who the first is, until that has gone.
 func TestOnePeerOfAKeyOnAMachine(t *testing.T) {
 	t.Parallel()
 	name := key + t.Name()
@@ -101,5 +101,15 @@ func TestOnePeerOfAKeyOnAMachine(t *testing.T) {
 	}
 	if err = again.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestARecordThatDoesNotFit is refused in words.
+func TestARecordThatDoesNotFit(t *testing.T) {
+	t.Parallel()
+	file, _ := open(t, strings.Repeat("U", 600), t.TempDir())
+	err := file.Write(protocol.Life{Boot: 1}, false)
+	if err == nil || !strings.HasSuffix(err.Error(), "bytes do not fit in 512") {
+		t.Errorf("got %v", err)
 	}
 }

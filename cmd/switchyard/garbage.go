@@ -1,0 +1,48 @@
+package main
+
+import (
+	"context"
+	"os"
+	"runtime/debug"
+	"runtime/metrics"
+	"time"
+)
+
+// How much garbage may gather in the memory of a peer before it is collected: as much as is in
+// use, as Go has it, up to mostGarbage; half as much as is in use where that is more.
+const (
+	mostGarbage     = 100 << 20 // bytes
+	garbagePace     = 10 * time.Second
+	leastCollection = 50 // percent of what is in use
+)
+
+// boundGarbage keeps a peer with very many jobs from holding twice what they need. Who sets GOGC
+// has said otherwise.
+func (p *peerProcess) boundGarbage(ctx context.Context) error {
+	if os.Getenv("GOGC") != "" {
+		return nil
+	}
+	p.launch(ctx, "the bound of garbage", func(ctx context.Context) error {
+		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+		pace := time.NewTicker(garbagePace)
+		defer pace.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-pace.C:
+			}
+			metrics.Read(live)
+			debug.SetGCPercent(collectAt(live[0].Value.Uint64()))
+		}
+	})
+	return nil
+}
+
+// collectAt is at how many percent of the bytes in use garbage is to be collected.
+func collectAt(live uint64) int {
+	if live <= mostGarbage {
+		return 100
+	}
+	return max(leastCollection, int(100*mostGarbage/live))
+}
