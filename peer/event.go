@@ -131,7 +131,10 @@ type TestSubmit struct {
 
 // AskQueue asks for the jobs of this site's users and the guests. Answered by
 // [Queue].
-type AskQueue struct{ Asked AskID }
+type AskQueue struct {
+	Asked  AskID
+	Filter QueueFilter
+}
 
 // AskJob asks for one job. Answered by [JobView] or [Refusal] (NotFound: the
 // shell looks in the archive).

@@ -116,6 +116,12 @@ func (p *Peer) closedHere(tag protocol.Tag) bool {
 	return p.mine(tag.Job)
 }
 
+// ownsAside says whether a placement that no row knows is of a partner's job.
+func (p *Peer) ownsAside(one *partner, tag protocol.Tag) bool {
+	_, aside := p.aside[tag]
+	return aside && one.card != nil && tag.Job.Origin() == one.card.Number
+}
+
 // setAside leaves a placement that these rows do not know with the local scheduler, and says
 // so once.
 func (p *Peer) setAside(c localsched.Change) {

@@ -219,7 +219,7 @@ func (p *Peer) takeQuestion(ev Event) {
 	case TestSubmit:
 		p.testSubmit(ev)
 	case AskQueue:
-		p.answer(ev.Asked, p.queueView())
+		p.answer(ev.Asked, p.queueView(ev.Filter))
 	case AskJob:
 		p.askJob(ev)
 	case AskOutput:

@@ -158,7 +158,8 @@ type PriceTerm struct {
 
 // Queue answers [AskQueue], by job id.
 type Queue struct {
-	Jobs []JobView `json:"jobs"`
+	Jobs []JobView      `json:"jobs"`
+	Next protocol.JobID `json:"next,omitempty"` // of a page: its last job, when more follow it
 }
 
 // JobView is a job as people see it, at its origin or at the site that runs it.

@@ -39,24 +39,8 @@ func (p *Peer) hasOutput(origin protocol.SiteName, tag protocol.Tag) bool {
 	if g := p.guests[tag.Job]; g != nil {
 		return g.Phase == GuestIsOwned && g.Origin == origin && g.Epoch == tag.Epoch
 	}
-	_, aside := p.aside[tag]
 	one := p.byName[origin]
-	return aside && one != nil && one.card != nil && tag.Job.Origin() == one.card.Number
-}
-
-func (p *Peer) queueView() Queue {
-	var out []JobView
-	spent := spending{}
-	for _, j := range p.jobs {
-		out = append(out, p.jobView(j, spent))
-	}
-	for _, g := range p.guests {
-		if g.Phase == GuestIsOwned || g.Phase == GuestIsPrepared {
-			out = append(out, p.guestView(g))
-		}
-	}
-	slices.SortFunc(out, func(a, b JobView) int { return cmp.Compare(a.ID, b.ID) })
-	return Queue{Jobs: out}
+	return one != nil && p.ownsAside(one, tag)
 }
 
 func specView(s protocol.Spec) JobView {
@@ -72,12 +56,9 @@ type spending map[*application]protocol.Micro
 
 func (p *Peer) jobView(j *job, spent spending) JobView {
 	v := specView(j.Spec)
-	v.State, v.Reason, v.Origin, v.Site, v.Epoch = j.State, p.reasonOf(j), p.cfg.Site, j.Site, j.Epoch
+	v.State, v.Reason, v.Origin, v.Site, v.Epoch = j.State, p.reasonOf(j), p.cfg.Site, j.shownSite(), j.Epoch
 	v.Placed, v.Started, v.Ended, v.QuotedAWT = j.Placed, j.Started, j.Ended, j.QuotedAWT
 	v.WorkDir, v.Stdout, v.Stderr = j.WorkDir, j.Stdout, j.Stderr
-	if j.Phase == Offered || j.Phase == Holding {
-		v.Site = ""
-	}
 	v.Application, v.Component, v.Held = j.Application, j.componentName(), j.Held
 	if j.Component == nil {
 		v.Component = ""

@@ -63,7 +63,10 @@ func (n *fakeNode) Job(_ context.Context, id protocol.JobID) (peer.JobView, erro
 func (n *fakeNode) WaitJob(ctx context.Context, id protocol.JobID) (peer.JobView, error) {
 	return n.Job(ctx, id)
 }
-func (n *fakeNode) ArchivedJobs(int) ([]peer.JobView, error)    { return nil, nil }
+
+func (n *fakeNode) ArchivedJobs(context.Context, int, func(*peer.JobView) bool) ([]peer.JobView, error) {
+	return nil, nil
+}
 func (n *fakeNode) Explain(protocol.JobID) ([]peer.Fact, error) { return n.facts, nil }
 func (n *fakeNode) Output(context.Context, peer.JobView, protocol.Stream, int64, int) ([]byte, error) {
 	return nil, nil

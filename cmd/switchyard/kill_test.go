@@ -13,6 +13,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/testbed"
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/api"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -128,7 +129,7 @@ func noneUnknown(ctx context.Context, t *testing.T, g *grid, ids []protocol.JobI
 	for _, id := range ids {
 		known[id] = true
 	}
-	queue, err := client.Queue(ctx, 1000)
+	queue, err := client.Queue(ctx, api.Listing{Finished: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}

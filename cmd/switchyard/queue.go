@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/api"
 )
 
 func (a *app) queueCommand() *cobra.Command {
@@ -22,7 +23,7 @@ func (a *app) queueCommand() *cobra.Command {
 		Example: "  switchyard queue\n  switchyard queue --mine --json\n  switchyard queue --guests",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			queue, err := a.client().Queue(cmd.Context(), finished)
+			queue, err := a.client().Queue(cmd.Context(), api.Listing{Finished: finished})
 			if err != nil {
 				return err
 			}

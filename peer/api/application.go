@@ -91,8 +91,13 @@ func (s *Submission) checkComponent(j *Job) error {
 }
 
 func checkBehaviour(b *protocol.Behaviour) error {
-	if min(b.Mflop, b.Mwords, b.Sent, b.Messages, int64(b.CPUs)) < 0 {
-		return errors.New("a number is below 0")
+	for _, one := range []struct {
+		name string
+		n    int64
+	}{{"mflop", b.Mflop}, {"mwords", b.Mwords}, {"sent_words", b.Sent}, {"messages", b.Messages}, {"cpus", int64(b.CPUs)}} {
+		if one.n < 0 {
+			return fmt.Errorf("%s is %d; use 0 or more", one.name, one.n)
+		}
 	}
 	switch b.Scaling {
 	case protocol.Constant, protocol.Surface:

@@ -109,7 +109,7 @@ func TestBadApplications(t *testing.T) {
 		"shapes":         {change(func(s *api.Submission) { s.Jobs[0].Component.Shapes = make([]peer.Shape, 16) }), "component: 16 shapes; send at most 15"},
 		"estimate":       {change(func(s *api.Submission) { s.Jobs[0].Component.Estimate = -1 }), "component: estimate_ms is -1"},
 		"its estimate":   {change(func(s *api.Submission) { s.Jobs[0].Component.Shapes[0].Estimate = -1 }), "component: shapes[0]: estimate_ms"},
-		"behaviour":      {change(func(s *api.Submission) { s.Jobs[0].Component.Behaviour.Sent = -1 }), "component: behaviour: a number is below 0"},
+		"behaviour":      {change(func(s *api.Submission) { s.Jobs[0].Component.Behaviour.Sent = -1 }), "component: behaviour: sent_words is -1; use 0 or more"},
 		"scaling":        {change(func(s *api.Submission) { s.Jobs[0].Component.Behaviour.Scaling = "cubic" }), `the scaling "cubic" is unknown`},
 		"to all":         {change(func(s *api.Submission) { s.Jobs[0].Component.Behaviour.CPUs = 1 }), "one CPU sends nothing to all"},
 		"front":          {change(func(s *api.Submission) { s.Front = true }), "front asks for choices"},

@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"strconv"
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/peer"
@@ -51,14 +50,9 @@ func (c *Client) Quotes(ctx context.Context, s Submission) (Quoted, error) {
 	return call[Quoted](ctx, c, http.MethodPost, "/v1/quotes", s)
 }
 
-// Queue lists the live jobs, and with finished > 0 up to so many finished ones
-// before them.
-func (c *Client) Queue(ctx context.Context, finished int) (peer.Queue, error) {
-	path := "/v1/jobs"
-	if finished > 0 {
-		path += "?all=true&limit=" + strconv.Itoa(finished)
-	}
-	return call[peer.Queue](ctx, c, http.MethodGet, path, nil)
+// Queue lists jobs: the finished ones, the youngest first, and then the live ones by their ids.
+func (c *Client) Queue(ctx context.Context, wanted Listing) (peer.Queue, error) {
+	return call[peer.Queue](ctx, c, http.MethodGet, "/v1/jobs?"+wanted.query().Encode(), nil)
 }
 
 // Job is one job, live or finished.

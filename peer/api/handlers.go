@@ -13,12 +13,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// The most finished jobs that one request lists, and how many without a wish.
-const (
-	maxListed     = 10_000
-	defaultListed = 1000
-	maxResume     = 4096 // bytes
-)
+const maxResume = 4096 // bytes
 
 func (s *server) submit(w http.ResponseWriter, r *http.Request, who caller) error {
 	body, err := s.submission(w, r, who)
@@ -113,33 +108,6 @@ func (s *server) ask(
 	return reply(w, code, answer)
 }
 
-func (s *server) queue(w http.ResponseWriter, r *http.Request, who caller) error {
-	limit, err := number(r, "limit", defaultListed)
-	if err != nil || limit < 1 || limit > maxListed {
-		return refuse(peer.BadRequest, "limit must be a number from 1 to %d", maxListed)
-	}
-	answer, err := s.Node.Ask(r.Context(), func(asked peer.AskID) peer.Event { return peer.AskQueue{Asked: asked} })
-	if err != nil {
-		return err
-	}
-	queue, ok := answer.(peer.Queue)
-	if !ok {
-		return refuse(peer.NotNow, "the peer answered with %T", answer)
-	}
-	queue.Jobs = s.seen(who, queue.Jobs)
-	if r.URL.Query().Get("all") == "true" {
-		finished, archiveErr := s.archived(who, int(limit))
-		if archiveErr != nil {
-			return archiveErr
-		}
-		queue.Jobs = append(finished, queue.Jobs...)
-	}
-	if queue.Jobs == nil {
-		queue.Jobs = []peer.JobView{}
-	}
-	return reply(w, http.StatusOK, queue)
-}
-
 func (s *server) job(w http.ResponseWriter, r *http.Request, who caller) error {
 	id, err := jobID(r)
 	if err != nil {
@@ -157,9 +125,16 @@ func (s *server) cancel(w http.ResponseWriter, r *http.Request, who caller) erro
 	if err != nil {
 		return err
 	}
-	return s.ask(w, r, http.StatusAccepted, func(asked peer.AskID) peer.Event {
+	err = s.ask(w, r, http.StatusAccepted, func(asked peer.AskID) peer.Event {
 		return peer.Cancel{Asked: asked, Job: id, User: who.user, Admin: s.manages(who)}
 	})
+	if err == nil || refusalOf(err).Code != peer.NotFound {
+		return err
+	}
+	if job, lookErr := s.jobFor(r.Context(), who, id); lookErr == nil && job.State.Terminal() {
+		return refuse(peer.NotNow, "job %v has ended already: it is %v", id, job.State)
+	}
+	return err
 }
 
 // requeue puts a job that needs an operator back into the grid queue.

@@ -99,7 +99,11 @@ func (t *tail) home() protocol.SiteName { return t.job.Origin }
 func (t *tail) awaitStart(ctx context.Context) error {
 	for t.job.State == protocol.Pending {
 		if !t.follow {
-			return refuse(peer.NotNow, "job %d has not started yet: %s", t.job.ID, t.job.Reason)
+			why := ""
+			if t.job.Reason != "" {
+				why = ": " + t.job.Reason
+			}
+			return refuse(peer.NotNow, "job %d has not started yet%s; `switchyard logs -f %d` waits for it", t.job.ID, why, t.job.ID)
 		}
 		if err := t.pause(ctx); err != nil {
 			return err

@@ -2,7 +2,9 @@ package api_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -130,5 +132,109 @@ func TestOutputOfALostSiteIsAnError(t *testing.T) {
 	}
 	if err = client.Output(t.Context(), jobA, protocol.Stdout, false, &bytes.Buffer{}); err == nil {
 		t.Error("half an output passed for the whole")
+	}
+}
+
+// stopper is a node whose server stops while it is asked.
+type stopper struct {
+	*peerFake
+
+	stop func()
+	at   int64 // so many looks for the job or its output are answered before
+	seen atomic.Int64
+}
+
+func (s *stopper) look() {
+	if s.seen.Add(1) > s.at {
+		s.stop()
+	}
+}
+
+func (s *stopper) Job(ctx context.Context, id protocol.JobID) (peer.JobView, error) {
+	s.look()
+	return s.peerFake.Job(ctx, id)
+}
+
+func (s *stopper) WaitJob(ctx context.Context, id protocol.JobID) (peer.JobView, error) {
+	s.look()
+	return s.peerFake.WaitJob(ctx, id)
+}
+
+func (s *stopper) Output(
+	ctx context.Context, job peer.JobView, stream protocol.Stream, offset int64, size int,
+) ([]byte, error) {
+	s.look()
+	return s.peerFake.Output(ctx, job, stream, offset, size)
+}
+
+// An answer that a stopping peer does not finish is an error to its caller, whether nothing
+// of it has come or some.
+func TestAStoppingPeerCutsItsAnswersOff(t *testing.T) {
+	t.Parallel()
+	follow := func(out *bytes.Buffer) func(*testing.T, *api.Client) error {
+		return func(t *testing.T, c *api.Client) error {
+			t.Helper()
+			return c.Output(t.Context(), jobA, protocol.Stdout, true, out)
+		}
+	}
+	var none, some bytes.Buffer
+	cases := map[string]struct {
+		job  peer.JobView
+		at   int64
+		ask  func(*testing.T, *api.Client) error
+		got  *bytes.Buffer
+		want string // of the output
+		says string
+	}{
+		"output of a job that waits": {
+			job: peer.JobView{State: protocol.Pending}, ask: follow(&none), got: &none, says: "no peer answers",
+		},
+		"output of a job that runs": {
+			job: peer.JobView{State: protocol.Running, Site: "there"}, at: 2, ask: follow(&some), got: &some,
+			want: "one\n", says: "breaks off here: the peer stopped",
+		},
+		"the end of a job": {
+			job: peer.JobView{State: protocol.Running}, got: new(bytes.Buffer), says: "no peer answers",
+			ask: func(t *testing.T, c *api.Client) error {
+				t.Helper()
+				_, err := c.Wait(t.Context(), jobA)
+				return err
+			},
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			node := &stopper{at: c.at, peerFake: &peerFake{output: func(offset int64) ([]byte, error) {
+				return []byte("one\n")[min(4, offset):], nil
+			}}}
+			c.job.ID, c.job.User, c.job.Origin = jobA, me(t), "here"
+			node.set(c.job)
+			client, stop := serveUntil(t, node)
+			node.stop = stop
+			err := c.ask(t, client)
+			if err == nil || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("error %v, want %q", err, c.says)
+			}
+			if c.got.String() != c.want {
+				t.Errorf("the output is %q, want %q", c.got.String(), c.want)
+			}
+		})
+	}
+}
+
+// Without a reason nothing follows the colon, and there is none.
+func TestOutputOfAJobThatHasNotStarted(t *testing.T) {
+	t.Parallel()
+	for reason, want := range map[string]string{
+		"":            "job 1000000000001 has not started yet; `switchyard logs -f 1000000000001` waits for it",
+		"NoKnownSite": "job 1000000000001 has not started yet: NoKnownSite; `switchyard logs -f 1000000000001` waits for it",
+	} {
+		node := &peerFake{}
+		node.set(peer.JobView{ID: jobA, User: me(t), State: protocol.Pending, Reason: reason, Origin: "here"})
+		err := serve(t, node).Output(t.Context(), jobA, protocol.Stdout, false, io.Discard)
+		if err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
 	}
 }

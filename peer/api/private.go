@@ -41,20 +41,6 @@ func (s *server) requested(r *http.Request, who caller) (protocol.JobID, error) 
 	return id, err
 }
 
-// archived lists so many of the finished jobs that the caller may see, the newest ones.
-func (s *server) archived(who caller, limit int) ([]peer.JobView, error) {
-	look := limit
-	if s.Private && !s.manages(who) {
-		look = maxListed // most of them may be other people's
-	}
-	jobs, err := s.Node.ArchivedJobs(look)
-	if err != nil {
-		return nil, err
-	}
-	jobs = s.seen(who, jobs)
-	return jobs[:min(len(jobs), limit)], nil
-}
-
 // seen are those of the jobs that the caller may see.
 func (s *server) seen(who caller, jobs []peer.JobView) []peer.JobView {
 	return slices.DeleteFunc(jobs, func(job peer.JobView) bool { return !s.sees(who, &job) })

@@ -30,15 +30,16 @@ func (town) views() []peer.JobView {
 	}
 }
 
-func (town) ArchivedJobs(limit int) ([]peer.JobView, error) {
+func (town) ArchivedJobs(_ context.Context, limit int, wanted func(*peer.JobView) bool) ([]peer.JobView, error) {
 	all := []peer.JobView{ // the newest first
 		{ID: finishedBobs, User: "bob", State: protocol.Completed}, {ID: finishedAnns, User: "ann", State: protocol.Completed},
 	}
+	all = slices.DeleteFunc(all, func(job peer.JobView) bool { return !wanted(&job) })
 	return all[:min(limit, len(all))], nil
 }
 
-func (n town) Job(_ context.Context, id protocol.JobID) (peer.JobView, error) {
-	finished, _ := n.ArchivedJobs(2)
+func (n town) Job(ctx context.Context, id protocol.JobID) (peer.JobView, error) {
+	finished, _ := n.ArchivedJobs(ctx, 2, func(*peer.JobView) bool { return true })
 	for _, job := range append(n.views(), finished...) {
 		if job.ID == id {
 			return job, nil

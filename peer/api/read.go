@@ -59,7 +59,12 @@ func (c *Client) remote(
 		err = json.NewDecoder(response.Body).Decode(&at)
 		return at.Path, err
 	}
-	if _, err = io.Copy(out, response.Body); err != nil {
+	_, err = io.Copy(out, response.Body)
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return "", fmt.Errorf("the output of job %d breaks off here: the peer stopped, or cannot reach the site that has the rest; "+
+			"`switchyard status %d` says how the job is: %w", id, id, err)
+	}
+	if err != nil {
 		return "", fmt.Errorf("the output of job %d breaks off: %w", id, err)
 	}
 	return response.Trailer.Get(pathTrailer), nil

@@ -19,7 +19,7 @@ type Node interface {
 	Ask(ctx context.Context, event func(peer.AskID) peer.Event) (peer.Reply, error)
 	Job(ctx context.Context, id protocol.JobID) (peer.JobView, error)
 	WaitJob(ctx context.Context, id protocol.JobID) (peer.JobView, error)
-	ArchivedJobs(limit int) ([]peer.JobView, error)
+	ArchivedJobs(ctx context.Context, limit int, wanted func(*peer.JobView) bool) ([]peer.JobView, error)
 	Explain(id protocol.JobID) ([]peer.Fact, error)
 	Output(
 		ctx context.Context, job peer.JobView, stream protocol.Stream, offset int64, size int,
@@ -151,8 +151,11 @@ func (s *server) answer(handle handler) http.HandlerFunc {
 		} else {
 			w.Header().Set("Connection", "close") // the next request would get the same answer
 		}
-		if err == nil || r.Context().Err() != nil {
-			return // nobody listens any more, or all is said
+		if err == nil {
+			return // all is said
+		}
+		if r.Context().Err() != nil { // the peer stops, or the caller has gone
+			panic(http.ErrAbortHandler) // an empty answer would read as a whole one
 		}
 		refusal := refusalOf(err)
 		s.Log.Debug("request_refused", "path", r.URL.Path, "user", who.user, "code", string(refusal.Code),

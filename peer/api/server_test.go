@@ -90,7 +90,7 @@ func (p *peerFake) WaitJob(ctx context.Context, id protocol.JobID) (peer.JobView
 	}
 }
 
-func (p *peerFake) ArchivedJobs(limit int) ([]peer.JobView, error) {
+func (p *peerFake) ArchivedJobs(_ context.Context, limit int, _ func(*peer.JobView) bool) ([]peer.JobView, error) {
 	return []peer.JobView{{ID: jobA, Name: "old", State: protocol.Failed}}[:min(1, limit)], nil
 }
 
@@ -131,6 +131,13 @@ func folder(t testing.TB) string {
 // serve runs a server until the test ends.
 func serve(t testing.TB, node api.Node) *api.Client {
 	t.Helper()
+	client, _ := serveUntil(t, node)
+	return client
+}
+
+// serveUntil runs a server until it is told to stop, or the test ends.
+func serveUntil(t testing.TB, node api.Node) (client *api.Client, end func()) {
+	t.Helper()
 	socket := filepath.Join(folder(t), "s")
 	ctx, stop := context.WithCancel(t.Context())
 	ready, ended := make(chan struct{}), make(chan error, 1)
@@ -146,7 +153,7 @@ func serve(t testing.TB, node api.Node) *api.Client {
 	case err := <-ended:
 		t.Fatal(err)
 	}
-	client := api.Dial(socket)
+	client = api.Dial(socket)
 	t.Cleanup(func() {
 		client.Close()
 		stop()
@@ -154,7 +161,7 @@ func serve(t testing.TB, node api.Node) *api.Client {
 			t.Error(err)
 		}
 	})
-	return client
+	return client, stop
 }
 
 func oneJob() api.Submission {
@@ -349,10 +356,10 @@ func TestQueueJobSitesInfoExplain(t *testing.T) {
 	node := &peerFake{reply: peer.Queue{Jobs: []peer.JobView{{ID: jobB, State: protocol.Running}}}}
 	node.set(peer.JobView{ID: jobB, State: protocol.Running})
 	client := serve(t, node)
-	if queue, err := client.Queue(t.Context(), 0); err != nil || len(queue.Jobs) != 1 {
+	if queue, err := client.Queue(t.Context(), api.Listing{}); err != nil || len(queue.Jobs) != 1 {
 		t.Errorf("queue: %v, %v", queue, err)
 	}
-	if queue, err := client.Queue(t.Context(), 5); err != nil || len(queue.Jobs) != 2 || queue.Jobs[0].ID != jobA {
+	if queue, err := client.Queue(t.Context(), api.Listing{Finished: 5}); err != nil || len(queue.Jobs) != 2 || queue.Jobs[0].ID != jobA {
 		t.Errorf("queue with finished jobs: %v, %v", queue, err)
 	}
 	if job, err := client.Job(t.Context(), jobB); err != nil || job.State != protocol.Running {

@@ -46,7 +46,8 @@ func removeStale(ctx context.Context, socket string) error {
 			conn.Close())
 	}
 	if !errors.Is(err, syscall.ECONNREFUSED) {
-		return fmt.Errorf("api socket: %s is there, and nobody knows whether it is served: %w", socket, err)
+		return fmt.Errorf("api socket: %s is there, and whether a peer serves it could not be found out: %w; remove it if no peer runs, or name another path",
+			socket, err)
 	}
 	if err := os.Remove(socket); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("api socket: remove what a dead peer left: %w", err)

@@ -36,6 +36,7 @@ type Job struct {
 	Name     string              `json:"name,omitempty"`
 	CPUs     int                 `json:"cpus"`
 	Nodes    int                 `json:"nodes,omitempty"`     // 0: any
+	Layout   protocol.Layout     `json:"layout,omitzero"`     // of the CPUs
 	MemoryMB int64               `json:"memory_mb,omitempty"` // per node; 0: any
 	WallTime protocol.Duration   `json:"wall_time_ms"`
 	Sites    []protocol.SiteName `json:"sites,omitempty"` // empty: anywhere
@@ -245,7 +246,7 @@ func text(field, s string, most int) error {
 // spec is the job as quotes see it.
 func (j *Job) spec() protocol.Spec {
 	return protocol.Spec{
-		Request:  protocol.Request{CPUs: j.CPUs, Nodes: j.Nodes, MemoryMB: j.MemoryMB, WallTime: j.WallTime, Power: j.Power},
+		Request:  protocol.Request{CPUs: j.CPUs, Nodes: j.Nodes, MemoryMB: j.MemoryMB, WallTime: j.WallTime, Power: j.Power, Layout: j.Layout},
 		Name:     j.Name,
 		Sites:    j.Sites,
 		Requeue:  j.Requeue,

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,21 +61,37 @@ func (n *Node) Archived(id protocol.JobID) (view peer.JobView, found bool, err e
 	return view, err == nil, err
 }
 
-// ArchivedJobs lists up to limit finished jobs, the youngest first.
-func (n *Node) ArchivedJobs(limit int) ([]peer.JobView, error) {
-	rows, err := n.cfg.Store.Scan(string(peer.Archive), "", true, limit)
-	if err != nil {
-		return nil, err
-	}
-	views := make([]peer.JobView, 0, len(rows))
-	for _, row := range rows {
-		view, err := archived(row.Value)
-		if err != nil {
-			return nil, fmt.Errorf("archived job %s: %w", row.Key, err)
+// archivePage is how many finished jobs are read at once.
+const archivePage = 1000
+
+// ArchivedJobs lists up to limit of the finished jobs that are wanted, the youngest first.
+func (n *Node) ArchivedJobs(ctx context.Context, limit int, wanted func(*peer.JobView) bool) ([]peer.JobView, error) {
+	var views []peer.JobView
+	for from := ""; ; {
+		rows, err := n.cfg.Store.Scan(string(peer.Archive), from, true, archivePage)
+		if err = cmp.Or(err, ctx.Err()); err != nil {
+			return nil, err
 		}
-		views = append(views, view)
+		for _, row := range rows {
+			if row.Key == from {
+				continue // was the last one of the page before
+			}
+			view, err := archived(row.Value)
+			if err != nil {
+				return nil, fmt.Errorf("archived job %s: %w", row.Key, err)
+			}
+			if wanted(&view) {
+				views = append(views, view)
+			}
+			if len(views) == limit {
+				return views, nil
+			}
+		}
+		if len(rows) < archivePage {
+			return views, nil
+		}
+		from = rows[len(rows)-1].Key
 	}
-	return views, nil
 }
 
 func archived(data []byte) (peer.JobView, error) {

@@ -96,7 +96,7 @@ func TestWaitJob(t *testing.T) {
 		if _, err := r.WaitJob(t.Context(), 9); !errors.As(err, &refused) || refused.Refusal().Code != peer.NotFound {
 			t.Errorf("no such job: %v", err)
 		}
-		views, err := r.ArchivedJobs(10)
+		views, err := r.ArchivedJobs(t.Context(), 10, func(*peer.JobView) bool { return true })
 		if err != nil || len(views) != 2 || views[0].ID != 2 {
 			t.Errorf("archive: %v, %v", views, err)
 		}

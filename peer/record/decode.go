@@ -99,7 +99,7 @@ func fromBase64(from any) ([]byte, error) {
 }
 
 func (d *decoder) list(v reflect.Value, from any) error {
-	if v.Type().Elem().Kind() == reflect.Uint8 {
+	if v.Type().Elem() == reflect.TypeFor[byte]() {
 		return setBytes(v, from)
 	}
 	if from == nil && v.Kind() == reflect.Slice {

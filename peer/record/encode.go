@@ -85,7 +85,7 @@ func (e *encoder) list(v reflect.Value) error {
 	case isSlice && v.IsNil():
 		e.out = append(e.out, "null"...)
 		return nil
-	case v.Type().Elem().Kind() == reflect.Uint8:
+	case v.Type().Elem() == reflect.TypeFor[byte]():
 		b := make([]byte, v.Len())
 		reflect.Copy(reflect.ValueOf(b), v)
 		e.bytes(b)

@@ -1,0 +1,110 @@
+package api_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// TestQueueAsksThePeerForWhatIsWanted: every condition of a client arrives at the peer.
+func TestQueueAsksThePeerForWhatIsWanted(t *testing.T) {
+	t.Parallel()
+	node := &peerFake{reply: peer.Queue{Jobs: []peer.JobView{{ID: jobB, State: protocol.Running}}, Next: jobB}}
+	client := serve(t, node)
+	wanted := peer.QueueFilter{
+		Jobs: []protocol.JobID{jobB, jobA}, Users: []string{"ann", "bob,c"}, Names: []string{"a b&c=d"},
+		Sites: []protocol.SiteName{"", "there"}, States: []protocol.State{protocol.Running, protocol.NodeFail},
+		Application: jobA, Guests: peer.OnlyGuests, After: jobA, Limit: 77,
+	}
+	queue, err := client.Queue(t.Context(), api.Listing{QueueFilter: wanted, Finished: 5})
+	if err != nil || queue.Next != jobB || len(queue.Jobs) != 1 {
+		t.Errorf("%+v, %v: the ended jobs come with the last page only", queue, err)
+	}
+	if got := node.last(t); !reflect.DeepEqual(got, peer.AskQueue{Asked: 7, Filter: wanted}) {
+		t.Errorf("the peer was asked %+v", got)
+	}
+	if _, err = client.Queue(t.Context(), api.Listing{QueueFilter: peer.QueueFilter{Guests: peer.WithoutGuests}}); err != nil {
+		t.Fatal(err)
+	}
+	if got := node.last(t); !reflect.DeepEqual(got, peer.AskQueue{Asked: 7, Filter: peer.QueueFilter{Guests: peer.WithoutGuests}}) {
+		t.Errorf("the peer was asked %+v", got)
+	}
+}
+
+// TestQueueRefusesWhatItDoesNotKnow: a condition that is not understood is not passed over.
+func TestQueueRefusesWhatItDoesNotKnow(t *testing.T) {
+	t.Parallel()
+	client := serve(t, &peerFake{reply: peer.Queue{}})
+	for query, want := range map[string]string{
+		"users=ann":     "users: there is no such parameter; there are after, all, application, ",
+		"state=DONE":    `state: job state "DONE" is unknown`,
+		"job=12":        "job: ",
+		"page=0":        "page: must be a number from 1 to 10000",
+		"limit=-1":      "limit: must be a number from 1 to 10000",
+		"page=1&page=2": "page: is there 2 times; give it once",
+		"guests=some":   `guests: "some" is neither none nor only`,
+		"site=a%20b":    "site: ",
+	} {
+		status, answer := raw(t, client, http.MethodGet, "/v1/jobs?"+query, strings.NewReader(""))
+		var refusal peer.Refusal
+		if err := json.Unmarshal([]byte(answer), &refusal); err != nil || status != http.StatusBadRequest ||
+			!strings.HasPrefix(refusal.Reason, want) {
+			t.Errorf("%s: %d %s", query, status, answer)
+		}
+	}
+	if status, _ := raw(t, client, http.MethodGet, "/v1/jobs?state=running", strings.NewReader("")); status != http.StatusOK {
+		t.Errorf("a state in small letters: %d", status)
+	}
+}
+
+// TestFinishedJobsAreFilteredAndListedOnce: those of ids are looked up, and one that was live when
+// the peer was asked is not there twice.
+func TestFinishedJobsAreFilteredAndListedOnce(t *testing.T) {
+	t.Parallel()
+	node := &archiveFake{archive: []peer.JobView{
+		{ID: jobB, State: protocol.Completed, User: "bob"}, {ID: jobA, State: protocol.Failed, User: "ann"},
+	}}
+	node.set(peer.JobView{ID: jobA, State: protocol.Failed, User: "ann"})
+	client := serve(t, node)
+	for name, c := range map[string]struct {
+		live   []peer.JobView
+		wanted api.Listing
+		want   []protocol.JobID
+	}{
+		"one user's":   {nil, api.Listing{QueueFilter: peer.QueueFilter{Users: []string{"ann"}}, Finished: 1}, []protocol.JobID{jobA}},
+		"one state's":  {nil, api.Listing{QueueFilter: peer.QueueFilter{States: []protocol.State{protocol.Completed}}, Finished: 5}, []protocol.JobID{jobB}},
+		"by ids":       {nil, api.Listing{QueueFilter: peer.QueueFilter{Jobs: []protocol.JobID{jobA, jobB}}, Finished: 5}, []protocol.JobID{jobA}},
+		"just ended":   {[]peer.JobView{{ID: jobB, State: protocol.Running}}, api.Listing{Finished: 5}, []protocol.JobID{jobA, jobB}},
+		"none of them": {nil, api.Listing{}, nil},
+	} {
+		node.reply = peer.Queue{Jobs: c.live}
+		queue, err := client.Queue(t.Context(), c.wanted)
+		var got []protocol.JobID
+		for _, job := range queue.Jobs {
+			got = append(got, job.ID)
+		}
+		if err != nil || !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, %v; want %v", name, got, err, c.want)
+		}
+	}
+}
+
+// archiveFake is a node with several finished jobs, the youngest first.
+type archiveFake struct {
+	peerFake
+
+	archive []peer.JobView
+}
+
+func (a *archiveFake) ArchivedJobs(_ context.Context, limit int, wanted func(*peer.JobView) bool) ([]peer.JobView, error) {
+	found := slices.DeleteFunc(slices.Clone(a.archive), func(job peer.JobView) bool { return !wanted(&job) })
+	return found[:min(limit, len(found))], nil
+}
