@@ -57,6 +57,7 @@ func (a *app) root() *cobra.Command {
 			"  switchyard explain 1000000000042       why a job went where it went",
 		SuggestionsMinimumDistance: 2,
 		SilenceErrors:              true,
+		Version:                    version,
 		SilenceUsage:               true,
 		Args:                       noCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -64,8 +65,12 @@ func (a *app) root() *cobra.Command {
 		},
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if near := nearFlag(cmd, err); near != "" {
+			return usage("%w; did you mean %s? See %s --help", err, near, cmd.CommandPath())
+		}
 		return usage("%w; see %s --help", err, cmd.CommandPath())
 	})
+	root.SetVersionTemplate(versionText())
 	socket := defaultSocket
 	if named := a.getenv("SWITCHYARD_SOCKET"); named != "" {
 		socket = named

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -43,12 +46,32 @@ func oneJob(cmd *cobra.Command, args []string) error {
 	return someJobs(cmd, args)
 }
 
+// nearFlag is the flag that a misspelt one of a command most likely means; empty: none.
+func nearFlag(cmd *cobra.Command, err error) string {
+	_, name, unknown := strings.Cut(err.Error(), "unknown flag: --")
+	if !unknown {
+		return ""
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	near, _ := settings.Nearest(name, names)
+	if near == "" {
+		return ""
+	}
+	return "--" + near
+}
+
+func decimalOnly(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+
 func jobIDs(args []string) ([]protocol.JobID, error) {
 	ids := make([]protocol.JobID, 0, len(args))
 	for _, arg := range args {
 		id, err := protocol.ParseJobID(arg)
+		if err != nil && decimalOnly(arg) {
+			return nil, &exitError{exitNotFound, fmt.Errorf("there is no job %s: %w; switchyard queue lists them", arg, err)}
+		}
 		if err != nil {
-			return nil, usage("%w", err)
+			return nil, usage("%w; switchyard queue lists them", err)
 		}
 		ids = append(ids, id)
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -23,7 +24,7 @@ func TestSubmitPrintsTheLineThatToolsParse(t *testing.T) {
 	got := command(t, socket, goodScript, "submit", "-p", "debug", "-", "data.txt", "-x")
 	want := result{
 		0, "Submitted batch job 1000000000042\n",
-		"switchyard: command line: --partition is ignored\nswitchyard: be\\u001b[1mware\n",
+		"switchyard: command line: --partition has no effect: the grid chooses a site, and the site its partition\nswitchyard: be\\u001b[1mware\n",
 	}
 	if got != want {
 		t.Errorf("got %+v", got)
@@ -54,19 +55,40 @@ func TestExitCodes(t *testing.T) {
 		code   int
 		stderr string
 	}{
-		"unknown command":  {nil, "", []string{"sumbit"}, 2, `there is no command "sumbit"; did you mean submit?`},
-		"unknown flag":     {nil, "", []string{"queue", "--bogus"}, 2, "unknown flag: --bogus; see switchyard queue --help"},
-		"missing value":    {nil, goodScript, []string{"submit", "-n"}, 2, "needs an argument"},
-		"stray argument":   {nil, "", []string{"queue", "x"}, 2, `switchyard queue takes no arguments, but got "x"`},
-		"no id":            {nil, "", []string{"cancel"}, 2, "needs a job id"},
-		"not by force":     {nil, "", []string{"requeue", "1000000000001"}, 2, "with --force"},
-		"requeue denied":   {refusing(peer.Denied), "", []string{"requeue", "--force", "1000000000001"}, 4, "no"},
-		"bad id":           {nil, "", []string{"cancel", "12"}, 2, "names no site"},
+		"unknown command": {nil, "", []string{"sumbit"}, 2, `there is no command "sumbit"; did you mean submit?`},
+		"unknown flag":    {nil, "", []string{"queue", "--bogus"}, 2, "unknown flag: --bogus; see switchyard queue --help"},
+		"missing value":   {nil, goodScript, []string{"submit", "-n"}, 2, "needs an argument"},
+		"stray argument":  {nil, "", []string{"queue", "x"}, 2, `switchyard queue takes no arguments, but got "x"`},
+		"no id":           {nil, "", []string{"cancel"}, 2, "needs a job id"},
+		"not by force":    {nil, "", []string{"requeue", "1000000000001"}, 2, "with --force"},
+		"requeue denied":  {refusing(peer.Denied), "", []string{"requeue", "--force", "1000000000001"}, 4, "no"},
+		"bad id":          {nil, "", []string{"cancel", "12"}, 3, "there is no job 12: job id 12 names no site; ids begin with the number of one, as 1000000000042 with 1; switchyard queue lists them"},
+		"no id at all":    {nil, "", []string{"cancel", "mine"}, 2, "mine"},
+		"misspelt option": {nil, goodScript, []string{"submit", "--ntask=3"}, 2, "unknown flag: --ntask; did you mean --ntasks? See switchyard submit --help"},
+		"misspelt filter": {nil, "", []string{"queue", "--users=ann"}, 2, "unknown flag: --users; did you mean --user? See switchyard queue --help"},
+		"ended already": {
+			&fakeNode{
+				replyF: always(nil, no{peer.Refusal{Code: peer.NotFound, Reason: "is not known here, or has ended"}}),
+				jobs:   map[protocol.JobID]peer.JobView{someID: {ID: someID, State: protocol.Completed}},
+			},
+			"",
+			[]string{"cancel", someID.String()},
+			1, "job 1000000000042 has ended already: it is COMPLETED",
+		},
 		"bad directive":    {nil, "#!/bin/sh\n#SBATCH --tim=3 -n x\n", []string{"submit"}, 2, "stdin:2: the option --tim is unknown; did you mean --time?\nswitchyard: stdin:2: --ntasks:"},
 		"empty script":     {nil, "", []string{"submit"}, 2, "stdin: the batch script is empty"},
-		"missing script":   {nil, "", []string{"submit", "/nowhere/job.sh"}, 2, "the batch script /nowhere/job.sh cannot be read: no such file or directory"},
+		"missing script":   {nil, "", []string{"submit", "/nowhere/job.sh"}, 3, "the batch script /nowhere/job.sh cannot be read: no such file or directory"},
 		"script is folder": {nil, "", []string{"submit", "/"}, 2, "the batch script / cannot be read: is a directory"},
 		"array":            {nil, goodScript, []string{"submit", "--array=1-3"}, 2, "--array: job arrays are not there yet"},
+		"GPUs": {
+			nil, "#!/bin/sh\n#SBATCH --gres=gpu:4\ntrue\n",
+			[]string{"submit", "-C", "a100"},
+			2,
+			"switchyard: stdin:2: --gres: a job cannot ask for GPUs and other devices yet, and would run without; " +
+				"if it does as well without, leave it out or add --ignore=gres\nswitchyard: command line: --constraint: ",
+		},
+		"wrap and a file":  {nil, "", []string{"submit", "--wrap=true", "job.sh"}, 2, "--wrap is the script, and takes neither a file nor arguments"},
+		"wrap of nothing":  {nil, "", []string{"submit", "--wrap="}, 2, "command line: --wrap: the command is empty"},
 		"dependency":       {nil, goodScript, []string{"submit", "-d", "afterok:1"}, 2, "--dependency: dependencies are not there yet"},
 		"value for a flag": {nil, goodScript, []string{"submit", "--wait=5"}, 2, "it takes no value"},
 		"unreachable":      {nil, goodScript, []string{"submit"}, 6, "no peer answers at"},
@@ -109,13 +131,14 @@ func TestWaitExitsAsTheJobDid(t *testing.T) {
 	cases := map[string]struct {
 		job  peer.JobView
 		code int
+		says string
 	}{
-		"completed": {peer.JobView{State: protocol.Completed}, 0},
-		"failed":    {peer.JobView{State: protocol.Failed, ExitCode: 7}, 7},
-		"signal":    {peer.JobView{State: protocol.Failed, Signal: 11}, 139},
-		"timeout":   {peer.JobView{State: protocol.Timeout, Signal: 15}, 143},
-		"cancelled": {peer.JobView{State: protocol.Cancelled}, 1},
-		"node fail": {peer.JobView{State: protocol.NodeFail, Reason: "the node rebooted"}, 1},
+		"completed": {peer.JobView{State: protocol.Completed}, 0, ""},
+		"failed":    {peer.JobView{State: protocol.Failed, ExitCode: 7}, 7, "FAILED: exit code 7"},
+		"signal":    {peer.JobView{State: protocol.Failed, Signal: 11}, 139, "FAILED: signal 11"},
+		"timeout":   {peer.JobView{State: protocol.Timeout, Signal: 15}, 143, "TIMEOUT: signal 15"},
+		"cancelled": {peer.JobView{State: protocol.Cancelled}, 1, "CANCELLED"},
+		"node fail": {peer.JobView{State: protocol.NodeFail, Reason: "the node rebooted"}, 1, "NODE_FAIL: the node rebooted"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -127,6 +150,9 @@ func TestWaitExitsAsTheJobDid(t *testing.T) {
 			got := command(t, serve(t, n), goodScript, "submit", "--wait")
 			if got.code != c.code || got.stdout != "Submitted batch job 1000000000042\n" {
 				t.Errorf("got %+v", got)
+			}
+			if want := "switchyard: job 1000000000042 " + c.says + "\n"; c.says != "" && !strings.HasSuffix(got.stderr, want) {
+				t.Errorf("says %q, want %q", got.stderr, want)
 			}
 		})
 	}
@@ -147,7 +173,7 @@ func TestTestOnlyPrintsTheQuotes(t *testing.T) {
 	want := "" +
 		"SITE         WAIT      P10         P90      RUN    TOTAL                COST    RUS  NOTE\n" +
 		"borealis  0:00:02  0:00:00  1-00:00:00  1:00:00  1:00:02            1.23 EUR   50 %  " +
-		"waits for off-peak\\u001b; starts within 2h10m, 95 %; RUS is 0:01:00 old\n" +
+		"waits for off-peak\\u001b; starts within 2:09:01, 95 %; RUS is 0:01:00 old\n" +
 		"cygnus    0:00:02  0:00:00     0:00:00  1:00:00  1:00:02  -0.000005 E\\u001bR    0 %\n" +
 		"aurora          -        -           -        -        -                   -  100 %  needs 8 CPUs, the site has 4\n"
 	for _, args := range [][]string{{"submit", "--test-only", "--export=NONE"}, {"quote"}} {
@@ -164,17 +190,45 @@ func TestTestOnlyPrintsTheQuotes(t *testing.T) {
 	}
 }
 
+// queueOf answers as a peer with these jobs does.
+func queueOf(jobs ...peer.JobView) func(peer.Event) (peer.Reply, error) {
+	return func(ev peer.Event) (peer.Reply, error) {
+		asked, ok := ev.(peer.AskQueue)
+		if !ok {
+			return nil, no{peer.Refusal{Code: peer.NotNow, Reason: "is not about the queue"}}
+		}
+		queue := peer.Queue{Jobs: []peer.JobView{}}
+		for _, job := range jobs {
+			switch {
+			case job.ID <= asked.Filter.After || !asked.Filter.Matches(&job):
+			case asked.Filter.Limit > 0 && asked.Filter.Limit == len(queue.Jobs):
+				queue.Next = queue.Jobs[len(queue.Jobs)-1].ID
+				return queue, nil
+			default:
+				queue.Jobs = append(queue.Jobs, job)
+			}
+		}
+		return queue, nil
+	}
+}
+
+func someQueue() *fakeNode {
+	return &fakeNode{replyF: queueOf(
+		peer.JobView{
+			ID: someID, Name: "x\ty", User: "bob", State: protocol.Completed, CPUs: 12, Origin: "aurora", Site: "cygnus",
+			WallTime: protocol.Hour, Started: 1000, Ended: 62_001,
+		},
+		peer.JobView{
+			ID: someID + 1, Name: "größe", User: "ada", State: protocol.Pending, CPUs: 1, Origin: "aurora", Reason: "NoKnownSite",
+			WallTime: protocol.Hour,
+		},
+		peer.JobView{ID: someID + 2, Guest: true, State: protocol.Pending},
+	)}
+}
+
 func TestQueue(t *testing.T) {
 	t.Parallel()
-	n := &fakeNode{replyF: always(peer.Queue{Jobs: []peer.JobView{
-		{ID: someID + 1, Name: "größe", User: "ada", State: protocol.Pending, CPUs: 1, Origin: "aurora", Reason: "NoKnownSite"},
-		{
-			ID: someID, Name: "x\ty", User: "bob", State: protocol.Completed, CPUs: 12, Origin: "aurora", Site: "cygnus",
-			Started: 1000, Ended: 62_001,
-		},
-		{ID: someID + 2, Guest: true, State: protocol.Pending},
-	}}, nil)}
-	socket := serve(t, n)
+	socket := serve(t, someQueue())
 	want := "" +
 		"        JOBID  NAME      USER  STATE         TIME  CPUS  ORIGIN  SITE    REASON\n" +
 		"1000000000042  x\\u0009y  bob   COMPLETED  0:01:02    12  aurora  cygnus\n" +
@@ -183,13 +237,99 @@ func TestQueue(t *testing.T) {
 		t.Errorf("got\n%s%s", got.stdout, got.stderr)
 	}
 	_, body, _ := strings.Cut(want, "\n")
-	got := command(t, socket, "", "queue", "--no-header")
-	if fields(got.stdout) != fields(body) {
-		t.Errorf("--no-header printed\n%s", got.stdout)
+	for _, option := range []string{"--no-header", "-h", "--noheader"} {
+		got := command(t, socket, "", "queue", option)
+		if fields(got.stdout) != fields(body) {
+			t.Errorf("%s printed\n%s%s", option, got.stdout, got.stderr)
+		}
 	}
 	var queue peer.Queue
 	if err := json.Unmarshal([]byte(command(t, socket, "", "queue", "--json").stdout), &queue); err != nil || len(queue.Jobs) != 2 {
 		t.Errorf("--json: %v, %+v", err, queue)
+	}
+}
+
+// TestQueueTakesWhatSqueueTakes: letters, lists, states and formats, as tools for Slurm give them.
+func TestQueueTakesWhatSqueueTakes(t *testing.T) {
+	t.Parallel()
+	socket := serve(t, someQueue())
+	first, second := someID.String(), (someID + 1).String()
+	for args, want := range map[string]string{
+		"-h -o %i":                       first + "\n" + second + "\n",
+		"-h -u ada,eve -o %i":            second + "\n",
+		"-h -j " + first + " -o %i":      first + "\n",
+		"-h -t pd,CG -o %i":              second + "\n",
+		"-h -t CG,OOM -o %i":             "",
+		"-h --states=Pending -o %i":      second + "\n",
+		"-h -t all -o %i":                first + "\n" + second + "\n",
+		"-h -n größe -o %A":              second + "\n",
+		"-h -w cygnus -o %i":             first + "\n",
+		"-h --nodelist=- -o %i":          second + "\n",
+		"-h --after=" + first + " -o %i": second + "\n",
+		"-h --limit=1 -o %i":             first + "\n",
+		"-o %.5t|%5M|%.3j|%R":            "   ST|TIME |NAM|SITE(REASON)\n   CD|0:01:02|x\\u|cygnus\n   PD|0:00:00|grö|(NoKnownSite)\n",
+		"-h -o %%%l,%L,%C,%N,%r,%u":      "%1:00:00,0:58:59,12,cygnus,None,bob\n%1:00:00,1:00:00,1,,NoKnownSite,ada\n",
+		"-h -t all --json-lines -n none": "",
+		"-h --guests -o %i":              (someID + 2).String() + "\n",
+	} {
+		got := command(t, socket, "", append([]string{"queue"}, strings.Fields(args)...)...)
+		if got != (result{0, want, ""}) {
+			t.Errorf("%s: got %+v, want %q", args, got, want)
+		}
+	}
+	for args, want := range map[string]string{
+		"-t done":                "--states: \"done\" is no state; there are all and PENDING (PD), RUNNING (R)",
+		"-u ,":                   "--user has an empty value",
+		"-j mine":                "mine",
+		"-o %P":                  "--format: there is no column %P here; see switchyard queue --help",
+		"-o %i%":                 "--format ends within a column",
+		"--finished=-1":          "--finished=-1: say how many ended jobs to list, from 1 to 10000",
+		"--limit=-1":             "--limit=-1: say how many jobs to list",
+		"--limit=3 --finished=1": "--limit is for jobs that have not ended",
+	} {
+		got := command(t, socket, "", append([]string{"queue"}, strings.Fields(args)...)...)
+		if got.code != exitUsage || !strings.Contains(got.stderr, want) {
+			t.Errorf("%s: got %+v, want %q", args, got, want)
+		}
+	}
+	if got := command(t, socket, "", "queue", "-u", ""); got.code != exitUsage {
+		t.Errorf("no user: %+v", got)
+	}
+}
+
+// TestQueueInPages: a long queue is asked for in pages, and each job is printed once, as a line
+// of JSON or in one document.
+func TestQueueInPages(t *testing.T) {
+	t.Parallel()
+	const all = 2*queuePage + 7
+	jobs := make([]peer.JobView, all)
+	for i := range jobs {
+		jobs[i] = peer.JobView{ID: someID + protocol.JobID(i), State: protocol.Pending, Name: "<a>"}
+	}
+	n := &fakeNode{replyF: queueOf(jobs...)}
+	socket := serve(t, n)
+	for limit, want := range map[int]int{0: all, queuePage + 3: queuePage + 3, all + 1: all} {
+		got := command(t, socket, "", "queue", "--json-lines", "--limit", strconv.Itoa(limit))
+		lines := strings.Split(strings.TrimSuffix(got.stdout, "\n"), "\n")
+		if got.code != 0 || len(lines) != want {
+			t.Fatalf("--limit=%d: %d lines, %s", limit, len(lines), got.stderr)
+		}
+		for i, line := range lines {
+			var job peer.JobView
+			if err := json.Unmarshal([]byte(line), &job); err != nil || job.ID != jobs[i].ID || !strings.Contains(line, `"<a>"`) {
+				t.Fatalf("line %d: %s, %v", i+1, line, err)
+			}
+		}
+	}
+	var queue peer.Queue
+	got := command(t, socket, "", "queue", "--json", "--limit=10")
+	if err := json.Unmarshal([]byte(got.stdout), &queue); err != nil || len(queue.Jobs) != 10 || queue.Next != jobs[9].ID {
+		t.Errorf("--json: %d jobs, and %v follows: %v", len(queue.Jobs), queue.Next, err)
+	}
+	for _, ev := range n.asked {
+		if asked, ok := ev.(peer.AskQueue); !ok || asked.Filter.Limit < 1 || asked.Filter.Limit > queuePage {
+			t.Errorf("the peer was asked for %+v", ev)
+		}
 	}
 }
 
@@ -342,7 +482,7 @@ func TestExplainTellsTheStory(t *testing.T) {
 		}
 	}
 	long := command(t, socket, "", "explain", "--long", someID.String()).stdout
-	if want := "3.50 EUR  100 %  cpu 3.00 EUR + energy 0.50 EUR; starts within 1h, 95 %\n"; !strings.Contains(long, want) {
+	if want := "3.50 EUR  100 %  cpu 3.00 EUR + energy 0.50 EUR; starts within 1:00:00, 95 %\n"; !strings.Contains(long, want) {
 		t.Errorf("missing %q in\n%s", want, long)
 	}
 	if i, j := strings.Index(got.stdout, "→  cygnus"), strings.Index(got.stdout, "   aurora"); i > j {

@@ -24,6 +24,7 @@ type fakeNode struct {
 	reload func() (api.Reloaded, error)
 	power  *api.Power
 	notes  []string
+	looked func() // called when a job is looked up; may be nil
 }
 
 func someRules() api.Rules { return api.Rules{Initiation: "sender", Policy: "tc", LocalPolicy: "easy"} }
@@ -54,6 +55,9 @@ func (n *fakeNode) submits() (found []peer.Submit) {
 }
 
 func (n *fakeNode) Job(_ context.Context, id protocol.JobID) (peer.JobView, error) {
+	if n.looked != nil {
+		n.looked()
+	}
 	if job, ok := n.jobs[id]; ok {
 		return job, nil
 	}
@@ -68,12 +72,20 @@ func (n *fakeNode) ArchivedJobs(context.Context, int, func(*peer.JobView) bool) 
 	return nil, nil
 }
 func (n *fakeNode) Explain(protocol.JobID) ([]peer.Fact, error) { return n.facts, nil }
+
 func (n *fakeNode) Output(context.Context, peer.JobView, protocol.Stream, int64, int) ([]byte, error) {
 	return nil, nil
 }
 
 // serve puts the node behind a socket for the test.
 func serve(t *testing.T, n *fakeNode) (socket string) {
+	t.Helper()
+	socket, _ = serveUntil(t, n)
+	return socket
+}
+
+// serveUntil puts the node behind a socket until it is told to stop, or the test ends.
+func serveUntil(t *testing.T, n *fakeNode) (socket string, stop func()) {
 	t.Helper()
 	socket = filepath.Join(shortDir(t), "s")
 	ctx, cancel := context.WithCancel(context.Background())
@@ -98,7 +110,7 @@ func serve(t *testing.T, n *fakeNode) (socket string) {
 			t.Error(err)
 		}
 	})
-	return socket
+	return socket, cancel
 }
 
 // shortDir is a folder with a path short enough for sockets.

@@ -2,46 +2,311 @@ package main
 
 import (
 	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
+const (
+	queuePage     = 2000 // jobs that the peer is asked for at once
+	queueFinished = 1000 // ended jobs that are listed by their state
+	mostFinished  = 10_000
+)
+
+// queueOptions are the options of queue, as they are given.
+type queueOptions struct {
+	mine, guests, lines  bool
+	users, jobs, states  []string
+	names, sites         []string
+	format, after        string
+	application          string
+	applications         bool
+	finished, limit      int
+	finishedSet, nothing bool // nothing: no job can be in one of the states
+}
+
 func (a *app) queueCommand() *cobra.Command {
-	var mine, guests bool
-	var finished int
+	var o queueOptions
 	cmd := &cobra.Command{
 		Use:     "queue",
 		Aliases: []string{"q"},
 		Short:   "List the jobs that wait and run",
 		Long: "List the jobs of this site's users, wherever they are. SITE is where a job has been placed,\n" +
-			"- while it waits in the grid queue. --guests lists the jobs of other sites that are here.",
-		Example: "  switchyard queue\n  switchyard queue --mine --json\n  switchyard queue --guests",
-		Args:    noArgs,
+			"- while it waits in the grid queue. --guests lists the jobs of other sites that are here.\n\n" +
+			"Lists have commas between their values. The letters, and the long names --noheader, --me and\n" +
+			"--nodelist, are those of Slurm's squeue, and so is --format: text with columns as %i or %.18i.\n\n" +
+			queueColumns(),
+		Example: "  switchyard queue\n  switchyard queue --mine --json\n  switchyard queue --guests\n" +
+			"  switchyard queue -h -u ada -t PD,R -o '%i %t %M'\n" +
+			"  switchyard queue -t failed,timeout --finished=50",
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			queue, err := a.client().Queue(cmd.Context(), api.Listing{Finished: finished})
-			if err != nil {
-				return err
-			}
-			me := userName()
-			queue.Jobs = slices.DeleteFunc(queue.Jobs, func(job peer.JobView) bool {
-				return job.Guest != guests || mine && job.User != me
-			})
-			slices.SortFunc(queue.Jobs, func(x, y peer.JobView) int { return cmp.Compare(x.ID, y.ID) })
-			if a.json {
-				return a.printJSON(queue)
-			}
-			return a.queueTable(queue.Jobs).write(a.stdout, "", !a.noHeader)
+			o.finishedSet = cmd.Flags().Changed("finished")
+			return a.listQueue(cmd.Context(), &o)
 		},
 	}
-	cmd.Flags().BoolVar(&mine, "mine", false, "only your own jobs")
-	cmd.Flags().BoolVar(&guests, "guests", false, "the jobs of other sites that are here")
-	cmd.Flags().IntVar(&finished, "finished", 0, "list so many jobs that have ended, too")
-	return a.listing(cmd)
+	flags := cmd.Flags()
+	flags.BoolVar(&o.mine, "mine", false, "only your own jobs")
+	flags.BoolVar(&o.guests, "guests", false, "the jobs of other sites that are here")
+	flags.StringSliceVarP(&o.users, "user", "u", nil, "only the jobs of these `users`")
+	flags.StringSliceVarP(&o.jobs, "jobs", "j", nil, "only the jobs with these `ids`; one that is not there is left out")
+	flags.StringSliceVarP(&o.states, "states", "t", nil, "only jobs in these `states`, as PD,R or failed, or all; with one that is terminal, jobs that have ended too")
+	flags.StringSliceVarP(&o.names, "name", "n", nil, "only jobs with these `names`")
+	flags.StringSliceVarP(&o.sites, "site", "w", nil, "only jobs that these `sites` have; - is the grid queue")
+	flags.StringVar(&o.application, "application", "", "only the components of the application of the job with this `id`")
+	flags.BoolVar(&o.applications, "applications", false, "list applications instead of jobs, each as one")
+	flags.StringVarP(&o.format, "format", "o", "", "print each job in this `format` instead of the table")
+	flags.IntVar(&o.finished, "finished", 0, "list so many jobs that have ended, too")
+	flags.IntVar(&o.limit, "limit", 0, "list at most so many jobs, those with the least ids")
+	flags.StringVar(&o.after, "after", "", "list jobs with greater ids than this `id`: the next page of --limit")
+	flags.BoolVar(&o.lines, "json-lines", false, "print each job as a line of JSON, as soon as it is there")
+	flags.BoolVar(&a.json, "json", false, "print JSON")
+	flags.BoolVarP(&a.noHeader, "no-header", "h", false, "print no column titles")
+	flags.Bool("help", false, "help for queue") // without cobra's -h
+	flags.SetNormalizeFunc(slurmName)
+	return cmd
+}
+
+// slurmName has squeue's long names mean what they mean there.
+func slurmName(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+	switch name {
+	case "noheader":
+		name = "no-header"
+	case "nodelist":
+		name = "site"
+	case "me":
+		name = "mine"
+	case "job":
+		name = "jobs"
+	case "state":
+		name = "states"
+	}
+	return pflag.NormalizedName(name)
+}
+
+// listing is what the options ask the peer for.
+func (o *queueOptions) listing() (wanted api.Listing, err error) {
+	wanted.Guests, wanted.Finished, wanted.Limit = peer.WithoutGuests, o.finished, o.limit
+	if o.guests {
+		wanted.Guests = peer.OnlyGuests
+	}
+	if err = o.notEmpty(); err != nil {
+		return wanted, err
+	}
+	wanted.Users, wanted.Names = o.users, o.names
+	if o.mine {
+		wanted.Users = append(slices.Clone(o.users), userName())
+	}
+	if wanted.Jobs, err = jobIDs(o.jobs); err != nil {
+		return wanted, err
+	}
+	if wanted.Sites, err = o.readSites(); err != nil {
+		return wanted, err
+	}
+	if o.application != "" {
+		if wanted.Application, err = protocol.ParseJobID(o.application); err != nil {
+			return wanted, usage("--application: %w", err)
+		}
+	}
+	if o.after != "" {
+		if wanted.After, err = protocol.ParseJobID(o.after); err != nil {
+			return wanted, usage("--after: %w", err)
+		}
+	}
+	if err = o.readStates(&wanted); err != nil {
+		return wanted, err
+	}
+	return wanted, o.check(&wanted)
+}
+
+// notEmpty: an empty list would list nothing, or everything.
+func (o *queueOptions) notEmpty() error {
+	for _, list := range []struct {
+		name   string
+		values []string
+	}{{"user", o.users}, {"jobs", o.jobs}, {"states", o.states}, {"name", o.names}, {"site", o.sites}} {
+		if list.values != nil && (len(list.values) == 0 || slices.Contains(list.values, "")) {
+			return usage("--%s has an empty value", list.name)
+		}
+	}
+	return nil
+}
+
+// readSites are the sites that jobs are to be at; of those in the grid queue none.
+func (o *queueOptions) readSites() (sites []protocol.SiteName, err error) {
+	for _, name := range o.sites {
+		site := protocol.SiteName(name)
+		if name == "-" {
+			site = ""
+		} else if err = site.Validate(); err != nil {
+			return nil, usage("--site: %w", err)
+		}
+		sites = append(sites, site)
+	}
+	return sites, nil
+}
+
+func (o *queueOptions) check(wanted *api.Listing) error {
+	switch {
+	case o.finished < 0 || o.finished > mostFinished:
+		return usage("--finished=%d: say how many ended jobs to list, from 1 to %d", o.finished, mostFinished)
+	case o.limit < 0:
+		return usage("--limit=%d: say how many jobs to list, from 1 on", o.limit)
+	case o.applications && (o.format != "" || o.lines || wanted.Finished > 0 || o.limit > 0):
+		return usage("--applications lists those that have not ended, as a table or with --json; leave out --format, --json-lines, --finished and --limit")
+	case o.limit > 0 && wanted.Finished > 0:
+		return usage("--limit is for jobs that have not ended; use --finished to say how many of those that have")
+	}
+	return nil
+}
+
+// readStates reads --states. Terminal ones list jobs that have ended, too.
+func (o *queueOptions) readStates(wanted *api.Listing) error {
+	terminal := false
+	for _, name := range o.states {
+		if strings.EqualFold(name, "all") {
+			wanted.States, o.nothing, terminal = nil, false, true
+			break
+		}
+		state, known := stateOf(name)
+		switch {
+		case !known:
+			return usage("--states: %q is no state; there are all and %s", name, stateNames())
+		case state == 0:
+			o.nothing = len(wanted.States) == 0
+			continue
+		}
+		o.nothing, terminal = false, terminal || state.Terminal()
+		wanted.States = append(wanted.States, state)
+	}
+	if terminal && !o.finishedSet {
+		wanted.Finished = queueFinished
+	}
+	return nil
+}
+
+func (a *app) listQueue(ctx context.Context, o *queueOptions) error {
+	wanted, err := o.listing()
+	if err != nil {
+		return err
+	}
+	if wanted.Application != 0 { // that of the first component names it
+		job, lookErr := a.client().Job(ctx, wanted.Application)
+		if lookErr != nil {
+			return lookErr
+		}
+		if job.Application == 0 {
+			return &exitError{exitNotFound, fmt.Errorf("job %v is not part of an application", wanted.Application)}
+		}
+		wanted.Application = job.Application
+	}
+	return a.showQueue(ctx, o, &wanted)
+}
+
+// showQueue prints the jobs that are wanted, as the options say.
+func (a *app) showQueue(ctx context.Context, o *queueOptions, wanted *api.Listing) error {
+	format, err := parseFormat(o.format)
+	if err != nil {
+		return err
+	}
+	show, stream := a.jobLines, true
+	switch {
+	case o.lines:
+	case o.format != "":
+		show = func(jobs []peer.JobView) error { return a.formatted(format, jobs) }
+		if !a.noHeader && !a.json {
+			a.printf("%s\n", format.header())
+		}
+	default:
+		show, stream = func(jobs []peer.JobView) error { return a.queueTable(jobs).write(a.stdout, "", !a.noHeader) }, false
+	}
+	stream = stream && !a.json && wanted.Finished == 0 // those that have ended come last, and go first
+	all, err := a.pages(ctx, o, wanted, stream, show)
+	switch {
+	case err != nil || stream:
+		return err
+	case o.applications:
+		return a.listApplications(all.Jobs)
+	case a.json && !o.lines:
+		return a.printJSON(all)
+	}
+	return show(all.Jobs)
+}
+
+// pages asks the peer for the queue a page at a time. With stream each page is shown as it comes,
+// else all are returned, by their ids.
+func (a *app) pages(
+	ctx context.Context, o *queueOptions, wanted *api.Listing, stream bool, show func([]peer.JobView) error,
+) (all peer.Queue, err error) {
+	all.Jobs = []peer.JobView{}
+	left := o.limit
+	for more := !o.nothing; more; {
+		wanted.Limit = queuePage
+		if o.limit > 0 {
+			wanted.Limit = min(queuePage, left)
+		}
+		page, askErr := a.client().Queue(ctx, *wanted)
+		if askErr != nil {
+			return all, askErr
+		}
+		left -= len(page.Jobs)
+		wanted.After, all.Next = page.Next, page.Next
+		more = page.Next != 0 && (o.limit == 0 || left > 0)
+		if stream {
+			if err = show(page.Jobs); err != nil {
+				return all, err
+			}
+			continue
+		}
+		all.Jobs = append(all.Jobs, page.Jobs...)
+	}
+	slices.SortFunc(all.Jobs, byIDAndEnd)
+	// Of a job that ended between two pages its end is kept.
+	all.Jobs = slices.CompactFunc(all.Jobs, func(x, y peer.JobView) bool { return x.ID == y.ID })
+	return all, nil
+}
+
+// byIDAndEnd orders jobs by their ids, those that have ended first.
+func byIDAndEnd(x, y peer.JobView) int {
+	if x.ID == y.ID && x.State.Terminal() != y.State.Terminal() {
+		if x.State.Terminal() {
+			return -1
+		}
+		return 1
+	}
+	return cmp.Compare(x.ID, y.ID)
+}
+
+// jobLines prints each job as a line of JSON.
+func (a *app) jobLines(jobs []peer.JobView) error {
+	out := json.NewEncoder(a.stdout)
+	out.SetEscapeHTML(false)
+	for i := range jobs {
+		if err := out.Encode(&jobs[i]); err != nil {
+			return fmt.Errorf("print JSON: %w", err)
+		}
+	}
+	return nil
+}
+
+func (a *app) formatted(format queueFormat, jobs []peer.JobView) error {
+	var out strings.Builder
+	for i := range jobs {
+		out.WriteString(format.line(&jobs[i], a.now()))
+		out.WriteByte('\n')
+	}
+	a.printf("%s", out.String())
+	return nil
 }
 
 func (a *app) queueTable(jobs []peer.JobView) *table {

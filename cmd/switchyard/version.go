@@ -1,12 +1,17 @@
 package main
 
 import (
+	"fmt"
 	"runtime"
 
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
+
+func versionText() string {
+	return fmt.Sprintf("switchyard %s (commit %s, %s, protocol %d)\n", version, commit, runtime.Version(), protocol.ProtocolVersion)
+}
 
 func (a *app) versionCommand() *cobra.Command {
 	cmd := &cobra.Command{
@@ -20,8 +25,7 @@ func (a *app) versionCommand() *cobra.Command {
 					"version": version, "commit": commit, "go": runtime.Version(), "protocol": protocol.ProtocolVersion,
 				})
 			}
-			a.printf("switchyard %s (commit %s, %s, protocol %d)\n",
-				version, commit, runtime.Version(), protocol.ProtocolVersion)
+			a.printf("%s", versionText())
 			return nil
 		},
 	}

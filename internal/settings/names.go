@@ -38,7 +38,7 @@ func namesIn(table reflect.Type) (names []string) {
 // suggest says what an unknown key of a table may have meant.
 func (r *Reader) suggest(table reflect.Type, name string) string {
 	names := namesIn(table)
-	if near, ok := nearest(name, names); ok {
+	if near, ok := Nearest(name, names); ok {
 		return fmt.Sprintf("did you mean %q?", near)
 	}
 	if other, ok := elsewhere(r.root.Type(), name); ok {
@@ -77,7 +77,7 @@ func oneOf(value string, allowed []string) (wrong string) {
 		quoted[i] = fmt.Sprintf("%q", one)
 	}
 	list := strings.Join(quoted, ", ")
-	if near, ok := nearest(value, allowed); ok && len(allowed) > 1 {
+	if near, ok := Nearest(value, allowed); ok && len(allowed) > 1 {
 		return fmt.Sprintf("%q is unknown; did you mean %q? Allowed are %s", value, near, list)
 	}
 	if len(allowed) == 1 {
@@ -86,8 +86,8 @@ func oneOf(value string, allowed []string) (wrong string) {
 	return fmt.Sprintf("%q is unknown; allowed are %s", value, list)
 }
 
-// nearest finds the name that a misspelt one most likely means.
-func nearest(name string, names []string) (near string, ok bool) {
+// Nearest finds the name that a misspelt one most likely means.
+func Nearest(name string, names []string) (near string, ok bool) {
 	least := max(1, len(name)/3) + 1
 	for _, candidate := range names {
 		if d := distance(strings.ToLower(name), candidate); d < least {

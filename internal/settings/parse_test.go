@@ -53,7 +53,7 @@ func TestNearestName(t *testing.T) {
 	for name, want := range map[string]string{
 		"listne": "listen", "Listen": "listen", "roundjobs": "round_jobs", "maxjobs": "max_jobs", "colour": "", "": "",
 	} {
-		if got, _ := nearest(name, names); got != want {
+		if got, _ := Nearest(name, names); got != want {
 			t.Errorf("%q: got %q, want %q", name, got, want)
 		}
 	}
