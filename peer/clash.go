@@ -10,12 +10,12 @@ import (
 // that is this site's configuration, and the cards of configured partners in their own
 // sessions; and all that it decides is whether jobs are exchanged with that partner. Of two
 // partners with one number the one keeps it that this store knew first by it: a card cannot
-// say that it is the older. What gossip tells is a hint to operators.
+// say that it is the older. What gossip says is a hint to operators.
 
 // hintPause is the time between two hints, however many sites are seen.
 const hintPause = protocol.Hour
 
-// memberSeen tells the operator of another site that says it has this one's name or number.
+// memberSeen warns the operator of another site that says it has this one's name or number.
 func (p *Peer) memberSeen(m MemberSeen) {
 	if m.PublicKey == p.cfg.PublicKey || (m.Site != p.cfg.Site && m.Number != p.cfg.Number) {
 		return
@@ -64,7 +64,7 @@ func (p *Peer) judgeCards() {
 		p.claimNumber(one)
 		why := p.incompatible(one)
 		if why != "" && why != one.refused && why != one.doubtful() {
-			p.fact(Fact{Kind: NameClash, Site: one.Site, Text: why})
+			p.factOf(one, Fact{Kind: NameClash, Text: why})
 		}
 		one.refused = why
 	}

@@ -184,15 +184,50 @@ func (p *Peer) keepsOwn(j *job) bool {
 }
 
 // intake counts the jobs that the site took in one period.
+//
+// Invariant: 0 <= jobs.
 type intake struct {
+	number uint64           // among those of this life, from 1 on
 	period protocol.Instant // its number
 	jobs   int
 }
 
-// took notes that a job has come into the local queue by a policy's choice.
-func (p *Peer) took() {
+// IntakeRow is how many jobs the site has taken in a period of [Config.MaxQ].
+type IntakeRow struct {
+	Until protocol.Instant `json:"until"` // the period is over
+	Jobs  int              `json:"jobs"`
+}
+
+// took notes that a job has come into the local queue by a policy's choice, and returns the
+// number of the intake in which it counts.
+func (p *Peer) took() uint64 {
 	p.openIntake()
 	p.intake.jobs++
+	p.saveIntake()
+	return p.intake.number
+}
+
+// saveIntake has the intake outlive the peer.
+func (p *Peer) saveIntake() {
+	if p.cfg.MaxQ > 0 {
+		p.site.Intake = IntakeRow{Until: (p.intake.period + 1) * protocol.Instant(p.cfg.Cycle), Jobs: p.intake.jobs}
+		p.saveSite()
+	}
+}
+
+// resumeIntake goes on with the period in which an earlier life ended, and counts the guests
+// for which that had made room last.
+func (p *Peer) resumeIntake() {
+	last := p.site.Intake
+	if p.openIntake(); p.now >= last.Until {
+		return
+	}
+	p.intake.jobs = last.Jobs
+	for _, g := range p.guests {
+		if g.Phase == GuestIsPrepared && g.Since >= last.Until-protocol.Instant(p.cfg.Cycle) {
+			g.took = p.intake.number
+		}
+	}
 }
 
 // tookOwn notes the same of an own job, which only cycles count.
@@ -205,10 +240,11 @@ func (p *Peer) tookOwn() {
 // giveBack takes a guest that did not come after all out of the count, if it was in this
 // period's.
 func (p *Peer) giveBack(g *guest) {
-	if p.openIntake(); g.took && p.period(g.Since) == p.intake.period {
+	if p.openIntake(); g.took == p.intake.number && p.intake.jobs > 0 {
 		p.intake.jobs--
+		p.saveIntake()
 	}
-	g.took = false
+	g.took = 0
 }
 
 // room is how many jobs the site may still take in this period (MaxQ).
@@ -225,7 +261,7 @@ func (p *Peer) full() string {
 	if p.room() > 0 {
 		return ""
 	}
-	return fmt.Sprintf("has taken %d jobs in this period, as many as it allows", p.cfg.MaxQ)
+	return fmt.Sprintf("has taken %s in this period, as many as it allows", protocol.Count(p.cfg.MaxQ, "job"))
 }
 
 // fullOfOthers is full for a job that a cycle would keep at home: guests may have come
@@ -237,9 +273,10 @@ func (p *Peer) fullOfOthers() string {
 	return p.full()
 }
 
+// openIntake begins a new count in a new period.
 func (p *Peer) openIntake() {
-	if period := p.period(p.now); period != p.intake.period {
-		p.intake = intake{period: period}
+	if period := p.period(p.now); period != p.intake.period || p.intake.number == 0 {
+		p.intake = intake{number: p.intake.number + 1, period: period}
 	}
 }
 

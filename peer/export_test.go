@@ -40,7 +40,8 @@ func (p *Peer) Leftovers() (out []string) {
 		out = append(out, "an open round")
 	}
 	for t := range p.timers.due {
-		if t.kind != pruneTimer && t.kind != probeTimer && t.kind != sigmaTimer && t.kind != priceTimer && t.kind != markTimer {
+		if t.kind != pruneTimer && t.kind != probeTimer && t.kind != sigmaTimer && t.kind != priceTimer && t.kind != markTimer &&
+			t.kind != paceTimer {
 			out = append(out, fmt.Sprintf("timer %+v", t))
 		}
 	}

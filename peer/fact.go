@@ -1,6 +1,13 @@
 package peer
 
-import "github.com/switchyard-hpc/switchyard/protocol"
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
 
 // Fact is something worth telling people: a line in the log, a count in the
 // metrics, a paragraph of `explain`. Facts are not state; losing one changes
@@ -15,11 +22,66 @@ type Fact struct {
 	Epoch  protocol.Epoch    `json:"epoch,omitempty"`
 	Round  protocol.RoundID  `json:"round,omitempty"`
 	Quotes []SiteQuote       `json:"quotes,omitempty"`  // Decided: every quote of the round, of a large one the best
-	Others int               `json:"others,omitempty"`  // Decided: quotes that are not told
+	Others int               `json:"others,omitempty"`  // Decided: quotes that are left out; else facts that this one stands for, 0: itself
 	Silent []string          `json:"silent,omitempty"`  // Decided: partners that did not answer in time
 	Took   protocol.Duration `json:"took_ms,omitempty"` // of a round or a hand-off
 	State  protocol.State    `json:"state,omitempty"`   // of a job's change
 	CPUs   int               `json:"cpus,omitempty"`    // Decided: of the shape that was chosen, when there are several
+}
+
+// A partner can have as many facts of some kinds made as it sends messages. So many of a kind
+// are made in each period; of more only the number is said, at the end of the period.
+const (
+	factsOneByOne = 5
+	factPeriod    = protocol.Hour
+)
+
+// pace counts the facts of a kind about a partner in a period.
+type pace struct {
+	since  protocol.Instant // when the period began
+	made   int
+	others int // that were not made
+}
+
+// factOf makes a fact that a partner's message brings about, at the pace of its kind. Without
+// another site it is about the partner.
+func (p *Peer) factOf(one *partner, f Fact) {
+	f.Site = cmp.Or(f.Site, one.Site)
+	if one.paces == nil {
+		one.paces = map[FactKind]*pace{}
+	}
+	of := one.paces[f.Kind]
+	if of == nil || (of.others == 0 && p.now.Sub(of.since) >= factPeriod) {
+		of = &pace{since: p.now}
+		one.paces[f.Kind] = of
+	}
+	if of.made < factsOneByOne {
+		of.made++
+		p.fact(f)
+		return
+	}
+	of.others++
+	end := timer{kind: paceTimer, site: one.Site}
+	if _, waits := p.timers.due[end]; !waits {
+		p.timers.set(end, of.since.Add(factPeriod))
+	}
+}
+
+// endPeriod says how many facts about a partner were not made in the periods that are over.
+func (p *Peer) endPeriod(one *partner) {
+	for _, kind := range slices.Sorted(maps.Keys(one.paces)) {
+		of := one.paces[kind]
+		end := of.since.Add(factPeriod)
+		switch {
+		case of.others == 0:
+		case p.now < end:
+			p.timers.set(timer{kind: paceTimer, site: one.Site}, end)
+		default:
+			delete(one.paces, kind)
+			p.fact(Fact{Kind: kind, Site: one.Site, Others: of.others, Text: fmt.Sprintf(
+				"%d more of this kind since %s", of.others, instantText(of.since))})
+		}
+	}
 }
 
 // FactKind names what happened. Its text is part of logs and metrics.
@@ -68,9 +130,13 @@ const (
 	NameClash         FactKind = "name-clash"   // a partner's card does not go with this site, or with another partner
 	MemberClash       FactKind = "member-clash" // a hint: a site that gossips says it has this one's name or number
 	CallFailed        FactKind = "call-failed"
+	CallWorks         FactKind = "call-works"       // again
 	QuestionDropped   FactKind = "question-dropped" // a partner's quote request that was not worked on
 	OfferDropped      FactKind = "offer-dropped"    // refused without a word in explain: the partner is refused too often
 	PricesMissing     FactKind = "prices-missing"
 	PolicyFailed      FactKind = "policy-failed" // and another decided in its stead
 	MessageOdd        FactKind = "message-odd"   // authentic, but makes no sense here
 )
+
+// instantText is an instant as facts and reasons tell it.
+func instantText(at protocol.Instant) string { return at.Time().UTC().Format("2006-01-02 15:04:05Z") }

@@ -181,7 +181,7 @@ func (p *Peer) twinSeen(one *partner, twin protocol.Life) {
 		return // it has ended, as far as anybody can tell
 	}
 	p.twin = twin
-	p.fact(Fact{Kind: TwoPeers, Site: p.cfg.Site, Text: fmt.Sprintf("%s, says %s", p.twinText(), one.Site)})
+	p.factOf(one, Fact{Kind: TwoPeers, Site: p.cfg.Site, Text: fmt.Sprintf("%s, says %s", p.twinText(), one.Site)})
 	p.refuseEarly()
 	p.dropRound()
 }
@@ -259,7 +259,7 @@ func (p *Peer) otherLife(one *partner, life, last protocol.Life) {
 		one.former = append(one.former, last)
 	}
 	if len(one.twins) == 0 {
-		p.fact(Fact{Kind: TwoPeers, Site: one.Site, Text: fmt.Sprintf(
+		p.factOf(one, Fact{Kind: TwoPeers, Text: fmt.Sprintf(
 			"two peers run as %s: %v, and %v; no jobs are exchanged with either until one is shut down", one.Site, life, last)})
 	}
 	one.twins = []protocol.Life{life, last}
@@ -307,8 +307,8 @@ func (p *Peer) watermark(one *partner, m protocol.Watermark) {
 	p.spoken(one, m.Overlapped)
 }
 
-// tellMark tells a partner how far this store has come and what is known of its own.
-func (p *Peer) tellMark(one *partner, overlapped bool) {
+// sendMark sends a partner how far this store has come and what is known of its own.
+func (p *Peer) sendMark(one *partner, overlapped bool) {
 	if !p.lives() || !one.linked {
 		return
 	}
@@ -318,10 +318,10 @@ func (p *Peer) tellMark(one *partner, overlapped bool) {
 	})
 }
 
-// markAll tells every partner.
+// markAll does so for every partner.
 func (p *Peer) markAll() {
 	for _, one := range p.partners {
-		p.tellMark(one, false)
+		p.sendMark(one, false)
 	}
 }
 

@@ -1,13 +1,16 @@
 package peer_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/peertest"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// tidy is a site alone with a partner b that is only heard, and tells lives apart.
+// tidy is a site alone with a partner b that is only heard, and distinguishes lives.
 func tidy(t *testing.T) *lone {
 	t.Helper()
 	return newLone(t, guarded, func(peer.Op) (peer.Result, error) { return nil, errLater })
@@ -157,6 +160,167 @@ func TestProofsAreReturned(t *testing.T) {
 	l.again()
 	if mine := l.peer.Card("b"); mine.Seen != second.Life() {
 		t.Errorf("after a restart %+v is seen, want %+v", mine.Seen, second.Life())
+	}
+}
+
+// holding is a site with so many jobs that its partner b has, and so many that have ended there
+// and whose output is on its way for ever.
+func holding(t *testing.T, handed, collecting int) *lone {
+	t.Helper()
+	cfg := goodConfig()
+	cfg.Partners = []peer.Partner{{Site: "b", MaxJobs: 1000}}
+	guarded(&cfg)
+	rows := []peer.Record{{Table: peer.SiteTable, Key: "site", Row: peer.SiteRow{
+		FirstStart: 1, Incarnation: 1, FirstSeq: 1, NextSeq: 1_000_000, Boot: 1, Begun: 1,
+	}}}
+	for i := range handed + collecting {
+		id := protocol.NewJobID(1, uint64(i+1))
+		job := peer.JobRow{
+			Spec:  protocol.Spec{Request: protocol.Request{Job: id, CPUs: 1, WallTime: protocol.Hour}, User: "ada"},
+			Phase: peer.Handed, Epoch: 1, Site: "b",
+		}
+		if i >= handed {
+			job.Phase, job.Outcome = peer.Collecting, &protocol.Outcome{State: protocol.Completed, Files: []protocol.File{{Size: 1}}}
+		}
+		key := fmt.Sprintf("%016d", uint64(id))
+		rows = append(rows,
+			peer.Record{Table: peer.PayloadTable, Key: key, Row: peer.PayloadRow{Payload: peertest.Plan{Run: 1}.Payload()}},
+			peer.Record{Table: peer.JobTable, Key: key, Row: job})
+	}
+	p, err := peer.New(cfg, 1, rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &lone{t: t, peer: p, now: peertest.Epoch, calls: func(peer.Op) (peer.Result, error) { return nil, errLater }}
+	l.step(peer.Tick{})
+	l.renewed(1)
+	l.accept()
+	l.advance(protocol.Hour)
+	l.sent = nil
+	return l
+}
+
+// renewed has b say that its store is another one.
+func (l *lone) renewed(incarnation uint64) {
+	l.t.Helper()
+	life := protocol.Life{Incarnation: incarnation, Boot: incarnation, Begun: 1, Generation: incarnation}
+	if incarnation == 1 {
+		l.step(peer.Connected{Card: protocol.Card{
+			Site: "b", Number: 2, Protocol: protocol.ProtocolVersion, FirstStart: 1, Capacity: protocol.Capacity{CPUs: 8, Nodes: 8},
+			Incarnation: 1, Boot: 1, Begun: 1, Generation: 1,
+		}})
+	}
+	l.step(peer.MessageIn{From: "b", Body: protocol.Watermark{Life: life}})
+}
+
+// accept has b accept all that it was granted, and returns how many grants there were.
+func (l *lone) accept() (grants int) {
+	l.t.Helper()
+	sent := l.sent
+	l.sent = nil
+	for _, m := range sent {
+		if grant, ok := m.Body.(protocol.Grant); ok {
+			grants++
+			l.step(peer.MessageIn{From: "b", Body: protocol.Accept(grant)})
+		}
+	}
+	return grants
+}
+
+// TestAPartnerWithEverNewStoresIsAskedAtAPace: each new store of a partner may have lost what
+// was handed to it. It is asked for all of that once, and once more when some time has passed.
+func TestAPartnerWithEverNewStoresIsAskedAtAPace(t *testing.T) {
+	t.Parallel()
+	const jobs, stores = 100, 50
+	l := holding(t, jobs, 0)
+	for i := range uint64(stores) {
+		l.renewed(i + 2)
+	}
+	if grants := l.accept(); grants != jobs {
+		t.Errorf("%d jobs are asked for with %d grants", jobs, grants)
+	}
+	l.advance(5 * protocol.Second) // guarded's RetryMax
+	if grants := l.accept(); grants != jobs {
+		t.Errorf("for the last store %d jobs are asked for with %d grants", jobs, grants)
+	}
+	l.advance(protocol.Hour)
+	if grants := l.accept(); grants != 0 {
+		t.Errorf("then there are %d more grants", grants)
+	}
+}
+
+// TestAPartnerWithoutJobsIsNotAskedForAny is alone, because it counts allocations: the new
+// stores of such a partner cost the same, however many other
+// jobs there are.
+func TestAPartnerWithoutJobsIsNotAskedForAny(t *testing.T) {
+	cost := func(others int) float64 {
+		l := holding(t, 0, others)
+		incarnation := uint64(1)
+		return testing.AllocsPerRun(100, func() {
+			incarnation++
+			l.renewed(incarnation)
+		})
+	}
+	if none, many := cost(0), cost(1000); many > none+1 {
+		t.Errorf("a new store costs %v allocations with 1000 jobs of others, and %v without", many, none)
+	}
+}
+
+// TestAPartnersFactsAreFew: what a partner says that makes no sense makes five facts an hour,
+// and then how often it was; and so are its two lives that speak by turns, and the numbers of
+// its cards. All of it is counted.
+func TestAPartnersFactsAreFew(t *testing.T) {
+	t.Parallel()
+	const messages = 300
+	card := func(boot uint64, number protocol.SiteNumber) peer.Event {
+		return peer.Connected{Card: protocol.Card{
+			Site: "b", Number: number, Protocol: protocol.ProtocolVersion, Incarnation: 1, FirstStart: 1,
+			Capacity: protocol.Capacity{CPUs: 8, Nodes: 8}, Boot: boot, Begun: protocol.Instant(boot), Generation: boot,
+		}}
+	}
+	for kind, says := range map[peer.FactKind]func(l *lone, i uint64){
+		peer.MessageOdd: func(l *lone, _ uint64) { l.says(protocol.Watermark{SeenSeq: 1 << 60}) },
+		peer.TwoPeers: func(l *lone, i uint64) {
+			l.step(card(i+2, 2))
+			l.step(card(1, 2))
+		},
+		peer.NameClash: func(l *lone, _ uint64) {
+			l.step(card(1, 1))
+			l.step(card(1, 2))
+		},
+	} {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			l := tidy(t)
+			l.step(card(1, 2))
+			l.facts = nil
+			var texts []string
+			said := func() (of int) {
+				texts = nil
+				for _, f := range l.facts {
+					if f.Kind == kind {
+						of += max(1, f.Others)
+						texts = append(texts, f.Text)
+					}
+				}
+				return of
+			}
+			for i := range uint64(messages) {
+				says(l, i)
+			}
+			if n := said(); n != 5 {
+				t.Errorf("at once there are %d facts of %d: %q", n, messages, texts)
+			}
+			l.advance(protocol.Hour)
+			if n := said(); n != messages || len(texts) != 6 || !strings.HasPrefix(texts[5], "295 more of this kind since 2026-11-21 12:00:00Z") {
+				t.Errorf("after an hour there are facts of %d of %d: %q", n, messages, texts)
+			}
+			says(l, messages)
+			l.advance(2 * protocol.Hour)
+			if n := said(); n != messages+1 || len(texts) != 7 {
+				t.Errorf("a later one makes %d: %q", n, texts)
+			}
+		})
 	}
 }
 

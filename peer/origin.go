@@ -176,8 +176,22 @@ func (p *Peer) accepted(one *partner, tag protocol.Tag) {
 }
 
 // doubt asks a partner whose store may be another one than before whether it
-// still has what was handed to it: the grant again, which it accepts again.
+// still has what was handed to it: the grant again, which it accepts again. That takes a look
+// at each job, so a partner that has ever new stores is asked every [Config.RetryMax] at most,
+// the last time about the last one.
 func (p *Peer) doubt(one *partner) {
+	if one.jobsThere == 0 {
+		return
+	}
+	again := timer{kind: doubtTimer, site: one.Site}
+	if next := one.doubted.Add(p.cfg.RetryMax); one.doubted != 0 && p.now < next {
+		if _, waits := p.timers.due[again]; !waits {
+			p.timers.set(again, next)
+		}
+		return
+	}
+	p.timers.stop(again)
+	one.doubted = p.now
 	for _, id := range slices.Sorted(maps.Keys(p.jobs)) {
 		if j := p.jobs[id]; j.Phase == Handed && j.Site == one.Site && j.Stuck == "" {
 			j.doubted, j.tries = true, 0

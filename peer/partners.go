@@ -27,6 +27,7 @@ type partner struct {
 	twins   []protocol.Life  // two that speak for it by turns; nil: only one does
 	stale   string           // why its store is older than what it has said; empty: it is not
 	marked  protocol.Instant // when its row was last written
+	doubted protocol.Instant // when it was last asked whether it still has all that was handed to it; 0: never
 	spoken  bool             // it has said, in this life of this peer, what it knows of this site
 	ofMe    protocol.Life    // the most that it has said of this site
 	highest uint64           // the highest sequence number of a job of this site that it says it has seen
@@ -39,9 +40,10 @@ type partner struct {
 
 	growing   bool // one of its questions about growing waits is under way
 	questions questions
-	refusals  tokens.Bucket // refused offers of it that facts tell one by one
-	quality   quality
-	undone    tokens.Bucket // offers of it that may be taken back
+	refusals  tokens.Bucket      // refused offers of it that have a fact each
+	paces     map[FactKind]*pace // of facts that its messages bring about
+	judged    protocol.Instant   // when its row was last written for its quality
+	undone    tokens.Bucket      // offers of it that may be taken back
 
 	jobsHere, cpusHere int // its open guests
 	jobsThere          int // jobs of this origin granted to it
@@ -65,7 +67,7 @@ func (p *Peer) connected(card protocol.Card) {
 	p.judgeCards()
 	p.seenBy(one, card.Seen)
 	p.skipSeen(one, card.SeenSeq)
-	p.tellMark(one, overlapped)
+	p.sendMark(one, overlapped)
 	if card.Boot == 0 { // of a version without watermarks
 		p.spoken(one, false)
 	}
@@ -104,7 +106,7 @@ func (p *Peer) skipSeen(one *partner, seq uint64) {
 		return
 	}
 	if latest := uint64(max(0, p.now.Sub(epoch2026)) + 30*protocol.Day); seq > latest {
-		p.fact(Fact{Kind: MessageOdd, Site: one.Site, Text: fmt.Sprintf(
+		p.factOf(one, Fact{Kind: MessageOdd, Text: fmt.Sprintf(
 			"its card says that it has seen job %d of this site, which no store can have given out yet", seq)})
 		return
 	}
@@ -114,7 +116,7 @@ func (p *Peer) skipSeen(one *partner, seq uint64) {
 		return
 	}
 	if len(p.site.Gaps) >= maxGaps {
-		p.fact(Fact{Kind: MessageOdd, Site: one.Site, Text: fmt.Sprintf(
+		p.factOf(one, Fact{Kind: MessageOdd, Text: fmt.Sprintf(
 			"its card says again that it has seen job %d of this site, which this store has not given out", seq)})
 		return
 	}
@@ -151,7 +153,7 @@ func (p *Peer) concerns(t timer, site protocol.SiteName) bool {
 		g := p.guests[t.job]
 		return g != nil && g.Origin == site
 	case runTimer, reclaimTimer, roundTimer, probeTimer, watchTimer, pruneTimer, sigmaTimer, cycleTimer, priceTimer, startTimer,
-		listenTimer, markTimer:
+		listenTimer, markTimer, doubtTimer, paceTimer, queueTimer, releaseTimer:
 	}
 	return false
 }
@@ -234,7 +236,7 @@ func (p *Peer) choosePartners(r *round) []*partner {
 	}
 	p.rng.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
 	slices.SortStableFunc(out, func(a, b *partner) int {
-		return cmp.Or(compareBools(a.quality.doubtful, b.quality.doubtful), cmp.Compare(a.load.RUS(), b.load.RUS()))
+		return cmp.Or(compareBools(a.row.Quality.Doubtful, b.row.Quality.Doubtful), cmp.Compare(a.load.RUS(), b.load.RUS()))
 	})
 	out = out[:p.cfg.Ask]
 	slices.SortFunc(out, func(a, b *partner) int { return cmp.Compare(a.Site, b.Site) })
@@ -267,7 +269,7 @@ func (p *Peer) wanted(r *round, one *partner) bool {
 // if only volunteers are asked.
 func (p *Peer) asks(r *round, i int, one *partner) bool {
 	j := r.job(p, i)
-	if j == nil || !one.couldRun(&r.specs[i]) || j.together() && !one.card.Reserves {
+	if j == nil || !one.couldRun(&r.specs[i]) || !one.canHold(j) {
 		return false
 	}
 	return !j.shuns(one.Site, p.now) && (r.reach[i] == everybody || p.volunteersFor(j, one)) && !p.avoids(r, i, one)
@@ -275,8 +277,11 @@ func (p *Peer) asks(r *round, i int, one *partner) bool {
 
 // mayAsk says whether the partner could run the job and has not just refused it.
 func (p *Peer) mayAsk(j *job, one *partner) bool {
-	return one.couldRun(&j.Spec) && !j.shuns(one.Site, p.now)
+	return one.couldRun(&j.Spec) && one.canHold(j) && !j.shuns(one.Site, p.now)
 }
+
+// canHold says whether the partner can hold room for the job, or need not.
+func (one *partner) canHold(j *job) bool { return one.card.Reserves || !j.together() }
 
 // couldRun goes by the submitter's wish and the partner's card.
 func (one *partner) couldRun(spec *protocol.Spec) bool {

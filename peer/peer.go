@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/switchyard-hpc/switchyard/internal/tokens"
+	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer/gridqueue"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -79,6 +80,9 @@ type job struct {
 	JobRow
 	packed      packed
 	shunned     map[protocol.SiteName]protocol.Instant // refused it; not asked until then
+	local       localsched.LocalID                     // the own scheduler's name of the run that ended
+	notHere     string                                 // why the own site is among them; empty: not by its scheduler's word
+	awaitsMove  bool                                   // among those that the own scheduler has refused
 	tries       int                                    // of the unanswered message
 	detail      string                                 // of Reason, in the grid queue
 	asked       protocol.Instant                       // when the hand-off began
@@ -95,8 +99,8 @@ type guest struct {
 	GuestRow
 	payload *protocol.Payload
 	tries   int
-	counted bool // among its origin's jobs here
-	took    bool // counts in the intake of the period in which it was prepared
+	counted bool   // among its origin's jobs here
+	took    uint64 // number of the intake in which it counts; 0: none
 }
 
 type run struct {

@@ -9,7 +9,7 @@ import (
 )
 
 // How a partner keeps what it says is judged by this site's own jobs alone, never by what others
-// tell. Each job that it was given, or had quoted, counts as one of these.
+// say. Each job that it was given, or had quoted, counts as one of these.
 type conduct int
 
 const (
@@ -42,16 +42,20 @@ const (
 	manyFailures = 16
 )
 
-// quality is how a partner has kept what it said lately. It is forgotten at a restart.
-type quality struct {
-	weights  [conducts]int
-	failures []uint64 // kinds of jobs that failed at once lately: each counts once
-	doubtful bool
-	probe    protocol.Instant // not before this one is it asked about a job that another could run
+// keepQuality is how often the row of a partner is written, at most, for what was seen of it
+// alone. A crash forgets less than that.
+const keepQuality = protocol.Minute
+
+// Quality is how a partner has kept what it said lately.
+type Quality struct {
+	Weights  [conducts]int    `json:"weights"`            // of jobs that went as each conduct says
+	Failures []uint64         `json:"failures,omitempty"` // kinds of jobs that failed at once lately: each counts once
+	Doubtful bool             `json:"doubtful,omitempty"` // it is asked last
+	Probe    protocol.Instant `json:"probe,omitempty"`    // if so, not before this one is it asked about a job that another could run
 }
 
-func (q *quality) total() (all int) {
-	for _, w := range q.weights {
+func (q *Quality) total() (all int) {
+	for _, w := range q.Weights {
 		all += w
 	}
 	return all
@@ -62,17 +66,19 @@ func (p *Peer) judge(one *partner, what conduct) {
 	if !p.cfg.Doubts || one == nil {
 		return
 	}
-	q := &one.quality
-	for i := range q.weights {
-		q.weights[i] -= q.weights[i] / fadeBy
+	q := &one.row.Quality
+	for i := range q.Weights {
+		q.Weights[i] -= q.Weights[i] / fadeBy
 	}
-	q.weights[what] += weightOne
+	q.Weights[what] += weightOne
 	all := q.total()
-	doubtful := all >= enoughWeight && 2*(all-q.weights[kept]) >= all
-	if doubtful == q.doubtful {
+	p.keepQuality(one)
+	doubtful := all >= enoughWeight && 2*(all-q.Weights[kept]) >= all
+	if doubtful == q.Doubtful {
 		return
 	}
-	q.doubtful, q.probe = doubtful, p.now.Add(p.cfg.Sigma)
+	q.Doubtful, q.Probe = doubtful, p.now.Add(p.cfg.Sigma)
+	p.savePartner(one)
 	text := "it keeps its quotes again"
 	if doubtful {
 		text = q.String()
@@ -80,12 +86,20 @@ func (p *Peer) judge(one *partner, what conduct) {
 	p.fact(Fact{Kind: PartnerQuality, Site: one.Site, Text: text})
 }
 
+// keepQuality has what was seen of a partner outlive the peer.
+func (p *Peer) keepQuality(one *partner) {
+	if p.now.Sub(one.judged) >= keepQuality {
+		one.judged = p.now
+		p.savePartner(one)
+	}
+}
+
 // String says what is known against the partner.
-func (q *quality) String() string {
+func (q *Quality) String() string {
 	var parts []string
 	all := max(1, q.total())
 	for what := late; what < conducts; what++ {
-		if share := q.weights[what] * 100 / all; share > 0 {
+		if share := q.Weights[what] * 100 / all; share > 0 {
 			parts = append(parts, fmt.Sprintf("%d %% %v", share, what))
 		}
 	}
@@ -129,12 +143,12 @@ func (p *Peer) endedThere(j *job, outcome *protocol.Outcome) {
 	if one == nil || !failed || outcome.Ran >= quickRun || j.Spec.WallTime < longRun {
 		return
 	}
-	q := &one.quality
-	if slices.Contains(q.failures, j.Spec.Like) {
+	q := &one.row.Quality
+	if slices.Contains(q.Failures, j.Spec.Like) {
 		return
 	}
-	if q.failures = append(q.failures, j.Spec.Like); len(q.failures) > manyFailures {
-		q.failures = q.failures[1:]
+	if q.Failures = append(q.Failures, j.Spec.Like); len(q.Failures) > manyFailures {
+		q.Failures = q.Failures[1:]
 	}
 	p.judge(one, atOnce)
 }
@@ -143,10 +157,10 @@ func (p *Peer) endedThere(j *job, outcome *protocol.Outcome) {
 // site, could run it. From time to time it gets one job all the same, to show that it has
 // changed. People who ask see its quotes as ever.
 func (p *Peer) avoids(r *round, i int, one *partner) bool {
-	if !one.quality.doubtful || r.asked != 0 || !p.elsewhere(r, i, one) {
+	if !one.row.Quality.Doubtful || r.asked != 0 || !p.elsewhere(r, i, one) {
 		return false
 	}
-	return one.jobsThere > 0 || p.now < one.quality.probe
+	return one.jobsThere > 0 || p.now < one.row.Quality.Probe
 }
 
 // elsewhere says whether a job could run here, or at a partner that is not in doubt.
@@ -159,8 +173,7 @@ func (p *Peer) elsewhere(r *round, i int, but *partner) bool {
 		return true
 	}
 	for _, one := range p.partners {
-		if one != but && one.usable() && !one.quality.doubtful && one.couldRun(spec) && !j.shuns(one.Site, p.now) &&
-			(one.card.Reserves || !j.together()) {
+		if one != but && one.usable() && !one.row.Quality.Doubtful && one.couldRun(spec) && one.canHold(j) && !j.shuns(one.Site, p.now) {
 			return true
 		}
 	}
@@ -169,7 +182,7 @@ func (p *Peer) elsewhere(r *round, i int, but *partner) bool {
 
 // probed bounds what a doubtful partner is asked about to one job that others could run.
 func (p *Peer) probed(r *round, i int, one *partner, asked int) bool {
-	if !one.quality.doubtful || r.asked != 0 || !p.elsewhere(r, i, one) {
+	if !one.row.Quality.Doubtful || r.asked != 0 || !p.elsewhere(r, i, one) {
 		return true
 	}
 	return asked == 0

@@ -25,7 +25,10 @@ type manner struct {
 // judged is site a, whose own machine is too small for its jobs, with partners of some manner.
 type judged struct {
 	t       *testing.T
+	cfg     peer.Config
 	peer    *peer.Peer
+	rows    peer.Rows
+	written int // rows of partners
 	now     protocol.Instant
 	wake    protocol.Instant
 	manners map[protocol.SiteName]manner
@@ -45,30 +48,46 @@ func newJudged(t *testing.T, manners map[protocol.SiteName]manner) *judged {
 	t.Helper()
 	cfg := goodConfig()
 	cfg.Capacity, cfg.Partners, cfg.Doubts = protocol.Capacity{CPUs: 1, Nodes: 1}, nil, true
+	cfg.Watermark = 10 * protocol.Second
 	for site := range manners {
 		cfg.Partners = append(cfg.Partners, peer.Partner{Site: site, MaxJobs: 1000})
 	}
-	p, err := peer.New(cfg, 1, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
 	j := &judged{
-		t: t, peer: p, now: peertest.Epoch, manners: manners,
+		t: t, cfg: cfg, rows: peer.Rows{}, now: peertest.Epoch, manners: manners,
 		given: map[protocol.SiteName]int{}, asked: map[protocol.SiteName]int{},
 	}
+	j.start()
+	return j
+}
+
+// start starts the peer from its rows, and connects it.
+func (j *judged) start() {
+	j.t.Helper()
+	records, err := j.rows.Records()
+	if err != nil {
+		j.t.Fatal(err)
+	}
+	if j.peer, err = peer.New(j.cfg, 1, records); err != nil {
+		j.t.Fatal(err)
+	}
 	j.step(peer.Tick{})
-	for i, one := range cfg.WithDefaults().Partners {
+	for i, one := range j.cfg.WithDefaults().Partners {
 		j.step(peer.Connected{Card: protocol.Card{
 			Site: one.Site, Number: protocol.SiteNumber(i + 2), Protocol: protocol.ProtocolVersion, Incarnation: 1, FirstStart: 1,
 			Capacity: protocol.Capacity{CPUs: 8, Nodes: 8},
 		}})
 	}
-	return j
 }
 
 func (j *judged) step(ev peer.Event) (answers []peer.Answer) {
 	ready := j.peer.Step(j.now, ev)
 	j.wake = ready.Wake
+	for _, rec := range ready.Records {
+		j.rows.Commit(rec)
+		if rec.Table == peer.PartnerTable {
+			j.written++
+		}
+	}
 	for _, m := range ready.Messages {
 		j.answerAs(m.To, m.Body)
 	}
@@ -256,6 +275,37 @@ func TestPartnersThatAreNotToBlame(t *testing.T) {
 			t.Errorf("%q, %d ppm", view.Doubt, view.Kept)
 		}
 	})
+}
+
+// TestDoubtOutlivesARestart: after it the partner is asked last as before.
+func TestDoubtOutlivesARestart(t *testing.T) {
+	t.Parallel()
+	j := newJudged(t, map[protocol.SiteName]manner{"b": {refuse: true}, "c": honest})
+	j.submits(30, 2*protocol.Minute)
+	before := j.view("b")
+	if before.Doubt == "" {
+		t.Fatal("it is not in doubt")
+	}
+	j.start()
+	if after := j.view("b"); after.Doubt != before.Doubt || after.Kept != before.Kept {
+		t.Errorf("after a restart: %q, %d ppm kept; before: %q, %d", after.Doubt, after.Kept, before.Doubt, before.Kept)
+	}
+	asked := j.asked["b"]
+	j.submits(10, protocol.Second)
+	if n := j.asked["b"] - asked; n > 1 { // one for each σ of five minutes
+		t.Errorf("after a restart it was asked about %d of 10 jobs", n)
+	}
+}
+
+// TestQualityIsWrittenSeldom: each of 300 jobs in five minutes is refused, and counts.
+func TestQualityIsWrittenSeldom(t *testing.T) {
+	t.Parallel()
+	j := newJudged(t, map[protocol.SiteName]manner{"b": {refuse: true}})
+	j.written = 0
+	j.submits(300, protocol.Second)
+	if j.written == 0 || j.written > 5+2 { // one a minute, and one when it comes into doubt
+		t.Errorf("the row of the partner was written %d times in five minutes", j.written)
+	}
 }
 
 // TestDoubtEnds when the jobs that the partner still gets go well.

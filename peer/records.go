@@ -2,6 +2,7 @@ package peer
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -84,8 +85,9 @@ func (p *Peer) rowOf(d dirtyRow) Row {
 		return GenerationRow{Generation: p.generation}
 	case PartnerTable:
 		if one := p.byName[protocol.SiteName(d.key)]; one != nil {
-			one.row.Site = one.Site
-			return one.row
+			row := one.row
+			row.Site, row.Quality.Failures = one.Site, slices.Clone(one.row.Quality.Failures)
+			return row
 		}
 	case DedupTable, ApplicationTable, ExecutionTable:
 		return p.wishRowOf(d)

@@ -136,6 +136,7 @@ func (p *Peer) resume() {
 		p.saveSite()
 	}
 	p.beginLife(fresh)
+	p.resumeIntake()
 	for _, id := range slices.Sorted(maps.Keys(p.jobs)) {
 		p.resumeJob(p.jobs[id])
 	}

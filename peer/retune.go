@@ -57,7 +57,9 @@ func (p *Peer) retune(ev Retune) {
 	if cfg.Policy.Whole != p.cfg.Policy.Whole {
 		p.beginAgain()
 	}
+	p.openIntake()
 	p.cfg, p.hint = cfg, nil
+	p.intake.period = p.period(p.now) // of the new length: what has come in the old one counts in it
 	p.tunings++
 	p.timers.stop(timer{kind: sigmaTimer})
 	p.beginSigma()

@@ -182,12 +182,18 @@ func (r *round) rows(i int) int {
 	return end
 }
 
+// Why a site is not asked about a job.
+const (
+	notNamed    = "not among the sites that the job names"
+	triedInVain = "left out for a while, since an earlier try there failed"
+)
+
 func (p *Peer) homeRefuses(j *job, spec protocol.Spec) string {
 	if !spec.Allows(p.cfg.Site) {
-		return "not among the sites that the job names"
+		return notNamed
 	}
 	if j != nil && j.shuns(p.cfg.Site, p.now) {
-		return "refused by the local scheduler a short while ago"
+		return cmp.Or(j.notHere, triedInVain)
 	}
 	if j != nil && j.together() && !p.cfg.Reserves {
 		return cannotHold(true, false)
@@ -239,8 +245,14 @@ func (p *Peer) tellShortcut(r *round, i int) {
 	if p.cfg.NoFacts {
 		return
 	}
-	p.fact(Fact{Kind: JobShortcut, Job: r.specs[i].Job, Site: p.cfg.Site, Round: r.id, Quotes: []SiteQuote{p.siteQuote(r, i, nil)}, Text: fmt.Sprintf(
-		"own wait %v is below φ = %v: stays at home, nobody else asked", r.home[i].AWT, p.cfg.Phi)})
+	own := "own wait " + r.home[i].AWT.Text()
+	if r.home[i].AWT.Text() == p.cfg.Phi.Text() {
+		own = "own wait" // would read as no less than φ
+	}
+	p.fact(Fact{
+		Kind: JobShortcut, Job: r.specs[i].Job, Site: p.cfg.Site, Round: r.id, Quotes: []SiteQuote{p.siteQuote(r, i, nil)},
+		Text: own + " is below φ = " + p.cfg.Phi.Text() + " ([rounds] phi), so no partner was asked",
+	})
 }
 
 // dropGone takes jobs out of the round that left the grid queue meanwhile.
@@ -263,7 +275,7 @@ func (p *Peer) askPartners(r *round) {
 	}
 	if len(r.asks) > 0 {
 		if !p.cfg.NoFacts {
-			p.fact(Fact{Kind: RoundOpened, Round: r.id, Text: fmt.Sprintf("%d jobs, %d partners", len(r.specs), len(r.asks))})
+			p.fact(Fact{Kind: RoundOpened, Round: r.id, Text: protocol.Count(len(r.specs), "job") + ", " + protocol.Count(len(r.asks), "partner")})
 		}
 		p.after(p.cfg.Deadline, timer{kind: roundTimer, round: r.id})
 	}
@@ -285,8 +297,8 @@ func (p *Peer) askPartner(r *round, one *partner) {
 			}
 		}
 	}
-	if one.quality.doubtful && r.asked == 0 {
-		one.quality.probe = p.now.Add(p.cfg.Sigma)
+	if one.row.Quality.Doubtful && r.asked == 0 {
+		one.row.Quality.Probe = p.now.Add(p.cfg.Sigma)
 	}
 	r.asks = append(r.asks, a)
 	p.send(one.Site, request)
@@ -305,7 +317,7 @@ func (p *Peer) quoteReply(one *partner, m protocol.QuoteReply) {
 		return
 	}
 	if err := checkReply(r, r.asks[i], m); err != nil {
-		p.fact(Fact{Kind: MessageOdd, Site: one.Site, Round: r.id, Text: clip(err.Error())})
+		p.factOf(one, Fact{Kind: MessageOdd, Round: r.id, Text: clip(err.Error())})
 		r.asks[i].missed = true
 	} else {
 		for k := range m.Quotes {
@@ -390,12 +402,16 @@ func (p *Peer) closeRound(r *round) {
 	}
 }
 
+// notAsked is the quote of a partner that the round asks about other jobs only; [Peer.unasked] says
+// why.
+const notAsked = "not asked in this round"
+
 // quote is site a's quote for job i; declined when the site was not asked.
 func (a *ask) quote(i int) protocol.Quote {
 	k, asked := slices.BinarySearch(a.jobs, i)
 	switch {
 	case !asked:
-		return protocol.Quote{Declined: "not asked: its card or the job says no"}
+		return protocol.Quote{Declined: notAsked}
 	case a.reply == nil:
 		return protocol.Quote{Declined: "no answer in time"}
 	}
@@ -442,13 +458,38 @@ func (p *Peer) siteQuote(r *round, i int, a *ask) SiteQuote {
 		return p.told(r, i, nil, viewQuote(p.cfg.Site, r.home[i], p.load, 0))
 	}
 	q := viewQuote(a.partner.Site, a.quote(i), a.partner.load, p.loadAge(a.partner))
-	if j := r.job(p, i); j != nil && !a.partner.card.Reserves && j.together() {
-		q.Declined = cannotHold(true, false) // asked about other jobs
+	if q.Declined == notAsked {
+		q.Declined = p.unasked(r, i, a.partner)
 	}
 	if q.Declined == "" {
 		q.Transfer = a.partner.transfer(&r.specs[i])
 	}
 	return p.told(r, i, a, q)
+}
+
+// unasked says why a partner that is asked about other jobs of the round is not asked about job i.
+func (p *Peer) unasked(r *round, i int, one *partner) string {
+	j, spec := r.job(p, i), &r.specs[i]
+	if j == nil {
+		return notAsked
+	}
+	if !spec.Allows(one.Site) {
+		return notNamed
+	}
+	if why := one.card.Capacity.Fits(spec.On(&one.card.Capacity)); why != "" {
+		return why
+	}
+	switch {
+	case !one.canHold(j):
+		return cannotHold(true, false)
+	case j.shuns(one.Site, p.now):
+		return triedInVain
+	case r.reach[i] == volunteers:
+		return notAsked + ", since it does not volunteer for it"
+	case one.row.Quality.Doubtful:
+		return notAsked + ", since it does not keep its quotes"
+	}
+	return notAsked
 }
 
 // loadAge is how old what is known of a partner's load is; -1: nothing is.

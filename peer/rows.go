@@ -69,10 +69,12 @@ type JobRow struct {
 	Started    protocol.Instant  `json:"started,omitempty"`
 	Ended      protocol.Instant  `json:"ended,omitempty"`
 	Outcome    *protocol.Outcome `json:"outcome,omitempty"`
-	Stuck      string            `json:"stuck,omitempty"`    // why an operator must look
-	Reruns     int               `json:"reruns,omitempty"`   // after failures of nodes
-	Holder     uint64            `json:"holder,omitempty"`   // incarnation of its site's store when that held room for it; 0: not known
-	Restored   bool              `json:"restored,omitempty"` // the row is older than what may have become of the job
+	Stuck      string            `json:"stuck,omitempty"`       // why an operator must look
+	Reruns     int               `json:"reruns,omitempty"`      // after failures of nodes
+	Holder     uint64            `json:"holder,omitempty"`      // incarnation of its site's store when that held room for it; 0: not known
+	Restored   bool              `json:"restored,omitempty"`    // the row is older than what may have become of the job
+	SkipEpochs bool              `json:"skip_epochs,omitempty"` // it was, so the next epochs may have been used
+	Forced     bool              `json:"forced,omitempty"`      // an operator has requeued it by force: it may run twice
 	WorkDir    string            `json:"work_dir,omitempty"`
 	Stdout     string            `json:"stdout,omitempty"`
 	Stderr     string            `json:"stderr,omitempty"`
@@ -141,6 +143,7 @@ type GuestRow struct {
 	Cancel   bool              `json:"cancel,omitempty"`   // and ended if it has started
 	Fenced   bool              `json:"fenced,omitempty"`   // the origin has gone on without it
 	Untold   bool              `json:"untold,omitempty"`   // given back after the grant; the origin has not confirmed it
+	Doubted  bool              `json:"doubted,omitempty"`  // prepared in restored rows; that it was granted is a guess
 	Hold     protocol.Instant  `json:"hold,omitempty"`     // room is to be held firmly from then on; 0: it need not be
 	Held     protocol.Instant  `json:"held,omitempty"`     // since when it is; 0: not yet
 }
@@ -242,12 +245,20 @@ type SiteRow struct {
 	Begun       protocol.Instant  `json:"begun,omitempty"`    // the last start
 	Machine     string            `json:"machine,omitempty"`  // where that was
 	Recovery    string            `json:"recovery,omitempty"` // why nothing is started until an operator decides
-	Settle      Settlement        `json:"settle,omitempty"`   // of jobs that may have run since the rows were written
-	SettledBy   string            `json:"settled_by,omitempty"`
-	Gaps        []Gap             `json:"gaps,omitempty"` // job ids that lives have given out which these rows do not know
+	// Until then: what the witness file had seen when it was newer than these rows (zero: it was
+	// not), and another peer that has run as this site beside this one (zero: none is known of).
+	// Until all that waits in it has been taken out: whether the local queue is a copy, or was
+	// put back with the rows, so that what waits there may have run.
+	Witnessed   protocol.Life `json:"witnessed,omitzero"`
+	QueueCopied bool          `json:"queue_copied,omitempty"`
+	Twin        protocol.Life `json:"twin,omitzero"`
+	Settle      Settlement    `json:"settle,omitempty"` // of jobs that may have run since the rows were written
+	SettledBy   string        `json:"settled_by,omitempty"`
+	Intake      IntakeRow     `json:"intake,omitzero"`
+	Gaps        []Gap         `json:"gaps,omitempty"` // job ids that lives have given out which these rows do not know
 }
 
-// Settlement is what an operator has said of all jobs of which nobody can tell whether they
+// Settlement is what an operator has said of all jobs of which nobody knows whether they
 // have run since older rows were written.
 type Settlement string
 
@@ -273,6 +284,8 @@ type PartnerRow struct {
 	Site   protocol.SiteName   `json:"site"`
 	Number protocol.SiteNumber `json:"number,omitempty"` // that its card said, and no other partner's before; 0: none
 	Life   protocol.Life       `json:"life"`             // the latest that its peer has stated, with its proof; zero: none
+
+	Quality Quality `json:"quality,omitzero"` // how it has kept what it said
 }
 
 // ArchiveRow is a finished job.

@@ -27,7 +27,7 @@ func fullRows() map[peer.Table]peer.Row {
 	return map[peer.Table]peer.Row{
 		peer.JobTable: peer.JobRow{
 			Spec: spec, Phase: peer.Collecting, Epoch: 3, Site: "b", Cancelling: true, State: protocol.Running, Reason: "r",
-			StatusSeq: 4, QuotedAWT: 5, Placed: 6, Started: 7, Ended: 8, Outcome: outcome, Stuck: "s", Reruns: 9, Holder: 10, Restored: true,
+			StatusSeq: 4, QuotedAWT: 5, Placed: 6, Started: 7, Ended: 8, Outcome: outcome, Stuck: "s", Reruns: 9, Holder: 10, Restored: true, SkipEpochs: true, Forced: true,
 			WorkDir: "/w", Stdout: "/o", Stderr: "/e",
 			Application: 1_000_000_000_006, Foreseen: &peer.Foreseen{Cost: -1, End: 2, Run: 3}, Hold: 4, Held: 5,
 			Component: &peer.Component{
@@ -59,10 +59,13 @@ func fullRows() map[peer.Table]peer.Row {
 		peer.DedupTable: peer.DedupRow{First: 1_000_000_000_007, Count: 2, At: 3},
 		peer.SiteTable: peer.SiteRow{
 			FirstStart: 1, Incarnation: 1 << 60, NextSeq: 3, Cursor: "c",
-			Boot: 4, Begun: 5, Machine: "m", Recovery: "r", Settle: peer.SettleByCancel, SettledBy: "b", Gaps: []peer.Gap{{From: 1, To: 2}},
+			Boot: 4, Begun: 5, Machine: "m", Recovery: "r", QueueCopied: true,
+			Witnessed: protocol.Life{Incarnation: 1, Boot: 2, Begun: 3, Generation: 4},
+			Twin:      protocol.Life{Incarnation: 1, Boot: 2, Begun: 3, Generation: 4, Proof: protocol.Proof{1}},
+			Settle:    peer.SettleByCancel, SettledBy: "b", Gaps: []peer.Gap{{From: 1, To: 2}},
 		},
 		peer.GenerationTable: peer.GenerationRow{Generation: 1 << 60},
-		peer.PartnerTable:    peer.PartnerRow{Site: "b", Number: 2, Life: protocol.Life{Incarnation: 1, Boot: 2, Begun: 3, Generation: 4, Proof: protocol.Proof{0: 5, 63: 255}}},
+		peer.PartnerTable:    peer.PartnerRow{Site: "b", Number: 2, Life: protocol.Life{Incarnation: 1, Boot: 2, Begun: 3, Generation: 4, Proof: protocol.Proof{0: 5, 63: 255}}, Quality: peer.Quality{Weights: [5]int{1, 2, 3, 4, 5}, Failures: []uint64{6}, Doubtful: true, Probe: 7}},
 		peer.Archive:         peer.ArchiveRow{View: peer.JobView{ID: 1_000_000_000_007, State: protocol.NodeFail, Name: "n", ExitCode: 4}},
 	}
 }

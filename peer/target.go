@@ -96,11 +96,10 @@ func (p *Peer) prepare(one *partner, m protocol.Offer) {
 			Spec: m.Spec, Origin: one.Site, Account: account, Epoch: m.Epoch, Phase: GuestIsPrepared, Since: p.now,
 		},
 		payload: m.Payload,
-		took:    true,
 	}
 	p.guests[tag.Job] = g
 	p.admit(one, g, +1)
-	p.took()
+	g.took = p.took()
 	one.seenSeq = max(one.seenSeq, tag.Job.Seq())
 	p.saveGuest(tag.Job)
 	p.savePayload(tag.Job)
@@ -365,7 +364,7 @@ func (p *Peer) resultAcked(one *partner, tag protocol.Tag) {
 		return
 	}
 	if r := p.runs[tag]; r != nil && r.Phase != Ended {
-		p.fact(Fact{Kind: MessageOdd, Job: tag.Job, Site: one.Site, Text: "a result acknowledged that was not sent"})
+		p.factOf(one, Fact{Kind: MessageOdd, Job: tag.Job, Text: "a result acknowledged that was not sent"})
 		return
 	}
 	p.closeGuest(g)

@@ -33,7 +33,11 @@ const (
 	priceTimer                    // prices are asked for again
 	startTimer                    // a job of this origin should have started at its partner
 	listenTimer                   // the partners have been listened to for long enough
-	markTimer                     // partners are told how far the store has come
+	markTimer                     // partners are sent how far the store has come
+	queueTimer                    // a local queue that was copied is looked through
+	paceTimer                     // facts about a partner were not made, because there were many
+	doubtTimer                    // a partner is asked again whether it still has what was handed to it
+	releaseTimer                  // room that the local scheduler has not given up yet
 )
 
 // timers is a heap of instants with at most one live entry for each timer.
@@ -119,6 +123,12 @@ func (p *Peer) fire(t timer) { //nolint:cyclop // one case for each kind of time
 		p.endListening()
 	case markTimer:
 		p.markAll()
+	case paceTimer:
+		p.endPeriod(p.byName[t.site])
+	case doubtTimer:
+		p.doubt(p.byName[t.site])
+	case releaseTimer:
+		p.releaseLate(protocol.Tag{Job: t.job, Epoch: t.epoch})
 	}
 }
 

@@ -192,11 +192,11 @@ func (p *Peer) partnerView(one *partner) SiteView {
 		Site: one.Site, Link: "up", Age: -1, LastSeen: one.heard,
 		JobsHere: one.jobsHere, JobsSent: one.jobsThere,
 	}
-	if all := one.quality.total(); all > 0 {
-		v.Kept = one.quality.weights[kept] * protocol.PPM / all
+	if all := one.row.Quality.total(); all > 0 {
+		v.Kept = one.row.Quality.Weights[kept] * protocol.PPM / all
 	}
-	if one.quality.doubtful {
-		v.Doubt = one.quality.String()
+	if one.row.Quality.Doubtful {
+		v.Doubt = one.row.Quality.String()
 	}
 	switch {
 	case one.departed:

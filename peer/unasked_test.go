@@ -1,0 +1,40 @@
+package peer_test
+
+import (
+	"testing"
+
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// TestUnaskedSaysWhy: a partner that is asked about some jobs of a round is shown with the reason
+// why it is not asked about the others.
+func TestUnaskedSaysWhy(t *testing.T) {
+	t.Parallel()
+	l := newLone(t, func(c *peer.Config) { c.Capacity = protocol.Capacity{CPUs: 16, Nodes: 1} }, idle(peertest.Greedy{}, atOnce))
+	of := func(cpus int, sites ...protocol.SiteName) peer.NewJob {
+		return peertest.Plan{Run: 1}.Job(protocol.Spec{
+			Request: protocol.Request{CPUs: cpus, WallTime: protocol.Hour}, Name: "x", Sites: sites,
+		})
+	}
+	l.step(peer.TestSubmit{Asked: 1, User: "ada", Jobs: []peer.NewJob{of(1), of(1, "a"), of(10)}})
+	request, ok := l.last().(protocol.QuoteRequest)
+	if !ok || len(request.Jobs) != 1 {
+		t.Fatalf("sent %+v", l.sent)
+	}
+	l.step(peer.MessageIn{From: "b", Body: protocol.QuoteReply{
+		Round: request.Round, Accept: 1, Quotes: []protocol.Quote{{Job: request.Jobs[0].Job, ERT: protocol.Hour}},
+	}})
+	quoted, ok := l.answers[len(l.answers)-1].(peer.Quoted)
+	if !ok || len(quoted.Jobs) != 3 {
+		t.Fatalf("answered %+v", l.answers)
+	}
+	for i, want := range []string{"", "not among the sites that the job names", "needs 10 CPUs, the site has 8"} {
+		for _, q := range quoted.Jobs[i] {
+			if q.Site == "b" && q.Declined != want {
+				t.Errorf("job %d: b says %q, want %q", i+1, q.Declined, want)
+			}
+		}
+	}
+}
