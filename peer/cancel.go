@@ -1,6 +1,7 @@
 package peer
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -15,7 +16,7 @@ func (p *Peer) cancel(ev Cancel) {
 		return
 	}
 	p.answer(ev.Asked, Done{})
-	if why := p.doubtOf(j); why != "" {
+	if why := cmp.Or(p.doubtOf(j), p.wentOn(j)); why != "" {
 		p.fact(Fact{Kind: JobCancelled, Job: ev.Job, Text: "by " + ev.User})
 		p.closeUnknown(j, why)
 		return

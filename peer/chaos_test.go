@@ -18,6 +18,7 @@ import (
 
 var (
 	chaosSeeds = flag.Int("chaos.seeds", 0, "how many seeds TestChaos and TestChaosRestored each run; 0: 300, with -short 100")
+	chaosFrom  = flag.Uint64("chaos.from", 1, "number of the first seed of these, so that long runs need not try the same ones again")
 	chaosSeed  = flag.Uint64("chaos.seed", 0, "run this seed only, and print its journal")
 )
 
@@ -31,8 +32,8 @@ func TestChaos(t *testing.T) {
 	runSeeds(t, func(i uint64) uint64 { return i + 1 }, func(*chaos) {})
 }
 
-// runSeeds runs chaos with the seeds that the flags ask for: the given ones of the first
-// numbers, or one alone. prepare has the last word on each.
+// runSeeds runs chaos with the seeds that the flags ask for: those of so many numbers from the
+// first one on, or one seed alone. prepare has the last word on each.
 func runSeeds(t *testing.T, seedOf func(i uint64) uint64, prepare func(*chaos)) {
 	t.Helper()
 	if *chaosSeed != 0 {
@@ -50,7 +51,7 @@ func runSeeds(t *testing.T, seedOf func(i uint64) uint64, prepare func(*chaos)) 
 		}
 	}
 	for i := range uint64(seeds) {
-		c := newChaos(t, seedOf(i))
+		c := newChaos(t, seedOf(*chaosFrom-1+i))
 		prepare(c)
 		if c.run(t); t.Failed() {
 			return
@@ -147,7 +148,7 @@ func (c *chaos) site(i int, settle protocol.Duration) peertest.SiteOptions {
 	longest := max(1000, retry*c.between(1, 8))
 	more := c.electricity(&o)
 	watermark := protocol.Duration(0)
-	if c.seed%2 == 0 { // starts are told apart
+	if c.seed%2 == 0 { // lives are distinguished
 		watermark = c.between(1000, 20_000)
 	}
 	o.Config = func(cfg *peer.Config) {
@@ -434,6 +435,52 @@ func (c *chaos) restore() {
 			c.world.After(c.between(1, 30_000), func() { _ = c.world.Restart(s.Name) }) // a failure is among the world's problems
 		})
 	})
+}
+
+// TestChaosRestoredWhole does the same with the local queue of that time, and the witness file:
+// only partners can know, so all of them are up and have seen a later state.
+func TestChaosRestoredWhole(t *testing.T) {
+	t.Parallel()
+	tellsLives := func(i uint64) uint64 { return 2*i + 4_000_000 }
+	runSeeds(t, tellsLives, func(c *chaos) {
+		c.nemesis.Loss, c.nemesis.Slow, c.nemesis.CrashEach, c.nemesis.CutEach = 0, 0, 0, 0
+		c.rollBack()
+		c.operate()
+	})
+}
+
+// rollBack puts a whole state directory of an earlier time back.
+func (c *chaos) rollBack() {
+	sites := c.world.Sites()
+	s := sites[c.rng.IntN(len(sites))]
+	c.world.After(c.between(10_000, 120_000), func() {
+		then, was := s.Directory(), s.Rows().Life().Generation
+		if c.rng.IntN(2) == 0 {
+			c.world.After(c.between(1, 900), func() { then = then.SpoolOf(s) })
+		}
+		var put func()
+		put = func() {
+			if c.seen(s) <= was {
+				c.world.After(protocol.Second, put)
+				return
+			}
+			c.world.RollBack(s.Name, then)
+			c.world.After(c.between(1, 30_000), func() { _ = c.world.Restart(s.Name) }) // a failure is among the world's problems
+		}
+		c.world.After(c.between(1000, 120_000), put)
+	})
+}
+
+// seen is the generation of a site that all partners have seen.
+func (c *chaos) seen(of *peertest.Site) uint64 {
+	least := of.Rows().Life().Generation
+	for _, s := range c.world.Sites() {
+		if s != of {
+			row, _ := s.Rows().Rows[peer.PartnerTable][string(of.Name)].(peer.PartnerRow)
+			least = min(least, row.Life.Generation)
+		}
+	}
+	return least
 }
 
 // operate has an operator look every half minute.

@@ -47,11 +47,14 @@ type Config struct {
 	NoFacts      bool              // nobody reads facts: make none
 	ExportRemote []string          // variables that leave with every job, as [Export.Allows] reads them; nil: [DefaultExportRemote]
 
-	// Watermark is how often partners are told, at most, how far this store has come, so that
+	// Watermark is how often partners are sent, at most, how far this store has come, so that
 	// a restored or copied one is known; 0: never, and partners' marks are not kept.
 	Watermark protocol.Duration
 	Witness   protocol.Life // what the shell's own file remembers of this store; zero: it has none
 	Machine   string        // that the state directory is on, in words, the same at every start there; empty: not known
+	// QueueApart says that nothing of the local queue is in the state directory: it is not
+	// copied or put back with the rows, and what waits in it has not started. Default: it is there.
+	QueueApart bool
 
 	Reserves bool                      // the batch system is a [localsched.Reserver]
 	Costs    Costs                     // what the site charges; nil: nothing but Power's energy

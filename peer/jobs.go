@@ -29,7 +29,7 @@ const (
 
 // submit takes jobs in, all or none.
 func (p *Peer) submit(ev Submit) {
-	if p.listening && p.site.Recovery == "" && p.twin.Boot == 0 {
+	if p.listening && p.site.Recovery == "" && p.site.Twin.Boot == 0 {
 		p.early = append(p.early, ev)
 		return
 	}
@@ -379,7 +379,11 @@ func (p *Peer) backToQueue(j *job, kind FactKind, why string) {
 	p.timers.stop(timer{kind: reclaimTimer, job: j.Spec.Job})
 	p.leaveSite(j)
 	j.unplace()
-	if j.Cancelling {
+	switch {
+	case j.Cancelling && j.Restored:
+		p.finish(j, protocol.Cancelled, "outcome unknown: "+restoredText)
+		return
+	case j.Cancelling:
 		p.finish(j, protocol.Cancelled, "")
 		return
 	}

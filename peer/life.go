@@ -21,7 +21,7 @@ import (
 // session a partner had not seen end.
 const listenFor = 3 * protocol.Second
 
-// lives says whether lives are told apart at all.
+// lives says whether lives are distinguished at all.
 func (p *Peer) lives() bool { return p.cfg.Watermark > 0 }
 
 // life is the present life, as the rows have it.
@@ -41,10 +41,13 @@ func (p *Peer) beginLife(fresh bool) {
 	}
 	p.born = p.generation
 	if !fresh {
-		for _, why := range []string{p.behindWitness(), p.moved()} {
-			if why != "" {
-				p.needRecovery(why)
-			}
+		if why := p.behindWitness(); why != "" {
+			p.site.Witnessed = latest(p.site.Witnessed, p.cfg.Witness)
+			p.needRecovery(why)
+		}
+		if why := p.moved(); why != "" {
+			p.site.QueueCopied = true
+			p.needRecovery(why)
 		}
 		p.listen()
 	}
@@ -136,7 +139,7 @@ func (p *Peer) stopped() string {
 	switch {
 	case p.site.Recovery != "":
 		return "nothing is started here until an operator has run `switchyard recover`: " + p.site.Recovery
-	case p.twin.Boot != 0:
+	case p.site.Twin.Boot != 0:
 		return p.twinText()
 	case p.listening:
 		return "the peer has just started and listens to its partners first"
@@ -144,43 +147,34 @@ func (p *Peer) stopped() string {
 	return ""
 }
 
-// allowStarts tells the shell when the local scheduler may start jobs, and when not.
+// allowStarts lets the local scheduler start jobs, or keeps it from that.
 func (p *Peer) allowStarts() {
 	may := p.stopped() == ""
 	if !p.lives() || (p.allows != nil && *p.allows == may) {
 		return
 	}
-	if may && p.copiedQueue() {
-		return // until what waits in it has been taken out, it must not start
+	if may && p.looksThrough() {
+		return // until what waits in the local queue has been taken out, it must not start
 	}
 	p.allows, p.out.Starts = &may, &may
 }
 
-// copiedQueue says whether the local queue was copied, and still has to be looked through.
-func (p *Peer) copiedQueue() bool {
-	for _, r := range p.runs {
-		if r.Copied && r.Phase != Ended {
-			return true
-		}
-	}
-	return false
-}
-
-// mute says whether nothing may be told of jobs either, since the rows may be a copy's.
+// mute says whether nothing may be reported of jobs either, since the rows may be a copy's.
 func (p *Peer) mute() bool { return p.site.Recovery != "" || p.listening }
 
 func (p *Peer) twinText() string {
 	return fmt.Sprintf("two peers run as %s: this one (%v) and another one (%v); shut one of them down, "+
-		"then run `switchyard recover` at the other", p.cfg.Site, p.life(), p.twin)
+		"then run `switchyard recover` at the other", p.cfg.Site, p.life(), p.site.Twin)
 }
 
-// twinSeen stops all starts: another peer runs as this site. A life that these rows come from
+// twinSeen stops all starts, durably: another peer runs as this site. A life that these rows come from
 // is no other peer, unless it has gone on after this one began.
 func (p *Peer) twinSeen(one *partner, twin protocol.Life) {
-	if p.atBegin().Follows(twin) || twin.Same(p.twin) {
-		return // it has ended, as far as anybody can tell
+	if p.atBegin().Follows(twin) || twin.Same(p.site.Twin) || twin.Incarnation < p.site.Twin.Incarnation {
+		return // it has ended, as far as anybody knows, or one is known that matters more
 	}
-	p.twin = twin
+	p.site.Twin = twin
+	p.saveSite()
 	p.factOf(one, Fact{Kind: TwoPeers, Site: p.cfg.Site, Text: fmt.Sprintf("%s, says %s", p.twinText(), one.Site)})
 	p.refuseEarly()
 	p.dropRound()
@@ -206,8 +200,19 @@ func (p *Peer) seenBy(one *partner, seen protocol.Life) {
 		return
 	}
 	p.known = latest(p.known, seen)
+	if !p.site.QueueCopied && !p.witnessed(seen) {
+		p.site.QueueCopied = true
+		p.saveSite()
+	}
 	p.needRecovery(fmt.Sprintf("%s has seen a later state of this site than its database has: %v, the database began with %v",
 		one.Site, seen, mine))
+}
+
+// witnessed says whether the witness file, which is beside the rows and the local queue, had
+// seen a life as well. If so, the rows alone are older, and the local queue is the newest. If
+// not, all of them are as old.
+func (p *Peer) witnessed(seen protocol.Life) bool {
+	return p.site.Witnessed.Follows(seen) && p.site.Witnessed.Generation >= seen.Generation
 }
 
 // latest has the most of both in all that rises.
@@ -325,7 +330,7 @@ func (p *Peer) markAll() {
 	}
 }
 
-// raise counts a step that changes rows. What partners are told is not news itself: two peers
+// raise counts a step that changes rows. What is noted of partners is not news itself: two peers
 // would go on for ever.
 func (p *Peer) raise() {
 	if !p.lives() || len(p.out.Records) == 0 {

@@ -11,7 +11,7 @@ import (
 // NeedsOperator until one of them cancels it, which ends it with its outcome unknown, or
 // requeues it by force, and it may run twice.
 
-// doubtOf says why nothing but an operator can tell what becomes of the job; empty: it goes on
+// doubtOf says why nothing but an operator can say what becomes of the job; empty: it goes on
 // by itself.
 func (p *Peer) doubtOf(j *job) string {
 	if j.Stuck != "" {
@@ -31,7 +31,18 @@ func (p *Peer) doubtOf(j *job) string {
 	return fmt.Sprintf("%s has the job, and is no partner any more; configure that site again, or cancel the job", j.Site)
 }
 
-// closeUnknown ends a job of which only an operator could tell what became of it.
+// stuckRemedy is what an operator can do about a job of which nobody knows whether it ran.
+const stuckRemedy = "; find out whether it ran, then cancel it, or run it again with `switchyard requeue --force`"
+
+// remedyOf is what an operator can do about a job that needs one, where [Peer.doubtOf] does not say it.
+func (p *Peer) remedyOf(j *job) string {
+	if r := p.runs[j.tag()]; j.Stuck == "" && (r == nil || r.Stuck == "") {
+		return ""
+	}
+	return stuckRemedy
+}
+
+// closeUnknown ends a job of which only an operator could say what became of it.
 func (p *Peer) closeUnknown(j *job, why string) {
 	if j.Phase == Collecting {
 		p.discard(j.tag())
@@ -96,9 +107,9 @@ func (p *Peer) force(j *job, by, why string) {
 	p.fact(Fact{Kind: RequeueForced, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: clip(
 		"by " + by + "; it may run twice: " + why)})
 	p.abandon(j)
+	j.Forced = true
 	if j.Restored {
-		j.Restored = false
-		j.Epoch += restoredEpochs
+		j.Restored, j.SkipEpochs = false, true
 	}
 	p.comeBack(j, JobRequeued, "requeued by force")
 }
@@ -129,5 +140,8 @@ func (p *Peer) setAside(c localsched.Change) {
 		p.fact(Fact{Kind: SetAside, Job: c.Tag.Job, Site: p.cfg.Site, Epoch: c.Tag.Epoch, State: c.State, Text: "the local " +
 			"scheduler has a job that this store does not know; it is left there, and `switchyard recover` lists it"})
 	}
-	p.aside[c.Tag] = c.State
+	p.aside[c.Tag] = c
+	if c.State == protocol.Pending {
+		p.lookThrough()
+	}
 }

@@ -15,7 +15,7 @@ const offerTries = 3
 
 // offer begins a hand-off: the partner is asked to make room.
 func (p *Peer) offer(j *job, site protocol.SiteName, awt protocol.Duration) {
-	j.Epoch++
+	j.nextEpoch()
 	j.Phase, j.Site, j.QuotedAWT, j.Reason = Offered, site, awt, reasonHandOff
 	j.tries, j.asked = 0, p.now
 	p.queue.Remove(j.Spec.Job)
@@ -45,7 +45,7 @@ func (p *Peer) repeatJob(id protocol.JobID) {
 			p.withdrawOffer(j)
 			return
 		}
-		p.send(j.Site, protocol.Offer{Spec: j.Spec, Epoch: j.Epoch, Payload: p.leaving(j), Start: j.Hold})
+		p.send(j.Site, protocol.Offer{Spec: j.Spec, Epoch: j.Epoch, Payload: p.leaving(j), Start: j.Hold, Forced: j.Forced})
 	case Holding:
 		if j.tries >= offerTries {
 			p.shun(j, p.cfg.Site)
@@ -372,7 +372,7 @@ func (p *Peer) lostTrack(one *partner, tag protocol.Tag) {
 	}
 	j.Stuck = why
 	p.saveJob(tag.Job)
-	p.fact(Fact{Kind: NeedsOperator, Job: tag.Job, Site: one.Site, Epoch: tag.Epoch, Text: j.Stuck})
+	p.fact(Fact{Kind: NeedsOperator, Job: tag.Job, Site: one.Site, Epoch: tag.Epoch, Text: j.Stuck + stuckRemedy})
 	if j.Restored {
 		p.settleJob(j)
 	}
@@ -396,12 +396,21 @@ func (p *Peer) reclaim(id protocol.JobID) {
 	if j == nil || !j.reclaimable() {
 		return
 	}
-	one := p.byName[j.Site]
-	if p.stopped() != "" || one != nil && (one.linked || p.now.Sub(one.heard) < p.cfg.Reclaim) {
-		p.after(p.cfg.Reclaim, timer{kind: reclaimTimer, job: id})
+	if p.stopped() != "" {
+		p.after(p.cfg.RetryMax, timer{kind: reclaimTimer, job: id})
 		return
 	}
-	p.fence(j, j.Site, fmt.Sprintf("its site was not heard for %v", p.cfg.Reclaim))
+	if one := p.byName[j.Site]; one != nil {
+		heard := one.heard
+		if one.linked {
+			heard = p.now
+		}
+		if left := p.cfg.Reclaim - p.now.Sub(heard); left > 0 {
+			p.after(left, timer{kind: reclaimTimer, job: id})
+			return
+		}
+	}
+	p.fence(j, j.Site, "its site was not heard for "+p.cfg.Reclaim.Text())
 }
 
 // fence gives a job with Requeue up at its site, for another one at a higher

@@ -19,13 +19,14 @@ type Peer struct {
 	now protocol.Instant
 	out Ready
 
+	keepAll protocol.Instant // nothing is forgotten by its age before that
+
 	site         SiteRow
 	generation   uint64                             // rises with every step that changes rows
 	born         uint64                             // the generation with which this life began
 	known        protocol.Life                      // the most that partners have seen of this site, of lives that these rows do not know
-	twin         protocol.Life                      // another peer that runs as this site; zero: none is known of
 	reasons      []string                           // for the recovery that an operator must decide about
-	allows       *bool                              // what the shell was last told about starts
+	allows       *bool                              // whether starts were allowed last; nil: nothing was said of them
 	listening    bool                               // nothing is started yet: partners may know better than the rows
 	overlapped   bool                               // an earlier life may show up
 	early        []Submit                           // that came meanwhile
@@ -47,6 +48,8 @@ type Peer struct {
 	load     protocol.Load
 	loadAt   protocol.Instant // 0: never known
 
+	unwatched int // how often the watch of the local queue has failed since it worked
+
 	rounds    map[protocol.RoundID]*round
 	open      *round // the one that places jobs of the grid queue
 	lastRound protocol.RoundID
@@ -59,11 +62,12 @@ type Peer struct {
 	marked   map[dirtyRow]bool
 
 	promised   map[protocol.Tag]promise
-	aside      map[protocol.Tag]protocol.State // what the local scheduler has, and no row
-	weighed    map[protocol.Tag]*partner       // whose offers the local scheduler is asked about
-	resendSoon []timer                         // scratch
-	lastCalled uint64                          // numbers the availability messages heard
-	tunings    int                             // made so far; an older policy's hint is not kept
+	aside      map[protocol.Tag]localsched.Change // what the local scheduler has, and no row
+	cursor     localsched.Cursor                  // so far its changes are known
+	weighed    map[protocol.Tag]*partner          // whose offers the local scheduler is asked about
+	resendSoon []timer                            // scratch
+	lastCalled uint64                             // numbers the availability messages heard
+	tunings    int                                // made so far; an older policy's hint is not kept
 
 	awaits      bool // cycles are planned
 	cycleDue    bool // its time has come
@@ -72,8 +76,10 @@ type Peer struct {
 	benefit     benefit
 
 	applications map[protocol.JobID]*application
+	awaitMove    []protocol.JobID             // that the own scheduler has refused, and since when in order
 	executions   map[componentKey]*executions // the DataWarehouse
 	rehelds      map[groupKey]int             // how often a group was asked to hold room later
+	unreleased   map[protocol.Tag]int         // room to be given up, and how often asking for that has failed
 }
 
 type job struct {
@@ -86,8 +92,8 @@ type job struct {
 	tries       int                                    // of the unanswered message
 	detail      string                                 // of Reason, in the grid queue
 	asked       protocol.Instant                       // when the hand-off began
-	unknown     bool                                   // no site that is known can run it
 	alone       protocol.Duration                      // 1 + what the own site first quoted; 0: nothing
+	unknown     bool                                   // no site that is known can run it
 	inFlight    bool                                   // its files are being collected
 	countsThere bool                                   // in its partner's jobsThere
 	doubted     bool                                   // its site is asked whether it still has it
@@ -144,13 +150,14 @@ func Restore(cfg Config, seed uint64, rows iter.Seq2[Record, error]) (*Peer, err
 		calls:        map[CallID]func(Result, error){},
 		marked:       map[dirtyRow]bool{},
 		promised:     map[protocol.Tag]promise{},
-		aside:        map[protocol.Tag]protocol.State{},
+		aside:        map[protocol.Tag]localsched.Change{},
 		weighed:      map[protocol.Tag]*partner{},
 		unknownThere: map[protocol.Tag]protocol.SiteName{},
 
 		applications: map[protocol.JobID]*application{},
 		executions:   map[componentKey]*executions{},
 		rehelds:      map[groupKey]int{},
+		unreleased:   map[protocol.Tag]int{},
 
 		load: protocol.Load{CPUs: cfg.Capacity.CPUs},
 	}

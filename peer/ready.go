@@ -15,7 +15,7 @@ type Ready struct {
 	Facts    []Fact           // for logs, metrics and explain
 	Answers  []Answer         // to the API
 	// Starts says whether the local scheduler may start the jobs of its queue from here on; nil:
-	// as before. A peer that tells lives apart says so in its first step.
+	// as before. A peer that distinguishes lives says so in its first step.
 	Starts *bool
 }
 
@@ -287,6 +287,9 @@ type Recovery struct {
 	Life    protocol.Life  `json:"life"`              // of this store, now
 	Known   protocol.Life  `json:"known"`             // the most that partners have seen; zero: nothing that this store does not know
 	NextID  protocol.JobID `json:"next_id"`           // that this store would give out
+	// QueueCopied: the local queue is as old as this store, or a copy, so that what waits in it
+	// may have started. It is taken out of the queue when this store goes on.
+	QueueCopied bool `json:"queue_copied,omitempty"`
 	// Jobs of this site: that would be placed if the rows were right; that have a place in the
 	// local queue; that partners have by the rows; that need an operator.
 	Waiting   []protocol.JobID `json:"waiting,omitempty"`

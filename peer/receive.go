@@ -11,7 +11,7 @@ func (p *Peer) receive(from protocol.SiteName, m protocol.Message) { //nolint:cy
 		return
 	}
 	p.hear(one)
-	if !p.heeds(one, m) {
+	if !p.actsOn(one, m) {
 		return
 	}
 	switch m := m.(type) {

@@ -2,6 +2,7 @@ package peer
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -18,9 +19,18 @@ import (
 // may have run since the rows were written waits for an operator, job by job, unless the
 // local scheduler or a partner still has it.
 
-// restoredEpochs is how far a job's epoch is raised when it is run again after a restore,
+// restoredEpochs is how far a job's epoch is raised when it is placed again after a restore,
 // above all that the lost life can have used.
 const restoredEpochs = 1000
+
+// nextEpoch is for another placement of the job.
+func (j *job) nextEpoch() {
+	j.Epoch++
+	if j.SkipEpochs {
+		j.SkipEpochs = false
+		j.Epoch += restoredEpochs
+	}
+}
 
 // needRecovery stops all starts until an operator decides, durably. More reasons add up.
 func (p *Peer) needRecovery(why string) {
@@ -64,10 +74,10 @@ func (p *Peer) dropRound() {
 	}
 }
 
-// heeds says whether a message is listened to now. A partner that two peers speak for, or an
-// older store, is believed nothing about jobs; and while this store may be older, nothing is
-// taken that rests on what it has forgotten.
-func (p *Peer) heeds(one *partner, m protocol.Message) bool {
+// actsOn says whether anything is done about a message now. A partner that two peers speak for,
+// or an older store, is believed nothing about jobs; and while this store may be older, nothing
+// is taken that rests on what it has forgotten.
+func (p *Peer) actsOn(one *partner, m protocol.Message) bool {
 	if _, mark := m.(protocol.Watermark); mark {
 		return true
 	}
@@ -118,21 +128,24 @@ func (p *Peer) adopt(one *partner, tag protocol.Tag) {
 func (p *Peer) takeRecover(ev Recover) {
 	switch {
 	case !ev.Admin:
-		p.answer(ev.Asked, Refusal{Code: Denied, Reason: "only root and the peer's own account may say that this store goes on"})
+		p.answer(ev.Asked, Refusal{Code: Denied, Reason: "only root and the peer's own account may run `switchyard recover --resume`"})
 		return
-	case p.site.Recovery == "" && p.twin.Boot == 0:
+	case p.site.Recovery == "" && p.site.Twin.Boot == 0:
 		p.answer(ev.Asked, Refusal{Code: BadRequest, Reason: "nothing is wrong with this store; there is nothing to recover from"})
 		return
 	}
 	by := fmt.Sprintf("%s (uid %d)", ev.User, ev.UID)
 	p.fact(Fact{Kind: Recovered, Site: p.cfg.Site, Text: "this store goes on, says " + by})
 	p.site.Settle, p.site.SettledBy = ev.settlement(), by
-	copied := p.moved() != "" // and so was the queue of the local scheduler, if it is there
+	copied := p.queueCopied()
+	doubts := p.site.Recovery != "" || p.twinRan()
 	p.newLine()
-	if p.site.Recovery != "" { // else the rows are as they were: only the other peer was in the way
+	if doubts {
 		p.doubtAll(copied)
 	}
-	p.twin, p.site.Recovery, p.reasons, p.listening = protocol.Life{}, "", nil, false
+	p.site.Twin, p.site.Recovery, p.reasons, p.listening = protocol.Life{}, "", nil, false
+	p.site.Witnessed, p.site.QueueCopied = protocol.Life{}, copied
+	p.lookThrough()
 	p.saveSite()
 	for _, id := range slices.Sorted(maps.Keys(p.jobs)) {
 		if j := p.jobs[id]; j != nil && j.Stuck != "" {
@@ -144,10 +157,42 @@ func (p *Peer) takeRecover(ev Recover) {
 	p.answer(ev.Asked, p.recoveryView())
 }
 
+// queueCopied says whether what waits in the local queue may have started: the queue is a
+// copy, or was put back with the rows, or another peer has a copy of it.
+func (p *Peer) queueCopied() bool {
+	return (p.site.QueueCopied || p.twinRan()) && !p.cfg.QueueApart
+}
+
+// wentOn says why a job that waits, by these rows, may have gone on in a life that they do not
+// know; empty: it has not.
+func (p *Peer) wentOn(j *job) string {
+	if p.site.Recovery == "" && !p.twinRan() {
+		return ""
+	}
+	switch j.Phase {
+	case InGridQueue, Offered, Holding:
+		return restoredText
+	case AtHome:
+		if p.queueCopied() {
+			return restoredText
+		}
+	case Granted, Handed, Recalling, Collecting: // its site knows
+	}
+	return ""
+}
+
+// twinRan says whether another peer may have run jobs of these rows: it began with a copy of
+// them, or these are a copy of its own, and how far both had come then is not known. One of a
+// line that an operator has given up since has not: what was there then has been in doubt here
+// already.
+func (p *Peer) twinRan() bool {
+	return p.site.Twin.Boot != 0 && p.site.Twin.Incarnation >= p.site.Incarnation
+}
+
 // newLine gives the store an incarnation, a start, a generation and job ids above all that
 // was ever seen.
 func (p *Peer) newLine() {
-	most := latest(latest(p.life(), p.cfg.Witness), latest(p.known, p.twin))
+	most := latest(latest(p.life(), p.cfg.Witness), latest(p.known, p.site.Twin))
 	p.site.Incarnation = max(most.Incarnation+1, uint64(max(p.now, 1)))
 	p.site.Boot, p.site.Begun = most.Boot+1, p.now
 	p.generation = most.Generation + 1
@@ -191,7 +236,7 @@ func (p *Peer) givenUp(id protocol.JobID) bool {
 	return p.site.Settle == SettleByCancel && !p.mute() && p.inGap(id)
 }
 
-const restoredText = "the database is older than what was seen of this site, and the job may have run since"
+const restoredText = "this database may not know all that was done as this site, and the job may have run"
 
 // doubtAll takes nothing for granted that may have changed since the rows were written.
 func (p *Peer) doubtAll(copied bool) {
@@ -201,9 +246,8 @@ func (p *Peer) doubtAll(copied bool) {
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(p.guests)) {
-		g := p.guests[id]
-		if g.Phase == GuestIsPrepared { // it may have been granted, and have run
-			p.bury(g, GuestIsClosed)
+		if g := p.guests[id]; g.Phase == GuestIsPrepared {
+			p.doubtPrepared(g)
 		}
 	}
 	for _, tag := range slices.SortedFunc(maps.Keys(p.runs), compareTags) {
@@ -217,8 +261,23 @@ func (p *Peer) doubtAll(copied bool) {
 	}
 }
 
+// doubtPrepared takes a prepared guest for granted: its grant may be newer than these rows, and
+// its output here, for which its origin asks. The local scheduler is asked whether it came. If it
+// has not, the job may as well have been given back, so that its origin may offer it again.
+func (p *Peer) doubtPrepared(g *guest) {
+	tag := g.tag()
+	last, aside := p.aside[tag]
+	g.Phase, g.Since, g.Doubted = GuestIsOwned, p.now, true
+	p.timers.stop(timer{kind: guestTimer, job: tag.Job})
+	p.saveGuest(tag.Job)
+	p.addRun(tag, g.Account, g.Spec)
+	if aside {
+		p.changed(last)
+	}
+}
+
 func (p *Peer) doubtJob(j *job) {
-	j.Restored = true
+	j.Restored, j.SkipEpochs = true, true
 	p.saveJob(j.Spec.Job)
 	switch j.Phase {
 	case InGridQueue, Offered:
@@ -240,7 +299,7 @@ func (p *Peer) stick(j *job) {
 	p.queue.Remove(j.Spec.Job)
 	j.Stuck = restoredText
 	p.saveJob(j.Spec.Job)
-	p.fact(Fact{Kind: NeedsOperator, Job: j.Spec.Job, Epoch: j.Epoch, Text: restoredText})
+	p.fact(Fact{Kind: NeedsOperator, Job: j.Spec.Job, Epoch: j.Epoch, Text: restoredText + stuckRemedy})
 	p.settleJob(j)
 }
 
@@ -275,7 +334,7 @@ func (p *Peer) verify(r *run) {
 	p.callFor(r, FindOp{Tag: r.Tag}, func(result Result, err error) {
 		found, err := resultAs[FindResult](result, err)
 		switch {
-		case !r.Restored || r.Phase == Ended: // a change told more meanwhile
+		case !r.Restored || r.Phase == Ended: // a change said more meanwhile
 		case err != nil || (found.Presence != localsched.Present && found.Presence != localsched.Absent):
 			p.after(p.cfg.RetryMax, runTimerOf(r.Tag))
 		case found.Presence == localsched.Present && r.Copied && r.Phase != Running:
@@ -307,6 +366,65 @@ func (p *Peer) takeOut(r *run) {
 	})
 }
 
+// lookThrough has what waits in a local queue that was copied taken out of it, also what no row
+// knows: the rows may have been copied before it came. The local scheduler says what it has in
+// its first answer to the watch.
+func (p *Peer) lookThrough() {
+	if p.site.QueueCopied && p.site.Recovery == "" && p.site.Twin.Boot == 0 {
+		p.after(p.cfg.Settle, timer{kind: queueTimer})
+	}
+}
+
+// looksThrough says whether that is not done yet.
+func (p *Peer) looksThrough() bool {
+	for _, r := range p.runs {
+		if r.Copied && r.Phase != Ended {
+			return true
+		}
+	}
+	if !p.site.QueueCopied {
+		return false
+	}
+	_, waits := p.timers.due[timer{kind: queueTimer}]
+	for _, change := range p.aside {
+		waits = waits || change.State == protocol.Pending
+	}
+	if !waits {
+		p.site.QueueCopied = false
+		p.saveSite()
+	}
+	return waits
+}
+
+// takeOutAside takes out what waits and no row knows. Its job is of a store that is lost.
+func (p *Peer) takeOutAside() {
+	for _, tag := range slices.SortedFunc(maps.Keys(p.aside), compareTags) {
+		if p.aside[tag].State != protocol.Pending {
+			continue
+		}
+		p.withdrawAside(tag)
+	}
+}
+
+// withdrawAside takes out one of them.
+func (p *Peer) withdrawAside(tag protocol.Tag) {
+	p.call(WithdrawOp{Tag: tag}, func(result Result, err error) {
+		done, err := resultAs[WithdrawResult](result, err)
+		switch {
+		case p.aside[tag].State != protocol.Pending:
+		case errors.Is(err, localsched.ErrUnknownJob):
+			delete(p.aside, tag)
+		case err != nil:
+			p.after(p.cfg.RetryMax, timer{kind: queueTimer})
+		case done.Withdrawal == localsched.Withdrawn:
+			delete(p.aside, tag)
+			p.forget(tag)
+		default:
+			p.aside[tag] = localsched.Change{Tag: tag, State: protocol.Running}
+		}
+	})
+}
+
 // confirm notes that the local scheduler has a placement of older rows.
 func (p *Peer) confirm(r *run) {
 	if !r.Restored {
@@ -314,6 +432,10 @@ func (p *Peer) confirm(r *run) {
 	}
 	r.Restored, r.Copied = false, false
 	p.saveRun(r.Tag)
+	if g := p.guests[r.Tag.Job]; g != nil && g.Doubted && g.tag() == r.Tag {
+		g.Doubted = false
+		p.saveGuest(r.Tag.Job)
+	}
 	if j := p.jobs[r.Tag.Job]; j != nil && j.tag() == r.Tag {
 		j.Restored = false
 		p.saveJob(r.Tag.Job)
@@ -329,6 +451,9 @@ func (p *Peer) lostRun(r *run) {
 		return
 	}
 	if g := p.guests[r.Tag.Job]; g != nil {
+		if g.Hold != 0 && g.Held == 0 {
+			p.release(r.Tag) // that it was held may be newer than these rows
+		}
 		p.bury(g, GuestIsClosed) // it proves nothing, and keeps late messages from starting it
 		p.send(g.Origin, protocol.Unknown{Tag: r.Tag})
 	}
@@ -337,16 +462,16 @@ func (p *Peer) lostRun(r *run) {
 // recoveryView says what is wrong with the store, and what an operator's word would do.
 func (p *Peer) recoveryView() Recovery { //nolint:cyclop // one line for each list
 	v := Recovery{
-		Needed: p.site.Recovery != "" || p.twin.Boot != 0, Reasons: p.reasons, Known: p.known,
+		Needed: p.site.Recovery != "" || p.site.Twin.Boot != 0, Reasons: p.reasons, Known: p.known,
 		NextID: protocol.NewJobID(p.cfg.Number, p.site.NextSeq),
 	}
 	if len(v.Reasons) == 0 && p.site.Recovery != "" {
 		v.Reasons = []string{p.site.Recovery}
 	}
-	if p.twin.Boot != 0 {
+	if p.site.Twin.Boot != 0 {
 		v.Reasons = append(slices.Clone(v.Reasons), p.twinText())
 	}
-	v.Life = p.life()
+	v.Life, v.QueueCopied = p.life(), v.Needed && p.queueCopied()
 	for _, id := range slices.Sorted(maps.Keys(p.jobs)) {
 		j := p.jobs[id]
 		switch {
@@ -366,7 +491,7 @@ func (p *Peer) recoveryView() Recovery { //nolint:cyclop // one line for each li
 		}
 	}
 	for _, tag := range slices.SortedFunc(maps.Keys(p.aside), compareTags) {
-		v.Aside = append(v.Aside, AsideJob{Tag: tag, State: p.aside[tag]})
+		v.Aside = append(v.Aside, AsideJob{Tag: tag, State: p.aside[tag].State})
 	}
 	for _, tag := range slices.SortedFunc(maps.Keys(p.unknownThere), compareTags) {
 		v.Unknown = append(v.Unknown, UnknownJob{Tag: tag, Site: p.unknownThere[tag]})

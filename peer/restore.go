@@ -146,8 +146,10 @@ func (p *Peer) resume() {
 	for _, tag := range slices.SortedFunc(maps.Keys(p.runs), compareTags) {
 		p.resumeRun(p.runs[tag])
 	}
+	p.lookThrough()
 	p.tellDeparted()
 	p.learnLoad()
+	p.cursor = p.site.Cursor
 	p.watch()
 	p.beginSigma()
 	p.beginPrices()

@@ -21,7 +21,7 @@ func (p *Peer) commitHome(j *job, awt protocol.Duration) {
 		p.hold(j, p.cfg.Sigma, err.Error(), "")
 		return
 	}
-	j.Epoch++
+	j.nextEpoch()
 	j.Phase, j.Site, j.QuotedAWT, j.Placed, j.Reason = AtHome, p.cfg.Site, awt, p.now, ""
 	p.queue.Remove(j.Spec.Job)
 	p.saveJob(j.Spec.Job)
@@ -30,6 +30,11 @@ func (p *Peer) commitHome(j *job, awt protocol.Duration) {
 }
 
 func (p *Peer) startRun(tag protocol.Tag, account string, spec protocol.Spec) {
+	p.submitRun(p.addRun(tag, account, spec))
+}
+
+// addRun makes a placement durable before anything of it is done.
+func (p *Peer) addRun(tag protocol.Tag, account string, spec protocol.Spec) *run {
 	request := spec.On(&p.cfg.Capacity)
 	r := &run{
 		RunRow:  RunRow{Tag: tag, Phase: Submitting, Account: account, Since: p.now},
@@ -41,7 +46,7 @@ func (p *Peer) startRun(tag protocol.Tag, account string, spec protocol.Spec) {
 		p.promise(tag, p.now, request)
 	}
 	p.saveRun(tag)
-	p.submitRun(r)
+	return r
 }
 
 func (p *Peer) submitRun(r *run) {
@@ -110,8 +115,9 @@ func (p *Peer) callFor(r *run, op Op, done func(Result, error)) {
 // unclear is a submission that may or may not have worked: after a pause the
 // local scheduler is asked.
 func (p *Peer) unclear(r *run, err error) {
-	p.setRunReason(r, "submission unclear: "+err.Error())
-	p.fact(Fact{Kind: CallFailed, Job: r.Tag.Job, Site: p.cfg.Site, Epoch: r.Tag.Epoch, Text: clip("submit: " + err.Error())})
+	p.setRunReason(r, "submission failed: "+err.Error()+"; the local scheduler is asked whether it has the job")
+	p.fact(Fact{Kind: CallFailed, Job: r.Tag.Job, Site: p.cfg.Site, Epoch: r.Tag.Epoch, Text: clip(
+		"submit: " + err.Error() + "; the local scheduler is asked whether it has the job")})
 	p.after(p.cfg.Settle+p.backoff(r.tries), runTimerOf(r.Tag))
 	r.tries++
 }
@@ -152,7 +158,7 @@ func (p *Peer) stuck(r *run, why string) {
 	}
 	r.Stuck = why
 	p.saveRun(r.Tag)
-	p.fact(Fact{Kind: NeedsOperator, Job: r.Tag.Job, Site: p.cfg.Site, Epoch: r.Tag.Epoch, Text: why})
+	p.fact(Fact{Kind: NeedsOperator, Job: r.Tag.Job, Site: p.cfg.Site, Epoch: r.Tag.Epoch, Text: why + "; it is asked again: see why it does not know"})
 }
 
 // inLocalQueue notes that the batch system has the job.
@@ -218,7 +224,7 @@ func (p *Peer) withdraw(r *run) {
 		done, err := resultAs[WithdrawResult](result, err)
 		switch {
 		case err != nil:
-			p.setRunReason(r, "withdrawal unclear: "+err.Error())
+			p.setRunReason(r, "withdrawal from the local queue failed: "+err.Error()+"; tried again")
 			r.tries++
 			p.after(p.backoff(r.tries), runTimerOf(r.Tag))
 		case r.Phase == Queued && done.Withdrawal == localsched.Withdrawn:
@@ -236,7 +242,7 @@ func (p *Peer) kill(r *run) {
 	}
 	p.callFor(r, KillOp{Tag: r.Tag}, func(result Result, err error) {
 		if _, err = resultAs[KillResult](result, err); err != nil {
-			p.setRunReason(r, "kill unclear: "+err.Error())
+			p.setRunReason(r, "the local scheduler could not be told to end it: "+err.Error()+"; tried again")
 		}
 		r.tries++ // again until the end is reported
 		p.after(p.backoff(r.tries), runTimerOf(r.Tag))
@@ -286,108 +292,6 @@ func (p *Peer) forget(tag protocol.Tag) {
 			p.fact(Fact{Kind: CallFailed, Job: tag.Job, Site: p.cfg.Site, Text: clip("forget: " + err.Error())})
 		}
 	})
-}
-
-// watch waits for the next changes in the local queue.
-func (p *Peer) watch() {
-	p.call(WatchOp{After: p.site.Cursor}, func(result Result, err error) {
-		watched, err := resultAs[WatchResult](result, err)
-		if err != nil {
-			p.fact(Fact{Kind: CallFailed, Site: p.cfg.Site, Text: clip("watch: " + err.Error())})
-			p.after(p.jitter(p.cfg.Retry), timer{kind: watchTimer})
-			return
-		}
-		for _, change := range watched.Watched.Changes {
-			p.changed(change)
-		}
-		p.setLoad(watched.Watched.Load)
-		if p.site.Cursor != watched.Watched.Cursor {
-			p.site.Cursor = watched.Watched.Cursor
-			p.saveSite()
-		}
-		p.watch()
-	})
-}
-
-// changed takes one change in the local queue. Changes may be repeated.
-func (p *Peer) changed(c localsched.Change) {
-	r := p.runs[c.Tag]
-	if r == nil {
-		switch {
-		case !p.closedHere(c.Tag):
-			p.setAside(c)
-		case c.State.Terminal():
-			p.forget(c.Tag) // its end was taken in an earlier life
-		}
-		return
-	}
-	if !r.Copied || c.State != protocol.Pending {
-		p.confirm(r)
-	}
-	switch {
-	case r.Phase == Ended:
-	case c.State.Terminal():
-		p.inLocalQueue(r, r.Local)
-		p.runEnded(r, c)
-	case c.State == protocol.Running:
-		p.inLocalQueue(r, r.Local)
-		p.runStarted(r, c)
-	default:
-		p.inLocalQueue(r, r.Local)
-		p.setRunReason(r, c.Reason)
-	}
-	p.pursue(r)
-}
-
-func (p *Peer) runStarted(r *run, c localsched.Change) {
-	if r.Phase == Running && r.Started != 0 {
-		return
-	}
-	r.Phase, r.Started, r.tries = Running, cmp.Or(c.Started, p.now), 0
-	p.saveRun(r.Tag)
-	p.report(r, protocol.Running, c.Reason)
-}
-
-func (p *Peer) runEnded(r *run, c localsched.Change) {
-	outcome := c.Outcome
-	outcome.State, outcome.Reason = c.State, clip(cmp.Or(outcome.Reason, c.Reason))
-	started := cmp.Or(c.Started, r.Started)
-	if started != 0 {
-		outcome.Waited = max(0, started.Sub(r.Since))
-	}
-	outcome.Usage.Power = p.drew(r.request.CPUs, &outcome)
-	r.Phase, r.Started, r.Outcome, r.tries = Ended, started, &outcome, 0
-	p.saveRun(r.Tag)
-	p.timers.stop(runTimerOf(r.Tag))
-	if j := p.jobs[r.Tag.Job]; j != nil {
-		p.endedHere(j, r)
-		return
-	}
-	g := p.guests[r.Tag.Job]
-	p.fact(Fact{Kind: GuestEnded, Job: r.Tag.Job, Site: g.Origin, Epoch: r.Tag.Epoch, State: outcome.State, Text: outcome.Reason})
-	if g.Fenced {
-		p.closeGuest(g)
-		return
-	}
-	r.reports = 0
-	p.reportGuest(r.Tag)
-}
-
-// endedHere ends a job that ran at its origin.
-func (p *Peer) endedHere(j *job, r *run) {
-	j.Outcome, j.Started, j.Ended = r.Outcome, r.Started, r.Started.Add(r.Outcome.Ran)
-	if r.Started == 0 {
-		j.Ended = p.now
-	}
-	rerun := p.rerun(j, *r.Outcome)
-	p.dropRun(r.Tag)
-	if rerun {
-		j.Outcome, j.Ended = nil, 0
-		j.Reruns++
-		p.backToQueue(j, JobRequeued, "its node failed: "+r.Outcome.Reason)
-		return
-	}
-	p.finishWith(j)
 }
 
 // report tells the origin, here or elsewhere, what a run does now.

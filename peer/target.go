@@ -30,7 +30,11 @@ func (p *Peer) mayPrepare(one *partner, m protocol.Offer) bool {
 		p.refuse(one, tag, why)
 		return false
 	}
-	if g := p.guests[tag.Job]; g != nil && !p.replaces(one, g, tag, m.Spec.Requeue) {
+	if _, aside := p.aside[tag]; aside { // a late offer: the job has come here by it
+		p.refuse(one, tag, "the local scheduler has this job already, from a database that was lost; `switchyard recover` there lists it")
+		return false
+	}
+	if g := p.guests[tag.Job]; g != nil && !p.replaces(one, g, tag, m.Spec.Requeue || m.Forced) {
 		return false
 	}
 	if why := p.declines(one, m.Spec); why != "" {
@@ -145,8 +149,9 @@ func (p *Peer) refuseFor(one *partner, m protocol.Refused) {
 }
 
 // replaces says whether an offer may take the place of what is kept of the job,
-// and answers it otherwise.
-func (p *Peer) replaces(one *partner, g *guest, tag protocol.Tag, requeue bool) bool {
+// and answers it otherwise. A job that has ended here runs once more only if it may: by its
+// user's --requeue, or by the word of an operator of its origin.
+func (p *Peer) replaces(one *partner, g *guest, tag protocol.Tag, again bool) bool {
 	switch {
 	case g.Origin != one.Site:
 		p.refuse(one, tag, fmt.Sprintf("this id belongs to a job of %s", g.Origin))
@@ -161,7 +166,7 @@ func (p *Peer) replaces(one *partner, g *guest, tag protocol.Tag, requeue bool) 
 		p.letGo(g)
 		p.refuse(one, tag, "an earlier epoch of this job is not closed here")
 		return false
-	case g.Phase == GuestIsClosed && !requeue:
+	case g.Phase == GuestIsClosed && !again && !g.Doubted:
 		p.refuse(one, tag, fmt.Sprintf("this job has ended here in epoch %d and may not run twice", g.Epoch))
 		return false
 	case g.Phase == GuestIsPrepared:
@@ -189,7 +194,7 @@ func (p *Peer) granted(one *partner, tag protocol.Tag) {
 	g := p.guests[tag.Job]
 	switch {
 	case g == nil || g.Origin != one.Site || g.Epoch < tag.Epoch:
-		p.send(one.Site, protocol.Unknown{Tag: tag})
+		p.knowsNothing(one, tag)
 	case g.Epoch > tag.Epoch || g.Phase == GuestIsAborted:
 		p.send(one.Site, protocol.Aborted{Tag: tag})
 	case g.Phase == GuestIsPrepared:
@@ -204,6 +209,17 @@ func (p *Peer) granted(one *partner, tag protocol.Tag) {
 	case g.Phase == GuestIsClosed: // the origin took its end and has forgotten that
 		p.send(one.Site, protocol.Unknown{Tag: tag})
 	}
+}
+
+// knowsNothing says that no row knows a job. What waits of it in the local queue is taken out
+// first, so that it does not start after its origin has given it to another site, or ended it.
+// The origin asks again.
+func (p *Peer) knowsNothing(one *partner, tag protocol.Tag) {
+	if p.aside[tag].State == protocol.Pending && p.ownsAside(one, tag) {
+		p.withdrawAside(tag)
+		return
+	}
+	p.send(one.Site, protocol.Unknown{Tag: tag})
 }
 
 // repeatGuest asks the origin what became of a prepared job, or tells it that a
@@ -235,7 +251,7 @@ func (p *Peer) repeatGuest(id protocol.JobID) {
 
 // Bounds of what a partner may make this site write. Each offer that is taken back leaves a
 // tombstone for [Config.Remember]; so many may be taken back at once, and one in five seconds
-// for ever. Of refused offers so many a second are told in the log and to explain.
+// for ever. Of refused offers so many a second have a fact each.
 const (
 	undoneRate    = 2 // a second, of which an offer that is taken back costs undoneCost
 	undoneCost    = 10
@@ -288,7 +304,7 @@ func (p *Peer) recalled(one *partner, m protocol.Recall) { //nolint:cyclop // on
 	g := p.guests[m.Tag.Job]
 	switch {
 	case g == nil || g.Origin != one.Site || g.Epoch < m.Tag.Epoch:
-		p.send(one.Site, protocol.Unknown{Tag: m.Tag})
+		p.knowsNothing(one, m.Tag)
 	case g.Epoch > m.Tag.Epoch || g.Phase == GuestIsAborted:
 		p.send(one.Site, protocol.Recalled{Tag: m.Tag})
 	case g.Phase == GuestIsPrepared:
@@ -301,7 +317,7 @@ func (p *Peer) recalled(one *partner, m protocol.Recall) { //nolint:cyclop // on
 		}
 		r := p.runs[g.tag()]
 		p.takeBack(r, g.Cancel)
-		if g.Cancel && r != nil && r.Stuck != "" { // the origin need not wait for what nobody can tell
+		if g.Cancel && r != nil && r.Stuck != "" { // the origin need not wait for what nobody knows
 			p.send(one.Site, protocol.Unknown{Tag: m.Tag})
 		}
 	case g.Phase == GuestIsClosed:
@@ -317,7 +333,7 @@ func (p *Peer) fenced(one *partner, m protocol.Fenced) {
 		p.letGo(g)
 		return
 	}
-	if _, aside := p.aside[m.Tag]; aside && one.card != nil && m.Tag.Job.Origin() == one.card.Number {
+	if p.ownsAside(one, m.Tag) {
 		p.endPlacement(m.Tag) // of a lost store; its origin does not want it any more
 	}
 }

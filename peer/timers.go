@@ -123,6 +123,8 @@ func (p *Peer) fire(t timer) { //nolint:cyclop // one case for each kind of time
 		p.endListening()
 	case markTimer:
 		p.markAll()
+	case queueTimer:
+		p.takeOutAside()
 	case paceTimer:
 		p.endPeriod(p.byName[t.site])
 	case doubtTimer:

@@ -123,7 +123,7 @@ func (p *Peer) holdAt(members []*job, start protocol.Instant) {
 }
 
 func (p *Peer) noteHold(j *job, start protocol.Instant) {
-	j.Epoch++
+	j.nextEpoch()
 	if f := j.Foreseen; f != nil && f.End < start.Add(f.Run) { // it waits for the others, and TMAX is told so
 		j.Foreseen = &Foreseen{Cost: f.Cost, Run: f.Run, End: start.Add(f.Run)}
 	}

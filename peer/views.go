@@ -89,7 +89,7 @@ func (p *Peer) wishesView(j *job, known spending) *Wishes {
 // reasonOf says what a job that has not ended waits for.
 func (p *Peer) reasonOf(j *job) string {
 	if why := p.doubtOf(j); why != "" {
-		return "NeedsOperator: " + why
+		return "NeedsOperator: " + why + p.remedyOf(j)
 	}
 	if why := p.stopped(); why != "" && !p.listening && j.State == protocol.Pending && j.Phase != Collecting {
 		return "NeedsOperator: " + why

@@ -27,9 +27,11 @@ type Parts struct {
 	Witness   protocol.Life // what the witness file remembers
 	Machine   string        // where state_dir is
 	Policy    policy.Info   // of the policy that decides
+
+	QueueApart bool // nothing of the local queue is in state_dir
 }
 
-// watermark is how often partners are told how far the store has come.
+// watermark is how often partners are sent how far the store has come.
 const watermark = 10 * protocol.Second
 
 // Peer returns what the state machine is told.
@@ -55,6 +57,7 @@ func (c *Config) Peer(parts Parts) peer.Config {
 		Watermark:   watermark,
 		Witness:     parts.Witness,
 		Machine:     parts.Machine,
+		QueueApart:  parts.QueueApart,
 
 		ExportRemote: append([]string{}, c.Submit.ExportRemote...),
 
@@ -177,9 +180,11 @@ func (c *Config) Guests() map[protocol.SiteName]map[string]string {
 // Capacity returns the machine that the table describes, on a computer with so
 // many CPUs.
 func (l LocalSched) Capacity(cpusHere int) protocol.Capacity {
+	cpus := cmp.Or(l.CPUs, cpusHere)
 	return protocol.Capacity{
-		CPUs:        cmp.Or(l.CPUs, cpusHere),
+		CPUs:        cpus,
 		Nodes:       l.Nodes,
+		NodeCPUs:    cpus / max(1, l.Nodes),
 		MemoryMB:    int64(l.Memory),
 		MHz:         l.MHz,
 		Mflops:      l.Mflops,

@@ -16,31 +16,42 @@ import (
 // Batch is a local scheduler in memory: the engine, and jobs that run as their
 // scripts say. It is not part of its site's peer and lives on when that crashes.
 type Batch struct {
+	machine engine.Machine
 	engine  *engine.Engine
 	clock   protocol.Instant
 	jobs    map[protocol.Tag]*batchJob
 	running []*batchJob // by start
+	due     []*batchJob // that the engine has started while nothing may start, in that order
+	paused  bool        // nothing may start
 	changes []localsched.Change
 	wake    protocol.Instant
 	locals  int
 	held    map[protocol.Tag]bool
 	started func(protocol.Tag) // told of every start
+
+	Most int // jobs that it has at once, more are refused; 0: any number
 }
 
 type batchJob struct {
 	localsched.Submission
+	order     int // of its submission
 	local     localsched.LocalID
 	plan      Plan
 	state     protocol.State
 	started   protocol.Instant
 	end       protocol.Instant
-	killed    bool
 	withdrawn bool
+	late      bool // it started later than the engine knows, and has its whole time limit from then on
+}
+
+func (j *batchJob) queued() localsched.Queued {
+	return localsched.Queued{Request: j.Spec.Request, Tag: j.Tag}
 }
 
 // NewBatch returns an idle scheduler. Started is told of every start.
 func NewBatch(machine engine.Machine, started func(protocol.Tag)) *Batch {
 	return &Batch{
+		machine: machine,
 		engine:  engine.New(machine, engine.EASY()),
 		jobs:    map[protocol.Tag]*batchJob{},
 		held:    map[protocol.Tag]bool{},
@@ -86,7 +97,11 @@ func (b *Batch) tellDelays(query localsched.Query, ahead []protocol.Request, quo
 
 // Submit puts a job in the queue. Repeating a tag changes nothing.
 func (b *Batch) Submit(s localsched.Submission) (localsched.LocalID, error) {
-	if j := b.jobs[s.Tag]; j != nil {
+	switch j := b.jobs[s.Tag]; {
+	case j == nil:
+	case j.withdrawn:
+		return "", &localsched.RefusedError{Reason: fmt.Sprintf("job %v was withdrawn", s.Tag)}
+	default:
 		return j.local, nil
 	}
 	plan, err := ParsePlan(s.Payload)
@@ -96,10 +111,15 @@ func (b *Batch) Submit(s localsched.Submission) (localsched.LocalID, error) {
 	if plan.Refuse {
 		return "", &localsched.RefusedError{Reason: "its script asks to be refused"}
 	}
+	if open := b.unfinished(); b.Most > 0 && open >= b.Most {
+		return "", &localsched.RefusedError{Reason: "MaxSubmitJobs: it has " + protocol.Count(open, "job")}
+	}
 	b.locals++
-	j := &batchJob{Submission: s, local: localsched.LocalID(strconv.Itoa(b.locals)), plan: plan, state: protocol.Pending}
+	j := &batchJob{
+		Submission: s, order: b.locals, local: localsched.LocalID(strconv.Itoa(b.locals)), plan: plan, state: protocol.Pending,
+	}
 	b.jobs[s.Tag] = j
-	actions, err := b.engine.Submit(b.clock, localsched.Queued{Request: s.Spec.Request, Tag: s.Tag})
+	actions, err := b.engine.Submit(b.clock, j.queued())
 	if err != nil {
 		delete(b.jobs, s.Tag)
 		return "", fmt.Errorf("submit %v: %w", s.Tag, err)
@@ -110,9 +130,19 @@ func (b *Batch) Submit(s localsched.Submission) (localsched.LocalID, error) {
 	return j.local, nil
 }
 
-// Find says whether the tag is known.
+// unfinished counts the jobs that wait or run.
+func (b *Batch) unfinished() (count int) {
+	for _, j := range b.jobs {
+		if !j.state.Terminal() && !j.withdrawn {
+			count++
+		}
+	}
+	return count
+}
+
+// Find says whether the tag is known, and was not withdrawn.
 func (b *Batch) Find(tag protocol.Tag) (localsched.Presence, localsched.LocalID) {
-	if j := b.jobs[tag]; j != nil {
+	if j := b.jobs[tag]; j != nil && !j.withdrawn {
 		return localsched.Present, j.local
 	}
 	return localsched.Absent, ""
@@ -129,11 +159,16 @@ func (b *Batch) Withdraw(tag protocol.Tag) (localsched.Withdrawal, error) {
 	case j.state != protocol.Pending:
 		return localsched.Started, nil
 	}
-	actions, err := b.engine.Withdraw(b.clock, tag)
+	leave := b.engine.Withdraw
+	if slices.Contains(b.due, j) { // to the engine it runs
+		leave = b.engine.Finished
+	}
+	actions, err := leave(b.clock, tag)
 	if err != nil {
 		return 0, fmt.Errorf("withdraw %v: %w", tag, err)
 	}
 	j.withdrawn = true
+	b.due = slices.DeleteFunc(b.due, func(other *batchJob) bool { return other == j })
 	b.carryOut(actions)
 	return localsched.Withdrawn, nil
 }
@@ -145,7 +180,6 @@ func (b *Batch) Kill(tag protocol.Tag) error {
 	case j == nil:
 		return localsched.ErrUnknownJob
 	case j.state == protocol.Running:
-		j.killed = true
 		b.finish(j, protocol.Outcome{State: protocol.Cancelled, Signal: 15, Reason: "killed"})
 	case j.state == protocol.Pending && !j.withdrawn:
 		return errors.New("the job has not started")
@@ -215,7 +249,7 @@ func (b *Batch) Advance(now protocol.Instant) {
 	for next := b.Next(); next != 0 && next <= now; next = b.Next() {
 		b.clock = max(b.clock, next)
 		if i := slices.IndexFunc(b.running, func(j *batchJob) bool { return j.end <= next }); i >= 0 {
-			b.finish(b.running[i], b.running[i].plan.outcome())
+			b.finish(b.running[i], b.running[i].ending())
 			continue
 		}
 		b.carryOut(b.engine.Tick(next))
@@ -226,15 +260,92 @@ func (b *Batch) Advance(now protocol.Instant) {
 func (b *Batch) carryOut(actions localsched.Actions) {
 	b.wake = actions.Wake
 	for _, tag := range actions.Starts {
-		j := b.jobs[tag]
-		j.state, j.started, j.end = protocol.Running, b.clock, b.clock.Add(j.plan.Run)
-		b.running = append(b.running, j)
-		b.started(tag)
-		b.change(j, protocol.Outcome{})
+		if j := b.jobs[tag]; b.paused {
+			j.late = true
+			b.due = append(b.due, j)
+		} else {
+			b.start(j)
+		}
 	}
 	for _, tag := range actions.Kills {
-		b.finish(b.jobs[tag], protocol.Outcome{State: protocol.Timeout, Signal: 15, Reason: "over its time limit"})
+		if j := b.jobs[tag]; !j.late {
+			b.finish(j, overLimit())
+		}
 	}
+}
+
+func overLimit() protocol.Outcome {
+	return protocol.Outcome{State: protocol.Timeout, Signal: 15, Reason: "over its time limit"}
+}
+
+func (b *Batch) start(j *batchJob) {
+	j.state, j.started, j.end = protocol.Running, b.clock, b.clock.Add(j.plan.Run)
+	if j.late {
+		j.end = b.clock.Add(min(j.plan.Run, j.Spec.WallTime))
+	}
+	b.running = append(b.running, j)
+	b.started(j.Tag)
+	b.change(j, protocol.Outcome{})
+}
+
+// ending is how a job ends at its time.
+func (j *batchJob) ending() protocol.Outcome {
+	if j.late && j.plan.Run > j.Spec.WallTime {
+		return overLimit()
+	}
+	return j.plan.outcome()
+}
+
+// AllowStarts lets jobs of the queue start, or keeps them from it: they are planned and wait.
+// Jobs that run go on.
+func (b *Batch) AllowStarts(allowed bool) {
+	b.paused = !allowed
+	if !allowed {
+		return
+	}
+	due := b.due
+	b.due = nil
+	for _, j := range due {
+		b.start(j)
+	}
+}
+
+// kept is what the scheduler has on disk now. It cannot be used as one.
+func (b *Batch) kept() *Batch {
+	k := &Batch{
+		machine: b.machine, clock: b.clock, locals: b.locals, changes: slices.Clone(b.changes), jobs: map[protocol.Tag]*batchJob{},
+	}
+	for tag, of := range b.jobs {
+		j := *of
+		k.jobs[tag] = &j
+	}
+	return k
+}
+
+// found is a scheduler that finds what another one had kept, and may start nothing yet: what
+// waited does so in the same order, and what has ended is known. What ran has failed with its
+// node, or, without failed, is not known.
+func (b *Batch) found(started func(protocol.Tag), failed bool) *Batch {
+	c := NewBatch(b.machine, started)
+	c.paused, c.clock, c.locals, c.changes = true, b.clock, b.locals, slices.Clone(b.changes)
+	all := slices.SortedFunc(maps.Values(b.jobs), func(x, y *batchJob) int { return cmp.Compare(x.order, y.order) })
+	for _, of := range all {
+		j := *of
+		j.late = false
+		c.jobs[j.Tag] = &j
+		switch {
+		case j.state == protocol.Running && failed:
+			j.state = protocol.NodeFail
+			c.change(&j, protocol.Outcome{State: protocol.NodeFail, Reason: "its machine was started again"})
+		case j.state == protocol.Running:
+			delete(c.jobs, j.Tag)
+		case j.state == protocol.Pending && !j.withdrawn:
+			if actions, err := c.engine.Submit(c.clock, j.queued()); err == nil { // it was taken before
+				c.carryOut(actions)
+			}
+		}
+	}
+	return c
 }
 
 func (b *Batch) finish(j *batchJob, outcome protocol.Outcome) {

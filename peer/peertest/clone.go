@@ -4,7 +4,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -31,15 +30,43 @@ func (w *World) Restore(site protocol.SiteName, rows Rows) {
 	w.note("%s is restored", site)
 }
 
-// Clone starts a second peer of a site, from the rows and with a batch system of its own.
-// Sessions go to the one of the two that connected last; the other one dials again.
-func (w *World) Clone(site protocol.SiteName, rows Rows, change func(*peer.Config)) (*Site, error) {
+// Directory is what a site keeps in its state directory, at some time: rows and spool.
+type Directory struct {
+	rows  Rows
+	batch *Batch // as [Batch.kept] makes it
+}
+
+// Directory is what the state directory has now.
+func (s *Site) Directory() Directory {
+	return Directory{rows: s.rows.Copy(), batch: s.Batch.kept()}
+}
+
+// SpoolOf is the directory with the spool as it is now, copied after the rows.
+func (d Directory) SpoolOf(s *Site) Directory {
+	d.batch = s.Batch.kept()
+	return d
+}
+
+// RollBack puts the state directory of an earlier time in the place of a site's, while its
+// peer is down. What ran then has failed since.
+func (w *World) RollBack(site protocol.SiteName, to Directory) {
+	w.Restore(site, to.rows)
+	s := w.Site(site)
+	s.Batch = to.batch.found(w.monitor.startedAt(s), true)
+	w.monitor.respool[site] = true
+	w.note("%s has the spool of that time", site)
+}
+
+// Clone starts a second peer of a site, with a copy of its state directory. What ran then is
+// not known there. Sessions go to the one of the two that connected last; the other one dials
+// again.
+func (w *World) Clone(site protocol.SiteName, from Directory, change func(*peer.Config)) (*Site, error) {
 	of := w.Site(site)
 	c := newSite(w, SiteOptions{
 		Name: of.Name, Number: of.cfg.Number, Capacity: of.cfg.Capacity, Skew: of.skew, Policy: of.policy, Prices: of.prices,
 	})
-	c.cfg, c.rows = of.cfg, rows.Copy()
-	c.Batch = NewBatch(engine.Of(of.cfg.Capacity), func(tag protocol.Tag) { w.monitor.started(c, tag) })
+	c.cfg, c.rows = of.cfg, from.rows.Copy()
+	c.Batch = from.batch.found(w.monitor.startedAt(c), false)
 	if change != nil {
 		change(&c.cfg)
 	}
@@ -66,6 +93,7 @@ func (w *World) Stop(s *Site) {
 	}
 	maps.DeleteFunc(w.holders, func(_ direction, holder *Site) bool { return holder == s })
 	w.sites = slices.DeleteFunc(w.sites, func(other *Site) bool { return other == s })
+	w.monitor.restored(w.Site(s.Name)) // the rows of the one that is left count
 	w.settle()
 }
 

@@ -24,6 +24,7 @@ type monitor struct {
 	forced   map[protocol.JobID]bool            // by an operator: may run twice
 	released map[protocol.Tag]protocol.SiteName // whose result its origin has acknowledged
 	again    map[protocol.Tag]bool              // released by a life that was lost: may be asked for again
+	respool  map[protocol.SiteName]bool         // whose spool is of an earlier time: it may lack output
 	taken    map[intake]int
 	prepared map[guestAt]intake // in which guests were
 	problems []string
@@ -66,6 +67,7 @@ func newMonitor(w *World) *monitor {
 
 		released: map[protocol.Tag]protocol.SiteName{},
 		again:    map[protocol.Tag]bool{},
+		respool:  map[protocol.SiteName]bool{},
 		prepared: map[guestAt]intake{},
 	}
 }
@@ -104,9 +106,11 @@ func (m *monitor) sent(s *Site, body protocol.Message) {
 	}
 }
 
-// outputGone sees a site answer that it has the output of a job no longer.
+// outputGone sees a site answer that it has the output of a job no longer. Of one that has
+// ended at its origin meanwhile nobody wants it.
 func (m *monitor) outputGone(s *Site, op peer.CollectOp) {
-	if !m.again[op.Tag] {
+	_, open := s.rows.Job(op.Tag.Job)
+	if open && !m.again[op.Tag] && !m.respool[op.From] {
 		m.problem("site %s has dropped the output of %v before %s had it", op.From, op.Tag, s.Name)
 	}
 }
@@ -238,6 +242,11 @@ func (m *monitor) submitted(s *Site, job localsched.Submission) {
 	if job.Account == "" {
 		m.problem("%v is submitted at %s without an account", job.Tag, s.Name)
 	}
+}
+
+// startedAt sees the jobs start that a site's batch system starts.
+func (m *monitor) startedAt(s *Site) func(protocol.Tag) {
+	return func(tag protocol.Tag) { m.started(s, tag) }
 }
 
 // started sees a job start.

@@ -27,6 +27,15 @@ func (r Rows) Jobs() []peer.JobRow { return rowsAs[peer.JobRow](r.Rows[peer.JobT
 // Runs are the placements in the local queue, by tag.
 func (r Rows) Runs() []peer.RunRow { return rowsAs[peer.RunRow](r.Rows[peer.RunTable]) }
 
+// Life is how far the rows have come.
+func (r Rows) Life() protocol.Life {
+	site, _ := r.Rows[peer.SiteTable][string(peer.SiteTable)].(peer.SiteRow)
+	changes, _ := r.Rows[peer.GenerationTable][string(peer.GenerationTable)].(peer.GenerationRow)
+	return protocol.Life{
+		Incarnation: site.Incarnation, Boot: site.Boot, Begun: site.Begun, Generation: changes.Generation,
+	}
+}
+
 func rowsAs[R peer.Row](table map[string]peer.Row) []R {
 	out := make([]R, 0, len(table))
 	for _, key := range slices.Sorted(maps.Keys(table)) {

@@ -108,7 +108,7 @@ func newSite(w *World, o SiteOptions) *Site {
 		Site:   o.Name, Number: o.Number, PublicKey: PublicKey(o.Name, o.Number), Software: "peertest",
 		Capacity: o.Capacity, Policy: s.policy.Info(), Accounts: Accounts{},
 	}
-	s.Batch = NewBatch(engine.Of(o.Capacity), func(tag protocol.Tag) { w.monitor.started(s, tag) })
+	s.Batch = NewBatch(engine.Of(o.Capacity), w.monitor.startedAt(s))
 	s.Batch.Advance(s.now())
 	return s
 }
@@ -209,6 +209,9 @@ func (s *Site) release(ready peer.Ready) {
 		s.digests++
 		s.world.gossip(s, *ready.Digest)
 	}
+	if ready.Starts != nil {
+		s.Batch.AllowStarts(*ready.Starts)
+	}
 	for _, a := range ready.Answers {
 		s.answers[a.Asked] = a.Reply
 		s.world.monitor.answered(s, a.Reply)
@@ -283,6 +286,7 @@ func (s *Site) start() error {
 		return fmt.Errorf("site %s: %w", s.Name, err)
 	}
 	s.life++
+	s.Batch.AllowStarts(s.cfg.Watermark == 0) // else the peer says when
 	s.peer, err = peer.New(s.cfg, s.world.seed+s.life, records)
 	if err != nil {
 		s.peer = nil

@@ -92,7 +92,7 @@ func (w *World) Connect(a, b protocol.SiteName) {
 	w.join(w.holder(a, b), w.holder(b, a))
 }
 
-// join tells two peers that their session is up, if it can be.
+// join connects two peers, if that can be.
 func (w *World) join(sa, sb *Site) {
 	a, b := sa.Name, sb.Name
 	if a == b || !sa.Up() || !sb.Up() || w.severed(a, b) || w.severed(b, a) || !sa.partner(b) || !sb.partner(a) {
@@ -130,7 +130,12 @@ func (w *World) connectAll() {
 	}
 }
 
+// card is what a site shows to another one. As the shell does, it makes durable first what the
+// card says of the rows.
 func (w *World) card(s *Site, to protocol.SiteName) protocol.Card {
+	if s.committing {
+		s.commit()
+	}
 	card := s.peer.Card(to)
 	data, err := peerv1.EncodeCard(card)
 	if err == nil {

@@ -94,7 +94,7 @@ func (c *scribe) event(ev peer.Event) string {
 	case peer.Requeue:
 		return "asked to requeue " + c.job(ev.Job) + " by force"
 	case peer.Recover:
-		return "told to go on with this store"
+		return "an operator lets this store go on"
 	case peer.Retune:
 		return fmt.Sprintf("tuned to %s, policy %s", ev.Tuning.Initiation, ev.Tuning.Policy.Name)
 	case peer.DigestSeen:
