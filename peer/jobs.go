@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -35,7 +36,7 @@ func (p *Peer) submit(ev Submit) {
 	}
 	key := ev.User + "\x00" + ev.Key
 	if row, ok := p.dedup[key]; ok && ev.Key != "" {
-		p.answer(ev.Asked, Submitted{Jobs: p.idsFrom(row.First, row.Count)})
+		p.answer(ev.Asked, Submitted{Elsewhere: p.mayLeave(specsOf(ev.Jobs)), Jobs: p.idsFrom(row.First, row.Count)})
 		return
 	}
 	if refusal, ok := p.refuseSubmission(ev); ok {
@@ -58,7 +59,32 @@ func (p *Peer) submit(ev Submit) {
 		p.dedup[key] = DedupRow{First: first, Count: len(ev.Jobs), At: p.now}
 		p.saveDedup(key)
 	}
-	p.answer(ev.Asked, Submitted{Jobs: p.idsFrom(first, len(ev.Jobs)), Notices: notices})
+	p.answer(ev.Asked, Submitted{Elsewhere: p.mayLeave(specsOf(ev.Jobs)), Jobs: p.idsFrom(first, len(ev.Jobs)), Notices: notices})
+}
+
+func specsOf(jobs []NewJob) []protocol.Spec {
+	specs := make([]protocol.Spec, len(jobs))
+	for i := range jobs {
+		specs[i] = jobs[i].Spec
+	}
+	return specs
+}
+
+// mayLeave says which partners may get one of the jobs. One that is not known yet may.
+func (p *Peer) mayLeave(specs []protocol.Spec) Elsewhere {
+	l := Elsewhere{Site: p.cfg.Site}
+	if p.cfg.Policy.Alone {
+		return l
+	}
+	for _, one := range p.partners {
+		may := func(spec protocol.Spec) bool {
+			return spec.Allows(one.Site) && (one.card == nil || one.couldRun(&spec))
+		}
+		if !one.departed && one.refused == "" && slices.ContainsFunc(specs, may) {
+			l.MayLeaveTo = append(l.MayLeaveTo, one.Site)
+		}
+	}
+	return l
 }
 
 func (p *Peer) idsFrom(first protocol.JobID, count int) []protocol.JobID {
@@ -122,16 +148,17 @@ func (p *Peer) refuseSubmission(ev Submit) (Refusal, bool) {
 		return Refusal{Code: NotNow, Reason: why}, true
 	}
 	if len(ev.Jobs) == 0 {
-		return Refusal{Code: BadRequest, Reason: "no jobs"}, true
+		return Refusal{Code: BadRequest, Reason: "the submission has no jobs; send 1 or more"}, true
 	}
 	if len(p.jobs)+len(ev.Jobs) > p.cfg.MaxGridJobs {
 		return Refusal{Code: NotNow, Reason: fmt.Sprintf(
-			"the site holds %d jobs, its limit is %d; try again later", len(p.jobs), p.cfg.MaxGridJobs)}, true
+			"%s has %s here that did not end yet, and [limits] max_jobs is %d: submit again when some have ended",
+			p.cfg.Site, protocol.Count(len(p.jobs), "job"), p.cfg.MaxGridJobs)}, true
 	}
 	if open := p.jobsOf[ev.User]; open+len(ev.Jobs) > p.cfg.MaxUserJobs {
 		return Refusal{Code: Denied, Reason: fmt.Sprintf(
-			"%s has %d jobs here that have not ended, and would have %d more; [limits] max_jobs_per_user is %d: submit again when some have ended",
-			ev.User, open, len(ev.Jobs), p.cfg.MaxUserJobs)}, true
+			"%s has %s here that did not end yet, and would have %d more; [limits] max_jobs_per_user is %d: submit again when some have ended",
+			ev.User, protocol.Count(open, "job"), len(ev.Jobs), p.cfg.MaxUserJobs)}, true
 	}
 	if _, err := p.cfg.Accounts.Local(ev.User); err != nil {
 		return Refusal{Code: Denied, Reason: err.Error()}, true
@@ -279,9 +306,12 @@ func checkRequest(r protocol.Request) error {
 	case r.CPUs < 1:
 		return fmt.Errorf("the job asks for %d CPUs; ask for 1 or more", r.CPUs)
 	case r.WallTime < 1:
-		return fmt.Errorf("the job's time limit is %v; give a positive one", r.WallTime)
+		return fmt.Errorf("the job's time limit is %s; give a positive one", r.WallTime.Text())
 	case r.Nodes < 0 || r.MemoryMB < 0:
 		return fmt.Errorf("the job asks for %d nodes and %d MB; neither may be negative", r.Nodes, r.MemoryMB)
+	}
+	if err := r.CheckLayout(); err != nil {
+		return fmt.Errorf("the job %w", err)
 	}
 	return nil
 }
@@ -309,7 +339,7 @@ func (p *Peer) whoCanRun(spec protocol.Spec, held bool) (can, certain bool, noes
 	judge := func(site protocol.SiteName, capacity *protocol.Capacity, refused string) {
 		switch {
 		case !spec.Allows(site):
-			noes = append(noes, SiteNo{Site: site, Reason: "not among the sites that the job names"})
+			noes = append(noes, SiteNo{Site: site, Reason: notNamed})
 		case capacity == nil:
 			certain = false
 		case refused != "":
@@ -423,13 +453,58 @@ func (p *Peer) leaveSite(j *job) {
 	j.countsThere = false
 }
 
-func (p *Peer) shun(j *job, site protocol.SiteName) { p.shunFor(j, site, p.cfg.Sigma) }
+// shun keeps the site from being asked about the job for σ; under cycles also in the next one,
+// or the policy would have the same choice again, and make it.
+func (p *Peer) shun(j *job, site protocol.SiteName) {
+	d := p.cfg.Sigma
+	if p.cfg.Initiation == policy.Cycle {
+		d = max(d, 2*p.cfg.Cycle) // at least one and a half
+	}
+	p.shunFor(j, site, d)
+}
 
 func (p *Peer) shunFor(j *job, site protocol.SiteName, d protocol.Duration) {
 	if j.shunned == nil {
 		j.shunned = map[protocol.SiteName]protocol.Instant{}
 	}
 	j.shunned[site] = p.now.Add(p.jitter(d))
+	if site == p.cfg.Site {
+		j.notHere = ""
+	}
+}
+
+// refusedByScheduler is how the reason of a job begins that a batch system has refused.
+const refusedByScheduler = "the local scheduler refused it: "
+
+// shunHere keeps a job from the own site for a while, and says why. A batch system that refuses a
+// job because its user has too many takes it when its queue has moved.
+func (p *Peer) shunHere(j *job, why string) {
+	p.shun(j, p.cfg.Site)
+	j.notHere = clip(why)
+	if !j.awaitsMove {
+		j.awaitsMove = true
+		p.awaitMove = append(p.awaitMove, j.Spec.Job)
+	}
+}
+
+// queueMoved lets the next jobs that the own scheduler has refused try it again, since something
+// has left its queue. They are few, so that very many that it refuses for ever cost little, and
+// those that were refused last come last.
+func (p *Peer) queueMoved() {
+	const most = 2
+	for tried := 0; tried < most && len(p.awaitMove) > 0; {
+		j := p.jobs[p.awaitMove[0]]
+		p.awaitMove = p.awaitMove[1:]
+		if j == nil {
+			continue
+		}
+		j.awaitsMove = false
+		if j.Phase == InGridQueue && j.shuns(p.cfg.Site, p.now) {
+			delete(j.shunned, p.cfg.Site)
+			p.queue.Wake(j.Spec.Job)
+			tried++
+		}
+	}
 }
 
 func (j *job) shuns(site protocol.SiteName, now protocol.Instant) bool {

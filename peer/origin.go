@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -111,7 +112,8 @@ func (p *Peer) prepared(one *partner, m protocol.Prepared) { //nolint:cyclop // 
 		p.send(one.Site, protocol.Abort{Tag: tag})
 	case j.Phase == Offered && j.Hold != 0 && (m.Start < j.Hold || m.Start > p.now.Add(mostHold)):
 		p.shun(j, one.Site)
-		p.breakUp(j, string(one.Site)+" holds no room from a useful instant on")
+		p.breakUp(j, fmt.Sprintf("%s would hold room from %s on, and was asked for %s, or up to %s from now",
+			one.Site, instantText(m.Start), instantText(j.Hold), mostHold.Text()))
 	case j.Phase == Offered && j.Hold != 0:
 		if j.Held == 0 {
 			p.nowHeld(j, m.Start)
@@ -232,7 +234,11 @@ func (p *Peer) notStarted(one *partner, tag protocol.Tag, why string) {
 // gaveBack takes a job back, and says so: the partner repeats it until it hears. That holds for
 // a job of a lost life, too, which has not started and never will.
 func (p *Peer) gaveBack(one *partner, tag protocol.Tag) {
-	p.notStarted(one, tag, "its site gave it back")
+	why := "its site gave it back"
+	if j := p.current(one.Site, tag); j != nil && strings.HasPrefix(j.Reason, refusedByScheduler) {
+		why = string(one.Site) + ": " + j.Reason
+	}
+	p.notStarted(one, tag, why)
 	if p.mine(tag.Job) || p.inGap(tag.Job) {
 		p.send(one.Site, protocol.ResultAck{Tag: tag})
 	}

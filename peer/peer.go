@@ -353,6 +353,9 @@ func clipTo(most int, text string) string {
 
 func (p *Peer) setLoad(load protocol.Load) {
 	load.Benefit = p.benefit.ppm()
+	if p.loadAt != 0 && (load.Busy < p.load.Busy || load.QueuedJobs < p.load.QueuedJobs) {
+		p.queueMoved()
+	}
 	if p.loadAt == 0 || load != p.load {
 		p.out.Digest = &load
 	}

@@ -1,6 +1,9 @@
 package peer
 
-import "github.com/switchyard-hpc/switchyard/protocol"
+import (
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
 
 // Ready is what the shell must do after a [Peer.Step], in the order of the
 // fields. Records come first and must be durable before anything else of this
@@ -45,8 +48,16 @@ type Reply interface{ reply() }
 
 // Submitted answers [Submit].
 type Submitted struct {
+	Elsewhere
+
 	Jobs    []protocol.JobID `json:"jobs"`
 	Notices []string         `json:"notices,omitempty"`
+}
+
+// Elsewhere says where jobs may run beside the site where they are submitted.
+type Elsewhere struct {
+	Site       protocol.SiteName   `json:"site,omitempty"`         // where they are submitted
+	MayLeaveTo []protocol.SiteName `json:"may_leave_to,omitempty"` // by what is known now, sorted
 }
 
 // Done answers [Cancel]: the wish is durable, and carried out as soon as it can
@@ -80,6 +91,8 @@ const (
 
 // Quoted answers [TestSubmit]: for each job every site's quote, best first.
 type Quoted struct {
+	Elsewhere
+
 	Jobs  [][]SiteQuote `json:"jobs"`
 	Front *Front        `json:"front,omitempty"` // when it was asked for
 }
@@ -138,6 +151,7 @@ type Money struct {
 	Licence  protocol.Micro `json:"k_l_micro"`
 	Eco      protocol.Micro `json:"k_eco_micro"`
 	Data     protocol.Micro `json:"k_d_micro"`
+	Cost     protocol.Micro `json:"cost_micro"` // of the quote, in this currency
 	Currency string         `json:"currency"`
 }
 
@@ -172,9 +186,11 @@ type JobView struct {
 	Origin    protocol.SiteName   `json:"origin"`
 	Site      protocol.SiteName   `json:"site"` // where it is committed; empty: still in the grid queue
 	Epoch     protocol.Epoch      `json:"epoch"`
-	Guest     bool                `json:"guest"` // submitted elsewhere, here only to run
+	Local     localsched.LocalID  `json:"local_id,omitempty"` // the local scheduler's own name of it, where that is known here
+	Guest     bool                `json:"guest"`              // submitted elsewhere, here only to run
 	CPUs      int                 `json:"cpus"`
 	Nodes     int                 `json:"nodes"`
+	Layout    protocol.Layout     `json:"layout,omitzero"`
 	MemoryMB  int64               `json:"memory_mb"`
 	WallTime  protocol.Duration   `json:"wall_time_ms"`
 	Sites     []protocol.SiteName `json:"sites,omitempty"`
@@ -274,7 +290,7 @@ type SiteView struct {
 	Budget   int64  `json:"budget_w,omitempty"`      // that they may draw now; 0: there is no budget now
 	Prices   string `json:"prices,omitempty"`        // of electricity, at the own site
 	// Kept is the share of this site's latest jobs that went at the partner as it had said, in
-	// parts per million; 0: none was there since the start, or none did. Doubt says what did
+	// parts per million; 0: none was there, or none did. Doubt says what did
 	// not, when the partner is asked last for it.
 	Kept  int    `json:"kept_ppm,omitempty"`
 	Doubt string `json:"doubt,omitempty"`

@@ -16,7 +16,7 @@ import (
 func (p *Peer) commitHome(j *job, awt protocol.Duration) {
 	account, err := p.cfg.Accounts.Local(j.Spec.User)
 	if err != nil {
-		p.shun(j, p.cfg.Site)
+		p.shunHere(j, err.Error())
 		j.unplace()
 		p.hold(j, p.cfg.Sigma, err.Error(), "")
 		return
@@ -176,11 +176,13 @@ func (p *Peer) inLocalQueue(r *run, local localsched.LocalID) {
 func (p *Peer) refusedHere(r *run, why string) {
 	if j := p.jobs[r.Tag.Job]; j != nil {
 		p.dropRun(r.Tag)
-		p.shun(j, p.cfg.Site)
-		p.comeBack(j, JobReturned, "the local scheduler refused it: "+why)
+		p.shunHere(j, refusedByScheduler+why)
+		p.comeBack(j, JobReturned, refusedByScheduler+why)
 		return
 	}
-	p.setRunReason(r, why)
+	if p.guests[r.Tag.Job] != nil {
+		p.report(r, protocol.Pending, refusedByScheduler+why) // Recalled, which follows, has no words
+	}
 	p.neverStarted(r)
 }
 

@@ -334,17 +334,35 @@ func (p *Peer) partFrom(j *job, why string) (coming bool) {
 // releaseLate gives up room that came too late. The batch system may have been asked twice;
 // room that the job has by the first answer stays.
 func (p *Peer) releaseLate(tag protocol.Tag) {
-	if p.runs[tag] == nil {
-		p.release(tag)
+	if p.runs[tag] != nil {
+		delete(p.unreleased, tag)
+		return
 	}
+	p.release(tag)
 }
 
-// release gives up room that the own batch system holds. What it does not hear of ends by
-// itself with the time that was asked for.
+// releaseTries is how often the local scheduler is asked to give room up: for about ten minutes.
+const releaseTries = 20
+
+// release gives up room that the own batch system holds. It is asked again while that fails;
+// what it never hears of ends by itself with the time that was asked for.
 func (p *Peer) release(tag protocol.Tag) {
 	p.call(ReleaseOp{Tag: tag}, func(_ Result, err error) {
-		if err != nil {
-			p.fact(Fact{Kind: CallFailed, Job: tag.Job, Site: p.cfg.Site, Epoch: tag.Epoch, Text: clip("release: " + err.Error())})
+		if err == nil {
+			delete(p.unreleased, tag)
+			return
+		}
+		p.unreleased[tag]++
+		tries, next := p.unreleased[tag], "asked again"
+		if tries >= releaseTries {
+			delete(p.unreleased, tag)
+			next = "given up; the room ends with the time that was asked for"
+		} else {
+			p.after(p.backoff(tries-1), timer{kind: releaseTimer, job: tag.Job, epoch: tag.Epoch})
+		}
+		if tries == 1 || tries >= releaseTries {
+			text := fmt.Sprintf("release: %v; %s", err, next)
+			p.fact(Fact{Kind: CallFailed, Job: tag.Job, Site: p.cfg.Site, Epoch: tag.Epoch, Text: clip(text)})
 		}
 	})
 }

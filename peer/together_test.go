@@ -1,6 +1,7 @@
 package peer_test
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -142,16 +143,27 @@ func TestComponentsStartTogether(t *testing.T) {
 // spread, and no room is held in vain.
 func TestGroupIsSpread(t *testing.T) {
 	t.Parallel()
-	w := holders(t, "abc")
-	everywhere := []protocol.SiteName{"a", "b", "c"}
-	s := together(w, append(pair(3, everywhere, everywhere), pair(3, everywhere, nil)[0]))
-	w.Advance(10 * protocol.Minute)
-	starts, sites := startsOf(t, w, s)
-	if len(starts) != 3 || starts[0] != starts[1] || starts[1] != starts[2] {
-		t.Errorf("they started at %v, at %v", starts, sites)
-	}
-	for _, job := range s.Rows().Jobs() {
-		t.Errorf("job %v waits in epoch %d: %s", job.Spec.Job, job.Epoch, job.Reason)
+	for name, change := range map[string]func(*peer.Config){
+		"one after the other": func(*peer.Config) {},
+		"in cycles longer than σ": func(cfg *peer.Config) {
+			cfg.Initiation, cfg.Policy.Initiations = policy.Cycle, []policy.Initiation{policy.Cycle}
+			cfg.Sigma, cfg.Cycle = 15*protocol.Second, protocol.Minute
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := holdersWith(t, "abc", change)
+			everywhere := []protocol.SiteName{"a", "b", "c"}
+			s := together(w, append(pair(3, everywhere, everywhere), pair(3, everywhere, nil)[0]))
+			w.Advance(10 * protocol.Minute)
+			starts, sites := startsOf(t, w, s)
+			if len(starts) != 3 || starts[0] != starts[1] || starts[1] != starts[2] {
+				t.Errorf("they started at %v, at %v", starts, sites)
+			}
+			for _, job := range s.Rows().Jobs() {
+				t.Errorf("job %v waits in epoch %d: %s", job.Spec.Job, job.Epoch, job.Reason)
+			}
+		})
 	}
 }
 
@@ -420,4 +432,53 @@ func member(cpus int) peer.NewJob {
 		one.Component.Shapes = []peer.Shape{{CPUs: -cpus, WallTime: protocol.Minute}}
 	}
 	return one
+}
+
+// Room that the local scheduler does not give up at once is asked for again until it is, less
+// and less often and not for ever. Its first failure is told, and giving up is.
+func TestReleaseIsRepeated(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		failures, asked, told int
+		last                  string
+	}{
+		"at once":     {0, 1, 0, ""},
+		"third try":   {2, 3, 1, "release: it hangs; asked again"},
+		"never again": {1000, 20, 2, "release: it hangs; given up; the room ends with the time that was asked for"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			answer, left := idle(peertest.Greedy{}, atOnce), tt.failures
+			l := newLone(t, func(cfg *peer.Config) { cfg.Reserves = true }, func(op peer.Op) (peer.Result, error) {
+				if _, ok := op.(peer.ReleaseOp); !ok {
+					return answer(op)
+				}
+				if left--; left >= 0 {
+					return nil, errors.New("it hangs")
+				}
+				return peer.ReleaseResult{}, nil
+			})
+			spec := guest(1, 1)
+			l.step(peer.MessageIn{From: "b", Body: protocol.Offer{
+				Spec: spec, Epoch: 1, Payload: peertest.Plan{Run: 1}.Payload(), Start: l.now.Add(protocol.Minute),
+			}})
+			if prepared, ok := l.last().(protocol.Prepared); !ok || prepared.Start == 0 {
+				t.Fatalf("no room is held: %+v", l.last())
+			}
+			l.step(peer.MessageIn{From: "b", Body: protocol.Abort{Tag: protocol.Tag{Job: spec.Job, Epoch: 1}}})
+			l.advance(protocol.Hour)
+			if n := count[peer.ReleaseOp](l); n != tt.asked {
+				t.Errorf("asked %d times, want %d", n, tt.asked)
+			}
+			var told []string
+			for _, f := range l.facts {
+				if f.Kind == peer.CallFailed {
+					told = append(told, f.Text)
+				}
+			}
+			if len(told) != tt.told || (tt.told > 0 && told[tt.told-1] != tt.last) {
+				t.Errorf("told %q, want %d ending with %q", told, tt.told, tt.last)
+			}
+		})
+	}
 }

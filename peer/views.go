@@ -45,7 +45,7 @@ func (p *Peer) hasOutput(origin protocol.SiteName, tag protocol.Tag) bool {
 
 func specView(s protocol.Spec) JobView {
 	return JobView{
-		ID: s.Job, Name: s.Name, User: s.User, CPUs: s.CPUs, Nodes: s.Nodes, MemoryMB: s.MemoryMB,
+		ID: s.Job, Name: s.Name, User: s.User, CPUs: s.CPUs, Nodes: s.Nodes, Layout: s.Layout, MemoryMB: s.MemoryMB,
 		WallTime: s.WallTime, Sites: s.Sites, Requeue: s.Requeue, Submitted: s.Submitted,
 		Power: s.Power, Data: s.Data,
 	}
@@ -59,6 +59,9 @@ func (p *Peer) jobView(j *job, spent spending) JobView {
 	v.State, v.Reason, v.Origin, v.Site, v.Epoch = j.State, p.reasonOf(j), p.cfg.Site, j.shownSite(), j.Epoch
 	v.Placed, v.Started, v.Ended, v.QuotedAWT = j.Placed, j.Started, j.Ended, j.QuotedAWT
 	v.WorkDir, v.Stdout, v.Stderr = j.WorkDir, j.Stdout, j.Stderr
+	if v.Local = j.local; v.Local == "" && p.runs[j.tag()] != nil {
+		v.Local = p.runs[j.tag()].Local
+	}
 	v.Application, v.Component, v.Held = j.Application, j.componentName(), j.Held
 	if j.Component == nil {
 		v.Component = ""
@@ -148,7 +151,7 @@ func (p *Peer) guestView(g *guest) JobView {
 	if r == nil {
 		return v
 	}
-	v.Reason, v.Started = cmp.Or(r.Stuck, r.Reason), r.Started
+	v.Reason, v.Started, v.Local = cmp.Or(r.Stuck, r.Reason), r.Started, r.Local
 	if v.Held = g.Held; g.Held != 0 && v.Reason == "" && r.Phase != Running {
 		v.Reason = startsTogether(g.Held)
 	}
@@ -230,7 +233,7 @@ func watts(mw int64) int64 {
 }
 
 func (p *Peer) quoted(r *round) Quoted {
-	var out Quoted
+	out := Quoted{Elsewhere: p.mayLeave(r.specs)}
 	for i := 0; i < len(r.specs); i = r.rows(i) {
 		var quotes []SiteQuote
 		for row := i; row < r.rows(i); row++ {

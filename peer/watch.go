@@ -63,6 +63,7 @@ func (p *Peer) changed(c localsched.Change) {
 	case c.State.Terminal():
 		p.inLocalQueue(r, r.Local)
 		p.runEnded(r, c)
+		p.queueMoved()
 	case c.State == protocol.Running:
 		p.inLocalQueue(r, r.Local)
 		if r.Phase == Running && r.Started != 0 {

@@ -149,7 +149,7 @@ func shapeFaults(one *NewJob) string {
 	}
 	seen := map[int]bool{one.Spec.CPUs: true}
 	for _, s := range shapes {
-		r := protocol.Request{CPUs: s.CPUs, Nodes: s.Nodes, WallTime: s.WallTime}
+		r := protocol.Request{CPUs: s.CPUs, Nodes: s.Nodes, WallTime: s.WallTime, Layout: one.Spec.Layout}
 		if err := checkRequest(r); err != nil {
 			return err.Error()
 		}

@@ -43,6 +43,27 @@ func TestSubmitPrintsTheLineThatToolsParse(t *testing.T) {
 	}
 }
 
+// TestWhatSbatchUnderstandsArrives: a command instead of a script, how its CPUs are divided, an
+// option that is done without, and silence.
+func TestWhatSbatchUnderstandsArrives(t *testing.T) {
+	t.Parallel()
+	n := &fakeNode{replyF: always(peer.Submitted{Jobs: []protocol.JobID{someID}, Notices: []string{"beware"}}, nil)}
+	socket := serve(t, n)
+	got := command(t, socket, "", "submit", "-N2", "--tasks-per-node=2", "-c2", "--gres=gpu", "--ignore", "gres", "--wrap", "hostname; date")
+	want := "switchyard: command line: --gres is left out, as --ignore says\nswitchyard: beware\n"
+	if got != (result{0, "Submitted batch job 1000000000042\n", want}) {
+		t.Errorf("got %+v", got)
+	}
+	if got = command(t, socket, goodScript, "submit", "-Q", "-p", "debug"); got != (result{}) {
+		t.Errorf("--quiet: %+v", got)
+	}
+	job := n.submits()[0].Jobs[0]
+	request := protocol.Request{CPUs: 8, Nodes: 2, WallTime: protocol.Hour, Layout: protocol.Layout{TasksPerNode: 2, CPUsPerTask: 2, MaxNodes: 2}}
+	if job.Spec.Name != "wrap" || job.Spec.Request != request || !strings.HasSuffix(string(job.Payload.Script), "\nhostname; date\n") {
+		t.Errorf("%+v: %s", job.Spec, job.Payload.Script)
+	}
+}
+
 func TestExitCodes(t *testing.T) {
 	t.Parallel()
 	refusing := func(code peer.RefusalCode, sites ...peer.SiteNo) *fakeNode {
@@ -425,8 +446,11 @@ func TestReload(t *testing.T) {
 
 func TestReasonsAreExplained(t *testing.T) {
 	t.Parallel()
-	text := statusText(peer.JobView{State: protocol.Pending, Reason: "WaitsForVolunteer"}, "-")
-	if !strings.Contains(text, "PENDING, WaitsForVolunteer (its own site would let it wait φ or longer, and no partner volunteers now)") {
+	text := statusText(peer.JobView{State: protocol.Pending, Reason: "WaitsForVolunteer", Local: "4711"}, "-")
+	if !strings.Contains(text, "Local ID   4711\n") {
+		t.Errorf("got\n%s", text)
+	}
+	if !strings.Contains(text, "PENDING, WaitsForVolunteer (its own site would let it wait φ, [rounds] phi, or longer, and no partner volunteers now)") {
 		t.Errorf("got\n%s", text)
 	}
 }

@@ -65,7 +65,10 @@ func (a *app) quote(ctx context.Context, batch batchscript.Batch, options *jobOp
 	}
 	if len(quoted.Jobs) != len(batch.Jobs) {
 		return fmt.Errorf("the peer quoted for %s instead of %d; is it of another version?",
-			count(len(quoted.Jobs), "job"), len(batch.Jobs))
+			protocol.Count(len(quoted.Jobs), "job"), len(batch.Jobs))
+	}
+	if options.long || anyJob(batch, func(job *batchscript.Job) bool { return job.TestOnly }) {
+		a.noticeFiles(quoted.Elsewhere, batch)
 	}
 	for i, quotes := range quoted.Jobs {
 		if batch.Name != "" {
@@ -119,7 +122,12 @@ func quoteTable(quotes []peer.SiteQuote, long bool) *table {
 			{" P90", func(q peer.SiteQuote) string { return span(q.AWTHigh) }, false},
 			{" RUN", func(q peer.SiteQuote) string { return span(q.ERT) }, false},
 			{" TOTAL", func(q peer.SiteQuote) string { return span(q.ATT()) }, false},
-			{" COST", cost, false},
+			{" COST", func(q peer.SiteQuote) string {
+				if abroad(q, long) {
+					return amount(q.Money.Cost, q.Money.Currency)
+				}
+				return cost(q)
+			}, false},
 		},
 		moneyColumns(long),
 		[]quoteColumn{
@@ -128,7 +136,11 @@ func quoteTable(quotes []peer.SiteQuote, long bool) *table {
 				if q.Declined != "" {
 					return plain(q.Declined)
 				}
-				return notes(plain(q.Note), travels(q), bound(q), oldLoad(q.Age))
+				asks := ""
+				if abroad(q, long) {
+					asks = "asks " + cost(q)
+				}
+				return notes(plain(q.Note), asks, travels(q), bound(q), oldLoad(q.Age))
 			}, true},
 		},
 	)
@@ -151,6 +163,11 @@ func tableOf(quotes []peer.SiteQuote, columns []quoteColumn) *table {
 		t.add(cells...)
 	}
 	return t
+}
+
+// abroad says whether a quote is in another currency than the terms beside it: it is shown in theirs.
+func abroad(q peer.SiteQuote, long bool) bool {
+	return long && q.Money != nil && q.Currency != "" && q.Money.Currency != "" && q.Currency != q.Money.Currency && q.Money.Cost != 0
 }
 
 // shapeColumn tells the CPUs of a job that may run on several counts.
@@ -207,7 +224,7 @@ func bound(q peer.SiteQuote) string {
 	if q.Bound == 0 {
 		return ""
 	}
-	return "starts within " + rough(q.Bound) + ", 95 %"
+	return "starts within " + span(q.Bound) + ", 95 %"
 }
 
 // terms lists what a quote's price is made of.

@@ -110,6 +110,9 @@ func statusText(job peer.JobView, ran string) string {
 	line("State", "%s", stateText(job))
 	line("Origin", "%s", plain(string(job.Origin)))
 	line("Site", "%s", siteText(job))
+	if job.Local != "" {
+		line("Local ID", "%s", plain(string(job.Local)))
+	}
 	if job.Application != 0 {
 		line("Component", "%s of the application of job %s", plain(job.Component), job.Application)
 	}

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"net"
 	"reflect"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -87,6 +89,7 @@ func (a *app) submit(ctx context.Context, batch batchscript.Batch) error {
 		for _, notice := range submitted.Notices {
 			a.notice("%s", plain(notice))
 		}
+		a.noticeFiles(submitted.Elsewhere, batch)
 	}
 	if len(submitted.Jobs) != len(batch.Jobs) {
 		return fmt.Errorf("the peer answered with %s instead of %d; is it of another version?",
@@ -105,6 +108,27 @@ func (a *app) submit(ctx context.Context, batch batchscript.Batch) error {
 		return err
 	}
 	return a.waitForAll(ctx, submitted.Jobs)
+}
+
+// noticeFiles says once that files do not travel, if another site may run one of the jobs and
+// its user has not said that it needs none.
+func (a *app) noticeFiles(leaving peer.Elsewhere, batch batchscript.Batch) {
+	i := slices.IndexFunc(batch.Jobs, func(job batchscript.Job) bool { return !job.NoData })
+	if i < 0 || len(leaving.MayLeaveTo) == 0 {
+		return
+	}
+	const most = 3
+	names := make([]string, 0, most+1)
+	for _, site := range leaving.MayLeaveTo {
+		if len(names) == most {
+			names = append(names, fmt.Sprintf("%d more", len(leaving.MayLeaveTo)-most))
+			break
+		}
+		names = append(names, string(site))
+	}
+	a.notice("files do not travel yet: another site (%s) begins the job in an empty folder instead of %s, and only its output comes back; "+
+		"keep it here with --sites=%s, or say with --data=0 that it needs no files",
+		plain(strings.Join(names, ", ")), plain(batch.Jobs[i].WorkDir), plain(string(leaving.Site)))
 }
 
 // printIDs prints a line for each job, as tools parse it.
@@ -173,7 +197,7 @@ func submission(batch batchscript.Batch) api.Submission {
 
 func apiJob(job *batchscript.Job) api.Job {
 	out := api.Job{
-		Name: job.Name, CPUs: job.CPUs, Nodes: job.Nodes, MemoryMB: job.MemoryMB, WallTime: job.WallTime,
+		Name: job.Name, CPUs: job.CPUs, Nodes: job.Nodes, Layout: job.Layout, MemoryMB: job.MemoryMB, WallTime: job.WallTime,
 		Sites: job.Sites, Requeue: job.Requeue, Power: job.Power, Data: job.Data, DataOut: job.DataOut,
 		Licences: job.Licences, Priority: job.Priority, Script: job.Script, Args: job.Args, Env: job.Env,
 		WorkDir: job.WorkDir, Stdout: job.Stdout, Stderr: job.Stderr,

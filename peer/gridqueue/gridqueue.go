@@ -1,6 +1,7 @@
 // Package gridqueue keeps the jobs of one site that are not yet placed, in the
 // order in which they were submitted. A job is ready, taken by a round, held until
-// an instant, or parked until it is called.
+// an instant, parked until it is called, or blocked until a site can be asked that could
+// run it.
 package gridqueue
 
 import (
@@ -12,10 +13,11 @@ import (
 // Queue is a grid queue. Its zero value is empty and ready to use. Job ids of one
 // origin rise with submission, so the smallest id is the oldest job.
 type Queue struct {
-	places map[protocol.JobID]place
-	ready  ids   // may hold ids that are no longer ready
-	held   holds // may hold ids that are no longer held so
-	parked ids   // may hold ids that are no longer parked
+	places  map[protocol.JobID]place
+	ready   ids   // may hold ids that are no longer ready
+	held    holds // may hold ids that are no longer held so
+	parked  ids   // may hold ids that are no longer parked
+	blocked int   // jobs
 }
 
 type place struct {
@@ -30,7 +32,19 @@ const (
 	taken
 	held
 	parked
+	blocked
 )
+
+// put says what a job of the queue is from here on.
+func (q *Queue) put(id protocol.JobID, to place) {
+	if q.places[id].kind == blocked {
+		q.blocked--
+	}
+	if to.kind == blocked {
+		q.blocked++
+	}
+	q.places[id] = to
+}
 
 // Len is how many jobs are in the queue, in whatever state.
 func (q *Queue) Len() int { return len(q.places) }
@@ -49,7 +63,7 @@ func (q *Queue) Put(id protocol.JobID) {
 	if p, ok := q.places[id]; ok && p.kind == ready {
 		return
 	}
-	q.places[id] = place{kind: ready}
+	q.put(id, place{kind: ready})
 	heap.Push(&q.ready, id)
 }
 
@@ -58,8 +72,15 @@ func (q *Queue) Hold(id protocol.JobID, until protocol.Instant) {
 	if _, ok := q.places[id]; !ok {
 		return
 	}
-	q.places[id] = place{kind: held, until: until}
+	q.put(id, place{kind: held, until: until})
 	heap.Push(&q.held, hold{id: id, until: until})
+}
+
+// Wake makes a job ready that is held or parked.
+func (q *Queue) Wake(id protocol.JobID) {
+	if p, ok := q.places[id]; ok && (p.kind == held || p.kind == parked) {
+		q.Put(id)
+	}
 }
 
 // Park keeps a job of the queue from being taken until Unpark.
@@ -67,7 +88,7 @@ func (q *Queue) Park(id protocol.JobID) {
 	if p, ok := q.places[id]; !ok || p.kind == parked {
 		return
 	}
-	q.places[id] = place{kind: parked}
+	q.put(id, place{kind: parked})
 	heap.Push(&q.parked, id)
 }
 
@@ -93,11 +114,42 @@ func (q *Queue) Unpark(n int, wanted func(protocol.JobID) bool) {
 	}
 }
 
+// Block keeps a job of the queue from being taken until Unblock.
+func (q *Queue) Block(id protocol.JobID) {
+	if _, ok := q.places[id]; ok {
+		q.put(id, place{kind: blocked})
+	}
+}
+
+// Blocked is how many jobs are blocked.
+func (q *Queue) Blocked() int { return q.blocked }
+
+// IsBlocked says whether the job is.
+func (q *Queue) IsBlocked(id protocol.JobID) bool { return q.places[id].kind == blocked }
+
+// Unblock makes the blocked jobs that are wanted ready. It looks at all jobs of the queue, in
+// any order, unless none is blocked.
+func (q *Queue) Unblock(wanted func(protocol.JobID) bool) {
+	if q.blocked == 0 {
+		return
+	}
+	for id, p := range q.places {
+		if p.kind == blocked && wanted(id) {
+			q.Put(id)
+		}
+	}
+}
+
 // Any wants every job.
 func Any(protocol.JobID) bool { return true }
 
 // Remove takes the job out for good.
-func (q *Queue) Remove(id protocol.JobID) { delete(q.places, id) }
+func (q *Queue) Remove(id protocol.JobID) {
+	if q.places[id].kind == blocked {
+		q.blocked--
+	}
+	delete(q.places, id)
+}
 
 // Take hands out up to n ready jobs, oldest first. Each stays in the queue until
 // it is removed, held or put back.
@@ -108,20 +160,20 @@ func (q *Queue) Take(n int) []protocol.JobID {
 		if p, in := q.places[id]; !ok || !in || p.kind != ready {
 			continue
 		}
-		q.places[id] = place{kind: taken}
+		q.put(id, place{kind: taken})
 		out = append(out, id)
 	}
 	return out
 }
 
-// TakeAlso hands one more job out, ready or held, that shall not be parted from one that
-// was taken. It says whether it could.
+// TakeAlso hands one more job out, ready, held or blocked, that shall not be parted from one
+// that was taken. It says whether it could.
 func (q *Queue) TakeAlso(id protocol.JobID) bool {
 	p, in := q.places[id]
-	if !in || (p.kind != ready && p.kind != held) {
+	if !in || (p.kind != ready && p.kind != held && p.kind != blocked) {
 		return false
 	}
-	q.places[id] = place{kind: taken}
+	q.put(id, place{kind: taken})
 	return true
 }
 
@@ -147,6 +199,19 @@ func (q *Queue) Release(now protocol.Instant) {
 func (q *Queue) ReleaseAll() {
 	for q.held.Len() > 0 {
 		q.popHeld()
+	}
+}
+
+// PutOff holds all jobs that are held for so much longer.
+func (q *Queue) PutOff(by protocol.Duration) {
+	for id, p := range q.places {
+		if p.kind == held {
+			p.until = p.until.Add(by)
+			q.places[id] = p
+		}
+	}
+	for i := range q.held {
+		q.held[i].until = q.held[i].until.Add(by)
 	}
 }
 

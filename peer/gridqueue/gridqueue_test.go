@@ -14,7 +14,7 @@ import (
 type model map[protocol.JobID]place
 
 type place struct {
-	kind  string // ready, taken, held, parked
+	kind  string // ready, taken, held, parked, blocked
 	until protocol.Instant
 }
 
@@ -40,7 +40,16 @@ func TestQueueIsItsModel(t *testing.T) {
 			return protocol.Instant(rapid.Int64Range(1, 20).Draw(t, "instant"))
 		}
 		t.Repeat(map[string]func(*rapid.T){
-			"put":    func(t *rapid.T) { id := job(t); q.Put(id); m[id] = place{kind: "ready"} },
+			"put": func(t *rapid.T) { id := job(t); q.Put(id); m[id] = place{kind: "ready"} },
+			"put off": func(t *rapid.T) {
+				by := protocol.Duration(instant(t))
+				q.PutOff(by)
+				for id, p := range m {
+					if p.kind == "held" {
+						m[id] = place{kind: "held", until: p.until.Add(by)}
+					}
+				}
+			},
 			"remove": func(t *rapid.T) { id := job(t); q.Remove(id); delete(m, id) },
 			"hold": func(t *rapid.T) {
 				id, until := job(t), instant(t)
@@ -87,6 +96,33 @@ func TestQueueIsItsModel(t *testing.T) {
 					}
 				}
 			},
+			"block": func(t *rapid.T) {
+				id := job(t)
+				q.Block(id)
+				if _, in := m[id]; in {
+					m[id] = place{kind: "blocked"}
+				}
+			},
+			"unblock": func(t *rapid.T) {
+				odd := rapid.Bool().Draw(t, "only odd ones")
+				wanted := func(id protocol.JobID) bool { return !odd || id%2 == 1 }
+				q.Unblock(wanted)
+				for _, id := range m.of("blocked") {
+					if wanted(id) {
+						m[id] = place{kind: "ready"}
+					}
+				}
+			},
+			"take also": func(t *rapid.T) {
+				id := job(t)
+				want := m[id].kind == "ready" || m[id].kind == "held" || m[id].kind == "blocked"
+				if got := q.TakeAlso(id); got != want {
+					t.Fatalf("TakeAlso(%v) = %t", id, got)
+				}
+				if want {
+					m[id] = place{kind: "taken"}
+				}
+			},
 			"release all": func(*rapid.T) {
 				q.ReleaseAll()
 				for _, id := range m.of("held") {
@@ -111,6 +147,14 @@ func compare(t *rapid.T, q *gridqueue.Queue, m model) {
 	}
 	if got, want := q.Ready(), len(m.of("ready")) > 0; got != want {
 		t.Fatalf("Ready() = %t", got)
+	}
+	if got, want := q.Blocked(), len(m.of("blocked")); got != want {
+		t.Fatalf("Blocked() = %d, want %d", got, want)
+	}
+	for id := protocol.JobID(1); id <= 6; id++ {
+		if q.IsBlocked(id) != (m[id].kind == "blocked") {
+			t.Fatalf("IsBlocked(%v) = %t", id, q.IsBlocked(id))
+		}
 	}
 	next := protocol.Instant(0)
 	for _, id := range m.of("held") {

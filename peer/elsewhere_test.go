@@ -1,0 +1,68 @@
+package peer_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/plugins/policy/local"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// TestWhereJobsMayGo: a submission is told which other sites may run it, by the user's wish,
+// the partners' cards and the policy. A partner that is not known yet may.
+func TestWhereJobsMayGo(t *testing.T) {
+	t.Parallel()
+	two := func(c *peer.Config) { c.Partners = append(c.Partners, peer.Partner{Site: "c", MaxJobs: 1}) } // c has not come
+	for name, tt := range map[string]struct {
+		change func(*peer.Config)
+		spec   func(*protocol.Spec)
+		want   string
+	}{
+		"anywhere":                 {two, func(*protocol.Spec) {}, "b c"},
+		"here only":                {two, func(s *protocol.Spec) { s.Sites = []protocol.SiteName{"a"} }, ""},
+		"at one":                   {two, func(s *protocol.Spec) { s.Sites = []protocol.SiteName{"a", "c"} }, "c"},
+		"more nodes than b has":    {two, func(s *protocol.Spec) { s.CPUs, s.Nodes = 9, 9 }, "c"},
+		"a policy that keeps them": {func(c *peer.Config) { two(c); c.Policy = local.Policy{}.Info() }, func(*protocol.Spec) {}, ""},
+	} {
+		l := newLone(t, tt.change, func(peer.Op) (peer.Result, error) { return nil, errLater })
+		spec := protocol.Spec{Request: protocol.Request{CPUs: 1, WallTime: protocol.Hour}}
+		tt.spec(&spec)
+		l.step(peer.Submit{Asked: 1, User: "ada", Jobs: []peer.NewJob{{Spec: spec, Payload: &protocol.Payload{Script: []byte("#!/bin/sh\n")}}}})
+		got, ok := l.answers[len(l.answers)-1].(peer.Submitted)
+		if !ok || got.Site != "a" {
+			t.Errorf("%s: %+v", name, l.answers)
+			continue
+		}
+		var sites []string
+		for _, site := range got.MayLeaveTo {
+			sites = append(sites, string(site))
+		}
+		if text := strings.Join(sites, " "); text != tt.want || !slices.IsSorted(sites) {
+			t.Errorf("%s: %q, want %q", name, text, tt.want)
+		}
+	}
+}
+
+// TestContradictoryLayoutsAreRefused: what no batch system could run is not taken.
+func TestContradictoryLayoutsAreRefused(t *testing.T) {
+	t.Parallel()
+	for why, job := range map[string]peer.NewJob{
+		"the job asks for 8 CPUs, but its 4 tasks of 1 CPUs make another number": {
+			Spec: protocol.Spec{Request: protocol.Request{CPUs: 8, WallTime: 1, Layout: protocol.Layout{Tasks: 4}}},
+		},
+		"asks for 4 CPUs, but its 2 tasks of 1 CPUs make another number": {
+			Spec:      protocol.Spec{Request: protocol.Request{CPUs: 2, WallTime: 1, Layout: protocol.Layout{Tasks: 2}}},
+			Component: peer.Component{Shapes: []peer.Shape{{CPUs: 4, WallTime: 1}}},
+		},
+	} {
+		l := newLone(t, func(*peer.Config) {}, func(peer.Op) (peer.Result, error) { return nil, errLater })
+		job.Payload = &protocol.Payload{Script: []byte("#!/bin/sh\n")}
+		l.step(peer.Submit{Asked: 1, User: "ada", Jobs: []peer.NewJob{job}})
+		got, ok := l.answers[len(l.answers)-1].(peer.Refusal)
+		if !ok || got.Code != peer.BadRequest || !strings.Contains(got.Reason, why) {
+			t.Errorf("got %+v, want %q", l.answers, why)
+		}
+	}
+}
