@@ -179,6 +179,80 @@ func TestMaxQOverBothSenders(t *testing.T) {
 	}
 }
 
+// TestMaxQWithAnotherCycle: what has been taken counts when periods become shorter or longer, and
+// a guest that goes makes room for one other at most.
+func TestMaxQWithAnotherCycle(t *testing.T) {
+	t.Parallel()
+	for _, cycle := range []protocol.Duration{protocol.Second, 10 * protocol.Second, protocol.Hour} {
+		l := newLone(t, func(c *peer.Config) { c.MaxQ = 2 }, idle(peertest.Greedy{}, atOnce))
+		accept := func() int { return l.quote(protocol.QuoteRequest{Jobs: []protocol.Spec{guest(9, 1)}}).Accept }
+		l.offer(1)
+		cfg := goodConfig().WithDefaults()
+		cfg.Policy, cfg.MaxQ, cfg.Cycle = peertest.Greedy{}.Info(), 2, cycle
+		l.step(peer.Retune{Tuning: cfg.Tuning()})
+		if got := accept(); got != 1 {
+			t.Errorf("cycle %v: %d are taken beside one guest, want 1", cycle, got)
+		}
+		l.step(peer.MessageIn{From: "b", Body: protocol.Abort{Tag: tagOf(1)}})
+		if got := accept(); got != 2 {
+			t.Errorf("cycle %v: %d are taken after the guest has gone, want 2", cycle, got)
+		}
+		l.offer(2)
+		l.advance(cycle)
+		l.step(peer.MessageIn{From: "b", Body: protocol.Abort{Tag: tagOf(2)}})
+		if got := accept(); got != 2 {
+			t.Errorf("cycle %v: %d are taken in the next period, want 2", cycle, got)
+		}
+	}
+}
+
+// TestMaxQOverARestart: what was taken in a period counts until that is over, whoever starts
+// the peer again.
+func TestMaxQOverARestart(t *testing.T) {
+	t.Parallel()
+	change := func(c *peer.Config) {
+		c.MaxQ, c.Policy, c.Partners = 3, peertest.Greedy{}.Info(), []peer.Partner{{Site: "b", MaxJobs: 1000}}
+	}
+	l := newLone(t, change, idle(peertest.Greedy{}, atOnce))
+	again := func() {
+		rows := peer.Rows{}
+		for _, rec := range l.records {
+			rows.Commit(rec)
+		}
+		restored, err := rows.Records()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg := goodConfig()
+		change(&cfg)
+		if l.peer, err = peer.New(cfg, 1, restored); err != nil {
+			t.Fatal(err)
+		}
+		l.step(peer.Tick{})
+		l.step(card("b", 8))
+	}
+	accept := func() int { return l.quote(protocol.QuoteRequest{Jobs: []protocol.Spec{guest(9, 1)}}).Accept }
+	l.offer(1)
+	l.offer(2)
+	again()
+	if got := accept(); got != 1 {
+		t.Errorf("%d are taken beside two guests, want 1", got)
+	}
+	l.step(peer.MessageIn{From: "b", Body: protocol.Abort{Tag: tagOf(1)}})
+	if got := accept(); got != 2 {
+		t.Errorf("%d are taken after one has gone, want 2", got)
+	}
+	again()
+	if got := accept(); got != 2 {
+		t.Errorf("%d are taken after another start, want 2", got)
+	}
+	l.advance(protocol.Minute)
+	again()
+	if got := accept(); got != 3 {
+		t.Errorf("%d are taken in the next period, want 3", got)
+	}
+}
+
 // TestGuestsWhileThePolicyThinks: what they take of the period is not there for the jobs
 // that the policy keeps at home; those go in the next cycle.
 func TestGuestsWhileThePolicyThinks(t *testing.T) {

@@ -303,11 +303,14 @@ func (p *Peer) waitReason(r *round, i int, j *job) (word, detail string) {
 	return reasonNoQuote, strings.Join(noes, "; ")
 }
 
-// waitOn lets a job that no site was chosen for wait for another round: in cycles the
-// next one, else one after a while. After a cycle that had no place for all jobs, those
+// waitOn lets a job that no site was chosen for wait for another round: if no site that may be
+// asked could run it, until one can be; in cycles the next one, else one after a while. After a cycle that had no place for all jobs, those
 // that it had sit the next one out, so that the others get theirs.
 func (p *Peer) waitOn(r *round, j *job, why, detail string) {
 	switch {
+	case p.awaitsSite(j):
+		p.explain(j, why, detail)
+		p.queue.Block(j.Spec.Job)
 	case p.cfg.Initiation != policy.Cycle:
 		p.hold(j, p.jitter(min(p.cfg.Sigma, p.cfg.RetryMax)), why, detail)
 	case r.crowded:

@@ -38,7 +38,7 @@ func (p *Peer) setReach(r *round) {
 	specs, home := r.specs[:0:0], r.home[:0:0]
 	r.reach = r.reach[:0]
 	for i, spec := range r.specs {
-		whom := p.reachOf(p.jobs[spec.Job], r.home[i])
+		whom := p.reachOf(r, i)
 		if whom == nobody {
 			p.park(p.jobs[spec.Job])
 			continue
@@ -48,12 +48,15 @@ func (p *Peer) setReach(r *round) {
 	r.specs, r.home = specs, home
 }
 
-func (p *Peer) reachOf(j *job, home protocol.Quote) reach {
+// reachOf counts as volunteers only those that the round will ask about the job ([Peer.asks]):
+// one that is never asked is never struck either, and would be waited for at once again.
+func (p *Peer) reachOf(r *round, i int) reach {
+	j := p.jobs[r.specs[i].Job]
 	live := func(one *partner) bool {
-		return one.usable() && p.mayAsk(j, one) && p.volunteersFor(j, one)
+		return one.usable() && p.mayAsk(j, one) && p.volunteersFor(j, one) && !p.avoids(r, i, one)
 	}
 	switch {
-	case p.cfg.Initiation == policy.Sender || p.cfg.Initiation == policy.Cycle || home.Declined != "":
+	case p.cfg.Initiation == policy.Sender || p.cfg.Initiation == policy.Cycle || r.home[i].Declined != "":
 		return everybody
 	case slices.ContainsFunc(p.partners, live):
 		return volunteers
@@ -79,14 +82,16 @@ func (p *Peer) park(j *job) {
 	p.queue.Park(j.Spec.Job)
 }
 
-// strike notes that no volunteer of the round was better than the own site.
+// strike notes that no volunteer of the round was better than the own site. If none was asked
+// about the job, the next round would be as this one, and has to wait.
 func (p *Peer) strike(r *round, i int, j *job) {
+	struck := false
 	for _, a := range r.asks {
 		if _, asked := slices.BinarySearch(a.jobs, i); asked {
 			if j.struck == nil {
 				j.struck = map[protocol.SiteName]uint64{}
 			}
-			j.struck[a.partner.Site] = a.volunteer
+			j.struck[a.partner.Site], struck = a.volunteer, true
 		}
 	}
 	switch {
@@ -94,6 +99,8 @@ func (p *Peer) strike(r *round, i int, j *job) {
 		p.park(j)
 	case p.cfg.Initiation == policy.Symmetric && p.cfg.Stay:
 		p.commitHome(j, r.home[i].AWT)
+	case !struck:
+		p.waitOn(r, j, reasonVolunteer, "")
 	default:
 		p.queue.Put(j.Spec.Job) // its next round asks everybody
 	}

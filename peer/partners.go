@@ -37,6 +37,7 @@ type partner struct {
 	digestSeq uint64
 
 	volunteer volunteering
+	noted     noted
 
 	growing   bool // one of its questions about growing waits is under way
 	questions questions
@@ -62,6 +63,7 @@ func (p *Peer) connected(card protocol.Card) {
 	renewed := one.card == nil || one.card.Incarnation != card.Incarnation
 	overlapped := one.linked && one.life.Boot != 0 && !one.life.Same(card.Life())
 	one.card, one.linked, one.unlinked = &card, true, ""
+	one.noted = noted{} // it may be another card
 	p.heardLife(one, card.Life(), card.Stopped)
 	p.claimNumber(one)
 	p.judgeCards()

@@ -186,6 +186,7 @@ func (p *Peer) Step(now protocol.Instant, ev Event) Ready {
 	p.take(ev)
 	p.fireTimers()
 	p.queue.Release(p.now)
+	p.unblock()
 	p.openRound()
 	p.awaitCycle()
 	p.allowStarts()

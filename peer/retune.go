@@ -66,6 +66,7 @@ func (p *Peer) retune(ev Retune) {
 	p.forgetCycle()
 	p.queue.Unpark(-1, gridqueue.Any)
 	p.queue.ReleaseAll()
+	p.queue.Unblock(gridqueue.Any)
 	p.fact(Fact{Kind: Retuned, Site: p.cfg.Site, Text: "policy " + cfg.Policy.Name + ", initiation " + string(cfg.Initiation)})
 	p.answer(ev.Asked, Done{})
 }

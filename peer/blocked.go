@@ -1,0 +1,93 @@
+package peer
+
+import (
+	"slices"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// A job that neither this site nor any partner that may be asked now could ever run waits for a
+// site to come back. However often its round were repeated, the outcome would be the same; so it
+// has one round, which says why it waits, and then is blocked in the grid queue. It costs
+// nothing there until a site can be asked that could run it, whatever made that possible: the
+// end of an outage, another card, another configuration. Many jobs may wait so for long.
+//
+// What a refusal says for a while only (job.shunned) does not block a job, nor does what the
+// local scheduler says: these are looked at again by the clock.
+
+// awaitsSite says whether no site that may be asked now could run the job in any of its shapes.
+func (p *Peer) awaitsSite(j *job) bool {
+	if p.cfg.Policy.Alone || p.couldRunHere(j) {
+		return false
+	}
+	return !slices.ContainsFunc(p.partners, func(one *partner) bool { return one.usable() && p.couldRunAt(j, one) })
+}
+
+func (p *Peer) couldRunHere(j *job) bool {
+	return (p.cfg.Reserves || !j.together()) && p.anyShape(j, func(spec *protocol.Spec) bool {
+		return spec.Allows(p.cfg.Site) && p.cfg.Capacity.Holds(spec.On(&p.cfg.Capacity))
+	})
+}
+
+// couldRunAt goes by the partner's card, which must be known.
+func (p *Peer) couldRunAt(j *job, one *partner) bool {
+	return one.canHold(j) && p.anyShape(j, one.couldRun)
+}
+
+// anyShape says whether something is true of one of the shapes in which the job may be placed.
+func (p *Peer) anyShape(j *job, is func(*protocol.Spec) bool) bool {
+	if is(&j.Spec) {
+		return true
+	}
+	if !p.cfg.Policy.Whole {
+		return false
+	}
+	for shape := 1; shape < len(j.shapes()); shape++ {
+		if spec := j.shaped(shape); is(&spec) {
+			return true
+		}
+	}
+	return false
+}
+
+// takeOpen hands out up to n jobs for a round. A job that has had one and waits for a site gets
+// no other while nothing has changed, not even after a restart.
+func (p *Peer) takeOpen(n int) []protocol.JobID {
+	for {
+		ids := slices.DeleteFunc(p.placeable(p.queue.Take(n)), p.blockAgain)
+		if n == 0 || len(ids) > 0 || !p.queue.Ready() {
+			return ids
+		}
+	}
+}
+
+// blockAgain blocks a job without a round if an earlier one has said why it waits.
+func (p *Peer) blockAgain(id protocol.JobID) bool {
+	j := p.jobs[id]
+	if j.Reason != reasonNoKnownSite && j.Reason != reasonNoQuote || !p.awaitsSite(j) {
+		return false
+	}
+	if j.unknown = p.noKnownSite(j); j.Reason == reasonNoKnownSite && !j.unknown {
+		return false // by now all sites are known, and the round will say so
+	}
+	p.queue.Block(id)
+	return true
+}
+
+// unblock lets jobs have rounds again when a partner can be asked that could not be in the last
+// step, or its card is known now.
+func (p *Peer) unblock() {
+	for _, one := range p.partners {
+		before := one.noted
+		if one.noted = (noted{usable: one.usable(), known: one.card != nil}); one.noted == before {
+			continue
+		}
+		p.queue.Unblock(func(id protocol.JobID) bool {
+			j := p.jobs[id]
+			return one.noted.usable && p.couldRunAt(j, one) || j.unknown && !p.noKnownSite(j)
+		})
+	}
+}
+
+// noted is what [Peer.unblock] has seen of a partner.
+type noted struct{ usable, known bool }
