@@ -220,6 +220,7 @@ func phrases() map[peer.FactKind]string {
 		peer.NameClash:         "{site} has a name or number that another site has",
 		peer.MemberClash:       "gossip tells of {site}, with this site's name or number",
 		peer.CallFailed:        "a call failed",
+		peer.CallWorks:         "a call works again",
 		peer.PartnerQuality:    "how {site} keeps its quotes has changed",
 		peer.OutputLeft:        "its output is not brought from {site}",
 		peer.QuestionDropped:   "{site} asked for more quotes at once than are worked on",

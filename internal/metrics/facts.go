@@ -41,7 +41,7 @@ func (m *Metrics) Fact(f peer.Fact) {
 	case peer.QuestionDropped, peer.OfferDropped:
 		m.dropped.WithLabelValues(string(f.Site), strings.TrimSuffix(string(f.Kind), "-dropped")).Inc()
 	case peer.JobWaits, peer.JobOffered, peer.JobGranted, peer.JobStarted, peer.JobCancelled, peer.GuestPrepared,
-		peer.GuestStarted, peer.GuestClosed, peer.PartnerUp, peer.PartnerDown:
+		peer.GuestStarted, peer.GuestClosed, peer.PartnerUp, peer.PartnerDown, peer.CallWorks:
 		// For people, or counted elsewhere.
 	}
 }

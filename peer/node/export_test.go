@@ -16,6 +16,9 @@ const (
 	MaxFacts  = maxFacts
 	FactSlack = factSlack
 	FactDelay = factDelay
+
+	MaxCounted = maxCounted
+
 	StopGrace = stopGrace
 	WatchTry  = watchTry
 )
@@ -47,3 +50,10 @@ func (n *Node) PruneAt(ctx context.Context, now protocol.Instant) error { return
 
 // ErrLaneFull is errLaneFull.
 var ErrLaneFull = errLaneFull
+
+// Counted is for how many jobs the node counts facts.
+func (n *Node) Counted() int {
+	n.facts.mu.Lock()
+	defer n.facts.mu.Unlock()
+	return len(n.facts.counts.young) + len(n.facts.counts.old)
+}

@@ -25,6 +25,9 @@ const (
 	firstFacts = 20
 	// factSlack is how many facts come together before the oldest are dropped.
 	factSlack = 50
+	// maxCounted bounds the jobs whose facts are counted: twice as many at most. Not all that
+	// facts are about end in a way that facts tell.
+	maxCounted = 1 << 16
 	// factDelay is how long a fact waits for a transaction to share.
 	factDelay = 500 * time.Millisecond
 )
@@ -39,13 +42,36 @@ type factLog struct {
 	mu      sync.Mutex
 	pending []Put // not written
 	writing []Put // perhaps written
-	counts  map[protocol.JobID]int
+	counts  factCounts
 	seq     uint64
 	armed   bool
 }
 
 func newFactLog(store Store) *factLog {
-	return &factLog{store: store, due: make(chan struct{}, 1), counts: make(map[protocol.JobID]int)}
+	return &factLog{store: store, due: make(chan struct{}, 1)}
+}
+
+// factCounts count the facts of the jobs that facts were about lately.
+type factCounts struct{ young, old map[protocol.JobID]int }
+
+func (c *factCounts) of(id protocol.JobID) int {
+	if n, ok := c.young[id]; ok {
+		return n
+	}
+	return c.old[id]
+}
+
+// set notes a count. The older half of the jobs is forgotten when there are too many.
+func (c *factCounts) set(id protocol.JobID, n int) {
+	if _, ok := c.young[id]; !ok && len(c.young) >= maxCounted || c.young == nil {
+		c.young, c.old = make(map[protocol.JobID]int), c.young
+	}
+	c.young[id] = n
+}
+
+func (c *factCounts) forget(id protocol.JobID) {
+	delete(c.young, id)
+	delete(c.old, id)
 }
 
 // add takes in facts that are about a job, or about all that wait.
@@ -100,11 +126,12 @@ func (l *factLog) ring() {
 // bound drops facts of a job that has very many.
 func (l *factLog) bound(f *peer.Fact) error {
 	if last(f) {
-		delete(l.counts, f.Job)
+		l.counts.forget(f.Job)
 		return nil
 	}
-	l.counts[f.Job]++
-	if l.counts[f.Job] < maxFacts+factSlack {
+	n := l.counts.of(f.Job) + 1
+	l.counts.set(f.Job, n)
+	if n < maxFacts+factSlack {
 		return nil
 	}
 	rows, err := l.store.Scan(factTable, factPrefix(f.Job), false, 2*(maxFacts+factSlack))
@@ -115,7 +142,7 @@ func (l *factLog) bound(f *peer.Fact) error {
 	for i := firstFacts; i < len(rows)-maxFacts+firstFacts; i++ {
 		l.pending = append(l.pending, Put{Table: factTable, Key: rows[i].Key})
 	}
-	l.counts[f.Job] = maxFacts
+	l.counts.set(f.Job, maxFacts)
 	return nil
 }
 
@@ -298,7 +325,7 @@ func levelOf(kind peer.FactKind) slog.Level {
 		return slog.LevelDebug
 	case peer.JobSubmitted, peer.JobHanded, peer.JobStarted, peer.JobEnded, peer.JobReturned, peer.JobCancelled,
 		peer.JobRequeued, peer.GuestRefused, peer.GuestOwned, peer.GuestAborted, peer.GuestStarted, peer.GuestEnded,
-		peer.PartnerUp, peer.PartnerDown, peer.Retuned:
+		peer.PartnerUp, peer.PartnerDown, peer.Retuned, peer.CallWorks:
 	}
 	return slog.LevelInfo
 }

@@ -172,7 +172,7 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// TestStoredFactsRepeatNothing expects a fact as it was told from a row that leaves out what
+// TestStoredFactsRepeatNothing expects a fact as it was made from a row that leaves out what
 // its key says.
 func TestStoredFactsRepeatNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -186,6 +186,36 @@ func TestStoredFactsRepeatNothing(t *testing.T) {
 		rows, err := r.store.Scan("fact", "", false, 10)
 		if err != nil || len(rows) != 1 || strings.Contains(string(rows[0].Value), "at_ms") || strings.Contains(string(rows[0].Value), `"job"`) {
 			t.Errorf("stored %s, %v", rows, err)
+		}
+		_ = r.end()
+	})
+}
+
+// Facts of jobs that never end here, as of guests that are refused, take no more and more
+// memory; those of a job among them that goes on are counted all the same, and so bounded.
+func TestCountsOfFactsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		next := protocol.JobID(1000)
+		r := start(t, &script{step: func(now protocol.Instant, ev peer.Event) (ready peer.Ready) {
+			if _, ok := ev.(peer.MessageIn); !ok {
+				return ready
+			}
+			ready.Facts = []peer.Fact{{At: now, Kind: peer.GuestRefused, Job: 7}}
+			for range node.MaxCounted / 128 {
+				next++
+				ready.Facts = append(ready.Facts, peer.Fact{At: now, Kind: peer.GuestRefused, Job: next})
+			}
+			return ready
+		}})
+		for i := range 2 * node.MaxFacts {
+			r.tell(7, i)
+			time.Sleep(node.FactDelay)
+		}
+		if got := r.Counted(); got > 2*node.MaxCounted {
+			t.Errorf("facts are counted for %d jobs, of %d", got, next)
+		}
+		if got := len(texts(t, r.Node)); got > node.MaxFacts+2*node.FactSlack {
+			t.Errorf("one job among them has %d facts", got)
 		}
 		_ = r.end()
 	})

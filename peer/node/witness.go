@@ -31,7 +31,8 @@ func (n *Node) testify(rows []peer.Record) {
 	if (err != nil) != n.unwitnessed {
 		n.unwitnessed = err != nil
 		if err != nil {
-			n.log.Warn("witness_not_written", "error", err)
+			n.log.Warn("witness_not_written", "error", err,
+				"advice", "free space in the state directory; until then an older database that is put back may not be noticed")
 		}
 	}
 }
