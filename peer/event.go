@@ -16,6 +16,11 @@ type Event interface{ event() }
 // shell has just restored the peer. Early and repeated ticks are harmless.
 type Tick struct{}
 
+// ClockSet says that the clock was set forward, or that the machine was suspended: this step's
+// instant is that much later than one by the time that has gone by. All that the peer waits for
+// is put off by it. A clock that is set back is the shell's business, since time never runs back.
+type ClockSet struct{ By protocol.Duration }
+
 // MessageIn is an authenticated message from a configured partner.
 type MessageIn struct {
 	From protocol.SiteName
@@ -39,7 +44,7 @@ type DigestSeen struct {
 }
 
 // MemberSeen is the identity of a site that gossips with this one, partner or
-// not. It changes nothing: a clash of names or numbers is told to the operator.
+// not. It changes nothing: a clash of names or numbers is reported to the operator.
 type MemberSeen struct {
 	Site       protocol.SiteName
 	Number     protocol.SiteNumber
@@ -175,6 +180,7 @@ func (Requeue) event()      {}
 func (AskRecovery) event()  {}
 func (Recover) event()      {}
 func (Retune) event()       {}
+func (ClockSet) event()     {}
 func (TestSubmit) event()   {}
 func (AskQueue) event()     {}
 func (AskJob) event()       {}

@@ -222,6 +222,8 @@ func (p *Peer) take(ev Event) {
 		p.takeRecover(ev)
 	case Retune:
 		p.retune(ev)
+	case ClockSet:
+		p.clockSet(ev.By)
 	}
 }
 
@@ -242,7 +244,7 @@ func (p *Peer) takeQuestion(ev Event) {
 		p.answer(ev.Asked, p.warehouseView(ev))
 	case AskRecovery:
 		p.answer(ev.Asked, p.recoveryView())
-	case Tick, MessageIn, Connected, Disconnected, DigestSeen, MemberSeen, CallDone, Submit, Cancel, Requeue, Recover, Retune:
+	case Tick, MessageIn, Connected, Disconnected, DigestSeen, MemberSeen, CallDone, Submit, Cancel, Requeue, Recover, Retune, ClockSet:
 	}
 }
 

@@ -240,7 +240,7 @@ func oldOf[K cmp.Ordered, V any](all map[K]V, old func(V) bool) (keys []K) {
 // prune forgets tombstones and submission keys that nobody can ask for any more, and
 // components that nobody has run for long.
 func (p *Peer) prune() {
-	if p.site.Recovery != "" {
+	if p.site.Recovery != "" || p.now < p.keepAll {
 		p.after(protocol.Hour, timer{kind: pruneTimer})
 		return
 	}

@@ -64,6 +64,16 @@ func (t *timers) set(what timer, at protocol.Instant) {
 
 func (t *timers) stop(what timer) { delete(t.due, what) }
 
+// putOff moves all timers.
+func (t *timers) putOff(by protocol.Duration) {
+	for what, at := range t.due {
+		t.due[what] = at.Add(by)
+	}
+	for i := range t.heap {
+		t.heap[i].at = t.heap[i].at.Add(by)
+	}
+}
+
 // next is the earliest live entry; ok is false when there is none.
 func (t *timers) next() (entry timerEntry, ok bool) {
 	for t.heap.Len() > 0 {

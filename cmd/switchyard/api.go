@@ -14,6 +14,9 @@ func (p *peerProcess) notes() (all []string) {
 			all = append(all, lacks)
 		}
 	}
+	if note := p.node.ClockNote(); note != "" {
+		all = append(all, note)
+	}
 	return all
 }
 

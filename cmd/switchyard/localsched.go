@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/internal/localdisk"
+	"github.com/switchyard-hpc/switchyard/internal/wallclock"
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/localsched/foresight"
@@ -96,7 +97,9 @@ func (p *peerProcess) foresee() error {
 	if err != nil {
 		return fmt.Errorf("[localsched] waits: %w", err)
 	}
-	p.scheduler = foresight.Over(p.scheduler, foreseen, func() protocol.Instant { return protocol.InstantOf(time.Now()) })
+	// Waits are learnt by the clock that nobody sets.
+	clock := wallclock.System()
+	p.scheduler = foresight.Over(p.scheduler, foreseen, func() protocol.Instant { return protocol.Instant(clock().Steady) })
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"log/slog"
 
+	"github.com/switchyard-hpc/switchyard/internal/wallclock"
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
@@ -18,14 +19,16 @@ type Config struct {
 
 	Store     Store
 	Scheduler localsched.Scheduler
-	Policy    policy.Policy // until [Node.Retune] brings another
+	Policy    policy.Policy // until [Node.Retune] brings another; it answers nothing that [policy.Snapshot.Check] refuses
 	Fallback  policy.Policy // decides the rounds in which the policy fails; nil: nobody does
 	Deliverer Deliverer
 	Prices    Prices   // of electricity; nil: none are known
 	Meter     Meter    // nil: nothing is counted
 	Recorder  Recorder // nil: nothing is recorded
-	// AllowStarts tells the local scheduler whether it may start the jobs of its queue; nil: it
-	// cannot be told.
+	// Clock reads the machine's clocks; nil: [wallclock.System].
+	Clock wallclock.Source
+	// AllowStarts lets the local scheduler start the jobs of its queue, or keeps it from that;
+	// nil: it cannot be kept from it.
 	AllowStarts func(allowed bool)
 	Witness     Witness      // nil: a store that is put back is known by partners only
 	Log         *slog.Logger // nil: nothing is logged

@@ -13,6 +13,12 @@
 // [Node.Run] returns the reason: what is in memory is then ahead of the rows, so
 // the process must start anew.
 //
+// # The clock
+//
+// The machine is stepped with the wall clock's time, which never runs back for it: when the wall
+// clock is set forward the time follows at once and the machine is told ([peer.ClockSet]), when
+// it is set back the time goes on at half its pace until the wall clock has caught up.
+//
 // The node knows its surroundings only as the ports declared here; the wiring in
 // cmd adapts the real ones.
 package node

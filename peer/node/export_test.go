@@ -2,7 +2,10 @@ package node
 
 import (
 	"context"
+	"log/slog"
+	"time"
 
+	"github.com/switchyard-hpc/switchyard/internal/wallclock"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -50,6 +53,26 @@ func (n *Node) PruneAt(ctx context.Context, now protocol.Instant) error { return
 
 // ErrLaneFull is errLaneFull.
 var ErrLaneFull = errLaneFull
+
+// Clock is the time of the core.
+type Clock struct{ *clock }
+
+// NewClock reads a machine's clocks.
+func NewClock(read wallclock.Source) Clock {
+	return Clock{newClock(read, slog.New(slog.DiscardHandler))}
+}
+
+// Step is [clock.step].
+func (c Clock) Step() (now protocol.Instant, skipped protocol.Duration) { return c.step() }
+
+// Until is [clock.until].
+func (c Clock) Until(at protocol.Instant) time.Duration { return c.until(at) }
+
+// Note is [clock.note].
+func (c Clock) Note() string { return c.note() }
+
+// PruneOnce prunes as the node does now and then.
+func (n *Node) PruneOnce(ctx context.Context) { n.pruneOnce(ctx) }
 
 // Counted is for how many jobs the node counts facts.
 func (n *Node) Counted() int {

@@ -26,7 +26,7 @@ type Node struct {
 	cfg   Config
 	log   *slog.Logger
 	core  core // the loop's alone
-	clock clock
+	clock *clock
 
 	events chan letter // from partners, gossip and calls
 	asks   chan letter // from the API
@@ -104,7 +104,7 @@ func newNode(cfg Config, machine core, moves moves) *Node {
 		cfg:     cfg,
 		log:     cfg.Log,
 		core:    machine,
-		clock:   newClock(),
+		clock:   newClock(cfg.Clock, cfg.Log),
 		events:  make(chan letter, 4096),
 		asks:    make(chan letter, 1024),
 		lanes:   newLanes(),
@@ -129,6 +129,7 @@ func (n *Node) Run(ctx context.Context) error {
 	stages.Go(func() { n.write(written, released) })
 	stages.Go(func() { n.release(ctx, released) })
 	stages.Go(func() { n.prune(ctx) })
+	stages.Go(func() { n.watchClock(ctx) })
 	stages.Wait()
 
 	n.saveFacts()
@@ -149,7 +150,7 @@ func (n *Node) awaitCalls() {
 	select {
 	case <-ended:
 	case <-grace.C:
-		n.log.Warn("calls_left_behind", "why", "they ignored their context")
+		n.log.Warn("calls_left_behind", "why", "the batch system, a plugin or the disk did not answer in time; the peer stops without them")
 	}
 }
 

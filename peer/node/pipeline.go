@@ -115,10 +115,17 @@ func weightOf(ev peer.Event) int {
 	return 1
 }
 
-// advance steps the machine. The timer is set at once: an early tick is
-// harmless.
+// advance steps the machine, and before that tells it if the clock was set forward.
 func (s *stepper) advance(l letter) {
-	now := s.clock.now()
+	now, skipped := s.clock.step()
+	if skipped > 0 {
+		s.stepAt(now, letter{event: peer.ClockSet{By: skipped}})
+	}
+	s.stepAt(now, l)
+}
+
+// stepAt steps the machine. The timer is set at once: an early tick is harmless.
+func (s *stepper) stepAt(now protocol.Instant, l letter) {
 	ready := s.core.Step(now, l.event)
 	if s.cfg.Recorder != nil {
 		s.cfg.Recorder.Stepped(now, l.event, ready)

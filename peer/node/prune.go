@@ -29,11 +29,20 @@ func (n *Node) prune(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-timer.C:
-			if err := n.pruneAt(ctx, n.clock.now()); err != nil && ctx.Err() == nil {
-				n.log.Warn("not_pruned", "error", err)
-			}
+			n.pruneOnce(ctx)
 			timer.Reset(pruneEvery)
 		}
+	}
+}
+
+// pruneOnce drops what is too old or too much now, unless the clock may be wrong.
+func (n *Node) pruneOnce(ctx context.Context) {
+	if !n.clock.trusted() {
+		n.log.Warn("not_pruned", "why", "the clock was set forward by a day or more within the last week")
+		return
+	}
+	if err := n.pruneAt(ctx, n.clock.now()); err != nil && ctx.Err() == nil {
+		n.log.Warn("not_pruned", "error", err)
 	}
 }
 

@@ -69,7 +69,7 @@ func idle(ev peer.Event) bool {
 		case peer.ForgetResult, peer.DiscardResult:
 			return true
 		}
-	case peer.MessageIn, peer.Connected, peer.Disconnected, peer.MemberSeen, peer.Submit, peer.Cancel, peer.Requeue, peer.Recover, peer.TestSubmit, peer.Retune:
+	case peer.MessageIn, peer.Connected, peer.Disconnected, peer.MemberSeen, peer.Submit, peer.Cancel, peer.Requeue, peer.Recover, peer.TestSubmit, peer.Retune, peer.ClockSet:
 	}
 	return false
 }
@@ -103,7 +103,7 @@ func (c *scribe) event(ev peer.Event) string {
 		return fmt.Sprintf("sees site %s number %d", ev.Site, ev.Number)
 	case peer.Tick:
 		return "tick"
-	case peer.TestSubmit, peer.AskQueue, peer.AskJob, peer.AskOutput, peer.AskSites, peer.AskWarehouse, peer.AskRecovery:
+	case peer.TestSubmit, peer.AskQueue, peer.AskJob, peer.AskOutput, peer.AskSites, peer.AskWarehouse, peer.AskRecovery, peer.ClockSet:
 	}
 	return strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", ev), "peer."))
 }

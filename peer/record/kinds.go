@@ -10,6 +10,7 @@ import (
 func events() []peer.Event {
 	return []peer.Event{
 		peer.Tick{},
+		peer.ClockSet{},
 		peer.MessageIn{},
 		peer.Connected{},
 		peer.Disconnected{},

@@ -250,6 +250,8 @@ func (s *site) call(call peer.Call) {
 		return
 	case peer.CollectOp:
 		result = peer.CollectResult{Problem: "no such folder", Kept: "/kept"}
+	case peer.DiscardOp:
+		result = peer.DiscardResult{}
 	case peer.DecideOp:
 		s.rounds++
 		decisions, hint, err := s.place.Decide(context.Background(), op.Snapshot)

@@ -1,0 +1,44 @@
+package peer
+
+import "github.com/switchyard-hpc/switchyard/protocol"
+
+// clockSet puts off, by as much as the clock was set forward, all that is to happen after some
+// time, and with it how long ago others were heard: the time has not gone by for anybody. Else
+// partners would seem silent, and jobs with Requeue would be taken from a site that is well.
+// Rows keep their instants, which people read. As these may have come to seem old at one blow,
+// by a clock that is wrong now, a long step puts off what is forgotten by its age.
+func (p *Peer) clockSet(by protocol.Duration) {
+	if by <= 0 {
+		return
+	}
+	if by >= p.cfg.Remember/2 {
+		p.keepAll = p.now.Add(p.cfg.Remember)
+	}
+	p.timers.putOff(by)
+	p.queue.PutOff(by)
+	putOff(by, &p.hinted, &p.loadAt)
+	for _, one := range p.partners {
+		putOff(by, &one.heard, &one.marked, &one.loadAt, &one.volunteer.heard, &one.volunteer.until, &one.row.Quality.Probe, &one.judged, &one.doubted)
+		if next := one.questions.waiting; next != nil {
+			putOff(by, &next.until)
+		}
+	}
+	for _, j := range p.jobs {
+		putOff(by, &j.asked)
+		for site, until := range j.shunned {
+			j.shunned[site] = until.Add(by)
+		}
+	}
+	for _, r := range p.rounds {
+		putOff(by, &r.opened)
+	}
+}
+
+// putOff moves instants, but for those that are 0: they have not come about.
+func putOff(by protocol.Duration, instants ...*protocol.Instant) {
+	for _, at := range instants {
+		if *at != 0 {
+			*at = at.Add(by)
+		}
+	}
+}
