@@ -448,7 +448,7 @@ func TestForeseenBeyondTheLimit(t *testing.T) {
 		t.Errorf("with a limit of an hour it is quoted %v", got)
 	}
 	told := func(f peer.Fact) bool {
-		return slices.ContainsFunc(f.Quotes, func(q peer.SiteQuote) bool { return q.Note == "would be ended at its limit of time, 1h0m0s" })
+		return slices.ContainsFunc(f.Quotes, func(q peer.SiteQuote) bool { return q.Note == "would be ended at its limit of time, 1:00:00" })
 	}
 	if !slices.ContainsFunc(l.facts, told) {
 		t.Errorf("nobody is told that its limit is too low: %+v", l.facts)

@@ -65,8 +65,9 @@ type PartnerJobs struct {
 
 // Missing says what a partner that is not configured leaves.
 func (n PartnerJobs) Missing() string {
-	return fmt.Sprintf("not configured, but it has %d open jobs of this site, and %d of its jobs are here; "+
-		"configure it again until they have ended, or cancel those of this site", n.Sent, n.Here)
+	return fmt.Sprintf("not configured, but it has %s of this site, and this site has %s of it; "+
+		"configure it again until they have ended, or cancel those of this site",
+		protocol.Count(n.Sent, "open job"), protocol.Count(n.Here, "open job"))
 }
 
 // PartnerCount counts the jobs that concern each partner.

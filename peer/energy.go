@@ -78,7 +78,7 @@ func (p *Peer) bill(q *protocol.Quote, spec *protocol.Spec, by protocol.Reckonin
 		q.ERT = spec.Expected // even beyond the limit, at which the job would be ended: a slow machine must not look fast
 	}
 	if limit := spec.On(&p.cfg.Capacity).WallTime; spec.Expected > limit {
-		q.Note = clipTo(mostNote, joined(q.Note, fmt.Sprintf("would be ended at its limit of time, %v", limit)))
+		q.Note = clipTo(mostNote, joined(q.Note, "would be ended at its limit of time, "+limit.Text()))
 	}
 	if p.cfg.Costs == nil {
 		p.charge(q, spec, by)
@@ -88,7 +88,7 @@ func (p *Peer) bill(q *protocol.Quote, spec *protocol.Spec, by protocol.Reckonin
 	billed, why := p.cfg.Costs.Bill(work)
 	if why != "" || (q.Currency != "" && billed.Currency != q.Currency && len(billed.Terms) > 0) {
 		*q = protocol.Quote{Job: q.Job, Declined: clip(cmp.Or(why, fmt.Sprintf(
-			"its batch system names prices in %s and the site in %s", q.Currency, billed.Currency)))}
+			"its batch system names prices in %s, and [site] currency there is %s; they must be the same", q.Currency, billed.Currency)))}
 		return
 	}
 	if len(billed.Terms) > 0 {

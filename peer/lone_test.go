@@ -153,7 +153,8 @@ func idle(place policy.Policy, quote func(protocol.Request) protocol.Quote) func
 			return peer.PriceResult{}, nil
 		case peer.ReserveOp:
 			return peer.ReserveResult{Start: op.Hold.Start}, nil
-		case peer.FindOp, peer.WithdrawOp, peer.KillOp, peer.WatchOp, peer.ForgetOp, peer.CollectOp, peer.ReleaseOp, peer.FrontOp:
+		case peer.FindOp, peer.WithdrawOp, peer.KillOp, peer.WatchOp, peer.ForgetOp, peer.CollectOp, peer.DiscardOp,
+			peer.ReleaseOp, peer.FrontOp:
 		}
 		return nil, nil
 	}

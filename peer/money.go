@@ -223,6 +223,9 @@ func (p *Peer) told(r *round, i int, a *ask, q SiteQuote) SiteQuote {
 	}
 	if q.Declined == "" {
 		m := p.quoteMoney(r, i, a)
+		if all, err := p.convert(q.Cost, q.Currency); err == nil {
+			m.Cost = all
+		}
 		q.Money = &m
 	}
 	return q

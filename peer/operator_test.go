@@ -178,7 +178,7 @@ func TestAPartnerLeavesWithJobs(t *testing.T) {
 	cfg.Partners, cfg.Capacity, cfg.Protect.Share = []peer.Partner{{Site: "c", MaxJobs: 9}}, protocol.Capacity{CPUs: 1, Nodes: 1}, 500_000
 	c := newCardsOf(t, cfg, w.Site("a").Rows().Rows)
 	said := slices.ContainsFunc(c.first.Facts, func(f peer.Fact) bool {
-		return f.Kind == peer.PartnerMissing && strings.Contains(f.Text, "1 open jobs of this site, and 1 of its jobs")
+		return f.Kind == peer.PartnerMissing && strings.Contains(f.Text, "it has 1 open job of this site, and this site has 1 open job of it")
 	})
 	if got := c.links(); got != "a self, b missing, c down" || !said {
 		t.Errorf("the links are %s, said %t", got, said)

@@ -11,7 +11,7 @@ import (
 // the end of the site's range, so that none is that of a job to come.
 func (p *Peer) testSubmit(ev TestSubmit) {
 	if len(ev.Jobs) == 0 {
-		p.answer(ev.Asked, Refusal{Code: BadRequest, Reason: "no jobs"})
+		p.answer(ev.Asked, Refusal{Code: BadRequest, Reason: "the question has no jobs; send 1 or more"})
 		return
 	}
 	if refusal, ok := p.refuseQuestion(&ev); ok {

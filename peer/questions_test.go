@@ -202,8 +202,8 @@ func TestOffersTakenBackForEver(t *testing.T) {
 	if taken < 16_000 || taken > 17_000 {
 		t.Errorf("%d of 20,000 offers left a tombstone, want some 16,384", taken)
 	}
-	if told := a.facts[peer.GuestRefused]; told > 1100 || told == 0 || a.facts[peer.OfferDropped] == 0 {
-		t.Errorf("%d refusals are told one by one, and %d counted", told, a.facts[peer.OfferDropped])
+	if single := a.facts[peer.GuestRefused]; single > 1100 || single == 0 || a.facts[peer.OfferDropped] == 0 {
+		t.Errorf("%d refusals have a fact each, and %d are counted", single, a.facts[peer.OfferDropped])
 	}
 	if refused, ok := offer(20_001).(protocol.Refused); !ok || !refused.Full {
 		t.Errorf("the next offer: %+v", refused)

@@ -149,7 +149,7 @@ func (p *Peer) delaysOwn(q *protocol.Quote) string {
 	if limit == 0 || q.Declined != "" || q.Delay <= limit {
 		return ""
 	}
-	return fmt.Sprintf("would delay a waiting job of this site by %v, it allows %v", q.Delay, limit)
+	return fmt.Sprintf("would delay a waiting job of this site by %s, it allows %s", q.Delay.Text(), limit.Text())
 }
 
 // mostNote bounds what people may read in a note, in bytes: the wire takes 256, and the
@@ -243,9 +243,10 @@ func (p *Peer) declines(one *partner, spec protocol.Spec) string {
 	case one.refused != "":
 		return fmt.Sprintf("%s %s", one.Site, one.refused)
 	case one.MaxJobs <= one.jobsHere:
-		return fmt.Sprintf("%d jobs of %s are here, its limit is %d", one.jobsHere, one.Site, one.MaxJobs)
+		return fmt.Sprintf("%s has %s here, and max_jobs of its [[partner]] is %d", one.Site, protocol.Count(one.jobsHere, "job"), one.MaxJobs)
 	case one.MaxCPUs > 0 && one.cpusHere+spec.CPUs > one.MaxCPUs:
-		return fmt.Sprintf("jobs of %s have %d CPUs here, its limit is %d", one.Site, one.cpusHere, one.MaxCPUs)
+		return fmt.Sprintf("jobs of %s have %s here, this one asks for %d more, and max_cpus of its [[partner]] is %d",
+			one.Site, protocol.Count(one.cpusHere, "CPU"), spec.CPUs, one.MaxCPUs)
 	}
 	if err := checkRequest(spec.Request); err != nil {
 		return err.Error()

@@ -59,9 +59,9 @@ func (p *Peer) refuseGroup(members []NewJob) (Refusal, bool) {
 	refusal := Refusal{Code: NoSite, Reason: fmt.Sprintf(
 		"the sites that can hold room have never enough for the %d components that start together, %d CPUs, at one instant", len(members), total)}
 	for _, one := range bins {
-		why := fmt.Sprintf("has %d CPUs", one.capacity.CPUs)
+		why := "has " + protocol.Count(one.capacity.CPUs, "CPU")
 		if one.jobs >= 0 {
-			why += fmt.Sprintf(" and takes %d jobs in a period", one.jobs)
+			why += " and takes " + protocol.Count(one.jobs, "job") + " in a period"
 		}
 		refusal.Sites = append(refusal.Sites, SiteNo{Site: one.site, Reason: why})
 	}

@@ -22,7 +22,7 @@ func TestOffersAreWeighed(t *testing.T) {
 		why   string // refused; empty: prepared
 	}{
 		"as much as is allowed": {quote: protocol.Quote{Delay: protocol.Minute}},
-		"too much":              {quote: protocol.Quote{Delay: protocol.Minute + 1}, why: "would delay a waiting job of this site by 1m0.001s, it allows 1m0s"},
+		"too much":              {quote: protocol.Quote{Delay: protocol.Minute + 1}, why: "would delay a waiting job of this site by 0:01:01, it allows 0:01:00"},
 		"for ever":              {quote: protocol.Quote{Delay: protocol.Never}, why: "would delay a waiting job"},
 		"declined":              {quote: protocol.Quote{Declined: "no room"}, why: "no room"},
 		"no answer":             {err: errors.New("gone"), why: "the local scheduler does not answer: gone"},

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -37,7 +38,7 @@ func (p *Peer) waitingNames() string {
 	if len(names) == 0 {
 		return "this site has none"
 	}
-	return fmt.Sprintf("this site has %q", names)
+	return "this site has " + strings.Join(names, ", ")
 }
 
 // mostRates bounds a user's own k_w.
@@ -48,7 +49,7 @@ func (a *Application) faults() string {
 	case a.Beta < 0 || a.Beta > mostWeight:
 		return fmt.Sprintf("the weight β is %d; use 0 to %d parts per million", a.Beta, mostWeight)
 	case a.MaxTime <= 0:
-		return fmt.Sprintf("the time limit of the application is %v; give a positive one", a.MaxTime)
+		return fmt.Sprintf("the time limit of the application is %s; give a positive one", a.MaxTime.Text())
 	case len(a.Rates) > mostRates:
 		return fmt.Sprintf("the application has %d rates of waiting; use at most %d", len(a.Rates), mostRates)
 	case len(a.Rates) > 0 && a.Waiting != "":

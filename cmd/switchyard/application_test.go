@@ -152,7 +152,11 @@ func TestWrongApplicationsAreNotSubmitted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got := command(t, socket, "", c.args...)
-			if got.code != 2 || got.stdout != "" {
+			code := exitUsage
+			if name == "missing" {
+				code = exitNotFound
+			}
+			if got.code != code || got.stdout != "" {
 				t.Errorf("got %+v", got)
 			}
 			for _, want := range c.stderr {
@@ -166,7 +170,7 @@ func TestWrongApplicationsAreNotSubmitted(t *testing.T) {
 
 // someQuotes are quotes for the two components of the application.
 func someQuotes() peer.Quoted {
-	money := &peer.Money{Use: 3_000_000, Licence: 500_000, Eco: 250_000, Data: 10_000, Currency: "CHF"}
+	money := &peer.Money{Use: 3_000_000, Licence: 500_000, Eco: 250_000, Data: 10_000, Cost: 3_600_000, Currency: "CHF"}
 	return peer.Quoted{Jobs: [][]peer.SiteQuote{
 		{
 			{Site: "cygnus", CPUs: 8, ERT: protocol.Hour, Cost: 3_750_000, Currency: "EUR", Money: money},
@@ -198,7 +202,7 @@ func TestQuotesOfAnApplication(t *testing.T) {
 	long := command(t, socket, "", "quote", "--long", path).stdout
 	for _, line := range []string{
 		"     COST       K_e       K_l     K_eco       K_d  RUS  NOTE\n",
-		" 3.75 EUR  3.00 CHF  0.50 CHF  0.25 CHF  0.01 CHF  0 %\n",
+		" 3.60 CHF  3.00 CHF  0.50 CHF  0.25 CHF  0.01 CHF  0 %  asks 3.75 EUR\n",
 		" 3.00 EUR         -         -         -         -  0 %\n",
 	} {
 		if !strings.Contains(long, line) {

@@ -138,11 +138,11 @@ func (d *demo) makeDir() (made bool, err error) {
 }
 
 func (d *demo) run(ctx context.Context) error {
+	d.say("Starting three sites in %s", d.dir) // before all that takes time
 	if err := d.build(); err != nil {
 		return err
 	}
 	began := time.Now()
-	d.say("Starting three sites in %s", d.dir)
 	d.say("Their rules: initiation %s, policy %s, local queue %s; φ 1 s, σ %v.", d.initiation, d.policy, d.local, demoSigma.Std())
 	if d.initiation == string(policy.Cycle) {
 		d.say("Every %v the jobs that wait are placed together; a site takes %d of them at most.", demoCycle.Std(), demoMaxQ)
@@ -240,9 +240,9 @@ func (d *demo) submitAll(ctx context.Context) ([]*tracked, error) {
 
 // load is what is submitted.
 func (d *demo) load() string {
-	jobs := fmt.Sprintf("%d jobs", d.jobs)
+	jobs := protocol.Count(d.jobs, "job")
 	if d.brokered() {
-		return count(len(demoApplications()), "application") + " and " + jobs
+		return protocol.Count(len(demoApplications()), "application") + " and " + jobs
 	}
 	return jobs
 }

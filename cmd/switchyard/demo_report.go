@@ -63,8 +63,8 @@ func (d *demo) report(jobs []*tracked, took time.Duration) error {
 	if len(wrong) > 0 {
 		return fmt.Errorf("the demo failed:\n%w", errors.Join(wrong...))
 	}
-	d.say("\nAll %d jobs ran exactly once and their results are back at %s; %.1f s in all.",
-		len(jobs), d.origin().Name, took.Seconds())
+	d.say("\nAll %s ran exactly once and their results are back at %s; %.1f s in all.",
+		protocol.Count(len(jobs), "job"), d.origin().Name, took.Seconds())
 	return nil
 }
 

@@ -62,7 +62,7 @@ func (w *watch) run(ctx context.Context) error {
 
 func (w *watch) gaveUp(err error, left int) error {
 	if errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("%s have not ended after %v; look into %s with --keep", count(left, "job"), demoLimit, w.demo.dir)
+		return fmt.Errorf("%s have not ended after %v; look into %s with --keep", protocol.Count(left, "job"), demoLimit, w.demo.dir)
 	}
 	return err
 }

@@ -149,7 +149,7 @@ func limits(t *testing.T, g *grid, site *testbed.Site) {
 			"frugal", "max_cost: the cheapest choice costs 0.011111 CHF, 0.001111 CHF above max_cost 0.01 CHF; raise max_cost to 0.011111 CHF",
 			`max_cost = "0.011111 CHF"`,
 		},
-		`max_time = "4s"`: {"hasty", "max_time: the fastest choice is done in 5s, ", `max_time = "6s"`},
+		`max_time = "4s"`: {"hasty", "max_time: the fastest choice is done in 0:00:05, ", `max_time = "6s"`},
 	} {
 		id := g.apply(t, site, wish(c.name, limit))[0]
 		job := g.until(t, site, id, func(job peer.JobView) bool { return strings.HasPrefix(job.Reason, "Infeasible") })
@@ -191,7 +191,7 @@ func contradictory(t *testing.T, g *grid, site *testbed.Site) {
 	}
 	// These only the peer can know.
 	for wrong, want := range map[string]string{
-		`waiting = "rent"`:   `no curve "rent" of waiting costs is known here; this site has ["salary"]`,
+		`waiting = "rent"`:   `no curve "rent" of waiting costs is known here; this site has salary`,
 		`max_cost = "5 NOK"`: "NOK",
 	} {
 		if got = g.at(t, site, "", "submit", g.written(t, wish("odd", wrong))); got.code != 2 || !strings.Contains(got.stderr, want) {

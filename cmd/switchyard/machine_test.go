@@ -60,7 +60,7 @@ func TestGammaTable(t *testing.T) {
 // TestGammaTableIsRead: by the peer, once the network is filled in.
 func TestGammaTableIsRead(t *testing.T) {
 	t.Parallel()
-	site := "[site]\nname = \"north\"\nnumber = 1\n[localsched]\ncpus = 4\n" + gammaTable(gauge.Result{CPUs: 4, Flops: 5_594_400_000, Words: 1_250_000_000, Nominal: 67_200_000_000, MHz: 2100})
+	site := "[site]\nname = \"north\"\nnumber = 1\nkey = \"" + siteKey(t) + "\"\n[localsched]\ncpus = 4\n" + gammaTable(gauge.Result{CPUs: 4, Flops: 5_594_400_000, Words: 1_250_000_000, Nominal: 67_200_000_000, MHz: 2100})
 	for text, code := range map[string]int{site: exitFailed, strings.NewReplacer("#network", "network", "#latency", "latency").Replace(site): 0} {
 		if got := command(t, "", "", "config", "check", "--config", tempFile(t, "site.toml", text)); got.code != code || code != 0 && !strings.Contains(got.stderr, "network_bandwidth") {
 			t.Errorf("%s\ngot %+v", text, got)

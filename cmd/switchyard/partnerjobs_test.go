@@ -53,12 +53,12 @@ func storeWithPartners(t *testing.T, dir string) *store.Store {
 // configOf is a configuration without partners.
 func configOf(t *testing.T, dir, socket string) string {
 	t.Helper()
-	return tempFile(t, "site.toml", fmt.Sprintf("[site]\nname = \"aurora\"\nnumber = 1\nstate_dir = %q\nsocket = %q\n", dir, socket))
+	return tempFile(t, "site.toml", fmt.Sprintf("[site]\nname = \"aurora\"\nnumber = 1\nkey = %q\nstate_dir = %q\nsocket = %q\n", siteKey(t), dir, socket))
 }
 
 const (
-	borealisMissing = `warning: partner "borealis": not configured, but it has 2 open jobs of this site, and 1 of its jobs are here`
-	charonMissing   = `warning: partner "charon": not configured, but it has 0 open jobs of this site, and 1 of its jobs are here`
+	borealisMissing = `warning: partner "borealis": not configured, but it has 2 open jobs of this site, and this site has 1 open job of it`
+	charonMissing   = `warning: partner "charon": not configured, but it has 0 open jobs of this site, and this site has 1 open job of it`
 	wereNotCounted  = "jobs of partners that are not configured were not counted"
 )
 
@@ -113,7 +113,7 @@ func TestPartnerLeavesTheConfiguration(t *testing.T) {
 		t.Errorf("config check with all partners: %+v", got)
 	}
 	edit(t, aurora, partners, "\n")
-	const missing = `partner "borealis": not configured, but it has 1 open jobs of this site, and 0 of its jobs are here`
+	const missing = `partner "borealis": not configured, but it has 1 open job of this site, and this site has 0 open jobs of it`
 	wantWords(t, check(), 0, missing, "is right")
 	wantWords(t, g.at(t, aurora, "", "reload"), 0, "warning: "+missing, "needs restart  partner")
 	if err = aurora.Stop(20 * time.Second); err != nil {

@@ -181,7 +181,7 @@ func (p *peerProcess) takeUp(ctx context.Context) {
 		return
 	}
 	if err := p.repolicy(ctx, cfg); err != nil {
-		p.log.Error("policy_not_in_force", "policy", cfg.Policy.Name, "error", err)
+		p.log.Error("policy_not_in_force", "policy", cfg.Policy.Name, "error", err, "instead", *p.deciding.Load())
 		return
 	}
 	p.log.Info("policy_in_force", "policy", cfg.Policy.Name)

@@ -118,7 +118,7 @@ func namedJobs(ids []protocol.JobID) string {
 	for _, id := range ids[:min(len(ids), mostNamed)] {
 		names = append(names, id.String())
 	}
-	text := fmt.Sprintf("%s (%s", count(len(ids), "job"), strings.Join(names, " "))
+	text := fmt.Sprintf("%s (%s", protocol.Count(len(ids), "job"), strings.Join(names, " "))
 	if len(ids) > mostNamed {
 		text += " …"
 	}

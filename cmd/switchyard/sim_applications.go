@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/experiment"
+	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // besides says how many applications there are besides the jobs.
@@ -13,7 +14,7 @@ func besides(all *experiment.Applications) string {
 	if all == nil {
 		return ""
 	}
-	return ", " + count(all.Applications, "application") + " with " + count(all.Components, "component")
+	return ", " + protocol.Count(all.Applications, "application") + " with " + protocol.Count(all.Components, "component")
 }
 
 func (a *app) showAllApplications(outcomes []*experiment.Outcome) error {
@@ -67,7 +68,7 @@ func (a *app) tellUnstarted(all *experiment.Applications) {
 		}
 	}
 	for _, kind := range kinds {
-		a.printf("%s of %s did not start: %s.\n", count(numbers[kind], "component"), plain(kind.application), plain(first[kind]))
+		a.printf("%s of %s did not start: %s.\n", protocol.Count(numbers[kind], "component"), plain(kind.application), plain(first[kind]))
 	}
 	if len(kinds) > 0 {
 		a.printf("\n")

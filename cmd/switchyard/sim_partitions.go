@@ -13,6 +13,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/localsched/partition"
 	"github.com/switchyard-hpc/switchyard/peer/config"
+	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // simPartitions is one call of sim partitions.
@@ -129,8 +130,8 @@ func (p *simPartitions) show(name string, layout *partition.Layout) error {
 	if p.app.json {
 		return p.app.printJSON(shown)
 	}
-	p.app.printf("%s: %s in %s, %s\n", plain(name), count(shown.Partitions, "partition"), count(len(shown.Classes), "size"),
-		count(shown.Nodes, "node")+" on "+count(shown.Cards, "card"))
+	p.app.printf("%s: %s in %s, %s\n", plain(name), protocol.Count(shown.Partitions, "partition"), protocol.Count(len(shown.Classes), "size"),
+		protocol.Count(shown.Nodes, "node")+" on "+protocol.Count(shown.Cards, "card"))
 	if p.check {
 		return nil
 	}

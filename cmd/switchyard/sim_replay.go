@@ -95,7 +95,7 @@ func (a *app) tellUnchecked(s *record.Summary, unknown []string) {
 	if len(unknown) > 0 {
 		why = "this program does not know the policy " + strings.Join(unknown, " or ")
 	}
-	a.notice("%s of %d not decided again: %s", count(s.Rounds-s.Checked, "round"), s.Rounds, plain(why))
+	a.notice("%s of %d not decided again: %s", protocol.Count(s.Rounds-s.Checked, "round"), s.Rounds, plain(why))
 }
 
 // recordedPolicy is the policy that decided in a recording. Of one that is not
@@ -142,11 +142,11 @@ func (a *app) showReplay(path string, s *record.Summary) error {
 		return a.printJSON(shown)
 	}
 	a.printf("%s: %d steps, %s, %s, %s; %d messages came and %d went.\n", plain(path), s.Steps,
-		count(s.Jobs, "job"), count(s.Rounds, "round"), count(s.Decisions, "decision"), s.Received, s.Sent)
+		protocol.Count(s.Jobs, "job"), protocol.Count(s.Rounds, "round"), protocol.Count(s.Decisions, "decision"), s.Received, s.Sent)
 	if s.Differences == 0 {
-		a.printf("All came out as recorded; %s decided again.\n", count(s.Checked, "round"))
+		a.printf("All came out as recorded; %s decided again.\n", protocol.Count(s.Checked, "round"))
 		return nil
 	}
-	a.printf("%s. The first:\n%s\n", count(s.Differences, "difference"), plainLines(s.First.String()))
+	a.printf("%s. The first:\n%s\n", protocol.Count(s.Differences, "difference"), plainLines(s.First.String()))
 	return nil
 }

@@ -149,9 +149,15 @@ func stateText(job peer.JobView) string {
 func reasonText(reason string) string {
 	switch reason {
 	case "WaitsForVolunteer":
-		return reason + " (its own site would let it wait φ or longer, and no partner volunteers now)"
+		return reason + " (its own site would let it wait φ, [rounds] phi, or longer, and no partner volunteers now)"
 	case "WaitsForGroup":
 		return reason + " (room is held for it until all that start together have theirs)"
+	case "NoKnownSite":
+		return reason + " (no site that is known can run it, one that has not been seen yet might; switchyard sites lists them)"
+	case "PartnerUnreachable":
+		return reason + " (its site does not answer, see switchyard sites; what runs there goes on)"
+	case "HandOff":
+		return reason + " (it is on its way to its site)"
 	}
 	return plain(reason)
 }
@@ -164,10 +170,7 @@ func siteText(job peer.JobView) string {
 }
 
 func sizeText(job peer.JobView) string {
-	text := count(job.CPUs, "CPU")
-	if job.Nodes > 0 {
-		text += " on at least " + count(job.Nodes, "node")
-	}
+	text := protocol.Count(job.CPUs, "CPU") + layoutText(job)
 	if job.MemoryMB > 0 {
 		text += fmt.Sprintf(", %d MB a node", job.MemoryMB)
 	}
@@ -183,6 +186,28 @@ func sizeText(job peer.JobView) string {
 		text += ", may be run again"
 	}
 	return text
+}
+
+// layoutText says of a job's CPUs what it asks for beside their number.
+func layoutText(job peer.JobView) string {
+	text, most := "", job.Layout.MaxNodes
+	switch {
+	case job.Nodes > 0 && job.Nodes == most:
+		text = " on " + protocol.Count(job.Nodes, "node")
+	case job.Nodes > 0 && most > 0:
+		text = fmt.Sprintf(" on %d to %s", job.Nodes, protocol.Count(most, "node"))
+	case job.Nodes > 0:
+		text = " on at least " + protocol.Count(job.Nodes, "node")
+	}
+	if !job.Layout.Divided() {
+		return text
+	}
+	r := protocol.Request{CPUs: job.CPUs, Nodes: job.Nodes, Layout: job.Layout}
+	text += fmt.Sprintf(" (%s of %s", protocol.Count(r.Tasks(), "task"), protocol.Count(r.CPUsPerTask(), "CPU"))
+	if each := job.Layout.TasksPerNode; each > 0 {
+		text += fmt.Sprintf(", %d a node", each)
+	}
+	return text + ")"
 }
 
 func startText(job peer.JobView) string {

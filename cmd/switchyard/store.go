@@ -11,6 +11,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/node"
 	"github.com/switchyard-hpc/switchyard/peer/statedir"
 	"github.com/switchyard-hpc/switchyard/peer/store"
+	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 func (a *app) storeCommand() *cobra.Command {
@@ -118,7 +119,7 @@ func (a *app) verifyStore(dir string) error {
 	if err = a.printStore(found); err != nil || len(found.Problems) == 0 {
 		return err
 	}
-	return fmt.Errorf("%d things are wrong with %s: check the disk; then %s", len(found.Problems), found.Path, store.Remedy)
+	return fmt.Errorf("%s found in %s: check the disk; then %s", protocol.Count(len(found.Problems), "problem"), found.Path, store.Remedy)
 }
 
 // printStore prints tables on the standard output, and problems on the standard error.

@@ -182,7 +182,7 @@ func sentence(fact peer.Fact) string {
 func phrases() map[peer.FactKind]string {
 	return map[peer.FactKind]string{
 		peer.JobSubmitted:      "submitted",
-		peer.JobShortcut:       "stays at home without asking: the wait here is below φ",
+		peer.JobShortcut:       "stays at its own site",
 		peer.RoundOpened:       "round {round}: the sites are asked for quotes",
 		peer.RoundDecided:      "round {round}: {site} is chosen",
 		peer.JobWaits:          "waits in the grid queue",
@@ -194,7 +194,7 @@ func phrases() map[peer.FactKind]string {
 		peer.JobStarted:        "started at {site}",
 		peer.JobEnded:          "ended",
 		peer.JobReturned:       "back in the grid queue",
-		peer.JobCancelled:      "the end of it was asked for",
+		peer.JobCancelled:      "cancel requested",
 		peer.JobRequeued:       "{site} is lost; it may run again elsewhere",
 		peer.NeedsOperator:     "needs an operator",
 		peer.RequeueForced:     "requeued by force",

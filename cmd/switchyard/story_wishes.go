@@ -47,7 +47,7 @@ func wishesText(w *peer.Wishes) string {
 	case w.Waiting != "":
 		parts = append(parts, "waiting costs by the curve "+plain(w.Waiting))
 	}
-	return fmt.Sprintf("%s of %s: %s. Spent so far, as foreseen: %s.", text, count(w.Components, "component"),
+	return fmt.Sprintf("%s of %s: %s. Spent so far, as foreseen: %s.", text, protocol.Count(w.Components, "component"),
 		strings.Join(parts, "; "), amount(w.Spent, w.SpentCurrency))
 }
 

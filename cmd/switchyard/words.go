@@ -6,30 +6,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// span prints a duration as h:mm:ss, or d-hh:mm:ss from a day on. A part of a
-// second counts as a whole one, so that a wait never reads as none.
-func span(d protocol.Duration) string {
-	if d == protocol.Never {
-		return "never"
-	}
-	if d < 0 {
-		return "-" + span(-max(d, -protocol.Never))
-	}
-	seconds := int64(d / protocol.Second)
-	if d%protocol.Second > 0 {
-		seconds++
-	}
-	h, m, s := seconds/3600, seconds/60%60, seconds%60
-	if h >= 24 {
-		return fmt.Sprintf("%d-%02d:%02d:%02d", h/24, h%24, m, s)
-	}
-	return fmt.Sprintf("%d:%02d:%02d", h, m, s)
-}
+// span prints a duration as h:mm:ss, or d-hh:mm:ss from a day on.
+func span(d protocol.Duration) string { return d.Text() }
 
 // brief prints a short duration to the tenth of a second.
 func brief(d protocol.Duration) string {
@@ -100,20 +82,6 @@ func thousands(n int64) string {
 	return text
 }
 
-// rough prints a duration in two units at most, as 2h10m, rounded up.
-func rough(d protocol.Duration) string {
-	unit := protocol.Second
-	switch {
-	case d > settings.MaxDuration:
-		return "never"
-	case d >= protocol.Day:
-		unit = protocol.Hour
-	case d >= protocol.Hour:
-		unit = protocol.Minute
-	}
-	return settings.FormatDuration((d + unit - 1) / unit * unit)
-}
-
 // plain makes text of other people harmless for a terminal.
 func plain(s string) string { return protocol.EscapeText(s) }
 
@@ -147,13 +115,6 @@ func ending(job peer.JobView) string {
 		return fmt.Sprintf("signal %d", job.Signal)
 	}
 	return fmt.Sprintf("exit code %d", job.ExitCode)
-}
-
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // finePercent prints parts per million with two decimals, rounded up.

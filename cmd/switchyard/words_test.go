@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -51,18 +52,6 @@ func TestRatio(t *testing.T) {
 	for ppm, want := range map[int]string{0: "-", 1: "0.00x", 1_254_999: "1.25x", 995_000: "1.00x", 12_000_000: "12.00x"} {
 		if got := ratio(ppm); got != want {
 			t.Errorf("ratio(%d) = %q, want %q", ppm, got, want)
-		}
-	}
-}
-
-func TestRough(t *testing.T) {
-	t.Parallel()
-	for d, want := range map[protocol.Duration]string{
-		1: "1s", 59_001: "1m", 90 * protocol.Second: "1m30s", 130*protocol.Minute - 1: "2h10m",
-		25*protocol.Hour + 1: "1d2h", protocol.Never: "never", protocol.Never - 1: "never",
-	} {
-		if got := rough(d); got != want {
-			t.Errorf("rough(%d) = %q, want %q", int64(d), got, want)
 		}
 	}
 }
@@ -114,4 +103,34 @@ func TestTablesAreAligned(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A job that did not end by itself has no exit code to show.
+func TestEnding(t *testing.T) {
+	t.Parallel()
+	for want, job := range map[string]peer.JobView{
+		"exit code 0":            {State: protocol.Completed},
+		"exit code 3":            {State: protocol.Failed, ExitCode: 3},
+		"signal 15":              {State: protocol.Cancelled, Signal: 15},
+		"exit code 1":            {State: protocol.Cancelled, ExitCode: 1},
+		"":                       {State: protocol.Cancelled},
+		"NODE_FAIL, went away":   {State: protocol.NodeFail, Reason: "went away"},
+		"COMPLETED, exit code 0": {State: protocol.Completed},
+	} {
+		got := ending(job)
+		if strings.Contains(want, "_") || strings.Contains(want, ",") {
+			got = stateText(job)
+		}
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+func TestVersionAsAnOption(t *testing.T) {
+	t.Parallel()
+	want := command(t, "", "", "version")
+	if got := command(t, "", "", "--version"); got != want || !strings.HasPrefix(got.stdout, "switchyard ") {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
 }

@@ -225,7 +225,7 @@ func TestContradictions(t *testing.T) {
 		"both":          {"[application]\nobjective = \"green\"\n" + a + "alpha = 2\n", "runs/app.toml:6: component[a].alpha: an objective and weights are both named"},
 		"no weight":     {"[application]\nalpha = 0\nbeta = 0\ngamma = 0\ndelta = 0\n" + a, "runs/app.toml:5: application.delta: alpha, beta, gamma and delta are all 0"},
 		"part's weight": {"[application]\nbeta = 0\n" + a + "alpha = 0\ngamma = 0\ndelta = 0\n", "runs/app.toml:8: component[a].delta: alpha, beta, gamma and delta are all 0"},
-		"too short":     {"[application]\nmax_time = \"1h\"\n" + a + "time = \"3h\"\nestimate = \"2h\"\n", "runs/app.toml:2: application.max_time: 1h is less than the shortest estimate of the run time of a, 2h"},
+		"too short":     {"[application]\nmax_time = \"1h\"\n" + a + "time = \"3h\"\nestimate = \"2h\"\n", "runs/app.toml:2: application.max_time: 1:00:00 is less than the shortest estimate of the run time of a, 2:00:00"},
 		"currencies":    {"[application]\nmax_cost = \"1 EUR\"\n[[application.rate]]\nafter = 0\nper_hour = \"5 CHF\"\n" + a, "runs/app.toml:3: application.rate: is in CHF, but the most that the application may cost is in EUR"},
 		"limit's alone": {"[application]\nmax_cost = 1\n[[application.rate]]\nafter = 0\nper_hour = \"5 CHF\"\n" + a, "runs/app.toml:3: application.rate: is in CHF, but the most that the application may cost is in the site's currency"},
 		"rate's alone":  {"[application]\nmax_cost = \"1 EUR\"\n[[application.rate]]\nafter = 0\nper_hour = 5\n" + a, "runs/app.toml:3: application.rate: is in the site's currency, but the most that the application may cost is in EUR"},

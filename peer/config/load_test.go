@@ -84,7 +84,7 @@ func checkPeer(t *testing.T, c *config.Config) {
 	p := c.Peer(config.Parts{
 		PublicKey: "U", Software: "test", Capacity: c.LocalSched.Capacity(64), Accounts: people,
 	})
-	want := protocol.Capacity{CPUs: 8, Nodes: 2, MemoryMB: 2048, WholeNode: true}
+	want := protocol.Capacity{CPUs: 8, Nodes: 2, NodeCPUs: 4, MemoryMB: 2048, WholeNode: true}
 	if p.Site != "north" || p.Number != 7 || p.Capacity != want || p.Phi != 90*protocol.Minute || p.MaxGridJobs != 1_000_000 {
 		t.Errorf("peer: %+v", p)
 	}

@@ -226,7 +226,11 @@ from all of ` + "`/etc/switchyard/*.toml`" + `. It is written in [TOML](https://
 - **Paths** that are relative begin at the folder of the file in which they stand.
 - **Secrets** are never in the configuration, only the paths of their files. Key files must have mode 0600 and belong to root or to the peer's account, and nobody else may be able to change a directory above them.
 - **Mistakes**: ` + "`switchyard config check`" + ` reports all of them at once, each with its file, line and remedy; a peer
-  with a mistake in its configuration does not start. Keys that are not known are mistakes.
+  with a mistake in its configuration does not start. Keys that are not known are mistakes. It finds what a start would find, too,
+  and what jobs would later: keys and secrets that are missing or that others can use, accounts that this machine does not have
+  or that a peer that is not root cannot start jobs as, files and areas of prices, and policies and price feeds that do not come up
+  as plugins (each is started for a moment). It opens no ports, asks no batch system, and starts no plugin that is one. Run it as
+  root or as the peer's account: what another account may not read it names, and does not check.
 - **Changes** of the keys marked ⟳ take effect with ` + "`switchyard reload`" + `, those of the others when the peer is
   started again; see [operations.md](operations.md#changing-the-configuration).
 - **What is in force**: ` + "`switchyard config show --effective`" + ` prints every value and where it comes from.

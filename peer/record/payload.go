@@ -12,7 +12,7 @@ import (
 )
 
 // standIn is the payload without script, arguments and values of variables, which may be
-// secret: the script tells the size and hash of the first two instead. The paths and the
+// secret: the script states the size and hash of the first two instead. The paths and the
 // names of variables stay, since the peer reads them, and the variables that it sets itself:
 // a stand-in must become what the payload becomes. A stand-in is its own stand-in.
 func standIn(p protocol.Payload) protocol.Payload {

@@ -16,11 +16,11 @@ func (in *Snapshot) Check(decisions []Decision) error {
 	for _, d := range decisions {
 		switch {
 		case d.Job < 0 || d.Job >= len(in.Jobs) || d.Site < Nowhere || d.Site >= len(in.Sites):
-			return fmt.Errorf("decision for job %d at site %d of %d jobs and %d sites", d.Job, d.Site, len(in.Jobs), len(in.Sites))
+			return fmt.Errorf("decision for job %d at site %d, counted from 0, of %d jobs and %d sites", d.Job, d.Site, len(in.Jobs), len(in.Sites))
 		case seen[in.Jobs[d.Job].ID]:
 			return fmt.Errorf("two decisions for job %v", in.Jobs[d.Job].ID)
 		case d.Wait < 0:
-			return fmt.Errorf("a wait of %v for job %v", d.Wait, in.Jobs[d.Job].ID)
+			return fmt.Errorf("a wait of %v for job %v; it must be 0 or more", d.Wait, in.Jobs[d.Job].ID)
 		case d.Site == Nowhere:
 			seen[in.Jobs[d.Job].ID] = true
 			continue

@@ -35,14 +35,14 @@ func TestSnapshotCheck(t *testing.T) {
 		}
 	}
 	wrong := map[string][]policy.Decision{
-		"decision for job 3 at site 0 of 3 jobs and 2 sites": {{Job: 3}},
-		"decision for job -1 at site 0":                      {{Job: -1}},
-		"decision for job 0 at site 2":                       {{Site: 2}},
-		"decision for job 0 at site -2":                      {{Site: -2}},
-		"two decisions for job 11":                           {{Job: 0}, {Job: 1}, {Job: 0}},
-		"a wait of -1ms for job 11":                          {{Wait: -1}},
-		"job 12 sent to b, which declined it":                {{Job: 1, Site: 1}},
-		"more jobs sent to b than the 1 that it takes":       {{Job: 0, Site: 1}, {Job: 2, Site: 1}},
+		"decision for job 3 at site 0, counted from 0, of 3 jobs and 2 sites": {{Job: 3}},
+		"decision for job -1 at site 0":                                       {{Job: -1}},
+		"decision for job 0 at site 2":                                        {{Site: 2}},
+		"decision for job 0 at site -2":                                       {{Site: -2}},
+		"two decisions for job 11":                                            {{Job: 0}, {Job: 1}, {Job: 0}},
+		"a wait of -1ms for job 11":                                           {{Wait: -1}},
+		"job 12 sent to b, which declined it":                                 {{Job: 1, Site: 1}},
+		"more jobs sent to b than the 1 that it takes":                        {{Job: 0, Site: 1}, {Job: 2, Site: 1}},
 	}
 	for want, decisions := range wrong {
 		refused(t, in.Check(decisions), want)

@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/assignment"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
@@ -101,7 +102,7 @@ func (p *Policy) Info() policy.Info {
 func Restore(params []policy.Param) (*Policy, error) {
 	names := []string{gapName, nodesName, printedName}
 	if !slices.EqualFunc(params, names, func(p policy.Param, name string) bool { return p.Name == name }) {
-		return nil, fmt.Errorf("policy %s: the parameters are %q; it has %q", Name, params, names)
+		return nil, fmt.Errorf("policy %s: the parameters are %q; it has %s", Name, params, strings.Join(names, ", "))
 	}
 	var cfg Config
 	var errs [3]error

@@ -255,8 +255,8 @@ func TestReason(t *testing.T) {
 	t.Parallel()
 	in := snapshot([]policy.Site{site("a"), site("b")}, []policy.Application{wishes(1, hourly(1))},
 		row{1, 0, 8, []quote{{awt: minute, ert: hour, use: 3, licence: 1, eco: 2, data: 5}, {ert: 9 * hour, use: 4}}})
-	want := "z 12.016667 CHF, the least of all choices from 2 quotes, proven; here on 8 CPUs: use 3.00, licence 1.00, energy 2.00, data 5.00, weighed 11.00, wait 1m0s, run 1h0m0s; " +
-		"all done in 1h1m0s, waiting 1.016667; next: b on 8 CPUs, z 13.00, done in 9h0m0s"
+	want := "z 12.016667 CHF, the least of all choices from 2 quotes, proven; here on 8 CPUs: use 3.00, licence 1.00, energy 2.00, data 5.00, weighed 11.00, wait 0:01:00, run 1:00:00; " +
+		"all done in 1:01:00, waiting 1.016667; next: b on 8 CPUs, z 13.00, done in 9:00:00"
 	if got := decide(t, in)[0].Reason; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -332,21 +332,21 @@ func TestLimits(t *testing.T) {
 		},
 		"time": {
 			cost: policy.Unlimited, time: hour, since: minute,
-			want: "max_time: the fastest choice is done in 1h0m0s, 1h1m0s from its submission, 1m0s after max_time 1h0m0s; raise max_time to 1h1m0s",
+			want: "max_time: the fastest choice is done in 1:00:00, 1:01:00 from its submission, 0:01:00 after max_time 1:00:00; raise max_time to 1:01:00",
 		},
 		"time, which is over": {
 			cost: policy.Unlimited, time: hour, since: hour,
-			want: "max_time: 1h0m0s since its submission are over; cancel the application and submit it again",
+			want: "max_time: 1:00:00 since its submission are over; cancel the application and submit it again",
 		},
 		"either": {
 			cost: 15 * franc, time: 2 * hour,
 			want: "max_cost and max_time: in time, the cheapest choice costs 20.00 CHF, 5.00 CHF above max_cost 15.00 CHF; " +
-				"within the cost, the fastest choice is done in 4h0m0s, 2h0m0s after max_time 2h0m0s; raise max_cost to 20.00 CHF or max_time to 4h0m0s",
+				"within the cost, the fastest choice is done in 4:00:00, 2:00:00 after max_time 2:00:00; raise max_cost to 20.00 CHF or max_time to 4:00:00",
 		},
 		"both": {
 			cost: franc, time: minute,
-			want: "max_cost and max_time: the fastest choice is done in 1h0m0s, 59m0s after max_time 1m0s, " +
-				"and then the cheapest choice costs 20.00 CHF, 19.00 CHF above max_cost 1.00 CHF; raise max_cost to 20.00 CHF and max_time to 1h0m0s",
+			want: "max_cost and max_time: the fastest choice is done in 1:00:00, 0:59:00 after max_time 0:01:00, " +
+				"and then the cheapest choice costs 20.00 CHF, 19.00 CHF above max_cost 1.00 CHF; raise max_cost to 20.00 CHF and max_time to 1:00:00",
 		},
 		"neither": {cost: 13 * franc, time: 4 * hour},
 	} {

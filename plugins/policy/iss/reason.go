@@ -23,7 +23,8 @@ func (r *round) reason(t *task, solution *assignment.Solution, k int, other *ass
 	if t.problem.Late != nil && t.problem.EachLate {
 		fmt.Fprintf(&b, ", its own waiting %s", t.waiting(solution.Ends[k]).Text())
 	}
-	fmt.Fprintf(&b, ", wait %v, run %v; all done in %v", solution.Starts[k], t.in.ERT[t.in.At(pair.row, pair.site)], solution.End)
+	fmt.Fprintf(&b, ", wait %s, run %s; all done in %s",
+		solution.Starts[k].Text(), t.in.ERT[t.in.At(pair.row, pair.site)].Text(), solution.End.Text())
 	if t.problem.Late != nil {
 		fmt.Fprintf(&b, ", waiting %s", t.waiting(solution.End).Text())
 	}
@@ -35,8 +36,8 @@ func (r *round) reason(t *task, solution *assignment.Solution, k int, other *ass
 		return b.String() + "; no other choice is within the limits"
 	}
 	next := t.pairs[k][other.Choice]
-	fmt.Fprintf(&b, "; next: %s on %d CPUs, z %s, done in %v",
-		r.in.Sites[next.site].Name, r.in.Jobs[next.row].CPUs, protocol.Micro(other.Z).Text(), other.End)
+	fmt.Fprintf(&b, "; next: %s on %d CPUs, z %s, done in %s",
+		r.in.Sites[next.site].Name, r.in.Jobs[next.row].CPUs, protocol.Micro(other.Z).Text(), other.End.Text())
 	return b.String()
 }
 
@@ -104,7 +105,7 @@ func (r *round) refused(t *task, none *assignment.InfeasibleError) []policy.Deci
 // advice says which limit rules out all choices, and the smallest change that would not.
 func (t *task) advice(none *assignment.InfeasibleError, nodes int) string {
 	if none.Limit != assignment.Room && t.wishes.Elapsed >= t.wishes.MaxTime {
-		return fmt.Sprintf("max_time: %v since its submission are over; cancel the application and submit it again", t.wishes.MaxTime)
+		return fmt.Sprintf("max_time: %s since its submission are over; cancel the application and submit it again", t.wishes.MaxTime.Text())
 	}
 	cost, time := t.costAdvice(none.MaxCost), t.timeAdvice(none.MaxEnd)
 	more := ""
@@ -153,10 +154,11 @@ func (t *task) timeAdvice(end protocol.Duration) change {
 	needed := end.Plus(max(0, t.wishes.Elapsed))
 	since := ""
 	if t.wishes.Elapsed > 0 { // max_time counts from the submission, and the reader from now
-		since = fmt.Sprintf(", %v from its submission", needed)
+		since = fmt.Sprintf(", %s from its submission", needed.Text())
 	}
 	return change{
-		fmt.Sprintf("the fastest choice is done in %v%s, %v after max_time %v", end, since, protocol.Duration(left(int64(needed), int64(t.wishes.MaxTime))), t.wishes.MaxTime),
-		fmt.Sprintf("max_time to %v", needed),
+		fmt.Sprintf("the fastest choice is done in %s%s, %s after max_time %s", end.Text(), since,
+			protocol.Duration(left(int64(needed), int64(t.wishes.MaxTime))).Text(), t.wishes.MaxTime.Text()),
+		"max_time to " + needed.Text(),
 	}
 }

@@ -86,7 +86,7 @@ func (c Config) Faults() (faults []Fault) {
 	switch c.Variant {
 	case Full, Inst, TwoPrice:
 	default:
-		add(true, "variant", "%q is none; use one of %q", c.Variant, Variants())
+		add(true, "variant", "%q is unknown; use %s, %s or %s", c.Variant, Full, Inst, TwoPrice)
 	}
 	add(c.Weight < 0 || c.Weight > protocol.PPM, "weight", "%d millionths are outside 0 to %d", c.Weight, protocol.PPM)
 	add(c.Scale < 1 || c.Scale > MaxScale, "scale", "%d is outside 1 to %d", c.Scale, MaxScale)

@@ -558,7 +558,7 @@ func TestRestoreRefuses(t *testing.T) {
 		`parameter scale is "1e2", not a number`:         with(1, "scale", "1e2"),
 		`scale: 0 is outside 1 to 1000000`:               with(1, "scale", "0"),
 		"one is there twice":                             with(3, "variant", "mcmf"),
-		`variant: "best" is none`:                        with(2, "variant", "best"),
+		`variant: "best" is unknown`:                     with(2, "variant", "best"),
 	} {
 		if p, err := mcmf.Restore(params); p != nil || err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", params, err, want)
@@ -573,7 +573,7 @@ func TestNewTellsAllProblems(t *testing.T) {
 		cfg  mcmf.Config
 		want []string
 	}{
-		{mcmf.Config{}, []string{`variant: "" is none; use one of ["mcmf" "inst" "twoprice"]`, "scale: 0 is outside 1 to 1000000"}},
+		{mcmf.Config{}, []string{`variant: "" is unknown; use mcmf, inst or twoprice`, "scale: 0 is outside 1 to 1000000"}},
 		{mcmf.Config{Variant: mcmf.Full, Weight: -1, Scale: 1_000_001, Marginal: -1}, []string{"weight: -1", "scale: 1000001", "marginal: -1"}},
 		{mcmf.Config{Variant: mcmf.Full, Weight: 1_000_001, Scale: 1, Marginal: 65}, []string{"weight: 1000001", "marginal: 65"}},
 		{mcmf.Config{Variant: mcmf.Full, Scale: 1, Marginal: 1}, []string{"marginal: 1 is neither 0 (none) nor 2 to 64"}},

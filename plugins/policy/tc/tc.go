@@ -74,7 +74,7 @@ func (p *Policy) Decide(_ context.Context, in policy.Snapshot) ([]policy.Decisio
 		decisions = append(decisions, policy.Decision{
 			Job: j, Site: s,
 			Wait:   in.AWT[at].Plus(sites[s].wait(job, in.Sites[s].CPUs)),
-			Reason: p.reason(&in, costs, s),
+			Reason: p.reason(&in, costs, s, sites[s].wait(job, in.Sites[s].CPUs)),
 		})
 		sites[s].add(job, in.ERT[at])
 	}
@@ -157,7 +157,9 @@ func better(in *policy.Snapshot, sites []tally, s, than int) bool {
 	return s == in.Self
 }
 
-func (p *Policy) reason(in *policy.Snapshot, costs []protocol.Duration, s int) string {
+// reason says what a job's turnaround at the chosen site is, and how much of it is due to jobs that
+// the round has sent there before: the quotes do not know of these.
+func (p *Policy) reason(in *policy.Snapshot, costs []protocol.Duration, s int, behind protocol.Duration) string {
 	least, rivals := s, 0
 	for o, cost := range costs {
 		if cost < costs[least] {
@@ -170,8 +172,16 @@ func (p *Policy) reason(in *policy.Snapshot, costs []protocol.Duration, s int) s
 		}
 	}
 	if rivals == 1 {
-		return fmt.Sprintf("least turnaround, %v", costs[s])
+		return "least turnaround, " + costs[s].Text() + before(behind)
 	}
-	return fmt.Sprintf("turnaround %v within %v of the least (%v), lowest utilisation of %d such sites (%.1f %%)",
-		costs[s], p.epsilon, costs[least], rivals, float64(in.Sites[s].RUS)/(protocol.PPM/100))
+	return fmt.Sprintf("turnaround %s%s within %s of the least (%s), lowest utilisation of %d such sites (%.1f %%)",
+		costs[s].Text(), before(behind), p.epsilon.Text(), costs[least].Text(), rivals,
+		float64(in.Sites[s].RUS)/(protocol.PPM/100))
+}
+
+func before(behind protocol.Duration) string {
+	if behind == 0 {
+		return ""
+	}
+	return " (" + behind.Text() + " of it behind jobs of this round)"
 }
