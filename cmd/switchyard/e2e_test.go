@@ -38,6 +38,8 @@ func TestPeopleUseTheGrid(t *testing.T) {
 		"sites":                        listsSites,
 		"unknown job":                  unknownJob,
 		"a job without a known folder": noFolder,
+		"files do not travel":          filesStay,
+		"one number everywhere":        oneNumber,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, g, aurora) })
 	}
@@ -85,6 +87,41 @@ func secretsStay(t *testing.T, g *grid, site *testbed.Site) {
 	leave, stay, _ := strings.Cut(got.stderr, "variables that stay at this site:")
 	if !strings.Contains(leave, " PROJECT") || !strings.Contains(stay, " GRID_TOKEN") || strings.Contains(leave, " GRID_TOKEN") {
 		t.Errorf("--test-only: %+v", got)
+	}
+}
+
+// filesStay: a job that another site may run is told, once, that it finds no files there, and
+// where it begins; not when it stays, or needs none.
+func filesStay(t *testing.T, g *grid, site *testbed.Site) {
+	t.Helper()
+	folder := filepath.Join(g.work, "sub")
+	want := "switchyard: files do not travel yet: another site (borealis) begins the job in an empty folder instead of " + folder +
+		", and only its output comes back; keep it here with --sites=aurora, or say with --data=0 that it needs no files\n"
+	const script = "#!/bin/sh\nls -A\n"
+	for options, told := range map[string]bool{
+		"": true, "--sites=borealis": true, "--data=3": true, "--test-only": true,
+		"--sites=aurora": false, "--data=0": false, "--quiet": false,
+	} {
+		got := g.at(t, site, script, append([]string{"submit", "--chdir=sub", "-o", "/dev/null", "--export=NONE"}, strings.Fields(options)...)...)
+		if got.code != 0 || strings.Contains(got.stderr, want) != told || !told && got.stderr != "" {
+			t.Errorf("%q: %+v, want %t: %s", options, got, told, want)
+		}
+	}
+	job := g.until(t, site, g.submit(t, site, script, "--chdir=sub", "--sites=borealis", "-o", filepath.Join(g.work, "%x")), ended)
+	if job.State != protocol.Completed || g.output(t, job) != "" {
+		t.Errorf("%+v finds %q", job, g.output(t, job))
+	}
+}
+
+// oneNumber: what submit prints is %j, and what a job finds as its number.
+func oneNumber(t *testing.T, g *grid, site *testbed.Site) {
+	t.Helper()
+	for _, where := range []string{"aurora", "borealis"} {
+		id := g.submit(t, site, "#!/bin/sh\necho $SLURM_JOB_ID $SWITCHYARD_JOB_ID\n", "--sites="+where, "-o", "number-%j")
+		job := g.until(t, site, id, ended)
+		if got := g.output(t, job); got != id.String()+" "+id.String()+"\n" || filepath.Base(job.Stdout) != "number-"+id.String() {
+			t.Errorf("at %s job %s finds %q, and writes %s", where, id, got, job.Stdout)
+		}
 	}
 }
 

@@ -79,6 +79,7 @@ func (p *peerProcess) gate(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("[power]: %w", err)
 	}
+	p.gated = true
 	p.onStop("the gate of the local scheduler", opened.Close)
 	p.budget.begin(func(b engine.Budget) error { return opened.SetBudget(rated(b)) })
 	p.scheduler = catalog.CheckedScheduler(opened)
@@ -174,7 +175,8 @@ func (p *peerProcess) openPlugin(ctx context.Context, name string) (localsched.S
 		return nil, err
 	}
 	if err := started.Wait(ctx); err != nil {
-		p.log.Error("local_scheduler_not_up", "plugin", name, "error", err)
+		p.log.Error("local_scheduler_not_up", "plugin", name, "error", err,
+			"advice", "it is started again until it comes up; `switchyard plugin list` says how it is")
 	}
 	return started.Scheduler(), nil
 }

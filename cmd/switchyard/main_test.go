@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"fmt"
 	"os"
 	"testing"
 )
@@ -12,6 +14,13 @@ const asBinary = "SWITCHYARD_TEST_AS_BINARY"
 func TestMain(m *testing.M) {
 	if os.Getenv(asBinary) != "" || len(os.Args) > 1 && os.Args[1] == shimCommand {
 		main()
+		return
+	}
+	if socket := os.Getenv(asHost); socket != "" {
+		if err := relayIn(context.Background(), socket, os.Args[1:]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
 		return
 	}
 	if len(os.Args) > 1 {

@@ -85,6 +85,9 @@ func recoveryText(v peer.Recovery) string {
 	}
 	jobs("Would be placed, if the database were right", choose(v.Needed, v.Waiting))
 	jobs("In the local queue, by the database", v.Here)
+	if v.QueueCopied {
+		line("The local queue is as old as the database, or a copy: what waits in it may have started, and is taken out of it by --resume.")
+	}
 	jobs("At partners, by the database", v.Elsewhere)
 	jobs("Jobs of partners, by the database", v.Guests)
 	jobs("Need an operator (switchyard cancel, or requeue --force)", v.InDoubt)

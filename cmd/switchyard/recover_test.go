@@ -52,6 +52,33 @@ func starts(t *testing.T, path string) int {
 	return strings.Count(string(data), "\n")
 }
 
+// backUp copies a site's database while its peer is stopped, and starts the peer again.
+func backUp(t *testing.T, site *testbed.Site, database string) []byte {
+	t.Helper()
+	if err := site.Stop(stopPatience); err != nil {
+		t.Fatal(err)
+	}
+	copied, err := os.ReadFile(database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err = site.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return copied
+}
+
+// putBack stops a site's peer and puts a copy of its database in place.
+func putBack(t *testing.T, site *testbed.Site, database string, copied []byte) {
+	t.Helper()
+	if err := site.Stop(stopPatience); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(database, copied, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestABackupThatIsPutBackStartsNothing: with the database of an earlier time nothing is
 // started, by the file beside it alone; the reason is shown; an operator has it go on.
 func TestABackupThatIsPutBackStartsNothing(t *testing.T) {
@@ -62,16 +89,7 @@ func TestABackupThatIsPutBackStartsNothing(t *testing.T) {
 	blocker := g.submit(t, site, "#!/bin/sh\nsleep 300\n")
 	waiting := g.submit(t, site, "#!/bin/sh\necho run >> "+marks+"\n")
 	g.until(t, site, blocker, running)
-	if err := site.Stop(stopPatience); err != nil {
-		t.Fatal(err)
-	}
-	backup, err := os.ReadFile(database)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err = site.Start(); err != nil {
-		t.Fatal(err)
-	}
+	backup := backUp(t, site, database)
 	if view := g.recovery(t, site); view.Needed {
 		t.Fatalf("an ordinary start: %+v", view)
 	}
@@ -79,13 +97,8 @@ func TestABackupThatIsPutBackStartsNothing(t *testing.T) {
 		t.Fatalf("cancel: %+v", got)
 	}
 	g.until(t, site, waiting, ended)
-	if err = site.Stop(stopPatience); err != nil {
-		t.Fatal(err)
-	}
-	if err = os.WriteFile(database, backup, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err = site.Start(); err != nil {
+	putBack(t, site, database, backup)
+	if err := site.Start(); err != nil {
 		t.Fatal(err)
 	}
 	view := g.recovery(t, site)
@@ -124,27 +137,13 @@ func TestAPartnerKnowsALostLife(t *testing.T) {
 	site := g.Sites[0]
 	database := filepath.Join(stateDir(t, site), "switchyard.db")
 	g.until(t, site, g.submit(t, site, "#!/bin/sh\n", "--sites", "borealis"), ended) // a partner that has seen a job is listed
-	if err := site.Stop(stopPatience); err != nil {
-		t.Fatal(err)
-	}
-	backup, err := os.ReadFile(database)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err = site.Start(); err != nil {
-		t.Fatal(err)
-	}
+	backup := backUp(t, site, database)
 	g.seen(t, site)
-	if err = site.Stop(stopPatience); err != nil {
-		t.Fatal(err)
-	}
-	if err = os.WriteFile(database, backup, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	putBack(t, site, database, backup)
 	if forgotten := removeAll(t, site.Dir, witness.Name); forgotten == 0 {
 		t.Fatal("no witness file was there")
 	}
-	if err = site.Start(); err != nil {
+	if err := site.Start(); err != nil {
 		t.Fatal(err)
 	}
 	view := g.seen(t, site)

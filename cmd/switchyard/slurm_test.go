@@ -46,9 +46,7 @@ func startSlurms(t *testing.T) slurms {
 		if t.Failed() {
 			c.show(t)
 		}
-		if out, err := exec.CommandContext(context.Background(), slurmTools+"slurm-down.sh", "-d", c.base).CombinedOutput(); err != nil {
-			t.Errorf("slurm-down.sh: %v\n%s", err, out)
-		}
+		c.down(t)
 	})
 	return c
 }
@@ -74,12 +72,29 @@ func needsSlurm(t *testing.T) {
 	}
 }
 
-// up starts what does not run of the clusters.
+// up starts the clusters. Some daemon may not answer in the time that slurm-up.sh allows when the
+// machine is busy; then they are started anew, up to three times.
 func (c slurms) up(t *testing.T) {
 	t.Helper()
-	up := exec.CommandContext(patience(t), slurmTools+"slurm-up.sh", "-n", "2", "-N", "2", "-c", "2", "-i", "1", "-d", c.base, "-p", strconv.Itoa(c.port))
-	if out, err := up.CombinedOutput(); err != nil {
-		t.Fatalf("slurm-up.sh: %v\n%s", err, out)
+	for try := 1; ; try++ {
+		up := exec.CommandContext(patience(t), slurmTools+"slurm-up.sh", "-n", "2", "-N", "2", "-c", "2", "-i", "1", "-d", c.base, "-p", strconv.Itoa(c.port))
+		out, err := up.CombinedOutput()
+		if err == nil {
+			return
+		}
+		c.down(t)
+		if try == 3 {
+			t.Fatalf("slurm-up.sh: %v\n%s", err, out)
+		}
+		t.Logf("started anew: slurm-up.sh: %v\n%s", err, out)
+	}
+}
+
+// down stops the clusters and removes what they have left.
+func (c slurms) down(t *testing.T) {
+	t.Helper()
+	if out, err := exec.CommandContext(context.Background(), slurmTools+"slurm-down.sh", "-d", c.base).CombinedOutput(); err != nil {
+		t.Errorf("slurm-down.sh: %v\n%s", err, out)
 	}
 }
 
@@ -184,6 +199,9 @@ func TestSlurmGrid(t *testing.T) {
 		job := g.until(t, here, id, ended)
 		if job.State != protocol.Failed || job.ExitCode != 3 || job.Site != site.Name {
 			t.Errorf("at %s: %s, exit code %d, at %s", site.Name, stateText(job), job.ExitCode, job.Site)
+		}
+		if site == here && (job.Local == "" || !strings.Contains(g.at(t, here, "", "status", id.String()).stdout, "Local ID   "+string(job.Local)+"\n")) {
+			t.Errorf("the local scheduler's number is %q; status: %s", job.Local, g.at(t, here, "", "status", id.String()).stdout)
 		}
 		if got, want := g.output(t, job), string(site.Name)+" arg\n"; got != want {
 			t.Errorf("output of %s: %q, want %q", site.Name, got, want)

@@ -58,6 +58,7 @@ type peerProcess struct {
 	scheduler localsched.Scheduler
 	capacity  protocol.Capacity
 	reserves  bool                   // the batch system holds room
+	gated     bool                   // jobs wait for the power budget in state_dir before it gets them
 	deciding  atomic.Pointer[string] // name of the policy in force
 	shim      []string
 	meter     *metrics.Metrics
@@ -259,7 +260,7 @@ func (p *peerProcess) startNode(ctx context.Context) error {
 		Peer: p.cfg.Peer(config.Parts{
 			PublicKey: p.key.Public(), Software: "switchyard " + version, Capacity: p.capacity,
 			Reserves: p.reserves, Accounts: who, Policy: decides.Info(),
-			Witness: p.witnessed, Machine: p.machine,
+			Witness: p.witnessed, Machine: p.machine, QueueApart: p.queueApart(),
 		}),
 		Seed:      p.seed(),
 		Store:     p.store,

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"strings"
 
+	"github.com/switchyard-hpc/switchyard/peer/config"
 	"github.com/switchyard-hpc/switchyard/peer/witness"
 )
 
@@ -36,8 +38,18 @@ func (p *peerProcess) openWitness(context.Context) error {
 	return nil
 }
 
-// allowStarts tells the built-in batch system whether it may start jobs. The queue of any
-// other is outside state_dir, and not copied with it.
+// queueApart says whether nothing of the local queue is in state_dir, so that it is neither
+// copied nor put back with the database. That holds for Slurm if the files by which each job
+// starts once are elsewhere, too. Where a plugin keeps its queue is not known.
+func (p *peerProcess) queueApart() bool {
+	if p.cfg.LocalSched.Plugin != config.SlurmCommands || p.cfg.LocalSched.Slurm.Spool == "" || p.gated {
+		return false
+	}
+	inside, err := filepath.Rel(string(p.cfg.Site.StateDir), string(p.cfg.LocalSched.Slurm.Spool))
+	return err == nil && (inside == ".." || strings.HasPrefix(inside, "../"))
+}
+
+// allowStarts has the built-in batch system start jobs, or not. No other can be kept from it.
 func (p *peerProcess) allowStarts(allowed bool) {
 	if p.process != nil {
 		p.process.AllowStarts(allowed)
