@@ -4,37 +4,58 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
+	"sync"
 )
 
-// freePorts finds n addresses on loopback that are free for TCP and UDP now.
+// Ports of grids are below those that systems take for outgoing connections, one of which could
+// be where a peer listened that is stopped and started again, and above those of the test clusters
+// of Slurm.
+const firstPort, lastPort = 22000, 32000
+
+// given are the ports that were found in this process.
+var given struct { //nolint:gochecknoglobals // ports are the process's
+	sync.Mutex
+
+	ports map[int]bool
+}
+
+// freePorts finds n addresses on loopback that are free for TCP and UDP now, each for one caller
+// only.
 func freePorts(n int) (addresses []string, err error) {
-	// All are held until all are found, so that none is found twice.
+	given.Lock()
+	defer given.Unlock()
+	if given.ports == nil {
+		given.ports = make(map[int]bool)
+	}
+	// All are held until all are found, so that none is found twice by several processes.
 	var held []io.Closer
 	defer func() {
 		for _, closer := range held {
 			err = errors.Join(err, closer.Close())
 		}
 	}()
-	const tries = 20
-	for range n + tries {
-		tcp, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	const tries = 1000
+	for range tries {
+		port := firstPort + rand.IntN(lastPort-firstPort)
+		if given.ports[port] {
+			continue
+		}
+		tcp, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: port})
 		if err != nil {
-			return nil, fmt.Errorf("find a free port: %w", err)
+			continue
 		}
 		held = append(held, tcp)
-		same, err := net.ResolveUDPAddr("udp", tcp.Addr().String())
-		if err != nil {
-			return nil, fmt.Errorf("find a free port: %w", err)
-		}
-		udp, err := net.ListenUDP("udp", same)
+		udp, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1), Port: port})
 		if err != nil {
 			continue
 		}
 		held = append(held, udp)
+		given.ports[port] = true
 		if addresses = append(addresses, tcp.Addr().String()); len(addresses) == n {
 			return addresses, nil
 		}
 	}
-	return nil, fmt.Errorf("found no %d ports that are free for TCP and UDP", n)
+	return nil, fmt.Errorf("found no %d ports from %d to %d that are free for TCP and UDP", n, firstPort, lastPort-1)
 }

@@ -220,7 +220,7 @@ func TestBadStarts(t *testing.T) {
 		{[]string{"bad-cert"}, 0, true, "it offers TLS, but was to be spoken with without"},
 		{[]string{"bad-cert"}, 0, false, "error parsing server cert"},
 		{[]string{"deaf"}, late, true, "it did not start within 3s"},
-		{raw("bad-name"), 0, false, `Info: info: name: "Raw Policy" is none`},
+		{raw("bad-name"), 0, false, `Info: info: name: "Raw Policy" is not the name of a plugin`},
 		{raw("bad-services"), 0, false, "switchyard.policy.v1.Policy is not among them"},
 		{raw("bad-note"), 0, false, "Configure: notes[0]: severity"},
 		{raw("bad-describe"), 0, false, "Describe: initiations[0]: 17 is unknown"},

@@ -61,5 +61,5 @@ func round(jobs, sites int) policy.Snapshot {
 func TestMistakesAreTold(t *testing.T) {
 	t.Parallel()
 	standalonetest.Refuses(t, "mcmf", "variant = \"best\"\nweight = 0.5\nscale = 0\nmarginal = 1\n",
-		`mcmf.toml:1: variant: "best" is none`, "mcmf.toml:3: scale: 0 is outside", "mcmf.toml:4: marginal: 1 is neither")
+		`mcmf.toml:1: variant: "best" is unknown; use mcmf`, "mcmf.toml:3: scale: 0 is outside", "mcmf.toml:4: marginal: 1 is neither")
 }
