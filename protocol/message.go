@@ -98,7 +98,13 @@ type StatusAck struct {
 type Result struct {
 	Tag     Tag
 	Outcome Outcome
+	// Contents are those of the outcome's files, in their order, if they are at most
+	// [MaxContents] bytes together and were at hand; empty: they are to be fetched.
+	Contents [][]byte
 }
+
+// MaxContents is how many bytes of files a [Result] brings at most.
+const MaxContents = 16 << 10
 
 // ResultAck says that the origin has the result and the files, durably, or has
 // heard that the job was given back; the owner drops it (message 6).

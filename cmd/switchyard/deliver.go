@@ -44,5 +44,10 @@ func (d *deliverer) Part(tag protocol.Tag, stream protocol.Stream) (node.Part, e
 	return d.results.Part(tag, stream)
 }
 
+// Whole takes a file that came at once.
+func (d *deliverer) Whole(tag protocol.Tag, stream protocol.Stream, data []byte) node.Output {
+	return d.results.Whole(tag, stream, data)
+}
+
 // Discard removes what has come home of a job's files.
 func (d *deliverer) Discard(tag protocol.Tag) error { return d.results.Discard(tag) }

@@ -17,59 +17,65 @@ import (
 // them. What can never be put there is kept in the peer's directory. All that has come stays
 // until every file is where it belongs, so that the next try goes on from there.
 func (n *Node) collect(ctx context.Context, op peer.CollectOp) (peer.Result, error) {
-	transport := n.links.transport()
-	if transport == nil {
-		return nil, ErrNotAttached
-	}
-	parts, err := n.parts(op)
+	outputs, err := n.bring(ctx, op)
 	defer func() {
-		for _, part := range parts {
-			if closed := part.Close(); closed != nil {
+		for _, output := range outputs {
+			if closed := output.Close(); closed != nil {
 				n.log.Warn("part_not_closed", "job", op.Tag.String(), "error", closed)
 			}
 		}
 	}()
-	for i := 0; i < len(op.Files) && err == nil; i++ {
-		if err = n.fetchRest(ctx, transport, op, op.Files[i], parts[i]); err != nil {
-			err = fmt.Errorf("collect %v from %s: %w", op.Files[i].Stream, op.From, err)
-		}
-	}
 	var result peer.CollectResult
 	switch {
 	case err == nil:
-		result, err = n.bringHome(ctx, op, parts)
+		result, err = n.bringHome(ctx, op, outputs)
 	case errors.Is(err, protocol.ErrOutputGone):
-		result, err = keepRest(op, parts)
+		result, err = keepRest(op, outputs)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("job %v: %w", op.Tag, err)
 	}
-	for _, part := range parts {
-		if err := part.Drop(); err != nil {
+	for _, output := range outputs {
+		if err := output.Drop(); err != nil {
 			n.log.Warn("part_not_removed", "job", op.Tag.String(), "error", err)
 		}
 	}
 	return result, nil
 }
 
-// parts are what is here of each of the files.
-func (n *Node) parts(op peer.CollectOp) (all []Part, err error) {
-	for _, file := range op.Files {
-		part, err := n.cfg.Deliverer.Part(op.Tag, file.Stream)
-		if err != nil {
-			return all, fmt.Errorf("go on with %v: %w", file.Stream, err)
+// bring brings each of the files here. After an error the outputs have what came before it.
+func (n *Node) bring(ctx context.Context, op peer.CollectOp) (outputs []Output, err error) {
+	if contents := n.brought.take(op); contents != nil {
+		for i, file := range op.Files {
+			outputs = append(outputs, n.cfg.Deliverer.Whole(op.Tag, file.Stream, contents[i]))
 		}
-		all = append(all, part)
+		return outputs, nil
 	}
-	return all, nil
+	transport := n.links.transport()
+	if transport == nil {
+		return nil, ErrNotAttached
+	}
+	parts := make([]Part, len(op.Files))
+	for i, file := range op.Files {
+		if parts[i], err = n.cfg.Deliverer.Part(op.Tag, file.Stream); err != nil {
+			return outputs, fmt.Errorf("go on with %v: %w", file.Stream, err)
+		}
+		outputs = append(outputs, parts[i])
+	}
+	for i, file := range op.Files {
+		if err = n.fetchRest(ctx, transport, op, file, parts[i]); err != nil {
+			return outputs, fmt.Errorf("collect %v from %s: %w", file.Stream, op.From, err)
+		}
+	}
+	return outputs, nil
 }
 
 // bringHome puts files that are all here where their user wants them.
-func (n *Node) bringHome(ctx context.Context, op peer.CollectOp, parts []Part) (result peer.CollectResult, err error) {
+func (n *Node) bringHome(ctx context.Context, op peer.CollectOp, outputs []Output) (result peer.CollectResult, err error) {
 	var left []int // files that can never be put there
 	var kept, problems []string
 	for _, to := range targets(op) {
-		err := n.deliver(ctx, op, to, parts)
+		err := n.deliver(ctx, op, to, outputs)
 		switch {
 		case permanent(err):
 			problems, left = append(problems, err.Error()), append(left, to.files...)
@@ -78,7 +84,7 @@ func (n *Node) bringHome(ctx context.Context, op peer.CollectOp, parts []Part) (
 		}
 	}
 	for _, i := range left { // only now: of what is kept before another try nobody is told
-		path, err := parts[i].Keep()
+		path, err := outputs[i].Keep()
 		if err != nil {
 			return result, fmt.Errorf("keep %v: %w", op.Files[i].Stream, err)
 		}
@@ -89,13 +95,13 @@ func (n *Node) bringHome(ctx context.Context, op peer.CollectOp, parts []Part) (
 }
 
 // keepRest keeps the pieces of files of which no more will come.
-func keepRest(op peer.CollectOp, parts []Part) (peer.CollectResult, error) {
+func keepRest(op peer.CollectOp, outputs []Output) (peer.CollectResult, error) {
 	var kept []string
-	for i, part := range parts {
-		if part.Size() == 0 {
+	for i, output := range outputs {
+		if output.Size() == 0 {
 			continue
 		}
-		path, err := part.Keep()
+		path, err := output.Keep()
 		if err != nil {
 			return peer.CollectResult{}, fmt.Errorf("keep what is here of %v: %w", op.Files[i].Stream, err)
 		}
@@ -140,13 +146,13 @@ func permanent(err error) bool {
 	return errors.As(err, &p) && p.Permanent()
 }
 
-func (n *Node) deliver(ctx context.Context, op peer.CollectOp, to target, parts []Part) error {
+func (n *Node) deliver(ctx context.Context, op peer.CollectOp, to target, outputs []Output) error {
 	if to.path == "" {
 		return permanentError{"the job names no file for its output"}
 	}
 	var whole []io.Reader
 	for _, i := range to.files {
-		whole = append(whole, io.NewSectionReader(parts[i], 0, op.Files[i].Size))
+		whole = append(whole, io.NewSectionReader(outputs[i], 0, op.Files[i].Size))
 	}
 	return n.cfg.Deliverer.Deliver(ctx, op.User, to.path, &watched{ctx: ctx, r: io.MultiReader(whole...)})
 }

@@ -22,8 +22,9 @@ const (
 
 	MaxCounted = maxCounted
 
-	StopGrace = stopGrace
-	WatchTry  = watchTry
+	StopGrace  = stopGrace
+	ReadWithin = readWithin
+	WatchTry   = watchTry
 )
 
 // Front finds the choices of an application where such a policy decides.

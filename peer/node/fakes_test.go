@@ -183,6 +183,7 @@ type outside struct {
 	submit func(ctx context.Context, job localsched.Submission) (localsched.LocalID, error)
 	watch  func(ctx context.Context) (localsched.Watched, error)
 	quote  func()
+	local  func(ctx context.Context) error // before a file of the local scheduler is read
 	decide func() error
 }
 
@@ -257,6 +258,27 @@ func (o *outside) Part(tag protocol.Tag, stream protocol.Stream) (node.Part, err
 		o.parts = map[string][]byte{}
 	}
 	return &part{outside: o, name: tag.String() + stream.String(), stream: stream}, nil
+}
+
+// whole is a file that came at once.
+type whole struct {
+	*bytes.Reader
+	*outside
+
+	stream protocol.Stream
+	data   []byte
+}
+
+func (o *outside) Whole(_ protocol.Tag, stream protocol.Stream, data []byte) node.Output {
+	return &whole{bytes.NewReader(data), o, stream, data}
+}
+
+func (w *whole) Drop() error  { return nil }
+func (w *whole) Close() error { return nil }
+
+func (w *whole) Keep() (string, error) {
+	path := "/kept/" + w.stream.String()
+	return path, w.store(path, bytes.NewReader(w.data))
 }
 
 func (o *outside) Discard(tag protocol.Tag) error {
@@ -353,8 +375,13 @@ func (o *outside) Watch(ctx context.Context, _ localsched.Cursor) (localsched.Wa
 }
 
 func (o *outside) Fetch(
-	_ context.Context, tag protocol.Tag, stream protocol.Stream, offset int64, size int,
+	ctx context.Context, tag protocol.Tag, stream protocol.Stream, offset int64, size int,
 ) ([]byte, error) {
+	if o.local != nil {
+		if err := o.local(ctx); err != nil {
+			return nil, err
+		}
+	}
 	return []byte("local " + tag.String() + " " + stream.String()), nil
 }
 

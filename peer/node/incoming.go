@@ -13,6 +13,9 @@ import (
 // Received takes an authenticated message from a partner. It waits while the node has too
 // much to do, or too many messages of this partner before it.
 func (n *Node) Received(from protocol.SiteName, m protocol.Message) {
+	if result, ok := m.(protocol.Result); ok {
+		m = n.brought.set(from, result)
+	}
 	places := n.places.of(from, m)
 	select {
 	case places <- struct{}{}:

@@ -42,6 +42,8 @@ type Node struct {
 	freed freed
 
 	collecting collecting
+	brought    brought
+	reading    chan struct{}  // the results that wait for their files
 	calls      sync.WaitGroup // running calls
 	facts      *factLog
 	moves      moves
@@ -108,6 +110,7 @@ func newNode(cfg Config, machine core, moves moves) *Node {
 		events:  make(chan letter, 4096),
 		asks:    make(chan letter, 1024),
 		lanes:   newLanes(),
+		reading: make(chan struct{}, mostReading),
 		facts:   newFactLog(cfg.Store),
 		closing: make(chan struct{}),
 		done:    make(chan struct{}),

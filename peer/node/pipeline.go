@@ -226,7 +226,7 @@ func (n *Node) let(ctx context.Context, b *batch) {
 		n.moves.take(record)
 	}
 	for _, e := range b.effects {
-		n.send(e.messages)
+		n.send(ctx, e.messages)
 		n.begin(ctx, e.calls, e.policy)
 		n.links.advertise(e.digest)
 		if e.starts != nil && n.cfg.AllowStarts != nil {
@@ -240,7 +240,7 @@ func (n *Node) let(ctx context.Context, b *batch) {
 }
 
 // send hands messages to the transport. The machine repeats what gets lost.
-func (n *Node) send(messages []peer.Outgoing) {
+func (n *Node) send(ctx context.Context, messages []peer.Outgoing) {
 	if len(messages) == 0 {
 		return
 	}
@@ -249,12 +249,21 @@ func (n *Node) send(messages []peer.Outgoing) {
 		return
 	}
 	for _, m := range messages {
-		if err := transport.Send(m.To, m.Body); err != nil {
-			log := n.log.Debug
-			if _, unsendable := errors.AsType[*peerv1.UnsendableError](err); unsendable {
-				log = n.log.Warn // not the partner's silence, as it will seem to be
-			}
-			log("message_not_sent", "to", m.To, "kind", m.Body.Kind(), "error", err)
+		if result, ok := m.Body.(protocol.Result); ok && small(result.Outcome.Files) && n.sendWhole(ctx, transport, m.To, result) {
+			continue
 		}
+		n.sendOne(transport, m)
 	}
+}
+
+func (n *Node) sendOne(transport Transport, m peer.Outgoing) {
+	err := transport.Send(m.To, m.Body)
+	if err == nil {
+		return
+	}
+	log := n.log.Debug
+	if _, unsendable := errors.AsType[*peerv1.UnsendableError](err); unsendable {
+		log = n.log.Warn // not the partner's silence, as it will seem to be
+	}
+	log("message_not_sent", "to", m.To, "kind", m.Body.Kind(), "error", err)
 }

@@ -72,26 +72,33 @@ type Deliverer interface {
 	// Part opens what has come home so far of a file, nothing at first. It outlives the node.
 	// What was kept, but of which nobody was told, has come home and is on its way again.
 	Part(tag protocol.Tag, stream protocol.Stream) (Part, error)
+	// Whole takes all of a file at once. Dropping it drops what had come of it before, too.
+	Whole(tag protocol.Tag, stream protocol.Stream, data []byte) Output
 	// Discard removes what has come home of a job's files, kept or not. No part of it is open.
 	Discard(tag protocol.Tag) error
 }
 
-// Part is what is here of a file that is coming home. One goroutine uses it.
-type Part interface {
+// Output is what is here of a file that is coming home. One goroutine uses it.
+type Output interface {
 	io.ReaderAt
 	// Size is how many bytes are here.
 	Size() int64
+	// Keep moves what is here of a file that cannot be delivered to where an operator can hand it out,
+	// and says where.
+	Keep() (path string, err error)
+	// Drop removes it, unless it was kept.
+	Drop() error
+	// Close leaves what is here for another try.
+	Close() error
+}
+
+// Part is an output that comes in pieces.
+type Part interface {
+	Output
 	// Append adds what comes next. Zeros need no space.
 	Append(data []byte) error
 	// Reset drops all that is here, and goes on with nothing.
 	Reset() error
-	// Keep moves what is here of a file that cannot be delivered to where an operator can hand it out,
-	// and says where.
-	Keep() (path string, err error)
-	// Drop removes the part, unless it was kept.
-	Drop() error
-	// Close leaves what is here for another try.
-	Close() error
 }
 
 // Meter counts. Its methods are quick and may be called at once.

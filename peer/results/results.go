@@ -3,6 +3,7 @@
 package results
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -49,6 +50,48 @@ type Part struct {
 	kept bool
 }
 
+// Whole is a file that came at once. It is on the disk only if it is kept.
+type Whole struct {
+	*bytes.Reader
+
+	dir    *Dir
+	tag    protocol.Tag
+	stream protocol.Stream
+	data   []byte
+	kept   bool
+}
+
+// Whole takes all of a file of a job.
+func (d *Dir) Whole(tag protocol.Tag, stream protocol.Stream, data []byte) *Whole {
+	return &Whole{Reader: bytes.NewReader(data), dir: d, tag: tag, stream: stream, data: data}
+}
+
+// Keep is as that of [Part].
+func (w *Whole) Keep() (path string, err error) {
+	part, err := w.dir.Part(w.tag, w.stream)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, part.Close()) }()
+	if err = errors.Join(part.Reset(), part.Append(w.data)); err != nil {
+		return "", err
+	}
+	path, err = part.Keep()
+	w.kept = err == nil
+	return path, err
+}
+
+// Drop removes what an earlier try left of the file, unless it was kept in this one.
+func (w *Whole) Drop() error {
+	if w.kept {
+		return nil
+	}
+	return w.dir.discard(w.tag, w.stream)
+}
+
+// Close leaves it as it is.
+func (w *Whole) Close() error { return nil }
+
 // Part opens what has come so far of a file of a job, nothing at first. A file that was kept,
 // but of which nobody was told since the peer ended or the next file could not be kept, is on
 // its way again.
@@ -81,13 +124,15 @@ func (d *Dir) partOf(tag protocol.Tag, stream protocol.Stream) string {
 
 // Discard removes the files of a job, kept or on their way. None of them is open.
 func (d *Dir) Discard(tag protocol.Tag) error {
-	var failed error
-	for _, stream := range []protocol.Stream{protocol.Stdout, protocol.Stderr} {
-		path := d.partOf(tag, stream)
-		for _, name := range []string{path, strings.TrimSuffix(path, partSuffix)} {
-			if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				failed = errors.Join(failed, fmt.Errorf("discard a result: %w", err))
-			}
+	return errors.Join(d.discard(tag, protocol.Stdout), d.discard(tag, protocol.Stderr))
+}
+
+// discard removes a file of a job, kept or on its way.
+func (d *Dir) discard(tag protocol.Tag, stream protocol.Stream) (failed error) {
+	path := d.partOf(tag, stream)
+	for _, name := range []string{path, strings.TrimSuffix(path, partSuffix)} {
+		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			failed = errors.Join(failed, fmt.Errorf("discard a result: %w", err))
 		}
 	}
 	return failed

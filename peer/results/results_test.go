@@ -2,7 +2,9 @@ package results_test
 
 import (
 	"bytes"
+	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -192,5 +194,48 @@ func TestDiscard(t *testing.T) {
 	}
 	if want := []string{"8.1.stdout"}; !slices.Equal(names(t, d), want) {
 		t.Errorf("there are %v, want %v", names(t, d), want)
+	}
+}
+
+// A file that came at once is on the disk only while it is kept, and leaves nothing of an
+// earlier try there.
+func TestWhole(t *testing.T) {
+	t.Parallel()
+	dir := &results.Dir{Path: filepath.Join(t.TempDir(), "results")}
+	tag := protocol.Tag{Job: 7, Epoch: 1}
+	whole := dir.Whole(tag, protocol.Stdout, []byte("all of it"))
+	if data, err := io.ReadAll(io.NewSectionReader(whole, 0, whole.Size())); err != nil || string(data) != "all of it" {
+		t.Errorf("it has %q, %v", data, err)
+	}
+	if err := errors.Join(whole.Drop(), whole.Close()); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Lstat(dir.Path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("there is something on the disk: %v", err)
+	}
+
+	part, err := dir.Part(tag, protocol.Stdout)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err = errors.Join(part.Append([]byte("something longer than all of it")), part.Close()); err != nil {
+		t.Fatal(err)
+	}
+	path, err := whole.Keep()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err = whole.Drop(); err != nil {
+		t.Error(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil || string(data) != "all of it" {
+		t.Errorf("kept %q, %v", data, err)
+	}
+	if err = dir.Whole(tag, protocol.Stdout, nil).Drop(); err != nil {
+		t.Error(err)
+	}
+	if left, err := os.ReadDir(dir.Path); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
 	}
 }

@@ -198,6 +198,9 @@ func TestDecodeRefusesAndNamesTheField(t *testing.T) {
 		"short proof":  {"watermark", &peerv1.Watermark{Life: &peerv1.Life{Incarnation: 1, Boot: 1, Proof: []byte("x")}}, "watermark: life: proof: has 1"},
 		"a seen proof": {"watermark", &peerv1.Watermark{Seen: &peerv1.Life{Proof: make([]byte, 65)}}, "watermark: seen: proof: has 65"},
 		"a twin proof": {"watermark", &peerv1.Watermark{Twin: &peerv1.Life{Proof: make([]byte, 63)}}, "watermark: twin: proof: has 63"},
+		"one content":  {"result", &peerv1.Result{Tag: wire, State: 3, Contents: [][]byte{{}}}, "result: contents: are of 1 files, and the job has 0"},
+		"cut content":  {"result", &peerv1.Result{Tag: wire, State: 3, Files: []*peerv1.File{{Stream: 1, Size: 2, Sha256: make([]byte, 32)}}, Contents: [][]byte{[]byte("x")}}, "contents[0]: has 1 bytes, and its file 2"},
+		"much content": {"result", &peerv1.Result{Tag: wire, State: 3, Files: []*peerv1.File{{Stream: 1, Size: 16385, Sha256: make([]byte, 32)}}, Contents: [][]byte{make([]byte, 16385)}}, "contents: has 16385"},
 		"no stream":    {"result", &peerv1.Result{Tag: wire, State: 3, Files: []*peerv1.File{{}}}, "files[0]: stream: 0"},
 	}
 	for name, c := range cases {

@@ -35,7 +35,7 @@ func checkMessage(m protocol.Message) error {
 	case protocol.StatusAck:
 		return checkTag(m.Tag)
 	case protocol.Result:
-		return wire.First(checkTag(m.Tag), checkOutcome(m.Outcome))
+		return wire.First(checkTag(m.Tag), checkOutcome(m.Outcome), checkContents(m.Contents, m.Outcome.Files))
 	case protocol.Recall:
 		return checkTag(m.Tag)
 	case protocol.Fenced:
@@ -189,6 +189,24 @@ func checkOutcome(o protocol.Outcome) error {
 		return err
 	}
 	return checkFiles(o.Files)
+}
+
+// checkContents checks that a result brings all of its files or none.
+func checkContents(contents [][]byte, files []protocol.File) error {
+	if len(contents) == 0 {
+		return nil
+	}
+	if len(contents) != len(files) {
+		return fmt.Errorf("contents: are of %d files, and the job has %d", len(contents), len(files))
+	}
+	total := 0
+	for i, content := range contents {
+		if int64(len(content)) != files[i].Size {
+			return fmt.Errorf("contents[%d]: has %d bytes, and its file %d", i, len(content), files[i].Size)
+		}
+		total += len(content)
+	}
+	return wire.AtMost("contents", total, protocol.MaxContents)
 }
 
 func checkFiles(files []protocol.File) error {

@@ -49,7 +49,7 @@ func messages(kind string) *rapid.Generator[protocol.Message] {
 		case "status-ack":
 			return protocol.StatusAck{Tag: placed, Seq: rapid.Uint32().Draw(t, "seq")}
 		case "result":
-			return protocol.Result{Tag: placed, Outcome: drawOutcome(t)}
+			return drawResult(t, placed)
 		case "recall":
 			return protocol.Recall{Tag: placed, Cancel: rapid.Bool().Draw(t, "cancel")}
 		case "fenced":
@@ -261,6 +261,18 @@ func drawQuote(t *rapid.T) protocol.Quote {
 		q.Currency = "EUR"
 	}
 	return q
+}
+
+func drawResult(t *rapid.T, placed protocol.Tag) protocol.Result {
+	result := protocol.Result{Tag: placed, Outcome: drawOutcome(t)}
+	if rapid.Bool().Draw(t, "has contents") {
+		for i := range result.Outcome.Files {
+			content := rapid.SliceOfN(rapid.Byte(), 0, protocol.MaxContents/2).Draw(t, "content")
+			result.Outcome.Files[i].Size = int64(len(content))
+			result.Contents = append(result.Contents, content)
+		}
+	}
+	return result
 }
 
 func drawOutcome(t *rapid.T) protocol.Outcome {

@@ -1711,7 +1711,10 @@ type Result struct {
 	// Optional. The files that must travel to the origin.
 	Files []*File `protobuf:"bytes,8,rep,name=files,proto3" json:"files,omitempty"`
 	// Optional. What the job was measured to do.
-	Usage         *Usage `protobuf:"bytes,9,opt,name=usage,proto3" json:"usage,omitempty"`
+	Usage *Usage `protobuf:"bytes,9,opt,name=usage,proto3" json:"usage,omitempty"`
+	// Optional. Either none or what each of the files has, in their order, each as long as
+	// its file, and at most 16384 bytes together. The origin need not fetch those files.
+	Contents      [][]byte `protobuf:"bytes,10,rep,name=contents,proto3" json:"contents,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1805,6 +1808,13 @@ func (x *Result) GetFiles() []*File {
 func (x *Result) GetUsage() *Usage {
 	if x != nil {
 		return x.Usage
+	}
+	return nil
+}
+
+func (x *Result) GetContents() [][]byte {
+	if x != nil {
+		return x.Contents
 	}
 	return nil
 }
@@ -3167,7 +3177,7 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"\x04File\x122\n" +
 	"\x06stream\x18\x01 \x01(\x0e2\x1a.switchyard.peer.v1.StreamR\x06stream\x12\x12\n" +
 	"\x04size\x18\x02 \x01(\x03R\x04size\x12\x16\n" +
-	"\x06sha256\x18\x03 \x01(\fR\x06sha256\"\xc9\x02\n" +
+	"\x06sha256\x18\x03 \x01(\fR\x06sha256\"\xe5\x02\n" +
 	"\x06Result\x12)\n" +
 	"\x03tag\x18\x01 \x01(\v2\x17.switchyard.peer.v1.TagR\x03tag\x122\n" +
 	"\x05state\x18\x02 \x01(\x0e2\x1c.switchyard.peer.v1.JobStateR\x05state\x12\x1b\n" +
@@ -3177,7 +3187,9 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"\twaited_ms\x18\x06 \x01(\x03R\bwaitedMs\x12\x15\n" +
 	"\x06ran_ms\x18\a \x01(\x03R\x05ranMs\x12.\n" +
 	"\x05files\x18\b \x03(\v2\x18.switchyard.peer.v1.FileR\x05files\x12/\n" +
-	"\x05usage\x18\t \x01(\v2\x19.switchyard.peer.v1.UsageR\x05usage\"\xe5\x01\n" +
+	"\x05usage\x18\t \x01(\v2\x19.switchyard.peer.v1.UsageR\x05usage\x12\x1a\n" +
+	"\bcontents\x18\n" +
+	" \x03(\fR\bcontents\"\xe5\x01\n" +
 	"\x05Usage\x12\x15\n" +
 	"\x06cpu_ms\x18\x01 \x01(\x03R\x05cpuMs\x12\x1b\n" +
 	"\tmemory_mb\x18\x02 \x01(\x03R\bmemoryMb\x12\x1b\n" +

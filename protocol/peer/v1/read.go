@@ -203,7 +203,7 @@ func readResult(w *Result) (protocol.Message, error) {
 		State: state, ExitCode: number(w.GetExitCode()), Signal: number(w.GetSignal()), Reason: w.GetReason(),
 		Waited: protocol.Duration(w.GetWaitedMs()), Ran: protocol.Duration(w.GetRanMs()), Files: files,
 		Usage: readUsage(w.GetUsage()),
-	}}, err
+	}, Contents: w.GetContents()}, err
 }
 
 func readUsage(w *Usage) protocol.Usage {

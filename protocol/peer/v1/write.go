@@ -143,7 +143,7 @@ func wireResult(m protocol.Result) *Result {
 		Files: wire.Convert(o.Files, func(f protocol.File) *File {
 			return &File{Stream: Stream(f.Stream), Size: f.Size, Sha256: f.SHA256[:]}
 		}),
-		Usage: wireUsage(o.Usage),
+		Usage: wireUsage(o.Usage), Contents: m.Contents,
 	}
 }
 
