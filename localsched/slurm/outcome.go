@@ -85,8 +85,10 @@ func (s *Scheduler) reasonFor(j *job, e entry, end spool.End) string {
 		return fmt.Sprintf("%s: reached its wall-time limit of %s", e.state, j.record.Submission.Spec.WallTime.Text())
 	case e.state == "FAILED":
 		return failure(end.ExitCode, end.Signal)
+	case e.state == "PREEMPTED" && j.record.Submission.Spec.Requeue:
+		return "PREEMPTED: Slurm has ended it for a job that comes first"
 	case e.state == "PREEMPTED":
-		return "PREEMPTED: Slurm has ended it for a job that comes first; with --requeue it is placed again"
+		return "PREEMPTED: Slurm has ended it for a job that comes first; submitted with --requeue it would be placed again"
 	case end.State == protocol.Cancelled:
 		return "CANCELLED in Slurm, by scancel or an administrator, not by switchyard cancel"
 	case e.reason == "None" || e.reason == "":
