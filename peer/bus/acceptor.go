@@ -164,7 +164,7 @@ func (a *acceptor) greet(raw net.Conn) (*tls.Conn, *partner, error) {
 	if err != nil {
 		return nil, nil, reject(UnknownSender, "%w", err)
 	}
-	p, known := a.bus.byKey[key]
+	p, known := a.bus.roster.Load().byKey[key]
 	if !known {
 		a.bus.strangeKey(identity.PeerName(state), key)
 		tellUnknown(conn, key)
@@ -228,11 +228,11 @@ func readLogin(in *bufio.Reader, site, password string) ([]byte, error) {
 }
 
 // enter notes a partner's connection, in the place of its oldest if it has too
-// many.
+// many, unless the site is a partner no more.
 func (a *acceptor) enter(p *partner, conn net.Conn) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.closed {
+	if a.closed || a.bus.roster.Load().bySite[p.Site] != p {
 		return false
 	}
 	if all := a.inside[p]; len(all) >= maxInsideOfOne {
@@ -250,7 +250,19 @@ func (a *acceptor) exit(p *partner, conn net.Conn) {
 	defer a.mu.Unlock()
 	a.inside[p] = slices.DeleteFunc(a.inside[p], func(c net.Conn) bool { return c == conn })
 	if len(a.inside[p]) == 0 {
+		delete(a.inside, p)
 		p.inbound.left(true)
+	}
+}
+
+// expel ends the connections of partners that the roster has no more. None gets in again.
+func (a *acceptor) expel(left []*partner) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, p := range left {
+		for _, conn := range a.inside[p] {
+			_ = conn.Close()
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"sync/atomic"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
@@ -19,19 +20,18 @@ var ErrUnknownPartner = errors.New("not a configured partner")
 
 // Bus is this site's end of its links to all partners. It starts once.
 type Bus struct {
-	cfg      Config
-	partners map[protocol.SiteName]*partner
-	byKey    map[string]*partner
+	cfg Config
 
 	server   *server.Server // nil: none embedded
 	acceptor *acceptor      // to server
 	password string         // of all connections to server
 	external *nats.Conn     // nil: none
-	cancel   context.CancelFunc
-	wg       sync.WaitGroup
 
-	mu    sync.Mutex
-	conns []*nats.Conn // to partners' servers and the own one
+	roster atomic.Pointer[roster]
+
+	changing sync.Mutex     // held while the bus starts, ends or gets other partners
+	begin    func(*partner) // starts one of a bus that runs; nil: it does not
+	cancel   context.CancelFunc
 }
 
 // New checks the configuration. Nothing runs before [Bus.Start].
@@ -40,57 +40,34 @@ func New(cfg Config) (*Bus, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	b := &Bus{
-		cfg: cfg, password: rand.Text(),
-		partners: map[protocol.SiteName]*partner{}, byKey: map[string]*partner{},
-	}
-	for _, c := range cfg.Partners {
-		p := newPartner(b, c)
-		p.addLinks()
-		b.partners[c.Site], b.byKey[c.PublicKey] = p, p
-	}
+	b := &Bus{cfg: cfg, password: rand.Text()}
+	b.roster.Store(b.newRoster(cfg.Partners))
 	return b, nil
 }
 
 // Start starts the server and begins to reach the partners. The context bounds
 // the start only; [Bus.Close] ends what runs. After an error nothing runs.
 func (b *Bus) Start(ctx context.Context) error {
+	b.changing.Lock()
+	defer b.changing.Unlock()
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	b.cancel = cancel
+	b.cancel, b.begin = cancel, func(p *partner) { p.start(running) }
 	if err := b.connect(ctx, running); err != nil {
-		b.Close()
+		b.end()
 		return err
 	}
-	for _, p := range b.partners {
-		b.run(running, p.deliver)
-		b.run(running, p.serve)
-		for _, l := range p.links {
-			b.run(running, l.send)
-			b.run(running, l.keep)
-		}
-		if p.outbound != nil {
-			b.run(running, func(ctx context.Context) { b.dial(ctx, p) })
-		}
+	for _, p := range b.roster.Load().bySite {
+		b.begin(p)
 	}
 	return nil
-}
-
-// run runs a part of the bus until it closes.
-func (b *Bus) run(ctx context.Context, part func(context.Context)) {
-	b.wg.Go(func() { part(ctx) })
 }
 
 // connect makes the connections that are there from the start: to the external
 // system, or for each partner one to the own server, whose acceptor then opens.
 func (b *Bus) connect(ctx, running context.Context) (err error) {
 	if b.cfg.External != nil {
-		if b.external, err = b.connectExternal(running); err != nil {
-			return err
-		}
-		for _, p := range b.partners {
-			p.links[0].attach(b.external)
-		}
-		return nil
+		b.external, err = b.connectExternal(running)
+		return err
 	}
 	if b.cfg.Listen == "" {
 		return nil
@@ -98,19 +75,13 @@ func (b *Bus) connect(ctx, running context.Context) (err error) {
 	if b.server, err = b.startServer(ctx); err != nil {
 		return err
 	}
-	for _, p := range b.partners {
+	for _, p := range b.roster.Load().bySite {
 		if err = b.connectOwn(p); err != nil {
 			return err
 		}
 	}
 	b.acceptor, err = b.openAcceptor(ctx, b.server)
 	return err
-}
-
-func (b *Bus) keepConn(conn *nats.Conn) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.conns = append(b.conns, conn)
 }
 
 // dial makes the connection to a partner's server; NATS keeps it from then on.
@@ -120,20 +91,24 @@ func (b *Bus) dial(ctx context.Context, p *partner) {
 		b.cfg.Log.Error("cannot dial the partner", "site", string(p.Site), "error", err)
 		return
 	}
-	b.keepConn(conn)
+	p.conns = append(p.conns, conn)
 	p.outbound.attach(conn)
 }
 
 // Close says bye to the partners and ends all that runs. Handler calls have
 // ended when it returns.
 func (b *Bus) Close() {
-	if b.cancel == nil {
-		return
+	b.changing.Lock()
+	defer b.changing.Unlock()
+	if b.begin != nil {
+		b.end()
 	}
+}
+
+func (b *Bus) end() {
 	b.cancel()
-	b.wg.Wait()
-	for _, conn := range b.conns {
-		conn.Close()
+	for _, p := range b.roster.Load().bySite {
+		p.wait()
 	}
 	if b.external != nil {
 		b.external.Close()
@@ -148,7 +123,7 @@ func (b *Bus) Close() {
 	if b.acceptor != nil {
 		b.acceptor.wait()
 	}
-	b.cancel = nil
+	b.begin = nil
 }
 
 // Send sends a message to a partner. It never waits: the message is lost if the
@@ -170,8 +145,8 @@ func (b *Bus) Send(to protocol.SiteName, m protocol.Message) error {
 }
 
 func (b *Bus) partner(site protocol.SiteName) (*partner, error) {
-	p, ok := b.partners[site]
-	if !ok {
+	p := b.roster.Load().bySite[site]
+	if p == nil {
 		return nil, fmt.Errorf("site %s: %w", site, ErrUnknownPartner)
 	}
 	return p, nil

@@ -83,10 +83,11 @@ func (b *Bus) connectOwn(p *partner) error {
 	if err != nil {
 		return fmt.Errorf("connect to the embedded NATS server: %w", err)
 	}
-	if err = b.subscribe(conn, l); err != nil {
+	p.conns = append(p.conns, conn)
+	if _, err = b.subscribe(conn, l); err != nil {
+		conn.Close()
 		return err
 	}
-	b.keepConn(conn)
 	l.attach(conn)
 	return nil
 }
@@ -123,7 +124,11 @@ func (b *Bus) connectPartner(ctx context.Context, p *partner, l *link) (*nats.Co
 	if err != nil {
 		return nil, fmt.Errorf("partner %s: url %q: %w", p.Site, p.URL, err)
 	}
-	return conn, b.subscribe(conn, l)
+	if _, err = b.subscribe(conn, l); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return conn, nil
 }
 
 // connectExternal connects to the user's NATS system.
@@ -134,7 +139,7 @@ func (b *Bus) connectExternal(ctx context.Context) (*nats.Conn, error) {
 	}
 	all := func() []*link {
 		var links []*link
-		for _, p := range b.partners {
+		for _, p := range b.roster.Load().bySite {
 			links = append(links, p.links...)
 		}
 		return links
@@ -144,12 +149,23 @@ func (b *Bus) connectExternal(ctx context.Context) (*nats.Conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("[nats] url %q: %w", b.cfg.External.URL, err)
 	}
-	for _, p := range b.partners {
-		if err = b.subscribe(conn, p.links[0]); err != nil {
-			return nil, err
-		}
-	}
 	return conn, nil
+}
+
+// meet begins to hear a partner at the user's NATS system. The connection does not answer while
+// it dials, and this waits for it.
+func (b *Bus) meet(p *partner) {
+	l := p.links[0]
+	met, err := b.subscribe(b.external, l)
+	if err != nil {
+		b.cfg.Log.Error("cannot hear the partner", "site", string(p.Site), "error", err)
+		return
+	}
+	p.met = met
+	if b.external.IsConnected() { // since before the partner was there: no handler will say so
+		l.connected.Store(true)
+	}
+	l.attach(b.external)
 }
 
 // maxSecret is more than any credentials need, in bytes.
@@ -231,7 +247,7 @@ func linkHandlers(links func() []*link) []nats.Option {
 // subscribe hands what arrives from a link's partner to the link. Each partner has
 // a subscription of its own, with a goroutine and a bound on what waits for it, so
 // that a flood in one's name delays no other.
-func (b *Bus) subscribe(conn *nats.Conn, l *link) error {
+func (b *Bus) subscribe(conn *nats.Conn, l *link) (*nats.Subscription, error) {
 	subject := inboxOf(b.cfg.Site, l.partner.Site) + ".>"
 	sub, err := conn.Subscribe(subject, func(m *nats.Msg) {
 		from, token, ok := splitSubject(b.cfg.Site, m.Subject)
@@ -245,10 +261,9 @@ func (b *Bus) subscribe(conn *nats.Conn, l *link) error {
 		err = sub.SetPendingLimits(maxWaitingFrames, maxWaitingBytes)
 	}
 	if err != nil {
-		conn.Close()
-		return fmt.Errorf("subscribe to %s: %w", subject, err)
+		return nil, fmt.Errorf("subscribe to %s: %w", subject, err)
 	}
-	return nil
+	return sub, nil
 }
 
 // openerOfExternal says whether this side opens the sessions when neither dials

@@ -4,7 +4,7 @@ import "github.com/switchyard-hpc/switchyard/protocol"
 
 // LinksUp is how many links to the partner have a session.
 func (b *Bus) LinksUp(site protocol.SiteName) (n int) {
-	for _, l := range b.partners[site].links {
+	for _, l := range b.roster.Load().bySite[site].links {
 		if l.up() {
 			n++
 		}

@@ -1,11 +1,14 @@
 package bus
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/nats-io/nats.go"
 
 	"github.com/switchyard-hpc/switchyard/peer/connlimit"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -29,8 +32,14 @@ type partner struct {
 	window  chan struct{} // a token for each chunk that may be under way
 	fetchID atomic.Uint64
 
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+	conns  []*nats.Conn       // to its server and the own one, for it alone; while it runs only dial adds one
+	met    *nats.Subscription // to what it says at the external system; nil: none
+	told   bool               // that it is connected: the handler was last told so. Of deliver alone while it runs
+
 	mu        sync.Mutex
-	connected bool   // as the handler was told
+	connected bool   // as the handler is told
 	refused   string // which key, and why, as the handler was told
 	fetches   map[uint64]chan *peerv1.FetchReply
 }
@@ -63,6 +72,46 @@ func (p *partner) addLinks() {
 	if cfg.Listen != "" {
 		p.inbound = newLink(p, false)
 		p.links = append(p.links, p.inbound)
+	}
+}
+
+// start begins to reach the partner, until the context ends or stop is called.
+func (p *partner) start(ctx context.Context) {
+	ctx, p.cancel = context.WithCancel(ctx)
+	run := func(part func(context.Context)) { p.wg.Go(func() { part(ctx) }) }
+	run(p.deliver)
+	run(p.serve)
+	for _, l := range p.links {
+		run(l.send)
+		run(l.keep)
+	}
+	if p.outbound != nil {
+		run(func(ctx context.Context) { p.bus.dial(ctx, p) })
+	}
+	if p.bus.external != nil {
+		run(func(context.Context) { p.bus.meet(p) })
+	}
+}
+
+// wait returns when all that start has begun has ended, after its context has, and closes the
+// partner's connections.
+func (p *partner) wait() {
+	p.wg.Wait()
+	for _, conn := range p.conns {
+		conn.Close()
+	}
+}
+
+// stop says bye and ends all that runs for the partner. The handler has been told that it is
+// gone, and is told nothing else of it.
+func (p *partner) stop() {
+	p.cancel()
+	p.wait()
+	if p.met != nil {
+		_ = p.met.Unsubscribe() // fails if the connection is closed
+	}
+	if p.told {
+		p.bus.cfg.Handler.Disconnected(p.Site, "")
 	}
 }
 

@@ -113,8 +113,10 @@ func (p *partner) handOver(e event) {
 	case e.message != nil:
 		handler.Received(p.Site, e.message)
 	case e.connected != nil:
+		p.told = true
 		handler.Connected(*e.connected)
 	default:
+		p.told = false
 		handler.Disconnected(p.Site, e.why)
 	}
 }

@@ -81,7 +81,7 @@ func (l *link) dialFailed(err error) {
 
 // strangeKey is told of a caller whose key is of no partner, and which calls itself by a name.
 func (b *Bus) strangeKey(name, key string) {
-	p := b.partners[protocol.SiteName(name)]
+	p := b.roster.Load().bySite[protocol.SiteName(name)]
 	if p == nil || p.inbound == nil {
 		return
 	}
@@ -91,7 +91,7 @@ func (b *Bus) strangeKey(name, key string) {
 
 // hungUp is told of a caller that ended the handshake, and which calls itself by a name.
 func (b *Bus) hungUp(name string, err error) {
-	p := b.partners[protocol.SiteName(name)]
+	p := b.roster.Load().bySite[protocol.SiteName(name)]
 	if p == nil || p.inbound == nil || !strings.Contains(err.Error(), badCertificate) {
 		return
 	}

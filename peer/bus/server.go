@@ -51,6 +51,7 @@ func awaitServer(ctx context.Context, s *server.Server, fatal <-chan string) err
 	return nil
 }
 
+// serverOptions leaves MaxConn at the server's default: the acceptor bounds the connections.
 func (b *Bus) serverOptions() *server.Options {
 	return &server.Options{
 		ServerName:                 string(b.cfg.Site),
@@ -63,7 +64,6 @@ func (b *Bus) serverOptions() *server.Options {
 		MaxPayload:                 maxPayload,
 		MaxPending:                 32 << 20,
 		MaxSubs:                    16,
-		MaxConn:                    (1 + 2*maxInsideOfOne) * len(b.cfg.Partners), // with those that are just ending
 		PingInterval:               20 * time.Second,
 		MaxPingsOut:                2,
 	}
@@ -81,7 +81,7 @@ func (g *gate) Check(c server.ClientAuthentication) bool {
 		return false
 	}
 	user := &server.User{Username: login.Username}
-	if p, known := b.partners[protocol.SiteName(login.Username)]; known {
+	if p := b.roster.Load().bySite[protocol.SiteName(login.Username)]; p != nil {
 		user.Permissions = permissions(b.cfg.Site, p.Site)
 	} else if login.Username != string(b.cfg.Site) {
 		return false

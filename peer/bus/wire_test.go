@@ -64,7 +64,7 @@ func shake(t testing.TB, a, b *Bus) (opener, answerer *session) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	atB, err := readHello(hello.signed, "desy", b.partners["cern"].Partner)
+	atB, err := readHello(hello.signed, "desy", b.roster.Load().bySite["cern"].Partner)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func shake(t testing.TB, a, b *Bus) (opener, answerer *session) {
 	if answerer, err = answer.session(atB); err != nil {
 		t.Fatal(err)
 	}
-	atA, err := readHello(answer.signed, "cern", a.partners["desy"].Partner)
+	atA, err := readHello(answer.signed, "cern", a.roster.Load().bySite["desy"].Partner)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +201,7 @@ func TestHelloesAreForOneReceiverAndOneHandshake(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cern := b.partners["cern"].Partner
+	cern := b.roster.Load().bySite["cern"].Partner
 	if _, err = readHello(hello.signed, "kit", cern); reasonOf(err) != UnknownSender {
 		t.Errorf("at another site: got %v", err)
 	}
@@ -217,7 +217,7 @@ func TestHelloesAreForOneReceiverAndOneHandshake(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := readHello(other.signed, "cern", a.partners["desy"].Partner)
+	g, err := readHello(other.signed, "cern", a.roster.Load().bySite["desy"].Partner)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +234,7 @@ func TestHelloesOfOtherVersionsAreRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err = readHello(signHello(t, a, hello), "desy", b.partners["cern"].Partner); reasonOf(err) != BadVersion {
+	if _, err = readHello(signHello(t, a, hello), "desy", b.roster.Load().bySite["cern"].Partner); reasonOf(err) != BadVersion {
 		t.Errorf("got %v", err)
 	}
 }
@@ -260,7 +260,7 @@ func TestEvidenceIsSigned(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cern := b.partners["cern"].Partner
+	cern := b.roster.Load().bySite["cern"].Partner
 	if m, err := b.unpack(cern, "grant", body); err != nil || m != protocol.Message(grant) {
 		t.Fatalf("got %v, %v", m, err)
 	}
@@ -380,7 +380,7 @@ func FuzzReadHello(f *testing.F) {
 	}
 	f.Add(opening.hello, false)
 	f.Add(opening.signed, true)
-	cern := b.partners["cern"].Partner
+	cern := b.roster.Load().bySite["cern"].Partner
 	f.Fuzz(func(t *testing.T, data []byte, raw bool) {
 		if !raw {
 			data = signHello(t, a, data)
@@ -410,7 +410,7 @@ func TestProofsOfPartnersAreTheirOwn(t *testing.T) {
 	for name, c := range map[string]struct{ said, want protocol.Life }{
 		"its own": {proven, proven}, "none": {life, life}, "another's": {forged, life},
 	} {
-		m, _ := b.partners["cern"].proven(protocol.Watermark{Life: c.said}).(protocol.Watermark)
+		m, _ := b.roster.Load().bySite["cern"].proven(protocol.Watermark{Life: c.said}).(protocol.Watermark)
 		if m.Life != c.want {
 			t.Errorf("%s: got %+v, want %+v", name, m.Life, c.want)
 		}

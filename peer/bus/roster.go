@@ -1,0 +1,99 @@
+package bus
+
+import (
+	"errors"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// roster is a set of partners. It never changes; the bus gets another.
+type roster struct {
+	bySite map[protocol.SiteName]*partner
+	byKey  map[string]*partner
+}
+
+// newRoster makes a set, in which partners that stay as they are keep what runs for them.
+func (b *Bus) newRoster(partners []Partner) *roster {
+	before := b.roster.Load()
+	if before == nil {
+		before = &roster{}
+	}
+	next := &roster{bySite: map[protocol.SiteName]*partner{}, byKey: map[string]*partner{}}
+	for _, c := range partners {
+		p := before.bySite[c.Site]
+		if p == nil || p.Partner != c {
+			p = newPartner(b, c)
+			p.addLinks()
+		}
+		next.bySite[c.Site], next.byKey[c.PublicKey] = p, p
+	}
+	return next
+}
+
+// without lists the partners that another set does not have as they are here.
+func (r *roster) without(other *roster) (left []*partner) {
+	for site, p := range r.bySite {
+		if other.bySite[site] != p {
+			left = append(left, p)
+		}
+	}
+	return left
+}
+
+// SetPartners replaces the partners while the bus runs, or before. Those that are there as they
+// were keep their sessions. The connections of the others end, dialled and accepted ones; a
+// partner with another key or address then begins anew. When it returns the handler hears
+// nothing more of the partners that are gone, and of one that was connected it has been told
+// that it is not. It must not be called by the handler. After an error nothing has changed.
+func (b *Bus) SetPartners(partners []Partner) error {
+	cfg := b.cfg
+	cfg.Partners = partners
+	if err := cfg.validatePartners(); err != nil {
+		return err
+	}
+	b.changing.Lock()
+	defer b.changing.Unlock()
+	before, next := b.roster.Load(), b.newRoster(partners)
+	if b.begin == nil {
+		b.roster.Store(next)
+		return nil
+	}
+	added, left := next.without(before), before.without(next)
+	if err := b.joinOwn(added); err != nil {
+		return err
+	}
+	b.roster.Store(next)
+	if b.acceptor != nil {
+		b.acceptor.expel(left)
+	}
+	for _, p := range left {
+		p.cancel()
+	}
+	for _, p := range left {
+		p.stop()
+		b.cfg.Log.Info("partner removed or changed", "site", string(p.Site))
+	}
+	for _, p := range added {
+		b.begin(p)
+	}
+	return nil
+}
+
+// joinOwn makes the connections to the own server of partners that are new, all or none.
+func (b *Bus) joinOwn(added []*partner) error {
+	if b.server == nil {
+		return nil
+	}
+	var errs []error
+	for _, p := range added {
+		errs = append(errs, b.connectOwn(p))
+	}
+	err := errors.Join(errs...)
+	if err == nil {
+		return nil
+	}
+	for _, p := range added {
+		p.wait()
+	}
+	return err
+}
