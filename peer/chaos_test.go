@@ -499,3 +499,41 @@ func (c *chaos) operate() {
 	}
 	c.world.After(30*protocol.Second, c.operate)
 }
+
+// TestChaosPartners lets the sites of random grids with a nemesis be given other partners now and
+// then, while they run: some leave with jobs under way, come back, or have another key. In the end
+// all are partners again, and all jobs must end.
+func TestChaosPartners(t *testing.T) {
+	t.Parallel()
+	runSeeds(t, func(i uint64) uint64 { return i + 6_000_000 }, func(c *chaos) {
+		whole := map[protocol.SiteName][]peer.Partner{}
+		for _, s := range c.world.Sites() {
+			c.world.Configure(s.Name, func(cfg *peer.Config) { whole[s.Name] = cfg.Partners })
+		}
+		for range 1 + c.rng.IntN(12) {
+			c.world.After(c.between(0, int64(c.span)-1), func() { c.setPartners(whole) })
+		}
+		c.world.After(c.span, func() {
+			for _, s := range c.world.Sites() {
+				c.world.SetPartners(s.Name, func(cfg *peer.Config) { cfg.Partners = whole[s.Name] })
+			}
+		})
+	})
+}
+
+// setPartners gives a site some of all its partners.
+func (c *chaos) setPartners(whole map[protocol.SiteName][]peer.Partner) {
+	sites := c.world.Sites()
+	s := sites[c.rng.IntN(len(sites))]
+	var some []peer.Partner
+	for _, one := range whole[s.Name] {
+		if c.rng.IntN(3) == 0 {
+			continue
+		}
+		if c.rng.IntN(4) == 0 {
+			one.PublicKey = peertest.PublicKey(one.Site, protocol.SiteNumber(100+c.rng.IntN(100)))
+		}
+		some = append(some, one)
+	}
+	c.world.SetPartners(s.Name, func(cfg *peer.Config) { cfg.Partners = some })
+}

@@ -47,7 +47,7 @@ func (p *Peer) claimNumber(one *partner) {
 // holderOf is the configured partner that this store knew first by the number; nil: none.
 func (p *Peer) holderOf(number protocol.SiteNumber) *partner {
 	for _, one := range p.partners {
-		if one.row.Number == number {
+		if one.row.Number == number && !one.departed {
 			return one
 		}
 	}

@@ -3,7 +3,6 @@ package peer
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -15,34 +14,65 @@ import (
 // keepDeparted gives a place to the sites that open jobs and guests name and the configuration
 // does not.
 func (p *Peer) keepDeparted() {
-	for site := range p.partnerJobs() {
-		p.depart(site)
-	}
-	for _, g := range p.guests {
-		if g.Untold {
-			p.depart(g.Origin)
+	for site := range p.concerned() {
+		if site != p.cfg.Site && p.byName[site] == nil {
+			one := newPartner(Partner{Site: site})
+			one.departed = true
+			p.enter(one)
 		}
 	}
 }
 
-func (p *Peer) depart(site protocol.SiteName) {
-	if site == p.cfg.Site || p.byName[site] != nil {
-		return
+// concerned are the sites that open jobs and guests name.
+func (p *Peer) concerned() map[protocol.SiteName]bool {
+	sites := map[protocol.SiteName]bool{}
+	for site := range p.partnerJobs() {
+		sites[site] = true
 	}
-	one := &partner{Partner: Partner{Site: site}, departed: true}
-	p.byName[site] = one
+	for _, g := range p.guests {
+		if g.Untold {
+			sites[g.Origin] = true
+		}
+	}
+	return sites
+}
+
+// enter gives a site its place among the partners, with what an earlier life or an earlier time
+// as a partner has left of it.
+func (p *Peer) enter(one *partner) {
+	one.row = p.former[one.Site]
+	delete(p.former, one.Site)
+	for id, g := range p.guests {
+		if g.Origin == one.Site {
+			one.seenSeq = max(one.seenSeq, id.Seq())
+		}
+	}
+	p.byName[one.Site] = one
 	at, _ := slices.BinarySearchFunc(p.partners, one, func(a, b *partner) int { return cmp.Compare(a.Site, b.Site) })
 	p.partners = slices.Insert(p.partners, at, one)
 }
 
-// tellDeparted says how many jobs the missing partners concern.
-func (p *Peer) tellDeparted() {
+// tellDeparted says how many jobs missing partners concern.
+func (p *Peer) tellDeparted(which func(*partner) bool) {
 	all := p.partnerJobs()
-	for _, site := range slices.Sorted(maps.Keys(p.byName)) {
-		if p.byName[site].departed {
-			p.fact(Fact{Kind: PartnerMissing, Site: site, Text: all[site].Missing()})
+	for _, one := range p.partners {
+		if one.departed && which(one) {
+			p.fact(Fact{Kind: PartnerMissing, Site: one.Site, Text: all[one.Site].Missing()})
 		}
 	}
+}
+
+// forgetDeparted takes their places from the missing partners that no job concerns any more.
+func (p *Peer) forgetDeparted() {
+	concerned := p.concerned()
+	p.partners = slices.DeleteFunc(p.partners, func(one *partner) bool {
+		if !one.departed || concerned[one.Site] {
+			return false
+		}
+		delete(p.byName, one.Site)
+		p.former[one.Site] = one.row
+		return true
+	})
 }
 
 // partnerJobs counts the jobs that concern each partner.

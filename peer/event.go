@@ -122,6 +122,13 @@ type Retune struct {
 	Tuning Tuning
 }
 
+// SetPartners replaces the configured partners, from here on. Answered by [Done] or
+// [Refusal].
+type SetPartners struct {
+	Asked    AskID
+	Partners []Partner // in any order
+}
+
 // TestSubmit asks for the quotes that jobs would get now, from every site.
 // Answered by [Quoted] or [Refusal].
 type TestSubmit struct {
@@ -180,6 +187,7 @@ func (Requeue) event()      {}
 func (AskRecovery) event()  {}
 func (Recover) event()      {}
 func (Retune) event()       {}
+func (SetPartners) event()  {}
 func (ClockSet) event()     {}
 func (TestSubmit) event()   {}
 func (AskQueue) event()     {}

@@ -99,9 +99,14 @@ func (p *Peer) spoken(one *partner, overlapped bool) {
 	case overlapped && !p.overlapped: // once: nobody may put a start off for ever
 		p.overlapped = true
 		p.after(listenFor, timer{kind: listenTimer})
-	case !p.overlapped && !slices.ContainsFunc(p.partners, func(one *partner) bool { return !one.spoken && !one.departed }):
+	case !p.overlapped && p.allSpoke():
 		p.endListening()
 	}
+}
+
+// allSpoke says whether every partner has said what it knows.
+func (p *Peer) allSpoke() bool {
+	return !slices.ContainsFunc(p.partners, func(one *partner) bool { return !one.spoken && !one.departed })
 }
 
 func (p *Peer) endListening() {

@@ -5,7 +5,6 @@ import (
 	"iter"
 	"math/rand/v2"
 
-	"github.com/switchyard-hpc/switchyard/internal/tokens"
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer/gridqueue"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -44,7 +43,8 @@ type Peer struct {
 
 	partners []*partner // by name
 	byName   map[protocol.SiteName]*partner
-	hinted   protocol.Instant // when a clash was last seen in gossip; 0: never
+	former   map[protocol.SiteName]PartnerRow // of sites that are none of them
+	hinted   protocol.Instant                 // when a clash was last seen in gossip; 0: never
 	load     protocol.Load
 	loadAt   protocol.Instant // 0: never known
 
@@ -146,6 +146,7 @@ func Restore(cfg Config, seed uint64, rows iter.Seq2[Record, error]) (*Peer, err
 		runs:         map[protocol.Tag]*run{},
 		dedup:        map[string]DedupRow{},
 		byName:       map[protocol.SiteName]*partner{},
+		former:       map[protocol.SiteName]PartnerRow{},
 		rounds:       map[protocol.RoundID]*round{},
 		calls:        map[CallID]func(Result, error){},
 		marked:       map[dirtyRow]bool{},
@@ -162,9 +163,7 @@ func Restore(cfg Config, seed uint64, rows iter.Seq2[Record, error]) (*Peer, err
 		load: protocol.Load{CPUs: cfg.Capacity.CPUs},
 	}
 	for _, c := range cfg.Partners {
-		one := &partner{
-			Partner: c, refusals: tokens.New(refusalsRate, refusalsBurst), undone: tokens.New(undoneRate, undoneBurst),
-		}
+		one := newPartner(c)
 		p.partners = append(p.partners, one)
 		p.byName[c.Site] = one
 	}
@@ -195,7 +194,7 @@ func (p *Peer) Step(now protocol.Instant, ev Event) Ready {
 	return p.out
 }
 
-func (p *Peer) take(ev Event) {
+func (p *Peer) take(ev Event) { //nolint:cyclop // one case for each kind of event
 	switch ev := ev.(type) {
 	case Tick:
 	case TestSubmit, AskQueue, AskJob, AskOutput, AskSites, AskWarehouse, AskRecovery:
@@ -222,6 +221,8 @@ func (p *Peer) take(ev Event) {
 		p.takeRecover(ev)
 	case Retune:
 		p.retune(ev)
+	case SetPartners:
+		p.setPartners(ev)
 	case ClockSet:
 		p.clockSet(ev.By)
 	}
@@ -244,7 +245,7 @@ func (p *Peer) takeQuestion(ev Event) {
 		p.answer(ev.Asked, p.warehouseView(ev))
 	case AskRecovery:
 		p.answer(ev.Asked, p.recoveryView())
-	case Tick, MessageIn, Connected, Disconnected, DigestSeen, MemberSeen, CallDone, Submit, Cancel, Requeue, Recover, Retune, ClockSet:
+	case Tick, MessageIn, Connected, Disconnected, DigestSeen, MemberSeen, CallDone, Submit, Cancel, Requeue, Recover, Retune, SetPartners, ClockSet:
 	}
 }
 

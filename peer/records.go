@@ -84,11 +84,13 @@ func (p *Peer) rowOf(d dirtyRow) Row {
 	case GenerationTable:
 		return GenerationRow{Generation: p.generation}
 	case PartnerTable:
-		if one := p.byName[protocol.SiteName(d.key)]; one != nil {
-			row := one.row
-			row.Site, row.Quality.Failures = one.Site, slices.Clone(one.row.Quality.Failures)
-			return row
+		site := protocol.SiteName(d.key)
+		row := p.former[site]
+		if one := p.byName[site]; one != nil {
+			row = one.row
 		}
+		row.Site, row.Quality.Failures = site, slices.Clone(row.Quality.Failures)
+		return row
 	case DedupTable, ApplicationTable, ExecutionTable:
 		return p.wishRowOf(d)
 	case JobTable:

@@ -69,6 +69,8 @@ func (p *Peer) restoreRow(rec Record, payloads map[protocol.JobID]packed) error 
 	case PartnerRow:
 		if one := p.byName[row.Site]; one != nil {
 			one.row = row
+		} else {
+			p.former[row.Site] = row
 		}
 	case JobRow:
 		if row.Phase == Collecting && row.Outcome == nil {
@@ -147,7 +149,7 @@ func (p *Peer) resume() {
 		p.resumeRun(p.runs[tag])
 	}
 	p.lookThrough()
-	p.tellDeparted()
+	p.tellDeparted(func(*partner) bool { return true })
 	p.learnLoad()
 	p.cursor = p.site.Cursor
 	p.watch()

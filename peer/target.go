@@ -59,8 +59,8 @@ func (p *Peer) weigh(one *partner, m protocol.Offer) {
 	p.weighed[tag] = one
 	p.promise(tag, p.now, request)
 	p.call(QuoteOp{Query: query}, func(result Result, err error) {
-		if p.weighed[tag] == nil {
-			return // the origin has given it up
+		if p.weighed[tag] != one {
+			return // the origin has given it up, or is no partner any more
 		}
 		p.stopWeighing(tag)
 		if why := p.tooHeavy(result, err); why != "" {

@@ -20,6 +20,7 @@ import (
 //	link a b                   only linked sites are partners
 //	tune a initiation=receiver stay
 //	                           changes the rules of rounds while the site runs
+//	partners a b c             gives site a these partners while it runs
 //	submit a cpus=2 time=60s run=40s name=x
 //	                           also n= user= exit= sites=b,c key= power= requeue fail refuse
 //	quote a cpus=2 time=60s    asks what the job would be quoted
@@ -97,7 +98,7 @@ func (s *Script) do(verb string, args []string) error {
 		"advance": s.advance, "crash": s.crash, "restart": s.restart, "wipe": s.wipe,
 		"cut": s.cut, "heal": s.heal, "connect": s.connect, "disconnect": s.disconnect,
 		"hold": s.hold, "answer": s.answer, "lose": s.lose, "undo": s.undo, "release": s.release,
-		"member": s.member, "tune": s.tune, "feed": s.feed,
+		"member": s.member, "tune": s.tune, "partners": s.partners, "feed": s.feed,
 	}
 	if do := verbs[verb]; do != nil {
 		return do(args)

@@ -129,6 +129,23 @@ func (s *Script) tune(args []string) error {
 	return nil
 }
 
+func (s *Script) partners(args []string) error {
+	site, err := s.site(args)
+	if err != nil {
+		return err
+	}
+	var partners []peer.Partner
+	for _, name := range args[1:] {
+		other := s.world.Site(protocol.SiteName(name))
+		if other == nil || other == site {
+			return fmt.Errorf("%s is no other site", name)
+		}
+		partners = append(partners, peer.Partner{Site: other.Name, PublicKey: other.cfg.PublicKey, MaxJobs: 1000})
+	}
+	s.world.SetPartners(site.Name, func(cfg *peer.Config) { cfg.Partners = partners })
+	return nil
+}
+
 func (s *Script) cancel(args []string) error {
 	site, err := s.site(args)
 	if err != nil {

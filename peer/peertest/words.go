@@ -69,12 +69,12 @@ func idle(ev peer.Event) bool {
 		case peer.ForgetResult, peer.DiscardResult:
 			return true
 		}
-	case peer.MessageIn, peer.Connected, peer.Disconnected, peer.MemberSeen, peer.Submit, peer.Cancel, peer.Requeue, peer.Recover, peer.TestSubmit, peer.Retune, peer.ClockSet:
+	case peer.MessageIn, peer.Connected, peer.Disconnected, peer.MemberSeen, peer.Submit, peer.Cancel, peer.Requeue, peer.Recover, peer.TestSubmit, peer.Retune, peer.SetPartners, peer.ClockSet:
 	}
 	return false
 }
 
-func (c *scribe) event(ev peer.Event) string {
+func (c *scribe) event(ev peer.Event) string { //nolint:cyclop // one case for each kind of event
 	switch ev := ev.(type) {
 	case peer.MessageIn:
 		return fmt.Sprintf("hears %s %s", ev.From, c.message(ev.Body))
@@ -97,6 +97,8 @@ func (c *scribe) event(ev peer.Event) string {
 		return "an operator lets this store go on"
 	case peer.Retune:
 		return fmt.Sprintf("tuned to %s, policy %s", ev.Tuning.Initiation, ev.Tuning.Policy.Name)
+	case peer.SetPartners:
+		return fmt.Sprintf("given %d partners", len(ev.Partners))
 	case peer.DigestSeen:
 		return fmt.Sprintf("sees the digest of %s: %d of %d CPUs busy", ev.Digest.Site, ev.Digest.Load.Busy, ev.Digest.Load.CPUs)
 	case peer.MemberSeen:

@@ -179,6 +179,42 @@ func (w *World) Tune(name protocol.SiteName, change func(*peer.Config)) peer.Ask
 	})
 }
 
+// SetPartners changes a site's partners while it runs, and for its later lives. With those that
+// are gone, or have another key, sessions end; with those that are new they begin.
+func (w *World) SetPartners(name protocol.SiteName, change func(*peer.Config)) peer.AskID {
+	s := w.Site(name)
+	if s.committing { // what was sent before goes out
+		s.commit()
+	}
+	before := trusted(s)
+	change(&s.cfg)
+	asked := w.Ask(name, func(asked peer.AskID) peer.Event {
+		return peer.SetPartners{Asked: asked, Partners: s.cfg.Partners}
+	})
+	after := trusted(s)
+	for _, other := range w.sites {
+		switch {
+		case other == s || before[other.Name] == after[other.Name]:
+			continue
+		case before[other.Name] != "":
+			w.Disconnect(name, other.Name)
+			w.Disconnect(other.Name, name)
+		}
+		w.Connect(name, other.Name)
+	}
+	w.settle()
+	return asked
+}
+
+// trusted are the keys of a site's partners.
+func trusted(s *Site) map[protocol.SiteName]string {
+	keys := map[protocol.SiteName]string{}
+	for _, one := range s.cfg.Partners {
+		keys[one.Site] = one.PublicKey
+	}
+	return keys
+}
+
 // Ask feeds a site's peer a question and returns its number.
 func (w *World) Ask(site protocol.SiteName, question func(peer.AskID) peer.Event) peer.AskID {
 	s := w.Site(site)

@@ -23,6 +23,7 @@ func events() []peer.Event {
 		peer.Recover{},
 		peer.AskRecovery{},
 		peer.Retune{},
+		peer.SetPartners{},
 		peer.TestSubmit{},
 		peer.AskQueue{},
 		peer.AskJob{},

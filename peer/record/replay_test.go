@@ -91,6 +91,10 @@ func TestElectricityIsReplayed(t *testing.T) {
 	tuning.MaxQ, tuning.Cycle = 1, 7*protocol.Second
 	p.post(0, "a", submission(11, "eve", 3))
 	p.post(1, "a", peer.Retune{Asked: 12, Tuning: tuning})
+	partners := slices.Clone(a.cfg.Partners)
+	partners[0].MaxJobs = 3
+	p.post(2, "a", peer.SetPartners{Asked: 13})
+	p.post(2, "a", peer.SetPartners{Asked: 14, Partners: partners})
 	p.run(protocol.Minute)
 	greedy := func(string, []policy.Param) (policy.Policy, error) { return place, nil }
 	cycles, prices := 0, 0

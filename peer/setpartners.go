@@ -1,0 +1,85 @@
+package peer
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/switchyard-hpc/switchyard/internal/tokens"
+	"github.com/switchyard-hpc/switchyard/peer/gridqueue"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// newPartner is a site of which nothing has been heard.
+func newPartner(cfg Partner) *partner {
+	return &partner{Partner: cfg, refusals: tokens.New(refusalsRate, refusalsBurst), undone: tokens.New(undoneRate, undoneBurst)}
+}
+
+// setPartners takes another set of partners. From here on the peer is as one that was started
+// with it on the same rows, but that sessions with partners that keep their keys go on.
+func (p *Peer) setPartners(ev SetPartners) {
+	cfg := p.cfg
+	cfg.Partners = slices.SortedFunc(slices.Values(ev.Partners), func(a, b Partner) int { return cmp.Compare(a.Site, b.Site) })
+	if err := cfg.validate(); err != nil {
+		p.answer(ev.Asked, Refusal{Code: BadRequest, Reason: err.Error()})
+		return
+	}
+	p.cfg, p.hint = cfg, nil
+	p.tunings++
+	p.dropRound() // its quotes may be of a site that is gone
+	left := map[*partner]bool{}
+	for _, one := range p.partners {
+		at, stays := slices.BinarySearchFunc(cfg.Partners, one.Site, func(c Partner, site protocol.SiteName) int { return cmp.Compare(c.Site, site) })
+		switch {
+		case stays:
+			p.reconfigure(one, cfg.Partners[at])
+		case !one.departed:
+			left[one] = true
+			p.cutOff(one)
+			one.Partner, one.departed = Partner{Site: one.Site}, true
+		}
+	}
+	p.forgetDeparted()
+	p.tellDeparted(func(one *partner) bool { return left[one] })
+	for _, c := range cfg.Partners {
+		if p.byName[c.Site] == nil {
+			p.enter(newPartner(c))
+		}
+	}
+	p.judgeCards() // a number may have become free
+	if p.listening && !p.overlapped && p.allSpoke() {
+		p.endListening()
+	}
+	p.queue.Unpark(-1, gridqueue.Any)
+	p.queue.ReleaseAll()
+	p.queue.Unblock(gridqueue.Any)
+	p.answer(ev.Asked, Done{})
+}
+
+// reconfigure gives a partner another configuration. With another key it is heard anew.
+func (p *Peer) reconfigure(one *partner, cfg Partner) {
+	if one.departed || one.PublicKey != cfg.PublicKey {
+		p.cutOff(one)
+	}
+	one.Partner, one.departed = cfg, false
+}
+
+// cutOff ends the session with a partner and forgets what was heard of it in this life. What
+// the rows say of it and its jobs stays, and so does what the local scheduler is asked for it.
+func (p *Peer) cutOff(one *partner) {
+	if one.linked {
+		p.disconnected(Disconnected{Site: one.Site})
+	}
+	for _, kind := range []timerKind{probeTimer, paceTimer, doubtTimer} {
+		p.timers.stop(timer{kind: kind, site: one.Site})
+	}
+	for tag, origin := range p.weighed {
+		if origin == one {
+			p.stopWeighing(tag)
+		}
+	}
+	again := newPartner(one.Partner)
+	again.departed, again.row, again.seenSeq, again.heard = one.departed, one.row, one.seenSeq, one.heard
+	again.jobsHere, again.cpusHere, again.jobsThere = one.jobsHere, one.cpusHere, one.jobsThere
+	again.growing, again.questions.answering = one.growing, one.questions.answering
+	*one = *again
+}

@@ -1,0 +1,188 @@
+package peer_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// TestPartnersAsAfterARestart: in random grids, what a peer that was given other partners says of
+// its partners and its jobs is what one says that is started with these partners on its rows.
+func TestPartnersAsAfterARestart(t *testing.T) {
+	t.Parallel()
+	missing := 0
+	for seed := uint64(1); seed <= 80; seed++ {
+		c := newChaos(t, 8_000_000+seed)
+		c.nemesis.CommitBy, c.nemesis.CrashEach = 0, 0 // the rows are what the peer has
+		for range 40 {
+			c.world.After(c.between(0, int64(c.span)), c.arrive)
+		}
+		c.nemesis.Unleash(c.world)
+		c.world.Advance(c.between(10_000, int64(c.span)))
+		whole := map[protocol.SiteName][]peer.Partner{}
+		var cfg peer.Config
+		s := c.world.Sites()[0]
+		for range 3 {
+			c.world.Configure(s.Name, func(cfg *peer.Config) {
+				if whole[s.Name] == nil {
+					whole[s.Name] = cfg.Partners
+				}
+			})
+			c.setPartnersOf(s, whole[s.Name])
+			c.world.Configure(s.Name, func(has *peer.Config) { cfg = *has })
+			again := newCardsOf(t, cfg, s.Rows().Copy().Rows)
+			live := toldOf(func(ev peer.Event) peer.Reply {
+				return s.Answer(c.world.Ask(s.Name, func(asked peer.AskID) peer.Event { return numbered(ev, asked) }))
+			}, s.Rows())
+			restarted := toldOf(func(ev peer.Event) peer.Reply { return again.ask(numbered(ev, 77)) }, s.Rows())
+			if live != restarted {
+				t.Fatalf("seed %d: the live peer says\n%s\nand one that is started\n%s", seed, live, restarted)
+			}
+			missing += strings.Count(live, "missing")
+		}
+	}
+	if missing < 20 {
+		t.Errorf("only %d times a partner left with jobs", missing)
+	}
+}
+
+// setPartnersOf gives a site some of its partners.
+func (c *chaos) setPartnersOf(s *peertest.Site, whole []peer.Partner) {
+	var some []peer.Partner
+	for _, one := range whole {
+		if c.rng.IntN(2) == 0 {
+			some = append(some, one)
+		}
+	}
+	rand.New(rand.NewPCG(c.seed, 1)).Shuffle(len(some), func(i, j int) { some[i], some[j] = some[j], some[i] })
+	c.world.SetPartners(s.Name, func(cfg *peer.Config) { cfg.Partners = some })
+}
+
+// numbered is a question with its number.
+func numbered(ev peer.Event, asked peer.AskID) peer.Event {
+	switch ev := ev.(type) { //nolint:gochecksumtype // those of toldOf
+	case peer.AskSites:
+		ev.Asked = asked
+		return ev
+	case peer.AskJob:
+		ev.Asked = asked
+		return ev
+	}
+	return ev
+}
+
+// toldOf is what a peer says of its partners but for their sessions, and of the jobs in the rows that
+// need an operator.
+func toldOf(ask func(peer.Event) peer.Reply, rows peertest.Rows) string {
+	var out strings.Builder
+	sites, _ := ask(peer.AskSites{}).(peer.Sites)
+	for _, one := range sites.Sites[1:] {
+		link := "configured"
+		if one.Link == "missing" {
+			link = one.Link + " " + one.Why
+		}
+		fmt.Fprintln(&out, one.Site, link, one.JobsHere, one.JobsSent)
+	}
+	for _, row := range rows.Jobs() {
+		view, _ := ask(peer.AskJob{Job: row.Spec.Job}).(peer.JobView)
+		why := ""
+		if strings.HasPrefix(view.Reason, "NeedsOperator") {
+			why = view.Reason
+		}
+		fmt.Fprintln(&out, view.ID, row.Phase, view.Site, why)
+	}
+	return out.String()
+}
+
+// TestSetPartnersRefuses: a set with a fault changes nothing.
+func TestSetPartnersRefuses(t *testing.T) {
+	t.Parallel()
+	for want, partners := range map[string][]peer.Partner{
+		"configured twice":  {{Site: "b"}, {Site: "c"}, {Site: "b"}},
+		"or is this site":   {{Site: "a"}},
+		"negative latency":  {{Site: "b", Latency: -1}},
+		`site name "B C"`:   {{Site: "B C"}},
+		"site name \"\" is": {{}},
+	} {
+		l := newLone(t, func(*peer.Config) {}, idle(peertest.Greedy{}, atOnce))
+		l.step(peer.SetPartners{Asked: 1, Partners: partners})
+		refusal, _ := l.answers[0].(peer.Refusal)
+		if refusal.Code != peer.BadRequest || !strings.Contains(refusal.Reason, strings.TrimSuffix(want, " is")) {
+			t.Errorf("got %+v, want %q", l.answers, want)
+		}
+		if got := l.linkOf("b"); got != "up" {
+			t.Errorf("%s: b is %s", want, got)
+		}
+	}
+}
+
+// linkOf is the state of the link to a partner; empty: it is none.
+func (l *lone) linkOf(site protocol.SiteName) string {
+	l.step(peer.AskSites{Asked: 99})
+	sites, _ := l.answers[len(l.answers)-1].(peer.Sites)
+	for _, one := range sites.Sites {
+		if one.Site == site {
+			return one.Link
+		}
+	}
+	return ""
+}
+
+// TestAPartnersKeyChanges: what was heard with the old key counts no more. Other keys of a partner
+// change at once, and the session goes on.
+func TestAPartnersKeyChanges(t *testing.T) {
+	t.Parallel()
+	l := newLone(t, func(*peer.Config) {}, idle(peertest.Greedy{}, atOnce))
+	l.step(peer.SetPartners{Partners: []peer.Partner{{Site: "b", MaxJobs: 0}}})
+	reply := l.quote(protocol.QuoteRequest{Round: 1, Jobs: []protocol.Spec{{
+		Request: protocol.Request{Job: protocol.NewJobID(2, 1), CPUs: 1, WallTime: 1}, User: "ada",
+	}}})
+	if len(reply.Quotes) != 1 || !strings.Contains(reply.Quotes[0].Declined, "max_jobs of its [[partner]] is 0") {
+		t.Errorf("max_jobs has not changed: %+v", reply)
+	}
+	if got := l.linkOf("b"); got != "up" {
+		t.Errorf("b is %s", got)
+	}
+	l.step(peer.SetPartners{Partners: []peer.Partner{{Site: "b", MaxJobs: 9, PublicKey: "U"}}})
+	if got := l.linkOf("b"); got != "down" {
+		t.Errorf("with another key b is %s", got)
+	}
+	l.step(submission(1))
+	for _, sent := range l.sent {
+		if _, asks := sent.Body.(protocol.QuoteRequest); asks {
+			t.Errorf("it is asked: %+v", sent)
+		}
+	}
+}
+
+// TestAnOfferOfARemovedPartner: what the local scheduler was asked about it brings nothing, also if
+// the partner is back meanwhile.
+func TestAnOfferOfARemovedPartner(t *testing.T) {
+	t.Parallel()
+	l := newLone(t, func(cfg *peer.Config) { cfg.Protect.Delay = protocol.Minute }, idle(peertest.Greedy{}, atOnce))
+	l.calls = func(peer.Op) (peer.Result, error) { return nil, errLater }
+	offer := protocol.Offer{
+		Spec: protocol.Spec{Request: protocol.Request{Job: protocol.NewJobID(2, 1), CPUs: 1, WallTime: 1}, User: "ada"}, Epoch: 1,
+		Payload: &protocol.Payload{},
+	}
+	l.step(peer.MessageIn{From: "b", Body: offer})
+	if len(l.open) != 1 {
+		t.Fatalf("calls: %+v", l.open)
+	}
+	l.step(peer.SetPartners{})
+	if left := l.peer.Leftovers(); len(left) != 1 { // the call
+		t.Errorf("left: %v", left)
+	}
+	l.step(peer.SetPartners{Partners: []peer.Partner{{Site: "b", MaxJobs: 9}}})
+	l.step(peer.CallDone{ID: l.open[0].ID, Result: peer.QuoteResult{Quotes: []protocol.Quote{{Job: offer.Spec.Job, ERT: 1}}}})
+	for _, rec := range l.records {
+		if rec.Table == peer.GuestTable {
+			t.Errorf("it has become a guest: %+v", rec)
+		}
+	}
+}
