@@ -420,6 +420,20 @@ func TestReload(t *testing.T) {
 				"switchyard: warning: f:1: odd\n",
 			},
 		},
+		"partners": {
+			reply: api.Reloaded{
+				Added: []protocol.SiteName{"charon"}, Removed: []protocol.SiteName{"borealis", "dione"},
+				Changed: []api.Change{{Key: "partner[eos].max_jobs", From: "1", To: "2"}}, Rules: someRules(),
+			},
+			want: result{
+				0, "added          partner charon\nremoved        partner borealis\nremoved        partner dione\n" +
+					"changed        partner[eos].max_jobs: 1 → 2\nIn force: initiation sender, policy tc, local queue easy.\n", "",
+			},
+		},
+		"a partner only": {
+			reply: api.Reloaded{Added: []protocol.SiteName{"charon"}, Rules: someRules()},
+			want:  result{0, "added          partner charon\nIn force: initiation sender, policy tc, local queue easy.\n", ""},
+		},
 		"nothing": {
 			reply: api.Reloaded{Rules: someRules()},
 			want:  result{0, "Nothing has changed.\nIn force: initiation sender, policy tc, local queue easy.\n", ""},

@@ -95,9 +95,8 @@ func knownPartnerJobs(sites peer.Sites) peer.PartnerCount {
 	return jobs
 }
 
-// missingAfterRestart warns of the partners that a configuration lacks and jobs of this peer
-// concern.
-func (p *peerProcess) missingAfterRestart(ctx context.Context, next *config.Config) []string {
+// missingWith warns of the partners that a configuration lacks and jobs of this peer concern.
+func (p *peerProcess) missingWith(ctx context.Context, next *config.Config) []string {
 	reply, err := p.node.Ask(ctx, func(asked peer.AskID) peer.Event { return peer.AskSites{Asked: asked} })
 	if err != nil {
 		return []string{fmt.Sprintf(notCounted, err)}

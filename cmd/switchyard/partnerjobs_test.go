@@ -97,7 +97,7 @@ func TestConfigCheckCountsJobsOfMissingPartners(t *testing.T) {
 }
 
 // A partner that leaves the configuration while it has a job: config check and reload say so
-// while the peer runs, and config check when it is stopped.
+// while the peer runs, before and after it is gone, and config check when it is stopped.
 func TestPartnerLeavesTheConfiguration(t *testing.T) {
 	g := startGrid(t, testbed.Machine{Name: "aurora", CPUs: 1}, testbed.Machine{Name: "borealis", CPUs: 1})
 	aurora, end := g.Sites[0], filepath.Join(g.work, "end")
@@ -115,7 +115,8 @@ func TestPartnerLeavesTheConfiguration(t *testing.T) {
 	edit(t, aurora, partners, "\n")
 	const missing = `partner "borealis": not configured, but it has 1 open job of this site, and this site has 0 open jobs of it`
 	wantWords(t, check(), 0, missing, "is right")
-	wantWords(t, g.at(t, aurora, "", "reload"), 0, "warning: "+missing, "needs restart  partner")
+	wantWords(t, g.at(t, aurora, "", "reload"), 0, "warning: "+missing, "removed        partner borealis")
+	wantWords(t, check(), 0, missing, "is right")
 	if err = aurora.Stop(20 * time.Second); err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,8 @@ func (a *app) reloadCommand() *cobra.Command {
 		Short: "Have the peer read its configuration again",
 		Long: "Have the peer read its configuration again, and put in force what may change while it runs:\n" +
 			"the initiation and the other rules of rounds, the policy, the policy of the local queue, the\n" +
-			"power budget, and the level of the log. Other keys that differ are listed as needing a restart.\n" +
+			"power budget, the partners, and the level of the log. Other keys that differ are listed as\n" +
+			"needing a restart.\n" +
 			"When something is wrong with a file, nothing changes and the exit code is 1. Only root and the\n" +
 			"peer's own account may do this. SIGHUP to the peer does the same, and tells its log.",
 		Example: "  switchyard config check && switchyard reload\n  switchyard reload --json",
@@ -47,13 +48,19 @@ func (a *app) tellReload(done api.Reloaded) {
 	for _, warning := range done.Warnings {
 		a.notice("warning: %s", plain(warning))
 	}
+	for _, site := range done.Added {
+		a.printf("added          partner %s\n", plain(string(site)))
+	}
+	for _, site := range done.Removed {
+		a.printf("removed        partner %s\n", plain(string(site)))
+	}
 	for _, c := range done.Changed {
 		a.printf("changed        %s\n", plain(changeText(c)))
 	}
 	for _, c := range done.Restart {
 		a.printf("needs restart  %s\n", plain(changeText(c)))
 	}
-	if len(done.Changed) == 0 {
+	if len(done.Changed)+len(done.Added)+len(done.Removed) == 0 {
 		a.printf("Nothing has changed.\n")
 	}
 	a.printf("In force: %s.\n", rulesText(done.Rules))

@@ -9,9 +9,11 @@ import (
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
+	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/api"
 	"github.com/switchyard-hpc/switchyard/peer/config"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // retunePatience bounds how long the peer may take to change its rules.
@@ -47,17 +49,30 @@ func (p *peerProcess) reload(ctx context.Context, by string) (api.Reloaded, erro
 		p.log.Error("config_not_reloaded", "by", by, "problems", problems)
 		return api.Reloaded{Problems: problems, Changed: []api.Change{}, Restart: []api.Change{}, Rules: p.rules()}, nil
 	}
+	mixed := before.With(next)
 	changed, restart := changesOf(before, next)
-	if err = p.apply(ctx, before.With(next), changed); err != nil {
+	if err = p.apply(ctx, mixed, changed); err != nil {
 		return api.Reloaded{}, err
 	}
 	done := api.Reloaded{Changed: changed, Restart: restart, Rules: p.rules()}
+	done.Added, done.Removed = before.OtherPartners(mixed)
+	done.Changed = slices.DeleteFunc(done.Changed, func(c api.Change) bool {
+		return isOf(c, done.Added) || isOf(c, done.Removed)
+	})
 	for _, odd := range next.Warnings {
 		done.Warnings = append(done.Warnings, odd.String())
 	}
-	done.Warnings = append(done.Warnings, p.missingAfterRestart(ctx, next)...)
-	p.log.Info("config_reloaded", "by", by, "changed", lines(changed), "needs_restart", lines(restart))
+	done.Warnings = append(done.Warnings, p.missingWith(ctx, next)...)
+	p.log.Info("config_reloaded", "by", by, "changed", lines(done.Changed), "needs_restart", lines(restart),
+		"added_partners", done.Added, "removed_partners", done.Removed)
 	return done, nil
+}
+
+// isOf says whether a key is in the table of one of the partners.
+func isOf(c api.Change, partners []protocol.SiteName) bool {
+	return slices.ContainsFunc(partners, func(site protocol.SiteName) bool {
+		return strings.HasPrefix(c.Key, fmt.Sprintf("partner[%s].", site))
+	})
 }
 
 func changesOf(before, next *config.Config) (changed, restart []api.Change) {
@@ -75,40 +90,75 @@ func changesOf(before, next *config.Config) (changed, restart []api.Change) {
 
 // apply puts a configuration in force that differs in some keys.
 func (p *peerProcess) apply(ctx context.Context, next *config.Config, changed []api.Change) error {
-	in := func(table string) bool {
-		return slices.ContainsFunc(changed, func(c api.Change) bool { return strings.HasPrefix(c.Key, table+".") })
+	in := func(prefix string) bool {
+		return slices.ContainsFunc(changed, func(c api.Change) bool { return strings.HasPrefix(c.Key, prefix) })
 	}
 	local, err := engine.Named(next.LocalSched.Policy)
 	if err != nil {
 		return fmt.Errorf("[localsched] policy: %w", err)
 	}
-	if in("power") {
+	if in("power.") {
 		if err = p.budget.mayBecome(next); err != nil {
 			return err
 		}
 	}
-	if in("rounds") || in("policy") {
+	if in("rounds.") || in("policy.") {
 		before := p.plugins.names()
 		if err = p.repolicy(ctx, next); err != nil {
 			return errors.Join(err, p.plugins.keep(before)) // a mended file may be read again
 		}
 	}
-	if in("localsched") && p.process != nil {
+	if in("localsched.") && p.process != nil {
 		if err = p.process.SetPolicy(local); err != nil {
 			return fmt.Errorf("change the policy of the local queue: %w", err)
 		}
 	}
-	if in("power") {
+	if in("power.") {
 		if err = p.budget.become(ctx, next); err != nil {
 			return fmt.Errorf("change the power budget: %w", err)
 		}
 	}
-	if in("log") {
+	if in("partner[") {
+		if err = p.repartner(ctx, next); err != nil {
+			return fmt.Errorf("change the partners: %w", err)
+		}
+	}
+	if in("log.") {
 		p.level.Set(levelOf(next.Log))
 	}
 	p.inForce.Store(next)
 	rules := p.rules()
 	p.meter.Rules(rules.Initiation, rules.Policy, rules.LocalPolicy)
+	return nil
+}
+
+// repartner puts the partners of a configuration in force.
+func (p *peerProcess) repartner(ctx context.Context, next *config.Config) error {
+	err := p.setPartners(ctx, next)
+	if err != nil { // all or nothing
+		return errors.Join(err, p.setPartners(ctx, p.inForce.Load()))
+	}
+	return nil
+}
+
+// setPartners tells all parts of the peer of the partners: first who may run jobs here, then the
+// node, which must know whose messages the links bring.
+func (p *peerProcess) setPartners(ctx context.Context, cfg *config.Config) error {
+	limited, cancel := context.WithTimeout(ctx, retunePatience)
+	defer cancel()
+	p.accounts.become(cfg)
+	_, err := p.node.Ask(limited, func(asked peer.AskID) peer.Event {
+		return peer.SetPartners{Asked: asked, Partners: cfg.PeerPartners()}
+	})
+	if err != nil {
+		return err
+	}
+	if err = p.links.SetPartners(busPartners(cfg)); err != nil {
+		return err
+	}
+	if p.gossip != nil {
+		p.gossip.SetTrusted(cfg.Trusted())
+	}
 	return nil
 }
 

@@ -62,9 +62,12 @@ type peerProcess struct {
 	deciding  atomic.Pointer[string] // name of the policy in force
 	shim      []string
 	meter     *metrics.Metrics
+	accounts  accountsInForce
 	node      *node.Node
-	closers   []closer      // of what runs, in the order in which it was started
-	failed    chan struct{} // gets one for each part that ended by itself
+	links     *bus.Bus
+	gossip    *gossip.Gossip // nil: the site does not gossip
+	closers   []closer       // of what runs, in the order in which it was started
+	failed    chan struct{}  // gets one for each part that ended by itself
 }
 
 type closer struct {
@@ -221,13 +224,26 @@ func (p *peerProcess) beginAnew(dir string) error {
 	return err
 }
 
-func (p *peerProcess) accounts() *accounts.Accounts {
-	return accounts.New(accounts.Tables{
-		SameNames: p.cfg.Accounts.Users == config.Same,
-		Local:     p.cfg.Accounts.Local,
-		Guests:    p.cfg.Guests(),
+// accountsInForce are the accounts by the configuration that is in force.
+type accountsInForce struct {
+	now atomic.Pointer[accounts.Accounts]
+}
+
+// Local implements [peer.Accounts].
+func (a *accountsInForce) Local(user string) (string, error) { return a.now.Load().Local(user) }
+
+// Guest implements [peer.Accounts].
+func (a *accountsInForce) Guest(site protocol.SiteName, user string) (string, error) {
+	return a.now.Load().Guest(site, user)
+}
+
+func (a *accountsInForce) become(cfg *config.Config) {
+	a.now.Store(accounts.New(accounts.Tables{
+		SameNames: cfg.Accounts.Users == config.Same,
+		Local:     cfg.Accounts.Local,
+		Guests:    cfg.Guests(),
 		Own:       ownAccount(),
-	})
+	}))
 }
 
 // seed is that of the configuration; the core adds the site's number.
@@ -246,7 +262,7 @@ func (p *peerProcess) decides(name string) {
 }
 
 func (p *peerProcess) startNode(ctx context.Context) error {
-	who := p.accounts()
+	p.accounts.become(p.cfg)
 	decides, name, err := p.firstPolicy(ctx)
 	if err != nil {
 		return err
@@ -259,7 +275,7 @@ func (p *peerProcess) startNode(ctx context.Context) error {
 	p.node, err = node.New(node.Config{
 		Peer: p.cfg.Peer(config.Parts{
 			PublicKey: p.key.Public(), Software: "switchyard " + version, Capacity: p.capacity,
-			Reserves: p.reserves, Accounts: who, Policy: decides.Info(),
+			Reserves: p.reserves, Accounts: &p.accounts, Policy: decides.Info(),
 			Witness: p.witnessed, Machine: p.machine, QueueApart: p.queueApart(),
 		}),
 		Seed:      p.seed(),
@@ -268,7 +284,7 @@ func (p *peerProcess) startNode(ctx context.Context) error {
 		Policy:    decides,
 		Fallback:  p.fallback(),
 		Deliverer: &deliverer{
-			shim: p.shim, accounts: who, results: p.results(),
+			shim: p.shim, accounts: &p.accounts, results: p.results(),
 		},
 		Prices:    p.nodePrices(),
 		Log:       p.log,
@@ -320,29 +336,33 @@ func (p *peerProcess) startLinks(ctx context.Context) error {
 			URL: n.URL, Creds: string(n.Creds), Nkey: string(n.Nkey), Token: string(n.Token), CA: string(n.CA),
 		}
 	}
-	for _, partner := range p.cfg.Partners {
-		cfg.Partners = append(cfg.Partners, bus.Partner{
-			Site: partner.Name, PublicKey: partner.PublicKey, URL: partner.URL,
-		})
-	}
+	cfg.Partners = busPartners(p.cfg)
 	links, err := bus.New(cfg)
 	if err == nil {
 		err = links.Start(ctx)
 	}
+	p.links = links
 	if err != nil {
 		return fmt.Errorf("[nats]: %w%s", err, taken(err, "[nats] listen"))
 	}
 	p.onStop("the links", func() error { links.Close(); return nil })
-	talk, err := p.startGossip() //nolint:contextcheck // it runs until it is closed
-	if err != nil {
+	if p.gossip, err = p.startGossip(); err != nil { //nolint:contextcheck // it runs until it is closed
 		return err
 	}
-	if talk == nil {
+	if p.gossip == nil {
 		p.node.Attach(transport{links}, nil)
 		return nil
 	}
-	p.node.Attach(transport{links}, talk)
+	p.node.Attach(transport{links}, p.gossip)
 	return nil
+}
+
+// busPartners are the partners as the links need them.
+func busPartners(cfg *config.Config) (out []bus.Partner) {
+	for _, partner := range cfg.Partners {
+		out = append(out, bus.Partner{Site: partner.Name, PublicKey: partner.PublicKey, URL: partner.URL})
+	}
+	return out
 }
 
 // gossipLeave is how long leaving the gossip may take.

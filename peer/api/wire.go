@@ -129,6 +129,10 @@ type Reloaded struct {
 	Changed  []Change `json:"changed"` // in force now
 	Restart  []Change `json:"restart"` // in force when the peer is started again
 	Rules    Rules    `json:"rules"`
+
+	// Partners that there are now, and that there are no more; their keys are not in Changed.
+	Added   []protocol.SiteName `json:"added_partners,omitempty"`
+	Removed []protocol.SiteName `json:"removed_partners,omitempty"`
 }
 
 // Change is a key that has another value; its values are in TOML, or empty when

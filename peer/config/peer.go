@@ -67,15 +67,21 @@ func (c *Config) Peer(parts Parts) peer.Config {
 		PriceRefresh: c.Prices.Refresh,
 		Protect:      peer.Protection{Delay: c.Protect.Delay, Share: int(c.Protect.Share)},
 	}
+	out.Partners = c.PeerPartners()
+	c.brokered(&out)
+	return out.Tuned(c.Tuning(parts.Policy))
+}
+
+// PeerPartners returns the partners as the state machine is told of them, sorted by name.
+func (c *Config) PeerPartners() (out []peer.Partner) {
 	for _, p := range c.Partners {
-		out.Partners = append(out.Partners, peer.Partner{
+		out = append(out, peer.Partner{
 			Site: p.Name, PublicKey: p.PublicKey, MaxJobs: p.MaxJobs, MaxCPUs: p.MaxCPUs,
 			Latency: p.Latency, Bandwidth: int64(p.Bandwidth), PerGB: protocol.Micro(p.PerGB), PerHour: protocol.Micro(p.PerHour),
 		})
 	}
-	slices.SortFunc(out.Partners, func(a, b peer.Partner) int { return cmp.Compare(a.Site, b.Site) })
-	c.brokered(&out)
-	return out.Tuned(c.Tuning(parts.Policy))
+	slices.SortFunc(out, func(a, b peer.Partner) int { return cmp.Compare(a.Site, b.Site) })
+	return out
 }
 
 // Tuning returns the part of what the state machine is told that may change while

@@ -256,16 +256,16 @@ func accountKeys() []entry {
 
 func partnerKeys() []entry {
 	return []entry{
-		{name: "name", required: true, example: `"south"`, about: "The partner's name, as in its own [site]."},
-		{name: "public_key", example: `"UB3AOV7WTGXIUCE46224XH5OQQN3QCFCZVLDIPKZHTRYU3HWK27LJZZQ"`, about: "The partner's public key, which \"switchyard keygen\" prints there. This or public_key_file must be set."},
-		{name: "public_key_file", example: `"/etc/switchyard/south.pub"`, about: "File with the partner's public key, the .pub file that \"switchyard keygen\" writes there."},
-		{name: "url", example: `"nats://switchyard.south.example.org:7501"`, about: "Where the partner's NATS server is. Not set: the partner connects to this site."},
-		{name: "max_jobs", example: "100", about: "How many of its jobs may be here at once. Not set: none."},
-		{name: "max_cpus", example: "32", about: "How many CPUs its jobs may use here at once. Not set: any number."},
-		{name: "users", example: `{ alice = "guest1", "*" = "gridguest" }`, about: "Its users and the accounts of this machine that run their jobs; \"*\" is everybody else. Who is not here is refused."},
-		{name: "latency", example: `"20ms"`, about: "Time that a message takes to it. With bandwidth, policies know how long a job's data (submit --data) take to get there."},
-		{name: "bandwidth", example: `"125MB/s"`, about: "Bandwidth of the link to it: a number and kB/s, MB/s, GB/s, kbit/s, Mbit/s or Gbit/s (powers of 1000). Not set: data take no time."},
-		{name: "per_gb", example: "0.01", about: "What a GB (10⁹ bytes) over the link costs this site, either way: its part of K_d. Not set: nothing."},
-		{name: "per_hour", example: "0.5", about: "What an hour costs in which data travel over the link. Not set: nothing."},
+		{name: "name", required: true, live: true, example: `"south"`, about: "The partner's name, as in its own [site]."},
+		{name: "public_key", live: true, example: `"UB3AOV7WTGXIUCE46224XH5OQQN3QCFCZVLDIPKZHTRYU3HWK27LJZZQ"`, about: "The partner's public key, which \"switchyard keygen\" prints there. This or public_key_file must be set."},
+		{name: "public_key_file", live: true, example: `"/etc/switchyard/south.pub"`, about: "File with the partner's public key, the .pub file that \"switchyard keygen\" writes there."},
+		{name: "url", live: true, example: `"nats://switchyard.south.example.org:7501"`, about: "Where the partner's NATS server is. Not set: the partner connects to this site."},
+		{name: "max_jobs", live: true, example: "100", about: "How many of its jobs may be here at once. Not set: none."},
+		{name: "max_cpus", live: true, example: "32", about: "How many CPUs its jobs may use here at once. Not set: any number."},
+		{name: "users", live: true, example: `{ alice = "guest1", "*" = "gridguest" }`, about: "Its users and the accounts of this machine that run their jobs; \"*\" is everybody else. Who is not here is refused."},
+		{name: "latency", live: true, example: `"20ms"`, about: "Time that a message takes to it. With bandwidth, policies know how long a job's data (submit --data) take to get there."},
+		{name: "bandwidth", live: true, example: `"125MB/s"`, about: "Bandwidth of the link to it: a number and kB/s, MB/s, GB/s, kbit/s, Mbit/s or Gbit/s (powers of 1000). Not set: data take no time."},
+		{name: "per_gb", live: true, example: "0.01", about: "What a GB (10⁹ bytes) over the link costs this site, either way: its part of K_d. Not set: nothing."},
+		{name: "per_hour", live: true, example: "0.5", about: "What an hour costs in which data travel over the link. Not set: nothing."},
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/settings"
+	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // Change is a key that has another value in a configuration that was read again.
@@ -22,11 +23,15 @@ type Change struct {
 // Changes lists in the order of the reference what another configuration would
 // change.
 func (c *Config) Changes(next *Config) (changes []Change) {
+	partners := c.mayHave(next.Partners)
 	for _, s := range reference() {
 		from, to := c.values(s), next.values(s)
 		for _, key := range orderedKeys(from, to) {
 			if from[key].text != to[key].text {
 				live := from[key].live && to[key].live || s.name == pluginSection && c.adds(to[key].element)
+				if s.name == partnerSection {
+					live = partners
+				}
 				changes = append(changes, Change{Key: key, From: from[key].text, To: to[key].text, Live: live})
 			}
 		}
@@ -71,21 +76,55 @@ func orderedKeys(from, to map[string]shownValue) []string {
 	})
 }
 
-// pluginSection is the one array of tables that may grow while the peer runs.
-const pluginSection = "plugin"
-
 // adds says whether a plugin of the name would be new.
 func (c *Config) adds(name string) bool {
 	return name != "" && !slices.ContainsFunc(c.Plugins, func(p Plugin) bool { return p.Name == name })
 }
 
+// The arrays of tables that may change while the peer runs: that of plugins only grows.
+const (
+	pluginSection  = "plugin"
+	partnerSection = "partner"
+)
+
+// mayHave says whether a configuration that [Load] has checked may have its partners beside the
+// keys of this one that change with a restart only: one that connects to this site needs
+// [nats] listen, for one.
+func (c *Config) mayHave(partners []Partner) bool {
+	mixed := *c
+	mixed.Partners = partners
+	r := &checker{Reader: settings.NewReader(&mixed), config: &mixed, uidOf: uidOf}
+	r.checkPartners()
+	r.checkCurrencies()
+	return r.Err() == nil
+}
+
+// OtherPartners lists by name the partners that another configuration would add and remove.
+func (c *Config) OtherPartners(next *Config) (added, removed []protocol.SiteName) {
+	return next.without(c), c.without(next)
+}
+
+// without lists the partners that another configuration does not have.
+func (c *Config) without(other *Config) (names []protocol.SiteName) {
+	for _, p := range c.Partners {
+		if !slices.ContainsFunc(other.Partners, func(has Partner) bool { return has.Name == p.Name }) {
+			names = append(names, p.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 // With returns the configuration with what may change while the peer runs taken
-// from another one that [Load] has checked, and with the plugins that are new. All keys that bound each other change
-// together, so the mixture is as sound as both.
+// from another one that [Load] has checked: with its partners, and with the plugins that are
+// new. All keys that bound each other change together, so the mixture is as sound as both.
 func (c *Config) With(next *Config) *Config {
 	mixed := *c
 	mixed.places = maps.Clone(c.places)
 	for _, s := range reference() {
+		if s.name == partnerSection {
+			continue
+		}
 		for i, table := range mixed.tables(s) {
 			for _, e := range s.keys {
 				if !e.live {
@@ -105,17 +144,24 @@ func (c *Config) With(next *Config) *Config {
 	mixed.Plugins = slices.Clone(c.Plugins)
 	for i, p := range next.Plugins {
 		if c.adds(p.Name) {
-			mixed.movePlaces(next, i, len(mixed.Plugins))
+			mixed.movePlaces(next, pluginSection, i, len(mixed.Plugins))
 			mixed.Plugins = append(mixed.Plugins, p)
+		}
+	}
+	if c.mayHave(next.Partners) {
+		maps.DeleteFunc(mixed.places, func(key string, _ settings.Place) bool { return strings.HasPrefix(key, partnerSection+"[") })
+		mixed.Partners = slices.Clone(next.Partners)
+		for i := range next.Partners {
+			mixed.movePlaces(next, partnerSection, i, i)
 		}
 	}
 	return &mixed
 }
 
-// movePlaces takes over where the keys of a plugin were set, as those of another
-// element.
-func (c *Config) movePlaces(from *Config, element, to int) {
-	old, now := fmt.Sprintf("%s[%d]", pluginSection, element), fmt.Sprintf("%s[%d]", pluginSection, to)
+// movePlaces takes over where the keys of an element of an array were set, as those of another
+// one.
+func (c *Config) movePlaces(from *Config, section string, element, to int) {
+	old, now := fmt.Sprintf("%s[%d]", section, element), fmt.Sprintf("%s[%d]", section, to)
 	for key, place := range from.places {
 		if rest, of := strings.CutPrefix(key, old); of {
 			c.places[now+rest] = place

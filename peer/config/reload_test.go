@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -35,17 +36,22 @@ func TestChangesTellWhatNeedsARestart(t *testing.T) {
 	var live, restart []string
 	for _, change := range before.Changes(after) {
 		line := change.Key + ": " + change.From + " → " + change.To
-		if change.Live {
+		switch {
+		case strings.HasPrefix(change.Key, "partner[east]"):
+			if !change.Live {
+				t.Errorf("%s is no live change", line)
+			}
+		case change.Live:
 			live = append(live, line)
-		} else if !strings.HasPrefix(change.Key, "partner[east]") {
+		default:
 			restart = append(restart, line)
 		}
 	}
 	wantLive := []string{
 		`localsched.policy: "easy" → "ff"`, `rounds.initiation: "sender" → "receiver"`, "rounds.delta: 0.7 → 0.25",
-		`rounds.deadline: "2s" → "1s"`, `log.level: "info" → "debug"`,
+		`rounds.deadline: "2s" → "1s"`, `log.level: "info" → "debug"`, "partner[south].max_cpus: 3 → 4",
 	}
-	wantRestart := []string{"localsched.cpus: 0 → 4", "partner[south].max_cpus: 3 → 4"}
+	wantRestart := []string{"localsched.cpus: 0 → 4"}
 	if !slices.Equal(live, wantLive) || !slices.Equal(restart, wantRestart) {
 		t.Errorf("live %q, restart %q", live, restart)
 	}
@@ -74,6 +80,39 @@ func TestOnlyWhatMayChangeChanges(t *testing.T) {
 	left := mixed.Changes(after)
 	if len(left) != 2 || left[0].Live || left[1].Live {
 		t.Errorf("then still to change: %+v", left)
+	}
+}
+
+// TestPartnersChange: partners may come, go and change while the peer runs, unless they need a key
+// that may not.
+func TestPartnersChange(t *testing.T) {
+	t.Parallel()
+	before := loaded(t, partner("south", south, "max_cpus = 3\n")+partner("west", west, "url = \"nats://west:1\"\n"))
+	after := loaded(t, "[nats]\nlisten = \"127.0.0.1:7777\"\n"+partner("east", east, "")+partner("south", south, "max_cpus = 4\n"))
+	mixed := before.With(after)
+	if !reflect.DeepEqual(mixed.Partners, after.Partners) || mixed.NATS.Listen != before.NATS.Listen {
+		t.Errorf("the mixture: %+v, %+v", mixed.Partners, mixed.NATS)
+	}
+	if added, removed := before.OtherPartners(mixed); !slices.Equal(added, []protocol.SiteName{"east"}) || !slices.Equal(removed, []protocol.SiteName{"west"}) {
+		t.Errorf("added %v, removed %v", added, removed)
+	}
+	if left := mixed.Changes(after); len(left) != 1 || left[0].Key != "nats.listen" {
+		t.Errorf("then still to change: %+v", left)
+	}
+	var shown strings.Builder
+	if err := mixed.Show(&shown, true); err != nil || strings.Contains(shown.String(), "west") {
+		t.Errorf("shown, %v:\n%s", err, shown.String())
+	}
+
+	// Of a site without a server all partners must be dialled, until it is started with one.
+	alone := loaded(t, "[nats]\nlisten = \"\"\n"+partner("west", west, "url = \"nats://west:1\"\n"))
+	for _, change := range alone.Changes(after) {
+		if change.Live {
+			t.Errorf("%s changes while the peer runs", change.Key)
+		}
+	}
+	if mixed = alone.With(after); !reflect.DeepEqual(mixed.Partners, alone.Partners) {
+		t.Errorf("the mixture: %+v", mixed.Partners)
 	}
 }
 
