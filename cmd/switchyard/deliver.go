@@ -15,7 +15,7 @@ import (
 // deliverer puts the files of jobs that ran elsewhere where their submitters
 // want them.
 type deliverer struct {
-	shim     []string
+	files    process.Deliverer
 	accounts peer.Accounts
 	results  *results.Dir // on their way home, and what cannot be delivered
 }
@@ -32,7 +32,7 @@ func (d *deliverer) Deliver(ctx context.Context, user, path string, r io.Reader)
 	if err != nil {
 		return undeliverable{&process.DeliverError{Path: path, Account: user, Permanent: true, Reason: err.Error()}}
 	}
-	err = process.Deliver(ctx, process.DeliverConfig{Shim: d.shim}, account, path, r)
+	err = d.files.Deliver(ctx, account, path, r)
 	if failed, ok := errors.AsType[*process.DeliverError](err); ok {
 		return undeliverable{failed}
 	}

@@ -284,7 +284,7 @@ func (p *peerProcess) startNode(ctx context.Context) error {
 		Policy:    decides,
 		Fallback:  p.fallback(),
 		Deliverer: &deliverer{
-			shim: p.shim, accounts: &p.accounts, results: p.results(),
+			files: process.Deliverer{Shim: p.shim}, accounts: &p.accounts, results: p.results(),
 		},
 		Prices:    p.nodePrices(),
 		Log:       p.log,

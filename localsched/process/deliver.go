@@ -20,11 +20,14 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched/spool"
 )
 
-// DeliverConfig is what [Deliver] needs.
-type DeliverConfig struct {
+// Deliverer puts files where submitters want them. Its field does not change once it is used;
+// its method may be called from any goroutine.
+type Deliverer struct {
 	// Shim is as in [Config]. Accounts must be able to run the file, unless it is
 	// the program that calls.
 	Shim []string
+
+	accounts spool.Accounts
 }
 
 // DeliverError says that a file could not be put where the submitter wants it.
@@ -43,18 +46,18 @@ func (e *DeliverError) Error() string {
 // same folder, synced, then renamed, so that the file is there as a whole or not
 // at all. Only a device, such as /dev/null, is written to as it is. The error is a
 // *[DeliverError], or what r or the context gave.
-func Deliver(ctx context.Context, config DeliverConfig, name, path string, r io.Reader) error {
-	found, err := new(spool.Accounts).RunnableWithGroups(ctx, name)
+func (d *Deliverer) Deliver(ctx context.Context, name, path string, r io.Reader) error {
+	found, err := d.accounts.RunnableWithGroups(ctx, name)
 	if refused := new(localsched.RefusedError); errors.As(err, &refused) {
 		return &DeliverError{Path: path, Account: name, Permanent: true, Reason: refused.Reason}
 	}
 	if err != nil {
 		return err
 	}
-	if !filepath.IsAbs(path) || strings.ContainsRune(path, 0) || len(config.Shim) == 0 {
+	if !filepath.IsAbs(path) || strings.ContainsRune(path, 0) || len(d.Shim) == 0 {
 		return &DeliverError{Path: path, Account: name, Permanent: true, Reason: "the path is not absolute"}
 	}
-	return deliver(ctx, config.Shim, found, path, r)
+	return deliver(ctx, d.Shim, found, path, r)
 }
 
 func deliver(ctx context.Context, shim []string, to spool.Account, path string, r io.Reader) error {

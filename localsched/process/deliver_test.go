@@ -16,7 +16,7 @@ import (
 
 func put(t *testing.T, path string, r io.Reader) error {
 	t.Helper()
-	return process.Deliver(t.Context(), process.DeliverConfig{Shim: shimCommand}, jobAccount(t), path, r)
+	return (&process.Deliverer{Shim: shimCommand}).Deliver(t.Context(), jobAccount(t), path, r)
 }
 
 func TestDeliver(t *testing.T) {
@@ -124,7 +124,7 @@ func TestDeliverForNothing(t *testing.T) {
 		}
 	}
 	for _, account := range []string{"root", "no-such-account"} {
-		err := process.Deliver(t.Context(), process.DeliverConfig{Shim: shimCommand}, account, filepath.Join(dir, "out"), strings.NewReader(""))
+		err := (&process.Deliverer{Shim: shimCommand}).Deliver(t.Context(), account, filepath.Join(dir, "out"), strings.NewReader(""))
 		if failed := new(process.DeliverError); !errors.As(err, &failed) || !failed.Permanent {
 			t.Errorf("%s: %v", account, err)
 		}
@@ -159,7 +159,7 @@ func TestDeliverAllOrNothing(t *testing.T) {
 		cancel()
 		return 0, ctx.Err()
 	}))
-	err := process.Deliver(ctx, process.DeliverConfig{Shim: shimCommand}, jobAccount(t), filepath.Join(dir, "out"), impatient)
+	err := (&process.Deliverer{Shim: shimCommand}).Deliver(ctx, jobAccount(t), filepath.Join(dir, "out"), impatient)
 	if !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
