@@ -26,14 +26,17 @@ func (p *peerProcess) boundGarbage(ctx context.Context) error {
 		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 		pace := time.NewTicker(garbagePace)
 		defer pace.Stop()
-		for {
+		for percent := 100; ; { // as Go begins
 			select {
 			case <-ctx.Done():
 				return nil
 			case <-pace.C:
 			}
 			metrics.Read(live)
-			debug.SetGCPercent(collectAt(live[0].Value.Uint64()))
+			if next := collectAt(live[0].Value.Uint64()); next != percent { // setting it stops all goroutines
+				debug.SetGCPercent(next)
+				percent = next
+			}
 		}
 	})
 	return nil

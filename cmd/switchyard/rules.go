@@ -141,7 +141,7 @@ func (p *peerProcess) repartner(ctx context.Context, next *config.Config) error 
 	return nil
 }
 
-// setPartners tells all parts of the peer of the partners: first who may run jobs here, then the
+// setPartners gives all parts of the peer the partners: first who may run jobs here, then the
 // node, which must know whose messages the links bring.
 func (p *peerProcess) setPartners(ctx context.Context, cfg *config.Config) error {
 	limited, cancel := context.WithTimeout(ctx, retunePatience)
