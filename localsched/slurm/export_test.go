@@ -27,6 +27,9 @@ func SetAccountPatience(c *Config, account time.Duration) { c.patience.account =
 // SetGathering sets for how long cancellations are gathered.
 func SetGathering(c *Config, gather time.Duration) { c.patience.gather = gather }
 
+// FetchNode reads a node's exporter.
+var FetchNode = fetchNode
+
 // CarryOutCancels carries out the cancellations that have come.
 func (s *Scheduler) CarryOutCancels(ctx context.Context) { s.cancelAll(ctx) }
 

@@ -117,7 +117,7 @@ func (s *Scheduler) meter(ctx context.Context, j *job) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.config.Timeout)
 	defer cancel()
-	node, err := usage.FetchNode(ctx, source)
+	node, err := fetchNode(ctx, source)
 	if err != nil {
 		s.config.Log.Warn("node_not_measured", "job", j.tag.String(), "error", err, "advice", "see [localsched.slurm] node_exporter")
 		s.tallied(j, at, nil)

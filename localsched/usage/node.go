@@ -1,13 +1,9 @@
 package usage
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math"
-	"net/http"
-	"os"
 	"slices"
 	"strings"
 
@@ -28,40 +24,6 @@ type Node struct {
 	Busy     protocol.Duration // of all its CPUs together, since it was started
 	MemoryMB int64             // in use; 0: not told
 	packages []counter
-}
-
-// FetchNode reads a node's exporter: a URL that begins with http, or a file, as
-// node_exporter's textfile collectors and cron jobs write them.
-func FetchNode(ctx context.Context, source string) (node Node, err error) {
-	from, err := openSource(ctx, source)
-	if err != nil {
-		return Node{}, err
-	}
-	node, err = ReadNode(from)
-	if err = errors.Join(err, from.Close()); err != nil {
-		return Node{}, fmt.Errorf("node exporter %s: %w", source, err)
-	}
-	return node, nil
-}
-
-func openSource(ctx context.Context, source string) (io.ReadCloser, error) {
-	if !strings.HasPrefix(source, "http") {
-		return os.Open(source)
-	}
-	ask, err := http.NewRequestWithContext(ctx, http.MethodGet, source, http.NoBody)
-	if err != nil {
-		return nil, err
-	}
-	// Without leave to follow: who answers in an exporter's place may be a job.
-	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	answer, err := client.Do(ask)
-	if err != nil {
-		return nil, err
-	}
-	if answer.StatusCode != http.StatusOK {
-		return nil, errors.Join(fmt.Errorf("node exporter %s: it answers %s", source, answer.Status), answer.Body.Close())
-	}
-	return answer.Body, nil
 }
 
 // ReadNode reads the metrics of a node in Prometheus' text format. One that does not tell of

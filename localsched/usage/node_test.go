@@ -2,10 +2,6 @@ package usage_test
 
 import (
 	"fmt"
-	"net/http"
-	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -158,44 +154,6 @@ func TestTallyWithoutEnergy(t *testing.T) {
 	}
 	if got, want := tally.Alone(), (protocol.Usage{CPU: 2000}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
-	}
-}
-
-func TestFetchNode(t *testing.T) {
-	t.Parallel()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch r.URL.Path {
-		case "/metrics":
-		case "/moved":
-			http.Redirect(w, r, "/metrics", http.StatusFound)
-			return
-		default:
-			http.NotFound(w, r)
-			return
-		}
-		fmt.Fprint(w, metrics(1, 2, 0))
-	}))
-	t.Cleanup(server.Close)
-	path := filepath.Join(t.TempDir(), "node.prom")
-	if err := os.WriteFile(path, []byte(metrics(1, 2, 0)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, source := range []string{server.URL + "/metrics", path} {
-		if node, err := usage.FetchNode(t.Context(), source); err != nil || node.Busy != 2*protocol.Second {
-			t.Errorf("%s: %+v, %v", source, node, err)
-		}
-	}
-	for source, words := range map[string]string{
-		server.URL + "/":        "404",
-		server.URL + "/moved":   "302",
-		path + ".no":            "no such file",
-		"http://127.0.0.1:0/":   "dial",
-		"http://\x7f":           "invalid",
-		filepath.Dir(path) + "": "directory",
-	} {
-		if _, err := usage.FetchNode(t.Context(), source); err == nil || !strings.Contains(err.Error(), words) {
-			t.Errorf("%q: %v does not say %q", source, err, words)
-		}
 	}
 }
 

@@ -46,9 +46,13 @@ func (r Roots) descendants(of int) (found []process) {
 // children are the pids of a process's children. A kernel without CONFIG_PROC_CHILDREN
 // tells of none.
 func (r Roots) children(of int) (pids []int) {
-	lists, _ := filepath.Glob(filepath.Join(r.Proc, strconv.Itoa(of), "task", "*", "children")) // the pattern is sound
-	for _, list := range lists {
-		data, err := os.ReadFile(list)
+	threads := filepath.Join(r.Proc, strconv.Itoa(of), "task")
+	entries, err := os.ReadDir(threads)
+	if err != nil {
+		return nil // the process is gone
+	}
+	for _, thread := range entries {
+		data, err := os.ReadFile(filepath.Join(threads, thread.Name(), "children"))
 		if err != nil {
 			continue // the thread is gone
 		}
