@@ -70,7 +70,7 @@ func (d *demo) machines() ([]testbed.Machine, error) {
 			return nil, fmt.Errorf("write the prices of %s: %w", site.name, err)
 		}
 		machine := testbed.Machine{Name: site.name, CPUs: site.cpus, More: fmt.Sprintf(
-			"[power]\nwatts_per_cpu = %d\n\n[prices]\narea = %q\nfeed = %q\nconfig = %q\n\n[policy.mcmf]\nweight = %g\n",
+			"[power]\nwatts_per_cpu = %d\n\n[prices]\narea = %q\nfeed = %q\nconfig = %q\n\n[policy.mcmf]\nnormalise = \"round\"\nweight = %g\n",
 			demoWatts, site.name, feeds.TariffName, path, demoWeight)}
 		if d.brokered() {
 			machine.Currency = site.currency

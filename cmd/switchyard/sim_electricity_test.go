@@ -61,11 +61,11 @@ func TestSimRunElectricity(t *testing.T) {
 func TestSimSweepElectricity(t *testing.T) {
 	t.Parallel()
 	page := filepath.Join(t.TempDir(), "page.html")
-	out := good(t, simulate(t, "sweep", someElectricity(t), "--set", "weight=0,1", "--set", "scheme=cycle", "--seeds", "1", "--html", page))
+	out := good(t, simulate(t, "sweep", someElectricity(t), "--set", "delay_price=0,100", "--set", "scheme=cycle", "--seeds", "1", "--html", page))
 	if !strings.Contains(out, "ELECTRICITY, USD") || strings.Contains(out, "FAIRNESS") {
 		t.Errorf("printed\n%s", out)
 	}
-	if text := content(t, page); !strings.Contains(text, "electricity, USD over weight") {
+	if text := content(t, page); !strings.Contains(text, "electricity, USD over delay_price") {
 		t.Error("the page has no curve of the cost")
 	}
 }

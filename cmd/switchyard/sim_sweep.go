@@ -42,7 +42,7 @@ func (a *app) simSweepCommand() *cobra.Command {
 			"Keys: " + wrapped(experiment.SettableKeys(), 90) + ".",
 		Example: "  switchyard sim sweep heavy --load 0.7..1.3 --seeds 5 --html heavy.html\n" +
 			"  switchyard sim sweep light --set delta=0.5..0.9 --set sigma=60s,300s,900s --json\n" +
-			"  switchyard sim sweep electricity --set weight=0..1/0.25 --html electricity.html\n" +
+			"  switchyard sim sweep electricity --set delay_price=0.1,1,5 --html electricity.html\n" +
 			"  switchyard sim sweep light --add-site mine=64x16@2400,model=mine.toml --html joining.html",
 		Args:              oneExperiment,
 		ValidArgsFunction: completeExperiments,

@@ -81,7 +81,7 @@ func electricPlan(t *testing.T, changes ...string) *experiment.Plan {
 // smaller bill than nobody, and its fairness is told.
 func TestCyclesPlaceByCost(t *testing.T) {
 	t.Parallel()
-	plan := set(t, electricPlan(t), experiment.Setting{Key: "weight", Value: "0"})
+	plan := set(t, electricPlan(t), experiment.Setting{Key: "delay_price", Value: "0"})
 	local := run(t, plan, experiment.Local, 1)
 	if local.Currency != "USD" || local.Cost <= 0 || local.MWh <= 0 || local.Metrics.Jobs != 150 {
 		t.Fatalf("local: %+v, %d jobs", local.Energy, local.Metrics.Jobs)
@@ -181,7 +181,8 @@ func TestElectricSettingsReachTheSimulation(t *testing.T) {
 	told := func(o *experiment.Outcome) string { return fmt.Sprint(o.Hash, o.Cost, o.Metrics.Jobs) }
 	base := told(run(t, plan, experiment.Cycle, 1))
 	for _, setting := range []experiment.Setting{
-		{Key: "weight", Value: "1"},
+		{Key: "delay_price", Value: "100"},
+		{Key: "normalise", Value: "round"},
 		{Key: "max_q", Value: "1"},
 		{Key: "cycle", Value: "30m"},
 		{Key: "history", Value: "60"},
@@ -207,7 +208,7 @@ func TestElectricSettingsReachTheSimulation(t *testing.T) {
 		t.Fatal(err)
 	}
 	crowded.Workloads[0].Jobs = 200
-	crowded = set(t, crowded, experiment.Setting{Key: "weight", Value: "0"}, experiment.Setting{Key: "history", Value: "30"})
+	crowded = set(t, crowded, experiment.Setting{Key: "delay_price", Value: "0"}, experiment.Setting{Key: "history", Value: "30"})
 	if err = crowded.Open(); err != nil {
 		t.Fatal(err)
 	}
@@ -236,7 +237,7 @@ func TestForecastIsOfPublishedPrices(t *testing.T) {
 // prints reads back and has its columns.
 func TestElectricSweep(t *testing.T) {
 	t.Parallel()
-	sweep := experiment.Sweep{Plan: electricPlan(t, "jobs = 150", "jobs = 60"), Seeds: 2, Workers: 1, Axes: []experiment.Axis{{Key: "weight", Values: []string{"0", "1"}}}}
+	sweep := experiment.Sweep{Plan: electricPlan(t, "jobs = 150", "jobs = 60"), Seeds: 2, Workers: 1, Axes: []experiment.Axis{{Key: "delay_price", Values: []string{"0", "100"}}}}
 	if err := sweep.Set("scheme=cycle,local,ideal"); err != nil {
 		t.Fatal(err)
 	}
@@ -253,7 +254,7 @@ func TestElectricSweep(t *testing.T) {
 		t.Errorf("%v: other JSON after reading it back", err)
 	}
 	point := got.Points[1]
-	plan := set(t, sweep.Plan, experiment.Setting{Key: "weight", Value: "0"})
+	plan := set(t, sweep.Plan, experiment.Setting{Key: "delay_price", Value: "0"})
 	one := run(t, plan, experiment.Cycle, 2)
 	one.CompareWith(run(t, plan, experiment.Local, 2))
 	for key, want := range map[string]float64{"energy_cost": one.Cost, "energy_mwh": one.MWh, "fairness": *one.Fairness} {

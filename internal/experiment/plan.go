@@ -143,7 +143,9 @@ type Peer struct {
 	Sigma     protocol.Duration `toml:"sigma"`
 	Delta     float64           `toml:"delta"`
 	Epsilon   protocol.Duration `toml:"epsilon"`
+	Normalise string            `toml:"normalise"`
 	Weight    settings.Share    `toml:"weight"`
+	Delay     settings.Amount   `toml:"delay_price"`
 	Scale     int               `toml:"scale"`
 	Marginal  int               `toml:"marginal"` // 0: none
 	Recheck   int               `toml:"recheck"`
@@ -213,7 +215,7 @@ func Default() Plan {
 	return Plan{
 		Scheme: Sender, Seed: 1, Seeds: 10, Estimates: FromTrace, Load: 1, GridShare: settings.Whole,
 		Peer: Peer{
-			Policy: builtin.TC, Weight: mcmf.DefaultWeight, Scale: mcmf.DefaultScale,
+			Policy: builtin.TC, Normalise: mcmf.ByPrice, Delay: settings.Amount(mcmf.DefaultDelayPrice), Weight: mcmf.DefaultWeight, Scale: mcmf.DefaultScale,
 			Phi: protocol.Minute, Sigma: 5 * protocol.Minute, Delta: 0.7, Epsilon: tc.DefaultEpsilon, RoundJobs: 64,
 			Cycle: protocol.Minute, Waits: string(foresight.Plan),
 			Gap: settings.Share(iss.Default().Gap), Nodes: iss.Default().Nodes,

@@ -12,6 +12,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/plugins/policy/mcmf"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/random"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
+	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // decider is the policy that decides rounds.
@@ -37,15 +38,26 @@ func (p *Plan) decidesItself() bool { return slices.Contains(builtin.Names(), p.
 func (p *Peer) parameters(seed int) builtin.Config {
 	return builtin.Config{
 		TC:     tc.Config{Epsilon: p.Epsilon},
-		MCMF:   mcmf.Config{Variant: mcmf.Full, Weight: int(p.Weight), Scale: p.Scale, Marginal: p.Marginal},
+		MCMF:   p.flow(),
 		ISS:    iss.Config{Gap: int(p.Gap), Nodes: p.Nodes, Double: p.Printed},
 		Random: random.Config{Seed: uint64(seed)}, //nolint:gosec // checked: not negative
+	}
+}
+
+// flow are the parameters of mcmf and its variants.
+func (p *Peer) flow() mcmf.Config {
+	return mcmf.Config{
+		Variant: mcmf.Full, Weight: int(p.Weight), ByPrice: p.Normalise == mcmf.ByPrice,
+		DelayPrice: protocol.Micro(p.Delay), Scale: p.Scale, Marginal: p.Marginal,
 	}
 }
 
 // checkPolicy checks that there is such a policy, and the parameters of those that are
 // built in.
 func (p *Plan) checkPolicy(c *checker) {
+	if how := []string{mcmf.ByPrice, mcmf.ByRound}; !slices.Contains(how, p.Peer.Normalise) {
+		c.add("peer.normalise", "%q is unknown; use %s", p.Peer.Normalise, oneOf(how))
+	}
 	for _, fault := range p.Peer.parameters(p.Seed).MCMF.Faults() {
 		c.add("peer."+fault.Key, "%s", fault.Text)
 	}

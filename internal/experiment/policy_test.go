@@ -56,7 +56,7 @@ func TestParametersOfPolicies(t *testing.T) {
 	t.Parallel()
 	plan := opened(t, smallPlan)
 	changed := set(t, plan,
-		experiment.Setting{Key: "weight", Value: "0.4"}, experiment.Setting{Key: "scale", Value: "1000000"},
+		experiment.Setting{Key: "normalise", Value: "round"}, experiment.Setting{Key: "weight", Value: "0.4"}, experiment.Setting{Key: "scale", Value: "1000000"},
 		experiment.Setting{Key: "marginal", Value: "8"})
 	if p := changed.Peer; p.Weight != 400_000 || p.Scale != 1_000_000 || p.Marginal != 8 {
 		t.Errorf("got %+v", p)
@@ -64,6 +64,9 @@ func TestParametersOfPolicies(t *testing.T) {
 	for _, tt := range []struct{ key, value, want string }{
 		{"weight", "1.5", "weight = 1.5: 1.5 is outside 0 to 1"},
 		{"weight", "much", "write a number"},
+		{"weight", "0.4", `peer.weight: it has no effect with normalise = "price"; set normalise = "round"`},
+		{"normalise", "best", `peer.normalise: "best" is unknown; use "price" or "round"`},
+		{"delay_price", "-1", "peer.delay_price: -1.00 is outside 0 to 1000000"},
 		{"scale", "0", "peer.scale: 0 is outside 1 to 1000000"},
 		{"marginal", "1", "peer.marginal: 1 is neither 0 (none) nor 2 to 64"},
 		{"peer_policy", "best", `peer.policy: "best" is neither built in ("tc", "local", "mcmf"`},

@@ -81,6 +81,8 @@ func setters() []setter {
 		{"sigma", span(func(p *Plan) *protocol.Duration { return &p.Peer.Sigma })},
 		{"delta", number(func(p *Plan) *float64 { return &p.Peer.Delta })},
 		{"epsilon", span(func(p *Plan) *protocol.Duration { return &p.Peer.Epsilon })},
+		{"normalise", text(func(p *Plan) *string { return &p.Peer.Normalise })},
+		{"delay_price", func(p *Plan, v string) error { return decimalTo(&p.Peer.Delay, v) }},
 		{"weight", share(func(p *Plan) *settings.Share { return &p.Peer.Weight })},
 		{"scale", count(func(p *Plan) *int { return &p.Peer.Scale })},
 		{"marginal", count(func(p *Plan) *int { return &p.Peer.Marginal })},

@@ -13,6 +13,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/builtin"
+	"github.com/switchyard-hpc/switchyard/plugins/policy/mcmf"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -77,6 +78,7 @@ func (t trial) String() string {
 
 func (t trial) config(s *scene, seed uint64) (sim.Config, error) {
 	choice := builtin.Default()
+	choice.MCMF = mcmf.Published(mcmf.Full)
 	choice.MCMF.Weight, choice.MCMF.Marginal = t.weight, t.marginal
 	if t.scale > 0 {
 		choice.MCMF.Scale = t.scale

@@ -26,7 +26,7 @@ const second, hour = protocol.Instant(protocol.Second), protocol.Instant(protoco
 // cycles is the small grid under the policy mcmf, by a scheme.
 func cycles(t testing.TB, scheme sim.Scheme) sim.Config {
 	t.Helper()
-	flow, err := mcmf.New(mcmf.Default(mcmf.Full))
+	flow, err := mcmf.New(mcmf.Published(mcmf.Full))
 	if err != nil {
 		t.Fatal(err)
 	}

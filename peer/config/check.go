@@ -42,7 +42,7 @@ func (r *checker) check() {
 	r.checkBroker()
 	r.OneOf("policy.name", c.Policy.Name, append(PolicyNames(), r.plugins(PolicyKind)...)...)
 	r.OneOf("policy.fallback", c.Policy.Fallback, PolicyNames()...)
-	r.checkMCMF(&c.Policy)
+	r.checkMCMF(&c.Policy, c.currency())
 	for _, fault := range c.Policy.ISS.config().Faults() {
 		r.Problem("policy.iss."+fault.Key, "%s", fault.Text)
 	}
@@ -211,13 +211,14 @@ func (r *checker) checkInitiation(o *Rounds) {
 
 // checkMCMF checks the parameters of mcmf and its variants, whether one of them decides or
 // not: after a reload one may.
-func (r *checker) checkMCMF(p *Policy) {
+func (r *checker) checkMCMF(p *Policy, currency string) {
+	r.OneOf("policy.mcmf.normalise", p.MCMF.Normalise, mcmf.ByPrice, mcmf.ByRound)
 	for _, variant := range mcmf.Variants() {
 		used := variant == mcmf.Full || string(variant) == p.Name || string(variant) == p.Fallback
 		if !used {
 			continue
 		}
-		for _, fault := range p.MCMF.config(variant).Faults() {
+		for _, fault := range p.MCMF.config(variant, currency).Faults() {
 			r.Problem("policy.mcmf."+fault.Key, "%s", fault.Text)
 		}
 	}

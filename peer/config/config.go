@@ -216,9 +216,11 @@ type TC struct {
 
 // MCMF is the table [policy.mcmf], of the policies mcmf, inst and twoprice.
 type MCMF struct {
-	Weight   settings.Share `toml:"weight"`
-	Scale    int            `toml:"scale"`
-	Marginal int            `toml:"marginal"`
+	Normalise  string          `toml:"normalise"`
+	Weight     settings.Share  `toml:"weight"`
+	DelayPrice settings.Amount `toml:"delay_price"`
+	Scale      int             `toml:"scale"`
+	Marginal   int             `toml:"marginal"`
 }
 
 // ISS is the table [policy.iss].

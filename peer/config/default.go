@@ -58,7 +58,7 @@ func Default() *Config {
 		Policy: Policy{
 			Name: "tc", Fallback: "local",
 			TC:   TC{Epsilon: tc.DefaultEpsilon},
-			MCMF: MCMF{Weight: mcmf.DefaultWeight, Scale: mcmf.DefaultScale},
+			MCMF: MCMF{Normalise: mcmf.ByPrice, DelayPrice: settings.Amount(mcmf.DefaultDelayPrice), Weight: mcmf.DefaultWeight, Scale: mcmf.DefaultScale},
 			ISS:  ISS{Gap: settings.Share(iss.Default().Gap), Nodes: iss.Default().Nodes},
 		},
 		Rounds: Rounds{

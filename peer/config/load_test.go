@@ -117,6 +117,7 @@ func TestElectricityReachesThePeer(t *testing.T) {
 		[policy]
 		name = "mcmf"
 		[policy.mcmf]
+		normalise = "round"
 		weight = 0.5
 		marginal = 4
 		[rounds]
@@ -174,7 +175,7 @@ func TestInitiationSuitsThePolicy(t *testing.T) {
 			t.Errorf("%s: what is written is not in force", name)
 		}
 	}
-	mixed := loaded(t, "").With(loaded(t, "[policy]\nname = \"mcmf\"\n[policy.mcmf]\nweight = 0.75\n"))
+	mixed := loaded(t, "").With(loaded(t, "[policy]\nname = \"mcmf\"\n[policy.mcmf]\nnormalise = \"round\"\nweight = 0.75\n"))
 	if mixed.Rounds.Initiation != policy.Cycle || mixed.Policy.MCMF.Weight != 750_000 {
 		t.Errorf("a reload: %+v, %+v", mixed.Rounds, mixed.Policy)
 	}

@@ -109,7 +109,7 @@ func (c *Config) Tuning(decides policy.Info) peer.Tuning {
 func (c *Config) BuiltIn(name string) policy.Policy {
 	made, err := builtin.Config{
 		TC:     tc.Config{Epsilon: c.Policy.TC.Epsilon},
-		MCMF:   c.Policy.MCMF.config(mcmf.Full),
+		MCMF:   c.Policy.MCMF.config(mcmf.Full, c.currency()),
 		ISS:    c.Policy.ISS.config(),
 		Random: random.Config{Seed: uint64(c.Site.Seed)}, //nolint:gosec // any number will do
 	}.Make(name)
@@ -119,8 +119,11 @@ func (c *Config) BuiltIn(name string) policy.Policy {
 	return made
 }
 
-func (m MCMF) config(variant mcmf.Variant) mcmf.Config {
-	return mcmf.Config{Variant: variant, Weight: int(m.Weight), Scale: m.Scale, Marginal: m.Marginal}
+func (m MCMF) config(variant mcmf.Variant, currency string) mcmf.Config {
+	return mcmf.Config{
+		Variant: variant, Weight: int(m.Weight), ByPrice: m.Normalise == mcmf.ByPrice,
+		DelayPrice: protocol.Micro(m.DelayPrice), Currency: currency, Scale: m.Scale, Marginal: m.Marginal,
+	}
 }
 
 func (i ISS) config() iss.Config {

@@ -142,7 +142,9 @@ func roundSections() []section {
 			{name: "epsilon", live: true, about: "ε: among sites whose turnaround is within this of the least, the least busy one gets the job."},
 		}},
 		{name: "policy.mcmf", about: "Parameters of the policies mcmf, inst and twoprice.", keys: []entry{
-			{name: "weight", live: true, about: "w: share of the response time in a placement's cost, from 0 to 1; the rest is the cost of electricity."},
+			{name: "normalise", live: true, about: "How time and money are compared. \"round\": by weight, so that the longest and the shortest response of a cycle are as far apart as its dearest and its cheapest quote, whatever these are. \"price\": an hour of a job is worth delay_price."},
+			{name: "weight", live: true, about: "w: share of the response time in a placement's cost, from 0 to 1; the rest is the cost of electricity. By \"round\" alone."},
+			{name: "delay_price", live: true, about: "What it is worth that a job ends an hour sooner, in the currency of the site; 0: nothing, so that all jobs go where electricity is cheapest. By \"price\" alone."},
 			{name: "scale", live: true, about: "Steps into which the least and the greatest cost of a cycle are divided; 1 to 1000000. More tell finer differences apart."},
 			{name: "marginal", live: true, example: "4", about: "2 to 64: for how many jobs of a cycle sites are asked how much longer each further one would wait, so that they spread before a site is full. Not set: only max_q bounds what a site gets."},
 		}},

@@ -17,7 +17,7 @@ import (
 func TestNames(t *testing.T) {
 	t.Parallel()
 	cfg := builtin.Default()
-	cfg.MCMF.Weight, cfg.MCMF.Marginal, cfg.Random = 400_000, 8, random.Config{Seed: 7}
+	cfg.MCMF.DelayPrice, cfg.MCMF.Marginal, cfg.Random = 400_000, 8, random.Config{Seed: 7}
 	cfg.ISS = iss.Config{Gap: 123, Nodes: 4567, Double: true}
 	for _, name := range builtin.Names() {
 		p, err := cfg.Make(name)

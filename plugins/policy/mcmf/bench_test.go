@@ -48,7 +48,7 @@ func BenchmarkDecide(b *testing.B) {
 	} {
 		b.Run(fmt.Sprintf("%d×%d/marginal=%d", size.jobs, size.sites, size.marginal), func(b *testing.B) {
 			in := large(size.jobs, size.sites, size.accept)
-			cfg := mcmf.Default(mcmf.Full)
+			cfg := mcmf.Published(mcmf.Full)
 			cfg.Marginal = size.marginal
 			if size.marginal > 0 {
 				tellGrowth(&in, size.marginal)

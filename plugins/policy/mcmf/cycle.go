@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/switchyard-hpc/switchyard/internal/exact"
 	"github.com/switchyard-hpc/switchyard/internal/mincostflow"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -20,6 +21,7 @@ type cycle struct {
 	response span                // of all open pairs, from now on
 	energy   span                // of all open pairs at sites whose prices count
 	money    money
+	weight   int     // w of this round, in parts per million
 	costs    []int32 // of each pair, or [mincostflow.Missing]
 }
 
@@ -28,6 +30,7 @@ func (p *Policy) cycle(in *policy.Snapshot) *cycle {
 	c.predict()
 	c.money = c.compare()
 	c.measure()
+	c.weight = c.weighing()
 	c.weigh()
 	return c
 }
@@ -76,6 +79,21 @@ func (c *cycle) measure() {
 	}
 }
 
+// weighing is w. By price it is the share of the response times in the widest range of what
+// a choice may cost in all, were an hour to be paid for.
+func (c *cycle) weighing() int {
+	if !c.ByPrice {
+		return c.Weight
+	}
+	const most = math.MaxInt64 / 2 // so that the sum fits
+	slow := min(most, exact.Product(c.response.width(), int64(c.DelayPrice)).Nearest(int64(protocol.Hour)))
+	dear := min(most, c.energy.width())
+	if slow+dear == 0 {
+		return protocol.PPM // no choice is cheaper
+	}
+	return int(exact.Product(slow, protocol.PPM).Nearest(slow + dear))
+}
+
 // responseAt is the R of equation 4 of a pair, in ms, from now on. What a job has waited
 // is the same wherever it goes; in the range of R it would only make what can still be
 // chosen count less, as in the authors' code it does not.
@@ -85,8 +103,8 @@ func (c *cycle) responseAt(at int) int64 { return int64(c.runs[at]) }
 // of a cost, and then their sum to a whole one; halves go up.
 func (c *cycle) weigh() {
 	in := c.in
-	slow := c.response.scaled(c.Scale * c.Weight)
-	dear := c.energy.scaled(c.Scale * (protocol.PPM - c.Weight))
+	slow := c.response.scaled(c.Scale * c.weight)
+	dear := c.energy.scaled(c.Scale * (protocol.PPM - c.weight))
 	c.costs = make([]int32, len(c.runs))
 	for j := range in.Jobs {
 		guess := c.guess(j, &dear)
@@ -195,7 +213,7 @@ func (c *cycle) ages() (oldest, youngest protocol.Duration) {
 // steps are what each further job at a site costs on top: how much longer it waits, in
 // the terms of equation 4.
 func (c *cycle) steps(capacity []int) [][]int32 {
-	slow := c.response.scaled(c.Scale * c.Weight)
+	slow := c.response.scaled(c.Scale * c.weight)
 	steps := make([][]int32, len(capacity))
 	for s := range steps {
 		told := c.in.Sites[s].Extra

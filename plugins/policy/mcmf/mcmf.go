@@ -9,6 +9,13 @@
 // sites that take jobs in this round. All of this is integers. When the sites do not take
 // all jobs, older ones go first: a younger one counts as dearer, wherever it goes.
 //
+// The paper's w is one number, so that in each round the whole range of response times is
+// worth as much money as that round happens to have between its cheapest and its dearest
+// quote: hours may be given for a hundredth of a cent. With [Config.ByPrice] the w of each round
+// is the one at which an hour of a job is worth [Config.DelayPrice], whatever the round's ranges:
+//
+//	w = P · (Rmax − Rmin) / (P · (Rmax − Rmin) + (Emax − Emin))
+//
 // Its variants are rivals of [MC 5] that differ in what they know.
 package mcmf
 
@@ -16,6 +23,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/switchyard-hpc/switchyard/internal/mincostflow"
@@ -38,24 +47,37 @@ func Variants() []Variant { return []Variant{Full, Inst, TwoPrice} }
 
 // Config are the policy's parameters.
 type Config struct {
-	Variant  Variant
-	Weight   int // w, the weight of the response time, in parts per million
-	Scale    int // of the costs, which are rounded to whole ones
-	Marginal int // jobs of a round that sites tell the growing wait of; 0: none
+	Variant    Variant
+	Weight     int            // w, the weight of the response time, in parts per million
+	ByPrice    bool           // w follows in each round from the next two instead
+	DelayPrice protocol.Micro // P, what an hour of a job's response time is worth
+	Currency   string         // of P: only prices in it count; empty: it is the one that most sites name
+	Scale      int            // of the costs, which are rounded to whole ones
+	Marginal   int            // jobs of a round that sites tell the growing wait of; 0: none
 }
 
 const (
 	// DefaultWeight is the w of [MC] Table IV that serves both sides.
 	DefaultWeight = protocol.PPM / 4
-	// DefaultScale is that of [MC 3.3.1].
-	DefaultScale = mincostflow.ReferenceScale
+	// DefaultDelayPrice is what an hour of a job is worth where nobody says. On the grid of [MC]
+	// it saves nearly what DefaultWeight does, at half of the waits (docs/reproduction.md).
+	DefaultDelayPrice = protocol.Unit
+	// DefaultScale tells prices apart beside waits of days.
+	DefaultScale = 10_000
 	// MaxScale is the finest scale.
 	MaxScale = 1_000_000
+	// MaxDelayPrice is the highest price of an hour.
+	MaxDelayPrice = 1_000_000 * protocol.Unit
 )
 
 // Default returns the parameters of a variant where the configuration gives none.
 func Default(v Variant) Config {
-	return Config{Variant: v, Weight: DefaultWeight, Scale: DefaultScale}
+	return Config{Variant: v, ByPrice: true, DelayPrice: DefaultDelayPrice, Weight: DefaultWeight, Scale: DefaultScale}
+}
+
+// Published returns those of [MC 3.3.1, Table IV].
+func Published(v Variant) Config {
+	return Config{Variant: v, Weight: DefaultWeight, Scale: mincostflow.ReferenceScale}
 }
 
 // Policy implements [policy.Policy].
@@ -73,6 +95,12 @@ func New(cfg Config) (*Policy, error) {
 	return &Policy{cfg}, nil
 }
 
+// The values of the key normalise in configurations: how time and money are compared.
+const (
+	ByPrice = "price" // [Config.ByPrice]
+	ByRound = "round" // as in [MC 3.3.1]
+)
+
 // Fault is what is wrong with one parameter.
 type Fault struct{ Key, Text string }
 
@@ -89,15 +117,21 @@ func (c Config) Faults() (faults []Fault) {
 		add(true, "variant", "%q is unknown; use %s, %s or %s", c.Variant, Full, Inst, TwoPrice)
 	}
 	add(c.Weight < 0 || c.Weight > protocol.PPM, "weight", "%d millionths are outside 0 to %d", c.Weight, protocol.PPM)
+	add(c.DelayPrice < 0 || c.DelayPrice > MaxDelayPrice, "delay_price", "%s is outside 0 to %d", c.DelayPrice.Text(), MaxDelayPrice/protocol.Unit)
 	add(c.Scale < 1 || c.Scale > MaxScale, "scale", "%d is outside 1 to %d", c.Scale, MaxScale)
 	add(c.Marginal < 0 || c.Marginal == 1 || c.Marginal > protocol.MaxExtra, "marginal",
 		"%d is neither 0 (none) nor 2 to %d; the first job waits as quoted", c.Marginal, protocol.MaxExtra)
+	const unused = "it has no effect with normalise = %q; set normalise = %q, or leave this out"
+	add(c.ByPrice && c.Weight != 0 && c.Weight != DefaultWeight, "weight", unused, ByPrice, ByRound)
+	add(!c.ByPrice && c.DelayPrice != 0 && c.DelayPrice != DefaultDelayPrice, "delay_price", unused, ByRound, ByPrice)
 	add(c.Marginal > 0 && c.Variant == Inst, "marginal", "%s knows no waits, so none that grow; leave it out", Inst)
 	return faults
 }
 
 // The names of the parameters.
 const (
+	currencyName = "currency"
+	delayName    = "delay_price_micro" // there by price alone, as currency is
 	marginalName = "marginal"
 	scaleName    = "scale"
 	variantName  = "variant"
@@ -106,17 +140,24 @@ const (
 
 // Info implements [policy.Policy].
 func (p *Policy) Info() policy.Info {
+	params := []policy.Param{
+		{Name: marginalName, Value: strconv.Itoa(p.Marginal)},
+		{Name: scaleName, Value: strconv.Itoa(p.Scale)},
+		{Name: variantName, Value: string(p.Variant)},
+		{Name: weightName, Value: strconv.Itoa(p.Weight)},
+	}
+	if p.ByPrice {
+		params = append([]policy.Param{
+			{Name: currencyName, Value: p.Currency},
+			{Name: delayName, Value: strconv.FormatInt(int64(p.DelayPrice), 10)},
+		}, params...)
+	}
 	return policy.Info{
 		Name:        string(p.Variant),
 		Initiations: []policy.Initiation{policy.Sender, policy.Cycle},
-		Params: []policy.Param{
-			{Name: marginalName, Value: strconv.Itoa(p.Marginal)},
-			{Name: scaleName, Value: strconv.Itoa(p.Scale)},
-			{Name: variantName, Value: string(p.Variant)},
-			{Name: weightName, Value: strconv.Itoa(p.Weight)},
-		},
-		Reckon: p.reckon(),
-		Extra:  p.Marginal,
+		Params:      params,
+		Reckon:      p.reckon(),
+		Extra:       p.Marginal,
 	}
 }
 
@@ -134,30 +175,38 @@ func (p *Policy) reckon() protocol.Reckoning {
 // Restore returns the policy that [Policy.Info] told these parameters of.
 func Restore(params []policy.Param) (*Policy, error) {
 	var cfg Config
-	numbers := map[string]*int{marginalName: &cfg.Marginal, scaleName: &cfg.Scale, weightName: &cfg.Weight}
-	if len(params) != len(numbers)+1 {
-		return nil, fmt.Errorf("policy mcmf: the parameters are %q; it has %s, %s, %s and %s",
-			params, marginalName, scaleName, variantName, weightName)
+	var delay int
+	missing := map[string]func(text string) error{
+		variantName:  func(text string) error { cfg.Variant = Variant(text); return nil },
+		marginalName: whole(&cfg.Marginal), scaleName: whole(&cfg.Scale), weightName: whole(&cfg.Weight),
+	}
+	if cfg.ByPrice = slices.ContainsFunc(params, func(p policy.Param) bool { return p.Name == delayName }); cfg.ByPrice {
+		missing[currencyName] = func(text string) error { cfg.Currency = text; return nil }
+		missing[delayName] = whole(&delay)
 	}
 	for _, param := range params {
-		if param.Name == variantName {
-			cfg.Variant = Variant(param.Value)
-			continue
-		}
-		number, known := numbers[param.Name]
-		if !known {
+		set := missing[param.Name]
+		if set == nil {
 			return nil, fmt.Errorf("policy mcmf: it has no parameter %q, or has had it already", param.Name)
 		}
-		var err error
-		if *number, err = strconv.Atoi(param.Value); err != nil {
+		if err := set(param.Value); err != nil {
 			return nil, fmt.Errorf("policy mcmf: its parameter %s is %q, not a number", param.Name, param.Value)
 		}
-		delete(numbers, param.Name)
+		delete(missing, param.Name)
 	}
-	if len(numbers) > 0 {
-		return nil, fmt.Errorf("policy mcmf: of its parameters %q one is there twice", params)
+	if len(missing) > 0 {
+		return nil, fmt.Errorf("policy mcmf: of its parameters %q some are missing: %q", params, slices.Sorted(maps.Keys(missing)))
 	}
+	cfg.DelayPrice = protocol.Micro(delay)
 	return New(cfg)
+}
+
+// whole sets a parameter that is a whole number.
+func whole(to *int) func(text string) error {
+	return func(text string) (err error) {
+		*to, err = strconv.Atoi(text)
+		return err
+	}
 }
 
 // Decide implements [policy.Policy]. A job that finds no room this round stays in the

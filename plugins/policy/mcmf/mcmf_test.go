@@ -61,7 +61,7 @@ func made(t testing.TB, cfg mcmf.Config) *mcmf.Policy {
 
 // weighing is mcmf with so many percent of weight on the response time.
 func weighing(percent int) mcmf.Config {
-	cfg := mcmf.Default(mcmf.Full)
+	cfg := mcmf.Published(mcmf.Full)
 	cfg.Weight = percent * protocol.PPM / 100
 	return cfg
 }
@@ -386,7 +386,7 @@ func TestVariants(t *testing.T) {
 	} {
 		t.Run(string(variant), func(t *testing.T) {
 			t.Parallel()
-			cfg := mcmf.Default(variant)
+			cfg := mcmf.Published(variant)
 			decisions := decide(t, cfg, in)
 			if got := placed(in, decisions); got[0] != want.placed || decisions[0].Wait != want.wait {
 				t.Errorf("placed %v with a wait of %v", got, decisions[0].Wait)
@@ -505,10 +505,43 @@ func TestMarginal(t *testing.T) {
 	}
 }
 
+// TestAnHourHasAPrice: a job that may save little does not wait for it, and one that may save
+// much does, whatever else is in the round; by round, the same share of the range decides.
+func TestAnHourHasAPrice(t *testing.T) {
+	t.Parallel()
+	sites := []policy.Site{site("home", 9), site("cheap", 9)}
+	small := []quote{{0, protocol.Hour, 600}, {4 * protocol.Hour, protocol.Hour, 300}}
+	large := []quote{{0, 10 * protocol.Hour, 90 * euro}, {4 * protocol.Hour, 10 * protocol.Hour, 80 * euro}}
+	price := mcmf.Default(mcmf.Full)
+	for _, tt := range []struct {
+		name string
+		cfg  mcmf.Config
+		rows [][]quote
+		want []string
+	}{
+		{"a small job by round", weighing(25), [][]quote{small}, []string{"0:cheap"}},
+		{"a small job", price, [][]quote{small}, []string{"0:home"}},
+		{"a large job", price, [][]quote{large}, []string{"0:cheap"}},
+		{"both", price, [][]quote{small, large, small}, []string{"0:home", "1:cheap", "2:home"}},
+	} {
+		in := snapshot(sites, tt.rows...)
+		if got := placed(in, decide(t, tt.cfg, in)); !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+		}
+	}
+	price.Currency = "SEK"
+	in := snapshot(sites, large)
+	got := decide(t, price, in)
+	if where := placed(in, got); !slices.Equal(where, []string{"0:home"}) ||
+		!strings.Contains(got[0].Reason, "a guess: its prices are in EUR, an hour is paid in SEK, weight of the response 1 at 1.00 SEK an hour") {
+		t.Errorf("with hours in SEK: %v, %s", where, got[0].Reason)
+	}
+}
+
 // TestGrowthSaturates: whatever a site says, waits and costs stay in their range.
 func TestGrowthSaturates(t *testing.T) {
 	t.Parallel()
-	cfg := mcmf.Default(mcmf.Full)
+	cfg := mcmf.Published(mcmf.Full)
 	cfg.Marginal = protocol.MaxExtra
 	for _, extra := range [][]protocol.Duration{{never}, {never, never}, {0, never - 1}, {never / 2, never / 2}, {1, never / 3}} {
 		sites := []policy.Site{site("a", 1<<30), site("b", 2)}
@@ -524,7 +557,10 @@ func TestGrowthSaturates(t *testing.T) {
 func TestInfoAndRestore(t *testing.T) {
 	t.Parallel()
 	for _, cfg := range []mcmf.Config{
-		mcmf.Default(mcmf.Full), mcmf.Default(mcmf.Inst), {Variant: mcmf.TwoPrice, Weight: 0, Scale: 1_000_000, Marginal: 64},
+		mcmf.Published(mcmf.Full), mcmf.Default(mcmf.Inst),
+		{Variant: mcmf.TwoPrice, Weight: 0, Scale: 1_000_000, Marginal: 64},
+		{Variant: mcmf.Full, Scale: 100, ByPrice: true},
+		{Variant: mcmf.Inst, Scale: 1, ByPrice: true, DelayPrice: euro / 50, Currency: "EUR"},
 	} {
 		p := made(t, cfg)
 		info := p.Info()
@@ -533,6 +569,10 @@ func TestInfoAndRestore(t *testing.T) {
 			{Name: "scale", Value: strconv.Itoa(cfg.Scale)},
 			{Name: "variant", Value: string(cfg.Variant)},
 			{Name: "weight_ppm", Value: strconv.Itoa(cfg.Weight)},
+		}
+		if cfg.ByPrice {
+			delay := strconv.FormatInt(int64(cfg.DelayPrice), 10)
+			want = append([]policy.Param{{Name: "currency", Value: cfg.Currency}, {Name: "delay_price_micro", Value: delay}}, want...)
 		}
 		if !slices.Equal(info.Params, want) || !slices.Equal(info.Initiations, []policy.Initiation{policy.Sender, policy.Cycle}) {
 			t.Errorf("Info() = %+v", info)
@@ -545,20 +585,22 @@ func TestInfoAndRestore(t *testing.T) {
 
 func TestRestoreRefuses(t *testing.T) {
 	t.Parallel()
-	right := made(t, mcmf.Default(mcmf.Full)).Info().Params
+	right := made(t, mcmf.Published(mcmf.Full)).Info().Params
 	with := func(i int, name, value string) []policy.Param {
 		params := slices.Clone(right)
 		params[i] = policy.Param{Name: name, Value: value}
 		return params
 	}
 	for want, params := range map[string][]policy.Param{
-		"it has marginal, scale, variant and weight_ppm": right[:3],
-		`no parameter "weight", or has had it already`:   with(3, "weight", "0"),
-		`no parameter "scale", or has had it already`:    with(3, "scale", "100"),
-		`parameter scale is "1e2", not a number`:         with(1, "scale", "1e2"),
-		`scale: 0 is outside 1 to 1000000`:               with(1, "scale", "0"),
-		"one is there twice":                             with(3, "variant", "mcmf"),
-		`variant: "best" is unknown`:                     with(2, "variant", "best"),
+		`some are missing: ["weight_ppm"]`:              right[:3],
+		`some are missing: ["currency"]`:                append(with(0, "marginal", "0"), policy.Param{Name: "delay_price_micro", Value: "1"}),
+		`parameter delay_price_micro is ".5", not a`:    append(with(0, "marginal", "0"), policy.Param{Name: "delay_price_micro", Value: ".5"}),
+		`no parameter "weight", or has had it already`:  with(3, "weight", "0"),
+		`no parameter "scale", or has had it already`:   with(3, "scale", "100"),
+		`parameter scale is "1e2", not a number`:        with(1, "scale", "1e2"),
+		`scale: 0 is outside 1 to 1000000`:              with(1, "scale", "0"),
+		`no parameter "variant", or has had it already`: with(3, "variant", "mcmf"),
+		`variant: "best" is unknown`:                    with(2, "variant", "best"),
 	} {
 		if p, err := mcmf.Restore(params); p != nil || err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", params, err, want)
@@ -577,6 +619,9 @@ func TestNewTellsAllProblems(t *testing.T) {
 		{mcmf.Config{Variant: mcmf.Full, Weight: -1, Scale: 1_000_001, Marginal: -1}, []string{"weight: -1", "scale: 1000001", "marginal: -1"}},
 		{mcmf.Config{Variant: mcmf.Full, Weight: 1_000_001, Scale: 1, Marginal: 65}, []string{"weight: 1000001", "marginal: 65"}},
 		{mcmf.Config{Variant: mcmf.Full, Scale: 1, Marginal: 1}, []string{"marginal: 1 is neither 0 (none) nor 2 to 64"}},
+		{mcmf.Config{Variant: mcmf.Full, Scale: 1, ByPrice: true, DelayPrice: -1}, []string{"delay_price: -0.000001 is outside 0 to 1000000"}},
+		{mcmf.Config{Variant: mcmf.Full, Scale: 1, DelayPrice: 1}, []string{`delay_price: it has no effect with normalise = "round"`}},
+		{mcmf.Config{Variant: mcmf.Full, Scale: 1, ByPrice: true, Weight: 1}, []string{`weight: it has no effect with normalise = "price"`}},
 		{mcmf.Config{Variant: mcmf.Inst, Scale: 1, Marginal: 2}, []string{"marginal: inst knows no waits"}},
 	} {
 		p, err := mcmf.New(tt.cfg)

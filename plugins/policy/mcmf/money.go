@@ -2,8 +2,8 @@ package mcmf
 
 import "slices"
 
-// money is whose prices can be compared: those in the commonest currency, with the
-// electricity if any tells it. Others are as unknown as prices that are not named.
+// money is whose prices can be compared: those in the currency of the price of a delay, or
+// else in the commonest one, with the electricity if any tells it. Others are as unknown as prices that are not named.
 type money struct {
 	currency string // empty: no site that offers itself names prices
 	counts   []bool // by site
@@ -14,7 +14,7 @@ type money struct {
 // that do not are not cheaper for it: their prices do not count.
 func (c *cycle) compare() money {
 	in := c.in
-	m := money{currency: c.commonest(), counts: make([]bool, len(in.Sites)), all: true}
+	m := money{currency: c.currency(), counts: make([]bool, len(in.Sites)), all: true}
 	told := false
 	for s := range in.Sites {
 		m.counts[s] = m.currency != "" && in.Sites[s].Currency == m.currency
@@ -25,6 +25,14 @@ func (c *cycle) compare() money {
 		m.all = m.all && m.counts[s]
 	}
 	return m
+}
+
+// currency is that in which prices are compared.
+func (c *cycle) currency() string {
+	if c.ByPrice && c.Currency != "" {
+		return c.Currency
+	}
+	return c.commonest()
 }
 
 // commonest is the currency of most sites with open pairs; of equally common ones the

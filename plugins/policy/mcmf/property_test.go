@@ -21,6 +21,11 @@ func drawConfig(t *rapid.T) mcmf.Config {
 		Scale:    rapid.SampledFrom([]int{1, 100, 1_000_000}).Draw(t, "scale"),
 		Marginal: rapid.SampledFrom([]int{0, 0, 4}).Draw(t, "marginal"),
 	}
+	if cfg.ByPrice = rapid.Bool().Draw(t, "by price"); cfg.ByPrice {
+		cfg.Weight = 0
+		cfg.DelayPrice = rapid.SampledFrom([]protocol.Micro{0, 1, protocol.Unit / 50, mcmf.MaxDelayPrice}).Draw(t, "delay price")
+		cfg.Currency = rapid.SampledFrom([]string{"", "EUR", "SEK", "NOK"}).Draw(t, "of it")
+	}
 	if cfg.Variant == mcmf.Inst {
 		cfg.Marginal = 0
 	}
@@ -80,6 +85,9 @@ func newModel(in policy.Snapshot, cfg mcmf.Config) *model {
 	m := &model{in: in, costs: make([]*big.Rat, len(in.AWT)), steps: make([][]*big.Rat, len(in.Sites))}
 	m.late = m.lateness(cfg.Scale)
 	currency := m.currency()
+	if cfg.ByPrice && cfg.Currency != "" {
+		currency = cfg.Currency
+	}
 	priced := func(s int) bool { return currency != "" && in.Sites[s].Currency == currency }
 	told := false
 	m.open(func(_, s, _ int) { told = told || priced(s) && !in.Sites[s].NoEnergy })
@@ -104,6 +112,9 @@ func newModel(in policy.Snapshot, cfg mcmf.Config) *model {
 		}
 	})
 	w := big.NewRat(int64(cfg.Weight), protocol.PPM)
+	if cfg.ByPrice {
+		w = weightByPrice(cfg.DelayPrice, responses, energies)
+	}
 	slow := normaliser(responses, new(big.Rat).Mul(w, big.NewRat(int64(cfg.Scale), 1)))
 	dear := normaliser(energies, new(big.Rat).Mul(new(big.Rat).Sub(big.NewRat(1, 1), w), big.NewRat(int64(cfg.Scale), 1)))
 	m.open(func(j, s, at int) {
@@ -125,6 +136,24 @@ func newModel(in policy.Snapshot, cfg mcmf.Config) *model {
 		}
 	}
 	return m
+}
+
+// weightByPrice is what waiting may cost in the round, as a share of that and of what
+// electricity may cost.
+func weightByPrice(price protocol.Micro, responses, energies []*big.Rat) *big.Rat {
+	width := func(values []*big.Rat) *big.Rat {
+		if len(values) == 0 {
+			return new(big.Rat)
+		}
+		return new(big.Rat).Sub(slices.MaxFunc(values, (*big.Rat).Cmp), slices.MinFunc(values, (*big.Rat).Cmp))
+	}
+	hours := new(big.Rat).Quo(width(responses), big.NewRat(int64(protocol.Hour), 1))
+	slow := rounded(hours.Mul(hours, big.NewRat(int64(price), 1)), 1)
+	all := new(big.Rat).Add(slow, width(energies))
+	if all.Sign() == 0 {
+		return big.NewRat(1, 1)
+	}
+	return rounded(new(big.Rat).Quo(slow, all), protocol.PPM)
 }
 
 func (m *model) pairs(visit func(j, s, at int)) {

@@ -2,9 +2,11 @@ package mcmf
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/mincostflow"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // decisions are the flow as the peer is told of it.
@@ -42,7 +44,16 @@ func (c *cycle) reason(j, s int, load []int) string {
 	slow, dear := c.response.scaled(hundred), c.energy.scaled(hundred)
 	return "flow of " + strconv.Itoa(len(in.Jobs)) + " jobs over " + strconv.Itoa(len(in.Sites)) + " sites: cost " +
 		number(c.costs[at]) + " of " + strconv.Itoa(c.Scale) + " here (response " + hundredths(slow.of(c.responseAt(at))) +
-		", energy " + hundredths(c.energyTerm(j, s, &dear)) + c.guessed(s) + "); " + c.alternative(j, s, load)
+		", energy " + hundredths(c.energyTerm(j, s, &dear)) + c.guessed(s) + c.weighted() + "); " + c.alternative(j, s, load)
+}
+
+// weighted is the weight of the response, where that is not the same in each round.
+func (c *cycle) weighted() string {
+	if !c.ByPrice {
+		return ""
+	}
+	return ", weight of the response " + strconv.FormatFloat(float64(c.weight)/protocol.PPM, 'g', 3, 64) + " at " +
+		strings.TrimSpace(c.DelayPrice.Text()+" "+c.money.currency) + " an hour"
 }
 
 // alternative says what the job's cheapest site but the chosen one would have cost, and
@@ -93,8 +104,16 @@ func (c *cycle) guessed(s int) string {
 	case currency == c.money.currency:
 		return ", a guess: it does not tell what the electricity costs"
 	default:
-		return ", a guess: its prices are in " + currency + ", most in " + c.money.currency
+		return ", a guess: its prices are in " + currency + ", " + c.counted() + " " + c.money.currency
 	}
+}
+
+// counted says why prices in the currency are those that count.
+func (c *cycle) counted() string {
+	if c.ByPrice && c.Currency != "" {
+		return "an hour is paid in"
+	}
+	return "most in"
 }
 
 // hundred makes hundredths of the terms of equations 4 and 5.

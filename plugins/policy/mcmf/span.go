@@ -14,6 +14,14 @@ func emptySpan() span { return span{math.MaxInt64, math.MinInt64} }
 
 func (s *span) include(v int64) { s.least, s.most = min(s.least, v), max(s.most, v) }
 
+// width is how far its ends are apart; 0 when it is empty.
+func (s *span) width() int64 {
+	if s.most <= s.least {
+		return 0
+	}
+	return int64(min(uint64(s.most)-uint64(s.least), math.MaxInt64)) //nolint:gosec // exact, modulo 2⁶⁴
+}
+
 // scaled is where values are in the span, from 0 at the least to whole at the largest
 // one (min-max normalisation). In a span without width all are at 0.
 func (s *span) scaled(whole int) scaled {

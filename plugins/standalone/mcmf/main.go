@@ -8,25 +8,36 @@ import (
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/mcmf"
 	"github.com/switchyard-hpc/switchyard/plugins/sdk"
+	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // config is the plugin's configuration.
 type config struct {
-	Variant  string         `toml:"variant"`
-	Weight   settings.Share `toml:"weight"` // w
-	Scale    int            `toml:"scale"`
-	Marginal int            `toml:"marginal"`
+	Variant    string          `toml:"variant"`
+	Normalise  string          `toml:"normalise"`
+	Weight     settings.Share  `toml:"weight"`      // w, by round
+	DelayPrice settings.Amount `toml:"delay_price"` // of an hour, by price
+	Currency   string          `toml:"currency"`    // of that; empty: the one that most sites name
+	Scale      int             `toml:"scale"`
+	Marginal   int             `toml:"marginal"`
 }
 
 func (c config) policy() mcmf.Config {
-	return mcmf.Config{Variant: mcmf.Variant(c.Variant), Weight: int(c.Weight), Scale: c.Scale, Marginal: c.Marginal}
+	return mcmf.Config{
+		Variant: mcmf.Variant(c.Variant), Weight: int(c.Weight), ByPrice: c.Normalise == mcmf.ByPrice,
+		DelayPrice: protocol.Micro(c.DelayPrice), Currency: c.Currency, Scale: c.Scale, Marginal: c.Marginal,
+	}
 }
 
 func main() {
 	sdk.Main(sdk.Policy[config]{
 		Name: "mcmf", Version: "1.0.0", About: "jobs are placed by min-cost max-flow over response time and electricity cost",
-		Defaults: config{Variant: string(mcmf.Full), Weight: mcmf.DefaultWeight, Scale: mcmf.DefaultScale},
+		Defaults: config{
+			Variant: string(mcmf.Full), Normalise: mcmf.ByPrice, Weight: mcmf.DefaultWeight,
+			DelayPrice: settings.Amount(mcmf.DefaultDelayPrice), Scale: mcmf.DefaultScale,
+		},
 		Check: func(r *sdk.Reader, c *config) {
+			r.OneOf("normalise", c.Normalise, mcmf.ByPrice, mcmf.ByRound)
 			for _, fault := range c.policy().Faults() {
 				r.Problem(fault.Key, "%s", fault.Text)
 			}

@@ -13,7 +13,7 @@ func TestMain(m *testing.M) { standalonetest.Main(m, main) }
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	standalonetest.Conforms(t, "mcmf", "weight = 0.4\nscale = 1000\nmarginal = 8\n")
+	standalonetest.Conforms(t, "mcmf", "normalise = \"round\"\nweight = 0.4\nscale = 1000\nmarginal = 8\n")
 }
 
 // TestDecidesAlike: the plugin is what its configuration says, and decides as the
@@ -24,7 +24,12 @@ func TestDecidesAlike(t *testing.T) {
 		"":                     mcmf.Default(mcmf.Full),
 		`variant = "inst"`:     mcmf.Default(mcmf.Inst),
 		`variant = "twoprice"`: mcmf.Default(mcmf.TwoPrice),
-		"weight = 0.4\nscale = 1000000\nmarginal = 4": {Variant: mcmf.Full, Weight: 400_000, Scale: 1_000_000, Marginal: 4},
+		"normalise = \"round\"\nweight = 0.4\nscale = 1000000\nmarginal = 4": {
+			Variant: mcmf.Full, Weight: 400_000, DelayPrice: mcmf.DefaultDelayPrice, Scale: 1_000_000, Marginal: 4,
+		},
+		"delay_price = 0.5\ncurrency = \"EUR\"\nscale = 100": {
+			Variant: mcmf.Full, ByPrice: true, DelayPrice: protocol.Unit / 2, Currency: "EUR", Weight: mcmf.DefaultWeight, Scale: 100,
+		},
 	} {
 		t.Run(config, func(t *testing.T) {
 			t.Parallel()
@@ -61,5 +66,5 @@ func round(jobs, sites int) policy.Snapshot {
 func TestMistakesAreTold(t *testing.T) {
 	t.Parallel()
 	standalonetest.Refuses(t, "mcmf", "variant = \"best\"\nweight = 0.5\nscale = 0\nmarginal = 1\n",
-		`mcmf.toml:1: variant: "best" is unknown; use mcmf`, "mcmf.toml:3: scale: 0 is outside", "mcmf.toml:4: marginal: 1 is neither")
+		`mcmf.toml:1: variant: "best" is unknown; use mcmf`, `mcmf.toml:2: weight: it has no effect with normalise = "price"`, "mcmf.toml:3: scale: 0 is outside", "mcmf.toml:4: marginal: 1 is neither")
 }
