@@ -1,6 +1,6 @@
 // Package file is the feed of electricity prices that are kept in files: those that
 // [curve] reads, packed by gzip or not. A file that changes is read again at the next
-// query; while it is wrong, what it said before holds.
+// query; while it is wrong, or knows less than before, what it said before holds.
 package file
 
 import (
@@ -44,8 +44,9 @@ type Feed struct {
 type watched struct {
 	Source
 
+	content // without a set: it was never right
+
 	seen   os.FileInfo // when it was read, right or wrong; nil: not at all
-	set    *curve.Set  // nil: it was never right
 	wrong  error       // what is wrong with it now
 	unlike error       // why its curves do not go with those of the other files
 }
@@ -220,11 +221,27 @@ func (w *watched) refresh() (changed bool) {
 		return false
 	}
 	w.seen = info
-	set, err := Read(w.Source)
-	if w.wrong = err; err == nil {
-		w.set = set
+	if w.wrong = w.read(); w.wrong != nil {
+		w.wrong = fmt.Errorf("read prices: %w", w.wrong)
 	}
 	return true
+}
+
+// read reads the file, unless it is wrong or in doubt.
+func (w *watched) read() error {
+	text, err := load(w.Path)
+	if err != nil {
+		return err
+	}
+	said, err := contentOf(w.Source, text)
+	if err != nil {
+		return err
+	}
+	if err = said.doubt(w.content); err != nil {
+		return fmt.Errorf("%s: %w", w.Path, err)
+	}
+	w.content = said
+	return nil
 }
 
 // look says what the file is now. What changes after that is seen at the next look.
@@ -249,15 +266,25 @@ const MaxSize = 1 << 26
 
 // Read reads a file, once.
 func Read(source Source) (*curve.Set, error) {
-	file, err := os.Open(source.Path)
+	text, err := load(source.Path)
 	if err != nil {
 		return nil, fmt.Errorf("read prices: %w", err)
 	}
+	said, err := contentOf(source, text)
+	return said.set, err
+}
+
+// load is the text of a file.
+func load(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
 	text, err := readAll(file)
 	if err = errors.Join(err, file.Close()); err != nil {
-		return nil, fmt.Errorf("read prices: %s: %w", source.Path, err)
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return curve.Read(source.Format, source.Path, text, source.Options)
+	return text, nil
 }
 
 // readAll reads to the end, and unpacks what is packed by gzip.

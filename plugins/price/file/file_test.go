@@ -119,7 +119,7 @@ func TestFileChanges(t *testing.T) {
 		{csv("A", 0, "20", "x"), path + ":3: ", []int{20, 21}},
 		{"", "no such file", []int{20, 21}},
 		{csv("A", 0, "30", "-31", "32"), "", []int{30, -31, 32}},
-		{csv("B", 0, "40"), "", nil},
+		{csv("A", 1, "41", "42", "43"), "", []int{41, 42, 43}},
 	}
 	for i, step := range steps {
 		if step.text == "" {
@@ -140,14 +140,53 @@ func TestFileChanges(t *testing.T) {
 			refused(t, err, step.wrong)
 		}
 	}
-	if _, err = feed.Prices(t.Context(), price.Query{Area: "A"}); !errors.Is(err, price.ErrUnknownArea) {
-		t.Errorf("an area that is gone: %v", err)
-	}
 	// Each change is told once, however often prices are asked for.
 	for part, want := range map[string]int{"prices_read": 4, "prices_not_read": 3, "instead=nothing": 1, "what it said before": 2} {
 		if got := strings.Count(log.String(), part); got != want {
 			t.Errorf("%q is logged %d times, want %d:\n%s", part, got, want, log.String())
 		}
+	}
+}
+
+// TestFilesThatKnowLess: what looks like a part of a file does not replace the whole, until there
+// is one that knows as much.
+func TestFilesThatKnowLess(t *testing.T) {
+	t.Parallel()
+	whole := csv("A", 0, "10", "11", "60.89")
+	both := whole + strings.TrimPrefix(csv("B", 0, "5"), "start,area,price_eur_per_mwh\n")
+	for name, tt := range map[string]struct {
+		first, second string
+		wrong         string // empty: the second is taken
+	}{
+		"cut in a number":      {whole, strings.TrimSuffix(whole, ".89\n"), "its last line has no end, as it had before"},
+		"half a file":          {whole, csv("A", 0, "10", "11"), "it has prices of A until 2026-03-01T02:00:00Z, and before until 2026-03-01T03:00:00Z"},
+		"an area is lost":      {both, whole, "it has no prices of B any more"},
+		"never had an end":     {strings.TrimSpace(whole), strings.TrimSpace(csv("A", 0, "1", "2", "3", "4")), ""},
+		"the past is left off": {whole, csv("A", 2, "12", "13"), ""},
+		"other prices":         {whole, csv("A", 0, "7", "8", "9"), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "prices.csv")
+			feed := file.New([]file.Source{csvSource(path)}, quiet())
+			put(t, path, []byte(tt.first), 1)
+			before := all(t, feed, "A")
+			put(t, path, []byte(tt.second), 2)
+			err, after := feed.Refresh(), all(t, feed, "A")
+			if tt.wrong == "" {
+				if err != nil || slices.Equal(after, before) {
+					t.Fatalf("not taken: %v, %v", err, after)
+				}
+				return
+			}
+			if refused(t, err, path+": "+tt.wrong); !slices.Equal(after, before) {
+				t.Errorf("it says %v, and %v before", after, before)
+			}
+			put(t, path, []byte(tt.first+"\n"), 3)
+			if err = feed.Refresh(); err != nil {
+				t.Errorf("whole again: %v", err)
+			}
+		})
 	}
 }
 
