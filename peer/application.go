@@ -42,7 +42,8 @@ type Shape struct {
 type application struct {
 	ApplicationRow
 
-	jobs []protocol.JobID // those that have not ended, by id
+	jobs   []protocol.JobID // those that have not ended, by id
+	crowds map[crowdKey]crowd
 }
 
 // takeApplication enters the application of jobs that are about to be submitted.

@@ -201,7 +201,7 @@ func TestAVolunteerThatCannotHoldRoom(t *testing.T) {
 	l.step(peer.MessageIn{From: "b", Body: protocol.Volunteer{Load: protocol.Load{CPUs: 8}, Valid: protocol.Hour}})
 	l.step(peer.Submit{User: "ada", Application: wanting(), Jobs: pair(1, nil, nil)})
 	l.advance(protocol.Minute)
-	if asked == 0 || asked > 5 {
+	if asked == 0 || asked > 10 { // twice in a round, since it does not say why
 		t.Errorf("the policy was asked %d times in a minute: %+v", asked, l.answers)
 	}
 }

@@ -12,13 +12,24 @@ import (
 
 // decide hands the round to the policy.
 func (p *Peer) decide(r *round) {
-	snapshot, tunings := p.snapshot(r), p.tunings
+	d := &deciding{r: r, in: p.snapshot(r), tuning: p.tunings}
+	d.groups = p.groupsOf(&d.in)
+	p.askPolicy(d)
+}
+
+// askPolicy asks the policy about a round, again while its groups do not fit.
+func (p *Peer) askPolicy(d *deciding) {
+	r, snapshot := d.r, d.narrowed()
 	p.call(DecideOp{Snapshot: snapshot}, func(result Result, err error) {
 		if p.rounds[r.id] != r {
 			return
 		}
-		p.closeRound(r)
 		decided, err := resultAs[DecideResult](result, err)
+		if err == nil && decided.By == "" && p.review(d, decided.Decisions) {
+			p.askPolicy(d)
+			return
+		}
+		p.closeRound(r)
 		if err != nil {
 			p.fact(Fact{Kind: CallFailed, Site: p.cfg.Site, Round: r.id, Text: clip("policy: " + err.Error())})
 			p.holdAll(r, p.cfg.Retry, "the policy failed", err.Error())
@@ -28,10 +39,10 @@ func (p *Peer) decide(r *round) {
 			why := clip(fmt.Sprintf("%s decided in its stead: %s", decided.By, decided.Because))
 			p.fact(Fact{Kind: PolicyFailed, Site: p.cfg.Site, Round: r.id, Text: why})
 			decided.Decisions = p.inStead(&snapshot, decided.explained(why))
-		} else if tunings == p.tunings {
+		} else if d.tuning == p.tunings {
 			p.hint = decided.Hint
 		}
-		p.carryOut(r, snapshot, decided.Decisions, decided.By != "")
+		p.carryOut(d, d.settled(decided.Decisions), decided.By != "")
 	})
 }
 
@@ -151,12 +162,13 @@ func (p *Peer) partnerSite(a *ask) policy.Site {
 }
 
 // carryOut places what the policy, or another one in its stead, chose and holds the rest.
-func (p *Peer) carryOut(r *round, in policy.Snapshot, decisions []policy.Decision, stead bool) {
+func (p *Peer) carryOut(d *deciding, decisions []policy.Decision, stead bool) {
+	r, in := d.r, &d.in
 	chosen := make(map[protocol.JobID]policy.Decision, len(decisions))
 	for _, d := range decisions {
 		chosen[in.Jobs[d.Job].ID] = d
 	}
-	c := carrying{p: p, r: r, in: &in, stead: stead, silent: silentSites(r), parted: map[groupKey]string{}}
+	c := carrying{p: p, r: r, in: in, stead: stead, silent: silentSites(r), roomless: d.roomless(), parted: map[groupKey]string{}}
 	for i := 0; i < len(r.specs); i = r.rows(i) {
 		j := p.jobs[r.specs[i].Job]
 		if j == nil || j.Phase != InGridQueue {
@@ -192,8 +204,10 @@ type carrying struct {
 	in     *policy.Snapshot
 	stead  bool // another policy decided
 	silent []string
-	groups []placement         // of jobs that start together
-	parted map[groupKey]string // groups of which a member must stay, and why
+
+	roomless map[protocol.JobID]string // members of groups that have no room together, and why
+	groups   []placement               // of jobs that start together
+	parted   map[groupKey]string       // groups of which a member must stay, and why
 }
 
 // leave keeps a job in the grid queue. The policy may have said why.
@@ -204,7 +218,9 @@ func (c *carrying) leave(i int, j *job, because string) {
 		return
 	}
 	why, detail := reasonInfeasible, because
-	switch {
+	switch room := c.roomless[j.Spec.Job]; {
+	case room != "" && c.r.takers(i) > 0:
+		why, detail = reasonNoRoom, room
 	case because == "":
 		why, detail = c.p.waitReason(c.r, i, j)
 	case c.stead:

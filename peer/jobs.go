@@ -24,6 +24,7 @@ const (
 	reasonTogether    = "StartsTogether"     // it has its room, and waits for the instant
 	reasonPolicy      = "WaitsForPolicy"     // the policy in force does not look at what its user wants
 	reasonInfeasible  = "Infeasible"         // the limits of its application rule out every site
+	reasonNoRoom      = "NoRoomForGroup"     // sites quoted, but have no room for all that start together at one instant
 	reasonCancelling  = "Cancelling"
 	reasonCollecting  = "CollectingOutput"
 )
@@ -455,12 +456,13 @@ func (p *Peer) leaveSite(j *job) {
 
 // shun keeps the site from being asked about the job for σ; under cycles also in the next one,
 // or the policy would have the same choice again, and make it.
-func (p *Peer) shun(j *job, site protocol.SiteName) {
-	d := p.cfg.Sigma
+func (p *Peer) shun(j *job, site protocol.SiteName) { p.shunFor(j, site, p.shunTime()) }
+
+func (p *Peer) shunTime() protocol.Duration {
 	if p.cfg.Initiation == policy.Cycle {
-		d = max(d, 2*p.cfg.Cycle) // at least one and a half
+		return max(p.cfg.Sigma, 2*p.cfg.Cycle) // at least one and a half
 	}
-	p.shunFor(j, site, d)
+	return p.cfg.Sigma
 }
 
 func (p *Peer) shunFor(j *job, site protocol.SiteName, d protocol.Duration) {

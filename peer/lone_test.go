@@ -20,6 +20,7 @@ type lone struct {
 	now   protocol.Instant
 	wake  protocol.Instant
 	calls func(peer.Op) (peer.Result, error)
+	costs map[protocol.SiteName]protocol.Micro // that partners quote; 0: the usual
 
 	asked    []peer.Op   // all calls
 	open     []peer.Call // those that are answered later

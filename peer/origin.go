@@ -146,6 +146,7 @@ func (p *Peer) refused(one *partner, m protocol.Refused) {
 		return
 	}
 	switch {
+	case j.Hold != 0 && p.learnCrowd(j):
 	case !m.Full:
 		p.shun(j, one.Site)
 		if one.jobsThere == 0 { // else its limit may have been reached by what it got of the same round

@@ -261,6 +261,7 @@ func (p *Peer) Card(to protocol.SiteName) protocol.Card {
 	}
 	if one := p.byName[to]; one != nil {
 		card.SeenSeq, card.Seen, card.Stopped = one.seenSeq, one.row.Life, p.site.Recovery != ""
+		card.MaxJobs, card.MaxCPUs = p.mostJobs(one), p.mostCPUs(one)
 	}
 	return card
 }

@@ -62,6 +62,7 @@ func (p *Peer) answerRequest(one *partner, m protocol.QuoteRequest, until protoc
 	reply := protocol.QuoteReply{
 		Round: m.Round, Quotes: make([]protocol.Quote, len(m.Jobs)),
 		Accept: max(0, min(one.MaxJobs-one.jobsHere, p.room())), Valid: p.cfg.Sigma,
+		MostCPUs: p.cpusLeft(one),
 	}
 	query := localsched.Query{Ahead: p.promises(), Guard: p.guard()}
 	guarded := p.guarding()
@@ -233,6 +234,50 @@ func (p *Peer) guestShare(cpus int) string {
 		return fmt.Sprintf("guests would have %.1f %% of the CPUs, the site allows %.1f %%", float64(share)/1e4, float64(limit)/1e4)
 	}
 	return ""
+}
+
+// mostJobs is how many jobs of a partner are here at once at most.
+func (p *Peer) mostJobs(one *partner) int {
+	return atMost(one.MaxJobs, p.cfg.MaxQ)
+}
+
+// mostCPUs is how many CPUs the jobs of a partner have here together at most, also when no other
+// guest is here; 0: any number.
+func (p *Peer) mostCPUs(one *partner) int {
+	if limit := p.cfg.Protect.Share; limit > 0 {
+		return atMost(one.MaxCPUs, max(1, p.shared()))
+	}
+	return one.MaxCPUs
+}
+
+// shared is how many CPUs [Protection.Share] gives to guests, as guestShare reckons it.
+func (p *Peer) shared() int {
+	return int(((int64(p.cfg.Protect.Share)+1)*int64(max(1, p.cfg.Capacity.CPUs)) - 1) / protocol.PPM)
+}
+
+// cpusLeft is how many CPUs more the jobs of a partner may have here now; 0: any number, or none
+// at all, so that every job is declined.
+func (p *Peer) cpusLeft(one *partner) int {
+	left := 0
+	if one.MaxCPUs > 0 {
+		left = max(0, one.MaxCPUs-one.cpusHere)
+	}
+	if p.cfg.Protect.Share == 0 {
+		return left
+	}
+	guests := 0
+	for _, other := range p.partners {
+		guests += other.cpusHere
+	}
+	return atMost(left, max(0, p.shared()-guests))
+}
+
+// atMost is the smaller of two limits, of which 0 is none.
+func atMost(a, b int) int {
+	if a == 0 || b == 0 {
+		return max(a, b)
+	}
+	return min(a, b)
 }
 
 // declines says why a partner's job would not be taken; empty: it would.

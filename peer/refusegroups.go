@@ -1,11 +1,8 @@
 package peer
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
-
-	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // refuseGroups says of which components that start together it is certain that all sites have
@@ -25,45 +22,31 @@ func (p *Peer) refuseGroups(jobs []NewJob) (Refusal, bool) {
 	return Refusal{}, false
 }
 
-// bin is what a site has for the members of a group at one instant.
-type bin struct {
-	site     protocol.SiteName
-	capacity *protocol.Capacity
-	jobs     int // that it may take; below 0: any number
-	cpus     int // that are left
-}
-
-// refuseGroup goes by the site cards: the CPUs of all machines that can hold room, and what
-// this site takes in a period. Partners say only when asked how many jobs they take.
+// refuseGroup goes by the site cards: the machines that can hold room, what partners take of
+// this site's jobs at once, and what this site takes in a period.
 func (p *Peer) refuseGroup(members []NewJob) (Refusal, bool) {
 	bins, certain := p.bins()
 	if !certain {
 		return Refusal{}, false
 	}
-	least := func(one NewJob) int {
-		cpus := one.Spec.CPUs
-		for _, s := range one.Component.Shapes {
-			cpus = min(cpus, s.CPUs)
-		}
-		return cpus
-	}
-	slices.SortStableFunc(members, func(a, b NewJob) int { return cmp.Compare(least(b), least(a)) })
-	steps := mostGroupSteps
-	if p.haveRoom(bins, members, &steps) {
-		return Refusal{}, false
-	}
+	s := seating{bins: bins}
 	total := 0
-	for _, one := range members {
-		total += least(one)
+	for i := range members {
+		seats := p.seatsOf(&members[i], bins)
+		s.members = append(s.members, seats)
+		least := members[i].Spec.CPUs
+		for _, one := range seats {
+			least = min(least, one.need.cpus)
+		}
+		total += least
+	}
+	if s.find() != nil || s.cutOff {
+		return Refusal{}, false
 	}
 	refusal := Refusal{Code: NoSite, Reason: fmt.Sprintf(
 		"the sites that can hold room have never enough for the %d components that start together, %d CPUs, at one instant", len(members), total)}
-	for _, one := range bins {
-		why := "has " + protocol.Count(one.capacity.CPUs, "CPU")
-		if one.jobs >= 0 {
-			why += " and takes " + protocol.Count(one.jobs, "job") + " in a period"
-		}
-		refusal.Sites = append(refusal.Sites, SiteNo{Site: one.site, Reason: why})
+	for i := range bins {
+		refusal.Sites = append(refusal.Sites, SiteNo{Site: bins[i].site, Reason: bins[i].text(p.cfg.Site)})
 	}
 	return refusal, true
 }
@@ -72,7 +55,7 @@ func (p *Peer) refuseGroup(members []NewJob) (Refusal, bool) {
 // of a partner is not known.
 func (p *Peer) bins() (bins []bin, certain bool) {
 	if p.cfg.Reserves {
-		own := bin{site: p.cfg.Site, capacity: &p.cfg.Capacity, jobs: -1, cpus: p.cfg.Capacity.CPUs}
+		own := bin{site: p.cfg.Site, capacity: &p.cfg.Capacity, jobs: -1}
 		if p.cfg.MaxQ > 0 {
 			own.jobs = p.cfg.MaxQ
 		}
@@ -83,54 +66,46 @@ func (p *Peer) bins() (bins []bin, certain bool) {
 	}
 	for _, one := range p.partners {
 		switch {
+		case one.departed:
 		case one.card == nil:
 			return nil, false
 		case one.refused == "" && one.card.Reserves:
-			bins = append(bins, bin{site: one.Site, capacity: &one.card.Capacity, jobs: -1, cpus: one.card.Capacity.CPUs})
+			b := bin{site: one.Site, capacity: &one.card.Capacity, jobs: -1, most: one.card.MaxCPUs}
+			if one.card.MaxJobs > 0 {
+				b.jobs = one.card.MaxJobs
+			}
+			bins = append(bins, b)
 		}
 	}
 	return bins, true
 }
 
-// mostGroupSteps bounds the search for room for a group. One that was not searched to the end
-// is taken to have room.
-const mostGroupSteps = 10_000
-
-// haveRoom says whether the members can be at the sites at once, each in one of its shapes.
-func (p *Peer) haveRoom(bins []bin, members []NewJob, steps *int) bool {
-	if *steps--; len(members) == 0 || *steps < 0 {
-		return true
+// heardLimits keeps what the card says no lower than what the partner takes now: its
+// configuration may have changed since.
+func (one *partner) heardLimits(jobs, cpus int) {
+	if one.card == nil {
+		return
 	}
-	one := &members[0]
-	for i := range bins {
-		b := &bins[i]
-		cpus, fits := p.leastAt(one, b)
-		if !fits || cpus > b.cpus || b.jobs == 0 {
-			continue
-		}
-		b.cpus, b.jobs = b.cpus-cpus, b.jobs-1
-		found := p.haveRoom(bins, members[1:], steps)
-		b.cpus, b.jobs = b.cpus+cpus, b.jobs+1
-		if found {
-			return true
-		}
+	if one.card.MaxJobs > 0 {
+		one.card.MaxJobs = max(one.card.MaxJobs, jobs)
 	}
-	return false
+	if one.card.MaxCPUs > 0 && cpus > 0 {
+		one.card.MaxCPUs = max(one.card.MaxCPUs, cpus)
+	}
 }
 
-// leastAt are the fewest CPUs on which a site can run a member.
-func (p *Peer) leastAt(one *NewJob, b *bin) (cpus int, fits bool) {
+// seatsOf are the places that a member could have by the site cards, in all its shapes.
+func (p *Peer) seatsOf(one *NewJob, bins []bin) (seats []seat) {
 	spec := one.Spec
 	p.stateSpeed(&spec)
-	if !spec.Allows(b.site) {
-		return 0, false
-	}
 	own := Shape{CPUs: spec.CPUs, Nodes: spec.Nodes, WallTime: spec.WallTime}
-	for _, s := range append([]Shape{own}, one.Component.Shapes...) {
+	for row, s := range append([]Shape{own}, one.Component.Shapes...) {
 		spec.CPUs, spec.Nodes, spec.WallTime = s.CPUs, s.Nodes, s.WallTime
-		if b.capacity.Holds(spec.On(b.capacity)) && (!fits || s.CPUs < cpus) {
-			cpus, fits = s.CPUs, true
+		for i := range bins {
+			if r := spec.On(bins[i].capacity); spec.Allows(bins[i].site) && bins[i].capacity.Holds(r) {
+				seats = append(seats, seat{bin: i, row: row, need: needOf(r, bins[i].capacity), weight: int64(s.CPUs)})
+			}
 		}
 	}
-	return cpus, fits
+	return seats
 }

@@ -307,6 +307,7 @@ func (p *Peer) askPartner(r *round, one *partner) {
 // quoteReply takes a partner's quotes in.
 func (p *Peer) quoteReply(one *partner, m protocol.QuoteReply) {
 	one.load, one.loadAt = m.Load, p.now
+	one.heardLimits(m.Accept, m.MostCPUs)
 	p.refute(one)
 	r := p.rounds[m.Round]
 	if r == nil {

@@ -57,9 +57,6 @@ func (p *Peer) holdGroups(placed []placement) {
 }
 
 func (p *Peer) holdGroup(key groupKey, members []placement) {
-	if p.spreadOut(members) {
-		return
-	}
 	latest := p.cfg.Margin // which is in the waits that the policy has seen
 	for _, one := range members {
 		latest = max(latest, one.wait)
@@ -74,39 +71,6 @@ func (p *Peer) holdGroup(key groupKey, members []placement) {
 		jobs = append(jobs, one.job)
 	}
 	p.holdAt(jobs, start)
-}
-
-// spreadOut says whether more members were placed at a site than its machine has CPUs for, so
-// that no instant would do for all. A policy need not see that, since quotes are for one job
-// each. Those for which there is no room go elsewhere in a later round.
-func (p *Peer) spreadOut(members []placement) bool {
-	taken := map[protocol.SiteName]int{}
-	bySize := slices.SortedStableFunc(slices.Values(members), func(a, b placement) int {
-		return cmp.Compare(b.job.Spec.CPUs, a.job.Spec.CPUs)
-	})
-	why := ""
-	for _, one := range bySize {
-		capacity := p.capacityOf(one.site)
-		if capacity == nil {
-			continue // it is no partner any more, as its offer will tell
-		}
-		cpus, has := one.job.Spec.CPUs, capacity.CPUs
-		if taken[one.site]+cpus > has {
-			p.shun(one.job, one.site)
-			why = fmt.Sprintf("%s has %d CPUs, too few for all the components together that were to start there", one.site, has)
-			continue
-		}
-		taken[one.site] += cpus
-	}
-	if why == "" {
-		return false
-	}
-	for _, one := range members {
-		one.job.unplace()
-		p.fact(Fact{Kind: JobWaits, Job: one.job.Spec.Job, Text: why})
-		p.hold(one.job, p.jitter(min(p.cfg.Sigma, p.cfg.Retry)), why, "")
-	}
-	return true
 }
 
 // holdAt has the members' sites hold room from an instant on, in new epochs. All are noted
@@ -152,7 +116,7 @@ func (p *Peer) holdHere(j *job) {
 		case err != nil:
 			p.fact(Fact{Kind: CallFailed, Job: tag.Job, Site: p.cfg.Site, Epoch: tag.Epoch, Text: clip("reserve: " + err.Error())})
 		case done.Refused != "":
-			p.shun(j, p.cfg.Site)
+			p.doubtSite(j)
 			p.breakUp(j, "the local scheduler holds no room: "+done.Refused)
 		default:
 			p.nowHeld(j, done.Start)
@@ -221,7 +185,7 @@ func (p *Peer) holdLater(members []*job, start protocol.Instant) {
 		delete(p.rehelds, key)
 		for _, one := range members {
 			if one.Held > one.Hold { // its site is why
-				p.shun(one, one.Site)
+				p.doubtSite(one)
 			}
 		}
 		p.dissolve(members, fmt.Sprintf("its sites found no common instant to start in %d tries", holdTries), false)

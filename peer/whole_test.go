@@ -1,6 +1,7 @@
 package peer_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -77,7 +78,8 @@ func (l *lone) gather(first, second protocol.SiteName, change func(*peer.NewJob)
 
 func unchanged(*peer.NewJob) {}
 
-// answerAll has the partners answer the questions that were sent: every job at once, for 10.
+// answerAll has the partners answer the questions that were sent: every job at once, for 10 or
+// what [lone.costs] says.
 func (l *lone) answerAll() {
 	l.t.Helper()
 	sent := l.sent
@@ -89,7 +91,8 @@ func (l *lone) answerAll() {
 		}
 		reply := protocol.QuoteReply{Round: request.Round, Accept: 100, Load: protocol.Load{CPUs: 8}, Free: 8}
 		for _, spec := range request.Jobs {
-			reply.Quotes = append(reply.Quotes, protocol.Quote{Job: spec.Job, ERT: 1, Terms: []protocol.Term{{Name: "cpu", Amount: 10}}})
+			cost := cmp.Or(l.costs[m.To], 10)
+			reply.Quotes = append(reply.Quotes, protocol.Quote{Job: spec.Job, ERT: 1, Terms: []protocol.Term{{Name: "cpu", Amount: cost}}})
 		}
 		l.step(peer.MessageIn{From: m.To, Body: reply})
 	}

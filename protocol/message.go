@@ -34,6 +34,9 @@ type QuoteReply struct {
 	Free   int      // CPUs that neither run a job nor are promised to one
 	Accept int      // how many of the jobs the site takes this round (MaxQ)
 	Valid  Duration // how long the quotes hold if nothing arrives
+	// MostCPUs is how many CPUs all jobs of the receiver may have here together, besides those
+	// that it has here now; 0: any number.
+	MostCPUs int
 	// Extra is how much longer the second, third … job of the round would wait when the
 	// earlier ones came too. It does not fall. At most one less than was asked for.
 	Extra []Duration

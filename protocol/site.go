@@ -104,6 +104,8 @@ type Card struct {
 	Protocol    int
 	Capacity    Capacity
 	Reserves    bool   // it can hold room for a job from an instant on (capability "reserve")
+	MaxJobs     int    // of the receiver that the sender has at once at most; 0: not stated
+	MaxCPUs     int    // of these together at most; 0: any number, or not stated
 	SeenSeq     uint64 // highest job sequence number of the receiver that the sender has seen
 
 	Boot       uint64  // of the sender's life; 0: not stated

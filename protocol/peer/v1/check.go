@@ -117,6 +117,8 @@ func checkCard(c protocol.Card) error {
 		wire.Count("capacity.mhz", c.Capacity.MHz),
 		wire.Count("capacity.mflops", c.Capacity.Mflops),
 		wire.Machine("capacity.machine", c.Capacity.Machine),
+		wire.Count("max_jobs", c.MaxJobs),
+		wire.Count("max_cpus", c.MaxCPUs),
 		checkSeq(c.SeenSeq),
 		wire.Amount("begun_ms", c.Begun),
 		checkLife("seen", c.Seen),

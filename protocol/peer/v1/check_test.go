@@ -133,6 +133,7 @@ func TestEncodeRefusesAndNamesTheField(t *testing.T) {
 		"load":                {protocol.QuoteReply{Load: protocol.Load{Busy: -1}}, "quote-reply: load: busy"},
 		"accept":              {protocol.QuoteReply{Accept: -1}, "accept"},
 		"free":                {protocol.QuoteReply{Free: -1}, "free"},
+		"most CPUs":           {protocol.QuoteReply{MostCPUs: -1}, "most_cpus"},
 		"valid":               {protocol.QuoteReply{Valid: -1}, "valid_ms"},
 		"awt":                 {reply(func(q *protocol.Quote) { q.AWT = -1 }), "quotes[1]: awt_ms"},
 		"never, undeclined":   {reply(func(q *protocol.Quote) { q.AWT = protocol.Never }), "awt_ms: is never"},

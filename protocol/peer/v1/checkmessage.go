@@ -68,6 +68,7 @@ func checkQuoteReply(m protocol.QuoteReply) error {
 		wire.Count("free", m.Free),
 		wire.Count("accept", m.Accept),
 		wire.Amount("valid_ms", m.Valid),
+		wire.Count("most_cpus", m.MostCPUs),
 		wire.Each("quotes", m.Quotes, checkQuote),
 		checkExtra(m.Extra),
 	)

@@ -30,7 +30,7 @@ func messages(kind string) *rapid.Generator[protocol.Message] {
 			return protocol.QuoteReply{
 				Round: protocol.RoundID(rapid.Uint64().Draw(t, "round")), Quotes: drawSlice(t, drawQuote),
 				Load: drawLoad(t), Free: drawCount(t), Accept: drawCount(t), Valid: drawSpan(t),
-				Extra: drawExtra(t),
+				Extra: drawExtra(t), MostCPUs: drawCount(t),
 			}
 		case "volunteer":
 			return protocol.Volunteer{Load: drawLoad(t), Valid: drawSpan(t)}
@@ -307,9 +307,9 @@ func drawCard(t *rapid.T) protocol.Card {
 			WholeNode: rapid.Bool().Draw(t, "whole node"), MaxWallTime: drawSpan(t), MHz: drawCount(t), Mflops: drawCount(t),
 			Machine: drawMachine(t), NodeCPUs: drawCount(t),
 		},
-		Reserves: rapid.Bool().Draw(t, "reserves"),
-		SeenSeq:  rapid.Uint64Range(0, protocol.SeqsPerSite-1).Draw(t, "seen"),
-		Boot:     rapid.Uint64().Draw(t, "boot"), Begun: drawInstant(t), Generation: rapid.Uint64().Draw(t, "generation"),
+		Reserves: rapid.Bool().Draw(t, "reserves"), MaxJobs: drawCount(t), MaxCPUs: drawCount(t),
+		SeenSeq: rapid.Uint64Range(0, protocol.SeqsPerSite-1).Draw(t, "seen"),
+		Boot:    rapid.Uint64().Draw(t, "boot"), Begun: drawInstant(t), Generation: rapid.Uint64().Draw(t, "generation"),
 		Proof: drawProof(t), Seen: rapid.OneOf(rapid.Just(protocol.Life{}), rapid.Custom(drawLife)).Draw(t, "seen life"),
 	}
 }

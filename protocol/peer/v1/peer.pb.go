@@ -1085,7 +1085,10 @@ type QuoteReply struct {
 	Free int64 `protobuf:"varint,6,opt,name=free,proto3" json:"free,omitempty"`
 	// Optional. How much longer in ms the second, third … job of the round would wait;
 	// does not fall; at most 63.
-	ExtraMs       []int64 `protobuf:"varint,7,rep,packed,name=extra_ms,json=extraMs,proto3" json:"extra_ms,omitempty"`
+	ExtraMs []int64 `protobuf:"varint,7,rep,packed,name=extra_ms,json=extraMs,proto3" json:"extra_ms,omitempty"`
+	// Optional. CPUs that all jobs of the receiver may have here together, besides those that
+	// it has here now. Absent: no limit.
+	MostCpus      int64 `protobuf:"varint,8,opt,name=most_cpus,json=mostCpus,proto3" json:"most_cpus,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1167,6 +1170,13 @@ func (x *QuoteReply) GetExtraMs() []int64 {
 		return x.ExtraMs
 	}
 	return nil
+}
+
+func (x *QuoteReply) GetMostCpus() int64 {
+	if x != nil {
+		return x.MostCpus
+	}
+	return 0
 }
 
 // Volunteer is the body of kind "volunteer".
@@ -2379,7 +2389,11 @@ type Card struct {
 	// be older than what it has said of it, or a copy.
 	Stopped bool `protobuf:"varint,15,opt,name=stopped,proto3" json:"stopped,omitempty"`
 	// Optional. The sender's signature of its life, as in Life; nothing or 64 bytes.
-	Proof         []byte `protobuf:"bytes,16,opt,name=proof,proto3" json:"proof,omitempty"`
+	Proof []byte `protobuf:"bytes,16,opt,name=proof,proto3" json:"proof,omitempty"`
+	// Optional. Jobs of the receiver that the site has at once at most. Absent: not stated.
+	MaxJobs int64 `protobuf:"varint,17,opt,name=max_jobs,json=maxJobs,proto3" json:"max_jobs,omitempty"`
+	// Optional. CPUs that these have together at most. Absent: no limit, or not stated.
+	MaxCpus       int64 `protobuf:"varint,18,opt,name=max_cpus,json=maxCpus,proto3" json:"max_cpus,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2524,6 +2538,20 @@ func (x *Card) GetProof() []byte {
 		return x.Proof
 	}
 	return nil
+}
+
+func (x *Card) GetMaxJobs() int64 {
+	if x != nil {
+		return x.MaxJobs
+	}
+	return 0
+}
+
+func (x *Card) GetMaxCpus() int64 {
+	if x != nil {
+		return x.MaxCpus
+	}
+	return 0
 }
 
 // Life is one run of a peer on its store, and how far it has come.
@@ -3136,7 +3164,7 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"deadlineMs\x12,\n" +
 	"\x04jobs\x18\x03 \x03(\v2\x18.switchyard.peer.v1.SpecR\x04jobs\x12\x16\n" +
 	"\x06reckon\x18\x04 \x01(\tR\x06reckon\x12\x14\n" +
-	"\x05extra\x18\x05 \x01(\x03R\x05extra\"\xe5\x01\n" +
+	"\x05extra\x18\x05 \x01(\x03R\x05extra\"\x82\x02\n" +
 	"\n" +
 	"QuoteReply\x12\x14\n" +
 	"\x05round\x18\x01 \x01(\x04R\x05round\x121\n" +
@@ -3145,7 +3173,8 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"\x06accept\x18\x04 \x01(\x03R\x06accept\x12\x19\n" +
 	"\bvalid_ms\x18\x05 \x01(\x03R\avalidMs\x12\x12\n" +
 	"\x04free\x18\x06 \x01(\x03R\x04free\x12\x19\n" +
-	"\bextra_ms\x18\a \x03(\x03R\aextraMs\"T\n" +
+	"\bextra_ms\x18\a \x03(\x03R\aextraMs\x12\x1b\n" +
+	"\tmost_cpus\x18\b \x01(\x03R\bmostCpus\"T\n" +
 	"\tVolunteer\x12,\n" +
 	"\x04load\x18\x01 \x01(\v2\x18.switchyard.peer.v1.LoadR\x04load\x12\x19\n" +
 	"\bvalid_ms\x18\x02 \x01(\x03R\avalidMs\"\xb5\x01\n" +
@@ -3232,7 +3261,7 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"\anetwork\x18\x03 \x01(\x03R\anetwork\x12\x1d\n" +
 	"\n" +
 	"latency_ns\x18\x04 \x01(\x03R\tlatencyNs\x12\x10\n" +
-	"\x03bus\x18\x05 \x01(\bR\x03bus\"\xef\x03\n" +
+	"\x03bus\x18\x05 \x01(\bR\x03bus\"\xa5\x04\n" +
 	"\x04Card\x12\x12\n" +
 	"\x04site\x18\x01 \x01(\tR\x04site\x12\x16\n" +
 	"\x06number\x18\x02 \x01(\rR\x06number\x12\x1d\n" +
@@ -3253,7 +3282,9 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"generation\x12,\n" +
 	"\x04seen\x18\x0e \x01(\v2\x18.switchyard.peer.v1.LifeR\x04seen\x12\x18\n" +
 	"\astopped\x18\x0f \x01(\bR\astopped\x12\x14\n" +
-	"\x05proof\x18\x10 \x01(\fR\x05proof\"\x8d\x01\n" +
+	"\x05proof\x18\x10 \x01(\fR\x05proof\x12\x19\n" +
+	"\bmax_jobs\x18\x11 \x01(\x03R\amaxJobs\x12\x19\n" +
+	"\bmax_cpus\x18\x12 \x01(\x03R\amaxCpus\"\x8d\x01\n" +
 	"\x04Life\x12 \n" +
 	"\vincarnation\x18\x01 \x01(\x04R\vincarnation\x12\x12\n" +
 	"\x04boot\x18\x02 \x01(\x04R\x04boot\x12\x19\n" +

@@ -115,7 +115,8 @@ func readQuoteReply(w *QuoteReply) (protocol.Message, error) {
 	return protocol.QuoteReply{
 		Round: protocol.RoundID(w.GetRound()), Quotes: wire.Convert(w.GetQuotes(), readQuote),
 		Load: readLoad(w.GetLoad()), Free: number(w.GetFree()), Accept: number(w.GetAccept()), Valid: protocol.Duration(w.GetValidMs()),
-		Extra: wire.Convert(w.GetExtraMs(), func(ms int64) protocol.Duration { return protocol.Duration(ms) }),
+		MostCPUs: number(w.GetMostCpus()),
+		Extra:    wire.Convert(w.GetExtraMs(), func(ms int64) protocol.Duration { return protocol.Duration(ms) }),
 	}, nil
 }
 
@@ -259,7 +260,7 @@ func readCard(w *Card) (protocol.Card, error) {
 			WholeNode: c.GetWholeNode(), MaxWallTime: protocol.Duration(c.GetMaxWallTimeMs()), MHz: number(c.GetMhz()),
 			Mflops: number(c.GetMflops()), Machine: readMachine(c.GetMachine()),
 		},
-		SeenSeq: w.GetSeenSeq(), Reserves: w.GetReserves(),
+		SeenSeq: w.GetSeenSeq(), Reserves: w.GetReserves(), MaxJobs: number(w.GetMaxJobs()), MaxCPUs: number(w.GetMaxCpus()),
 		Boot: w.GetBoot(), Begun: protocol.Instant(w.GetBegunMs()), Generation: w.GetGeneration(), Proof: proof, Seen: seen, Stopped: w.GetStopped(),
 	}, wire.Present("capacity", c != nil)
 }

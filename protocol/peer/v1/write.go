@@ -20,7 +20,7 @@ func wireMessage(m protocol.Message) proto.Message {
 	case protocol.QuoteReply:
 		return &QuoteReply{
 			Round: uint64(m.Round), Quotes: wire.Convert(m.Quotes, wireQuote), Load: wireLoad(m.Load),
-			Free: int64(m.Free), Accept: int64(m.Accept), ValidMs: int64(m.Valid),
+			Free: int64(m.Free), Accept: int64(m.Accept), ValidMs: int64(m.Valid), MostCpus: int64(m.MostCPUs),
 			ExtraMs: wire.Convert(m.Extra, func(d protocol.Duration) int64 { return int64(d) }),
 		}
 	case protocol.Volunteer:
@@ -168,7 +168,7 @@ func wireCard(c protocol.Card) *Card {
 			WholeNode: c.Capacity.WholeNode, MaxWallTimeMs: int64(c.Capacity.MaxWallTime),
 			Mhz: int64(c.Capacity.MHz), Mflops: int64(c.Capacity.Mflops), Machine: wireMachine(c.Capacity.Machine),
 		},
-		SeenSeq: c.SeenSeq, Reserves: c.Reserves,
+		SeenSeq: c.SeenSeq, Reserves: c.Reserves, MaxJobs: int64(c.MaxJobs), MaxCpus: int64(c.MaxCPUs),
 		Boot: c.Boot, BegunMs: int64(c.Begun), Generation: c.Generation, Proof: wireProof(c.Proof), Seen: wireLife(c.Seen), Stopped: c.Stopped,
 	}
 }
