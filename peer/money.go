@@ -208,8 +208,9 @@ func (p *Peer) foreseen(in *policy.Snapshot, d policy.Decision) *Foreseen {
 	f := &Foreseen{
 		Cost: in.Use[at].Plus(in.Licence[at]).Plus(in.Eco[at]).Plus(in.Data[at]),
 		Run:  in.ERT[at],
+		Back: in.Return(d.Job, d.Site),
 	}
-	f.End = p.now.Add(in.Start(d.Job, d.Site, d.Wait).Plus(in.ERT[at]).Plus(in.Return(d.Job, d.Site)))
+	f.End = p.now.Add(in.Start(d.Job, d.Site, d.Wait).Plus(f.Run).Plus(f.Back))
 	return f
 }
 

@@ -135,7 +135,7 @@ func (p *Peer) grant(j *job, one *partner) {
 	j.countsThere = true
 	one.jobsThere++
 	p.saveJob(j.Spec.Job)
-	p.fact(Fact{Kind: JobGranted, Job: j.Spec.Job, Site: one.Site, Epoch: j.Epoch})
+	p.fact(Fact{Kind: JobGranted, Job: j.Spec.Job, Site: one.Site, Epoch: j.Epoch, Text: agreed(j)})
 	p.repeatJob(j.Spec.Job)
 	p.watchReclaim(j)
 }

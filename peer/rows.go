@@ -92,6 +92,7 @@ type Foreseen struct {
 	Cost protocol.Micro    `json:"cost"` // K_e + K_l + K_eco + K_d, in the site's own currency
 	End  protocol.Instant  `json:"end"`  // when its data are back
 	Run  protocol.Duration `json:"run"`
+	Back protocol.Duration `json:"back,omitempty"` // of its data
 }
 
 // ApplicationRow is an application of this origin.

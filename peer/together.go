@@ -62,22 +62,55 @@ func (p *Peer) holdGroup(key groupKey, members []placement) {
 		latest = max(latest, one.wait)
 	}
 	start := p.now.Add(latest)
+	if why := pastLimit(jobsOf(members), start); why != "" {
+		for _, one := range members {
+			one.job.unplace()
+			p.fact(Fact{Kind: JobWaits, Job: one.job.Spec.Job, Text: detailed(reasonInfeasible, why)})
+			p.hold(one.job, p.jitter(min(p.cfg.Sigma, p.cfg.RetryMax)), reasonInfeasible, why)
+		}
+		return
+	}
 	delete(p.rehelds, key)
-	jobs := make([]*job, 0, len(members))
+	why := "as soon as its group can start by the quotes"
 	for _, one := range members {
 		p.queue.Remove(one.job.Spec.Job)
 		one.job.QuotedAWT, one.job.Reason, one.job.asked = latest, reasonGroup, p.now
 		one.job.Site = one.site
+		if one.wait == latest && latest > p.cfg.Margin {
+			why = fmt.Sprintf("when job %v can start at %s by its quote", one.job.Spec.Job, one.site)
+		}
+	}
+	p.holdAt(jobsOf(members), start, why)
+}
+
+func jobsOf(placed []placement) (jobs []*job) {
+	for _, one := range placed {
 		jobs = append(jobs, one.job)
 	}
-	p.holdAt(jobs, start)
+	return jobs
+}
+
+// pastLimit says why members must not start at an instant: their application's limit of time;
+// empty: they may. What they cost from then on is not known here.
+func pastLimit(members []*job, start protocol.Instant) string {
+	for _, j := range members {
+		a, f := j.application, j.Foreseen
+		if a == nil || f == nil || a.MaxTime == protocol.Never {
+			continue
+		}
+		if end := start.Add(f.Run).Add(f.Back); end > a.Submitted.Add(a.MaxTime) {
+			return fmt.Sprintf("max_time: from %s on, when its sites have room for all that start together, job %v would be done in %s from its submission, after max_time %s",
+				instantText(start), j.Spec.Job, end.Sub(a.Submitted).Text(), a.MaxTime.Text())
+		}
+	}
+	return ""
 }
 
 // holdAt has the members' sites hold room from an instant on, in new epochs. All are noted
 // before the first is asked, since that may break the group up at once.
-func (p *Peer) holdAt(members []*job, start protocol.Instant) {
+func (p *Peer) holdAt(members []*job, start protocol.Instant, why string) {
 	for _, j := range members {
-		p.noteHold(j, start)
+		p.noteHold(j, start, why)
 	}
 	for _, j := range members {
 		if j.seeksRoom() {
@@ -86,17 +119,17 @@ func (p *Peer) holdAt(members []*job, start protocol.Instant) {
 	}
 }
 
-func (p *Peer) noteHold(j *job, start protocol.Instant) {
+func (p *Peer) noteHold(j *job, start protocol.Instant, why string) {
 	j.nextEpoch()
-	if f := j.Foreseen; f != nil && f.End < start.Add(f.Run) { // it waits for the others, and TMAX is told so
-		j.Foreseen = &Foreseen{Cost: f.Cost, Run: f.Run, End: start.Add(f.Run)}
+	if f := j.Foreseen; f != nil && f.End < start.Add(f.Run).Add(f.Back) { // it waits for the others, and TMAX is told so
+		j.Foreseen = &Foreseen{Cost: f.Cost, Run: f.Run, Back: f.Back, End: start.Add(f.Run).Add(f.Back)}
 	}
 	j.Hold, j.Held, j.tries, j.Phase = start, 0, 0, Offered
 	if j.Site == p.cfg.Site {
 		j.Phase = Holding
 	}
 	p.saveJob(j.Spec.Job)
-	p.fact(Fact{Kind: JobOffered, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: "to hold room from " + start.Time().Format("15:04:05Z")})
+	p.fact(Fact{Kind: JobOffered, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: clip("to hold room from " + instantText(start) + " on, " + why)})
 }
 
 // holdHere has the own batch system hold room for a member.
@@ -127,6 +160,11 @@ func (p *Peer) holdHere(j *job) {
 // nowHeld notes that a member has its room.
 func (p *Peer) nowHeld(j *job, start protocol.Instant) {
 	j.Held, j.tries = start, 0
+	text := "from " + instantText(start) + " on"
+	if start > j.Hold {
+		text += fmt.Sprintf(", %s later than it was asked for", start.Sub(j.Hold).Text())
+	}
+	p.fact(Fact{Kind: RoomHeld, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: text})
 	p.timers.stop(timer{kind: jobTimer, job: j.Spec.Job})
 	p.saveJob(j.Spec.Job)
 	p.gather(j)
@@ -163,42 +201,58 @@ func (p *Peer) gather(j *job) {
 	}
 	members := p.waiting(j)
 	start := p.now.Add(p.cfg.Margin / 2) // a grant needs its time
-	agree := true
+	agree, latest := true, members[0]
 	for _, one := range members {
 		if one.Held == 0 {
 			return
 		}
 		agree = agree && one.Held == members[0].Held
 		start = max(start, one.Held)
+		if one.Held > latest.Held {
+			latest = one
+		}
 	}
-	if agree && start == members[0].Held {
+	why := fmt.Sprintf("since %s has room for job %v only from then on", latest.Site, latest.Spec.Job)
+	agree = agree && start == latest.Held
+	if start > latest.Held {
+		start, why = p.now.Add(p.cfg.Margin), "since the instant before is too near to grant all"
+	}
+	if past := pastLimit(members, start); past != "" {
+		p.doubtLate(members)
+		p.dissolve(members, past, false)
+		return
+	}
+	if agree {
 		p.grantTogether(members)
 		return
 	}
-	p.holdLater(members, start)
+	p.holdLater(members, start, why)
+}
+
+// doubtLate leaves the sites out for a while that hold room only later than they were asked for.
+func (p *Peer) doubtLate(members []*job) {
+	for _, one := range members {
+		if one.Held > one.Hold {
+			p.doubtSite(one)
+		}
+	}
 }
 
 // holdLater asks those members to hold room again that do not from the new instant on.
-func (p *Peer) holdLater(members []*job, start protocol.Instant) {
+func (p *Peer) holdLater(members []*job, start protocol.Instant, why string) {
 	key := members[0].groupKey()
 	if p.rehelds[key]++; p.rehelds[key] > holdTries {
 		delete(p.rehelds, key)
-		for _, one := range members {
-			if one.Held > one.Hold { // its site is why
-				p.doubtSite(one)
-			}
-		}
+		p.doubtLate(members)
 		p.dissolve(members, fmt.Sprintf("its sites found no common instant to start in %d tries", holdTries), false)
 		return
 	}
-	if start < p.now.Add(p.cfg.Margin) {
-		start = p.now.Add(p.cfg.Margin)
-	}
+	start = max(start, p.now.Add(p.cfg.Margin))
 	late := slices.DeleteFunc(members, func(one *job) bool { return one.Held == start })
 	for _, one := range late {
 		p.giveHoldUp(one)
 	}
-	p.holdAt(late, start)
+	p.holdAt(late, start, why)
 }
 
 // giveHoldUp tells the member's site that this epoch is over.
@@ -228,9 +282,17 @@ func (p *Peer) grantTogether(members []*job) {
 		account, _ := p.cfg.Accounts.Local(j.Spec.User) // cannotGrant has asked
 		j.Phase, j.Placed, j.Reason = AtHome, p.now, ""
 		p.saveJob(j.Spec.Job)
-		p.fact(Fact{Kind: JobCommitted, Job: j.Spec.Job, Site: p.cfg.Site, Epoch: j.Epoch})
+		p.fact(Fact{Kind: JobCommitted, Job: j.Spec.Job, Site: p.cfg.Site, Epoch: j.Epoch, Text: agreed(j)})
 		p.startRun(j.tag(), account, j.Spec)
 	}
+}
+
+// agreed tells the instant at which a member of a group starts with the others.
+func agreed(j *job) string {
+	if j.Hold == 0 {
+		return ""
+	}
+	return fmt.Sprintf("all sites of its group hold room from %s on", instantText(j.Held))
 }
 
 // cannotGrant says what has changed for a member since its room was held; empty: nothing

@@ -40,7 +40,7 @@ func (m *Metrics) Fact(f peer.Fact) {
 		m.errors.WithLabelValues(string(f.Kind)).Add(float64(max(1, f.Others)))
 	case peer.QuestionDropped, peer.OfferDropped:
 		m.dropped.WithLabelValues(string(f.Site), strings.TrimSuffix(string(f.Kind), "-dropped")).Inc()
-	case peer.JobWaits, peer.JobOffered, peer.JobGranted, peer.JobStarted, peer.JobCancelled, peer.GuestPrepared,
+	case peer.JobWaits, peer.JobOffered, peer.RoomHeld, peer.JobGranted, peer.JobStarted, peer.JobCancelled, peer.GuestPrepared,
 		peer.GuestStarted, peer.GuestClosed, peer.PartnerUp, peer.PartnerDown, peer.CallWorks:
 		// For people, or counted elsewhere.
 	}

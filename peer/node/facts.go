@@ -320,7 +320,7 @@ func levelOf(kind peer.FactKind) slog.Level {
 		peer.PartnerQuality, peer.Recovered, peer.KeyRefused:
 		return slog.LevelWarn
 	case peer.JobShortcut, peer.RoundOpened, peer.RoundDecided, peer.JobWaits, peer.JobCommitted, peer.JobOffered,
-		peer.JobGranted, peer.OfferRefused, peer.GuestPrepared, peer.GuestClosed, peer.Volunteered,
+		peer.RoomHeld, peer.JobGranted, peer.OfferRefused, peer.GuestPrepared, peer.GuestClosed, peer.Volunteered,
 		peer.PartnerVolunteers, peer.QuestionDropped, peer.OfferDropped:
 		return slog.LevelDebug
 	case peer.JobSubmitted, peer.JobHanded, peer.JobStarted, peer.JobEnded, peer.JobReturned, peer.JobCancelled,

@@ -1,0 +1,98 @@
+package peer_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// gatherWithin submits two components that start together within a limit of time.
+func (l *lone) gatherWithin(limit protocol.Duration, first, second protocol.SiteName) {
+	l.t.Helper()
+	a := wanting()
+	a.MaxTime = limit
+	l.step(peer.Submit{User: "ada", Jobs: pair(1, []protocol.SiteName{first}, []protocol.SiteName{second}), Application: a})
+	l.answerAll()
+}
+
+// max_time is looked at again when sites have room only later than their quotes said: a group whose
+// instant is past it is not granted, and says why.
+func TestInstantPastMaxTime(t *testing.T) {
+	t.Parallel()
+	for name, later := range map[string][2]protocol.Duration{
+		"one is late":         {protocol.Hour, 0},
+		"both are as late":    {protocol.Hour, protocol.Hour},
+		"one is late by much": {0, protocol.Day},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := holder(t, func(*peer.Config) {}, nothingElse)
+			l.gatherWithin(protocol.Hour, "b", "c")
+			l.prepare("b", later[0])
+			l.prepare("c", later[1])
+			if got := l.phases(); got != "[grid-queue grid-queue]" || sentOf[protocol.Grant](l) != 0 {
+				t.Fatalf("phases %s, %d grants", got, sentOf[protocol.Grant](l))
+			}
+			for _, row := range l.jobs() {
+				if !strings.Contains(row.Reason, "max_time: from ") || row.Hold != 0 {
+					t.Errorf("job %v: %s", row.Spec.Job, row.Reason)
+				}
+			}
+			if sentOf[protocol.Abort](l) != 2 {
+				t.Errorf("%d of 2 holds are given up", sentOf[protocol.Abort](l))
+			}
+		})
+	}
+}
+
+// An instant before max_time is agreed on, and explain tells all of it.
+func TestInstantIsTold(t *testing.T) {
+	t.Parallel()
+	l := holder(t, func(*peer.Config) {}, nothingElse)
+	l.gatherWithin(2*protocol.Hour, "b", "c")
+	l.prepare("b", protocol.Hour)
+	l.prepare("c", 0)
+	l.prepare("c", 0) // the later instant
+	if got := l.phases(); got != "[granted granted]" {
+		t.Fatalf("phases %s", got)
+	}
+	var told []string
+	for _, f := range l.facts {
+		if f.Job == l.jobs()[1].Spec.Job && f.Kind != peer.RoundDecided && f.Kind != peer.JobSubmitted {
+			told = append(told, string(f.Kind)+" "+f.Text)
+		}
+	}
+	all := strings.Join(told, "\n")
+	for _, want := range []string{
+		"offered to hold room from ", "as soon as its group can start by the quotes", "room-held from ",
+		"since b has room for job", "granted all sites of its group hold room from ",
+	} {
+		if !strings.Contains(all, want) {
+			t.Errorf("no %q in\n%s", want, all)
+		}
+	}
+}
+
+// A group that a policy places although its quotes are past max_time holds no room.
+func TestQuotesPastMaxTime(t *testing.T) {
+	t.Parallel()
+	w := roomy(t, "ab", func(*peertest.SiteOptions) {})
+	w.Submit("b", "bob", "", peertest.Plan{Run: protocol.Hour}.Job(protocol.Spec{
+		Request: protocol.Request{CPUs: 8, WallTime: protocol.Hour}, Sites: []protocol.SiteName{"b"},
+	}))
+	w.Advance(protocol.Minute)
+	w.Ask("a", func(asked peer.AskID) peer.Event {
+		a := wanting()
+		a.MaxTime = protocol.Hour / 2
+		return peer.Submit{Asked: asked, User: "ada", Jobs: []peer.NewJob{anywhere(1, "a"), anywhere(1, "b")}, Application: a}
+	})
+	w.Advance(10 * protocol.Minute)
+	for _, row := range w.Site("a").Rows().Jobs() {
+		if got := viewOf(t, w, "a", row.Spec.Job).Reason; row.Epoch != 0 || !strings.HasPrefix(got, "Infeasible (max_time: from ") {
+			t.Errorf("job %v in epoch %d: %s", row.Spec.Job, row.Epoch, got)
+		}
+	}
+}
