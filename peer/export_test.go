@@ -33,6 +33,8 @@ func (p *Peer) Leftovers() (out []string) {
 	count("weighed offers", len(p.weighed))
 	count("applications", len(p.applications))
 	count("groups that are counted", len(p.rehelds))
+	count("sites where groups seek room", len(p.turns.at))
+	count("members that wait for their turn", len(p.turns.waiting))
 	count("jobs in the grid queue", p.queue.Len())
 	count("calls beside the watch", len(p.calls)-1)
 	count("dirty rows", len(p.dirty)+len(p.marked))

@@ -78,8 +78,9 @@ type Peer struct {
 	applications map[protocol.JobID]*application
 	awaitMove    []protocol.JobID             // that the own scheduler has refused, and since when in order
 	executions   map[componentKey]*executions // the DataWarehouse
-	rehelds      map[groupKey]int             // how often a group was asked to hold room later
-	unreleased   map[protocol.Tag]int         // room to be given up, and how often asking for that has failed
+	turns        turns
+	rehelds      map[groupKey]int     // how often a group was asked to hold room later
+	unreleased   map[protocol.Tag]int // room to be given up, and how often asking for that has failed
 }
 
 type job struct {
@@ -157,6 +158,7 @@ func Restore(cfg Config, seed uint64, rows iter.Seq2[Record, error]) (*Peer, err
 
 		applications: map[protocol.JobID]*application{},
 		executions:   map[componentKey]*executions{},
+		turns:        turns{at: map[protocol.SiteName]groupKey{}},
 		rehelds:      map[groupKey]int{},
 		unreleased:   map[protocol.Tag]int{},
 

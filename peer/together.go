@@ -57,6 +57,9 @@ func (p *Peer) holdGroups(placed []placement) {
 }
 
 func (p *Peer) holdGroup(key groupKey, members []placement) {
+	if p.awaitTurn(key, members) {
+		return
+	}
 	latest := p.cfg.Margin // which is in the waits that the policy has seen
 	for _, one := range members {
 		latest = max(latest, one.wait)
@@ -274,6 +277,7 @@ func (p *Peer) grantTogether(members []*job) {
 		}
 	}
 	delete(p.rehelds, members[0].groupKey())
+	p.endTurn(members[0].groupKey())
 	for _, j := range members {
 		if j.Phase == Offered {
 			p.grant(j, p.byName[j.Site])
@@ -320,6 +324,7 @@ func (p *Peer) breakUp(j *job, why string) {
 func (p *Peer) dissolve(members []*job, why string, changed bool) {
 	for _, one := range members {
 		delete(p.rehelds, one.groupKey())
+		p.endTurn(one.groupKey())
 		p.giveHoldUp(one)
 	}
 	for _, one := range members {
