@@ -96,3 +96,48 @@ func TestQuotesPastMaxTime(t *testing.T) {
 		}
 	}
 }
+
+// A batch system that is asked twice for the same room and answers with two instants has not
+// kept its word: nobody starts by it, at home or at a partner. [found.md J8]
+func TestRoomThatMoves(t *testing.T) {
+	t.Parallel()
+	moves := func(op peer.Op) (peer.Result, error) {
+		if _, reserves := op.(peer.ReserveOp); reserves {
+			return nil, errLater
+		}
+		return nil, nil
+	}
+	answer := func(l *lone) {
+		t.Helper()
+		l.advance(2 * protocol.Second)
+		if len(l.open) < 2 {
+			t.Fatalf("%d calls are open", len(l.open))
+		}
+		for i, call := range l.open[:2] {
+			op, _ := call.Op.(peer.ReserveOp)
+			l.step(peer.CallDone{ID: call.ID, Result: peer.ReserveResult{Start: op.Hold.Start.Add(protocol.Duration(i) * protocol.Hour)}})
+		}
+	}
+	home := holder(t, func(*peer.Config) {}, moves)
+	home.gather("a", "b", unchanged)
+	answer(home)
+	if got := home.phases(); got != "[grid-queue grid-queue]" || !strings.Contains(home.jobs()[0].Reason, "has moved the room") {
+		t.Errorf("at home: phases %s: %s", got, home.jobs()[0].Reason)
+	}
+	there := holder(t, func(*peer.Config) {}, moves)
+	there.sent = nil
+	there.step(peer.MessageIn{From: "b", Body: protocol.Offer{
+		Spec: guest(1, 1), Epoch: 1, Payload: peertest.Plan{Run: 1}.Payload(), Start: there.now.Add(protocol.Hour),
+	}})
+	answer(there)
+	if sentOf[protocol.Prepared](there) != 1 || sentOf[protocol.Aborted](there) != 1 {
+		t.Errorf("at a partner: sent %+v", there.sent)
+	}
+	origin := holder(t, func(*peer.Config) {}, nothingElse)
+	origin.gather("b", "c", unchanged)
+	origin.prepare("b", 0)
+	origin.prepare("b", protocol.Hour)
+	if got := origin.phases(); got != "[grid-queue grid-queue]" {
+		t.Errorf("at the origin: phases %s", got)
+	}
+}

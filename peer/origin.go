@@ -115,8 +115,11 @@ func (p *Peer) prepared(one *partner, m protocol.Prepared) { //nolint:cyclop // 
 		p.breakUp(j, fmt.Sprintf("%s would hold room from %s on, and was asked for %s, or up to %s from now",
 			one.Site, instantText(m.Start), instantText(j.Hold), mostHold.Text()))
 	case j.Phase == Offered && j.Hold != 0:
-		if j.Held == 0 {
+		switch {
+		case j.Held == 0:
 			p.nowHeld(j, m.Start)
+		case j.Held != m.Start:
+			p.breakUp(j, string(one.Site)+movedRoom(j.Held, m.Start))
 		}
 	case j.Phase == Offered:
 		p.grant(j, one)

@@ -154,7 +154,9 @@ func (p *Peer) holdHere(j *job) {
 		case done.Refused != "":
 			p.doubtSite(j)
 			p.breakUp(j, "the local scheduler holds no room: "+done.Refused)
-		default:
+		case j.Held != 0 && j.Held != done.Start:
+			p.breakUp(j, "the local scheduler"+movedRoom(j.Held, done.Start))
+		case j.Held == 0:
 			p.nowHeld(j, done.Start)
 		}
 	})
@@ -412,6 +414,10 @@ func (p *Peer) holdGuest(g *guest) {
 		case done.Refused != "":
 			p.forgetGuest(g)
 			p.refuseFor(p.byName[g.Origin], protocol.Refused{Tag: tag, Reason: clip("no room can be held: " + done.Refused)})
+		case g.Held != 0 && g.Held != done.Start: // the origin may know the other instant
+			p.fact(Fact{Kind: CallFailed, Job: tag.Job, Site: g.Origin, Epoch: tag.Epoch, Text: "reserve: it" + movedRoom(g.Held, done.Start)})
+			p.bury(g, GuestIsAborted)
+			p.send(g.Origin, protocol.Aborted{Tag: tag})
 		default:
 			g.Held, g.tries = done.Start, 0
 			p.saveGuest(tag.Job)
@@ -419,6 +425,12 @@ func (p *Peer) holdGuest(g *guest) {
 			p.after(p.backoff(0), timer{kind: guestTimer, job: tag.Job})
 		}
 	})
+}
+
+// movedRoom says that a batch system which was asked twice for the same room now holds other
+// room. No member starts by it, since the others would start at the first instant.
+func movedRoom(from, to protocol.Instant) string {
+	return fmt.Sprintf(" has moved the room that it held from %s on to %s", instantText(from), instantText(to))
 }
 
 // cannotHold says why a job that starts together with others cannot run at a site.
