@@ -21,6 +21,7 @@ import (
 type groupFit struct {
 	key     groupKey
 	members []protocol.JobID
+	first   []int    // of each member its first row in the snapshot; the others follow
 	options []option // that are left to be tried
 	place   []int    // index of each member's row in the snapshot, and
 	site    []int    // of its site, that the policy is asked about; nil: whatever it likes
@@ -55,6 +56,9 @@ func (p *Peer) groupsOf(in *policy.Snapshot) []*groupFit {
 	byKey := map[groupKey]*groupFit{}
 	for row := range in.Jobs {
 		id := in.Jobs[row].ID
+		if in.Jobs[row].Together == 0 {
+			continue
+		}
 		j := p.jobs[id]
 		if j == nil || !j.together() || (row > 0 && in.Jobs[row-1].ID == id) {
 			continue
@@ -64,7 +68,7 @@ func (p *Peer) groupsOf(in *policy.Snapshot) []*groupFit {
 			g = &groupFit{key: j.groupKey(), options: []option{nearest, cheapest, soonest}, tried: map[string]bool{}}
 			byKey[g.key] = g
 		}
-		g.members = append(g.members, id)
+		g.members, g.first = append(g.members, id), append(g.first, row)
 	}
 	out := slices.SortedFunc(maps.Values(byKey), func(a, b *groupFit) int {
 		return cmp.Or(cmp.Compare(a.key.application, b.key.application), cmp.Compare(a.key.number, b.key.number))
@@ -75,13 +79,16 @@ func (p *Peer) groupsOf(in *policy.Snapshot) []*groupFit {
 // narrowed is the snapshot in which groups have only the places that the policy is asked about.
 func (d *deciding) narrowed() policy.Snapshot {
 	in := d.in
+	if !slices.ContainsFunc(d.groups, func(g *groupFit) bool { return g.site != nil }) {
+		return in
+	}
 	in.AWT, in.ERT = slices.Clone(in.AWT), slices.Clone(in.ERT)
 	for _, g := range d.groups {
+		if g.site == nil {
+			continue
+		}
 		for k, id := range g.members {
-			for row := range in.Jobs {
-				if g.site == nil || in.Jobs[row].ID != id {
-					continue
-				}
+			for row := g.first[k]; row < len(in.Jobs) && in.Jobs[row].ID == id; row++ {
 				for s := range in.Sites {
 					if row != g.place[k] || s != g.site[k] {
 						in.AWT[in.At(row, s)], in.ERT[in.At(row, s)] = protocol.Never, protocol.Never
@@ -96,6 +103,9 @@ func (d *deciding) narrowed() policy.Snapshot {
 // review checks what the policy has decided about groups. It says whether the policy is to be
 // asked again.
 func (p *Peer) review(d *deciding, decisions []policy.Decision) (again bool) {
+	if len(d.groups) == 0 {
+		return false
+	}
 	chosen := make(map[protocol.JobID]policy.Decision, len(decisions))
 	for _, one := range decisions {
 		chosen[d.in.Jobs[one.Job].ID] = one
@@ -197,9 +207,9 @@ func (p *Peer) seatsIn(d *deciding, g *groupFit) *seating {
 		}
 	}
 	for k, id := range g.members {
-		for row := range d.in.Jobs {
+		for row := g.first[k]; row < len(d.in.Jobs) && d.in.Jobs[row].ID == id; row++ {
 			for i := range d.in.Sites {
-				if d.in.Jobs[row].ID != id || at[i] < 0 || d.in.AWT[d.in.At(row, i)] == protocol.Never {
+				if at[i] < 0 || d.in.AWT[d.in.At(row, i)] == protocol.Never {
 					continue
 				}
 				b := &s.bins[at[i]]
@@ -281,6 +291,9 @@ func (p *Peer) noRoom(g *groupFit, s *seating) string {
 
 // settled are the decisions with which a round goes on: groups without room stay.
 func (d *deciding) settled(decisions []policy.Decision) []policy.Decision {
+	if len(d.groups) == 0 {
+		return decisions
+	}
 	of := map[protocol.JobID]*groupFit{}
 	for _, g := range d.groups {
 		for _, id := range g.members {
