@@ -256,6 +256,7 @@ type Outcome struct {
 	Ran      Duration
 	Files    []File // what must travel to the origin; none for a job that ran there
 	Usage    Usage
+	Bill     *Bill `json:",omitempty"` // of the run; nil: it has not been made, or the site charges nothing
 }
 
 // ErrOutputGone says that a site does not have a job's output any more, and will not have it

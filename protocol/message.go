@@ -60,8 +60,9 @@ type Offer struct {
 
 // Prepared says that the partner holds room for the job (message 2).
 type Prepared struct {
-	Tag   Tag
-	Start Instant // since when the room is held firmly; 0: it is not
+	Tag    Tag
+	Start  Instant // since when the room is held firmly; 0: it is not
+	Tariff *Tariff // that holds for the run if the job is granted; nil: the site charges nothing, or does not say
 }
 
 // Refused says that the partner will not take the job and holds nothing.
@@ -101,6 +102,7 @@ type StatusAck struct {
 type Result struct {
 	Tag     Tag
 	Outcome Outcome
+	Since   Duration // the end of the job, when this is sent
 	// Contents are those of the outcome's files, in their order, if they are at most
 	// [MaxContents] bytes together and were at hand; empty: they are to be fetched.
 	Contents [][]byte

@@ -80,6 +80,9 @@ func (c *Charges) Bill(w Work) (bill Bill, reason string) {
 	if w.Guest && c.Data != (Data{}) {
 		bill.add(DataTerm, c.data(w.Spec))
 	}
+	if w.Until != 0 {
+		bill.Tariff = c.tariff(&w, at)
+	}
 	return bill, ""
 }
 
@@ -113,16 +116,24 @@ func (c *Charges) declines(w *Work) string {
 
 // use is K_e = CPUs · φ · ∫ k_e(t) dt over the run.
 func (c *Charges) use(w *Work, run protocol.Duration) protocol.Micro {
-	curve := c.CPU.Own
+	integral := c.curve(w).integral(w.Start, w.Start.Add(run))
+	return protocol.Micro(integral.Times(int64(w.Spec.CPUs)).Times(int64(c.factor(w.Spec))).Nearest(int64(protocol.Hour), protocol.PPM))
+}
+
+// curve is k_e(t) of the work.
+func (c *Charges) curve(w *Work) *Curve {
 	if w.Guest {
-		curve = c.CPU.Guest
+		return c.CPU.Guest
 	}
-	factor, classed := c.Classes[w.Spec.Priority]
-	if !classed {
-		factor = protocol.PPM
+	return c.CPU.Own
+}
+
+// factor is φ of the job's class.
+func (c *Charges) factor(spec *protocol.Spec) int {
+	if factor, classed := c.Classes[spec.Priority]; classed {
+		return factor
 	}
-	integral := curve.integral(w.Start, w.Start.Add(run))
-	return protocol.Micro(integral.Times(int64(w.Spec.CPUs)).Times(int64(factor)).Nearest(int64(protocol.Hour), protocol.PPM))
+	return protocol.PPM
 }
 
 // licences is K_l: the same at any time of the day.

@@ -16,6 +16,9 @@ type Work struct {
 	Prices *price.Meter      // of electricity, per MWh in Currency; nil: not known
 	// Currency is that of Prices.
 	Currency string
+	// Until says for how long, from Start on, a tariff is to state the prices of each hour; 0: no
+	// tariff is asked for.
+	Until protocol.Instant
 }
 
 // Bill is what work costs, and what that makes of it.
@@ -25,6 +28,7 @@ type Bill struct {
 	Run      protocol.Duration // longer than asked at a lower frequency
 	MHz      int               // that the CPUs are to run at; 0: at the full frequency
 	Note     string            // for people
+	Tariff   *protocol.Tariff  // that holds for the work whenever it runs; nil: it was not asked for
 }
 
 // The names of cost terms in quotes: K_e, K_l, K_eco and K_d of [IS 4.2].

@@ -2,6 +2,7 @@ package price
 
 import (
 	"slices"
+	"sort"
 
 	"github.com/switchyard-hpc/switchyard/internal/exact"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -55,6 +56,33 @@ func (m *Meter) Cost(milliwatts int64, from protocol.Instant, d protocol.Duratio
 	}
 	total := m.upTo(from.Add(d)).Plus(m.upTo(from).Negative())
 	return protocol.Micro(total.Times(milliwatts).Nearest(milliwattMSOfMWh))
+}
+
+// Steps are the prices of a MWh from an instant on until another one, and then their mean; none
+// of no meter.
+func (m *Meter) Steps(from, until protocol.Instant) (all []protocol.PriceStep) {
+	if m == nil {
+		return nil
+	}
+	add := func(from protocol.Instant, price int64) {
+		if n := len(all); n == 0 || all[n-1].PerHour != protocol.Micro(price) {
+			all = append(all, protocol.PriceStep{From: from, PerHour: protocol.Micro(price)})
+		}
+	}
+	first := sort.Search(len(m.spans), func(i int) bool { return m.spans[i].start > from }) - 1
+	if first < 0 {
+		add(from, m.mean)
+	} else {
+		add(m.spans[first].start, m.spans[first].price)
+	}
+	for i := first + 1; i < len(m.spans); i++ {
+		if m.spans[i].start >= until || len(all) == protocol.MaxSteps-1 {
+			add(m.spans[i].start, m.mean)
+			break
+		}
+		add(m.spans[i].start, m.spans[i].price)
+	}
+	return all
 }
 
 // milliwattMSOfMWh is a MWh in milliwatts times milliseconds.

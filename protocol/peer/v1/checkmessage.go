@@ -27,7 +27,7 @@ func checkMessage(m protocol.Message) error {
 			wire.Amount("start_ms", m.Start),
 		)
 	case protocol.Prepared:
-		return wire.First(checkTag(m.Tag), wire.Amount("start_ms", m.Start))
+		return wire.First(checkTag(m.Tag), wire.Amount("start_ms", m.Start), checkTariff(m.Tariff))
 	case protocol.Refused:
 		return wire.First(checkTag(m.Tag), wire.Text("reason", m.Reason, MaxReason))
 	case protocol.Status:
@@ -35,7 +35,9 @@ func checkMessage(m protocol.Message) error {
 	case protocol.StatusAck:
 		return checkTag(m.Tag)
 	case protocol.Result:
-		return wire.First(checkTag(m.Tag), checkOutcome(m.Outcome), checkContents(m.Contents, m.Outcome.Files))
+		return wire.First(
+			checkTag(m.Tag), checkOutcome(m.Outcome), checkContents(m.Contents, m.Outcome.Files), wire.Amount("since_ms", m.Since),
+		)
 	case protocol.Recall:
 		return checkTag(m.Tag)
 	case protocol.Fenced:
@@ -138,24 +140,67 @@ func checkWaits(q protocol.Quote) error {
 }
 
 func checkTerms(q protocol.Quote) error {
-	if err := wire.First(
-		wire.AtMost("terms", len(q.Terms), wire.MaxTerms),
+	return wire.First(
 		wire.Text("currency", q.Currency, wire.MaxCurrency),
 		wire.Present("currency", q.Currency != "" || len(q.Terms) == 0),
-	); err != nil {
+		checkAmounts(q.Terms),
+	)
+}
+
+func checkAmounts(terms []protocol.Term) error {
+	if err := wire.AtMost("terms", len(terms), wire.MaxTerms); err != nil {
 		return err
 	}
-	for i, term := range q.Terms {
-		if err := wire.First(wire.Present("name", term.Name != ""), wire.Text("name", term.Name, wire.MaxName)); err != nil {
+	for i, term := range terms {
+		if err := wire.Required("name", term.Name, wire.MaxName); err != nil {
 			return fmt.Errorf("terms[%d]: %w", i, err)
 		}
-		for _, earlier := range q.Terms[:i] {
+		for _, earlier := range terms[:i] {
 			if earlier.Name == term.Name {
 				return fmt.Errorf("terms[%d]: name: %q is there twice", i, term.Name)
 			}
 		}
 	}
 	return nil
+}
+
+func checkTariff(t *protocol.Tariff) error {
+	if t == nil {
+		return nil
+	}
+	return wire.In("tariff", wire.First(
+		wire.Required("currency", t.Currency, wire.MaxCurrency),
+		wire.Present("charges", len(t.Charges) > 0),
+		wire.AtMost("charges", len(t.Charges), wire.MaxTerms),
+		wire.Each("charges", t.Charges, checkCharge),
+	))
+}
+
+func checkCharge(c protocol.Charge) error {
+	if err := wire.First(
+		wire.Required("name", c.Name, wire.MaxName),
+		wire.Amount("units", c.Units),
+		wire.Amount("per", c.Per),
+		wire.Present("per", c.Per > 0 || len(c.Steps) == 0),
+		wire.AtMost("from_ms", len(c.Steps), protocol.MaxSteps),
+	); err != nil {
+		return err
+	}
+	for i, step := range c.Steps {
+		if step.From < 0 || (i > 0 && step.From <= c.Steps[i-1].From) {
+			return fmt.Errorf("from_ms[%d]: is %d; prices begin in order", i, int64(step.From))
+		}
+	}
+	return nil
+}
+
+func checkBill(b *protocol.Bill) error {
+	if b == nil {
+		return nil
+	}
+	return wire.In("bill", wire.First(
+		wire.Amount("start_ms", b.Start), wire.Required("currency", b.Currency, wire.MaxCurrency), checkAmounts(b.Terms),
+	))
 }
 
 func checkStatus(m protocol.Status) error {
@@ -186,6 +231,7 @@ func checkOutcome(o protocol.Outcome) error {
 		wire.Amount("waited_ms", o.Waited),
 		wire.Amount("ran_ms", o.Ran),
 		wire.Usage("usage", o.Usage),
+		checkBill(o.Bill),
 	); err != nil {
 		return err
 	}

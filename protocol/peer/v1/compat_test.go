@@ -143,3 +143,22 @@ func TestWireFormOfLayoutsIsPinned(t *testing.T) {
 		t.Errorf("the card is now %s, %v", got, err)
 	}
 }
+
+// The fields that came with bills.
+func TestWireFormOfBillsIsPinned(t *testing.T) {
+	t.Parallel()
+	for want, m := range map[string]protocol.Message{
+		"0a0a08aae08d84ddcb0110031a1a0a0345555212130a036370751001180220032a02040632020a0d": prepared(protocol.Charge{Name: "cpu", Once: 1, Units: 2, Per: 3, Steps: []protocol.PriceStep{{From: 4, PerHour: 5}, {From: 6, PerHour: -7}}}),
+		"0a0a08aae08d84ddcb011003100358016210080212034555521a070a036370751003": protocol.Result{Tag: tag, Since: 1, Outcome: protocol.Outcome{State: protocol.Completed, Bill: &protocol.Bill{
+			Start: 2, Currency: "EUR", Terms: []protocol.Term{{Name: "cpu", Amount: 3}},
+		}}},
+	} {
+		body, err := peerv1.Encode(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := hex.EncodeToString(body); got != want {
+			t.Errorf("%s is now %s, was %s", m.Kind(), got, want)
+		}
+	}
+}

@@ -37,7 +37,7 @@ func messages(kind string) *rapid.Generator[protocol.Message] {
 		case "offer":
 			return protocol.Offer{Spec: drawSpec(t), Epoch: placed.Epoch, Payload: drawPayload(t), Start: drawInstant(t), Forced: rapid.Bool().Draw(t, "forced")}
 		case "prepared":
-			return protocol.Prepared{Tag: placed, Start: drawInstant(t)}
+			return protocol.Prepared{Tag: placed, Start: drawInstant(t), Tariff: drawTariff(t)}
 		case "refused":
 			return protocol.Refused{Tag: placed, Reason: drawText(t), Full: rapid.Bool().Draw(t, "full")}
 		case "status":
@@ -264,7 +264,7 @@ func drawQuote(t *rapid.T) protocol.Quote {
 }
 
 func drawResult(t *rapid.T, placed protocol.Tag) protocol.Result {
-	result := protocol.Result{Tag: placed, Outcome: drawOutcome(t)}
+	result := protocol.Result{Tag: placed, Outcome: drawOutcome(t), Since: drawSpan(t)}
 	if rapid.Bool().Draw(t, "has contents") {
 		for i := range result.Outcome.Files {
 			content := rapid.SliceOfN(rapid.Byte(), 0, protocol.MaxContents/2).Draw(t, "content")
@@ -275,10 +275,43 @@ func drawResult(t *rapid.T, placed protocol.Tag) protocol.Result {
 	return result
 }
 
+// drawTariff draws a tariff that often is not stated.
+func drawTariff(t *rapid.T) *protocol.Tariff {
+	if rapid.Bool().Draw(t, "no tariff") {
+		return nil
+	}
+	tariff := &protocol.Tariff{Currency: "EUR"}
+	for range rapid.IntRange(1, 3).Draw(t, "charges") {
+		c := protocol.Charge{
+			Name: rapid.SampledFrom([]string{"cpu", "eco"}).Draw(t, "charge"), Once: protocol.Micro(rapid.Int64().Draw(t, "once")),
+			Units: drawAmount(t), Per: max(1, drawAmount(t)),
+		}
+		from := protocol.Instant(0)
+		for range rapid.IntRange(0, 3).Draw(t, "steps") {
+			from += protocol.Instant(rapid.Int64Range(1, 1<<40).Draw(t, "from"))
+			c.Steps = append(c.Steps, protocol.PriceStep{From: from, PerHour: protocol.Micro(rapid.Int64().Draw(t, "price"))})
+		}
+		tariff.Charges = append(tariff.Charges, c)
+	}
+	return tariff
+}
+
+// drawBill draws a bill that often is not made.
+func drawBill(t *rapid.T) *protocol.Bill {
+	if rapid.Bool().Draw(t, "no bill") {
+		return nil
+	}
+	bill := &protocol.Bill{Start: drawInstant(t), Currency: "EUR"}
+	for _, name := range []string{"cpu", "eco"} {
+		bill.Terms = append(bill.Terms, protocol.Term{Name: name, Amount: protocol.Micro(rapid.Int64().Draw(t, name))})
+	}
+	return bill
+}
+
 func drawOutcome(t *rapid.T) protocol.Outcome {
 	o := protocol.Outcome{
 		State:  rapid.SampledFrom(protocol.States()[2:]).Draw(t, "state"),
-		Reason: drawText(t), Waited: drawSpan(t), Ran: drawSpan(t), Usage: drawUsage(t),
+		Reason: drawText(t), Waited: drawSpan(t), Ran: drawSpan(t), Usage: drawUsage(t), Bill: drawBill(t),
 	}
 	if rapid.Bool().Draw(t, "signalled") {
 		o.Signal = rapid.IntRange(1, 127).Draw(t, "signal")

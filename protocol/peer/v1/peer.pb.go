@@ -1327,7 +1327,10 @@ type Prepared struct {
 	Tag *Tag `protobuf:"bytes,1,opt,name=tag,proto3" json:"tag,omitempty"`
 	// Optional. Since when the room is held firmly, in ms since the Unix epoch; 0: it is
 	// not.
-	StartMs       int64 `protobuf:"varint,2,opt,name=start_ms,json=startMs,proto3" json:"start_ms,omitempty"`
+	StartMs int64 `protobuf:"varint,2,opt,name=start_ms,json=startMs,proto3" json:"start_ms,omitempty"`
+	// Optional. What the run is charged by if the job is granted. Absent: nothing, or the
+	// site does not say.
+	Tariff        *Tariff `protobuf:"bytes,3,opt,name=tariff,proto3" json:"tariff,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1376,6 +1379,226 @@ func (x *Prepared) GetStartMs() int64 {
 	return 0
 }
 
+func (x *Prepared) GetTariff() *Tariff {
+	if x != nil {
+		return x.Tariff
+	}
+	return nil
+}
+
+// Tariff is what a site charges for one job, whenever that runs.
+type Tariff struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required. The currency of all amounts, at most 16 bytes.
+	Currency string `protobuf:"bytes,1,opt,name=currency,proto3" json:"currency,omitempty"`
+	// Required. At least one, at most 32. Those of one name are one term of the bill.
+	Charges       []*Charge `protobuf:"bytes,2,rep,name=charges,proto3" json:"charges,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Tariff) Reset() {
+	*x = Tariff{}
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Tariff) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Tariff) ProtoMessage() {}
+
+func (x *Tariff) ProtoReflect() protoreflect.Message {
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Tariff.ProtoReflect.Descriptor instead.
+func (*Tariff) Descriptor() ([]byte, []int) {
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *Tariff) GetCurrency() string {
+	if x != nil {
+		return x.Currency
+	}
+	return ""
+}
+
+func (x *Tariff) GetCharges() []*Charge {
+	if x != nil {
+		return x.Charges
+	}
+	return nil
+}
+
+// Charge is one part of a tariff: once_micro, and units / per times the price of the hours of
+// the run, integrated exactly and rounded once to a millionth, halves away from zero.
+type Charge struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required. The name of its term, at most 64 bytes.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Optional. An amount in millionths of the currency that does not depend on the run.
+	OnceMicro int64 `protobuf:"varint,2,opt,name=once_micro,json=onceMicro,proto3" json:"once_micro,omitempty"`
+	// Optional. Units that the job uses, such as CPUs or milliwatts.
+	Units int64 `protobuf:"varint,3,opt,name=units,proto3" json:"units,omitempty"`
+	// Required with from_ms, at least 1. So many units cost a price of per_hour_micro.
+	Per int64 `protobuf:"varint,4,opt,name=per,proto3" json:"per,omitempty"`
+	// Optional. When prices begin, in ms since the Unix epoch by the site's clock; rising, at
+	// most 512. The first one holds before that, too, and the last one for ever.
+	FromMs []int64 `protobuf:"varint,5,rep,packed,name=from_ms,json=fromMs,proto3" json:"from_ms,omitempty"`
+	// As many as from_ms: what an hour costs from then on.
+	PerHourMicro  []int64 `protobuf:"zigzag64,6,rep,packed,name=per_hour_micro,json=perHourMicro,proto3" json:"per_hour_micro,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Charge) Reset() {
+	*x = Charge{}
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Charge) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Charge) ProtoMessage() {}
+
+func (x *Charge) ProtoReflect() protoreflect.Message {
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Charge.ProtoReflect.Descriptor instead.
+func (*Charge) Descriptor() ([]byte, []int) {
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *Charge) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Charge) GetOnceMicro() int64 {
+	if x != nil {
+		return x.OnceMicro
+	}
+	return 0
+}
+
+func (x *Charge) GetUnits() int64 {
+	if x != nil {
+		return x.Units
+	}
+	return 0
+}
+
+func (x *Charge) GetPer() int64 {
+	if x != nil {
+		return x.Per
+	}
+	return 0
+}
+
+func (x *Charge) GetFromMs() []int64 {
+	if x != nil {
+		return x.FromMs
+	}
+	return nil
+}
+
+func (x *Charge) GetPerHourMicro() []int64 {
+	if x != nil {
+		return x.PerHourMicro
+	}
+	return nil
+}
+
+// Bill is what a job cost as it ran.
+type Bill struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required. The start of the run, in ms since the Unix epoch by the clock of the site that
+	// ran it. Its length is ran_ms of the result.
+	StartMs int64 `protobuf:"varint,1,opt,name=start_ms,json=startMs,proto3" json:"start_ms,omitempty"`
+	// Required. The currency, at most 16 bytes.
+	Currency string `protobuf:"bytes,2,opt,name=currency,proto3" json:"currency,omitempty"`
+	// Optional. Each name once; at most 32.
+	Terms         []*Term `protobuf:"bytes,3,rep,name=terms,proto3" json:"terms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Bill) Reset() {
+	*x = Bill{}
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Bill) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Bill) ProtoMessage() {}
+
+func (x *Bill) ProtoReflect() protoreflect.Message {
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Bill.ProtoReflect.Descriptor instead.
+func (*Bill) Descriptor() ([]byte, []int) {
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *Bill) GetStartMs() int64 {
+	if x != nil {
+		return x.StartMs
+	}
+	return 0
+}
+
+func (x *Bill) GetCurrency() string {
+	if x != nil {
+		return x.Currency
+	}
+	return ""
+}
+
+func (x *Bill) GetTerms() []*Term {
+	if x != nil {
+		return x.Terms
+	}
+	return nil
+}
+
 // Notice is the body of the kinds that say nothing but which placement they are
 // about: grant, accept, aborted, result-ack, recalled, decision-asked,
 // abort and unknown. A kind that needs more later gets a message of its own
@@ -1390,7 +1613,7 @@ type Notice struct {
 
 func (x *Notice) Reset() {
 	*x = Notice{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[13]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1402,7 +1625,7 @@ func (x *Notice) String() string {
 func (*Notice) ProtoMessage() {}
 
 func (x *Notice) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[13]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1415,7 +1638,7 @@ func (x *Notice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Notice.ProtoReflect.Descriptor instead.
 func (*Notice) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{13}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Notice) GetTag() *Tag {
@@ -1441,7 +1664,7 @@ type Refused struct {
 
 func (x *Refused) Reset() {
 	*x = Refused{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[14]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1453,7 +1676,7 @@ func (x *Refused) String() string {
 func (*Refused) ProtoMessage() {}
 
 func (x *Refused) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[14]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1466,7 +1689,7 @@ func (x *Refused) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refused.ProtoReflect.Descriptor instead.
 func (*Refused) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{14}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Refused) GetTag() *Tag {
@@ -1512,7 +1735,7 @@ type Status struct {
 
 func (x *Status) Reset() {
 	*x = Status{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[15]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1524,7 +1747,7 @@ func (x *Status) String() string {
 func (*Status) ProtoMessage() {}
 
 func (x *Status) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[15]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1537,7 +1760,7 @@ func (x *Status) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Status.ProtoReflect.Descriptor instead.
 func (*Status) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{15}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Status) GetTag() *Tag {
@@ -1595,7 +1818,7 @@ type StatusAck struct {
 
 func (x *StatusAck) Reset() {
 	*x = StatusAck{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[16]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1607,7 +1830,7 @@ func (x *StatusAck) String() string {
 func (*StatusAck) ProtoMessage() {}
 
 func (x *StatusAck) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[16]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1620,7 +1843,7 @@ func (x *StatusAck) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusAck.ProtoReflect.Descriptor instead.
 func (*StatusAck) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{16}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *StatusAck) GetTag() *Tag {
@@ -1652,7 +1875,7 @@ type File struct {
 
 func (x *File) Reset() {
 	*x = File{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[17]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1664,7 +1887,7 @@ func (x *File) String() string {
 func (*File) ProtoMessage() {}
 
 func (x *File) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[17]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1677,7 +1900,7 @@ func (x *File) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use File.ProtoReflect.Descriptor instead.
 func (*File) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{17}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *File) GetStream() Stream {
@@ -1724,14 +1947,19 @@ type Result struct {
 	Usage *Usage `protobuf:"bytes,9,opt,name=usage,proto3" json:"usage,omitempty"`
 	// Optional. Either none or what each of the files has, in their order, each as long as
 	// its file, and at most 16384 bytes together. The origin need not fetch those files.
-	Contents      [][]byte `protobuf:"bytes,10,rep,name=contents,proto3" json:"contents,omitempty"`
+	Contents [][]byte `protobuf:"bytes,10,rep,name=contents,proto3" json:"contents,omitempty"`
+	// Optional. How long ago the job ended when this was sent, in ms.
+	SinceMs int64 `protobuf:"varint,11,opt,name=since_ms,json=sinceMs,proto3" json:"since_ms,omitempty"`
+	// Optional. What it cost, by the tariff of the prepared message. Absent: nothing, or the
+	// site does not say.
+	Bill          *Bill `protobuf:"bytes,12,opt,name=bill,proto3" json:"bill,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Result) Reset() {
 	*x = Result{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[18]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1743,7 +1971,7 @@ func (x *Result) String() string {
 func (*Result) ProtoMessage() {}
 
 func (x *Result) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[18]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1756,7 +1984,7 @@ func (x *Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Result.ProtoReflect.Descriptor instead.
 func (*Result) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{18}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Result) GetTag() *Tag {
@@ -1829,6 +2057,20 @@ func (x *Result) GetContents() [][]byte {
 	return nil
 }
 
+func (x *Result) GetSinceMs() int64 {
+	if x != nil {
+		return x.SinceMs
+	}
+	return 0
+}
+
+func (x *Result) GetBill() *Bill {
+	if x != nil {
+		return x.Bill
+	}
+	return nil
+}
+
 // Usage is what a job was measured to do, or says itself that it did. What is 0 was not
 // measured.
 type Usage struct {
@@ -1858,7 +2100,7 @@ type Usage struct {
 
 func (x *Usage) Reset() {
 	*x = Usage{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[19]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1870,7 +2112,7 @@ func (x *Usage) String() string {
 func (*Usage) ProtoMessage() {}
 
 func (x *Usage) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[19]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1883,7 +2125,7 @@ func (x *Usage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Usage.ProtoReflect.Descriptor instead.
 func (*Usage) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{19}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Usage) GetCpuMs() int64 {
@@ -1962,7 +2204,7 @@ type Recall struct {
 
 func (x *Recall) Reset() {
 	*x = Recall{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[20]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1974,7 +2216,7 @@ func (x *Recall) String() string {
 func (*Recall) ProtoMessage() {}
 
 func (x *Recall) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[20]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1987,7 +2229,7 @@ func (x *Recall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Recall.ProtoReflect.Descriptor instead.
 func (*Recall) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{20}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Recall) GetTag() *Tag {
@@ -2017,7 +2259,7 @@ type Fenced struct {
 
 func (x *Fenced) Reset() {
 	*x = Fenced{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[21]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2029,7 +2271,7 @@ func (x *Fenced) String() string {
 func (*Fenced) ProtoMessage() {}
 
 func (x *Fenced) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[21]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2042,7 +2284,7 @@ func (x *Fenced) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fenced.ProtoReflect.Descriptor instead.
 func (*Fenced) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{21}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Fenced) GetTag() *Tag {
@@ -2081,7 +2323,7 @@ type Watermark struct {
 
 func (x *Watermark) Reset() {
 	*x = Watermark{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[22]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2093,7 +2335,7 @@ func (x *Watermark) String() string {
 func (*Watermark) ProtoMessage() {}
 
 func (x *Watermark) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[22]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2106,7 +2348,7 @@ func (x *Watermark) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Watermark.ProtoReflect.Descriptor instead.
 func (*Watermark) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{22}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Watermark) GetLife() *Life {
@@ -2178,7 +2420,7 @@ type Capacity struct {
 
 func (x *Capacity) Reset() {
 	*x = Capacity{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[23]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2190,7 +2432,7 @@ func (x *Capacity) String() string {
 func (*Capacity) ProtoMessage() {}
 
 func (x *Capacity) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[23]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2203,7 +2445,7 @@ func (x *Capacity) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Capacity.ProtoReflect.Descriptor instead.
 func (*Capacity) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{23}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Capacity) GetCpus() int64 {
@@ -2290,7 +2532,7 @@ type Machine struct {
 
 func (x *Machine) Reset() {
 	*x = Machine{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[24]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2302,7 +2544,7 @@ func (x *Machine) String() string {
 func (*Machine) ProtoMessage() {}
 
 func (x *Machine) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[24]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2315,7 +2557,7 @@ func (x *Machine) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Machine.ProtoReflect.Descriptor instead.
 func (*Machine) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{24}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Machine) GetFlops() int64 {
@@ -2400,7 +2642,7 @@ type Card struct {
 
 func (x *Card) Reset() {
 	*x = Card{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[25]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2412,7 +2654,7 @@ func (x *Card) String() string {
 func (*Card) ProtoMessage() {}
 
 func (x *Card) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[25]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2425,7 +2667,7 @@ func (x *Card) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Card.ProtoReflect.Descriptor instead.
 func (*Card) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{25}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Card) GetSite() string {
@@ -2576,7 +2818,7 @@ type Life struct {
 
 func (x *Life) Reset() {
 	*x = Life{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[26]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2588,7 +2830,7 @@ func (x *Life) String() string {
 func (*Life) ProtoMessage() {}
 
 func (x *Life) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[26]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2601,7 +2843,7 @@ func (x *Life) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Life.ProtoReflect.Descriptor instead.
 func (*Life) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{26}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Life) GetIncarnation() uint64 {
@@ -2654,7 +2896,7 @@ type Digest struct {
 
 func (x *Digest) Reset() {
 	*x = Digest{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[27]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2666,7 +2908,7 @@ func (x *Digest) String() string {
 func (*Digest) ProtoMessage() {}
 
 func (x *Digest) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[27]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2679,7 +2921,7 @@ func (x *Digest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Digest.ProtoReflect.Descriptor instead.
 func (*Digest) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{27}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Digest) GetSite() string {
@@ -2716,7 +2958,7 @@ type SignedCard struct {
 
 func (x *SignedCard) Reset() {
 	*x = SignedCard{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[28]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2728,7 +2970,7 @@ func (x *SignedCard) String() string {
 func (*SignedCard) ProtoMessage() {}
 
 func (x *SignedCard) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[28]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2741,7 +2983,7 @@ func (x *SignedCard) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignedCard.ProtoReflect.Descriptor instead.
 func (*SignedCard) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{28}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *SignedCard) GetCard() []byte {
@@ -2783,7 +3025,7 @@ type Hello struct {
 
 func (x *Hello) Reset() {
 	*x = Hello{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[29]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2795,7 +3037,7 @@ func (x *Hello) String() string {
 func (*Hello) ProtoMessage() {}
 
 func (x *Hello) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[29]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2808,7 +3050,7 @@ func (x *Hello) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hello.ProtoReflect.Descriptor instead.
 func (*Hello) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{29}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Hello) GetVersion() uint32 {
@@ -2873,7 +3115,7 @@ type SignedHello struct {
 
 func (x *SignedHello) Reset() {
 	*x = SignedHello{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[30]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2885,7 +3127,7 @@ func (x *SignedHello) String() string {
 func (*SignedHello) ProtoMessage() {}
 
 func (x *SignedHello) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[30]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2898,7 +3140,7 @@ func (x *SignedHello) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignedHello.ProtoReflect.Descriptor instead.
 func (*SignedHello) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{30}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *SignedHello) GetHello() []byte {
@@ -2934,7 +3176,7 @@ type FetchRequest struct {
 
 func (x *FetchRequest) Reset() {
 	*x = FetchRequest{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[31]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2946,7 +3188,7 @@ func (x *FetchRequest) String() string {
 func (*FetchRequest) ProtoMessage() {}
 
 func (x *FetchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[31]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2959,7 +3201,7 @@ func (x *FetchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchRequest.ProtoReflect.Descriptor instead.
 func (*FetchRequest) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{31}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *FetchRequest) GetId() uint64 {
@@ -3017,7 +3259,7 @@ type FetchReply struct {
 
 func (x *FetchReply) Reset() {
 	*x = FetchReply{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[32]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3029,7 +3271,7 @@ func (x *FetchReply) String() string {
 func (*FetchReply) ProtoMessage() {}
 
 func (x *FetchReply) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[32]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3042,7 +3284,7 @@ func (x *FetchReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchReply.ProtoReflect.Descriptor instead.
 func (*FetchReply) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{32}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *FetchReply) GetId() uint64 {
@@ -3183,10 +3425,26 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"\x05epoch\x18\x02 \x01(\rR\x05epoch\x125\n" +
 	"\apayload\x18\x03 \x01(\v2\x1b.switchyard.peer.v1.PayloadR\apayload\x12\x19\n" +
 	"\bstart_ms\x18\x04 \x01(\x03R\astartMs\x12\x16\n" +
-	"\x06forced\x18\x05 \x01(\bR\x06forced\"P\n" +
+	"\x06forced\x18\x05 \x01(\bR\x06forced\"\x84\x01\n" +
 	"\bPrepared\x12)\n" +
 	"\x03tag\x18\x01 \x01(\v2\x17.switchyard.peer.v1.TagR\x03tag\x12\x19\n" +
-	"\bstart_ms\x18\x02 \x01(\x03R\astartMs\"3\n" +
+	"\bstart_ms\x18\x02 \x01(\x03R\astartMs\x122\n" +
+	"\x06tariff\x18\x03 \x01(\v2\x1a.switchyard.peer.v1.TariffR\x06tariff\"Z\n" +
+	"\x06Tariff\x12\x1a\n" +
+	"\bcurrency\x18\x01 \x01(\tR\bcurrency\x124\n" +
+	"\acharges\x18\x02 \x03(\v2\x1a.switchyard.peer.v1.ChargeR\acharges\"\xa2\x01\n" +
+	"\x06Charge\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1d\n" +
+	"\n" +
+	"once_micro\x18\x02 \x01(\x03R\tonceMicro\x12\x14\n" +
+	"\x05units\x18\x03 \x01(\x03R\x05units\x12\x10\n" +
+	"\x03per\x18\x04 \x01(\x03R\x03per\x12\x17\n" +
+	"\afrom_ms\x18\x05 \x03(\x03R\x06fromMs\x12$\n" +
+	"\x0eper_hour_micro\x18\x06 \x03(\x12R\fperHourMicro\"m\n" +
+	"\x04Bill\x12\x19\n" +
+	"\bstart_ms\x18\x01 \x01(\x03R\astartMs\x12\x1a\n" +
+	"\bcurrency\x18\x02 \x01(\tR\bcurrency\x12.\n" +
+	"\x05terms\x18\x03 \x03(\v2\x18.switchyard.peer.v1.TermR\x05terms\"3\n" +
 	"\x06Notice\x12)\n" +
 	"\x03tag\x18\x01 \x01(\v2\x17.switchyard.peer.v1.TagR\x03tag\"`\n" +
 	"\aRefused\x12)\n" +
@@ -3206,7 +3464,7 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"\x04File\x122\n" +
 	"\x06stream\x18\x01 \x01(\x0e2\x1a.switchyard.peer.v1.StreamR\x06stream\x12\x12\n" +
 	"\x04size\x18\x02 \x01(\x03R\x04size\x12\x16\n" +
-	"\x06sha256\x18\x03 \x01(\fR\x06sha256\"\xe5\x02\n" +
+	"\x06sha256\x18\x03 \x01(\fR\x06sha256\"\xae\x03\n" +
 	"\x06Result\x12)\n" +
 	"\x03tag\x18\x01 \x01(\v2\x17.switchyard.peer.v1.TagR\x03tag\x122\n" +
 	"\x05state\x18\x02 \x01(\x0e2\x1c.switchyard.peer.v1.JobStateR\x05state\x12\x1b\n" +
@@ -3218,7 +3476,9 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"\x05files\x18\b \x03(\v2\x18.switchyard.peer.v1.FileR\x05files\x12/\n" +
 	"\x05usage\x18\t \x01(\v2\x19.switchyard.peer.v1.UsageR\x05usage\x12\x1a\n" +
 	"\bcontents\x18\n" +
-	" \x03(\fR\bcontents\"\xe5\x01\n" +
+	" \x03(\fR\bcontents\x12\x19\n" +
+	"\bsince_ms\x18\v \x01(\x03R\asinceMs\x12,\n" +
+	"\x04bill\x18\f \x01(\v2\x18.switchyard.peer.v1.BillR\x04bill\"\xe5\x01\n" +
 	"\x05Usage\x12\x15\n" +
 	"\x06cpu_ms\x18\x01 \x01(\x03R\x05cpuMs\x12\x1b\n" +
 	"\tmemory_mb\x18\x02 \x01(\x03R\bmemoryMb\x12\x1b\n" +
@@ -3352,7 +3612,7 @@ func file_protocol_peer_v1_peer_proto_rawDescGZIP() []byte {
 }
 
 var file_protocol_peer_v1_peer_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_protocol_peer_v1_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
+var file_protocol_peer_v1_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
 var file_protocol_peer_v1_peer_proto_goTypes = []any{
 	(JobState)(0),        // 0: switchyard.peer.v1.JobState
 	(Stream)(0),          // 1: switchyard.peer.v1.Stream
@@ -3369,26 +3629,29 @@ var file_protocol_peer_v1_peer_proto_goTypes = []any{
 	(*Volunteer)(nil),    // 12: switchyard.peer.v1.Volunteer
 	(*Offer)(nil),        // 13: switchyard.peer.v1.Offer
 	(*Prepared)(nil),     // 14: switchyard.peer.v1.Prepared
-	(*Notice)(nil),       // 15: switchyard.peer.v1.Notice
-	(*Refused)(nil),      // 16: switchyard.peer.v1.Refused
-	(*Status)(nil),       // 17: switchyard.peer.v1.Status
-	(*StatusAck)(nil),    // 18: switchyard.peer.v1.StatusAck
-	(*File)(nil),         // 19: switchyard.peer.v1.File
-	(*Result)(nil),       // 20: switchyard.peer.v1.Result
-	(*Usage)(nil),        // 21: switchyard.peer.v1.Usage
-	(*Recall)(nil),       // 22: switchyard.peer.v1.Recall
-	(*Fenced)(nil),       // 23: switchyard.peer.v1.Fenced
-	(*Watermark)(nil),    // 24: switchyard.peer.v1.Watermark
-	(*Capacity)(nil),     // 25: switchyard.peer.v1.Capacity
-	(*Machine)(nil),      // 26: switchyard.peer.v1.Machine
-	(*Card)(nil),         // 27: switchyard.peer.v1.Card
-	(*Life)(nil),         // 28: switchyard.peer.v1.Life
-	(*Digest)(nil),       // 29: switchyard.peer.v1.Digest
-	(*SignedCard)(nil),   // 30: switchyard.peer.v1.SignedCard
-	(*Hello)(nil),        // 31: switchyard.peer.v1.Hello
-	(*SignedHello)(nil),  // 32: switchyard.peer.v1.SignedHello
-	(*FetchRequest)(nil), // 33: switchyard.peer.v1.FetchRequest
-	(*FetchReply)(nil),   // 34: switchyard.peer.v1.FetchReply
+	(*Tariff)(nil),       // 15: switchyard.peer.v1.Tariff
+	(*Charge)(nil),       // 16: switchyard.peer.v1.Charge
+	(*Bill)(nil),         // 17: switchyard.peer.v1.Bill
+	(*Notice)(nil),       // 18: switchyard.peer.v1.Notice
+	(*Refused)(nil),      // 19: switchyard.peer.v1.Refused
+	(*Status)(nil),       // 20: switchyard.peer.v1.Status
+	(*StatusAck)(nil),    // 21: switchyard.peer.v1.StatusAck
+	(*File)(nil),         // 22: switchyard.peer.v1.File
+	(*Result)(nil),       // 23: switchyard.peer.v1.Result
+	(*Usage)(nil),        // 24: switchyard.peer.v1.Usage
+	(*Recall)(nil),       // 25: switchyard.peer.v1.Recall
+	(*Fenced)(nil),       // 26: switchyard.peer.v1.Fenced
+	(*Watermark)(nil),    // 27: switchyard.peer.v1.Watermark
+	(*Capacity)(nil),     // 28: switchyard.peer.v1.Capacity
+	(*Machine)(nil),      // 29: switchyard.peer.v1.Machine
+	(*Card)(nil),         // 30: switchyard.peer.v1.Card
+	(*Life)(nil),         // 31: switchyard.peer.v1.Life
+	(*Digest)(nil),       // 32: switchyard.peer.v1.Digest
+	(*SignedCard)(nil),   // 33: switchyard.peer.v1.SignedCard
+	(*Hello)(nil),        // 34: switchyard.peer.v1.Hello
+	(*SignedHello)(nil),  // 35: switchyard.peer.v1.SignedHello
+	(*FetchRequest)(nil), // 36: switchyard.peer.v1.FetchRequest
+	(*FetchReply)(nil),   // 37: switchyard.peer.v1.FetchReply
 }
 var file_protocol_peer_v1_peer_proto_depIdxs = []int32{
 	3,  // 0: switchyard.peer.v1.Spec.licences:type_name -> switchyard.peer.v1.Licence
@@ -3401,33 +3664,37 @@ var file_protocol_peer_v1_peer_proto_depIdxs = []int32{
 	5,  // 7: switchyard.peer.v1.Offer.spec:type_name -> switchyard.peer.v1.Spec
 	6,  // 8: switchyard.peer.v1.Offer.payload:type_name -> switchyard.peer.v1.Payload
 	2,  // 9: switchyard.peer.v1.Prepared.tag:type_name -> switchyard.peer.v1.Tag
-	2,  // 10: switchyard.peer.v1.Notice.tag:type_name -> switchyard.peer.v1.Tag
-	2,  // 11: switchyard.peer.v1.Refused.tag:type_name -> switchyard.peer.v1.Tag
-	2,  // 12: switchyard.peer.v1.Status.tag:type_name -> switchyard.peer.v1.Tag
-	0,  // 13: switchyard.peer.v1.Status.state:type_name -> switchyard.peer.v1.JobState
-	2,  // 14: switchyard.peer.v1.StatusAck.tag:type_name -> switchyard.peer.v1.Tag
-	1,  // 15: switchyard.peer.v1.File.stream:type_name -> switchyard.peer.v1.Stream
-	2,  // 16: switchyard.peer.v1.Result.tag:type_name -> switchyard.peer.v1.Tag
-	0,  // 17: switchyard.peer.v1.Result.state:type_name -> switchyard.peer.v1.JobState
-	19, // 18: switchyard.peer.v1.Result.files:type_name -> switchyard.peer.v1.File
-	21, // 19: switchyard.peer.v1.Result.usage:type_name -> switchyard.peer.v1.Usage
-	2,  // 20: switchyard.peer.v1.Recall.tag:type_name -> switchyard.peer.v1.Tag
-	2,  // 21: switchyard.peer.v1.Fenced.tag:type_name -> switchyard.peer.v1.Tag
-	28, // 22: switchyard.peer.v1.Watermark.life:type_name -> switchyard.peer.v1.Life
-	28, // 23: switchyard.peer.v1.Watermark.seen:type_name -> switchyard.peer.v1.Life
-	28, // 24: switchyard.peer.v1.Watermark.twin:type_name -> switchyard.peer.v1.Life
-	26, // 25: switchyard.peer.v1.Capacity.machine:type_name -> switchyard.peer.v1.Machine
-	25, // 26: switchyard.peer.v1.Card.capacity:type_name -> switchyard.peer.v1.Capacity
-	28, // 27: switchyard.peer.v1.Card.seen:type_name -> switchyard.peer.v1.Life
-	7,  // 28: switchyard.peer.v1.Digest.load:type_name -> switchyard.peer.v1.Load
-	30, // 29: switchyard.peer.v1.Hello.card:type_name -> switchyard.peer.v1.SignedCard
-	2,  // 30: switchyard.peer.v1.FetchRequest.tag:type_name -> switchyard.peer.v1.Tag
-	1,  // 31: switchyard.peer.v1.FetchRequest.stream:type_name -> switchyard.peer.v1.Stream
-	32, // [32:32] is the sub-list for method output_type
-	32, // [32:32] is the sub-list for method input_type
-	32, // [32:32] is the sub-list for extension type_name
-	32, // [32:32] is the sub-list for extension extendee
-	0,  // [0:32] is the sub-list for field type_name
+	15, // 10: switchyard.peer.v1.Prepared.tariff:type_name -> switchyard.peer.v1.Tariff
+	16, // 11: switchyard.peer.v1.Tariff.charges:type_name -> switchyard.peer.v1.Charge
+	8,  // 12: switchyard.peer.v1.Bill.terms:type_name -> switchyard.peer.v1.Term
+	2,  // 13: switchyard.peer.v1.Notice.tag:type_name -> switchyard.peer.v1.Tag
+	2,  // 14: switchyard.peer.v1.Refused.tag:type_name -> switchyard.peer.v1.Tag
+	2,  // 15: switchyard.peer.v1.Status.tag:type_name -> switchyard.peer.v1.Tag
+	0,  // 16: switchyard.peer.v1.Status.state:type_name -> switchyard.peer.v1.JobState
+	2,  // 17: switchyard.peer.v1.StatusAck.tag:type_name -> switchyard.peer.v1.Tag
+	1,  // 18: switchyard.peer.v1.File.stream:type_name -> switchyard.peer.v1.Stream
+	2,  // 19: switchyard.peer.v1.Result.tag:type_name -> switchyard.peer.v1.Tag
+	0,  // 20: switchyard.peer.v1.Result.state:type_name -> switchyard.peer.v1.JobState
+	22, // 21: switchyard.peer.v1.Result.files:type_name -> switchyard.peer.v1.File
+	24, // 22: switchyard.peer.v1.Result.usage:type_name -> switchyard.peer.v1.Usage
+	17, // 23: switchyard.peer.v1.Result.bill:type_name -> switchyard.peer.v1.Bill
+	2,  // 24: switchyard.peer.v1.Recall.tag:type_name -> switchyard.peer.v1.Tag
+	2,  // 25: switchyard.peer.v1.Fenced.tag:type_name -> switchyard.peer.v1.Tag
+	31, // 26: switchyard.peer.v1.Watermark.life:type_name -> switchyard.peer.v1.Life
+	31, // 27: switchyard.peer.v1.Watermark.seen:type_name -> switchyard.peer.v1.Life
+	31, // 28: switchyard.peer.v1.Watermark.twin:type_name -> switchyard.peer.v1.Life
+	29, // 29: switchyard.peer.v1.Capacity.machine:type_name -> switchyard.peer.v1.Machine
+	28, // 30: switchyard.peer.v1.Card.capacity:type_name -> switchyard.peer.v1.Capacity
+	31, // 31: switchyard.peer.v1.Card.seen:type_name -> switchyard.peer.v1.Life
+	7,  // 32: switchyard.peer.v1.Digest.load:type_name -> switchyard.peer.v1.Load
+	33, // 33: switchyard.peer.v1.Hello.card:type_name -> switchyard.peer.v1.SignedCard
+	2,  // 34: switchyard.peer.v1.FetchRequest.tag:type_name -> switchyard.peer.v1.Tag
+	1,  // 35: switchyard.peer.v1.FetchRequest.stream:type_name -> switchyard.peer.v1.Stream
+	36, // [36:36] is the sub-list for method output_type
+	36, // [36:36] is the sub-list for method input_type
+	36, // [36:36] is the sub-list for extension type_name
+	36, // [36:36] is the sub-list for extension extendee
+	0,  // [0:36] is the sub-list for field type_name
 }
 
 func init() { file_protocol_peer_v1_peer_proto_init() }
@@ -3441,7 +3708,7 @@ func file_protocol_peer_v1_peer_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_protocol_peer_v1_peer_proto_rawDesc), len(file_protocol_peer_v1_peer_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   33,
+			NumMessages:   36,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

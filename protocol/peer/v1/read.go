@@ -25,7 +25,8 @@ func readMessage(kind string, body []byte) (protocol.Message, error) {
 		return read(body, &Offer{}, readOffer)
 	case protocol.Prepared{}.Kind():
 		return read(body, &Prepared{}, func(w *Prepared) (protocol.Message, error) {
-			return protocol.Prepared{Tag: readTag(w.GetTag()), Start: protocol.Instant(w.GetStartMs())}, nil
+			tariff, err := readTariff(w.GetTariff())
+			return protocol.Prepared{Tag: readTag(w.GetTag()), Start: protocol.Instant(w.GetStartMs()), Tariff: tariff}, err
 		})
 	case protocol.Refused{}.Kind():
 		return read(body, &Refused{}, func(w *Refused) (protocol.Message, error) {
@@ -178,11 +179,42 @@ func readQuote(w *Quote) protocol.Quote {
 		Job: protocol.JobID(w.GetJob()), Declined: w.GetDeclined(),
 		AWT: protocol.Duration(w.GetAwtMs()), AWTLow: protocol.Duration(w.GetAwtLowMs()),
 		AWTHigh: protocol.Duration(w.GetAwtHighMs()), ERT: protocol.Duration(w.GetErtMs()),
-		Bound: protocol.Duration(w.GetBoundMs()),
-		Terms: wire.Convert(w.GetTerms(), func(t *Term) protocol.Term {
-			return protocol.Term{Name: t.GetName(), Amount: protocol.Micro(t.GetAmountMicro())}
-		}),
+		Bound:    protocol.Duration(w.GetBoundMs()),
+		Terms:    wire.Convert(w.GetTerms(), readTerm),
 		Currency: w.GetCurrency(), Note: w.GetNote(),
+	}
+}
+
+func readTerm(t *Term) protocol.Term {
+	return protocol.Term{Name: t.GetName(), Amount: protocol.Micro(t.GetAmountMicro())}
+}
+
+func readTariff(w *Tariff) (*protocol.Tariff, error) {
+	if w == nil {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	charges, err := wire.Decode("tariff: charges", w.GetCharges(), readCharge)
+	return &protocol.Tariff{Currency: w.GetCurrency(), Charges: charges}, err
+}
+
+func readCharge(w *Charge) (protocol.Charge, error) {
+	c := protocol.Charge{Name: w.GetName(), Once: protocol.Micro(w.GetOnceMicro()), Units: w.GetUnits(), Per: w.GetPer()}
+	prices := w.GetPerHourMicro()
+	if err := wire.Length("per_hour_micro", len(prices), len(w.GetFromMs())); err != nil {
+		return c, err
+	}
+	for i, from := range w.GetFromMs() {
+		c.Steps = append(c.Steps, protocol.PriceStep{From: protocol.Instant(from), PerHour: protocol.Micro(prices[i])})
+	}
+	return c, nil
+}
+
+func readBill(w *Bill) *protocol.Bill {
+	if w == nil {
+		return nil
+	}
+	return &protocol.Bill{
+		Start: protocol.Instant(w.GetStartMs()), Currency: w.GetCurrency(), Terms: wire.Convert(w.GetTerms(), readTerm),
 	}
 }
 
@@ -203,8 +235,8 @@ func readResult(w *Result) (protocol.Message, error) {
 	return protocol.Result{Tag: readTag(w.GetTag()), Outcome: protocol.Outcome{
 		State: state, ExitCode: number(w.GetExitCode()), Signal: number(w.GetSignal()), Reason: w.GetReason(),
 		Waited: protocol.Duration(w.GetWaitedMs()), Ran: protocol.Duration(w.GetRanMs()), Files: files,
-		Usage: readUsage(w.GetUsage()),
-	}, Contents: w.GetContents()}, err
+		Usage: readUsage(w.GetUsage()), Bill: readBill(w.GetBill()),
+	}, Contents: w.GetContents(), Since: protocol.Duration(w.GetSinceMs())}, err
 }
 
 func readUsage(w *Usage) protocol.Usage {

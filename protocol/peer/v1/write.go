@@ -14,7 +14,7 @@ func wireMessage(m protocol.Message) proto.Message {
 	}
 	switch m := m.(type) {
 	case protocol.Prepared:
-		return &Prepared{Tag: WireTag(m.Tag), StartMs: int64(m.Start)}
+		return &Prepared{Tag: WireTag(m.Tag), StartMs: int64(m.Start), Tariff: wireTariff(m.Tariff)}
 	case protocol.QuoteRequest:
 		return &QuoteRequest{Round: uint64(m.Round), DeadlineMs: int64(m.Deadline), Jobs: wire.Convert(m.Jobs, wireSpec), Reckon: string(m.Reckon), Extra: int64(m.Extra)}
 	case protocol.QuoteReply:
@@ -119,12 +119,34 @@ func wireQuote(q protocol.Quote) *Quote {
 	return &Quote{
 		Job: uint64(q.Job), Declined: q.Declined,
 		AwtMs: int64(q.AWT), AwtLowMs: int64(q.AWTLow), AwtHighMs: int64(q.AWTHigh), ErtMs: int64(q.ERT),
-		BoundMs: int64(q.Bound),
-		Terms: wire.Convert(q.Terms, func(t protocol.Term) *Term {
-			return &Term{Name: t.Name, AmountMicro: int64(t.Amount)}
-		}),
+		BoundMs:  int64(q.Bound),
+		Terms:    wire.Convert(q.Terms, wireTerm),
 		Currency: q.Currency, Note: q.Note,
 	}
+}
+
+func wireTerm(t protocol.Term) *Term { return &Term{Name: t.Name, AmountMicro: int64(t.Amount)} }
+
+func wireTariff(t *protocol.Tariff) *Tariff {
+	if t == nil {
+		return nil
+	}
+	return &Tariff{Currency: t.Currency, Charges: wire.Convert(t.Charges, wireCharge)}
+}
+
+func wireCharge(c protocol.Charge) *Charge {
+	return &Charge{
+		Name: c.Name, OnceMicro: int64(c.Once), Units: c.Units, Per: c.Per,
+		FromMs:       wire.Convert(c.Steps, func(s protocol.PriceStep) int64 { return int64(s.From) }),
+		PerHourMicro: wire.Convert(c.Steps, func(s protocol.PriceStep) int64 { return int64(s.PerHour) }),
+	}
+}
+
+func wireBill(b *protocol.Bill) *Bill {
+	if b == nil {
+		return nil
+	}
+	return &Bill{StartMs: int64(b.Start), Currency: b.Currency, Terms: wire.Convert(b.Terms, wireTerm)}
 }
 
 func wireStatus(m protocol.Status) *Status {
@@ -143,7 +165,7 @@ func wireResult(m protocol.Result) *Result {
 		Files: wire.Convert(o.Files, func(f protocol.File) *File {
 			return &File{Stream: Stream(f.Stream), Size: f.Size, Sha256: f.SHA256[:]}
 		}),
-		Usage: wireUsage(o.Usage), Contents: m.Contents,
+		Usage: wireUsage(o.Usage), Contents: m.Contents, SinceMs: int64(m.Since), Bill: wireBill(o.Bill),
 	}
 }
 
