@@ -1,8 +1,6 @@
 package peer
 
 import (
-	"slices"
-
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -57,6 +55,7 @@ func (p *Peer) takeApplication(ev Submit) *application {
 	}}
 	p.applications[a.ID] = a
 	p.saveApplication(a.ID)
+	p.watchLimit(a)
 	return a
 }
 
@@ -74,30 +73,31 @@ func (a *application) join(j *job) {
 	a.jobs = append(a.jobs, j.Spec.Job)
 }
 
-// leaveApplication notes what an ended component has cost. With its last one the
-// application is over.
+// leaveApplication takes an ended component off its application. With its last one that is over.
 func (p *Peer) leaveApplication(j *job) {
 	a := j.application
 	if a == nil {
 		return
 	}
 	j.application = nil
-	a.jobs = slices.DeleteFunc(a.jobs, func(id protocol.JobID) bool { return id == j.Spec.Job })
-	if j.Foreseen != nil {
-		a.Spent = a.Spent.Plus(j.Foreseen.Cost)
-	}
+	p.saveApplication(a.ID)
 	if len(a.jobs) == 0 {
 		delete(p.applications, a.ID)
+		p.timers.stop(timer{kind: limitTimer, job: a.ID})
+		return
 	}
-	p.saveApplication(a.ID)
+	if p.hopeless(a) != "" {
+		p.after(0, timer{kind: limitTimer, job: a.ID})
+	}
 }
 
-// placedCost is the foreseen cost of the components that are placed or have ended.
+// placedCost is what the components that have ended cost, and those that are placed are foreseen
+// to.
 func (p *Peer) placedCost(a *application) (cost protocol.Micro, done protocol.Instant) {
 	cost = a.Spent
 	for _, id := range a.jobs {
 		if f := p.jobs[id].Foreseen; f != nil {
-			cost, done = cost.Plus(f.Cost), max(done, f.End)
+			cost, done = cost.Plus(p.costSoFar(p.jobs[id])), max(done, f.End)
 		}
 	}
 	return cost, done

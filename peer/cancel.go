@@ -37,13 +37,7 @@ func (p *Peer) cancel(ev Cancel) {
 	case InGridQueue:
 		p.finish(j, protocol.Cancelled, "")
 	case Offered, Holding:
-		held := j.Hold != 0
-		p.giveHoldUp(j)
-		if held {
-			p.partFrom(j, "")
-		}
-		j.unplace() // it costs nothing
-		p.finish(j, protocol.Cancelled, "")
+		p.endOffered(j, "")
 	case AtHome:
 		p.takeBack(p.runs[j.tag()], true)
 	case Granted, Handed:

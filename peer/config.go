@@ -2,6 +2,7 @@ package peer
 
 import (
 	"github.com/switchyard-hpc/switchyard/internal/cost"
+	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -57,6 +58,7 @@ type Config struct {
 	QueueApart bool
 
 	Reserves bool                      // the batch system is a [localsched.Reserver]
+	Tariff   localsched.Tariff         // of CPUs, that the local scheduler's quotes have, where there are no Costs
 	Costs    Costs                     // what the site charges; nil: nothing but Power's energy
 	Exchange map[string]protocol.Micro // what one of a currency is worth in a common unit, the same on the whole grid
 	Currency string                    // that the site's users reckon in; empty: that of their own site's quotes

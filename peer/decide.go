@@ -254,7 +254,7 @@ func (c *carrying) place(i int, j *job, d policy.Decision) {
 	e := c.r.entry(p, d.Job)
 	j.Spec = j.shaped(e.shape)
 	p.foresee(e, &j.Spec, site, p.capacityOf(site)) // the site that runs it chooses its frequency by that
-	j.Foreseen = p.foreseen(c.in, d)
+	j.Foreseen, j.Quoted = p.foreseen(c.in, d), quotedPrice(c.r.quoteOf(d.Job, site))
 	if home {
 		p.tookOwn()
 	}

@@ -135,6 +135,8 @@ const (
 	QuestionDropped   FactKind = "question-dropped" // a partner's quote request that was not worked on
 	OfferDropped      FactKind = "offer-dropped"    // refused without a word in explain: the partner is refused too often
 	PricesMissing     FactKind = "prices-missing"
+	BillDisputed      FactKind = "bill-disputed" // a partner bills another amount than its tariff comes to
+	LimitBroken       FactKind = "limit-broken"  // an application has cost more, or taken longer, than its user allowed
 	PolicyFailed      FactKind = "policy-failed" // and another decided in its stead
 	MessageOdd        FactKind = "message-odd"   // authentic, but makes no sense here
 )

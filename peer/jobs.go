@@ -380,6 +380,7 @@ func (p *Peer) finish(j *job, state protocol.State, reason string) {
 	}
 	p.fact(Fact{Kind: JobEnded, Job: id, Site: j.Site, Epoch: j.Epoch, State: state, Text: j.Reason})
 	p.noteBenefit(j)
+	p.settleComponent(j)
 	view := p.finishedView(j)
 	p.epilogue(j)
 	p.leaveSite(j)
@@ -418,6 +419,10 @@ func (p *Peer) backToQueue(j *job, kind FactKind, why string) {
 		p.finish(j, protocol.Cancelled, "")
 		return
 	}
+	if end := p.hopeless(j.application); end != "" && !j.Restored {
+		p.finish(j, protocol.Cancelled, end)
+		return
+	}
 	j.Phase, j.Site, j.State, j.Reason, j.detail = InGridQueue, "", protocol.Pending, clip(why), ""
 	j.Started, j.Placed, j.StatusSeq, j.tries, j.Stuck, j.doubted = 0, 0, 0, 0, "", false
 	p.saveJob(j.Spec.Job)
@@ -441,6 +446,7 @@ func (p *Peer) comeBack(j *job, kind FactKind, why string) {
 // unplace takes back what a decision said of a job: its shape, and what was foreseen of it.
 func (j *job) unplace() {
 	j.Foreseen, j.Hold, j.Held = nil, 0, 0
+	j.Quoted, j.Tariff, j.Disputed = nil, nil, ""
 	j.Spec = j.shaped(0)
 	unforesee(&j.Spec)
 }

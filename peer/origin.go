@@ -106,6 +106,12 @@ func (p *Peer) mine(id protocol.JobID) bool {
 func (p *Peer) prepared(one *partner, m protocol.Prepared) { //nolint:cyclop // one case for each state of the job
 	tag := m.Tag
 	j := p.current(one.Site, tag)
+	if j != nil && j.Phase == Offered && p.stopped() == "" {
+		if why := p.takeTariff(j, m); why != "" {
+			p.tooDear(j, one, why)
+			return
+		}
+	}
 	switch {
 	case p.stopped() != "":
 	case j == nil || j.Phase == InGridQueue || j.Phase == AtHome || j.Phase == Holding:
@@ -324,20 +330,24 @@ func (p *Peer) result(one *partner, m protocol.Result) {
 		p.startedAt(j)
 	}
 	p.endedThere(j, &m.Outcome)
-	if p.rerun(j, m.Outcome) {
+	outcome := m.Outcome
+	outcome.Reason = clip(outcome.Reason)
+	if j.Started == 0 && (outcome.Ran > 0 || outcome.Bill != nil) {
+		j.Started = p.now - protocol.Instant(outcome.Ran)
+	}
+	p.checkBill(j, &outcome)
+	j.Outcome = &outcome
+	if p.rerun(j, outcome) {
 		p.send(one.Site, protocol.ResultAck{Tag: m.Tag})
+		p.spend(j)
+		j.Outcome = nil
 		j.Reruns++
 		p.backToQueue(j, JobRequeued, "its node failed: "+m.Outcome.Reason)
 		return
 	}
 	p.timers.stop(timer{kind: jobTimer, job: m.Tag.Job})
 	p.timers.stop(timer{kind: reclaimTimer, job: m.Tag.Job})
-	outcome := m.Outcome
-	outcome.Reason = clip(outcome.Reason)
-	if j.Started == 0 && outcome.Ran > 0 {
-		j.Started = p.now - protocol.Instant(outcome.Ran)
-	}
-	j.Outcome, j.Ended, j.Phase, j.State, j.Stuck = &outcome, p.now, Collecting, protocol.Running, ""
+	j.Ended, j.Phase, j.State, j.Stuck = p.now, Collecting, protocol.Running, ""
 	j.Restored = false
 	p.saveJob(m.Tag.Job)
 	p.collect(j)

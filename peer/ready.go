@@ -214,6 +214,8 @@ type JobView struct {
 	Cost        protocol.Micro    `json:"cost_micro,omitempty"`  // foreseen, in the site's own currency
 	Foreseen    protocol.Duration `json:"foreseen_ms,omitempty"` // run time
 	Usage       protocol.Usage    `json:"usage"`                 // measured
+	Quoted      *QuotedPrice      `json:"quoted,omitempty"`      // the price that it was placed at; nil: none was named
+	Bill        *BillView         `json:"bill,omitempty"`        // what it cost, or has cost so far; nil: nothing, or its site does not say
 	Wishes      *Wishes           `json:"wishes,omitempty"`      // of its application; nil: it is on its own
 }
 
@@ -222,7 +224,8 @@ type Wishes struct {
 	Application
 
 	Components    int            `json:"components"`
-	Spent         protocol.Micro `json:"spent_micro"` // foreseen cost of those that are placed or have ended
+	Spent         protocol.Micro `json:"spent_micro"`      // cost of those that have ended, and foreseen cost of those that are placed
+	Broken        string         `json:"broken,omitempty"` // which limit was broken in fact, and why; empty: none
 	SpentCurrency string         `json:"spent_currency,omitempty"`
 	Alpha         int            `json:"alpha_ppm"` // of this component
 	Gamma         int            `json:"gamma_ppm"`

@@ -142,6 +142,9 @@ func (p *Peer) resume() {
 	for _, id := range slices.Sorted(maps.Keys(p.jobs)) {
 		p.resumeJob(p.jobs[id])
 	}
+	for _, id := range slices.Sorted(maps.Keys(p.applications)) {
+		p.watchLimit(p.applications[id])
+	}
 	for _, id := range slices.Sorted(maps.Keys(p.guests)) {
 		p.resumeGuest(p.guests[id])
 	}

@@ -163,6 +163,17 @@ func (r *round) job(p *Peer, i int) *job {
 	return p.jobs[id]
 }
 
+// quoteOf is what a site said of a row: a partner, or the own one.
+func (r *round) quoteOf(i int, site protocol.SiteName) *protocol.Quote {
+	for _, a := range r.asks {
+		if a.partner.Site == site {
+			q := a.quote(i)
+			return &q
+		}
+	}
+	return &r.home[i]
+}
+
 // entry is a row of the round as a job in one of its shapes.
 func (r *round) entry(p *Peer, i int) entry {
 	e := entry{job: r.job(p, i)}
@@ -225,6 +236,7 @@ func (p *Peer) arrived(r *round) {
 		}
 		kept++
 		p.jobs[spec.Job].noteAlone(&r.home[i])
+		p.jobs[spec.Job].Quoted = quotedPrice(&r.home[i])
 		free -= spec.CPUs
 		p.tellShortcut(r, i)
 		p.commitHome(p.jobs[spec.Job], q.AWT)

@@ -69,6 +69,9 @@ type JobRow struct {
 	Started    protocol.Instant  `json:"started,omitempty"`
 	Ended      protocol.Instant  `json:"ended,omitempty"`
 	Outcome    *protocol.Outcome `json:"outcome,omitempty"`
+	Quoted     *QuotedPrice      `json:"quoted,omitempty"`      // the price that it is placed at; nil: none was named
+	Tariff     *protocol.Tariff  `json:"tariff,omitempty"`      // that holds for its run; nil: it costs nothing, or its site does not say
+	Disputed   string            `json:"disputed,omitempty"`    // why the bill of its site is not believed
 	Stuck      string            `json:"stuck,omitempty"`       // why an operator must look
 	Reruns     int               `json:"reruns,omitempty"`      // after failures of nodes
 	Holder     uint64            `json:"holder,omitempty"`      // incarnation of its site's store when that held room for it; 0: not known
@@ -103,7 +106,8 @@ type ApplicationRow struct {
 	Count     int              `json:"count"`
 	User      string           `json:"user"`
 	Submitted protocol.Instant `json:"submitted"`
-	Spent     protocol.Micro   `json:"spent,omitempty"` // foreseen cost of the components that have ended
+	Spent     protocol.Micro   `json:"spent,omitempty"`  // real cost of the components that have ended
+	Broken    string           `json:"broken,omitempty"` // which limit the first component to break one has broken, and why
 }
 
 // ExecutionRow are the last executions of a component at one site.
@@ -147,6 +151,7 @@ type GuestRow struct {
 	Doubted  bool              `json:"doubted,omitempty"`  // prepared in restored rows; that it was granted is a guess
 	Hold     protocol.Instant  `json:"hold,omitempty"`     // room is to be held firmly from then on; 0: it need not be
 	Held     protocol.Instant  `json:"held,omitempty"`     // since when it is; 0: not yet
+	Tariff   *protocol.Tariff  `json:"tariff,omitempty"`   // that holds for its run; nil: it costs nothing
 }
 
 // RunPhase is where a placement in the local queue is.

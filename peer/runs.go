@@ -41,6 +41,10 @@ func (p *Peer) addRun(tag protocol.Tag, account string, spec protocol.Spec) *run
 		request: request,
 	}
 	p.runs[tag] = r
+	if j := p.jobs[tag.Job]; j != nil && j.tag() == tag {
+		j.Tariff = p.tariff(&j.Spec)
+		p.saveJob(tag.Job)
+	}
 	delete(p.aside, tag)
 	if !p.holds(tag) {
 		p.promise(tag, p.now, request)

@@ -102,6 +102,7 @@ func (p *Peer) prepare(one *partner, m protocol.Offer) {
 		payload: m.Payload,
 	}
 	p.guests[tag.Job] = g
+	g.Tariff = p.tariff(&g.Spec)
 	p.admit(one, g, +1)
 	g.took = p.took()
 	one.seenSeq = max(one.seenSeq, tag.Job.Seq())
@@ -113,9 +114,14 @@ func (p *Peer) prepare(one *partner, m protocol.Offer) {
 		p.holdGuest(g)
 	} else {
 		p.promise(tag, p.now, m.Spec.On(&p.cfg.Capacity))
-		p.send(one.Site, protocol.Prepared{Tag: tag})
+		p.send(one.Site, g.preparedMessage())
 	}
 	p.after(p.backoff(0), timer{kind: guestTimer, job: tag.Job})
+}
+
+// preparedMessage says that there is room for the guest, and what its run is charged by.
+func (g *guest) preparedMessage() protocol.Prepared {
+	return protocol.Prepared{Tag: g.tag(), Start: g.Held, Tariff: g.Tariff}
 }
 
 // notOf says why the job cannot be one of the partner's. A partner gives out only
@@ -179,7 +185,7 @@ func (p *Peer) offeredAgain(one *partner, g *guest) {
 	switch g.Phase {
 	case GuestIsPrepared:
 		if g.Hold == 0 || g.Held != 0 {
-			p.send(one.Site, protocol.Prepared{Tag: g.tag(), Start: g.Held})
+			p.send(one.Site, g.preparedMessage())
 		}
 	case GuestIsOwned:
 		p.send(one.Site, protocol.Accept{Tag: g.tag()})
@@ -389,9 +395,22 @@ func (p *Peer) resultAcked(one *partner, tag protocol.Tag) {
 // closeGuest drops all of a guest but its tombstone.
 func (p *Peer) closeGuest(g *guest) {
 	tag := g.tag()
+	p.archiveGuest(g)
 	p.dropRun(tag)
 	p.bury(g, GuestIsClosed)
 	p.fact(Fact{Kind: GuestClosed, Job: tag.Job, Site: g.Origin, Epoch: tag.Epoch})
+}
+
+// archiveGuest keeps how a guest ran and what it is charged for that. One that costs nothing is of
+// no use any more.
+func (p *Peer) archiveGuest(g *guest) {
+	r := p.runs[g.tag()]
+	if r == nil || r.Phase != Ended || r.Outcome.Bill == nil {
+		return
+	}
+	view := p.guestView(g)
+	view.Reason = r.Outcome.Reason
+	p.out.Records = append(p.out.Records, Record{Table: Archive, Key: jobKey(view.ID), Row: ArchiveRow{View: view}})
 }
 
 // bury leaves a tombstone of the guest: its epoch can never start here (again).
@@ -401,7 +420,7 @@ func (p *Peer) bury(g *guest, phase GuestPhase) {
 	}
 	p.dropPrepared(g)
 	g.Phase, g.Since, g.payload = phase, p.now, nil
-	g.Recalled, g.Cancel = false, false
+	g.Recalled, g.Cancel, g.Tariff = false, false, nil
 	g.Spec = protocol.Spec{Request: protocol.Request{Job: g.Spec.Job}} // the rest is of no use any more, and long
 	if one := p.byName[g.Origin]; one != nil && phase == GuestIsAborted {
 		one.undone.Take(p.now, undoneCost)

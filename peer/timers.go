@@ -37,6 +37,7 @@ const (
 	queueTimer                    // a local queue that was copied is looked through
 	paceTimer                     // facts about a partner were not made, because there were many
 	doubtTimer                    // a partner is asked again whether it still has what was handed to it
+	limitTimer                    // an application has used up its max_time
 	releaseTimer                  // room that the local scheduler has not given up yet
 )
 
@@ -139,6 +140,8 @@ func (p *Peer) fire(t timer) { //nolint:cyclop // one case for each kind of time
 		p.endPeriod(p.byName[t.site])
 	case doubtTimer:
 		p.doubt(p.byName[t.site])
+	case limitTimer:
+		p.limitDue(t.job)
 	case releaseTimer:
 		p.releaseLate(protocol.Tag{Job: t.job, Epoch: t.epoch})
 	}

@@ -70,6 +70,10 @@ func (p *Peer) jobView(j *job, spent spending) JobView {
 	if j.Foreseen != nil {
 		v.Cost, v.Foreseen = j.Foreseen.Cost, j.Foreseen.Run
 	}
+	v.Quoted = j.Quoted
+	if v.Bill = p.billView(j.Tariff, j.State, j.Started, j.Outcome); v.Bill != nil {
+		v.Bill.Disputed = j.Disputed
+	}
 	return v
 }
 
@@ -84,7 +88,7 @@ func (p *Peer) wishesView(j *job, known spending) *Wishes {
 		spent, _ = p.placedCost(a)
 		known[a] = spent
 	}
-	w := &Wishes{Application: a.Application, Components: a.Count, Spent: spent, SpentCurrency: p.currency()}
+	w := &Wishes{Application: a.Application, Components: a.Count, Spent: spent, SpentCurrency: p.currency(), Broken: a.Broken}
 	w.Alpha, w.Gamma, w.Delta = p.weights(j)
 	return w
 }
@@ -151,6 +155,7 @@ func (p *Peer) guestView(g *guest) JobView {
 	if r == nil {
 		return v
 	}
+	v.Bill = p.billView(g.Tariff, protocol.Running, r.Started, r.Outcome)
 	v.Reason, v.Started, v.Local = cmp.Or(r.Stuck, r.Reason), r.Started, r.Local
 	if v.Held = g.Held; g.Held != 0 && v.Reason == "" && r.Phase != Running {
 		v.Reason = startsTogether(g.Held)

@@ -105,6 +105,7 @@ func (p *Peer) runEnded(r *run, c localsched.Change) {
 		outcome.Waited = max(0, started.Sub(r.Since))
 	}
 	outcome.Usage.Power = p.drew(r.request.CPUs, &outcome)
+	outcome.Bill = settle(p.tariffOf(r.Tag), started, outcome.Ran)
 	r.Phase, r.Started, r.Outcome, r.tries = Ended, started, &outcome, 0
 	p.saveRun(r.Tag)
 	p.timers.stop(runTimerOf(r.Tag))
@@ -132,6 +133,7 @@ func (p *Peer) endedHere(j *job, r *run) {
 	j.local = r.Local
 	p.dropRun(r.Tag)
 	if rerun {
+		p.spend(j)
 		j.local = ""
 		j.Outcome, j.Ended = nil, 0
 		j.Reruns++

@@ -190,15 +190,8 @@ func (p *Peer) wishes(j *job, until protocol.Duration) policy.Application {
 	}
 	cost, done := p.placedCost(a)
 	out := policy.Application{
-		ID: a.ID, Beta: a.Beta, MaxCost: a.MaxCost, MaxTime: a.MaxTime,
+		ID: a.ID, Beta: a.Beta, MaxCost: p.maxCost(a), MaxTime: a.MaxTime,
 		Elapsed: max(0, p.now.Sub(a.Submitted)), Spent: cost, Done: max(0, done.Sub(p.now)),
-	}
-	if a.MaxCost != policy.Unlimited && a.Currency != "" {
-		limit, err := p.limited(a.MaxCost, a.Currency)
-		if err != nil { // it was asked on submission; the table has lost the currency since
-			limit = 0
-		}
-		out.MaxCost = limit
 	}
 	out.Waiting = p.ratesBy(cmp.Or(a.Waiting, p.cfg.Weighing.Waiting), a.Submitted, until)
 	if len(a.Rates) > 0 {

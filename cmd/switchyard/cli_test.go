@@ -469,6 +469,27 @@ func TestReasonsAreExplained(t *testing.T) {
 	}
 }
 
+func TestStatusShowsQuotedBesideBilled(t *testing.T) {
+	t.Parallel()
+	job := peer.JobView{
+		State: protocol.Completed, Quoted: &peer.QuotedPrice{Cost: 330_000, Currency: "EUR", Run: protocol.Hour},
+		Bill: &peer.BillView{
+			Cost: 9_000, Currency: "EUR", Ran: 90 * protocol.Second, Disputed: "b bills 1.00 EUR",
+			Terms: []peer.PriceTerm{{Name: "cpu", Amount: 5_000}, {Name: "energy", Amount: 4_000}},
+		},
+		Wishes: &peer.Wishes{Broken: "max_cost: too much"},
+	}
+	const want = "Quoted     0.33 EUR for 1:00:00\nBilled     0.009 EUR for 0:01:30 (cpu 0.005, energy 0.004)\n" +
+		"Disputed   b bills 1.00 EUR\nLimit      broken: max_cost: too much\n"
+	if text := statusText(job, "-"); !strings.Contains(text, want) {
+		t.Errorf("got\n%s", text)
+	}
+	job.Bill.Open = true
+	if text := statusText(job, "-"); !strings.Contains(text, "So far     0.009 EUR") {
+		t.Errorf("got\n%s", text)
+	}
+}
+
 func TestExplainTellsTheStory(t *testing.T) {
 	t.Parallel()
 	const at protocol.Instant = 1_800_000_000_000

@@ -124,12 +124,40 @@ func statusText(job peer.JobView, ran string) string {
 	line("Started", "%s", startText(job))
 	line("Ended", "%s", clock(job.Ended))
 	line("Ran", "%s", ran)
+	for _, one := range costLines(&job) {
+		line(one[0], "%s", one[1])
+	}
 	line("Folder", "%s", orDash(job.WorkDir))
 	line("Output", "%s", orDash(job.Stdout))
 	if job.Stderr != job.Stdout {
 		line("Errors", "%s", orDash(job.Stderr))
 	}
 	return out.String()
+}
+
+// costLines tell what a job was quoted, and beside it what it cost.
+func costLines(job *peer.JobView) (lines [][2]string) {
+	add := func(title, text string) { lines = append(lines, [2]string{title, text}) }
+	if q := job.Quoted; q != nil {
+		add("Quoted", amount(q.Cost, q.Currency)+" for "+span(q.Run))
+	}
+	if b := job.Bill; b != nil {
+		title, parts := "Billed", make([]string, 0, len(b.Terms))
+		if b.Open {
+			title = "So far"
+		}
+		for _, term := range b.Terms {
+			parts = append(parts, plain(term.Name)+" "+term.Amount.Text())
+		}
+		add(title, fmt.Sprintf("%s for %s (%s)", amount(b.Cost, b.Currency), span(b.Ran), strings.Join(parts, ", ")))
+		if b.Disputed != "" {
+			add("Disputed", plain(b.Disputed))
+		}
+	}
+	if w := job.Wishes; w != nil && w.Broken != "" {
+		add("Limit", "broken: "+plain(w.Broken))
+	}
+	return lines
 }
 
 // quotedWait is the wait that a job was quoted, if anybody was asked.

@@ -124,6 +124,7 @@ func (c Config) staged() bool {
 // charges tells the site's peer what it charges, and whether its batch system holds room.
 func (s *site) charges(from *Site) {
 	_, s.cfg.Reserves = s.batch.engine.(localsched.Holder)
+	s.cfg.Tariff = from.Tariff
 	if from.Costs != nil {
 		s.cfg.Costs, s.cfg.Power = from.Costs, from.Electricity.Milliwatts
 	}

@@ -104,7 +104,9 @@ func (s *site) step(ev peer.Event) {
 func (s *site) keep(records []peer.Record) {
 	for _, rec := range records {
 		if row, ok := rec.Row.(peer.ArchiveRow); ok {
-			s.grid.archived(row.View)
+			if !row.View.Guest {
+				s.grid.archived(row.View)
+			}
 			continue
 		}
 		if s.grid.keepsRows {

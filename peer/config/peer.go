@@ -61,6 +61,7 @@ func (c *Config) Peer(parts Parts) peer.Config {
 
 		ExportRemote: append([]string{}, c.Submit.ExportRemote...),
 
+		Tariff:       c.SiteTariff(),
 		Area:         c.Prices.Area,
 		Power:        c.Power.WattsPerCPU.Milliwatts(),
 		PriceSpan:    c.Prices.Span,

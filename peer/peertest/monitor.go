@@ -128,7 +128,9 @@ func (m *monitor) recorded(s *Site, rec peer.Record) {
 	case peer.RunRow:
 		m.runRecorded(s, row)
 	case peer.ArchiveRow:
-		m.ended(s, row.View)
+		if !row.View.Guest {
+			m.ended(s, row.View)
+		}
 	case peer.SiteRow:
 		if n := s.cfg.Number; m.world.scribe.first[n] == 0 {
 			m.world.scribe.first[n] = row.NextSeq
