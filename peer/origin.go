@@ -287,8 +287,9 @@ func (p *Peer) status(one *partner, m protocol.Status) {
 	was := j.State
 	j.StatusSeq, j.State, j.Reason, j.Stuck, j.Restored = m.Seq, m.State, clip(m.Reason), "", false
 	if m.State == protocol.Running && j.Started == 0 {
-		j.Started = p.now - protocol.Instant(m.Ran)
+		j.Started = p.within(j, p.now.Add(-m.Ran))
 	}
+	p.noteOffset(j, m.At)
 	p.saveJob(m.Tag.Job)
 	if was != m.State && m.State == protocol.Running {
 		p.startedAt(j)
@@ -332,22 +333,20 @@ func (p *Peer) result(one *partner, m protocol.Result) {
 	p.endedThere(j, &m.Outcome)
 	outcome := m.Outcome
 	outcome.Reason = clip(outcome.Reason)
-	if j.Started == 0 && (outcome.Ran > 0 || outcome.Bill != nil) {
-		j.Started = p.now - protocol.Instant(outcome.Ran)
-	}
+	p.timesThere(j, &m)
 	p.checkBill(j, &outcome)
 	j.Outcome = &outcome
 	if p.rerun(j, outcome) {
 		p.send(one.Site, protocol.ResultAck{Tag: m.Tag})
 		p.spend(j)
-		j.Outcome = nil
+		j.Outcome, j.Ended = nil, 0
 		j.Reruns++
 		p.backToQueue(j, JobRequeued, "its node failed: "+m.Outcome.Reason)
 		return
 	}
 	p.timers.stop(timer{kind: jobTimer, job: m.Tag.Job})
 	p.timers.stop(timer{kind: reclaimTimer, job: m.Tag.Job})
-	j.Ended, j.Phase, j.State, j.Stuck = p.now, Collecting, protocol.Running, ""
+	j.Phase, j.State, j.Stuck = Collecting, protocol.Running, ""
 	j.Restored = false
 	p.saveJob(m.Tag.Job)
 	p.collect(j)

@@ -216,7 +216,10 @@ type JobView struct {
 	Usage       protocol.Usage    `json:"usage"`                 // measured
 	Quoted      *QuotedPrice      `json:"quoted,omitempty"`      // the price that it was placed at; nil: none was named
 	Bill        *BillView         `json:"bill,omitempty"`        // what it cost, or has cost so far; nil: nothing, or its site does not say
-	Wishes      *Wishes           `json:"wishes,omitempty"`      // of its application; nil: it is on its own
+	// ClockOffset is how far the clock of the job's site is ahead of the origin's, as the job's last
+	// message tells, its way counted with it. Started and Ended are by the origin's clock.
+	ClockOffset protocol.Duration `json:"clock_offset_ms,omitempty"`
+	Wishes      *Wishes           `json:"wishes,omitempty"` // of its application; nil: it is on its own
 }
 
 // Wishes are what the user of a job's application wants, and how far it has come.

@@ -71,6 +71,7 @@ type JobRow struct {
 	Outcome    *protocol.Outcome `json:"outcome,omitempty"`
 	Quoted     *QuotedPrice      `json:"quoted,omitempty"`      // the price that it is placed at; nil: none was named
 	Tariff     *protocol.Tariff  `json:"tariff,omitempty"`      // that holds for its run; nil: it costs nothing, or its site does not say
+	Offset     protocol.Duration `json:"offset,omitempty"`      // how far the clock of its site is ahead of this one's, as last heard
 	Disputed   string            `json:"disputed,omitempty"`    // why the bill of its site is not believed
 	Stuck      string            `json:"stuck,omitempty"`       // why an operator must look
 	Reruns     int               `json:"reruns,omitempty"`      // after failures of nodes
@@ -173,6 +174,7 @@ type RunRow struct {
 	Account  string             `json:"account,omitempty"`
 	Since    protocol.Instant   `json:"since"` // of the commit
 	Started  protocol.Instant   `json:"started,omitempty"`
+	Ended    protocol.Instant   `json:"ended,omitempty"`
 	Seq      uint32             `json:"seq"`             // of the last status to the origin
 	Acked    uint32             `json:"acked,omitempty"` // by the origin
 	Reason   string             `json:"reason,omitempty"`

@@ -360,7 +360,7 @@ func (p *Peer) reportGuest(tag protocol.Tag) {
 	switch {
 	case p.mute(): // the rows may be a copy's
 	case r.Phase == Ended:
-		p.send(g.Origin, protocol.Result{Tag: r.Tag, Outcome: *r.Outcome})
+		p.send(g.Origin, protocol.Result{Tag: r.Tag, Outcome: *r.Outcome, Started: r.Started, Ended: r.ended(), At: p.now})
 	case r.Acked < r.Seq:
 		p.send(g.Origin, p.statusOf(r))
 	default:
@@ -371,13 +371,21 @@ func (p *Peer) reportGuest(tag protocol.Tag) {
 }
 
 func (p *Peer) statusOf(r *run) protocol.Status {
-	s := protocol.Status{Tag: r.Tag, Seq: r.Seq, State: protocol.Pending, Reason: r.Reason, Waited: max(0, p.now.Sub(r.Since))}
+	s := protocol.Status{Tag: r.Tag, Seq: r.Seq, State: protocol.Pending, Reason: r.Reason, Waited: max(0, p.now.Sub(r.Since)), At: p.now}
 	if r.Phase == Running && r.Started != 0 {
 		s.State = protocol.Running
 		s.Waited = max(0, r.Started.Sub(r.Since))
 		s.Ran = max(0, p.now.Sub(r.Started))
 	}
 	return s
+}
+
+// ended is when a run was over that has ended.
+func (r *run) ended() protocol.Instant {
+	if r.Ended == 0 && r.Started != 0 { // a row of an earlier version
+		return r.Started.Add(r.Outcome.Ran)
+	}
+	return r.Ended
 }
 
 func runTimerOf(tag protocol.Tag) timer {

@@ -70,7 +70,7 @@ func (p *Peer) jobView(j *job, spent spending) JobView {
 	if j.Foreseen != nil {
 		v.Cost, v.Foreseen = j.Foreseen.Cost, j.Foreseen.Run
 	}
-	v.Quoted = j.Quoted
+	v.Quoted, v.ClockOffset = j.Quoted, j.Offset
 	if v.Bill = p.billView(j.Tariff, j.State, j.Started, j.Outcome); v.Bill != nil {
 		v.Bill.Disputed = j.Disputed
 	}
@@ -166,7 +166,7 @@ func (p *Peer) guestView(g *guest) JobView {
 	case Ended:
 		v.State, v.Reason = r.Outcome.State, cmp.Or(r.Outcome.Reason, "waits for "+string(g.Origin)+" to take its result")
 		v.ExitCode, v.Signal = r.Outcome.ExitCode, r.Outcome.Signal
-		v.Ended = r.Started.Add(r.Outcome.Ran)
+		v.Ended = r.ended()
 	case Submitting, Queued:
 	}
 	return v

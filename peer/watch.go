@@ -106,7 +106,10 @@ func (p *Peer) runEnded(r *run, c localsched.Change) {
 	}
 	outcome.Usage.Power = p.drew(r.request.CPUs, &outcome)
 	outcome.Bill = settle(p.tariffOf(r.Tag), started, outcome.Ran)
-	r.Phase, r.Started, r.Outcome, r.tries = Ended, started, &outcome, 0
+	r.Phase, r.Started, r.Ended, r.Outcome, r.tries = Ended, started, p.now, &outcome, 0
+	if started != 0 {
+		r.Ended = min(p.now, started.Add(outcome.Ran))
+	}
 	p.saveRun(r.Tag)
 	p.timers.stop(runTimerOf(r.Tag))
 	if j := p.jobs[r.Tag.Job]; j != nil {

@@ -90,6 +90,7 @@ type Status struct {
 	Reason string
 	Waited Duration // from the commit to the local queue to the start, or until now
 	Ran    Duration // until now
+	At     Instant  // when this is sent, by the sender's clock; 0: not stated
 }
 
 // StatusAck says that the origin has the status, durably.
@@ -102,7 +103,9 @@ type StatusAck struct {
 type Result struct {
 	Tag     Tag
 	Outcome Outcome
-	Since   Duration // the end of the job, when this is sent
+	// By the sender's clock: when the job started and ended, and when this is sent. 0: not stated;
+	// a job that did not start has no first one.
+	Started, Ended, At Instant
 	// Contents are those of the outcome's files, in their order, if they are at most
 	// [MaxContents] bytes together and were at hand; empty: they are to be fetched.
 	Contents [][]byte

@@ -109,7 +109,8 @@ func TestEncodeRefusesAndNamesTheField(t *testing.T) {
 		"a bill of one twice": {result(func(o *protocol.Outcome) {
 			o.Bill = &protocol.Bill{Currency: "E", Terms: []protocol.Term{{Name: "a"}, {Name: "a"}}}
 		}), "twice"},
-		"ended in the future": {protocol.Result{Tag: tag, Outcome: protocol.Outcome{State: protocol.Failed}, Since: -1}, "result: since_ms: -1"},
+		"ended before time":   {protocol.Result{Tag: tag, Outcome: protocol.Outcome{State: protocol.Failed}, Ended: -1}, "result: ended_ms: -1"},
+		"ended by no clock":   {protocol.Result{Tag: tag, Outcome: protocol.Outcome{State: protocol.Failed}, Ended: 1}, "result: at_ms: is missing"},
 		"CPU time":            {result(func(o *protocol.Outcome) { o.Usage.CPU = -1 }), "result: usage: cpu_ms: -1"},
 		"memory used":         {result(func(o *protocol.Outcome) { o.Usage.MemoryMB = -1 }), "usage: memory_mb: -1"},
 		"energy used":         {result(func(o *protocol.Outcome) { o.Usage.Energy = -1 }), "usage: energy_mj: -1"},

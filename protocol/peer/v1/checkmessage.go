@@ -35,9 +35,7 @@ func checkMessage(m protocol.Message) error {
 	case protocol.StatusAck:
 		return checkTag(m.Tag)
 	case protocol.Result:
-		return wire.First(
-			checkTag(m.Tag), checkOutcome(m.Outcome), checkContents(m.Contents, m.Outcome.Files), wire.Amount("since_ms", m.Since),
-		)
+		return checkResult(m)
 	case protocol.Recall:
 		return checkTag(m.Tag)
 	case protocol.Fenced:
@@ -212,6 +210,15 @@ func checkStatus(m protocol.Status) error {
 		wire.Text("reason", m.Reason, MaxReason),
 		wire.Amount("waited_ms", m.Waited),
 		wire.Amount("ran_ms", m.Ran),
+		wire.Amount("at_ms", m.At),
+	)
+}
+
+func checkResult(m protocol.Result) error {
+	return wire.First(
+		checkTag(m.Tag), checkOutcome(m.Outcome), checkContents(m.Contents, m.Outcome.Files),
+		wire.Amount("started_ms", m.Started), wire.Amount("ended_ms", m.Ended), wire.Amount("at_ms", m.At),
+		wire.Present("at_ms", m.At != 0 || m.Ended == 0),
 	)
 }
 

@@ -149,7 +149,7 @@ func TestWireFormOfBillsIsPinned(t *testing.T) {
 	t.Parallel()
 	for want, m := range map[string]protocol.Message{
 		"0a0a08aae08d84ddcb0110031a1a0a0345555212130a036370751001180220032a02040632020a0d": prepared(protocol.Charge{Name: "cpu", Once: 1, Units: 2, Per: 3, Steps: []protocol.PriceStep{{From: 4, PerHour: 5}, {From: 6, PerHour: -7}}}),
-		"0a0a08aae08d84ddcb011003100358016210080212034555521a070a036370751003": protocol.Result{Tag: tag, Since: 1, Outcome: protocol.Outcome{State: protocol.Completed, Bill: &protocol.Bill{
+		"0a0a08aae08d84ddcb011003100358016210080212034555521a070a03637075100368047005": protocol.Result{Tag: tag, Ended: 1, Started: 4, At: 5, Outcome: protocol.Outcome{State: protocol.Completed, Bill: &protocol.Bill{
 			Start: 2, Currency: "EUR", Terms: []protocol.Term{{Name: "cpu", Amount: 3}},
 		}}},
 	} {

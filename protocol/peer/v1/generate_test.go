@@ -44,7 +44,7 @@ func messages(kind string) *rapid.Generator[protocol.Message] {
 			return protocol.Status{
 				Tag: placed, Seq: rapid.Uint32().Draw(t, "seq"),
 				State:  rapid.SampledFrom([]protocol.State{protocol.Pending, protocol.Running}).Draw(t, "state"),
-				Reason: drawText(t), Waited: drawSpan(t), Ran: drawSpan(t),
+				Reason: drawText(t), Waited: drawSpan(t), Ran: drawSpan(t), At: drawInstant(t),
 			}
 		case "status-ack":
 			return protocol.StatusAck{Tag: placed, Seq: rapid.Uint32().Draw(t, "seq")}
@@ -264,7 +264,7 @@ func drawQuote(t *rapid.T) protocol.Quote {
 }
 
 func drawResult(t *rapid.T, placed protocol.Tag) protocol.Result {
-	result := protocol.Result{Tag: placed, Outcome: drawOutcome(t), Since: drawSpan(t)}
+	result := protocol.Result{Tag: placed, Outcome: drawOutcome(t), Started: drawInstant(t), Ended: drawInstant(t), At: 1 + drawInstant(t)/2}
 	if rapid.Bool().Draw(t, "has contents") {
 		for i := range result.Outcome.Files {
 			content := rapid.SliceOfN(rapid.Byte(), 0, protocol.MaxContents/2).Draw(t, "content")

@@ -1728,7 +1728,10 @@ type Status struct {
 	// until now.
 	WaitedMs int64 `protobuf:"varint,5,opt,name=waited_ms,json=waitedMs,proto3" json:"waited_ms,omitempty"`
 	// Optional. Time in ms that it has run.
-	RanMs         int64 `protobuf:"varint,6,opt,name=ran_ms,json=ranMs,proto3" json:"ran_ms,omitempty"`
+	RanMs int64 `protobuf:"varint,6,opt,name=ran_ms,json=ranMs,proto3" json:"ran_ms,omitempty"`
+	// Optional. When this was sent, by the clock of the sender, in ms since the Unix epoch; 0:
+	// not stated.
+	AtMs          int64 `protobuf:"varint,7,opt,name=at_ms,json=atMs,proto3" json:"at_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1801,6 +1804,13 @@ func (x *Status) GetWaitedMs() int64 {
 func (x *Status) GetRanMs() int64 {
 	if x != nil {
 		return x.RanMs
+	}
+	return 0
+}
+
+func (x *Status) GetAtMs() int64 {
+	if x != nil {
+		return x.AtMs
 	}
 	return 0
 }
@@ -1948,11 +1958,16 @@ type Result struct {
 	// Optional. Either none or what each of the files has, in their order, each as long as
 	// its file, and at most 16384 bytes together. The origin need not fetch those files.
 	Contents [][]byte `protobuf:"bytes,10,rep,name=contents,proto3" json:"contents,omitempty"`
-	// Optional. How long ago the job ended when this was sent, in ms.
-	SinceMs int64 `protobuf:"varint,11,opt,name=since_ms,json=sinceMs,proto3" json:"since_ms,omitempty"`
+	// Optional. When the job ended, by the clock of the sender, in ms since the Unix epoch; 0:
+	// not stated. The origin takes the difference to at_ms, not the instant.
+	EndedMs int64 `protobuf:"varint,11,opt,name=ended_ms,json=endedMs,proto3" json:"ended_ms,omitempty"`
 	// Optional. What it cost, by the tariff of the prepared message. Absent: nothing, or the
 	// site does not say.
-	Bill          *Bill `protobuf:"bytes,12,opt,name=bill,proto3" json:"bill,omitempty"`
+	Bill *Bill `protobuf:"bytes,12,opt,name=bill,proto3" json:"bill,omitempty"`
+	// Optional. As ended_ms, when it started; 0: it did not.
+	StartedMs int64 `protobuf:"varint,13,opt,name=started_ms,json=startedMs,proto3" json:"started_ms,omitempty"`
+	// Required with ended_ms. When this was sent, by the same clock.
+	AtMs          int64 `protobuf:"varint,14,opt,name=at_ms,json=atMs,proto3" json:"at_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2057,9 +2072,9 @@ func (x *Result) GetContents() [][]byte {
 	return nil
 }
 
-func (x *Result) GetSinceMs() int64 {
+func (x *Result) GetEndedMs() int64 {
 	if x != nil {
-		return x.SinceMs
+		return x.EndedMs
 	}
 	return 0
 }
@@ -2069,6 +2084,20 @@ func (x *Result) GetBill() *Bill {
 		return x.Bill
 	}
 	return nil
+}
+
+func (x *Result) GetStartedMs() int64 {
+	if x != nil {
+		return x.StartedMs
+	}
+	return 0
+}
+
+func (x *Result) GetAtMs() int64 {
+	if x != nil {
+		return x.AtMs
+	}
+	return 0
 }
 
 // Usage is what a job was measured to do, or says itself that it did. What is 0 was not
@@ -3450,21 +3479,22 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"\aRefused\x12)\n" +
 	"\x03tag\x18\x01 \x01(\v2\x17.switchyard.peer.v1.TagR\x03tag\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x12\n" +
-	"\x04full\x18\x03 \x01(\bR\x04full\"\xc5\x01\n" +
+	"\x04full\x18\x03 \x01(\bR\x04full\"\xda\x01\n" +
 	"\x06Status\x12)\n" +
 	"\x03tag\x18\x01 \x01(\v2\x17.switchyard.peer.v1.TagR\x03tag\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\rR\x03seq\x122\n" +
 	"\x05state\x18\x03 \x01(\x0e2\x1c.switchyard.peer.v1.JobStateR\x05state\x12\x16\n" +
 	"\x06reason\x18\x04 \x01(\tR\x06reason\x12\x1b\n" +
 	"\twaited_ms\x18\x05 \x01(\x03R\bwaitedMs\x12\x15\n" +
-	"\x06ran_ms\x18\x06 \x01(\x03R\x05ranMs\"H\n" +
+	"\x06ran_ms\x18\x06 \x01(\x03R\x05ranMs\x12\x13\n" +
+	"\x05at_ms\x18\a \x01(\x03R\x04atMs\"H\n" +
 	"\tStatusAck\x12)\n" +
 	"\x03tag\x18\x01 \x01(\v2\x17.switchyard.peer.v1.TagR\x03tag\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\rR\x03seq\"f\n" +
 	"\x04File\x122\n" +
 	"\x06stream\x18\x01 \x01(\x0e2\x1a.switchyard.peer.v1.StreamR\x06stream\x12\x12\n" +
 	"\x04size\x18\x02 \x01(\x03R\x04size\x12\x16\n" +
-	"\x06sha256\x18\x03 \x01(\fR\x06sha256\"\xae\x03\n" +
+	"\x06sha256\x18\x03 \x01(\fR\x06sha256\"\xe2\x03\n" +
 	"\x06Result\x12)\n" +
 	"\x03tag\x18\x01 \x01(\v2\x17.switchyard.peer.v1.TagR\x03tag\x122\n" +
 	"\x05state\x18\x02 \x01(\x0e2\x1c.switchyard.peer.v1.JobStateR\x05state\x12\x1b\n" +
@@ -3477,8 +3507,11 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"\x05usage\x18\t \x01(\v2\x19.switchyard.peer.v1.UsageR\x05usage\x12\x1a\n" +
 	"\bcontents\x18\n" +
 	" \x03(\fR\bcontents\x12\x19\n" +
-	"\bsince_ms\x18\v \x01(\x03R\asinceMs\x12,\n" +
-	"\x04bill\x18\f \x01(\v2\x18.switchyard.peer.v1.BillR\x04bill\"\xe5\x01\n" +
+	"\bended_ms\x18\v \x01(\x03R\aendedMs\x12,\n" +
+	"\x04bill\x18\f \x01(\v2\x18.switchyard.peer.v1.BillR\x04bill\x12\x1d\n" +
+	"\n" +
+	"started_ms\x18\r \x01(\x03R\tstartedMs\x12\x13\n" +
+	"\x05at_ms\x18\x0e \x01(\x03R\x04atMs\"\xe5\x01\n" +
 	"\x05Usage\x12\x15\n" +
 	"\x06cpu_ms\x18\x01 \x01(\x03R\x05cpuMs\x12\x1b\n" +
 	"\tmemory_mb\x18\x02 \x01(\x03R\bmemoryMb\x12\x1b\n" +

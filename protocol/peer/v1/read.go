@@ -222,7 +222,7 @@ func readStatus(w *Status) (protocol.Message, error) {
 	state, err := readState(w.GetState())
 	return protocol.Status{
 		Tag: readTag(w.GetTag()), Seq: w.GetSeq(), State: state, Reason: w.GetReason(),
-		Waited: protocol.Duration(w.GetWaitedMs()), Ran: protocol.Duration(w.GetRanMs()),
+		Waited: protocol.Duration(w.GetWaitedMs()), Ran: protocol.Duration(w.GetRanMs()), At: protocol.Instant(w.GetAtMs()),
 	}, err
 }
 
@@ -232,11 +232,14 @@ func readResult(w *Result) (protocol.Message, error) {
 		return nil, err
 	}
 	files, err := wire.Decode("files", w.GetFiles(), readFile)
-	return protocol.Result{Tag: readTag(w.GetTag()), Outcome: protocol.Outcome{
-		State: state, ExitCode: number(w.GetExitCode()), Signal: number(w.GetSignal()), Reason: w.GetReason(),
-		Waited: protocol.Duration(w.GetWaitedMs()), Ran: protocol.Duration(w.GetRanMs()), Files: files,
-		Usage: readUsage(w.GetUsage()), Bill: readBill(w.GetBill()),
-	}, Contents: w.GetContents(), Since: protocol.Duration(w.GetSinceMs())}, err
+	return protocol.Result{
+		Tag: readTag(w.GetTag()), Outcome: protocol.Outcome{
+			State: state, ExitCode: number(w.GetExitCode()), Signal: number(w.GetSignal()), Reason: w.GetReason(),
+			Waited: protocol.Duration(w.GetWaitedMs()), Ran: protocol.Duration(w.GetRanMs()), Files: files,
+			Usage: readUsage(w.GetUsage()), Bill: readBill(w.GetBill()),
+		}, Contents: w.GetContents(),
+		Started: protocol.Instant(w.GetStartedMs()), Ended: protocol.Instant(w.GetEndedMs()), At: protocol.Instant(w.GetAtMs()),
+	}, err
 }
 
 func readUsage(w *Usage) protocol.Usage {

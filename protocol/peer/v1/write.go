@@ -152,7 +152,7 @@ func wireBill(b *protocol.Bill) *Bill {
 func wireStatus(m protocol.Status) *Status {
 	return &Status{
 		Tag: WireTag(m.Tag), Seq: m.Seq, State: JobState(m.State), Reason: m.Reason,
-		WaitedMs: int64(m.Waited), RanMs: int64(m.Ran),
+		WaitedMs: int64(m.Waited), RanMs: int64(m.Ran), AtMs: int64(m.At),
 	}
 }
 
@@ -165,7 +165,8 @@ func wireResult(m protocol.Result) *Result {
 		Files: wire.Convert(o.Files, func(f protocol.File) *File {
 			return &File{Stream: Stream(f.Stream), Size: f.Size, Sha256: f.SHA256[:]}
 		}),
-		Usage: wireUsage(o.Usage), Contents: m.Contents, SinceMs: int64(m.Since), Bill: wireBill(o.Bill),
+		Usage: wireUsage(o.Usage), Contents: m.Contents, Bill: wireBill(o.Bill),
+		StartedMs: int64(m.Started), EndedMs: int64(m.Ended), AtMs: int64(m.At),
 	}
 }
 
