@@ -54,26 +54,29 @@ func (e *executions) knowledge(stated protocol.Behaviour) *gamma.Knowledge {
 func (e *executions) all() (out []gamma.Execution) {
 	for _, site := range slices.Sorted(maps.Keys(e.sites)) {
 		for i := range e.sites[site] {
-			out = append(out, e.sites[site][i].Execution)
+			if !e.sites[site][i].Censored {
+				out = append(out, e.sites[site][i].Execution)
+			}
 		}
 	}
 	return out
 }
 
-// epilogue keeps the execution of a component that has ended well. Others say nothing of how long
-// the component runs.
+// epilogue keeps the execution of a component that has ended well, or at its time limit. Others say
+// nothing of how long the component runs.
 func (p *Peer) epilogue(j *job) {
-	if !p.cfg.Policy.Whole || !j.isComponent() || j.Outcome == nil || j.State != protocol.Completed || j.Outcome.Ran <= 0 {
+	if !p.cfg.Policy.Whole || !j.isComponent() || j.Outcome == nil || j.Outcome.Ran <= 0 ||
+		(j.State != protocol.Completed && j.State != protocol.Timeout) {
 		return
 	}
 	capacity := p.capacityOf(j.Site)
 	if capacity == nil {
 		return
 	}
-	run := Execution{Execution: gamma.Execution{
+	run := Execution{Censored: j.State == protocol.Timeout, Execution: believed(gamma.Execution{
 		Site: j.Site, Machine: capacity.Machine, MHz: capacity.MHz, CPUs: j.Spec.CPUs,
 		Ran: j.Outcome.Ran, Usage: j.Outcome.Usage, At: p.now,
-	}}
+	}, j.Spec.On(capacity).WallTime)}
 	if j.Component != nil {
 		run.Stated = j.Component.Behaviour
 	}
@@ -95,7 +98,7 @@ func (p *Peer) executionsOf(key componentKey) *executions {
 
 func (p *Peer) keepExecution(key componentKey, run Execution) {
 	e := p.executionsOf(key)
-	runs := append(slices.Clone(e.sites[run.Site]), run) // rows that were given out stay as they are
+	runs := withoutCensored(append(slices.Clone(e.sites[run.Site]), run)) // rows that were given out stay as they are
 	e.sites[run.Site] = runs[max(0, len(runs)-gamma.Keep):]
 	e.known = nil
 	p.saveExecutions(key, run.Site)
@@ -193,6 +196,9 @@ func (p *Peer) knownComponent(key componentKey) KnownComponent {
 
 // knownRun is an execution with what the Γ model makes of it.
 func knownRun(run *Execution) KnownRun {
+	if run.Censored {
+		return KnownRun{At: run.At, CPUs: run.CPUs, Ran: run.Ran, Foreseen: run.Foreseen, Usage: run.Usage, Censored: true}
+	}
 	seen := gamma.Measure(run.Stated, run.Execution)
 	out := KnownRun{
 		At: run.At, CPUs: run.CPUs, Ran: run.Ran, Foreseen: run.Foreseen, Usage: run.Usage,

@@ -60,10 +60,20 @@ func (p *Peer) foresee(e entry, spec *protocol.Spec, site protocol.SiteName, on 
 	if found, _, ok := known.Expect(site, on.Machine, spec.CPUs); ok {
 		spec.Expected = max(1, found.Time)
 		spec.Intensity, spec.Computing = found.Intensity, found.Computing
-		return
-	}
-	if d := e.job.estimate(e.shape); d > 0 {
+	} else if d := e.job.estimate(e.shape); d > 0 {
 		spec.Expected = max(1, on.Rescale(d, spec.MHz, spec.Mflops))
+	}
+	if past := p.executions[e.job.componentKey()]; past != nil {
+		past.correct(spec, on)
+	}
+}
+
+// correct has what is expected of a run be at least what the censored runs of the component say,
+// and, since it is learnt and not what the user says, no more than the time limit: later the run
+// is ended.
+func (e *executions) correct(spec *protocol.Spec, on *protocol.Capacity) {
+	if expected := max(spec.Expected, e.atLeast(spec.CPUs, on)); expected > 0 {
+		spec.Expected = max(1, min(expected, spec.On(on).WallTime))
 	}
 }
 

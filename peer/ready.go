@@ -259,10 +259,11 @@ type KnownRun struct {
 	At        protocol.Instant  `json:"at_ms"`
 	CPUs      int               `json:"cpus"`
 	Ran       protocol.Duration `json:"ran_ms"`
-	Foreseen  protocol.Duration `json:"foreseen_ms"` // 0: nothing was
-	Rate      int64             `json:"rate_flops"`  // r_a, flop/s of a CPU; 0: not known
-	Bandwidth int64             `json:"words_per_s"` // b; 0: not known
-	Gamma     float64           `json:"gamma"`       // Γ; 0: not known
+	Foreseen  protocol.Duration `json:"foreseen_ms"`        // 0: nothing was
+	Censored  bool              `json:"censored,omitempty"` // it was ended at its time limit: it would have run for longer
+	Rate      int64             `json:"rate_flops"`         // r_a, flop/s of a CPU; 0: not known
+	Bandwidth int64             `json:"words_per_s"`        // b; 0: not known
+	Gamma     float64           `json:"gamma"`              // Γ; 0: not known
 	Usage     protocol.Usage    `json:"usage"`
 }
 

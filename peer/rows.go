@@ -124,6 +124,7 @@ type Execution struct {
 	gamma.Execution
 
 	Foreseen protocol.Duration `json:"foreseen,omitempty"` // run time; 0: nothing was
+	Censored bool              `json:"censored,omitempty"` // it was ended at its time limit
 }
 
 // GuestPhase is where a job of another origin is.

@@ -60,8 +60,12 @@ func warehouseTable(known peer.Warehouse) *table {
 				continue
 			}
 			last := &site.Runs[len(site.Runs)-1]
+			ran := span(last.Ran)
+			if last.Censored {
+				ran = "> " + ran
+			}
 			t.add(plain(c.Name), plain(c.User), plain(string(site.Site)), strconv.Itoa(len(site.Runs)),
-				strconv.Itoa(last.CPUs), span(last.Ran), measured(last.Rate, 1, "flop/s"), measured(last.Bandwidth, 1, "word/s"),
+				strconv.Itoa(last.CPUs), ran, measured(last.Rate, 1, "flop/s"), measured(last.Bandwidth, 1, "word/s"),
 				gammaText(last.Gamma), measured(last.Usage.Energy, milli, "J"))
 		}
 	}
