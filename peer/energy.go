@@ -195,6 +195,27 @@ func (p *Peer) foreseenDraw(spec *protocol.Spec) int64 {
 	return Draw(p.cfg.Power, &foreseen)
 }
 
+// draw is the power of all that runs here in milliwatts: as a power budget counts it, else what
+// is foreseen of each job, and of CPUs that others keep busy what the site states.
+func (p *Peer) draw() int64 {
+	if p.load.Draw > 0 || p.load.Budget > 0 || p.cfg.Power == 0 {
+		return p.load.Draw
+	}
+	sum, cpus := int64(0), 0
+	for tag, r := range p.runs {
+		if r.Phase != Running {
+			continue
+		}
+		cpus += r.request.CPUs
+		if j := p.jobs[tag.Job]; j != nil {
+			sum += p.foreseenDraw(&j.Spec)
+		} else if g := p.guests[tag.Job]; g != nil {
+			sum += p.foreseenDraw(&g.Spec)
+		}
+	}
+	return sum + int64(max(0, p.load.Busy-cpus))*p.cfg.Power
+}
+
 // drew is the power that a job on so many CPUs was measured to draw here, in parts per million of what the
 // site states; 0: not known.
 func (p *Peer) drew(cpus int, o *protocol.Outcome) int {

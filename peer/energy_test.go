@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
@@ -249,5 +250,34 @@ func TestDraw(t *testing.T) {
 	})
 	if got := peer.Draw(math.MaxInt64, &protocol.Spec{Request: protocol.Request{CPUs: math.MaxInt}}); got != math.MaxInt64 {
 		t.Errorf("the most that there is: %d", got)
+	}
+}
+
+// What runs draws power without a budget, too: each job what is foreseen of it, and CPUs that others
+// keep busy what the site states. The price of this hour stands beside it.
+func TestDrawWithoutABudget(t *testing.T) {
+	t.Parallel()
+	l := priced(t, atOnce)
+	site := func() peer.SiteView {
+		l.step(peer.AskSites{Asked: 5})
+		view, _ := l.answers[len(l.answers)-1].(peer.Sites)
+		return view.Sites[0]
+	}
+	if got := site(); got.Draw != 0 || got.Price == nil || *got.Price != 10*protocol.Unit || got.PriceCurrency != "EUR" {
+		t.Errorf("idle it is %+v", got)
+	}
+	ev := submission(1)
+	ev.Jobs[0].Spec.CPUs, ev.Jobs[0].Spec.Power = 2, 500_000
+	l.step(ev)
+	l.advance(10 * protocol.Second) // b does not answer
+	l.step(peer.CallDone{ID: l.watching, Result: peer.WatchResult{Watched: localsched.Watched{
+		Load: protocol.Load{CPUs: 4, Busy: 3},
+		Changes: []localsched.Change{{
+			Tag: protocol.Tag{Job: l.answers[len(l.answers)-1].(peer.Submitted).Jobs[0], Epoch: 1}, State: protocol.Running, Started: l.now,
+		}},
+	}}})
+	l.now = l.now.Add(protocol.Hour)
+	if got := site(); got.Draw != 500 || *got.Price != 30*protocol.Unit { // 2 of 125 W, and one of 250 W
+		t.Errorf("it draws %d W at %d", got.Draw, *got.Price)
 	}
 }

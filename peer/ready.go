@@ -296,6 +296,9 @@ type SiteView struct {
 	Draw     int64  `json:"draw_w,omitempty"`        // that the jobs which run are taken to draw, in watts; 0: not known
 	Budget   int64  `json:"budget_w,omitempty"`      // that they may draw now; 0: there is no budget now
 	Prices   string `json:"prices,omitempty"`        // of electricity, at the own site
+	// Price is that of a MWh of electricity now, at the own site, in PriceCurrency; nil: it is not known.
+	Price         *protocol.Micro `json:"price_micro_mwh,omitempty"`
+	PriceCurrency string          `json:"price_currency,omitempty"`
 	// Kept is the share of this site's latest jobs that went at the partner as it had said, in
 	// parts per million; 0: none was there, or none did. Doubt says what did
 	// not, when the partner is asked last for it.

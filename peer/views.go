@@ -177,11 +177,14 @@ func (p *Peer) sitesView() Sites {
 		Site: p.cfg.Site, Number: p.cfg.Number, Self: true, Link: "self", Why: p.stopped(),
 		CPUs: p.cfg.Capacity.CPUs, Nodes: p.cfg.Capacity.Nodes, Age: -1,
 		Busy: p.load.Busy, Queued: p.load.QueuedJobs, RUS: p.load.RUS(), LastSeen: p.now, Software: p.cfg.Software,
-		Withheld: p.load.Withheld, Draw: watts(p.load.Draw), Budget: watts(p.load.Budget),
+		Withheld: p.load.Withheld, Draw: watts(p.draw()), Budget: watts(p.load.Budget),
 		Benefit: p.benefit.ppm(), Prices: p.pricesView(),
 	}
 	if p.loadAt != 0 {
 		own.Age = 0
+	}
+	if now := p.electricity.hourly.Steps(p.now, p.now); len(now) > 0 {
+		own.Price, own.PriceCurrency = &now[0].PerHour, p.electricity.currency
 	}
 	for _, j := range p.jobs {
 		if j.Phase == AtHome {
