@@ -13,7 +13,6 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/localsched/power"
 	"github.com/switchyard-hpc/switchyard/peer"
-	"github.com/switchyard-hpc/switchyard/peer/api"
 	"github.com/switchyard-hpc/switchyard/peer/config"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -31,11 +30,14 @@ type budgetKeeper struct {
 
 	made atomic.Pointer[engine.Budget] // in force; set under mu
 
-	mu      sync.Mutex
-	cfg     *config.Config            // in force
-	told    tellings                  // what the feeds told last
-	trouble string                    // with the feeds, as it was logged last; empty: none
-	take    func(engine.Budget) error // changes that of the batch system; nil: it has none that can change
+	mu     sync.Mutex
+	cfg    *config.Config            // in force
+	told   tellings                  // what the feeds told last
+	wrong  troubles                  // with the feeds, when they were asked last
+	logged string                    // of that; empty: nothing is wrong
+	opened protocol.Instant          // when the peer began to ask
+	cpus   int                       // of the machine; 0: not known yet
+	take   func(engine.Budget) error // changes that of the batch system; nil: it has none that can change
 }
 
 // The time for which a budget is made: whole days, so that it stays the same for a day if
@@ -56,6 +58,7 @@ const (
 func (p *peerProcess) openBudget(ctx context.Context) error {
 	k := &budgetKeeper{
 		log: p.log, prices: p.prices, news: make(chan struct{}, 1), path: toldPath(p.cfg), cfg: p.cfg,
+		opened: protocol.InstantOf(time.Now()), cpus: p.knownCPUs(),
 	}
 	k.made.Store(&engine.Budget{})
 	if table := p.cfg.Power.Series; table.Feed != "" {
@@ -69,6 +72,7 @@ func (p *peerProcess) openBudget(ctx context.Context) error {
 		k.prices.news = k.hear
 	}
 	p.budget = k
+	p.meter.WatchBudget(k.staleFor)
 	return k.start(ctx)
 }
 
@@ -79,11 +83,12 @@ func (k *budgetKeeper) start(ctx context.Context) error {
 		k.log.Warn("power_budget_forgotten", "why", err)
 	}
 	k.told = kept.of(k.cfg)
+	k.forgetDoubtful()
 	if err = k.told.checkFirst(ctx, k.cfg); err != nil {
 		return err
 	}
 	patience := startPatience
-	if k.ignorant(k.cfg, protocol.InstantOf(time.Now())) {
+	if len(k.stale(k.cfg, protocol.InstantOf(time.Now()))) > 0 {
 		patience = budgetPatience
 	}
 	return k.ask(ctx, patience)
@@ -118,8 +123,11 @@ func (k *budgetKeeper) pause() time.Duration {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	pause := min(time.Hour, k.cfg.Prices.Refresh.Std())
-	if k.trouble != "" {
-		pause = min(pause, retry)
+	if k.logged != "" {
+		return min(pause, retry)
+	}
+	for _, one := range k.feeds(k.cfg) { // that the last hour has passed is told at once
+		pause = min(pause, max(0, one.told.end().Sub(protocol.InstantOf(time.Now())).Std()))
 	}
 	return pause
 }
@@ -252,7 +260,7 @@ func (k *budgetKeeper) make(cfg *config.Config, now protocol.Instant) (engine.Bu
 		return engine.Budget{}, err
 	}
 	from, until := around(now)
-	return cfg.Power.Within(rules.Signal(k.told.known(), from, until)), nil
+	return cfg.Power.Within(rules.Signal(k.told.known(cfg, from, until), from, until)), nil
 }
 
 // around is the time for which a budget is made.
@@ -268,10 +276,11 @@ type answer struct {
 }
 
 // after is what a feed told last, after this answer. What it does not tell while something
-// is wrong with it stays as it told it before.
+// is wrong with it stays as it told it before, and so does all when it tells only hours that
+// have passed: nobody knows from these that a budget was lifted.
 func (a answer) after(before *telling, now protocol.Instant) *telling {
 	switch {
-	case a.told == nil:
+	case a.told == nil, !a.told.ahead(now) && before.end() >= a.told.end():
 		return before
 	case a.err == nil:
 		return a.told
@@ -318,6 +327,9 @@ func (k *budgetKeeper) lookAtSeries(ctx context.Context, from origin, query pric
 		err = told.Check(query)
 	}
 	if err == nil {
+		err = k.doubt(told)
+	}
+	if err == nil {
 		a.told = from.telling(told)
 	}
 	if err = cmp.Or(trouble, err); err != nil {
@@ -335,66 +347,6 @@ func (k *budgetKeeper) learn(cfg *config.Config, a answers, now protocol.Instant
 			k.log.Error("power_budget_not_kept", "error", err)
 		}
 	}
-	k.tell(errors.Join(a.prices.err, a.series.err), k.ignorant(cfg, now))
-}
-
-// ignorant says whether a feed that the budget goes by has told nothing of the time to come.
-func (k *budgetKeeper) ignorant(cfg *config.Config, now protocol.Instant) bool {
-	return k.prices != nil && cfg.Power.Price != 0 && !k.told.Prices.ahead(now) || k.series != nil && !k.told.Series.ahead(now)
-}
-
-// tell logs what is wrong with the feeds when it is another thing than before.
-func (k *budgetKeeper) tell(err error, ignorant bool) {
-	if err == nil {
-		k.trouble = ""
-		return
-	}
-	log, event := k.log.Warn, "power_budget_as_last_known"
-	if ignorant {
-		log, event = k.log.Error, "power_budget_unknown"
-	}
-	if text := event + " " + err.Error(); text != k.trouble {
-		log(event, "why", err)
-		k.trouble = text
-	}
-}
-
-// loadPatience bounds how long the batch system may take to say what its jobs draw.
-const loadPatience = 2 * time.Second
-
-// power is what the jobs of this site draw and may draw; nil without a budget.
-func (p *peerProcess) power(ctx context.Context) *api.Power {
-	if !p.inForce.Load().Power.Budgeted() {
-		return nil
-	}
-	limited, cancel := context.WithTimeout(ctx, loadPatience)
-	defer cancel()
-	load, err := p.scheduler.Load(limited)
-	if err != nil {
-		p.log.Debug("power_not_known", "error", err)
-		return nil
-	}
-	return powerOf(p.budget.current().Signal, load.Draw, protocol.InstantOf(time.Now()))
-}
-
-// powerOf tells the budget of an instant, and the one after it.
-func powerOf(signal power.Signal, draw int64, now protocol.Instant) *api.Power {
-	limit, until := signal.At(now)
-	told := &api.Power{Draw: draw, Budget: budgetTold(limit)}
-	if until != power.End {
-		next, _ := signal.At(until)
-		told.Until, told.Next = until, budgetTold(next)
-	}
-	return told
-}
-
-// noPower is how the API tells a budget of nothing, as 0 is no budget there: 1 mW.
-const noPower int64 = 1
-
-// budgetTold is a budget as the API tells it.
-func budgetTold(limit int64) int64 {
-	if limit == power.Unlimited {
-		return 0
-	}
-	return max(noPower, limit)
+	k.wrong = troubles{a.prices.err, a.series.err}
+	k.report(cfg, now)
 }

@@ -74,8 +74,14 @@ func (t *telling) series() (s price.Series) {
 }
 
 // ahead says whether an hour is told that has not ended.
-func (t *telling) ahead(now protocol.Instant) bool {
-	return t != nil && len(t.Slots) > 0 && price.Slot(t.Slots[len(t.Slots)-1]).End() > now
+func (t *telling) ahead(now protocol.Instant) bool { return t.end() > now }
+
+// end is when the last hour that was told ends; 0 where none was.
+func (t *telling) end() protocol.Instant {
+	if t == nil || len(t.Slots) == 0 {
+		return 0
+	}
+	return price.Slot(t.Slots[len(t.Slots)-1]).End()
 }
 
 // same says whether two tellings say the same.
@@ -103,9 +109,34 @@ func (t *telling) over(before *telling, from protocol.Instant) *telling {
 	return t.telling(price.Series{Slots: all})
 }
 
-// known is what a budget is made of.
-func (t tellings) known() budget.Known {
-	return budget.Known{Prices: t.Prices.series(), Series: t.Series.series()}
+// known is what the budget of a time is made of. After the last hour that a feed told, its
+// last value goes on, or the budget that the configuration names for such times: that
+// nothing is told lifts no budget.
+func (t tellings) known(cfg *config.Config, from, until protocol.Instant) budget.Known {
+	known := budget.Known{Prices: lasting(t.Prices.series(), until), Series: t.Series.series()}
+	if fallback := cfg.Power.Series.Fallback; fallback > 0 && cfg.Power.Series.Feed != "" {
+		known.Series = goOn(known.Series, max(from, t.Series.end()), until, protocol.Micro(fallback))
+	} else {
+		known.Series = lasting(known.Series, until)
+	}
+	return known
+}
+
+// lasting is a series whose last value goes on until an instant.
+func lasting(s price.Series, until protocol.Instant) price.Series {
+	if len(s.Slots) == 0 {
+		return s
+	}
+	last := s.Slots[len(s.Slots)-1]
+	return goOn(s, last.End(), until, last.Price)
+}
+
+// goOn is a series with a value after its end.
+func goOn(s price.Series, end, until protocol.Instant, value protocol.Micro) price.Series {
+	if end < until {
+		s.Slots = append(s.Slots, price.Slot{Start: end, Length: until.Sub(end), Price: value})
+	}
+	return s
 }
 
 // of leaves out what comes from elsewhere than a configuration says.

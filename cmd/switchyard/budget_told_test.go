@@ -41,9 +41,9 @@ func TestBudgetOutlivesTheFeed(t *testing.T) {
 		want      string
 		log       string // empty: nothing is wrong
 	}{
-		{err: silent, want: "any power", log: "level=ERROR msg=power_budget_unknown why=\"[power.series]: connection refused\""},
+		{err: silent, want: "any power", log: "level=ERROR msg=power_budget_unknown why=\"[power.series]: connection refused; "},
 		{kilowatts: 7, want: "7 kW"},
-		{err: silent, want: "7 kW", log: "level=WARN msg=power_budget_as_last_known why=\"[power.series]: connection refused\""},
+		{err: silent, want: "7 kW", log: "level=WARN msg=power_budget_as_last_known why=\"[power.series]: connection refused; the hours that the feed told last go on to hold\""},
 		{kilowatts: 0, want: "0 W"},
 		{err: silent, want: "0 W", log: "power_budget_as_last_known"},
 		{err: silent, area: "elsewhere", want: "any power", log: "power_budget_unknown"},

@@ -23,6 +23,7 @@ type fakeNode struct {
 	facts  []peer.Fact
 	reload func() (api.Reloaded, error)
 	power  *api.Power
+	alarms []string
 	notes  []string
 	looked func() // called when a job is looked up; may be nil
 }
@@ -95,6 +96,7 @@ func serveUntil(t *testing.T, n *fakeNode) (socket string, stop func()) {
 			Socket: socket, Node: n, Site: "aurora", Number: 1, Ready: func() { close(ready) },
 			Rules:  func() api.Rules { return someRules() },
 			Power:  func(context.Context) *api.Power { return n.power },
+			Alarms: func() []string { return n.alarms },
 			Notes:  func() []string { return n.notes },
 			Reload: func(context.Context, string) (api.Reloaded, error) { return n.reload() },
 		})

@@ -73,6 +73,9 @@ func (p *peerProcess) gate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err = p.budget.sized(capacity.CPUs); err != nil {
+		return err
+	}
 	opened, err := gate.Open(gate.Config{ //nolint:contextcheck // it runs until it is closed
 		Dir: dir, Machine: engine.Of(capacity), Budget: rated(p.budget.current()), Scheduler: p.scheduler, Log: p.log,
 	})

@@ -23,8 +23,9 @@ func (a *app) sitesCommand() *cobra.Command {
 			"the grid: 1.25x is a quarter sooner than alone, below 1 the grid costs them time. POWER, shown\n" +
 			"when some site tells it, is what its jobs draw and what its power budget allows them now; CPUs\n" +
 			"that the budget keeps from working count as busy in RUS. The NOTE of this site names the rules\n" +
-			"in force: what opens rounds, which policy decides them, and which rules the local queue; and\n" +
-			"what is known of the prices of its electricity, or why nothing is. That of a partner tells which\n" +
+			"in force: what opens rounds, which policy decides them, and which rules the local queue; what\n" +
+			"is wrong with the feeds of its power budget; and what is known of the prices of its\n" +
+			"electricity, or why nothing is. That of a partner tells which\n" +
 			"key is refused, when its link does not come up for that.",
 		Example: "  switchyard sites\n  switchyard sites --json",
 		Args:    noArgs,
@@ -38,9 +39,9 @@ func (a *app) sitesCommand() *cobra.Command {
 				return err
 			}
 			if a.json {
-				return a.printJSON(sitesAnswer{Sites: sites, Rules: info.Rules})
+				return a.printJSON(sitesAnswer{Sites: sites, Rules: info.Rules, Alarms: info.Alarms})
 			}
-			return sitesTable(sites.Sites, info.Rules).write(a.stdout, "", !a.noHeader)
+			return sitesTable(sites.Sites, info).write(a.stdout, "", !a.noHeader)
 		},
 	}
 	return a.listing(cmd)
@@ -50,10 +51,11 @@ func (a *app) sitesCommand() *cobra.Command {
 type sitesAnswer struct {
 	peer.Sites
 
-	Rules api.Rules `json:"rules"`
+	Rules  api.Rules `json:"rules"`
+	Alarms []string  `json:"alarms,omitempty"` // of this site
 }
 
-func sitesTable(sites []peer.SiteView, rules api.Rules) *table {
+func sitesTable(sites []peer.SiteView, info api.Info) *table {
 	titles := []string{"SITE", " NO", "LINK", " CPUS", " BUSY", " RUS", " QUEUED", " AGE", " HERE", " THERE", " BENEFIT"}
 	powers := slices.ContainsFunc(sites, func(site peer.SiteView) bool { return site.Draw > 0 || site.Budget > 0 })
 	if powers {
@@ -72,9 +74,17 @@ func sitesTable(sites []peer.SiteView, rules api.Rules) *table {
 		if powers {
 			cells = append(cells, powerText(site.Draw, site.Budget))
 		}
-		t.add(append(cells, notes(withheld(site), plain(site.Doubt), siteNote(site, rules)))...)
+		t.add(append(cells, notes(withheld(site), plain(site.Doubt), alarmsOf(site, info), siteNote(site, info.Rules)))...)
 	}
 	return t
+}
+
+// alarmsOf are those of this site.
+func alarmsOf(site peer.SiteView, info api.Info) string {
+	if !site.Self || len(info.Alarms) == 0 {
+		return ""
+	}
+	return "ALARM: " + plain(strings.Join(info.Alarms, "; "))
 }
 
 // withheld says how many CPUs may not work now.

@@ -20,7 +20,7 @@ func (a *app) statusCommand() *cobra.Command {
 		Short: "Show all about jobs, ended ones included, or about this site",
 		Long: "Show all about jobs, ended ones included. Without an id, show how this site is: its peer, the\n" +
 			"rules in force, under a power budget what the running jobs draw, what they may draw now, and\n" +
-			"when that changes, and what its operator should know.",
+			"when that changes, what is wrong with the budget's feeds, and what its operator should know.",
 		Example: "  switchyard status 1000000000042\n  switchyard status --json 1000000000042\n  switchyard status",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -74,6 +74,9 @@ func siteStatusText(info api.Info) string {
 	fmt.Fprintf(&out, "%-10s %s\n", "Rules", rulesText(info.Rules))
 	if info.Power != nil {
 		fmt.Fprintf(&out, "%-10s %s\n", "Power", powerStatus(*info.Power))
+	}
+	for _, alarm := range info.Alarms {
+		fmt.Fprintf(&out, "%-10s %s\n", "Alarm", plain(alarm))
 	}
 	for _, note := range info.Notes {
 		fmt.Fprintf(&out, "%-10s %s\n", "Note", plain(note))

@@ -123,6 +123,15 @@ func TestPrices(t *testing.T) {
 	}
 }
 
+func TestWatchBudget(t *testing.T) {
+	t.Parallel()
+	m, stale := fresh(), time.Duration(0)
+	m.WatchBudget(func() time.Duration { return stale })
+	want(t, scrape(t, m), `switchyard_power_budget_stale_seconds 0`)
+	stale = 90 * time.Minute
+	want(t, scrape(t, m), `switchyard_power_budget_stale_seconds 5400`)
+}
+
 func TestRulesChange(t *testing.T) {
 	t.Parallel()
 	m := fresh()

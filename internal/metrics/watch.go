@@ -129,6 +129,15 @@ func (m *Metrics) WatchPrices(read func() (published time.Time, up bool)) {
 	})
 }
 
+// WatchBudget adds for how long the feeds of the power budget have told no hour that has not
+// passed, read at each scrape.
+func (m *Metrics) WatchBudget(stale func() time.Duration) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "switchyard_power_budget_stale_seconds",
+		Help: "Time since the last hour that a feed of the power budget told has passed; 0: all of them know the present.",
+	}, func() float64 { return stale().Seconds() }))
+}
+
 // StoreStats are a store's counters since it was opened, and its sizes now.
 type StoreStats struct {
 	Commits, Requests, Rows, Bytes, Failures uint64

@@ -242,6 +242,9 @@ func (s *server) info(w http.ResponseWriter, r *http.Request, _ caller) error {
 	if s.Power != nil {
 		info.Power = s.Power(r.Context())
 	}
+	if s.Alarms != nil {
+		info.Alarms = s.Alarms()
+	}
 	if s.Notes != nil {
 		info.Notes = s.Notes()
 	}

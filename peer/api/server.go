@@ -44,7 +44,8 @@ type Config struct {
 
 	ExportRemote []string // variables that leave the site with every job, as [peer.Export.Allows] reads them
 
-	Notes func() []string // what the site's operator should know now; nil: nothing
+	Alarms func() []string // what the site's operator should look at now; nil: nothing
+	Notes  func() []string // what the site's operator should know now; nil: nothing
 	// Reload reads the configuration again; nil: that cannot be done. What is wrong
 	// with it is no error, but part of the answer.
 	Reload func(ctx context.Context, user string) (Reloaded, error)

@@ -83,8 +83,9 @@ type Info struct {
 	Version string              `json:"version"`
 	Uptime  protocol.Duration   `json:"uptime_ms"`
 	Rules   Rules               `json:"rules"`
-	Power   *Power              `json:"power,omitempty"` // nil: the site has no power budget
-	Notes   []string            `json:"notes,omitempty"` // what the site's operator should know
+	Power   *Power              `json:"power,omitempty"`  // nil: the site has no power budget
+	Alarms  []string            `json:"alarms,omitempty"` // what the site's operator should look at now
+	Notes   []string            `json:"notes,omitempty"`  // what the site's operator should know
 }
 
 // Power is what the jobs of the site draw together and may draw, in milliwatts.

@@ -75,6 +75,9 @@ func (r *checker) checkSeries(s *PowerSeries) {
 	} else if err := curve.CheckArea(s.Area); err != nil {
 		r.Problem("power.series.area", "%v", err)
 	}
+	if s.Max > 0 && s.Fallback > s.Max {
+		r.Problem("power.series.fallback_kw", "is more than max_kw, the most that the feed is believed")
+	}
 	r.checkFeed("power.series", s.Area, s.Feed, s.Config)
 }
 

@@ -152,6 +152,9 @@ type PowerSeries struct {
 	Feed   string        `toml:"feed"` // one of feeds.Names, or a [[plugin]]; empty: there is no series
 	Config settings.Path `toml:"config"`
 	Area   string        `toml:"area"`
+
+	Fallback Kilowatts `toml:"fallback_kw"` // after the last hour that was told; 0: the last budget that was told
+	Max      Kilowatts `toml:"max_kw"`      // the most that is believed; 0: what the machine draws at most
 }
 
 // Prices is the table [prices]: where the site learns what electricity costs.

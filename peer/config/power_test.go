@@ -127,6 +127,12 @@ func TestBudgetsMayChange(t *testing.T) {
 	if !slices.Equal(restart, want) {
 		t.Errorf("a restart is needed for %q, want %q", restart, want)
 	}
+	told := loaded(t, "[power]\nwatts_per_cpu = 3\n[power.series]\nfeed = \"tariff\"\nconfig = \"x.toml\"\narea = \"a\"\nfallback_kw = 3\nmax_kw = 4\n")
+	for _, change := range loaded(t, "[power]\nwatts_per_cpu = 3\n[power.series]\nfeed = \"tariff\"\nconfig = \"x.toml\"\narea = \"a\"\n").Changes(told) {
+		if !change.Live && strings.HasSuffix(change.Key, "_kw") {
+			t.Errorf("%s needs a restart", change.Key)
+		}
+	}
 	mixed := before.With(after).Power
 	if mixed.Budget != 2_000_000 || mixed.Window != 5 || mixed.Bound != 0 || mixed.WattsPerCPU != 3_000_000 || mixed.Learn {
 		t.Errorf("mixed: %+v", mixed)
@@ -138,10 +144,11 @@ func TestOddBudgets(t *testing.T) {
 	t.Parallel()
 	const machine = "[localsched]\ncpus = 4\n[power]\nwatts_per_cpu = 500\n"
 	for keys, want := range map[string]string{
-		"budget_kw = 2":                         "",
-		"budget_kw = 1000":                      "is more than all 4 CPUs draw together, 2 kW; is it in kilowatts?",
-		"budget_kw = 1\nprice = 0":              "is 0, which is no limit; write 0.01",
-		"budget_kw = 1\nprice = 0.01":           "needs prices",
+		"budget_kw = 2":               "",
+		"budget_kw = 1000":            "is more than all 4 CPUs draw together, 2 kW; is it in kilowatts?",
+		"budget_kw = 1\nprice = 0":    "is 0, which is no limit; write 0.01",
+		"budget_kw = 1\nprice = 0.01": "needs prices",
+		"[power.series]\nfeed = \"tariff\"\nconfig = \"x.toml\"\narea = \"a\"\nfallback_kw = 5\nmax_kw = 4": "fallback_kw: is more than max_kw",
 		"budget_kw = 1\non_peak = \"always\"\n": "",
 	} {
 		cfg, err := config.Load(filepath.Join(folder(t, map[string]string{"site.toml": reloadBase + machine + keys + "\n"}), "site.toml"))

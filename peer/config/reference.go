@@ -33,7 +33,7 @@ func reference() []section {
 			{name: "currency", example: `"EUR"`, about: "Currency of cpu_hour, in three capital letters. Not set: quotes carry no prices."},
 		}},
 		{name: "power", about: "What the machine draws; with [prices], this site's quotes then tell what a job's electricity costs. And what its jobs may draw together: a power budget, by which local jobs and those of partners are started. docs/power.md explains it.", keys: powerKeys()},
-		{name: "power.series", about: "A power budget that is another one every hour, as a supplier or a demand response programme tells it. Where it has no hour, only budget_kw counts; where both hold, the lower.", keys: seriesKeys()},
+		{name: "power.series", about: "A power budget that is another one every hour, as a supplier or a demand response programme tells it. Between its hours only budget_kw counts; where both hold, the lower. Once its last hour has passed, its last budget goes on to hold, and \"switchyard status\" has an alarm.", keys: seriesKeys()},
 		{name: "prices", about: "Where this site buys its electricity, and which feed knows the prices. Without prices the site schedules all the same: its quotes then name no cost, and \"switchyard sites\" says why. docs/prices.md explains feeds and their files.", keys: priceKeys()},
 	}
 	sections = append(sections, costSections()...)
@@ -218,6 +218,8 @@ func seriesKeys() []entry {
 		{name: "feed", example: `"file"`, about: "\"file\" or \"tariff\", the built-in feeds of prices, or the name of a [[plugin]] of the kind \"price\". What stands there for a price is a number of kilowatts. Not set: there is no series."},
 		{name: "config", example: `"/etc/switchyard/prices/response.toml"`, about: "File with the configuration of a built-in feed, as for [prices]."},
 		{name: "area", example: `"response"`, about: "The feed's name for the series, its area."},
+		{name: "fallback_kw", live: true, example: "400", about: "Kilowatts that running jobs may draw together once the last hour that the feed told has passed. Not set: the last budget that it told goes on to hold."},
+		{name: "max_kw", live: true, example: "1000", about: "The most kilowatts that the feed is believed. What it tells is refused as a whole when a budget ahead is more, or below 0, and what it told before goes on to hold. Not set: what all CPUs of the machine draw together."},
 	}
 }
 
