@@ -82,7 +82,7 @@ func (p *peerProcess) gate(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("[power]: %w", err)
 	}
-	p.gated = true
+	p.pendingDraw = opened.Pending
 	p.onStop("the gate of the local scheduler", opened.Close)
 	p.budget.begin(func(b engine.Budget) error { return opened.SetBudget(rated(b)) })
 	p.scheduler = catalog.CheckedScheduler(opened)

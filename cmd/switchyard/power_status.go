@@ -24,7 +24,11 @@ func (p *peerProcess) power(ctx context.Context) *api.Power {
 		p.log.Debug("power_not_known", "error", err)
 		return nil
 	}
-	return powerOf(p.budget.current().Signal, load.Draw, protocol.InstantOf(time.Now()))
+	told := powerOf(p.budget.current().Signal, load.Draw, protocol.InstantOf(time.Now()))
+	if p.pendingDraw != nil {
+		told.Pending = p.pendingDraw()
+	}
+	return told
 }
 
 // powerOf tells the budget of an instant, and the one after it.

@@ -86,7 +86,11 @@ func siteStatusText(info api.Info) string {
 
 // powerStatus tells what jobs draw, what they may, and what they may next.
 func powerStatus(p api.Power) string {
-	text := fmt.Sprintf("the running jobs draw %s; %s", power.Text(p.Draw), budgetText(p.Budget))
+	text := "the running jobs draw " + power.Text(p.Draw)
+	if p.Pending > 0 {
+		text += ", " + power.Text(p.Pending) + " are kept for jobs that wait in the batch system"
+	}
+	text += "; " + budgetText(p.Budget)
 	if p.Until == 0 {
 		return text
 	}

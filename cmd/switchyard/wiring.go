@@ -46,28 +46,28 @@ type peerProcess struct {
 	inForce   atomic.Pointer[config.Config]
 	level     slog.LevelVar
 
-	key       *identity.Key
-	store     *store.Store
-	witness   *witness.File
-	witnessed protocol.Life // what it remembered at the start
-	machine   string        // where state_dir is
-	plugins   *pluginSet
-	process   *process.Scheduler // nil: the batch system is another
-	prices    *priceWatch        // nil: the site has none
-	budget    *budgetKeeper
-	scheduler localsched.Scheduler
-	capacity  protocol.Capacity
-	reserves  bool                   // the batch system holds room
-	gated     bool                   // jobs wait for the power budget in state_dir before it gets them
-	deciding  atomic.Pointer[string] // name of the policy in force
-	shim      []string
-	meter     *metrics.Metrics
-	accounts  accountsInForce
-	node      *node.Node
-	links     *bus.Bus
-	gossip    *gossip.Gossip // nil: the site does not gossip
-	closers   []closer       // of what runs, in the order in which it was started
-	failed    chan struct{}  // gets one for each part that ended by itself
+	key         *identity.Key
+	store       *store.Store
+	witness     *witness.File
+	witnessed   protocol.Life // what it remembered at the start
+	machine     string        // where state_dir is
+	plugins     *pluginSet
+	process     *process.Scheduler // nil: the batch system is another
+	prices      *priceWatch        // nil: the site has none
+	budget      *budgetKeeper
+	scheduler   localsched.Scheduler
+	capacity    protocol.Capacity
+	reserves    bool                   // the batch system holds room
+	pendingDraw func() int64           // of the gate: jobs wait for the power budget in state_dir before the batch system gets them; nil: there is none
+	deciding    atomic.Pointer[string] // name of the policy in force
+	shim        []string
+	meter       *metrics.Metrics
+	accounts    accountsInForce
+	node        *node.Node
+	links       *bus.Bus
+	gossip      *gossip.Gossip // nil: the site does not gossip
+	closers     []closer       // of what runs, in the order in which it was started
+	failed      chan struct{}  // gets one for each part that ended by itself
 }
 
 type closer struct {

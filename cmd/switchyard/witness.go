@@ -42,7 +42,7 @@ func (p *peerProcess) openWitness(context.Context) error {
 // copied nor put back with the database. That holds for Slurm if the files by which each job
 // starts once are elsewhere, too. Where a plugin keeps its queue is not known.
 func (p *peerProcess) queueApart() bool {
-	if p.cfg.LocalSched.Plugin != config.SlurmCommands || p.cfg.LocalSched.Slurm.Spool == "" || p.gated {
+	if p.cfg.LocalSched.Plugin != config.SlurmCommands || p.cfg.LocalSched.Slurm.Spool == "" || p.pendingDraw != nil {
 		return false
 	}
 	inside, err := filepath.Rel(string(p.cfg.Site.StateDir), string(p.cfg.LocalSched.Slurm.Spool))

@@ -28,7 +28,10 @@ func TestTheLocalQueueIsInTheStateDirectory(t *testing.T) {
 		{plugin: config.SlurmCommands, spool: "/var/lib/switchyard-slurm", apart: true},
 		{plugin: config.SlurmCommands, spool: "/var/lib", apart: true},
 	} {
-		p := peerProcess{cfg: &config.Config{}, gated: tt.gated}
+		p := peerProcess{cfg: &config.Config{}}
+		if tt.gated {
+			p.pendingDraw = func() int64 { return 0 }
+		}
 		p.cfg.Site.StateDir = "/var/lib/switchyard"
 		p.cfg.LocalSched.Plugin = tt.plugin
 		p.cfg.LocalSched.Slurm = &config.Slurm{Spool: settings.Path(tt.spool)}

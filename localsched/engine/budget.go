@@ -113,6 +113,16 @@ func (e *Engine) Held(now protocol.Instant) (tags []protocol.Tag) {
 	return tags
 }
 
+// Draw is what a job draws on a machine, in milliwatts; 0 where it cannot run.
+func (b Budget) Draw(m Machine, r protocol.Request) int64 {
+	units, reason := m.Units(r)
+	if reason != "" {
+		return 0
+	}
+	held := m.CPUs(units)
+	return b.Rates.Draw(min(r.CPUs, held), held, r.Power)
+}
+
 // draw is what a job draws on the units that it takes.
 func (b *budgeted) draw(m Machine, units int, a appetite) int64 {
 	held := m.CPUs(units)

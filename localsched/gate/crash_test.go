@@ -102,6 +102,11 @@ func TestCrashAtEveryStep(t *testing.T) {
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		c.take("off-peak")
+		if err := s.SetBudget(until(t, now().Add(protocol.Hour), 0)); err != nil { // what waits is taken back
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		c.take("under another budget")
 		f.probe = nil
 		if len(c.all) < 25 {
 			t.Errorf("there are %d crashes", len(c.all))
@@ -264,6 +269,7 @@ func play(t *testing.T, steps []step, limits []int64) (wrong string) {
 		}
 	}
 	s := openSite(t, f, engine.Budget{Signal: signal, Rates: watt(), Bound: 30 * protocol.Minute})
+	var mended time.Time                              // when the records could be read and written again
 	wanted, unclear := map[int]bool{}, map[int]bool{} // what withdrawals were unclear
 	for _, one := range steps {
 		tag := tagOf(one.n)
@@ -291,18 +297,24 @@ func play(t *testing.T, steps []step, limits []int64) (wrong string) {
 			kind := []error{nil, errTrouble}
 			f.set("submit", kind[one.n%2], kind[one.n/2%2])
 			f.set("find", kind[one.n/4%2], nil)
-		case "spoil": // the records of all, also of those that come
+		case "spoil":
+			mended = time.Now().Add(24 * time.Hour) // the records of all, also of those that come
 			s.mendAll(t)
 			for n := range jobs {
 				s.spoil(t, tagOf(n))
 			}
 		case "mend":
 			s.mendAll(t)
+			mended = time.Now()
 		case "reopen": // damage that stays ends jobs, see [TestDamagedRecords]
 			s.mendAll(t)
+			mended = time.Now()
 			s.reopen(t)
 		}
 		synctest.Wait()
+		if limit, _ := signal.At(now()); time.Since(mended) > time.Minute && wrong == "" {
+			wrong = f.waitsBeyond(limit)
+		}
 	}
 	f.set("submit", nil, nil)
 	f.set("find", nil, nil)
@@ -324,6 +336,25 @@ func play(t *testing.T, steps []step, limits []int64) (wrong string) {
 		}
 	}
 	return wrong
+}
+
+// waitsBeyond tells of a job that waits although all that was given draws more than a budget.
+func (f *fake) waitsBeyond(limit int64) (wrong string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	draw := int64(0)
+	for tag, j := range f.jobs {
+		if j.state == protocol.Pending {
+			wrong = fmt.Sprintf("job %v waits", tag)
+		}
+		if j.state == protocol.Pending || j.state == protocol.Running {
+			draw += 1000 * int64(j.cpus)
+		}
+	}
+	if draw <= limit || wrong == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s in the batch system, where all draw %d mW of %d", wrong, draw, limit)
 }
 
 // tries submits a job; the answer may be that it is unclear.

@@ -15,8 +15,13 @@
 // The gate's mind is a localsched/engine with EASY within the budget, over a model of the
 // whole machine. What that starts is given to the batch system, and holds its CPUs and its
 // power until the batch system says that it has ended, also while it waits there. So no
-// more is ever given than the machine holds, and a job that was given off-peak does not
-// wait in a queue that nobody can stop until it starts on-peak.
+// more is ever given than the machine holds.
+//
+// When a budget begins or falls, what the batch system has not started yet is taken back, the last
+// given first, until all the rest is within the budget: it is withdrawn and forgotten there, and
+// waits here again in its old place. A job that the batch system would start only after a budget
+// begins that does not allow it is not given before that. So a job that was given off-peak does
+// not wait in a queue that nobody can stop until it starts on-peak.
 //
 // # What it costs and does not see
 //
@@ -44,7 +49,7 @@
 // follows from it. Its state is
 //
 //	held       it waits here, with the time since when
-//	released   the batch system may have it
+//	released   the batch system may have it, or have it withdrawn again
 //	recalled   it may have it, and must not get it again: it is being withdrawn
 //	ended      it has told the end
 //	refused    it would not have it; that is the end

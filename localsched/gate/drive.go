@@ -36,7 +36,8 @@ func (g *Gate) note(at protocol.Instant, actions localsched.Actions) {
 
 // letGo enters that the engine has started a job. The lock is held.
 func (g *Gate) letGo(at protocol.Instant, j *job) {
-	j.state, j.began = leaving, g.clock.Steady(at)
+	j.state, j.began, j.running = leaving, g.clock.Steady(at), false
+	g.given[j.tag] = j
 	_, j.until = g.budget.Signal.At(at)
 }
 
@@ -47,7 +48,7 @@ func (g *Gate) wakeDriver() {
 	}
 }
 
-// attend notes which jobs the budget holds, and when it will be another. Watchers are told
+// attend notes which jobs the budget holds and which it wants back, and when it will be another. Watchers are told
 // when it is another than before, though no job waits for it. The lock is held.
 func (g *Gate) attend(at protocol.Instant) {
 	was := g.held
@@ -69,6 +70,9 @@ func (g *Gate) attend(at protocol.Instant) {
 		g.told = budget
 		g.changes.Pulse()
 	}
+	if !g.takingBack && len(g.excess(at)) > 0 {
+		g.wakeDriver()
+	}
 }
 
 // drive does what the engine wants until the context ends.
@@ -82,8 +86,11 @@ func (g *Gate) drive(ctx context.Context) {
 		case <-timer.C:
 		case <-g.kick:
 		}
-		starts, next := g.due()
+		starts, back, next := g.due()
 		timer.Reset(next)
+		if back {
+			g.running.Go(func() { g.takeBack(ctx) })
+		}
 		for _, one := range starts {
 			g.running.Go(func() {
 				if sleep(ctx, one.pause) {
@@ -94,9 +101,9 @@ func (g *Gate) drive(ctx context.Context) {
 	}
 }
 
-// due is what is to be given to the batch system, and how long the engine can then be left
-// alone.
-func (g *Gate) due() (starts []start, next time.Duration) {
+// due is what is to be given to the batch system, whether to begin to take jobs back, and how long
+// the engine can then be left alone.
+func (g *Gate) due() (starts []start, back bool, next time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	at := g.now()
@@ -104,11 +111,13 @@ func (g *Gate) due() (starts []start, next time.Duration) {
 		g.take(at, g.engine.Tick(at))
 	}
 	starts, g.starts = g.starts, nil
+	back = !g.takingBack && len(g.excess(at)) > 0
+	g.takingBack = g.takingBack || back
 	next = lookAtClock
 	if wake := g.nextWake(); wake < at.Add(protocol.DurationOf(next)) {
 		next = wake.Sub(at).Std()
 	}
-	return starts, next
+	return starts, back, next
 }
 
 // nextWake is when the engine must be asked again, or the budget becomes another. The lock

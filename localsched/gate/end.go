@@ -98,15 +98,7 @@ func (g *Gate) recall(ctx context.Context, j *job) (localsched.Withdrawal, error
 		j.state = out
 	}
 	g.mu.Unlock()
-	became, err := g.Scheduler.Withdraw(ctx, j.tag)
-	if !errors.Is(err, localsched.ErrUnknownJob) {
-		return became, err
-	}
-	presence, _, unclear := g.Scheduler.FindByTag(ctx, j.tag)
-	if unclear == nil && presence == localsched.Absent {
-		return localsched.Withdrawn, nil
-	}
-	return 0, errors.Join(err, unclear)
+	return g.withdrawBehind(ctx, j.tag)
 }
 
 // Kill implements [localsched.Runner]. The error wraps [ErrNotStarted] for a job that

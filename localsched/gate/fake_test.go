@@ -243,7 +243,10 @@ func (f *fake) Kill(_ context.Context, tag protocol.Tag) error {
 
 func (f *fake) Forget(_ context.Context, tag protocol.Tag) error {
 	return f.do("forget", tag, func() error {
-		if j, known := f.jobs[tag]; known { // what it did is kept for the test
+		switch j, known := f.jobs[tag]; {
+		case known && j.state == withdrawnState:
+			delete(f.jobs, tag) // it is as if it had never come
+		case known: // what it did is kept for the test
 			j.gone = true
 			f.jobs[tag] = j
 			f.changes.Forget(f.stories[tag]...)

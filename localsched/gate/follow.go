@@ -124,6 +124,7 @@ func (g *Gate) heard(c localsched.Change) {
 		return
 	case leaving, out:
 		j.state = out
+		j.running = j.running || c.State == protocol.Running
 		if ends {
 			g.leave(j)
 			j.state = ended

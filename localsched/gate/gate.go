@@ -33,6 +33,7 @@ type Gate struct {
 	budget  engine.Budget
 	engine  *engine.Engine
 	jobs    map[protocol.Tag]*job
+	given   map[protocol.Tag]*job // of these, those that the engine has started
 	stories map[protocol.Tag]*story
 	changes *changes.List
 	seq     uint64           // of the latest submission
@@ -44,6 +45,8 @@ type Gate struct {
 	looks   uint64           // at the budget
 	behind  protocol.Load    // the last one that the batch system has told
 	closed  bool
+
+	takingBack bool // jobs of the batch system's queue
 
 	kick    chan struct{}  // wakes the driver
 	hands   chan struct{}  // takes atOnce
@@ -68,6 +71,7 @@ func Open(config Config) (*Gate, error) {
 		clock:     wallclock.New(config.Clock),
 		budget:    config.Budget,
 		jobs:      map[protocol.Tag]*job{},
+		given:     map[protocol.Tag]*job{},
 		stories:   map[protocol.Tag]*story{},
 		changes:   changes.New(),
 		turn:      power.End,
@@ -200,6 +204,7 @@ func (g *Gate) leave(j *job) {
 		return
 	}
 	j.planned = false
+	delete(g.given, j.tag)
 	done := g.engine.Finished
 	if j.state == held {
 		done = g.engine.Withdraw

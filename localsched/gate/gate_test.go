@@ -177,7 +177,7 @@ func TestHeldUntilOffPeak(t *testing.T) {
 		s.is(t, two, protocol.Pending, "")
 		s.is(t, one, protocol.Pending, changes.PowerBudget)
 		want := protocol.Load{
-			CPUs: cpus, QueuedJobs: 2, QueuedWork: 2 + int64(protocol.Hour), Withheld: cpus, Draw: 2000, Budget: 2000,
+			CPUs: cpus, QueuedJobs: 2, QueuedWork: 2 + int64(protocol.Hour), Withheld: cpus, Budget: 2000,
 		}
 		if load := s.load(t); load != want {
 			t.Errorf("the load is %+v, want %+v", load, want)
@@ -293,6 +293,7 @@ func TestReleasedCounts(t *testing.T) {
 		s.config.Budget = until(t, now().Add(protocol.Hour), 2)
 		s.reopen(t)
 		held := s.submit(t, 5, 1)
+		synctest.Wait() // the batch system has told what runs
 		for n := range 3 {
 			if load := s.load(t); load.Draw != 1000*int64(cpus-n) || load.Withheld != n {
 				t.Errorf("with %d jobs the load is %+v", cpus-n, load)

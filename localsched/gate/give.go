@@ -87,9 +87,12 @@ func (g *Gate) settle(ctx context.Context, j *job) error {
 	case err != nil:
 		return err
 	case j.tried:
-		return g.ask(ctx, j, func() error { return g.holdAgain(j, one) })
+		return g.ask(ctx, j, func() error { return g.holdAnew(ctx, j, one) })
 	case g.outdated(j):
 		return g.holdAgain(j, one)
+	case g.crosses(ctx, j):
+		g.putOff(j)
+		return nil
 	}
 	return g.handOver(ctx, j, one)
 }
@@ -118,6 +121,14 @@ func (g *Gate) handOver(ctx context.Context, j *job, one record) error {
 	g.config.Log.Info("job_given", "job", j.tag.String(), "local", string(local))
 	g.isOut(j)
 	return nil
+}
+
+// holdAnew is holdAgain for a job that the batch system may remember as withdrawn.
+func (g *Gate) holdAnew(ctx context.Context, j *job, one record) error {
+	if err := g.Scheduler.Forget(ctx, j.tag); err != nil {
+		return err
+	}
+	return g.holdAgain(j, one)
 }
 
 // holdAgain puts a job that the batch system has not got into the queue again, as the last

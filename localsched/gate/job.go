@@ -37,6 +37,7 @@ type job struct {
 	planned  bool              // the engine has it
 	began    protocol.Duration // when the engine started it, by the steady clock
 	moved    protocol.Duration // by which the clock was set while it was held
+	running  bool              // the batch system has started it, as far as is known
 	recalled bool              // it must not be given to the batch system again
 	refused  bool              // that is how it ended
 	until    protocol.Instant  // the budget that let it go may be another from then on

@@ -40,7 +40,7 @@ func (g *Gate) within(load protocol.Load) protocol.Load {
 	own := g.engine.Load()
 	load.QueuedJobs += own.QueuedJobs
 	load.QueuedWork += min(own.QueuedWork, math.MaxInt64-load.QueuedWork)
-	load.Draw, load.Budget = own.Draw, own.Budget
+	load.Draw, load.Budget = own.Draw-g.pending(), own.Budget
 	if own.Withheld > 0 {
 		load.Withheld = max(0, load.CPUs-load.Busy-own.Free())
 	}

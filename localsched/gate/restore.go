@@ -100,6 +100,7 @@ func (g *Gate) replan(at protocol.Instant) {
 		}
 		j.planned = false
 	}
+	clear(g.given)
 	slices.SortFunc(given, func(a, b *job) int { return cmp.Or(cmp.Compare(a.began, b.began), cmp.Compare(a.seq, b.seq)) })
 	for _, j := range given {
 		// Without room for it, after the machine was made smaller, it runs beside.
@@ -107,7 +108,9 @@ func (g *Gate) replan(at protocol.Instant) {
 		if j.planned = err == nil; err != nil {
 			g.config.Log.Warn("released_job_not_planned", "job", j.tag.String(), "error", err,
 				"advice", "the batch system has it; see whether the machine that it describes is right")
+			continue
 		}
+		g.given[j.tag] = j
 	}
 	g.requeueAll(at)
 	g.take(at, g.engine.Tick(at)) // for the budget

@@ -113,6 +113,10 @@ func (g *Gate) enqueue(j *job) (starts bool, err error) {
 // giveNow gives the batch system a job that has just come. Its refusal is an error; what is
 // unclear is settled later.
 func (g *Gate) giveNow(ctx context.Context, j *job, one record) error {
+	if g.crosses(ctx, j) {
+		g.putOff(j)
+		return nil
+	}
 	err := g.handOver(ctx, j, one)
 	if err == nil {
 		return nil
