@@ -52,7 +52,7 @@ type Runner interface {
 	// Changes are kept until Forget.
 	Watch(ctx context.Context, after Cursor) (Watched, error)
 	// Forget drops all that is kept about a job that has ended or was
-	// withdrawn, its output included.
+	// withdrawn, its output included. One that was withdrawn may be submitted again then.
 	Forget(ctx context.Context, tag protocol.Tag) error
 }
 

@@ -69,6 +69,17 @@ func withdrawnNeverRuns(ctx context.Context, s *session) error {
 			return fmt.Errorf("forget job %v, which was withdrawn: %w", job.Tag, err)
 		}
 	}
+	return s.comesAgain(ctx, job)
+}
+
+// comesAgain submits a job that was withdrawn and then forgotten: it runs.
+func (s *session) comesAgain(ctx context.Context, job localsched.Submission) error {
+	if _, err := s.submit(ctx, job); err != nil {
+		return fmt.Errorf("job %v was withdrawn and forgotten, and comes again: %w", job.Tag, err)
+	}
+	if _, err := s.completed(ctx, job.Tag); err != nil {
+		return fmt.Errorf("job %v was withdrawn and forgotten, and came again: %w", job.Tag, err)
+	}
 	return nil
 }
 
