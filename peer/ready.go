@@ -294,7 +294,7 @@ type SiteView struct {
 	Benefit  int    `json:"benefit_ppm"`
 	Withheld int    `json:"withheld_cpus,omitempty"` // idle CPUs that a power budget keeps from working now
 	Draw     int64  `json:"draw_w,omitempty"`        // that the jobs which run are taken to draw, in watts; 0: not known
-	Budget   int64  `json:"budget_w,omitempty"`      // that they may draw now; 0: there is no budget now
+	Budget   *int64 `json:"budget_w,omitempty"`      // that they may draw now; nil: there is no budget now
 	Prices   string `json:"prices,omitempty"`        // of electricity, at the own site
 	// Price is that of a MWh of electricity now, at the own site, in PriceCurrency; nil: it is not known.
 	Price         *protocol.Micro `json:"price_micro_mwh,omitempty"`

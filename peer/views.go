@@ -177,7 +177,7 @@ func (p *Peer) sitesView() Sites {
 		Site: p.cfg.Site, Number: p.cfg.Number, Self: true, Link: "self", Why: p.stopped(),
 		CPUs: p.cfg.Capacity.CPUs, Nodes: p.cfg.Capacity.Nodes, Age: -1,
 		Busy: p.load.Busy, Queued: p.load.QueuedJobs, RUS: p.load.RUS(), LastSeen: p.now, Software: p.cfg.Software,
-		Withheld: p.load.Withheld, Draw: watts(p.draw()), Budget: watts(p.load.Budget),
+		Withheld: p.load.Withheld, Draw: watts(p.draw()), Budget: budgetWatts(p.load.Budget),
 		Benefit: p.benefit.ppm(), Prices: p.pricesView(),
 	}
 	if p.loadAt != 0 {
@@ -226,7 +226,7 @@ func (p *Peer) partnerView(one *partner) SiteView {
 	if one.loadAt != 0 {
 		v.Age, v.Busy, v.Queued, v.RUS = p.now.Sub(one.loadAt), one.load.Busy, one.load.QueuedJobs, one.load.RUS()
 		v.Benefit = one.load.Benefit
-		v.Withheld, v.Draw, v.Budget = one.load.Withheld, watts(one.load.Draw), watts(one.load.Budget)
+		v.Withheld, v.Draw, v.Budget = one.load.Withheld, watts(one.load.Draw), budgetWatts(one.load.Budget)
 	}
 	return v
 }
@@ -238,6 +238,18 @@ func watts(mw int64) int64 {
 		w++
 	}
 	return w
+}
+
+// budgetWatts is a budget of [protocol.Load] in watts; nil where there is none.
+func budgetWatts(mw int64) *int64 {
+	var w int64
+	switch {
+	case mw == 0:
+		return nil
+	case mw > protocol.NoPower:
+		w = watts(mw)
+	}
+	return &w
 }
 
 func (p *Peer) quoted(r *round) Quoted {

@@ -174,6 +174,9 @@ func (l Life) String() string {
 	return fmt.Sprintf("start %d of %s, change %d", l.Boot, l.Begun.Time().UTC().Format("2006-01-02 15:04:05Z"), l.Generation)
 }
 
+// NoPower is a budget of nothing in [Load], where 0 is no budget.
+const NoPower int64 = 1
+
 // Load is how busy a machine is. Queued work is apart from [Load.RUS].
 type Load struct {
 	CPUs       int
@@ -183,7 +186,7 @@ type Load struct {
 	Benefit    int   // of the site's own users from the grid, in parts per million: 2,000,000 halves their response; 0: not measured
 	Withheld   int   // idle CPUs that a power budget keeps from working now
 	Draw       int64 // milliwatts that the jobs which run are taken to draw; 0: not known
-	Budget     int64 // milliwatts that they may draw now; 0: there is no budget now
+	Budget     int64 // milliwatts that they may draw now, [NoPower] for none at all; 0: there is no budget now
 }
 
 // RUS is the resource utilisation status of [SS 2.1.1]: busy CPUs over CPUs, in

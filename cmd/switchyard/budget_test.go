@@ -33,12 +33,12 @@ func TestStatusOfTheSite(t *testing.T) {
 	until := protocol.InstantOf(time.Date(2026, 11, 21, 23, 0, 0, 0, time.Local))
 	for want, told := range map[string]*api.Power{
 		"": nil,
-		"Power      the running jobs draw 1.2 kW; a budget of 3 kW\n":                                                    {Draw: 1_200_000, Budget: 3_000_000},
-		"Power      the running jobs draw 0 W; no budget until 2026-11-21 23:00:00, then a budget of 3 kW\n":             {Until: until, Next: 3_000_000},
-		"Power      the running jobs draw 0 W; a budget of 0 W until 2026-11-21 23:00:00, then a budget of 3 kW\n":       {Budget: 1, Until: until, Next: 3_000_000},
-		"Power      the running jobs draw 90 W; a budget of 0.5 W until 2026-11-21 23:00:00, then no budget\n":           {Draw: 90_000, Budget: 500, Until: until},
-		"Power      the running jobs draw 0 W, 8 kW are kept for jobs that wait in the batch system; a budget of 3 kW\n": {Pending: 8_000_000, Budget: 3_000_000},
-		"Power      the running jobs draw 1 W; a budget of 2 W until 2026-11-21 23:00:00, then a budget of 1.5 MW\n":     {Draw: 1000, Budget: 2000, Until: until, Next: 1_500_000_000},
+		"Power      the running jobs draw 1.2 kW; a budget of 3 kW\n":                                                    {Draw: 1_200_000, Budget: new(int64(3_000_000))},
+		"Power      the running jobs draw 0 W; no budget until 2026-11-21 23:00:00, then a budget of 3 kW\n":             {Until: until, Next: new(int64(3_000_000))},
+		"Power      the running jobs draw 0 W; a budget of 0 W until 2026-11-21 23:00:00, then a budget of 3 kW\n":       {Budget: new(int64(0)), Until: until, Next: new(int64(3_000_000))},
+		"Power      the running jobs draw 90 W; a budget of 0.5 W until 2026-11-21 23:00:00, then no budget\n":           {Draw: 90_000, Budget: new(int64(500)), Until: until},
+		"Power      the running jobs draw 0 W, 8 kW are kept for jobs that wait in the batch system; a budget of 3 kW\n": {Pending: 8_000_000, Budget: new(int64(3_000_000))},
+		"Power      the running jobs draw 1 W; a budget of 2 W until 2026-11-21 23:00:00, then a budget of 1.5 MW\n":     {Draw: 1000, Budget: new(int64(2000)), Until: until, Next: new(int64(1_500_000_000))},
 	} {
 		socket := serve(t, &fakeNode{power: told})
 		got := command(t, socket, "", "status")
@@ -76,12 +76,12 @@ func TestPowerOf(t *testing.T) {
 		t.Fatal(err)
 	}
 	for now, want := range map[protocol.Instant]api.Power{
-		9:  {Draw: 5, Until: 10, Next: 1},
-		10: {Draw: 5, Budget: 1, Until: 20, Next: 700},
-		29: {Draw: 5, Budget: 700, Until: 30},
+		9:  {Draw: 5, Until: 10, Next: new(int64(0))},
+		10: {Draw: 5, Budget: new(int64(0)), Until: 20, Next: new(int64(700))},
+		29: {Draw: 5, Budget: new(int64(700)), Until: 30},
 		30: {Draw: 5},
 	} {
-		if got := powerOf(signal, 5, now); *got != want {
+		if got := powerOf(signal, 5, now); !reflect.DeepEqual(*got, want) {
 			t.Errorf("at %d: %+v, want %+v", now, *got, want)
 		}
 	}

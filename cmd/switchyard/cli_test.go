@@ -382,10 +382,11 @@ func TestSites(t *testing.T) {
 func TestSitesUnderAPowerBudget(t *testing.T) {
 	t.Parallel()
 	n := &fakeNode{replyF: always(peer.Sites{Sites: []peer.SiteView{
-		{Site: "aurora", Number: 1, Self: true, Link: "self", CPUs: 8, Busy: 3, RUS: protocol.PPM, Withheld: 5, Draw: 12_399, Budget: 50_000},
-		{Site: "borealis", Link: "up", CPUs: 4, Withheld: 1, Draw: 180, Budget: 300, LastSeen: 1},
+		{Site: "aurora", Number: 1, Self: true, Link: "self", CPUs: 8, Busy: 3, RUS: protocol.PPM, Withheld: 5, Draw: 12_399, Budget: new(int64(50_000))},
+		{Site: "borealis", Link: "up", CPUs: 4, Withheld: 1, Draw: 180, Budget: new(int64(300)), LastSeen: 1},
 		{Site: "cygnus", Link: "up", Draw: 1_260_000},
-		{Site: "draco", Link: "up", Budget: 20_000},
+		{Site: "draco", Link: "up", Budget: new(int64(20_000))},
+		{Site: "dorado", Link: "up", Budget: new(int64(0))},
 		{Site: "eridanus", Link: "down", Age: -1},
 	}}, nil)}
 	want := "" +
@@ -395,6 +396,7 @@ func TestSitesUnderAPowerBudget(t *testing.T) {
 		"borealis   -  up       4     0    0 %       0  0:00:00     0      0        -   180/300 W  1 idle CPU withheld by the power budget\n" +
 		"cygnus     -  up       -     0    0 %       0  0:00:00     0      0        -     1260 kW\n" +
 		"draco      -  up       -     0    0 %       0  0:00:00     0      0        -     0/20 kW\n" +
+		"dorado     -  up       -     0    0 %       0  0:00:00     0      0        -       0/0 W\n" +
 		"eridanus   -  down     -     -      -       -        -     0      0        -           -\n"
 	if got := command(t, serve(t, n), "", "sites"); got != (result{0, want, ""}) {
 		t.Errorf("got\n%s%s\nwant\n%s", got.stdout, got.stderr, want)

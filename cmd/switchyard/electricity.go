@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"time"
 	_ "time/tzdata" // sites name their time zones, on machines that may know none
@@ -15,6 +16,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/predict/forecast"
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/api"
 	"github.com/switchyard-hpc/switchyard/peer/config"
 	"github.com/switchyard-hpc/switchyard/peer/node"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
@@ -41,7 +43,34 @@ func (p *peerProcess) openSource(table, name string, path settings.Path, area st
 	if err != nil {
 		return source{}, err
 	}
+	p.feedFiles = append(p.feedFiles, feedFileOf(table, path))
 	return source{feed, func(context.Context) error { return feed.Refresh() }}, nil
+}
+
+// feedFile is the configuration of a built-in feed, which is read when the peer starts.
+type feedFile struct {
+	key  string
+	path settings.Path
+	text string
+}
+
+func feedFileOf(table string, path settings.Path) feedFile {
+	text, err := os.ReadFile(string(path))
+	if err != nil {
+		return feedFile{table + ".config", path, err.Error()}
+	}
+	return feedFile{table + ".config", path, string(text)}
+}
+
+// changedFeeds are the configurations of feeds that are no more as the peer has read them.
+func changedFeeds(files []feedFile) (changed []api.Change) {
+	for _, f := range files {
+		now := feedFileOf(strings.TrimSuffix(f.key, ".config"), f.path)
+		if now.text != f.text {
+			changed = append(changed, api.Change{Key: f.key, From: string(f.path) + " as the peer has read it", To: "as it is now"})
+		}
+	}
+	return changed
 }
 
 // openFeed opens the built-in feed of a table of the configuration, for the prices of an

@@ -77,22 +77,16 @@ func (p *peerProcess) gate(ctx context.Context) error {
 		return err
 	}
 	opened, err := gate.Open(gate.Config{ //nolint:contextcheck // it runs until it is closed
-		Dir: dir, Machine: engine.Of(capacity), Budget: rated(p.budget.current()), Scheduler: p.scheduler, Log: p.log,
+		Dir: dir, Machine: engine.Of(capacity), Budget: p.budget.current(), Scheduler: p.scheduler, Log: p.log,
 	})
 	if err != nil {
 		return fmt.Errorf("[power]: %w", err)
 	}
 	p.pendingDraw = opened.Pending
 	p.onStop("the gate of the local scheduler", opened.Close)
-	p.budget.begin(func(b engine.Budget) error { return opened.SetBudget(rated(b)) })
+	p.budget.begin(opened.SetBudget)
 	p.scheduler = catalog.CheckedScheduler(opened)
 	return nil
-}
-
-// rated is a budget with rates, which a gate needs although there is no budget.
-func rated(b engine.Budget) engine.Budget {
-	b.Rates.Busy = max(1, b.Rates.Busy)
-	return b
 }
 
 // foresee has quotes tell what came of earlier ones.

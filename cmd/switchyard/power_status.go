@@ -42,13 +42,10 @@ func powerOf(signal power.Signal, draw int64, now protocol.Instant) *api.Power {
 	return told
 }
 
-// noPower is how the API tells a budget of nothing, as 0 is no budget there: 1 mW.
-const noPower int64 = 1
-
 // budgetTold is a budget as the API tells it.
-func budgetTold(limit int64) int64 {
+func budgetTold(limit int64) *int64 {
 	if limit == power.Unlimited {
-		return 0
+		return nil
 	}
-	return max(noPower, limit)
+	return &limit
 }

@@ -51,6 +51,7 @@ func (p *peerProcess) reload(ctx context.Context, by string) (api.Reloaded, erro
 	}
 	mixed := before.With(next)
 	changed, restart := changesOf(before, next)
+	restart = append(restart, changedFeeds(p.feedFiles)...)
 	if err = p.apply(ctx, mixed, changed); err != nil {
 		return api.Reloaded{}, err
 	}

@@ -57,7 +57,7 @@ type sitesAnswer struct {
 
 func sitesTable(sites []peer.SiteView, info api.Info) *table {
 	titles := []string{"SITE", " NO", "LINK", " CPUS", " BUSY", " RUS", " QUEUED", " AGE", " HERE", " THERE", " BENEFIT"}
-	powers := slices.ContainsFunc(sites, func(site peer.SiteView) bool { return site.Draw > 0 || site.Budget > 0 })
+	powers := slices.ContainsFunc(sites, func(site peer.SiteView) bool { return site.Draw > 0 || site.Budget != nil })
 	if powers {
 		titles = append(titles, " POWER")
 	}

@@ -97,14 +97,11 @@ func powerStatus(p api.Power) string {
 	return fmt.Sprintf("%s until %s, then %s", text, clock(p.Until), budgetText(p.Next))
 }
 
-func budgetText(milliwatts int64) string {
-	switch milliwatts {
-	case 0:
+func budgetText(milliwatts *int64) string {
+	if milliwatts == nil {
 		return "no budget"
-	case noPower:
-		milliwatts = 0
 	}
-	return "a budget of " + power.Text(milliwatts)
+	return "a budget of " + power.Text(*milliwatts)
 }
 
 func statusText(job peer.JobView, ran string) string {

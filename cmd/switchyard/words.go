@@ -57,18 +57,22 @@ func ratio(ppm int) string {
 
 // powerText prints what jobs draw and, if there is one, the budget that they are under, both
 // in watts: "12.3/50 kW", or "-" when neither is known.
-func powerText(draw, budget int64) string {
+func powerText(draw int64, budget *int64) string {
+	most := draw
+	if budget != nil {
+		most = max(draw, *budget)
+	}
 	text, unit := thousands, " kW"
-	if max(draw, budget) < 10_000 {
+	if most < 10_000 {
 		text, unit = decimal, " W"
 	}
 	switch {
-	case draw == 0 && budget == 0:
+	case budget != nil:
+		return text(draw) + "/" + text(*budget) + unit
+	case draw == 0:
 		return "-"
-	case budget == 0:
-		return text(draw) + unit
 	}
-	return text(draw) + "/" + text(budget) + unit
+	return text(draw) + unit
 }
 
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }

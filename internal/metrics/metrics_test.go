@@ -123,6 +123,18 @@ func TestPrices(t *testing.T) {
 	}
 }
 
+// A budget of nothing is 0, and there is none where nothing is told.
+func TestNoPowerIsNotNoBudget(t *testing.T) {
+	t.Parallel()
+	m, view := fresh(), peer.SiteView{Site: "here", Self: true, Budget: new(int64(0))}
+	m.WatchSites(func(context.Context) ([]peer.SiteView, error) { return []peer.SiteView{view}, nil })
+	want(t, scrape(t, m), `switchyard_power_budget_watts 0`)
+	view.Budget = nil
+	if body := scrape(t, m); strings.Contains(body, "\nswitchyard_power_budget_watts ") {
+		t.Errorf("without a budget:\n%s", body)
+	}
+}
+
 func TestWatchBudget(t *testing.T) {
 	t.Parallel()
 	m, stale := fresh(), time.Duration(0)
@@ -167,8 +179,8 @@ func TestSites(t *testing.T) {
 	var trouble error
 	m.WatchSites(func(context.Context) ([]peer.SiteView, error) {
 		return []peer.SiteView{
-			{Site: "here", Self: true, Link: "self", CPUs: 64, Busy: 16, Queued: 3, Withheld: 8, Draw: 4500, Budget: 6000},
-			{Site: "there", Link: "up", CPUs: 8, Age: 1500, Draw: 7, Budget: 7, Withheld: 7, LastSeen: 1_800_000_000_500, JobsSent: 2},
+			{Site: "here", Self: true, Link: "self", CPUs: 64, Busy: 16, Queued: 3, Withheld: 8, Draw: 4500, Budget: new(int64(6000))},
+			{Site: "there", Link: "up", CPUs: 8, Age: 1500, Draw: 7, Budget: new(int64(7)), Withheld: 7, LastSeen: 1_800_000_000_500, JobsSent: 2},
 			{Site: "away", Link: "down", Age: -1},
 		}, trouble
 	})

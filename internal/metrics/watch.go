@@ -28,7 +28,7 @@ func (m *Metrics) WatchSites(ask func(context.Context) ([]peer.SiteView, error))
 		kept:   desc("peer_kept_ratio", "Share of this site's latest jobs at the partner that went as it had quoted.", "peer"),
 		doubt:  desc("peer_doubtful", "1 while the partner is asked last, because it does not keep its quotes.", "peer"),
 		draw:   desc("power_draw_watts", "What the jobs that run at this site are taken to draw; 0: not known."),
-		budget: desc("power_budget_watts", "What they may draw now; 0: there is no budget now."),
+		budget: desc("power_budget_watts", "What they may draw now; absent while there is no budget."),
 		held:   desc("cpus_withheld", "Idle CPUs of this site that its power budget keeps from working now."),
 	})
 }
@@ -80,7 +80,9 @@ func (s *sites) collect(out chan<- prometheus.Metric, v *peer.SiteView) {
 			out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value)
 		}
 		own(s.draw, float64(v.Draw))
-		own(s.budget, float64(v.Budget))
+		if v.Budget != nil {
+			own(s.budget, float64(*v.Budget))
+		}
 		own(s.held, float64(v.Withheld))
 		return
 	}

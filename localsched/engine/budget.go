@@ -184,7 +184,7 @@ func (b *budgeted) tell(load *protocol.Load, f *Floor) {
 	if limit == power.Unlimited {
 		return
 	}
-	load.Budget = max(1, limit)
+	load.Budget = max(protocol.NoPower, limit)
 	idle := int64(max(0, load.CPUs-load.Busy))
 	usable := idle
 	if left := max(0, limit-f.supply.taken); left < math.MaxInt64/1000 {

@@ -9,6 +9,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/wallclock"
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
+	"github.com/switchyard-hpc/switchyard/localsched/power"
 )
 
 // Config is what [Open] needs.
@@ -17,7 +18,7 @@ type Config struct {
 	// machine. One gate at a time uses it.
 	Dir       string
 	Machine   engine.Machine       // a model of the machine that the batch system has
-	Budget    engine.Budget        // until [Gate.SetBudget] brings another
+	Budget    engine.Budget        // until [Gate.SetBudget] brings another; zero: there is none, and what CPUs draw is not known
 	Scheduler localsched.Scheduler // the batch system; it must be closed after the gate
 	Clock     wallclock.Source     // nil: the machine's
 	Log       *slog.Logger         // nil: no log
@@ -42,7 +43,17 @@ func (c Config) validate() error {
 	return checkBudget(c.Budget)
 }
 
+// rated is a budget with rates, which the engine needs. Where there is no budget and what CPUs
+// draw is not stated, it says so.
+func rated(b engine.Budget) (with engine.Budget, unrated bool) {
+	if len(b.Signal.Steps()) == 0 && b.Rates == (power.Rates{}) {
+		b.Rates.Busy, unrated = 1, true
+	}
+	return b, unrated
+}
+
 func checkBudget(b engine.Budget) error {
+	b, _ = rated(b)
 	if err := b.Check(); err != nil {
 		return fmt.Errorf("the power budget: %w", err)
 	}

@@ -31,6 +31,7 @@ type Gate struct {
 	mu      sync.Mutex // never held during I/O
 	clock   *wallclock.Clock
 	budget  engine.Budget
+	unrated bool // what CPUs draw is not known
 	engine  *engine.Engine
 	jobs    map[protocol.Tag]*job
 	given   map[protocol.Tag]*job // of these, those that the engine has started
@@ -69,7 +70,6 @@ func Open(config Config) (*Gate, error) {
 		config:    config,
 		records:   records{config.Dir},
 		clock:     wallclock.New(config.Clock),
-		budget:    config.Budget,
 		jobs:      map[protocol.Tag]*job{},
 		given:     map[protocol.Tag]*job{},
 		stories:   map[protocol.Tag]*story{},
@@ -79,6 +79,7 @@ func Open(config Config) (*Gate, error) {
 		hands:     make(chan struct{}, atOnce),
 		gone:      make(chan struct{}),
 	}
+	g.budget, g.unrated = rated(config.Budget)
 	if err := g.restore(); err != nil {
 		return nil, fmt.Errorf("the gate's folder %s: %w", config.Dir, err)
 	}
@@ -120,11 +121,11 @@ func (g *Gate) SetBudget(budget engine.Budget) error {
 		return ErrClosed
 	}
 	at := g.now()
-	g.budget = budget
+	g.budget, g.unrated = rated(budget)
 	for _, j := range g.jobs {
 		j.until = 0 // what was let go was so within the old one
 	}
-	g.note(at, g.engine.SetPolicy(at, policy(budget)))
+	g.note(at, g.engine.SetPolicy(at, policy(g.budget)))
 	g.requeueAll(at)
 	g.attend(at)
 	g.changes.Pulse()

@@ -228,7 +228,7 @@ func TestAnotherBudget(t *testing.T) {
 		}
 		one := s.submit(t, 1, 1)
 		s.behindIs(t, one, false)
-		if err := s.SetBudget(engine.Budget{}); err == nil {
+		if err := s.SetBudget(engine.Budget{Signal: power.Always(1)}); err == nil {
 			t.Error("there are no rates")
 		}
 		if err := s.SetBudget(engine.Budget{Rates: watt()}); err != nil {
@@ -606,7 +606,7 @@ func TestConfigIsChecked(t *testing.T) {
 		"absolute":     func(c *gate.Config) { c.Dir = "here" },
 		"model":        func(c *gate.Config) { c.Machine = nil },
 		"batch system": func(c *gate.Config) { c.Scheduler = nil },
-		"power budget": func(c *gate.Config) { c.Budget = engine.Budget{} },
+		"power budget": func(c *gate.Config) { c.Budget = engine.Budget{Signal: power.Always(1)} },
 	} {
 		c := good
 		spoil(&c)

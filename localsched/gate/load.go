@@ -41,6 +41,9 @@ func (g *Gate) within(load protocol.Load) protocol.Load {
 	load.QueuedJobs += own.QueuedJobs
 	load.QueuedWork += min(own.QueuedWork, math.MaxInt64-load.QueuedWork)
 	load.Draw, load.Budget = own.Draw-g.pending(), own.Budget
+	if g.unrated {
+		load.Draw = 0
+	}
 	if own.Withheld > 0 {
 		load.Withheld = max(0, load.CPUs-load.Busy-own.Free())
 	}

@@ -42,6 +42,9 @@ func (g *Gate) pending() (draw int64) {
 func (g *Gate) Pending() int64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if g.unrated {
+		return 0
+	}
 	return g.pending()
 }
 

@@ -237,3 +237,24 @@ func TestPutOffUntilItFits(t *testing.T) {
 		s.behindIs(t, tag, true)
 	})
 }
+
+// TestDrawNotKnown: without a budget, where nobody has stated what CPUs draw, no draw is told.
+func TestDrawNotKnown(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := openSite(t, newFake(cpus), engine.Budget{})
+		s.behind.start(s.submit(t, 0, 1))
+		s.submit(t, 1, 1)
+		synctest.Wait()
+		if load := s.load(t); load.Draw != 0 || load.Budget != 0 || s.Pending() != 0 {
+			t.Errorf("the load is %+v, and %d mW are kept for what waits", load, s.Pending())
+		}
+		if err := s.SetBudget(until(t, now().Add(protocol.Hour), 1)); err != nil {
+			t.Fatal(err)
+		}
+		s.isWith(t, "under 1 W", 0)
+		if load := s.load(t); load.Draw != 1000 {
+			t.Errorf("the load is %+v", load)
+		}
+	})
+}

@@ -92,9 +92,9 @@ type Info struct {
 type Power struct {
 	Draw    int64            `json:"draw_mw"`              // of jobs that run
 	Pending int64            `json:"pending_mw,omitempty"` // kept for jobs that another batch system was given and has not started
-	Budget  int64            `json:"budget_mw,omitempty"`  // 0: none holds now
+	Budget  *int64           `json:"budget_mw,omitempty"`  // nil: none holds now
 	Until   protocol.Instant `json:"until_ms,omitempty"`   // when it is another; 0: not in the time ahead that is known
-	Next    int64            `json:"next_mw,omitempty"`    // the budget from then on; 0: none
+	Next    *int64           `json:"next_mw,omitempty"`    // the budget from then on; nil: none
 }
 
 // Rules are by what jobs are placed at this site.
