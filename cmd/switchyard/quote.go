@@ -12,6 +12,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/batchscript"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/plugins/policy/mcmf"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -81,7 +82,27 @@ func (a *app) quote(ctx context.Context, batch batchscript.Batch, options *jobOp
 			a.tellExports(quoted.Exports[i])
 		}
 	}
+	info, err := a.client().Info(ctx)
+	if err != nil {
+		return err
+	}
+	if text := costNotice(info.Rules.Policy); text != "" {
+		a.notice("%s", text)
+	}
 	return nil
+}
+
+// costNotice says what is not so of the costs in quotes under a policy that reckons with other
+// prices than those of the planned hours; empty under all others.
+func costNotice(policy string) string {
+	switch mcmf.Variant(policy) {
+	case mcmf.Inst:
+		return "COST is as the policy inst reckons it: with the electricity of now, as if each job started at once"
+	case mcmf.TwoPrice:
+		return "COST is as the policy twoprice reckons it: with two prices of electricity a day, not those of the planned hours"
+	case mcmf.Full:
+	}
+	return ""
 }
 
 // tellExports says which variables another site that ran the job would see.
