@@ -421,7 +421,7 @@ func (p *Peer) holdGuest(g *guest) {
 		default:
 			g.Held, g.tries = done.Start, 0
 			p.saveGuest(tag.Job)
-			p.send(g.Origin, protocol.Prepared{Tag: tag, Start: g.Held})
+			p.send(g.Origin, g.preparedMessage())
 			p.after(p.backoff(0), timer{kind: guestTimer, job: tag.Job})
 		}
 	})
