@@ -67,6 +67,8 @@ func (s *Scheduler) carryOutCancels() {
 // queue is listed once, for all. A number alone names no job: a controller that was killed gives
 // numbers of jobs that it has lost to others.
 func (s *Scheduler) cancelAll(ctx context.Context) {
+	s.carrying.Lock()
+	defer s.carrying.Unlock()
 	s.mu.Lock()
 	wanted := s.cancellations
 	s.cancellations = map[string]cancellation{}
@@ -133,7 +135,7 @@ func (s *Scheduler) matching(wanted map[string]cancellation, entries []entry) (f
 			continue
 		}
 		now := s.jobs[c.tag]
-		stray := now == nil || now.state == withdrawn
+		stray := now == nil || now.state == withdrawn || now.state == making // which Slurm has not got
 		if c.job != nil && now == c.job || c.job == nil && stray && e.waits() {
 			found = append(found, matched{c, e.ID})
 		}

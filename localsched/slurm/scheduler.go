@@ -44,6 +44,7 @@ type Scheduler struct {
 	reserves chan struct{} // holds one word: who takes it may make and delete reservations
 	swept    atomic.Bool   // there are none that nobody knows of
 	cancels  chan struct{} // holds a word while there are cancellations
+	carrying sync.Mutex    // held while cancellations are carried out
 
 	hands  chan struct{}   // bounds what the driver does at once
 	gone   chan struct{}   // closed: watchers return

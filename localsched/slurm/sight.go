@@ -178,13 +178,17 @@ func (s *sight) has(name string) bool { return len(s.own[name]) > 0 }
 
 // of is the entry that stands for a job; nil when there is none. Of several, the
 // one that has claimed it counts; as long as none has, one that has not ended, and
-// of these the one that Slurm has acknowledged.
+// of these the one that Slurm has acknowledged. One that has ended and has another number than
+// that is of an earlier submission, which was withdrawn.
 func (s *sight) of(name string, uid uint32, record nativeRecord, c claim) *entry {
 	var best *entry
 	rank := -1
 	for i := range s.own[name] {
 		e := &s.own[name][i]
 		if e.uid != uid || slices.Contains(record.Past, e.native) || c.id != 0 && e.ID != c.id {
+			continue
+		}
+		if c.id == 0 && record.ID != 0 && e.ID != record.ID && e.over() {
 			continue
 		}
 		value := 0

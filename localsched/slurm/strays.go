@@ -1,6 +1,8 @@
 package slurm
 
 import (
+	"context"
+	"fmt"
 	"slices"
 	"time"
 )
@@ -21,6 +23,37 @@ func (s *Scheduler) stray(j *job) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.strays = append(s.strays, stray{name: j.name, uid: j.owner().UID, until: time.Now().Add(strayTime)})
+}
+
+// clearStrays has Slurm's queue cleared of what is left of an earlier submission of a job, which
+// was withdrawn and forgotten: a cancellation that is under way by the name, which is the same,
+// would take the new one along.
+func (s *Scheduler) clearStrays(ctx context.Context, j *job, uid uint32) error {
+	mine := func(one stray) bool { return one.name == j.name && one.uid == uid }
+	s.mu.Lock()
+	known := slices.ContainsFunc(s.strays, mine)
+	s.mu.Unlock()
+	for known {
+		s.cancelAll(ctx)
+		entries, err := s.commands.queue(ctx)
+		if err != nil {
+			return fmt.Errorf("see whether Slurm still has job %v from before it was withdrawn: %w", j.tag, err)
+		}
+		known = slices.ContainsFunc(entries, func(e entry) bool { return e.name == j.name && e.uid == uid && !e.over() })
+		if !known {
+			break
+		}
+		s.cancel(cancellation{tag: j.tag, name: j.name, uid: uid})
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("wait until Slurm has given up job %v, which was withdrawn before: %w", j.tag, ctx.Err())
+		case <-time.After(s.config.Poll):
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.strays = slices.DeleteFunc(s.strays, mine)
+	return nil
 }
 
 // sweepStrays takes strays that wait out of Slurm's queue.

@@ -84,6 +84,9 @@ func (s *Scheduler) drop(j *job) {
 func (s *Scheduler) make(ctx context.Context, j *job, submission localsched.Submission) error {
 	record, err := s.admit(ctx, submission)
 	if err == nil {
+		err = s.clearStrays(ctx, j, record.Account.UID)
+	}
+	if err == nil {
 		if err = s.addJob(record, submission.Payload.Script); err != nil {
 			err = fmt.Errorf("submit job %v: %w", j.tag, err)
 		}
