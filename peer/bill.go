@@ -17,7 +17,8 @@ import (
 type QuotedPrice struct {
 	Cost     protocol.Micro    `json:"cost_micro"`
 	Currency string            `json:"currency"`
-	Run      protocol.Duration `json:"run_ms"` // that it was for
+	Run      protocol.Duration `json:"run_ms"`                 // that it was for
+	Energy   *protocol.Micro   `json:"energy_micro,omitempty"` // the part for electricity; nil: none is named
 }
 
 // quotedPrice is that of a quote; nil: it names none.
@@ -25,7 +26,7 @@ func quotedPrice(q *protocol.Quote) *QuotedPrice {
 	if len(q.Terms) == 0 || q.Currency == "" {
 		return nil
 	}
-	return &QuotedPrice{Cost: q.Cost(), Currency: q.Currency, Run: q.ERT}
+	return &QuotedPrice{Cost: q.Cost(), Currency: q.Currency, Run: q.ERT, Energy: electricityOf(q.Terms)}
 }
 
 // tariffAhead is for how long beyond twice its time limit a job's tariff states the price of each

@@ -257,6 +257,8 @@ func (c *carrying) place(i int, j *job, d policy.Decision) {
 	j.Foreseen, j.Quoted = p.foreseen(c.in, d), quotedPrice(c.r.quoteOf(d.Job, site))
 	if home {
 		p.tookOwn()
+	} else if own := &c.r.home[d.Job]; own.Declined == "" && own.AWT != protocol.Never {
+		j.Home = quotedPrice(own)
 	}
 	switch {
 	case c.starts(j):

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/cost"
-	"github.com/switchyard-hpc/switchyard/internal/exact"
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -175,56 +174,6 @@ func (p *Peer) charge(q *protocol.Quote, spec *protocol.Spec, by protocol.Reckon
 	}
 	q.Currency = e.currency
 	q.Terms = append(slices.Clip(q.Terms), protocol.Term{Name: EnergyTerm, Amount: meter.Cost(p.foreseenDraw(spec), start, q.ERT)})
-}
-
-// Draw is the power in milliwatts of a job on CPUs of so many milliwatts each
-// ([MC 4.5.1]).
-func Draw(perCPU int64, spec *protocol.Spec) int64 {
-	share := int64(protocol.PPM)
-	if spec.Power > 0 {
-		share = int64(spec.Power)
-	}
-	return exact.Product(perCPU, int64(spec.CPUs)).Times(share).Down(protocol.PPM)
-}
-
-// foreseenDraw is the power of a job here in milliwatts: as its user states it, else as
-// earlier runs were measured.
-func (p *Peer) foreseenDraw(spec *protocol.Spec) int64 {
-	foreseen := *spec
-	foreseen.Power = cmp.Or(spec.Power, spec.Draws)
-	return Draw(p.cfg.Power, &foreseen)
-}
-
-// draw is the power of all that runs here in milliwatts: as a power budget counts it, else what
-// is foreseen of each job, and of CPUs that others keep busy what the site states.
-func (p *Peer) draw() int64 {
-	if p.load.Draw > 0 || p.load.Budget > 0 || p.cfg.Power == 0 {
-		return p.load.Draw
-	}
-	sum, cpus := int64(0), 0
-	for tag, r := range p.runs {
-		if r.Phase != Running {
-			continue
-		}
-		cpus += r.request.CPUs
-		if j := p.jobs[tag.Job]; j != nil {
-			sum += p.foreseenDraw(&j.Spec)
-		} else if g := p.guests[tag.Job]; g != nil {
-			sum += p.foreseenDraw(&g.Spec)
-		}
-	}
-	return sum + int64(max(0, p.load.Busy-cpus))*p.cfg.Power
-}
-
-// drew is the power that a job on so many CPUs was measured to draw here, in parts per million of what the
-// site states; 0: not known.
-func (p *Peer) drew(cpus int, o *protocol.Outcome) int {
-	if p.cfg.Power <= 0 || cpus < 1 || o.Ran <= 0 || o.Usage.Energy <= 0 {
-		return 0
-	}
-	const milliwatts = 1000 // a millijoule in a millisecond is a watt
-	share := exact.Product(o.Usage.Energy, milliwatts*protocol.PPM).Nearest(int64(o.Ran), int64(cpus), p.cfg.Power)
-	return int(min(max(1, share), protocol.MaxPower))
 }
 
 // pricesView says what the site knows of its prices; empty: it names none.

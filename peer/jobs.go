@@ -446,7 +446,7 @@ func (p *Peer) comeBack(j *job, kind FactKind, why string) {
 // unplace takes back what a decision said of a job: its shape, and what was foreseen of it.
 func (j *job) unplace() {
 	j.Foreseen, j.Hold, j.Held = nil, 0, 0
-	j.Quoted, j.Tariff, j.Disputed, j.Offset = nil, nil, "", 0
+	j.Quoted, j.Home, j.Tariff, j.Disputed, j.Offset = nil, nil, nil, "", 0
 	j.Spec = j.shaped(0)
 	unforesee(&j.Spec)
 }

@@ -335,6 +335,7 @@ func (p *Peer) result(one *partner, m protocol.Result) {
 	outcome.Reason = clip(outcome.Reason)
 	p.timesThere(j, &m)
 	p.checkBill(j, &outcome)
+	p.noteSaved(j, &outcome)
 	j.Outcome = &outcome
 	if p.rerun(j, outcome) {
 		p.send(one.Site, protocol.ResultAck{Tag: m.Tag})

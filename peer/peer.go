@@ -46,6 +46,7 @@ type Peer struct {
 	former   map[protocol.SiteName]PartnerRow // of sites that are none of them
 	hinted   protocol.Instant                 // when a clash was last seen in gossip; 0: never
 	load     protocol.Load
+	drawing  drawing
 	loadAt   protocol.Instant // 0: never known
 
 	unwatched int // how often the watch of the local queue has failed since it worked
@@ -117,6 +118,8 @@ type run struct {
 	waits   bool // to be submitted as soon as anything may start
 	tries   int  // of calls that did not settle it
 	reports int  // of what the origin has not acknowledged
+	draws   bool // it counts in what the site draws
+	power   int64
 }
 
 // New restores a peer from its rows, or makes one without rows. The same
@@ -359,7 +362,7 @@ func clipTo(most int, text string) string {
 }
 
 func (p *Peer) setLoad(load protocol.Load) {
-	load.Benefit = p.benefit.ppm()
+	load.Benefit, load.Draw = p.benefit.ppm(), p.drawn(&load)
 	if p.loadAt != 0 && (load.Busy < p.load.Busy || load.QueuedJobs < p.load.QueuedJobs) {
 		p.queueMoved()
 	}

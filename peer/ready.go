@@ -215,6 +215,8 @@ type JobView struct {
 	Foreseen    protocol.Duration `json:"foreseen_ms,omitempty"` // run time
 	Usage       protocol.Usage    `json:"usage"`                 // measured
 	Quoted      *QuotedPrice      `json:"quoted,omitempty"`      // the price that it was placed at; nil: none was named
+	Home        *QuotedPrice      `json:"home,omitempty"`        // that its own site quoted when it was placed elsewhere; nil: none
+	Energy      *JobEnergy        `json:"energy,omitempty"`      // nil: it is not known
 	Bill        *BillView         `json:"bill,omitempty"`        // what it cost, or has cost so far; nil: nothing, or its site does not say
 	// ClockOffset is how far the clock of the job's site is ahead of the origin's, as the job's last
 	// message tells, its way counted with it. Started and Ended are by the origin's clock.
@@ -299,6 +301,7 @@ type SiteView struct {
 	// Price is that of a MWh of electricity now, at the own site, in PriceCurrency; nil: it is not known.
 	Price         *protocol.Micro `json:"price_micro_mwh,omitempty"`
 	PriceCurrency string          `json:"price_currency,omitempty"`
+	Electricity   *Electricity    `json:"electricity,omitempty"` // of the own site; nil: nothing is known
 	// Kept is the share of this site's latest jobs that went at the partner as it had said, in
 	// parts per million; 0: none was there, or none did. Doubt says what did
 	// not, when the partner is asked last for it.

@@ -56,6 +56,7 @@ func (p *Peer) restore(rows iter.Seq2[Record, error]) error {
 		default:
 			return fmt.Errorf("run %v belongs to no job", tag)
 		}
+		p.noteDraw(r)
 	}
 	return nil
 }

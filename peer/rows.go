@@ -70,6 +70,7 @@ type JobRow struct {
 	Ended      protocol.Instant  `json:"ended,omitempty"`
 	Outcome    *protocol.Outcome `json:"outcome,omitempty"`
 	Quoted     *QuotedPrice      `json:"quoted,omitempty"`      // the price that it is placed at; nil: none was named
+	Home       *QuotedPrice      `json:"home,omitempty"`        // that the own site quoted when it was placed elsewhere; nil: none
 	Tariff     *protocol.Tariff  `json:"tariff,omitempty"`      // that holds for its run; nil: it costs nothing, or its site does not say
 	Offset     protocol.Duration `json:"offset,omitempty"`      // how far the clock of its site is ahead of this one's, as last heard
 	Disputed   string            `json:"disputed,omitempty"`    // why the bill of its site is not believed
@@ -264,6 +265,7 @@ type SiteRow struct {
 	Settle      Settlement    `json:"settle,omitempty"` // of jobs that may have run since the rows were written
 	SettledBy   string        `json:"settled_by,omitempty"`
 	Intake      IntakeRow     `json:"intake,omitzero"`
+	Totals      Totals        `json:"totals,omitzero"`
 	Gaps        []Gap         `json:"gaps,omitempty"` // job ids that lives have given out which these rows do not know
 }
 

@@ -237,6 +237,7 @@ func (p *Peer) withdraw(r *run) {
 			p.neverStarted(r)
 		case r.Phase == Queued:
 			r.Phase, r.tries = Running, 0 // the watch will say when it started
+			p.noteDraw(r)
 			p.saveRun(r.Tag)
 		}
 	})
@@ -281,8 +282,9 @@ func (p *Peer) dropRun(tag protocol.Tag) {
 
 // removeRun forgets a run here, and gives up the room that is held for it.
 func (p *Peer) removeRun(tag protocol.Tag) {
-	held := p.holds(tag)
+	held, r := p.holds(tag), p.runs[tag]
 	delete(p.runs, tag)
+	p.noteDraw(r)
 	p.keepPromise(tag)
 	p.timers.stop(runTimerOf(tag))
 	p.timers.stop(reportTimerOf(tag))

@@ -74,6 +74,7 @@ func (p *Peer) jobView(j *job, spent spending) JobView {
 	if v.Bill = p.billView(j.Tariff, j.State, j.Started, j.Outcome); v.Bill != nil {
 		v.Bill.Disputed = j.Disputed
 	}
+	v.Home, v.Energy = j.Home, p.ownEnergy(j, v.Bill)
 	return v
 }
 
@@ -156,6 +157,7 @@ func (p *Peer) guestView(g *guest) JobView {
 		return v
 	}
 	v.Bill = p.billView(g.Tariff, protocol.Running, r.Started, r.Outcome)
+	v.Energy = p.guestEnergy(r, v.Bill)
 	v.Reason, v.Started, v.Local = cmp.Or(r.Stuck, r.Reason), r.Started, r.Local
 	if v.Held = g.Held; g.Held != 0 && v.Reason == "" && r.Phase != Running {
 		v.Reason = startsTogether(g.Held)
@@ -177,15 +179,14 @@ func (p *Peer) sitesView() Sites {
 		Site: p.cfg.Site, Number: p.cfg.Number, Self: true, Link: "self", Why: p.stopped(),
 		CPUs: p.cfg.Capacity.CPUs, Nodes: p.cfg.Capacity.Nodes, Age: -1,
 		Busy: p.load.Busy, Queued: p.load.QueuedJobs, RUS: p.load.RUS(), LastSeen: p.now, Software: p.cfg.Software,
-		Withheld: p.load.Withheld, Draw: watts(p.draw()), Budget: budgetWatts(p.load.Budget),
+		Withheld: p.load.Withheld, Draw: watts(p.load.Draw), Budget: budgetWatts(p.load.Budget),
 		Benefit: p.benefit.ppm(), Prices: p.pricesView(),
 	}
 	if p.loadAt != 0 {
 		own.Age = 0
 	}
-	if now := p.electricity.hourly.Steps(p.now, p.now); len(now) > 0 {
-		own.Price, own.PriceCurrency = &now[0].PerHour, p.electricity.currency
-	}
+	own.Price, own.PriceCurrency = p.priceNow()
+	own.Electricity = p.electricityView()
 	for _, j := range p.jobs {
 		if j.Phase == AtHome {
 			own.JobsHere++

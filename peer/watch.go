@@ -82,6 +82,7 @@ func (p *Peer) runStarted(r *run, c localsched.Change) {
 		return
 	}
 	r.Phase, r.Started, r.tries = Running, cmp.Or(c.Started, p.now), 0
+	p.noteDraw(r)
 	p.saveRun(r.Tag)
 	p.report(r, protocol.Running, c.Reason)
 }
@@ -106,10 +107,12 @@ func (p *Peer) runEnded(r *run, c localsched.Change) {
 	}
 	outcome.Usage.Power = p.drew(r.request.CPUs, &outcome)
 	outcome.Bill = settle(p.tariffOf(r.Tag), started, outcome.Ran)
+	p.noteEnergy(r.Tag, &outcome)
 	r.Phase, r.Started, r.Ended, r.Outcome, r.tries = Ended, started, p.now, &outcome, 0
 	if started != 0 {
 		r.Ended = min(p.now, started.Add(outcome.Ran))
 	}
+	p.noteDraw(r)
 	p.saveRun(r.Tag)
 	p.timers.stop(runTimerOf(r.Tag))
 	if j := p.jobs[r.Tag.Job]; j != nil {

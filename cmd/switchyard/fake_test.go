@@ -24,6 +24,7 @@ type fakeNode struct {
 	reload func() (api.Reloaded, error)
 	power  *api.Power
 	alarms []string
+	sites  []peer.SiteView // told where replyF is nil
 	notes  []string
 	looked func() // called when a job is looked up; may be nil
 }
@@ -41,6 +42,9 @@ func (n *fakeNode) Ask(_ context.Context, event func(peer.AskID) peer.Event) (pe
 	n.mu.Lock()
 	n.asked = append(n.asked, ev)
 	n.mu.Unlock()
+	if _, ok := ev.(peer.AskSites); ok && n.replyF == nil {
+		return peer.Sites{Sites: n.sites}, nil
+	}
 	return n.replyF(ev)
 }
 

@@ -19,8 +19,9 @@ func (a *app) statusCommand() *cobra.Command {
 		Use:   "status [ID…]",
 		Short: "Show all about jobs, ended ones included, or about this site",
 		Long: "Show all about jobs, ended ones included. Without an id, show how this site is: its peer, the\n" +
-			"rules in force, under a power budget what the running jobs draw, what they may draw now, and\n" +
-			"when that changes, what is wrong with the budget's feeds, and what its operator should know.",
+			"rules in force, what the running jobs draw, under a power budget what they may draw now and when\n" +
+			"that changes, what is wrong with the budget's feeds, the price of electricity, what jobs have\n" +
+			"used and cost so far, what the grid has saved, and what its operator should know.",
 		Example: "  switchyard status 1000000000042\n  switchyard status --json 1000000000042\n  switchyard status",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -60,20 +61,40 @@ func (a *app) siteStatus(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if a.json {
-		return a.printJSON(info)
+	sites, err := a.client().Sites(ctx)
+	if err != nil {
+		return err
 	}
-	a.printf("%s", siteStatusText(info))
+	answer := siteAnswer{Info: info}
+	for i := range sites.Sites {
+		if sites.Sites[i].Self {
+			answer.Electricity = sites.Sites[i].Electricity
+		}
+	}
+	if a.json {
+		return a.printJSON(answer)
+	}
+	a.printf("%s", siteStatusText(answer))
 	return nil
 }
 
-func siteStatusText(info api.Info) string {
+// siteAnswer is what the command prints of the site as JSON.
+type siteAnswer struct {
+	api.Info
+
+	Electricity *peer.Electricity `json:"electricity,omitempty"`
+}
+
+func siteStatusText(info siteAnswer) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%-10s %s (number %d)\n", "Site", plain(string(info.Site)), info.Number)
 	fmt.Fprintf(&out, "%-10s switchyard %s, up for %s\n", "Peer", plain(info.Version), span(info.Uptime))
 	fmt.Fprintf(&out, "%-10s %s\n", "Rules", rulesText(info.Rules))
 	if info.Power != nil {
 		fmt.Fprintf(&out, "%-10s %s\n", "Power", powerStatus(*info.Power))
+	}
+	for _, one := range electricityLines(info) {
+		fmt.Fprintf(&out, "%-10s %s\n", one[0], one[1])
 	}
 	for _, alarm := range info.Alarms {
 		fmt.Fprintf(&out, "%-10s %s\n", "Alarm", plain(alarm))
@@ -157,6 +178,9 @@ func costLines(job *peer.JobView) (lines [][2]string) {
 		if b.Disputed != "" {
 			add("Disputed", plain(b.Disputed))
 		}
+	}
+	if text := jobEnergyText(job); text != "" {
+		add("Energy", text)
 	}
 	if w := job.Wishes; w != nil && w.Broken != "" {
 		add("Limit", "broken: "+plain(w.Broken))

@@ -135,6 +135,27 @@ func TestNoPowerIsNotNoBudget(t *testing.T) {
 	}
 }
 
+// Electricity is told in base units, money by its currency.
+func TestElectricity(t *testing.T) {
+	t.Parallel()
+	m, view := fresh(), peer.SiteView{Site: "here", Self: true, Draw: 1500}
+	m.WatchSites(func(context.Context) ([]peer.SiteView, error) { return []peer.SiteView{view}, nil })
+	if body := scrape(t, m); strings.Contains(body, "\nswitchyard_energy") || strings.Contains(body, "\nswitchyard_electricity") {
+		t.Errorf("nothing is known:\n%s", body)
+	}
+	view.Electricity = &peer.Electricity{
+		Price: new(36 * protocol.Unit), PriceCurrency: "EUR",
+		Totals: peer.Totals{Energy: 7_200_500, Money: []peer.MoneyTotals{
+			{Currency: "CHF", Saved: 2 * protocol.Unit, Lost: protocol.Unit / 2},
+			{Currency: "EUR", Cost: 12_500_000, Credit: 250_000},
+		}},
+	}
+	want(t, scrape(t, m), `switchyard_power_draw_watts 1500`, `switchyard_electricity_price_per_joule{currency="EUR"} 1e-08`,
+		`switchyard_energy_joules_total 7200.5`, `switchyard_energy_cost_total{currency="EUR"} 12.5`,
+		`switchyard_energy_credit_total{currency="EUR"} 0.25`, `switchyard_grid_saved_total{currency="CHF"} 2`,
+		`switchyard_grid_lost_total{currency="CHF"} 0.5`)
+}
+
 func TestWatchBudget(t *testing.T) {
 	t.Parallel()
 	m, stale := fresh(), time.Duration(0)

@@ -29,7 +29,15 @@ func (m *Metrics) WatchSites(ask func(context.Context) ([]peer.SiteView, error))
 		doubt:  desc("peer_doubtful", "1 while the partner is asked last, because it does not keep its quotes.", "peer"),
 		draw:   desc("power_draw_watts", "What the jobs that run at this site are taken to draw; 0: not known."),
 		budget: desc("power_budget_watts", "What they may draw now; absent while there is no budget."),
-		held:   desc("cpus_withheld", "Idle CPUs of this site that its power budget keeps from working now."),
+		price: desc("electricity_price_per_joule",
+			"What electricity costs this site now; times the draw in watts it is a cost per second. Absent while it is not known.", "currency"),
+		energy: desc("energy_joules_total", "Energy of the jobs that have ended at this site, guests' too."),
+		cost:   desc("energy_cost_total", "What the electricity of these cost, as they were billed, at prices above 0.", "currency"),
+		credit: desc("energy_credit_total", "What it brought at prices below 0; to be taken off the cost.", "currency"),
+		saved: desc("grid_saved_total",
+			"What jobs of this site cost less at partners than home had quoted, for the time that they ran.", "currency"),
+		lost: desc("grid_lost_total", "What other jobs cost more there; to be taken off what was saved.", "currency"),
+		held: desc("cpus_withheld", "Idle CPUs of this site that its power budget keeps from working now."),
 	})
 }
 
@@ -43,11 +51,15 @@ type sites struct {
 	up, seen, stale, cpus, busy, queued, here, there *prometheus.Desc
 	kept, doubt                                      *prometheus.Desc // of partners
 	draw, budget, held                               *prometheus.Desc // of this site alone
+	price, energy, cost, credit, saved, lost         *prometheus.Desc // of its electricity, and of the grid
 }
 
 // Describe implements [prometheus.Collector].
 func (s *sites) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{s.up, s.seen, s.stale, s.cpus, s.busy, s.queued, s.here, s.there, s.kept, s.doubt, s.draw, s.budget, s.held} {
+	for _, d := range []*prometheus.Desc{
+		s.up, s.seen, s.stale, s.cpus, s.busy, s.queued, s.here, s.there, s.kept, s.doubt, s.draw, s.budget, s.held,
+		s.price, s.energy, s.cost, s.credit, s.saved, s.lost,
+	} {
 		out <- d
 	}
 }
@@ -84,6 +96,7 @@ func (s *sites) collect(out chan<- prometheus.Metric, v *peer.SiteView) {
 			own(s.budget, float64(*v.Budget))
 		}
 		own(s.held, float64(v.Withheld))
+		s.electricity(out, v.Electricity)
 		return
 	}
 	up := 0.0
@@ -108,6 +121,30 @@ func (s *sites) collect(out chan<- prometheus.Metric, v *peer.SiteView) {
 		gauge(s.stale, seconds(v.Age))
 	}
 }
+
+// electricity tells what the jobs of this site use and cost, in joules and units of the currencies.
+func (s *sites) electricity(out chan<- prometheus.Metric, e *peer.Electricity) {
+	if e == nil {
+		return
+	}
+	tell := func(d *prometheus.Desc, kind prometheus.ValueType, value float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, kind, value, labels...)
+	}
+	if e.Price != nil {
+		tell(s.price, prometheus.GaugeValue, units(*e.Price)/joulesOfMWh, e.PriceCurrency)
+	}
+	tell(s.energy, prometheus.CounterValue, float64(e.Energy)/1000)
+	for _, m := range e.Money {
+		tell(s.cost, prometheus.CounterValue, units(m.Cost), m.Currency)
+		tell(s.credit, prometheus.CounterValue, units(m.Credit), m.Currency)
+		tell(s.saved, prometheus.CounterValue, units(m.Saved), m.Currency)
+		tell(s.lost, prometheus.CounterValue, units(m.Lost), m.Currency)
+	}
+}
+
+const joulesOfMWh = 3_600_000_000
+
+func units(amount protocol.Micro) float64 { return float64(amount) / float64(protocol.Unit) }
 
 // WatchPrices adds what is known of the prices of electricity, read at each scrape:
 // when those that are published end (the zero time: none are known), and whether the

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/switchyard-hpc/switchyard/localsched/power"
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// energyText is an energy for people, in kWh to three digits or the watt hour.
+func energyText(millijoules int64) string {
+	const kWh = 3_600_000_000
+	n := float64(millijoules) / kWh
+	digits := 0
+	switch {
+	case n >= 100:
+	case n >= 1:
+		digits = 2
+	case n > 0:
+		digits = 3
+		for least := .1; digits < 9 && n < least; least /= 10 {
+			digits++
+		}
+	}
+	return strconv.FormatFloat(n, 'f', digits, 64) + " kWh"
+}
+
+// jobEnergyText tells the energy of a job, as it was quoted and as it ran; empty: nothing is known.
+func jobEnergyText(job *peer.JobView) string {
+	e := job.Energy
+	if e == nil {
+		return ""
+	}
+	var parts []string
+	add := func(title string, energy int64, cost *protocol.Micro, currency string) {
+		if energy == 0 && cost == nil {
+			return
+		}
+		text := title + " " + energyText(energy)
+		if cost != nil {
+			text += " for " + amount(*cost, currency)
+		}
+		parts = append(parts, text)
+	}
+	if job.Quoted != nil {
+		add("quoted", e.Quoted, e.QuotedCost, job.Quoted.Currency)
+	}
+	used, currency := "used", ""
+	if job.State == protocol.Running {
+		used = "so far"
+	}
+	if job.Bill != nil {
+		currency = job.Bill.Currency
+	}
+	add(used, e.Used, e.Cost, currency)
+	if e.Measured > 0 {
+		parts = append(parts, "measured "+energyText(e.Measured))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// electricityLines tell what the site draws, what electricity costs it, and what the grid saves it.
+func electricityLines(info siteAnswer) (lines [][2]string) {
+	e := info.Electricity
+	if e == nil {
+		return nil
+	}
+	add := func(title, text string) { lines = append(lines, [2]string{title, text}) }
+	if info.Power == nil && e.Draw > 0 {
+		add("Power", "the running jobs draw "+power.Text(e.Draw)+"; no budget")
+	}
+	if e.Price != nil {
+		add("Price", amount(*e.Price, e.PriceCurrency)+" a MWh now")
+	}
+	costs, saved := moneyTexts(e.Money)
+	if text := usedText(e, costs); text != "" {
+		add("Energy", text)
+	}
+	if saved != "" {
+		add("Saved", saved+" by jobs that ran elsewhere, of what home had quoted for them")
+	}
+	return lines
+}
+
+// usedText tells what jobs have used at the site and what that cost; empty: nothing.
+func usedText(e *peer.Electricity, costs string) string {
+	var parts []string
+	if e.Energy > 0 {
+		text := energyText(e.Energy)
+		if costs != "" {
+			text += " for " + costs
+		}
+		parts = append(parts, text+" by jobs that ended here since "+clock(e.Since))
+	}
+	if e.Running > 0 {
+		parts = append(parts, energyText(e.Running)+" so far by those that run")
+	}
+	return strings.Join(parts, "; ")
+}
+
+// moneyTexts tell what electricity cost, and what the grid saved, in each currency.
+func moneyTexts(all []peer.MoneyTotals) (costs, saved string) {
+	var cost, less []string
+	for _, m := range all {
+		if m.Cost != 0 || m.Credit != 0 {
+			cost = append(cost, amount(m.Cost-m.Credit, m.Currency))
+		}
+		if m.Saved != 0 || m.Lost != 0 {
+			less = append(less, amount(m.Saved-m.Lost, m.Currency))
+		}
+	}
+	return strings.Join(cost, " and "), strings.Join(less, " and ")
+}

@@ -1,0 +1,129 @@
+package peer_test
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// electricity is what the own site tells of it now.
+func (l *lone) electricity() peer.Electricity {
+	l.t.Helper()
+	l.step(peer.AskSites{Asked: 5})
+	view, _ := l.answers[len(l.answers)-1].(peer.Sites)
+	if view.Sites[0].Electricity == nil {
+		l.t.Fatalf("nothing is told of electricity: %+v", view.Sites[0])
+	}
+	return *view.Sites[0].Electricity
+}
+
+// heard is a change in the local queue, and the load with it.
+func (l *lone) heard(change localsched.Change, busy int) {
+	l.t.Helper()
+	l.step(peer.CallDone{ID: l.watching, Result: peer.WatchResult{Watched: localsched.Watched{
+		Load: protocol.Load{CPUs: 4, Busy: busy}, Changes: []localsched.Change{change},
+	}}})
+}
+
+// A job's energy and its cost are told as quoted and as it ran; the site's total counts it once, and keeps
+// it, and partners are told what is drawn without a budget.
+func TestEnergyIsCounted(t *testing.T) {
+	t.Parallel()
+	l := priced(t, atOnce)
+	ev := submission(1)
+	ev.Jobs[0].Spec.CPUs, ev.Jobs[0].Spec.WallTime = 4, protocol.Hour
+	l.step(ev)
+	l.advance(10 * protocol.Second) // b does not answer
+	submitted, _ := l.answers[len(l.answers)-1].(peer.Submitted)
+	tag := protocol.Tag{Job: submitted.Jobs[0], Epoch: 1}
+	start := l.now
+	l.heard(localsched.Change{Tag: tag, State: protocol.Running, Started: start}, 4)
+	l.now = l.now.Add(protocol.Hour / 2)
+	reply := l.quote(protocol.QuoteRequest{Round: 1, Jobs: []protocol.Spec{guest(1, 1)}})
+	if reply.Load.Draw != 1_000_000 {
+		t.Errorf("b is told of %d mW", reply.Load.Draw)
+	}
+	if got := l.electricity(); got.Draw != 1_000_000 || got.Running != 1_800_000_000 || got.Energy != 0 || *got.Price != 10*protocol.Unit {
+		t.Errorf("half an hour at 1 kW: %+v", got)
+	}
+	l.now = start.Add(protocol.Hour)
+	l.heard(localsched.Change{
+		Tag: tag, State: protocol.Completed, Started: start,
+		Outcome: protocol.Outcome{State: protocol.Completed, Ran: protocol.Hour, Usage: protocol.Usage{Energy: 9}},
+	}, 0)
+	got := l.electricity()
+	want := []peer.MoneyTotals{{Currency: "EUR", Cost: got.Money[0].Cost}}
+	if got.Energy != 3_600_000_000 || got.Draw != 0 || got.Running != 0 || !reflect.DeepEqual(got.Money, want) {
+		t.Errorf("an hour at 1 kW: %+v", got)
+	}
+	bill := l.finished().Bill
+	e := l.finished().Energy
+	if e == nil || e.Used != 3_600_000_000 || e.Cost == nil || *e.Cost != bill.Cost || *e.Cost != got.Money[0].Cost || e.Measured != 9 {
+		t.Errorf("the job: %+v, billed %+v", e, bill)
+	}
+	if got.Since == 0 || bill.Cost <= 10_000 {
+		t.Errorf("since %d, for %d", got.Since, bill.Cost) // ten seconds of it at 30 a MWh
+	}
+	for _, rec := range slices.Backward(l.records) {
+		if row, ok := rec.Row.(peer.SiteRow); ok {
+			if !reflect.DeepEqual(row.Totals, got.Totals) {
+				t.Errorf("kept are %+v, told %+v", row.Totals, got.Totals)
+			}
+			break
+		}
+	}
+}
+
+// What the grid saves is what home had quoted, for as long as the job ran, less the bill.
+func TestSavedAgainstHome(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		home protocol.Micro // an hour at home
+		ran  protocol.Duration
+		want []peer.MoneyTotals
+	}{
+		"dearer at home":          {30 * protocol.Unit, protocol.Hour, []peer.MoneyTotals{{Currency: "CHF", Saved: 10 * protocol.Unit}}},
+		"for a quarter of it":     {30 * protocol.Unit, protocol.Hour / 4, []peer.MoneyTotals{{Currency: "CHF", Saved: 2_500_000}}},
+		"cheaper at home":         {5 * protocol.Unit, protocol.Hour, []peer.MoneyTotals{{Currency: "CHF", Lost: 15 * protocol.Unit}}},
+		"home names no price":     {0, protocol.Hour, nil},
+		"no run, no bill to name": {30 * protocol.Unit, 0, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			place := peertest.Greedy{}
+			home := func(r protocol.Request) protocol.Quote {
+				q := protocol.Quote{Job: r.Job, AWT: protocol.Hour, ERT: protocol.Hour}
+				if tt.home > 0 {
+					q.Currency, q.Terms = "CHF", []protocol.Term{{Name: "cpu", Amount: tt.home}}
+				}
+				return q
+			}
+			answers := idle(place, home)
+			l := newLone(t, func(c *peer.Config) { c.Power = 250_000 }, func(op peer.Op) (peer.Result, error) {
+				if op, ok := op.(peer.DecideOp); ok {
+					return peer.DecideResult{Decisions: []policy.Decision{{Job: 0, Site: len(op.Snapshot.Sites) - 1}}}, nil
+				}
+				return answers(op)
+			})
+			l.step(submission(1))
+			offer := l.dear()
+			outcome := protocol.Outcome{State: protocol.Completed}
+			if tt.ran > 0 {
+				outcome.Bill = billOf(l.now, protocol.Micro(int64(20*protocol.Unit)*int64(tt.ran)/int64(protocol.Hour)))
+			}
+			l.runsAtB(offer, perHour(20*protocol.Unit), tt.ran, outcome)
+			if got := l.electricity(); !reflect.DeepEqual(got.Money, tt.want) || got.Energy != 0 {
+				t.Errorf("counted %+v, want %+v", got, tt.want)
+			}
+			if seen := l.finished().Home; (seen != nil) != (tt.home > 0) {
+				t.Errorf("home quoted %+v", seen)
+			}
+		})
+	}
+}
