@@ -41,6 +41,7 @@ type Config struct {
 
 	Area         string            // where the site buys its electricity, for the prices; empty: it names none
 	Power        int64             // milliwatts of a CPU that works; 0: not stated, quotes have no energy term
+	Spread       bool              // electricity is quoted over the interval in which a job may start; default: for the planned start, as [MC] has it
 	PriceSpan    protocol.Duration // how far ahead prices are asked for; default 7 days
 	PriceRefresh protocol.Duration // how often; default 1 h
 	Protect      Protection        // of the own users from guests

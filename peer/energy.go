@@ -109,7 +109,7 @@ func (p *Peer) work(spec *protocol.Spec, q *protocol.Quote, by protocol.Reckonin
 	here.Request = spec.On(&p.cfg.Capacity)
 	e := &p.electricity
 	w := cost.Work{
-		Spec: &here, Start: p.now.Add(q.AWT), Run: q.ERT, Guest: spec.Job.Origin() != p.cfg.Number,
+		Spec: &here, Start: p.now.Add(q.AWT), Starts: p.starts(q, by), Run: q.ERT, Guest: spec.Job.Origin() != p.cfg.Number,
 		Power: p.foreseenDraw(spec), Prices: e.hourly, Currency: e.currency,
 	}
 	switch by {
@@ -152,19 +152,28 @@ func unsold(spec *protocol.Spec) string {
 	return ""
 }
 
+// starts is when a quoted job may start: within the quote's interval, where it has one and the
+// site reckons by it.
+func (p *Peer) starts(q *protocol.Quote, by protocol.Reckoning) price.Starts {
+	planned := p.now.Add(q.AWT)
+	switch {
+	case by == protocol.AtOnce:
+		return price.At(p.now)
+	case !p.cfg.Spread || q.AWTHigh == 0:
+		return price.At(planned)
+	}
+	return price.Starts{Low: p.now.Add(min(q.AWTLow, q.AWT)), Middle: planned, High: p.now.Add(max(q.AWTHigh, q.AWT))}
+}
+
 // charge adds to a quote what the electricity of the job's planned run costs. A
 // quote in another currency stays as it is, one that the local scheduler has charged for
 // electricity itself, one that has no place for another term, and one for which there are
 // no prices.
 func (p *Peer) charge(q *protocol.Quote, spec *protocol.Spec, by protocol.Reckoning) {
 	e := &p.electricity
-	meter, start := e.hourly, p.now.Add(q.AWT)
-	switch by {
-	case protocol.AtOnce:
-		start = p.now
-	case protocol.TwoPrice:
+	meter := e.hourly
+	if by == protocol.TwoPrice {
 		meter = e.twoPrice
-	case protocol.Hourly:
 	}
 	if meter == nil || p.cfg.Power == 0 || q.Declined != "" || (q.Currency != "" && q.Currency != e.currency) {
 		return
@@ -173,7 +182,7 @@ func (p *Peer) charge(q *protocol.Quote, spec *protocol.Spec, by protocol.Reckon
 		return
 	}
 	q.Currency = e.currency
-	q.Terms = append(slices.Clip(q.Terms), protocol.Term{Name: EnergyTerm, Amount: meter.Cost(p.foreseenDraw(spec), start, q.ERT)})
+	q.Terms = append(slices.Clip(q.Terms), protocol.Term{Name: EnergyTerm, Amount: meter.MeanCost(p.foreseenDraw(spec), p.starts(q, by), q.ERT)})
 }
 
 // pricesView says what the site knows of its prices; empty: it names none.

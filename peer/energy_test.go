@@ -281,3 +281,43 @@ func TestDrawWithoutABudget(t *testing.T) {
 		t.Errorf("it draws %d W at %d", got.Draw, *got.Price)
 	}
 }
+
+// Where the start is not certain the electricity is priced over the interval that the quote has; by
+// the plan where no interval is stated, it is one point, or the site reckons by plans.
+func TestEnergyOverTheInterval(t *testing.T) {
+	t.Parallel()
+	const half = 30 * protocol.Minute
+	for name, tt := range map[string]struct {
+		quote   protocol.Quote
+		planned bool
+		reckon  protocol.Reckoning
+		want    protocol.Micro
+	}{
+		// half of the starts lie in the hour at 10, and as much of the run in that at 30 as they are late
+		"within two hours":    {quote: protocol.Quote{AWT: half, AWTHigh: protocol.Hour, ERT: protocol.Hour}, want: 20_000},
+		"all before the plan": {quote: protocol.Quote{AWT: protocol.Hour, AWTHigh: protocol.Hour, ERT: protocol.Hour}, want: 24_000},
+		"one point":           {quote: protocol.Quote{AWT: half, AWTLow: half, AWTHigh: half, ERT: protocol.Hour}, want: 20_000},
+		"none stated":         {quote: protocol.Quote{AWT: protocol.Hour, ERT: protocol.Hour}, want: 30_000},
+		"at once":             {quote: protocol.Quote{AWT: protocol.Hour, AWTHigh: protocol.Hour, ERT: protocol.Hour}, reckon: protocol.AtOnce, want: 10_000},
+		"a site that plans":   {quote: protocol.Quote{AWT: protocol.Hour, AWTHigh: protocol.Hour, ERT: protocol.Hour}, planned: true, want: 30_000},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			answers, prices := idle(peertest.Greedy{}, func(r protocol.Request) protocol.Quote {
+				q := tt.quote
+				q.Job = r.Job
+				return q
+			}), peertest.HourlyPrices("EUR", 10, 30, 90)
+			l := newLone(t, func(c *peer.Config) { c.Area, c.Power, c.Spread = "a", 250_000, !tt.planned }, func(op peer.Op) (peer.Result, error) {
+				if op, ok := op.(peer.PriceOp); ok {
+					return prices(op)
+				}
+				return answers(op)
+			})
+			reply := l.quote(protocol.QuoteRequest{Round: 1, Jobs: []protocol.Spec{guest(1, 4)}, Reckon: tt.reckon})
+			if got := reply.Quotes[0].Terms; !reflect.DeepEqual(got, energy(tt.want)) {
+				t.Errorf("terms %+v, want %d", got, tt.want)
+			}
+		})
+	}
+}

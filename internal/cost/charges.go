@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/exact"
+	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -165,11 +166,19 @@ func (c *Charges) eco(w *Work, at speed) (amount protocol.Micro, missing string)
 	if w.Prices == nil {
 		return 0, "no cost of energy: no prices are known"
 	}
-	energy, err := c.Exchange.Convert(w.Prices.Cost(at.power, w.Start, at.run), w.Currency, c.Currency)
+	energy, err := c.Exchange.Convert(w.Prices.MeanCost(at.power, w.starts(), at.run), w.Currency, c.Currency)
 	if err != nil {
 		return 0, "no cost of energy: " + err.Error()
 	}
 	return energy.Plus(c.constant(flat, at)), ""
+}
+
+// starts is when the work may start.
+func (w *Work) starts() price.Starts {
+	if w.Starts == (price.Starts{}) {
+		return price.At(w.Start)
+	}
+	return w.Starts
 }
 
 // constant is what energy costs at so much a MWh.

@@ -8,8 +8,10 @@ import (
 
 // Work is what is charged for.
 type Work struct {
-	Spec   *protocol.Spec // as on this machine
-	Start  protocol.Instant
+	Spec  *protocol.Spec // as on this machine
+	Start protocol.Instant
+	// Starts is when it may start; the electricity is charged by it. Zero: at Start.
+	Starts price.Starts
 	Run    protocol.Duration // at the full frequency
 	Guest  bool              // of another site
 	Power  int64             // milliwatts that it draws at the full frequency, without cooling; 0: not known

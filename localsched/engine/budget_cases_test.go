@@ -154,6 +154,23 @@ func TestNeverAllowed(t *testing.T) {
 	}
 }
 
+// TestEarliest: what a plan has behind limits may start at once when all ends before them, but never
+// before a budget allows its own draw.
+func TestEarliest(t *testing.T) {
+	t.Parallel()
+	signal := signalOf(t, power.Step{At: 0, Limit: 4000}, power.Step{At: 500, Limit: power.Unlimited})
+	r := newRig(t, cpus(8), engine.Within(engine.Budget{Signal: signal, Rates: watts()}, engine.EASY()))
+	r.now = 100
+	r.submit(job(0, 4, 1000), 1000)
+	for width, want := range map[int][2]protocol.Instant{2: {500, 100}, 6: {1100, 500}} {
+		request := job(1, width, 10).Request
+		planned := r.engine.Plan(r.now, nil, []protocol.Request{request})[0].Start
+		if got := [2]protocol.Instant{planned, r.engine.Earliest(r.now, request, planned)}; got != want {
+			t.Errorf("%d CPUs: planned for and at the earliest %v, want %v", width, got, want)
+		}
+	}
+}
+
 // TestPowerIsKeptForTheHead: under a budget that never ends a hungry head gets its power
 // when what runs has ended, and jobs that are over by then may use it meanwhile.
 func TestPowerIsKeptForTheHead(t *testing.T) {

@@ -27,6 +27,18 @@ func (c *Core) Plan(now protocol.Instant, ahead, jobs []protocol.Request) []loca
 	return planned
 }
 
+// Earliest is the first instant at which a job could start that a plan has start later, if all that
+// runs and waits before it ended sooner than its limit: at once, or when a power budget allows it.
+func (e *Engine) Earliest(now protocol.Instant, r protocol.Request, planned protocol.Instant) protocol.Instant {
+	c := e.core
+	now = max(now, c.floor.now)
+	job, reason := size(c.machine, c.policy, now, r)
+	if b := c.floor.budget; b != nil && reason == "" {
+		now = b.Signal.Allows(now, b.draw(c.floor.machine, job.Units, job.appetite))
+	}
+	return min(now, planned)
+}
+
 // note says how a power budget makes a job wait.
 func (c *Core) note(now, start protocol.Instant, job Waiting) string {
 	if c.floor.budget == nil {

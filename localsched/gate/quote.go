@@ -41,6 +41,7 @@ type planned struct {
 	localsched.Planned
 
 	wait  protocol.Duration // until it is given to the batch system
+	least protocol.Duration // the same, if all that runs ended now
 	delay protocol.Duration // that it brings to those that are guarded
 }
 
@@ -56,7 +57,7 @@ func (p planned) put(q *protocol.Quote) {
 	if p.wait > q.AWT {
 		q.Bound = 0 // of a wait that is another now
 	}
-	q.AWTLow, q.AWT, q.AWTHigh = max(q.AWTLow, p.wait), max(q.AWT, p.wait), max(q.AWTHigh, p.wait)
+	q.AWTLow, q.AWT, q.AWTHigh = max(q.AWTLow, p.least), max(q.AWT, p.wait), max(q.AWTHigh, p.wait)
 	q.Delay = max(q.Delay, p.delay)
 	switch {
 	case q.Note == "":
@@ -110,9 +111,15 @@ func (g *Gate) planAll(ahead []protocol.Request, query localsched.Query) []plann
 	if query.Guard != 0 {
 		delays = g.engine.Delays(at, ahead, shapes, query.Guard)
 	}
+	least := make([]protocol.Duration, len(shapes))
+	for n := range shapes {
+		if starts[n].Start > at {
+			least[n] = max(0, g.engine.Earliest(at, shapes[n], starts[n].Start).Sub(at))
+		}
+	}
 	plans := make([]planned, len(query.Jobs))
 	for i, n := range of {
-		plans[i] = planned{starts[n], max(0, starts[n].Start.Sub(at)), delays[n]}
+		plans[i] = planned{starts[n], max(0, starts[n].Start.Sub(at)), least[n], delays[n]}
 		if starts[n].Declined == "" && starts[n].Start == protocol.Instant(protocol.Never) {
 			plans[i].Declined = "no start is in sight"
 		}

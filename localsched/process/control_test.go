@@ -265,6 +265,9 @@ func TestQuotesAreRight(t *testing.T) {
 	if least, most := submitted.Add(2*protocol.Minute).Sub(after), limits.Sub(before); quotes[0].AWT < least || quotes[0].AWT > most {
 		t.Errorf("quoted a wait of %v, want %v to %v", quotes[0].AWT, least, most)
 	}
+	if q := quotes[0]; q.AWTLow != 0 || q.AWTHigh != q.AWT {
+		t.Errorf("what runs and waits may end before its limits, and %v to %v is quoted around %v", q.AWTLow, q.AWTHigh, q.AWT)
+	}
 	if quotes[0].ERT != protocol.Minute || quotes[1].Declined == "" {
 		t.Errorf("the quotes are %+v", quotes)
 	}

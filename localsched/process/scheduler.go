@@ -199,6 +199,9 @@ func (s *Scheduler) Quote(_ context.Context, query localsched.Query) ([]protocol
 	quotes := make([]protocol.Quote, len(planned))
 	for i, p := range planned {
 		quotes[i] = quoteOf(jobs[i], p, now)
+		if quotes[i].AWT > 0 { // limits make the plan: it may well be sooner
+			quotes[i].AWTLow = max(0, s.engine.Earliest(now, jobs[i], p.Start).Sub(now))
+		}
 	}
 	if query.Guard != 0 {
 		tellDelays(quotes, s.engine.Delays(now, ahead, jobs, query.Guard))

@@ -64,6 +64,7 @@ func (c *Config) Peer(parts Parts) peer.Config {
 		Tariff:       c.SiteTariff(),
 		Area:         c.Prices.Area,
 		Power:        c.Power.WattsPerCPU.Milliwatts(),
+		Spread:       true,
 		PriceSpan:    c.Prices.Span,
 		PriceRefresh: c.Prices.Refresh,
 		Protect:      peer.Protection{Delay: c.Protect.Delay, Share: int(c.Protect.Share)},

@@ -58,6 +58,42 @@ func (m *Meter) Cost(milliwatts int64, from protocol.Instant, d protocol.Duratio
 	return protocol.Micro(total.Times(milliwatts).Nearest(milliwattMSOfMWh))
 }
 
+// Starts is when work may start: the tenth percentile, the median and the ninetieth.
+type Starts struct{ Low, Middle, High protocol.Instant }
+
+// At is a start that is known.
+func At(start protocol.Instant) Starts { return Starts{start, start, start} }
+
+// startTenths are how many starts stand for all.
+const startTenths = 10
+
+// tenths are starts that are as likely as each other: either end, and four evenly within either half.
+func (s Starts) tenths() (all [startTenths]protocol.Instant) {
+	const half = 4
+	for i := range half {
+		part := protocol.Duration(2*i + 1)
+		all[1+i] = s.Low.Add(s.Middle.Sub(s.Low) / (2 * half) * part)
+		all[1+half+i] = s.Middle.Add(s.High.Sub(s.Middle) / (2 * half) * part)
+	}
+	all[0], all[startTenths-1] = s.Low, s.High
+	return all
+}
+
+// MeanCost is [Meter.Cost] for work that may start at several times: the mean over these.
+func (m *Meter) MeanCost(milliwatts int64, s Starts, d protocol.Duration) protocol.Micro {
+	if s.Low == s.High {
+		return m.Cost(milliwatts, s.Middle, d)
+	}
+	if m == nil || milliwatts <= 0 || d <= 0 {
+		return 0
+	}
+	var total exact.Number
+	for _, start := range s.tenths() {
+		total = total.Plus(m.upTo(start.Add(d)).Plus(m.upTo(start).Negative()))
+	}
+	return protocol.Micro(total.Times(milliwatts).Nearest(milliwattMSOfMWh, startTenths))
+}
+
 // Steps are the prices of a MWh from an instant on until another one, and then their mean; none
 // of no meter.
 func (m *Meter) Steps(from, until protocol.Instant) (all []protocol.PriceStep) {

@@ -73,3 +73,35 @@ func TestMeterAddsUpExactly(t *testing.T) {
 		}
 	})
 }
+
+// The mean over ten starts is that of their costs, to the rounding; of one start it is its cost.
+func TestMeanCost(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		slots := []price.Slot{}
+		for i := range rapid.IntRange(1, 48).Draw(t, "hours") {
+			slots = append(slots, price.Slot{
+				Start: protocol.Instant(i) * protocol.Instant(protocol.Hour), Length: protocol.Hour,
+				Price: protocol.Micro(rapid.Int64Range(-500, 3000).Draw(t, "price")) * protocol.Unit,
+			})
+		}
+		m := price.NewMeter(price.Series{Slots: slots})
+		at := func(what string) protocol.Duration {
+			return protocol.Duration(rapid.Int64Range(0, int64(16*protocol.Hour)/8).Draw(t, what)) * 8 // eighths are whole
+		}
+		low := protocol.Instant(at("low"))
+		middle := low.Add(at("middle"))
+		s := price.Starts{Low: low, Middle: middle, High: middle.Add(at("high"))}
+		run, draw := protocol.Duration(rapid.Int64Range(1, int64(protocol.Day)).Draw(t, "run")), rapid.Int64Range(1, 1e9).Draw(t, "mW")
+		sum := m.Cost(draw, s.Low, run) + m.Cost(draw, s.High, run)
+		for i := range protocol.Duration(4) {
+			sum += m.Cost(draw, s.Low.Add((2*i+1)*(s.Middle.Sub(s.Low)/8)), run) + m.Cost(draw, s.Middle.Add((2*i+1)*(s.High.Sub(s.Middle)/8)), run)
+		}
+		if got := m.MeanCost(draw, s, run); got*10-sum > 10 || sum-got*10 > 10 {
+			t.Fatalf("the mean is %d, ten starts come to %d", got, sum)
+		}
+		if got, want := m.MeanCost(draw, price.At(middle), run), m.Cost(draw, middle, run); got != want {
+			t.Fatalf("of one start %d, want %d", got, want)
+		}
+	})
+}
