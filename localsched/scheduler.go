@@ -99,6 +99,11 @@ type Submission struct {
 	Origin  protocol.SiteName
 	Account string // the local account that runs it
 	Guest   bool   // from another site: runs in a private folder, its output is fetched
+
+	// StartBy is the last instant at which the job may start, by the clock of the machine that
+	// starts it; 0: there is none. What would start it later withdraws it instead, as by
+	// Withdraw, and says nothing: the peer calls that then, too.
+	StartBy protocol.Instant `json:",omitzero"`
 }
 
 // Presence is what FindByTag knows.

@@ -56,6 +56,8 @@ type Offer struct {
 	Payload *Payload
 	Start   Instant // room is to be held firmly, from this instant on or as soon after as there is any; 0: not firmly
 	Forced  bool    // an operator of the origin has requeued the job by force: it may run although it has ended at the partner before
+
+	Tolerance Duration // how long after the instant since which room is held the job may start; 0: as the partner likes
 }
 
 // Prepared says that the partner holds room for the job (message 2).

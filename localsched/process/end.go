@@ -79,6 +79,12 @@ func (s *Scheduler) takeBack(j *job) (localsched.Withdrawal, error) {
 	if !won {
 		return localsched.Started, nil
 	}
+	s.nowWithdrawn(j)
+	return localsched.Withdrawn, nil
+}
+
+// nowWithdrawn enters that the job never starts.
+func (s *Scheduler) nowWithdrawn(j *job) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if j.state != withdrawn {
@@ -86,7 +92,6 @@ func (s *Scheduler) takeBack(j *job) (localsched.Withdrawal, error) {
 		s.changes.Forget(j.reported...)
 		j.reported = nil
 	}
-	return localsched.Withdrawn, nil
 }
 
 // Kill implements [localsched.Runner]. The error wraps [ErrNotStarted] for a job

@@ -113,6 +113,52 @@ func TestHoldIsOverWhileAway(t *testing.T) {
 	}
 }
 
+// TestTooLateToStart: a job that must have started by now never does, whether it came too late or
+// the peer was away.
+func TestTooLateToStart(t *testing.T) {
+	t.Parallel()
+	s := openSite(t, small)
+	blocker := guest(t, "sleep 1000")
+	blocker.Spec.CPUs = s.config.Capacity.CPUs
+	s.submit(t, blocker)
+	s.awaitRunning(t, blocker.Tag)
+	away, late, punctual := guest(t, "true"), guest(t, "true"), guest(t, "true")
+	now := protocol.InstantOf(time.Now())
+	away.StartBy, late.StartBy, punctual.StartBy = now.Add(protocol.Second), now-1, now.Add(protocol.Hour)
+	s.submit(t, away)
+	s.Close()
+	eventually(t, "its time is over", func() bool { return protocol.InstantOf(time.Now()) > away.StartBy })
+	s.open(t)
+	s.submit(t, late)
+	s.submit(t, punctual)
+	if err := s.Kill(t.Context(), blocker.Tag); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.awaitEnd(t, punctual.Tag); got.State != protocol.Completed {
+		t.Errorf("the one in time ended as %+v", got)
+	}
+	for _, job := range []localsched.Submission{away, late} {
+		eventually(t, "the shim has looked at the time", func() bool {
+			_, err := os.Stat(filepath.Join(s.config.Dir, "jobs", spool.FolderOf(job.Tag), "started"))
+			return err == nil
+		})
+		if got, err := s.Withdraw(t.Context(), job.Tag); err != nil || got != localsched.Withdrawn {
+			t.Errorf("job %v, which was to start by %v: %v, %v", job.Tag, job.StartBy, got, err)
+		}
+	}
+	s.reopen(t)
+	for _, job := range []localsched.Submission{away, late} {
+		if got, _, err := s.FindByTag(t.Context(), job.Tag); err != nil || got != localsched.Absent {
+			t.Errorf("job %v is %v, %v", job.Tag, got, err)
+		}
+	}
+	all := guest(t, "true")
+	all.Spec.CPUs = s.config.Capacity.CPUs
+	if got := s.awaitEnd(t, s.submit(t, all)); got.State != protocol.Completed {
+		t.Errorf("a job that needs their room ended as %+v", got)
+	}
+}
+
 // TestHoldsUnderOtherRules: within a power budget nothing is held but what was before, and on
 // partitions nothing.
 func TestHoldsUnderOtherRules(t *testing.T) {

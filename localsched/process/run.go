@@ -23,7 +23,8 @@ func (s *Scheduler) run(ctx context.Context, j *job) {
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		shim, err := s.launch(ctx, j)
 		switch {
-		case err == nil && shim == nil: // withdrawn
+		case err == nil && shim == nil: // withdrawn, here or by the shim
+			s.nowWithdrawn(j)
 			return
 		case err == nil:
 			s.nowRuns(j)

@@ -98,7 +98,8 @@ func watchMain(dir string, command []string) int {
 	return writeExit(folder, exit, asidePatience)
 }
 
-// claimJob makes the file started, for a shim that was started at the time that is read.
+// claimJob makes the file started, for a shim that was started at the time that is read. A job that
+// must not start as late as that is withdrawn instead.
 func claimJob(dir string, clock wallclock.Reading) (record jobRecord, claim startedRecord, answer shimAnswer) {
 	fail := func(err error) (jobRecord, startedRecord, shimAnswer) {
 		return jobRecord{}, startedRecord{}, shimAnswer{Error: err.Error()}
@@ -119,6 +120,12 @@ func claimJob(dir string, clock wallclock.Reading) (record jobRecord, claim star
 	}
 	claim.Place, claim.Began = where.Place, whenBegan()
 	claim.Started, claim.Launched = clock.Wall, clock.Steady
+	if by := record.Submission.StartBy; by != 0 && clock.Wall > by {
+		if _, err = createStarted(dir, startedRecord{Withdrawn: true}); err != nil {
+			return fail(err)
+		}
+		return record, claim, shimAnswer{Lost: true}
+	}
 	if claim.Group, err = groupFor(record.Submission.Tag); err != nil {
 		return fail(err)
 	}

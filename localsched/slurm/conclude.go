@@ -38,7 +38,7 @@ func (s *Scheduler) conclude(ctx context.Context, j *job, e entry) {
 		return
 	}
 	if !c.wrapper() {
-		s.finish(j, spool.End{State: finalState(e.state), Reason: e.state + ": it ended in Slurm's queue before it started (" + e.reason + ")"})
+		s.unstarted(j, c, spool.End{State: finalState(e.state), Reason: e.state + ": it ended in Slurm's queue before it started (" + e.reason + ")"})
 		return
 	}
 	s.nowRuns(j, c)
@@ -47,6 +47,16 @@ func (s *Scheduler) conclude(ctx context.Context, j *job, e entry) {
 		return // the other one, which has the claim, is looked at the next time
 	}
 	s.finishRun(ctx, j, s.outcome(ctx, j, e))
+}
+
+// unstarted ends a job that has not started, and does so no more: a wrapper that came too late has
+// withdrawn it, or it was closed.
+func (s *Scheduler) unstarted(j *job, c claim, end spool.End) {
+	if c.by == withdrawnBy {
+		s.nowWithdrawn(j)
+		return
+	}
+	s.finish(j, end)
 }
 
 // adviceSpool is what to do when what a job has claimed cannot be read.
@@ -197,7 +207,7 @@ func (s *Scheduler) lost(ctx context.Context, j *job) {
 		s.again(ctx, j)
 		return
 	case !claimed: // closed, before a crash
-		s.finish(j, spool.End{State: protocol.NodeFail, Reason: "it ended in Slurm's queue before it started"})
+		s.unstarted(j, c, spool.End{State: protocol.NodeFail, Reason: "it ended in Slurm's queue before it started"})
 		return
 	}
 	s.nowRuns(j, c)

@@ -44,14 +44,19 @@ func (s *Scheduler) Withdraw(ctx context.Context, tag protocol.Tag) (localsched.
 		s.nowRuns(j, c)
 		return localsched.Started, nil
 	}
-	s.mu.Lock()
-	j.state = withdrawn
-	s.changes.forget(j.reported)
-	j.reported = nil
-	s.mu.Unlock()
+	s.nowWithdrawn(j)
 	s.stray(j)
 	s.cancel(cancellation{tag: tag, name: j.name, uid: j.owner().UID})
 	return localsched.Withdrawn, nil
+}
+
+// nowWithdrawn enters that the job never starts.
+func (s *Scheduler) nowWithdrawn(j *job) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	j.state = withdrawn
+	s.changes.forget(j.reported)
+	j.reported = nil
 }
 
 // forestall withdraws a job that never came.

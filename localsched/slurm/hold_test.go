@@ -67,6 +67,27 @@ func TestReservations(t *testing.T) { //nolint:tparallel // the cases share one 
 	t.Run("lost by the controller", reservationLost)
 	t.Run("over before a node was up", reservationOver)
 	t.Run("refused", reservationRefused)
+	t.Run("too late to start", tooLateToStart)
+}
+
+// tooLateToStart: what Slurm launches later than the job may start is withdrawn.
+func tooLateToStart(t *testing.T) {
+	s := openSite(t, "siteF", reserving)
+	late, punctual := guest("true"), guest("true")
+	now := protocol.InstantOf(time.Now())
+	late.StartBy, punctual.StartBy = now-1, now.Add(protocol.Hour)
+	s.submit(t, late)
+	s.submit(t, punctual)
+	if got := s.awaitEnd(t, punctual.Tag); got.State != protocol.Completed {
+		t.Errorf("the one in time ended as %+v", got)
+	}
+	eventually(t, "it is withdrawn", func() bool {
+		got, _, err := s.FindByTag(t.Context(), late.Tag)
+		return err == nil && got == localsched.Absent
+	})
+	if got, err := s.Withdraw(t.Context(), late.Tag); err != nil || got != localsched.Withdrawn {
+		t.Errorf("%v, %v", got, err)
+	}
 }
 
 // keptReservation: a job starts in its reservation, also after a restart, and none that would

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/localsched/spool"
+	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // exitLost is the exit code of a wrapper that was not the first. A wrapper that
@@ -42,6 +43,8 @@ func launch(dir string, record spool.Job) string {
 		"@CLAIM@", quote(filepath.Join(dir, claimDir)),
 		"@LIMIT@", fileLimit(record.FileLimit()),
 		"@LOST@", strconv.Itoa(exitLost),
+		"@LATE@", takeBackAfter(sub.StartBy),
+		"@WITHDRAWN@", withdrawnBy,
 		"@FULL@", fullFile,
 		"@WORK@", quote(record.WorkFolder(dir)),
 		"@STDOUT@", quote(stdout),
@@ -63,7 +66,9 @@ cd -- @CLAIM@ || lost 'the spool cannot be reached from this node, or the job is
 
 # Of all that ever try, one makes the link started.
 node=$(uname -n)
-me="$SLURM_JOB_ID ${SLURM_RESTART_COUNT:-0} $node $$ $(now)"
+at=$(now)
+me="$SLURM_JOB_ID ${SLURM_RESTART_COUNT:-0} $node $$ $at"
+@LATE@
 mine=.$SLURM_JOB_ID.$node.$$
 printf '%s\n' "$me" >"$mine" || lost 'cannot write to the spool'
 sync "$mine"
@@ -71,6 +76,7 @@ ln "$mine" started 2>/dev/null
 rm -f "$mine"
 read -r first <started || lost 'cannot claim it in the spool'
 [ "$first" = "$me" ] || lost "not started, because it was started or taken back before: $first"
+[ "$me" != @WITHDRAWN@ ] || lost 'not started, because it would not start together with its other parts any more'
 : >.@FULL@ # to have another name on a full disk
 sync .
 
@@ -104,6 +110,15 @@ else mv -f .@FULL@ @FULL@
 fi
 exit "$code"
 `
+
+// takeBackAfter has a wrapper withdraw a job, as the adapter does, that must not start as late as
+// it would.
+func takeBackAfter(by protocol.Instant) string {
+	if by == 0 {
+		return ":"
+	}
+	return fmt.Sprintf(`[ "$at" -le %d ] || me=%s`, by, withdrawnBy)
+}
 
 func redirectStderr(stdout, stderr string) string {
 	if stdout == stderr {

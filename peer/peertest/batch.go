@@ -279,6 +279,13 @@ func overLimit() protocol.Outcome {
 }
 
 func (b *Batch) start(j *batchJob) {
+	if j.StartBy != 0 && b.clock > j.StartBy {
+		j.withdrawn = true
+		if actions, err := b.engine.Finished(b.clock, j.Tag); err == nil {
+			b.carryOut(actions)
+		}
+		return
+	}
 	j.state, j.started, j.end = protocol.Running, b.clock, b.clock.Add(j.plan.Run)
 	if j.late {
 		j.end = b.clock.Add(min(j.plan.Run, j.Spec.WallTime))

@@ -228,6 +228,7 @@ func drawSubmission(t *rapid.T) localsched.Submission {
 			Env: drawSlice(t, func(t *rapid.T) string { return "N=" + unix(t) }),
 		},
 		Origin: name(t), Account: unix(t), Guest: rapid.Bool().Draw(t, "guest"),
+		StartBy: protocol.Instant(drawAmount(t)),
 	}
 }
 

@@ -1551,7 +1551,10 @@ type SubmitRequest struct {
 	// The local account that runs it.
 	Account string `protobuf:"bytes,5,opt,name=account,proto3" json:"account,omitempty"`
 	// From another site: runs in a private folder, its output is fetched.
-	Guest         bool `protobuf:"varint,6,opt,name=guest,proto3" json:"guest,omitempty"`
+	Guest bool `protobuf:"varint,6,opt,name=guest,proto3" json:"guest,omitempty"`
+	// In ms since the Unix epoch: the job must not start later; 0: it may at any time. One that
+	// would is withdrawn, as by Withdraw, which is called then, too.
+	StartBy       int64 `protobuf:"varint,7,opt,name=start_by,json=startBy,proto3" json:"start_by,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1626,6 +1629,13 @@ func (x *SubmitRequest) GetGuest() bool {
 		return x.Guest
 	}
 	return false
+}
+
+func (x *SubmitRequest) GetStartBy() int64 {
+	if x != nil {
+		return x.StartBy
+	}
+	return 0
 }
 
 type SubmitResponse struct {
@@ -3431,14 +3441,15 @@ const file_protocol_localsched_v1_localsched_proto_rawDesc = "" +
 	"\x03env\x18\x03 \x03(\fR\x03env\x12\x19\n" +
 	"\bwork_dir\x18\x04 \x01(\fR\aworkDir\x12\x16\n" +
 	"\x06stdout\x18\x05 \x01(\fR\x06stdout\x12\x16\n" +
-	"\x06stderr\x18\x06 \x01(\fR\x06stderr\"\xf9\x01\n" +
+	"\x06stderr\x18\x06 \x01(\fR\x06stderr\"\x94\x02\n" +
 	"\rSubmitRequest\x12/\n" +
 	"\x03tag\x18\x01 \x01(\v2\x1d.switchyard.localsched.v1.TagR\x03tag\x122\n" +
 	"\x04spec\x18\x02 \x01(\v2\x1e.switchyard.localsched.v1.SpecR\x04spec\x12;\n" +
 	"\apayload\x18\x03 \x01(\v2!.switchyard.localsched.v1.PayloadR\apayload\x12\x16\n" +
 	"\x06origin\x18\x04 \x01(\tR\x06origin\x12\x18\n" +
 	"\aaccount\x18\x05 \x01(\tR\aaccount\x12\x14\n" +
-	"\x05guest\x18\x06 \x01(\bR\x05guest\"E\n" +
+	"\x05guest\x18\x06 \x01(\bR\x05guest\x12\x19\n" +
+	"\bstart_by\x18\a \x01(\x03R\astartBy\"E\n" +
 	"\x0eSubmitResponse\x12\x19\n" +
 	"\blocal_id\x18\x01 \x01(\tR\alocalId\x12\x18\n" +
 	"\arefused\x18\x02 \x01(\tR\arefused\"=\n" +

@@ -20,7 +20,7 @@ func EncodeSubmission(s localsched.Submission) (*SubmitRequest, error) {
 	}
 	return &SubmitRequest{
 		Tag: EncodeTag(s.Tag), Spec: wireSpec(&s.Spec), Payload: wirePayload(s.Payload),
-		Origin: string(s.Origin), Account: s.Account, Guest: s.Guest,
+		Origin: string(s.Origin), Account: s.Account, Guest: s.Guest, StartBy: int64(s.StartBy),
 	}, nil
 }
 
@@ -40,12 +40,13 @@ func DecodeSubmission(m *SubmitRequest) (localsched.Submission, error) {
 		wire.In("payload", checkPayload(m.GetPayload())),
 		wire.In("origin", protocol.SiteName(m.GetOrigin()).Validate()),
 		wire.UnixString("account", m.GetAccount(), maxID),
+		wire.Amount("start_by", m.GetStartBy()),
 	); err != nil {
 		return localsched.Submission{}, fmt.Errorf("submission: %w", err)
 	}
 	return localsched.Submission{
 		Tag: tag, Spec: spec, Payload: wire.DecodePayload(m.GetPayload()),
-		Origin: protocol.SiteName(m.GetOrigin()), Account: m.GetAccount(), Guest: m.GetGuest(),
+		Origin: protocol.SiteName(m.GetOrigin()), Account: m.GetAccount(), Guest: m.GetGuest(), StartBy: protocol.Instant(m.GetStartBy()),
 	}, nil
 }
 

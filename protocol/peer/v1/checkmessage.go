@@ -24,7 +24,7 @@ func checkMessage(m protocol.Message) error {
 	case protocol.Offer:
 		return wire.First(
 			wire.In("spec", checkSpec(m.Spec)), checkEpoch("epoch", m.Epoch), checkPayload(m.Payload),
-			wire.Amount("start_ms", m.Start),
+			wire.Amount("start_ms", m.Start), wire.Amount("tolerance_ms", m.Tolerance),
 		)
 	case protocol.Prepared:
 		return wire.First(checkTag(m.Tag), wire.Amount("start_ms", m.Start), checkTariff(m.Tariff))

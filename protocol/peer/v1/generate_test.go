@@ -35,7 +35,7 @@ func messages(kind string) *rapid.Generator[protocol.Message] {
 		case "volunteer":
 			return protocol.Volunteer{Load: drawLoad(t), Valid: drawSpan(t)}
 		case "offer":
-			return protocol.Offer{Spec: drawSpec(t), Epoch: placed.Epoch, Payload: drawPayload(t), Start: drawInstant(t), Forced: rapid.Bool().Draw(t, "forced")}
+			return protocol.Offer{Spec: drawSpec(t), Epoch: placed.Epoch, Payload: drawPayload(t), Start: drawInstant(t), Forced: rapid.Bool().Draw(t, "forced"), Tolerance: protocol.Duration(drawInstant(t))}
 		case "prepared":
 			return protocol.Prepared{Tag: placed, Start: drawInstant(t), Tariff: drawTariff(t)}
 		case "refused":

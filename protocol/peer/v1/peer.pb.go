@@ -1250,7 +1250,11 @@ type Offer struct {
 	// Optional. An operator of the origin has requeued the job by force: it may run although
 	// it has ended at this partner in an earlier epoch. Partners that do not know the field
 	// refuse such a job.
-	Forced        bool `protobuf:"varint,5,opt,name=forced,proto3" json:"forced,omitempty"`
+	Forced bool `protobuf:"varint,5,opt,name=forced,proto3" json:"forced,omitempty"`
+	// Optional, with start_ms: how long after the instant since which the room is held the job
+	// may start at the latest; 0: as long as the partner lets jobs be late by default. Partners
+	// that do not know the field start the job however late.
+	ToleranceMs   int64 `protobuf:"varint,6,opt,name=tolerance_ms,json=toleranceMs,proto3" json:"tolerance_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1318,6 +1322,13 @@ func (x *Offer) GetForced() bool {
 		return x.Forced
 	}
 	return false
+}
+
+func (x *Offer) GetToleranceMs() int64 {
+	if x != nil {
+		return x.ToleranceMs
+	}
+	return 0
 }
 
 // Prepared is the body of kind "prepared".
@@ -3448,13 +3459,14 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"\tmost_cpus\x18\b \x01(\x03R\bmostCpus\"T\n" +
 	"\tVolunteer\x12,\n" +
 	"\x04load\x18\x01 \x01(\v2\x18.switchyard.peer.v1.LoadR\x04load\x12\x19\n" +
-	"\bvalid_ms\x18\x02 \x01(\x03R\avalidMs\"\xb5\x01\n" +
+	"\bvalid_ms\x18\x02 \x01(\x03R\avalidMs\"\xd8\x01\n" +
 	"\x05Offer\x12,\n" +
 	"\x04spec\x18\x01 \x01(\v2\x18.switchyard.peer.v1.SpecR\x04spec\x12\x14\n" +
 	"\x05epoch\x18\x02 \x01(\rR\x05epoch\x125\n" +
 	"\apayload\x18\x03 \x01(\v2\x1b.switchyard.peer.v1.PayloadR\apayload\x12\x19\n" +
 	"\bstart_ms\x18\x04 \x01(\x03R\astartMs\x12\x16\n" +
-	"\x06forced\x18\x05 \x01(\bR\x06forced\"\x84\x01\n" +
+	"\x06forced\x18\x05 \x01(\bR\x06forced\x12!\n" +
+	"\ftolerance_ms\x18\x06 \x01(\x03R\vtoleranceMs\"\x84\x01\n" +
 	"\bPrepared\x12)\n" +
 	"\x03tag\x18\x01 \x01(\v2\x17.switchyard.peer.v1.TagR\x03tag\x12\x19\n" +
 	"\bstart_ms\x18\x02 \x01(\x03R\astartMs\x122\n" +

@@ -128,6 +128,7 @@ func readOffer(w *Offer) (protocol.Message, error) {
 	return protocol.Offer{
 		Spec: readSpec(w.GetSpec()), Epoch: protocol.Epoch(w.GetEpoch()), Payload: readPayload(w.GetPayload()),
 		Start: protocol.Instant(w.GetStartMs()), Forced: w.GetForced(),
+		Tolerance: protocol.Duration(w.GetToleranceMs()),
 	}, nil
 }
 

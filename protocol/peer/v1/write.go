@@ -26,7 +26,7 @@ func wireMessage(m protocol.Message) proto.Message {
 	case protocol.Volunteer:
 		return &Volunteer{Load: wireLoad(m.Load), ValidMs: int64(m.Valid)}
 	case protocol.Offer:
-		return &Offer{Spec: wireSpec(m.Spec), Epoch: uint32(m.Epoch), Payload: wirePayload(m.Payload), StartMs: int64(m.Start), Forced: m.Forced}
+		return &Offer{Spec: wireSpec(m.Spec), Epoch: uint32(m.Epoch), Payload: wirePayload(m.Payload), StartMs: int64(m.Start), Forced: m.Forced, ToleranceMs: int64(m.Tolerance)}
 	case protocol.Refused:
 		return &Refused{Tag: WireTag(m.Tag), Reason: m.Reason, Full: m.Full}
 	case protocol.Status:
