@@ -14,6 +14,9 @@ type Application struct {
 	Waiting  string            `json:"waiting,omitempty"`  // one of [Config.Waiting]; empty: the site's usual one
 	Rates    []policy.Rate     `json:"rates,omitempty"`    // the user's own k_w from the submission on, in Currency; none: by Waiting
 	Currency string            `json:"currency,omitempty"` // of MaxCost and Rates; empty: the site's own
+
+	StartTolerance protocol.Duration `json:"start_tolerance_ms,omitempty"` // how much later than its group a component may start; 0: 30 s
+	StartMissed    string            `json:"start_missed,omitempty"`       // [RetryMissed] or [FailMissed]: what becomes of a group of which one did not; empty: RetryMissed
 }
 
 // Component is what the origin alone knows of a job [IS 1].

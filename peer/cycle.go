@@ -92,7 +92,7 @@ func tooLarge(user string, a *Application, jobs []NewJob) string {
 // takeJobs are the jobs of the next round, oldest first, each in all its shapes. What no
 // message holds stays. The components of an application are not parted.
 func (p *Peer) takeJobs() []protocol.Spec {
-	ids := p.withSiblings(p.takeOpen(p.roundJobs()))
+	ids := p.onTheirWay(p.withSiblings(p.takeOpen(p.roundJobs())))
 	specs, bytes := make([]protocol.Spec, 0, len(ids)), 0
 	for len(ids) > 0 {
 		next := ids[:p.whole(ids)]

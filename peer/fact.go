@@ -97,7 +97,8 @@ const (
 	JobCommitted      FactKind = "committed"
 	JobOffered        FactKind = "offered"
 	OfferRefused      FactKind = "refused"
-	RoomHeld          FactKind = "room-held" // for a component that starts together with others
+	StartMissed       FactKind = "start-missed" // by a component that starts together with others
+	RoomHeld          FactKind = "room-held"    // for a component that starts together with others
 	JobGranted        FactKind = "granted"
 	JobHanded         FactKind = "handed"
 	JobStarted        FactKind = "started"

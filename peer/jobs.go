@@ -419,12 +419,12 @@ func (p *Peer) backToQueue(j *job, kind FactKind, why string) {
 		p.finish(j, protocol.Cancelled, "")
 		return
 	}
-	if end := p.hopeless(j.application); end != "" && !j.Restored {
+	if end := cmp.Or(j.apart(), p.hopeless(j.application)); end != "" && !j.Restored {
 		p.finish(j, protocol.Cancelled, end)
 		return
 	}
 	j.Phase, j.Site, j.State, j.Reason, j.detail = InGridQueue, "", protocol.Pending, clip(why), ""
-	j.Started, j.Placed, j.StatusSeq, j.tries, j.Stuck, j.doubted = 0, 0, 0, 0, "", false
+	j.Started, j.Placed, j.StatusSeq, j.tries, j.Stuck, j.doubted, j.Parted = 0, 0, 0, 0, "", false, false
 	p.saveJob(j.Spec.Job)
 	if j.Restored {
 		p.stick(j)
@@ -436,7 +436,10 @@ func (p *Peer) backToQueue(j *job, kind FactKind, why string) {
 // comeBack returns a job that its site had to the grid queue. Of a group the others are
 // wanted back, too. While they are on their way it rests, so that one round has them all.
 func (p *Peer) comeBack(j *job, kind FactKind, why string) {
-	held := j.Hold != 0
+	held, misses := j.Hold != 0, p.misses(j)
+	if misses {
+		p.groupMissed(j, why)
+	}
 	p.backToQueue(j, kind, why)
 	if held && p.partFrom(j, why) && j.Stuck == "" && p.jobs[j.Spec.Job] == j {
 		p.hold(j, p.jitter(min(p.cfg.Sigma, p.cfg.RetryMax)), j.Reason, "")

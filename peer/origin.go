@@ -46,7 +46,7 @@ func (p *Peer) repeatJob(id protocol.JobID) {
 			p.withdrawOffer(j)
 			return
 		}
-		p.send(j.Site, protocol.Offer{Spec: j.Spec, Epoch: j.Epoch, Payload: p.leaving(j), Start: j.Hold, Forced: j.Forced})
+		p.send(j.Site, protocol.Offer{Spec: j.Spec, Epoch: j.Epoch, Payload: p.leaving(j), Start: j.Hold, Forced: j.Forced, Tolerance: j.toleranceOfHold()})
 	case Holding:
 		if j.tries >= offerTries {
 			p.shun(j, p.cfg.Site)
@@ -57,7 +57,7 @@ func (p *Peer) repeatJob(id protocol.JobID) {
 	case Granted:
 		p.send(j.Site, protocol.Grant{Tag: j.tag()})
 	case Recalling:
-		p.send(j.Site, protocol.Recall{Tag: j.tag(), Cancel: j.Cancelling})
+		p.send(j.Site, protocol.Recall{Tag: j.tag(), Cancel: j.wantedOver()})
 	case Handed:
 		if !j.doubted {
 			return
@@ -245,7 +245,7 @@ func (p *Peer) notStarted(one *partner, tag protocol.Tag, why string) {
 // a job of a lost life, too, which has not started and never will.
 func (p *Peer) gaveBack(one *partner, tag protocol.Tag) {
 	why := "its site gave it back"
-	if j := p.current(one.Site, tag); j != nil && strings.HasPrefix(j.Reason, refusedByScheduler) {
+	if j := p.current(one.Site, tag); j != nil && (strings.HasPrefix(j.Reason, refusedByScheduler) || strings.HasPrefix(j.Reason, missedStart)) {
 		why = string(one.Site) + ": " + j.Reason
 	}
 	p.notStarted(one, tag, why)
@@ -337,12 +337,12 @@ func (p *Peer) result(one *partner, m protocol.Result) {
 	p.checkBill(j, &outcome)
 	p.noteSaved(j, &outcome)
 	j.Outcome = &outcome
-	if p.rerun(j, outcome) {
+	if why := p.again(j, &outcome); why != "" {
 		p.send(one.Site, protocol.ResultAck{Tag: m.Tag})
 		p.spend(j)
 		j.Outcome, j.Ended = nil, 0
 		j.Reruns++
-		p.backToQueue(j, JobRequeued, "its node failed: "+m.Outcome.Reason)
+		p.backToQueue(j, JobRequeued, why)
 		return
 	}
 	p.timers.stop(timer{kind: jobTimer, job: m.Tag.Job})
@@ -356,10 +356,6 @@ func (p *Peer) result(one *partner, m protocol.Result) {
 // maxReruns bounds how often a job with Requeue is run again after a node
 // failure, so that it cannot go round for ever.
 const maxReruns = 10
-
-func (p *Peer) rerun(j *job, outcome protocol.Outcome) bool {
-	return outcome.State == protocol.NodeFail && j.Spec.Requeue && !j.Cancelling && j.Reruns < maxReruns
-}
 
 // lostTrack is a partner's word that it has no trace of the job: no proof that
 // it did not start.

@@ -220,6 +220,7 @@ func (p *Peer) resumeRun(r *run) {
 	if r.Restored {
 		p.after(p.cfg.Settle, runTimerOf(r.Tag))
 	}
+	p.watchStartBy(r.Tag)
 	switch r.Phase {
 	case Submitting:
 		if !p.holds(r.Tag) {

@@ -90,6 +90,7 @@ type JobRow struct {
 	Foreseen    *Foreseen        `json:"foreseen,omitempty"`    // where it is placed; nil: it is not
 	Hold        protocol.Instant `json:"hold,omitempty"`        // room is to be held from then on; 0: it need not be
 	Held        protocol.Instant `json:"held,omitempty"`        // since when it is held; 0: not yet
+	Parted      bool             `json:"parted,omitempty"`      // it is wanted back, and ended, since its group did not start together
 }
 
 // Foreseen is what was foreseen of a component when it was placed.
@@ -110,6 +111,13 @@ type ApplicationRow struct {
 	Submitted protocol.Instant `json:"submitted"`
 	Spent     protocol.Micro   `json:"spent,omitempty"`  // real cost of the components that have ended
 	Broken    string           `json:"broken,omitempty"` // which limit the first component to break one has broken, and why
+	Apart     []ApartGroup     `json:"apart,omitempty"`  // groups that have ended, of which not all components started together
+}
+
+// ApartGroup is a group of components that did not start together.
+type ApartGroup struct {
+	Number int    `json:"number"`
+	Why    string `json:"why"` // it has ended
 }
 
 // ExecutionRow are the last executions of a component at one site.
@@ -155,6 +163,8 @@ type GuestRow struct {
 	Hold     protocol.Instant  `json:"hold,omitempty"`     // room is to be held firmly from then on; 0: it need not be
 	Held     protocol.Instant  `json:"held,omitempty"`     // since when it is; 0: not yet
 	Tariff   *protocol.Tariff  `json:"tariff,omitempty"`   // that holds for its run; nil: it costs nothing
+
+	Tolerance protocol.Duration `json:"tolerance,omitempty"` // how much later than Held it may start; 0: by default
 }
 
 // RunPhase is where a placement in the local queue is.

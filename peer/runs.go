@@ -49,6 +49,7 @@ func (p *Peer) addRun(tag protocol.Tag, account string, spec protocol.Spec) *run
 	if !p.holds(tag) {
 		p.promise(tag, p.now, request)
 	}
+	p.watchStartBy(tag)
 	p.saveRun(tag)
 	return r
 }
@@ -56,6 +57,9 @@ func (p *Peer) addRun(tag protocol.Tag, account string, spec protocol.Spec) *run
 func (p *Peer) submitRun(r *run) {
 	if p.stopped() != "" {
 		r.waits = true // for goOn
+		return
+	}
+	if p.tooLate(r) {
 		return
 	}
 	submission, ok := p.submission(r)
@@ -88,7 +92,7 @@ func (p *Peer) holds(tag protocol.Tag) bool {
 }
 
 func (p *Peer) submission(r *run) (localsched.Submission, bool) {
-	s := localsched.Submission{Tag: r.Tag, Account: r.Account, Origin: p.cfg.Site}
+	s := localsched.Submission{Tag: r.Tag, Account: r.Account, Origin: p.cfg.Site, StartBy: p.startBy(r.Tag)}
 	switch j, g := p.jobs[r.Tag.Job], p.guests[r.Tag.Job]; {
 	case j != nil:
 		s.Spec, s.Payload = j.Spec, j.payload()
@@ -288,6 +292,7 @@ func (p *Peer) removeRun(tag protocol.Tag) {
 	p.keepPromise(tag)
 	p.timers.stop(runTimerOf(tag))
 	p.timers.stop(reportTimerOf(tag))
+	p.timers.stop(startByTimerOf(tag))
 	p.saveRun(tag)
 	if held {
 		p.release(tag) // the job may never have come to take it

@@ -109,7 +109,7 @@ func (p *Peer) prepare(one *partner, m protocol.Offer) {
 	p.saveGuest(tag.Job)
 	p.savePayload(tag.Job)
 	p.fact(Fact{Kind: GuestPrepared, Job: tag.Job, Site: one.Site, Epoch: tag.Epoch})
-	if g.Hold = m.Start; g.Hold != 0 {
+	if g.Hold, g.Tolerance = m.Start, m.Tolerance; g.Hold != 0 {
 		p.keepPromise(tag) // the batch system holds the room
 		p.holdGuest(g)
 	} else {

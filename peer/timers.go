@@ -38,6 +38,7 @@ const (
 	paceTimer                     // facts about a partner were not made, because there were many
 	doubtTimer                    // a partner is asked again whether it still has what was handed to it
 	limitTimer                    // an application has used up its max_time
+	startByTimer                  // a placement of a group has missed its start
 	releaseTimer                  // room that the local scheduler has not given up yet
 )
 
@@ -142,6 +143,8 @@ func (p *Peer) fire(t timer) { //nolint:cyclop // one case for each kind of time
 		p.doubt(p.byName[t.site])
 	case limitTimer:
 		p.limitDue(t.job)
+	case startByTimer:
+		p.startByDue(protocol.Tag{Job: t.job, Epoch: t.epoch})
 	case releaseTimer:
 		p.releaseLate(protocol.Tag{Job: t.job, Epoch: t.epoch})
 	}

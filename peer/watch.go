@@ -135,15 +135,17 @@ func (p *Peer) endedHere(j *job, r *run) {
 	if r.Started == 0 {
 		j.Ended = p.now
 	}
-	rerun := p.rerun(j, *r.Outcome)
+	outcome := *r.Outcome
+	why := p.again(j, &outcome)
+	j.Outcome = &outcome
 	j.local = r.Local
 	p.dropRun(r.Tag)
-	if rerun {
+	if why != "" {
 		p.spend(j)
 		j.local = ""
 		j.Outcome, j.Ended = nil, 0
 		j.Reruns++
-		p.backToQueue(j, JobRequeued, "its node failed: "+r.Outcome.Reason)
+		p.backToQueue(j, JobRequeued, why)
 		return
 	}
 	p.finishWith(j)

@@ -26,7 +26,7 @@ func (p *Peer) refuseWishes(a *Application, jobs []NewJob) string {
 	if _, ok := p.cfg.Waiting[a.Waiting]; a.Waiting != "" && !ok {
 		curve = fmt.Sprintf("no curve %q of waiting costs is known here; %s", a.Waiting, p.waitingNames())
 	}
-	return joined(foreign, curve, a.faults(), componentFaults(a, jobs))
+	return joined(foreign, curve, a.faults(), a.startFaults(), componentFaults(a, jobs))
 }
 
 func (p *Peer) waitingNames() string {
@@ -74,7 +74,7 @@ func (j *job) bound() bool {
 // does not look at wait for one that does, or for their users.
 func (p *Peer) placeable(ids []protocol.JobID) []protocol.JobID {
 	if p.cfg.Policy.Whole {
-		return ids
+		return p.onTheirWay(ids)
 	}
 	return slices.DeleteFunc(ids, func(id protocol.JobID) bool {
 		j := p.jobs[id]

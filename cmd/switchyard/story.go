@@ -189,6 +189,7 @@ func phrases() map[peer.FactKind]string {
 		peer.JobCommitted:      "put into the local queue of {site}",
 		peer.JobOffered:        "offered to {site}",
 		peer.OfferRefused:      "{site} refused the offer",
+		peer.StartMissed:       "has not started with its group",
 		peer.RoomHeld:          "{site} holds room for it",
 		peer.JobGranted:        "{site} is prepared; granted to it, durably",
 		peer.JobHanded:         "{site} has accepted and owns it",

@@ -25,6 +25,8 @@ type wishes struct {
 	MaxCost   values `toml:"max_cost"`
 	MaxTime   values `toml:"max_time"`
 	Waiting   values `toml:"waiting"`
+	Tolerance values `toml:"start_tolerance"`
+	Missed    values `toml:"start_missed"`
 	Rates     []rate `toml:"rate"`
 }
 

@@ -24,6 +24,8 @@ func (w *wishes) options() []option {
 		{"max_cost", "max-cost", w.MaxCost},
 		{"max_time", "max-time", w.MaxTime},
 		{"waiting", "waiting", w.Waiting},
+		{"start_tolerance", "start-tolerance", w.Tolerance},
+		{"start_missed", "start-missed", w.Missed},
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/protocol"
 	"github.com/switchyard-hpc/switchyard/protocol/wire"
 )
@@ -22,6 +23,14 @@ func broker() []Option {
 		},
 		{Long: "max-cost", Value: "amount", whole: true, Help: `most that it may cost in all, as "10.50 CHF" (any)`, set: setMaxCost},
 		{Long: "max-time", Value: "time", whole: true, Help: "most time from now until all results are back, as 2h (any)", set: setMaxTime},
+		{
+			Long: "start-tolerance", Value: "time", whole: true,
+			Help: "how much later than the instant of its group a component that starts together with others may start (30s)", set: setStartTolerance,
+		},
+		{
+			Long: "start-missed", Value: "retry|fail", whole: true,
+			Help: "what becomes of a group of which a component did not start by then (retry)", set: setStartMissed,
+		},
 		{Long: "alpha", Value: "weight", Help: "weight of what machines and licences cost", set: setWeight(alpha)},
 		{Long: "beta", Value: "weight", whole: true, Help: "weight of what waiting costs", set: setWeight(beta)},
 		{Long: "gamma", Value: "weight", Help: "weight of what energy costs", set: setWeight(gamma)},
@@ -111,6 +120,19 @@ func times(field func(*wishes) *[]protocol.Duration) func(*wishes, string) error
 func setMaxTime(w *wishes, value string) (err error) {
 	w.maxTime, err = ParseTime(value)
 	return err
+}
+
+func setStartTolerance(w *wishes, value string) (err error) {
+	w.startTolerance, err = ParseTime(value)
+	return err
+}
+
+func setStartMissed(w *wishes, value string) error {
+	if value != peer.RetryMissed && value != peer.FailMissed {
+		return fmt.Errorf("%.40q is unknown; use %s or %s", value, peer.RetryMissed, peer.FailMissed)
+	}
+	w.startMissed = value
+	return nil
 }
 
 func setMaxCost(w *wishes, value string) error {

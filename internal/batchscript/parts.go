@@ -163,6 +163,7 @@ func (w *wishes) application(name string, weighed bool) *peer.Application {
 	if w.maxTime > 0 {
 		a.MaxTime = w.maxTime
 	}
+	a.StartTolerance, a.StartMissed = w.startTolerance, w.startMissed
 	return a
 }
 

@@ -50,7 +50,11 @@ type wishes struct {
 	weighing weighing
 	maxCost  *Money
 	maxTime  protocol.Duration // 0: none
-	waiting  string
+
+	startTolerance protocol.Duration // 0: the usual one
+	startMissed    string            // empty: as usual
+
+	waiting string
 
 	stdout, stderr, dir string
 

@@ -36,7 +36,7 @@ func (m *Metrics) Fact(f peer.Fact) {
 		m.retuned.Inc()
 	case peer.NeedsOperator, peer.PartnerSilent, peer.NameClash, peer.CallFailed, peer.PolicyFailed, peer.MessageOdd,
 		peer.PricesMissing, peer.MemberClash, peer.RequeueForced, peer.SetAside, peer.PartnerMissing, peer.OutputLeft,
-		peer.PartnerQuality, peer.RecoveryNeeded, peer.TwoPeers, peer.Recovered, peer.KeyRefused, peer.BillDisputed, peer.LimitBroken:
+		peer.PartnerQuality, peer.RecoveryNeeded, peer.TwoPeers, peer.Recovered, peer.KeyRefused, peer.BillDisputed, peer.LimitBroken, peer.StartMissed:
 		m.errors.WithLabelValues(string(f.Kind)).Add(float64(max(1, f.Others)))
 	case peer.QuestionDropped, peer.OfferDropped:
 		m.dropped.WithLabelValues(string(f.Site), strings.TrimSuffix(string(f.Kind), "-dropped")).Inc()

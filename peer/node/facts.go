@@ -317,7 +317,7 @@ func levelOf(kind peer.FactKind) slog.Level {
 		return slog.LevelError
 	case peer.CallFailed, peer.PolicyFailed, peer.MessageOdd, peer.PartnerSilent, peer.PricesMissing,
 		peer.MemberClash, peer.RequeueForced, peer.SetAside, peer.OutputLeft,
-		peer.PartnerQuality, peer.Recovered, peer.KeyRefused, peer.BillDisputed, peer.LimitBroken:
+		peer.PartnerQuality, peer.Recovered, peer.KeyRefused, peer.BillDisputed, peer.LimitBroken, peer.StartMissed:
 		return slog.LevelWarn
 	case peer.JobShortcut, peer.RoundOpened, peer.RoundDecided, peer.JobWaits, peer.JobCommitted, peer.JobOffered,
 		peer.RoomHeld, peer.JobGranted, peer.OfferRefused, peer.GuestPrepared, peer.GuestClosed, peer.Volunteered,

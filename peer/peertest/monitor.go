@@ -26,7 +26,8 @@ type monitor struct {
 	again    map[protocol.Tag]bool              // released by a life that was lost: may be asked for again
 	respool  map[protocol.SiteName]bool         // whose spool is of an earlier time: it may lack output
 	taken    map[intake]int
-	prepared map[guestAt]intake // in which guests were
+	prepared map[guestAt]intake                // in which guests were
+	startBy  map[protocol.Tag]protocol.Instant // what starts together with others, by its site's clock
 	problems []string
 }
 
@@ -63,6 +64,7 @@ func newMonitor(w *World) *monitor {
 		requeue: map[protocol.JobID]bool{},
 		forced:  map[protocol.JobID]bool{},
 		unknown: map[protocol.JobID]bool{},
+		startBy: map[protocol.Tag]protocol.Instant{},
 		taken:   map[intake]int{},
 
 		released: map[protocol.Tag]protocol.SiteName{},
@@ -241,9 +243,22 @@ func (m *monitor) submitted(s *Site, job localsched.Submission) {
 	if job.Payload == nil || len(job.Payload.Script) == 0 {
 		m.problem("%v is submitted at %s without its script", job.Tag, s.Name)
 	}
+	if m.held(s, job.Tag) != (job.StartBy != 0) {
+		m.problem("%v, held %t, is submitted at %s to start by %v", job.Tag, m.held(s, job.Tag), s.Name, job.StartBy)
+	}
+	m.startBy[job.Tag] = job.StartBy
 	if job.Account == "" {
 		m.problem("%v is submitted at %s without an account", job.Tag, s.Name)
 	}
+}
+
+// held says whether room was held at a site for a placement, so that it starts together with others.
+func (m *monitor) held(s *Site, tag protocol.Tag) bool {
+	if row, ok := s.rows.Job(tag.Job); ok {
+		return row.Epoch == tag.Epoch && row.Held != 0
+	}
+	row, ok := s.rows.Rows[peer.GuestTable][jobKey(tag.Job)].(peer.GuestRow)
+	return ok && row.Epoch == tag.Epoch && row.Held != 0
 }
 
 // startedAt sees the jobs start that a site's batch system starts.
@@ -261,6 +276,9 @@ func (m *monitor) started(s *Site, tag protocol.Tag) {
 	}
 	if len(earlier) > 0 && !m.requeue[tag.Job] && !m.forced[tag.Job] {
 		m.problem("run-once job %v starts again, at %s after %s", tag, s.Name, earlier[0].site)
+	}
+	if by := m.startBy[tag]; by != 0 && s.now() > by {
+		m.problem("%v starts at %s %v later than it may start together with others", tag, s.Name, s.now().Sub(by))
 	}
 	current := !m.requeue[tag.Job] || tag.Epoch == m.epochs[tag.Job]
 	if state, ok := m.ends[tag.Job]; ok && current && !m.unknown[tag.Job] {

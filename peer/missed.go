@@ -1,0 +1,251 @@
+package peer
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// A member of a group that has not started by its instant and a tolerance never does: its site
+// takes it out of the local queue, and a batch system that would start it all the same, while the
+// peer is down, withdraws it (localsched.Submission.StartBy). The origin hears of it as of any job
+// that is given back, and ends the members that have started: none runs alone. Then the group is
+// placed again, or ends.
+
+// startTolerance is how much later than its instant a member may start whose user does not say.
+const startTolerance = 30 * protocol.Second
+
+// mostTolerance bounds what users may say.
+const mostTolerance = protocol.Day
+
+// startFaults says what is wrong with what a user wants of starts.
+func (a *Application) startFaults() string {
+	switch {
+	case a.StartTolerance < 0 || a.StartTolerance > mostTolerance:
+		return fmt.Sprintf("the tolerance of starts is %s; give one of at most %s", a.StartTolerance.Text(), mostTolerance.Text())
+	case a.StartMissed != "" && a.StartMissed != RetryMissed && a.StartMissed != FailMissed:
+		return fmt.Sprintf("%.40q is nothing that can be done when a start is missed; use %s or %s", a.StartMissed, RetryMissed, FailMissed)
+	}
+	return ""
+}
+
+// What becomes of a group of which a member has missed its start.
+const (
+	RetryMissed = "retry" // it is placed again, if those that have started may run twice
+	FailMissed  = "fail"  // it ends
+)
+
+// missedStart begins the reason of a member that has missed its start.
+const missedStart = "it has missed the start of its group: "
+
+func (a *Application) tolerance() protocol.Duration { return cmp.Or(a.StartTolerance, startTolerance) }
+
+// startBy is the last instant at which a placement here may start; 0: there is none.
+func (p *Peer) startBy(tag protocol.Tag) protocol.Instant {
+	if j := p.jobs[tag.Job]; j != nil {
+		if j.Held == 0 || j.tag() != tag || j.application == nil {
+			return 0
+		}
+		return j.Held.Add(j.application.tolerance())
+	}
+	g := p.guests[tag.Job]
+	if g == nil || g.Held == 0 || g.tag() != tag {
+		return 0
+	}
+	return g.Held.Add(cmp.Or(g.Tolerance, startTolerance))
+}
+
+// toleranceOfHold is what a partner is told that is to hold room; 0: it is not to.
+func (j *job) toleranceOfHold() protocol.Duration {
+	if j.Hold == 0 || j.application == nil {
+		return 0
+	}
+	return j.application.tolerance()
+}
+
+func startByTimerOf(tag protocol.Tag) timer {
+	return timer{kind: startByTimer, job: tag.Job, epoch: tag.Epoch}
+}
+
+// watchStartBy sets the time from which on a placement must not start any more.
+func (p *Peer) watchStartBy(tag protocol.Tag) {
+	if by := p.startBy(tag); by != 0 {
+		p.timers.set(startByTimerOf(tag), max(p.now, by.Add(1)))
+	}
+}
+
+// startByDue takes a placement back that has not started in time.
+func (p *Peer) startByDue(tag protocol.Tag) {
+	r := p.runs[tag]
+	if r == nil || (r.Phase != Submitting && r.Phase != Queued) {
+		return
+	}
+	if p.stopped() != "" {
+		p.after(p.cfg.RetryMax, startByTimerOf(tag))
+		return
+	}
+	p.missStart(r)
+	p.takeBack(r, false)
+}
+
+// missStart says of a placement why it does not start any more.
+func (p *Peer) missStart(r *run) {
+	by := p.startBy(r.Tag)
+	why := fmt.Sprintf("%sit has not started by %s at %s", missedStart, instantText(by), p.cfg.Site)
+	if r.Reason == why {
+		return
+	}
+	p.setRunReason(r, why)
+	if p.guests[r.Tag.Job] != nil {
+		p.report(r, protocol.Pending, why) // Recalled, which follows, has no words
+	}
+}
+
+// tooLate says whether a placement that is about to be submitted may not start any more. Then it
+// is given back, once the local scheduler has said that it does not have it.
+func (p *Peer) tooLate(r *run) bool {
+	by := p.startBy(r.Tag)
+	if by == 0 || p.now <= by {
+		return false
+	}
+	p.missStart(r)
+	r.Withdraw = true
+	p.saveRun(r.Tag)
+	p.after(0, runTimerOf(r.Tag))
+	return true
+}
+
+// apart says why the group of a member has ended; empty: it has not.
+func (j *job) apart() string {
+	if j.application == nil || !j.together() {
+		return ""
+	}
+	for _, one := range j.application.Apart {
+		if one.Number == j.Component.Together {
+			return one.Why
+		}
+	}
+	return ""
+}
+
+// misses says whether a member that comes back has not started with its group, and others have,
+// or might have. That its user or its group wants it back is no miss.
+func (p *Peer) misses(j *job) bool {
+	placed := j.Phase == Granted || j.Phase == Handed || j.Phase == Recalling || j.Phase == AtHome
+	if j.Held == 0 || !placed || j.Started != 0 || j.Cancelling || j.Restored || j.Parted || j.application == nil {
+		return false
+	}
+	return strings.HasPrefix(j.Reason, missedStart) || p.now > j.Held.Add(j.application.tolerance()) ||
+		slices.ContainsFunc(p.members(j), func(other *job) bool { return other.running() })
+}
+
+// running says whether a member is known to run.
+func (j *job) running() bool {
+	return j.Held != 0 && j.State == protocol.Running && j.Phase != Collecting
+}
+
+// groupMissed says what becomes of a group of which a member has missed its start, and ends what
+// has started of it.
+func (p *Peer) groupMissed(j *job, why string) {
+	p.fact(Fact{Kind: StartMissed, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: clip(why)})
+	others := slices.DeleteFunc(p.members(j), func(other *job) bool { return other == j })
+	running := slices.DeleteFunc(slices.Clone(others), func(other *job) bool { return !other.running() })
+	once := slices.IndexFunc(running, func(other *job) bool { return !other.Spec.Requeue })
+	switch {
+	case j.application.StartMissed == FailMissed:
+		p.endGroup(j, fmt.Sprintf("job %v did not start with its group, which its user wants to end then: %s", j.Spec.Job, why))
+	case len(others) == 0:
+		p.endGroup(j, fmt.Sprintf("job %v did not start with its group, which has ended without it: %s", j.Spec.Job, why))
+	case once >= 0:
+		p.endGroup(j, fmt.Sprintf("job %v did not start with its group, and job %v, which did, may not start twice; submitted with --requeue the group would be placed again: %s",
+			j.Spec.Job, running[once].Spec.Job, why))
+	}
+	for _, other := range others {
+		p.part(other)
+	}
+}
+
+// endGroup ends the group of a member: what comes back of it is not placed again.
+func (p *Peer) endGroup(j *job, why string) {
+	if a := j.application; j.apart() == "" {
+		a.Apart = append(slices.Clone(a.Apart), ApartGroup{Number: j.Component.Together, Why: clip(why)})
+		p.saveApplication(a.ID)
+	}
+}
+
+// part wants a member of a group back that did not start together, whether it has started or not.
+func (p *Peer) part(j *job) {
+	if j.Parted || j.Cancelling || j.Restored {
+		return
+	}
+	switch j.Phase {
+	case InGridQueue:
+		if why := j.apart(); why != "" {
+			p.finish(j, protocol.Cancelled, why)
+		}
+	case AtHome:
+		j.Parted = true
+		p.saveJob(j.Spec.Job)
+		p.takeBack(p.runs[j.tag()], true)
+	case Granted, Handed, Recalling:
+		j.Parted, j.Phase, j.tries = true, Recalling, 0
+		p.saveJob(j.Spec.Job)
+		p.repeatJob(j.Spec.Job)
+	case Offered, Holding, Collecting:
+	}
+}
+
+// again says why a job that has ended is placed again; empty: it is not. One that its group has
+// ended may not be if it runs once only: then the group ends.
+func (p *Peer) again(j *job, outcome *protocol.Outcome) (why string) {
+	twice := j.Spec.Requeue && !j.Cancelling && j.Reruns < maxReruns
+	parted := j.Parted && outcome.State == protocol.Cancelled
+	switch {
+	case outcome.State == protocol.NodeFail && twice && j.apart() == "":
+		return "its node failed: " + outcome.Reason
+	case !parted || j.Cancelling:
+		return ""
+	case j.apart() == "" && twice:
+		return "its group did not start together"
+	case j.apart() == "":
+		p.endGroup(j, fmt.Sprintf("its group did not start together, and job %v, which had started, may not start twice or so often; submitted with --requeue it would be placed again",
+			j.Spec.Job))
+		for _, other := range p.members(j) {
+			if other != j {
+				p.part(other)
+			}
+		}
+	}
+	outcome.Reason = j.apart()
+	return ""
+}
+
+// onTheirWay holds members back from a round while others of their group are on their way back, or
+// they would be placed without them.
+func (p *Peer) onTheirWay(ids []protocol.JobID) []protocol.JobID {
+	return slices.DeleteFunc(ids, func(id protocol.JobID) bool {
+		j := p.jobs[id]
+		if !j.together() {
+			return false
+		}
+		for _, other := range p.members(j) {
+			if p.onItsWay(other) {
+				p.hold(j, p.jitter(min(p.cfg.Sigma, p.cfg.RetryMax)), reasonGroup, fmt.Sprintf("job %v of its group is on its way back", other.Spec.Job))
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// wantedOver says whether a job is to be ended where it is, should it have started.
+func (j *job) wantedOver() bool { return j.Cancelling || j.Parted }
+
+// onItsWay says whether a member is wanted back, to be placed again.
+func (p *Peer) onItsWay(j *job) bool {
+	r := p.runs[j.tag()]
+	return !j.Cancelling && (j.Parted || j.Phase == Recalling || (j.Phase == AtHome && r != nil && r.Withdraw))
+}

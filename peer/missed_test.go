@@ -1,0 +1,121 @@
+package peer_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// missing has a pair of components start together at a and b, of which b is down at the instant:
+// it has room for its own, and the grant does not come.
+func missing(t *testing.T, requeue bool, wishes func(*peer.Application), down protocol.Duration) (*peertest.World, *peertest.Site) {
+	t.Helper()
+	w := holders(t, "ab")
+	jobs := pair(2, []protocol.SiteName{"a"}, []protocol.SiteName{"b"})
+	for i := range jobs {
+		jobs[i].Payload = peertest.Plan{Run: 3 * protocol.Minute}.Payload()
+		jobs[i].Spec.WallTime = 4 * protocol.Minute
+		jobs[i].Spec.Requeue = requeue
+	}
+	app := wanting()
+	wishes(app)
+	w.Ask("a", func(asked peer.AskID) peer.Event {
+		return peer.Submit{Asked: asked, User: "ada", Jobs: jobs, Application: app}
+	})
+	s := w.Site("a")
+	for range 10_000 {
+		rows := s.Rows().Jobs()
+		if len(rows) == 2 && rows[1].Held != 0 {
+			break
+		}
+		w.Advance(1)
+	}
+	w.Crash("b")
+	if s.Rows().Jobs()[1].Held == 0 {
+		t.Fatal("b holds no room")
+	}
+	w.Advance(down)
+	if err := w.Restart("b"); err != nil {
+		t.Fatal(err)
+	}
+	return w, s
+}
+
+// A component whose site is down at the instant does not start alone when that is back: the other
+// one, which has started, is ended, and both start together, later.
+func TestMissedStartIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	w, s := missing(t, true, func(*peer.Application) {}, protocol.Minute)
+	quiet(t, w)
+	starts, sites := startsOf(t, w, s)
+	if len(starts) != 2 || starts[0] != starts[1] {
+		t.Errorf("they started at %v, at %v", starts, sites)
+	}
+}
+
+// Within the tolerance it starts, however late.
+func TestStartWithinTheTolerance(t *testing.T) {
+	t.Parallel()
+	w, s := missing(t, false, func(a *peer.Application) { a.StartTolerance = 10 * protocol.Minute }, protocol.Minute)
+	quiet(t, w)
+	starts, sites := startsOf(t, w, s)
+	if len(starts) != 2 || starts[1] <= starts[0] {
+		t.Errorf("they started at %v, at %v", starts, sites)
+	}
+}
+
+// Where the other one may not start twice, or the user wants it, the group ends, and each says why.
+func TestMissedStartEndsTheGroup(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		requeue bool
+		missed  string
+		down    protocol.Duration
+		states  []protocol.State
+		want    string
+	}{
+		"run once":      {false, "", protocol.Minute, []protocol.State{protocol.Cancelled, protocol.Cancelled}, "may not start twice; submitted with --requeue"},
+		"as wanted":     {true, peer.FailMissed, protocol.Minute, []protocol.State{protocol.Cancelled, protocol.Cancelled}, "which its user wants to end then"},
+		"ended without": {true, "", 5 * protocol.Minute, []protocol.State{protocol.Completed, protocol.Cancelled}, "which has ended without it"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, s := missing(t, tt.requeue, func(a *peer.Application) { a.StartMissed = tt.missed }, tt.down)
+			quiet(t, w)
+			all := s.Finished()
+			if len(all) != 2 {
+				t.Fatalf("%d jobs have ended", len(all))
+			}
+			for i, view := range all {
+				if view.State != tt.states[i] || (view.State == protocol.Cancelled && !strings.Contains(view.Reason, tt.want)) {
+					t.Errorf("job %v is %v: %s", view.ID, view.State, view.Reason)
+				}
+			}
+			if at, site := w.LastStart(all[1].ID); site != "" {
+				t.Errorf("the one that missed the start started at %v, at %s", at, site)
+			}
+		})
+	}
+}
+
+// What users say of starts is checked.
+func TestStartWishesAreChecked(t *testing.T) {
+	t.Parallel()
+	w := holders(t, "ab")
+	for want, change := range map[string]func(*peer.Application){
+		"the tolerance of starts": func(a *peer.Application) { a.StartTolerance = 2 * protocol.Day },
+		`"sulk"`:                  func(a *peer.Application) { a.StartMissed = "sulk" },
+	} {
+		app := wanting()
+		change(app)
+		asked := w.Ask("a", func(asked peer.AskID) peer.Event {
+			return peer.Submit{Asked: asked, User: "ada", Jobs: pair(2, nil, nil), Application: app}
+		})
+		if refusal, ok := w.Site("a").Answer(asked).(peer.Refusal); !ok || !strings.Contains(refusal.Reason, want) {
+			t.Errorf("answered %+v", w.Site("a").Answer(asked))
+		}
+	}
+}
