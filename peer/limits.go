@@ -184,7 +184,7 @@ func (p *Peer) takeTariff(j *job, m protocol.Prepared) (why string) {
 func (p *Peer) tooDear(j *job, one *partner, why string) {
 	p.shun(j, one.Site)
 	if j.Hold != 0 {
-		p.breakUp(j, why)
+		p.restGroup(j, why)
 		return
 	}
 	p.send(one.Site, protocol.Abort{Tag: j.tag()})

@@ -41,7 +41,7 @@ func (p *Peer) addRun(tag protocol.Tag, account string, spec protocol.Spec) *run
 		request: request,
 	}
 	p.runs[tag] = r
-	if j := p.jobs[tag.Job]; j != nil && j.tag() == tag {
+	if j := p.jobs[tag.Job]; j != nil && j.tag() == tag && j.Tariff == nil { // it is agreed on where room was held
 		j.Tariff = p.tariff(&j.Spec)
 		p.saveJob(tag.Job)
 	}

@@ -157,6 +157,11 @@ func (p *Peer) holdHere(j *job) {
 		case j.Held != 0 && j.Held != done.Start:
 			p.breakUp(j, "the local scheduler"+movedRoom(j.Held, done.Start))
 		case j.Held == 0:
+			if why := p.takeTariff(j, protocol.Prepared{Tag: tag, Start: done.Start, Tariff: p.tariff(&j.Spec)}); why != "" {
+				p.doubtSite(j)
+				p.restGroup(j, why)
+				return
+			}
 			p.nowHeld(j, done.Start)
 		}
 	})
@@ -319,6 +324,12 @@ func (p *Peer) cannotGrant(j *job) string {
 // breakUp gives up what is held for a group, because of one member.
 func (p *Peer) breakUp(j *job, why string) {
 	p.dissolve(p.waiting(j), fmt.Sprintf("job %v: %s", j.Spec.Job, why), true)
+}
+
+// restGroup gives up what is held for a group, because of one member for which nothing will be
+// otherwise soon.
+func (p *Peer) restGroup(j *job, why string) {
+	p.dissolve(p.waiting(j), fmt.Sprintf("job %v: %s", j.Spec.Job, why), false)
 }
 
 // dissolve brings members back to the grid queue. Unless something has changed for them they

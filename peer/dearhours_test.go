@@ -1,0 +1,74 @@
+package peer_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// inDearHours submits a group of two at a, one for each site, of which the other is full for
+// an hour and a half: until then a megawatt hour at the dear one has come to cost ten thousand
+// francs instead of one. It returns what is left of the group after a second.
+func inDearHours(t *testing.T, dear, full protocol.SiteName, most protocol.Micro) (w *peertest.World, left []peer.JobRow) {
+	t.Helper()
+	w = roomy(t, "ab", func(o *peertest.SiteOptions) {
+		o.Prices = peertest.HourlyPrices("CHF", 0, 0, 0, 0)
+		if o.Name == dear {
+			o.Prices = peertest.HourlyPrices("CHF", 1, 10_000, 10_000, 10_000)
+		}
+		also(o, func(c *peer.Config) { c.Area, c.Power, c.Currency = string(o.Name), 1_000_000, "CHF" })
+	})
+	w.Advance(protocol.Second)
+	w.Submit("a", "ada", "", peertest.Plan{Run: 90 * protocol.Minute}.Job(protocol.Spec{
+		Request: protocol.Request{CPUs: 8, WallTime: 90 * protocol.Minute}, Sites: []protocol.SiteName{full},
+	}))
+	w.Advance(protocol.Minute)
+	application := wanting()
+	application.MaxCost = most
+	w.Ask("a", func(asked peer.AskID) peer.Event {
+		return peer.Submit{Asked: asked, User: "ada", Jobs: []peer.NewJob{anywhere(8, "a"), anywhere(8, "b")}, Application: application}
+	})
+	w.Advance(protocol.Second)
+	for _, row := range w.Site("a").Rows().Jobs() {
+		if row.Component != nil {
+			left = append(left, row)
+		}
+	}
+	return w, left
+}
+
+// A group is not granted hours in which it costs more than its limit, though it was quoted for
+// cheaper ones: wherever the dear hours are. Within the limit it is, and is billed for them.
+func TestHoldsCostWhatTheirHoursCost(t *testing.T) {
+	t.Parallel()
+	for _, sites := range [][2]protocol.SiteName{{"a", "b"}, {"b", "a"}} {
+		_, left := inDearHours(t, sites[0], sites[1], protocol.Unit)
+		if len(left) != 2 {
+			t.Fatalf("dear at %s: %d of 2 members are left", sites[0], len(left))
+		}
+		for _, row := range left {
+			if row.Phase != peer.InGridQueue || !strings.Contains(row.Reason, " and now charges ") || !strings.Contains(row.Reason, "of at most 1.00 CHF") {
+				t.Errorf("dear at %s: job %v is %v: %s", sites[0], row.Spec.Job, row.Phase, row.Reason)
+			}
+		}
+		w, _ := inDearHours(t, sites[0], sites[1], 10*protocol.Unit)
+		if busy := w.RunUntilQuiet(3 * protocol.Hour); busy != "" {
+			t.Fatalf("still busy:\n%s", busy)
+		}
+		starts, _ := startsOf(t, w, w.Site("a"))
+		var paid protocol.Micro
+		for _, view := range w.Site("a").Finished() {
+			if view.Bill != nil && view.Wishes != nil {
+				paid += view.Bill.Cost
+			}
+		}
+		// 8 kW for a minute at 10,000 francs a MWh.
+		if want := protocol.Micro(1_333_333); slices.Max(starts) < peertest.Epoch.Add(protocol.Hour) || paid != want {
+			t.Errorf("dear at %s: started at %v, and paid %v, want %v", sites[0], starts, paid, want)
+		}
+	}
+}
