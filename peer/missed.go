@@ -151,21 +151,39 @@ func (j *job) running() bool {
 // has started of it.
 func (p *Peer) groupMissed(j *job, why string) {
 	p.fact(Fact{Kind: StartMissed, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: clip(why)})
-	others := slices.DeleteFunc(p.members(j), func(other *job) bool { return other == j })
-	running := slices.DeleteFunc(slices.Clone(others), func(other *job) bool { return !other.running() })
-	once := slices.IndexFunc(running, func(other *job) bool { return !other.Spec.Requeue })
-	switch {
-	case j.application.StartMissed == FailMissed:
-		p.endGroup(j, fmt.Sprintf("job %v did not start with its group, which its user wants to end then: %s", j.Spec.Job, why))
-	case len(others) == 0:
-		p.endGroup(j, fmt.Sprintf("job %v did not start with its group, which has ended without it: %s", j.Spec.Job, why))
-	case once >= 0:
-		p.endGroup(j, fmt.Sprintf("job %v did not start with its group, and job %v, which did, may not start twice; submitted with --requeue the group would be placed again: %s",
-			j.Spec.Job, running[once].Spec.Job, why))
+	if ended := p.endOfMissed(j); ended != "" {
+		p.endGroup(j, fmt.Sprintf("job %v did not start with its group, %s: %s", j.Spec.Job, ended, why))
 	}
-	for _, other := range others {
+	for _, other := range p.others(j) {
 		p.part(other)
 	}
+}
+
+// others are the members of a job's group that have not ended, without itself.
+func (p *Peer) others(j *job) []*job {
+	return slices.DeleteFunc(p.members(j), func(other *job) bool { return other == j })
+}
+
+// endOfMissed says why a group ends of which a member has missed its start; empty: it is placed
+// again.
+func (p *Peer) endOfMissed(j *job) string {
+	others := p.others(j)
+	once := slices.IndexFunc(others, func(other *job) bool { return other.running() && !other.Spec.Requeue })
+	switch {
+	case j.application.StartMissed == FailMissed:
+		return "which its user wants to end then"
+	case len(others) == 0:
+		return "which has ended without it"
+	case once >= 0:
+		return fmt.Sprintf("and job %v, which did, may not start twice; submitted with --requeue the group would be placed again", others[once].Spec.Job)
+	}
+	return ""
+}
+
+// endsUnheard says whether a member whose site is silent would end, were it taken back. It may still
+// start there: so it is waited for.
+func (p *Peer) endsUnheard(j *job) bool {
+	return j.apart() != "" || (p.misses(j) && p.endOfMissed(j) != "")
 }
 
 // endGroup ends the group of a member: what comes back of it is not placed again.

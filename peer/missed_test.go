@@ -34,6 +34,7 @@ func missing(t *testing.T, requeue bool, wishes func(*peer.Application), down pr
 		w.Advance(1)
 	}
 	w.Crash("b")
+	w.Disconnect("a", "b")
 	if s.Rows().Jobs()[1].Held == 0 {
 		t.Fatal("b holds no room")
 	}
@@ -98,6 +99,22 @@ func TestMissedStartEndsTheGroup(t *testing.T) {
 				t.Errorf("the one that missed the start started at %v, at %s", at, site)
 			}
 		})
+	}
+}
+
+// A component whose site is silent may still start there: its end is told only when the site says that
+// it has not, even if it may run twice.
+func TestNoEndWhileTheSiteIsSilent(t *testing.T) {
+	t.Parallel()
+	const down = 2 * protocol.Hour
+	w, s := missing(t, true, func(a *peer.Application) { a.StartMissed = peer.FailMissed }, down)
+	quiet(t, w)
+	all := s.Finished()
+	if len(all) != 2 || all[1].State != protocol.Cancelled {
+		t.Fatalf("ended have %+v", all)
+	}
+	if back := peertest.Epoch.Add(down); all[1].Ended < back {
+		t.Errorf("it ended at %v, and its site was back at %v", all[1].Ended, back)
 	}
 }
 

@@ -375,7 +375,7 @@ func (p *Peer) lostTrack(one *partner, tag protocol.Tag) {
 		p.closeUnknown(j, why)
 		return
 	}
-	if j.Spec.Requeue {
+	if j.Spec.Requeue && !p.endsUnheard(j) {
 		p.fence(j, one.Site, "its site has lost its records")
 		return
 	}
@@ -425,6 +425,10 @@ func (p *Peer) reclaim(id protocol.JobID) {
 			p.after(left, timer{kind: reclaimTimer, job: id})
 			return
 		}
+	}
+	if p.endsUnheard(j) {
+		p.after(p.cfg.Reclaim, timer{kind: reclaimTimer, job: id})
+		return
 	}
 	p.fence(j, j.Site, "its site was not heard for "+p.cfg.Reclaim.Text())
 }

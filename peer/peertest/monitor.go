@@ -243,8 +243,9 @@ func (m *monitor) submitted(s *Site, job localsched.Submission) {
 	if job.Payload == nil || len(job.Payload.Script) == 0 {
 		m.problem("%v is submitted at %s without its script", job.Tag, s.Name)
 	}
-	if m.held(s, job.Tag) != (job.StartBy != 0) {
-		m.problem("%v, held %t, is submitted at %s to start by %v", job.Tag, m.held(s, job.Tag), s.Name, job.StartBy)
+	// Not the other way around: rows that were put back may be older than the submission.
+	if m.held(s, job.Tag) && job.StartBy == 0 {
+		m.problem("%v, for which room is held, is submitted at %s to start whenever it may", job.Tag, s.Name)
 	}
 	m.startBy[job.Tag] = job.StartBy
 	if job.Account == "" {
