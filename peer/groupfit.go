@@ -1,6 +1,7 @@
 package peer
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -35,13 +36,6 @@ func (n need) plus(m need) need {
 	return need{
 		jobs: n.jobs + m.jobs, cpus: n.cpus + m.cpus, nodes: n.nodes + m.nodes,
 		memory: n.memory + m.memory, large: n.large + m.large,
-	}
-}
-
-func (n need) minus(m need) need {
-	return need{
-		jobs: n.jobs - m.jobs, cpus: n.cpus - m.cpus, nodes: n.nodes - m.nodes,
-		memory: n.memory - m.memory, large: n.large - m.large,
 	}
 }
 
@@ -139,15 +133,10 @@ func (s *seating) find() []int {
 	s.order, s.now, s.rest = make([]int, n), make([]int, n), make([]int64, n+1)
 	for k := range s.order {
 		s.order[k] = k
-		slices.SortStableFunc(s.members[k], func(a, b seat) int {
-			return compareInts(a.weight, b.weight)
-		})
+		slices.SortStableFunc(s.members[k], func(a, b seat) int { return cmp.Compare(a.weight, b.weight) })
 	}
 	slices.SortStableFunc(s.order, func(a, b int) int {
-		if d := len(s.members[a]) - len(s.members[b]); d != 0 {
-			return d
-		}
-		return s.size(b) - s.size(a)
+		return cmp.Or(cmp.Compare(len(s.members[a]), len(s.members[b])), cmp.Compare(s.size(b), s.size(a)))
 	})
 	for at, k := range slices.Backward(s.order) {
 		if len(s.members[k]) == 0 {
@@ -158,16 +147,6 @@ func (s *seating) find() []int {
 	s.steps, s.least = mostSeatSteps, math.MaxInt64
 	s.search(0, 0)
 	return s.best
-}
-
-func compareInts(a, b int64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // size is the most CPUs that a member may need.
@@ -205,9 +184,10 @@ func (s *seating) search(at int, weight int64) {
 		if !b.holds(one.need) {
 			continue
 		}
-		b.used, s.now[k] = b.used.plus(one.need), i
+		before := b.used
+		b.used, s.now[k] = before.plus(one.need), i
 		s.search(at+1, s.join(weight, one.weight))
-		b.used = b.used.minus(one.need)
+		b.used = before
 	}
 }
 

@@ -231,10 +231,8 @@ func (p *Peer) again(j *job, outcome *protocol.Outcome) (why string) {
 	case j.apart() == "":
 		p.endGroup(j, fmt.Sprintf("its group did not start together, and job %v, which had started, may not start twice or so often; submitted with --requeue it would be placed again",
 			j.Spec.Job))
-		for _, other := range p.members(j) {
-			if other != j {
-				p.part(other)
-			}
+		for _, other := range p.others(j) {
+			p.part(other)
 		}
 	}
 	outcome.Reason = j.apart()

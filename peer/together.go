@@ -352,7 +352,7 @@ func (p *Peer) dissolve(members []*job, why string, changed bool) {
 // The others do not start without it, if they have not. It says whether some that were
 // granted are on their way back.
 func (p *Peer) partFrom(j *job, why string) (coming bool) {
-	others := slices.DeleteFunc(p.members(j), func(other *job) bool { return other == j })
+	others := p.others(j)
 	seeking := slices.DeleteFunc(p.waiting(j), func(other *job) bool { return other == j })
 	p.dissolve(seeking, cmp.Or(why, fmt.Sprintf("job %v has left the group", j.Spec.Job)), true)
 	for _, other := range others {
