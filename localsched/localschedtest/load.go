@@ -57,6 +57,17 @@ func (s *session) load(ctx context.Context) (protocol.Load, error) {
 	return load, nil
 }
 
+// loadAtRest is the load once the jobs of earlier cases have left: a batch system may count their
+// CPUs for a moment after it has told their ends.
+func (s *session) loadAtRest(ctx context.Context) (load protocol.Load, err error) {
+	atRest := func() (bool, error) {
+		load, err = s.load(ctx)
+		return load.Busy == 0 && load.QueuedJobs == 0, err
+	}
+	err = s.eventually(ctx, atRest, func() string { return fmt.Sprintf("nothing runs or waits, and the load stays %+v", load) })
+	return load, err
+}
+
 func loadIsSane(ctx context.Context, s *session) error {
 	load, err := s.load(ctx)
 	if err == nil && (load.CPUs < 1 || load.CPUs > s.capacity.CPUs) {

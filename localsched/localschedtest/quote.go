@@ -104,7 +104,7 @@ func noQuotes(ctx context.Context, s *session) error {
 
 // quotesChangeNothing quotes for jobs, and behind promises, that then are not there.
 func quotesChangeNothing(ctx context.Context, s *session) error {
-	before, err := s.load(ctx)
+	before, err := s.loadAtRest(ctx)
 	if err != nil {
 		return err
 	}
