@@ -20,6 +20,7 @@ func Switchyard() Rules {
 const (
 	nouns    = 10 // protocol
 	borders  = 20 // the interfaces and the algorithms on bare nouns
+	forms    = 25 // the nouns on the wire
 	experts  = 30 // policies, the engine, the wire, what plugin authors import
 	machines = 40 // what drives an engine or a plugin
 	core     = 50 // the peer's state machine
@@ -65,6 +66,8 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "internal/workload", Level: borders, Pure: true},
 		{Path: "internal/settings", Level: borders},
 		{Path: "internal/wallclock", Level: borders},
+
+		{Path: "protocol/common/v1", Level: forms},
 
 		{Path: "plugins/policy/*", Level: experts, Pure: true},
 		{Path: "plugins/price/curve", Level: experts, Pure: true},

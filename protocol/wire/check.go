@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"unicode/utf8"
 )
 
 // First returns the first error, so that checks read as lists.
@@ -59,6 +60,14 @@ func Length(field string, n, rows int) error {
 	return nil
 }
 
+// Bytes checks the length of bytes, such as those of a checksum.
+func Bytes(field string, b []byte, n int) error {
+	if len(b) != n {
+		return fmt.Errorf("%s: has %d bytes, not %d", field, len(b), n)
+	}
+	return nil
+}
+
 // Count checks a number that must not be negative and must fit an int anywhere.
 func Count[T int | int64](field string, n T) error {
 	if n < 0 || n > math.MaxInt32 {
@@ -80,6 +89,15 @@ func Amount[T ~int64](field string, n T) error {
 func Required(field, s string, most int) error {
 	if s == "" {
 		return Present(field, false)
+	}
+	return AtMost(field, len(s), most)
+}
+
+// Text checks a text of at most so many bytes, which may be empty, for one that travels as a
+// string.
+func Text(field, s string, most int) error {
+	if !utf8.ValidString(s) {
+		return fmt.Errorf("%s: is not UTF-8", field)
 	}
 	return AtMost(field, len(s), most)
 }

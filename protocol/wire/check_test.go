@@ -95,3 +95,12 @@ func TestFieldsAreNamedAroundTheFault(t *testing.T) {
 		t.Error("the fault is lost")
 	}
 }
+
+func TestTextAndBytes(t *testing.T) {
+	t.Parallel()
+	says(t, wire.Text("note", "größe", 7), "")
+	says(t, wire.Text("note", "größe", 6), "note: has 7 entries or bytes, at most 6 are allowed")
+	says(t, wire.Text("note", "\xff", 6), "note: is not UTF-8")
+	says(t, wire.Bytes("sha256", make([]byte, 32), 32), "")
+	says(t, wire.Bytes("sha256", nil, 32), "sha256: has 0 bytes, not 32")
+}

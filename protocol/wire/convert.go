@@ -56,6 +56,15 @@ func DecodeSpan(n int64) protocol.Duration {
 	return protocol.Duration(n)
 }
 
+// Narrow converts a count; one that does not fit becomes one that no check passes, also where
+// int has 32 bits.
+func Narrow(n int64) int {
+	if n < 0 || n > math.MaxInt32 {
+		return -1
+	}
+	return int(n)
+}
+
 // Clip makes a text for people valid UTF-8 and cuts it, between two characters, to
 // at most so many bytes: batch systems say what they like.
 func Clip(s string, most int) string {

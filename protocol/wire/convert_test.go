@@ -143,3 +143,12 @@ func TestDecodePayload(t *testing.T) {
 		t.Error("no script became an empty one")
 	}
 }
+
+func TestNarrow(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int64]int{0: 0, math.MaxInt32: math.MaxInt32, math.MaxInt32 + 1: -1, 1 << 32: -1, -5: -1, math.MinInt64: -1} {
+		if got := wire.Narrow(n); got != want {
+			t.Errorf("%d became %d, want %d", n, got, want)
+		}
+	}
+}

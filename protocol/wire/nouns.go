@@ -3,18 +3,9 @@ package wire
 import (
 	"fmt"
 	"math"
-	"unicode/utf8"
 
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
-
-// Text checks a text that travels as UTF-8, in at most so many bytes.
-func Text(field, s string, most int) error {
-	if !utf8.ValidString(s) {
-		return fmt.Errorf("%s: is not UTF-8", field)
-	}
-	return AtMost(field, len(s), most)
-}
 
 // Share checks a part of a whole in parts per million.
 func Share[T int | int64](field string, ppm T) error {

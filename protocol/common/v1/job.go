@@ -1,0 +1,221 @@
+package commonv1
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
+	"github.com/switchyard-hpc/switchyard/protocol/wire"
+)
+
+// EncodeTag converts a tag.
+func EncodeTag(t protocol.Tag) *Tag { return &Tag{Job: uint64(t.Job), Epoch: uint32(t.Epoch)} }
+
+// DecodeTag converts a tag; an absent one becomes one that [CheckTag] refuses.
+func DecodeTag(m *Tag) protocol.Tag {
+	return protocol.Tag{Job: protocol.JobID(m.GetJob()), Epoch: protocol.Epoch(m.GetEpoch())}
+}
+
+// CheckTag checks that a tag names a placement. Whether its job is one of a site that can
+// exist is not looked at: schedulers are also tried with others.
+func CheckTag(t protocol.Tag) error {
+	switch {
+	case t == (protocol.Tag{}):
+		return wire.Present("tag", false)
+	case t.Job == 0:
+		return errors.New("tag.job: is 0, which is no job's number")
+	case t.Epoch == 0:
+		return errors.New("tag.epoch: is 0; epochs start at 1")
+	}
+	return nil
+}
+
+// EncodeRequest converts the shape of a job.
+func EncodeRequest(r protocol.Request) *Request {
+	return &Request{
+		Job: uint64(r.Job), Cpus: int64(r.CPUs), Nodes: int64(r.Nodes), MemoryMb: r.MemoryMB,
+		WallTimeMs: wire.EncodeSpan(r.WallTime), PowerPpm: int64(r.Power), Like: r.Like, Layout: encodeLayout(r.Layout),
+	}
+}
+
+// DecodeRequest converts the shape of a job.
+func DecodeRequest(m *Request) protocol.Request {
+	return protocol.Request{
+		Job: protocol.JobID(m.GetJob()), CPUs: wire.Narrow(m.GetCpus()), Nodes: wire.Narrow(m.GetNodes()),
+		MemoryMB: m.GetMemoryMb(), WallTime: wire.DecodeSpan(m.GetWallTimeMs()),
+		Power: wire.Narrow(m.GetPowerPpm()), Like: m.GetLike(), Layout: decodeLayout(m.GetLayout()),
+	}
+}
+
+// CheckRequest checks the shape of a job. That it asks for too little, such as no CPUs, is left
+// to the scheduler.
+func CheckRequest(r protocol.Request) error {
+	return wire.First(
+		wire.Count("cpus", r.CPUs),
+		wire.Count("nodes", r.Nodes),
+		wire.Amount("memory_mb", r.MemoryMB),
+		wire.Amount("wall_time_ms", r.WallTime),
+		checkPower("power_ppm", r.Power),
+		wire.In("layout", r.CheckLayout()),
+	)
+}
+
+func encodeLayout(l protocol.Layout) *Layout {
+	if l == (protocol.Layout{}) {
+		return nil
+	}
+	return &Layout{
+		Tasks: int64(l.Tasks), TasksPerNode: int64(l.TasksPerNode), CpusPerTask: int64(l.CPUsPerTask), MaxNodes: int64(l.MaxNodes),
+	}
+}
+
+func decodeLayout(m *Layout) protocol.Layout {
+	if m == nil {
+		return protocol.Layout{}
+	}
+	return protocol.Layout{
+		Tasks: wire.Narrow(m.GetTasks()), TasksPerNode: wire.Narrow(m.GetTasksPerNode()),
+		CPUsPerTask: wire.Narrow(m.GetCpusPerTask()), MaxNodes: wire.Narrow(m.GetMaxNodes()),
+	}
+}
+
+// EncodeSpec converts a job without what it runs.
+func EncodeSpec(s protocol.Spec) *Spec {
+	return &Spec{
+		Request: EncodeRequest(s.Request), Name: s.Name, User: s.User,
+		Sites:   wire.Convert(s.Sites, func(n protocol.SiteName) string { return string(n) }),
+		Requeue: s.Requeue, SubmittedMs: int64(s.Submitted), Mhz: int64(s.MHz), Mflops: int64(s.Mflops),
+		DataBytes: s.Data, DataOutBytes: s.DataOut, Licences: wire.Convert(s.Licences, encodeLicence), Priority: s.Priority,
+		ExpectedMs: wire.EncodeSpan(s.Expected), IntensityPpm: int64(s.Intensity), ComputingPpm: int64(s.Computing),
+		DrawsPpm: int64(s.Draws),
+	}
+}
+
+// DecodeSpec converts a job without what it runs.
+func DecodeSpec(m *Spec) protocol.Spec {
+	return protocol.Spec{
+		Request: DecodeRequest(m.GetRequest()), Name: m.GetName(), User: m.GetUser(),
+		Sites:   wire.Convert(m.GetSites(), func(s string) protocol.SiteName { return protocol.SiteName(s) }),
+		Requeue: m.GetRequeue(), Submitted: protocol.Instant(m.GetSubmittedMs()), MHz: wire.Narrow(m.GetMhz()), Mflops: wire.Narrow(m.GetMflops()),
+		Data: m.GetDataBytes(), DataOut: m.GetDataOutBytes(), Licences: wire.Convert(m.GetLicences(), decodeLicence), Priority: m.GetPriority(),
+		Expected: wire.DecodeSpan(m.GetExpectedMs()), Intensity: wire.Narrow(m.GetIntensityPpm()), Computing: wire.Narrow(m.GetComputingPpm()),
+		Draws: wire.Narrow(m.GetDrawsPpm()),
+	}
+}
+
+// CheckSpec checks a job as [CheckRequest] does its shape.
+func CheckSpec(s protocol.Spec) error {
+	return wire.First(
+		wire.In("request", CheckRequest(s.Request)),
+		wire.Text("name", s.Name, wire.MaxJobName),
+		wire.Text("user", s.User, wire.MaxUser),
+		wire.AtMost("sites", len(s.Sites), wire.MaxJobSites),
+		wire.Each("sites", s.Sites, protocol.SiteName.Validate),
+		wire.Amount("submitted_ms", s.Submitted),
+		wire.Count("mhz", s.MHz),
+		wire.Count("mflops", s.Mflops),
+		wire.Amount("data_bytes", s.Data),
+		wire.Amount("data_out_bytes", s.DataOut),
+		CheckLicences(s.Licences),
+		wire.Text("priority", s.Priority, wire.MaxPriority),
+		wire.Amount("expected_ms", s.Expected),
+		checkShare("intensity_ppm", s.Intensity),
+		checkShare("computing_ppm", s.Computing),
+		checkPower("draws_ppm", s.Draws),
+	)
+}
+
+func encodeLicence(l protocol.Licence) *Licence {
+	return &Licence{Name: l.Name, Count: int64(l.Count)}
+}
+
+func decodeLicence(m *Licence) protocol.Licence {
+	return protocol.Licence{Name: m.GetName(), Count: wire.Narrow(m.GetCount())}
+}
+
+// CheckLicences checks what a job uses while it runs.
+func CheckLicences(list []protocol.Licence) error {
+	if err := wire.AtMost("licences", len(list), wire.MaxLicences); err != nil {
+		return err
+	}
+	for i, one := range list {
+		if err := wire.First(wire.Required("name", one.Name, wire.MaxName), wire.Text("name", one.Name, wire.MaxName), checkLicenceCount(one.Count)); err != nil {
+			return fmt.Errorf("licences[%d]: %w", i, err)
+		}
+		if i > 0 && list[i-1].Name >= one.Name {
+			return fmt.Errorf("licences[%d]: name: %q does not sort after %q", i, one.Name, list[i-1].Name)
+		}
+	}
+	return nil
+}
+
+func checkLicenceCount(n int) error {
+	if n < 1 || n > math.MaxInt32 {
+		return fmt.Errorf("count: %d is outside 1 to %d", n, math.MaxInt32)
+	}
+	return nil
+}
+
+// EncodePayload converts what a job runs; nil stays nil.
+func EncodePayload(p *protocol.Payload) *Payload {
+	if p == nil {
+		return nil
+	}
+	return &Payload{
+		Script: p.Script, Args: encodeTexts(p.Args), Env: encodeTexts(p.Env),
+		WorkDir: []byte(p.WorkDir), Stdout: []byte(p.Stdout), Stderr: []byte(p.Stderr),
+	}
+}
+
+// DecodePayload converts what a job runs; nil stays nil. No script is nil.
+func DecodePayload(m *Payload) *protocol.Payload {
+	if m == nil {
+		return nil
+	}
+	text := func(b []byte) string { return string(b) }
+	p := &protocol.Payload{
+		Args: wire.Convert(m.GetArgs(), text), Env: wire.Convert(m.GetEnv(), text),
+		WorkDir: text(m.GetWorkDir()), Stdout: text(m.GetStdout()), Stderr: text(m.GetStderr()),
+	}
+	if len(m.GetScript()) > 0 {
+		p.Script = m.GetScript()
+	}
+	return p
+}
+
+// CheckPayload checks what a job runs, which must be there.
+func CheckPayload(p *protocol.Payload) error {
+	if p == nil {
+		return wire.Present("payload", false)
+	}
+	return wire.In("payload", wire.First(
+		wire.AtMost("script", len(p.Script), wire.MaxScript),
+		wire.AtMost("args", len(p.Args), wire.MaxArgs),
+		wire.AtMost("env", len(p.Env), wire.MaxArgs),
+		wire.UnixString("work_dir", p.WorkDir, wire.MaxPath),
+		wire.UnixString("stdout", p.Stdout, wire.MaxPath),
+		wire.UnixString("stderr", p.Stderr, wire.MaxPath),
+		wire.Each("args", p.Args, func(arg string) error { return wire.UnixString("arg", arg, math.MaxInt) }),
+		wire.Each("env", p.Env, func(pair string) error { return wire.Env(pair, math.MaxInt) }),
+	))
+}
+
+// encodeTexts converts texts that need not be UTF-8.
+func encodeTexts(texts []string) [][]byte {
+	return wire.Convert(texts, func(s string) []byte { return []byte(s) })
+}
+
+func checkShare(field string, ppm int) error {
+	if ppm < 0 || ppm > protocol.PPM {
+		return fmt.Errorf("%s: %d is outside 0 to %d", field, ppm, protocol.PPM)
+	}
+	return nil
+}
+
+func checkPower(field string, ppm int) error {
+	if ppm < 0 || ppm > protocol.MaxPower {
+		return fmt.Errorf("%s: %d is outside 0 to %d", field, ppm, protocol.MaxPower)
+	}
+	return nil
+}

@@ -1,0 +1,92 @@
+package commonv1
+
+import (
+	"github.com/switchyard-hpc/switchyard/protocol"
+	"github.com/switchyard-hpc/switchyard/protocol/wire"
+)
+
+// EncodeCapacity converts a capacity.
+func EncodeCapacity(c protocol.Capacity) *Capacity {
+	return &Capacity{
+		Cpus: int64(c.CPUs), Nodes: int64(c.Nodes), NodeCpus: int64(c.NodeCPUs), MemoryMb: c.MemoryMB, WholeNode: c.WholeNode,
+		MaxWallTimeMs: wire.EncodeSpan(c.MaxWallTime), Mhz: int64(c.MHz), Mflops: int64(c.Mflops), Machine: encodeMachine(c.Machine),
+	}
+}
+
+// DecodeCapacity converts a capacity.
+func DecodeCapacity(m *Capacity) protocol.Capacity {
+	return protocol.Capacity{
+		CPUs: wire.Narrow(m.GetCpus()), Nodes: wire.Narrow(m.GetNodes()), NodeCPUs: wire.Narrow(m.GetNodeCpus()), MemoryMB: m.GetMemoryMb(),
+		WholeNode: m.GetWholeNode(), MaxWallTime: wire.DecodeSpan(m.GetMaxWallTimeMs()), MHz: wire.Narrow(m.GetMhz()),
+		Mflops: wire.Narrow(m.GetMflops()), Machine: decodeMachine(m.GetMachine()),
+	}
+}
+
+// CheckCapacity checks a capacity.
+func CheckCapacity(c protocol.Capacity) error {
+	return wire.In("capacity", wire.First(
+		wire.Count("cpus", c.CPUs),
+		wire.Count("nodes", c.Nodes),
+		wire.Count("node_cpus", c.NodeCPUs),
+		wire.Amount("memory_mb", c.MemoryMB),
+		wire.Amount("max_wall_time_ms", c.MaxWallTime),
+		wire.Count("mhz", c.MHz),
+		wire.Count("mflops", c.Mflops),
+		checkMachine(c.Machine),
+	))
+}
+
+func encodeMachine(m protocol.Machine) *Machine {
+	if m == (protocol.Machine{}) {
+		return nil
+	}
+	return &Machine{Flops: m.Flops, Words: m.Words, Network: m.Network, LatencyNs: m.Latency, Bus: m.Bus}
+}
+
+func decodeMachine(m *Machine) protocol.Machine {
+	return protocol.Machine{
+		Flops: m.GetFlops(), Words: m.GetWords(), Network: m.GetNetwork(), Latency: m.GetLatencyNs(), Bus: m.GetBus(),
+	}
+}
+
+func checkMachine(m protocol.Machine) error {
+	return wire.In("machine", wire.First(
+		wire.Amount("flops", m.Flops),
+		wire.Amount("words", m.Words),
+		wire.Amount("network", m.Network),
+		wire.Amount("latency_ns", m.Latency),
+	))
+}
+
+// EncodeLoad converts a load.
+func EncodeLoad(l protocol.Load) *Load {
+	return &Load{
+		Cpus: int64(l.CPUs), Busy: int64(l.Busy),
+		QueuedJobs: int64(l.QueuedJobs), QueuedWorkMs: l.QueuedWork, BenefitPpm: int64(l.Benefit),
+		Withheld: int64(l.Withheld), DrawMw: l.Draw, BudgetMw: l.Budget,
+	}
+}
+
+// DecodeLoad converts a load. It must be there: an absent one would say that the machine has no
+// CPUs.
+func DecodeLoad(m *Load) (protocol.Load, error) {
+	return protocol.Load{
+		CPUs: wire.Narrow(m.GetCpus()), Busy: wire.Narrow(m.GetBusy()),
+		QueuedJobs: wire.Narrow(m.GetQueuedJobs()), QueuedWork: m.GetQueuedWorkMs(), Benefit: wire.Narrow(m.GetBenefitPpm()),
+		Withheld: wire.Narrow(m.GetWithheld()), Draw: m.GetDrawMw(), Budget: m.GetBudgetMw(),
+	}, wire.Present("load", m != nil)
+}
+
+// CheckLoad checks a load.
+func CheckLoad(l protocol.Load) error {
+	return wire.In("load", wire.First(
+		wire.Count("cpus", l.CPUs),
+		wire.Count("busy", l.Busy),
+		wire.Count("queued_jobs", l.QueuedJobs),
+		wire.Amount("queued_work_ms", l.QueuedWork),
+		wire.Count("benefit_ppm", l.Benefit),
+		wire.Count("withheld", l.Withheld),
+		wire.Amount("draw_mw", l.Draw),
+		wire.Amount("budget_mw", l.Budget),
+	))
+}
