@@ -68,6 +68,7 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "internal/wallclock", Level: borders},
 
 		{Path: "protocol/common/v1", Level: forms},
+		{Path: "protocol/protocoltest", Level: forms},
 
 		{Path: "plugins/policy/*", Level: experts, Pure: true},
 		{Path: "plugins/price/curve", Level: experts, Pure: true},
@@ -176,6 +177,7 @@ func libraries() []Library {
 		},
 		{[]string{"github.com/prometheus"}, []string{"internal/metrics"}},
 		{[]string{"google.golang.org/protobuf"}, []string{"protocol/*/v1"}},
+		{[]string{"pgregory.net/rapid"}, []string{"protocol/protocoltest"}},
 		{[]string{"google.golang.org/grpc"}, []string{"protocol/*/v1", "plugins/sdk", "plugins/catalog"}},
 		{[]string{"golang.org/x/sys"}, []string{"internal/wallclock", "localsched/process", "localsched/spool", "localsched/cgroup", "plugins/catalog"}},
 		{[]string{"gonum.org/v1/gonum"}, []string{"internal/predict/sarima", "internal/predict/forecast", "internal/predict/wait", "internal/workload", "internal/report"}},
