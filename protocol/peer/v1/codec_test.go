@@ -16,6 +16,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/protocol"
 	peerv1 "github.com/switchyard-hpc/switchyard/protocol/peer/v1"
+	"github.com/switchyard-hpc/switchyard/protocol/protocoltest"
 )
 
 // declaredKinds reads the kinds from the source of the closed set, so that a new
@@ -88,7 +89,7 @@ func TestCardsAndDigestsRoundTrip(t *testing.T) {
 		if err != nil || got != card {
 			t.Fatalf("got %+v, %v\nwant %+v", got, err, card)
 		}
-		digest := protocol.Digest{Site: card.Site, Seq: card.SeenSeq, Load: drawLoad(t)}
+		digest := protocol.Digest{Site: card.Site, Seq: card.SeenSeq, Load: protocoltest.Load(t)}
 		if data, err = peerv1.EncodeDigest(digest); err != nil {
 			t.Fatal(err)
 		}
