@@ -89,8 +89,8 @@ func (c *Capacity) Fits(r Request) (reason string) {
 }
 
 // ProtocolVersion is the version of the peer messages and sessions that this code
-// speaks. Frames of version 1 were not encrypted.
-const ProtocolVersion = 2
+// speaks.
+const ProtocolVersion = 3
 
 // Card is a site card: what a site tells each partner about itself on
 // connecting. It is signed by the site's key.

@@ -9,6 +9,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
+	commonv1 "github.com/switchyard-hpc/switchyard/protocol/common/v1"
 	"github.com/switchyard-hpc/switchyard/protocol/wire"
 )
 
@@ -53,7 +54,7 @@ func (j *Job) checkNeeds() error {
 	if j.DataOut < 0 {
 		return fmt.Errorf("data_out_bytes is %d; use 0 or more", j.DataOut)
 	}
-	if err := wire.Licences("licences", j.Licences); err != nil {
+	if err := commonv1.CheckLicences(j.Licences); err != nil {
 		return err
 	}
 	for _, one := range j.Licences {

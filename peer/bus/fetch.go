@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/switchyard-hpc/switchyard/protocol"
+	commonv1 "github.com/switchyard-hpc/switchyard/protocol/common/v1"
 	peerv1 "github.com/switchyard-hpc/switchyard/protocol/peer/v1"
 )
 
@@ -88,7 +89,7 @@ var errNoAnswer = errors.New("the partner does not answer")
 func (p *partner) fetch(ctx context.Context, req FetchRequest) ([]byte, error) {
 	id := p.fetchID.Add(1)
 	body, err := peerv1.EncodeFetchRequest(&peerv1.FetchRequest{
-		Id: id, Tag: peerv1.WireTag(req.Tag), Stream: peerv1.Stream(req.Stream),
+		Id: id, Tag: commonv1.EncodeTag(req.Tag), Stream: commonv1.EncodeStream(req.Stream),
 		Offset: req.Offset, Size: int64(req.Size),
 	})
 	if err != nil {
@@ -201,7 +202,7 @@ func (p *partner) serveOne(ctx context.Context, w *peerv1.FetchRequest) {
 
 func (p *partner) read(ctx context.Context, w *peerv1.FetchRequest) ([]byte, error) {
 	req := FetchRequest{
-		Tag: peerv1.ReadTag(w.GetTag()), Stream: protocol.Stream(w.GetStream()), //nolint:gosec // decoding has checked it
+		Tag: commonv1.DecodeTag(w.GetTag()), Stream: commonv1.DecodeStream(w.GetStream()),
 		Offset: w.GetOffset(), Size: int(w.GetSize()),
 	}
 	ctx, cancel := context.WithTimeout(ctx, p.bus.cfg.Timing.Fetch)

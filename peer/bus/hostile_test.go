@@ -2,6 +2,7 @@ package bus_test
 
 import (
 	"bytes"
+	"fmt"
 	"crypto/rand"
 	"log/slog"
 	"runtime"
@@ -136,7 +137,7 @@ func TestAnotherVersionIsNamedOnBothSides(t *testing.T) {
 		t.Errorf("the old peer hears version %d, want %d", got, protocol.ProtocolVersion)
 	}
 	a.eventually(t, "three refusals", func() bool { return a.rejected[bus.BadVersion] == 3 })
-	const text = "the partner speaks version 1, this site 2"
+	text := fmt.Sprintf("the partner speaks version %d, this site %d", protocol.ProtocolVersion-1, protocol.ProtocolVersion)
 	if got := log.count(text); got != 1 {
 		t.Errorf("the log says %d times %q, want once", got, text)
 	}

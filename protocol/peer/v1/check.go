@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/switchyard-hpc/switchyard/protocol"
+	commonv1 "github.com/switchyard-hpc/switchyard/protocol/common/v1"
 	"github.com/switchyard-hpc/switchyard/protocol/wire"
 )
 
@@ -43,62 +44,18 @@ func checkEpoch(field string, e protocol.Epoch) error {
 	return nil
 }
 
+// checkSpec checks a job that travels: it is one of a site, and asks for something.
 func checkSpec(s protocol.Spec) error {
 	return wire.First(
-		checkJob("job", s.Job),
-		positive("cpus", s.CPUs),
-		wire.Count("nodes", s.Nodes),
-		wire.Amount("memory_mb", s.MemoryMB),
-		wire.Amount("wall_time_ms", s.WallTime),
-		wire.Present("wall_time_ms", s.WallTime != 0),
-		wire.Text("name", s.Name, wire.MaxJobName),
-		wire.Text("user", s.User, wire.MaxUser),
-		wire.AtMost("sites", len(s.Sites), wire.MaxJobSites),
-		wire.Amount("submitted_ms", s.Submitted),
-		wire.Count("mhz", s.MHz),
-		wire.Count("mflops", s.Mflops),
-		wire.Power("power_ppm", s.Power),
-		wire.Amount("data_bytes", s.Data),
-		wire.Amount("data_out", s.DataOut),
-		wire.Text("priority", s.Priority, wire.MaxPriority),
-		wire.Foreseen(&s),
-		wire.Each("sites", s.Sites, protocol.SiteName.Validate),
-		wire.Licences("licences", s.Licences),
-		wire.In("layout", s.CheckLayout()),
+		checkJob("request.job", s.Job),
+		positive("request.cpus", s.CPUs),
+		wire.Present("request.wall_time_ms", s.WallTime != 0),
+		commonv1.CheckSpec(s),
 	)
 }
 
-func checkPayload(p *protocol.Payload) error {
-	if p == nil {
-		return wire.Present("payload", false)
-	}
-	return wire.In("payload", wire.First(
-		wire.AtMost("script", len(p.Script), wire.MaxScript),
-		wire.AtMost("args", len(p.Args), wire.MaxArgs),
-		wire.AtMost("env", len(p.Env), wire.MaxArgs),
-		wire.UnixString("work_dir", p.WorkDir, wire.MaxPath),
-		wire.UnixString("stdout", p.Stdout, wire.MaxPath),
-		wire.UnixString("stderr", p.Stderr, wire.MaxPath),
-		wire.Each("args", p.Args, func(arg string) error { return wire.UnixString("arg", arg, MaxMessage) }),
-		wire.Each("env", p.Env, func(pair string) error { return wire.Env(pair, MaxMessage) }),
-	))
-}
-
-func checkLoad(l protocol.Load) error {
-	return wire.In("load", wire.First(
-		wire.Count("cpus", l.CPUs),
-		wire.Count("busy", l.Busy),
-		wire.Count("queued_jobs", l.QueuedJobs),
-		wire.Amount("queued_work_ms", l.QueuedWork),
-		wire.Count("benefit_ppm", l.Benefit),
-		wire.Count("withheld", l.Withheld),
-		wire.Amount("draw_mw", l.Draw),
-		wire.Amount("budget_mw", l.Budget),
-	))
-}
-
 func checkDigest(d protocol.Digest) error {
-	return wire.First(wire.In("site", d.Site.Validate()), checkLoad(d.Load))
+	return wire.First(wire.In("site", d.Site.Validate()), commonv1.CheckLoad(d.Load))
 }
 
 func checkCard(c protocol.Card) error {
@@ -109,14 +66,7 @@ func checkCard(c protocol.Card) error {
 		wire.Amount("first_start_ms", c.FirstStart),
 		wire.Text("software", c.Software, maxSoftware),
 		positive("protocol", c.Protocol),
-		wire.Count("capacity.cpus", c.Capacity.CPUs),
-		wire.Count("capacity.nodes", c.Capacity.Nodes),
-		wire.Count("capacity.node_cpus", c.Capacity.NodeCPUs),
-		wire.Amount("capacity.memory_mb", c.Capacity.MemoryMB),
-		wire.Amount("capacity.max_wall_time_ms", c.Capacity.MaxWallTime),
-		wire.Count("capacity.mhz", c.Capacity.MHz),
-		wire.Count("capacity.mflops", c.Capacity.Mflops),
-		wire.Machine("capacity.machine", c.Capacity.Machine),
+		commonv1.CheckCapacity(c.Capacity),
 		wire.Count("max_jobs", c.MaxJobs),
 		wire.Count("max_cpus", c.MaxCPUs),
 		checkSeq(c.SeenSeq),

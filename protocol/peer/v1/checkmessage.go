@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/switchyard-hpc/switchyard/protocol"
+	commonv1 "github.com/switchyard-hpc/switchyard/protocol/common/v1"
 	"github.com/switchyard-hpc/switchyard/protocol/wire"
 )
 
@@ -20,10 +21,10 @@ func checkMessage(m protocol.Message) error {
 	case protocol.QuoteReply:
 		return checkQuoteReply(m)
 	case protocol.Volunteer:
-		return wire.First(checkLoad(m.Load), wire.Amount("valid_ms", m.Valid))
+		return wire.First(commonv1.CheckLoad(m.Load), wire.Amount("valid_ms", m.Valid))
 	case protocol.Offer:
 		return wire.First(
-			wire.In("spec", checkSpec(m.Spec)), checkEpoch("epoch", m.Epoch), checkPayload(m.Payload),
+			wire.In("spec", checkSpec(m.Spec)), checkEpoch("epoch", m.Epoch), commonv1.CheckPayload(m.Payload),
 			wire.Amount("start_ms", m.Start), wire.Amount("tolerance_ms", m.Tolerance),
 		)
 	case protocol.Prepared:
@@ -64,7 +65,7 @@ func checkQuoteRequest(m protocol.QuoteRequest) error {
 func checkQuoteReply(m protocol.QuoteReply) error {
 	return wire.First(
 		wire.AtMost("quotes", len(m.Quotes), MaxJobs),
-		checkLoad(m.Load),
+		commonv1.CheckLoad(m.Load),
 		wire.Count("free", m.Free),
 		wire.Count("accept", m.Accept),
 		wire.Amount("valid_ms", m.Valid),
@@ -94,70 +95,16 @@ func atMost(field string, n, most int) error {
 }
 
 func checkQuote(q protocol.Quote) error {
-	if err := wire.First(
-		checkJob("job", q.Job),
-		wire.Text("declined", q.Declined, MaxReason),
-		wire.Amount("awt_ms", q.AWT),
-		wire.Amount("awt_low_ms", q.AWTLow),
-		wire.Amount("awt_high_ms", q.AWTHigh),
-		wire.Amount("ert_ms", q.ERT),
-		wire.Amount("bound_ms", q.Bound),
-		wire.Text("note", q.Note, wire.MaxNote),
-		checkTerms(q),
-	); err != nil {
-		return err
-	}
-	if q.Declined != "" {
-		return checkDeclined(q)
-	}
-	return checkWaits(q)
+	return wire.First(checkJob("job", q.Job), commonv1.CheckQuote(q), checkWait(q))
 }
 
-func checkDeclined(q protocol.Quote) error {
-	if q.AWT != 0 && q.AWT != protocol.Never {
-		return fmt.Errorf("awt_ms: is %d in a declined quote; use 0 or never", int64(q.AWT))
-	}
-	if len(q.Terms) > 0 {
-		return errors.New("terms: a declined quote has none")
-	}
-	if q.Note != "" {
-		return errors.New("note: a declined quote has none; say it in declined")
-	}
-	return nil
-}
-
-func checkWaits(q protocol.Quote) error {
-	if q.AWT == protocol.Never {
+// checkWait checks what a quote says to another site.
+func checkWait(q protocol.Quote) error {
+	switch {
+	case q.Delay != 0:
+		return errors.New("delay_ms: is not for another site")
+	case q.AWT == protocol.Never && q.Declined == "":
 		return errors.New("awt_ms: is never, but the quote is not declined")
-	}
-	stated := q.AWTLow != 0 || q.AWTHigh != 0
-	if stated && (q.AWTLow > q.AWT || q.AWT > q.AWTHigh) {
-		return fmt.Errorf("awt_ms: %d is outside its range %d to %d", int64(q.AWT), int64(q.AWTLow), int64(q.AWTHigh))
-	}
-	return nil
-}
-
-func checkTerms(q protocol.Quote) error {
-	return wire.First(
-		wire.Text("currency", q.Currency, wire.MaxCurrency),
-		wire.Present("currency", q.Currency != "" || len(q.Terms) == 0),
-		checkAmounts(q.Terms),
-	)
-}
-
-func checkAmounts(terms []protocol.Term) error {
-	if err := wire.AtMost("terms", len(terms), wire.MaxTerms); err != nil {
-		return err
-	}
-	for i, term := range terms {
-		if err := wire.Required("name", term.Name, wire.MaxName); err != nil {
-			return fmt.Errorf("terms[%d]: %w", i, err)
-		}
-		for _, earlier := range terms[:i] {
-			if earlier.Name == term.Name {
-				return fmt.Errorf("terms[%d]: name: %q is there twice", i, term.Name)
-			}
-		}
 	}
 	return nil
 }
@@ -192,15 +139,6 @@ func checkCharge(c protocol.Charge) error {
 	return nil
 }
 
-func checkBill(b *protocol.Bill) error {
-	if b == nil {
-		return nil
-	}
-	return wire.In("bill", wire.First(
-		wire.Amount("start_ms", b.Start), wire.Required("currency", b.Currency, wire.MaxCurrency), checkAmounts(b.Terms),
-	))
-}
-
 func checkStatus(m protocol.Status) error {
 	if m.State != protocol.Pending && m.State != protocol.Running {
 		return fmt.Errorf("state: %v is neither PENDING nor RUNNING", m.State)
@@ -216,33 +154,10 @@ func checkStatus(m protocol.Status) error {
 
 func checkResult(m protocol.Result) error {
 	return wire.First(
-		checkTag(m.Tag), checkOutcome(m.Outcome), checkContents(m.Contents, m.Outcome.Files),
+		checkTag(m.Tag), commonv1.CheckOutcome(m.Outcome), checkContents(m.Contents, m.Outcome.Files),
 		wire.Amount("started_ms", m.Started), wire.Amount("ended_ms", m.Ended), wire.Amount("at_ms", m.At),
 		wire.Present("at_ms", m.At != 0 || m.Ended == 0),
 	)
-}
-
-func checkOutcome(o protocol.Outcome) error {
-	if !o.State.Terminal() {
-		return fmt.Errorf("state: %v is not a last state", o.State)
-	}
-	if o.Signal < 0 || o.Signal > 127 {
-		return fmt.Errorf("signal: %d is outside 0 to 127", o.Signal)
-	}
-	if o.Signal != 0 && o.ExitCode != 0 {
-		return fmt.Errorf("exit_code: is %d, but signal %d ended the job", o.ExitCode, o.Signal)
-	}
-	if err := wire.First(
-		wire.Count("exit_code", o.ExitCode),
-		wire.Text("reason", o.Reason, MaxReason),
-		wire.Amount("waited_ms", o.Waited),
-		wire.Amount("ran_ms", o.Ran),
-		wire.Usage("usage", o.Usage),
-		checkBill(o.Bill),
-	); err != nil {
-		return err
-	}
-	return checkFiles(o.Files)
 }
 
 // checkContents checks that a result brings all of its files or none.
@@ -261,27 +176,6 @@ func checkContents(contents [][]byte, files []protocol.File) error {
 		total += len(content)
 	}
 	return wire.AtMost("contents", total, protocol.MaxContents)
-}
-
-func checkFiles(files []protocol.File) error {
-	seen := map[protocol.Stream]bool{}
-	for i, f := range files {
-		if err := wire.First(checkStream(f.Stream), wire.Amount("size", f.Size)); err != nil {
-			return fmt.Errorf("files[%d]: %w", i, err)
-		}
-		if seen[f.Stream] {
-			return fmt.Errorf("files[%d]: stream: %v is there twice", i, f.Stream)
-		}
-		seen[f.Stream] = true
-	}
-	return nil
-}
-
-func checkStream(s protocol.Stream) error {
-	if s != protocol.Stdout && s != protocol.Stderr {
-		return fmt.Errorf("stream: %v is unknown", s)
-	}
-	return nil
 }
 
 func checkFenced(m protocol.Fenced) error {

@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/switchyard-hpc/switchyard/protocol"
+	commonv1 "github.com/switchyard-hpc/switchyard/protocol/common/v1"
 	"github.com/switchyard-hpc/switchyard/protocol/wire"
 )
 
@@ -111,7 +112,7 @@ func EncodeDigest(d protocol.Digest) ([]byte, error) {
 	if err := checkDigest(d); err != nil {
 		return nil, fmt.Errorf("digest: %w", err)
 	}
-	w := &Digest{Site: string(d.Site), Seq: d.Seq, Load: wireLoad(d.Load)}
+	w := &Digest{Site: string(d.Site), Seq: d.Seq, Load: commonv1.EncodeLoad(d.Load)}
 	return marshal("digest", MaxNotice, w)
 }
 
@@ -121,9 +122,9 @@ func DecodeDigest(data []byte) (protocol.Digest, error) {
 	if err := unmarshal("digest", data, &w); err != nil {
 		return protocol.Digest{}, err
 	}
-	d := protocol.Digest{Site: protocol.SiteName(w.GetSite()), Seq: w.GetSeq(), Load: readLoad(w.GetLoad())}
-	err := wire.First(wire.Present("load", w.GetLoad() != nil), checkDigest(d))
-	if err != nil {
+	load, err := commonv1.DecodeLoad(w.GetLoad())
+	d := protocol.Digest{Site: protocol.SiteName(w.GetSite()), Seq: w.GetSeq(), Load: load}
+	if err = wire.First(err, checkDigest(d)); err != nil {
 		return protocol.Digest{}, fmt.Errorf("digest: %w", err)
 	}
 	return d, nil

@@ -1,7 +1,6 @@
 package peerv1_test
 
 import (
-	"encoding/hex"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -114,21 +113,6 @@ func TestUnknownFieldsAreIgnored(t *testing.T) {
 	}
 }
 
-// States cross by number; both lists must stay in one order.
-func TestStatesHaveTheNumbersOfTheWire(t *testing.T) {
-	t.Parallel()
-	for _, state := range protocol.States() {
-		if got := peerv1.JobState(state).String(); got != "JOB_STATE_"+state.String() {
-			t.Errorf("%v is %s on the wire", state, got)
-		}
-	}
-	for _, stream := range []protocol.Stream{protocol.Stdout, protocol.Stderr} {
-		if got := peerv1.Stream(stream).String(); got != "STREAM_"+strings.ToUpper(stream.String()) {
-			t.Errorf("%v is %s on the wire", stream, got)
-		}
-	}
-}
-
 func TestDecodeRefusesWhatIsTooLong(t *testing.T) {
 	t.Parallel()
 	limits := map[string]int{
@@ -225,45 +209,6 @@ func BenchmarkQuoteRequest(b *testing.B) {
 		}
 		if _, err := peerv1.Decode("quote-request", body); err != nil {
 			b.Fatal(err)
-		}
-	}
-}
-
-// A released message never changes on the wire.
-func TestWireFormIsPinned(t *testing.T) {
-	t.Parallel()
-	cases := map[string]protocol.Message{
-		"0a0a08aae08d84ddcb011003":                         protocol.Grant{Tag: tag},
-		"0a0a08aae08d84ddcb0110031002180222026f6b28053006": protocol.Status{Tag: tag, Seq: 2, State: protocol.Running, Reason: "ok", Waited: 5, Ran: 6},
-		"0809122a08aae08d84ddcb01180a20052814301e3a130a06656e6572677910fdffffffffffffffff0142034555521a08080810021801200720012804": protocol.QuoteReply{
-			Round: 9, Load: protocol.Load{CPUs: 8, Busy: 2, QueuedJobs: 1, QueuedWork: 7}, Accept: 1, Valid: 4,
-			Quotes: []protocol.Quote{{
-				Job: tag.Job, AWT: 10, AWTLow: 5, AWTHigh: 20, ERT: 30,
-				Terms: []protocol.Term{{Name: "energy", Amount: -3}}, Currency: "EUR",
-			}},
-		},
-		"0a0a08aae08d84ddcb0110031201721801": protocol.Refused{Tag: tag, Reason: "r", Full: true},
-		"080110021a2808aae08d84ddcb0110102880dddb01320570726f62653a036164615080d095ffbc31600468057006220874776f70726963652803": protocol.QuoteRequest{
-			Round: 1, Deadline: 2, Reckon: protocol.TwoPrice, Extra: 3,
-			Jobs: []protocol.Spec{with(spec, func(s *protocol.Spec) { s.Mflops, s.Power, s.Data = 4, 5, 6 })},
-		},
-		"120c08aae08d84ddcb01300448051a04080128023a0a03ffffffffffffffff7f": protocol.QuoteReply{
-			Load: protocol.Load{CPUs: 1, Benefit: 2}, Extra: []protocol.Duration{3, protocol.Never},
-			Quotes: []protocol.Quote{{Job: tag.Job, ERT: 4, Bound: 5}},
-		},
-		"120c08aae08d84ddcb0152026e6f1a080801300238034004": protocol.QuoteReply{
-			Load:   protocol.Load{CPUs: 1, Withheld: 2, Draw: 3, Budget: 4},
-			Quotes: []protocol.Quote{{Job: tag.Job, Note: "no"}},
-		},
-		"1a2b08aae08d84ddcb0110102880dddb01320570726f62653a036164615080d095ffbc31790700000000000000": protocol.QuoteRequest{Jobs: []protocol.Spec{with(spec, func(s *protocol.Spec) { s.Like = 7 })}},
-	}
-	for want, m := range cases {
-		body, err := peerv1.Encode(m)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := hex.EncodeToString(body); got != want {
-			t.Errorf("%s is now %s, was %s", m.Kind(), got, want)
 		}
 	}
 }

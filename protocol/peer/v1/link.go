@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/switchyard-hpc/switchyard/protocol"
+	commonv1 "github.com/switchyard-hpc/switchyard/protocol/common/v1"
 	"github.com/switchyard-hpc/switchyard/protocol/wire"
 )
 
@@ -69,9 +70,6 @@ func DecodeFetchReply(data []byte) (*FetchReply, error) {
 	return r, decodeChecked("fetch reply", MaxChunk+MaxNotice, data, r, checkFetchReply)
 }
 
-// ReadTag converts a checked tag.
-func ReadTag(w *Tag) protocol.Tag { return readTag(w) }
-
 func encodeChecked[W proto.Message](what string, most int, w W, check func(W) error) ([]byte, error) {
 	if err := check(w); err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
@@ -95,11 +93,11 @@ func checkHello(h *Hello) error {
 		checkVersion(h.GetVersion()),
 		wire.In("from", protocol.SiteName(h.GetFrom()).Validate()),
 		wire.In("to", protocol.SiteName(h.GetTo()).Validate()),
-		length("ephemeral", h.GetEphemeral(), EphemeralSize),
-		length("nonce", h.GetNonce(), NonceSize),
+		wire.Bytes("ephemeral", h.GetEphemeral(), EphemeralSize),
+		wire.Bytes("nonce", h.GetNonce(), NonceSize),
 		optional("echo", h.GetEcho(), NonceSize),
 		wire.Present("card", len(card.GetCard()) > 0),
-		length("card.signature", card.GetSignature(), SignatureSize),
+		wire.Bytes("card.signature", card.GetSignature(), SignatureSize),
 	)
 }
 
@@ -113,16 +111,15 @@ func checkVersion(version uint32) error {
 func checkSignedHello(h *SignedHello) error {
 	return wire.First(
 		wire.Present("hello", len(h.GetHello()) > 0),
-		length("signature", h.GetSignature(), SignatureSize),
+		wire.Bytes("signature", h.GetSignature(), SignatureSize),
 	)
 }
 
 func checkFetchRequest(r *FetchRequest) error {
-	_, err := ReadStream(r.GetStream())
 	return wire.First(
 		wire.Present("id", r.GetId() != 0),
-		checkTag(readTag(r.GetTag())),
-		err,
+		checkTag(commonv1.DecodeTag(r.GetTag())),
+		commonv1.CheckStream(commonv1.DecodeStream(r.GetStream())),
 		within("size", r.GetSize(), 1, MaxChunk),
 		within("offset", r.GetOffset(), 0, math.MaxInt64-MaxChunk),
 	)
@@ -139,14 +136,7 @@ func checkFetchReply(r *FetchReply) error {
 	if r.GetError() != "" {
 		return nil
 	}
-	return length("sha256", r.GetSha256(), hashSize)
-}
-
-func length(field string, b []byte, n int) error {
-	if len(b) != n {
-		return fmt.Errorf("%s: has %d bytes, not %d", field, len(b), n)
-	}
-	return nil
+	return wire.Bytes("sha256", r.GetSha256(), hashSize)
 }
 
 // optional allows none as well.
@@ -154,7 +144,7 @@ func optional(field string, b []byte, n int) error {
 	if len(b) == 0 {
 		return nil
 	}
-	return length(field, b, n)
+	return wire.Bytes(field, b, n)
 }
 
 func within(field string, n, least, most int64) error {

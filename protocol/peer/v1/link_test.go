@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/switchyard-hpc/switchyard/protocol"
+	commonv1 "github.com/switchyard-hpc/switchyard/protocol/common/v1"
 	peerv1 "github.com/switchyard-hpc/switchyard/protocol/peer/v1"
 )
 
@@ -20,7 +21,7 @@ func goodHello() *peerv1.Hello {
 }
 
 func goodFetch() *peerv1.FetchRequest {
-	return &peerv1.FetchRequest{Id: 1, Tag: peerv1.WireTag(tag), Stream: 1, Offset: 5, Size: peerv1.MaxChunk}
+	return &peerv1.FetchRequest{Id: 1, Tag: commonv1.EncodeTag(tag), Stream: 1, Offset: 5, Size: peerv1.MaxChunk}
 }
 
 func goodChunk() *peerv1.FetchReply {
@@ -68,24 +69,24 @@ func TestLinkMessagesAreChecked(t *testing.T) {
 		return err
 	}
 	for want, err := range map[string]error{
-		"hello: version: is 7":             hello(func(h *peerv1.Hello) { h.Version = 7 }),
-		"hello: from":                      hello(func(h *peerv1.Hello) { h.From = "CERN" }),
-		"hello: to":                        hello(func(h *peerv1.Hello) { h.To = "" }),
-		"hello: ephemeral: has 1":          hello(func(h *peerv1.Hello) { h.Ephemeral = []byte{1} }),
-		"hello: nonce: has 0":              hello(func(h *peerv1.Hello) { h.Nonce = nil }),
-		"hello: echo: has 1":               hello(func(h *peerv1.Hello) { h.Echo = []byte{1} }),
-		"hello: card: is missing":          hello(func(h *peerv1.Hello) { h.Card = nil }),
-		"hello: card.signature":            hello(func(h *peerv1.Hello) { h.Card.Signature = nil }),
-		"fetch request: id: is missing":    fetch(func(r *peerv1.FetchRequest) { r.Id = 0 }),
-		"fetch request: tag.job":           fetch(func(r *peerv1.FetchRequest) { r.Tag = nil }),
-		"fetch request: stream: 9":         fetch(func(r *peerv1.FetchRequest) { r.Stream = 9 }),
-		"fetch request: offset: -1":        fetch(func(r *peerv1.FetchRequest) { r.Offset = -1 }),
-		"fetch request: size: 0":           fetch(func(r *peerv1.FetchRequest) { r.Size = 0 }),
-		"fetch request: size: 262145":      fetch(func(r *peerv1.FetchRequest) { r.Size++ }),
-		"fetch reply: id: is missing":      chunk(func(r *peerv1.FetchReply) { r.Id = 0 }),
-		"fetch reply: data: has 262145":    chunk(func(r *peerv1.FetchReply) { r.Data = make([]byte, peerv1.MaxChunk+1) }),
-		"fetch reply: sha256: has 0":       chunk(func(r *peerv1.FetchReply) { r.Sha256 = nil }),
-		"fetch reply: error: is not UTF-8": chunk(func(r *peerv1.FetchReply) { r.Error = "\xff" }),
+		"hello: version: is 7":                hello(func(h *peerv1.Hello) { h.Version = 7 }),
+		"hello: from":                         hello(func(h *peerv1.Hello) { h.From = "CERN" }),
+		"hello: to":                           hello(func(h *peerv1.Hello) { h.To = "" }),
+		"hello: ephemeral: has 1":             hello(func(h *peerv1.Hello) { h.Ephemeral = []byte{1} }),
+		"hello: nonce: has 0":                 hello(func(h *peerv1.Hello) { h.Nonce = nil }),
+		"hello: echo: has 1":                  hello(func(h *peerv1.Hello) { h.Echo = []byte{1} }),
+		"hello: card: is missing":             hello(func(h *peerv1.Hello) { h.Card = nil }),
+		"hello: card.signature":               hello(func(h *peerv1.Hello) { h.Card.Signature = nil }),
+		"fetch request: id: is missing":       fetch(func(r *peerv1.FetchRequest) { r.Id = 0 }),
+		"fetch request: tag.job":              fetch(func(r *peerv1.FetchRequest) { r.Tag = nil }),
+		"fetch request: stream: 0 is unknown": fetch(func(r *peerv1.FetchRequest) { r.Stream = 9 }),
+		"fetch request: offset: -1":           fetch(func(r *peerv1.FetchRequest) { r.Offset = -1 }),
+		"fetch request: size: 0":              fetch(func(r *peerv1.FetchRequest) { r.Size = 0 }),
+		"fetch request: size: 262145":         fetch(func(r *peerv1.FetchRequest) { r.Size++ }),
+		"fetch reply: id: is missing":         chunk(func(r *peerv1.FetchReply) { r.Id = 0 }),
+		"fetch reply: data: has 262145":       chunk(func(r *peerv1.FetchReply) { r.Data = make([]byte, peerv1.MaxChunk+1) }),
+		"fetch reply: sha256: has 0":          chunk(func(r *peerv1.FetchReply) { r.Sha256 = nil }),
+		"fetch reply: error: is not UTF-8":    chunk(func(r *peerv1.FetchReply) { r.Error = "\xff" }),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)

@@ -19,6 +19,7 @@
 package peerv1
 
 import (
+	v1 "github.com/switchyard-hpc/switchyard/protocol/common/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -33,958 +34,6 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// JobState is a job's state as shown outside.
-type JobState int32
-
-const (
-	// Never sent.
-	JobState_JOB_STATE_UNSPECIFIED JobState = 0
-	// Not started.
-	JobState_JOB_STATE_PENDING JobState = 1
-	// Started, not ended.
-	JobState_JOB_STATE_RUNNING JobState = 2
-	// Ended with exit code 0.
-	JobState_JOB_STATE_COMPLETED JobState = 3
-	// Ended with another exit code or by a signal.
-	JobState_JOB_STATE_FAILED JobState = 4
-	// Ended or taken back by request.
-	JobState_JOB_STATE_CANCELLED JobState = 5
-	// Ended by its wall-time limit.
-	JobState_JOB_STATE_TIMEOUT JobState = 6
-	// Lost with the machine that ran it.
-	JobState_JOB_STATE_NODE_FAIL JobState = 7
-)
-
-// Enum value maps for JobState.
-var (
-	JobState_name = map[int32]string{
-		0: "JOB_STATE_UNSPECIFIED",
-		1: "JOB_STATE_PENDING",
-		2: "JOB_STATE_RUNNING",
-		3: "JOB_STATE_COMPLETED",
-		4: "JOB_STATE_FAILED",
-		5: "JOB_STATE_CANCELLED",
-		6: "JOB_STATE_TIMEOUT",
-		7: "JOB_STATE_NODE_FAIL",
-	}
-	JobState_value = map[string]int32{
-		"JOB_STATE_UNSPECIFIED": 0,
-		"JOB_STATE_PENDING":     1,
-		"JOB_STATE_RUNNING":     2,
-		"JOB_STATE_COMPLETED":   3,
-		"JOB_STATE_FAILED":      4,
-		"JOB_STATE_CANCELLED":   5,
-		"JOB_STATE_TIMEOUT":     6,
-		"JOB_STATE_NODE_FAIL":   7,
-	}
-)
-
-func (x JobState) Enum() *JobState {
-	p := new(JobState)
-	*p = x
-	return p
-}
-
-func (x JobState) String() string {
-	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
-}
-
-func (JobState) Descriptor() protoreflect.EnumDescriptor {
-	return file_protocol_peer_v1_peer_proto_enumTypes[0].Descriptor()
-}
-
-func (JobState) Type() protoreflect.EnumType {
-	return &file_protocol_peer_v1_peer_proto_enumTypes[0]
-}
-
-func (x JobState) Number() protoreflect.EnumNumber {
-	return protoreflect.EnumNumber(x)
-}
-
-// Deprecated: Use JobState.Descriptor instead.
-func (JobState) EnumDescriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{0}
-}
-
-// Stream names one of a job's output files.
-type Stream int32
-
-const (
-	// Never sent.
-	Stream_STREAM_UNSPECIFIED Stream = 0
-	// The standard output.
-	Stream_STREAM_STDOUT Stream = 1
-	// The standard error.
-	Stream_STREAM_STDERR Stream = 2
-)
-
-// Enum value maps for Stream.
-var (
-	Stream_name = map[int32]string{
-		0: "STREAM_UNSPECIFIED",
-		1: "STREAM_STDOUT",
-		2: "STREAM_STDERR",
-	}
-	Stream_value = map[string]int32{
-		"STREAM_UNSPECIFIED": 0,
-		"STREAM_STDOUT":      1,
-		"STREAM_STDERR":      2,
-	}
-)
-
-func (x Stream) Enum() *Stream {
-	p := new(Stream)
-	*p = x
-	return p
-}
-
-func (x Stream) String() string {
-	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
-}
-
-func (Stream) Descriptor() protoreflect.EnumDescriptor {
-	return file_protocol_peer_v1_peer_proto_enumTypes[1].Descriptor()
-}
-
-func (Stream) Type() protoreflect.EnumType {
-	return &file_protocol_peer_v1_peer_proto_enumTypes[1]
-}
-
-func (x Stream) Number() protoreflect.EnumNumber {
-	return protoreflect.EnumNumber(x)
-}
-
-// Deprecated: Use Stream.Descriptor instead.
-func (Stream) EnumDescriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{1}
-}
-
-// Tag identifies one placement of one job.
-type Tag struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Required. Site number (1 to 9000) times 10^12 plus the sequence number.
-	Job uint64 `protobuf:"varint,1,opt,name=job,proto3" json:"job,omitempty"`
-	// Required. Numbers the owners of the job; from 1.
-	Epoch         uint32 `protobuf:"varint,2,opt,name=epoch,proto3" json:"epoch,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Tag) Reset() {
-	*x = Tag{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[0]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Tag) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Tag) ProtoMessage() {}
-
-func (x *Tag) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[0]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Tag.ProtoReflect.Descriptor instead.
-func (*Tag) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{0}
-}
-
-func (x *Tag) GetJob() uint64 {
-	if x != nil {
-		return x.Job
-	}
-	return 0
-}
-
-func (x *Tag) GetEpoch() uint32 {
-	if x != nil {
-		return x.Epoch
-	}
-	return 0
-}
-
-// Licence is so many of a licence that a job uses while it runs.
-type Licence struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Required. Its name, at most 64 bytes.
-	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Required. At least 1.
-	Count         int64 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Licence) Reset() {
-	*x = Licence{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[1]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Licence) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Licence) ProtoMessage() {}
-
-func (x *Licence) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[1]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Licence.ProtoReflect.Descriptor instead.
-func (*Licence) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{1}
-}
-
-func (x *Licence) GetName() string {
-	if x != nil {
-		return x.Name
-	}
-	return ""
-}
-
-func (x *Licence) GetCount() int64 {
-	if x != nil {
-		return x.Count
-	}
-	return 0
-}
-
-// Layout is how the CPUs of a job are divided into tasks and these over nodes. What is 0 was
-// not asked for.
-type Layout struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Optional. Tasks in all.
-	Tasks int64 `protobuf:"varint,1,opt,name=tasks,proto3" json:"tasks,omitempty"`
-	// Optional. Tasks on each node, beside tasks at most.
-	TasksPerNode int64 `protobuf:"varint,2,opt,name=tasks_per_node,json=tasksPerNode,proto3" json:"tasks_per_node,omitempty"`
-	// Optional. CPUs of each task, all on one node.
-	CpusPerTask int64 `protobuf:"varint,3,opt,name=cpus_per_task,json=cpusPerTask,proto3" json:"cpus_per_task,omitempty"`
-	// Optional. Nodes that the job may have at most, not below nodes of its Spec.
-	MaxNodes      int64 `protobuf:"varint,4,opt,name=max_nodes,json=maxNodes,proto3" json:"max_nodes,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Layout) Reset() {
-	*x = Layout{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[2]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Layout) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Layout) ProtoMessage() {}
-
-func (x *Layout) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[2]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Layout.ProtoReflect.Descriptor instead.
-func (*Layout) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{2}
-}
-
-func (x *Layout) GetTasks() int64 {
-	if x != nil {
-		return x.Tasks
-	}
-	return 0
-}
-
-func (x *Layout) GetTasksPerNode() int64 {
-	if x != nil {
-		return x.TasksPerNode
-	}
-	return 0
-}
-
-func (x *Layout) GetCpusPerTask() int64 {
-	if x != nil {
-		return x.CpusPerTask
-	}
-	return 0
-}
-
-func (x *Layout) GetMaxNodes() int64 {
-	if x != nil {
-		return x.MaxNodes
-	}
-	return 0
-}
-
-// Spec is a job without what it runs.
-type Spec struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Required. The job's id, as in Tag.
-	Job uint64 `protobuf:"varint,1,opt,name=job,proto3" json:"job,omitempty"`
-	// Required. CPUs in all, at least 1.
-	Cpus int64 `protobuf:"varint,2,opt,name=cpus,proto3" json:"cpus,omitempty"`
-	// Optional. Nodes, at least; 0: any.
-	Nodes int64 `protobuf:"varint,3,opt,name=nodes,proto3" json:"nodes,omitempty"`
-	// Optional. Memory per node in MB; 0: any.
-	MemoryMb int64 `protobuf:"varint,4,opt,name=memory_mb,json=memoryMb,proto3" json:"memory_mb,omitempty"`
-	// Required. The wall-time limit in ms, at least 1.
-	WallTimeMs int64 `protobuf:"varint,5,opt,name=wall_time_ms,json=wallTimeMs,proto3" json:"wall_time_ms,omitempty"`
-	// Optional. The job's name, at most 1024 bytes.
-	Name string `protobuf:"bytes,6,opt,name=name,proto3" json:"name,omitempty"`
-	// Optional. The submitter at the origin, at most 256 bytes.
-	User string `protobuf:"bytes,7,opt,name=user,proto3" json:"user,omitempty"`
-	// Optional. Names of the sites where it may run, at most 1024; none: anywhere.
-	Sites []string `protobuf:"bytes,8,rep,name=sites,proto3" json:"sites,omitempty"`
-	// Optional. Whether it may be granted elsewhere when its site is lost.
-	Requeue bool `protobuf:"varint,9,opt,name=requeue,proto3" json:"requeue,omitempty"`
-	// Optional. When it was submitted, by the origin's clock, in ms since the Unix
-	// epoch. For people; nobody compares it with another clock.
-	SubmittedMs int64 `protobuf:"varint,10,opt,name=submitted_ms,json=submittedMs,proto3" json:"submitted_ms,omitempty"`
-	// Optional. Speed in MHz of the CPUs that the wall-time limit is meant for; 0:
-	// not stated.
-	Mhz int64 `protobuf:"varint,11,opt,name=mhz,proto3" json:"mhz,omitempty"`
-	// Optional. The same speed in Mflop/s; 0: not stated.
-	Mflops int64 `protobuf:"varint,12,opt,name=mflops,proto3" json:"mflops,omitempty"`
-	// Optional. Power that the job draws, in parts per million of what a site states
-	// per CPU, at most 100 times that; 0: as much as that.
-	PowerPpm int64 `protobuf:"varint,13,opt,name=power_ppm,json=powerPpm,proto3" json:"power_ppm,omitempty"`
-	// Optional. Bytes that must travel to a site that is not the origin.
-	DataBytes int64 `protobuf:"varint,14,opt,name=data_bytes,json=dataBytes,proto3" json:"data_bytes,omitempty"`
-	// Optional. Equal for jobs that are likely to draw the same power, such as those of one
-	// user with one name, and tells neither; 0: not known.
-	Like uint64 `protobuf:"fixed64,15,opt,name=like,proto3" json:"like,omitempty"`
-	// Optional. Bytes that must travel back from a site that is not the origin.
-	DataOut int64 `protobuf:"varint,16,opt,name=data_out,json=dataOut,proto3" json:"data_out,omitempty"`
-	// Optional. What it uses while it runs, sorted by name, each once; at most 16.
-	Licences []*Licence `protobuf:"bytes,17,rep,name=licences,proto3" json:"licences,omitempty"`
-	// Optional. Class of service, by its name at the site, at most 32 bytes; empty: the
-	// usual one.
-	Priority string `protobuf:"bytes,18,opt,name=priority,proto3" json:"priority,omitempty"`
-	// Optional. What the origin foresees of the run on the machine of the receiver: its
-	// time in ms; 0: not known, the wall-time limit counts.
-	ExpectedMs int64 `protobuf:"varint,19,opt,name=expected_ms,json=expectedMs,proto3" json:"expected_ms,omitempty"`
-	// Optional. Share of the peak that its CPUs reach while they compute, in parts per
-	// million, at most 1000000; 0: not known.
-	IntensityPpm int64 `protobuf:"varint,20,opt,name=intensity_ppm,json=intensityPpm,proto3" json:"intensity_ppm,omitempty"`
-	// Optional. Share of that time in which they compute, in parts per million, at most
-	// 1000000; 0: not known.
-	ComputingPpm int64 `protobuf:"varint,21,opt,name=computing_ppm,json=computingPpm,proto3" json:"computing_ppm,omitempty"`
-	// Optional. Power of its CPUs as earlier runs were measured, in parts per million of what
-	// a site states, at most 100000000; 0: not known.
-	DrawsPpm int64 `protobuf:"varint,22,opt,name=draws_ppm,json=drawsPpm,proto3" json:"draws_ppm,omitempty"`
-	// Optional. How its CPUs are divided: tasks times CPUs of each are cpus, where it says
-	// anything of tasks. Absent: cpus is all that is asked for.
-	Layout        *Layout `protobuf:"bytes,23,opt,name=layout,proto3" json:"layout,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Spec) Reset() {
-	*x = Spec{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[3]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Spec) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Spec) ProtoMessage() {}
-
-func (x *Spec) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[3]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Spec.ProtoReflect.Descriptor instead.
-func (*Spec) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{3}
-}
-
-func (x *Spec) GetJob() uint64 {
-	if x != nil {
-		return x.Job
-	}
-	return 0
-}
-
-func (x *Spec) GetCpus() int64 {
-	if x != nil {
-		return x.Cpus
-	}
-	return 0
-}
-
-func (x *Spec) GetNodes() int64 {
-	if x != nil {
-		return x.Nodes
-	}
-	return 0
-}
-
-func (x *Spec) GetMemoryMb() int64 {
-	if x != nil {
-		return x.MemoryMb
-	}
-	return 0
-}
-
-func (x *Spec) GetWallTimeMs() int64 {
-	if x != nil {
-		return x.WallTimeMs
-	}
-	return 0
-}
-
-func (x *Spec) GetName() string {
-	if x != nil {
-		return x.Name
-	}
-	return ""
-}
-
-func (x *Spec) GetUser() string {
-	if x != nil {
-		return x.User
-	}
-	return ""
-}
-
-func (x *Spec) GetSites() []string {
-	if x != nil {
-		return x.Sites
-	}
-	return nil
-}
-
-func (x *Spec) GetRequeue() bool {
-	if x != nil {
-		return x.Requeue
-	}
-	return false
-}
-
-func (x *Spec) GetSubmittedMs() int64 {
-	if x != nil {
-		return x.SubmittedMs
-	}
-	return 0
-}
-
-func (x *Spec) GetMhz() int64 {
-	if x != nil {
-		return x.Mhz
-	}
-	return 0
-}
-
-func (x *Spec) GetMflops() int64 {
-	if x != nil {
-		return x.Mflops
-	}
-	return 0
-}
-
-func (x *Spec) GetPowerPpm() int64 {
-	if x != nil {
-		return x.PowerPpm
-	}
-	return 0
-}
-
-func (x *Spec) GetDataBytes() int64 {
-	if x != nil {
-		return x.DataBytes
-	}
-	return 0
-}
-
-func (x *Spec) GetLike() uint64 {
-	if x != nil {
-		return x.Like
-	}
-	return 0
-}
-
-func (x *Spec) GetDataOut() int64 {
-	if x != nil {
-		return x.DataOut
-	}
-	return 0
-}
-
-func (x *Spec) GetLicences() []*Licence {
-	if x != nil {
-		return x.Licences
-	}
-	return nil
-}
-
-func (x *Spec) GetPriority() string {
-	if x != nil {
-		return x.Priority
-	}
-	return ""
-}
-
-func (x *Spec) GetExpectedMs() int64 {
-	if x != nil {
-		return x.ExpectedMs
-	}
-	return 0
-}
-
-func (x *Spec) GetIntensityPpm() int64 {
-	if x != nil {
-		return x.IntensityPpm
-	}
-	return 0
-}
-
-func (x *Spec) GetComputingPpm() int64 {
-	if x != nil {
-		return x.ComputingPpm
-	}
-	return 0
-}
-
-func (x *Spec) GetDrawsPpm() int64 {
-	if x != nil {
-		return x.DrawsPpm
-	}
-	return 0
-}
-
-func (x *Spec) GetLayout() *Layout {
-	if x != nil {
-		return x.Layout
-	}
-	return nil
-}
-
-// Payload is what a job runs. Strings are bytes, as Unix has them, without NUL.
-type Payload struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Optional. The script, at most 4 MiB.
-	Script []byte `protobuf:"bytes,1,opt,name=script,proto3" json:"script,omitempty"`
-	// Optional. Arguments, at most 65536.
-	Args [][]byte `protobuf:"bytes,2,rep,name=args,proto3" json:"args,omitempty"`
-	// Optional. Environment, each NAME=value, at most 65536.
-	Env [][]byte `protobuf:"bytes,3,rep,name=env,proto3" json:"env,omitempty"`
-	// Optional. Working directory at the origin, at most 4096 bytes.
-	WorkDir []byte `protobuf:"bytes,4,opt,name=work_dir,json=workDir,proto3" json:"work_dir,omitempty"`
-	// Optional. Path of the standard output at the origin, at most 4096 bytes.
-	Stdout []byte `protobuf:"bytes,5,opt,name=stdout,proto3" json:"stdout,omitempty"`
-	// Optional. Path of the standard error at the origin; equal to stdout: both in
-	// one file. At most 4096 bytes.
-	Stderr        []byte `protobuf:"bytes,6,opt,name=stderr,proto3" json:"stderr,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Payload) Reset() {
-	*x = Payload{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[4]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Payload) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Payload) ProtoMessage() {}
-
-func (x *Payload) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[4]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Payload.ProtoReflect.Descriptor instead.
-func (*Payload) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{4}
-}
-
-func (x *Payload) GetScript() []byte {
-	if x != nil {
-		return x.Script
-	}
-	return nil
-}
-
-func (x *Payload) GetArgs() [][]byte {
-	if x != nil {
-		return x.Args
-	}
-	return nil
-}
-
-func (x *Payload) GetEnv() [][]byte {
-	if x != nil {
-		return x.Env
-	}
-	return nil
-}
-
-func (x *Payload) GetWorkDir() []byte {
-	if x != nil {
-		return x.WorkDir
-	}
-	return nil
-}
-
-func (x *Payload) GetStdout() []byte {
-	if x != nil {
-		return x.Stdout
-	}
-	return nil
-}
-
-func (x *Payload) GetStderr() []byte {
-	if x != nil {
-		return x.Stderr
-	}
-	return nil
-}
-
-// Load is how busy a machine is.
-type Load struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Optional. CPUs of the machine in service.
-	Cpus int64 `protobuf:"varint,1,opt,name=cpus,proto3" json:"cpus,omitempty"`
-	// Optional. CPUs that run jobs.
-	Busy int64 `protobuf:"varint,2,opt,name=busy,proto3" json:"busy,omitempty"`
-	// Optional. Jobs in the local queue that have not started.
-	QueuedJobs int64 `protobuf:"varint,3,opt,name=queued_jobs,json=queuedJobs,proto3" json:"queued_jobs,omitempty"`
-	// Optional. CPU times ms that queued jobs ask for.
-	QueuedWorkMs int64 `protobuf:"varint,4,opt,name=queued_work_ms,json=queuedWorkMs,proto3" json:"queued_work_ms,omitempty"`
-	// Optional. Response of the site's own users if it were alone over the one that
-	// they have, in parts per million; 0: not measured.
-	BenefitPpm int64 `protobuf:"varint,5,opt,name=benefit_ppm,json=benefitPpm,proto3" json:"benefit_ppm,omitempty"`
-	// Optional. Idle CPUs that a power budget keeps from working now.
-	Withheld int64 `protobuf:"varint,6,opt,name=withheld,proto3" json:"withheld,omitempty"`
-	// Optional. Milliwatts that the jobs which run are taken to draw; 0: not known.
-	DrawMw int64 `protobuf:"varint,7,opt,name=draw_mw,json=drawMw,proto3" json:"draw_mw,omitempty"`
-	// Optional. Milliwatts that they may draw now; 0: there is no budget now.
-	BudgetMw      int64 `protobuf:"varint,8,opt,name=budget_mw,json=budgetMw,proto3" json:"budget_mw,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Load) Reset() {
-	*x = Load{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[5]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Load) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Load) ProtoMessage() {}
-
-func (x *Load) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[5]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Load.ProtoReflect.Descriptor instead.
-func (*Load) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{5}
-}
-
-func (x *Load) GetCpus() int64 {
-	if x != nil {
-		return x.Cpus
-	}
-	return 0
-}
-
-func (x *Load) GetBusy() int64 {
-	if x != nil {
-		return x.Busy
-	}
-	return 0
-}
-
-func (x *Load) GetQueuedJobs() int64 {
-	if x != nil {
-		return x.QueuedJobs
-	}
-	return 0
-}
-
-func (x *Load) GetQueuedWorkMs() int64 {
-	if x != nil {
-		return x.QueuedWorkMs
-	}
-	return 0
-}
-
-func (x *Load) GetBenefitPpm() int64 {
-	if x != nil {
-		return x.BenefitPpm
-	}
-	return 0
-}
-
-func (x *Load) GetWithheld() int64 {
-	if x != nil {
-		return x.Withheld
-	}
-	return 0
-}
-
-func (x *Load) GetDrawMw() int64 {
-	if x != nil {
-		return x.DrawMw
-	}
-	return 0
-}
-
-func (x *Load) GetBudgetMw() int64 {
-	if x != nil {
-		return x.BudgetMw
-	}
-	return 0
-}
-
-// Term is one named part of a price.
-type Term struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Required. Such as "energy" or "cpu"; at most 64 bytes, unique in its quote.
-	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Optional. The amount in millionths of the quote's currency; may be negative.
-	AmountMicro   int64 `protobuf:"varint,2,opt,name=amount_micro,json=amountMicro,proto3" json:"amount_micro,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Term) Reset() {
-	*x = Term{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[6]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Term) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Term) ProtoMessage() {}
-
-func (x *Term) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[6]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Term.ProtoReflect.Descriptor instead.
-func (*Term) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{6}
-}
-
-func (x *Term) GetName() string {
-	if x != nil {
-		return x.Name
-	}
-	return ""
-}
-
-func (x *Term) GetAmountMicro() int64 {
-	if x != nil {
-		return x.AmountMicro
-	}
-	return 0
-}
-
-// Quote is a site's answer for one job.
-type Quote struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Required. The job's id, as in Tag.
-	Job uint64 `protobuf:"varint,1,opt,name=job,proto3" json:"job,omitempty"`
-	// Optional. Why the site would not take the job, at most 4096 bytes; empty: it
-	// would. A declined quote has no terms.
-	Declined string `protobuf:"bytes,2,opt,name=declined,proto3" json:"declined,omitempty"`
-	// Optional. Approximate wait time in ms, the median. In a declined quote 0 or
-	// 9223372036854775807 (never); otherwise below never.
-	AwtMs int64 `protobuf:"varint,3,opt,name=awt_ms,json=awtMs,proto3" json:"awt_ms,omitempty"`
-	// Optional. Its P10 in ms, at most awt_ms.
-	AwtLowMs int64 `protobuf:"varint,4,opt,name=awt_low_ms,json=awtLowMs,proto3" json:"awt_low_ms,omitempty"`
-	// Optional. Its P90 in ms, at least awt_ms; 0 together with awt_low_ms: not
-	// stated.
-	AwtHighMs int64 `protobuf:"varint,5,opt,name=awt_high_ms,json=awtHighMs,proto3" json:"awt_high_ms,omitempty"`
-	// Optional. Expected run time in ms.
-	ErtMs int64 `protobuf:"varint,6,opt,name=ert_ms,json=ertMs,proto3" json:"ert_ms,omitempty"`
-	// Optional. The price over the planned hours, at most 32 terms.
-	Terms []*Term `protobuf:"bytes,7,rep,name=terms,proto3" json:"terms,omitempty"`
-	// Required with terms. The currency, at most 16 bytes.
-	Currency string `protobuf:"bytes,8,opt,name=currency,proto3" json:"currency,omitempty"`
-	// Optional. In ms: the job starts within it with 95 % confidence; 0: not stated.
-	BoundMs int64 `protobuf:"varint,9,opt,name=bound_ms,json=boundMs,proto3" json:"bound_ms,omitempty"`
-	// Optional. What else to know of the wait, for people, at most 256 bytes. A declined
-	// quote has none.
-	Note          string `protobuf:"bytes,10,opt,name=note,proto3" json:"note,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Quote) Reset() {
-	*x = Quote{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[7]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Quote) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Quote) ProtoMessage() {}
-
-func (x *Quote) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[7]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Quote.ProtoReflect.Descriptor instead.
-func (*Quote) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{7}
-}
-
-func (x *Quote) GetJob() uint64 {
-	if x != nil {
-		return x.Job
-	}
-	return 0
-}
-
-func (x *Quote) GetDeclined() string {
-	if x != nil {
-		return x.Declined
-	}
-	return ""
-}
-
-func (x *Quote) GetAwtMs() int64 {
-	if x != nil {
-		return x.AwtMs
-	}
-	return 0
-}
-
-func (x *Quote) GetAwtLowMs() int64 {
-	if x != nil {
-		return x.AwtLowMs
-	}
-	return 0
-}
-
-func (x *Quote) GetAwtHighMs() int64 {
-	if x != nil {
-		return x.AwtHighMs
-	}
-	return 0
-}
-
-func (x *Quote) GetErtMs() int64 {
-	if x != nil {
-		return x.ErtMs
-	}
-	return 0
-}
-
-func (x *Quote) GetTerms() []*Term {
-	if x != nil {
-		return x.Terms
-	}
-	return nil
-}
-
-func (x *Quote) GetCurrency() string {
-	if x != nil {
-		return x.Currency
-	}
-	return ""
-}
-
-func (x *Quote) GetBoundMs() int64 {
-	if x != nil {
-		return x.BoundMs
-	}
-	return 0
-}
-
-func (x *Quote) GetNote() string {
-	if x != nil {
-		return x.Note
-	}
-	return ""
-}
-
 // QuoteRequest is the body of kind "quote-request". Without jobs it is a probe.
 type QuoteRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -993,7 +42,7 @@ type QuoteRequest struct {
 	// Optional. How long after the sending a reply is read, in ms.
 	DeadlineMs int64 `protobuf:"varint,2,opt,name=deadline_ms,json=deadlineMs,proto3" json:"deadline_ms,omitempty"`
 	// Optional. The jobs to quote, at most 16384.
-	Jobs []*Spec `protobuf:"bytes,3,rep,name=jobs,proto3" json:"jobs,omitempty"`
+	Jobs []*v1.Spec `protobuf:"bytes,3,rep,name=jobs,proto3" json:"jobs,omitempty"`
 	// Optional. How to work out the energy term, at most 16 bytes: empty (hourly prices
 	// from the planned start on), "now" or "twoprice". Unknown: as if empty.
 	Reckon string `protobuf:"bytes,4,opt,name=reckon,proto3" json:"reckon,omitempty"`
@@ -1005,7 +54,7 @@ type QuoteRequest struct {
 
 func (x *QuoteRequest) Reset() {
 	*x = QuoteRequest{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[8]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[0]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1017,7 +66,7 @@ func (x *QuoteRequest) String() string {
 func (*QuoteRequest) ProtoMessage() {}
 
 func (x *QuoteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[8]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[0]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1030,7 +79,7 @@ func (x *QuoteRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuoteRequest.ProtoReflect.Descriptor instead.
 func (*QuoteRequest) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{8}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{0}
 }
 
 func (x *QuoteRequest) GetRound() uint64 {
@@ -1047,7 +96,7 @@ func (x *QuoteRequest) GetDeadlineMs() int64 {
 	return 0
 }
 
-func (x *QuoteRequest) GetJobs() []*Spec {
+func (x *QuoteRequest) GetJobs() []*v1.Spec {
 	if x != nil {
 		return x.Jobs
 	}
@@ -1074,9 +123,9 @@ type QuoteReply struct {
 	// Optional. The round of the request.
 	Round uint64 `protobuf:"varint,1,opt,name=round,proto3" json:"round,omitempty"`
 	// Optional. Quotes in the order of the request's jobs, at most 16384.
-	Quotes []*Quote `protobuf:"bytes,2,rep,name=quotes,proto3" json:"quotes,omitempty"`
+	Quotes []*v1.Quote `protobuf:"bytes,2,rep,name=quotes,proto3" json:"quotes,omitempty"`
 	// Required. How busy the site is.
-	Load *Load `protobuf:"bytes,3,opt,name=load,proto3" json:"load,omitempty"`
+	Load *v1.Load `protobuf:"bytes,3,opt,name=load,proto3" json:"load,omitempty"`
 	// Optional. How many of the jobs the site takes this round.
 	Accept int64 `protobuf:"varint,4,opt,name=accept,proto3" json:"accept,omitempty"`
 	// Optional. How long the quotes hold if nothing arrives, in ms.
@@ -1095,7 +144,7 @@ type QuoteReply struct {
 
 func (x *QuoteReply) Reset() {
 	*x = QuoteReply{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[9]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1107,7 +156,7 @@ func (x *QuoteReply) String() string {
 func (*QuoteReply) ProtoMessage() {}
 
 func (x *QuoteReply) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[9]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1120,7 +169,7 @@ func (x *QuoteReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuoteReply.ProtoReflect.Descriptor instead.
 func (*QuoteReply) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{9}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{1}
 }
 
 func (x *QuoteReply) GetRound() uint64 {
@@ -1130,14 +179,14 @@ func (x *QuoteReply) GetRound() uint64 {
 	return 0
 }
 
-func (x *QuoteReply) GetQuotes() []*Quote {
+func (x *QuoteReply) GetQuotes() []*v1.Quote {
 	if x != nil {
 		return x.Quotes
 	}
 	return nil
 }
 
-func (x *QuoteReply) GetLoad() *Load {
+func (x *QuoteReply) GetLoad() *v1.Load {
 	if x != nil {
 		return x.Load
 	}
@@ -1183,7 +232,7 @@ func (x *QuoteReply) GetMostCpus() int64 {
 type Volunteer struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Required. How busy the site is.
-	Load *Load `protobuf:"bytes,1,opt,name=load,proto3" json:"load,omitempty"`
+	Load *v1.Load `protobuf:"bytes,1,opt,name=load,proto3" json:"load,omitempty"`
 	// Optional. How long the site volunteers, in ms from the sending.
 	ValidMs       int64 `protobuf:"varint,2,opt,name=valid_ms,json=validMs,proto3" json:"valid_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1192,7 +241,7 @@ type Volunteer struct {
 
 func (x *Volunteer) Reset() {
 	*x = Volunteer{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[10]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1204,7 +253,7 @@ func (x *Volunteer) String() string {
 func (*Volunteer) ProtoMessage() {}
 
 func (x *Volunteer) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[10]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1217,10 +266,10 @@ func (x *Volunteer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Volunteer.ProtoReflect.Descriptor instead.
 func (*Volunteer) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{10}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{2}
 }
 
-func (x *Volunteer) GetLoad() *Load {
+func (x *Volunteer) GetLoad() *v1.Load {
 	if x != nil {
 		return x.Load
 	}
@@ -1238,11 +287,11 @@ func (x *Volunteer) GetValidMs() int64 {
 type Offer struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Required. The job.
-	Spec *Spec `protobuf:"bytes,1,opt,name=spec,proto3" json:"spec,omitempty"`
+	Spec *v1.Spec `protobuf:"bytes,1,opt,name=spec,proto3" json:"spec,omitempty"`
 	// Required. The epoch offered; from 1.
 	Epoch uint32 `protobuf:"varint,2,opt,name=epoch,proto3" json:"epoch,omitempty"`
 	// Required. What it runs.
-	Payload *Payload `protobuf:"bytes,3,opt,name=payload,proto3" json:"payload,omitempty"`
+	Payload *v1.Payload `protobuf:"bytes,3,opt,name=payload,proto3" json:"payload,omitempty"`
 	// Optional. In ms since the Unix epoch: room is to be held firmly from then on, or as
 	// soon after as there is any; 0: not firmly. The clocks of both sites count, so it is
 	// for sites whose clocks agree.
@@ -1261,7 +310,7 @@ type Offer struct {
 
 func (x *Offer) Reset() {
 	*x = Offer{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[11]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1273,7 +322,7 @@ func (x *Offer) String() string {
 func (*Offer) ProtoMessage() {}
 
 func (x *Offer) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[11]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1286,10 +335,10 @@ func (x *Offer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Offer.ProtoReflect.Descriptor instead.
 func (*Offer) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{11}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{3}
 }
 
-func (x *Offer) GetSpec() *Spec {
+func (x *Offer) GetSpec() *v1.Spec {
 	if x != nil {
 		return x.Spec
 	}
@@ -1303,7 +352,7 @@ func (x *Offer) GetEpoch() uint32 {
 	return 0
 }
 
-func (x *Offer) GetPayload() *Payload {
+func (x *Offer) GetPayload() *v1.Payload {
 	if x != nil {
 		return x.Payload
 	}
@@ -1335,7 +384,7 @@ func (x *Offer) GetToleranceMs() int64 {
 type Prepared struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Required. The placement.
-	Tag *Tag `protobuf:"bytes,1,opt,name=tag,proto3" json:"tag,omitempty"`
+	Tag *v1.Tag `protobuf:"bytes,1,opt,name=tag,proto3" json:"tag,omitempty"`
 	// Optional. Since when the room is held firmly, in ms since the Unix epoch; 0: it is
 	// not.
 	StartMs int64 `protobuf:"varint,2,opt,name=start_ms,json=startMs,proto3" json:"start_ms,omitempty"`
@@ -1348,7 +397,7 @@ type Prepared struct {
 
 func (x *Prepared) Reset() {
 	*x = Prepared{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[12]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1360,7 +409,7 @@ func (x *Prepared) String() string {
 func (*Prepared) ProtoMessage() {}
 
 func (x *Prepared) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[12]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1373,10 +422,10 @@ func (x *Prepared) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Prepared.ProtoReflect.Descriptor instead.
 func (*Prepared) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{12}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{4}
 }
 
-func (x *Prepared) GetTag() *Tag {
+func (x *Prepared) GetTag() *v1.Tag {
 	if x != nil {
 		return x.Tag
 	}
@@ -1410,7 +459,7 @@ type Tariff struct {
 
 func (x *Tariff) Reset() {
 	*x = Tariff{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[13]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1422,7 +471,7 @@ func (x *Tariff) String() string {
 func (*Tariff) ProtoMessage() {}
 
 func (x *Tariff) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[13]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1435,7 +484,7 @@ func (x *Tariff) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Tariff.ProtoReflect.Descriptor instead.
 func (*Tariff) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{13}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Tariff) GetCurrency() string {
@@ -1475,7 +524,7 @@ type Charge struct {
 
 func (x *Charge) Reset() {
 	*x = Charge{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[14]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1487,7 +536,7 @@ func (x *Charge) String() string {
 func (*Charge) ProtoMessage() {}
 
 func (x *Charge) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[14]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1500,7 +549,7 @@ func (x *Charge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Charge.ProtoReflect.Descriptor instead.
 func (*Charge) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{14}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Charge) GetName() string {
@@ -1545,71 +594,6 @@ func (x *Charge) GetPerHourMicro() []int64 {
 	return nil
 }
 
-// Bill is what a job cost as it ran.
-type Bill struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Required. The start of the run, in ms since the Unix epoch by the clock of the site that
-	// ran it. Its length is ran_ms of the result.
-	StartMs int64 `protobuf:"varint,1,opt,name=start_ms,json=startMs,proto3" json:"start_ms,omitempty"`
-	// Required. The currency, at most 16 bytes.
-	Currency string `protobuf:"bytes,2,opt,name=currency,proto3" json:"currency,omitempty"`
-	// Optional. Each name once; at most 32.
-	Terms         []*Term `protobuf:"bytes,3,rep,name=terms,proto3" json:"terms,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Bill) Reset() {
-	*x = Bill{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[15]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Bill) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Bill) ProtoMessage() {}
-
-func (x *Bill) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[15]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Bill.ProtoReflect.Descriptor instead.
-func (*Bill) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{15}
-}
-
-func (x *Bill) GetStartMs() int64 {
-	if x != nil {
-		return x.StartMs
-	}
-	return 0
-}
-
-func (x *Bill) GetCurrency() string {
-	if x != nil {
-		return x.Currency
-	}
-	return ""
-}
-
-func (x *Bill) GetTerms() []*Term {
-	if x != nil {
-		return x.Terms
-	}
-	return nil
-}
-
 // Notice is the body of the kinds that say nothing but which placement they are
 // about: grant, accept, aborted, result-ack, recalled, decision-asked,
 // abort and unknown. A kind that needs more later gets a message of its own
@@ -1617,14 +601,14 @@ func (x *Bill) GetTerms() []*Term {
 type Notice struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Required. The placement.
-	Tag           *Tag `protobuf:"bytes,1,opt,name=tag,proto3" json:"tag,omitempty"`
+	Tag           *v1.Tag `protobuf:"bytes,1,opt,name=tag,proto3" json:"tag,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Notice) Reset() {
 	*x = Notice{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[16]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1636,7 +620,7 @@ func (x *Notice) String() string {
 func (*Notice) ProtoMessage() {}
 
 func (x *Notice) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[16]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1649,10 +633,10 @@ func (x *Notice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Notice.ProtoReflect.Descriptor instead.
 func (*Notice) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{16}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{7}
 }
 
-func (x *Notice) GetTag() *Tag {
+func (x *Notice) GetTag() *v1.Tag {
 	if x != nil {
 		return x.Tag
 	}
@@ -1663,7 +647,7 @@ func (x *Notice) GetTag() *Tag {
 type Refused struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Required. The placement.
-	Tag *Tag `protobuf:"bytes,1,opt,name=tag,proto3" json:"tag,omitempty"`
+	Tag *v1.Tag `protobuf:"bytes,1,opt,name=tag,proto3" json:"tag,omitempty"`
 	// Optional. Why, at most 4096 bytes.
 	Reason string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
 	// Optional. It has taken its share of this period's jobs, and may take the job in
@@ -1675,7 +659,7 @@ type Refused struct {
 
 func (x *Refused) Reset() {
 	*x = Refused{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[17]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1687,7 +671,7 @@ func (x *Refused) String() string {
 func (*Refused) ProtoMessage() {}
 
 func (x *Refused) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[17]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1700,10 +684,10 @@ func (x *Refused) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refused.ProtoReflect.Descriptor instead.
 func (*Refused) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{17}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{8}
 }
 
-func (x *Refused) GetTag() *Tag {
+func (x *Refused) GetTag() *v1.Tag {
 	if x != nil {
 		return x.Tag
 	}
@@ -1728,11 +712,11 @@ func (x *Refused) GetFull() bool {
 type Status struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Required. The placement.
-	Tag *Tag `protobuf:"bytes,1,opt,name=tag,proto3" json:"tag,omitempty"`
+	Tag *v1.Tag `protobuf:"bytes,1,opt,name=tag,proto3" json:"tag,omitempty"`
 	// Optional. Rises with each status of the placement.
 	Seq uint32 `protobuf:"varint,2,opt,name=seq,proto3" json:"seq,omitempty"`
 	// Required. PENDING or RUNNING.
-	State JobState `protobuf:"varint,3,opt,name=state,proto3,enum=switchyard.peer.v1.JobState" json:"state,omitempty"`
+	State v1.JobState `protobuf:"varint,3,opt,name=state,proto3,enum=switchyard.common.v1.JobState" json:"state,omitempty"`
 	// Optional. Why it is so, at most 4096 bytes.
 	Reason string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
 	// Optional. Time in ms from the commit to the local queue to the start, or
@@ -1749,7 +733,7 @@ type Status struct {
 
 func (x *Status) Reset() {
 	*x = Status{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[18]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1761,7 +745,7 @@ func (x *Status) String() string {
 func (*Status) ProtoMessage() {}
 
 func (x *Status) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[18]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1774,10 +758,10 @@ func (x *Status) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Status.ProtoReflect.Descriptor instead.
 func (*Status) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{18}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{9}
 }
 
-func (x *Status) GetTag() *Tag {
+func (x *Status) GetTag() *v1.Tag {
 	if x != nil {
 		return x.Tag
 	}
@@ -1791,11 +775,11 @@ func (x *Status) GetSeq() uint32 {
 	return 0
 }
 
-func (x *Status) GetState() JobState {
+func (x *Status) GetState() v1.JobState {
 	if x != nil {
 		return x.State
 	}
-	return JobState_JOB_STATE_UNSPECIFIED
+	return v1.JobState(0)
 }
 
 func (x *Status) GetReason() string {
@@ -1830,7 +814,7 @@ func (x *Status) GetAtMs() int64 {
 type StatusAck struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Required. The placement.
-	Tag *Tag `protobuf:"bytes,1,opt,name=tag,proto3" json:"tag,omitempty"`
+	Tag *v1.Tag `protobuf:"bytes,1,opt,name=tag,proto3" json:"tag,omitempty"`
 	// Optional. The status that the origin has.
 	Seq           uint32 `protobuf:"varint,2,opt,name=seq,proto3" json:"seq,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1839,7 +823,7 @@ type StatusAck struct {
 
 func (x *StatusAck) Reset() {
 	*x = StatusAck{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[19]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1851,7 +835,7 @@ func (x *StatusAck) String() string {
 func (*StatusAck) ProtoMessage() {}
 
 func (x *StatusAck) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[19]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1864,10 +848,10 @@ func (x *StatusAck) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusAck.ProtoReflect.Descriptor instead.
 func (*StatusAck) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{19}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{10}
 }
 
-func (x *StatusAck) GetTag() *Tag {
+func (x *StatusAck) GetTag() *v1.Tag {
 	if x != nil {
 		return x.Tag
 	}
@@ -1881,111 +865,30 @@ func (x *StatusAck) GetSeq() uint32 {
 	return 0
 }
 
-// File describes an output file of a finished job.
-type File struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Required. Which file; each at most once in a result.
-	Stream Stream `protobuf:"varint,1,opt,name=stream,proto3,enum=switchyard.peer.v1.Stream" json:"stream,omitempty"`
-	// Optional. Bytes.
-	Size int64 `protobuf:"varint,2,opt,name=size,proto3" json:"size,omitempty"`
-	// Required. SHA-256 of the whole file, 32 bytes.
-	Sha256        []byte `protobuf:"bytes,3,opt,name=sha256,proto3" json:"sha256,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *File) Reset() {
-	*x = File{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[20]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *File) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*File) ProtoMessage() {}
-
-func (x *File) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[20]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use File.ProtoReflect.Descriptor instead.
-func (*File) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{20}
-}
-
-func (x *File) GetStream() Stream {
-	if x != nil {
-		return x.Stream
-	}
-	return Stream_STREAM_UNSPECIFIED
-}
-
-func (x *File) GetSize() int64 {
-	if x != nil {
-		return x.Size
-	}
-	return 0
-}
-
-func (x *File) GetSha256() []byte {
-	if x != nil {
-		return x.Sha256
-	}
-	return nil
-}
-
 // Result is the body of kind "result".
 type Result struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Required. The placement.
-	Tag *Tag `protobuf:"bytes,1,opt,name=tag,proto3" json:"tag,omitempty"`
-	// Required. COMPLETED, FAILED, CANCELLED, TIMEOUT or NODE_FAIL.
-	State JobState `protobuf:"varint,2,opt,name=state,proto3,enum=switchyard.peer.v1.JobState" json:"state,omitempty"`
-	// Optional. Exit code of the script; 0 when a signal ended it.
-	ExitCode int64 `protobuf:"varint,3,opt,name=exit_code,json=exitCode,proto3" json:"exit_code,omitempty"`
-	// Optional. The signal that ended it, at most 127; 0: none.
-	Signal int64 `protobuf:"varint,4,opt,name=signal,proto3" json:"signal,omitempty"`
-	// Optional. Why it ended so, at most 4096 bytes.
-	Reason string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
-	// Optional. Time in ms from the commit to the local queue to the start.
-	WaitedMs int64 `protobuf:"varint,6,opt,name=waited_ms,json=waitedMs,proto3" json:"waited_ms,omitempty"`
-	// Optional. Time in ms that it ran.
-	RanMs int64 `protobuf:"varint,7,opt,name=ran_ms,json=ranMs,proto3" json:"ran_ms,omitempty"`
-	// Optional. The files that must travel to the origin.
-	Files []*File `protobuf:"bytes,8,rep,name=files,proto3" json:"files,omitempty"`
-	// Optional. What the job was measured to do.
-	Usage *Usage `protobuf:"bytes,9,opt,name=usage,proto3" json:"usage,omitempty"`
+	Tag *v1.Tag `protobuf:"bytes,1,opt,name=tag,proto3" json:"tag,omitempty"`
+	// Required. How it ended, with the files that must travel to the origin.
+	Outcome *v1.Outcome `protobuf:"bytes,2,opt,name=outcome,proto3" json:"outcome,omitempty"`
 	// Optional. Either none or what each of the files has, in their order, each as long as
 	// its file, and at most 16384 bytes together. The origin need not fetch those files.
-	Contents [][]byte `protobuf:"bytes,10,rep,name=contents,proto3" json:"contents,omitempty"`
-	// Optional. When the job ended, by the clock of the sender, in ms since the Unix epoch; 0:
-	// not stated. The origin takes the difference to at_ms, not the instant.
-	EndedMs int64 `protobuf:"varint,11,opt,name=ended_ms,json=endedMs,proto3" json:"ended_ms,omitempty"`
-	// Optional. What it cost, by the tariff of the prepared message. Absent: nothing, or the
-	// site does not say.
-	Bill *Bill `protobuf:"bytes,12,opt,name=bill,proto3" json:"bill,omitempty"`
-	// Optional. As ended_ms, when it started; 0: it did not.
-	StartedMs int64 `protobuf:"varint,13,opt,name=started_ms,json=startedMs,proto3" json:"started_ms,omitempty"`
+	Contents [][]byte `protobuf:"bytes,3,rep,name=contents,proto3" json:"contents,omitempty"`
+	// Optional. When the job started, by the clock of the sender, in ms since the Unix epoch; 0:
+	// it did not. The origin takes the difference to at_ms, not the instant.
+	StartedMs int64 `protobuf:"varint,4,opt,name=started_ms,json=startedMs,proto3" json:"started_ms,omitempty"`
+	// Optional. As started_ms, when it ended; 0: not stated.
+	EndedMs int64 `protobuf:"varint,5,opt,name=ended_ms,json=endedMs,proto3" json:"ended_ms,omitempty"`
 	// Required with ended_ms. When this was sent, by the same clock.
-	AtMs          int64 `protobuf:"varint,14,opt,name=at_ms,json=atMs,proto3" json:"at_ms,omitempty"`
+	AtMs          int64 `protobuf:"varint,6,opt,name=at_ms,json=atMs,proto3" json:"at_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Result) Reset() {
 	*x = Result{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[21]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1997,7 +900,7 @@ func (x *Result) String() string {
 func (*Result) ProtoMessage() {}
 
 func (x *Result) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[21]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2010,68 +913,19 @@ func (x *Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Result.ProtoReflect.Descriptor instead.
 func (*Result) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{21}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{11}
 }
 
-func (x *Result) GetTag() *Tag {
+func (x *Result) GetTag() *v1.Tag {
 	if x != nil {
 		return x.Tag
 	}
 	return nil
 }
 
-func (x *Result) GetState() JobState {
+func (x *Result) GetOutcome() *v1.Outcome {
 	if x != nil {
-		return x.State
-	}
-	return JobState_JOB_STATE_UNSPECIFIED
-}
-
-func (x *Result) GetExitCode() int64 {
-	if x != nil {
-		return x.ExitCode
-	}
-	return 0
-}
-
-func (x *Result) GetSignal() int64 {
-	if x != nil {
-		return x.Signal
-	}
-	return 0
-}
-
-func (x *Result) GetReason() string {
-	if x != nil {
-		return x.Reason
-	}
-	return ""
-}
-
-func (x *Result) GetWaitedMs() int64 {
-	if x != nil {
-		return x.WaitedMs
-	}
-	return 0
-}
-
-func (x *Result) GetRanMs() int64 {
-	if x != nil {
-		return x.RanMs
-	}
-	return 0
-}
-
-func (x *Result) GetFiles() []*File {
-	if x != nil {
-		return x.Files
-	}
-	return nil
-}
-
-func (x *Result) GetUsage() *Usage {
-	if x != nil {
-		return x.Usage
+		return x.Outcome
 	}
 	return nil
 }
@@ -2083,23 +937,16 @@ func (x *Result) GetContents() [][]byte {
 	return nil
 }
 
-func (x *Result) GetEndedMs() int64 {
+func (x *Result) GetStartedMs() int64 {
 	if x != nil {
-		return x.EndedMs
+		return x.StartedMs
 	}
 	return 0
 }
 
-func (x *Result) GetBill() *Bill {
+func (x *Result) GetEndedMs() int64 {
 	if x != nil {
-		return x.Bill
-	}
-	return nil
-}
-
-func (x *Result) GetStartedMs() int64 {
-	if x != nil {
-		return x.StartedMs
+		return x.EndedMs
 	}
 	return 0
 }
@@ -2111,131 +958,11 @@ func (x *Result) GetAtMs() int64 {
 	return 0
 }
 
-// Usage is what a job was measured to do, or says itself that it did. What is 0 was not
-// measured.
-type Usage struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Optional. CPU time of all its CPUs together, user and system, in ms.
-	CpuMs int64 `protobuf:"varint,1,opt,name=cpu_ms,json=cpuMs,proto3" json:"cpu_ms,omitempty"`
-	// Optional. Most memory at once of all its processes, in MB.
-	MemoryMb int64 `protobuf:"varint,2,opt,name=memory_mb,json=memoryMb,proto3" json:"memory_mb,omitempty"`
-	// Optional. Energy of its CPUs, in millijoules.
-	EnergyMj int64 `protobuf:"varint,3,opt,name=energy_mj,json=energyMj,proto3" json:"energy_mj,omitempty"`
-	// Optional. Operations of all its CPUs together, in millions.
-	Mflop int64 `protobuf:"varint,4,opt,name=mflop,proto3" json:"mflop,omitempty"`
-	// Optional. Accesses of all its CPUs to main memory, in millions of 64-bit words.
-	Mwords int64 `protobuf:"varint,5,opt,name=mwords,proto3" json:"mwords,omitempty"`
-	// Optional. 64-bit words that each CPU sent.
-	Sent int64 `protobuf:"varint,6,opt,name=sent,proto3" json:"sent,omitempty"`
-	// Optional. Messages that each CPU sent.
-	Messages int64 `protobuf:"varint,7,opt,name=messages,proto3" json:"messages,omitempty"`
-	// Optional. Speed in MHz that its CPUs ran at.
-	Mhz int64 `protobuf:"varint,8,opt,name=mhz,proto3" json:"mhz,omitempty"`
-	// Optional. Power of its CPUs in parts per million of what the site states of them, at most
-	// 100000000.
-	PowerPpm      int64 `protobuf:"varint,9,opt,name=power_ppm,json=powerPpm,proto3" json:"power_ppm,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Usage) Reset() {
-	*x = Usage{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[22]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Usage) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Usage) ProtoMessage() {}
-
-func (x *Usage) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[22]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Usage.ProtoReflect.Descriptor instead.
-func (*Usage) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{22}
-}
-
-func (x *Usage) GetCpuMs() int64 {
-	if x != nil {
-		return x.CpuMs
-	}
-	return 0
-}
-
-func (x *Usage) GetMemoryMb() int64 {
-	if x != nil {
-		return x.MemoryMb
-	}
-	return 0
-}
-
-func (x *Usage) GetEnergyMj() int64 {
-	if x != nil {
-		return x.EnergyMj
-	}
-	return 0
-}
-
-func (x *Usage) GetMflop() int64 {
-	if x != nil {
-		return x.Mflop
-	}
-	return 0
-}
-
-func (x *Usage) GetMwords() int64 {
-	if x != nil {
-		return x.Mwords
-	}
-	return 0
-}
-
-func (x *Usage) GetSent() int64 {
-	if x != nil {
-		return x.Sent
-	}
-	return 0
-}
-
-func (x *Usage) GetMessages() int64 {
-	if x != nil {
-		return x.Messages
-	}
-	return 0
-}
-
-func (x *Usage) GetMhz() int64 {
-	if x != nil {
-		return x.Mhz
-	}
-	return 0
-}
-
-func (x *Usage) GetPowerPpm() int64 {
-	if x != nil {
-		return x.PowerPpm
-	}
-	return 0
-}
-
 // Recall is the body of kind "recall".
 type Recall struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Required. The placement.
-	Tag *Tag `protobuf:"bytes,1,opt,name=tag,proto3" json:"tag,omitempty"`
+	Tag *v1.Tag `protobuf:"bytes,1,opt,name=tag,proto3" json:"tag,omitempty"`
 	// Optional. Whether to kill the job if it has started.
 	Cancel        bool `protobuf:"varint,2,opt,name=cancel,proto3" json:"cancel,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -2244,7 +971,7 @@ type Recall struct {
 
 func (x *Recall) Reset() {
 	*x = Recall{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[23]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2256,7 +983,7 @@ func (x *Recall) String() string {
 func (*Recall) ProtoMessage() {}
 
 func (x *Recall) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[23]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2269,10 +996,10 @@ func (x *Recall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Recall.ProtoReflect.Descriptor instead.
 func (*Recall) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{23}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{12}
 }
 
-func (x *Recall) GetTag() *Tag {
+func (x *Recall) GetTag() *v1.Tag {
 	if x != nil {
 		return x.Tag
 	}
@@ -2290,7 +1017,7 @@ func (x *Recall) GetCancel() bool {
 type Fenced struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Required. The placement that is over.
-	Tag *Tag `protobuf:"bytes,1,opt,name=tag,proto3" json:"tag,omitempty"`
+	Tag *v1.Tag `protobuf:"bytes,1,opt,name=tag,proto3" json:"tag,omitempty"`
 	// Required. The epoch at which the job lives on, above the tag's.
 	Current       uint32 `protobuf:"varint,2,opt,name=current,proto3" json:"current,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -2299,7 +1026,7 @@ type Fenced struct {
 
 func (x *Fenced) Reset() {
 	*x = Fenced{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[24]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2311,7 +1038,7 @@ func (x *Fenced) String() string {
 func (*Fenced) ProtoMessage() {}
 
 func (x *Fenced) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[24]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2324,10 +1051,10 @@ func (x *Fenced) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fenced.ProtoReflect.Descriptor instead.
 func (*Fenced) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{24}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{13}
 }
 
-func (x *Fenced) GetTag() *Tag {
+func (x *Fenced) GetTag() *v1.Tag {
 	if x != nil {
 		return x.Tag
 	}
@@ -2363,7 +1090,7 @@ type Watermark struct {
 
 func (x *Watermark) Reset() {
 	*x = Watermark{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[25]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2375,7 +1102,7 @@ func (x *Watermark) String() string {
 func (*Watermark) ProtoMessage() {}
 
 func (x *Watermark) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[25]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2388,7 +1115,7 @@ func (x *Watermark) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Watermark.ProtoReflect.Descriptor instead.
 func (*Watermark) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{25}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Watermark) GetLife() *Life {
@@ -2433,208 +1160,6 @@ func (x *Watermark) GetStopped() bool {
 	return false
 }
 
-// Capacity is what a site's machine can ever offer one job.
-type Capacity struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Optional. CPUs of the whole machine.
-	Cpus int64 `protobuf:"varint,1,opt,name=cpus,proto3" json:"cpus,omitempty"`
-	// Optional. Nodes of the whole machine.
-	Nodes int64 `protobuf:"varint,2,opt,name=nodes,proto3" json:"nodes,omitempty"`
-	// Optional. Memory per node in MB; 0: not stated.
-	MemoryMb int64 `protobuf:"varint,3,opt,name=memory_mb,json=memoryMb,proto3" json:"memory_mb,omitempty"`
-	// Optional. Whether a node runs one job at a time.
-	WholeNode bool `protobuf:"varint,4,opt,name=whole_node,json=wholeNode,proto3" json:"whole_node,omitempty"`
-	// Optional. The longest wall-time limit accepted, in ms; 0: none.
-	MaxWallTimeMs int64 `protobuf:"varint,5,opt,name=max_wall_time_ms,json=maxWallTimeMs,proto3" json:"max_wall_time_ms,omitempty"`
-	// Optional. Speed of a CPU in MHz; 0: not stated.
-	Mhz int64 `protobuf:"varint,6,opt,name=mhz,proto3" json:"mhz,omitempty"`
-	// Optional. The same speed in Mflop/s; 0: not stated.
-	Mflops int64 `protobuf:"varint,7,opt,name=mflops,proto3" json:"mflops,omitempty"`
-	// Optional. A CPU as the model of run times sees it.
-	Machine *Machine `protobuf:"bytes,8,opt,name=machine,proto3" json:"machine,omitempty"`
-	// Optional. CPUs of the node with the most; 0: not stated.
-	NodeCpus      int64 `protobuf:"varint,9,opt,name=node_cpus,json=nodeCpus,proto3" json:"node_cpus,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Capacity) Reset() {
-	*x = Capacity{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[26]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Capacity) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Capacity) ProtoMessage() {}
-
-func (x *Capacity) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[26]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Capacity.ProtoReflect.Descriptor instead.
-func (*Capacity) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{26}
-}
-
-func (x *Capacity) GetCpus() int64 {
-	if x != nil {
-		return x.Cpus
-	}
-	return 0
-}
-
-func (x *Capacity) GetNodes() int64 {
-	if x != nil {
-		return x.Nodes
-	}
-	return 0
-}
-
-func (x *Capacity) GetMemoryMb() int64 {
-	if x != nil {
-		return x.MemoryMb
-	}
-	return 0
-}
-
-func (x *Capacity) GetWholeNode() bool {
-	if x != nil {
-		return x.WholeNode
-	}
-	return false
-}
-
-func (x *Capacity) GetMaxWallTimeMs() int64 {
-	if x != nil {
-		return x.MaxWallTimeMs
-	}
-	return 0
-}
-
-func (x *Capacity) GetMhz() int64 {
-	if x != nil {
-		return x.Mhz
-	}
-	return 0
-}
-
-func (x *Capacity) GetMflops() int64 {
-	if x != nil {
-		return x.Mflops
-	}
-	return 0
-}
-
-func (x *Capacity) GetMachine() *Machine {
-	if x != nil {
-		return x.Machine
-	}
-	return nil
-}
-
-func (x *Capacity) GetNodeCpus() int64 {
-	if x != nil {
-		return x.NodeCpus
-	}
-	return 0
-}
-
-// Machine is one CPU of a machine as the model of run times sees it. What is 0 is not
-// stated.
-type Machine struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Optional. Peak, in flop/s.
-	Flops int64 `protobuf:"varint,1,opt,name=flops,proto3" json:"flops,omitempty"`
-	// Optional. Of main memory, in 64-bit words a second.
-	Words int64 `protobuf:"varint,2,opt,name=words,proto3" json:"words,omitempty"`
-	// Optional. That it sends, in 64-bit words a second; on a bus that all CPUs of a job
-	// send together.
-	Network int64 `protobuf:"varint,3,opt,name=network,proto3" json:"network,omitempty"`
-	// Optional. Latency of a message, in nanoseconds.
-	LatencyNs int64 `protobuf:"varint,4,opt,name=latency_ns,json=latencyNs,proto3" json:"latency_ns,omitempty"`
-	// Optional. Whether the CPUs of a job share the network.
-	Bus           bool `protobuf:"varint,5,opt,name=bus,proto3" json:"bus,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Machine) Reset() {
-	*x = Machine{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[27]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Machine) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Machine) ProtoMessage() {}
-
-func (x *Machine) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[27]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Machine.ProtoReflect.Descriptor instead.
-func (*Machine) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{27}
-}
-
-func (x *Machine) GetFlops() int64 {
-	if x != nil {
-		return x.Flops
-	}
-	return 0
-}
-
-func (x *Machine) GetWords() int64 {
-	if x != nil {
-		return x.Words
-	}
-	return 0
-}
-
-func (x *Machine) GetNetwork() int64 {
-	if x != nil {
-		return x.Network
-	}
-	return 0
-}
-
-func (x *Machine) GetLatencyNs() int64 {
-	if x != nil {
-		return x.LatencyNs
-	}
-	return 0
-}
-
-func (x *Machine) GetBus() bool {
-	if x != nil {
-		return x.Bus
-	}
-	return false
-}
-
 // Card is a site card. It travels in SignedCard.
 type Card struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2653,7 +1178,7 @@ type Card struct {
 	// Required. The version of the peer messages that it speaks, from 1.
 	Protocol uint32 `protobuf:"varint,7,opt,name=protocol,proto3" json:"protocol,omitempty"`
 	// Required. The machine.
-	Capacity *Capacity `protobuf:"bytes,8,opt,name=capacity,proto3" json:"capacity,omitempty"`
+	Capacity *v1.Capacity `protobuf:"bytes,8,opt,name=capacity,proto3" json:"capacity,omitempty"`
 	// Optional. The highest job sequence number of the receiver that the sender
 	// has seen, below 10^12.
 	SeenSeq uint64 `protobuf:"varint,9,opt,name=seen_seq,json=seenSeq,proto3" json:"seen_seq,omitempty"`
@@ -2682,7 +1207,7 @@ type Card struct {
 
 func (x *Card) Reset() {
 	*x = Card{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[28]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2694,7 +1219,7 @@ func (x *Card) String() string {
 func (*Card) ProtoMessage() {}
 
 func (x *Card) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[28]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2707,7 +1232,7 @@ func (x *Card) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Card.ProtoReflect.Descriptor instead.
 func (*Card) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{28}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Card) GetSite() string {
@@ -2759,7 +1284,7 @@ func (x *Card) GetProtocol() uint32 {
 	return 0
 }
 
-func (x *Card) GetCapacity() *Capacity {
+func (x *Card) GetCapacity() *v1.Capacity {
 	if x != nil {
 		return x.Capacity
 	}
@@ -2858,7 +1383,7 @@ type Life struct {
 
 func (x *Life) Reset() {
 	*x = Life{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[29]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2870,7 +1395,7 @@ func (x *Life) String() string {
 func (*Life) ProtoMessage() {}
 
 func (x *Life) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[29]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2883,7 +1408,7 @@ func (x *Life) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Life.ProtoReflect.Descriptor instead.
 func (*Life) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{29}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Life) GetIncarnation() uint64 {
@@ -2929,14 +1454,14 @@ type Digest struct {
 	// Optional. Rises with every digest of the site.
 	Seq uint64 `protobuf:"varint,2,opt,name=seq,proto3" json:"seq,omitempty"`
 	// Required. The load.
-	Load          *Load `protobuf:"bytes,3,opt,name=load,proto3" json:"load,omitempty"`
+	Load          *v1.Load `protobuf:"bytes,3,opt,name=load,proto3" json:"load,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Digest) Reset() {
 	*x = Digest{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[30]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2948,7 +1473,7 @@ func (x *Digest) String() string {
 func (*Digest) ProtoMessage() {}
 
 func (x *Digest) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[30]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2961,7 +1486,7 @@ func (x *Digest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Digest.ProtoReflect.Descriptor instead.
 func (*Digest) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{30}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Digest) GetSite() string {
@@ -2978,7 +1503,7 @@ func (x *Digest) GetSeq() uint64 {
 	return 0
 }
 
-func (x *Digest) GetLoad() *Load {
+func (x *Digest) GetLoad() *v1.Load {
 	if x != nil {
 		return x.Load
 	}
@@ -2998,7 +1523,7 @@ type SignedCard struct {
 
 func (x *SignedCard) Reset() {
 	*x = SignedCard{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[31]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3010,7 +1535,7 @@ func (x *SignedCard) String() string {
 func (*SignedCard) ProtoMessage() {}
 
 func (x *SignedCard) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[31]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3023,7 +1548,7 @@ func (x *SignedCard) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignedCard.ProtoReflect.Descriptor instead.
 func (*SignedCard) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{31}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *SignedCard) GetCard() []byte {
@@ -3044,7 +1569,7 @@ func (x *SignedCard) GetSignature() []byte {
 // SignedHello.
 type Hello struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Required. The version of the peer messages and sessions, 2.
+	// Required. The version of the peer messages and sessions, 3.
 	Version uint32 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
 	// Required. The sender's site name.
 	From string `protobuf:"bytes,2,opt,name=from,proto3" json:"from,omitempty"`
@@ -3065,7 +1590,7 @@ type Hello struct {
 
 func (x *Hello) Reset() {
 	*x = Hello{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[32]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3077,7 +1602,7 @@ func (x *Hello) String() string {
 func (*Hello) ProtoMessage() {}
 
 func (x *Hello) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[32]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3090,7 +1615,7 @@ func (x *Hello) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hello.ProtoReflect.Descriptor instead.
 func (*Hello) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{32}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Hello) GetVersion() uint32 {
@@ -3155,7 +1680,7 @@ type SignedHello struct {
 
 func (x *SignedHello) Reset() {
 	*x = SignedHello{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[33]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3167,7 +1692,7 @@ func (x *SignedHello) String() string {
 func (*SignedHello) ProtoMessage() {}
 
 func (x *SignedHello) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[33]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3180,7 +1705,7 @@ func (x *SignedHello) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignedHello.ProtoReflect.Descriptor instead.
 func (*SignedHello) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{33}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *SignedHello) GetHello() []byte {
@@ -3203,9 +1728,9 @@ type FetchRequest struct {
 	// Required. The asker's number of this request, from 1.
 	Id uint64 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
 	// Required. The placement.
-	Tag *Tag `protobuf:"bytes,2,opt,name=tag,proto3" json:"tag,omitempty"`
+	Tag *v1.Tag `protobuf:"bytes,2,opt,name=tag,proto3" json:"tag,omitempty"`
 	// Required. Which file.
-	Stream Stream `protobuf:"varint,3,opt,name=stream,proto3,enum=switchyard.peer.v1.Stream" json:"stream,omitempty"`
+	Stream v1.Stream `protobuf:"varint,3,opt,name=stream,proto3,enum=switchyard.common.v1.Stream" json:"stream,omitempty"`
 	// Optional. Where the piece begins, in bytes.
 	Offset int64 `protobuf:"varint,4,opt,name=offset,proto3" json:"offset,omitempty"`
 	// Required. Bytes wanted, 1 to 262144.
@@ -3216,7 +1741,7 @@ type FetchRequest struct {
 
 func (x *FetchRequest) Reset() {
 	*x = FetchRequest{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[34]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3228,7 +1753,7 @@ func (x *FetchRequest) String() string {
 func (*FetchRequest) ProtoMessage() {}
 
 func (x *FetchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[34]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3241,7 +1766,7 @@ func (x *FetchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchRequest.ProtoReflect.Descriptor instead.
 func (*FetchRequest) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{34}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *FetchRequest) GetId() uint64 {
@@ -3251,18 +1776,18 @@ func (x *FetchRequest) GetId() uint64 {
 	return 0
 }
 
-func (x *FetchRequest) GetTag() *Tag {
+func (x *FetchRequest) GetTag() *v1.Tag {
 	if x != nil {
 		return x.Tag
 	}
 	return nil
 }
 
-func (x *FetchRequest) GetStream() Stream {
+func (x *FetchRequest) GetStream() v1.Stream {
 	if x != nil {
 		return x.Stream
 	}
-	return Stream_STREAM_UNSPECIFIED
+	return v1.Stream(0)
 }
 
 func (x *FetchRequest) GetOffset() int64 {
@@ -3299,7 +1824,7 @@ type FetchReply struct {
 
 func (x *FetchReply) Reset() {
 	*x = FetchReply{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[35]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3311,7 +1836,7 @@ func (x *FetchReply) String() string {
 func (*FetchReply) ProtoMessage() {}
 
 func (x *FetchReply) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[35]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3324,7 +1849,7 @@ func (x *FetchReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchReply.ProtoReflect.Descriptor instead.
 func (*FetchReply) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{35}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *FetchReply) GetId() uint64 {
@@ -3366,109 +1891,36 @@ var File_protocol_peer_v1_peer_proto protoreflect.FileDescriptor
 
 const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"\n" +
-	"\x1bprotocol/peer/v1/peer.proto\x12\x12switchyard.peer.v1\"-\n" +
-	"\x03Tag\x12\x10\n" +
-	"\x03job\x18\x01 \x01(\x04R\x03job\x12\x14\n" +
-	"\x05epoch\x18\x02 \x01(\rR\x05epoch\"3\n" +
-	"\aLicence\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
-	"\x05count\x18\x02 \x01(\x03R\x05count\"\x85\x01\n" +
-	"\x06Layout\x12\x14\n" +
-	"\x05tasks\x18\x01 \x01(\x03R\x05tasks\x12$\n" +
-	"\x0etasks_per_node\x18\x02 \x01(\x03R\ftasksPerNode\x12\"\n" +
-	"\rcpus_per_task\x18\x03 \x01(\x03R\vcpusPerTask\x12\x1b\n" +
-	"\tmax_nodes\x18\x04 \x01(\x03R\bmaxNodes\"\xa2\x05\n" +
-	"\x04Spec\x12\x10\n" +
-	"\x03job\x18\x01 \x01(\x04R\x03job\x12\x12\n" +
-	"\x04cpus\x18\x02 \x01(\x03R\x04cpus\x12\x14\n" +
-	"\x05nodes\x18\x03 \x01(\x03R\x05nodes\x12\x1b\n" +
-	"\tmemory_mb\x18\x04 \x01(\x03R\bmemoryMb\x12 \n" +
-	"\fwall_time_ms\x18\x05 \x01(\x03R\n" +
-	"wallTimeMs\x12\x12\n" +
-	"\x04name\x18\x06 \x01(\tR\x04name\x12\x12\n" +
-	"\x04user\x18\a \x01(\tR\x04user\x12\x14\n" +
-	"\x05sites\x18\b \x03(\tR\x05sites\x12\x18\n" +
-	"\arequeue\x18\t \x01(\bR\arequeue\x12!\n" +
-	"\fsubmitted_ms\x18\n" +
-	" \x01(\x03R\vsubmittedMs\x12\x10\n" +
-	"\x03mhz\x18\v \x01(\x03R\x03mhz\x12\x16\n" +
-	"\x06mflops\x18\f \x01(\x03R\x06mflops\x12\x1b\n" +
-	"\tpower_ppm\x18\r \x01(\x03R\bpowerPpm\x12\x1d\n" +
-	"\n" +
-	"data_bytes\x18\x0e \x01(\x03R\tdataBytes\x12\x12\n" +
-	"\x04like\x18\x0f \x01(\x06R\x04like\x12\x19\n" +
-	"\bdata_out\x18\x10 \x01(\x03R\adataOut\x127\n" +
-	"\blicences\x18\x11 \x03(\v2\x1b.switchyard.peer.v1.LicenceR\blicences\x12\x1a\n" +
-	"\bpriority\x18\x12 \x01(\tR\bpriority\x12\x1f\n" +
-	"\vexpected_ms\x18\x13 \x01(\x03R\n" +
-	"expectedMs\x12#\n" +
-	"\rintensity_ppm\x18\x14 \x01(\x03R\fintensityPpm\x12#\n" +
-	"\rcomputing_ppm\x18\x15 \x01(\x03R\fcomputingPpm\x12\x1b\n" +
-	"\tdraws_ppm\x18\x16 \x01(\x03R\bdrawsPpm\x122\n" +
-	"\x06layout\x18\x17 \x01(\v2\x1a.switchyard.peer.v1.LayoutR\x06layout\"\x92\x01\n" +
-	"\aPayload\x12\x16\n" +
-	"\x06script\x18\x01 \x01(\fR\x06script\x12\x12\n" +
-	"\x04args\x18\x02 \x03(\fR\x04args\x12\x10\n" +
-	"\x03env\x18\x03 \x03(\fR\x03env\x12\x19\n" +
-	"\bwork_dir\x18\x04 \x01(\fR\aworkDir\x12\x16\n" +
-	"\x06stdout\x18\x05 \x01(\fR\x06stdout\x12\x16\n" +
-	"\x06stderr\x18\x06 \x01(\fR\x06stderr\"\xe8\x01\n" +
-	"\x04Load\x12\x12\n" +
-	"\x04cpus\x18\x01 \x01(\x03R\x04cpus\x12\x12\n" +
-	"\x04busy\x18\x02 \x01(\x03R\x04busy\x12\x1f\n" +
-	"\vqueued_jobs\x18\x03 \x01(\x03R\n" +
-	"queuedJobs\x12$\n" +
-	"\x0equeued_work_ms\x18\x04 \x01(\x03R\fqueuedWorkMs\x12\x1f\n" +
-	"\vbenefit_ppm\x18\x05 \x01(\x03R\n" +
-	"benefitPpm\x12\x1a\n" +
-	"\bwithheld\x18\x06 \x01(\x03R\bwithheld\x12\x17\n" +
-	"\adraw_mw\x18\a \x01(\x03R\x06drawMw\x12\x1b\n" +
-	"\tbudget_mw\x18\b \x01(\x03R\bbudgetMw\"=\n" +
-	"\x04Term\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12!\n" +
-	"\famount_micro\x18\x02 \x01(\x03R\vamountMicro\"\x9c\x02\n" +
-	"\x05Quote\x12\x10\n" +
-	"\x03job\x18\x01 \x01(\x04R\x03job\x12\x1a\n" +
-	"\bdeclined\x18\x02 \x01(\tR\bdeclined\x12\x15\n" +
-	"\x06awt_ms\x18\x03 \x01(\x03R\x05awtMs\x12\x1c\n" +
-	"\n" +
-	"awt_low_ms\x18\x04 \x01(\x03R\bawtLowMs\x12\x1e\n" +
-	"\vawt_high_ms\x18\x05 \x01(\x03R\tawtHighMs\x12\x15\n" +
-	"\x06ert_ms\x18\x06 \x01(\x03R\x05ertMs\x12.\n" +
-	"\x05terms\x18\a \x03(\v2\x18.switchyard.peer.v1.TermR\x05terms\x12\x1a\n" +
-	"\bcurrency\x18\b \x01(\tR\bcurrency\x12\x19\n" +
-	"\bbound_ms\x18\t \x01(\x03R\aboundMs\x12\x12\n" +
-	"\x04note\x18\n" +
-	" \x01(\tR\x04note\"\xa1\x01\n" +
+	"\x1bprotocol/peer/v1/peer.proto\x12\x12switchyard.peer.v1\x1a\x1fprotocol/common/v1/common.proto\"\xa3\x01\n" +
 	"\fQuoteRequest\x12\x14\n" +
 	"\x05round\x18\x01 \x01(\x04R\x05round\x12\x1f\n" +
 	"\vdeadline_ms\x18\x02 \x01(\x03R\n" +
-	"deadlineMs\x12,\n" +
-	"\x04jobs\x18\x03 \x03(\v2\x18.switchyard.peer.v1.SpecR\x04jobs\x12\x16\n" +
+	"deadlineMs\x12.\n" +
+	"\x04jobs\x18\x03 \x03(\v2\x1a.switchyard.common.v1.SpecR\x04jobs\x12\x16\n" +
 	"\x06reckon\x18\x04 \x01(\tR\x06reckon\x12\x14\n" +
-	"\x05extra\x18\x05 \x01(\x03R\x05extra\"\x82\x02\n" +
+	"\x05extra\x18\x05 \x01(\x03R\x05extra\"\x86\x02\n" +
 	"\n" +
 	"QuoteReply\x12\x14\n" +
-	"\x05round\x18\x01 \x01(\x04R\x05round\x121\n" +
-	"\x06quotes\x18\x02 \x03(\v2\x19.switchyard.peer.v1.QuoteR\x06quotes\x12,\n" +
-	"\x04load\x18\x03 \x01(\v2\x18.switchyard.peer.v1.LoadR\x04load\x12\x16\n" +
+	"\x05round\x18\x01 \x01(\x04R\x05round\x123\n" +
+	"\x06quotes\x18\x02 \x03(\v2\x1b.switchyard.common.v1.QuoteR\x06quotes\x12.\n" +
+	"\x04load\x18\x03 \x01(\v2\x1a.switchyard.common.v1.LoadR\x04load\x12\x16\n" +
 	"\x06accept\x18\x04 \x01(\x03R\x06accept\x12\x19\n" +
 	"\bvalid_ms\x18\x05 \x01(\x03R\avalidMs\x12\x12\n" +
 	"\x04free\x18\x06 \x01(\x03R\x04free\x12\x19\n" +
 	"\bextra_ms\x18\a \x03(\x03R\aextraMs\x12\x1b\n" +
-	"\tmost_cpus\x18\b \x01(\x03R\bmostCpus\"T\n" +
-	"\tVolunteer\x12,\n" +
-	"\x04load\x18\x01 \x01(\v2\x18.switchyard.peer.v1.LoadR\x04load\x12\x19\n" +
-	"\bvalid_ms\x18\x02 \x01(\x03R\avalidMs\"\xd8\x01\n" +
-	"\x05Offer\x12,\n" +
-	"\x04spec\x18\x01 \x01(\v2\x18.switchyard.peer.v1.SpecR\x04spec\x12\x14\n" +
-	"\x05epoch\x18\x02 \x01(\rR\x05epoch\x125\n" +
-	"\apayload\x18\x03 \x01(\v2\x1b.switchyard.peer.v1.PayloadR\apayload\x12\x19\n" +
+	"\tmost_cpus\x18\b \x01(\x03R\bmostCpus\"V\n" +
+	"\tVolunteer\x12.\n" +
+	"\x04load\x18\x01 \x01(\v2\x1a.switchyard.common.v1.LoadR\x04load\x12\x19\n" +
+	"\bvalid_ms\x18\x02 \x01(\x03R\avalidMs\"\xdc\x01\n" +
+	"\x05Offer\x12.\n" +
+	"\x04spec\x18\x01 \x01(\v2\x1a.switchyard.common.v1.SpecR\x04spec\x12\x14\n" +
+	"\x05epoch\x18\x02 \x01(\rR\x05epoch\x127\n" +
+	"\apayload\x18\x03 \x01(\v2\x1d.switchyard.common.v1.PayloadR\apayload\x12\x19\n" +
 	"\bstart_ms\x18\x04 \x01(\x03R\astartMs\x12\x16\n" +
 	"\x06forced\x18\x05 \x01(\bR\x06forced\x12!\n" +
-	"\ftolerance_ms\x18\x06 \x01(\x03R\vtoleranceMs\"\x84\x01\n" +
-	"\bPrepared\x12)\n" +
-	"\x03tag\x18\x01 \x01(\v2\x17.switchyard.peer.v1.TagR\x03tag\x12\x19\n" +
+	"\ftolerance_ms\x18\x06 \x01(\x03R\vtoleranceMs\"\x86\x01\n" +
+	"\bPrepared\x12+\n" +
+	"\x03tag\x18\x01 \x01(\v2\x19.switchyard.common.v1.TagR\x03tag\x12\x19\n" +
 	"\bstart_ms\x18\x02 \x01(\x03R\astartMs\x122\n" +
 	"\x06tariff\x18\x03 \x01(\v2\x1a.switchyard.peer.v1.TariffR\x06tariff\"Z\n" +
 	"\x06Tariff\x12\x1a\n" +
@@ -3481,64 +1933,37 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"\x05units\x18\x03 \x01(\x03R\x05units\x12\x10\n" +
 	"\x03per\x18\x04 \x01(\x03R\x03per\x12\x17\n" +
 	"\afrom_ms\x18\x05 \x03(\x03R\x06fromMs\x12$\n" +
-	"\x0eper_hour_micro\x18\x06 \x03(\x12R\fperHourMicro\"m\n" +
-	"\x04Bill\x12\x19\n" +
-	"\bstart_ms\x18\x01 \x01(\x03R\astartMs\x12\x1a\n" +
-	"\bcurrency\x18\x02 \x01(\tR\bcurrency\x12.\n" +
-	"\x05terms\x18\x03 \x03(\v2\x18.switchyard.peer.v1.TermR\x05terms\"3\n" +
-	"\x06Notice\x12)\n" +
-	"\x03tag\x18\x01 \x01(\v2\x17.switchyard.peer.v1.TagR\x03tag\"`\n" +
-	"\aRefused\x12)\n" +
-	"\x03tag\x18\x01 \x01(\v2\x17.switchyard.peer.v1.TagR\x03tag\x12\x16\n" +
+	"\x0eper_hour_micro\x18\x06 \x03(\x12R\fperHourMicro\"5\n" +
+	"\x06Notice\x12+\n" +
+	"\x03tag\x18\x01 \x01(\v2\x19.switchyard.common.v1.TagR\x03tag\"b\n" +
+	"\aRefused\x12+\n" +
+	"\x03tag\x18\x01 \x01(\v2\x19.switchyard.common.v1.TagR\x03tag\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x12\n" +
-	"\x04full\x18\x03 \x01(\bR\x04full\"\xda\x01\n" +
-	"\x06Status\x12)\n" +
-	"\x03tag\x18\x01 \x01(\v2\x17.switchyard.peer.v1.TagR\x03tag\x12\x10\n" +
-	"\x03seq\x18\x02 \x01(\rR\x03seq\x122\n" +
-	"\x05state\x18\x03 \x01(\x0e2\x1c.switchyard.peer.v1.JobStateR\x05state\x12\x16\n" +
+	"\x04full\x18\x03 \x01(\bR\x04full\"\xde\x01\n" +
+	"\x06Status\x12+\n" +
+	"\x03tag\x18\x01 \x01(\v2\x19.switchyard.common.v1.TagR\x03tag\x12\x10\n" +
+	"\x03seq\x18\x02 \x01(\rR\x03seq\x124\n" +
+	"\x05state\x18\x03 \x01(\x0e2\x1e.switchyard.common.v1.JobStateR\x05state\x12\x16\n" +
 	"\x06reason\x18\x04 \x01(\tR\x06reason\x12\x1b\n" +
 	"\twaited_ms\x18\x05 \x01(\x03R\bwaitedMs\x12\x15\n" +
 	"\x06ran_ms\x18\x06 \x01(\x03R\x05ranMs\x12\x13\n" +
-	"\x05at_ms\x18\a \x01(\x03R\x04atMs\"H\n" +
-	"\tStatusAck\x12)\n" +
-	"\x03tag\x18\x01 \x01(\v2\x17.switchyard.peer.v1.TagR\x03tag\x12\x10\n" +
-	"\x03seq\x18\x02 \x01(\rR\x03seq\"f\n" +
-	"\x04File\x122\n" +
-	"\x06stream\x18\x01 \x01(\x0e2\x1a.switchyard.peer.v1.StreamR\x06stream\x12\x12\n" +
-	"\x04size\x18\x02 \x01(\x03R\x04size\x12\x16\n" +
-	"\x06sha256\x18\x03 \x01(\fR\x06sha256\"\xe2\x03\n" +
-	"\x06Result\x12)\n" +
-	"\x03tag\x18\x01 \x01(\v2\x17.switchyard.peer.v1.TagR\x03tag\x122\n" +
-	"\x05state\x18\x02 \x01(\x0e2\x1c.switchyard.peer.v1.JobStateR\x05state\x12\x1b\n" +
-	"\texit_code\x18\x03 \x01(\x03R\bexitCode\x12\x16\n" +
-	"\x06signal\x18\x04 \x01(\x03R\x06signal\x12\x16\n" +
-	"\x06reason\x18\x05 \x01(\tR\x06reason\x12\x1b\n" +
-	"\twaited_ms\x18\x06 \x01(\x03R\bwaitedMs\x12\x15\n" +
-	"\x06ran_ms\x18\a \x01(\x03R\x05ranMs\x12.\n" +
-	"\x05files\x18\b \x03(\v2\x18.switchyard.peer.v1.FileR\x05files\x12/\n" +
-	"\x05usage\x18\t \x01(\v2\x19.switchyard.peer.v1.UsageR\x05usage\x12\x1a\n" +
-	"\bcontents\x18\n" +
-	" \x03(\fR\bcontents\x12\x19\n" +
-	"\bended_ms\x18\v \x01(\x03R\aendedMs\x12,\n" +
-	"\x04bill\x18\f \x01(\v2\x18.switchyard.peer.v1.BillR\x04bill\x12\x1d\n" +
+	"\x05at_ms\x18\a \x01(\x03R\x04atMs\"J\n" +
+	"\tStatusAck\x12+\n" +
+	"\x03tag\x18\x01 \x01(\v2\x19.switchyard.common.v1.TagR\x03tag\x12\x10\n" +
+	"\x03seq\x18\x02 \x01(\rR\x03seq\"\xd9\x01\n" +
+	"\x06Result\x12+\n" +
+	"\x03tag\x18\x01 \x01(\v2\x19.switchyard.common.v1.TagR\x03tag\x127\n" +
+	"\aoutcome\x18\x02 \x01(\v2\x1d.switchyard.common.v1.OutcomeR\aoutcome\x12\x1a\n" +
+	"\bcontents\x18\x03 \x03(\fR\bcontents\x12\x1d\n" +
 	"\n" +
-	"started_ms\x18\r \x01(\x03R\tstartedMs\x12\x13\n" +
-	"\x05at_ms\x18\x0e \x01(\x03R\x04atMs\"\xe5\x01\n" +
-	"\x05Usage\x12\x15\n" +
-	"\x06cpu_ms\x18\x01 \x01(\x03R\x05cpuMs\x12\x1b\n" +
-	"\tmemory_mb\x18\x02 \x01(\x03R\bmemoryMb\x12\x1b\n" +
-	"\tenergy_mj\x18\x03 \x01(\x03R\benergyMj\x12\x14\n" +
-	"\x05mflop\x18\x04 \x01(\x03R\x05mflop\x12\x16\n" +
-	"\x06mwords\x18\x05 \x01(\x03R\x06mwords\x12\x12\n" +
-	"\x04sent\x18\x06 \x01(\x03R\x04sent\x12\x1a\n" +
-	"\bmessages\x18\a \x01(\x03R\bmessages\x12\x10\n" +
-	"\x03mhz\x18\b \x01(\x03R\x03mhz\x12\x1b\n" +
-	"\tpower_ppm\x18\t \x01(\x03R\bpowerPpm\"K\n" +
-	"\x06Recall\x12)\n" +
-	"\x03tag\x18\x01 \x01(\v2\x17.switchyard.peer.v1.TagR\x03tag\x12\x16\n" +
-	"\x06cancel\x18\x02 \x01(\bR\x06cancel\"M\n" +
-	"\x06Fenced\x12)\n" +
-	"\x03tag\x18\x01 \x01(\v2\x17.switchyard.peer.v1.TagR\x03tag\x12\x18\n" +
+	"started_ms\x18\x04 \x01(\x03R\tstartedMs\x12\x19\n" +
+	"\bended_ms\x18\x05 \x01(\x03R\aendedMs\x12\x13\n" +
+	"\x05at_ms\x18\x06 \x01(\x03R\x04atMs\"M\n" +
+	"\x06Recall\x12+\n" +
+	"\x03tag\x18\x01 \x01(\v2\x19.switchyard.common.v1.TagR\x03tag\x12\x16\n" +
+	"\x06cancel\x18\x02 \x01(\bR\x06cancel\"O\n" +
+	"\x06Fenced\x12+\n" +
+	"\x03tag\x18\x01 \x01(\v2\x19.switchyard.common.v1.TagR\x03tag\x12\x18\n" +
 	"\acurrent\x18\x02 \x01(\rR\acurrent\"\xea\x01\n" +
 	"\tWatermark\x12,\n" +
 	"\x04life\x18\x01 \x01(\v2\x18.switchyard.peer.v1.LifeR\x04life\x12,\n" +
@@ -3548,25 +1973,7 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"\n" +
 	"overlapped\x18\x05 \x01(\bR\n" +
 	"overlapped\x12\x18\n" +
-	"\astopped\x18\x06 \x01(\bR\astopped\"\x97\x02\n" +
-	"\bCapacity\x12\x12\n" +
-	"\x04cpus\x18\x01 \x01(\x03R\x04cpus\x12\x14\n" +
-	"\x05nodes\x18\x02 \x01(\x03R\x05nodes\x12\x1b\n" +
-	"\tmemory_mb\x18\x03 \x01(\x03R\bmemoryMb\x12\x1d\n" +
-	"\n" +
-	"whole_node\x18\x04 \x01(\bR\twholeNode\x12'\n" +
-	"\x10max_wall_time_ms\x18\x05 \x01(\x03R\rmaxWallTimeMs\x12\x10\n" +
-	"\x03mhz\x18\x06 \x01(\x03R\x03mhz\x12\x16\n" +
-	"\x06mflops\x18\a \x01(\x03R\x06mflops\x125\n" +
-	"\amachine\x18\b \x01(\v2\x1b.switchyard.peer.v1.MachineR\amachine\x12\x1b\n" +
-	"\tnode_cpus\x18\t \x01(\x03R\bnodeCpus\"\x80\x01\n" +
-	"\aMachine\x12\x14\n" +
-	"\x05flops\x18\x01 \x01(\x03R\x05flops\x12\x14\n" +
-	"\x05words\x18\x02 \x01(\x03R\x05words\x12\x18\n" +
-	"\anetwork\x18\x03 \x01(\x03R\anetwork\x12\x1d\n" +
-	"\n" +
-	"latency_ns\x18\x04 \x01(\x03R\tlatencyNs\x12\x10\n" +
-	"\x03bus\x18\x05 \x01(\bR\x03bus\"\xa5\x04\n" +
+	"\astopped\x18\x06 \x01(\bR\astopped\"\xa7\x04\n" +
 	"\x04Card\x12\x12\n" +
 	"\x04site\x18\x01 \x01(\tR\x04site\x12\x16\n" +
 	"\x06number\x18\x02 \x01(\rR\x06number\x12\x1d\n" +
@@ -3575,8 +1982,8 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"\x0efirst_start_ms\x18\x04 \x01(\x03R\ffirstStartMs\x12 \n" +
 	"\vincarnation\x18\x05 \x01(\x04R\vincarnation\x12\x1a\n" +
 	"\bsoftware\x18\x06 \x01(\tR\bsoftware\x12\x1a\n" +
-	"\bprotocol\x18\a \x01(\rR\bprotocol\x128\n" +
-	"\bcapacity\x18\b \x01(\v2\x1c.switchyard.peer.v1.CapacityR\bcapacity\x12\x19\n" +
+	"\bprotocol\x18\a \x01(\rR\bprotocol\x12:\n" +
+	"\bcapacity\x18\b \x01(\v2\x1e.switchyard.common.v1.CapacityR\bcapacity\x12\x19\n" +
 	"\bseen_seq\x18\t \x01(\x04R\aseenSeq\x12\x1a\n" +
 	"\breserves\x18\n" +
 	" \x01(\bR\breserves\x12\x12\n" +
@@ -3597,11 +2004,11 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"\n" +
 	"generation\x18\x04 \x01(\x04R\n" +
 	"generation\x12\x14\n" +
-	"\x05proof\x18\x05 \x01(\fR\x05proof\"\\\n" +
+	"\x05proof\x18\x05 \x01(\fR\x05proof\"^\n" +
 	"\x06Digest\x12\x12\n" +
 	"\x04site\x18\x01 \x01(\tR\x04site\x12\x10\n" +
-	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12,\n" +
-	"\x04load\x18\x03 \x01(\v2\x18.switchyard.peer.v1.LoadR\x04load\">\n" +
+	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12.\n" +
+	"\x04load\x18\x03 \x01(\v2\x1a.switchyard.common.v1.LoadR\x04load\">\n" +
 	"\n" +
 	"SignedCard\x12\x12\n" +
 	"\x04card\x18\x01 \x01(\fR\x04card\x12\x1c\n" +
@@ -3616,11 +2023,11 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"\x04card\x18\a \x01(\v2\x1e.switchyard.peer.v1.SignedCardR\x04card\"A\n" +
 	"\vSignedHello\x12\x14\n" +
 	"\x05hello\x18\x01 \x01(\fR\x05hello\x12\x1c\n" +
-	"\tsignature\x18\x02 \x01(\fR\tsignature\"\xa9\x01\n" +
+	"\tsignature\x18\x02 \x01(\fR\tsignature\"\xad\x01\n" +
 	"\fFetchRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\x04R\x02id\x12)\n" +
-	"\x03tag\x18\x02 \x01(\v2\x17.switchyard.peer.v1.TagR\x03tag\x122\n" +
-	"\x06stream\x18\x03 \x01(\x0e2\x1a.switchyard.peer.v1.StreamR\x06stream\x12\x16\n" +
+	"\x02id\x18\x01 \x01(\x04R\x02id\x12+\n" +
+	"\x03tag\x18\x02 \x01(\v2\x19.switchyard.common.v1.TagR\x03tag\x124\n" +
+	"\x06stream\x18\x03 \x01(\x0e2\x1c.switchyard.common.v1.StreamR\x06stream\x12\x16\n" +
 	"\x06offset\x18\x04 \x01(\x03R\x06offset\x12\x12\n" +
 	"\x04size\x18\x05 \x01(\x03R\x04size\"r\n" +
 	"\n" +
@@ -3629,20 +2036,7 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"\x04data\x18\x02 \x01(\fR\x04data\x12\x16\n" +
 	"\x06sha256\x18\x03 \x01(\fR\x06sha256\x12\x14\n" +
 	"\x05error\x18\x04 \x01(\tR\x05error\x12\x12\n" +
-	"\x04gone\x18\x05 \x01(\bR\x04gone*\xcb\x01\n" +
-	"\bJobState\x12\x19\n" +
-	"\x15JOB_STATE_UNSPECIFIED\x10\x00\x12\x15\n" +
-	"\x11JOB_STATE_PENDING\x10\x01\x12\x15\n" +
-	"\x11JOB_STATE_RUNNING\x10\x02\x12\x17\n" +
-	"\x13JOB_STATE_COMPLETED\x10\x03\x12\x14\n" +
-	"\x10JOB_STATE_FAILED\x10\x04\x12\x17\n" +
-	"\x13JOB_STATE_CANCELLED\x10\x05\x12\x15\n" +
-	"\x11JOB_STATE_TIMEOUT\x10\x06\x12\x17\n" +
-	"\x13JOB_STATE_NODE_FAIL\x10\a*F\n" +
-	"\x06Stream\x12\x16\n" +
-	"\x12STREAM_UNSPECIFIED\x10\x00\x12\x11\n" +
-	"\rSTREAM_STDOUT\x10\x01\x12\x11\n" +
-	"\rSTREAM_STDERR\x10\x02B>Z<github.com/switchyard-hpc/switchyard/protocol/peer/v1;peerv1b\x06proto3"
+	"\x04gone\x18\x05 \x01(\bR\x04goneB>Z<github.com/switchyard-hpc/switchyard/protocol/peer/v1;peerv1b\x06proto3"
 
 var (
 	file_protocol_peer_v1_peer_proto_rawDescOnce sync.Once
@@ -3656,90 +2050,74 @@ func file_protocol_peer_v1_peer_proto_rawDescGZIP() []byte {
 	return file_protocol_peer_v1_peer_proto_rawDescData
 }
 
-var file_protocol_peer_v1_peer_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_protocol_peer_v1_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
+var file_protocol_peer_v1_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_protocol_peer_v1_peer_proto_goTypes = []any{
-	(JobState)(0),        // 0: switchyard.peer.v1.JobState
-	(Stream)(0),          // 1: switchyard.peer.v1.Stream
-	(*Tag)(nil),          // 2: switchyard.peer.v1.Tag
-	(*Licence)(nil),      // 3: switchyard.peer.v1.Licence
-	(*Layout)(nil),       // 4: switchyard.peer.v1.Layout
-	(*Spec)(nil),         // 5: switchyard.peer.v1.Spec
-	(*Payload)(nil),      // 6: switchyard.peer.v1.Payload
-	(*Load)(nil),         // 7: switchyard.peer.v1.Load
-	(*Term)(nil),         // 8: switchyard.peer.v1.Term
-	(*Quote)(nil),        // 9: switchyard.peer.v1.Quote
-	(*QuoteRequest)(nil), // 10: switchyard.peer.v1.QuoteRequest
-	(*QuoteReply)(nil),   // 11: switchyard.peer.v1.QuoteReply
-	(*Volunteer)(nil),    // 12: switchyard.peer.v1.Volunteer
-	(*Offer)(nil),        // 13: switchyard.peer.v1.Offer
-	(*Prepared)(nil),     // 14: switchyard.peer.v1.Prepared
-	(*Tariff)(nil),       // 15: switchyard.peer.v1.Tariff
-	(*Charge)(nil),       // 16: switchyard.peer.v1.Charge
-	(*Bill)(nil),         // 17: switchyard.peer.v1.Bill
-	(*Notice)(nil),       // 18: switchyard.peer.v1.Notice
-	(*Refused)(nil),      // 19: switchyard.peer.v1.Refused
-	(*Status)(nil),       // 20: switchyard.peer.v1.Status
-	(*StatusAck)(nil),    // 21: switchyard.peer.v1.StatusAck
-	(*File)(nil),         // 22: switchyard.peer.v1.File
-	(*Result)(nil),       // 23: switchyard.peer.v1.Result
-	(*Usage)(nil),        // 24: switchyard.peer.v1.Usage
-	(*Recall)(nil),       // 25: switchyard.peer.v1.Recall
-	(*Fenced)(nil),       // 26: switchyard.peer.v1.Fenced
-	(*Watermark)(nil),    // 27: switchyard.peer.v1.Watermark
-	(*Capacity)(nil),     // 28: switchyard.peer.v1.Capacity
-	(*Machine)(nil),      // 29: switchyard.peer.v1.Machine
-	(*Card)(nil),         // 30: switchyard.peer.v1.Card
-	(*Life)(nil),         // 31: switchyard.peer.v1.Life
-	(*Digest)(nil),       // 32: switchyard.peer.v1.Digest
-	(*SignedCard)(nil),   // 33: switchyard.peer.v1.SignedCard
-	(*Hello)(nil),        // 34: switchyard.peer.v1.Hello
-	(*SignedHello)(nil),  // 35: switchyard.peer.v1.SignedHello
-	(*FetchRequest)(nil), // 36: switchyard.peer.v1.FetchRequest
-	(*FetchReply)(nil),   // 37: switchyard.peer.v1.FetchReply
+	(*QuoteRequest)(nil), // 0: switchyard.peer.v1.QuoteRequest
+	(*QuoteReply)(nil),   // 1: switchyard.peer.v1.QuoteReply
+	(*Volunteer)(nil),    // 2: switchyard.peer.v1.Volunteer
+	(*Offer)(nil),        // 3: switchyard.peer.v1.Offer
+	(*Prepared)(nil),     // 4: switchyard.peer.v1.Prepared
+	(*Tariff)(nil),       // 5: switchyard.peer.v1.Tariff
+	(*Charge)(nil),       // 6: switchyard.peer.v1.Charge
+	(*Notice)(nil),       // 7: switchyard.peer.v1.Notice
+	(*Refused)(nil),      // 8: switchyard.peer.v1.Refused
+	(*Status)(nil),       // 9: switchyard.peer.v1.Status
+	(*StatusAck)(nil),    // 10: switchyard.peer.v1.StatusAck
+	(*Result)(nil),       // 11: switchyard.peer.v1.Result
+	(*Recall)(nil),       // 12: switchyard.peer.v1.Recall
+	(*Fenced)(nil),       // 13: switchyard.peer.v1.Fenced
+	(*Watermark)(nil),    // 14: switchyard.peer.v1.Watermark
+	(*Card)(nil),         // 15: switchyard.peer.v1.Card
+	(*Life)(nil),         // 16: switchyard.peer.v1.Life
+	(*Digest)(nil),       // 17: switchyard.peer.v1.Digest
+	(*SignedCard)(nil),   // 18: switchyard.peer.v1.SignedCard
+	(*Hello)(nil),        // 19: switchyard.peer.v1.Hello
+	(*SignedHello)(nil),  // 20: switchyard.peer.v1.SignedHello
+	(*FetchRequest)(nil), // 21: switchyard.peer.v1.FetchRequest
+	(*FetchReply)(nil),   // 22: switchyard.peer.v1.FetchReply
+	(*v1.Spec)(nil),      // 23: switchyard.common.v1.Spec
+	(*v1.Quote)(nil),     // 24: switchyard.common.v1.Quote
+	(*v1.Load)(nil),      // 25: switchyard.common.v1.Load
+	(*v1.Payload)(nil),   // 26: switchyard.common.v1.Payload
+	(*v1.Tag)(nil),       // 27: switchyard.common.v1.Tag
+	(v1.JobState)(0),     // 28: switchyard.common.v1.JobState
+	(*v1.Outcome)(nil),   // 29: switchyard.common.v1.Outcome
+	(*v1.Capacity)(nil),  // 30: switchyard.common.v1.Capacity
+	(v1.Stream)(0),       // 31: switchyard.common.v1.Stream
 }
 var file_protocol_peer_v1_peer_proto_depIdxs = []int32{
-	3,  // 0: switchyard.peer.v1.Spec.licences:type_name -> switchyard.peer.v1.Licence
-	4,  // 1: switchyard.peer.v1.Spec.layout:type_name -> switchyard.peer.v1.Layout
-	8,  // 2: switchyard.peer.v1.Quote.terms:type_name -> switchyard.peer.v1.Term
-	5,  // 3: switchyard.peer.v1.QuoteRequest.jobs:type_name -> switchyard.peer.v1.Spec
-	9,  // 4: switchyard.peer.v1.QuoteReply.quotes:type_name -> switchyard.peer.v1.Quote
-	7,  // 5: switchyard.peer.v1.QuoteReply.load:type_name -> switchyard.peer.v1.Load
-	7,  // 6: switchyard.peer.v1.Volunteer.load:type_name -> switchyard.peer.v1.Load
-	5,  // 7: switchyard.peer.v1.Offer.spec:type_name -> switchyard.peer.v1.Spec
-	6,  // 8: switchyard.peer.v1.Offer.payload:type_name -> switchyard.peer.v1.Payload
-	2,  // 9: switchyard.peer.v1.Prepared.tag:type_name -> switchyard.peer.v1.Tag
-	15, // 10: switchyard.peer.v1.Prepared.tariff:type_name -> switchyard.peer.v1.Tariff
-	16, // 11: switchyard.peer.v1.Tariff.charges:type_name -> switchyard.peer.v1.Charge
-	8,  // 12: switchyard.peer.v1.Bill.terms:type_name -> switchyard.peer.v1.Term
-	2,  // 13: switchyard.peer.v1.Notice.tag:type_name -> switchyard.peer.v1.Tag
-	2,  // 14: switchyard.peer.v1.Refused.tag:type_name -> switchyard.peer.v1.Tag
-	2,  // 15: switchyard.peer.v1.Status.tag:type_name -> switchyard.peer.v1.Tag
-	0,  // 16: switchyard.peer.v1.Status.state:type_name -> switchyard.peer.v1.JobState
-	2,  // 17: switchyard.peer.v1.StatusAck.tag:type_name -> switchyard.peer.v1.Tag
-	1,  // 18: switchyard.peer.v1.File.stream:type_name -> switchyard.peer.v1.Stream
-	2,  // 19: switchyard.peer.v1.Result.tag:type_name -> switchyard.peer.v1.Tag
-	0,  // 20: switchyard.peer.v1.Result.state:type_name -> switchyard.peer.v1.JobState
-	22, // 21: switchyard.peer.v1.Result.files:type_name -> switchyard.peer.v1.File
-	24, // 22: switchyard.peer.v1.Result.usage:type_name -> switchyard.peer.v1.Usage
-	17, // 23: switchyard.peer.v1.Result.bill:type_name -> switchyard.peer.v1.Bill
-	2,  // 24: switchyard.peer.v1.Recall.tag:type_name -> switchyard.peer.v1.Tag
-	2,  // 25: switchyard.peer.v1.Fenced.tag:type_name -> switchyard.peer.v1.Tag
-	31, // 26: switchyard.peer.v1.Watermark.life:type_name -> switchyard.peer.v1.Life
-	31, // 27: switchyard.peer.v1.Watermark.seen:type_name -> switchyard.peer.v1.Life
-	31, // 28: switchyard.peer.v1.Watermark.twin:type_name -> switchyard.peer.v1.Life
-	29, // 29: switchyard.peer.v1.Capacity.machine:type_name -> switchyard.peer.v1.Machine
-	28, // 30: switchyard.peer.v1.Card.capacity:type_name -> switchyard.peer.v1.Capacity
-	31, // 31: switchyard.peer.v1.Card.seen:type_name -> switchyard.peer.v1.Life
-	7,  // 32: switchyard.peer.v1.Digest.load:type_name -> switchyard.peer.v1.Load
-	33, // 33: switchyard.peer.v1.Hello.card:type_name -> switchyard.peer.v1.SignedCard
-	2,  // 34: switchyard.peer.v1.FetchRequest.tag:type_name -> switchyard.peer.v1.Tag
-	1,  // 35: switchyard.peer.v1.FetchRequest.stream:type_name -> switchyard.peer.v1.Stream
-	36, // [36:36] is the sub-list for method output_type
-	36, // [36:36] is the sub-list for method input_type
-	36, // [36:36] is the sub-list for extension type_name
-	36, // [36:36] is the sub-list for extension extendee
-	0,  // [0:36] is the sub-list for field type_name
+	23, // 0: switchyard.peer.v1.QuoteRequest.jobs:type_name -> switchyard.common.v1.Spec
+	24, // 1: switchyard.peer.v1.QuoteReply.quotes:type_name -> switchyard.common.v1.Quote
+	25, // 2: switchyard.peer.v1.QuoteReply.load:type_name -> switchyard.common.v1.Load
+	25, // 3: switchyard.peer.v1.Volunteer.load:type_name -> switchyard.common.v1.Load
+	23, // 4: switchyard.peer.v1.Offer.spec:type_name -> switchyard.common.v1.Spec
+	26, // 5: switchyard.peer.v1.Offer.payload:type_name -> switchyard.common.v1.Payload
+	27, // 6: switchyard.peer.v1.Prepared.tag:type_name -> switchyard.common.v1.Tag
+	5,  // 7: switchyard.peer.v1.Prepared.tariff:type_name -> switchyard.peer.v1.Tariff
+	6,  // 8: switchyard.peer.v1.Tariff.charges:type_name -> switchyard.peer.v1.Charge
+	27, // 9: switchyard.peer.v1.Notice.tag:type_name -> switchyard.common.v1.Tag
+	27, // 10: switchyard.peer.v1.Refused.tag:type_name -> switchyard.common.v1.Tag
+	27, // 11: switchyard.peer.v1.Status.tag:type_name -> switchyard.common.v1.Tag
+	28, // 12: switchyard.peer.v1.Status.state:type_name -> switchyard.common.v1.JobState
+	27, // 13: switchyard.peer.v1.StatusAck.tag:type_name -> switchyard.common.v1.Tag
+	27, // 14: switchyard.peer.v1.Result.tag:type_name -> switchyard.common.v1.Tag
+	29, // 15: switchyard.peer.v1.Result.outcome:type_name -> switchyard.common.v1.Outcome
+	27, // 16: switchyard.peer.v1.Recall.tag:type_name -> switchyard.common.v1.Tag
+	27, // 17: switchyard.peer.v1.Fenced.tag:type_name -> switchyard.common.v1.Tag
+	16, // 18: switchyard.peer.v1.Watermark.life:type_name -> switchyard.peer.v1.Life
+	16, // 19: switchyard.peer.v1.Watermark.seen:type_name -> switchyard.peer.v1.Life
+	16, // 20: switchyard.peer.v1.Watermark.twin:type_name -> switchyard.peer.v1.Life
+	30, // 21: switchyard.peer.v1.Card.capacity:type_name -> switchyard.common.v1.Capacity
+	16, // 22: switchyard.peer.v1.Card.seen:type_name -> switchyard.peer.v1.Life
+	25, // 23: switchyard.peer.v1.Digest.load:type_name -> switchyard.common.v1.Load
+	18, // 24: switchyard.peer.v1.Hello.card:type_name -> switchyard.peer.v1.SignedCard
+	27, // 25: switchyard.peer.v1.FetchRequest.tag:type_name -> switchyard.common.v1.Tag
+	31, // 26: switchyard.peer.v1.FetchRequest.stream:type_name -> switchyard.common.v1.Stream
+	27, // [27:27] is the sub-list for method output_type
+	27, // [27:27] is the sub-list for method input_type
+	27, // [27:27] is the sub-list for extension type_name
+	27, // [27:27] is the sub-list for extension extendee
+	0,  // [0:27] is the sub-list for field type_name
 }
 
 func init() { file_protocol_peer_v1_peer_proto_init() }
@@ -3752,14 +2130,13 @@ func file_protocol_peer_v1_peer_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_protocol_peer_v1_peer_proto_rawDesc), len(file_protocol_peer_v1_peer_proto_rawDesc)),
-			NumEnums:      2,
-			NumMessages:   36,
+			NumEnums:      0,
+			NumMessages:   23,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
 		GoTypes:           file_protocol_peer_v1_peer_proto_goTypes,
 		DependencyIndexes: file_protocol_peer_v1_peer_proto_depIdxs,
-		EnumInfos:         file_protocol_peer_v1_peer_proto_enumTypes,
 		MessageInfos:      file_protocol_peer_v1_peer_proto_msgTypes,
 	}.Build()
 	File_protocol_peer_v1_peer_proto = out.File

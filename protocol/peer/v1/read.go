@@ -3,11 +3,11 @@ package peerv1
 import (
 	"errors"
 	"fmt"
-	"math"
 
 	"google.golang.org/protobuf/proto"
 
 	"github.com/switchyard-hpc/switchyard/protocol"
+	commonv1 "github.com/switchyard-hpc/switchyard/protocol/common/v1"
 	"github.com/switchyard-hpc/switchyard/protocol/wire"
 )
 
@@ -26,33 +26,33 @@ func readMessage(kind string, body []byte) (protocol.Message, error) {
 	case protocol.Prepared{}.Kind():
 		return read(body, &Prepared{}, func(w *Prepared) (protocol.Message, error) {
 			tariff, err := readTariff(w.GetTariff())
-			return protocol.Prepared{Tag: readTag(w.GetTag()), Start: protocol.Instant(w.GetStartMs()), Tariff: tariff}, err
+			return protocol.Prepared{Tag: commonv1.DecodeTag(w.GetTag()), Start: protocol.Instant(w.GetStartMs()), Tariff: tariff}, err
 		})
 	case protocol.Refused{}.Kind():
 		return read(body, &Refused{}, func(w *Refused) (protocol.Message, error) {
-			return protocol.Refused{Tag: readTag(w.GetTag()), Reason: w.GetReason(), Full: w.GetFull()}, nil
+			return protocol.Refused{Tag: commonv1.DecodeTag(w.GetTag()), Reason: w.GetReason(), Full: w.GetFull()}, nil
 		})
 	case protocol.Status{}.Kind():
 		return read(body, &Status{}, readStatus)
 	case protocol.StatusAck{}.Kind():
 		return read(body, &StatusAck{}, func(w *StatusAck) (protocol.Message, error) {
-			return protocol.StatusAck{Tag: readTag(w.GetTag()), Seq: w.GetSeq()}, nil
+			return protocol.StatusAck{Tag: commonv1.DecodeTag(w.GetTag()), Seq: w.GetSeq()}, nil
 		})
 	case protocol.Result{}.Kind():
 		return read(body, &Result{}, readResult)
 	case protocol.Recall{}.Kind():
 		return read(body, &Recall{}, func(w *Recall) (protocol.Message, error) {
-			return protocol.Recall{Tag: readTag(w.GetTag()), Cancel: w.GetCancel()}, nil
+			return protocol.Recall{Tag: commonv1.DecodeTag(w.GetTag()), Cancel: w.GetCancel()}, nil
 		})
 	case protocol.Fenced{}.Kind():
 		return read(body, &Fenced{}, func(w *Fenced) (protocol.Message, error) {
-			return protocol.Fenced{Tag: readTag(w.GetTag()), Current: protocol.Epoch(w.GetCurrent())}, nil
+			return protocol.Fenced{Tag: commonv1.DecodeTag(w.GetTag()), Current: protocol.Epoch(w.GetCurrent())}, nil
 		})
 	case protocol.Watermark{}.Kind():
 		return read(body, &Watermark{}, readWatermark)
 	}
 	return read(body, &Notice{}, func(w *Notice) (protocol.Message, error) {
-		return readNotice(kind, readTag(w.GetTag()))
+		return readNotice(kind, commonv1.DecodeTag(w.GetTag()))
 	})
 }
 
@@ -85,38 +85,30 @@ func readNotice(kind string, tag protocol.Tag) (protocol.Message, error) {
 	return nil, errors.New("the kind is unknown")
 }
 
-// readTag converts a tag; an absent one becomes one that no check passes.
-func readTag(w *Tag) protocol.Tag {
-	return protocol.Tag{Job: protocol.JobID(w.GetJob()), Epoch: protocol.Epoch(w.GetEpoch())}
-}
-
 func readQuoteRequest(w *QuoteRequest) (protocol.Message, error) {
 	if err := wire.AtMost("jobs", len(w.GetJobs()), MaxJobs); err != nil {
 		return nil, err
 	}
 	return protocol.QuoteRequest{
 		Round: protocol.RoundID(w.GetRound()), Deadline: protocol.Duration(w.GetDeadlineMs()),
-		Jobs: wire.Convert(w.GetJobs(), readSpec), Reckon: protocol.Reckoning(w.GetReckon()), Extra: number(w.GetExtra()),
+		Jobs: wire.Convert(w.GetJobs(), commonv1.DecodeSpec), Reckon: protocol.Reckoning(w.GetReckon()), Extra: wire.Narrow(w.GetExtra()),
 	}, nil
 }
 
 func readVolunteer(w *Volunteer) (protocol.Message, error) {
-	return protocol.Volunteer{
-		Load: readLoad(w.GetLoad()), Valid: protocol.Duration(w.GetValidMs()),
-	}, wire.Present("load", w.GetLoad() != nil)
+	load, err := commonv1.DecodeLoad(w.GetLoad())
+	return protocol.Volunteer{Load: load, Valid: protocol.Duration(w.GetValidMs())}, err
 }
 
 func readQuoteReply(w *QuoteReply) (protocol.Message, error) {
-	if err := wire.First(
-		wire.Present("load", w.GetLoad() != nil),
-		wire.AtMost("quotes", len(w.GetQuotes()), MaxJobs),
-	); err != nil {
+	load, err := commonv1.DecodeLoad(w.GetLoad())
+	if err = wire.First(err, wire.AtMost("quotes", len(w.GetQuotes()), MaxJobs)); err != nil {
 		return nil, err
 	}
 	return protocol.QuoteReply{
-		Round: protocol.RoundID(w.GetRound()), Quotes: wire.Convert(w.GetQuotes(), readQuote),
-		Load: readLoad(w.GetLoad()), Free: number(w.GetFree()), Accept: number(w.GetAccept()), Valid: protocol.Duration(w.GetValidMs()),
-		MostCPUs: number(w.GetMostCpus()),
+		Round: protocol.RoundID(w.GetRound()), Quotes: wire.Convert(w.GetQuotes(), commonv1.DecodeQuote),
+		Load: load, Free: wire.Narrow(w.GetFree()), Accept: wire.Narrow(w.GetAccept()), Valid: protocol.Duration(w.GetValidMs()),
+		MostCPUs: wire.Narrow(w.GetMostCpus()),
 		Extra:    wire.Convert(w.GetExtraMs(), func(ms int64) protocol.Duration { return protocol.Duration(ms) }),
 	}, nil
 }
@@ -126,68 +118,10 @@ func readOffer(w *Offer) (protocol.Message, error) {
 		return nil, err
 	}
 	return protocol.Offer{
-		Spec: readSpec(w.GetSpec()), Epoch: protocol.Epoch(w.GetEpoch()), Payload: readPayload(w.GetPayload()),
+		Spec: commonv1.DecodeSpec(w.GetSpec()), Epoch: protocol.Epoch(w.GetEpoch()), Payload: commonv1.DecodePayload(w.GetPayload()),
 		Start: protocol.Instant(w.GetStartMs()), Forced: w.GetForced(),
 		Tolerance: protocol.Duration(w.GetToleranceMs()),
 	}, nil
-}
-
-func readSpec(w *Spec) protocol.Spec {
-	return protocol.Spec{
-		Request: protocol.Request{
-			Job: protocol.JobID(w.GetJob()), CPUs: number(w.GetCpus()), Nodes: number(w.GetNodes()),
-			MemoryMB: w.GetMemoryMb(), WallTime: protocol.Duration(w.GetWallTimeMs()),
-			Power: number(w.GetPowerPpm()), Like: w.GetLike(), Layout: readLayout(w.GetLayout()),
-		},
-		Name: w.GetName(), User: w.GetUser(),
-		Sites:   wire.Convert(w.GetSites(), func(s string) protocol.SiteName { return protocol.SiteName(s) }),
-		Requeue: w.GetRequeue(), Submitted: protocol.Instant(w.GetSubmittedMs()), MHz: number(w.GetMhz()),
-		Mflops: number(w.GetMflops()), Data: w.GetDataBytes(),
-		DataOut: w.GetDataOut(), Licences: wire.Convert(w.GetLicences(), readLicence), Priority: w.GetPriority(),
-		Expected: protocol.Duration(w.GetExpectedMs()), Intensity: number(w.GetIntensityPpm()), Computing: number(w.GetComputingPpm()),
-		Draws: number(w.GetDrawsPpm()),
-	}
-}
-
-func readLayout(w *Layout) protocol.Layout {
-	return protocol.Layout{
-		Tasks: number(w.GetTasks()), TasksPerNode: number(w.GetTasksPerNode()),
-		CPUsPerTask: number(w.GetCpusPerTask()), MaxNodes: number(w.GetMaxNodes()),
-	}
-}
-
-func readLicence(w *Licence) protocol.Licence {
-	return protocol.Licence{Name: w.GetName(), Count: number(w.GetCount())}
-}
-
-func readPayload(w *Payload) *protocol.Payload {
-	if w == nil {
-		return nil
-	}
-	return wire.DecodePayload(w)
-}
-
-func readLoad(w *Load) protocol.Load {
-	return protocol.Load{
-		CPUs: number(w.GetCpus()), Busy: number(w.GetBusy()),
-		QueuedJobs: number(w.GetQueuedJobs()), QueuedWork: w.GetQueuedWorkMs(), Benefit: number(w.GetBenefitPpm()),
-		Withheld: number(w.GetWithheld()), Draw: w.GetDrawMw(), Budget: w.GetBudgetMw(),
-	}
-}
-
-func readQuote(w *Quote) protocol.Quote {
-	return protocol.Quote{
-		Job: protocol.JobID(w.GetJob()), Declined: w.GetDeclined(),
-		AWT: protocol.Duration(w.GetAwtMs()), AWTLow: protocol.Duration(w.GetAwtLowMs()),
-		AWTHigh: protocol.Duration(w.GetAwtHighMs()), ERT: protocol.Duration(w.GetErtMs()),
-		Bound:    protocol.Duration(w.GetBoundMs()),
-		Terms:    wire.Convert(w.GetTerms(), readTerm),
-		Currency: w.GetCurrency(), Note: w.GetNote(),
-	}
-}
-
-func readTerm(t *Term) protocol.Term {
-	return protocol.Term{Name: t.GetName(), Amount: protocol.Micro(t.GetAmountMicro())}
 }
 
 func readTariff(w *Tariff) (*protocol.Tariff, error) {
@@ -210,68 +144,19 @@ func readCharge(w *Charge) (protocol.Charge, error) {
 	return c, nil
 }
 
-func readBill(w *Bill) *protocol.Bill {
-	if w == nil {
-		return nil
-	}
-	return &protocol.Bill{
-		Start: protocol.Instant(w.GetStartMs()), Currency: w.GetCurrency(), Terms: wire.Convert(w.GetTerms(), readTerm),
-	}
-}
-
 func readStatus(w *Status) (protocol.Message, error) {
-	state, err := readState(w.GetState())
 	return protocol.Status{
-		Tag: readTag(w.GetTag()), Seq: w.GetSeq(), State: state, Reason: w.GetReason(),
+		Tag: commonv1.DecodeTag(w.GetTag()), Seq: w.GetSeq(), State: commonv1.DecodeState(w.GetState()), Reason: w.GetReason(),
 		Waited: protocol.Duration(w.GetWaitedMs()), Ran: protocol.Duration(w.GetRanMs()), At: protocol.Instant(w.GetAtMs()),
-	}, err
+	}, nil
 }
 
 func readResult(w *Result) (protocol.Message, error) {
-	state, err := readState(w.GetState())
-	if err != nil {
-		return nil, err
-	}
-	files, err := wire.Decode("files", w.GetFiles(), readFile)
+	outcome, err := commonv1.DecodeOutcome(w.GetOutcome())
 	return protocol.Result{
-		Tag: readTag(w.GetTag()), Outcome: protocol.Outcome{
-			State: state, ExitCode: number(w.GetExitCode()), Signal: number(w.GetSignal()), Reason: w.GetReason(),
-			Waited: protocol.Duration(w.GetWaitedMs()), Ran: protocol.Duration(w.GetRanMs()), Files: files,
-			Usage: readUsage(w.GetUsage()), Bill: readBill(w.GetBill()),
-		}, Contents: w.GetContents(),
+		Tag: commonv1.DecodeTag(w.GetTag()), Outcome: outcome, Contents: w.GetContents(),
 		Started: protocol.Instant(w.GetStartedMs()), Ended: protocol.Instant(w.GetEndedMs()), At: protocol.Instant(w.GetAtMs()),
 	}, err
-}
-
-func readUsage(w *Usage) protocol.Usage {
-	return protocol.Usage{
-		CPU: protocol.Duration(w.GetCpuMs()), MemoryMB: w.GetMemoryMb(), Energy: w.GetEnergyMj(),
-		Mflop: w.GetMflop(), Mwords: w.GetMwords(), Sent: w.GetSent(), Messages: w.GetMessages(), MHz: number(w.GetMhz()),
-		Power: number(w.GetPowerPpm()),
-	}
-}
-
-func readFile(w *File) (protocol.File, error) {
-	stream, err := ReadStream(w.GetStream())
-	f := protocol.File{Stream: stream, Size: w.GetSize()}
-	copy(f.SHA256[:], w.GetSha256())
-	return f, wire.First(err, length("sha256", w.GetSha256(), hashSize))
-}
-
-// readState converts by number: both lists are in one order, which a test pins.
-func readState(w JobState) (protocol.State, error) {
-	if w < JobState_JOB_STATE_PENDING || w > JobState_JOB_STATE_NODE_FAIL {
-		return 0, fmt.Errorf("state: %d is unknown or missing", int32(w))
-	}
-	return protocol.State(w), nil
-}
-
-// ReadStream converts a stream and refuses unknown ones.
-func ReadStream(w Stream) (protocol.Stream, error) {
-	if w < Stream_STREAM_STDOUT || w > Stream_STREAM_STDERR {
-		return 0, fmt.Errorf("stream: %d is unknown or missing", int32(w))
-	}
-	return protocol.Stream(w), nil
 }
 
 func readCard(w *Card) (protocol.Card, error) {
@@ -286,19 +171,14 @@ func readCard(w *Card) (protocol.Card, error) {
 	if err != nil {
 		return protocol.Card{}, err
 	}
-	c := w.GetCapacity()
 	return protocol.Card{
 		Site: protocol.SiteName(w.GetSite()), Number: protocol.SiteNumber(w.GetNumber()), //nolint:gosec // checked above
 		PublicKey: w.GetPublicKey(), FirstStart: protocol.Instant(w.GetFirstStartMs()),
-		Incarnation: w.GetIncarnation(), Software: w.GetSoftware(), Protocol: number(int64(w.GetProtocol())),
-		Capacity: protocol.Capacity{
-			CPUs: number(c.GetCpus()), Nodes: number(c.GetNodes()), NodeCPUs: number(c.GetNodeCpus()), MemoryMB: c.GetMemoryMb(),
-			WholeNode: c.GetWholeNode(), MaxWallTime: protocol.Duration(c.GetMaxWallTimeMs()), MHz: number(c.GetMhz()),
-			Mflops: number(c.GetMflops()), Machine: readMachine(c.GetMachine()),
-		},
-		SeenSeq: w.GetSeenSeq(), Reserves: w.GetReserves(), MaxJobs: number(w.GetMaxJobs()), MaxCPUs: number(w.GetMaxCpus()),
+		Incarnation: w.GetIncarnation(), Software: w.GetSoftware(), Protocol: wire.Narrow(int64(w.GetProtocol())),
+		Capacity: commonv1.DecodeCapacity(w.GetCapacity()),
+		SeenSeq:  w.GetSeenSeq(), Reserves: w.GetReserves(), MaxJobs: wire.Narrow(w.GetMaxJobs()), MaxCPUs: wire.Narrow(w.GetMaxCpus()),
 		Boot: w.GetBoot(), Begun: protocol.Instant(w.GetBegunMs()), Generation: w.GetGeneration(), Proof: proof, Seen: seen, Stopped: w.GetStopped(),
-	}, wire.Present("capacity", c != nil)
+	}, wire.Present("capacity", w.GetCapacity() != nil)
 }
 
 func readWatermark(w *Watermark) (protocol.Message, error) {
@@ -331,19 +211,4 @@ func readProof(data []byte) (proof protocol.Proof, err error) {
 	}
 	copy(proof[:], data)
 	return proof, nil
-}
-
-func readMachine(w *Machine) protocol.Machine {
-	return protocol.Machine{
-		Flops: w.GetFlops(), Words: w.GetWords(), Network: w.GetNetwork(), Latency: w.GetLatencyNs(), Bus: w.GetBus(),
-	}
-}
-
-// number narrows a count; one that does not fit becomes one that no check
-// passes, also where int has 32 bits.
-func number(n int64) int {
-	if n < 0 || n > math.MaxInt32 {
-		return -1
-	}
-	return int(n)
 }
