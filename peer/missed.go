@@ -138,7 +138,7 @@ func (p *Peer) misses(j *job) bool {
 	if j.Held == 0 || !placed || j.Started != 0 || j.Cancelling || j.Restored || j.Parted || j.application == nil {
 		return false
 	}
-	return strings.HasPrefix(j.Reason, missedStart) || p.now > j.Held.Add(j.application.tolerance()) ||
+	return strings.HasPrefix(j.Reason, missedStart) || p.now > j.Held.Add(j.application.tolerance()) || j.ranWithout() ||
 		slices.ContainsFunc(p.members(j), func(other *job) bool { return other.running() })
 }
 
@@ -174,6 +174,8 @@ func (p *Peer) endOfMissed(j *job) string {
 		return "which its user wants to end then"
 	case len(others) == 0:
 		return "which has ended without it"
+	case j.ranWithout():
+		return "of which a component has run to its end without it"
 	case once >= 0:
 		return fmt.Sprintf("and job %v, which did, may not start twice; submitted with --requeue the group would be placed again", others[once].Spec.Job)
 	}
@@ -224,7 +226,10 @@ func (p *Peer) again(j *job, outcome *protocol.Outcome) (why string) {
 	switch {
 	case outcome.State == protocol.NodeFail && twice && j.apart() == "":
 		return "its node failed: " + outcome.Reason
-	case !parted || j.Cancelling:
+	case j.Cancelling:
+		return ""
+	case !parted:
+		p.ranToEnd(j)
 		return ""
 	case j.apart() == "" && twice:
 		return "its group did not start together"
@@ -237,6 +242,31 @@ func (p *Peer) again(j *job, outcome *protocol.Outcome) (why string) {
 	}
 	outcome.Reason = j.apart()
 	return ""
+}
+
+// ranToEnd notes that a member has run to its end, after which its group can never start as a whole
+// again: it ends if others have not started with it.
+func (p *Peer) ranToEnd(j *job) {
+	if j.Started == 0 || j.application == nil || !j.together() || j.ranWithout() {
+		return
+	}
+	a, others := j.application, p.others(j)
+	a.Ran = append(slices.Clone(a.Ran), j.Component.Together)
+	p.saveApplication(a.ID)
+	apart := func(other *job) bool { return other.Parted || other.Phase == InGridQueue }
+	if !slices.ContainsFunc(others, apart) {
+		return
+	}
+	p.endGroup(j, fmt.Sprintf("its group did not start together, and job %v has run to its end", j.Spec.Job))
+	for _, other := range others {
+		p.part(other)
+	}
+}
+
+// ranWithout says whether a member of the job's group, and so not one that has yet to start, has run
+// to its end.
+func (j *job) ranWithout() bool {
+	return j.application != nil && slices.Contains(j.application.Ran, j.Component.Together)
 }
 
 // onTheirWay holds members back from a round while others of their group are on their way back, or

@@ -13,13 +13,19 @@ import (
 // it has room for its own, and the grant does not come.
 func missing(t *testing.T, requeue bool, wishes func(*peer.Application), down protocol.Duration) (*peertest.World, *peertest.Site) {
 	t.Helper()
-	w := holders(t, "ab")
 	jobs := pair(2, []protocol.SiteName{"a"}, []protocol.SiteName{"b"})
 	for i := range jobs {
 		jobs[i].Payload = peertest.Plan{Run: 3 * protocol.Minute}.Payload()
 		jobs[i].Spec.WallTime = 4 * protocol.Minute
 		jobs[i].Spec.Requeue = requeue
 	}
+	return lastMissing(t, jobs, wishes, down)
+}
+
+// lastMissing does so with other components, the last of which runs at b.
+func lastMissing(t *testing.T, jobs []peer.NewJob, wishes func(*peer.Application), down protocol.Duration) (*peertest.World, *peertest.Site) {
+	t.Helper()
+	w, last := holders(t, "abc"), len(jobs)-1
 	app := wanting()
 	wishes(app)
 	w.Ask("a", func(asked peer.AskID) peer.Event {
@@ -28,14 +34,14 @@ func missing(t *testing.T, requeue bool, wishes func(*peer.Application), down pr
 	s := w.Site("a")
 	for range 10_000 {
 		rows := s.Rows().Jobs()
-		if len(rows) == 2 && rows[1].Held != 0 {
+		if len(rows) == len(jobs) && rows[last].Held != 0 {
 			break
 		}
 		w.Advance(1)
 	}
 	w.Crash("b")
 	w.Disconnect("a", "b")
-	if s.Rows().Jobs()[1].Held == 0 {
+	if s.Rows().Jobs()[last].Held == 0 {
 		t.Fatal("b holds no room")
 	}
 	w.Advance(down)
@@ -99,6 +105,65 @@ func TestMissedStartEndsTheGroup(t *testing.T) {
 				t.Errorf("the one that missed the start started at %v, at %s", at, site)
 			}
 		})
+	}
+}
+
+// A component that has missed the start of its group ends if one of the others has run to its end
+// meanwhile, and one that still runs is ended: they could never start together again.
+func TestNoStartAfterOneHasRun(t *testing.T) {
+	t.Parallel()
+	jobs := pair(1, []protocol.SiteName{"a"}, []protocol.SiteName{"b"})
+	long := jobs[0]
+	long.Payload, long.Spec.WallTime = peertest.Plan{Run: 10 * protocol.Minute}.Payload(), protocol.Hour
+	jobs = []peer.NewJob{jobs[0], long, jobs[1]}
+	for i := range jobs {
+		jobs[i].Spec.Requeue = true
+	}
+	w, s := lastMissing(t, jobs, func(*peer.Application) {}, 3*protocol.Minute)
+	quiet(t, w)
+	all := s.Finished()
+	if len(all) != 3 {
+		t.Fatalf("%d jobs have ended", len(all))
+	}
+	for i, want := range []protocol.State{protocol.Completed, protocol.Cancelled, protocol.Cancelled} {
+		if view := all[i]; view.State != want || view.Epoch != all[0].Epoch || (i > 0 && !strings.Contains(view.Reason, "has run to its end")) {
+			t.Errorf("job %v is %v in epoch %d: %s", view.ID, view.State, view.Epoch, view.Reason)
+		}
+	}
+	if at, site := w.LastStart(all[2].ID); site != "" {
+		t.Errorf("the one that missed the start started at %v, at %s", at, site)
+	}
+}
+
+// Whether one component runs to its end just before it is to be ended, since the other one has missed
+// the start, or while its output is fetched, or after that: they run together or only the first does.
+func TestStartMissedAsTheOtherEnds(t *testing.T) {
+	t.Parallel()
+	together, alone := 0, 0
+	for i := range 80 {
+		jobs := pair(1, []protocol.SiteName{"c"}, []protocol.SiteName{"b"})
+		for k := range jobs {
+			jobs[k].Spec.Requeue = true
+		}
+		w, s := lastMissing(t, jobs, func(*peer.Application) {}, 69_800*protocol.Millisecond+protocol.Duration(5*i)*protocol.Millisecond)
+		quiet(t, w)
+		all := s.Finished()
+		if len(all) != 2 || all[0].State != protocol.Completed {
+			t.Fatalf("got %+v", all)
+		}
+		first, _ := w.LastStart(all[0].ID)
+		second, site := w.LastStart(all[1].ID)
+		switch {
+		case site == "" && all[1].State == protocol.Cancelled && all[1].Reason != "":
+			alone++
+		case first == second:
+			together++
+		default:
+			t.Errorf("%d: they started at %v and %v; the second is %v: %s", i, first, second, all[1].State, all[1].Reason)
+		}
+	}
+	if together == 0 || alone == 0 {
+		t.Errorf("%d started together, %d alone", together, alone)
 	}
 }
 

@@ -112,6 +112,7 @@ type ApplicationRow struct {
 	Spent     protocol.Micro   `json:"spent,omitempty"`  // real cost of the components that have ended
 	Broken    string           `json:"broken,omitempty"` // which limit the first component to break one has broken, and why
 	Apart     []ApartGroup     `json:"apart,omitempty"`  // groups that have ended, of which not all components started together
+	Ran       []int            `json:"ran,omitempty"`    // groups of which a component has run to its end, and so cannot start with the others again
 }
 
 // ApartGroup is a group of components that did not start together.
