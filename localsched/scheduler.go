@@ -102,7 +102,8 @@ type Submission struct {
 
 	// StartBy is the last instant at which the job may start, by the clock of the machine that
 	// starts it; 0: there is none. What would start it later withdraws it instead, as by
-	// Withdraw, and says nothing: the peer calls that then, too.
+	// Withdraw, and says nothing: the peer calls that then, too. Where it was too late for that it
+	// is reported as Cancelled, with no Started.
 	StartBy protocol.Instant `json:",omitzero"`
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -102,6 +103,24 @@ func (p *Peer) missStart(r *run) {
 	if p.guests[r.Tag.Job] != nil {
 		p.report(r, protocol.Pending, why) // Recalled, which follows, has no words
 	}
+}
+
+// neverBegan says whether the local scheduler has found only after it took a placement for running that
+// it was too late for that to begin.
+func (p *Peer) neverBegan(r *run, c localsched.Change) bool {
+	by := p.startBy(r.Tag)
+	return by != 0 && p.now > by && c.State == protocol.Cancelled && c.Started == 0
+}
+
+// missedAtLast gives back what never began.
+func (p *Peer) missedAtLast(r *run) {
+	r.Phase, r.Started = Queued, 0
+	if j := p.jobs[r.Tag.Job]; j != nil {
+		j.State, j.Started = protocol.Pending, 0
+	}
+	p.missStart(r)
+	p.neverStarted(r)
+	p.queueMoved()
 }
 
 // tooLate says whether a placement that is about to be submitted may not start any more. Then it

@@ -1,9 +1,11 @@
 package peer_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -199,5 +201,76 @@ func TestStartWishesAreChecked(t *testing.T) {
 		if refusal, ok := w.Site("a").Answer(asked).(peer.Refusal); !ok || !strings.Contains(refusal.Reason, want) {
 			t.Errorf("answered %+v", w.Site("a").Answer(asked))
 		}
+	}
+}
+
+// begun is a pair that was granted at a and b, the sites of which have reported both as running.
+func begun(t *testing.T) (l *lone, here, there protocol.Tag) {
+	t.Helper()
+	l = holder(t, func(*peer.Config) {}, nothingElse)
+	l.gather("a", "b", func(one *peer.NewJob) { one.Spec.Requeue = true })
+	there = l.prepare("b", 0)
+	row := l.jobs()[0]
+	here = protocol.Tag{Job: row.Spec.Job, Epoch: row.Epoch}
+	l.advance(row.Held.Sub(l.now))
+	l.step(peer.MessageIn{From: "b", Body: protocol.Accept{Tag: there}})
+	l.step(peer.MessageIn{From: "b", Body: protocol.Status{Tag: there, Seq: 1, State: protocol.Running}})
+	l.heard(localsched.Change{Tag: here, State: protocol.Running, Started: l.now}, 1)
+	for _, row := range l.jobs() {
+		if row.State != protocol.Running || row.Started == 0 {
+			t.Fatalf("got %+v", row)
+		}
+	}
+	l.advance(protocol.Minute)
+	return l, here, there
+}
+
+// A component that seemed to run and never began, as it was too late for that, has missed the start of
+// its group: the other one is ended.
+func TestNeverBegan(t *testing.T) {
+	t.Parallel()
+	l, here, there := begun(t)
+	l.heard(localsched.Change{Tag: here, State: protocol.Cancelled, Outcome: protocol.Outcome{State: protocol.Cancelled}}, 0)
+	if recall, ok := l.last().(protocol.Recall); !ok || recall.Tag != there || !recall.Cancel || !l.told(peer.StartMissed) {
+		t.Errorf("b is sent %+v", l.last())
+	}
+	if got := l.phases(); got != "[grid-queue recalling]" {
+		t.Errorf("phases %s", got)
+	}
+}
+
+// The same at a partner, which gives back what it has reported as running.
+func TestNeverBeganAtAPartner(t *testing.T) {
+	t.Parallel()
+	l, here, there := begun(t)
+	l.step(peer.MessageIn{From: "b", Body: protocol.Recalled{Tag: there}})
+	killed := slices.ContainsFunc(l.asked, func(op peer.Op) bool {
+		kill, ok := op.(peer.KillOp)
+		return ok && kill.Tag == here
+	})
+	if !killed || !l.told(peer.StartMissed) {
+		t.Errorf("asked: %+v", l.asked)
+	}
+	if got := l.phases(); got != "[at-home grid-queue]" {
+		t.Errorf("phases %s", got)
+	}
+}
+
+// A guest that seemed to run and never began is given back.
+func TestGuestNeverBegan(t *testing.T) {
+	t.Parallel()
+	l := holder(t, func(*peer.Config) {}, nothingElse)
+	offer := protocol.Offer{
+		Spec: guest(1, 1), Epoch: 1, Payload: peertest.Plan{Run: 1}.Payload(), Start: l.now.Add(protocol.Minute), Tolerance: protocol.Second,
+	}
+	tag := protocol.Tag{Job: offer.Spec.Job, Epoch: offer.Epoch}
+	l.step(peer.MessageIn{From: "b", Body: offer})
+	l.step(peer.MessageIn{From: "b", Body: protocol.Grant{Tag: tag}})
+	l.advance(protocol.Minute)
+	l.heard(localsched.Change{Tag: tag, State: protocol.Running, Started: l.now}, 1)
+	l.advance(protocol.Minute)
+	l.heard(localsched.Change{Tag: tag, State: protocol.Cancelled, Outcome: protocol.Outcome{State: protocol.Cancelled}}, 0)
+	if recalled, ok := l.last().(protocol.Recalled); !ok || recalled.Tag != tag {
+		t.Errorf("b is sent %+v", l.last())
 	}
 }

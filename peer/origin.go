@@ -236,6 +236,7 @@ func (p *Peer) notStarted(one *partner, tag protocol.Tag, why string) {
 		if j.Phase == Handed {
 			p.judge(one, returned)
 		}
+		j.State, j.Started = protocol.Pending, 0 // it may have seemed to run
 		p.comeBack(j, JobReturned, why)
 	case InGridQueue, Holding, AtHome, Collecting:
 	}

@@ -60,6 +60,9 @@ func (p *Peer) changed(c localsched.Change) {
 	}
 	switch {
 	case r.Phase == Ended:
+	case p.neverBegan(r, c):
+		p.missedAtLast(r)
+		return
 	case c.State.Terminal():
 		p.inLocalQueue(r, r.Local)
 		p.runEnded(r, c)

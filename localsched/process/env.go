@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/localsched/spool"
+	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // defaultPath is the PATH of a job whose environment has none.
@@ -86,6 +87,8 @@ type plan struct {
 	Stdout string   `json:"stdout"` // empty: nowhere
 	Stderr string   `json:"stderr"` // empty: nowhere; equal to stdout: both in one
 	Limit  int64    `json:"limit"`  // bytes that may be written to a file; 0: any number
+
+	StartBy protocol.Instant `json:"start_by_ms,omitempty"` // as in [localsched.Submission]
 }
 
 func planOf(dir string, job spool.Job, place string, shim int) plan {
@@ -99,5 +102,7 @@ func planOf(dir string, job spool.Job, place string, shim int) plan {
 		Stdout: out.Stdout,
 		Stderr: out.Stderr,
 		Limit:  job.FileLimit(),
+
+		StartBy: job.Submission.StartBy,
 	}
 }

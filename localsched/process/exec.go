@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/switchyard-hpc/switchyard/localsched/spool"
+	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // The second stage's ends of its pipes.
@@ -149,7 +150,11 @@ func openOutput(name, path string) (fd int, err error) {
 	return fd, nil
 }
 
-// execScript becomes the script. For a moment after it was written, a process
+// errLate is what a second stage says that comes too late to become the job.
+var errLate = errors.New("it would have started later than it may, and never began")
+
+// execScript becomes the script, if it is not too late by now: the shim has looked at the time before it
+// claimed the job, which takes as long as the disk and the machine like. For a moment after it was written, a process
 // that the peer was just forking may still hold it open: ETXTBSY.
 func execScript(p plan) error {
 	// The script must not inherit a mask that this thread happens to have.
@@ -159,6 +164,9 @@ func execScript(p plan) error {
 	}
 	argv := append([]string{p.Script}, p.Args...)
 	for pause := time.Millisecond; ; pause *= 2 {
+		if p.StartBy != 0 && protocol.InstantOf(time.Now()) > p.StartBy {
+			return errLate
+		}
 		err := syscall.Exec(p.Script, argv, p.Env) //nolint:gosec // to run scripts is what it is for
 		if !errors.Is(err, unix.ETXTBSY) || pause > 2*time.Second {
 			return explainExec(p.Script, err)

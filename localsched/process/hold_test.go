@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/localsched/power"
@@ -269,4 +271,43 @@ func killReserver(t *testing.T, dir string, n int, answered map[protocol.Tag]pro
 		}
 		answered[tag] = at
 	})
+}
+
+// TestTooLateToBegin: a job that its shim has claimed in time does not begin when it takes too long until
+// then. Here the second stage waits for a reader of the output.
+func TestTooLateToBegin(t *testing.T) {
+	t.Parallel()
+	s := openSite(t, small)
+	dir := homeDir(t)
+	pipe := filepath.Join(dir, "pipe")
+	if err := errors.Join(unix.Mkfifo(pipe, 0o666), os.Chmod(pipe, 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	began := filepath.Join(dir, "began")
+	claimed := false
+	var job localsched.Submission
+	for patience := protocol.Second; !claimed; patience *= 2 { // on a slow machine its shim withdraws it
+		job = guest(t, "touch "+began)
+		homeIn(dir, pipe)(&job)
+		job.StartBy = protocol.InstantOf(time.Now()).Add(patience)
+		s.submit(t, job)
+		eventually(t, "the shim has looked at the time", func() bool {
+			text, err := os.ReadFile(filepath.Join(s.config.Dir, "jobs", spool.FolderOf(job.Tag), "started"))
+			claimed = err == nil && !strings.Contains(string(text), "withdrawn")
+			return err == nil
+		})
+	}
+	eventually(t, "its time is over", func() bool { return protocol.InstantOf(time.Now()) > job.StartBy })
+	reader, err := os.Open(pipe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	got := s.await(t, job.Tag, protocol.State.Terminal)
+	if got.State != protocol.Cancelled || got.Started != 0 || got.Outcome.Ran != 0 || !strings.Contains(got.Reason, "later than it may") {
+		t.Errorf("got %+v", got)
+	}
+	if _, err := os.Stat(began); err == nil {
+		t.Error("it has begun")
+	}
 }

@@ -91,9 +91,10 @@ func watchMain(dir string, command []string) int {
 	} else {
 		exit.End = spool.End{State: protocol.Failed, Reason: fmt.Sprintf("cannot start the job: %v", err)}
 	}
-	exit.Started = claim.Started
-	exit.Ran = protocol.Duration(time.Since(start).Milliseconds())
-	exit.Ended = exit.Started.Add(exit.Ran)
+	exit.Ended = claim.Started.Add(protocol.Duration(time.Since(start).Milliseconds()))
+	if !w.late {
+		exit.Started, exit.Ran = claim.Started, exit.Ended.Sub(claim.Started)
+	}
 	exit.Usage, exit.Notice = w.usage()
 	return writeExit(folder, exit, asidePatience)
 }

@@ -35,6 +35,7 @@ type watch struct {
 	pid         int            // of the job, which leads its process group
 	verdict     protocol.State // why the shim ended the job; 0: it did not
 	reason      string
+	late        bool   // the job has not begun, as it was too late
 	uncontained string // how the job is not contained as it should be; empty: it is
 }
 
@@ -251,6 +252,9 @@ func (w *watch) judge(status unix.WaitStatus, trouble string) spool.End {
 	switch {
 	case w.verdict != 0:
 		end.State = w.verdict
+	case trouble == errLate.Error():
+		end.State, end.ExitCode, end.Reason = protocol.Cancelled, 0, trouble
+		w.late = true
 	case trouble != "":
 		end.State, end.Reason = protocol.Failed, trouble
 	case end.Signal != 0:
