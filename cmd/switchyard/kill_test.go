@@ -33,11 +33,16 @@ func killRuns() uint64 {
 	return 2
 }
 
-func TestKilledPeersLoseNothing(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
+// killSeed is what the choices of a run depend on.
+func killSeed() uint64 {
 	if given, err := strconv.ParseUint(os.Getenv("SWITCHYARD_KILL_SEED"), 10, 64); err == nil {
-		seed = given
+		return given
 	}
+	return uint64(time.Now().UnixNano())
+}
+
+func TestKilledPeersLoseNothing(t *testing.T) {
+	seed := killSeed()
 	for run := range killRuns() {
 		t.Run(fmt.Sprint("run ", run+1), func(t *testing.T) {
 			t.Logf("SWITCHYARD_KILL_SEED=%d, run %d", seed, run+1)
@@ -55,7 +60,7 @@ func killRun(t *testing.T, seed uint64) {
 	var submitting sync.WaitGroup
 	ids := make([]protocol.JobID, len(tasks))
 	submitting.Go(func() { submitThroughKills(ctx, t, g, tasks, ids) })
-	killPeers(t, g, rand.New(rand.NewPCG(seed, 2)))
+	killPeers(t, g, rand.New(rand.NewPCG(seed, 2)), killsEachRun, 0)
 	submitting.Wait()
 	for i, task := range tasks {
 		if ids[i] == 0 {
@@ -69,17 +74,20 @@ func killRun(t *testing.T, seed uint64) {
 			t.Errorf("job %s at %s, epoch %d: %v", ids[i], job.Site, job.Epoch, err)
 		}
 	}
-	noneUnknown(ctx, t, g, ids)
+	noneUnknown(ctx, t, g.Sites[0], ids)
 }
 
-// killPeers kills and restarts peers, one at a time.
-func killPeers(t *testing.T, g *grid, rng *rand.Rand) {
+// killPeers kills and restarts peers, one at a time. Each is down for as long as longest, or less.
+func killPeers(t *testing.T, g *grid, rng *rand.Rand, kills int, longest time.Duration) {
 	t.Helper()
-	for range killsEachRun {
+	for range kills {
 		time.Sleep(time.Duration(50+rng.IntN(950)) * time.Millisecond) // the random instant
 		site := g.Sites[rng.IntN(len(g.Sites))]
 		if err := site.Kill(); err != nil {
 			t.Error(err)
+		}
+		if longest > 0 {
+			time.Sleep(time.Duration(rng.Int64N(int64(longest))))
 		}
 		if err := site.Start(); err != nil {
 			t.Error(err)
@@ -91,39 +99,47 @@ func killPeers(t *testing.T, g *grid, rng *rand.Rand) {
 // there at all.
 func submitThroughKills(ctx context.Context, t *testing.T, g *grid, tasks []testbed.Task, ids []protocol.JobID) {
 	t.Helper()
-	a := newApp()
-	a.socket = g.Sites[0].Socket
 	for i, task := range tasks {
 		path := filepath.Join(g.Dir, task.Name+".sh")
 		if err := os.WriteFile(path, []byte(task.Script), 0o600); err != nil {
 			t.Error(err)
 			return
 		}
-		batch, err := a.readJobs([]string{path}, &jobOptions{})
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		job := &batch.Jobs[0]
-		job.WorkDir, job.Stdout, job.Stderr = g.work, filepath.Join(g.work, task.Name+".out"), filepath.Join(g.work, task.Name+".out")
-		var submitted peer.Submitted
-		err = a.insist(ctx, time.Minute, func() (err error) {
-			submitted, err = a.sendSafely(ctx, batch)
-			return err
-		})
+		jobs, err := g.submitFile(ctx, g.Sites[0], path, task.Name)
 		if err != nil {
 			t.Errorf("submit %s: %v", task.Name, err)
 			return
 		}
-		ids[i] = submitted.Jobs[0]
+		ids[i] = jobs[0]
 		time.Sleep(100 * time.Millisecond) // so that submissions, too, meet kills
 	}
 }
 
-// noneUnknown checks that no job exists twice under two ids.
-func noneUnknown(ctx context.Context, t *testing.T, g *grid, ids []protocol.JobID) {
+// submitFile submits a script, or an application, of a name at a site that may be down now and then.
+func (g *grid) submitFile(ctx context.Context, site *testbed.Site, path, name string) ([]protocol.JobID, error) {
+	a := newApp()
+	a.socket = site.Socket
+	batch, err := a.readJobs([]string{path}, &jobOptions{})
+	if err != nil {
+		return nil, err
+	}
+	for i := range batch.Jobs {
+		job := &batch.Jobs[i]
+		job.WorkDir, job.Stdout = g.work, filepath.Join(g.work, name+job.Component.Name+".out")
+		job.Stderr = job.Stdout
+	}
+	var submitted peer.Submitted
+	err = a.insist(ctx, time.Minute, func() (err error) {
+		submitted, err = a.sendSafely(ctx, batch)
+		return err
+	})
+	return submitted.Jobs, err
+}
+
+// noneUnknown checks that no job of a site exists twice under two ids.
+func noneUnknown(ctx context.Context, t *testing.T, site *testbed.Site, ids []protocol.JobID) {
 	t.Helper()
-	client := g.Sites[0].Client()
+	client := site.Client()
 	defer client.Close()
 	known := map[protocol.JobID]bool{}
 	for _, id := range ids {
