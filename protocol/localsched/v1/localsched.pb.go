@@ -1553,7 +1553,8 @@ type SubmitRequest struct {
 	// From another site: runs in a private folder, its output is fetched.
 	Guest bool `protobuf:"varint,6,opt,name=guest,proto3" json:"guest,omitempty"`
 	// In ms since the Unix epoch: the job must not start later; 0: it may at any time. One that
-	// would is withdrawn, as by Withdraw, which is called then, too.
+	// would is withdrawn, as by Withdraw, which is called then, too; one that was taken for running
+	// by then is reported as cancelled, and never started.
 	StartBy       int64 `protobuf:"varint,7,opt,name=start_by,json=startBy,proto3" json:"start_by,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
