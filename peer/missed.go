@@ -23,8 +23,11 @@ const startTolerance = 30 * protocol.Second
 const mostTolerance = protocol.Day
 
 // startFaults says what is wrong with what a user wants of starts.
-func (a *Application) startFaults() string {
+func (a *Application) startFaults(jobs []NewJob) string {
+	together := func(one NewJob) bool { return one.Component.Together != 0 }
 	switch {
+	case (a.StartTolerance != 0 || a.StartMissed != "") && !slices.ContainsFunc(jobs, together):
+		return "start_tolerance and start_missed mean nothing where no components start together; leave them out, or name the group of those that do"
 	case a.StartTolerance < 0 || a.StartTolerance > mostTolerance:
 		return fmt.Sprintf("the tolerance of starts is %s; give one of at most %s", a.StartTolerance.Text(), mostTolerance.Text())
 	case a.StartMissed != "" && a.StartMissed != RetryMissed && a.StartMissed != FailMissed:

@@ -193,13 +193,8 @@ func TestStartWishesAreChecked(t *testing.T) {
 		"the tolerance of starts": func(a *peer.Application) { a.StartTolerance = 2 * protocol.Day },
 		`"sulk"`:                  func(a *peer.Application) { a.StartMissed = "sulk" },
 	} {
-		app := wanting()
-		change(app)
-		asked := w.Ask("a", func(asked peer.AskID) peer.Event {
-			return peer.Submit{Asked: asked, User: "ada", Jobs: pair(2, nil, nil), Application: app}
-		})
-		if refusal, ok := w.Site("a").Answer(asked).(peer.Refusal); !ok || !strings.Contains(refusal.Reason, want) {
-			t.Errorf("answered %+v", w.Site("a").Answer(asked))
+		if reason := refused(t, w, pair(2, nil, nil), change); !strings.Contains(reason, want) {
+			t.Errorf("refused with %q, want %q", reason, want)
 		}
 	}
 }
@@ -273,4 +268,37 @@ func TestGuestNeverBegan(t *testing.T) {
 	if recalled, ok := l.last().(protocol.Recalled); !ok || recalled.Tag != tag {
 		t.Errorf("b is sent %+v", l.last())
 	}
+}
+
+// What is wanted of a start together means nothing to jobs that do not start together.
+func TestStartWishesNeedAGroup(t *testing.T) {
+	t.Parallel()
+	w := holders(t, "ab")
+	apart := pair(2, nil, nil)
+	apart[0].Component.Together, apart[1].Component.Together = 0, 0
+	for name, change := range map[string]func(*peer.Application){
+		"tolerance": func(a *peer.Application) { a.StartTolerance = protocol.Minute },
+		"missed":    func(a *peer.Application) { a.StartMissed = peer.FailMissed },
+	} {
+		for _, jobs := range [][]peer.NewJob{apart, apart[:1]} {
+			if reason := refused(t, w, jobs, change); !strings.Contains(reason, "no components start together; leave them out") {
+				t.Errorf("%s of %d: refused with %q", name, len(jobs), reason)
+			}
+		}
+	}
+}
+
+// refused is why a submission with such wishes is refused; empty: it is not.
+func refused(t *testing.T, w *peertest.World, jobs []peer.NewJob, change func(*peer.Application)) string {
+	t.Helper()
+	app := wanting()
+	change(app)
+	asked := w.Ask("a", func(asked peer.AskID) peer.Event {
+		return peer.Submit{Asked: asked, User: "ada", Jobs: jobs, Application: app}
+	})
+	refusal, _ := w.Site("a").Answer(asked).(peer.Refusal)
+	if refusal.Reason != "" && refusal.Code != peer.BadRequest {
+		t.Errorf("the code of %q is %v", refusal.Reason, refusal.Code)
+	}
+	return refusal.Reason
 }

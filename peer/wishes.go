@@ -26,7 +26,7 @@ func (p *Peer) refuseWishes(a *Application, jobs []NewJob) string {
 	if _, ok := p.cfg.Waiting[a.Waiting]; a.Waiting != "" && !ok {
 		curve = fmt.Sprintf("no curve %q of waiting costs is known here; %s", a.Waiting, p.waitingNames())
 	}
-	return joined(foreign, curve, a.faults(), a.startFaults(), componentFaults(a, jobs))
+	return joined(foreign, curve, a.faults(), a.startFaults(jobs), componentFaults(a, jobs))
 }
 
 func (p *Peer) waitingNames() string {

@@ -128,7 +128,7 @@ func (r *reader) parts(options []batchscript.Setting) []batchscript.Part {
 		script, ok := r.script(c, table(i))
 		label := "component[" + cmp.Or(c.Name, strconv.Itoa(i+1)) + "]"
 		parts = append(parts, batchscript.Part{
-			Name: c.Name, Place: r.toml.Places().Find(table(i)).String(), Script: script, Unread: !ok,
+			Name: c.Name, Place: r.toml.Places().Find(table(i)).String(), Script: script, Unread: !ok, Together: c.Together != "",
 			Settings: append(r.settings(c, table(i), label), options...),
 		})
 	}

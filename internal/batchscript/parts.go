@@ -17,6 +17,7 @@ type Part struct {
 	Place    string // where it is described
 	Script   Script
 	Unread   bool      // the script could not be read, which is said
+	Together bool      // it is to start together with others
 	Settings []Setting // what the file and the command line say of it, the weakest first
 }
 
@@ -28,7 +29,7 @@ func Join(name string, parts []Part, from Origin) (batch Batch, notices []string
 	p := plan{name: name}
 	for _, part := range parts {
 		d := draft{
-			component: part.Name, place: part.Place, script: part.Script, unread: part.Unread || !checkScript(part.Script, &r),
+			component: part.Name, place: part.Place, script: part.Script, unread: part.Unread || !checkScript(part.Script, &r), together: part.Together,
 			wishes: wishes{spots: map[string]spot{}, whole: "in [application] of the application's file"},
 		}
 		if !d.unread {
@@ -52,6 +53,7 @@ type draft struct {
 	place     string // where the component is described
 	script    Script
 	unread    bool // what the script says is not known
+	together  bool // it is to start together with others
 	wishes    wishes
 }
 
@@ -85,6 +87,7 @@ func (c catalog) plan(all draft, sections []section, settings []Setting, r *repo
 func (p plan) batch(from Origin, r *report) Batch {
 	b := Batch{Name: p.name}
 	p.distinct(r)
+	p.checkStarts(r)
 	weighed := slices.ContainsFunc(p.drafts, func(d draft) bool { _, ok := d.wishes.weighing.weights(); return ok })
 	for i := range p.drafts {
 		d := &p.drafts[i]
@@ -119,6 +122,22 @@ func (p plan) distinct(r *report) {
 			continue
 		}
 		seen[d.component] = d.place
+	}
+}
+
+// checkStarts looks for wishes about a start together where no components start together.
+func (p plan) checkStarts(r *report) {
+	if slices.ContainsFunc(p.drafts, func(d draft) bool { return d.together }) {
+		return
+	}
+	for i := range p.drafts {
+		w := &p.drafts[i].wishes
+		for _, long := range []string{"start-tolerance", "start-missed"} {
+			if _, said := w.spots[long]; said && !w.wrong(long) {
+				w.fault(r, p.drafts[i].script, long,
+					"means nothing where no components start together; leave it out, or name those that do with together in an application's file")
+			}
+		}
 	}
 }
 

@@ -1,26 +1,31 @@
 package batchscript_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/internal/batchscript"
-	"github.com/switchyard-hpc/switchyard/peer"
-	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// What is wanted of starts is told to the peer, of an application as of a script.
-func TestStartsTogether(t *testing.T) {
+// Components of one script do not start together: what is wanted of such a start is refused
+// where it is said, and what is wrong with it is told once.
+func TestWishesOfStartsWithoutAGroup(t *testing.T) {
 	t.Parallel()
-	script := func(lines string) batchscript.Script {
-		return batchscript.Script{Name: "job.sh", Data: []byte("#!/bin/sh\n#SWITCHYARD --max-time=2h\n" + lines + "true\n")}
-	}
-	b, _, err := batchscript.Read(script("#SWITCHYARD --start-tolerance=90s\n#SWITCHYARD --start-missed=fail\n"), nil, batchscript.Origin{Dir: "/"})
-	if err != nil || b.Application.StartTolerance != 90*protocol.Second ||
-		b.Application.StartMissed != peer.FailMissed {
-		t.Errorf("got %+v, %v", b.Application, err)
-	}
-	if _, _, err = batchscript.Read(script("#SWITCHYARD --start-missed=sulk\n"), nil, batchscript.Origin{Dir: "/"}); err == nil || !strings.Contains(err.Error(), "use retry or fail") {
-		t.Errorf("got %v", err)
+	const nothing = "means nothing where no components start together; leave it out, or name those that do with together in an application's file"
+	for name, c := range map[string]struct {
+		lines    []string
+		settings []batchscript.Setting
+		want     string
+	}{
+		"a job":          {nil, []batchscript.Setting{said("start-tolerance", "10s")}, "command line: --start-tolerance: " + nothing},
+		"a directive":    {[]string{"#SWITCHYARD --start-missed=fail"}, nil, "job.sh:2: --start-missed: " + nothing},
+		"with a limit":   {[]string{"#SWITCHYARD --max-time=2h", "#SWITCHYARD --start-missed=retry"}, nil, "job.sh:3: --start-missed: " + nothing},
+		"components":     {[]string{"#SWITCHYARD --start-tolerance=90s", "#SWITCHYARD component a", "#SWITCHYARD component b"}, nil, "job.sh:2: --start-tolerance: " + nothing},
+		"an unknown one": {[]string{"#SWITCHYARD --start-missed=sulk"}, nil, `job.sh:2: --start-missed: "sulk" is unknown; use retry or fail`},
+		"no time":        {[]string{"#SWITCHYARD --start-tolerance=soon"}, nil, `job.sh:2: --start-tolerance: "soon" is not a time; write min, min:s, h:min:s, d-h, d-h:min, d-h:min:s, or as 1h30m`},
+	} {
+		_, _, err := batchscript.Read(script(c.lines...), c.settings, origin())
+		if err == nil || err.Error() != c.want {
+			t.Errorf("%s: got\n%v\nwant\n%s", name, err, c.want)
+		}
 	}
 }

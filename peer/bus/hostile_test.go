@@ -2,8 +2,8 @@ package bus_test
 
 import (
 	"bytes"
-	"fmt"
 	"crypto/rand"
+	"fmt"
 	"log/slog"
 	"runtime"
 	"strings"
