@@ -47,6 +47,22 @@ const missedStart = "it has missed the start of its group: "
 
 func (a *Application) tolerance() protocol.Duration { return cmp.Or(a.StartTolerance, startTolerance) }
 
+// startView is what holds of the start of a job of this site; nil: it starts on its own.
+func (j *job) startView() *StartView {
+	if j.application == nil || !j.together() {
+		return nil
+	}
+	return &StartView{Tolerance: j.application.tolerance(), Missed: cmp.Or(j.application.StartMissed, RetryMissed)}
+}
+
+// startView is what holds of the start of a guest; nil: it starts on its own.
+func (g *guest) startView() *StartView {
+	if g.Hold == 0 && g.Held == 0 {
+		return nil
+	}
+	return &StartView{Tolerance: cmp.Or(g.Tolerance, startTolerance)}
+}
+
 // startBy is the last instant at which a placement here may start; 0: there is none.
 func (p *Peer) startBy(tag protocol.Tag) protocol.Instant {
 	if j := p.jobs[tag.Job]; j != nil {

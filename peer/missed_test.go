@@ -270,6 +270,41 @@ func TestGuestNeverBegan(t *testing.T) {
 	}
 }
 
+// What holds of a start together is shown of each job, at its origin and its site, also once it has
+// ended and where its user has said nothing.
+func TestStartWishesAreShown(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ said, want peer.StartView }{
+		"said":    {peer.StartView{Tolerance: protocol.Minute, Missed: peer.FailMissed}, peer.StartView{Tolerance: protocol.Minute, Missed: peer.FailMissed}},
+		"default": {peer.StartView{}, peer.StartView{Tolerance: 30 * protocol.Second, Missed: peer.RetryMissed}},
+	} {
+		w := holders(t, "ab")
+		app := wanting()
+		app.StartTolerance, app.StartMissed = tt.said.Tolerance, tt.said.Missed
+		w.Ask("a", func(asked peer.AskID) peer.Event {
+			return peer.Submit{Asked: asked, User: "ada", Jobs: pair(2, []protocol.SiteName{"a"}, []protocol.SiteName{"b"}), Application: app}
+		})
+		check := func(when string, got *peer.StartView, want peer.StartView) {
+			if got == nil || *got != want {
+				t.Errorf("%s, %s: got %+v, want %+v", name, when, got, want)
+			}
+		}
+		id := w.Site("a").Rows().Jobs()[1].Spec.Job
+		check("submitted", viewOf(t, w, "a", id).Together, tt.want)
+		for range 10_000 {
+			if guests := w.Site("b").Rows().Guests(); len(guests) == 1 && guests[0].Phase == peer.GuestIsOwned {
+				break
+			}
+			w.Advance(1)
+		}
+		check("at its site", viewOf(t, w, "b", id).Together, peer.StartView{Tolerance: tt.want.Tolerance})
+		quiet(t, w)
+		for _, view := range w.Site("a").Finished() {
+			check("ended", view.Together, tt.want)
+		}
+	}
+}
+
 // What is wanted of a start together means nothing to jobs that do not start together.
 func TestStartWishesNeedAGroup(t *testing.T) {
 	t.Parallel()

@@ -221,7 +221,14 @@ type JobView struct {
 	// ClockOffset is how far the clock of the job's site is ahead of the origin's, as the job's last
 	// message tells, its way counted with it. Started and Ended are by the origin's clock.
 	ClockOffset protocol.Duration `json:"clock_offset_ms,omitempty"`
-	Wishes      *Wishes           `json:"wishes,omitempty"` // of its application; nil: it is on its own
+	Wishes      *Wishes           `json:"wishes,omitempty"`   // of its application; nil: it is on its own
+	Together    *StartView        `json:"together,omitempty"` // nil: it starts on its own
+}
+
+// StartView is what holds of the start of a job that starts together with others.
+type StartView struct {
+	Tolerance protocol.Duration `json:"start_tolerance_ms"`     // how much later than its group it may start
+	Missed    string            `json:"start_missed,omitempty"` // what becomes of its group if one starts later, as in [Application]; empty: its origin knows
 }
 
 // Wishes are what the user of a job's application wants, and how far it has come.

@@ -66,7 +66,7 @@ func (p *Peer) jobView(j *job, spent spending) JobView {
 	if j.Component == nil {
 		v.Component = ""
 	}
-	v.Wishes = p.wishesView(j, spent)
+	v.Wishes, v.Together = p.wishesView(j, spent), j.startView()
 	if j.Foreseen != nil {
 		v.Cost, v.Foreseen = j.Foreseen.Cost, j.Foreseen.Run
 	}
@@ -151,7 +151,7 @@ func (p *Peer) finishedView(j *job) JobView {
 func (p *Peer) guestView(g *guest) JobView {
 	v := specView(g.Spec)
 	v.Guest, v.Origin, v.Site, v.Epoch = true, g.Origin, p.cfg.Site, g.Epoch
-	v.State, v.Reason, v.Placed = protocol.Pending, reasonHandOff, g.Since
+	v.State, v.Reason, v.Placed, v.Together = protocol.Pending, reasonHandOff, g.Since, g.startView()
 	r := p.runs[g.tag()]
 	if r == nil {
 		return v

@@ -25,6 +25,7 @@ type applicationView struct {
 	Ended      int                 `json:"ended"`
 	Spent      protocol.Micro      `json:"spent_micro"` // foreseen, of what is placed or has ended
 	Currency   string              `json:"spent_currency,omitempty"`
+	Together   *peer.StartView     `json:"together,omitempty"` // of components that start together; nil: none do
 	Sites      []protocol.SiteName `json:"sites"`
 	Reasons    []string            `json:"reasons"` // of those that wait, each once
 }
@@ -59,6 +60,7 @@ func (a *applicationView) add(job *peer.JobView) {
 	if w := job.Wishes; w != nil {
 		a.Name, a.Components, a.Spent, a.Currency = w.Name, w.Components, w.Spent, w.SpentCurrency
 	}
+	a.Together = cmp.Or(job.Together, a.Together)
 	if job.State == protocol.Running {
 		a.Running++
 	} else {

@@ -141,6 +141,9 @@ func statusText(job peer.JobView, ran string) string {
 	if job.Application != 0 {
 		line("Component", "%s of the application of job %s", plain(job.Component), job.Application)
 	}
+	if job.Together != nil {
+		line("Together", "%s", togetherText(job.Together))
+	}
 	line("Asks for", "%s", sizeText(job))
 	line("Submitted", "%s", clock(job.Submitted))
 	if job.Placed != 0 {

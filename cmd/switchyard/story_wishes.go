@@ -41,6 +41,12 @@ func wishesText(w *peer.Wishes) string {
 	if w.MaxTime != protocol.Never {
 		parts = append(parts, "at most "+span(w.MaxTime))
 	}
+	if w.StartTolerance > 0 {
+		parts = append(parts, "components start at most "+span(w.StartTolerance)+" after the instant of their group")
+	}
+	if w.StartMissed != "" {
+		parts = append(parts, missedText(w.StartMissed))
+	}
 	switch {
 	case len(w.Rates) > 0:
 		parts = append(parts, "waiting costs by its own curve")
@@ -49,6 +55,27 @@ func wishesText(w *peer.Wishes) string {
 	}
 	return fmt.Sprintf("%s of %s: %s. Spent so far, as foreseen: %s.", text, protocol.Count(w.Components, "component"),
 		strings.Join(parts, "; "), amount(w.Spent, w.SpentCurrency))
+}
+
+// togetherText tells how late a job may start that starts together with others, and what becomes
+// of them otherwise.
+func togetherText(s *peer.StartView) string {
+	text := "at most " + span(s.Tolerance) + " after the instant of its group"
+	if s.Missed != "" {
+		text += "; " + missedText(s.Missed)
+	}
+	return text
+}
+
+// missedText tells what becomes of a group of which a component has missed the start.
+func missedText(missed string) string {
+	switch missed {
+	case peer.RetryMissed:
+		return "a group of which one starts later is placed again"
+	case peer.FailMissed:
+		return "a group of which one starts later ends"
+	}
+	return plain(missed)
 }
 
 // weightText prints a weight with the decimals that it has.
