@@ -29,6 +29,29 @@ func quotedPrice(q *protocol.Quote) *QuotedPrice {
 	return &QuotedPrice{Cost: q.Cost(), Currency: q.Currency, Run: q.ERT, Energy: electricityOf(q.Terms)}
 }
 
+// HeldPrice is what the hours cost in which a site holds room for a job, by the tariff that came
+// with the answer.
+type HeldPrice struct {
+	Cost     protocol.Micro    `json:"cost_micro"`
+	Currency string            `json:"currency"`
+	Terms    []PriceTerm       `json:"terms"`
+	Start    protocol.Instant  `json:"start_ms"` // since when room is held
+	Run      protocol.Duration `json:"run_ms"`   // that it is for: as foreseen, or else the time limit
+}
+
+// heldPrice is that of a job for which room is held; nil: no tariff is known.
+func (j *job) heldPrice() *HeldPrice {
+	run := j.Spec.WallTime
+	if j.Foreseen != nil {
+		run = j.Foreseen.Run
+	}
+	bill := settle(j.Tariff, j.Held, run)
+	if bill == nil {
+		return nil
+	}
+	return &HeldPrice{Cost: bill.Cost(), Currency: bill.Currency, Terms: termsView(bill.Terms), Start: j.Held, Run: run}
+}
+
 // tariffAhead is for how long beyond twice its time limit a job's tariff states the price of each
 // hour. A job that waits longer is charged by their mean.
 const tariffAhead = 2 * protocol.Day

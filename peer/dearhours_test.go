@@ -10,18 +10,22 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// inDearHours submits a group of two at a, one for each site, of which the other is full for
-// an hour and a half: until then a megawatt hour at the dear one has come to cost ten thousand
-// francs instead of one. It returns what is left of the group after a second.
-func inDearHours(t *testing.T, dear, full protocol.SiteName, most protocol.Micro) (w *peertest.World, left []peer.JobRow) {
+// gettingDear has two sites, at one of which a megawatt hour comes to cost ten thousand francs after
+// an hour instead of one.
+func gettingDear(t *testing.T, dear protocol.SiteName) *peertest.World {
 	t.Helper()
-	w = roomy(t, "ab", func(o *peertest.SiteOptions) {
+	return roomy(t, "ab", func(o *peertest.SiteOptions) {
 		o.Prices = peertest.HourlyPrices("CHF", 0, 0, 0, 0)
 		if o.Name == dear {
 			o.Prices = peertest.HourlyPrices("CHF", 1, 10_000, 10_000, 10_000)
 		}
 		also(o, func(c *peer.Config) { c.Area, c.Power, c.Currency = string(o.Name), 1_000_000, "CHF" })
 	})
+}
+
+// inDearHours submits a group of two at a, one for each site, of which the other is full for
+// an hour and a half, until the dear one is dear. It returns what is left of the group after a second.
+func inDearHours(w *peertest.World, full protocol.SiteName, most protocol.Micro) (left []peer.JobRow) {
 	w.Advance(protocol.Second)
 	w.Submit("a", "ada", "", peertest.Plan{Run: 90 * protocol.Minute}.Job(protocol.Spec{
 		Request: protocol.Request{CPUs: 8, WallTime: 90 * protocol.Minute}, Sites: []protocol.SiteName{full},
@@ -38,7 +42,44 @@ func inDearHours(t *testing.T, dear, full protocol.SiteName, most protocol.Micro
 			left = append(left, row)
 		}
 	}
-	return w, left
+	return left
+}
+
+// What the hours cost that a site holds is told beside their instant, at home and elsewhere, and
+// nothing of a site that charges nothing.
+func TestHeldHoursHaveTheirPrice(t *testing.T) {
+	t.Parallel()
+	for _, sites := range [][2]protocol.SiteName{{"a", "b"}, {"b", "a"}} {
+		w, last := gettingDear(t, sites[0]), map[protocol.SiteName]peer.Fact{}
+		w.Facts = func(site protocol.SiteName, fact peer.Fact) {
+			if site == "a" && fact.Kind == peer.RoomHeld {
+				last[fact.Site] = fact
+			}
+		}
+		inDearHours(w, sites[1], 10*protocol.Unit)
+		dear := last[sites[0]].Price
+		if dear == nil || dear.Cost != 2_666_667 || dear.Currency != "CHF" || dear.Run != 2*protocol.Minute || dear.Start < peertest.Epoch.Add(protocol.Hour) ||
+			len(dear.Terms) != 1 || dear.Terms[0] != (peer.PriceTerm{Name: "energy", Amount: 2_666_667}) {
+			t.Errorf("dear at %s: held for %+v", sites[0], dear)
+		}
+		if free := last[sites[1]].Price; free == nil || free.Cost != 0 {
+			t.Errorf("dear at %s: the other one is held for %+v", sites[0], free)
+		}
+	}
+	w, held := holders(t, "ab"), 0
+	w.Facts = func(_ protocol.SiteName, fact peer.Fact) {
+		if fact.Kind == peer.RoomHeld {
+			held++
+		}
+		if fact.Price != nil {
+			t.Errorf("without a tariff: %+v", fact)
+		}
+	}
+	together(w, pair(2, []protocol.SiteName{"a"}, []protocol.SiteName{"b"}))
+	quiet(t, w)
+	if held < 2 {
+		t.Errorf("%d are held", held)
+	}
 }
 
 // A group is not granted hours in which it costs more than its limit, though it was quoted for
@@ -46,7 +87,7 @@ func inDearHours(t *testing.T, dear, full protocol.SiteName, most protocol.Micro
 func TestHoldsCostWhatTheirHoursCost(t *testing.T) {
 	t.Parallel()
 	for _, sites := range [][2]protocol.SiteName{{"a", "b"}, {"b", "a"}} {
-		_, left := inDearHours(t, sites[0], sites[1], protocol.Unit)
+		left := inDearHours(gettingDear(t, sites[0]), sites[1], protocol.Unit)
 		if len(left) != 2 {
 			t.Fatalf("dear at %s: %d of 2 members are left", sites[0], len(left))
 		}
@@ -55,7 +96,8 @@ func TestHoldsCostWhatTheirHoursCost(t *testing.T) {
 				t.Errorf("dear at %s: job %v is %v: %s", sites[0], row.Spec.Job, row.Phase, row.Reason)
 			}
 		}
-		w, _ := inDearHours(t, sites[0], sites[1], 10*protocol.Unit)
+		w := gettingDear(t, sites[0])
+		inDearHours(w, sites[1], 10*protocol.Unit)
 		if busy := w.RunUntilQuiet(3 * protocol.Hour); busy != "" {
 			t.Fatalf("still busy:\n%s", busy)
 		}

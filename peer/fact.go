@@ -27,6 +27,7 @@ type Fact struct {
 	Took   protocol.Duration `json:"took_ms,omitempty"` // of a round or a hand-off
 	State  protocol.State    `json:"state,omitempty"`   // of a job's change
 	CPUs   int               `json:"cpus,omitempty"`    // Decided: of the shape that was chosen, when there are several
+	Price  *HeldPrice        `json:"price,omitempty"`   // RoomHeld: of the hours that are held; nil: the site names none
 }
 
 // A partner can have as many facts of some kinds made as it sends messages. So many of a kind

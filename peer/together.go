@@ -174,7 +174,7 @@ func (p *Peer) nowHeld(j *job, start protocol.Instant) {
 	if start > j.Hold {
 		text += fmt.Sprintf(", %s later than it was asked for", start.Sub(j.Hold).Text())
 	}
-	p.fact(Fact{Kind: RoomHeld, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: text})
+	p.fact(Fact{Kind: RoomHeld, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: text, Price: j.heldPrice()})
 	p.timers.stop(timer{kind: jobTimer, job: j.Spec.Job})
 	p.saveJob(j.Spec.Job)
 	p.gather(j)

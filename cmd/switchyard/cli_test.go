@@ -492,6 +492,22 @@ func TestStatusShowsQuotedBesideBilled(t *testing.T) {
 	}
 }
 
+// The price of the hours that a site holds stands beside their instant.
+func TestHeldHoursAreTold(t *testing.T) {
+	t.Parallel()
+	fact := peer.Fact{Kind: peer.RoomHeld, Site: "b", Text: "from 2026-01-01 08:00:00Z on", Epoch: 3}
+	if got, want := sentence(fact), "b holds room for it: from 2026-01-01 08:00:00Z on (epoch 3)"; got != want {
+		t.Errorf("got %s", got)
+	}
+	fact.Price = &peer.HeldPrice{
+		Cost: 3_500_000, Currency: "EUR", Run: protocol.Hour,
+		Terms: []peer.PriceTerm{{Name: "cpu", Amount: 3_000_000}, {Name: "energy", Amount: 500_000}},
+	}
+	if got, want := sentence(fact), "b holds room for it: from 2026-01-01 08:00:00Z on; 3.50 EUR for 1:00:00 (cpu 3.00, energy 0.50) (epoch 3)"; got != want {
+		t.Errorf("got %s", got)
+	}
+}
+
 func TestExplainTellsTheStory(t *testing.T) {
 	t.Parallel()
 	const at protocol.Instant = 1_800_000_000_000

@@ -170,14 +170,11 @@ func costLines(job *peer.JobView) (lines [][2]string) {
 		add("Quoted", amount(q.Cost, q.Currency)+" for "+span(q.Run))
 	}
 	if b := job.Bill; b != nil {
-		title, parts := "Billed", make([]string, 0, len(b.Terms))
+		title := "Billed"
 		if b.Open {
 			title = "So far"
 		}
-		for _, term := range b.Terms {
-			parts = append(parts, plain(term.Name)+" "+term.Amount.Text())
-		}
-		add(title, fmt.Sprintf("%s for %s (%s)", amount(b.Cost, b.Currency), span(b.Ran), strings.Join(parts, ", ")))
+		add(title, priced(b.Cost, b.Currency, b.Ran, b.Terms))
 		if b.Disputed != "" {
 			add("Disputed", plain(b.Disputed))
 		}
@@ -189,6 +186,15 @@ func costLines(job *peer.JobView) (lines [][2]string) {
 		add("Limit", "broken: "+plain(w.Broken))
 	}
 	return lines
+}
+
+// priced tells what a run costs, and of what terms that is made.
+func priced(cost protocol.Micro, currency string, run protocol.Duration, terms []peer.PriceTerm) string {
+	parts := make([]string, len(terms))
+	for i, term := range terms {
+		parts[i] = plain(term.Name) + " " + term.Amount.Text()
+	}
+	return fmt.Sprintf("%s for %s (%s)", amount(cost, currency), span(run), strings.Join(parts, ", "))
 }
 
 // quotedWait is the wait that a job was quoted, if anybody was asked.

@@ -166,6 +166,9 @@ func sentence(fact peer.Fact) string {
 	if fact.Text != "" {
 		text += ": " + plain(fact.Text)
 	}
+	if h := fact.Price; h != nil {
+		text += "; " + priced(h.Cost, h.Currency, h.Run, h.Terms)
+	}
 	var aside []string
 	if fact.Epoch != 0 {
 		aside = append(aside, fmt.Sprintf("epoch %d", fact.Epoch))

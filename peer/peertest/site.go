@@ -150,6 +150,11 @@ func (s *Site) step(ev peer.Event) (ready peer.Ready) {
 	ready = s.peer.Step(s.now(), ev)
 	s.wake = ready.Wake
 	s.world.journal(s, ready, ev)
+	if s.world.Facts != nil {
+		for _, fact := range ready.Facts {
+			s.world.Facts(s.Name, fact)
+		}
+	}
 	s.uncommitted = append(s.uncommitted, ready)
 	s.scheduleCommit()
 	return ready

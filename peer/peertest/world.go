@@ -30,6 +30,8 @@ type World struct {
 
 	// Journal, when set, is told in words of every step and every message.
 	Journal func(line string)
+	// Facts, when set, is told of every fact, in the step that makes it.
+	Facts func(at protocol.SiteName, fact peer.Fact)
 
 	lastWire int
 }
