@@ -304,6 +304,8 @@ func TestQueueTakesWhatSqueueTakes(t *testing.T) {
 		"-j mine":                "mine",
 		"-o %P":                  "--format: there is no column %P here; see switchyard queue --help",
 		"-o %i%":                 "--format ends within a column",
+		"-o %i%{paid}%j":         "--format: there is no column %{paid} here; see switchyard queue --help",
+		"-o %i%{":                "--format: there is no column %{ here; see switchyard queue --help",
 		"--finished=-1":          "--finished=-1: say how many ended jobs to list, from 1 to 10000",
 		"--limit=-1":             "--limit=-1: say how many jobs to list",
 		"--limit=3 --finished=1": "--limit is for jobs that have not ended",
@@ -315,6 +317,43 @@ func TestQueueTakesWhatSqueueTakes(t *testing.T) {
 	}
 	if got := command(t, socket, "", "queue", "-u", ""); got.code != exitUsage {
 		t.Errorf("no user: %+v", got)
+	}
+}
+
+// TestQueueShowsQuotedBesideBilled: with --finished the table has columns of both, and --format has
+// them by name. What has come together so far of a job that runs is no bill.
+func TestQueueShowsQuotedBesideBilled(t *testing.T) {
+	t.Parallel()
+	jobs := []peer.JobView{
+		{
+			ID: someID, Name: "sum", User: "bob", State: protocol.Completed, CPUs: 12, Origin: "aurora", Site: "cygnus", Started: 1000, Ended: 62_001,
+			Quoted: &peer.QuotedPrice{Cost: 330_000, Currency: "EUR"}, Bill: &peer.BillView{Cost: 12_009_000, Currency: "CHF"},
+		},
+		{ID: someID + 1, Name: "sum", User: "ada", State: protocol.Failed, CPUs: 1, Origin: "aurora", Site: "aurora", Reason: "no such file"},
+		{
+			ID: someID + 2, Name: "sum", User: "ada", State: protocol.Pending, CPUs: 1, Origin: "aurora", Site: "cygnus", Reason: "Priority",
+			Quoted: &peer.QuotedPrice{Currency: "EUR"}, Bill: &peer.BillView{Cost: 7, Currency: "EUR", Open: true},
+		},
+	}
+	socket := serve(t, &fakeNode{replyF: queueOf(jobs...)})
+	for args, want := range map[string]string{
+		"--finished=9": "" +
+			"        JOBID  NAME  USER  STATE         TIME  CPUS  ORIGIN  SITE      QUOTED      BILLED  REASON\n" +
+			"1000000000042  sum   bob   COMPLETED  0:01:02    12  aurora  cygnus  0.33 EUR  12.009 CHF\n" +
+			"1000000000043  sum   ada   FAILED     0:00:00     1  aurora  aurora         -           -  no such file\n" +
+			"1000000000044  sum   ada   PENDING    0:00:00     1  aurora  cygnus  0.00 EUR           -  Priority\n",
+		"-o %i|%.12{quoted}|%2{billed}|": "" +
+			"JOBID|      QUOTED|BILLED|\n1000000000042|    0.33 EUR|12.009 CHF|\n1000000000043|           -|- |\n1000000000044|    0.00 EUR|- |\n",
+	} {
+		if got := command(t, socket, "", append([]string{"queue"}, strings.Fields(args)...)...); got != (result{0, want, ""}) {
+			t.Errorf("%s: got\n%s%s", args, got.stdout, got.stderr)
+		}
+	}
+	if got := command(t, socket, "", "queue"); strings.Contains(got.stdout, "QUOTED") {
+		t.Errorf("without --finished:\n%s", got.stdout)
+	}
+	if got := command(t, socket, "", "queue", "--help"); !strings.Contains(got.stdout, "%{quoted} quoted price, %{billed} bill") {
+		t.Errorf("--help:\n%s", got.stdout)
 	}
 }
 

@@ -66,7 +66,7 @@ func (a *app) queueCommand() *cobra.Command {
 	flags.StringVar(&o.application, "application", "", "only the components of the application of the job with this `id`")
 	flags.BoolVar(&o.applications, "applications", false, "list applications instead of jobs, each as one")
 	flags.StringVarP(&o.format, "format", "o", "", "print each job in this `format` instead of the table")
-	flags.IntVar(&o.finished, "finished", 0, "list so many jobs that have ended, too")
+	flags.IntVar(&o.finished, "finished", 0, "list so many jobs that have ended, too, and what jobs were quoted and billed")
 	flags.IntVar(&o.limit, "limit", 0, "list at most so many jobs, those with the least ids")
 	flags.StringVar(&o.after, "after", "", "list jobs with greater ids than this `id`: the next page of --limit")
 	flags.BoolVar(&o.lines, "json-lines", false, "print each job as a line of JSON, as soon as it is there")
@@ -228,7 +228,9 @@ func (a *app) showQueue(ctx context.Context, o *queueOptions, wanted *api.Listin
 			a.printf("%s\n", format.header())
 		}
 	default:
-		show, stream = func(jobs []peer.JobView) error { return a.queueTable(jobs).write(a.stdout, "", !a.noHeader) }, false
+		show, stream = func(jobs []peer.JobView) error {
+			return a.queueTable(jobs, o.finishedSet).write(a.stdout, "", !a.noHeader)
+		}, false
 	}
 	stream = stream && !a.json && wanted.Finished == 0 // those that have ended come last, and go first
 	all, err := a.pages(ctx, o, wanted, stream, show)
@@ -309,11 +311,23 @@ func (a *app) formatted(format queueFormat, jobs []peer.JobView) error {
 	return nil
 }
 
-func (a *app) queueTable(jobs []peer.JobView) *table {
-	t := newTable(" JOBID", "NAME", "USER", "STATE", " TIME", " CPUS", "ORIGIN", "SITE", "REASON")
-	for _, job := range jobs {
-		t.add(job.ID.String(), plain(job.Name), plain(job.User), job.State.String(), elapsed(job, a.now()),
-			strconv.Itoa(job.CPUs), plain(string(job.Origin)), orDash(string(job.Site)), plain(job.Reason))
+// queueTable lists jobs, with costs what they were quoted and billed, too.
+func (a *app) queueTable(jobs []peer.JobView, costs bool) *table {
+	titles := []string{" JOBID", "NAME", "USER", "STATE", " TIME", " CPUS", "ORIGIN", "SITE"}
+	if costs {
+		titles = append(titles, " QUOTED", " BILLED")
+	}
+	t := newTable(append(titles, "REASON")...)
+	for i := range jobs {
+		job := &jobs[i]
+		cells := []string{
+			job.ID.String(), plain(job.Name), plain(job.User), job.State.String(), elapsed(*job, a.now()),
+			strconv.Itoa(job.CPUs), plain(string(job.Origin)), orDash(string(job.Site)),
+		}
+		if costs {
+			cells = append(cells, quotedText(job), billedText(job))
+		}
+		t.add(append(cells, plain(job.Reason))...)
 	}
 	return t
 }

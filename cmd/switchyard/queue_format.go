@@ -57,34 +57,36 @@ func shortState(state protocol.State) string {
 
 // queueColumn is a column of --format.
 type queueColumn struct {
-	letter      byte
+	letter      string // or a name in braces, of a column that Slurm does not have
 	title, what string
 	cut         bool // to its width; else the width is the least
 	value       func(*peer.JobView, time.Time) string
 }
 
-// columns are those of Slurm's that mean something here.
+// columns are those of Slurm's that mean something here, and what Slurm does not have by name.
 func columns() []queueColumn {
 	id := func(job *peer.JobView, _ time.Time) string { return job.ID.String() }
 	return []queueColumn{
-		{'A', "JOBID", "job id", false, id},
-		{'C', "CPUS", "CPUs", false, func(job *peer.JobView, _ time.Time) string { return strconv.Itoa(job.CPUs) }},
-		{'D', "NODES", "nodes asked for", false, func(job *peer.JobView, _ time.Time) string { return strconv.Itoa(job.Nodes) }},
-		{'e', "END_TIME", "end", false, func(job *peer.JobView, _ time.Time) string { return slurmTime(job.Ended) }},
-		{'i', "JOBID", "job id", false, id},
-		{'j', "NAME", "name", true, func(job *peer.JobView, _ time.Time) string { return plain(job.Name) }},
-		{'l', "TIME_LIMIT", "time limit", false, func(job *peer.JobView, _ time.Time) string { return span(job.WallTime) }},
-		{'L', "TIME_LEFT", "time left", false, timeLeft},
-		{'m', "MIN_MEMORY", "memory of a node", false, func(job *peer.JobView, _ time.Time) string { return strconv.FormatInt(job.MemoryMB, 10) + "M" }},
-		{'M', "TIME", "time used", false, func(job *peer.JobView, now time.Time) string { return elapsed(*job, now) }},
-		{'N', "SITE", "site", true, func(job *peer.JobView, _ time.Time) string { return plain(string(job.Site)) }},
-		{'r', "REASON", "reason", true, func(job *peer.JobView, _ time.Time) string { return plain(reasonOrNone(job)) }},
-		{'R', "SITE(REASON)", "site, or why the job does not run", true, siteOrReason},
-		{'S', "START_TIME", "start", false, func(job *peer.JobView, _ time.Time) string { return slurmTime(job.Started) }},
-		{'t', "ST", "state in letters", false, func(job *peer.JobView, _ time.Time) string { return shortState(job.State) }},
-		{'T', "STATE", "state", false, func(job *peer.JobView, _ time.Time) string { return job.State.String() }},
-		{'u', "USER", "user", true, func(job *peer.JobView, _ time.Time) string { return plain(job.User) }},
-		{'V', "SUBMIT_TIME", "submission", false, func(job *peer.JobView, _ time.Time) string { return slurmTime(job.Submitted) }},
+		{"A", "JOBID", "job id", false, id},
+		{"C", "CPUS", "CPUs", false, func(job *peer.JobView, _ time.Time) string { return strconv.Itoa(job.CPUs) }},
+		{"D", "NODES", "nodes asked for", false, func(job *peer.JobView, _ time.Time) string { return strconv.Itoa(job.Nodes) }},
+		{"e", "END_TIME", "end", false, func(job *peer.JobView, _ time.Time) string { return slurmTime(job.Ended) }},
+		{"i", "JOBID", "job id", false, id},
+		{"j", "NAME", "name", true, func(job *peer.JobView, _ time.Time) string { return plain(job.Name) }},
+		{"l", "TIME_LIMIT", "time limit", false, func(job *peer.JobView, _ time.Time) string { return span(job.WallTime) }},
+		{"L", "TIME_LEFT", "time left", false, timeLeft},
+		{"m", "MIN_MEMORY", "memory of a node", false, func(job *peer.JobView, _ time.Time) string { return strconv.FormatInt(job.MemoryMB, 10) + "M" }},
+		{"M", "TIME", "time used", false, func(job *peer.JobView, now time.Time) string { return elapsed(*job, now) }},
+		{"N", "SITE", "site", true, func(job *peer.JobView, _ time.Time) string { return plain(string(job.Site)) }},
+		{"r", "REASON", "reason", true, func(job *peer.JobView, _ time.Time) string { return plain(reasonOrNone(job)) }},
+		{"R", "SITE(REASON)", "site, or why the job does not run", true, siteOrReason},
+		{"S", "START_TIME", "start", false, func(job *peer.JobView, _ time.Time) string { return slurmTime(job.Started) }},
+		{"t", "ST", "state in letters", false, func(job *peer.JobView, _ time.Time) string { return shortState(job.State) }},
+		{"T", "STATE", "state", false, func(job *peer.JobView, _ time.Time) string { return job.State.String() }},
+		{"u", "USER", "user", true, func(job *peer.JobView, _ time.Time) string { return plain(job.User) }},
+		{"V", "SUBMIT_TIME", "submission", false, func(job *peer.JobView, _ time.Time) string { return slurmTime(job.Submitted) }},
+		{"{quoted}", "QUOTED", "quoted price", false, func(job *peer.JobView, _ time.Time) string { return quotedText(job) }},
+		{"{billed}", "BILLED", "bill", false, func(job *peer.JobView, _ time.Time) string { return billedText(job) }},
 	}
 }
 
@@ -94,7 +96,7 @@ func queueColumns() string {
 	out.WriteString("Columns of --format:")
 	width := 80
 	for i, c := range columns() {
-		text := fmt.Sprintf(" %%%c %s", c.letter, c.what)
+		text := fmt.Sprintf(" %%%s %s", c.letter, c.what)
 		if i+1 < len(columns()) {
 			text += ","
 		}
@@ -113,6 +115,22 @@ func slurmTime(t protocol.Instant) string {
 		return "N/A"
 	}
 	return t.Time().Local().Format("2006-01-02T15:04:05")
+}
+
+// quotedText is the price that a job was placed at.
+func quotedText(job *peer.JobView) string {
+	if job.Quoted == nil {
+		return "-"
+	}
+	return amount(job.Quoted.Cost, job.Quoted.Currency)
+}
+
+// billedText is what a job that has ended was billed.
+func billedText(job *peer.JobView) string {
+	if job.Bill == nil || job.Bill.Open {
+		return "-"
+	}
+	return amount(job.Bill.Cost, job.Bill.Currency)
 }
 
 func timeLeft(job *peer.JobView, now time.Time) string {
@@ -192,13 +210,19 @@ func (p *formatPart) parse(s string) (rest string, err error) {
 		return "", usage("--format ends within a column; write %%%% for a percent sign")
 	}
 	for _, column := range columns() {
-		if column.letter == rest[0] {
+		if after, ok := strings.CutPrefix(rest, column.letter); ok {
 			p.column = &column
-			return rest[1:], nil
+			return after, nil
 		}
 	}
-	letter, _ := utf8.DecodeRuneInString(rest)
-	return "", usage("--format: there is no column %%%c here; see switchyard queue --help for those that there are", letter)
+	unknown, _, named := strings.Cut(rest, "}")
+	if named = named && rest[0] == '{'; named {
+		unknown += "}"
+	} else {
+		letter, _ := utf8.DecodeRuneInString(rest)
+		unknown = string(letter)
+	}
+	return "", usage("--format: there is no column %%%s here; see switchyard queue --help for those that there are", unknown)
 }
 
 func (f queueFormat) header() string {
