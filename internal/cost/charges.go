@@ -115,10 +115,20 @@ func (c *Charges) declines(w *Work) string {
 	return strings.Join(reasons, "; ")
 }
 
-// use is K_e = CPUs · φ · ∫ k_e(t) dt over the run.
+// use is K_e = CPUs · φ · ∫ k_e(t) dt over the run: the mean over the starts that are as likely as
+// each other. Where the last of them is beyond the prices, that of the planned start.
 func (c *Charges) use(w *Work, run protocol.Duration) protocol.Micro {
-	integral := c.curve(w).integral(w.Start, w.Start.Add(run))
-	return protocol.Micro(integral.Times(int64(w.Spec.CPUs)).Times(int64(c.factor(w.Spec))).Nearest(int64(protocol.Hour), protocol.PPM))
+	curve, starts, of := c.curve(w), w.starts(), int64(1)
+	var integral exact.Number
+	if starts.Low == starts.High || starts.High.Add(run) > lastPriced {
+		integral = curve.integral(w.Start, w.Start.Add(run))
+	} else {
+		for _, start := range starts.Tenths() {
+			integral = integral.Plus(curve.integral(start, start.Add(run)))
+		}
+		of = price.StartTenths
+	}
+	return protocol.Micro(integral.Times(int64(w.Spec.CPUs)).Times(int64(c.factor(w.Spec))).Nearest(int64(protocol.Hour), protocol.PPM, of))
 }
 
 // curve is k_e(t) of the work.

@@ -12,6 +12,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/cost"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
+	"github.com/switchyard-hpc/switchyard/plugins/price/tariff"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -192,6 +193,35 @@ func TestUseAndLicences(t *testing.T) {
 		got := bill(t, charges, c.work)
 		if !reflect.DeepEqual(got.Terms, c.want) || got.Currency != "CHF" || got.Run != c.work.Run || got.MHz != 0 || got.Note != "" {
 			t.Errorf("%s: got %+v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// Where the start is not certain, CPUs cost the mean over the interval; in one price, as at any time.
+func TestUseOverTheInterval(t *testing.T) {
+	t.Parallel()
+	hour := func(n protocol.Duration) protocol.Instant { return protocol.Instant(0).Add(n * protocol.Hour / 2) }
+	rising := cost.NewCurve(cost.Calendar{}, 90*unit, []cost.Period{
+		{Hours: []tariff.Span{{From: 0, Until: 60}}, PerHour: 10 * unit}, {Hours: []tariff.Span{{From: 60, Until: 120}}, PerHour: 30 * unit},
+	})
+	late := protocol.Instant(7_258_118_400_000).Add(-3 * protocol.Hour) // that of the prices' end
+	for name, c := range map[string]struct {
+		curve  *cost.Curve
+		start  protocol.Instant
+		starts price.Starts
+		want   protocol.Micro
+	}{
+		// half of the starts lie in the hour at 10, and as much of the run in that at 30 as they are late
+		"within two hours":    {rising, hour(1), price.Starts{Low: hour(0), Middle: hour(1), High: hour(2)}, 20 * unit},
+		"all before the plan": {rising, hour(2), price.Starts{Low: hour(0), Middle: hour(2), High: hour(2)}, 24 * unit},
+		"one point":           {rising, hour(1), price.At(hour(1)), 20 * unit},
+		"none stated":         {rising, hour(2), price.Starts{}, 30 * unit},
+		"one price":           {flat(7 * unit), hour(1), price.Starts{Low: hour(0), Middle: hour(1), High: hour(9)}, 7 * unit},
+		"beyond the prices":   {rising, late, price.Starts{Low: late, Middle: late, High: protocol.Instant(protocol.Never)}, 90 * unit},
+	} {
+		w := cost.Work{Spec: &protocol.Spec{Request: protocol.Request{CPUs: 1}}, Start: c.start, Starts: c.starts, Run: protocol.Hour}
+		if got := term(bill(t, &cost.Charges{CPU: &cost.CPU{Own: c.curve}}, w), cost.CPUTerm); got != c.want {
+			t.Errorf("%s: got %v, want %v", name, got, c.want)
 		}
 	}
 }
@@ -389,6 +419,20 @@ func BenchmarkBill(b *testing.B) {
 	spec.Licences, spec.Data, spec.WallTime = []protocol.Licence{{Name: "l", Count: 1}}, 1_000_000_000, 2*protocol.Day
 	for b.Loop() {
 		charges.Bill(cost.Work{Spec: spec, Start: 1_774_746_000_000, Run: protocol.Day, Guest: true, Power: 1_000_000})
+	}
+}
+
+// BenchmarkBillOverAnInterval is of such a job whose start is not certain.
+func BenchmarkBillOverAnInterval(b *testing.B) {
+	curve := figure1(b, zone(b, "Europe/Zurich"))
+	charges := &cost.Charges{CPU: &cost.CPU{Own: curve, Guest: curve}}
+	const start protocol.Instant = 1_774_746_000_000
+	w := cost.Work{
+		Spec: memoryBound(), Start: start, Run: protocol.Day, Guest: true,
+		Starts: price.Starts{Low: start, Middle: start.Add(protocol.Hour), High: start.Add(protocol.Day)},
+	}
+	for b.Loop() {
+		charges.Bill(w)
 	}
 }
 

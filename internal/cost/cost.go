@@ -10,7 +10,7 @@ import (
 type Work struct {
 	Spec  *protocol.Spec // as on this machine
 	Start protocol.Instant
-	// Starts is when it may start; the electricity is charged by it. Zero: at Start.
+	// Starts is when it may start; CPUs and electricity are charged by it. Zero: at Start.
 	Starts price.Starts
 	Run    protocol.Duration // at the full frequency
 	Guest  bool              // of another site

@@ -64,18 +64,18 @@ type Starts struct{ Low, Middle, High protocol.Instant }
 // At is a start that is known.
 func At(start protocol.Instant) Starts { return Starts{start, start, start} }
 
-// startTenths are how many starts stand for all.
-const startTenths = 10
+// StartTenths are how many starts stand for all.
+const StartTenths = 10
 
-// tenths are starts that are as likely as each other: either end, and four evenly within either half.
-func (s Starts) tenths() (all [startTenths]protocol.Instant) {
+// Tenths are starts that are as likely as each other: either end, and four evenly within either half.
+func (s Starts) Tenths() (all [StartTenths]protocol.Instant) {
 	const half = 4
 	for i := range half {
 		part := protocol.Duration(2*i + 1)
 		all[1+i] = s.Low.Add(s.Middle.Sub(s.Low) / (2 * half) * part)
 		all[1+half+i] = s.Middle.Add(s.High.Sub(s.Middle) / (2 * half) * part)
 	}
-	all[0], all[startTenths-1] = s.Low, s.High
+	all[0], all[StartTenths-1] = s.Low, s.High
 	return all
 }
 
@@ -88,10 +88,10 @@ func (m *Meter) MeanCost(milliwatts int64, s Starts, d protocol.Duration) protoc
 		return 0
 	}
 	var total exact.Number
-	for _, start := range s.tenths() {
+	for _, start := range s.Tenths() {
 		total = total.Plus(m.upTo(start.Add(d)).Plus(m.upTo(start).Negative()))
 	}
-	return protocol.Micro(total.Times(milliwatts).Nearest(milliwattMSOfMWh, startTenths))
+	return protocol.Micro(total.Times(milliwatts).Nearest(milliwattMSOfMWh, StartTenths))
 }
 
 // Steps are the prices of a MWh from an instant on until another one, and then their mean; none
