@@ -89,12 +89,9 @@ func (p *Peer) chargeEnergy(t *protocol.Tariff, spec *protocol.Spec, until proto
 	}
 	t.Currency = e.currency
 	t.Charges = append(slices.Clip(t.Charges), protocol.Charge{
-		Name: EnergyTerm, Units: p.foreseenDraw(spec), Per: milliwattsOfMW, Steps: e.hourly.Steps(p.now, until),
+		Name: EnergyTerm, Units: p.foreseenDraw(spec), Per: protocol.Megawatt, Steps: e.hourly.Steps(p.now, until),
 	})
 }
-
-// milliwattsOfMW is a megawatt.
-const milliwattsOfMW = 1_000_000_000
 
 // tariffOf is the one in force for a placement here; nil: it costs nothing.
 func (p *Peer) tariffOf(tag protocol.Tag) *protocol.Tariff {
@@ -160,14 +157,7 @@ func sameBill(a, b *protocol.Bill) bool {
 	return a.Currency == b.Currency && slices.Equal(a.Terms, b.Terms)
 }
 
-func billText(b *protocol.Bill) string { return moneyText(b.Cost(), b.Currency) }
-
-func moneyText(amount protocol.Micro, currency string) string {
-	if currency == "" {
-		return amount.Text()
-	}
-	return amount.Text() + " " + currency
-}
+func billText(b *protocol.Bill) string { return b.Cost().TextIn(b.Currency) }
 
 // realCost is what a placement that is over has cost this site's user, in the site's own currency:
 // by its bill, and else as it was foreseen.

@@ -41,7 +41,7 @@ func (p *Peer) hopeless(a *application) string {
 	}
 	if limit := p.maxCost(a); limit != policy.Unlimited && a.Spent > limit {
 		return fmt.Sprintf("its application has cost %s, and max_cost is %s",
-			moneyText(a.Spent, p.currency()), moneyText(limit, p.currency()))
+			a.Spent.TextIn(p.currency()), limit.TextIn(p.currency()))
 	}
 	if a.MaxTime != protocol.Never && p.now >= a.deadline() {
 		return fmt.Sprintf("max_time of its application, %s from the submission on, is over", a.MaxTime.Text())
@@ -131,7 +131,7 @@ func (p *Peer) settleComponent(j *job) {
 func (p *Peer) brokenBy(a *application, j *job) string {
 	if limit := p.maxCost(a); limit != policy.Unlimited && a.Spent > limit {
 		return fmt.Sprintf("max_cost: what has run cost %s of at most %s; %s",
-			moneyText(a.Spent, p.currency()), moneyText(limit, p.currency()), p.asForeseen(j))
+			a.Spent.TextIn(p.currency()), limit.TextIn(p.currency()), p.asForeseen(j))
 	}
 	if a.MaxTime != protocol.Never && j.Ended > a.deadline() && j.Outcome != nil {
 		return fmt.Sprintf("max_time: %s ended %s after the submission, at most %s; %s",
@@ -146,7 +146,7 @@ func (p *Peer) asForeseen(j *job) string {
 		return "nothing was foreseen of " + j.componentName()
 	}
 	return fmt.Sprintf("%s ran %s and cost %s, foreseen were %s and %s", j.componentName(), j.Outcome.Ran.Text(),
-		moneyText(p.realCost(j), p.currency()), j.Foreseen.Run.Text(), moneyText(j.Foreseen.Cost, p.currency()))
+		p.realCost(j).TextIn(p.currency()), j.Foreseen.Run.Text(), j.Foreseen.Cost.TextIn(p.currency()))
 }
 
 // takeTariff keeps what the site that has room for a job charges for it, before the grant. When
@@ -175,7 +175,7 @@ func (p *Peer) takeTariff(j *job, m protocol.Prepared) (why string) {
 	}
 	if all, _ := p.placedCost(a); p.maxCost(a) != policy.Unlimited && all > p.maxCost(a) {
 		return fmt.Sprintf("%s quoted %s and now charges %s, with which the application would cost %s of at most %s", j.Site,
-			moneyText(f.Cost, p.currency()), moneyText(agreed.Cost, p.currency()), moneyText(all, p.currency()), moneyText(p.maxCost(a), p.currency()))
+			f.Cost.TextIn(p.currency()), agreed.Cost.TextIn(p.currency()), all.TextIn(p.currency()), p.maxCost(a).TextIn(p.currency()))
 	}
 	return ""
 }

@@ -95,7 +95,7 @@ func tariffPower(t *protocol.Tariff) (milliwatts int64) {
 		return 0
 	}
 	for i := range t.Charges {
-		if c := &t.Charges[i]; electric(c.Name) && c.Per == milliwattsOfMW {
+		if c := &t.Charges[i]; electric(c.Name) && c.Per == protocol.Megawatt {
 			milliwatts = max(milliwatts, c.Units) // one charge is for the electricity, another for its CO2
 		}
 	}

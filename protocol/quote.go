@@ -78,6 +78,14 @@ func (m Micro) Text() string {
 	return sign + strconv.FormatUint(size/uint64(Unit), 10) + "." + decimals
 }
 
+// TextIn prints the amount as [Micro.Text] does, with its currency if it is named.
+func (m Micro) TextIn(currency string) string {
+	if currency == "" {
+		return m.Text()
+	}
+	return m.Text() + " " + currency
+}
+
 // Reckoning is a way to work out the energy term of a quote.
 type Reckoning string
 

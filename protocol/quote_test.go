@@ -57,6 +57,15 @@ func TestMicroPlus(t *testing.T) {
 }
 
 // TestMicroText: they have all their decimals, and two at least.
+func TestMicroTextIn(t *testing.T) {
+	t.Parallel()
+	for currency, want := range map[string]string{"": "-1.25", "CHF": "-1.25 CHF"} {
+		if got := protocol.Micro(-1_250_000).TextIn(currency); got != want {
+			t.Errorf("in %q: got %q, want %q", currency, got, want)
+		}
+	}
+}
+
 func TestMicroText(t *testing.T) {
 	t.Parallel()
 	for amount, want := range map[protocol.Micro]string{

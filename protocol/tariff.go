@@ -8,6 +8,12 @@ type Tariff struct {
 	Charges  []Charge `json:"charges"`
 }
 
+// Units in which electricity is priced.
+const (
+	Megawatt     = 1_000_000_000        // a MW, in milliwatts
+	MegawattHour = Megawatt * 3_600_000 // a MWh, in milliwatts times milliseconds
+)
+
 // Charge is one part of a [Tariff]: Once, and Units / Per times the price of the hours in which
 // the job runs.
 type Charge struct {

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/peer"
@@ -43,7 +42,7 @@ func percent(ppm int) string {
 
 // amount prints money with at least two decimals, and as many as it has.
 func amount(a protocol.Micro, currency string) string {
-	return strings.TrimRight(a.Text()+" "+plain(currency), " ")
+	return a.TextIn(plain(currency))
 }
 
 // ratio prints parts per million as a factor, "-" for none.

@@ -160,9 +160,6 @@ func (c *Charges) licences(spec *protocol.Spec, run protocol.Duration) protocol.
 	return protocol.Micro(sum.Nearest(int64(protocol.Hour)))
 }
 
-// megawatt is a MW, in milliwatts.
-const megawatt = 1_000_000_000
-
 // eco is K_eco = P · ∫ (price(t) + CO2) dt over the run, with the power P at the run's
 // frequency and with cooling. Without it missing says why.
 func (c *Charges) eco(w *Work, at speed) (amount protocol.Micro, missing string) {
@@ -193,7 +190,7 @@ func (w *Work) starts() price.Starts {
 
 // constant is what energy costs at so much a MWh.
 func (c *Charges) constant(perMWh exact.Number, at speed) protocol.Micro {
-	return protocol.Micro(perMWh.Times(at.power).Times(int64(at.run)).Nearest(megawatt, int64(protocol.Hour)))
+	return protocol.Micro(perMWh.Times(at.power).Times(int64(at.run)).Nearest(protocol.Megawatt, int64(protocol.Hour)))
 }
 
 // Link is what a link costs the origin of the jobs whose data travel over it.

@@ -118,11 +118,11 @@ func (c *Charges) ecoCharges(w *Work, at speed) (all []protocol.Charge) {
 		if len(steps) == 0 {
 			return nil
 		}
-		all = append(all, protocol.Charge{Name: EcoTerm, Units: at.power, Per: megawatt, Steps: steps})
+		all = append(all, protocol.Charge{Name: EcoTerm, Units: at.power, Per: protocol.Megawatt, Steps: steps})
 	}
 	if perMWh := flat.Nearest(1); perMWh != 0 {
 		steps := []protocol.PriceStep{{PerHour: protocol.Micro(perMWh)}}
-		all = append(all, protocol.Charge{Name: EcoTerm, Units: at.power, Per: megawatt, Steps: steps})
+		all = append(all, protocol.Charge{Name: EcoTerm, Units: at.power, Per: protocol.Megawatt, Steps: steps})
 	}
 	return all
 }

@@ -40,7 +40,7 @@ func (c Config) Charge(jobs []workload.Job, r *Result) Bill {
 		site := &c.Sites[p.Site].Electricity
 		power := c.drawOf(p.Site, &jobs[i], int32(i)) //nolint:gosec // a workload has fewer jobs
 		cost := float64(site.Paid.Cost(power, p.Start, p.End.Sub(p.Start))) / float64(protocol.Unit)
-		mwh := float64(power) * float64(p.End-p.Start) / milliwattMSOfMWh
+		mwh := float64(power) * float64(p.End-p.Start) / protocol.MegawattHour
 		b.Cost, b.MWh = b.Cost+cost, b.MWh+mwh
 		b.Authors += authorsCost(price.Series{Slots: site.Slots}, power, p)
 		b.Sites[p.Site].Cost += cost
@@ -48,8 +48,6 @@ func (c Config) Charge(jobs []workload.Job, r *Result) Bill {
 	}
 	return b
 }
-
-const milliwattMSOfMWh = 3.6e15
 
 func (c Config) drawOf(site int, job *workload.Job, index int32) int64 {
 	spec := protocol.Spec{Request: protocol.Request{CPUs: job.CPUs, Power: c.powerOf(job, index)}}

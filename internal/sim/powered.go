@@ -105,7 +105,7 @@ func (p *Powered) Measure(usual, uses []Use) PowerMetrics {
 	all, both, before := p.total(uses, nil, power.End), p.total(uses, usual, power.End), p.total(usual, uses, power.End)
 	return PowerMetrics{
 		MeanPower: float64(p.Mean(uses)) / 1e6,
-		MWh:       all.energy / milliwattMSOfMWh,
+		MWh:       all.energy / protocol.MegawattHour,
 		Cost:      all.units(),
 		CPUHour:   ratio(all.units(), all.cpuHours),
 		Saving:    saved(ratio(both.units(), both.cpuHours), ratio(before.units(), before.cpuHours)),

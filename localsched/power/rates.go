@@ -56,8 +56,8 @@ func Text(milliwatts int64) string {
 	switch {
 	case milliwatts == Unlimited:
 		return "any power"
-	case milliwatts >= 1_000_000_000:
-		return decimal(milliwatts, 1_000_000_000) + " MW"
+	case milliwatts >= protocol.Megawatt:
+		return decimal(milliwatts, protocol.Megawatt) + " MW"
 	case milliwatts >= 1_000_000:
 		return decimal(milliwatts, 1_000_000) + " kW"
 	}

@@ -55,7 +55,7 @@ func (m *Meter) Cost(milliwatts int64, from protocol.Instant, d protocol.Duratio
 		return 0
 	}
 	total := m.upTo(from.Add(d)).Plus(m.upTo(from).Negative())
-	return protocol.Micro(total.Times(milliwatts).Nearest(milliwattMSOfMWh))
+	return protocol.Micro(total.Times(milliwatts).Nearest(protocol.MegawattHour))
 }
 
 // Starts is when work may start: the tenth percentile, the median and the ninetieth.
@@ -91,7 +91,7 @@ func (m *Meter) MeanCost(milliwatts int64, s Starts, d protocol.Duration) protoc
 	for _, start := range s.Tenths() {
 		total = total.Plus(m.upTo(start.Add(d)).Plus(m.upTo(start).Negative()))
 	}
-	return protocol.Micro(total.Times(milliwatts).Nearest(milliwattMSOfMWh, StartTenths))
+	return protocol.Micro(total.Times(milliwatts).Nearest(protocol.MegawattHour, StartTenths))
 }
 
 // Steps are the prices of a MWh from an instant on until another one, and then their mean; none
@@ -120,9 +120,6 @@ func (m *Meter) Steps(from, until protocol.Instant) (all []protocol.PriceStep) {
 	}
 	return all
 }
-
-// milliwattMSOfMWh is a MWh in milliwatts times milliseconds.
-const milliwattMSOfMWh = 1_000_000_000 * 3_600_000
 
 // upTo is the sum of price times ms from the first slot's start to t; negative times
 // price before it.

@@ -48,8 +48,5 @@ func weigh(terms ...term) protocol.Micro {
 
 // priced prints an amount with its currency.
 func (t *task) priced(amount protocol.Micro) string {
-	if t.in.Currency == "" {
-		return amount.Text()
-	}
-	return amount.Text() + " " + t.in.Currency
+	return amount.TextIn(t.in.Currency)
 }

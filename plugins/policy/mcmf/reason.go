@@ -2,7 +2,6 @@ package mcmf
 
 import (
 	"strconv"
-	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/mincostflow"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
@@ -53,7 +52,7 @@ func (c *cycle) weighted() string {
 		return ""
 	}
 	return ", weight of the response " + strconv.FormatFloat(float64(c.weight)/protocol.PPM, 'g', 3, 64) + " at " +
-		strings.TrimSpace(c.DelayPrice.Text()+" "+c.money.currency) + " an hour"
+		c.DelayPrice.TextIn(c.money.currency) + " an hour"
 }
 
 // alternative says what the job's cheapest site but the chosen one would have cost, and
