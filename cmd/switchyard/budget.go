@@ -24,7 +24,6 @@ import (
 type budgetKeeper struct {
 	log    *slog.Logger
 	prices *priceWatch   // nil: the site has none
-	series *source       // of budgets; nil: there is none
 	news   chan struct{} // gets one when the prices may be others
 	path   string        // where told is kept; empty: nowhere
 
@@ -32,6 +31,7 @@ type budgetKeeper struct {
 
 	mu     sync.Mutex
 	cfg    *config.Config            // in force
+	series *source                   // of budgets; nil: there is none
 	told   tellings                  // what the feeds told last
 	wrong  troubles                  // with the feeds, when they were asked last
 	logged string                    // of that; empty: nothing is wrong
@@ -62,11 +62,9 @@ func (p *peerProcess) openBudget(ctx context.Context) error {
 	}
 	k.made.Store(&engine.Budget{})
 	if table := p.cfg.Power.Series; table.Feed != "" {
-		from, err := p.openSource("power.series", table.Feed, table.Config, table.Area) //nolint:contextcheck // what it starts runs until it is closed
-		if err != nil {
+		if err := p.openSource("power.series", table.Feed, table.Config, table.Area, k.takeSeries); err != nil { //nolint:contextcheck // what it starts runs until it is closed
 			return err
 		}
-		k.series = &from
 	}
 	if k.prices != nil {
 		k.prices.news = k.hear
@@ -130,6 +128,20 @@ func (k *budgetKeeper) pause() time.Duration {
 		pause = min(pause, max(0, one.told.end().Sub(protocol.InstantOf(time.Now())).Std()))
 	}
 	return pause
+}
+
+// takeSeries has another feed of budgets be asked from now on.
+func (k *budgetKeeper) takeSeries(from source) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.series = &from
+}
+
+// asked is the feed of budgets that is asked now; nil: there is none.
+func (k *budgetKeeper) asked() *source {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.series
 }
 
 // hear has the budget made anew soon.
@@ -300,9 +312,9 @@ func (k *budgetKeeper) look(ctx context.Context, cfg *config.Config, now protoco
 		op := peer.PriceOp{Area: cfg.Prices.Area, From: from, Until: until}
 		a.prices = k.lookAtPrices(ctx, originOfPrices(cfg), op)
 	}
-	if k.series != nil {
+	if series := k.asked(); series != nil {
 		query := price.Query{Area: cfg.Power.Series.Area, From: from, Until: until}
-		a.series = k.lookAtSeries(ctx, originOfSeries(cfg), query)
+		a.series = k.lookAtSeries(ctx, series, originOfSeries(cfg), query)
 	}
 	return a
 }
@@ -320,9 +332,9 @@ func (k *budgetKeeper) lookAtPrices(ctx context.Context, from origin, op peer.Pr
 	return a
 }
 
-func (k *budgetKeeper) lookAtSeries(ctx context.Context, from origin, query price.Query) (a answer) {
-	trouble := k.series.refresh(ctx)
-	told, err := k.series.feed.Prices(ctx, query)
+func (k *budgetKeeper) lookAtSeries(ctx context.Context, series *source, from origin, query price.Query) (a answer) {
+	trouble := series.refresh(ctx)
+	told, err := series.feed.Prices(ctx, query)
 	if err == nil {
 		err = told.Check(query)
 	}

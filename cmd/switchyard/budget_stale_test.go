@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/localsched/power"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/api"
@@ -187,21 +186,6 @@ func TestAlarmsAreShown(t *testing.T) {
 		if err := json.Unmarshal([]byte(got.stdout), &info); err != nil || fmt.Sprint(info.Alarms) != "["+alarm+"]" {
 			t.Errorf("%v: %+v, %v", args, got, err)
 		}
-	}
-}
-
-// A feed's own configuration is read when the peer starts; a reload says that it has changed since.
-func TestReloadTellsOfAChangedFeed(t *testing.T) {
-	t.Parallel()
-	path := tempFile(t, "feed.toml", "a = 1\n")
-	files := []feedFile{feedFileOf("power.series", settings.Path(path))}
-	if changed := changedFeeds(files); len(changed) != 0 {
-		t.Errorf("changed: %+v", changed)
-	}
-	writeText(t, path, "a = 2\n")
-	want := "power.series.config: " + path + " as the peer has read it → as it is now"
-	if changed := lines(changedFeeds(files)); len(changed) != 1 || changed[0] != want {
-		t.Errorf("changed: %q, want %q", changed, want)
 	}
 }
 

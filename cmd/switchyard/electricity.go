@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
-	"path/filepath"
-	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 	_ "time/tzdata" // sites name their time zones, on machines that may know none
@@ -16,7 +14,6 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/predict/forecast"
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/peer"
-	"github.com/switchyard-hpc/switchyard/peer/api"
 	"github.com/switchyard-hpc/switchyard/peer/config"
 	"github.com/switchyard-hpc/switchyard/peer/node"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
@@ -29,62 +26,37 @@ type source struct {
 	refresh func(context.Context) error // has it look anew; the error is what is wrong with its sources
 }
 
-// openSource makes the feed that a table of the configuration names.
-func (p *peerProcess) openSource(table, name string, path settings.Path, area string) (source, error) {
+// openSource makes the feed that a table of the configuration names, and gives it to those who
+// ask it: of a built-in feed again after a reload, when its own configuration has changed.
+func (p *peerProcess) openSource(table, name string, path settings.Path, area string, take func(source)) error {
 	if plugin := p.cfg.Plugin(config.PriceKind, name); plugin != nil {
 		// One that is not up yet is waited for with the first question.
 		started, err := p.plugin(plugin)
-		if err != nil {
-			return source{}, err
+		if err == nil {
+			take(source{started.Feed(), started.Wait})
 		}
-		return source{started.Feed(), started.Wait}, nil
+		return err
 	}
-	feed, err := openFeed(table, name, path, area, p.log)
+	f := &feedFile{table: table, name: name, path: path, area: area, take: take}
+	from, text, err := f.open(p.log)
 	if err != nil {
-		return source{}, err
+		return err
 	}
-	p.feedFiles = append(p.feedFiles, feedFileOf(table, path))
-	return source{feed, func(context.Context) error { return feed.Refresh() }}, nil
-}
-
-// feedFile is the configuration of a built-in feed, which is read when the peer starts.
-type feedFile struct {
-	key  string
-	path settings.Path
-	text string
-}
-
-func feedFileOf(table string, path settings.Path) feedFile {
-	text, err := os.ReadFile(string(path))
-	if err != nil {
-		return feedFile{table + ".config", path, err.Error()}
-	}
-	return feedFile{table + ".config", path, string(text)}
-}
-
-// changedFeeds are the configurations of feeds that are no more as the peer has read them.
-func changedFeeds(files []feedFile) (changed []api.Change) {
-	for _, f := range files {
-		now := feedFileOf(strings.TrimSuffix(f.key, ".config"), f.path)
-		if now.text != f.text {
-			changed = append(changed, api.Change{Key: f.key, From: string(f.path) + " as the peer has read it", To: "as it is now"})
-		}
-	}
-	return changed
+	f.text = text
+	p.feedFiles = append(p.feedFiles, f)
+	take(from)
+	return nil
 }
 
 // openFeed opens the built-in feed of a table of the configuration, for the prices of an
 // area.
 func openFeed(table, name string, path settings.Path, area string, log *slog.Logger) (feeds.Feed, error) {
-	text, err := os.ReadFile(string(path))
+	f := feedFile{table: table, name: name, path: path, area: area}
+	text, err := f.read()
 	if err != nil {
-		return nil, fmt.Errorf("[%s] config: %w", table, err)
+		return nil, err
 	}
-	feed, err := feeds.Open(name, string(path), filepath.Dir(string(path)), string(text), area, log)
-	if err != nil {
-		return nil, err // it names the file, the lines and the keys
-	}
-	return feed, nil
+	return f.parse(text, log)
 }
 
 // checkFeeds says what is wrong with the configurations of the built-in feeds, with their sources,
@@ -112,12 +84,11 @@ func (p *peerProcess) openPrices(context.Context) error {
 	if err != nil {
 		return fmt.Errorf("[prices] %w", err)
 	}
-	from, err := p.openSource("prices", cfg.Feed, cfg.Config, cfg.Area) //nolint:contextcheck // what it starts runs until it is closed
-	if err != nil {
+	watch := &priceWatch{live: live}
+	if err = p.openSource("prices", cfg.Feed, cfg.Config, cfg.Area, watch.take); err != nil { //nolint:contextcheck // what it starts runs until it is closed
 		return err
 	}
-	live.Feed = from.feed
-	p.prices = &priceWatch{live: live, refresh: from.refresh}
+	p.prices = watch
 	p.meter.WatchPrices(p.prices.known)
 	return nil
 }
@@ -147,10 +118,26 @@ func outlookOf(cfg config.Prices) (outlook.Live, error) {
 
 // priceWatch asks a feed for the peer, and remembers for monitoring how that went.
 type priceWatch struct {
+	seen atomic.Pointer[priceSight] // nil: nothing was asked yet
+	news func()                     // is told when the peer has asked; nil: nobody is
+
+	mu      sync.Mutex
 	live    outlook.Live
 	refresh func(context.Context) error // has the feed look at its sources; the error is what is wrong with them
-	seen    atomic.Pointer[priceSight]  // nil: nothing was asked yet
-	news    func()                      // is told when the peer has asked; nil: nobody is
+}
+
+// take has another feed be asked from now on.
+func (w *priceWatch) take(from source) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.live.Feed, w.refresh = from.feed, from.refresh
+}
+
+// asked is what is asked now.
+func (w *priceWatch) asked() (outlook.Live, func(context.Context) error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.live, w.refresh
 }
 
 // priceSight is how the last question went.
@@ -171,8 +158,9 @@ func (w *priceWatch) Ahead(ctx context.Context, op peer.PriceOp) (peer.PriceResu
 
 func (w *priceWatch) ask(ctx context.Context, op peer.PriceOp) (peer.PriceResult, error) {
 	published, _ := w.known()
-	trouble := w.refresh(ctx)
-	result, err := w.live.Ahead(ctx, op)
+	live, refresh := w.asked() // one feed, whatever a reload does meanwhile
+	trouble := refresh(ctx)
+	result, err := live.Ahead(ctx, op)
 	if err != nil {
 		w.seen.Store(&priceSight{published: published})
 		return peer.PriceResult{}, errors.Join(trouble, err)

@@ -12,8 +12,8 @@ func (a *app) reloadCommand() *cobra.Command {
 		Short: "Have the peer read its configuration again",
 		Long: "Have the peer read its configuration again, and put in force what may change while it runs:\n" +
 			"the initiation and the other rules of rounds, the policy, the policy of the local queue, the\n" +
-			"power budget, the partners, and the level of the log. Other keys that differ are listed as\n" +
-			"needing a restart.\n" +
+			"power budget, the partners, the level of the log, and what the own files of built-in feeds of\n" +
+			"prices and budgets say. Other keys that differ are listed as needing a restart.\n" +
 			"When something is wrong with a file, nothing changes and the exit code is 1. Only root and the\n" +
 			"peer's own account may do this. SIGHUP to the peer does the same, and tells its log.",
 		Example: "  switchyard config check && switchyard reload\n  switchyard reload --json",

@@ -45,15 +45,22 @@ func (p *peerProcess) reload(ctx context.Context, by string) (api.Reloaded, erro
 	before := p.inForce.Load()
 	next, err := config.Load(p.from...)
 	if err != nil {
-		problems := config.ProblemsOf(err)
-		p.log.Error("config_not_reloaded", "by", by, "problems", problems)
-		return api.Reloaded{Problems: problems, Changed: []api.Change{}, Restart: []api.Change{}, Rules: p.rules()}, nil
+		return p.notReloaded(by, err), nil
 	}
 	mixed := before.With(next)
 	changed, restart := changesOf(before, next)
-	restart = append(restart, changedFeeds(p.feedFiles)...)
+	feeds, err := reopen(p.feedFiles, slices.Concat(changed, restart), p.log)
+	if err != nil {
+		return p.notReloaded(by, err), nil
+	}
 	if err = p.apply(ctx, mixed, changed); err != nil {
 		return api.Reloaded{}, err
+	}
+	for i := range feeds {
+		changed = append(changed, feeds[i].use())
+	}
+	if len(feeds) > 0 {
+		p.budget.hear()
 	}
 	done := api.Reloaded{Changed: changed, Restart: restart, Rules: p.rules()}
 	done.Added, done.Removed = before.OtherPartners(mixed)
@@ -67,6 +74,13 @@ func (p *peerProcess) reload(ctx context.Context, by string) (api.Reloaded, erro
 	p.log.Info("config_reloaded", "by", by, "changed", lines(done.Changed), "needs_restart", lines(restart),
 		"added_partners", done.Added, "removed_partners", done.Removed)
 	return done, nil
+}
+
+// notReloaded tells what is wrong with the files, of which nothing was put in force.
+func (p *peerProcess) notReloaded(by string, err error) api.Reloaded {
+	problems := config.ProblemsOf(err)
+	p.log.Error("config_not_reloaded", "by", by, "problems", problems)
+	return api.Reloaded{Problems: problems, Changed: []api.Change{}, Restart: []api.Change{}, Rules: p.rules()}
 }
 
 // isOf says whether a key is in the table of one of the partners.

@@ -55,7 +55,7 @@ type peerProcess struct {
 	process     *process.Scheduler // nil: the batch system is another
 	prices      *priceWatch        // nil: the site has none
 	budget      *budgetKeeper
-	feedFiles   []feedFile // as they were read
+	feedFiles   []*feedFile // guarded by reloading
 	scheduler   localsched.Scheduler
 	capacity    protocol.Capacity
 	reserves    bool                   // the batch system holds room
