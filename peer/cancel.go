@@ -27,6 +27,11 @@ func (p *Peer) cancel(ev Cancel) {
 		p.notBrought(j, "cancelled by "+ev.User+" while it was on its way")
 		return
 	}
+	if j.Phase == Ending { // its user does not want to wait
+		p.fact(Fact{Kind: JobCancelled, Job: ev.Job, Text: "by " + ev.User})
+		p.closeUnknown(j, j.unheardText())
+		return
+	}
 	if j.Cancelling {
 		return
 	}
@@ -36,6 +41,9 @@ func (p *Peer) cancel(ev Cancel) {
 	switch j.Phase {
 	case InGridQueue:
 		p.finish(j, protocol.Cancelled, "")
+		if why := p.doubtOf(j); p.jobs[ev.Job] == j && why != "" {
+			p.closeUnknown(j, why)
+		}
 	case Offered, Holding:
 		p.endOffered(j, "")
 	case AtHome:
@@ -43,7 +51,7 @@ func (p *Peer) cancel(ev Cancel) {
 	case Granted, Handed:
 		j.Phase, j.tries = Recalling, 0
 		p.repeatJob(ev.Job)
-	case Recalling, Collecting:
+	case Recalling, Collecting, Ending:
 	}
 }
 

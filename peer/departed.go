@@ -107,10 +107,10 @@ type PartnerCount map[protocol.SiteName]PartnerJobs
 func (c PartnerCount) Add(row Row) {
 	switch row := row.(type) {
 	case JobRow:
-		if row.Phase.atPartner() {
-			n := c[row.Site]
+		for _, site := range partnersWith(&row) {
+			n := c[site]
 			n.Sent++
-			c[row.Site] = n
+			c[site] = n
 		}
 	case GuestRow:
 		if row.Phase.open() {
@@ -122,14 +122,20 @@ func (c PartnerCount) Add(row Row) {
 	}
 }
 
-// atPartner says whether a partner has the job, or may have it.
-func (phase JobPhase) atPartner() bool {
-	switch phase {
+// partnersWith are those that have the job of a row, or may have it, and must be heard before it ends.
+func partnersWith(row *JobRow) (sites []protocol.SiteName) {
+	switch row.Phase {
 	case Offered, Granted, Handed, Recalling, Collecting:
-		return true
+		return []protocol.SiteName{row.Site}
+	case Ending:
+		for _, f := range row.Fenced {
+			if !f.Lost && !slices.Contains(sites, f.Site) {
+				sites = append(sites, f.Site)
+			}
+		}
 	case InGridQueue, Holding, AtHome:
 	}
-	return false
+	return sites
 }
 
 // open says whether the guest is more than a tombstone.

@@ -371,8 +371,17 @@ func (p *Peer) whoCanRun(spec protocol.Spec, held bool) (can, certain bool, noes
 	return can, certain || can, noes
 }
 
-// finish ends a job of this origin: it leaves the core for the archive.
+// finish ends a job of this origin, if nothing of it can start any more: see [Peer.endCancelled].
 func (p *Peer) finish(j *job, state protocol.State, reason string) {
+	if state == protocol.Cancelled {
+		p.endCancelled(j, reason)
+		return
+	}
+	p.conclude(j, state, reason)
+}
+
+// conclude has a job leave the core for the archive.
+func (p *Peer) conclude(j *job, state protocol.State, reason string) {
 	id := j.Spec.Job
 	j.State, j.Reason, j.Stuck = state, clip(reason), ""
 	if j.Ended == 0 {
@@ -386,9 +395,7 @@ func (p *Peer) finish(j *job, state protocol.State, reason string) {
 	p.leaveSite(j)
 	p.leaveApplication(j)
 	p.queue.Remove(id)
-	for _, kind := range []timerKind{jobTimer, collectTimer, reclaimTimer} {
-		p.timers.stop(timer{kind: kind, job: id})
-	}
+	p.stopTimers(j)
 	delete(p.jobs, id)
 	if p.jobsOf[j.Spec.User]--; p.jobsOf[j.Spec.User] == 0 {
 		delete(p.jobsOf, j.Spec.User)
@@ -396,6 +403,13 @@ func (p *Peer) finish(j *job, state protocol.State, reason string) {
 	p.saveJob(id)
 	p.savePayload(id)
 	p.out.Records = append(p.out.Records, Record{Table: Archive, Key: jobKey(id), Row: ArchiveRow{View: view}})
+}
+
+// stopTimers ends what is repeated or waited for because of the job.
+func (p *Peer) stopTimers(j *job) {
+	for _, kind := range []timerKind{jobTimer, collectTimer, reclaimTimer} {
+		p.timers.stop(timer{kind: kind, job: j.Spec.Job})
+	}
 }
 
 // finishWith ends a job as its outcome says.
@@ -413,7 +427,7 @@ func (p *Peer) backToQueue(j *job, kind FactKind, why string) {
 	j.unplace()
 	switch {
 	case j.Cancelling && j.Restored:
-		p.finish(j, protocol.Cancelled, "outcome unknown: "+restoredText)
+		p.conclude(j, protocol.Cancelled, "outcome unknown: "+restoredText)
 		return
 	case j.Cancelling:
 		p.finish(j, protocol.Cancelled, "")
@@ -441,10 +455,13 @@ func (p *Peer) comeBack(j *job, kind FactKind, why string) {
 		p.groupMissed(j, why)
 	}
 	p.backToQueue(j, kind, why)
-	if held && p.partFrom(j, why) && j.Stuck == "" && p.jobs[j.Spec.Job] == j {
+	if held && p.partFrom(j, why) && j.Stuck == "" && p.inQueue(j) {
 		p.hold(j, p.jitter(min(p.cfg.Sigma, p.cfg.RetryMax)), j.Reason, "")
 	}
 }
+
+// inQueue says whether a job that was put back into the grid queue is there, and has not ended.
+func (p *Peer) inQueue(j *job) bool { return p.jobs[j.Spec.Job] == j && j.Phase == InGridQueue }
 
 // unplace takes back what a decision said of a job: its shape, and what was foreseen of it.
 func (j *job) unplace() {

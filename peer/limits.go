@@ -85,7 +85,7 @@ func (p *Peer) endHopeless(a *application) {
 			j.Phase, j.tries = Recalling, 0
 			p.saveJob(id)
 			p.repeatJob(id)
-		case Recalling, Collecting:
+		case Recalling, Collecting, Ending:
 		}
 	}
 }

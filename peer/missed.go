@@ -252,7 +252,7 @@ func (p *Peer) part(j *job) {
 		j.Parted, j.Phase, j.tries = true, Recalling, 0
 		p.saveJob(j.Spec.Job)
 		p.repeatJob(j.Spec.Job)
-	case Offered, Holding, Collecting:
+	case Offered, Holding, Collecting, Ending:
 	}
 }
 

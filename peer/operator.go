@@ -20,6 +20,9 @@ func (p *Peer) doubtOf(j *job) string {
 	if r := p.runs[j.tag()]; r != nil && r.Stuck != "" {
 		return r.Stuck
 	}
+	if j.Phase == Ending {
+		return p.doubtOfFenced(j)
+	}
 	one := p.byName[j.Site]
 	switch {
 	case one == nil || !one.departed || j.Phase == Offered:
@@ -57,7 +60,7 @@ func (p *Peer) closeUnknown(j *job, why string) {
 	if held {
 		p.partFrom(j, "")
 	}
-	p.finish(j, protocol.Cancelled, "outcome unknown: "+why)
+	p.conclude(j, protocol.Cancelled, "outcome unknown: "+why)
 }
 
 // abandon gives up whatever may still be somewhere of a job in doubt. Nobody waits for it.
@@ -65,6 +68,9 @@ func (p *Peer) abandon(j *job) {
 	if r := p.runs[j.tag()]; r != nil {
 		p.removeRun(r.Tag)
 		p.endPlacement(r.Tag)
+	}
+	for _, f := range j.Fenced {
+		p.send(f.Site, protocol.Fenced{Tag: protocol.Tag{Job: j.Spec.Job, Epoch: f.Epoch}, Current: j.Epoch + 1})
 	}
 	if one := p.byName[j.Site]; one != nil && j.Epoch > 0 {
 		p.send(one.Site, protocol.Fenced{Tag: j.tag(), Current: j.Epoch + 1})
@@ -97,6 +103,9 @@ func (p *Peer) requeueForced(ev Requeue) {
 	case j.Phase == Collecting:
 		p.answer(ev.Asked, Refusal{Code: BadRequest, Reason: fmt.Sprintf("job %v: %s", ev.Job, why)})
 		return
+	case j.Phase == Ending:
+		p.answer(ev.Asked, Refusal{Code: BadRequest, Reason: fmt.Sprintf("job %v is cancelled and does not run again: %s", ev.Job, why)})
+		return
 	}
 	p.answer(ev.Asked, Done{})
 	p.force(j, fmt.Sprintf("%s (uid %d)", ev.User, ev.UID), why)
@@ -107,6 +116,7 @@ func (p *Peer) force(j *job, by, why string) {
 	p.fact(Fact{Kind: RequeueForced, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: clip(
 		"by " + by + "; it may run twice: " + why)})
 	p.abandon(j)
+	p.noteFenced(j, j.Stuck != "")
 	j.Forced = true
 	if j.Restored {
 		j.Restored, j.SkipEpochs = false, true
@@ -119,7 +129,7 @@ func (p *Peer) force(j *job, by, why string) {
 // been lost, or be older than the placement.
 func (p *Peer) closedHere(tag protocol.Tag) bool {
 	if j := p.jobs[tag.Job]; j != nil {
-		return tag.Epoch < j.Epoch || (tag.Epoch == j.Epoch && j.Phase == InGridQueue)
+		return tag.Epoch < j.Epoch || (tag.Epoch == j.Epoch && (j.Phase == InGridQueue || j.Phase == Ending))
 	}
 	if g := p.guests[tag.Job]; g != nil {
 		return tag.Epoch < g.Epoch || (tag.Epoch == g.Epoch && !g.Phase.open())

@@ -27,7 +27,7 @@ func (p *Peer) offer(j *job, site protocol.SiteName, awt protocol.Duration) {
 
 // repeatJob sends what the job's phase asks for, and sets the timer to send it
 // again. It is the job's outbox.
-func (p *Peer) repeatJob(id protocol.JobID) {
+func (p *Peer) repeatJob(id protocol.JobID) { //nolint:cyclop // one case for each phase
 	j := p.jobs[id]
 	if j == nil {
 		return
@@ -63,6 +63,8 @@ func (p *Peer) repeatJob(id protocol.JobID) {
 			return
 		}
 		p.send(j.Site, protocol.Grant{Tag: j.tag()})
+	case Ending:
+		p.recallFenced(j)
 	case InGridQueue, AtHome, Collecting:
 		return
 	}
@@ -89,7 +91,7 @@ func (p *Peer) withdrawOffer(j *job) {
 // about an epoch that is over or a site that is not the job's.
 func (p *Peer) current(from protocol.SiteName, tag protocol.Tag) *job {
 	j := p.jobs[tag.Job]
-	if j == nil || j.Epoch != tag.Epoch || j.Site != from {
+	if j == nil || j.Epoch != tag.Epoch || j.Site != from || j.Phase == Ending {
 		return nil
 	}
 	return j
@@ -114,6 +116,8 @@ func (p *Peer) prepared(one *partner, m protocol.Prepared) { //nolint:cyclop // 
 	}
 	switch {
 	case p.stopped() != "":
+	case p.jobs[tag.Job].fencedAt(one.Site, tag.Epoch) >= 0: // a grant of it may still be on its way
+		p.send(one.Site, protocol.Recall{Tag: tag, Cancel: true})
 	case j == nil || j.Phase == InGridQueue || j.Phase == AtHome || j.Phase == Holding:
 		p.send(one.Site, protocol.Abort{Tag: tag})
 	case j.Phase == Offered && j.Hold != 0 && (m.Start < j.Hold || m.Start > p.now.Add(mostHold)):
@@ -141,6 +145,7 @@ func (p *Peer) grant(j *job, one *partner) {
 	if p.lives() {
 		j.Holder = one.incarnation()
 	}
+	j.replacedAt(one.Site)
 	j.countsThere = true
 	one.jobsThere++
 	p.saveJob(j.Spec.Job)
@@ -226,6 +231,7 @@ func (p *Peer) handed(j *job) {
 // notStarted is the partner's proof that the job did not start in this epoch and
 // never will (Aborted, Recalled).
 func (p *Peer) notStarted(one *partner, tag protocol.Tag, why string) {
+	p.fencedOver(one, tag, false)
 	j := p.current(one.Site, tag)
 	if j == nil {
 		return
@@ -238,7 +244,7 @@ func (p *Peer) notStarted(one *partner, tag protocol.Tag, why string) {
 		}
 		j.State, j.Started = protocol.Pending, 0 // it may have seemed to run
 		p.comeBack(j, JobReturned, why)
-	case InGridQueue, Holding, AtHome, Collecting:
+	case InGridQueue, Holding, AtHome, Collecting, Ending:
 	}
 }
 
@@ -314,6 +320,7 @@ func (p *Peer) fenceOff(one *partner, tag protocol.Tag) {
 // result takes the job's end. Its files are collected before the site that ran it
 // may drop them.
 func (p *Peer) result(one *partner, m protocol.Result) {
+	p.fencedOver(one, m.Tag, true)
 	p.adopt(one, m.Tag)
 	j := p.current(one.Site, m.Tag)
 	if j == nil {
@@ -361,6 +368,7 @@ const maxReruns = 10
 // lostTrack is a partner's word that it has no trace of the job: no proof that
 // it did not start.
 func (p *Peer) lostTrack(one *partner, tag protocol.Tag) {
+	p.fencedOver(one, tag, false)
 	j := p.current(one.Site, tag)
 	if j == nil || (j.Phase != Granted && j.Phase != Handed && j.Phase != Recalling) {
 		return
@@ -371,13 +379,13 @@ func (p *Peer) lostTrack(one *partner, tag protocol.Tag) {
 		p.notStarted(one, tag, "its site gave its room up long ago")
 		return
 	}
-	why := fmt.Sprintf("%s has lost its records of this job, which may have run there", one.Site)
+	why := lostRecords(one.Site)
 	if j.Cancelling {
 		p.closeUnknown(j, why)
 		return
 	}
 	if j.Spec.Requeue && !p.endsUnheard(j) {
-		p.fence(j, one.Site, "its site has lost its records")
+		p.fence(j, "its site has lost its records", true)
 		return
 	}
 	if j.doubted {
@@ -431,12 +439,13 @@ func (p *Peer) reclaim(id protocol.JobID) {
 		p.after(p.cfg.Reclaim, timer{kind: reclaimTimer, job: id})
 		return
 	}
-	p.fence(j, j.Site, "its site was not heard for "+p.cfg.Reclaim.Text())
+	p.fence(j, "its site was not heard for "+p.cfg.Reclaim.Text(), false)
 }
 
 // fence gives a job with Requeue up at its site, for another one at a higher
-// epoch. What the old one still says is refused.
-func (p *Peer) fence(j *job, site protocol.SiteName, why string) {
-	p.shun(j, site)
+// epoch. What the old one still says is refused. lost says that the site has no records of it.
+func (p *Peer) fence(j *job, why string, lost bool) {
+	p.shun(j, j.Site)
+	p.noteFenced(j, lost)
 	p.comeBack(j, JobRequeued, why)
 }

@@ -150,7 +150,7 @@ func (p *Peer) concerns(t timer, site protocol.SiteName) bool {
 	switch t.kind {
 	case jobTimer, collectTimer:
 		j := p.jobs[t.job]
-		return j != nil && j.Site == site
+		return j != nil && (j.Site == site || j.Phase == Ending && slices.Contains(partnersWith(&j.JobRow), site))
 	case guestTimer, reportTimer:
 		g := p.guests[t.job]
 		return g != nil && g.Origin == site

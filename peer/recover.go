@@ -176,7 +176,7 @@ func (p *Peer) wentOn(j *job) string {
 		if p.queueCopied() {
 			return restoredText
 		}
-	case Granted, Handed, Recalling, Collecting: // its site knows
+	case Granted, Handed, Recalling, Collecting, Ending: // its site knows
 	}
 	return ""
 }
@@ -288,7 +288,7 @@ func (p *Peer) doubtJob(j *job) {
 	case Granted, Handed, Recalling:
 		j.doubted, j.tries = true, 0
 		p.after(0, timer{kind: jobTimer, job: j.Spec.Job})
-	case Collecting:
+	case Collecting, Ending: // it is placed nowhere any more
 		j.Restored = false
 	case AtHome:
 	}

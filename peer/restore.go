@@ -191,6 +191,8 @@ func (p *Peer) resumeJob(j *job) {
 		j.doubted = j.Restored
 		p.repeatJob(j.Spec.Job)
 		p.watchReclaim(j)
+	case Ending:
+		p.repeatJob(j.Spec.Job)
 	case Collecting:
 		p.collect(j)
 	case AtHome:

@@ -52,6 +52,7 @@ const (
 	Handed      JobPhase = "handed"     // Site owns it
 	Recalling   JobPhase = "recalling"  // asked back from Site
 	Collecting  JobPhase = "collecting" // ended at Site; its files are on the way
+	Ending      JobPhase = "ending"     // to end as CANCELLED when the sites in Fenced have said that it is over there
 )
 
 // JobRow is a job of this origin.
@@ -80,6 +81,7 @@ type JobRow struct {
 	Restored   bool              `json:"restored,omitempty"`    // the row is older than what may have become of the job
 	SkipEpochs bool              `json:"skip_epochs,omitempty"` // it was, so the next epochs may have been used
 	Forced     bool              `json:"forced,omitempty"`      // an operator has requeued it by force: it may run twice
+	Fenced     []FencedPlacement `json:"fenced,omitempty"`      // which its sites may still start; oldest first
 	WorkDir    string            `json:"work_dir,omitempty"`
 	Stdout     string            `json:"stdout,omitempty"`
 	Stderr     string            `json:"stderr,omitempty"`

@@ -28,6 +28,7 @@ func fullRows() map[peer.Table]peer.Row {
 		peer.JobTable: peer.JobRow{
 			Spec: spec, Phase: peer.Collecting, Epoch: 3, Site: "b", Cancelling: true, State: protocol.Running, Reason: "r",
 			StatusSeq: 4, QuotedAWT: 5, Placed: 6, Started: 7, Ended: 8, Outcome: outcome, Stuck: "s", Reruns: 9, Holder: 10, Restored: true, SkipEpochs: true, Forced: true,
+			Fenced:  []peer.FencedPlacement{{Site: "c", Epoch: 2, Holder: 3, Lost: true}},
 			WorkDir: "/w", Stdout: "/o", Stderr: "/e",
 			Application: 1_000_000_000_006, Foreseen: &peer.Foreseen{Cost: -1, End: 2, Run: 3}, Hold: 4, Held: 5,
 			Component: &peer.Component{

@@ -180,13 +180,13 @@ func (p *Peer) nowHeld(j *job, start protocol.Instant) {
 	p.gather(j)
 }
 
-// members are those of the job's group that have not ended.
+// members are those of the job's group that have not ended and are not about to.
 func (p *Peer) members(j *job) (out []*job) {
 	if j.application == nil || !j.together() {
 		return nil
 	}
 	for _, id := range j.application.jobs {
-		if other := p.jobs[id]; other.together() && other.Component.Together == j.Component.Together {
+		if other := p.jobs[id]; other.together() && other.Component.Together == j.Component.Together && other.Phase != Ending {
 			out = append(out, other)
 		}
 	}
@@ -342,7 +342,7 @@ func (p *Peer) dissolve(members []*job, why string, changed bool) {
 	}
 	for _, one := range members {
 		p.backToQueue(one, JobReturned, "not all that start together have room: "+why)
-		if p.jobs[one.Spec.Job] == one && !changed {
+		if p.inQueue(one) && !changed {
 			p.hold(one, p.jitter(min(p.cfg.Sigma, p.cfg.RetryMax)), one.Reason, "")
 		}
 	}
@@ -369,7 +369,7 @@ func (p *Peer) partFrom(j *job, why string) (coming bool) {
 			p.takeBack(p.runs[other.tag()], false)
 		case Recalling:
 			coming = coming || !other.Cancelling
-		case InGridQueue, Holding, Offered, Collecting:
+		case InGridQueue, Holding, Offered, Collecting, Ending:
 		}
 	}
 	return coming

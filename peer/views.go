@@ -106,6 +106,8 @@ func (p *Peer) reasonOf(j *job) string {
 	switch {
 	case j.Phase == Collecting:
 		return cmp.Or(j.Reason, reasonCollecting)
+	case j.Phase == Ending:
+		return j.endingReason()
 	case one != nil && (!one.linked || one.silent) && j.Phase != Offered:
 		return reasonUnreachable
 	case j.Cancelling:
@@ -212,7 +214,7 @@ func (p *Peer) partnerView(one *partner) SiteView {
 	}
 	switch {
 	case one.departed:
-		v.Link, v.Why = "missing", PartnerJobs{Sent: one.jobsThere, Here: one.jobsHere}.Missing()
+		v.Link, v.Why = "missing", p.partnerJobs()[one.Site].Missing()
 	case one.refused != "":
 		v.Link, v.Why = "refused", one.refused
 	case !one.linked:

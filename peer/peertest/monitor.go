@@ -2,6 +2,7 @@ package peertest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
@@ -158,7 +159,7 @@ func (m *monitor) jobRecorded(s *Site, row peer.JobRow) {
 			m.problem("epoch %v is granted to %s and to %s", tag, to, row.Site)
 		}
 		m.granted[tag] = row.Site
-	case peer.InGridQueue, peer.Holding, peer.Offered, peer.Handed, peer.Recalling, peer.Collecting:
+	case peer.InGridQueue, peer.Holding, peer.Offered, peer.Handed, peer.Recalling, peer.Collecting, peer.Ending:
 	}
 }
 
@@ -221,14 +222,23 @@ func (m *monitor) ended(s *Site, view peer.JobView) {
 	}
 	m.ends[view.ID] = view.State
 	m.unknown[view.ID] = strings.HasPrefix(view.Reason, "outcome unknown")
-	for _, other := range m.world.sites {
-		if tag := (protocol.Tag{Job: view.ID, Epoch: view.Epoch}); !m.requeue[view.ID] && !m.unknown[view.ID] && other.Batch.runs(tag) {
-			m.problem("job %v ends as %v and runs at %s", view.ID, view.State, other.Name)
-		}
+	if cancelled := view.State == protocol.Cancelled; !m.unknown[view.ID] && (cancelled || !m.requeue[view.ID]) {
+		m.checkOver(view)
 	}
 	starts := len(m.starts[view.ID])
 	if starts == 0 && (view.State == protocol.Completed || view.State == protocol.Failed || view.State == protocol.Timeout) {
 		m.problem("job %v ends as %v and has never started", view.ID, view.State)
+	}
+}
+
+// checkOver looks for placements of a job that has ended which still run.
+func (m *monitor) checkOver(view peer.JobView) {
+	for _, one := range append(slices.Clone(m.starts[view.ID]), start{epoch: view.Epoch}) {
+		for _, s := range m.world.sites {
+			if tag := (protocol.Tag{Job: view.ID, Epoch: one.epoch}); s.Batch.runs(tag) {
+				m.problem("job %v ends as %v and %v runs at %s", view.ID, view.State, tag, s.Name)
+			}
+		}
 	}
 }
 
@@ -282,7 +292,7 @@ func (m *monitor) started(s *Site, tag protocol.Tag) {
 		m.problem("%v starts at %s %v later than it may start together with others", tag, s.Name, s.now().Sub(by))
 	}
 	current := !m.requeue[tag.Job] || tag.Epoch == m.epochs[tag.Job]
-	if state, ok := m.ends[tag.Job]; ok && current && !m.unknown[tag.Job] {
+	if state, ok := m.ends[tag.Job]; ok && (current || state == protocol.Cancelled) && !m.unknown[tag.Job] {
 		m.problem("%v starts at %s after its end as %v is shown", tag, s.Name, state)
 	}
 	m.starts[tag.Job] = append(earlier, start{epoch: tag.Epoch, site: s.Name, at: m.world.now})
