@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
@@ -24,7 +25,8 @@ var (
 
 // TestChaos lets random grids with random jobs meet a nemesis that loses, doubles
 // and delays messages, cuts wires, crashes peers and loses the answers of calls.
-// Sites differ in initiation, policy, MaxQ, protection and prices. No invariant may break
+// Sites differ in initiation, policy, MaxQ, protection and prices; of some jobs several start
+// together, on whole nodes or not, within limits of cost and time or not. No invariant may break
 // meanwhile; once the nemesis relents, every job must end
 // and nothing may be left.
 func TestChaos(t *testing.T) {
@@ -78,15 +80,16 @@ func TestChaosIsDeterministic(t *testing.T) {
 
 // chaos is one random grid with its workload and nemesis.
 type chaos struct {
-	seed    uint64
-	rng     *rand.Rand
-	world   *peertest.World
-	nemesis *peertest.Nemesis
-	sites   map[protocol.SiteName]peertest.SiteOptions
-	refused map[string]bool // names of jobs that no batch system takes
-	share   map[protocol.SiteName]int
-	groups  map[protocol.SiteName]bool // whose own machine takes components that start together
-	span    protocol.Duration          // of the workload and the faults
+	seed     uint64
+	rng      *rand.Rand
+	world    *peertest.World
+	nemesis  *peertest.Nemesis
+	sites    map[protocol.SiteName]peertest.SiteOptions
+	refused  map[string]bool // names of jobs that no batch system takes
+	share    map[protocol.SiteName]int
+	groups   map[protocol.SiteName]groupRoom // of whose own machine for components that start together
+	span     protocol.Duration               // of the workload and the faults
+	timeless bool                            // no application has a limit of time
 }
 
 func newChaos(t *testing.T, seed uint64) *chaos {
@@ -94,7 +97,7 @@ func newChaos(t *testing.T, seed uint64) *chaos {
 	c := &chaos{
 		seed: seed, rng: rand.New(rand.NewPCG(seed, 7)), span: 5 * protocol.Minute,
 		sites: map[protocol.SiteName]peertest.SiteOptions{}, refused: map[string]bool{},
-		share: map[protocol.SiteName]int{}, groups: map[protocol.SiteName]bool{},
+		share: map[protocol.SiteName]int{}, groups: map[protocol.SiteName]groupRoom{},
 	}
 	settle := c.between(500, 3000)
 	c.nemesis = &peertest.Nemesis{
@@ -105,7 +108,7 @@ func newChaos(t *testing.T, seed uint64) *chaos {
 	c.nemesis.Seed(seed)
 	options := peertest.Options{Seed: seed, Faults: c.nemesis}
 	for i := range 2 + c.rng.IntN(3) {
-		o := c.site(i, settle)
+		o := c.site(t, i, settle)
 		c.sites[o.Name] = o
 		options.Sites = append(options.Sites, o)
 	}
@@ -121,7 +124,8 @@ func (c *chaos) between(low, high int64) protocol.Duration {
 	return protocol.Duration(low + c.rng.Int64N(high-low+1))
 }
 
-func (c *chaos) site(i int, settle protocol.Duration) peertest.SiteOptions {
+func (c *chaos) site(t *testing.T, i int, settle protocol.Duration) peertest.SiteOptions {
+	t.Helper()
 	nodes := 1 + c.rng.IntN(4)
 	o := peertest.SiteOptions{
 		Name:     protocol.SiteName(string(rune('a' + i))),
@@ -133,11 +137,14 @@ func (c *chaos) site(i int, settle protocol.Duration) peertest.SiteOptions {
 	if c.rng.IntN(3) == 0 {
 		o.MaxCPUs = 1 + c.rng.IntN(o.Capacity.CPUs)
 	}
-	if c.rng.IntN(2) == 0 {
-		o.Policy = peertest.Greedy{Extra: c.rng.IntN(4), Reckon: c.reckoning(), Whole: c.rng.IntN(2) == 0}
+	switch c.rng.IntN(6) {
+	case 0, 1, 2:
+		o.Policy = peertest.Greedy{Extra: c.rng.IntN(4), Reckon: c.reckoning(), Whole: c.rng.IntN(4) > 0}
+	case 3:
+		o.Policy = solver(t)
 	}
-	reserves := c.rng.IntN(3) > 0
-	c.groups[o.Name] = reserves && o.Policy != nil && o.Policy.Info().Whole && o.Capacity.Nodes > 1
+	reserves := c.rng.IntN(4) > 0
+	c.roomForGroups(&o, reserves)
 	initiation := c.initiation(&o)
 	draw, recheck, stay := c.rng.IntN(3), c.rng.IntN(3), c.rng.IntN(2) == 0
 	o.Capacity.MHz = c.rng.IntN(4) * 300
@@ -146,7 +153,7 @@ func (c *chaos) site(i int, settle protocol.Duration) peertest.SiteOptions {
 		retry = c.between(50, 200) // so that prepared guests lose their patience
 	}
 	longest := max(1000, retry*c.between(1, 8))
-	more := c.electricity(&o)
+	more, perCPU := c.electricity(&o), protocol.Micro(c.rng.Int64N(2_000_000))
 	watermark := protocol.Duration(0)
 	if c.seed%2 == 0 { // lives are distinguished
 		watermark = c.between(1000, 20_000)
@@ -158,6 +165,7 @@ func (c *chaos) site(i int, settle protocol.Duration) peertest.SiteOptions {
 		cfg.Initiation, cfg.Draw, cfg.Recheck, cfg.Stay = initiation, draw, recheck, stay
 		cfg.Phi, cfg.RoundJobs, cfg.Settle = phi, rounds, settle
 		cfg.Reserves, cfg.Margin, cfg.Currency = reserves, 3*longest, "EUR"
+		cfg.Tariff = localsched.Tariff{CPUHour: perCPU, Currency: "EUR"}
 		cfg.Sigma, cfg.Reclaim = 20*protocol.Second, 40*protocol.Second
 	}
 	return o
@@ -185,7 +193,7 @@ func (c *chaos) run(t *testing.T) {
 		c.world.Advance(10 * protocol.Second)
 		c.cancelHopeless()
 	}
-	if busy := c.world.RunUntilQuiet(5 * protocol.Hour); busy != "" {
+	if busy := c.untilQuiet(); busy != "" {
 		c.fail(t, "still busy:\n"+busy)
 	}
 	if err := c.world.Check(); err != nil {
@@ -281,8 +289,12 @@ func (c *chaos) wholeAgain() {
 // initiation is one that the site's policy accepts.
 func (c *chaos) initiation(o *peertest.SiteOptions) policy.Initiation {
 	all := []policy.Initiation{policy.Sender, policy.Receiver, policy.Symmetric, policy.Cycle, policy.Cycle}
-	if o.Policy == nil { // tc
+	switch policy := o.Policy.(type) {
+	case nil: // tc
 		all = all[:3]
+	case peertest.Greedy:
+	default:
+		all = policy.Info().Initiations
 	}
 	return all[c.rng.IntN(len(all))]
 }
@@ -306,9 +318,7 @@ func (c *chaos) electricity(o *peertest.SiteOptions) func(*peer.Config) {
 	if c.rng.IntN(2) == 0 {
 		maxQ = 1 + c.rng.IntN(5)
 	}
-	if maxQ == 1 { // two that start together never fit in one period
-		c.groups[o.Name] = false
-	}
+	c.groups[o.Name] = c.groups[o.Name].within(maxQ)
 	area := ""
 	if c.rng.IntN(2) == 0 {
 		area, o.Prices = "x", c.prices()
@@ -342,7 +352,7 @@ func (c *chaos) arrive() {
 		key = strconv.Itoa(c.rng.IntN(5))
 	}
 	user := []string{"ada", "ada", "ada", "readonly"}[c.rng.IntN(4)]
-	if c.groups[s.Name] && c.rng.IntN(3) == 0 {
+	if c.groups[s.Name].members > 1 && c.rng.IntN(3) == 0 {
 		c.gather(s.Name)
 		return
 	}
@@ -357,39 +367,13 @@ func (c *chaos) arrive() {
 	}
 }
 
-// gather submits an application of which two components start together.
-func (c *chaos) gather(at protocol.SiteName) {
-	var jobs []peer.NewJob
-	for i := range 3 {
-		job := peertest.Plan{Run: c.between(1, 60_000)}.Job(protocol.Spec{
-			Request: protocol.Request{CPUs: 1, WallTime: protocol.Minute}, Name: strconv.Itoa(c.rng.Int()), Requeue: c.rng.IntN(3) == 0,
-		})
-		job.Component = peer.Component{Alpha: protocol.PPM, Together: i % 2}
-		if i == 0 {
-			job.Component.Together = 1
-		}
-		if c.rng.IntN(2) == 0 {
-			job.Component.Shapes = []peer.Shape{{CPUs: 2, WallTime: protocol.Minute}}
-		}
-		jobs = append(jobs, job)
-	}
-	s := c.world.Site(at)
-	asked := c.world.Ask(at, func(asked peer.AskID) peer.Event {
-		return peer.Submit{Asked: asked, User: "ada", Jobs: jobs, Application: wanting()}
-	})
-	if c.rng.IntN(3) == 0 {
-		c.world.After(c.between(0, 20_000), func() {
-			if submitted, ok := s.Answer(asked).(peer.Submitted); ok {
-				c.world.Cancel(at, submitted.Jobs[c.rng.IntN(len(submitted.Jobs))])
-			}
-		})
-	}
-}
-
 func (c *chaos) job(s *peertest.Site) peer.NewJob {
 	wall := c.between(1000, 120_000)
 	spec := protocol.Spec{
 		Request: protocol.Request{CPUs: 1 + c.rng.IntN(8), WallTime: wall}, Requeue: c.rng.IntN(3) == 0,
+	}
+	if c.rng.IntN(4) == 0 {
+		spec.Nodes = 1 + c.rng.IntN(min(3, spec.CPUs))
 	}
 	if c.rng.IntN(4) == 0 {
 		spec.Sites = []protocol.SiteName{c.world.Sites()[c.rng.IntN(len(c.world.Sites()))].Name}
@@ -505,19 +489,22 @@ func (c *chaos) operate() {
 // all are partners again, and all jobs must end.
 func TestChaosPartners(t *testing.T) {
 	t.Parallel()
-	runSeeds(t, func(i uint64) uint64 { return i + 6_000_000 }, func(c *chaos) {
-		whole := map[protocol.SiteName][]peer.Partner{}
+	runSeeds(t, func(i uint64) uint64 { return i + 6_000_000 }, (*chaos).changePartners)
+}
+
+// changePartners gives sites other partners now and then, and all of them in the end.
+func (c *chaos) changePartners() {
+	whole := map[protocol.SiteName][]peer.Partner{}
+	for _, s := range c.world.Sites() {
+		c.world.Configure(s.Name, func(cfg *peer.Config) { whole[s.Name] = cfg.Partners })
+	}
+	for range 1 + c.rng.IntN(12) {
+		c.world.After(c.between(0, int64(c.span)-1), func() { c.setPartners(whole) })
+	}
+	c.world.After(c.span, func() {
 		for _, s := range c.world.Sites() {
-			c.world.Configure(s.Name, func(cfg *peer.Config) { whole[s.Name] = cfg.Partners })
+			c.world.SetPartners(s.Name, func(cfg *peer.Config) { cfg.Partners = whole[s.Name] })
 		}
-		for range 1 + c.rng.IntN(12) {
-			c.world.After(c.between(0, int64(c.span)-1), func() { c.setPartners(whole) })
-		}
-		c.world.After(c.span, func() {
-			for _, s := range c.world.Sites() {
-				c.world.SetPartners(s.Name, func(cfg *peer.Config) { cfg.Partners = whole[s.Name] })
-			}
-		})
 	})
 }
 

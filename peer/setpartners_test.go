@@ -19,6 +19,7 @@ func TestPartnersAsAfterARestart(t *testing.T) {
 	for seed := uint64(1); seed <= 80; seed++ {
 		c := newChaos(t, 8_000_000+seed)
 		c.nemesis.CommitBy, c.nemesis.CrashEach = 0, 0 // the rows are what the peer has
+		c.timeless = true                              // the one that is started is so an hour later
 		for range 40 {
 			c.world.After(c.between(0, int64(c.span)), c.arrive)
 		}

@@ -66,6 +66,7 @@ func (p *Peer) holdGroup(key groupKey, members []placement) {
 	}
 	start := p.now.Add(latest)
 	if why := pastLimit(jobsOf(members), start); why != "" {
+		p.endTurn(key)
 		for _, one := range members {
 			one.job.unplace()
 			p.fact(Fact{Kind: JobWaits, Job: one.job.Spec.Job, Text: detailed(reasonInfeasible, why)})

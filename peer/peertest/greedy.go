@@ -14,7 +14,7 @@ import (
 type Greedy struct {
 	Reckon protocol.Reckoning
 	Extra  int  // jobs of a round that it asks the growing wait of
-	Whole  bool // it decides about applications: it takes the first shape, and groups whole or not at all
+	Whole  bool // it decides about applications: it takes the first shape that a site takes, and groups whole or not at all
 }
 
 // Info implements [policy.Policy].
@@ -30,7 +30,7 @@ func (g Greedy) Info() policy.Info {
 func (g Greedy) Decide(_ context.Context, in policy.Snapshot) (decisions []policy.Decision, hint []byte, err error) {
 	sent := make([]int, len(in.Sites))
 	for j := range in.Jobs {
-		if j > 0 && in.Jobs[j].ID == in.Jobs[j-1].ID {
+		if last := len(decisions) - 1; last >= 0 && in.Jobs[decisions[last].Job].ID == in.Jobs[j].ID {
 			continue
 		}
 		best, least := -1, protocol.Never
