@@ -183,14 +183,15 @@ func (j *job) foreseenCost() protocol.Micro {
 }
 
 // costSoFar is what a placement counts for while it is not over: what was foreseen of it, or what
-// it has come to already where that is more.
+// it has come to already where that is more. One that would bring money in, as at prices below 0,
+// counts as nothing until it is billed: the gain may not come, and nothing else may rely on it.
 func (p *Peer) costSoFar(j *job) protocol.Micro {
 	if j.Tariff == nil || j.Started == 0 {
-		return j.foreseenCost()
+		return max(0, j.foreseenCost())
 	}
 	running := *j
 	running.Outcome = &protocol.Outcome{Bill: settle(j.Tariff, j.Started, p.now.Sub(j.Started))}
-	return max(j.foreseenCost(), p.realCost(&running))
+	return max(0, j.foreseenCost(), p.realCost(&running))
 }
 
 // BillView is a bill as people see it.

@@ -160,6 +160,32 @@ func TestRunningComponentsCountAsTheyCome(t *testing.T) {
 	}
 }
 
+// A component that would bring money in counts as nothing while it is placed and while it runs, and
+// as what it brought in once it is billed.
+func TestGainsCountOnceBilled(t *testing.T) {
+	t.Parallel()
+	l, ids := atPartner(t, 2)
+	offer := l.dear()
+	tag := protocol.Tag{Job: offer.Spec.Job, Epoch: offer.Epoch}
+	say := func(m protocol.Message) { l.step(peer.MessageIn{From: "b", Body: m}) }
+	spent := func(want protocol.Micro) {
+		t.Helper()
+		if got := l.view(ids[1]).Wishes.Spent; got != want {
+			t.Errorf("spent are %d, want %d", got, want)
+		}
+	}
+	say(protocol.Prepared{Tag: tag, Tariff: perHour(-20 * protocol.Unit)})
+	spent(0)
+	say(protocol.Accept{Tag: tag})
+	say(protocol.Status{Tag: tag, Seq: 1, State: protocol.Running})
+	l.advance(protocol.Hour)
+	spent(0)
+	say(protocol.Result{Tag: tag, Outcome: protocol.Outcome{
+		State: protocol.Completed, Ran: protocol.Hour, Bill: billOf(l.now.Add(-protocol.Hour), -20*protocol.Unit),
+	}})
+	spent(-20 * protocol.Unit)
+}
+
 // What has not started when max_time is over ends, wherever it waits, and a restarted peer knows
 // it too. What runs goes on.
 func TestMaxTimeEndsWhatWaits(t *testing.T) {

@@ -128,7 +128,7 @@ type Application struct {
 	MaxCost protocol.Micro    // KMAX; [Unlimited]: none
 	MaxTime protocol.Duration // TMAX, from the first submission on; [protocol.Never]: none
 	Elapsed protocol.Duration // since the first submission
-	Spent   protocol.Micro    // foreseen cost, unweighted, of its components that are placed or have ended
+	Spent   protocol.Micro    // cost, unweighted, of its components: of those that have ended as billed, of those that are placed as foreseen, and no less than 0 each
 	Done    protocol.Duration // from now until the last of these has ended and its data are back; 0: none, or past
 	Waiting []Rate            // k_w from now on; empty: waiting costs nothing
 }

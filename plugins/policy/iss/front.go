@@ -56,7 +56,9 @@ func (p *Policy) Front(in policy.Snapshot, application int) (Front, error) {
 		return front, fmt.Errorf("policy %s: application %d has no components", Name, application)
 	}
 	t := r.task(r.applications[at], r.applications[at].components)
-	free := *t.problem
+	gaining := r.task(r.applications[at], r.applications[at].components)
+	gaining.countGains()
+	free := *gaining.problem
 	free.MaxCost, free.MaxEnd = assignment.Unlimited, protocol.Never
 	all, err := assignment.Pareto(&free, r.options(), MaxPoints)
 	if none, ok := errors.AsType[*assignment.InfeasibleError](err); ok {
@@ -106,12 +108,14 @@ func (f *Front) choose(t *task, opt assignment.Options) error {
 
 // point tells a solution.
 func (t *task) point(solution *assignment.Solution) Point {
-	point := Point{Time: solution.End, Cost: protocol.Micro(solution.Cost)}
+	point := Point{Time: solution.End}
 	for k, i := range solution.Chosen {
 		pair := t.pairs[k][i]
+		cost := t.money(pair.row, pair.site).sum()
+		point.Cost = point.Cost.Plus(cost)
 		point.Choices = append(point.Choices, Choice{
 			Job: pair.row, Site: pair.site, CPUs: t.in.Jobs[pair.row].CPUs,
-			Wait: solution.Starts[k], Run: t.in.ERT[t.in.At(pair.row, pair.site)], Cost: protocol.Micro(t.problem.Components[k].Choices[i].Cost),
+			Wait: solution.Starts[k], Run: t.in.ERT[t.in.At(pair.row, pair.site)], Cost: cost,
 		})
 	}
 	return point

@@ -364,6 +364,26 @@ func TestLimits(t *testing.T) {
 }
 
 // TestPlacedBefore: the end of components that are placed already bounds what waiting for
+// TestGainsAreNoCredit: what one component would bring in does not pay for another one.
+func TestGainsAreNoCredit(t *testing.T) {
+	t.Parallel()
+	limited := wishes(1)
+	limited.MaxCost = 10 * franc
+	in := snapshot([]policy.Site{site("a")}, []policy.Application{limited},
+		row{1, 0, 1, []quote{{ert: hour, use: 1, eco: -6}}}, row{2, 0, 1, []quote{{ert: hour, use: 15}}})
+	for _, d := range decide(t, in) {
+		if d.Site != policy.Nowhere || !strings.Contains(d.Reason, "the cheapest choice costs 15.00 CHF") {
+			t.Errorf("job %d goes to %d: %s", d.Job, d.Site, d.Reason)
+		}
+	}
+	in.Applications[0].MaxCost = 15 * franc
+	for _, d := range decide(t, in) {
+		if d.Site != 0 {
+			t.Errorf("job %d goes to %d: %s", d.Job, d.Site, d.Reason)
+		}
+	}
+}
+
 // the others costs: it is no use to be done before.
 func TestPlacedBefore(t *testing.T) {
 	t.Parallel()

@@ -57,7 +57,16 @@ func (t *task) choice(row, s int) assignment.Choice {
 	return assignment.Choice{
 		Site: s, CPUs: max(0, job.CPUs),
 		Wait: max(0, t.in.AWT[at]), Ready: max(0, t.in.Transfer(row, s)), Run: max(0, t.in.ERT[at]), Back: max(0, t.in.Return(row, s)),
-		Weighted: int64(m.weighted(job)), Cost: int64(m.sum()),
+		Weighted: int64(m.weighted(job)), Cost: max(0, int64(m.sum())), // a gain counts against the limit once it is billed
+	}
+}
+
+// countGains has choices that would bring money in count as what they are foreseen to.
+func (t *task) countGains() {
+	for k, pairs := range t.pairs {
+		for i, one := range pairs {
+			t.problem.Components[k].Choices[i].Cost = int64(t.money(one.row, one.site).sum())
+		}
 	}
 }
 

@@ -70,7 +70,7 @@ func worthOf(in *policy.Snapshot, chosen []policy.Decision) worth {
 	for _, d := range chosen {
 		job, at := &in.Jobs[d.Job], in.At(d.Job, d.Site)
 		end = max(end, in.AWT[at]+in.ERT[at])
-		bill += in.Use[at] + in.Licence[at] + in.Eco[at] + in.Data[at]
+		bill += max(0, in.Use[at]+in.Licence[at]+in.Eco[at]+in.Data[at]) // a gain is no credit
 		z += protocol.Micro(job.Alpha)*(in.Use[at]+in.Licence[at])/one + protocol.Micro(job.Gamma)*in.Eco[at]/one +
 			protocol.Micro(job.Delta)*in.Data[at]/one
 	}
