@@ -59,7 +59,7 @@ func killRun(t *testing.T, seed uint64) {
 	ctx := patience(t)
 	var submitting sync.WaitGroup
 	ids := make([]protocol.JobID, len(tasks))
-	submitting.Go(func() { submitThroughKills(ctx, t, g, tasks, ids) })
+	submitting.Go(func() { submitThroughKills(ctx, t, g, tasks, ids, 100*time.Millisecond) })
 	killPeers(t, g, rand.New(rand.NewPCG(seed, 2)), killsEachRun, 0)
 	submitting.Wait()
 	for i, task := range tasks {
@@ -96,8 +96,8 @@ func killPeers(t *testing.T, g *grid, rng *rand.Rand, kills int, longest time.Du
 }
 
 // submitThroughKills submits as people do, and tries again when the peer is not
-// there at all.
-func submitThroughKills(ctx context.Context, t *testing.T, g *grid, tasks []testbed.Task, ids []protocol.JobID) {
+// there at all. It pauses after each job, so that submissions, too, meet kills.
+func submitThroughKills(ctx context.Context, t *testing.T, g *grid, tasks []testbed.Task, ids []protocol.JobID, pause time.Duration) {
 	t.Helper()
 	for i, task := range tasks {
 		path := filepath.Join(g.Dir, task.Name+".sh")
@@ -111,7 +111,7 @@ func submitThroughKills(ctx context.Context, t *testing.T, g *grid, tasks []test
 			return
 		}
 		ids[i] = jobs[0]
-		time.Sleep(100 * time.Millisecond) // so that submissions, too, meet kills
+		time.Sleep(pause)
 	}
 }
 

@@ -23,24 +23,31 @@ import (
 // slurmTools are the scripts that bring real clusters up.
 const slurmTools = "../../../shared/tools/"
 
-// slurms are two real clusters of 2 nodes with 2 CPUs each.
+// slurms are two real clusters of 2 nodes each.
 type slurms struct {
 	base string
 	port int // the first of theirs
+	cpus int // of a node
 }
 
 // slurmsStarted tells the tests' clusters apart.
 var slurmsStarted atomic.Int32
 
-// startSlurms starts the clusters, which end with the test.
+// startSlurms starts clusters with 2 CPUs in each node, which end with the test.
 func startSlurms(t *testing.T) slurms {
+	t.Helper()
+	return startSlurmsOf(t, 2)
+}
+
+// startSlurmsOf starts clusters with so many CPUs in each node.
+func startSlurmsOf(t *testing.T, cpus int) slurms {
 	t.Helper()
 	needsSlurm(t)
 	dir := shortDir(t)
 	if err := os.Chmod(dir, 0o755); err != nil { // munge's and the jobs' accounts pass through
 		t.Fatal(err)
 	}
-	c := slurms{filepath.Join(dir, "slurm"), 24000 + 300*int(slurmsStarted.Add(1))}
+	c := slurms{filepath.Join(dir, "slurm"), 24000 + 300*int(slurmsStarted.Add(1)), cpus}
 	c.up(t)
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -77,7 +84,8 @@ func needsSlurm(t *testing.T) {
 func (c slurms) up(t *testing.T) {
 	t.Helper()
 	for try := 1; ; try++ {
-		up := exec.CommandContext(patience(t), slurmTools+"slurm-up.sh", "-n", "2", "-N", "2", "-c", "2", "-i", "1", "-d", c.base, "-p", strconv.Itoa(c.port))
+		up := exec.CommandContext(patience(t), slurmTools+"slurm-up.sh", "-n", "2", "-N", "2", "-c", strconv.Itoa(c.cpus),
+			"-i", "1", "-d", c.base, "-p", strconv.Itoa(c.port))
 		out, err := up.CombinedOutput()
 		if err == nil {
 			return
@@ -145,6 +153,28 @@ func (c slurms) crash(t *testing.T, cluster string) {
 	}
 }
 
+// register has a cluster's nodes tell its controller every few seconds, until ctx ends, that they are
+// there and what runs on them. A controller that was killed starts no job before it hears of the
+// nodes, and takes jobs that have ended meanwhile for running ones; it asks only after a minute.
+func (c slurms) register(ctx context.Context, t *testing.T, cluster string) {
+	t.Helper()
+	for ; ctx.Err() == nil; time.Sleep(3 * time.Second) {
+		files, err := filepath.Glob(filepath.Join(c.base, cluster, "run/slurmd-*.pid"))
+		for _, file := range files {
+			var pid int
+			if pid, err = pidIn(file); err == nil {
+				err = syscall.Kill(pid, syscall.SIGHUP)
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		if len(files) == 0 {
+			t.Errorf("the nodes of %s are not there: %v", cluster, err)
+		}
+	}
+}
+
 // tend does what an operator would, until ctx ends: a controller that has forgotten
 // jobs drains nodes that still run them ("Duplicate jobid"), and does not undo it.
 func (c slurms) tend(ctx context.Context) {
@@ -162,17 +192,23 @@ func (c slurms) tend(ctx context.Context) {
 // signal signals a cluster's controller, and returns its process id.
 func (c slurms) signal(t *testing.T, cluster string, signal syscall.Signal) (pid int) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(c.base, cluster, "run/slurmctld.pid"))
+	pid, err := pidIn(filepath.Join(c.base, cluster, "run/slurmctld.pid"))
+	if err == nil {
+		err = syscall.Kill(pid, signal)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if pid, err = strconv.Atoi(strings.TrimSpace(string(text))); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Kill(pid, signal); err != nil {
-		t.Fatal(err)
-	}
 	return pid
+}
+
+// pidIn reads the process id that a file has.
+func pidIn(file string) (int, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(strings.TrimSpace(string(text)))
 }
 
 // site is a site whose batch system is a cluster.
@@ -268,7 +304,7 @@ func TestKilledControllersLoseNothing(t *testing.T) {
 	defer cancel()
 	ids := make([]protocol.JobID, len(tasks))
 	var submitting sync.WaitGroup
-	submitting.Go(func() { submitThroughKills(ctx, t, g, tasks, ids) })
+	submitting.Go(func() { submitThroughKills(ctx, t, g, tasks, ids, 100*time.Millisecond) })
 	rng := rand.New(rand.NewPCG(seed, 3))
 	for range kills {
 		time.Sleep(time.Duration(200+rng.IntN(1800)) * time.Millisecond) // the random instant
