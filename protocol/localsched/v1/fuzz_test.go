@@ -9,6 +9,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/protocol"
 	localschedv1 "github.com/switchyard-hpc/switchyard/protocol/localsched/v1"
+	"github.com/switchyard-hpc/switchyard/protocol/protocoltest"
 )
 
 // seed adds a few encoded messages.
@@ -45,7 +46,7 @@ func FuzzDecodeAsked(f *testing.F) {
 	seed(f, drawHold, encodeHold)
 	seed(f, drawQuery, localschedv1.EncodeQuery)
 	seed(f, drawSubmission, encodeSubmission)
-	seed(f, drawCapacity, localschedv1.EncodeCapacity)
+	seed(f, protocoltest.Capacity, localschedv1.EncodeCapacity)
 	seed(f, drawQueued, encodeQueued)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		fuzzed(t, data, func() *localschedv1.QuoteRequest { return &localschedv1.QuoteRequest{} },
@@ -85,12 +86,12 @@ func FuzzDecodeAnswered(f *testing.F) {
 	}
 	seed(f, func(t *rapid.T) []protocol.Quote { return drawQuotes(t, jobs) }, encodeQuotes)
 	seed(f, drawWatched, localschedv1.EncodeWatched)
-	seed(f, func(t *rapid.T) actionsAndLoad { return actionsAndLoad{drawActions(t), drawLoad(t)} }, encodeActions)
+	seed(f, func(t *rapid.T) actionsAndLoad { return actionsAndLoad{drawActions(t), protocoltest.Load(t)} }, encodeActions)
 	seed(f, func(t *rapid.T) []localsched.Planned {
 		return []localsched.Planned{drawPlanned(t), drawPlanned(t)}
 	}, localschedv1.EncodePlanned)
 	seed(f, func(t *rapid.T) localsched.Description {
-		return localsched.Description{Name: "own", Capacity: drawCapacity(t), Capabilities: []string{"reserve"}}
+		return localsched.Description{Name: "own", Capacity: protocoltest.Capacity(t), Capabilities: []string{"reserve"}}
 	}, localschedv1.EncodeDescription)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		fuzzed(t, data, func() *localschedv1.QuoteResponse { return &localschedv1.QuoteResponse{} },

@@ -12,6 +12,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/protocol"
 	localschedv1 "github.com/switchyard-hpc/switchyard/protocol/localsched/v1"
+	"github.com/switchyard-hpc/switchyard/protocol/protocoltest"
 )
 
 // same checks that what was decoded is what was encoded.
@@ -30,17 +31,17 @@ func TestRoundTrips(t *testing.T) {
 	t.Parallel()
 	cases := map[string]func(*rapid.T){
 		"capacity": func(t *rapid.T) {
-			want := drawCapacity(t)
+			want := protocoltest.Capacity(t)
 			got, err := localschedv1.DecodeCapacity(travel(t, localschedv1.EncodeCapacity(want), &localschedv1.Capacity{}))
 			same(t, got, want, err)
 		},
 		"load": func(t *rapid.T) {
-			want := drawLoad(t)
+			want := protocoltest.Load(t)
 			got, err := localschedv1.DecodeLoad(travel(t, localschedv1.EncodeLoad(want), &localschedv1.MachineLoad{}))
 			same(t, got, want, err)
 		},
 		"description": func(t *rapid.T) {
-			want := localsched.Description{Name: "own", Capacity: drawCapacity(t)}
+			want := localsched.Description{Name: "own", Capacity: protocoltest.Capacity(t)}
 			if rapid.Bool().Draw(t, "capable") {
 				want.Capabilities = []string{"reserve", "simulate"}
 			}
@@ -48,12 +49,12 @@ func TestRoundTrips(t *testing.T) {
 			same(t, got, want, err)
 		},
 		"tag": func(t *rapid.T) {
-			want := drawTag(t)
+			want := protocoltest.Tag(t)
 			got, err := localschedv1.DecodeTag(travel(t, localschedv1.EncodeTag(want), &localschedv1.Tag{}))
 			same(t, got, want, err)
 		},
 		"requests": func(t *rapid.T) {
-			want := drawSlice(t, drawRequest)
+			want := protocoltest.Slice(t, drawRequest)
 			got, err := localschedv1.DecodeRequests(travel(t, localschedv1.EncodeRequests(want), &localschedv1.Requests{}))
 			same(t, got, want, err)
 		},
@@ -63,7 +64,7 @@ func TestRoundTrips(t *testing.T) {
 			same(t, got, want, err)
 		},
 		"quotes": func(t *rapid.T) {
-			jobs := drawSlice(t, drawRequest)
+			jobs := protocoltest.Slice(t, drawRequest)
 			want := drawQuotes(t, jobs)
 			m, err := localschedv1.EncodeQuotes(jobs, want)
 			if err != nil {
@@ -102,7 +103,7 @@ func TestRoundTrips(t *testing.T) {
 			same(t, got, want, err)
 		},
 		"queued": func(t *rapid.T) {
-			want, now := drawQueued(t), protocol.Instant(drawAmount(t))
+			want, now := drawQueued(t), protocol.Instant(protocoltest.Amount(t))
 			m := travel(t, localschedv1.EncodeQueued(now, want, 7), &localschedv1.EngineSubmitRequest{})
 			at, got, err := localschedv1.DecodeQueued(m)
 			same(t, got, want, err)
@@ -111,13 +112,13 @@ func TestRoundTrips(t *testing.T) {
 			}
 		},
 		"actions": func(t *rapid.T) {
-			want, wantLoad := drawActions(t), drawLoad(t)
+			want, wantLoad := drawActions(t), protocoltest.Load(t)
 			got, load, err := localschedv1.DecodeActions(travel(t, localschedv1.EncodeActions(want, wantLoad), &localschedv1.ActionsResponse{}))
 			same(t, got, want, err)
 			same(t, load, wantLoad, nil)
 		},
 		"planned": func(t *rapid.T) {
-			want := drawSlice(t, drawPlanned)
+			want := protocoltest.Slice(t, drawPlanned)
 			got, err := localschedv1.DecodePlanned(travel(t, localschedv1.EncodePlanned(want), &localschedv1.PlanResponse{}), len(want))
 			same(t, got, want, err)
 		},
