@@ -10,6 +10,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/protocol"
+	commonv1 "github.com/switchyard-hpc/switchyard/protocol/common/v1"
 	localschedv1 "github.com/switchyard-hpc/switchyard/protocol/localsched/v1"
 )
 
@@ -38,7 +39,7 @@ func (p *Plugin) Engine(capacity protocol.Capacity) (localsched.Engine, error) {
 		spec: &p.spec, load: protocol.Load{CPUs: capacity.CPUs}, ledger: newLedger(),
 		door: door[engineClient]{life: same, client: localschedv1.NewEngineClient, means: engineMeans, limit: p.spec.Timing.Call},
 	}
-	request := &localschedv1.OpenRequest{Capacity: localschedv1.EncodeCapacity(capacity)}
+	request := &localschedv1.OpenRequest{Capacity: commonv1.EncodeCapacity(capacity)}
 	read := func(reply *localschedv1.OpenResponse) (uint64, error) { return reply.GetEngine(), nil }
 	if e.id, err = ask(context.Background(), e.door, "Engine.Open", engineClient.Open, request, read); err != nil {
 		return nil, err
@@ -144,5 +145,5 @@ func (e *remoteEngine) Close() error {
 }
 
 func (e *remoteEngine) about(now protocol.Instant, tag protocol.Tag) *localschedv1.EngineTagRequest {
-	return &localschedv1.EngineTagRequest{Engine: e.id, Now: int64(now), Tag: localschedv1.EncodeTag(tag)}
+	return &localschedv1.EngineTagRequest{Engine: e.id, Now: int64(now), Tag: commonv1.EncodeTag(tag)}
 }

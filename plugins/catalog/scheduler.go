@@ -10,6 +10,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/plugins/sdk"
 	"github.com/switchyard-hpc/switchyard/protocol"
+	commonv1 "github.com/switchyard-hpc/switchyard/protocol/common/v1"
 	localschedv1 "github.com/switchyard-hpc/switchyard/protocol/localsched/v1"
 )
 
@@ -53,7 +54,7 @@ func (r remoteScheduler) Describe(ctx context.Context) (localsched.Description, 
 
 // Load implements [localsched.Planner].
 func (r remoteScheduler) Load(ctx context.Context) (protocol.Load, error) {
-	read := func(reply *localschedv1.MachineLoad) (protocol.Load, error) {
+	read := func(reply *localschedv1.LoadResponse) (protocol.Load, error) {
 		load, err := localschedv1.DecodeLoad(reply)
 		if err == nil {
 			err = checkLoad(load)
@@ -133,7 +134,7 @@ func (r remoteScheduler) Forget(ctx context.Context, tag protocol.Tag) error {
 func (r remoteScheduler) Fetch(ctx context.Context, tag protocol.Tag, stream protocol.Stream, offset int64, size int) ([]byte, error) {
 	size = min(size, sdk.MaxFetch)
 	request := &localschedv1.FetchRequest{
-		Tag: localschedv1.EncodeTag(tag), Stream: localschedv1.EncodeStream(stream), Offset: offset, Size: int64(size),
+		Tag: commonv1.EncodeTag(tag), Stream: commonv1.EncodeStream(stream), Offset: offset, Size: int64(size),
 	}
 	read := func(reply *localschedv1.FetchResponse) ([]byte, error) {
 		return reply.GetData(), checkFetched(reply.GetData(), size)
@@ -160,5 +161,5 @@ func checkFetched(data []byte, size int) error {
 }
 
 func about(tag protocol.Tag) *localschedv1.TagRequest {
-	return &localschedv1.TagRequest{Tag: localschedv1.EncodeTag(tag)}
+	return &localschedv1.TagRequest{Tag: commonv1.EncodeTag(tag)}
 }

@@ -37,7 +37,7 @@ func (r remoteScheduler) Watch(ctx context.Context, after localsched.Cursor) (lo
 
 // poll waits for at most Timing.Poll.
 func (r remoteScheduler) poll(ctx context.Context, after localsched.Cursor) (localsched.Watched, error) {
-	request := &localschedv1.WatchRequest{After: string(after), Wait: r.spec.Timing.Poll.Milliseconds()}
+	request := &localschedv1.WatchRequest{After: string(after), WaitMs: r.spec.Timing.Poll.Milliseconds()}
 	read := func(reply *localschedv1.WatchResponse) (localsched.Watched, error) {
 		watched, err := localschedv1.DecodeWatched(reply)
 		if err == nil {

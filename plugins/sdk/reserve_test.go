@@ -12,6 +12,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/plugins/sdk"
 	"github.com/switchyard-hpc/switchyard/protocol"
+	commonv1 "github.com/switchyard-hpc/switchyard/protocol/common/v1"
 	localschedv1 "github.com/switchyard-hpc/switchyard/protocol/localsched/v1"
 )
 
@@ -47,9 +48,9 @@ func schedulerClient(t *testing.T, s localsched.Scheduler) localschedv1.Schedule
 func TestReserversAreServed(t *testing.T) {
 	t.Parallel()
 	request := func(cpus int64) *localschedv1.ReserveRequest {
-		return &localschedv1.ReserveRequest{Tag: &localschedv1.Tag{Job: 7, Epoch: 1}, Cpus: cpus, WallTime: 60, Start: 9}
+		return &localschedv1.ReserveRequest{Tag: &commonv1.Tag{Job: 7, Epoch: 1}, Cpus: cpus, WallTime: 60, Start: 9}
 	}
-	release := &localschedv1.TagRequest{Tag: &localschedv1.Tag{Job: 7, Epoch: 1}}
+	release := &localschedv1.TagRequest{Tag: &commonv1.Tag{Job: 7, Epoch: 1}}
 	can, cannot := schedulerClient(t, holds{}), schedulerClient(t, claims{})
 	if reply, err := can.Reserve(t.Context(), request(1)); err != nil || reply.GetStart() != 9 || reply.GetRefused() != "" {
 		t.Errorf("got %v, %v", reply, err)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/protocol"
+	commonv1 "github.com/switchyard-hpc/switchyard/protocol/common/v1"
 	localschedv1 "github.com/switchyard-hpc/switchyard/protocol/localsched/v1"
 )
 
@@ -38,7 +39,7 @@ func (s *schedulerServer) Describe(ctx context.Context, _ *localschedv1.Describe
 }
 
 // Load implements [localschedv1.SchedulerServer].
-func (s *schedulerServer) Load(ctx context.Context, _ *localschedv1.LoadRequest) (*localschedv1.MachineLoad, error) {
+func (s *schedulerServer) Load(ctx context.Context, _ *localschedv1.LoadRequest) (*localschedv1.LoadResponse, error) {
 	scheduler, err := s.made()
 	if err != nil {
 		return nil, err
@@ -151,7 +152,7 @@ func (s *schedulerServer) Forget(ctx context.Context, in *localschedv1.TagReques
 }
 
 // about is the scheduler and the job that a call is about.
-func (s *schedulerServer) about(in *localschedv1.Tag) (localsched.Scheduler, protocol.Tag, error) {
+func (s *schedulerServer) about(in *commonv1.Tag) (localsched.Scheduler, protocol.Tag, error) {
 	scheduler, err := s.made()
 	if err != nil {
 		return nil, protocol.Tag{}, err
@@ -171,7 +172,7 @@ func (s *schedulerServer) Watch(ctx context.Context, in *localschedv1.WatchReque
 		return nil, err
 	}
 	after := localsched.Cursor(in.GetAfter())
-	patient, cancel := context.WithTimeout(ctx, protocol.Duration(max(0, in.GetWait())).Std())
+	patient, cancel := context.WithTimeout(ctx, protocol.Duration(max(0, in.GetWaitMs())).Std())
 	defer cancel()
 	watched, err := scheduler.Watch(patient, after)
 	if err != nil && patient.Err() != nil && ctx.Err() == nil {
@@ -190,8 +191,8 @@ func (s *schedulerServer) Fetch(ctx context.Context, in *localschedv1.FetchReque
 	if err != nil {
 		return nil, err
 	}
-	stream, err := localschedv1.DecodeStream(in.GetStream())
-	if err != nil {
+	stream := commonv1.DecodeStream(in.GetStream())
+	if err = commonv1.CheckStream(stream); err != nil {
 		return nil, badRequest(err)
 	}
 	if in.GetOffset() < 0 || in.GetSize() < 0 {

@@ -12,6 +12,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/plugins/sdk"
 	"github.com/switchyard-hpc/switchyard/protocol"
+	commonv1 "github.com/switchyard-hpc/switchyard/protocol/common/v1"
 	localschedv1 "github.com/switchyard-hpc/switchyard/protocol/localsched/v1"
 )
 
@@ -97,7 +98,7 @@ func TestGivenUpSubmissionHoldsItsTag(t *testing.T) {
 	batch := newSlow()
 	client := batch.client(t)
 	const patience = 100 * time.Millisecond
-	job, other := &localschedv1.TagRequest{Tag: localschedv1.EncodeTag(tagOf(1))}, &localschedv1.TagRequest{Tag: localschedv1.EncodeTag(tagOf(2))}
+	job, other := &localschedv1.TagRequest{Tag: commonv1.EncodeTag(tagOf(1))}, &localschedv1.TagRequest{Tag: commonv1.EncodeTag(tagOf(2))}
 
 	giveUp, cancel := context.WithCancel(t.Context())
 	go func() {
@@ -142,7 +143,7 @@ func TestAbsentIsForGood(t *testing.T) {
 		giveUp, cancel := context.WithTimeout(t.Context(), time.Duration(n)*time.Microsecond)
 		_, err := client.Submit(giveUp, submitRequest(t, tag))
 		cancel()
-		found, findErr := client.FindByTag(t.Context(), &localschedv1.TagRequest{Tag: localschedv1.EncodeTag(tag)})
+		found, findErr := client.FindByTag(t.Context(), &localschedv1.TagRequest{Tag: commonv1.EncodeTag(tag)})
 		if findErr != nil {
 			t.Fatal(findErr)
 		}

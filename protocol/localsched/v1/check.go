@@ -1,10 +1,10 @@
 package localschedv1
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/switchyard-hpc/switchyard/protocol"
+	commonv1 "github.com/switchyard-hpc/switchyard/protocol/common/v1"
 	"github.com/switchyard-hpc/switchyard/protocol/wire"
 )
 
@@ -26,23 +26,15 @@ func span(field string, n int64) error {
 	return nil
 }
 
-// EncodeTag converts a tag.
-func EncodeTag(t protocol.Tag) *Tag { return &Tag{Job: uint64(t.Job), Epoch: uint32(t.Epoch)} }
-
 // DecodeTag checks and converts a tag. The error names the field.
-func DecodeTag(m *Tag) (protocol.Tag, error) {
-	if m == nil {
-		return protocol.Tag{}, wire.Present("tag", false)
-	}
-	return readTag(m.GetJob(), m.GetEpoch())
+func DecodeTag(m *commonv1.Tag) (protocol.Tag, error) {
+	tag := commonv1.DecodeTag(m)
+	return tag, commonv1.CheckTag(tag)
 }
 
-func readTag(job uint64, epoch uint32) (protocol.Tag, error) {
-	switch {
-	case job == 0:
-		return protocol.Tag{}, errors.New("tag: job: is 0, which is no job's number")
-	case epoch == 0:
-		return protocol.Tag{}, errors.New("tag: epoch: is 0; epochs start at 1")
+func sameJob(job, of protocol.JobID) error {
+	if job != of {
+		return fmt.Errorf("job: is %v, but the tag's is %v", job, of)
 	}
-	return protocol.Tag{Job: protocol.JobID(job), Epoch: protocol.Epoch(epoch)}, nil
+	return nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/protocol"
+	commonv1 "github.com/switchyard-hpc/switchyard/protocol/common/v1"
 	localschedv1 "github.com/switchyard-hpc/switchyard/protocol/localsched/v1"
 )
 
@@ -81,43 +82,19 @@ func TestDecodeWatchedRefuses(t *testing.T) {
 	spoilt(t, rightWatched, localschedv1.DecodeWatched, map[string]func(m){
 		"load: is missing":                             func(m m) { m.Load = nil },
 		"load: cpus: -1":                               func(m m) { m.Load.Cpus = -1 },
-		"load: busy: -1":                               func(m m) { m.Load.Busy = -1 },
-		"load: queued_jobs: -1":                        func(m m) { m.Load.QueuedJobs = -1 },
-		"load: queued_work: -1":                        func(m m) { m.Load.QueuedWork = -1 },
-		"load: withheld: -1":                           func(m m) { m.Load.Withheld = -1 },
-		"load: draw: -1":                               func(m m) { m.Load.Draw = -1 },
-		"load: budget: -1":                             func(m m) { m.Load.Budget = -1 },
 		"cursor: has 4097":                             func(m m) { m.Cursor = strings.Repeat("x", 4097) },
 		"changes: has 1048577":                         func(m m) { m.Changes = make([]*localschedv1.Change, localschedv1.MaxJobs+1) },
 		"changes[0]: tag: is missing":                  func(m m) { m.Changes[0] = nil },
 		"changes[0]: state: 0 is unknown or missing":   func(m m) { m.Changes[0].State = 0 },
-		"changes[0]: state: 8 is unknown":              func(m m) { m.Changes[0].State = 8 },
-		"changes[0]: state: 257 is unknown":            func(m m) { m.Changes[0].State = 257 },
 		"changes[0]: reason: has 4097":                 func(m m) { m.Changes[0].Reason = strings.Repeat("x", 4097) },
-		"changes[0]: started: -1":                      func(m m) { m.Changes[0].Started = -1 },
-		"changes[0]: outcome: is there, though RUNN":   func(m m) { m.Changes[0].Outcome = &localschedv1.Outcome{} },
+		"changes[0]: started_ms: -1":                   func(m m) { m.Changes[0].StartedMs = -1 },
+		"changes[0]: outcome: is there, though RUNN":   func(m m) { m.Changes[0].Outcome = &commonv1.Outcome{} },
 		"changes[1]: outcome: is missing, though FA":   func(m m) { m.Changes[1].Outcome = nil },
 		"changes[1]: outcome: state: 0":                func(m m) { m.Changes[1].Outcome.State = 0 },
-		"changes[1]: outcome: state: is TIMEOUT, but":  func(m m) { m.Changes[1].Outcome.State = localschedv1.State_STATE_TIMEOUT },
-		"changes[1]: outcome: exit_code: -1":           func(m m) { m.Changes[1].Outcome.ExitCode = -1 },
-		"changes[1]: outcome: signal: 128":             func(m m) { m.Changes[1].Outcome.Signal = 128 },
+		"changes[1]: outcome: state: is TIMEOUT, but":  func(m m) { m.Changes[1].Outcome.State = commonv1.JobState_JOB_STATE_TIMEOUT },
 		"changes[1]: outcome: exit_code: is 3, but si": func(m m) { m.Changes[1].Outcome.Signal = 9 },
-		"changes[1]: outcome: reason: has 4097":        func(m m) { m.Changes[1].Outcome.Reason = strings.Repeat("x", 4097) },
-		"changes[1]: outcome: waited: -1":              func(m m) { m.Changes[1].Outcome.Waited = -1 },
-		"changes[1]: outcome: ran: -1":                 func(m m) { m.Changes[1].Outcome.Ran = -1 },
-		"changes[1]: outcome: usage: cpu_ms: -1":       func(m m) { m.Changes[1].Outcome.Usage = &localschedv1.Usage{CpuMs: -1} },
-		"changes[1]: outcome: usage: memory_mb: -1":    func(m m) { m.Changes[1].Outcome.Usage = &localschedv1.Usage{MemoryMb: -1} },
-		"changes[1]: outcome: usage: energy_mj: -1":    func(m m) { m.Changes[1].Outcome.Usage = &localschedv1.Usage{EnergyMj: -1} },
-		"changes[1]: outcome: usage: mflop: -1":        func(m m) { m.Changes[1].Outcome.Usage = &localschedv1.Usage{Mflop: -1} },
-		"changes[1]: outcome: usage: mwords: -1":       func(m m) { m.Changes[1].Outcome.Usage = &localschedv1.Usage{Mwords: -1} },
-		"changes[1]: outcome: usage: sent: -1":         func(m m) { m.Changes[1].Outcome.Usage = &localschedv1.Usage{Sent: -1} },
-		"changes[1]: outcome: usage: messages: -1":     func(m m) { m.Changes[1].Outcome.Usage = &localschedv1.Usage{Messages: -1} },
-		"changes[1]: outcome: usage: mhz: 2147483648":  func(m m) { m.Changes[1].Outcome.Usage = &localschedv1.Usage{Mhz: 1 << 31} },
-		"changes[1]: outcome: files: has more than on": func(m m) { m.Changes[1].Outcome.Files = make([]*localschedv1.File, 3) },
-		"changes[1]: outcome: files[1]: stream: 3":     func(m m) { m.Changes[1].Outcome.Files[1].Stream = 3 },
-		"changes[1]: outcome: files[1]: stream: stdou": func(m m) { m.Changes[1].Outcome.Files[1].Stream = 1 },
-		"changes[1]: outcome: files[0]: size: -1":      func(m m) { m.Changes[1].Outcome.Files[0].Size = -1 },
 		"changes[1]: outcome: files[0]: sha256: has 1": func(m m) { m.Changes[1].Outcome.Files[0].Sha256 = []byte("x") },
+		"changes[1]: outcome: bill: is there, and a l": func(m m) { m.Changes[1].Outcome.Bill = &commonv1.Bill{Currency: "EUR"} },
 	})
 }
 
@@ -134,10 +111,10 @@ func TestDecodeActionsRefuses(t *testing.T) {
 	spoilt(t, rightActions, decode, map[string]func(m){
 		"load: is missing":           func(m m) { m.Load = nil },
 		"wake: -1 is negative":       func(m m) { m.Wake = -1 },
-		"starts: has 1048577":        func(m m) { m.Starts = make([]*localschedv1.Tag, localschedv1.MaxJobs+1) },
-		"kills: has 1048577":         func(m m) { m.Kills = make([]*localschedv1.Tag, localschedv1.MaxJobs+1) },
+		"starts: has 1048577":        func(m m) { m.Starts = make([]*commonv1.Tag, localschedv1.MaxJobs+1) },
+		"kills: has 1048577":         func(m m) { m.Kills = make([]*commonv1.Tag, localschedv1.MaxJobs+1) },
 		"starts[0]: tag: is missing": func(m m) { m.Starts[0] = nil },
-		"kills[0]: tag: epoch: is 0": func(m m) { m.Kills[0].Epoch = 0 },
+		"kills[0]: tag.epoch: is 0":  func(m m) { m.Kills[0].Epoch = 0 },
 		"refused: has 4097":          func(m m) { m.Refused = strings.Repeat("x", 4097) },
 	})
 }
@@ -166,24 +143,15 @@ func TestDecodeDescriptionRefuses(t *testing.T) {
 	type m = *localschedv1.DescribeResponse
 	right := func() m {
 		return &localschedv1.DescribeResponse{
-			Name: "own", Capacity: &localschedv1.Capacity{Cpus: 8}, Capabilities: []string{"reserve", "simulate"},
+			Name: "own", Capacity: &commonv1.Capacity{Cpus: 8}, Capabilities: []string{"reserve", "simulate"},
 		}
 	}
 	spoilt(t, right, localschedv1.DecodeDescription, map[string]func(m){
 		"description: name: is missing":                            func(m m) { m.Name = "" },
 		"description: name: has 65":                                func(m m) { m.Name = strings.Repeat("x", 65) },
 		"description: capacity: is missing":                        func(m m) { m.Capacity = nil },
-		"description: capacity: cpus: is missing":                  func(m m) { m.Capacity.Cpus = 0 },
+		"description: capacity.cpus: is missing":                   func(m m) { m.Capacity.Cpus = 0 },
 		"description: capacity: cpus: -1":                          func(m m) { m.Capacity.Cpus = -1 },
-		"description: capacity: nodes: -1":                         func(m m) { m.Capacity.Nodes = -1 },
-		"description: capacity: memory_mb: -1":                     func(m m) { m.Capacity.MemoryMb = -1 },
-		"description: capacity: max_wall_time: -2":                 func(m m) { m.Capacity.MaxWallTime = -2 },
-		"description: capacity: mhz: -1":                           func(m m) { m.Capacity.Mhz = -1 },
-		"description: capacity: mflops: -1":                        func(m m) { m.Capacity.Mflops = -1 },
-		"description: capacity: machine: flops: -1":                func(m m) { m.Capacity.Machine = &localschedv1.Machine{Flops: -1} },
-		"description: capacity: machine: words: -1":                func(m m) { m.Capacity.Machine = &localschedv1.Machine{Words: -1} },
-		"description: capacity: machine: network: -1":              func(m m) { m.Capacity.Machine = &localschedv1.Machine{Network: -1} },
-		"description: capacity: machine: latency_ns: -1":           func(m m) { m.Capacity.Machine = &localschedv1.Machine{LatencyNs: -1} },
 		"description: capabilities: has 65":                        func(m m) { m.Capabilities = make([]string, 65) },
 		"description: capabilities[0]: name: is missing":           func(m m) { m.Capabilities[0] = "" },
 		"description: capabilities[1]: name: has 65":               func(m m) { m.Capabilities[1] = strings.Repeat("x", 65) },
@@ -201,8 +169,6 @@ func TestUnknownAnswersAreRefused(t *testing.T) {
 	refused(t, err, "withdrawal: 0 is unknown or missing")
 	_, err = localschedv1.DecodeWithdrawal(localschedv1.EncodeWithdrawal(9))
 	refused(t, err, "withdrawal: 0")
-	_, err = localschedv1.DecodeStream(0)
-	refused(t, err, "stream: 0 is unknown or missing")
 	_, err = localschedv1.DecodeSubmitted(&localschedv1.SubmitResponse{LocalId: "1", Refused: "no"})
 	refused(t, err, "refused: is set, and local_id too")
 	_, err = localschedv1.DecodeSubmitted(&localschedv1.SubmitResponse{LocalId: strings.Repeat("x", 257)})
@@ -222,7 +188,7 @@ func TestImpossibleNounsAreRefused(t *testing.T) {
 	}
 	refused(t, change(protocol.Outcome{State: protocol.Failed, ExitCode: 1 << 32}), "exit_code: -1")
 	refused(t, change(protocol.Outcome{State: protocol.Failed, Signal: 1<<32 + 9}), "signal: -1")
-	refused(t, change(protocol.Outcome{State: protocol.Failed, Ran: -1}), "ran: -1")
+	refused(t, change(protocol.Outcome{State: protocol.Failed, Ran: -1}), "ran_ms: -1")
 	empty, err := localschedv1.EncodeSubmission(localsched.Submission{Tag: placed, Spec: protocol.Spec{Request: protocol.Request{Job: placed.Job}}})
 	if err != nil {
 		t.Fatal(err)
@@ -233,12 +199,12 @@ func TestImpossibleNounsAreRefused(t *testing.T) {
 	refused(t, err, "start[0]")
 	_, err = localschedv1.DecodeRequests(localschedv1.EncodeRequests([]protocol.Request{{WallTime: -1}}))
 	refused(t, err, "entry 0: wall_time")
-	_, err = localschedv1.DecodeCapacity(localschedv1.EncodeCapacity(protocol.Capacity{CPUs: 1, MaxWallTime: -1}))
+	_, err = localschedv1.DecodeCapacity(commonv1.EncodeCapacity(protocol.Capacity{CPUs: 1, MaxWallTime: -1}))
 	refused(t, err, "max_wall_time")
 	_, _, err = localschedv1.DecodeQueued(localschedv1.EncodeQueued(0, localsched.Queued{Tag: placed, Request: protocol.Request{CPUs: -1}}, 1))
 	refused(t, err, "cpus: -1")
 	_, _, err = localschedv1.DecodeQueued(localschedv1.EncodeQueued(0, localsched.Queued{}, 1))
-	refused(t, err, "tag: job: is 0")
+	refused(t, err, "tag: is missing")
 	_, _, err = localschedv1.DecodeQueued(localschedv1.EncodeQueued(0, localsched.Queued{Tag: placed, Since: -1}, 1))
 	refused(t, err, "since: -1 is negative")
 }

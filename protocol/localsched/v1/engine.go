@@ -6,6 +6,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/protocol"
+	commonv1 "github.com/switchyard-hpc/switchyard/protocol/common/v1"
 	"github.com/switchyard-hpc/switchyard/protocol/wire"
 )
 
@@ -13,7 +14,7 @@ import (
 func EncodeQueued(now protocol.Instant, job localsched.Queued, engine uint64) *EngineSubmitRequest {
 	s := shapeOf(&job.Request)
 	return &EngineSubmitRequest{
-		Engine: engine, Now: int64(now), Tag: EncodeTag(job.Tag),
+		Engine: engine, Now: int64(now), Tag: commonv1.EncodeTag(job.Tag),
 		Cpus: s.cpus, Nodes: s.nodes, MemoryMb: s.memoryMB, WallTime: s.wallTime,
 		Power: s.power, Like: s.like, Since: int64(job.Since), Layout: s.layout,
 	}
@@ -40,21 +41,21 @@ func DecodeQueued(m *EngineSubmitRequest) (protocol.Instant, localsched.Queued, 
 // EncodeActions converts what a driver must do, and the load afterwards.
 func EncodeActions(a localsched.Actions, load protocol.Load) *ActionsResponse {
 	return &ActionsResponse{
-		Starts: wire.Convert(a.Starts, EncodeTag), Kills: wire.Convert(a.Kills, EncodeTag),
-		Wake: int64(a.Wake), Load: EncodeLoad(load),
+		Starts: wire.Convert(a.Starts, commonv1.EncodeTag), Kills: wire.Convert(a.Kills, commonv1.EncodeTag),
+		Wake: int64(a.Wake), Load: commonv1.EncodeLoad(load),
 	}
 }
 
 // EncodeRefusal says that a job would not even run on the empty machine.
 func EncodeRefusal(refused *localsched.RefusedError, load protocol.Load) *ActionsResponse {
-	return &ActionsResponse{Refused: refusal(refused), Load: EncodeLoad(load)}
+	return &ActionsResponse{Refused: refusal(refused), Load: commonv1.EncodeLoad(load)}
 }
 
 // DecodeActions checks and converts what a driver must do, and the load afterwards.
 // The error is a *[localsched.RefusedError], beside the load, when the job would not
 // even run on the empty machine.
 func DecodeActions(m *ActionsResponse) (localsched.Actions, protocol.Load, error) {
-	load, err := DecodeLoad(m.GetLoad())
+	load, err := decodeLoad(m.GetLoad())
 	if err = wire.First(
 		err,
 		wire.Amount("wake", m.GetWake()),

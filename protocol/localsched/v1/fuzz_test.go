@@ -46,7 +46,6 @@ func FuzzDecodeAsked(f *testing.F) {
 	seed(f, drawHold, encodeHold)
 	seed(f, drawQuery, localschedv1.EncodeQuery)
 	seed(f, drawSubmission, encodeSubmission)
-	seed(f, protocoltest.Capacity, localschedv1.EncodeCapacity)
 	seed(f, drawQueued, encodeQueued)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		fuzzed(t, data, func() *localschedv1.QuoteRequest { return &localschedv1.QuoteRequest{} },
@@ -55,8 +54,6 @@ func FuzzDecodeAsked(f *testing.F) {
 			localschedv1.DecodeSubmission, encodeSubmission)
 		fuzzed(t, data, func() *localschedv1.ReserveRequest { return &localschedv1.ReserveRequest{} },
 			localschedv1.DecodeHold, encodeHold)
-		fuzzed(t, data, func() *localschedv1.Capacity { return &localschedv1.Capacity{} },
-			localschedv1.DecodeCapacity, localschedv1.EncodeCapacity)
 		fuzzed(t, data, func() *localschedv1.EngineSubmitRequest { return &localschedv1.EngineSubmitRequest{} },
 			func(m *localschedv1.EngineSubmitRequest) (localsched.Queued, error) {
 				_, q, err := localschedv1.DecodeQueued(m)

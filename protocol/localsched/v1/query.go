@@ -5,6 +5,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/protocol"
+	commonv1 "github.com/switchyard-hpc/switchyard/protocol/common/v1"
 	"github.com/switchyard-hpc/switchyard/protocol/wire"
 )
 
@@ -75,7 +76,7 @@ func DecodeQuery(m *QuoteRequest) (localsched.Query, error) {
 		query.Ahead = make([]localsched.Promise, len(ahead))
 	}
 	for i, request := range ahead {
-		tag, err := readTag(uint64(request.Job), m.GetAheadEpoch()[i])
+		tag, err := DecodeTag(&commonv1.Tag{Job: uint64(request.Job), Epoch: m.GetAheadEpoch()[i]})
 		if err != nil {
 			return localsched.Query{}, fmt.Errorf("query: ahead[%d]: %w", i, err)
 		}
@@ -95,7 +96,7 @@ func newRequests(n int) *Requests {
 	return &Requests{
 		Job: make([]uint64, n), Cpus: make([]int64, n), Nodes: make([]int64, n),
 		MemoryMb: make([]int64, n), WallTime: make([]int64, n), Power: make([]int64, n), Like: make([]uint64, n),
-		Layout: make([]*Layout, n),
+		Layout: make([]*commonv1.Layout, n),
 	}
 }
 
@@ -110,7 +111,7 @@ func (x *Requests) sparse() *Requests {
 	x.Power, x.Like, x.Layout = wire.Sparse(x.GetPower()), wire.Sparse(x.GetLike()), wire.Sparse(x.GetLayout())
 	for i, layout := range x.GetLayout() {
 		if layout == nil {
-			x.Layout[i] = &Layout{} // a list has no place for nothing
+			x.Layout[i] = &commonv1.Layout{} // a list has no place for nothing
 		}
 	}
 	return x
@@ -121,7 +122,7 @@ type shape struct {
 	job                                    uint64
 	cpus, nodes, memoryMB, wallTime, power int64
 	like                                   uint64
-	layout                                 *Layout // nil: it says nothing
+	layout                                 *commonv1.Layout // nil: it says nothing
 }
 
 func shapeOf(r *protocol.Request) shape {
@@ -132,11 +133,11 @@ func shapeOf(r *protocol.Request) shape {
 }
 
 // wireLayout leaves out what says nothing.
-func wireLayout(l protocol.Layout) *Layout {
+func wireLayout(l protocol.Layout) *commonv1.Layout {
 	if l == (protocol.Layout{}) {
 		return nil
 	}
-	return &Layout{
+	return &commonv1.Layout{
 		Tasks: int64(l.Tasks), TasksPerNode: int64(l.TasksPerNode), CpusPerTask: int64(l.CPUsPerTask), MaxNodes: int64(l.MaxNodes),
 	}
 }

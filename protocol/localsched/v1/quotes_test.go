@@ -29,10 +29,10 @@ func TestDecodeQueryRefuses(t *testing.T) {
 		"query: ahead: cpus: has 0":                         func(m m) { m.Ahead.Cpus = nil },
 		"query: ahead_epoch: has 1 entries, not 2":          func(m m) { m.AheadEpoch = []uint32{1} },
 		"query: ahead_epoch: has 2 entries, not 0":          func(m m) { m.Ahead = nil },
-		"query: ahead[1]: tag: epoch: is 0; epochs start":   func(m m) { m.AheadEpoch[1] = 0 },
+		"query: ahead[1]: tag.epoch: is 0; epochs start":    func(m m) { m.AheadEpoch[1] = 0 },
 		"query: guard: 9001 is above 9000":                  func(m m) { m.Guard = 9001 },
 		"query: guard: 65537 is above 9000":                 func(m m) { m.Guard = 1<<16 + 1 },
-		"query: ahead[0]: tag: job: is 0":                   func(m m) { m.Ahead.Job[0] = 0 },
+		"query: ahead[0]: tag.job: is 0":                    func(m m) { m.Ahead.Job[0] = 0 },
 	})
 }
 

@@ -6,18 +6,19 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/protocol"
+	commonv1 "github.com/switchyard-hpc/switchyard/protocol/common/v1"
 	"github.com/switchyard-hpc/switchyard/protocol/wire"
 )
 
 // EncodeHold converts room to be held. The job is that of the tag. The error is a
 // *[localsched.RefusedError] as that of [EncodeSubmission].
 func EncodeHold(hold localsched.Hold) (*ReserveRequest, error) {
-	if err := valid("account", hold.Account); err != nil {
+	if err := checkAccount(hold.Account); err != nil {
 		return nil, &localsched.RefusedError{Reason: err.Error()}
 	}
 	s := shapeOf(&hold.Request)
 	return &ReserveRequest{
-		Tag: EncodeTag(hold.Tag), Cpus: s.cpus, Nodes: s.nodes, MemoryMb: s.memoryMB, WallTime: s.wallTime,
+		Tag: commonv1.EncodeTag(hold.Tag), Cpus: s.cpus, Nodes: s.nodes, MemoryMb: s.memoryMB, WallTime: s.wallTime,
 		Power: s.power, Like: s.like, Start: int64(hold.Start), Account: hold.Account, Layout: s.layout,
 	}, nil
 }

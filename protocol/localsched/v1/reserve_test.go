@@ -24,7 +24,7 @@ func TestDecodeHoldRefuses(t *testing.T) {
 	}
 	spoilt(t, right, localschedv1.DecodeHold, map[string]func(m){
 		"hold: tag: is missing":                  func(m m) { m.Tag = nil },
-		"hold: tag: epoch: is 0":                 func(m m) { m.Tag.Epoch = 0 },
+		"hold: tag.epoch: is 0":                  func(m m) { m.Tag.Epoch = 0 },
 		"hold: cpus: -1":                         func(m m) { m.Cpus = -1 },
 		"hold: nodes: -1":                        func(m m) { m.Nodes = -1 },
 		"hold: memory_mb: -1":                    func(m m) { m.MemoryMb = -1 },
@@ -51,7 +51,7 @@ func TestHoldsAreAboutTheirTags(t *testing.T) {
 func TestHoldsThatCannotTravelAreRefused(t *testing.T) {
 	t.Parallel()
 	_, err := localschedv1.EncodeHold(localsched.Hold{Tag: placed, Account: "caf\xe9"})
-	if got, ok := errors.AsType[*localsched.RefusedError](err); !ok || !strings.HasPrefix(got.Reason, `account: "`) {
+	if got, ok := errors.AsType[*localsched.RefusedError](err); !ok || got.Reason != "account: is not UTF-8" {
 		t.Errorf("got %v, want a refusal that names the account", err)
 	}
 }

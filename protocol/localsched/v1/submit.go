@@ -4,50 +4,50 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"unicode/utf8"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/protocol"
+	commonv1 "github.com/switchyard-hpc/switchyard/protocol/common/v1"
 	"github.com/switchyard-hpc/switchyard/protocol/wire"
 )
 
 // EncodeSubmission converts a submission, whose script it shares. The error is a
-// *[localsched.RefusedError] when the job has a name that is not UTF-8, which cannot
-// travel, and would not when repeated.
+// *[localsched.RefusedError] when the job cannot travel, as with a name that is not UTF-8, and
+// would not when repeated.
 func EncodeSubmission(s localsched.Submission) (*SubmitRequest, error) {
-	if err := checkUTF8(&s); err != nil {
+	if err := wire.First(wire.In("spec", commonv1.CheckSpec(s.Spec)), checkAccount(s.Account)); err != nil {
 		return nil, &localsched.RefusedError{Reason: err.Error()}
 	}
 	return &SubmitRequest{
-		Tag: EncodeTag(s.Tag), Spec: wireSpec(&s.Spec), Payload: wirePayload(s.Payload),
-		Origin: string(s.Origin), Account: s.Account, Guest: s.Guest, StartBy: int64(s.StartBy),
+		Tag: commonv1.EncodeTag(s.Tag), Spec: commonv1.EncodeSpec(s.Spec), Payload: commonv1.EncodePayload(s.Payload),
+		Origin: string(s.Origin), Account: s.Account, Guest: s.Guest, StartByMs: int64(s.StartBy),
 	}, nil
 }
 
 // DecodeSubmission checks and converts a submission, whose script it shares. The
 // error names the field.
 func DecodeSubmission(m *SubmitRequest) (localsched.Submission, error) {
-	tag, err := DecodeTag(m.GetTag())
-	if err != nil {
-		return localsched.Submission{}, fmt.Errorf("submission: %w", err)
+	s := localsched.Submission{
+		Tag: commonv1.DecodeTag(m.GetTag()), Spec: commonv1.DecodeSpec(m.GetSpec()), Payload: commonv1.DecodePayload(m.GetPayload()),
+		Origin: protocol.SiteName(m.GetOrigin()), Account: m.GetAccount(), Guest: m.GetGuest(), StartBy: protocol.Instant(m.GetStartByMs()),
 	}
-	spec, err := readSpec(m.GetSpec())
-	if err = wire.First(
+	if err := wire.First(
+		commonv1.CheckTag(s.Tag),
 		wire.Present("spec", m.GetSpec() != nil),
-		wire.In("spec", err),
-		sameJob(spec.Job, tag.Job),
-		wire.Present("payload", m.GetPayload() != nil),
-		wire.In("payload", checkPayload(m.GetPayload())),
-		wire.In("origin", protocol.SiteName(m.GetOrigin()).Validate()),
-		wire.UnixString("account", m.GetAccount(), maxID),
-		wire.Amount("start_by", m.GetStartBy()),
+		wire.In("spec", wire.First(commonv1.CheckSpec(s.Spec), sameJob(s.Spec.Job, s.Tag.Job))),
+		commonv1.CheckPayload(s.Payload),
+		wire.In("origin", s.Origin.Validate()),
+		checkAccount(s.Account),
+		wire.Amount("start_by_ms", s.StartBy),
 	); err != nil {
 		return localsched.Submission{}, fmt.Errorf("submission: %w", err)
 	}
-	return localsched.Submission{
-		Tag: tag, Spec: spec, Payload: wire.DecodePayload(m.GetPayload()),
-		Origin: protocol.SiteName(m.GetOrigin()), Account: m.GetAccount(), Guest: m.GetGuest(), StartBy: protocol.Instant(m.GetStartBy()),
-	}, nil
+	return s, nil
+}
+
+// checkAccount checks the name of a local account, which is a C string and travels as text.
+func checkAccount(name string) error {
+	return wire.First(wire.UnixString("account", name, maxID), wire.Text("account", name, maxID))
 }
 
 // EncodeSubmitted says that the batch system has the job.
@@ -138,30 +138,4 @@ func DecodeWithdrawal(m *WithdrawResponse) (localsched.Withdrawal, error) {
 	case WithdrawResponse_WITHDRAWAL_UNSPECIFIED:
 	}
 	return 0, fmt.Errorf("withdrawal: %d is unknown or missing", int32(m.GetWithdrawal()))
-}
-
-func sameJob(job, of protocol.JobID) error {
-	if job != of {
-		return fmt.Errorf("spec: job: is %v, but the tag's is %v", job, of)
-	}
-	return nil
-}
-
-// checkUTF8 finds the first text that cannot travel.
-func checkUTF8(s *localsched.Submission) error {
-	for _, licence := range s.Spec.Licences {
-		if err := valid("licences", licence.Name); err != nil {
-			return err
-		}
-	}
-	return wire.First(
-		valid("name", s.Spec.Name), valid("user", s.Spec.User), valid("priority", s.Spec.Priority), valid("account", s.Account),
-	)
-}
-
-func valid(field, text string) error {
-	if !utf8.ValidString(text) {
-		return fmt.Errorf("%s: %.64q is not UTF-8, which plugins cannot take", field, text)
-	}
-	return nil
 }
