@@ -69,7 +69,7 @@ func engineMeans(code codes.Code) error {
 }
 
 // timed is a request that says what time it is.
-type timed interface{ GetNow() int64 }
+type timed interface{ GetNowMs() int64 }
 
 // act makes a call that is answered by actions. What the call does is noted in the
 // ledger before these are checked.
@@ -82,7 +82,7 @@ func act[In timed](e *remoteEngine, name string, call rpc[engineClient, In, *loc
 			err = checkLoad(load)
 		case err == nil:
 			note()
-			err = cmp.Or(e.ledger.check(protocol.Instant(in.GetNow()), actions), checkLoad(load))
+			err = cmp.Or(e.ledger.check(protocol.Instant(in.GetNowMs()), actions), checkLoad(load))
 		}
 		if err != nil {
 			return localsched.Actions{}, err
@@ -115,14 +115,14 @@ func (e *remoteEngine) Finished(now protocol.Instant, tag protocol.Tag) (localsc
 
 // Tick implements [localsched.Engine].
 func (e *remoteEngine) Tick(now protocol.Instant) (localsched.Actions, error) {
-	request := &localschedv1.TickRequest{Engine: e.id, Now: int64(now)}
+	request := &localschedv1.TickRequest{Engine: e.id, NowMs: int64(now)}
 	return act(e, "Engine.Tick", engineClient.Tick, request, func() { e.ledger.wake = 0 })
 }
 
 // Plan implements [localsched.Engine].
 func (e *remoteEngine) Plan(now protocol.Instant, ahead, jobs []protocol.Request) ([]localsched.Planned, error) {
 	request := &localschedv1.PlanRequest{
-		Engine: e.id, Now: int64(now),
+		Engine: e.id, NowMs: int64(now),
 		Ahead: localschedv1.EncodeRequests(ahead), Jobs: localschedv1.EncodeRequests(jobs),
 	}
 	read := func(reply *localschedv1.PlanResponse) ([]localsched.Planned, error) {
@@ -145,5 +145,5 @@ func (e *remoteEngine) Close() error {
 }
 
 func (e *remoteEngine) about(now protocol.Instant, tag protocol.Tag) *localschedv1.EngineTagRequest {
-	return &localschedv1.EngineTagRequest{Engine: e.id, Now: int64(now), Tag: commonv1.EncodeTag(tag)}
+	return &localschedv1.EngineTagRequest{Engine: e.id, NowMs: int64(now), Tag: commonv1.EncodeTag(tag)}
 }

@@ -113,7 +113,7 @@ func (s *engineServer[C]) Withdraw(_ context.Context, in *localschedv1.EngineTag
 		return nil, badRequest(err)
 	}
 	return s.act(in.GetEngine(), func(e localsched.Engine) (localsched.Actions, error) {
-		return e.Withdraw(protocol.Instant(in.GetNow()), tag)
+		return e.Withdraw(protocol.Instant(in.GetNowMs()), tag)
 	})
 }
 
@@ -124,24 +124,24 @@ func (s *engineServer[C]) Finished(_ context.Context, in *localschedv1.EngineTag
 		return nil, badRequest(err)
 	}
 	return s.act(in.GetEngine(), func(e localsched.Engine) (localsched.Actions, error) {
-		return e.Finished(protocol.Instant(in.GetNow()), tag)
+		return e.Finished(protocol.Instant(in.GetNowMs()), tag)
 	})
 }
 
 // Tick implements [localschedv1.EngineServer].
 func (s *engineServer[C]) Tick(_ context.Context, in *localschedv1.TickRequest) (*localschedv1.ActionsResponse, error) {
 	return s.act(in.GetEngine(), func(e localsched.Engine) (localsched.Actions, error) {
-		return e.Tick(protocol.Instant(in.GetNow()))
+		return e.Tick(protocol.Instant(in.GetNowMs()))
 	})
 }
 
 // Plan implements [localschedv1.EngineServer].
 func (s *engineServer[C]) Plan(_ context.Context, in *localschedv1.PlanRequest) (*localschedv1.PlanResponse, error) {
-	ahead, err := localschedv1.DecodeRequests(in.GetAhead())
+	ahead, err := localschedv1.DecodeRequests("ahead", in.GetAhead())
 	if err != nil {
 		return nil, badRequest(err)
 	}
-	jobs, err := localschedv1.DecodeRequests(in.GetJobs())
+	jobs, err := localschedv1.DecodeRequests("jobs", in.GetJobs())
 	if err != nil {
 		return nil, badRequest(err)
 	}
@@ -151,7 +151,7 @@ func (s *engineServer[C]) Plan(_ context.Context, in *localschedv1.PlanRequest) 
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	planned, err := e.Plan(protocol.Instant(in.GetNow()), ahead, jobs)
+	planned, err := e.Plan(protocol.Instant(in.GetNowMs()), ahead, jobs)
 	if err != nil {
 		return nil, err
 	}

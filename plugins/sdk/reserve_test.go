@@ -48,17 +48,19 @@ func schedulerClient(t *testing.T, s localsched.Scheduler) localschedv1.Schedule
 func TestReserversAreServed(t *testing.T) {
 	t.Parallel()
 	request := func(cpus int64) *localschedv1.ReserveRequest {
-		return &localschedv1.ReserveRequest{Tag: &commonv1.Tag{Job: 7, Epoch: 1}, Cpus: cpus, WallTime: 60, Start: 9}
+		return &localschedv1.ReserveRequest{
+			Tag: &commonv1.Tag{Job: 7, Epoch: 1}, Request: &commonv1.Request{Job: 7, Cpus: cpus, WallTimeMs: 60}, StartMs: 9,
+		}
 	}
 	release := &localschedv1.TagRequest{Tag: &commonv1.Tag{Job: 7, Epoch: 1}}
 	can, cannot := schedulerClient(t, holds{}), schedulerClient(t, claims{})
-	if reply, err := can.Reserve(t.Context(), request(1)); err != nil || reply.GetStart() != 9 || reply.GetRefused() != "" {
+	if reply, err := can.Reserve(t.Context(), request(1)); err != nil || reply.GetStartMs() != 9 || reply.GetRefused() != "" {
 		t.Errorf("got %v, %v", reply, err)
 	}
-	if reply, err := can.Reserve(t.Context(), request(2)); err != nil || reply.GetStart() != 0 || reply.GetRefused() != "one CPU" {
+	if reply, err := can.Reserve(t.Context(), request(2)); err != nil || reply.GetStartMs() != 0 || reply.GetRefused() != "one CPU" {
 		t.Errorf("got %v, %v; a refusal is an answer", reply, err)
 	}
-	if _, err := can.Reserve(t.Context(), request(-1)); status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), "hold: cpus: -1") {
+	if _, err := can.Reserve(t.Context(), request(-1)); status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), "hold: request: cpus: -1") {
 		t.Errorf("got %v", err)
 	}
 	if _, err := can.Release(t.Context(), release); status.Code(err) != codes.NotFound {

@@ -18,14 +18,6 @@ const (
 	maxID     = 256 // bytes of a local id, an account
 )
 
-// span checks a time in ms as it travels.
-func span(field string, n int64) error {
-	if n < -1 {
-		return fmt.Errorf("%s: %d is negative; -1 is never", field, n)
-	}
-	return nil
-}
-
 // DecodeTag checks and converts a tag. The error names the field.
 func DecodeTag(m *commonv1.Tag) (protocol.Tag, error) {
 	tag := commonv1.DecodeTag(m)

@@ -14,21 +14,18 @@ import (
 var (
 	placed = protocol.Tag{Job: protocol.NewJobID(7, 42), Epoch: 3}
 	// These are made anew by each call, so that cases can spoil them.
-	rightRequests = func() *localschedv1.Requests {
-		return &localschedv1.Requests{
-			Job: []uint64{1, 2}, Cpus: []int64{1, 1}, Nodes: []int64{0, 0}, MemoryMb: []int64{0, 0}, WallTime: []int64{60, -1},
-			Power: []int64{0, 5}, Like: []uint64{7, 0},
-		}
-	}
 	rightQuery = func() *localschedv1.QuoteRequest {
-		return &localschedv1.QuoteRequest{Jobs: rightRequests(), Ahead: rightRequests(), AheadEpoch: []uint32{1, 1}}
+		request := protocol.Request{Job: placed.Job, CPUs: 1, WallTime: protocol.Never}
+		return localschedv1.EncodeQuery(localsched.Query{
+			Jobs: []protocol.Request{request, request}, Ahead: []localsched.Promise{{Tag: placed, Request: request}},
+		})
 	}
 	rightQuotes = func() *localschedv1.QuoteResponse {
-		return &localschedv1.QuoteResponse{
-			Declined: []string{"", "full"}, Awt: []int64{10, 0}, AwtLow: []int64{5, 0}, AwtHigh: []int64{-1, 0},
-			Bound: []int64{30, 0}, Delay: []int64{-1, 0}, Note: []string{"off-peak", ""},
-			Ert: []int64{60, 0}, Currency: "EUR", Terms: []*localschedv1.Term{{Name: "cpu", Amount: []int64{7, 0}}},
-		}
+		return &localschedv1.QuoteResponse{Quotes: []*commonv1.Quote{
+			{Job: 1, AwtMs: 10, Currency: "EUR", Terms: []*commonv1.Term{{Name: "cpu", AmountMicro: 7}}},
+			{Job: 2, Declined: "full"},
+			{Job: 3, Currency: "EUR"},
+		}}
 	}
 	rightSubmission = func() *localschedv1.SubmitRequest {
 		m, err := localschedv1.EncodeSubmission(localsched.Submission{
@@ -110,7 +107,7 @@ func TestDecodeActionsRefuses(t *testing.T) {
 	}
 	spoilt(t, rightActions, decode, map[string]func(m){
 		"load: is missing":           func(m m) { m.Load = nil },
-		"wake: -1 is negative":       func(m m) { m.Wake = -1 },
+		"wake_ms: -1 is negative":    func(m m) { m.WakeMs = -1 },
 		"starts: has 1048577":        func(m m) { m.Starts = make([]*commonv1.Tag, localschedv1.MaxJobs+1) },
 		"kills: has 1048577":         func(m m) { m.Kills = make([]*commonv1.Tag, localschedv1.MaxJobs+1) },
 		"starts[0]: tag: is missing": func(m m) { m.Starts[0] = nil },
@@ -123,18 +120,16 @@ func TestDecodePlannedRefuses(t *testing.T) {
 	t.Parallel()
 	type m = *localschedv1.PlanResponse
 	right := func() m {
-		return &localschedv1.PlanResponse{Start: []int64{-1, 0}, Declined: []string{"", "full"}, Note: []string{"off-peak", ""}}
+		return &localschedv1.PlanResponse{Planned: []*localschedv1.Planned{{StartMs: -1, Note: "off-peak"}, {Declined: "full"}}}
 	}
 	decode := func(m m) ([]localsched.Planned, error) { return localschedv1.DecodePlanned(m, 2) }
 	spoilt(t, right, decode, map[string]func(m){
-		"start: has 1 entries, not 2":                   func(m m) { m.Start = []int64{1} },
-		"declined: has 0 entries, not 2":                func(m m) { m.Declined = nil },
-		"start[0]: -2 is negative":                      func(m m) { m.Start[0] = -2 },
-		"start[1]: is -1, but the job is declined; use": func(m m) { m.Start[1] = -1 },
-		"declined[1]: has 4097":                         func(m m) { m.Declined[1] = strings.Repeat("x", 4097) },
-		"note: has 1 entries, not 2":                    func(m m) { m.Note = []string{"x"} },
-		"plans[0]: note: has 257":                       func(m m) { m.Note[0] = strings.Repeat("x", 257) },
-		"plans[1]: note: a declined job has none":       func(m m) { m.Note[1] = "x" },
+		"planned: has 1 entries, not 2":                    func(m m) { m.Planned = m.GetPlanned()[:1] },
+		"planned[0]: start_ms: -2 is negative":             func(m m) { m.Planned[0].StartMs = -2 },
+		"planned[1]: start_ms: is -1, but the job is decl": func(m m) { m.Planned[1].StartMs = -1 },
+		"planned[1]: declined: has 4097":                   func(m m) { m.Planned[1].Declined = strings.Repeat("x", 4097) },
+		"planned[0]: note: has 257":                        func(m m) { m.Planned[0].Note = strings.Repeat("x", 257) },
+		"planned[1]: note: a declined job has none":        func(m m) { m.Planned[1].Note = "x" },
 	})
 }
 
@@ -196,9 +191,9 @@ func TestImpossibleNounsAreRefused(t *testing.T) {
 	_, err = localschedv1.DecodeSubmission(empty)
 	refused(t, err, "submission: payload: is missing")
 	_, err = localschedv1.DecodePlanned(localschedv1.EncodePlanned([]localsched.Planned{{Start: -1}}), 1)
-	refused(t, err, "start[0]")
-	_, err = localschedv1.DecodeRequests(localschedv1.EncodeRequests([]protocol.Request{{WallTime: -1}}))
-	refused(t, err, "entry 0: wall_time")
+	refused(t, err, "planned[0]: start_ms")
+	_, err = localschedv1.DecodeRequests("jobs", localschedv1.EncodeRequests([]protocol.Request{{WallTime: -1}}))
+	refused(t, err, "jobs[0]: wall_time_ms")
 	_, err = localschedv1.DecodeCapacity(commonv1.EncodeCapacity(protocol.Capacity{CPUs: 1, MaxWallTime: -1}))
 	refused(t, err, "max_wall_time")
 	_, _, err = localschedv1.DecodeQueued(localschedv1.EncodeQueued(0, localsched.Queued{Tag: placed, Request: protocol.Request{CPUs: -1}}, 1))
@@ -206,5 +201,5 @@ func TestImpossibleNounsAreRefused(t *testing.T) {
 	_, _, err = localschedv1.DecodeQueued(localschedv1.EncodeQueued(0, localsched.Queued{}, 1))
 	refused(t, err, "tag: is missing")
 	_, _, err = localschedv1.DecodeQueued(localschedv1.EncodeQueued(0, localsched.Queued{Tag: placed, Since: -1}, 1))
-	refused(t, err, "since: -1 is negative")
+	refused(t, err, "since_ms: -1 is negative")
 }

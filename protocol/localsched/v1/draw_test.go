@@ -1,7 +1,6 @@
 package localschedv1_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -71,33 +70,11 @@ func drawQuery(t *rapid.T) localsched.Query {
 // drawRequest draws the shape of any job.
 func drawRequest(t *rapid.T) protocol.Request { return protocoltest.Request(t, protocoltest.Job(t)) }
 
-// drawQuotes draws answers to jobs, all in the same terms.
+// drawQuotes draws answers to jobs, all in one currency or none.
 func drawQuotes(t *rapid.T, jobs []protocol.Request) (quotes []protocol.Quote) {
-	terms := rapid.IntRange(0, 3).Draw(t, "terms")
-	bounds, delays := rapid.Bool().Draw(t, "bounds"), rapid.Bool().Draw(t, "delays")
+	priced := rapid.Bool().Draw(t, "priced")
 	for _, job := range jobs {
-		q := protocol.Quote{Job: job.Job}
-		if rapid.Bool().Draw(t, "declined") {
-			q.Declined = "no: " + protocoltest.Text(t)
-			quotes = append(quotes, q)
-			continue
-		}
-		q.AWT, q.ERT, q.Note = protocoltest.Span(t), protocoltest.Span(t), drawNote(t)
-		if rapid.Bool().Draw(t, "ranged") {
-			q.AWTLow, q.AWTHigh = q.AWT/2, q.AWT.Plus(1)
-		}
-		if bounds {
-			q.Bound = protocoltest.Span(t)
-		}
-		if delays {
-			q.Delay = protocoltest.Span(t)
-		}
-		for k := range terms {
-			name := fmt.Sprintf("term-%d", k)
-			q.Terms = append(q.Terms, protocol.Term{Name: name, Amount: protocol.Micro(rapid.Int64().Draw(t, name))})
-			q.Currency = "EUR"
-		}
-		quotes = append(quotes, q)
+		quotes = append(quotes, protocoltest.Quote(t, job.Job, priced))
 	}
 	return quotes
 }

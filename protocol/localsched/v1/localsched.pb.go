@@ -76,7 +76,7 @@ func (x FindByTagResponse_Presence) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use FindByTagResponse_Presence.Descriptor instead.
 func (FindByTagResponse_Presence) EnumDescriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{14, 0}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{13, 0}
 }
 
 type WithdrawResponse_Withdrawal int32
@@ -128,7 +128,7 @@ func (x WithdrawResponse_Withdrawal) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use WithdrawResponse_Withdrawal.Descriptor instead.
 func (WithdrawResponse_Withdrawal) EnumDescriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{15, 0}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{14, 0}
 }
 
 type DescribeRequest struct {
@@ -311,129 +311,22 @@ func (x *LoadResponse) GetLoad() *v1.Load {
 	return nil
 }
 
-// Requests are the shapes of jobs, in columns.
-type Requests struct {
-	state    protoimpl.MessageState `protogen:"open.v1"`
-	Job      []uint64               `protobuf:"varint,1,rep,packed,name=job,proto3" json:"job,omitempty"`
-	Cpus     []int64                `protobuf:"varint,2,rep,packed,name=cpus,proto3" json:"cpus,omitempty"`
-	Nodes    []int64                `protobuf:"varint,3,rep,packed,name=nodes,proto3" json:"nodes,omitempty"`
-	MemoryMb []int64                `protobuf:"varint,4,rep,packed,name=memory_mb,json=memoryMb,proto3" json:"memory_mb,omitempty"`
-	WallTime []int64                `protobuf:"varint,5,rep,packed,name=wall_time,json=wallTime,proto3" json:"wall_time,omitempty"`
-	// Power that the job draws, in parts per million of what the site states; 0: not known.
-	// This column and the next are absent when all their entries are 0.
-	Power []int64 `protobuf:"varint,6,rep,packed,name=power,proto3" json:"power,omitempty"`
-	// Equal for jobs that are likely to draw the same power; 0: not known.
-	Like []uint64 `protobuf:"fixed64,7,rep,packed,name=like,proto3" json:"like,omitempty"`
-	// One for each job, empty where it asks for CPUs alone; absent when all are empty.
-	Layout        []*v1.Layout `protobuf:"bytes,8,rep,name=layout,proto3" json:"layout,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Requests) Reset() {
-	*x = Requests{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[4]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Requests) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Requests) ProtoMessage() {}
-
-func (x *Requests) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[4]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Requests.ProtoReflect.Descriptor instead.
-func (*Requests) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{4}
-}
-
-func (x *Requests) GetJob() []uint64 {
-	if x != nil {
-		return x.Job
-	}
-	return nil
-}
-
-func (x *Requests) GetCpus() []int64 {
-	if x != nil {
-		return x.Cpus
-	}
-	return nil
-}
-
-func (x *Requests) GetNodes() []int64 {
-	if x != nil {
-		return x.Nodes
-	}
-	return nil
-}
-
-func (x *Requests) GetMemoryMb() []int64 {
-	if x != nil {
-		return x.MemoryMb
-	}
-	return nil
-}
-
-func (x *Requests) GetWallTime() []int64 {
-	if x != nil {
-		return x.WallTime
-	}
-	return nil
-}
-
-func (x *Requests) GetPower() []int64 {
-	if x != nil {
-		return x.Power
-	}
-	return nil
-}
-
-func (x *Requests) GetLike() []uint64 {
-	if x != nil {
-		return x.Like
-	}
-	return nil
-}
-
-func (x *Requests) GetLayout() []*v1.Layout {
-	if x != nil {
-		return x.Layout
-	}
-	return nil
-}
-
 type QuoteRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Jobs  *Requests              `protobuf:"bytes,1,opt,name=jobs,proto3" json:"jobs,omitempty"`
+	Jobs  []*v1.Request          `protobuf:"bytes,1,rep,name=jobs,proto3" json:"jobs,omitempty"`
 	// Jobs that the peer has promised room and not seen submitted, in order; quotes
 	// answer as if they stood at the queue's end, unless the scheduler has them.
-	Ahead *Requests `protobuf:"bytes,2,opt,name=ahead,proto3" json:"ahead,omitempty"`
-	// One for each of ahead: with its job it is the tag.
-	AheadEpoch []uint32 `protobuf:"varint,3,rep,packed,name=ahead_epoch,json=aheadEpoch,proto3" json:"ahead_epoch,omitempty"`
+	Ahead []*Promise `protobuf:"bytes,2,rep,name=ahead,proto3" json:"ahead,omitempty"`
 	// For a scheduler with the capability "delays": the number of the site whose waiting
 	// jobs the quotes say the delays of; 0: none is asked for.
-	Guard         uint32 `protobuf:"varint,4,opt,name=guard,proto3" json:"guard,omitempty"`
+	Guard         uint32 `protobuf:"varint,3,opt,name=guard,proto3" json:"guard,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *QuoteRequest) Reset() {
 	*x = QuoteRequest{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[5]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -445,7 +338,7 @@ func (x *QuoteRequest) String() string {
 func (*QuoteRequest) ProtoMessage() {}
 
 func (x *QuoteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[5]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -458,26 +351,19 @@ func (x *QuoteRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuoteRequest.ProtoReflect.Descriptor instead.
 func (*QuoteRequest) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{5}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{4}
 }
 
-func (x *QuoteRequest) GetJobs() *Requests {
+func (x *QuoteRequest) GetJobs() []*v1.Request {
 	if x != nil {
 		return x.Jobs
 	}
 	return nil
 }
 
-func (x *QuoteRequest) GetAhead() *Requests {
+func (x *QuoteRequest) GetAhead() []*Promise {
 	if x != nil {
 		return x.Ahead
-	}
-	return nil
-}
-
-func (x *QuoteRequest) GetAheadEpoch() []uint32 {
-	if x != nil {
-		return x.AheadEpoch
 	}
 	return nil
 }
@@ -489,30 +375,64 @@ func (x *QuoteRequest) GetGuard() uint32 {
 	return 0
 }
 
-// QuoteResponse has one entry of each column for each job of the request.
+// Promise is room that was promised to one placement.
+type Promise struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Tag   *v1.Tag                `protobuf:"bytes,1,opt,name=tag,proto3" json:"tag,omitempty"`
+	// Of the job of the tag.
+	Request       *v1.Request `protobuf:"bytes,2,opt,name=request,proto3" json:"request,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Promise) Reset() {
+	*x = Promise{}
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Promise) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Promise) ProtoMessage() {}
+
+func (x *Promise) ProtoReflect() protoreflect.Message {
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Promise.ProtoReflect.Descriptor instead.
+func (*Promise) Descriptor() ([]byte, []int) {
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *Promise) GetTag() *v1.Tag {
+	if x != nil {
+		return x.Tag
+	}
+	return nil
+}
+
+func (x *Promise) GetRequest() *v1.Request {
+	if x != nil {
+		return x.Request
+	}
+	return nil
+}
+
 type QuoteResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Why the site would not take the job; empty: it would.
-	Declined []string `protobuf:"bytes,1,rep,name=declined,proto3" json:"declined,omitempty"`
-	// Wait in ms: median, P10 and P90; -1: never. 0 where declined.
-	Awt     []int64 `protobuf:"zigzag64,2,rep,packed,name=awt,proto3" json:"awt,omitempty"`
-	AwtLow  []int64 `protobuf:"zigzag64,3,rep,packed,name=awt_low,json=awtLow,proto3" json:"awt_low,omitempty"`
-	AwtHigh []int64 `protobuf:"zigzag64,4,rep,packed,name=awt_high,json=awtHigh,proto3" json:"awt_high,omitempty"`
-	// Expected run time in ms.
-	Ert []int64 `protobuf:"zigzag64,5,rep,packed,name=ert,proto3" json:"ert,omitempty"`
-	// Prices of the planned hours; none: the scheduler names no prices.
-	Terms []*Term `protobuf:"bytes,6,rep,name=terms,proto3" json:"terms,omitempty"`
-	// Of all terms.
-	Currency string `protobuf:"bytes,7,opt,name=currency,proto3" json:"currency,omitempty"`
-	// In ms: the job starts within it with 95 % confidence; 0: not stated. This column and
-	// the next are absent when all their entries are 0.
-	Bound []int64 `protobuf:"zigzag64,8,rep,packed,name=bound,proto3" json:"bound,omitempty"`
-	// How long in ms the job would delay a waiting job of the guarded site, at most; -1:
-	// without end.
-	Delay []int64 `protobuf:"zigzag64,9,rep,packed,name=delay,proto3" json:"delay,omitempty"`
-	// What else to know of the wait, for people, at most 256 bytes each; empty where
-	// declined. Absent when all entries are empty.
-	Note          []string `protobuf:"bytes,10,rep,name=note,proto3" json:"note,omitempty"`
+	// One for each job of the request, in their order.
+	Quotes        []*v1.Quote `protobuf:"bytes,1,rep,name=quotes,proto3" json:"quotes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -547,126 +467,9 @@ func (*QuoteResponse) Descriptor() ([]byte, []int) {
 	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{6}
 }
 
-func (x *QuoteResponse) GetDeclined() []string {
+func (x *QuoteResponse) GetQuotes() []*v1.Quote {
 	if x != nil {
-		return x.Declined
-	}
-	return nil
-}
-
-func (x *QuoteResponse) GetAwt() []int64 {
-	if x != nil {
-		return x.Awt
-	}
-	return nil
-}
-
-func (x *QuoteResponse) GetAwtLow() []int64 {
-	if x != nil {
-		return x.AwtLow
-	}
-	return nil
-}
-
-func (x *QuoteResponse) GetAwtHigh() []int64 {
-	if x != nil {
-		return x.AwtHigh
-	}
-	return nil
-}
-
-func (x *QuoteResponse) GetErt() []int64 {
-	if x != nil {
-		return x.Ert
-	}
-	return nil
-}
-
-func (x *QuoteResponse) GetTerms() []*Term {
-	if x != nil {
-		return x.Terms
-	}
-	return nil
-}
-
-func (x *QuoteResponse) GetCurrency() string {
-	if x != nil {
-		return x.Currency
-	}
-	return ""
-}
-
-func (x *QuoteResponse) GetBound() []int64 {
-	if x != nil {
-		return x.Bound
-	}
-	return nil
-}
-
-func (x *QuoteResponse) GetDelay() []int64 {
-	if x != nil {
-		return x.Delay
-	}
-	return nil
-}
-
-func (x *QuoteResponse) GetNote() []string {
-	if x != nil {
-		return x.Note
-	}
-	return nil
-}
-
-// Term is one named part of the prices: one amount for each job.
-type Term struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// In millionths of the currency's unit.
-	Amount        []int64 `protobuf:"zigzag64,2,rep,packed,name=amount,proto3" json:"amount,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Term) Reset() {
-	*x = Term{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[7]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Term) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Term) ProtoMessage() {}
-
-func (x *Term) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[7]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Term.ProtoReflect.Descriptor instead.
-func (*Term) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{7}
-}
-
-func (x *Term) GetName() string {
-	if x != nil {
-		return x.Name
-	}
-	return ""
-}
-
-func (x *Term) GetAmount() []int64 {
-	if x != nil {
-		return x.Amount
+		return x.Quotes
 	}
 	return nil
 }
@@ -693,7 +496,7 @@ type SubmitRequest struct {
 
 func (x *SubmitRequest) Reset() {
 	*x = SubmitRequest{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[8]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -705,7 +508,7 @@ func (x *SubmitRequest) String() string {
 func (*SubmitRequest) ProtoMessage() {}
 
 func (x *SubmitRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[8]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -718,7 +521,7 @@ func (x *SubmitRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubmitRequest.ProtoReflect.Descriptor instead.
 func (*SubmitRequest) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{8}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *SubmitRequest) GetTag() *v1.Tag {
@@ -782,7 +585,7 @@ type SubmitResponse struct {
 
 func (x *SubmitResponse) Reset() {
 	*x = SubmitResponse{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[9]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -794,7 +597,7 @@ func (x *SubmitResponse) String() string {
 func (*SubmitResponse) ProtoMessage() {}
 
 func (x *SubmitResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[9]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -807,7 +610,7 @@ func (x *SubmitResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubmitResponse.ProtoReflect.Descriptor instead.
 func (*SubmitResponse) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{9}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *SubmitResponse) GetLocalId() string {
@@ -833,7 +636,7 @@ type TagRequest struct {
 
 func (x *TagRequest) Reset() {
 	*x = TagRequest{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[10]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -845,7 +648,7 @@ func (x *TagRequest) String() string {
 func (*TagRequest) ProtoMessage() {}
 
 func (x *TagRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[10]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -858,7 +661,7 @@ func (x *TagRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TagRequest.ProtoReflect.Descriptor instead.
 func (*TagRequest) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{10}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *TagRequest) GetTag() *v1.Tag {
@@ -870,27 +673,21 @@ func (x *TagRequest) GetTag() *v1.Tag {
 
 // ReserveRequest asks for room for one placement.
 type ReserveRequest struct {
-	state    protoimpl.MessageState `protogen:"open.v1"`
-	Tag      *v1.Tag                `protobuf:"bytes,1,opt,name=tag,proto3" json:"tag,omitempty"`
-	Cpus     int64                  `protobuf:"varint,2,opt,name=cpus,proto3" json:"cpus,omitempty"`
-	Nodes    int64                  `protobuf:"varint,3,opt,name=nodes,proto3" json:"nodes,omitempty"`
-	MemoryMb int64                  `protobuf:"varint,4,opt,name=memory_mb,json=memoryMb,proto3" json:"memory_mb,omitempty"`
-	WallTime int64                  `protobuf:"varint,5,opt,name=wall_time,json=wallTime,proto3" json:"wall_time,omitempty"`
-	// As in Requests, like the next.
-	Power int64  `protobuf:"varint,6,opt,name=power,proto3" json:"power,omitempty"`
-	Like  uint64 `protobuf:"fixed64,7,opt,name=like,proto3" json:"like,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Tag   *v1.Tag                `protobuf:"bytes,1,opt,name=tag,proto3" json:"tag,omitempty"`
+	// Of the job of the tag.
+	Request *v1.Request `protobuf:"bytes,2,opt,name=request,proto3" json:"request,omitempty"`
 	// Not before this, in ms since the Unix epoch.
-	Start int64 `protobuf:"varint,8,opt,name=start,proto3" json:"start,omitempty"`
+	StartMs int64 `protobuf:"varint,3,opt,name=start_ms,json=startMs,proto3" json:"start_ms,omitempty"`
 	// The local account that will run the job.
-	Account       string     `protobuf:"bytes,9,opt,name=account,proto3" json:"account,omitempty"`
-	Layout        *v1.Layout `protobuf:"bytes,10,opt,name=layout,proto3" json:"layout,omitempty"`
+	Account       string `protobuf:"bytes,4,opt,name=account,proto3" json:"account,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ReserveRequest) Reset() {
 	*x = ReserveRequest{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[11]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -902,7 +699,7 @@ func (x *ReserveRequest) String() string {
 func (*ReserveRequest) ProtoMessage() {}
 
 func (x *ReserveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[11]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -915,7 +712,7 @@ func (x *ReserveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReserveRequest.ProtoReflect.Descriptor instead.
 func (*ReserveRequest) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{11}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ReserveRequest) GetTag() *v1.Tag {
@@ -925,51 +722,16 @@ func (x *ReserveRequest) GetTag() *v1.Tag {
 	return nil
 }
 
-func (x *ReserveRequest) GetCpus() int64 {
+func (x *ReserveRequest) GetRequest() *v1.Request {
 	if x != nil {
-		return x.Cpus
+		return x.Request
 	}
-	return 0
+	return nil
 }
 
-func (x *ReserveRequest) GetNodes() int64 {
+func (x *ReserveRequest) GetStartMs() int64 {
 	if x != nil {
-		return x.Nodes
-	}
-	return 0
-}
-
-func (x *ReserveRequest) GetMemoryMb() int64 {
-	if x != nil {
-		return x.MemoryMb
-	}
-	return 0
-}
-
-func (x *ReserveRequest) GetWallTime() int64 {
-	if x != nil {
-		return x.WallTime
-	}
-	return 0
-}
-
-func (x *ReserveRequest) GetPower() int64 {
-	if x != nil {
-		return x.Power
-	}
-	return 0
-}
-
-func (x *ReserveRequest) GetLike() uint64 {
-	if x != nil {
-		return x.Like
-	}
-	return 0
-}
-
-func (x *ReserveRequest) GetStart() int64 {
-	if x != nil {
-		return x.Start
+		return x.StartMs
 	}
 	return 0
 }
@@ -981,19 +743,12 @@ func (x *ReserveRequest) GetAccount() string {
 	return ""
 }
 
-func (x *ReserveRequest) GetLayout() *v1.Layout {
-	if x != nil {
-		return x.Layout
-	}
-	return nil
-}
-
 type ReserveResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Since when the room is held, in ms since the Unix epoch: the first instant, not
 	// before that asked for, at which it is free for all of the wall time without delaying
 	// what is promised already. Required unless refused.
-	Start int64 `protobuf:"varint,1,opt,name=start,proto3" json:"start,omitempty"`
+	StartMs int64 `protobuf:"varint,1,opt,name=start_ms,json=startMs,proto3" json:"start_ms,omitempty"`
 	// Why there is no such room; empty: it is held.
 	Refused       string `protobuf:"bytes,2,opt,name=refused,proto3" json:"refused,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1002,7 +757,7 @@ type ReserveResponse struct {
 
 func (x *ReserveResponse) Reset() {
 	*x = ReserveResponse{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[12]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1014,7 +769,7 @@ func (x *ReserveResponse) String() string {
 func (*ReserveResponse) ProtoMessage() {}
 
 func (x *ReserveResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[12]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1027,12 +782,12 @@ func (x *ReserveResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReserveResponse.ProtoReflect.Descriptor instead.
 func (*ReserveResponse) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{12}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{11}
 }
 
-func (x *ReserveResponse) GetStart() int64 {
+func (x *ReserveResponse) GetStartMs() int64 {
 	if x != nil {
-		return x.Start
+		return x.StartMs
 	}
 	return 0
 }
@@ -1052,7 +807,7 @@ type ReleaseResponse struct {
 
 func (x *ReleaseResponse) Reset() {
 	*x = ReleaseResponse{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[13]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1064,7 +819,7 @@ func (x *ReleaseResponse) String() string {
 func (*ReleaseResponse) ProtoMessage() {}
 
 func (x *ReleaseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[13]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1077,7 +832,7 @@ func (x *ReleaseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseResponse.ProtoReflect.Descriptor instead.
 func (*ReleaseResponse) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{13}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{12}
 }
 
 type FindByTagResponse struct {
@@ -1090,7 +845,7 @@ type FindByTagResponse struct {
 
 func (x *FindByTagResponse) Reset() {
 	*x = FindByTagResponse{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[14]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1102,7 +857,7 @@ func (x *FindByTagResponse) String() string {
 func (*FindByTagResponse) ProtoMessage() {}
 
 func (x *FindByTagResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[14]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1115,7 +870,7 @@ func (x *FindByTagResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FindByTagResponse.ProtoReflect.Descriptor instead.
 func (*FindByTagResponse) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{14}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *FindByTagResponse) GetPresence() FindByTagResponse_Presence {
@@ -1141,7 +896,7 @@ type WithdrawResponse struct {
 
 func (x *WithdrawResponse) Reset() {
 	*x = WithdrawResponse{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[15]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1153,7 +908,7 @@ func (x *WithdrawResponse) String() string {
 func (*WithdrawResponse) ProtoMessage() {}
 
 func (x *WithdrawResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[15]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1166,7 +921,7 @@ func (x *WithdrawResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WithdrawResponse.ProtoReflect.Descriptor instead.
 func (*WithdrawResponse) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{15}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *WithdrawResponse) GetWithdrawal() WithdrawResponse_Withdrawal {
@@ -1184,7 +939,7 @@ type KillResponse struct {
 
 func (x *KillResponse) Reset() {
 	*x = KillResponse{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[16]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1196,7 +951,7 @@ func (x *KillResponse) String() string {
 func (*KillResponse) ProtoMessage() {}
 
 func (x *KillResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[16]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1209,7 +964,7 @@ func (x *KillResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KillResponse.ProtoReflect.Descriptor instead.
 func (*KillResponse) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{16}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{15}
 }
 
 type ForgetResponse struct {
@@ -1220,7 +975,7 @@ type ForgetResponse struct {
 
 func (x *ForgetResponse) Reset() {
 	*x = ForgetResponse{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[17]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1232,7 +987,7 @@ func (x *ForgetResponse) String() string {
 func (*ForgetResponse) ProtoMessage() {}
 
 func (x *ForgetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[17]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1245,7 +1000,7 @@ func (x *ForgetResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForgetResponse.ProtoReflect.Descriptor instead.
 func (*ForgetResponse) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{17}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{16}
 }
 
 type WatchRequest struct {
@@ -1260,7 +1015,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[18]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1272,7 +1027,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[18]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1285,7 +1040,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{18}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *WatchRequest) GetAfter() string {
@@ -1315,7 +1070,7 @@ type WatchResponse struct {
 
 func (x *WatchResponse) Reset() {
 	*x = WatchResponse{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[19]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1327,7 +1082,7 @@ func (x *WatchResponse) String() string {
 func (*WatchResponse) ProtoMessage() {}
 
 func (x *WatchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[19]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1340,7 +1095,7 @@ func (x *WatchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchResponse.ProtoReflect.Descriptor instead.
 func (*WatchResponse) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{19}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *WatchResponse) GetChanges() []*Change {
@@ -1380,7 +1135,7 @@ type Change struct {
 
 func (x *Change) Reset() {
 	*x = Change{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[20]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1392,7 +1147,7 @@ func (x *Change) String() string {
 func (*Change) ProtoMessage() {}
 
 func (x *Change) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[20]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1405,7 +1160,7 @@ func (x *Change) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Change.ProtoReflect.Descriptor instead.
 func (*Change) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{20}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Change) GetTag() *v1.Tag {
@@ -1455,7 +1210,7 @@ type FetchRequest struct {
 
 func (x *FetchRequest) Reset() {
 	*x = FetchRequest{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[21]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1467,7 +1222,7 @@ func (x *FetchRequest) String() string {
 func (*FetchRequest) ProtoMessage() {}
 
 func (x *FetchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[21]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1480,7 +1235,7 @@ func (x *FetchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchRequest.ProtoReflect.Descriptor instead.
 func (*FetchRequest) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{21}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *FetchRequest) GetTag() *v1.Tag {
@@ -1521,7 +1276,7 @@ type FetchResponse struct {
 
 func (x *FetchResponse) Reset() {
 	*x = FetchResponse{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[22]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1533,7 +1288,7 @@ func (x *FetchResponse) String() string {
 func (*FetchResponse) ProtoMessage() {}
 
 func (x *FetchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[22]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1546,7 +1301,7 @@ func (x *FetchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchResponse.ProtoReflect.Descriptor instead.
 func (*FetchResponse) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{22}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *FetchResponse) GetData() []byte {
@@ -1565,7 +1320,7 @@ type OpenRequest struct {
 
 func (x *OpenRequest) Reset() {
 	*x = OpenRequest{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[23]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1577,7 +1332,7 @@ func (x *OpenRequest) String() string {
 func (*OpenRequest) ProtoMessage() {}
 
 func (x *OpenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[23]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1590,7 +1345,7 @@ func (x *OpenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OpenRequest.ProtoReflect.Descriptor instead.
 func (*OpenRequest) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{23}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *OpenRequest) GetCapacity() *v1.Capacity {
@@ -1610,7 +1365,7 @@ type OpenResponse struct {
 
 func (x *OpenResponse) Reset() {
 	*x = OpenResponse{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[24]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1622,7 +1377,7 @@ func (x *OpenResponse) String() string {
 func (*OpenResponse) ProtoMessage() {}
 
 func (x *OpenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[24]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1635,7 +1390,7 @@ func (x *OpenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OpenResponse.ProtoReflect.Descriptor instead.
 func (*OpenResponse) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{24}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *OpenResponse) GetEngine() uint64 {
@@ -1646,27 +1401,21 @@ func (x *OpenResponse) GetEngine() uint64 {
 }
 
 type EngineSubmitRequest struct {
-	state    protoimpl.MessageState `protogen:"open.v1"`
-	Engine   uint64                 `protobuf:"varint,1,opt,name=engine,proto3" json:"engine,omitempty"`
-	Now      int64                  `protobuf:"varint,2,opt,name=now,proto3" json:"now,omitempty"`
-	Tag      *v1.Tag                `protobuf:"bytes,3,opt,name=tag,proto3" json:"tag,omitempty"`
-	Cpus     int64                  `protobuf:"varint,4,opt,name=cpus,proto3" json:"cpus,omitempty"`
-	Nodes    int64                  `protobuf:"varint,5,opt,name=nodes,proto3" json:"nodes,omitempty"`
-	MemoryMb int64                  `protobuf:"varint,6,opt,name=memory_mb,json=memoryMb,proto3" json:"memory_mb,omitempty"`
-	WallTime int64                  `protobuf:"varint,7,opt,name=wall_time,json=wallTime,proto3" json:"wall_time,omitempty"`
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Engine uint64                 `protobuf:"varint,1,opt,name=engine,proto3" json:"engine,omitempty"`
+	NowMs  int64                  `protobuf:"varint,2,opt,name=now_ms,json=nowMs,proto3" json:"now_ms,omitempty"`
+	Tag    *v1.Tag                `protobuf:"bytes,3,opt,name=tag,proto3" json:"tag,omitempty"`
+	// Of the job of the tag.
+	Request *v1.Request `protobuf:"bytes,4,opt,name=request,proto3" json:"request,omitempty"`
 	// Since when the job has waited; 0: from now on.
-	Since int64 `protobuf:"varint,8,opt,name=since,proto3" json:"since,omitempty"`
-	// As in Requests, like the next.
-	Power         int64      `protobuf:"varint,9,opt,name=power,proto3" json:"power,omitempty"`
-	Like          uint64     `protobuf:"fixed64,10,opt,name=like,proto3" json:"like,omitempty"`
-	Layout        *v1.Layout `protobuf:"bytes,11,opt,name=layout,proto3" json:"layout,omitempty"`
+	SinceMs       int64 `protobuf:"varint,5,opt,name=since_ms,json=sinceMs,proto3" json:"since_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *EngineSubmitRequest) Reset() {
 	*x = EngineSubmitRequest{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[25]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1678,7 +1427,7 @@ func (x *EngineSubmitRequest) String() string {
 func (*EngineSubmitRequest) ProtoMessage() {}
 
 func (x *EngineSubmitRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[25]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1691,7 +1440,7 @@ func (x *EngineSubmitRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EngineSubmitRequest.ProtoReflect.Descriptor instead.
 func (*EngineSubmitRequest) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{25}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *EngineSubmitRequest) GetEngine() uint64 {
@@ -1701,9 +1450,9 @@ func (x *EngineSubmitRequest) GetEngine() uint64 {
 	return 0
 }
 
-func (x *EngineSubmitRequest) GetNow() int64 {
+func (x *EngineSubmitRequest) GetNowMs() int64 {
 	if x != nil {
-		return x.Now
+		return x.NowMs
 	}
 	return 0
 }
@@ -1715,66 +1464,24 @@ func (x *EngineSubmitRequest) GetTag() *v1.Tag {
 	return nil
 }
 
-func (x *EngineSubmitRequest) GetCpus() int64 {
+func (x *EngineSubmitRequest) GetRequest() *v1.Request {
 	if x != nil {
-		return x.Cpus
-	}
-	return 0
-}
-
-func (x *EngineSubmitRequest) GetNodes() int64 {
-	if x != nil {
-		return x.Nodes
-	}
-	return 0
-}
-
-func (x *EngineSubmitRequest) GetMemoryMb() int64 {
-	if x != nil {
-		return x.MemoryMb
-	}
-	return 0
-}
-
-func (x *EngineSubmitRequest) GetWallTime() int64 {
-	if x != nil {
-		return x.WallTime
-	}
-	return 0
-}
-
-func (x *EngineSubmitRequest) GetSince() int64 {
-	if x != nil {
-		return x.Since
-	}
-	return 0
-}
-
-func (x *EngineSubmitRequest) GetPower() int64 {
-	if x != nil {
-		return x.Power
-	}
-	return 0
-}
-
-func (x *EngineSubmitRequest) GetLike() uint64 {
-	if x != nil {
-		return x.Like
-	}
-	return 0
-}
-
-func (x *EngineSubmitRequest) GetLayout() *v1.Layout {
-	if x != nil {
-		return x.Layout
+		return x.Request
 	}
 	return nil
+}
+
+func (x *EngineSubmitRequest) GetSinceMs() int64 {
+	if x != nil {
+		return x.SinceMs
+	}
+	return 0
 }
 
 type EngineTagRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Engine        uint64                 `protobuf:"varint,1,opt,name=engine,proto3" json:"engine,omitempty"`
-	Now           int64                  `protobuf:"varint,2,opt,name=now,proto3" json:"now,omitempty"`
+	NowMs         int64                  `protobuf:"varint,2,opt,name=now_ms,json=nowMs,proto3" json:"now_ms,omitempty"`
 	Tag           *v1.Tag                `protobuf:"bytes,3,opt,name=tag,proto3" json:"tag,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1782,7 +1489,7 @@ type EngineTagRequest struct {
 
 func (x *EngineTagRequest) Reset() {
 	*x = EngineTagRequest{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[26]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1794,7 +1501,7 @@ func (x *EngineTagRequest) String() string {
 func (*EngineTagRequest) ProtoMessage() {}
 
 func (x *EngineTagRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[26]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1807,7 +1514,7 @@ func (x *EngineTagRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EngineTagRequest.ProtoReflect.Descriptor instead.
 func (*EngineTagRequest) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{26}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *EngineTagRequest) GetEngine() uint64 {
@@ -1817,9 +1524,9 @@ func (x *EngineTagRequest) GetEngine() uint64 {
 	return 0
 }
 
-func (x *EngineTagRequest) GetNow() int64 {
+func (x *EngineTagRequest) GetNowMs() int64 {
 	if x != nil {
-		return x.Now
+		return x.NowMs
 	}
 	return 0
 }
@@ -1834,14 +1541,14 @@ func (x *EngineTagRequest) GetTag() *v1.Tag {
 type TickRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Engine        uint64                 `protobuf:"varint,1,opt,name=engine,proto3" json:"engine,omitempty"`
-	Now           int64                  `protobuf:"varint,2,opt,name=now,proto3" json:"now,omitempty"`
+	NowMs         int64                  `protobuf:"varint,2,opt,name=now_ms,json=nowMs,proto3" json:"now_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *TickRequest) Reset() {
 	*x = TickRequest{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[27]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1853,7 +1560,7 @@ func (x *TickRequest) String() string {
 func (*TickRequest) ProtoMessage() {}
 
 func (x *TickRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[27]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1866,7 +1573,7 @@ func (x *TickRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TickRequest.ProtoReflect.Descriptor instead.
 func (*TickRequest) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{27}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *TickRequest) GetEngine() uint64 {
@@ -1876,9 +1583,9 @@ func (x *TickRequest) GetEngine() uint64 {
 	return 0
 }
 
-func (x *TickRequest) GetNow() int64 {
+func (x *TickRequest) GetNowMs() int64 {
 	if x != nil {
-		return x.Now
+		return x.NowMs
 	}
 	return 0
 }
@@ -1889,7 +1596,7 @@ type ActionsResponse struct {
 	Starts []*v1.Tag              `protobuf:"bytes,1,rep,name=starts,proto3" json:"starts,omitempty"`
 	Kills  []*v1.Tag              `protobuf:"bytes,2,rep,name=kills,proto3" json:"kills,omitempty"`
 	// When Tick must be called next; 0: not at all.
-	Wake int64 `protobuf:"varint,3,opt,name=wake,proto3" json:"wake,omitempty"`
+	WakeMs int64 `protobuf:"varint,3,opt,name=wake_ms,json=wakeMs,proto3" json:"wake_ms,omitempty"`
 	// Required. After the call.
 	Load *v1.Load `protobuf:"bytes,4,opt,name=load,proto3" json:"load,omitempty"`
 	// Of Submit: why the job would not even run on the empty machine; empty: it is
@@ -1901,7 +1608,7 @@ type ActionsResponse struct {
 
 func (x *ActionsResponse) Reset() {
 	*x = ActionsResponse{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[28]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1913,7 +1620,7 @@ func (x *ActionsResponse) String() string {
 func (*ActionsResponse) ProtoMessage() {}
 
 func (x *ActionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[28]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1926,7 +1633,7 @@ func (x *ActionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActionsResponse.ProtoReflect.Descriptor instead.
 func (*ActionsResponse) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{28}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ActionsResponse) GetStarts() []*v1.Tag {
@@ -1943,9 +1650,9 @@ func (x *ActionsResponse) GetKills() []*v1.Tag {
 	return nil
 }
 
-func (x *ActionsResponse) GetWake() int64 {
+func (x *ActionsResponse) GetWakeMs() int64 {
 	if x != nil {
-		return x.Wake
+		return x.WakeMs
 	}
 	return 0
 }
@@ -1965,18 +1672,19 @@ func (x *ActionsResponse) GetRefused() string {
 }
 
 type PlanRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Engine        uint64                 `protobuf:"varint,1,opt,name=engine,proto3" json:"engine,omitempty"`
-	Now           int64                  `protobuf:"varint,2,opt,name=now,proto3" json:"now,omitempty"`
-	Ahead         *Requests              `protobuf:"bytes,3,opt,name=ahead,proto3" json:"ahead,omitempty"`
-	Jobs          *Requests              `protobuf:"bytes,4,opt,name=jobs,proto3" json:"jobs,omitempty"`
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Engine uint64                 `protobuf:"varint,1,opt,name=engine,proto3" json:"engine,omitempty"`
+	NowMs  int64                  `protobuf:"varint,2,opt,name=now_ms,json=nowMs,proto3" json:"now_ms,omitempty"`
+	// As if these stood at the queue's end.
+	Ahead         []*v1.Request `protobuf:"bytes,3,rep,name=ahead,proto3" json:"ahead,omitempty"`
+	Jobs          []*v1.Request `protobuf:"bytes,4,rep,name=jobs,proto3" json:"jobs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PlanRequest) Reset() {
 	*x = PlanRequest{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[29]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1988,7 +1696,7 @@ func (x *PlanRequest) String() string {
 func (*PlanRequest) ProtoMessage() {}
 
 func (x *PlanRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[29]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2001,7 +1709,7 @@ func (x *PlanRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanRequest.ProtoReflect.Descriptor instead.
 func (*PlanRequest) Descriptor() ([]byte, []int) {
-	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{29}
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *PlanRequest) GetEngine() uint64 {
@@ -2011,43 +1719,38 @@ func (x *PlanRequest) GetEngine() uint64 {
 	return 0
 }
 
-func (x *PlanRequest) GetNow() int64 {
+func (x *PlanRequest) GetNowMs() int64 {
 	if x != nil {
-		return x.Now
+		return x.NowMs
 	}
 	return 0
 }
 
-func (x *PlanRequest) GetAhead() *Requests {
+func (x *PlanRequest) GetAhead() []*v1.Request {
 	if x != nil {
 		return x.Ahead
 	}
 	return nil
 }
 
-func (x *PlanRequest) GetJobs() *Requests {
+func (x *PlanRequest) GetJobs() []*v1.Request {
 	if x != nil {
 		return x.Jobs
 	}
 	return nil
 }
 
-// PlanResponse has one entry of each column for each job of the request.
 type PlanResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// In ms; -1: no start is in sight. 0 where declined.
-	Start []int64 `protobuf:"zigzag64,1,rep,packed,name=start,proto3" json:"start,omitempty"`
-	// Why it never would start; empty: it would.
-	Declined []string `protobuf:"bytes,2,rep,name=declined,proto3" json:"declined,omitempty"`
-	// As in QuoteResponse.
-	Note          []string `protobuf:"bytes,3,rep,name=note,proto3" json:"note,omitempty"`
+	// One for each job of the request, in their order.
+	Planned       []*Planned `protobuf:"bytes,1,rep,name=planned,proto3" json:"planned,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PlanResponse) Reset() {
 	*x = PlanResponse{}
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[30]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2059,7 +1762,7 @@ func (x *PlanResponse) String() string {
 func (*PlanResponse) ProtoMessage() {}
 
 func (x *PlanResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[30]
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2072,28 +1775,77 @@ func (x *PlanResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanResponse.ProtoReflect.Descriptor instead.
 func (*PlanResponse) Descriptor() ([]byte, []int) {
+	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{29}
+}
+
+func (x *PlanResponse) GetPlanned() []*Planned {
+	if x != nil {
+		return x.Planned
+	}
+	return nil
+}
+
+type Planned struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// -1: no start is in sight. 0 where declined.
+	StartMs int64 `protobuf:"varint,1,opt,name=start_ms,json=startMs,proto3" json:"start_ms,omitempty"`
+	// Why it never would start; empty: it would.
+	Declined string `protobuf:"bytes,2,opt,name=declined,proto3" json:"declined,omitempty"`
+	// As in a Quote.
+	Note          string `protobuf:"bytes,3,opt,name=note,proto3" json:"note,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Planned) Reset() {
+	*x = Planned{}
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Planned) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Planned) ProtoMessage() {}
+
+func (x *Planned) ProtoReflect() protoreflect.Message {
+	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Planned.ProtoReflect.Descriptor instead.
+func (*Planned) Descriptor() ([]byte, []int) {
 	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{30}
 }
 
-func (x *PlanResponse) GetStart() []int64 {
+func (x *Planned) GetStartMs() int64 {
 	if x != nil {
-		return x.Start
+		return x.StartMs
 	}
-	return nil
+	return 0
 }
 
-func (x *PlanResponse) GetDeclined() []string {
+func (x *Planned) GetDeclined() string {
 	if x != nil {
 		return x.Declined
 	}
-	return nil
+	return ""
 }
 
-func (x *PlanResponse) GetNote() []string {
+func (x *Planned) GetNote() string {
 	if x != nil {
 		return x.Note
 	}
-	return nil
+	return ""
 }
 
 type CloseRequest struct {
@@ -2188,37 +1940,16 @@ const file_protocol_localsched_v1_localsched_proto_rawDesc = "" +
 	"\fcapabilities\x18\x03 \x03(\tR\fcapabilities\"\r\n" +
 	"\vLoadRequest\">\n" +
 	"\fLoadResponse\x12.\n" +
-	"\x04load\x18\x01 \x01(\v2\x1a.switchyard.common.v1.LoadR\x04load\"\xe0\x01\n" +
-	"\bRequests\x12\x10\n" +
-	"\x03job\x18\x01 \x03(\x04R\x03job\x12\x12\n" +
-	"\x04cpus\x18\x02 \x03(\x03R\x04cpus\x12\x14\n" +
-	"\x05nodes\x18\x03 \x03(\x03R\x05nodes\x12\x1b\n" +
-	"\tmemory_mb\x18\x04 \x03(\x03R\bmemoryMb\x12\x1b\n" +
-	"\twall_time\x18\x05 \x03(\x03R\bwallTime\x12\x14\n" +
-	"\x05power\x18\x06 \x03(\x03R\x05power\x12\x12\n" +
-	"\x04like\x18\a \x03(\x06R\x04like\x124\n" +
-	"\x06layout\x18\b \x03(\v2\x1c.switchyard.common.v1.LayoutR\x06layout\"\xb7\x01\n" +
-	"\fQuoteRequest\x126\n" +
-	"\x04jobs\x18\x01 \x01(\v2\".switchyard.localsched.v1.RequestsR\x04jobs\x128\n" +
-	"\x05ahead\x18\x02 \x01(\v2\".switchyard.localsched.v1.RequestsR\x05ahead\x12\x1f\n" +
-	"\vahead_epoch\x18\x03 \x03(\rR\n" +
-	"aheadEpoch\x12\x14\n" +
-	"\x05guard\x18\x04 \x01(\rR\x05guard\"\x95\x02\n" +
-	"\rQuoteResponse\x12\x1a\n" +
-	"\bdeclined\x18\x01 \x03(\tR\bdeclined\x12\x10\n" +
-	"\x03awt\x18\x02 \x03(\x12R\x03awt\x12\x17\n" +
-	"\aawt_low\x18\x03 \x03(\x12R\x06awtLow\x12\x19\n" +
-	"\bawt_high\x18\x04 \x03(\x12R\aawtHigh\x12\x10\n" +
-	"\x03ert\x18\x05 \x03(\x12R\x03ert\x124\n" +
-	"\x05terms\x18\x06 \x03(\v2\x1e.switchyard.localsched.v1.TermR\x05terms\x12\x1a\n" +
-	"\bcurrency\x18\a \x01(\tR\bcurrency\x12\x14\n" +
-	"\x05bound\x18\b \x03(\x12R\x05bound\x12\x14\n" +
-	"\x05delay\x18\t \x03(\x12R\x05delay\x12\x12\n" +
-	"\x04note\x18\n" +
-	" \x03(\tR\x04note\"2\n" +
-	"\x04Term\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
-	"\x06amount\x18\x02 \x03(\x12R\x06amount\"\x8d\x02\n" +
+	"\x04load\x18\x01 \x01(\v2\x1a.switchyard.common.v1.LoadR\x04load\"\x90\x01\n" +
+	"\fQuoteRequest\x121\n" +
+	"\x04jobs\x18\x01 \x03(\v2\x1d.switchyard.common.v1.RequestR\x04jobs\x127\n" +
+	"\x05ahead\x18\x02 \x03(\v2!.switchyard.localsched.v1.PromiseR\x05ahead\x12\x14\n" +
+	"\x05guard\x18\x03 \x01(\rR\x05guard\"o\n" +
+	"\aPromise\x12+\n" +
+	"\x03tag\x18\x01 \x01(\v2\x19.switchyard.common.v1.TagR\x03tag\x127\n" +
+	"\arequest\x18\x02 \x01(\v2\x1d.switchyard.common.v1.RequestR\arequest\"D\n" +
+	"\rQuoteResponse\x123\n" +
+	"\x06quotes\x18\x01 \x03(\v2\x1b.switchyard.common.v1.QuoteR\x06quotes\"\x8d\x02\n" +
 	"\rSubmitRequest\x12+\n" +
 	"\x03tag\x18\x01 \x01(\v2\x19.switchyard.common.v1.TagR\x03tag\x12.\n" +
 	"\x04spec\x18\x02 \x01(\v2\x1a.switchyard.common.v1.SpecR\x04spec\x127\n" +
@@ -2232,21 +1963,14 @@ const file_protocol_localsched_v1_localsched_proto_rawDesc = "" +
 	"\arefused\x18\x02 \x01(\tR\arefused\"9\n" +
 	"\n" +
 	"TagRequest\x12+\n" +
-	"\x03tag\x18\x01 \x01(\v2\x19.switchyard.common.v1.TagR\x03tag\"\xb1\x02\n" +
+	"\x03tag\x18\x01 \x01(\v2\x19.switchyard.common.v1.TagR\x03tag\"\xab\x01\n" +
 	"\x0eReserveRequest\x12+\n" +
-	"\x03tag\x18\x01 \x01(\v2\x19.switchyard.common.v1.TagR\x03tag\x12\x12\n" +
-	"\x04cpus\x18\x02 \x01(\x03R\x04cpus\x12\x14\n" +
-	"\x05nodes\x18\x03 \x01(\x03R\x05nodes\x12\x1b\n" +
-	"\tmemory_mb\x18\x04 \x01(\x03R\bmemoryMb\x12\x1b\n" +
-	"\twall_time\x18\x05 \x01(\x03R\bwallTime\x12\x14\n" +
-	"\x05power\x18\x06 \x01(\x03R\x05power\x12\x12\n" +
-	"\x04like\x18\a \x01(\x06R\x04like\x12\x14\n" +
-	"\x05start\x18\b \x01(\x03R\x05start\x12\x18\n" +
-	"\aaccount\x18\t \x01(\tR\aaccount\x124\n" +
-	"\x06layout\x18\n" +
-	" \x01(\v2\x1c.switchyard.common.v1.LayoutR\x06layout\"A\n" +
-	"\x0fReserveResponse\x12\x14\n" +
-	"\x05start\x18\x01 \x01(\x03R\x05start\x12\x18\n" +
+	"\x03tag\x18\x01 \x01(\v2\x19.switchyard.common.v1.TagR\x03tag\x127\n" +
+	"\arequest\x18\x02 \x01(\v2\x1d.switchyard.common.v1.RequestR\arequest\x12\x19\n" +
+	"\bstart_ms\x18\x03 \x01(\x03R\astartMs\x12\x18\n" +
+	"\aaccount\x18\x04 \x01(\tR\aaccount\"F\n" +
+	"\x0fReserveResponse\x12\x19\n" +
+	"\bstart_ms\x18\x01 \x01(\x03R\astartMs\x12\x18\n" +
 	"\arefused\x18\x02 \x01(\tR\arefused\"\x11\n" +
 	"\x0fReleaseResponse\"\xd1\x01\n" +
 	"\x11FindByTagResponse\x12P\n" +
@@ -2291,42 +2015,37 @@ const file_protocol_localsched_v1_localsched_proto_rawDesc = "" +
 	"\vOpenRequest\x12:\n" +
 	"\bcapacity\x18\x01 \x01(\v2\x1e.switchyard.common.v1.CapacityR\bcapacity\"&\n" +
 	"\fOpenResponse\x12\x16\n" +
-	"\x06engine\x18\x01 \x01(\x04R\x06engine\"\xc6\x02\n" +
+	"\x06engine\x18\x01 \x01(\x04R\x06engine\"\xc5\x01\n" +
 	"\x13EngineSubmitRequest\x12\x16\n" +
-	"\x06engine\x18\x01 \x01(\x04R\x06engine\x12\x10\n" +
-	"\x03now\x18\x02 \x01(\x03R\x03now\x12+\n" +
-	"\x03tag\x18\x03 \x01(\v2\x19.switchyard.common.v1.TagR\x03tag\x12\x12\n" +
-	"\x04cpus\x18\x04 \x01(\x03R\x04cpus\x12\x14\n" +
-	"\x05nodes\x18\x05 \x01(\x03R\x05nodes\x12\x1b\n" +
-	"\tmemory_mb\x18\x06 \x01(\x03R\bmemoryMb\x12\x1b\n" +
-	"\twall_time\x18\a \x01(\x03R\bwallTime\x12\x14\n" +
-	"\x05since\x18\b \x01(\x03R\x05since\x12\x14\n" +
-	"\x05power\x18\t \x01(\x03R\x05power\x12\x12\n" +
-	"\x04like\x18\n" +
-	" \x01(\x06R\x04like\x124\n" +
-	"\x06layout\x18\v \x01(\v2\x1c.switchyard.common.v1.LayoutR\x06layout\"i\n" +
+	"\x06engine\x18\x01 \x01(\x04R\x06engine\x12\x15\n" +
+	"\x06now_ms\x18\x02 \x01(\x03R\x05nowMs\x12+\n" +
+	"\x03tag\x18\x03 \x01(\v2\x19.switchyard.common.v1.TagR\x03tag\x127\n" +
+	"\arequest\x18\x04 \x01(\v2\x1d.switchyard.common.v1.RequestR\arequest\x12\x19\n" +
+	"\bsince_ms\x18\x05 \x01(\x03R\asinceMs\"n\n" +
 	"\x10EngineTagRequest\x12\x16\n" +
-	"\x06engine\x18\x01 \x01(\x04R\x06engine\x12\x10\n" +
-	"\x03now\x18\x02 \x01(\x03R\x03now\x12+\n" +
-	"\x03tag\x18\x03 \x01(\v2\x19.switchyard.common.v1.TagR\x03tag\"7\n" +
+	"\x06engine\x18\x01 \x01(\x04R\x06engine\x12\x15\n" +
+	"\x06now_ms\x18\x02 \x01(\x03R\x05nowMs\x12+\n" +
+	"\x03tag\x18\x03 \x01(\v2\x19.switchyard.common.v1.TagR\x03tag\"<\n" +
 	"\vTickRequest\x12\x16\n" +
-	"\x06engine\x18\x01 \x01(\x04R\x06engine\x12\x10\n" +
-	"\x03now\x18\x02 \x01(\x03R\x03now\"\xd3\x01\n" +
+	"\x06engine\x18\x01 \x01(\x04R\x06engine\x12\x15\n" +
+	"\x06now_ms\x18\x02 \x01(\x03R\x05nowMs\"\xd8\x01\n" +
 	"\x0fActionsResponse\x121\n" +
 	"\x06starts\x18\x01 \x03(\v2\x19.switchyard.common.v1.TagR\x06starts\x12/\n" +
-	"\x05kills\x18\x02 \x03(\v2\x19.switchyard.common.v1.TagR\x05kills\x12\x12\n" +
-	"\x04wake\x18\x03 \x01(\x03R\x04wake\x12.\n" +
+	"\x05kills\x18\x02 \x03(\v2\x19.switchyard.common.v1.TagR\x05kills\x12\x17\n" +
+	"\awake_ms\x18\x03 \x01(\x03R\x06wakeMs\x12.\n" +
 	"\x04load\x18\x04 \x01(\v2\x1a.switchyard.common.v1.LoadR\x04load\x12\x18\n" +
-	"\arefused\x18\x05 \x01(\tR\arefused\"\xa9\x01\n" +
+	"\arefused\x18\x05 \x01(\tR\arefused\"\xa4\x01\n" +
 	"\vPlanRequest\x12\x16\n" +
-	"\x06engine\x18\x01 \x01(\x04R\x06engine\x12\x10\n" +
-	"\x03now\x18\x02 \x01(\x03R\x03now\x128\n" +
-	"\x05ahead\x18\x03 \x01(\v2\".switchyard.localsched.v1.RequestsR\x05ahead\x126\n" +
-	"\x04jobs\x18\x04 \x01(\v2\".switchyard.localsched.v1.RequestsR\x04jobs\"T\n" +
-	"\fPlanResponse\x12\x14\n" +
-	"\x05start\x18\x01 \x03(\x12R\x05start\x12\x1a\n" +
-	"\bdeclined\x18\x02 \x03(\tR\bdeclined\x12\x12\n" +
-	"\x04note\x18\x03 \x03(\tR\x04note\"&\n" +
+	"\x06engine\x18\x01 \x01(\x04R\x06engine\x12\x15\n" +
+	"\x06now_ms\x18\x02 \x01(\x03R\x05nowMs\x123\n" +
+	"\x05ahead\x18\x03 \x03(\v2\x1d.switchyard.common.v1.RequestR\x05ahead\x121\n" +
+	"\x04jobs\x18\x04 \x03(\v2\x1d.switchyard.common.v1.RequestR\x04jobs\"K\n" +
+	"\fPlanResponse\x12;\n" +
+	"\aplanned\x18\x01 \x03(\v2!.switchyard.localsched.v1.PlannedR\aplanned\"T\n" +
+	"\aPlanned\x12\x19\n" +
+	"\bstart_ms\x18\x01 \x01(\x03R\astartMs\x12\x1a\n" +
+	"\bdeclined\x18\x02 \x01(\tR\bdeclined\x12\x12\n" +
+	"\x04note\x18\x03 \x01(\tR\x04note\"&\n" +
 	"\fCloseRequest\x12\x16\n" +
 	"\x06engine\x18\x01 \x01(\x04R\x06engine\"\x0f\n" +
 	"\rCloseResponse2\xda\b\n" +
@@ -2373,119 +2092,122 @@ var file_protocol_localsched_v1_localsched_proto_goTypes = []any{
 	(*DescribeResponse)(nil),         // 3: switchyard.localsched.v1.DescribeResponse
 	(*LoadRequest)(nil),              // 4: switchyard.localsched.v1.LoadRequest
 	(*LoadResponse)(nil),             // 5: switchyard.localsched.v1.LoadResponse
-	(*Requests)(nil),                 // 6: switchyard.localsched.v1.Requests
-	(*QuoteRequest)(nil),             // 7: switchyard.localsched.v1.QuoteRequest
+	(*QuoteRequest)(nil),             // 6: switchyard.localsched.v1.QuoteRequest
+	(*Promise)(nil),                  // 7: switchyard.localsched.v1.Promise
 	(*QuoteResponse)(nil),            // 8: switchyard.localsched.v1.QuoteResponse
-	(*Term)(nil),                     // 9: switchyard.localsched.v1.Term
-	(*SubmitRequest)(nil),            // 10: switchyard.localsched.v1.SubmitRequest
-	(*SubmitResponse)(nil),           // 11: switchyard.localsched.v1.SubmitResponse
-	(*TagRequest)(nil),               // 12: switchyard.localsched.v1.TagRequest
-	(*ReserveRequest)(nil),           // 13: switchyard.localsched.v1.ReserveRequest
-	(*ReserveResponse)(nil),          // 14: switchyard.localsched.v1.ReserveResponse
-	(*ReleaseResponse)(nil),          // 15: switchyard.localsched.v1.ReleaseResponse
-	(*FindByTagResponse)(nil),        // 16: switchyard.localsched.v1.FindByTagResponse
-	(*WithdrawResponse)(nil),         // 17: switchyard.localsched.v1.WithdrawResponse
-	(*KillResponse)(nil),             // 18: switchyard.localsched.v1.KillResponse
-	(*ForgetResponse)(nil),           // 19: switchyard.localsched.v1.ForgetResponse
-	(*WatchRequest)(nil),             // 20: switchyard.localsched.v1.WatchRequest
-	(*WatchResponse)(nil),            // 21: switchyard.localsched.v1.WatchResponse
-	(*Change)(nil),                   // 22: switchyard.localsched.v1.Change
-	(*FetchRequest)(nil),             // 23: switchyard.localsched.v1.FetchRequest
-	(*FetchResponse)(nil),            // 24: switchyard.localsched.v1.FetchResponse
-	(*OpenRequest)(nil),              // 25: switchyard.localsched.v1.OpenRequest
-	(*OpenResponse)(nil),             // 26: switchyard.localsched.v1.OpenResponse
-	(*EngineSubmitRequest)(nil),      // 27: switchyard.localsched.v1.EngineSubmitRequest
-	(*EngineTagRequest)(nil),         // 28: switchyard.localsched.v1.EngineTagRequest
-	(*TickRequest)(nil),              // 29: switchyard.localsched.v1.TickRequest
-	(*ActionsResponse)(nil),          // 30: switchyard.localsched.v1.ActionsResponse
-	(*PlanRequest)(nil),              // 31: switchyard.localsched.v1.PlanRequest
-	(*PlanResponse)(nil),             // 32: switchyard.localsched.v1.PlanResponse
+	(*SubmitRequest)(nil),            // 9: switchyard.localsched.v1.SubmitRequest
+	(*SubmitResponse)(nil),           // 10: switchyard.localsched.v1.SubmitResponse
+	(*TagRequest)(nil),               // 11: switchyard.localsched.v1.TagRequest
+	(*ReserveRequest)(nil),           // 12: switchyard.localsched.v1.ReserveRequest
+	(*ReserveResponse)(nil),          // 13: switchyard.localsched.v1.ReserveResponse
+	(*ReleaseResponse)(nil),          // 14: switchyard.localsched.v1.ReleaseResponse
+	(*FindByTagResponse)(nil),        // 15: switchyard.localsched.v1.FindByTagResponse
+	(*WithdrawResponse)(nil),         // 16: switchyard.localsched.v1.WithdrawResponse
+	(*KillResponse)(nil),             // 17: switchyard.localsched.v1.KillResponse
+	(*ForgetResponse)(nil),           // 18: switchyard.localsched.v1.ForgetResponse
+	(*WatchRequest)(nil),             // 19: switchyard.localsched.v1.WatchRequest
+	(*WatchResponse)(nil),            // 20: switchyard.localsched.v1.WatchResponse
+	(*Change)(nil),                   // 21: switchyard.localsched.v1.Change
+	(*FetchRequest)(nil),             // 22: switchyard.localsched.v1.FetchRequest
+	(*FetchResponse)(nil),            // 23: switchyard.localsched.v1.FetchResponse
+	(*OpenRequest)(nil),              // 24: switchyard.localsched.v1.OpenRequest
+	(*OpenResponse)(nil),             // 25: switchyard.localsched.v1.OpenResponse
+	(*EngineSubmitRequest)(nil),      // 26: switchyard.localsched.v1.EngineSubmitRequest
+	(*EngineTagRequest)(nil),         // 27: switchyard.localsched.v1.EngineTagRequest
+	(*TickRequest)(nil),              // 28: switchyard.localsched.v1.TickRequest
+	(*ActionsResponse)(nil),          // 29: switchyard.localsched.v1.ActionsResponse
+	(*PlanRequest)(nil),              // 30: switchyard.localsched.v1.PlanRequest
+	(*PlanResponse)(nil),             // 31: switchyard.localsched.v1.PlanResponse
+	(*Planned)(nil),                  // 32: switchyard.localsched.v1.Planned
 	(*CloseRequest)(nil),             // 33: switchyard.localsched.v1.CloseRequest
 	(*CloseResponse)(nil),            // 34: switchyard.localsched.v1.CloseResponse
 	(*v1.Capacity)(nil),              // 35: switchyard.common.v1.Capacity
 	(*v1.Load)(nil),                  // 36: switchyard.common.v1.Load
-	(*v1.Layout)(nil),                // 37: switchyard.common.v1.Layout
+	(*v1.Request)(nil),               // 37: switchyard.common.v1.Request
 	(*v1.Tag)(nil),                   // 38: switchyard.common.v1.Tag
-	(*v1.Spec)(nil),                  // 39: switchyard.common.v1.Spec
-	(*v1.Payload)(nil),               // 40: switchyard.common.v1.Payload
-	(v1.JobState)(0),                 // 41: switchyard.common.v1.JobState
-	(*v1.Outcome)(nil),               // 42: switchyard.common.v1.Outcome
-	(v1.Stream)(0),                   // 43: switchyard.common.v1.Stream
+	(*v1.Quote)(nil),                 // 39: switchyard.common.v1.Quote
+	(*v1.Spec)(nil),                  // 40: switchyard.common.v1.Spec
+	(*v1.Payload)(nil),               // 41: switchyard.common.v1.Payload
+	(v1.JobState)(0),                 // 42: switchyard.common.v1.JobState
+	(*v1.Outcome)(nil),               // 43: switchyard.common.v1.Outcome
+	(v1.Stream)(0),                   // 44: switchyard.common.v1.Stream
 }
 var file_protocol_localsched_v1_localsched_proto_depIdxs = []int32{
 	35, // 0: switchyard.localsched.v1.DescribeResponse.capacity:type_name -> switchyard.common.v1.Capacity
 	36, // 1: switchyard.localsched.v1.LoadResponse.load:type_name -> switchyard.common.v1.Load
-	37, // 2: switchyard.localsched.v1.Requests.layout:type_name -> switchyard.common.v1.Layout
-	6,  // 3: switchyard.localsched.v1.QuoteRequest.jobs:type_name -> switchyard.localsched.v1.Requests
-	6,  // 4: switchyard.localsched.v1.QuoteRequest.ahead:type_name -> switchyard.localsched.v1.Requests
-	9,  // 5: switchyard.localsched.v1.QuoteResponse.terms:type_name -> switchyard.localsched.v1.Term
-	38, // 6: switchyard.localsched.v1.SubmitRequest.tag:type_name -> switchyard.common.v1.Tag
-	39, // 7: switchyard.localsched.v1.SubmitRequest.spec:type_name -> switchyard.common.v1.Spec
-	40, // 8: switchyard.localsched.v1.SubmitRequest.payload:type_name -> switchyard.common.v1.Payload
-	38, // 9: switchyard.localsched.v1.TagRequest.tag:type_name -> switchyard.common.v1.Tag
-	38, // 10: switchyard.localsched.v1.ReserveRequest.tag:type_name -> switchyard.common.v1.Tag
-	37, // 11: switchyard.localsched.v1.ReserveRequest.layout:type_name -> switchyard.common.v1.Layout
-	0,  // 12: switchyard.localsched.v1.FindByTagResponse.presence:type_name -> switchyard.localsched.v1.FindByTagResponse.Presence
-	1,  // 13: switchyard.localsched.v1.WithdrawResponse.withdrawal:type_name -> switchyard.localsched.v1.WithdrawResponse.Withdrawal
-	22, // 14: switchyard.localsched.v1.WatchResponse.changes:type_name -> switchyard.localsched.v1.Change
-	36, // 15: switchyard.localsched.v1.WatchResponse.load:type_name -> switchyard.common.v1.Load
-	38, // 16: switchyard.localsched.v1.Change.tag:type_name -> switchyard.common.v1.Tag
-	41, // 17: switchyard.localsched.v1.Change.state:type_name -> switchyard.common.v1.JobState
-	42, // 18: switchyard.localsched.v1.Change.outcome:type_name -> switchyard.common.v1.Outcome
-	38, // 19: switchyard.localsched.v1.FetchRequest.tag:type_name -> switchyard.common.v1.Tag
-	43, // 20: switchyard.localsched.v1.FetchRequest.stream:type_name -> switchyard.common.v1.Stream
-	35, // 21: switchyard.localsched.v1.OpenRequest.capacity:type_name -> switchyard.common.v1.Capacity
-	38, // 22: switchyard.localsched.v1.EngineSubmitRequest.tag:type_name -> switchyard.common.v1.Tag
-	37, // 23: switchyard.localsched.v1.EngineSubmitRequest.layout:type_name -> switchyard.common.v1.Layout
-	38, // 24: switchyard.localsched.v1.EngineTagRequest.tag:type_name -> switchyard.common.v1.Tag
-	38, // 25: switchyard.localsched.v1.ActionsResponse.starts:type_name -> switchyard.common.v1.Tag
-	38, // 26: switchyard.localsched.v1.ActionsResponse.kills:type_name -> switchyard.common.v1.Tag
-	36, // 27: switchyard.localsched.v1.ActionsResponse.load:type_name -> switchyard.common.v1.Load
-	6,  // 28: switchyard.localsched.v1.PlanRequest.ahead:type_name -> switchyard.localsched.v1.Requests
-	6,  // 29: switchyard.localsched.v1.PlanRequest.jobs:type_name -> switchyard.localsched.v1.Requests
-	2,  // 30: switchyard.localsched.v1.Scheduler.Describe:input_type -> switchyard.localsched.v1.DescribeRequest
-	4,  // 31: switchyard.localsched.v1.Scheduler.Load:input_type -> switchyard.localsched.v1.LoadRequest
-	7,  // 32: switchyard.localsched.v1.Scheduler.Quote:input_type -> switchyard.localsched.v1.QuoteRequest
-	10, // 33: switchyard.localsched.v1.Scheduler.Submit:input_type -> switchyard.localsched.v1.SubmitRequest
-	12, // 34: switchyard.localsched.v1.Scheduler.FindByTag:input_type -> switchyard.localsched.v1.TagRequest
-	12, // 35: switchyard.localsched.v1.Scheduler.Withdraw:input_type -> switchyard.localsched.v1.TagRequest
-	12, // 36: switchyard.localsched.v1.Scheduler.Kill:input_type -> switchyard.localsched.v1.TagRequest
-	20, // 37: switchyard.localsched.v1.Scheduler.Watch:input_type -> switchyard.localsched.v1.WatchRequest
-	23, // 38: switchyard.localsched.v1.Scheduler.Fetch:input_type -> switchyard.localsched.v1.FetchRequest
-	12, // 39: switchyard.localsched.v1.Scheduler.Forget:input_type -> switchyard.localsched.v1.TagRequest
-	13, // 40: switchyard.localsched.v1.Scheduler.Reserve:input_type -> switchyard.localsched.v1.ReserveRequest
-	12, // 41: switchyard.localsched.v1.Scheduler.Release:input_type -> switchyard.localsched.v1.TagRequest
-	25, // 42: switchyard.localsched.v1.Engine.Open:input_type -> switchyard.localsched.v1.OpenRequest
-	27, // 43: switchyard.localsched.v1.Engine.Submit:input_type -> switchyard.localsched.v1.EngineSubmitRequest
-	28, // 44: switchyard.localsched.v1.Engine.Withdraw:input_type -> switchyard.localsched.v1.EngineTagRequest
-	28, // 45: switchyard.localsched.v1.Engine.Finished:input_type -> switchyard.localsched.v1.EngineTagRequest
-	29, // 46: switchyard.localsched.v1.Engine.Tick:input_type -> switchyard.localsched.v1.TickRequest
-	31, // 47: switchyard.localsched.v1.Engine.Plan:input_type -> switchyard.localsched.v1.PlanRequest
-	33, // 48: switchyard.localsched.v1.Engine.Close:input_type -> switchyard.localsched.v1.CloseRequest
-	3,  // 49: switchyard.localsched.v1.Scheduler.Describe:output_type -> switchyard.localsched.v1.DescribeResponse
-	5,  // 50: switchyard.localsched.v1.Scheduler.Load:output_type -> switchyard.localsched.v1.LoadResponse
-	8,  // 51: switchyard.localsched.v1.Scheduler.Quote:output_type -> switchyard.localsched.v1.QuoteResponse
-	11, // 52: switchyard.localsched.v1.Scheduler.Submit:output_type -> switchyard.localsched.v1.SubmitResponse
-	16, // 53: switchyard.localsched.v1.Scheduler.FindByTag:output_type -> switchyard.localsched.v1.FindByTagResponse
-	17, // 54: switchyard.localsched.v1.Scheduler.Withdraw:output_type -> switchyard.localsched.v1.WithdrawResponse
-	18, // 55: switchyard.localsched.v1.Scheduler.Kill:output_type -> switchyard.localsched.v1.KillResponse
-	21, // 56: switchyard.localsched.v1.Scheduler.Watch:output_type -> switchyard.localsched.v1.WatchResponse
-	24, // 57: switchyard.localsched.v1.Scheduler.Fetch:output_type -> switchyard.localsched.v1.FetchResponse
-	19, // 58: switchyard.localsched.v1.Scheduler.Forget:output_type -> switchyard.localsched.v1.ForgetResponse
-	14, // 59: switchyard.localsched.v1.Scheduler.Reserve:output_type -> switchyard.localsched.v1.ReserveResponse
-	15, // 60: switchyard.localsched.v1.Scheduler.Release:output_type -> switchyard.localsched.v1.ReleaseResponse
-	26, // 61: switchyard.localsched.v1.Engine.Open:output_type -> switchyard.localsched.v1.OpenResponse
-	30, // 62: switchyard.localsched.v1.Engine.Submit:output_type -> switchyard.localsched.v1.ActionsResponse
-	30, // 63: switchyard.localsched.v1.Engine.Withdraw:output_type -> switchyard.localsched.v1.ActionsResponse
-	30, // 64: switchyard.localsched.v1.Engine.Finished:output_type -> switchyard.localsched.v1.ActionsResponse
-	30, // 65: switchyard.localsched.v1.Engine.Tick:output_type -> switchyard.localsched.v1.ActionsResponse
-	32, // 66: switchyard.localsched.v1.Engine.Plan:output_type -> switchyard.localsched.v1.PlanResponse
-	34, // 67: switchyard.localsched.v1.Engine.Close:output_type -> switchyard.localsched.v1.CloseResponse
-	49, // [49:68] is the sub-list for method output_type
-	30, // [30:49] is the sub-list for method input_type
-	30, // [30:30] is the sub-list for extension type_name
-	30, // [30:30] is the sub-list for extension extendee
-	0,  // [0:30] is the sub-list for field type_name
+	37, // 2: switchyard.localsched.v1.QuoteRequest.jobs:type_name -> switchyard.common.v1.Request
+	7,  // 3: switchyard.localsched.v1.QuoteRequest.ahead:type_name -> switchyard.localsched.v1.Promise
+	38, // 4: switchyard.localsched.v1.Promise.tag:type_name -> switchyard.common.v1.Tag
+	37, // 5: switchyard.localsched.v1.Promise.request:type_name -> switchyard.common.v1.Request
+	39, // 6: switchyard.localsched.v1.QuoteResponse.quotes:type_name -> switchyard.common.v1.Quote
+	38, // 7: switchyard.localsched.v1.SubmitRequest.tag:type_name -> switchyard.common.v1.Tag
+	40, // 8: switchyard.localsched.v1.SubmitRequest.spec:type_name -> switchyard.common.v1.Spec
+	41, // 9: switchyard.localsched.v1.SubmitRequest.payload:type_name -> switchyard.common.v1.Payload
+	38, // 10: switchyard.localsched.v1.TagRequest.tag:type_name -> switchyard.common.v1.Tag
+	38, // 11: switchyard.localsched.v1.ReserveRequest.tag:type_name -> switchyard.common.v1.Tag
+	37, // 12: switchyard.localsched.v1.ReserveRequest.request:type_name -> switchyard.common.v1.Request
+	0,  // 13: switchyard.localsched.v1.FindByTagResponse.presence:type_name -> switchyard.localsched.v1.FindByTagResponse.Presence
+	1,  // 14: switchyard.localsched.v1.WithdrawResponse.withdrawal:type_name -> switchyard.localsched.v1.WithdrawResponse.Withdrawal
+	21, // 15: switchyard.localsched.v1.WatchResponse.changes:type_name -> switchyard.localsched.v1.Change
+	36, // 16: switchyard.localsched.v1.WatchResponse.load:type_name -> switchyard.common.v1.Load
+	38, // 17: switchyard.localsched.v1.Change.tag:type_name -> switchyard.common.v1.Tag
+	42, // 18: switchyard.localsched.v1.Change.state:type_name -> switchyard.common.v1.JobState
+	43, // 19: switchyard.localsched.v1.Change.outcome:type_name -> switchyard.common.v1.Outcome
+	38, // 20: switchyard.localsched.v1.FetchRequest.tag:type_name -> switchyard.common.v1.Tag
+	44, // 21: switchyard.localsched.v1.FetchRequest.stream:type_name -> switchyard.common.v1.Stream
+	35, // 22: switchyard.localsched.v1.OpenRequest.capacity:type_name -> switchyard.common.v1.Capacity
+	38, // 23: switchyard.localsched.v1.EngineSubmitRequest.tag:type_name -> switchyard.common.v1.Tag
+	37, // 24: switchyard.localsched.v1.EngineSubmitRequest.request:type_name -> switchyard.common.v1.Request
+	38, // 25: switchyard.localsched.v1.EngineTagRequest.tag:type_name -> switchyard.common.v1.Tag
+	38, // 26: switchyard.localsched.v1.ActionsResponse.starts:type_name -> switchyard.common.v1.Tag
+	38, // 27: switchyard.localsched.v1.ActionsResponse.kills:type_name -> switchyard.common.v1.Tag
+	36, // 28: switchyard.localsched.v1.ActionsResponse.load:type_name -> switchyard.common.v1.Load
+	37, // 29: switchyard.localsched.v1.PlanRequest.ahead:type_name -> switchyard.common.v1.Request
+	37, // 30: switchyard.localsched.v1.PlanRequest.jobs:type_name -> switchyard.common.v1.Request
+	32, // 31: switchyard.localsched.v1.PlanResponse.planned:type_name -> switchyard.localsched.v1.Planned
+	2,  // 32: switchyard.localsched.v1.Scheduler.Describe:input_type -> switchyard.localsched.v1.DescribeRequest
+	4,  // 33: switchyard.localsched.v1.Scheduler.Load:input_type -> switchyard.localsched.v1.LoadRequest
+	6,  // 34: switchyard.localsched.v1.Scheduler.Quote:input_type -> switchyard.localsched.v1.QuoteRequest
+	9,  // 35: switchyard.localsched.v1.Scheduler.Submit:input_type -> switchyard.localsched.v1.SubmitRequest
+	11, // 36: switchyard.localsched.v1.Scheduler.FindByTag:input_type -> switchyard.localsched.v1.TagRequest
+	11, // 37: switchyard.localsched.v1.Scheduler.Withdraw:input_type -> switchyard.localsched.v1.TagRequest
+	11, // 38: switchyard.localsched.v1.Scheduler.Kill:input_type -> switchyard.localsched.v1.TagRequest
+	19, // 39: switchyard.localsched.v1.Scheduler.Watch:input_type -> switchyard.localsched.v1.WatchRequest
+	22, // 40: switchyard.localsched.v1.Scheduler.Fetch:input_type -> switchyard.localsched.v1.FetchRequest
+	11, // 41: switchyard.localsched.v1.Scheduler.Forget:input_type -> switchyard.localsched.v1.TagRequest
+	12, // 42: switchyard.localsched.v1.Scheduler.Reserve:input_type -> switchyard.localsched.v1.ReserveRequest
+	11, // 43: switchyard.localsched.v1.Scheduler.Release:input_type -> switchyard.localsched.v1.TagRequest
+	24, // 44: switchyard.localsched.v1.Engine.Open:input_type -> switchyard.localsched.v1.OpenRequest
+	26, // 45: switchyard.localsched.v1.Engine.Submit:input_type -> switchyard.localsched.v1.EngineSubmitRequest
+	27, // 46: switchyard.localsched.v1.Engine.Withdraw:input_type -> switchyard.localsched.v1.EngineTagRequest
+	27, // 47: switchyard.localsched.v1.Engine.Finished:input_type -> switchyard.localsched.v1.EngineTagRequest
+	28, // 48: switchyard.localsched.v1.Engine.Tick:input_type -> switchyard.localsched.v1.TickRequest
+	30, // 49: switchyard.localsched.v1.Engine.Plan:input_type -> switchyard.localsched.v1.PlanRequest
+	33, // 50: switchyard.localsched.v1.Engine.Close:input_type -> switchyard.localsched.v1.CloseRequest
+	3,  // 51: switchyard.localsched.v1.Scheduler.Describe:output_type -> switchyard.localsched.v1.DescribeResponse
+	5,  // 52: switchyard.localsched.v1.Scheduler.Load:output_type -> switchyard.localsched.v1.LoadResponse
+	8,  // 53: switchyard.localsched.v1.Scheduler.Quote:output_type -> switchyard.localsched.v1.QuoteResponse
+	10, // 54: switchyard.localsched.v1.Scheduler.Submit:output_type -> switchyard.localsched.v1.SubmitResponse
+	15, // 55: switchyard.localsched.v1.Scheduler.FindByTag:output_type -> switchyard.localsched.v1.FindByTagResponse
+	16, // 56: switchyard.localsched.v1.Scheduler.Withdraw:output_type -> switchyard.localsched.v1.WithdrawResponse
+	17, // 57: switchyard.localsched.v1.Scheduler.Kill:output_type -> switchyard.localsched.v1.KillResponse
+	20, // 58: switchyard.localsched.v1.Scheduler.Watch:output_type -> switchyard.localsched.v1.WatchResponse
+	23, // 59: switchyard.localsched.v1.Scheduler.Fetch:output_type -> switchyard.localsched.v1.FetchResponse
+	18, // 60: switchyard.localsched.v1.Scheduler.Forget:output_type -> switchyard.localsched.v1.ForgetResponse
+	13, // 61: switchyard.localsched.v1.Scheduler.Reserve:output_type -> switchyard.localsched.v1.ReserveResponse
+	14, // 62: switchyard.localsched.v1.Scheduler.Release:output_type -> switchyard.localsched.v1.ReleaseResponse
+	25, // 63: switchyard.localsched.v1.Engine.Open:output_type -> switchyard.localsched.v1.OpenResponse
+	29, // 64: switchyard.localsched.v1.Engine.Submit:output_type -> switchyard.localsched.v1.ActionsResponse
+	29, // 65: switchyard.localsched.v1.Engine.Withdraw:output_type -> switchyard.localsched.v1.ActionsResponse
+	29, // 66: switchyard.localsched.v1.Engine.Finished:output_type -> switchyard.localsched.v1.ActionsResponse
+	29, // 67: switchyard.localsched.v1.Engine.Tick:output_type -> switchyard.localsched.v1.ActionsResponse
+	31, // 68: switchyard.localsched.v1.Engine.Plan:output_type -> switchyard.localsched.v1.PlanResponse
+	34, // 69: switchyard.localsched.v1.Engine.Close:output_type -> switchyard.localsched.v1.CloseResponse
+	51, // [51:70] is the sub-list for method output_type
+	32, // [32:51] is the sub-list for method input_type
+	32, // [32:32] is the sub-list for extension type_name
+	32, // [32:32] is the sub-list for extension extendee
+	0,  // [0:32] is the sub-list for field type_name
 }
 
 func init() { file_protocol_localsched_v1_localsched_proto_init() }

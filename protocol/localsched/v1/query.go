@@ -10,79 +10,63 @@ import (
 )
 
 // EncodeRequests converts the shapes of jobs.
-func EncodeRequests(jobs []protocol.Request) *Requests {
-	m := newRequests(len(jobs))
-	for i := range jobs {
-		m.set(i, &jobs[i])
-	}
-	return m.sparse()
+func EncodeRequests(jobs []protocol.Request) []*commonv1.Request {
+	return wire.Convert(jobs, commonv1.EncodeRequest)
 }
 
-// DecodeRequests checks and converts the shapes of jobs; an absent message holds
-// none. The error names the column and the entry.
-func DecodeRequests(m *Requests) ([]protocol.Request, error) {
-	n := len(m.GetJob())
-	if err := wire.First(
-		wire.AtMost("job", n, MaxJobs),
-		wire.Length("cpus", len(m.GetCpus()), n),
-		wire.Length("nodes", len(m.GetNodes()), n),
-		wire.Length("memory_mb", len(m.GetMemoryMb()), n),
-		wire.Length("wall_time", len(m.GetWallTime()), n),
-		wire.SparseLength("power", len(m.GetPower()), n),
-		wire.SparseLength("like", len(m.GetLike()), n),
-		wire.SparseLength("layout", len(m.GetLayout()), n),
-	); err != nil || n == 0 {
+// DecodeRequests checks and converts the shapes of jobs, in a field of that name.
+func DecodeRequests(field string, ms []*commonv1.Request) ([]protocol.Request, error) {
+	if err := wire.AtMost(field, len(ms), MaxJobs); err != nil {
 		return nil, err
 	}
-	jobs := make([]protocol.Request, n)
-	powers, likes, layouts := wire.Dense(m.GetPower(), n), wire.Dense(m.GetLike(), n), wire.Dense(m.GetLayout(), n)
-	for i := range jobs {
-		var err error
-		jobs[i], err = readRequest(shape{
-			m.GetJob()[i], m.GetCpus()[i], m.GetNodes()[i], m.GetMemoryMb()[i], m.GetWallTime()[i], powers[i], likes[i],
-			layouts[i],
-		})
-		if err != nil {
-			return nil, fmt.Errorf("entry %d: %w", i, err)
-		}
-	}
-	return jobs, nil
+	return wire.Decode(field, ms, func(m *commonv1.Request) (protocol.Request, error) {
+		r := commonv1.DecodeRequest(m)
+		return r, commonv1.CheckRequest(r)
+	})
+}
+
+// decodePlaced checks and converts a request of the job of a placement.
+func decodePlaced(tag *commonv1.Tag, m *commonv1.Request) (protocol.Tag, protocol.Request, error) {
+	t, r := commonv1.DecodeTag(tag), commonv1.DecodeRequest(m)
+	return t, r, wire.First(
+		commonv1.CheckTag(t),
+		wire.Present("request", m != nil),
+		wire.In("request", wire.First(commonv1.CheckRequest(r), sameJob(r.Job, t.Job))),
+	)
+}
+
+// encodePlaced converts the request of a placement, whose job is that of the tag.
+func encodePlaced(tag protocol.Tag, r protocol.Request) (*commonv1.Tag, *commonv1.Request) {
+	r.Job = tag.Job
+	return commonv1.EncodeTag(tag), commonv1.EncodeRequest(r)
 }
 
 // EncodeQuery converts a query. The job of a promise is that of its tag.
 func EncodeQuery(q localsched.Query) *QuoteRequest {
-	ahead, epochs := newRequests(len(q.Ahead)), make([]uint32, len(q.Ahead))
-	for i := range q.Ahead {
-		one := &q.Ahead[i]
-		ahead.set(i, &one.Request)
-		ahead.Job[i], epochs[i] = uint64(one.Tag.Job), uint32(one.Tag.Epoch)
+	m := &QuoteRequest{Jobs: EncodeRequests(q.Jobs), Guard: uint32(q.Guard)}
+	for _, one := range q.Ahead {
+		tag, request := encodePlaced(one.Tag, one.Request)
+		m.Ahead = append(m.Ahead, &Promise{Tag: tag, Request: request})
 	}
-	return &QuoteRequest{Jobs: EncodeRequests(q.Jobs), Ahead: ahead.sparse(), AheadEpoch: epochs, Guard: uint32(q.Guard)}
+	return m
 }
 
-// DecodeQuery checks and converts a query. The error names the column and the
-// entry.
+// DecodeQuery checks and converts a query. The error names the field and the entry.
 func DecodeQuery(m *QuoteRequest) (localsched.Query, error) {
-	jobs, err := DecodeRequests(m.GetJobs())
-	if err != nil {
-		return localsched.Query{}, fmt.Errorf("query: jobs: %w", err)
-	}
-	ahead, err := DecodeRequests(m.GetAhead())
-	if err = wire.First(wire.In("ahead", err), wire.Length("ahead_epoch", len(m.GetAheadEpoch()), len(ahead)), checkGuard(m.GetGuard())); err != nil {
+	jobs, err := DecodeRequests("jobs", m.GetJobs())
+	if err = wire.First(err, wire.AtMost("ahead", len(m.GetAhead()), MaxJobs), checkGuard(m.GetGuard())); err != nil {
 		return localsched.Query{}, fmt.Errorf("query: %w", err)
 	}
-	query := localsched.Query{Jobs: jobs, Guard: protocol.SiteNumber(m.GetGuard())} //nolint:gosec // checked
-	if len(ahead) > 0 {
-		query.Ahead = make([]localsched.Promise, len(ahead))
+	ahead, err := wire.Decode("ahead", m.GetAhead(), decodePromise)
+	if err != nil {
+		return localsched.Query{}, fmt.Errorf("query: %w", err)
 	}
-	for i, request := range ahead {
-		tag, err := DecodeTag(&commonv1.Tag{Job: uint64(request.Job), Epoch: m.GetAheadEpoch()[i]})
-		if err != nil {
-			return localsched.Query{}, fmt.Errorf("query: ahead[%d]: %w", i, err)
-		}
-		query.Ahead[i] = localsched.Promise{Tag: tag, Request: request}
-	}
-	return query, nil
+	return localsched.Query{Jobs: jobs, Ahead: ahead, Guard: protocol.SiteNumber(m.GetGuard())}, nil //nolint:gosec // checked
+}
+
+func decodePromise(m *Promise) (localsched.Promise, error) {
+	tag, request, err := decodePlaced(m.GetTag(), m.GetRequest())
+	return localsched.Promise{Tag: tag, Request: request}, err
 }
 
 func checkGuard(number uint32) error {
@@ -90,80 +74,4 @@ func checkGuard(number uint32) error {
 		return fmt.Errorf("guard: %d is above %d", number, protocol.MaxSiteNumber)
 	}
 	return nil
-}
-
-func newRequests(n int) *Requests {
-	return &Requests{
-		Job: make([]uint64, n), Cpus: make([]int64, n), Nodes: make([]int64, n),
-		MemoryMb: make([]int64, n), WallTime: make([]int64, n), Power: make([]int64, n), Like: make([]uint64, n),
-		Layout: make([]*commonv1.Layout, n),
-	}
-}
-
-func (x *Requests) set(i int, r *protocol.Request) {
-	s := shapeOf(r)
-	x.Job[i], x.Cpus[i], x.Nodes[i], x.MemoryMb[i], x.WallTime[i] = s.job, s.cpus, s.nodes, s.memoryMB, s.wallTime
-	x.Power[i], x.Like[i], x.Layout[i] = s.power, s.like, s.layout
-}
-
-// sparse leaves out the columns that say nothing.
-func (x *Requests) sparse() *Requests {
-	x.Power, x.Like, x.Layout = wire.Sparse(x.GetPower()), wire.Sparse(x.GetLike()), wire.Sparse(x.GetLayout())
-	for i, layout := range x.GetLayout() {
-		if layout == nil {
-			x.Layout[i] = &commonv1.Layout{} // a list has no place for nothing
-		}
-	}
-	return x
-}
-
-// shape is a request as it travels, in whichever message.
-type shape struct {
-	job                                    uint64
-	cpus, nodes, memoryMB, wallTime, power int64
-	like                                   uint64
-	layout                                 *commonv1.Layout // nil: it says nothing
-}
-
-func shapeOf(r *protocol.Request) shape {
-	return shape{
-		uint64(r.Job), int64(r.CPUs), int64(r.Nodes), r.MemoryMB, wire.EncodeSpan(r.WallTime), int64(r.Power), r.Like,
-		wireLayout(r.Layout),
-	}
-}
-
-// wireLayout leaves out what says nothing.
-func wireLayout(l protocol.Layout) *commonv1.Layout {
-	if l == (protocol.Layout{}) {
-		return nil
-	}
-	return &commonv1.Layout{
-		Tasks: int64(l.Tasks), TasksPerNode: int64(l.TasksPerNode), CpusPerTask: int64(l.CPUsPerTask), MaxNodes: int64(l.MaxNodes),
-	}
-}
-
-// readRequest leaves it to the scheduler to refuse what is merely too little.
-func readRequest(s shape) (protocol.Request, error) {
-	if err := wire.First(
-		wire.Count("cpus", s.cpus),
-		wire.Count("nodes", s.nodes),
-		wire.Amount("memory_mb", s.memoryMB),
-		span("wall_time", s.wallTime),
-		wire.Power("power", s.power),
-		wire.Count("layout.tasks", s.layout.GetTasks()),
-		wire.Count("layout.tasks_per_node", s.layout.GetTasksPerNode()),
-		wire.Count("layout.cpus_per_task", s.layout.GetCpusPerTask()),
-		wire.Count("layout.max_nodes", s.layout.GetMaxNodes()),
-	); err != nil {
-		return protocol.Request{}, err
-	}
-	r := protocol.Request{
-		Job: protocol.JobID(s.job), CPUs: int(s.cpus), Nodes: int(s.nodes),
-		MemoryMB: s.memoryMB, WallTime: wire.DecodeSpan(s.wallTime), Power: int(s.power), Like: s.like,
-		Layout: protocol.Layout{
-			Tasks: int(s.layout.GetTasks()), TasksPerNode: int(s.layout.GetTasksPerNode()),
-			CPUsPerTask: int(s.layout.GetCpusPerTask()), MaxNodes: int(s.layout.GetMaxNodes()),
-		},
-	}
-	return r, wire.In("layout", r.CheckLayout())
 }

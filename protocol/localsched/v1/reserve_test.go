@@ -23,16 +23,14 @@ func TestDecodeHoldRefuses(t *testing.T) {
 		return hold
 	}
 	spoilt(t, right, localschedv1.DecodeHold, map[string]func(m){
-		"hold: tag: is missing":                  func(m m) { m.Tag = nil },
-		"hold: tag.epoch: is 0":                  func(m m) { m.Tag.Epoch = 0 },
-		"hold: cpus: -1":                         func(m m) { m.Cpus = -1 },
-		"hold: nodes: -1":                        func(m m) { m.Nodes = -1 },
-		"hold: memory_mb: -1":                    func(m m) { m.MemoryMb = -1 },
-		"hold: wall_time: -2":                    func(m m) { m.WallTime = -2 },
-		"hold: power: 100000001 is outside 0 to": func(m m) { m.Power = protocol.MaxPower + 1 },
-		"hold: start: -1 is negative":            func(m m) { m.Start = -1 },
-		"hold: account: has 257":                 func(m m) { m.Account = strings.Repeat("x", 257) },
-		"hold: account: contains a NUL byte":     func(m m) { m.Account = "\x00" },
+		"hold: tag: is missing":              func(m m) { m.Tag = nil },
+		"hold: tag.epoch: is 0":              func(m m) { m.Tag.Epoch = 0 },
+		"hold: request: is missing":          func(m m) { m.Request = nil },
+		"hold: request: cpus: -1":            func(m m) { m.Request.Cpus = -1 },
+		"hold: request: job: is 5, but the ": func(m m) { m.Request.Job = 5 },
+		"hold: start_ms: -1 is negative":     func(m m) { m.StartMs = -1 },
+		"hold: account: has 257":             func(m m) { m.Account = strings.Repeat("x", 257) },
+		"hold: account: contains a NUL byte": func(m m) { m.Account = "\x00" },
 	})
 }
 
@@ -61,11 +59,11 @@ func TestHoldsThatCannotTravelAreRefused(t *testing.T) {
 func TestDecodeHeldRefuses(t *testing.T) {
 	t.Parallel()
 	for want, m := range map[string]*localschedv1.ReserveResponse{
-		"start: is missing, and refused too":         {},
-		"start: 99 is before the 100 that was asked": {Start: 99},
-		"start: -1 is before the 100":                {Start: -1},
-		"refused: is set, and start too":             {Start: 100, Refused: "no"},
-		"refused: has 4097":                          {Refused: strings.Repeat("x", 4097)},
+		"start_ms: is missing, and refused too":         {},
+		"start_ms: 99 is before the 100 that was asked": {StartMs: 99},
+		"start_ms: -1 is before the 100":                {StartMs: -1},
+		"refused: is set, and start_ms too":             {StartMs: 100, Refused: "no"},
+		"refused: has 4097":                             {Refused: strings.Repeat("x", 4097)},
 	} {
 		start, err := localschedv1.DecodeHeld(m, 100)
 		refused(t, err, want)
@@ -73,7 +71,7 @@ func TestDecodeHeldRefuses(t *testing.T) {
 			t.Errorf("%s: got %d, %v", want, start, err)
 		}
 	}
-	if start, err := localschedv1.DecodeHeld(&localschedv1.ReserveResponse{Start: 100}, 100); start != 100 || err != nil {
+	if start, err := localschedv1.DecodeHeld(&localschedv1.ReserveResponse{StartMs: 100}, 100); start != 100 || err != nil {
 		t.Errorf("got %d, %v", start, err)
 	}
 }
