@@ -79,34 +79,6 @@ func Clip(s string, most int) string {
 	return s[:end]
 }
 
-// Blobs are texts that need not be UTF-8, as they travel; none is nil.
-func Blobs(texts []string) [][]byte {
-	return Convert(texts, func(s string) []byte { return []byte(s) })
-}
-
-// PayloadMessage is a payload in any of the protocols.
-type PayloadMessage interface {
-	GetScript() []byte
-	GetArgs() [][]byte
-	GetEnv() [][]byte
-	GetWorkDir() []byte
-	GetStdout() []byte
-	GetStderr() []byte
-}
-
-// DecodePayload converts a payload, whose script it shares, and checks nothing.
-func DecodePayload(m PayloadMessage) *protocol.Payload {
-	text := func(b []byte) string { return string(b) }
-	p := &protocol.Payload{
-		Args: Convert(m.GetArgs(), text), Env: Convert(m.GetEnv(), text),
-		WorkDir: text(m.GetWorkDir()), Stdout: text(m.GetStdout()), Stderr: text(m.GetStderr()),
-	}
-	if len(m.GetScript()) > 0 {
-		p.Script = m.GetScript()
-	}
-	return p
-}
-
 // Sparse is a column that does not travel when it says nothing: one of zeros, or of
 // empty texts, is empty.
 func Sparse[T comparable](column []T) []T {

@@ -115,35 +115,6 @@ func TestSparseColumns(t *testing.T) {
 	})
 }
 
-// payload is a message that holds what a payload does.
-type payload protocol.Payload
-
-func (p *payload) GetScript() []byte  { return p.Script }
-func (p *payload) GetArgs() [][]byte  { return wire.Blobs(p.Args) }
-func (p *payload) GetEnv() [][]byte   { return wire.Blobs(p.Env) }
-func (p *payload) GetWorkDir() []byte { return []byte(p.WorkDir) }
-func (p *payload) GetStdout() []byte  { return []byte(p.Stdout) }
-func (p *payload) GetStderr() []byte  { return []byte(p.Stderr) }
-
-func TestDecodePayload(t *testing.T) {
-	t.Parallel()
-	for _, want := range []protocol.Payload{
-		{},
-		{
-			Script: []byte("#!/bin/sh\n"), Args: []string{"", "\xff"}, Env: []string{"A=1"},
-			WorkDir: "/work", Stdout: "/out", Stderr: "/err",
-		},
-	} {
-		m := payload(want)
-		if got := wire.DecodePayload(&m); !reflect.DeepEqual(*got, want) {
-			t.Errorf("got %+v, want %+v", *got, want)
-		}
-	}
-	if got := wire.DecodePayload(&payload{Script: []byte{}}); got.Script != nil {
-		t.Error("no script became an empty one")
-	}
-}
-
 func TestNarrow(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int64]int{0: 0, math.MaxInt32: math.MaxInt32, math.MaxInt32 + 1: -1, 1 << 32: -1, -5: -1, math.MinInt64: -1} {
