@@ -19,7 +19,7 @@ import (
 )
 
 var (
-	powerDays = flag.Int("power.days", 0, "how many days TestPowerDay has; 0: 2, with -short 1")
+	powerDays = flag.Int("power.days", 0, "how many days TestPowerDay has; 0: 1")
 	powerSeed = flag.Uint64("power.seed", 0, "the seed of its first day; 0: another one each time")
 )
 
@@ -38,13 +38,7 @@ const (
 // of it and takes back what waits. Each ends, and has run once.
 func TestPowerDay(t *testing.T) { //nolint:tparallel // one day after the other
 	t.Parallel()
-	days, seed := *powerDays, *powerSeed
-	if days == 0 {
-		days = 2
-		if testing.Short() {
-			days = 1
-		}
-	}
+	days, seed := max(1, *powerDays), *powerSeed
 	if seed == 0 {
 		seed = uint64(time.Now().UnixNano())
 	}
