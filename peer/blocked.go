@@ -3,6 +3,7 @@ package peer
 import (
 	"slices"
 
+	"github.com/switchyard-hpc/switchyard/peer/eligible"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -24,14 +25,13 @@ func (p *Peer) awaitsSite(j *job) bool {
 }
 
 func (p *Peer) couldRunHere(j *job) bool {
-	return (p.cfg.Reserves || !j.together()) && p.anyShape(j, func(spec *protocol.Spec) bool {
-		return spec.Allows(p.cfg.Site) && p.cfg.Capacity.Holds(spec.On(&p.cfg.Capacity))
-	})
+	here := p.here()
+	return p.anyShape(j, func(spec *protocol.Spec) bool { return here.Judge(spec, j.together()) == eligible.Eligible })
 }
 
 // couldRunAt goes by the partner's card, which must be known.
 func (p *Peer) couldRunAt(j *job, one *partner) bool {
-	return one.canHold(j) && p.anyShape(j, one.couldRun)
+	return p.anyShape(j, func(spec *protocol.Spec) bool { return one.eligible(spec, j.together()) })
 }
 
 // anyShape says whether something is true of one of the shapes in which the job may be placed.

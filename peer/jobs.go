@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/switchyard-hpc/switchyard/peer/eligible"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -78,10 +79,12 @@ func (p *Peer) mayLeave(specs []protocol.Spec) Elsewhere {
 		return l
 	}
 	for _, one := range p.partners {
+		site := one.site()
 		may := func(spec protocol.Spec) bool {
-			return spec.Allows(one.Site) && (one.card == nil || one.couldRun(&spec))
+			verdict := site.Judge(&spec, false)
+			return verdict == eligible.Eligible || verdict == eligible.NotKnown
 		}
-		if !one.departed && one.refused == "" && slices.ContainsFunc(specs, may) {
+		if !one.departed && slices.ContainsFunc(specs, may) {
 			l.MayLeaveTo = append(l.MayLeaveTo, one.Site)
 		}
 	}
@@ -337,36 +340,26 @@ func (p *Peer) noKnownSite(j *job) bool {
 // starts together with others.
 func (p *Peer) whoCanRun(spec protocol.Spec, held bool) (can, certain bool, noes []SiteNo) {
 	certain = true
-	judge := func(site protocol.SiteName, capacity *protocol.Capacity, refused string) {
-		switch {
-		case !spec.Allows(site):
-			noes = append(noes, SiteNo{Site: site, Reason: notNamed})
-		case capacity == nil:
-			certain = false
-		case refused != "":
-			noes = append(noes, SiteNo{Site: site, Reason: refused})
-		default:
-			if why := capacity.Fits(spec.On(capacity)); why != "" {
-				noes = append(noes, SiteNo{Site: site, Reason: why})
-				return
-			}
+	judge := func(site eligible.Site) {
+		switch site.Judge(&spec, held) {
+		case eligible.Eligible:
 			can = true
+		case eligible.NotKnown:
+			certain = false
+		case eligible.NotNamed, eligible.Barred, eligible.TooLarge, eligible.HoldsNoRoom:
+			noes = append(noes, SiteNo{Site: site.Name, Reason: site.Why(&spec, held)})
 		}
 	}
-	judge(p.cfg.Site, &p.cfg.Capacity, cannotHold(held, p.cfg.Reserves))
+	judge(p.here())
 	for _, one := range p.partners {
 		if one.departed {
 			continue
 		}
+		site := one.site()
 		if p.cfg.Policy.Alone {
-			judge(one.Site, &protocol.Capacity{}, fmt.Sprintf("the policy %s sends no job away", p.cfg.Policy.Name))
-			continue
+			site.Capacity, site.Barred = &protocol.Capacity{}, fmt.Sprintf("the policy %s sends no job away", p.cfg.Policy.Name)
 		}
-		if one.card == nil {
-			judge(one.Site, nil, "")
-			continue
-		}
-		judge(one.Site, &one.card.Capacity, cmp.Or(one.refused, cannotHold(held, one.card.Reserves)))
+		judge(site)
 	}
 	return can, certain || can, noes
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/internal/tokens"
+	"github.com/switchyard-hpc/switchyard/peer/eligible"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -271,7 +272,7 @@ func (p *Peer) wanted(r *round, one *partner) bool {
 // if only volunteers are asked.
 func (p *Peer) asks(r *round, i int, one *partner) bool {
 	j := r.job(p, i)
-	if j == nil || !one.couldRun(&r.specs[i]) || !one.canHold(j) {
+	if j == nil || !one.eligible(&r.specs[i], j.together()) {
 		return false
 	}
 	return !j.shuns(one.Site, p.now) && (r.reach[i] == everybody || p.volunteersFor(j, one)) && !p.avoids(r, i, one)
@@ -279,13 +280,25 @@ func (p *Peer) asks(r *round, i int, one *partner) bool {
 
 // mayAsk says whether the partner could run the job and has not just refused it.
 func (p *Peer) mayAsk(j *job, one *partner) bool {
-	return one.couldRun(&j.Spec) && one.canHold(j) && !j.shuns(one.Site, p.now)
+	return one.eligible(&j.Spec, j.together()) && !j.shuns(one.Site, p.now)
 }
 
-// canHold says whether the partner can hold room for the job, or need not.
-func (one *partner) canHold(j *job) bool { return one.card.Reserves || !j.together() }
+// site is what is known of the partner by its card.
+func (one *partner) site() eligible.Site {
+	s := eligible.Site{Name: one.Site, Barred: one.refused}
+	if one.card != nil {
+		s.Capacity, s.Reserves = &one.card.Capacity, one.card.Reserves
+	}
+	return s
+}
 
-// couldRun goes by the submitter's wish and the partner's card.
-func (one *partner) couldRun(spec *protocol.Spec) bool {
-	return spec.Allows(one.Site) && one.card.Capacity.Holds(spec.On(&one.card.Capacity))
+// eligible says whether the partner may run a job.
+func (one *partner) eligible(spec *protocol.Spec, together bool) bool {
+	s := one.site()
+	return s.Judge(spec, together) == eligible.Eligible
+}
+
+// here is this site as it judges itself.
+func (p *Peer) here() eligible.Site {
+	return eligible.Site{Name: p.cfg.Site, Capacity: &p.cfg.Capacity, Reserves: p.cfg.Reserves}
 }

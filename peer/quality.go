@@ -169,11 +169,11 @@ func (p *Peer) elsewhere(r *round, i int, but *partner) bool {
 	if j == nil {
 		return false
 	}
-	if p.homeRefuses(j, *spec) == "" && p.cfg.Capacity.Fits(spec.On(&p.cfg.Capacity)) == "" {
+	if p.homeRefuses(j, *spec) == "" {
 		return true
 	}
 	for _, one := range p.partners {
-		if one != but && one.usable() && !one.row.Quality.Doubtful && one.couldRun(spec) && one.canHold(j) && !j.shuns(one.Site, p.now) {
+		if one != but && one.usable() && !one.row.Quality.Doubtful && one.eligible(spec, j.together()) && !j.shuns(one.Site, p.now) {
 			return true
 		}
 	}

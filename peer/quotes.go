@@ -68,7 +68,7 @@ func (p *Peer) answerRequest(one *partner, m protocol.QuoteRequest, until protoc
 	guarded := p.guarding()
 	var places []int
 	for i, spec := range m.Jobs {
-		why := p.declines(one, spec)
+		why := p.declines(one, spec, false)
 		if why == "" && !guarded.holds(spec.On(&p.cfg.Capacity)) {
 			why = "asked about too many jobs at once while [protect] delay is on"
 		}
@@ -281,7 +281,7 @@ func atMost(a, b int) int {
 }
 
 // declines says why a partner's job would not be taken; empty: it would.
-func (p *Peer) declines(one *partner, spec protocol.Spec) string {
+func (p *Peer) declines(one *partner, spec protocol.Spec, together bool) string {
 	switch {
 	case p.stopped() != "":
 		return p.stopped()
@@ -296,7 +296,8 @@ func (p *Peer) declines(one *partner, spec protocol.Spec) string {
 	if err := checkRequest(spec.Request); err != nil {
 		return err.Error()
 	}
-	if why := p.cfg.Capacity.Fits(spec.On(&p.cfg.Capacity)); why != "" {
+	here := p.here()
+	if why := here.Why(&spec, together); why != "" {
 		return why
 	}
 	if _, err := p.cfg.Accounts.Guest(one.Site, spec.User); err != nil {

@@ -62,9 +62,6 @@ func (p *Peer) keep(ids []protocol.JobID, because string) {
 	for _, id := range ids {
 		j := p.jobs[id]
 		why := p.homeRefuses(j, j.Spec)
-		if why == "" {
-			why = p.cfg.Capacity.Fits(j.Spec.On(&p.cfg.Capacity))
-		}
 		if why != "" {
 			p.fact(Fact{Kind: JobWaits, Job: id, Site: p.cfg.Site, Text: clip(why)})
 			p.hold(j, p.jitter(p.cfg.Sigma), why, "")
@@ -193,21 +190,16 @@ func (r *round) rows(i int) int {
 	return end
 }
 
-// Why a site is not asked about a job.
-const (
-	notNamed    = "not among the sites that the job names"
-	triedInVain = "left out for a while, since an earlier try there failed"
-)
+// triedInVain is why a site is not asked about a job that has just failed there.
+const triedInVain = "left out for a while, since an earlier try there failed"
 
 func (p *Peer) homeRefuses(j *job, spec protocol.Spec) string {
-	if !spec.Allows(p.cfg.Site) {
-		return notNamed
+	here := p.here()
+	if why := here.Why(&spec, j != nil && j.together()); why != "" {
+		return why
 	}
 	if j != nil && j.shuns(p.cfg.Site, p.now) {
 		return cmp.Or(j.notHere, triedInVain)
-	}
-	if j != nil && j.together() && !p.cfg.Reserves {
-		return cannotHold(true, false)
 	}
 	if p.cfg.Costs == nil {
 		if why := unsold(&spec); why != "" {
@@ -431,15 +423,19 @@ func (a *ask) quote(i int) protocol.Quote {
 	return a.reply.Quotes[k]
 }
 
-// takers counts the sites that would take job i.
+// takers counts the sites that would take job i in one of its shapes.
 func (r *round) takers(i int) (n int) {
-	if r.home[i].Declined == "" {
-		n++
-	}
-	for _, a := range r.asks {
-		if a.quote(i).Declined == "" {
-			n++
+	some := func(quote func(row int) protocol.Quote) {
+		for row := i; row < r.rows(i); row++ {
+			if quote(row).Declined == "" {
+				n++
+				return
+			}
 		}
+	}
+	some(func(row int) protocol.Quote { return r.home[row] })
+	for _, a := range r.asks {
+		some(a.quote)
 	}
 	return n
 }
@@ -486,15 +482,11 @@ func (p *Peer) unasked(r *round, i int, one *partner) string {
 	if j == nil {
 		return notAsked
 	}
-	if !spec.Allows(one.Site) {
-		return notNamed
-	}
-	if why := one.card.Capacity.Fits(spec.On(&one.card.Capacity)); why != "" {
+	site := one.site()
+	if why := site.Why(spec, j.together()); why != "" {
 		return why
 	}
 	switch {
-	case !one.canHold(j):
-		return cannotHold(true, false)
 	case j.shuns(one.Site, p.now):
 		return triedInVain
 	case r.reach[i] == volunteers:

@@ -37,7 +37,7 @@ func (p *Peer) mayPrepare(one *partner, m protocol.Offer) bool {
 	if g := p.guests[tag.Job]; g != nil && !p.replaces(one, g, tag, m.Spec.Requeue || m.Forced) {
 		return false
 	}
-	if why := p.declines(one, m.Spec); why != "" {
+	if why := p.declines(one, m.Spec, m.Start != 0); why != "" {
 		p.refuse(one, tag, why)
 		return false
 	}
@@ -131,8 +131,6 @@ func (p *Peer) notOf(one *partner, m protocol.Offer) string {
 	switch {
 	case m.Payload == nil:
 		return "the offer has no payload"
-	case m.Start != 0 && !p.cfg.Reserves:
-		return cannotHold(true, false)
 	case one.card == nil:
 		return "no site card has come yet"
 	case id.Origin() != one.card.Number || id.Origin() == p.cfg.Number || p.jobs[id] != nil:

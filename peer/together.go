@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/peer/eligible"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -445,14 +446,6 @@ func movedRoom(from, to protocol.Instant) string {
 	return fmt.Sprintf(" has moved the room that it held from %s on to %s", instantText(from), instantText(to))
 }
 
-// cannotHold says why a job that starts together with others cannot run at a site.
-func cannotHold(held, reserves bool) string {
-	if !held || reserves {
-		return ""
-	}
-	return "cannot hold room for components that start together (capability reserve)"
-}
-
 // leftOut are the partners that a round does not ask about a component since they hold no
 // room, as people see them.
 func (p *Peer) leftOut(r *round, i int) (out []SiteQuote) {
@@ -462,10 +455,11 @@ func (p *Peer) leftOut(r *round, i int) (out []SiteQuote) {
 	}
 	for _, one := range p.partners {
 		asked := slices.ContainsFunc(r.asks, func(a *ask) bool { return a.partner == one })
-		if asked || !one.usable() || one.card.Reserves || !one.couldRun(&r.specs[i]) {
+		site := one.site()
+		if asked || !one.usable() || site.Judge(&r.specs[i], true) != eligible.HoldsNoRoom {
 			continue
 		}
-		q := protocol.Quote{Declined: cannotHold(true, false)}
+		q := protocol.Quote{Declined: site.Why(&r.specs[i], true)}
 		out = append(out, p.told(r, i, nil, viewQuote(one.Site, q, one.load, p.loadAge(one))))
 	}
 	return out

@@ -95,6 +95,7 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "plugins/policytest", Level: machines},
 		{Path: "plugins/pricetest", Level: machines},
 		{Path: "peer/gridqueue", Level: machines, Pure: true},
+		{Path: "peer/eligible", Level: machines, Pure: true},
 
 		{Path: "peer", Level: core, Pure: true},
 		{Path: "plugins/catalog", Level: core},
