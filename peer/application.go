@@ -1,19 +1,18 @@
 package peer
 
 import (
-	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // Application is what the user of some jobs wants of them together [IS 1, 4.2].
 type Application struct {
-	Name     string            `json:"name,omitempty"`
-	Beta     int               `json:"beta_ppm"`           // β
-	MaxCost  protocol.Micro    `json:"max_cost_micro"`     // KMAX, in Currency; [policy.Unlimited]: none
-	MaxTime  protocol.Duration `json:"max_time_ms"`        // TMAX, from the submission on; [protocol.Never]: none
-	Waiting  string            `json:"waiting,omitempty"`  // one of [Config.Waiting]; empty: the site's usual one
-	Rates    []policy.Rate     `json:"rates,omitempty"`    // the user's own k_w from the submission on, in Currency; none: by Waiting
-	Currency string            `json:"currency,omitempty"` // of MaxCost and Rates; empty: the site's own
+	Name     string                 `json:"name,omitempty"`
+	Beta     int                    `json:"beta_ppm"`           // β
+	MaxCost  protocol.Micro         `json:"max_cost_micro"`     // KMAX, in Currency; [protocol.Unlimited]: none
+	MaxTime  protocol.Duration      `json:"max_time_ms"`        // TMAX, from the submission on; [protocol.Never]: none
+	Waiting  string                 `json:"waiting,omitempty"`  // one of [Config.Waiting]; empty: the site's usual one
+	Rates    []protocol.WaitingRate `json:"rates,omitempty"`    // the user's own k_w from the submission on, in Currency; none: by Waiting
+	Currency string                 `json:"currency,omitempty"` // of MaxCost and Rates; empty: the site's own
 
 	StartTolerance protocol.Duration `json:"start_tolerance_ms,omitempty"` // how much later than its group a component may start; 0: 30 s
 	StartMissed    string            `json:"start_missed,omitempty"`       // [RetryMissed] or [FailMissed]: what becomes of a group of which one did not; empty: RetryMissed

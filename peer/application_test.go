@@ -50,8 +50,8 @@ func (f flat) Bill(w cost.Work) (cost.Bill, string) {
 // salary costs so much an hour, always.
 type salary struct{ rate protocol.Micro }
 
-func (s salary) Rates(_, _ protocol.Instant, _ protocol.Duration) ([]policy.Rate, string) {
-	return []policy.Rate{{PerHour: s.rate}}, "CHF"
+func (s salary) Rates(_, _ protocol.Instant, _ protocol.Duration) ([]protocol.WaitingRate, string) {
+	return []protocol.WaitingRate{{PerHour: s.rate}}, "CHF"
 }
 
 // seeing is a lone peer whose policy keeps what it is shown. Its partner b charges in EUR.
@@ -317,16 +317,18 @@ func (l *lone) endMeasured(ran protocol.Duration, used protocol.Usage) {
 func TestWishesAreChecked(t *testing.T) {
 	t.Parallel()
 	for want, change := range map[string]func(*peer.Submit){
-		"CPF":                      func(ev *peer.Submit) { ev.Application.Currency = "CPF" },
-		`no curve "overtime"`:      func(ev *peer.Submit) { ev.Application.Waiting = "overtime" },
-		"time limit":               func(ev *peer.Submit) { ev.Application.MaxTime = 0 },
-		"β is -1":                  func(ev *peer.Submit) { ev.Application.Beta = -1 },
-		"no weight above 0":        func(ev *peer.Submit) { ev.Application.Beta, ev.Jobs[1].Component.Alpha = 0, 0 },
-		"weights outside":          func(ev *peer.Submit) { ev.Jobs[0].Component.Gamma = -5 },
-		"together with no other":   func(ev *peer.Submit) { ev.Jobs[0].Component.Together = 3 },
-		"names 2 CPUs twice":       func(ev *peer.Submit) { ev.Jobs[0].Component.Shapes[1].CPUs = 2 },
-		"must be 0 or more":        func(ev *peer.Submit) { ev.Application.Waiting, ev.Application.Rates = "", []policy.Rate{{From: 1}} },
-		"choose one":               func(ev *peer.Submit) { ev.Application.Rates = []policy.Rate{{}} },
+		"CPF":                    func(ev *peer.Submit) { ev.Application.Currency = "CPF" },
+		`no curve "overtime"`:    func(ev *peer.Submit) { ev.Application.Waiting = "overtime" },
+		"time limit":             func(ev *peer.Submit) { ev.Application.MaxTime = 0 },
+		"β is -1":                func(ev *peer.Submit) { ev.Application.Beta = -1 },
+		"no weight above 0":      func(ev *peer.Submit) { ev.Application.Beta, ev.Jobs[1].Component.Alpha = 0, 0 },
+		"weights outside":        func(ev *peer.Submit) { ev.Jobs[0].Component.Gamma = -5 },
+		"together with no other": func(ev *peer.Submit) { ev.Jobs[0].Component.Together = 3 },
+		"names 2 CPUs twice":     func(ev *peer.Submit) { ev.Jobs[0].Component.Shapes[1].CPUs = 2 },
+		"must be 0 or more": func(ev *peer.Submit) {
+			ev.Application.Waiting, ev.Application.Rates = "", []protocol.WaitingRate{{From: 1}}
+		},
+		"choose one":               func(ev *peer.Submit) { ev.Application.Rates = []protocol.WaitingRate{{}} },
 		"0 CPUs; ask for 1":        func(ev *peer.Submit) { ev.Jobs[0].Component.Shapes[0].CPUs = 0 },
 		"may run in 17 shapes":     func(ev *peer.Submit) { ev.Jobs[0].Component.Shapes = make([]peer.Shape, 16) },
 		"no site can run this job": func(ev *peer.Submit) { ev.Jobs[1].Spec.CPUs = 100 },
@@ -393,7 +395,7 @@ func TestLimitsOutliveTheirPolicy(t *testing.T) {
 	l.answerQuotes()
 	limited := l.answers[0].(peer.Submitted).Jobs[0]
 	free := moldable()
-	free.Application = &peer.Application{Beta: 1, MaxCost: policy.Unlimited, MaxTime: protocol.Never}
+	free.Application = &peer.Application{Beta: 1, MaxCost: protocol.Unlimited, MaxTime: protocol.Never}
 	l.step(free)
 	other := l.answers[len(l.answers)-1].(peer.Submitted).Jobs[0]
 	cfg := goodConfig()

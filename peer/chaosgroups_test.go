@@ -7,7 +7,6 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
-	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -112,7 +111,7 @@ func (c *chaos) untilQuiet() (busy string) {
 func (c *chaos) cancelDear() {
 	for _, s := range c.world.Sites() {
 		for _, row := range s.Rows().Jobs() {
-			if row.Phase == peer.InGridQueue && c.maxCost(s, row.Application) < policy.Unlimited {
+			if row.Phase == peer.InGridQueue && c.maxCost(s, row.Application) < protocol.Unlimited {
 				c.world.Cancel(s.Name, row.Spec.Job)
 			}
 		}
@@ -125,7 +124,7 @@ func (c *chaos) maxCost(s *peertest.Site, id protocol.JobID) protocol.Micro {
 			return a.MaxCost
 		}
 	}
-	return policy.Unlimited
+	return protocol.Unlimited
 }
 
 // TestChaosMeetsGroups: the worlds of TestChaosPartners have groups that are granted, at several

@@ -80,7 +80,7 @@ type Costs interface {
 type Waiting interface {
 	// Rates are the rates from now until so much later, of an application that was
 	// submitted at an instant; in the currency of the second result.
-	Rates(submitted, now protocol.Instant, until protocol.Duration) ([]policy.Rate, string)
+	Rates(submitted, now protocol.Instant, until protocol.Duration) ([]protocol.WaitingRate, string)
 }
 
 // Weighing are weights for those who give none, in parts per million.

@@ -12,7 +12,6 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
-	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -78,7 +77,7 @@ func randomLimited(rng *rand.Rand) *limited {
 	case 3:
 		one.maxCost, one.fate = least+protocol.Micro(rng.Int64N(int64(most-least)+1)), mayStart
 	case 4:
-		one.maxCost = policy.Unlimited
+		one.maxCost = protocol.Unlimited
 	}
 	if free := map[protocol.SiteName]int{"a": 8, "b": 8, "c": 8, "d": 8}; !one.seat(free, make([]protocol.SiteName, len(one.cpus)), 0) {
 		one.fate = cannotStart

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -23,7 +22,7 @@ func (a *application) deadline() protocol.Instant { return a.Submitted.Add(a.Max
 
 // maxCost is the application's limit in the site's own currency.
 func (p *Peer) maxCost(a *application) protocol.Micro {
-	if a.MaxCost == policy.Unlimited || a.Currency == "" {
+	if a.MaxCost == protocol.Unlimited || a.Currency == "" {
 		return a.MaxCost
 	}
 	limit, err := p.limited(a.MaxCost, a.Currency)
@@ -39,7 +38,7 @@ func (p *Peer) hopeless(a *application) string {
 	if a == nil {
 		return ""
 	}
-	if limit := p.maxCost(a); limit != policy.Unlimited && a.Spent > limit {
+	if limit := p.maxCost(a); limit != protocol.Unlimited && a.Spent > limit {
 		return fmt.Sprintf("its application has cost %s, and max_cost is %s",
 			a.Spent.TextIn(p.currency()), limit.TextIn(p.currency()))
 	}
@@ -129,7 +128,7 @@ func (p *Peer) settleComponent(j *job) {
 
 // brokenBy says which limit of an application the end of a component has broken, and why.
 func (p *Peer) brokenBy(a *application, j *job) string {
-	if limit := p.maxCost(a); limit != policy.Unlimited && a.Spent > limit {
+	if limit := p.maxCost(a); limit != protocol.Unlimited && a.Spent > limit {
 		return fmt.Sprintf("max_cost: what has run cost %s of at most %s; %s",
 			a.Spent.TextIn(p.currency()), limit.TextIn(p.currency()), p.asForeseen(j))
 	}
@@ -173,7 +172,7 @@ func (p *Peer) takeTariff(j *job, m protocol.Prepared) (why string) {
 	if a == nil || agreed.Cost <= f.Cost {
 		return ""
 	}
-	if all, _ := p.placedCost(a); p.maxCost(a) != policy.Unlimited && all > p.maxCost(a) {
+	if all, _ := p.placedCost(a); p.maxCost(a) != protocol.Unlimited && all > p.maxCost(a) {
 		return fmt.Sprintf("%s quoted %s and now charges %s, with which the application would cost %s of at most %s", j.Site,
 			f.Cost.TextIn(p.currency()), agreed.Cost.TextIn(p.currency()), all.TextIn(p.currency()), p.maxCost(a).TextIn(p.currency()))
 	}

@@ -50,7 +50,7 @@ func fullRows() map[peer.Table]peer.Row {
 		},
 		peer.ApplicationTable: peer.ApplicationRow{
 			Application: peer.Application{
-				Name: "n", Beta: 1, MaxCost: 2, MaxTime: 3, Waiting: "w", Rates: []policy.Rate{{PerHour: 4}}, Currency: "CHF",
+				Name: "n", Beta: 1, MaxCost: 2, MaxTime: 3, Waiting: "w", Rates: []protocol.WaitingRate{{PerHour: 4}}, Currency: "CHF",
 			},
 			ID: 1_000_000_000_007, Count: 5, User: "ada", Submitted: 6, Spent: -7,
 		},

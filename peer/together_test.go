@@ -68,7 +68,7 @@ func pair(cpus int, first, second []protocol.SiteName) []peer.NewJob {
 
 // wanting is an application without limits.
 func wanting() *peer.Application {
-	return &peer.Application{Beta: protocol.PPM, MaxCost: policy.Unlimited, MaxTime: protocol.Never}
+	return &peer.Application{Beta: protocol.PPM, MaxCost: protocol.Unlimited, MaxTime: protocol.Never}
 }
 
 func together(w *peertest.World, jobs []peer.NewJob) *peertest.Site {

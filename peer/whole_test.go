@@ -402,7 +402,7 @@ func TestBetaAlone(t *testing.T) {
 	t.Parallel()
 	l, seen := seeing(t, nil)
 	ev := submission(1)
-	ev.Application = &peer.Application{Beta: 8, MaxCost: policy.Unlimited, MaxTime: protocol.Never}
+	ev.Application = &peer.Application{Beta: 8, MaxCost: protocol.Unlimited, MaxTime: protocol.Never}
 	l.step(ev)
 	l.answerQuotes()
 	if j := (*seen)[0].Jobs[0]; j.Alpha != 0 || j.Gamma != 0 || j.Delta != 0 {
@@ -526,7 +526,7 @@ func TestGroupWaitsForItsMargin(t *testing.T) {
 	for i := range ev.Jobs {
 		ev.Jobs[i].Component = peer.Component{Alpha: 1, Estimate: protocol.Minute, Together: min(i, 1)}
 	}
-	ev.Application = &peer.Application{Beta: 1, MaxCost: policy.Unlimited, MaxTime: protocol.Day}
+	ev.Application = &peer.Application{Beta: 1, MaxCost: protocol.Unlimited, MaxTime: protocol.Day}
 	l.step(ev)
 	if len(*seen) == 0 {
 		l.answerQuotes()

@@ -67,7 +67,7 @@ func (a *Application) faults() string {
 // limits, or a start together with others.
 func (j *job) bound() bool {
 	a := j.application
-	return a != nil && (a.MaxCost != policy.Unlimited || a.MaxTime != protocol.Never || j.together())
+	return a != nil && (a.MaxCost != protocol.Unlimited || a.MaxTime != protocol.Never || j.together())
 }
 
 // placeable are the jobs that the policy in force may place. Those whose users want what it
@@ -182,7 +182,7 @@ func (p *Peer) wishes(j *job, until protocol.Duration) policy.Application {
 	a := j.application
 	if a == nil {
 		out := policy.Application{
-			ID: j.Spec.Job, Beta: p.cfg.Weighing.Beta, MaxCost: policy.Unlimited, MaxTime: protocol.Never,
+			ID: j.Spec.Job, Beta: p.cfg.Weighing.Beta, MaxCost: protocol.Unlimited, MaxTime: protocol.Never,
 			Elapsed: max(0, p.now.Sub(j.Spec.Submitted)),
 		}
 		out.Waiting = p.ratesBy(p.cfg.Weighing.Waiting, j.Spec.Submitted, until)
@@ -205,17 +205,17 @@ func (p *Peer) wishes(j *job, until protocol.Duration) policy.Application {
 const usualWait = protocol.Unit
 
 // ratesBy are the rates of a named curve from now on; without a name the usual one.
-func (p *Peer) ratesBy(name string, submitted protocol.Instant, until protocol.Duration) []policy.Rate {
+func (p *Peer) ratesBy(name string, submitted protocol.Instant, until protocol.Duration) []protocol.WaitingRate {
 	curve := p.cfg.Waiting[name]
 	if name == "" || curve == nil {
-		return []policy.Rate{{PerHour: usualWait}}
+		return []protocol.WaitingRate{{PerHour: usualWait}}
 	}
 	rates, currency := curve.Rates(submitted, p.now, until)
 	return p.converted(rates, currency)
 }
 
 // converted are rates in the site's own currency.
-func (p *Peer) converted(rates []policy.Rate, from string) []policy.Rate {
+func (p *Peer) converted(rates []protocol.WaitingRate, from string) []protocol.WaitingRate {
 	out := slices.Clone(rates)
 	for i := range out {
 		amount, err := p.convert(out[i].PerHour, from)
@@ -228,13 +228,13 @@ func (p *Peer) converted(rates []policy.Rate, from string) []policy.Rate {
 }
 
 // shifted are rates from the submission on as rates from now on.
-func shifted(rates []policy.Rate, elapsed protocol.Duration) []policy.Rate {
-	out := make([]policy.Rate, 0, len(rates))
+func shifted(rates []protocol.WaitingRate, elapsed protocol.Duration) []protocol.WaitingRate {
+	out := make([]protocol.WaitingRate, 0, len(rates))
 	for i, rate := range rates {
 		if i+1 < len(rates) && rates[i+1].From <= elapsed {
 			continue
 		}
-		out = append(out, policy.Rate{From: max(0, rate.From-elapsed), PerHour: rate.PerHour})
+		out = append(out, protocol.WaitingRate{From: max(0, rate.From-elapsed), PerHour: rate.PerHour})
 	}
 	return out
 }

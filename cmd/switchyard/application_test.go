@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/peer"
-	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -104,7 +103,7 @@ func TestAPlainJobAsksForNothingNew(t *testing.T) {
 	if plainJob.Application != nil || plainJob.Jobs[0].Component.Name != "" {
 		t.Errorf("submitted %+v", plainJob)
 	}
-	if limited.Application == nil || limited.Application.MaxTime != 2*protocol.Hour || limited.Application.MaxCost != policy.Unlimited {
+	if limited.Application == nil || limited.Application.MaxTime != 2*protocol.Hour || limited.Application.MaxCost != protocol.Unlimited {
 		t.Errorf("submitted %+v", limited.Application)
 	}
 }

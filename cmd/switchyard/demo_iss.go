@@ -13,7 +13,6 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/batchscript"
 	"github.com/switchyard-hpc/switchyard/internal/testbed"
 	"github.com/switchyard-hpc/switchyard/peer"
-	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/iss"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -240,7 +239,7 @@ func (d *demo) applicationTable() *table {
 			at[k] = fmt.Sprintf("%s %s (%s)", job.Name, job.seen.job.Site, strconv.Itoa(job.seen.job.CPUs))
 		}
 		mostCost, mostTime := "-", "-"
-		if a.Application.MaxCost != policy.Unlimited {
+		if a.Application.MaxCost != protocol.Unlimited {
 			mostCost = amount(a.Application.MaxCost, a.Application.Currency)
 		}
 		if a.Application.MaxTime != protocol.Never {

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/peer"
-	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -35,7 +34,7 @@ func wishesText(w *peer.Wishes) string {
 		text += " " + plain(w.Name)
 	}
 	parts := []string{fmt.Sprintf("α %s, β %s, γ %s, δ %s", weightText(w.Alpha), weightText(w.Beta), weightText(w.Gamma), weightText(w.Delta))}
-	if w.MaxCost != policy.Unlimited {
+	if w.MaxCost != protocol.Unlimited {
 		parts = append(parts, "at most "+amount(w.MaxCost, cmp.Or(w.Currency, w.SpentCurrency)))
 	}
 	if w.MaxTime != protocol.Never {

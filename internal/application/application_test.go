@@ -11,7 +11,6 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/application"
 	"github.com/switchyard-hpc/switchyard/internal/batchscript"
 	"github.com/switchyard-hpc/switchyard/peer"
-	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -95,7 +94,7 @@ func TestAnApplicationIsReadWhole(t *testing.T) {
 	batch := read(t, source(coupled, "#SBATCH -n 2 -t 5 --mem=1G -J other"))
 	want := &peer.Application{
 		Name: "coupled model", Beta: 2 * one, MaxCost: 50_000_000, MaxTime: 12 * h, Currency: "CHF",
-		Rates: []policy.Rate{{}, {From: h, PerHour: 60_000_000}, {From: 8 * h, PerHour: 1_000_500_000}},
+		Rates: []protocol.WaitingRate{{}, {From: h, PerHour: 60_000_000}, {From: 8 * h, PerHour: 1_000_500_000}},
 	}
 	if !reflect.DeepEqual(batch.Application, want) || batch.Name != want.Name {
 		t.Errorf("got %+v", batch.Application)
@@ -144,7 +143,7 @@ func TestTheCommandLineBeatsTheFile(t *testing.T) {
 func TestTheNameIsTheFilesWithoutAnother(t *testing.T) {
 	t.Parallel()
 	batch := read(t, source("[[component]]\nname = \"a\"\nscript = \"a.sh\"\n"))
-	if batch.Name != "app" || batch.Application.Name != "app" || batch.Application.MaxCost != policy.Unlimited {
+	if batch.Name != "app" || batch.Application.Name != "app" || batch.Application.MaxCost != protocol.Unlimited {
 		t.Errorf("got %+v", batch.Application)
 	}
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/batchscript"
 	"github.com/switchyard-hpc/switchyard/internal/settings"
-	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -100,7 +99,7 @@ func (r *rate) after() (protocol.Duration, error) {
 
 // rates are the user's own curve, which has been checked, and its currency. Before the
 // first rate waiting costs nothing.
-func (r *reader) rates() (rates []policy.Rate, currency string) {
+func (r *reader) rates() (rates []protocol.WaitingRate, currency string) {
 	for i := range r.file.Application.Rates {
 		one := &r.file.Application.Rates[i]
 		after, err := one.after()
@@ -109,9 +108,9 @@ func (r *reader) rates() (rates []policy.Rate, currency string) {
 			return nil, ""
 		}
 		if i == 0 && after > 0 {
-			rates = append(rates, policy.Rate{})
+			rates = append(rates, protocol.WaitingRate{})
 		}
-		rates, currency = append(rates, policy.Rate{From: after, PerHour: money.Amount}), money.Currency
+		rates, currency = append(rates, protocol.WaitingRate{From: after, PerHour: money.Amount}), money.Currency
 	}
 	return rates, currency
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/batchscript"
 	"github.com/switchyard-hpc/switchyard/peer"
-	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -100,7 +99,7 @@ func TestLimitsAloneNameNoWeights(t *testing.T) {
 	if c := batch.Jobs[0].Component; c.Alpha != 0 || c.Gamma != 0 || c.Delta != 0 {
 		t.Errorf("weights appeared from nowhere: %+v", c)
 	}
-	if batch = readAll(t, script("#SWITCHYARD --objective=green")); batch.Application.MaxCost != policy.Unlimited ||
+	if batch = readAll(t, script("#SWITCHYARD --objective=green")); batch.Application.MaxCost != protocol.Unlimited ||
 		batch.Application.MaxTime != protocol.Never {
 		t.Errorf("limits appeared from nowhere: %+v", batch.Application)
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/cost"
 	"github.com/switchyard-hpc/switchyard/peer"
-	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -171,7 +170,7 @@ func (d *draft) checkTime(job *Job, r *report) {
 // application is what is wanted of the jobs together. Weights that are all 0 stand for the
 // site's.
 func (w *wishes) application(name string, weighed bool) *peer.Application {
-	a := &peer.Application{Name: name, MaxCost: policy.Unlimited, MaxTime: protocol.Never, Waiting: w.waiting}
+	a := &peer.Application{Name: name, MaxCost: protocol.Unlimited, MaxTime: protocol.Never, Waiting: w.waiting}
 	if weighed {
 		weights, _ := w.weighing.weights()
 		a.Beta = weights.Beta

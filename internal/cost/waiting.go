@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/internal/exact"
-	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -20,7 +19,7 @@ type Waiting struct {
 //sumtype:decl
 type WaitingPart interface {
 	// rates are those from now for so long, at least one, the first from 0.
-	rates(submitted, now protocol.Instant, d protocol.Duration) []policy.Rate
+	rates(submitted, now protocol.Instant, d protocol.Duration) []protocol.WaitingRate
 }
 
 // Salary is what people who wait for results cost, by the clock: their pay in working
@@ -50,9 +49,9 @@ const (
 
 // Rates are what waiting costs from now until so much later, of an application that was
 // submitted at an instant, and their currency. It implements peer.Waiting.
-func (w *Waiting) Rates(submitted, now protocol.Instant, until protocol.Duration) ([]policy.Rate, string) {
+func (w *Waiting) Rates(submitted, now protocol.Instant, until protocol.Duration) ([]protocol.WaitingRate, string) {
 	span := min(max(until, protocol.Millisecond), Horizon)
-	sum := []policy.Rate{{}}
+	sum := []protocol.WaitingRate{{}}
 	for _, part := range w.Parts {
 		sum = add(sum, part.rates(submitted, now, span))
 	}
@@ -67,21 +66,21 @@ func (w *Waiting) Rates(submitted, now protocol.Instant, until protocol.Duration
 	return sum, w.Currency
 }
 
-func (s Salary) rates(_, now protocol.Instant, d protocol.Duration) (all []policy.Rate) {
+func (s Salary) rates(_, now protocol.Instant, d protocol.Duration) (all []protocol.WaitingRate) {
 	for piece := range s.Curve.Pieces(now, now.Add(d)) {
 		all = appendRate(all, piece.From.Sub(now), piece.PerHour)
 	}
 	return all
 }
 
-func (s Steps) rates(submitted, now protocol.Instant, d protocol.Duration) []policy.Rate {
+func (s Steps) rates(submitted, now protocol.Instant, d protocol.Duration) []protocol.WaitingRate {
 	steps := make([]Step, len(s.Steps))
 	for i, step := range s.Steps {
 		step.At = cmp.Or(step.At, submitted.Add(step.After))
 		steps[i] = step
 	}
 	slices.SortStableFunc(steps, func(a, b Step) int { return cmp.Compare(a.At, b.At) })
-	all := []policy.Rate{{PerHour: s.Before}}
+	all := []protocol.WaitingRate{{PerHour: s.Before}}
 	for _, step := range steps {
 		from := max(0, step.At.Sub(now))
 		if from >= d {
@@ -96,15 +95,15 @@ func (s Steps) rates(submitted, now protocol.Instant, d protocol.Duration) []pol
 }
 
 // appendRate adds a rate that is another one than the last.
-func appendRate(all []policy.Rate, from protocol.Duration, perHour protocol.Micro) []policy.Rate {
+func appendRate(all []protocol.WaitingRate, from protocol.Duration, perHour protocol.Micro) []protocol.WaitingRate {
 	if n := len(all); n > 0 && all[n-1].PerHour == perHour {
 		return all
 	}
-	return append(all, policy.Rate{From: from, PerHour: perHour})
+	return append(all, protocol.WaitingRate{From: from, PerHour: perHour})
 }
 
 // add is the sum of two lists of rates that begin at 0.
-func add(a, b []policy.Rate) (sum []policy.Rate) {
+func add(a, b []protocol.WaitingRate) (sum []protocol.WaitingRate) {
 	var nowA, nowB protocol.Micro
 	for len(a) > 0 || len(b) > 0 {
 		from := min(begin(a), begin(b))
@@ -120,7 +119,7 @@ func add(a, b []policy.Rate) (sum []policy.Rate) {
 }
 
 // begin is when the first rate does.
-func begin(rates []policy.Rate) protocol.Duration {
+func begin(rates []protocol.WaitingRate) protocol.Duration {
 	if len(rates) == 0 {
 		return protocol.Never
 	}
@@ -128,7 +127,7 @@ func begin(rates []policy.Rate) protocol.Duration {
 }
 
 // mean is that of rates between two times, rounded.
-func mean(rates []policy.Rate, from, until protocol.Duration) protocol.Micro {
+func mean(rates []protocol.WaitingRate, from, until protocol.Duration) protocol.Micro {
 	var total exact.Number
 	for i, rate := range rates {
 		end := until

@@ -69,13 +69,13 @@ func TestStepsAfterTheSubmission(t *testing.T) {
 	for _, c := range []struct {
 		now   protocol.Instant
 		until protocol.Duration
-		want  []policy.Rate
+		want  []protocol.WaitingRate
 	}{
-		{0, 24 * h, []policy.Rate{{PerHour: 1}, {From: h, PerHour: 3}, {From: 2 * h, PerHour: 5}, {From: 2*h + 30*protocol.Minute, PerHour: 7}}},
-		{protocol.Instant(h), 24 * h, []policy.Rate{{PerHour: 3}, {From: h, PerHour: 5}, {From: h + 30*protocol.Minute, PerHour: 7}}},
-		{protocol.Instant(h), h, []policy.Rate{{PerHour: 3}}},
-		{protocol.Instant(9 * h), 24 * h, []policy.Rate{{PerHour: 7}}},
-		{0, 0, []policy.Rate{{PerHour: 1}}},
+		{0, 24 * h, []protocol.WaitingRate{{PerHour: 1}, {From: h, PerHour: 3}, {From: 2 * h, PerHour: 5}, {From: 2*h + 30*protocol.Minute, PerHour: 7}}},
+		{protocol.Instant(h), 24 * h, []protocol.WaitingRate{{PerHour: 3}, {From: h, PerHour: 5}, {From: h + 30*protocol.Minute, PerHour: 7}}},
+		{protocol.Instant(h), h, []protocol.WaitingRate{{PerHour: 3}}},
+		{protocol.Instant(9 * h), 24 * h, []protocol.WaitingRate{{PerHour: 7}}},
+		{0, 0, []protocol.WaitingRate{{PerHour: 1}}},
 	} {
 		if got, _ := w.Rates(0, c.now, c.until); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("from %d for %v: got %v, want %v", c.now, c.until, got, c.want)
@@ -112,7 +112,7 @@ func TestRatesAreBounded(t *testing.T) {
 	}
 }
 
-func rises(t *testing.T, rates []policy.Rate) {
+func rises(t *testing.T, rates []protocol.WaitingRate) {
 	t.Helper()
 	if len(rates) > cost.MaxRates || rates[0].From != 0 {
 		t.Fatalf("%d rates from %v on", len(rates), rates[0].From)

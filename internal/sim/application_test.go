@@ -56,7 +56,7 @@ func component(cpus int, seconds int64) sim.Component {
 func asks(at protocol.Duration, components ...sim.Component) sim.Application {
 	return sim.Application{
 		At: protocol.Instant(at), User: "ada", Components: components,
-		Wishes: peer.Application{Beta: protocol.PPM, MaxCost: policy.Unlimited, MaxTime: protocol.Never, Rates: []policy.Rate{{PerHour: protocol.Unit}}},
+		Wishes: peer.Application{Beta: protocol.PPM, MaxCost: protocol.Unlimited, MaxTime: protocol.Never, Rates: []protocol.WaitingRate{{PerHour: protocol.Unit}}},
 	}
 }
 

@@ -122,7 +122,7 @@ func (g *grid) conclude(a *Application, done *Achieved) {
 	}
 	site := &g.cfg.Sites[a.Origin]
 	limit := a.Wishes.MaxCost
-	if limit != policy.Unlimited {
+	if limit != protocol.Unlimited {
 		limit = g.exchanged(limit, cmp.Or(a.Wishes.Currency, site.Currency), site.Currency)
 	}
 	done.CostKept, done.TimeKept = done.Cost <= limit, done.Completion <= a.Wishes.MaxTime
@@ -145,7 +145,7 @@ func (g *grid) waited(a *Application, d protocol.Duration) protocol.Micro {
 	site := &g.cfg.Sites[a.Origin]
 	rates, currency := a.Wishes.Rates, cmp.Or(a.Wishes.Currency, site.Currency)
 	if len(rates) == 0 {
-		rates, currency = []policy.Rate{{PerHour: protocol.Unit}}, site.Currency
+		rates, currency = []protocol.WaitingRate{{PerHour: protocol.Unit}}, site.Currency
 		if curve := site.Waiting[cmp.Or(a.Wishes.Waiting, site.Weighing.Waiting)]; curve != nil {
 			at := g.zero.Add(protocol.Duration(a.At))
 			rates, currency = curve.Rates(at, at, d)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"github.com/switchyard-hpc/switchyard/peer"
-	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 	commonv1 "github.com/switchyard-hpc/switchyard/protocol/common/v1"
 	"github.com/switchyard-hpc/switchyard/protocol/wire"
@@ -22,7 +21,7 @@ type Application struct{ peer.Application }
 
 // UnmarshalJSON implements [json.Unmarshaler].
 func (a *Application) UnmarshalJSON(data []byte) error {
-	a.Application = peer.Application{MaxCost: policy.Unlimited, MaxTime: protocol.Never}
+	a.Application = peer.Application{MaxCost: protocol.Unlimited, MaxTime: protocol.Never}
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
 	return decoder.Decode(&a.Application)

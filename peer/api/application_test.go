@@ -11,7 +11,6 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/api"
-	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -21,7 +20,7 @@ func coupled() api.Submission {
 	s.Jobs = append(s.Jobs, s.Jobs[0])
 	s.Application = &api.Application{Application: peer.Application{
 		Name: "coupled", Beta: 1, MaxCost: 5_000_000, MaxTime: protocol.Hour, Currency: "CHF",
-		Rates: []policy.Rate{{}, {From: protocol.Minute, PerHour: 60_000_000}},
+		Rates: []protocol.WaitingRate{{}, {From: protocol.Minute, PerHour: 60_000_000}},
 	}}
 	s.Jobs[0].DataOut, s.Jobs[0].Priority = 7, "urgent"
 	s.Jobs[0].Licences = []protocol.Licence{{Name: "ansys", Count: 2}}
@@ -68,7 +67,7 @@ func TestLimitsThatAreLeftOut(t *testing.T) {
 	t.Parallel()
 	body := `{"jobs":[{"cpus":1}],"application":{"beta_ppm":3}}`
 	s, err := api.DecodeSubmission(strings.NewReader(body))
-	if err != nil || s.Application.Beta != 3 || s.Application.MaxCost != policy.Unlimited || s.Application.MaxTime != protocol.Never {
+	if err != nil || s.Application.Beta != 3 || s.Application.MaxCost != protocol.Unlimited || s.Application.MaxTime != protocol.Never {
 		t.Errorf("got %+v, %v", s.Application, err)
 	}
 	s, err = api.DecodeSubmission(strings.NewReader(`{"jobs":[{"cpus":1}]}`))

@@ -22,8 +22,8 @@ func TestFrontIsByThePolicyThatDecides(t *testing.T) {
 			{Name: "slow", CPUs: 8, Free: 8, Accept: 9, Currency: "CHF"}, {Name: "fast", CPUs: 8, Free: 8, Accept: 9, Currency: "CHF"},
 		},
 		Applications: []policy.Application{{
-			ID: component.ID, Beta: protocol.PPM, MaxCost: policy.Unlimited, MaxTime: protocol.Never,
-			Waiting: []policy.Rate{{PerHour: protocol.Unit}},
+			ID: component.ID, Beta: protocol.PPM, MaxCost: protocol.Unlimited, MaxTime: protocol.Never,
+			Waiting: []protocol.WaitingRate{{PerHour: protocol.Unit}},
 		}},
 		Jobs:    []policy.Job{component, component},
 		AWT:     make([]protocol.Duration, 4),

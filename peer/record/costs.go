@@ -6,7 +6,6 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/cost"
 	"github.com/switchyard-hpc/switchyard/peer"
-	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -23,7 +22,7 @@ type Rated struct {
 	Submitted protocol.Instant
 	Now       protocol.Instant
 	Until     protocol.Duration
-	Rates     []policy.Rate
+	Rates     []protocol.WaitingRate
 	Currency  string
 }
 
@@ -62,7 +61,7 @@ type rateListener struct {
 }
 
 // Rates implements [peer.Waiting].
-func (l *rateListener) Rates(submitted, now protocol.Instant, until protocol.Duration) ([]policy.Rate, string) {
+func (l *rateListener) Rates(submitted, now protocol.Instant, until protocol.Duration) ([]protocol.WaitingRate, string) {
 	rates, currency := l.to.Rates(submitted, now, until)
 	l.heard(Rated{Curve: l.curve, Submitted: submitted, Now: now, Until: until, Rates: rates, Currency: currency})
 	return rates, currency
@@ -91,7 +90,7 @@ type replayedCurve struct {
 
 // Rates implements [peer.Waiting]. What the recorded peer did not ask costs nothing, which
 // shows as a difference.
-func (c replayedCurve) Rates(submitted, now protocol.Instant, until protocol.Duration) ([]policy.Rate, string) {
+func (c replayedCurve) Rates(submitted, now protocol.Instant, until protocol.Duration) ([]protocol.WaitingRate, string) {
 	for i := range c.from.rates {
 		if one := &c.from.rates[i]; one.asks(c.name, submitted, now, until) {
 			return one.Rates, one.Currency

@@ -99,8 +99,8 @@ func (people) Bill(w cost.Work) (cost.Bill, string) {
 }
 
 // Rates cost two units an hour from the second hour on.
-func (people) Rates(_, _ protocol.Instant, _ protocol.Duration) ([]policy.Rate, string) {
-	return []policy.Rate{{}, {From: protocol.Hour, PerHour: 2 * protocol.Unit}}, "EUR"
+func (people) Rates(_, _ protocol.Instant, _ protocol.Duration) ([]protocol.WaitingRate, string) {
+	return []protocol.WaitingRate{{}, {From: protocol.Hour, PerHour: 2 * protocol.Unit}}, "EUR"
 }
 
 func config(name protocol.SiteName, number protocol.SiteNumber, partner protocol.SiteName) peer.Config {

@@ -5,7 +5,6 @@ package policy
 
 import (
 	"context"
-	"math"
 
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -123,24 +122,15 @@ type Job struct {
 // Application is what the user of some jobs wants of them together [IS 4.2]. A job that
 // was submitted alone is an application of one component.
 type Application struct {
-	ID      protocol.JobID    // of its first component
-	Beta    int               // β, in parts per million
-	MaxCost protocol.Micro    // KMAX; [Unlimited]: none
-	MaxTime protocol.Duration // TMAX, from the first submission on; [protocol.Never]: none
-	Elapsed protocol.Duration // since the first submission
-	Spent   protocol.Micro    // cost, unweighted, of its components: of those that have ended as billed, of those that are placed as foreseen, and no less than 0 each
-	Done    protocol.Duration // from now until the last of these has ended and its data are back; 0: none, or past
-	Waiting []Rate            // k_w from now on; empty: waiting costs nothing
+	ID      protocol.JobID         // of its first component
+	Beta    int                    // β, in parts per million
+	MaxCost protocol.Micro         // KMAX; [protocol.Unlimited]: none
+	MaxTime protocol.Duration      // TMAX, from the first submission on; [protocol.Never]: none
+	Elapsed protocol.Duration      // since the first submission
+	Spent   protocol.Micro         // cost, unweighted, of its components: of those that have ended as billed, of those that are placed as foreseen, and no less than 0 each
+	Done    protocol.Duration      // from now until the last of these has ended and its data are back; 0: none, or past
+	Waiting []protocol.WaitingRate // k_w from now on; empty: waiting costs nothing
 }
-
-// Rate is what waiting costs from a time on until the next one's begins.
-type Rate struct {
-	From    protocol.Duration `json:"from_ms"` // from now; the first one's is 0, and they rise
-	PerHour protocol.Micro    `json:"per_hour_micro"`
-}
-
-// Unlimited is the [Application.MaxCost] of those without a limit.
-const Unlimited protocol.Micro = math.MaxInt64
 
 // Nowhere is the [Decision.Site] of a job that stays in the grid queue, to say why.
 const Nowhere = -1

@@ -266,7 +266,7 @@ func wrongs() map[string]func() policy.Policy {
 			return whole(func(in policy.Snapshot, decide decide) (decisions, []byte, error) {
 				in.Applications = slices.Clone(in.Applications)
 				for a := range in.Applications {
-					in.Applications[a].MaxCost = policy.Unlimited
+					in.Applications[a].MaxCost = protocol.Unlimited
 				}
 				return decide(in)
 			})

@@ -113,7 +113,7 @@ func wishing(in policy.Snapshot, seed uint64) policy.Snapshot {
 
 // drawnWishes are a user's: half of the limits can be kept or not.
 func drawnWishes(random *rand.Rand, id protocol.JobID) policy.Application {
-	a := policy.Application{ID: id, Beta: random.IntN(2_000_000), MaxCost: policy.Unlimited, MaxTime: protocol.Never}
+	a := policy.Application{ID: id, Beta: random.IntN(2_000_000), MaxCost: protocol.Unlimited, MaxTime: protocol.Never}
 	if random.IntN(2) == 0 {
 		a.MaxCost = protocol.Micro(random.Int64N(60_000_000))
 		a.Spent = protocol.Micro(random.Int64N(10_000_000))
@@ -126,7 +126,7 @@ func drawnWishes(random *rand.Rand, id protocol.JobID) policy.Application {
 		a.Done = protocol.Duration(random.Int64N(int64(protocol.Day)))
 	}
 	for k := range random.IntN(4) {
-		a.Waiting = append(a.Waiting, policy.Rate{
+		a.Waiting = append(a.Waiting, protocol.WaitingRate{
 			From: protocol.Duration(k) * 6 * protocol.Hour, PerHour: protocol.Micro(random.Int64N(2)) * 50 * protocol.Unit,
 		})
 	}
@@ -148,7 +148,7 @@ func farWishing(in policy.Snapshot, seed uint64) policy.Snapshot {
 		row := &in.Applications[a]
 		row.Beta, row.MaxCost, row.Spent = weight(), max(0, amount()), amount()
 		row.MaxTime, row.Elapsed, row.Done = span(), span(), span()
-		row.Waiting = []policy.Rate{{PerHour: max(0, amount())}, {From: min(max(1, span()), protocol.Never-1), PerHour: max(0, amount())}}
+		row.Waiting = []protocol.WaitingRate{{PerHour: max(0, amount())}, {From: min(max(1, span()), protocol.Never-1), PerHour: max(0, amount())}}
 	}
 	for j := range in.Jobs {
 		job := &in.Jobs[j]

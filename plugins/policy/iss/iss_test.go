@@ -40,14 +40,16 @@ func site(name string) policy.Site {
 }
 
 // wishes are those of an application that all terms count once for, without limits.
-func wishes(first uint64, waiting ...policy.Rate) policy.Application {
+func wishes(first uint64, waiting ...protocol.WaitingRate) policy.Application {
 	return policy.Application{
-		ID: protocol.NewJobID(1, first), Beta: one, MaxCost: policy.Unlimited, MaxTime: never, Waiting: waiting,
+		ID: protocol.NewJobID(1, first), Beta: one, MaxCost: protocol.Unlimited, MaxTime: never, Waiting: waiting,
 	}
 }
 
 // hourly is a k_w that is always the same.
-func hourly(francs int64) policy.Rate { return policy.Rate{PerHour: protocol.Micro(francs) * franc} }
+func hourly(francs int64) protocol.WaitingRate {
+	return protocol.WaitingRate{PerHour: protocol.Micro(francs) * franc}
+}
 
 // row is a job of an application on so many CPUs, and what each site quotes it.
 type row struct {
@@ -115,7 +117,7 @@ func TestDecide(t *testing.T) {
 	ab := []policy.Site{site("a"), site("b")}
 	// Site a is dear and done in an hour, b is cheap and done in three.
 	fast, slow := quote{ert: hour, use: 10, eco: 2}, quote{awt: hour, ert: 2 * hour, use: 5, eco: 1}
-	single := func(change func(*policy.Snapshot), waiting ...policy.Rate) policy.Snapshot {
+	single := func(change func(*policy.Snapshot), waiting ...protocol.WaitingRate) policy.Snapshot {
 		in := snapshot(ab, []policy.Application{wishes(1, waiting...)}, row{1, 0, 1, []quote{fast, slow}})
 		change(&in)
 		return in
@@ -140,8 +142,8 @@ func TestDecide(t *testing.T) {
 		"beta is a weight":                   {single(weights(one, 4*one, one, one), hourly(1)), "0:a"},
 		"gamma is a weight":                  {single(weights(0, one, 3*one, 0), hourly(1)), "0:b"},
 		"a wait that costs nothing":          {single(weights(0, one, 0, 0)), "0:a"},
-		"the night is free (Figure 2)":       {single(same, hourly(10), policy.Rate{From: hour}), "0:b"},
-		"a plateau of waiting ends earliest": {single(weights(0, one, 0, 0), policy.Rate{}, policy.Rate{From: 9 * hour, PerHour: franc}), "0:a"},
+		"the night is free (Figure 2)":       {single(same, hourly(10), protocol.WaitingRate{From: hour}), "0:b"},
+		"a plateau of waiting ends earliest": {single(weights(0, one, 0, 0), protocol.WaitingRate{}, protocol.WaitingRate{From: 9 * hour, PerHour: franc}), "0:a"},
 		"no sites":                           {snapshot(nil, []policy.Application{wishes(1)}, row{1, 0, 1, nil}), ""},
 		"no quotes":                          {snapshot(ab, []policy.Application{wishes(1)}, row{1, 0, 1, []quote{no, no}}), ""},
 		"declined":                           {snapshot(ab, []policy.Application{wishes(1)}, row{1, 0, 1, []quote{no, slow}}), "0:b"},
@@ -331,11 +333,11 @@ func TestLimits(t *testing.T) {
 			want: "max_cost: the cheapest choice costs 13.00 CHF besides 3.000001 CHF for the other components, 1.000001 CHF above max_cost 15.00 CHF; raise max_cost to 16.000001 CHF",
 		},
 		"time": {
-			cost: policy.Unlimited, time: hour, since: minute,
+			cost: protocol.Unlimited, time: hour, since: minute,
 			want: "max_time: the fastest choice is done in 1:00:00, 1:01:00 from its submission, 0:01:00 after max_time 1:00:00; raise max_time to 1:01:00",
 		},
 		"time, which is over": {
-			cost: policy.Unlimited, time: hour, since: hour,
+			cost: protocol.Unlimited, time: hour, since: hour,
 			want: "max_time: 1:00:00 since its submission are over; cancel the application and submit it again",
 		},
 		"either": {

@@ -30,7 +30,7 @@ func (r *round) reason(t *task, solution *assignment.Solution, k int, other *ass
 	}
 	switch {
 	case other.Choice >= 0:
-	case t.wishes.MaxCost == policy.Unlimited && t.wishes.MaxTime == protocol.Never:
+	case t.wishes.MaxCost == protocol.Unlimited && t.wishes.MaxTime == protocol.Never:
 		return b.String() + "; it has no other choice"
 	default:
 		return b.String() + "; no other choice is within the limits"
@@ -132,7 +132,7 @@ func (t *task) advice(none *assignment.InfeasibleError, nodes int) string {
 type change struct{ found, change string }
 
 func (t *task) costAdvice(least int64) change {
-	if t.wishes.MaxCost == policy.Unlimited {
+	if t.wishes.MaxCost == protocol.Unlimited {
 		return change{}
 	}
 	needed := protocol.Micro(least).Plus(t.wishes.Spent).Plus(t.kept)

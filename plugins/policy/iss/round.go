@@ -65,7 +65,7 @@ func (p *Policy) round(in *policy.Snapshot) *round {
 // lone is the application of a job that is of none: only time counts.
 func (r *round) lone(c component) *applying {
 	return &applying{
-		wishes:     &policy.Application{ID: r.in.Jobs[c.first].ID, MaxCost: policy.Unlimited, MaxTime: protocol.Never},
+		wishes:     &policy.Application{ID: r.in.Jobs[c.first].ID, MaxCost: protocol.Unlimited, MaxTime: protocol.Never},
 		components: []component{c},
 	}
 }

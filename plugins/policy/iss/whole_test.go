@@ -24,7 +24,7 @@ func drawnWhole(t *rapid.T) policy.Snapshot {
 		return protocol.Duration(number(name, low, high)) * hour
 	}
 	sites := []policy.Site{site("a"), site("b"), site("c")}[:number("sites", 1, 3)]
-	waiting := []policy.Rate{hourly(number("rate", 0, 5)), {From: 3 * hour}, {From: 6 * hour, PerHour: franc}}
+	waiting := []protocol.WaitingRate{hourly(number("rate", 0, 5)), {From: 3 * hour}, {From: 6 * hour, PerHour: franc}}
 	var rows []row
 	for seq := range number("components", 1, 3) {
 		for shape := range number("shapes", 1, 2) {

@@ -43,9 +43,9 @@ func wished() policy.Snapshot {
 		Applications: []policy.Application{
 			{
 				ID: protocol.NewJobID(1, 1), Beta: protocol.PPM, MaxCost: 40 * protocol.Unit, MaxTime: protocol.Never,
-				Waiting: []policy.Rate{{PerHour: 9 * protocol.Unit}, {From: 5 * protocol.Hour}},
+				Waiting: []protocol.WaitingRate{{PerHour: 9 * protocol.Unit}, {From: 5 * protocol.Hour}},
 			},
-			{ID: protocol.NewJobID(1, 4), Beta: protocol.PPM, MaxCost: policy.Unlimited, MaxTime: 2 * protocol.Hour, Waiting: []policy.Rate{{PerHour: protocol.Unit}}},
+			{ID: protocol.NewJobID(1, 4), Beta: protocol.PPM, MaxCost: protocol.Unlimited, MaxTime: 2 * protocol.Hour, Waiting: []protocol.WaitingRate{{PerHour: protocol.Unit}}},
 		},
 	}
 	for row := range 7 {

@@ -51,10 +51,10 @@ func readApplications(m *DecideRequest) []policy.Application {
 	return applications
 }
 
-func readRates(m *DecideRequest) []policy.Rate {
-	rates := make([]policy.Rate, len(m.GetRateFrom()))
+func readRates(m *DecideRequest) []protocol.WaitingRate {
+	rates := make([]protocol.WaitingRate, len(m.GetRateFrom()))
 	for i := range rates {
-		rates[i] = policy.Rate{From: wire.DecodeSpan(m.GetRateFrom()[i]), PerHour: protocol.Micro(m.GetRatePerHour()[i])}
+		rates[i] = protocol.WaitingRate{From: wire.DecodeSpan(m.GetRateFrom()[i]), PerHour: protocol.Micro(m.GetRatePerHour()[i])}
 	}
 	return rates
 }
@@ -62,7 +62,7 @@ func readRates(m *DecideRequest) []policy.Rate {
 // wireLimit is a limit of costs, -1 for none. One below 0 stays one that no check passes.
 func wireLimit(limit protocol.Micro) int64 {
 	switch {
-	case limit == policy.Unlimited:
+	case limit == protocol.Unlimited:
 		return -1
 	case limit < 0:
 		return math.MinInt64
@@ -72,7 +72,7 @@ func wireLimit(limit protocol.Micro) int64 {
 
 func readLimit(n int64) protocol.Micro {
 	if n == -1 {
-		return policy.Unlimited
+		return protocol.Unlimited
 	}
 	return protocol.Micro(n)
 }

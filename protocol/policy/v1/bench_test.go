@@ -49,7 +49,7 @@ func wholeRound(jobs, sites int) policy.Snapshot {
 	for first := 0; first < jobs; first += 10 {
 		a := policy.Application{ID: in.Jobs[first].ID, Beta: protocol.PPM, MaxCost: 1_000_000_000, MaxTime: 7 * protocol.Day}
 		for k := range 14 {
-			a.Waiting = append(a.Waiting, policy.Rate{From: protocol.Duration(k) * 12 * protocol.Hour, PerHour: protocol.Micro(k%2) * 60_000_000})
+			a.Waiting = append(a.Waiting, protocol.WaitingRate{From: protocol.Duration(k) * 12 * protocol.Hour, PerHour: protocol.Micro(k%2) * 60_000_000})
 		}
 		in.Applications = append(in.Applications, a)
 	}

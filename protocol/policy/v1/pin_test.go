@@ -33,7 +33,7 @@ func TestWireFormIsPinned(t *testing.T) {
 		Jobs:  []policy.Job{{ID: 1}, {ID: 2, Application: 1, Together: 3, Alpha: 4, Gamma: 5, Delta: 6, DataOut: 7}},
 		AWT:   []protocol.Duration{0, 0}, ERT: []protocol.Duration{0, 0}, Cost: []protocol.Micro{0, 0},
 		Applications: []policy.Application{
-			{ID: 1, MaxCost: policy.Unlimited, MaxTime: protocol.Never, Waiting: []policy.Rate{{PerHour: 8}, {From: 9, PerHour: 10}}},
+			{ID: 1, MaxCost: protocol.Unlimited, MaxTime: protocol.Never, Waiting: []protocol.WaitingRate{{PerHour: 8}, {From: 9, PerHour: 10}}},
 			{ID: 2, Beta: 11, MaxCost: 12, MaxTime: 13, Elapsed: 14, Spent: -15, Done: 16},
 		},
 		Use: []protocol.Micro{17, 0}, Licence: []protocol.Micro{0, 18}, Eco: []protocol.Micro{19, 0}, Data: []protocol.Micro{0, -20},

@@ -94,10 +94,10 @@ func drawMicro(t *rapid.T) protocol.Micro {
 	return protocol.Micro(rapid.OneOf(rapid.Just(int64(0)), rapid.Int64()).Draw(t, "amount"))
 }
 
-func drawRates(t *rapid.T) (rates []policy.Rate) {
+func drawRates(t *rapid.T) (rates []protocol.WaitingRate) {
 	n := rapid.SampledFrom([]int{0, 0, 1, 3, policyv1.MaxRates}).Draw(t, "rates")
 	for i := range n {
-		rates = append(rates, policy.Rate{From: protocol.Duration(i) * protocol.Hour, PerHour: protocol.Micro(i)})
+		rates = append(rates, protocol.WaitingRate{From: protocol.Duration(i) * protocol.Hour, PerHour: protocol.Micro(i)})
 	}
 	if n > 0 {
 		rates[n-1].From += protocol.Duration(rapid.Int64Range(0, 99).Draw(t, "last") * int64(n-1))
@@ -233,7 +233,7 @@ func TestApplicationsLieAsTheContractSays(t *testing.T) {
 		Cost:     make([]protocol.Micro, 6),
 		Currency: "CHF",
 		Applications: []policy.Application{
-			{ID: 7, MaxCost: policy.Unlimited, MaxTime: protocol.Never, Waiting: []policy.Rate{{PerHour: 8}, {From: 9, PerHour: 10}}},
+			{ID: 7, MaxCost: protocol.Unlimited, MaxTime: protocol.Never, Waiting: []protocol.WaitingRate{{PerHour: 8}, {From: 9, PerHour: 10}}},
 			{ID: 8, Beta: 11, MaxCost: 12, MaxTime: 13, Elapsed: 14, Spent: -15, Done: 16},
 		},
 		Use: []protocol.Micro{1, 99, 3, 4, 5, -6}, Licence: make([]protocol.Micro, 6), Eco: make([]protocol.Micro, 6), Data: make([]protocol.Micro, 6),
@@ -330,7 +330,7 @@ func TestImpossibleSnapshotsAreRefused(t *testing.T) {
 		"application_max_time[0]: -92233720368": func(in *policy.Snapshot) { in.Applications = []policy.Application{{MaxTime: -1}} },
 		"application_done[0]: -922337203685477": func(in *policy.Snapshot) { in.Applications = []policy.Application{{Done: -1}} },
 		"rate_from[0]: is 1; the first rate": func(in *policy.Snapshot) {
-			in.Applications = []policy.Application{{Waiting: []policy.Rate{{From: 1}}}}
+			in.Applications = []policy.Application{{Waiting: []protocol.WaitingRate{{From: 1}}}}
 		},
 		"site_extras[0]: 64 is outside 0 to 63": func(in *policy.Snapshot) {
 			in.Sites = []policy.Site{{Name: "a", Extra: make([]protocol.Duration, protocol.MaxExtra)}}
