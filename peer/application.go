@@ -4,40 +4,6 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// Application is what the user of some jobs wants of them together [IS 1, 4.2].
-type Application struct {
-	Name     string                 `json:"name,omitempty"`
-	Beta     int                    `json:"beta_ppm"`           // β
-	MaxCost  protocol.Micro         `json:"max_cost_micro"`     // KMAX, in Currency; [protocol.Unlimited]: none
-	MaxTime  protocol.Duration      `json:"max_time_ms"`        // TMAX, from the submission on; [protocol.Never]: none
-	Waiting  string                 `json:"waiting,omitempty"`  // one of [Config.Waiting]; empty: the site's usual one
-	Rates    []protocol.WaitingRate `json:"rates,omitempty"`    // the user's own k_w from the submission on, in Currency; none: by Waiting
-	Currency string                 `json:"currency,omitempty"` // of MaxCost and Rates; empty: the site's own
-
-	StartTolerance protocol.Duration `json:"start_tolerance_ms,omitempty"` // how much later than its group a component may start; 0: 30 s
-	StartMissed    string            `json:"start_missed,omitempty"`       // [RetryMissed] or [FailMissed]: what becomes of a group of which one did not; empty: RetryMissed
-}
-
-// Component is what the origin alone knows of a job [IS 1].
-type Component struct {
-	Name      string             `json:"name,omitempty"`   // that its executions are kept under; empty: the job's
-	Shapes    []Shape            `json:"shapes,omitempty"` // that it may run in, besides that of the Spec
-	Behaviour protocol.Behaviour `json:"behaviour"`
-	Estimate  protocol.Duration  `json:"estimate_ms,omitempty"` // run time in the Spec's shape, on the CPUs that the wall time is meant for; 0: not known
-	Alpha     int                `json:"alpha_ppm"`             // α_k, γ_k, δ_k
-	Gamma     int                `json:"gamma_ppm"`
-	Delta     int                `json:"delta_ppm"`
-	Together  int                `json:"together,omitempty"` // components of an application with one number above 0 start together
-}
-
-// Shape is a way to run a moldable component [IS 4.2: p_k].
-type Shape struct {
-	CPUs     int               `json:"cpus"`
-	Nodes    int               `json:"nodes,omitempty"`
-	WallTime protocol.Duration `json:"wall_time_ms"`
-	Estimate protocol.Duration `json:"estimate_ms,omitempty"` // 0: not known
-}
-
 // application is an application whose components have not all ended.
 type application struct {
 	ApplicationRow

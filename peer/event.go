@@ -72,15 +72,6 @@ type Submit struct {
 	Application *Application
 }
 
-// NewJob is one job of a [Submit]. Spec.Job, Spec.User, Spec.Submitted and Spec.Like are
-// set by the peer.
-type NewJob struct {
-	Spec      protocol.Spec
-	Payload   *protocol.Payload
-	Component Component
-	Export    Export
-}
-
 // Cancel asks for a job's end. Answered by [Done] or [Refusal].
 type Cancel struct {
 	Asked AskID

@@ -3,21 +3,13 @@ package peer
 import (
 	"slices"
 	"strings"
-
-	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // Export says which variables of a job's environment its user lets leave the site, besides
-// those of [Config.ExportRemote]. At the local site the job has them all.
+// those that the site lets leave with every job. At the local site the job has them all.
 type Export struct {
 	All   bool     `json:"all,omitempty"`   // all but those that look secret
 	Names []string `json:"names,omitempty"` // these, whatever they look like
-}
-
-// DefaultExportRemote lists the variables that leave with a job unless the site says
-// otherwise: how text and times are shown, and how many threads are wanted.
-func DefaultExportRemote() []string {
-	return []string{"LANG", "LANGUAGE", "LC_*", "OMP_*", "TERM", "TZ"}
 }
 
 // ownVariables are those by which the peer itself says something to a job.
@@ -59,17 +51,3 @@ func secretBeginnings() []string {
 }
 
 func secretEnds() []string { return []string{"_PWD", "_PASS", "_KEY", "_AUTH"} }
-
-// leaving is what the job runs as a partner gets it: without the variables that stay at
-// this site.
-func (p *Peer) leaving(j *job) *protocol.Payload {
-	out := j.payload()
-	var env []string
-	for _, pair := range out.Env {
-		if name, _, _ := strings.Cut(pair, "="); j.Export.Allows(name, p.cfg.ExportRemote) {
-			env = append(env, pair)
-		}
-	}
-	out.Env = env
-	return out
-}

@@ -223,7 +223,10 @@ func (p *Peer) refuseEach(jobs []NewJob) (all Refusal, refused bool) {
 // refuseJob says why a job can run in none of its shapes.
 func (p *Peer) refuseJob(one *NewJob) (Refusal, bool) {
 	refusal, refused := p.refuseSpec(one.Spec, one.Component.Together > 0)
-	if why := cmp.Or(shapeFaults(one), p.longName(one.Payload)); why != "" {
+	if err := one.CheckShapes(); err != nil {
+		return Refusal{Code: BadRequest, Reason: err.Error()}, true
+	}
+	if why := p.longName(one.Payload); why != "" {
 		return Refusal{Code: BadRequest, Reason: why}, true
 	}
 	for _, s := range one.Component.Shapes {
@@ -276,7 +279,7 @@ func checkSpeed(spec *protocol.Spec) string {
 
 func (p *Peer) refuseSpec(spec protocol.Spec, held bool) (Refusal, bool) {
 	p.stateSpeed(&spec)
-	if err := checkRequest(spec.Request); err != nil {
+	if err := spec.CheckRequest(); err != nil {
 		return Refusal{Code: BadRequest, Reason: err.Error()}, true
 	}
 	if why := checkSpeed(&spec); why != "" {
@@ -304,21 +307,6 @@ const (
 	maxName = 1024
 	maxPath = 4096
 )
-
-func checkRequest(r protocol.Request) error {
-	switch {
-	case r.CPUs < 1:
-		return fmt.Errorf("the job asks for %d CPUs; ask for 1 or more", r.CPUs)
-	case r.WallTime < 1:
-		return fmt.Errorf("the job's time limit is %s; give a positive one", r.WallTime.Text())
-	case r.Nodes < 0 || r.MemoryMB < 0:
-		return fmt.Errorf("the job asks for %d nodes and %d MB; neither may be negative", r.Nodes, r.MemoryMB)
-	}
-	if err := r.CheckLayout(); err != nil {
-		return fmt.Errorf("the job %w", err)
-	}
-	return nil
-}
 
 // noKnownSite says whether no site that is known can run the job in any of its shapes, and
 // one that is not might.

@@ -16,43 +16,15 @@ import (
 // that is given back, and ends the members that have started: none runs alone. Then the group is
 // placed again, or ends.
 
-// startTolerance is how much later than its instant a member may start whose user does not say.
-const startTolerance = 30 * protocol.Second
-
-// mostTolerance bounds what users may say.
-const mostTolerance = protocol.Day
-
-// startFaults says what is wrong with what a user wants of starts.
-func (a *Application) startFaults(jobs []NewJob) string {
-	together := func(one NewJob) bool { return one.Component.Together != 0 }
-	switch {
-	case (a.StartTolerance != 0 || a.StartMissed != "") && !slices.ContainsFunc(jobs, together):
-		return "start_tolerance and start_missed mean nothing where no components start together; leave them out, or name the group of those that do"
-	case a.StartTolerance < 0 || a.StartTolerance > mostTolerance:
-		return fmt.Sprintf("the tolerance of starts is %s; give one of at most %s", a.StartTolerance.Text(), mostTolerance.Text())
-	case a.StartMissed != "" && a.StartMissed != RetryMissed && a.StartMissed != FailMissed:
-		return fmt.Sprintf("%.40q is nothing that can be done when a start is missed; use %s or %s", a.StartMissed, RetryMissed, FailMissed)
-	}
-	return ""
-}
-
-// What becomes of a group of which a member has missed its start.
-const (
-	RetryMissed = "retry" // it is placed again, if those that have started may run twice
-	FailMissed  = "fail"  // it ends
-)
-
 // missedStart begins the reason of a member that has missed its start.
 const missedStart = "it has missed the start of its group: "
-
-func (a *Application) tolerance() protocol.Duration { return cmp.Or(a.StartTolerance, startTolerance) }
 
 // startView is what holds of the start of a job of this site; nil: it starts on its own.
 func (j *job) startView() *StartView {
 	if j.application == nil || !j.together() {
 		return nil
 	}
-	return &StartView{Tolerance: j.application.tolerance(), Missed: cmp.Or(j.application.StartMissed, RetryMissed)}
+	return &StartView{Tolerance: j.application.Tolerance(), Missed: cmp.Or(j.application.StartMissed, RetryMissed)}
 }
 
 // startView is what holds of the start of a guest; nil: it starts on its own.
@@ -60,7 +32,7 @@ func (g *guest) startView() *StartView {
 	if g.Hold == 0 && g.Held == 0 {
 		return nil
 	}
-	return &StartView{Tolerance: cmp.Or(g.Tolerance, startTolerance)}
+	return &StartView{Tolerance: cmp.Or(g.Tolerance, DefaultStartTolerance)}
 }
 
 // startBy is the last instant at which a placement here may start; 0: there is none.
@@ -69,13 +41,13 @@ func (p *Peer) startBy(tag protocol.Tag) protocol.Instant {
 		if j.Held == 0 || j.tag() != tag || j.application == nil {
 			return 0
 		}
-		return j.Held.Add(j.application.tolerance())
+		return j.Held.Add(j.application.Tolerance())
 	}
 	g := p.guests[tag.Job]
 	if g == nil || g.Held == 0 || g.tag() != tag {
 		return 0
 	}
-	return g.Held.Add(cmp.Or(g.Tolerance, startTolerance))
+	return g.Held.Add(cmp.Or(g.Tolerance, DefaultStartTolerance))
 }
 
 // toleranceOfHold is what a partner is told that is to hold room; 0: it is not to.
@@ -83,7 +55,7 @@ func (j *job) toleranceOfHold() protocol.Duration {
 	if j.Hold == 0 || j.application == nil {
 		return 0
 	}
-	return j.application.tolerance()
+	return j.application.Tolerance()
 }
 
 func startByTimerOf(tag protocol.Tag) timer {
@@ -176,7 +148,7 @@ func (p *Peer) misses(j *job) bool {
 	if j.Held == 0 || !placed || j.Started != 0 || j.Cancelling || j.Restored || j.Parted || j.application == nil {
 		return false
 	}
-	return strings.HasPrefix(j.Reason, missedStart) || p.now > j.Held.Add(j.application.tolerance()) || j.ranWithout() ||
+	return strings.HasPrefix(j.Reason, missedStart) || p.now > j.Held.Add(j.application.Tolerance()) || j.ranWithout() ||
 		slices.ContainsFunc(p.members(j), func(other *job) bool { return other.running() })
 }
 

@@ -293,7 +293,7 @@ func (p *Peer) declines(one *partner, spec protocol.Spec, together bool) string 
 		return fmt.Sprintf("jobs of %s have %s here, this one asks for %d more, and max_cpus of its [[partner]] is %d",
 			one.Site, protocol.Count(one.cpusHere, "CPU"), spec.CPUs, one.MaxCPUs)
 	}
-	if err := checkRequest(spec.Request); err != nil {
+	if err := spec.CheckRequest(); err != nil {
 		return err.Error()
 	}
 	here := p.here()

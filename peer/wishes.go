@@ -26,7 +26,7 @@ func (p *Peer) refuseWishes(a *Application, jobs []NewJob) string {
 	if _, ok := p.cfg.Waiting[a.Waiting]; a.Waiting != "" && !ok {
 		curve = fmt.Sprintf("no curve %q of waiting costs is known here; %s", a.Waiting, p.waitingNames())
 	}
-	return joined(foreign, curve, a.faults(), a.startFaults(jobs), componentFaults(a, jobs))
+	return joined(append([]string{foreign, curve}, a.Faults(jobs)...)...)
 }
 
 func (p *Peer) waitingNames() string {
@@ -39,28 +39,6 @@ func (p *Peer) waitingNames() string {
 		return "this site has none"
 	}
 	return "this site has " + strings.Join(names, ", ")
-}
-
-// mostRates bounds a user's own k_w.
-const mostRates = 64
-
-func (a *Application) faults() string {
-	switch {
-	case a.Beta < 0 || a.Beta > mostWeight:
-		return fmt.Sprintf("the weight β is %d; use 0 to %d parts per million", a.Beta, mostWeight)
-	case a.MaxTime <= 0:
-		return fmt.Sprintf("the time limit of the application is %s; give a positive one", a.MaxTime.Text())
-	case len(a.Rates) > mostRates:
-		return fmt.Sprintf("the application has %d rates of waiting; use at most %d", len(a.Rates), mostRates)
-	case len(a.Rates) > 0 && a.Waiting != "":
-		return "the application has rates of waiting of its own and names a curve of the site; choose one"
-	}
-	for i, rate := range a.Rates {
-		if rate.PerHour < 0 || (i == 0 && rate.From != 0) || (i > 0 && rate.From <= a.Rates[i-1].From) {
-			return "the rates of waiting must be 0 or more, begin at 0 and rise in time"
-		}
-	}
-	return ""
 }
 
 // bound says whether the user of a job wants what only a policy that is Whole looks at:
@@ -90,16 +68,9 @@ func (p *Peer) placeable(ids []protocol.JobID) []protocol.JobID {
 	})
 }
 
-// unweighed says whether the user of an application gives no weight at all.
-func unweighed(a *Application, jobs []NewJob) bool {
-	return a.Beta == 0 && !slices.ContainsFunc(jobs, func(one NewJob) bool {
-		return one.Component.Alpha != 0 || one.Component.Gamma != 0 || one.Component.Delta != 0
-	})
-}
-
 // withWeights gives an application the site's weights where its user gives none.
 func (p *Peer) withWeights(a *Application, jobs []NewJob) (*Application, []NewJob) {
-	if a == nil || !unweighed(a, jobs) {
+	if a == nil || !a.Unweighed(jobs) {
 		return a, jobs
 	}
 	w, own := p.cfg.Weighing, *a
@@ -110,56 +81,6 @@ func (p *Peer) withWeights(a *Application, jobs []NewJob) (*Application, []NewJo
 		c.Alpha, c.Gamma, c.Delta = w.Alpha, w.Gamma, w.Delta
 	}
 	return &own, jobs
-}
-
-// mostWeight bounds α, β, γ and δ: a thousand.
-const mostWeight = 1000 * protocol.PPM
-
-func componentFaults(a *Application, jobs []NewJob) string {
-	groups, none := map[int]int{}, unweighed(a, jobs)
-	for i := range jobs {
-		c := &jobs[i].Component
-		switch {
-		case min(c.Alpha, c.Gamma, c.Delta) < 0 || max(c.Alpha, c.Gamma, c.Delta) > mostWeight:
-			return fmt.Sprintf("component %d has weights outside 0 to %d parts per million", i+1, mostWeight)
-		case !none && c.Alpha+a.Beta+c.Gamma+c.Delta == 0:
-			return fmt.Sprintf("component %d has no weight above 0, so that any place would do; give one", i+1)
-		case c.Together < 0:
-			return fmt.Sprintf("component %d names group %d; use 1 or more, or 0 for none", i+1, c.Together)
-		}
-		if c.Together > 0 {
-			groups[c.Together]++
-		}
-	}
-	for i := range jobs {
-		if n := jobs[i].Component.Together; groups[n] == 1 {
-			return fmt.Sprintf("component %d starts together with no other one; name its group in another component, or leave it out", i+1)
-		}
-	}
-	return ""
-}
-
-// mostShapes bounds the shapes of a component.
-const mostShapes = 16
-
-// shapeFaults says what is wrong with the shapes of a job.
-func shapeFaults(one *NewJob) string {
-	shapes := one.Component.Shapes
-	if len(shapes) >= mostShapes {
-		return fmt.Sprintf("the job may run in %d shapes; use at most %d", len(shapes)+1, mostShapes)
-	}
-	seen := map[int]bool{one.Spec.CPUs: true}
-	for _, s := range shapes {
-		r := protocol.Request{CPUs: s.CPUs, Nodes: s.Nodes, WallTime: s.WallTime, Layout: one.Spec.Layout}
-		if err := checkRequest(r); err != nil {
-			return err.Error()
-		}
-		if seen[s.CPUs] {
-			return fmt.Sprintf("the job names %d CPUs twice", s.CPUs)
-		}
-		seen[s.CPUs] = true
-	}
-	return ""
 }
 
 // component is a new job's component as it is kept; nil for a plain job.

@@ -92,6 +92,22 @@ type Request struct {
 	Layout   Layout   `json:",omitzero"` // of the CPUs
 }
 
+// CheckRequest says what is wrong with the request, if anything, wherever it is submitted.
+func (r *Request) CheckRequest() error {
+	switch {
+	case r.CPUs < 1:
+		return fmt.Errorf("the job asks for %d CPUs; ask for 1 or more", r.CPUs)
+	case r.WallTime < 1:
+		return fmt.Errorf("the job's time limit is %s; give a positive one", r.WallTime.Text())
+	case r.Nodes < 0 || r.MemoryMB < 0:
+		return fmt.Errorf("the job asks for %d nodes and %d MB; neither may be negative", r.Nodes, r.MemoryMB)
+	}
+	if err := r.CheckLayout(); err != nil {
+		return fmt.Errorf("the job %w", err)
+	}
+	return nil
+}
+
 // Likeness is the same number for all jobs of one user of one site with one name, and
 // tells neither.
 func Likeness(site SiteName, user, name string) uint64 {

@@ -1,0 +1,27 @@
+package peer
+
+import (
+	"strings"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// DefaultExportRemote lists the variables that leave with a job unless the site says
+// otherwise: how text and times are shown, and how many threads are wanted.
+func DefaultExportRemote() []string {
+	return []string{"LANG", "LANGUAGE", "LC_*", "OMP_*", "TERM", "TZ"}
+}
+
+// leaving is what the job runs as a partner gets it: without the variables that stay at
+// this site.
+func (p *Peer) leaving(j *job) *protocol.Payload {
+	out := j.payload()
+	var env []string
+	for _, pair := range out.Env {
+		if name, _, _ := strings.Cut(pair, "="); j.Export.Allows(name, p.cfg.ExportRemote) {
+			env = append(env, pair)
+		}
+	}
+	out.Env = env
+	return out
+}
