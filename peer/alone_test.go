@@ -21,7 +21,7 @@ func TestAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	job := func(cpus int) peer.NewJob {
+	job := func(cpus int) protocol.Job {
 		return peertest.Plan{Run: protocol.Minute}.Job(protocol.Spec{
 			Request: protocol.Request{CPUs: cpus, WallTime: protocol.Hour}, Name: "x",
 		})

@@ -93,14 +93,14 @@ func (l *lone) answerQuotes() protocol.QuoteRequest {
 
 func moldable() peer.Submit {
 	ev := submission(2)
-	ev.Jobs[0].Component = peer.Component{
+	ev.Jobs[0].Component = protocol.Component{
 		Name: "solver", Alpha: 5, Gamma: 6, Delta: 7,
-		Shapes:    []peer.Shape{{CPUs: 2, WallTime: 2 * protocol.Hour}, {CPUs: 4, WallTime: protocol.Hour / 2}},
+		Shapes:    []protocol.Shape{{CPUs: 2, WallTime: 2 * protocol.Hour}, {CPUs: 4, WallTime: protocol.Hour / 2}},
 		Behaviour: protocol.Behaviour{Mflop: 1_000_000}, // a thousand seconds of one CPU
 	}
-	ev.Jobs[1].Component = peer.Component{Alpha: 1, Estimate: protocol.Minute}
+	ev.Jobs[1].Component = protocol.Component{Alpha: 1, Estimate: protocol.Minute}
 	ev.Jobs[1].Spec.Data, ev.Jobs[1].Spec.DataOut = 2_000_000_000, 1_000_000_000
-	ev.Application = &peer.Application{Beta: 8, MaxCost: 100, Currency: "EUR", MaxTime: protocol.Day, Waiting: "salary"}
+	ev.Application = &protocol.Application{Beta: 8, MaxCost: 100, Currency: "EUR", MaxTime: protocol.Day, Waiting: "salary"}
 	return ev
 }
 
@@ -222,7 +222,7 @@ func TestExecutionsAreLearntFrom(t *testing.T) {
 	})
 	run := func() {
 		ev := submission(1)
-		ev.Jobs[0].Component = peer.Component{Name: "solver", Alpha: 1, Behaviour: protocol.Behaviour{Mflop: 1_000_000}}
+		ev.Jobs[0].Component = protocol.Component{Name: "solver", Alpha: 1, Behaviour: protocol.Behaviour{Mflop: 1_000_000}}
 		l.step(ev)
 		l.answerQuotes()
 	}
@@ -265,7 +265,7 @@ func TestMeasuredPowerIsCharged(t *testing.T) {
 	run := func(power int) (told protocol.Spec) {
 		ev := submission(1)
 		ev.Jobs[0].Spec.CPUs, ev.Jobs[0].Spec.Power = 2, power
-		ev.Jobs[0].Component = peer.Component{Name: "solver", Delta: 1, Estimate: protocol.Hour}
+		ev.Jobs[0].Component = protocol.Component{Name: "solver", Delta: 1, Estimate: protocol.Hour}
 		l.step(ev)
 		return l.answerQuotes().Jobs[0]
 	}
@@ -330,7 +330,7 @@ func TestWishesAreChecked(t *testing.T) {
 		},
 		"choose one":               func(ev *peer.Submit) { ev.Application.Rates = []protocol.WaitingRate{{}} },
 		"0 CPUs; ask for 1":        func(ev *peer.Submit) { ev.Jobs[0].Component.Shapes[0].CPUs = 0 },
-		"may run in 17 shapes":     func(ev *peer.Submit) { ev.Jobs[0].Component.Shapes = make([]peer.Shape, 16) },
+		"may run in 17 shapes":     func(ev *peer.Submit) { ev.Jobs[0].Component.Shapes = make([]protocol.Shape, 16) },
 		"no site can run this job": func(ev *peer.Submit) { ev.Jobs[1].Spec.CPUs = 100 },
 	} {
 		l, _ := seeing(t, nil)
@@ -395,7 +395,7 @@ func TestLimitsOutliveTheirPolicy(t *testing.T) {
 	l.answerQuotes()
 	limited := l.answers[0].(peer.Submitted).Jobs[0]
 	free := moldable()
-	free.Application = &peer.Application{Beta: 1, MaxCost: protocol.Unlimited, MaxTime: protocol.Never}
+	free.Application = &protocol.Application{Beta: 1, MaxCost: protocol.Unlimited, MaxTime: protocol.Never}
 	l.step(free)
 	other := l.answers[len(l.answers)-1].(peer.Submitted).Jobs[0]
 	cfg := goodConfig()
@@ -443,7 +443,7 @@ func TestForeseenBeyondTheLimit(t *testing.T) {
 	t.Parallel()
 	l, seen := seeing(t, nil)
 	ev := submission(1)
-	ev.Jobs[0].Component = peer.Component{Behaviour: protocol.Behaviour{Mflop: 36_000_000}} // ten hours of one CPU
+	ev.Jobs[0].Component = protocol.Component{Behaviour: protocol.Behaviour{Mflop: 36_000_000}} // ten hours of one CPU
 	l.step(ev)
 	l.answerQuotes()
 	if got := (*seen)[0].ERT[0]; got != 10*protocol.Hour {

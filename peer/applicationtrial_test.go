@@ -24,7 +24,7 @@ type trial struct {
 	prices map[protocol.SiteName][]int64 // by hour, of a MWh
 	perCPU map[protocol.SiteName]protocol.Micro
 	first  map[protocol.JobID]protocol.JobID // the first component of each job's application
-	wanted map[protocol.JobID]*peer.Application
+	wanted map[protocol.JobID]*protocol.Application
 	begun  map[protocol.JobID]protocol.Instant
 	seen   map[protocol.Tag]bool // placements that were looked at
 	grants int
@@ -37,7 +37,7 @@ func newTrial(t *testing.T, seed uint64, hours int) *trial {
 	t.Helper()
 	tr := &trial{
 		rng: rand.New(rand.NewPCG(seed, 7)), prices: map[protocol.SiteName][]int64{}, perCPU: map[protocol.SiteName]protocol.Micro{},
-		first: map[protocol.JobID]protocol.JobID{}, wanted: map[protocol.JobID]*peer.Application{},
+		first: map[protocol.JobID]protocol.JobID{}, wanted: map[protocol.JobID]*protocol.Application{},
 		begun: map[protocol.JobID]protocol.Instant{}, seen: map[protocol.Tag]bool{},
 	}
 	options := peertest.Options{Seed: seed, Faults: gentle()}
@@ -75,18 +75,18 @@ func solver(t *testing.T) policy.Policy {
 // submit has a user of some site want an application.
 func (tr *trial) submit(t *testing.T) {
 	t.Helper()
-	var jobs []peer.NewJob
+	var jobs []protocol.Job
 	hours := int64(0)
 	for range 1 + tr.rng.IntN(3) {
 		limit := protocol.Duration(1+tr.rng.IntN(6)) * protocol.Hour
 		plan := peertest.Plan{Run: protocol.Duration(tr.rng.Int64N(int64(limit) * 5 / 4)), Exit: max(0, tr.rng.IntN(10)-8)}
 		spec := protocol.Spec{Request: protocol.Request{CPUs: 1 + tr.rng.IntN(4), WallTime: limit}, Name: "x"}
 		job := plan.Job(spec)
-		job.Component = peer.Component{Alpha: protocol.PPM, Gamma: protocol.PPM, Estimate: limit / 2}
+		job.Component = protocol.Component{Alpha: protocol.PPM, Gamma: protocol.PPM, Estimate: limit / 2}
 		jobs = append(jobs, job)
 		hours += int64(limit/protocol.Hour) * int64(spec.CPUs)
 	}
-	application := &peer.Application{
+	application := &protocol.Application{
 		Beta:    protocol.PPM,
 		MaxCost: protocol.Micro(hours * (100_000 + tr.rng.Int64N(1_500_000))),
 		MaxTime: protocol.Duration(2+tr.rng.IntN(60)) * protocol.Hour,

@@ -20,7 +20,7 @@ func BenchmarkStepSubmit(b *testing.B) {
 	job := peertest.Plan{Run: protocol.Minute}.Job(protocol.Spec{
 		Request: protocol.Request{CPUs: 1, WallTime: protocol.Minute}, Name: "x",
 	})
-	jobs := []peer.NewJob{job}
+	jobs := []protocol.Job{job}
 	b.ReportAllocs()
 	for b.Loop() {
 		now++
@@ -44,7 +44,7 @@ func BenchmarkHandOff(b *testing.B) {
 		Request: protocol.Request{CPUs: 1, WallTime: protocol.Minute}, Name: "x", Sites: []protocol.SiteName{"b", "c"},
 	}
 	const batch = 64
-	jobs := make([]peer.NewJob, batch)
+	jobs := make([]protocol.Job, batch)
 	for i := range jobs {
 		jobs[i] = plan.Job(spec)
 	}

@@ -35,9 +35,9 @@ func atPartner(t *testing.T, components int) (*lone, []protocol.JobID) {
 	})
 	ev := submission(components)
 	for i := range ev.Jobs {
-		ev.Jobs[i].Component = peer.Component{Name: "solver", Alpha: 1, Estimate: protocol.Hour}
+		ev.Jobs[i].Component = protocol.Component{Name: "solver", Alpha: 1, Estimate: protocol.Hour}
 	}
-	ev.Application = &peer.Application{Beta: 1, MaxCost: 30 * protocol.Unit, MaxTime: protocol.Day}
+	ev.Application = &protocol.Application{Beta: 1, MaxCost: 30 * protocol.Unit, MaxTime: protocol.Day}
 	l.step(ev)
 	submitted, ok := l.answers[len(l.answers)-1].(peer.Submitted)
 	if !ok {

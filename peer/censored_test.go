@@ -28,7 +28,7 @@ func (l learner) expects(limit protocol.Duration) (here, away protocol.Duration)
 	l.t.Helper()
 	ev := submission(1)
 	ev.Jobs[0].Spec.WallTime = limit
-	ev.Jobs[0].Component = peer.Component{Name: "solver", Alpha: 1, Estimate: 30 * protocol.Second}
+	ev.Jobs[0].Component = protocol.Component{Name: "solver", Alpha: 1, Estimate: 30 * protocol.Second}
 	l.step(ev)
 	request := l.answerQuotes()
 	in := (*l.seen)[len(*l.seen)-1]

@@ -343,7 +343,7 @@ func (c *chaos) prices() peertest.Prices {
 func (c *chaos) arrive() {
 	sites := c.world.Sites()
 	s := sites[c.rng.IntN(len(sites))]
-	var jobs []peer.NewJob
+	var jobs []protocol.Job
 	for range 1 + c.rng.IntN(2) {
 		jobs = append(jobs, c.job(s))
 	}
@@ -367,7 +367,7 @@ func (c *chaos) arrive() {
 	}
 }
 
-func (c *chaos) job(s *peertest.Site) peer.NewJob {
+func (c *chaos) job(s *peertest.Site) protocol.Job {
 	wall := c.between(1000, 120_000)
 	spec := protocol.Spec{
 		Request: protocol.Request{CPUs: 1 + c.rng.IntN(8), WallTime: wall}, Requeue: c.rng.IntN(3) == 0,

@@ -32,7 +32,7 @@ func (c *chaos) roomForGroups(o *peertest.SiteOptions, reserves bool) {
 }
 
 // limits are what a user may want of an application.
-func (c *chaos) limits() *peer.Application {
+func (c *chaos) limits() *protocol.Application {
 	a := wanting()
 	if c.rng.IntN(3) == 0 && !c.timeless {
 		a.MaxTime = c.between(20_000, 600_000)
@@ -44,7 +44,7 @@ func (c *chaos) limits() *peer.Application {
 		a.StartTolerance = c.between(1, 60_000)
 	}
 	if c.rng.IntN(3) == 0 {
-		a.StartMissed = peer.FailMissed
+		a.StartMissed = protocol.FailMissed
 	}
 	return a
 }
@@ -54,7 +54,7 @@ func (c *chaos) gather(at protocol.SiteName) {
 	room := c.groups[at]
 	together := 2 + c.rng.IntN(room.members-1)
 	spare := room.nodes - together
-	var jobs []peer.NewJob
+	var jobs []protocol.Job
 	for range together {
 		more := c.rng.IntN(spare + 1)
 		spare -= more
@@ -77,7 +77,7 @@ func (c *chaos) gather(at protocol.SiteName) {
 }
 
 // component fits on so many nodes, of which it asks for all or for CPUs alone.
-func (c *chaos) component(nodes, perNode int) peer.NewJob {
+func (c *chaos) component(nodes, perNode int) protocol.Job {
 	spec := protocol.Spec{
 		Request: protocol.Request{CPUs: nodes * (1 + c.rng.IntN(perNode)), WallTime: protocol.Minute},
 		Name:    strconv.Itoa(c.rng.Int()), Requeue: c.rng.IntN(3) == 0,
@@ -86,9 +86,9 @@ func (c *chaos) component(nodes, perNode int) peer.NewJob {
 		spec.Nodes = nodes
 	}
 	job := peertest.Plan{Run: c.between(1, 60_000)}.Job(spec)
-	job.Component = peer.Component{Alpha: protocol.PPM}
+	job.Component = protocol.Component{Alpha: protocol.PPM}
 	if c.rng.IntN(2) == 0 {
-		job.Component.Shapes = []peer.Shape{{CPUs: 2, WallTime: protocol.Minute}}
+		job.Component.Shapes = []protocol.Shape{{CPUs: 2, WallTime: protocol.Minute}}
 	}
 	return job
 }

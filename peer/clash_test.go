@@ -91,7 +91,7 @@ func (c *cards) links() string {
 func (c *cards) submits() bool {
 	c.next++
 	job := peertest.Plan{Run: 1}.Job(protocol.Spec{Request: protocol.Request{CPUs: 1, WallTime: protocol.Minute}, Name: "x"})
-	ready := c.step(peer.Submit{Asked: c.next, User: "ada", Jobs: []peer.NewJob{job}})
+	ready := c.step(peer.Submit{Asked: c.next, User: "ada", Jobs: []protocol.Job{job}})
 	_, ok := ready.Answers[0].Reply.(peer.Submitted)
 	return ok
 }

@@ -47,7 +47,7 @@ type Config struct {
 	Protect      Protection        // of the own users from guests
 	Doubts       bool              // who does not keep its quotes is asked last; default: that is not looked at
 	NoFacts      bool              // nobody reads facts: make none
-	ExportRemote []string          // variables that leave with every job, as [Export.Allows] reads them; nil: [DefaultExportRemote]
+	ExportRemote []string          // variables that leave with every job, as [protocol.Export.Allows] reads them; nil: [DefaultExportRemote]
 
 	// Watermark is how often partners are sent, at most, how far this store has come, so that
 	// a restored or copied one is known; 0: never, and partners' marks are not kept.

@@ -72,7 +72,7 @@ func requestBytes(spec *protocol.Spec, foreseen bool) int {
 
 // tooLarge says why an application does not fit in one round, which has all its components
 // in all their shapes; empty: it does.
-func tooLarge(user string, a *Application, jobs []NewJob) string {
+func tooLarge(user string, a *protocol.Application, jobs []protocol.Job) string {
 	if a == nil {
 		return ""
 	}

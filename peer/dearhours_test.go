@@ -34,7 +34,7 @@ func inDearHours(w *peertest.World, full protocol.SiteName, most protocol.Micro)
 	application := wanting()
 	application.MaxCost = most
 	w.Ask("a", func(asked peer.AskID) peer.Event {
-		return peer.Submit{Asked: asked, User: "ada", Jobs: []peer.NewJob{anywhere(8, "a"), anywhere(8, "b")}, Application: application}
+		return peer.Submit{Asked: asked, User: "ada", Jobs: []protocol.Job{anywhere(8, "a"), anywhere(8, "b")}, Application: application}
 	})
 	w.Advance(protocol.Second)
 	for _, row := range w.Site("a").Rows().Jobs() {

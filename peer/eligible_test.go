@@ -52,7 +52,7 @@ func submissionAgrees(t *testing.T, rt *rapid.T, sites []eligible.Site, spec pro
 		at++
 	})
 	w.Advance(protocol.Second)
-	jobs := []peer.NewJob{peertest.Plan{Run: protocol.Second}.Job(spec)}
+	jobs := []protocol.Job{peertest.Plan{Run: protocol.Second}.Job(spec)}
 	asked := w.Ask("a", func(asked peer.AskID) peer.Event { return peer.TestSubmit{Asked: asked, User: "ada", Jobs: jobs} })
 	w.Advance(10 * protocol.Second)
 	given := spec

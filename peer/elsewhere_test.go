@@ -29,7 +29,7 @@ func TestWhereJobsMayGo(t *testing.T) {
 		l := newLone(t, tt.change, func(peer.Op) (peer.Result, error) { return nil, errLater })
 		spec := protocol.Spec{Request: protocol.Request{CPUs: 1, WallTime: protocol.Hour}}
 		tt.spec(&spec)
-		l.step(peer.Submit{Asked: 1, User: "ada", Jobs: []peer.NewJob{{Spec: spec, Payload: &protocol.Payload{Script: []byte("#!/bin/sh\n")}}}})
+		l.step(peer.Submit{Asked: 1, User: "ada", Jobs: []protocol.Job{{Spec: spec, Payload: &protocol.Payload{Script: []byte("#!/bin/sh\n")}}}})
 		got, ok := l.answers[len(l.answers)-1].(peer.Submitted)
 		if !ok || got.Site != "a" {
 			t.Errorf("%s: %+v", name, l.answers)
@@ -48,18 +48,18 @@ func TestWhereJobsMayGo(t *testing.T) {
 // TestContradictoryLayoutsAreRefused: what no batch system could run is not taken.
 func TestContradictoryLayoutsAreRefused(t *testing.T) {
 	t.Parallel()
-	for why, job := range map[string]peer.NewJob{
+	for why, job := range map[string]protocol.Job{
 		"the job asks for 8 CPUs, but its 4 tasks of 1 CPUs make another number": {
 			Spec: protocol.Spec{Request: protocol.Request{CPUs: 8, WallTime: 1, Layout: protocol.Layout{Tasks: 4}}},
 		},
 		"asks for 4 CPUs, but its 2 tasks of 1 CPUs make another number": {
 			Spec:      protocol.Spec{Request: protocol.Request{CPUs: 2, WallTime: 1, Layout: protocol.Layout{Tasks: 2}}},
-			Component: peer.Component{Shapes: []peer.Shape{{CPUs: 4, WallTime: 1}}},
+			Component: protocol.Component{Shapes: []protocol.Shape{{CPUs: 4, WallTime: 1}}},
 		},
 	} {
 		l := newLone(t, func(*peer.Config) {}, func(peer.Op) (peer.Result, error) { return nil, errLater })
 		job.Payload = &protocol.Payload{Script: []byte("#!/bin/sh\n")}
-		l.step(peer.Submit{Asked: 1, User: "ada", Jobs: []peer.NewJob{job}})
+		l.step(peer.Submit{Asked: 1, User: "ada", Jobs: []protocol.Job{job}})
 		got, ok := l.answers[len(l.answers)-1].(peer.Refusal)
 		if !ok || got.Code != peer.BadRequest || !strings.Contains(got.Reason, why) {
 			t.Errorf("got %+v, want %q", l.answers, why)

@@ -131,7 +131,7 @@ func TestOwnQuotesHaveTheSameTerms(t *testing.T) {
 		t.Errorf("the policy sees a cost of %d", cost)
 	}
 	l.sent = nil
-	l.step(peer.TestSubmit{Asked: 1, User: "ada", Jobs: []peer.NewJob{{Spec: submission(1).Jobs[0].Spec}}})
+	l.step(peer.TestSubmit{Asked: 1, User: "ada", Jobs: []protocol.Job{{Spec: submission(1).Jobs[0].Spec}}})
 	if request, ok = l.sent[0].Body.(protocol.QuoteRequest); !ok || request.Reckon != protocol.Hourly {
 		t.Errorf("asked by people: %+v", l.sent)
 	}

@@ -66,10 +66,10 @@ type Submit struct {
 	Asked AskID
 	Key   string // makes a repetition harmless; empty: no such promise
 	User  string // who submits, at this site
-	Jobs  []NewJob
+	Jobs  []protocol.Job
 	// Application is what the user wants of all the jobs together; nil: each is one of its
 	// own, without wishes.
-	Application *Application
+	Application *protocol.Application
 }
 
 // Cancel asks for a job's end. Answered by [Done] or [Refusal].
@@ -125,10 +125,10 @@ type SetPartners struct {
 type TestSubmit struct {
 	Asked AskID
 	User  string
-	Jobs  []NewJob // without payloads
+	Jobs  []protocol.Job // without payloads
 	// Application is as in [Submit]. With Front the answer tells the choices that the user
 	// has between cost and time.
-	Application *Application
+	Application *protocol.Application
 	Front       bool
 }
 

@@ -168,7 +168,7 @@ func (z *fuzzed) event() peer.Event {
 		if z.pick(3) == 0 {
 			return z.application()
 		}
-		return peer.Submit{Asked: 1, User: z.user(), Key: []string{"", "k"}[z.pick(2)], Jobs: []peer.NewJob{{
+		return peer.Submit{Asked: 1, User: z.user(), Key: []string{"", "k"}[z.pick(2)], Jobs: []protocol.Job{{
 			Spec: z.spec(), Payload: &protocol.Payload{Script: []byte("x")},
 		}}}
 	case 2:
@@ -186,7 +186,7 @@ func (z *fuzzed) event() peer.Event {
 			peer.AskQueue{},
 			peer.AskSites{},
 			peer.AskJob{Job: z.job()},
-			peer.TestSubmit{Jobs: []peer.NewJob{{Spec: z.spec()}}, User: "ada"},
+			peer.TestSubmit{Jobs: []protocol.Job{{Spec: z.spec()}}, User: "ada"},
 			peer.DigestSeen{Digest: protocol.Digest{Site: site, Seq: uint64(z.pick(3))}},
 			peer.MemberSeen{Site: site, Number: 1, PublicKey: "U", FirstStart: peertest.Epoch + 1},
 		}[z.pick(6)]
@@ -231,14 +231,14 @@ func (z *fuzzed) soon() protocol.Instant {
 
 // application is one of a few components, some of which start together.
 func (z *fuzzed) application() peer.Submit {
-	ev := peer.Submit{Asked: 1, User: z.user(), Application: &peer.Application{
+	ev := peer.Submit{Asked: 1, User: z.user(), Application: &protocol.Application{
 		Beta: z.pick(2), MaxCost: protocol.Micro(z.pick(256)), MaxTime: protocol.Duration(z.pick(256)) * protocol.Second,
 	}}
 	for range 1 + z.pick(4) {
-		one := peer.NewJob{Spec: z.spec(), Payload: &protocol.Payload{Script: []byte("x")}}
-		one.Component = peer.Component{Alpha: z.pick(2), Together: z.pick(3), Estimate: protocol.Duration(z.pick(256))}
+		one := protocol.Job{Spec: z.spec(), Payload: &protocol.Payload{Script: []byte("x")}}
+		one.Component = protocol.Component{Alpha: z.pick(2), Together: z.pick(3), Estimate: protocol.Duration(z.pick(256))}
 		for range z.pick(3) {
-			one.Component.Shapes = append(one.Component.Shapes, peer.Shape{CPUs: z.pick(5), WallTime: protocol.Minute})
+			one.Component.Shapes = append(one.Component.Shapes, protocol.Shape{CPUs: z.pick(5), WallTime: protocol.Minute})
 		}
 		ev.Jobs = append(ev.Jobs, one)
 	}

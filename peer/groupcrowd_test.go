@@ -94,11 +94,11 @@ func crowd(t *testing.T, seed uint64, groups int, origins []protocol.SiteName) (
 	for g := range groups {
 		limit := protocol.Duration(60+rng.IntN(60)) * protocol.Second
 		one := wish{limit: limit}
-		var jobs []peer.NewJob
+		var jobs []protocol.Job
 		for range 2 + rng.IntN(3) {
 			cpus, run := 1+rng.IntN(6), protocol.Duration(20+rng.IntN(40))*protocol.Second
 			job := peertest.Plan{Run: run}.Job(protocol.Spec{Request: protocol.Request{CPUs: cpus, WallTime: limit}, Name: "x"})
-			job.Component = peer.Component{Alpha: protocol.PPM, Together: 1}
+			job.Component = protocol.Component{Alpha: protocol.PPM, Together: 1}
 			var pin protocol.SiteName
 			if rng.IntN(3) == 0 {
 				pin = names[rng.IntN(4)]

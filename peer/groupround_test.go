@@ -44,14 +44,14 @@ func also(o *peertest.SiteOptions, change func(*peer.Config)) {
 }
 
 // anywhere is a member of a group that may run at some sites.
-func anywhere(cpus int, sites ...protocol.SiteName) peer.NewJob {
+func anywhere(cpus int, sites ...protocol.SiteName) protocol.Job {
 	one := member(cpus)
 	one.Spec.Sites = sites
 	return one
 }
 
 // startTogether submits a group at a site and has it run, or be refused.
-func startTogether(t *testing.T, w *peertest.World, origin protocol.SiteName, jobs ...peer.NewJob) {
+func startTogether(t *testing.T, w *peertest.World, origin protocol.SiteName, jobs ...protocol.Job) {
 	t.Helper()
 	asked := w.Ask(origin, func(asked peer.AskID) peer.Event {
 		return peer.Submit{Asked: asked, User: "ada", Jobs: jobs, Application: wanting()}
@@ -93,7 +93,7 @@ func TestGroupOnWholeNodes(t *testing.T) {
 func TestGroupInMemory(t *testing.T) {
 	t.Parallel()
 	thick := func(o *peertest.SiteOptions) { o.Capacity = protocol.Capacity{CPUs: 8, Nodes: 2, MemoryMB: 1000} }
-	with := func(mb int64) peer.NewJob {
+	with := func(mb int64) protocol.Job {
 		one := anywhere(1)
 		one.Spec.MemoryMB = mb
 		return one
@@ -107,7 +107,7 @@ func TestGroupInMemory(t *testing.T) {
 }
 
 // refusedAt is the refusal of a group that is submitted at a.
-func refusedAt(t *testing.T, w *peertest.World, jobs ...peer.NewJob) peer.Refusal {
+func refusedAt(t *testing.T, w *peertest.World, jobs ...protocol.Job) peer.Refusal {
 	t.Helper()
 	w.Advance(protocol.Second)
 	asked := w.Ask("a", func(asked peer.AskID) peer.Event {
@@ -142,7 +142,7 @@ func TestGroupWithinPartnersLimits(t *testing.T) {
 			w := roomy(t, "ab", limited)
 			startTogether(t, w, "b", anywhere(1), anywhere(1))
 			asked := w.Ask("b", func(asked peer.AskID) peer.Event {
-				return peer.Submit{Asked: asked, User: "ada", Jobs: []peer.NewJob{anywhere(1), anywhere(1), anywhere(1)}, Application: wanting()}
+				return peer.Submit{Asked: asked, User: "ada", Jobs: []protocol.Job{anywhere(1), anywhere(1), anywhere(1)}, Application: wanting()}
 			})
 			refusal, refused := w.Site("b").Answer(asked).(peer.Refusal)
 			if !refused || refusal.Code != peer.NoSite || !strings.Contains(fmt.Sprint(refusal.Sites), "of this site") {
@@ -195,7 +195,7 @@ func TestGroupWithoutRoomSaysWhy(t *testing.T) {
 	}))
 	w.Advance(protocol.Minute)
 	w.Ask("b", func(asked peer.AskID) peer.Event {
-		return peer.Submit{Asked: asked, User: "ada", Jobs: []peer.NewJob{anywhere(8, "b"), anywhere(2, "a"), anywhere(2, "a")}, Application: wanting()}
+		return peer.Submit{Asked: asked, User: "ada", Jobs: []protocol.Job{anywhere(8, "b"), anywhere(2, "a"), anywhere(2, "a")}, Application: wanting()}
 	})
 	w.Advance(10 * protocol.Minute)
 	for _, row := range w.Site("b").Rows().Jobs()[1:] {
@@ -231,7 +231,7 @@ func TestFeasibleGroupsStart(t *testing.T) {
 			o.Capacity = protocol.Capacity{CPUs: caps[o.Name], Nodes: caps[o.Name]}
 		})
 		w.Advance(protocol.Second)
-		var jobs []peer.NewJob
+		var jobs []protocol.Job
 		for range 2 + rng.IntN(4) {
 			one := anywhere(1 + rng.IntN(6))
 			if rng.IntN(3) == 0 {
@@ -263,7 +263,7 @@ func TestFeasibleGroupsStart(t *testing.T) {
 }
 
 // packs says whether jobs go into sites at once.
-func packs(free map[protocol.SiteName]int, jobs []peer.NewJob) bool {
+func packs(free map[protocol.SiteName]int, jobs []protocol.Job) bool {
 	if len(jobs) == 0 {
 		return true
 	}

@@ -87,7 +87,7 @@ func TestQuotesPastMaxTime(t *testing.T) {
 	w.Ask("a", func(asked peer.AskID) peer.Event {
 		a := wanting()
 		a.MaxTime = protocol.Hour / 2
-		return peer.Submit{Asked: asked, User: "ada", Jobs: []peer.NewJob{anywhere(1, "a"), anywhere(1, "b")}, Application: a}
+		return peer.Submit{Asked: asked, User: "ada", Jobs: []protocol.Job{anywhere(1, "a"), anywhere(1, "b")}, Application: a}
 	})
 	w.Advance(10 * protocol.Minute)
 	for _, row := range w.Site("a").Rows().Jobs() {

@@ -87,17 +87,17 @@ func randomLimited(rng *rand.Rand) *limited {
 
 // submit has a user of a site want the group.
 func (one *limited) submit(w *peertest.World, rng *rand.Rand, name string, origin protocol.SiteName) {
-	var jobs []peer.NewJob
+	var jobs []protocol.Job
 	for k, cpus := range one.cpus {
 		run := protocol.Duration(20+rng.IntN(40)) * protocol.Second
 		job := peertest.Plan{Run: run}.Job(protocol.Spec{Request: protocol.Request{CPUs: cpus, WallTime: one.limit}, Name: fmt.Sprint(name, ".", k)})
-		job.Component = peer.Component{Alpha: protocol.PPM, Gamma: protocol.PPM, Estimate: one.limit, Together: 1}
+		job.Component = protocol.Component{Alpha: protocol.PPM, Gamma: protocol.PPM, Estimate: one.limit, Together: 1}
 		if one.sites[k] != "" {
 			job.Spec.Sites = []protocol.SiteName{one.sites[k]}
 		}
 		jobs = append(jobs, job)
 	}
-	application := &peer.Application{Beta: protocol.PPM, MaxCost: one.maxCost, MaxTime: one.maxTime}
+	application := &protocol.Application{Beta: protocol.PPM, MaxCost: one.maxCost, MaxTime: one.maxTime}
 	asked := w.Ask(origin, func(asked peer.AskID) peer.Event {
 		return peer.Submit{Asked: asked, User: "ada", Jobs: jobs, Application: application}
 	})

@@ -64,7 +64,7 @@ func (p *Peer) submit(ev Submit) {
 	p.answer(ev.Asked, Submitted{Elsewhere: p.mayLeave(specsOf(ev.Jobs)), Jobs: p.idsFrom(first, len(ev.Jobs)), Notices: notices})
 }
 
-func specsOf(jobs []NewJob) []protocol.Spec {
+func specsOf(jobs []protocol.Job) []protocol.Spec {
 	specs := make([]protocol.Spec, len(jobs))
 	for i := range jobs {
 		specs[i] = jobs[i].Spec
@@ -99,7 +99,7 @@ func (p *Peer) idsFrom(first protocol.JobID, count int) []protocol.JobID {
 	return out
 }
 
-func (p *Peer) newJob(user string, one *NewJob, a *application) *job {
+func (p *Peer) newJob(user string, one *protocol.Job, a *application) *job {
 	id := protocol.NewJobID(p.cfg.Number, p.site.NextSeq)
 	p.site.NextSeq++
 	spec := one.Spec
@@ -176,7 +176,7 @@ func (p *Peer) refuseSubmission(ev Submit) (Refusal, bool) {
 }
 
 // refuseJobs says why none of the jobs can be taken, or asked about.
-func (p *Peer) refuseJobs(user string, a *Application, jobs []NewJob) (Refusal, bool) {
+func (p *Peer) refuseJobs(user string, a *protocol.Application, jobs []protocol.Job) (Refusal, bool) {
 	if why := tooLarge(user, a, jobs); why != "" {
 		return Refusal{Code: BadRequest, Reason: why}, true
 	}
@@ -194,7 +194,7 @@ func (p *Peer) refuseJobs(user string, a *Application, jobs []NewJob) (Refusal, 
 const mostRefused = 8
 
 // refuseEach says of all jobs that cannot run why, and of the first what each site says.
-func (p *Peer) refuseEach(jobs []NewJob) (all Refusal, refused bool) {
+func (p *Peer) refuseEach(jobs []protocol.Job) (all Refusal, refused bool) {
 	var reasons []string
 	wrong := 0
 	for i := range jobs {
@@ -221,7 +221,7 @@ func (p *Peer) refuseEach(jobs []NewJob) (all Refusal, refused bool) {
 }
 
 // refuseJob says why a job can run in none of its shapes.
-func (p *Peer) refuseJob(one *NewJob) (Refusal, bool) {
+func (p *Peer) refuseJob(one *protocol.Job) (Refusal, bool) {
 	refusal, refused := p.refuseSpec(one.Spec, one.Component.Together > 0)
 	if err := one.CheckShapes(); err != nil {
 		return Refusal{Code: BadRequest, Reason: err.Error()}, true

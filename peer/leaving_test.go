@@ -20,7 +20,7 @@ func login() []string {
 }
 
 // exporting is a job with that environment, for one site.
-func exporting(site protocol.SiteName, export peer.Export) peer.NewJob {
+func exporting(site protocol.SiteName, export protocol.Export) protocol.Job {
 	job := peertest.Plan{Run: protocol.Minute}.Job(protocol.Spec{
 		Request: protocol.Request{CPUs: 1, WallTime: protocol.Hour}, Name: "x", Sites: []protocol.SiteName{site},
 	})
@@ -29,10 +29,10 @@ func exporting(site protocol.SiteName, export peer.Export) peer.NewJob {
 }
 
 // offered submits a job for b, and is the environment in the offer.
-func offered(t *testing.T, change func(*peer.Config), export peer.Export) []string {
+func offered(t *testing.T, change func(*peer.Config), export protocol.Export) []string {
 	t.Helper()
 	l := newLone(t, change, idle(peertest.Greedy{}, atOnce))
-	l.step(peer.Submit{User: "ada", Jobs: []peer.NewJob{exporting("b", export)}})
+	l.step(peer.Submit{User: "ada", Jobs: []protocol.Job{exporting("b", export)}})
 	l.answerAll()
 	offer, ok := l.last().(protocol.Offer)
 	if !ok {
@@ -57,17 +57,17 @@ func TestEnvironmentLeavesByList(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		change func(*peer.Config)
-		export peer.Export
+		export protocol.Export
 		want   []string
 	}{
-		"nothing asked": {usual, peer.Export{}, []string{"LANG=C", "LC_TIME=de", "OMP_NUM_THREADS=4", "SWITCHYARD_COMPONENT=mesh", "TZ=UTC"}},
-		"all asked": {usual, peer.Export{All: true}, []string{
+		"nothing asked": {usual, protocol.Export{}, []string{"LANG=C", "LC_TIME=de", "OMP_NUM_THREADS=4", "SWITCHYARD_COMPONENT=mesh", "TZ=UTC"}},
+		"all asked": {usual, protocol.Export{All: true}, []string{
 			"BASE=/data", "HOME=/home/ada", "LANG=C", "LC_TIME=de", "OMP_NUM_THREADS=4", "PATH=/bin", "SWITCHYARD_COMPONENT=mesh", "TZ=UTC",
 		}},
-		"named":                  {site(), peer.Export{Names: []string{"BASE", "GITHUB_TOKEN", "UNSET"}}, []string{"BASE=/data", "GITHUB_TOKEN=t", "SWITCHYARD_COMPONENT=mesh"}},
-		"the site's star":        {site("*"), peer.Export{}, []string{"BASE=/data", "HOME=/home/ada", "LANG=C", "LC_TIME=de", "OMP_NUM_THREADS=4", "PATH=/bin", "SWITCHYARD_COMPONENT=mesh", "TZ=UTC"}},
-		"a secret by its name":   {site("SSH_AUTH_SOCK"), peer.Export{}, []string{"SSH_AUTH_SOCK=/s", "SWITCHYARD_COMPONENT=mesh"}},
-		"no secret by its start": {site("SSH_*", "AWS_*"), peer.Export{}, []string{"SWITCHYARD_COMPONENT=mesh"}},
+		"named":                  {site(), protocol.Export{Names: []string{"BASE", "GITHUB_TOKEN", "UNSET"}}, []string{"BASE=/data", "GITHUB_TOKEN=t", "SWITCHYARD_COMPONENT=mesh"}},
+		"the site's star":        {site("*"), protocol.Export{}, []string{"BASE=/data", "HOME=/home/ada", "LANG=C", "LC_TIME=de", "OMP_NUM_THREADS=4", "PATH=/bin", "SWITCHYARD_COMPONENT=mesh", "TZ=UTC"}},
+		"a secret by its name":   {site("SSH_AUTH_SOCK"), protocol.Export{}, []string{"SSH_AUTH_SOCK=/s", "SWITCHYARD_COMPONENT=mesh"}},
+		"no secret by its start": {site("SSH_*", "AWS_*"), protocol.Export{}, []string{"SWITCHYARD_COMPONENT=mesh"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -83,7 +83,7 @@ func TestEnvironmentLeavesByList(t *testing.T) {
 func TestEnvironmentIsWholeAtHome(t *testing.T) {
 	t.Parallel()
 	l := newLone(t, func(*peer.Config) {}, idle(peertest.Greedy{}, atOnce))
-	l.step(peer.Submit{User: "ada", Jobs: []peer.NewJob{exporting("a", peer.Export{})}})
+	l.step(peer.Submit{User: "ada", Jobs: []protocol.Job{exporting("a", protocol.Export{})}})
 	for _, op := range l.asked {
 		if submit, ok := op.(peer.SubmitOp); ok {
 			if got := submit.Job.Payload.Env; !slices.Equal(got, login()) {
@@ -105,7 +105,7 @@ func TestSecretsLeaveOnlyByName(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.SampledFrom(secrets).Draw(t, "name")
 		cut := rapid.IntRange(0, len(name)).Draw(t, "cut")
-		export := peer.Export{All: rapid.Bool().Draw(t, "all")}
+		export := protocol.Export{All: rapid.Bool().Draw(t, "all")}
 		if export.Allows(name, []string{name[:cut] + "*"}) {
 			t.Errorf("%s leaves", name)
 		}
@@ -114,7 +114,7 @@ func TestSecretsLeaveOnlyByName(t *testing.T) {
 		}
 	})
 	for _, name := range []string{"PATH", "PWD", "OLDPWD", "HOME", "KEYBOARD", "MONKEYS", "OMP_NUM_THREADS", "AUTHOR"} {
-		if peer.LooksSecret(name) {
+		if protocol.LooksSecret(name) {
 			t.Errorf("%s looks secret", name)
 		}
 	}

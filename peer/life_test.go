@@ -121,7 +121,7 @@ func TestAPartnerPutsAStartOffOnce(t *testing.T) {
 	l := tidy(t)
 	l.again()
 	l.answers = nil
-	l.step(peer.Submit{Asked: 1, User: "ada", Jobs: []peer.NewJob{at("a", 1, 1)}})
+	l.step(peer.Submit{Asked: 1, User: "ada", Jobs: []protocol.Job{at("a", 1, 1)}})
 	if len(l.answers) > 0 {
 		t.Fatalf("it does not listen: %+v", l.answers)
 	}
@@ -328,7 +328,7 @@ func TestAPartnersFactsAreFew(t *testing.T) {
 func TestClaimedJobIDsTakeNoSpace(t *testing.T) {
 	t.Parallel()
 	l := tidy(t)
-	l.step(peer.Submit{Asked: 1, User: "ada", Jobs: []peer.NewJob{at("a", 1, 1)}})
+	l.step(peer.Submit{Asked: 1, User: "ada", Jobs: []protocol.Job{at("a", 1, 1)}})
 	for i := range uint64(10) {
 		l.says(protocol.Watermark{SeenSeq: uint64(l.now-1_767_225_600_000) + 1000*i + 1000})
 	}

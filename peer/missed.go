@@ -24,7 +24,7 @@ func (j *job) startView() *StartView {
 	if j.application == nil || !j.together() {
 		return nil
 	}
-	return &StartView{Tolerance: j.application.Tolerance(), Missed: cmp.Or(j.application.StartMissed, RetryMissed)}
+	return &StartView{Tolerance: j.application.Tolerance(), Missed: cmp.Or(j.application.StartMissed, protocol.RetryMissed)}
 }
 
 // startView is what holds of the start of a guest; nil: it starts on its own.
@@ -32,7 +32,7 @@ func (g *guest) startView() *StartView {
 	if g.Hold == 0 && g.Held == 0 {
 		return nil
 	}
-	return &StartView{Tolerance: cmp.Or(g.Tolerance, DefaultStartTolerance)}
+	return &StartView{Tolerance: cmp.Or(g.Tolerance, protocol.DefaultStartTolerance)}
 }
 
 // startBy is the last instant at which a placement here may start; 0: there is none.
@@ -47,7 +47,7 @@ func (p *Peer) startBy(tag protocol.Tag) protocol.Instant {
 	if g == nil || g.Held == 0 || g.tag() != tag {
 		return 0
 	}
-	return g.Held.Add(cmp.Or(g.Tolerance, DefaultStartTolerance))
+	return g.Held.Add(cmp.Or(g.Tolerance, protocol.DefaultStartTolerance))
 }
 
 // toleranceOfHold is what a partner is told that is to hold room; 0: it is not to.
@@ -180,7 +180,7 @@ func (p *Peer) endOfMissed(j *job) string {
 	others := p.others(j)
 	once := slices.IndexFunc(others, func(other *job) bool { return other.running() && !other.Spec.Requeue })
 	switch {
-	case j.application.StartMissed == FailMissed:
+	case j.application.StartMissed == protocol.FailMissed:
 		return "which its user wants to end then"
 	case len(others) == 0:
 		return "which has ended without it"

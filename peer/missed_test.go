@@ -13,7 +13,7 @@ import (
 
 // missing has a pair of components start together at a and b, of which b is down at the instant:
 // it has room for its own, and the grant does not come.
-func missing(t *testing.T, requeue bool, wishes func(*peer.Application), down protocol.Duration) (*peertest.World, *peertest.Site) {
+func missing(t *testing.T, requeue bool, wishes func(*protocol.Application), down protocol.Duration) (*peertest.World, *peertest.Site) {
 	t.Helper()
 	jobs := pair(2, []protocol.SiteName{"a"}, []protocol.SiteName{"b"})
 	for i := range jobs {
@@ -25,7 +25,7 @@ func missing(t *testing.T, requeue bool, wishes func(*peer.Application), down pr
 }
 
 // lastMissing does so with other components, the last of which runs at b.
-func lastMissing(t *testing.T, jobs []peer.NewJob, wishes func(*peer.Application), down protocol.Duration) (*peertest.World, *peertest.Site) {
+func lastMissing(t *testing.T, jobs []protocol.Job, wishes func(*protocol.Application), down protocol.Duration) (*peertest.World, *peertest.Site) {
 	t.Helper()
 	w, last := holders(t, "abc"), len(jobs)-1
 	app := wanting()
@@ -57,7 +57,7 @@ func lastMissing(t *testing.T, jobs []peer.NewJob, wishes func(*peer.Application
 // one, which has started, is ended, and both start together, later.
 func TestMissedStartIsTriedAgain(t *testing.T) {
 	t.Parallel()
-	w, s := missing(t, true, func(*peer.Application) {}, protocol.Minute)
+	w, s := missing(t, true, func(*protocol.Application) {}, protocol.Minute)
 	quiet(t, w)
 	starts, sites := startsOf(t, w, s)
 	if len(starts) != 2 || starts[0] != starts[1] {
@@ -68,7 +68,7 @@ func TestMissedStartIsTriedAgain(t *testing.T) {
 // Within the tolerance it starts, however late.
 func TestStartWithinTheTolerance(t *testing.T) {
 	t.Parallel()
-	w, s := missing(t, false, func(a *peer.Application) { a.StartTolerance = 10 * protocol.Minute }, protocol.Minute)
+	w, s := missing(t, false, func(a *protocol.Application) { a.StartTolerance = 10 * protocol.Minute }, protocol.Minute)
 	quiet(t, w)
 	starts, sites := startsOf(t, w, s)
 	if len(starts) != 2 || starts[1] <= starts[0] {
@@ -87,12 +87,12 @@ func TestMissedStartEndsTheGroup(t *testing.T) {
 		want    string
 	}{
 		"run once":      {false, "", protocol.Minute, []protocol.State{protocol.Cancelled, protocol.Cancelled}, "may not start twice; submitted with --requeue"},
-		"as wanted":     {true, peer.FailMissed, protocol.Minute, []protocol.State{protocol.Cancelled, protocol.Cancelled}, "which its user wants to end then"},
+		"as wanted":     {true, protocol.FailMissed, protocol.Minute, []protocol.State{protocol.Cancelled, protocol.Cancelled}, "which its user wants to end then"},
 		"ended without": {true, "", 5 * protocol.Minute, []protocol.State{protocol.Completed, protocol.Cancelled}, "which has ended without it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w, s := missing(t, tt.requeue, func(a *peer.Application) { a.StartMissed = tt.missed }, tt.down)
+			w, s := missing(t, tt.requeue, func(a *protocol.Application) { a.StartMissed = tt.missed }, tt.down)
 			quiet(t, w)
 			all := s.Finished()
 			if len(all) != 2 {
@@ -117,11 +117,11 @@ func TestNoStartAfterOneHasRun(t *testing.T) {
 	jobs := pair(1, []protocol.SiteName{"a"}, []protocol.SiteName{"b"})
 	long := jobs[0]
 	long.Payload, long.Spec.WallTime = peertest.Plan{Run: 10 * protocol.Minute}.Payload(), protocol.Hour
-	jobs = []peer.NewJob{jobs[0], long, jobs[1]}
+	jobs = []protocol.Job{jobs[0], long, jobs[1]}
 	for i := range jobs {
 		jobs[i].Spec.Requeue = true
 	}
-	w, s := lastMissing(t, jobs, func(*peer.Application) {}, 3*protocol.Minute)
+	w, s := lastMissing(t, jobs, func(*protocol.Application) {}, 3*protocol.Minute)
 	quiet(t, w)
 	all := s.Finished()
 	if len(all) != 3 {
@@ -147,7 +147,7 @@ func TestStartMissedAsTheOtherEnds(t *testing.T) {
 		for k := range jobs {
 			jobs[k].Spec.Requeue = true
 		}
-		w, s := lastMissing(t, jobs, func(*peer.Application) {}, 69_800*protocol.Millisecond+protocol.Duration(5*i)*protocol.Millisecond)
+		w, s := lastMissing(t, jobs, func(*protocol.Application) {}, 69_800*protocol.Millisecond+protocol.Duration(5*i)*protocol.Millisecond)
 		quiet(t, w)
 		all := s.Finished()
 		if len(all) != 2 || all[0].State != protocol.Completed {
@@ -174,7 +174,7 @@ func TestStartMissedAsTheOtherEnds(t *testing.T) {
 func TestNoEndWhileTheSiteIsSilent(t *testing.T) {
 	t.Parallel()
 	const down = 2 * protocol.Hour
-	w, s := missing(t, true, func(a *peer.Application) { a.StartMissed = peer.FailMissed }, down)
+	w, s := missing(t, true, func(a *protocol.Application) { a.StartMissed = protocol.FailMissed }, down)
 	quiet(t, w)
 	all := s.Finished()
 	if len(all) != 2 || all[1].State != protocol.Cancelled {
@@ -189,9 +189,9 @@ func TestNoEndWhileTheSiteIsSilent(t *testing.T) {
 func TestStartWishesAreChecked(t *testing.T) {
 	t.Parallel()
 	w := holders(t, "ab")
-	for want, change := range map[string]func(*peer.Application){
-		"the tolerance of starts": func(a *peer.Application) { a.StartTolerance = 2 * protocol.Day },
-		`"sulk"`:                  func(a *peer.Application) { a.StartMissed = "sulk" },
+	for want, change := range map[string]func(*protocol.Application){
+		"the tolerance of starts": func(a *protocol.Application) { a.StartTolerance = 2 * protocol.Day },
+		`"sulk"`:                  func(a *protocol.Application) { a.StartMissed = "sulk" },
 	} {
 		if reason := refused(t, w, pair(2, nil, nil), change); !strings.Contains(reason, want) {
 			t.Errorf("refused with %q, want %q", reason, want)
@@ -203,7 +203,7 @@ func TestStartWishesAreChecked(t *testing.T) {
 func begun(t *testing.T) (l *lone, here, there protocol.Tag) {
 	t.Helper()
 	l = holder(t, func(*peer.Config) {}, nothingElse)
-	l.gather("a", "b", func(one *peer.NewJob) { one.Spec.Requeue = true })
+	l.gather("a", "b", func(one *protocol.Job) { one.Spec.Requeue = true })
 	there = l.prepare("b", 0)
 	row := l.jobs()[0]
 	here = protocol.Tag{Job: row.Spec.Job, Epoch: row.Epoch}
@@ -275,8 +275,8 @@ func TestGuestNeverBegan(t *testing.T) {
 func TestStartWishesAreShown(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ said, want peer.StartView }{
-		"said":    {peer.StartView{Tolerance: protocol.Minute, Missed: peer.FailMissed}, peer.StartView{Tolerance: protocol.Minute, Missed: peer.FailMissed}},
-		"default": {peer.StartView{}, peer.StartView{Tolerance: 30 * protocol.Second, Missed: peer.RetryMissed}},
+		"said":    {peer.StartView{Tolerance: protocol.Minute, Missed: protocol.FailMissed}, peer.StartView{Tolerance: protocol.Minute, Missed: protocol.FailMissed}},
+		"default": {peer.StartView{}, peer.StartView{Tolerance: 30 * protocol.Second, Missed: protocol.RetryMissed}},
 	} {
 		w := holders(t, "ab")
 		app := wanting()
@@ -311,11 +311,11 @@ func TestStartWishesNeedAGroup(t *testing.T) {
 	w := holders(t, "ab")
 	apart := pair(2, nil, nil)
 	apart[0].Component.Together, apart[1].Component.Together = 0, 0
-	for name, change := range map[string]func(*peer.Application){
-		"tolerance": func(a *peer.Application) { a.StartTolerance = protocol.Minute },
-		"missed":    func(a *peer.Application) { a.StartMissed = peer.FailMissed },
+	for name, change := range map[string]func(*protocol.Application){
+		"tolerance": func(a *protocol.Application) { a.StartTolerance = protocol.Minute },
+		"missed":    func(a *protocol.Application) { a.StartMissed = protocol.FailMissed },
 	} {
-		for _, jobs := range [][]peer.NewJob{apart, apart[:1]} {
+		for _, jobs := range [][]protocol.Job{apart, apart[:1]} {
 			if reason := refused(t, w, jobs, change); !strings.Contains(reason, "no components start together; leave them out") {
 				t.Errorf("%s of %d: refused with %q", name, len(jobs), reason)
 			}
@@ -324,7 +324,7 @@ func TestStartWishesNeedAGroup(t *testing.T) {
 }
 
 // refused is why a submission with such wishes is refused; empty: it is not.
-func refused(t *testing.T, w *peertest.World, jobs []peer.NewJob, change func(*peer.Application)) string {
+func refused(t *testing.T, w *peertest.World, jobs []protocol.Job, change func(*protocol.Application)) string {
 	t.Helper()
 	app := wanting()
 	change(app)

@@ -32,7 +32,7 @@ func TestNotesTravel(t *testing.T) {
 			t.Errorf("job %d: the partner is told %q, want %q", i, q.Note, want)
 		}
 	}
-	l.step(peer.TestSubmit{Asked: 1, User: "ada", Jobs: []peer.NewJob{{Spec: jobs[0]}, {Spec: jobs[1]}, {Spec: jobs[2]}}})
+	l.step(peer.TestSubmit{Asked: 1, User: "ada", Jobs: []protocol.Job{{Spec: jobs[0]}, {Spec: jobs[1]}, {Spec: jobs[2]}}})
 	request, _ := l.last().(protocol.QuoteRequest)
 	reply := protocol.QuoteReply{Round: request.Round}
 	for _, spec := range request.Jobs {
@@ -72,7 +72,7 @@ func TestLikenessIsStatedAtTheOrigin(t *testing.T) {
 	if likes["x"] != protocol.Likeness("a", "ada", "x") || likes["y"] != protocol.Likeness("a", "ada", "y") {
 		t.Errorf("the rows say %v", likes)
 	}
-	l.step(peer.TestSubmit{Asked: 1, User: "ada", Jobs: []peer.NewJob{{Spec: submit.Jobs[0].Spec}}})
+	l.step(peer.TestSubmit{Asked: 1, User: "ada", Jobs: []protocol.Job{{Spec: submit.Jobs[0].Spec}}})
 	request, ok := l.last().(protocol.QuoteRequest)
 	if !ok || request.Jobs[0].Like != likes["x"] {
 		t.Errorf("the partner is told %+v, want the likeness %d", l.last(), likes["x"])

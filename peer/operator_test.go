@@ -30,12 +30,12 @@ func twoSites(t *testing.T) *peertest.World {
 	return w
 }
 
-func twoCPUs(run protocol.Duration) peer.NewJob {
+func twoCPUs(run protocol.Duration) protocol.Job {
 	return peertest.Plan{Run: run}.Job(protocol.Spec{Request: protocol.Request{CPUs: 2, WallTime: protocol.Hour}, Name: "x"})
 }
 
 // submit submits a job at a and returns it.
-func submit(t *testing.T, w *peertest.World, job peer.NewJob) protocol.JobID {
+func submit(t *testing.T, w *peertest.World, job protocol.Job) protocol.JobID {
 	t.Helper()
 	asked := w.Submit("a", "ada", "", job)
 	w.Advance(10 * protocol.Second)

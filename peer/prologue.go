@@ -16,7 +16,7 @@ type entry struct {
 }
 
 // shapes are those that a moldable component may run in; none for a rigid one.
-func (j *job) shapes() []Shape {
+func (j *job) shapes() []protocol.Shape {
 	if j.Component == nil {
 		return nil
 	}

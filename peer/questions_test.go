@@ -132,7 +132,7 @@ func TestQuoteFloodOfAPartner(t *testing.T) {
 		t.Errorf("%d questions counted as dropped, want %d", got, flood-3)
 	}
 	a.hear("c", question(3, 7, 1))
-	a.step(peer.Submit{User: "ann", Jobs: []peer.NewJob{{Spec: question(1, 0, 1).Jobs[0], Payload: &protocol.Payload{Script: []byte("#!/bin/sh\n")}}}})
+	a.step(peer.Submit{User: "ann", Jobs: []protocol.Job{{Spec: question(1, 0, 1).Jobs[0], Payload: &protocol.Payload{Script: []byte("#!/bin/sh\n")}}}})
 	if len(a.calls) != 4 {
 		t.Errorf("%d calls, want 2 of b, 1 of c and 1 of the site's own round", len(a.calls))
 	}

@@ -228,12 +228,12 @@ type JobView struct {
 // StartView is what holds of the start of a job that starts together with others.
 type StartView struct {
 	Tolerance protocol.Duration `json:"start_tolerance_ms"`     // how much later than its group it may start
-	Missed    string            `json:"start_missed,omitempty"` // what becomes of its group if one starts later, as in [Application]; empty: its origin knows
+	Missed    string            `json:"start_missed,omitempty"` // what becomes of its group if one starts later, as in [protocol.Application]; empty: its origin knows
 }
 
 // Wishes are what the user of a job's application wants, and how far it has come.
 type Wishes struct {
-	Application
+	protocol.Application
 
 	Components    int            `json:"components"`
 	Spent         protocol.Micro `json:"spent_micro"`      // cost of those that have ended, and foreseen cost of those that are placed

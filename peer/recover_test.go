@@ -32,7 +32,7 @@ func guardedSites(t *testing.T) *peertest.World {
 }
 
 // at is a job that may run at one site only.
-func at(site protocol.SiteName, cpus int, run protocol.Duration) peer.NewJob {
+func at(site protocol.SiteName, cpus int, run protocol.Duration) protocol.Job {
 	return peertest.Plan{Run: run}.Job(protocol.Spec{
 		Request: protocol.Request{CPUs: cpus, WallTime: protocol.Hour}, Name: "x", Sites: []protocol.SiteName{site},
 	})

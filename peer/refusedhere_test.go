@@ -23,7 +23,7 @@ func TestRefusedHereSaysWhy(t *testing.T) {
 	a := w.Site("a")
 	a.Batch.Most = 1
 	const jobs, run = 8, 5 * protocol.Second
-	var all []peer.NewJob
+	var all []protocol.Job
 	for range jobs {
 		all = append(all, peertest.Plan{Run: run}.Job(protocol.Spec{
 			Request: protocol.Request{CPUs: 1, WallTime: protocol.Hour}, Name: "x", User: "alice",

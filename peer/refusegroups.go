@@ -3,18 +3,20 @@ package peer
 import (
 	"fmt"
 	"slices"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // refuseGroups says of which components that start together it is certain that all sites have
 // never room for at one instant.
-func (p *Peer) refuseGroups(jobs []NewJob) (Refusal, bool) {
+func (p *Peer) refuseGroups(jobs []protocol.Job) (Refusal, bool) {
 	for i := range jobs {
 		number := jobs[i].Component.Together
-		first := slices.IndexFunc(jobs, func(one NewJob) bool { return one.Component.Together == number })
+		first := slices.IndexFunc(jobs, func(one protocol.Job) bool { return one.Component.Together == number })
 		if number == 0 || first < i {
 			continue
 		}
-		members := slices.DeleteFunc(slices.Clone(jobs), func(one NewJob) bool { return one.Component.Together != number })
+		members := slices.DeleteFunc(slices.Clone(jobs), func(one protocol.Job) bool { return one.Component.Together != number })
 		if refusal, ok := p.refuseGroup(members); ok {
 			return refusal, true
 		}
@@ -24,7 +26,7 @@ func (p *Peer) refuseGroups(jobs []NewJob) (Refusal, bool) {
 
 // refuseGroup goes by the site cards: the machines that can hold room, what partners take of
 // this site's jobs at once, and what this site takes in a period.
-func (p *Peer) refuseGroup(members []NewJob) (Refusal, bool) {
+func (p *Peer) refuseGroup(members []protocol.Job) (Refusal, bool) {
 	bins, certain := p.bins()
 	if !certain {
 		return Refusal{}, false
@@ -95,11 +97,11 @@ func (one *partner) heardLimits(jobs, cpus int) {
 }
 
 // seatsOf are the places that a member could have by the site cards, in all its shapes.
-func (p *Peer) seatsOf(one *NewJob, bins []bin) (seats []seat) {
+func (p *Peer) seatsOf(one *protocol.Job, bins []bin) (seats []seat) {
 	spec := one.Spec
 	p.stateSpeed(&spec)
-	own := Shape{CPUs: spec.CPUs, Nodes: spec.Nodes, WallTime: spec.WallTime}
-	for row, s := range append([]Shape{own}, one.Component.Shapes...) {
+	own := protocol.Shape{CPUs: spec.CPUs, Nodes: spec.Nodes, WallTime: spec.WallTime}
+	for row, s := range append([]protocol.Shape{own}, one.Component.Shapes...) {
 		spec.CPUs, spec.Nodes, spec.WallTime = s.CPUs, s.Nodes, s.WallTime
 		for i := range bins {
 			if r := spec.On(bins[i].capacity); spec.Allows(bins[i].site) && bins[i].capacity.Holds(r) {

@@ -85,14 +85,14 @@ type JobRow struct {
 	WorkDir    string            `json:"work_dir,omitempty"`
 	Stdout     string            `json:"stdout,omitempty"`
 	Stderr     string            `json:"stderr,omitempty"`
-	Export     Export            `json:"export,omitzero"`
+	Export     protocol.Export   `json:"export,omitzero"`
 
-	Application protocol.JobID   `json:"application,omitempty"` // that it is a component of; 0: of its own
-	Component   *Component       `json:"component,omitempty"`   // nil: a plain job
-	Foreseen    *Foreseen        `json:"foreseen,omitempty"`    // where it is placed; nil: it is not
-	Hold        protocol.Instant `json:"hold,omitempty"`        // room is to be held from then on; 0: it need not be
-	Held        protocol.Instant `json:"held,omitempty"`        // since when it is held; 0: not yet
-	Parted      bool             `json:"parted,omitempty"`      // it is wanted back, and ended, since its group did not start together
+	Application protocol.JobID      `json:"application,omitempty"` // that it is a component of; 0: of its own
+	Component   *protocol.Component `json:"component,omitempty"`   // nil: a plain job
+	Foreseen    *Foreseen           `json:"foreseen,omitempty"`    // where it is placed; nil: it is not
+	Hold        protocol.Instant    `json:"hold,omitempty"`        // room is to be held from then on; 0: it need not be
+	Held        protocol.Instant    `json:"held,omitempty"`        // since when it is held; 0: not yet
+	Parted      bool                `json:"parted,omitempty"`      // it is wanted back, and ended, since its group did not start together
 }
 
 // Foreseen is what was foreseen of a component when it was placed.
@@ -105,7 +105,7 @@ type Foreseen struct {
 
 // ApplicationRow is an application of this origin.
 type ApplicationRow struct {
-	Application
+	protocol.Application
 
 	ID        protocol.JobID   `json:"id"` // of its first component
 	Count     int              `json:"count"`

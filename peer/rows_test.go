@@ -31,8 +31,8 @@ func fullRows() map[peer.Table]peer.Row {
 			Fenced:  []peer.FencedPlacement{{Site: "c", Epoch: 2, Holder: 3, Lost: true}},
 			WorkDir: "/w", Stdout: "/o", Stderr: "/e",
 			Application: 1_000_000_000_006, Foreseen: &peer.Foreseen{Cost: -1, End: 2, Run: 3}, Hold: 4, Held: 5,
-			Component: &peer.Component{
-				Name: "c", Shapes: []peer.Shape{{CPUs: 1, Nodes: 2, WallTime: 3, Estimate: 4}},
+			Component: &protocol.Component{
+				Name: "c", Shapes: []protocol.Shape{{CPUs: 1, Nodes: 2, WallTime: 3, Estimate: 4}},
 				Behaviour: protocol.Behaviour{Mflop: 1, Scaling: protocol.Surface}, Alpha: 1, Gamma: 2, Delta: 3, Together: 4,
 			},
 		},
@@ -49,7 +49,7 @@ func fullRows() map[peer.Table]peer.Row {
 			Withdraw: true, Kill: true, Stuck: "s", Restored: true, Copied: true, Outcome: outcome,
 		},
 		peer.ApplicationTable: peer.ApplicationRow{
-			Application: peer.Application{
+			Application: protocol.Application{
 				Name: "n", Beta: 1, MaxCost: 2, MaxTime: 3, Waiting: "w", Rates: []protocol.WaitingRate{{PerHour: 4}}, Currency: "CHF",
 			},
 			ID: 1_000_000_000_007, Count: 5, User: "ada", Submitted: 6, Spent: -7,

@@ -22,7 +22,7 @@ func TestTimesAreThoseOfTheSiteThatRan(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		run := func(d protocol.Duration) peer.NewJob {
+		run := func(d protocol.Duration) protocol.Job {
 			return peertest.Plan{Run: d}.Job(protocol.Spec{
 				Request: protocol.Request{CPUs: 2, WallTime: 2 * protocol.Hour}, Sites: []protocol.SiteName{"b"},
 			})

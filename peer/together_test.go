@@ -55,23 +55,23 @@ func holdersAt(
 }
 
 // pair are two components that start together, each at its sites.
-func pair(cpus int, first, second []protocol.SiteName) []peer.NewJob {
-	jobs := make([]peer.NewJob, 2)
+func pair(cpus int, first, second []protocol.SiteName) []protocol.Job {
+	jobs := make([]protocol.Job, 2)
 	for i, sites := range [][]protocol.SiteName{first, second} {
 		jobs[i] = peertest.Plan{Run: protocol.Minute}.Job(protocol.Spec{
 			Request: protocol.Request{CPUs: cpus, WallTime: 2 * protocol.Minute}, Name: "x", Sites: sites,
 		})
-		jobs[i].Component = peer.Component{Alpha: protocol.PPM, Together: 1}
+		jobs[i].Component = protocol.Component{Alpha: protocol.PPM, Together: 1}
 	}
 	return jobs
 }
 
 // wanting is an application without limits.
-func wanting() *peer.Application {
-	return &peer.Application{Beta: protocol.PPM, MaxCost: protocol.Unlimited, MaxTime: protocol.Never}
+func wanting() *protocol.Application {
+	return &protocol.Application{Beta: protocol.PPM, MaxCost: protocol.Unlimited, MaxTime: protocol.Never}
 }
 
-func together(w *peertest.World, jobs []peer.NewJob) *peertest.Site {
+func together(w *peertest.World, jobs []protocol.Job) *peertest.Site {
 	w.Ask("a", func(asked peer.AskID) peer.Event {
 		return peer.Submit{Asked: asked, User: "ada", Jobs: jobs, Application: wanting()}
 	})
@@ -406,7 +406,7 @@ func TestGroupsLargerThanAllSites(t *testing.T) {
 					cfg.MaxQ = tt.maxQ
 				}
 			}, "d")
-			var jobs []peer.NewJob
+			var jobs []protocol.Job
 			for _, cpus := range tt.cpus {
 				jobs = append(jobs, member(cpus))
 			}
@@ -422,14 +422,14 @@ func TestGroupsLargerThanAllSites(t *testing.T) {
 }
 
 // member is a component of a group; below 0 it may run on so many CPUs or on one.
-func member(cpus int) peer.NewJob {
+func member(cpus int) protocol.Job {
 	one := peertest.Plan{Run: protocol.Minute}.Job(protocol.Spec{
 		Request: protocol.Request{CPUs: max(cpus, -cpus), WallTime: 2 * protocol.Minute}, Name: "x",
 	})
-	one.Component = peer.Component{Alpha: protocol.PPM, Together: 1}
+	one.Component = protocol.Component{Alpha: protocol.PPM, Together: 1}
 	if cpus < 0 {
 		one.Spec.CPUs = 1
-		one.Component.Shapes = []peer.Shape{{CPUs: -cpus, WallTime: protocol.Minute}}
+		one.Component.Shapes = []protocol.Shape{{CPUs: -cpus, WallTime: protocol.Minute}}
 	}
 	return one
 }

@@ -13,12 +13,12 @@ import (
 func TestUnaskedSaysWhy(t *testing.T) {
 	t.Parallel()
 	l := newLone(t, func(c *peer.Config) { c.Capacity = protocol.Capacity{CPUs: 16, Nodes: 1} }, idle(peertest.Greedy{}, atOnce))
-	of := func(cpus int, sites ...protocol.SiteName) peer.NewJob {
+	of := func(cpus int, sites ...protocol.SiteName) protocol.Job {
 		return peertest.Plan{Run: 1}.Job(protocol.Spec{
 			Request: protocol.Request{CPUs: cpus, WallTime: protocol.Hour}, Name: "x", Sites: sites,
 		})
 	}
-	l.step(peer.TestSubmit{Asked: 1, User: "ada", Jobs: []peer.NewJob{of(1), of(1, "a"), of(10)}})
+	l.step(peer.TestSubmit{Asked: 1, User: "ada", Jobs: []protocol.Job{of(1), of(1, "a"), of(10)}})
 	request, ok := l.last().(protocol.QuoteRequest)
 	if !ok || len(request.Jobs) != 1 {
 		t.Fatalf("sent %+v", l.sent)

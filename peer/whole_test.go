@@ -66,7 +66,7 @@ func (l *lone) connect() {
 func nothingElse(peer.Op) (peer.Result, error) { return nil, nil }
 
 // gather submits two components that start together, each at a site.
-func (l *lone) gather(first, second protocol.SiteName, change func(*peer.NewJob)) {
+func (l *lone) gather(first, second protocol.SiteName, change func(*protocol.Job)) {
 	l.t.Helper()
 	jobs := pair(1, []protocol.SiteName{first}, []protocol.SiteName{second})
 	for i := range jobs {
@@ -76,7 +76,7 @@ func (l *lone) gather(first, second protocol.SiteName, change func(*peer.NewJob)
 	l.answerAll()
 }
 
-func unchanged(*peer.NewJob) {}
+func unchanged(*protocol.Job) {}
 
 // answerAll has the partners answer the questions that were sent: every job at once, for 10 or
 // what [lone.costs] says.
@@ -215,7 +215,7 @@ func TestUnplacedJobHasItsFirstShape(t *testing.T) {
 		t.Fatal(err)
 	}
 	ev := submission(1)
-	ev.Jobs[0].Component.Shapes = []peer.Shape{{CPUs: 2, WallTime: protocol.Hour}}
+	ev.Jobs[0].Component.Shapes = []protocol.Shape{{CPUs: 2, WallTime: protocol.Hour}}
 	l.step(ev)
 	if view := l.view(l.jobs()[0].Spec.Job); view.CPUs != 1 || view.Cost != 0 || view.Site != "" {
 		t.Errorf("%d CPUs at %q for %d: %s", view.CPUs, view.Site, view.Cost, view.Reason)
@@ -237,7 +237,7 @@ func TestRetuneBeforeTheQuotes(t *testing.T) {
 		return nil, nil
 	})
 	ev := submission(1)
-	ev.Jobs[0].Component.Shapes = []peer.Shape{{CPUs: 2, WallTime: protocol.Hour}}
+	ev.Jobs[0].Component.Shapes = []protocol.Shape{{CPUs: 2, WallTime: protocol.Hour}}
 	l.step(ev)
 	if got := count[peer.SubmitOp](l); !retuned || got != 1 {
 		t.Errorf("%d submissions", got)
@@ -329,7 +329,7 @@ func (l *lone) asksHome() []protocol.Request {
 func TestCancelledOfferCostsNothing(t *testing.T) {
 	t.Parallel()
 	l := holder(t, func(cfg *peer.Config) { cfg.Currency, cfg.Costs = "EUR", flat{protocol.Unit, "EUR"} }, nothingElse)
-	l.gather("a", "a", func(one *peer.NewJob) { one.Component.Together, one.Spec.Sites = 0, []protocol.SiteName{"b"} })
+	l.gather("a", "a", func(one *protocol.Job) { one.Component.Together, one.Spec.Sites = 0, []protocol.SiteName{"b"} })
 	rows := l.jobs()
 	if rows[0].Phase != peer.Offered || rows[0].Foreseen.Cost != 10 {
 		t.Fatalf("phases %s, foreseen %+v", l.phases(), rows[0].Foreseen)
@@ -384,7 +384,7 @@ func TestHoldAtTheEndOfTime(t *testing.T) {
 func TestLostMemberIsReclaimed(t *testing.T) {
 	t.Parallel()
 	l := holder(t, func(*peer.Config) {}, nothingElse)
-	l.gather("b", "c", func(one *peer.NewJob) { one.Spec.Requeue = true })
+	l.gather("b", "c", func(one *protocol.Job) { one.Spec.Requeue = true })
 	first, second := l.prepare("b", 0), l.prepare("c", 0)
 	l.step(peer.MessageIn{From: "b", Body: protocol.Aborted{Tag: first}})
 	if row := l.jobs()[1]; row.Phase != peer.Recalling || row.Spec.Job != second.Job {
@@ -402,7 +402,7 @@ func TestBetaAlone(t *testing.T) {
 	t.Parallel()
 	l, seen := seeing(t, nil)
 	ev := submission(1)
-	ev.Application = &peer.Application{Beta: 8, MaxCost: protocol.Unlimited, MaxTime: protocol.Never}
+	ev.Application = &protocol.Application{Beta: 8, MaxCost: protocol.Unlimited, MaxTime: protocol.Never}
 	l.step(ev)
 	l.answerQuotes()
 	if j := (*seen)[0].Jobs[0]; j.Alpha != 0 || j.Gamma != 0 || j.Delta != 0 {
@@ -420,7 +420,7 @@ func TestApplicationFitsInOneRound(t *testing.T) {
 		for i := range ev.Jobs {
 			ev.Jobs[i].Component.Alpha = 1
 			for cpus := range 14 {
-				ev.Jobs[i].Component.Shapes = append(ev.Jobs[i].Component.Shapes, peer.Shape{CPUs: cpus + 2, WallTime: protocol.Hour})
+				ev.Jobs[i].Component.Shapes = append(ev.Jobs[i].Component.Shapes, protocol.Shape{CPUs: cpus + 2, WallTime: protocol.Hour})
 			}
 		}
 		l.step(ev)
@@ -491,7 +491,7 @@ func TestAnotherShapeFits(t *testing.T) {
 		cfg.Partners = append(cfg.Partners, peer.Partner{Site: "c"}) // whose card is not known
 	}, idle(looker{seen: &[]policy.Snapshot{}}, atOnce))
 	ev := submission(1)
-	ev.Jobs[0].Spec.CPUs, ev.Jobs[0].Component.Shapes = 100, []peer.Shape{{CPUs: 2, WallTime: protocol.Hour}}
+	ev.Jobs[0].Spec.CPUs, ev.Jobs[0].Component.Shapes = 100, []protocol.Shape{{CPUs: 2, WallTime: protocol.Hour}}
 	l.step(ev)
 	if got, ok := l.answers[0].(peer.Submitted); !ok || len(got.Notices) != 0 {
 		t.Errorf("got %+v", l.answers[0])
@@ -524,9 +524,9 @@ func TestGroupWaitsForItsMargin(t *testing.T) {
 	l, seen := seeing(t, nil, func(c *peer.Config) { c.Margin, c.Reserves = protocol.Hour, true })
 	ev := submission(3)
 	for i := range ev.Jobs {
-		ev.Jobs[i].Component = peer.Component{Alpha: 1, Estimate: protocol.Minute, Together: min(i, 1)}
+		ev.Jobs[i].Component = protocol.Component{Alpha: 1, Estimate: protocol.Minute, Together: min(i, 1)}
 	}
-	ev.Application = &peer.Application{Beta: 1, MaxCost: protocol.Unlimited, MaxTime: protocol.Day}
+	ev.Application = &protocol.Application{Beta: 1, MaxCost: protocol.Unlimited, MaxTime: protocol.Day}
 	l.step(ev)
 	if len(*seen) == 0 {
 		l.answerQuotes()

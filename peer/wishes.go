@@ -11,7 +11,7 @@ import (
 )
 
 // refuseWishes says all of a user's wishes that cannot be granted here.
-func (p *Peer) refuseWishes(a *Application, jobs []NewJob) string {
+func (p *Peer) refuseWishes(a *protocol.Application, jobs []protocol.Job) string {
 	if a == nil {
 		return ""
 	}
@@ -69,7 +69,7 @@ func (p *Peer) placeable(ids []protocol.JobID) []protocol.JobID {
 }
 
 // withWeights gives an application the site's weights where its user gives none.
-func (p *Peer) withWeights(a *Application, jobs []NewJob) (*Application, []NewJob) {
+func (p *Peer) withWeights(a *protocol.Application, jobs []protocol.Job) (*protocol.Application, []protocol.Job) {
 	if a == nil || !a.Unweighed(jobs) {
 		return a, jobs
 	}
@@ -84,15 +84,15 @@ func (p *Peer) withWeights(a *Application, jobs []NewJob) (*Application, []NewJo
 }
 
 // component is a new job's component as it is kept; nil for a plain job.
-func (p *Peer) component(one *NewJob) *Component {
+func (p *Peer) component(one *protocol.Job) *protocol.Component {
 	c := one.Component
 	if c.Name == "" && len(c.Shapes) == 0 && !c.Behaviour.Stated() && c.Estimate == 0 &&
 		c.Alpha == 0 && c.Gamma == 0 && c.Delta == 0 && c.Together == 0 {
 		return nil
 	}
 	if len(c.Shapes) > 0 {
-		own := Shape{CPUs: one.Spec.CPUs, Nodes: one.Spec.Nodes, WallTime: one.Spec.WallTime, Estimate: c.Estimate}
-		c.Shapes = append([]Shape{own}, c.Shapes...)
+		own := protocol.Shape{CPUs: one.Spec.CPUs, Nodes: one.Spec.Nodes, WallTime: one.Spec.WallTime, Estimate: c.Estimate}
+		c.Shapes = append([]protocol.Shape{own}, c.Shapes...)
 	}
 	return &c
 }

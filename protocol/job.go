@@ -80,7 +80,7 @@ func ParseTag(s string) (Tag, error) {
 	return Tag{Job: id, Epoch: Epoch(e)}, nil
 }
 
-// Request is the shape of a job: what a scheduler must know to plan it.
+// Request is what a scheduler must know of a job to plan it.
 type Request struct {
 	Job      JobID
 	CPUs     int      // in all

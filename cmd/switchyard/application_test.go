@@ -313,7 +313,7 @@ func TestTheStoryOfAComponent(t *testing.T) {
 			ID: someID + 1, Name: "mesh", State: protocol.Running, Origin: "aurora", Site: "cygnus", Submitted: 5,
 			CPUs: 4, WallTime: protocol.Hour, Application: someID, Component: "mesh", Foreseen: 50 * protocol.Minute, Cost: 3_000_000,
 			Wishes: &peer.Wishes{
-				Application: peer.Application{
+				Application: protocol.Application{
 					Name: "coupled", Beta: 2 * protocol.PPM, MaxCost: 50_000_000, Currency: "EUR", MaxTime: 12 * protocol.Hour, Waiting: "salary",
 				},
 				Components: 2, Spent: 12_300_000, SpentCurrency: "CHF", Alpha: 500_000, Gamma: protocol.PPM,
@@ -349,12 +349,12 @@ func TestTheStoryOfAComponent(t *testing.T) {
 // What holds of a start together is in status, and what its user has said of it in the story.
 func TestStatusShowsHowAGroupStarts(t *testing.T) {
 	t.Parallel()
-	job := peer.JobView{Application: someID, Component: "mesh", Together: &peer.StartView{Tolerance: 90 * protocol.Second, Missed: peer.FailMissed}}
+	job := peer.JobView{Application: someID, Component: "mesh", Together: &peer.StartView{Tolerance: 90 * protocol.Second, Missed: protocol.FailMissed}}
 	const late = "Together   at most 0:01:30 after the instant of its group"
 	for missed, want := range map[string]string{
-		peer.FailMissed:  late + "; a group of which one starts later ends\n",
-		peer.RetryMissed: late + "; a group of which one starts later is placed again\n",
-		"":               late + "\n", // a guest, as its origin alone knows
+		protocol.FailMissed:  late + "; a group of which one starts later ends\n",
+		protocol.RetryMissed: late + "; a group of which one starts later is placed again\n",
+		"":                   late + "\n", // a guest, as its origin alone knows
 	} {
 		job.Together.Missed = missed
 		if text := statusText(job, "-"); !strings.Contains(text, want) {
@@ -364,7 +364,7 @@ func TestStatusShowsHowAGroupStarts(t *testing.T) {
 	if text := statusText(peer.JobView{}, "-"); strings.Contains(text, "Together") {
 		t.Errorf("a job on its own:\n%s", text)
 	}
-	w := peer.Wishes{Application: peer.Application{MaxTime: protocol.Never, StartTolerance: protocol.Minute, StartMissed: peer.FailMissed}}
+	w := peer.Wishes{Application: protocol.Application{MaxTime: protocol.Never, StartTolerance: protocol.Minute, StartMissed: protocol.FailMissed}}
 	if text, want := wishesText(&w), "components start at most 0:01:00 after the instant of their group; a group of which one starts later ends."; !strings.Contains(text, want) {
 		t.Errorf("missing %q in %s", want, text)
 	}

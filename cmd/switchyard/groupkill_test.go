@@ -72,7 +72,7 @@ func (g *memberGroup) fault(t *testing.T, format string, args ...any) {
 func randomGroup(rng *rand.Rand, name string, sites []*testbed.Site) *memberGroup {
 	g := &memberGroup{
 		name: name, origin: sites[rng.IntN(len(sites))], tolerance: protocol.Duration(1+rng.IntN(3)) * protocol.Second,
-		missed: []string{peer.RetryMissed, peer.FailMissed}[rng.IntN(4)/3], requeue: rng.IntN(3) > 0,
+		missed: []string{protocol.RetryMissed, protocol.FailMissed}[rng.IntN(4)/3], requeue: rng.IntN(3) > 0,
 	}
 	for k := range 2 + rng.IntN(3) {
 		one := &member{group: g, name: fmt.Sprint("m", k), cpus: 1 + rng.IntN(2), run: 1 + rng.IntN(4)}

@@ -13,11 +13,11 @@ import (
 // wingJobs are the two open components of an application of three, and a job on its own.
 func wingJobs() []peer.JobView {
 	wishes := &peer.Wishes{
-		Application: peer.Application{Name: "wing"}, Components: 3, Spent: 2_500_000, SpentCurrency: "CHF",
+		Application: protocol.Application{Name: "wing"}, Components: 3, Spent: 2_500_000, SpentCurrency: "CHF",
 	}
 	return []peer.JobView{
 		{ID: someID + 1, Name: "solve", User: "ann", State: protocol.Running, Site: "cygnus", Application: someID, Wishes: wishes},
-		{ID: someID + 2, Name: "plot", User: "ann", State: protocol.Pending, Reason: "GridQueue", Application: someID, Wishes: wishes, Together: &peer.StartView{Tolerance: protocol.Minute, Missed: peer.FailMissed}},
+		{ID: someID + 2, Name: "plot", User: "ann", State: protocol.Pending, Reason: "GridQueue", Application: someID, Wishes: wishes, Together: &peer.StartView{Tolerance: protocol.Minute, Missed: protocol.FailMissed}},
 		{ID: someID + 3, Name: "alone", User: "ann", State: protocol.Pending},
 	}
 }
@@ -46,7 +46,7 @@ func TestApplicationsAsOne(t *testing.T) {
 	var listed struct{ Applications []applicationView }
 	got := command(t, socket, "", "queue", "--applications", "--json")
 	if err := json.Unmarshal([]byte(got.stdout), &listed); err != nil || len(listed.Applications) != 1 || listed.Applications[0].Ended != 1 ||
-		listed.Applications[0].Together == nil || listed.Applications[0].Together.Missed != peer.FailMissed {
+		listed.Applications[0].Together == nil || listed.Applications[0].Together.Missed != protocol.FailMissed {
 		t.Errorf("--json: %v\n%s", err, got.stdout)
 	}
 	for _, id := range []protocol.JobID{someID, someID + 2} {

@@ -69,9 +69,9 @@ func togetherText(s *peer.StartView) string {
 // missedText tells what becomes of a group of which a component has missed the start.
 func missedText(missed string) string {
 	switch missed {
-	case peer.RetryMissed:
+	case protocol.RetryMissed:
 		return "a group of which one starts later is placed again"
-	case peer.FailMissed:
+	case protocol.FailMissed:
 		return "a group of which one starts later ends"
 	}
 	return plain(missed)

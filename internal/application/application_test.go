@@ -10,7 +10,6 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/application"
 	"github.com/switchyard-hpc/switchyard/internal/batchscript"
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -92,7 +91,7 @@ together = "flow"
 func TestAnApplicationIsReadWhole(t *testing.T) {
 	t.Parallel()
 	batch := read(t, source(coupled, "#SBATCH -n 2 -t 5 --mem=1G -J other"))
-	want := &peer.Application{
+	want := &protocol.Application{
 		Name: "coupled model", Beta: 2 * one, MaxCost: 50_000_000, MaxTime: 12 * h, Currency: "CHF",
 		Rates: []protocol.WaitingRate{{}, {From: h, PerHour: 60_000_000}, {From: 8 * h, PerHour: 1_000_500_000}},
 	}
@@ -100,9 +99,9 @@ func TestAnApplicationIsReadWhole(t *testing.T) {
 		t.Errorf("got %+v", batch.Application)
 	}
 	mesh, solve := batch.Jobs[0], batch.Jobs[1]
-	wantMesh := peer.Component{
+	wantMesh := protocol.Component{
 		Name: "mesh", Estimate: h + h/2, Alpha: one / 2, Gamma: one, Delta: one, Together: 1,
-		Shapes: []peer.Shape{{CPUs: 8, WallTime: 2 * h, Estimate: h + h/2}},
+		Shapes: []protocol.Shape{{CPUs: 8, WallTime: 2 * h, Estimate: h + h/2}},
 		Behaviour: protocol.Behaviour{
 			Mflop: 3_200_000, Mwords: 1000, Sent: 1_000_000, Messages: 500, CPUs: 64, Scaling: protocol.Surface,
 		},

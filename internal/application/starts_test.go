@@ -6,7 +6,6 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/application"
 	"github.com/switchyard-hpc/switchyard/internal/batchscript"
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -29,9 +28,9 @@ func TestWishesOfStarts(t *testing.T) {
 		"units":        {"start_tolerance = \"1h30m\"\n", nil, 90 * protocol.Minute, ""},
 		"minutes":      {"start_tolerance = 5\n", nil, 5 * protocol.Minute, ""},
 		"clock":        {"start_tolerance = \"0:45\"\n", nil, 45 * protocol.Second, ""},
-		"retry":        {"start_missed = \"retry\"\n", nil, 0, peer.RetryMissed},
-		"fail":         {"start_missed = \"fail\"\nstart_tolerance = \"10s\"\n", nil, 10 * protocol.Second, peer.FailMissed},
-		"command line": {"start_missed = \"fail\"\n", []batchscript.Setting{{Long: "start-missed", Value: "retry"}, {Long: "start-tolerance", Value: "2m"}}, 2 * protocol.Minute, peer.RetryMissed},
+		"retry":        {"start_missed = \"retry\"\n", nil, 0, protocol.RetryMissed},
+		"fail":         {"start_missed = \"fail\"\nstart_tolerance = \"10s\"\n", nil, 10 * protocol.Second, protocol.FailMissed},
+		"command line": {"start_missed = \"fail\"\n", []batchscript.Setting{{Long: "start-missed", Value: "retry"}, {Long: "start-tolerance", Value: "2m"}}, 2 * protocol.Minute, protocol.RetryMissed},
 	} {
 		a := read(t, source("[application]\n"+c.table+group), c.settings...).Application
 		if a.StartTolerance != c.tolerance || a.StartMissed != c.missed {

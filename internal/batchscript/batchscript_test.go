@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/internal/batchscript"
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -192,17 +191,17 @@ func TestExportRemote(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		export, remote string
-		want           peer.Export
+		want           protocol.Export
 		env, notices   int
 	}{
-		{"", "", peer.Export{}, 3, 0},
-		{"NONE", "", peer.Export{}, 0, 0},
-		{"A,B=c", "", peer.Export{Names: []string{"A", "B"}}, 2, 0},
-		{"ALL", "", peer.Export{All: true}, 3, 1},
-		{"ALL,BAR=baz", "", peer.Export{All: true, Names: []string{"BAR"}}, 4, 1},
-		{"", "A,B", peer.Export{Names: []string{"A", "B"}}, 3, 0},
-		{"", "ALL", peer.Export{All: true}, 3, 1},
-		{"ALL,BAR=baz", "A", peer.Export{Names: []string{"BAR", "A"}}, 4, 0},
+		{"", "", protocol.Export{}, 3, 0},
+		{"NONE", "", protocol.Export{}, 0, 0},
+		{"A,B=c", "", protocol.Export{Names: []string{"A", "B"}}, 2, 0},
+		{"ALL", "", protocol.Export{All: true}, 3, 1},
+		{"ALL,BAR=baz", "", protocol.Export{All: true, Names: []string{"BAR"}}, 4, 1},
+		{"", "A,B", protocol.Export{Names: []string{"A", "B"}}, 3, 0},
+		{"", "ALL", protocol.Export{All: true}, 3, 1},
+		{"ALL,BAR=baz", "A", protocol.Export{Names: []string{"BAR", "A"}}, 4, 0},
 	} {
 		t.Run(c.export+" "+c.remote, func(t *testing.T) {
 			t.Parallel()

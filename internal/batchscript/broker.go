@@ -8,7 +8,6 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/protocol"
 	"github.com/switchyard-hpc/switchyard/protocol/wire"
 )
@@ -128,8 +127,8 @@ func setStartTolerance(w *wishes, value string) (err error) {
 }
 
 func setStartMissed(w *wishes, value string) error {
-	if value != peer.RetryMissed && value != peer.FailMissed {
-		return fmt.Errorf("%.40q is unknown; use %s or %s", value, peer.RetryMissed, peer.FailMissed)
+	if value != protocol.RetryMissed && value != protocol.FailMissed {
+		return fmt.Errorf("%.40q is unknown; use %s or %s", value, protocol.RetryMissed, protocol.FailMissed)
 	}
 	w.startMissed = value
 	return nil

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/internal/batchscript"
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -32,7 +31,7 @@ func said(long, value string) batchscript.Setting {
 func TestAPlainJobHasNoWishes(t *testing.T) {
 	t.Parallel()
 	batch := readAll(t, script("#SBATCH -n 4 -t 10"))
-	if batch.Application != nil || batch.Name != "" || !reflect.DeepEqual(batch.Jobs[0].Component, peer.Component{}) {
+	if batch.Application != nil || batch.Name != "" || !reflect.DeepEqual(batch.Jobs[0].Component, protocol.Component{}) {
 		t.Errorf("got %+v", batch)
 	}
 }
@@ -41,7 +40,7 @@ func TestShapes(t *testing.T) {
 	t.Parallel()
 	const h = protocol.Hour
 	job, _ := read(t, script("#SBATCH -n 32 -N 2 --mem-per-cpu=1G", "#SWITCHYARD --cpus=4,8,16 --time=4h,2:00:00,1-0 --estimate=1h"))
-	want := []peer.Shape{
+	want := []protocol.Shape{
 		{CPUs: 8, Nodes: 2, WallTime: 2 * h, Estimate: h},
 		{CPUs: 16, Nodes: 2, WallTime: 24 * h, Estimate: h},
 	}
@@ -92,7 +91,7 @@ func TestWeights(t *testing.T) {
 func TestLimitsAloneNameNoWeights(t *testing.T) {
 	t.Parallel()
 	batch := readAll(t, script("#SWITCHYARD --max-cost='10.50 CHF' --max-time=2h --waiting=salary"))
-	want := peer.Application{MaxCost: 10_500_000, Currency: "CHF", MaxTime: 2 * protocol.Hour, Waiting: "salary"}
+	want := protocol.Application{MaxCost: 10_500_000, Currency: "CHF", MaxTime: 2 * protocol.Hour, Waiting: "salary"}
 	if !reflect.DeepEqual(*batch.Application, want) {
 		t.Errorf("got %+v", batch.Application)
 	}

@@ -7,13 +7,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // exports is what --export and --export-remote come to.
 type exports struct {
 	env    []string // NAME=value, sorted by name
-	remote peer.Export
+	remote protocol.Export
 }
 
 // hand sets the variables that the job is given, and those of them that may leave the site.

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/cost"
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -142,7 +141,7 @@ func (p plan) checkStarts(r *report) {
 
 // weigh sets the weights of the component. Where weights are named for other components
 // only, those of this one are 1.
-func (d *draft) weigh(c *peer.Component, r *report) {
+func (d *draft) weigh(c *protocol.Component, r *report) {
 	w, _ := d.wishes.weighing.weights()
 	if w == (cost.Weights{}) {
 		d.wishes.fault(r, d.script, d.wishes.weighing.lastWeight(),
@@ -169,8 +168,8 @@ func (d *draft) checkTime(job *Job, r *report) {
 
 // application is what is wanted of the jobs together. Weights that are all 0 stand for the
 // site's.
-func (w *wishes) application(name string, weighed bool) *peer.Application {
-	a := &peer.Application{Name: name, MaxCost: protocol.Unlimited, MaxTime: protocol.Never, Waiting: w.waiting}
+func (w *wishes) application(name string, weighed bool) *protocol.Application {
+	a := &protocol.Application{Name: name, MaxCost: protocol.Unlimited, MaxTime: protocol.Never, Waiting: w.waiting}
 	if weighed {
 		weights, _ := w.weighing.weights()
 		a.Beta = weights.Beta

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"path/filepath"
 
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -29,9 +28,9 @@ type Origin struct {
 
 // Batch is what is to be submitted: one job, or an application of several components.
 type Batch struct {
-	Name        string            // of the application; empty: the job is on its own
-	Jobs        []Job             // at least one
-	Application *peer.Application // what is wanted of all jobs together; nil: nothing is
+	Name        string                // of the application; empty: the job is on its own
+	Jobs        []Job                 // at least one
+	Application *protocol.Application // what is wanted of all jobs together; nil: nothing is
 }
 
 // Job is what a script and its options ask for.
@@ -50,12 +49,12 @@ type Job struct {
 	NoData    bool               // it was said that none travel
 	Licences  []protocol.Licence // sorted by name
 	Priority  string             // class of service; empty: the usual one
-	Component peer.Component
+	Component protocol.Component
 
 	Script  []byte
 	Args    []string // set by the caller
 	Env     []string // NAME=value, sorted
-	Export  peer.Export
+	Export  protocol.Export
 	WorkDir string // absolute
 	Stdout  string // absolute, with %j, %A and %% left for the peer
 	Stderr  string // likewise; equal to Stdout: both in one file

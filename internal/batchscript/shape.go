@@ -3,7 +3,6 @@ package batchscript
 import (
 	"math"
 
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -33,7 +32,7 @@ func (w *wishes) shape(job *Job, script Script, r *report) {
 		}
 		if i > 0 {
 			job.Component.Shapes = append(job.Component.Shapes,
-				peer.Shape{CPUs: cpus, Nodes: nodes, WallTime: limits[i], Estimate: estimates[i]})
+				protocol.Shape{CPUs: cpus, Nodes: nodes, WallTime: limits[i], Estimate: estimates[i]})
 		}
 	}
 }

@@ -16,14 +16,14 @@ type Application struct {
 	At         protocol.Instant // since the workload's beginning
 	Origin     int              // index of Config.Sites
 	User       string
-	Wishes     peer.Application
+	Wishes     protocol.Application
 	Components []Component
 }
 
 // Component is what the user says of a part of an application, and what it really does.
 type Component struct {
 	Spec     protocol.Spec // in the first of its shapes
-	Stated   peer.Component
+	Stated   protocol.Component
 	True     protocol.Behaviour
 	Noise    int // bound of the error of the run time and of each number that is measured, in parts per million of them; drawn from the seed
 	Overlap  int // share of the shorter of computing and communicating that is hidden behind the longer, in parts per million
@@ -181,14 +181,14 @@ func (g *grid) apply() {
 // asked is the submission of an application.
 func (g *grid) asked(index int) peer.Submit {
 	a := &g.cfg.Applications[index]
-	ev := peer.Submit{User: a.User, Jobs: make([]peer.NewJob, len(a.Components))}
+	ev := peer.Submit{User: a.User, Jobs: make([]protocol.Job, len(a.Components))}
 	whole := g.cfg.Policy.Info().Whole
 	if whole {
 		ev.Application = &a.Wishes
 	}
 	for k := range a.Components {
 		c := &a.Components[k]
-		ev.Jobs[k] = peer.NewJob{Spec: c.Spec, Payload: &g.payload}
+		ev.Jobs[k] = protocol.Job{Spec: c.Spec, Payload: &g.payload}
 		if whole {
 			ev.Jobs[k].Component = c.Stated
 		}

@@ -47,7 +47,7 @@ func component(cpus int, seconds int64) sim.Component {
 	b := protocol.Behaviour{Mflop: seconds * 1000 * int64(cpus), Mwords: 1}
 	return sim.Component{
 		Spec:   protocol.Spec{Request: protocol.Request{CPUs: cpus, WallTime: protocol.Hour}, Name: "solve"},
-		Stated: peer.Component{Name: "solve", Behaviour: b, Alpha: protocol.PPM, Gamma: protocol.PPM, Delta: protocol.PPM},
+		Stated: protocol.Component{Name: "solve", Behaviour: b, Alpha: protocol.PPM, Gamma: protocol.PPM, Delta: protocol.PPM},
 		True:   b, Measured: sim.Measured{CPU: true, Energy: true, Operations: true, Accesses: true, Traffic: true},
 	}
 }
@@ -56,7 +56,7 @@ func component(cpus int, seconds int64) sim.Component {
 func asks(at protocol.Duration, components ...sim.Component) sim.Application {
 	return sim.Application{
 		At: protocol.Instant(at), User: "ada", Components: components,
-		Wishes: peer.Application{Beta: protocol.PPM, MaxCost: protocol.Unlimited, MaxTime: protocol.Never, Rates: []protocol.WaitingRate{{PerHour: protocol.Unit}}},
+		Wishes: protocol.Application{Beta: protocol.PPM, MaxCost: protocol.Unlimited, MaxTime: protocol.Never, Rates: []protocol.WaitingRate{{PerHour: protocol.Unit}}},
 	}
 }
 
@@ -284,7 +284,7 @@ func TestPlainPoliciesRunComponents(t *testing.T) {
 		cfg := brokers(t)
 		cfg.Policy, cfg.Scheme = tc.New(tc.Config{}), scheme
 		c := component(4, 100)
-		c.Stated.Shapes = []peer.Shape{{CPUs: 8, WallTime: protocol.Hour}}
+		c.Stated.Shapes = []protocol.Shape{{CPUs: 8, WallTime: protocol.Hour}}
 		cfg.Applications = []sim.Application{asks(0, c, c)}
 		for i, done := range achieve(t, cfg).Applications[0].Components {
 			if done.State != protocol.Completed || done.CPUs != 4 || done.Foreseen != 0 {
@@ -299,7 +299,7 @@ func TestMoldableComponent(t *testing.T) {
 	t.Parallel()
 	cfg := brokers(t)
 	c := component(1, 400)
-	c.Stated.Shapes = []peer.Shape{{CPUs: 2, WallTime: protocol.Hour}, {CPUs: 8, WallTime: protocol.Hour}}
+	c.Stated.Shapes = []protocol.Shape{{CPUs: 2, WallTime: protocol.Hour}, {CPUs: 8, WallTime: protocol.Hour}}
 	cfg.Applications = []sim.Application{asks(0, c)}
 	if got := achieve(t, cfg).Applications[0].Components[0]; got.CPUs != 8 || got.Site != 2 || got.Ran != 400*protocol.Second/8/4 {
 		t.Errorf("got %+v", got)
@@ -383,7 +383,7 @@ func taught(t *testing.T, class class, teacher int, seed uint64) (cfg sim.Config
 				Request: protocol.Request{CPUs: class.cpus, WallTime: 1000 * protocol.Hour}, Name: "x",
 				Sites: []protocol.SiteName{cfg.Sites[site].Name},
 			},
-			Stated: peer.Component{Name: "x", Behaviour: stated, Alpha: protocol.PPM},
+			Stated: protocol.Component{Name: "x", Behaviour: stated, Alpha: protocol.PPM},
 			True:   class.behaviour, Noise: 30_000, Overlap: 250_000,
 			Measured: sim.Measured{CPU: true, Operations: true, Accesses: true, Traffic: true},
 		}

@@ -57,7 +57,7 @@ func (g *grid) submit(s *site, one submission) {
 	if !g.cfg.throughGrid(index) {
 		spec.Sites = []protocol.SiteName{s.name}
 	}
-	s.step(peer.Submit{User: "sim", Jobs: []peer.NewJob{{Spec: spec, Payload: &g.payload}}})
+	s.step(peer.Submit{User: "sim", Jobs: []protocol.Job{{Spec: spec, Payload: &g.payload}}})
 }
 
 // answered sees what became of a submission.

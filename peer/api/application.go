@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/protocol"
 	commonv1 "github.com/switchyard-hpc/switchyard/protocol/common/v1"
 	"github.com/switchyard-hpc/switchyard/protocol/wire"
@@ -17,18 +16,18 @@ const MaxShapes = 15
 
 // Application is what is wanted of a submission's jobs together. A limit that is left out
 // is none. Weights that are all 0, of the components too, stand for the site's usual ones.
-type Application struct{ peer.Application }
+type Application struct{ protocol.Application }
 
 // UnmarshalJSON implements [json.Unmarshaler].
 func (a *Application) UnmarshalJSON(data []byte) error {
-	a.Application = peer.Application{MaxCost: protocol.Unlimited, MaxTime: protocol.Never}
+	a.Application = protocol.Application{MaxCost: protocol.Unlimited, MaxTime: protocol.Never}
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
 	return decoder.Decode(&a.Application)
 }
 
 // wishes are what the peer is told; nil: nothing is wanted.
-func (a *Application) wishes() *peer.Application {
+func (a *Application) wishes() *protocol.Application {
 	if a == nil {
 		return nil
 	}

@@ -18,18 +18,18 @@ import (
 func coupled() api.Submission {
 	s := oneJob()
 	s.Jobs = append(s.Jobs, s.Jobs[0])
-	s.Application = &api.Application{Application: peer.Application{
+	s.Application = &api.Application{Application: protocol.Application{
 		Name: "coupled", Beta: 1, MaxCost: 5_000_000, MaxTime: protocol.Hour, Currency: "CHF",
 		Rates: []protocol.WaitingRate{{}, {From: protocol.Minute, PerHour: 60_000_000}},
 	}}
 	s.Jobs[0].DataOut, s.Jobs[0].Priority = 7, "urgent"
 	s.Jobs[0].Licences = []protocol.Licence{{Name: "ansys", Count: 2}}
-	s.Jobs[0].Component = &peer.Component{
+	s.Jobs[0].Component = &protocol.Component{
 		Name: "mesh", Alpha: 1, Gamma: 2, Delta: 3, Together: 1, Estimate: 9,
-		Shapes:    []peer.Shape{{CPUs: 8, Nodes: 2, WallTime: protocol.Hour, Estimate: 8}},
+		Shapes:    []protocol.Shape{{CPUs: 8, Nodes: 2, WallTime: protocol.Hour, Estimate: 8}},
 		Behaviour: protocol.Behaviour{Mflop: 1, Sent: 2, Messages: 3, CPUs: 4, Scaling: protocol.Multicast},
 	}
-	s.Jobs[1].Component = &peer.Component{Name: "solve", Together: 1}
+	s.Jobs[1].Component = &protocol.Component{Name: "solve", Together: 1}
 	return s
 }
 
@@ -105,7 +105,7 @@ func TestBadApplications(t *testing.T) {
 		"licence":        {change(func(s *api.Submission) { s.Jobs[0].Licences[0].Name = "\a" }), "job 1 of 2: licences"},
 		"priority":       {change(func(s *api.Submission) { s.Jobs[0].Priority = strings.Repeat("x", 33) }), "job 1 of 2: priority"},
 		"component":      {change(func(s *api.Submission) { s.Jobs[0].Component.Name = "\a" }), "job 1 of 2: component: name"},
-		"shapes":         {change(func(s *api.Submission) { s.Jobs[0].Component.Shapes = make([]peer.Shape, 16) }), "component: 16 shapes; send at most 15"},
+		"shapes":         {change(func(s *api.Submission) { s.Jobs[0].Component.Shapes = make([]protocol.Shape, 16) }), "component: 16 shapes; send at most 15"},
 		"estimate":       {change(func(s *api.Submission) { s.Jobs[0].Component.Estimate = -1 }), "component: estimate_ms is -1"},
 		"its estimate":   {change(func(s *api.Submission) { s.Jobs[0].Component.Shapes[0].Estimate = -1 }), "component: shapes[0]: estimate_ms"},
 		"behaviour":      {change(func(s *api.Submission) { s.Jobs[0].Component.Behaviour.Sent = -1 }), "component: behaviour: sent_words is -1; use 0 or more"},

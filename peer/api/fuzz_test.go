@@ -20,7 +20,7 @@ import (
 type still struct {
 	town
 
-	submitted []peer.NewJob
+	submitted []protocol.Job
 }
 
 func (n *still) Job(ctx context.Context, id protocol.JobID) (peer.JobView, error) {

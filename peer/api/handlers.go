@@ -37,7 +37,7 @@ func (s *server) quotes(w http.ResponseWriter, r *http.Request, who caller) erro
 	if err != nil {
 		return err
 	}
-	jobs := make([]peer.NewJob, len(body.Jobs))
+	jobs := make([]protocol.Job, len(body.Jobs))
 	for i := range body.Jobs {
 		jobs[i] = body.Jobs[i].asked()
 	}

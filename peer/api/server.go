@@ -42,7 +42,7 @@ type Config struct {
 	Private bool     // people see their own jobs only, but for root, the peer's account and Admins
 	Admins  []string // users who see and may cancel everybody's jobs
 
-	ExportRemote []string // variables that leave the site with every job, as [peer.Export.Allows] reads them
+	ExportRemote []string // variables that leave the site with every job, as [protocol.Export.Allows] reads them
 
 	Alarms func() []string // what the site's operator should look at now; nil: nothing
 	Notes  func() []string // what the site's operator should know now; nil: nothing

@@ -213,7 +213,7 @@ func TestQuotesListWhatLeaves(t *testing.T) {
 	t.Parallel()
 	client := serve(t, &peerFake{reply: peer.Quoted{Jobs: [][]peer.SiteQuote{{}}}})
 	quoted, err := client.Quotes(t.Context(), api.Submission{Jobs: []api.Job{
-		{CPUs: 1, WallTime: 1, Env: []string{"A=1", "B=2", "LISTED=3"}, Export: &peer.Export{Names: []string{"A"}}},
+		{CPUs: 1, WallTime: 1, Env: []string{"A=1", "B=2", "LISTED=3"}, Export: &protocol.Export{Names: []string{"A"}}},
 		{CPUs: 1, WallTime: 1},
 	}})
 	want := []api.Exported{{Leave: []string{"A", "LISTED"}, Stay: []string{"B"}}, {}}

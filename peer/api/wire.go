@@ -44,18 +44,18 @@ type Job struct {
 	Power    int                 `json:"power_ppm,omitempty"`  // of what sites state for busy CPUs; 0: as much
 	Data     int64               `json:"data_bytes,omitempty"` // that travel when the job runs elsewhere
 
-	DataOut   int64              `json:"data_out_bytes,omitempty"` // that travel back then
-	Licences  []protocol.Licence `json:"licences,omitempty"`       // that it uses while it runs, sorted by name
-	Priority  string             `json:"priority,omitempty"`       // class of service; empty: the usual one
-	Component *peer.Component    `json:"component,omitempty"`      // nil: the job has one shape, and nothing is known of it
+	DataOut   int64               `json:"data_out_bytes,omitempty"` // that travel back then
+	Licences  []protocol.Licence  `json:"licences,omitempty"`       // that it uses while it runs, sorted by name
+	Priority  string              `json:"priority,omitempty"`       // class of service; empty: the usual one
+	Component *protocol.Component `json:"component,omitempty"`      // nil: the job has one shape, and nothing is known of it
 
-	Script  []byte       `json:"script,omitempty"` // not needed for quotes
-	Args    []string     `json:"args,omitempty"`
-	Env     []string     `json:"env,omitempty"`      // NAME=value
-	Export  *peer.Export `json:"export,omitempty"`   // which of these may leave the site; nil: those of the site's list
-	WorkDir string       `json:"work_dir,omitempty"` // absolute
-	Stdout  string       `json:"stdout,omitempty"`   // absolute
-	Stderr  string       `json:"stderr,omitempty"`   // absolute
+	Script  []byte           `json:"script,omitempty"` // not needed for quotes
+	Args    []string         `json:"args,omitempty"`
+	Env     []string         `json:"env,omitempty"`      // NAME=value
+	Export  *protocol.Export `json:"export,omitempty"`   // which of these may leave the site; nil: those of the site's list
+	WorkDir string           `json:"work_dir,omitempty"` // absolute
+	Stdout  string           `json:"stdout,omitempty"`   // absolute
+	Stderr  string           `json:"stderr,omitempty"`   // absolute
 }
 
 // Quoted answers a request for quotes.
@@ -264,8 +264,8 @@ func (j *Job) spec() protocol.Spec {
 }
 
 // asked is the job as quotes are asked for it.
-func (j *Job) asked() peer.NewJob {
-	asked := peer.NewJob{Spec: j.spec()}
+func (j *Job) asked() protocol.Job {
+	asked := protocol.Job{Spec: j.spec()}
 	if j.Component != nil {
 		asked.Component = *j.Component
 	}
@@ -276,12 +276,12 @@ func (j *Job) asked() peer.NewJob {
 }
 
 // newJob is the job as it is submitted.
-func (j *Job) newJob() (peer.NewJob, error) {
+func (j *Job) newJob() (protocol.Job, error) {
 	switch {
 	case len(bytes.TrimSpace(j.Script)) == 0:
-		return peer.NewJob{}, errors.New("has no script")
+		return protocol.Job{}, errors.New("has no script")
 	case j.WorkDir == "" || j.Stdout == "" || j.Stderr == "":
-		return peer.NewJob{}, errors.New("must name work_dir, stdout and stderr")
+		return protocol.Job{}, errors.New("must name work_dir, stdout and stderr")
 	}
 	job := j.asked()
 	job.Payload = &protocol.Payload{
@@ -290,8 +290,8 @@ func (j *Job) newJob() (peer.NewJob, error) {
 	return job, nil
 }
 
-func (s *Submission) newJobs() ([]peer.NewJob, error) {
-	jobs := make([]peer.NewJob, len(s.Jobs))
+func (s *Submission) newJobs() ([]protocol.Job, error) {
+	jobs := make([]protocol.Job, len(s.Jobs))
 	for i := range s.Jobs {
 		var err error
 		if jobs[i], err = s.Jobs[i].newJob(); err != nil {

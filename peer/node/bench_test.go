@@ -83,10 +83,10 @@ func witnessFile(b *testing.B, publicKey string) *witness.File {
 	return file
 }
 
-func newJobs(count int) []peer.NewJob {
-	jobs := make([]peer.NewJob, count)
+func newJobs(count int) []protocol.Job {
+	jobs := make([]protocol.Job, count)
 	for i := range jobs {
-		jobs[i] = peer.NewJob{
+		jobs[i] = protocol.Job{
 			Spec: protocol.Spec{Request: protocol.Request{CPUs: 4, WallTime: protocol.Hour}, Name: "bench"},
 			Payload: &protocol.Payload{
 				Script: make([]byte, 256), WorkDir: "/home/ann", Stdout: "/home/ann/out", Stderr: "/home/ann/out",

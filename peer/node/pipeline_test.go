@@ -36,7 +36,7 @@ func everything(_ protocol.Instant, ev peer.Event) peer.Ready {
 }
 
 func submitOne(asked peer.AskID) peer.Event {
-	return peer.Submit{Asked: asked, Jobs: make([]peer.NewJob, 1)}
+	return peer.Submit{Asked: asked, Jobs: make([]protocol.Job, 1)}
 }
 
 // background asks and returns where the outcome will be.

@@ -106,7 +106,7 @@ func submitWaiting(b *testing.B, n *node.Node, jobs int) {
 			user := "user" + strconv.Itoa(caller)
 			for i := caller; i < jobs; i += callers {
 				if _, err := n.Ask(b.Context(), func(asked peer.AskID) peer.Event {
-					return peer.Submit{Asked: asked, User: user, Key: fmt.Sprintf("%032x", i), Jobs: []peer.NewJob{waitingJob(user, i)}}
+					return peer.Submit{Asked: asked, User: user, Key: fmt.Sprintf("%032x", i), Jobs: []protocol.Job{waitingJob(user, i)}}
 				}); err != nil {
 					errs <- err
 					return
@@ -124,13 +124,13 @@ func submitWaiting(b *testing.B, n *node.Node, jobs int) {
 
 // waitingJob is a job as a user submits many: one script and environment, other arguments.
 // Nothing in it is shared with another job.
-func waitingJob(user string, i int) peer.NewJob {
+func waitingJob(user string, i int) protocol.Job {
 	env := []string{"USER=" + user}
 	for k := range 50 {
 		env = append(env, fmt.Sprintf("VARIABLE_%d=/opt/software/%s/%d/%s", k, user, k, strings.Repeat("x", 30)))
 	}
 	home := "/home/" + user + "/project/run-" + strconv.Itoa(i)
-	return peer.NewJob{
+	return protocol.Job{
 		Spec: protocol.Spec{
 			Request: protocol.Request{CPUs: 1, WallTime: protocol.Hour}, Name: "simulate",
 			Sites: []protocol.SiteName{protocol.SiteName("no" + "rth")},

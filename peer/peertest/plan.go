@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -38,8 +37,8 @@ func ParsePlan(payload *protocol.Payload) (p Plan, err error) {
 }
 
 // Job is a job that does as planned.
-func (p Plan) Job(spec protocol.Spec) peer.NewJob {
-	return peer.NewJob{Spec: spec, Payload: p.Payload()}
+func (p Plan) Job(spec protocol.Spec) protocol.Job {
+	return protocol.Job{Spec: spec, Payload: p.Payload()}
 }
 
 func (p Plan) outcome() protocol.Outcome {

@@ -20,7 +20,7 @@ func (s *Script) submit(args []string) error {
 	if err != nil {
 		return err
 	}
-	var jobs []peer.NewJob
+	var jobs []protocol.Job
 	for range w.n {
 		jobs = append(jobs, w.plan.Job(w.spec))
 	}
@@ -38,7 +38,7 @@ func (s *Script) quote(args []string) error {
 		return err
 	}
 	s.world.Ask(site.Name, func(asked peer.AskID) peer.Event {
-		return peer.TestSubmit{Asked: asked, User: w.user, Jobs: []peer.NewJob{{Spec: w.spec}}}
+		return peer.TestSubmit{Asked: asked, User: w.user, Jobs: []protocol.Job{{Spec: w.spec}}}
 	})
 	return nil
 }

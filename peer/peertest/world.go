@@ -153,7 +153,7 @@ func (w *World) Check() error {
 }
 
 // Submit submits jobs and returns the question's number.
-func (w *World) Submit(site protocol.SiteName, user, key string, jobs ...peer.NewJob) peer.AskID {
+func (w *World) Submit(site protocol.SiteName, user, key string, jobs ...protocol.Job) peer.AskID {
 	return w.Ask(site, func(asked peer.AskID) peer.Event {
 		return peer.Submit{Asked: asked, Key: key, User: user, Jobs: jobs}
 	})

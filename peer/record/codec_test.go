@@ -196,7 +196,7 @@ func TestRoundTrip(t *testing.T) {
 	roundTrip[peer.Event](t, peer.CallDone{Err: errors.New("")})
 	roundTrip[peer.Result](t, peer.DecideResult{Hint: []byte{}})
 	roundTrip[peer.Result](t, peer.WatchResult{Watched: localsched.Watched{Changes: []localsched.Change{{State: protocol.Running}}}})
-	roundTrip[peer.Event](t, peer.Submit{Jobs: []peer.NewJob{{}, {Payload: &protocol.Payload{Args: []string{""}}}}})
+	roundTrip[peer.Event](t, peer.Submit{Jobs: []protocol.Job{{}, {Payload: &protocol.Payload{Args: []string{""}}}}})
 }
 
 // TestEverythingHasAFingerprint: no part of a Ready is of a type without a form,

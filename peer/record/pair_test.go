@@ -324,7 +324,7 @@ func (s *site) notify() {
 func submission(asked peer.AskID, user string, jobs int) peer.Submit {
 	out := peer.Submit{Asked: asked, User: user, Key: "key-" + user}
 	for range jobs {
-		out.Jobs = append(out.Jobs, peer.NewJob{
+		out.Jobs = append(out.Jobs, protocol.Job{
 			Spec: protocol.Spec{Request: protocol.Request{CPUs: 2, WallTime: protocol.Minute}, Name: "näme"},
 			Payload: &protocol.Payload{
 				Script: []byte("#!/bin/sh\n" + secret), Args: []string{secret}, Env: []string{"PASSWORD=" + secret},
@@ -344,7 +344,7 @@ func play(p *pair) {
 	p.post(2, "a", submission(3, "ada", 3))
 	p.post(20, "a", peer.AskQueue{Asked: 4})
 	p.post(30, "a", peer.AskSites{Asked: 5})
-	p.post(40, "a", peer.TestSubmit{Asked: 6, User: "ada", Jobs: []peer.NewJob{{Spec: protocol.Spec{Request: protocol.Request{CPUs: 1, WallTime: 5}}}}})
+	p.post(40, "a", peer.TestSubmit{Asked: 6, User: "ada", Jobs: []protocol.Job{{Spec: protocol.Spec{Request: protocol.Request{CPUs: 1, WallTime: 5}}}}})
 	p.post(50, "b", peer.DigestSeen{Digest: protocol.Digest{Site: "a", Seq: 1, Load: protocol.Load{CPUs: 8, Busy: 7}}, Age: 3})
 	p.post(60, "b", peer.MemberSeen{Site: "c", Number: 3, PublicKey: "Uc", FirstStart: 9})
 	p.post(70, "a", peer.AskJob{Asked: 7, Job: protocol.NewJobID(1, 1)})

@@ -136,9 +136,9 @@ func TestCostsAreReplayed(t *testing.T) {
 	})
 	p.run(protocol.Second)
 	both := submission(1, "ada", 2)
-	both.Application = &peer.Application{Name: "pair", Beta: protocol.PPM, MaxCost: 40 * protocol.Unit, MaxTime: protocol.Day, Waiting: "market"}
+	both.Application = &protocol.Application{Name: "pair", Beta: protocol.PPM, MaxCost: 40 * protocol.Unit, MaxTime: protocol.Day, Waiting: "market"}
 	for i := range both.Jobs {
-		both.Jobs[i].Component = peer.Component{Name: "half", Alpha: protocol.PPM, Together: 1}
+		both.Jobs[i].Component = protocol.Component{Name: "half", Alpha: protocol.PPM, Together: 1}
 	}
 	p.post(0, "a", both)
 	p.post(10, "a", submission(2, "bob", 1))

@@ -1,4 +1,4 @@
-package peer
+package protocol
 
 import (
 	"slices"

@@ -1,0 +1,57 @@
+package protocol
+
+import (
+	"fmt"
+)
+
+// Job is a job as its user describes it to a peer. Spec.Job, Spec.User, Spec.Submitted and
+// Spec.Like are set by the peer.
+type Job struct {
+	Spec      Spec
+	Payload   *Payload
+	Component Component
+	Export    Export
+}
+
+// Component is what the origin alone knows of a job [IS 1].
+type Component struct {
+	Name      string    `json:"name,omitempty"`   // that its executions are kept under; empty: the job's
+	Shapes    []Shape   `json:"shapes,omitempty"` // that it may run in, besides that of the Spec
+	Behaviour Behaviour `json:"behaviour"`
+	Estimate  Duration  `json:"estimate_ms,omitempty"` // run time in the Spec's shape, on the CPUs that the wall time is meant for; 0: not known
+	Alpha     int       `json:"alpha_ppm"`             // α_k, γ_k, δ_k
+	Gamma     int       `json:"gamma_ppm"`
+	Delta     int       `json:"delta_ppm"`
+	Together  int       `json:"together,omitempty"` // components of an application with one number above 0 start together
+}
+
+// Shape is a way to run a moldable component [IS 4.2: p_k].
+type Shape struct {
+	CPUs     int      `json:"cpus"`
+	Nodes    int      `json:"nodes,omitempty"`
+	WallTime Duration `json:"wall_time_ms"`
+	Estimate Duration `json:"estimate_ms,omitempty"` // 0: not known
+}
+
+// mostShapes bounds the shapes of a job, that of its Spec with them.
+const mostShapes = 16
+
+// CheckShapes says what is wrong with the shapes of a job besides that of its Spec, if anything.
+func (j *Job) CheckShapes() error {
+	shapes := j.Component.Shapes
+	if len(shapes) >= mostShapes {
+		return fmt.Errorf("the job may run in %d shapes; use at most %d", len(shapes)+1, mostShapes)
+	}
+	seen := map[int]bool{j.Spec.CPUs: true}
+	for _, s := range shapes {
+		r := Request{CPUs: s.CPUs, Nodes: s.Nodes, WallTime: s.WallTime, Layout: j.Spec.Layout}
+		if err := r.CheckRequest(); err != nil {
+			return err
+		}
+		if seen[s.CPUs] {
+			return fmt.Errorf("the job names %d CPUs twice", s.CPUs)
+		}
+		seen[s.CPUs] = true
+	}
+	return nil
+}
