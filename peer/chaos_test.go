@@ -14,6 +14,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -331,11 +332,11 @@ func (c *chaos) electricity(o *peertest.SiteOptions) func(*peer.Config) {
 
 func (c *chaos) prices() peertest.Prices {
 	right := peertest.HourlyPrices("EUR", 40, -3, 5)
-	return func(op peer.PriceOp) (peer.PriceResult, error) {
+	return func(query price.Query) (price.Forecast, error) {
 		if c.rng.IntN(3) == 0 {
-			return peer.PriceResult{}, errors.New("the feed is down")
+			return price.Forecast{}, errors.New("the feed is down")
 		}
-		return right(op)
+		return right(query)
 	}
 }
 

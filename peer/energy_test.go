@@ -26,7 +26,7 @@ func priced(t *testing.T, quote func(protocol.Request) protocol.Quote) *lone {
 	answers, prices := idle(peertest.Greedy{}, quote), peertest.HourlyPrices("EUR", 10, 30, -20)
 	return newLone(t, func(c *peer.Config) { c.Area, c.Power = "a", 250_000 }, func(op peer.Op) (peer.Result, error) {
 		if op, ok := op.(peer.PriceOp); ok {
-			return prices(op)
+			return prices.Answer(op)
 		}
 		return answers(op)
 	})
@@ -112,7 +112,7 @@ func TestOwnQuotesHaveTheSameTerms(t *testing.T) {
 	l := newLone(t, change, func(op peer.Op) (peer.Result, error) {
 		switch op := op.(type) {
 		case peer.PriceOp:
-			return prices(op)
+			return prices.Answer(op)
 		case peer.DecideOp:
 			cost = op.Snapshot.Cost[0]
 		default:
@@ -176,7 +176,7 @@ func TestPricesComeAndGo(t *testing.T) {
 	failure = nil // and an answer without any price
 	l.advance(span / 2)
 	check(2, "no prices of FR: none are known of this time", nil)
-	answer, _ = peertest.HourlyPrices("EUR", 10, 10, 10)(op)
+	answer, _ = peertest.HourlyPrices("EUR", 10, 10, 10).Answer(op)
 	l.advance(span * 5 / 4)
 	check(3, "FR in EUR, known until 2026-11-21 15:00Z", energy(10_000))
 	answer = peer.PriceResult{Currency: "EUR"}
@@ -215,7 +215,7 @@ func TestNoAreaNoPrices(t *testing.T) {
 	} {
 		l := newLone(t, change, func(op peer.Op) (peer.Result, error) {
 			if op, ok := op.(peer.PriceOp); ok {
-				return peertest.HourlyPrices("EUR", 10)(op)
+				return peertest.HourlyPrices("EUR", 10).Answer(op)
 			}
 			return idle(peertest.Greedy{}, atOnce)(op)
 		})
@@ -310,7 +310,7 @@ func TestEnergyOverTheInterval(t *testing.T) {
 			}), peertest.HourlyPrices("EUR", 10, 30, 90)
 			l := newLone(t, func(c *peer.Config) { c.Area, c.Power, c.Spread = "a", 250_000, !tt.planned }, func(op peer.Op) (peer.Result, error) {
 				if op, ok := op.(peer.PriceOp); ok {
-					return prices(op)
+					return prices.Answer(op)
 				}
 				return answers(op)
 			})

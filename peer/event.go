@@ -258,11 +258,7 @@ type ReserveOp struct{ Hold localsched.Hold }
 type ReleaseOp struct{ Tag protocol.Tag }
 
 // PriceOp asks for the electricity prices of an area: [PriceResult].
-type PriceOp struct {
-	Area  string
-	From  protocol.Instant
-	Until protocol.Instant
-}
+type PriceOp price.Query
 
 func (QuoteOp) op()    {}
 func (SubmitOp) op()   {}
@@ -351,15 +347,8 @@ type ReserveResult struct {
 // ReleaseResult answers [ReleaseOp].
 type ReleaseResult struct{}
 
-// PriceResult answers [PriceOp]: published prices until Known, forecast ones after it,
-// per MWh.
-type PriceResult struct {
-	Prices   price.Series
-	TwoPrice price.Series // on-peak and off-peak prices of the same time [MC 5]
-	Known    protocol.Instant
-	Currency string
-	Trouble  string // why there are no newer ones; empty: these are the newest
-}
+// PriceResult answers [PriceOp].
+type PriceResult price.Forecast
 
 func (QuoteResult) result()    {}
 func (SubmitResult) result()   {}

@@ -350,7 +350,7 @@ func (z *fuzzed) result(op peer.Op) peer.Result {
 	case peer.FrontOp:
 		return peer.FrontResult{}
 	case peer.PriceOp:
-		answer, _ := peertest.HourlyPrices("EUR", int64(z.pick(256))-99, 7)(op)
+		answer, _ := peertest.HourlyPrices("EUR", int64(z.pick(256))-99, 7).Answer(op)
 		if z.pick(2) == 0 {
 			answer.Prices.Slots = nil
 		}

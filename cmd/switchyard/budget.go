@@ -12,7 +12,6 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/localsched/power"
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/config"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -309,8 +308,8 @@ func (k *budgetKeeper) look(ctx context.Context, cfg *config.Config, now protoco
 	defer cancel()
 	from, until := around(now)
 	if k.prices != nil && cfg.Power.Price != 0 {
-		op := peer.PriceOp{Area: cfg.Prices.Area, From: from, Until: until}
-		a.prices = k.lookAtPrices(ctx, originOfPrices(cfg), op)
+		query := price.Query{Area: cfg.Prices.Area, From: from, Until: until}
+		a.prices = k.lookAtPrices(ctx, originOfPrices(cfg), query)
 	}
 	if series := k.asked(); series != nil {
 		query := price.Query{Area: cfg.Power.Series.Area, From: from, Until: until}
@@ -319,8 +318,8 @@ func (k *budgetKeeper) look(ctx context.Context, cfg *config.Config, now protoco
 	return a
 }
 
-func (k *budgetKeeper) lookAtPrices(ctx context.Context, from origin, op peer.PriceOp) (a answer) {
-	result, err := k.prices.ask(ctx, op)
+func (k *budgetKeeper) lookAtPrices(ctx context.Context, from origin, query price.Query) (a answer) {
+	result, err := k.prices.ask(ctx, query)
 	switch {
 	case err != nil:
 		a.err = fmt.Errorf("[prices]: %w", err)

@@ -196,7 +196,7 @@ func TestBudgetKeeperGoesByPrices(t *testing.T) {
 	}
 	<-k.news // the reload
 	k.prices.live.Feed = flatFeed{}
-	if _, err = k.prices.Ahead(t.Context(), peer.PriceOp{Area: "here", From: now, Until: now.Add(protocol.Hour)}); err != nil {
+	if _, err = k.prices.Ahead(t.Context(), price.Query{Area: "here", From: now, Until: now.Add(protocol.Hour)}); err != nil {
 		t.Fatal(err)
 	}
 	if len(k.news) != 1 {

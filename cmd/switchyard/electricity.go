@@ -13,7 +13,6 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/outlook"
 	"github.com/switchyard-hpc/switchyard/internal/predict/forecast"
 	"github.com/switchyard-hpc/switchyard/internal/settings"
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/config"
 	"github.com/switchyard-hpc/switchyard/peer/node"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
@@ -148,22 +147,22 @@ type priceSight struct {
 
 // Ahead implements [node.Prices]. When the feed's sources have gone wrong, what they said
 // before goes on to serve, forecasts included, and people are told of the trouble.
-func (w *priceWatch) Ahead(ctx context.Context, op peer.PriceOp) (peer.PriceResult, error) {
-	result, err := w.ask(ctx, op)
+func (w *priceWatch) Ahead(ctx context.Context, query price.Query) (price.Forecast, error) {
+	result, err := w.ask(ctx, query)
 	if err == nil && w.news != nil {
 		w.news()
 	}
 	return result, err
 }
 
-func (w *priceWatch) ask(ctx context.Context, op peer.PriceOp) (peer.PriceResult, error) {
+func (w *priceWatch) ask(ctx context.Context, query price.Query) (price.Forecast, error) {
 	published, _ := w.known()
 	live, refresh := w.asked() // one feed, whatever a reload does meanwhile
 	trouble := refresh(ctx)
-	result, err := live.Ahead(ctx, op)
+	result, err := live.Ahead(ctx, query)
 	if err != nil {
 		w.seen.Store(&priceSight{published: published})
-		return peer.PriceResult{}, errors.Join(trouble, err)
+		return price.Forecast{}, errors.Join(trouble, err)
 	}
 	if trouble != nil {
 		result.Trouble = trouble.Error()

@@ -232,7 +232,7 @@ func TestPriceWatch(t *testing.T) {
 	var wrong error
 	w := &priceWatch{live: live, refresh: func(context.Context) error { return wrong }}
 	now := protocol.InstantOf(time.Now())
-	op := peer.PriceOp{Area: "here", From: now, Until: now.Add(protocol.Day)}
+	query := price.Query{Area: "here", From: now, Until: now.Add(protocol.Day)}
 	bad, closed := errors.New("x.csv:3: no number"), errors.New("closed")
 	for i, step := range []struct {
 		feed, wrong, want error
@@ -245,7 +245,7 @@ func TestPriceWatch(t *testing.T) {
 		{feed: closed, want: closed, known: true},
 	} {
 		w.live.Feed, wrong = flatFeed{step.feed}, step.wrong
-		result, err := w.Ahead(t.Context(), op)
+		result, err := w.Ahead(t.Context(), query)
 		if !errors.Is(err, step.want) || (err == nil) == (len(result.Prices.Slots) == 0) {
 			t.Errorf("step %d: %+v, %v", i, result, err)
 		}

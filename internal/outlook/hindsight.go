@@ -5,7 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -21,7 +20,7 @@ type Hindsight struct {
 	oracle   bool
 
 	mu   sync.Mutex
-	told map[outing]peer.PriceResult
+	told map[outing]price.Forecast
 }
 
 // outing is a day and how far one looks ahead on it.
@@ -34,17 +33,17 @@ type outing struct {
 // the series ahead, as one knows those of a contract, and forecasts only what is after
 // its end.
 func NewHindsight(series price.Series, currency string, o Options, oracle bool) *Hindsight {
-	return &Hindsight{series: series, currency: currency, options: o, oracle: oracle, told: map[outing]peer.PriceResult{}}
+	return &Hindsight{series: series, currency: currency, options: o, oracle: oracle, told: map[outing]price.Forecast{}}
 }
 
 // Series are the prices of the area.
 func (h *Hindsight) Series() price.Series { return h.series }
 
-// Ahead answers as on the day of op.From. The prices begin at that day's start. The
+// Ahead answers as on the day of query.From. The prices begin at that day's start. The
 // errors are those of [Of]: on a day before the first price nothing is known.
-func (h *Hindsight) Ahead(op peer.PriceOp) (peer.PriceResult, error) {
-	today, tomorrow := dayOf(op.From, h.options.Zone)
-	asked := outing{today, tomorrow.Add(op.Until.Sub(op.From))}
+func (h *Hindsight) Ahead(query price.Query) (price.Forecast, error) {
+	today, tomorrow := dayOf(query.From, h.options.Zone)
+	asked := outing{today, tomorrow.Add(query.Until.Sub(query.From))}
 	known := tomorrow
 	if h.oracle {
 		known = math.MaxInt64
@@ -65,10 +64,10 @@ func (h *Hindsight) Ahead(op peer.PriceOp) (peer.PriceResult, error) {
 
 // Since answers questions that are asked on another clock, which began to count from 0
 // at an instant, as that of a simulation does.
-func (h *Hindsight) Since(start protocol.Instant) func(peer.PriceOp) (peer.PriceResult, error) {
-	return func(op peer.PriceOp) (peer.PriceResult, error) {
-		op.From, op.Until = op.From+start, op.Until+start
-		told, err := h.Ahead(op)
+func (h *Hindsight) Since(start protocol.Instant) func(price.Query) (price.Forecast, error) {
+	return func(query price.Query) (price.Forecast, error) {
+		query.From, query.Until = query.From+start, query.Until+start
+		told, err := h.Ahead(query)
 		if err != nil {
 			return told, err
 		}

@@ -8,13 +8,13 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/outlook"
 	"github.com/switchyard-hpc/switchyard/internal/predict/forecast"
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-func ahead(t *testing.T, ask func(peer.PriceOp) (peer.PriceResult, error), from protocol.Instant) peer.PriceResult {
+func ahead(t *testing.T, ask func(price.Query) (price.Forecast, error), from protocol.Instant) price.Forecast {
 	t.Helper()
-	told, err := ask(peer.PriceOp{From: from, Until: from.Add(3 * protocol.Day)})
+	told, err := ask(price.Query{From: from, Until: from.Add(3 * protocol.Day)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func TestHindsightKnowsTheDay(t *testing.T) {
 	if a, b := ahead(t, h.Ahead, begin), ahead(t, h.Ahead, begin.Add(5*protocol.Hour)); !reflect.DeepEqual(a, b) {
 		t.Error("one day is told in two ways")
 	}
-	if _, err := h.Ahead(peer.PriceOp{From: begin - 1, Until: begin}); !errors.Is(err, forecast.ErrNoPrice) {
+	if _, err := h.Ahead(price.Query{From: begin - 1, Until: begin}); !errors.Is(err, forecast.ErrNoPrice) {
 		t.Errorf("before the first price: %v", err)
 	}
 }

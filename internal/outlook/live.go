@@ -8,12 +8,11 @@ import (
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/predict/forecast"
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// Live answers [peer.PriceOp] from what a feed has published.
+// Live answers a [price.Query] from what a feed has published.
 type Live struct {
 	Feed    price.Feed
 	Options Options
@@ -22,25 +21,25 @@ type Live struct {
 
 // Ahead asks the feed for the recent past and for all that it has published of the time
 // wanted, and looks ahead from there. An error says why there are no prices.
-func (l Live) Ahead(ctx context.Context, op peer.PriceOp) (peer.PriceResult, error) {
+func (l Live) Ahead(ctx context.Context, query price.Query) (price.Forecast, error) {
 	described, err := l.Feed.Describe(ctx)
 	if err != nil {
-		return peer.PriceResult{}, fmt.Errorf("what the feed knows: %w", err)
+		return price.Forecast{}, fmt.Errorf("what the feed knows: %w", err)
 	}
-	query := price.Query{Area: op.Area, From: op.From.Add(-l.History), Until: op.Until}
-	series, err := l.Feed.Prices(ctx, query)
+	wider := price.Query{Area: query.Area, From: query.From.Add(-l.History), Until: query.Until}
+	series, err := l.Feed.Prices(ctx, wider)
 	switch {
 	case errors.Is(err, price.ErrUnknownArea):
-		return peer.PriceResult{}, fmt.Errorf("%w; it knows %s", err, someOf(described.Areas))
+		return price.Forecast{}, fmt.Errorf("%w; it knows %s", err, someOf(described.Areas))
 	case err != nil:
-		return peer.PriceResult{}, fmt.Errorf("what the feed answers: %w", err)
+		return price.Forecast{}, fmt.Errorf("what the feed answers: %w", err)
 	}
-	if err = series.Check(query); err != nil {
-		return peer.PriceResult{}, fmt.Errorf("the feed's prices make no sense: %w", err)
+	if err = series.Check(wider); err != nil {
+		return price.Forecast{}, fmt.Errorf("the feed's prices make no sense: %w", err)
 	}
-	result, err := Of(series, math.MaxInt64, op.From, op.Until, l.Options)
+	result, err := Of(series, math.MaxInt64, query.From, query.Until, l.Options)
 	if errors.Is(err, forecast.ErrNoPrice) {
-		return result, fmt.Errorf("the feed knows no price since %s", query.From.Time().Format("2006-01-02 15:04Z"))
+		return result, fmt.Errorf("the feed knows no price since %s", wider.From.Time().Format("2006-01-02 15:04Z"))
 	}
 	result.Currency = described.Currency
 	return result, err

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/internal/predict/forecast"
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -22,13 +21,13 @@ type Options struct {
 // gives the two prices of [MC 5] for the same time. The currency is the caller's to say.
 // The errors are those of [forecast.Extend]: [forecast.ErrNoPrice] when nothing is
 // published.
-func Of(series price.Series, known, now, until protocol.Instant, o Options) (peer.PriceResult, error) {
+func Of(series price.Series, known, now, until protocol.Instant, o Options) (price.Forecast, error) {
 	published := price.Series{Slots: series.Slots[:publishedSlots(series.Slots, known)]}
 	prices, err := forecast.Extend(published, o.Zone, o.Forecaster, now, until)
 	if err != nil {
-		return peer.PriceResult{}, fmt.Errorf("look ahead: %w", err)
+		return price.Forecast{}, fmt.Errorf("look ahead: %w", err)
 	}
-	return peer.PriceResult{
+	return price.Forecast{
 		Prices:   prices,
 		TwoPrice: twoPrices(published.Slots, now, until, o.Zone),
 		Known:    published.Slots[len(published.Slots)-1].End(),

@@ -14,7 +14,6 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/outlook"
 	"github.com/switchyard-hpc/switchyard/internal/predict/forecast"
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -178,12 +177,12 @@ func TestLiveAsksForThePastToo(t *testing.T) {
 	now := at(2026, 11, 21, 13)
 	f := &feed{series: hourly(now.Add(-48*protocol.Hour), 60)}
 	live := outlook.Live{Feed: f, Options: options(t, "Europe/Oslo"), History: 14 * protocol.Day}
-	op := peer.PriceOp{Area: "NO1", From: now, Until: now.Add(3 * protocol.Day)}
-	got, err := live.Ahead(t.Context(), op)
+	query := price.Query{Area: "NO1", From: now, Until: now.Add(3 * protocol.Day)}
+	got, err := live.Ahead(t.Context(), query)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := (price.Query{Area: "NO1", From: now.Add(-14 * protocol.Day), Until: op.Until}); f.asked != want {
+	if want := (price.Query{Area: "NO1", From: now.Add(-14 * protocol.Day), Until: query.Until}); f.asked != want {
 		t.Errorf("asked for %+v, want %+v", f.asked, want)
 	}
 	if got.Currency != "NOK" || got.Known != now.Add(12*protocol.Hour) {
@@ -206,7 +205,7 @@ func TestLiveSaysWhyThereAreNoPrices(t *testing.T) {
 		"the feed knows no price since 2026-11-20 13:00Z":     {},
 	} {
 		live := outlook.Live{Feed: f, Options: options(t, "UTC"), History: protocol.Day}
-		_, err := live.Ahead(t.Context(), peer.PriceOp{Area: "SE3", From: now, Until: now.Add(protocol.Day)})
+		_, err := live.Ahead(t.Context(), price.Query{Area: "SE3", From: now, Until: now.Add(protocol.Day)})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}

@@ -4,23 +4,22 @@ import (
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/internal/predict/forecast"
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // Ahead is what a site is told of prices that begin at its midnight start, at an
 // instant.
-func Ahead(paid price.Series, start, now protocol.Instant, oracle bool) (peer.PriceResult, error) {
+func Ahead(paid price.Series, start, now protocol.Instant, oracle bool) (price.Forecast, error) {
 	forecaster, err := forecast.Named("auto")
 	if err != nil {
-		return peer.PriceResult{}, err
+		return price.Forecast{}, err
 	}
 	a, err := newArea(paid, "USD", forecaster)
 	if err != nil {
-		return peer.PriceResult{}, err
+		return price.Forecast{}, err
 	}
-	return a.ahead(start, oracle)(peer.PriceOp{From: now, Until: now.Add(7 * protocol.Day)})
+	return a.ahead(start, oracle)(price.Query{From: now, Until: now.Add(7 * protocol.Day)})
 }
 
 // Ceiling is what all CPUs of the XSEDE grid cost at full power for the first days of

@@ -7,7 +7,6 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/outlook"
 	"github.com/switchyard-hpc/switchyard/internal/predict/forecast"
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -17,8 +16,8 @@ import (
 type area struct {
 	currency string
 	paid     price.Series
-	days     []peer.PriceResult // what is known throughout each day, with forecasts beyond
-	oracle   peer.PriceResult   // what is known by who knows all
+	days     []price.Forecast // what is known throughout each day, with forecasts beyond
+	oracle   price.Forecast   // what is known by who knows all
 }
 
 // lookahead is how far sites look ahead from the beginning of a day: a peer asks for
@@ -51,11 +50,11 @@ func newArea(paid price.Series, currency string, f forecast.Forecaster) (*area, 
 // ahead answers a site whose first local midnight with prices is start. Before it, when
 // only history runs, and after the last day with prices, it tells what is known at the
 // first and on the last.
-func (a *area) ahead(start protocol.Instant, oracle bool) func(peer.PriceOp) (peer.PriceResult, error) {
-	return func(op peer.PriceOp) (peer.PriceResult, error) {
+func (a *area) ahead(start protocol.Instant, oracle bool) func(price.Query) (price.Forecast, error) {
+	return func(query price.Query) (price.Forecast, error) {
 		known := a.oracle
 		if !oracle {
-			day := int(op.From.Sub(start) / protocol.Day)
+			day := int(query.From.Sub(start) / protocol.Day)
 			known = a.days[min(max(day, 0), len(a.days)-1)]
 		}
 		known.Prices, known.TwoPrice = shifted(known.Prices, start), shifted(known.TwoPrice, start)

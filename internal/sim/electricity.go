@@ -14,7 +14,7 @@ import (
 type Electricity struct {
 	Milliwatts int64 // of a CPU that works; 0: not stated, quotes have no energy term
 	// Ahead answers what the site's peer asks about prices; nil: it knows none.
-	Ahead func(peer.PriceOp) (peer.PriceResult, error)
+	Ahead func(price.Query) (price.Forecast, error)
 	Paid  *price.Meter // what it really costs, for the metrics; nil: nothing
 	Slots []price.Slot // of Paid, for the authors' way of counting
 	// Dated is Paid by the calendar that begins at [Config.Begin], in Currency, for what
@@ -33,13 +33,13 @@ func (s *site) priced(op peer.PriceOp) (peer.Result, error) {
 		return nil, errNoPrices
 	}
 	op.From, op.Until = op.From-s.grid.zero, op.Until-s.grid.zero
-	priced, err := ahead(op)
+	priced, err := ahead(price.Query(op))
 	if err != nil {
 		return nil, err
 	}
 	priced.Prices, priced.TwoPrice = later(priced.Prices, s.grid.zero), later(priced.TwoPrice, s.grid.zero)
 	priced.Known += s.grid.zero
-	return priced, nil
+	return peer.PriceResult(priced), nil
 }
 
 // later is a series on a clock that shows so much more.

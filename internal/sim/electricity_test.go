@@ -55,11 +55,11 @@ func at(units ...int64) sim.Electricity {
 	series := price.Series{Slots: slots}
 	return sim.Electricity{
 		Milliwatts: 1_000_000, Paid: price.NewMeter(series), Slots: slots,
-		Ahead: func(op peer.PriceOp) (peer.PriceResult, error) {
-			if op.From < 0 || op.From > 400*hour || op.Until.Sub(op.From) != 7*protocol.Day { // or it is on the peers' clock
-				return peer.PriceResult{}, fmt.Errorf("asked for %+v", op)
+		Ahead: func(query price.Query) (price.Forecast, error) {
+			if query.From < 0 || query.From > 400*hour || query.Until.Sub(query.From) != 7*protocol.Day { // or it is on the peers' clock
+				return price.Forecast{}, fmt.Errorf("asked for %+v", query)
 			}
-			return peer.PriceResult{Prices: series, TwoPrice: series, Known: slots[len(slots)-1].End(), Currency: "USD"}, nil
+			return price.Forecast{Prices: series, TwoPrice: series, Known: slots[len(slots)-1].End(), Currency: "USD"}, nil
 		},
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -49,20 +50,20 @@ func (n *Node) do(ctx context.Context, op peer.Op, decider policy.Policy) (peer.
 	case peer.ReleaseOp:
 		return n.giveUp(ctx, op.Tag)
 	case peer.PriceOp:
-		return n.price(ctx, op)
+		return n.price(ctx, price.Query(op))
 	}
 	return nil, fmt.Errorf("the node does not know the call %T", op)
 }
 
-func (n *Node) price(ctx context.Context, op peer.PriceOp) (peer.Result, error) {
+func (n *Node) price(ctx context.Context, query price.Query) (peer.Result, error) {
 	if n.cfg.Prices == nil {
 		return nil, errors.New("no price feed is configured")
 	}
-	prices, err := n.cfg.Prices.Ahead(ctx, op)
+	prices, err := n.cfg.Prices.Ahead(ctx, query)
 	if err != nil {
 		return nil, fmt.Errorf("prices: %w", err)
 	}
-	return prices, nil
+	return peer.PriceResult(prices), nil
 }
 
 func (n *Node) quote(ctx context.Context, query localsched.Query) (peer.Result, error) {

@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -61,7 +62,7 @@ type Gossip interface {
 type Prices interface {
 	// Ahead gives the prices of an area from one instant to another: the published ones,
 	// then forecasts. An error says why there are none.
-	Ahead(ctx context.Context, op peer.PriceOp) (peer.PriceResult, error)
+	Ahead(ctx context.Context, query price.Query) (price.Forecast, error)
 }
 
 // Deliverer puts files where people want them.

@@ -71,7 +71,7 @@ func (s *Site) priced(op peer.PriceOp) (peer.Result, error) {
 	if s.feedDown {
 		return nil, errFeedDown
 	}
-	return s.prices(op)
+	return s.prices.Answer(op)
 }
 
 func (s *Site) submitted(op peer.SubmitOp) (peer.Result, error) {

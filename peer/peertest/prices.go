@@ -3,7 +3,6 @@ package peertest
 import (
 	"errors"
 
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -26,8 +25,8 @@ func HourlyPrices(currency string, units ...int64) Prices {
 		add(&two, hour, []int64{least, highest}[hour%2])
 	}
 	known := hourly.Slots[len(hourly.Slots)-1].End()
-	return func(peer.PriceOp) (peer.PriceResult, error) {
-		return peer.PriceResult{Prices: hourly, TwoPrice: two, Known: known, Currency: currency}, nil
+	return func(price.Query) (price.Forecast, error) {
+		return price.Forecast{Prices: hourly, TwoPrice: two, Known: known, Currency: currency}, nil
 	}
 }
 

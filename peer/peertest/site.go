@@ -12,6 +12,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
+	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -30,7 +31,13 @@ type SiteOptions struct {
 }
 
 // Prices answer what a peer asks about electricity.
-type Prices func(peer.PriceOp) (peer.PriceResult, error)
+type Prices func(price.Query) (price.Forecast, error)
+
+// Answer answers a peer's call with them.
+func (p Prices) Answer(op peer.PriceOp) (peer.PriceResult, error) {
+	prices, err := p(price.Query(op))
+	return peer.PriceResult(prices), err
+}
 
 // Site is one site of a [World]: a peer, its rows and its batch system.
 type Site struct {
