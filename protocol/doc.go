@@ -1,4 +1,4 @@
-// Package protocol holds the grid's nouns as plain Go: jobs, sites, quotes,
+// Package protocol holds the grid's nouns as plain Go: jobs, what their users want of them, sites, quotes,
 // loads and the messages that peers exchange.
 //
 // Everything that decides anything is an integer: time in milliseconds

@@ -23,7 +23,7 @@ const (
 	forms    = 25 // the nouns on the wire
 	experts  = 30 // policies, the engine, the wire, what plugin authors import
 	machines = 40 // what drives an engine or a plugin
-	core     = 50 // the peer's state machine
+	core     = 50 // the peer's state machine, and what does without it
 	helpers  = 60 // what both shells and adapters use
 	shells   = 70 // the loops around the core
 	adapters = 80 // what is plugged into the live shell
@@ -100,14 +100,14 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "peer", Level: core, Pure: true},
 		{Path: "plugins/catalog", Level: core},
 		{Path: "plugins/price/feeds", Level: core},
+		{Path: "internal/batchscript", Level: core},
+		{Path: "internal/outlook", Level: core},
 
 		{Path: "peer/identity", Level: helpers},
 		{Path: "peer/connlimit", Level: helpers},
 		{Path: "peer/accounts", Level: helpers, Pure: true},
 		{Path: "peer/witness", Level: helpers},
-		{Path: "internal/outlook", Level: helpers},
 		{Path: "internal/metrics", Level: helpers},
-		{Path: "internal/batchscript", Level: helpers},
 		{Path: "peer/record", Level: helpers},
 		{Path: "peer/statedir", Level: helpers},
 
