@@ -265,25 +265,10 @@ func (p *Peer) stateSpeed(spec *protocol.Spec) {
 	}
 }
 
-func checkSpeed(spec *protocol.Spec) string {
-	switch {
-	case spec.MHz < 0 || spec.Mflops < 0:
-		return fmt.Sprintf("the job is meant for CPUs of %d MHz or %d Mflop/s; give a positive speed, or 0", spec.MHz, spec.Mflops)
-	case spec.Power < 0 || spec.Power > protocol.MaxPower:
-		return fmt.Sprintf("the job draws %d parts per million of the usual power; give 1 to %d, or 0 for the usual", spec.Power, protocol.MaxPower)
-	case spec.Data < 0 || spec.DataOut < 0:
-		return fmt.Sprintf("the job has %d bytes of data and %d of results; give positive numbers, or 0", spec.Data, spec.DataOut)
-	}
-	return ""
-}
-
 func (p *Peer) refuseSpec(spec protocol.Spec, held bool) (Refusal, bool) {
 	p.stateSpeed(&spec)
-	if err := spec.CheckRequest(); err != nil {
+	if err := spec.Check(); err != nil {
 		return Refusal{Code: BadRequest, Reason: err.Error()}, true
-	}
-	if why := checkSpeed(&spec); why != "" {
-		return Refusal{Code: BadRequest, Reason: why}, true
 	}
 	if len(spec.Name) > maxName || !utf8.ValidString(spec.Name) {
 		return Refusal{Code: BadRequest, Reason: fmt.Sprintf(

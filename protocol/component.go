@@ -33,14 +33,14 @@ type Shape struct {
 	Estimate Duration `json:"estimate_ms,omitempty"` // 0: not known
 }
 
-// mostShapes bounds the shapes of a job, that of its Spec with them.
-const mostShapes = 16
+// MaxShapes is the most shapes that a job may have, that of its Spec with them.
+const MaxShapes = 16
 
 // CheckShapes says what is wrong with the shapes of a job besides that of its Spec, if anything.
 func (j *Job) CheckShapes() error {
 	shapes := j.Component.Shapes
-	if len(shapes) >= mostShapes {
-		return fmt.Errorf("the job may run in %d shapes; use at most %d", len(shapes)+1, mostShapes)
+	if len(shapes) >= MaxShapes {
+		return fmt.Errorf("the job may run in %d shapes; use at most %d", len(shapes)+1, MaxShapes)
 	}
 	seen := map[int]bool{j.Spec.CPUs: true}
 	for _, s := range shapes {

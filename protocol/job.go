@@ -151,6 +151,22 @@ type Licence struct {
 // MaxPower is the most that [Request.Power] may be: a hundred times what a site states.
 const MaxPower = 100 * PPM
 
+// Check says what is wrong with the job, if anything, wherever it is submitted.
+func (s *Spec) Check() error {
+	if err := s.CheckRequest(); err != nil {
+		return err
+	}
+	switch {
+	case s.MHz < 0 || s.Mflops < 0:
+		return fmt.Errorf("the job is meant for CPUs of %d MHz or %d Mflop/s; give a positive speed, or 0", s.MHz, s.Mflops)
+	case s.Power < 0 || s.Power > MaxPower:
+		return fmt.Errorf("the job draws %d parts per million of the usual power; give 1 to %d, or 0 for the usual", s.Power, MaxPower)
+	case s.Data < 0 || s.DataOut < 0:
+		return fmt.Errorf("the job has %d bytes of data and %d of results; give positive numbers, or 0", s.Data, s.DataOut)
+	}
+	return nil
+}
+
 // On is the request as it is on a machine: its wall time scales with the ratio of
 // the speeds, as [SS 3] and [MC 3.1] assume: of those in Mflop/s where both are stated,
 // else of those in MHz. Where one is not stated they count as equal.

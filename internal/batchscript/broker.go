@@ -90,15 +90,12 @@ func setCPUs(w *wishes, value string) error {
 		}
 		counts = append(counts, n)
 	}
-	if len(counts) > MaxShapes {
-		return fmt.Errorf("names %d counts; use at most %d", len(counts), MaxShapes)
+	if len(counts) > protocol.MaxShapes {
+		return fmt.Errorf("names %d counts; use at most %d", len(counts), protocol.MaxShapes)
 	}
 	w.cpus = counts
 	return nil
 }
-
-// MaxShapes is the most counts of CPUs that a job may name.
-const MaxShapes = 16
 
 // times takes one duration or several.
 func times(field func(*wishes) *[]protocol.Duration) func(*wishes, string) error {

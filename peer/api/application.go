@@ -11,9 +11,6 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol/wire"
 )
 
-// MaxShapes is the most shapes that a component may have besides its own.
-const MaxShapes = 15
-
 // Application is what is wanted of a submission's jobs together. A limit that is left out
 // is none. Weights that are all 0, of the components too, stand for the site's usual ones.
 type Application struct{ protocol.Application }
@@ -72,8 +69,8 @@ func (s *Submission) checkComponent(j *Job) error {
 	if s.Application == nil && (c.Alpha != 0 || c.Gamma != 0 || c.Delta != 0 || c.Together != 0) {
 		return errors.New("component: weights and together mean nothing without an application")
 	}
-	if len(c.Shapes) > MaxShapes {
-		return fmt.Errorf("component: %d shapes; send at most %d", len(c.Shapes), MaxShapes)
+	if len(c.Shapes) >= protocol.MaxShapes {
+		return fmt.Errorf("component: %d shapes; send at most %d", len(c.Shapes), protocol.MaxShapes-1)
 	}
 	if c.Estimate < 0 {
 		return fmt.Errorf("component: estimate_ms is %d; use 0 or more", c.Estimate)
