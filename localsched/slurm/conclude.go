@@ -211,13 +211,22 @@ func (s *Scheduler) lost(ctx context.Context, j *job) {
 		return
 	}
 	s.nowRuns(j, c)
+	s.lostRun(ctx, j, last, unread)
+}
+
+// lostRun deals with a job that a wrapper has claimed and that Slurm has forgotten, by what the wrapper
+// has written down.
+func (s *Scheduler) lostRun(ctx context.Context, j *job, last exit, unread error) {
+	s.mu.Lock()
+	since := j.gone
+	s.mu.Unlock()
 	switch {
-	case unread == nil:
+	case unread == nil || j.neverBegan():
 		s.finishRun(ctx, j, s.byExit(j, last))
 	case time.Since(since) > s.config.patience.lost:
 		s.finish(j, spool.End{
 			State: protocol.NodeFail, Started: j.claim.started,
-			Reason: fmt.Sprintf("Slurm has lost the job after it had started on node %s; how it ended is not known", c.node),
+			Reason: fmt.Sprintf("Slurm has lost the job after it had started on node %s; how it ended is not known", j.claim.node),
 		})
 	}
 }

@@ -24,6 +24,7 @@
 //	    claim/                     0700, of the account
 //	        started                made once: who runs the job, or "withdrawn", "closed"
 //	        exit, trouble          how it ended, and its CPU time; what kept it from starting
+//	        late                   it was claimed, and too late when the script was to begin
 //	    native.json                Slurm's number, once Slurm has acknowledged the job
 //	    end.json                   the outcome that was reported
 //

@@ -68,6 +68,7 @@ func TestReservations(t *testing.T) { //nolint:tparallel // the cases share one 
 	t.Run("over before a node was up", reservationOver)
 	t.Run("refused", reservationRefused)
 	t.Run("too late to start", tooLateToStart)
+	t.Run("too late to begin", tooLateToBegin)
 }
 
 // tooLateToStart: what Slurm launches later than the job may start is withdrawn.
@@ -87,6 +88,44 @@ func tooLateToStart(t *testing.T) {
 	})
 	if got, err := s.Withdraw(t.Context(), late.Tag); err != nil || got != localsched.Withdrawn {
 		t.Errorf("%v, %v", got, err)
+	}
+}
+
+// tooLateToBegin: what Slurm launches in time and what begins too late never does. Here the wrapper waits
+// for a reader of the output.
+func tooLateToBegin(t *testing.T) {
+	s := openSite(t, "siteF", reserving)
+	dir := homeDir(t)
+	pipe := filepath.Join(dir, "pipe")
+	if err := errors.Join(syscall.Mkfifo(pipe, 0o666), os.Chmod(pipe, 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	claimed := false
+	var job localsched.Submission
+	for patience := 4 * protocol.Second; !claimed; patience *= 2 { // on a slow machine its wrapper withdraws it
+		job = home(dir, "touch began")
+		job.Payload.Stdout, job.Payload.Stderr = pipe, pipe
+		job.StartBy = protocol.InstantOf(time.Now()).Add(patience)
+		s.submit(t, job)
+		eventually(t, "its wrapper has looked at the time", func() bool {
+			text, err := os.ReadFile(s.folder(job.Tag, "claim/started"))
+			claimed = err == nil && !strings.Contains(string(text), "withdrawn")
+			return err == nil
+		})
+	}
+	s.awaitRunning(t, job.Tag)
+	eventually(t, "its time is over", func() bool { return protocol.InstantOf(time.Now()) > job.StartBy })
+	reader, err := os.Open(pipe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	got := s.await(t, job.Tag, func(c localsched.Change) bool { return c.State.Terminal() })
+	if got.State != protocol.Cancelled || got.Started != 0 || got.Outcome.Ran != 0 || !strings.Contains(got.Reason, "later than it may") {
+		t.Errorf("got %+v", got)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "began")); err == nil {
+		t.Error("it has begun")
 	}
 }
 

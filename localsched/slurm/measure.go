@@ -14,6 +14,10 @@ import (
 // finishRun is finish for a job that has run: with what it has done. As long as the accounting
 // may still tell that, it does nothing, and the job is looked at again the next time.
 func (s *Scheduler) finishRun(ctx context.Context, j *job, end spool.End) {
+	if j.neverBegan() {
+		s.finish(j, spool.End{State: protocol.Cancelled, Reason: "it would have started later than it may, and never began"})
+		return
+	}
 	s.closeTally(ctx, j)
 	s.mu.Lock()
 	id, since := j.native.ID, j.closed

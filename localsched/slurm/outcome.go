@@ -115,6 +115,16 @@ func (s *Scheduler) byExit(j *job, last exit) spool.End {
 	return end
 }
 
+// neverBegan says whether a job that its wrapper has claimed in time was too late when its script was
+// to begin.
+func (j *job) neverBegan() bool {
+	if j.record.Submission.StartBy == 0 {
+		return false
+	}
+	_, err := peek(filepath.Join(j.dir, claimDir, lateFile), j.owner())
+	return err == nil
+}
+
 func failure(code, signal int) string {
 	if signal != 0 {
 		return fmt.Sprintf("ended by signal %d (%v)", signal, syscall.Signal(signal))

@@ -19,6 +19,7 @@ const (
 	exitFile    = "exit"
 	troubleFile = "trouble"
 	fullFile    = "full" // there was no room for the file exit
+	lateFile    = "late" // it was claimed, and the script never began, as it was too late for that
 	withdrawnBy = "withdrawn"
 	closedBy    = "closed"
 )

@@ -11,8 +11,8 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// exitLost is the exit code of a wrapper that was not the first. A wrapper that
-// was ends with the script's code and has written it down.
+// exitLost is the exit code of a wrapper that was not the first, or that came too late to begin. Any
+// other ends with the script's code and has written it down.
 const exitLost = 76
 
 // wrapper is what Slurm gets: so little that no #SBATCH line of the user's is in
@@ -44,6 +44,7 @@ func launch(dir string, record spool.Job) string {
 		"@LIMIT@", fileLimit(record.FileLimit()),
 		"@LOST@", strconv.Itoa(exitLost),
 		"@LATE@", takeBackAfter(sub.StartBy),
+		"@NEVER@", neverAfter(sub.StartBy, filepath.Join(dir, claimDir)),
 		"@WITHDRAWN@", withdrawnBy,
 		"@FULL@", fullFile,
 		"@WORK@", quote(record.WorkFolder(dir)),
@@ -92,6 +93,7 @@ trap : HUP INT QUIT USR1 USR2
 	cd -- @WORK@ || exit 126
 	exec >@STDOUT@ || exit 126
 	exec 2>@STDERR@ || exit 126
+	@NEVER@
 	@EXPORT@
 	exec "$env" @COMMAND@
 )
@@ -118,6 +120,18 @@ func takeBackAfter(by protocol.Instant) string {
 		return ":"
 	}
 	return fmt.Sprintf(`[ "$at" -le %d ] || me=%s`, by, withdrawnBy)
+}
+
+// neverAfter has a wrapper look at the time again when there is nothing left to wait for before the
+// script begins: to claim the job takes as long as the disk and the machine like. That the script has not
+// begun is said by a name, which the file that is kept for a full disk takes. The job's own environment is
+// not there yet, which may have another PATH.
+func neverAfter(by protocol.Instant, claim string) string {
+	if by == 0 {
+		return ":"
+	}
+	kept, late := quote(filepath.Join(claim, "."+fullFile)), quote(filepath.Join(claim, lateFile))
+	return fmt.Sprintf(`[ "$(now)" -le %d ] || { mv -f %s %s; exit %d; }`, by, kept, late, exitLost)
 }
 
 func redirectStderr(stdout, stderr string) string {

@@ -3,6 +3,7 @@ package slurm_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -31,6 +32,18 @@ func shells(t testing.TB) (found [][]string) {
 	return found
 }
 
+// writeAll writes programs and other files into a folder.
+func writeAll(t testing.TB, dir string, texts map[string]string) {
+	t.Helper()
+	for path, text := range texts {
+		path = filepath.Join(dir, path)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		testprogram.Write(t, path, text)
+	}
+}
+
 // launched runs a job's launch script as Slurm would, with a command env before the
 // system's that writes down its arguments. It returns what the job and env have said.
 func launched(t *testing.T, shell []string, submission localsched.Submission) (job, arguments string) {
@@ -39,16 +52,10 @@ func launched(t *testing.T, shell []string, submission localsched.Submission) (j
 	record := spool.NewJob(submission, spool.Account{Name: "me", Home: dir, Shell: "/bin/sh"}, "north", 0)
 	seen := filepath.Join(dir, "seen")
 	fake := "#!/bin/sh\nprintf '%s\\n' \"$@\" >>" + seen + "\nexec /usr/bin/env \"$@\"\n"
-	for path, text := range map[string]string{
+	writeAll(t, dir, map[string]string{
 		"bin/env": fake, "claim/.keep": "", "work/.keep": "",
 		spool.ScriptFile: string(submission.Payload.Script), "launch": slurm.Launch(dir, record),
-	} {
-		path = filepath.Join(dir, path)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		testprogram.Write(t, path, text)
-	}
+	})
 	cmd := exec.CommandContext(t.Context(), shell[0], append(shell[1:], filepath.Join(dir, "launch"))...)
 	cmd.Env = []string{"PATH=" + filepath.Join(dir, "bin") + ":/usr/local/bin:/usr/bin:/bin", "SLURM_JOB_ID=7"}
 	var said bytes.Buffer
@@ -143,15 +150,9 @@ func TestLateTermIsNoted(t *testing.T) {
 		job := guest("exit 5")
 		record := spool.NewJob(job, spool.Account{Name: "me", Home: dir, Shell: "/bin/sh"}, "north", 0)
 		sync := "#!/bin/sh\n[ \"$1\" != .exit ] || [ -e told ] || { : >told; kill -TERM $PPID; }\nexec /bin/sync \"$@\"\n"
-		for path, text := range map[string]string{
+		writeAll(t, dir, map[string]string{
 			"bin/sync": sync, "claim/.keep": "", "work/.keep": "", spool.ScriptFile: string(job.Payload.Script), "launch": slurm.Launch(dir, record),
-		} {
-			path = filepath.Join(dir, path)
-			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-				t.Fatal(err)
-			}
-			testprogram.Write(t, path, text)
-		}
+		})
 		cmd := exec.CommandContext(t.Context(), shell[0], append(shell[1:], filepath.Join(dir, "launch"))...)
 		cmd.Env = []string{"PATH=" + filepath.Join(dir, "bin") + ":/usr/local/bin:/usr/bin:/bin", "SLURM_JOB_ID=7"}
 		said, err := cmd.CombinedOutput()
@@ -161,6 +162,38 @@ func TestLateTermIsNoted(t *testing.T) {
 		noted, err := os.ReadFile(filepath.Join(dir, "claim/exit"))
 		if f := strings.Fields(string(noted)); err != nil || len(f) != 7 || f[0] != "5" || f[2] != "TERM" {
 			t.Errorf("%v: it has noted %q, %v", shell, noted, err)
+		}
+	}
+}
+
+// TestTooLateToBegin: a job that its wrapper has claimed in time never begins when it takes too long until
+// then. Here the disk takes that time: sync sets the clock.
+func TestTooLateToBegin(t *testing.T) {
+	t.Parallel()
+	const by = 1_795_000_000_000
+	for _, shell := range shells(t) {
+		for _, reached := range []protocol.Instant{by, by + 1} {
+			dir := t.TempDir()
+			job := guest("echo ran")
+			job.StartBy = by
+			job.Payload.Env = []string{"PATH=/nowhere"} // the job's own
+			record := spool.NewJob(job, spool.Account{Name: "me", Home: dir, Shell: "/bin/sh"}, "north", 0)
+			clock := filepath.Join(dir, "clock")
+			writeAll(t, dir, map[string]string{
+				"bin/date": "#!/bin/sh\ncat " + clock + "\n", "clock": strconv.Itoa(by),
+				"bin/sync":    fmt.Sprintf("#!/bin/sh\necho %d >%s\nexec /bin/sync \"$@\"\n", reached, clock),
+				"claim/.keep": "", "work/.keep": "", spool.ScriptFile: string(job.Payload.Script), "launch": slurm.Launch(dir, record),
+			})
+			cmd := exec.CommandContext(t.Context(), shell[0], append(shell[1:], filepath.Join(dir, "launch"))...)
+			cmd.Env = []string{"PATH=" + filepath.Join(dir, "bin") + ":/usr/local/bin:/usr/bin:/bin", "SLURM_JOB_ID=7"}
+			said, err := cmd.CombinedOutput()
+			out, _ := os.ReadFile(filepath.Join(dir, "out"))
+			claim, _ := os.ReadFile(filepath.Join(dir, "claim/started"))
+			_, late := os.Stat(filepath.Join(dir, "claim/late"))
+			ran := reached == by
+			if (err == nil) != ran || len(said) > 0 || (string(out) == "ran\n") != ran || (late == nil) == ran || !strings.HasPrefix(string(claim), "7 0 ") {
+				t.Errorf("%v, at %d: %v, %q; it wrote %q, claimed %q, late: %v", shell, reached-by, err, said, out, claim, late)
+			}
 		}
 	}
 }
@@ -182,15 +215,9 @@ func TestWrapperOnAFullDisk(t *testing.T) {
 			}
 			folder := filepath.Join(dir, strconv.FormatBool(full))
 			record := spool.NewJob(job, spool.Account{Name: "me", Home: dir, Shell: "/bin/sh"}, "north", 0)
-			for path, text := range map[string]string{
+			writeAll(t, folder, map[string]string{
 				"claim/.keep": "", "work/.keep": "", spool.ScriptFile: string(job.Payload.Script), "launch": slurm.Launch(folder, record),
-			} {
-				path = filepath.Join(folder, path)
-				if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-					t.Fatal(err)
-				}
-				testprogram.Write(t, path, text)
-			}
+			})
 			cmd := exec.CommandContext(t.Context(), shell[0], append(shell[1:], filepath.Join(folder, "launch"))...)
 			cmd.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin", "SLURM_JOB_ID=7"}
 			if said, err := cmd.CombinedOutput(); err != nil {
