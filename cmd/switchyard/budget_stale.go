@@ -147,11 +147,11 @@ func (p *peerProcess) knownCPUs() int {
 	if p.cfg.LocalSched.Plugin == config.Process {
 		return p.cfg.LocalSched.Capacity(runtime.NumCPU()).CPUs
 	}
-	kept, err := keptCapacity(filepath.Join(string(p.cfg.Site.StateDir), "machine.json"))
+	last, err := lastMachine(filepath.Join(string(p.cfg.Site.StateDir), "machine.json"))
 	if err != nil {
 		return 0 // describe tells
 	}
-	return kept.CPUs
+	return last.Capacity.CPUs
 }
 
 // doubt says why what the feed of the series tells cannot be meant so.

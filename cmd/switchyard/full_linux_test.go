@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/internal/testbed"
+	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -63,7 +64,7 @@ func TestNoRoomForTheMachine(t *testing.T) {
 	g := makeGrid(t, testbed.Machine{Name: "aurora", CPUs: 1})
 	dir := smallState(t, g.Sites[0], 1<<20)
 	_ = os.WriteFile(filepath.Join(dir, "ballast"), make([]byte, 1<<20), 0o600) // as much of it as there is room for
-	err := keepCapacity(filepath.Join(dir, "machine.json"), protocol.Capacity{CPUs: 1})
+	err := keepMachine(filepath.Join(dir, "machine.json"), localsched.Description{Capacity: protocol.Capacity{CPUs: 1}})
 	if err == nil || !strings.Contains(err.Error(), "file system mounted at "+dir) || !strings.Contains(err.Error(), "bytes are needed") {
 		t.Errorf("got %v", err)
 	}

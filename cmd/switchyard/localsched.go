@@ -190,25 +190,36 @@ func (p *peerProcess) describe(ctx context.Context) (protocol.Capacity, error) {
 	defer cancel()
 	described, err := p.scheduler.Describe(limited)
 	if err == nil {
-		err = errors.Join(p.mayProtect(&described), keepCapacity(kept, described.Capacity))
-		_, holds := p.scheduler.(localsched.Reserver)
-		p.reserves = holds && slices.Contains(described.Capabilities, localsched.Reserve)
-		return p.withSpeed(described.Capacity), err
+		err = keepMachine(kept, described)
+	} else {
+		described, err = p.asLastKnown(kept, err)
 	}
-	capacity, old := keptCapacity(kept)
-	if old != nil {
-		if !errors.Is(old, fs.ErrNotExist) {
-			err = errors.Join(err, old)
-		}
-		return protocol.Capacity{}, fmt.Errorf("[localsched]: the batch system does not say what machine it has: %w", err)
+	if err = errors.Join(err, p.mayProtect(&described)); err != nil {
+		return protocol.Capacity{}, err
 	}
-	p.log.Warn("machine_as_last_known", "why", err, "cpus", capacity.CPUs, "nodes", capacity.Nodes)
-	return p.withSpeed(capacity), nil
+	_, holds := p.scheduler.(localsched.Reserver)
+	p.reserves = holds && slices.Contains(described.Capabilities, localsched.Reserve)
+	return p.withSpeed(described.Capacity), nil
+}
+
+// asLastKnown is what a batch system has said before that says nothing now, and why.
+func (p *peerProcess) asLastKnown(kept string, why error) (localsched.Description, error) {
+	last, err := lastMachine(kept)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return last, fmt.Errorf("[localsched]: the batch system does not say what machine it has, and never has to this peer: %w; "+
+			"see whether it runs, and start the peer again", why)
+	case err != nil:
+		return last, fmt.Errorf("[localsched]: the batch system does not say what machine it has: %w", errors.Join(why, err))
+	}
+	p.log.Warn("machine_as_last_known", "why", why, "cpus", last.Capacity.CPUs, "nodes", last.Capacity.Nodes)
+	return last, nil
 }
 
 // mayProtect says why the batch system cannot protect the own users as it is told to.
 func (p *peerProcess) mayProtect(d *localsched.Description) error {
-	if p.cfg.Protect.Delay == 0 || slices.Contains(d.Capabilities, localsched.Delays) {
+	unknown := d.Name == "" // a peer of an earlier version has not kept it, and the batch system is down
+	if p.cfg.Protect.Delay == 0 || unknown || slices.Contains(d.Capabilities, localsched.Delays) {
 		return nil
 	}
 	return fmt.Errorf("[protect] delay: the batch system %s cannot tell whom a job would delay; leave it out, and use share", d.Name)
@@ -221,8 +232,15 @@ func (p *peerProcess) withSpeed(c protocol.Capacity) protocol.Capacity {
 	return c
 }
 
-func keepCapacity(path string, c protocol.Capacity) error {
-	if err := keepJSON(path, c); err != nil {
+// keptMachine is machine.json. Earlier versions have kept the capacity alone.
+type keptMachine struct {
+	protocol.Capacity
+	Name         string   `json:",omitempty"`
+	Capabilities []string `json:",omitempty"`
+}
+
+func keepMachine(path string, d localsched.Description) error {
+	if err := keepJSON(path, keptMachine{d.Capacity, d.Name, d.Capabilities}); err != nil {
 		return fmt.Errorf("keep what the batch system says of its machine: %w", err)
 	}
 	return nil
@@ -244,13 +262,14 @@ func keepJSON(path string, value any) error {
 	return err
 }
 
-func keptCapacity(path string) (c protocol.Capacity, err error) {
+func lastMachine(path string) (localsched.Description, error) {
+	var kept keptMachine
 	data, err := os.ReadFile(path)
 	if err == nil {
-		err = json.Unmarshal(data, &c)
+		err = json.Unmarshal(data, &kept)
 	}
-	if err == nil && c.CPUs < 1 {
+	if err == nil && kept.CPUs < 1 {
 		err = fmt.Errorf("%s names no CPUs", path)
 	}
-	return c, err
+	return localsched.Description{Name: kept.Name, Capacity: kept.Capacity, Capabilities: kept.Capabilities}, err
 }

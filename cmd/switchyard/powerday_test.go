@@ -304,8 +304,7 @@ func (d *powerDay) pass(ctx context.Context, hour dayHour, events []dayEvent) {
 // supervision is how often wait looks at the peer.
 const supervision = 100 * time.Millisecond
 
-// wait waits until a time, and starts the peer when it has ended, as systemd does: one that starts
-// while slurmctld is down ends at once.
+// wait waits until a time, and starts the peer when it has ended, as systemd does.
 func (d *powerDay) wait(until time.Time) {
 	for ; time.Now().Before(until); time.Sleep(min(supervision, time.Until(until))) {
 		if alive(d.site.Pid()) {

@@ -53,18 +53,27 @@ func (e *commandError) Error() string {
 	case e.cause != nil:
 		text += e.cause.Error()
 	}
-	if advice := adviceFor(e.words); advice != "" {
+	if advice := e.advice(); advice != "" {
 		text += " (" + advice + ")"
 	}
 	return text
 }
 
+// advice is what to do about the controller; empty when it is not at fault.
+func (e *commandError) advice() string {
+	if e.words == "" && e.code > 0 {
+		return "it does not say why: see with scontrol ping whether slurmctld answers"
+	}
+	return adviceFor(e.words)
+}
+
 func (e *commandError) Unwrap() error { return e.cause }
 
-// adviceFor says what to do about the controller; empty when it is not at fault.
+// adviceFor is the advice for what a command has said.
 func adviceFor(words string) string {
 	switch {
-	case strings.Contains(words, "Socket timed out"), strings.Contains(words, "Zero Bytes"):
+	case strings.Contains(words, "Socket timed out"), strings.Contains(words, "Zero Bytes"),
+		strings.Contains(words, "missing socket"), strings.Contains(words, "Connection reset"): // it has ended meanwhile
 		return "slurmctld does not answer: see whether it is stopped or overloaded"
 	case strings.Contains(words, "Unable to contact slurm controller"), strings.Contains(words, "Connection refused"):
 		return "no slurmctld answers: start it"
@@ -77,7 +86,7 @@ func adviceFor(words string) string {
 // unreachable says whether a command failed because the controller does not answer.
 func unreachable(err error) bool {
 	failed, ok := errors.AsType[*commandError](err)
-	return ok && (strings.Contains(adviceFor(failed.words), "slurmctld") || failed.code < 0)
+	return ok && (strings.Contains(failed.advice(), "slurmctld") || failed.code < 0)
 }
 
 // run runs a command and returns what it printed on each stream.

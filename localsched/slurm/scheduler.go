@@ -101,7 +101,9 @@ func (s *Scheduler) begin(ctx context.Context) error {
 		return err
 	}
 	s.ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
-	if err = s.lookNow(ctx); unreachable(err) {
+	// A controller that is about to end, or to start, has commands fail with whatever words, or none.
+	err = s.lookNow(ctx)
+	if _, failed := errors.AsType[*commandError](err); failed {
 		s.config.Log.Error("slurm_not_seen", "error", err)
 		s.trouble()
 	} else if err != nil {
