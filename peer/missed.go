@@ -213,7 +213,7 @@ func (p *Peer) part(j *job) {
 	}
 	switch j.Phase {
 	case InGridQueue:
-		if why := j.apart(); why != "" {
+		if why := j.apart(); why != "" && p.stopped() == "" { // else it may run, by what these rows do not know
 			p.finish(j, protocol.Cancelled, why)
 		}
 	case AtHome:
@@ -286,6 +286,10 @@ func (p *Peer) onTheirWay(ids []protocol.JobID) []protocol.JobID {
 		j := p.jobs[id]
 		if !j.together() {
 			return false
+		}
+		if why := j.apart(); why != "" { // its group ended while the store was in doubt
+			p.finish(j, protocol.Cancelled, why)
+			return true
 		}
 		for _, other := range p.members(j) {
 			if p.onItsWay(other) {

@@ -337,3 +337,37 @@ func refused(t *testing.T, w *peertest.World, jobs []protocol.Job, change func(*
 	}
 	return refusal.Reason
 }
+
+// A peer that starts nothing, since its store may be old, ends no component in the grid queue with its
+// group: it may have been placed since, and run.
+func TestNoGroupEndsWhileTheStoreIsInDoubt(t *testing.T) {
+	t.Parallel()
+	for _, doubted := range []bool{false, true} {
+		l, here, there := begun(t)
+		l.step(peer.MessageIn{From: "b", Body: protocol.Recalled{Tag: there}})
+		rows := peer.Rows{}
+		for _, rec := range l.records {
+			rows.Commit(rec)
+		}
+		if doubted {
+			site := rows[peer.SiteTable]["site"].(peer.SiteRow) //nolint:forcetypeassert // its table
+			site.Recovery = "the database is older than it was"
+			rows.Commit(peer.Record{Table: peer.SiteTable, Key: "site", Row: site})
+		}
+		records, err := rows.Records()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg := goodConfig()
+		cfg.Policy, cfg.Reserves, cfg.Partners = peertest.Greedy{Whole: true}.Info(), true, []peer.Partner{{Site: "b", MaxJobs: 9}, {Site: "c", MaxJobs: 9}}
+		if l.peer, err = peer.New(cfg, 2, records); err != nil {
+			t.Fatal(err)
+		}
+		l.step(peer.Tick{})
+		l.connect()
+		l.heard(localsched.Change{Tag: here, State: protocol.Completed, Started: l.now.Add(-protocol.Minute), Outcome: protocol.Outcome{State: protocol.Completed, Ran: protocol.Minute}}, 0)
+		if got := strings.Contains(l.phases(), "grid-queue"); got != doubted {
+			t.Errorf("in doubt: %v, phases %s", doubted, l.phases())
+		}
+	}
+}
