@@ -139,7 +139,8 @@ func (c cluster) saved(t *testing.T) (back func()) {
 	}
 	c.stop(t)
 	do(copyState(state, kept), c.start)
-	eventually(t, "the nodes answer", func() bool { // until then none gets a job
+	c.nodesAnswer(t)
+	eventually(t, "the nodes are idle", func() bool { // until then none gets a job
 		return c.must(t, "sinfo", "-h", "-p", "batch", "-N", "-o", "%T") == strings.TrimSuffix(strings.Repeat("idle\n", nodes), "\n")
 	})
 	return func() {
@@ -168,6 +169,25 @@ func (c cluster) signalNodes(t *testing.T, sig syscall.Signal) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// nodesAnswer waits until the controller hears of all nodes. On a busy machine it may give up one that
+// was stopped, or for which it was down itself; such a one is told to register again.
+func (c cluster) nodesAnswer(t *testing.T) {
+	t.Helper()
+	again := time.Now().Add(5 * time.Second)
+	eventually(t, "the nodes answer", func() bool {
+		states, err := c.run("sinfo", "-h", "-p", "batch", "-N", "-o", "%T")
+		if err == nil && !strings.Contains(states, "down") && !strings.Contains(states, "unknown") && !strings.Contains(states, "*") {
+			return true
+		}
+		if time.Now().After(again) {
+			c.signalNodes(t, syscall.SIGHUP)
+			_, _ = c.run("scontrol", "update", "nodename=ALL", "state=resume") // refused where nothing is to be resumed
+			again = time.Now().Add(5 * time.Second)
+		}
+		return false
+	})
 }
 
 // waiting is the number of the job of Slurm's that waits and stands for a tag; empty: there is none.
@@ -216,6 +236,7 @@ func TestForgottenWaiting(t *testing.T) {
 				return next != "" && next != first
 			})
 			here.must(t, "scontrol", "release", next)
+			here.nodesAnswer(t)
 			if got := s.awaitEnd(t, job.Tag); got.State != protocol.Completed {
 				t.Errorf("%+v", got)
 			}
