@@ -19,7 +19,7 @@ import (
 )
 
 var (
-	powerDays = flag.Int("power.days", 0, "how many days TestPowerDay has; 0: 1")
+	powerDays = flag.Int("power.days", 0, "how many days TestPowerDay has; 0: it is left out")
 	powerSeed = flag.Uint64("power.seed", 0, "the seed of its first day; 0: another one each time")
 )
 
@@ -38,7 +38,10 @@ const (
 // of it and takes back what waits. Each ends, and has run once.
 func TestPowerDay(t *testing.T) { //nolint:tparallel // one day after the other
 	t.Parallel()
-	days, seed := max(1, *powerDays), *powerSeed
+	days, seed := *powerDays, *powerSeed
+	if days == 0 {
+		t.Skip("a trial of minutes, in which Slurm itself may fail jobs whose controller is killed as they start: give -power.days")
+	}
 	if seed == 0 {
 		seed = uint64(time.Now().UnixNano())
 	}
