@@ -205,7 +205,7 @@ func jobEnergy(power int64, quoted *QuotedPrice, bill *BillView, ran protocol.Du
 		v.Quoted, v.QuotedCost = millijoules(power, quoted.Run), quoted.Energy
 	}
 	if bill != nil {
-		v.Cost = bill.electricity()
+		v.Cost = billedElectricity(bill)
 	}
 	if v == (JobEnergy{}) {
 		return nil
@@ -239,8 +239,8 @@ func (p *Peer) guestEnergy(r *run, bill *BillView) *JobEnergy {
 	return nil
 }
 
-// electricity is what a bill says of it; nil: nothing.
-func (v *BillView) electricity() *protocol.Micro {
+// billedElectricity is what a bill says of it; nil: nothing.
+func billedElectricity(v *BillView) *protocol.Micro {
 	terms := make([]protocol.Term, len(v.Terms))
 	for i, one := range v.Terms {
 		terms[i] = protocol.Term(one)
