@@ -3,8 +3,9 @@ package peer_test
 import (
 	"testing"
 
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/local"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -31,13 +32,13 @@ func TestAlone(t *testing.T) {
 	if wires := w.Wires(); len(wires) != 0 {
 		t.Errorf("%d messages were sent", len(wires))
 	}
-	for _, row := range a.Rows().Jobs() {
-		if row.Phase != peer.AtHome {
-			t.Errorf("job %v is %s", row.Spec.Job, row.Phase)
+	for _, stored := range a.Rows().Jobs() {
+		if stored.Phase != row.JobCommittedLocal {
+			t.Errorf("job %v is %s", stored.Spec.Job, stored.Phase)
 		}
 	}
 	asked := w.Submit("a", "ada", "", job(8))
-	if refusal, ok := a.Answer(asked).(peer.Refusal); !ok || refusal.Code != peer.NoSite || len(refusal.Sites) != 2 {
+	if refusal, ok := a.Answer(asked).(view.Refusal); !ok || refusal.Code != view.NoSite || len(refusal.Sites) != 2 {
 		t.Errorf("a job for b's machine: %+v", a.Answer(asked))
 	}
 	w.Submit("b", "ada", "", job(8), job(2))

@@ -1,12 +1,13 @@
 package peer
 
 import (
+	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // application is an application whose components have not all ended.
 type application struct {
-	ApplicationRow
+	row.Application
 
 	jobs   []protocol.JobID // those that have not ended, by id
 	crowds map[crowdKey]crowd
@@ -17,7 +18,7 @@ func (p *Peer) takeApplication(ev Submit) *application {
 	if ev.Application == nil {
 		return nil
 	}
-	a := &application{ApplicationRow: ApplicationRow{
+	a := &application{Application: row.Application{
 		Application: *ev.Application, ID: protocol.NewJobID(p.cfg.Number, p.site.NextSeq),
 		Count: len(ev.Jobs), User: ev.User, Submitted: p.now,
 	}}

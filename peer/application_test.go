@@ -9,6 +9,8 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/cost"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -203,10 +205,10 @@ func TestChosenShape(t *testing.T) {
 }
 
 // view is a job as the API shows it.
-func (l *lone) view(id protocol.JobID) peer.JobView {
+func (l *lone) view(id protocol.JobID) view.Job {
 	l.t.Helper()
 	l.step(peer.AskJob{Asked: 99, Job: id})
-	view, ok := l.answers[len(l.answers)-1].(peer.JobView)
+	view, ok := l.answers[len(l.answers)-1].(view.Job)
 	if !ok {
 		l.t.Fatalf("got %+v", l.answers[len(l.answers)-1])
 	}
@@ -230,10 +232,10 @@ func TestExecutionsAreLearntFrom(t *testing.T) {
 	if got := (*seen)[0].ERT[0]; got != 1000*protocol.Second {
 		t.Fatalf("as stated it runs %v", got)
 	}
-	var w peer.Warehouse
+	var w view.RunHistory
 	ask := func() {
 		l.step(peer.AskWarehouse{Asked: 7, User: "ada"})
-		w, _ = l.answers[len(l.answers)-1].(peer.Warehouse)
+		w, _ = l.answers[len(l.answers)-1].(view.RunHistory)
 	}
 	if ask(); len(w.Components) != 0 {
 		t.Errorf("before its end it is known: %+v", w)
@@ -250,7 +252,7 @@ func TestExecutionsAreLearntFrom(t *testing.T) {
 	if got := (*seen)[1].ERT[0]; got < 225*protocol.Second || got > 275*protocol.Second {
 		t.Errorf("after a run of 250 s it is expected to run %v", got)
 	}
-	if rows := l.lastRows(peer.ExecutionTable); rows != 1 {
+	if rows := l.lastRows(row.ExecutionTable); rows != 1 {
 		t.Errorf("%d rows of executions", rows)
 	}
 }
@@ -337,7 +339,7 @@ func TestWishesAreChecked(t *testing.T) {
 		ev := moldable()
 		change(&ev)
 		l.step(ev)
-		refusal, ok := l.answers[len(l.answers)-1].(peer.Refusal)
+		refusal, ok := l.answers[len(l.answers)-1].(view.Refusal)
 		if !ok || !strings.Contains(refusal.Reason, want) {
 			t.Errorf("got %+v, want a refusal with %q", l.answers[len(l.answers)-1], want)
 		}
@@ -347,7 +349,7 @@ func TestWishesAreChecked(t *testing.T) {
 	ev.Application.Currency, ev.Application.Waiting, ev.Application.Beta = "CPF", "overtime", -1
 	ev.Jobs[0].Component.Gamma, ev.Jobs[1].Spec.CPUs = -5, 100
 	l.step(ev)
-	refusal, _ := l.answers[len(l.answers)-1].(peer.Refusal)
+	refusal, _ := l.answers[len(l.answers)-1].(view.Refusal)
 	for _, want := range []string{"CPF", `no curve "overtime"`, "β is -1", "component 1 has weights outside", "job 2 of 2, x: no site can run this job"} {
 		if !strings.Contains(refusal.Reason, want) {
 			t.Errorf("of many faults it says %q, want %q as well", refusal.Reason, want)
@@ -355,7 +357,7 @@ func TestWishesAreChecked(t *testing.T) {
 	}
 	l = newLone(t, func(*peer.Config) {}, idle(peertest.Greedy{}, atOnce))
 	l.step(moldable())
-	if refusal, ok := l.answers[0].(peer.Refusal); !ok || !strings.Contains(refusal.Reason, "policy greedy of this site looks at no objectives") {
+	if refusal, ok := l.answers[0].(view.Refusal); !ok || !strings.Contains(refusal.Reason, "policy greedy of this site looks at no objectives") {
 		t.Errorf("got %+v", l.answers[0])
 	}
 }
@@ -393,11 +395,11 @@ func TestLimitsOutliveTheirPolicy(t *testing.T) {
 	l, _ := seeing(t, nil)
 	l.step(moldable())
 	l.answerQuotes()
-	limited := l.answers[0].(peer.Submitted).Jobs[0]
+	limited := l.answers[0].(view.Submitted).Jobs[0]
 	free := moldable()
 	free.Application = &protocol.Application{Beta: 1, MaxCost: protocol.Unlimited, MaxTime: protocol.Never}
 	l.step(free)
-	other := l.answers[len(l.answers)-1].(peer.Submitted).Jobs[0]
+	other := l.answers[len(l.answers)-1].(view.Submitted).Jobs[0]
 	cfg := goodConfig()
 	cfg.Policy, cfg.Initiation = peertest.Greedy{}.Info(), policy.Sender
 	l.calls = idle(peertest.Greedy{}, atOnce)
@@ -430,7 +432,7 @@ func TestNoLimitsInStead(t *testing.T) {
 	}
 	l.step(moldable())
 	l.answerQuotes()
-	for _, job := range l.answers[0].(peer.Submitted).Jobs {
+	for _, job := range l.answers[0].(view.Submitted).Jobs {
 		if view := l.view(job); view.Placed != 0 || !strings.HasPrefix(view.Reason, "WaitsForPolicy (") {
 			t.Errorf("job %v is placed at %d: %s", job, view.Placed, view.Reason)
 		}
@@ -450,7 +452,7 @@ func TestForeseenBeyondTheLimit(t *testing.T) {
 		t.Errorf("with a limit of an hour it is quoted %v", got)
 	}
 	told := func(f peer.Fact) bool {
-		return slices.ContainsFunc(f.Quotes, func(q peer.SiteQuote) bool { return q.Note == "would be ended at its limit of time, 1:00:00" })
+		return slices.ContainsFunc(f.Quotes, func(q view.Quote) bool { return q.Note == "would be ended at its limit of time, 1:00:00" })
 	}
 	if !slices.ContainsFunc(l.facts, told) {
 		t.Errorf("nobody is told that its limit is too low: %+v", l.facts)

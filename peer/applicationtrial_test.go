@@ -10,6 +10,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/iss"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -95,7 +96,7 @@ func (tr *trial) submit(t *testing.T) {
 		return peer.Submit{Asked: asked, User: "ada", Jobs: jobs, Application: application}
 	})
 	for _, s := range tr.Sites() {
-		submitted, ok := s.Answer(asked).(peer.Submitted)
+		submitted, ok := s.Answer(asked).(view.Submitted)
 		if !ok || tr.first[submitted.Jobs[0]] != 0 {
 			continue
 		}
@@ -188,7 +189,7 @@ func (tr *trial) settled(t *testing.T) (broken int) {
 }
 
 // integral is what a run costs by the prices of the trial.
-func (tr *trial) integral(site protocol.SiteName, cpus int, bill *peer.BillView) protocol.Micro {
+func (tr *trial) integral(site protocol.SiteName, cpus int, bill *view.Bill) protocol.Micro {
 	use := overHours(bill.Start, bill.Ran, func(int) int64 { return int64(tr.perCPU[site]) * int64(cpus) })
 	energy := overHours(bill.Start, bill.Ran, func(hour int) int64 { return tr.prices[site][hour] * int64(protocol.Unit) })
 	energy.Mul(energy, big.NewRat(int64(cpus)*trialPower, 1_000_000_000))

@@ -8,13 +8,14 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // withAside is a site whose local scheduler has a placement of b that no row knows, and waits.
 func withAside(t *testing.T, tag protocol.Tag) *cards {
 	t.Helper()
-	c := newCards(t, peer.Rows{})
+	c := newCards(t, row.Rows{})
 	c.show("b", 2, 1)
 	for _, call := range c.first.Calls {
 		if _, watch := call.Op.(peer.WatchOp); watch {
@@ -69,8 +70,8 @@ func TestALateOfferMakesNoSecondPlacement(t *testing.T) {
 	if no, refused := ready.Messages[0].Body.(protocol.Refused); !refused || !strings.Contains(no.Reason, "has this job already") {
 		t.Errorf("it sends %+v", ready.Messages[0].Body)
 	}
-	if len(c.rows[peer.GuestTable]) != 0 {
-		t.Errorf("it keeps %+v", c.rows[peer.GuestTable])
+	if len(c.rows[row.GuestTable]) != 0 {
+		t.Errorf("it keeps %+v", c.rows[row.GuestTable])
 	}
 }
 
@@ -81,37 +82,37 @@ func TestCancelOfWhatMayHaveRun(t *testing.T) {
 	id := protocol.NewJobID(1, 7)
 	key := fmt.Sprintf("%016d", uint64(id))
 	for name, tt := range map[string]struct {
-		job     peer.JobRow
-		site    peer.SiteRow
+		job     row.Job
+		site    row.Site
 		unknown bool
 	}{
-		"it waits":              {peer.JobRow{Phase: peer.InGridQueue}, peer.SiteRow{Recovery: "it is old"}, true},
-		"it is offered":         {peer.JobRow{Phase: peer.Offered, Site: "b", Epoch: 1}, peer.SiteRow{Recovery: "it is old"}, true},
-		"another peer has it":   {peer.JobRow{Phase: peer.InGridQueue}, peer.SiteRow{Twin: protocol.Life{Incarnation: 1, Boot: 9}}, true},
-		"it is given back":      {peer.JobRow{Phase: peer.Handed, Site: "b", Epoch: 1, Restored: true}, peer.SiteRow{}, true},
-		"the rows are new":      {peer.JobRow{Phase: peer.InGridQueue}, peer.SiteRow{}, false},
-		"given back, as it was": {peer.JobRow{Phase: peer.Handed, Site: "b", Epoch: 1}, peer.SiteRow{}, false},
+		"it waits":              {row.Job{Phase: row.JobInGridQueue}, row.Site{Recovery: "it is old"}, true},
+		"it is offered":         {row.Job{Phase: row.JobOffered, Site: "b", Epoch: 1}, row.Site{Recovery: "it is old"}, true},
+		"another peer has it":   {row.Job{Phase: row.JobInGridQueue}, row.Site{Twin: protocol.Life{Incarnation: 1, Boot: 9}}, true},
+		"it is given back":      {row.Job{Phase: row.JobHandedOff, Site: "b", Epoch: 1, Restored: true}, row.Site{}, true},
+		"the rows are new":      {row.Job{Phase: row.JobInGridQueue}, row.Site{}, false},
+		"given back, as it was": {row.Job{Phase: row.JobHandedOff, Site: "b", Epoch: 1}, row.Site{}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			rows := peer.Rows{}
+			rows := row.Rows{}
 			tt.site.FirstStart, tt.site.Incarnation, tt.site.FirstSeq, tt.site.NextSeq, tt.site.Boot = 1, 1, 7, 8, 3
 			tt.job.Spec = protocol.Spec{Request: protocol.Request{Job: id, CPUs: 99, WallTime: protocol.Hour}, User: "ada"}
 			tt.job.State = protocol.Pending
-			rows.Commit(peer.Record{Table: peer.SiteTable, Key: "site", Row: tt.site})
-			rows.Commit(peer.Record{Table: peer.PayloadTable, Key: key, Row: peer.PayloadRow{Payload: peertest.Plan{Run: 1}.Payload()}})
-			rows.Commit(peer.Record{Table: peer.JobTable, Key: key, Row: tt.job})
+			rows.Commit(row.Record{Table: row.SiteTable, Key: "site", Row: tt.site})
+			rows.Commit(row.Record{Table: row.PayloadTable, Key: key, Row: row.Payload{Payload: peertest.Plan{Run: 1}.Payload()}})
+			rows.Commit(row.Record{Table: row.JobTable, Key: key, Row: tt.job})
 			c := newCards(t, rows)
 			c.show("b", 2, 1)
 			c.now = c.now.Add(protocol.Minute) // it has listened
 			c.step(peer.Tick{})
 			records := c.step(peer.Cancel{Asked: 1, Job: id, User: "ada"}).Records
-			if tt.job.Phase == peer.Handed {
+			if tt.job.Phase == row.JobHandedOff {
 				records = c.step(peer.MessageIn{From: "b", Body: protocol.Recalled{Tag: protocol.Tag{Job: id, Epoch: 1}}}).Records
 			}
 			var ends []string
 			for _, rec := range records {
-				if row, ended := rec.Row.(peer.ArchiveRow); ended {
+				if row, ended := rec.Row.(row.Archived); ended {
 					ends = append(ends, fmt.Sprintf("%v %s", row.View.State, row.View.Reason))
 				}
 			}

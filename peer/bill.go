@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/internal/cost"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -13,34 +14,16 @@ import (
 // prepares it states the tariff before the grant, both sites keep it, and the origin works out
 // the bill itself and compares.
 
-// QuotedPrice is the price that a job was placed at.
-type QuotedPrice struct {
-	Cost     protocol.Micro    `json:"cost_micro"`
-	Currency string            `json:"currency"`
-	Run      protocol.Duration `json:"run_ms"`                 // that it was for
-	Energy   *protocol.Micro   `json:"energy_micro,omitempty"` // the part for electricity; nil: none is named
-}
-
 // quotedPrice is that of a quote; nil: it names none.
-func quotedPrice(q *protocol.Quote) *QuotedPrice {
+func quotedPrice(q *protocol.Quote) *view.QuotedPrice {
 	if len(q.Terms) == 0 || q.Currency == "" {
 		return nil
 	}
-	return &QuotedPrice{Cost: q.Cost(), Currency: q.Currency, Run: q.ERT, Energy: electricityOf(q.Terms)}
-}
-
-// HeldPrice is what the hours cost in which a site holds room for a job, by the tariff that came
-// with the answer.
-type HeldPrice struct {
-	Cost     protocol.Micro    `json:"cost_micro"`
-	Currency string            `json:"currency"`
-	Terms    []PriceTerm       `json:"terms"`
-	Start    protocol.Instant  `json:"start_ms"` // since when room is held
-	Run      protocol.Duration `json:"run_ms"`   // that it is for: as foreseen, or else the time limit
+	return &view.QuotedPrice{Cost: q.Cost(), Currency: q.Currency, Run: q.ERT, Energy: electricityOf(q.Terms)}
 }
 
 // heldPrice is that of a job for which room is held; nil: no tariff is known.
-func (j *job) heldPrice() *HeldPrice {
+func (j *job) heldPrice() *view.HeldPrice {
 	run := j.Spec.WallTime
 	if j.Foreseen != nil {
 		run = j.Foreseen.Run
@@ -49,7 +32,7 @@ func (j *job) heldPrice() *HeldPrice {
 	if bill == nil {
 		return nil
 	}
-	return &HeldPrice{Cost: bill.Cost(), Currency: bill.Currency, Terms: termsView(bill.Terms), Start: j.Held, Run: run}
+	return &view.HeldPrice{Cost: bill.Cost(), Currency: bill.Currency, Terms: termsView(bill.Terms), Start: j.Held, Run: run}
 }
 
 // tariffAhead is for how long beyond twice its time limit a job's tariff states the price of each
@@ -194,21 +177,10 @@ func (p *Peer) costSoFar(j *job) protocol.Micro {
 	return max(0, j.foreseenCost(), p.realCost(&running))
 }
 
-// BillView is a bill as people see it.
-type BillView struct {
-	Cost     protocol.Micro    `json:"cost_micro"`
-	Currency string            `json:"currency"`
-	Terms    []PriceTerm       `json:"terms"`
-	Start    protocol.Instant  `json:"start_ms"` // of the run, by the clock of the site that ran it
-	Ran      protocol.Duration `json:"ran_ms"`
-	Open     bool              `json:"open,omitempty"`     // the job still runs: so far
-	Disputed string            `json:"disputed,omitempty"` // why the site's own bill is not believed
-}
-
 // billView shows what a job cost, or while it runs what it has come to; nil: nothing is known.
-func (p *Peer) billView(t *protocol.Tariff, state protocol.State, started protocol.Instant, outcome *protocol.Outcome) *BillView {
+func (p *Peer) billView(t *protocol.Tariff, state protocol.State, started protocol.Instant, outcome *protocol.Outcome) *view.Bill {
 	var bill *protocol.Bill
-	v := &BillView{}
+	v := &view.Bill{}
 	switch {
 	case outcome != nil:
 		bill, v.Ran = outcome.Bill, outcome.Ran

@@ -12,6 +12,8 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -39,7 +41,7 @@ func atPartner(t *testing.T, components int) (*lone, []protocol.JobID) {
 	}
 	ev.Application = &protocol.Application{Beta: 1, MaxCost: 30 * protocol.Unit, MaxTime: protocol.Day}
 	l.step(ev)
-	submitted, ok := l.answers[len(l.answers)-1].(peer.Submitted)
+	submitted, ok := l.answers[len(l.answers)-1].(view.Submitted)
 	if !ok {
 		t.Fatalf("answered %+v", l.answers)
 	}
@@ -81,15 +83,15 @@ func (l *lone) runsAtB(offer protocol.Offer, tariff *protocol.Tariff, ran protoc
 }
 
 // finished is the job that was archived last.
-func (l *lone) finished() peer.JobView {
+func (l *lone) finished() view.Job {
 	l.t.Helper()
 	for _, rec := range slices.Backward(l.records) {
-		if row, ok := rec.Row.(peer.ArchiveRow); ok {
+		if row, ok := rec.Row.(row.Archived); ok {
 			return row.View
 		}
 	}
 	l.t.Fatal("no job has ended")
-	return peer.JobView{}
+	return view.Job{}
 }
 
 func billOf(start protocol.Instant, amount protocol.Micro) *protocol.Bill {
@@ -199,11 +201,11 @@ func TestMaxTimeEndsWhatWaits(t *testing.T) {
 	}
 	for _, id := range ids {
 		l.step(peer.AskJob{Asked: 9, Job: id})
-		if _, gone := l.answers[len(l.answers)-1].(peer.Refusal); !gone {
+		if _, gone := l.answers[len(l.answers)-1].(view.Refusal); !gone {
 			t.Errorf("job %v is still %+v", id, l.answers[len(l.answers)-1])
 		}
 	}
-	if l.lastRows(peer.ApplicationTable) != 0 {
+	if l.lastRows(row.ApplicationTable) != 0 {
 		t.Error("its row is left")
 	}
 	l, _ = atPartner(t, 1)
@@ -343,7 +345,7 @@ func TestBillsOfAGrid(t *testing.T) {
 		if busy := w.RunUntilQuiet(3 * protocol.Day); busy != "" || w.Err() != nil {
 			rt.Fatal(busy, w.Err())
 		}
-		at := map[bool]map[protocol.JobID]peer.JobView{true: {}, false: {}}
+		at := map[bool]map[protocol.JobID]view.Job{true: {}, false: {}}
 		for _, s := range w.Sites() {
 			for _, view := range s.Finished() {
 				at[view.Guest][view.ID] = view

@@ -6,6 +6,8 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/local"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
@@ -52,7 +54,7 @@ func (l *lone) reason() string {
 	l.t.Helper()
 	l.answers = nil
 	l.step(peer.AskQueue{Asked: 1})
-	return l.answers[0].(peer.Queue).Jobs[0].Reason
+	return l.answers[0].(view.Queue).Jobs[0].Reason
 }
 
 // TestJobsThatWaitForASite: a job that only a site could run which is down has one round, and
@@ -92,7 +94,7 @@ func TestJobsThatWaitForASite(t *testing.T) {
 func TestJobsThatWaitForASiteOverARestart(t *testing.T) {
 	t.Parallel()
 	l := awaiting(t, func(*peer.Config) {})
-	rows := peer.Rows{}
+	rows := row.Rows{}
 	for _, rec := range l.records {
 		rows.Commit(rec)
 	}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -15,19 +17,19 @@ func (p *Peer) cancel(ev Cancel) {
 		p.answer(ev.Asked, refusal)
 		return
 	}
-	p.answer(ev.Asked, Done{})
+	p.answer(ev.Asked, view.Done{})
 	if why := cmp.Or(p.doubtOf(j), p.wentOn(j)); why != "" {
 		p.fact(Fact{Kind: JobCancelled, Job: ev.Job, Text: "by " + ev.User})
 		p.closeUnknown(j, why)
 		return
 	}
-	if j.Phase == Collecting {
+	if j.Phase == row.JobStagingOut {
 		p.fact(Fact{Kind: JobCancelled, Job: ev.Job, Text: "by " + ev.User})
 		p.discard(j.tag())
 		p.notBrought(j, "cancelled by "+ev.User+" while it was on its way")
 		return
 	}
-	if j.Phase == Ending { // its user does not want to wait
+	if j.Phase == row.JobEnding { // its user does not want to wait
 		p.fact(Fact{Kind: JobCancelled, Job: ev.Job, Text: "by " + ev.User})
 		p.closeUnknown(j, j.unheardText())
 		return
@@ -39,41 +41,41 @@ func (p *Peer) cancel(ev Cancel) {
 	p.saveJob(ev.Job)
 	p.fact(Fact{Kind: JobCancelled, Job: ev.Job, Text: "by " + ev.User})
 	switch j.Phase {
-	case InGridQueue:
+	case row.JobInGridQueue:
 		p.finish(j, protocol.Cancelled, "")
 		if why := p.doubtOf(j); p.jobs[ev.Job] == j && why != "" {
 			p.closeUnknown(j, why)
 		}
-	case Offered, Holding:
+	case row.JobOffered, row.JobReserving:
 		p.endOffered(j, "")
-	case AtHome:
+	case row.JobCommittedLocal:
 		p.takeBack(p.runs[j.tag()], true)
-	case Granted, Handed:
-		j.Phase, j.tries = Recalling, 0
+	case row.JobGranted, row.JobHandedOff:
+		j.Phase, j.tries = row.JobRecalling, 0
 		p.repeatJob(ev.Job)
-	case Recalling, Collecting, Ending:
+	case row.JobRecalling, row.JobStagingOut, row.JobEnding:
 	}
 }
 
 // jobOf is the open job of this site that somebody wants to do something with, or why it may
 // not be done.
-func (p *Peer) jobOf(id protocol.JobID, user string, admin bool, what string) (*job, Refusal) {
+func (p *Peer) jobOf(id protocol.JobID, user string, admin bool, what string) (*job, view.Refusal) {
 	j := p.jobs[id]
 	if j == nil {
 		return nil, p.noSuchJob(id)
 	}
 	if user != j.Spec.User && !admin {
-		return nil, Refusal{Code: Denied, Reason: fmt.Sprintf(
+		return nil, view.Refusal{Code: view.Denied, Reason: fmt.Sprintf(
 			"job %v belongs to %s; only that user and root may %s it", id, j.Spec.User, what)}
 	}
-	return j, Refusal{}
+	return j, view.Refusal{}
 }
 
-func (p *Peer) noSuchJob(id protocol.JobID) Refusal {
+func (p *Peer) noSuchJob(id protocol.JobID) view.Refusal {
 	if g := p.guests[id]; g != nil {
-		return Refusal{Code: Denied, Reason: fmt.Sprintf("job %v was submitted at %s; only that site decides about it", id, g.Origin)}
+		return view.Refusal{Code: view.Denied, Reason: fmt.Sprintf("job %v was submitted at %s; only that site decides about it", id, g.Origin)}
 	}
-	return Refusal{Code: NotFound, Reason: fmt.Sprintf("job %v is not known here, or has ended", id)}
+	return view.Refusal{Code: view.NotFound, Reason: fmt.Sprintf("job %v is not known here, or has ended", id)}
 }
 
 // discard gives up what has come of a job's output. Nobody would be told where it is.

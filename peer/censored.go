@@ -6,6 +6,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/exact"
 	"github.com/switchyard-hpc/switchyard/internal/predict/gamma"
+	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -23,13 +24,13 @@ const (
 )
 
 // latest are the latest runs of a component at all sites, the last one first.
-func (e *executions) latest() (runs []*Execution) {
+func (e *executions) latest() (runs []*row.Execution) {
 	for _, of := range e.sites {
 		for i := range of {
 			runs = append(runs, &of[i])
 		}
 	}
-	slices.SortFunc(runs, func(a, b *Execution) int {
+	slices.SortFunc(runs, func(a, b *row.Execution) int {
 		return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(a.Site, b.Site))
 	})
 	return runs[:min(len(runs), latestRuns)]
@@ -59,14 +60,14 @@ func (e *executions) atLeast(cpus int, on *protocol.Capacity) (d protocol.Durati
 }
 
 // withoutCensored are the runs of a site, of which only the latest censored ones are kept.
-func withoutCensored(runs []Execution) []Execution {
+func withoutCensored(runs []row.Execution) []row.Execution {
 	more := -keptCensored
 	for i := range runs {
 		if runs[i].Censored {
 			more++
 		}
 	}
-	return slices.DeleteFunc(runs, func(run Execution) bool {
+	return slices.DeleteFunc(runs, func(run row.Execution) bool {
 		if !run.Censored || more <= 0 {
 			return false
 		}

@@ -13,6 +13,8 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -207,9 +209,9 @@ func (c *chaos) run(t *testing.T) {
 // wait with a reason for as long as their submitters like.
 func (c *chaos) cancelHopeless() {
 	for _, s := range c.world.Sites() {
-		for _, row := range s.Rows().Jobs() {
-			if row.Phase == peer.InGridQueue && !c.canRun(s, row.Spec) {
-				c.world.Cancel(s.Name, row.Spec.Job)
+		for _, stored := range s.Rows().Jobs() {
+			if stored.Phase == row.JobInGridQueue && !c.canRun(s, stored.Spec) {
+				c.world.Cancel(s.Name, stored.Spec.Job)
 			}
 		}
 	}
@@ -361,7 +363,7 @@ func (c *chaos) arrive() {
 	if c.rng.IntN(3) == 0 {
 		within := []int64{1000, 5000, 60_000}[c.rng.IntN(3)]
 		c.world.After(c.between(0, within), func() {
-			if submitted, ok := s.Answer(asked).(peer.Submitted); ok {
+			if submitted, ok := s.Answer(asked).(view.Submitted); ok {
 				c.world.Cancel(s.Name, submitted.Jobs[0])
 			}
 		})
@@ -461,7 +463,7 @@ func (c *chaos) seen(of *peertest.Site) uint64 {
 	least := of.Rows().Life().Generation
 	for _, s := range c.world.Sites() {
 		if s != of {
-			row, _ := s.Rows().Rows[peer.PartnerTable][string(of.Name)].(peer.PartnerRow)
+			row, _ := s.Rows().Rows[row.PartnerTable][string(of.Name)].(row.Partner)
 			least = min(least, row.Life.Generation)
 		}
 	}

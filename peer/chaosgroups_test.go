@@ -7,6 +7,8 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -69,7 +71,7 @@ func (c *chaos) gather(at protocol.SiteName) {
 	})
 	if c.rng.IntN(3) == 0 {
 		c.world.After(c.between(0, 20_000), func() {
-			if submitted, ok := s.Answer(asked).(peer.Submitted); ok {
+			if submitted, ok := s.Answer(asked).(view.Submitted); ok {
 				c.world.Cancel(at, submitted.Jobs[c.rng.IntN(len(submitted.Jobs))])
 			}
 		})
@@ -110,17 +112,17 @@ func (c *chaos) untilQuiet() (busy string) {
 // cancelDear cancels what waits and has such a limit.
 func (c *chaos) cancelDear() {
 	for _, s := range c.world.Sites() {
-		for _, row := range s.Rows().Jobs() {
-			if row.Phase == peer.InGridQueue && c.maxCost(s, row.Application) < protocol.Unlimited {
-				c.world.Cancel(s.Name, row.Spec.Job)
+		for _, stored := range s.Rows().Jobs() {
+			if stored.Phase == row.JobInGridQueue && c.maxCost(s, stored.Application) < protocol.Unlimited {
+				c.world.Cancel(s.Name, stored.Spec.Job)
 			}
 		}
 	}
 }
 
 func (c *chaos) maxCost(s *peertest.Site, id protocol.JobID) protocol.Micro {
-	for _, row := range s.Rows().Rows[peer.ApplicationTable] {
-		if a, ok := row.(peer.ApplicationRow); ok && a.ID == id {
+	for _, stored := range s.Rows().Rows[row.ApplicationTable] {
+		if a, ok := stored.(row.Application); ok && a.ID == id {
 			return a.MaxCost
 		}
 	}

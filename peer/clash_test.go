@@ -6,6 +6,8 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -13,13 +15,13 @@ import (
 type cards struct {
 	t     *testing.T
 	peer  *peer.Peer
-	rows  peer.Rows
+	rows  row.Rows
 	first peer.Ready // what the first step brought
 	now   protocol.Instant
 	next  peer.AskID
 }
 
-func newCards(t *testing.T, rows peer.Rows) *cards {
+func newCards(t *testing.T, rows row.Rows) *cards {
 	t.Helper()
 	cfg := goodConfig()
 	cfg.Watermark = protocol.Second
@@ -31,7 +33,7 @@ func newCards(t *testing.T, rows peer.Rows) *cards {
 }
 
 // newCardsOf starts a peer from the rows, and keeps its records in them.
-func newCardsOf(t *testing.T, cfg peer.Config, rows peer.Rows) *cards {
+func newCardsOf(t *testing.T, cfg peer.Config, rows row.Rows) *cards {
 	t.Helper()
 	records, err := rows.Records()
 	if err != nil {
@@ -47,7 +49,7 @@ func newCardsOf(t *testing.T, cfg peer.Config, rows peer.Rows) *cards {
 }
 
 // ask puts a question and returns the answer.
-func (c *cards) ask(ev peer.Event) peer.Reply {
+func (c *cards) ask(ev peer.Event) view.Reply {
 	answers := c.step(ev).Answers
 	if len(answers) != 1 {
 		c.t.Fatalf("%T has %d answers", ev, len(answers))
@@ -76,7 +78,7 @@ func (c *cards) show(site protocol.SiteName, number protocol.SiteNumber, first p
 func (c *cards) links() string {
 	c.next++
 	ready := c.step(peer.AskSites{Asked: c.next})
-	sites, ok := ready.Answers[0].Reply.(peer.Sites)
+	sites, ok := ready.Answers[0].Reply.(view.Sites)
 	if !ok {
 		c.t.Fatalf("answered with %T", ready.Answers[0].Reply)
 	}
@@ -92,7 +94,7 @@ func (c *cards) submits() bool {
 	c.next++
 	job := peertest.Plan{Run: 1}.Job(protocol.Spec{Request: protocol.Request{CPUs: 1, WallTime: protocol.Minute}, Name: "x"})
 	ready := c.step(peer.Submit{Asked: c.next, User: "ada", Jobs: []protocol.Job{job}})
-	_, ok := ready.Answers[0].Reply.(peer.Submitted)
+	_, ok := ready.Answers[0].Reply.(view.Submitted)
 	return ok
 }
 
@@ -101,7 +103,7 @@ func (c *cards) submits() bool {
 // operator gets one hint, however many strangers there are.
 func TestGossipDecidesNothing(t *testing.T) {
 	t.Parallel()
-	c := newCards(t, peer.Rows{})
+	c := newCards(t, row.Rows{})
 	c.show("b", 2, peertest.Epoch-100)
 	c.show("c", 3, peertest.Epoch-100)
 	hints := 0
@@ -136,7 +138,7 @@ func TestGossipDecidesNothing(t *testing.T) {
 // over restarts; local submissions go on. It ends with the card that says so.
 func TestAPartnersNumberIsItsFirstHolders(t *testing.T) {
 	t.Parallel()
-	rows := peer.Rows{}
+	rows := row.Rows{}
 	c := newCards(t, rows)
 	c.show("b", 2, peertest.Epoch-100)
 	c.show("c", 2, 1) // claims to be the older

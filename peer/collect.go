@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -12,7 +13,7 @@ import (
 
 // collect brings the files of a job that ended elsewhere home.
 func (p *Peer) collect(j *job) {
-	if j == nil || j.Phase != Collecting || j.inFlight {
+	if j == nil || j.Phase != row.JobStagingOut || j.inFlight {
 		return
 	}
 	if p.mute() {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -192,12 +193,6 @@ type intake struct {
 	jobs   int
 }
 
-// IntakeRow is how many jobs the site has taken in a period of [Config.MaxQ].
-type IntakeRow struct {
-	Until protocol.Instant `json:"until"` // the period is over
-	Jobs  int              `json:"jobs"`
-}
-
 // took notes that a job has come into the local queue by a policy's choice, and returns the
 // number of the intake in which it counts.
 func (p *Peer) took() uint64 {
@@ -210,7 +205,7 @@ func (p *Peer) took() uint64 {
 // saveIntake has the intake outlive the peer.
 func (p *Peer) saveIntake() {
 	if p.cfg.MaxQ > 0 {
-		p.site.Intake = IntakeRow{Until: (p.intake.period + 1) * protocol.Instant(p.cfg.Cycle), Jobs: p.intake.jobs}
+		p.site.Intake = row.Intake{Until: (p.intake.period + 1) * protocol.Instant(p.cfg.Cycle), Jobs: p.intake.jobs}
 		p.saveSite()
 	}
 }
@@ -224,7 +219,7 @@ func (p *Peer) resumeIntake() {
 	}
 	p.intake.jobs = last.Jobs
 	for _, g := range p.guests {
-		if g.Phase == GuestIsPrepared && g.Since >= last.Until-protocol.Instant(p.cfg.Cycle) {
+		if g.Phase == row.GuestPrepared && g.Since >= last.Until-protocol.Instant(p.cfg.Cycle) {
 			g.took = p.intake.number
 		}
 	}

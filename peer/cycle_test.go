@@ -8,6 +8,8 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -215,7 +217,7 @@ func TestMaxQOverARestart(t *testing.T) {
 	}
 	l := newLone(t, change, idle(peertest.Greedy{}, atOnce))
 	again := func() {
-		rows := peer.Rows{}
+		rows := row.Rows{}
 		for _, rec := range l.records {
 			rows.Commit(rec)
 		}
@@ -276,8 +278,8 @@ func TestGuestsWhileThePolicyThinks(t *testing.T) {
 		t.Errorf("beside two guests %d own jobs are taken, want 1", got)
 	}
 	l.step(peer.AskQueue{Asked: 1})
-	queue, _ := l.answers[len(l.answers)-1].(peer.Queue)
-	waiting := slices.DeleteFunc(queue.Jobs, func(v peer.JobView) bool { return v.Guest || v.Site != "" })
+	queue, _ := l.answers[len(l.answers)-1].(view.Queue)
+	waiting := slices.DeleteFunc(queue.Jobs, func(v view.Job) bool { return v.Guest || v.Site != "" })
 	if len(waiting) != 2 || waiting[0].Reason != "has taken 3 jobs in this period, as many as it allows" {
 		t.Errorf("waiting: %+v", waiting)
 	}
@@ -385,7 +387,7 @@ func TestWaitingInCyclesWritesNothing(t *testing.T) {
 		t.Errorf("%d cycles, rows %+v", cycles, l.records)
 	}
 	l.step(peer.AskQueue{Asked: 1})
-	queue, _ := l.answers[len(l.answers)-1].(peer.Queue)
+	queue, _ := l.answers[len(l.answers)-1].(view.Queue)
 	if len(queue.Jobs) != 1 || queue.Jobs[0].Reason != "NoSiteQuoted (a: full for the 3. time)" {
 		t.Errorf("got %+v", queue)
 	}

@@ -7,6 +7,8 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -25,7 +27,7 @@ func gettingDear(t *testing.T, dear protocol.SiteName) *peertest.World {
 
 // inDearHours submits a group of two at a, one for each site, of which the other is full for
 // an hour and a half, until the dear one is dear. It returns what is left of the group after a second.
-func inDearHours(w *peertest.World, full protocol.SiteName, most protocol.Micro) (left []peer.JobRow) {
+func inDearHours(w *peertest.World, full protocol.SiteName, most protocol.Micro) (left []row.Job) {
 	w.Advance(protocol.Second)
 	w.Submit("a", "ada", "", peertest.Plan{Run: 90 * protocol.Minute}.Job(protocol.Spec{
 		Request: protocol.Request{CPUs: 8, WallTime: 90 * protocol.Minute}, Sites: []protocol.SiteName{full},
@@ -59,7 +61,7 @@ func TestHeldHoursHaveTheirPrice(t *testing.T) {
 		inDearHours(w, sites[1], 10*protocol.Unit)
 		dear := last[sites[0]].Price
 		if dear == nil || dear.Cost != 2_666_667 || dear.Currency != "CHF" || dear.Run != 2*protocol.Minute || dear.Start < peertest.Epoch.Add(protocol.Hour) ||
-			len(dear.Terms) != 1 || dear.Terms[0] != (peer.PriceTerm{Name: "energy", Amount: 2_666_667}) {
+			len(dear.Terms) != 1 || dear.Terms[0] != (view.PriceTerm{Name: "energy", Amount: 2_666_667}) {
 			t.Errorf("dear at %s: held for %+v", sites[0], dear)
 		}
 		if free := last[sites[1]].Price; free == nil || free.Cost != 0 {
@@ -91,9 +93,9 @@ func TestHoldsCostWhatTheirHoursCost(t *testing.T) {
 		if len(left) != 2 {
 			t.Fatalf("dear at %s: %d of 2 members are left", sites[0], len(left))
 		}
-		for _, row := range left {
-			if row.Phase != peer.InGridQueue || !strings.Contains(row.Reason, " and now charges ") || !strings.Contains(row.Reason, "of at most 1.00 CHF") {
-				t.Errorf("dear at %s: job %v is %v: %s", sites[0], row.Spec.Job, row.Phase, row.Reason)
+		for _, stored := range left {
+			if stored.Phase != row.JobInGridQueue || !strings.Contains(stored.Reason, " and now charges ") || !strings.Contains(stored.Reason, "of at most 1.00 CHF") {
+				t.Errorf("dear at %s: job %v is %v: %s", sites[0], stored.Spec.Job, stored.Phase, stored.Reason)
 			}
 		}
 		w := gettingDear(t, sites[0])

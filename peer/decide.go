@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -171,7 +172,7 @@ func (p *Peer) carryOut(d *deciding, decisions []policy.Decision, stead bool) {
 	c := carrying{p: p, r: r, in: in, stead: stead, silent: silentSites(r), roomless: d.roomless(), parted: map[groupKey]string{}}
 	for i := 0; i < len(r.specs); i = r.rows(i) {
 		j := p.jobs[r.specs[i].Job]
-		if j == nil || j.Phase != InGridQueue {
+		if j == nil || j.Phase != row.JobInGridQueue {
 			continue // cancelled while the policy thought
 		}
 		j.noteAlone(&r.home[i])
@@ -365,7 +366,7 @@ func (p *Peer) hold(j *job, d protocol.Duration, why, detail string) {
 
 func (p *Peer) holdAll(r *round, d protocol.Duration, why, detail string) {
 	for _, spec := range r.specs {
-		if j := p.jobs[spec.Job]; j != nil && j.Phase == InGridQueue {
+		if j := p.jobs[spec.Job]; j != nil && j.Phase == row.JobInGridQueue {
 			p.hold(j, p.jitter(d), why, detail)
 		}
 	}

@@ -2,9 +2,9 @@ package peer
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
+	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -76,67 +76,13 @@ func (p *Peer) forgetDeparted() {
 }
 
 // partnerJobs counts the jobs that concern each partner.
-func (p *Peer) partnerJobs() PartnerCount {
-	all := PartnerCount{}
+func (p *Peer) partnerJobs() row.PartnerCount {
+	all := row.PartnerCount{}
 	for _, j := range p.jobs {
-		all.Add(j.JobRow)
+		all.Add(j.Job)
 	}
 	for _, g := range p.guests {
-		all.Add(g.GuestRow)
+		all.Add(g.Guest)
 	}
 	return all
 }
-
-// PartnerJobs are the jobs that concern a partner.
-type PartnerJobs struct {
-	Sent int // open jobs of this site that it has, or may have
-	Here int // its open jobs that are at this site
-}
-
-// Missing says what a partner that is not configured leaves.
-func (n PartnerJobs) Missing() string {
-	return fmt.Sprintf("not configured, but it has %s of this site, and this site has %s of it; "+
-		"configure it again until they have ended, or cancel those of this site",
-		protocol.Count(n.Sent, "open job"), protocol.Count(n.Here, "open job"))
-}
-
-// PartnerCount counts the jobs that concern each partner.
-type PartnerCount map[protocol.SiteName]PartnerJobs
-
-// Add counts a row, if it is of a job that concerns a partner.
-func (c PartnerCount) Add(row Row) {
-	switch row := row.(type) {
-	case JobRow:
-		for _, site := range partnersWith(&row) {
-			n := c[site]
-			n.Sent++
-			c[site] = n
-		}
-	case GuestRow:
-		if row.Phase.open() {
-			n := c[row.Origin]
-			n.Here++
-			c[row.Origin] = n
-		}
-	default:
-	}
-}
-
-// partnersWith are those that have the job of a row, or may have it, and must be heard before it ends.
-func partnersWith(row *JobRow) (sites []protocol.SiteName) {
-	switch row.Phase {
-	case Offered, Granted, Handed, Recalling, Collecting:
-		return []protocol.SiteName{row.Site}
-	case Ending:
-		for _, f := range row.Fenced {
-			if !f.Lost && !slices.Contains(sites, f.Site) {
-				sites = append(sites, f.Site)
-			}
-		}
-	case InGridQueue, Holding, AtHome:
-	}
-	return sites
-}
-
-// open says whether the guest is more than a tombstone.
-func (phase GuestPhase) open() bool { return phase == GuestIsPrepared || phase == GuestIsOwned }

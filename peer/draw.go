@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/switchyard-hpc/switchyard/internal/exact"
+	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -33,7 +34,7 @@ type drawing struct {
 
 // noteDraw counts a run while it runs.
 func (p *Peer) noteDraw(r *run) {
-	runs := r.Phase == Running && p.runs[r.Tag] == r
+	runs := r.Phase == row.RunRunning && p.runs[r.Tag] == r
 	if p.cfg.Power == 0 || runs == r.draws {
 		return
 	}

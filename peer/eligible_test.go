@@ -9,6 +9,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/eligible"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -58,8 +59,8 @@ func submissionAgrees(t *testing.T, rt *rapid.T, sites []eligible.Site, spec pro
 	given := spec
 	given.MHz = stated(sites[0].Capacity.MHz, spec.MHz)
 	may := func(s eligible.Site) bool { return s.Judge(&given, false) == eligible.Eligible }
-	if refusal, refused := w.Site("a").Answer(asked).(peer.Refusal); refused {
-		if refusal.Code != peer.NoSite || slices.ContainsFunc(sites, may) {
+	if refusal, refused := w.Site("a").Answer(asked).(view.Refusal); refused {
+		if refusal.Code != view.NoSite || slices.ContainsFunc(sites, may) {
 			rt.Fatalf("refused: %+v", refusal)
 		}
 		for _, no := range refusal.Sites {
@@ -69,7 +70,7 @@ func submissionAgrees(t *testing.T, rt *rapid.T, sites []eligible.Site, spec pro
 		}
 		return
 	}
-	quoted, ok := w.Site("a").Answer(asked).(peer.Quoted)
+	quoted, ok := w.Site("a").Answer(asked).(view.TestSubmitResult)
 	if !ok || !slices.ContainsFunc(sites, may) {
 		rt.Fatalf("accepted, and nobody may run it: %+v", w.Site("a").Answer(asked))
 	}
@@ -79,7 +80,7 @@ func submissionAgrees(t *testing.T, rt *rapid.T, sites []eligible.Site, spec pro
 		}
 	}
 	for _, s := range sites {
-		if may(s) && !slices.ContainsFunc(quoted.Jobs[0], func(q peer.SiteQuote) bool { return q.Site == s.Name }) {
+		if may(s) && !slices.ContainsFunc(quoted.Jobs[0], func(q view.Quote) bool { return q.Site == s.Name }) {
 			rt.Fatalf("%s was not asked", s.Name)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/local"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -30,7 +31,7 @@ func TestWhereJobsMayGo(t *testing.T) {
 		spec := protocol.Spec{Request: protocol.Request{CPUs: 1, WallTime: protocol.Hour}}
 		tt.spec(&spec)
 		l.step(peer.Submit{Asked: 1, User: "ada", Jobs: []protocol.Job{{Spec: spec, Payload: &protocol.Payload{Script: []byte("#!/bin/sh\n")}}}})
-		got, ok := l.answers[len(l.answers)-1].(peer.Submitted)
+		got, ok := l.answers[len(l.answers)-1].(view.Submitted)
 		if !ok || got.Site != "a" {
 			t.Errorf("%s: %+v", name, l.answers)
 			continue
@@ -60,8 +61,8 @@ func TestContradictoryLayoutsAreRefused(t *testing.T) {
 		l := newLone(t, func(*peer.Config) {}, func(peer.Op) (peer.Result, error) { return nil, errLater })
 		job.Payload = &protocol.Payload{Script: []byte("#!/bin/sh\n")}
 		l.step(peer.Submit{Asked: 1, User: "ada", Jobs: []protocol.Job{job}})
-		got, ok := l.answers[len(l.answers)-1].(peer.Refusal)
-		if !ok || got.Code != peer.BadRequest || !strings.Contains(got.Reason, why) {
+		got, ok := l.answers[len(l.answers)-1].(view.Refusal)
+		if !ok || got.Code != view.BadRequest || !strings.Contains(got.Reason, why) {
 			t.Errorf("got %+v, want %q", l.answers, why)
 		}
 	}

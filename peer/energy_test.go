@@ -14,6 +14,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
 	peerv1 "github.com/switchyard-hpc/switchyard/protocol/peer/v1"
@@ -161,7 +162,7 @@ func TestPricesComeAndGo(t *testing.T) {
 			t.Errorf("prices were asked for %d times, want %d", got, calls)
 		}
 		l.step(peer.AskSites{})
-		view, _ := l.answers[len(l.answers)-1].(peer.Sites)
+		view, _ := l.answers[len(l.answers)-1].(view.Sites)
 		if view.Sites[0].Prices != sites {
 			t.Errorf("sites says %q, want %q", view.Sites[0].Prices, sites)
 		}
@@ -258,9 +259,9 @@ func TestDraw(t *testing.T) {
 func TestDrawWithoutABudget(t *testing.T) {
 	t.Parallel()
 	l := priced(t, atOnce)
-	site := func() peer.SiteView {
+	site := func() view.Site {
 		l.step(peer.AskSites{Asked: 5})
-		view, _ := l.answers[len(l.answers)-1].(peer.Sites)
+		view, _ := l.answers[len(l.answers)-1].(view.Sites)
 		return view.Sites[0]
 	}
 	if got := site(); got.Draw != 0 || got.Price == nil || *got.Price != 10*protocol.Unit || got.PriceCurrency != "EUR" {
@@ -273,7 +274,7 @@ func TestDrawWithoutABudget(t *testing.T) {
 	l.step(peer.CallDone{ID: l.watching, Result: peer.WatchResult{Watched: localsched.Watched{
 		Load: protocol.Load{CPUs: 4, Busy: 3},
 		Changes: []localsched.Change{{
-			Tag: protocol.Tag{Job: l.answers[len(l.answers)-1].(peer.Submitted).Jobs[0], Epoch: 1}, State: protocol.Running, Started: l.now,
+			Tag: protocol.Tag{Job: l.answers[len(l.answers)-1].(view.Submitted).Jobs[0], Epoch: 1}, State: protocol.Running, Started: l.now,
 		}},
 	}}})
 	l.now = l.now.Add(protocol.Hour)

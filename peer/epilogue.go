@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/predict/gamma"
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -30,7 +32,7 @@ func (j *job) componentKey() componentKey {
 
 // executions are those of one component, by site.
 type executions struct {
-	sites map[protocol.SiteName][]Execution
+	sites map[protocol.SiteName][]row.Execution
 	known map[protocol.Behaviour]*gamma.Knowledge // what was learnt from them, by what a job states
 }
 
@@ -73,7 +75,7 @@ func (p *Peer) epilogue(j *job) {
 	if capacity == nil {
 		return
 	}
-	run := Execution{Censored: j.State == protocol.Timeout, Execution: believed(gamma.Execution{
+	run := row.Execution{Censored: j.State == protocol.Timeout, Execution: believed(gamma.Execution{
 		Site: j.Site, Machine: capacity.Machine, MHz: capacity.MHz, CPUs: j.Spec.CPUs,
 		Ran: j.Outcome.Ran, Usage: j.Outcome.Usage, At: p.now,
 	}, j.Spec.On(capacity).WallTime)}
@@ -90,13 +92,13 @@ func (p *Peer) epilogue(j *job) {
 func (p *Peer) executionsOf(key componentKey) *executions {
 	e := p.executions[key]
 	if e == nil {
-		e = &executions{sites: map[protocol.SiteName][]Execution{}}
+		e = &executions{sites: map[protocol.SiteName][]row.Execution{}}
 		p.executions[key] = e
 	}
 	return e
 }
 
-func (p *Peer) keepExecution(key componentKey, run Execution) {
+func (p *Peer) keepExecution(key componentKey, run row.Execution) {
 	e := p.executionsOf(key)
 	runs := withoutCensored(append(slices.Clone(e.sites[run.Site]), run)) // rows that were given out stay as they are
 	e.sites[run.Site] = runs[max(0, len(runs)-gamma.Keep):]
@@ -147,7 +149,7 @@ func executionKey(key componentKey, site protocol.SiteName) string {
 }
 
 // executionRow is the row of a key; nil when there is none.
-func (p *Peer) executionRow(key string) Row {
+func (p *Peer) executionRow(key string) row.Row {
 	user, rest, _ := strings.Cut(key, "\x00")
 	last := strings.LastIndexByte(rest, 0)
 	name, site := rest[:last], protocol.SiteName(rest[last+1:])
@@ -155,19 +157,19 @@ func (p *Peer) executionRow(key string) Row {
 	if e == nil || len(e.sites[site]) == 0 {
 		return nil
 	}
-	return ExecutionRow{User: user, Component: name, Site: site, Runs: e.sites[site]}
+	return row.Executions{User: user, Component: name, Site: site, Runs: e.sites[site]}
 }
 
-func (p *Peer) restoreExecutions(row ExecutionRow) {
+func (p *Peer) restoreExecutions(row row.Executions) {
 	p.executionsOf(componentKey{row.User, row.Component}).sites[row.Site] = row.Runs
 }
 
 // warehouseView tells what has been learnt. What all runs of a component say together is only
 // told of one that is asked for by its name: to fit it takes a millisecond, in which the peer
 // does nothing else, and there may be thousands.
-func (p *Peer) warehouseView(ev AskWarehouse) Warehouse {
+func (p *Peer) warehouseView(ev AskWarehouse) view.RunHistory {
 	keys := slices.SortedFunc(maps.Keys(p.executions), compareComponents)
-	var out Warehouse
+	var out view.RunHistory
 	for _, key := range keys {
 		if ev.User != "" && ev.User != key.user || ev.Component != "" && ev.Component != key.name {
 			continue
@@ -181,11 +183,11 @@ func (p *Peer) warehouseView(ev AskWarehouse) Warehouse {
 	return out
 }
 
-func (p *Peer) knownComponent(key componentKey) KnownComponent {
+func (p *Peer) knownComponent(key componentKey) view.ComponentHistory {
 	past := p.executions[key]
-	out := KnownComponent{User: key.user, Name: key.name}
+	out := view.ComponentHistory{User: key.user, Name: key.name}
 	for _, site := range slices.Sorted(maps.Keys(past.sites)) {
-		at := KnownSite{Site: site}
+		at := view.SiteHistory{Site: site}
 		for i := range past.sites[site] {
 			at.Runs = append(at.Runs, knownRun(&past.sites[site][i]))
 		}
@@ -195,12 +197,12 @@ func (p *Peer) knownComponent(key componentKey) KnownComponent {
 }
 
 // knownRun is an execution with what the Γ model makes of it.
-func knownRun(run *Execution) KnownRun {
+func knownRun(run *row.Execution) view.PastRun {
 	if run.Censored {
-		return KnownRun{At: run.At, CPUs: run.CPUs, Ran: run.Ran, Foreseen: run.Foreseen, Usage: run.Usage, Censored: true}
+		return view.PastRun{At: run.At, CPUs: run.CPUs, Ran: run.Ran, Foreseen: run.Foreseen, Usage: run.Usage, Censored: true}
 	}
 	seen := gamma.Measure(run.Stated, run.Execution)
-	out := KnownRun{
+	out := view.PastRun{
 		At: run.At, CPUs: run.CPUs, Ran: run.Ran, Foreseen: run.Foreseen, Usage: run.Usage,
 		Rate: wholeNumber(seen.Ra), Bandwidth: wholeNumber(seen.B),
 	}

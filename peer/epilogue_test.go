@@ -7,6 +7,8 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/predict/gamma"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -15,16 +17,16 @@ import (
 func experienced(tb testing.TB, components int) *peer.Peer {
 	tb.Helper()
 	machine := protocol.Machine{Flops: 5e9, Words: 8e8, Network: 1e8, Latency: 5000}
-	rows := peer.Rows{}
+	rows := row.Rows{}
 	for i := range 2 * components {
-		row := peer.ExecutionRow{User: [...]string{"ada", "bob"}[i%2], Component: strconv.Itoa(i / 2), Site: "a"}
+		stored := row.Executions{User: [...]string{"ada", "bob"}[i%2], Component: strconv.Itoa(i / 2), Site: "a"}
 		for run := range 10 {
-			row.Runs = append(row.Runs, peer.Execution{Execution: gamma.Execution{
+			stored.Runs = append(stored.Runs, row.Execution{Execution: gamma.Execution{
 				Site: "a", Machine: machine, CPUs: 2 << (run % 4), Ran: protocol.Duration(60_000 + 1000*run), At: protocol.Instant(run),
 				Stated: protocol.Behaviour{Mflop: 1e6, Mwords: 1e5, Sent: 1e8, CPUs: 4}, Usage: protocol.Usage{CPU: 100_000},
 			}})
 		}
-		rows.Commit(peer.Record{Table: peer.ExecutionTable, Key: row.User + "\x00" + row.Component + "\x00a", Row: row})
+		rows.Commit(row.Record{Table: row.ExecutionTable, Key: stored.User + "\x00" + stored.Component + "\x00a", Row: stored})
 	}
 	records, err := rows.Records()
 	if err != nil {
@@ -39,10 +41,10 @@ func experienced(tb testing.TB, components int) *peer.Peer {
 }
 
 // askWarehouse is what a peer tells of a component of a user; empty: of all.
-func askWarehouse(tb testing.TB, p *peer.Peer, user, component string) []peer.KnownComponent {
+func askWarehouse(tb testing.TB, p *peer.Peer, user, component string) []view.ComponentHistory {
 	tb.Helper()
 	ready := p.Step(peertest.Epoch, peer.AskWarehouse{Asked: 1, User: user, Component: component})
-	known, ok := ready.Answers[0].Reply.(peer.Warehouse)
+	known, ok := ready.Answers[0].Reply.(view.RunHistory)
 	if !ok {
 		tb.Fatalf("got %+v", ready.Answers)
 	}

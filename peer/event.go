@@ -2,6 +2,7 @@ package peer
 
 import (
 	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -60,8 +61,8 @@ type CallDone struct {
 	Err    error
 }
 
-// Submit asks for jobs to be taken in, all or none. Answered by [Submitted] or
-// [Refusal].
+// Submit asks for jobs to be taken in, all or none. Answered by [view.Submitted] or
+// [view.Refusal].
 type Submit struct {
 	Asked AskID
 	Key   string // makes a repetition harmless; empty: no such promise
@@ -72,7 +73,7 @@ type Submit struct {
 	Application *protocol.Application
 }
 
-// Cancel asks for a job's end. Answered by [Done] or [Refusal].
+// Cancel asks for a job's end. Answered by [view.Done] or [view.Refusal].
 type Cancel struct {
 	Asked AskID
 	Job   protocol.JobID
@@ -81,7 +82,7 @@ type Cancel struct {
 }
 
 // Requeue puts a job that needs an operator back into the grid queue; it may run twice.
-// Answered by [Done] or [Refusal].
+// Answered by [view.Done] or [view.Refusal].
 type Requeue struct {
 	Asked AskID
 	Job   protocol.JobID
@@ -91,11 +92,11 @@ type Requeue struct {
 }
 
 // AskRecovery asks what is wrong with the store, if anything, and what a [Recover] would do.
-// Answered by [Recovery].
+// Answered by [view.Recovery].
 type AskRecovery struct{ Asked AskID }
 
 // Recover is an operator's word that this store goes on, though it is older than what has been
-// seen of this site, or another peer ran as this one. Answered by [Recovery] or [Refusal].
+// seen of this site, or another peer ran as this one. Answered by [view.Recovery] or [view.Refusal].
 type Recover struct {
 	Asked   AskID
 	Requeue bool // jobs that may have run since are run again
@@ -106,22 +107,22 @@ type Recover struct {
 }
 
 // Retune changes how rounds are opened and decided, from here on. Answered by
-// [Done] or [Refusal]. The shell must ask the policy of that name by the time it
+// [view.Done] or [view.Refusal]. The shell must ask the policy of that name by the time it
 // hands this in.
 type Retune struct {
 	Asked  AskID
 	Tuning Tuning
 }
 
-// SetPartners replaces the configured partners, from here on. Answered by [Done] or
-// [Refusal].
+// SetPartners replaces the configured partners, from here on. Answered by [view.Done] or
+// [view.Refusal].
 type SetPartners struct {
 	Asked    AskID
 	Partners []Partner // in any order
 }
 
 // TestSubmit asks for the quotes that jobs would get now, from every site.
-// Answered by [Quoted] or [Refusal].
+// Answered by [view.TestSubmitResult] or [view.Refusal].
 type TestSubmit struct {
 	Asked AskID
 	User  string
@@ -133,21 +134,21 @@ type TestSubmit struct {
 }
 
 // AskQueue asks for the jobs of this site's users and the guests. Answered by
-// [Queue].
+// [view.Queue].
 type AskQueue struct {
 	Asked  AskID
-	Filter QueueFilter
+	Filter view.QueueFilter
 }
 
-// AskJob asks for one job. Answered by [JobView] or [Refusal] (NotFound: the
+// AskJob asks for one job. Answered by [view.Job] or [view.Refusal] (NotFound: the
 // shell looks in the archive).
 type AskJob struct {
 	Asked AskID
 	Job   protocol.JobID
 }
 
-// AskOutput asks whether a partner may fetch the output of a guest. Answered by [Done] or
-// [Refusal]: NotFound when the site has nothing of the job and will not have it again, NotNow
+// AskOutput asks whether a partner may fetch the output of a guest. Answered by [view.Done] or
+// [view.Refusal]: NotFound when the site has nothing of the job and will not have it again, NotNow
 // when its rows may be older than what has happened.
 type AskOutput struct {
 	Asked AskID
@@ -155,10 +156,10 @@ type AskOutput struct {
 	Tag   protocol.Tag
 }
 
-// AskSites asks for what is known of every site. Answered by [Sites].
+// AskSites asks for what is known of every site. Answered by [view.Sites].
 type AskSites struct{ Asked AskID }
 
-// AskWarehouse asks what has been learnt of a user's components. Answered by [Warehouse].
+// AskWarehouse asks what has been learnt of a user's components. Answered by [view.RunHistory].
 type AskWarehouse struct {
 	Asked     AskID
 	User      string // whose; empty: everybody's
@@ -335,7 +336,7 @@ type DecideResult struct {
 }
 
 // FrontResult answers [FrontOp].
-type FrontResult struct{ Front Front }
+type FrontResult struct{ Front view.ParetoFront }
 
 // ReserveResult answers [ReserveOp]. Refused is why no room can be held; empty: it is, from
 // Start on.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"unsafe"
 
+	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -67,11 +68,11 @@ type Packer struct{ alike }
 type Packed struct {
 	packed
 
-	row JobRow
+	row row.Job
 }
 
 // Pack keeps what a job of a user runs.
-func (k *Packer) Pack(user string, row JobRow, payload *protocol.Payload) Packed {
+func (k *Packer) Pack(user string, row row.Job, payload *protocol.Payload) Packed {
 	return Packed{k.pack(user, &row, payload), row}
 }
 

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -21,13 +22,13 @@ type Fact struct {
 
 	Epoch  protocol.Epoch    `json:"epoch,omitempty"`
 	Round  protocol.RoundID  `json:"round,omitempty"`
-	Quotes []SiteQuote       `json:"quotes,omitempty"`  // Decided: every quote of the round, of a large one the best
+	Quotes []view.Quote      `json:"quotes,omitempty"`  // Decided: every quote of the round, of a large one the best
 	Others int               `json:"others,omitempty"`  // Decided: quotes that are left out; else facts that this one stands for, 0: itself
 	Silent []string          `json:"silent,omitempty"`  // Decided: partners that did not answer in time
 	Took   protocol.Duration `json:"took_ms,omitempty"` // of a round or a hand-off
 	State  protocol.State    `json:"state,omitempty"`   // of a job's change
 	CPUs   int               `json:"cpus,omitempty"`    // Decided: of the shape that was chosen, when there are several
-	Price  *HeldPrice        `json:"price,omitempty"`   // RoomHeld: of the hours that are held; nil: the site names none
+	Price  *view.HeldPrice   `json:"price,omitempty"`   // RoomHeld: of the hours that are held; nil: the site names none
 }
 
 // A partner can have as many facts of some kinds made as it sends messages. So many of a kind

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -13,31 +14,23 @@ import (
 // its site is heard. Until then the site may start it. So the job is not shown as CANCELLED before
 // each site that it was taken from has said that the placement is over.
 
-// FencedPlacement is one that was given up before its site had said that it is over.
-type FencedPlacement struct {
-	Site   protocol.SiteName `json:"site"`
-	Epoch  protocol.Epoch    `json:"epoch"`
-	Holder uint64            `json:"holder,omitempty"` // as in [JobRow]
-	Lost   bool              `json:"lost,omitempty"`   // its site has no records of it, and will never say what became of it
-}
-
 // noteFenced remembers the present placement of a job as one that is given up unheard. lost says
 // that its site has no records of it.
 func (p *Peer) noteFenced(j *job, lost bool) {
-	if j.Phase != Granted && j.Phase != Handed && j.Phase != Recalling {
+	if j.Phase != row.JobGranted && j.Phase != row.JobHandedOff && j.Phase != row.JobRecalling {
 		return
 	}
-	j.Fenced = slices.DeleteFunc(slices.Clone(j.Fenced), func(f FencedPlacement) bool {
+	j.Fenced = slices.DeleteFunc(slices.Clone(j.Fenced), func(f row.FencedPlacement) bool {
 		return lost && f.Lost && f.Site == j.Site // it says as much
 	})
-	j.Fenced = append(j.Fenced, FencedPlacement{Site: j.Site, Epoch: j.Epoch, Holder: j.Holder, Lost: lost})
+	j.Fenced = append(j.Fenced, row.FencedPlacement{Site: j.Site, Epoch: j.Epoch, Holder: j.Holder, Lost: lost})
 }
 
 // replacedAt is called when a site has made room for a job that it had before: it does so only
 // once it has closed the placement before. A store that followed a lost one proves nothing.
 func (j *job) replacedAt(site protocol.SiteName) {
 	lost := false
-	j.Fenced = slices.DeleteFunc(slices.Clone(j.Fenced), func(f FencedPlacement) bool {
+	j.Fenced = slices.DeleteFunc(slices.Clone(j.Fenced), func(f row.FencedPlacement) bool {
 		if f.Site != site {
 			return false
 		}
@@ -56,7 +49,7 @@ func (j *job) fencedAt(site protocol.SiteName, epoch protocol.Epoch) int {
 	if j == nil {
 		return -1
 	}
-	return slices.IndexFunc(j.Fenced, func(f FencedPlacement) bool { return f.Site == site && f.Epoch == epoch && !f.Lost })
+	return slices.IndexFunc(j.Fenced, func(f row.FencedPlacement) bool { return f.Site == site && f.Epoch == epoch && !f.Lost })
 }
 
 // fencedOver takes a partner's word that a placement that was given up is over. It is no proof
@@ -75,14 +68,14 @@ func (p *Peer) fencedOver(one *partner, tag protocol.Tag, seen bool) {
 		j.Fenced[at].Lost = true
 	}
 	p.saveJob(tag.Job)
-	if j.Phase == Ending && !j.awaitsFenced() {
+	if j.Phase == row.JobEnding && !j.awaitsFenced() {
 		p.endFenced(j, j.Reason)
 	}
 }
 
 // awaitsFenced says whether a site has yet to say that a placement of the job is over.
 func (j *job) awaitsFenced() bool {
-	return slices.ContainsFunc(j.Fenced, func(f FencedPlacement) bool { return !f.Lost })
+	return slices.ContainsFunc(j.Fenced, func(f row.FencedPlacement) bool { return !f.Lost })
 }
 
 // endCancelled ends a job as CANCELLED once nothing of it can start any more. Until then it waits,
@@ -96,7 +89,7 @@ func (p *Peer) endCancelled(j *job, reason string) {
 	p.stopTimers(j)
 	p.leaveSite(j)
 	p.queue.Remove(id)
-	j.Phase, j.Cancelling, j.Reason, j.Stuck, j.tries = Ending, true, clip(reason), "", 0
+	j.Phase, j.Cancelling, j.Reason, j.Stuck, j.tries = row.JobEnding, true, clip(reason), "", 0
 	if j.Outcome == nil {
 		j.State, j.Site = protocol.Pending, ""
 	}

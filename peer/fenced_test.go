@@ -6,6 +6,8 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -30,8 +32,8 @@ func reclaimed(t *testing.T, watermark protocol.Duration) (*peertest.World, prot
 	id := submit(t, w, job)
 	part(w)
 	w.Advance(20 * protocol.Minute)
-	if row, _ := w.Site("a").Rows().Job(id); row.Phase != peer.InGridQueue || len(row.Fenced) != 1 {
-		t.Fatalf("the job is %s, taken from %v", row.Phase, row.Fenced)
+	if stored, _ := w.Site("a").Rows().Job(id); stored.Phase != row.JobInGridQueue || len(stored.Fenced) != 1 {
+		t.Fatalf("the job is %s, taken from %v", stored.Phase, stored.Fenced)
 	}
 	return w, id
 }
@@ -52,9 +54,9 @@ func meet(w *peertest.World) {
 }
 
 // shown is a job as its user sees it.
-func shown(w *peertest.World, id protocol.JobID) peer.JobView {
+func shown(w *peertest.World, id protocol.JobID) view.Job {
 	asked := w.Ask("a", func(asked peer.AskID) peer.Event { return peer.AskJob{Asked: asked, Job: id} })
-	view, _ := w.Site("a").Answer(asked).(peer.JobView)
+	view, _ := w.Site("a").Answer(asked).(view.Job)
 	return view
 }
 
@@ -162,7 +164,7 @@ func TestCancelAfterReclaimUnknown(t *testing.T) {
 			meet(w)
 			w.Advance(4 * protocol.Hour)
 			for _, g := range w.Site("b").Rows().Guests() {
-				if g.Phase == peer.GuestIsOwned {
+				if g.Phase == row.GuestAccepted {
 					t.Errorf("b still has it: %+v", g)
 				}
 			}

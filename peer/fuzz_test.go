@@ -9,6 +9,8 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -48,7 +50,7 @@ type fuzzed struct {
 	cfg    peer.Config
 	peer   *peer.Peer
 	now    protocol.Instant
-	rows   map[string]peer.Record
+	rows   map[string]row.Record
 	epochs map[protocol.JobID]protocol.Epoch
 	calls  []peer.Call
 	jobs   []protocol.JobID
@@ -57,7 +59,7 @@ type fuzzed struct {
 func newFuzzed(t *testing.T, data []byte) *fuzzed {
 	t.Helper()
 	z := &fuzzed{
-		t: t, data: data, now: peertest.Epoch, rows: map[string]peer.Record{}, epochs: map[protocol.JobID]protocol.Epoch{},
+		t: t, data: data, now: peertest.Epoch, rows: map[string]row.Record{}, epochs: map[protocol.JobID]protocol.Epoch{},
 		cfg: peer.Config{
 			Site: "a", Number: 1, PublicKey: peertest.PublicKey("a", 1), Accounts: peertest.Accounts{},
 			Capacity: protocol.Capacity{CPUs: 4, Nodes: 4}, Policy: tc.New(tc.Config{}).Info(),
@@ -94,17 +96,17 @@ func (z *fuzzed) pick(n int) int {
 
 func (z *fuzzed) restart() {
 	z.t.Helper()
-	var records []peer.Record
-	for _, table := range peer.Tables() {
+	var records []row.Record
+	for _, table := range row.Tables() {
 		for _, rec := range z.rows {
 			if rec.Table != table {
 				continue
 			}
-			data, err := peer.EncodeRow(rec.Row)
+			data, err := row.Encode(rec.Row)
 			if err != nil {
 				z.t.Fatal(err)
 			}
-			if rec.Row, err = peer.DecodeRow(rec.Table, data); err != nil {
+			if rec.Row, err = row.Decode(rec.Table, data); err != nil {
 				z.t.Fatal(err)
 			}
 			records = append(records, rec)
@@ -133,24 +135,24 @@ func (z *fuzzed) step(ev peer.Event) {
 		}
 	}
 	for _, a := range ready.Answers {
-		if s, ok := a.Reply.(peer.Submitted); ok {
+		if s, ok := a.Reply.(view.Submitted); ok {
 			z.jobs = append(z.jobs, s.Jobs...)
 		}
 	}
 	z.calls = append(z.calls, ready.Calls...)
 }
 
-func (z *fuzzed) keep(rec peer.Record) {
+func (z *fuzzed) keep(rec row.Record) {
 	z.t.Helper()
 	key := string(rec.Table) + "/" + rec.Key
 	if rec.Row == nil {
 		delete(z.rows, key)
 		return
 	}
-	if rec.Table != peer.Archive {
+	if rec.Table != row.ArchiveTable {
 		z.rows[key] = rec
 	}
-	if row, ok := rec.Row.(peer.JobRow); ok {
+	if row, ok := rec.Row.(row.Job); ok {
 		if row.Epoch < z.epochs[row.Spec.Job] {
 			z.t.Fatalf("the epoch of %v falls", row.Spec.Job)
 		}

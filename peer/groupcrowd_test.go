@@ -8,6 +8,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -111,7 +112,7 @@ func crowd(t *testing.T, seed uint64, groups int, origins []protocol.SiteName) (
 		asked := w.Ask(origin, func(asked peer.AskID) peer.Event {
 			return peer.Submit{Asked: asked, User: "ada", Jobs: jobs, Application: wanting()}
 		})
-		if _, refused := w.Site(origin).Answer(asked).(peer.Refusal); refused {
+		if _, refused := w.Site(origin).Answer(asked).(view.Refusal); refused {
 			continue
 		}
 		wishes = append(wishes, one)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -56,7 +57,7 @@ func startTogether(t *testing.T, w *peertest.World, origin protocol.SiteName, jo
 	asked := w.Ask(origin, func(asked peer.AskID) peer.Event {
 		return peer.Submit{Asked: asked, User: "ada", Jobs: jobs, Application: wanting()}
 	})
-	if refusal, refused := w.Site(origin).Answer(asked).(peer.Refusal); refused {
+	if refusal, refused := w.Site(origin).Answer(asked).(view.Refusal); refused {
 		t.Fatalf("refused: %+v", refusal)
 	}
 	w.Advance(10 * protocol.Minute)
@@ -107,14 +108,14 @@ func TestGroupInMemory(t *testing.T) {
 }
 
 // refusedAt is the refusal of a group that is submitted at a.
-func refusedAt(t *testing.T, w *peertest.World, jobs ...protocol.Job) peer.Refusal {
+func refusedAt(t *testing.T, w *peertest.World, jobs ...protocol.Job) view.Refusal {
 	t.Helper()
 	w.Advance(protocol.Second)
 	asked := w.Ask("a", func(asked peer.AskID) peer.Event {
 		return peer.Submit{Asked: asked, User: "ada", Jobs: jobs, Application: wanting()}
 	})
-	refusal, refused := w.Site("a").Answer(asked).(peer.Refusal)
-	if !refused || refusal.Code != peer.NoSite || !strings.Contains(refusal.Reason, "never enough") || len(refusal.Sites) == 0 {
+	refusal, refused := w.Site("a").Answer(asked).(view.Refusal)
+	if !refused || refusal.Code != view.NoSite || !strings.Contains(refusal.Reason, "never enough") || len(refusal.Sites) == 0 {
 		t.Fatalf("got %+v", w.Site("a").Answer(asked))
 	}
 	return refusal
@@ -144,8 +145,8 @@ func TestGroupWithinPartnersLimits(t *testing.T) {
 			asked := w.Ask("b", func(asked peer.AskID) peer.Event {
 				return peer.Submit{Asked: asked, User: "ada", Jobs: []protocol.Job{anywhere(1), anywhere(1), anywhere(1)}, Application: wanting()}
 			})
-			refusal, refused := w.Site("b").Answer(asked).(peer.Refusal)
-			if !refused || refusal.Code != peer.NoSite || !strings.Contains(fmt.Sprint(refusal.Sites), "of this site") {
+			refusal, refused := w.Site("b").Answer(asked).(view.Refusal)
+			if !refused || refusal.Code != view.NoSite || !strings.Contains(fmt.Sprint(refusal.Sites), "of this site") {
 				t.Errorf("got %+v", w.Site("b").Answer(asked))
 			}
 		})
@@ -208,10 +209,10 @@ func TestGroupWithoutRoomSaysWhy(t *testing.T) {
 }
 
 // viewOf is what a site tells of a job of its own.
-func viewOf(t *testing.T, w *peertest.World, site protocol.SiteName, id protocol.JobID) peer.JobView {
+func viewOf(t *testing.T, w *peertest.World, site protocol.SiteName, id protocol.JobID) view.Job {
 	t.Helper()
 	asked := w.Ask(site, func(asked peer.AskID) peer.Event { return peer.AskJob{Asked: asked, Job: id} })
-	view, ok := w.Site(site).Answer(asked).(peer.JobView)
+	view, ok := w.Site(site).Answer(asked).(view.Job)
 	if !ok {
 		t.Fatalf("got %+v", w.Site(site).Answer(asked))
 	}
@@ -243,7 +244,7 @@ func TestFeasibleGroupsStart(t *testing.T) {
 		asked := w.Ask("a", func(asked peer.AskID) peer.Event {
 			return peer.Submit{Asked: asked, User: "ada", Jobs: jobs, Application: wanting()}
 		})
-		_, refused := w.Site("a").Answer(asked).(peer.Refusal)
+		_, refused := w.Site("a").Answer(asked).(view.Refusal)
 		if refused == can {
 			t.Errorf("seed %d: feasible %v, refused %v", seed, can, refused)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -101,7 +102,7 @@ func (one *limited) submit(w *peertest.World, rng *rand.Rand, name string, origi
 	asked := w.Ask(origin, func(asked peer.AskID) peer.Event {
 		return peer.Submit{Asked: asked, User: "ada", Jobs: jobs, Application: application}
 	})
-	if submitted, taken := w.Site(origin).Answer(asked).(peer.Submitted); taken {
+	if submitted, taken := w.Site(origin).Answer(asked).(view.Submitted); taken {
 		one.jobs = submitted.Jobs
 	}
 }
@@ -142,7 +143,7 @@ func TestGroupsWithinTheirLimits(t *testing.T) {
 // judge compares what became of groups with the fates that their limits leave them.
 func judge(t *testing.T, w *peertest.World, groups []*limited, began protocol.Instant) {
 	t.Helper()
-	views := map[protocol.JobID]peer.JobView{}
+	views := map[protocol.JobID]view.Job{}
 	for _, s := range w.Sites() {
 		for _, row := range s.Rows().Jobs() {
 			t.Errorf("job %v is left: %s", row.Spec.Job, row.Reason)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -29,7 +30,7 @@ func TestTurnEnds(t *testing.T) {
 				return peer.Submit{Asked: asked, User: "ada", Jobs: pair(1, here, here), Application: limits}
 			})
 			w.Advance(1)
-			submitted, ok := w.Site("a").Answer(asked).(peer.Submitted)
+			submitted, ok := w.Site("a").Answer(asked).(view.Submitted)
 			if !ok {
 				t.Fatalf("answered %+v", w.Site("a").Answer(asked))
 			}

@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/switchyard-hpc/switchyard/peer/eligible"
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -38,7 +40,7 @@ func (p *Peer) submit(ev Submit) {
 	}
 	key := ev.User + "\x00" + ev.Key
 	if row, ok := p.dedup[key]; ok && ev.Key != "" {
-		p.answer(ev.Asked, Submitted{Elsewhere: p.mayLeave(specsOf(ev.Jobs)), Jobs: p.idsFrom(row.First, row.Count)})
+		p.answer(ev.Asked, view.Submitted{Elsewhere: p.mayLeave(specsOf(ev.Jobs)), Jobs: p.idsFrom(row.First, row.Count)})
 		return
 	}
 	if refusal, ok := p.refuseSubmission(ev); ok {
@@ -58,10 +60,10 @@ func (p *Peer) submit(ev Submit) {
 	}
 	p.saveSite()
 	if ev.Key != "" {
-		p.dedup[key] = DedupRow{First: first, Count: len(ev.Jobs), At: p.now}
+		p.dedup[key] = row.Dedup{First: first, Count: len(ev.Jobs), At: p.now}
 		p.saveDedup(key)
 	}
-	p.answer(ev.Asked, Submitted{Elsewhere: p.mayLeave(specsOf(ev.Jobs)), Jobs: p.idsFrom(first, len(ev.Jobs)), Notices: notices})
+	p.answer(ev.Asked, view.Submitted{Elsewhere: p.mayLeave(specsOf(ev.Jobs)), Jobs: p.idsFrom(first, len(ev.Jobs)), Notices: notices})
 }
 
 func specsOf(jobs []protocol.Job) []protocol.Spec {
@@ -73,8 +75,8 @@ func specsOf(jobs []protocol.Job) []protocol.Spec {
 }
 
 // mayLeave says which partners may get one of the jobs. One that is not known yet may.
-func (p *Peer) mayLeave(specs []protocol.Spec) Elsewhere {
-	l := Elsewhere{Site: p.cfg.Site}
+func (p *Peer) mayLeave(specs []protocol.Spec) view.Elsewhere {
+	l := view.Elsewhere{Site: p.cfg.Site}
 	if p.cfg.Policy.Alone {
 		return l
 	}
@@ -112,20 +114,20 @@ func (p *Peer) newJob(user string, one *protocol.Job, a *application) *job {
 		payload.Stderr = payload.Stdout
 	}
 	j := &job{
-		JobRow: JobRow{
-			Spec: spec, Phase: InGridQueue, State: protocol.Pending,
+		Job: row.Job{
+			Spec: spec, Phase: row.JobInGridQueue, State: protocol.Pending,
 			WorkDir: payload.WorkDir, Stdout: payload.Stdout, Stderr: payload.Stderr,
 			Component: p.component(one), Export: one.Export,
 		},
 	}
-	p.alike.row(&j.JobRow)
+	p.alike.row(&j.Job)
 	j.unknown = p.noKnownSite(j)
 	if a != nil {
 		j.Application = a.ID
 		a.join(j)
 		payload.Env = append(slices.Clip(payload.Env), "SWITCHYARD_APPLICATION="+a.ID.String())
 	}
-	j.packed = p.alike.pack(user, &j.JobRow, &payload)
+	j.packed = p.alike.pack(user, &j.Job, &payload)
 	p.jobs[id] = j
 	p.jobsOf[user]++
 	p.queue.Put(id)
@@ -147,42 +149,42 @@ func expand(name string, id protocol.JobID) string {
 	return strings.NewReplacer("%%", "%", "%j", id.String(), "%A", id.String()).Replace(name)
 }
 
-func (p *Peer) refuseSubmission(ev Submit) (Refusal, bool) {
+func (p *Peer) refuseSubmission(ev Submit) (view.Refusal, bool) {
 	if why := p.stopped(); why != "" {
-		return Refusal{Code: NotNow, Reason: why}, true
+		return view.Refusal{Code: view.NotNow, Reason: why}, true
 	}
 	if len(ev.Jobs) == 0 {
-		return Refusal{Code: BadRequest, Reason: "the submission has no jobs; send 1 or more"}, true
+		return view.Refusal{Code: view.BadRequest, Reason: "the submission has no jobs; send 1 or more"}, true
 	}
 	if len(p.jobs)+len(ev.Jobs) > p.cfg.MaxGridJobs {
-		return Refusal{Code: NotNow, Reason: fmt.Sprintf(
+		return view.Refusal{Code: view.NotNow, Reason: fmt.Sprintf(
 			"%s has %s here that did not end yet, and [limits] max_jobs is %d: submit again when some have ended",
 			p.cfg.Site, protocol.Count(len(p.jobs), "job"), p.cfg.MaxGridJobs)}, true
 	}
 	if open := p.jobsOf[ev.User]; open+len(ev.Jobs) > p.cfg.MaxUserJobs {
-		return Refusal{Code: Denied, Reason: fmt.Sprintf(
+		return view.Refusal{Code: view.Denied, Reason: fmt.Sprintf(
 			"%s has %s here that did not end yet, and would have %d more; [limits] max_jobs_per_user is %d: submit again when some have ended",
 			ev.User, protocol.Count(open, "job"), len(ev.Jobs), p.cfg.MaxUserJobs)}, true
 	}
 	if _, err := p.cfg.Accounts.Local(ev.User); err != nil {
-		return Refusal{Code: Denied, Reason: err.Error()}, true
+		return view.Refusal{Code: view.Denied, Reason: err.Error()}, true
 	}
 	for i := range ev.Jobs {
 		if ev.Jobs[i].Payload == nil {
-			return Refusal{Code: BadRequest, Reason: fmt.Sprintf("job %d of %d: no script", i+1, len(ev.Jobs))}, true
+			return view.Refusal{Code: view.BadRequest, Reason: fmt.Sprintf("job %d of %d: no script", i+1, len(ev.Jobs))}, true
 		}
 	}
 	return p.refuseJobs(ev.User, ev.Application, ev.Jobs)
 }
 
 // refuseJobs says why none of the jobs can be taken, or asked about.
-func (p *Peer) refuseJobs(user string, a *protocol.Application, jobs []protocol.Job) (Refusal, bool) {
+func (p *Peer) refuseJobs(user string, a *protocol.Application, jobs []protocol.Job) (view.Refusal, bool) {
 	if why := tooLarge(user, a, jobs); why != "" {
-		return Refusal{Code: BadRequest, Reason: why}, true
+		return view.Refusal{Code: view.BadRequest, Reason: why}, true
 	}
 	refusal, refused := p.refuseEach(jobs)
 	if why := p.refuseWishes(a, jobs); why != "" {
-		return Refusal{Code: BadRequest, Reason: joined(why, refusal.Reason)}, true
+		return view.Refusal{Code: view.BadRequest, Reason: joined(why, refusal.Reason)}, true
 	}
 	if refused {
 		return refusal, true
@@ -194,7 +196,7 @@ func (p *Peer) refuseJobs(user string, a *protocol.Application, jobs []protocol.
 const mostRefused = 8
 
 // refuseEach says of all jobs that cannot run why, and of the first what each site says.
-func (p *Peer) refuseEach(jobs []protocol.Job) (all Refusal, refused bool) {
+func (p *Peer) refuseEach(jobs []protocol.Job) (all view.Refusal, refused bool) {
 	var reasons []string
 	wrong := 0
 	for i := range jobs {
@@ -209,7 +211,7 @@ func (p *Peer) refuseEach(jobs []protocol.Job) (all Refusal, refused bool) {
 			one.Reason = fmt.Sprintf("job %d of %d, %s: %s", i+1, len(jobs), cmp.Or(jobs[i].Component.Name, jobs[i].Spec.Name), one.Reason)
 		}
 		reasons = append(reasons, one.Reason)
-		if all.Code == "" || all.Code == NoSite && one.Code != NoSite {
+		if all.Code == "" || all.Code == view.NoSite && one.Code != view.NoSite {
 			all = one
 		}
 	}
@@ -221,16 +223,16 @@ func (p *Peer) refuseEach(jobs []protocol.Job) (all Refusal, refused bool) {
 }
 
 // refuseJob says why a job can run in none of its shapes.
-func (p *Peer) refuseJob(one *protocol.Job) (Refusal, bool) {
+func (p *Peer) refuseJob(one *protocol.Job) (view.Refusal, bool) {
 	refusal, refused := p.refuseSpec(one.Spec, one.Component.Together > 0)
 	if err := one.CheckShapes(); err != nil {
-		return Refusal{Code: BadRequest, Reason: err.Error()}, true
+		return view.Refusal{Code: view.BadRequest, Reason: err.Error()}, true
 	}
 	if why := p.longName(one.Payload); why != "" {
-		return Refusal{Code: BadRequest, Reason: why}, true
+		return view.Refusal{Code: view.BadRequest, Reason: why}, true
 	}
 	for _, s := range one.Component.Shapes {
-		if !refused || refusal.Code != NoSite || !p.cfg.Policy.Whole {
+		if !refused || refusal.Code != view.NoSite || !p.cfg.Policy.Whole {
 			break
 		}
 		spec := one.Spec
@@ -265,26 +267,26 @@ func (p *Peer) stateSpeed(spec *protocol.Spec) {
 	}
 }
 
-func (p *Peer) refuseSpec(spec protocol.Spec, held bool) (Refusal, bool) {
+func (p *Peer) refuseSpec(spec protocol.Spec, held bool) (view.Refusal, bool) {
 	p.stateSpeed(&spec)
 	if err := spec.Check(); err != nil {
-		return Refusal{Code: BadRequest, Reason: err.Error()}, true
+		return view.Refusal{Code: view.BadRequest, Reason: err.Error()}, true
 	}
 	if len(spec.Name) > maxName || !utf8.ValidString(spec.Name) {
-		return Refusal{Code: BadRequest, Reason: fmt.Sprintf(
+		return view.Refusal{Code: view.BadRequest, Reason: fmt.Sprintf(
 			"the job's name has %d bytes or is not UTF-8; give one of at most %d", len(spec.Name), maxName)}, true
 	}
 	for _, name := range spec.Sites {
 		if one := p.byName[name]; name != p.cfg.Site && (one == nil || one.departed) {
-			return Refusal{Code: BadRequest, Reason: fmt.Sprintf(
+			return view.Refusal{Code: view.BadRequest, Reason: fmt.Sprintf(
 				"site %q is neither this site nor a partner of it; `switchyard sites` lists them", name)}, true
 		}
 	}
 	can, known, noes := p.whoCanRun(spec, held)
 	if !can && known {
-		return Refusal{Code: NoSite, Reason: "no site can run this job", Sites: noes}, true
+		return view.Refusal{Code: view.NoSite, Reason: "no site can run this job", Sites: noes}, true
 	}
-	return Refusal{}, false
+	return view.Refusal{}, false
 }
 
 // Bounds of a job's name and of file names, in bytes, as the wire has them.
@@ -311,7 +313,7 @@ func (p *Peer) noKnownSite(j *job) bool {
 // whoCanRun goes by the site cards: whether a site that is known can run the job;
 // whether that, or the contrary, is certain; and every known site's no. A job that is held
 // starts together with others.
-func (p *Peer) whoCanRun(spec protocol.Spec, held bool) (can, certain bool, noes []SiteNo) {
+func (p *Peer) whoCanRun(spec protocol.Spec, held bool) (can, certain bool, noes []view.SiteRefusal) {
 	certain = true
 	judge := func(site eligible.Site) {
 		switch site.Judge(&spec, held) {
@@ -320,7 +322,7 @@ func (p *Peer) whoCanRun(spec protocol.Spec, held bool) (can, certain bool, noes
 		case eligible.NotKnown:
 			certain = false
 		case eligible.NotNamed, eligible.Barred, eligible.TooLarge, eligible.HoldsNoRoom:
-			noes = append(noes, SiteNo{Site: site.Name, Reason: site.Why(&spec, held)})
+			noes = append(noes, view.SiteRefusal{Site: site.Name, Reason: site.Why(&spec, held)})
 		}
 	}
 	judge(p.here())
@@ -368,7 +370,7 @@ func (p *Peer) conclude(j *job, state protocol.State, reason string) {
 	}
 	p.saveJob(id)
 	p.savePayload(id)
-	p.out.Records = append(p.out.Records, Record{Table: Archive, Key: jobKey(id), Row: ArchiveRow{View: view}})
+	p.out.Records = append(p.out.Records, row.Record{Table: row.ArchiveTable, Key: row.JobKey(id), Row: row.Archived{View: view}})
 }
 
 // stopTimers ends what is repeated or waited for because of the job.
@@ -403,7 +405,7 @@ func (p *Peer) backToQueue(j *job, kind FactKind, why string) {
 		p.finish(j, protocol.Cancelled, end)
 		return
 	}
-	j.Phase, j.Site, j.State, j.Reason, j.detail = InGridQueue, "", protocol.Pending, clip(why), ""
+	j.Phase, j.Site, j.State, j.Reason, j.detail = row.JobInGridQueue, "", protocol.Pending, clip(why), ""
 	j.Started, j.Placed, j.StatusSeq, j.tries, j.Stuck, j.doubted, j.Parted = 0, 0, 0, 0, "", false, false
 	p.saveJob(j.Spec.Job)
 	if j.Restored {
@@ -427,7 +429,7 @@ func (p *Peer) comeBack(j *job, kind FactKind, why string) {
 }
 
 // inQueue says whether a job that was put back into the grid queue is there, and has not ended.
-func (p *Peer) inQueue(j *job) bool { return p.jobs[j.Spec.Job] == j && j.Phase == InGridQueue }
+func (p *Peer) inQueue(j *job) bool { return p.jobs[j.Spec.Job] == j && j.Phase == row.JobInGridQueue }
 
 // unplace takes back what a decision said of a job: its shape, and what was foreseen of it.
 func (j *job) unplace() {
@@ -493,7 +495,7 @@ func (p *Peer) queueMoved() {
 			continue
 		}
 		j.awaitsMove = false
-		if j.Phase == InGridQueue && j.shuns(p.cfg.Site, p.now) {
+		if j.Phase == row.JobInGridQueue && j.shuns(p.cfg.Site, p.now) {
 			delete(j.shunned, p.cfg.Site)
 			p.queue.Wake(j.Spec.Job)
 			tried++

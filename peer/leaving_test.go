@@ -6,6 +6,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -37,7 +38,7 @@ func offered(t *testing.T, change func(*peer.Config), export protocol.Export) []
 		t.Fatalf("sent %+v", l.sent)
 	}
 	for _, rec := range l.records {
-		if row, ok := rec.Row.(peer.PayloadRow); ok && !slices.Equal(row.Payload.Env, login()) {
+		if row, ok := rec.Row.(row.Payload); ok && !slices.Equal(row.Payload.Env, login()) {
 			t.Errorf("the row keeps %q", row.Payload.Env)
 		}
 	}

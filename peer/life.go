@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -342,9 +343,9 @@ func (p *Peer) raise() {
 		return
 	}
 	p.generation++
-	news := slices.ContainsFunc(p.out.Records, func(rec Record) bool { return rec.Table != PartnerTable })
-	p.out.Records = append(p.out.Records, Record{
-		Table: GenerationTable, Key: string(GenerationTable), Row: GenerationRow{Generation: p.generation},
+	news := slices.ContainsFunc(p.out.Records, func(rec row.Record) bool { return rec.Table != row.PartnerTable })
+	p.out.Records = append(p.out.Records, row.Record{
+		Table: row.GenerationTable, Key: string(row.GenerationTable), Row: row.Generation{Generation: p.generation},
 	})
 	if _, waiting := p.timers.due[timer{kind: markTimer}]; news && !waiting {
 		p.after(p.jitter(p.cfg.Watermark), timer{kind: markTimer})

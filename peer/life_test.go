@@ -7,6 +7,8 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -19,9 +21,9 @@ func tidy(t *testing.T) *lone {
 // again starts the peer once more on the rows that it has written.
 func (l *lone) again() {
 	l.t.Helper()
-	var rows []peer.Record
-	for _, table := range peer.Tables() {
-		last := map[string]peer.Record{}
+	var rows []row.Record
+	for _, table := range row.Tables() {
+		last := map[string]row.Record{}
 		for _, rec := range l.records {
 			if rec.Table == table {
 				last[rec.Key] = rec
@@ -61,7 +63,7 @@ func (l *lone) stopped() bool {
 	l.t.Helper()
 	l.answers = nil
 	l.step(peer.AskRecovery{Asked: 1})
-	view, ok := l.answers[0].(peer.Recovery)
+	view, ok := l.answers[0].(view.Recovery)
 	if !ok {
 		l.t.Fatalf("answered %+v", l.answers[0])
 	}
@@ -170,22 +172,22 @@ func holding(t *testing.T, handed, collecting int) *lone {
 	cfg := goodConfig()
 	cfg.Partners = []peer.Partner{{Site: "b", MaxJobs: 1000}}
 	guarded(&cfg)
-	rows := []peer.Record{{Table: peer.SiteTable, Key: "site", Row: peer.SiteRow{
+	rows := []row.Record{{Table: row.SiteTable, Key: "site", Row: row.Site{
 		FirstStart: 1, Incarnation: 1, FirstSeq: 1, NextSeq: 1_000_000, Boot: 1, Begun: 1,
 	}}}
 	for i := range handed + collecting {
 		id := protocol.NewJobID(1, uint64(i+1))
-		job := peer.JobRow{
+		job := row.Job{
 			Spec:  protocol.Spec{Request: protocol.Request{Job: id, CPUs: 1, WallTime: protocol.Hour}, User: "ada"},
-			Phase: peer.Handed, Epoch: 1, Site: "b",
+			Phase: row.JobHandedOff, Epoch: 1, Site: "b",
 		}
 		if i >= handed {
-			job.Phase, job.Outcome = peer.Collecting, &protocol.Outcome{State: protocol.Completed, Files: []protocol.File{{Size: 1}}}
+			job.Phase, job.Outcome = row.JobStagingOut, &protocol.Outcome{State: protocol.Completed, Files: []protocol.File{{Size: 1}}}
 		}
 		key := fmt.Sprintf("%016d", uint64(id))
 		rows = append(rows,
-			peer.Record{Table: peer.PayloadTable, Key: key, Row: peer.PayloadRow{Payload: peertest.Plan{Run: 1}.Payload()}},
-			peer.Record{Table: peer.JobTable, Key: key, Row: job})
+			row.Record{Table: row.PayloadTable, Key: key, Row: row.Payload{Payload: peertest.Plan{Run: 1}.Payload()}},
+			row.Record{Table: row.JobTable, Key: key, Row: job})
 	}
 	p, err := peer.New(cfg, 1, rows)
 	if err != nil {
@@ -332,9 +334,9 @@ func TestClaimedJobIDsTakeNoSpace(t *testing.T) {
 	for i := range uint64(10) {
 		l.says(protocol.Watermark{SeenSeq: uint64(l.now-1_767_225_600_000) + 1000*i + 1000})
 	}
-	var gaps []peer.Gap
+	var gaps []row.Gap
 	for _, rec := range l.records {
-		if row, ok := rec.Row.(peer.SiteRow); ok {
+		if row, ok := rec.Row.(row.Site); ok {
 			gaps = row.Gaps
 		}
 	}

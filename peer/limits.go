@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -74,17 +75,17 @@ func (p *Peer) endHopeless(a *application) {
 			continue
 		}
 		switch j.Phase {
-		case InGridQueue:
+		case row.JobInGridQueue:
 			p.finish(j, protocol.Cancelled, why)
-		case Offered, Holding:
+		case row.JobOffered, row.JobReserving:
 			p.endOffered(j, why)
-		case AtHome:
+		case row.JobCommittedLocal:
 			p.takeBack(p.runs[j.tag()], false)
-		case Granted, Handed:
-			j.Phase, j.tries = Recalling, 0
+		case row.JobGranted, row.JobHandedOff:
+			j.Phase, j.tries = row.JobRecalling, 0
 			p.saveJob(id)
 			p.repeatJob(id)
-		case Recalling, Collecting, Ending:
+		case row.JobRecalling, row.JobStagingOut, row.JobEnding:
 		}
 	}
 }

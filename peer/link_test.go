@@ -6,6 +6,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -16,8 +17,8 @@ func TestRefusedKeyIsShown(t *testing.T) {
 	shown := func() (link, why string) {
 		l.answers = nil
 		l.step(peer.AskSites{Asked: 1})
-		sites, _ := l.answers[0].(peer.Sites)
-		i := slices.IndexFunc(sites.Sites, func(s peer.SiteView) bool { return s.Site == "b" })
+		sites, _ := l.answers[0].(view.Sites)
+		i := slices.IndexFunc(sites.Sites, func(s view.Site) bool { return s.Site == "b" })
 		return sites.Sites[i].Link, sites.Sites[i].Why
 	}
 	told := func() (n int) {

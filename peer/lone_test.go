@@ -8,6 +8,8 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -26,9 +28,9 @@ type lone struct {
 	open     []peer.Call // those that are answered later
 	watching peer.CallID
 	sent     []peer.Outgoing
-	records  []peer.Record
+	records  []row.Record
 	facts    []peer.Fact
-	answers  []peer.Reply
+	answers  []view.Reply
 }
 
 // newLone is site a with 4 CPUs and the policy greedy, connected to b. Every call but
@@ -195,8 +197,8 @@ func (l *lone) finish(tag protocol.Tag, ran protocol.Duration, used protocol.Usa
 }
 
 // lastRows counts the rows of a table that are left.
-func (l *lone) lastRows(table peer.Table) int {
-	rows := peer.Rows{}
+func (l *lone) lastRows(table row.Table) int {
+	rows := row.Rows{}
 	for _, rec := range l.records {
 		rows.Commit(rec)
 	}

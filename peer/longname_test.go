@@ -6,6 +6,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 	peerv1 "github.com/switchyard-hpc/switchyard/protocol/peer/v1"
 )
@@ -32,8 +33,8 @@ func TestLongFileNames(t *testing.T) {
 		ev.Jobs[0].Spec.Sites = []protocol.SiteName{"b"}
 		tt.change(ev.Jobs[0].Payload)
 		l.step(ev)
-		refusal, refused := l.answers[0].(peer.Refusal)
-		if refused != (tt.why != "") || !strings.Contains(refusal.Reason, tt.why) || refused && refusal.Code != peer.BadRequest {
+		refusal, refused := l.answers[0].(view.Refusal)
+		if refused != (tt.why != "") || !strings.Contains(refusal.Reason, tt.why) || refused && refusal.Code != view.BadRequest {
 			t.Errorf("%s: answered %+.300v", name, l.answers[0])
 		}
 		if refused {

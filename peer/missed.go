@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -20,19 +22,19 @@ import (
 const missedStart = "it has missed the start of its group: "
 
 // startView is what holds of the start of a job of this site; nil: it starts on its own.
-func (j *job) startView() *StartView {
+func (j *job) startView() *view.Start {
 	if j.application == nil || !j.together() {
 		return nil
 	}
-	return &StartView{Tolerance: j.application.Tolerance(), Missed: cmp.Or(j.application.StartMissed, protocol.RetryMissed)}
+	return &view.Start{Tolerance: j.application.Tolerance(), Missed: cmp.Or(j.application.StartMissed, protocol.RetryMissed)}
 }
 
 // startView is what holds of the start of a guest; nil: it starts on its own.
-func (g *guest) startView() *StartView {
+func (g *guest) startView() *view.Start {
 	if g.Hold == 0 && g.Held == 0 {
 		return nil
 	}
-	return &StartView{Tolerance: cmp.Or(g.Tolerance, protocol.DefaultStartTolerance)}
+	return &view.Start{Tolerance: cmp.Or(g.Tolerance, protocol.DefaultStartTolerance)}
 }
 
 // startBy is the last instant at which a placement here may start; 0: there is none.
@@ -72,7 +74,7 @@ func (p *Peer) watchStartBy(tag protocol.Tag) {
 // startByDue takes a placement back that has not started in time.
 func (p *Peer) startByDue(tag protocol.Tag) {
 	r := p.runs[tag]
-	if r == nil || (r.Phase != Submitting && r.Phase != Queued) {
+	if r == nil || (r.Phase != row.RunSubmitting && r.Phase != row.RunQueued) {
 		return
 	}
 	if p.stopped() != "" {
@@ -105,7 +107,7 @@ func (p *Peer) neverBegan(r *run, c localsched.Change) bool {
 
 // missedAtLast gives back what never began.
 func (p *Peer) missedAtLast(r *run) {
-	r.Phase, r.Started = Queued, 0
+	r.Phase, r.Started = row.RunQueued, 0
 	if j := p.jobs[r.Tag.Job]; j != nil {
 		j.State, j.Started = protocol.Pending, 0
 	}
@@ -144,7 +146,7 @@ func (j *job) apart() string {
 // misses says whether a member that comes back has not started with its group, and others have,
 // or might have. That its user or its group wants it back is no miss.
 func (p *Peer) misses(j *job) bool {
-	placed := j.Phase == Granted || j.Phase == Handed || j.Phase == Recalling || j.Phase == AtHome
+	placed := j.Phase == row.JobGranted || j.Phase == row.JobHandedOff || j.Phase == row.JobRecalling || j.Phase == row.JobCommittedLocal
 	if j.Held == 0 || !placed || j.Started != 0 || j.Cancelling || j.Restored || j.Parted || j.application == nil {
 		return false
 	}
@@ -154,7 +156,7 @@ func (p *Peer) misses(j *job) bool {
 
 // running says whether a member is known to run.
 func (j *job) running() bool {
-	return j.Held != 0 && j.State == protocol.Running && j.Phase != Collecting
+	return j.Held != 0 && j.State == protocol.Running && j.Phase != row.JobStagingOut
 }
 
 // groupMissed says what becomes of a group of which a member has missed its start, and ends what
@@ -201,7 +203,7 @@ func (p *Peer) endsUnheard(j *job) bool {
 // endGroup ends the group of a member: what comes back of it is not placed again.
 func (p *Peer) endGroup(j *job, why string) {
 	if a := j.application; j.apart() == "" {
-		a.Apart = append(slices.Clone(a.Apart), ApartGroup{Number: j.Component.Together, Why: clip(why)})
+		a.Apart = append(slices.Clone(a.Apart), row.EndedGroup{Number: j.Component.Together, Why: clip(why)})
 		p.saveApplication(a.ID)
 	}
 }
@@ -212,19 +214,19 @@ func (p *Peer) part(j *job) {
 		return
 	}
 	switch j.Phase {
-	case InGridQueue:
+	case row.JobInGridQueue:
 		if why := j.apart(); why != "" && p.stopped() == "" { // else it may run, by what these rows do not know
 			p.finish(j, protocol.Cancelled, why)
 		}
-	case AtHome:
+	case row.JobCommittedLocal:
 		j.Parted = true
 		p.saveJob(j.Spec.Job)
 		p.takeBack(p.runs[j.tag()], true)
-	case Granted, Handed, Recalling:
-		j.Parted, j.Phase, j.tries = true, Recalling, 0
+	case row.JobGranted, row.JobHandedOff, row.JobRecalling:
+		j.Parted, j.Phase, j.tries = true, row.JobRecalling, 0
 		p.saveJob(j.Spec.Job)
 		p.repeatJob(j.Spec.Job)
-	case Offered, Holding, Collecting, Ending:
+	case row.JobOffered, row.JobReserving, row.JobStagingOut, row.JobEnding:
 	}
 }
 
@@ -263,7 +265,7 @@ func (p *Peer) ranToEnd(j *job) {
 	a, others := j.application, p.others(j)
 	a.Ran = append(slices.Clone(a.Ran), j.Component.Together)
 	p.saveApplication(a.ID)
-	apart := func(other *job) bool { return other.Parted || other.Phase == InGridQueue }
+	apart := func(other *job) bool { return other.Parted || other.Phase == row.JobInGridQueue }
 	if !slices.ContainsFunc(others, apart) {
 		return
 	}
@@ -307,5 +309,5 @@ func (j *job) wantedOver() bool { return j.Cancelling || j.Parted }
 // onItsWay says whether a member is wanted back, to be placed again.
 func (p *Peer) onItsWay(j *job) bool {
 	r := p.runs[j.tag()]
-	return !j.Cancelling && (j.Parted || j.Phase == Recalling || (j.Phase == AtHome && r != nil && r.Withdraw))
+	return !j.Cancelling && (j.Parted || j.Phase == row.JobRecalling || (j.Phase == row.JobCommittedLocal && r != nil && r.Withdraw))
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -274,9 +276,9 @@ func TestGuestNeverBegan(t *testing.T) {
 // ended and where its user has said nothing.
 func TestStartWishesAreShown(t *testing.T) {
 	t.Parallel()
-	for name, tt := range map[string]struct{ said, want peer.StartView }{
-		"said":    {peer.StartView{Tolerance: protocol.Minute, Missed: protocol.FailMissed}, peer.StartView{Tolerance: protocol.Minute, Missed: protocol.FailMissed}},
-		"default": {peer.StartView{}, peer.StartView{Tolerance: 30 * protocol.Second, Missed: protocol.RetryMissed}},
+	for name, tt := range map[string]struct{ said, want view.Start }{
+		"said":    {view.Start{Tolerance: protocol.Minute, Missed: protocol.FailMissed}, view.Start{Tolerance: protocol.Minute, Missed: protocol.FailMissed}},
+		"default": {view.Start{}, view.Start{Tolerance: 30 * protocol.Second, Missed: protocol.RetryMissed}},
 	} {
 		w := holders(t, "ab")
 		app := wanting()
@@ -284,7 +286,7 @@ func TestStartWishesAreShown(t *testing.T) {
 		w.Ask("a", func(asked peer.AskID) peer.Event {
 			return peer.Submit{Asked: asked, User: "ada", Jobs: pair(2, []protocol.SiteName{"a"}, []protocol.SiteName{"b"}), Application: app}
 		})
-		check := func(when string, got *peer.StartView, want peer.StartView) {
+		check := func(when string, got *view.Start, want view.Start) {
 			if got == nil || *got != want {
 				t.Errorf("%s, %s: got %+v, want %+v", name, when, got, want)
 			}
@@ -292,12 +294,12 @@ func TestStartWishesAreShown(t *testing.T) {
 		id := w.Site("a").Rows().Jobs()[1].Spec.Job
 		check("submitted", viewOf(t, w, "a", id).Together, tt.want)
 		for range 10_000 {
-			if guests := w.Site("b").Rows().Guests(); len(guests) == 1 && guests[0].Phase == peer.GuestIsOwned {
+			if guests := w.Site("b").Rows().Guests(); len(guests) == 1 && guests[0].Phase == row.GuestAccepted {
 				break
 			}
 			w.Advance(1)
 		}
-		check("at its site", viewOf(t, w, "b", id).Together, peer.StartView{Tolerance: tt.want.Tolerance})
+		check("at its site", viewOf(t, w, "b", id).Together, view.Start{Tolerance: tt.want.Tolerance})
 		quiet(t, w)
 		for _, view := range w.Site("a").Finished() {
 			check("ended", view.Together, tt.want)
@@ -331,8 +333,8 @@ func refused(t *testing.T, w *peertest.World, jobs []protocol.Job, change func(*
 	asked := w.Ask("a", func(asked peer.AskID) peer.Event {
 		return peer.Submit{Asked: asked, User: "ada", Jobs: jobs, Application: app}
 	})
-	refusal, _ := w.Site("a").Answer(asked).(peer.Refusal)
-	if refusal.Reason != "" && refusal.Code != peer.BadRequest {
+	refusal, _ := w.Site("a").Answer(asked).(view.Refusal)
+	if refusal.Reason != "" && refusal.Code != view.BadRequest {
 		t.Errorf("the code of %q is %v", refusal.Reason, refusal.Code)
 	}
 	return refusal.Reason
@@ -345,14 +347,14 @@ func TestNoGroupEndsWhileTheStoreIsInDoubt(t *testing.T) {
 	for _, doubted := range []bool{false, true} {
 		l, here, there := begun(t)
 		l.step(peer.MessageIn{From: "b", Body: protocol.Recalled{Tag: there}})
-		rows := peer.Rows{}
+		rows := row.Rows{}
 		for _, rec := range l.records {
 			rows.Commit(rec)
 		}
 		if doubted {
-			site := rows[peer.SiteTable]["site"].(peer.SiteRow) //nolint:forcetypeassert // its table
+			site := rows[row.SiteTable]["site"].(row.Site) //nolint:forcetypeassert // its table
 			site.Recovery = "the database is older than it was"
-			rows.Commit(peer.Record{Table: peer.SiteTable, Key: "site", Row: site})
+			rows.Commit(row.Record{Table: row.SiteTable, Key: "site", Row: site})
 		}
 		records, err := rows.Records()
 		if err != nil {

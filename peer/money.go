@@ -6,6 +6,8 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/cost"
 	"github.com/switchyard-hpc/switchyard/internal/exact"
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -55,7 +57,7 @@ func (p *Peer) addWishes(in *policy.Snapshot, r *round, answered []answeredSite)
 	for i := range in.Jobs {
 		j := r.job(p, i)
 		if j == nil { // it has ended meanwhile
-			j = &job{JobRow: JobRow{Spec: r.specs[i]}}
+			j = &job{Job: row.Job{Spec: r.specs[i]}}
 		}
 		id := j.applicationID()
 		at, ok := known[id]
@@ -155,8 +157,8 @@ func longestOf(in *policy.Snapshot, j int) (longest protocol.Duration) {
 
 // quoteMoney are the cost terms of a quote in the own currency, with what the link costs
 // this site. Terms by other names count as the use of the machine.
-func (p *Peer) quoteMoney(r *round, i int, a *ask) Money {
-	m := Money{Currency: p.currency()}
+func (p *Peer) quoteMoney(r *round, i int, a *ask) view.Money {
+	m := view.Money{Currency: p.currency()}
 	q := r.home[i]
 	if a != nil {
 		q = a.quote(i)
@@ -200,12 +202,12 @@ func (one *partner) linkCost(spec *protocol.Spec) protocol.Micro {
 }
 
 // foreseen is what a decision is expected to bring.
-func (p *Peer) foreseen(in *policy.Snapshot, d policy.Decision) *Foreseen {
+func (p *Peer) foreseen(in *policy.Snapshot, d policy.Decision) *row.Prediction {
 	if len(in.Use) == 0 { // the policy that was asked is not Whole, whatever this one is
 		return nil
 	}
 	at := in.At(d.Job, d.Site)
-	f := &Foreseen{
+	f := &row.Prediction{
 		Cost: in.Use[at].Plus(in.Licence[at]).Plus(in.Eco[at]).Plus(in.Data[at]),
 		Run:  in.ERT[at],
 		Back: in.Return(d.Job, d.Site),
@@ -215,7 +217,7 @@ func (p *Peer) foreseen(in *policy.Snapshot, d policy.Decision) *Foreseen {
 }
 
 // told adds to a quote what people want to know of components.
-func (p *Peer) told(r *round, i int, a *ask, q SiteQuote) SiteQuote {
+func (p *Peer) told(r *round, i int, a *ask, q view.Quote) view.Quote {
 	if !p.cfg.Policy.Whole {
 		return q
 	}

@@ -6,6 +6,8 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -39,7 +41,7 @@ func TestNotesTravel(t *testing.T) {
 		reply.Quotes = append(reply.Quotes, protocol.Quote{Job: spec.Job, AWT: protocol.Hour, Note: "from b"})
 	}
 	l.step(peer.MessageIn{From: "b", Body: reply})
-	quoted, ok := l.answers[len(l.answers)-1].(peer.Quoted)
+	quoted, ok := l.answers[len(l.answers)-1].(view.TestSubmitResult)
 	if !ok || len(quoted.Jobs) != 3 {
 		t.Fatalf("got %+v", l.answers)
 	}
@@ -65,7 +67,7 @@ func TestLikenessIsStatedAtTheOrigin(t *testing.T) {
 	l.step(submit)
 	likes := map[string]uint64{}
 	for _, record := range l.records {
-		if row, ok := record.Row.(peer.JobRow); ok {
+		if row, ok := record.Row.(row.Job); ok {
 			likes[row.Spec.Name] = row.Spec.Like
 		}
 	}
@@ -92,7 +94,7 @@ func TestSitesTellPower(t *testing.T) {
 	l.quote(protocol.QuoteRequest{Jobs: []protocol.Spec{guest(1, 1)}})
 	l.step(peer.DigestSeen{Digest: protocol.Digest{Site: "b", Seq: 1, Load: protocol.Load{CPUs: 8, Withheld: 3, Draw: 1, Budget: 2000}}})
 	l.step(peer.AskSites{})
-	view, _ := l.answers[len(l.answers)-1].(peer.Sites)
+	view, _ := l.answers[len(l.answers)-1].(view.Sites)
 	own, other := view.Sites[0], view.Sites[1]
 	if own.Withheld != 2 || own.Draw != 12_301 || own.Budget == nil || *own.Budget != 50_000 || own.RUS != 750_000 {
 		t.Errorf("this site: %+v", own)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -20,14 +22,14 @@ func (p *Peer) doubtOf(j *job) string {
 	if r := p.runs[j.tag()]; r != nil && r.Stuck != "" {
 		return r.Stuck
 	}
-	if j.Phase == Ending {
+	if j.Phase == row.JobEnding {
 		return p.doubtOfFenced(j)
 	}
 	one := p.byName[j.Site]
 	switch {
-	case one == nil || !one.departed || j.Phase == Offered:
+	case one == nil || !one.departed || j.Phase == row.JobOffered:
 		return ""
-	case j.Phase == Collecting:
+	case j.Phase == row.JobStagingOut:
 		return fmt.Sprintf("it has ended at %s, which is no partner any more, with its output; "+
 			"configure that site again, or cancel the job to close it without", j.Site)
 	}
@@ -47,7 +49,7 @@ func (p *Peer) remedyOf(j *job) string {
 
 // closeUnknown ends a job of which only an operator could say what became of it.
 func (p *Peer) closeUnknown(j *job, why string) {
-	if j.Phase == Collecting {
+	if j.Phase == row.JobStagingOut {
 		p.discard(j.tag())
 		outcome := *j.Outcome
 		outcome.Reason = clip(joined(outcome.Reason, "its output was not fetched from "+string(j.Site)))
@@ -97,17 +99,17 @@ func (p *Peer) requeueForced(ev Requeue) {
 	why := p.doubtOf(j)
 	switch {
 	case why == "":
-		p.answer(ev.Asked, Refusal{Code: BadRequest, Reason: fmt.Sprintf(
+		p.answer(ev.Asked, view.Refusal{Code: view.BadRequest, Reason: fmt.Sprintf(
 			"job %v is %v and needs no operator; only a job that does can be requeued by force", ev.Job, j.State)})
 		return
-	case j.Phase == Collecting:
-		p.answer(ev.Asked, Refusal{Code: BadRequest, Reason: fmt.Sprintf("job %v: %s", ev.Job, why)})
+	case j.Phase == row.JobStagingOut:
+		p.answer(ev.Asked, view.Refusal{Code: view.BadRequest, Reason: fmt.Sprintf("job %v: %s", ev.Job, why)})
 		return
-	case j.Phase == Ending:
-		p.answer(ev.Asked, Refusal{Code: BadRequest, Reason: fmt.Sprintf("job %v is cancelled and does not run again: %s", ev.Job, why)})
+	case j.Phase == row.JobEnding:
+		p.answer(ev.Asked, view.Refusal{Code: view.BadRequest, Reason: fmt.Sprintf("job %v is cancelled and does not run again: %s", ev.Job, why)})
 		return
 	}
-	p.answer(ev.Asked, Done{})
+	p.answer(ev.Asked, view.Done{})
 	p.force(j, fmt.Sprintf("%s (uid %d)", ev.User, ev.UID), why)
 }
 
@@ -129,10 +131,10 @@ func (p *Peer) force(j *job, by, why string) {
 // been lost, or be older than the placement.
 func (p *Peer) closedHere(tag protocol.Tag) bool {
 	if j := p.jobs[tag.Job]; j != nil {
-		return tag.Epoch < j.Epoch || (tag.Epoch == j.Epoch && (j.Phase == InGridQueue || j.Phase == Ending))
+		return tag.Epoch < j.Epoch || (tag.Epoch == j.Epoch && (j.Phase == row.JobInGridQueue || j.Phase == row.JobEnding))
 	}
 	if g := p.guests[tag.Job]; g != nil {
-		return tag.Epoch < g.Epoch || (tag.Epoch == g.Epoch && !g.Phase.open())
+		return tag.Epoch < g.Epoch || (tag.Epoch == g.Epoch && !g.Phase.Open())
 	}
 	return p.mine(tag.Job)
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -39,7 +41,7 @@ func submit(t *testing.T, w *peertest.World, job protocol.Job) protocol.JobID {
 	t.Helper()
 	asked := w.Submit("a", "ada", "", job)
 	w.Advance(10 * protocol.Second)
-	submitted, ok := w.Site("a").Answer(asked).(peer.Submitted)
+	submitted, ok := w.Site("a").Answer(asked).(view.Submitted)
 	if !ok {
 		t.Fatalf("answered %+v", w.Site("a").Answer(asked))
 	}
@@ -65,7 +67,7 @@ func inDoubt(t *testing.T) (*peertest.World, protocol.JobID) {
 func reasonAt(w *peertest.World, id protocol.JobID) string {
 	asked := w.Ask("a", func(asked peer.AskID) peer.Event { return peer.AskJob{Asked: asked, Job: id} })
 	w.Advance(protocol.Second)
-	view, _ := w.Site("a").Answer(asked).(peer.JobView)
+	view, _ := w.Site("a").Answer(asked).(view.Job)
 	return view.Reason
 }
 
@@ -90,20 +92,20 @@ func TestCancelEndsWhatNobodyKnows(t *testing.T) {
 func TestRequeueByForce(t *testing.T) {
 	t.Parallel()
 	w, id := inDoubt(t)
-	ask := func(user string) peer.Reply {
+	ask := func(user string) view.Reply {
 		asked := w.Ask("a", func(asked peer.AskID) peer.Event {
 			return peer.Requeue{Asked: asked, Job: id, User: user, UID: 1234}
 		})
 		w.Advance(protocol.Second)
 		return w.Site("a").Answer(asked)
 	}
-	if no, ok := ask("bob").(peer.Refusal); !ok || no.Code != peer.Denied {
+	if no, ok := ask("bob").(view.Refusal); !ok || no.Code != view.Denied {
 		t.Errorf("another user gets %+v", no)
 	}
 	var journal []string
 	w.Journal = func(line string) { journal = append(journal, line) }
 	w.Force(id)
-	if _, ok := ask("ada").(peer.Done); !ok {
+	if _, ok := ask("ada").(view.Done); !ok {
 		t.Error("its user is refused")
 	}
 	w.Advance(protocol.Minute)
@@ -111,10 +113,10 @@ func TestRequeueByForce(t *testing.T) {
 		t.Errorf("nobody is named:\n%s", all)
 	}
 	job, _ := w.Site("a").Rows().Job(id)
-	if job.Phase != peer.Handed || job.Epoch != 2 || job.State != protocol.Running {
+	if job.Phase != row.JobHandedOff || job.Epoch != 2 || job.State != protocol.Running {
 		t.Errorf("it is %s at epoch %d, %v", job.Phase, job.Epoch, job.State)
 	}
-	if no, ok := ask("ada").(peer.Refusal); !ok || no.Code != peer.BadRequest {
+	if no, ok := ask("ada").(view.Refusal); !ok || no.Code != view.BadRequest {
 		t.Errorf("once more: %+v", no)
 	}
 }
@@ -171,7 +173,7 @@ func TestAPartnerLeavesWithJobs(t *testing.T) {
 		Request: protocol.Request{CPUs: 1, WallTime: protocol.Hour}, Name: "y", Sites: []protocol.SiteName{"a"},
 	}))
 	w.Advance(10 * protocol.Second)
-	if _, ok := w.Site("b").Answer(guest).(peer.Submitted); !ok {
+	if _, ok := w.Site("b").Answer(guest).(view.Submitted); !ok {
 		t.Fatal("the guest is refused")
 	}
 	cfg := goodConfig()
@@ -191,12 +193,12 @@ func TestAPartnerLeavesWithJobs(t *testing.T) {
 	if len(reply.Quotes) != 1 || !strings.Contains(reply.Quotes[0].Declined, "guests would have 200.0 %") {
 		t.Errorf("the guest of b does not count: %+v", reply)
 	}
-	view := c.ask(peer.AskJob{Asked: 91, Job: id})
-	if v, ok := view.(peer.JobView); !ok || !strings.Contains(v.Reason, "NeedsOperator: b has the job, and is no partner any more") {
-		t.Errorf("the job is shown as %+v", view)
+	shown := c.ask(peer.AskJob{Asked: 91, Job: id})
+	if v, ok := shown.(view.Job); !ok || !strings.Contains(v.Reason, "NeedsOperator: b has the job, and is no partner any more") {
+		t.Errorf("the job is shown as %+v", shown)
 	}
 	c.ask(peer.Cancel{Asked: 92, Job: id, User: "ada"})
-	if open := len(c.rows[peer.JobTable]); open != 0 {
+	if open := len(c.rows[row.JobTable]); open != 0 {
 		t.Errorf("cancel ends it not: %d jobs", open)
 	}
 }

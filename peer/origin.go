@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -17,7 +18,7 @@ const offerTries = 3
 // offer begins a hand-off: the partner is asked to make room.
 func (p *Peer) offer(j *job, site protocol.SiteName, awt protocol.Duration) {
 	j.nextEpoch()
-	j.Phase, j.Site, j.QuotedAWT, j.Reason = Offered, site, awt, reasonHandOff
+	j.Phase, j.Site, j.QuotedAWT, j.Reason = row.JobOffered, site, awt, reasonHandOff
 	j.tries, j.asked = 0, p.now
 	p.queue.Remove(j.Spec.Job)
 	p.saveJob(j.Spec.Job)
@@ -36,36 +37,36 @@ func (p *Peer) repeatJob(id protocol.JobID) { //nolint:cyclop // one case for ea
 		p.after(p.cfg.RetryMax, timer{kind: jobTimer, job: id})
 		return
 	}
-	if j.Held != 0 && (j.Phase == Offered || j.Phase == Holding) {
+	if j.Held != 0 && (j.Phase == row.JobOffered || j.Phase == row.JobReserving) {
 		p.gather(j)
 		return
 	}
 	switch j.Phase {
-	case Offered:
+	case row.JobOffered:
 		if j.tries >= offerTries {
 			p.withdrawOffer(j)
 			return
 		}
 		p.send(j.Site, protocol.Offer{Spec: j.Spec, Epoch: j.Epoch, Payload: p.leaving(j), Start: j.Hold, Forced: j.Forced, Tolerance: j.toleranceOfHold()})
-	case Holding:
+	case row.JobReserving:
 		if j.tries >= offerTries {
 			p.shun(j, p.cfg.Site)
 			p.breakUp(j, "the local scheduler does not answer")
 			return
 		}
 		p.holdHere(j)
-	case Granted:
+	case row.JobGranted:
 		p.send(j.Site, protocol.Grant{Tag: j.tag()})
-	case Recalling:
+	case row.JobRecalling:
 		p.send(j.Site, protocol.Recall{Tag: j.tag(), Cancel: j.wantedOver()})
-	case Handed:
+	case row.JobHandedOff:
 		if !j.doubted {
 			return
 		}
 		p.send(j.Site, protocol.Grant{Tag: j.tag()})
-	case Ending:
+	case row.JobEnding:
 		p.recallFenced(j)
-	case InGridQueue, AtHome, Collecting:
+	case row.JobInGridQueue, row.JobCommittedLocal, row.JobStagingOut:
 		return
 	}
 	p.after(p.backoff(j.tries), timer{kind: jobTimer, job: id})
@@ -91,7 +92,7 @@ func (p *Peer) withdrawOffer(j *job) {
 // about an epoch that is over or a site that is not the job's.
 func (p *Peer) current(from protocol.SiteName, tag protocol.Tag) *job {
 	j := p.jobs[tag.Job]
-	if j == nil || j.Epoch != tag.Epoch || j.Site != from || j.Phase == Ending {
+	if j == nil || j.Epoch != tag.Epoch || j.Site != from || j.Phase == row.JobEnding {
 		return nil
 	}
 	return j
@@ -108,7 +109,7 @@ func (p *Peer) mine(id protocol.JobID) bool {
 func (p *Peer) prepared(one *partner, m protocol.Prepared) { //nolint:cyclop // one case for each state of the job
 	tag := m.Tag
 	j := p.current(one.Site, tag)
-	if j != nil && j.Phase == Offered && p.stopped() == "" {
+	if j != nil && j.Phase == row.JobOffered && p.stopped() == "" {
 		if why := p.takeTariff(j, m); why != "" {
 			p.tooDear(j, one, why)
 			return
@@ -118,22 +119,22 @@ func (p *Peer) prepared(one *partner, m protocol.Prepared) { //nolint:cyclop // 
 	case p.stopped() != "":
 	case p.jobs[tag.Job].fencedAt(one.Site, tag.Epoch) >= 0: // a grant of it may still be on its way
 		p.send(one.Site, protocol.Recall{Tag: tag, Cancel: true})
-	case j == nil || j.Phase == InGridQueue || j.Phase == AtHome || j.Phase == Holding:
+	case j == nil || j.Phase == row.JobInGridQueue || j.Phase == row.JobCommittedLocal || j.Phase == row.JobReserving:
 		p.send(one.Site, protocol.Abort{Tag: tag})
-	case j.Phase == Offered && j.Hold != 0 && (m.Start < j.Hold || m.Start > p.now.Add(mostHold)):
+	case j.Phase == row.JobOffered && j.Hold != 0 && (m.Start < j.Hold || m.Start > p.now.Add(mostHold)):
 		p.shun(j, one.Site)
 		p.breakUp(j, fmt.Sprintf("%s would hold room from %s on, and was asked for %s, or up to %s from now",
 			one.Site, instantText(m.Start), instantText(j.Hold), mostHold.Text()))
-	case j.Phase == Offered && j.Hold != 0:
+	case j.Phase == row.JobOffered && j.Hold != 0:
 		switch {
 		case j.Held == 0:
 			p.nowHeld(j, m.Start)
 		case j.Held != m.Start:
 			p.breakUp(j, string(one.Site)+movedRoom(j.Held, m.Start))
 		}
-	case j.Phase == Offered:
+	case j.Phase == row.JobOffered:
 		p.grant(j, one)
-	case j.Phase == Granted || j.Phase == Recalling:
+	case j.Phase == row.JobGranted || j.Phase == row.JobRecalling:
 		j.tries = 0
 		p.repeatJob(tag.Job)
 	}
@@ -141,7 +142,7 @@ func (p *Peer) prepared(one *partner, m protocol.Prepared) { //nolint:cyclop // 
 
 // grant gives a job to the partner, durably.
 func (p *Peer) grant(j *job, one *partner) {
-	j.Phase, j.Placed, j.tries = Granted, p.now, 0
+	j.Phase, j.Placed, j.tries = row.JobGranted, p.now, 0
 	if p.lives() {
 		j.Holder = one.incarnation()
 	}
@@ -156,7 +157,7 @@ func (p *Peer) grant(j *job, one *partner) {
 
 func (p *Peer) refused(one *partner, m protocol.Refused) {
 	j := p.current(one.Site, m.Tag)
-	if j == nil || j.Phase != Offered {
+	if j == nil || j.Phase != row.JobOffered {
 		return
 	}
 	switch {
@@ -164,7 +165,7 @@ func (p *Peer) refused(one *partner, m protocol.Refused) {
 	case !m.Full:
 		p.shun(j, one.Site)
 		if one.jobsThere == 0 { // else its limit may have been reached by what it got of the same round
-			p.judge(one, refused)
+			p.judge(one, row.Refused)
 		}
 	case p.cfg.Initiation != policy.Cycle: // else the next cycle may ask it again
 		p.shunFor(j, one.Site, min(p.cfg.Cycle, p.cfg.Sigma))
@@ -180,9 +181,9 @@ func (p *Peer) accepted(one *partner, tag protocol.Tag) {
 	j := p.current(one.Site, tag)
 	switch {
 	case j == nil:
-	case j.Phase == Granted:
+	case j.Phase == row.JobGranted:
 		p.handed(j)
-	case j.Phase == Handed && j.doubted:
+	case j.Phase == row.JobHandedOff && j.doubted:
 		j.doubted = false
 		if j.Restored {
 			j.Restored = false
@@ -210,7 +211,7 @@ func (p *Peer) doubt(one *partner) {
 	p.timers.stop(again)
 	one.doubted = p.now
 	for _, id := range slices.Sorted(maps.Keys(p.jobs)) {
-		if j := p.jobs[id]; j.Phase == Handed && j.Site == one.Site && j.Stuck == "" {
+		if j := p.jobs[id]; j.Phase == row.JobHandedOff && j.Site == one.Site && j.Stuck == "" {
 			j.doubted, j.tries = true, 0
 			p.repeatJob(id)
 		}
@@ -219,7 +220,7 @@ func (p *Peer) doubt(one *partner) {
 
 // handed notes that the partner owns the job.
 func (p *Peer) handed(j *job) {
-	j.Phase, j.Reason, j.Restored = Handed, "", false
+	j.Phase, j.Reason, j.Restored = row.JobHandedOff, "", false
 	p.watchStart(j)
 	p.timers.stop(timer{kind: jobTimer, job: j.Spec.Job})
 	p.saveJob(j.Spec.Job)
@@ -237,14 +238,14 @@ func (p *Peer) notStarted(one *partner, tag protocol.Tag, why string) {
 		return
 	}
 	switch j.Phase {
-	case Offered, Granted, Handed, Recalling:
+	case row.JobOffered, row.JobGranted, row.JobHandedOff, row.JobRecalling:
 		p.shun(j, one.Site)
-		if j.Phase == Handed {
-			p.judge(one, returned)
+		if j.Phase == row.JobHandedOff {
+			p.judge(one, row.Returned)
 		}
 		j.State, j.Started = protocol.Pending, 0 // it may have seemed to run
 		p.comeBack(j, JobReturned, why)
-	case InGridQueue, Holding, AtHome, Collecting, Ending:
+	case row.JobInGridQueue, row.JobReserving, row.JobCommittedLocal, row.JobStagingOut, row.JobEnding:
 	}
 }
 
@@ -264,7 +265,7 @@ func (p *Peer) gaveBack(one *partner, tag protocol.Tag) {
 // decisionAsked answers a partner that holds room and has not heard of a
 // decision: presumed abort.
 func (p *Peer) decisionAsked(one *partner, tag protocol.Tag) {
-	if j := p.current(one.Site, tag); j != nil && j.Phase == Offered && j.Hold != 0 {
+	if j := p.current(one.Site, tag); j != nil && j.Phase == row.JobOffered && j.Hold != 0 {
 		j.tries = 0          // it answers
 		p.repeatJob(tag.Job) // the instant that it holds room from may be unknown here
 		return
@@ -281,10 +282,10 @@ func (p *Peer) status(one *partner, m protocol.Status) {
 		p.fenceOff(one, m.Tag)
 		return
 	}
-	if j.Phase == Granted {
+	if j.Phase == row.JobGranted {
 		p.handed(j)
 	}
-	if j.Phase != Handed && j.Phase != Recalling {
+	if j.Phase != row.JobHandedOff && j.Phase != row.JobRecalling {
 		return
 	}
 	p.send(one.Site, protocol.StatusAck{Tag: m.Tag, Seq: m.Seq})
@@ -332,7 +333,7 @@ func (p *Peer) result(one *partner, m protocol.Result) {
 		p.fenceOff(one, m.Tag)
 		return
 	}
-	if j.Phase != Granted && j.Phase != Handed && j.Phase != Recalling {
+	if j.Phase != row.JobGranted && j.Phase != row.JobHandedOff && j.Phase != row.JobRecalling {
 		return
 	}
 	if m.Outcome.Ran > 0 || j.Started != 0 {
@@ -355,7 +356,7 @@ func (p *Peer) result(one *partner, m protocol.Result) {
 	}
 	p.timers.stop(timer{kind: jobTimer, job: m.Tag.Job})
 	p.timers.stop(timer{kind: reclaimTimer, job: m.Tag.Job})
-	j.Phase, j.State, j.Stuck = Collecting, protocol.Running, ""
+	j.Phase, j.State, j.Stuck = row.JobStagingOut, protocol.Running, ""
 	j.Restored = false
 	p.saveJob(m.Tag.Job)
 	p.collect(j)
@@ -370,7 +371,7 @@ const maxReruns = 10
 func (p *Peer) lostTrack(one *partner, tag protocol.Tag) {
 	p.fencedOver(one, tag, false)
 	j := p.current(one.Site, tag)
-	if j == nil || (j.Phase != Granted && j.Phase != Handed && j.Phase != Recalling) {
+	if j == nil || (j.Phase != row.JobGranted && j.Phase != row.JobHandedOff && j.Phase != row.JobRecalling) {
 		return
 	}
 	if !j.Restored && j.Holder != 0 && j.Holder == one.incarnation() {
@@ -413,7 +414,7 @@ func (p *Peer) watchReclaim(j *job) {
 
 // reclaimable says whether another site has the job, or may have it, and it shall run.
 func (j *job) reclaimable() bool {
-	return j.Phase == Granted || j.Phase == Handed || (j.Phase == Recalling && !j.Cancelling)
+	return j.Phase == row.JobGranted || j.Phase == row.JobHandedOff || (j.Phase == row.JobRecalling && !j.Cancelling)
 }
 
 func (p *Peer) reclaim(id protocol.JobID) {

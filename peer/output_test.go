@@ -7,6 +7,8 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -26,22 +28,22 @@ func TestWhoMayFetchOutput(t *testing.T) {
 	here := []question{{"b", owned}, {"b", aside}}
 	notHere := []question{{"c", owned}, {"b", earlier}, {"b", prepared}, {"b", closed}, {"c", aside}, {"c", closed}, {"z", aside}}
 	for name, tt := range map[string]struct {
-		site  peer.SiteRow
-		later peer.RefusalCode // of what is not here
+		site  row.Site
+		later view.RefusalCode // of what is not here
 	}{
-		"as ever":     {peer.SiteRow{Boot: 3}, peer.NotFound},
-		"in recovery": {peer.SiteRow{Boot: 3, Recovery: "it is old"}, peer.NotNow},
+		"as ever":     {row.Site{Boot: 3}, view.NotFound},
+		"in recovery": {row.Site{Boot: 3, Recovery: "it is old"}, view.NotNow},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			rows := peer.Rows{}
+			rows := row.Rows{}
 			tt.site.FirstStart, tt.site.Incarnation, tt.site.FirstSeq, tt.site.NextSeq = 1, 1, 1, 2
-			rows.Commit(peer.Record{Table: peer.SiteTable, Key: "site", Row: tt.site})
-			for tag, phase := range map[protocol.Tag]peer.GuestPhase{
-				owned: peer.GuestIsOwned, prepared: peer.GuestIsPrepared, closed: peer.GuestIsClosed,
+			rows.Commit(row.Record{Table: row.SiteTable, Key: "site", Row: tt.site})
+			for tag, phase := range map[protocol.Tag]row.GuestPhase{
+				owned: row.GuestAccepted, prepared: row.GuestPrepared, closed: row.GuestClosed,
 			} {
 				key := fmt.Sprintf("%016d", uint64(tag.Job))
-				rows.Commit(peer.Record{Table: peer.GuestTable, Key: key, Row: peer.GuestRow{
+				rows.Commit(row.Record{Table: row.GuestTable, Key: key, Row: row.Guest{
 					Spec:   protocol.Spec{Request: protocol.Request{Job: tag.Job, CPUs: 1, WallTime: protocol.Hour}, User: "ada"},
 					Origin: "b", Epoch: tag.Epoch, Phase: phase, Since: peertest.Epoch,
 				}})
@@ -76,12 +78,12 @@ func TestWhoMayFetchOutput(t *testing.T) {
 }
 
 // mayFetch is the code of the refusal; empty: the partner may fetch the output.
-func (c *cards) mayFetch(from protocol.SiteName, tag protocol.Tag) peer.RefusalCode {
+func (c *cards) mayFetch(from protocol.SiteName, tag protocol.Tag) view.RefusalCode {
 	c.t.Helper()
 	switch reply := c.ask(peer.AskOutput{Asked: 1, From: from, Tag: tag}).(type) {
-	case peer.Done:
+	case view.Done:
 		return ""
-	case peer.Refusal:
+	case view.Refusal:
 		return reply.Code
 	default:
 		c.t.Fatalf("answered %+v", reply)

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -38,10 +39,10 @@ type paths struct{ workDir, stdout, stderr string }
 // in its place.
 const mostOther = 8
 
-func (j *job) payload() *protocol.Payload { return j.packed.payload(&j.JobRow) }
+func (j *job) payload() *protocol.Payload { return j.packed.payload(&j.Job) }
 
 // payload is what was packed, of the job with a row.
-func (k packed) payload(row *JobRow) *protocol.Payload {
+func (k packed) payload(row *row.Job) *protocol.Payload {
 	names := paths{workDir: row.WorkDir, stdout: row.Stdout, stderr: row.Stderr}
 	if k.paths != nil {
 		names = *k.paths
@@ -122,18 +123,18 @@ func (a *alike) siteNames(sites []protocol.SiteName) []protocol.SiteName {
 }
 
 // row has a job's row share what it can.
-func (a *alike) row(row *JobRow) {
-	row.Spec.Name, row.Spec.User, row.Spec.Priority = a.text(row.Spec.Name), a.text(row.Spec.User), a.text(row.Spec.Priority)
-	row.Spec.Sites = a.siteNames(row.Spec.Sites)
-	row.Phase, row.Reason = JobPhase(a.text(string(row.Phase))), a.text(row.Reason)
-	row.Site = protocol.SiteName(a.text(string(row.Site)))
-	if row.Stderr == row.Stdout { // most jobs have one file for both: one text in memory as well
-		row.Stderr = row.Stdout
+func (a *alike) row(stored *row.Job) {
+	stored.Spec.Name, stored.Spec.User, stored.Spec.Priority = a.text(stored.Spec.Name), a.text(stored.Spec.User), a.text(stored.Spec.Priority)
+	stored.Spec.Sites = a.siteNames(stored.Spec.Sites)
+	stored.Phase, stored.Reason = row.JobPhase(a.text(string(stored.Phase))), a.text(stored.Reason)
+	stored.Site = protocol.SiteName(a.text(string(stored.Site)))
+	if stored.Stderr == stored.Stdout { // most jobs have one file for both: one text in memory as well
+		stored.Stderr = stored.Stdout
 	}
 }
 
 // pack keeps what a job of a user runs.
-func (a *alike) pack(user string, row *JobRow, p *protocol.Payload) packed {
+func (a *alike) pack(user string, row *row.Job, p *protocol.Payload) packed {
 	last := a.last[user]
 	if last == nil || last.script != string(p.Script) || !slices.Equal(last.env, p.Env) {
 		last = a.content(user, last, p)

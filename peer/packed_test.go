@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -32,7 +33,7 @@ func TestPackedPayloads(t *testing.T) {
 			for range rapid.SampledFrom([]int{0, 1, 12, 12, 12}).Draw(t, "variables") {
 				p.Env = append(p.Env, word.Draw(t, "variable"))
 			}
-			row := peer.JobRow{WorkDir: p.WorkDir, Stdout: p.Stdout, Stderr: p.Stderr}
+			row := row.Job{WorkDir: p.WorkDir, Stdout: p.Stdout, Stderr: p.Stderr}
 			if rapid.Bool().Draw(t, "a row with other names") {
 				row.Stdout = word.Draw(t, "stdout of the row")
 			}
@@ -76,8 +77,8 @@ func TestPackedPayloadsShare(t *testing.T) {
 		}, 30},
 	} {
 		var packer peer.Packer
-		first := packer.Pack("ada", peer.JobRow{}, payload(func(*protocol.Payload) {}))
-		second := packer.Pack("ada", peer.JobRow{}, payload(tt.change))
+		first := packer.Pack("ada", row.Job{}, payload(func(*protocol.Payload) {}))
+		second := packer.Pack("ada", row.Job{}, payload(tt.change))
 		if bytes := second.Own(first); bytes > tt.most {
 			t.Errorf("%s: %d bytes of its own", name, bytes)
 		}
@@ -90,7 +91,7 @@ func TestPackingKeepsLittle(t *testing.T) {
 	var packer peer.Packer
 	for i := range 100 {
 		script := fmt.Appendf(nil, "%d %s", i, strings.Repeat("x", 200_000))
-		packer.Pack(strconv.Itoa(i), peer.JobRow{}, &protocol.Payload{Script: script})
+		packer.Pack(strconv.Itoa(i), row.Job{}, &protocol.Payload{Script: script})
 		if kept := packer.Kept(); kept > 9<<20 {
 			t.Fatalf("%d bytes are kept after %d jobs", kept, i+1)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/tokens"
 	"github.com/switchyard-hpc/switchyard/peer/eligible"
+	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -14,7 +15,7 @@ import (
 type partner struct {
 	Partner
 	departed bool           // not configured, but rows name it
-	row      PartnerRow     // durable; zero: its card has never come
+	row      row.Partner    // durable; zero: its card has never come
 	card     *protocol.Card // nil: not known since the start
 	linked   bool
 	unlinked string // why not, if that is known
@@ -151,7 +152,7 @@ func (p *Peer) concerns(t timer, site protocol.SiteName) bool {
 	switch t.kind {
 	case jobTimer, collectTimer:
 		j := p.jobs[t.job]
-		return j != nil && (j.Site == site || j.Phase == Ending && slices.Contains(partnersWith(&j.JobRow), site))
+		return j != nil && (j.Site == site || j.Phase == row.JobEnding && slices.Contains(row.PartnersWith(&j.Job), site))
 	case guestTimer, reportTimer:
 		g := p.guests[t.job]
 		return g != nil && g.Origin == site

@@ -7,6 +7,8 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer/gridqueue"
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -20,7 +22,7 @@ type Peer struct {
 
 	keepAll protocol.Instant // nothing is forgotten by its age before that
 
-	site         SiteRow
+	site         row.Site
 	generation   uint64                             // rises with every step that changes rows
 	born         uint64                             // the generation with which this life began
 	known        protocol.Life                      // the most that partners have seen of this site, of lives that these rows do not know
@@ -38,13 +40,13 @@ type Peer struct {
 	alike  alike
 	guests map[protocol.JobID]*guest
 	runs   map[protocol.Tag]*run
-	dedup  map[string]DedupRow
+	dedup  map[string]row.Dedup
 	queue  gridqueue.Queue
 
 	partners []*partner // by name
 	byName   map[protocol.SiteName]*partner
-	former   map[protocol.SiteName]PartnerRow // of sites that are none of them
-	hinted   protocol.Instant                 // when a clash was last seen in gossip; 0: never
+	former   map[protocol.SiteName]row.Partner // of sites that are none of them
+	hinted   protocol.Instant                  // when a clash was last seen in gossip; 0: never
 	load     protocol.Load
 	drawing  drawing
 	loadAt   protocol.Instant // 0: never known
@@ -85,7 +87,7 @@ type Peer struct {
 }
 
 type job struct {
-	JobRow
+	row.Job
 	packed      packed
 	shunned     map[protocol.SiteName]protocol.Instant // refused it; not asked until then
 	local       localsched.LocalID                     // the own scheduler's name of the run that ended
@@ -104,7 +106,7 @@ type job struct {
 }
 
 type guest struct {
-	GuestRow
+	row.Guest
 	payload *protocol.Payload
 	tries   int
 	counted bool   // among its origin's jobs here
@@ -112,7 +114,7 @@ type guest struct {
 }
 
 type run struct {
-	RunRow
+	row.Run
 	request protocol.Request
 	calling bool // a call about it is under way
 	waits   bool // to be submitted as soon as anything may start
@@ -124,8 +126,8 @@ type run struct {
 
 // New restores a peer from its rows, or makes one without rows. The same
 // configuration, seed, rows and events give the same steps.
-func New(cfg Config, seed uint64, rows []Record) (*Peer, error) {
-	return Restore(cfg, seed, func(yield func(Record, error) bool) {
+func New(cfg Config, seed uint64, rows []row.Record) (*Peer, error) {
+	return Restore(cfg, seed, func(yield func(row.Record, error) bool) {
 		for _, rec := range rows {
 			if !yield(rec, nil) {
 				return
@@ -136,7 +138,7 @@ func New(cfg Config, seed uint64, rows []Record) (*Peer, error) {
 
 // Restore is [New] with rows that come one by one and are not kept: the rows of many jobs are
 // large. It ends with the first error.
-func Restore(cfg Config, seed uint64, rows iter.Seq2[Record, error]) (*Peer, error) {
+func Restore(cfg Config, seed uint64, rows iter.Seq2[row.Record, error]) (*Peer, error) {
 	cfg = cfg.WithDefaults()
 	if err := cfg.validate(); err != nil {
 		return nil, err
@@ -148,9 +150,9 @@ func Restore(cfg Config, seed uint64, rows iter.Seq2[Record, error]) (*Peer, err
 		jobsOf:       map[string]int{},
 		guests:       map[protocol.JobID]*guest{},
 		runs:         map[protocol.Tag]*run{},
-		dedup:        map[string]DedupRow{},
+		dedup:        map[string]row.Dedup{},
 		byName:       map[protocol.SiteName]*partner{},
-		former:       map[protocol.SiteName]PartnerRow{},
+		former:       map[protocol.SiteName]row.Partner{},
 		rounds:       map[protocol.RoundID]*round{},
 		calls:        map[CallID]func(Result, error){},
 		marked:       map[dirtyRow]bool{},
@@ -311,7 +313,7 @@ func (p *Peer) send(to protocol.SiteName, m protocol.Message) {
 	p.out.Messages = append(p.out.Messages, Outgoing{To: to, Body: m})
 }
 
-func (p *Peer) answer(asked AskID, reply Reply) {
+func (p *Peer) answer(asked AskID, reply view.Reply) {
 	p.out.Answers = append(p.out.Answers, Answer{Asked: asked, Reply: reply})
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -31,12 +32,12 @@ func TestAPreparedGuestOfRestoredRows(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			rows := peer.Rows{}
-			rows.Commit(peer.Record{Table: peer.SiteTable, Key: "site", Row: peer.SiteRow{
+			rows := row.Rows{}
+			rows.Commit(row.Record{Table: row.SiteTable, Key: "site", Row: row.Site{
 				FirstStart: 1, Incarnation: 1, FirstSeq: 1, NextSeq: 2, Boot: 3, Recovery: "it is old",
 			}})
-			rows.Commit(peer.Record{Table: peer.GuestTable, Key: fmt.Sprintf("%016d", uint64(tag.Job)), Row: peer.GuestRow{
-				Spec: spec, Origin: "b", Account: "g-ada", Epoch: tag.Epoch, Phase: peer.GuestIsPrepared, Since: peertest.Epoch,
+			rows.Commit(row.Record{Table: row.GuestTable, Key: fmt.Sprintf("%016d", uint64(tag.Job)), Row: row.Guest{
+				Spec: spec, Origin: "b", Account: "g-ada", Epoch: tag.Epoch, Phase: row.GuestPrepared, Since: peertest.Epoch,
 			}})
 			c := newCards(t, rows)
 			var sent []protocol.Message

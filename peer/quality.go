@@ -1,29 +1,11 @@
 package peer
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
+	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
-
-// How a partner keeps what it says is judged by this site's own jobs alone, never by what others
-// say. Each job that it was given, or had quoted, counts as one of these.
-type conduct int
-
-const (
-	kept     conduct = iota // started about when its quote said, or sooner
-	late                    // had not started long after that
-	atOnce                  // failed within seconds, far below its time limit
-	returned                // came back though nobody asked for it
-	refused                 // was refused though it had just been quoted
-	conducts
-)
-
-func (c conduct) String() string {
-	return [...]string{"kept", "started long after its quote said", "failed at once", "came back unasked", "were refused after a quote"}[c]
-}
 
 const (
 	// A job is late when it has not started after lateFactor times the wait that was quoted
@@ -46,23 +28,8 @@ const (
 // alone. A crash forgets less than that.
 const keepQuality = protocol.Minute
 
-// Quality is how a partner has kept what it said lately.
-type Quality struct {
-	Weights  [conducts]int    `json:"weights"`            // of jobs that went as each conduct says
-	Failures []uint64         `json:"failures,omitempty"` // kinds of jobs that failed at once lately: each counts once
-	Doubtful bool             `json:"doubtful,omitempty"` // it is asked last
-	Probe    protocol.Instant `json:"probe,omitempty"`    // if so, not before this one is it asked about a job that another could run
-}
-
-func (q *Quality) total() (all int) {
-	for _, w := range q.Weights {
-		all += w
-	}
-	return all
-}
-
 // judge counts one job of this site at a partner, or at least quoted by it.
-func (p *Peer) judge(one *partner, what conduct) {
+func (p *Peer) judge(one *partner, what row.Conduct) {
 	if !p.cfg.Doubts || one == nil {
 		return
 	}
@@ -71,9 +38,9 @@ func (p *Peer) judge(one *partner, what conduct) {
 		q.Weights[i] -= q.Weights[i] / fadeBy
 	}
 	q.Weights[what] += weightOne
-	all := q.total()
+	all := q.Total()
 	p.keepQuality(one)
-	doubtful := all >= enoughWeight && 2*(all-q.Weights[kept]) >= all
+	doubtful := all >= enoughWeight && 2*(all-q.Weights[row.Kept]) >= all
 	if doubtful == q.Doubtful {
 		return
 	}
@@ -94,18 +61,6 @@ func (p *Peer) keepQuality(one *partner) {
 	}
 }
 
-// String says what is known against the partner.
-func (q *Quality) String() string {
-	var parts []string
-	all := max(1, q.total())
-	for what := late; what < conducts; what++ {
-		if share := q.Weights[what] * 100 / all; share > 0 {
-			parts = append(parts, fmt.Sprintf("%d %% %v", share, what))
-		}
-	}
-	return "asked last, since of the latest jobs " + strings.Join(parts, ", ")
-}
-
 // watchStart sets the time by which a job that was handed over has to have started.
 func (p *Peer) watchStart(j *job) {
 	if !p.cfg.Doubts || j.Hold != 0 || j.QuotedAWT < 0 {
@@ -118,11 +73,11 @@ func (p *Peer) watchStart(j *job) {
 // cannot say so, and one whose job is wanted back need not start it.
 func (p *Peer) startDue(tag protocol.Tag) {
 	j := p.jobs[tag.Job]
-	if j == nil || j.Epoch != tag.Epoch || j.Phase != Handed || j.Started != 0 || j.Cancelling {
+	if j == nil || j.Epoch != tag.Epoch || j.Phase != row.JobHandedOff || j.Started != 0 || j.Cancelling {
 		return
 	}
 	if one := p.byName[j.Site]; one != nil && one.linked && !one.silent {
-		p.judge(one, late)
+		p.judge(one, row.Late)
 	}
 }
 
@@ -131,7 +86,7 @@ func (p *Peer) startedAt(j *job) {
 	t := timer{kind: startTimer, job: j.Spec.Job, epoch: j.Epoch}
 	if _, waits := p.timers.due[t]; waits {
 		p.timers.stop(t)
-		p.judge(p.byName[j.Site], kept)
+		p.judge(p.byName[j.Site], row.Kept)
 	}
 }
 
@@ -150,7 +105,7 @@ func (p *Peer) endedThere(j *job, outcome *protocol.Outcome) {
 	if q.Failures = append(q.Failures, j.Spec.Like); len(q.Failures) > manyFailures {
 		q.Failures = q.Failures[1:]
 	}
-	p.judge(one, atOnce)
+	p.judge(one, row.FailedAtOnce)
 }
 
 // avoids says whether a job of a round is not for a doubtful partner: another one, or this

@@ -9,6 +9,8 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -27,7 +29,7 @@ type judged struct {
 	t       *testing.T
 	cfg     peer.Config
 	peer    *peer.Peer
-	rows    peer.Rows
+	rows    row.Rows
 	written int // rows of partners
 	now     protocol.Instant
 	wake    protocol.Instant
@@ -53,7 +55,7 @@ func newJudged(t *testing.T, manners map[protocol.SiteName]manner) *judged {
 		cfg.Partners = append(cfg.Partners, peer.Partner{Site: site, MaxJobs: 1000})
 	}
 	j := &judged{
-		t: t, cfg: cfg, rows: peer.Rows{}, now: peertest.Epoch, manners: manners,
+		t: t, cfg: cfg, rows: row.Rows{}, now: peertest.Epoch, manners: manners,
 		given: map[protocol.SiteName]int{}, asked: map[protocol.SiteName]int{},
 	}
 	j.start()
@@ -84,7 +86,7 @@ func (j *judged) step(ev peer.Event) (answers []peer.Answer) {
 	j.wake = ready.Wake
 	for _, rec := range ready.Records {
 		j.rows.Commit(rec)
-		if rec.Table == peer.PartnerTable {
+		if rec.Table == row.PartnerTable {
 			j.written++
 		}
 	}
@@ -177,9 +179,9 @@ func (j *judged) submits(jobs int, every protocol.Duration) {
 	}
 }
 
-func (j *judged) view(site protocol.SiteName) peer.SiteView {
+func (j *judged) view(site protocol.SiteName) view.Site {
 	for _, answer := range j.step(peer.AskSites{Asked: 9}) {
-		sites, _ := answer.Reply.(peer.Sites)
+		sites, _ := answer.Reply.(view.Sites)
 		for _, one := range sites.Sites {
 			if one.Site == site {
 				return one
@@ -187,7 +189,7 @@ func (j *judged) view(site protocol.SiteName) peer.SiteView {
 		}
 	}
 	j.t.Fatal("no such site")
-	return peer.SiteView{}
+	return view.Site{}
 }
 
 var honest = manner{quotes: 10 * protocol.Minute, starts: 8 * protocol.Minute, runs: protocol.Minute, state: protocol.Completed}

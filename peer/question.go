@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -11,7 +13,7 @@ import (
 // the end of the site's range, so that none is that of a job to come.
 func (p *Peer) testSubmit(ev TestSubmit) {
 	if len(ev.Jobs) == 0 {
-		p.answer(ev.Asked, Refusal{Code: BadRequest, Reason: "the question has no jobs; send 1 or more"})
+		p.answer(ev.Asked, view.Refusal{Code: view.BadRequest, Reason: "the question has no jobs; send 1 or more"})
 		return
 	}
 	if refusal, ok := p.refuseQuestion(&ev); ok {
@@ -27,9 +29,9 @@ func (p *Peer) testSubmit(ev TestSubmit) {
 }
 
 // refuseQuestion says why a question cannot be asked.
-func (p *Peer) refuseQuestion(ev *TestSubmit) (Refusal, bool) {
+func (p *Peer) refuseQuestion(ev *TestSubmit) (view.Refusal, bool) {
 	if ev.Front && !p.cfg.Policy.Whole {
-		return Refusal{Code: BadRequest, Reason: fmt.Sprintf(
+		return view.Refusal{Code: view.BadRequest, Reason: fmt.Sprintf(
 			"the policy %s of this site weighs no cost against time; ask at a site with the policy iss", p.cfg.Policy.Name)}, true
 	}
 	return p.refuseJobs(ev.User, ev.Application, ev.Jobs)
@@ -42,14 +44,14 @@ func (p *Peer) testJobs(ev *TestSubmit) (tests map[protocol.JobID]*job, specs []
 	last := protocol.NewJobID(p.cfg.Number, protocol.SeqsPerSite-1)
 	var a *application
 	if ev.Application != nil {
-		a = &application{ApplicationRow: ApplicationRow{Application: *ev.Application, ID: last, Submitted: p.now}}
+		a = &application{Application: row.Application{Application: *ev.Application, ID: last, Submitted: p.now}}
 	}
 	for i := range ev.Jobs {
 		spec := ev.Jobs[i].Spec
 		spec.User, spec.Submitted, spec.Job = ev.User, p.now, last-protocol.JobID(i)
 		spec.Like = protocol.Likeness(p.cfg.Site, ev.User, spec.Name)
 		p.stateSpeed(&spec)
-		j := &job{JobRow: JobRow{Spec: spec, Component: p.component(&ev.Jobs[i])}, application: a}
+		j := &job{Job: row.Job{Spec: spec, Component: p.component(&ev.Jobs[i])}, application: a}
 		tests[spec.Job] = j
 		specs = append(specs, spec)
 		for shape := 1; shape < len(j.shapes()); shape++ {

@@ -5,67 +5,10 @@ import (
 	"math"
 	"slices"
 
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
-
-// QueueFilter says which jobs of the queue are wanted: those that meet every condition. An
-// empty one excludes nothing.
-type QueueFilter struct {
-	Jobs        []protocol.JobID
-	Users       []string
-	Names       []string
-	Sites       []protocol.SiteName // where jobs are placed; "" is the grid queue
-	States      []protocol.State
-	Application protocol.JobID // of its first component; 0: any, and none
-	Guests      GuestFilter
-	Viewer      string // only jobs that this user submitted here; empty: everybody's
-
-	After protocol.JobID // only jobs with a greater id
-	Limit int            // the most jobs of an answer, those with the least ids; 0: all
-}
-
-// GuestFilter says whether guests are wanted.
-type GuestFilter uint8
-
-// The values of GuestFilter.
-const (
-	WithGuests GuestFilter = iota
-	WithoutGuests
-	OnlyGuests
-)
-
-// Matches says whether a job is wanted, whatever the page.
-func (f *QueueFilter) Matches(v *JobView) bool {
-	return f.wants(&looks{v.ID, v.User, v.Name, v.Site, v.State, v.Application, v.Guest})
-}
-
-// looks are what conditions look at.
-type looks struct {
-	id          protocol.JobID
-	user, name  string
-	site        protocol.SiteName
-	state       protocol.State
-	application protocol.JobID
-	guest       bool
-}
-
-func (f *QueueFilter) wants(l *looks) bool {
-	switch {
-	case f.Guests == WithoutGuests && l.guest, f.Guests == OnlyGuests && !l.guest:
-		return false
-	case f.Viewer != "" && (l.guest || l.user != f.Viewer):
-		return false
-	case f.Application != 0 && l.application != f.Application:
-		return false
-	}
-	return oneOf(f.Jobs, l.id) && oneOf(f.Users, l.user) && oneOf(f.Names, l.name) && oneOf(f.Sites, l.site) &&
-		oneOf(f.States, l.state)
-}
-
-// oneOf says whether a value is among those that are wanted; of none, every value is.
-func oneOf[T comparable](wanted []T, value T) bool {
-	return len(wanted) == 0 || slices.Contains(wanted, value)
-}
 
 // listed is a job that the filter wants, before it is shown.
 type listed struct {
@@ -76,10 +19,10 @@ type listed struct {
 func byListing(a, b listed) int { return cmp.Compare(a.id, b.id) }
 
 // queueView answers [AskQueue]. There may be very many jobs: only those of the page are shown.
-func (p *Peer) queueView(f QueueFilter) Queue {
+func (p *Peer) queueView(f view.QueueFilter) view.Queue {
 	page := p.listedBy(&f)
 	slices.SortFunc(page, byListing)
-	out := Queue{}
+	out := view.Queue{}
 	if f.Limit > 0 && len(page) > f.Limit {
 		page = page[:f.Limit]
 		out.Next = page[f.Limit-1].id
@@ -98,17 +41,17 @@ func (p *Peer) queueView(f QueueFilter) Queue {
 // page collects the jobs that a filter wants, in no order: those of the page, and at least one
 // more if there are more.
 type page struct {
-	*QueueFilter
+	*view.QueueFilter
 
 	jobs []listed
 	last protocol.JobID // those after it are on later pages
 }
 
-func (c *page) add(l *looks) {
-	if l.id <= c.After || !c.wants(l) {
+func (c *page) add(l *view.Traits) {
+	if l.ID <= c.After || !c.Wants(l) {
 		return
 	}
-	c.jobs = append(c.jobs, listed{l.id, l.guest})
+	c.jobs = append(c.jobs, listed{l.ID, l.Guest})
 	if c.Limit > 0 && len(c.jobs) > 2*c.Limit+1024 {
 		slices.SortFunc(c.jobs, byListing)
 		c.jobs = c.jobs[:c.Limit+1]
@@ -117,15 +60,17 @@ func (c *page) add(l *looks) {
 }
 
 func (c *page) addJob(j *job) {
-	c.add(&looks{j.Spec.Job, j.Spec.User, j.Spec.Name, j.shownSite(), j.State, j.Application, false})
+	c.add(&view.Traits{
+		ID: j.Spec.Job, User: j.Spec.User, Name: j.Spec.Name, Site: j.shownSite(), State: j.State, Application: j.Application,
+	})
 }
 
-func (c *page) addGuest(v JobView) {
-	c.add(&looks{v.ID, v.User, v.Name, v.Site, v.State, v.Application, true})
+func (c *page) addGuest(v view.Job) {
+	c.add(v.Traits())
 }
 
 // listedBy lists the jobs of the filter's page, and at least one more if there are more.
-func (p *Peer) listedBy(f *QueueFilter) []listed {
+func (p *Peer) listedBy(f *view.QueueFilter) []listed {
 	c := page{QueueFilter: f, last: math.MaxInt64}
 	for _, id := range slices.Compact(slices.Sorted(slices.Values(f.Jobs))) {
 		if j := p.jobs[id]; j != nil {
@@ -153,12 +98,12 @@ func (p *Peer) listedBy(f *QueueFilter) []listed {
 
 // shown says whether there is a guest that people see.
 func (g *guest) shown() bool {
-	return g != nil && (g.Phase == GuestIsOwned || g.Phase == GuestIsPrepared)
+	return g != nil && (g.Phase == row.GuestAccepted || g.Phase == row.GuestPrepared)
 }
 
 // shownSite is where a job is placed; while a site has only been asked for room, none.
 func (j *job) shownSite() protocol.SiteName {
-	if j.Phase == Offered || j.Phase == Holding {
+	if j.Phase == row.JobOffered || j.Phase == row.JobReserving {
 		return ""
 	}
 	return j.Site

@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // dirtyRow names a row that this step has changed.
 type dirtyRow struct {
-	table Table
+	table row.Table
 	job   protocol.JobID
 	epoch protocol.Epoch // of a run
 	key   string         // of a dedup row; a partner's name
@@ -25,35 +26,37 @@ func (p *Peer) mark(row dirtyRow) {
 	p.dirty = append(p.dirty, row)
 }
 
-func (p *Peer) saveJob(id protocol.JobID)   { p.mark(dirtyRow{table: JobTable, job: id}) }
-func (p *Peer) saveGuest(id protocol.JobID) { p.mark(dirtyRow{table: GuestTable, job: id}) }
+func (p *Peer) saveJob(id protocol.JobID)   { p.mark(dirtyRow{table: row.JobTable, job: id}) }
+func (p *Peer) saveGuest(id protocol.JobID) { p.mark(dirtyRow{table: row.GuestTable, job: id}) }
 func (p *Peer) savePayload(id protocol.JobID) {
-	p.mark(dirtyRow{table: PayloadTable, job: id})
+	p.mark(dirtyRow{table: row.PayloadTable, job: id})
 }
 
 func (p *Peer) saveApplication(id protocol.JobID) {
-	p.mark(dirtyRow{table: ApplicationTable, job: id})
+	p.mark(dirtyRow{table: row.ApplicationTable, job: id})
 }
 
 func (p *Peer) saveExecutions(key componentKey, site protocol.SiteName) {
-	p.mark(dirtyRow{table: ExecutionTable, key: executionKey(key, site)})
+	p.mark(dirtyRow{table: row.ExecutionTable, key: executionKey(key, site)})
 }
 
 // savePartner keeps what is known of a partner, where stores may be lost or restored.
 func (p *Peer) savePartner(one *partner) {
 	if p.cfg.Watermark > 0 {
-		p.mark(dirtyRow{table: PartnerTable, key: string(one.Site)})
+		p.mark(dirtyRow{table: row.PartnerTable, key: string(one.Site)})
 	}
 }
 
-func (p *Peer) saveSite()              { p.mark(dirtyRow{table: SiteTable}) }
-func (p *Peer) saveDedup(key string)   { p.mark(dirtyRow{table: DedupTable, key: key}) }
-func (p *Peer) saveRun(t protocol.Tag) { p.mark(dirtyRow{table: RunTable, job: t.Job, epoch: t.Epoch}) }
+func (p *Peer) saveSite()            { p.mark(dirtyRow{table: row.SiteTable}) }
+func (p *Peer) saveDedup(key string) { p.mark(dirtyRow{table: row.DedupTable, key: key}) }
+func (p *Peer) saveRun(t protocol.Tag) {
+	p.mark(dirtyRow{table: row.RunTable, job: t.Job, epoch: t.Epoch})
+}
 
 // flush turns the marked rows into records, in the order of their marking.
 func (p *Peer) flush() {
 	for _, d := range p.dirty {
-		p.out.Records = append(p.out.Records, Record{Table: d.table, Key: d.rowKey(), Row: p.rowOf(d)})
+		p.out.Records = append(p.out.Records, row.Record{Table: d.table, Key: d.rowKey(), Row: p.rowOf(d)})
 	}
 	p.raise()
 	p.dirty = p.dirty[:0]
@@ -62,28 +65,25 @@ func (p *Peer) flush() {
 
 func (d dirtyRow) rowKey() string {
 	switch d.table {
-	case SiteTable, GenerationTable:
+	case row.SiteTable, row.GenerationTable:
 		return string(d.table)
-	case DedupTable, ExecutionTable, PartnerTable:
+	case row.DedupTable, row.ExecutionTable, row.PartnerTable:
 		return d.key
-	case RunTable:
-		return fmt.Sprintf("%s.%d", jobKey(d.job), d.epoch)
-	case JobTable, GuestTable, PayloadTable, ApplicationTable, Archive:
+	case row.RunTable:
+		return fmt.Sprintf("%s.%d", row.JobKey(d.job), d.epoch)
+	case row.JobTable, row.GuestTable, row.PayloadTable, row.ApplicationTable, row.ArchiveTable:
 	}
-	return jobKey(d.job)
+	return row.JobKey(d.job)
 }
 
-// jobKey is a job id as a row's key: keys sort as the ids do.
-func jobKey(id protocol.JobID) string { return fmt.Sprintf("%016d", uint64(id)) }
-
 // rowOf is the row as it is now, nil when it is gone.
-func (p *Peer) rowOf(d dirtyRow) Row {
+func (p *Peer) rowOf(d dirtyRow) row.Row {
 	switch d.table {
-	case SiteTable:
+	case row.SiteTable:
 		return p.site
-	case GenerationTable:
-		return GenerationRow{Generation: p.generation}
-	case PartnerTable:
+	case row.GenerationTable:
+		return row.Generation{Generation: p.generation}
+	case row.PartnerTable:
 		site := protocol.SiteName(d.key)
 		row := p.former[site]
 		if one := p.byName[site]; one != nil {
@@ -91,38 +91,38 @@ func (p *Peer) rowOf(d dirtyRow) Row {
 		}
 		row.Site, row.Quality.Failures = site, slices.Clone(row.Quality.Failures)
 		return row
-	case DedupTable, ApplicationTable, ExecutionTable:
+	case row.DedupTable, row.ApplicationTable, row.ExecutionTable:
 		return p.wishRowOf(d)
-	case JobTable:
+	case row.JobTable:
 		if j := p.jobs[d.job]; j != nil {
-			return j.JobRow
+			return j.Job
 		}
-	case GuestTable:
+	case row.GuestTable:
 		if g := p.guests[d.job]; g != nil {
-			return g.GuestRow
+			return g.Guest
 		}
-	case RunTable:
+	case row.RunTable:
 		if r := p.runs[protocol.Tag{Job: d.job, Epoch: d.epoch}]; r != nil {
-			return r.RunRow
+			return r.Run
 		}
-	case PayloadTable:
+	case row.PayloadTable:
 		if payload := p.payloadOf(d.job); payload != nil {
-			return PayloadRow{Payload: payload}
+			return row.Payload{Payload: payload}
 		}
-	case Archive:
+	case row.ArchiveTable:
 	}
 	return nil
 }
 
 // wishRowOf is a row of what was submitted together, or was learnt of it.
-func (p *Peer) wishRowOf(d dirtyRow) Row {
-	if row, ok := p.dedup[d.key]; ok && d.table == DedupTable {
-		return row
+func (p *Peer) wishRowOf(d dirtyRow) row.Row {
+	if stored, ok := p.dedup[d.key]; ok && d.table == row.DedupTable {
+		return stored
 	}
-	if a := p.applications[d.job]; a != nil && d.table == ApplicationTable {
-		return a.ApplicationRow
+	if a := p.applications[d.job]; a != nil && d.table == row.ApplicationTable {
+		return a.Application
 	}
-	if d.table == ExecutionTable {
+	if d.table == row.ExecutionTable {
 		return p.executionRow(d.key)
 	}
 	return nil

@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -55,7 +57,7 @@ func (p *Peer) needRecovery(why string) {
 // refuseEarly answers the submissions that came before the peer knew that it may take none.
 func (p *Peer) refuseEarly() {
 	for _, ev := range p.early {
-		p.answer(ev.Asked, Refusal{Code: NotNow, Reason: p.stopped()})
+		p.answer(ev.Asked, view.Refusal{Code: view.NotNow, Reason: p.stopped()})
 	}
 	p.early = nil
 }
@@ -68,7 +70,7 @@ func (p *Peer) dropRound() {
 	}
 	p.closeRound(r)
 	for _, spec := range r.specs {
-		if j := p.jobs[spec.Job]; j != nil && j.Phase == InGridQueue {
+		if j := p.jobs[spec.Job]; j != nil && j.Phase == row.JobInGridQueue {
 			p.queue.Put(spec.Job)
 		}
 	}
@@ -105,18 +107,18 @@ func (p *Peer) adopt(one *partner, tag protocol.Tag) {
 	if j == nil || tag.Epoch <= j.Epoch || !j.Restored || !j.Spec.Allows(one.Site) {
 		return
 	}
-	if j.Phase == AtHome || j.Phase == Collecting {
+	if j.Phase == row.JobCommittedLocal || j.Phase == row.JobStagingOut {
 		return
 	}
 	p.leaveSite(j)
 	p.queue.Remove(tag.Job)
 	p.timers.stop(timer{kind: jobTimer, job: tag.Job})
-	j.Epoch, j.Phase, j.Site, j.Stuck, j.Reason, j.StatusSeq = tag.Epoch, Handed, one.Site, "", "", 0
+	j.Epoch, j.Phase, j.Site, j.Stuck, j.Reason, j.StatusSeq = tag.Epoch, row.JobHandedOff, one.Site, "", "", 0
 	j.Hold, j.Held, j.Restored = 0, 0, false
 	j.countsThere = true
 	one.jobsThere++
 	if j.Cancelling { // its user has said so before the site was known
-		j.Phase, j.tries = Recalling, 0
+		j.Phase, j.tries = row.JobRecalling, 0
 		p.after(0, timer{kind: jobTimer, job: tag.Job})
 	}
 	p.watchReclaim(j)
@@ -128,10 +130,10 @@ func (p *Peer) adopt(one *partner, tag protocol.Tag) {
 func (p *Peer) takeRecover(ev Recover) {
 	switch {
 	case !ev.Admin:
-		p.answer(ev.Asked, Refusal{Code: Denied, Reason: "only root and the peer's own account may run `switchyard recover --resume`"})
+		p.answer(ev.Asked, view.Refusal{Code: view.Denied, Reason: "only root and the peer's own account may run `switchyard recover --resume`"})
 		return
 	case p.site.Recovery == "" && p.site.Twin.Boot == 0:
-		p.answer(ev.Asked, Refusal{Code: BadRequest, Reason: "nothing is wrong with this store; there is nothing to recover from"})
+		p.answer(ev.Asked, view.Refusal{Code: view.BadRequest, Reason: "nothing is wrong with this store; there is nothing to recover from"})
 		return
 	}
 	by := fmt.Sprintf("%s (uid %d)", ev.User, ev.UID)
@@ -170,13 +172,13 @@ func (p *Peer) wentOn(j *job) string {
 		return ""
 	}
 	switch j.Phase {
-	case InGridQueue, Offered, Holding:
+	case row.JobInGridQueue, row.JobOffered, row.JobReserving:
 		return restoredText
-	case AtHome:
+	case row.JobCommittedLocal:
 		if p.queueCopied() {
 			return restoredText
 		}
-	case Granted, Handed, Recalling, Collecting, Ending: // its site knows
+	case row.JobGranted, row.JobHandedOff, row.JobRecalling, row.JobStagingOut, row.JobEnding: // its site knows
 	}
 	return ""
 }
@@ -217,7 +219,7 @@ func (p *Peer) skipTo(next uint64) {
 	if last := len(gaps) - 1; last >= 0 && gaps[last].To == p.site.NextSeq {
 		gaps[last].To = next // a partner that goes on and on adds nothing
 	} else {
-		gaps = append(gaps, Gap{From: p.site.NextSeq, To: next})
+		gaps = append(gaps, row.Gap{From: p.site.NextSeq, To: next})
 	}
 	p.site.Gaps, p.site.NextSeq = gaps, next
 	p.saveSite()
@@ -225,7 +227,7 @@ func (p *Peer) skipTo(next uint64) {
 
 // inGap says whether a life that these rows do not know may have given the job id out.
 func (p *Peer) inGap(id protocol.JobID) bool {
-	return id.Origin() == p.cfg.Number && slices.ContainsFunc(p.site.Gaps, func(gap Gap) bool {
+	return id.Origin() == p.cfg.Number && slices.ContainsFunc(p.site.Gaps, func(gap row.Gap) bool {
 		return gap.From <= id.Seq() && id.Seq() < gap.To
 	})
 }
@@ -233,7 +235,7 @@ func (p *Peer) inGap(id protocol.JobID) bool {
 // givenUp says whether an operator has cancelled what these rows do not know: partners may
 // drop it.
 func (p *Peer) givenUp(id protocol.JobID) bool {
-	return p.site.Settle == SettleByCancel && !p.mute() && p.inGap(id)
+	return p.site.Settle == row.SettleByCancel && !p.mute() && p.inGap(id)
 }
 
 const restoredText = "this database may not know all that was done as this site, and the job may have run"
@@ -246,13 +248,13 @@ func (p *Peer) doubtAll(copied bool) {
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(p.guests)) {
-		if g := p.guests[id]; g.Phase == GuestIsPrepared {
+		if g := p.guests[id]; g.Phase == row.GuestPrepared {
 			p.doubtPrepared(g)
 		}
 	}
 	for _, tag := range slices.SortedFunc(maps.Keys(p.runs), compareTags) {
 		r := p.runs[tag]
-		if r.Phase == Ended {
+		if r.Phase == row.RunEnded {
 			continue
 		}
 		r.Restored, r.Copied = true, copied
@@ -267,7 +269,7 @@ func (p *Peer) doubtAll(copied bool) {
 func (p *Peer) doubtPrepared(g *guest) {
 	tag := g.tag()
 	last, aside := p.aside[tag]
-	g.Phase, g.Since, g.Doubted = GuestIsOwned, p.now, true
+	g.Phase, g.Since, g.Doubted = row.GuestAccepted, p.now, true
 	p.timers.stop(timer{kind: guestTimer, job: tag.Job})
 	p.saveGuest(tag.Job)
 	p.addRun(tag, g.Account, g.Spec)
@@ -280,17 +282,17 @@ func (p *Peer) doubtJob(j *job) {
 	j.Restored, j.SkipEpochs = true, true
 	p.saveJob(j.Spec.Job)
 	switch j.Phase {
-	case InGridQueue, Offered:
+	case row.JobInGridQueue, row.JobOffered:
 		p.backToQueue(j, JobReturned, restoredText)
-	case Holding:
+	case row.JobReserving:
 		p.release(j.tag())
 		p.backToQueue(j, JobReturned, restoredText)
-	case Granted, Handed, Recalling:
+	case row.JobGranted, row.JobHandedOff, row.JobRecalling:
 		j.doubted, j.tries = true, 0
 		p.after(0, timer{kind: jobTimer, job: j.Spec.Job})
-	case Collecting, Ending: // it is placed nowhere any more
+	case row.JobStagingOut, row.JobEnding: // it is placed nowhere any more
 		j.Restored = false
-	case AtHome:
+	case row.JobCommittedLocal:
 	}
 }
 
@@ -304,12 +306,12 @@ func (p *Peer) stick(j *job) {
 }
 
 // settlement is what the operator says of all jobs in doubt.
-func (ev Recover) settlement() Settlement {
+func (ev Recover) settlement() row.Settlement {
 	switch {
 	case ev.Cancel:
-		return SettleByCancel
+		return row.SettleByCancel
 	case ev.Requeue:
-		return SettleByRequeue
+		return row.SettleByRequeue
 	}
 	return ""
 }
@@ -317,10 +319,10 @@ func (ev Recover) settlement() Settlement {
 // settleJob does with a job in doubt what an operator has said of all of them.
 func (p *Peer) settleJob(j *job) {
 	switch p.site.Settle {
-	case SettleByCancel:
+	case row.SettleByCancel:
 		p.fact(Fact{Kind: JobCancelled, Job: j.Spec.Job, Text: "by " + p.site.SettledBy})
 		p.closeUnknown(j, j.Stuck)
-	case SettleByRequeue:
+	case row.SettleByRequeue:
 		p.force(j, p.site.SettledBy, j.Stuck)
 	}
 }
@@ -334,10 +336,10 @@ func (p *Peer) verify(r *run) {
 	p.callFor(r, FindOp{Tag: r.Tag}, func(result Result, err error) {
 		found, err := resultAs[FindResult](result, err)
 		switch {
-		case !r.Restored || r.Phase == Ended: // a change said more meanwhile
+		case !r.Restored || r.Phase == row.RunEnded: // a change said more meanwhile
 		case err != nil || (found.Presence != localsched.Present && found.Presence != localsched.Absent):
 			p.after(p.cfg.RetryMax, runTimerOf(r.Tag))
-		case found.Presence == localsched.Present && r.Copied && r.Phase != Running:
+		case found.Presence == localsched.Present && r.Copied && r.Phase != row.RunRunning:
 			p.takeOut(r)
 		case found.Presence == localsched.Present:
 			p.confirm(r)
@@ -378,7 +380,7 @@ func (p *Peer) lookThrough() {
 // looksThrough says whether that is not done yet.
 func (p *Peer) looksThrough() bool {
 	for _, r := range p.runs {
-		if r.Copied && r.Phase != Ended {
+		if r.Copied && r.Phase != row.RunEnded {
 			return true
 		}
 	}
@@ -454,14 +456,14 @@ func (p *Peer) lostRun(r *run) {
 		if g.Hold != 0 && g.Held == 0 {
 			p.release(r.Tag) // that it was held may be newer than these rows
 		}
-		p.bury(g, GuestIsClosed) // it proves nothing, and keeps late messages from starting it
+		p.bury(g, row.GuestClosed) // it proves nothing, and keeps late messages from starting it
 		p.send(g.Origin, protocol.Unknown{Tag: r.Tag})
 	}
 }
 
 // recoveryView says what is wrong with the store, and what an operator's word would do.
-func (p *Peer) recoveryView() Recovery { //nolint:cyclop // one line for each list
-	v := Recovery{
+func (p *Peer) recoveryView() view.Recovery { //nolint:cyclop // one line for each list
+	v := view.Recovery{
 		Needed: p.site.Recovery != "" || p.site.Twin.Boot != 0, Reasons: p.reasons, Known: p.known,
 		NextID: protocol.NewJobID(p.cfg.Number, p.site.NextSeq),
 	}
@@ -477,33 +479,33 @@ func (p *Peer) recoveryView() Recovery { //nolint:cyclop // one line for each li
 		switch {
 		case j.Stuck != "":
 			v.InDoubt = append(v.InDoubt, id)
-		case j.Phase == InGridQueue || j.Phase == Offered || j.Phase == Holding:
+		case j.Phase == row.JobInGridQueue || j.Phase == row.JobOffered || j.Phase == row.JobReserving:
 			v.Waiting = append(v.Waiting, id)
-		case j.Phase == AtHome:
+		case j.Phase == row.JobCommittedLocal:
 			v.Here = append(v.Here, id)
 		default:
 			v.Elsewhere = append(v.Elsewhere, id)
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(p.guests)) {
-		if p.guests[id].Phase.open() {
+		if p.guests[id].Phase.Open() {
 			v.Guests = append(v.Guests, id)
 		}
 	}
 	for _, tag := range slices.SortedFunc(maps.Keys(p.aside), compareTags) {
-		v.Aside = append(v.Aside, AsideJob{Tag: tag, State: p.aside[tag].State})
+		v.Aside = append(v.Aside, view.AsideJob{Tag: tag, State: p.aside[tag].State})
 	}
 	for _, tag := range slices.SortedFunc(maps.Keys(p.unknownThere), compareTags) {
-		v.Unknown = append(v.Unknown, UnknownJob{Tag: tag, Site: p.unknownThere[tag]})
+		v.Unknown = append(v.Unknown, view.UnknownJob{Tag: tag, Site: p.unknownThere[tag]})
 	}
 	for _, one := range p.partners {
 		if one.highest > 0 {
-			v.Partners = append(v.Partners, PartnerMark{
+			v.Partners = append(v.Partners, view.PartnerMark{
 				Site: one.Site, Life: one.ofMe, Highest: protocol.NewJobID(p.cfg.Number, one.highest),
 			})
 		}
 	}
-	slices.SortFunc(v.Partners, func(a, b PartnerMark) int { return cmp.Compare(a.Site, b.Site) })
+	slices.SortFunc(v.Partners, func(a, b view.PartnerMark) int { return cmp.Compare(a.Site, b.Site) })
 	return v
 }
 

@@ -9,6 +9,8 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -63,10 +65,10 @@ func restart(t *testing.T, w *peertest.World, site protocol.SiteName) {
 	}
 }
 
-func recovery(w *peertest.World, site protocol.SiteName) peer.Recovery {
+func recovery(w *peertest.World, site protocol.SiteName) view.Recovery {
 	asked := w.Ask(site, func(asked peer.AskID) peer.Event { return peer.AskRecovery{Asked: asked} })
 	w.Advance(protocol.Second)
-	view, _ := w.Site(site).Answer(asked).(peer.Recovery)
+	view, _ := w.Site(site).Answer(asked).(view.Recovery)
 	return view
 }
 
@@ -75,7 +77,7 @@ func resume(t *testing.T, w *peertest.World, site protocol.SiteName, ev peer.Rec
 	ev.User, ev.Admin = "root", true
 	asked := w.Ask(site, func(asked peer.AskID) peer.Event { ev.Asked = asked; return ev })
 	w.Advance(protocol.Second)
-	if _, ok := w.Site(site).Answer(asked).(peer.Recovery); !ok {
+	if _, ok := w.Site(site).Answer(asked).(view.Recovery); !ok {
 		t.Fatalf("answered %+v", w.Site(site).Answer(asked))
 	}
 }
@@ -161,7 +163,7 @@ func TestARestoredStoreStartsNothing(t *testing.T) {
 			}
 			asked := w.Submit(tt.site, "ada", "", at("a", 1, 1))
 			w.Advance(protocol.Second)
-			if no, ok := w.Site(tt.site).Answer(asked).(peer.Refusal); !ok || no.Code != peer.NotNow || !strings.Contains(no.Reason, "switchyard recover") {
+			if no, ok := w.Site(tt.site).Answer(asked).(view.Refusal); !ok || no.Code != view.NotNow || !strings.Contains(no.Reason, "switchyard recover") {
 				t.Errorf("a submission is answered %+v", no)
 			}
 			w.Heal("a", "b")
@@ -317,14 +319,14 @@ func TestACopiedSiteIsNoticed(t *testing.T) {
 			for _, s := range []*peertest.Site{w.Site(tt.site), clone} {
 				asked := w.AskOne(s, func(asked peer.AskID) peer.Event { return peer.AskRecovery{Asked: asked} })
 				w.Advance(10)
-				if view, _ := s.Answer(asked).(peer.Recovery); !view.Needed {
+				if view, _ := s.Answer(asked).(view.Recovery); !view.Needed {
 					t.Errorf("clone %t starts jobs", s == clone)
 				}
 			}
 			other := map[protocol.SiteName]protocol.SiteName{"a": "b", "b": "a"}[tt.site]
 			asked := w.Ask(other, func(asked peer.AskID) peer.Event { return peer.AskSites{Asked: asked} })
 			w.Advance(10)
-			sites, _ := w.Site(other).Answer(asked).(peer.Sites)
+			sites, _ := w.Site(other).Answer(asked).(view.Sites)
 			if link := sites.Sites[1]; link.Link != "refused" || !strings.Contains(link.Why, "two peers run as "+string(tt.site)) {
 				t.Errorf("the partner shows %s, %s", link.Link, link.Why)
 			}
@@ -412,7 +414,7 @@ func TestARoomGivenUpLongAgo(t *testing.T) {
 	for range 10_000 { // until the moment after the grant, before it arrives
 		w.Advance(1)
 		for _, job := range w.Site("a").Rows().Jobs() {
-			if job.Phase == peer.Granted && job.Spec.Job != id {
+			if job.Phase == row.JobGranted && job.Spec.Job != id {
 				waiting = job.Spec.Job
 			}
 		}
@@ -484,8 +486,8 @@ func TestARestoredOriginAsksForOutputThatItHadTaken(t *testing.T) {
 	w.Cut("a", "b") // the result arrives, and its output does not
 	w.Advance(90 * protocol.Second)
 	backup := w.Site("a").Rows().Copy()
-	if row, _ := backup.Job(id); row.Phase != peer.Collecting {
-		t.Fatalf("the job is %s", row.Phase)
+	if stored, _ := backup.Job(id); stored.Phase != row.JobStagingOut {
+		t.Fatalf("the job is %s", stored.Phase)
 	}
 	w.Heal("a", "b")
 	w.Advance(protocol.Minute)
@@ -513,8 +515,8 @@ func TestARestoredOriginAsksForOutputThatItHadTaken(t *testing.T) {
 // start, also when the peer ends in between.
 func TestWhatOnlyACopiedQueueHas(t *testing.T) {
 	t.Parallel()
-	rows := peer.Rows{}
-	rows.Commit(peer.Record{Table: peer.SiteTable, Key: "site", Row: peer.SiteRow{
+	rows := row.Rows{}
+	rows.Commit(row.Record{Table: row.SiteTable, Key: "site", Row: row.Site{
 		FirstStart: 1, Incarnation: 1, FirstSeq: 7, NextSeq: 8, Boot: 3, Begun: 1, Machine: "there",
 	}})
 	cfg := goodConfig()
@@ -548,7 +550,7 @@ func TestWhatOnlyACopiedQueueHas(t *testing.T) {
 		return found
 	}
 	watched()
-	if view, _ := c.ask(peer.AskRecovery{Asked: 1}).(peer.Recovery); len(view.Aside) != 1 || !view.QueueCopied {
+	if view, _ := c.ask(peer.AskRecovery{Asked: 1}).(view.Recovery); len(view.Aside) != 1 || !view.QueueCopied {
 		t.Fatalf("it is not listed: %+v", view)
 	}
 	after(c.step(peer.Recover{Asked: 2, User: "root", Admin: true}))
@@ -580,13 +582,13 @@ func TestACopiedQueueIsTakenOutFirst(t *testing.T) {
 	tag := protocol.Tag{Job: protocol.NewJobID(1, 7), Epoch: 1}
 	spec := protocol.Spec{Request: protocol.Request{Job: tag.Job, CPUs: 1, WallTime: protocol.Minute}, User: "ann"}
 	key := fmt.Sprintf("%016d", uint64(tag.Job))
-	p, err := peer.New(cfg, 1, []peer.Record{
-		{Table: peer.SiteTable, Key: "site", Row: peer.SiteRow{
+	p, err := peer.New(cfg, 1, []row.Record{
+		{Table: row.SiteTable, Key: "site", Row: row.Site{
 			FirstStart: 1, Incarnation: 1, FirstSeq: 7, NextSeq: 8, Boot: 3, Begun: 1, Machine: "there",
 		}},
-		{Table: peer.PayloadTable, Key: key, Row: peer.PayloadRow{Payload: &protocol.Payload{Script: []byte("#!/bin/sh\n")}}},
-		{Table: peer.JobTable, Key: key, Row: peer.JobRow{Spec: spec, Phase: peer.AtHome, Epoch: 1, Site: "a"}},
-		{Table: peer.RunTable, Key: key + ".1", Row: peer.RunRow{Tag: tag, Phase: peer.Queued, Since: 1}},
+		{Table: row.PayloadTable, Key: key, Row: row.Payload{Payload: &protocol.Payload{Script: []byte("#!/bin/sh\n")}}},
+		{Table: row.JobTable, Key: key, Row: row.Job{Spec: spec, Phase: row.JobCommittedLocal, Epoch: 1, Site: "a"}},
+		{Table: row.RunTable, Key: key + ".1", Row: row.Run{Tag: tag, Phase: row.RunQueued, Since: 1}},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -31,7 +32,7 @@ func TestRefusedHereSaysWhy(t *testing.T) {
 	}
 	w.Submit("a", "alice", "", all...)
 	w.Advance(2 * protocol.Second)
-	queue, _ := a.Answer(w.AskOne(a, func(asked peer.AskID) peer.Event { return peer.AskQueue{Asked: asked} })).(peer.Queue)
+	queue, _ := a.Answer(w.AskOne(a, func(asked peer.AskID) peer.Event { return peer.AskQueue{Asked: asked} })).(view.Queue)
 	waiting := 0
 	for _, v := range queue.Jobs {
 		if v.State == protocol.Pending {

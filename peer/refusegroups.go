@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // refuseGroups says of which components that start together it is certain that all sites have
 // never room for at one instant.
-func (p *Peer) refuseGroups(jobs []protocol.Job) (Refusal, bool) {
+func (p *Peer) refuseGroups(jobs []protocol.Job) (view.Refusal, bool) {
 	for i := range jobs {
 		number := jobs[i].Component.Together
 		first := slices.IndexFunc(jobs, func(one protocol.Job) bool { return one.Component.Together == number })
@@ -21,15 +22,15 @@ func (p *Peer) refuseGroups(jobs []protocol.Job) (Refusal, bool) {
 			return refusal, true
 		}
 	}
-	return Refusal{}, false
+	return view.Refusal{}, false
 }
 
 // refuseGroup goes by the site cards: the machines that can hold room, what partners take of
 // this site's jobs at once, and what this site takes in a period.
-func (p *Peer) refuseGroup(members []protocol.Job) (Refusal, bool) {
+func (p *Peer) refuseGroup(members []protocol.Job) (view.Refusal, bool) {
 	bins, certain := p.bins()
 	if !certain {
-		return Refusal{}, false
+		return view.Refusal{}, false
 	}
 	s := seating{bins: bins}
 	total := 0
@@ -43,12 +44,12 @@ func (p *Peer) refuseGroup(members []protocol.Job) (Refusal, bool) {
 		total += least
 	}
 	if s.find() != nil || s.cutOff {
-		return Refusal{}, false
+		return view.Refusal{}, false
 	}
-	refusal := Refusal{Code: NoSite, Reason: fmt.Sprintf(
+	refusal := view.Refusal{Code: view.NoSite, Reason: fmt.Sprintf(
 		"the sites that can hold room have never enough for the %d components that start together, %d CPUs, at one instant", len(members), total)}
 	for i := range bins {
-		refusal.Sites = append(refusal.Sites, SiteNo{Site: bins[i].site, Reason: bins[i].text(p.cfg.Site)})
+		refusal.Sites = append(refusal.Sites, view.SiteRefusal{Site: bins[i].site, Reason: bins[i].text(p.cfg.Site)})
 	}
 	return refusal, true
 }

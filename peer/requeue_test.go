@@ -7,6 +7,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -31,8 +32,8 @@ func TestReclaimAfter(t *testing.T) {
 			job := twoCPUs(protocol.Hour)
 			job.Spec.Requeue = true
 			id := submit(t, w, job)
-			if row, _ := w.Site("a").Rows().Job(id); row.Phase != peer.Handed {
-				t.Fatalf("the job is %s", row.Phase)
+			if stored, _ := w.Site("a").Rows().Job(id); stored.Phase != row.JobHandedOff {
+				t.Fatalf("the job is %s", stored.Phase)
 			}
 			w.Advance(lost)
 			w.Crash("b")

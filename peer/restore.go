@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -15,7 +16,7 @@ import (
 const epoch2026 protocol.Instant = 1_767_225_600_000
 
 // restore takes the rows in. Rounds are forgotten; resume derives the rest.
-func (p *Peer) restore(rows iter.Seq2[Record, error]) error {
+func (p *Peer) restore(rows iter.Seq2[row.Record, error]) error {
 	payloads := map[protocol.JobID]packed{}
 	for rec, err := range rows {
 		if err != nil {
@@ -30,7 +31,7 @@ func (p *Peer) restore(rows iter.Seq2[Record, error]) error {
 		if payload.content == nil {
 			return fmt.Errorf("job %v has no payload row", id)
 		}
-		j.packed = p.alike.pack(j.Spec.User, &j.JobRow, payload.payload(&j.JobRow))
+		j.packed = p.alike.pack(j.Spec.User, &j.Job, payload.payload(&j.Job))
 	}
 	if err := p.restoreApplications(); err != nil {
 		return err
@@ -38,11 +39,11 @@ func (p *Peer) restore(rows iter.Seq2[Record, error]) error {
 	p.keepDeparted()
 	for id, g := range p.guests {
 		if payload := payloads[id]; payload.content != nil {
-			g.payload = payload.payload(&JobRow{})
+			g.payload = payload.payload(&row.Job{})
 		}
 		if one := p.byName[g.Origin]; one != nil {
 			one.seenSeq = max(one.seenSeq, id.Seq())
-			if g.Phase.open() {
+			if g.Phase.Open() {
 				p.admit(one, g, +1)
 			}
 		}
@@ -61,44 +62,44 @@ func (p *Peer) restore(rows iter.Seq2[Record, error]) error {
 	return nil
 }
 
-func (p *Peer) restoreRow(rec Record, payloads map[protocol.JobID]packed) error { //nolint:cyclop // one case for each table
-	switch row := rec.Row.(type) {
-	case SiteRow:
-		p.site = row
-	case GenerationRow:
-		p.generation = row.Generation
-	case PartnerRow:
-		if one := p.byName[row.Site]; one != nil {
-			one.row = row
+func (p *Peer) restoreRow(rec row.Record, payloads map[protocol.JobID]packed) error { //nolint:cyclop // one case for each table
+	switch stored := rec.Row.(type) {
+	case row.Site:
+		p.site = stored
+	case row.Generation:
+		p.generation = stored.Generation
+	case row.Partner:
+		if one := p.byName[stored.Site]; one != nil {
+			one.row = stored
 		} else {
-			p.former[row.Site] = row
+			p.former[stored.Site] = stored
 		}
-	case JobRow:
-		if row.Phase == Collecting && row.Outcome == nil {
-			return fmt.Errorf("row %q: a job in phase %s has no outcome", rec.Key, row.Phase)
+	case row.Job:
+		if stored.Phase == row.JobStagingOut && stored.Outcome == nil {
+			return fmt.Errorf("row %q: a job in phase %s has no outcome", rec.Key, stored.Phase)
 		}
-		p.alike.row(&row)
-		p.jobs[row.Spec.Job] = &job{JobRow: row}
-		p.jobsOf[row.Spec.User]++
-	case GuestRow:
-		p.guests[row.Spec.Job] = &guest{GuestRow: row}
-	case RunRow:
-		p.runs[row.Tag] = &run{RunRow: row}
-	case DedupRow:
-		p.dedup[rec.Key] = row
-	case PayloadRow:
+		p.alike.row(&stored)
+		p.jobs[stored.Spec.Job] = &job{Job: stored}
+		p.jobsOf[stored.Spec.User]++
+	case row.Guest:
+		p.guests[stored.Spec.Job] = &guest{Guest: stored}
+	case row.Run:
+		p.runs[stored.Tag] = &run{Run: stored}
+	case row.Dedup:
+		p.dedup[rec.Key] = stored
+	case row.Payload:
 		id, err := ParseJobKey(rec.Key)
 		if err != nil {
 			return fmt.Errorf("payload row %q: %w", rec.Key, err)
 		}
-		if row.Payload != nil {
-			payloads[id] = p.alike.pack(owner(row.Payload.Env), &JobRow{}, row.Payload)
+		if stored.Payload != nil {
+			payloads[id] = p.alike.pack(owner(stored.Payload.Env), &row.Job{}, stored.Payload)
 		}
-	case ApplicationRow:
-		p.applications[row.ID] = &application{ApplicationRow: row}
-	case ExecutionRow:
-		p.restoreExecutions(row)
-	case ArchiveRow:
+	case row.Application:
+		p.applications[stored.ID] = &application{Application: stored}
+	case row.Executions:
+		p.restoreExecutions(stored)
+	case row.Archived:
 	default:
 		return fmt.Errorf("row %q of table %s has no content", rec.Key, rec.Table)
 	}
@@ -135,7 +136,7 @@ func (p *Peer) resume() {
 	fresh := p.site.FirstStart == 0
 	if fresh {
 		first := uint64(max(p.now-epoch2026, 1))
-		p.site = SiteRow{FirstStart: p.now, Incarnation: uint64(max(p.now, 1)), FirstSeq: first, NextSeq: first}
+		p.site = row.Site{FirstStart: p.now, Incarnation: uint64(max(p.now, 1)), FirstSeq: first, NextSeq: first}
 		p.saveSite()
 	}
 	p.beginLife(fresh)
@@ -174,28 +175,28 @@ func (p *Peer) learnLoad() {
 
 func (p *Peer) resumeJob(j *job) {
 	if j.together() {
-		p.releaseAgain(j.tag(), j.Phase == InGridQueue)
+		p.releaseAgain(j.tag(), j.Phase == row.JobInGridQueue)
 	}
 	switch j.Phase {
-	case InGridQueue:
+	case row.JobInGridQueue:
 		if j.Stuck == "" {
 			p.queue.Put(j.Spec.Job)
 		}
-	case Holding:
+	case row.JobReserving:
 		p.repeatJob(j.Spec.Job)
-	case Offered, Granted, Handed, Recalling:
-		if one := p.byName[j.Site]; one != nil && j.Phase != Offered {
+	case row.JobOffered, row.JobGranted, row.JobHandedOff, row.JobRecalling:
+		if one := p.byName[j.Site]; one != nil && j.Phase != row.JobOffered {
 			j.countsThere = true
 			one.jobsThere++
 		}
 		j.doubted = j.Restored
 		p.repeatJob(j.Spec.Job)
 		p.watchReclaim(j)
-	case Ending:
+	case row.JobEnding:
 		p.repeatJob(j.Spec.Job)
-	case Collecting:
+	case row.JobStagingOut:
 		p.collect(j)
-	case AtHome:
+	case row.JobCommittedLocal:
 	}
 }
 
@@ -211,8 +212,8 @@ func (p *Peer) releaseAgain(tag protocol.Tag, over bool) {
 }
 
 func (p *Peer) resumeGuest(g *guest) {
-	p.releaseAgain(g.tag(), g.Hold != 0 && g.Phase == GuestIsAborted)
-	if g.Phase == GuestIsPrepared && g.Hold == 0 {
+	p.releaseAgain(g.tag(), g.Hold != 0 && g.Phase == row.GuestAborted)
+	if g.Phase == row.GuestPrepared && g.Hold == 0 {
 		p.promise(g.tag(), g.Since, g.Spec.On(&p.cfg.Capacity))
 	}
 	p.repeatGuest(g.Spec.Job)
@@ -224,12 +225,12 @@ func (p *Peer) resumeRun(r *run) {
 	}
 	p.watchStartBy(r.Tag)
 	switch r.Phase {
-	case Submitting:
+	case row.RunSubmitting:
 		if !p.holds(r.Tag) {
 			p.promise(r.Tag, r.Since, r.request)
 		}
 		p.after(p.cfg.Settle, runTimerOf(r.Tag))
-	case Queued, Running, Ended:
+	case row.RunQueued, row.RunRunning, row.RunEnded:
 		p.reportGuest(r.Tag)
 		p.pursue(r)
 	}
@@ -255,12 +256,12 @@ func (p *Peer) prune() {
 	}
 	old := p.now - protocol.Instant(p.cfg.Remember)
 	for _, id := range oldOf(p.guests, func(g *guest) bool {
-		return (g.Phase == GuestIsAborted || g.Phase == GuestIsClosed) && g.Since < old && !g.Untold
+		return (g.Phase == row.GuestAborted || g.Phase == row.GuestClosed) && g.Since < old && !g.Untold
 	}) {
 		delete(p.guests, id)
 		p.saveGuest(id)
 	}
-	for _, key := range oldOf(p.dedup, func(row DedupRow) bool { return row.At < old }) {
+	for _, key := range oldOf(p.dedup, func(row row.Dedup) bool { return row.At < old }) {
 		delete(p.dedup, key)
 		p.saveDedup(key)
 	}

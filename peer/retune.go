@@ -2,6 +2,8 @@ package peer
 
 import (
 	"github.com/switchyard-hpc/switchyard/peer/gridqueue"
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -51,7 +53,7 @@ func (c Config) Tuning() Tuning {
 func (p *Peer) retune(ev Retune) {
 	cfg := p.cfg.Tuned(ev.Tuning).WithDefaults()
 	if err := cfg.validate(); err != nil {
-		p.answer(ev.Asked, Refusal{Code: BadRequest, Reason: err.Error()})
+		p.answer(ev.Asked, view.Refusal{Code: view.BadRequest, Reason: err.Error()})
 		return
 	}
 	if cfg.Policy.Whole != p.cfg.Policy.Whole {
@@ -68,7 +70,7 @@ func (p *Peer) retune(ev Retune) {
 	p.queue.ReleaseAll()
 	p.queue.Unblock(gridqueue.Any)
 	p.fact(Fact{Kind: Retuned, Site: p.cfg.Site, Text: "policy " + cfg.Policy.Name + ", initiation " + string(cfg.Initiation)})
-	p.answer(ev.Asked, Done{})
+	p.answer(ev.Asked, view.Done{})
 }
 
 // beginAgain gives the jobs of the open round another one, unless the policy has been asked
@@ -80,7 +82,7 @@ func (p *Peer) beginAgain() {
 	}
 	p.closeRound(r)
 	for _, spec := range r.specs {
-		if j := p.jobs[spec.Job]; j != nil && j.Phase == InGridQueue {
+		if j := p.jobs[spec.Job]; j != nil && j.Phase == row.JobInGridQueue {
 			p.queue.Put(spec.Job)
 		}
 	}

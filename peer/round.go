@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -254,7 +256,7 @@ func (p *Peer) tellShortcut(r *round, i int) {
 		own = "own wait" // would read as no less than φ
 	}
 	p.fact(Fact{
-		Kind: JobShortcut, Job: r.specs[i].Job, Site: p.cfg.Site, Round: r.id, Quotes: []SiteQuote{p.siteQuote(r, i, nil)},
+		Kind: JobShortcut, Job: r.specs[i].Job, Site: p.cfg.Site, Round: r.id, Quotes: []view.Quote{p.siteQuote(r, i, nil)},
 		Text: own + " is below φ = " + p.cfg.Phi.Text() + " ([rounds] phi), so no partner was asked",
 	})
 }
@@ -263,7 +265,7 @@ func (p *Peer) tellShortcut(r *round, i int) {
 func (p *Peer) dropGone(r *round) {
 	specs, home := r.specs[:0:0], r.home[:0:0]
 	for i, spec := range r.specs {
-		if j := p.jobs[spec.Job]; j != nil && j.Phase == InGridQueue {
+		if j := p.jobs[spec.Job]; j != nil && j.Phase == row.JobInGridQueue {
 			specs = append(specs, spec)
 			home = append(home, r.home[i])
 		}
@@ -442,7 +444,7 @@ func (r *round) takers(i int) (n int) {
 
 // siteQuotes are the quotes for job i as people see them, the least turnaround first,
 // refusals last, each by name: the first so many of them.
-func (p *Peer) siteQuotes(r *round, i, most int) []SiteQuote {
+func (p *Peer) siteQuotes(r *round, i, most int) []view.Quote {
 	type ranked struct {
 		att protocol.Duration
 		answeredSite
@@ -454,7 +456,7 @@ func (p *Peer) siteQuotes(r *round, i, most int) []SiteQuote {
 	}
 	slices.SortFunc(rank, func(a, b ranked) int { return cmp.Or(cmp.Compare(a.att, b.att), cmp.Compare(a.name, b.name)) })
 	rank = rank[:min(most, len(rank))]
-	out := make([]SiteQuote, len(rank))
+	out := make([]view.Quote, len(rank))
 	for k := range rank {
 		out[k] = p.siteQuote(r, i, rank[k].ask)
 	}
@@ -462,7 +464,7 @@ func (p *Peer) siteQuotes(r *round, i, most int) []SiteQuote {
 }
 
 // siteQuote is a partner's quote for job i as people see it; without an ask the own one.
-func (p *Peer) siteQuote(r *round, i int, a *ask) SiteQuote {
+func (p *Peer) siteQuote(r *round, i int, a *ask) view.Quote {
 	if a == nil {
 		return p.told(r, i, nil, viewQuote(p.cfg.Site, r.home[i], p.load, 0))
 	}
@@ -531,7 +533,7 @@ const (
 )
 
 // toldQuotes are the quotes for job i that facts tell, and how many others there are.
-func (p *Peer) toldQuotes(r *round, i int) (quotes []SiteQuote, others int) {
+func (p *Peer) toldQuotes(r *round, i int) (quotes []view.Quote, others int) {
 	all := len(r.asks) + 1
 	most := all
 	if len(r.specs) > manyJobs {

@@ -8,13 +8,15 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/predict/gamma"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // fullRows has one row of each table with every field set.
-func fullRows() map[peer.Table]peer.Row {
+func fullRows() map[row.Table]row.Row {
 	spec := protocol.Spec{
 		Request: protocol.Request{Job: 1_000_000_000_007, CPUs: 2, Nodes: 1, MemoryMB: 5, WallTime: 60_000, Power: 3, Like: 1<<64 - 1},
 		Name:    "näme", User: "ada", Sites: []protocol.SiteName{"b"}, Requeue: true, Submitted: 9,
@@ -24,50 +26,50 @@ func fullRows() map[peer.Table]peer.Row {
 		Files: []protocol.File{{Stream: protocol.Stdout, Size: 7, SHA256: [32]byte{1, 255}}},
 	}
 	tag := protocol.Tag{Job: 1_000_000_000_007, Epoch: 4_294_967_295}
-	return map[peer.Table]peer.Row{
-		peer.JobTable: peer.JobRow{
-			Spec: spec, Phase: peer.Collecting, Epoch: 3, Site: "b", Cancelling: true, State: protocol.Running, Reason: "r",
+	return map[row.Table]row.Row{
+		row.JobTable: row.Job{
+			Spec: spec, Phase: row.JobStagingOut, Epoch: 3, Site: "b", Cancelling: true, State: protocol.Running, Reason: "r",
 			StatusSeq: 4, QuotedAWT: 5, Placed: 6, Started: 7, Ended: 8, Outcome: outcome, Stuck: "s", Reruns: 9, Holder: 10, Restored: true, SkipEpochs: true, Forced: true,
-			Fenced:  []peer.FencedPlacement{{Site: "c", Epoch: 2, Holder: 3, Lost: true}},
+			Fenced:  []row.FencedPlacement{{Site: "c", Epoch: 2, Holder: 3, Lost: true}},
 			WorkDir: "/w", Stdout: "/o", Stderr: "/e",
-			Application: 1_000_000_000_006, Foreseen: &peer.Foreseen{Cost: -1, End: 2, Run: 3}, Hold: 4, Held: 5,
+			Application: 1_000_000_000_006, Foreseen: &row.Prediction{Cost: -1, End: 2, Run: 3}, Hold: 4, Held: 5,
 			Component: &protocol.Component{
 				Name: "c", Shapes: []protocol.Shape{{CPUs: 1, Nodes: 2, WallTime: 3, Estimate: 4}},
 				Behaviour: protocol.Behaviour{Mflop: 1, Scaling: protocol.Surface}, Alpha: 1, Gamma: 2, Delta: 3, Together: 4,
 			},
 		},
-		peer.PayloadTable: peer.PayloadRow{Payload: &protocol.Payload{
+		row.PayloadTable: row.Payload{Payload: &protocol.Payload{
 			Script: []byte("#!/bin/sh\n\xff"), Args: []string{"a\xfeb", ""}, Env: []string{"X=\xff"},
 			WorkDir: "/w\xff", Stdout: "/o", Stderr: "/e",
 		}},
-		peer.GuestTable: peer.GuestRow{
-			Spec: spec, Origin: "b", Account: "g", Epoch: 2, Phase: peer.GuestIsOwned, Since: 3,
+		row.GuestTable: row.Guest{
+			Spec: spec, Origin: "b", Account: "g", Epoch: 2, Phase: row.GuestAccepted, Since: 3,
 			Recalled: true, Cancel: true, Fenced: true, Untold: true, Hold: 4, Held: 5,
 		},
-		peer.RunTable: peer.RunRow{
-			Tag: tag, Phase: peer.Ended, Local: "12", Account: "g", Since: 1, Started: 2, Seq: 3, Acked: 2, Reason: "r",
+		row.RunTable: row.Run{
+			Tag: tag, Phase: row.RunEnded, Local: "12", Account: "g", Since: 1, Started: 2, Seq: 3, Acked: 2, Reason: "r",
 			Withdraw: true, Kill: true, Stuck: "s", Restored: true, Copied: true, Outcome: outcome,
 		},
-		peer.ApplicationTable: peer.ApplicationRow{
+		row.ApplicationTable: row.Application{
 			Application: protocol.Application{
 				Name: "n", Beta: 1, MaxCost: 2, MaxTime: 3, Waiting: "w", Rates: []protocol.WaitingRate{{PerHour: 4}}, Currency: "CHF",
 			},
 			ID: 1_000_000_000_007, Count: 5, User: "ada", Submitted: 6, Spent: -7,
 		},
-		peer.ExecutionTable: peer.ExecutionRow{User: "ada", Component: "c", Site: "b", Runs: []peer.Execution{{
+		row.ExecutionTable: row.Executions{User: "ada", Component: "c", Site: "b", Runs: []row.Execution{{
 			Execution: gamma.Execution{Site: "b", CPUs: 2, Ran: 3, Usage: protocol.Usage{CPU: 4}}, Foreseen: 5,
 		}}},
-		peer.DedupTable: peer.DedupRow{First: 1_000_000_000_007, Count: 2, At: 3},
-		peer.SiteTable: peer.SiteRow{
+		row.DedupTable: row.Dedup{First: 1_000_000_000_007, Count: 2, At: 3},
+		row.SiteTable: row.Site{
 			FirstStart: 1, Incarnation: 1 << 60, NextSeq: 3, Cursor: "c",
 			Boot: 4, Begun: 5, Machine: "m", Recovery: "r", QueueCopied: true,
 			Witnessed: protocol.Life{Incarnation: 1, Boot: 2, Begun: 3, Generation: 4},
 			Twin:      protocol.Life{Incarnation: 1, Boot: 2, Begun: 3, Generation: 4, Proof: protocol.Proof{1}},
-			Settle:    peer.SettleByCancel, SettledBy: "b", Gaps: []peer.Gap{{From: 1, To: 2}},
+			Settle:    row.SettleByCancel, SettledBy: "b", Gaps: []row.Gap{{From: 1, To: 2}},
 		},
-		peer.GenerationTable: peer.GenerationRow{Generation: 1 << 60},
-		peer.PartnerTable:    peer.PartnerRow{Site: "b", Number: 2, Life: protocol.Life{Incarnation: 1, Boot: 2, Begun: 3, Generation: 4, Proof: protocol.Proof{0: 5, 63: 255}}, Quality: peer.Quality{Weights: [5]int{1, 2, 3, 4, 5}, Failures: []uint64{6}, Doubtful: true, Probe: 7}},
-		peer.Archive:         peer.ArchiveRow{View: peer.JobView{ID: 1_000_000_000_007, State: protocol.NodeFail, Name: "n", ExitCode: 4}},
+		row.GenerationTable: row.Generation{Generation: 1 << 60},
+		row.PartnerTable:    row.Partner{Site: "b", Number: 2, Life: protocol.Life{Incarnation: 1, Boot: 2, Begun: 3, Generation: 4, Proof: protocol.Proof{0: 5, 63: 255}}, Quality: row.Quality{Weights: [5]int{1, 2, 3, 4, 5}, Failures: []uint64{6}, Doubtful: true, Probe: 7}},
+		row.ArchiveTable:    row.Archived{View: view.Job{ID: 1_000_000_000_007, State: protocol.NodeFail, Name: "n", ExitCode: 4}},
 	}
 }
 
@@ -76,16 +78,16 @@ func fullRows() map[peer.Table]peer.Row {
 func TestRowsRoundTrip(t *testing.T) {
 	t.Parallel()
 	rows := fullRows()
-	for _, table := range append(peer.Tables(), peer.Archive) {
-		row := rows[table]
-		data, err := peer.EncodeRow(row)
+	for _, table := range append(row.Tables(), row.ArchiveTable) {
+		stored := rows[table]
+		data, err := row.Encode(stored)
 		if err != nil {
 			t.Errorf("%s: %v", table, err)
 			continue
 		}
-		got, err := peer.DecodeRow(table, data)
-		if err != nil || !reflect.DeepEqual(got, row) {
-			t.Errorf("%s: error %v\ngot  %+v\nwant %+v", table, err, got, row)
+		got, err := row.Decode(table, data)
+		if err != nil || !reflect.DeepEqual(got, stored) {
+			t.Errorf("%s: error %v\ngot  %+v\nwant %+v", table, err, got, stored)
 		}
 	}
 }
@@ -93,17 +95,17 @@ func TestRowsRoundTrip(t *testing.T) {
 func TestDecodeRowRefuses(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		table peer.Table
+		table row.Table
 		data  string
 		fault string
 	}{
 		{"later", "{}", "newer version"},
-		{peer.JobTable, "", "row of table job"},
-		{peer.JobTable, `{"state":"SLEEPING"}`, "SLEEPING"},
-		{peer.RunTable, `{"tag":7}`, "row of table run"},
-		{peer.PayloadTable, `{"args":["%"]}`, "row of table payload"},
+		{row.JobTable, "", "row of table job"},
+		{row.JobTable, `{"state":"SLEEPING"}`, "SLEEPING"},
+		{row.RunTable, `{"tag":7}`, "row of table run"},
+		{row.PayloadTable, `{"args":["%"]}`, "row of table payload"},
 	} {
-		if row, err := peer.DecodeRow(tt.table, []byte(tt.data)); err == nil || !strings.Contains(err.Error(), tt.fault) {
+		if row, err := row.Decode(tt.table, []byte(tt.data)); err == nil || !strings.Contains(err.Error(), tt.fault) {
 			t.Errorf("table %s, %s: %+v, error %v", tt.table, tt.data, row, err)
 		}
 	}
@@ -113,12 +115,12 @@ func TestDecodeRowRefuses(t *testing.T) {
 func TestNewRefusesBadRows(t *testing.T) {
 	t.Parallel()
 	rows := fullRows()
-	for fault, records := range map[string][]peer.Record{
-		"has no payload row": {{Table: peer.JobTable, Key: "0001000000000007", Row: rows[peer.JobTable]}},
-		"belongs to no job":  {{Table: peer.RunTable, Key: "0001000000000007.4", Row: rows[peer.RunTable]}},
-		"has no outcome":     {{Table: peer.JobTable, Key: "0001000000000007", Row: peer.JobRow{Phase: peer.Collecting}}},
-		"has no content":     {{Table: peer.JobTable, Key: "0001000000000007"}},
-		"payload row":        {{Table: peer.PayloadTable, Key: "x", Row: rows[peer.PayloadTable]}},
+	for fault, records := range map[string][]row.Record{
+		"has no payload row": {{Table: row.JobTable, Key: "0001000000000007", Row: rows[row.JobTable]}},
+		"belongs to no job":  {{Table: row.RunTable, Key: "0001000000000007.4", Row: rows[row.RunTable]}},
+		"has no outcome":     {{Table: row.JobTable, Key: "0001000000000007", Row: row.Job{Phase: row.JobStagingOut}}},
+		"has no content":     {{Table: row.JobTable, Key: "0001000000000007"}},
+		"payload row":        {{Table: row.PayloadTable, Key: "x", Row: rows[row.PayloadTable]}},
 	} {
 		if _, err := peer.New(goodConfig(), 1, records); err == nil || !strings.Contains(err.Error(), fault) {
 			t.Errorf("error %v, want one about %q", err, fault)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -22,7 +23,7 @@ func (p *Peer) commitHome(j *job, awt protocol.Duration) {
 		return
 	}
 	j.nextEpoch()
-	j.Phase, j.Site, j.QuotedAWT, j.Placed, j.Reason = AtHome, p.cfg.Site, awt, p.now, ""
+	j.Phase, j.Site, j.QuotedAWT, j.Placed, j.Reason = row.JobCommittedLocal, p.cfg.Site, awt, p.now, ""
 	p.queue.Remove(j.Spec.Job)
 	p.saveJob(j.Spec.Job)
 	p.fact(Fact{Kind: JobCommitted, Job: j.Spec.Job, Site: p.cfg.Site, Epoch: j.Epoch})
@@ -37,7 +38,7 @@ func (p *Peer) startRun(tag protocol.Tag, account string, spec protocol.Spec) {
 func (p *Peer) addRun(tag protocol.Tag, account string, spec protocol.Spec) *run {
 	request := spec.On(&p.cfg.Capacity)
 	r := &run{
-		RunRow:  RunRow{Tag: tag, Phase: Submitting, Account: account, Since: p.now},
+		Run:     row.Run{Tag: tag, Phase: row.RunSubmitting, Account: account, Since: p.now},
 		request: request,
 	}
 	p.runs[tag] = r
@@ -69,7 +70,7 @@ func (p *Peer) submitRun(r *run) {
 	p.callFor(r, SubmitOp{Job: submission}, func(result Result, err error) {
 		done, err := resultAs[SubmitResult](result, err)
 		switch {
-		case r.Phase != Submitting: // a change told more meanwhile
+		case r.Phase != row.RunSubmitting: // a change told more meanwhile
 			r.Local = cmp.Or(r.Local, done.Local)
 			p.saveRun(r.Tag)
 		case err != nil:
@@ -137,7 +138,7 @@ func (p *Peer) find(r *run) {
 	}
 	p.callFor(r, FindOp{Tag: r.Tag}, func(result Result, err error) {
 		found, err := resultAs[FindResult](result, err)
-		if r.Phase != Submitting {
+		if r.Phase != row.RunSubmitting {
 			return // a change told more meanwhile
 		}
 		switch {
@@ -171,10 +172,10 @@ func (p *Peer) stuck(r *run, why string) {
 
 // inLocalQueue notes that the batch system has the job.
 func (p *Peer) inLocalQueue(r *run, local localsched.LocalID) {
-	if r.Phase != Submitting {
+	if r.Phase != row.RunSubmitting {
 		return
 	}
-	r.Phase, r.Local, r.Stuck, r.Reason, r.tries = Queued, local, "", "", 0
+	r.Phase, r.Local, r.Stuck, r.Reason, r.tries = row.RunQueued, local, "", "", 0
 	p.keepPromise(r.Tag)
 	p.saveRun(r.Tag)
 	p.report(r, protocol.Pending, "")
@@ -212,17 +213,17 @@ func (p *Peer) pursue(r *run) {
 		return
 	}
 	switch r.Phase {
-	case Submitting:
+	case row.RunSubmitting:
 		if _, waiting := p.timers.due[runTimerOf(r.Tag)]; !waiting {
 			p.find(r)
 		}
-	case Queued:
+	case row.RunQueued:
 		p.withdraw(r)
-	case Running:
+	case row.RunRunning:
 		if r.Kill {
 			p.kill(r)
 		}
-	case Ended:
+	case row.RunEnded:
 	}
 }
 
@@ -237,10 +238,10 @@ func (p *Peer) withdraw(r *run) {
 			p.setRunReason(r, "withdrawal from the local queue failed: "+err.Error()+"; tried again")
 			r.tries++
 			p.after(p.backoff(r.tries), runTimerOf(r.Tag))
-		case r.Phase == Queued && done.Withdrawal == localsched.Withdrawn:
+		case r.Phase == row.RunQueued && done.Withdrawal == localsched.Withdrawn:
 			p.neverStarted(r)
-		case r.Phase == Queued:
-			r.Phase, r.tries = Running, 0 // the watch will say when it started
+		case r.Phase == row.RunQueued:
+			r.Phase, r.tries = row.RunRunning, 0 // the watch will say when it started
 			p.noteDraw(r)
 			p.saveRun(r.Tag)
 		}
@@ -269,7 +270,7 @@ func (p *Peer) neverStarted(r *run) {
 		return
 	}
 	if g := p.guests[tag.Job]; g != nil {
-		p.bury(g, GuestIsAborted)
+		p.bury(g, row.GuestAborted)
 		g.Untold, g.tries = true, 0
 		p.repeatGuest(tag.Job)
 	}
@@ -348,9 +349,9 @@ func (p *Peer) repeatRun(tag protocol.Tag) {
 		return
 	}
 	switch {
-	case r.Restored && r.Phase != Ended:
+	case r.Restored && r.Phase != row.RunEnded:
 		p.verify(r)
-	case r.Phase == Submitting:
+	case r.Phase == row.RunSubmitting:
 		p.find(r)
 	default:
 		p.pursue(r)
@@ -366,7 +367,7 @@ func (p *Peer) reportGuest(tag protocol.Tag) {
 	}
 	switch {
 	case p.mute(): // the rows may be a copy's
-	case r.Phase == Ended:
+	case r.Phase == row.RunEnded:
 		p.send(g.Origin, protocol.Result{Tag: r.Tag, Outcome: *r.Outcome, Started: r.Started, Ended: r.ended(), At: p.now})
 	case r.Acked < r.Seq:
 		p.send(g.Origin, p.statusOf(r))
@@ -379,7 +380,7 @@ func (p *Peer) reportGuest(tag protocol.Tag) {
 
 func (p *Peer) statusOf(r *run) protocol.Status {
 	s := protocol.Status{Tag: r.Tag, Seq: r.Seq, State: protocol.Pending, Reason: r.Reason, Waited: max(0, p.now.Sub(r.Since)), At: p.now}
-	if r.Phase == Running && r.Started != 0 {
+	if r.Phase == row.RunRunning && r.Started != 0 {
 		s.State = protocol.Running
 		s.Waited = max(0, r.Started.Sub(r.Since))
 		s.Ran = max(0, p.now.Sub(r.Started))

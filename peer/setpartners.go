@@ -6,6 +6,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/tokens"
 	"github.com/switchyard-hpc/switchyard/peer/gridqueue"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -20,7 +21,7 @@ func (p *Peer) setPartners(ev SetPartners) {
 	cfg := p.cfg
 	cfg.Partners = slices.SortedFunc(slices.Values(ev.Partners), func(a, b Partner) int { return cmp.Compare(a.Site, b.Site) })
 	if err := cfg.validate(); err != nil {
-		p.answer(ev.Asked, Refusal{Code: BadRequest, Reason: err.Error()})
+		p.answer(ev.Asked, view.Refusal{Code: view.BadRequest, Reason: err.Error()})
 		return
 	}
 	p.cfg, p.hint = cfg, nil
@@ -52,7 +53,7 @@ func (p *Peer) setPartners(ev SetPartners) {
 	p.queue.Unpark(-1, gridqueue.Any)
 	p.queue.ReleaseAll()
 	p.queue.Unblock(gridqueue.Any)
-	p.answer(ev.Asked, Done{})
+	p.answer(ev.Asked, view.Done{})
 }
 
 // reconfigure gives a partner another configuration. With another key it is heard anew.

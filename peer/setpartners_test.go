@@ -8,6 +8,8 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -37,10 +39,10 @@ func TestPartnersAsAfterARestart(t *testing.T) {
 			c.setPartnersOf(s, whole[s.Name])
 			c.world.Configure(s.Name, func(has *peer.Config) { cfg = *has })
 			again := newCardsOf(t, cfg, s.Rows().Copy().Rows)
-			live := toldOf(func(ev peer.Event) peer.Reply {
+			live := toldOf(func(ev peer.Event) view.Reply {
 				return s.Answer(c.world.Ask(s.Name, func(asked peer.AskID) peer.Event { return numbered(ev, asked) }))
 			}, s.Rows())
-			restarted := toldOf(func(ev peer.Event) peer.Reply { return again.ask(numbered(ev, 77)) }, s.Rows())
+			restarted := toldOf(func(ev peer.Event) view.Reply { return again.ask(numbered(ev, 77)) }, s.Rows())
 			if live != restarted {
 				t.Fatalf("seed %d: the live peer says\n%s\nand one that is started\n%s", seed, live, restarted)
 			}
@@ -79,9 +81,9 @@ func numbered(ev peer.Event, asked peer.AskID) peer.Event {
 
 // toldOf is what a peer says of its partners but for their sessions, and of the jobs in the rows that
 // need an operator.
-func toldOf(ask func(peer.Event) peer.Reply, rows peertest.Rows) string {
+func toldOf(ask func(peer.Event) view.Reply, rows peertest.Rows) string {
 	var out strings.Builder
-	sites, _ := ask(peer.AskSites{}).(peer.Sites)
+	sites, _ := ask(peer.AskSites{}).(view.Sites)
 	for _, one := range sites.Sites[1:] {
 		link := "configured"
 		if one.Link == "missing" {
@@ -90,7 +92,7 @@ func toldOf(ask func(peer.Event) peer.Reply, rows peertest.Rows) string {
 		fmt.Fprintln(&out, one.Site, link, one.JobsHere, one.JobsSent)
 	}
 	for _, row := range rows.Jobs() {
-		view, _ := ask(peer.AskJob{Job: row.Spec.Job}).(peer.JobView)
+		view, _ := ask(peer.AskJob{Job: row.Spec.Job}).(view.Job)
 		why := ""
 		if strings.HasPrefix(view.Reason, "NeedsOperator") {
 			why = view.Reason
@@ -112,8 +114,8 @@ func TestSetPartnersRefuses(t *testing.T) {
 	} {
 		l := newLone(t, func(*peer.Config) {}, idle(peertest.Greedy{}, atOnce))
 		l.step(peer.SetPartners{Asked: 1, Partners: partners})
-		refusal, _ := l.answers[0].(peer.Refusal)
-		if refusal.Code != peer.BadRequest || !strings.Contains(refusal.Reason, strings.TrimSuffix(want, " is")) {
+		refusal, _ := l.answers[0].(view.Refusal)
+		if refusal.Code != view.BadRequest || !strings.Contains(refusal.Reason, strings.TrimSuffix(want, " is")) {
 			t.Errorf("got %+v, want %q", l.answers, want)
 		}
 		if got := l.linkOf("b"); got != "up" {
@@ -125,7 +127,7 @@ func TestSetPartnersRefuses(t *testing.T) {
 // linkOf is the state of the link to a partner; empty: it is none.
 func (l *lone) linkOf(site protocol.SiteName) string {
 	l.step(peer.AskSites{Asked: 99})
-	sites, _ := l.answers[len(l.answers)-1].(peer.Sites)
+	sites, _ := l.answers[len(l.answers)-1].(view.Sites)
 	for _, one := range sites.Sites {
 		if one.Site == site {
 			return one.Link
@@ -182,7 +184,7 @@ func TestAnOfferOfARemovedPartner(t *testing.T) {
 	l.step(peer.SetPartners{Partners: []peer.Partner{{Site: "b", MaxJobs: 9}}})
 	l.step(peer.CallDone{ID: l.open[0].ID, Result: peer.QuoteResult{Quotes: []protocol.Quote{{Job: offer.Spec.Job, ERT: 1}}}})
 	for _, rec := range l.records {
-		if rec.Table == peer.GuestTable {
+		if rec.Table == row.GuestTable {
 			t.Errorf("it has become a guest: %+v", rec)
 		}
 	}

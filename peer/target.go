@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -96,8 +97,8 @@ func (p *Peer) prepare(one *partner, m protocol.Offer) {
 	tag := tagOf(m)
 	account, _ := p.cfg.Accounts.Guest(one.Site, m.Spec.User) // declines has asked
 	g := &guest{
-		GuestRow: GuestRow{
-			Spec: m.Spec, Origin: one.Site, Account: account, Epoch: m.Epoch, Phase: GuestIsPrepared, Since: p.now,
+		Guest: row.Guest{
+			Spec: m.Spec, Origin: one.Site, Account: account, Epoch: m.Epoch, Phase: row.GuestPrepared, Since: p.now,
 		},
 		payload: m.Payload,
 	}
@@ -166,30 +167,30 @@ func (p *Peer) replaces(one *partner, g *guest, tag protocol.Tag, again bool) bo
 	case tag.Epoch == g.Epoch:
 		p.offeredAgain(one, g)
 		return false
-	case g.Phase == GuestIsOwned:
+	case g.Phase == row.GuestAccepted:
 		p.letGo(g)
 		p.refuse(one, tag, "an earlier epoch of this job is not closed here")
 		return false
-	case g.Phase == GuestIsClosed && !again && !g.Doubted:
+	case g.Phase == row.GuestClosed && !again && !g.Doubted:
 		p.refuse(one, tag, fmt.Sprintf("this job has ended here in epoch %d and may not run twice", g.Epoch))
 		return false
-	case g.Phase == GuestIsPrepared:
-		p.bury(g, GuestIsAborted)
+	case g.Phase == row.GuestPrepared:
+		p.bury(g, row.GuestAborted)
 	}
 	return true
 }
 
 func (p *Peer) offeredAgain(one *partner, g *guest) {
 	switch g.Phase {
-	case GuestIsPrepared:
+	case row.GuestPrepared:
 		if g.Hold == 0 || g.Held != 0 {
 			p.send(one.Site, g.preparedMessage())
 		}
-	case GuestIsOwned:
+	case row.GuestAccepted:
 		p.send(one.Site, protocol.Accept{Tag: g.tag()})
-	case GuestIsAborted:
+	case row.GuestAborted:
 		p.send(one.Site, protocol.Aborted{Tag: g.tag()})
-	case GuestIsClosed:
+	case row.GuestClosed:
 	}
 }
 
@@ -199,18 +200,18 @@ func (p *Peer) granted(one *partner, tag protocol.Tag) {
 	switch {
 	case g == nil || g.Origin != one.Site || g.Epoch < tag.Epoch:
 		p.knowsNothing(one, tag)
-	case g.Epoch > tag.Epoch || g.Phase == GuestIsAborted:
+	case g.Epoch > tag.Epoch || g.Phase == row.GuestAborted:
 		p.send(one.Site, protocol.Aborted{Tag: tag})
-	case g.Phase == GuestIsPrepared:
-		g.Phase, g.Since = GuestIsOwned, p.now
+	case g.Phase == row.GuestPrepared:
+		g.Phase, g.Since = row.GuestAccepted, p.now
 		p.timers.stop(timer{kind: guestTimer, job: tag.Job})
 		p.saveGuest(tag.Job)
 		p.fact(Fact{Kind: GuestOwned, Job: tag.Job, Site: one.Site, Epoch: tag.Epoch})
 		p.send(one.Site, protocol.Accept{Tag: tag})
 		p.startRun(tag, g.Account, g.Spec)
-	case g.Phase == GuestIsOwned:
+	case g.Phase == row.GuestAccepted:
 		p.send(one.Site, protocol.Accept{Tag: tag})
-	case g.Phase == GuestIsClosed: // the origin took its end and has forgotten that
+	case g.Phase == row.GuestClosed: // the origin took its end and has forgotten that
 		p.send(one.Site, protocol.Unknown{Tag: tag})
 	}
 }
@@ -237,12 +238,12 @@ func (p *Peer) repeatGuest(id protocol.JobID) {
 	case p.mute():
 		p.after(p.cfg.RetryMax, timer{kind: guestTimer, job: id})
 		return
-	case g.Phase == GuestIsPrepared && g.tries >= preparedTries:
-		p.bury(g, GuestIsAborted)
+	case g.Phase == row.GuestPrepared && g.tries >= preparedTries:
+		p.bury(g, row.GuestAborted)
 		return
-	case g.Phase == GuestIsPrepared && g.Hold != 0 && g.Held == 0:
+	case g.Phase == row.GuestPrepared && g.Hold != 0 && g.Held == 0:
 		p.holdGuest(g)
-	case g.Phase == GuestIsPrepared:
+	case g.Phase == row.GuestPrepared:
 		p.send(g.Origin, protocol.DecisionAsked{Tag: g.tag()})
 	case g.Untold:
 		p.send(g.Origin, protocol.Recalled{Tag: g.tag()})
@@ -283,11 +284,11 @@ func (p *Peer) aborted(one *partner, tag protocol.Tag) {
 		return
 	}
 	g := p.guests[tag.Job]
-	if g == nil || g.Origin != one.Site || g.Epoch != tag.Epoch || g.Phase != GuestIsPrepared {
+	if g == nil || g.Origin != one.Site || g.Epoch != tag.Epoch || g.Phase != row.GuestPrepared {
 		return
 	}
 	if g.Hold != 0 {
-		p.bury(g, GuestIsAborted) // the tombstone says after a crash which room to give up
+		p.bury(g, row.GuestAborted) // the tombstone says after a crash which room to give up
 		return
 	}
 	p.fact(Fact{Kind: GuestAborted, Job: tag.Job, Site: one.Site, Epoch: tag.Epoch})
@@ -309,12 +310,12 @@ func (p *Peer) recalled(one *partner, m protocol.Recall) { //nolint:cyclop // on
 	switch {
 	case g == nil || g.Origin != one.Site || g.Epoch < m.Tag.Epoch:
 		p.knowsNothing(one, m.Tag)
-	case g.Epoch > m.Tag.Epoch || g.Phase == GuestIsAborted:
+	case g.Epoch > m.Tag.Epoch || g.Phase == row.GuestAborted:
 		p.send(one.Site, protocol.Recalled{Tag: m.Tag})
-	case g.Phase == GuestIsPrepared:
-		p.bury(g, GuestIsAborted)
+	case g.Phase == row.GuestPrepared:
+		p.bury(g, row.GuestAborted)
 		p.send(one.Site, protocol.Recalled{Tag: m.Tag})
-	case g.Phase == GuestIsOwned:
+	case g.Phase == row.GuestAccepted:
 		if !g.Recalled || (m.Cancel && !g.Cancel) {
 			g.Recalled, g.Cancel = true, g.Cancel || m.Cancel
 			p.saveGuest(m.Tag.Job)
@@ -324,7 +325,7 @@ func (p *Peer) recalled(one *partner, m protocol.Recall) { //nolint:cyclop // on
 		if g.Cancel && r != nil && r.Stuck != "" { // the origin need not wait for what nobody knows
 			p.send(one.Site, protocol.Unknown{Tag: m.Tag})
 		}
-	case g.Phase == GuestIsClosed:
+	case g.Phase == row.GuestClosed:
 		p.send(one.Site, protocol.Unknown{Tag: m.Tag})
 	}
 }
@@ -333,7 +334,7 @@ func (p *Peer) recalled(one *partner, m protocol.Recall) { //nolint:cyclop // on
 // ended.
 func (p *Peer) fenced(one *partner, m protocol.Fenced) {
 	g := p.guests[m.Tag.Job]
-	if g != nil && g.Origin == one.Site && g.Epoch == m.Tag.Epoch && g.Phase == GuestIsOwned {
+	if g != nil && g.Origin == one.Site && g.Epoch == m.Tag.Epoch && g.Phase == row.GuestAccepted {
 		p.letGo(g)
 		return
 	}
@@ -349,7 +350,7 @@ func (p *Peer) letGo(g *guest) {
 		p.saveGuest(g.Spec.Job)
 	}
 	r := p.runs[g.tag()]
-	if r == nil || r.Phase == Ended {
+	if r == nil || r.Phase == row.RunEnded {
 		p.closeGuest(g)
 		return
 	}
@@ -363,7 +364,7 @@ func (p *Peer) statusAcked(one *partner, m protocol.StatusAck) {
 	}
 	r.Acked, r.reports = m.Seq, 0
 	p.saveRun(m.Tag)
-	if r.Acked == r.Seq && r.Phase != Ended {
+	if r.Acked == r.Seq && r.Phase != row.RunEnded {
 		p.timers.stop(reportTimerOf(m.Tag))
 	}
 }
@@ -380,10 +381,10 @@ func (p *Peer) resultAcked(one *partner, tag protocol.Tag) {
 		p.timers.stop(timer{kind: guestTimer, job: tag.Job})
 		p.saveGuest(tag.Job)
 	}
-	if g.Phase != GuestIsOwned {
+	if g.Phase != row.GuestAccepted {
 		return
 	}
-	if r := p.runs[tag]; r != nil && r.Phase != Ended {
+	if r := p.runs[tag]; r != nil && r.Phase != row.RunEnded {
 		p.factOf(one, Fact{Kind: MessageOdd, Job: tag.Job, Text: "a result acknowledged that was not sent"})
 		return
 	}
@@ -395,7 +396,7 @@ func (p *Peer) closeGuest(g *guest) {
 	tag := g.tag()
 	p.archiveGuest(g)
 	p.dropRun(tag)
-	p.bury(g, GuestIsClosed)
+	p.bury(g, row.GuestClosed)
 	p.fact(Fact{Kind: GuestClosed, Job: tag.Job, Site: g.Origin, Epoch: tag.Epoch})
 }
 
@@ -403,24 +404,24 @@ func (p *Peer) closeGuest(g *guest) {
 // no use any more.
 func (p *Peer) archiveGuest(g *guest) {
 	r := p.runs[g.tag()]
-	if r == nil || r.Phase != Ended || r.Outcome.Bill == nil {
+	if r == nil || r.Phase != row.RunEnded || r.Outcome.Bill == nil {
 		return
 	}
 	view := p.guestView(g)
 	view.Reason = r.Outcome.Reason
-	p.out.Records = append(p.out.Records, Record{Table: Archive, Key: jobKey(view.ID), Row: ArchiveRow{View: view}})
+	p.out.Records = append(p.out.Records, row.Record{Table: row.ArchiveTable, Key: row.JobKey(view.ID), Row: row.Archived{View: view}})
 }
 
 // bury leaves a tombstone of the guest: its epoch can never start here (again).
-func (p *Peer) bury(g *guest, phase GuestPhase) {
-	if phase == GuestIsAborted {
+func (p *Peer) bury(g *guest, phase row.GuestPhase) {
+	if phase == row.GuestAborted {
 		p.fact(Fact{Kind: GuestAborted, Job: g.Spec.Job, Site: g.Origin, Epoch: g.Epoch})
 	}
 	p.dropPrepared(g)
 	g.Phase, g.Since, g.payload = phase, p.now, nil
 	g.Recalled, g.Cancel, g.Tariff = false, false, nil
 	g.Spec = protocol.Spec{Request: protocol.Request{Job: g.Spec.Job}} // the rest is of no use any more, and long
-	if one := p.byName[g.Origin]; one != nil && phase == GuestIsAborted {
+	if one := p.byName[g.Origin]; one != nil && phase == row.GuestAborted {
 		one.undone.Take(p.now, undoneCost)
 	}
 	p.saveGuest(g.Spec.Job)
@@ -429,7 +430,7 @@ func (p *Peer) bury(g *guest, phase GuestPhase) {
 
 // dropPrepared takes the guest off the books.
 func (p *Peer) dropPrepared(g *guest) {
-	if g.Phase == GuestIsPrepared {
+	if g.Phase == row.GuestPrepared {
 		p.giveBack(g)
 		if g.Hold != 0 {
 			p.release(g.tag())

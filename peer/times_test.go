@@ -7,6 +7,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -37,7 +38,7 @@ func TestTimesAreThoseOfTheSiteThatRan(t *testing.T) {
 			t.Fatal(busy)
 		}
 		jobs := w.Site("a").Finished()
-		slices.SortFunc(jobs, func(x, y peer.JobView) int { return cmp.Compare(x.Started, y.Started) })
+		slices.SortFunc(jobs, func(x, y view.Job) int { return cmp.Compare(x.Started, y.Started) })
 		for i, want := range []struct{ started, ended protocol.Instant }{
 			{first.Add(-protocol.Hour), first}, {first, first.Add(protocol.Hour)},
 		} {

@@ -7,6 +7,8 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer/eligible"
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -127,11 +129,11 @@ func (p *Peer) holdAt(members []*job, start protocol.Instant, why string) {
 func (p *Peer) noteHold(j *job, start protocol.Instant, why string) {
 	j.nextEpoch()
 	if f := j.Foreseen; f != nil && f.End < start.Add(f.Run).Add(f.Back) { // it waits for the others, and TMAX is told so
-		j.Foreseen = &Foreseen{Cost: f.Cost, Run: f.Run, Back: f.Back, End: start.Add(f.Run).Add(f.Back)}
+		j.Foreseen = &row.Prediction{Cost: f.Cost, Run: f.Run, Back: f.Back, End: start.Add(f.Run).Add(f.Back)}
 	}
-	j.Hold, j.Held, j.tries, j.Phase = start, 0, 0, Offered
+	j.Hold, j.Held, j.tries, j.Phase = start, 0, 0, row.JobOffered
 	if j.Site == p.cfg.Site {
-		j.Phase = Holding
+		j.Phase = row.JobReserving
 	}
 	p.saveJob(j.Spec.Job)
 	p.fact(Fact{Kind: JobOffered, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: clip("to hold room from " + instantText(start) + " on, " + why)})
@@ -149,7 +151,7 @@ func (p *Peer) holdHere(j *job) {
 	p.call(ReserveOp{Hold: hold}, func(result Result, err error) {
 		done, err := resultAs[ReserveResult](result, err)
 		switch {
-		case p.jobs[tag.Job] != j || j.tag() != tag || j.Phase != Holding:
+		case p.jobs[tag.Job] != j || j.tag() != tag || j.Phase != row.JobReserving:
 			p.releaseLate(tag)
 		case err != nil:
 			p.fact(Fact{Kind: CallFailed, Job: tag.Job, Site: p.cfg.Site, Epoch: tag.Epoch, Text: clip("reserve: " + err.Error())})
@@ -188,7 +190,7 @@ func (p *Peer) members(j *job) (out []*job) {
 		return nil
 	}
 	for _, id := range j.application.jobs {
-		if other := p.jobs[id]; other.together() && other.Component.Together == j.Component.Together && other.Phase != Ending {
+		if other := p.jobs[id]; other.together() && other.Component.Together == j.Component.Together && other.Phase != row.JobEnding {
 			out = append(out, other)
 		}
 	}
@@ -202,7 +204,7 @@ func (p *Peer) waiting(j *job) []*job {
 
 // seeksRoom says whether room is sought or held for a member that is not granted.
 func (j *job) seeksRoom() bool {
-	return j.Hold != 0 && (j.Phase == Offered || j.Phase == Holding)
+	return j.Hold != 0 && (j.Phase == row.JobOffered || j.Phase == row.JobReserving)
 }
 
 // gather grants all members once each has its room from the same instant on.
@@ -270,7 +272,7 @@ func (p *Peer) holdLater(members []*job, start protocol.Instant, why string) {
 // giveHoldUp tells the member's site that this epoch is over.
 func (p *Peer) giveHoldUp(j *job) {
 	p.timers.stop(timer{kind: jobTimer, job: j.Spec.Job})
-	if j.Phase == Holding {
+	if j.Phase == row.JobReserving {
 		p.release(j.tag())
 		return
 	}
@@ -288,12 +290,12 @@ func (p *Peer) grantTogether(members []*job) {
 	delete(p.rehelds, members[0].groupKey())
 	p.endTurn(members[0].groupKey())
 	for _, j := range members {
-		if j.Phase == Offered {
+		if j.Phase == row.JobOffered {
 			p.grant(j, p.byName[j.Site])
 			continue
 		}
 		account, _ := p.cfg.Accounts.Local(j.Spec.User) // cannotGrant has asked
-		j.Phase, j.Placed, j.Reason = AtHome, p.now, ""
+		j.Phase, j.Placed, j.Reason = row.JobCommittedLocal, p.now, ""
 		p.saveJob(j.Spec.Job)
 		p.fact(Fact{Kind: JobCommitted, Job: j.Spec.Job, Site: p.cfg.Site, Epoch: j.Epoch, Text: agreed(j)})
 		p.startRun(j.tag(), account, j.Spec)
@@ -311,7 +313,7 @@ func agreed(j *job) string {
 // cannotGrant says what has changed for a member since its room was held; empty: nothing
 // that matters.
 func (p *Peer) cannotGrant(j *job) string {
-	if j.Phase == Offered {
+	if j.Phase == row.JobOffered {
 		if one := p.byName[j.Site]; one == nil || one.departed {
 			return string(j.Site) + " is no partner any more"
 		}
@@ -362,16 +364,16 @@ func (p *Peer) partFrom(j *job, why string) (coming bool) {
 			continue
 		}
 		switch other.Phase {
-		case Granted, Handed:
-			other.Phase, other.tries, coming = Recalling, 0, true
+		case row.JobGranted, row.JobHandedOff:
+			other.Phase, other.tries, coming = row.JobRecalling, 0, true
 			p.saveJob(other.Spec.Job)
 			p.repeatJob(other.Spec.Job)
-		case AtHome:
+		case row.JobCommittedLocal:
 			coming = true
 			p.takeBack(p.runs[other.tag()], false)
-		case Recalling:
+		case row.JobRecalling:
 			coming = coming || !other.Cancelling
-		case InGridQueue, Holding, Offered, Collecting, Ending:
+		case row.JobInGridQueue, row.JobReserving, row.JobOffered, row.JobStagingOut, row.JobEnding:
 		}
 	}
 	return coming
@@ -420,7 +422,7 @@ func (p *Peer) holdGuest(g *guest) {
 	p.call(ReserveOp{Hold: hold}, func(result Result, err error) {
 		done, err := resultAs[ReserveResult](result, err)
 		switch {
-		case p.guests[tag.Job] != g || g.Phase != GuestIsPrepared:
+		case p.guests[tag.Job] != g || g.Phase != row.GuestPrepared:
 			p.releaseLate(tag)
 		case err != nil:
 			p.fact(Fact{Kind: CallFailed, Job: tag.Job, Site: g.Origin, Epoch: tag.Epoch, Text: clip("reserve: " + err.Error())})
@@ -429,7 +431,7 @@ func (p *Peer) holdGuest(g *guest) {
 			p.refuseFor(p.byName[g.Origin], protocol.Refused{Tag: tag, Reason: clip("no room can be held: " + done.Refused)})
 		case g.Held != 0 && g.Held != done.Start: // the origin may know the other instant
 			p.fact(Fact{Kind: CallFailed, Job: tag.Job, Site: g.Origin, Epoch: tag.Epoch, Text: "reserve: it" + movedRoom(g.Held, done.Start)})
-			p.bury(g, GuestIsAborted)
+			p.bury(g, row.GuestAborted)
 			p.send(g.Origin, protocol.Aborted{Tag: tag})
 		default:
 			g.Held, g.tries = done.Start, 0
@@ -448,7 +450,7 @@ func movedRoom(from, to protocol.Instant) string {
 
 // leftOut are the partners that a round does not ask about a component since they hold no
 // room, as people see them.
-func (p *Peer) leftOut(r *round, i int) (out []SiteQuote) {
+func (p *Peer) leftOut(r *round, i int) (out []view.Quote) {
 	j := r.job(p, i)
 	if j == nil || !j.together() || p.cfg.Policy.Alone {
 		return nil

@@ -8,6 +8,8 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -193,7 +195,7 @@ func TestSiteDiesBetweenTwoHolds(t *testing.T) {
 	t.Parallel()
 	w := holders(t, "abcd")
 	s := together(w, pair(4, []protocol.SiteName{"b"}, []protocol.SiteName{"c", "d"}))
-	offered := func() bool { return s.Rows().Jobs()[1].Phase == peer.Offered }
+	offered := func() bool { return s.Rows().Jobs()[1].Phase == row.JobOffered }
 	for range 1000 {
 		if offered() {
 			break
@@ -206,7 +208,7 @@ func TestSiteDiesBetweenTwoHolds(t *testing.T) {
 		w.Advance(protocol.Second / 2)
 		held = held || len(w.Site("b").Batch.Held()) == 1
 		for _, job := range s.Rows().Jobs() {
-			if job.Phase == peer.Granted && job.Site == "c" {
+			if job.Phase == row.JobGranted && job.Site == "c" {
 				t.Fatalf("job %v is granted to a site that is dead", job.Spec.Job)
 			}
 		}
@@ -280,8 +282,8 @@ func TestOnlyReserversTakeGroups(t *testing.T) {
 	asked := w.Ask("a", func(asked peer.AskID) peer.Event {
 		return peer.Submit{Asked: asked, User: "ada", Jobs: pair(2, nil, nil), Application: wanting()}
 	})
-	refusal, ok := w.Site("a").Answer(asked).(peer.Refusal)
-	if !ok || refusal.Code != peer.NoSite || len(refusal.Sites) != 2 || !strings.Contains(refusal.Sites[0].Reason, "cannot hold room") {
+	refusal, ok := w.Site("a").Answer(asked).(view.Refusal)
+	if !ok || refusal.Code != view.NoSite || len(refusal.Sites) != 2 || !strings.Contains(refusal.Sites[0].Reason, "cannot hold room") {
 		t.Errorf("got %+v", w.Site("a").Answer(asked))
 	}
 }
@@ -334,7 +336,7 @@ func TestRefusedComponentGivesItsRoomUp(t *testing.T) {
 		s := together(w, jobs)
 		returned := func() bool {
 			one := s.Rows().Jobs()[0]
-			return one.Epoch > 0 && one.Phase == peer.InGridQueue
+			return one.Epoch > 0 && one.Phase == row.JobInGridQueue
 		}
 		for range 60_000 {
 			if returned() {
@@ -368,12 +370,12 @@ func TestLeftOutIsTold(t *testing.T) {
 			return peer.TestSubmit{Asked: asked, User: "ada", Jobs: jobs, Application: wanting()}
 		})
 		w.Advance(10 * protocol.Second)
-		quoted, ok := w.Site("a").Answer(asked).(peer.Quoted)
+		quoted, ok := w.Site("a").Answer(asked).(view.TestSubmitResult)
 		if !ok {
 			t.Fatalf("got %+v", w.Site("a").Answer(asked))
 		}
 		for i, quotes := range quoted.Jobs {
-			at := slices.IndexFunc(quotes, func(q peer.SiteQuote) bool { return q.Site == "b" })
+			at := slices.IndexFunc(quotes, func(q view.Quote) bool { return q.Site == "b" })
 			if at < 0 || len(quotes) != 3 || strings.Contains(quotes[at].Declined, "cannot hold room") != (i < 2) {
 				t.Errorf("of job %d is told: %+v", i+1, quotes)
 			}
@@ -413,8 +415,8 @@ func TestGroupsLargerThanAllSites(t *testing.T) {
 			asked := w.Ask("a", func(asked peer.AskID) peer.Event {
 				return peer.Submit{Asked: asked, User: "ada", Jobs: jobs, Application: wanting()}
 			})
-			refusal, refused := w.Site("a").Answer(asked).(peer.Refusal)
-			if refused != tt.refused || refused && (refusal.Code != peer.NoSite || len(refusal.Sites) != 3) {
+			refusal, refused := w.Site("a").Answer(asked).(view.Refusal)
+			if refused != tt.refused || refused && (refusal.Code != view.NoSite || len(refusal.Sites) != 3) {
 				t.Errorf("got %+v", w.Site("a").Answer(asked))
 			}
 		})

@@ -6,42 +6,24 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/cost"
 	"github.com/switchyard-hpc/switchyard/internal/exact"
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// Totals are what the runs that are over came to since the store began to count: the energy of
-// those at this site, guests' too, and money. None of them ever falls.
-type Totals struct {
-	Since  protocol.Instant `json:"since_ms"`
-	Energy int64            `json:"energy_mj"` // in millijoules
-	Money  []MoneyTotals    `json:"money,omitempty"`
-}
-
-// MoneyTotals are those of one currency, by which they are sorted. What is below 0 has a total
-// of its own.
-type MoneyTotals struct {
-	Currency string         `json:"currency"`
-	Cost     protocol.Micro `json:"energy_cost_micro"`   // of the electricity of runs here, as they were billed
-	Credit   protocol.Micro `json:"energy_credit_micro"` // of it at prices below 0
-	// Own jobs that ran at partners, at what home had quoted for them at the decision, for as long
-	// as they ran in fact, less what was billed: Saved where that is above 0, Lost where below.
-	Saved protocol.Micro `json:"saved_micro"`
-	Lost  protocol.Micro `json:"lost_micro"`
-}
-
 // moneyTotals are those of a currency, to be changed. Rows that were given out stay as they are.
-func (p *Peer) moneyTotals(currency string) *MoneyTotals {
+func (p *Peer) moneyTotals(currency string) *view.MoneyTotals {
 	all := slices.Clone(p.totals().Money)
-	at, found := slices.BinarySearchFunc(all, currency, func(m MoneyTotals, c string) int { return cmp.Compare(m.Currency, c) })
+	at, found := slices.BinarySearchFunc(all, currency, func(m view.MoneyTotals, c string) int { return cmp.Compare(m.Currency, c) })
 	if !found {
-		all = slices.Insert(all, at, MoneyTotals{Currency: currency})
+		all = slices.Insert(all, at, view.MoneyTotals{Currency: currency})
 	}
 	p.site.Totals.Money = all
 	return &all[at]
 }
 
 // totals are those of this site, to be changed and saved.
-func (p *Peer) totals() *Totals {
+func (p *Peer) totals() *view.Totals {
 	if p.site.Totals.Since == 0 {
 		p.site.Totals.Since = p.now
 	}
@@ -151,28 +133,18 @@ func (p *Peer) homeCost(j *job, ran protocol.Duration) protocol.Micro {
 	return protocol.Micro(exact.Product(int64(j.Home.Cost), int64(ran)).Nearest(int64(j.Home.Run)))
 }
 
-// Electricity is what the jobs of this site draw and what that costs.
-type Electricity struct {
-	Totals
-
-	Draw          int64           `json:"draw_mw"` // of all that runs here now; 0: not known
-	Price         *protocol.Micro `json:"price_micro_mwh,omitempty"`
-	PriceCurrency string          `json:"price_currency,omitempty"`
-	Running       int64           `json:"running_mj"` // energy of what runs here now, so far; it is not in Energy yet
-}
-
 // electricityView is nil where there is nothing to tell: no power is stated, and no money counted.
-func (p *Peer) electricityView() *Electricity {
+func (p *Peer) electricityView() *view.Electricity {
 	if p.cfg.Power == 0 && p.load.Draw == 0 && p.site.Totals.Since == 0 && p.electricity.hourly == nil {
 		return nil
 	}
-	v := &Electricity{Totals: p.site.Totals, Draw: p.load.Draw}
+	v := &view.Electricity{Totals: p.site.Totals, Draw: p.load.Draw}
 	v.Price, v.PriceCurrency = p.priceNow()
 	if p.drawing.cpus == 0 {
 		return v
 	}
 	for tag, r := range p.runs {
-		if r.Phase == Running && r.Started != 0 {
+		if r.Phase == row.RunRunning && r.Started != 0 {
 			v.Running = exact.Whole(v.Running).Plus(exact.Whole(millijoules(p.powerOf(tag), p.now.Sub(r.Started)))).Down()
 		}
 	}
@@ -188,33 +160,23 @@ func (p *Peer) priceNow() (*protocol.Micro, string) {
 	return &steps[0].PerHour, p.electricity.currency
 }
 
-// JobEnergy is what a job draws: as it was quoted, and as it ran or has run so far.
-type JobEnergy struct {
-	Power      int64           `json:"power_mw"`                    // that it is taken to draw, with cooling where its site charges that
-	Quoted     int64           `json:"quoted_mj,omitempty"`         // for the run time that was quoted
-	QuotedCost *protocol.Micro `json:"quoted_cost_micro,omitempty"` // in the currency of the quote; nil: none was named
-	Used       int64           `json:"used_mj,omitempty"`
-	Cost       *protocol.Micro `json:"cost_micro,omitempty"`  // in the currency of the bill; nil: none is named
-	Measured   int64           `json:"measured_mj,omitempty"` // by counters of the machine; 0: it has none
-}
-
 // jobEnergy is nil when nothing is known of a job's energy.
-func jobEnergy(power int64, quoted *QuotedPrice, bill *BillView, ran protocol.Duration, measured int64) *JobEnergy {
-	v := JobEnergy{Power: power, Used: millijoules(power, ran), Measured: measured}
+func jobEnergy(power int64, quoted *view.QuotedPrice, bill *view.Bill, ran protocol.Duration, measured int64) *view.JobEnergy {
+	v := view.JobEnergy{Power: power, Used: millijoules(power, ran), Measured: measured}
 	if quoted != nil {
 		v.Quoted, v.QuotedCost = millijoules(power, quoted.Run), quoted.Energy
 	}
 	if bill != nil {
 		v.Cost = billedElectricity(bill)
 	}
-	if v == (JobEnergy{}) {
+	if v == (view.JobEnergy{}) {
 		return nil
 	}
 	return &v
 }
 
 // ownEnergy is what a job of this origin draws, where it is placed.
-func (p *Peer) ownEnergy(j *job, bill *BillView) *JobEnergy {
+func (p *Peer) ownEnergy(j *job, bill *view.Bill) *view.JobEnergy {
 	power := tariffPower(j.Tariff)
 	if power == 0 && j.Site == p.cfg.Site {
 		power = p.foreseenDraw(&j.Spec)
@@ -229,7 +191,7 @@ func (p *Peer) ownEnergy(j *job, bill *BillView) *JobEnergy {
 }
 
 // guestEnergy is what a partner's job draws that has started here.
-func (p *Peer) guestEnergy(r *run, bill *BillView) *JobEnergy {
+func (p *Peer) guestEnergy(r *run, bill *view.Bill) *view.JobEnergy {
 	switch {
 	case r.Outcome != nil:
 		return jobEnergy(p.powerOf(r.Tag), nil, bill, r.Outcome.Ran, r.Outcome.Usage.Energy)
@@ -240,7 +202,7 @@ func (p *Peer) guestEnergy(r *run, bill *BillView) *JobEnergy {
 }
 
 // billedElectricity is what a bill says of it; nil: nothing.
-func billedElectricity(v *BillView) *protocol.Micro {
+func billedElectricity(v *view.Bill) *protocol.Micro {
 	terms := make([]protocol.Term, len(v.Terms))
 	for i, one := range v.Terms {
 		terms[i] = protocol.Term(one)

@@ -8,15 +8,17 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // electricity is what the own site tells of it now.
-func (l *lone) electricity() peer.Electricity {
+func (l *lone) electricity() view.Electricity {
 	l.t.Helper()
 	l.step(peer.AskSites{Asked: 5})
-	view, _ := l.answers[len(l.answers)-1].(peer.Sites)
+	view, _ := l.answers[len(l.answers)-1].(view.Sites)
 	if view.Sites[0].Electricity == nil {
 		l.t.Fatalf("nothing is told of electricity: %+v", view.Sites[0])
 	}
@@ -40,7 +42,7 @@ func TestEnergyIsCounted(t *testing.T) {
 	ev.Jobs[0].Spec.CPUs, ev.Jobs[0].Spec.WallTime = 4, protocol.Hour
 	l.step(ev)
 	l.advance(10 * protocol.Second) // b does not answer
-	submitted, _ := l.answers[len(l.answers)-1].(peer.Submitted)
+	submitted, _ := l.answers[len(l.answers)-1].(view.Submitted)
 	tag := protocol.Tag{Job: submitted.Jobs[0], Epoch: 1}
 	start := l.now
 	l.heard(localsched.Change{Tag: tag, State: protocol.Running, Started: start}, 4)
@@ -58,7 +60,7 @@ func TestEnergyIsCounted(t *testing.T) {
 		Outcome: protocol.Outcome{State: protocol.Completed, Ran: protocol.Hour, Usage: protocol.Usage{Energy: 9}},
 	}, 0)
 	got := l.electricity()
-	want := []peer.MoneyTotals{{Currency: "EUR", Cost: got.Money[0].Cost}}
+	want := []view.MoneyTotals{{Currency: "EUR", Cost: got.Money[0].Cost}}
 	if got.Energy != 3_600_000_000 || got.Draw != 0 || got.Running != 0 || !reflect.DeepEqual(got.Money, want) {
 		t.Errorf("an hour at 1 kW: %+v", got)
 	}
@@ -71,7 +73,7 @@ func TestEnergyIsCounted(t *testing.T) {
 		t.Errorf("since %d, for %d", got.Since, bill.Cost) // ten seconds of it at 30 a MWh
 	}
 	for _, rec := range slices.Backward(l.records) {
-		if row, ok := rec.Row.(peer.SiteRow); ok {
+		if row, ok := rec.Row.(row.Site); ok {
 			if !reflect.DeepEqual(row.Totals, got.Totals) {
 				t.Errorf("kept are %+v, told %+v", row.Totals, got.Totals)
 			}
@@ -86,11 +88,11 @@ func TestSavedAgainstHome(t *testing.T) {
 	for name, tt := range map[string]struct {
 		home protocol.Micro // an hour at home
 		ran  protocol.Duration
-		want []peer.MoneyTotals
+		want []view.MoneyTotals
 	}{
-		"dearer at home":          {30 * protocol.Unit, protocol.Hour, []peer.MoneyTotals{{Currency: "CHF", Saved: 10 * protocol.Unit}}},
-		"for a quarter of it":     {30 * protocol.Unit, protocol.Hour / 4, []peer.MoneyTotals{{Currency: "CHF", Saved: 2_500_000}}},
-		"cheaper at home":         {5 * protocol.Unit, protocol.Hour, []peer.MoneyTotals{{Currency: "CHF", Lost: 15 * protocol.Unit}}},
+		"dearer at home":          {30 * protocol.Unit, protocol.Hour, []view.MoneyTotals{{Currency: "CHF", Saved: 10 * protocol.Unit}}},
+		"for a quarter of it":     {30 * protocol.Unit, protocol.Hour / 4, []view.MoneyTotals{{Currency: "CHF", Saved: 2_500_000}}},
+		"cheaper at home":         {5 * protocol.Unit, protocol.Hour, []view.MoneyTotals{{Currency: "CHF", Lost: 15 * protocol.Unit}}},
 		"home names no price":     {0, protocol.Hour, nil},
 		"no run, no bill to name": {30 * protocol.Unit, 0, nil},
 	} {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -26,7 +27,7 @@ func TestUnaskedSaysWhy(t *testing.T) {
 	l.step(peer.MessageIn{From: "b", Body: protocol.QuoteReply{
 		Round: request.Round, Accept: 1, Quotes: []protocol.Quote{{Job: request.Jobs[0].Job, ERT: protocol.Hour}},
 	}})
-	quoted, ok := l.answers[len(l.answers)-1].(peer.Quoted)
+	quoted, ok := l.answers[len(l.answers)-1].(view.TestSubmitResult)
 	if !ok || len(quoted.Jobs) != 3 {
 		t.Fatalf("answered %+v", l.answers)
 	}

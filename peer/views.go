@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -13,7 +15,7 @@ func (p *Peer) askJob(ev AskJob) {
 		p.answer(ev.Asked, p.jobView(j, spending{}))
 		return
 	}
-	if g := p.guests[ev.Job]; g != nil && g.Phase == GuestIsOwned {
+	if g := p.guests[ev.Job]; g != nil && g.Phase == row.GuestAccepted {
 		p.answer(ev.Asked, p.guestView(g))
 		return
 	}
@@ -25,26 +27,26 @@ func (p *Peer) askJob(ev AskJob) {
 func (p *Peer) askOutput(ev AskOutput) {
 	switch {
 	case p.hasOutput(ev.From, ev.Tag):
-		p.answer(ev.Asked, Done{})
+		p.answer(ev.Asked, view.Done{})
 	case p.stopped() != "":
-		p.answer(ev.Asked, Refusal{Code: NotNow, Reason: p.stopped()})
+		p.answer(ev.Asked, view.Refusal{Code: view.NotNow, Reason: p.stopped()})
 	default:
-		p.answer(ev.Asked, Refusal{
-			Code: NotFound, Reason: fmt.Sprintf("job %v is not here for site %s", ev.Tag, ev.From),
+		p.answer(ev.Asked, view.Refusal{
+			Code: view.NotFound, Reason: fmt.Sprintf("job %v is not here for site %s", ev.Tag, ev.From),
 		})
 	}
 }
 
 func (p *Peer) hasOutput(origin protocol.SiteName, tag protocol.Tag) bool {
 	if g := p.guests[tag.Job]; g != nil {
-		return g.Phase == GuestIsOwned && g.Origin == origin && g.Epoch == tag.Epoch
+		return g.Phase == row.GuestAccepted && g.Origin == origin && g.Epoch == tag.Epoch
 	}
 	one := p.byName[origin]
 	return one != nil && p.ownsAside(one, tag)
 }
 
-func specView(s protocol.Spec) JobView {
-	return JobView{
+func specView(s protocol.Spec) view.Job {
+	return view.Job{
 		ID: s.Job, Name: s.Name, User: s.User, CPUs: s.CPUs, Nodes: s.Nodes, Layout: s.Layout, MemoryMB: s.MemoryMB,
 		WallTime: s.WallTime, Sites: s.Sites, Requeue: s.Requeue, Submitted: s.Submitted,
 		Power: s.Power, Data: s.Data,
@@ -54,7 +56,7 @@ func specView(s protocol.Spec) JobView {
 // spending is what applications have spent, each reckoned once for a view of many jobs.
 type spending map[*application]protocol.Micro
 
-func (p *Peer) jobView(j *job, spent spending) JobView {
+func (p *Peer) jobView(j *job, spent spending) view.Job {
 	v := specView(j.Spec)
 	v.State, v.Reason, v.Origin, v.Site, v.Epoch = j.State, p.reasonOf(j), p.cfg.Site, j.shownSite(), j.Epoch
 	v.Placed, v.Started, v.Ended, v.QuotedAWT = j.Placed, j.Started, j.Ended, j.QuotedAWT
@@ -79,7 +81,7 @@ func (p *Peer) jobView(j *job, spent spending) JobView {
 }
 
 // wishesView are the wishes for a job's application; nil for a job on its own.
-func (p *Peer) wishesView(j *job, known spending) *Wishes {
+func (p *Peer) wishesView(j *job, known spending) *view.Objectives {
 	a := j.application
 	if a == nil {
 		return nil
@@ -89,7 +91,7 @@ func (p *Peer) wishesView(j *job, known spending) *Wishes {
 		spent, _ = p.placedCost(a)
 		known[a] = spent
 	}
-	w := &Wishes{Application: a.Application, Components: a.Count, Spent: spent, SpentCurrency: p.currency(), Broken: a.Broken}
+	w := &view.Objectives{Application: a.Application.Application, Components: a.Count, Spent: spent, SpentCurrency: p.currency(), Broken: a.Broken}
 	w.Alpha, w.Gamma, w.Delta = p.weights(j)
 	return w
 }
@@ -99,16 +101,16 @@ func (p *Peer) reasonOf(j *job) string {
 	if why := p.doubtOf(j); why != "" {
 		return "NeedsOperator: " + why + p.remedyOf(j)
 	}
-	if why := p.stopped(); why != "" && !p.listening && j.State == protocol.Pending && j.Phase != Collecting {
+	if why := p.stopped(); why != "" && !p.listening && j.State == protocol.Pending && j.Phase != row.JobStagingOut {
 		return "NeedsOperator: " + why
 	}
 	one := p.byName[j.Site]
 	switch {
-	case j.Phase == Collecting:
+	case j.Phase == row.JobStagingOut:
 		return cmp.Or(j.Reason, reasonCollecting)
-	case j.Phase == Ending:
+	case j.Phase == row.JobEnding:
 		return j.endingReason()
-	case one != nil && (!one.linked || one.silent) && j.Phase != Offered:
+	case one != nil && (!one.linked || one.silent) && j.Phase != row.JobOffered:
 		return reasonUnreachable
 	case j.Cancelling:
 		return reasonCancelling
@@ -119,17 +121,17 @@ func (p *Peer) reasonOf(j *job) string {
 // unplacedReason is why a job is not in a local queue yet; else what that says.
 func (j *job) unplacedReason() string {
 	switch {
-	case j.Phase == InGridQueue && j.unknown:
+	case j.Phase == row.JobInGridQueue && j.unknown:
 		return reasonNoKnownSite
-	case j.Phase == InGridQueue:
+	case j.Phase == row.JobInGridQueue:
 		return detailed(cmp.Or(j.Reason, reasonGridQueue), j.detail)
 	case j.seeksRoom():
 		return reasonGroup
-	case j.Phase == Offered:
+	case j.Phase == row.JobOffered:
 		return reasonHandOff
 	case j.Held != 0 && j.State == protocol.Pending:
 		return startsTogether(j.Held)
-	case j.Phase == Granted:
+	case j.Phase == row.JobGranted:
 		return reasonHandOff
 	}
 	return j.Reason
@@ -141,7 +143,7 @@ func startsTogether(at protocol.Instant) string {
 }
 
 // finishedView is how a job is shown after its end.
-func (p *Peer) finishedView(j *job) JobView {
+func (p *Peer) finishedView(j *job) view.Job {
 	v := p.jobView(j, spending{})
 	v.State, v.Reason, v.Ended = j.State, j.Reason, j.Ended
 	if j.Outcome != nil {
@@ -150,7 +152,7 @@ func (p *Peer) finishedView(j *job) JobView {
 	return v
 }
 
-func (p *Peer) guestView(g *guest) JobView {
+func (p *Peer) guestView(g *guest) view.Job {
 	v := specView(g.Spec)
 	v.Guest, v.Origin, v.Site, v.Epoch = true, g.Origin, p.cfg.Site, g.Epoch
 	v.State, v.Reason, v.Placed, v.Together = protocol.Pending, reasonHandOff, g.Since, g.startView()
@@ -161,23 +163,23 @@ func (p *Peer) guestView(g *guest) JobView {
 	v.Bill = p.billView(g.Tariff, protocol.Running, r.Started, r.Outcome)
 	v.Energy = p.guestEnergy(r, v.Bill)
 	v.Reason, v.Started, v.Local = cmp.Or(r.Stuck, r.Reason), r.Started, r.Local
-	if v.Held = g.Held; g.Held != 0 && v.Reason == "" && r.Phase != Running {
+	if v.Held = g.Held; g.Held != 0 && v.Reason == "" && r.Phase != row.RunRunning {
 		v.Reason = startsTogether(g.Held)
 	}
 	switch r.Phase {
-	case Running:
+	case row.RunRunning:
 		v.State = protocol.Running
-	case Ended:
+	case row.RunEnded:
 		v.State, v.Reason = r.Outcome.State, cmp.Or(r.Outcome.Reason, "waits for "+string(g.Origin)+" to take its result")
 		v.ExitCode, v.Signal = r.Outcome.ExitCode, r.Outcome.Signal
 		v.Ended = r.ended()
-	case Submitting, Queued:
+	case row.RunSubmitting, row.RunQueued:
 	}
 	return v
 }
 
-func (p *Peer) sitesView() Sites {
-	own := SiteView{
+func (p *Peer) sitesView() view.Sites {
+	own := view.Site{
 		Site: p.cfg.Site, Number: p.cfg.Number, Self: true, Link: "self", Why: p.stopped(),
 		CPUs: p.cfg.Capacity.CPUs, Nodes: p.cfg.Capacity.Nodes, Age: -1,
 		Busy: p.load.Busy, Queued: p.load.QueuedJobs, RUS: p.load.RUS(), LastSeen: p.now, Software: p.cfg.Software,
@@ -190,24 +192,24 @@ func (p *Peer) sitesView() Sites {
 	own.Price, own.PriceCurrency = p.priceNow()
 	own.Electricity = p.electricityView()
 	for _, j := range p.jobs {
-		if j.Phase == AtHome {
+		if j.Phase == row.JobCommittedLocal {
 			own.JobsHere++
 		}
 	}
-	out := Sites{Sites: []SiteView{own}}
+	out := view.Sites{Sites: []view.Site{own}}
 	for _, one := range p.partners {
 		out.Sites = append(out.Sites, p.partnerView(one))
 	}
 	return out
 }
 
-func (p *Peer) partnerView(one *partner) SiteView {
-	v := SiteView{
+func (p *Peer) partnerView(one *partner) view.Site {
+	v := view.Site{
 		Site: one.Site, Link: "up", Age: -1, LastSeen: one.heard,
 		JobsHere: one.jobsHere, JobsSent: one.jobsThere,
 	}
-	if all := one.row.Quality.total(); all > 0 {
-		v.Kept = one.row.Quality.Weights[kept] * protocol.PPM / all
+	if all := one.row.Quality.Total(); all > 0 {
+		v.Kept = one.row.Quality.Weights[row.Kept] * protocol.PPM / all
 	}
 	if one.row.Quality.Doubtful {
 		v.Doubt = one.row.Quality.String()
@@ -255,31 +257,31 @@ func budgetWatts(mw int64) *int64 {
 	return &w
 }
 
-func (p *Peer) quoted(r *round) Quoted {
-	out := Quoted{Elsewhere: p.mayLeave(r.specs)}
+func (p *Peer) quoted(r *round) view.TestSubmitResult {
+	out := view.TestSubmitResult{Elsewhere: p.mayLeave(r.specs)}
 	for i := 0; i < len(r.specs); i = r.rows(i) {
-		var quotes []SiteQuote
+		var quotes []view.Quote
 		for row := i; row < r.rows(i); row++ {
 			quotes = append(quotes, p.siteQuotes(r, row, len(r.asks)+1)...)
 		}
 		quotes = append(quotes, p.leftOut(r, i)...)
-		slices.SortStableFunc(quotes, func(a, b SiteQuote) int { return cmp.Compare(a.ATT(), b.ATT()) })
+		slices.SortStableFunc(quotes, func(a, b view.Quote) int { return cmp.Compare(a.ATT(), b.ATT()) })
 		out.Jobs = append(out.Jobs, quotes)
 	}
 	return out
 }
 
-func viewQuote(site protocol.SiteName, q protocol.Quote, load protocol.Load, age protocol.Duration) SiteQuote {
-	return SiteQuote{
+func viewQuote(site protocol.SiteName, q protocol.Quote, load protocol.Load, age protocol.Duration) view.Quote {
+	return view.Quote{
 		Site: site, Declined: q.Declined, AWT: q.AWT, AWTLow: q.AWTLow, AWTHigh: q.AWTHigh, ERT: q.ERT,
 		RUS: load.RUS(), Age: age,
 		Bound: q.Bound, Terms: termsView(q.Terms), Cost: q.Cost(), Currency: q.Currency, Note: q.Note,
 	}
 }
 
-func termsView(terms []protocol.Term) (out []PriceTerm) {
+func termsView(terms []protocol.Term) (out []view.PriceTerm) {
 	for _, one := range terms {
-		out = append(out, PriceTerm{Name: one.Name, Amount: one.Amount})
+		out = append(out, view.PriceTerm{Name: one.Name, Amount: one.Amount})
 	}
 	return out
 }

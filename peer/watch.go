@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -59,7 +60,7 @@ func (p *Peer) changed(c localsched.Change) {
 		p.confirm(r)
 	}
 	switch {
-	case r.Phase == Ended:
+	case r.Phase == row.RunEnded:
 	case p.neverBegan(r, c):
 		p.missedAtLast(r)
 		return
@@ -69,7 +70,7 @@ func (p *Peer) changed(c localsched.Change) {
 		p.queueMoved()
 	case c.State == protocol.Running:
 		p.inLocalQueue(r, r.Local)
-		if r.Phase == Running && r.Started != 0 {
+		if r.Phase == row.RunRunning && r.Started != 0 {
 			p.runsOn(r, c.Reason)
 		}
 		p.runStarted(r, c)
@@ -81,10 +82,10 @@ func (p *Peer) changed(c localsched.Change) {
 }
 
 func (p *Peer) runStarted(r *run, c localsched.Change) {
-	if r.Phase == Running && r.Started != 0 {
+	if r.Phase == row.RunRunning && r.Started != 0 {
 		return
 	}
-	r.Phase, r.Started, r.tries = Running, cmp.Or(c.Started, p.now), 0
+	r.Phase, r.Started, r.tries = row.RunRunning, cmp.Or(c.Started, p.now), 0
 	p.noteDraw(r)
 	p.saveRun(r.Tag)
 	p.report(r, protocol.Running, c.Reason)
@@ -111,7 +112,7 @@ func (p *Peer) runEnded(r *run, c localsched.Change) {
 	outcome.Usage.Power = p.drew(r.request.CPUs, &outcome)
 	outcome.Bill = settle(p.tariffOf(r.Tag), started, outcome.Ran)
 	p.noteEnergy(r.Tag, &outcome)
-	r.Phase, r.Started, r.Ended, r.Outcome, r.tries = Ended, started, p.now, &outcome, 0
+	r.Phase, r.Started, r.Ended, r.Outcome, r.tries = row.RunEnded, started, p.now, &outcome, 0
 	if started != 0 {
 		r.Ended = min(p.now, started.Add(outcome.Ran))
 	}

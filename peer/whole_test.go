@@ -14,6 +14,8 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/predict/gamma"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -114,8 +116,8 @@ func (l *lone) prepare(site protocol.SiteName, later protocol.Duration) protocol
 }
 
 // jobs are the rows of the origin's jobs.
-func (l *lone) jobs() []peer.JobRow {
-	rows := peertest.Rows{Rows: peer.Rows{}}
+func (l *lone) jobs() []row.Job {
+	rows := peertest.Rows{Rows: row.Rows{}}
 	for _, rec := range l.records {
 		rows.Commit(rec)
 	}
@@ -124,7 +126,7 @@ func (l *lone) jobs() []peer.JobRow {
 
 // phases are those of the jobs that have not ended, by id.
 func (l *lone) phases() string {
-	var out []peer.JobPhase
+	var out []row.JobPhase
 	for _, row := range l.jobs() {
 		out = append(out, row.Phase)
 	}
@@ -180,7 +182,7 @@ func TestGroupOutlivesItsPartner(t *testing.T) {
 	l := holder(t, func(*peer.Config) {}, nothingElse)
 	l.gather("b", "c", unchanged)
 	l.prepare("b", 0)
-	rows := peer.Rows{}
+	rows := row.Rows{}
 	for _, rec := range l.records {
 		rows.Commit(rec)
 	}
@@ -331,7 +333,7 @@ func TestCancelledOfferCostsNothing(t *testing.T) {
 	l := holder(t, func(cfg *peer.Config) { cfg.Currency, cfg.Costs = "EUR", flat{protocol.Unit, "EUR"} }, nothingElse)
 	l.gather("a", "a", func(one *protocol.Job) { one.Component.Together, one.Spec.Sites = 0, []protocol.SiteName{"b"} })
 	rows := l.jobs()
-	if rows[0].Phase != peer.Offered || rows[0].Foreseen.Cost != 10 {
+	if rows[0].Phase != row.JobOffered || rows[0].Foreseen.Cost != 10 {
 		t.Fatalf("phases %s, foreseen %+v", l.phases(), rows[0].Foreseen)
 	}
 	before := l.view(rows[1].Spec.Job).Wishes.Spent
@@ -387,12 +389,12 @@ func TestLostMemberIsReclaimed(t *testing.T) {
 	l.gather("b", "c", func(one *protocol.Job) { one.Spec.Requeue = true })
 	first, second := l.prepare("b", 0), l.prepare("c", 0)
 	l.step(peer.MessageIn{From: "b", Body: protocol.Aborted{Tag: first}})
-	if row := l.jobs()[1]; row.Phase != peer.Recalling || row.Spec.Job != second.Job {
+	if stored := l.jobs()[1]; stored.Phase != row.JobRecalling || stored.Spec.Job != second.Job {
 		t.Fatalf("phases %s", l.phases())
 	}
 	l.step(peer.Disconnected{Site: "c"})
 	l.advance(16 * protocol.Minute)
-	if got := l.jobs()[1].Phase; got != peer.InGridQueue {
+	if got := l.jobs()[1].Phase; got != row.JobInGridQueue {
 		t.Errorf("after 16 minutes: %s", got)
 	}
 }
@@ -424,7 +426,7 @@ func TestApplicationFitsInOneRound(t *testing.T) {
 			}
 		}
 		l.step(ev)
-		if _, ok := l.answers[len(l.answers)-1].(peer.Submitted); ok != taken {
+		if _, ok := l.answers[len(l.answers)-1].(view.Submitted); ok != taken {
 			t.Errorf("%d components: %+v", jobs, l.answers[len(l.answers)-1])
 		}
 	}
@@ -453,12 +455,12 @@ func (slow) Bill(w cost.Work) (cost.Bill, string) { return cost.Bill{Run: w.Run,
 func TestOldComponentsAreForgotten(t *testing.T) {
 	t.Parallel()
 	const most, tooMany = 10_000, 3
-	rows := peer.Rows{}
+	rows := row.Rows{}
 	for i := range most + tooMany {
-		row := peer.ExecutionRow{User: "ada", Component: strconv.Itoa(i), Site: "a", Runs: []peer.Execution{
+		stored := row.Executions{User: "ada", Component: strconv.Itoa(i), Site: "a", Runs: []row.Execution{
 			{Execution: gamma.Execution{Site: "a", CPUs: 1, Ran: 1, At: protocol.Instant(most + tooMany - i)}},
 		}}
-		rows.Commit(peer.Record{Table: peer.ExecutionTable, Key: "ada\x00" + row.Component + "\x00a", Row: row})
+		rows.Commit(row.Record{Table: row.ExecutionTable, Key: "ada\x00" + stored.Component + "\x00a", Row: stored})
 	}
 	records, err := rows.Records()
 	if err != nil {
@@ -473,7 +475,7 @@ func TestOldComponentsAreForgotten(t *testing.T) {
 	l.advance(61 * protocol.Minute)
 	var forgotten []string
 	for _, rec := range l.records {
-		if rec.Table == peer.ExecutionTable && rec.Row == nil {
+		if rec.Table == row.ExecutionTable && rec.Row == nil {
 			forgotten = append(forgotten, rec.Key)
 		}
 	}
@@ -493,7 +495,7 @@ func TestAnotherShapeFits(t *testing.T) {
 	ev := submission(1)
 	ev.Jobs[0].Spec.CPUs, ev.Jobs[0].Component.Shapes = 100, []protocol.Shape{{CPUs: 2, WallTime: protocol.Hour}}
 	l.step(ev)
-	if got, ok := l.answers[0].(peer.Submitted); !ok || len(got.Notices) != 0 {
+	if got, ok := l.answers[0].(view.Submitted); !ok || len(got.Notices) != 0 {
 		t.Errorf("got %+v", l.answers[0])
 	}
 	l.answerAll()

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -45,7 +46,7 @@ func someApplication(t *testing.T, text string) string {
 
 func TestSubmitAnApplication(t *testing.T) {
 	t.Parallel()
-	n := &fakeNode{replyF: always(peer.Submitted{Jobs: []protocol.JobID{someID, someID + 1}}, nil)}
+	n := &fakeNode{replyF: always(view.Submitted{Jobs: []protocol.JobID{someID, someID + 1}}, nil)}
 	socket := serve(t, n)
 	path := someApplication(t, coupled)
 	lines := "Submitted batch job 1000000000042\nSubmitted batch job 1000000000043\n"
@@ -58,7 +59,7 @@ func TestSubmitAnApplication(t *testing.T) {
 	if got := command(t, socket, "", "submit", "--parsable", path); got.stdout != "1000000000042\n1000000000043\n" {
 		t.Errorf("--parsable printed %q", got.stdout)
 	}
-	var answer peer.Submitted
+	var answer view.Submitted
 	got := command(t, socket, "", "submit", "--json", path)
 	if err := json.Unmarshal([]byte(got.stdout), &answer); err != nil || len(answer.Jobs) != 2 {
 		t.Errorf("--json: %v\n%s", err, got.stdout)
@@ -80,7 +81,7 @@ func TestSubmitAnApplication(t *testing.T) {
 
 func TestSubmitComponentsOfOneScript(t *testing.T) {
 	t.Parallel()
-	n := &fakeNode{replyF: always(peer.Submitted{Jobs: []protocol.JobID{someID, someID + 1}}, nil)}
+	n := &fakeNode{replyF: always(view.Submitted{Jobs: []protocol.JobID{someID, someID + 1}}, nil)}
 	script := "#!/bin/sh\n#SBATCH -J tides\n#SWITCHYARD component a -n 2\n#SWITCHYARD component b\ntrue\n"
 	got := command(t, serve(t, n), script, "submit", "--objective=green", "-", "x")
 	if got.code != 0 || got.stderr != "switchyard: application tides of 2 components\n" {
@@ -95,7 +96,7 @@ func TestSubmitComponentsOfOneScript(t *testing.T) {
 
 func TestAPlainJobAsksForNothingNew(t *testing.T) {
 	t.Parallel()
-	n := &fakeNode{replyF: always(peer.Submitted{Jobs: []protocol.JobID{someID}}, nil)}
+	n := &fakeNode{replyF: always(view.Submitted{Jobs: []protocol.JobID{someID}}, nil)}
 	socket := serve(t, n)
 	command(t, socket, goodScript, "submit")
 	command(t, socket, goodScript, "submit", "--max-time=2h")
@@ -111,8 +112,8 @@ func TestAPlainJobAsksForNothingNew(t *testing.T) {
 func TestWaitForAnApplicationExitsAsTheWorst(t *testing.T) {
 	t.Parallel()
 	n := &fakeNode{
-		replyF: always(peer.Submitted{Jobs: []protocol.JobID{someID, someID + 1, someID + 2}}, nil),
-		jobs: map[protocol.JobID]peer.JobView{
+		replyF: always(view.Submitted{Jobs: []protocol.JobID{someID, someID + 1, someID + 2}}, nil),
+		jobs: map[protocol.JobID]view.Job{
 			someID:     {State: protocol.Failed, ExitCode: 3},
 			someID + 1: {State: protocol.Failed, ExitCode: 7},
 			someID + 2: {State: protocol.Completed},
@@ -127,7 +128,7 @@ func TestWaitForAnApplicationExitsAsTheWorst(t *testing.T) {
 
 func TestWrongApplicationsAreNotSubmitted(t *testing.T) {
 	t.Parallel()
-	n := &fakeNode{replyF: always(nil, no{peer.Refusal{Code: peer.BadRequest, Reason: "the policy tc of this site looks at no objectives"}})}
+	n := &fakeNode{replyF: always(nil, no{view.Refusal{Code: view.BadRequest, Reason: "the policy tc of this site looks at no objectives"}})}
 	socket := serve(t, n)
 	good := someApplication(t, coupled)
 	bad := someApplication(t, strings.Replace(coupled, `"50 CHF"`, `"much"`, 1)+"colour = 3\n")
@@ -168,9 +169,9 @@ func TestWrongApplicationsAreNotSubmitted(t *testing.T) {
 }
 
 // someQuotes are quotes for the two components of the application.
-func someQuotes() peer.Quoted {
-	money := &peer.Money{Use: 3_000_000, Licence: 500_000, Eco: 250_000, Data: 10_000, Cost: 3_600_000, Currency: "CHF"}
-	return peer.Quoted{Jobs: [][]peer.SiteQuote{
+func someQuotes() view.TestSubmitResult {
+	money := &view.Money{Use: 3_000_000, Licence: 500_000, Eco: 250_000, Data: 10_000, Cost: 3_600_000, Currency: "CHF"}
+	return view.TestSubmitResult{Jobs: [][]view.Quote{
 		{
 			{Site: "cygnus", CPUs: 8, ERT: protocol.Hour, Cost: 3_750_000, Currency: "EUR", Money: money},
 			{Site: "cygnus", CPUs: 4, ERT: 2 * protocol.Hour, Cost: 3_000_000, Currency: "EUR"},
@@ -217,9 +218,9 @@ func TestQuotesOfAnApplication(t *testing.T) {
 func TestPareto(t *testing.T) {
 	t.Parallel()
 	quoted := someQuotes()
-	quoted.Front = &peer.Front{Currency: "CHF", Gap: 3_210, Points: []peer.FrontPoint{
-		{Time: protocol.Hour, Cost: 12_000_000, Choices: []peer.FrontChoice{{Site: "cygnus", CPUs: 8}, {Site: "aurora", CPUs: 2}}},
-		{Time: 2 * protocol.Hour, Cost: 9_500_000, Chosen: true, Choices: []peer.FrontChoice{{Site: "cygnus", CPUs: 4}, {Site: "a\x1brora", CPUs: 2}}},
+	quoted.Front = &view.ParetoFront{Currency: "CHF", Gap: 3_210, Points: []view.ParetoPoint{
+		{Time: protocol.Hour, Cost: 12_000_000, Choices: []view.ParetoChoice{{Site: "cygnus", CPUs: 8}, {Site: "aurora", CPUs: 2}}},
+		{Time: 2 * protocol.Hour, Cost: 9_500_000, Chosen: true, Choices: []view.ParetoChoice{{Site: "cygnus", CPUs: 4}, {Site: "a\x1brora", CPUs: 2}}},
 	}}
 	n := &fakeNode{replyF: always(quoted, nil)}
 	socket := serve(t, n)
@@ -239,7 +240,7 @@ func TestPareto(t *testing.T) {
 	if asked, ok := n.asked[0].(peer.TestSubmit); !ok || !asked.Front {
 		t.Errorf("asked %+v", n.asked[0])
 	}
-	var back peer.Quoted
+	var back view.TestSubmitResult
 	got := command(t, socket, "", "quote", "--pareto", "--json", path)
 	if err := json.Unmarshal([]byte(got.stdout), &back); err != nil || back.Front == nil || len(back.Front.Points) != 2 {
 		t.Errorf("--json: %v\n%s", err, got.stdout)
@@ -253,11 +254,11 @@ func TestPareto(t *testing.T) {
 // than are shown, that is seen.
 func TestParetoTellsTenths(t *testing.T) {
 	t.Parallel()
-	at := []peer.FrontChoice{{Site: "aurora", CPUs: 1}}
-	front := &peer.Front{Currency: "CHF", More: true, Points: []peer.FrontPoint{
+	at := []view.ParetoChoice{{Site: "aurora", CPUs: 1}}
+	front := &view.ParetoFront{Currency: "CHF", More: true, Points: []view.ParetoPoint{
 		{Time: 2401, Cost: 2_000_000, Choices: at}, {Time: 2600, Cost: 1_000_000, Choices: at}, {Time: 61_000, Choices: at},
 	}}
-	n := &fakeNode{replyF: always(peer.Quoted{Front: front}, nil)}
+	n := &fakeNode{replyF: always(view.TestSubmitResult{Front: front}, nil)}
 	want := result{
 		0,
 		"       TIME      COST  job.sh\n  0:00:02.5  2.00 CHF  aurora (1)\n  0:00:02.6  1.00 CHF  aurora (1)\n  0:01:01.0  0.00 CHF  aurora (1)\n",
@@ -271,12 +272,12 @@ func TestParetoTellsTenths(t *testing.T) {
 func TestParetoOfManyComponentsCountsThem(t *testing.T) {
 	t.Parallel()
 	var text strings.Builder
-	point := peer.FrontPoint{Time: protocol.Hour}
+	point := view.ParetoPoint{Time: protocol.Hour}
 	for i := range 7 {
 		fmt.Fprintf(&text, "[[component]]\nname = \"c%d\"\nscript = \"job.sh\"\n", i)
-		point.Choices = append(point.Choices, peer.FrontChoice{Site: []protocol.SiteName{"cygnus", "aurora"}[i%2], CPUs: 1})
+		point.Choices = append(point.Choices, view.ParetoChoice{Site: []protocol.SiteName{"cygnus", "aurora"}[i%2], CPUs: 1})
 	}
-	n := &fakeNode{replyF: always(peer.Quoted{Front: &peer.Front{Currency: "CHF", Points: []peer.FrontPoint{point}}}, nil)}
+	n := &fakeNode{replyF: always(view.TestSubmitResult{Front: &view.ParetoFront{Currency: "CHF", Points: []view.ParetoPoint{point}}}, nil)}
 	want := "     TIME      COST  COMPONENTS\n  1:00:00  0.00 CHF  4 at cygnus, 3 at aurora\n"
 	got := command(t, serve(t, n), "", "quote", "--pareto", someApplication(t, text.String()))
 	if got != (result{0, want, ""}) {
@@ -287,20 +288,20 @@ func TestParetoOfManyComponentsCountsThem(t *testing.T) {
 func TestParetoWithoutAChoice(t *testing.T) {
 	t.Parallel()
 	why := "max_cost: the cheapest choice costs 12.40 CHF; raise max_cost to 12.40 CHF"
-	n := &fakeNode{replyF: always(peer.Quoted{Front: &peer.Front{Why: why}}, nil)}
+	n := &fakeNode{replyF: always(view.TestSubmitResult{Front: &view.ParetoFront{Why: why}}, nil)}
 	got := command(t, serve(t, n), goodScript, "submit", "--pareto")
 	if got != (result{5, "", "switchyard: " + why + "\n"}) {
 		t.Errorf("got %+v", got)
 	}
-	beyond := peer.Front{Why: why, Currency: "CHF", Points: []peer.FrontPoint{{Time: protocol.Hour, Choices: []peer.FrontChoice{{Site: "a", CPUs: 1}}}}}
-	n.replyF = always(peer.Quoted{Front: &beyond}, nil)
+	beyond := view.ParetoFront{Why: why, Currency: "CHF", Points: []view.ParetoPoint{{Time: protocol.Hour, Choices: []view.ParetoChoice{{Site: "a", CPUs: 1}}}}}
+	n.replyF = always(view.TestSubmitResult{Front: &beyond}, nil)
 	if got = command(t, serve(t, n), goodScript, "submit", "--pareto"); got.code != 5 || !strings.Contains(got.stdout, "1:00:00") || !strings.Contains(got.stderr, why) {
 		t.Errorf("choices beyond the limits: %+v", got)
 	}
 	if got = command(t, serve(t, n), goodScript, "quote", "--pareto", "--json"); got.code != 5 || !strings.Contains(got.stdout, why) || got.stderr != "" {
 		t.Errorf("--json: %+v", got)
 	}
-	n.replyF = always(peer.Quoted{}, nil)
+	n.replyF = always(view.TestSubmitResult{}, nil)
 	if got = command(t, serve(t, n), goodScript, "submit", "--pareto"); got.code != 1 || got.stdout != "" {
 		t.Errorf("an older peer: %+v", got)
 	}
@@ -309,10 +310,10 @@ func TestParetoWithoutAChoice(t *testing.T) {
 func TestTheStoryOfAComponent(t *testing.T) {
 	t.Parallel()
 	n := &fakeNode{
-		jobs: map[protocol.JobID]peer.JobView{someID + 1: {
+		jobs: map[protocol.JobID]view.Job{someID + 1: {
 			ID: someID + 1, Name: "mesh", State: protocol.Running, Origin: "aurora", Site: "cygnus", Submitted: 5,
 			CPUs: 4, WallTime: protocol.Hour, Application: someID, Component: "mesh", Foreseen: 50 * protocol.Minute, Cost: 3_000_000,
-			Wishes: &peer.Wishes{
+			Wishes: &view.Objectives{
 				Application: protocol.Application{
 					Name: "coupled", Beta: 2 * protocol.PPM, MaxCost: 50_000_000, Currency: "EUR", MaxTime: 12 * protocol.Hour, Waiting: "salary",
 				},
@@ -349,7 +350,7 @@ func TestTheStoryOfAComponent(t *testing.T) {
 // What holds of a start together is in status, and what its user has said of it in the story.
 func TestStatusShowsHowAGroupStarts(t *testing.T) {
 	t.Parallel()
-	job := peer.JobView{Application: someID, Component: "mesh", Together: &peer.StartView{Tolerance: 90 * protocol.Second, Missed: protocol.FailMissed}}
+	job := view.Job{Application: someID, Component: "mesh", Together: &view.Start{Tolerance: 90 * protocol.Second, Missed: protocol.FailMissed}}
 	const late = "Together   at most 0:01:30 after the instant of its group"
 	for missed, want := range map[string]string{
 		protocol.FailMissed:  late + "; a group of which one starts later ends\n",
@@ -361,10 +362,10 @@ func TestStatusShowsHowAGroupStarts(t *testing.T) {
 			t.Errorf("missing %q in\n%s", want, text)
 		}
 	}
-	if text := statusText(peer.JobView{}, "-"); strings.Contains(text, "Together") {
+	if text := statusText(view.Job{}, "-"); strings.Contains(text, "Together") {
 		t.Errorf("a job on its own:\n%s", text)
 	}
-	w := peer.Wishes{Application: protocol.Application{MaxTime: protocol.Never, StartTolerance: protocol.Minute, StartMissed: protocol.FailMissed}}
+	w := view.Objectives{Application: protocol.Application{MaxTime: protocol.Never, StartTolerance: protocol.Minute, StartMissed: protocol.FailMissed}}
 	if text, want := wishesText(&w), "components start at most 0:01:00 after the instant of their group; a group of which one starts later ends."; !strings.Contains(text, want) {
 		t.Errorf("missing %q in %s", want, text)
 	}
@@ -372,13 +373,13 @@ func TestStatusShowsHowAGroupStarts(t *testing.T) {
 
 func TestWarehouse(t *testing.T) {
 	t.Parallel()
-	n := &fakeNode{replyF: always(peer.Warehouse{Components: []peer.KnownComponent{
-		{User: "ada", Name: "mesh", Sites: []peer.KnownSite{
-			{Site: "aurora", Runs: []peer.KnownRun{
+	n := &fakeNode{replyF: always(view.RunHistory{Components: []view.ComponentHistory{
+		{User: "ada", Name: "mesh", Sites: []view.SiteHistory{
+			{Site: "aurora", Runs: []view.PastRun{
 				{CPUs: 2, Ran: protocol.Hour},
 				{CPUs: 4, Ran: protocol.Minute, Rate: 3_210_000_000, Bandwidth: 999, Gamma: 12.345, Usage: protocol.Usage{Energy: 1_500}},
 			}},
-			{Site: "cygnus", Runs: []peer.KnownRun{{CPUs: 1, Ran: protocol.Second, Rate: 123_456_789, Bandwidth: 999_700, Usage: protocol.Usage{Energy: 2}}}},
+			{Site: "cygnus", Runs: []view.PastRun{{CPUs: 1, Ran: protocol.Second, Rate: 123_456_789, Bandwidth: 999_700, Usage: protocol.Usage{Energy: 2}}}},
 			{Site: "draco"},
 		}},
 		{User: "bob", Name: "so\x1blve"},
@@ -394,7 +395,7 @@ func TestWarehouse(t *testing.T) {
 	if ask, ok := n.asked[0].(peer.AskWarehouse); !ok || ask.Component != "mesh" || ask.User == "" {
 		t.Errorf("asked %+v", n.asked[0])
 	}
-	var known peer.Warehouse
+	var known view.RunHistory
 	got := command(t, socket, "", "warehouse", "--all", "--json")
 	if err := json.Unmarshal([]byte(got.stdout), &known); err != nil || len(known.Components) != 2 || len(known.Components[0].Sites[0].Runs) != 2 {
 		t.Errorf("--json: %v\n%s", err, got.stdout)
@@ -405,7 +406,7 @@ func TestWarehouse(t *testing.T) {
 	if got = command(t, socket, "", "warehouse", "a", "b"); got.code != 2 {
 		t.Errorf("two components: %+v", got)
 	}
-	n = &fakeNode{replyF: always(peer.Warehouse{}, nil)}
+	n = &fakeNode{replyF: always(view.RunHistory{}, nil)}
 	if got = command(t, serve(t, n), "", "warehouse", "a"); got.code != 3 || !strings.Contains(got.stderr, `nothing is known of a component "a"`) {
 		t.Errorf("one that never ran: %+v", got)
 	}

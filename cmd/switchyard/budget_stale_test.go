@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/localsched/power"
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/api"
 	"github.com/switchyard-hpc/switchyard/peer/config"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -171,7 +171,7 @@ func TestEndOfASeriesIsNoticed(t *testing.T) {
 func TestAlarmsAreShown(t *testing.T) {
 	t.Parallel()
 	const alarm = "power budget: [power.series]: closed"
-	socket := serve(t, &fakeNode{alarms: []string{alarm}, replyF: always(peer.Sites{Sites: []peer.SiteView{
+	socket := serve(t, &fakeNode{alarms: []string{alarm}, replyF: always(view.Sites{Sites: []view.Site{
 		{Site: "aurora", Self: true, Link: "self"}, {Site: "borealis", Link: "up"},
 	}}, nil)})
 	if got := command(t, socket, "", "status"); got.code != 0 || !strings.Contains(got.stdout, "\nAlarm      "+alarm+"\n") {

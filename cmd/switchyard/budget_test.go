@@ -20,9 +20,9 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched/changes"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/localsched/power"
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/api"
 	"github.com/switchyard-hpc/switchyard/peer/config"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -283,7 +283,7 @@ func TestPowerBudget(t *testing.T) {
 	aurora := g.Sites[0]
 	door := filepath.Join(g.work, "door")
 	small := "#!/bin/sh\nwhile [ ! -e " + door + " ]; do sleep 0.05; done\n"
-	held := func(job peer.JobView) bool { return job.Reason == changes.PowerBudget }
+	held := func(job view.Job) bool { return job.Reason == changes.PowerBudget }
 
 	big := g.submit(t, aurora, "#!/bin/sh\n", "-n", "4", "-t", "5")
 	g.until(t, aurora, big, held)
@@ -401,7 +401,7 @@ func TestPartitions(t *testing.T) {
 	if !strings.HasPrefix(fields(got.stdout), "aurora 1 self 4096 4096 100 % 1 ") {
 		t.Errorf("both midplanes are taken, but sites says %+v", got)
 	}
-	if job := g.until(t, aurora, ids[2], func(peer.JobView) bool { return true }); job.State != protocol.Pending {
+	if job := g.until(t, aurora, ids[2], func(view.Job) bool { return true }); job.State != protocol.Pending {
 		t.Errorf("a third job: %+v", job)
 	}
 	writeText(t, door, "")
@@ -438,7 +438,7 @@ func TestPowerBudgetBeforeAPlugin(t *testing.T) {
 	aurora := g.Sites[0]
 	door := filepath.Join(g.work, "door")
 	script := "#!/bin/sh\nwhile [ ! -e " + door + " ]; do sleep 0.05; done\n"
-	held := func(job peer.JobView) bool { return job.Reason == changes.PowerBudget }
+	held := func(job view.Job) bool { return job.Reason == changes.PowerBudget }
 	var ids []protocol.JobID
 	for range 2 { // it has two CPUs
 		ids = append(ids, g.submit(t, aurora, script, "-t", "5"))

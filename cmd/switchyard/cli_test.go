@@ -10,16 +10,17 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-func always(reply peer.Reply, err error) func(peer.Event) (peer.Reply, error) {
-	return func(peer.Event) (peer.Reply, error) { return reply, err }
+func always(reply view.Reply, err error) func(peer.Event) (view.Reply, error) {
+	return func(peer.Event) (view.Reply, error) { return reply, err }
 }
 
 func TestSubmitPrintsTheLineThatToolsParse(t *testing.T) {
 	t.Parallel()
-	n := &fakeNode{replyF: always(peer.Submitted{Jobs: []protocol.JobID{someID}, Notices: []string{"be\x1b[1mware"}}, nil)}
+	n := &fakeNode{replyF: always(view.Submitted{Jobs: []protocol.JobID{someID}, Notices: []string{"be\x1b[1mware"}}, nil)}
 	socket := serve(t, n)
 	got := command(t, socket, goodScript, "submit", "-p", "debug", "-", "data.txt", "-x")
 	want := result{
@@ -47,7 +48,7 @@ func TestSubmitPrintsTheLineThatToolsParse(t *testing.T) {
 // option that is done without, and silence.
 func TestWhatSbatchUnderstandsArrives(t *testing.T) {
 	t.Parallel()
-	n := &fakeNode{replyF: always(peer.Submitted{Jobs: []protocol.JobID{someID}, Notices: []string{"beware"}}, nil)}
+	n := &fakeNode{replyF: always(view.Submitted{Jobs: []protocol.JobID{someID}, Notices: []string{"beware"}}, nil)}
 	socket := serve(t, n)
 	got := command(t, socket, "", "submit", "-N2", "--tasks-per-node=2", "-c2", "--gres=gpu", "--ignore", "gres", "--wrap", "hostname; date")
 	want := "switchyard: command line: --gres is left out, as --ignore says\nswitchyard: beware\n"
@@ -66,8 +67,8 @@ func TestWhatSbatchUnderstandsArrives(t *testing.T) {
 
 func TestExitCodes(t *testing.T) {
 	t.Parallel()
-	refusing := func(code peer.RefusalCode, sites ...peer.SiteNo) *fakeNode {
-		return &fakeNode{replyF: always(nil, no{peer.Refusal{Code: code, Reason: "no", Sites: sites}})}
+	refusing := func(code view.RefusalCode, sites ...view.SiteRefusal) *fakeNode {
+		return &fakeNode{replyF: always(nil, no{view.Refusal{Code: code, Reason: "no", Sites: sites}})}
 	}
 	cases := map[string]struct {
 		node   *fakeNode
@@ -82,15 +83,15 @@ func TestExitCodes(t *testing.T) {
 		"stray argument":  {nil, "", []string{"queue", "x"}, 2, `switchyard queue takes no arguments, but got "x"`},
 		"no id":           {nil, "", []string{"cancel"}, 2, "needs a job id"},
 		"not by force":    {nil, "", []string{"requeue", "1000000000001"}, 2, "with --force"},
-		"requeue denied":  {refusing(peer.Denied), "", []string{"requeue", "--force", "1000000000001"}, 4, "no"},
+		"requeue denied":  {refusing(view.Denied), "", []string{"requeue", "--force", "1000000000001"}, 4, "no"},
 		"bad id":          {nil, "", []string{"cancel", "12"}, 3, "there is no job 12: job id 12 names no site; ids begin with the number of one, as 1000000000042 with 1; switchyard queue lists them"},
 		"no id at all":    {nil, "", []string{"cancel", "mine"}, 2, "mine"},
 		"misspelt option": {nil, goodScript, []string{"submit", "--ntask=3"}, 2, "unknown flag: --ntask; did you mean --ntasks? See switchyard submit --help"},
 		"misspelt filter": {nil, "", []string{"queue", "--users=ann"}, 2, "unknown flag: --users; did you mean --user? See switchyard queue --help"},
 		"ended already": {
 			&fakeNode{
-				replyF: always(nil, no{peer.Refusal{Code: peer.NotFound, Reason: "is not known here, or has ended"}}),
-				jobs:   map[protocol.JobID]peer.JobView{someID: {ID: someID, State: protocol.Completed}},
+				replyF: always(nil, no{view.Refusal{Code: view.NotFound, Reason: "is not known here, or has ended"}}),
+				jobs:   map[protocol.JobID]view.Job{someID: {ID: someID, State: protocol.Completed}},
 			},
 			"",
 			[]string{"cancel", someID.String()},
@@ -113,12 +114,12 @@ func TestExitCodes(t *testing.T) {
 		"dependency":       {nil, goodScript, []string{"submit", "-d", "afterok:1"}, 2, "--dependency: dependencies are not there yet"},
 		"value for a flag": {nil, goodScript, []string{"submit", "--wait=5"}, 2, "it takes no value"},
 		"unreachable":      {nil, goodScript, []string{"submit"}, 6, "no peer answers at"},
-		"bad request":      {refusing(peer.BadRequest), goodScript, []string{"submit"}, 2, "no"},
+		"bad request":      {refusing(view.BadRequest), goodScript, []string{"submit"}, 2, "no"},
 		"not found":        {&fakeNode{}, "", []string{"status", "1000000000001"}, 3, "there is no job 1000000000001"},
-		"denied":           {refusing(peer.Denied), "", []string{"cancel", "1000000000001"}, 4, "no"},
-		"not now":          {refusing(peer.NotNow), "", []string{"queue"}, 1, "no"},
+		"denied":           {refusing(view.Denied), "", []string{"cancel", "1000000000001"}, 4, "no"},
+		"not now":          {refusing(view.NotNow), "", []string{"queue"}, 1, "no"},
 		"no site": {
-			refusing(peer.NoSite, peer.SiteNo{Site: "aurora", Reason: "needs 99 CPUs"}), goodScript,
+			refusing(view.NoSite, view.SiteRefusal{Site: "aurora", Reason: "needs 99 CPUs"}), goodScript,
 			[]string{"submit"},
 			5, "switchyard: no\nswitchyard:   aurora: needs 99 CPUs\n",
 		},
@@ -150,23 +151,23 @@ func TestExitCodes(t *testing.T) {
 func TestWaitExitsAsTheJobDid(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
-		job  peer.JobView
+		job  view.Job
 		code int
 		says string
 	}{
-		"completed": {peer.JobView{State: protocol.Completed}, 0, ""},
-		"failed":    {peer.JobView{State: protocol.Failed, ExitCode: 7}, 7, "FAILED: exit code 7"},
-		"signal":    {peer.JobView{State: protocol.Failed, Signal: 11}, 139, "FAILED: signal 11"},
-		"timeout":   {peer.JobView{State: protocol.Timeout, Signal: 15}, 143, "TIMEOUT: signal 15"},
-		"cancelled": {peer.JobView{State: protocol.Cancelled}, 1, "CANCELLED"},
-		"node fail": {peer.JobView{State: protocol.NodeFail, Reason: "the node rebooted"}, 1, "NODE_FAIL: the node rebooted"},
+		"completed": {view.Job{State: protocol.Completed}, 0, ""},
+		"failed":    {view.Job{State: protocol.Failed, ExitCode: 7}, 7, "FAILED: exit code 7"},
+		"signal":    {view.Job{State: protocol.Failed, Signal: 11}, 139, "FAILED: signal 11"},
+		"timeout":   {view.Job{State: protocol.Timeout, Signal: 15}, 143, "TIMEOUT: signal 15"},
+		"cancelled": {view.Job{State: protocol.Cancelled}, 1, "CANCELLED"},
+		"node fail": {view.Job{State: protocol.NodeFail, Reason: "the node rebooted"}, 1, "NODE_FAIL: the node rebooted"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			n := &fakeNode{
-				replyF: always(peer.Submitted{Jobs: []protocol.JobID{someID}}, nil),
-				jobs:   map[protocol.JobID]peer.JobView{someID: c.job},
+				replyF: always(view.Submitted{Jobs: []protocol.JobID{someID}}, nil),
+				jobs:   map[protocol.JobID]view.Job{someID: c.job},
 			}
 			got := command(t, serve(t, n), goodScript, "submit", "--wait")
 			if got.code != c.code || got.stdout != "Submitted batch job 1000000000042\n" {
@@ -181,7 +182,7 @@ func TestWaitExitsAsTheJobDid(t *testing.T) {
 
 func TestTestOnlyPrintsTheQuotes(t *testing.T) {
 	t.Parallel()
-	n := &fakeNode{replyF: always(peer.Quoted{Jobs: [][]peer.SiteQuote{{
+	n := &fakeNode{replyF: always(view.TestSubmitResult{Jobs: [][]view.Quote{{
 		{
 			Site: "borealis", AWT: 1500, AWTLow: 0, AWTHigh: protocol.Day, ERT: protocol.Hour, RUS: 500_000,
 			Bound: 2*protocol.Hour + 9*protocol.Minute + 1, Age: protocol.Minute, Cost: 1_230_000, Currency: "EUR",
@@ -212,13 +213,13 @@ func TestTestOnlyPrintsTheQuotes(t *testing.T) {
 }
 
 // queueOf answers as a peer with these jobs does.
-func queueOf(jobs ...peer.JobView) func(peer.Event) (peer.Reply, error) {
-	return func(ev peer.Event) (peer.Reply, error) {
+func queueOf(jobs ...view.Job) func(peer.Event) (view.Reply, error) {
+	return func(ev peer.Event) (view.Reply, error) {
 		asked, ok := ev.(peer.AskQueue)
 		if !ok {
-			return nil, no{peer.Refusal{Code: peer.NotNow, Reason: "is not about the queue"}}
+			return nil, no{view.Refusal{Code: view.NotNow, Reason: "is not about the queue"}}
 		}
-		queue := peer.Queue{Jobs: []peer.JobView{}}
+		queue := view.Queue{Jobs: []view.Job{}}
 		for _, job := range jobs {
 			switch {
 			case job.ID <= asked.Filter.After || !asked.Filter.Matches(&job):
@@ -235,15 +236,15 @@ func queueOf(jobs ...peer.JobView) func(peer.Event) (peer.Reply, error) {
 
 func someQueue() *fakeNode {
 	return &fakeNode{replyF: queueOf(
-		peer.JobView{
+		view.Job{
 			ID: someID, Name: "x\ty", User: "bob", State: protocol.Completed, CPUs: 12, Origin: "aurora", Site: "cygnus",
 			WallTime: protocol.Hour, Started: 1000, Ended: 62_001,
 		},
-		peer.JobView{
+		view.Job{
 			ID: someID + 1, Name: "größe", User: "ada", State: protocol.Pending, CPUs: 1, Origin: "aurora", Reason: "NoKnownSite",
 			WallTime: protocol.Hour,
 		},
-		peer.JobView{ID: someID + 2, Guest: true, State: protocol.Pending},
+		view.Job{ID: someID + 2, Guest: true, State: protocol.Pending},
 	)}
 }
 
@@ -264,7 +265,7 @@ func TestQueue(t *testing.T) {
 			t.Errorf("%s printed\n%s%s", option, got.stdout, got.stderr)
 		}
 	}
-	var queue peer.Queue
+	var queue view.Queue
 	if err := json.Unmarshal([]byte(command(t, socket, "", "queue", "--json").stdout), &queue); err != nil || len(queue.Jobs) != 2 {
 		t.Errorf("--json: %v, %+v", err, queue)
 	}
@@ -324,15 +325,15 @@ func TestQueueTakesWhatSqueueTakes(t *testing.T) {
 // them by name. What has come together so far of a job that runs is no bill.
 func TestQueueShowsQuotedBesideBilled(t *testing.T) {
 	t.Parallel()
-	jobs := []peer.JobView{
+	jobs := []view.Job{
 		{
 			ID: someID, Name: "sum", User: "bob", State: protocol.Completed, CPUs: 12, Origin: "aurora", Site: "cygnus", Started: 1000, Ended: 62_001,
-			Quoted: &peer.QuotedPrice{Cost: 330_000, Currency: "EUR"}, Bill: &peer.BillView{Cost: 12_009_000, Currency: "CHF"},
+			Quoted: &view.QuotedPrice{Cost: 330_000, Currency: "EUR"}, Bill: &view.Bill{Cost: 12_009_000, Currency: "CHF"},
 		},
 		{ID: someID + 1, Name: "sum", User: "ada", State: protocol.Failed, CPUs: 1, Origin: "aurora", Site: "aurora", Reason: "no such file"},
 		{
 			ID: someID + 2, Name: "sum", User: "ada", State: protocol.Pending, CPUs: 1, Origin: "aurora", Site: "cygnus", Reason: "Priority",
-			Quoted: &peer.QuotedPrice{Currency: "EUR"}, Bill: &peer.BillView{Cost: 7, Currency: "EUR", Open: true},
+			Quoted: &view.QuotedPrice{Currency: "EUR"}, Bill: &view.Bill{Cost: 7, Currency: "EUR", Open: true},
 		},
 	}
 	socket := serve(t, &fakeNode{replyF: queueOf(jobs...)})
@@ -362,9 +363,9 @@ func TestQueueShowsQuotedBesideBilled(t *testing.T) {
 func TestQueueInPages(t *testing.T) {
 	t.Parallel()
 	const all = 2*queuePage + 7
-	jobs := make([]peer.JobView, all)
+	jobs := make([]view.Job, all)
 	for i := range jobs {
-		jobs[i] = peer.JobView{ID: someID + protocol.JobID(i), State: protocol.Pending, Name: "<a>"}
+		jobs[i] = view.Job{ID: someID + protocol.JobID(i), State: protocol.Pending, Name: "<a>"}
 	}
 	n := &fakeNode{replyF: queueOf(jobs...)}
 	socket := serve(t, n)
@@ -375,13 +376,13 @@ func TestQueueInPages(t *testing.T) {
 			t.Fatalf("--limit=%d: %d lines, %s", limit, len(lines), got.stderr)
 		}
 		for i, line := range lines {
-			var job peer.JobView
+			var job view.Job
 			if err := json.Unmarshal([]byte(line), &job); err != nil || job.ID != jobs[i].ID || !strings.Contains(line, `"<a>"`) {
 				t.Fatalf("line %d: %s, %v", i+1, line, err)
 			}
 		}
 	}
-	var queue peer.Queue
+	var queue view.Queue
 	got := command(t, socket, "", "queue", "--json", "--limit=10")
 	if err := json.Unmarshal([]byte(got.stdout), &queue); err != nil || len(queue.Jobs) != 10 || queue.Next != jobs[9].ID {
 		t.Errorf("--json: %d jobs, and %v follows: %v", len(queue.Jobs), queue.Next, err)
@@ -397,7 +398,7 @@ func fields(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 func TestSites(t *testing.T) {
 	t.Parallel()
-	n := &fakeNode{replyF: always(peer.Sites{Sites: []peer.SiteView{
+	n := &fakeNode{replyF: always(view.Sites{Sites: []view.Site{
 		{Site: "aurora", Number: 1, Self: true, Link: "self", CPUs: 4, Busy: 3, RUS: 750_000, Queued: 2, Benefit: 1_254_000, Prices: "NO1 in NOK,\nknown until then"},
 		{Site: "borealis", Link: "down", Age: -1, Why: "no route"},
 	}}, nil)}
@@ -420,7 +421,7 @@ func TestSites(t *testing.T) {
 // A site whose jobs' power is known has all sites show it.
 func TestSitesUnderAPowerBudget(t *testing.T) {
 	t.Parallel()
-	n := &fakeNode{replyF: always(peer.Sites{Sites: []peer.SiteView{
+	n := &fakeNode{replyF: always(view.Sites{Sites: []view.Site{
 		{Site: "aurora", Number: 1, Self: true, Link: "self", CPUs: 8, Busy: 3, RUS: protocol.PPM, Withheld: 5, Draw: 12_399, Budget: new(int64(50_000))},
 		{Site: "borealis", Link: "up", CPUs: 4, Withheld: 1, Draw: 180, Budget: new(int64(300)), LastSeen: 1},
 		{Site: "cygnus", Link: "up", Draw: 1_260_000},
@@ -484,7 +485,7 @@ func TestReload(t *testing.T) {
 			want:  result{1, "", "switchyard: f:3: x: unknown key\nswitchyard: f:4: y: bad\nswitchyard: nothing was changed\n"},
 		},
 		"not allowed": {
-			err:  no{peer.Refusal{Code: peer.Denied, Reason: "not you"}},
+			err:  no{view.Refusal{Code: view.Denied, Reason: "not you"}},
 			want: result{4, "", "switchyard: not you\n"},
 		},
 	}
@@ -501,7 +502,7 @@ func TestReload(t *testing.T) {
 
 func TestReasonsAreExplained(t *testing.T) {
 	t.Parallel()
-	text := statusText(peer.JobView{State: protocol.Pending, Reason: "WaitsForVolunteer", Local: "4711"}, "-")
+	text := statusText(view.Job{State: protocol.Pending, Reason: "WaitsForVolunteer", Local: "4711"}, "-")
 	if !strings.Contains(text, "Local ID   4711\n") {
 		t.Errorf("got\n%s", text)
 	}
@@ -512,13 +513,13 @@ func TestReasonsAreExplained(t *testing.T) {
 
 func TestStatusShowsQuotedBesideBilled(t *testing.T) {
 	t.Parallel()
-	job := peer.JobView{
-		State: protocol.Completed, Quoted: &peer.QuotedPrice{Cost: 330_000, Currency: "EUR", Run: protocol.Hour},
-		Bill: &peer.BillView{
+	job := view.Job{
+		State: protocol.Completed, Quoted: &view.QuotedPrice{Cost: 330_000, Currency: "EUR", Run: protocol.Hour},
+		Bill: &view.Bill{
 			Cost: 9_000, Currency: "EUR", Ran: 90 * protocol.Second, Disputed: "b bills 1.00 EUR",
-			Terms: []peer.PriceTerm{{Name: "cpu", Amount: 5_000}, {Name: "energy", Amount: 4_000}},
+			Terms: []view.PriceTerm{{Name: "cpu", Amount: 5_000}, {Name: "energy", Amount: 4_000}},
 		},
-		Wishes: &peer.Wishes{Broken: "max_cost: too much"},
+		Wishes: &view.Objectives{Broken: "max_cost: too much"},
 	}
 	const want = "Quoted     0.33 EUR for 1:00:00\nBilled     0.009 EUR for 0:01:30 (cpu 0.005, energy 0.004)\n" +
 		"Disputed   b bills 1.00 EUR\nLimit      broken: max_cost: too much\n"
@@ -538,9 +539,9 @@ func TestHeldHoursAreTold(t *testing.T) {
 	if got, want := sentence(fact), "b holds room for it: from 2026-01-01 08:00:00Z on (epoch 3)"; got != want {
 		t.Errorf("got %s", got)
 	}
-	fact.Price = &peer.HeldPrice{
+	fact.Price = &view.HeldPrice{
 		Cost: 3_500_000, Currency: "EUR", Run: protocol.Hour,
-		Terms: []peer.PriceTerm{{Name: "cpu", Amount: 3_000_000}, {Name: "energy", Amount: 500_000}},
+		Terms: []view.PriceTerm{{Name: "cpu", Amount: 3_000_000}, {Name: "energy", Amount: 500_000}},
 	}
 	if got, want := sentence(fact), "b holds room for it: from 2026-01-01 08:00:00Z on; 3.50 EUR for 1:00:00 (cpu 3.00, energy 0.50) (epoch 3)"; got != want {
 		t.Errorf("got %s", got)
@@ -551,7 +552,7 @@ func TestExplainTellsTheStory(t *testing.T) {
 	t.Parallel()
 	const at protocol.Instant = 1_800_000_000_000
 	n := &fakeNode{
-		jobs: map[protocol.JobID]peer.JobView{someID: {
+		jobs: map[protocol.JobID]view.Job{someID: {
 			ID: someID, Name: "sum", User: "ada", State: protocol.Completed, Origin: "aurora", Site: "cygnus", Submitted: at,
 			CPUs: 2, WallTime: protocol.Hour,
 		}},
@@ -561,11 +562,11 @@ func TestExplainTellsTheStory(t *testing.T) {
 			{At: at + 4, Kind: peer.Retuned, Site: "aurora", Text: "policy tc, initiation receiver"},
 			{
 				At: at + 12, Kind: peer.RoundDecided, Job: someID, Site: "cygnus", Round: 7, Took: 11, Text: "least turnaround",
-				Quotes: []peer.SiteQuote{
+				Quotes: []view.Quote{
 					{
 						Site: "aurora", AWT: protocol.Minute, ERT: protocol.Hour, RUS: protocol.PPM, Bound: protocol.Hour,
 						Cost: 3_500_000, Currency: "EUR",
-						Terms: []peer.PriceTerm{{Name: "cpu", Amount: 3_000_000}, {Name: "energy", Amount: 500_000}},
+						Terms: []view.PriceTerm{{Name: "cpu", Amount: 3_000_000}, {Name: "energy", Amount: 500_000}},
 					},
 					{Site: "borealis", Declined: "no room"},
 					{Site: "cygnus", ERT: protocol.Hour, Note: "off-peak only"},

@@ -12,7 +12,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/batchscript"
 	"github.com/switchyard-hpc/switchyard/internal/testbed"
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/iss"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -199,7 +199,7 @@ func (d *demo) tellApplications(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("ask for what was learnt: %w", err)
 	}
-	known.Components = slices.DeleteFunc(known.Components, func(c peer.KnownComponent) bool { return !d.isComponent(c.Name) })
+	known.Components = slices.DeleteFunc(known.Components, func(c view.ComponentHistory) bool { return !d.isComponent(c.Name) })
 	if err := warehouseTable(known).write(d.app.stdout, "", true); err != nil {
 		return err
 	}
@@ -294,7 +294,7 @@ type couple struct {
 
 // together are the couples of the application.
 func (a *applied) together() (couples []couple) {
-	first := map[int]peer.JobView{}
+	first := map[int]view.Job{}
 	for i, job := range a.jobs {
 		number, view := a.Jobs[i].Component.Together, job.seen.job
 		if number == 0 {

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -69,14 +69,14 @@ func (d *demo) report(jobs []*tracked, took time.Duration) error {
 }
 
 // actualWait is the wait that the quote was about: from the placement on.
-func actualWait(job peer.JobView) protocol.Duration {
+func actualWait(job view.Job) protocol.Duration {
 	if job.Started == 0 || job.Placed == 0 {
 		return 0
 	}
 	return max(0, job.Started.Sub(job.Placed))
 }
 
-func exitText(job peer.JobView) string {
+func exitText(job view.Job) string {
 	switch {
 	case job.Signal != 0:
 		return "signal " + strconv.Itoa(job.Signal)

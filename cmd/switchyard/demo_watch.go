@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -18,7 +18,7 @@ const demoPoll = 150 * time.Millisecond
 
 // sight is the last that was seen of a job.
 type sight struct {
-	job  peer.JobView
+	job  view.Job
 	once bool // seen at all
 }
 
@@ -93,7 +93,7 @@ func (w *watch) look(ctx context.Context) (left int, err error) {
 	return left, nil
 }
 
-func where(job peer.JobView) string {
+func where(job view.Job) string {
 	if job.Site == "" {
 		return "in the grid queue of " + string(job.Origin)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/api"
 	"github.com/switchyard-hpc/switchyard/peer/config"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -173,7 +174,7 @@ func fullSiteGetsItLater(t *testing.T, g *grid, site *testbed.Site) {
 func ownUsersAreProtected(t *testing.T, g *grid, site *testbed.Site) {
 	t.Helper()
 	id := g.submit(t, site, trivialScript, "-n", "2", "--sites=cygnus")
-	job := g.until(t, site, id, func(job peer.JobView) bool { return strings.Contains(job.Reason, "guests would have") })
+	job := g.until(t, site, id, func(job view.Job) bool { return strings.Contains(job.Reason, "guests would have") })
 	if want := "cygnus: guests would have 100.0 % of the CPUs, the site allows 50.0 %"; !strings.Contains(job.Reason, want) {
 		t.Errorf("the reason is %q", job.Reason)
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/localsched/power"
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -28,7 +28,7 @@ func energyText(millijoules int64) string {
 }
 
 // jobEnergyText tells the energy of a job, as it was quoted and as it ran; empty: nothing is known.
-func jobEnergyText(job *peer.JobView) string {
+func jobEnergyText(job *view.Job) string {
 	e := job.Energy
 	if e == nil {
 		return ""
@@ -85,7 +85,7 @@ func electricityLines(info siteAnswer) (lines [][2]string) {
 }
 
 // usedText tells what jobs have used at the site and what that cost; empty: nothing.
-func usedText(e *peer.Electricity, costs string) string {
+func usedText(e *view.Electricity, costs string) string {
 	var parts []string
 	if e.Energy > 0 {
 		text := energyText(e.Energy)
@@ -101,7 +101,7 @@ func usedText(e *peer.Electricity, costs string) string {
 }
 
 // moneyTexts tell what electricity cost, and what the grid saved, in each currency.
-func moneyTexts(all []peer.MoneyTotals) (costs, saved string) {
+func moneyTexts(all []view.MoneyTotals) (costs, saved string) {
 	var cost, less []string
 	for _, m := range all {
 		if m.Cost != 0 || m.Credit != 0 {

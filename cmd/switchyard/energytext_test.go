@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -25,20 +25,20 @@ func TestEnergyText(t *testing.T) {
 func TestStatusTellsEnergy(t *testing.T) {
 	t.Parallel()
 	const kWh = 3_600_000_000
-	n := &fakeNode{sites: []peer.SiteView{
+	n := &fakeNode{sites: []view.Site{
 		{Site: "cern"},
-		{Site: "aurora", Self: true, Electricity: &peer.Electricity{
+		{Site: "aurora", Self: true, Electricity: &view.Electricity{
 			Draw: 1_200_000, Price: new(60 * protocol.Unit), PriceCurrency: "EUR", Running: kWh / 2,
-			Totals: peer.Totals{Since: 1_795_000_000_000, Energy: 12 * kWh, Money: []peer.MoneyTotals{
+			Totals: view.Totals{Since: 1_795_000_000_000, Energy: 12 * kWh, Money: []view.MoneyTotals{
 				{Currency: "CHF", Saved: 2 * protocol.Unit, Lost: 3 * protocol.Unit},
 				{Currency: "EUR", Cost: 800_000, Credit: 100_000},
 			}},
 		}},
-	}, jobs: map[protocol.JobID]peer.JobView{someID: {
+	}, jobs: map[protocol.JobID]view.Job{someID: {
 		ID: someID, State: protocol.Completed,
-		Quoted: &peer.QuotedPrice{Cost: 100_000, Currency: "EUR", Run: protocol.Hour},
-		Bill:   &peer.BillView{Cost: 50_000, Currency: "EUR", Ran: protocol.Hour / 2},
-		Energy: &peer.JobEnergy{Quoted: kWh, QuotedCost: new(protocol.Micro(60_000)), Used: kWh / 2, Cost: new(protocol.Micro(30_000)), Measured: kWh / 4},
+		Quoted: &view.QuotedPrice{Cost: 100_000, Currency: "EUR", Run: protocol.Hour},
+		Bill:   &view.Bill{Cost: 50_000, Currency: "EUR", Ran: protocol.Hour / 2},
+		Energy: &view.JobEnergy{Quoted: kWh, QuotedCost: new(protocol.Micro(60_000)), Used: kWh / 2, Cost: new(protocol.Micro(30_000)), Measured: kWh / 4},
 	}}}
 	socket := serve(t, n)
 	for args, want := range map[string][]string{

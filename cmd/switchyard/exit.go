@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"github.com/switchyard-hpc/switchyard/internal/batchscript"
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 )
 
 // The exit codes. With --wait, submit exits as the job did instead.
@@ -75,24 +75,24 @@ func (a *app) exitCode(err error) int {
 	return exitFailed
 }
 
-func (a *app) tellRefusal(why peer.Refusal) {
+func (a *app) tellRefusal(why view.Refusal) {
 	a.notice("%s", plain(why.Reason))
 	for _, site := range why.Sites {
 		a.notice("  %s: %s", plain(string(site.Site)), plain(site.Reason))
 	}
 }
 
-func refusalExit(code peer.RefusalCode) int {
+func refusalExit(code view.RefusalCode) int {
 	switch code {
-	case peer.BadRequest:
+	case view.BadRequest:
 		return exitUsage
-	case peer.NotFound:
+	case view.NotFound:
 		return exitNotFound
-	case peer.Denied:
+	case view.Denied:
 		return exitDenied
-	case peer.NoSite:
+	case view.NoSite:
 		return exitNoSite
-	case peer.NotNow:
+	case view.NotNow:
 	}
 	return exitFailed
 }

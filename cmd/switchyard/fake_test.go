@@ -11,6 +11,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -18,13 +19,13 @@ import (
 type fakeNode struct {
 	mu     sync.Mutex
 	asked  []peer.Event
-	replyF func(peer.Event) (peer.Reply, error)
-	jobs   map[protocol.JobID]peer.JobView
+	replyF func(peer.Event) (view.Reply, error)
+	jobs   map[protocol.JobID]view.Job
 	facts  []peer.Fact
 	reload func() (api.Reloaded, error)
 	power  *api.Power
 	alarms []string
-	sites  []peer.SiteView // told where replyF is nil
+	sites  []view.Site // told where replyF is nil
 	notes  []string
 	looked func() // called when a job is looked up; may be nil
 }
@@ -32,18 +33,18 @@ type fakeNode struct {
 func someRules() api.Rules { return api.Rules{Initiation: "sender", Policy: "tc", LocalPolicy: "easy"} }
 
 // no is a refusal as the node gives it.
-type no struct{ why peer.Refusal }
+type no struct{ why view.Refusal }
 
 func (e no) Error() string         { return e.why.Reason }
-func (e no) Refusal() peer.Refusal { return e.why }
+func (e no) Refusal() view.Refusal { return e.why }
 
-func (n *fakeNode) Ask(_ context.Context, event func(peer.AskID) peer.Event) (peer.Reply, error) {
+func (n *fakeNode) Ask(_ context.Context, event func(peer.AskID) peer.Event) (view.Reply, error) {
 	ev := event(1)
 	n.mu.Lock()
 	n.asked = append(n.asked, ev)
 	n.mu.Unlock()
 	if _, ok := ev.(peer.AskSites); ok && n.replyF == nil {
-		return peer.Sites{Sites: n.sites}, nil
+		return view.Sites{Sites: n.sites}, nil
 	}
 	return n.replyF(ev)
 }
@@ -59,26 +60,26 @@ func (n *fakeNode) submits() (found []peer.Submit) {
 	return found
 }
 
-func (n *fakeNode) Job(_ context.Context, id protocol.JobID) (peer.JobView, error) {
+func (n *fakeNode) Job(_ context.Context, id protocol.JobID) (view.Job, error) {
 	if n.looked != nil {
 		n.looked()
 	}
 	if job, ok := n.jobs[id]; ok {
 		return job, nil
 	}
-	return peer.JobView{}, no{peer.Refusal{Code: peer.NotFound, Reason: "there is no job " + id.String()}}
+	return view.Job{}, no{view.Refusal{Code: view.NotFound, Reason: "there is no job " + id.String()}}
 }
 
-func (n *fakeNode) WaitJob(ctx context.Context, id protocol.JobID) (peer.JobView, error) {
+func (n *fakeNode) WaitJob(ctx context.Context, id protocol.JobID) (view.Job, error) {
 	return n.Job(ctx, id)
 }
 
-func (n *fakeNode) ArchivedJobs(context.Context, int, func(*peer.JobView) bool) ([]peer.JobView, error) {
+func (n *fakeNode) ArchivedJobs(context.Context, int, func(*view.Job) bool) ([]view.Job, error) {
 	return nil, nil
 }
 func (n *fakeNode) Explain(protocol.JobID) ([]peer.Fact, error) { return n.facts, nil }
 
-func (n *fakeNode) Output(context.Context, peer.JobView, protocol.Stream, int64, int) ([]byte, error) {
+func (n *fakeNode) Output(context.Context, view.Job, protocol.Stream, int64, int) ([]byte, error) {
 	return nil, nil
 }
 

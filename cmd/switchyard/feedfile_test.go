@@ -12,8 +12,8 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/internal/testbed"
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -69,7 +69,7 @@ func TestReloadOpensAChangedFeed(t *testing.T) {
 func shows(t *testing.T, g *grid, site *testbed.Site, price, watts int64) {
 	t.Helper()
 	for ctx := patience(t); ; time.Sleep(50 * time.Millisecond) {
-		var sites peer.Sites
+		var sites view.Sites
 		got := g.at(t, site, "", "sites", "--json")
 		err := json.Unmarshal([]byte(got.stdout), &sites)
 		if err == nil && len(sites.Sites) == 1 {

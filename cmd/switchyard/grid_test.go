@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/internal/testbed"
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -127,7 +127,7 @@ func (g *grid) submit(t *testing.T, site *testbed.Site, script string, args ...s
 }
 
 // until waits until the job is as wanted, seen at the site.
-func (g *grid) until(t *testing.T, site *testbed.Site, id protocol.JobID, wanted func(peer.JobView) bool) peer.JobView {
+func (g *grid) until(t *testing.T, site *testbed.Site, id protocol.JobID, wanted func(view.Job) bool) view.Job {
 	t.Helper()
 	client, ctx := site.Client(), patience(t)
 	defer client.Close()
@@ -143,10 +143,10 @@ func (g *grid) until(t *testing.T, site *testbed.Site, id protocol.JobID, wanted
 	}
 }
 
-func ended(job peer.JobView) bool   { return job.State.Terminal() }
-func running(job peer.JobView) bool { return job.State == protocol.Running }
+func ended(job view.Job) bool   { return job.State.Terminal() }
+func running(job view.Job) bool { return job.State == protocol.Running }
 
-func (g *grid) output(t *testing.T, job peer.JobView) string {
+func (g *grid) output(t *testing.T, job view.Job) string {
 	t.Helper()
 	text, err := os.ReadFile(job.Stdout)
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/testbed"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -256,9 +257,9 @@ func submitGroups(ctx context.Context, t *testing.T, g *grid, groups []*memberGr
 }
 
 // groupsEnded waits for the end of all members. There are no others.
-func (g *grid) groupsEnded(t *testing.T, groups []*memberGroup) map[protocol.JobID]peer.JobView {
+func (g *grid) groupsEnded(t *testing.T, groups []*memberGroup) map[protocol.JobID]view.Job {
 	t.Helper()
-	views := map[protocol.JobID]peer.JobView{}
+	views := map[protocol.JobID]view.Job{}
 	for _, site := range g.Sites {
 		var ids []protocol.JobID
 		for _, group := range groups {
@@ -313,7 +314,7 @@ func startedInTime(t *testing.T, groups []*memberGroup, stamps []stamp, held map
 
 // endedTogether checks that the members of each group which ran to their ends started from one instant
 // on, and that others say why they did not.
-func endedTogether(t *testing.T, groups []*memberGroup, stamps []stamp, views map[protocol.JobID]peer.JobView) {
+func endedTogether(t *testing.T, groups []*memberGroup, stamps []stamp, views map[protocol.JobID]view.Job) {
 	t.Helper()
 	started := map[protocol.Tag]bool{}
 	for _, s := range stamps {

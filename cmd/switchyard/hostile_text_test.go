@@ -9,6 +9,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -70,24 +71,24 @@ func soiledFacts(t *testing.T) (facts []peer.Fact) {
 // reason or a note, no command prints a character of it that cannot be seen.
 func TestTextOfOthersIsEscaped(t *testing.T) {
 	t.Parallel()
-	job, held := soiled[peer.JobView](), soiled[peer.JobView]()
+	job, held := soiled[view.Job](), soiled[view.Job]()
 	job.ID, job.State, held.ID, held.State = someID, protocol.Failed, someID+1, protocol.Pending
-	queue := peer.Queue{Jobs: []peer.JobView{job, held}}
-	replies := map[reflect.Type]peer.Reply{
+	queue := view.Queue{Jobs: []view.Job{job, held}}
+	replies := map[reflect.Type]view.Reply{
 		reflect.TypeFor[peer.AskQueue]():     queue,
-		reflect.TypeFor[peer.AskSites]():     soiled[peer.Sites](),
-		reflect.TypeFor[peer.AskWarehouse](): soiled[peer.Warehouse](),
-		reflect.TypeFor[peer.TestSubmit]():   soiled[peer.Quoted](),
-		reflect.TypeFor[peer.Submit]():       peer.Submitted{Jobs: []protocol.JobID{someID}, Notices: []string{hostile}},
+		reflect.TypeFor[peer.AskSites]():     soiled[view.Sites](),
+		reflect.TypeFor[peer.AskWarehouse](): soiled[view.RunHistory](),
+		reflect.TypeFor[peer.TestSubmit]():   soiled[view.TestSubmitResult](),
+		reflect.TypeFor[peer.Submit]():       view.Submitted{Jobs: []protocol.JobID{someID}, Notices: []string{hostile}},
 	}
 	n := &fakeNode{
-		jobs: map[protocol.JobID]peer.JobView{job.ID: job, held.ID: held}, facts: soiledFacts(t), notes: []string{hostile},
+		jobs: map[protocol.JobID]view.Job{job.ID: job, held.ID: held}, facts: soiledFacts(t), notes: []string{hostile},
 		reload: func() (api.Reloaded, error) { return soiled[api.Reloaded](), nil },
-		replyF: func(ev peer.Event) (peer.Reply, error) {
+		replyF: func(ev peer.Event) (view.Reply, error) {
 			if reply, ok := replies[reflect.TypeOf(ev)]; ok {
 				return reply, nil
 			}
-			return nil, no{soiled[peer.Refusal]()}
+			return nil, no{soiled[view.Refusal]()}
 		},
 	}
 	socket, id, other := serve(t, n), job.ID.String(), held.ID.String()

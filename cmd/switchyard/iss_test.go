@@ -12,6 +12,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/testbed"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -152,7 +153,7 @@ func limits(t *testing.T, g *grid, site *testbed.Site) {
 		`max_time = "4s"`: {"hasty", "max_time: the fastest choice is done in 0:00:05, ", `max_time = "6s"`},
 	} {
 		id := g.apply(t, site, wish(c.name, limit))[0]
-		job := g.until(t, site, id, func(job peer.JobView) bool { return strings.HasPrefix(job.Reason, "Infeasible") })
+		job := g.until(t, site, id, func(job view.Job) bool { return strings.HasPrefix(job.Reason, "Infeasible") })
 		if job.State != protocol.Pending || !strings.Contains(job.Reason, c.reason) {
 			t.Errorf("%s: %+v", limit, job)
 		}
@@ -207,7 +208,7 @@ func contradictory(t *testing.T, g *grid, site *testbed.Site) {
 func paretoFront(t *testing.T, g *grid, site *testbed.Site) {
 	t.Helper()
 	text := wish("chosen", `objective = "cheapest"`) + strings.Replace(fmt.Sprintf(work80, "more"), "cpus = 2", "cpus = [1, 2, 4]", 1)
-	var quoted peer.Quoted
+	var quoted view.TestSubmitResult
 	got := g.at(t, site, "", "quote", "--pareto", "--json", g.written(t, text))
 	if err := json.Unmarshal([]byte(got.stdout), &quoted); err != nil || got.code != 0 || quoted.Front == nil {
 		t.Fatalf("%v in %+v", err, got)
@@ -260,12 +261,12 @@ func learns(t *testing.T, g *grid, site *testbed.Site) {
 	const sleepy = "#!/bin/sh\nawk 'BEGIN { for (i = 0; i < 1000000; i++) s += i }'\nsleep 1.5\n"
 	text := strings.Replace(wish("sleepy", `objective = "balanced"`), "cpus = 2", "cpus = 2\nsites = [\"borealis\"]", 1)
 	quoted := func() protocol.Duration {
-		var all peer.Quoted
+		var all view.TestSubmitResult
 		got := g.at(t, site, "", "quote", "--json", g.written(t, text))
 		if err := json.Unmarshal([]byte(got.stdout), &all); err != nil || len(all.Jobs) != 1 {
 			t.Fatalf("%v in %+v", err, got)
 		}
-		at := slices.IndexFunc(all.Jobs[0], func(q peer.SiteQuote) bool { return q.Site == "borealis" })
+		at := slices.IndexFunc(all.Jobs[0], func(q view.Quote) bool { return q.Site == "borealis" })
 		return all.Jobs[0][at].ERT
 	}
 	if run := quoted(); run != 20*protocol.Second {
@@ -285,9 +286,9 @@ func learns(t *testing.T, g *grid, site *testbed.Site) {
 }
 
 // known are the runs of a component at the first site that the warehouse knows.
-func (g *grid) known(t *testing.T, site *testbed.Site, name string) []peer.KnownRun {
+func (g *grid) known(t *testing.T, site *testbed.Site, name string) []view.PastRun {
 	t.Helper()
-	var known peer.Warehouse
+	var known view.RunHistory
 	got := g.at(t, site, "", "warehouse", name, "--json")
 	if err := json.Unmarshal([]byte(got.stdout), &known); err != nil || len(known.Components) != 1 {
 		t.Fatalf("%v in %+v", err, got)
@@ -314,7 +315,7 @@ func homeAlone(t *testing.T, g *grid, site *testbed.Site) {
 	t.Helper()
 	text := strings.Replace(wish("home", `max_cost = "0.1 CHF"`), "cpus = 2", "cpus = 2\nsites = [\"aurora\"]", 1)
 	id := g.apply(t, site, text)[0]
-	g.until(t, site, id, func(job peer.JobView) bool { return strings.HasPrefix(job.Reason, "Infeasible (max_cost: ") })
+	g.until(t, site, id, func(job view.Job) bool { return strings.HasPrefix(job.Reason, "Infeasible (max_cost: ") })
 	if got := g.at(t, site, "", "cancel", id.String()); got != (result{}) {
 		t.Errorf("cancel: %+v", got)
 	}
@@ -415,7 +416,7 @@ func TestReloadToTheBrokerAndBack(t *testing.T) {
 		!strings.Contains(got.stdout, "borealis is chosen: ") {
 		t.Errorf("tc did not place it:\n%s", got.stdout)
 	}
-	job := g.until(t, aurora, limited, func(job peer.JobView) bool { return strings.Contains(job.Reason, "WaitsForPolicy") })
+	job := g.until(t, aurora, limited, func(job view.Job) bool { return strings.Contains(job.Reason, "WaitsForPolicy") })
 	if job.State != protocol.Pending || !strings.Contains(job.Reason, "the policy tc looks at no limits") {
 		t.Errorf("a limit that tc does not look at: %+v", job)
 	}

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/internal/testbed"
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/identity"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 )
 
 // TestWrongPartnerKey: where one site has another key of its partner than the partner has, both
@@ -85,13 +85,13 @@ func replaceIn(t *testing.T, path, from, to string) {
 }
 
 // partner is how a site sees its only partner; an empty view while its peer does not answer.
-func (g *grid) partner(t *testing.T, site *testbed.Site) (view peer.SiteView) {
+func (g *grid) partner(t *testing.T, site *testbed.Site) (shown view.Site) {
 	t.Helper()
 	got := g.at(t, site, "", "sites", "--json")
 	if got.code == exitUnreachable {
-		return view
+		return shown
 	}
-	var sites peer.Sites
+	var sites view.Sites
 	if err := json.Unmarshal([]byte(got.stdout), &sites); err != nil || len(sites.Sites) != 2 {
 		t.Fatalf("sites --json: %+v, %v", got, err)
 	}
@@ -101,7 +101,7 @@ func (g *grid) partner(t *testing.T, site *testbed.Site) (view peer.SiteView) {
 // whyDown waits until a site says why its partner is down, in such words.
 func (g *grid) whyDown(t *testing.T, site *testbed.Site, of, words string) string {
 	t.Helper()
-	var view peer.SiteView
+	var view view.Site
 	for ctx := patience(t); ctx.Err() == nil; time.Sleep(50 * time.Millisecond) {
 		view = g.partner(t, site)
 		if string(view.Site) == of && view.Link == "down" && strings.Contains(view.Why, words) {
@@ -114,7 +114,7 @@ func (g *grid) whyDown(t *testing.T, site *testbed.Site, of, words string) strin
 
 func (g *grid) linkUp(t *testing.T, site *testbed.Site) {
 	t.Helper()
-	var view peer.SiteView
+	var view view.Site
 	for ctx := patience(t); ctx.Err() == nil; time.Sleep(50 * time.Millisecond) {
 		if view = g.partner(t, site); view.Link == "up" && view.Why == "" {
 			return

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/internal/testbed"
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -128,7 +128,7 @@ func (g *grid) submitFile(ctx context.Context, site *testbed.Site, path, name st
 		job.WorkDir, job.Stdout = g.work, filepath.Join(g.work, name+job.Component.Name+".out")
 		job.Stderr = job.Stdout
 	}
-	var submitted peer.Submitted
+	var submitted view.Submitted
 	err = a.insist(ctx, time.Minute, func() (err error) {
 		submitted, err = a.sendSafely(ctx, batch)
 		return err

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -14,7 +14,7 @@ import (
 func TestLogsOfAStoppingPeer(t *testing.T) {
 	t.Parallel()
 	const id = protocol.JobID(1_000_000_000_001)
-	node := &fakeNode{jobs: map[protocol.JobID]peer.JobView{
+	node := &fakeNode{jobs: map[protocol.JobID]view.Job{
 		id: {ID: id, User: "root", State: protocol.Pending, Origin: "aurora"},
 	}}
 	socket, stop := serveUntil(t, node)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/metrics"
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 )
 
 // scrapePatience bounds what a scrape or a question about the peer's health asks.
@@ -44,12 +45,12 @@ func (p *peerProcess) startMetrics(ctx context.Context) error {
 }
 
 // sites is what the peer knows of every site.
-func (p *peerProcess) sites(ctx context.Context) ([]peer.SiteView, error) {
+func (p *peerProcess) sites(ctx context.Context) ([]view.Site, error) {
 	reply, err := p.node.Ask(ctx, func(asked peer.AskID) peer.Event { return peer.AskSites{Asked: asked} })
 	if err != nil {
 		return nil, err
 	}
-	sites, ok := reply.(peer.Sites)
+	sites, ok := reply.(view.Sites)
 	if !ok {
 		return nil, fmt.Errorf("the peer answered with %T", reply)
 	}

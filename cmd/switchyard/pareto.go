@@ -7,12 +7,12 @@ import (
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/batchscript"
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // pareto prints the choices between cost and time that no other one beats in both.
-func (a *app) pareto(quoted peer.Quoted, batch batchscript.Batch) error {
+func (a *app) pareto(quoted view.TestSubmitResult, batch batchscript.Batch) error {
 	front := quoted.Front
 	if front == nil {
 		return errors.New("the peer told no choices between cost and time; is it of another version?")
@@ -33,7 +33,7 @@ func (a *app) pareto(quoted peer.Quoted, batch batchscript.Batch) error {
 	return &exitError{code: exitNoSite} // no choice, or none that keeps the limits
 }
 
-func (a *app) showFront(front *peer.Front, batch batchscript.Batch) error {
+func (a *app) showFront(front *view.ParetoFront, batch batchscript.Batch) error {
 	if front.Gap > 0 {
 		a.notice("each choice costs at most %s more than the cheapest one that is as fast", finePercent(front.Gap))
 	}
@@ -45,7 +45,7 @@ func (a *app) showFront(front *peer.Front, batch batchscript.Batch) error {
 
 // frontTable has a row for each choice. Few components have a column each, which tells the
 // site and the CPUs; of many, a row tells how many go where.
-func frontTable(front *peer.Front, batch batchscript.Batch) *table {
+func frontTable(front *view.ParetoFront, batch batchscript.Batch) *table {
 	t := newTable("", " TIME", " COST")
 	each := len(batch.Jobs) <= columnsOfComponents
 	if each {
@@ -74,7 +74,7 @@ func frontTable(front *peer.Front, batch batchscript.Batch) *table {
 
 // timesOf are the times of the choices, with tenths of a second where two would look alike:
 // each beats all others in time or in cost.
-func timesOf(front *peer.Front) []string {
+func timesOf(front *view.ParetoFront) []string {
 	told := make([]string, len(front.Points))
 	alike := false
 	for i, point := range front.Points {
@@ -96,7 +96,7 @@ func timesOf(front *peer.Front) []string {
 const columnsOfComponents = 6
 
 // eachPlace tells where each component goes; the peer may have told of fewer.
-func eachPlace(choices []peer.FrontChoice, components int) []string {
+func eachPlace(choices []view.ParetoChoice, components int) []string {
 	cells := slices.Repeat([]string{"-"}, components)
 	for i, c := range choices[:min(len(choices), components)] {
 		cells[i] = fmt.Sprintf("%s (%d)", plain(string(c.Site)), c.CPUs)
@@ -105,7 +105,7 @@ func eachPlace(choices []peer.FrontChoice, components int) []string {
 }
 
 // placesText tells how many components go to each site, in the order of the first.
-func placesText(choices []peer.FrontChoice) string {
+func placesText(choices []view.ParetoChoice) string {
 	var order []protocol.SiteName
 	number := map[protocol.SiteName]int{}
 	for _, c := range choices {

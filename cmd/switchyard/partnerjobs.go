@@ -13,8 +13,10 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/api"
 	"github.com/switchyard-hpc/switchyard/peer/config"
 	"github.com/switchyard-hpc/switchyard/peer/node"
+	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/statedir"
 	"github.com/switchyard-hpc/switchyard/peer/store"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 )
 
 // askPatience bounds how long a check waits for the peer that runs.
@@ -38,10 +40,10 @@ const notCounted = "jobs of partners that are not configured were not counted: %
 
 // missingPartners is a warning for each partner that the configuration lacks and jobs concern,
 // in the order of names.
-func missingPartners(cfg *config.Config, jobs peer.PartnerCount) (warnings []string) {
+func missingPartners(cfg *config.Config, jobs row.PartnerCount) (warnings []string) {
 	for _, site := range slices.Sorted(maps.Keys(jobs)) {
 		configured := slices.ContainsFunc(cfg.Partners, func(p config.Partner) bool { return p.Name == site })
-		if n := jobs[site]; !configured && n != (peer.PartnerJobs{}) {
+		if n := jobs[site]; !configured && n != (row.PartnerJobs{}) {
 			warnings = append(warnings, fmt.Sprintf("partner %q: %s", site, n.Missing()))
 		}
 	}
@@ -50,7 +52,7 @@ func missingPartners(cfg *config.Config, jobs peer.PartnerCount) (warnings []str
 
 // partnerJobs counts the jobs that concern each partner: in the database when it is free and
 // may be read, else by what the peer says that has it open.
-func partnerJobs(ctx context.Context, cfg *config.Config) (peer.PartnerCount, error) {
+func partnerJobs(ctx context.Context, cfg *config.Config) (row.PartnerCount, error) {
 	jobs, err := storedPartnerJobs(statedir.Database(string(cfg.Site.StateDir)))
 	if !errors.Is(err, store.ErrLocked) && !errors.Is(err, fs.ErrPermission) {
 		return jobs, err
@@ -63,14 +65,14 @@ func partnerJobs(ctx context.Context, cfg *config.Config) (peer.PartnerCount, er
 	if asked != nil {
 		return nil, fmt.Errorf("%w; nor can the peer be asked: %w", err, asked)
 	}
-	if !slices.ContainsFunc(sites.Sites, func(s peer.SiteView) bool { return s.Self && s.Site == cfg.Site.Name }) {
+	if !slices.ContainsFunc(sites.Sites, func(s view.Site) bool { return s.Self && s.Site == cfg.Site.Name }) {
 		return nil, fmt.Errorf("%w; and the peer at %s is not that of site %s", err, cfg.Site.Socket, cfg.Site.Name)
 	}
 	return knownPartnerJobs(sites), nil
 }
 
 // storedPartnerJobs counts in a database that no peer has open; none when there is none.
-func storedPartnerJobs(path string) (peer.PartnerCount, error) {
+func storedPartnerJobs(path string) (row.PartnerCount, error) {
 	var counter node.PartnerCounter
 	report, err := store.Verify(path, counter.Add)
 	switch {
@@ -85,11 +87,11 @@ func storedPartnerJobs(path string) (peer.PartnerCount, error) {
 }
 
 // knownPartnerJobs is what a running peer says of its partners.
-func knownPartnerJobs(sites peer.Sites) peer.PartnerCount {
-	jobs := peer.PartnerCount{}
+func knownPartnerJobs(sites view.Sites) row.PartnerCount {
+	jobs := row.PartnerCount{}
 	for _, site := range sites.Sites {
 		if !site.Self {
-			jobs[site.Site] = peer.PartnerJobs{Sent: site.JobsSent, Here: site.JobsHere}
+			jobs[site.Site] = row.PartnerJobs{Sent: site.JobsSent, Here: site.JobsHere}
 		}
 	}
 	return jobs
@@ -101,6 +103,6 @@ func (p *peerProcess) missingWith(ctx context.Context, next *config.Config) []st
 	if err != nil {
 		return []string{fmt.Sprintf(notCounted, err)}
 	}
-	sites, _ := reply.(peer.Sites)
+	sites, _ := reply.(view.Sites)
 	return missingPartners(next, knownPartnerJobs(sites))
 }

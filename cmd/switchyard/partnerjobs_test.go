@@ -11,9 +11,10 @@ import (
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/internal/testbed"
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/statedir"
 	"github.com/switchyard-hpc/switchyard/peer/store"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -26,19 +27,19 @@ func storeWithPartners(t *testing.T, dir string) *store.Store {
 		t.Fatal(err)
 	}
 	var puts []store.Put
-	for i, row := range []peer.Row{
-		peer.JobRow{State: protocol.Pending, Phase: peer.Handed, Site: "borealis"},
-		peer.JobRow{State: protocol.Running, Phase: peer.Collecting, Site: "borealis"},
-		peer.JobRow{State: protocol.Pending, Phase: peer.InGridQueue},
-		peer.GuestRow{Phase: peer.GuestIsOwned, Origin: "borealis"},
-		peer.GuestRow{Phase: peer.GuestIsClosed, Origin: "borealis"},
-		peer.GuestRow{Phase: peer.GuestIsPrepared, Origin: "charon"},
+	for i, stored := range []row.Row{
+		row.Job{State: protocol.Pending, Phase: row.JobHandedOff, Site: "borealis"},
+		row.Job{State: protocol.Running, Phase: row.JobStagingOut, Site: "borealis"},
+		row.Job{State: protocol.Pending, Phase: row.JobInGridQueue},
+		row.Guest{Phase: row.GuestAccepted, Origin: "borealis"},
+		row.Guest{Phase: row.GuestClosed, Origin: "borealis"},
+		row.Guest{Phase: row.GuestPrepared, Origin: "charon"},
 	} {
-		table := peer.GuestTable
-		if _, job := row.(peer.JobRow); job {
-			table = peer.JobTable
+		table := row.GuestTable
+		if _, job := stored.(row.Job); job {
+			table = row.JobTable
 		}
-		value, failed := peer.EncodeRow(row)
+		value, failed := row.Encode(stored)
 		if failed != nil {
 			t.Fatal(failed)
 		}
@@ -80,11 +81,11 @@ func TestConfigCheckCountsJobsOfMissingPartners(t *testing.T) {
 	check(nobody) // no database
 	opened := storeWithPartners(t, dir)
 	check(nobody, wereNotCounted, "another peer is running", nobody)
-	sites := peer.Sites{Sites: []peer.SiteView{
+	sites := view.Sites{Sites: []view.Site{
 		{Site: "aurora", Self: true, JobsHere: 7}, {Site: "borealis", Link: "up", JobsSent: 2, JobsHere: 1}, {Site: "dione", Link: "down"},
 	}}
 	check(serve(t, &fakeNode{replyF: always(sites, nil)}), borealisMissing)
-	sites = peer.Sites{Sites: []peer.SiteView{{Site: "dione", Self: true}, {Site: "borealis", JobsSent: 2}}}
+	sites = view.Sites{Sites: []view.Site{{Site: "dione", Self: true}, {Site: "borealis", JobsSent: 2}}}
 	check(serve(t, &fakeNode{replyF: always(sites, nil)}), wereNotCounted, "is not that of site aurora")
 	if err := opened.Close(); err != nil {
 		t.Fatal(err)

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -96,9 +96,9 @@ func slurmName(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 
 // listing is what the options ask the peer for.
 func (o *queueOptions) listing() (wanted api.Listing, err error) {
-	wanted.Guests, wanted.Finished, wanted.Limit = peer.WithoutGuests, o.finished, o.limit
+	wanted.Guests, wanted.Finished, wanted.Limit = view.WithoutGuests, o.finished, o.limit
 	if o.guests {
-		wanted.Guests = peer.OnlyGuests
+		wanted.Guests = view.OnlyGuests
 	}
 	if err = o.notEmpty(); err != nil {
 		return wanted, err
@@ -223,12 +223,12 @@ func (a *app) showQueue(ctx context.Context, o *queueOptions, wanted *api.Listin
 	switch {
 	case o.lines:
 	case o.format != "":
-		show = func(jobs []peer.JobView) error { return a.formatted(format, jobs) }
+		show = func(jobs []view.Job) error { return a.formatted(format, jobs) }
 		if !a.noHeader && !a.json {
 			a.printf("%s\n", format.header())
 		}
 	default:
-		show, stream = func(jobs []peer.JobView) error {
+		show, stream = func(jobs []view.Job) error {
 			return a.queueTable(jobs, o.finishedSet).write(a.stdout, "", !a.noHeader)
 		}, false
 	}
@@ -248,9 +248,9 @@ func (a *app) showQueue(ctx context.Context, o *queueOptions, wanted *api.Listin
 // pages asks the peer for the queue a page at a time. With stream each page is shown as it comes,
 // else all are returned, by their ids.
 func (a *app) pages(
-	ctx context.Context, o *queueOptions, wanted *api.Listing, stream bool, show func([]peer.JobView) error,
-) (all peer.Queue, err error) {
-	all.Jobs = []peer.JobView{}
+	ctx context.Context, o *queueOptions, wanted *api.Listing, stream bool, show func([]view.Job) error,
+) (all view.Queue, err error) {
+	all.Jobs = []view.Job{}
 	left := o.limit
 	for more := !o.nothing; more; {
 		wanted.Limit = queuePage
@@ -274,12 +274,12 @@ func (a *app) pages(
 	}
 	slices.SortFunc(all.Jobs, byIDAndEnd)
 	// Of a job that ended between two pages its end is kept.
-	all.Jobs = slices.CompactFunc(all.Jobs, func(x, y peer.JobView) bool { return x.ID == y.ID })
+	all.Jobs = slices.CompactFunc(all.Jobs, func(x, y view.Job) bool { return x.ID == y.ID })
 	return all, nil
 }
 
 // byIDAndEnd orders jobs by their ids, those that have ended first.
-func byIDAndEnd(x, y peer.JobView) int {
+func byIDAndEnd(x, y view.Job) int {
 	if x.ID == y.ID && x.State.Terminal() != y.State.Terminal() {
 		if x.State.Terminal() {
 			return -1
@@ -290,7 +290,7 @@ func byIDAndEnd(x, y peer.JobView) int {
 }
 
 // jobLines prints each job as a line of JSON.
-func (a *app) jobLines(jobs []peer.JobView) error {
+func (a *app) jobLines(jobs []view.Job) error {
 	out := json.NewEncoder(a.stdout)
 	out.SetEscapeHTML(false)
 	for i := range jobs {
@@ -301,7 +301,7 @@ func (a *app) jobLines(jobs []peer.JobView) error {
 	return nil
 }
 
-func (a *app) formatted(format queueFormat, jobs []peer.JobView) error {
+func (a *app) formatted(format queueFormat, jobs []view.Job) error {
 	var out strings.Builder
 	for i := range jobs {
 		out.WriteString(format.line(&jobs[i], a.now()))
@@ -312,7 +312,7 @@ func (a *app) formatted(format queueFormat, jobs []peer.JobView) error {
 }
 
 // queueTable lists jobs, with costs what they were quoted and billed, too.
-func (a *app) queueTable(jobs []peer.JobView, costs bool) *table {
+func (a *app) queueTable(jobs []view.Job, costs bool) *table {
 	titles := []string{" JOBID", "NAME", "USER", "STATE", " TIME", " CPUS", "ORIGIN", "SITE"}
 	if costs {
 		titles = append(titles, " QUOTED", " BILLED")

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -25,13 +25,13 @@ type applicationView struct {
 	Ended      int                 `json:"ended"`
 	Spent      protocol.Micro      `json:"spent_micro"` // foreseen, of what is placed or has ended
 	Currency   string              `json:"spent_currency,omitempty"`
-	Together   *peer.StartView     `json:"together,omitempty"` // of components that start together; nil: none do
+	Together   *view.Start         `json:"together,omitempty"` // of components that start together; nil: none do
 	Sites      []protocol.SiteName `json:"sites"`
 	Reasons    []string            `json:"reasons"` // of those that wait, each once
 }
 
 // applicationsOf lists the applications of jobs, by their ids.
-func applicationsOf(jobs []peer.JobView) []*applicationView {
+func applicationsOf(jobs []view.Job) []*applicationView {
 	known := map[protocol.JobID]*applicationView{}
 	all := []*applicationView{}
 	for i := range jobs {
@@ -56,7 +56,7 @@ func applicationsOf(jobs []peer.JobView) []*applicationView {
 	return all
 }
 
-func (a *applicationView) add(job *peer.JobView) {
+func (a *applicationView) add(job *view.Job) {
 	if w := job.Wishes; w != nil {
 		a.Name, a.Components, a.Spent, a.Currency = w.Name, w.Components, w.Spent, w.SpentCurrency
 	}
@@ -89,7 +89,7 @@ func (a *app) applicationTable(all []*applicationView) *table {
 }
 
 // listApplications prints the applications of the jobs that were asked for, each as one.
-func (a *app) listApplications(jobs []peer.JobView) error {
+func (a *app) listApplications(jobs []view.Job) error {
 	all := applicationsOf(jobs)
 	if a.json {
 		return a.printJSON(map[string]any{"applications": all})
@@ -107,7 +107,7 @@ func (a *app) components(ctx context.Context, id protocol.JobID) ([]protocol.Job
 	if job.Application == 0 {
 		return nil, &exitError{exitNotFound, fmt.Errorf("job %v is not part of an application; cancel it without --application", id)}
 	}
-	queue, err := a.client().Queue(ctx, api.Listing{QueueFilter: peer.QueueFilter{Application: job.Application, Guests: peer.WithoutGuests}})
+	queue, err := a.client().Queue(ctx, api.Listing{QueueFilter: view.QueueFilter{Application: job.Application, Guests: view.WithoutGuests}})
 	if err != nil {
 		return nil, err
 	}

@@ -7,17 +7,18 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // wingJobs are the two open components of an application of three, and a job on its own.
-func wingJobs() []peer.JobView {
-	wishes := &peer.Wishes{
+func wingJobs() []view.Job {
+	wishes := &view.Objectives{
 		Application: protocol.Application{Name: "wing"}, Components: 3, Spent: 2_500_000, SpentCurrency: "CHF",
 	}
-	return []peer.JobView{
+	return []view.Job{
 		{ID: someID + 1, Name: "solve", User: "ann", State: protocol.Running, Site: "cygnus", Application: someID, Wishes: wishes},
-		{ID: someID + 2, Name: "plot", User: "ann", State: protocol.Pending, Reason: "GridQueue", Application: someID, Wishes: wishes, Together: &peer.StartView{Tolerance: protocol.Minute, Missed: protocol.FailMissed}},
+		{ID: someID + 2, Name: "plot", User: "ann", State: protocol.Pending, Reason: "GridQueue", Application: someID, Wishes: wishes, Together: &view.Start{Tolerance: protocol.Minute, Missed: protocol.FailMissed}},
 		{ID: someID + 3, Name: "alone", User: "ann", State: protocol.Pending},
 	}
 }
@@ -27,13 +28,13 @@ func wingJobs() []peer.JobView {
 func TestApplicationsAsOne(t *testing.T) {
 	t.Parallel()
 	jobs := wingJobs()
-	n := &fakeNode{jobs: map[protocol.JobID]peer.JobView{someID: {ID: someID, State: protocol.Completed, Application: someID}}}
+	n := &fakeNode{jobs: map[protocol.JobID]view.Job{someID: {ID: someID, State: protocol.Completed, Application: someID}}}
 	for _, job := range jobs {
 		n.jobs[job.ID] = job
 	}
-	n.replyF = func(ev peer.Event) (peer.Reply, error) {
+	n.replyF = func(ev peer.Event) (view.Reply, error) {
 		if _, ok := ev.(peer.Cancel); ok {
-			return peer.Done{}, nil
+			return view.Done{}, nil
 		}
 		return queueOf(jobs...)(ev)
 	}

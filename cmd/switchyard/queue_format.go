@@ -7,7 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -60,33 +60,33 @@ type queueColumn struct {
 	letter      string // or a name in braces, of a column that Slurm does not have
 	title, what string
 	cut         bool // to its width; else the width is the least
-	value       func(*peer.JobView, time.Time) string
+	value       func(*view.Job, time.Time) string
 }
 
 // columns are those of Slurm's that mean something here, and what Slurm does not have by name.
 func columns() []queueColumn {
-	id := func(job *peer.JobView, _ time.Time) string { return job.ID.String() }
+	id := func(job *view.Job, _ time.Time) string { return job.ID.String() }
 	return []queueColumn{
 		{"A", "JOBID", "job id", false, id},
-		{"C", "CPUS", "CPUs", false, func(job *peer.JobView, _ time.Time) string { return strconv.Itoa(job.CPUs) }},
-		{"D", "NODES", "nodes asked for", false, func(job *peer.JobView, _ time.Time) string { return strconv.Itoa(job.Nodes) }},
-		{"e", "END_TIME", "end", false, func(job *peer.JobView, _ time.Time) string { return slurmTime(job.Ended) }},
+		{"C", "CPUS", "CPUs", false, func(job *view.Job, _ time.Time) string { return strconv.Itoa(job.CPUs) }},
+		{"D", "NODES", "nodes asked for", false, func(job *view.Job, _ time.Time) string { return strconv.Itoa(job.Nodes) }},
+		{"e", "END_TIME", "end", false, func(job *view.Job, _ time.Time) string { return slurmTime(job.Ended) }},
 		{"i", "JOBID", "job id", false, id},
-		{"j", "NAME", "name", true, func(job *peer.JobView, _ time.Time) string { return plain(job.Name) }},
-		{"l", "TIME_LIMIT", "time limit", false, func(job *peer.JobView, _ time.Time) string { return span(job.WallTime) }},
+		{"j", "NAME", "name", true, func(job *view.Job, _ time.Time) string { return plain(job.Name) }},
+		{"l", "TIME_LIMIT", "time limit", false, func(job *view.Job, _ time.Time) string { return span(job.WallTime) }},
 		{"L", "TIME_LEFT", "time left", false, timeLeft},
-		{"m", "MIN_MEMORY", "memory of a node", false, func(job *peer.JobView, _ time.Time) string { return strconv.FormatInt(job.MemoryMB, 10) + "M" }},
-		{"M", "TIME", "time used", false, func(job *peer.JobView, now time.Time) string { return elapsed(*job, now) }},
-		{"N", "SITE", "site", true, func(job *peer.JobView, _ time.Time) string { return plain(string(job.Site)) }},
-		{"r", "REASON", "reason", true, func(job *peer.JobView, _ time.Time) string { return plain(reasonOrNone(job)) }},
+		{"m", "MIN_MEMORY", "memory of a node", false, func(job *view.Job, _ time.Time) string { return strconv.FormatInt(job.MemoryMB, 10) + "M" }},
+		{"M", "TIME", "time used", false, func(job *view.Job, now time.Time) string { return elapsed(*job, now) }},
+		{"N", "SITE", "site", true, func(job *view.Job, _ time.Time) string { return plain(string(job.Site)) }},
+		{"r", "REASON", "reason", true, func(job *view.Job, _ time.Time) string { return plain(reasonOrNone(job)) }},
 		{"R", "SITE(REASON)", "site, or why the job does not run", true, siteOrReason},
-		{"S", "START_TIME", "start", false, func(job *peer.JobView, _ time.Time) string { return slurmTime(job.Started) }},
-		{"t", "ST", "state in letters", false, func(job *peer.JobView, _ time.Time) string { return shortState(job.State) }},
-		{"T", "STATE", "state", false, func(job *peer.JobView, _ time.Time) string { return job.State.String() }},
-		{"u", "USER", "user", true, func(job *peer.JobView, _ time.Time) string { return plain(job.User) }},
-		{"V", "SUBMIT_TIME", "submission", false, func(job *peer.JobView, _ time.Time) string { return slurmTime(job.Submitted) }},
-		{"{quoted}", "QUOTED", "quoted price", false, func(job *peer.JobView, _ time.Time) string { return quotedText(job) }},
-		{"{billed}", "BILLED", "bill", false, func(job *peer.JobView, _ time.Time) string { return billedText(job) }},
+		{"S", "START_TIME", "start", false, func(job *view.Job, _ time.Time) string { return slurmTime(job.Started) }},
+		{"t", "ST", "state in letters", false, func(job *view.Job, _ time.Time) string { return shortState(job.State) }},
+		{"T", "STATE", "state", false, func(job *view.Job, _ time.Time) string { return job.State.String() }},
+		{"u", "USER", "user", true, func(job *view.Job, _ time.Time) string { return plain(job.User) }},
+		{"V", "SUBMIT_TIME", "submission", false, func(job *view.Job, _ time.Time) string { return slurmTime(job.Submitted) }},
+		{"{quoted}", "QUOTED", "quoted price", false, func(job *view.Job, _ time.Time) string { return quotedText(job) }},
+		{"{billed}", "BILLED", "bill", false, func(job *view.Job, _ time.Time) string { return billedText(job) }},
 	}
 }
 
@@ -118,7 +118,7 @@ func slurmTime(t protocol.Instant) string {
 }
 
 // quotedText is the price that a job was placed at.
-func quotedText(job *peer.JobView) string {
+func quotedText(job *view.Job) string {
 	if job.Quoted == nil {
 		return "-"
 	}
@@ -126,14 +126,14 @@ func quotedText(job *peer.JobView) string {
 }
 
 // billedText is what a job that has ended was billed.
-func billedText(job *peer.JobView) string {
+func billedText(job *view.Job) string {
 	if job.Bill == nil || job.Bill.Open {
 		return "-"
 	}
 	return amount(job.Bill.Cost, job.Bill.Currency)
 }
 
-func timeLeft(job *peer.JobView, now time.Time) string {
+func timeLeft(job *view.Job, now time.Time) string {
 	left := job.WallTime
 	if job.Started != 0 {
 		end := job.Ended
@@ -145,14 +145,14 @@ func timeLeft(job *peer.JobView, now time.Time) string {
 	return span(max(0, left))
 }
 
-func reasonOrNone(job *peer.JobView) string {
+func reasonOrNone(job *view.Job) string {
 	if job.Reason == "" {
 		return "None"
 	}
 	return job.Reason
 }
 
-func siteOrReason(job *peer.JobView, _ time.Time) string {
+func siteOrReason(job *view.Job, _ time.Time) string {
 	if job.State == protocol.Running || (job.State.Terminal() && job.Reason == "") {
 		return plain(string(job.Site))
 	}
@@ -229,7 +229,7 @@ func (f queueFormat) header() string {
 	return f.fill(func(c *queueColumn) string { return c.title })
 }
 
-func (f queueFormat) line(job *peer.JobView, now time.Time) string {
+func (f queueFormat) line(job *view.Job, now time.Time) string {
 	return f.fill(func(c *queueColumn) string { return c.value(job, now) })
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-hpc/switchyard/internal/batchscript"
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/mcmf"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -59,7 +59,7 @@ func (a *app) quote(ctx context.Context, batch batchscript.Batch, options *jobOp
 		return err
 	}
 	if options.pareto {
-		return a.pareto(quoted.Quoted, batch)
+		return a.pareto(quoted.TestSubmitResult, batch)
 	}
 	if a.json {
 		return a.printJSON(quoted)
@@ -128,22 +128,22 @@ func (a *app) componentTitle(i int, name string) {
 // quoteColumn is a column of a table of quotes.
 type quoteColumn struct {
 	title    string
-	cell     func(peer.SiteQuote) string
+	cell     func(view.Quote) string
 	declined bool // shown of a quote that is declined, too
 }
 
 // quoteTable shows one job's quotes, those of sites that decline included.
-func quoteTable(quotes []peer.SiteQuote, long bool) *table {
+func quoteTable(quotes []view.Quote, long bool) *table {
 	columns := slices.Concat(
-		[]quoteColumn{{"SITE", func(q peer.SiteQuote) string { return plain(string(q.Site)) }, true}},
+		[]quoteColumn{{"SITE", func(q view.Quote) string { return plain(string(q.Site)) }, true}},
 		shapeColumn(quotes),
 		[]quoteColumn{
-			{" WAIT", func(q peer.SiteQuote) string { return span(q.AWT) }, false},
-			{" P10", func(q peer.SiteQuote) string { return span(q.AWTLow) }, false},
-			{" P90", func(q peer.SiteQuote) string { return span(q.AWTHigh) }, false},
-			{" RUN", func(q peer.SiteQuote) string { return span(q.ERT) }, false},
-			{" TOTAL", func(q peer.SiteQuote) string { return span(q.ATT()) }, false},
-			{" COST", func(q peer.SiteQuote) string {
+			{" WAIT", func(q view.Quote) string { return span(q.AWT) }, false},
+			{" P10", func(q view.Quote) string { return span(q.AWTLow) }, false},
+			{" P90", func(q view.Quote) string { return span(q.AWTHigh) }, false},
+			{" RUN", func(q view.Quote) string { return span(q.ERT) }, false},
+			{" TOTAL", func(q view.Quote) string { return span(q.ATT()) }, false},
+			{" COST", func(q view.Quote) string {
 				if abroad(q, long) {
 					return amount(q.Money.Cost, q.Money.Currency)
 				}
@@ -152,8 +152,8 @@ func quoteTable(quotes []peer.SiteQuote, long bool) *table {
 		},
 		moneyColumns(long),
 		[]quoteColumn{
-			{" RUS", func(q peer.SiteQuote) string { return percent(q.RUS) }, true},
-			{"NOTE", func(q peer.SiteQuote) string {
+			{" RUS", func(q view.Quote) string { return percent(q.RUS) }, true},
+			{"NOTE", func(q view.Quote) string {
 				if q.Declined != "" {
 					return plain(q.Declined)
 				}
@@ -168,7 +168,7 @@ func quoteTable(quotes []peer.SiteQuote, long bool) *table {
 	return tableOf(quotes, columns)
 }
 
-func tableOf(quotes []peer.SiteQuote, columns []quoteColumn) *table {
+func tableOf(quotes []view.Quote, columns []quoteColumn) *table {
 	t := &table{}
 	for _, column := range columns {
 		t.titles = append(t.titles, column.title)
@@ -187,20 +187,20 @@ func tableOf(quotes []peer.SiteQuote, columns []quoteColumn) *table {
 }
 
 // abroad says whether a quote is in another currency than the terms beside it: it is shown in theirs.
-func abroad(q peer.SiteQuote, long bool) bool {
+func abroad(q view.Quote, long bool) bool {
 	return long && q.Money != nil && q.Currency != "" && q.Money.Currency != "" && q.Currency != q.Money.Currency && q.Money.Cost != 0
 }
 
 // shapeColumn tells the CPUs of a job that may run on several counts.
-func shapeColumn(quotes []peer.SiteQuote) []quoteColumn {
+func shapeColumn(quotes []view.Quote) []quoteColumn {
 	if !moldable(quotes) {
 		return nil
 	}
-	return []quoteColumn{{" CPUS", func(q peer.SiteQuote) string { return strconv.Itoa(q.CPUs) }, true}}
+	return []quoteColumn{{" CPUS", func(q view.Quote) string { return strconv.Itoa(q.CPUs) }, true}}
 }
 
-func moldable(quotes []peer.SiteQuote) bool {
-	return slices.ContainsFunc(quotes, func(q peer.SiteQuote) bool { return q.CPUs > 0 })
+func moldable(quotes []view.Quote) bool {
+	return slices.ContainsFunc(quotes, func(q view.Quote) bool { return q.CPUs > 0 })
 }
 
 // moneyColumns tell the terms of [IS 4.2] that count in choosing a site.
@@ -208,8 +208,8 @@ func moneyColumns(long bool) []quoteColumn {
 	if !long {
 		return nil
 	}
-	column := func(title string, term func(*peer.Money) protocol.Micro) quoteColumn {
-		return quoteColumn{title, func(q peer.SiteQuote) string {
+	column := func(title string, term func(*view.Money) protocol.Micro) quoteColumn {
+		return quoteColumn{title, func(q view.Quote) string {
 			if q.Money == nil {
 				return "-"
 			}
@@ -217,15 +217,15 @@ func moneyColumns(long bool) []quoteColumn {
 		}, false}
 	}
 	return []quoteColumn{
-		column(" K_e", func(m *peer.Money) protocol.Micro { return m.Use }),
-		column(" K_l", func(m *peer.Money) protocol.Micro { return m.Licence }),
-		column(" K_eco", func(m *peer.Money) protocol.Micro { return m.Eco }),
-		column(" K_d", func(m *peer.Money) protocol.Micro { return m.Data }),
+		column(" K_e", func(m *view.Money) protocol.Micro { return m.Use }),
+		column(" K_l", func(m *view.Money) protocol.Micro { return m.Licence }),
+		column(" K_eco", func(m *view.Money) protocol.Micro { return m.Eco }),
+		column(" K_d", func(m *view.Money) protocol.Micro { return m.Data }),
 	}
 }
 
 // cost is what a quote comes to, "-" when the site names no price.
-func cost(q peer.SiteQuote) string {
+func cost(q view.Quote) string {
 	if q.Currency == "" {
 		return "-"
 	}
@@ -233,7 +233,7 @@ func cost(q peer.SiteQuote) string {
 }
 
 // travels says how long the job's data are on their way to the site.
-func travels(q peer.SiteQuote) string {
+func travels(q view.Quote) string {
 	if q.Transfer == 0 {
 		return ""
 	}
@@ -241,7 +241,7 @@ func travels(q peer.SiteQuote) string {
 }
 
 // bound says until when a job starts for almost sure, if the site states that.
-func bound(q peer.SiteQuote) string {
+func bound(q view.Quote) string {
 	if q.Bound == 0 {
 		return ""
 	}
@@ -249,7 +249,7 @@ func bound(q peer.SiteQuote) string {
 }
 
 // terms lists what a quote's price is made of.
-func terms(q peer.SiteQuote) string {
+func terms(q view.Quote) string {
 	all := make([]string, len(q.Terms))
 	for i, term := range q.Terms {
 		all[i] = plain(term.Name) + " " + amount(term.Amount, q.Currency)
@@ -258,7 +258,7 @@ func terms(q peer.SiteQuote) string {
 }
 
 // weighed lists the terms that counted in choosing a site.
-func weighed(m *peer.Money) string {
+func weighed(m *view.Money) string {
 	if m == nil {
 		return ""
 	}

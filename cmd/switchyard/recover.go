@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -35,7 +35,7 @@ func (a *app) recoverCommand() *cobra.Command {
 			if resume.Requeue && resume.Cancel {
 				return usage("--requeue and --cancel exclude each other")
 			}
-			var view peer.Recovery
+			var view view.Recovery
 			var err error
 			if going {
 				view, err = a.client().Recover(cmd.Context(), resume)
@@ -62,7 +62,7 @@ func (a *app) recoverCommand() *cobra.Command {
 const mostNamed = 10
 
 // recoveryText is what recover prints for people.
-func recoveryText(v peer.Recovery) string {
+func recoveryText(v view.Recovery) string {
 	var out strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&out, format+"\n", args...) }
 	if !v.Needed {

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/internal/testbed"
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/peer/witness"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -26,7 +26,7 @@ func stateDir(t *testing.T, site *testbed.Site) string {
 }
 
 // recovery asks a site's peer, as soon as it answers, whether it starts anything.
-func (g *grid) recovery(t *testing.T, site *testbed.Site) (view peer.Recovery) {
+func (g *grid) recovery(t *testing.T, site *testbed.Site) (view view.Recovery) {
 	t.Helper()
 	for ctx := patience(t); ctx.Err() == nil; time.Sleep(50 * time.Millisecond) {
 		got := g.at(t, site, "", "recover", "--json")
@@ -153,16 +153,16 @@ func TestAPartnerKnowsALostLife(t *testing.T) {
 }
 
 // seen waits until a partner has said what it knows of the site's present life or a later one.
-func (g *grid) seen(t *testing.T, site *testbed.Site) (view peer.Recovery) {
+func (g *grid) seen(t *testing.T, site *testbed.Site) (shown view.Recovery) {
 	t.Helper()
 	for ctx := patience(t); ctx.Err() == nil; time.Sleep(50 * time.Millisecond) {
-		view = g.recovery(t, site)
-		if slices.ContainsFunc(view.Partners, func(p peer.PartnerMark) bool { return p.Life.Boot >= view.Life.Boot }) {
-			return view
+		shown = g.recovery(t, site)
+		if slices.ContainsFunc(shown.Partners, func(p view.PartnerMark) bool { return p.Life.Boot >= shown.Life.Boot }) {
+			return shown
 		}
 	}
-	t.Fatalf("no partner has seen it: %+v", view)
-	return view
+	t.Fatalf("no partner has seen it: %+v", shown)
+	return shown
 }
 
 // removeAll removes the files of a name below a directory, and says how many there were.

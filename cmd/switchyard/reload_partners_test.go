@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/internal/testbed"
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -39,7 +39,7 @@ func linkIs(t *testing.T, site *testbed.Site, partner protocol.SiteName, link, w
 	defer client.Close()
 	for {
 		sites, err := client.Sites(ctx)
-		is := func(s peer.SiteView) bool { return s.Site == partner && s.Link == link && strings.Contains(s.Why, why) }
+		is := func(s view.Site) bool { return s.Site == partner && s.Link == link && strings.Contains(s.Why, why) }
 		if err == nil && slices.ContainsFunc(sites.Sites, is) {
 			return
 		}

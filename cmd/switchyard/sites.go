@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -49,15 +49,15 @@ func (a *app) sitesCommand() *cobra.Command {
 
 // sitesAnswer is what the command prints as JSON.
 type sitesAnswer struct {
-	peer.Sites
+	view.Sites
 
 	Rules  api.Rules `json:"rules"`
 	Alarms []string  `json:"alarms,omitempty"` // of this site
 }
 
-func sitesTable(sites []peer.SiteView, info api.Info) *table {
+func sitesTable(sites []view.Site, info api.Info) *table {
 	titles := []string{"SITE", " NO", "LINK", " CPUS", " BUSY", " RUS", " QUEUED", " AGE", " HERE", " THERE", " BENEFIT"}
-	powers := slices.ContainsFunc(sites, func(site peer.SiteView) bool { return site.Draw > 0 || site.Budget != nil })
+	powers := slices.ContainsFunc(sites, func(site view.Site) bool { return site.Draw > 0 || site.Budget != nil })
 	if powers {
 		titles = append(titles, " POWER")
 	}
@@ -80,7 +80,7 @@ func sitesTable(sites []peer.SiteView, info api.Info) *table {
 }
 
 // alarmsOf are those of this site.
-func alarmsOf(site peer.SiteView, info api.Info) string {
+func alarmsOf(site view.Site, info api.Info) string {
 	if !site.Self || len(info.Alarms) == 0 {
 		return ""
 	}
@@ -88,7 +88,7 @@ func alarmsOf(site peer.SiteView, info api.Info) string {
 }
 
 // withheld says how many CPUs may not work now.
-func withheld(site peer.SiteView) string {
+func withheld(site view.Site) string {
 	if site.Withheld == 0 {
 		return ""
 	}
@@ -102,7 +102,7 @@ func number(n int) string {
 	return strconv.Itoa(n)
 }
 
-func siteNote(site peer.SiteView, rules api.Rules) string {
+func siteNote(site view.Site, rules api.Rules) string {
 	prices := ""
 	if site.Prices != "" {
 		prices = "electricity: " + plain(strings.ReplaceAll(site.Prices, "\n", "; ")) // a file may have several mistakes

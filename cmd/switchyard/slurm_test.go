@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/internal/testbed"
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -338,7 +338,7 @@ func TestKilledControllersLoseNothing(t *testing.T) {
 
 // outlasts waits for the end of a job that may take longer than others: for minutes the
 // adapter lets Slurm launch what it says is running, before it takes the job back.
-func (g *grid) outlasts(ctx context.Context, t *testing.T, site *testbed.Site, id protocol.JobID) peer.JobView {
+func (g *grid) outlasts(ctx context.Context, t *testing.T, site *testbed.Site, id protocol.JobID) view.Job {
 	t.Helper()
 	client := site.Client()
 	defer client.Close()

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-hpc/switchyard/localsched/power"
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -32,7 +32,7 @@ func (a *app) statusCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			jobs := make([]peer.JobView, 0, len(ids))
+			jobs := make([]view.Job, 0, len(ids))
 			for _, id := range ids {
 				job, err := a.client().Job(cmd.Context(), id)
 				if err != nil {
@@ -41,7 +41,7 @@ func (a *app) statusCommand() *cobra.Command {
 				jobs = append(jobs, job)
 			}
 			if a.json {
-				return a.printJSON(peer.Queue{Jobs: jobs})
+				return a.printJSON(view.Queue{Jobs: jobs})
 			}
 			for i, job := range jobs {
 				if i > 0 {
@@ -82,7 +82,7 @@ func (a *app) siteStatus(ctx context.Context) error {
 type siteAnswer struct {
 	api.Info
 
-	Electricity *peer.Electricity `json:"electricity,omitempty"`
+	Electricity *view.Electricity `json:"electricity,omitempty"`
 }
 
 func siteStatusText(info siteAnswer) string {
@@ -125,7 +125,7 @@ func budgetText(milliwatts *int64) string {
 	return "a budget of " + power.Text(*milliwatts)
 }
 
-func statusText(job peer.JobView, ran string) string {
+func statusText(job view.Job, ran string) string {
 	var out strings.Builder
 	line := func(title, format string, args ...any) {
 		fmt.Fprintf(&out, "%-10s "+format+"\n", append([]any{title}, args...)...)
@@ -164,7 +164,7 @@ func statusText(job peer.JobView, ran string) string {
 }
 
 // costLines tell what a job was quoted, and beside it what it cost.
-func costLines(job *peer.JobView) (lines [][2]string) {
+func costLines(job *view.Job) (lines [][2]string) {
 	add := func(title, text string) { lines = append(lines, [2]string{title, text}) }
 	if q := job.Quoted; q != nil {
 		add("Quoted", amount(q.Cost, q.Currency)+" for "+span(q.Run))
@@ -189,7 +189,7 @@ func costLines(job *peer.JobView) (lines [][2]string) {
 }
 
 // priced tells what a run costs, and of what terms that is made.
-func priced(cost protocol.Micro, currency string, run protocol.Duration, terms []peer.PriceTerm) string {
+func priced(cost protocol.Micro, currency string, run protocol.Duration, terms []view.PriceTerm) string {
 	parts := make([]string, len(terms))
 	for i, term := range terms {
 		parts[i] = plain(term.Name) + " " + term.Amount.Text()
@@ -205,7 +205,7 @@ func quotedWait(d protocol.Duration) string {
 	return ", quoted a wait of " + span(d)
 }
 
-func stateText(job peer.JobView) string {
+func stateText(job view.Job) string {
 	parts := []string{job.State.String(), ending(job), reasonText(job.Reason)}
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")
 }
@@ -227,14 +227,14 @@ func reasonText(reason string) string {
 	return plain(reason)
 }
 
-func siteText(job peer.JobView) string {
+func siteText(job view.Job) string {
 	if job.Site == "" {
 		return "- (in the grid queue)"
 	}
 	return fmt.Sprintf("%s (epoch %d)", plain(string(job.Site)), job.Epoch)
 }
 
-func sizeText(job peer.JobView) string {
+func sizeText(job view.Job) string {
 	text := protocol.Count(job.CPUs, "CPU") + layoutText(job)
 	if job.MemoryMB > 0 {
 		text += fmt.Sprintf(", %d MB a node", job.MemoryMB)
@@ -254,7 +254,7 @@ func sizeText(job peer.JobView) string {
 }
 
 // layoutText says of a job's CPUs what it asks for beside their number.
-func layoutText(job peer.JobView) string {
+func layoutText(job view.Job) string {
 	text, most := "", job.Layout.MaxNodes
 	switch {
 	case job.Nodes > 0 && job.Nodes == most:
@@ -275,7 +275,7 @@ func layoutText(job peer.JobView) string {
 	return text + ")"
 }
 
-func startText(job peer.JobView) string {
+func startText(job view.Job) string {
 	if job.Started == 0 {
 		return "-"
 	}

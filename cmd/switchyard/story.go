@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -18,7 +19,7 @@ type teller struct {
 }
 
 // story tells what happened to a job, a line or a table for each fact.
-func (t teller) story(job peer.JobView, facts []peer.Fact) string {
+func (t teller) story(job view.Job, facts []peer.Fact) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "Job %s %q of %s: %s.\n", job.ID, plain(job.Name), plain(job.User), sizeText(job))
 	out.WriteString(componentText(job))
@@ -67,7 +68,7 @@ func flowed(text string, indent, width int) string {
 	return out.String()
 }
 
-func nowText(job peer.JobView) string {
+func nowText(job view.Job) string {
 	text := stateText(job)
 	if job.Site != "" {
 		text += ", at " + plain(string(job.Site))
@@ -88,7 +89,7 @@ func since(at, submitted protocol.Instant) string {
 func (t teller) roundTable(fact peer.Fact) string {
 	var out strings.Builder
 	quotes := slices.Clone(fact.Quotes)
-	slices.SortStableFunc(quotes, func(x, y peer.SiteQuote) int {
+	slices.SortStableFunc(quotes, func(x, y view.Quote) int {
 		switch {
 		case (x.Declined == "") != (y.Declined == ""):
 			if x.Declined == "" {
@@ -100,7 +101,7 @@ func (t teller) roundTable(fact peer.Fact) string {
 		}
 		return cmp.Compare(x.ATT(), y.ATT())
 	})
-	rows := tableOf(quotes, t.columns(quotes, func(q peer.SiteQuote) bool {
+	rows := tableOf(quotes, t.columns(quotes, func(q view.Quote) bool {
 		return q.Site == fact.Site && q.CPUs == fact.CPUs
 	}))
 	for _, site := range fact.Silent {
@@ -113,25 +114,25 @@ func (t teller) roundTable(fact peer.Fact) string {
 }
 
 // columns are those of a round's quotes; the chosen one is marked.
-func (t teller) columns(quotes []peer.SiteQuote, chosen func(peer.SiteQuote) bool) []quoteColumn {
+func (t teller) columns(quotes []view.Quote, chosen func(view.Quote) bool) []quoteColumn {
 	return slices.Concat(
 		[]quoteColumn{
-			{"", func(q peer.SiteQuote) string {
+			{"", func(q view.Quote) string {
 				if chosen(q) {
 					return "→"
 				}
 				return ""
 			}, true},
-			{"SITE", func(q peer.SiteQuote) string { return plain(string(q.Site)) }, true},
+			{"SITE", func(q view.Quote) string { return plain(string(q.Site)) }, true},
 		},
 		shapeColumn(quotes),
 		[]quoteColumn{
-			{" WAIT", func(q peer.SiteQuote) string { return span(q.AWT) }, false},
-			{" RUN", func(q peer.SiteQuote) string { return span(q.ERT) }, false},
-			{" TOTAL", func(q peer.SiteQuote) string { return span(q.ATT()) }, false},
+			{" WAIT", func(q view.Quote) string { return span(q.AWT) }, false},
+			{" RUN", func(q view.Quote) string { return span(q.ERT) }, false},
+			{" TOTAL", func(q view.Quote) string { return span(q.ATT()) }, false},
 			{" COST", cost, false},
-			{" RUS", func(q peer.SiteQuote) string { return percent(q.RUS) }, true},
-			{"NOTE", func(q peer.SiteQuote) string {
+			{" RUS", func(q view.Quote) string { return percent(q.RUS) }, true},
+			{"NOTE", func(q view.Quote) string {
 				if q.Declined != "" {
 					return "declines: " + plain(q.Declined)
 				}
@@ -142,7 +143,7 @@ func (t teller) columns(quotes []peer.SiteQuote, chosen func(peer.SiteQuote) boo
 }
 
 // remarks are how long data travel, and in the long form more.
-func (t teller) remarks(q peer.SiteQuote) string {
+func (t teller) remarks(q view.Quote) string {
 	if !t.long {
 		return notes(plain(q.Note), travels(q))
 	}

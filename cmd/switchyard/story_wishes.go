@@ -6,13 +6,13 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // componentText says what application a job belongs to, and what was foreseen of it where
 // it is placed.
-func componentText(job peer.JobView) string {
+func componentText(job view.Job) string {
 	if job.Application == 0 {
 		return ""
 	}
@@ -28,7 +28,7 @@ func componentText(job peer.JobView) string {
 }
 
 // wishesText tells the weights and limits of an application, and how far it has come.
-func wishesText(w *peer.Wishes) string {
+func wishesText(w *view.Objectives) string {
 	text := "Application"
 	if w.Name != "" {
 		text += " " + plain(w.Name)
@@ -58,7 +58,7 @@ func wishesText(w *peer.Wishes) string {
 
 // togetherText tells how late a job may start that starts together with others, and what becomes
 // of them otherwise.
-func togetherText(s *peer.StartView) string {
+func togetherText(s *view.Start) string {
 	text := "at most " + span(s.Tolerance) + " after the instant of its group"
 	if s.Missed != "" {
 		text += "; " + missedText(s.Missed)

@@ -15,8 +15,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-hpc/switchyard/internal/batchscript"
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -112,7 +112,7 @@ func (a *app) submit(ctx context.Context, batch batchscript.Batch) error {
 
 // noticeFiles says once that files do not travel, if another site may run one of the jobs and
 // its user has not said that it needs none.
-func (a *app) noticeFiles(leaving peer.Elsewhere, batch batchscript.Batch) {
+func (a *app) noticeFiles(leaving view.Elsewhere, batch batchscript.Batch) {
 	i := slices.IndexFunc(batch.Jobs, func(job batchscript.Job) bool { return !job.NoData })
 	if i < 0 || len(leaving.MayLeaveTo) == 0 {
 		return
@@ -144,7 +144,7 @@ func (a *app) printIDs(ids []protocol.JobID, bare bool) {
 
 // sendSafely submits with a key of its own, so that it can repeat what may
 // already have taken effect. A peer that is not there at all is not waited for.
-func (a *app) sendSafely(ctx context.Context, batch batchscript.Batch) (peer.Submitted, error) {
+func (a *app) sendSafely(ctx context.Context, batch batchscript.Batch) (view.Submitted, error) {
 	request := submission(batch)
 	request.Key = rand.Text()
 	submitted, err := a.client().Submit(ctx, request)
@@ -229,7 +229,7 @@ func (a *app) waitForAll(ctx context.Context, ids []protocol.JobID) error {
 
 // waitFor waits for the job's end and returns its exit code.
 func (a *app) waitFor(ctx context.Context, id protocol.JobID) (code int, err error) {
-	var job peer.JobView
+	var job view.Job
 	err = a.insist(ctx, waitPatience, func() (err error) {
 		job, err = a.client().Wait(ctx, id)
 		return err
@@ -248,7 +248,7 @@ func (a *app) waitFor(ctx context.Context, id protocol.JobID) (code int, err err
 }
 
 // waitCode is a job's exit code as a shell would give it.
-func waitCode(job peer.JobView) int {
+func waitCode(job view.Job) int {
 	switch {
 	case job.Signal != 0:
 		return 128 + job.Signal

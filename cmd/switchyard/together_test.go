@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/internal/testbed"
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/iss"
 	"github.com/switchyard-hpc/switchyard/plugins/sdk"
@@ -178,7 +178,7 @@ func TestASiteDiesBetweenTwoHolds(t *testing.T) {
 	if err := os.Remove(gate); err != nil {
 		t.Fatal(err)
 	}
-	held := g.until(t, aurora, ids[0], func(job peer.JobView) bool { return job.Held != 0 })
+	held := g.until(t, aurora, ids[0], func(job view.Job) bool { return job.Held != 0 })
 	waitFor(t, holdOf(aurora, ids[0]), true)
 	if err := borealis.Kill(); err != nil {
 		t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/internal/testbed"
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -136,7 +136,7 @@ func TestACopyOnAnotherHost(t *testing.T) {
 	own := g.submit(t, site, script("own"), "--sites=aurora")
 	guest := g.submit(t, partner, script("guest"), "--sites=aurora")
 	for _, id := range []protocol.JobID{own, guest} {
-		g.until(t, site, id, func(job peer.JobView) bool { return job.Site == site.Name })
+		g.until(t, site, id, func(job view.Job) bool { return job.Site == site.Name })
 	}
 
 	clone := *site
@@ -170,7 +170,7 @@ func TestACopyOnAnotherHost(t *testing.T) {
 		t.Fatalf("recover --resume: %+v", got)
 	}
 	for origin, id := range map[*testbed.Site]protocol.JobID{site: own, partner: guest} {
-		g.until(t, origin, id, func(job peer.JobView) bool { return strings.Contains(job.Reason, "NeedsOperator") })
+		g.until(t, origin, id, func(job view.Job) bool { return strings.Contains(job.Reason, "NeedsOperator") })
 	}
 	if n := starts(t, mark("own")) + starts(t, mark("guest")); n != 0 {
 		t.Errorf("%d starts before an operator has decided", n)

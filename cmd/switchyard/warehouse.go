@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 )
 
 func (a *app) warehouseCommand() *cobra.Command {
@@ -51,7 +51,7 @@ func (a *app) warehouseCommand() *cobra.Command {
 }
 
 // warehouseTable has a row for each component and site.
-func warehouseTable(known peer.Warehouse) *table {
+func warehouseTable(known view.RunHistory) *table {
 	t := newTable("COMPONENT", "USER", "SITE", " RUNS", " CPUS", " RUN", " r_a", " b", " Γ", " ENERGY")
 	for i := range known.Components {
 		c := &known.Components[i]

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -96,7 +96,7 @@ func orDash(s string) string {
 }
 
 // elapsed is how long a job has run, up to now if it still does.
-func elapsed(job peer.JobView, now time.Time) string {
+func elapsed(job view.Job, now time.Time) string {
 	if job.Started == 0 {
 		return "0:00:00"
 	}
@@ -108,7 +108,7 @@ func elapsed(job peer.JobView, now time.Time) string {
 }
 
 // ending says how a job ended, or "" while it has not.
-func ending(job peer.JobView) string {
+func ending(job view.Job) string {
 	switch {
 	case !job.State.Terminal():
 		return ""

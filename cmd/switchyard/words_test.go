@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -108,7 +108,7 @@ func TestTablesAreAligned(t *testing.T) {
 // A job that did not end by itself has no exit code to show.
 func TestEnding(t *testing.T) {
 	t.Parallel()
-	for want, job := range map[string]peer.JobView{
+	for want, job := range map[string]view.Job{
 		"exit code 0":            {State: protocol.Completed},
 		"exit code 3":            {State: protocol.Failed, ExitCode: 3},
 		"signal 15":              {State: protocol.Cancelled, Signal: 15},

@@ -76,6 +76,7 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "internal/predict/forecast", Level: experts, Pure: true},
 		{Path: "internal/predict/wait", Level: experts, Pure: true},
 		{Path: "localsched/engine", Level: experts, Pure: true},
+		{Path: "peer/view", Level: experts, Pure: true},
 		{Path: "localsched/spool", Level: experts},
 		{Path: "localsched/cgroup", Level: experts},
 		{Path: "localsched/changes", Level: experts},
@@ -96,6 +97,7 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "plugins/pricetest", Level: machines},
 		{Path: "peer/gridqueue", Level: machines, Pure: true},
 		{Path: "peer/eligible", Level: machines, Pure: true},
+		{Path: "peer/row", Level: machines, Pure: true},
 
 		{Path: "peer", Level: core, Pure: true},
 		{Path: "plugins/catalog", Level: core},

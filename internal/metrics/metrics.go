@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -137,7 +137,7 @@ func (m *Metrics) Moved(from, to protocol.State) {
 }
 
 // Refused counts a submission that was refused.
-func (m *Metrics) Refused(code peer.RefusalCode) { m.submitted.WithLabelValues(string(code)).Inc() }
+func (m *Metrics) Refused(code view.RefusalCode) { m.submitted.WithLabelValues(string(code)).Inc() }
 
 // Rejected counts what a gate of the network refused.
 func (m *Metrics) Rejected(reason string) { m.rejected.WithLabelValues(reason).Inc() }

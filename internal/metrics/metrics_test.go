@@ -11,6 +11,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/metrics"
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -54,7 +55,7 @@ func TestFacts(t *testing.T) {
 		{Kind: peer.RoundOpened},
 		{
 			Kind: peer.RoundDecided, Job: job, Took: 20, Silent: []string{"deaf"},
-			Quotes: []peer.SiteQuote{{Site: "here"}, {Site: "there", Declined: "full"}},
+			Quotes: []view.Quote{{Site: "here"}, {Site: "there", Declined: "full"}},
 		},
 		{Kind: peer.OfferRefused, Job: job, Site: "there"},
 		{Kind: peer.JobHanded, Job: job, Site: "there", Took: 100},
@@ -73,7 +74,7 @@ func TestFacts(t *testing.T) {
 	} {
 		m.Fact(f)
 	}
-	m.Refused(peer.NoSite)
+	m.Refused(view.NoSite)
 	m.Rejected("bad-mac")
 	body := scrape(t, m)
 	want(t, body,
@@ -126,10 +127,10 @@ func TestPrices(t *testing.T) {
 // A budget of nothing is 0, and there is none where nothing is told.
 func TestNoPowerIsNotNoBudget(t *testing.T) {
 	t.Parallel()
-	m, view := fresh(), peer.SiteView{Site: "here", Self: true, Budget: new(int64(0))}
-	m.WatchSites(func(context.Context) ([]peer.SiteView, error) { return []peer.SiteView{view}, nil })
+	m, shown := fresh(), view.Site{Site: "here", Self: true, Budget: new(int64(0))}
+	m.WatchSites(func(context.Context) ([]view.Site, error) { return []view.Site{shown}, nil })
 	want(t, scrape(t, m), `switchyard_power_budget_watts 0`)
-	view.Budget = nil
+	shown.Budget = nil
 	if body := scrape(t, m); strings.Contains(body, "\nswitchyard_power_budget_watts ") {
 		t.Errorf("without a budget:\n%s", body)
 	}
@@ -138,14 +139,14 @@ func TestNoPowerIsNotNoBudget(t *testing.T) {
 // Electricity is told in base units, money by its currency.
 func TestElectricity(t *testing.T) {
 	t.Parallel()
-	m, view := fresh(), peer.SiteView{Site: "here", Self: true, Draw: 1500}
-	m.WatchSites(func(context.Context) ([]peer.SiteView, error) { return []peer.SiteView{view}, nil })
+	m, shown := fresh(), view.Site{Site: "here", Self: true, Draw: 1500}
+	m.WatchSites(func(context.Context) ([]view.Site, error) { return []view.Site{shown}, nil })
 	if body := scrape(t, m); strings.Contains(body, "\nswitchyard_energy") || strings.Contains(body, "\nswitchyard_electricity") {
 		t.Errorf("nothing is known:\n%s", body)
 	}
-	view.Electricity = &peer.Electricity{
+	shown.Electricity = &view.Electricity{
 		Price: new(36 * protocol.Unit), PriceCurrency: "EUR",
-		Totals: peer.Totals{Energy: 7_200_500, Money: []peer.MoneyTotals{
+		Totals: view.Totals{Energy: 7_200_500, Money: []view.MoneyTotals{
 			{Currency: "CHF", Saved: 2 * protocol.Unit, Lost: protocol.Unit / 2},
 			{Currency: "EUR", Cost: 12_500_000, Credit: 250_000},
 		}},
@@ -198,8 +199,8 @@ func TestSites(t *testing.T) {
 	t.Parallel()
 	m := fresh()
 	var trouble error
-	m.WatchSites(func(context.Context) ([]peer.SiteView, error) {
-		return []peer.SiteView{
+	m.WatchSites(func(context.Context) ([]view.Site, error) {
+		return []view.Site{
 			{Site: "here", Self: true, Link: "self", CPUs: 64, Busy: 16, Queued: 3, Withheld: 8, Draw: 4500, Budget: new(int64(6000))},
 			{Site: "there", Link: "up", CPUs: 8, Age: 1500, Draw: 7, Budget: new(int64(7)), Withheld: 7, LastSeen: 1_800_000_000_500, JobsSent: 2},
 			{Site: "away", Link: "down", Age: -1},

@@ -6,7 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -14,7 +14,7 @@ import (
 const askTime = 2 * time.Second
 
 // WatchSites adds what is known of every site, asked at each scrape.
-func (m *Metrics) WatchSites(ask func(context.Context) ([]peer.SiteView, error)) {
+func (m *Metrics) WatchSites(ask func(context.Context) ([]view.Site, error)) {
 	m.registry.MustRegister(&sites{
 		ask:    ask,
 		up:     desc("peer_up", "Whether a session with the partner is up.", "peer"),
@@ -47,7 +47,7 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 
 // sites collects at each scrape.
 type sites struct {
-	ask                                              func(context.Context) ([]peer.SiteView, error)
+	ask                                              func(context.Context) ([]view.Site, error)
 	up, seen, stale, cpus, busy, queued, here, there *prometheus.Desc
 	kept, doubt                                      *prometheus.Desc // of partners
 	draw, budget, held                               *prometheus.Desc // of this site alone
@@ -78,7 +78,7 @@ func (s *sites) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-func (s *sites) collect(out chan<- prometheus.Metric, v *peer.SiteView) {
+func (s *sites) collect(out chan<- prometheus.Metric, v *view.Site) {
 	gauge := func(d *prometheus.Desc, value float64) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, string(v.Site))
 	}
@@ -123,7 +123,7 @@ func (s *sites) collect(out chan<- prometheus.Metric, v *peer.SiteView) {
 }
 
 // electricity tells what the jobs of this site use and cost, in joules and units of the currencies.
-func (s *sites) electricity(out chan<- prometheus.Metric, e *peer.Electricity) {
+func (s *sites) electricity(out chan<- prometheus.Metric, e *view.Electricity) {
 	if e == nil {
 		return
 	}

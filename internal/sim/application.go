@@ -7,6 +7,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -47,7 +48,7 @@ type part struct {
 
 	run     *componentRun // nil: it has not started
 	cpus    int
-	view    peer.JobView // in the archive, else as it waits at the end; zero: neither
+	view    view.Job // in the archive, else as it waits at the end; zero: neither
 	refused string
 }
 
@@ -76,7 +77,7 @@ func (p *parts) refuse(index int32, reason string) {
 }
 
 // seen notes what people see of a component.
-func (p *parts) seen(index int32, view peer.JobView) {
+func (p *parts) seen(index int32, view view.Job) {
 	if one := p.at(index); one != nil {
 		one.view = view
 	}

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -61,9 +62,9 @@ func (g *grid) submit(s *site, one submission) {
 }
 
 // answered sees what became of a submission.
-func (g *grid) answered(s *site, reply peer.Reply) {
+func (g *grid) answered(s *site, reply view.Reply) {
 	switch reply := reply.(type) {
-	case peer.Submitted:
+	case view.Submitted:
 		if s.asked == 0 {
 			s.first = reply.Jobs[0].Seq()
 		}
@@ -71,9 +72,9 @@ func (g *grid) answered(s *site, reply peer.Reply) {
 			g.fail("site %s: job ids do not follow each other", s.name)
 		}
 		s.asked += len(reply.Jobs)
-	case peer.Refusal:
+	case view.Refusal:
 		last := len(s.sent) - s.latest
-		if reply.Code != peer.NoSite {
+		if reply.Code != view.NoSite {
 			g.fail("site %s refuses %s: %s", s.name, g.called(s.sent[last]), reply.Reason)
 		}
 		for _, index := range s.sent[last:] {
@@ -82,6 +83,6 @@ func (g *grid) answered(s *site, reply peer.Reply) {
 		}
 		s.sent = s.sent[:last]
 		g.ended += s.latest
-	case peer.Done, peer.JobView, peer.Queue, peer.Quoted, peer.Sites, peer.Warehouse, peer.Recovery: // nobody asked
+	case view.Done, view.Job, view.Queue, view.TestSubmitResult, view.Sites, view.RunHistory, view.Recovery: // nobody asked
 	}
 }

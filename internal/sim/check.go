@@ -7,6 +7,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -46,7 +47,7 @@ func (c *checker) started(s *site, index int32) {
 	c.last = c.grid.now
 }
 
-func (c *checker) archived(index int32, view peer.JobView) {
+func (c *checker) archived(index int32, view view.Job) {
 	c.last = c.grid.now
 	switch {
 	case c.state[index] == running && c.grid.endsAs(index, view.State):
@@ -118,7 +119,7 @@ func (c *checker) waiting() map[int32]bool {
 			continue
 		}
 		for _, answer := range s.peer.Step(c.grid.now, peer.AskQueue{}).Answers {
-			queue, _ := answer.Reply.(peer.Queue)
+			queue, _ := answer.Reply.(view.Queue)
 			for _, view := range queue.Jobs {
 				if index, err := c.grid.indexOf(view.ID); err == nil && !view.Guest && view.State == protocol.Pending {
 					waiting[index] = true

@@ -10,6 +10,8 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/local"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -116,7 +118,7 @@ func (g *grid) close() {
 const portalName protocol.SiteName = "portal"
 
 func (g *grid) addSite(i int, name protocol.SiteName, capacity protocol.Capacity) *site {
-	s := &site{grid: g, index: i, name: name, rows: peer.Rows{}}
+	s := &site{grid: g, index: i, name: name, rows: row.Rows{}}
 	s.cfg = peer.Config{
 		Site: name, Number: protocol.SiteNumber(i + 1), PublicKey: fmt.Sprintf("U%055d", i+1), //nolint:gosec // checked: at most 9000 sites
 		Software: "simulator", Capacity: capacity, Accounts: everyone{}, NoFacts: true,
@@ -341,7 +343,7 @@ func (g *grid) endOf(index int32) protocol.Instant {
 }
 
 // archived notes that a job is over at its origin.
-func (g *grid) archived(view peer.JobView) {
+func (g *grid) archived(view view.Job) {
 	index, err := g.indexOf(view.ID)
 	if err != nil {
 		g.fail("%v", err)

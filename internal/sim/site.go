@@ -8,6 +8,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -22,7 +23,7 @@ type site struct {
 	batch       *batchSystem // nil: a site without a machine
 	electricity Electricity
 	life        uint64
-	rows        peer.Rows // when the grid keeps rows
+	rows        row.Rows // when the grid keeps rows
 
 	first   uint64       // sequence number of its first job; known once one was submitted
 	asked   int          // submissions answered so far
@@ -101,9 +102,9 @@ func (s *site) step(ev peer.Event) {
 }
 
 // keep commits rows, and sees which jobs are over.
-func (s *site) keep(records []peer.Record) {
+func (s *site) keep(records []row.Record) {
 	for _, rec := range records {
-		if row, ok := rec.Row.(peer.ArchiveRow); ok {
+		if row, ok := rec.Row.(row.Archived); ok {
 			if !row.View.Guest {
 				s.grid.archived(row.View)
 			}

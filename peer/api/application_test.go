@@ -11,6 +11,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -35,7 +36,7 @@ func coupled() api.Submission {
 
 func TestApplicationsReachThePeerWhole(t *testing.T) {
 	t.Parallel()
-	node := &peerFake{reply: peer.Submitted{Jobs: []protocol.JobID{jobA, jobB}}}
+	node := &peerFake{reply: view.Submitted{Jobs: []protocol.JobID{jobA, jobB}}}
 	client := serve(t, node)
 	sent := coupled()
 	if _, err := client.Submit(t.Context(), sent); err != nil {
@@ -50,7 +51,7 @@ func TestApplicationsReachThePeerWhole(t *testing.T) {
 		len(mesh.Spec.Licences) != 1 || mesh.Payload == nil {
 		t.Errorf("the job is %+v", mesh)
 	}
-	node.reply = peer.Quoted{Front: &peer.Front{Currency: "CHF"}}
+	node.reply = view.TestSubmitResult{Front: &view.ParetoFront{Currency: "CHF"}}
 	sent.Front = true
 	if quoted, err := client.Quotes(t.Context(), sent); err != nil || quoted.Front == nil || quoted.Front.Currency != "CHF" {
 		t.Errorf("got %+v, %v", quoted, err)
@@ -118,7 +119,7 @@ func TestBadApplications(t *testing.T) {
 	for name, test := range tests {
 		_, err := client.Submit(t.Context(), test.body)
 		refused, ok := errors.AsType[*api.Error](err)
-		if !ok || refused.Code != peer.BadRequest || !strings.Contains(err.Error(), test.want) {
+		if !ok || refused.Code != view.BadRequest || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, want %q", name, err, test.want)
 		}
 	}
@@ -139,7 +140,7 @@ func TestBadApplications(t *testing.T) {
 
 func TestWarehouse(t *testing.T) {
 	t.Parallel()
-	node := &peerFake{reply: peer.Warehouse{Components: []peer.KnownComponent{{Name: "mesh"}}}}
+	node := &peerFake{reply: view.RunHistory{Components: []view.ComponentHistory{{Name: "mesh"}}}}
 	client := serve(t, node)
 	known, err := client.Warehouse(t.Context(), "mesh & more", false)
 	if err != nil || len(known.Components) != 1 {

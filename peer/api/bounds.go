@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"sync"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 )
 
 // What one user, by the kernel's word, may have at the socket at once.
@@ -78,5 +78,5 @@ func (b *bounds) read(ctx context.Context, uid int) (done func(), err error) {
 }
 
 func tooManyConns() error {
-	return refuse(peer.NotNow, "more than %d connections of yours to the peer are open; close some, or wait for them", maxConns)
+	return refuse(view.NotNow, "more than %d connections of yours to the peer are open; close some, or wait for them", maxConns)
 }

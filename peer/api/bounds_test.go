@@ -7,15 +7,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 )
 
 // TestConnectionsOfOneUser opens as many mute connections as a user may have: the next one is
 // told so, those far beyond are closed, and all is well when they are gone.
 func TestConnectionsOfOneUser(t *testing.T) {
 	t.Parallel()
-	client := serve(t, &peerFake{reply: peer.Sites{}})
+	client := serve(t, &peerFake{reply: view.Sites{}})
 	var mute []net.Conn
 	open := func(n int) {
 		for range n {
@@ -28,7 +28,7 @@ func TestConnectionsOfOneUser(t *testing.T) {
 	}
 	open(api.MaxConns)
 	_, err := client.Sites(t.Context())
-	if refused, ok := errors.AsType[*api.Error](err); !ok || refused.Code != peer.NotNow || !strings.Contains(refused.Reason, "connections of yours") {
+	if refused, ok := errors.AsType[*api.Error](err); !ok || refused.Code != view.NotNow || !strings.Contains(refused.Reason, "connections of yours") {
 		t.Errorf("with all connections taken: %v", err)
 	}
 	open(api.Spare + 1)

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 )
 
 // caller is who is at the other end of a connection, by the kernel's word.
@@ -49,14 +49,14 @@ func withCaller(ctx context.Context, conn net.Conn, b *bounds, name func(int) (s
 func callerOf(ctx context.Context) (caller, error) {
 	find, ok := ctx.Value(callerKey{}).(func() caller)
 	if !ok {
-		return caller{}, refuse(peer.Denied, "the peer cannot tell who calls")
+		return caller{}, refuse(view.Denied, "the peer cannot tell who calls")
 	}
 	who := find()
 	if _, refused := errors.AsType[refusal](who.err); refused {
 		return caller{}, who.err
 	}
 	if who.err != nil {
-		return caller{}, refuse(peer.Denied, "the peer cannot tell who calls: %v", who.err)
+		return caller{}, refuse(view.Denied, "the peer cannot tell who calls: %v", who.err)
 	}
 	return who, nil
 }

@@ -14,21 +14,22 @@ import (
 	"testing/synctest"
 
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // oneJob is a node with one job.
 type oneJob struct {
 	Node
-	job peer.JobView
+	job view.Job
 	got peer.Event
 }
 
-func (n *oneJob) Job(context.Context, protocol.JobID) (peer.JobView, error) { return n.job, nil }
+func (n *oneJob) Job(context.Context, protocol.JobID) (view.Job, error) { return n.job, nil }
 
-func (n *oneJob) Ask(_ context.Context, event func(peer.AskID) peer.Event) (peer.Reply, error) {
+func (n *oneJob) Ask(_ context.Context, event func(peer.AskID) peer.Event) (view.Reply, error) {
 	n.got = event(1)
-	return peer.Done{}, nil
+	return view.Done{}, nil
 }
 
 // as makes a request in the name of somebody.
@@ -56,7 +57,7 @@ func TestWhoMayReadOutput(t *testing.T) {
 		"a namesake of the guest": {who: caller{user: "ann"}, guest: true, want: http.StatusForbidden},
 	}
 	for name, test := range tests {
-		n := &oneJob{job: peer.JobView{
+		n := &oneJob{job: view.Job{
 			User: "ann", Origin: "here", Site: "here", State: protocol.Completed, Stdout: "/o", Guest: test.guest,
 		}}
 		if got := n.as(t, test.who, http.MethodGet, path); got != test.want {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -41,8 +42,8 @@ func Dial(socket string) *Client {
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
 // Submit submits jobs, all or none.
-func (c *Client) Submit(ctx context.Context, s Submission) (peer.Submitted, error) {
-	return call[peer.Submitted](ctx, c, http.MethodPost, "/v1/jobs", s)
+func (c *Client) Submit(ctx context.Context, s Submission) (view.Submitted, error) {
+	return call[view.Submitted](ctx, c, http.MethodPost, "/v1/jobs", s)
 }
 
 // Quotes asks what every site would answer for the jobs now.
@@ -51,32 +52,32 @@ func (c *Client) Quotes(ctx context.Context, s Submission) (Quoted, error) {
 }
 
 // Queue lists jobs: the finished ones, the youngest first, and then the live ones by their ids.
-func (c *Client) Queue(ctx context.Context, wanted Listing) (peer.Queue, error) {
-	return call[peer.Queue](ctx, c, http.MethodGet, "/v1/jobs?"+wanted.query().Encode(), nil)
+func (c *Client) Queue(ctx context.Context, wanted Listing) (view.Queue, error) {
+	return call[view.Queue](ctx, c, http.MethodGet, "/v1/jobs?"+wanted.query().Encode(), nil)
 }
 
 // Job is one job, live or finished.
-func (c *Client) Job(ctx context.Context, id protocol.JobID) (peer.JobView, error) {
-	return call[peer.JobView](ctx, c, http.MethodGet, jobPath(id, ""), nil)
+func (c *Client) Job(ctx context.Context, id protocol.JobID) (view.Job, error) {
+	return call[view.Job](ctx, c, http.MethodGet, jobPath(id, ""), nil)
 }
 
 // Cancel asks for a job's end. When it returns, the wish is durable.
 func (c *Client) Cancel(ctx context.Context, id protocol.JobID) error {
-	_, err := call[peer.Done](ctx, c, http.MethodDelete, jobPath(id, ""), nil)
+	_, err := call[view.Done](ctx, c, http.MethodDelete, jobPath(id, ""), nil)
 	return err
 }
 
 // Requeue puts a job that needs an operator back into the grid queue, though it may run twice.
 // When it returns, that is durable.
 func (c *Client) Requeue(ctx context.Context, id protocol.JobID) error {
-	_, err := call[peer.Done](ctx, c, http.MethodPost, jobPath(id, "/requeue"), nil)
+	_, err := call[view.Done](ctx, c, http.MethodPost, jobPath(id, "/requeue"), nil)
 	return err
 }
 
 // Wait waits until the job has ended, as long as ctx allows.
-func (c *Client) Wait(ctx context.Context, id protocol.JobID) (peer.JobView, error) {
+func (c *Client) Wait(ctx context.Context, id protocol.JobID) (view.Job, error) {
 	for {
-		view, err := call[peer.JobView](ctx, c, http.MethodGet, jobPath(id, "/wait"), nil)
+		view, err := call[view.Job](ctx, c, http.MethodGet, jobPath(id, "/wait"), nil)
 		if err != nil || view.State.Terminal() {
 			return view, err
 		}
@@ -90,13 +91,13 @@ func (c *Client) Explain(ctx context.Context, id protocol.JobID) ([]peer.Fact, e
 }
 
 // Sites says what is known of every site.
-func (c *Client) Sites(ctx context.Context) (peer.Sites, error) {
-	return call[peer.Sites](ctx, c, http.MethodGet, "/v1/sites", nil)
+func (c *Client) Sites(ctx context.Context) (view.Sites, error) {
+	return call[view.Sites](ctx, c, http.MethodGet, "/v1/sites", nil)
 }
 
 // Warehouse tells what has been learnt of the caller's components, or of everybody's; of
 // the one of a name, if one is given.
-func (c *Client) Warehouse(ctx context.Context, component string, all bool) (peer.Warehouse, error) {
+func (c *Client) Warehouse(ctx context.Context, component string, all bool) (view.RunHistory, error) {
 	query := url.Values{}
 	if component != "" {
 		query.Set("component", component)
@@ -104,17 +105,17 @@ func (c *Client) Warehouse(ctx context.Context, component string, all bool) (pee
 	if all {
 		query.Set("all", "true")
 	}
-	return call[peer.Warehouse](ctx, c, http.MethodGet, "/v1/warehouse?"+query.Encode(), nil)
+	return call[view.RunHistory](ctx, c, http.MethodGet, "/v1/warehouse?"+query.Encode(), nil)
 }
 
 // Recovery says what is wrong with the peer's store, if anything.
-func (c *Client) Recovery(ctx context.Context) (peer.Recovery, error) {
-	return call[peer.Recovery](ctx, c, http.MethodGet, "/v1/recovery", nil)
+func (c *Client) Recovery(ctx context.Context) (view.Recovery, error) {
+	return call[view.Recovery](ctx, c, http.MethodGet, "/v1/recovery", nil)
 }
 
 // Recover says that the peer's store goes on, and returns how it stands then.
-func (c *Client) Recover(ctx context.Context, resume Resume) (peer.Recovery, error) {
-	return call[peer.Recovery](ctx, c, http.MethodPost, "/v1/recovery", resume)
+func (c *Client) Recover(ctx context.Context, resume Resume) (view.Recovery, error) {
+	return call[view.Recovery](ctx, c, http.MethodPost, "/v1/recovery", resume)
 }
 
 // Info says what peer this is.
@@ -198,7 +199,7 @@ func refusalIn(response *http.Response) error {
 	var e Error
 	data, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
 	if err != nil || json.Unmarshal(data, &e.Refusal) != nil || e.Code == "" {
-		e.Refusal = peer.Refusal{Code: peer.NotNow, Reason: "the peer answered " + response.Status}
+		e.Refusal = view.Refusal{Code: view.NotNow, Reason: "the peer answered " + response.Status}
 	}
 	return &e
 }

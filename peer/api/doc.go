@@ -3,13 +3,13 @@
 //
 //	POST   /v1/jobs                submit jobs, all or none         Submission → peer.Submitted
 //	POST   /v1/quotes              what every site would answer     Submission → Quoted
-//	GET    /v1/jobs                ?all=true&limit=n                → peer.Queue
-//	GET    /v1/jobs/{id}           one job, live or finished        → peer.JobView
+//	GET    /v1/jobs                ?all=true&limit=n                → view.Queue
+//	GET    /v1/jobs/{id}           one job, live or finished        → view.Job
 //	DELETE /v1/jobs/{id}           cancel                           → peer.Done
-//	GET    /v1/jobs/{id}/wait      up to a minute for its end       → peer.JobView
+//	GET    /v1/jobs/{id}/wait      up to a minute for its end       → view.Job
 //	GET    /v1/jobs/{id}/explain   what happened to it              → Explanation
 //	GET    /v1/jobs/{id}/output    ?stream=stdout&offset=n&follow=true, see [Client.Output]
-//	GET    /v1/sites               what is known of every site      → peer.Sites
+//	GET    /v1/sites               what is known of every site      → view.Sites
 //	GET    /v1/warehouse           ?component=name&all=true         → peer.Warehouse
 //	GET    /v1/info                what peer this is                → Info
 //

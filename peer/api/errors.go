@@ -6,63 +6,63 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 )
 
 // ErrUnreachable says that no peer answers at the socket.
 var ErrUnreachable = errors.New("no peer answers")
 
 // Error is a refusal, as a client gets it. Its Code says what to do about it.
-type Error struct{ peer.Refusal }
+type Error struct{ view.Refusal }
 
 func (e *Error) Error() string { return e.Reason }
 
 // refuser is an error that carries a refusal.
 type refuser interface {
 	error
-	Refusal() peer.Refusal
+	Refusal() view.Refusal
 }
 
 // refuse makes an error that is a refusal.
-func refuse(code peer.RefusalCode, format string, args ...any) error {
-	return refusal{peer.Refusal{Code: code, Reason: fmt.Sprintf(format, args...)}}
+func refuse(code view.RefusalCode, format string, args ...any) error {
+	return refusal{view.Refusal{Code: code, Reason: fmt.Sprintf(format, args...)}}
 }
 
-type refusal struct{ why peer.Refusal }
+type refusal struct{ why view.Refusal }
 
 func (r refusal) Error() string         { return r.why.Reason }
-func (r refusal) Refusal() peer.Refusal { return r.why }
+func (r refusal) Refusal() view.Refusal { return r.why }
 
 // refusalOf turns an error into what callers get. One that is no refusal is a
 // trouble of the moment.
-func refusalOf(err error) peer.Refusal {
+func refusalOf(err error) view.Refusal {
 	if exceeded, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return tooLarge(exceeded.Limit)
 	}
 	if r, ok := errors.AsType[refuser](err); ok {
 		return r.Refusal()
 	}
-	return peer.Refusal{Code: peer.NotNow, Reason: err.Error()}
+	return view.Refusal{Code: view.NotNow, Reason: err.Error()}
 }
 
-func tooLarge(limit int64) peer.Refusal {
-	return peer.Refusal{
-		Code:   peer.BadRequest,
+func tooLarge(limit int64) view.Refusal {
+	return view.Refusal{
+		Code:   view.BadRequest,
 		Reason: fmt.Sprintf("the request has more than %d bytes; submit fewer jobs at once", limit),
 	}
 }
 
-func status(code peer.RefusalCode) int {
+func status(code view.RefusalCode) int {
 	switch code {
-	case peer.BadRequest:
+	case view.BadRequest:
 		return http.StatusBadRequest
-	case peer.NotFound:
+	case view.NotFound:
 		return http.StatusNotFound
-	case peer.Denied:
+	case view.Denied:
 		return http.StatusForbidden
-	case peer.NoSite:
+	case view.NoSite:
 		return http.StatusUnprocessableEntity
-	case peer.NotNow:
+	case view.NotNow:
 	}
 	return http.StatusServiceUnavailable
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 	peerv1 "github.com/switchyard-hpc/switchyard/protocol/peer/v1"
 )
@@ -23,23 +24,23 @@ type still struct {
 	submitted []protocol.Job
 }
 
-func (n *still) Job(ctx context.Context, id protocol.JobID) (peer.JobView, error) {
+func (n *still) Job(ctx context.Context, id protocol.JobID) (view.Job, error) {
 	job, err := n.town.Job(ctx, id)
 	job.State, job.Stdout, job.Stderr = protocol.Completed, "/o", "/e"
 	return job, err
 }
 
-func (n *still) WaitJob(ctx context.Context, id protocol.JobID) (peer.JobView, error) {
+func (n *still) WaitJob(ctx context.Context, id protocol.JobID) (view.Job, error) {
 	return n.Job(ctx, id)
 }
 
-func (n *still) Ask(ctx context.Context, event func(peer.AskID) peer.Event) (peer.Reply, error) {
+func (n *still) Ask(ctx context.Context, event func(peer.AskID) peer.Event) (view.Reply, error) {
 	ev := event(1)
 	if submit, ok := ev.(peer.Submit); ok {
 		n.submitted = submit.Jobs
 	}
 	if _, ok := ev.(peer.TestSubmit); ok {
-		return peer.Quoted{}, nil
+		return view.TestSubmitResult{}, nil
 	}
 	return n.town.Ask(ctx, event)
 }
@@ -97,7 +98,7 @@ func checkAnswer(t *testing.T, answer *httptest.ResponseRecorder) {
 	switch {
 	case answer.Code >= http.StatusOK && answer.Code < http.StatusBadRequest:
 	default:
-		var refusal peer.Refusal
+		var refusal view.Refusal
 		err := json.Unmarshal(answer.Body.Bytes(), &refusal)
 		if err != nil || refusal.Reason == "" || status(refusal.Code) != answer.Code {
 			t.Errorf("status %d: %q, %v", answer.Code, answer.Body, err)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -21,11 +22,11 @@ func (s *server) submit(w http.ResponseWriter, r *http.Request, who caller) erro
 		return err
 	}
 	if body.Front {
-		return refuse(peer.BadRequest, "front asks for choices, which belong to quotes; leave it out to submit")
+		return refuse(view.BadRequest, "front asks for choices, which belong to quotes; leave it out to submit")
 	}
 	jobs, err := body.newJobs()
 	if err != nil {
-		return refuse(peer.BadRequest, "%v", err)
+		return refuse(view.BadRequest, "%v", err)
 	}
 	return s.ask(w, r, http.StatusCreated, func(asked peer.AskID) peer.Event {
 		return peer.Submit{Asked: asked, Key: body.Key, User: who.user, Jobs: jobs, Application: body.Application.wishes()}
@@ -49,11 +50,11 @@ func (s *server) quotes(w http.ResponseWriter, r *http.Request, who caller) erro
 	if err != nil {
 		return err
 	}
-	quoted, ok := answer.(peer.Quoted)
+	quoted, ok := answer.(view.TestSubmitResult)
 	if !ok {
-		return refuse(peer.NotNow, "the peer answered with %T", answer)
+		return refuse(view.NotNow, "the peer answered with %T", answer)
 	}
-	return reply(w, http.StatusOK, Quoted{Quoted: quoted, Exports: s.exported(body.Jobs)})
+	return reply(w, http.StatusOK, Quoted{TestSubmitResult: quoted, Exports: s.exported(body.Jobs)})
 }
 
 // exported says of each job which variables would leave the site with it. It is nil when
@@ -94,7 +95,7 @@ func (s *server) submission(w http.ResponseWriter, r *http.Request, who caller) 
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return body, err
 	}
-	return body, refuse(peer.BadRequest, "%v", err)
+	return body, refuse(view.BadRequest, "%v", err)
 }
 
 // ask puts a question to the peer and sends on what it says.
@@ -128,11 +129,11 @@ func (s *server) cancel(w http.ResponseWriter, r *http.Request, who caller) erro
 	err = s.ask(w, r, http.StatusAccepted, func(asked peer.AskID) peer.Event {
 		return peer.Cancel{Asked: asked, Job: id, User: who.user, Admin: s.manages(who)}
 	})
-	if err == nil || refusalOf(err).Code != peer.NotFound {
+	if err == nil || refusalOf(err).Code != view.NotFound {
 		return err
 	}
 	if job, lookErr := s.jobFor(r.Context(), who, id); lookErr == nil && job.State.Terminal() {
-		return refuse(peer.NotNow, "job %v has ended already: it is %v", id, job.State)
+		return refuse(view.NotNow, "job %v has ended already: it is %v", id, job.State)
 	}
 	return err
 }
@@ -161,10 +162,10 @@ func (s *server) recovery(w http.ResponseWriter, r *http.Request, _ caller) erro
 func (s *server) recover(w http.ResponseWriter, r *http.Request, who caller) error {
 	var body Resume
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxResume)).Decode(&body); err != nil {
-		return refuse(peer.BadRequest, "what to do is not understood: %v", err)
+		return refuse(view.BadRequest, "what to do is not understood: %v", err)
 	}
 	if body.Requeue && body.Cancel {
-		return refuse(peer.BadRequest, "jobs can be requeued or cancelled, not both")
+		return refuse(view.BadRequest, "jobs can be requeued or cancelled, not both")
 	}
 	return s.ask(w, r, http.StatusOK, func(asked peer.AskID) peer.Event {
 		return peer.Recover{
@@ -254,9 +255,9 @@ func (s *server) info(w http.ResponseWriter, r *http.Request, _ caller) error {
 func (s *server) reload(w http.ResponseWriter, r *http.Request, who caller) error {
 	switch {
 	case !who.admin:
-		return refuse(peer.Denied, "only root and the peer's own account may change what the peer does; you are %s", who.user)
+		return refuse(view.Denied, "only root and the peer's own account may change what the peer does; you are %s", who.user)
 	case s.Reload == nil:
-		return refuse(peer.NotNow, "this peer cannot read its configuration again; start it again instead")
+		return refuse(view.NotNow, "this peer cannot read its configuration again; start it again instead")
 	}
 	// A caller that goes does not leave the peer half changed.
 	done, err := s.Reload(context.WithoutCancel(r.Context()), who.user)
@@ -269,7 +270,7 @@ func (s *server) reload(w http.ResponseWriter, r *http.Request, who caller) erro
 func jobID(r *http.Request) (protocol.JobID, error) {
 	id, err := protocol.ParseJobID(r.PathValue("id"))
 	if err != nil {
-		return 0, refuse(peer.BadRequest, "%v", err)
+		return 0, refuse(view.BadRequest, "%v", err)
 	}
 	return id, nil
 }

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -48,7 +48,7 @@ func (s *server) output(w http.ResponseWriter, r *http.Request, who caller) erro
 // tail is somebody's reading of a job's output.
 type tail struct {
 	node   Node
-	job    peer.JobView
+	job    view.Job
 	stream protocol.Stream
 	offset int64
 	follow bool
@@ -66,16 +66,16 @@ func (s *server) tail(r *http.Request, who caller) (*tail, error) {
 	case "stderr":
 		t.stream = protocol.Stderr
 	default:
-		return nil, refuse(peer.BadRequest, "stream must be stdout or stderr")
+		return nil, refuse(view.BadRequest, "stream must be stdout or stderr")
 	}
 	if t.offset, err = number(r, "offset", 0); err != nil || t.offset < 0 {
-		return nil, refuse(peer.BadRequest, "offset must be a number of bytes")
+		return nil, refuse(view.BadRequest, "offset must be a number of bytes")
 	}
 	if t.job, err = s.jobFor(r.Context(), who, id); err != nil {
 		return nil, err
 	}
 	if !who.admin && (t.job.Guest || t.job.User != who.user) {
-		return nil, refuse(peer.Denied, "job %d belongs to %s; only its user and root may read its output", id, t.job.User)
+		return nil, refuse(view.Denied, "job %d belongs to %s; only its user and root may read its output", id, t.job.User)
 	}
 	return t, nil
 }
@@ -103,7 +103,7 @@ func (t *tail) awaitStart(ctx context.Context) error {
 			if t.job.Reason != "" {
 				why = ": " + t.job.Reason
 			}
-			return refuse(peer.NotNow, "job %d has not started yet%s; `switchyard logs -f %d` waits for it", t.job.ID, why, t.job.ID)
+			return refuse(view.NotNow, "job %d has not started yet%s; `switchyard logs -f %d` waits for it", t.job.ID, why, t.job.ID)
 		}
 		if err := t.pause(ctx); err != nil {
 			return err

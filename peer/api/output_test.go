@@ -11,8 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -34,7 +34,7 @@ func TestOutputOfAFinishedJobIsItsFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	node := &peerFake{}
-	node.set(peer.JobView{ID: jobA, User: me(t), Origin: "here", Site: "there", State: protocol.Completed, Stdout: "/nowhere", Stderr: path})
+	node.set(view.Job{ID: jobA, User: me(t), Origin: "here", Site: "there", State: protocol.Completed, Stdout: "/nowhere", Stderr: path})
 	client := serve(t, node)
 	var out bytes.Buffer
 	if err := client.Output(t.Context(), jobA, protocol.Stderr, true, &out); err != nil || out.String() != "the end\n" {
@@ -51,7 +51,7 @@ func TestOutputOfAJobAtHomeIsFollowed(t *testing.T) {
 	if err := os.WriteFile(path, []byte("one\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	job := peer.JobView{ID: jobA, User: me(t), Origin: "here", Site: "here", State: protocol.Running, Stdout: path}
+	job := view.Job{ID: jobA, User: me(t), Origin: "here", Site: "here", State: protocol.Running, Stdout: path}
 	node := &peerFake{}
 	node.set(job)
 	client := serve(t, node)
@@ -70,7 +70,7 @@ func TestOutputOfAJobAtHomeIsFollowed(t *testing.T) {
 func TestOutputOfAJobElsewhereIsFollowedIntoItsFile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "out")
-	job := peer.JobView{ID: jobA, User: me(t), Origin: "here", State: protocol.Pending, Stdout: path}
+	job := view.Job{ID: jobA, User: me(t), Origin: "here", State: protocol.Pending, Stdout: path}
 	node := &peerFake{}
 	node.set(job)
 	const there = "one\ntwo\n" // as much as its site gives
@@ -82,7 +82,7 @@ func TestOutputOfAJobElsewhereIsFollowedIntoItsFile(t *testing.T) {
 		return []byte(there[offset:]), nil
 	}
 	client := serve(t, node)
-	refusal := func(err error) peer.RefusalCode {
+	refusal := func(err error) view.RefusalCode {
 		refused, _ := errors.AsType[*api.Error](err)
 		if refused == nil {
 			return ""
@@ -90,7 +90,7 @@ func TestOutputOfAJobElsewhereIsFollowedIntoItsFile(t *testing.T) {
 		return refused.Code
 	}
 	var out bytes.Buffer
-	if err := client.Output(t.Context(), jobA, protocol.Stdout, false, &out); refusal(err) != peer.NotNow {
+	if err := client.Output(t.Context(), jobA, protocol.Stdout, false, &out); refusal(err) != view.NotNow {
 		t.Errorf("before it starts: %v", err)
 	}
 	job.State, job.Site = protocol.Running, "there"
@@ -118,7 +118,7 @@ func TestOutputOfAJobElsewhereIsFollowedIntoItsFile(t *testing.T) {
 func TestOutputOfALostSiteIsAnError(t *testing.T) {
 	t.Parallel()
 	node := &peerFake{output: func(int64) ([]byte, error) { return nil, errors.New("no session with there") }}
-	node.set(peer.JobView{ID: jobA, User: me(t), Origin: "here", Site: "there", State: protocol.Running, Stdout: "/x"})
+	node.set(view.Job{ID: jobA, User: me(t), Origin: "here", Site: "there", State: protocol.Running, Stdout: "/x"})
 	client := serve(t, node)
 	err := client.Output(t.Context(), jobA, protocol.Stdout, false, &bytes.Buffer{})
 	if err == nil || !strings.Contains(err.Error(), "no session with there") {
@@ -150,18 +150,18 @@ func (s *stopper) look() {
 	}
 }
 
-func (s *stopper) Job(ctx context.Context, id protocol.JobID) (peer.JobView, error) {
+func (s *stopper) Job(ctx context.Context, id protocol.JobID) (view.Job, error) {
 	s.look()
 	return s.peerFake.Job(ctx, id)
 }
 
-func (s *stopper) WaitJob(ctx context.Context, id protocol.JobID) (peer.JobView, error) {
+func (s *stopper) WaitJob(ctx context.Context, id protocol.JobID) (view.Job, error) {
 	s.look()
 	return s.peerFake.WaitJob(ctx, id)
 }
 
 func (s *stopper) Output(
-	ctx context.Context, job peer.JobView, stream protocol.Stream, offset int64, size int,
+	ctx context.Context, job view.Job, stream protocol.Stream, offset int64, size int,
 ) ([]byte, error) {
 	s.look()
 	return s.peerFake.Output(ctx, job, stream, offset, size)
@@ -179,7 +179,7 @@ func TestAStoppingPeerCutsItsAnswersOff(t *testing.T) {
 	}
 	var none, some bytes.Buffer
 	cases := map[string]struct {
-		job  peer.JobView
+		job  view.Job
 		at   int64
 		ask  func(*testing.T, *api.Client) error
 		got  *bytes.Buffer
@@ -187,14 +187,14 @@ func TestAStoppingPeerCutsItsAnswersOff(t *testing.T) {
 		says string
 	}{
 		"output of a job that waits": {
-			job: peer.JobView{State: protocol.Pending}, ask: follow(&none), got: &none, says: "no peer answers",
+			job: view.Job{State: protocol.Pending}, ask: follow(&none), got: &none, says: "no peer answers",
 		},
 		"output of a job that runs": {
-			job: peer.JobView{State: protocol.Running, Site: "there"}, at: 2, ask: follow(&some), got: &some,
+			job: view.Job{State: protocol.Running, Site: "there"}, at: 2, ask: follow(&some), got: &some,
 			want: "one\n", says: "breaks off here: the peer stopped",
 		},
 		"the end of a job": {
-			job: peer.JobView{State: protocol.Running}, got: new(bytes.Buffer), says: "no peer answers",
+			job: view.Job{State: protocol.Running}, got: new(bytes.Buffer), says: "no peer answers",
 			ask: func(t *testing.T, c *api.Client) error {
 				t.Helper()
 				_, err := c.Wait(t.Context(), jobA)
@@ -231,7 +231,7 @@ func TestOutputOfAJobThatHasNotStarted(t *testing.T) {
 		"NoKnownSite": "job 1000000000001 has not started yet: NoKnownSite; `switchyard logs -f 1000000000001` waits for it",
 	} {
 		node := &peerFake{}
-		node.set(peer.JobView{ID: jobA, User: me(t), State: protocol.Pending, Reason: reason, Origin: "here"})
+		node.set(view.Job{ID: jobA, User: me(t), State: protocol.Pending, Reason: reason, Origin: "here"})
 		err := serve(t, node).Output(t.Context(), jobA, protocol.Stdout, false, io.Discard)
 		if err == nil || !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -14,21 +14,21 @@ func (s *server) manages(who caller) bool { return who.admin || slices.Contains(
 
 // sees says whether the caller may look at the job. A guest's user is one of another site,
 // whatever the name.
-func (s *server) sees(who caller, job *peer.JobView) bool {
+func (s *server) sees(who caller, job *view.Job) bool {
 	return !s.Private || s.manages(who) || (!job.Guest && job.User == who.user)
 }
 
 // jobFor is the job as its caller sees it. One that the caller may not see is answered for
 // like one that is not there.
-func (s *server) jobFor(ctx context.Context, who caller, id protocol.JobID) (peer.JobView, error) {
+func (s *server) jobFor(ctx context.Context, who caller, id protocol.JobID) (view.Job, error) {
 	job, err := s.Node.Job(ctx, id)
 	if err == nil && s.sees(who, &job) {
 		return job, nil
 	}
-	if err == nil || (s.Private && refusalOf(err).Code == peer.NotFound) {
-		return peer.JobView{}, refuse(peer.NotFound, "job %v is not known here, or has ended", id)
+	if err == nil || (s.Private && refusalOf(err).Code == view.NotFound) {
+		return view.Job{}, refuse(view.NotFound, "job %v is not known here, or has ended", id)
 	}
-	return peer.JobView{}, err
+	return view.Job{}, err
 }
 
 // requested is the id of the job that the request names, if the caller may see that job.
@@ -42,6 +42,6 @@ func (s *server) requested(r *http.Request, who caller) (protocol.JobID, error) 
 }
 
 // seen are those of the jobs that the caller may see.
-func (s *server) seen(who caller, jobs []peer.JobView) []peer.JobView {
-	return slices.DeleteFunc(jobs, func(job peer.JobView) bool { return !s.sees(who, &job) })
+func (s *server) seen(who caller, jobs []view.Job) []view.Job {
+	return slices.DeleteFunc(jobs, func(job view.Job) bool { return !s.sees(who, &job) })
 }

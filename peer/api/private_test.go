@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -22,37 +23,37 @@ const (
 		1_000_000_000_011, 1_000_000_000_012, 1_000_000_000_099
 )
 
-func (town) views() []peer.JobView {
-	return []peer.JobView{
+func (town) views() []view.Job {
+	return []view.Job{
 		{ID: anns, User: "ann", State: protocol.Running},
 		{ID: bobs, User: "bob", State: protocol.Running},
 		{ID: guests, User: "ann", State: protocol.Running, Guest: true},
 	}
 }
 
-func (town) ArchivedJobs(_ context.Context, limit int, wanted func(*peer.JobView) bool) ([]peer.JobView, error) {
-	all := []peer.JobView{ // the newest first
+func (town) ArchivedJobs(_ context.Context, limit int, wanted func(*view.Job) bool) ([]view.Job, error) {
+	all := []view.Job{ // the newest first
 		{ID: finishedBobs, User: "bob", State: protocol.Completed}, {ID: finishedAnns, User: "ann", State: protocol.Completed},
 	}
-	all = slices.DeleteFunc(all, func(job peer.JobView) bool { return !wanted(&job) })
+	all = slices.DeleteFunc(all, func(job view.Job) bool { return !wanted(&job) })
 	return all[:min(limit, len(all))], nil
 }
 
-func (n town) Job(ctx context.Context, id protocol.JobID) (peer.JobView, error) {
-	finished, _ := n.ArchivedJobs(ctx, 2, func(*peer.JobView) bool { return true })
+func (n town) Job(ctx context.Context, id protocol.JobID) (view.Job, error) {
+	finished, _ := n.ArchivedJobs(ctx, 2, func(*view.Job) bool { return true })
 	for _, job := range append(n.views(), finished...) {
 		if job.ID == id {
 			return job, nil
 		}
 	}
-	return peer.JobView{}, refuse(peer.NotFound, "there is no job %v", id)
+	return view.Job{}, refuse(view.NotFound, "there is no job %v", id)
 }
 
-func (n town) WaitJob(ctx context.Context, id protocol.JobID) (peer.JobView, error) {
+func (n town) WaitJob(ctx context.Context, id protocol.JobID) (view.Job, error) {
 	return n.Job(ctx, id)
 }
 
-func (town) Output(context.Context, peer.JobView, protocol.Stream, int64, int) ([]byte, error) {
+func (town) Output(context.Context, view.Job, protocol.Stream, int64, int) ([]byte, error) {
 	return nil, nil
 }
 
@@ -60,15 +61,15 @@ func (town) Explain(protocol.JobID) ([]peer.Fact, error) {
 	return []peer.Fact{{Text: "its story"}}, nil
 }
 
-func (n town) Ask(_ context.Context, event func(peer.AskID) peer.Event) (peer.Reply, error) {
+func (n town) Ask(_ context.Context, event func(peer.AskID) peer.Event) (view.Reply, error) {
 	asked := event(1)
 	if _, ok := asked.(peer.AskQueue); ok {
-		return peer.Queue{Jobs: n.views()}, nil
+		return view.Queue{Jobs: n.views()}, nil
 	}
 	if ev, ok := asked.(peer.AskWarehouse); ok {
-		return peer.Warehouse{Components: []peer.KnownComponent{{User: ev.User}}}, nil
+		return view.RunHistory{Components: []view.ComponentHistory{{User: ev.User}}}, nil
 	}
-	return peer.Done{}, nil
+	return view.Done{}, nil
 }
 
 // ask makes a request in somebody's name at a peer that is private.
@@ -99,7 +100,7 @@ func TestPrivateQueue(t *testing.T) {
 		"an admin":           {true, caller{user: "ops"}, "/v1/jobs", []protocol.JobID{anns, bobs, guests}},
 		"an admin, finished": {true, caller{user: "ops"}, "/v1/jobs?all=true&limit=1", []protocol.JobID{finishedBobs, anns, bobs, guests}},
 	} {
-		var queue peer.Queue
+		var queue view.Queue
 		if err := json.Unmarshal(ask(t, c.private, c.who, http.MethodGet, c.path).Body.Bytes(), &queue); err != nil {
 			t.Fatal(err)
 		}
@@ -125,7 +126,7 @@ func TestPrivateJobsAreNotFound(t *testing.T) {
 		of := func(id protocol.JobID) string { return jobPath(id, path) }
 		for _, id := range []protocol.JobID{bobs, guests, finishedBobs, nobodys} {
 			got := ask(t, true, caller{user: "ann"}, method, of(id))
-			var refusal peer.Refusal
+			var refusal view.Refusal
 			err := json.Unmarshal(got.Body.Bytes(), &refusal)
 			if want := "job " + id.String() + " is not known here, or has ended"; err != nil || got.Code != http.StatusNotFound || refusal.Reason != want {
 				t.Errorf("%s %s: %d %s", method, of(id), got.Code, got.Body)
@@ -146,7 +147,7 @@ func TestPrivateJobsAreNotFound(t *testing.T) {
 func TestPrivateWarehouse(t *testing.T) {
 	t.Parallel()
 	for who, want := range map[caller]string{{user: "ann"}: "ann", {user: "ops"}: "", {user: "root", admin: true}: ""} {
-		var got peer.Warehouse
+		var got view.RunHistory
 		body := ask(t, true, who, http.MethodGet, "/v1/warehouse?all=true").Body.Bytes()
 		if err := json.Unmarshal(body, &got); err != nil || len(got.Components) != 1 || got.Components[0].User != want {
 			t.Errorf("%s was shown components of %q: %s", who.user, want, body)

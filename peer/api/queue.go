@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -25,7 +26,7 @@ const (
 // Listing says which jobs a client wants to see. With a Limit the live jobs come in pages: the
 // next one is that After the Next of the answer, and the finished jobs come with the last page.
 type Listing struct {
-	peer.QueueFilter
+	view.QueueFilter
 
 	Finished int // list up to so many finished jobs too, the youngest ones; 0: none
 }
@@ -53,11 +54,11 @@ func (l *Listing) query() url.Values {
 		q.Set("application", l.Application.String())
 	}
 	switch l.Guests {
-	case peer.WithoutGuests:
+	case view.WithoutGuests:
 		q.Set("guests", "none")
-	case peer.OnlyGuests:
+	case view.OnlyGuests:
 		q.Set("guests", "only")
-	case peer.WithGuests:
+	case view.WithGuests:
 	}
 	if l.After != 0 {
 		q.Set("after", l.After.String())
@@ -93,11 +94,11 @@ func parseListing(q url.Values) (l Listing, err error) {
 	for _, name := range slices.Sorted(maps.Keys(q)) {
 		read, ok := known[name]
 		if !ok {
-			return Listing{}, refuse(peer.BadRequest, "%s: there is no such parameter; there are %s",
+			return Listing{}, refuse(view.BadRequest, "%s: there is no such parameter; there are %s",
 				name, strings.Join(slices.Sorted(maps.Keys(known)), ", "))
 		}
 		if err = read(q[name]); err != nil {
-			return Listing{}, refuse(peer.BadRequest, "%s: %v", name, err)
+			return Listing{}, refuse(view.BadRequest, "%s: %v", name, err)
 		}
 	}
 	if all {
@@ -147,12 +148,12 @@ func parseState(name string) (protocol.State, error) {
 	return protocol.ParseState(strings.ToUpper(name))
 }
 
-func parseGuests(s string) (peer.GuestFilter, error) {
+func parseGuests(s string) (view.GuestFilter, error) {
 	switch s {
 	case "none":
-		return peer.WithoutGuests, nil
+		return view.WithoutGuests, nil
 	case "only":
-		return peer.OnlyGuests, nil
+		return view.OnlyGuests, nil
 	}
 	return 0, fmt.Errorf("%q is neither none nor only", s)
 }
@@ -179,9 +180,9 @@ func (s *server) queue(w http.ResponseWriter, r *http.Request, who caller) error
 	if err != nil {
 		return err
 	}
-	queue, ok := answer.(peer.Queue)
+	queue, ok := answer.(view.Queue)
 	if !ok {
-		return refuse(peer.NotNow, "the peer answered with %T", answer)
+		return refuse(view.NotNow, "the peer answered with %T", answer)
 	}
 	queue.Jobs = s.seen(who, queue.Jobs)
 	if wanted.Finished > 0 && queue.Next == 0 {
@@ -192,26 +193,26 @@ func (s *server) queue(w http.ResponseWriter, r *http.Request, who caller) error
 		queue.Jobs = append(finished, queue.Jobs...)
 	}
 	if queue.Jobs == nil {
-		queue.Jobs = []peer.JobView{}
+		queue.Jobs = []view.Job{}
 	}
 	return reply(w, http.StatusOK, queue)
 }
 
 // archived lists the finished jobs that are wanted, the youngest ones, without those that were
 // live a moment ago.
-func (s *server) archived(ctx context.Context, wanted *Listing, live []peer.JobView) ([]peer.JobView, error) {
+func (s *server) archived(ctx context.Context, wanted *Listing, live []view.Job) ([]view.Job, error) {
 	known := make(map[protocol.JobID]bool, len(live))
 	for i := range live {
 		known[live[i].ID] = true
 	}
-	matches := func(job *peer.JobView) bool { return wanted.Matches(job) && !known[job.ID] }
+	matches := func(job *view.Job) bool { return wanted.Matches(job) && !known[job.ID] }
 	if len(wanted.Jobs) == 0 {
 		return s.Node.ArchivedJobs(ctx, wanted.Finished, matches)
 	}
-	var jobs []peer.JobView
+	var jobs []view.Job
 	for _, id := range slices.Backward(slices.Compact(slices.Sorted(slices.Values(wanted.Jobs)))) {
 		job, err := s.Node.Job(ctx, id)
-		if err != nil && refusalOf(err).Code != peer.NotFound {
+		if err != nil && refusalOf(err).Code != view.NotFound {
 			return nil, err
 		}
 		if err == nil && !job.Guest && job.State.Terminal() && matches(&job) && len(jobs) < wanted.Finished {

@@ -11,18 +11,19 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // TestQueueAsksThePeerForWhatIsWanted: every condition of a client arrives at the peer.
 func TestQueueAsksThePeerForWhatIsWanted(t *testing.T) {
 	t.Parallel()
-	node := &peerFake{reply: peer.Queue{Jobs: []peer.JobView{{ID: jobB, State: protocol.Running}}, Next: jobB}}
+	node := &peerFake{reply: view.Queue{Jobs: []view.Job{{ID: jobB, State: protocol.Running}}, Next: jobB}}
 	client := serve(t, node)
-	wanted := peer.QueueFilter{
+	wanted := view.QueueFilter{
 		Jobs: []protocol.JobID{jobB, jobA}, Users: []string{"ann", "bob,c"}, Names: []string{"a b&c=d"},
 		Sites: []protocol.SiteName{"", "there"}, States: []protocol.State{protocol.Running, protocol.NodeFail},
-		Application: jobA, Guests: peer.OnlyGuests, After: jobA, Limit: 77,
+		Application: jobA, Guests: view.OnlyGuests, After: jobA, Limit: 77,
 	}
 	queue, err := client.Queue(t.Context(), api.Listing{QueueFilter: wanted, Finished: 5})
 	if err != nil || queue.Next != jobB || len(queue.Jobs) != 1 {
@@ -31,10 +32,10 @@ func TestQueueAsksThePeerForWhatIsWanted(t *testing.T) {
 	if got := node.last(t); !reflect.DeepEqual(got, peer.AskQueue{Asked: 7, Filter: wanted}) {
 		t.Errorf("the peer was asked %+v", got)
 	}
-	if _, err = client.Queue(t.Context(), api.Listing{QueueFilter: peer.QueueFilter{Guests: peer.WithoutGuests}}); err != nil {
+	if _, err = client.Queue(t.Context(), api.Listing{QueueFilter: view.QueueFilter{Guests: view.WithoutGuests}}); err != nil {
 		t.Fatal(err)
 	}
-	if got := node.last(t); !reflect.DeepEqual(got, peer.AskQueue{Asked: 7, Filter: peer.QueueFilter{Guests: peer.WithoutGuests}}) {
+	if got := node.last(t); !reflect.DeepEqual(got, peer.AskQueue{Asked: 7, Filter: view.QueueFilter{Guests: view.WithoutGuests}}) {
 		t.Errorf("the peer was asked %+v", got)
 	}
 }
@@ -42,7 +43,7 @@ func TestQueueAsksThePeerForWhatIsWanted(t *testing.T) {
 // TestQueueRefusesWhatItDoesNotKnow: a condition that is not understood is not passed over.
 func TestQueueRefusesWhatItDoesNotKnow(t *testing.T) {
 	t.Parallel()
-	client := serve(t, &peerFake{reply: peer.Queue{}})
+	client := serve(t, &peerFake{reply: view.Queue{}})
 	for query, want := range map[string]string{
 		"users=ann":     "users: there is no such parameter; there are after, all, application, ",
 		"state=DONE":    `state: job state "DONE" is unknown`,
@@ -54,7 +55,7 @@ func TestQueueRefusesWhatItDoesNotKnow(t *testing.T) {
 		"site=a%20b":    "site: ",
 	} {
 		status, answer := raw(t, client, http.MethodGet, "/v1/jobs?"+query, strings.NewReader(""))
-		var refusal peer.Refusal
+		var refusal view.Refusal
 		if err := json.Unmarshal([]byte(answer), &refusal); err != nil || status != http.StatusBadRequest ||
 			!strings.HasPrefix(refusal.Reason, want) {
 			t.Errorf("%s: %d %s", query, status, answer)
@@ -69,23 +70,23 @@ func TestQueueRefusesWhatItDoesNotKnow(t *testing.T) {
 // the peer was asked is not there twice.
 func TestFinishedJobsAreFilteredAndListedOnce(t *testing.T) {
 	t.Parallel()
-	node := &archiveFake{archive: []peer.JobView{
+	node := &archiveFake{archive: []view.Job{
 		{ID: jobB, State: protocol.Completed, User: "bob"}, {ID: jobA, State: protocol.Failed, User: "ann"},
 	}}
-	node.set(peer.JobView{ID: jobA, State: protocol.Failed, User: "ann"})
+	node.set(view.Job{ID: jobA, State: protocol.Failed, User: "ann"})
 	client := serve(t, node)
 	for name, c := range map[string]struct {
-		live   []peer.JobView
+		live   []view.Job
 		wanted api.Listing
 		want   []protocol.JobID
 	}{
-		"one user's":   {nil, api.Listing{QueueFilter: peer.QueueFilter{Users: []string{"ann"}}, Finished: 1}, []protocol.JobID{jobA}},
-		"one state's":  {nil, api.Listing{QueueFilter: peer.QueueFilter{States: []protocol.State{protocol.Completed}}, Finished: 5}, []protocol.JobID{jobB}},
-		"by ids":       {nil, api.Listing{QueueFilter: peer.QueueFilter{Jobs: []protocol.JobID{jobA, jobB}}, Finished: 5}, []protocol.JobID{jobA}},
-		"just ended":   {[]peer.JobView{{ID: jobB, State: protocol.Running}}, api.Listing{Finished: 5}, []protocol.JobID{jobA, jobB}},
+		"one user's":   {nil, api.Listing{QueueFilter: view.QueueFilter{Users: []string{"ann"}}, Finished: 1}, []protocol.JobID{jobA}},
+		"one state's":  {nil, api.Listing{QueueFilter: view.QueueFilter{States: []protocol.State{protocol.Completed}}, Finished: 5}, []protocol.JobID{jobB}},
+		"by ids":       {nil, api.Listing{QueueFilter: view.QueueFilter{Jobs: []protocol.JobID{jobA, jobB}}, Finished: 5}, []protocol.JobID{jobA}},
+		"just ended":   {[]view.Job{{ID: jobB, State: protocol.Running}}, api.Listing{Finished: 5}, []protocol.JobID{jobA, jobB}},
 		"none of them": {nil, api.Listing{}, nil},
 	} {
-		node.reply = peer.Queue{Jobs: c.live}
+		node.reply = view.Queue{Jobs: c.live}
 		queue, err := client.Queue(t.Context(), c.wanted)
 		var got []protocol.JobID
 		for _, job := range queue.Jobs {
@@ -101,10 +102,10 @@ func TestFinishedJobsAreFilteredAndListedOnce(t *testing.T) {
 type archiveFake struct {
 	peerFake
 
-	archive []peer.JobView
+	archive []view.Job
 }
 
-func (a *archiveFake) ArchivedJobs(_ context.Context, limit int, wanted func(*peer.JobView) bool) ([]peer.JobView, error) {
-	found := slices.DeleteFunc(slices.Clone(a.archive), func(job peer.JobView) bool { return !wanted(&job) })
+func (a *archiveFake) ArchivedJobs(_ context.Context, limit int, wanted func(*view.Job) bool) ([]view.Job, error) {
+	found := slices.DeleteFunc(slices.Clone(a.archive), func(job view.Job) bool { return !wanted(&job) })
 	return found[:min(limit, len(found))], nil
 }

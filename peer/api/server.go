@@ -10,19 +10,20 @@ import (
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // Node is the peer that answers. Errors with a method Refusal() peer.Refusal are
 // shown as such, others as trouble of the moment.
 type Node interface {
-	Ask(ctx context.Context, event func(peer.AskID) peer.Event) (peer.Reply, error)
-	Job(ctx context.Context, id protocol.JobID) (peer.JobView, error)
-	WaitJob(ctx context.Context, id protocol.JobID) (peer.JobView, error)
-	ArchivedJobs(ctx context.Context, limit int, wanted func(*peer.JobView) bool) ([]peer.JobView, error)
+	Ask(ctx context.Context, event func(peer.AskID) peer.Event) (view.Reply, error)
+	Job(ctx context.Context, id protocol.JobID) (view.Job, error)
+	WaitJob(ctx context.Context, id protocol.JobID) (view.Job, error)
+	ArchivedJobs(ctx context.Context, limit int, wanted func(*view.Job) bool) ([]view.Job, error)
 	Explain(id protocol.JobID) ([]peer.Fact, error)
 	Output(
-		ctx context.Context, job peer.JobView, stream protocol.Stream, offset int64, size int,
+		ctx context.Context, job view.Job, stream protocol.Stream, offset int64, size int,
 	) ([]byte, error)
 }
 
@@ -168,6 +169,6 @@ func (s *server) answer(handle handler) http.HandlerFunc {
 }
 
 func (*server) unknown(_ http.ResponseWriter, r *http.Request, _ caller) error {
-	return refuse(peer.NotFound, "this peer does not know %s %s; its version may differ from yours, see `switchyard --version`",
+	return refuse(view.NotFound, "this peer does not know %s %s; its version may differ from yours, see `switchyard --version`",
 		r.Method, r.URL.Path)
 }

@@ -22,30 +22,31 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // no is a refusal as a node makes them.
-type no struct{ why peer.Refusal }
+type no struct{ why view.Refusal }
 
 func (n no) Error() string         { return n.why.Reason }
-func (n no) Refusal() peer.Refusal { return n.why }
+func (n no) Refusal() view.Refusal { return n.why }
 
 // peerFake is a node with jobs.
 type peerFake struct {
 	mu     sync.Mutex
 	events []peer.Event
-	reply  peer.Reply
+	reply  view.Reply
 	err    error
-	jobs   map[protocol.JobID]peer.JobView
+	jobs   map[protocol.JobID]view.Job
 	facts  []peer.Fact
 	output func(offset int64) ([]byte, error)
 	ended  chan struct{} // WaitJob returns after it
 }
 
-func (p *peerFake) Ask(_ context.Context, event func(peer.AskID) peer.Event) (peer.Reply, error) {
+func (p *peerFake) Ask(_ context.Context, event func(peer.AskID) peer.Event) (view.Reply, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.events = append(p.events, event(7))
@@ -62,42 +63,42 @@ func (p *peerFake) last(t *testing.T) peer.Event {
 	return p.events[len(p.events)-1]
 }
 
-func (p *peerFake) set(job peer.JobView) {
+func (p *peerFake) set(job view.Job) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.jobs == nil {
-		p.jobs = map[protocol.JobID]peer.JobView{}
+		p.jobs = map[protocol.JobID]view.Job{}
 	}
 	p.jobs[job.ID] = job
 }
 
-func (p *peerFake) Job(_ context.Context, id protocol.JobID) (peer.JobView, error) {
+func (p *peerFake) Job(_ context.Context, id protocol.JobID) (view.Job, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	job, ok := p.jobs[id]
 	if !ok {
-		return job, no{peer.Refusal{Code: peer.NotFound, Reason: "no such job"}}
+		return job, no{view.Refusal{Code: view.NotFound, Reason: "no such job"}}
 	}
 	return job, nil
 }
 
-func (p *peerFake) WaitJob(ctx context.Context, id protocol.JobID) (peer.JobView, error) {
+func (p *peerFake) WaitJob(ctx context.Context, id protocol.JobID) (view.Job, error) {
 	select {
 	case <-p.ended:
 		return p.Job(ctx, id)
 	case <-ctx.Done():
-		return peer.JobView{}, ctx.Err()
+		return view.Job{}, ctx.Err()
 	}
 }
 
-func (p *peerFake) ArchivedJobs(_ context.Context, limit int, _ func(*peer.JobView) bool) ([]peer.JobView, error) {
-	return []peer.JobView{{ID: jobA, Name: "old", State: protocol.Failed}}[:min(1, limit)], nil
+func (p *peerFake) ArchivedJobs(_ context.Context, limit int, _ func(*view.Job) bool) ([]view.Job, error) {
+	return []view.Job{{ID: jobA, Name: "old", State: protocol.Failed}}[:min(1, limit)], nil
 }
 
 func (p *peerFake) Explain(protocol.JobID) ([]peer.Fact, error) { return p.facts, nil }
 
 func (p *peerFake) Output(
-	_ context.Context, _ peer.JobView, _ protocol.Stream, offset int64, _ int,
+	_ context.Context, _ view.Job, _ protocol.Stream, offset int64, _ int,
 ) ([]byte, error) {
 	return p.output(offset)
 }
@@ -174,7 +175,7 @@ func oneJob() api.Submission {
 
 func TestSubmit(t *testing.T) {
 	t.Parallel()
-	node := &peerFake{reply: peer.Submitted{Jobs: []protocol.JobID{jobA}, Notices: []string{"slow today"}}}
+	node := &peerFake{reply: view.Submitted{Jobs: []protocol.JobID{jobA}, Notices: []string{"slow today"}}}
 	client := serve(t, node)
 	done, err := client.Submit(t.Context(), oneJob())
 	if err != nil || len(done.Jobs) != 1 || done.Jobs[0] != jobA || done.Notices[0] != "slow today" {
@@ -196,7 +197,7 @@ func TestSubmit(t *testing.T) {
 
 func TestQuotes(t *testing.T) {
 	t.Parallel()
-	node := &peerFake{reply: peer.Quoted{Jobs: [][]peer.SiteQuote{{{Site: "there", AWT: 5}}}}}
+	node := &peerFake{reply: view.TestSubmitResult{Jobs: [][]view.Quote{{{Site: "there", AWT: 5}}}}}
 	client := serve(t, node)
 	quoted, err := client.Quotes(t.Context(), api.Submission{Jobs: []api.Job{{CPUs: 1, WallTime: 1}}})
 	if err != nil || quoted.Jobs[0][0].AWT != 5 {
@@ -211,7 +212,7 @@ func TestQuotes(t *testing.T) {
 // what the user names.
 func TestQuotesListWhatLeaves(t *testing.T) {
 	t.Parallel()
-	client := serve(t, &peerFake{reply: peer.Quoted{Jobs: [][]peer.SiteQuote{{}}}})
+	client := serve(t, &peerFake{reply: view.TestSubmitResult{Jobs: [][]view.Quote{{}}}})
 	quoted, err := client.Quotes(t.Context(), api.Submission{Jobs: []api.Job{
 		{CPUs: 1, WallTime: 1, Env: []string{"A=1", "B=2", "LISTED=3"}, Export: &protocol.Export{Names: []string{"A"}}},
 		{CPUs: 1, WallTime: 1},
@@ -248,7 +249,7 @@ func TestBadSubmissions(t *testing.T) {
 	for name, test := range tests {
 		_, err := client.Submit(t.Context(), test.body)
 		refused, ok := errors.AsType[*api.Error](err)
-		if !ok || refused.Code != peer.BadRequest || !strings.Contains(err.Error(), test.want) {
+		if !ok || refused.Code != view.BadRequest || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, want %q", name, err, test.want)
 		}
 	}
@@ -268,20 +269,20 @@ func TestTooLarge(t *testing.T) {
 			t.Errorf("error %v", err)
 		}
 	}
-	client := serve(t, &peerFake{reply: peer.Submitted{}})
+	client := serve(t, &peerFake{reply: view.Submitted{}})
 	client.Limit(10)
 	_, err := client.Submit(t.Context(), oneJob())
-	if refused, ok := errors.AsType[*api.Error](err); !ok || refused.Code != peer.BadRequest {
+	if refused, ok := errors.AsType[*api.Error](err); !ok || refused.Code != view.BadRequest {
 		t.Errorf("the client sent it: %v", err)
 	}
 }
 
 func TestRefusalsReachTheClient(t *testing.T) {
 	t.Parallel()
-	for code, status := range map[peer.RefusalCode]int{
-		peer.BadRequest: 400, peer.Denied: 403, peer.NotFound: 404, peer.NoSite: 422, peer.NotNow: 503,
+	for code, status := range map[view.RefusalCode]int{
+		view.BadRequest: 400, view.Denied: 403, view.NotFound: 404, view.NoSite: 422, view.NotNow: 503,
 	} {
-		why := peer.Refusal{Code: code, Reason: "because", Sites: []peer.SiteNo{{Site: "there", Reason: "too wide"}}}
+		why := view.Refusal{Code: code, Reason: "because", Sites: []view.SiteRefusal{{Site: "there", Reason: "too wide"}}}
 		client := serve(t, &peerFake{err: no{why}})
 		_, err := client.Submit(t.Context(), oneJob())
 		refused, ok := errors.AsType[*api.Error](err)
@@ -321,7 +322,7 @@ func raw(
 
 func TestOddRequests(t *testing.T) {
 	t.Parallel()
-	client := serve(t, &peerFake{reply: peer.Queue{}})
+	client := serve(t, &peerFake{reply: view.Queue{}})
 	tests := map[string]struct {
 		method, path, body string
 		status             int
@@ -341,7 +342,7 @@ func TestOddRequests(t *testing.T) {
 	}
 	for name, test := range tests {
 		status, answer := raw(t, client, test.method, test.path, strings.NewReader(test.body))
-		var refusal peer.Refusal
+		var refusal view.Refusal
 		if err := json.Unmarshal([]byte(answer), &refusal); err != nil || refusal.Reason == "" {
 			t.Errorf("%s: the answer is no refusal: %v", name, err)
 		}
@@ -353,8 +354,8 @@ func TestOddRequests(t *testing.T) {
 
 func TestQueueJobSitesInfoExplain(t *testing.T) {
 	t.Parallel()
-	node := &peerFake{reply: peer.Queue{Jobs: []peer.JobView{{ID: jobB, State: protocol.Running}}}}
-	node.set(peer.JobView{ID: jobB, State: protocol.Running})
+	node := &peerFake{reply: view.Queue{Jobs: []view.Job{{ID: jobB, State: protocol.Running}}}}
+	node.set(view.Job{ID: jobB, State: protocol.Running})
 	client := serve(t, node)
 	if queue, err := client.Queue(t.Context(), api.Listing{}); err != nil || len(queue.Jobs) != 1 {
 		t.Errorf("queue: %v, %v", queue, err)
@@ -375,7 +376,7 @@ func TestQueueJobSitesInfoExplain(t *testing.T) {
 	if info, err := client.Info(t.Context()); err != nil || info.Site != "here" || info.Version != "test" {
 		t.Errorf("info: %v, %v", info, err)
 	}
-	node.reply = peer.Sites{Sites: []peer.SiteView{{Site: "here", Self: true}}}
+	node.reply = view.Sites{Sites: []view.Site{{Site: "here", Self: true}}}
 	if sites, err := client.Sites(t.Context()); err != nil || !sites.Sites[0].Self {
 		t.Errorf("sites: %v, %v", sites, err)
 	}
@@ -383,7 +384,7 @@ func TestQueueJobSitesInfoExplain(t *testing.T) {
 
 func TestCancelSaysWhoAsks(t *testing.T) {
 	t.Parallel()
-	node := &peerFake{reply: peer.Done{}}
+	node := &peerFake{reply: view.Done{}}
 	client := serve(t, node)
 	if err := client.Cancel(t.Context(), jobB); err != nil {
 		t.Fatal(err)
@@ -397,14 +398,14 @@ func TestCancelSaysWhoAsks(t *testing.T) {
 func TestWait(t *testing.T) {
 	t.Parallel()
 	node := &peerFake{ended: make(chan struct{})}
-	node.set(peer.JobView{ID: jobB, State: protocol.Running})
+	node.set(view.Job{ID: jobB, State: protocol.Running})
 	client := serve(t, node)
 	ctx, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer stop()
 	if _, err := client.Wait(ctx, jobB); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("while it runs: %v", err)
 	}
-	node.set(peer.JobView{ID: jobB, State: protocol.Completed, ExitCode: 3})
+	node.set(view.Job{ID: jobB, State: protocol.Completed, ExitCode: 3})
 	close(node.ended)
 	if job, err := client.Wait(t.Context(), jobB); err != nil || job.ExitCode != 3 {
 		t.Errorf("at its end: %v, %v", job, err)

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -60,7 +61,7 @@ type Job struct {
 
 // Quoted answers a request for quotes.
 type Quoted struct {
-	peer.Quoted
+	view.TestSubmitResult
 
 	Exports []Exported `json:"exports,omitempty"` // one for each job; nil: none has variables
 }

@@ -8,23 +8,24 @@ import (
 	"sync"
 
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // RefusedError says that a question was answered by a refusal.
-type RefusedError struct{ Why peer.Refusal }
+type RefusedError struct{ Why view.Refusal }
 
 func (e *RefusedError) Error() string { return e.Why.Reason }
 
 // Refusal is what was answered.
-func (e *RefusedError) Refusal() peer.Refusal { return e.Why }
+func (e *RefusedError) Refusal() view.Refusal { return e.Why }
 
 // Ask puts a question to the peer and waits for the answer, which is durable.
 // event makes the question with the given number. The error is a *[RefusedError]
 // when the peer refuses, [ErrStopped], or that of ctx; the last two leave open
 // whether the question took effect.
-func (n *Node) Ask(ctx context.Context, event func(peer.AskID) peer.Event) (peer.Reply, error) {
+func (n *Node) Ask(ctx context.Context, event func(peer.AskID) peer.Event) (view.Reply, error) {
 	id := peer.AskID(n.lastID.Add(1))
 	ev := event(id)
 	reply, err := n.ask(ctx, id, letter{event: ev})
@@ -35,7 +36,7 @@ func (n *Node) Ask(ctx context.Context, event func(peer.AskID) peer.Event) (peer
 	return reply, err
 }
 
-func (n *Node) ask(ctx context.Context, id peer.AskID, l letter) (peer.Reply, error) {
+func (n *Node) ask(ctx context.Context, id peer.AskID, l letter) (view.Reply, error) {
 	if err := n.room(l.event); err != nil {
 		return nil, err
 	}
@@ -56,7 +57,7 @@ func (n *Node) ask(ctx context.Context, id peer.AskID, l letter) (peer.Reply, er
 	return n.await(ctx, answer)
 }
 
-func (n *Node) await(ctx context.Context, answer <-chan peer.Reply) (peer.Reply, error) {
+func (n *Node) await(ctx context.Context, answer <-chan view.Reply) (view.Reply, error) {
 	select {
 	case reply := <-answer:
 		return granted(reply)
@@ -72,8 +73,8 @@ func (n *Node) await(ctx context.Context, answer <-chan peer.Reply) (peer.Reply,
 	}
 }
 
-func granted(reply peer.Reply) (peer.Reply, error) {
-	if no, ok := reply.(peer.Refusal); ok {
+func granted(reply view.Reply) (view.Reply, error) {
+	if no, ok := reply.(view.Refusal); ok {
 		return nil, &RefusedError{Why: no}
 	}
 	return reply, nil
@@ -90,7 +91,7 @@ func (n *Node) Retune(ctx context.Context, tuning peer.Tuning, decider policy.Po
 // granting says whether a question was granted.
 func granting(answers []peer.Answer) bool {
 	return slices.ContainsFunc(answers, func(a peer.Answer) bool {
-		_, done := a.Reply.(peer.Done)
+		_, done := a.Reply.(view.Done)
 		return done
 	})
 }
@@ -104,8 +105,8 @@ func (n *Node) room(ev peer.Event) error {
 	if err != nil || free >= n.cfg.Reserve {
 		return nil //nolint:nilerr // not knowing is no reason to refuse; the store checks for itself
 	}
-	return &RefusedError{Why: peer.Refusal{
-		Code: peer.NotNow,
+	return &RefusedError{Why: view.Refusal{
+		Code: view.NotNow,
 		Reason: fmt.Sprintf("the peer's disk has %d MiB left, and the last %d are for the jobs that are there; "+
 			"free space in the file system of its state folder and submit again", free>>20, n.cfg.Reserve>>20),
 	}}
@@ -123,15 +124,15 @@ func (n *Node) Ready(ctx context.Context) error {
 // askers are the questions that wait for answers.
 type askers struct {
 	mu   sync.Mutex
-	byID map[peer.AskID]chan peer.Reply
+	byID map[peer.AskID]chan view.Reply
 }
 
-func (a *askers) expect(id peer.AskID) <-chan peer.Reply {
-	answer := make(chan peer.Reply, 1)
+func (a *askers) expect(id peer.AskID) <-chan view.Reply {
+	answer := make(chan view.Reply, 1)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.byID == nil {
-		a.byID = make(map[peer.AskID]chan peer.Reply)
+		a.byID = make(map[peer.AskID]chan view.Reply)
 	}
 	a.byID[id] = answer
 	return answer

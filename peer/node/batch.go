@@ -2,6 +2,7 @@ package node
 
 import (
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -15,7 +16,7 @@ const (
 
 // batch is what one transaction makes durable and what may happen after it.
 type batch struct {
-	rows    []peer.Record // the last change of each row
+	rows    []row.Record // the last change of each row
 	index   map[rowKey]int
 	effects []effects
 	weight  int // steps, a submission counting its jobs
@@ -23,7 +24,7 @@ type batch struct {
 }
 
 type rowKey struct {
-	table peer.Table
+	table row.Table
 	key   string
 }
 
@@ -71,7 +72,7 @@ func (b *batch) puts() ([]Put, error) {
 	for _, record := range b.rows {
 		put := Put{Table: string(record.Table), Key: record.Key}
 		if record.Row != nil {
-			value, err := peer.EncodeRow(record.Row)
+			value, err := row.Encode(record.Row)
 			if err != nil {
 				return nil, err
 			}

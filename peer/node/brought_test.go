@@ -12,6 +12,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/node"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -58,7 +59,7 @@ func TestCollectWhatCameWithTheResult(t *testing.T) {
 							Tag: tag, From: "there", Files: test.files, User: "ann",
 							Payload: &protocol.Payload{Stdout: "/u/out", Stderr: "/u/err"},
 						}}}
-						ready.Answers = []peer.Answer{{Asked: ask.Asked, Reply: peer.Done{}}}
+						ready.Answers = []peer.Answer{{Asked: ask.Asked, Reply: view.Done{}}}
 					}
 					return ready
 				}
@@ -166,7 +167,7 @@ func TestResultBringsSmallFiles(t *testing.T) {
 					if ask, ok := ev.(peer.AskJob); ok {
 						result := protocol.Result{Tag: tag, Outcome: protocol.Outcome{State: protocol.Completed, Files: test.files}}
 						ready.Messages = []peer.Outgoing{{To: "there", Body: result}, {To: "there", Body: protocol.Unknown{Tag: tag}}}
-						ready.Answers = []peer.Answer{{Asked: ask.Asked, Reply: peer.Done{}}}
+						ready.Answers = []peer.Answer{{Asked: ask.Asked, Reply: view.Done{}}}
 					}
 					return ready
 				}

@@ -13,6 +13,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/node"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -32,7 +33,7 @@ func caller(ops ...peer.Op) *script {
 			}
 			return ready
 		case peer.AskSites:
-			return peer.Ready{Answers: []peer.Answer{{Asked: ev.Asked, Reply: peer.Sites{}}}}
+			return peer.Ready{Answers: []peer.Answer{{Asked: ev.Asked, Reply: view.Sites{}}}}
 		default:
 			return peer.Ready{}
 		}

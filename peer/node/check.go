@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -33,22 +34,22 @@ type Checker struct {
 }
 
 // Add takes in a row; rows may come in any order.
-func (c *Checker) Add(table string, row Row) {
+func (c *Checker) Add(table string, stored Row) {
 	if table == factTable {
 		var fact peer.Fact
-		if err := json.Unmarshal(row.Value, &fact); err != nil {
-			c.found(table, row.Key, "it cannot be read: %v", err)
+		if err := json.Unmarshal(stored.Value, &fact); err != nil {
+			c.found(table, stored.Key, "it cannot be read: %v", err)
 		}
 		return
 	}
-	content, err := peer.DecodeRow(peer.Table(table), row.Value)
+	content, err := row.Decode(row.Table(table), stored.Value)
 	if err != nil {
-		c.found(table, row.Key, "it cannot be read: %v", err)
+		c.found(table, stored.Key, "it cannot be read: %v", err)
 		return
 	}
-	key := c.note(row.Key, content)
-	if key != "" && key != row.Key {
-		c.found(table, row.Key, "its content belongs to the key %s", key)
+	key := c.note(stored.Key, content)
+	if key != "" && key != stored.Key {
+		c.found(table, stored.Key, "its content belongs to the key %s", key)
 	}
 }
 
@@ -58,47 +59,47 @@ func (c *Checker) found(table, key, format string, args ...any) {
 
 // note keeps what other rows refer to, and returns the key that the content asks for;
 // empty: any.
-func (c *Checker) note(key string, content peer.Row) string {
-	switch row := content.(type) {
-	case peer.JobRow:
-		if row.Phase == peer.Collecting && row.Outcome == nil {
-			c.found(string(peer.JobTable), key, "the job has ended elsewhere, and has no outcome")
+func (c *Checker) note(key string, content row.Row) string {
+	switch stored := content.(type) {
+	case row.Job:
+		if stored.Phase == row.JobStagingOut && stored.Outcome == nil {
+			c.found(string(row.JobTable), key, "the job has ended elsewhere, and has no outcome")
 		}
-		put(&c.jobs, row.Spec.Job, row.Application)
-		return rowKeyOf(row.Spec.Job)
-	case peer.GuestRow:
-		put(&c.guests, row.Spec.Job, row.Phase == peer.GuestIsPrepared || row.Phase == peer.GuestIsOwned)
-		return rowKeyOf(row.Spec.Job)
-	case peer.PayloadRow:
-		c.notePayload(key, row)
-	case peer.ApplicationRow:
-		put(&c.whole, row.ID, true)
-		return rowKeyOf(row.ID)
-	case peer.RunRow:
-		c.runs = append(c.runs, row.Tag)
-		return fmt.Sprintf("%s.%d", rowKeyOf(row.Tag.Job), row.Tag.Epoch)
-	case peer.ArchiveRow:
-		return rowKeyOf(row.View.ID)
-	case peer.SiteRow:
+		put(&c.jobs, stored.Spec.Job, stored.Application)
+		return rowKeyOf(stored.Spec.Job)
+	case row.Guest:
+		put(&c.guests, stored.Spec.Job, stored.Phase == row.GuestPrepared || stored.Phase == row.GuestAccepted)
+		return rowKeyOf(stored.Spec.Job)
+	case row.Payload:
+		c.notePayload(key, stored)
+	case row.Application:
+		put(&c.whole, stored.ID, true)
+		return rowKeyOf(stored.ID)
+	case row.Run:
+		c.runs = append(c.runs, stored.Tag)
+		return fmt.Sprintf("%s.%d", rowKeyOf(stored.Tag.Job), stored.Tag.Epoch)
+	case row.Archived:
+		return rowKeyOf(stored.View.ID)
+	case row.Site:
 		c.site = true
-	case peer.GenerationRow:
-		return string(peer.GenerationTable)
-	case peer.PartnerRow:
-		return string(row.Site)
-	case peer.DedupRow, peer.ExecutionRow:
+	case row.Generation:
+		return string(row.GenerationTable)
+	case row.Partner:
+		return string(stored.Site)
+	case row.Dedup, row.Executions:
 	default:
 		c.found("", key, "the row is of a kind that the check does not know: %T", content)
 	}
 	return ""
 }
 
-func (c *Checker) notePayload(key string, row peer.PayloadRow) {
+func (c *Checker) notePayload(key string, stored row.Payload) {
 	id, err := strconv.ParseUint(key, 10, 64)
 	switch {
 	case err != nil:
-		c.found(string(peer.PayloadTable), key, "its key is not a job's ID")
-	case row.Payload == nil:
-		c.found(string(peer.PayloadTable), key, "it is empty")
+		c.found(string(row.PayloadTable), key, "its key is not a job's ID")
+	case stored.Payload == nil:
+		c.found(string(row.PayloadTable), key, "it is empty")
 	default:
 		put(&c.payloads, protocol.JobID(id), true)
 	}
@@ -119,25 +120,25 @@ func (c *Checker) Problems() []RowProblem {
 	all := Checker{problems: slices.Clone(c.problems)}
 	for id, application := range c.jobs {
 		if !c.payloads[id] {
-			all.found(string(peer.JobTable), rowKeyOf(id), "the job has no payload row: nobody knows what it runs")
+			all.found(string(row.JobTable), rowKeyOf(id), "the job has no payload row: nobody knows what it runs")
 		}
 		if application != 0 && !c.whole[application] {
-			all.found(string(peer.JobTable), rowKeyOf(id), "the job is a component of application %v, which has no row", application)
+			all.found(string(row.JobTable), rowKeyOf(id), "the job is a component of application %v, which has no row", application)
 		}
 	}
 	for id, needed := range c.guests {
 		if needed && !c.payloads[id] {
-			all.found(string(peer.GuestTable), rowKeyOf(id), "the guest has no payload row: nobody knows what it runs")
+			all.found(string(row.GuestTable), rowKeyOf(id), "the guest has no payload row: nobody knows what it runs")
 		}
 	}
 	for _, tag := range c.runs {
 		_, guest := c.guests[tag.Job]
 		if _, job := c.jobs[tag.Job]; !job && !guest {
-			all.found(string(peer.RunTable), fmt.Sprintf("%s.%d", rowKeyOf(tag.Job), tag.Epoch), "the run belongs to no job")
+			all.found(string(row.RunTable), fmt.Sprintf("%s.%d", rowKeyOf(tag.Job), tag.Epoch), "the run belongs to no job")
 		}
 	}
 	if !c.site && len(c.jobs)+len(c.guests)+len(c.runs) > 0 {
-		all.found(string(peer.SiteTable), "site", "the row of the site's counters is missing: job IDs could be given out twice")
+		all.found(string(row.SiteTable), "site", "the row of the site's counters is missing: job IDs could be given out twice")
 	}
 	slices.SortFunc(all.problems, func(a, b RowProblem) int {
 		return cmp.Or(strings.Compare(a.Table, b.Table), strings.Compare(a.Key, b.Key), strings.Compare(a.What, b.What))

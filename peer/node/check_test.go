@@ -4,16 +4,17 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/node"
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // rowsOf gives rows their durable form.
-func rowsOf(t *testing.T, records ...peer.Record) (rows []node.Put) {
+func rowsOf(t *testing.T, records ...row.Record) (rows []node.Put) {
 	t.Helper()
 	for _, r := range records {
-		value, err := peer.EncodeRow(r.Row)
+		value, err := row.Encode(r.Row)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -25,21 +26,21 @@ func rowsOf(t *testing.T, records ...peer.Record) (rows []node.Put) {
 func TestCheckerFindsContradictions(t *testing.T) {
 	t.Parallel()
 	const key, id = "1000000000007000", 1_000_000_000_007_000
-	job := peer.JobRow{Spec: protocol.Spec{Request: protocol.Request{Job: id}}, State: protocol.Pending, Phase: peer.InGridQueue}
+	job := row.Job{Spec: protocol.Spec{Request: protocol.Request{Job: id}}, State: protocol.Pending, Phase: row.JobInGridQueue}
 	component, collecting := job, job
 	component.Application = 5
-	collecting.Phase = peer.Collecting
-	whole := []peer.Record{
-		{Table: peer.SiteTable, Key: "site", Row: peer.SiteRow{NextSeq: 9}},
-		{Table: peer.PayloadTable, Key: key, Row: peer.PayloadRow{Payload: &protocol.Payload{}}},
-		{Table: peer.JobTable, Key: key, Row: job},
-		{Table: peer.RunTable, Key: key + ".1", Row: peer.RunRow{Tag: protocol.Tag{Job: id, Epoch: 1}}},
-		{Table: peer.Archive, Key: key, Row: peer.ArchiveRow{View: peer.JobView{ID: id, State: protocol.Completed}}},
-		{Table: peer.GuestTable, Key: "0000000000000003", Row: peer.GuestRow{Spec: protocol.Spec{Request: protocol.Request{Job: 3}}, Phase: peer.GuestIsClosed}},
-		{Table: peer.GenerationTable, Key: "generation", Row: peer.GenerationRow{Generation: 7}},
-		{Table: peer.PartnerTable, Key: "borealis", Row: peer.PartnerRow{Site: "borealis", Number: 2}},
+	collecting.Phase = row.JobStagingOut
+	whole := []row.Record{
+		{Table: row.SiteTable, Key: "site", Row: row.Site{NextSeq: 9}},
+		{Table: row.PayloadTable, Key: key, Row: row.Payload{Payload: &protocol.Payload{}}},
+		{Table: row.JobTable, Key: key, Row: job},
+		{Table: row.RunTable, Key: key + ".1", Row: row.Run{Tag: protocol.Tag{Job: id, Epoch: 1}}},
+		{Table: row.ArchiveTable, Key: key, Row: row.Archived{View: view.Job{ID: id, State: protocol.Completed}}},
+		{Table: row.GuestTable, Key: "0000000000000003", Row: row.Guest{Spec: protocol.Spec{Request: protocol.Request{Job: 3}}, Phase: row.GuestClosed}},
+		{Table: row.GenerationTable, Key: "generation", Row: row.Generation{Generation: 7}},
+		{Table: row.PartnerTable, Key: "borealis", Row: row.Partner{Site: "borealis", Number: 2}},
 	}
-	guest := peer.Record{Table: peer.GuestTable, Key: "0000000000000003", Row: peer.GuestRow{Spec: protocol.Spec{Request: protocol.Request{Job: 3}}, Phase: peer.GuestIsOwned}}
+	guest := row.Record{Table: row.GuestTable, Key: "0000000000000003", Row: row.Guest{Spec: protocol.Spec{Request: protocol.Request{Job: 3}}, Phase: row.GuestAccepted}}
 	for name, c := range map[string]struct {
 		rows  []node.Put
 		table string
@@ -51,12 +52,12 @@ func TestCheckerFindsContradictions(t *testing.T) {
 		"run, no job":        {rowsOf(t, whole[0], whole[1], whole[3]), "run", "belongs to no job"},
 		"guest, no payload":  {rowsOf(t, append(whole[:5:5], guest)...), "guest", "no payload"},
 		"no counters":        {rowsOf(t, whole[1:]...), "site", "counters"},
-		"no application":     {rowsOf(t, whole[0], whole[1], peer.Record{Table: peer.JobTable, Key: key, Row: component}), "job", "application 5"},
-		"no outcome":         {rowsOf(t, whole[0], whole[1], peer.Record{Table: peer.JobTable, Key: key, Row: collecting}), "job", "no outcome"},
-		"under another key":  {rowsOf(t, whole[0], whole[1], peer.Record{Table: peer.Archive, Key: "1", Row: whole[4].Row}), "archive", "belongs to the key " + key},
-		"payload's key":      {rowsOf(t, peer.Record{Table: peer.PayloadTable, Key: "x", Row: whole[1].Row}), "payload", "not a job's ID"},
-		"a partner's key":    {rowsOf(t, peer.Record{Table: peer.PartnerTable, Key: "x", Row: whole[7].Row}), "partner", "belongs to the key borealis"},
-		"empty payload":      {rowsOf(t, peer.Record{Table: peer.PayloadTable, Key: key, Row: peer.PayloadRow{}}), "payload", "empty"},
+		"no application":     {rowsOf(t, whole[0], whole[1], row.Record{Table: row.JobTable, Key: key, Row: component}), "job", "application 5"},
+		"no outcome":         {rowsOf(t, whole[0], whole[1], row.Record{Table: row.JobTable, Key: key, Row: collecting}), "job", "no outcome"},
+		"under another key":  {rowsOf(t, whole[0], whole[1], row.Record{Table: row.ArchiveTable, Key: "1", Row: whole[4].Row}), "archive", "belongs to the key " + key},
+		"payload's key":      {rowsOf(t, row.Record{Table: row.PayloadTable, Key: "x", Row: whole[1].Row}), "payload", "not a job's ID"},
+		"a partner's key":    {rowsOf(t, row.Record{Table: row.PartnerTable, Key: "x", Row: whole[7].Row}), "partner", "belongs to the key borealis"},
+		"empty payload":      {rowsOf(t, row.Record{Table: row.PayloadTable, Key: key, Row: row.Payload{}}), "payload", "empty"},
 		"no JSON":            {[]node.Put{{Table: "guest", Key: key, Value: []byte("{")}}, "guest", "cannot be read"},
 		"a fact, no JSON":    {[]node.Put{{Table: "fact", Key: key, Value: []byte("{")}}, "fact", "cannot be read"},
 		"a table of nobody":  {[]node.Put{{Table: "jpb", Key: key, Value: []byte("{}")}}, "jpb", "newer version"},

@@ -13,6 +13,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/node"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -207,7 +208,7 @@ func TestDiscard(t *testing.T) {
 				id := int(ask.Job)
 				ready.Calls = []peer.Call{{ID: peer.CallID(100 + id), Op: peer.DiscardOp{Tag: tag(id)}}}
 			}
-			ready.Answers = []peer.Answer{{Asked: ask.Asked, Reply: peer.Done{}}}
+			ready.Answers = []peer.Answer{{Asked: ask.Asked, Reply: view.Done{}}}
 			return ready
 		}
 		r := start(t, core)

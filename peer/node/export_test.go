@@ -7,6 +7,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/wallclock"
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -39,7 +40,7 @@ func NewWith(cfg Config, machine Core) (*Node, error) {
 }
 
 // Restore reads the machine's rows.
-func Restore(store Store) (rows []peer.Record, err error) {
+func Restore(store Store) (rows []row.Record, err error) {
 	r := restoring{store: store, moves: moves{meter: noMeter{}}, keep: true}
 	for _, err := range r.rows {
 		if err != nil {

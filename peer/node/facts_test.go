@@ -11,6 +11,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/node"
+	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -155,15 +156,15 @@ func TestOldFactsArePruned(t *testing.T) {
 func TestRestore(t *testing.T) {
 	t.Parallel()
 	store := newMemory()
-	store.put(peer.JobTable, "b", peer.JobRow{State: protocol.Pending, Reason: "second"})
-	store.put(peer.JobTable, "a", peer.JobRow{State: protocol.Pending, Reason: "first"})
-	store.put(peer.SiteTable, "site", peer.SiteRow{NextSeq: 4})
-	store.put(peer.Archive, "z", peer.ArchiveRow{})
+	store.put(row.JobTable, "b", row.Job{State: protocol.Pending, Reason: "second"})
+	store.put(row.JobTable, "a", row.Job{State: protocol.Pending, Reason: "first"})
+	store.put(row.SiteTable, "site", row.Site{NextSeq: 4})
+	store.put(row.ArchiveTable, "z", row.Archived{})
 	rows, err := node.Restore(store)
 	if err != nil || len(rows) != 3 {
 		t.Fatalf("%d rows, %v", len(rows), err)
 	}
-	if rows[0].Table != peer.SiteTable || rows[1].Key != "a" || rows[2].Key != "b" {
+	if rows[0].Table != row.SiteTable || rows[1].Key != "a" || rows[2].Key != "b" {
 		t.Errorf("rows %v", rows)
 	}
 	store.apply([]node.Put{{Table: "job", Key: "c", Value: []byte("{")}})

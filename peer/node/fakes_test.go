@@ -14,6 +14,8 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/node"
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -159,8 +161,8 @@ func (m *memory) Scan(table, from string, reverse bool, limit int) ([]node.Row, 
 	return rows, nil
 }
 
-func (m *memory) put(table peer.Table, key string, row peer.Row) {
-	value, err := peer.EncodeRow(row)
+func (m *memory) put(table row.Table, key string, stored row.Row) {
+	value, err := row.Encode(stored)
 	if err != nil {
 		panic(err)
 	}
@@ -211,7 +213,7 @@ func (o *outside) Advertise(load protocol.Load) { o.note("advertise") }
 
 func (o *outside) Fact(f peer.Fact)              { o.note("fact " + string(f.Kind)) }
 func (o *outside) Moved(from, to protocol.State) {}
-func (o *outside) Refused(code peer.RefusalCode) { o.note("refused " + string(code)) }
+func (o *outside) Refused(code view.RefusalCode) { o.note("refused " + string(code)) }
 func (o *outside) Rejected(reason string)        { o.note("rejected " + reason) }
 
 func (o *outside) Info() policy.Info                                              { return policy.Info{Name: "fake"} }

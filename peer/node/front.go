@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/iss"
 )
@@ -25,11 +26,11 @@ func front(in policy.Snapshot, decider policy.Info) (peer.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := peer.Front{Currency: found.Currency, More: found.More, Gap: found.Gap, Why: found.Why, Points: []peer.FrontPoint{}}
+	out := view.ParetoFront{Currency: found.Currency, More: found.More, Gap: found.Gap, Why: found.Why, Points: []view.ParetoPoint{}}
 	for _, point := range found.Points {
-		told := peer.FrontPoint{Time: point.Time, Cost: point.Cost, Chosen: point.Chosen}
+		told := view.ParetoPoint{Time: point.Time, Cost: point.Cost, Chosen: point.Chosen}
 		for _, c := range point.Choices {
-			told.Choices = append(told.Choices, peer.FrontChoice{
+			told.Choices = append(told.Choices, view.ParetoChoice{
 				Site: in.Sites[c.Site].Name, CPUs: c.CPUs, Wait: c.Wait, Run: c.Run, Cost: c.Cost,
 			})
 		}

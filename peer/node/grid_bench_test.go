@@ -20,6 +20,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/identity"
 	"github.com/switchyard-hpc/switchyard/peer/node"
 	"github.com/switchyard-hpc/switchyard/peer/store"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -72,7 +73,7 @@ func (t told) Fact(f peer.Fact) {
 }
 func (told) Moved(protocol.State, protocol.State) {}
 func (told) Rejected(string)                      {}
-func (told) Refused(peer.RefusalCode)             {}
+func (told) Refused(view.RefusalCode)             {}
 
 // ear is a node as the bus sees it, transport a bus as the node sees it.
 type (

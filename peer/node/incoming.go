@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -100,7 +101,7 @@ func (n *Node) Fetch(
 	_, err := n.Ask(ctx, func(asked peer.AskID) peer.Event {
 		return peer.AskOutput{Asked: asked, From: from, Tag: tag}
 	})
-	if refused, ok := errors.AsType[*RefusedError](err); ok && refused.Why.Code == peer.NotFound {
+	if refused, ok := errors.AsType[*RefusedError](err); ok && refused.Why.Code == view.NotFound {
 		return nil, fmt.Errorf("%w: %w", protocol.ErrOutputGone, err)
 	}
 	if err != nil {

@@ -8,67 +8,69 @@ import (
 	"sync"
 
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // Job looks a job up, among the live ones and then in the archive. The error is
 // a *[RefusedError] with NotFound for a job that is nowhere.
-func (n *Node) Job(ctx context.Context, id protocol.JobID) (peer.JobView, error) {
+func (n *Node) Job(ctx context.Context, id protocol.JobID) (view.Job, error) {
 	reply, err := n.Ask(ctx, func(asked peer.AskID) peer.Event { return peer.AskJob{Asked: asked, Job: id} })
 	var refused *RefusedError
-	if errors.As(err, &refused) && refused.Why.Code == peer.NotFound {
+	if errors.As(err, &refused) && refused.Why.Code == view.NotFound {
 		view, found, archiveErr := n.Archived(id)
 		if archiveErr != nil || found {
 			return view, archiveErr
 		}
 	}
 	if err != nil {
-		return peer.JobView{}, err
+		return view.Job{}, err
 	}
-	view, ok := reply.(peer.JobView)
+	shown, ok := reply.(view.Job)
 	if !ok {
-		return peer.JobView{}, fmt.Errorf("job %d: the peer answered with %T", id, reply)
+		return view.Job{}, fmt.Errorf("job %d: the peer answered with %T", id, reply)
 	}
-	return view, nil
+	return shown, nil
 }
 
 // WaitJob waits until a job has ended and returns its last view.
-func (n *Node) WaitJob(ctx context.Context, id protocol.JobID) (peer.JobView, error) {
+func (n *Node) WaitJob(ctx context.Context, id protocol.JobID) (view.Job, error) {
 	changed, leave := n.waits.join(id)
 	defer leave()
 	for {
-		view, err := n.Job(ctx, id)
-		if err != nil || view.State.Terminal() {
-			return view, err
+		shown, err := n.Job(ctx, id)
+		if err != nil || shown.State.Terminal() {
+			return shown, err
 		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return peer.JobView{}, ctx.Err()
+			return view.Job{}, ctx.Err()
 		case <-n.done:
-			return peer.JobView{}, ErrStopped
+			return view.Job{}, ErrStopped
 		}
 	}
 }
 
 // Archived looks a finished job up.
-func (n *Node) Archived(id protocol.JobID) (view peer.JobView, found bool, err error) {
-	data, found, err := n.cfg.Store.Get(string(peer.Archive), fmt.Sprintf("%016d", uint64(id)))
+func (n *Node) Archived(id protocol.JobID) (shown view.Job, found bool, err error) {
+	data, found, err := n.cfg.Store.Get(string(row.ArchiveTable), fmt.Sprintf("%016d", uint64(id)))
 	if err != nil || !found {
-		return peer.JobView{}, false, err
+		return view.Job{}, false, err
 	}
-	view, err = archived(data)
-	return view, err == nil, err
+	shown, err = archived(data)
+	return shown, err == nil, err
 }
 
 // archivePage is how many finished jobs are read at once.
 const archivePage = 1000
 
 // ArchivedJobs lists up to limit of the finished jobs that are wanted, the youngest first.
-func (n *Node) ArchivedJobs(ctx context.Context, limit int, wanted func(*peer.JobView) bool) ([]peer.JobView, error) {
-	var views []peer.JobView
+func (n *Node) ArchivedJobs(ctx context.Context, limit int, wanted func(*view.Job) bool) ([]view.Job, error) {
+	var views []view.Job
 	for from := ""; ; {
-		rows, err := n.cfg.Store.Scan(string(peer.Archive), from, true, archivePage)
+		rows, err := n.cfg.Store.Scan(string(row.ArchiveTable), from, true, archivePage)
 		if err = cmp.Or(err, ctx.Err()); err != nil {
 			return nil, err
 		}
@@ -94,14 +96,14 @@ func (n *Node) ArchivedJobs(ctx context.Context, limit int, wanted func(*peer.Jo
 	}
 }
 
-func archived(data []byte) (peer.JobView, error) {
-	row, err := peer.DecodeRow(peer.Archive, data)
+func archived(data []byte) (view.Job, error) {
+	stored, err := row.Decode(row.ArchiveTable, data)
 	if err != nil {
-		return peer.JobView{}, err
+		return view.Job{}, err
 	}
-	finished, ok := row.(peer.ArchiveRow)
+	finished, ok := stored.(row.Archived)
 	if !ok {
-		return peer.JobView{}, fmt.Errorf("the archive holds a %T", row)
+		return view.Job{}, fmt.Errorf("the archive holds a %T", stored)
 	}
 	return finished.View, nil
 }
@@ -110,7 +112,7 @@ func archived(data []byte) (peer.JobView, error) {
 // the own scheduler's for a guest, else the partner's. Jobs that run at home
 // write where their user wants it, not here.
 func (n *Node) Output(
-	ctx context.Context, job peer.JobView, stream protocol.Stream, offset int64, size int,
+	ctx context.Context, job view.Job, stream protocol.Stream, offset int64, size int,
 ) ([]byte, error) {
 	tag := protocol.Tag{Job: job.ID, Epoch: job.Epoch}
 	size = min(size, MaxChunk)
@@ -160,9 +162,9 @@ func (w *waits) wake(b *batch) {
 	}
 	for _, record := range b.rows {
 		switch row := record.Row.(type) { //nolint:gochecksumtype // the others end no job
-		case peer.ArchiveRow:
+		case row.Archived:
 			w.signal(row.View.ID)
-		case peer.JobRow:
+		case row.Job:
 			if row.State.Terminal() {
 				w.signal(row.Spec.Job)
 			}

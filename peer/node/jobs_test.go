@@ -11,26 +11,28 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/node"
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 func archiveKey(id protocol.JobID) string { return fmt.Sprintf("%016d", uint64(id)) }
 
 // table is a machine that knows jobs; a message ends the one with its tag.
-func table(jobs map[protocol.JobID]peer.JobView) *script {
+func table(jobs map[protocol.JobID]view.Job) *script {
 	return &script{step: func(_ protocol.Instant, ev peer.Event) peer.Ready {
 		switch ev := ev.(type) {
 		case peer.AskJob:
-			view, ok := jobs[ev.Job]
+			shown, ok := jobs[ev.Job]
 			if !ok {
-				no := peer.Refusal{Code: peer.NotFound, Reason: "no such job"}
+				no := view.Refusal{Code: view.NotFound, Reason: "no such job"}
 				return peer.Ready{Answers: []peer.Answer{{Asked: ev.Asked, Reply: no}}}
 			}
-			return peer.Ready{Answers: []peer.Answer{{Asked: ev.Asked, Reply: view}}}
+			return peer.Ready{Answers: []peer.Answer{{Asked: ev.Asked, Reply: shown}}}
 		case peer.AskOutput:
-			var reply peer.Reply = peer.Done{}
+			var reply view.Reply = view.Done{}
 			if g := jobs[ev.Tag.Job]; !g.Guest || g.Origin != ev.From || g.Epoch != ev.Tag.Epoch {
-				reply = peer.Refusal{Code: peer.NotFound, Reason: "not here"}
+				reply = view.Refusal{Code: view.NotFound, Reason: "not here"}
 			}
 			return peer.Ready{Answers: []peer.Answer{{Asked: ev.Asked, Reply: reply}}}
 		case peer.MessageIn:
@@ -41,9 +43,9 @@ func table(jobs map[protocol.JobID]peer.JobView) *script {
 			view := jobs[result.Tag.Job]
 			view.State = result.Outcome.State
 			delete(jobs, view.ID)
-			return peer.Ready{Records: []peer.Record{
-				{Table: peer.JobTable, Key: archiveKey(view.ID)},
-				{Table: peer.Archive, Key: archiveKey(view.ID), Row: peer.ArchiveRow{View: view}},
+			return peer.Ready{Records: []row.Record{
+				{Table: row.JobTable, Key: archiveKey(view.ID)},
+				{Table: row.ArchiveTable, Key: archiveKey(view.ID), Row: row.Archived{View: view}},
 			}}
 		default:
 			return peer.Ready{}
@@ -57,11 +59,11 @@ func result(id protocol.JobID) protocol.Message {
 
 func TestWaitJob(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := start(t, table(map[protocol.JobID]peer.JobView{
+		r := start(t, table(map[protocol.JobID]view.Job{
 			1: {ID: 1, State: protocol.Running}, 2: {ID: 2, State: protocol.Pending},
 		}))
 		type outcome struct {
-			view peer.JobView
+			view view.Job
 			err  error
 		}
 		waiters := make(chan outcome, 3)
@@ -93,10 +95,10 @@ func TestWaitJob(t *testing.T) {
 			t.Errorf("a job that had ended: %v, %v", view, err)
 		}
 		var refused *node.RefusedError
-		if _, err := r.WaitJob(t.Context(), 9); !errors.As(err, &refused) || refused.Refusal().Code != peer.NotFound {
+		if _, err := r.WaitJob(t.Context(), 9); !errors.As(err, &refused) || refused.Refusal().Code != view.NotFound {
 			t.Errorf("no such job: %v", err)
 		}
-		views, err := r.ArchivedJobs(t.Context(), 10, func(*peer.JobView) bool { return true })
+		views, err := r.ArchivedJobs(t.Context(), 10, func(*view.Job) bool { return true })
 		if err != nil || len(views) != 2 || views[0].ID != 2 {
 			t.Errorf("archive: %v, %v", views, err)
 		}
@@ -106,7 +108,7 @@ func TestWaitJob(t *testing.T) {
 
 func TestWaitJobEndsWithItsContextAndTheNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := start(t, table(map[protocol.JobID]peer.JobView{1: {ID: 1, State: protocol.Running}}))
+		r := start(t, table(map[protocol.JobID]view.Job{1: {ID: 1, State: protocol.Running}}))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		if _, err := r.WaitJob(ctx, 1); !errors.Is(err, context.DeadlineExceeded) {
@@ -127,7 +129,7 @@ func TestWaitJobEndsWithItsContextAndTheNode(t *testing.T) {
 
 func TestPartnersFetchOnlyTheirOwn(t *testing.T) {
 	t.Parallel()
-	jobs := map[protocol.JobID]peer.JobView{
+	jobs := map[protocol.JobID]view.Job{
 		1: {ID: 1, Guest: true, Origin: "there", Epoch: 3},
 		2: {ID: 2, Guest: true, Origin: "elsewhere", Epoch: 3},
 		3: {ID: 3, Origin: "there", Epoch: 3},
@@ -163,11 +165,11 @@ func TestPartnersFetchOnlyTheirOwn(t *testing.T) {
 
 // TestFetchSaysThatOutputIsGone: only a site that is sure of it says so.
 func TestFetchSaysThatOutputIsGone(t *testing.T) {
-	for code, gone := range map[peer.RefusalCode]bool{peer.NotFound: true, peer.NotNow: false} {
+	for code, gone := range map[view.RefusalCode]bool{view.NotFound: true, view.NotNow: false} {
 		synctest.Test(t, func(t *testing.T) {
 			r := start(t, &script{step: func(_ protocol.Instant, ev peer.Event) (ready peer.Ready) {
 				if ask, ok := ev.(peer.AskOutput); ok {
-					ready.Answers = []peer.Answer{{Asked: ask.Asked, Reply: peer.Refusal{Code: code, Reason: "no"}}}
+					ready.Answers = []peer.Answer{{Asked: ask.Asked, Reply: view.Refusal{Code: code, Reason: "no"}}}
 				}
 				return ready
 			}})
@@ -189,7 +191,7 @@ func TestOutputComesFromWhereTheJobIs(t *testing.T) {
 		for site, want := range map[protocol.SiteName]string{
 			"": "local 1:2 stderr", "here": "local 1:2 stderr", "there": fmt.Sprintf("remote 7 %d", node.MaxChunk),
 		} {
-			job := peer.JobView{ID: 1, Epoch: 2, Site: site}
+			job := view.Job{ID: 1, Epoch: 2, Site: site}
 			data, err := r.Output(t.Context(), job, protocol.Stderr, 7, 1<<30)
 			if err != nil || string(data) != want {
 				t.Errorf("site %q: %q, %v", site, data, err)
@@ -204,13 +206,13 @@ func TestFullDiskRefusesNewJobsOnly(t *testing.T) {
 		free := uint64(10 << 20)
 		r := start(t, &script{step: func(now protocol.Instant, ev peer.Event) peer.Ready {
 			if cancel, ok := ev.(peer.Cancel); ok {
-				return peer.Ready{Answers: []peer.Answer{{Asked: cancel.Asked, Reply: peer.Done{}}}}
+				return peer.Ready{Answers: []peer.Answer{{Asked: cancel.Asked, Reply: view.Done{}}}}
 			}
 			return everything(now, ev)
 		}}, func(c *node.Config) { c.Space = func() (uint64, error) { return free, nil } })
 		var refused *node.RefusedError
 		_, err := r.Ask(t.Context(), submitOne)
-		if !errors.As(err, &refused) || refused.Why.Code != peer.NotNow || !strings.Contains(err.Error(), "10 MiB") {
+		if !errors.As(err, &refused) || refused.Why.Code != view.NotNow || !strings.Contains(err.Error(), "10 MiB") {
 			t.Errorf("a submission on a full disk: %v", err)
 		}
 		if got := len(seenOf[peer.Submit](r.core)); got != 0 {

@@ -2,6 +2,7 @@ package node
 
 import (
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -12,8 +13,8 @@ type moves struct {
 }
 
 // take looks at a changed row.
-func (m *moves) take(record peer.Record) {
-	if record.Table != peer.JobTable {
+func (m *moves) take(record row.Record) {
+	if record.Table != row.JobTable {
 		return
 	}
 	id, err := peer.ParseJobKey(record.Key)
@@ -22,7 +23,7 @@ func (m *moves) take(record peer.Record) {
 	}
 	from := m.states[id]
 	var to protocol.State
-	if row, ok := record.Row.(peer.JobRow); ok {
+	if row, ok := record.Row.(row.Job); ok {
 		to = row.State
 	}
 	if to == from {

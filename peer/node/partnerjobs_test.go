@@ -4,43 +4,43 @@ import (
 	"maps"
 	"testing"
 
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/node"
+	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 func TestPartnerCounter(t *testing.T) {
 	t.Parallel()
-	job := func(phase peer.JobPhase, site protocol.SiteName) peer.Record {
-		return peer.Record{Table: peer.JobTable, Row: peer.JobRow{State: protocol.Pending, Phase: phase, Site: site}}
+	job := func(phase row.JobPhase, site protocol.SiteName) row.Record {
+		return row.Record{Table: row.JobTable, Row: row.Job{State: protocol.Pending, Phase: phase, Site: site}}
 	}
-	guest := func(phase peer.GuestPhase, origin protocol.SiteName) peer.Record {
-		return peer.Record{Table: peer.GuestTable, Row: peer.GuestRow{Phase: phase, Origin: origin}}
+	guest := func(phase row.GuestPhase, origin protocol.SiteName) row.Record {
+		return row.Record{Table: row.GuestTable, Row: row.Guest{Phase: phase, Origin: origin}}
 	}
 	for name, c := range map[string]struct {
-		rows []peer.Record
-		want peer.PartnerCount
+		rows []row.Record
+		want row.PartnerCount
 	}{
 		"no rows": {},
 		"jobs that a partner has or may have": {
-			[]peer.Record{
-				job(peer.Offered, "b"), job(peer.Granted, "b"), job(peer.Handed, "b"), job(peer.Recalling, "b"), job(peer.Collecting, "b"),
+			[]row.Record{
+				job(row.JobOffered, "b"), job(row.JobGranted, "b"), job(row.JobHandedOff, "b"), job(row.JobRecalling, "b"), job(row.JobStagingOut, "b"),
 			},
-			peer.PartnerCount{"b": {Sent: 5}},
+			row.PartnerCount{"b": {Sent: 5}},
 		},
-		"jobs at the local site": {[]peer.Record{job(peer.InGridQueue, ""), job(peer.Holding, "a"), job(peer.AtHome, "a")}, nil},
+		"jobs at the local site": {[]row.Record{job(row.JobInGridQueue, ""), job(row.JobReserving, "a"), job(row.JobCommittedLocal, "a")}, nil},
 		"guests": {
-			[]peer.Record{
-				guest(peer.GuestIsPrepared, "b"), guest(peer.GuestIsOwned, "b"), guest(peer.GuestIsAborted, "b"), guest(peer.GuestIsClosed, "b"),
+			[]row.Record{
+				guest(row.GuestPrepared, "b"), guest(row.GuestAccepted, "b"), guest(row.GuestAborted, "b"), guest(row.GuestClosed, "b"),
 			},
-			peer.PartnerCount{"b": {Here: 2}},
+			row.PartnerCount{"b": {Here: 2}},
 		},
 		"several partners": {
-			[]peer.Record{job(peer.Handed, "b"), guest(peer.GuestIsOwned, "b"), job(peer.Handed, "c"), guest(peer.GuestIsOwned, "d")},
-			peer.PartnerCount{"b": {Sent: 1, Here: 1}, "c": {Sent: 1}, "d": {Here: 1}},
+			[]row.Record{job(row.JobHandedOff, "b"), guest(row.GuestAccepted, "b"), job(row.JobHandedOff, "c"), guest(row.GuestAccepted, "d")},
+			row.PartnerCount{"b": {Sent: 1, Here: 1}, "c": {Sent: 1}, "d": {Here: 1}},
 		},
 		"other tables": {
-			[]peer.Record{{Table: peer.PartnerTable, Row: peer.PartnerRow{Site: "b"}}, {Table: peer.SiteTable, Row: peer.SiteRow{}}}, nil,
+			[]row.Record{{Table: row.PartnerTable, Row: row.Partner{Site: "b"}}, {Table: row.SiteTable, Row: row.Site{}}}, nil,
 		},
 	} {
 		var counter node.PartnerCounter

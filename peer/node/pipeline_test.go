@@ -14,6 +14,8 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/node"
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 	peerv1 "github.com/switchyard-hpc/switchyard/protocol/peer/v1"
 )
@@ -26,12 +28,12 @@ func everything(_ protocol.Instant, ev peer.Event) peer.Ready {
 	}
 	tag := protocol.Tag{Job: 1, Epoch: 1}
 	return peer.Ready{
-		Records:  []peer.Record{{Table: peer.SiteTable, Key: "site", Row: peer.SiteRow{NextSeq: uint64(submit.Asked)}}},
+		Records:  []row.Record{{Table: row.SiteTable, Key: "site", Row: row.Site{NextSeq: uint64(submit.Asked)}}},
 		Messages: []peer.Outgoing{{To: "there", Body: protocol.Offer{}}},
 		Calls:    []peer.Call{{ID: 1, Op: peer.SubmitOp{Job: localsched.Submission{Tag: tag}}}},
 		Digest:   &protocol.Load{CPUs: 1},
 		Facts:    []peer.Fact{{Kind: peer.JobSubmitted, Job: 1}},
-		Answers:  []peer.Answer{{Asked: submit.Asked, Reply: peer.Submitted{Jobs: []protocol.JobID{1}}}},
+		Answers:  []peer.Answer{{Asked: submit.Asked, Reply: view.Submitted{Jobs: []protocol.JobID{1}}}},
 	}
 }
 
@@ -172,7 +174,7 @@ func TestEffectsKeepTheirOrder(t *testing.T) {
 			seq++
 			ready := peer.Ready{Messages: []peer.Outgoing{{To: protocol.SiteName(fmt.Sprint("s", seq)), Body: in.Body}}}
 			if seq%3 == 0 { // the others must not overtake it
-				ready.Records = []peer.Record{{Table: peer.SiteTable, Key: "site", Row: peer.SiteRow{}}}
+				ready.Records = []row.Record{{Table: row.SiteTable, Key: "site", Row: row.Site{}}}
 			}
 			return ready
 		}})
@@ -209,7 +211,7 @@ func TestLastChangeOfARowWins(t *testing.T) {
 				return peer.Ready{}
 			}
 			ready := everything(0, ev)
-			gone := peer.Record{Table: peer.JobTable, Key: "j", Row: peer.JobRow{State: protocol.Pending}}
+			gone := row.Record{Table: row.JobTable, Key: "j", Row: row.Job{State: protocol.Pending}}
 			if submit.Asked > 3 {
 				gone.Row = nil
 			}
@@ -230,9 +232,9 @@ func TestLastChangeOfARowWins(t *testing.T) {
 			t.Error("a deleted row is there")
 		}
 		value, _, _ := r.store.Get("site", "site")
-		row, err := peer.DecodeRow(peer.SiteTable, value)
-		if site, ok := row.(peer.SiteRow); !ok || site.NextSeq != 5 {
-			t.Errorf("the site row is %v, %v", row, err)
+		stored, err := row.Decode(row.SiteTable, value)
+		if site, ok := stored.(row.Site); !ok || site.NextSeq != 5 {
+			t.Errorf("the site row is %v, %v", stored, err)
 		}
 		_ = r.end()
 	})

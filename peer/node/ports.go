@@ -6,6 +6,8 @@ import (
 	"iter"
 
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -110,7 +112,7 @@ type Meter interface {
 	// zero State stands for outside the peer.
 	Moved(from, to protocol.State)
 	// Refused counts a submission that was refused.
-	Refused(code peer.RefusalCode)
+	Refused(code view.RefusalCode)
 	// Rejected counts what a gate of the network refused, by reason.
 	Rejected(reason string)
 }
@@ -122,7 +124,7 @@ type Recorder interface {
 	// made with it.
 	Listen(cfg peer.Config) peer.Config
 	// Begin is called before the first step with what the machine was made from.
-	Begin(cfg peer.Config, seed uint64, rows []peer.Record)
+	Begin(cfg peer.Config, seed uint64, rows []row.Record)
 	// Stepped is called after each step. It does not wait. Neither the event nor
 	// the Ready changes any more.
 	Stepped(now protocol.Instant, ev peer.Event, ready peer.Ready)
@@ -133,5 +135,5 @@ type noMeter struct{}
 
 func (noMeter) Fact(peer.Fact)                       {}
 func (noMeter) Moved(protocol.State, protocol.State) {}
-func (noMeter) Refused(peer.RefusalCode)             {}
+func (noMeter) Refused(view.RefusalCode)             {}
 func (noMeter) Rejected(string)                      {}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -60,7 +60,7 @@ func (n *Node) pruneAt(ctx context.Context, now protocol.Instant) error {
 	}
 	drop := dropping{node: n}
 	for _, key := range jobs {
-		if err = drop.add(ctx, string(peer.Archive), key); err != nil {
+		if err = drop.add(ctx, string(row.ArchiveTable), key); err != nil {
 			return err
 		}
 	}
@@ -78,7 +78,7 @@ func (n *Node) finishedTooLong(ctx context.Context, before protocol.Instant, mos
 		ended protocol.Instant
 	}
 	var all []finished
-	for row, err := range n.cfg.Store.Load(string(peer.Archive)) {
+	for row, err := range n.cfg.Store.Load(string(row.ArchiveTable)) {
 		if err = cmp.Or(err, ctx.Err()); err != nil {
 			return nil, fmt.Errorf("look for old jobs: %w", err)
 		}

@@ -5,18 +5,19 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/node"
+	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/store"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // finishedJob are the rows of a job that ended at an instant: itself, and five facts.
 func finishedJob(t *testing.T, id protocol.JobID, ended protocol.Instant) []node.Put {
 	t.Helper()
-	puts := rowsOf(t, peer.Record{
-		Table: peer.Archive, Key: archiveKey(id),
-		Row: peer.ArchiveRow{View: peer.JobView{ID: id, State: protocol.Completed, Name: "some job", Ended: ended, WorkDir: "/home/ann/somewhere"}},
+	puts := rowsOf(t, row.Record{
+		Table: row.ArchiveTable, Key: archiveKey(id),
+		Row: row.Archived{View: view.Job{ID: id, State: protocol.Completed, Name: "some job", Ended: ended, WorkDir: "/home/ann/somewhere"}},
 	})
 	for i := range 5 {
 		at := ended - protocol.Instant(i)

@@ -14,6 +14,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/node"
 	"github.com/switchyard-hpc/switchyard/peer/record"
 	"github.com/switchyard-hpc/switchyard/peer/store"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -86,7 +87,7 @@ func TestRecordedVictim(t *testing.T) {
 	recordedLife(t, dir, "first.rec", func(n *node.Node) {
 		n.Connected(protocol.Card{Site: "there", Number: 2, PublicKey: "V", Software: "test", Protocol: protocol.ProtocolVersion})
 		for {
-			ask[peer.Submitted](t, n, submitFive)
+			ask[view.Submitted](t, n, submitFive)
 			n.Received("there", protocol.QuoteRequest{Round: 1, Deadline: 1000})
 			fmt.Println("submitted")
 		}
@@ -126,7 +127,7 @@ func TestRecordingOutlivesKill(t *testing.T) {
 	if first.Cut == "" || first.Jobs < 5 || first.Checked == 0 || header.Rows != 0 {
 		t.Errorf("the first life: %+v, %d rows", first, header.Rows)
 	}
-	recordedLife(t, dir, "second.rec", func(n *node.Node) { ask[peer.Submitted](t, n, submitFive) })
+	recordedLife(t, dir, "second.rec", func(n *node.Node) { ask[view.Submitted](t, n, submitFive) })
 	second, header := replayed(t, filepath.Join(dir, "second.rec"))
 	if second.Cut != "" || second.End == "" || second.Jobs != 5 || header.Rows < 2*100 {
 		t.Errorf("the second life: %+v, %d rows", second, header.Rows)

@@ -8,11 +8,12 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/node"
 	"github.com/switchyard-hpc/switchyard/peer/store"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // ask puts a question whose answer has a known kind.
-func ask[R peer.Reply](t *testing.T, n *node.Node, event func(peer.AskID) peer.Event) R {
+func ask[R view.Reply](t *testing.T, n *node.Node, event func(peer.AskID) peer.Event) R {
 	t.Helper()
 	reply, err := n.Ask(t.Context(), event)
 	if err != nil {
@@ -56,21 +57,21 @@ func TestJobsOutliveTheProcess(t *testing.T) {
 		return peer.Submit{Asked: asked, User: "ann", Key: "once", Jobs: newJobs(50)}
 	}
 	queue := func(asked peer.AskID) peer.Event { return peer.AskQueue{Asked: asked} }
-	var first peer.Submitted
+	var first view.Submitted
 	var card protocol.Card
 	life(t, path, func(n *node.Node) {
-		first = ask[peer.Submitted](t, n, submit)
+		first = ask[view.Submitted](t, n, submit)
 		card = n.Card("there")
 		if err := n.Ready(t.Context()); err != nil {
 			t.Error(err)
 		}
 	})
 	life(t, path, func(n *node.Node) {
-		again := ask[peer.Submitted](t, n, submit)
+		again := ask[view.Submitted](t, n, submit)
 		if len(first.Jobs) != 50 || len(again.Jobs) != 50 || again.Jobs[49] != first.Jobs[49] {
 			t.Errorf("the same submission gave %v and then %v", first.Jobs, again.Jobs)
 		}
-		if jobs := ask[peer.Queue](t, n, queue).Jobs; len(jobs) != 50 || jobs[0].ID != first.Jobs[0] || jobs[0].User != "ann" {
+		if jobs := ask[view.Queue](t, n, queue).Jobs; len(jobs) != 50 || jobs[0].ID != first.Jobs[0] || jobs[0].User != "ann" {
 			t.Errorf("%d jobs in the second life, the first one %+v", len(jobs), jobs[0])
 		}
 		if facts, err := n.Explain(first.Jobs[7]); err != nil || len(facts) == 0 || facts[0].Kind != peer.JobSubmitted {

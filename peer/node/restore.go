@@ -3,7 +3,7 @@ package node
 import (
 	"fmt"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/row"
 )
 
 // restoring reads the rows that the machine needs.
@@ -12,18 +12,18 @@ type restoring struct {
 	moves moves
 	count int
 	keep  bool // the rows, for a recording
-	kept  []peer.Record
+	kept  []row.Record
 }
 
 // rows are read one by one, since those of many jobs are large.
-func (r *restoring) rows(yield func(peer.Record, error) bool) {
-	for _, table := range peer.Tables() {
-		for row, err := range r.store.Load(string(table)) {
-			rec := peer.Record{Table: table, Key: row.Key}
+func (r *restoring) rows(yield func(row.Record, error) bool) {
+	for _, table := range row.Tables() {
+		for stored, err := range r.store.Load(string(table)) {
+			rec := row.Record{Table: table, Key: stored.Key}
 			if err != nil {
 				err = fmt.Errorf("restore table %s: %w", table, err)
-			} else if rec.Row, err = peer.DecodeRow(table, row.Value); err != nil {
-				err = fmt.Errorf("restore row %q: %w", row.Key, err)
+			} else if rec.Row, err = row.Decode(table, stored.Value); err != nil {
+				err = fmt.Errorf("restore row %q: %w", stored.Key, err)
 			}
 			if err == nil {
 				r.count++

@@ -9,6 +9,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/node"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -34,9 +35,9 @@ func TestRetuneChangesWhoDecides(t *testing.T) {
 			if !ok {
 				return peer.Ready{}
 			}
-			reply := peer.Reply(peer.Done{})
+			reply := view.Reply(view.Done{})
 			if tune.Tuning.Phi < 0 {
-				reply = peer.Refusal{Code: peer.BadRequest, Reason: "negative"}
+				reply = view.Refusal{Code: view.BadRequest, Reason: "negative"}
 			}
 			return peer.Ready{Answers: []peer.Answer{{Asked: tune.Asked, Reply: reply}}}
 		}}

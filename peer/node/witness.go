@@ -1,7 +1,7 @@
 package node
 
 import (
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -14,13 +14,13 @@ type Witness interface {
 
 // testify lets the witness know of durable rows, before anything else comes of them. One that
 // fails is older than the store, which does no harm but for what it is there to find.
-func (n *Node) testify(rows []peer.Record) {
+func (n *Node) testify(rows []row.Record) {
 	before := n.life
 	for _, record := range rows {
 		switch row := record.Row.(type) { //nolint:gochecksumtype // the others say nothing of lives
-		case peer.SiteRow:
+		case row.Site:
 			n.life.Incarnation, n.life.Boot, n.life.Begun = row.Incarnation, row.Boot, row.Begun
-		case peer.GenerationRow:
+		case row.Generation:
 			n.life.Generation = row.Generation
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -13,7 +14,7 @@ const redial = protocol.Second
 
 // Copy is the rows as they are now, for a backup or a clone.
 func (r Rows) Copy() Rows {
-	out := peer.Rows{}
+	out := row.Rows{}
 	for table, rows := range r.Rows {
 		out[table] = maps.Clone(rows)
 	}

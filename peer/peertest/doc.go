@@ -16,8 +16,8 @@
 // commit ([Nemesis] draws that from a seed).
 //
 // What keeps it honest: every message and card passes through the wire form of
-// protocol/peer/v1, the rows of a crashed site through [peer.EncodeRow] and
-// [peer.DecodeRow]; effects are released only when the records of their step are
+// protocol/peer/v1, the rows of a crashed site through [row.Encode] and
+// [row.Decode]; effects are released only when the records of their step are
 // committed, and a crash loses what was not; a [Batch] outlives its site's peer,
 // as a batch system does. The invariants of the hand-off are checked at every
 // commit and every start of a job.

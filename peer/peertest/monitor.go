@@ -7,6 +7,8 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -119,69 +121,69 @@ func (m *monitor) outputGone(s *Site, op peer.CollectOp) {
 }
 
 // recorded sees a record on its way into the rows.
-func (m *monitor) recorded(s *Site, rec peer.Record) {
-	if rec.Table == peer.GuestTable {
+func (m *monitor) recorded(s *Site, rec row.Record) {
+	if rec.Table == row.GuestTable {
 		m.guestGone(s, rec)
 	}
 	switch row := rec.Row.(type) { //nolint:gochecksumtype // its cases are values, each is here
-	case peer.JobRow:
+	case row.Job:
 		m.jobRecorded(s, row)
-	case peer.GuestRow:
+	case row.Guest:
 		m.guestRecorded(s, row)
-	case peer.RunRow:
+	case row.Run:
 		m.runRecorded(s, row)
-	case peer.ArchiveRow:
+	case row.Archived:
 		if !row.View.Guest {
 			m.ended(s, row.View)
 		}
-	case peer.SiteRow:
+	case row.Site:
 		if n := s.cfg.Number; m.world.scribe.first[n] == 0 {
 			m.world.scribe.first[n] = row.NextSeq
 		}
-	case peer.PayloadRow, peer.DedupRow, peer.PartnerRow, peer.GenerationRow, nil:
+	case row.Payload, row.Dedup, row.Partner, row.Generation, nil:
 	}
 }
 
-func (m *monitor) jobRecorded(s *Site, row peer.JobRow) {
-	id := row.Spec.Job
-	tag := protocol.Tag{Job: id, Epoch: row.Epoch}
-	m.requeue[id] = row.Spec.Requeue
+func (m *monitor) jobRecorded(s *Site, stored row.Job) {
+	id := stored.Spec.Job
+	tag := protocol.Tag{Job: id, Epoch: stored.Epoch}
+	m.requeue[id] = stored.Spec.Requeue
 	if state, ok := m.ends[id]; ok {
 		m.problem("job %v is recorded at %s after its end as %v", id, s.Name, state)
 	}
-	if row.Epoch < m.epochs[id] {
-		m.problem("the epoch of job %v falls from %d to %d", id, m.epochs[id], row.Epoch)
+	if stored.Epoch < m.epochs[id] {
+		m.problem("the epoch of job %v falls from %d to %d", id, m.epochs[id], stored.Epoch)
 	}
-	m.epochs[id] = row.Epoch
-	switch row.Phase {
-	case peer.Granted, peer.AtHome:
-		if to, ok := m.granted[tag]; ok && to != row.Site {
-			m.problem("epoch %v is granted to %s and to %s", tag, to, row.Site)
+	m.epochs[id] = stored.Epoch
+	switch stored.Phase {
+	case row.JobGranted, row.JobCommittedLocal:
+		if to, ok := m.granted[tag]; ok && to != stored.Site {
+			m.problem("epoch %v is granted to %s and to %s", tag, to, stored.Site)
 		}
-		m.granted[tag] = row.Site
-	case peer.InGridQueue, peer.Holding, peer.Offered, peer.Handed, peer.Recalling, peer.Collecting, peer.Ending:
+		m.granted[tag] = stored.Site
+	case row.JobInGridQueue, row.JobReserving, row.JobOffered, row.JobHandedOff, row.JobRecalling, row.JobStagingOut, row.JobEnding:
 	}
 }
 
-func (m *monitor) guestRecorded(s *Site, row peer.GuestRow) {
-	old, ok := s.rows.Rows[peer.GuestTable][jobKey(row.Spec.Job)].(peer.GuestRow)
-	if ok && row.Epoch < old.Epoch {
-		m.problem("the epoch of guest %v at %s falls from %d to %d", row.Spec.Job, s.Name, old.Epoch, row.Epoch)
+func (m *monitor) guestRecorded(s *Site, stored row.Guest) {
+	old, ok := s.rows.Rows[row.GuestTable][jobKey(stored.Spec.Job)].(row.Guest)
+	if ok && stored.Epoch < old.Epoch {
+		m.problem("the epoch of guest %v at %s falls from %d to %d", stored.Spec.Job, s.Name, old.Epoch, stored.Epoch)
 	}
-	if row.Phase == peer.GuestIsPrepared && (!ok || row.Epoch > old.Epoch) {
-		m.countIntake(s, row)
+	if stored.Phase == row.GuestPrepared && (!ok || stored.Epoch > old.Epoch) {
+		m.countIntake(s, stored)
 	}
-	buried := old.Phase == peer.GuestIsAborted || old.Phase == peer.GuestIsClosed
-	if ok && row.Epoch == old.Epoch && buried && row.Phase != old.Phase {
-		m.problem("guest %v at %s rises from its tombstone as %s", row.Spec.Job, s.Name, row.Phase)
+	buried := old.Phase == row.GuestAborted || old.Phase == row.GuestClosed
+	if ok && stored.Epoch == old.Epoch && buried && stored.Phase != old.Phase {
+		m.problem("guest %v at %s rises from its tombstone as %s", stored.Spec.Job, s.Name, stored.Phase)
 	}
 }
 
 // guestGone takes a guest that was prepared and did not come out of its period's count.
-func (m *monitor) guestGone(s *Site, rec peer.Record) {
-	old, _ := s.rows.Rows[peer.GuestTable][rec.Key].(peer.GuestRow)
-	row, kept := rec.Row.(peer.GuestRow)
-	if old.Phase != peer.GuestIsPrepared || (kept && row.Epoch == old.Epoch && row.Phase != peer.GuestIsAborted) {
+func (m *monitor) guestGone(s *Site, rec row.Record) {
+	old, _ := s.rows.Rows[row.GuestTable][rec.Key].(row.Guest)
+	stored, kept := rec.Row.(row.Guest)
+	if old.Phase != row.GuestPrepared || (kept && stored.Epoch == old.Epoch && stored.Phase != row.GuestAborted) {
 		return
 	}
 	if in, ok := m.prepared[guestOf(s, old)]; ok {
@@ -189,13 +191,13 @@ func (m *monitor) guestGone(s *Site, rec peer.Record) {
 	}
 }
 
-func guestOf(s *Site, row peer.GuestRow) guestAt {
+func guestOf(s *Site, row row.Guest) guestAt {
 	return guestAt{site: s.Name, life: s.life, tag: protocol.Tag{Job: row.Spec.Job, Epoch: row.Epoch}}
 }
 
 // countIntake adds the guests of a period up against MaxQ. A peer that starts again counts
 // from the beginning.
-func (m *monitor) countIntake(s *Site, row peer.GuestRow) {
+func (m *monitor) countIntake(s *Site, row row.Guest) {
 	if s.cfg.MaxQ == 0 {
 		return
 	}
@@ -206,14 +208,14 @@ func (m *monitor) countIntake(s *Site, row peer.GuestRow) {
 	}
 }
 
-func (m *monitor) runRecorded(s *Site, row peer.RunRow) {
+func (m *monitor) runRecorded(s *Site, row row.Run) {
 	if at, ok := m.runs[row.Tag]; ok && at != s.Name {
 		m.problem("%v is placed at %s and at %s", row.Tag, at, s.Name)
 	}
 	m.runs[row.Tag] = s.Name
 }
 
-func (m *monitor) ended(s *Site, view peer.JobView) {
+func (m *monitor) ended(s *Site, view view.Job) {
 	if state, ok := m.ends[view.ID]; ok {
 		m.problem("job %v ends as %v after it has ended as %v", view.ID, view.State, state)
 	}
@@ -232,7 +234,7 @@ func (m *monitor) ended(s *Site, view peer.JobView) {
 }
 
 // checkOver looks for placements of a job that has ended which still run.
-func (m *monitor) checkOver(view peer.JobView) {
+func (m *monitor) checkOver(view view.Job) {
 	for _, one := range append(slices.Clone(m.starts[view.ID]), start{epoch: view.Epoch}) {
 		for _, s := range m.world.sites {
 			if tag := (protocol.Tag{Job: view.ID, Epoch: one.epoch}); s.Batch.runs(tag) {
@@ -268,7 +270,7 @@ func (m *monitor) held(s *Site, tag protocol.Tag) bool {
 	if row, ok := s.rows.Job(tag.Job); ok {
 		return row.Epoch == tag.Epoch && row.Held != 0
 	}
-	row, ok := s.rows.Rows[peer.GuestTable][jobKey(tag.Job)].(peer.GuestRow)
+	row, ok := s.rows.Rows[row.GuestTable][jobKey(tag.Job)].(row.Guest)
 	return ok && row.Epoch == tag.Epoch && row.Held != 0
 }
 
@@ -299,8 +301,8 @@ func (m *monitor) started(s *Site, tag protocol.Tag) {
 }
 
 // answered sees what an API question is told.
-func (m *monitor) answered(s *Site, reply peer.Reply) {
-	if submitted, ok := reply.(peer.Submitted); ok {
+func (m *monitor) answered(s *Site, reply view.Reply) {
+	if submitted, ok := reply.(view.Submitted); ok {
 		for _, id := range submitted.Jobs {
 			m.acked[id] = s.Name
 		}
@@ -333,8 +335,8 @@ func (m *monitor) checkAcked(ids []protocol.JobID) {
 // checkLimits adds the open guests up against the limits of their origins.
 func (m *monitor) checkLimits(s *Site) {
 	jobs, cpus := map[protocol.SiteName]int{}, map[protocol.SiteName]int{}
-	for _, row := range s.rows.Rows[peer.GuestTable] {
-		if g, ok := row.(peer.GuestRow); ok && (g.Phase == peer.GuestIsPrepared || g.Phase == peer.GuestIsOwned) {
+	for _, stored := range s.rows.Rows[row.GuestTable] {
+		if g, ok := stored.(row.Guest); ok && (g.Phase == row.GuestPrepared || g.Phase == row.GuestAccepted) {
 			jobs[g.Origin]++
 			cpus[g.Origin] += g.Spec.CPUs
 		}
@@ -356,17 +358,17 @@ func (m *monitor) checkLimits(s *Site) {
 
 // checkPayloads looks for payloads without a job and runs without either.
 func (m *monitor) checkPayloads(s *Site) {
-	for key := range s.rows.Rows[peer.PayloadTable] {
-		_, job := s.rows.Rows[peer.JobTable][key]
-		guest, _ := s.rows.Rows[peer.GuestTable][key].(peer.GuestRow)
-		if !job && guest.Phase != peer.GuestIsPrepared && guest.Phase != peer.GuestIsOwned {
+	for key := range s.rows.Rows[row.PayloadTable] {
+		_, job := s.rows.Rows[row.JobTable][key]
+		guest, _ := s.rows.Rows[row.GuestTable][key].(row.Guest)
+		if !job && guest.Phase != row.GuestPrepared && guest.Phase != row.GuestAccepted {
 			m.problem("payload %s at %s belongs to nothing", key, s.Name)
 		}
 	}
 	for _, run := range s.rows.Runs() {
 		key := jobKey(run.Tag.Job)
-		_, job := s.rows.Rows[peer.JobTable][key]
-		if _, guest := s.rows.Rows[peer.GuestTable][key]; !job && !guest {
+		_, job := s.rows.Rows[row.JobTable][key]
+		if _, guest := s.rows.Rows[row.GuestTable][key]; !job && !guest {
 			m.problem("run %v at %s belongs to nothing", run.Tag, s.Name)
 		}
 	}

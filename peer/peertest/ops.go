@@ -7,6 +7,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -91,7 +92,7 @@ func (s *Site) collected(op peer.CollectOp) (peer.Result, error) {
 		return nil, fmt.Errorf("site %s does not answer", op.From)
 	}
 	if refusal, refused := from.refusesOutput(s.Name, op.Tag); refused {
-		if refusal.Code != peer.NotFound {
+		if refusal.Code != view.NotFound {
 			return nil, errors.New(refusal.Reason)
 		}
 		s.world.monitor.outputGone(s, op)
@@ -107,13 +108,13 @@ func (s *Site) collected(op peer.CollectOp) (peer.Result, error) {
 }
 
 // refusesOutput asks the site's peer for a guest's output, as another site's fetch does.
-func (s *Site) refusesOutput(to protocol.SiteName, tag protocol.Tag) (peer.Refusal, bool) {
+func (s *Site) refusesOutput(to protocol.SiteName, tag protocol.Tag) (view.Refusal, bool) {
 	s.asked++
 	for _, answer := range s.step(peer.AskOutput{Asked: s.asked, From: to, Tag: tag}).Answers {
 		if answer.Asked == s.asked {
-			refusal, refused := answer.Reply.(peer.Refusal)
+			refusal, refused := answer.Reply.(view.Refusal)
 			return refusal, refused
 		}
 	}
-	return peer.Refusal{}, false
+	return view.Refusal{}, false
 }

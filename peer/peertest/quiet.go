@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -23,7 +23,7 @@ func (w *World) Quiet() (busy string) {
 	}
 	for _, s := range w.sites {
 		for _, g := range s.rows.Guests() {
-			if g.Phase == peer.GuestIsPrepared || g.Phase == peer.GuestIsOwned {
+			if g.Phase == row.GuestPrepared || g.Phase == row.GuestAccepted {
 				out = append(out, fmt.Sprintf("guest %v of %s at %s is %s at epoch %d", g.Spec.Job, g.Origin, s.Name, g.Phase, g.Epoch))
 			}
 		}

@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	peerv1 "github.com/switchyard-hpc/switchyard/protocol/peer/v1"
 )
 
@@ -51,9 +53,9 @@ func (s *Script) showWires() {
 }
 
 func (s *Script) showRows(site *Site) {
-	for _, table := range []peer.Table{peer.JobTable, peer.GuestTable, peer.RunTable} {
+	for _, table := range []row.Table{row.JobTable, row.GuestTable, row.RunTable} {
 		for _, key := range slices.Sorted(maps.Keys(site.rows.Rows[table])) {
-			s.out = append(s.out, "  "+s.world.scribe.record(peer.Record{Table: table, Key: key, Row: site.rows.Rows[table][key]}))
+			s.out = append(s.out, "  "+s.world.scribe.record(row.Record{Table: table, Key: key, Row: site.rows.Rows[table][key]}))
 		}
 	}
 }
@@ -63,23 +65,23 @@ func (s *Script) showAnswer(site *Site, question func(peer.AskID) peer.Event) er
 	reply := site.Answer(s.world.Ask(site.Name, question))
 	s.out = s.out[:said]
 	switch r := reply.(type) {
-	case peer.Queue:
+	case view.Queue:
 		for _, v := range r.Jobs {
 			s.out = append(s.out, "  "+s.world.scribe.view(v))
 		}
-	case peer.Sites:
+	case view.Sites:
 		for _, v := range r.Sites {
 			s.out = append(s.out, fmt.Sprintf("  %s %s%s, %d of %d CPUs busy, jobs of it here %d, of ours there %d%s",
 				v.Site, v.Link, because(v.Why), v.Busy, v.CPUs, v.JobsHere, v.JobsSent, gains(v)))
 		}
-	case peer.Submitted, peer.Done, peer.Refusal, peer.Quoted, peer.JobView, peer.Warehouse, peer.Recovery, nil:
+	case view.Submitted, view.Done, view.Refusal, view.TestSubmitResult, view.Job, view.RunHistory, view.Recovery, nil:
 		return fmt.Errorf("%s does not answer", site.Name)
 	}
 	return nil
 }
 
 // gains says what the site's users have of the grid, and what is known of its prices.
-func gains(v peer.SiteView) (text string) {
+func gains(v view.Site) (text string) {
 	if v.Benefit != 0 {
 		text += fmt.Sprintf(", benefit %d ppm", v.Benefit)
 	}
@@ -89,7 +91,7 @@ func gains(v peer.SiteView) (text string) {
 	return text
 }
 
-func (c *scribe) view(v peer.JobView) string {
+func (c *scribe) view(v view.Job) string {
 	text := fmt.Sprintf("%s %s %v%s", c.job(v.ID), v.Name, v.State, because(v.Reason))
 	text += fmt.Sprintf(", epoch %d at %s", v.Epoch, cmp.Or(string(v.Site), "no site"))
 	if v.Guest {

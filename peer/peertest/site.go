@@ -10,6 +10,8 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
@@ -52,7 +54,7 @@ type Site struct {
 	peer    *peer.Peer // nil: down
 	life    uint64     // how often it has been started
 	rows    Rows
-	archive map[protocol.JobID]peer.JobView
+	archive map[protocol.JobID]view.Job
 	wake    protocol.Instant // of the site's clock
 
 	uncommitted []peer.Ready
@@ -60,7 +62,7 @@ type Site struct {
 	calls       []peer.Call // held by hand
 	holding     bool        // calls are held
 	watch       *peer.Call
-	answers     map[peer.AskID]peer.Reply
+	answers     map[peer.AskID]view.Reply
 	asked       peer.AskID
 	digests     uint64
 	told        map[protocol.SiteName]bool // partners that the peer believes connected
@@ -104,8 +106,8 @@ func PublicKey(name protocol.SiteName, number protocol.SiteNumber) string {
 func newSite(w *World, o SiteOptions) *Site {
 	s := &Site{
 		Name: o.Name, world: w, skew: o.Skew, policy: o.Policy, prices: o.Prices,
-		rows: Rows{peer.Rows{}}, archive: map[protocol.JobID]peer.JobView{},
-		answers: map[peer.AskID]peer.Reply{}, told: map[protocol.SiteName]bool{},
+		rows: Rows{row.Rows{}}, archive: map[protocol.JobID]view.Job{},
+		answers: map[peer.AskID]view.Reply{}, told: map[protocol.SiteName]bool{},
 	}
 	if s.policy == nil {
 		s.policy = tc.New(tc.Config{Epsilon: o.Epsilon})
@@ -130,7 +132,7 @@ func (s *Site) Up() bool { return s.peer != nil }
 func (s *Site) Rows() Rows { return s.rows }
 
 // Finished are the finished jobs of the site's archive, by id.
-func (s *Site) Finished() (out []peer.JobView) {
+func (s *Site) Finished() (out []view.Job) {
 	for _, id := range slices.Sorted(maps.Keys(s.archive)) {
 		out = append(out, s.archive[id])
 	}
@@ -138,13 +140,13 @@ func (s *Site) Finished() (out []peer.JobView) {
 }
 
 // Archived is a finished job as the site's archive has it.
-func (s *Site) Archived(id protocol.JobID) (peer.JobView, bool) {
+func (s *Site) Archived(id protocol.JobID) (view.Job, bool) {
 	v, ok := s.archive[id]
 	return v, ok
 }
 
 // Answer is what a question was answered; nil: nothing yet.
-func (s *Site) Answer(asked peer.AskID) peer.Reply { return s.answers[asked] }
+func (s *Site) Answer(asked peer.AskID) view.Reply { return s.answers[asked] }
 
 func (s *Site) now() protocol.Instant { return s.world.now.Add(s.skew) }
 
@@ -201,8 +203,8 @@ func (s *Site) commit() {
 	}
 }
 
-func (s *Site) put(rec peer.Record) {
-	if row, ok := rec.Row.(peer.ArchiveRow); ok {
+func (s *Site) put(rec row.Record) {
+	if row, ok := rec.Row.(row.Archived); ok {
 		s.archive[row.View.ID] = row.View
 		return
 	}

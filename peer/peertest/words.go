@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -110,30 +111,30 @@ func (c *scribe) event(ev peer.Event) string { //nolint:cyclop // one case for e
 	return strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", ev), "peer."))
 }
 
-func (c *scribe) record(rec peer.Record) string {
+func (c *scribe) record(rec row.Record) string {
 	switch row := rec.Row.(type) { //nolint:gochecksumtype // its cases are values, each is here
-	case peer.JobRow:
+	case row.Job:
 		return "job " + c.jobRow(row)
-	case peer.GuestRow:
+	case row.Guest:
 		return fmt.Sprintf("guest %s:%d %s%s", c.job(row.Spec.Job), row.Epoch, row.Phase,
 			marks("recalled", row.Recalled, "cancel", row.Cancel, "fenced", row.Fenced))
-	case peer.RunRow:
+	case row.Run:
 		return fmt.Sprintf("run %s %s%s%s", c.tag(row.Tag), row.Phase,
 			marks("withdraw", row.Withdraw, "kill", row.Kill), because(row.Reason))
-	case peer.ArchiveRow:
+	case row.Archived:
 		return fmt.Sprintf("archive %s %v%s", c.job(row.View.ID), row.View.State, because(row.View.Reason))
-	case peer.PayloadRow, peer.SiteRow, peer.GenerationRow, peer.PartnerRow, peer.DedupRow, peer.ApplicationRow, peer.ExecutionRow:
+	case row.Payload, row.Site, row.Generation, row.Partner, row.Dedup, row.Application, row.Executions:
 		return ""
 	}
 	switch rec.Table {
-	case peer.JobTable, peer.GuestTable, peer.RunTable:
+	case row.JobTable, row.GuestTable, row.RunTable:
 		return fmt.Sprintf("%s %s deleted", rec.Table, c.key(rec.Key))
-	case peer.PayloadTable, peer.DedupTable, peer.SiteTable, peer.GenerationTable, peer.PartnerTable, peer.ApplicationTable, peer.ExecutionTable, peer.Archive:
+	case row.PayloadTable, row.DedupTable, row.SiteTable, row.GenerationTable, row.PartnerTable, row.ApplicationTable, row.ExecutionTable, row.ArchiveTable:
 	}
 	return ""
 }
 
-func (c *scribe) jobRow(row peer.JobRow) string {
+func (c *scribe) jobRow(row row.Job) string {
 	at := ""
 	if row.Site != "" {
 		at = " at " + string(row.Site)

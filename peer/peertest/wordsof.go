@@ -6,6 +6,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -235,30 +236,30 @@ func (c *scribe) fact(f peer.Fact) string {
 	return text
 }
 
-func (c *scribe) reply(r peer.Reply) string {
+func (c *scribe) reply(r view.Reply) string {
 	switch r := r.(type) {
-	case peer.Submitted:
+	case view.Submitted:
 		parts := make([]string, len(r.Jobs))
 		for i, id := range r.Jobs {
 			parts[i] = c.job(id)
 		}
 		return "submitted " + strings.Join(parts, " ") + because(strings.Join(r.Notices, "; "))
-	case peer.Done:
+	case view.Done:
 		return "done"
-	case peer.Refusal:
+	case view.Refusal:
 		parts := []string{fmt.Sprintf("refused %s%s", r.Code, because(r.Reason))}
 		for _, no := range r.Sites {
 			parts = append(parts, fmt.Sprintf("%s: %s", no.Site, no.Reason))
 		}
 		return strings.Join(parts, "; ")
-	case peer.Quoted:
+	case view.TestSubmitResult:
 		return quoted(r)
-	case peer.JobView, peer.Queue, peer.Sites, peer.Warehouse, peer.Recovery:
+	case view.Job, view.Queue, view.Sites, view.RunHistory, view.Recovery:
 	}
 	return fmt.Sprintf("%T", r)
 }
 
-func quoted(r peer.Quoted) string {
+func quoted(r view.TestSubmitResult) string {
 	parts := []string{"quoted"}
 	for _, quotes := range r.Jobs {
 		parts = append(parts, siteQuotes(quotes))
@@ -266,7 +267,7 @@ func quoted(r peer.Quoted) string {
 	return strings.Join(parts, "")
 }
 
-func siteQuotes(quotes []peer.SiteQuote) string {
+func siteQuotes(quotes []view.Quote) string {
 	var out strings.Builder
 	for _, q := range quotes {
 		if q.Declined != "" {

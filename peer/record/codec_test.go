@@ -7,6 +7,7 @@ import (
 	"go/parser"
 	"go/token"
 	"math"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -15,22 +16,29 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/record"
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // declared reads the types of a closed set from its source: those that have the
 // method.
-func declared(t *testing.T, file, method string) []string {
+func declared(t *testing.T, files, method string) (names []string) {
 	t.Helper()
-	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+	paths, err := filepath.Glob(files)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var names []string
-	for _, decl := range parsed.Decls {
-		fn, ok := decl.(*ast.FuncDecl)
-		if ok && fn.Recv != nil && fn.Name.Name == method {
-			names = append(names, fn.Recv.List[0].Type.(*ast.Ident).Name)
+	for _, path := range paths {
+		parsed, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, decl := range parsed.Decls {
+			fn, ok := decl.(*ast.FuncDecl)
+			if ok && fn.Recv != nil && fn.Name.Name == method {
+				names = append(names, fn.Recv.List[0].Type.(*ast.Ident).Name)
+			}
 		}
 	}
 	slices.Sort(names)
@@ -48,7 +56,7 @@ func namesOf[Set any](all []Set) []string {
 
 // written has one of each kind of what fingerprints are made of and nobody reads
 // back.
-func written() (ops []peer.Op, replies []peer.Reply, rows []peer.Row) {
+func written() (ops []peer.Op, replies []view.Reply, rows []row.Row) {
 	ops = []peer.Op{
 		peer.QuoteOp{},
 		peer.SubmitOp{},
@@ -65,21 +73,21 @@ func written() (ops []peer.Op, replies []peer.Reply, rows []peer.Row) {
 		peer.ReleaseOp{},
 		peer.PriceOp{},
 	}
-	replies = []peer.Reply{
-		peer.Submitted{}, peer.Done{}, peer.Refusal{}, peer.Quoted{}, peer.Queue{}, peer.JobView{}, peer.Sites{}, peer.Warehouse{}, peer.Recovery{},
+	replies = []view.Reply{
+		view.Submitted{}, view.Done{}, view.Refusal{}, view.TestSubmitResult{}, view.Queue{}, view.Job{}, view.Sites{}, view.RunHistory{}, view.Recovery{},
 	}
-	rows = []peer.Row{
-		peer.JobRow{},
-		peer.PayloadRow{},
-		peer.GuestRow{},
-		peer.RunRow{},
-		peer.DedupRow{},
-		peer.SiteRow{},
-		peer.PartnerRow{},
-		peer.GenerationRow{},
-		peer.ArchiveRow{},
-		peer.ApplicationRow{},
-		peer.ExecutionRow{},
+	rows = []row.Row{
+		row.Job{},
+		row.Payload{},
+		row.Guest{},
+		row.Run{},
+		row.Dedup{},
+		row.Site{},
+		row.Partner{},
+		row.Generation{},
+		row.Archived{},
+		row.Application{},
+		row.Executions{},
 	}
 	return ops, replies, rows
 }
@@ -90,17 +98,17 @@ func TestNoKindIsForgotten(t *testing.T) {
 	t.Parallel()
 	ops, replies, rows := written()
 	for _, tt := range []struct {
-		file, method string
-		known        []string
+		files, method string
+		known         []string
 	}{
 		{"../event.go", "event", namesOf(record.Events())},
 		{"../event.go", "result", namesOf(record.Results())},
 		{"../event.go", "op", namesOf(ops)},
-		{"../ready.go", "reply", namesOf(replies)},
-		{"../rows.go", "table", namesOf(rows)},
+		{"../view/*.go", "reply", namesOf(replies)},
+		{"../row/*.go", "table", namesOf(rows)},
 	} {
-		if names := declared(t, tt.file, tt.method); len(names) < 7 || !slices.Equal(names, tt.known) {
-			t.Errorf("%s: %s declares %v\nknown are %v", tt.method, tt.file, names, tt.known)
+		if names := declared(t, tt.files, tt.method); len(names) < 7 || !slices.Equal(names, tt.known) {
+			t.Errorf("%s: %s declares %v\nknown are %v", tt.method, tt.files, names, tt.known)
 		}
 	}
 }
@@ -235,8 +243,8 @@ type ready struct {
 	Fact    peer.Fact
 	Load    *protocol.Load
 	Ops     []peer.Op    `fill:"no"`
-	Replies []peer.Reply `fill:"no"`
-	Rows    []peer.Row   `fill:"no"`
+	Replies []view.Reply `fill:"no"`
+	Rows    []row.Row    `fill:"no"`
 }
 
 func TestDecodeRefuses(t *testing.T) {

@@ -16,7 +16,7 @@
 // what is zero is left out; a value of a closed set is an object with the kind's
 // name as its only key; a map is an object, in the order of its keys; a string that is
 // no UTF-8 is {"base64":…}. Messages are in the form of protocol/peer/v1, rows in that of
-// [peer.EncodeRow].
+// [row.Encode].
 //
 // Lines are only appended, so that kill -9 at any instant costs the last line at
 // most: the reader tells it from damage inside the file, and all before it can be

@@ -8,11 +8,12 @@ import (
 	"strconv"
 
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // Format is the version of the recordings that this package writes and reads.
-const Format = 4
+const Format = 5
 
 // magic begins the first line of a recording.
 const magic = "switchyard-recording"
@@ -44,16 +45,16 @@ type End struct {
 }
 
 // row is one row in its durable form.
-type row struct {
-	Table peer.Table
+type stored struct {
+	Table row.Table
 	Key   string
-	Value string // by [peer.EncodeRow]
+	Value string // by [row.Encode]
 }
 
 // entry is a line; exactly one field is set.
 type entry struct {
 	Header *Header
-	Row    *row
+	Row    *stored
 	Step   *Step
 	End    *End
 }
@@ -135,26 +136,26 @@ func crcOf(data []byte) string {
 }
 
 // rowOf gives a row its form in the file.
-func rowOf(rec peer.Record, bodies bool) (row, error) {
+func rowOf(rec row.Record, bodies bool) (stored, error) {
 	content := rec.Row
-	if payload, ok := content.(peer.PayloadRow); ok && payload.Payload != nil && !bodies {
+	if payload, ok := content.(row.Payload); ok && payload.Payload != nil && !bodies {
 		short := standIn(*payload.Payload)
-		content = peer.PayloadRow{Payload: &short}
+		content = row.Payload{Payload: &short}
 	}
 	if content == nil {
-		return row{}, fmt.Errorf("row %q of table %s has no content", rec.Key, rec.Table)
+		return stored{}, fmt.Errorf("row %q of table %s has no content", rec.Key, rec.Table)
 	}
-	value, err := peer.EncodeRow(content)
-	return row{Table: rec.Table, Key: rec.Key, Value: string(value)}, err
+	value, err := row.Encode(content)
+	return stored{Table: rec.Table, Key: rec.Key, Value: string(value)}, err
 }
 
 // record is the row as [peer.New] takes it.
-func (r row) record() (peer.Record, error) {
-	content, err := peer.DecodeRow(r.Table, []byte(r.Value))
+func (r stored) record() (row.Record, error) {
+	content, err := row.Decode(r.Table, []byte(r.Value))
 	if err != nil {
-		return peer.Record{}, fmt.Errorf("row %q: %w", r.Key, err)
+		return row.Record{}, fmt.Errorf("row %q: %w", r.Key, err)
 	}
-	return peer.Record{Table: r.Table, Key: r.Key, Row: content}, nil
+	return row.Record{Table: r.Table, Key: r.Key, Row: content}, nil
 }
 
 // titleOf is the first line.

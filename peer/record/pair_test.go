@@ -14,6 +14,8 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/record"
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
@@ -52,7 +54,7 @@ type site struct {
 	peer   *peer.Peer
 	writer *record.Writer
 	file   *memory
-	rows   map[rowKey]peer.Record
+	rows   map[rowKey]row.Record
 
 	wait    protocol.Duration
 	changes []localsched.Change
@@ -65,7 +67,7 @@ type site struct {
 }
 
 type rowKey struct {
-	table peer.Table
+	table row.Table
 	key   string
 }
 
@@ -122,7 +124,7 @@ func newPairOf(t *testing.T, o record.Options, change func(*site)) *pair {
 	p := &pair{t: t, now: begin, sites: map[protocol.SiteName]*site{}}
 	for i, name := range []protocol.SiteName{"a", "b"} {
 		p.sites[name] = &site{
-			pair: p, name: name, rows: map[rowKey]peer.Record{}, wait: []protocol.Duration{protocol.Hour, protocol.Minute}[i],
+			pair: p, name: name, rows: map[rowKey]row.Record{}, wait: []protocol.Duration{protocol.Hour, protocol.Minute}[i],
 			cfg: config(name, protocol.SiteNumber(i+1), []protocol.SiteName{"b", "a"}[i]), place: tc.New(tc.Config{Epsilon: 1000}),
 		}
 		change(p.sites[name])
@@ -152,8 +154,8 @@ func (s *site) start(o record.Options) {
 	s.pair.t.Helper()
 	s.file = &memory{}
 	s.writer = record.NewWriter(string(s.name)+".rec", s.file, o)
-	var rows []peer.Record
-	for _, table := range peer.Tables() {
+	var rows []row.Record
+	for _, table := range row.Tables() {
 		keys := slices.SortedFunc(maps.Keys(s.rows), func(a, b rowKey) int { return cmp.Compare(a.key, b.key) })
 		for _, key := range keys {
 			if key.table == table {
@@ -260,7 +262,7 @@ func (s *site) call(call peer.Call) {
 		}
 		result = peer.DecideResult{Decisions: decisions, Hint: hint}
 	case peer.FrontOp:
-		result = peer.FrontResult{Front: peer.Front{Currency: op.Snapshot.Currency, Points: []peer.FrontPoint{{Time: 1, Cost: 2}}}}
+		result = peer.FrontResult{Front: view.ParetoFront{Currency: op.Snapshot.Currency, Points: []view.ParetoPoint{{Time: 1, Cost: 2}}}}
 	case peer.ReserveOp:
 		result = peer.ReserveResult{Start: op.Hold.Start.Add(protocol.Second)}
 	case peer.ReleaseOp:
@@ -359,7 +361,7 @@ func play(p *pair) {
 // lastJob is the last one that was submitted at a.
 func (p *pair) lastJob() protocol.JobID {
 	for _, answer := range slices.Backward(p.sites["a"].answers) {
-		if reply, ok := answer.Reply.(peer.Submitted); ok {
+		if reply, ok := answer.Reply.(view.Submitted); ok {
 			return reply.Jobs[0]
 		}
 	}

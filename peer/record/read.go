@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/row"
 )
 
 // ErrCut says that the recording stops without its end, because the peer was
@@ -29,7 +30,7 @@ type Reader struct {
 	dec      decoder
 	accounts *answers
 	header   Header
-	rows     []peer.Record
+	rows     []row.Record
 	entries  int    // read
 	steps    uint64 // read
 	end      End
@@ -121,7 +122,7 @@ func (r *Reader) begin() error {
 func (r *Reader) Header() Header { return r.header }
 
 // Rows are the rows that the recorded peer began with.
-func (r *Reader) Rows() []peer.Record { return r.rows }
+func (r *Reader) Rows() []row.Record { return r.rows }
 
 // End is how the recording ended, once [Reader.Next] has returned [io.EOF].
 func (r *Reader) End() End { return r.end }

@@ -8,6 +8,7 @@ import (
 	"reflect"
 
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -142,7 +143,7 @@ func (p *replay) retuned(ev peer.Event, ready peer.Ready) error {
 		return nil
 	}
 	for _, answer := range ready.Answers {
-		if _, done := answer.Reply.(peer.Done); done && answer.Asked == tune.Asked {
+		if _, done := answer.Reply.(view.Done); done && answer.Asked == tune.Asked {
 			return p.choose(tune.Tuning.Policy)
 		}
 	}

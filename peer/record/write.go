@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -157,7 +158,7 @@ func (w *Writer) hearRates(r Rated) {
 
 // Begin records what the peer is made from. It must be called once, before the
 // first step. A failure ends the recording and is logged.
-func (w *Writer) Begin(cfg peer.Config, seed uint64, rows []peer.Record) {
+func (w *Writer) Begin(cfg peer.Config, seed uint64, rows []row.Record) {
 	w.done = make(chan struct{})
 	err := w.begin(cfg, seed, rows)
 	if err == nil {
@@ -171,7 +172,7 @@ func (w *Writer) Begin(cfg peer.Config, seed uint64, rows []peer.Record) {
 	go w.run()
 }
 
-func (w *Writer) begin(cfg peer.Config, seed uint64, rows []peer.Record) error {
+func (w *Writer) begin(cfg peer.Config, seed uint64, rows []row.Record) error {
 	if _, err := w.out.WriteString(titleOf(w.o.Software)); err != nil {
 		return err
 	}

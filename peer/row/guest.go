@@ -1,0 +1,39 @@
+package row
+
+import "github.com/switchyard-hpc/switchyard/protocol"
+
+// open says whether the guest is more than a tombstone.
+func (phase GuestPhase) Open() bool { return phase == GuestPrepared || phase == GuestAccepted }
+
+// GuestPhase is where a job of another origin is.
+type GuestPhase string
+
+// The phases of a guest. Aborted and Closed are tombstones.
+const (
+	GuestPrepared GuestPhase = "prepared"
+	GuestAccepted GuestPhase = "owned" // its run row says more
+	GuestAborted  GuestPhase = "aborted"
+	GuestClosed   GuestPhase = "closed"
+)
+
+// Guest is a job of another origin at this site.
+type Guest struct {
+	Spec     protocol.Spec     `json:"spec"`
+	Origin   protocol.SiteName `json:"origin"`
+	Account  string            `json:"account,omitempty"`
+	Epoch    protocol.Epoch    `json:"epoch"`
+	Phase    GuestPhase        `json:"phase"`
+	Since    protocol.Instant  `json:"since"`
+	Recalled bool              `json:"recalled,omitempty"` // the origin wants it back
+	Cancel   bool              `json:"cancel,omitempty"`   // and ended if it has started
+	Fenced   bool              `json:"fenced,omitempty"`   // the origin has gone on without it
+	Untold   bool              `json:"untold,omitempty"`   // given back after the grant; the origin has not confirmed it
+	Doubted  bool              `json:"doubted,omitempty"`  // prepared in restored rows; that it was granted is a guess
+	Hold     protocol.Instant  `json:"hold,omitempty"`     // room is to be held firmly from then on; 0: it need not be
+	Held     protocol.Instant  `json:"held,omitempty"`     // since when it is; 0: not yet
+	Tariff   *protocol.Tariff  `json:"tariff,omitempty"`   // that holds for its run; nil: it costs nothing
+
+	Tolerance protocol.Duration `json:"tolerance,omitempty"` // how much later than Held it may start; 0: by default
+}
+
+func (Guest) table() Table { return GuestTable }

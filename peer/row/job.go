@@ -1,0 +1,96 @@
+package row
+
+import (
+	"github.com/switchyard-hpc/switchyard/peer/view"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// FencedPlacement is one that was given up before its site had said that it is over.
+type FencedPlacement struct {
+	Site   protocol.SiteName `json:"site"`
+	Epoch  protocol.Epoch    `json:"epoch"`
+	Holder uint64            `json:"holder,omitempty"` // as in [Job]
+	Lost   bool              `json:"lost,omitempty"`   // its site has no records of it, and will never say what became of it
+}
+
+// JobPhase is where a job of this origin is in its life.
+type JobPhase string
+
+// The phases. Outside, all but Running, Collecting and Ended show as PENDING.
+const (
+	JobInGridQueue    JobPhase = "grid-queue"
+	JobReserving      JobPhase = "holding"    // room is held at the own site until the components that start together have theirs
+	JobCommittedLocal JobPhase = "at-home"    // committed to the own site; its run row says more
+	JobOffered        JobPhase = "offered"    // epoch offered to Site, not granted
+	JobGranted        JobPhase = "granted"    // the point of no return
+	JobHandedOff      JobPhase = "handed"     // Site owns it
+	JobRecalling      JobPhase = "recalling"  // asked back from Site
+	JobStagingOut     JobPhase = "collecting" // ended at Site; its files are on the way
+	JobEnding         JobPhase = "ending"     // to end as CANCELLED when the sites in Fenced have said that it is over there
+)
+
+// Job is a job of this origin.
+type Job struct {
+	Spec       protocol.Spec     `json:"spec"`
+	Phase      JobPhase          `json:"phase"`
+	Epoch      protocol.Epoch    `json:"epoch"` // the highest used
+	Site       protocol.SiteName `json:"site,omitempty"`
+	Cancelling bool              `json:"cancelling,omitempty"`
+	State      protocol.State    `json:"state"` // shown outside
+	Reason     string            `json:"reason,omitempty"`
+	StatusSeq  uint32            `json:"status_seq,omitempty"` // of the last status taken at this epoch
+	QuotedAWT  protocol.Duration `json:"quoted_awt,omitempty"`
+	Placed     protocol.Instant  `json:"placed,omitempty"`
+	Started    protocol.Instant  `json:"started,omitempty"`
+	Ended      protocol.Instant  `json:"ended,omitempty"`
+	Outcome    *protocol.Outcome `json:"outcome,omitempty"`
+	Quoted     *view.QuotedPrice `json:"quoted,omitempty"`      // the price that it is placed at; nil: none was named
+	Home       *view.QuotedPrice `json:"home,omitempty"`        // that the own site quoted when it was placed elsewhere; nil: none
+	Tariff     *protocol.Tariff  `json:"tariff,omitempty"`      // that holds for its run; nil: it costs nothing, or its site does not say
+	Offset     protocol.Duration `json:"offset,omitempty"`      // how far the clock of its site is ahead of this one's, as last heard
+	Disputed   string            `json:"disputed,omitempty"`    // why the bill of its site is not believed
+	Stuck      string            `json:"stuck,omitempty"`       // why an operator must look
+	Reruns     int               `json:"reruns,omitempty"`      // after failures of nodes
+	Holder     uint64            `json:"holder,omitempty"`      // incarnation of its site's store when that held room for it; 0: not known
+	Restored   bool              `json:"restored,omitempty"`    // the row is older than what may have become of the job
+	SkipEpochs bool              `json:"skip_epochs,omitempty"` // it was, so the next epochs may have been used
+	Forced     bool              `json:"forced,omitempty"`      // an operator has requeued it by force: it may run twice
+	Fenced     []FencedPlacement `json:"fenced,omitempty"`      // which its sites may still start; oldest first
+	WorkDir    string            `json:"work_dir,omitempty"`
+	Stdout     string            `json:"stdout,omitempty"`
+	Stderr     string            `json:"stderr,omitempty"`
+	Export     protocol.Export   `json:"export,omitzero"`
+
+	Application protocol.JobID      `json:"application,omitempty"` // that it is a component of; 0: of its own
+	Component   *protocol.Component `json:"component,omitempty"`   // nil: a plain job
+	Foreseen    *Prediction         `json:"foreseen,omitempty"`    // where it is placed; nil: it is not
+	Hold        protocol.Instant    `json:"hold,omitempty"`        // room is to be held from then on; 0: it need not be
+	Held        protocol.Instant    `json:"held,omitempty"`        // since when it is held; 0: not yet
+	Parted      bool                `json:"parted,omitempty"`      // it is wanted back, and ended, since its group did not start together
+}
+
+// Prediction is what was foreseen of a component when it was placed.
+type Prediction struct {
+	Cost protocol.Micro    `json:"cost"` // K_e + K_l + K_eco + K_d, in the site's own currency
+	End  protocol.Instant  `json:"end"`  // when its data are back
+	Run  protocol.Duration `json:"run"`
+	Back protocol.Duration `json:"back,omitempty"` // of its data
+}
+
+// Dedup remembers a submission by its key.
+type Dedup struct {
+	First protocol.JobID   `json:"first"`
+	Count int              `json:"count"`
+	At    protocol.Instant `json:"at"`
+}
+
+// Archived is a finished job.
+type Archived struct {
+	View view.Job `json:"view"`
+}
+
+func (Job) table() Table { return JobTable }
+
+func (Dedup) table() Table { return DedupTable }
+
+func (Archived) table() Table { return ArchiveTable }

@@ -1,0 +1,94 @@
+package row
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Record puts or deletes one row, whole.
+type Record struct {
+	Table Table
+	Key   string
+	Row   Row // nil: delete
+}
+
+// JobKey is a job id as a row's key: keys sort as the ids do.
+func JobKey(id protocol.JobID) string { return fmt.Sprintf("%016d", uint64(id)) }
+
+// Table names a kind of row.
+type Table string
+
+// The tables. [New] wants the rows of all of them but Archive.
+const (
+	JobTable         Table = "job"         // jobs of this origin, by id
+	PayloadTable     Table = "payload"     // what jobs and guests run, by id
+	GuestTable       Table = "guest"       // jobs of other origins, and their tombstones, by id
+	RunTable         Table = "run"         // placements in the local queue, by tag
+	DedupTable       Table = "dedup"       // submissions with a key, by user and key
+	SiteTable        Table = "site"        // one row: this site's counters
+	GenerationTable  Table = "generation"  // one row: how often the rows have changed
+	PartnerTable     Table = "partner"     // what is durably known of each partner, by name
+	ApplicationTable Table = "application" // applications whose components have not all ended, by the id of the first one
+	ExecutionTable   Table = "execution"   // the DataWarehouse [IS 4.1]: executions, by user, component and site
+	ArchiveTable     Table = "archive"     // finished jobs, by id; never read back by the core
+)
+
+// Tables lists what a restored peer needs, in the order in which [New] expects
+// it.
+func Tables() []Table {
+	return []Table{SiteTable, GenerationTable, PartnerTable, PayloadTable, ApplicationTable, JobTable, GuestTable, RunTable, DedupTable, ExecutionTable}
+}
+
+// Row is one row's content. The set is closed. Rows are values: a row given out
+// in a [Record] never changes.
+//
+//sumtype:decl
+type Row interface{ table() Table }
+
+// Encode gives a row's durable form.
+func Encode(row Row) ([]byte, error) {
+	data, err := json.Marshal(row)
+	if err != nil {
+		return nil, fmt.Errorf("row of table %s: %w", row.table(), err)
+	}
+	return data, nil
+}
+
+// Decode reads what [Encode] wrote.
+func Decode(table Table, data []byte) (Row, error) {
+	switch table {
+	case JobTable:
+		return decodeAs[Job](data)
+	case PayloadTable:
+		return decodeAs[Payload](data)
+	case GuestTable:
+		return decodeAs[Guest](data)
+	case RunTable:
+		return decodeAs[Run](data)
+	case DedupTable:
+		return decodeAs[Dedup](data)
+	case SiteTable:
+		return decodeAs[Site](data)
+	case GenerationTable:
+		return decodeAs[Generation](data)
+	case PartnerTable:
+		return decodeAs[Partner](data)
+	case ApplicationTable:
+		return decodeAs[Application](data)
+	case ExecutionTable:
+		return decodeAs[Executions](data)
+	case ArchiveTable:
+		return decodeAs[Archived](data)
+	}
+	return nil, fmt.Errorf("table %q is unknown; it may come from a newer version", table)
+}
+
+func decodeAs[R Row](data []byte) (Row, error) {
+	var row R
+	if err := json.Unmarshal(data, &row); err != nil {
+		return nil, fmt.Errorf("row of table %s: %w", row.table(), err)
+	}
+	return row, nil
+}

@@ -1,0 +1,72 @@
+package view
+
+import (
+	"slices"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// QueueFilter says which jobs of the queue are wanted: those that meet every condition. An
+// empty one excludes nothing.
+type QueueFilter struct {
+	Jobs        []protocol.JobID
+	Users       []string
+	Names       []string
+	Sites       []protocol.SiteName // where jobs are placed; "" is the grid queue
+	States      []protocol.State
+	Application protocol.JobID // of its first component; 0: any, and none
+	Guests      GuestFilter
+	Viewer      string // only jobs that this user submitted here; empty: everybody's
+
+	After protocol.JobID // only jobs with a greater id
+	Limit int            // the most jobs of an answer, those with the least ids; 0: all
+}
+
+// GuestFilter says whether guests are wanted.
+type GuestFilter uint8
+
+// The values of GuestFilter.
+const (
+	WithGuests GuestFilter = iota
+	WithoutGuests
+	OnlyGuests
+)
+
+// Matches says whether a job is wanted, whatever the page.
+func (f *QueueFilter) Matches(v *Job) bool {
+	return f.Wants(v.Traits())
+}
+
+// Traits are what conditions look at.
+type Traits struct {
+	ID          protocol.JobID
+	User, Name  string
+	Site        protocol.SiteName
+	State       protocol.State
+	Application protocol.JobID
+	Guest       bool
+}
+
+// Traits are those of a job.
+func (v *Job) Traits() *Traits {
+	return &Traits{ID: v.ID, User: v.User, Name: v.Name, Site: v.Site, State: v.State, Application: v.Application, Guest: v.Guest}
+}
+
+// Wants says whether a job with these traits is wanted, whatever the page.
+func (f *QueueFilter) Wants(l *Traits) bool {
+	switch {
+	case f.Guests == WithoutGuests && l.Guest, f.Guests == OnlyGuests && !l.Guest:
+		return false
+	case f.Viewer != "" && (l.Guest || l.User != f.Viewer):
+		return false
+	case f.Application != 0 && l.Application != f.Application:
+		return false
+	}
+	return oneOf(f.Jobs, l.ID) && oneOf(f.Users, l.User) && oneOf(f.Names, l.Name) && oneOf(f.Sites, l.Site) &&
+		oneOf(f.States, l.State)
+}
+
+// oneOf says whether a value is among those that are wanted; of none, every value is.
+func oneOf[T comparable](wanted []T, value T) bool {
+	return len(wanted) == 0 || slices.Contains(wanted, value)
+}

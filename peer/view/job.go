@@ -1,0 +1,105 @@
+package view
+
+import (
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Bill is a bill as people see it.
+type Bill struct {
+	Cost     protocol.Micro    `json:"cost_micro"`
+	Currency string            `json:"currency"`
+	Terms    []PriceTerm       `json:"terms"`
+	Start    protocol.Instant  `json:"start_ms"` // of the run, by the clock of the site that ran it
+	Ran      protocol.Duration `json:"ran_ms"`
+	Open     bool              `json:"open,omitempty"`     // the job still runs: so far
+	Disputed string            `json:"disputed,omitempty"` // why the site's own bill is not believed
+}
+
+// Queue answers [AskQueue], by job id.
+type Queue struct {
+	Jobs []Job          `json:"jobs"`
+	Next protocol.JobID `json:"next,omitempty"` // of a page: its last job, when more follow it
+}
+
+// Job is a job as people see it, at its origin or at the site that runs it.
+type Job struct {
+	ID        protocol.JobID      `json:"id"`
+	Name      string              `json:"name"`
+	User      string              `json:"user"`
+	State     protocol.State      `json:"state"`
+	Reason    string              `json:"reason"`
+	Origin    protocol.SiteName   `json:"origin"`
+	Site      protocol.SiteName   `json:"site"` // where it is committed; empty: still in the grid queue
+	Epoch     protocol.Epoch      `json:"epoch"`
+	Local     localsched.LocalID  `json:"local_id,omitempty"` // the local scheduler's own name of it, where that is known here
+	Guest     bool                `json:"guest"`              // submitted elsewhere, here only to run
+	CPUs      int                 `json:"cpus"`
+	Nodes     int                 `json:"nodes"`
+	Layout    protocol.Layout     `json:"layout,omitzero"`
+	MemoryMB  int64               `json:"memory_mb"`
+	WallTime  protocol.Duration   `json:"wall_time_ms"`
+	Sites     []protocol.SiteName `json:"sites,omitempty"`
+	Requeue   bool                `json:"requeue"`
+	Power     int                 `json:"power_ppm,omitempty"`  // that the job says it draws, of the usual; 0: the usual
+	Data      int64               `json:"data_bytes,omitempty"` // that travel with it
+	Submitted protocol.Instant    `json:"submitted_ms"`
+	Placed    protocol.Instant    `json:"placed_ms"`     // the last commit or grant; 0: none
+	Started   protocol.Instant    `json:"started_ms"`    // 0: not yet; by the origin's clock
+	Ended     protocol.Instant    `json:"ended_ms"`      // 0: not yet
+	QuotedAWT protocol.Duration   `json:"quoted_awt_ms"` // -1: nobody was asked
+	ExitCode  int                 `json:"exit_code"`
+	Signal    int                 `json:"signal"`
+	WorkDir   string              `json:"work_dir"`
+	Stdout    string              `json:"stdout"`
+	Stderr    string              `json:"stderr"`
+
+	Application protocol.JobID    `json:"application,omitempty"` // of its first component; 0: the job is on its own
+	Component   string            `json:"component,omitempty"`
+	Held        protocol.Instant  `json:"held_ms,omitempty"`     // from when on room is held for it; 0: it is not
+	Cost        protocol.Micro    `json:"cost_micro,omitempty"`  // foreseen, in the site's own currency
+	Foreseen    protocol.Duration `json:"foreseen_ms,omitempty"` // run time
+	Usage       protocol.Usage    `json:"usage"`                 // measured
+	Quoted      *QuotedPrice      `json:"quoted,omitempty"`      // the price that it was placed at; nil: none was named
+	Home        *QuotedPrice      `json:"home,omitempty"`        // that its own site quoted when it was placed elsewhere; nil: none
+	Energy      *JobEnergy        `json:"energy,omitempty"`      // nil: it is not known
+	Bill        *Bill             `json:"bill,omitempty"`        // what it cost, or has cost so far; nil: nothing, or its site does not say
+	// ClockOffset is how far the clock of the job's site is ahead of the origin's, as the job's last
+	// message tells, its way counted with it. Started and Ended are by the origin's clock.
+	ClockOffset protocol.Duration `json:"clock_offset_ms,omitempty"`
+	Wishes      *Objectives       `json:"wishes,omitempty"`   // of its application; nil: it is on its own
+	Together    *Start            `json:"together,omitempty"` // nil: it starts on its own
+}
+
+// Start is what holds of the start of a job that starts together with others.
+type Start struct {
+	Tolerance protocol.Duration `json:"start_tolerance_ms"`     // how much later than its group it may start
+	Missed    string            `json:"start_missed,omitempty"` // what becomes of its group if one starts later, as in [protocol.Application]; empty: its origin knows
+}
+
+// Objectives are what the user of a job's application wants, and how far it has come.
+type Objectives struct {
+	protocol.Application
+
+	Components    int            `json:"components"`
+	Spent         protocol.Micro `json:"spent_micro"`      // cost of those that have ended, and foreseen cost of those that are placed
+	Broken        string         `json:"broken,omitempty"` // which limit was broken in fact, and why; empty: none
+	SpentCurrency string         `json:"spent_currency,omitempty"`
+	Alpha         int            `json:"alpha_ppm"` // of this component
+	Gamma         int            `json:"gamma_ppm"`
+	Delta         int            `json:"delta_ppm"`
+}
+
+func (Queue) reply() {}
+
+func (Job) reply() {}
+
+// JobEnergy is what a job draws: as it was quoted, and as it ran or has run so far.
+type JobEnergy struct {
+	Power      int64           `json:"power_mw"`                    // that it is taken to draw, with cooling where its site charges that
+	Quoted     int64           `json:"quoted_mj,omitempty"`         // for the run time that was quoted
+	QuotedCost *protocol.Micro `json:"quoted_cost_micro,omitempty"` // in the currency of the quote; nil: none was named
+	Used       int64           `json:"used_mj,omitempty"`
+	Cost       *protocol.Micro `json:"cost_micro,omitempty"`  // in the currency of the bill; nil: none is named
+	Measured   int64           `json:"measured_mj,omitempty"` // by counters of the machine; 0: it has none
+}

@@ -1,0 +1,57 @@
+package view
+
+import "github.com/switchyard-hpc/switchyard/protocol"
+
+// Reply is what an answer says. The set is closed.
+//
+//sumtype:decl
+type Reply interface{ reply() }
+
+// Submitted answers [Submit].
+type Submitted struct {
+	Elsewhere
+
+	Jobs    []protocol.JobID `json:"jobs"`
+	Notices []string         `json:"notices,omitempty"`
+}
+
+// Elsewhere says where jobs may run beside the site where they are submitted.
+type Elsewhere struct {
+	Site       protocol.SiteName   `json:"site,omitempty"`         // where they are submitted
+	MayLeaveTo []protocol.SiteName `json:"may_leave_to,omitempty"` // by what is known now, sorted
+}
+
+// Done answers [Cancel]: the wish is durable, and carried out as soon as it can
+// be.
+type Done struct{}
+
+// Refusal answers a question that cannot be granted.
+type Refusal struct {
+	Code   RefusalCode   `json:"code"`
+	Reason string        `json:"reason"`
+	Sites  []SiteRefusal `json:"sites,omitempty"` // NoSite: each site's reason
+}
+
+// SiteRefusal is one site's reason for refusing.
+type SiteRefusal struct {
+	Site   protocol.SiteName `json:"site"`
+	Reason string            `json:"reason"`
+}
+
+// RefusalCode says what kind of refusal it is. Its text is part of the API.
+type RefusalCode string
+
+// The refusal codes, and the exit codes that the command line gives them.
+const (
+	BadRequest RefusalCode = "bad-request" // 2
+	NotFound   RefusalCode = "not-found"   // 3
+	Denied     RefusalCode = "denied"      // 4
+	NoSite     RefusalCode = "no-site"     // 5
+	NotNow     RefusalCode = "not-now"     // 1
+)
+
+func (Submitted) reply() {}
+
+func (Done) reply() {}
+
+func (Refusal) reply() {}

@@ -1,0 +1,75 @@
+package view
+
+import "github.com/switchyard-hpc/switchyard/protocol"
+
+// Sites answers [AskSites], this site first, then by name.
+type Sites struct {
+	Sites []Site `json:"sites"`
+}
+
+// Site is a site as people see it.
+type Site struct {
+	Site     protocol.SiteName   `json:"site"`
+	Number   protocol.SiteNumber `json:"number"` // 0: not known yet
+	Self     bool                `json:"self"`
+	Link     string              `json:"link"` // "self", "up", "down", "silent", "refused", "missing" (not configured, and jobs name it)
+	Why      string              `json:"why,omitempty"`
+	CPUs     int                 `json:"cpus"`
+	Nodes    int                 `json:"nodes"`
+	Busy     int                 `json:"busy_cpus"`
+	Queued   int                 `json:"queued_jobs"`
+	RUS      int                 `json:"rus_ppm"`
+	Age      protocol.Duration   `json:"age_ms"`       // of the load; -1: never heard
+	LastSeen protocol.Instant    `json:"last_seen_ms"` // 0: never
+	Software string              `json:"software,omitempty"`
+	JobsHere int                 `json:"jobs_here"`  // of that site, at this one
+	JobsSent int                 `json:"jobs_there"` // of this site, at that one
+	// Benefit is what the grid brings the site's own users, in parts per million: their
+	// response alone over the one that they have. 0: not measured.
+	Benefit  int    `json:"benefit_ppm"`
+	Withheld int    `json:"withheld_cpus,omitempty"` // idle CPUs that a power budget keeps from working now
+	Draw     int64  `json:"draw_w,omitempty"`        // that the jobs which run are taken to draw, in watts; 0: not known
+	Budget   *int64 `json:"budget_w,omitempty"`      // that they may draw now; nil: there is no budget now
+	Prices   string `json:"prices,omitempty"`        // of electricity, at the own site
+	// Price is that of a MWh of electricity now, at the own site, in PriceCurrency; nil: it is not known.
+	Price         *protocol.Micro `json:"price_micro_mwh,omitempty"`
+	PriceCurrency string          `json:"price_currency,omitempty"`
+	Electricity   *Electricity    `json:"electricity,omitempty"` // of the own site; nil: nothing is known
+	// Kept is the share of this site's latest jobs that went at the partner as it had said, in
+	// parts per million; 0: none was there, or none did. Doubt says what did
+	// not, when the partner is asked last for it.
+	Kept  int    `json:"kept_ppm,omitempty"`
+	Doubt string `json:"doubt,omitempty"`
+}
+
+func (Sites) reply() {}
+
+// Totals are what the runs that are over came to since the store began to count: the energy of
+// those at this site, guests' too, and money. None of them ever falls.
+type Totals struct {
+	Since  protocol.Instant `json:"since_ms"`
+	Energy int64            `json:"energy_mj"` // in millijoules
+	Money  []MoneyTotals    `json:"money,omitempty"`
+}
+
+// MoneyTotals are those of one currency, by which they are sorted. What is below 0 has a total
+// of its own.
+type MoneyTotals struct {
+	Currency string         `json:"currency"`
+	Cost     protocol.Micro `json:"energy_cost_micro"`   // of the electricity of runs here, as they were billed
+	Credit   protocol.Micro `json:"energy_credit_micro"` // of it at prices below 0
+	// Own jobs that ran at partners, at what home had quoted for them at the decision, for as long
+	// as they ran in fact, less what was billed: Saved where that is above 0, Lost where below.
+	Saved protocol.Micro `json:"saved_micro"`
+	Lost  protocol.Micro `json:"lost_micro"`
+}
+
+// Electricity is what the jobs of this site draw and what that costs.
+type Electricity struct {
+	Totals
+
+	Draw          int64           `json:"draw_mw"` // of all that runs here now; 0: not known
+	Price         *protocol.Micro `json:"price_micro_mwh,omitempty"`
+	PriceCurrency string          `json:"price_currency,omitempty"`
+	Running       int64           `json:"running_mj"` // energy of what runs here now, so far; it is not in Energy yet
+}
