@@ -42,8 +42,8 @@ func (p *Peer) anyShape(j *job, is func(*protocol.Spec) bool) bool {
 	if !p.cfg.Policy.Whole {
 		return false
 	}
-	for shape := 1; shape < len(j.shapes()); shape++ {
-		if spec := j.shaped(shape); is(&spec) {
+	for shape := 1; shape < len(j.Shapes()); shape++ {
+		if spec := j.Shaped(shape); is(&spec) {
 			return true
 		}
 	}

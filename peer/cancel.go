@@ -51,8 +51,7 @@ func (p *Peer) cancel(ev Cancel) {
 	case row.JobCommittedLocal:
 		p.takeBack(p.runs[j.tag()], true)
 	case row.JobGranted, row.JobHandedOff:
-		j.Phase, j.tries = row.JobRecalling, 0
-		p.repeatJob(ev.Job)
+		p.recall(j)
 	case row.JobRecalling, row.JobStagingOut, row.JobEnding:
 	}
 }

@@ -121,8 +121,8 @@ func (p *Peer) rowsOf(ids []protocol.JobID) (rows []protocol.Spec) {
 		if !p.cfg.Policy.Whole {
 			continue
 		}
-		for shape := 1; shape < len(j.shapes()); shape++ {
-			rows = append(rows, j.shaped(shape))
+		for shape := 1; shape < len(j.Shapes()); shape++ {
+			rows = append(rows, j.Shaped(shape))
 		}
 	}
 	return rows
@@ -181,7 +181,7 @@ func (p *Peer) roundJobs() int {
 func (p *Peer) keepsOwn(j *job) bool {
 	sites := j.Spec.Sites
 	return p.cfg.Initiation == policy.Cycle && len(sites) == 1 && sites[0] == p.cfg.Site &&
-		j.application == nil && (len(j.shapes()) == 0 || !p.cfg.Policy.Whole)
+		j.application == nil && (len(j.Shapes()) == 0 || !p.cfg.Policy.Whole)
 }
 
 // intake counts the jobs that the site took in one period.

@@ -191,7 +191,7 @@ func (c *carrying) wholeGroups() []placement {
 	return slices.DeleteFunc(c.groups, func(one placement) bool {
 		why, parted := c.parted[one.job.groupKey()]
 		if parted {
-			one.job.unplace()
+			one.job.Unplace()
 			c.p.waitOn(c.r, one.job, why, "")
 		}
 		return parted
@@ -249,11 +249,11 @@ func (c *carrying) place(i int, j *job, d policy.Decision) {
 	}
 	site := c.in.Sites[d.Site].Name
 	p.tellRound(c.r, i, c.silent, RoundDecided, site, d.Reason)
-	if facts := p.out.Facts; len(j.shapes()) > 0 && len(facts) > 0 {
+	if facts := p.out.Facts; len(j.Shapes()) > 0 && len(facts) > 0 {
 		facts[len(facts)-1].CPUs = c.r.specs[d.Job].CPUs
 	}
 	e := c.r.entry(p, d.Job)
-	j.Spec = j.shaped(e.shape)
+	j.Spec = j.Shaped(e.shape)
 	p.foresee(e, &j.Spec, site, p.capacityOf(site)) // the site that runs it chooses its frequency by that
 	j.Foreseen, j.Quoted = p.foreseen(c.in, d), quotedPrice(c.r.quoteOf(d.Job, site))
 	if home {

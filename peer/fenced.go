@@ -89,10 +89,8 @@ func (p *Peer) endCancelled(j *job, reason string) {
 	p.stopTimers(j)
 	p.leaveSite(j)
 	p.queue.Remove(id)
-	j.Phase, j.Cancelling, j.Reason, j.Stuck, j.tries = row.JobEnding, true, clip(reason), "", 0
-	if j.Outcome == nil {
-		j.State, j.Site = protocol.Pending, ""
-	}
+	p.moveJob(j, row.JobEnding)
+	j.Reason = clip(reason)
 	p.saveJob(id)
 	p.fact(Fact{Kind: JobWaits, Job: id, Epoch: j.Epoch, Text: clip(j.endingReason())})
 	p.repeatJob(id)

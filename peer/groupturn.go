@@ -27,7 +27,7 @@ func (p *Peer) awaitTurn(key groupKey, members []placement) (waits bool) {
 		}
 		why := fmt.Sprintf("a group of application %v seeks room at %s, and this one does next", other.application, one.site)
 		for _, m := range members {
-			m.job.unplace()
+			m.job.Unplace()
 			p.hold(m.job, p.jitter(min(p.cfg.Sigma, p.cfg.RetryMax)), reasonGroup, why)
 			p.turns.waiting = append(p.turns.waiting, m.job.Spec.Job)
 		}

@@ -300,10 +300,10 @@ const (
 func (p *Peer) noKnownSite(j *job) bool {
 	shapes := 1
 	if p.cfg.Policy.Whole {
-		shapes = max(1, len(j.shapes()))
+		shapes = max(1, len(j.Shapes()))
 	}
 	for shape := range shapes {
-		if _, certain, _ := p.whoCanRun(j.shaped(shape), j.together()); certain {
+		if _, certain, _ := p.whoCanRun(j.Shaped(shape), j.together()); certain {
 			return false
 		}
 	}
@@ -392,7 +392,7 @@ func (p *Peer) backToQueue(j *job, kind FactKind, why string) {
 	p.timers.stop(timer{kind: jobTimer, job: j.Spec.Job})
 	p.timers.stop(timer{kind: reclaimTimer, job: j.Spec.Job})
 	p.leaveSite(j)
-	j.unplace()
+	j.Unplace()
 	switch {
 	case j.Cancelling && j.Restored:
 		p.conclude(j, protocol.Cancelled, "outcome unknown: "+restoredText)
@@ -405,8 +405,8 @@ func (p *Peer) backToQueue(j *job, kind FactKind, why string) {
 		p.finish(j, protocol.Cancelled, end)
 		return
 	}
-	j.Phase, j.Site, j.State, j.Reason, j.detail = row.JobInGridQueue, "", protocol.Pending, clip(why), ""
-	j.Started, j.Placed, j.StatusSeq, j.tries, j.Stuck, j.doubted, j.Parted = 0, 0, 0, 0, "", false, false
+	p.moveJob(j, row.JobInGridQueue)
+	j.Reason, j.detail, j.doubted = clip(why), "", false
 	p.saveJob(j.Spec.Job)
 	if j.Restored {
 		p.stick(j)
@@ -430,14 +430,6 @@ func (p *Peer) comeBack(j *job, kind FactKind, why string) {
 
 // inQueue says whether a job that was put back into the grid queue is there, and has not ended.
 func (p *Peer) inQueue(j *job) bool { return p.jobs[j.Spec.Job] == j && j.Phase == row.JobInGridQueue }
-
-// unplace takes back what a decision said of a job: its shape, and what was foreseen of it.
-func (j *job) unplace() {
-	j.Foreseen, j.Hold, j.Held = nil, 0, 0
-	j.Quoted, j.Home, j.Tariff, j.Disputed, j.Offset = nil, nil, nil, "", 0
-	j.Spec = j.shaped(0)
-	unforesee(&j.Spec)
-}
 
 // leaveSite takes the job off its partner's count.
 func (p *Peer) leaveSite(j *job) {

@@ -82,9 +82,7 @@ func (p *Peer) endHopeless(a *application) {
 		case row.JobCommittedLocal:
 			p.takeBack(p.runs[j.tag()], false)
 		case row.JobGranted, row.JobHandedOff:
-			j.Phase, j.tries = row.JobRecalling, 0
-			p.saveJob(id)
-			p.repeatJob(id)
+			p.recall(j)
 		case row.JobRecalling, row.JobStagingOut, row.JobEnding:
 		}
 	}
@@ -97,7 +95,7 @@ func (p *Peer) endOffered(j *job, why string) {
 	if held {
 		p.partFrom(j, "")
 	}
-	j.unplace() // it costs nothing
+	j.Unplace() // it costs nothing
 	p.finish(j, protocol.Cancelled, why)
 }
 

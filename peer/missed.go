@@ -107,7 +107,7 @@ func (p *Peer) neverBegan(r *run, c localsched.Change) bool {
 
 // missedAtLast gives back what never began.
 func (p *Peer) missedAtLast(r *run) {
-	r.Phase, r.Started = row.RunQueued, 0
+	p.moveRun(r, row.RunQueued)
 	if j := p.jobs[r.Tag.Job]; j != nil {
 		j.State, j.Started = protocol.Pending, 0
 	}
@@ -223,9 +223,8 @@ func (p *Peer) part(j *job) {
 		p.saveJob(j.Spec.Job)
 		p.takeBack(p.runs[j.tag()], true)
 	case row.JobGranted, row.JobHandedOff, row.JobRecalling:
-		j.Parted, j.Phase, j.tries = true, row.JobRecalling, 0
-		p.saveJob(j.Spec.Job)
-		p.repeatJob(j.Spec.Job)
+		j.Parted = true
+		p.recall(j)
 	case row.JobOffered, row.JobReserving, row.JobStagingOut, row.JobEnding:
 	}
 }

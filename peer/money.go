@@ -221,7 +221,7 @@ func (p *Peer) told(r *round, i int, a *ask, q view.Quote) view.Quote {
 	if !p.cfg.Policy.Whole {
 		return q
 	}
-	if j := r.job(p, i); j != nil && len(j.shapes()) > 1 {
+	if j := r.job(p, i); j != nil && len(j.Shapes()) > 1 {
 		q.CPUs = r.specs[i].CPUs
 	}
 	if q.Declined == "" {

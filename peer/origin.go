@@ -18,8 +18,8 @@ const offerTries = 3
 // offer begins a hand-off: the partner is asked to make room.
 func (p *Peer) offer(j *job, site protocol.SiteName, awt protocol.Duration) {
 	j.nextEpoch()
-	j.Phase, j.Site, j.QuotedAWT, j.Reason = row.JobOffered, site, awt, reasonHandOff
-	j.tries, j.asked = 0, p.now
+	p.moveJob(j, row.JobOffered)
+	j.Site, j.QuotedAWT, j.Reason, j.asked = site, awt, reasonHandOff, p.now
 	p.queue.Remove(j.Spec.Job)
 	p.saveJob(j.Spec.Job)
 	p.fact(Fact{Kind: JobOffered, Job: j.Spec.Job, Site: site, Epoch: j.Epoch})
@@ -142,7 +142,8 @@ func (p *Peer) prepared(one *partner, m protocol.Prepared) { //nolint:cyclop // 
 
 // grant gives a job to the partner, durably.
 func (p *Peer) grant(j *job, one *partner) {
-	j.Phase, j.Placed, j.tries = row.JobGranted, p.now, 0
+	p.moveJob(j, row.JobGranted)
+	j.Placed = p.now
 	if p.lives() {
 		j.Holder = one.incarnation()
 	}
@@ -220,7 +221,7 @@ func (p *Peer) doubt(one *partner) {
 
 // handed notes that the partner owns the job.
 func (p *Peer) handed(j *job) {
-	j.Phase, j.Reason, j.Restored = row.JobHandedOff, "", false
+	p.moveJob(j, row.JobHandedOff)
 	p.watchStart(j)
 	p.timers.stop(timer{kind: jobTimer, job: j.Spec.Job})
 	p.saveJob(j.Spec.Job)
@@ -356,10 +357,16 @@ func (p *Peer) result(one *partner, m protocol.Result) {
 	}
 	p.timers.stop(timer{kind: jobTimer, job: m.Tag.Job})
 	p.timers.stop(timer{kind: reclaimTimer, job: m.Tag.Job})
-	j.Phase, j.State, j.Stuck = row.JobStagingOut, protocol.Running, ""
-	j.Restored = false
+	p.moveJob(j, row.JobStagingOut)
 	p.saveJob(m.Tag.Job)
 	p.collect(j)
+}
+
+// recall asks a partner for a job back, which is granted to it.
+func (p *Peer) recall(j *job) {
+	p.moveJob(j, row.JobRecalling)
+	p.saveJob(j.Spec.Job)
+	p.repeatJob(j.Spec.Job)
 }
 
 // maxReruns bounds how often a job with Requeue is run again after a node

@@ -126,7 +126,7 @@ func (a *alike) siteNames(sites []protocol.SiteName) []protocol.SiteName {
 func (a *alike) row(stored *row.Job) {
 	stored.Spec.Name, stored.Spec.User, stored.Spec.Priority = a.text(stored.Spec.Name), a.text(stored.Spec.User), a.text(stored.Spec.Priority)
 	stored.Spec.Sites = a.siteNames(stored.Spec.Sites)
-	stored.Phase, stored.Reason = row.JobPhase(a.text(string(stored.Phase))), a.text(stored.Reason)
+	stored.Reason = a.text(stored.Reason)
 	stored.Site = protocol.SiteName(a.text(string(stored.Site)))
 	if stored.Stderr == stored.Stdout { // most jobs have one file for both: one text in memory as well
 		stored.Stderr = stored.Stdout

@@ -20,6 +20,8 @@ type Peer struct {
 	now protocol.Instant
 	out Ready
 
+	fault error // that has stopped the peer
+
 	keepAll protocol.Instant // nothing is forgotten by its age before that
 
 	site         row.Site
@@ -182,7 +184,11 @@ func Restore(cfg Config, seed uint64, rows iter.Seq2[row.Record, error]) (*Peer,
 
 // Step takes one event in and says what to do. Time never runs back: an earlier
 // now counts as the latest one seen.
-func (p *Peer) Step(now protocol.Instant, ev Event) Ready {
+func (p *Peer) Step(now protocol.Instant, ev Event) (ready Ready) {
+	if p.fault != nil {
+		return Ready{Fault: p.fault}
+	}
+	defer func() { p.caught(recover(), &ready) }()
 	p.now = max(p.now, now)
 	p.out = Ready{}
 	if !p.resumed {

@@ -15,30 +15,12 @@ type entry struct {
 	shape int // index in Component.Shapes; 0 for one that has none
 }
 
-// shapes are those that a moldable component may run in; none for a rigid one.
-func (j *job) shapes() []protocol.Shape {
-	if j.Component == nil {
-		return nil
-	}
-	return j.Component.Shapes
-}
-
-// shaped is the job's spec in one of its shapes.
-func (j *job) shaped(shape int) protocol.Spec {
-	spec := j.Spec
-	if shapes := j.shapes(); shape < len(shapes) {
-		s := shapes[shape]
-		spec.CPUs, spec.Nodes, spec.WallTime = s.CPUs, s.Nodes, s.WallTime
-	}
-	return spec
-}
-
 // estimate is the user's own word on the run time in a shape; 0: there is none.
 func (j *job) estimate(shape int) protocol.Duration {
 	if j.Component == nil {
 		return 0
 	}
-	if shapes := j.shapes(); shape < len(shapes) {
+	if shapes := j.Shapes(); shape < len(shapes) {
 		return shapes[shape].Estimate
 	}
 	return j.Component.Estimate
@@ -51,7 +33,7 @@ func (j *job) together() bool { return j.Component != nil && j.Component.Togethe
 // component and the Γ model, else by the user's estimate. Nothing is of a plain job, since others
 // with its name may be quite another size.
 func (p *Peer) foresee(e entry, spec *protocol.Spec, site protocol.SiteName, on *protocol.Capacity) {
-	unforesee(spec)
+	spec.ForgetPrediction()
 	if !p.cfg.Policy.Whole || e.job == nil || !e.job.isComponent() {
 		return
 	}
@@ -75,11 +57,6 @@ func (e *executions) correct(spec *protocol.Spec, on *protocol.Capacity) {
 	if expected := max(spec.Expected, e.atLeast(spec.CPUs, on)); expected > 0 {
 		spec.Expected = max(1, min(expected, spec.On(on).WallTime))
 	}
-}
-
-// unforesee takes that back.
-func unforesee(spec *protocol.Spec) {
-	spec.Expected, spec.Intensity, spec.Computing, spec.Draws = 0, 0, 0, 0
 }
 
 // isComponent says whether a job is one of an application, even if the only one.

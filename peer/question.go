@@ -54,8 +54,8 @@ func (p *Peer) testJobs(ev *TestSubmit) (tests map[protocol.JobID]*job, specs []
 		j := &job{Job: row.Job{Spec: spec, Component: p.component(&ev.Jobs[i])}, application: a}
 		tests[spec.Job] = j
 		specs = append(specs, spec)
-		for shape := 1; shape < len(j.shapes()); shape++ {
-			specs = append(specs, j.shaped(shape))
+		for shape := 1; shape < len(j.Shapes()); shape++ {
+			specs = append(specs, j.Shaped(shape))
 		}
 	}
 	return tests, specs

@@ -11,6 +11,10 @@ import (
 // Ready (or a later one) is done; the shell may step many events and commit
 // their records together.
 type Ready struct {
+	// Fault is a broken rule of the peer itself. The rest is empty then: the shell records the
+	// step, stops, and says so. The rows are as they were before the step.
+	Fault error
+
 	Records  []row.Record
 	Messages []Outgoing // may be lost, doubled, reordered, delayed
 	Calls    []Call

@@ -56,6 +56,7 @@ func (p *Peer) saveRun(t protocol.Tag) {
 // flush turns the marked rows into records, in the order of their marking.
 func (p *Peer) flush() {
 	for _, d := range p.dirty {
+		must(p.checkRow(d))
 		p.out.Records = append(p.out.Records, row.Record{Table: d.table, Key: d.rowKey(), Row: p.rowOf(d)})
 	}
 	p.raise()

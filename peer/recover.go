@@ -113,12 +113,12 @@ func (p *Peer) adopt(one *partner, tag protocol.Tag) {
 	p.leaveSite(j)
 	p.queue.Remove(tag.Job)
 	p.timers.stop(timer{kind: jobTimer, job: tag.Job})
-	j.Epoch, j.Phase, j.Site, j.Stuck, j.Reason, j.StatusSeq = tag.Epoch, row.JobHandedOff, one.Site, "", "", 0
-	j.Hold, j.Held, j.Restored = 0, 0, false
+	p.moveJob(j, row.JobHandedOff)
+	j.Epoch, j.Site, j.Stuck, j.StatusSeq, j.Hold, j.Held = tag.Epoch, one.Site, "", 0, 0, 0
 	j.countsThere = true
 	one.jobsThere++
 	if j.Cancelling { // its user has said so before the site was known
-		j.Phase, j.tries = row.JobRecalling, 0
+		p.moveJob(j, row.JobRecalling)
 		p.after(0, timer{kind: jobTimer, job: tag.Job})
 	}
 	p.watchReclaim(j)
@@ -269,7 +269,8 @@ func (p *Peer) doubtAll(copied bool) {
 func (p *Peer) doubtPrepared(g *guest) {
 	tag := g.tag()
 	last, aside := p.aside[tag]
-	g.Phase, g.Since, g.Doubted = row.GuestAccepted, p.now, true
+	p.moveGuest(g, row.GuestAccepted)
+	g.Doubted = true
 	p.timers.stop(timer{kind: guestTimer, job: tag.Job})
 	p.saveGuest(tag.Job)
 	p.addRun(tag, g.Account, g.Spec)

@@ -587,7 +587,7 @@ func TestACopiedQueueIsTakenOutFirst(t *testing.T) {
 			FirstStart: 1, Incarnation: 1, FirstSeq: 7, NextSeq: 8, Boot: 3, Begun: 1, Machine: "there",
 		}},
 		{Table: row.PayloadTable, Key: key, Row: row.Payload{Payload: &protocol.Payload{Script: []byte("#!/bin/sh\n")}}},
-		{Table: row.JobTable, Key: key, Row: row.Job{Spec: spec, Phase: row.JobCommittedLocal, Epoch: 1, Site: "a"}},
+		{Table: row.JobTable, Key: key, Row: row.Job{Spec: spec, Phase: row.JobCommittedLocal, Epoch: 1, Site: "a", Placed: 1, State: protocol.Pending}},
 		{Table: row.RunTable, Key: key + ".1", Row: row.Run{Tag: tag, Phase: row.RunQueued, Since: 1}},
 	})
 	if err != nil {

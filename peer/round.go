@@ -179,7 +179,7 @@ func (r *round) entry(p *Peer, i int) entry {
 	if e.job == nil {
 		return e // it has ended meanwhile
 	}
-	e.shape = max(0, slices.IndexFunc(e.job.shapes(), func(s protocol.Shape) bool { return s.CPUs == r.specs[i].CPUs }))
+	e.shape = max(0, slices.IndexFunc(e.job.Shapes(), func(s protocol.Shape) bool { return s.CPUs == r.specs[i].CPUs }))
 	return e
 }
 

@@ -18,12 +18,13 @@ func (p *Peer) commitHome(j *job, awt protocol.Duration) {
 	account, err := p.cfg.Accounts.Local(j.Spec.User)
 	if err != nil {
 		p.shunHere(j, err.Error())
-		j.unplace()
+		j.Unplace()
 		p.hold(j, p.cfg.Sigma, err.Error(), "")
 		return
 	}
 	j.nextEpoch()
-	j.Phase, j.Site, j.QuotedAWT, j.Placed, j.Reason = row.JobCommittedLocal, p.cfg.Site, awt, p.now, ""
+	p.moveJob(j, row.JobCommittedLocal)
+	j.Site, j.QuotedAWT, j.Placed = p.cfg.Site, awt, p.now
 	p.queue.Remove(j.Spec.Job)
 	p.saveJob(j.Spec.Job)
 	p.fact(Fact{Kind: JobCommitted, Job: j.Spec.Job, Site: p.cfg.Site, Epoch: j.Epoch})
@@ -175,7 +176,8 @@ func (p *Peer) inLocalQueue(r *run, local localsched.LocalID) {
 	if r.Phase != row.RunSubmitting {
 		return
 	}
-	r.Phase, r.Local, r.Stuck, r.Reason, r.tries = row.RunQueued, local, "", "", 0
+	p.moveRun(r, row.RunQueued)
+	r.Local, r.Reason = local, ""
 	p.keepPromise(r.Tag)
 	p.saveRun(r.Tag)
 	p.report(r, protocol.Pending, "")
@@ -241,7 +243,7 @@ func (p *Peer) withdraw(r *run) {
 		case r.Phase == row.RunQueued && done.Withdrawal == localsched.Withdrawn:
 			p.neverStarted(r)
 		case r.Phase == row.RunQueued:
-			r.Phase, r.tries = row.RunRunning, 0 // the watch will say when it started
+			p.moveRun(r, row.RunRunning) // the watch will say when it started
 			p.noteDraw(r)
 			p.saveRun(r.Tag)
 		}

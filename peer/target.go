@@ -203,7 +203,7 @@ func (p *Peer) granted(one *partner, tag protocol.Tag) {
 	case g.Epoch > tag.Epoch || g.Phase == row.GuestAborted:
 		p.send(one.Site, protocol.Aborted{Tag: tag})
 	case g.Phase == row.GuestPrepared:
-		g.Phase, g.Since = row.GuestAccepted, p.now
+		p.moveGuest(g, row.GuestAccepted)
 		p.timers.stop(timer{kind: guestTimer, job: tag.Job})
 		p.saveGuest(tag.Job)
 		p.fact(Fact{Kind: GuestOwned, Job: tag.Job, Site: one.Site, Epoch: tag.Epoch})
@@ -418,9 +418,8 @@ func (p *Peer) bury(g *guest, phase row.GuestPhase) {
 		p.fact(Fact{Kind: GuestAborted, Job: g.Spec.Job, Site: g.Origin, Epoch: g.Epoch})
 	}
 	p.dropPrepared(g)
-	g.Phase, g.Since, g.payload = phase, p.now, nil
-	g.Recalled, g.Cancel, g.Tariff = false, false, nil
-	g.Spec = protocol.Spec{Request: protocol.Request{Job: g.Spec.Job}} // the rest is of no use any more, and long
+	p.moveGuest(g, phase)
+	g.payload = nil
 	if one := p.byName[g.Origin]; one != nil && phase == row.GuestAborted {
 		one.undone.Take(p.now, undoneCost)
 	}

@@ -71,7 +71,7 @@ func (p *Peer) holdGroup(key groupKey, members []placement) {
 	if why := pastLimit(jobsOf(members), start); why != "" {
 		p.endTurn(key)
 		for _, one := range members {
-			one.job.unplace()
+			one.job.Unplace()
 			p.fact(Fact{Kind: JobWaits, Job: one.job.Spec.Job, Text: detailed(reasonInfeasible, why)})
 			p.hold(one.job, p.jitter(min(p.cfg.Sigma, p.cfg.RetryMax)), reasonInfeasible, why)
 		}
@@ -131,10 +131,12 @@ func (p *Peer) noteHold(j *job, start protocol.Instant, why string) {
 	if f := j.Foreseen; f != nil && f.End < start.Add(f.Run).Add(f.Back) { // it waits for the others, and TMAX is told so
 		j.Foreseen = &row.Prediction{Cost: f.Cost, Run: f.Run, Back: f.Back, End: start.Add(f.Run).Add(f.Back)}
 	}
-	j.Hold, j.Held, j.tries, j.Phase = start, 0, 0, row.JobOffered
 	if j.Site == p.cfg.Site {
-		j.Phase = row.JobReserving
+		p.moveJob(j, row.JobReserving)
+	} else {
+		p.moveJob(j, row.JobOffered)
 	}
+	j.Hold, j.Held = start, 0
 	p.saveJob(j.Spec.Job)
 	p.fact(Fact{Kind: JobOffered, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: clip("to hold room from " + instantText(start) + " on, " + why)})
 }
@@ -295,7 +297,8 @@ func (p *Peer) grantTogether(members []*job) {
 			continue
 		}
 		account, _ := p.cfg.Accounts.Local(j.Spec.User) // cannotGrant has asked
-		j.Phase, j.Placed, j.Reason = row.JobCommittedLocal, p.now, ""
+		p.moveJob(j, row.JobCommittedLocal)
+		j.Placed = p.now
 		p.saveJob(j.Spec.Job)
 		p.fact(Fact{Kind: JobCommitted, Job: j.Spec.Job, Site: p.cfg.Site, Epoch: j.Epoch, Text: agreed(j)})
 		p.startRun(j.tag(), account, j.Spec)
@@ -365,9 +368,8 @@ func (p *Peer) partFrom(j *job, why string) (coming bool) {
 		}
 		switch other.Phase {
 		case row.JobGranted, row.JobHandedOff:
-			other.Phase, other.tries, coming = row.JobRecalling, 0, true
-			p.saveJob(other.Spec.Job)
-			p.repeatJob(other.Spec.Job)
+			coming = true
+			p.recall(other)
 		case row.JobCommittedLocal:
 			coming = true
 			p.takeBack(p.runs[other.tag()], false)

@@ -85,7 +85,8 @@ func (p *Peer) runStarted(r *run, c localsched.Change) {
 	if r.Phase == row.RunRunning && r.Started != 0 {
 		return
 	}
-	r.Phase, r.Started, r.tries = row.RunRunning, cmp.Or(c.Started, p.now), 0
+	p.moveRun(r, row.RunRunning)
+	r.Started = cmp.Or(c.Started, p.now)
 	p.noteDraw(r)
 	p.saveRun(r.Tag)
 	p.report(r, protocol.Running, c.Reason)
@@ -112,7 +113,8 @@ func (p *Peer) runEnded(r *run, c localsched.Change) {
 	outcome.Usage.Power = p.drew(r.request.CPUs, &outcome)
 	outcome.Bill = settle(p.tariffOf(r.Tag), started, outcome.Ran)
 	p.noteEnergy(r.Tag, &outcome)
-	r.Phase, r.Started, r.Ended, r.Outcome, r.tries = row.RunEnded, started, p.now, &outcome, 0
+	p.moveRun(r, row.RunEnded)
+	r.Started, r.Ended, r.Outcome = started, p.now, &outcome
 	if started != 0 {
 		r.Ended = min(p.now, started.Add(outcome.Ran))
 	}

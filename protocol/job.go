@@ -142,6 +142,11 @@ type Spec struct {
 	Draws     int      // power of its CPUs as earlier runs were measured, as [Request.Power]; 0: not known
 }
 
+// ForgetPrediction takes back what the origin expected of the run on a machine.
+func (s *Spec) ForgetPrediction() {
+	s.Expected, s.Intensity, s.Computing, s.Draws = 0, 0, 0, 0
+}
+
 // Licence is so many of a licence.
 type Licence struct {
 	Name  string `json:"name"`

@@ -82,6 +82,9 @@ func (s *site) step(ev peer.Event) {
 	}
 	g := s.grid
 	ready := s.peer.Step(g.now, ev)
+	if ready.Fault != nil {
+		g.fail("site %s, event %T: %w", s.name, ev, ready.Fault)
+	}
 	g.events++
 	g.mix(s.index, len(ready.Messages), len(ready.Calls))
 	s.keep(ready.Records)

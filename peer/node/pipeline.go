@@ -130,6 +130,10 @@ func (s *stepper) stepAt(now protocol.Instant, l letter) {
 	if s.cfg.Recorder != nil {
 		s.cfg.Recorder.Stepped(now, l.event, ready)
 	}
+	if ready.Fault != nil {
+		s.broken(l.event, ready.Fault)
+		return
+	}
 	if l.policy != nil && granting(ready.Answers) {
 		s.policy = l.policy
 	}
@@ -194,6 +198,13 @@ func (n *Node) saveFacts() {
 		return
 	}
 	n.facts.taken()
+}
+
+// broken stops the peer after a step that broke one of its rules. What earlier steps brought and
+// is not durable yet is lost as in a crash: nothing of it was sent or shown.
+func (n *Node) broken(ev peer.Event, fault error) {
+	n.log.Error("peer_fault", "event", fmt.Sprintf("%T", ev), "error", fault)
+	n.failed.set(fault)
 }
 
 // save waits until the changes are durable.

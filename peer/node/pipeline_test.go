@@ -137,6 +137,35 @@ func TestFailedStoreShowsNothingAndStopsTheNode(t *testing.T) {
 	})
 }
 
+// TestAFaultStopsTheNode: a step that breaks a rule of the machine itself is the last one. What it
+// would have brought is neither stored nor shown, and the log says which event it was.
+func TestAFaultStopsTheNode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		fault := errors.New("job 7 has no site")
+		machine := &script{step: func(now protocol.Instant, ev peer.Event) peer.Ready {
+			ready := everything(now, ev)
+			if _, submit := ev.(peer.Submit); submit {
+				return peer.Ready{Fault: fault}
+			}
+			return ready
+		}}
+		r := startWith(t, machine, func(*outside) {}, func(c *node.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+		if err := <-r.background(t, submitOne); !errors.Is(err, node.ErrStopped) {
+			t.Errorf("the question is answered with %v", err)
+		}
+		if err := <-r.ended; !errors.Is(err, fault) {
+			t.Errorf("the node ends with %v", err)
+		}
+		if left := r.out.noted(); len(left) > 0 || r.store.count() > 0 {
+			t.Errorf("left: %v; stored: %d transactions", left, r.store.count())
+		}
+		if !strings.Contains(log.String(), "msg=peer_fault event=peer.Submit error=\"job 7 has no site\"") {
+			t.Errorf("the log is\n%s", log.String())
+		}
+	})
+}
+
 func TestSubmissionsShareTransactions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t, &script{step: everything})

@@ -157,6 +157,9 @@ func (s *Site) step(ev peer.Event) (ready peer.Ready) {
 	}
 	s.Batch.Advance(s.now())
 	ready = s.peer.Step(s.now(), ev)
+	if ready.Fault != nil {
+		s.world.monitor.problem("site %s, event %T: %v", s.Name, ev, ready.Fault)
+	}
 	s.wake = ready.Wake
 	s.world.journal(s, ready, ev)
 	if s.world.Facts != nil {

@@ -61,6 +61,7 @@ type entry struct {
 
 // Print is the fingerprint of a [peer.Ready].
 type Print struct {
+	Fault    Part
 	Records  Part
 	Messages Part
 	Calls    Part
@@ -80,9 +81,12 @@ type Part struct {
 // printOf makes the fingerprint of a Ready, with the texts if they are wanted.
 func printOf(ready peer.Ready, texts bool) (Print, error) {
 	p := Print{Wake: ready.Wake}
-	digest := 0
+	digest, fault, faults := 0, "", 0
 	if ready.Digest != nil {
 		digest = 1
+	}
+	if ready.Fault != nil {
+		fault, faults = ready.Fault.Error(), 1
 	}
 	for _, one := range []struct {
 		part  *Part
@@ -90,6 +94,7 @@ func printOf(ready peer.Ready, texts bool) (Print, error) {
 		count int
 		of    any
 	}{
+		{&p.Fault, "fault", faults, fault},
 		{&p.Records, "records", len(ready.Records), ready.Records},
 		{&p.Messages, "messages", len(ready.Messages), ready.Messages},
 		{&p.Calls, "calls", len(ready.Calls), ready.Calls},

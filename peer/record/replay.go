@@ -235,6 +235,7 @@ type namedPart struct {
 // named lists the parts in the order of [peer.Ready].
 func (p *Print) named() []namedPart {
 	return []namedPart{
+		{p.Fault, "fault"},
 		{p.Records, "records"},
 		{p.Messages, "messages"},
 		{p.Calls, "calls"},

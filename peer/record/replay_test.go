@@ -13,6 +13,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
 	"github.com/switchyard-hpc/switchyard/peer/record"
+	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -447,4 +448,40 @@ func TestGolden(t *testing.T) {
 	if !bytes.Equal(got, want) {
 		t.Errorf("the recording is not %s; run with -update and read the difference:\n%s", path, got)
 	}
+}
+
+// TestAFaultIsReplayed: the step that broke a rule of the peer is in the recording, and breaks it
+// again.
+func TestAFaultIsReplayed(t *testing.T) {
+	t.Parallel()
+	d := &disk{}
+	w := record.NewWriter("a.rec", d, options())
+	cfg := w.Listen(config("a", 1, "b"))
+	tag := protocol.Tag{Job: protocol.NewJobID(1, 7), Epoch: 1}
+	key := row.JobKey(tag.Job)
+	rows := []row.Record{
+		{Table: row.SiteTable, Key: "site", Row: row.Site{FirstStart: 1, Incarnation: 1, FirstSeq: 7, NextSeq: 8}},
+		{Table: row.PayloadTable, Key: key, Row: row.Payload{Payload: &protocol.Payload{Script: []byte("#!/bin/sh\n")}}},
+		{Table: row.JobTable, Key: key, Row: row.Job{ // without a site
+			Spec:  protocol.Spec{Request: protocol.Request{Job: tag.Job, CPUs: 1, WallTime: protocol.Hour}, User: "ada"},
+			Phase: row.JobCommittedLocal, Epoch: 1, Placed: 1, State: protocol.Pending,
+		}},
+		{Table: row.RunTable, Key: key + ".1", Row: row.Run{Tag: tag, Phase: row.RunQueued, Since: 1}},
+	}
+	p, err := peer.New(cfg, 7, rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Begin(cfg, 7, rows)
+	tick(p, w)
+	cancel := peer.Cancel{Asked: 1, Job: tag.Job, User: "ada"}
+	ready := p.Step(begin, cancel)
+	w.Stepped(begin, cancel, ready)
+	if err := w.Close(); err != nil || ready.Fault == nil {
+		t.Fatalf("closed with %v, after the fault %v", err, ready.Fault)
+	}
+	if !bytes.Contains(d.bytes(), []byte(`"Print":{"Fault":{"Count":1`)) {
+		t.Errorf("the recording tells of no fault:\n%s", d.bytes())
+	}
+	same(t, replayed(t, d.bytes()))
 }

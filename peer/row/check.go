@@ -1,0 +1,87 @@
+package row
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Check says what is wrong with a row by itself, whatever brought it about: a fault of the peer,
+// or of whoever changed the row. Each condition is an invariant of a phase.
+
+// Check looks at a job of this origin.
+func (j *Job) Check() error {
+	var wrong string
+	switch placed := j.Phase != JobInGridQueue && j.Phase != JobEnding; {
+	case j.State.Terminal() || j.State == 0:
+		wrong = fmt.Sprintf("its state is %v, with which a job leaves the rows", j.State)
+	case placed && j.Site == "":
+		wrong = "it has no site"
+	case placed && j.Epoch == 0:
+		wrong = "it has no epoch"
+	case j.Held != 0 && (j.Hold == 0 || !placed):
+		wrong = "room is held for it that nobody was asked for"
+	case j.Phase == JobReserving && j.Hold == 0:
+		wrong = "it has no instant to hold room from"
+	case (j.Phase == JobGranted || j.Phase == JobCommittedLocal) && j.Placed == 0:
+		wrong = "it has no time of its placement"
+	case j.Phase == JobStagingOut && j.Outcome == nil:
+		wrong = "it has no outcome"
+	case j.Phase == JobInGridQueue:
+		wrong = j.checkQueued()
+	case j.Phase == JobEnding && !j.Cancelling:
+		wrong = "nobody has cancelled it"
+	}
+	return broken(wrong, j.name, string(j.Phase))
+}
+
+// checkQueued looks at one that is placed nowhere: nothing of a placement before is left.
+func (j *Job) checkQueued() string {
+	switch {
+	case j.Site != "" || j.Placed != 0 || j.Started != 0:
+		return fmt.Sprintf("it has a site (%q), a time of its placement or a start", j.Site)
+	case j.Hold != 0 || j.Parted:
+		return "it is placed nowhere, and its group is said to be"
+	case j.Foreseen != nil || j.Quoted != nil || j.Tariff != nil:
+		return "it is placed nowhere, and a price or a prediction stands"
+	case j.Outcome != nil:
+		return "it has an outcome"
+	}
+	return ""
+}
+
+// Check looks at a guest or its tombstone.
+func (g *Guest) Check() error {
+	var wrong string
+	switch {
+	case g.Origin == "" || g.Epoch == 0:
+		wrong = "it has no origin or no epoch"
+	case g.Untold && g.Phase != GuestAborted:
+		wrong = "it is to be given back"
+	case g.Held != 0 && g.Hold == 0:
+		wrong = "room is held for it that nobody asked for"
+	}
+	return broken(wrong, g.name, string(g.Phase))
+}
+
+// Check looks at a placement in the local queue.
+func (r *Run) Check() error {
+	var wrong string
+	switch {
+	case r.Acked > r.Seq:
+		wrong = fmt.Sprintf("status %d is acknowledged, and %d is the last", r.Acked, r.Seq)
+	case (r.Outcome != nil) != (r.Phase == RunEnded):
+		wrong = "an outcome belongs to an end, and an end has one"
+	case r.Kill && !r.Withdraw:
+		wrong = "it is to be killed, and is not wanted back"
+	case (r.Phase == RunSubmitting || r.Phase == RunQueued) && r.Started != 0:
+		wrong = "it has a start"
+	}
+	return broken(wrong, r.name, string(r.Phase))
+}
+
+func broken(wrong string, name func() string, phase string) error {
+	if wrong == "" {
+		return nil
+	}
+	return errors.New(name() + " in phase " + phase + ": " + wrong)
+}
