@@ -133,7 +133,7 @@ func (p *Peer) brokenBy(a *application, j *job) string {
 	}
 	if a.MaxTime != protocol.Never && j.Ended > a.deadline() && j.Outcome != nil {
 		return fmt.Sprintf("max_time: %s ended %s after the submission, at most %s; %s",
-			j.componentName(), j.Ended.Sub(a.Submitted).Text(), a.MaxTime.Text(), p.asForeseen(j))
+			j.ComponentName(), j.Ended.Sub(a.Submitted).Text(), a.MaxTime.Text(), p.asForeseen(j))
 	}
 	return ""
 }
@@ -141,9 +141,9 @@ func (p *Peer) brokenBy(a *application, j *job) string {
 // asForeseen compares a component with what was foreseen of it.
 func (p *Peer) asForeseen(j *job) string {
 	if j.Foreseen == nil || j.Outcome == nil {
-		return "nothing was foreseen of " + j.componentName()
+		return "nothing was foreseen of " + j.ComponentName()
 	}
-	return fmt.Sprintf("%s ran %s and cost %s, foreseen were %s and %s", j.componentName(), j.Outcome.Ran.Text(),
+	return fmt.Sprintf("%s ran %s and cost %s, foreseen were %s and %s", j.ComponentName(), j.Outcome.Ran.Text(),
 		p.realCost(j).TextIn(p.currency()), j.Foreseen.Run.Text(), j.Foreseen.Cost.TextIn(p.currency()))
 }
 

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/peer/broker"
 	"github.com/switchyard-hpc/switchyard/peer/gridqueue"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/view"
@@ -81,8 +82,8 @@ type Peer struct {
 	benefit     benefit
 
 	applications map[protocol.JobID]*application
-	awaitMove    []protocol.JobID             // that the own scheduler has refused, and since when in order
-	executions   map[componentKey]*executions // the DataWarehouse
+	awaitMove    []protocol.JobID // that the own scheduler has refused, and since when in order
+	history      broker.History
 	turns        turns
 	rehelds      map[groupKey]int     // how often a group was asked to hold room later
 	unreleased   map[protocol.Tag]int // room to be given up, and how often asking for that has failed
@@ -164,7 +165,6 @@ func Restore(cfg Config, seed uint64, rows iter.Seq2[row.Record, error]) (*Peer,
 		unknownThere: map[protocol.Tag]protocol.SiteName{},
 
 		applications: map[protocol.JobID]*application{},
-		executions:   map[componentKey]*executions{},
 		turns:        turns{at: map[protocol.SiteName]groupKey{}},
 		rehelds:      map[groupKey]int{},
 		unreleased:   map[protocol.Tag]int{},
@@ -255,7 +255,7 @@ func (p *Peer) takeQuestion(ev Event) {
 	case AskSites:
 		p.answer(ev.Asked, p.sitesView())
 	case AskWarehouse:
-		p.answer(ev.Asked, p.warehouseView(ev))
+		p.answer(ev.Asked, p.history.View(ev.User, ev.Component))
 	case AskRecovery:
 		p.answer(ev.Asked, p.recoveryView())
 	case Tick, MessageIn, Connected, Disconnected, DigestSeen, MemberSeen, CallDone, Submit, Cancel, Requeue, Recover, Retune, SetPartners, ClockSet:

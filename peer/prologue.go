@@ -1,29 +1,18 @@
 package peer
 
 import (
-	"github.com/switchyard-hpc/switchyard/internal/predict/gamma"
+	"github.com/switchyard-hpc/switchyard/peer/broker"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // The Prologue [IS 4.1] gathers what the choice of a machine needs: what the user wants of
 // an application, in which shapes its components may run, and how long each is expected to
-// run on which machine, by what the DataWarehouse knows of it.
+// run on which machine, by the history of its runs. The Epilogue [IS 4.3] keeps how they ran.
 
 // entry is one row of a round: a job in one of its shapes.
 type entry struct {
 	job   *job
 	shape int // index in Component.Shapes; 0 for one that has none
-}
-
-// estimate is the user's own word on the run time in a shape; 0: there is none.
-func (j *job) estimate(shape int) protocol.Duration {
-	if j.Component == nil {
-		return 0
-	}
-	if shapes := j.Shapes(); shape < len(shapes) {
-		return shapes[shape].Estimate
-	}
-	return j.Component.Estimate
 }
 
 // together says whether the job starts together with others.
@@ -37,49 +26,26 @@ func (p *Peer) foresee(e entry, spec *protocol.Spec, site protocol.SiteName, on 
 	if !p.cfg.Policy.Whole || e.job == nil || !e.job.isComponent() {
 		return
 	}
-	known := p.knowledge(e.job)
-	spec.Draws = known.Draws(site, spec.CPUs)
-	if found, _, ok := known.Expect(site, on.Machine, spec.CPUs); ok {
-		spec.Expected = max(1, found.Time)
-		spec.Intensity, spec.Computing = found.Intensity, found.Computing
-	} else if d := e.job.estimate(e.shape); d > 0 {
-		spec.Expected = max(1, on.Rescale(d, spec.MHz, spec.Mflops))
-	}
-	if past := p.executions[e.job.componentKey()]; past != nil {
-		past.correct(spec, on)
+	p.history.Predict(&e.job.Job, e.shape, spec, site, on)
+}
+
+// epilogue learns from the run of a component that has ended.
+func (p *Peer) epilogue(j *job) {
+	if p.cfg.Policy.Whole && j.isComponent() && p.history.Learn(&j.Job, p.capacityOf(j.Site), p.now) {
+		p.saveExecutions(broker.ComponentOf(&j.Job).Key(j.Site))
 	}
 }
 
-// correct has what is expected of a run be at least what the censored runs of the component say,
-// and, since it is learnt and not what the user says, no more than the time limit: later the run
-// is ended.
-func (e *executions) correct(spec *protocol.Spec, on *protocol.Capacity) {
-	if expected := max(spec.Expected, e.atLeast(spec.CPUs, on)); expected > 0 {
-		spec.Expected = max(1, min(expected, spec.On(on).WallTime))
+// capacityOf is what a site's machine offers; nil: no card of it is known.
+func (p *Peer) capacityOf(site protocol.SiteName) *protocol.Capacity {
+	if site == p.cfg.Site {
+		return &p.cfg.Capacity
 	}
+	if one := p.byName[site]; one != nil && one.card != nil {
+		return &one.card.Capacity
+	}
+	return nil
 }
 
 // isComponent says whether a job is one of an application, even if the only one.
 func (j *job) isComponent() bool { return j.Component != nil || j.application != nil }
-
-// knowledge is what is known of the component that a job is. The jobs of one component that
-// state the same share it until it has run again.
-func (p *Peer) knowledge(j *job) *gamma.Knowledge {
-	var stated protocol.Behaviour
-	if j.Component != nil {
-		stated = j.Component.Behaviour
-	}
-	past := p.executions[j.componentKey()]
-	if past == nil {
-		known := gamma.Learn(stated, nil)
-		return &known
-	}
-	return past.knowledge(stated)
-}
-
-func (j *job) componentName() string {
-	if j.Component != nil && j.Component.Name != "" {
-		return j.Component.Name
-	}
-	return j.Spec.Name
-}

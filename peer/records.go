@@ -36,8 +36,8 @@ func (p *Peer) saveApplication(id protocol.JobID) {
 	p.mark(dirtyRow{table: row.ApplicationTable, job: id})
 }
 
-func (p *Peer) saveExecutions(key componentKey, site protocol.SiteName) {
-	p.mark(dirtyRow{table: row.ExecutionTable, key: executionKey(key, site)})
+func (p *Peer) saveExecutions(key string) {
+	p.mark(dirtyRow{table: row.ExecutionTable, key: key})
 }
 
 // savePartner keeps what is known of a partner, where stores may be lost or restored.
@@ -124,7 +124,7 @@ func (p *Peer) wishRowOf(d dirtyRow) row.Row {
 		return a.Application
 	}
 	if d.table == row.ExecutionTable {
-		return p.executionRow(d.key)
+		return p.history.Row(d.key)
 	}
 	return nil
 }

@@ -98,7 +98,7 @@ func (p *Peer) restoreRow(rec row.Record, payloads map[protocol.JobID]packed) er
 	case row.Application:
 		p.applications[stored.ID] = &application{Application: stored}
 	case row.Executions:
-		p.restoreExecutions(stored)
+		p.history.Restore(stored)
 	case row.Archived:
 	default:
 		return fmt.Errorf("row %q of table %s has no content", rec.Key, rec.Table)
@@ -265,6 +265,8 @@ func (p *Peer) prune() {
 		delete(p.dedup, key)
 		p.saveDedup(key)
 	}
-	p.pruneExecutions()
+	for _, key := range p.history.Prune() {
+		p.saveExecutions(key)
+	}
 	p.after(protocol.Hour, timer{kind: pruneTimer})
 }

@@ -64,7 +64,7 @@ func (p *Peer) jobView(j *job, spent spending) view.Job {
 	if v.Local = j.local; v.Local == "" && p.runs[j.tag()] != nil {
 		v.Local = p.runs[j.tag()].Local
 	}
-	v.Application, v.Component, v.Held = j.Application, j.componentName(), j.Held
+	v.Application, v.Component, v.Held = j.Application, j.ComponentName(), j.Held
 	if j.Component == nil {
 		v.Component = ""
 	}

@@ -20,7 +20,7 @@ func Switchyard() Rules {
 const (
 	nouns    = 10 // protocol
 	borders  = 20 // the interfaces and the algorithms on bare nouns
-	forms    = 25 // the nouns on the wire
+	forms    = 25 // the nouns on the wire, and as people see them
 	experts  = 30 // policies, the engine, the wire, what plugin authors import
 	machines = 40 // what drives an engine or a plugin
 	core     = 50 // the peer's state machine, and what does without it
@@ -69,6 +69,7 @@ func rooms() []Room { //nolint:funlen // a table
 
 		{Path: "protocol/common/v1", Level: forms},
 		{Path: "protocol/protocoltest", Level: forms},
+		{Path: "peer/view", Level: forms, Pure: true},
 
 		{Path: "plugins/policy/*", Level: experts, Pure: true},
 		{Path: "plugins/price/curve", Level: experts, Pure: true},
@@ -76,7 +77,7 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "internal/predict/forecast", Level: experts, Pure: true},
 		{Path: "internal/predict/wait", Level: experts, Pure: true},
 		{Path: "localsched/engine", Level: experts, Pure: true},
-		{Path: "peer/view", Level: experts, Pure: true},
+		{Path: "peer/row", Level: experts, Pure: true},
 		{Path: "localsched/spool", Level: experts},
 		{Path: "localsched/cgroup", Level: experts},
 		{Path: "localsched/changes", Level: experts},
@@ -97,7 +98,7 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "plugins/pricetest", Level: machines},
 		{Path: "peer/gridqueue", Level: machines, Pure: true},
 		{Path: "peer/eligible", Level: machines, Pure: true},
-		{Path: "peer/row", Level: machines, Pure: true},
+		{Path: "peer/broker", Level: machines, Pure: true},
 
 		{Path: "peer", Level: core, Pure: true},
 		{Path: "plugins/catalog", Level: core},

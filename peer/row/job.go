@@ -69,6 +69,52 @@ type Job struct {
 	Parted      bool                `json:"parted,omitempty"`      // it is wanted back, and ended, since its group did not start together
 }
 
+// Unplace takes back what a decision said of a job: its shape, what was predicted of it, and at
+// what price.
+func (j *Job) Unplace() {
+	j.Foreseen, j.Hold, j.Held = nil, 0, 0
+	j.Quoted, j.Home, j.Tariff, j.Disputed, j.Offset = nil, nil, nil, "", 0
+	j.Spec = j.Shaped(0)
+	j.Spec.ForgetPrediction()
+}
+
+// Shapes are those that a moldable job may run in; none for a rigid one.
+func (j *Job) Shapes() []protocol.Shape {
+	if j.Component == nil {
+		return nil
+	}
+	return j.Component.Shapes
+}
+
+// Shaped is the job's spec in one of its shapes, by their index; of a rigid job as it is.
+func (j *Job) Shaped(shape int) protocol.Spec {
+	spec := j.Spec
+	if shapes := j.Shapes(); shape < len(shapes) {
+		s := shapes[shape]
+		spec.CPUs, spec.Nodes, spec.WallTime = s.CPUs, s.Nodes, s.WallTime
+	}
+	return spec
+}
+
+// Estimate is the user's own word on the run time in a shape; 0: there is none.
+func (j *Job) Estimate(shape int) protocol.Duration {
+	if j.Component == nil {
+		return 0
+	}
+	if shapes := j.Shapes(); shape < len(shapes) {
+		return shapes[shape].Estimate
+	}
+	return j.Component.Estimate
+}
+
+// ComponentName is the name of the component that a job is: its own, where it is on its own.
+func (j *Job) ComponentName() string {
+	if j.Component != nil && j.Component.Name != "" {
+		return j.Component.Name
+	}
+	return j.Spec.Name
+}
+
 // Prediction is what was foreseen of a component when it was placed.
 type Prediction struct {
 	Cost protocol.Micro    `json:"cost"` // K_e + K_l + K_eco + K_d, in the site's own currency

@@ -146,33 +146,6 @@ func (j *Job) name() string   { return fmt.Sprintf("job %d:%d", j.Spec.Job, j.Ep
 func (g *Guest) name() string { return fmt.Sprintf("guest %d:%d", g.Spec.Job, g.Epoch) }
 func (r *Run) name() string   { return fmt.Sprintf("run %v", r.Tag) }
 
-// Unplace takes back what a decision said of a job: its shape, what was predicted of it, and at
-// what price.
-func (j *Job) Unplace() {
-	j.Foreseen, j.Hold, j.Held = nil, 0, 0
-	j.Quoted, j.Home, j.Tariff, j.Disputed, j.Offset = nil, nil, nil, "", 0
-	j.Spec = j.Shaped(0)
-	j.Spec.ForgetPrediction()
-}
-
-// Shapes are those that a moldable job may run in; none for a rigid one.
-func (j *Job) Shapes() []protocol.Shape {
-	if j.Component == nil {
-		return nil
-	}
-	return j.Component.Shapes
-}
-
-// Shaped is the job's spec in one of its shapes, by their index; of a rigid job as it is.
-func (j *Job) Shaped(shape int) protocol.Spec {
-	spec := j.Spec
-	if shapes := j.Shapes(); shape < len(shapes) {
-		s := shapes[shape]
-		spec.CPUs, spec.Nodes, spec.WallTime = s.CPUs, s.Nodes, s.WallTime
-	}
-	return spec
-}
-
 // UnmarshalText reads a phase of the table.
 func (p *JobPhase) UnmarshalText(text []byte) error { return read(jobPhases, p, text) }
 
