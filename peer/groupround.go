@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/switchyard-hpc/switchyard/peer/broker"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -135,7 +136,7 @@ func (p *Peer) reviewGroup(d *deciding, g *groupFit, chosen map[protocol.JobID]p
 		return false
 	}
 	if g.site == nil {
-		if s.find() == nil {
+		if s.Find() == nil {
 			g.why = p.noRoom(g, s)
 			return false
 		}
@@ -167,25 +168,25 @@ const (
 	silent // it places not all of it, and does not say why
 )
 
-func judgeGroup(d *deciding, g *groupFit, s *seating, chosen map[protocol.JobID]policy.Decision) (groupVerdict, string) {
+func judgeGroup(d *deciding, g *groupFit, s *broker.Seating, chosen map[protocol.JobID]policy.Decision) (groupVerdict, string) {
 	why, all := "", true
-	used := make([]need, len(s.bins))
+	used := make([]broker.Need, len(s.Rooms))
 	for k, id := range g.members {
 		one, ok := chosen[id]
 		if !ok || one.Site == policy.Nowhere {
 			why, all = cmp.Or(why, one.Reason), false
 			continue
 		}
-		i := slices.IndexFunc(s.members[k], func(x seat) bool { return x.row == one.Job && s.bins[x.bin].site == d.in.Sites[one.Site].Name })
+		i := slices.IndexFunc(s.Members[k], func(x broker.Seat) bool { return x.Row == one.Job && s.Rooms[x.Room].Site == d.in.Sites[one.Site].Name })
 		if i < 0 {
 			continue // its offer will tell
 		}
-		b := s.bins[s.members[k][i].bin]
-		b.used = used[s.members[k][i].bin]
-		if !b.holds(s.members[k][i].need) {
+		b := s.Rooms[s.Members[k][i].Room]
+		b.Used = used[s.Members[k][i].Room]
+		if !b.Holds(s.Members[k][i].Need) {
 			return doesNotFit, ""
 		}
-		used[s.members[k][i].bin] = b.used.plus(s.members[k][i].need)
+		used[s.Members[k][i].Room] = b.Used.Plus(s.Members[k][i].Need)
 	}
 	switch {
 	case all:
@@ -197,13 +198,13 @@ func judgeGroup(d *deciding, g *groupFit, s *seating, chosen map[protocol.JobID]
 }
 
 // seatsIn are the places that the members of a group have quotes for in a round.
-func (p *Peer) seatsIn(d *deciding, g *groupFit) *seating {
-	s := &seating{members: make([][]seat, len(g.members))}
+func (p *Peer) seatsIn(d *deciding, g *groupFit) *broker.Seating {
+	s := &broker.Seating{Members: make([][]broker.Seat, len(g.members))}
 	at := make([]int, len(d.in.Sites))
 	for i := range d.in.Sites {
 		if at[i] = -1; p.capacityOf(d.in.Sites[i].Name) != nil {
-			at[i] = len(s.bins)
-			s.bins = append(s.bins, p.binOf(d, g, i))
+			at[i] = len(s.Rooms)
+			s.Rooms = append(s.Rooms, p.binOf(d, g, i))
 		}
 	}
 	for k, id := range g.members {
@@ -212,8 +213,8 @@ func (p *Peer) seatsIn(d *deciding, g *groupFit) *seating {
 				if at[i] < 0 || d.in.AWT[d.in.At(row, i)] == protocol.Never {
 					continue
 				}
-				b := &s.bins[at[i]]
-				s.members[k] = append(s.members[k], seat{bin: at[i], row: row, need: needOf(d.r.specs[row].On(b.capacity), b.capacity)})
+				b := &s.Rooms[at[i]]
+				s.Members[k] = append(s.Members[k], broker.Seat{Room: at[i], Row: row, Need: broker.NeedOf(d.r.specs[row].On(b.Capacity), b.Capacity)})
 			}
 		}
 	}
@@ -221,15 +222,15 @@ func (p *Peer) seatsIn(d *deciding, g *groupFit) *seating {
 }
 
 // binOf is what a site of a round has for a group.
-func (p *Peer) binOf(d *deciding, g *groupFit, site int) bin {
+func (p *Peer) binOf(d *deciding, g *groupFit, site int) broker.Room {
 	row := &d.in.Sites[site]
-	b := bin{site: row.Name, capacity: p.capacityOf(row.Name), jobs: row.Accept, learned: p.learnedCrowd(g.key, row.Name)}
+	b := broker.Room{Site: row.Name, Capacity: p.capacityOf(row.Name), MaxJobs: row.Accept, Learned: p.learnedCrowd(g.key, row.Name)}
 	if site == d.in.Self && p.cfg.MaxQ == 0 {
-		b.jobs = -1
+		b.MaxJobs = -1
 	}
 	for _, a := range d.r.asks {
 		if a.partner.Site == row.Name && a.reply != nil {
-			b.most = a.reply.MostCPUs
+			b.MaxCPUs = a.reply.MostCPUs
 		}
 	}
 	return b
@@ -238,34 +239,34 @@ func (p *Peer) binOf(d *deciding, g *groupFit, site int) bin {
 // choose gives a group places that it has not tried, by an option; false: there are none.
 func (p *Peer) choose(d *deciding, g *groupFit, by option, chosen map[protocol.JobID]policy.Decision) bool {
 	s := p.seatsIn(d, g)
-	s.largest = by == soonest
+	s.Largest = by == soonest
 	for k, id := range g.members {
 		one, decided := chosen[id]
-		for i := range s.members[k] {
-			x := &s.members[k][i]
-			site := slices.IndexFunc(d.in.Sites, func(row policy.Site) bool { return row.Name == s.bins[x.bin].site })
-			at := d.in.At(x.row, site)
-			end := d.in.Start(x.row, site, d.in.AWT[at]).Plus(d.in.ERT[at]).Plus(d.in.Return(x.row, site))
+		for i := range s.Members[k] {
+			x := &s.Members[k][i]
+			site := slices.IndexFunc(d.in.Sites, func(row policy.Site) bool { return row.Name == s.Rooms[x.Room].Site })
+			at := d.in.At(x.Row, site)
+			end := d.in.Start(x.Row, site, d.in.AWT[at]).Plus(d.in.ERT[at]).Plus(d.in.Return(x.Row, site))
 			switch {
 			case by == cheapest:
-				x.weight = int64(d.in.Cost[at])
+				x.Weight = int64(d.in.Cost[at])
 			case by == soonest:
-				x.weight = int64(end)
-			case decided && one.Site == site && one.Job == x.row:
+				x.Weight = int64(end)
+			case decided && one.Site == site && one.Job == x.Row:
 			default: // away from the policy's choice, and then as soon as can be
-				x.weight = int64(min(end, 1000*protocol.Day)) + int64(10000*protocol.Day)
+				x.Weight = int64(min(end, 1000*protocol.Day)) + int64(10000*protocol.Day)
 			}
 		}
 	}
-	seats := s.find()
+	seats := s.Find()
 	if seats == nil {
 		return false
 	}
 	place, at := make([]int, len(seats)), make([]int, len(seats))
 	for k, i := range seats {
-		x := &s.members[k][i]
-		place[k] = x.row
-		at[k] = slices.IndexFunc(d.in.Sites, func(row policy.Site) bool { return row.Name == s.bins[x.bin].site })
+		x := &s.Members[k][i]
+		place[k] = x.Row
+		at[k] = slices.IndexFunc(d.in.Sites, func(row policy.Site) bool { return row.Name == s.Rooms[x.Room].Site })
 	}
 	name := fmt.Sprint(place, at)
 	if g.tried[name] {
@@ -276,17 +277,17 @@ func (p *Peer) choose(d *deciding, g *groupFit, by option, chosen map[protocol.J
 }
 
 // noRoom says why a group has no places at one instant in a round.
-func (p *Peer) noRoom(g *groupFit, s *seating) string {
+func (p *Peer) noRoom(g *groupFit, s *broker.Seating) string {
 	for k, id := range g.members {
-		if len(s.members[k]) == 0 {
+		if len(s.Members[k]) == 0 {
 			return fmt.Sprintf("no site takes job %v, which starts together with it, in this round", id)
 		}
 	}
-	if s.cutOff {
-		return fmt.Sprintf("no places with room for all %d components that start together were found in %d steps", len(g.members), mostSeatSteps)
+	if s.CutOff {
+		return fmt.Sprintf("no places with room for all %d components that start together were found in %d steps", len(g.members), broker.MaxSeatSteps)
 	}
 	return fmt.Sprintf("no sites have room for all %d components that start together at one instant: %s",
-		len(g.members), binsText(s.bins, p.cfg.Site))
+		len(g.members), broker.RoomsText(s.Rooms, p.cfg.Site))
 }
 
 // settled are the decisions with which a round goes on: groups without room stay.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/switchyard-hpc/switchyard/peer/broker"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -32,35 +33,35 @@ func (p *Peer) refuseGroup(members []protocol.Job) (view.Refusal, bool) {
 	if !certain {
 		return view.Refusal{}, false
 	}
-	s := seating{bins: bins}
+	s := broker.Seating{Rooms: bins}
 	total := 0
 	for i := range members {
 		seats := p.seatsOf(&members[i], bins)
-		s.members = append(s.members, seats)
+		s.Members = append(s.Members, seats)
 		least := members[i].Spec.CPUs
 		for _, one := range seats {
-			least = min(least, one.need.cpus)
+			least = min(least, one.Need.CPUs)
 		}
 		total += least
 	}
-	if s.find() != nil || s.cutOff {
+	if s.Find() != nil || s.CutOff {
 		return view.Refusal{}, false
 	}
 	refusal := view.Refusal{Code: view.NoSite, Reason: fmt.Sprintf(
 		"the sites that can hold room have never enough for the %d components that start together, %d CPUs, at one instant", len(members), total)}
 	for i := range bins {
-		refusal.Sites = append(refusal.Sites, view.SiteRefusal{Site: bins[i].site, Reason: bins[i].text(p.cfg.Site)})
+		refusal.Sites = append(refusal.Sites, view.SiteRefusal{Site: bins[i].Site, Reason: bins[i].Text(p.cfg.Site)})
 	}
 	return refusal, true
 }
 
 // bins are the sites that can hold room. It is not certain that these are all while the card
 // of a partner is not known.
-func (p *Peer) bins() (bins []bin, certain bool) {
+func (p *Peer) bins() (bins []broker.Room, certain bool) {
 	if p.cfg.Reserves {
-		own := bin{site: p.cfg.Site, capacity: &p.cfg.Capacity, jobs: -1}
+		own := broker.Room{Site: p.cfg.Site, Capacity: &p.cfg.Capacity, MaxJobs: -1}
 		if p.cfg.MaxQ > 0 {
-			own.jobs = p.cfg.MaxQ
+			own.MaxJobs = p.cfg.MaxQ
 		}
 		bins = append(bins, own)
 	}
@@ -73,9 +74,9 @@ func (p *Peer) bins() (bins []bin, certain bool) {
 		case one.card == nil:
 			return nil, false
 		case one.refused == "" && one.card.Reserves:
-			b := bin{site: one.Site, capacity: &one.card.Capacity, jobs: -1, most: one.card.MaxCPUs}
+			b := broker.Room{Site: one.Site, Capacity: &one.card.Capacity, MaxJobs: -1, MaxCPUs: one.card.MaxCPUs}
 			if one.card.MaxJobs > 0 {
-				b.jobs = one.card.MaxJobs
+				b.MaxJobs = one.card.MaxJobs
 			}
 			bins = append(bins, b)
 		}
@@ -98,15 +99,15 @@ func (one *partner) heardLimits(jobs, cpus int) {
 }
 
 // seatsOf are the places that a member could have by the site cards, in all its shapes.
-func (p *Peer) seatsOf(one *protocol.Job, bins []bin) (seats []seat) {
+func (p *Peer) seatsOf(one *protocol.Job, bins []broker.Room) (seats []broker.Seat) {
 	spec := one.Spec
 	p.stateSpeed(&spec)
 	own := protocol.Shape{CPUs: spec.CPUs, Nodes: spec.Nodes, WallTime: spec.WallTime}
 	for row, s := range append([]protocol.Shape{own}, one.Component.Shapes...) {
 		spec.CPUs, spec.Nodes, spec.WallTime = s.CPUs, s.Nodes, s.WallTime
 		for i := range bins {
-			if r := spec.On(bins[i].capacity); spec.Allows(bins[i].site) && bins[i].capacity.Holds(r) {
-				seats = append(seats, seat{bin: i, row: row, need: needOf(r, bins[i].capacity), weight: int64(s.CPUs)})
+			if r := spec.On(bins[i].Capacity); spec.Allows(bins[i].Site) && bins[i].Capacity.Holds(r) {
+				seats = append(seats, broker.Seat{Room: i, Row: row, Need: broker.NeedOf(r, bins[i].Capacity), Weight: int64(s.CPUs)})
 			}
 		}
 	}
