@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/peer/broker"
+	"github.com/switchyard-hpc/switchyard/peer/eligible"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -177,7 +178,7 @@ func judgeGroup(d *deciding, g *groupFit, s *broker.Seating, chosen map[protocol
 			why, all = cmp.Or(why, one.Reason), false
 			continue
 		}
-		i := slices.IndexFunc(s.Members[k], func(x broker.Seat) bool { return x.Row == one.Job && s.Rooms[x.Room].Site == d.in.Sites[one.Site].Name })
+		i := slices.IndexFunc(s.Members[k], func(x broker.Seat) bool { return x.Row == one.Job && s.Rooms[x.Room].Name == d.in.Sites[one.Site].Name })
 		if i < 0 {
 			continue // its offer will tell
 		}
@@ -224,7 +225,7 @@ func (p *Peer) seatsIn(d *deciding, g *groupFit) *broker.Seating {
 // binOf is what a site of a round has for a group.
 func (p *Peer) binOf(d *deciding, g *groupFit, site int) broker.Room {
 	row := &d.in.Sites[site]
-	b := broker.Room{Site: row.Name, Capacity: p.capacityOf(row.Name), MaxJobs: row.Accept, Learned: p.learnedCrowd(g.key, row.Name)}
+	b := broker.Room{Site: eligible.Site{Name: row.Name, Capacity: p.capacityOf(row.Name)}, MaxJobs: row.Accept, Learned: p.learnedCrowd(g.key, row.Name)}
 	if site == d.in.Self && p.cfg.MaxQ == 0 {
 		b.MaxJobs = -1
 	}
@@ -244,7 +245,7 @@ func (p *Peer) choose(d *deciding, g *groupFit, by option, chosen map[protocol.J
 		one, decided := chosen[id]
 		for i := range s.Members[k] {
 			x := &s.Members[k][i]
-			site := slices.IndexFunc(d.in.Sites, func(row policy.Site) bool { return row.Name == s.Rooms[x.Room].Site })
+			site := slices.IndexFunc(d.in.Sites, func(row policy.Site) bool { return row.Name == s.Rooms[x.Room].Name })
 			at := d.in.At(x.Row, site)
 			end := d.in.Start(x.Row, site, d.in.AWT[at]).Plus(d.in.ERT[at]).Plus(d.in.Return(x.Row, site))
 			switch {
@@ -266,7 +267,7 @@ func (p *Peer) choose(d *deciding, g *groupFit, by option, chosen map[protocol.J
 	for k, i := range seats {
 		x := &s.Members[k][i]
 		place[k] = x.Row
-		at[k] = slices.IndexFunc(d.in.Sites, func(row policy.Site) bool { return row.Name == s.Rooms[x.Room].Site })
+		at[k] = slices.IndexFunc(d.in.Sites, func(row policy.Site) bool { return row.Name == s.Rooms[x.Room].Name })
 	}
 	name := fmt.Sprint(place, at)
 	if g.tried[name] {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/peer/broker"
+	"github.com/switchyard-hpc/switchyard/peer/eligible"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -50,7 +51,7 @@ func (p *Peer) refuseGroup(members []protocol.Job) (view.Refusal, bool) {
 	refusal := view.Refusal{Code: view.NoSite, Reason: fmt.Sprintf(
 		"the sites that can hold room have never enough for the %d components that start together, %d CPUs, at one instant", len(members), total)}
 	for i := range bins {
-		refusal.Sites = append(refusal.Sites, view.SiteRefusal{Site: bins[i].Site, Reason: bins[i].Text(p.cfg.Site)})
+		refusal.Sites = append(refusal.Sites, view.SiteRefusal{Site: bins[i].Name, Reason: bins[i].Text(p.cfg.Site)})
 	}
 	return refusal, true
 }
@@ -59,7 +60,7 @@ func (p *Peer) refuseGroup(members []protocol.Job) (view.Refusal, bool) {
 // of a partner is not known.
 func (p *Peer) bins() (bins []broker.Room, certain bool) {
 	if p.cfg.Reserves {
-		own := broker.Room{Site: p.cfg.Site, Capacity: &p.cfg.Capacity, MaxJobs: -1}
+		own := broker.Room{Site: p.here(), MaxJobs: -1}
 		if p.cfg.MaxQ > 0 {
 			own.MaxJobs = p.cfg.MaxQ
 		}
@@ -74,7 +75,7 @@ func (p *Peer) bins() (bins []broker.Room, certain bool) {
 		case one.card == nil:
 			return nil, false
 		case one.refused == "" && one.card.Reserves:
-			b := broker.Room{Site: one.Site, Capacity: &one.card.Capacity, MaxJobs: -1, MaxCPUs: one.card.MaxCPUs}
+			b := broker.Room{Site: one.site(), MaxJobs: -1, MaxCPUs: one.card.MaxCPUs}
 			if one.card.MaxJobs > 0 {
 				b.MaxJobs = one.card.MaxJobs
 			}
@@ -106,8 +107,9 @@ func (p *Peer) seatsOf(one *protocol.Job, bins []broker.Room) (seats []broker.Se
 	for row, s := range append([]protocol.Shape{own}, one.Component.Shapes...) {
 		spec.CPUs, spec.Nodes, spec.WallTime = s.CPUs, s.Nodes, s.WallTime
 		for i := range bins {
-			if r := spec.On(bins[i].Capacity); spec.Allows(bins[i].Site) && bins[i].Capacity.Holds(r) {
-				seats = append(seats, broker.Seat{Room: i, Row: row, Need: broker.NeedOf(r, bins[i].Capacity), Weight: int64(s.CPUs)})
+			if bins[i].Judge(&spec, true) == eligible.Eligible {
+				need := broker.NeedOf(spec.On(bins[i].Capacity), bins[i].Capacity)
+				seats = append(seats, broker.Seat{Room: i, Row: row, Need: need, Weight: int64(s.CPUs)})
 			}
 		}
 	}

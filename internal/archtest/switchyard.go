@@ -77,6 +77,7 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "internal/predict/forecast", Level: experts, Pure: true},
 		{Path: "internal/predict/wait", Level: experts, Pure: true},
 		{Path: "localsched/engine", Level: experts, Pure: true},
+		{Path: "peer/eligible", Level: experts, Pure: true},
 		{Path: "peer/row", Level: experts, Pure: true},
 		{Path: "localsched/spool", Level: experts},
 		{Path: "localsched/cgroup", Level: experts},
@@ -97,7 +98,6 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "plugins/policytest", Level: machines},
 		{Path: "plugins/pricetest", Level: machines},
 		{Path: "peer/gridqueue", Level: machines, Pure: true},
-		{Path: "peer/eligible", Level: machines, Pure: true},
 		{Path: "peer/broker", Level: machines, Pure: true},
 
 		{Path: "peer", Level: core, Pure: true},

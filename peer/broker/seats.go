@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/switchyard-hpc/switchyard/peer/eligible"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -17,12 +18,12 @@ import (
 
 // Room is what a site has for the members of a group at one instant.
 type Room struct {
-	Site     protocol.SiteName
-	Capacity *protocol.Capacity
-	MaxJobs  int // that it takes; below 0: any number
-	MaxCPUs  int // CPUs that its limits leave to these jobs; 0: any number
-	Learned  int // members that it took at most when it refused one more; 0: none was refused
-	Used     Need
+	eligible.Site // whose machine is known
+
+	MaxJobs int  // that it takes; below 0: any number
+	MaxCPUs int  // CPUs that its limits leave to these jobs; 0: any number
+	Learned int  // members that it took at most when it refused one more; 0: none was refused
+	Used    Need // by members that have a seat
 }
 
 // Need is what members of a group take of a site.
@@ -86,7 +87,7 @@ func (b *Room) Text(own protocol.SiteName) string {
 		out += fmt.Sprintf(" on %s of %d MB", protocol.Count(c.Nodes, "node"), c.MemoryMB)
 	}
 	of := ""
-	if b.Site != own {
+	if b.Name != own {
 		of = " of this site"
 	}
 	if b.MaxJobs >= 0 && b.MaxJobs < math.MaxInt32 {
@@ -196,7 +197,7 @@ func (s *Seating) search(at int, weight int64) {
 func RoomsText(bins []Room, own protocol.SiteName) string {
 	all := make([]string, len(bins))
 	for i := range bins {
-		all[i] = string(bins[i].Site) + " " + bins[i].Text(own)
+		all[i] = string(bins[i].Name) + " " + bins[i].Text(own)
 	}
 	return strings.Join(all, "; ")
 }
