@@ -118,7 +118,7 @@ func (p *Peer) checkBill(j *job, outcome *protocol.Outcome) {
 		j.Disputed = fmt.Sprintf("%s sent no bill; by its tariff it is %s", j.Site, billText(due))
 		if billed != nil {
 			j.Disputed = fmt.Sprintf("%s bills %s, and by the tariff that it stated it is %s for a run of %s from %s on",
-				j.Site, billText(billed), billText(due), outcome.Ran.Text(), instantText(due.Start))
+				j.Site, billText(billed), billText(due), outcome.Ran.Text(), due.Start.Text())
 		}
 		outcome.Bill = due
 	}

@@ -26,12 +26,12 @@ func (p *Peer) awaitsSite(j *job) bool {
 
 func (p *Peer) couldRunHere(j *job) bool {
 	here := p.here()
-	return p.anyShape(j, func(spec *protocol.Spec) bool { return here.Judge(spec, j.together()) == eligible.Eligible })
+	return p.anyShape(j, func(spec *protocol.Spec) bool { return here.Judge(spec, j.Together()) == eligible.Eligible })
 }
 
 // couldRunAt goes by the partner's card, which must be known.
 func (p *Peer) couldRunAt(j *job, one *partner) bool {
-	return p.anyShape(j, func(spec *protocol.Spec) bool { return one.eligible(spec, j.together()) })
+	return p.anyShape(j, func(spec *protocol.Spec) bool { return one.eligible(spec, j.Together()) })
 }
 
 // anyShape says whether something is true of one of the shapes in which the job may be placed.

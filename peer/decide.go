@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/switchyard-hpc/switchyard/peer/broker"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -169,7 +170,7 @@ func (p *Peer) carryOut(d *deciding, decisions []policy.Decision, stead bool) {
 	for _, d := range decisions {
 		chosen[in.Jobs[d.Job].ID] = d
 	}
-	c := carrying{p: p, r: r, in: in, stead: stead, silent: silentSites(r), roomless: d.roomless(), parted: map[groupKey]string{}}
+	c := carrying{p: p, r: r, in: in, stead: stead, silent: silentSites(r), roomless: d.roomless(), parted: map[broker.GroupKey]string{}}
 	for i := 0; i < len(r.specs); i = r.rows(i) {
 		j := p.jobs[r.specs[i].Job]
 		if j == nil || j.Phase != row.JobInGridQueue {
@@ -206,9 +207,9 @@ type carrying struct {
 	stead  bool // another policy decided
 	silent []string
 
-	roomless map[protocol.JobID]string // members of groups that have no room together, and why
-	groups   []placement               // of jobs that start together
-	parted   map[groupKey]string       // groups of which a member must stay, and why
+	roomless map[protocol.JobID]string  // members of groups that have no room together, and why
+	groups   []placement                // of jobs that start together
+	parted   map[broker.GroupKey]string // groups of which a member must stay, and why
 }
 
 // leave keeps a job in the grid queue. The policy may have said why.
@@ -273,7 +274,7 @@ func (c *carrying) place(i int, j *job, d policy.Decision) {
 
 // starts says whether a job starts together with another one of this round.
 func (c *carrying) starts(j *job) bool {
-	return j.together() && slices.ContainsFunc(c.in.Jobs, func(other policy.Job) bool {
+	return j.Together() && slices.ContainsFunc(c.in.Jobs, func(other policy.Job) bool {
 		return other.ID != j.Spec.Job && other.Together == j.Component.Together &&
 			c.in.Applications[other.Application].ID == j.Application
 	})

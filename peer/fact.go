@@ -81,7 +81,7 @@ func (p *Peer) endPeriod(one *partner) {
 		default:
 			delete(one.paces, kind)
 			p.fact(Fact{Kind: kind, Site: one.Site, Others: of.others, Text: fmt.Sprintf(
-				"%d more of this kind since %s", of.others, instantText(of.since))})
+				"%d more of this kind since %s", of.others, of.since.Text())})
 		}
 	}
 }
@@ -143,6 +143,3 @@ const (
 	PolicyFailed      FactKind = "policy-failed" // and another decided in its stead
 	MessageOdd        FactKind = "message-odd"   // authentic, but makes no sense here
 )
-
-// instantText is an instant as facts and reasons tell it.
-func instantText(at protocol.Instant) string { return at.Time().UTC().Format("2006-01-02 15:04:05Z") }

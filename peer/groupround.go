@@ -21,7 +21,7 @@ import (
 
 // groupFit is the search for places of a group in a round.
 type groupFit struct {
-	key     groupKey
+	key     broker.GroupKey
 	members []protocol.JobID
 	first   []int    // of each member its first row in the snapshot; the others follow
 	options []option // that are left to be tried
@@ -55,14 +55,14 @@ const mostDecisions = 8
 
 // groupsOf are the groups of a snapshot of which more than one member is in it.
 func (p *Peer) groupsOf(in *policy.Snapshot) []*groupFit {
-	byKey := map[groupKey]*groupFit{}
+	byKey := map[broker.GroupKey]*groupFit{}
 	for row := range in.Jobs {
 		id := in.Jobs[row].ID
 		if in.Jobs[row].Together == 0 {
 			continue
 		}
 		j := p.jobs[id]
-		if j == nil || !j.together() || (row > 0 && in.Jobs[row-1].ID == id) {
+		if j == nil || !j.Together() || (row > 0 && in.Jobs[row-1].ID == id) {
 			continue
 		}
 		g := byKey[j.groupKey()]
@@ -73,7 +73,7 @@ func (p *Peer) groupsOf(in *policy.Snapshot) []*groupFit {
 		g.members, g.first = append(g.members, id), append(g.first, row)
 	}
 	out := slices.SortedFunc(maps.Values(byKey), func(a, b *groupFit) int {
-		return cmp.Or(cmp.Compare(a.key.application, b.key.application), cmp.Compare(a.key.number, b.key.number))
+		return cmp.Or(cmp.Compare(a.key.Application, b.key.Application), cmp.Compare(a.key.Number, b.key.Number))
 	})
 	return slices.DeleteFunc(out, func(g *groupFit) bool { return len(g.members) < 2 })
 }
@@ -342,12 +342,12 @@ type crowdKey struct {
 
 // learnedCrowd is how many members of a group a site takes at once, as it has shown; 0: nothing is
 // known.
-func (p *Peer) learnedCrowd(key groupKey, site protocol.SiteName) int {
-	a := p.applications[key.application]
+func (p *Peer) learnedCrowd(key broker.GroupKey, site protocol.SiteName) int {
+	a := p.applications[key.Application]
 	if a == nil {
 		return 0
 	}
-	if one, ok := a.crowds[crowdKey{key.number, site}]; ok && p.now < one.until {
+	if one, ok := a.crowds[crowdKey{key.Number, site}]; ok && p.now < one.until {
 		return one.most
 	}
 	return 0

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/switchyard-hpc/switchyard/peer/broker"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -16,7 +17,7 @@ import (
 
 // awaitTurn has a group wait while another one of this origin seeks room at one of its sites;
 // else it is the group's turn.
-func (p *Peer) awaitTurn(key groupKey, members []placement) (waits bool) {
+func (p *Peer) awaitTurn(key broker.GroupKey, members []placement) (waits bool) {
 	if p.cfg.Initiation == policy.Cycle {
 		return false
 	}
@@ -25,7 +26,7 @@ func (p *Peer) awaitTurn(key groupKey, members []placement) (waits bool) {
 		if !taken {
 			continue
 		}
-		why := fmt.Sprintf("a group of application %v seeks room at %s, and this one does next", other.application, one.site)
+		why := fmt.Sprintf("a group of application %v seeks room at %s, and this one does next", other.Application, one.site)
 		for _, m := range members {
 			m.job.Unplace()
 			p.hold(m.job, p.jitter(min(p.cfg.Sigma, p.cfg.RetryMax)), reasonGroup, why)
@@ -41,20 +42,20 @@ func (p *Peer) awaitTurn(key groupKey, members []placement) (waits bool) {
 
 // turns are the groups of this origin that seek room now.
 type turns struct {
-	at      map[protocol.SiteName]groupKey
+	at      map[protocol.SiteName]broker.GroupKey
 	waiting []protocol.JobID // members of others, for the end of a turn
 }
 
 // turnAt is the group that seeks room at a site now.
-func (p *Peer) turnAt(key groupKey, site protocol.SiteName) (other groupKey, taken bool) {
+func (p *Peer) turnAt(key broker.GroupKey, site protocol.SiteName) (other broker.GroupKey, taken bool) {
 	other, taken = p.turns.at[site]
 	if !taken || other == key {
 		return other, false
 	}
-	a := p.applications[other.application]
+	a := p.applications[other.Application]
 	if a == nil || !slices.ContainsFunc(a.jobs, func(id protocol.JobID) bool {
 		j := p.jobs[id]
-		return j.together() && j.Component.Together == other.number && j.seeksRoom()
+		return j.Together() && j.Component.Together == other.Number && j.SeeksRoom()
 	}) {
 		return other, false
 	}
@@ -62,7 +63,7 @@ func (p *Peer) turnAt(key groupKey, site protocol.SiteName) (other groupKey, tak
 }
 
 // endTurn lets others seek room where a group did.
-func (p *Peer) endTurn(key groupKey) {
+func (p *Peer) endTurn(key broker.GroupKey) {
 	ended := false
 	for site, of := range p.turns.at {
 		if of == key {

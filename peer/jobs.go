@@ -303,7 +303,7 @@ func (p *Peer) noKnownSite(j *job) bool {
 		shapes = max(1, len(j.Shapes()))
 	}
 	for shape := range shapes {
-		if _, certain, _ := p.whoCanRun(j.Shaped(shape), j.together()); certain {
+		if _, certain, _ := p.whoCanRun(j.Shaped(shape), j.Together()); certain {
 			return false
 		}
 	}
@@ -401,7 +401,7 @@ func (p *Peer) backToQueue(j *job, kind FactKind, why string) {
 		p.finish(j, protocol.Cancelled, "")
 		return
 	}
-	if end := cmp.Or(j.apart(), p.hopeless(j.application)); end != "" && !j.Restored {
+	if end := cmp.Or(p.apart(j), p.hopeless(j.application)); end != "" && !j.Restored {
 		p.finish(j, protocol.Cancelled, end)
 		return
 	}

@@ -4,26 +4,17 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/peer/broker"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// A member of a group that has not started by its instant and a tolerance never does: its site
-// takes it out of the local queue, and a batch system that would start it all the same, while the
-// peer is down, withdraws it (localsched.Submission.StartBy). The origin hears of it as of any job
-// that is given back, and ends the members that have started: none runs alone. Then the group is
-// placed again, or ends.
-
-// missedStart begins the reason of a member that has missed its start.
-const missedStart = "it has missed the start of its group: "
-
 // startView is what holds of the start of a job of this site; nil: it starts on its own.
 func (j *job) startView() *view.Start {
-	if j.application == nil || !j.together() {
+	if j.application == nil || !j.Together() {
 		return nil
 	}
 	return &view.Start{Tolerance: j.application.Tolerance(), Missed: cmp.Or(j.application.StartMissed, protocol.RetryMissed)}
@@ -40,16 +31,15 @@ func (g *guest) startView() *view.Start {
 // startBy is the last instant at which a placement here may start; 0: there is none.
 func (p *Peer) startBy(tag protocol.Tag) protocol.Instant {
 	if j := p.jobs[tag.Job]; j != nil {
-		if j.Held == 0 || j.tag() != tag || j.application == nil {
-			return 0
+		if g := p.group(j); g != nil && j.tag() == tag {
+			return g.StartBy(&j.Job)
 		}
-		return j.Held.Add(j.application.Tolerance())
-	}
-	g := p.guests[tag.Job]
-	if g == nil || g.Held == 0 || g.tag() != tag {
 		return 0
 	}
-	return g.Held.Add(cmp.Or(g.Tolerance, protocol.DefaultStartTolerance))
+	if g := p.guests[tag.Job]; g != nil && g.tag() == tag {
+		return broker.GuestStartBy(&g.Guest)
+	}
+	return 0
 }
 
 // toleranceOfHold is what a partner is told that is to hold room; 0: it is not to.
@@ -88,7 +78,7 @@ func (p *Peer) startByDue(tag protocol.Tag) {
 // missStart says of a placement why it does not start any more.
 func (p *Peer) missStart(r *run) {
 	by := p.startBy(r.Tag)
-	why := fmt.Sprintf("%sit has not started by %s at %s", missedStart, instantText(by), p.cfg.Site)
+	why := fmt.Sprintf("%sit has not started by %s at %s", broker.MissedStart, by.Text(), p.cfg.Site)
 	if r.Reason == why {
 		return
 	}
@@ -130,40 +120,31 @@ func (p *Peer) tooLate(r *run) bool {
 	return true
 }
 
-// apart says why the group of a member has ended; empty: it has not.
-func (j *job) apart() string {
-	if j.application == nil || !j.together() {
-		return ""
-	}
-	for _, one := range j.application.Apart {
-		if one.Number == j.Component.Together {
-			return one.Why
-		}
+// apart says why the group of a job has ended; empty: it has not, or the job is on its own.
+func (p *Peer) apart(j *job) string {
+	if g := p.group(j); g != nil {
+		return g.Ended()
 	}
 	return ""
 }
 
-// misses says whether a member that comes back has not started with its group, and others have,
-// or might have. That its user or its group wants it back is no miss.
+// misses says whether a job that comes back has missed the start of its group.
 func (p *Peer) misses(j *job) bool {
-	placed := j.Phase == row.JobGranted || j.Phase == row.JobHandedOff || j.Phase == row.JobRecalling || j.Phase == row.JobCommittedLocal
-	if j.Held == 0 || !placed || j.Started != 0 || j.Cancelling || j.Restored || j.Parted || j.application == nil {
-		return false
-	}
-	return strings.HasPrefix(j.Reason, missedStart) || p.now > j.Held.Add(j.application.Tolerance()) || j.ranWithout() ||
-		slices.ContainsFunc(p.members(j), func(other *job) bool { return other.running() })
+	g := p.group(j)
+	return g != nil && g.Misses(&j.Job, p.now)
 }
 
-// running says whether a member is known to run.
-func (j *job) running() bool {
-	return j.Held != 0 && j.State == protocol.Running && j.Phase != row.JobStagingOut
+// endsUnheard says whether a job whose site is silent would end, were it taken back.
+func (p *Peer) endsUnheard(j *job) bool {
+	g := p.group(j)
+	return g != nil && g.EndsUnheard(&j.Job, p.now)
 }
 
 // groupMissed says what becomes of a group of which a member has missed its start, and ends what
 // has started of it.
 func (p *Peer) groupMissed(j *job, why string) {
 	p.fact(Fact{Kind: StartMissed, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: clip(why)})
-	if ended := p.endOfMissed(j); ended != "" {
+	if ended := p.group(j).EndOfMissed(&j.Job); ended != "" {
 		p.endGroup(j, fmt.Sprintf("job %v did not start with its group, %s: %s", j.Spec.Job, ended, why))
 	}
 	for _, other := range p.others(j) {
@@ -171,40 +152,10 @@ func (p *Peer) groupMissed(j *job, why string) {
 	}
 }
 
-// others are the members of a job's group that have not ended, without itself.
-func (p *Peer) others(j *job) []*job {
-	return slices.DeleteFunc(p.members(j), func(other *job) bool { return other == j })
-}
-
-// endOfMissed says why a group ends of which a member has missed its start; empty: it is placed
-// again.
-func (p *Peer) endOfMissed(j *job) string {
-	others := p.others(j)
-	once := slices.IndexFunc(others, func(other *job) bool { return other.running() && !other.Spec.Requeue })
-	switch {
-	case j.application.StartMissed == protocol.FailMissed:
-		return "which its user wants to end then"
-	case len(others) == 0:
-		return "which has ended without it"
-	case j.ranWithout():
-		return "of which a component has run to its end without it"
-	case once >= 0:
-		return fmt.Sprintf("and job %v, which did, may not start twice; submitted with --requeue the group would be placed again", others[once].Spec.Job)
-	}
-	return ""
-}
-
-// endsUnheard says whether a member whose site is silent would end, were it taken back. It may still
-// start there: so it is waited for.
-func (p *Peer) endsUnheard(j *job) bool {
-	return j.apart() != "" || (p.misses(j) && p.endOfMissed(j) != "")
-}
-
 // endGroup ends the group of a member: what comes back of it is not placed again.
 func (p *Peer) endGroup(j *job, why string) {
-	if a := j.application; j.apart() == "" {
-		a.Apart = append(slices.Clone(a.Apart), row.EndedGroup{Number: j.Component.Together, Why: clip(why)})
-		p.saveApplication(a.ID)
+	if p.group(j).End(clip(why)) {
+		p.saveApplication(j.application.ID)
 	}
 }
 
@@ -215,7 +166,7 @@ func (p *Peer) part(j *job) {
 	}
 	switch j.Phase {
 	case row.JobInGridQueue:
-		if why := j.apart(); why != "" && p.stopped() == "" { // else it may run, by what these rows do not know
+		if why := p.apart(j); why != "" && p.stopped() == "" { // else it may run, by what these rows do not know
 			p.finish(j, protocol.Cancelled, why)
 		}
 	case row.JobCommittedLocal:
@@ -235,49 +186,44 @@ func (p *Peer) again(j *job, outcome *protocol.Outcome) (why string) {
 	twice := j.Spec.Requeue && !j.Cancelling && j.Reruns < maxReruns
 	parted := j.Parted && outcome.State == protocol.Cancelled
 	switch {
-	case outcome.State == protocol.NodeFail && twice && j.apart() == "":
+	case outcome.State == protocol.NodeFail && twice && p.apart(j) == "":
 		return "its node failed: " + outcome.Reason
 	case j.Cancelling:
 		return ""
 	case !parted:
 		p.ranToEnd(j)
 		return ""
-	case j.apart() == "" && twice:
+	case p.apart(j) == "" && twice:
 		return "its group did not start together"
-	case j.apart() == "":
+	case p.apart(j) == "":
 		p.endGroup(j, fmt.Sprintf("its group did not start together, and job %v, which had started, may not start twice or so often; submitted with --requeue it would be placed again",
 			j.Spec.Job))
 		for _, other := range p.others(j) {
 			p.part(other)
 		}
 	}
-	outcome.Reason = j.apart()
+	outcome.Reason = p.apart(j)
 	return ""
 }
 
 // ranToEnd notes that a member has run to its end, after which its group can never start as a whole
 // again: it ends if others have not started with it.
 func (p *Peer) ranToEnd(j *job) {
-	if j.Started == 0 || j.application == nil || !j.together() || j.ranWithout() {
+	g := p.group(j)
+	if g == nil {
 		return
 	}
-	a, others := j.application, p.others(j)
-	a.Ran = append(slices.Clone(a.Ran), j.Component.Together)
-	p.saveApplication(a.ID)
-	apart := func(other *job) bool { return other.Parted || other.Phase == row.JobInGridQueue }
-	if !slices.ContainsFunc(others, apart) {
+	changed, ends := g.RanToEnd(&j.Job)
+	if changed {
+		p.saveApplication(j.application.ID)
+	}
+	if !ends {
 		return
 	}
 	p.endGroup(j, fmt.Sprintf("its group did not start together, and job %v has run to its end", j.Spec.Job))
-	for _, other := range others {
+	for _, other := range p.others(j) {
 		p.part(other)
 	}
-}
-
-// ranWithout says whether a member of the job's group, and so not one that has yet to start, has run
-// to its end.
-func (j *job) ranWithout() bool {
-	return j.application != nil && slices.Contains(j.application.Ran, j.Component.Together)
 }
 
 // onTheirWay holds members back from a round while others of their group are on their way back, or
@@ -285,14 +231,15 @@ func (j *job) ranWithout() bool {
 func (p *Peer) onTheirWay(ids []protocol.JobID) []protocol.JobID {
 	return slices.DeleteFunc(ids, func(id protocol.JobID) bool {
 		j := p.jobs[id]
-		if !j.together() {
+		g := p.group(j)
+		if g == nil {
 			return false
 		}
-		if why := j.apart(); why != "" { // its group ended while the store was in doubt
+		if why := g.Ended(); why != "" { // its group ended while the store was in doubt
 			p.finish(j, protocol.Cancelled, why)
 			return true
 		}
-		for _, other := range p.members(j) {
+		for _, other := range p.jobsOfRows(g.Members) {
 			if p.onItsWay(other) {
 				p.hold(j, p.jitter(min(p.cfg.Sigma, p.cfg.RetryMax)), reasonGroup, fmt.Sprintf("job %v of its group is on its way back", other.Spec.Job))
 				return true

@@ -97,7 +97,7 @@ func (p *Peer) addGroups(in *policy.Snapshot, r *round) {
 	type group struct{ application, number int }
 	members := map[group]int{}
 	of := func(i int) group {
-		if j := r.job(p, i); j != nil && j.together() {
+		if j := r.job(p, i); j != nil && j.Together() {
 			return group{in.Jobs[i].Application, j.Component.Together}
 		}
 		return group{}

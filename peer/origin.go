@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/switchyard-hpc/switchyard/peer/broker"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -124,7 +125,7 @@ func (p *Peer) prepared(one *partner, m protocol.Prepared) { //nolint:cyclop // 
 	case j.Phase == row.JobOffered && j.Hold != 0 && (m.Start < j.Hold || m.Start > p.now.Add(mostHold)):
 		p.shun(j, one.Site)
 		p.breakUp(j, fmt.Sprintf("%s would hold room from %s on, and was asked for %s, or up to %s from now",
-			one.Site, instantText(m.Start), instantText(j.Hold), mostHold.Text()))
+			one.Site, m.Start.Text(), j.Hold.Text(), mostHold.Text()))
 	case j.Phase == row.JobOffered && j.Hold != 0:
 		switch {
 		case j.Held == 0:
@@ -254,7 +255,7 @@ func (p *Peer) notStarted(one *partner, tag protocol.Tag, why string) {
 // a job of a lost life, too, which has not started and never will.
 func (p *Peer) gaveBack(one *partner, tag protocol.Tag) {
 	why := "its site gave it back"
-	if j := p.current(one.Site, tag); j != nil && (strings.HasPrefix(j.Reason, refusedByScheduler) || strings.HasPrefix(j.Reason, missedStart)) {
+	if j := p.current(one.Site, tag); j != nil && (strings.HasPrefix(j.Reason, refusedByScheduler) || strings.HasPrefix(j.Reason, broker.MissedStart)) {
 		why = string(one.Site) + ": " + j.Reason
 	}
 	p.notStarted(one, tag, why)

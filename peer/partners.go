@@ -273,7 +273,7 @@ func (p *Peer) wanted(r *round, one *partner) bool {
 // if only volunteers are asked.
 func (p *Peer) asks(r *round, i int, one *partner) bool {
 	j := r.job(p, i)
-	if j == nil || !one.eligible(&r.specs[i], j.together()) {
+	if j == nil || !one.eligible(&r.specs[i], j.Together()) {
 		return false
 	}
 	return !j.shuns(one.Site, p.now) && (r.reach[i] == everybody || p.volunteersFor(j, one)) && !p.avoids(r, i, one)
@@ -281,7 +281,7 @@ func (p *Peer) asks(r *round, i int, one *partner) bool {
 
 // mayAsk says whether the partner could run the job and has not just refused it.
 func (p *Peer) mayAsk(j *job, one *partner) bool {
-	return one.eligible(&j.Spec, j.together()) && !j.shuns(one.Site, p.now)
+	return one.eligible(&j.Spec, j.Together()) && !j.shuns(one.Site, p.now)
 }
 
 // site is what is known of the partner by its card.

@@ -85,8 +85,8 @@ type Peer struct {
 	awaitMove    []protocol.JobID // that the own scheduler has refused, and since when in order
 	history      broker.History
 	turns        turns
-	rehelds      map[groupKey]int     // how often a group was asked to hold room later
-	unreleased   map[protocol.Tag]int // room to be given up, and how often asking for that has failed
+	rehelds      map[broker.GroupKey]int // how often a group was asked to hold room later
+	unreleased   map[protocol.Tag]int    // room to be given up, and how often asking for that has failed
 }
 
 type job struct {
@@ -165,8 +165,8 @@ func Restore(cfg Config, seed uint64, rows iter.Seq2[row.Record, error]) (*Peer,
 		unknownThere: map[protocol.Tag]protocol.SiteName{},
 
 		applications: map[protocol.JobID]*application{},
-		turns:        turns{at: map[protocol.SiteName]groupKey{}},
-		rehelds:      map[groupKey]int{},
+		turns:        turns{at: map[protocol.SiteName]broker.GroupKey{}},
+		rehelds:      map[broker.GroupKey]int{},
 		unreleased:   map[protocol.Tag]int{},
 
 		load: protocol.Load{CPUs: cfg.Capacity.CPUs},

@@ -15,9 +15,6 @@ type entry struct {
 	shape int // index in Component.Shapes; 0 for one that has none
 }
 
-// together says whether the job starts together with others.
-func (j *job) together() bool { return j.Component != nil && j.Component.Together > 0 }
-
 // foresee states what is expected of the run on a machine: by the executions of the
 // component and the Γ model, else by the user's estimate. Nothing is of a plain job, since others
 // with its name may be quite another size.

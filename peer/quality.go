@@ -128,7 +128,7 @@ func (p *Peer) elsewhere(r *round, i int, but *partner) bool {
 		return true
 	}
 	for _, one := range p.partners {
-		if one != but && one.usable() && !one.row.Quality.Doubtful && one.eligible(spec, j.together()) && !j.shuns(one.Site, p.now) {
+		if one != but && one.usable() && !one.row.Quality.Doubtful && one.eligible(spec, j.Together()) && !j.shuns(one.Site, p.now) {
 			return true
 		}
 	}

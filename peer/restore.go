@@ -174,7 +174,7 @@ func (p *Peer) learnLoad() {
 }
 
 func (p *Peer) resumeJob(j *job) {
-	if j.together() {
+	if j.Together() {
 		p.releaseAgain(j.tag(), j.Phase == row.JobInGridQueue)
 	}
 	switch j.Phase {

@@ -197,7 +197,7 @@ const triedInVain = "left out for a while, since an earlier try there failed"
 
 func (p *Peer) homeRefuses(j *job, spec protocol.Spec) string {
 	here := p.here()
-	if why := here.Why(&spec, j != nil && j.together()); why != "" {
+	if why := here.Why(&spec, j != nil && j.Together()); why != "" {
 		return why
 	}
 	if j != nil && j.shuns(p.cfg.Site, p.now) {
@@ -485,7 +485,7 @@ func (p *Peer) unasked(r *round, i int, one *partner) string {
 		return notAsked
 	}
 	site := one.site()
-	if why := site.Why(spec, j.together()); why != "" {
+	if why := site.Why(spec, j.Together()); why != "" {
 		return why
 	}
 	switch {

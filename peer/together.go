@@ -6,19 +6,12 @@ import (
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/peer/broker"
 	"github.com/switchyard-hpc/switchyard/peer/eligible"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
-
-// Components that start together are a grant group (facts/handoff.md). Each site holds room
-// for its member firmly from one common instant on. Only when all do, and agree on that
-// instant, are all granted, in one transaction. Until then nothing has been given away: when
-// one site refuses, dies or is too late, the holds of the others are given up and all members
-// go back to the grid queue. Quotes hold nothing, so the first instant is that of the latest
-// quote and a margin; a site that finds room only later says when, and then all are asked to
-// hold from then on.
 
 // placement is where a member of a group goes, and when it could start by its quote.
 type placement struct {
@@ -27,13 +20,7 @@ type placement struct {
 	wait protocol.Duration
 }
 
-// groupKey names a group.
-type groupKey struct {
-	application protocol.JobID
-	number      int
-}
-
-func (j *job) groupKey() groupKey { return groupKey{j.Application, j.Component.Together} }
+func (j *job) groupKey() broker.GroupKey { return broker.GroupKey{Application: j.Application, Number: j.Component.Together} }
 
 // holdTries is how often the members of a group are asked to hold room from a later instant
 // on before it is given up for a while.
@@ -59,7 +46,7 @@ func (p *Peer) holdGroups(placed []placement) {
 	}
 }
 
-func (p *Peer) holdGroup(key groupKey, members []placement) {
+func (p *Peer) holdGroup(key broker.GroupKey, members []placement) {
 	if p.awaitTurn(key, members) {
 		return
 	}
@@ -68,7 +55,7 @@ func (p *Peer) holdGroup(key groupKey, members []placement) {
 		latest = max(latest, one.wait)
 	}
 	start := p.now.Add(latest)
-	if why := pastLimit(jobsOf(members), start); why != "" {
+	if why := p.group(members[0].job).PastLimit(rowsOf(members), start); why != "" {
 		p.endTurn(key)
 		for _, one := range members {
 			one.job.Unplace()
@@ -90,27 +77,18 @@ func (p *Peer) holdGroup(key groupKey, members []placement) {
 	p.holdAt(jobsOf(members), start, why)
 }
 
+func rowsOf(placed []placement) (rows []*row.Job) {
+	for _, one := range placed {
+		rows = append(rows, &one.job.Job)
+	}
+	return rows
+}
+
 func jobsOf(placed []placement) (jobs []*job) {
 	for _, one := range placed {
 		jobs = append(jobs, one.job)
 	}
 	return jobs
-}
-
-// pastLimit says why members must not start at an instant: their application's limit of time;
-// empty: they may. What they cost from then on is not known here.
-func pastLimit(members []*job, start protocol.Instant) string {
-	for _, j := range members {
-		a, f := j.application, j.Foreseen
-		if a == nil || f == nil || a.MaxTime == protocol.Never {
-			continue
-		}
-		if end := start.Add(f.Run).Add(f.Back); end > a.Submitted.Add(a.MaxTime) {
-			return fmt.Sprintf("max_time: from %s on, when its sites have room for all that start together, job %v would be done in %s from its submission, after max_time %s",
-				instantText(start), j.Spec.Job, end.Sub(a.Submitted).Text(), a.MaxTime.Text())
-		}
-	}
-	return ""
 }
 
 // holdAt has the members' sites hold room from an instant on, in new epochs. All are noted
@@ -120,7 +98,7 @@ func (p *Peer) holdAt(members []*job, start protocol.Instant, why string) {
 		p.noteHold(j, start, why)
 	}
 	for _, j := range members {
-		if j.seeksRoom() {
+		if j.SeeksRoom() {
 			p.repeatJob(j.Spec.Job)
 		}
 	}
@@ -138,7 +116,7 @@ func (p *Peer) noteHold(j *job, start protocol.Instant, why string) {
 	}
 	j.Hold, j.Held = start, 0
 	p.saveJob(j.Spec.Job)
-	p.fact(Fact{Kind: JobOffered, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: clip("to hold room from " + instantText(start) + " on, " + why)})
+	p.fact(Fact{Kind: JobOffered, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: clip("to hold room from " + start.Text() + " on, " + why)})
 }
 
 // holdHere has the own batch system hold room for a member.
@@ -176,7 +154,7 @@ func (p *Peer) holdHere(j *job) {
 // nowHeld notes that a member has its room.
 func (p *Peer) nowHeld(j *job, start protocol.Instant) {
 	j.Held, j.tries = start, 0
-	text := "from " + instantText(start) + " on"
+	text := "from " + start.Text() + " on"
 	if start > j.Hold {
 		text += fmt.Sprintf(", %s later than it was asked for", start.Sub(j.Hold).Text())
 	}
@@ -186,27 +164,43 @@ func (p *Peer) nowHeld(j *job, start protocol.Instant) {
 	p.gather(j)
 }
 
-// members are those of the job's group that have not ended and are not about to.
-func (p *Peer) members(j *job) (out []*job) {
-	if j.application == nil || !j.together() {
+// group is that of a member; nil: the job starts on its own.
+func (p *Peer) group(j *job) *broker.Group {
+	if j.application == nil || !j.Together() {
 		return nil
 	}
+	g := &broker.Group{App: &j.application.Application, Number: j.Component.Together}
 	for _, id := range j.application.jobs {
-		if other := p.jobs[id]; other.together() && other.Component.Together == j.Component.Together && other.Phase != row.JobEnding {
-			out = append(out, other)
+		if other := p.jobs[id]; other.Together() && other.Component.Together == g.Number && other.Phase != row.JobEnding {
+			g.Members = append(g.Members, &other.Job)
 		}
 	}
-	return out
+	return g
 }
 
-// waiting are the members for which room is sought or held.
+// jobsOfRows are the jobs of rows.
+func (p *Peer) jobsOfRows(rows []*row.Job) []*job {
+	jobs := make([]*job, len(rows))
+	for i, one := range rows {
+		jobs[i] = p.jobs[one.Spec.Job]
+	}
+	return jobs
+}
+
+// waiting are the members of a job's group for which room is sought or held.
 func (p *Peer) waiting(j *job) []*job {
-	return slices.DeleteFunc(p.members(j), func(other *job) bool { return !other.seeksRoom() })
+	if g := p.group(j); g != nil {
+		return p.jobsOfRows(g.Seeking())
+	}
+	return nil
 }
 
-// seeksRoom says whether room is sought or held for a member that is not granted.
-func (j *job) seeksRoom() bool {
-	return j.Hold != 0 && (j.Phase == row.JobOffered || j.Phase == row.JobReserving)
+// others are the members of a job's group beside itself.
+func (p *Peer) others(j *job) []*job {
+	if g := p.group(j); g != nil {
+		return p.jobsOfRows(g.Others(&j.Job))
+	}
+	return nil
 }
 
 // gather grants all members once each has its room from the same instant on.
@@ -215,34 +209,22 @@ func (p *Peer) gather(j *job) {
 		p.after(p.cfg.RetryMax, timer{kind: jobTimer, job: j.Spec.Job})
 		return
 	}
-	members := p.waiting(j)
-	start := p.now.Add(p.cfg.Margin / 2) // a grant needs its time
-	agree, latest := true, members[0]
-	for _, one := range members {
-		if one.Held == 0 {
-			return
-		}
-		agree = agree && one.Held == members[0].Held
-		start = max(start, one.Held)
-		if one.Held > latest.Held {
-			latest = one
-		}
+	g := p.group(j)
+	seeking := g.Seeking()
+	members, agreed := p.jobsOfRows(seeking), g.Agree(seeking, p.now, p.cfg.Margin)
+	if !agreed.Answered {
+		return
 	}
-	why := fmt.Sprintf("since %s has room for job %v only from then on", latest.Site, latest.Spec.Job)
-	agree = agree && start == latest.Held
-	if start > latest.Held {
-		start, why = p.now.Add(p.cfg.Margin), "since the instant before is too near to grant all"
-	}
-	if past := pastLimit(members, start); past != "" {
+	if past := g.PastLimit(seeking, agreed.Start); past != "" {
 		p.doubtLate(members)
 		p.dissolve(members, past, false)
 		return
 	}
-	if agree {
+	if agreed.Agreed {
 		p.grantTogether(members)
 		return
 	}
-	p.holdLater(members, start, why)
+	p.holdLater(members, agreed.Start, agreed.Why)
 }
 
 // doubtLate leaves the sites out for a while that hold room only later than they were asked for.
@@ -310,7 +292,7 @@ func agreed(j *job) string {
 	if j.Hold == 0 {
 		return ""
 	}
-	return fmt.Sprintf("all sites of its group hold room from %s on", instantText(j.Held))
+	return fmt.Sprintf("all sites of its group hold room from %s on", j.Held.Text())
 }
 
 // cannotGrant says what has changed for a member since its room was held; empty: nothing
@@ -447,14 +429,14 @@ func (p *Peer) holdGuest(g *guest) {
 // movedRoom says that a batch system which was asked twice for the same room now holds other
 // room. No member starts by it, since the others would start at the first instant.
 func movedRoom(from, to protocol.Instant) string {
-	return fmt.Sprintf(" has moved the room that it held from %s on to %s", instantText(from), instantText(to))
+	return fmt.Sprintf(" has moved the room that it held from %s on to %s", from.Text(), to.Text())
 }
 
 // leftOut are the partners that a round does not ask about a component since they hold no
 // room, as people see them.
 func (p *Peer) leftOut(r *round, i int) (out []view.Quote) {
 	j := r.job(p, i)
-	if j == nil || !j.together() || p.cfg.Policy.Alone {
+	if j == nil || !j.Together() || p.cfg.Policy.Alone {
 		return nil
 	}
 	for _, one := range p.partners {

@@ -125,7 +125,7 @@ func (j *job) unplacedReason() string {
 		return reasonNoKnownSite
 	case j.Phase == row.JobInGridQueue:
 		return detailed(cmp.Or(j.Reason, reasonGridQueue), j.detail)
-	case j.seeksRoom():
+	case j.SeeksRoom():
 		return reasonGroup
 	case j.Phase == row.JobOffered:
 		return reasonHandOff

@@ -45,7 +45,7 @@ func (p *Peer) waitingNames() string {
 // limits, or a start together with others.
 func (j *job) bound() bool {
 	a := j.application
-	return a != nil && (a.MaxCost != protocol.Unlimited || a.MaxTime != protocol.Never || j.together())
+	return a != nil && (a.MaxCost != protocol.Unlimited || a.MaxTime != protocol.Never || j.Together())
 }
 
 // placeable are the jobs that the policy in force may place. Those whose users want what it

@@ -33,6 +33,9 @@ func InstantOf(t time.Time) Instant { return Instant(t.UnixMilli()) }
 // Time converts to a standard time in UTC.
 func (t Instant) Time() time.Time { return time.UnixMilli(int64(t)).UTC() }
 
+// Text is the instant as people read it, in UTC.
+func (t Instant) Text() string { return t.Time().Format("2006-01-02 15:04:05Z") }
+
 // Add returns the instant d later. Adding [Never] gives the last instant.
 func (t Instant) Add(d Duration) Instant {
 	if d > 0 && int64(t) > math.MaxInt64-int64(d) {

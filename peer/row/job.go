@@ -115,6 +115,14 @@ func (j *Job) ComponentName() string {
 	return j.Spec.Name
 }
 
+// Together says whether the job starts together with others.
+func (j *Job) Together() bool { return j.Component != nil && j.Component.Together > 0 }
+
+// SeeksRoom says whether room is sought or held for a member of a group that is not granted.
+func (j *Job) SeeksRoom() bool {
+	return j.Hold != 0 && (j.Phase == JobOffered || j.Phase == JobReserving)
+}
+
 // Prediction is what was foreseen of a component when it was placed.
 type Prediction struct {
 	Cost protocol.Micro    `json:"cost"` // K_e + K_l + K_eco + K_d, in the site's own currency
