@@ -80,9 +80,9 @@ func (p *Peer) noSuchJob(id protocol.JobID) view.Refusal {
 
 // discard gives up what has come of a job's output. Nobody would be told where it is.
 func (p *Peer) discard(tag protocol.Tag) {
-	p.call(DiscardOp{Tag: tag}, func(_ Result, err error) {
+	p.call(DiscardOp{Tag: tag}, callback(func(_ Result, err error) {
 		if err != nil {
 			p.fact(Fact{Kind: CallFailed, Job: tag.Job, Epoch: tag.Epoch, Text: clip("discard: " + err.Error())})
 		}
-	})
+	}))
 }

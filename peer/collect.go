@@ -32,7 +32,7 @@ func (p *Peer) collect(j *job) {
 	j.inFlight = true
 	id := j.Spec.Job
 	op := CollectOp{Tag: j.tag(), From: j.Site, Files: j.Outcome.Files, User: j.Spec.User, Payload: j.payload()}
-	p.call(op, func(result Result, err error) {
+	p.call(op, callback(func(result Result, err error) {
 		if p.jobs[id] != j {
 			return
 		}
@@ -43,7 +43,7 @@ func (p *Peer) collect(j *job) {
 			return
 		}
 		p.collected(j, done)
-	})
+	}))
 }
 
 // tooMuchOutput says why a job's files are not brought home; empty: they are.

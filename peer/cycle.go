@@ -331,7 +331,7 @@ func (p *Peer) grow(g *growing) {
 			Request: g.request,
 		})
 	}
-	p.call(QuoteOp{Query: query}, func(result Result, err error) {
+	p.call(QuoteOp{Query: query}, callback(func(result Result, err error) {
 		quoted, err := resultAs[QuoteResult](result, err)
 		if err != nil || len(quoted.Quotes) != 1 || quoted.Quotes[0].Declined != "" {
 			g.then(g.waits)
@@ -343,7 +343,7 @@ func (p *Peer) grow(g *growing) {
 		}
 		g.waits = append(g.waits, longer)
 		p.grow(g)
-	})
+	}))
 }
 
 // middling is the index of the job of middling size among those that the site would

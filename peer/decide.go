@@ -21,7 +21,7 @@ func (p *Peer) decide(r *round) {
 // askPolicy asks the policy about a round, again while its groups do not fit.
 func (p *Peer) askPolicy(d *deciding) {
 	r, snapshot := d.r, d.narrowed()
-	p.call(DecideOp{Snapshot: snapshot}, func(result Result, err error) {
+	p.call(DecideOp{Snapshot: snapshot}, callback(func(result Result, err error) {
 		if p.rounds[r.id] != r {
 			return
 		}
@@ -44,7 +44,7 @@ func (p *Peer) askPolicy(d *deciding) {
 			p.hint = decided.Hint
 		}
 		p.carryOut(d, d.settled(decided.Decisions), decided.By != "")
-	})
+	}))
 }
 
 // explained are the decisions, each with why another policy took it.

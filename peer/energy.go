@@ -39,7 +39,7 @@ func (p *Peer) beginPrices() {
 // before serve until then.
 func (p *Peer) askPrices() {
 	op := PriceOp{Area: p.cfg.Area, From: p.now, Until: p.now.Add(p.cfg.PriceSpan)}
-	p.call(op, func(result Result, err error) {
+	p.call(op, callback(func(result Result, err error) {
 		priced, err := resultAs[PriceResult](result, err)
 		if err == nil && len(priced.Prices.Slots) == 0 {
 			err = errNoPrices
@@ -58,7 +58,7 @@ func (p *Peer) askPrices() {
 			again = min(again, p.jitter(p.cfg.Sigma))
 		}
 		p.after(again, timer{kind: priceTimer})
-	})
+	}))
 }
 
 // errNoPrices is what an answer without a price comes to.

@@ -154,7 +154,7 @@ func (p *Peer) sigmaDue() {
 		again = -1
 	}
 	p.queue.Unpark(again, gridqueue.Any)
-	p.call(QuoteOp{}, func(result Result, err error) {
+	p.call(QuoteOp{}, callback(func(result Result, err error) {
 		quoted, err := resultAs[QuoteResult](result, err)
 		if err != nil {
 			p.fact(Fact{Kind: CallFailed, Site: p.cfg.Site, Text: clip("load: " + err.Error())})
@@ -164,7 +164,7 @@ func (p *Peer) sigmaDue() {
 		if p.load.RUS() < p.cfg.Delta && p.stopped() == "" {
 			p.volunteer()
 		}
-	})
+	}))
 }
 
 // volunteer tells the partner set that this site would take jobs.

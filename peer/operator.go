@@ -81,11 +81,11 @@ func (p *Peer) abandon(j *job) {
 
 // endPlacement has the local scheduler give a placement up that no row is about.
 func (p *Peer) endPlacement(tag protocol.Tag) {
-	p.call(WithdrawOp{Tag: tag}, func(result Result, err error) {
+	p.call(WithdrawOp{Tag: tag}, callback(func(result Result, err error) {
 		if done, failed := resultAs[WithdrawResult](result, err); failed == nil && done.Withdrawal == localsched.Started {
-			p.call(KillOp{Tag: tag}, func(Result, error) {})
+			p.call(KillOp{Tag: tag}, callback(func(Result, error) {}))
 		}
-	})
+	}))
 }
 
 // requeueForced puts a job in doubt back into the grid queue, at an operator's word: it may

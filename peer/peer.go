@@ -58,7 +58,7 @@ type Peer struct {
 	lastRound protocol.RoundID
 	hint      []byte
 
-	calls    map[CallID]func(Result, error)
+	calls    map[CallID]pending
 	lastCall CallID
 	timers   timers
 	dirty    []dirtyRow
@@ -154,7 +154,7 @@ func Restore(cfg Config, seed uint64, rows iter.Seq2[row.Record, error]) (*Peer,
 		byName:       map[protocol.SiteName]*partner{},
 		former:       map[protocol.SiteName]row.Partner{},
 		rounds:       map[protocol.RoundID]*round{},
-		calls:        map[CallID]func(Result, error){},
+		calls:        map[CallID]pending{},
 		marked:       map[dirtyRow]bool{},
 		promised:     map[protocol.Tag]promise{},
 		aside:        map[protocol.Tag]localsched.Change{},
@@ -271,35 +271,6 @@ func (p *Peer) Card(to protocol.SiteName) protocol.Card {
 		card.MaxJobs, card.MaxCPUs = p.mostJobs(one), p.mostCPUs(one)
 	}
 	return card
-}
-
-func (p *Peer) call(op Op, done func(Result, error)) {
-	p.lastCall++
-	p.calls[p.lastCall] = done
-	p.out.Calls = append(p.out.Calls, Call{ID: p.lastCall, Op: op})
-}
-
-func (p *Peer) callDone(ev CallDone) {
-	done := p.calls[ev.ID]
-	if done == nil {
-		return // answered already, or asked in an earlier life
-	}
-	delete(p.calls, ev.ID)
-	done(ev.Result, ev.Err)
-}
-
-// resultAs reads a call's answer. An answer of the wrong kind is an error of the
-// shell, and counts as no answer.
-func resultAs[R Result](result Result, err error) (R, error) {
-	var none R
-	if err != nil {
-		return none, err
-	}
-	r, ok := result.(R)
-	if !ok {
-		return none, fmt.Errorf("the call was answered with %T instead of %T", result, none)
-	}
-	return r, nil
 }
 
 func (p *Peer) send(to protocol.SiteName, m protocol.Message) {

@@ -69,7 +69,7 @@ func (p *Peer) answerQuestion(r *round) {
 		p.closeRound(r)
 		return
 	}
-	p.call(FrontOp{Snapshot: p.snapshot(r)}, func(result Result, err error) {
+	p.call(FrontOp{Snapshot: p.snapshot(r)}, callback(func(result Result, err error) {
 		quoted := p.quoted(r)
 		done, err := resultAs[FrontResult](result, err)
 		if err != nil {
@@ -78,5 +78,5 @@ func (p *Peer) answerQuestion(r *round) {
 		quoted.Front = &done.Front
 		p.answer(r.asked, quoted)
 		p.closeRound(r)
-	})
+	}))
 }

@@ -84,7 +84,7 @@ func (p *Peer) answerRequest(one *partner, m protocol.QuoteRequest, until protoc
 	}
 	one.questions.answering++
 	g := growing{jobs: m.Extra, until: p.now.Add(cmp.Or(m.Deadline, p.cfg.Deadline) / 2)}
-	p.call(QuoteOp{Query: query, Until: until}, func(result Result, err error) {
+	p.call(QuoteOp{Query: query, Until: until}, callback(func(result Result, err error) {
 		quoted, err := resultAs[QuoteResult](result, err)
 		if err == nil && len(quoted.Quotes) != len(places) {
 			err = fmt.Errorf("%d quotes for %d jobs", len(quoted.Quotes), len(places))
@@ -104,7 +104,7 @@ func (p *Peer) answerRequest(one *partner, m protocol.QuoteRequest, until protoc
 			p.send(one.Site, fitting(reply))
 			p.questionAnswered(one)
 		})
-	})
+	}))
 }
 
 // guard is the site whose waiting jobs the local scheduler shall look after; 0: none.

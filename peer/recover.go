@@ -353,7 +353,7 @@ func (p *Peer) verify(r *run) {
 // takeOut takes a placement out of a local queue that was copied: the job may have run where
 // the copy was made.
 func (p *Peer) takeOut(r *run) {
-	p.call(WithdrawOp{Tag: r.Tag}, func(result Result, err error) {
+	p.call(WithdrawOp{Tag: r.Tag}, callback(func(result Result, err error) {
 		done, err := resultAs[WithdrawResult](result, err)
 		switch {
 		case p.runs[r.Tag] != r || !r.Restored:
@@ -365,7 +365,7 @@ func (p *Peer) takeOut(r *run) {
 			p.confirm(r)
 			p.inLocalQueue(r, "")
 		}
-	})
+	}))
 }
 
 // lookThrough has what waits in a local queue that was copied taken out of it, also what no row
@@ -410,7 +410,7 @@ func (p *Peer) takeOutAside() {
 
 // withdrawAside takes out one of them.
 func (p *Peer) withdrawAside(tag protocol.Tag) {
-	p.call(WithdrawOp{Tag: tag}, func(result Result, err error) {
+	p.call(WithdrawOp{Tag: tag}, callback(func(result Result, err error) {
 		done, err := resultAs[WithdrawResult](result, err)
 		switch {
 		case p.aside[tag].State != protocol.Pending:
@@ -424,7 +424,7 @@ func (p *Peer) withdrawAside(tag protocol.Tag) {
 		default:
 			p.aside[tag] = localsched.Change{Tag: tag, State: protocol.Running}
 		}
-	})
+	}))
 }
 
 // confirm notes that the local scheduler has a placement of older rows.

@@ -91,7 +91,7 @@ func (p *Peer) quoteHome(r *round, then func(*round)) {
 	for i := range r.specs {
 		query.Jobs = append(query.Jobs, r.specs[i].On(&p.cfg.Capacity))
 	}
-	p.call(QuoteOp{Query: query}, func(result Result, err error) {
+	p.call(QuoteOp{Query: query}, callback(func(result Result, err error) {
 		if p.rounds[r.id] != r {
 			return
 		}
@@ -103,7 +103,7 @@ func (p *Peer) quoteHome(r *round, then func(*round)) {
 				then(r)
 			}
 		})
-	})
+	}))
 }
 
 // extraOf is for how many jobs of a round the policy wants to know the growing wait.

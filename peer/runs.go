@@ -111,14 +111,14 @@ func (p *Peer) submission(r *run) (localsched.Submission, bool) {
 // run has gone.
 func (p *Peer) callFor(r *run, op Op, done func(Result, error)) {
 	r.calling = true
-	p.call(op, func(result Result, err error) {
+	p.call(op, callback(func(result Result, err error) {
 		if p.runs[r.Tag] != r {
 			return
 		}
 		r.calling = false
 		done(result, err)
 		p.pursue(r)
-	})
+	}))
 }
 
 // unclear is a submission that may or may not have worked: after a pause the
@@ -301,11 +301,11 @@ func (p *Peer) removeRun(tag protocol.Tag) {
 }
 
 func (p *Peer) forget(tag protocol.Tag) {
-	p.call(ForgetOp{Tag: tag}, func(_ Result, err error) {
+	p.call(ForgetOp{Tag: tag}, callback(func(_ Result, err error) {
 		if err != nil {
 			p.fact(Fact{Kind: CallFailed, Job: tag.Job, Site: p.cfg.Site, Text: clip("forget: " + err.Error())})
 		}
-	})
+	}))
 }
 
 // report tells the origin, here or elsewhere, what a run does now.

@@ -59,7 +59,7 @@ func (p *Peer) weigh(one *partner, m protocol.Offer) {
 	query := localsched.Query{Jobs: []protocol.Request{request}, Ahead: p.promises(), Guard: p.guard()}
 	p.weighed[tag] = one
 	p.promise(tag, p.now, request)
-	p.call(QuoteOp{Query: query}, func(result Result, err error) {
+	p.call(QuoteOp{Query: query}, callback(func(result Result, err error) {
 		if p.weighed[tag] != one {
 			return // the origin has given it up, or is no partner any more
 		}
@@ -71,7 +71,7 @@ func (p *Peer) weigh(one *partner, m protocol.Offer) {
 		if p.mayPrepare(one, m) {
 			p.prepare(one, m)
 		}
-	})
+	}))
 }
 
 func (p *Peer) stopWeighing(tag protocol.Tag) {

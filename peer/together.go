@@ -148,7 +148,7 @@ func (p *Peer) holdHere(j *job) {
 	}
 	tag := j.tag()
 	hold := localsched.Hold{Tag: tag, Request: j.Spec.On(&p.cfg.Capacity), Start: j.Hold, Account: account}
-	p.call(ReserveOp{Hold: hold}, func(result Result, err error) {
+	p.call(ReserveOp{Hold: hold}, callback(func(result Result, err error) {
 		done, err := resultAs[ReserveResult](result, err)
 		switch {
 		case p.jobs[tag.Job] != j || j.tag() != tag || j.Phase != row.JobReserving:
@@ -168,7 +168,7 @@ func (p *Peer) holdHere(j *job) {
 			}
 			p.nowHeld(j, done.Start)
 		}
-	})
+	}))
 }
 
 // nowHeld notes that a member has its room.
@@ -395,7 +395,7 @@ const releaseTries = 20
 // release gives up room that the own batch system holds. It is asked again while that fails;
 // what it never hears of ends by itself with the time that was asked for.
 func (p *Peer) release(tag protocol.Tag) {
-	p.call(ReleaseOp{Tag: tag}, func(_ Result, err error) {
+	p.call(ReleaseOp{Tag: tag}, callback(func(_ Result, err error) {
 		if err == nil {
 			delete(p.unreleased, tag)
 			return
@@ -412,14 +412,14 @@ func (p *Peer) release(tag protocol.Tag) {
 			text := fmt.Sprintf("release: %v; %s", err, next)
 			p.fact(Fact{Kind: CallFailed, Job: tag.Job, Site: p.cfg.Site, Epoch: tag.Epoch, Text: clip(text)})
 		}
-	})
+	}))
 }
 
 // holdGuest has the own batch system hold room for a guest, and tells its origin.
 func (p *Peer) holdGuest(g *guest) {
 	tag := g.tag()
 	hold := localsched.Hold{Tag: tag, Request: g.Spec.On(&p.cfg.Capacity), Start: g.Hold, Account: g.Account}
-	p.call(ReserveOp{Hold: hold}, func(result Result, err error) {
+	p.call(ReserveOp{Hold: hold}, callback(func(result Result, err error) {
 		done, err := resultAs[ReserveResult](result, err)
 		switch {
 		case p.guests[tag.Job] != g || g.Phase != row.GuestPrepared:
@@ -439,7 +439,7 @@ func (p *Peer) holdGuest(g *guest) {
 			p.send(g.Origin, g.preparedMessage())
 			p.after(p.backoff(0), timer{kind: guestTimer, job: tag.Job})
 		}
-	})
+	}))
 }
 
 // movedRoom says that a batch system which was asked twice for the same room now holds other

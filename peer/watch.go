@@ -11,7 +11,7 @@ import (
 // watch waits for the next changes in the local queue. When that fails it is tried again, less
 // and less often; people are told once, and once when it works again.
 func (p *Peer) watch() {
-	p.call(WatchOp{After: p.cursor}, func(result Result, err error) {
+	p.call(WatchOp{After: p.cursor}, callback(func(result Result, err error) {
 		watched, err := resultAs[WatchResult](result, err)
 		if err != nil {
 			if p.unwatched == 0 {
@@ -32,7 +32,7 @@ func (p *Peer) watch() {
 		p.cursor = watched.Watched.Cursor
 		p.keepCursor()
 		p.watch()
-	})
+	}))
 }
 
 // keepCursor makes durable how far the local queue was watched. As long as that has jobs which no

@@ -1,0 +1,50 @@
+package peer
+
+import "fmt"
+
+// pending is a [Call] that is not answered yet: what is done with its answer. It is data: it
+// names what it is about and points at nothing, so that what has gone meanwhile, or is another
+// of the same name, is found out when the answer comes. The set is closed.
+//
+//sumtype:decl
+type pending interface {
+	pending()
+	answered(p *Peer, result Result, err error)
+}
+
+// callback is one of those that are still functions.
+type callback func(Result, error)
+
+func (callback) pending() {}
+
+func (c callback) answered(_ *Peer, result Result, err error) { c(result, err) }
+
+// call makes a call; then goes on when it is answered.
+func (p *Peer) call(op Op, then pending) {
+	p.lastCall++
+	p.calls[p.lastCall] = then
+	p.out.Calls = append(p.out.Calls, Call{ID: p.lastCall, Op: op})
+}
+
+func (p *Peer) callDone(ev CallDone) {
+	then := p.calls[ev.ID]
+	if then == nil {
+		return // answered already, or asked in an earlier life
+	}
+	delete(p.calls, ev.ID)
+	then.answered(p, ev.Result, ev.Err)
+}
+
+// resultAs reads a call's answer. An answer of the wrong kind is an error of the
+// shell, and counts as no answer.
+func resultAs[R Result](result Result, err error) (R, error) {
+	var none R
+	if err != nil {
+		return none, err
+	}
+	r, ok := result.(R)
+	if !ok {
+		return none, fmt.Errorf("the call was answered with %T instead of %T", result, none)
+	}
+	return r, nil
+}
