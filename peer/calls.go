@@ -12,6 +12,25 @@ type pending interface {
 	answered(p *Peer, result Result, err error)
 }
 
+// All that may be pending.
+func (submitRun) pending()     {} // runs.go
+func (findRun) pending()       {}
+func (withdrawRun) pending()   {}
+func (killRun) pending()       {}
+func (forgetRun) pending()     {}
+func (verifyRun) pending()     {} // recover.go
+func (takeOutRun) pending()    {}
+func (withdrawAside) pending() {}
+
+// instance tells those of one name apart: a call may be answered when what it was about has gone
+// and another one has its name. Those of the rows that a life begins with have none, 0.
+type instance uint64
+
+func (p *Peer) nextInstance() instance {
+	p.lastInstance++
+	return p.lastInstance
+}
+
 // callback is one of those that are still functions.
 type callback func(Result, error)
 

@@ -58,11 +58,12 @@ type Peer struct {
 	lastRound protocol.RoundID
 	hint      []byte
 
-	calls    map[CallID]pending
-	lastCall CallID
-	timers   timers
-	dirty    []dirtyRow
-	marked   map[dirtyRow]bool
+	calls        map[CallID]pending
+	lastCall     CallID
+	lastInstance instance
+	timers       timers
+	dirty        []dirtyRow
+	marked       map[dirtyRow]bool
 
 	promised   map[protocol.Tag]promise
 	aside      map[protocol.Tag]localsched.Change // what the local scheduler has, and no row
@@ -115,13 +116,14 @@ type guest struct {
 
 type run struct {
 	row.Run
-	request protocol.Request
-	calling bool // a call about it is under way
-	waits   bool // to be submitted as soon as anything may start
-	tries   int  // of calls that did not settle it
-	reports int  // of what the origin has not acknowledged
-	draws   bool // it counts in what the site draws
-	power   int64
+	instance instance
+	request  protocol.Request
+	calling  bool // a call about it is under way
+	waits    bool // to be submitted as soon as anything may start
+	tries    int  // of calls that did not settle it
+	reports  int  // of what the origin has not acknowledged
+	draws    bool // it counts in what the site draws
+	power    int64
 }
 
 // New restores a peer from its rows, or makes one without rows. The same
