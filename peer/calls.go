@@ -21,6 +21,17 @@ func (forgetRun) pending()     {}
 func (verifyRun) pending()     {} // recover.go
 func (takeOutRun) pending()    {}
 func (withdrawAside) pending() {}
+func (endPlacement) pending()  {} // operator.go
+func (killPlacement) pending() {}
+func (reserveHome) pending()   {} // together.go
+func (reserveGuest) pending()  {}
+func (releaseRoom) pending()   {}
+func (watchQueue) pending()    {} // watch.go
+func (collectOutput) pending() {} // collect.go
+func (discardOutput) pending() {} // cancel.go
+func (learnLoad) pending()     {} // restore.go
+func (checkLoad) pending()     {} // initiation.go
+func (askPrices) pending()     {} // energy.go
 
 // instance tells those of one name apart: a call may be answered when what it was about has gone
 // and another one has its name. Those of the rows that a life begins with have none, 0.

@@ -108,10 +108,11 @@ type job struct {
 
 type guest struct {
 	row.Guest
-	payload *protocol.Payload
-	tries   int
-	counted bool   // among its origin's jobs here
-	took    uint64 // number of the intake in which it counts; 0: none
+	instance instance
+	payload  *protocol.Payload
+	tries    int
+	counted  bool   // among its origin's jobs here
+	took     uint64 // number of the intake in which it counts; 0: none
 }
 
 type run struct {

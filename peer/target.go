@@ -100,7 +100,8 @@ func (p *Peer) prepare(one *partner, m protocol.Offer) {
 		Guest: row.Guest{
 			Spec: m.Spec, Origin: one.Site, Account: account, Epoch: m.Epoch, Phase: row.GuestPrepared, Since: p.now,
 		},
-		payload: m.Payload,
+		instance: p.nextInstance(),
+		payload:  m.Payload,
 	}
 	p.guests[tag.Job] = g
 	g.Tariff = p.tariff(&g.Spec)
