@@ -23,6 +23,7 @@ func (takeOutRun) pending()    {}
 func (withdrawAside) pending() {}
 func (endPlacement) pending()  {} // operator.go
 func (killPlacement) pending() {}
+func (weighOffer) pending()    {} // target.go
 func (reserveHome) pending()   {} // together.go
 func (reserveGuest) pending()  {}
 func (releaseRoom) pending()   {}

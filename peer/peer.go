@@ -68,7 +68,7 @@ type Peer struct {
 	promised   map[protocol.Tag]promise
 	aside      map[protocol.Tag]localsched.Change // what the local scheduler has, and no row
 	cursor     localsched.Cursor                  // so far its changes are known
-	weighed    map[protocol.Tag]*partner          // whose offers the local scheduler is asked about
+	weighed    map[protocol.Tag]partnerID         // whose offers the local scheduler is asked about
 	resendSoon []timer                            // scratch
 	lastCalled uint64                             // numbers the availability messages heard
 	tunings    int                                // made so far; an older policy's hint is not kept
@@ -161,7 +161,7 @@ func Restore(cfg Config, seed uint64, rows iter.Seq2[row.Record, error]) (*Peer,
 		marked:       map[dirtyRow]bool{},
 		promised:     map[protocol.Tag]promise{},
 		aside:        map[protocol.Tag]localsched.Change{},
-		weighed:      map[protocol.Tag]*partner{},
+		weighed:      map[protocol.Tag]partnerID{},
 		unknownThere: map[protocol.Tag]protocol.SiteName{},
 
 		applications: map[protocol.JobID]*application{},

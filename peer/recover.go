@@ -368,7 +368,7 @@ func (p *Peer) takeOut(r *run) { p.call(WithdrawOp{Tag: r.Tag}, takeOutRun{r.id(
 type takeOutRun struct{ runID }
 
 func (c takeOutRun) answered(p *Peer, result Result, err error) {
-	r := p.run(c.runID)
+	r := p.runOf(c.runID)
 	done, err := resultAs[WithdrawResult](result, err)
 	switch {
 	case r == nil || !r.Restored:

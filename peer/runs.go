@@ -127,8 +127,8 @@ type runID struct {
 
 func (r *run) id() runID { return runID{r.Tag, r.instance} }
 
-// run is that of the id; nil: it has gone.
-func (p *Peer) run(id runID) *run {
+// runOf is the run of the id; nil: it has gone.
+func (p *Peer) runOf(id runID) *run {
 	if r := p.runs[id.tag]; r != nil && r.instance == id.instance {
 		return r
 	}
@@ -145,7 +145,7 @@ func (p *Peer) callFor(r *run, op Op, then pending) {
 // calledFor is the run that an answered call was about. It is nil when the run has gone: then the
 // answer is dropped.
 func (p *Peer) calledFor(id runID) *run {
-	r := p.run(id)
+	r := p.runOf(id)
 	if r != nil {
 		r.calling = false
 	}
