@@ -23,6 +23,11 @@ func (takeOutRun) pending()    {}
 func (withdrawAside) pending() {}
 func (endPlacement) pending()  {} // operator.go
 func (killPlacement) pending() {}
+func (quoteHome) pending()     {} // round.go
+func (decideRound) pending()   {} // decide.go
+func (findFront) pending()     {} // question.go
+func (quotePartner) pending()  {} // quotes.go
+func (growWait) pending()      {} // cycle.go
 func (weighOffer) pending()    {} // target.go
 func (reserveHome) pending()   {} // together.go
 func (reserveGuest) pending()  {}
@@ -42,13 +47,6 @@ func (p *Peer) nextInstance() instance {
 	p.lastInstance++
 	return p.lastInstance
 }
-
-// callback is one of those that are still functions.
-type callback func(Result, error)
-
-func (callback) pending() {}
-
-func (c callback) answered(_ *Peer, result Result, err error) { c(result, err) }
 
 // call makes a call; then goes on when it is answered.
 func (p *Peer) call(op Op, then pending) {
