@@ -3,8 +3,8 @@ package peer
 import "fmt"
 
 // pending is a [Call] that is not answered yet: what is done with its answer. It is data: it
-// names what it is about and points at nothing, so that what has gone meanwhile, or is another
-// of the same name, is found out when the answer comes. The set is closed.
+// names what it is about and points at nothing of the peer's, so that when the answer comes it is
+// found out whether that has gone meanwhile, or is another of the same name. The set is closed.
 //
 //sumtype:decl
 type pending interface {

@@ -142,7 +142,7 @@ func (p *Peer) beginSigma() {
 	if p.cfg.Initiation == policy.Sender || p.cfg.Initiation == policy.Cycle {
 		return
 	}
-	p.after(1+protocol.Duration(p.rng.Int64N(int64(p.cfg.Sigma))), timer{kind: sigmaTimer})
+	p.after(1+protocol.Duration(p.rng().Int64N(int64(p.cfg.Sigma))), timer{kind: sigmaTimer})
 }
 
 // sigmaDue lets waiting jobs look at their own AWT again and looks at the own

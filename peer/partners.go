@@ -256,7 +256,7 @@ func (p *Peer) choosePartners(r *round) []*partner {
 	if len(out) <= p.cfg.Ask {
 		return out
 	}
-	p.rng.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
+	p.rng().Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
 	slices.SortStableFunc(out, func(a, b *partner) int {
 		return cmp.Or(compareBools(a.row.Quality.Doubtful, b.row.Quality.Doubtful), cmp.Compare(a.load.RUS(), b.load.RUS()))
 	})

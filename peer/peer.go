@@ -15,10 +15,10 @@ import (
 // Peer is one site's superscheduler. It is not safe for use from several
 // goroutines.
 type Peer struct {
-	cfg Config
-	rng *rand.Rand
-	now protocol.Instant
-	out Ready
+	cfg    Config
+	random rand.PCG // the state of rng
+	now    protocol.Instant
+	out    Ready
 
 	keepAll protocol.Instant // nothing is forgotten by its age before that
 
@@ -148,7 +148,7 @@ func Restore(cfg Config, seed uint64, rows iter.Seq2[row.Record, error]) (*Peer,
 	}
 	p := &Peer{
 		cfg:          cfg,
-		rng:          rand.New(rand.NewPCG(seed, uint64(cfg.Number))),
+		random:       *rand.NewPCG(seed, uint64(cfg.Number)),
 		jobs:         map[protocol.JobID]*job{},
 		jobsOf:       map[string]int{},
 		guests:       map[protocol.JobID]*guest{},
@@ -299,13 +299,16 @@ func (p *Peer) fact(f Fact) {
 	p.out.Facts = append(p.out.Facts, f)
 }
 
+// rng draws from the peer's own sequence.
+func (p *Peer) rng() *rand.Rand { return rand.New(&p.random) }
+
 // jitter spreads a span over 75 to 125 % of itself, so that peers do not act in
 // step.
 func (p *Peer) jitter(d protocol.Duration) protocol.Duration {
 	if d < 4 {
 		return d
 	}
-	return d*3/4 + protocol.Duration(p.rng.Int64N(int64(d/2)))
+	return d*3/4 + protocol.Duration(p.rng().Int64N(int64(d/2)))
 }
 
 // backoff is the pause before the next repetition after so many tries.
