@@ -156,7 +156,7 @@ func (s *Site) step(ev peer.Event) (ready peer.Ready) {
 		return ready
 	}
 	s.Batch.Advance(s.now())
-	ready = s.peer.Step(s.now(), ev)
+	ready = s.world.Step(s.peer, s.now(), ev)
 	s.wake = ready.Wake
 	s.world.journal(s, ready, ev)
 	if s.world.Facts != nil {
