@@ -78,10 +78,13 @@ func (p *Peer) noSuchJob(id protocol.JobID) view.Refusal {
 }
 
 // discard gives up what has come of a job's output. Nobody would be told where it is.
-func (p *Peer) discard(tag protocol.Tag) {
-	p.call(DiscardOp{Tag: tag}, func(_ Result, err error) {
-		if err != nil {
-			p.fact(Fact{Kind: CallFailed, Job: tag.Job, Epoch: tag.Epoch, Text: clip("discard: " + err.Error())})
-		}
-	})
+func (p *Peer) discard(tag protocol.Tag) { p.call(DiscardOp{Tag: tag}, discardOutput{tag}) }
+
+// discardOutput gives up what has come of a job's output.
+type discardOutput struct{ tag protocol.Tag }
+
+func (c discardOutput) answered(p *Peer, _ Result, err error) {
+	if err != nil {
+		p.fact(Fact{Kind: CallFailed, Job: c.tag.Job, Epoch: c.tag.Epoch, Text: clip("discard: " + err.Error())})
+	}
 }

@@ -30,20 +30,25 @@ func (p *Peer) collect(j *job) {
 		return
 	}
 	j.inFlight = true
-	id := j.Spec.Job
 	op := CollectOp{Tag: j.tag(), From: j.Site, Files: j.Outcome.Files, User: j.Spec.User, Payload: j.payload()}
-	p.call(op, func(result Result, err error) {
-		if p.jobs[id] != j {
-			return
-		}
-		j.inFlight = false
-		done, err := resultAs[CollectResult](result, err)
-		if err != nil {
-			p.collectLater(j, err)
-			return
-		}
-		p.collected(j, done)
-	})
+	p.call(op, collectOutput{j.Spec.Job})
+}
+
+// collectOutput brings the files of a job of this origin home. An id is that of one job for ever.
+type collectOutput struct{ job protocol.JobID }
+
+func (c collectOutput) answered(p *Peer, result Result, err error) {
+	j := p.jobs[c.job]
+	if j == nil {
+		return
+	}
+	j.inFlight = false
+	done, err := resultAs[CollectResult](result, err)
+	if err != nil {
+		p.collectLater(j, err)
+		return
+	}
+	p.collected(j, done)
 }
 
 // tooMuchOutput says why a job's files are not brought home; empty: they are.

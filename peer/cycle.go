@@ -282,44 +282,35 @@ func (p *Peer) period(at protocol.Instant) protocol.Instant {
 // growth learns how much longer the second, third … job of a round would wait here
 // when the earlier ones came too: the quotes of one job of middling size after none,
 // one, two … like it. It tells what it knows when half of the time for the reply is over.
-func (p *Peer) growth(g growing, specs []protocol.Spec, quotes []protocol.Quote, then func([]protocol.Duration)) {
+func (p *Peer) growth(g growWait, specs []protocol.Spec, quotes []protocol.Quote) {
 	i := middling(specs, quotes)
 	if g.jobs = min(g.jobs, len(specs), protocol.MaxExtra); g.jobs < 2 || i < 0 {
-		then(nil)
+		g.quotes.grown(p, nil)
 		return
 	}
-	g.request, g.first, g.then = specs[i].On(&p.cfg.Capacity), quotes[i].AWT, then
-	p.grow(&g)
+	g.request, g.first = specs[i].On(&p.cfg.Capacity), quotes[i].AWT
+	p.grow(g)
 }
 
-// growthFor is growth for a partner's jobs. It asks for one at a time; meanwhile others
-// get none.
-func (p *Peer) growthFor(one *partner, g growing, specs []protocol.Spec, quotes []protocol.Quote, then func([]protocol.Duration)) {
-	if one.growing {
-		then(nil)
-		return
-	}
-	one.growing = true
-	p.growth(g, specs, quotes, func(extra []protocol.Duration) {
-		one.growing = false
-		then(extra)
-	})
-}
-
-// growing is a question about the wait of job after job.
-type growing struct {
+// growWait asks about the wait of job after job.
+type growWait struct {
+	quotes  grower
 	jobs    int
 	until   protocol.Instant // nobody is asked any more then
 	request protocol.Request
 	first   protocol.Duration
 	waits   []protocol.Duration
-	then    func([]protocol.Duration)
+}
+
+// grower are the quotes that the growing waits are for, [quoteHome] or [quotePartner].
+type grower interface {
+	grown(p *Peer, extra []protocol.Duration)
 }
 
 // grow asks about the next job; one that is declined, or not answered, ends it.
-func (p *Peer) grow(g *growing) {
+func (p *Peer) grow(g growWait) {
 	if len(g.waits) == g.jobs-1 || p.now >= g.until {
-		g.then(g.waits)
+		g.quotes.grown(p, g.waits)
 		return
 	}
 	request := g.request
@@ -331,19 +322,21 @@ func (p *Peer) grow(g *growing) {
 			Request: g.request,
 		})
 	}
-	p.call(QuoteOp{Query: query}, func(result Result, err error) {
-		quoted, err := resultAs[QuoteResult](result, err)
-		if err != nil || len(quoted.Quotes) != 1 || quoted.Quotes[0].Declined != "" {
-			g.then(g.waits)
-			return
-		}
-		longer := max(0, quoted.Quotes[0].AWT-g.first)
-		if n := len(g.waits); n > 0 {
-			longer = max(longer, g.waits[n-1])
-		}
-		g.waits = append(g.waits, longer)
-		p.grow(g)
-	})
+	p.call(QuoteOp{Query: query}, g)
+}
+
+func (g growWait) answered(p *Peer, result Result, err error) {
+	quoted, err := resultAs[QuoteResult](result, err)
+	if err != nil || len(quoted.Quotes) != 1 || quoted.Quotes[0].Declined != "" {
+		g.quotes.grown(p, g.waits)
+		return
+	}
+	longer := max(0, quoted.Quotes[0].AWT-g.first)
+	if n := len(g.waits); n > 0 {
+		longer = max(longer, g.waits[n-1])
+	}
+	g.waits = append(g.waits, longer)
+	p.grow(g)
 }
 
 // middling is the index of the job of middling size among those that the site would

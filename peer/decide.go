@@ -14,38 +14,44 @@ import (
 
 // decide hands the round to the policy.
 func (p *Peer) decide(r *round) {
-	d := &deciding{r: r, in: p.snapshot(r), tuning: p.tunings}
-	d.groups = p.groupsOf(&d.in)
-	p.askPolicy(d)
+	r.deciding = &deciding{r: r, in: p.snapshot(r), tuning: p.tunings}
+	r.deciding.groups = p.groupsOf(&r.deciding.in)
+	p.askPolicy(r.deciding)
 }
 
 // askPolicy asks the policy about a round, again while its groups do not fit.
 func (p *Peer) askPolicy(d *deciding) {
-	r, snapshot := d.r, d.narrowed()
-	p.call(DecideOp{Snapshot: snapshot}, func(result Result, err error) {
-		if p.rounds[r.id] != r {
-			return
-		}
-		decided, err := resultAs[DecideResult](result, err)
-		if err == nil && decided.By == "" && p.review(d, decided.Decisions) {
-			p.askPolicy(d)
-			return
-		}
-		p.closeRound(r)
-		if err != nil {
-			p.fact(Fact{Kind: CallFailed, Site: p.cfg.Site, Round: r.id, Text: clip("policy: " + err.Error())})
-			p.holdAll(r, p.cfg.Retry, "the policy failed", err.Error())
-			return
-		}
-		if decided.By != "" {
-			why := clip(fmt.Sprintf("%s decided in its stead: %s", decided.By, decided.Because))
-			p.fact(Fact{Kind: PolicyFailed, Site: p.cfg.Site, Round: r.id, Text: why})
-			decided.Decisions = p.inStead(&snapshot, decided.explained(why))
-		} else if d.tuning == p.tunings {
-			p.hint = decided.Hint
-		}
-		p.carryOut(d, d.settled(decided.Decisions), decided.By != "")
-	})
+	p.call(DecideOp{Snapshot: d.narrowed()}, decideRound{d.r.id})
+}
+
+// decideRound asks the policy.
+type decideRound struct{ round protocol.RoundID }
+
+func (c decideRound) answered(p *Peer, result Result, err error) {
+	r := p.rounds[c.round]
+	if r == nil {
+		return
+	}
+	d := r.deciding
+	decided, err := resultAs[DecideResult](result, err)
+	if err == nil && decided.By == "" && p.review(d, decided.Decisions) {
+		p.askPolicy(d)
+		return
+	}
+	p.closeRound(r)
+	if err != nil {
+		p.fact(Fact{Kind: CallFailed, Site: p.cfg.Site, Round: r.id, Text: clip("policy: " + err.Error())})
+		p.holdAll(r, p.cfg.Retry, "the policy failed", err.Error())
+		return
+	}
+	if decided.By != "" {
+		why := clip(fmt.Sprintf("%s decided in its stead: %s", decided.By, decided.Because))
+		p.fact(Fact{Kind: PolicyFailed, Site: p.cfg.Site, Round: r.id, Text: why})
+		decided.Decisions = p.inStead(&d.in, decided.explained(why))
+	} else if d.tuning == p.tunings {
+		p.hint = decided.Hint
+	}
+	p.carryOut(d, d.settled(decided.Decisions), decided.By != "")
 }
 
 // explained are the decisions, each with why another policy took it.

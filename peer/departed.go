@@ -40,7 +40,7 @@ func (p *Peer) concerned() map[protocol.SiteName]bool {
 // enter gives a site its place among the partners, with what an earlier life or an earlier time
 // as a partner has left of it.
 func (p *Peer) enter(one *partner) {
-	one.row = p.former[one.Site]
+	one.instance, one.row = p.nextInstance(), p.former[one.Site]
 	delete(p.former, one.Site)
 	for id, g := range p.guests {
 		if g.Origin == one.Site {

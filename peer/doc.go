@@ -38,8 +38,10 @@
 //	partners.go          partner set, cards, silence
 //	clash.go             partners with one number
 //	restore.go           from rows back to work
+//	calls.go             what waits for the shell; each kind stands beside what makes the call
 //
 // The outbox is not a table of its own: what must be sent again follows from the
 // phase of a job, guest or run, so that a state and its messages cannot part
-// (docs/decisions/0002).
+// (docs/decisions/0002). All of a [Peer] is data, pending calls and random numbers too, but for what
+// is behind the interfaces of its [Config].
 package peer

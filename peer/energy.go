@@ -38,27 +38,31 @@ func (p *Peer) beginPrices() {
 // askPrices takes the prices of the next days in, and asks again later. Those of
 // before serve until then.
 func (p *Peer) askPrices() {
-	op := PriceOp{Area: p.cfg.Area, From: p.now, Until: p.now.Add(p.cfg.PriceSpan)}
-	p.call(op, func(result Result, err error) {
-		priced, err := resultAs[PriceResult](result, err)
-		if err == nil && len(priced.Prices.Slots) == 0 {
-			err = errNoPrices
+	p.call(PriceOp{Area: p.cfg.Area, From: p.now, Until: p.now.Add(p.cfg.PriceSpan)}, askPrices{})
+}
+
+// askPrices asks for the prices of the next days.
+type askPrices struct{}
+
+func (askPrices) answered(p *Peer, result Result, err error) {
+	priced, err := resultAs[PriceResult](result, err)
+	if err == nil && len(priced.Prices.Slots) == 0 {
+		err = errNoPrices
+	}
+	if err == nil {
+		p.electricity = electricity{
+			hourly: price.NewMeter(priced.Prices), twoPrice: price.NewMeter(priced.TwoPrice),
+			currency: priced.Currency, known: priced.Known, missing: clip(priced.Trouble),
 		}
-		if err == nil {
-			p.electricity = electricity{
-				hourly: price.NewMeter(priced.Prices), twoPrice: price.NewMeter(priced.TwoPrice),
-				currency: priced.Currency, known: priced.Known, missing: clip(priced.Trouble),
-			}
-		} else {
-			p.electricity.missing = clip(err.Error())
-		}
-		again := p.cfg.PriceRefresh
-		if why := p.electricity.missing; why != "" {
-			p.fact(Fact{Kind: PricesMissing, Site: p.cfg.Site, Text: why})
-			again = min(again, p.jitter(p.cfg.Sigma))
-		}
-		p.after(again, timer{kind: priceTimer})
-	})
+	} else {
+		p.electricity.missing = clip(err.Error())
+	}
+	again := p.cfg.PriceRefresh
+	if why := p.electricity.missing; why != "" {
+		p.fact(Fact{Kind: PricesMissing, Site: p.cfg.Site, Text: why})
+		again = min(again, p.jitter(p.cfg.Sigma))
+	}
+	p.after(again, timer{kind: priceTimer})
 }
 
 // errNoPrices is what an answer without a price comes to.

@@ -142,7 +142,7 @@ func (p *Peer) beginSigma() {
 	if p.cfg.Initiation == policy.Sender || p.cfg.Initiation == policy.Cycle {
 		return
 	}
-	p.after(1+protocol.Duration(p.rng.Int64N(int64(p.cfg.Sigma))), timer{kind: sigmaTimer})
+	p.after(1+protocol.Duration(p.rng().Int64N(int64(p.cfg.Sigma))), timer{kind: sigmaTimer})
 }
 
 // sigmaDue lets waiting jobs look at their own AWT again and looks at the own
@@ -154,17 +154,22 @@ func (p *Peer) sigmaDue() {
 		again = -1
 	}
 	p.queue.Unpark(again, gridqueue.Any)
-	p.call(QuoteOp{}, func(result Result, err error) {
-		quoted, err := resultAs[QuoteResult](result, err)
-		if err != nil {
-			p.fact(Fact{Kind: CallFailed, Site: p.cfg.Site, Text: clip("load: " + err.Error())})
-			return
-		}
-		p.setLoad(quoted.Load)
-		if p.load.RUS() < p.cfg.Delta && p.stopped() == "" {
-			p.volunteer()
-		}
-	})
+	p.call(QuoteOp{}, checkLoad{})
+}
+
+// checkLoad asks for the own utilisation, every σ.
+type checkLoad struct{}
+
+func (checkLoad) answered(p *Peer, result Result, err error) {
+	quoted, err := resultAs[QuoteResult](result, err)
+	if err != nil {
+		p.fact(Fact{Kind: CallFailed, Site: p.cfg.Site, Text: clip("load: " + err.Error())})
+		return
+	}
+	p.setLoad(quoted.Load)
+	if p.load.RUS() < p.cfg.Delta && p.stopped() == "" {
+		p.volunteer()
+	}
 }
 
 // volunteer tells the partner set that this site would take jobs.

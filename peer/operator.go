@@ -80,13 +80,21 @@ func (p *Peer) abandon(j *job) {
 }
 
 // endPlacement has the local scheduler give a placement up that no row is about.
-func (p *Peer) endPlacement(tag protocol.Tag) {
-	p.call(WithdrawOp{Tag: tag}, func(result Result, err error) {
-		if done, failed := resultAs[WithdrawResult](result, err); failed == nil && done.Withdrawal == localsched.Started {
-			p.call(KillOp{Tag: tag}, func(Result, error) {})
-		}
-	})
+func (p *Peer) endPlacement(tag protocol.Tag) { p.call(WithdrawOp{Tag: tag}, endPlacement{tag}) }
+
+// endPlacement takes a placement that no row is about out of the local queue.
+type endPlacement struct{ tag protocol.Tag }
+
+func (c endPlacement) answered(p *Peer, result Result, err error) {
+	if done, failed := resultAs[WithdrawResult](result, err); failed == nil && done.Withdrawal == localsched.Started {
+		p.call(KillOp{Tag: c.tag}, killPlacement(c))
+	}
 }
+
+// killPlacement ends one that has started. Nobody waits for that.
+type killPlacement struct{ tag protocol.Tag }
+
+func (killPlacement) answered(*Peer, Result, error) {}
 
 // requeueForced puts a job in doubt back into the grid queue, at an operator's word: it may
 // run twice.

@@ -14,6 +14,7 @@ import (
 // partner is a configured site and what is known of it now.
 type partner struct {
 	Partner
+	instance instance
 	departed bool           // not configured, but rows name it
 	row      row.Partner    // durable; zero: its card has never come
 	card     *protocol.Card // nil: not known since the start
@@ -50,6 +51,23 @@ type partner struct {
 
 	jobsHere, cpusHere int // its open guests
 	jobsThere          int // jobs of this origin granted to it
+}
+
+// partnerID names a partner to the calls for it, for as long as it has its place: a site that left
+// and came back has another.
+type partnerID struct {
+	site     protocol.SiteName
+	instance instance
+}
+
+func (one *partner) id() partnerID { return partnerID{one.Site, one.instance} }
+
+// partnerOf is the partner of the id; nil: it has left.
+func (p *Peer) partnerOf(id partnerID) *partner {
+	if one := p.byName[id.site]; one != nil && one.instance == id.instance {
+		return one
+	}
+	return nil
 }
 
 // usable says whether the partner may be asked now.
@@ -238,7 +256,7 @@ func (p *Peer) choosePartners(r *round) []*partner {
 	if len(out) <= p.cfg.Ask {
 		return out
 	}
-	p.rng.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
+	p.rng().Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
 	slices.SortStableFunc(out, func(a, b *partner) int {
 		return cmp.Or(compareBools(a.row.Quality.Doubtful, b.row.Quality.Doubtful), cmp.Compare(a.load.RUS(), b.load.RUS()))
 	})

@@ -16,10 +16,10 @@ import (
 // Peer is one site's superscheduler. It is not safe for use from several
 // goroutines.
 type Peer struct {
-	cfg Config
-	rng *rand.Rand
-	now protocol.Instant
-	out Ready
+	cfg    Config
+	random rand.PCG // the state of rng
+	now    protocol.Instant
+	out    Ready
 
 	fault error // that has stopped the peer
 
@@ -61,16 +61,17 @@ type Peer struct {
 	lastRound protocol.RoundID
 	hint      []byte
 
-	calls    map[CallID]func(Result, error)
-	lastCall CallID
-	timers   timers
-	dirty    []dirtyRow
-	marked   map[dirtyRow]bool
+	calls        map[CallID]pending
+	lastCall     CallID
+	lastInstance instance
+	timers       timers
+	dirty        []dirtyRow
+	marked       map[dirtyRow]bool
 
 	promised   map[protocol.Tag]promise
 	aside      map[protocol.Tag]localsched.Change // what the local scheduler has, and no row
 	cursor     localsched.Cursor                  // so far its changes are known
-	weighed    map[protocol.Tag]*partner          // whose offers the local scheduler is asked about
+	weighed    map[protocol.Tag]partnerID         // whose offers the local scheduler is asked about
 	resendSoon []timer                            // scratch
 	lastCalled uint64                             // numbers the availability messages heard
 	tunings    int                                // made so far; an older policy's hint is not kept
@@ -110,21 +111,23 @@ type job struct {
 
 type guest struct {
 	row.Guest
-	payload *protocol.Payload
-	tries   int
-	counted bool   // among its origin's jobs here
-	took    uint64 // number of the intake in which it counts; 0: none
+	instance instance
+	payload  *protocol.Payload
+	tries    int
+	counted  bool   // among its origin's jobs here
+	took     uint64 // number of the intake in which it counts; 0: none
 }
 
 type run struct {
 	row.Run
-	request protocol.Request
-	calling bool // a call about it is under way
-	waits   bool // to be submitted as soon as anything may start
-	tries   int  // of calls that did not settle it
-	reports int  // of what the origin has not acknowledged
-	draws   bool // it counts in what the site draws
-	power   int64
+	instance instance
+	request  protocol.Request
+	calling  bool // a call about it is under way
+	waits    bool // to be submitted as soon as anything may start
+	tries    int  // of calls that did not settle it
+	reports  int  // of what the origin has not acknowledged
+	draws    bool // it counts in what the site draws
+	power    int64
 }
 
 // New restores a peer from its rows, or makes one without rows. The same
@@ -148,7 +151,7 @@ func Restore(cfg Config, seed uint64, rows iter.Seq2[row.Record, error]) (*Peer,
 	}
 	p := &Peer{
 		cfg:          cfg,
-		rng:          rand.New(rand.NewPCG(seed, uint64(cfg.Number))),
+		random:       *rand.NewPCG(seed, uint64(cfg.Number)),
 		jobs:         map[protocol.JobID]*job{},
 		jobsOf:       map[string]int{},
 		guests:       map[protocol.JobID]*guest{},
@@ -157,11 +160,11 @@ func Restore(cfg Config, seed uint64, rows iter.Seq2[row.Record, error]) (*Peer,
 		byName:       map[protocol.SiteName]*partner{},
 		former:       map[protocol.SiteName]row.Partner{},
 		rounds:       map[protocol.RoundID]*round{},
-		calls:        map[CallID]func(Result, error){},
+		calls:        map[CallID]pending{},
 		marked:       map[dirtyRow]bool{},
 		promised:     map[protocol.Tag]promise{},
 		aside:        map[protocol.Tag]localsched.Change{},
-		weighed:      map[protocol.Tag]*partner{},
+		weighed:      map[protocol.Tag]partnerID{},
 		unknownThere: map[protocol.Tag]protocol.SiteName{},
 
 		applications: map[protocol.JobID]*application{},
@@ -279,35 +282,6 @@ func (p *Peer) Card(to protocol.SiteName) protocol.Card {
 	return card
 }
 
-func (p *Peer) call(op Op, done func(Result, error)) {
-	p.lastCall++
-	p.calls[p.lastCall] = done
-	p.out.Calls = append(p.out.Calls, Call{ID: p.lastCall, Op: op})
-}
-
-func (p *Peer) callDone(ev CallDone) {
-	done := p.calls[ev.ID]
-	if done == nil {
-		return // answered already, or asked in an earlier life
-	}
-	delete(p.calls, ev.ID)
-	done(ev.Result, ev.Err)
-}
-
-// resultAs reads a call's answer. An answer of the wrong kind is an error of the
-// shell, and counts as no answer.
-func resultAs[R Result](result Result, err error) (R, error) {
-	var none R
-	if err != nil {
-		return none, err
-	}
-	r, ok := result.(R)
-	if !ok {
-		return none, fmt.Errorf("the call was answered with %T instead of %T", result, none)
-	}
-	return r, nil
-}
-
 func (p *Peer) send(to protocol.SiteName, m protocol.Message) {
 	one := p.byName[to]
 	if one == nil || one.departed {
@@ -331,13 +305,16 @@ func (p *Peer) fact(f Fact) {
 	p.out.Facts = append(p.out.Facts, f)
 }
 
+// rng draws from the peer's own sequence.
+func (p *Peer) rng() *rand.Rand { return rand.New(&p.random) }
+
 // jitter spreads a span over 75 to 125 % of itself, so that peers do not act in
 // step.
 func (p *Peer) jitter(d protocol.Duration) protocol.Duration {
 	if d < 4 {
 		return d
 	}
-	return d*3/4 + protocol.Duration(p.rng.Int64N(int64(d/2)))
+	return d*3/4 + protocol.Duration(p.rng().Int64N(int64(d/2)))
 }
 
 // backoff is the pause before the next repetition after so many tries.

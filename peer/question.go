@@ -24,7 +24,7 @@ func (p *Peer) testSubmit(ev TestSubmit) {
 	r := p.newRound(specs)
 	r.asked, r.front, r.tests = ev.Asked, ev.Front, tests
 	r.reach = slices.Repeat([]reach{everybody}, len(specs))
-	p.quoteHome(r, p.settle)
+	p.quoteHome(r)
 	p.askPartners(r)
 }
 
@@ -69,14 +69,20 @@ func (p *Peer) answerQuestion(r *round) {
 		p.closeRound(r)
 		return
 	}
-	p.call(FrontOp{Snapshot: p.snapshot(r)}, func(result Result, err error) {
-		quoted := p.quoted(r)
-		done, err := resultAs[FrontResult](result, err)
-		if err != nil {
-			done.Front.Why = clip("the choices could not be found: " + err.Error())
-		}
-		quoted.Front = &done.Front
-		p.answer(r.asked, quoted)
-		p.closeRound(r)
-	})
+	p.call(FrontOp{Snapshot: p.snapshot(r)}, findFront{r.id})
+}
+
+// findFront asks what choices the sites leave between cost and time.
+type findFront struct{ round protocol.RoundID }
+
+func (c findFront) answered(p *Peer, result Result, err error) {
+	r := p.rounds[c.round] // it is open until then
+	quoted := p.quoted(r)
+	done, err := resultAs[FrontResult](result, err)
+	if err != nil {
+		done.Front.Why = clip("the choices could not be found: " + err.Error())
+	}
+	quoted.Front = &done.Front
+	p.answer(r.asked, quoted)
+	p.closeRound(r)
 }

@@ -83,28 +83,61 @@ func (p *Peer) answerRequest(one *partner, m protocol.QuoteRequest, until protoc
 		return
 	}
 	one.questions.answering++
-	g := growing{jobs: m.Extra, until: p.now.Add(cmp.Or(m.Deadline, p.cfg.Deadline) / 2)}
-	p.call(QuoteOp{Query: query, Until: until}, func(result Result, err error) {
-		quoted, err := resultAs[QuoteResult](result, err)
-		if err == nil && len(quoted.Quotes) != len(places) {
-			err = fmt.Errorf("%d quotes for %d jobs", len(quoted.Quotes), len(places))
-		}
-		if err == nil {
-			p.setLoad(quoted.Load)
-		}
-		for k, i := range places {
-			if err != nil {
-				reply.Quotes[i].Declined = clip("the local scheduler does not answer: " + err.Error())
-				continue
-			}
-			reply.Quotes[i] = p.guestQuote(quoted.Quotes[k], &m.Jobs[i], m.Reckon)
-		}
-		p.growthFor(one, g, m.Jobs, reply.Quotes, func(extra []protocol.Duration) {
-			reply.Load, reply.Free, reply.Extra = p.load, p.free(), extra
-			p.send(one.Site, fitting(reply))
-			p.questionAnswered(one)
-		})
+	p.call(QuoteOp{Query: query, Until: until}, quotePartner{
+		from: one.id(), request: m, reply: reply, places: places,
+		growUntil: p.now.Add(cmp.Or(m.Deadline, p.cfg.Deadline) / 2),
 	})
+}
+
+// quotePartner asks for quotes for a partner, and then how the waits grow, for one of its requests
+// at a time.
+type quotePartner struct {
+	from      partnerID
+	request   protocol.QuoteRequest
+	reply     protocol.QuoteReply // as far as it is known
+	places    []int               // in the reply, of the jobs that the local scheduler is asked about
+	growUntil protocol.Instant
+}
+
+func (c quotePartner) answered(p *Peer, result Result, err error) {
+	quoted, err := resultAs[QuoteResult](result, err)
+	if err == nil && len(quoted.Quotes) != len(c.places) {
+		err = fmt.Errorf("%d quotes for %d jobs", len(quoted.Quotes), len(c.places))
+	}
+	if err == nil {
+		p.setLoad(quoted.Load)
+	}
+	one := p.partnerOf(c.from)
+	if one == nil {
+		return
+	}
+	for k, i := range c.places {
+		if err != nil {
+			c.reply.Quotes[i].Declined = clip("the local scheduler does not answer: " + err.Error())
+			continue
+		}
+		c.reply.Quotes[i] = p.guestQuote(quoted.Quotes[k], &c.request.Jobs[i], c.request.Reckon)
+	}
+	if one.growing {
+		c.send(p, one, nil)
+		return
+	}
+	one.growing = true
+	p.growth(growWait{quotes: c, jobs: c.request.Extra, until: c.growUntil}, c.request.Jobs, c.reply.Quotes)
+}
+
+func (c quotePartner) grown(p *Peer, extra []protocol.Duration) {
+	if one := p.partnerOf(c.from); one != nil {
+		one.growing = false
+		c.send(p, one, extra)
+	}
+}
+
+// send answers the partner, and gives the request's place to the next one.
+func (c quotePartner) send(p *Peer, one *partner, extra []protocol.Duration) {
+	c.reply.Load, c.reply.Free, c.reply.Extra = p.load, p.free(), extra
+	p.send(one.Site, fitting(c.reply))
+	p.questionAnswered(one)
 }
 
 // guard is the site whose waiting jobs the local scheduler shall look after; 0: none.

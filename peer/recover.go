@@ -334,39 +334,53 @@ func (p *Peer) verify(r *run) {
 		p.after(p.cfg.Settle, runTimerOf(r.Tag))
 		return
 	}
-	p.callFor(r, FindOp{Tag: r.Tag}, func(result Result, err error) {
-		found, err := resultAs[FindResult](result, err)
-		switch {
-		case !r.Restored || r.Phase == row.RunEnded: // a change said more meanwhile
-		case err != nil || (found.Presence != localsched.Present && found.Presence != localsched.Absent):
-			p.after(p.cfg.RetryMax, runTimerOf(r.Tag))
-		case found.Presence == localsched.Present && r.Copied && r.Phase != row.RunRunning:
-			p.takeOut(r)
-		case found.Presence == localsched.Present:
-			p.confirm(r)
-			p.inLocalQueue(r, found.Local)
-		default:
-			p.lostRun(r)
-		}
-	})
+	p.callFor(r, FindOp{Tag: r.Tag}, verifyRun{r.id()})
+}
+
+// verifyRun asks whether the local scheduler has a run of older rows.
+type verifyRun struct{ runID }
+
+func (c verifyRun) answered(p *Peer, result Result, err error) {
+	r := p.calledFor(c.runID)
+	if r == nil {
+		return
+	}
+	found, err := resultAs[FindResult](result, err)
+	switch {
+	case !r.Restored || r.Phase == row.RunEnded: // a change said more meanwhile
+	case err != nil || (found.Presence != localsched.Present && found.Presence != localsched.Absent):
+		p.after(p.cfg.RetryMax, runTimerOf(r.Tag))
+	case found.Presence == localsched.Present && r.Copied && r.Phase != row.RunRunning:
+		p.takeOut(r)
+	case found.Presence == localsched.Present:
+		p.confirm(r)
+		p.inLocalQueue(r, found.Local)
+	default:
+		p.lostRun(r)
+	}
+	p.pursue(r)
 }
 
 // takeOut takes a placement out of a local queue that was copied: the job may have run where
 // the copy was made.
-func (p *Peer) takeOut(r *run) {
-	p.call(WithdrawOp{Tag: r.Tag}, func(result Result, err error) {
-		done, err := resultAs[WithdrawResult](result, err)
-		switch {
-		case p.runs[r.Tag] != r || !r.Restored:
-		case err != nil:
-			p.after(p.cfg.RetryMax, runTimerOf(r.Tag))
-		case done.Withdrawal == localsched.Withdrawn:
-			p.lostRun(r)
-		default:
-			p.confirm(r)
-			p.inLocalQueue(r, "")
-		}
-	})
+func (p *Peer) takeOut(r *run) { p.call(WithdrawOp{Tag: r.Tag}, takeOutRun{r.id()}) }
+
+// takeOutRun takes a run out of a local queue that was copied.
+type takeOutRun struct{ runID }
+
+func (c takeOutRun) answered(p *Peer, result Result, err error) {
+	r := p.runOf(c.runID)
+	done, err := resultAs[WithdrawResult](result, err)
+	switch {
+	case r == nil || !r.Restored:
+	case err != nil:
+		p.after(p.cfg.RetryMax, runTimerOf(r.Tag))
+	case done.Withdrawal == localsched.Withdrawn:
+		p.lostRun(r)
+	default:
+		p.confirm(r)
+		p.inLocalQueue(r, "")
+	}
 }
 
 // lookThrough has what waits in a local queue that was copied taken out of it, also what no row
@@ -411,21 +425,26 @@ func (p *Peer) takeOutAside() {
 
 // withdrawAside takes out one of them.
 func (p *Peer) withdrawAside(tag protocol.Tag) {
-	p.call(WithdrawOp{Tag: tag}, func(result Result, err error) {
-		done, err := resultAs[WithdrawResult](result, err)
-		switch {
-		case p.aside[tag].State != protocol.Pending:
-		case errors.Is(err, localsched.ErrUnknownJob):
-			delete(p.aside, tag)
-		case err != nil:
-			p.after(p.cfg.RetryMax, timer{kind: queueTimer})
-		case done.Withdrawal == localsched.Withdrawn:
-			delete(p.aside, tag)
-			p.forget(tag)
-		default:
-			p.aside[tag] = localsched.Change{Tag: tag, State: protocol.Running}
-		}
-	})
+	p.call(WithdrawOp{Tag: tag}, withdrawAside{tag})
+}
+
+// withdrawAside takes what no row knows out of the local queue.
+type withdrawAside struct{ tag protocol.Tag }
+
+func (c withdrawAside) answered(p *Peer, result Result, err error) {
+	done, err := resultAs[WithdrawResult](result, err)
+	switch {
+	case p.aside[c.tag].State != protocol.Pending:
+	case errors.Is(err, localsched.ErrUnknownJob):
+		delete(p.aside, c.tag)
+	case err != nil:
+		p.after(p.cfg.RetryMax, timer{kind: queueTimer})
+	case done.Withdrawal == localsched.Withdrawn:
+		delete(p.aside, c.tag)
+		p.forget(c.tag)
+	default:
+		p.aside[c.tag] = localsched.Change{Tag: c.tag, State: protocol.Running}
+	}
 }
 
 // confirm notes that the local scheduler has a placement of older rows.

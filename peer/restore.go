@@ -165,12 +165,15 @@ func (p *Peer) resume() {
 
 // learnLoad asks the local scheduler for its load, so that partners know it
 // before the first change.
-func (p *Peer) learnLoad() {
-	p.call(QuoteOp{}, func(result Result, err error) {
-		if quoted, failed := resultAs[QuoteResult](result, err); failed == nil {
-			p.setLoad(quoted.Load)
-		}
-	})
+func (p *Peer) learnLoad() { p.call(QuoteOp{}, learnLoad{}) }
+
+// learnLoad asks for the first load.
+type learnLoad struct{}
+
+func (learnLoad) answered(p *Peer, result Result, err error) {
+	if quoted, failed := resultAs[QuoteResult](result, err); failed == nil {
+		p.setLoad(quoted.Load)
+	}
 }
 
 func (p *Peer) resumeJob(j *job) {

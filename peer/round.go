@@ -23,11 +23,13 @@ type round struct {
 	front    bool                    // the question is about the choices between cost and time, too
 	tests    map[protocol.JobID]*job // of a question
 	crowded  bool                    // there were more jobs than one message holds
+	opening  bool                    // jobs may still stay at home by the own quotes alone
 	home     []protocol.Quote
 	extra    []protocol.Duration // of the own site, see [policy.Site]
 	homeDone bool
 	asks     []*ask // by site
 	decided  bool
+	deciding *deciding // what the policy was asked; nil: nothing
 }
 
 // ask is what one partner was asked and answered.
@@ -54,9 +56,9 @@ func (p *Peer) openRound() {
 		return
 	}
 	r := p.newRound(specs)
-	r.crowded = p.queue.Ready()
+	r.crowded, r.opening = p.queue.Ready(), true
 	p.open = r
-	p.quoteHome(r, p.arrived)
+	p.quoteHome(r)
 }
 
 // keep commits jobs at home that nobody would send away. No quote is needed for that.
@@ -85,25 +87,39 @@ func (p *Peer) newRound(specs []protocol.Spec) *round {
 }
 
 // quoteHome asks the own scheduler about the round's jobs.
-func (p *Peer) quoteHome(r *round, then func(*round)) {
+func (p *Peer) quoteHome(r *round) {
 	r.homeDone = false
 	query := localsched.Query{Ahead: p.promises()}
 	for i := range r.specs {
 		query.Jobs = append(query.Jobs, r.specs[i].On(&p.cfg.Capacity))
 	}
-	p.call(QuoteOp{Query: query}, func(result Result, err error) {
-		if p.rounds[r.id] != r {
-			return
-		}
-		r.home = p.homeQuotes(r, result, err)
-		g := growing{jobs: p.extraOf(r), until: p.now.Add(p.cfg.Deadline / 2)}
-		p.growth(g, r.specs, r.home, func(extra []protocol.Duration) {
-			if p.rounds[r.id] == r {
-				r.homeDone, r.extra = true, extra
-				then(r)
-			}
-		})
-	})
+	p.call(QuoteOp{Query: query}, quoteHome{r.id})
+}
+
+// quoteHome asks for the own quotes of a round.
+type quoteHome struct{ round protocol.RoundID }
+
+func (c quoteHome) answered(p *Peer, result Result, err error) {
+	r := p.rounds[c.round]
+	if r == nil {
+		return
+	}
+	r.home = p.homeQuotes(r, result, err)
+	p.growth(growWait{quotes: c, jobs: p.extraOf(r), until: p.now.Add(p.cfg.Deadline / 2)}, r.specs, r.home)
+}
+
+func (c quoteHome) grown(p *Peer, extra []protocol.Duration) {
+	r := p.rounds[c.round]
+	if r == nil {
+		return
+	}
+	r.homeDone, r.extra = true, extra
+	if r.opening {
+		r.opening = false
+		p.arrived(r)
+		return
+	}
+	p.settle(r)
 }
 
 // extraOf is for how many jobs of a round the policy wants to know the growing wait.
@@ -242,7 +258,7 @@ func (p *Peer) arrived(r *round) {
 		return
 	}
 	if kept > 0 {
-		p.quoteHome(r, p.settle) // what was just kept changes the others' quotes
+		p.quoteHome(r) // what was just kept changes the others' quotes
 	}
 	p.askPartners(r)
 }

@@ -39,8 +39,9 @@ func (p *Peer) startRun(tag protocol.Tag, account string, spec protocol.Spec) {
 func (p *Peer) addRun(tag protocol.Tag, account string, spec protocol.Spec) *run {
 	request := spec.On(&p.cfg.Capacity)
 	r := &run{
-		Run:     row.Run{Tag: tag, Phase: row.RunSubmitting, Account: account, Since: p.now},
-		request: request,
+		Run:      row.Run{Tag: tag, Phase: row.RunSubmitting, Account: account, Since: p.now},
+		instance: p.nextInstance(),
+		request:  request,
 	}
 	p.runs[tag] = r
 	if j := p.jobs[tag.Job]; j != nil && j.tag() == tag && j.Tariff == nil { // it is agreed on where room was held
@@ -68,20 +69,30 @@ func (p *Peer) submitRun(r *run) {
 	if !ok {
 		return
 	}
-	p.callFor(r, SubmitOp{Job: submission}, func(result Result, err error) {
-		done, err := resultAs[SubmitResult](result, err)
-		switch {
-		case r.Phase != row.RunSubmitting: // a change told more meanwhile
-			r.Local = cmp.Or(r.Local, done.Local)
-			p.saveRun(r.Tag)
-		case err != nil:
-			p.unclear(r, err)
-		case done.Refused != "":
-			p.refusedHere(r, done.Refused)
-		default:
-			p.inLocalQueue(r, done.Local)
-		}
-	})
+	p.callFor(r, SubmitOp{Job: submission}, submitRun{r.id()})
+}
+
+// submitRun puts a run in the local queue.
+type submitRun struct{ runID }
+
+func (c submitRun) answered(p *Peer, result Result, err error) {
+	r := p.calledFor(c.runID)
+	if r == nil {
+		return
+	}
+	done, err := resultAs[SubmitResult](result, err)
+	switch {
+	case r.Phase != row.RunSubmitting: // a change told more meanwhile
+		r.Local = cmp.Or(r.Local, done.Local)
+		p.saveRun(r.Tag)
+	case err != nil:
+		p.unclear(r, err)
+	case done.Refused != "":
+		p.refusedHere(r, done.Refused)
+	default:
+		p.inLocalQueue(r, done.Local)
+	}
+	p.pursue(r)
 }
 
 // holds says whether the batch system holds room for a placement.
@@ -108,18 +119,38 @@ func (p *Peer) submission(r *run) (localsched.Submission, bool) {
 	return s, true
 }
 
-// callFor makes a call about a run, one at a time. The answer is dropped when the
-// run has gone.
-func (p *Peer) callFor(r *run, op Op, done func(Result, error)) {
+// runID names a run to the calls about it: once a guest is forgotten, its tag may come again and
+// have another run.
+type runID struct {
+	tag      protocol.Tag
+	instance instance
+}
+
+func (r *run) id() runID { return runID{r.Tag, r.instance} }
+
+// runOf is the run of the id; nil: it has gone.
+func (p *Peer) runOf(id runID) *run {
+	if r := p.runs[id.tag]; r != nil && r.instance == id.instance {
+		return r
+	}
+	return nil
+}
+
+// callFor makes a call about a run, one at a time. What waits for the answer begins with
+// [Peer.calledFor], and pursues the run in the end.
+func (p *Peer) callFor(r *run, op Op, then pending) {
 	r.calling = true
-	p.call(op, func(result Result, err error) {
-		if p.runs[r.Tag] != r {
-			return
-		}
+	p.call(op, then)
+}
+
+// calledFor is the run that an answered call was about. It is nil when the run has gone: then the
+// answer is dropped.
+func (p *Peer) calledFor(id runID) *run {
+	r := p.runOf(id)
+	if r != nil {
 		r.calling = false
-		done(result, err)
-		p.pursue(r)
-	})
+	}
+	return r
 }
 
 // unclear is a submission that may or may not have worked: after a pause the
@@ -137,29 +168,37 @@ func (p *Peer) find(r *run) {
 	if r.calling {
 		return
 	}
-	p.callFor(r, FindOp{Tag: r.Tag}, func(result Result, err error) {
-		found, err := resultAs[FindResult](result, err)
-		if r.Phase != row.RunSubmitting {
-			return // a change told more meanwhile
-		}
-		switch {
-		case r.Restored: // meanwhile an operator has said that the rows go on: they are looked at anew
-			p.after(0, runTimerOf(r.Tag))
-		case err != nil:
-			p.setRunReason(r, "the local scheduler does not answer: "+err.Error())
-			p.after(p.backoff(r.tries), runTimerOf(r.Tag))
-			r.tries++
-		case found.Presence == localsched.Present:
-			p.inLocalQueue(r, found.Local)
-		case found.Presence == localsched.Absent && r.Withdraw:
-			p.neverStarted(r)
-		case found.Presence == localsched.Absent:
-			p.submitRun(r)
-		default:
-			p.stuck(r, "the local scheduler cannot tell whether it has the job")
-			p.after(p.cfg.RetryMax, runTimerOf(r.Tag))
-		}
-	})
+	p.callFor(r, FindOp{Tag: r.Tag}, findRun{r.id()})
+}
+
+// findRun asks whether the local scheduler has a run that was submitted, or may have been.
+type findRun struct{ runID }
+
+func (c findRun) answered(p *Peer, result Result, err error) {
+	r := p.calledFor(c.runID)
+	if r == nil {
+		return
+	}
+	found, err := resultAs[FindResult](result, err)
+	switch {
+	case r.Phase != row.RunSubmitting: // a change told more meanwhile
+	case r.Restored: // meanwhile an operator has said that the rows go on: they are looked at anew
+		p.after(0, runTimerOf(r.Tag))
+	case err != nil:
+		p.setRunReason(r, "the local scheduler does not answer: "+err.Error())
+		p.after(p.backoff(r.tries), runTimerOf(r.Tag))
+		r.tries++
+	case found.Presence == localsched.Present:
+		p.inLocalQueue(r, found.Local)
+	case found.Presence == localsched.Absent && r.Withdraw:
+		p.neverStarted(r)
+	case found.Presence == localsched.Absent:
+		p.submitRun(r)
+	default:
+		p.stuck(r, "the local scheduler cannot tell whether it has the job")
+		p.after(p.cfg.RetryMax, runTimerOf(r.Tag))
+	}
+	p.pursue(r)
 }
 
 func (p *Peer) stuck(r *run, why string) {
@@ -233,34 +272,54 @@ func (p *Peer) withdraw(r *run) {
 	if _, waiting := p.timers.due[runTimerOf(r.Tag)]; waiting && r.tries > 0 {
 		return
 	}
-	p.callFor(r, WithdrawOp{Tag: r.Tag}, func(result Result, err error) {
-		done, err := resultAs[WithdrawResult](result, err)
-		switch {
-		case err != nil:
-			p.setRunReason(r, "withdrawal from the local queue failed: "+err.Error()+"; tried again")
-			r.tries++
-			p.after(p.backoff(r.tries), runTimerOf(r.Tag))
-		case r.Phase == row.RunQueued && done.Withdrawal == localsched.Withdrawn:
-			p.neverStarted(r)
-		case r.Phase == row.RunQueued:
-			p.moveRun(r, row.RunRunning) // the watch will say when it started
-			p.noteDraw(r)
-			p.saveRun(r.Tag)
-		}
-	})
+	p.callFor(r, WithdrawOp{Tag: r.Tag}, withdrawRun{r.id()})
+}
+
+// withdrawRun takes a run that is not wanted any more out of the local queue.
+type withdrawRun struct{ runID }
+
+func (c withdrawRun) answered(p *Peer, result Result, err error) {
+	r := p.calledFor(c.runID)
+	if r == nil {
+		return
+	}
+	done, err := resultAs[WithdrawResult](result, err)
+	switch {
+	case err != nil:
+		p.setRunReason(r, "withdrawal from the local queue failed: "+err.Error()+"; tried again")
+		r.tries++
+		p.after(p.backoff(r.tries), runTimerOf(r.Tag))
+	case r.Phase == row.RunQueued && done.Withdrawal == localsched.Withdrawn:
+		p.neverStarted(r)
+	case r.Phase == row.RunQueued:
+		p.moveRun(r, row.RunRunning) // the watch will say when it started
+		p.noteDraw(r)
+		p.saveRun(r.Tag)
+	}
+	p.pursue(r)
 }
 
 func (p *Peer) kill(r *run) {
 	if _, waiting := p.timers.due[runTimerOf(r.Tag)]; waiting && r.tries > 0 {
 		return
 	}
-	p.callFor(r, KillOp{Tag: r.Tag}, func(result Result, err error) {
-		if _, err = resultAs[KillResult](result, err); err != nil {
-			p.setRunReason(r, "the local scheduler could not be told to end it: "+err.Error()+"; tried again")
-		}
-		r.tries++ // again until the end is reported
-		p.after(p.backoff(r.tries), runTimerOf(r.Tag))
-	})
+	p.callFor(r, KillOp{Tag: r.Tag}, killRun{r.id()})
+}
+
+// killRun ends a run that has started and is not wanted any more.
+type killRun struct{ runID }
+
+func (c killRun) answered(p *Peer, result Result, err error) {
+	r := p.calledFor(c.runID)
+	if r == nil {
+		return
+	}
+	if _, err = resultAs[KillResult](result, err); err != nil {
+		p.setRunReason(r, "the local scheduler could not be told to end it: "+err.Error()+"; tried again")
+	}
+	r.tries++ // again until the end is reported
+	p.after(p.backoff(r.tries), runTimerOf(r.Tag))
+	p.pursue(r)
 }
 
 // neverStarted ends a run that is proven not to have started.
@@ -302,12 +361,15 @@ func (p *Peer) removeRun(tag protocol.Tag) {
 	}
 }
 
-func (p *Peer) forget(tag protocol.Tag) {
-	p.call(ForgetOp{Tag: tag}, func(_ Result, err error) {
-		if err != nil {
-			p.fact(Fact{Kind: CallFailed, Job: tag.Job, Site: p.cfg.Site, Text: clip("forget: " + err.Error())})
-		}
-	})
+func (p *Peer) forget(tag protocol.Tag) { p.call(ForgetOp{Tag: tag}, forgetRun{tag}) }
+
+// forgetRun lets the local scheduler forget a run.
+type forgetRun struct{ tag protocol.Tag }
+
+func (c forgetRun) answered(p *Peer, _ Result, err error) {
+	if err != nil {
+		p.fact(Fact{Kind: CallFailed, Job: c.tag.Job, Site: p.cfg.Site, Text: clip("forget: " + err.Error())})
+	}
 }
 
 // report tells the origin, here or elsewhere, what a run does now.

@@ -74,12 +74,12 @@ func (p *Peer) cutOff(one *partner) {
 		p.timers.stop(timer{kind: kind, site: one.Site})
 	}
 	for tag, origin := range p.weighed {
-		if origin == one {
+		if origin == one.id() {
 			p.stopWeighing(tag)
 		}
 	}
 	again := newPartner(one.Partner)
-	again.departed, again.row, again.seenSeq, again.heard = one.departed, one.row, one.seenSeq, one.heard
+	again.instance, again.departed, again.row, again.seenSeq, again.heard = one.instance, one.departed, one.row, one.seenSeq, one.heard
 	again.jobsHere, again.cpusHere, again.jobsThere = one.jobsHere, one.cpusHere, one.jobsThere
 	again.growing, again.questions.answering = one.growing, one.questions.answering
 	*one = *again

@@ -12,7 +12,7 @@ import (
 // offered makes room for a partner's job, durably, or refuses without a trace.
 func (p *Peer) offered(one *partner, m protocol.Offer) {
 	switch {
-	case p.weighed[tagOf(m)] != nil || !p.mayPrepare(one, m):
+	case p.weighed[tagOf(m)].site != "" || !p.mayPrepare(one, m):
 	case p.guard() != 0:
 		p.weigh(one, m)
 	default:
@@ -57,21 +57,31 @@ func (p *Peer) mayPrepare(one *partner, m protocol.Offer) bool {
 func (p *Peer) weigh(one *partner, m protocol.Offer) {
 	tag, request := tagOf(m), m.Spec.On(&p.cfg.Capacity)
 	query := localsched.Query{Jobs: []protocol.Request{request}, Ahead: p.promises(), Guard: p.guard()}
-	p.weighed[tag] = one
+	p.weighed[tag] = one.id()
 	p.promise(tag, p.now, request)
-	p.call(QuoteOp{Query: query}, func(result Result, err error) {
-		if p.weighed[tag] != one {
-			return // the origin has given it up, or is no partner any more
-		}
-		p.stopWeighing(tag)
-		if why := p.tooHeavy(result, err); why != "" {
-			p.refuse(one, tag, why)
-			return
-		}
-		if p.mayPrepare(one, m) {
-			p.prepare(one, m)
-		}
-	})
+	p.call(QuoteOp{Query: query}, weighOffer{one.id(), m})
+}
+
+// weighOffer asks whom an offered job would delay. It has the offer as it came, since a later one
+// of the same tag may be another.
+type weighOffer struct {
+	from  partnerID
+	offer protocol.Offer
+}
+
+func (c weighOffer) answered(p *Peer, result Result, err error) {
+	one, tag := p.partnerOf(c.from), tagOf(c.offer)
+	if one == nil || p.weighed[tag] != c.from {
+		return // the origin has given it up, or is no partner any more
+	}
+	p.stopWeighing(tag)
+	if why := p.tooHeavy(result, err); why != "" {
+		p.refuse(one, tag, why)
+		return
+	}
+	if p.mayPrepare(one, c.offer) {
+		p.prepare(one, c.offer)
+	}
 }
 
 func (p *Peer) stopWeighing(tag protocol.Tag) {
@@ -100,7 +110,8 @@ func (p *Peer) prepare(one *partner, m protocol.Offer) {
 		Guest: row.Guest{
 			Spec: m.Spec, Origin: one.Site, Account: account, Epoch: m.Epoch, Phase: row.GuestPrepared, Since: p.now,
 		},
-		payload: m.Payload,
+		instance: p.nextInstance(),
+		payload:  m.Payload,
 	}
 	p.guests[tag.Job] = g
 	g.Tariff = p.tariff(&g.Spec)
@@ -279,7 +290,7 @@ const preparedTries = 12
 
 // aborted is the origin's word that it did not grant and will not.
 func (p *Peer) aborted(one *partner, tag protocol.Tag) {
-	if by, ok := p.weighed[tag]; ok && by == one {
+	if by, ok := p.weighed[tag]; ok && by == one.id() {
 		p.stopWeighing(tag)
 		return
 	}

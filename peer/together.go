@@ -126,29 +126,34 @@ func (p *Peer) holdHere(j *job) {
 		p.breakUp(j, err.Error())
 		return
 	}
-	tag := j.tag()
-	hold := localsched.Hold{Tag: tag, Request: j.Spec.On(&p.cfg.Capacity), Start: j.Hold, Account: account}
-	p.call(ReserveOp{Hold: hold}, func(result Result, err error) {
-		done, err := resultAs[ReserveResult](result, err)
-		switch {
-		case p.jobs[tag.Job] != j || j.tag() != tag || j.Phase != row.JobReserving:
-			p.releaseLate(tag)
-		case err != nil:
-			p.fact(Fact{Kind: CallFailed, Job: tag.Job, Site: p.cfg.Site, Epoch: tag.Epoch, Text: clip("reserve: " + err.Error())})
-		case done.Refused != "":
+	hold := localsched.Hold{Tag: j.tag(), Request: j.Spec.On(&p.cfg.Capacity), Start: j.Hold, Account: account}
+	p.call(ReserveOp{Hold: hold}, reserveHome{j.tag()})
+}
+
+// reserveHome has room held for a member, in one epoch of it.
+type reserveHome struct{ tag protocol.Tag }
+
+func (c reserveHome) answered(p *Peer, result Result, err error) {
+	tag, j := c.tag, p.jobs[c.tag.Job]
+	done, err := resultAs[ReserveResult](result, err)
+	switch {
+	case j == nil || j.tag() != tag || j.Phase != row.JobReserving:
+		p.releaseLate(tag)
+	case err != nil:
+		p.fact(Fact{Kind: CallFailed, Job: tag.Job, Site: p.cfg.Site, Epoch: tag.Epoch, Text: clip("reserve: " + err.Error())})
+	case done.Refused != "":
+		p.doubtSite(j)
+		p.breakUp(j, "the local scheduler holds no room: "+done.Refused)
+	case j.Held != 0 && j.Held != done.Start:
+		p.breakUp(j, "the local scheduler"+movedRoom(j.Held, done.Start))
+	case j.Held == 0:
+		if why := p.takeTariff(j, protocol.Prepared{Tag: tag, Start: done.Start, Tariff: p.tariff(&j.Spec)}); why != "" {
 			p.doubtSite(j)
-			p.breakUp(j, "the local scheduler holds no room: "+done.Refused)
-		case j.Held != 0 && j.Held != done.Start:
-			p.breakUp(j, "the local scheduler"+movedRoom(j.Held, done.Start))
-		case j.Held == 0:
-			if why := p.takeTariff(j, protocol.Prepared{Tag: tag, Start: done.Start, Tariff: p.tariff(&j.Spec)}); why != "" {
-				p.doubtSite(j)
-				p.restGroup(j, why)
-				return
-			}
-			p.nowHeld(j, done.Start)
+			p.restGroup(j, why)
+			return
 		}
-	})
+		p.nowHeld(j, done.Start)
+	}
 }
 
 // nowHeld notes that a member has its room.
@@ -378,52 +383,65 @@ const releaseTries = 20
 
 // release gives up room that the own batch system holds. It is asked again while that fails;
 // what it never hears of ends by itself with the time that was asked for.
-func (p *Peer) release(tag protocol.Tag) {
-	p.call(ReleaseOp{Tag: tag}, func(_ Result, err error) {
-		if err == nil {
-			delete(p.unreleased, tag)
-			return
-		}
-		p.unreleased[tag]++
-		tries, next := p.unreleased[tag], "asked again"
-		if tries >= releaseTries {
-			delete(p.unreleased, tag)
-			next = "given up; the room ends with the time that was asked for"
-		} else {
-			p.after(p.backoff(tries-1), timer{kind: releaseTimer, job: tag.Job, epoch: tag.Epoch})
-		}
-		if tries == 1 || tries >= releaseTries {
-			text := fmt.Sprintf("release: %v; %s", err, next)
-			p.fact(Fact{Kind: CallFailed, Job: tag.Job, Site: p.cfg.Site, Epoch: tag.Epoch, Text: clip(text)})
-		}
-	})
+func (p *Peer) release(tag protocol.Tag) { p.call(ReleaseOp{Tag: tag}, releaseRoom{tag}) }
+
+// releaseRoom gives up room that is held.
+type releaseRoom struct{ tag protocol.Tag }
+
+func (c releaseRoom) answered(p *Peer, _ Result, err error) {
+	tag := c.tag
+	if err == nil {
+		delete(p.unreleased, tag)
+		return
+	}
+	p.unreleased[tag]++
+	tries, next := p.unreleased[tag], "asked again"
+	if tries >= releaseTries {
+		delete(p.unreleased, tag)
+		next = "given up; the room ends with the time that was asked for"
+	} else {
+		p.after(p.backoff(tries-1), timer{kind: releaseTimer, job: tag.Job, epoch: tag.Epoch})
+	}
+	if tries == 1 || tries >= releaseTries {
+		text := fmt.Sprintf("release: %v; %s", err, next)
+		p.fact(Fact{Kind: CallFailed, Job: tag.Job, Site: p.cfg.Site, Epoch: tag.Epoch, Text: clip(text)})
+	}
 }
 
 // holdGuest has the own batch system hold room for a guest, and tells its origin.
 func (p *Peer) holdGuest(g *guest) {
-	tag := g.tag()
-	hold := localsched.Hold{Tag: tag, Request: g.Spec.On(&p.cfg.Capacity), Start: g.Hold, Account: g.Account}
-	p.call(ReserveOp{Hold: hold}, func(result Result, err error) {
-		done, err := resultAs[ReserveResult](result, err)
-		switch {
-		case p.guests[tag.Job] != g || g.Phase != row.GuestPrepared:
-			p.releaseLate(tag)
-		case err != nil:
-			p.fact(Fact{Kind: CallFailed, Job: tag.Job, Site: g.Origin, Epoch: tag.Epoch, Text: clip("reserve: " + err.Error())})
-		case done.Refused != "":
-			p.forgetGuest(g)
-			p.refuseFor(p.byName[g.Origin], protocol.Refused{Tag: tag, Reason: clip("no room can be held: " + done.Refused)})
-		case g.Held != 0 && g.Held != done.Start: // the origin may know the other instant
-			p.fact(Fact{Kind: CallFailed, Job: tag.Job, Site: g.Origin, Epoch: tag.Epoch, Text: "reserve: it" + movedRoom(g.Held, done.Start)})
-			p.bury(g, row.GuestAborted)
-			p.send(g.Origin, protocol.Aborted{Tag: tag})
-		default:
-			g.Held, g.tries = done.Start, 0
-			p.saveGuest(tag.Job)
-			p.send(g.Origin, g.preparedMessage())
-			p.after(p.backoff(0), timer{kind: guestTimer, job: tag.Job})
-		}
-	})
+	hold := localsched.Hold{Tag: g.tag(), Request: g.Spec.On(&p.cfg.Capacity), Start: g.Hold, Account: g.Account}
+	p.call(ReserveOp{Hold: hold}, reserveGuest{g.tag(), g.instance})
+}
+
+// reserveGuest has room held for a guest. When that is refused the guest is forgotten, and its tag
+// may be offered again: the answer to a second call for the first one is not about the second.
+type reserveGuest struct {
+	tag      protocol.Tag
+	instance instance
+}
+
+func (c reserveGuest) answered(p *Peer, result Result, err error) {
+	tag, g := c.tag, p.guests[c.tag.Job]
+	done, err := resultAs[ReserveResult](result, err)
+	switch {
+	case g == nil || g.instance != c.instance || g.Phase != row.GuestPrepared:
+		p.releaseLate(tag)
+	case err != nil:
+		p.fact(Fact{Kind: CallFailed, Job: tag.Job, Site: g.Origin, Epoch: tag.Epoch, Text: clip("reserve: " + err.Error())})
+	case done.Refused != "":
+		p.forgetGuest(g)
+		p.refuseFor(p.byName[g.Origin], protocol.Refused{Tag: tag, Reason: clip("no room can be held: " + done.Refused)})
+	case g.Held != 0 && g.Held != done.Start: // the origin may know the other instant
+		p.fact(Fact{Kind: CallFailed, Job: tag.Job, Site: g.Origin, Epoch: tag.Epoch, Text: "reserve: it" + movedRoom(g.Held, done.Start)})
+		p.bury(g, row.GuestAborted)
+		p.send(g.Origin, protocol.Aborted{Tag: tag})
+	default:
+		g.Held, g.tries = done.Start, 0
+		p.saveGuest(tag.Job)
+		p.send(g.Origin, g.preparedMessage())
+		p.after(p.backoff(0), timer{kind: guestTimer, job: tag.Job})
+	}
 }
 
 // movedRoom says that a batch system which was asked twice for the same room now holds other

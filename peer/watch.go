@@ -11,28 +11,33 @@ import (
 // watch waits for the next changes in the local queue. When that fails it is tried again, less
 // and less often; people are told once, and once when it works again.
 func (p *Peer) watch() {
-	p.call(WatchOp{After: p.cursor}, func(result Result, err error) {
-		watched, err := resultAs[WatchResult](result, err)
-		if err != nil {
-			if p.unwatched == 0 {
-				p.fact(Fact{Kind: CallFailed, Site: p.cfg.Site, Text: clip("watch: " + err.Error() + "; what happens in the local queue is not heard; tried again until it works")})
-			}
-			p.after(p.backoff(p.unwatched), timer{kind: watchTimer})
-			p.unwatched++
-			return
+	p.call(WatchOp{After: p.cursor}, watchQueue{})
+}
+
+// watchQueue waits for the next changes in the local queue.
+type watchQueue struct{}
+
+func (watchQueue) answered(p *Peer, result Result, err error) {
+	watched, err := resultAs[WatchResult](result, err)
+	if err != nil {
+		if p.unwatched == 0 {
+			p.fact(Fact{Kind: CallFailed, Site: p.cfg.Site, Text: clip("watch: " + err.Error() + "; what happens in the local queue is not heard; tried again until it works")})
 		}
-		if p.unwatched > 0 {
-			p.fact(Fact{Kind: CallWorks, Site: p.cfg.Site, Text: "watch: it works again after " + protocol.Count(p.unwatched, "failure")})
-			p.unwatched = 0
-		}
-		for _, change := range watched.Watched.Changes {
-			p.changed(change)
-		}
-		p.setLoad(watched.Watched.Load)
-		p.cursor = watched.Watched.Cursor
-		p.keepCursor()
-		p.watch()
-	})
+		p.after(p.backoff(p.unwatched), timer{kind: watchTimer})
+		p.unwatched++
+		return
+	}
+	if p.unwatched > 0 {
+		p.fact(Fact{Kind: CallWorks, Site: p.cfg.Site, Text: "watch: it works again after " + protocol.Count(p.unwatched, "failure")})
+		p.unwatched = 0
+	}
+	for _, change := range watched.Watched.Changes {
+		p.changed(change)
+	}
+	p.setLoad(watched.Watched.Load)
+	p.cursor = watched.Watched.Cursor
+	p.keepCursor()
+	p.watch()
 }
 
 // keepCursor makes durable how far the local queue was watched. As long as that has jobs which no

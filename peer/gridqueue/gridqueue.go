@@ -6,6 +6,7 @@ package gridqueue
 
 import (
 	"container/heap"
+	"slices"
 
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -133,10 +134,15 @@ func (q *Queue) Unblock(wanted func(protocol.JobID) bool) {
 	if q.blocked == 0 {
 		return
 	}
+	var free ids
 	for id, p := range q.places {
 		if p.kind == blocked && wanted(id) {
-			q.Put(id)
+			free = append(free, id)
 		}
+	}
+	slices.Sort(free) // equal queues stay equal, in their heaps too
+	for _, id := range free {
+		q.Put(id)
 	}
 }
 

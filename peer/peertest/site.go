@@ -156,7 +156,7 @@ func (s *Site) step(ev peer.Event) (ready peer.Ready) {
 		return ready
 	}
 	s.Batch.Advance(s.now())
-	ready = s.peer.Step(s.now(), ev)
+	ready = s.world.Step(s.peer, s.now(), ev)
 	if ready.Fault != nil {
 		s.world.monitor.problem("site %s, event %T: %v", s.Name, ev, ready.Fault)
 	}

@@ -32,6 +32,8 @@ type World struct {
 	Journal func(line string)
 	// Facts, when set, is told of every fact, in the step that makes it.
 	Facts func(at protocol.SiteName, fact peer.Fact)
+	// Step makes the steps of all peers; [New] sets [peer.Peer.Step].
+	Step func(p *peer.Peer, now protocol.Instant, ev peer.Event) peer.Ready
 
 	lastWire int
 }
@@ -58,7 +60,7 @@ type direction struct{ from, to protocol.SiteName }
 
 // New makes the sites and starts their peers, connected as linked.
 func New(o Options) (*World, error) {
-	w := &World{now: Epoch, seed: o.Seed, faults: o.Faults, cuts: map[direction]bool{}, holders: map[direction]*Site{}}
+	w := &World{now: Epoch, seed: o.Seed, faults: o.Faults, cuts: map[direction]bool{}, holders: map[direction]*Site{}, Step: (*peer.Peer).Step}
 	w.monitor = newMonitor(w)
 	if w.faults == nil {
 		w.faults = ByHand{}
