@@ -202,3 +202,89 @@ func TestAPartnerLeavesWithJobs(t *testing.T) {
 		t.Errorf("cancel ends it not: %d jobs", open)
 	}
 }
+
+// TestCancelOfWhatASiteCannotTell: the local scheduler of a partner cannot tell whether it has the
+// job. The partner answers a cancel with that, and the job ends with its outcome unknown: it must not
+// pass for one that never started, though the partner's store is the one that took it.
+func TestCancelOfWhatASiteCannotTell(t *testing.T) {
+	t.Parallel()
+	id := protocol.NewJobID(1, 7)
+	tag := protocol.Tag{Job: id, Epoch: 1}
+	spec := protocol.Spec{Request: protocol.Request{Job: id, CPUs: 1, WallTime: protocol.Hour}, Name: "one", User: "ada"}
+	const holder = 99
+	rows := func(cancelling bool) []row.Record {
+		key := row.JobKey(id)
+		return []row.Record{
+			{Table: row.SiteTable, Key: "site", Row: row.Site{FirstStart: 1, Incarnation: 1, FirstSeq: 7, NextSeq: 8}},
+			{Table: row.PayloadTable, Key: key, Row: row.Payload{Payload: &protocol.Payload{Script: []byte("#!/bin/sh\n")}}},
+			{Table: row.JobTable, Key: key, Row: row.Job{
+				Spec: spec, Phase: row.JobRecalling, Epoch: 1, Site: "b", Placed: 1, State: protocol.Pending, Holder: holder, Cancelling: cancelling,
+			}},
+		}
+	}
+	card := protocol.Card{Site: "b", Number: 2, PublicKey: "Ub", Incarnation: holder, Protocol: protocol.ProtocolVersion, Capacity: protocol.Capacity{CPUs: 4}}
+	for name, tt := range map[string]struct {
+		cancelling bool
+		answer     protocol.Unknown
+		ends       string // how its reason begins; none: it does not end
+		operator   bool
+	}{
+		"it has no trace of it":          {true, protocol.Unknown{Tag: tag}, "", false},
+		"it cannot tell":                 {true, protocol.Unknown{Tag: tag, InDoubt: true}, "outcome unknown: the local scheduler of b cannot tell", false},
+		"it cannot tell, of a recall":    {false, protocol.Unknown{Tag: tag, InDoubt: true}, "", true},
+		"it has no trace, of the recall": {false, protocol.Unknown{Tag: tag}, "", false},
+	} {
+		p, err := peer.New(goodConfig(), 1, rows(tt.cancelling))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Step(peertest.Epoch, peer.Tick{})
+		p.Step(peertest.Epoch, peer.Connected{Card: card})
+		ready := p.Step(peertest.Epoch, peer.MessageIn{From: "b", Body: tt.answer})
+		if ready.Fault != nil {
+			t.Fatalf("%s: %v", name, ready.Fault)
+		}
+		var ended *view.Job
+		stuck := ""
+		for _, rec := range ready.Records {
+			switch stored := rec.Row.(type) {
+			case row.Archived:
+				ended = &stored.View
+			case row.Job:
+				stuck = stored.Stuck
+			}
+		}
+		switch {
+		case tt.cancelling && (ended == nil || ended.State != protocol.Cancelled || !strings.HasPrefix(ended.Reason, tt.ends) || (ended.Reason == "") != (tt.ends == "")):
+			t.Errorf("%s: it ends as %+v", name, ended)
+		case !tt.cancelling && (ended != nil || (stuck != "") != tt.operator):
+			t.Errorf("%s: ended %+v, needs an operator: %q", name, ended, stuck)
+		}
+	}
+}
+
+// TestASiteSaysThatItCannotTell is the partner's side of that.
+func TestASiteSaysThatItCannotTell(t *testing.T) {
+	t.Parallel()
+	tag := protocol.Tag{Job: protocol.NewJobID(2, 7), Epoch: 1}
+	spec := protocol.Spec{Request: protocol.Request{Job: tag.Job, CPUs: 1, WallTime: protocol.Hour}, Name: "one", User: "bob"}
+	key := row.JobKey(tag.Job)
+	p, err := peer.New(goodConfig(), 1, []row.Record{
+		{Table: row.SiteTable, Key: "site", Row: row.Site{FirstStart: 1, Incarnation: 1, FirstSeq: 7, NextSeq: 8}},
+		{Table: row.PayloadTable, Key: key, Row: row.Payload{Payload: &protocol.Payload{Script: []byte("#!/bin/sh\n")}}},
+		{Table: row.GuestTable, Key: key, Row: row.Guest{Spec: spec, Origin: "b", Account: "bob", Epoch: 1, Phase: row.GuestAccepted}},
+		{Table: row.RunTable, Key: key + ".1", Row: row.Run{Tag: tag, Phase: row.RunSubmitting, Since: 1, Stuck: "the local scheduler does not answer"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Step(peertest.Epoch, peer.Tick{})
+	p.Step(peertest.Epoch, peer.Connected{Card: protocol.Card{
+		Site: "b", Number: 2, PublicKey: "Ub", Incarnation: 9, Protocol: protocol.ProtocolVersion, Capacity: protocol.Capacity{CPUs: 4},
+	}})
+	ready := p.Step(peertest.Epoch, peer.MessageIn{From: "b", Body: protocol.Recall{Tag: tag, Cancel: true}})
+	want := peer.Outgoing{To: "b", Body: protocol.Unknown{Tag: tag, InDoubt: true}}
+	if ready.Fault != nil || !slices.ContainsFunc(ready.Messages, func(m peer.Outgoing) bool { return m == want }) {
+		t.Errorf("fault %v, answers %+v", ready.Fault, ready.Messages)
+	}
+}

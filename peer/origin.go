@@ -376,19 +376,25 @@ const maxReruns = 10
 
 // lostTrack is a partner's word that it has no trace of the job: no proof that
 // it did not start.
-func (p *Peer) lostTrack(one *partner, tag protocol.Tag) {
-	p.fencedOver(one, tag, false)
+func (p *Peer) lostTrack(one *partner, m protocol.Unknown) {
+	tag := m.Tag
+	if !m.InDoubt {
+		p.fencedOver(one, tag, false)
+	}
 	j := p.current(one.Site, tag)
 	if j == nil || (j.Phase != row.JobGranted && j.Phase != row.JobHandedOff && j.Phase != row.JobRecalling) {
 		return
 	}
-	if !j.Restored && j.Holder != 0 && j.Holder == one.incarnation() {
+	if !m.InDoubt && !j.Restored && j.Holder != 0 && j.Holder == one.incarnation() {
 		// The store that held room for it goes on, and it forgets only what it gave back, or
 		// what this site has acknowledged.
 		p.notStarted(one, tag, "its site gave its room up long ago")
 		return
 	}
 	why := lostRecords(one.Site)
+	if m.InDoubt {
+		why = fmt.Sprintf("the local scheduler of %s cannot tell whether it has this job, which may run there", one.Site)
+	}
 	if j.Cancelling {
 		p.closeUnknown(j, why)
 		return

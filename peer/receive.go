@@ -50,7 +50,7 @@ func (p *Peer) receive(from protocol.SiteName, m protocol.Message) { //nolint:cy
 	case protocol.Abort:
 		p.aborted(one, m.Tag)
 	case protocol.Unknown:
-		p.lostTrack(one, m.Tag)
+		p.lostTrack(one, m)
 	case protocol.Fenced:
 		p.fenced(one, m)
 	case protocol.Watermark:

@@ -334,7 +334,7 @@ func (p *Peer) recalled(one *partner, m protocol.Recall) { //nolint:cyclop // on
 		r := p.runs[g.tag()]
 		p.takeBack(r, g.Cancel)
 		if g.Cancel && r != nil && r.Stuck != "" { // the origin need not wait for what nobody knows
-			p.send(one.Site, protocol.Unknown{Tag: m.Tag})
+			p.send(one.Site, protocol.Unknown{Tag: m.Tag, InDoubt: true})
 		}
 	case g.Phase == row.GuestClosed:
 		p.send(one.Site, protocol.Unknown{Tag: m.Tag})

@@ -136,7 +136,11 @@ type DecisionAsked struct{ Tag Tag }
 type Abort struct{ Tag Tag }
 
 // Unknown says that the site has no trace of the job. It proves nothing.
-type Unknown struct{ Tag Tag }
+type Unknown struct {
+	Tag Tag
+	// InDoubt: the site does have it, and its local scheduler cannot tell whether it was started.
+	InDoubt bool
+}
 
 // Fenced tells a former owner that the job lives on at a higher epoch; it must
 // end what it still runs and forget it.

@@ -39,6 +39,8 @@ func checkMessage(m protocol.Message) error {
 		return checkResult(m)
 	case protocol.Recall:
 		return checkTag(m.Tag)
+	case protocol.Unknown:
+		return checkTag(m.Tag)
 	case protocol.Fenced:
 		return checkFenced(m)
 	case protocol.Watermark:

@@ -97,7 +97,7 @@ func drawNotice(t *rapid.T, kind string) protocol.Message {
 	case "abort":
 		return protocol.Abort{Tag: placed}
 	case "unknown":
-		return protocol.Unknown{Tag: placed}
+		return protocol.Unknown{Tag: placed, InDoubt: rapid.Bool().Draw(t, "in doubt")}
 	}
 	return nil
 }

@@ -595,8 +595,8 @@ func (x *Charge) GetPerHourMicro() []int64 {
 }
 
 // Notice is the body of the kinds that say nothing but which placement they are
-// about: grant, accept, aborted, result-ack, recalled, decision-asked,
-// abort and unknown. A kind that needs more later gets a message of its own
+// about: grant, accept, aborted, result-ack, recalled, decision-asked and
+// abort. A kind that needs more later gets a message of its own
 // whose first field is this one.
 type Notice struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -643,6 +643,62 @@ func (x *Notice) GetTag() *v1.Tag {
 	return nil
 }
 
+// Unknown is the body of kind "unknown".
+type Unknown struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required. The placement.
+	Tag *v1.Tag `protobuf:"bytes,1,opt,name=tag,proto3" json:"tag,omitempty"`
+	// Optional. The site has the job, and its local scheduler cannot tell whether it
+	// was started.
+	InDoubt       bool `protobuf:"varint,2,opt,name=in_doubt,json=inDoubt,proto3" json:"in_doubt,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Unknown) Reset() {
+	*x = Unknown{}
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Unknown) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Unknown) ProtoMessage() {}
+
+func (x *Unknown) ProtoReflect() protoreflect.Message {
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Unknown.ProtoReflect.Descriptor instead.
+func (*Unknown) Descriptor() ([]byte, []int) {
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *Unknown) GetTag() *v1.Tag {
+	if x != nil {
+		return x.Tag
+	}
+	return nil
+}
+
+func (x *Unknown) GetInDoubt() bool {
+	if x != nil {
+		return x.InDoubt
+	}
+	return false
+}
+
 // Refused is the body of kind "refused".
 type Refused struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -659,7 +715,7 @@ type Refused struct {
 
 func (x *Refused) Reset() {
 	*x = Refused{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[8]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -671,7 +727,7 @@ func (x *Refused) String() string {
 func (*Refused) ProtoMessage() {}
 
 func (x *Refused) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[8]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -684,7 +740,7 @@ func (x *Refused) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refused.ProtoReflect.Descriptor instead.
 func (*Refused) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{8}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Refused) GetTag() *v1.Tag {
@@ -733,7 +789,7 @@ type Status struct {
 
 func (x *Status) Reset() {
 	*x = Status{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[9]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -745,7 +801,7 @@ func (x *Status) String() string {
 func (*Status) ProtoMessage() {}
 
 func (x *Status) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[9]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -758,7 +814,7 @@ func (x *Status) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Status.ProtoReflect.Descriptor instead.
 func (*Status) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{9}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Status) GetTag() *v1.Tag {
@@ -823,7 +879,7 @@ type StatusAck struct {
 
 func (x *StatusAck) Reset() {
 	*x = StatusAck{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[10]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -835,7 +891,7 @@ func (x *StatusAck) String() string {
 func (*StatusAck) ProtoMessage() {}
 
 func (x *StatusAck) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[10]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -848,7 +904,7 @@ func (x *StatusAck) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusAck.ProtoReflect.Descriptor instead.
 func (*StatusAck) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{10}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *StatusAck) GetTag() *v1.Tag {
@@ -888,7 +944,7 @@ type Result struct {
 
 func (x *Result) Reset() {
 	*x = Result{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[11]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -900,7 +956,7 @@ func (x *Result) String() string {
 func (*Result) ProtoMessage() {}
 
 func (x *Result) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[11]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -913,7 +969,7 @@ func (x *Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Result.ProtoReflect.Descriptor instead.
 func (*Result) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{11}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Result) GetTag() *v1.Tag {
@@ -971,7 +1027,7 @@ type Recall struct {
 
 func (x *Recall) Reset() {
 	*x = Recall{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[12]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -983,7 +1039,7 @@ func (x *Recall) String() string {
 func (*Recall) ProtoMessage() {}
 
 func (x *Recall) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[12]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -996,7 +1052,7 @@ func (x *Recall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Recall.ProtoReflect.Descriptor instead.
 func (*Recall) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{12}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Recall) GetTag() *v1.Tag {
@@ -1026,7 +1082,7 @@ type Fenced struct {
 
 func (x *Fenced) Reset() {
 	*x = Fenced{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[13]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1038,7 +1094,7 @@ func (x *Fenced) String() string {
 func (*Fenced) ProtoMessage() {}
 
 func (x *Fenced) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[13]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1051,7 +1107,7 @@ func (x *Fenced) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fenced.ProtoReflect.Descriptor instead.
 func (*Fenced) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{13}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Fenced) GetTag() *v1.Tag {
@@ -1090,7 +1146,7 @@ type Watermark struct {
 
 func (x *Watermark) Reset() {
 	*x = Watermark{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[14]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1102,7 +1158,7 @@ func (x *Watermark) String() string {
 func (*Watermark) ProtoMessage() {}
 
 func (x *Watermark) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[14]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1115,7 +1171,7 @@ func (x *Watermark) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Watermark.ProtoReflect.Descriptor instead.
 func (*Watermark) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{14}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Watermark) GetLife() *Life {
@@ -1207,7 +1263,7 @@ type Card struct {
 
 func (x *Card) Reset() {
 	*x = Card{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[15]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1219,7 +1275,7 @@ func (x *Card) String() string {
 func (*Card) ProtoMessage() {}
 
 func (x *Card) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[15]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1232,7 +1288,7 @@ func (x *Card) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Card.ProtoReflect.Descriptor instead.
 func (*Card) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{15}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Card) GetSite() string {
@@ -1383,7 +1439,7 @@ type Life struct {
 
 func (x *Life) Reset() {
 	*x = Life{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[16]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1395,7 +1451,7 @@ func (x *Life) String() string {
 func (*Life) ProtoMessage() {}
 
 func (x *Life) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[16]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1408,7 +1464,7 @@ func (x *Life) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Life.ProtoReflect.Descriptor instead.
 func (*Life) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{16}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Life) GetIncarnation() uint64 {
@@ -1461,7 +1517,7 @@ type Digest struct {
 
 func (x *Digest) Reset() {
 	*x = Digest{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[17]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1473,7 +1529,7 @@ func (x *Digest) String() string {
 func (*Digest) ProtoMessage() {}
 
 func (x *Digest) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[17]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1486,7 +1542,7 @@ func (x *Digest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Digest.ProtoReflect.Descriptor instead.
 func (*Digest) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{17}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Digest) GetSite() string {
@@ -1523,7 +1579,7 @@ type SignedCard struct {
 
 func (x *SignedCard) Reset() {
 	*x = SignedCard{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[18]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1535,7 +1591,7 @@ func (x *SignedCard) String() string {
 func (*SignedCard) ProtoMessage() {}
 
 func (x *SignedCard) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[18]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1548,7 +1604,7 @@ func (x *SignedCard) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignedCard.ProtoReflect.Descriptor instead.
 func (*SignedCard) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{18}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *SignedCard) GetCard() []byte {
@@ -1590,7 +1646,7 @@ type Hello struct {
 
 func (x *Hello) Reset() {
 	*x = Hello{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[19]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1602,7 +1658,7 @@ func (x *Hello) String() string {
 func (*Hello) ProtoMessage() {}
 
 func (x *Hello) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[19]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1615,7 +1671,7 @@ func (x *Hello) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hello.ProtoReflect.Descriptor instead.
 func (*Hello) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{19}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Hello) GetVersion() uint32 {
@@ -1680,7 +1736,7 @@ type SignedHello struct {
 
 func (x *SignedHello) Reset() {
 	*x = SignedHello{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[20]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1692,7 +1748,7 @@ func (x *SignedHello) String() string {
 func (*SignedHello) ProtoMessage() {}
 
 func (x *SignedHello) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[20]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1705,7 +1761,7 @@ func (x *SignedHello) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignedHello.ProtoReflect.Descriptor instead.
 func (*SignedHello) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{20}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *SignedHello) GetHello() []byte {
@@ -1741,7 +1797,7 @@ type FetchRequest struct {
 
 func (x *FetchRequest) Reset() {
 	*x = FetchRequest{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[21]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1753,7 +1809,7 @@ func (x *FetchRequest) String() string {
 func (*FetchRequest) ProtoMessage() {}
 
 func (x *FetchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[21]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1766,7 +1822,7 @@ func (x *FetchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchRequest.ProtoReflect.Descriptor instead.
 func (*FetchRequest) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{21}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *FetchRequest) GetId() uint64 {
@@ -1824,7 +1880,7 @@ type FetchReply struct {
 
 func (x *FetchReply) Reset() {
 	*x = FetchReply{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[22]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1836,7 +1892,7 @@ func (x *FetchReply) String() string {
 func (*FetchReply) ProtoMessage() {}
 
 func (x *FetchReply) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[22]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1849,7 +1905,7 @@ func (x *FetchReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchReply.ProtoReflect.Descriptor instead.
 func (*FetchReply) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{22}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *FetchReply) GetId() uint64 {
@@ -1935,7 +1991,10 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"\afrom_ms\x18\x05 \x03(\x03R\x06fromMs\x12$\n" +
 	"\x0eper_hour_micro\x18\x06 \x03(\x12R\fperHourMicro\"5\n" +
 	"\x06Notice\x12+\n" +
-	"\x03tag\x18\x01 \x01(\v2\x19.switchyard.common.v1.TagR\x03tag\"b\n" +
+	"\x03tag\x18\x01 \x01(\v2\x19.switchyard.common.v1.TagR\x03tag\"Q\n" +
+	"\aUnknown\x12+\n" +
+	"\x03tag\x18\x01 \x01(\v2\x19.switchyard.common.v1.TagR\x03tag\x12\x19\n" +
+	"\bin_doubt\x18\x02 \x01(\bR\ainDoubt\"b\n" +
 	"\aRefused\x12+\n" +
 	"\x03tag\x18\x01 \x01(\v2\x19.switchyard.common.v1.TagR\x03tag\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x12\n" +
@@ -2050,7 +2109,7 @@ func file_protocol_peer_v1_peer_proto_rawDescGZIP() []byte {
 	return file_protocol_peer_v1_peer_proto_rawDescData
 }
 
-var file_protocol_peer_v1_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
+var file_protocol_peer_v1_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
 var file_protocol_peer_v1_peer_proto_goTypes = []any{
 	(*QuoteRequest)(nil), // 0: switchyard.peer.v1.QuoteRequest
 	(*QuoteReply)(nil),   // 1: switchyard.peer.v1.QuoteReply
@@ -2060,64 +2119,66 @@ var file_protocol_peer_v1_peer_proto_goTypes = []any{
 	(*Tariff)(nil),       // 5: switchyard.peer.v1.Tariff
 	(*Charge)(nil),       // 6: switchyard.peer.v1.Charge
 	(*Notice)(nil),       // 7: switchyard.peer.v1.Notice
-	(*Refused)(nil),      // 8: switchyard.peer.v1.Refused
-	(*Status)(nil),       // 9: switchyard.peer.v1.Status
-	(*StatusAck)(nil),    // 10: switchyard.peer.v1.StatusAck
-	(*Result)(nil),       // 11: switchyard.peer.v1.Result
-	(*Recall)(nil),       // 12: switchyard.peer.v1.Recall
-	(*Fenced)(nil),       // 13: switchyard.peer.v1.Fenced
-	(*Watermark)(nil),    // 14: switchyard.peer.v1.Watermark
-	(*Card)(nil),         // 15: switchyard.peer.v1.Card
-	(*Life)(nil),         // 16: switchyard.peer.v1.Life
-	(*Digest)(nil),       // 17: switchyard.peer.v1.Digest
-	(*SignedCard)(nil),   // 18: switchyard.peer.v1.SignedCard
-	(*Hello)(nil),        // 19: switchyard.peer.v1.Hello
-	(*SignedHello)(nil),  // 20: switchyard.peer.v1.SignedHello
-	(*FetchRequest)(nil), // 21: switchyard.peer.v1.FetchRequest
-	(*FetchReply)(nil),   // 22: switchyard.peer.v1.FetchReply
-	(*v1.Spec)(nil),      // 23: switchyard.common.v1.Spec
-	(*v1.Quote)(nil),     // 24: switchyard.common.v1.Quote
-	(*v1.Load)(nil),      // 25: switchyard.common.v1.Load
-	(*v1.Payload)(nil),   // 26: switchyard.common.v1.Payload
-	(*v1.Tag)(nil),       // 27: switchyard.common.v1.Tag
-	(v1.JobState)(0),     // 28: switchyard.common.v1.JobState
-	(*v1.Outcome)(nil),   // 29: switchyard.common.v1.Outcome
-	(*v1.Capacity)(nil),  // 30: switchyard.common.v1.Capacity
-	(v1.Stream)(0),       // 31: switchyard.common.v1.Stream
+	(*Unknown)(nil),      // 8: switchyard.peer.v1.Unknown
+	(*Refused)(nil),      // 9: switchyard.peer.v1.Refused
+	(*Status)(nil),       // 10: switchyard.peer.v1.Status
+	(*StatusAck)(nil),    // 11: switchyard.peer.v1.StatusAck
+	(*Result)(nil),       // 12: switchyard.peer.v1.Result
+	(*Recall)(nil),       // 13: switchyard.peer.v1.Recall
+	(*Fenced)(nil),       // 14: switchyard.peer.v1.Fenced
+	(*Watermark)(nil),    // 15: switchyard.peer.v1.Watermark
+	(*Card)(nil),         // 16: switchyard.peer.v1.Card
+	(*Life)(nil),         // 17: switchyard.peer.v1.Life
+	(*Digest)(nil),       // 18: switchyard.peer.v1.Digest
+	(*SignedCard)(nil),   // 19: switchyard.peer.v1.SignedCard
+	(*Hello)(nil),        // 20: switchyard.peer.v1.Hello
+	(*SignedHello)(nil),  // 21: switchyard.peer.v1.SignedHello
+	(*FetchRequest)(nil), // 22: switchyard.peer.v1.FetchRequest
+	(*FetchReply)(nil),   // 23: switchyard.peer.v1.FetchReply
+	(*v1.Spec)(nil),      // 24: switchyard.common.v1.Spec
+	(*v1.Quote)(nil),     // 25: switchyard.common.v1.Quote
+	(*v1.Load)(nil),      // 26: switchyard.common.v1.Load
+	(*v1.Payload)(nil),   // 27: switchyard.common.v1.Payload
+	(*v1.Tag)(nil),       // 28: switchyard.common.v1.Tag
+	(v1.JobState)(0),     // 29: switchyard.common.v1.JobState
+	(*v1.Outcome)(nil),   // 30: switchyard.common.v1.Outcome
+	(*v1.Capacity)(nil),  // 31: switchyard.common.v1.Capacity
+	(v1.Stream)(0),       // 32: switchyard.common.v1.Stream
 }
 var file_protocol_peer_v1_peer_proto_depIdxs = []int32{
-	23, // 0: switchyard.peer.v1.QuoteRequest.jobs:type_name -> switchyard.common.v1.Spec
-	24, // 1: switchyard.peer.v1.QuoteReply.quotes:type_name -> switchyard.common.v1.Quote
-	25, // 2: switchyard.peer.v1.QuoteReply.load:type_name -> switchyard.common.v1.Load
-	25, // 3: switchyard.peer.v1.Volunteer.load:type_name -> switchyard.common.v1.Load
-	23, // 4: switchyard.peer.v1.Offer.spec:type_name -> switchyard.common.v1.Spec
-	26, // 5: switchyard.peer.v1.Offer.payload:type_name -> switchyard.common.v1.Payload
-	27, // 6: switchyard.peer.v1.Prepared.tag:type_name -> switchyard.common.v1.Tag
+	24, // 0: switchyard.peer.v1.QuoteRequest.jobs:type_name -> switchyard.common.v1.Spec
+	25, // 1: switchyard.peer.v1.QuoteReply.quotes:type_name -> switchyard.common.v1.Quote
+	26, // 2: switchyard.peer.v1.QuoteReply.load:type_name -> switchyard.common.v1.Load
+	26, // 3: switchyard.peer.v1.Volunteer.load:type_name -> switchyard.common.v1.Load
+	24, // 4: switchyard.peer.v1.Offer.spec:type_name -> switchyard.common.v1.Spec
+	27, // 5: switchyard.peer.v1.Offer.payload:type_name -> switchyard.common.v1.Payload
+	28, // 6: switchyard.peer.v1.Prepared.tag:type_name -> switchyard.common.v1.Tag
 	5,  // 7: switchyard.peer.v1.Prepared.tariff:type_name -> switchyard.peer.v1.Tariff
 	6,  // 8: switchyard.peer.v1.Tariff.charges:type_name -> switchyard.peer.v1.Charge
-	27, // 9: switchyard.peer.v1.Notice.tag:type_name -> switchyard.common.v1.Tag
-	27, // 10: switchyard.peer.v1.Refused.tag:type_name -> switchyard.common.v1.Tag
-	27, // 11: switchyard.peer.v1.Status.tag:type_name -> switchyard.common.v1.Tag
-	28, // 12: switchyard.peer.v1.Status.state:type_name -> switchyard.common.v1.JobState
-	27, // 13: switchyard.peer.v1.StatusAck.tag:type_name -> switchyard.common.v1.Tag
-	27, // 14: switchyard.peer.v1.Result.tag:type_name -> switchyard.common.v1.Tag
-	29, // 15: switchyard.peer.v1.Result.outcome:type_name -> switchyard.common.v1.Outcome
-	27, // 16: switchyard.peer.v1.Recall.tag:type_name -> switchyard.common.v1.Tag
-	27, // 17: switchyard.peer.v1.Fenced.tag:type_name -> switchyard.common.v1.Tag
-	16, // 18: switchyard.peer.v1.Watermark.life:type_name -> switchyard.peer.v1.Life
-	16, // 19: switchyard.peer.v1.Watermark.seen:type_name -> switchyard.peer.v1.Life
-	16, // 20: switchyard.peer.v1.Watermark.twin:type_name -> switchyard.peer.v1.Life
-	30, // 21: switchyard.peer.v1.Card.capacity:type_name -> switchyard.common.v1.Capacity
-	16, // 22: switchyard.peer.v1.Card.seen:type_name -> switchyard.peer.v1.Life
-	25, // 23: switchyard.peer.v1.Digest.load:type_name -> switchyard.common.v1.Load
-	18, // 24: switchyard.peer.v1.Hello.card:type_name -> switchyard.peer.v1.SignedCard
-	27, // 25: switchyard.peer.v1.FetchRequest.tag:type_name -> switchyard.common.v1.Tag
-	31, // 26: switchyard.peer.v1.FetchRequest.stream:type_name -> switchyard.common.v1.Stream
-	27, // [27:27] is the sub-list for method output_type
-	27, // [27:27] is the sub-list for method input_type
-	27, // [27:27] is the sub-list for extension type_name
-	27, // [27:27] is the sub-list for extension extendee
-	0,  // [0:27] is the sub-list for field type_name
+	28, // 9: switchyard.peer.v1.Notice.tag:type_name -> switchyard.common.v1.Tag
+	28, // 10: switchyard.peer.v1.Unknown.tag:type_name -> switchyard.common.v1.Tag
+	28, // 11: switchyard.peer.v1.Refused.tag:type_name -> switchyard.common.v1.Tag
+	28, // 12: switchyard.peer.v1.Status.tag:type_name -> switchyard.common.v1.Tag
+	29, // 13: switchyard.peer.v1.Status.state:type_name -> switchyard.common.v1.JobState
+	28, // 14: switchyard.peer.v1.StatusAck.tag:type_name -> switchyard.common.v1.Tag
+	28, // 15: switchyard.peer.v1.Result.tag:type_name -> switchyard.common.v1.Tag
+	30, // 16: switchyard.peer.v1.Result.outcome:type_name -> switchyard.common.v1.Outcome
+	28, // 17: switchyard.peer.v1.Recall.tag:type_name -> switchyard.common.v1.Tag
+	28, // 18: switchyard.peer.v1.Fenced.tag:type_name -> switchyard.common.v1.Tag
+	17, // 19: switchyard.peer.v1.Watermark.life:type_name -> switchyard.peer.v1.Life
+	17, // 20: switchyard.peer.v1.Watermark.seen:type_name -> switchyard.peer.v1.Life
+	17, // 21: switchyard.peer.v1.Watermark.twin:type_name -> switchyard.peer.v1.Life
+	31, // 22: switchyard.peer.v1.Card.capacity:type_name -> switchyard.common.v1.Capacity
+	17, // 23: switchyard.peer.v1.Card.seen:type_name -> switchyard.peer.v1.Life
+	26, // 24: switchyard.peer.v1.Digest.load:type_name -> switchyard.common.v1.Load
+	19, // 25: switchyard.peer.v1.Hello.card:type_name -> switchyard.peer.v1.SignedCard
+	28, // 26: switchyard.peer.v1.FetchRequest.tag:type_name -> switchyard.common.v1.Tag
+	32, // 27: switchyard.peer.v1.FetchRequest.stream:type_name -> switchyard.common.v1.Stream
+	28, // [28:28] is the sub-list for method output_type
+	28, // [28:28] is the sub-list for method input_type
+	28, // [28:28] is the sub-list for extension type_name
+	28, // [28:28] is the sub-list for extension extendee
+	0,  // [0:28] is the sub-list for field type_name
 }
 
 func init() { file_protocol_peer_v1_peer_proto_init() }
@@ -2131,7 +2192,7 @@ func file_protocol_peer_v1_peer_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_protocol_peer_v1_peer_proto_rawDesc), len(file_protocol_peer_v1_peer_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   23,
+			NumMessages:   24,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

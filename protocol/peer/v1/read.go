@@ -44,6 +44,10 @@ func readMessage(kind string, body []byte) (protocol.Message, error) {
 		return read(body, &Recall{}, func(w *Recall) (protocol.Message, error) {
 			return protocol.Recall{Tag: commonv1.DecodeTag(w.GetTag()), Cancel: w.GetCancel()}, nil
 		})
+	case protocol.Unknown{}.Kind():
+		return read(body, &Unknown{}, func(w *Unknown) (protocol.Message, error) {
+			return protocol.Unknown{Tag: commonv1.DecodeTag(w.GetTag()), InDoubt: w.GetInDoubt()}, nil
+		})
 	case protocol.Fenced{}.Kind():
 		return read(body, &Fenced{}, func(w *Fenced) (protocol.Message, error) {
 			return protocol.Fenced{Tag: commonv1.DecodeTag(w.GetTag()), Current: protocol.Epoch(w.GetCurrent())}, nil
@@ -79,8 +83,6 @@ func readNotice(kind string, tag protocol.Tag) (protocol.Message, error) {
 		return protocol.DecisionAsked{Tag: tag}, nil
 	case protocol.Abort{}.Kind():
 		return protocol.Abort{Tag: tag}, nil
-	case protocol.Unknown{}.Kind():
-		return protocol.Unknown{Tag: tag}, nil
 	}
 	return nil, errors.New("the kind is unknown")
 }

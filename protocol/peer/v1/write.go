@@ -38,6 +38,8 @@ func wireMessage(m protocol.Message) proto.Message {
 		return wireResult(m)
 	case protocol.Recall:
 		return &Recall{Tag: commonv1.EncodeTag(m.Tag), Cancel: m.Cancel}
+	case protocol.Unknown:
+		return &Unknown{Tag: commonv1.EncodeTag(m.Tag), InDoubt: m.InDoubt}
 	case protocol.Fenced:
 		return &Fenced{Tag: commonv1.EncodeTag(m.Tag), Current: uint32(m.Current)}
 	case protocol.Watermark:
@@ -65,8 +67,6 @@ func noticeTag(m protocol.Message) (protocol.Tag, bool) {
 	case protocol.DecisionAsked:
 		return m.Tag, true
 	case protocol.Abort:
-		return m.Tag, true
-	case protocol.Unknown:
 		return m.Tag, true
 	default:
 		return protocol.Tag{}, false
