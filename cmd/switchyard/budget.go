@@ -13,6 +13,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/localsched/power"
 	"github.com/switchyard-hpc/switchyard/peer/config"
+	"github.com/switchyard-hpc/switchyard/peer/daemon/pricefeed"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -22,15 +23,15 @@ import (
 // asked while mu is free, so nobody waits for a slow one who does not need its answer.
 type budgetKeeper struct {
 	log    *slog.Logger
-	prices *priceWatch   // nil: the site has none
-	news   chan struct{} // gets one when the prices may be others
-	path   string        // where told is kept; empty: nowhere
+	prices *pricefeed.Watch // nil: the site has none
+	news   chan struct{}    // gets one when the prices may be others
+	path   string           // where told is kept; empty: nowhere
 
 	made atomic.Pointer[engine.Budget] // in force; set under mu
 
 	mu     sync.Mutex
 	cfg    *config.Config            // in force
-	series *source                   // of budgets; nil: there is none
+	series *pricefeed.Source         // of budgets; nil: there is none
 	told   tellings                  // what the feeds told last
 	wrong  troubles                  // with the feeds, when they were asked last
 	logged string                    // of that; empty: nothing is wrong
@@ -60,13 +61,13 @@ func (p *peerProcess) openBudget(ctx context.Context) error {
 		opened: protocol.InstantOf(time.Now()), cpus: p.knownCPUs(),
 	}
 	k.made.Store(&engine.Budget{})
-	if table := p.cfg.Power.Series; table.Feed != "" {
-		if err := p.openSource("power.series", table.Feed, table.Config, table.Area, k.takeSeries); err != nil { //nolint:contextcheck // what it starts runs until it is closed
+	if table := pricefeed.Series(p.cfg); table.Feed != "" {
+		if err := p.openSource(table, k.takeSeries); err != nil { //nolint:contextcheck // what it starts runs until it is closed
 			return err
 		}
 	}
 	if k.prices != nil {
-		k.prices.news = k.hear
+		k.prices.OnAhead(k.hear)
 	}
 	p.budget = k
 	p.meter.WatchBudget(k.staleFor)
@@ -130,14 +131,14 @@ func (k *budgetKeeper) pause() time.Duration {
 }
 
 // takeSeries has another feed of budgets be asked from now on.
-func (k *budgetKeeper) takeSeries(from source) {
+func (k *budgetKeeper) takeSeries(from pricefeed.Source) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.series = &from
 }
 
 // asked is the feed of budgets that is asked now; nil: there is none.
-func (k *budgetKeeper) asked() *source {
+func (k *budgetKeeper) asked() *pricefeed.Source {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.series
@@ -309,17 +310,17 @@ func (k *budgetKeeper) look(ctx context.Context, cfg *config.Config, now protoco
 	from, until := around(now)
 	if k.prices != nil && cfg.Power.Price != 0 {
 		query := price.Query{Area: cfg.Prices.Area, From: from, Until: until}
-		a.prices = k.lookAtPrices(ctx, originOfPrices(cfg), query)
+		a.prices = k.lookAtPrices(ctx, pricefeed.Prices(cfg).Origin, query)
 	}
 	if series := k.asked(); series != nil {
 		query := price.Query{Area: cfg.Power.Series.Area, From: from, Until: until}
-		a.series = k.lookAtSeries(ctx, series, originOfSeries(cfg), query)
+		a.series = k.lookAtSeries(ctx, series, pricefeed.Series(cfg).Origin, query)
 	}
 	return a
 }
 
-func (k *budgetKeeper) lookAtPrices(ctx context.Context, from origin, query price.Query) (a answer) {
-	result, err := k.prices.ask(ctx, query)
+func (k *budgetKeeper) lookAtPrices(ctx context.Context, from pricefeed.Origin, query price.Query) (a answer) {
+	result, err := k.prices.Ask(ctx, query)
 	switch {
 	case err != nil:
 		a.err = fmt.Errorf("[prices]: %w", err)
@@ -327,13 +328,13 @@ func (k *budgetKeeper) lookAtPrices(ctx context.Context, from origin, query pric
 	case result.Trouble != "":
 		a.err = errors.New("[prices]: " + result.Trouble)
 	}
-	a.told = from.telling(result.Prices)
+	a.told = tellingFrom(from, result.Prices)
 	return a
 }
 
-func (k *budgetKeeper) lookAtSeries(ctx context.Context, series *source, from origin, query price.Query) (a answer) {
-	trouble := series.refresh(ctx)
-	told, err := series.feed.Prices(ctx, query)
+func (k *budgetKeeper) lookAtSeries(ctx context.Context, series *pricefeed.Source, from pricefeed.Origin, query price.Query) (a answer) {
+	trouble := series.Refresh(ctx)
+	told, err := series.Feed.Prices(ctx, query)
 	if err == nil {
 		err = told.Check(query)
 	}
@@ -341,7 +342,7 @@ func (k *budgetKeeper) lookAtSeries(ctx context.Context, series *source, from or
 		err = k.doubt(told)
 	}
 	if err == nil {
-		a.told = from.telling(told)
+		a.told = tellingFrom(from, told)
 	}
 	if err = cmp.Or(trouble, err); err != nil {
 		a.err = fmt.Errorf("[power.series]: %w", err)

@@ -23,6 +23,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/api"
 	"github.com/switchyard-hpc/switchyard/peer/config"
+	"github.com/switchyard-hpc/switchyard/peer/daemon/pricefeed"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -107,7 +108,7 @@ func (f *seriesFeed) Prices(_ context.Context, query price.Query) (s price.Serie
 func keeper(cfg *config.Config, feed price.Feed) (k *budgetKeeper, given *[]engine.Budget) {
 	k = &budgetKeeper{log: slog.New(slog.DiscardHandler), cfg: cfg, news: make(chan struct{}, 1)}
 	if feed != nil {
-		k.series = &source{feed, func(context.Context) error { return nil }}
+		k.series = &pricefeed.Source{Feed: feed, Refresh: func(context.Context) error { return nil }}
 	}
 	k.made.Store(&engine.Budget{})
 	given = new([]engine.Budget)
@@ -168,14 +169,17 @@ func TestBudgetKeeperGoesByPrices(t *testing.T) {
 	t.Parallel()
 	cfg := budgeted(9, "")
 	cfg.Prices.Area, cfg.Power.Price = "here", settings.Amount(protocol.Unit/2) // the feed has one hour, of 1
-	live, err := outlookOf(cfg.Prices)
+	watch, err := pricefeed.NewWatch(cfg.Prices)
 	if err != nil {
 		t.Fatal(err)
 	}
-	live.Feed = flatFeed{}
+	costs := func(feed price.Feed) {
+		watch.SetSource(pricefeed.Source{Feed: feed, Refresh: func(context.Context) error { return nil }})
+	}
+	costs(flatFeed{})
 	k, _ := keeper(cfg, nil)
-	k.prices = &priceWatch{live: live, refresh: func(context.Context) error { return nil }}
-	k.prices.news = k.hear
+	k.prices = watch
+	k.prices.OnAhead(k.hear)
 	if err = k.renew(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +189,7 @@ func TestBudgetKeeperGoesByPrices(t *testing.T) {
 			t.Errorf("at %v: %s", at.Time(), power.Text(limit))
 		}
 	}
-	k.prices.live.Feed = flatFeed{errors.New("slow, and not asked")}
+	costs(flatFeed{errors.New("slow, and not asked")})
 	next := budgeted(9, "")
 	next.Prices.Area, next.Power.Price = "here", settings.Amount(2*protocol.Unit)
 	if err = k.become(t.Context(), next); err != nil {
@@ -195,7 +199,7 @@ func TestBudgetKeeperGoesByPrices(t *testing.T) {
 		t.Errorf("where it costs less: %s", power.Text(limit))
 	}
 	<-k.news // the reload
-	k.prices.live.Feed = flatFeed{}
+	costs(flatFeed{})
 	if _, err = k.prices.Ahead(t.Context(), price.Query{Area: "here", From: now, Until: now.Add(protocol.Hour)}); err != nil {
 		t.Fatal(err)
 	}

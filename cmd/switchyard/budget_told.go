@@ -9,16 +9,14 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"log/slog"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/budget"
-	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/peer/config"
+	"github.com/switchyard-hpc/switchyard/peer/daemon/pricefeed"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -32,30 +30,14 @@ type tellings struct {
 
 // telling is what one feed told of an area.
 type telling struct {
-	origin
+	pricefeed.Origin // one of elsewhere says nothing
 
 	Slots []slotJSON `json:"slots"`
 }
 
-// origin is where a telling comes from. One of elsewhere says nothing.
-type origin struct {
-	Feed   string        `json:"feed"`
-	Config settings.Path `json:"config,omitempty"`
-	Area   string        `json:"area"`
-}
-
-func originOfPrices(cfg *config.Config) origin {
-	return origin{cfg.Prices.Feed, cfg.Prices.Config, cfg.Prices.Area}
-}
-
-func originOfSeries(cfg *config.Config) origin {
-	s := cfg.Power.Series
-	return origin{s.Feed, s.Config, s.Area}
-}
-
-// telling is that of a series from there.
-func (o origin) telling(told price.Series) *telling {
-	t := &telling{origin: o, Slots: make([]slotJSON, len(told.Slots))}
+// tellingFrom is that of a series.
+func tellingFrom(from pricefeed.Origin, told price.Series) *telling {
+	t := &telling{Origin: from, Slots: make([]slotJSON, len(told.Slots))}
 	for i, slot := range told.Slots {
 		t.Slots[i] = slotJSON(slot)
 	}
@@ -89,7 +71,7 @@ func (t *telling) same(other *telling) bool {
 	if t == nil || other == nil {
 		return t == other
 	}
-	return t.origin == other.origin && slices.Equal(t.Slots, other.Slots)
+	return t.Origin == other.Origin && slices.Equal(t.Slots, other.Slots)
 }
 
 func (t tellings) same(other tellings) bool {
@@ -106,7 +88,7 @@ func (t *telling) over(before *telling, from protocol.Instant) *telling {
 		}
 	}
 	slices.SortFunc(all, func(a, b price.Slot) int { return cmp.Compare(a.Start, b.Start) })
-	return t.telling(price.Series{Slots: all})
+	return tellingFrom(t.Origin, price.Series{Slots: all})
 }
 
 // known is what the budget of a time is made of. After the last hour that a feed told, its
@@ -141,10 +123,10 @@ func goOn(s price.Series, end, until protocol.Instant, value protocol.Micro) pri
 
 // of leaves out what comes from elsewhere than a configuration says.
 func (t tellings) of(cfg *config.Config) tellings {
-	if t.Prices != nil && t.Prices.origin != originOfPrices(cfg) {
+	if t.Prices != nil && t.Prices.Origin != pricefeed.Prices(cfg).Origin {
 		t.Prices = nil
 	}
-	if t.Series != nil && t.Series.origin != originOfSeries(cfg) {
+	if t.Series != nil && t.Series.Origin != pricefeed.Series(cfg).Origin {
 		t.Series = nil
 	}
 	return t
@@ -196,52 +178,21 @@ func parseTellings(text []byte) (t tellings, err error) {
 	return t, nil
 }
 
-// budgetFeed is a built-in feed that the power budget goes by.
-type budgetFeed struct {
-	table string
-	origin
-}
-
-// budgetFeeds are those of a configuration; what a plugin knows, only the plugin can tell.
-func budgetFeeds(cfg *config.Config) (all []budgetFeed) {
+// budgetFeeds are the built-in feeds that the power budget of a configuration goes by; what a
+// plugin knows, only the plugin can tell.
+func budgetFeeds(cfg *config.Config) (all []pricefeed.Table) {
 	if cfg.Power.Price != 0 && cfg.Prices.Config != "" {
-		all = append(all, budgetFeed{"prices", originOfPrices(cfg)})
+		all = append(all, pricefeed.Prices(cfg))
 	}
 	if cfg.Power.Series.Config != "" {
-		all = append(all, budgetFeed{"power.series", originOfSeries(cfg)})
+		all = append(all, pricefeed.Series(cfg))
 	}
 	return all
 }
 
-// check says why the feed would tell nothing, or not all.
-func (f budgetFeed) check(ctx context.Context) error {
-	return f.checkFor(ctx, "the power budget goes by ")
-}
-
-// checkFor is check for a purpose, which ends in "by ".
-func (f budgetFeed) checkFor(ctx context.Context, purpose string) error {
-	feed, err := openFeed(f.table, f.Feed, f.Config, f.Area, slog.New(slog.DiscardHandler))
-	if err != nil {
-		return err
-	}
-	if err = feed.Refresh(); err != nil {
-		return fmt.Errorf("[%s]: %sthis feed: %w", f.table, purpose, err)
-	}
-	described, err := feed.Describe(ctx)
-	if err == nil {
-		err = knowsArea(described, f.Area)
-	}
-	switch {
-	case errors.Is(err, price.ErrUnknownArea):
-		return fmt.Errorf("[%s] area: %sit: %w", f.table, purpose, err)
-	case err != nil:
-		return fmt.Errorf("[%s]: %w", f.table, err)
-	}
-	return nil
-}
-
-func unknownArea(area string, known []string) error {
-	return fmt.Errorf("%w: %q; there are %s", price.ErrUnknownArea, area, strings.Join(known, ", "))
+// checkBudgetFeed says why such a feed would tell nothing, or not all.
+func checkBudgetFeed(ctx context.Context, feed pricefeed.Table) error {
+	return feed.Check(ctx, "the power budget goes by ")
 }
 
 // checkFirst says what is wrong with built-in feeds that have never told anything. One that
@@ -250,11 +201,11 @@ func (t tellings) checkFirst(ctx context.Context, cfg *config.Config) error {
 	var errs []error
 	for _, f := range budgetFeeds(cfg) {
 		told := t.Series
-		if f.table == "prices" {
+		if f.Name == "prices" {
 			told = t.Prices
 		}
 		if told == nil {
-			errs = append(errs, f.check(ctx))
+			errs = append(errs, checkBudgetFeed(ctx, f))
 		}
 	}
 	return errors.Join(errs...)

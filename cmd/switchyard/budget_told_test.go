@@ -16,6 +16,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/budget"
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/localsched/power"
+	"github.com/switchyard-hpc/switchyard/peer/daemon/pricefeed"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -84,7 +85,7 @@ func TestBudgetKeepsWhatIsMissing(t *testing.T) {
 				s.Slots = append(s.Slots, price.Slot{Start: hour.Add(protocol.Duration(i-5) * protocol.Hour), Length: protocol.Hour, Price: kilowatts})
 			}
 		}
-		return origin{Feed: "file"}.telling(s)
+		return tellingFrom(pricefeed.Origin{Feed: "file"}, s)
 	}
 	before := hours(map[int]protocol.Micro{4: 1, 5: 2, 6: 3, 8: 4})
 	for name, c := range map[string]struct {
@@ -110,8 +111,8 @@ func TestKeptTellings(t *testing.T) {
 	}
 	slots := []price.Slot{{Start: 0, Length: protocol.Hour, Price: -3}, {Start: 7_200_000, Length: protocol.Hour, Price: 1}}
 	want := tellings{
-		Prices: origin{"tariff", "/etc/x.toml", "CH"}.telling(price.Series{Slots: slots}),
-		Series: origin{"plug", "", "response"}.telling(price.Series{}),
+		Prices: tellingFrom(pricefeed.Origin{Feed: "tariff", Config: "/etc/x.toml", Area: "CH"}, price.Series{Slots: slots}),
+		Series: tellingFrom(pricefeed.Origin{Feed: "plug", Area: "response"}, price.Series{}),
 	}
 	if err := want.keep(path); err != nil {
 		t.Fatal(err)
@@ -157,7 +158,7 @@ func TestBudgetKeeperAsksAlone(t *testing.T) {
 	t.Parallel()
 	asked, answered := make(chan struct{}), make(chan struct{})
 	k, _ := keeper(budgeted(9, "response"), &seriesFeed{kilowatts: 7})
-	k.series.refresh = func(context.Context) error {
+	k.series.Refresh = func(context.Context) error {
 		close(asked)
 		<-answered
 		return nil
@@ -195,12 +196,12 @@ func TestBudgetNeedsItsFeed(t *testing.T) {
 			"[power.series]\nfeed = \"file\"\nconfig = %q\narea = %q\n", key, feed, area))
 	}
 	start := func() (string, error) {
-		opened, err := openFeed("power.series", "file", cfg.Power.Series.Config, cfg.Power.Series.Area, slog.New(slog.DiscardHandler))
+		opened, err := pricefeed.Series(cfg).Open(slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}
 		k, _ := keeper(cfg, opened)
-		k.series.refresh = func(context.Context) error { return opened.Refresh() }
+		k.series.Refresh = func(context.Context) error { return opened.Refresh() }
 		logged(k, dir)
 		err = k.start(t.Context())
 		limit, _ := k.current().Signal.At(protocol.InstantOf(time.Now()))

@@ -14,10 +14,10 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/accounts"
 	"github.com/switchyard-hpc/switchyard/peer/bus"
 	"github.com/switchyard-hpc/switchyard/peer/config"
+	"github.com/switchyard-hpc/switchyard/peer/daemon/pricefeed"
 	"github.com/switchyard-hpc/switchyard/peer/gossip"
 	"github.com/switchyard-hpc/switchyard/peer/identity"
 	"github.com/switchyard-hpc/switchyard/plugins/catalog"
-	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/plugins/sdk"
 )
 
@@ -152,7 +152,7 @@ func tryPlugin(ctx context.Context, cfg *config.Config, table *config.Plugin) (e
 	}
 	described, err := started.Feed().Describe(ctx)
 	if err == nil {
-		err = knowsArea(described, cfg.Prices.Area)
+		err = pricefeed.CheckArea(described, cfg.Prices.Area)
 	}
 	if err != nil {
 		return fmt.Errorf("[prices] area: %w", err)
@@ -165,12 +165,4 @@ func (p *peerProcess) logOdd(ctx context.Context) {
 	for _, odd := range accountProblems(p.cfg, ownAccount(), knownHere(ctx)) {
 		p.log.Warn("config_odd", "what", odd)
 	}
-}
-
-// knowsArea says why a feed does not know an area.
-func knowsArea(described price.Description, area string) error {
-	if slices.Contains(described.Areas, area) {
-		return nil
-	}
-	return unknownArea(area, described.Areas)
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -17,6 +16,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/api"
 	"github.com/switchyard-hpc/switchyard/peer/config"
+	"github.com/switchyard-hpc/switchyard/peer/daemon/pricefeed"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -221,43 +221,6 @@ func (f flatFeed) Prices(_ context.Context, query price.Query) (price.Series, er
 	return price.Series{Slots: []price.Slot{{Start: hour, Length: protocol.Hour, Price: protocol.Unit}}}, f.err
 }
 
-// What is wrong with a feed's sources is told beside the prices that it goes on with, and
-// monitoring sees it at once.
-func TestPriceWatch(t *testing.T) {
-	t.Parallel()
-	live, err := outlookOf(config.Default().Prices)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var wrong error
-	w := &priceWatch{live: live, refresh: func(context.Context) error { return wrong }}
-	now := protocol.InstantOf(time.Now())
-	query := price.Query{Area: "here", From: now, Until: now.Add(protocol.Day)}
-	bad, closed := errors.New("x.csv:3: no number"), errors.New("closed")
-	for i, step := range []struct {
-		feed, wrong, want error
-		up, known         bool
-	}{
-		{feed: closed, want: closed},
-		{wrong: bad, known: true}, // one of several files
-		{feed: closed, wrong: bad, want: bad, known: true},
-		{up: true, known: true},
-		{feed: closed, want: closed, known: true},
-	} {
-		w.live.Feed, wrong = flatFeed{step.feed}, step.wrong
-		result, err := w.Ahead(t.Context(), query)
-		if !errors.Is(err, step.want) || (err == nil) == (len(result.Prices.Slots) == 0) {
-			t.Errorf("step %d: %+v, %v", i, result, err)
-		}
-		if told := result.Trouble != ""; told != (step.wrong != nil && step.want == nil) {
-			t.Errorf("step %d: trouble %q", i, result.Trouble)
-		}
-		if published, up := w.known(); up != step.up || published.IsZero() == step.known {
-			t.Errorf("step %d: up %v, known until %v", i, up, published)
-		}
-	}
-}
-
 // "config check" reads the feed's configuration too.
 func TestConfigCheckLooksAtTheFeed(t *testing.T) {
 	t.Parallel()
@@ -314,7 +277,7 @@ func TestElectricityExample(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		feed, err := openFeed("prices", cfg.Prices.Feed, cfg.Prices.Config, cfg.Prices.Area, slog.New(slog.DiscardHandler))
+		feed, err := pricefeed.Prices(cfg).Open(slog.New(slog.DiscardHandler))
 		if err == nil {
 			err = feed.Refresh()
 		}

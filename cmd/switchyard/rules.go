@@ -12,6 +12,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/api"
 	"github.com/switchyard-hpc/switchyard/peer/config"
+	"github.com/switchyard-hpc/switchyard/peer/daemon/pricefeed"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -49,7 +50,7 @@ func (p *peerProcess) reload(ctx context.Context, by string) (api.Reloaded, erro
 	}
 	mixed := before.With(next)
 	changed, restart := changesOf(before, next)
-	feeds, err := reopen(p.feedFiles, slices.Concat(changed, restart), p.log)
+	feeds, err := pricefeed.Reopen(p.feedFiles, slices.Concat(changed, restart), p.log)
 	if err != nil {
 		return p.notReloaded(by, err), nil
 	}
@@ -57,7 +58,7 @@ func (p *peerProcess) reload(ctx context.Context, by string) (api.Reloaded, erro
 		return api.Reloaded{}, err
 	}
 	for i := range feeds {
-		changed = append(changed, feeds[i].use())
+		changed = append(changed, feeds[i].Use())
 	}
 	if len(feeds) > 0 {
 		p.budget.hear()

@@ -21,6 +21,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/accounts"
 	"github.com/switchyard-hpc/switchyard/peer/bus"
 	"github.com/switchyard-hpc/switchyard/peer/config"
+	"github.com/switchyard-hpc/switchyard/peer/daemon/pricefeed"
 	"github.com/switchyard-hpc/switchyard/peer/gossip"
 	"github.com/switchyard-hpc/switchyard/peer/identity"
 	"github.com/switchyard-hpc/switchyard/peer/node"
@@ -53,9 +54,9 @@ type peerProcess struct {
 	machine     string        // where state_dir is
 	plugins     *pluginSet
 	process     *process.Scheduler // nil: the batch system is another
-	prices      *priceWatch        // nil: the site has none
+	prices      *pricefeed.Watch   // nil: the site has none
 	budget      *budgetKeeper
-	feedFiles   []*feedFile // guarded by reloading
+	feedFiles   []*pricefeed.File // guarded by reloading
 	scheduler   localsched.Scheduler
 	capacity    protocol.Capacity
 	reserves    bool                   // the batch system holds room

@@ -27,6 +27,7 @@ const (
 	helpers  = 60 // what both shells and adapters use
 	shells   = 70 // the loops around the core
 	adapters = 80 // what is plugged into the live shell
+	parts    = 82 // what the daemon is made of, as far as it is a thing of its own
 	grids    = 85 // several peers at once
 	studies  = 87 // what is told as a study of a lower level tells it
 	wiring   = 90 // the binary
@@ -123,6 +124,8 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "peer/api", Level: adapters},
 		{Path: "internal/report", Level: adapters},
 		{Path: "internal/application", Level: adapters},
+
+		{Path: "peer/daemon/pricefeed", Level: parts},
 
 		{Path: "internal/testbed", Level: grids},
 		{Path: "internal/experiment", Level: grids, Race: workers},
