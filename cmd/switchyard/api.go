@@ -29,7 +29,7 @@ func (p *peerProcess) startAPI(ctx context.Context) error {
 			Version: version, Log: p.log, Ready: func() { close(ready) }, Rules: p.rules, Reload: p.reload,
 			Plugins: p.pluginStates, Power: p.power, ExportRemote: p.cfg.Submit.ExportRemote,
 			Private: p.cfg.API.Private, Admins: p.cfg.API.Admins,
-			Alarms: p.budget.alarms, Notes: p.notes,
+			Alarms: p.budget.Alarms, Notes: p.notes,
 		})
 		if err != nil {
 			return fmt.Errorf("[site] socket: %w", err)

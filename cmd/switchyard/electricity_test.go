@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"os"
@@ -207,18 +206,6 @@ func badPrices(t *testing.T, g *grid, aurora, borealis *testbed.Site, file strin
 	}
 	writeText(t, file, curveText(20))
 	told(t, g, borealis, "electricity: borealis in EUR")
-}
-
-// flatFeed knows one price.
-type flatFeed struct{ err error }
-
-func (flatFeed) Describe(context.Context) (price.Description, error) {
-	return price.Description{Areas: []string{"here"}, Currency: "EUR"}, nil
-}
-
-func (f flatFeed) Prices(_ context.Context, query price.Query) (price.Series, error) {
-	hour := query.From - query.From%protocol.Instant(protocol.Hour)
-	return price.Series{Slots: []price.Slot{{Start: hour, Length: protocol.Hour, Price: protocol.Unit}}}, f.err
 }
 
 // "config check" reads the feed's configuration too.

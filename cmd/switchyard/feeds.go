@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/switchyard-hpc/switchyard/peer/config"
+	"github.com/switchyard-hpc/switchyard/peer/daemon/powerbudget"
 	"github.com/switchyard-hpc/switchyard/peer/daemon/pricefeed"
 	"github.com/switchyard-hpc/switchyard/peer/node"
 )
@@ -35,10 +36,7 @@ func checkFeeds(ctx context.Context, cfg *config.Config) error {
 	if cfg.Prices.Config != "" && cfg.Power.Price == 0 {
 		errs = append(errs, pricefeed.Prices(cfg).Check(ctx, "jobs are placed by "))
 	}
-	for _, feed := range budgetFeeds(cfg) {
-		errs = append(errs, checkBudgetFeed(ctx, feed))
-	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, powerbudget.CheckFeeds(ctx, cfg))...)
 }
 
 // openPrices makes what answers the questions about the prices of electricity, if the
@@ -66,4 +64,22 @@ func (p *peerProcess) nodePrices() node.Prices {
 		return nil
 	}
 	return p.prices
+}
+
+// openBudget makes the power budget that the batch system begins with.
+func (p *peerProcess) openBudget(ctx context.Context) error {
+	p.budget = powerbudget.New(powerbudget.Config{Site: p.cfg, Prices: p.prices, CPUs: p.knownCPUs(), Log: p.log})
+	if table := pricefeed.Series(p.cfg); table.Feed != "" {
+		if err := p.openSource(table, p.budget.SetSeries); err != nil { //nolint:contextcheck // what it starts runs until it is closed
+			return err
+		}
+	}
+	p.meter.WatchBudget(p.budget.StaleFor)
+	return p.budget.Start(ctx)
+}
+
+// startBudget keeps the budget from now on.
+func (p *peerProcess) startBudget(ctx context.Context) error {
+	p.launch(ctx, "the power budget", p.budget.Run)
+	return nil
 }

@@ -13,7 +13,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/switchyard-hpc/switchyard/internal/localdisk"
 	"github.com/switchyard-hpc/switchyard/internal/wallclock"
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
@@ -22,6 +21,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched/process"
 	"github.com/switchyard-hpc/switchyard/localsched/slurm"
 	"github.com/switchyard-hpc/switchyard/peer/config"
+	"github.com/switchyard-hpc/switchyard/peer/statedir"
 	"github.com/switchyard-hpc/switchyard/plugins/catalog"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -73,18 +73,18 @@ func (p *peerProcess) gate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err = p.budget.sized(capacity.CPUs); err != nil {
+	if err = p.budget.SetCPUs(capacity.CPUs); err != nil {
 		return err
 	}
 	opened, err := gate.Open(gate.Config{ //nolint:contextcheck // it runs until it is closed
-		Dir: dir, Machine: engine.Of(capacity), Budget: p.budget.current(), Scheduler: p.scheduler, Log: p.log,
+		Dir: dir, Machine: engine.Of(capacity), Budget: p.budget.Current(), Scheduler: p.scheduler, Log: p.log,
 	})
 	if err != nil {
 		return fmt.Errorf("[power]: %w", err)
 	}
 	p.pendingDraw = opened.Pending
 	p.onStop("the gate of the local scheduler", opened.Close)
-	p.budget.begin(opened.SetBudget)
+	p.budget.Attach(opened.SetBudget)
 	p.scheduler = catalog.CheckedScheduler(opened)
 	return nil
 }
@@ -120,7 +120,7 @@ func (p *peerProcess) openProcess() (localsched.Scheduler, error) {
 		Capacity:  p.cfg.LocalSched.Capacity(runtime.NumCPU()),
 		Machine:   machine,
 		Policy:    policy,
-		Budget:    p.budget.current(),
+		Budget:    p.budget.Current(),
 		Learn:     p.cfg.Power.Learn && p.cfg.Power.Budgeted(),
 		Paused:    true, // until the peer knows that its rows are not a copy's
 		MaxOutput: p.cfg.LocalSched.MaxOutput.Bytes(),
@@ -136,7 +136,7 @@ func (p *peerProcess) openProcess() (localsched.Scheduler, error) {
 		return nil, fmt.Errorf("[localsched]: %w", err)
 	}
 	p.onStop("the local scheduler", p.process.Close)
-	p.budget.begin(p.process.SetBudget)
+	p.budget.Attach(p.process.SetBudget)
 	return catalog.CheckedScheduler(p.process), nil
 }
 
@@ -232,6 +232,19 @@ func (p *peerProcess) withSpeed(c protocol.Capacity) protocol.Capacity {
 	return c
 }
 
+// knownCPUs are those of the machine as far as that is known before its batch system says
+// it; 0: not.
+func (p *peerProcess) knownCPUs() int {
+	if p.cfg.LocalSched.Plugin == config.Process {
+		return p.cfg.LocalSched.Capacity(runtime.NumCPU()).CPUs
+	}
+	last, err := lastMachine(filepath.Join(string(p.cfg.Site.StateDir), "machine.json"))
+	if err != nil {
+		return 0 // describe tells
+	}
+	return last.Capacity.CPUs
+}
+
 // keptMachine is machine.json. Earlier versions have kept the capacity alone.
 type keptMachine struct {
 	protocol.Capacity
@@ -240,26 +253,10 @@ type keptMachine struct {
 }
 
 func keepMachine(path string, d localsched.Description) error {
-	if err := keepJSON(path, keptMachine{d.Capacity, d.Name, d.Capabilities}); err != nil {
+	if err := statedir.WriteJSON(path, keptMachine{d.Capacity, d.Name, d.Capabilities}); err != nil {
 		return fmt.Errorf("keep what the batch system says of its machine: %w", err)
 	}
 	return nil
-}
-
-// keepJSON writes a file as a whole or not at all.
-func keepJSON(path string, value any) error {
-	data, err := json.Marshal(value)
-	if err == nil {
-		err = os.WriteFile(path+".new", append(data, '\n'), 0o600)
-	}
-	if err == nil {
-		err = os.Rename(path+".new", path)
-	}
-	if localdisk.Full(err) {
-		err = fmt.Errorf("%w; free space or raise the quota on %s, %d bytes are needed",
-			err, localdisk.Describe(filepath.Dir(path)), len(data)+1)
-	}
-	return err
 }
 
 func lastMachine(path string) (localsched.Description, error) {

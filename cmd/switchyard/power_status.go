@@ -4,9 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/switchyard-hpc/switchyard/localsched/power"
 	"github.com/switchyard-hpc/switchyard/peer/api"
-	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // loadPatience bounds how long the batch system may take to say what its jobs draw.
@@ -24,28 +22,9 @@ func (p *peerProcess) power(ctx context.Context) *api.Power {
 		p.log.Debug("power_not_known", "error", err)
 		return nil
 	}
-	told := powerOf(p.budget.current().Signal, load.Draw, protocol.InstantOf(time.Now()))
+	told := p.budget.Power(load.Draw)
 	if p.pendingDraw != nil {
 		told.Pending = p.pendingDraw()
 	}
 	return told
-}
-
-// powerOf tells the budget of an instant, and the one after it.
-func powerOf(signal power.Signal, draw int64, now protocol.Instant) *api.Power {
-	limit, until := signal.At(now)
-	told := &api.Power{Draw: draw, Budget: budgetTold(limit)}
-	if until != power.End {
-		next, _ := signal.At(until)
-		told.Until, told.Next = until, budgetTold(next)
-	}
-	return told
-}
-
-// budgetTold is a budget as the API tells it.
-func budgetTold(limit int64) *int64 {
-	if limit == power.Unlimited {
-		return nil
-	}
-	return &limit
 }

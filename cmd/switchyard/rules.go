@@ -61,7 +61,7 @@ func (p *peerProcess) reload(ctx context.Context, by string) (api.Reloaded, erro
 		changed = append(changed, feeds[i].Use())
 	}
 	if len(feeds) > 0 {
-		p.budget.hear()
+		p.budget.Wake()
 	}
 	done := api.Reloaded{Changed: changed, Restart: restart, Rules: p.rules()}
 	done.Added, done.Removed = before.OtherPartners(mixed)
@@ -114,7 +114,7 @@ func (p *peerProcess) apply(ctx context.Context, next *config.Config, changed []
 		return fmt.Errorf("[localsched] policy: %w", err)
 	}
 	if in("power.") {
-		if err = p.budget.mayBecome(next); err != nil {
+		if err = p.budget.CheckChange(next); err != nil {
 			return err
 		}
 	}
@@ -130,7 +130,7 @@ func (p *peerProcess) apply(ctx context.Context, next *config.Config, changed []
 		}
 	}
 	if in("power.") {
-		if err = p.budget.become(ctx, next); err != nil {
+		if err = p.budget.Change(ctx, next); err != nil {
 			return fmt.Errorf("change the power budget: %w", err)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/testprogram"
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer/config"
+	"github.com/switchyard-hpc/switchyard/peer/statedir"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -123,7 +124,7 @@ func TestMachineAsLastKnown(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	// An earlier version has kept the capacity alone.
-	if err := keepJSON(filepath.Join(string(cfg.Site.StateDir), "machine.json"), capable.Capacity); err != nil {
+	if err := statedir.WriteJSON(filepath.Join(string(cfg.Site.StateDir), "machine.json"), capable.Capacity); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := p.describe(t.Context()); err != nil || got != capable.Capacity {

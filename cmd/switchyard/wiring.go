@@ -21,6 +21,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/accounts"
 	"github.com/switchyard-hpc/switchyard/peer/bus"
 	"github.com/switchyard-hpc/switchyard/peer/config"
+	"github.com/switchyard-hpc/switchyard/peer/daemon/powerbudget"
 	"github.com/switchyard-hpc/switchyard/peer/daemon/pricefeed"
 	"github.com/switchyard-hpc/switchyard/peer/gossip"
 	"github.com/switchyard-hpc/switchyard/peer/identity"
@@ -55,7 +56,7 @@ type peerProcess struct {
 	plugins     *pluginSet
 	process     *process.Scheduler // nil: the batch system is another
 	prices      *pricefeed.Watch   // nil: the site has none
-	budget      *budgetKeeper
+	budget      *powerbudget.Keeper
 	feedFiles   []*pricefeed.File // guarded by reloading
 	scheduler   localsched.Scheduler
 	capacity    protocol.Capacity
@@ -115,7 +116,7 @@ func (p *peerProcess) serve(ctx context.Context) {
 			return
 		case <-p.plugins.up:
 			p.takeUp(ctx)
-			p.budget.hear() // a feed may have come up
+			p.budget.Wake() // a feed may have come up
 		case <-p.hangups:
 			if _, err := p.reload(ctx, "SIGHUP"); err != nil {
 				p.log.Error("config_not_reloaded", "by", "SIGHUP", "error", err)

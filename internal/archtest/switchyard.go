@@ -28,6 +28,7 @@ const (
 	shells   = 70 // the loops around the core
 	adapters = 80 // what is plugged into the live shell
 	parts    = 82 // what the daemon is made of, as far as it is a thing of its own
+	keepers  = 83 // parts that use others
 	grids    = 85 // several peers at once
 	studies  = 87 // what is told as a study of a lower level tells it
 	wiring   = 90 // the binary
@@ -126,6 +127,7 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "internal/application", Level: adapters},
 
 		{Path: "peer/daemon/pricefeed", Level: parts},
+		{Path: "peer/daemon/powerbudget", Level: keepers},
 
 		{Path: "internal/testbed", Level: grids},
 		{Path: "internal/experiment", Level: grids, Race: workers},

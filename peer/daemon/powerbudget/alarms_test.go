@@ -1,17 +1,13 @@
-package main
+package powerbudget
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/localsched/power"
-	"github.com/switchyard-hpc/switchyard/peer"
-	"github.com/switchyard-hpc/switchyard/peer/api"
 	"github.com/switchyard-hpc/switchyard/peer/config"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -110,19 +106,19 @@ func TestStaleBudgetsHold(t *testing.T) {
 				}
 			}
 			for when, want := range map[time.Duration]string{0: c.want, 48 * time.Hour: c.later} {
-				if limit, _ := k.current().Signal.At(protocol.InstantOf(time.Now().Add(when))); power.Text(limit) != want {
+				if limit, _ := k.Current().Signal.At(protocol.InstantOf(time.Now().Add(when))); power.Text(limit) != want {
 					t.Errorf("in %v: %s, want %s", when, power.Text(limit), want)
 				}
 			}
-			alarms := strings.Join(k.alarms(), "\n")
+			alarms := strings.Join(k.Alarms(), "\n")
 			if (alarms == "") != (c.alarm == "") || !strings.Contains(alarms, c.alarm) {
 				t.Errorf("alarms %q, want %q", alarms, c.alarm)
 			}
 			if told := strings.Count(log.String(), "power_budget_"); told != strings.Count(c.log, "power_budget_") || !strings.Contains(log.String(), c.log) {
 				t.Errorf("the log is\n%swant %q once", log, c.log)
 			}
-			if stale := strings.Contains(c.log, "ERROR"); (k.staleFor() > 0) != stale {
-				t.Errorf("stale for %v", k.staleFor())
+			if stale := strings.Contains(c.log, "ERROR"); (k.StaleFor() > 0) != stale {
+				t.Errorf("stale for %v", k.StaleFor())
 			}
 			if pause := k.pause(); pause > time.Hour || c.alarm != "" && pause != retry {
 				t.Errorf("the feed is asked after %v", pause)
@@ -135,7 +131,7 @@ func TestStaleBudgetsHold(t *testing.T) {
 func TestSizeDoubtsTheSeries(t *testing.T) {
 	t.Parallel()
 	k, given := keeper(budgeted(0, "plug"), &hoursFeed{kilowatts: map[int]protocol.Micro{0: 20, 1: 20, 2: 90, 3: 90}})
-	if err := errors.Join(k.renew(t.Context()), k.sized(1000)); err != nil {
+	if err := errors.Join(k.renew(t.Context()), k.SetCPUs(1000)); err != nil {
 		t.Fatal(err)
 	}
 	last := (*given)[len(*given)-1].Signal
@@ -144,12 +140,12 @@ func TestSizeDoubtsTheSeries(t *testing.T) {
 			t.Errorf("in %v: %s", in, power.Text(limit))
 		}
 	}
-	if alarms := k.alarms(); len(alarms) != 1 || !strings.Contains(alarms[0], "a budget of 90 kW for 20") {
+	if alarms := k.Alarms(); len(alarms) != 1 || !strings.Contains(alarms[0], "a budget of 90 kW for 20") {
 		t.Errorf("alarms %q", alarms)
 	}
 	k.cfg.Power.Series.Max = 100_000_000
-	if err := k.renew(t.Context()); err != nil || len(k.alarms()) != 0 {
-		t.Errorf("with max_kw: %v, %q", err, k.alarms())
+	if err := k.renew(t.Context()); err != nil || len(k.Alarms()) != 0 {
+		t.Errorf("with max_kw: %v, %q", err, k.Alarms())
 	}
 }
 
@@ -164,37 +160,5 @@ func TestEndOfASeriesIsNoticed(t *testing.T) {
 	left := k.told.Series.end().Sub(protocol.InstantOf(time.Now())).Std()
 	if pause := k.pause(); left > 0 && (pause > left || pause < left-time.Minute) {
 		t.Errorf("%v are left, the pause is %v", left, pause)
-	}
-}
-
-// Alarms stand in status, in sites, and in the JSON of both.
-func TestAlarmsAreShown(t *testing.T) {
-	t.Parallel()
-	const alarm = "power budget: [power.series]: closed"
-	socket := serve(t, &fakeNode{alarms: []string{alarm}, replyF: always(peer.Sites{Sites: []peer.SiteView{
-		{Site: "aurora", Self: true, Link: "self"}, {Site: "borealis", Link: "up"},
-	}}, nil)})
-	if got := command(t, socket, "", "status"); got.code != 0 || !strings.Contains(got.stdout, "\nAlarm      "+alarm+"\n") {
-		t.Errorf("status: %+v", got)
-	}
-	if got := command(t, socket, "", "sites"); got.code != 0 || strings.Count(got.stdout, "ALARM: "+alarm) != 1 {
-		t.Errorf("sites: %+v", got)
-	}
-	for _, args := range [][]string{{"status", "--json"}, {"sites", "--json"}} {
-		var info api.Info
-		got := command(t, socket, "", args...)
-		if err := json.Unmarshal([]byte(got.stdout), &info); err != nil || fmt.Sprint(info.Alarms) != "["+alarm+"]" {
-			t.Errorf("%v: %+v, %v", args, got, err)
-		}
-	}
-}
-
-// Costs that are not those of the planned hours are called so.
-func TestCostNotice(t *testing.T) {
-	t.Parallel()
-	for policy, want := range map[string]string{"mcmf": "", "tc": "", "inst": "started at once", "twoprice": "two prices of electricity a day"} {
-		if got := costNotice(policy); !strings.Contains(got, want) || (got == "") != (want == "") {
-			t.Errorf("%s: %q, want %q", policy, got, want)
-		}
 	}
 }

@@ -1,12 +1,10 @@
-package main
+package powerbudget
 
 import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -14,7 +12,6 @@ import (
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/internal/budget"
-	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/localsched/power"
 	"github.com/switchyard-hpc/switchyard/peer/daemon/pricefeed"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
@@ -22,7 +19,7 @@ import (
 )
 
 // logged has a keeper keep what feeds tell in a folder, and its log in a buffer.
-func logged(k *budgetKeeper, dir string) *bytes.Buffer {
+func logged(k *Keeper, dir string) *bytes.Buffer {
 	log := new(bytes.Buffer)
 	k.log, k.path = slog.New(slog.NewTextHandler(log, nil)), filepath.Join(dir, toldFile)
 	return log
@@ -57,10 +54,10 @@ func TestBudgetOutlivesTheFeed(t *testing.T) {
 		if step.damage {
 			writeText(t, k.path, "{\"series\":{\"feed\":\"plug\",\"area\":\"\",\"slots\":[]},\"more\":1}\n")
 		}
-		if err := k.start(t.Context()); err != nil {
+		if err := k.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if limit, _ := k.current().Signal.At(protocol.InstantOf(time.Now())); power.Text(limit) != step.want {
+		if limit, _ := k.Current().Signal.At(protocol.InstantOf(time.Now())); power.Text(limit) != step.want {
 			t.Errorf("start %d: %s, want %s", i, power.Text(limit), step.want)
 		}
 		if wrong := strings.Contains(log.String(), "level=WARN") || strings.Contains(log.String(), "level=ERROR"); wrong != (step.log != "") || !strings.Contains(log.String(), step.log) {
@@ -166,11 +163,11 @@ func TestBudgetKeeperAsksAlone(t *testing.T) {
 	renewed := make(chan error)
 	go func() { renewed <- k.renew(t.Context()) }()
 	<-asked
-	if err := k.become(t.Context(), budgeted(3, "response")); err != nil {
+	if err := k.Change(t.Context(), budgeted(3, "response")); err != nil {
 		t.Fatal(err)
 	}
 	limit := func() int64 {
-		l, _ := k.current().Signal.At(protocol.InstantOf(time.Now()))
+		l, _ := k.Current().Signal.At(protocol.InstantOf(time.Now()))
 		return l
 	}
 	if got := limit(); got != 3*budget.Kilowatt {
@@ -179,64 +176,5 @@ func TestBudgetKeeperAsksAlone(t *testing.T) {
 	close(answered)
 	if err := <-renewed; err != nil || limit() != 3*budget.Kilowatt {
 		t.Errorf("afterwards: %s, %v", power.Text(limit()), err)
-	}
-}
-
-// A budget by a feed of files needs these: "config check" tells what is missing, and so does
-// the first start. Later, what was told is known.
-func TestBudgetNeedsItsFeed(t *testing.T) {
-	t.Parallel()
-	dir, key := t.TempDir(), siteKey(t)
-	feed, csv := filepath.Join(dir, "feed.toml"), filepath.Join(dir, "response.csv")
-	writeText(t, feed, "[[file]]\npath = \"response.csv\"\nformat = \"csv\"\narea = \"response\"\ncurrency = \"XXX\"\nunit = \"MWh\"\nslot = \"1h\"\n")
-	cfg := budgeted(0, "file")
-	cfg.Power.Series.Config, cfg.Power.Series.Area = settings.Path(feed), "response"
-	site := func(area string) string {
-		return tempFile(t, "site.toml", fmt.Sprintf("[site]\nname = \"north\"\nnumber = 1\nkey = %q\n[power]\nwatts_per_cpu = 30\n"+
-			"[power.series]\nfeed = \"file\"\nconfig = %q\narea = %q\n", key, feed, area))
-	}
-	start := func() (string, error) {
-		opened, err := pricefeed.Series(cfg).Open(slog.New(slog.DiscardHandler))
-		if err != nil {
-			t.Fatal(err)
-		}
-		k, _ := keeper(cfg, opened)
-		k.series.Refresh = func(context.Context) error { return opened.Refresh() }
-		logged(k, dir)
-		err = k.start(t.Context())
-		limit, _ := k.current().Signal.At(protocol.InstantOf(time.Now()))
-		return power.Text(limit), err
-	}
-	check := func(area, want string) {
-		t.Helper()
-		got := command(t, "", "", "config", "check", "--config", site(area))
-		if (got.code == 0) != (want == "") || !strings.Contains(got.stderr, want) {
-			t.Errorf("config check: %+v, want %q", got, want)
-		}
-	}
-	check("response", "response.csv: no such file")
-	if _, err := start(); err == nil || !strings.Contains(err.Error(), "[power.series]: the power budget goes by this feed: read prices: ") {
-		t.Errorf("the first start: %v", err)
-	}
-	var lines strings.Builder
-	lines.WriteString("start,price\n")
-	for now, i := time.Now().UTC().Truncate(time.Hour), -2; i < 24; i++ {
-		fmt.Fprintf(&lines, "%s,5\n", now.Add(time.Duration(i)*time.Hour).Format(time.RFC3339))
-	}
-	writeText(t, csv, lines.String())
-	check("response", "")
-	check("respond", `[power.series] area: the power budget goes by it: the feed does not know this area: "respond"; there are response`)
-	if limit, err := start(); err != nil || limit != "5 kW" {
-		t.Errorf("with the file: %s, %v", limit, err)
-	}
-	if err := os.Remove(csv); err != nil {
-		t.Fatal(err)
-	}
-	if limit, err := start(); err != nil || limit != "5 kW" {
-		t.Errorf("without the file, later: %s, %v", limit, err)
-	}
-	cfg.Power.Series.Area = "respond"
-	if _, err := start(); err == nil {
-		t.Error("it starts with an area that is not there")
 	}
 }

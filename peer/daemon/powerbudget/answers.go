@@ -1,9 +1,8 @@
-package main
+package powerbudget
 
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,6 +16,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/budget"
 	"github.com/switchyard-hpc/switchyard/peer/config"
 	"github.com/switchyard-hpc/switchyard/peer/daemon/pricefeed"
+	"github.com/switchyard-hpc/switchyard/peer/statedir"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -32,14 +32,21 @@ type tellings struct {
 type telling struct {
 	pricefeed.Origin // one of elsewhere says nothing
 
-	Slots []slotJSON `json:"slots"`
+	Slots []storedSlot `json:"slots"`
+}
+
+// storedSlot is a slot as the file has it.
+type storedSlot struct {
+	Start  protocol.Instant  `json:"start_ms"`
+	Length protocol.Duration `json:"length_ms"`
+	Price  protocol.Micro    `json:"price_micro"` // millionths
 }
 
 // tellingFrom is that of a series.
 func tellingFrom(from pricefeed.Origin, told price.Series) *telling {
-	t := &telling{Origin: from, Slots: make([]slotJSON, len(told.Slots))}
+	t := &telling{Origin: from, Slots: make([]storedSlot, len(told.Slots))}
 	for i, slot := range told.Slots {
-		t.Slots[i] = slotJSON(slot)
+		t.Slots[i] = storedSlot(slot)
 	}
 	return t
 }
@@ -82,7 +89,7 @@ func (t tellings) same(other tellings) bool {
 func (t *telling) over(before *telling, from protocol.Instant) *telling {
 	all := t.series().Slots
 	for _, slot := range before.series().Slots {
-		overlaps := func(told slotJSON) bool { return told.Start < slot.End() && slot.Start < price.Slot(told).End() }
+		overlaps := func(told storedSlot) bool { return told.Start < slot.End() && slot.Start < price.Slot(told).End() }
 		if slot.End() > from && !slices.ContainsFunc(t.Slots, overlaps) {
 			all = append(all, slot)
 		}
@@ -137,7 +144,7 @@ const toldFile = "budget.json"
 
 // keep writes the tellings.
 func (t tellings) keep(path string) error {
-	if err := keepJSON(path, t); err != nil {
+	if err := statedir.WriteJSON(path, t); err != nil {
 		return fmt.Errorf("keep what the feeds of the power budget tell: %w", err)
 	}
 	return nil
@@ -176,39 +183,6 @@ func parseTellings(text []byte) (t tellings, err error) {
 		}
 	}
 	return t, nil
-}
-
-// budgetFeeds are the built-in feeds that the power budget of a configuration goes by; what a
-// plugin knows, only the plugin can tell.
-func budgetFeeds(cfg *config.Config) (all []pricefeed.Table) {
-	if cfg.Power.Price != 0 && cfg.Prices.Config != "" {
-		all = append(all, pricefeed.Prices(cfg))
-	}
-	if cfg.Power.Series.Config != "" {
-		all = append(all, pricefeed.Series(cfg))
-	}
-	return all
-}
-
-// checkBudgetFeed says why such a feed would tell nothing, or not all.
-func checkBudgetFeed(ctx context.Context, feed pricefeed.Table) error {
-	return feed.Check(ctx, "the power budget goes by ")
-}
-
-// checkFirst says what is wrong with built-in feeds that have never told anything. One that
-// once did keeps no peer from starting.
-func (t tellings) checkFirst(ctx context.Context, cfg *config.Config) error {
-	var errs []error
-	for _, f := range budgetFeeds(cfg) {
-		told := t.Series
-		if f.Name == "prices" {
-			told = t.Prices
-		}
-		if told == nil {
-			errs = append(errs, checkBudgetFeed(ctx, f))
-		}
-	}
-	return errors.Join(errs...)
 }
 
 func toldPath(cfg *config.Config) string { return filepath.Join(string(cfg.Site.StateDir), toldFile) }

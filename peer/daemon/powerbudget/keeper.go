@@ -1,4 +1,4 @@
-package main
+package powerbudget
 
 import (
 	"cmp"
@@ -18,10 +18,10 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// budgetKeeper keeps the power budget of the batch system: it is made anew as time goes
+// Keeper keeps the power budget of the batch system: it is made anew as time goes
 // by, as the feeds have news, and when the configuration is read again. The feeds are
 // asked while mu is free, so nobody waits for a slow one who does not need its answer.
-type budgetKeeper struct {
+type Keeper struct {
 	log    *slog.Logger
 	prices *pricefeed.Watch // nil: the site has none
 	news   chan struct{}    // gets one when the prices may be others
@@ -54,28 +54,30 @@ const (
 	startPatience  = 2 * time.Second
 )
 
-// openBudget makes the budget that the batch system begins with.
-func (p *peerProcess) openBudget(ctx context.Context) error {
-	k := &budgetKeeper{
-		log: p.log, prices: p.prices, news: make(chan struct{}, 1), path: toldPath(p.cfg), cfg: p.cfg,
-		opened: protocol.InstantOf(time.Now()), cpus: p.knownCPUs(),
-	}
-	k.made.Store(&engine.Budget{})
-	if table := pricefeed.Series(p.cfg); table.Feed != "" {
-		if err := p.openSource(table, k.takeSeries); err != nil { //nolint:contextcheck // what it starts runs until it is closed
-			return err
-		}
-	}
-	if k.prices != nil {
-		k.prices.OnAhead(k.hear)
-	}
-	p.budget = k
-	p.meter.WatchBudget(k.staleFor)
-	return k.start(ctx)
+// Config is what a keeper begins with.
+type Config struct {
+	Site   *config.Config   // in force first
+	Prices *pricefeed.Watch // nil: the site has none
+	CPUs   int              // of the machine; 0: not known yet
+	Log    *slog.Logger
 }
 
-// start makes the first budget: by what the feeds tell, or told before the peer stopped.
-func (k *budgetKeeper) start(ctx context.Context) error {
+// New makes the keeper of a site's budget. If [power.series] names a feed, it needs this by
+// [Keeper.SetSeries] before [Keeper.Start].
+func New(cfg Config) *Keeper {
+	k := &Keeper{
+		log: cfg.Log, prices: cfg.Prices, news: make(chan struct{}, 1), path: toldPath(cfg.Site), cfg: cfg.Site,
+		opened: protocol.InstantOf(time.Now()), cpus: cfg.CPUs,
+	}
+	k.made.Store(&engine.Budget{})
+	if k.prices != nil {
+		k.prices.OnAhead(k.Wake)
+	}
+	return k
+}
+
+// Start makes the first budget: by what the feeds tell, or told before the peer stopped.
+func (k *Keeper) Start(ctx context.Context) error {
 	kept, err := keptTellings(k.path)
 	if err != nil {
 		k.log.Warn("power_budget_forgotten", "why", err)
@@ -92,14 +94,8 @@ func (k *budgetKeeper) start(ctx context.Context) error {
 	return k.ask(ctx, patience)
 }
 
-// startBudget keeps the budget from now on.
-func (p *peerProcess) startBudget(ctx context.Context) error {
-	p.launch(ctx, "the power budget", p.budget.run)
-	return nil
-}
-
-// run makes the budget anew when the feeds may know more, and once an hour at least.
-func (k *budgetKeeper) run(ctx context.Context) error {
+// Run makes the budget anew when the feeds may know more, and once an hour at least.
+func (k *Keeper) Run(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
@@ -117,7 +113,7 @@ func (k *budgetKeeper) run(ctx context.Context) error {
 const retry = time.Minute
 
 // pause is how long the feeds are not asked when there are no news.
-func (k *budgetKeeper) pause() time.Duration {
+func (k *Keeper) pause() time.Duration {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	pause := min(time.Hour, k.cfg.Prices.Refresh.Std())
@@ -130,43 +126,43 @@ func (k *budgetKeeper) pause() time.Duration {
 	return pause
 }
 
-// takeSeries has another feed of budgets be asked from now on.
-func (k *budgetKeeper) takeSeries(from pricefeed.Source) {
+// SetSeries has another feed of budgets be asked from now on.
+func (k *Keeper) SetSeries(from pricefeed.Source) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.series = &from
 }
 
 // asked is the feed of budgets that is asked now; nil: there is none.
-func (k *budgetKeeper) asked() *pricefeed.Source {
+func (k *Keeper) asked() *pricefeed.Source {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.series
 }
 
-// hear has the budget made anew soon.
-func (k *budgetKeeper) hear() {
+// Wake has the budget made anew soon.
+func (k *Keeper) Wake() {
 	select {
 	case k.news <- struct{}{}:
 	default:
 	}
 }
 
-// begin has the batch system hear of every change from now on.
-func (k *budgetKeeper) begin(take func(engine.Budget) error) {
+// Attach has the batch system hear of every change from now on.
+func (k *Keeper) Attach(take func(engine.Budget) error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.take = take
 }
 
-// current is the budget in force.
-func (k *budgetKeeper) current() engine.Budget { return *k.made.Load() }
+// Current is the budget in force.
+func (k *Keeper) Current() engine.Budget { return *k.made.Load() }
 
 // renew makes the budget anew by what the feeds tell now.
-func (k *budgetKeeper) renew(ctx context.Context) error { return k.ask(ctx, budgetPatience) }
+func (k *Keeper) renew(ctx context.Context) error { return k.ask(ctx, budgetPatience) }
 
 // ask is renew with feeds that have so much time to answer.
-func (k *budgetKeeper) ask(ctx context.Context, patience time.Duration) error {
+func (k *Keeper) ask(ctx context.Context, patience time.Duration) error {
 	now := protocol.InstantOf(time.Now())
 	told := k.look(ctx, k.inForce(), now, patience)
 	if ctx.Err() != nil {
@@ -179,15 +175,15 @@ func (k *budgetKeeper) ask(ctx context.Context, patience time.Duration) error {
 }
 
 // inForce is the configuration in force.
-func (k *budgetKeeper) inForce() *config.Config {
+func (k *Keeper) inForce() *config.Config {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.cfg
 }
 
-// mayBecome says why the budget of a configuration cannot take the place of the present
+// CheckChange says why the budget of a configuration cannot take the place of the present
 // one while the peer runs.
-func (k *budgetKeeper) mayBecome(next *config.Config) error {
+func (k *Keeper) CheckChange(next *config.Config) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	switch {
@@ -209,9 +205,9 @@ func (k *budgetKeeper) mayBecome(next *config.Config) error {
 	return nil
 }
 
-// become puts the budget of a configuration in force. It waits for the feed of prices only
+// Change puts the budget of a configuration in force. It waits for the feed of prices only
 // if the budget did not go by prices before.
-func (k *budgetKeeper) become(ctx context.Context, next *config.Config) error {
+func (k *Keeper) Change(ctx context.Context, next *config.Config) error {
 	now := protocol.InstantOf(time.Now())
 	first := next.Power.Price != 0 && k.inForce().Power.Price == 0
 	var told answers
@@ -227,16 +223,16 @@ func (k *budgetKeeper) become(ctx context.Context, next *config.Config) error {
 		return err
 	}
 	k.cfg = next
-	k.hear() // files may have been mended
+	k.Wake() // files may have been mended
 	return nil
 }
 
 // adopt makes the budget of a configuration and has the batch system take it if it is
 // another from now on.
-func (k *budgetKeeper) adopt(cfg *config.Config) error {
+func (k *Keeper) adopt(cfg *config.Config) error {
 	now := protocol.InstantOf(time.Now())
 	made, err := k.make(cfg, now)
-	if err != nil || sameFrom(now, made, k.current()) {
+	if err != nil || sameFrom(now, made, k.Current()) {
 		return err
 	}
 	if k.take != nil {
@@ -263,7 +259,7 @@ func sameFrom(now protocol.Instant, a, b engine.Budget) bool {
 }
 
 // make is the budget of a configuration by what the feeds told; empty without one.
-func (k *budgetKeeper) make(cfg *config.Config, now protocol.Instant) (engine.Budget, error) {
+func (k *Keeper) make(cfg *config.Config, now protocol.Instant) (engine.Budget, error) {
 	if !cfg.Power.Budgeted() {
 		return engine.Budget{}, nil
 	}
@@ -304,7 +300,7 @@ func (a answer) after(before *telling, now protocol.Instant) *telling {
 type answers struct{ prices, series answer }
 
 // look asks the feeds that the budget of a configuration goes by.
-func (k *budgetKeeper) look(ctx context.Context, cfg *config.Config, now protocol.Instant, patience time.Duration) (a answers) {
+func (k *Keeper) look(ctx context.Context, cfg *config.Config, now protocol.Instant, patience time.Duration) (a answers) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	from, until := around(now)
@@ -319,7 +315,7 @@ func (k *budgetKeeper) look(ctx context.Context, cfg *config.Config, now protoco
 	return a
 }
 
-func (k *budgetKeeper) lookAtPrices(ctx context.Context, from pricefeed.Origin, query price.Query) (a answer) {
+func (k *Keeper) lookAtPrices(ctx context.Context, from pricefeed.Origin, query price.Query) (a answer) {
 	result, err := k.prices.Ask(ctx, query)
 	switch {
 	case err != nil:
@@ -332,7 +328,7 @@ func (k *budgetKeeper) lookAtPrices(ctx context.Context, from pricefeed.Origin, 
 	return a
 }
 
-func (k *budgetKeeper) lookAtSeries(ctx context.Context, series *pricefeed.Source, from pricefeed.Origin, query price.Query) (a answer) {
+func (k *Keeper) lookAtSeries(ctx context.Context, series *pricefeed.Source, from pricefeed.Origin, query price.Query) (a answer) {
 	trouble := series.Refresh(ctx)
 	told, err := series.Feed.Prices(ctx, query)
 	if err == nil {
@@ -351,7 +347,7 @@ func (k *budgetKeeper) lookAtSeries(ctx context.Context, series *pricefeed.Sourc
 }
 
 // learn takes over what the feeds tell, and keeps it for the next start.
-func (k *budgetKeeper) learn(cfg *config.Config, a answers, now protocol.Instant) {
+func (k *Keeper) learn(cfg *config.Config, a answers, now protocol.Instant) {
 	before := k.told
 	k.told = tellings{Prices: a.prices.after(before.Prices, now), Series: a.series.after(before.Series, now)}
 	if k.path != "" && !k.told.same(before) {
