@@ -11,44 +11,44 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// troubles are what is wrong with the feeds; nil: nothing.
-type troubles struct{ prices, series error }
+// feedFaults are what is wrong with the feeds; nil: nothing.
+type feedFaults struct{ prices, series error }
 
-// toldFeed is a feed that the budget goes by, and what it told last.
-type toldFeed struct {
-	table   string
-	told    *telling
-	trouble error
+// feedState is a feed that the budget goes by, and its latest answer.
+type feedState struct {
+	table  string
+	answer *feedAnswer
+	fault  error
 }
 
 // feeds are those that the budget of a configuration goes by.
-func (k *Keeper) feeds(cfg *config.Config) (all []toldFeed) {
+func (k *Keeper) feeds(cfg *config.Config) (all []feedState) {
 	if k.prices != nil && cfg.Power.Price != 0 {
-		all = append(all, toldFeed{"prices", k.told.Prices, k.wrong.prices})
+		all = append(all, feedState{"prices", k.latest.Prices, k.faults.prices})
 	}
 	if k.series != nil {
-		all = append(all, toldFeed{"power.series", k.told.Series, k.wrong.series})
+		all = append(all, feedState{"power.series", k.latest.Series, k.faults.series})
 	}
 	return all
 }
 
-// stale are the feeds that the budget goes by and that have told nothing of the time to come.
-func (k *Keeper) stale(cfg *config.Config, now protocol.Instant) (all []toldFeed) {
+// stale are the feeds that the budget goes by and whose latest answer has nothing of the time to come.
+func (k *Keeper) stale(cfg *config.Config, now protocol.Instant) (all []feedState) {
 	for _, feed := range k.feeds(cfg) {
-		if !feed.told.ahead(now) {
+		if !feed.answer.ahead(now) {
 			all = append(all, feed)
 		}
 	}
 	return all
 }
 
-// StaleFor is how long ago the last hour that a feed told has passed; 0 while all know more.
+// StaleFor is how long ago the last hour that a feed answered has passed; 0 while all know more.
 func (k *Keeper) StaleFor() (longest time.Duration) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	now := protocol.InstantOf(time.Now())
 	for _, feed := range k.stale(k.cfg, now) {
-		longest = max(longest, now.Sub(cmp.Or(feed.told.end(), k.opened)).Std())
+		longest = max(longest, now.Sub(cmp.Or(feed.answer.end(), k.opened)).Std())
 	}
 	return longest
 }
@@ -67,28 +67,28 @@ func (k *Keeper) Alarms() (all []string) {
 }
 
 // alarm says what is wrong with a feed, and what holds meanwhile.
-func (f toldFeed) alarm(cfg *config.Config, now protocol.Instant) string {
+func (f feedState) alarm(cfg *config.Config, now protocol.Instant) string {
 	var text string
 	switch holds := f.meanwhile(cfg); {
-	case f.told.ahead(now) && f.trouble == nil:
+	case f.answer.ahead(now) && f.fault == nil:
 		return ""
-	case f.told.ahead(now):
+	case f.answer.ahead(now):
 		text = "the hours that the feed told last go on to hold"
-	case f.told.end() > 0:
-		text = fmt.Sprintf("the last hour that the feed told ended at %s; %s", f.told.end().Time().UTC().Format(time.RFC3339), holds)
+	case f.answer.end() > 0:
+		text = fmt.Sprintf("the last hour that the feed told ended at %s; %s", f.answer.end().Time().UTC().Format(time.RFC3339), holds)
 	default:
 		text = "the feed has not told any hour yet; " + holds
 	}
-	if f.trouble != nil {
-		return strings.ReplaceAll(f.trouble.Error(), "\n", "; ") + "; " + text // which names the table
+	if f.fault != nil {
+		return strings.ReplaceAll(f.fault.Error(), "\n", "; ") + "; " + text // which names the table
 	}
 	return "[" + f.table + "]: " + text
 }
 
-// meanwhile says what holds while a feed tells no hour of the time to come.
-func (f toldFeed) meanwhile(cfg *config.Config) string {
+// meanwhile says what holds while the latest answer of a feed has no hour of the time to come.
+func (f feedState) meanwhile(cfg *config.Config) string {
 	fallback := cfg.Power.Series.Fallback
-	switch last := lastOf(f.told); {
+	switch last := lastOf(f.answer); {
 	case f.table == "power.series" && fallback > 0:
 		return "until it tells more, fallback_kw holds: " + power.Text(fallback.Milliwatts())
 	case last == nil && f.table == "power.series":
@@ -101,11 +101,11 @@ func (f toldFeed) meanwhile(cfg *config.Config) string {
 	return "until it tells more, its last price counts"
 }
 
-func lastOf(t *telling) *storedSlot {
-	if t == nil || len(t.Slots) == 0 {
+func lastOf(a *feedAnswer) *storedSlot {
+	if a == nil || len(a.Slots) == 0 {
 		return nil
 	}
-	return &t.Slots[len(t.Slots)-1]
+	return &a.Slots[len(a.Slots)-1]
 }
 
 // report logs what is wrong with the feeds when it is another thing than before.
@@ -129,7 +129,7 @@ func (k *Keeper) logAlarm(cfg *config.Config, now protocol.Instant, text string)
 		if event != "power_budget_unknown" {
 			log, event = k.log.Error, "power_budget_stale"
 		}
-		if feed.told.end() == 0 {
+		if feed.answer.end() == 0 {
 			event = "power_budget_unknown"
 		}
 	}

@@ -120,7 +120,7 @@ func TestStaleBudgetsHold(t *testing.T) {
 			if stale := strings.Contains(c.log, "ERROR"); (k.StaleFor() > 0) != stale {
 				t.Errorf("stale for %v", k.StaleFor())
 			}
-			if pause := k.pause(); pause > time.Hour || c.alarm != "" && pause != retry {
+			if pause := k.pause(); pause > time.Hour || c.alarm != "" && pause != retryInterval {
 				t.Errorf("the feed is asked after %v", pause)
 			}
 		})
@@ -157,7 +157,7 @@ func TestEndOfASeriesIsNoticed(t *testing.T) {
 		t.Fatal(err)
 	}
 	k.cfg.Prices.Refresh = protocol.Day
-	left := k.told.Series.end().Sub(protocol.InstantOf(time.Now())).Std()
+	left := k.latest.Series.end().Sub(protocol.InstantOf(time.Now())).Std()
 	if pause := k.pause(); left > 0 && (pause > left || pause < left-time.Minute) {
 		t.Errorf("%v are left, the pause is %v", left, pause)
 	}

@@ -21,16 +21,16 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// tellings are what the feeds of a power budget told last. The peer keeps them in its
+// feedAnswers are the latest answers of the feeds of a power budget. The peer keeps them in its
 // state_dir, so that a restart while a feed is silent does not lift the budget.
-type tellings struct {
-	Prices *telling `json:"prices,omitempty"` // of electricity, with forecasts; nil: none were told
-	Series *telling `json:"series,omitempty"` // kilowatts; likewise
+type feedAnswers struct {
+	Prices *feedAnswer `json:"prices,omitempty"` // of electricity, with forecasts; nil: there was none
+	Series *feedAnswer `json:"series,omitempty"` // kilowatts; likewise
 }
 
-// telling is what one feed told of an area.
-type telling struct {
-	pricefeed.Origin // one of elsewhere says nothing
+// feedAnswer is the latest answer of one feed about its area.
+type feedAnswer struct {
+	pricefeed.Origin // an answer of another origin says nothing
 
 	Slots []storedSlot `json:"slots"`
 }
@@ -42,147 +42,149 @@ type storedSlot struct {
 	Price  protocol.Micro    `json:"price_micro"` // millionths
 }
 
-// tellingFrom is that of a series.
-func tellingFrom(from pricefeed.Origin, told price.Series) *telling {
-	t := &telling{Origin: from, Slots: make([]storedSlot, len(told.Slots))}
-	for i, slot := range told.Slots {
-		t.Slots[i] = storedSlot(slot)
+// answerOf makes the answer of a series from there.
+func answerOf(from pricefeed.Origin, s price.Series) *feedAnswer {
+	a := &feedAnswer{Origin: from, Slots: make([]storedSlot, len(s.Slots))}
+	for i, slot := range s.Slots {
+		a.Slots[i] = storedSlot(slot)
 	}
-	return t
+	return a
 }
 
-// series is what was told; empty for nil.
-func (t *telling) series() (s price.Series) {
-	if t == nil {
+// series is the answer as prices; empty for nil.
+func (a *feedAnswer) series() (s price.Series) {
+	if a == nil {
 		return s
 	}
-	for _, slot := range t.Slots {
+	for _, slot := range a.Slots {
 		s.Slots = append(s.Slots, price.Slot(slot))
 	}
 	return s
 }
 
-// ahead says whether an hour is told that has not ended.
-func (t *telling) ahead(now protocol.Instant) bool { return t.end() > now }
+// ahead says whether the answer has an hour that has not ended.
+func (a *feedAnswer) ahead(now protocol.Instant) bool { return a.end() > now }
 
-// end is when the last hour that was told ends; 0 where none was.
-func (t *telling) end() protocol.Instant {
-	if t == nil || len(t.Slots) == 0 {
+// end is when the last hour of the answer ends; 0 without one.
+func (a *feedAnswer) end() protocol.Instant {
+	if a == nil || len(a.Slots) == 0 {
 		return 0
 	}
-	return price.Slot(t.Slots[len(t.Slots)-1]).End()
+	return price.Slot(a.Slots[len(a.Slots)-1]).End()
 }
 
-// same says whether two tellings say the same.
-func (t *telling) same(other *telling) bool {
-	if t == nil || other == nil {
-		return t == other
+// same says whether two answers are equal.
+func (a *feedAnswer) same(other *feedAnswer) bool {
+	if a == nil || other == nil {
+		return a == other
 	}
-	return t.Origin == other.Origin && slices.Equal(t.Slots, other.Slots)
+	return a.Origin == other.Origin && slices.Equal(a.Slots, other.Slots)
 }
 
-func (t tellings) same(other tellings) bool {
-	return t.Prices.same(other.Prices) && t.Series.same(other.Series)
+func (a feedAnswers) same(other feedAnswers) bool {
+	return a.Prices.same(other.Prices) && a.Series.same(other.Series)
 }
 
-// over is what was told now, with the hours from then on that only an earlier telling has.
-func (t *telling) over(before *telling, from protocol.Instant) *telling {
-	all := t.series().Slots
+// over is the answer with the hours from then on that only an earlier one has.
+func (a *feedAnswer) over(before *feedAnswer, from protocol.Instant) *feedAnswer {
+	all := a.series().Slots
 	for _, slot := range before.series().Slots {
-		overlaps := func(told storedSlot) bool { return told.Start < slot.End() && slot.Start < price.Slot(told).End() }
-		if slot.End() > from && !slices.ContainsFunc(t.Slots, overlaps) {
+		overlaps := func(own storedSlot) bool { return own.Start < slot.End() && slot.Start < price.Slot(own).End() }
+		if slot.End() > from && !slices.ContainsFunc(a.Slots, overlaps) {
 			all = append(all, slot)
 		}
 	}
-	slices.SortFunc(all, func(a, b price.Slot) int { return cmp.Compare(a.Start, b.Start) })
-	return tellingFrom(t.Origin, price.Series{Slots: all})
+	slices.SortFunc(all, func(one, other price.Slot) int { return cmp.Compare(one.Start, other.Start) })
+	return answerOf(a.Origin, price.Series{Slots: all})
 }
 
-// known is what the budget of a time is made of. After the last hour that a feed told, its
-// last value goes on, or the budget that the configuration names for such times: that
-// nothing is told lifts no budget.
-func (t tellings) known(cfg *config.Config, from, until protocol.Instant) budget.Known {
-	known := budget.Known{Prices: lasting(t.Prices.series(), until), Series: t.Series.series()}
+// known is what the budget of a time is made of. After the last hour of an answer its last
+// value goes on, or the budget that the configuration names for such times: a silent feed
+// lifts no budget.
+func (a feedAnswers) known(cfg *config.Config, from, until protocol.Instant) budget.Known {
+	known := budget.Known{Prices: extended(a.Prices.series(), until), Series: a.Series.series()}
 	if fallback := cfg.Power.Series.Fallback; fallback > 0 && cfg.Power.Series.Feed != "" {
-		known.Series = goOn(known.Series, max(from, t.Series.end()), until, protocol.Micro(fallback))
+		known.Series = extendedBy(known.Series, max(from, a.Series.end()), until, protocol.Micro(fallback))
 	} else {
-		known.Series = lasting(known.Series, until)
+		known.Series = extended(known.Series, until)
 	}
 	return known
 }
 
-// lasting is a series whose last value goes on until an instant.
-func lasting(s price.Series, until protocol.Instant) price.Series {
+// extended is a series whose last value goes on until an instant.
+func extended(s price.Series, until protocol.Instant) price.Series {
 	if len(s.Slots) == 0 {
 		return s
 	}
 	last := s.Slots[len(s.Slots)-1]
-	return goOn(s, last.End(), until, last.Price)
+	return extendedBy(s, last.End(), until, last.Price)
 }
 
-// goOn is a series with a value after its end.
-func goOn(s price.Series, end, until protocol.Instant, value protocol.Micro) price.Series {
+// extendedBy is a series with a value after its end.
+func extendedBy(s price.Series, end, until protocol.Instant, value protocol.Micro) price.Series {
 	if end < until {
 		s.Slots = append(s.Slots, price.Slot{Start: end, Length: until.Sub(end), Price: value})
 	}
 	return s
 }
 
-// of leaves out what comes from elsewhere than a configuration says.
-func (t tellings) of(cfg *config.Config) tellings {
-	if t.Prices != nil && t.Prices.Origin != pricefeed.Prices(cfg).Origin {
-		t.Prices = nil
+// from leaves out the answers that have another origin than a configuration says.
+func (a feedAnswers) from(cfg *config.Config) feedAnswers {
+	if a.Prices != nil && a.Prices.Origin != pricefeed.Prices(cfg).Origin {
+		a.Prices = nil
 	}
-	if t.Series != nil && t.Series.Origin != pricefeed.Series(cfg).Origin {
-		t.Series = nil
+	if a.Series != nil && a.Series.Origin != pricefeed.Series(cfg).Origin {
+		a.Series = nil
 	}
-	return t
+	return a
 }
 
-// toldFile is where a peer keeps the tellings, below its state_dir.
-const toldFile = "budget.json"
+// answersFile is where a peer keeps the latest answers, below its state_dir.
+const answersFile = "budget.json"
 
-// keep writes the tellings.
-func (t tellings) keep(path string) error {
-	if err := statedir.WriteJSON(path, t); err != nil {
+// save writes the file of the answers.
+func (a feedAnswers) save(path string) error {
+	if err := statedir.WriteJSON(path, a); err != nil {
 		return fmt.Errorf("keep what the feeds of the power budget tell: %w", err)
 	}
 	return nil
 }
 
-// keptTellings reads what [tellings.keep] has written; there are none without a file.
-func keptTellings(path string) (tellings, error) {
+// loadAnswers reads what [feedAnswers.save] has written; there are none without a file.
+func loadAnswers(path string) (feedAnswers, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return tellings{}, nil
+		return feedAnswers{}, nil
 	}
-	var t tellings
+	var a feedAnswers
 	if err == nil {
-		t, err = parseTellings(text)
+		a, err = parseAnswers(text)
 	}
 	if err != nil {
-		return tellings{}, fmt.Errorf("what the feeds of the power budget told before cannot be read from %s: %w", path, err)
+		return feedAnswers{}, fmt.Errorf("what the feeds of the power budget told before cannot be read from %s: %w", path, err)
 	}
-	return t, nil
+	return a, nil
 }
 
-// parseTellings reads the text of a file of tellings, and nothing else.
-func parseTellings(text []byte) (t tellings, err error) {
+// parseAnswers reads the text of a file of answers, and nothing else.
+func parseAnswers(text []byte) (a feedAnswers, err error) {
 	from := json.NewDecoder(bytes.NewReader(text))
 	from.DisallowUnknownFields()
-	if err = from.Decode(&t); err != nil {
-		return tellings{}, err
+	if err = from.Decode(&a); err != nil {
+		return feedAnswers{}, err
 	}
 	if _, err = from.Token(); !errors.Is(err, io.EOF) {
-		return tellings{}, errors.New("there is more than one value")
+		return feedAnswers{}, errors.New("there is more than one value")
 	}
-	for _, one := range []*telling{t.Prices, t.Series} {
-		told := one.series()
-		if err = told.Check(price.Query{From: math.MinInt64, Until: math.MaxInt64}); err != nil {
-			return tellings{}, err
+	for _, one := range []*feedAnswer{a.Prices, a.Series} {
+		series := one.series()
+		if err = series.Check(price.Query{From: math.MinInt64, Until: math.MaxInt64}); err != nil {
+			return feedAnswers{}, err
 		}
 	}
-	return t, nil
+	return a, nil
 }
 
-func toldPath(cfg *config.Config) string { return filepath.Join(string(cfg.Site.StateDir), toldFile) }
+func answersPath(cfg *config.Config) string {
+	return filepath.Join(string(cfg.Site.StateDir), answersFile)
+}

@@ -21,7 +21,7 @@ import (
 // logged has a keeper keep what feeds tell in a folder, and its log in a buffer.
 func logged(k *Keeper, dir string) *bytes.Buffer {
 	log := new(bytes.Buffer)
-	k.log, k.path = slog.New(slog.NewTextHandler(log, nil)), filepath.Join(dir, toldFile)
+	k.log, k.path = slog.New(slog.NewTextHandler(log, nil)), filepath.Join(dir, answersFile)
 	return log
 }
 
@@ -75,46 +75,46 @@ func TestBudgetKeepsWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	now := protocol.InstantOf(time.Now())
 	hour := now - now%protocol.Instant(protocol.Hour)
-	hours := func(hours map[int]protocol.Micro) *telling {
+	hours := func(hours map[int]protocol.Micro) *feedAnswer {
 		var s price.Series
 		for i := range 10 {
 			if kilowatts, ok := hours[i]; ok {
 				s.Slots = append(s.Slots, price.Slot{Start: hour.Add(protocol.Duration(i-5) * protocol.Hour), Length: protocol.Hour, Price: kilowatts})
 			}
 		}
-		return tellingFrom(pricefeed.Origin{Feed: "file"}, s)
+		return answerOf(pricefeed.Origin{Feed: "file"}, s)
 	}
 	before := hours(map[int]protocol.Micro{4: 1, 5: 2, 6: 3, 8: 4})
 	for name, c := range map[string]struct {
-		answer answer
-		want   *telling
+		reply reply
+		want  *feedAnswer
 	}{
-		"silent":  {answer{err: errors.New("silent")}, before},
-		"well":    {answer{told: hours(map[int]protocol.Micro{6: 5})}, hours(map[int]protocol.Micro{6: 5})},
-		"partial": {answer{hours(map[int]protocol.Micro{6: 5, 9: 6}), errors.New("a file")}, hours(map[int]protocol.Micro{5: 2, 6: 5, 8: 4, 9: 6})},
+		"silent":  {reply{err: errors.New("silent")}, before},
+		"well":    {reply{answer: hours(map[int]protocol.Micro{6: 5})}, hours(map[int]protocol.Micro{6: 5})},
+		"partial": {reply{hours(map[int]protocol.Micro{6: 5, 9: 6}), errors.New("a file")}, hours(map[int]protocol.Micro{5: 2, 6: 5, 8: 4, 9: 6})},
 	} {
-		if got := c.answer.after(before, now); !reflect.DeepEqual(got, c.want) {
+		if got := c.reply.after(before, now); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
 		}
 	}
 }
 
 // A damaged file of what was told says what is wrong with it.
-func TestKeptTellings(t *testing.T) {
+func TestStoredAnswers(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), toldFile)
-	if told, err := keptTellings(path); err != nil || !told.same(tellings{}) {
+	path := filepath.Join(t.TempDir(), answersFile)
+	if told, err := loadAnswers(path); err != nil || !told.same(feedAnswers{}) {
 		t.Errorf("without a file: %+v, %v", told, err)
 	}
 	slots := []price.Slot{{Start: 0, Length: protocol.Hour, Price: -3}, {Start: 7_200_000, Length: protocol.Hour, Price: 1}}
-	want := tellings{
-		Prices: tellingFrom(pricefeed.Origin{Feed: "tariff", Config: "/etc/x.toml", Area: "CH"}, price.Series{Slots: slots}),
-		Series: tellingFrom(pricefeed.Origin{Feed: "plug", Area: "response"}, price.Series{}),
+	want := feedAnswers{
+		Prices: answerOf(pricefeed.Origin{Feed: "tariff", Config: "/etc/x.toml", Area: "CH"}, price.Series{Slots: slots}),
+		Series: answerOf(pricefeed.Origin{Feed: "plug", Area: "response"}, price.Series{}),
 	}
-	if err := want.keep(path); err != nil {
+	if err := want.save(path); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := keptTellings(path); err != nil || !got.same(want) {
+	if got, err := loadAnswers(path); err != nil || !got.same(want) {
 		t.Errorf("got %+v, %v", got, err)
 	}
 	for text, wants := range map[string]string{
@@ -125,24 +125,24 @@ func TestKeptTellings(t *testing.T) {
 		`{"series":{"feed":"f","area":"a","slots":[{"start_ms":1,"length_ms":3600000,"price_micro":1}]}}`: "not on a quarter",
 	} {
 		writeText(t, path, text)
-		if got, err := keptTellings(path); err == nil || !strings.Contains(err.Error(), wants) || !got.same(tellings{}) {
+		if got, err := loadAnswers(path); err == nil || !strings.Contains(err.Error(), wants) || !got.same(feedAnswers{}) {
 			t.Errorf("%s: %+v, %v", text, got, err)
 		}
 	}
 }
 
-// FuzzTellings: what is read is written and read as the same.
-func FuzzTellings(f *testing.F) {
+// FuzzAnswers: what is read is written and read as the same.
+func FuzzAnswers(f *testing.F) {
 	f.Add([]byte(`{"series":{"feed":"f","area":"a","slots":[{"start_ms":0,"length_ms":3600000,"price_micro":1}]}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		read, err := parseTellings(text)
+		read, err := parseAnswers(text)
 		if err != nil {
 			return
 		}
-		path := filepath.Join(t.TempDir(), toldFile)
-		var again tellings
-		if err = read.keep(path); err == nil {
-			again, err = keptTellings(path)
+		path := filepath.Join(t.TempDir(), answersFile)
+		var again feedAnswers
+		if err = read.save(path); err == nil {
+			again, err = loadAnswers(path)
 		}
 		if err != nil || !again.same(read) {
 			t.Fatalf("%s: %+v, %v", text, again, err)

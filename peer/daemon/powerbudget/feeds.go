@@ -34,16 +34,16 @@ func checkFeed(ctx context.Context, table pricefeed.Table) error {
 	return table.Check(ctx, "the power budget goes by ")
 }
 
-// checkFirst says what is wrong with built-in feeds that have never told anything. One that
-// once did keeps no peer from starting.
-func (t tellings) checkFirst(ctx context.Context, cfg *config.Config) error {
+// checkFirst says what is wrong with built-in feeds that have never answered. One that once did
+// keeps no peer from starting.
+func (a feedAnswers) checkFirst(ctx context.Context, cfg *config.Config) error {
 	var errs []error
 	for _, table := range builtInFeeds(cfg) {
-		told := t.Series
+		answer := a.Series
 		if table.Name == "prices" {
-			told = t.Prices
+			answer = a.Prices
 		}
-		if told == nil {
+		if answer == nil {
 			errs = append(errs, checkFeed(ctx, table))
 		}
 	}

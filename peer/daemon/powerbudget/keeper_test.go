@@ -41,7 +41,7 @@ func keeper(cfg *config.Config, feed price.Feed) (k *Keeper, given *[]engine.Bud
 	if feed != nil {
 		k.series = &pricefeed.Source{Feed: feed, Refresh: func(context.Context) error { return nil }}
 	}
-	k.made.Store(&engine.Budget{})
+	k.current.Store(&engine.Budget{})
 	given = new([]engine.Budget)
 	k.Attach(func(b engine.Budget) error {
 		*given = append(*given, b)

@@ -12,43 +12,43 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// doubt says why what the feed of the series tells cannot be meant so.
-func (k *Keeper) doubt(told price.Series) error {
+// checkPlausible says why an answer of the feed of budgets cannot be meant so.
+func (k *Keeper) checkPlausible(answer price.Series) error {
 	k.mu.Lock()
 	cfg, cpus := k.cfg, k.cpus
 	k.mu.Unlock()
-	return doubt(cfg, cpus, told, protocol.InstantOf(time.Now()))
+	return implausible(cfg, cpus, answer, protocol.InstantOf(time.Now()))
 }
 
-// SetCPUs has the feed of the series be believed no more than such a machine can draw.
+// SetCPUs has the keeper know the size of the machine, beyond whose draw no answer is believed.
 func (k *Keeper) SetCPUs(cpus int) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.cpus = cpus
-	if !k.forgetDoubtful() {
+	if !k.dropImplausible() {
 		return nil
 	}
 	k.report(k.cfg, protocol.InstantOf(time.Now()))
-	return k.adopt(k.cfg)
+	return k.putInForce(k.cfg)
 }
 
-// forgetDoubtful drops the hours of which more was told than is believed, and says whether
-// there were any. It does so when the size of the machine has become known.
-func (k *Keeper) forgetDoubtful() bool {
-	most, _ := mostBelieved(k.cfg, k.cpus)
-	err := doubt(k.cfg, k.cpus, k.told.Series.series(), protocol.InstantOf(time.Now()))
-	if err == nil || most == 0 {
+// dropImplausible drops the hours of the latest answer that are beyond what is plausible, and
+// says whether there were any. It does so when the size of the machine has become known.
+func (k *Keeper) dropImplausible() bool {
+	highest, _ := maxPlausible(k.cfg, k.cpus)
+	err := implausible(k.cfg, k.cpus, k.latest.Series.series(), protocol.InstantOf(time.Now()))
+	if err == nil || highest == 0 {
 		return false
 	}
-	k.wrong.series = fmt.Errorf("[power.series]: %w", err)
-	kept := *k.told.Series
-	kept.Slots = slices.DeleteFunc(slices.Clone(kept.Slots), func(one storedSlot) bool { return int64(one.Price) > most })
-	k.told.Series = &kept
+	k.faults.series = fmt.Errorf("[power.series]: %w", err)
+	kept := *k.latest.Series
+	kept.Slots = slices.DeleteFunc(slices.Clone(kept.Slots), func(one storedSlot) bool { return int64(one.Price) > highest })
+	k.latest.Series = &kept
 	return true
 }
 
-// mostBelieved is the highest budget that a feed is believed, and what it is; 0: any.
-func mostBelieved(cfg *config.Config, cpus int) (milliwatts int64, of string) {
+// maxPlausible is the highest budget that an answer may have, and what sets it; 0: any.
+func maxPlausible(cfg *config.Config, cpus int) (milliwatts int64, of string) {
 	switch {
 	case cfg.Power.Series.Max > 0:
 		return cfg.Power.Series.Max.Milliwatts(), "max_kw"
@@ -58,19 +58,19 @@ func mostBelieved(cfg *config.Config, cpus int) (milliwatts int64, of string) {
 	return 0, ""
 }
 
-// doubt says why a series of budgets cannot be meant so. What is past does not matter.
-func doubt(cfg *config.Config, cpus int, s price.Series, now protocol.Instant) error {
-	most, of := mostBelieved(cfg, cpus)
+// implausible says why a series of budgets cannot be meant so. What is past does not matter.
+func implausible(cfg *config.Config, cpus int, s price.Series, now protocol.Instant) error {
+	highest, of := maxPlausible(cfg, cpus)
 	for _, slot := range s.Slots {
-		told := int64(slot.Price) // milliwatts, as the millionths of a kilowatt are
+		limit := int64(slot.Price) // milliwatts, as the millionths of a kilowatt are
 		at := slot.Start.Time().UTC().Format(time.RFC3339)
 		switch {
 		case slot.End() <= now:
-		case told < 0:
-			return fmt.Errorf("the feed tells a budget below 0 for %s, -%s; nothing of its answer is taken; mend the feed", at, power.Text(-max(told, -math.MaxInt64)))
-		case most > 0 && told > most:
+		case limit < 0:
+			return fmt.Errorf("the feed tells a budget below 0 for %s, -%s; nothing of its answer is taken; mend the feed", at, power.Text(-max(limit, -math.MaxInt64)))
+		case highest > 0 && limit > highest:
 			return fmt.Errorf("the feed tells a budget of %s for %s, more than %s, %s; nothing of its answer is taken; "+
-				"mend the feed, or set max_kw if that is meant", power.Text(told), at, of, power.Text(most))
+				"mend the feed, or set max_kw if that is meant", power.Text(limit), at, of, power.Text(highest))
 		}
 	}
 	return nil
