@@ -9,10 +9,8 @@ import (
 
 // notes are what the operator of the site should know.
 func (p *peerProcess) notes() (all []string) {
-	if p.process != nil {
-		if lacks := p.process.Uncontained(); lacks != "" {
-			all = append(all, lacks)
-		}
+	if lacks := p.queue.Uncontained(); lacks != "" {
+		all = append(all, lacks)
 	}
 	if note := p.node.ClockNote(); note != "" {
 		all = append(all, note)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/switchyard-hpc/switchyard/peer/config"
+	"github.com/switchyard-hpc/switchyard/peer/daemon/localqueue"
 	"github.com/switchyard-hpc/switchyard/peer/daemon/powerbudget"
 	"github.com/switchyard-hpc/switchyard/peer/daemon/pricefeed"
 	"github.com/switchyard-hpc/switchyard/peer/node"
@@ -68,7 +69,7 @@ func (p *peerProcess) nodePrices() node.Prices {
 
 // openBudget makes the power budget that the batch system begins with.
 func (p *peerProcess) openBudget(ctx context.Context) error {
-	p.budget = powerbudget.New(powerbudget.Config{Site: p.cfg, Prices: p.prices, CPUs: p.knownCPUs(), Log: p.log})
+	p.budget = powerbudget.New(powerbudget.Config{Site: p.cfg, Prices: p.prices, CPUs: localqueue.KnownCPUs(p.cfg), Log: p.log})
 	if table := pricefeed.Series(p.cfg); table.Feed != "" {
 		if err := p.openSource(table, p.budget.SetSeries); err != nil { //nolint:contextcheck // what it starts runs until it is closed
 			return err
@@ -82,4 +83,18 @@ func (p *peerProcess) openBudget(ctx context.Context) error {
 func (p *peerProcess) startBudget(ctx context.Context) error {
 	p.launch(ctx, "the power budget", p.budget.Run)
 	return nil
+}
+
+// openQueue opens the local queue.
+func (p *peerProcess) openQueue(ctx context.Context) (err error) {
+	if p.shim, err = shimLine(ctx, p.log); err != nil {
+		return err
+	}
+	p.queue, err = localqueue.Open(ctx, localqueue.Config{
+		Site: p.cfg, Budget: p.budget, Plugin: p.plugin, Shim: p.shim, Log: p.log,
+	})
+	if err == nil {
+		p.closers = append(p.closers, p.queue.Close) // it names its parts
+	}
+	return err
 }

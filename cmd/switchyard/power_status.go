@@ -17,14 +17,12 @@ func (p *peerProcess) power(ctx context.Context) *api.Power {
 	}
 	limited, cancel := context.WithTimeout(ctx, loadPatience)
 	defer cancel()
-	load, err := p.scheduler.Load(limited)
+	load, err := p.queue.Scheduler().Load(limited)
 	if err != nil {
 		p.log.Debug("power_not_known", "error", err)
 		return nil
 	}
 	told := p.budget.Power(load.Draw)
-	if p.pendingDraw != nil {
-		told.Pending = p.pendingDraw()
-	}
+	told.Pending = p.queue.PendingDraw()
 	return told
 }

@@ -26,7 +26,7 @@ func (p *peerProcess) rules() api.Rules {
 	rules := api.Rules{
 		Initiation: string(cfg.Rounds.Initiation), Policy: *p.deciding.Load(), LocalPolicy: cfg.LocalSched.Plugin,
 	}
-	if p.process != nil {
+	if p.queue.BuiltIn() {
 		rules.LocalPolicy = cfg.LocalSched.Policy
 	}
 	return rules
@@ -124,8 +124,8 @@ func (p *peerProcess) apply(ctx context.Context, next *config.Config, changed []
 			return errors.Join(err, p.plugins.keep(before)) // a mended file may be read again
 		}
 	}
-	if in("localsched.") && p.process != nil {
-		if err = p.process.SetPolicy(local); err != nil {
+	if in("localsched.") {
+		if err = p.queue.SetPolicy(local); err != nil {
 			return fmt.Errorf("change the policy of the local queue: %w", err)
 		}
 	}

@@ -16,11 +16,11 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/localdisk"
 	"github.com/switchyard-hpc/switchyard/internal/metrics"
-	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/process"
 	"github.com/switchyard-hpc/switchyard/peer/accounts"
 	"github.com/switchyard-hpc/switchyard/peer/bus"
 	"github.com/switchyard-hpc/switchyard/peer/config"
+	"github.com/switchyard-hpc/switchyard/peer/daemon/localqueue"
 	"github.com/switchyard-hpc/switchyard/peer/daemon/powerbudget"
 	"github.com/switchyard-hpc/switchyard/peer/daemon/pricefeed"
 	"github.com/switchyard-hpc/switchyard/peer/gossip"
@@ -48,34 +48,25 @@ type peerProcess struct {
 	inForce   atomic.Pointer[config.Config]
 	level     slog.LevelVar
 
-	key         *identity.Key
-	store       *store.Store
-	witness     *witness.File
-	witnessed   protocol.Life // what it remembered at the start
-	machine     string        // where state_dir is
-	plugins     *pluginSet
-	process     *process.Scheduler // nil: the batch system is another
-	prices      *pricefeed.Watch   // nil: the site has none
-	budget      *powerbudget.Keeper
-	feedFiles   []*pricefeed.File // guarded by reloading
-	scheduler   localsched.Scheduler
-	capacity    protocol.Capacity
-	reserves    bool                   // the batch system holds room
-	pendingDraw func() int64           // of the gate: jobs wait for the power budget in state_dir before the batch system gets them; nil: there is none
-	deciding    atomic.Pointer[string] // name of the policy in force
-	shim        []string
-	meter       *metrics.Metrics
-	accounts    accountsInForce
-	node        *node.Node
-	links       *bus.Bus
-	gossip      *gossip.Gossip // nil: the site does not gossip
-	closers     []closer       // of what runs, in the order in which it was started
-	failed      chan struct{}  // gets one for each part that ended by itself
-}
-
-type closer struct {
-	name  string
-	close func() error
+	key       *identity.Key
+	store     *store.Store
+	witness   *witness.File
+	witnessed protocol.Life // what it remembered at the start
+	machine   string        // where state_dir is
+	plugins   *pluginSet
+	prices    *pricefeed.Watch // nil: the site has none
+	budget    *powerbudget.Keeper
+	feedFiles []*pricefeed.File // guarded by reloading
+	queue     *localqueue.Queue
+	deciding  atomic.Pointer[string] // name of the policy in force
+	shim      []string
+	meter     *metrics.Metrics
+	accounts  accountsInForce
+	node      *node.Node
+	links     *bus.Bus
+	gossip    *gossip.Gossip // nil: the site does not gossip
+	closers   []func() error // of what runs, in the order in which it was started
+	failed    chan struct{}  // gets one for each part that ended by itself
 }
 
 // run starts the peer, waits for ctx or a failure, and stops it.
@@ -86,7 +77,7 @@ func (p *peerProcess) run(ctx context.Context) (err error) {
 	}
 	p.logOdd(ctx)
 	for _, start := range []func(context.Context) error{
-		p.boundGarbage, p.openKey, p.lockKey, p.openStore, p.startMeter, p.openPlugins, p.openPrices, p.openBudget, p.openScheduler, p.startBudget, p.openWitness, p.startNode, p.startLinks, p.startMetrics, p.startAPI,
+		p.boundGarbage, p.openKey, p.lockKey, p.openStore, p.startMeter, p.openPlugins, p.openPrices, p.openBudget, p.openQueue, p.startBudget, p.openWitness, p.startNode, p.startLinks, p.startMetrics, p.startAPI,
 	} {
 		err := start(ctx)
 		if told := ctx.Err() != nil && errors.Is(err, context.Canceled); err != nil && !told {
@@ -128,10 +119,8 @@ func (p *peerProcess) serve(ctx context.Context) {
 // stop closes what runs, the last started first.
 func (p *peerProcess) stop() error {
 	var errs []error
-	for _, c := range slices.Backward(p.closers) {
-		if err := c.close(); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", c.name, err))
-		}
+	for _, stop := range slices.Backward(p.closers) {
+		errs = append(errs, stop())
 	}
 	return errors.Join(errs...)
 }
@@ -154,8 +143,14 @@ func (p *peerProcess) launch(ctx context.Context, name string, run func(context.
 	})
 }
 
-func (p *peerProcess) onStop(name string, stop func() error) {
-	p.closers = append(p.closers, closer{name, stop})
+// onStop has a part be closed with the peer. Its error is named after the part.
+func (p *peerProcess) onStop(part string, stop func() error) {
+	p.closers = append(p.closers, func() error {
+		if err := stop(); err != nil {
+			return fmt.Errorf("%s: %w", part, err)
+		}
+		return nil
+	})
 }
 
 func (p *peerProcess) openKey(context.Context) (err error) {
@@ -277,13 +272,13 @@ func (p *peerProcess) startNode(ctx context.Context) error {
 	}
 	p.node, err = node.New(node.Config{
 		Peer: p.cfg.Peer(config.Parts{
-			PublicKey: p.key.Public(), Software: "switchyard " + version, Capacity: p.capacity,
-			Reserves: p.reserves, Accounts: &p.accounts, Policy: decides.Info(),
-			Witness: p.witnessed, Machine: p.machine, QueueApart: p.queueApart(),
+			PublicKey: p.key.Public(), Software: "switchyard " + version, Capacity: p.queue.Capacity(),
+			Reserves: p.queue.Reserves(), Accounts: &p.accounts, Policy: decides.Info(),
+			Witness: p.witnessed, Machine: p.machine, QueueApart: p.queue.Apart(),
 		}),
 		Seed:      p.seed(),
 		Store:     p.store,
-		Scheduler: p.scheduler,
+		Scheduler: p.queue.Scheduler(),
 		Policy:    decides,
 		Fallback:  p.fallback(),
 		Deliverer: &deliverer{
@@ -297,7 +292,7 @@ func (p *peerProcess) startNode(ctx context.Context) error {
 		Space:     func() (uint64, error) { return localdisk.Free(string(p.cfg.Site.StateDir)) },
 		Witness:   p.witness,
 
-		AllowStarts: p.allowStarts,
+		AllowStarts: p.queue.AllowStarts,
 	})
 	if err != nil {
 		return fmt.Errorf("restore the peer from %s: %w", p.cfg.Site.StateDir, err)

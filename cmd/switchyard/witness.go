@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"strings"
 
-	"github.com/switchyard-hpc/switchyard/peer/config"
 	"github.com/switchyard-hpc/switchyard/peer/witness"
 )
 
@@ -36,22 +34,4 @@ func (p *peerProcess) openWitness(context.Context) error {
 		return fmt.Errorf("[site] state_dir: %w", err)
 	}
 	return nil
-}
-
-// queueApart says whether nothing of the local queue is in state_dir, so that it is neither
-// copied nor put back with the database. That holds for Slurm if the files by which each job
-// starts once are elsewhere, too. Where a plugin keeps its queue is not known.
-func (p *peerProcess) queueApart() bool {
-	if p.cfg.LocalSched.Plugin != config.SlurmCommands || p.cfg.LocalSched.Slurm.Spool == "" || p.pendingDraw != nil {
-		return false
-	}
-	inside, err := filepath.Rel(string(p.cfg.Site.StateDir), string(p.cfg.LocalSched.Slurm.Spool))
-	return err == nil && (inside == ".." || strings.HasPrefix(inside, "../"))
-}
-
-// allowStarts has the built-in batch system start jobs, or not. No other can be kept from it.
-func (p *peerProcess) allowStarts(allowed bool) {
-	if p.process != nil {
-		p.process.AllowStarts(allowed)
-	}
 }

@@ -127,6 +127,7 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "internal/application", Level: adapters},
 
 		{Path: "peer/daemon/pricefeed", Level: parts},
+		{Path: "peer/daemon/localqueue", Level: parts},
 		{Path: "peer/daemon/powerbudget", Level: keepers},
 
 		{Path: "internal/testbed", Level: grids},

@@ -1,4 +1,4 @@
-package main
+package localqueue
 
 import (
 	"testing"
@@ -28,14 +28,14 @@ func TestTheLocalQueueIsInTheStateDirectory(t *testing.T) {
 		{plugin: config.SlurmCommands, spool: "/var/lib/switchyard-slurm", apart: true},
 		{plugin: config.SlurmCommands, spool: "/var/lib", apart: true},
 	} {
-		p := peerProcess{cfg: &config.Config{}}
+		q := Queue{cfg: &config.Config{}}
 		if tt.gated {
-			p.pendingDraw = func() int64 { return 0 }
+			q.pending = func() int64 { return 0 }
 		}
-		p.cfg.Site.StateDir = "/var/lib/switchyard"
-		p.cfg.LocalSched.Plugin = tt.plugin
-		p.cfg.LocalSched.Slurm = &config.Slurm{Spool: settings.Path(tt.spool)}
-		if got := p.queueApart(); got != tt.apart {
+		q.cfg.Site.StateDir = "/var/lib/switchyard"
+		q.cfg.LocalSched.Plugin = tt.plugin
+		q.cfg.LocalSched.Slurm = &config.Slurm{Spool: settings.Path(tt.spool)}
+		if got := q.Apart(); got != tt.apart {
 			t.Errorf("%s with spool %q, gated %t: apart %t, want %t", tt.plugin, tt.spool, tt.gated, got, tt.apart)
 		}
 	}
