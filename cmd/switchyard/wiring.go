@@ -281,9 +281,7 @@ func (p *peerProcess) startNode(ctx context.Context) error {
 		Scheduler: p.queue.Scheduler(),
 		Policy:    decides,
 		Fallback:  p.fallback(),
-		Deliverer: &deliverer{
-			files: process.Deliverer{Shim: p.shim}, accounts: &p.accounts, results: p.results(),
-		},
+		Deliverer: &results.Deliverer{Files: process.Deliverer{Shim: p.shim}, Accounts: &p.accounts, Dir: p.results()},
 		Prices:    p.nodePrices(),
 		Log:       p.log,
 		Meter:     p.meter,
