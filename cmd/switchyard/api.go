@@ -8,26 +8,26 @@ import (
 )
 
 // notes are what the operator of the site should know.
-func (p *peerProcess) notes() (all []string) {
-	if lacks := p.queue.Uncontained(); lacks != "" {
+func (d *Daemon) notes() (all []string) {
+	if lacks := d.queue.Uncontained(); lacks != "" {
 		all = append(all, lacks)
 	}
-	if note := p.node.ClockNote(); note != "" {
+	if note := d.node.ClockNote(); note != "" {
 		all = append(all, note)
 	}
 	return all
 }
 
 // startAPI opens the socket for the people of the site.
-func (p *peerProcess) startAPI(ctx context.Context) error {
+func (d *Daemon) startAPI(ctx context.Context) error {
 	ready := make(chan struct{})
-	p.launch(ctx, "the API", func(ctx context.Context) error {
+	d.launch(ctx, "the API", func(ctx context.Context) error {
 		err := api.Serve(ctx, api.Config{
-			Socket: string(p.cfg.Site.Socket), Node: p.node, Site: p.cfg.Site.Name, Number: p.cfg.Site.Number,
-			Version: version, Log: p.log, Ready: func() { close(ready) }, Rules: p.rules, Reload: p.reload,
-			Plugins: p.pluginStates, Power: p.power, ExportRemote: p.cfg.Submit.ExportRemote,
-			Private: p.cfg.API.Private, Admins: p.cfg.API.Admins,
-			Alarms: p.budget.Alarms, Notes: p.notes,
+			Socket: string(d.cfg.Site.Socket), Node: d.node, Site: d.cfg.Site.Name, Number: d.cfg.Site.Number,
+			Version: version, Log: d.log, Ready: func() { close(ready) }, Rules: d.rules, Reload: d.reload,
+			Plugins: d.pluginStates, Power: d.power, ExportRemote: d.cfg.Submit.ExportRemote,
+			Private: d.cfg.API.Private, Admins: d.cfg.API.Admins,
+			Alarms: d.budget.Alarms, Notes: d.notes,
 		})
 		if err != nil {
 			return fmt.Errorf("[site] socket: %w", err)
@@ -36,8 +36,8 @@ func (p *peerProcess) startAPI(ctx context.Context) error {
 	})
 	select {
 	case <-ready:
-	case <-p.failed:
-		p.failed <- struct{}{} // run sees it too
+	case <-d.failed:
+		d.failed <- struct{}{} // run sees it too
 	}
 	return nil
 }

@@ -161,8 +161,8 @@ func tryPlugin(ctx context.Context, cfg *config.Config, table *config.Plugin) (e
 }
 
 // logOdd has the log say what accounts can run no job.
-func (p *peerProcess) logOdd(ctx context.Context) {
-	for _, odd := range accountProblems(p.cfg, ownAccount(), knownHere(ctx)) {
-		p.log.Warn("config_odd", "what", odd)
+func (d *Daemon) logOdd(ctx context.Context) {
+	for _, odd := range accountProblems(d.cfg, ownAccount(), knownHere(ctx)) {
+		d.log.Warn("config_odd", "what", odd)
 	}
 }

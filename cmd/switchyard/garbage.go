@@ -18,11 +18,11 @@ const (
 
 // boundGarbage keeps a peer with very many jobs from holding twice what they need. Who sets GOGC
 // has said otherwise.
-func (p *peerProcess) boundGarbage(ctx context.Context) error {
+func (d *Daemon) boundGarbage(ctx context.Context) error {
 	if os.Getenv("GOGC") != "" {
 		return nil
 	}
-	p.launch(ctx, "the bound of garbage", func(ctx context.Context) error {
+	d.launch(ctx, "the bound of garbage", func(ctx context.Context) error {
 		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 		pace := time.NewTicker(garbagePace)
 		defer pace.Stop()

@@ -17,22 +17,22 @@ import (
 const scrapePatience = 5 * time.Second
 
 // startMetrics serves the counters and the health, if that is configured.
-func (p *peerProcess) startMetrics(ctx context.Context) error {
-	p.meter.WatchSites(p.sites)
-	p.meter.WatchStore(p.storeStats)
-	if p.cfg.Metrics.Listen == "" {
+func (d *Daemon) startMetrics(ctx context.Context) error {
+	d.meter.WatchSites(d.sites)
+	d.meter.WatchStore(d.storeStats)
+	if d.cfg.Metrics.Listen == "" {
 		return nil
 	}
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", p.cfg.Metrics.Listen)
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", d.cfg.Metrics.Listen)
 	if err != nil {
 		return fmt.Errorf("[metrics]: %w%s", err, taken(err, "[metrics] listen"))
 	}
 	server := &http.Server{
-		Handler:           p.meter.Handler(metrics.Health{Live: p.well, Ready: p.well}),
+		Handler:           d.meter.Handler(metrics.Health{Live: d.well, Ready: d.well}),
 		ReadHeaderTimeout: scrapePatience,
-		ErrorLog:          slog.NewLogLogger(p.log.Handler(), slog.LevelDebug),
+		ErrorLog:          slog.NewLogLogger(d.log.Handler(), slog.LevelDebug),
 	}
-	p.launch(ctx, "the metrics", func(ctx context.Context) error {
+	d.launch(ctx, "the metrics", func(ctx context.Context) error {
 		stop := context.AfterFunc(ctx, func() { _ = server.Close() }) // Serve says how it went
 		defer stop()
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
@@ -44,8 +44,8 @@ func (p *peerProcess) startMetrics(ctx context.Context) error {
 }
 
 // sites is what the peer knows of every site.
-func (p *peerProcess) sites(ctx context.Context) ([]peer.SiteView, error) {
-	reply, err := p.node.Ask(ctx, func(asked peer.AskID) peer.Event { return peer.AskSites{Asked: asked} })
+func (d *Daemon) sites(ctx context.Context) ([]peer.SiteView, error) {
+	reply, err := d.node.Ask(ctx, func(asked peer.AskID) peer.Event { return peer.AskSites{Asked: asked} })
 	if err != nil {
 		return nil, err
 	}
@@ -57,19 +57,19 @@ func (p *peerProcess) sites(ctx context.Context) ([]peer.SiteView, error) {
 }
 
 // alive asks the peer something.
-func (p *peerProcess) alive(ctx context.Context) error {
-	_, err := p.sites(ctx)
+func (d *Daemon) alive(ctx context.Context) error {
+	_, err := d.sites(ctx)
 	return err
 }
 
-func (p *peerProcess) well() error {
+func (d *Daemon) well() error {
 	ctx, cancel := context.WithTimeout(context.Background(), scrapePatience)
 	defer cancel()
-	return p.alive(ctx)
+	return d.alive(ctx)
 }
 
-func (p *peerProcess) storeStats() metrics.StoreStats {
-	s := p.store.Stats()
+func (d *Daemon) storeStats() metrics.StoreStats {
+	s := d.store.Stats()
 	return metrics.StoreStats{
 		Commits: s.Commits, Requests: s.Requests, Rows: s.Rows, Bytes: s.Bytes, Failures: s.Failures,
 		Busy: s.Busy, Queued: s.Queued, FileBytes: s.FileBytes, FreeBytes: s.FreeBytes,

@@ -96,8 +96,8 @@ func knownPartnerJobs(sites peer.Sites) peer.PartnerCount {
 }
 
 // missingWith warns of the partners that a configuration lacks and jobs of this peer concern.
-func (p *peerProcess) missingWith(ctx context.Context, next *config.Config) []string {
-	reply, err := p.node.Ask(ctx, func(asked peer.AskID) peer.Event { return peer.AskSites{Asked: asked} })
+func (d *Daemon) missingWith(ctx context.Context, next *config.Config) []string {
+	reply, err := d.node.Ask(ctx, func(asked peer.AskID) peer.Event { return peer.AskSites{Asked: asked} })
 	if err != nil {
 		return []string{fmt.Sprintf(notCounted, err)}
 	}

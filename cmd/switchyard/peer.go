@@ -28,7 +28,7 @@ func (a *app) peerCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			p := &peerProcess{
+			p := &Daemon{
 				cfg: cfg, from: from, recording: recording, newStore: newStore, notify: newNotifier(a.getenv, os.Getpid()),
 				failed: make(chan struct{}, 8), hangups: hangups(), plugins: newPluginSet(),
 			}

@@ -52,28 +52,28 @@ func (s *pluginSet) keep(names []string) error {
 }
 
 // openPlugins has the plugins end with the peer, after all that asks them.
-func (p *peerProcess) openPlugins(context.Context) error {
-	p.onStop("the plugins", func() error { return p.plugins.keep(nil) })
+func (d *Daemon) openPlugins(context.Context) error {
+	d.onStop("the plugins", func() error { return d.plugins.keep(nil) })
 	return nil
 }
 
 // plugin starts the plugin of a table, or finds it again. It may not be up yet. The
 // error says what is wrong with the table.
-func (p *peerProcess) plugin(table *config.Plugin) (*catalog.Plugin, error) {
-	p.plugins.mu.Lock()
-	defer p.plugins.mu.Unlock()
-	if running := p.plugins.open[table.Name]; running != nil {
+func (d *Daemon) plugin(table *config.Plugin) (*catalog.Plugin, error) {
+	d.plugins.mu.Lock()
+	defer d.plugins.mu.Unlock()
+	if running := d.plugins.open[table.Name]; running != nil {
 		return running, nil
 	}
-	spec, err := p.specOf(table)
+	spec, err := d.specOf(table)
 	if err != nil {
 		return nil, fmt.Errorf("[[plugin]] %s: %w", table.Name, err)
 	}
-	started, err := catalog.Open(spec, p.log)
+	started, err := catalog.Open(spec, d.log)
 	if err != nil {
 		return nil, fmt.Errorf("[[plugin]] %s: %w", table.Name, err)
 	}
-	p.plugins.open[table.Name] = started
+	d.plugins.open[table.Name] = started
 	return started, nil
 }
 
@@ -104,16 +104,16 @@ func checkPlugins(cfg *config.Config) error {
 }
 
 // specOf says how to start the plugin of a table.
-func (p *peerProcess) specOf(table *config.Plugin) (catalog.Spec, error) {
+func (d *Daemon) specOf(table *config.Plugin) (catalog.Spec, error) {
 	spec, err := pluginSpec(table)
 	if err != nil {
 		return catalog.Spec{}, err
 	}
 	spec.Host = sdk.Host{
-		Site: p.cfg.Site.Name, Seed: p.seed(), Software: "switchyard " + version,
-		StateDir: filepath.Join(string(p.cfg.Site.StateDir), "plugins", table.Name),
+		Site: d.cfg.Site.Name, Seed: d.seed(), Software: "switchyard " + version,
+		StateDir: filepath.Join(string(d.cfg.Site.StateDir), "plugins", table.Name),
 	}
-	spec.OnState = func(s catalog.Status) { p.pluginIs(table, s) }
+	spec.OnState = func(s catalog.Status) { d.pluginIs(table, s) }
 	// Jobs of other accounts run in folders below and must pass through.
 	if err := os.MkdirAll(spec.Host.StateDir, 0o711); err != nil { //nolint:gosec // see above
 		return catalog.Spec{}, fmt.Errorf("make a folder for its state: %w", err)
@@ -122,12 +122,12 @@ func (p *peerProcess) specOf(table *config.Plugin) (catalog.Spec, error) {
 }
 
 // pluginIs hears how a plugin is.
-func (p *peerProcess) pluginIs(table *config.Plugin, s catalog.Status) {
+func (d *Daemon) pluginIs(table *config.Plugin, s catalog.Status) {
 	up := s.State == catalog.Up
-	p.meter.Plugin(table.Name, table.Kind, up, s.Restarts)
+	d.meter.Plugin(table.Name, table.Kind, up, s.Restarts)
 	if up {
 		select {
-		case p.plugins.up <- struct{}{}:
+		case d.plugins.up <- struct{}{}:
 		default:
 		}
 	}
@@ -135,7 +135,7 @@ func (p *peerProcess) pluginIs(table *config.Plugin, s catalog.Status) {
 
 // policyOf is the policy that a configuration names. A plugin that is not up, after
 // it had its time to start, is an error that wraps errNotUp.
-func (p *peerProcess) policyOf(ctx context.Context, cfg *config.Config) (policy.Policy, error) {
+func (d *Daemon) policyOf(ctx context.Context, cfg *config.Config) (policy.Policy, error) {
 	if builtin := cfg.BuiltIn(cfg.Policy.Name); builtin != nil {
 		return catalog.CheckedPolicy(builtin), nil
 	}
@@ -143,7 +143,7 @@ func (p *peerProcess) policyOf(ctx context.Context, cfg *config.Config) (policy.
 	if table == nil {
 		return nil, errors.New("its [[plugin]] has changed; start the peer again for that")
 	}
-	started, err := p.plugin(table) //nolint:contextcheck // it runs until it is closed
+	started, err := d.plugin(table) //nolint:contextcheck // it runs until it is closed
 	if err != nil {
 		return nil, err
 	}
@@ -157,46 +157,46 @@ func (p *peerProcess) policyOf(ctx context.Context, cfg *config.Config) (policy.
 var errNotUp = errors.New("the policy is not there yet")
 
 // fallback decides while the policy cannot.
-func (p *peerProcess) fallback() policy.Policy {
-	return catalog.CheckedPolicy(p.cfg.BuiltIn(p.cfg.Policy.Fallback))
+func (d *Daemon) fallback() policy.Policy {
+	return catalog.CheckedPolicy(d.cfg.BuiltIn(d.cfg.Policy.Fallback))
 }
 
 // firstPolicy is the policy that the peer begins with: the fallback, when the one
 // that is configured is not up. That takes its place later.
-func (p *peerProcess) firstPolicy(ctx context.Context) (decides policy.Policy, name string, err error) {
-	wanted, err := p.policyOf(ctx, p.cfg)
+func (d *Daemon) firstPolicy(ctx context.Context) (decides policy.Policy, name string, err error) {
+	wanted, err := d.policyOf(ctx, d.cfg)
 	if errors.Is(err, errNotUp) && ctx.Err() == nil {
-		p.log.Error("policy_not_up", "policy", p.cfg.Policy.Name, "error", err, "instead", p.cfg.Policy.Fallback)
-		return p.fallback(), p.cfg.Policy.Fallback, nil
+		d.log.Error("policy_not_up", "policy", d.cfg.Policy.Name, "error", err, "instead", d.cfg.Policy.Fallback)
+		return d.fallback(), d.cfg.Policy.Fallback, nil
 	}
-	return wanted, p.cfg.Policy.Name, err
+	return wanted, d.cfg.Policy.Name, err
 }
 
 // takeUp puts the configured policy in force when that has come up at last.
-func (p *peerProcess) takeUp(ctx context.Context) {
-	p.reloading.Lock()
-	defer p.reloading.Unlock()
-	cfg := p.inForce.Load()
-	if cfg.Policy.Name == *p.deciding.Load() {
+func (d *Daemon) takeUp(ctx context.Context) {
+	d.reloading.Lock()
+	defer d.reloading.Unlock()
+	cfg := d.inForce.Load()
+	if cfg.Policy.Name == *d.deciding.Load() {
 		return
 	}
-	if err := p.repolicy(ctx, cfg); err != nil {
-		p.log.Error("policy_not_in_force", "policy", cfg.Policy.Name, "error", err, "instead", *p.deciding.Load())
+	if err := d.repolicy(ctx, cfg); err != nil {
+		d.log.Error("policy_not_in_force", "policy", cfg.Policy.Name, "error", err, "instead", *d.deciding.Load())
 		return
 	}
-	p.log.Info("policy_in_force", "policy", cfg.Policy.Name)
+	d.log.Info("policy_in_force", "policy", cfg.Policy.Name)
 }
 
 // pluginStates lists how the plugins are.
-func (p *peerProcess) pluginStates() []api.Plugin {
-	p.plugins.mu.Lock()
-	defer p.plugins.mu.Unlock()
+func (d *Daemon) pluginStates() []api.Plugin {
+	d.plugins.mu.Lock()
+	defer d.plugins.mu.Unlock()
 	var all []api.Plugin
-	plugins := slices.Clone(p.inForce.Load().Plugins)
+	plugins := slices.Clone(d.inForce.Load().Plugins)
 	slices.SortFunc(plugins, func(a, b config.Plugin) int { return strings.Compare(a.Name, b.Name) })
 	for i := range plugins {
 		table := &plugins[i]
-		running := p.plugins.open[table.Name]
+		running := d.plugins.open[table.Name]
 		if running == nil {
 			continue
 		}

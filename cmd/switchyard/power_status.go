@@ -11,18 +11,18 @@ import (
 const loadPatience = 2 * time.Second
 
 // power is what the jobs of this site draw and may draw; nil without a budget.
-func (p *peerProcess) power(ctx context.Context) *api.Power {
-	if !p.inForce.Load().Power.Budgeted() {
+func (d *Daemon) power(ctx context.Context) *api.Power {
+	if !d.inForce.Load().Power.Budgeted() {
 		return nil
 	}
 	limited, cancel := context.WithTimeout(ctx, loadPatience)
 	defer cancel()
-	load, err := p.queue.Scheduler().Load(limited)
+	load, err := d.queue.Scheduler().Load(limited)
 	if err != nil {
-		p.log.Debug("power_not_known", "error", err)
+		d.log.Debug("power_not_known", "error", err)
 		return nil
 	}
-	told := p.budget.Power(load.Draw)
-	told.Pending = p.queue.PendingDraw()
+	told := d.budget.Power(load.Draw)
+	told.Pending = d.queue.PendingDraw()
 	return told
 }

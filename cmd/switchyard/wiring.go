@@ -34,8 +34,8 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// peerProcess is a peer and all that it is made of.
-type peerProcess struct {
+// Daemon is a peer and all that it is made of.
+type Daemon struct {
 	cfg       *config.Config // it was started with
 	from      []string       // the configuration's paths
 	recording string         // path; empty: nothing is recorded
@@ -70,56 +70,56 @@ type peerProcess struct {
 }
 
 // run starts the peer, waits for ctx or a failure, and stops it.
-func (p *peerProcess) run(ctx context.Context) (err error) {
-	defer func() { err = errors.Join(err, p.stop()) }()
-	for _, odd := range p.cfg.Warnings {
-		p.log.Warn("config_odd", "what", odd.String())
+func (d *Daemon) run(ctx context.Context) (err error) {
+	defer func() { err = errors.Join(err, d.stop()) }()
+	for _, odd := range d.cfg.Warnings {
+		d.log.Warn("config_odd", "what", odd.String())
 	}
-	p.logOdd(ctx)
+	d.logOdd(ctx)
 	for _, start := range []func(context.Context) error{
-		p.boundGarbage, p.openKey, p.lockKey, p.openStore, p.startMeter, p.openPlugins, p.openPrices, p.openBudget, p.openQueue, p.startBudget, p.openWitness, p.startNode, p.startLinks, p.startMetrics, p.startAPI,
+		d.boundGarbage, d.openKey, d.lockKey, d.openStore, d.startMeter, d.openPlugins, d.openPrices, d.openBudget, d.openQueue, d.startBudget, d.openWitness, d.startNode, d.startLinks, d.startMetrics, d.startAPI,
 	} {
 		err := start(ctx)
 		if told := ctx.Err() != nil && errors.Is(err, context.Canceled); err != nil && !told {
 			return err
 		}
-		if ctx.Err() != nil || len(p.failed) > 0 {
+		if ctx.Err() != nil || len(d.failed) > 0 {
 			return nil
 		}
 	}
-	p.log.Info("peer_ready", "site", p.cfg.Site.Name, "number", p.cfg.Site.Number,
+	d.log.Info("peer_ready", "site", d.cfg.Site.Name, "number", d.cfg.Site.Number,
 		"version", version, "pid", os.Getpid())
-	p.notify.say(ctx, "READY=1")
-	go p.notify.watch(ctx, p.alive)
-	p.serve(ctx)
-	p.notify.say(context.WithoutCancel(ctx), "STOPPING=1")
-	p.log.Info("peer_stops")
+	d.notify.say(ctx, "READY=1")
+	go d.notify.watch(ctx, d.alive)
+	d.serve(ctx)
+	d.notify.say(context.WithoutCancel(ctx), "STOPPING=1")
+	d.log.Info("peer_stops")
 	return nil
 }
 
 // serve heeds hangups until ctx ends or a part fails, of which stop says why.
-func (p *peerProcess) serve(ctx context.Context) {
+func (d *Daemon) serve(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-p.failed:
+		case <-d.failed:
 			return
-		case <-p.plugins.up:
-			p.takeUp(ctx)
-			p.budget.Wake() // a feed may have come up
-		case <-p.hangups:
-			if _, err := p.reload(ctx, "SIGHUP"); err != nil {
-				p.log.Error("config_not_reloaded", "by", "SIGHUP", "error", err)
+		case <-d.plugins.up:
+			d.takeUp(ctx)
+			d.budget.Wake() // a feed may have come up
+		case <-d.hangups:
+			if _, err := d.reload(ctx, "SIGHUP"); err != nil {
+				d.log.Error("config_not_reloaded", "by", "SIGHUP", "error", err)
 			}
 		}
 	}
 }
 
 // stop closes what runs, the last started first.
-func (p *peerProcess) stop() error {
+func (d *Daemon) stop() error {
 	var errs []error
-	for _, stop := range slices.Backward(p.closers) {
+	for _, stop := range slices.Backward(d.closers) {
 		errs = append(errs, stop())
 	}
 	return errors.Join(errs...)
@@ -127,16 +127,16 @@ func (p *peerProcess) stop() error {
 
 // launch runs a part until it is stopped. It outlives ctx, because others that
 // are stopped before it still need it.
-func (p *peerProcess) launch(ctx context.Context, name string, run func(context.Context) error) {
+func (d *Daemon) launch(ctx context.Context, name string, run func(context.Context) error) {
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var err error
 	ended := make(chan struct{})
 	go func() {
 		err = run(running)
 		close(ended)
-		p.failed <- struct{}{}
+		d.failed <- struct{}{}
 	}()
-	p.onStop(name, func() error {
+	d.onStop(name, func() error {
 		cancel()
 		<-ended
 		return err
@@ -144,8 +144,8 @@ func (p *peerProcess) launch(ctx context.Context, name string, run func(context.
 }
 
 // onStop has a part be closed with the peer. Its error is named after the part.
-func (p *peerProcess) onStop(part string, stop func() error) {
-	p.closers = append(p.closers, func() error {
+func (d *Daemon) onStop(part string, stop func() error) {
+	d.closers = append(d.closers, func() error {
 		if err := stop(); err != nil {
 			return fmt.Errorf("%s: %w", part, err)
 		}
@@ -153,15 +153,15 @@ func (p *peerProcess) onStop(part string, stop func() error) {
 	})
 }
 
-func (p *peerProcess) openKey(context.Context) (err error) {
-	if p.key, err = identity.LoadKey(string(p.cfg.Site.Key)); err != nil {
-		return fmt.Errorf("[site] key: %w; make one with: switchyard keygen --out %s", err, p.cfg.Site.Key)
+func (d *Daemon) openKey(context.Context) (err error) {
+	if d.key, err = identity.LoadKey(string(d.cfg.Site.Key)); err != nil {
+		return fmt.Errorf("[site] key: %w; make one with: switchyard keygen --out %s", err, d.cfg.Site.Key)
 	}
 	return nil
 }
 
-func (p *peerProcess) openStore(context.Context) error {
-	dir := string(p.cfg.Site.StateDir)
+func (d *Daemon) openStore(context.Context) error {
+	dir := string(d.cfg.Site.StateDir)
 	// Jobs of other accounts run in folders below and must pass through.
 	if err := os.MkdirAll(dir, 0o711); err != nil { //nolint:gosec // see above
 		return fmt.Errorf("[site] state_dir: %w; name a folder on a local disk that this account may write", err)
@@ -170,18 +170,18 @@ func (p *peerProcess) openStore(context.Context) error {
 		return fmt.Errorf("[site] state_dir: %w", err)
 	}
 	begin := statedir.Check
-	if p.newStore {
-		begin = p.beginAnew
+	if d.newStore {
+		begin = d.beginAnew
 	}
 	if err := begin(dir); err != nil {
 		return fmt.Errorf("[site] state_dir: %w", err)
 	}
-	opened, err := store.Open(statedir.Database(dir), store.Options{Logger: p.log})
+	opened, err := store.Open(statedir.Database(dir), store.Options{Logger: d.log})
 	if err != nil {
 		return fmt.Errorf("[site] state_dir: %w", err)
 	}
-	p.store = opened
-	p.onStop("the store", opened.Close)
+	d.store = opened
+	d.onStop("the store", opened.Close)
 	return nil
 }
 
@@ -204,7 +204,7 @@ func roomToStart(dir string) error {
 
 // beginAnew sets aside what an earlier peer has left in the directory, with a database that
 // cannot be used. It refuses to give up one that can.
-func (p *peerProcess) beginAnew(dir string) error {
+func (d *Daemon) beginAnew(dir string) error {
 	database := statedir.Database(dir)
 	found, err := inspectStore(database)
 	lost := errors.Is(err, fs.ErrNotExist) || errors.Is(err, store.ErrDamaged) || errors.Is(err, store.ErrForeign)
@@ -217,7 +217,7 @@ func (p *peerProcess) beginAnew(dir string) error {
 	}
 	moved, err := statedir.SetAside(dir, time.Now())
 	for _, path := range moved {
-		p.log.Warn("state_set_aside", "path", path)
+		d.log.Warn("state_set_aside", "path", path)
 	}
 	return err
 }
@@ -245,111 +245,111 @@ func (a *accountsInForce) become(cfg *config.Config) {
 }
 
 // seed is that of the configuration; the core adds the site's number.
-func (p *peerProcess) seed() uint64 { return uint64(p.cfg.Site.Seed) } //nolint:gosec // any number will do
+func (d *Daemon) seed() uint64 { return uint64(d.cfg.Site.Seed) } //nolint:gosec // any number will do
 
-func (p *peerProcess) startMeter(context.Context) error {
-	p.meter = metrics.New(metrics.Identity{Site: p.cfg.Site.Name, Version: version})
+func (d *Daemon) startMeter(context.Context) error {
+	d.meter = metrics.New(metrics.Identity{Site: d.cfg.Site.Name, Version: version})
 	return nil
 }
 
 // decides notes which policy is in force.
-func (p *peerProcess) decides(name string) {
-	p.deciding.Store(&name)
-	rules := p.rules()
-	p.meter.Rules(rules.Initiation, rules.Policy, rules.LocalPolicy)
+func (d *Daemon) decides(name string) {
+	d.deciding.Store(&name)
+	rules := d.rules()
+	d.meter.Rules(rules.Initiation, rules.Policy, rules.LocalPolicy)
 }
 
-func (p *peerProcess) startNode(ctx context.Context) error {
-	p.accounts.become(p.cfg)
-	decides, name, err := p.firstPolicy(ctx)
+func (d *Daemon) startNode(ctx context.Context) error {
+	d.accounts.become(d.cfg)
+	decides, name, err := d.firstPolicy(ctx)
 	if err != nil {
 		return err
 	}
-	p.decides(name)
-	recorder, err := p.recorder()
+	d.decides(name)
+	recorder, err := d.recorder()
 	if err != nil {
 		return err
 	}
-	p.node, err = node.New(node.Config{
-		Peer: p.cfg.Peer(config.Parts{
-			PublicKey: p.key.Public(), Software: "switchyard " + version, Capacity: p.queue.Capacity(),
-			Reserves: p.queue.Reserves(), Accounts: &p.accounts, Policy: decides.Info(),
-			Witness: p.witnessed, Machine: p.machine, QueueApart: p.queue.Apart(),
+	d.node, err = node.New(node.Config{
+		Peer: d.cfg.Peer(config.Parts{
+			PublicKey: d.key.Public(), Software: "switchyard " + version, Capacity: d.queue.Capacity(),
+			Reserves: d.queue.Reserves(), Accounts: &d.accounts, Policy: decides.Info(),
+			Witness: d.witnessed, Machine: d.machine, QueueApart: d.queue.Apart(),
 		}),
-		Seed:      p.seed(),
-		Store:     p.store,
-		Scheduler: p.queue.Scheduler(),
+		Seed:      d.seed(),
+		Store:     d.store,
+		Scheduler: d.queue.Scheduler(),
 		Policy:    decides,
-		Fallback:  p.fallback(),
-		Deliverer: &results.Deliverer{Files: process.Deliverer{Shim: p.shim}, Accounts: &p.accounts, Dir: p.results()},
-		Prices:    p.nodePrices(),
-		Log:       p.log,
-		Meter:     p.meter,
+		Fallback:  d.fallback(),
+		Deliverer: &results.Deliverer{Files: process.Deliverer{Shim: d.shim}, Accounts: &d.accounts, Dir: d.results()},
+		Prices:    d.nodePrices(),
+		Log:       d.log,
+		Meter:     d.meter,
 		Recorder:  recorder,
-		Retention: node.Retention(p.cfg.Retention),
-		Space:     func() (uint64, error) { return localdisk.Free(string(p.cfg.Site.StateDir)) },
-		Witness:   p.witness,
+		Retention: node.Retention(d.cfg.Retention),
+		Space:     func() (uint64, error) { return localdisk.Free(string(d.cfg.Site.StateDir)) },
+		Witness:   d.witness,
 
-		AllowStarts: p.queue.AllowStarts,
+		AllowStarts: d.queue.AllowStarts,
 	})
 	if err != nil {
-		return fmt.Errorf("restore the peer from %s: %w", p.cfg.Site.StateDir, err)
+		return fmt.Errorf("restore the peer from %s: %w", d.cfg.Site.StateDir, err)
 	}
-	p.launch(ctx, "the node", p.node.Run)
+	d.launch(ctx, "the node", d.node.Run)
 	return nil
 }
 
 // results is where output of jobs that ran at partners comes home.
-func (p *peerProcess) results() *results.Dir {
+func (d *Daemon) results() *results.Dir {
 	return &results.Dir{
-		Path:    filepath.Join(string(p.cfg.Site.StateDir), "kept"),
-		MaxKept: p.cfg.Results.MaxKept.Bytes(), KeepFor: p.cfg.Results.KeepFor.Std(),
-		Removed: func(name, why string) { p.log.Warn("kept_output_removed", "file", name, "why", why) },
+		Path:    filepath.Join(string(d.cfg.Site.StateDir), "kept"),
+		MaxKept: d.cfg.Results.MaxKept.Bytes(), KeepFor: d.cfg.Results.KeepFor.Std(),
+		Removed: func(name, why string) { d.log.Warn("kept_output_removed", "file", name, "why", why) },
 	}
 }
 
 // recorder makes the recording that was asked for; nil: none was.
-func (p *peerProcess) recorder() (node.Recorder, error) {
-	if p.recording == "" {
+func (d *Daemon) recorder() (node.Recorder, error) {
+	if d.recording == "" {
 		return nil, nil //nolint:nilnil // documented
 	}
-	writer, err := record.Create(p.recording, record.Options{Software: "switchyard " + version, Log: p.log})
+	writer, err := record.Create(d.recording, record.Options{Software: "switchyard " + version, Log: d.log})
 	if err != nil {
 		return nil, fmt.Errorf("--record: %w", err)
 	}
-	p.onStop("the recording", writer.Close)
+	d.onStop("the recording", writer.Close)
 	return writer, nil
 }
 
-func (p *peerProcess) startLinks(ctx context.Context) error {
+func (d *Daemon) startLinks(ctx context.Context) error {
 	cfg := bus.Config{
-		Site: p.cfg.Site.Name, Key: p.key, Listen: p.cfg.NATS.Listen,
-		Card: p.node.Card, Handler: ear{p.node}, Log: p.log,
+		Site: d.cfg.Site.Name, Key: d.key, Listen: d.cfg.NATS.Listen,
+		Card: d.node.Card, Handler: ear{d.node}, Log: d.log,
 	}
-	if n := p.cfg.NATS; n.URL != "" {
+	if n := d.cfg.NATS; n.URL != "" {
 		cfg.Listen = ""
 		cfg.External = &bus.External{
 			URL: n.URL, Creds: string(n.Creds), Nkey: string(n.Nkey), Token: string(n.Token), CA: string(n.CA),
 		}
 	}
-	cfg.Partners = busPartners(p.cfg)
+	cfg.Partners = busPartners(d.cfg)
 	links, err := bus.New(cfg)
 	if err == nil {
 		err = links.Start(ctx)
 	}
-	p.links = links
+	d.links = links
 	if err != nil {
 		return fmt.Errorf("[nats]: %w%s", err, taken(err, "[nats] listen"))
 	}
-	p.onStop("the links", func() error { links.Close(); return nil })
-	if p.gossip, err = p.startGossip(); err != nil { //nolint:contextcheck // it runs until it is closed
+	d.onStop("the links", func() error { links.Close(); return nil })
+	if d.gossip, err = d.startGossip(); err != nil { //nolint:contextcheck // it runs until it is closed
 		return err
 	}
-	if p.gossip == nil {
-		p.node.Attach(transport{links}, nil)
+	if d.gossip == nil {
+		d.node.Attach(transport{links}, nil)
 		return nil
 	}
-	p.node.Attach(transport{links}, p.gossip)
+	d.node.Attach(transport{links}, d.gossip)
 	return nil
 }
 
@@ -365,34 +365,34 @@ func busPartners(cfg *config.Config) (out []bus.Partner) {
 const gossipLeave = 500 * time.Millisecond
 
 // startGossip returns nil without a table [gossip].
-func (p *peerProcess) startGossip() (*gossip.Gossip, error) {
-	cfg := p.cfg.Gossip
+func (d *Daemon) startGossip() (*gossip.Gossip, error) {
+	cfg := d.cfg.Gossip
 	if cfg == nil {
 		return nil, nil //nolint:nilnil // documented
 	}
-	card := p.node.Card(p.cfg.Site.Name)
+	card := d.node.Card(d.cfg.Site.Name)
 	if card.Site == "" {
 		return nil, nil //nolint:nilnil // the node has stopped, and says why
 	}
 	talk, err := gossip.Start(gossip.Config{
 		Self: gossip.Identity{
-			Site: p.cfg.Site.Name, Number: p.cfg.Site.Number, PublicKey: p.key.Public(),
+			Site: d.cfg.Site.Name, Number: d.cfg.Site.Number, PublicKey: d.key.Public(),
 			FirstStart: card.FirstStart, Incarnation: card.Incarnation,
 		},
 		Bind: cfg.Bind, Advertise: cfg.Advertise, Join: cfg.Join, KeyringFile: string(cfg.Keyring),
-		Every: cfg.Every.Std(), Rejoin: cfg.Rejoin.Std(), Trusted: p.cfg.Trusted(),
-		Seed:    p.seed() + uint64(p.cfg.Site.Number),
-		Sign:    p.key.Signer(identity.Gossip),
+		Every: cfg.Every.Std(), Rejoin: cfg.Rejoin.Std(), Trusted: d.cfg.Trusted(),
+		Seed:    d.seed() + uint64(d.cfg.Site.Number),
+		Sign:    d.key.Signer(identity.Gossip),
 		Verify:  identity.Verifier(identity.Gossip),
-		Handler: rumours{p.node},
-		Logger:  p.log,
+		Handler: rumours{d.node},
+		Logger:  d.log,
 	})
 	if err != nil {
 		return nil, err // it names the key and the remedy
 	}
-	p.onStop("the gossip", func() error {
+	d.onStop("the gossip", func() error {
 		if err := talk.Leave(gossipLeave); err != nil {
-			p.log.Debug("gossip_left_in_silence", "error", err) // the others find out by themselves
+			d.log.Debug("gossip_left_in_silence", "error", err) // the others find out by themselves
 		}
 		return talk.Close()
 	})
