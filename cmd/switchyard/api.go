@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/switchyard-hpc/switchyard/peer/api"
 )
@@ -24,7 +25,7 @@ func (d *Daemon) startAPI(ctx context.Context) error {
 	d.launch(ctx, "the API", func(ctx context.Context) error {
 		err := api.Serve(ctx, api.Config{
 			Socket: string(d.cfg.Site.Socket), Node: d.node, Site: d.cfg.Site.Name, Number: d.cfg.Site.Number,
-			Version: version, Log: d.log, Ready: func() { close(ready) }, Rules: d.rules, Reload: d.reload,
+			Version: d.options.Build.Version, Log: d.log, Ready: func() { close(ready) }, Rules: d.rules, Reload: d.reload,
 			Plugins: d.pluginStates, Power: d.power, ExportRemote: d.cfg.Submit.ExportRemote,
 			Private: d.cfg.API.Private, Admins: d.cfg.API.Admins,
 			Alarms: d.budget.Alarms, Notes: d.notes,
@@ -40,4 +41,24 @@ func (d *Daemon) startAPI(ctx context.Context) error {
 		d.failed <- struct{}{} // run sees it too
 	}
 	return nil
+}
+
+// loadPatience bounds how long the batch system may take to say what its jobs draw.
+const loadPatience = 2 * time.Second
+
+// power is what the jobs of this site draw and may draw; nil without a budget.
+func (d *Daemon) power(ctx context.Context) *api.Power {
+	if !d.inForce.Load().Power.Budgeted() {
+		return nil
+	}
+	limited, cancel := context.WithTimeout(ctx, loadPatience)
+	defer cancel()
+	load, err := d.queue.Scheduler().Load(limited)
+	if err != nil {
+		d.log.Debug("power_not_known", "error", err)
+		return nil
+	}
+	told := d.budget.Power(load.Draw)
+	told.Pending = d.queue.PendingDraw()
+	return told
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-hpc/switchyard/peer/config"
@@ -37,6 +39,18 @@ func (a *app) warn(cfg *config.Config) {
 	}
 }
 
+// warnOfMissing says how many jobs concern partners that the configuration lacks.
+func (a *app) warnOfMissing(ctx context.Context, cfg *config.Config) {
+	warnings, err := MissingPartners(ctx, cfg)
+	if err != nil {
+		a.notice("%s", plain(err.Error()))
+		return
+	}
+	for _, warning := range warnings {
+		a.notice("warning: %s", plain(warning))
+	}
+}
+
 func (a *app) configCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
@@ -68,14 +82,14 @@ func (a *app) configCheckCommand() *cobra.Command {
 				return err
 			}
 			a.warn(cfg)
-			found := startFindings(cmd.Context(), cfg)
-			for _, unseen := range found.unseen {
+			found := Check(cmd.Context(), cfg, build())
+			for _, unseen := range found.Unseen {
 				a.notice("warning: %s", unseen)
 			}
-			for _, problem := range found.problems {
+			for _, problem := range found.Problems {
 				a.notice("%s", problem)
 			}
-			if len(found.problems) > 0 {
+			if len(found.Problems) > 0 {
 				return &exitError{code: exitFailed}
 			}
 			a.warnOfMissing(cmd.Context(), cfg)

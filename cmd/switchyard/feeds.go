@@ -84,17 +84,3 @@ func (d *Daemon) startBudget(ctx context.Context) error {
 	d.launch(ctx, "the power budget", d.budget.Run)
 	return nil
 }
-
-// openQueue opens the local queue.
-func (d *Daemon) openQueue(ctx context.Context) (err error) {
-	if d.shim, err = shimLine(ctx, d.log); err != nil {
-		return err
-	}
-	d.queue, err = localqueue.Open(ctx, localqueue.Config{
-		Site: d.cfg, Budget: d.budget, Plugin: d.plugin, Shim: d.shim, Log: d.log,
-	})
-	if err == nil {
-		d.closers = append(d.closers, d.queue.Close) // it names its parts
-	}
-	return err
-}

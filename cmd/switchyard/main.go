@@ -15,13 +15,13 @@ var (
 	commit  = "unknown"
 )
 
-// shimCommand is the hidden first argument of the process that watches a job.
-const shimCommand = "shim"
+// build is this program's.
+func build() Build { return Build{Version: version, Commit: commit} }
 
 func main() {
 	// The shim stays under every job for as long as it runs. It must start
 	// quickly and stay small, so it comes before everything else.
-	if len(os.Args) > 1 && os.Args[1] == shimCommand {
+	if len(os.Args) > 1 && os.Args[1] == ShimArgument {
 		os.Exit(process.ShimMain(os.Args[2:]))
 	}
 	os.Exit(newApp().run(context.Background(), os.Args[1:]))

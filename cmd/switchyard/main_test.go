@@ -12,7 +12,7 @@ import (
 const asBinary = "SWITCHYARD_TEST_AS_BINARY"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asBinary) != "" || len(os.Args) > 1 && os.Args[1] == shimCommand {
+	if os.Getenv(asBinary) != "" || len(os.Args) > 1 && os.Args[1] == ShimArgument {
 		main()
 		return
 	}

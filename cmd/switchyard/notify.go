@@ -7,30 +7,31 @@ import (
 	"time"
 )
 
-// notifier talks to a service manager that started the peer, if one did; see
-// sd_notify(3).
-type notifier struct {
+// Manager is the service manager that started the program, if one did and wants to hear of it;
+// see sd_notify(3).
+type Manager struct {
 	socket   string
 	watchdog time.Duration // how often it wants to hear; 0: never
 }
 
-func newNotifier(getenv func(string) string, pid int) notifier {
-	n := notifier{socket: getenv("NOTIFY_SOCKET")}
+// ManagerOf finds the service manager in the environment of a process.
+func ManagerOf(getenv func(string) string, pid int) Manager {
+	m := Manager{socket: getenv("NOTIFY_SOCKET")}
 	usec, err := strconv.ParseInt(getenv("WATCHDOG_USEC"), 10, 64)
 	forOther := getenv("WATCHDOG_PID") != "" && getenv("WATCHDOG_PID") != strconv.Itoa(pid)
-	if n.socket != "" && err == nil && usec > 0 && !forOther {
-		n.watchdog = time.Duration(usec) * time.Microsecond / 2
+	if m.socket != "" && err == nil && usec > 0 && !forOther {
+		m.watchdog = time.Duration(usec) * time.Microsecond / 2
 	}
-	return n
+	return m
 }
 
 // say sends a message such as "READY=1". The manager finds out by itself when
 // it does not arrive.
-func (n notifier) say(ctx context.Context, message string) {
-	if n.socket == "" {
+func (m Manager) say(ctx context.Context, message string) {
+	if m.socket == "" {
 		return
 	}
-	address := n.socket
+	address := m.socket
 	if address[0] == '@' {
 		address = "\x00" + address[1:] // an abstract socket
 	}
@@ -43,11 +44,11 @@ func (n notifier) say(ctx context.Context, message string) {
 }
 
 // watch reports that the peer is well, as long as alive says so, until ctx ends.
-func (n notifier) watch(ctx context.Context, alive func(context.Context) error) {
-	if n.watchdog == 0 {
+func (m Manager) watch(ctx context.Context, alive func(context.Context) error) {
+	if m.watchdog == 0 {
 		return
 	}
-	tick := time.NewTicker(n.watchdog)
+	tick := time.NewTicker(m.watchdog)
 	defer tick.Stop()
 	for {
 		select {
@@ -55,9 +56,9 @@ func (n notifier) watch(ctx context.Context, alive func(context.Context) error) 
 			return
 		case <-tick.C:
 		}
-		probe, cancel := context.WithTimeout(ctx, n.watchdog)
+		probe, cancel := context.WithTimeout(ctx, m.watchdog)
 		if alive(probe) == nil {
-			n.say(ctx, "WATCHDOG=1")
+			m.say(ctx, "WATCHDOG=1")
 		}
 		cancel()
 	}

@@ -32,7 +32,7 @@ func TestNotifierReportsToTheManager(t *testing.T) {
 	t.Parallel()
 	path, next := manager(t)
 	env := map[string]string{"NOTIFY_SOCKET": path, "WATCHDOG_USEC": "2000", "WATCHDOG_PID": "7"}
-	n := newNotifier(func(name string) string { return env[name] }, 7)
+	n := ManagerOf(func(name string) string { return env[name] }, 7)
 	n.say(t.Context(), "READY=1")
 	if got := next(); got != "READY=1" {
 		t.Errorf("got %q", got)
@@ -65,7 +65,7 @@ func TestNotifierIsSilentWithoutAManager(t *testing.T) {
 		{"NOTIFY_SOCKET": "/nowhere", "WATCHDOG_USEC": "x"},
 		{"NOTIFY_SOCKET": "/nowhere", "WATCHDOG_USEC": "2000", "WATCHDOG_PID": "8"},
 	} {
-		n := newNotifier(func(name string) string { return env[name] }, 7)
+		n := ManagerOf(func(name string) string { return env[name] }, 7)
 		n.say(t.Context(), "READY=1")
 		n.watch(t.Context(), func(context.Context) error { // returns at once
 			t.Error("asked for nobody")

@@ -20,21 +20,21 @@ import (
 // askPatience bounds how long a check waits for the peer that runs.
 const askPatience = 10 * time.Second
 
-// warnOfMissing says how many jobs concern partners that the configuration lacks. A database
-// that cannot be read does not make the configuration wrong.
-func (a *app) warnOfMissing(ctx context.Context, cfg *config.Config) {
+// MissingPartners warns of the partners that a configuration lacks and jobs concern, with how
+// many jobs do. A database that cannot be read does not make the configuration wrong: the error
+// says that nothing was counted, and why.
+func MissingPartners(ctx context.Context, cfg *config.Config) (warnings []string, err error) {
 	jobs, err := partnerJobs(ctx, cfg)
 	if err != nil {
-		a.notice(notCounted, plain(err.Error()))
-		return
+		return nil, notCounted(err)
 	}
-	for _, warning := range missingPartners(cfg, jobs) {
-		a.notice("warning: %s", plain(warning))
-	}
+	return missingPartners(cfg, jobs), nil
 }
 
-// notCounted is the notice that there are no figures, with why.
-const notCounted = "jobs of partners that are not configured were not counted: %s"
+// notCounted says that there are no figures, and why.
+func notCounted(why error) error {
+	return fmt.Errorf("jobs of partners that are not configured were not counted: %w", why)
+}
 
 // missingPartners is a warning for each partner that the configuration lacks and jobs concern,
 // in the order of names.
@@ -99,8 +99,38 @@ func knownPartnerJobs(sites peer.Sites) peer.PartnerCount {
 func (d *Daemon) missingWith(ctx context.Context, next *config.Config) []string {
 	reply, err := d.node.Ask(ctx, func(asked peer.AskID) peer.Event { return peer.AskSites{Asked: asked} })
 	if err != nil {
-		return []string{fmt.Sprintf(notCounted, err)}
+		return []string{notCounted(err).Error()}
 	}
 	sites, _ := reply.(peer.Sites)
 	return missingPartners(next, knownPartnerJobs(sites))
+}
+
+// repartner puts the partners of a configuration in force.
+func (d *Daemon) repartner(ctx context.Context, next *config.Config) error {
+	err := d.setPartners(ctx, next)
+	if err != nil { // all or nothing
+		return errors.Join(err, d.setPartners(ctx, d.inForce.Load()))
+	}
+	return nil
+}
+
+// setPartners gives all parts of the peer the partners: first who may run jobs here, then the
+// node, which must know whose messages the links bring.
+func (d *Daemon) setPartners(ctx context.Context, cfg *config.Config) error {
+	limited, cancel := context.WithTimeout(ctx, retunePatience)
+	defer cancel()
+	d.accounts.become(cfg)
+	_, err := d.node.Ask(limited, func(asked peer.AskID) peer.Event {
+		return peer.SetPartners{Asked: asked, Partners: cfg.PeerPartners()}
+	})
+	if err != nil {
+		return err
+	}
+	if err = d.links.SetPartners(busPartners(cfg)); err != nil {
+		return err
+	}
+	if d.gossip != nil {
+		d.gossip.SetTrusted(cfg.Trusted())
+	}
+	return nil
 }

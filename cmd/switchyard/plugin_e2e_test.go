@@ -52,7 +52,7 @@ func openEngine(_ struct{}, host sdk.Host) (localsched.Scheduler, error) {
 	}
 	return process.Open(process.Config{
 		Dir: filepath.Join(host.StateDir, "spool"), Site: host.Site, Policy: engine.EASY(),
-		Capacity: protocol.Capacity{CPUs: 2, Nodes: 1}, Shim: []string{self, shimCommand},
+		Capacity: protocol.Capacity{CPUs: 2, Nodes: 1}, Shim: []string{self, ShimArgument},
 	})
 }
 

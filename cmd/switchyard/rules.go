@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/api"
 	"github.com/switchyard-hpc/switchyard/peer/config"
 	"github.com/switchyard-hpc/switchyard/peer/daemon/pricefeed"
+	"github.com/switchyard-hpc/switchyard/plugins/catalog"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -32,10 +32,20 @@ func (d *Daemon) rules() api.Rules {
 	return rules
 }
 
-// rulesText tells rules in words.
-func rulesText(rules api.Rules) string {
-	return fmt.Sprintf("initiation %s, policy %s, local queue %s",
-		plain(rules.Initiation), plain(rules.Policy), plain(rules.LocalPolicy))
+// errNotReady says that a reload comes too soon.
+var errNotReady = errors.New("the peer is still starting")
+
+// Reload reads the configuration again and puts in force what may change while the peer runs:
+// all of it, or nothing when something is wrong with the files, which is then among the
+// problems of what it returns. By says in the log who wants it. It may be called from any
+// goroutine between Ready and the end of Run; calls wait for each other.
+func (d *Daemon) Reload(ctx context.Context, by string) (api.Reloaded, error) {
+	select {
+	case <-d.ready:
+		return d.reload(ctx, by)
+	default:
+		return api.Reloaded{}, errNotReady
+	}
 }
 
 // reload reads the configuration again and puts in force what may change while
@@ -44,7 +54,7 @@ func (d *Daemon) reload(ctx context.Context, by string) (api.Reloaded, error) {
 	d.reloading.Lock()
 	defer d.reloading.Unlock()
 	before := d.inForce.Load()
-	next, err := config.Load(d.from...)
+	next, err := config.Load(d.options.Paths...)
 	if err != nil {
 		return d.notReloaded(by, err), nil
 	}
@@ -148,34 +158,73 @@ func (d *Daemon) apply(ctx context.Context, next *config.Config, changed []api.C
 	return nil
 }
 
-// repartner puts the partners of a configuration in force.
-func (d *Daemon) repartner(ctx context.Context, next *config.Config) error {
-	err := d.setPartners(ctx, next)
-	if err != nil { // all or nothing
-		return errors.Join(err, d.setPartners(ctx, d.inForce.Load()))
+func lines(changes []api.Change) []string {
+	out := make([]string, len(changes))
+	for i, c := range changes {
+		out[i] = c.Text()
 	}
-	return nil
+	return out
 }
 
-// setPartners gives all parts of the peer the partners: first who may run jobs here, then the
-// node, which must know whose messages the links bring.
-func (d *Daemon) setPartners(ctx context.Context, cfg *config.Config) error {
-	limited, cancel := context.WithTimeout(ctx, retunePatience)
-	defer cancel()
-	d.accounts.become(cfg)
-	_, err := d.node.Ask(limited, func(asked peer.AskID) peer.Event {
-		return peer.SetPartners{Asked: asked, Partners: cfg.PeerPartners()}
-	})
+// policyOf is the policy that a configuration names. A plugin that is not up, after
+// it had its time to start, is an error that wraps errNotUp.
+func (d *Daemon) policyOf(ctx context.Context, cfg *config.Config) (policy.Policy, error) {
+	if builtin := cfg.BuiltIn(cfg.Policy.Name); builtin != nil {
+		return catalog.CheckedPolicy(builtin), nil
+	}
+	table := cfg.Plugin(config.PolicyKind, cfg.Policy.Name)
+	if table == nil {
+		return nil, errors.New("its [[plugin]] has changed; start the peer again for that")
+	}
+	started, err := d.plugin(table) //nolint:contextcheck // it runs until it is closed
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err = d.links.SetPartners(busPartners(cfg)); err != nil {
-		return err
+	if err := started.Wait(ctx); err != nil {
+		return nil, fmt.Errorf("%w: %w", errNotUp, err)
 	}
-	if d.gossip != nil {
-		d.gossip.SetTrusted(cfg.Trusted())
+	return started.Policy(), nil
+}
+
+// errNotUp says that a plugin does not answer yet.
+var errNotUp = errors.New("the policy is not there yet")
+
+// fallback decides while the policy cannot.
+func (d *Daemon) fallback() policy.Policy {
+	return catalog.CheckedPolicy(d.cfg.BuiltIn(d.cfg.Policy.Fallback))
+}
+
+// firstPolicy is the policy that the peer begins with: the fallback, when the one
+// that is configured is not up. That takes its place later.
+func (d *Daemon) firstPolicy(ctx context.Context) (decides policy.Policy, name string, err error) {
+	wanted, err := d.policyOf(ctx, d.cfg)
+	if errors.Is(err, errNotUp) && ctx.Err() == nil {
+		d.log.Error("policy_not_up", "policy", d.cfg.Policy.Name, "error", err, "instead", d.cfg.Policy.Fallback)
+		return d.fallback(), d.cfg.Policy.Fallback, nil
 	}
-	return nil
+	return wanted, d.cfg.Policy.Name, err
+}
+
+// takeUp puts the configured policy in force when that has come up at last.
+func (d *Daemon) takeUp(ctx context.Context) {
+	d.reloading.Lock()
+	defer d.reloading.Unlock()
+	cfg := d.inForce.Load()
+	if cfg.Policy.Name == *d.deciding.Load() {
+		return
+	}
+	if err := d.repolicy(ctx, cfg); err != nil {
+		d.log.Error("policy_not_in_force", "policy", cfg.Policy.Name, "error", err, "instead", *d.deciding.Load())
+		return
+	}
+	d.log.Info("policy_in_force", "policy", cfg.Policy.Name)
+}
+
+// decides notes which policy is in force.
+func (d *Daemon) decides(name string) {
+	d.deciding.Store(&name)
+	rules := d.rules()
+	d.meter.Rules(rules.Initiation, rules.Policy, rules.LocalPolicy)
 }
 
 // repolicy puts the policy and the rules of rounds of a configuration in force.
@@ -196,16 +245,4 @@ func (d *Daemon) retune(ctx context.Context, cfg *config.Config, decides policy.
 	}
 	d.decides(cfg.Policy.Name)
 	return nil
-}
-
-func lines(changes []api.Change) []string {
-	out := make([]string, len(changes))
-	for i, c := range changes {
-		out[i] = changeText(c)
-	}
-	return out
-}
-
-func changeText(c api.Change) string {
-	return fmt.Sprintf("%s: %s → %s", c.Key, orDash(c.From), orDash(c.To))
 }

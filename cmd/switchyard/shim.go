@@ -13,19 +13,24 @@ import (
 	"time"
 )
 
-// shimBinary is the small binary that does what the shim does, beside this one.
-const shimBinary = "switchyard-shim"
+// ShimArgument is the first argument with which a program that runs a daemon is the shim: it
+// must call [process.ShimMain] with the further ones then, before anything else. It is not
+// needed where the small binary of the same build lies beside the program.
+const ShimArgument = "shim"
+
+// ShimBinary is the small binary that is the shim and nothing else. It lies beside the program.
+const ShimBinary = "switchyard-shim"
 
 // shimLine is the command line of the shim: the small binary, or this one, which takes five
 // times as long to start (BenchmarkStart). Accounts must be able to run it; this binary in a private folder
 // is reached through the process itself.
-func shimLine(ctx context.Context, log *slog.Logger) ([]string, error) {
+func shimLine(ctx context.Context, build Build, log *slog.Logger) ([]string, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find the switchyard binary, which watches the jobs: %w", err)
 	}
-	small := filepath.Join(filepath.Dir(self), shimBinary)
-	switch err = usable(ctx, small); {
+	small := filepath.Join(filepath.Dir(self), ShimBinary)
+	switch err = usable(ctx, build, small); {
 	case err == nil:
 		return []string{small}, nil
 	case !errors.Is(err, fs.ErrNotExist):
@@ -34,11 +39,11 @@ func shimLine(ctx context.Context, log *slog.Logger) ([]string, error) {
 	if os.Geteuid() == 0 && !open(self) {
 		self = "/proc/self/exe"
 	}
-	return []string{self, shimCommand}, nil
+	return []string{self, ShimArgument}, nil
 }
 
 // usable says why the small binary cannot watch this peer's jobs; nil: it can.
-func usable(ctx context.Context, path string) error {
+func usable(ctx context.Context, build Build, path string) error {
 	if _, err := os.Stat(path); err != nil {
 		return err
 	}
@@ -53,7 +58,7 @@ func usable(ctx context.Context, path string) error {
 		return fmt.Errorf("it does not say which version it is: %w", err)
 	}
 	// Two builds that know no commit may differ.
-	if got, want := strings.TrimSpace(string(out)), version+" "+commit; got != want || commit == "unknown" {
+	if got, want := strings.TrimSpace(string(out)), build.Version+" "+build.Commit; got != want || build.Commit == "unknown" {
 		return fmt.Errorf("it is of build %.80q, and this peer of %q; install both from one `make build`", got, want)
 	}
 	return nil

@@ -30,7 +30,7 @@ func makeBuild(b *testing.B, dir string) {
 func BenchmarkStart(b *testing.B) {
 	dir := b.TempDir()
 	makeBuild(b, dir)
-	for _, name := range []string{shimBinary, "switchyard"} {
+	for _, name := range []string{ShimBinary, "switchyard"} {
 		b.Run(name, func(b *testing.B) {
 			var cpu time.Duration
 			for b.Loop() {

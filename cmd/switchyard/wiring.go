@@ -4,11 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"os"
+	"os/user"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -17,6 +21,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/localdisk"
 	"github.com/switchyard-hpc/switchyard/internal/metrics"
 	"github.com/switchyard-hpc/switchyard/localsched/process"
+	"github.com/switchyard-hpc/switchyard/localsched/spool"
 	"github.com/switchyard-hpc/switchyard/peer/accounts"
 	"github.com/switchyard-hpc/switchyard/peer/bus"
 	"github.com/switchyard-hpc/switchyard/peer/config"
@@ -34,15 +39,31 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
+// Options say what a daemon runs, and as what.
+type Options struct {
+	Config    *config.Config   // of the site
+	Paths     []string         // that Config was read from; a reload reads them again
+	Build     Build            // of the program
+	Log       io.Writer        // gets the log, in the form that the configuration names
+	Recording string           // a new file, or a directory for one, for all that the peer is told; empty: it is not recorded
+	NewStore  bool             // set a database aside that is lost or damaged, and begin with an empty one
+	Reload    <-chan os.Signal // each has the configuration read again; nil: none comes
+	Manager   Manager          // what started the program; the zero value: none that wants to hear
+}
+
+// Build names the build of a program, for the log, for partners, and for the shim, which must
+// be of the same one.
+type Build struct{ Version, Commit string }
+
+// software is how the build is named to plugins and partners.
+func (b Build) software() string { return "switchyard " + b.Version }
+
 // Daemon is a peer and all that it is made of.
 type Daemon struct {
-	cfg       *config.Config // it was started with
-	from      []string       // the configuration's paths
-	recording string         // path; empty: nothing is recorded
-	newStore  bool           // a lost database is given up
-	log       *slog.Logger
-	notify    notifier
-	hangups   <-chan os.Signal
+	cfg     *config.Config // it was started with
+	options Options
+	log     *slog.Logger
+	ready   chan struct{} // closed when all parts run
 
 	reloading sync.Mutex // held by one reload at a time
 	inForce   atomic.Pointer[config.Config]
@@ -69,8 +90,24 @@ type Daemon struct {
 	failed    chan struct{}  // gets one for each part that ended by itself
 }
 
-// run starts the peer, waits for ctx or a failure, and stops it.
-func (d *Daemon) run(ctx context.Context) (err error) {
+// New makes a daemon. Nothing runs yet, and nothing was looked at.
+func New(options Options) *Daemon {
+	d := &Daemon{
+		cfg: options.Config, options: options, ready: make(chan struct{}),
+		failed: make(chan struct{}, 8), plugins: newPluginSet(),
+	}
+	d.inForce.Store(d.cfg)
+	d.level.Set(levelOf(d.cfg.Log))
+	d.log = newLogger(options.Log, d.cfg.Log, &d.level)
+	return d
+}
+
+// Ready is closed when the peer runs and its socket answers. It never is if the start fails.
+func (d *Daemon) Ready() <-chan struct{} { return d.ready }
+
+// Run starts the peer, waits for the end of ctx or of a part of the peer, and stops it. It
+// returns nil if ctx ended it and all parts closed well. It must be called once.
+func (d *Daemon) Run(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, d.stop()) }()
 	for _, odd := range d.cfg.Warnings {
 		d.log.Warn("config_odd", "what", odd.String())
@@ -88,16 +125,17 @@ func (d *Daemon) run(ctx context.Context) (err error) {
 		}
 	}
 	d.log.Info("peer_ready", "site", d.cfg.Site.Name, "number", d.cfg.Site.Number,
-		"version", version, "pid", os.Getpid())
-	d.notify.say(ctx, "READY=1")
-	go d.notify.watch(ctx, d.alive)
+		"version", d.options.Build.Version, "pid", os.Getpid())
+	close(d.ready)
+	d.options.Manager.say(ctx, "READY=1")
+	go d.options.Manager.watch(ctx, d.alive)
 	d.serve(ctx)
-	d.notify.say(context.WithoutCancel(ctx), "STOPPING=1")
+	d.options.Manager.say(context.WithoutCancel(ctx), "STOPPING=1")
 	d.log.Info("peer_stops")
 	return nil
 }
 
-// serve heeds hangups until ctx ends or a part fails, of which stop says why.
+// serve handles hangups until ctx ends or a part fails, of which stop says why.
 func (d *Daemon) serve(ctx context.Context) {
 	for {
 		select {
@@ -108,7 +146,7 @@ func (d *Daemon) serve(ctx context.Context) {
 		case <-d.plugins.up:
 			d.takeUp(ctx)
 			d.budget.Wake() // a feed may have come up
-		case <-d.hangups:
+		case <-d.options.Reload:
 			if _, err := d.reload(ctx, "SIGHUP"); err != nil {
 				d.log.Error("config_not_reloaded", "by", "SIGHUP", "error", err)
 			}
@@ -160,103 +198,40 @@ func (d *Daemon) openKey(context.Context) (err error) {
 	return nil
 }
 
-func (d *Daemon) openStore(context.Context) error {
+// lockKey keeps a second peer of the site from starting on this machine.
+func (d *Daemon) lockKey(ctx context.Context) error {
+	lock, odd, err := witness.Acquire(ctx, d.key.Public(), string(d.cfg.Site.StateDir))
+	if err != nil {
+		return fmt.Errorf("[site] key: %w", err)
+	}
+	if odd != "" {
+		d.log.Warn("key_not_locked", "why", odd)
+	}
+	d.onStop("the lock of the key", lock.Close)
+	return nil
+}
+
+// openWitness finds what the store must not be older than.
+func (d *Daemon) openWitness(context.Context) error {
 	dir := string(d.cfg.Site.StateDir)
-	// Jobs of other accounts run in folders below and must pass through.
-	if err := os.MkdirAll(dir, 0o711); err != nil { //nolint:gosec // see above
-		return fmt.Errorf("[site] state_dir: %w; name a folder on a local disk that this account may write", err)
-	}
-	if err := roomToStart(dir); err != nil {
-		return fmt.Errorf("[site] state_dir: %w", err)
-	}
-	begin := statedir.Check
-	if d.newStore {
-		begin = d.beginAnew
-	}
-	if err := begin(dir); err != nil {
-		return fmt.Errorf("[site] state_dir: %w", err)
-	}
-	opened, err := store.Open(statedir.Database(dir), store.Options{Logger: d.log})
+	file, seen, err := witness.Open(d.key.Public(), dir, filepath.Join(dir, "spool"))
 	if err != nil {
 		return fmt.Errorf("[site] state_dir: %w", err)
 	}
-	d.store = opened
-	d.onStop("the store", opened.Close)
-	return nil
-}
-
-// startRoom is how much must be free where the state is, for a peer to start: for a new
-// database and for what is written while a peer takes up its jobs again.
-const startRoom = 1 << 20 // bytes
-
-// roomToStart refuses to start a peer that would fail at one of its first writes.
-func roomToStart(dir string) error {
-	free, err := localdisk.Free(dir)
-	if err != nil {
-		return err
-	}
-	if free < startRoom {
-		return fmt.Errorf("there is no room to start: a peer needs %d KiB, free space or raise the quota on %s",
-			startRoom>>10, localdisk.Describe(dir))
+	d.witness, d.witnessed = file, seen
+	d.onStop("the witness file", file.Close)
+	if d.machine, err = witness.Machine(d.key.Public(), dir, d.cfg.Site.Machine); err != nil {
+		return fmt.Errorf("[site] state_dir: %w", err)
 	}
 	return nil
-}
-
-// beginAnew sets aside what an earlier peer has left in the directory, with a database that
-// cannot be used. It refuses to give up one that can.
-func (d *Daemon) beginAnew(dir string) error {
-	database := statedir.Database(dir)
-	found, err := inspectStore(database)
-	lost := errors.Is(err, fs.ErrNotExist) || errors.Is(err, store.ErrDamaged) || errors.Is(err, store.ErrForeign)
-	switch {
-	case err != nil && !lost:
-		return err
-	case err == nil && found.Format > 0 && len(found.Problems) == 0:
-		return fmt.Errorf("--new-store: the database %s is whole; start without --new-store, or, to give up its jobs"+
-			" all the same, move it away first", database)
-	}
-	moved, err := statedir.SetAside(dir, time.Now())
-	for _, path := range moved {
-		d.log.Warn("state_set_aside", "path", path)
-	}
-	return err
-}
-
-// accountsInForce are the accounts by the configuration that is in force.
-type accountsInForce struct {
-	now atomic.Pointer[accounts.Accounts]
-}
-
-// Local implements [peer.Accounts].
-func (a *accountsInForce) Local(user string) (string, error) { return a.now.Load().Local(user) }
-
-// Guest implements [peer.Accounts].
-func (a *accountsInForce) Guest(site protocol.SiteName, user string) (string, error) {
-	return a.now.Load().Guest(site, user)
-}
-
-func (a *accountsInForce) become(cfg *config.Config) {
-	a.now.Store(accounts.New(accounts.Tables{
-		SameNames: cfg.Accounts.Users == config.Same,
-		Local:     cfg.Accounts.Local,
-		Guests:    cfg.Guests(),
-		Own:       ownAccount(),
-	}))
 }
 
 // seed is that of the configuration; the core adds the site's number.
 func (d *Daemon) seed() uint64 { return uint64(d.cfg.Site.Seed) } //nolint:gosec // any number will do
 
 func (d *Daemon) startMeter(context.Context) error {
-	d.meter = metrics.New(metrics.Identity{Site: d.cfg.Site.Name, Version: version})
+	d.meter = metrics.New(metrics.Identity{Site: d.cfg.Site.Name, Version: d.options.Build.Version})
 	return nil
-}
-
-// decides notes which policy is in force.
-func (d *Daemon) decides(name string) {
-	d.deciding.Store(&name)
-	rules := d.rules()
-	d.meter.Rules(rules.Initiation, rules.Policy, rules.LocalPolicy)
 }
 
 func (d *Daemon) startNode(ctx context.Context) error {
@@ -272,7 +247,7 @@ func (d *Daemon) startNode(ctx context.Context) error {
 	}
 	d.node, err = node.New(node.Config{
 		Peer: d.cfg.Peer(config.Parts{
-			PublicKey: d.key.Public(), Software: "switchyard " + version, Capacity: d.queue.Capacity(),
+			PublicKey: d.key.Public(), Software: d.options.Build.software(), Capacity: d.queue.Capacity(),
 			Reserves: d.queue.Reserves(), Accounts: &d.accounts, Policy: decides.Info(),
 			Witness: d.witnessed, Machine: d.machine, QueueApart: d.queue.Apart(),
 		}),
@@ -310,15 +285,180 @@ func (d *Daemon) results() *results.Dir {
 
 // recorder makes the recording that was asked for; nil: none was.
 func (d *Daemon) recorder() (node.Recorder, error) {
-	if d.recording == "" {
+	if d.options.Recording == "" {
 		return nil, nil //nolint:nilnil // documented
 	}
-	writer, err := record.Create(d.recording, record.Options{Software: "switchyard " + version, Log: d.log})
+	writer, err := record.Create(d.options.Recording, record.Options{Software: d.options.Build.software(), Log: d.log})
 	if err != nil {
 		return nil, fmt.Errorf("--record: %w", err)
 	}
 	d.onStop("the recording", writer.Close)
 	return writer, nil
+}
+
+// openQueue opens the local queue.
+func (d *Daemon) openQueue(ctx context.Context) (err error) {
+	if d.shim, err = shimLine(ctx, d.options.Build, d.log); err != nil {
+		return err
+	}
+	d.queue, err = localqueue.Open(ctx, localqueue.Config{
+		Site: d.cfg, Budget: d.budget, Plugin: d.plugin, Shim: d.shim, Log: d.log,
+	})
+	if err == nil {
+		d.closers = append(d.closers, d.queue.Close) // it names its parts
+	}
+	return err
+}
+
+// accountsInForce are the accounts by the configuration that is in force.
+type accountsInForce struct {
+	now atomic.Pointer[accounts.Accounts]
+}
+
+// Local implements [peer.Accounts].
+func (a *accountsInForce) Local(user string) (string, error) { return a.now.Load().Local(user) }
+
+// Guest implements [peer.Accounts].
+func (a *accountsInForce) Guest(site protocol.SiteName, user string) (string, error) {
+	return a.now.Load().Guest(site, user)
+}
+
+// become puts the accounts of a configuration in force.
+func (a *accountsInForce) become(cfg *config.Config) {
+	a.now.Store(accounts.New(accounts.Tables{
+		SameNames: cfg.Accounts.Users == config.Same,
+		Local:     cfg.Accounts.Local,
+		Guests:    cfg.Guests(),
+		Own:       ownAccount(),
+	}))
+}
+
+// ownAccount is the one account as which this process can start jobs; empty: as any.
+func ownAccount() string {
+	if os.Geteuid() == 0 {
+		return ""
+	}
+	if me, err := user.Current(); err == nil {
+		return me.Username
+	}
+	return strconv.Itoa(os.Getuid())
+}
+
+// knownHere says why this machine does not know an account.
+func knownHere(ctx context.Context) func(account string) error {
+	return func(account string) error { return spool.CheckAccount(ctx, account) }
+}
+
+// accountProblems says which accounts of a configuration can run no job: those that this machine
+// does not know, and all but the peer's own where that is known and not root.
+func accountProblems(cfg *config.Config, own string, known func(account string) error) (problems []string) {
+	look := func(where, who, account string) {
+		err := known(account)
+		switch {
+		case err != nil:
+			problems = append(problems, fmt.Sprintf("%s: %s is mapped to account %q: %v; make the account, or name another one",
+				where, who, account, err))
+		case own != "" && account != own:
+			problems = append(problems, fmt.Sprintf("%s: %s is mapped to account %q, and a peer of %s can start jobs only as %s; "+
+				"start the peer as root, or map to %q", where, who, account, own, own, own))
+		}
+	}
+	for _, user := range slices.Sorted(maps.Keys(cfg.Accounts.Local)) {
+		look("[accounts] local", fmt.Sprintf("user %q", user), cfg.Accounts.Local[user])
+	}
+	for _, p := range cfg.Partners {
+		for _, user := range slices.Sorted(maps.Keys(p.Users)) {
+			who := fmt.Sprintf("user %q", user)
+			if user == accounts.Anyone {
+				who = "everybody else"
+			}
+			look(fmt.Sprintf("[[partner]] %s: users", p.Name), who, p.Users[user])
+		}
+	}
+	return problems
+}
+
+// logOdd has the log say what accounts can run no job.
+func (d *Daemon) logOdd(ctx context.Context) {
+	for _, odd := range accountProblems(d.cfg, ownAccount(), knownHere(ctx)) {
+		d.log.Warn("config_odd", "what", odd)
+	}
+}
+
+func (d *Daemon) openStore(context.Context) error {
+	dir := string(d.cfg.Site.StateDir)
+	// Jobs of other accounts run in folders below and must pass through.
+	if err := os.MkdirAll(dir, 0o711); err != nil { //nolint:gosec // see above
+		return fmt.Errorf("[site] state_dir: %w; name a folder on a local disk that this account may write", err)
+	}
+	if err := roomToStart(dir); err != nil {
+		return fmt.Errorf("[site] state_dir: %w", err)
+	}
+	begin := statedir.Check
+	if d.options.NewStore {
+		begin = d.beginAnew
+	}
+	if err := begin(dir); err != nil {
+		return fmt.Errorf("[site] state_dir: %w", err)
+	}
+	opened, err := store.Open(statedir.Database(dir), store.Options{Logger: d.log})
+	if err != nil {
+		return fmt.Errorf("[site] state_dir: %w", err)
+	}
+	d.store = opened
+	d.onStop("the store", opened.Close)
+	return nil
+}
+
+// startRoom is how much must be free where the state is, for a peer to start: for a new
+// database and for what is written while a peer takes up its jobs again.
+const startRoom = 1 << 20 // bytes
+
+// roomToStart refuses to start a peer that would fail at one of its first writes.
+func roomToStart(dir string) error {
+	free, err := localdisk.Free(dir)
+	if err != nil {
+		return err
+	}
+	if free < startRoom {
+		return fmt.Errorf("there is no room to start: a peer needs %d KiB, free space or raise the quota on %s",
+			startRoom>>10, localdisk.Describe(dir))
+	}
+	return nil
+}
+
+// beginAnew sets aside what an earlier peer has left in the directory, with a database that
+// cannot be used. It refuses to give up one that can.
+func (d *Daemon) beginAnew(dir string) error {
+	database := statedir.Database(dir)
+	found, err := VerifyStore(database)
+	lost := errors.Is(err, fs.ErrNotExist) || errors.Is(err, store.ErrDamaged) || errors.Is(err, store.ErrForeign)
+	switch {
+	case err != nil && !lost:
+		return err
+	case err == nil && found.Format > 0 && len(found.Damage) == 0:
+		return fmt.Errorf("--new-store: the database %s is whole; start without --new-store, or, to give up its jobs"+
+			" all the same, move it away first", database)
+	}
+	moved, err := statedir.SetAside(dir, time.Now())
+	for _, path := range moved {
+		d.log.Warn("state_set_aside", "path", path)
+	}
+	return err
+}
+
+// VerifyStore reads a database that no peer has open, and finds all that is wrong with it: with
+// pages, with rows, and between rows. The errors are those of [store.Verify].
+func VerifyStore(path string) (store.Report, error) {
+	var rows node.Checker
+	report, err := store.Verify(path, rows.Add)
+	if err != nil {
+		return store.Report{}, err
+	}
+	for _, p := range rows.Problems() {
+		report.Damage = append(report.Damage, &store.DamageError{Table: p.Table, Key: p.Key, What: p.What})
+	}
+	return report, nil
 }
 
 func (d *Daemon) startLinks(ctx context.Context) error {
@@ -405,4 +545,22 @@ func taken(err error, key string) string {
 		return "; another program listens there: stop it, or choose another port in " + key
 	}
 	return ""
+}
+
+// newLogger is the log as a configuration wants it, with a level that can change.
+func newLogger(to io.Writer, cfg config.Log, level slog.Leveler) *slog.Logger {
+	options := &slog.HandlerOptions{Level: level}
+	if cfg.Format == config.Text {
+		return slog.New(slog.NewTextHandler(to, options))
+	}
+	return slog.New(slog.NewJSONHandler(to, options))
+}
+
+// levelOf is the level of the log.
+func levelOf(cfg config.Log) slog.Level {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(cfg.Level)); err != nil {
+		return slog.LevelInfo // the configuration was checked
+	}
+	return level
 }
