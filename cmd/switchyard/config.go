@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-hpc/switchyard/peer/config"
+	"github.com/switchyard-hpc/switchyard/peer/daemon"
 )
 
 // configFlag is where commands that need a configuration find it.
@@ -41,7 +42,7 @@ func (a *app) warn(cfg *config.Config) {
 
 // warnOfMissing says how many jobs concern partners that the configuration lacks.
 func (a *app) warnOfMissing(ctx context.Context, cfg *config.Config) {
-	warnings, err := MissingPartners(ctx, cfg)
+	warnings, err := daemon.MissingPartners(ctx, cfg)
 	if err != nil {
 		a.notice("%s", plain(err.Error()))
 		return
@@ -82,7 +83,7 @@ func (a *app) configCheckCommand() *cobra.Command {
 				return err
 			}
 			a.warn(cfg)
-			found := Check(cmd.Context(), cfg, build())
+			found := daemon.Check(cmd.Context(), cfg, build())
 			for _, unseen := range found.Unseen {
 				a.notice("warning: %s", unseen)
 			}

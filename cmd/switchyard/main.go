@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/switchyard-hpc/switchyard/localsched/process"
+	"github.com/switchyard-hpc/switchyard/peer/daemon"
 )
 
 // Set by the linker.
@@ -16,12 +17,12 @@ var (
 )
 
 // build is this program's.
-func build() Build { return Build{Version: version, Commit: commit} }
+func build() daemon.Build { return daemon.Build{Version: version, Commit: commit} }
 
 func main() {
 	// The shim stays under every job for as long as it runs. It must start
 	// quickly and stay small, so it comes before everything else.
-	if len(os.Args) > 1 && os.Args[1] == ShimArgument {
+	if len(os.Args) > 1 && os.Args[1] == daemon.ShimArgument {
 		os.Exit(process.ShimMain(os.Args[2:]))
 	}
 	os.Exit(newApp().run(context.Background(), os.Args[1:]))

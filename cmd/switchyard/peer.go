@@ -4,6 +4,8 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+
+	"github.com/switchyard-hpc/switchyard/peer/daemon"
 )
 
 func (a *app) peerCommand() *cobra.Command {
@@ -25,9 +27,9 @@ func (a *app) peerCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return New(Options{
+			return daemon.New(daemon.Options{
 				Config: cfg, Paths: from, Build: build(), Log: a.stderr, Recording: recording, NewStore: newStore,
-				Reload: hangups(), Manager: ManagerOf(a.getenv, os.Getpid()),
+				Reload: hangups(), Manager: daemon.ManagerOf(a.getenv, os.Getpid()),
 			}).Run(untilTold(cmd.Context()))
 		},
 	}

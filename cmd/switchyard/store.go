@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/switchyard-hpc/switchyard/peer/daemon"
 	"github.com/switchyard-hpc/switchyard/peer/statedir"
 	"github.com/switchyard-hpc/switchyard/peer/store"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -81,7 +82,7 @@ func (p storeProblemJSON) text() string {
 
 // inspectStore reads a database that no peer has open, and finds all that is wrong with it.
 func inspectStore(path string) (storeJSON, error) {
-	report, err := VerifyStore(path)
+	report, err := daemon.VerifyStore(path)
 	if err != nil {
 		return storeJSON{}, err
 	}

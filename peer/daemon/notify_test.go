@@ -1,9 +1,10 @@
-package main
+package daemon
 
 import (
 	"context"
 	"errors"
 	"net"
+	"os"
 	"path/filepath"
 	"sync/atomic"
 	"testing"
@@ -72,4 +73,15 @@ func TestNotifierIsSilentWithoutAManager(t *testing.T) {
 			return nil
 		})
 	}
+}
+
+// shortDir is a directory with a path short enough for sockets.
+func shortDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "sy") //nolint:usetesting // that of the test is too long
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
 }
