@@ -29,8 +29,8 @@ func (a *accountsInForce) Guest(site protocol.SiteName, user string) (string, er
 	return a.now.Load().Guest(site, user)
 }
 
-// become puts the accounts of a configuration in force.
-func (a *accountsInForce) become(cfg *config.Config) {
+// set puts the accounts of a configuration in force.
+func (a *accountsInForce) set(cfg *config.Config) {
 	a.now.Store(accounts.New(accounts.Tables{
 		SameNames: cfg.Accounts.Users == config.Same,
 		Local:     cfg.Accounts.Local,
@@ -84,8 +84,8 @@ func accountProblems(cfg *config.Config, own string, known func(account string) 
 	return problems
 }
 
-// logOdd has the log say what accounts can run no job.
-func (d *Daemon) logOdd(ctx context.Context) {
+// logAccountProblems has the log say what accounts can run no job.
+func (d *Daemon) logAccountProblems(ctx context.Context) {
 	for _, odd := range accountProblems(d.cfg, ownAccount(), knownHere(ctx)) {
 		d.log.Warn("config_odd", "what", odd)
 	}

@@ -26,7 +26,7 @@ func (d *Daemon) startAPI(ctx context.Context) error {
 		err := api.Serve(ctx, api.Config{
 			Socket: string(d.cfg.Site.Socket), Node: d.node, Site: d.cfg.Site.Name, Number: d.cfg.Site.Number,
 			Version: d.options.Build.Version, Log: d.log, Ready: func() { close(ready) }, Rules: d.rules, Reload: d.reload,
-			Plugins: d.pluginStates, Power: d.power, ExportRemote: d.cfg.Submit.ExportRemote,
+			Plugins: d.pluginStatus, Power: d.power, ExportRemote: d.cfg.Submit.ExportRemote,
 			Private: d.cfg.API.Private, Admins: d.cfg.API.Admins,
 			Alarms: d.budget.Alarms, Notes: d.notes,
 		})
@@ -43,22 +43,22 @@ func (d *Daemon) startAPI(ctx context.Context) error {
 	return nil
 }
 
-// loadPatience bounds how long the batch system may take to say what its jobs draw.
-const loadPatience = 2 * time.Second
+// loadTimeout bounds how long the batch system may take to say what its jobs draw.
+const loadTimeout = 2 * time.Second
 
 // power is what the jobs of this site draw and may draw; nil without a budget.
 func (d *Daemon) power(ctx context.Context) *api.Power {
 	if !d.inForce.Load().Power.Budgeted() {
 		return nil
 	}
-	limited, cancel := context.WithTimeout(ctx, loadPatience)
+	limited, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()
 	load, err := d.queue.Scheduler().Load(limited)
 	if err != nil {
 		d.log.Debug("power_not_known", "error", err)
 		return nil
 	}
-	told := d.budget.Power(load.Draw)
-	told.Pending = d.queue.PendingDraw()
-	return told
+	power := d.budget.Power(load.Draw)
+	power.Pending = d.queue.PendingDraw()
+	return power
 }

@@ -31,7 +31,7 @@ type Options struct {
 	Paths     []string         // that Config was read from; a reload reads them again
 	Build     Build            // of the program
 	Log       io.Writer        // gets the log, in the form that the configuration names
-	Recording string           // a new file, or a directory for one, for all that the peer is told; empty: it is not recorded
+	Recording string           // a new file, or a directory for one, for all inputs of the peer; empty: none are recorded
 	NewStore  bool             // set a database aside that is lost or damaged, and begin with an empty one
 	Reload    <-chan os.Signal // each has the configuration read again; nil: none comes
 	Manager   Manager          // what started the program; the zero value: none that wants to hear
@@ -98,12 +98,12 @@ func (d *Daemon) Run(ctx context.Context) (err error) {
 	for _, odd := range d.cfg.Warnings {
 		d.log.Warn("config_odd", "what", odd.String())
 	}
-	d.logOdd(ctx)
+	d.logAccountProblems(ctx)
 	for _, start := range []func(context.Context) error{
 		d.boundGarbage, d.openKey, d.lockKey, d.openStore, d.startMeter, d.openPlugins, d.openPrices, d.openBudget, d.openQueue, d.startBudget, d.openWitness, d.startNode, d.startLinks, d.startMetrics, d.startAPI,
 	} {
 		err := start(ctx)
-		if told := ctx.Err() != nil && errors.Is(err, context.Canceled); err != nil && !told {
+		if cancelled := ctx.Err() != nil && errors.Is(err, context.Canceled); err != nil && !cancelled {
 			return err
 		}
 		if ctx.Err() != nil || len(d.failed) > 0 {
@@ -130,7 +130,7 @@ func (d *Daemon) serve(ctx context.Context) {
 		case <-d.failed:
 			return
 		case <-d.plugins.up:
-			d.takeUp(ctx)
+			d.putLatePolicyInForce(ctx)
 			d.budget.Wake() // a feed may have come up
 		case <-d.options.Reload:
 			if _, err := d.reload(ctx, "SIGHUP"); err != nil {

@@ -41,7 +41,7 @@ func checkFeeds(ctx context.Context, cfg *config.Config) error {
 }
 
 // openPrices makes what answers the questions about the prices of electricity, if the
-// site has any. Whatever is wrong with the prices themselves is told when they are asked
+// site has any. What is wrong with the prices themselves is reported when they are asked
 // for, and never keeps the peer from scheduling.
 func (d *Daemon) openPrices(context.Context) error {
 	if d.cfg.Prices.Area == "" {

@@ -9,11 +9,11 @@ import (
 )
 
 // How much garbage may gather in the memory of a peer before it is collected: as much as is in
-// use, as Go has it, up to mostGarbage; half as much as is in use where that is more.
+// use, as Go has it, up to maxGarbage; half as much as is in use where that is more.
 const (
-	mostGarbage     = 100 << 20 // bytes
-	garbagePace     = 10 * time.Second
-	leastCollection = 50 // percent of what is in use
+	maxGarbage      = 100 << 20 // bytes
+	garbageInterval = 10 * time.Second
+	minPercent      = 50 // percent of what is in use
 )
 
 // boundGarbage keeps a peer with very many jobs from holding twice what they need. Who sets GOGC
@@ -24,7 +24,7 @@ func (d *Daemon) boundGarbage(ctx context.Context) error {
 	}
 	d.launch(ctx, "the bound of garbage", func(ctx context.Context) error {
 		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-		pace := time.NewTicker(garbagePace)
+		pace := time.NewTicker(garbageInterval)
 		defer pace.Stop()
 		for percent := 100; ; { // as Go begins
 			select {
@@ -33,7 +33,7 @@ func (d *Daemon) boundGarbage(ctx context.Context) error {
 			case <-pace.C:
 			}
 			metrics.Read(live)
-			if next := collectAt(live[0].Value.Uint64()); next != percent { // setting it stops all goroutines
+			if next := gcPercent(live[0].Value.Uint64()); next != percent { // setting it stops all goroutines
 				debug.SetGCPercent(next)
 				percent = next
 			}
@@ -42,10 +42,10 @@ func (d *Daemon) boundGarbage(ctx context.Context) error {
 	return nil
 }
 
-// collectAt is at how many percent of the bytes in use garbage is to be collected.
-func collectAt(live uint64) int {
-	if live <= mostGarbage {
+// gcPercent is at how many percent of the bytes in use garbage is to be collected.
+func gcPercent(live uint64) int {
+	if live <= maxGarbage {
 		return 100
 	}
-	return max(leastCollection, int(100*mostGarbage/live))
+	return max(minPercent, int(100*maxGarbage/live))
 }

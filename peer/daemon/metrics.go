@@ -13,8 +13,8 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer"
 )
 
-// scrapePatience bounds what a scrape or a question about the peer's health asks.
-const scrapePatience = 5 * time.Second
+// scrapeTimeout bounds what a scrape or a question about the peer's health asks.
+const scrapeTimeout = 5 * time.Second
 
 // startMetrics serves the counters and the health, if that is configured.
 func (d *Daemon) startMetrics(ctx context.Context) error {
@@ -25,11 +25,11 @@ func (d *Daemon) startMetrics(ctx context.Context) error {
 	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", d.cfg.Metrics.Listen)
 	if err != nil {
-		return fmt.Errorf("[metrics]: %w%s", err, taken(err, "[metrics] listen"))
+		return fmt.Errorf("[metrics]: %w%s", err, addressRemedy(err, "[metrics] listen"))
 	}
 	server := &http.Server{
 		Handler:           d.meter.Handler(metrics.Health{Live: d.well, Ready: d.well}),
-		ReadHeaderTimeout: scrapePatience,
+		ReadHeaderTimeout: scrapeTimeout,
 		ErrorLog:          slog.NewLogLogger(d.log.Handler(), slog.LevelDebug),
 	}
 	d.launch(ctx, "the metrics", func(ctx context.Context) error {
@@ -63,7 +63,7 @@ func (d *Daemon) alive(ctx context.Context) error {
 }
 
 func (d *Daemon) well() error {
-	ctx, cancel := context.WithTimeout(context.Background(), scrapePatience)
+	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
 	defer cancel()
 	return d.alive(ctx)
 }

@@ -16,7 +16,7 @@ import (
 func (d *Daemon) startLinks(ctx context.Context) error {
 	cfg := bus.Config{
 		Site: d.cfg.Site.Name, Key: d.key, Listen: d.cfg.NATS.Listen,
-		Card: d.node.Card, Handler: ear{d.node}, Log: d.log,
+		Card: d.node.Card, Handler: busHandler{d.node}, Log: d.log,
 	}
 	if n := d.cfg.NATS; n.URL != "" {
 		cfg.Listen = ""
@@ -31,7 +31,7 @@ func (d *Daemon) startLinks(ctx context.Context) error {
 	}
 	d.links = links
 	if err != nil {
-		return fmt.Errorf("[nats]: %w%s", err, taken(err, "[nats] listen"))
+		return fmt.Errorf("[nats]: %w%s", err, addressRemedy(err, "[nats] listen"))
 	}
 	d.onStop("the links", func() error { links.Close(); return nil })
 	if d.gossip, err = d.startGossip(); err != nil { //nolint:contextcheck // it runs until it is closed
@@ -76,7 +76,7 @@ func (d *Daemon) startGossip() (*gossip.Gossip, error) {
 		Seed:    d.seed() + uint64(d.cfg.Site.Number),
 		Sign:    d.key.Signer(identity.Gossip),
 		Verify:  identity.Verifier(identity.Gossip),
-		Handler: rumours{d.node},
+		Handler: gossipHandler{d.node},
 		Logger:  d.log,
 	})
 	if err != nil {
@@ -91,8 +91,8 @@ func (d *Daemon) startGossip() (*gossip.Gossip, error) {
 	return talk, nil
 }
 
-// taken adds the remedy to the error of an address in use.
-func taken(err error, key string) string {
+// addressRemedy adds the remedy to the error of an address in use.
+func addressRemedy(err error, key string) string {
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return "; another program listens there: stop it, or choose another port in " + key
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/store"
 )
 
-// askPatience bounds how long a check waits for the peer that runs.
-const askPatience = 10 * time.Second
+// askTimeout bounds how long a check waits for the peer that runs.
+const askTimeout = 10 * time.Second
 
 // MissingPartners warns of the partners that a configuration lacks and jobs concern, with how
 // many jobs do. A database that cannot be read does not make the configuration wrong: the error
@@ -55,7 +55,7 @@ func partnerJobs(ctx context.Context, cfg *config.Config) (peer.PartnerCount, er
 	if !errors.Is(err, store.ErrLocked) && !errors.Is(err, fs.ErrPermission) {
 		return jobs, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, askPatience)
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	client := api.Dial(string(cfg.Site.Socket))
 	defer client.Close()
@@ -95,8 +95,8 @@ func knownPartnerJobs(sites peer.Sites) peer.PartnerCount {
 	return jobs
 }
 
-// missingWith warns of the partners that a configuration lacks and jobs of this peer concern.
-func (d *Daemon) missingWith(ctx context.Context, next *config.Config) []string {
+// missingPartnersHere warns of the partners that a configuration lacks and jobs of this peer concern.
+func (d *Daemon) missingPartnersHere(ctx context.Context, next *config.Config) []string {
 	reply, err := d.node.Ask(ctx, func(asked peer.AskID) peer.Event { return peer.AskSites{Asked: asked} })
 	if err != nil {
 		return []string{notCounted(err).Error()}
@@ -105,8 +105,8 @@ func (d *Daemon) missingWith(ctx context.Context, next *config.Config) []string 
 	return missingPartners(next, knownPartnerJobs(sites))
 }
 
-// repartner puts the partners of a configuration in force.
-func (d *Daemon) repartner(ctx context.Context, next *config.Config) error {
+// changePartners puts the partners of a configuration in force.
+func (d *Daemon) changePartners(ctx context.Context, next *config.Config) error {
 	err := d.setPartners(ctx, next)
 	if err != nil { // all or nothing
 		return errors.Join(err, d.setPartners(ctx, d.inForce.Load()))
@@ -117,9 +117,9 @@ func (d *Daemon) repartner(ctx context.Context, next *config.Config) error {
 // setPartners gives all parts of the peer the partners: first who may run jobs here, then the
 // node, which must know whose messages the links bring.
 func (d *Daemon) setPartners(ctx context.Context, cfg *config.Config) error {
-	limited, cancel := context.WithTimeout(ctx, retunePatience)
+	limited, cancel := context.WithTimeout(ctx, changeTimeout)
 	defer cancel()
-	d.accounts.become(cfg)
+	d.accounts.set(cfg)
 	_, err := d.node.Ask(limited, func(asked peer.AskID) peer.Event {
 		return peer.SetPartners{Asked: asked, Partners: cfg.PeerPartners()}
 	})

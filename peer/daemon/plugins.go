@@ -64,7 +64,7 @@ func (d *Daemon) plugin(table *config.Plugin) (*catalog.Plugin, error) {
 	if running := d.plugins.open[table.Name]; running != nil {
 		return running, nil
 	}
-	spec, err := d.specOf(table)
+	spec, err := d.hostedSpec(table)
 	if err != nil {
 		return nil, fmt.Errorf("[[plugin]] %s: %w", table.Name, err)
 	}
@@ -102,8 +102,8 @@ func checkPlugins(cfg *config.Config) error {
 	return errors.Join(errs...)
 }
 
-// specOf says how to start the plugin of a table.
-func (d *Daemon) specOf(table *config.Plugin) (catalog.Spec, error) {
+// hostedSpec says how to start the plugin of a table.
+func (d *Daemon) hostedSpec(table *config.Plugin) (catalog.Spec, error) {
 	spec, err := pluginSpec(table)
 	if err != nil {
 		return catalog.Spec{}, err
@@ -112,16 +112,16 @@ func (d *Daemon) specOf(table *config.Plugin) (catalog.Spec, error) {
 		Site: d.cfg.Site.Name, Seed: d.seed(), Software: d.options.Build.software(),
 		StateDir: filepath.Join(string(d.cfg.Site.StateDir), "plugins", table.Name),
 	}
-	spec.OnState = func(s catalog.Status) { d.pluginIs(table, s) }
-	// Jobs of other accounts run in folders below and must pass through.
+	spec.OnState = func(s catalog.Status) { d.onPluginState(table, s) }
+	// Jobs of other accounts run in directories below and must pass through.
 	if err := os.MkdirAll(spec.Host.StateDir, 0o711); err != nil { //nolint:gosec // see above
 		return catalog.Spec{}, fmt.Errorf("make a folder for its state: %w", err)
 	}
 	return spec, nil
 }
 
-// pluginIs hears how a plugin is.
-func (d *Daemon) pluginIs(table *config.Plugin, s catalog.Status) {
+// onPluginState is called with each new state of a plugin.
+func (d *Daemon) onPluginState(table *config.Plugin, s catalog.Status) {
 	up := s.State == catalog.Up
 	d.meter.Plugin(table.Name, table.Kind, up, s.Restarts)
 	if up {
@@ -132,8 +132,8 @@ func (d *Daemon) pluginIs(table *config.Plugin, s catalog.Status) {
 	}
 }
 
-// pluginStates lists how the plugins are.
-func (d *Daemon) pluginStates() []api.Plugin {
+// pluginStatus lists how the plugins are.
+func (d *Daemon) pluginStatus() []api.Plugin {
 	d.plugins.mu.Lock()
 	defer d.plugins.mu.Unlock()
 	var all []api.Plugin

@@ -38,9 +38,9 @@ func (d *Daemon) fallback() policy.Policy {
 	return catalog.CheckedPolicy(d.cfg.BuiltIn(d.cfg.Policy.Fallback))
 }
 
-// firstPolicy is the policy that the peer begins with: the fallback, when the one
+// initialPolicy is the policy that the peer begins with: the fallback, when the one
 // that is configured is not up. That takes its place later.
-func (d *Daemon) firstPolicy(ctx context.Context) (decides policy.Policy, name string, err error) {
+func (d *Daemon) initialPolicy(ctx context.Context) (decides policy.Policy, name string, err error) {
 	wanted, err := d.policyOf(ctx, d.cfg)
 	if errors.Is(err, errNotUp) && ctx.Err() == nil {
 		d.log.Error("policy_not_up", "policy", d.cfg.Policy.Name, "error", err, "instead", d.cfg.Policy.Fallback)
@@ -49,15 +49,15 @@ func (d *Daemon) firstPolicy(ctx context.Context) (decides policy.Policy, name s
 	return wanted, d.cfg.Policy.Name, err
 }
 
-// takeUp puts the configured policy in force when that has come up at last.
-func (d *Daemon) takeUp(ctx context.Context) {
+// putLatePolicyInForce puts the configured policy in force once its plugin has come up.
+func (d *Daemon) putLatePolicyInForce(ctx context.Context) {
 	d.reloading.Lock()
 	defer d.reloading.Unlock()
 	cfg := d.inForce.Load()
 	if cfg.Policy.Name == *d.deciding.Load() {
 		return
 	}
-	if err := d.repolicy(ctx, cfg); err != nil {
+	if err := d.changePolicy(ctx, cfg); err != nil {
 		d.log.Error("policy_not_in_force", "policy", cfg.Policy.Name, "error", err, "instead", *d.deciding.Load())
 		return
 	}
@@ -71,18 +71,18 @@ func (d *Daemon) decides(name string) {
 	d.meter.Rules(rules.Initiation, rules.Policy, rules.LocalPolicy)
 }
 
-// repolicy puts the policy and the rules of rounds of a configuration in force.
-func (d *Daemon) repolicy(ctx context.Context, cfg *config.Config) error {
+// changePolicy puts the policy and the rules of rounds of a configuration in force.
+func (d *Daemon) changePolicy(ctx context.Context, cfg *config.Config) error {
 	wanted, err := d.policyOf(ctx, cfg)
 	if err != nil {
 		return fmt.Errorf("change the policy to %s: %w", cfg.Policy.Name, err)
 	}
-	return d.retune(ctx, cfg, wanted)
+	return d.putPolicyInForce(ctx, cfg, wanted)
 }
 
-// retune puts rules of rounds in force, with the policy that decides by them.
-func (d *Daemon) retune(ctx context.Context, cfg *config.Config, decides policy.Policy) error {
-	limited, cancel := context.WithTimeout(ctx, retunePatience)
+// putPolicyInForce puts rules of rounds in force, with the policy that decides by them.
+func (d *Daemon) putPolicyInForce(ctx context.Context, cfg *config.Config, decides policy.Policy) error {
+	limited, cancel := context.WithTimeout(ctx, changeTimeout)
 	defer cancel()
 	if err := d.node.Retune(limited, cfg.Tuning(decides.Info()), decides); err != nil {
 		return fmt.Errorf("change the rules of rounds: %w", err)

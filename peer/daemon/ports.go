@@ -21,18 +21,18 @@ func (t transport) Fetch(
 	})
 }
 
-// ear is the node as the bus sees it.
-type ear struct{ *node.Node }
+// busHandler is the node as the bus sees it.
+type busHandler struct{ *node.Node }
 
-func (e ear) Fetch(ctx context.Context, from protocol.SiteName, req bus.FetchRequest) ([]byte, error) {
-	return e.Node.Fetch(ctx, from, req.Tag, req.Stream, req.Offset, req.Size)
+func (h busHandler) Fetch(ctx context.Context, from protocol.SiteName, req bus.FetchRequest) ([]byte, error) {
+	return h.Node.Fetch(ctx, from, req.Tag, req.Stream, req.Offset, req.Size)
 }
 
-// rumours is the node as gossip sees it.
-type rumours struct{ *node.Node }
+// gossipHandler is the node as gossip sees it.
+type gossipHandler struct{ *node.Node }
 
-func (r rumours) Alive(id gossip.Identity) {
-	r.Node.Alive(peer.MemberSeen{
+func (h gossipHandler) Alive(id gossip.Identity) {
+	h.Node.Alive(peer.MemberSeen{
 		Site: id.Site, Number: id.Number, PublicKey: id.PublicKey, FirstStart: id.FirstStart,
 	})
 }

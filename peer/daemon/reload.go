@@ -15,8 +15,8 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// retunePatience bounds how long the peer may take to change its rules.
-const retunePatience = 10 * time.Second
+// changeTimeout bounds how long the peer may take to change its rules.
+const changeTimeout = 10 * time.Second
 
 // rules are those in force.
 func (d *Daemon) rules() api.Rules {
@@ -74,26 +74,26 @@ func (d *Daemon) reload(ctx context.Context, by string) (api.Reloaded, error) {
 	done := api.Reloaded{Changed: changed, Restart: restart, Rules: d.rules()}
 	done.Added, done.Removed = before.OtherPartners(mixed)
 	done.Changed = slices.DeleteFunc(done.Changed, func(c api.Change) bool {
-		return isOf(c, done.Added) || isOf(c, done.Removed)
+		return concerns(c, done.Added) || concerns(c, done.Removed)
 	})
 	for _, odd := range next.Warnings {
 		done.Warnings = append(done.Warnings, odd.String())
 	}
-	done.Warnings = append(done.Warnings, d.missingWith(ctx, next)...)
+	done.Warnings = append(done.Warnings, d.missingPartnersHere(ctx, next)...)
 	d.log.Info("config_reloaded", "by", by, "changed", lines(done.Changed), "needs_restart", lines(restart),
 		"added_partners", done.Added, "removed_partners", done.Removed)
 	return done, nil
 }
 
-// notReloaded tells what is wrong with the files, of which nothing was put in force.
+// notReloaded says what is wrong with the files, of which nothing was put in force.
 func (d *Daemon) notReloaded(by string, err error) api.Reloaded {
 	problems := config.ProblemsOf(err)
 	d.log.Error("config_not_reloaded", "by", by, "problems", problems)
 	return api.Reloaded{Problems: problems, Changed: []api.Change{}, Restart: []api.Change{}, Rules: d.rules()}
 }
 
-// isOf says whether a key is in the table of one of the partners.
-func isOf(c api.Change, partners []protocol.SiteName) bool {
+// concerns says whether a key is in the table of one of the partners.
+func concerns(c api.Change, partners []protocol.SiteName) bool {
 	return slices.ContainsFunc(partners, func(site protocol.SiteName) bool {
 		return strings.HasPrefix(c.Key, fmt.Sprintf("partner[%s].", site))
 	})
@@ -128,7 +128,7 @@ func (d *Daemon) apply(ctx context.Context, next *config.Config, changed []api.C
 	}
 	if in("rounds.") || in("policy.") {
 		before := d.plugins.names()
-		if err = d.repolicy(ctx, next); err != nil {
+		if err = d.changePolicy(ctx, next); err != nil {
 			return errors.Join(err, d.plugins.keep(before)) // a mended file may be read again
 		}
 	}
@@ -143,7 +143,7 @@ func (d *Daemon) apply(ctx context.Context, next *config.Config, changed []api.C
 		}
 	}
 	if in("partner[") {
-		if err = d.repartner(ctx, next); err != nil {
+		if err = d.changePartners(ctx, next); err != nil {
 			return fmt.Errorf("change the partners: %w", err)
 		}
 	}

@@ -22,8 +22,8 @@ const ShimArgument = "shim"
 const ShimBinary = "switchyard-shim"
 
 // shimLine is the command line of the shim: the small binary, or this one, which takes five
-// times as long to start (BenchmarkStart). Accounts must be able to run it; this binary in a private folder
-// is reached through the process itself.
+// times as long to start (BenchmarkStart). Accounts must be able to run it; this binary in a private
+// directory is reached through the process itself.
 func shimLine(ctx context.Context, build Build, log *slog.Logger) ([]string, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -50,8 +50,8 @@ func usable(ctx context.Context, build Build, path string) error {
 	if os.Geteuid() == 0 && !open(path) {
 		return errors.New("other accounts cannot run it; give it and the directories above it mode 755")
 	}
-	const patience = 10 * time.Second
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	const timeout = 10 * time.Second
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, path, "version").Output()
 	if err != nil {

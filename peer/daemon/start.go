@@ -61,8 +61,8 @@ func (d *Daemon) startMeter(context.Context) error {
 }
 
 func (d *Daemon) startNode(ctx context.Context) error {
-	d.accounts.become(d.cfg)
-	decides, name, err := d.firstPolicy(ctx)
+	d.accounts.set(d.cfg)
+	decides, name, err := d.initialPolicy(ctx)
 	if err != nil {
 		return err
 	}

@@ -16,16 +16,16 @@ import (
 
 func (d *Daemon) openStore(context.Context) error {
 	dir := string(d.cfg.Site.StateDir)
-	// Jobs of other accounts run in folders below and must pass through.
+	// Jobs of other accounts run in directories below and must pass through.
 	if err := os.MkdirAll(dir, 0o711); err != nil { //nolint:gosec // see above
 		return fmt.Errorf("[site] state_dir: %w; name a folder on a local disk that this account may write", err)
 	}
-	if err := roomToStart(dir); err != nil {
+	if err := checkFreeSpace(dir); err != nil {
 		return fmt.Errorf("[site] state_dir: %w", err)
 	}
 	begin := statedir.Check
 	if d.options.NewStore {
-		begin = d.beginAnew
+		begin = d.setAside
 	}
 	if err := begin(dir); err != nil {
 		return fmt.Errorf("[site] state_dir: %w", err)
@@ -39,26 +39,26 @@ func (d *Daemon) openStore(context.Context) error {
 	return nil
 }
 
-// startRoom is how much must be free where the state is, for a peer to start: for a new
+// minFreeSpace is how much must be free where the state is, for a peer to start: for a new
 // database and for what is written while a peer takes up its jobs again.
-const startRoom = 1 << 20 // bytes
+const minFreeSpace = 1 << 20 // bytes
 
-// roomToStart refuses to start a peer that would fail at one of its first writes.
-func roomToStart(dir string) error {
+// checkFreeSpace refuses to start a peer that would fail at one of its first writes.
+func checkFreeSpace(dir string) error {
 	free, err := localdisk.Free(dir)
 	if err != nil {
 		return err
 	}
-	if free < startRoom {
+	if free < minFreeSpace {
 		return fmt.Errorf("there is no room to start: a peer needs %d KiB, free space or raise the quota on %s",
-			startRoom>>10, localdisk.Describe(dir))
+			minFreeSpace>>10, localdisk.Describe(dir))
 	}
 	return nil
 }
 
-// beginAnew sets aside what an earlier peer has left in the directory, with a database that
+// setAside sets aside what an earlier peer has left in the directory, with a database that
 // cannot be used. It refuses to give up one that can.
-func (d *Daemon) beginAnew(dir string) error {
+func (d *Daemon) setAside(dir string) error {
 	database := statedir.Database(dir)
 	found, err := VerifyStore(database)
 	lost := errors.Is(err, fs.ErrNotExist) || errors.Is(err, store.ErrDamaged) || errors.Is(err, store.ErrForeign)

@@ -25,9 +25,9 @@ func KnownCPUs(cfg *config.Config) int {
 	if cfg.LocalSched.Plugin == config.Process {
 		return cfg.LocalSched.Capacity(runtime.NumCPU()).CPUs
 	}
-	last, err := lastMachine(machinePath(cfg))
+	last, err := loadMachine(machinePath(cfg))
 	if err != nil {
-		return 0 // Open tells
+		return 0 // Open reports it
 	}
 	return last.Capacity.CPUs
 }
@@ -49,11 +49,11 @@ func (q *Queue) describe(ctx context.Context) (protocol.Capacity, error) {
 	defer cancel()
 	described, err := q.scheduler.Describe(limited)
 	if err == nil {
-		err = keepMachine(kept, described)
+		err = saveMachine(kept, described)
 	} else {
-		described, err = q.asLastKnown(kept, err)
+		described, err = q.lastKnown(kept, err)
 	}
-	if err = errors.Join(err, q.mayProtect(&described)); err != nil {
+	if err = errors.Join(err, q.checkProtection(&described)); err != nil {
 		return protocol.Capacity{}, err
 	}
 	_, holds := q.scheduler.(localsched.Reserver)
@@ -61,9 +61,9 @@ func (q *Queue) describe(ctx context.Context) (protocol.Capacity, error) {
 	return q.withSpeed(described.Capacity), nil
 }
 
-// asLastKnown is what a batch system has said before that says nothing now, and why.
-func (q *Queue) asLastKnown(kept string, why error) (localsched.Description, error) {
-	last, err := lastMachine(kept)
+// lastKnown is what a batch system has said before that says nothing now, and why.
+func (q *Queue) lastKnown(kept string, why error) (localsched.Description, error) {
+	last, err := loadMachine(kept)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return last, fmt.Errorf("[localsched]: the batch system does not say what machine it has, and never has to this peer: %w; "+
@@ -75,8 +75,8 @@ func (q *Queue) asLastKnown(kept string, why error) (localsched.Description, err
 	return last, nil
 }
 
-// mayProtect says why the batch system cannot protect the own users as it is told to.
-func (q *Queue) mayProtect(d *localsched.Description) error {
+// checkProtection says why the batch system cannot protect the local users as it is configured to.
+func (q *Queue) checkProtection(d *localsched.Description) error {
 	unknown := d.Name == "" // a peer of an earlier version has not kept it, and the batch system is down
 	if q.cfg.Protect.Delay == 0 || unknown || slices.Contains(d.Capabilities, localsched.Delays) {
 		return nil
@@ -91,22 +91,22 @@ func (q *Queue) withSpeed(c protocol.Capacity) protocol.Capacity {
 	return c
 }
 
-// keptMachine is machine.json. Earlier versions have kept the capacity alone.
-type keptMachine struct {
+// storedMachine is machine.json. Earlier versions have kept the capacity alone.
+type storedMachine struct {
 	protocol.Capacity
 	Name         string   `json:",omitempty"`
 	Capabilities []string `json:",omitempty"`
 }
 
-func keepMachine(path string, d localsched.Description) error {
-	if err := statedir.WriteJSON(path, keptMachine{d.Capacity, d.Name, d.Capabilities}); err != nil {
+func saveMachine(path string, d localsched.Description) error {
+	if err := statedir.WriteJSON(path, storedMachine{d.Capacity, d.Name, d.Capabilities}); err != nil {
 		return fmt.Errorf("keep what the batch system says of its machine: %w", err)
 	}
 	return nil
 }
 
-func lastMachine(path string) (localsched.Description, error) {
-	var kept keptMachine
+func loadMachine(path string) (localsched.Description, error) {
+	var kept storedMachine
 	data, err := os.ReadFile(path)
 	if err == nil {
 		err = json.Unmarshal(data, &kept)

@@ -25,7 +25,7 @@ func TestNoRoomForTheMachine(t *testing.T) {
 		}
 	})
 	_ = os.WriteFile(filepath.Join(dir, "ballast"), make([]byte, size), 0o600) // as much of it as there is room for
-	err := keepMachine(filepath.Join(dir, "machine.json"), localsched.Description{Capacity: protocol.Capacity{CPUs: 1}})
+	err := saveMachine(filepath.Join(dir, "machine.json"), localsched.Description{Capacity: protocol.Capacity{CPUs: 1}})
 	if err == nil || !strings.Contains(err.Error(), "file system mounted at "+dir) || !strings.Contains(err.Error(), "bytes are needed") {
 		t.Errorf("got %v", err)
 	}

@@ -280,7 +280,7 @@ func (q *Queue) openSlurm(ctx context.Context) (localsched.Scheduler, error) {
 // openPlugin opens a local scheduler that is a plugin. One that is not up is no
 // error: calls say why, until it is.
 func (q *Queue) openPlugin(ctx context.Context, name string) (localsched.Scheduler, error) {
-	started, err := q.plugin(q.cfg.Plugin(config.LocalSchedKind, name)) //nolint:contextcheck // it runs until it is closed
+	started, err := q.plugin(q.cfg.Plugin(config.LocalSchedKind, name))
 	if err != nil {
 		return nil, err
 	}

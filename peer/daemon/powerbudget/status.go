@@ -13,19 +13,19 @@ func (k *Keeper) Power(draw int64) *api.Power {
 	return powerOf(k.Current().Signal, draw, protocol.InstantOf(time.Now()))
 }
 
-// powerOf tells the budget of an instant, and the one after it.
+// powerOf is the budget of an instant, and the one after it.
 func powerOf(signal power.Signal, draw int64, now protocol.Instant) *api.Power {
 	limit, until := signal.At(now)
-	told := &api.Power{Draw: draw, Budget: budgetTold(limit)}
+	state := &api.Power{Draw: draw, Budget: budgetPointer(limit)}
 	if until != power.End {
 		next, _ := signal.At(until)
-		told.Until, told.Next = until, budgetTold(next)
+		state.Until, state.Next = until, budgetPointer(next)
 	}
-	return told
+	return state
 }
 
-// budgetTold is a budget as the API tells it.
-func budgetTold(limit int64) *int64 {
+// budgetPointer is a budget as the API has it: nil for none.
+func budgetPointer(limit int64) *int64 {
 	if limit == power.Unlimited {
 		return nil
 	}

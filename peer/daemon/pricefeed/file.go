@@ -52,7 +52,7 @@ type Reopened struct {
 
 // Reopen opens the feeds whose own configurations have changed: all of them, or none with an
 // error. One that a configuration does not name as before is left alone: that its key has
-// changed is told as for any other.
+// changed is reported as for any other.
 func Reopen(files []*File, changes []api.Change, log *slog.Logger) (all []Reopened, err error) {
 	for _, f := range files {
 		named := func(c api.Change) bool {

@@ -16,7 +16,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/plugins/price/feeds"
 )
 
-// Source is a feed and how it looks at what it tells.
+// Source is a feed and how it looks at its own sources again.
 type Source struct {
 	Feed    price.Feed
 	Refresh func(context.Context) error // has it look anew; the error is what is wrong with its sources
@@ -41,7 +41,7 @@ func Prices(cfg *config.Config) Table {
 	return Table{"prices", Origin{cfg.Prices.Feed, cfg.Prices.Config, cfg.Prices.Area}}
 }
 
-// Series is the table of the power budgets that a feed tells.
+// Series is the table of the power budgets of a feed.
 func Series(cfg *config.Config) Table {
 	s := cfg.Power.Series
 	return Table{"power.series", Origin{s.Feed, s.Config, s.Area}}

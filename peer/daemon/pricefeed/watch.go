@@ -19,16 +19,16 @@ import (
 // Watch asks a feed for the peer, and remembers for monitoring how that went. It needs a
 // source ([Watch.SetSource]) before the first question.
 type Watch struct {
-	seen atomic.Pointer[sight] // nil: nothing was asked yet
-	news func()                // is told when the peer has asked; nil: nobody is
+	seen atomic.Pointer[lastAnswer] // nil: nothing was asked yet
+	news func()                     // is called when the peer has asked; nil: nothing is
 
 	mu      sync.Mutex
 	live    outlook.Live
 	refresh func(context.Context) error // has the feed look at its sources; the error is what is wrong with them
 }
 
-// sight is how the last question went.
-type sight struct {
+// lastAnswer is how the last question went.
+type lastAnswer struct {
 	published time.Time // when the published prices end; zero: none were ever known
 	up        bool
 }
@@ -67,7 +67,7 @@ func (w *Watch) asked() (outlook.Live, func(context.Context) error) {
 }
 
 // Ahead implements [node.Prices]. When the feed's sources have gone wrong, what they said
-// before goes on to serve, forecasts included, and people are told of the trouble.
+// before goes on to serve, forecasts included, and the answer names the trouble.
 func (w *Watch) Ahead(ctx context.Context, query price.Query) (price.Forecast, error) {
 	result, err := w.Ask(ctx, query)
 	if err == nil && w.news != nil {
@@ -76,20 +76,20 @@ func (w *Watch) Ahead(ctx context.Context, query price.Query) (price.Forecast, e
 	return result, err
 }
 
-// Ask is Ahead for those who make the news themselves of what they are told.
+// Ask is Ahead for those who act on the answer themselves.
 func (w *Watch) Ask(ctx context.Context, query price.Query) (price.Forecast, error) {
 	published, _ := w.Known()
 	live, refresh := w.asked() // one feed, whatever a reload does meanwhile
 	trouble := refresh(ctx)
 	result, err := live.Ahead(ctx, query)
 	if err != nil {
-		w.seen.Store(&sight{published: published})
+		w.seen.Store(&lastAnswer{published: published})
 		return price.Forecast{}, errors.Join(trouble, err)
 	}
 	if trouble != nil {
 		result.Trouble = trouble.Error()
 	}
-	w.seen.Store(&sight{published: result.Known.Time(), up: trouble == nil})
+	w.seen.Store(&lastAnswer{published: result.Known.Time(), up: trouble == nil})
 	return result, nil
 }
 
