@@ -1,29 +1,19 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/switchyard-hpc/switchyard/internal/budget"
-	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/internal/testbed"
 	"github.com/switchyard-hpc/switchyard/localsched/changes"
-	"github.com/switchyard-hpc/switchyard/localsched/engine"
-	"github.com/switchyard-hpc/switchyard/localsched/power"
 	"github.com/switchyard-hpc/switchyard/peer/api"
-	"github.com/switchyard-hpc/switchyard/peer/config"
 	"github.com/switchyard-hpc/switchyard/peer/view"
-	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -69,202 +59,57 @@ func TestStatusNotes(t *testing.T) {
 	}
 }
 
-func TestPowerOf(t *testing.T) {
+// Alarms stand in status, in sites, and in the JSON of both.
+func TestAlarmsAreShown(t *testing.T) {
 	t.Parallel()
-	signal, err := power.NewSignal([]power.Step{{At: 10, Limit: 0}, {At: 20, Limit: 700}, {At: 30, Limit: power.Unlimited}})
-	if err != nil {
-		t.Fatal(err)
+	const alarm = "power budget: [power.series]: closed"
+	socket := serve(t, &fakeNode{alarms: []string{alarm}, replyF: always(view.Sites{Sites: []view.Site{
+		{Site: "aurora", Self: true, Link: "self"}, {Site: "borealis", Link: "up"},
+	}}, nil)})
+	if got := command(t, socket, "", "status"); got.code != 0 || !strings.Contains(got.stdout, "\nAlarm      "+alarm+"\n") {
+		t.Errorf("status: %+v", got)
 	}
-	for now, want := range map[protocol.Instant]api.Power{
-		9:  {Draw: 5, Until: 10, Next: new(int64(0))},
-		10: {Draw: 5, Budget: new(int64(0)), Until: 20, Next: new(int64(700))},
-		29: {Draw: 5, Budget: new(int64(700)), Until: 30},
-		30: {Draw: 5},
-	} {
-		if got := powerOf(signal, 5, now); !reflect.DeepEqual(*got, want) {
-			t.Errorf("at %d: %+v, want %+v", now, *got, want)
+	if got := command(t, socket, "", "sites"); got.code != 0 || strings.Count(got.stdout, "ALARM: "+alarm) != 1 {
+		t.Errorf("sites: %+v", got)
+	}
+	for _, args := range [][]string{{"status", "--json"}, {"sites", "--json"}} {
+		var info api.Info
+		got := command(t, socket, "", args...)
+		if err := json.Unmarshal([]byte(got.stdout), &info); err != nil || fmt.Sprint(info.Alarms) != "["+alarm+"]" {
+			t.Errorf("%v: %+v, %v", args, got, err)
 		}
 	}
 }
 
-// seriesFeed has one budget for all time that it is asked for.
-type seriesFeed struct {
-	price.Feed
-
-	kilowatts protocol.Micro
-	err       error
-}
-
-func (f *seriesFeed) Prices(_ context.Context, query price.Query) (s price.Series, err error) {
-	for at := query.From; at < query.Until; at = at.Add(protocol.Day) {
-		s.Slots = append(s.Slots, price.Slot{Start: at, Length: protocol.Day, Price: f.kilowatts * protocol.Unit})
-	}
-	return s, f.err
-}
-
-// keeper keeps the budget of a configuration, with a series if there is a feed for it, and
-// notes what the batch system is given.
-func keeper(cfg *config.Config, feed price.Feed) (k *budgetKeeper, given *[]engine.Budget) {
-	k = &budgetKeeper{log: slog.New(slog.DiscardHandler), cfg: cfg, news: make(chan struct{}, 1)}
-	if feed != nil {
-		k.series = &source{feed, func(context.Context) error { return nil }}
-	}
-	k.made.Store(&engine.Budget{})
-	given = new([]engine.Budget)
-	k.begin(func(b engine.Budget) error {
-		*given = append(*given, b)
-		return nil
-	})
-	return k, given
-}
-
-func budgeted(kilowatts config.Kilowatts, series string) *config.Config {
-	cfg := config.Default()
-	cfg.Power.WattsPerCPU, cfg.Power.Budget, cfg.Power.Series.Feed = 30_000_000, kilowatts*1_000_000, series
-	return cfg
-}
-
-// The batch system hears of a budget when it is another one, and not otherwise; what a
-// feed does not tell stays as it was.
-func TestBudgetKeeperTellsWhatIsNew(t *testing.T) {
+// Costs that are not those of the planned hours are called so.
+func TestCostNotice(t *testing.T) {
 	t.Parallel()
-	feed := &seriesFeed{kilowatts: 7}
-	k, given := keeper(budgeted(9, "response"), feed)
-	limits := func() (now []int64) {
-		for _, b := range *given {
-			limit, _ := b.Signal.At(protocol.InstantOf(time.Now()))
-			now = append(now, limit/1_000_000)
+	for policy, want := range map[string]string{"mcmf": "", "tc": "", "inst": "started at once", "twoprice": "two prices of electricity a day"} {
+		if got := costNotice(policy); !strings.Contains(got, want) || (got == "") != (want == "") {
+			t.Errorf("%s: %q, want %q", policy, got, want)
 		}
-		return now
-	}
-	for i, step := range []struct {
-		kilowatts protocol.Micro
-		err       error
-		want      []int64
-	}{
-		{7, nil, []int64{7}},
-		{7, nil, []int64{7}},
-		{5, nil, []int64{7, 5}},
-		{4, errors.New("closed"), []int64{7, 5}},
-		{4, nil, []int64{7, 5, 4}},
-		{12, nil, []int64{7, 5, 4, 9}}, // the fixed budget is lower
-	} {
-		feed.kilowatts, feed.err = step.kilowatts, step.err
-		if err := k.renew(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if got := limits(); !reflect.DeepEqual(got, step.want) {
-			t.Errorf("step %d: given %v, want %v", i, got, step.want)
-		}
-	}
-	if got := k.current().Rates; got != (power.Rates{Busy: 30_000_000}) {
-		t.Errorf("rates %+v", got)
 	}
 }
 
-// The budget holds while electricity costs more than the threshold, by forecasts too, and
-// is made anew when the peer has asked for prices.
-func TestBudgetKeeperGoesByPrices(t *testing.T) {
+// "config check" looks at the feed that a power budget goes by, and its files.
+func TestConfigCheckLooksAtTheBudgetsFeed(t *testing.T) {
 	t.Parallel()
-	cfg := budgeted(9, "")
-	cfg.Prices.Area, cfg.Power.Price = "here", settings.Amount(protocol.Unit/2) // the feed has one hour, of 1
-	live, err := outlookOf(cfg.Prices)
-	if err != nil {
-		t.Fatal(err)
-	}
-	live.Feed = flatFeed{}
-	k, _ := keeper(cfg, nil)
-	k.prices = &priceWatch{live: live, refresh: func(context.Context) error { return nil }}
-	k.prices.news = k.hear
-	if err = k.renew(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	now := protocol.InstantOf(time.Now())
-	for _, at := range []protocol.Instant{now, now.Add(protocol.Day), now.Add(10 * protocol.Day)} {
-		if limit, _ := k.current().Signal.At(at); limit != 9*budget.Kilowatt {
-			t.Errorf("at %v: %s", at.Time(), power.Text(limit))
+	dir, key := t.TempDir(), siteKey(t)
+	feed := filepath.Join(dir, "feed.toml")
+	writeText(t, feed, "[[file]]\npath = \"response.csv\"\nformat = \"csv\"\narea = \"response\"\ncurrency = \"XXX\"\nunit = \"MWh\"\nslot = \"1h\"\n")
+	check := func(area, want string) {
+		t.Helper()
+		got := command(t, "", "", "config", "check", "--config", tempFile(t, "site.toml", fmt.Sprintf("[site]\nname = \"north\"\nnumber = 1\nkey = %q\n"+
+			"[power]\nwatts_per_cpu = 30\n[power.series]\nfeed = \"file\"\nconfig = %q\narea = %q\n", key, feed, area)))
+		if (got.code == 0) != (want == "") || !strings.Contains(got.stderr, want) {
+			t.Errorf("config check: %+v, want %q", got, want)
 		}
 	}
-	k.prices.live.Feed = flatFeed{errors.New("slow, and not asked")}
-	next := budgeted(9, "")
-	next.Prices.Area, next.Power.Price = "here", settings.Amount(2*protocol.Unit)
-	if err = k.become(t.Context(), next); err != nil {
-		t.Fatal(err)
-	}
-	if limit, until := k.current().Signal.At(now); limit != power.Unlimited || until != power.End {
-		t.Errorf("where it costs less: %s", power.Text(limit))
-	}
-	<-k.news // the reload
-	k.prices.live.Feed = flatFeed{}
-	if _, err = k.prices.Ahead(t.Context(), price.Query{Area: "here", From: now, Until: now.Add(protocol.Hour)}); err != nil {
-		t.Fatal(err)
-	}
-	if len(k.news) != 1 {
-		t.Error("nobody hears that the peer has asked for prices")
-	}
-}
-
-// While it runs, news make the budget anew.
-func TestBudgetKeeperHearsNews(t *testing.T) {
-	t.Parallel()
-	feed := &seriesFeed{kilowatts: 7}
-	k, _ := keeper(budgeted(9, "response"), feed)
-	given := make(chan engine.Budget, 1)
-	k.begin(func(b engine.Budget) error {
-		given <- b
-		return nil
-	})
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error)
-	go func() { ended <- k.run(ctx) }()
-	k.hear()
-	b := <-given
-	if limit, _ := b.Signal.At(protocol.InstantOf(time.Now())); limit != 7*budget.Kilowatt {
-		t.Errorf("given %s", power.Text(limit))
-	}
-	cancel()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
-}
-
-// A reload changes the budget, takes it away and gives it again; what cannot be is refused
-// before anything changes.
-func TestBudgetKeeperReloads(t *testing.T) {
-	t.Parallel()
-	k, given := keeper(budgeted(9, ""), nil)
-	if err := k.renew(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	for _, kilowatts := range []config.Kilowatts{12, 0, 3} {
-		next := budgeted(kilowatts, "")
-		if err := errors.Join(k.mayBecome(next), k.become(t.Context(), next)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	now := protocol.InstantOf(time.Now())
-	var limits []string
-	for _, b := range *given {
-		limit, _ := b.Signal.At(now)
-		limits = append(limits, power.Text(limit))
-	}
-	if want := []string{"9 kW", "12 kW", "any power", "3 kW"}; !reflect.DeepEqual(limits, want) {
-		t.Errorf("given %v, want %v", limits, want)
-	}
-	dark, priced, warm := budgeted(9, ""), budgeted(9, ""), budgeted(9, "")
-	dark.Power.WattsPerCPU, priced.Power.Price, warm.Power.IdleWattsPerCPU = 0, 1, 30_500_000
-	for want, next := range map[string]*config.Config{
-		"needs watts_per_cpu": dark, "needs [prices]": priced,
-		"idle_watts_per_cpu = 30.5 is more than watts_per_cpu, which is 30.0 until": warm,
-	} {
-		if err := k.mayBecome(next); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want %q", err, want)
-		}
-	}
-	k.begin(nil)
-	if err := k.mayBecome(budgeted(9, "")); err == nil || !strings.Contains(err.Error(), "start the peer again") {
-		t.Errorf("a batch system that cannot change: %v", err)
-	}
+	check("response", "response.csv: no such file")
+	hour := time.Now().UTC().Truncate(time.Hour)
+	writeText(t, filepath.Join(dir, "response.csv"), fmt.Sprintf("start,price\n%s,5\n%s,5\n", hour.Format(time.RFC3339), hour.Add(time.Hour).Format(time.RFC3339)))
+	check("response", "")
+	check("respond", `[power.series] area: the power budget goes by it: the feed does not know this area: "respond"; there are response`)
 }
 
 // hoursAround are hours of UTC that a time is well within.
@@ -347,39 +192,6 @@ func tellsItsBudget(t *testing.T, g *grid, site *testbed.Site) {
 	got := g.at(t, site, "#!/bin/sh\n", "quote", "-n", "4", "-t", "5")
 	if !strings.Contains(got.stdout, "off-peak only: the power budget is 1 kW until 20") {
 		t.Errorf("a job beyond the whole budget: %+v", got)
-	}
-}
-
-// The budget of the example holds after peak.sh, and has an end; later, it begins later.
-func TestPowerBudgetExample(t *testing.T) {
-	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "example")
-	if err := os.CopyFS(dir, os.DirFS(filepath.Join("..", "..", "examples", "power-budget"))); err != nil {
-		t.Fatal(err)
-	}
-	for when, limited := range map[string]bool{"now": true, "later": false} {
-		if out, err := exec.CommandContext(t.Context(), "sh", filepath.Join(dir, "peak.sh"), when).CombinedOutput(); err != nil {
-			t.Fatalf("peak.sh: %v\n%s", err, out)
-		}
-		text, err := os.ReadFile(filepath.Join(dir, "north.toml"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		alone, _, _ := strings.Cut(string(text), "[[partner]]") // whose key "keygen" would make
-		file := filepath.Join(dir, "alone.toml")
-		writeText(t, file, alone)
-		cfg, err := config.Load(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		k, given := keeper(cfg, nil)
-		if err := k.renew(t.Context()); err != nil || len(*given) != 1 {
-			t.Fatalf("given %d budgets, %v", len(*given), err)
-		}
-		limit, until := k.current().Signal.At(protocol.InstantOf(time.Now()))
-		if (limit == budget.Kilowatt) != limited || until == power.End {
-			t.Errorf("%s: %s until %d", when, power.Text(limit), until)
-		}
 	}
 }
 

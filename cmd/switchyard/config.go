@@ -1,9 +1,12 @@
 package main
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-hpc/switchyard/peer/config"
+	"github.com/switchyard-hpc/switchyard/peer/daemon"
 )
 
 // configFlag is where commands that need a configuration find it.
@@ -34,6 +37,18 @@ func (f *configFlag) load(a *app) (*config.Config, error) {
 func (a *app) warn(cfg *config.Config) {
 	for _, warning := range cfg.Warnings {
 		a.notice("warning: %s", warning)
+	}
+}
+
+// warnOfMissing says how many jobs concern partners that the configuration lacks.
+func (a *app) warnOfMissing(ctx context.Context, cfg *config.Config) {
+	warnings, err := daemon.MissingPartners(ctx, cfg)
+	if err != nil {
+		a.notice("%s", plain(err.Error()))
+		return
+	}
+	for _, warning := range warnings {
+		a.notice("warning: %s", plain(warning))
 	}
 }
 
@@ -68,14 +83,14 @@ func (a *app) configCheckCommand() *cobra.Command {
 				return err
 			}
 			a.warn(cfg)
-			found := startFindings(cmd.Context(), cfg)
-			for _, unseen := range found.unseen {
+			found := daemon.Check(cmd.Context(), cfg, build())
+			for _, unseen := range found.Unseen {
 				a.notice("warning: %s", unseen)
 			}
-			for _, problem := range found.problems {
+			for _, problem := range found.Problems {
 				a.notice("%s", problem)
 			}
-			if len(found.problems) > 0 {
+			if len(found.Problems) > 0 {
 				return &exitError{code: exitFailed}
 			}
 			a.warnOfMissing(cmd.Context(), cfg)

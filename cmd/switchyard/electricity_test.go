@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -17,6 +15,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/api"
 	"github.com/switchyard-hpc/switchyard/peer/config"
+	"github.com/switchyard-hpc/switchyard/peer/daemon/pricefeed"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -210,55 +209,6 @@ func badPrices(t *testing.T, g *grid, aurora, borealis *testbed.Site, file strin
 	told(t, g, borealis, "electricity: borealis in EUR")
 }
 
-// flatFeed knows one price.
-type flatFeed struct{ err error }
-
-func (flatFeed) Describe(context.Context) (price.Description, error) {
-	return price.Description{Areas: []string{"here"}, Currency: "EUR"}, nil
-}
-
-func (f flatFeed) Prices(_ context.Context, query price.Query) (price.Series, error) {
-	hour := query.From - query.From%protocol.Instant(protocol.Hour)
-	return price.Series{Slots: []price.Slot{{Start: hour, Length: protocol.Hour, Price: protocol.Unit}}}, f.err
-}
-
-// What is wrong with a feed's sources is told beside the prices that it goes on with, and
-// monitoring sees it at once.
-func TestPriceWatch(t *testing.T) {
-	t.Parallel()
-	live, err := outlookOf(config.Default().Prices)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var wrong error
-	w := &priceWatch{live: live, refresh: func(context.Context) error { return wrong }}
-	now := protocol.InstantOf(time.Now())
-	query := price.Query{Area: "here", From: now, Until: now.Add(protocol.Day)}
-	bad, closed := errors.New("x.csv:3: no number"), errors.New("closed")
-	for i, step := range []struct {
-		feed, wrong, want error
-		up, known         bool
-	}{
-		{feed: closed, want: closed},
-		{wrong: bad, known: true}, // one of several files
-		{feed: closed, wrong: bad, want: bad, known: true},
-		{up: true, known: true},
-		{feed: closed, want: closed, known: true},
-	} {
-		w.live.Feed, wrong = flatFeed{step.feed}, step.wrong
-		result, err := w.Ahead(t.Context(), query)
-		if !errors.Is(err, step.want) || (err == nil) == (len(result.Prices.Slots) == 0) {
-			t.Errorf("step %d: %+v, %v", i, result, err)
-		}
-		if told := result.Trouble != ""; told != (step.wrong != nil && step.want == nil) {
-			t.Errorf("step %d: trouble %q", i, result.Trouble)
-		}
-		if published, up := w.known(); up != step.up || published.IsZero() == step.known {
-			t.Errorf("step %d: up %v, known until %v", i, up, published)
-		}
-	}
-}
-
 // "config check" reads the feed's configuration too.
 func TestConfigCheckLooksAtTheFeed(t *testing.T) {
 	t.Parallel()
@@ -315,7 +265,7 @@ func TestElectricityExample(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		feed, err := openFeed("prices", cfg.Prices.Feed, cfg.Prices.Config, cfg.Prices.Area, slog.New(slog.DiscardHandler))
+		feed, err := pricefeed.Prices(cfg).Open(slog.New(slog.DiscardHandler))
 		if err == nil {
 			err = feed.Refresh()
 		}

@@ -3,16 +3,13 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/internal/testbed"
-	"github.com/switchyard-hpc/switchyard/peer/api"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -80,28 +77,6 @@ func shows(t *testing.T, g *grid, site *testbed.Site, price, watts int64) {
 		}
 		if ctx.Err() != nil {
 			t.Fatalf("the price %d and the budget %d never appear in\n%s%s, %v", price, watts, got.stdout, got.stderr, err)
-		}
-	}
-}
-
-// A feed that another configuration does not name as before is left alone, though its own is gone.
-func TestReopenLeavesOthersAlone(t *testing.T) {
-	t.Parallel()
-	path, log := tempFile(t, "feed.toml", "area = \"x\"\n"), slog.New(slog.DiscardHandler)
-	file := &feedFile{table: "prices", name: "tariff", path: settings.Path(path), area: "x", text: "area = \"x\"\n"}
-	files := []*feedFile{file}
-	if all, err := reopen(files, nil, log); err != nil || len(all) != 0 {
-		t.Errorf("unchanged: %v, %v", all, err)
-	}
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := reopen(files, nil, log); err == nil || !strings.Contains(err.Error(), "[prices] config: ") {
-		t.Errorf("gone: %v", err)
-	}
-	for _, key := range []string{"prices.config", "prices.feed", "prices.area"} {
-		if all, err := reopen(files, []api.Change{{Key: key}}, log); err != nil || len(all) != 0 {
-			t.Errorf("%s: %v, %v", key, all, err)
 		}
 	}
 }

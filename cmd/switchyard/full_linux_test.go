@@ -9,8 +9,6 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/internal/testbed"
-	"github.com/switchyard-hpc/switchyard/localsched"
-	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // smallState mounts a file system with room for size bytes, and has the site keep its
@@ -56,16 +54,5 @@ func TestStartOnAFullDisk(t *testing.T) {
 		if strings.Contains(got.stderr, `site name ""`) || strings.Contains(got.stderr, "panic") {
 			t.Errorf("with %d bytes free: %s", free, got.stderr)
 		}
-	}
-}
-
-// What cannot be kept for want of room says where and how much.
-func TestNoRoomForTheMachine(t *testing.T) {
-	g := makeGrid(t, testbed.Machine{Name: "aurora", CPUs: 1})
-	dir := smallState(t, g.Sites[0], 1<<20)
-	_ = os.WriteFile(filepath.Join(dir, "ballast"), make([]byte, 1<<20), 0o600) // as much of it as there is room for
-	err := keepMachine(filepath.Join(dir, "machine.json"), localsched.Description{Capacity: protocol.Capacity{CPUs: 1}})
-	if err == nil || !strings.Contains(err.Error(), "file system mounted at "+dir) || !strings.Contains(err.Error(), "bytes are needed") {
-		t.Errorf("got %v", err)
 	}
 }

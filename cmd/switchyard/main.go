@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/switchyard-hpc/switchyard/localsched/process"
+	"github.com/switchyard-hpc/switchyard/peer/daemon"
 )
 
 // Set by the linker.
@@ -15,13 +16,13 @@ var (
 	commit  = "unknown"
 )
 
-// shimCommand is the hidden first argument of the process that watches a job.
-const shimCommand = "shim"
+// build is this program's.
+func build() daemon.Build { return daemon.Build{Version: version, Commit: commit} }
 
 func main() {
 	// The shim stays under every job for as long as it runs. It must start
 	// quickly and stay small, so it comes before everything else.
-	if len(os.Args) > 1 && os.Args[1] == shimCommand {
+	if len(os.Args) > 1 && os.Args[1] == daemon.ShimArgument {
 		os.Exit(process.ShimMain(os.Args[2:]))
 	}
 	os.Exit(newApp().run(context.Background(), os.Args[1:]))

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"testing"
+
+	"github.com/switchyard-hpc/switchyard/peer/daemon"
 )
 
 // asBinary makes the test binary behave as switchyard itself, so that tests have
@@ -12,7 +14,7 @@ import (
 const asBinary = "SWITCHYARD_TEST_AS_BINARY"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asBinary) != "" || len(os.Args) > 1 && os.Args[1] == shimCommand {
+	if os.Getenv(asBinary) != "" || len(os.Args) > 1 && os.Args[1] == daemon.ShimArgument {
 		main()
 		return
 	}

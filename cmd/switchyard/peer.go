@@ -1,12 +1,11 @@
 package main
 
 import (
-	"log/slog"
 	"os"
 
 	"github.com/spf13/cobra"
 
-	"github.com/switchyard-hpc/switchyard/peer/config"
+	"github.com/switchyard-hpc/switchyard/peer/daemon"
 )
 
 func (a *app) peerCommand() *cobra.Command {
@@ -28,14 +27,10 @@ func (a *app) peerCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			p := &peerProcess{
-				cfg: cfg, from: from, recording: recording, newStore: newStore, notify: newNotifier(a.getenv, os.Getpid()),
-				failed: make(chan struct{}, 8), hangups: hangups(), plugins: newPluginSet(),
-			}
-			p.inForce.Store(cfg)
-			p.level.Set(levelOf(cfg.Log))
-			p.log = a.logger(cfg.Log, &p.level)
-			return p.run(untilTold(cmd.Context()))
+			return daemon.New(daemon.Options{
+				Config: cfg, Paths: from, Build: build(), Log: a.stderr, Recording: recording, NewStore: newStore,
+				Reload: hangups(), Manager: daemon.ManagerOf(a.getenv, os.Getpid()),
+			}).Run(untilTold(cmd.Context()))
 		},
 	}
 	cmd.Flags().StringVar(&recording, "record", "",
@@ -44,21 +39,4 @@ func (a *app) peerCommand() *cobra.Command {
 		"give up the jobs of a database that is lost or damaged: set aside what is left of them, and begin with an empty one")
 	from.addTo(a, cmd)
 	return cmd
-}
-
-// levelOf is the level of the log.
-func levelOf(cfg config.Log) slog.Level {
-	var level slog.Level
-	if err := level.UnmarshalText([]byte(cfg.Level)); err != nil {
-		return slog.LevelInfo // the configuration was checked
-	}
-	return level
-}
-
-func (a *app) logger(cfg config.Log, level slog.Leveler) *slog.Logger {
-	options := &slog.HandlerOptions{Level: level}
-	if cfg.Format == config.Text {
-		return slog.New(slog.NewTextHandler(a.stderr, options))
-	}
-	return slog.New(slog.NewJSONHandler(a.stderr, options))
 }

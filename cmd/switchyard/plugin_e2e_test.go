@@ -19,6 +19,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/localsched/process"
 	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/peer/daemon"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/sdk"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -52,7 +53,7 @@ func openEngine(_ struct{}, host sdk.Host) (localsched.Scheduler, error) {
 	}
 	return process.Open(process.Config{
 		Dir: filepath.Join(host.StateDir, "spool"), Site: host.Site, Policy: engine.EASY(),
-		Capacity: protocol.Capacity{CPUs: 2, Nodes: 1}, Shim: []string{self, shimCommand},
+		Capacity: protocol.Capacity{CPUs: 2, Nodes: 1}, Shim: []string{self, daemon.ShimArgument},
 	})
 }
 

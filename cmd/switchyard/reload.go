@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-hpc/switchyard/peer/api"
@@ -55,13 +57,19 @@ func (a *app) tellReload(done api.Reloaded) {
 		a.printf("removed        partner %s\n", plain(string(site)))
 	}
 	for _, c := range done.Changed {
-		a.printf("changed        %s\n", plain(changeText(c)))
+		a.printf("changed        %s\n", plain(c.Text()))
 	}
 	for _, c := range done.Restart {
-		a.printf("needs restart  %s\n", plain(changeText(c)))
+		a.printf("needs restart  %s\n", plain(c.Text()))
 	}
 	if len(done.Changed)+len(done.Added)+len(done.Removed) == 0 {
 		a.printf("Nothing has changed.\n")
 	}
 	a.printf("In force: %s.\n", rulesText(done.Rules))
+}
+
+// rulesText tells rules in words.
+func rulesText(rules api.Rules) string {
+	return fmt.Sprintf("initiation %s, policy %s, local queue %s",
+		plain(rules.Initiation), plain(rules.Policy), plain(rules.LocalPolicy))
 }

@@ -1,22 +1,15 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/internal/testbed"
 	"github.com/switchyard-hpc/switchyard/internal/testprogram"
-	"github.com/switchyard-hpc/switchyard/localsched"
-	"github.com/switchyard-hpc/switchyard/peer/config"
-	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // slurmThatFails makes commands of a Slurm of one idle node, which fail while there is a file, with
@@ -87,46 +80,4 @@ func TestPeerStartsWhileSlurmIsDown(t *testing.T) {
 	told("Insane message length")
 	answer()
 	told("0:00:00")
-}
-
-// describedAs is a local scheduler that says what machine it has, or not.
-type describedAs struct {
-	localsched.Scheduler
-	localsched.Reserver
-	machine localsched.Description
-	err     error
-}
-
-func (d *describedAs) Describe(context.Context) (localsched.Description, error) {
-	return d.machine, d.err
-}
-
-// TestMachineAsLastKnown: what a batch system can do is as little forgotten while it is down as what
-// machine it has.
-func TestMachineAsLastKnown(t *testing.T) {
-	t.Parallel()
-	cfg := &config.Config{}
-	cfg.Site.StateDir = settings.Path(t.TempDir())
-	capable := localsched.Description{Name: "x", Capacity: protocol.Capacity{CPUs: 3, Nodes: 1}, Capabilities: []string{localsched.Reserve}}
-	open := func() *peerProcess { return &peerProcess{cfg: cfg, log: slog.New(slog.DiscardHandler)} }
-	for _, now := range []*describedAs{{machine: capable}, {err: errors.New("down")}} {
-		p := open()
-		p.scheduler = now
-		if got, err := p.describe(t.Context()); err != nil || got != capable.Capacity || !p.reserves {
-			t.Errorf("%v: %+v, %v; reserves: %t", now.err, got, err, p.reserves)
-		}
-	}
-	cfg.Protect.Delay = 1
-	p := open()
-	p.scheduler = &describedAs{err: errors.New("down")}
-	if _, err := p.describe(t.Context()); err == nil || !strings.Contains(err.Error(), "[protect] delay") {
-		t.Errorf("got %v", err)
-	}
-	// An earlier version has kept the capacity alone.
-	if err := keepJSON(filepath.Join(string(cfg.Site.StateDir), "machine.json"), capable.Capacity); err != nil {
-		t.Fatal(err)
-	}
-	if got, err := p.describe(t.Context()); err != nil || got != capable.Capacity {
-		t.Errorf("got %+v, %v", got, err)
-	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/testbed"
 	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/peer/daemon"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -30,7 +31,7 @@ func makeBuild(b *testing.B, dir string) {
 func BenchmarkStart(b *testing.B) {
 	dir := b.TempDir()
 	makeBuild(b, dir)
-	for _, name := range []string{shimBinary, "switchyard"} {
+	for _, name := range []string{daemon.ShimBinary, "switchyard"} {
 		b.Run(name, func(b *testing.B) {
 			var cpu time.Duration
 			for b.Loop() {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/switchyard-hpc/switchyard/peer/node"
+	"github.com/switchyard-hpc/switchyard/peer/daemon"
 	"github.com/switchyard-hpc/switchyard/peer/statedir"
 	"github.com/switchyard-hpc/switchyard/peer/store"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -82,8 +82,7 @@ func (p storeProblemJSON) text() string {
 
 // inspectStore reads a database that no peer has open, and finds all that is wrong with it.
 func inspectStore(path string) (storeJSON, error) {
-	var rows node.Checker
-	report, err := store.Verify(path, rows.Add)
+	report, err := daemon.VerifyStore(path)
 	if err != nil {
 		return storeJSON{}, err
 	}
@@ -96,9 +95,6 @@ func inspectStore(path string) (storeJSON, error) {
 	}
 	for _, d := range report.Damage {
 		out.Problems = append(out.Problems, storeProblemJSON(*d))
-	}
-	for _, p := range rows.Problems() {
-		out.Problems = append(out.Problems, storeProblemJSON{Table: p.Table, Key: p.Key, What: p.What})
 	}
 	return out, nil
 }

@@ -27,9 +27,12 @@ const (
 	helpers  = 60 // what both shells and adapters use
 	shells   = 70 // the loops around the core
 	adapters = 80 // what is plugged into the live shell
+	parts    = 82 // what the daemon is made of, as far as it is a thing of its own
+	keepers  = 83 // parts that use others
+	daemons  = 84 // the parts as one peer
 	grids    = 85 // several peers at once
 	studies  = 87 // what is told as a study of a lower level tells it
-	wiring   = 90 // the binary
+	wiring   = 90 // the binaries
 )
 
 // workers are the tests of studies that run many simulations side by side; each of the
@@ -127,6 +130,12 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "internal/report", Level: adapters},
 		{Path: "internal/application", Level: adapters},
 
+		{Path: "peer/daemon/pricefeed", Level: parts},
+		{Path: "peer/daemon/localqueue", Level: parts},
+		{Path: "peer/daemon/powerbudget", Level: keepers},
+
+		{Path: "peer/daemon", Level: daemons},
+
 		{Path: "internal/testbed", Level: grids},
 		{Path: "internal/experiment", Level: grids, Race: workers},
 		{Path: "internal/reproduce", Level: grids, Race: workers},
@@ -141,7 +150,7 @@ func rooms() []Room { //nolint:funlen // a table
 
 func never() []Never {
 	const (
-		injected = "its ports are injected by cmd"
+		injected = "its ports are injected by peer/daemon"
 		drives   = "the simulator drives peer.Peer itself"
 		public   = "examples use the public packages only"
 	)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +13,8 @@ import (
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/peer/config"
+	"github.com/switchyard-hpc/switchyard/peer/daemon"
 	"github.com/switchyard-hpc/switchyard/peer/identity"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -98,6 +101,16 @@ func (s *Site) Start() error {
 	}()
 	s.process = p
 	return nil
+}
+
+// Daemon makes the site's peer as a part of this process, which can not be killed, but looked into
+// and run under the race detector. It logs to w. It must not run beside the site's process.
+func (s *Site) Daemon(build daemon.Build, w io.Writer) (*daemon.Daemon, error) {
+	cfg, err := config.Load(s.Config)
+	if err != nil {
+		return nil, err
+	}
+	return daemon.New(daemon.Options{Config: cfg, Paths: []string{s.Config}, Build: build, Log: w}), nil
 }
 
 // Pid is the process id of the peer, 0 when none was started.

@@ -1,19 +1,19 @@
 // Package api lets the people of a site talk to its peer: HTTP and JSON over a
 // unix socket, where the kernel says who calls.
 //
-//	POST   /v1/jobs                submit jobs, all or none         Submission → peer.Submitted
+//	POST   /v1/jobs                submit jobs, all or none         Submission → view.Submitted
 //	POST   /v1/quotes              what every site would answer     Submission → Quoted
 //	GET    /v1/jobs                ?all=true&limit=n                → view.Queue
 //	GET    /v1/jobs/{id}           one job, live or finished        → view.Job
-//	DELETE /v1/jobs/{id}           cancel                           → peer.Done
+//	DELETE /v1/jobs/{id}           cancel                           → view.Done
 //	GET    /v1/jobs/{id}/wait      up to a minute for its end       → view.Job
 //	GET    /v1/jobs/{id}/explain   what happened to it              → Explanation
 //	GET    /v1/jobs/{id}/output    ?stream=stdout&offset=n&follow=true, see [Client.Output]
 //	GET    /v1/sites               what is known of every site      → view.Sites
-//	GET    /v1/warehouse           ?component=name&all=true         → peer.Warehouse
+//	GET    /v1/warehouse           ?component=name&all=true         → view.RunHistory
 //	GET    /v1/info                what peer this is                → Info
 //
-// Whatever goes wrong is a peer.Refusal in JSON, with the HTTP status that fits
+// Whatever goes wrong is a view.Refusal in JSON, with the HTTP status that fits
 // its code. Everybody on the machine may submit and look at the queue, of which
 // with [Config.Private] they see their own jobs. Only a job's user, root, the
 // account of the peer and [Config.Admins] may cancel it, and all but the last read

@@ -14,7 +14,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// Node is the peer that answers. Errors with a method Refusal() peer.Refusal are
+// Node is the peer that answers. Errors with a method Refusal() view.Refusal are
 // shown as such, others as trouble of the moment.
 type Node interface {
 	Ask(ctx context.Context, event func(peer.AskID) peer.Event) (view.Reply, error)

@@ -146,6 +146,18 @@ type Change struct {
 	To   string `json:"to"`
 }
 
+// Text is the change in a line; a value that is empty is "-".
+func (c Change) Text() string {
+	return fmt.Sprintf("%s: %s → %s", c.Key, valueText(c.From), valueText(c.To))
+}
+
+func valueText(value string) string {
+	if value == "" {
+		return "-"
+	}
+	return protocol.EscapeText(value)
+}
+
 // where says where the output of a job is, if not on the way: the caller reads it
 // there with its own rights.
 type where struct {

@@ -19,6 +19,6 @@
 // clock is set forward the time follows at once and the machine is told ([peer.ClockSet]), when
 // it is set back the time goes on at half its pace until the wall clock has caught up.
 //
-// The node knows its surroundings only as the ports declared here; the wiring in
-// cmd adapts the real ones.
+// The node knows its surroundings only as the ports declared here; peer/daemon
+// adapts the real ones.
 package node

@@ -3,6 +3,7 @@
 package statedir
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/switchyard-hpc/switchyard/internal/localdisk"
 )
 
 // Database is the path of the database in a state directory.
@@ -143,4 +146,21 @@ func SetAside(dir string, now time.Time) (moved []string, err error) {
 		moved = append(moved, path+suffix)
 	}
 	return moved, nil
+}
+
+// WriteJSON writes a file of a state directory as a whole or not at all. On a full disk the error
+// says where it is and how many bytes are needed.
+func WriteJSON(path string, value any) error {
+	data, err := json.Marshal(value)
+	if err == nil {
+		err = os.WriteFile(path+".new", append(data, '\n'), 0o600)
+	}
+	if err == nil {
+		err = os.Rename(path+".new", path)
+	}
+	if localdisk.Full(err) {
+		err = fmt.Errorf("%w; free space or raise the quota on %s, %d bytes are needed",
+			err, localdisk.Describe(filepath.Dir(path)), len(data)+1)
+	}
+	return err
 }

@@ -1,0 +1,92 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"os/user"
+	"slices"
+	"strconv"
+	"sync/atomic"
+
+	"github.com/switchyard-hpc/switchyard/localsched/spool"
+	"github.com/switchyard-hpc/switchyard/peer/accounts"
+	"github.com/switchyard-hpc/switchyard/peer/config"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// accountsInForce are the accounts by the configuration that is in force.
+type accountsInForce struct {
+	now atomic.Pointer[accounts.Accounts]
+}
+
+// Local implements [peer.Accounts].
+func (a *accountsInForce) Local(user string) (string, error) { return a.now.Load().Local(user) }
+
+// Guest implements [peer.Accounts].
+func (a *accountsInForce) Guest(site protocol.SiteName, user string) (string, error) {
+	return a.now.Load().Guest(site, user)
+}
+
+// set puts the accounts of a configuration in force.
+func (a *accountsInForce) set(cfg *config.Config) {
+	a.now.Store(accounts.New(accounts.Tables{
+		SameNames: cfg.Accounts.Users == config.Same,
+		Local:     cfg.Accounts.Local,
+		Guests:    cfg.Guests(),
+		Own:       ownAccount(),
+	}))
+}
+
+// ownAccount is the one account as which this process can start jobs; empty: as any.
+func ownAccount() string {
+	if os.Geteuid() == 0 {
+		return ""
+	}
+	if me, err := user.Current(); err == nil {
+		return me.Username
+	}
+	return strconv.Itoa(os.Getuid())
+}
+
+// knownHere says why this machine does not know an account.
+func knownHere(ctx context.Context) func(account string) error {
+	return func(account string) error { return spool.CheckAccount(ctx, account) }
+}
+
+// accountProblems says which accounts of a configuration can run no job: those that this machine
+// does not know, and all but the peer's own where that is known and not root.
+func accountProblems(cfg *config.Config, own string, known func(account string) error) (problems []string) {
+	look := func(where, who, account string) {
+		err := known(account)
+		switch {
+		case err != nil:
+			problems = append(problems, fmt.Sprintf("%s: %s is mapped to account %q: %v; make the account, or name another one",
+				where, who, account, err))
+		case own != "" && account != own:
+			problems = append(problems, fmt.Sprintf("%s: %s is mapped to account %q, and a peer of %s can start jobs only as %s; "+
+				"start the peer as root, or map to %q", where, who, account, own, own, own))
+		}
+	}
+	for _, user := range slices.Sorted(maps.Keys(cfg.Accounts.Local)) {
+		look("[accounts] local", fmt.Sprintf("user %q", user), cfg.Accounts.Local[user])
+	}
+	for _, p := range cfg.Partners {
+		for _, user := range slices.Sorted(maps.Keys(p.Users)) {
+			who := fmt.Sprintf("user %q", user)
+			if user == accounts.Anyone {
+				who = "everybody else"
+			}
+			look(fmt.Sprintf("[[partner]] %s: users", p.Name), who, p.Users[user])
+		}
+	}
+	return problems
+}
+
+// logAccountProblems has the log say what accounts can run no job.
+func (d *Daemon) logAccountProblems(ctx context.Context) {
+	for _, odd := range accountProblems(d.cfg, ownAccount(), knownHere(ctx)) {
+		d.log.Warn("config_odd", "what", odd)
+	}
+}

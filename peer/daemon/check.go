@@ -1,0 +1,116 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/switchyard-hpc/switchyard/peer/bus"
+	"github.com/switchyard-hpc/switchyard/peer/config"
+	"github.com/switchyard-hpc/switchyard/peer/daemon/pricefeed"
+	"github.com/switchyard-hpc/switchyard/peer/gossip"
+	"github.com/switchyard-hpc/switchyard/peer/identity"
+	"github.com/switchyard-hpc/switchyard/plugins/catalog"
+	"github.com/switchyard-hpc/switchyard/plugins/sdk"
+)
+
+// Findings are what is wrong with a configuration on this machine, and what could not be looked at.
+type Findings struct {
+	Problems []string
+	Unseen   []string
+}
+
+// Check says what a start with a configuration would fail on, or jobs would later: what is in
+// files, which accounts there are, and how plugins begin, whose host the build is. It changes
+// nothing.
+func Check(ctx context.Context, cfg *config.Config, build Build) (f Findings) {
+	key := func() error { _, err := identity.LoadKey(string(cfg.Site.Key)); return err }()
+	f.secret("[site] key", key)
+	if cfg.Gossip != nil {
+		_, err := gossip.LoadKeys(string(cfg.Gossip.Keyring))
+		f.secret("[gossip] keyring", err)
+	}
+	if n := cfg.NATS; n.URL != "" {
+		f.secret("[nats]", (&bus.External{Creds: string(n.Creds), Nkey: string(n.Nkey), Token: string(n.Token), CA: string(n.CA)}).Check())
+	}
+	own := ownAccount()
+	if errors.Is(key, fs.ErrPermission) { // this account is not the peer's
+		own = ""
+	}
+	f.Problems = append(f.Problems, accountProblems(cfg, own, knownHere(ctx))...)
+	f.add(checkPlugins(cfg))
+	f.add(checkFeeds(ctx, cfg))
+	if len(f.Problems) == 0 {
+		f.add(tryPlugins(ctx, cfg, build))
+	}
+	return f
+}
+
+func (f *Findings) add(err error) {
+	if all, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, one := range all.Unwrap() {
+			f.add(one)
+		}
+		return
+	}
+	if err != nil {
+		f.Problems = append(f.Problems, err.Error())
+	}
+}
+
+// secret adds what is wrong with a file that only the peer's account may read.
+func (f *Findings) secret(key string, err error) {
+	switch {
+	case err == nil:
+	case errors.Is(err, fs.ErrPermission) && os.Geteuid() != 0:
+		f.Unseen = append(f.Unseen, fmt.Sprintf("%s was not looked at: %v; check as root, or as the peer's account", key, err))
+	default:
+		f.Problems = append(f.Problems, fmt.Sprintf("%s: %v", key, err))
+	}
+}
+
+// tryPlugins starts the policies and price feeds of a configuration, each alone and for a moment,
+// and says which do not come up. Plugins that are local schedulers are left alone: there may be
+// one that has jobs.
+func tryPlugins(ctx context.Context, cfg *config.Config, build Build) error {
+	var errs []error
+	for i := range cfg.Plugins {
+		if table := &cfg.Plugins[i]; catalog.Kind(table.Kind) != catalog.SchedulerKind {
+			errs = append(errs, tryPlugin(ctx, cfg, build, table))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func tryPlugin(ctx context.Context, cfg *config.Config, build Build, table *config.Plugin) (err error) {
+	failed := func(err error) error { return fmt.Errorf("[[plugin]] %s: %w", table.Name, err) }
+	spec, err := pluginSpec(table)
+	if err != nil {
+		return failed(err)
+	}
+	state, err := os.MkdirTemp("", "switchyard-check-")
+	if err != nil {
+		return failed(err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(state)) }()
+	spec.Host = sdk.Host{Site: cfg.Site.Name, Seed: uint64(cfg.Site.Seed), Software: build.software(), StateDir: state} //nolint:gosec // any number will do
+	started, err := catalog.Start(ctx, spec, io.Discard)
+	if err != nil {
+		return failed(fmt.Errorf("it does not come up: %w", err))
+	}
+	defer func() { err = errors.Join(err, started.Close()) }()
+	if catalog.Kind(table.Kind) != catalog.FeedKind || cfg.Prices.Feed != table.Name {
+		return nil
+	}
+	described, err := started.Feed().Describe(ctx)
+	if err == nil {
+		err = pricefeed.CheckArea(described, cfg.Prices.Area)
+	}
+	if err != nil {
+		return fmt.Errorf("[prices] area: %w", err)
+	}
+	return nil
+}

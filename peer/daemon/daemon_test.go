@@ -1,0 +1,220 @@
+package daemon_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/internal/testbed"
+	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/peer/daemon"
+	"github.com/switchyard-hpc/switchyard/peer/view"
+)
+
+// patience bounds what should take a second.
+const patience = 2 * time.Minute
+
+// log is a daemon's, which it writes from many goroutines.
+type log struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *log) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *log) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// makeGrid makes a grid of which nothing runs yet.
+func makeGrid(t *testing.T, machines ...testbed.Machine) *testbed.Grid {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "sy") //nolint:usetesting // that of the test is too long for sockets
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	grid, err := testbed.New(testbed.Config{Dir: dir, Sites: machines})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return grid
+}
+
+// running is a daemon that runs, or has ended.
+type running struct {
+	*daemon.Daemon
+
+	log   *log
+	end   context.CancelFunc
+	ended chan error
+}
+
+// start runs a site's daemon.
+func start(t *testing.T, site *testbed.Site) running {
+	t.Helper()
+	to := new(log)
+	d, err := site.Daemon(daemon.Build{Version: "test", Commit: "unknown"}, to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	r := running{d, to, cancel, make(chan error, 1)}
+	go func() { r.ended <- d.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if t.Failed() {
+			t.Logf("the log of %s:\n%s", site.Name, to)
+		}
+	})
+	return r
+}
+
+// ready waits until the daemon is.
+func (r running) ready(t *testing.T) {
+	t.Helper()
+	select {
+	case <-r.Ready():
+	case err := <-r.ended:
+		t.Fatalf("it has ended: %v", err)
+	case <-time.After(patience):
+		t.Fatal("it does not become ready")
+	}
+}
+
+// stopped waits until the daemon has ended, and returns why.
+func (r running) stopped(t *testing.T) error {
+	t.Helper()
+	select {
+	case err := <-r.ended:
+		return err
+	case <-time.After(patience):
+		t.Fatal("it does not end")
+		return nil
+	}
+}
+
+// Two daemons in one process are a grid: they find each other, serve their sockets, and stop well.
+func TestTwoSitesInOneProcess(t *testing.T) {
+	t.Parallel()
+	grid := makeGrid(t, testbed.Machine{Name: "aurora", CPUs: 2}, testbed.Machine{Name: "borealis", CPUs: 3})
+	aurora, borealis := start(t, grid.Sites[0]), start(t, grid.Sites[1])
+	aurora.ready(t)
+	borealis.ready(t)
+	client := grid.Sites[0].Client()
+	defer client.Close()
+	up := func() bool {
+		sites, err := client.Sites(t.Context())
+		return err == nil && slices.ContainsFunc(sites.Sites, func(s view.Site) bool {
+			return s.Site == "borealis" && s.Link == "up" && s.CPUs == 3
+		})
+	}
+	for deadline := time.Now().Add(patience); !up(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("aurora never sees borealis")
+		}
+	}
+	if info, err := client.Info(t.Context()); err != nil || info.Version != "test" || info.Rules.Policy != "tc" {
+		t.Errorf("%+v, %v", info, err)
+	}
+	for _, r := range []running{aurora, borealis} {
+		r.end()
+		if err := r.stopped(t); err != nil {
+			t.Error(err)
+		}
+	}
+	if log := aurora.log.String(); !strings.Contains(log, "peer_ready") || !strings.Contains(log, "peer_stops") {
+		t.Errorf("the log is\n%s", log)
+	}
+}
+
+// A reload puts in force what has changed, from the socket and by the method alike, all or nothing;
+// before the peer is ready there is none.
+func TestReload(t *testing.T) {
+	t.Parallel()
+	grid := makeGrid(t, testbed.Machine{Name: "aurora", CPUs: 2})
+	site := grid.Sites[0]
+	idle, err := site.Daemon(daemon.Build{}, new(log))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = idle.Reload(t.Context(), "a test"); err == nil {
+		t.Error("a daemon that does not run reads its configuration again")
+	}
+	d := start(t, site)
+	d.ready(t)
+	text, err := os.ReadFile(site.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	edit := func(from, to string) {
+		t.Helper()
+		next := strings.Replace(string(text), from, to, 1)
+		if next == string(text) {
+			t.Fatalf("%q is not in the configuration", from)
+		}
+		if err := os.WriteFile(site.Config, []byte(next), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	edit("epsilon = \"1s\"", "epsilon = \"2s\"\nno_such_key = 1")
+	if done, err := d.Reload(t.Context(), "a test"); err != nil || len(done.Problems) != 1 || len(done.Changed) != 0 {
+		t.Errorf("a wrong file: %+v, %v", done, err)
+	}
+	edit("epsilon = \"1s\"", "epsilon = \"2s\"")
+	want := api.Change{Key: "policy.tc.epsilon", From: "\"1s\"", To: "\"2s\""}
+	if done, err := d.Reload(t.Context(), "a test"); err != nil || !slices.Equal(done.Changed, []api.Change{want}) {
+		t.Errorf("a change: %+v, %v", done, err)
+	}
+	client := site.Client()
+	defer client.Close()
+	if done, err := client.Reload(t.Context()); err != nil || len(done.Changed) != 0 {
+		t.Errorf("again: %+v, %v", done, err)
+	}
+	if log := d.log.String(); !strings.Contains(log, `"by":"a test"`) {
+		t.Errorf("the log is\n%s", log)
+	}
+	d.end()
+	if err := d.stopped(t); err != nil {
+		t.Error(err)
+	}
+}
+
+// A start that fails says why, closes what was open, and never becomes ready: the same site starts
+// once its key is free.
+func TestOneDaemonOfASite(t *testing.T) {
+	t.Parallel()
+	grid := makeGrid(t, testbed.Machine{Name: "aurora", CPUs: 2})
+	first := start(t, grid.Sites[0])
+	first.ready(t)
+	second := start(t, grid.Sites[0])
+	if err := second.stopped(t); err == nil || !strings.Contains(err.Error(), "[site] key: ") {
+		t.Errorf("the second: %v", err)
+	}
+	select {
+	case <-second.Ready():
+		t.Error("the second is ready")
+	default:
+	}
+	first.end()
+	if err := first.stopped(t); err != nil {
+		t.Error(err)
+	}
+	third := start(t, grid.Sites[0])
+	third.ready(t)
+	third.end()
+	if err := third.stopped(t); err != nil {
+		t.Error(err)
+	}
+}

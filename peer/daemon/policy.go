@@ -1,0 +1,92 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/switchyard-hpc/switchyard/peer/config"
+	"github.com/switchyard-hpc/switchyard/plugins/catalog"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
+)
+
+// policyOf is the policy that a configuration names. A plugin that is not up, after
+// it had its time to start, is an error that wraps errNotUp.
+func (d *Daemon) policyOf(ctx context.Context, cfg *config.Config) (policy.Policy, error) {
+	if builtin := cfg.BuiltIn(cfg.Policy.Name); builtin != nil {
+		return catalog.CheckedPolicy(builtin), nil
+	}
+	table := cfg.Plugin(config.PolicyKind, cfg.Policy.Name)
+	if table == nil {
+		return nil, errors.New("its [[plugin]] has changed; start the peer again for that")
+	}
+	started, err := d.plugin(table) //nolint:contextcheck // it runs until it is closed
+	if err != nil {
+		return nil, err
+	}
+	if err := started.Wait(ctx); err != nil {
+		return nil, fmt.Errorf("%w: %w", errNotUp, err)
+	}
+	return started.Policy(), nil
+}
+
+// errNotUp says that a plugin does not answer yet.
+var errNotUp = errors.New("the policy is not there yet")
+
+// fallback decides while the policy cannot.
+func (d *Daemon) fallback() policy.Policy {
+	return catalog.CheckedPolicy(d.cfg.BuiltIn(d.cfg.Policy.Fallback))
+}
+
+// initialPolicy is the policy that the peer begins with: the fallback, when the one
+// that is configured is not up. That takes its place later.
+func (d *Daemon) initialPolicy(ctx context.Context) (decides policy.Policy, name string, err error) {
+	wanted, err := d.policyOf(ctx, d.cfg)
+	if errors.Is(err, errNotUp) && ctx.Err() == nil {
+		d.log.Error("policy_not_up", "policy", d.cfg.Policy.Name, "error", err, "instead", d.cfg.Policy.Fallback)
+		return d.fallback(), d.cfg.Policy.Fallback, nil
+	}
+	return wanted, d.cfg.Policy.Name, err
+}
+
+// putLatePolicyInForce puts the configured policy in force once its plugin has come up.
+func (d *Daemon) putLatePolicyInForce(ctx context.Context) {
+	d.reloading.Lock()
+	defer d.reloading.Unlock()
+	cfg := d.inForce.Load()
+	if cfg.Policy.Name == *d.deciding.Load() {
+		return
+	}
+	if err := d.changePolicy(ctx, cfg); err != nil {
+		d.log.Error("policy_not_in_force", "policy", cfg.Policy.Name, "error", err, "instead", *d.deciding.Load())
+		return
+	}
+	d.log.Info("policy_in_force", "policy", cfg.Policy.Name)
+}
+
+// decides notes which policy is in force.
+func (d *Daemon) decides(name string) {
+	d.deciding.Store(&name)
+	rules := d.rules()
+	d.meter.Rules(rules.Initiation, rules.Policy, rules.LocalPolicy)
+}
+
+// changePolicy puts the policy and the rules of rounds of a configuration in force.
+func (d *Daemon) changePolicy(ctx context.Context, cfg *config.Config) error {
+	wanted, err := d.policyOf(ctx, cfg)
+	if err != nil {
+		return fmt.Errorf("change the policy to %s: %w", cfg.Policy.Name, err)
+	}
+	return d.putPolicyInForce(ctx, cfg, wanted)
+}
+
+// putPolicyInForce puts rules of rounds in force, with the policy that decides by them.
+func (d *Daemon) putPolicyInForce(ctx context.Context, cfg *config.Config, decides policy.Policy) error {
+	limited, cancel := context.WithTimeout(ctx, changeTimeout)
+	defer cancel()
+	if err := d.node.Retune(limited, cfg.Tuning(decides.Info()), decides); err != nil {
+		return fmt.Errorf("change the rules of rounds: %w", err)
+	}
+	d.decides(cfg.Policy.Name)
+	return nil
+}

@@ -1,0 +1,72 @@
+package pricefeed_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/peer/config"
+	"github.com/switchyard-hpc/switchyard/peer/daemon/pricefeed"
+	"github.com/switchyard-hpc/switchyard/plugins/price"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// flatFeed knows one price.
+type flatFeed struct{ err error }
+
+func (flatFeed) Describe(context.Context) (price.Description, error) {
+	return price.Description{Areas: []string{"here"}, Currency: "EUR"}, nil
+}
+
+func (f flatFeed) Prices(_ context.Context, query price.Query) (price.Series, error) {
+	hour := query.From - query.From%protocol.Instant(protocol.Hour)
+	return price.Series{Slots: []price.Slot{{Start: hour, Length: protocol.Hour, Price: protocol.Unit}}}, f.err
+}
+
+// What is wrong with a feed's sources is told beside the prices that it goes on with, and
+// monitoring sees it at once.
+func TestWatch(t *testing.T) {
+	t.Parallel()
+	w, err := pricefeed.NewWatch(config.Default().Prices)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := protocol.InstantOf(time.Now())
+	query := price.Query{Area: "here", From: now, Until: now.Add(protocol.Day)}
+	bad, closed := errors.New("x.csv:3: no number"), errors.New("closed")
+	for i, step := range []struct {
+		feed, wrong, want error
+		up, known         bool
+	}{
+		{feed: closed, want: closed},
+		{wrong: bad, known: true}, // one of several files
+		{feed: closed, wrong: bad, want: bad, known: true},
+		{up: true, known: true},
+		{feed: closed, want: closed, known: true},
+	} {
+		w.SetSource(pricefeed.Source{Feed: flatFeed{step.feed}, Refresh: func(context.Context) error { return step.wrong }})
+		result, err := w.Ahead(t.Context(), query)
+		if !errors.Is(err, step.want) || (err == nil) == (len(result.Prices.Slots) == 0) {
+			t.Errorf("step %d: %+v, %v", i, result, err)
+		}
+		if told := result.Trouble != ""; told != (step.wrong != nil && step.want == nil) {
+			t.Errorf("step %d: trouble %q", i, result.Trouble)
+		}
+		if published, up := w.Known(); up != step.up || published.IsZero() == step.known {
+			t.Errorf("step %d: up %v, known until %v", i, up, published)
+		}
+	}
+}
+
+// A configuration that names no time zone or forecast that there is makes no watch.
+func TestNewWatchIsStrict(t *testing.T) {
+	t.Parallel()
+	zone, method := config.Default().Prices, config.Default().Prices
+	zone.TimeZone, method.Forecast = "Nowhere/Land", "crystal ball"
+	for _, cfg := range []config.Prices{zone, method} {
+		if _, err := pricefeed.NewWatch(cfg); err == nil {
+			t.Errorf("%+v makes a watch", cfg)
+		}
+	}
+}

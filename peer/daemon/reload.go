@@ -1,0 +1,165 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/localsched/engine"
+	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/peer/config"
+	"github.com/switchyard-hpc/switchyard/peer/daemon/pricefeed"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// changeTimeout bounds how long the peer may take to change its rules.
+const changeTimeout = 10 * time.Second
+
+// rules are those in force.
+func (d *Daemon) rules() api.Rules {
+	cfg := d.inForce.Load()
+	rules := api.Rules{
+		Initiation: string(cfg.Rounds.Initiation), Policy: *d.deciding.Load(), LocalPolicy: cfg.LocalSched.Plugin,
+	}
+	if d.queue.BuiltIn() {
+		rules.LocalPolicy = cfg.LocalSched.Policy
+	}
+	return rules
+}
+
+// errNotReady says that a reload comes too soon.
+var errNotReady = errors.New("the peer is still starting")
+
+// Reload reads the configuration again and puts in force what may change while the peer runs:
+// all of it, or nothing when something is wrong with the files, which is then among the
+// problems of what it returns. By says in the log who wants it. It may be called from any
+// goroutine between Ready and the end of Run; calls wait for each other.
+func (d *Daemon) Reload(ctx context.Context, by string) (api.Reloaded, error) {
+	select {
+	case <-d.ready:
+		return d.reload(ctx, by)
+	default:
+		return api.Reloaded{}, errNotReady
+	}
+}
+
+// reload reads the configuration again and puts in force what may change while
+// the peer runs: all of it, or nothing when something is wrong with the files.
+func (d *Daemon) reload(ctx context.Context, by string) (api.Reloaded, error) {
+	d.reloading.Lock()
+	defer d.reloading.Unlock()
+	before := d.inForce.Load()
+	next, err := config.Load(d.options.Paths...)
+	if err != nil {
+		return d.notReloaded(by, err), nil
+	}
+	mixed := before.With(next)
+	changed, restart := changesOf(before, next)
+	feeds, err := pricefeed.Reopen(d.feedFiles, slices.Concat(changed, restart), d.log)
+	if err != nil {
+		return d.notReloaded(by, err), nil
+	}
+	if err = d.apply(ctx, mixed, changed); err != nil {
+		return api.Reloaded{}, err
+	}
+	for i := range feeds {
+		changed = append(changed, feeds[i].Use())
+	}
+	if len(feeds) > 0 {
+		d.budget.Wake()
+	}
+	done := api.Reloaded{Changed: changed, Restart: restart, Rules: d.rules()}
+	done.Added, done.Removed = before.OtherPartners(mixed)
+	done.Changed = slices.DeleteFunc(done.Changed, func(c api.Change) bool {
+		return concerns(c, done.Added) || concerns(c, done.Removed)
+	})
+	for _, odd := range next.Warnings {
+		done.Warnings = append(done.Warnings, odd.String())
+	}
+	done.Warnings = append(done.Warnings, d.missingPartnersHere(ctx, next)...)
+	d.log.Info("config_reloaded", "by", by, "changed", lines(done.Changed), "needs_restart", lines(restart),
+		"added_partners", done.Added, "removed_partners", done.Removed)
+	return done, nil
+}
+
+// notReloaded says what is wrong with the files, of which nothing was put in force.
+func (d *Daemon) notReloaded(by string, err error) api.Reloaded {
+	problems := config.ProblemsOf(err)
+	d.log.Error("config_not_reloaded", "by", by, "problems", problems)
+	return api.Reloaded{Problems: problems, Changed: []api.Change{}, Restart: []api.Change{}, Rules: d.rules()}
+}
+
+// concerns says whether a key is in the table of one of the partners.
+func concerns(c api.Change, partners []protocol.SiteName) bool {
+	return slices.ContainsFunc(partners, func(site protocol.SiteName) bool {
+		return strings.HasPrefix(c.Key, fmt.Sprintf("partner[%s].", site))
+	})
+}
+
+func changesOf(before, next *config.Config) (changed, restart []api.Change) {
+	changed, restart = []api.Change{}, []api.Change{}
+	for _, c := range before.Changes(next) {
+		one := api.Change{Key: c.Key, From: c.From, To: c.To}
+		if c.Live {
+			changed = append(changed, one)
+		} else {
+			restart = append(restart, one)
+		}
+	}
+	return changed, restart
+}
+
+// apply puts a configuration in force that differs in some keys.
+func (d *Daemon) apply(ctx context.Context, next *config.Config, changed []api.Change) error {
+	in := func(prefix string) bool {
+		return slices.ContainsFunc(changed, func(c api.Change) bool { return strings.HasPrefix(c.Key, prefix) })
+	}
+	local, err := engine.Named(next.LocalSched.Policy)
+	if err != nil {
+		return fmt.Errorf("[localsched] policy: %w", err)
+	}
+	if in("power.") {
+		if err = d.budget.CheckChange(next); err != nil {
+			return err
+		}
+	}
+	if in("rounds.") || in("policy.") {
+		before := d.plugins.names()
+		if err = d.changePolicy(ctx, next); err != nil {
+			return errors.Join(err, d.plugins.keep(before)) // a mended file may be read again
+		}
+	}
+	if in("localsched.") {
+		if err = d.queue.SetPolicy(local); err != nil {
+			return fmt.Errorf("change the policy of the local queue: %w", err)
+		}
+	}
+	if in("power.") {
+		if err = d.budget.Change(ctx, next); err != nil {
+			return fmt.Errorf("change the power budget: %w", err)
+		}
+	}
+	if in("partner[") {
+		if err = d.changePartners(ctx, next); err != nil {
+			return fmt.Errorf("change the partners: %w", err)
+		}
+	}
+	if in("log.") {
+		d.level.Set(levelOf(next.Log))
+	}
+	d.inForce.Store(next)
+	rules := d.rules()
+	d.meter.Rules(rules.Initiation, rules.Policy, rules.LocalPolicy)
+	return nil
+}
+
+func lines(changes []api.Change) []string {
+	out := make([]string, len(changes))
+	for i, c := range changes {
+		out[i] = c.Text()
+	}
+	return out
+}

@@ -1,0 +1,137 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"github.com/switchyard-hpc/switchyard/internal/localdisk"
+	"github.com/switchyard-hpc/switchyard/internal/metrics"
+	"github.com/switchyard-hpc/switchyard/localsched/process"
+	"github.com/switchyard-hpc/switchyard/peer/config"
+	"github.com/switchyard-hpc/switchyard/peer/daemon/localqueue"
+	"github.com/switchyard-hpc/switchyard/peer/identity"
+	"github.com/switchyard-hpc/switchyard/peer/node"
+	"github.com/switchyard-hpc/switchyard/peer/record"
+	"github.com/switchyard-hpc/switchyard/peer/results"
+	"github.com/switchyard-hpc/switchyard/peer/witness"
+)
+
+func (d *Daemon) openKey(context.Context) (err error) {
+	if d.key, err = identity.LoadKey(string(d.cfg.Site.Key)); err != nil {
+		return fmt.Errorf("[site] key: %w; make one with: switchyard keygen --out %s", err, d.cfg.Site.Key)
+	}
+	return nil
+}
+
+// lockKey keeps a second peer of the site from starting on this machine.
+func (d *Daemon) lockKey(ctx context.Context) error {
+	lock, odd, err := witness.Acquire(ctx, d.key.Public(), string(d.cfg.Site.StateDir))
+	if err != nil {
+		return fmt.Errorf("[site] key: %w", err)
+	}
+	if odd != "" {
+		d.log.Warn("key_not_locked", "why", odd)
+	}
+	d.onStop("the lock of the key", lock.Close)
+	return nil
+}
+
+// openWitness finds what the store must not be older than.
+func (d *Daemon) openWitness(context.Context) error {
+	dir := string(d.cfg.Site.StateDir)
+	file, seen, err := witness.Open(d.key.Public(), dir, filepath.Join(dir, "spool"))
+	if err != nil {
+		return fmt.Errorf("[site] state_dir: %w", err)
+	}
+	d.witness, d.witnessed = file, seen
+	d.onStop("the witness file", file.Close)
+	if d.machine, err = witness.Machine(d.key.Public(), dir, d.cfg.Site.Machine); err != nil {
+		return fmt.Errorf("[site] state_dir: %w", err)
+	}
+	return nil
+}
+
+// seed is that of the configuration; the core adds the site's number.
+func (d *Daemon) seed() uint64 { return uint64(d.cfg.Site.Seed) } //nolint:gosec // any number will do
+
+func (d *Daemon) startMeter(context.Context) error {
+	d.meter = metrics.New(metrics.Identity{Site: d.cfg.Site.Name, Version: d.options.Build.Version})
+	return nil
+}
+
+func (d *Daemon) startNode(ctx context.Context) error {
+	d.accounts.set(d.cfg)
+	decides, name, err := d.initialPolicy(ctx)
+	if err != nil {
+		return err
+	}
+	d.decides(name)
+	recorder, err := d.recorder()
+	if err != nil {
+		return err
+	}
+	d.node, err = node.New(node.Config{
+		Peer: d.cfg.Peer(config.Parts{
+			PublicKey: d.key.Public(), Software: d.options.Build.software(), Capacity: d.queue.Capacity(),
+			Reserves: d.queue.Reserves(), Accounts: &d.accounts, Policy: decides.Info(),
+			Witness: d.witnessed, Machine: d.machine, QueueApart: d.queue.Apart(),
+		}),
+		Seed:      d.seed(),
+		Store:     d.store,
+		Scheduler: d.queue.Scheduler(),
+		Policy:    decides,
+		Fallback:  d.fallback(),
+		Deliverer: &results.Deliverer{Files: process.Deliverer{Shim: d.shim}, Accounts: &d.accounts, Dir: d.results()},
+		Prices:    d.nodePrices(),
+		Log:       d.log,
+		Meter:     d.meter,
+		Recorder:  recorder,
+		Retention: node.Retention(d.cfg.Retention),
+		Space:     func() (uint64, error) { return localdisk.Free(string(d.cfg.Site.StateDir)) },
+		Witness:   d.witness,
+
+		AllowStarts: d.queue.AllowStarts,
+	})
+	if err != nil {
+		return fmt.Errorf("restore the peer from %s: %w", d.cfg.Site.StateDir, err)
+	}
+	d.launch(ctx, "the node", d.node.Run)
+	return nil
+}
+
+// results is where output of jobs that ran at partners comes home.
+func (d *Daemon) results() *results.Dir {
+	return &results.Dir{
+		Path:    filepath.Join(string(d.cfg.Site.StateDir), "kept"),
+		MaxKept: d.cfg.Results.MaxKept.Bytes(), KeepFor: d.cfg.Results.KeepFor.Std(),
+		Removed: func(name, why string) { d.log.Warn("kept_output_removed", "file", name, "why", why) },
+	}
+}
+
+// recorder makes the recording that was asked for; nil: none was.
+func (d *Daemon) recorder() (node.Recorder, error) {
+	if d.options.Recording == "" {
+		return nil, nil //nolint:nilnil // documented
+	}
+	writer, err := record.Create(d.options.Recording, record.Options{Software: d.options.Build.software(), Log: d.log})
+	if err != nil {
+		return nil, fmt.Errorf("--record: %w", err)
+	}
+	d.onStop("the recording", writer.Close)
+	return writer, nil
+}
+
+// openQueue opens the local queue.
+func (d *Daemon) openQueue(ctx context.Context) (err error) {
+	if d.shim, err = shimLine(ctx, d.options.Build, d.log); err != nil {
+		return err
+	}
+	d.queue, err = localqueue.Open(ctx, localqueue.Config{
+		Site: d.cfg, Budget: d.budget, Plugin: d.plugin, Shim: d.shim, Log: d.log,
+	})
+	if err == nil {
+		d.closers = append(d.closers, d.queue.Close) // it names its parts
+	}
+	return err
+}

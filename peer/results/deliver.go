@@ -1,0 +1,53 @@
+package results
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/switchyard-hpc/switchyard/localsched/process"
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/node"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Deliverer implements [node.Deliverer]: it puts the files of jobs that ran elsewhere where
+// their submitters want them. Its methods may be called from any goroutine.
+type Deliverer struct {
+	Files    process.Deliverer // writes as an account
+	Accounts peer.Accounts     // which may change
+	Dir      *Dir              // of what is on its way home, and of what cannot be delivered
+}
+
+// undeliverable is a failure that may be for good.
+type undeliverable struct{ *process.DeliverError }
+
+// Permanent says that repeating cannot help.
+func (e undeliverable) Permanent() bool { return e.DeliverError.Permanent }
+
+// Deliver writes as the account that also runs the user's jobs. An error that is for good,
+// such as a user without an account, has the method Permanent.
+func (d *Deliverer) Deliver(ctx context.Context, user, path string, r io.Reader) error {
+	account, err := d.Accounts.Local(user)
+	if err != nil {
+		return undeliverable{&process.DeliverError{Path: path, Account: user, Permanent: true, Reason: err.Error()}}
+	}
+	err = d.Files.Deliver(ctx, account, path, r)
+	if failed, ok := errors.AsType[*process.DeliverError](err); ok {
+		return undeliverable{failed}
+	}
+	return err
+}
+
+// Part opens what has come home so far of a file.
+func (d *Deliverer) Part(tag protocol.Tag, stream protocol.Stream) (node.Part, error) {
+	return d.Dir.Part(tag, stream)
+}
+
+// Whole takes a file that came at once.
+func (d *Deliverer) Whole(tag protocol.Tag, stream protocol.Stream, data []byte) node.Output {
+	return d.Dir.Whole(tag, stream, data)
+}
+
+// Discard removes what has come home of a job's files.
+func (d *Deliverer) Discard(tag protocol.Tag) error { return d.Dir.Discard(tag) }
