@@ -14,14 +14,13 @@ import (
 
 // decide hands the round to the policy.
 func (p *Peer) decide(r *round) {
-	r.deciding = &deciding{r: r, in: p.snapshot(r), tuning: p.tunings}
-	r.deciding.groups = p.groupsOf(&r.deciding.in)
-	p.askPolicy(r.deciding)
+	r.fitting, r.tuning = broker.Fit(p.snapshot(r), r.specs, p.groupOf), p.tunings
+	p.askPolicy(r)
 }
 
 // askPolicy asks the policy about a round, again while its groups do not fit.
-func (p *Peer) askPolicy(d *deciding) {
-	p.call(DecideOp{Snapshot: d.narrowed()}, decideRound{d.r.id})
+func (p *Peer) askPolicy(r *round) {
+	p.call(DecideOp{Snapshot: r.fitting.Narrowed()}, decideRound{r.id})
 }
 
 // decideRound asks the policy.
@@ -32,10 +31,9 @@ func (c decideRound) answered(p *Peer, result Result, err error) {
 	if r == nil {
 		return
 	}
-	d := r.deciding
 	decided, err := resultAs[DecideResult](result, err)
-	if err == nil && decided.By == "" && p.review(d, decided.Decisions) {
-		p.askPolicy(d)
+	if err == nil && decided.By == "" && p.review(r, decided.Decisions) {
+		p.askPolicy(r)
 		return
 	}
 	p.closeRound(r)
@@ -47,11 +45,11 @@ func (c decideRound) answered(p *Peer, result Result, err error) {
 	if decided.By != "" {
 		why := clip(fmt.Sprintf("%s decided in its stead: %s", decided.By, decided.Because))
 		p.fact(Fact{Kind: PolicyFailed, Site: p.cfg.Site, Round: r.id, Text: why})
-		decided.Decisions = p.inStead(&d.in, decided.explained(why))
-	} else if d.tuning == p.tunings {
+		decided.Decisions = p.inStead(&r.fitting.In, decided.explained(why))
+	} else if r.tuning == p.tunings {
 		p.hint = decided.Hint
 	}
-	p.carryOut(d, d.settled(decided.Decisions), decided.By != "")
+	p.carryOut(r, r.fitting.Settled(decided.Decisions), decided.By != "")
 }
 
 // explained are the decisions, each with why another policy took it.
@@ -170,13 +168,13 @@ func (p *Peer) partnerSite(a *ask) policy.Site {
 }
 
 // carryOut places what the policy, or another one in its stead, chose and holds the rest.
-func (p *Peer) carryOut(d *deciding, decisions []policy.Decision, stead bool) {
-	r, in := d.r, &d.in
+func (p *Peer) carryOut(r *round, decisions []policy.Decision, stead bool) {
+	in := &r.fitting.In
 	chosen := make(map[protocol.JobID]policy.Decision, len(decisions))
 	for _, d := range decisions {
 		chosen[in.Jobs[d.Job].ID] = d
 	}
-	c := carrying{p: p, r: r, in: in, stead: stead, silent: silentSites(r), roomless: d.roomless(), parted: map[broker.GroupKey]string{}}
+	c := carrying{p: p, r: r, in: in, stead: stead, silent: silentSites(r), roomless: r.fitting.Roomless(), parted: map[broker.GroupKey]string{}}
 	for i := 0; i < len(r.specs); i = r.rows(i) {
 		j := p.jobs[r.specs[i].Job]
 		if j == nil || j.Phase != row.JobInGridQueue {

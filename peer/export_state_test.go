@@ -1,7 +1,6 @@
 package peer
 
 import (
-	"github.com/switchyard-hpc/switchyard/peer/broker"
 	"cmp"
 	"fmt"
 	"math/rand/v2"
@@ -13,6 +12,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/exact"
 	"github.com/switchyard-hpc/switchyard/internal/predict/gamma"
 	"github.com/switchyard-hpc/switchyard/internal/tokens"
+	"github.com/switchyard-hpc/switchyard/peer/broker"
 	"github.com/switchyard-hpc/switchyard/peer/gridqueue"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/view"
@@ -174,7 +174,7 @@ var plain = map[reflect.Type]bool{
 	reflect.TypeFor[rand.PCG](): true, reflect.TypeFor[gridqueue.Queue](): true,
 	reflect.TypeFor[tokens.Bucket](): true, reflect.TypeFor[price.Meter](): true,
 	reflect.TypeFor[exact.Number](): true, reflect.TypeFor[gamma.Knowledge](): true,
-	reflect.TypeFor[broker.History](): true,
+	reflect.TypeFor[broker.History](): true, reflect.TypeFor[broker.Fitting](): true,
 }
 
 // closed are the interfaces behind which there are only structs of data.

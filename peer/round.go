@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/peer/broker"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -29,7 +30,8 @@ type round struct {
 	homeDone bool
 	asks     []*ask // by site
 	decided  bool
-	deciding *deciding // what the policy was asked; nil: nothing
+	fitting  *broker.Fitting // what the policy was asked, and the places of its groups; nil: nothing yet
+	tuning   int             // in force when it was asked first
 }
 
 // ask is what one partner was asked and answered.

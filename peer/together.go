@@ -20,7 +20,9 @@ type placement struct {
 	wait protocol.Duration
 }
 
-func (j *job) groupKey() broker.GroupKey { return broker.GroupKey{Application: j.Application, Number: j.Component.Together} }
+func (j *job) groupKey() broker.GroupKey {
+	return broker.GroupKey{Application: j.Application, Number: j.Component.Together}
+}
 
 // holdTries is how often the members of a group are asked to hold room from a later instant
 // on before it is given up for a while.
