@@ -2,6 +2,7 @@ package peer_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -419,14 +420,18 @@ func TestLimitsOutliveTheirPolicy(t *testing.T) {
 // A policy that decides in the stead of one that is Whole places nothing that has limits.
 func TestNoLimitsInStead(t *testing.T) {
 	t.Parallel()
-	l, _ := seeing(t, nil)
+	l, _ := seeing(t, nil, func(c *peer.Config) { c.Fallback = "local" })
 	quote := l.calls
 	l.calls = func(op peer.Op) (peer.Result, error) {
-		if decide, ok := op.(peer.DecideOp); ok {
-			decisions, _, err := peertest.Greedy{}.Decide(t.Context(), decide.Snapshot)
-			return peer.DecideResult{Decisions: decisions, By: "local", Because: "the plugin is down"}, err
+		decide, ok := op.(peer.DecideOp)
+		switch {
+		case !ok:
+			return quote(op)
+		case !decide.Fallback:
+			return nil, errors.New("the plugin is down")
 		}
-		return quote(op)
+		decisions, _, err := peertest.Greedy{}.Decide(t.Context(), decide.Snapshot)
+		return peer.DecideResult{Decisions: decisions}, err
 	}
 	l.step(moldable())
 	l.answerQuotes()

@@ -25,30 +25,54 @@ func (p *Peer) askPolicy(d *deciding) {
 			return
 		}
 		decided, err := resultAs[DecideResult](result, err)
-		if err == nil && decided.By == "" && p.review(d, decided.Decisions) {
+		switch {
+		case err != nil && p.cfg.Fallback != "":
+			p.askFallback(d, snapshot, err)
+		case err != nil:
+			p.undecided(r, err)
+		case p.review(d, decided.Decisions):
 			p.askPolicy(d)
-			return
+		default:
+			p.closeRound(r)
+			if d.tuning == p.tunings {
+				p.hint = decided.Hint
+			}
+			p.carryOut(d, d.settled(decided.Decisions), false)
 		}
-		p.closeRound(r)
-		if err != nil {
-			p.fact(Fact{Kind: CallFailed, Site: p.cfg.Site, Round: r.id, Text: clip("policy: " + err.Error())})
-			p.holdAll(r, p.cfg.Retry, "the policy failed", err.Error())
-			return
-		}
-		if decided.By != "" {
-			why := clip(fmt.Sprintf("%s decided in its stead: %s", decided.By, decided.Because))
-			p.fact(Fact{Kind: PolicyFailed, Site: p.cfg.Site, Round: r.id, Text: why})
-			decided.Decisions = p.inStead(&snapshot, decided.explained(why))
-		} else if d.tuning == p.tunings {
-			p.hint = decided.Hint
-		}
-		p.carryOut(d, d.settled(decided.Decisions), decided.By != "")
 	})
 }
 
-// explained are the decisions, each with why another policy took it.
-func (d DecideResult) explained(why string) []policy.Decision {
-	all := slices.Clone(d.Decisions)
+// askFallback asks the fallback about a round in which the policy failed: jobs do not wait for
+// a broken policy to be mended.
+func (p *Peer) askFallback(d *deciding, snapshot policy.Snapshot, because error) {
+	r := d.r
+	snapshot.Hint = nil // it is the other policy's
+	p.call(DecideOp{Snapshot: snapshot, Fallback: true}, func(result Result, err error) {
+		if p.rounds[r.id] != r {
+			return
+		}
+		decided, err := resultAs[DecideResult](result, err)
+		if err != nil {
+			p.undecided(r, fmt.Errorf("%w; and in its stead: %w", because, err))
+			return
+		}
+		p.closeRound(r)
+		why := clip(fmt.Sprintf("%s decided in its stead: %v", p.cfg.Fallback, because))
+		p.fact(Fact{Kind: PolicyFailed, Site: p.cfg.Site, Round: r.id, Text: why})
+		p.carryOut(d, d.settled(p.inStead(&snapshot, explained(decided.Decisions, why))), true)
+	})
+}
+
+// undecided ends a round in which nobody decided. Its jobs get another one.
+func (p *Peer) undecided(r *round, err error) {
+	p.closeRound(r)
+	p.fact(Fact{Kind: CallFailed, Site: p.cfg.Site, Round: r.id, Text: clip("policy: " + err.Error())})
+	p.holdAll(r, p.cfg.Retry, "the policy failed", err.Error())
+}
+
+// explained are decisions, each with why another policy took it.
+func explained(decisions []policy.Decision, why string) []policy.Decision {
+	all := slices.Clone(decisions)
 	for i := range all {
 		all[i].Reason += "; the policy failed, " + why
 	}

@@ -244,8 +244,12 @@ type CollectOp struct {
 // way: [DiscardResult].
 type DiscardOp struct{ Tag protocol.Tag }
 
-// DecideOp asks the policy: [DecideResult].
-type DecideOp struct{ Snapshot policy.Snapshot }
+// DecideOp asks the policy in force about a round, or the one that decides when that has
+// failed: [DecideResult].
+type DecideOp struct {
+	Snapshot policy.Snapshot
+	Fallback bool // asked is [Config.Fallback]
+}
 
 // FrontOp asks for the choices that an application leaves between cost and time:
 // [FrontResult]. The snapshot has one application.
@@ -324,14 +328,10 @@ type CollectResult struct {
 // DiscardResult answers [DiscardOp].
 type DiscardResult struct{}
 
-// DecideResult answers [DecideOp]; [policy.Snapshot.Check] has passed the decisions. When the
-// policy in force failed and another decided in its stead, By is that one and Because says what
-// happened.
+// DecideResult answers [DecideOp]; [policy.Snapshot.Check] has passed the decisions.
 type DecideResult struct {
 	Decisions []policy.Decision
 	Hint      []byte
-	By        string
-	Because   string
 }
 
 // FrontResult answers [FrontOp].

@@ -125,6 +125,9 @@ func (g *grid) addSite(i int, name protocol.SiteName, capacity protocol.Capacity
 	if name != portalName && g.cfg.Scheme == Central { // it takes what the portal gives it, and keeps the rest
 		s.cfg.Policy, s.cfg.Initiation = local.New().Info(), policy.Sender
 	}
+	if g.cfg.Fallback != nil {
+		s.cfg.Fallback = g.cfg.Fallback.Info().Name
+	}
 	s.cfg.Protect = g.cfg.Protect
 	g.sites = append(g.sites, s)
 	g.byName[name] = s

@@ -152,11 +152,7 @@ var errNoMachine = errors.New("this site has no machine")
 // do carries a call out.
 func (s *site) do(ctx context.Context, op peer.Op) (peer.Result, error) { //nolint:cyclop // one case for each kind of call
 	if decide, ok := op.(peer.DecideOp); ok {
-		decisions, hint, err := s.grid.cfg.Policy.Decide(ctx, decide.Snapshot)
-		if err != nil { // a live peer would fall back; here the results would mislead
-			s.grid.fail("site %s: the policy failed: %w", s.name, err)
-		}
-		return peer.DecideResult{Decisions: decisions, Hint: hint}, err
+		return s.decide(ctx, decide)
 	}
 	if price, ok := op.(peer.PriceOp); ok {
 		return s.priced(price)
@@ -193,6 +189,20 @@ func (s *site) do(ctx context.Context, op peer.Op) (peer.Result, error) { //noli
 	case peer.WatchOp, peer.DecideOp, peer.FrontOp, peer.PriceOp:
 	}
 	return nil, fmt.Errorf("the simulator has no %T", op)
+}
+
+// decide asks the policy that the peer names. If one fails in whose stead nobody is asked, the
+// simulation ends: its results would mislead.
+func (s *site) decide(ctx context.Context, op peer.DecideOp) (peer.Result, error) {
+	decider := s.grid.cfg.Policy
+	if op.Fallback {
+		decider = s.grid.cfg.Fallback
+	}
+	decisions, hint, err := decider.Decide(ctx, op.Snapshot)
+	if err != nil && s.cfg.Fallback == "" {
+		s.grid.fail("site %s: the policy failed: %w", s.name, err)
+	}
+	return peer.DecideResult{Decisions: decisions, Hint: hint}, err
 }
 
 func heldOr(start protocol.Instant, err error) (peer.Result, error) {

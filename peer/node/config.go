@@ -66,6 +66,10 @@ func (c *Config) complete() error {
 	if c.Store == nil || c.Scheduler == nil || c.Policy == nil || c.Deliverer == nil {
 		return errors.New("a node needs a Store, a Scheduler, a Policy and a Deliverer")
 	}
+	c.Peer.Fallback = ""
+	if c.Fallback != nil {
+		c.Peer.Fallback = c.Fallback.Info().Name
+	}
 	if c.Meter == nil {
 		c.Meter = noMeter{}
 	}

@@ -42,7 +42,7 @@ func (n *Node) do(ctx context.Context, op peer.Op, decider policy.Policy) (peer.
 	case peer.DiscardOp:
 		return n.discard(ctx, op.Tag)
 	case peer.DecideOp:
-		return n.decide(ctx, op.Snapshot, decider)
+		return n.decide(ctx, op, decider)
 	case peer.FrontOp:
 		return front(op.Snapshot, decider.Info())
 	case peer.ReserveOp:
@@ -53,6 +53,15 @@ func (n *Node) do(ctx context.Context, op peer.Op, decider policy.Policy) (peer.
 		return n.price(ctx, price.Query(op))
 	}
 	return nil, fmt.Errorf("the node does not know the call %T", op)
+}
+
+// decide asks the policy that the machine names.
+func (n *Node) decide(ctx context.Context, op peer.DecideOp, decider policy.Policy) (peer.Result, error) {
+	if op.Fallback {
+		decider = n.cfg.Fallback
+	}
+	decisions, hint, err := decider.Decide(ctx, op.Snapshot)
+	return peer.DecideResult{Decisions: decisions, Hint: hint}, err
 }
 
 func (n *Node) price(ctx context.Context, query price.Query) (peer.Result, error) {

@@ -160,7 +160,12 @@ func (p *replay) count(ev peer.Event, ready peer.Ready) {
 		}
 	}
 	for _, call := range ready.Calls {
-		if op, ok := call.Op.(peer.DecideOp); ok {
+		op, ok := call.Op.(peer.DecideOp)
+		switch {
+		case !ok:
+		case op.Fallback: // whose parameters are not recorded
+			p.open[call.ID] = asked{snapshot: op.Snapshot}
+		default:
 			p.Rounds++
 			p.open[call.ID] = asked{policy: p.policy, snapshot: op.Snapshot}
 		}
@@ -182,7 +187,7 @@ func (p *replay) decided(step Step) error {
 		return nil
 	}
 	p.Decisions += len(result.Decisions)
-	if question.policy == nil || result.By != "" {
+	if question.policy == nil {
 		return nil
 	}
 	p.Checked++
