@@ -38,7 +38,7 @@ func (c *chaos) limits() *protocol.Application {
 		a.MaxTime = c.between(20_000, 600_000)
 	}
 	if c.rng.IntN(3) == 0 {
-		a.MaxCost = protocol.Micro(c.rng.Int64N(300_000))
+		a.MaxCost = protocol.Micro(c.rng.Int64N(100_000))
 	}
 	if c.rng.IntN(3) == 0 {
 		a.StartTolerance = c.between(1, 60_000)
