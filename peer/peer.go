@@ -58,9 +58,12 @@ type Peer struct {
 
 	calls    map[CallID]func(Result, error)
 	lastCall CallID
-	timers   timers
-	dirty    []dirtyRow
-	marked   map[dirtyRow]bool
+	// roomOrder are the releases that are waited for, the first one first, and between and after
+	// them the calls that wait for those before them.
+	roomOrder []Call
+	timers    timers
+	dirty     []dirtyRow
+	marked    map[dirtyRow]bool
 
 	promised   map[protocol.Tag]promise
 	aside      map[protocol.Tag]localsched.Change // what the local scheduler has, and no row
@@ -274,7 +277,7 @@ func (p *Peer) Card(to protocol.SiteName) protocol.Card {
 func (p *Peer) call(op Op, done func(Result, error)) {
 	p.lastCall++
 	p.calls[p.lastCall] = done
-	p.out.Calls = append(p.out.Calls, Call{ID: p.lastCall, Op: op})
+	p.issue(Call{ID: p.lastCall, Op: op})
 }
 
 func (p *Peer) callDone(ev CallDone) {
@@ -284,6 +287,7 @@ func (p *Peer) callDone(ev CallDone) {
 	}
 	delete(p.calls, ev.ID)
 	done(ev.Result, ev.Err)
+	p.callOver(ev.ID)
 }
 
 // resultAs reads a call's answer. An answer of the wrong kind is an error of the
