@@ -251,9 +251,13 @@ type DecideOp struct {
 	Fallback bool // asked is [Config.Fallback]
 }
 
-// FrontOp asks for the choices that an application leaves between cost and time:
-// [FrontResult]. The snapshot has one application.
-type FrontOp struct{ Snapshot policy.Snapshot }
+// FrontOp asks the policy in force, or the built-in one that [Config.Fronts] tells of, for the
+// choices that an application leaves between cost and time: [FrontResult]. The snapshot has one
+// application.
+type FrontOp struct {
+	Snapshot policy.Snapshot
+	BuiltIn  bool
+}
 
 // ReserveOp has the local scheduler hold room: [ReserveResult].
 type ReserveOp struct{ Hold localsched.Hold }
@@ -334,8 +338,8 @@ type DecideResult struct {
 	Hint      []byte
 }
 
-// FrontResult answers [FrontOp].
-type FrontResult struct{ Front Front }
+// FrontResult answers [FrontOp]; [policy.Snapshot.CheckFront] has passed it.
+type FrontResult struct{ Front policy.Front }
 
 // ReserveResult answers [ReserveOp]. Refused is why no room can be held; empty: it is, from
 // Start on.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -67,14 +68,50 @@ func (p *Peer) answerQuestion(r *round) {
 		p.closeRound(r)
 		return
 	}
-	p.call(FrontOp{Snapshot: p.snapshot(r)}, func(result Result, err error) {
-		quoted := p.quoted(r)
+	in := p.snapshot(r)
+	if why := p.noFront(&in); why != "" {
+		p.answerFront(r, &Front{Why: clip("the choices could not be found: " + why)})
+		return
+	}
+	p.call(FrontOp{Snapshot: in, BuiltIn: !p.cfg.Policy.Front}, func(result Result, err error) {
 		done, err := resultAs[FrontResult](result, err)
 		if err != nil {
-			done.Front.Why = clip("the choices could not be found: " + err.Error())
+			p.answerFront(r, &Front{Why: clip("the choices could not be found: " + err.Error())})
+			return
 		}
-		quoted.Front = &done.Front
-		p.answer(r.asked, quoted)
-		p.closeRound(r)
+		p.answerFront(r, viewFront(&in, &done.Front))
 	})
+}
+
+// noFront says why nobody can be asked what choices there are; empty: somebody can.
+func (p *Peer) noFront(in *policy.Snapshot) string {
+	switch {
+	case len(in.Applications) != 1:
+		return "the jobs are of several applications; ask about one"
+	case !p.cfg.Policy.Front && !p.cfg.Fronts:
+		return fmt.Sprintf("the policy %s of this site lays out none", p.cfg.Policy.Name)
+	}
+	return ""
+}
+
+func (p *Peer) answerFront(r *round, front *Front) {
+	quoted := p.quoted(r)
+	quoted.Front = front
+	p.answer(r.asked, quoted)
+	p.closeRound(r)
+}
+
+// viewFront is a front as people see it.
+func viewFront(in *policy.Snapshot, f *policy.Front) *Front {
+	out := &Front{Currency: f.Currency, More: f.More, Gap: f.Gap, Why: f.Why, Points: []FrontPoint{}}
+	for _, point := range f.Points {
+		seen := FrontPoint{Time: point.Time, Cost: point.Cost, Chosen: point.Chosen}
+		for _, c := range point.Choices {
+			seen.Choices = append(seen.Choices, FrontChoice{
+				Site: in.Sites[c.Site].Name, CPUs: c.CPUs, Wait: c.Wait, Run: c.Run, Cost: c.Cost,
+			})
+		}
+		out.Points = append(out.Points, seen)
+	}
+	return out
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/config"
 	"github.com/switchyard-hpc/switchyard/plugins/catalog"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/plugins/policy/builtin"
 	"github.com/switchyard-hpc/switchyard/plugins/sdk"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -159,6 +160,12 @@ var errNotUp = errors.New("the policy is not there yet")
 // fallback decides while the policy cannot.
 func (p *peerProcess) fallback() policy.Policy {
 	return catalog.CheckedPolicy(p.cfg.BuiltIn(p.cfg.Policy.Fallback))
+}
+
+// fronter lays out choices between cost and time where the policy does not.
+func (p *peerProcess) fronter() policy.Fronter {
+	fronter, _ := catalog.CheckedPolicy(builtin.Fronter()).(policy.Fronter) // it is one
+	return fronter
 }
 
 // firstPolicy is the policy that the peer begins with: the fallback, when the one

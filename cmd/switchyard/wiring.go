@@ -284,6 +284,7 @@ func (p *peerProcess) startNode(ctx context.Context) error {
 		Scheduler: p.scheduler,
 		Policy:    decides,
 		Fallback:  p.fallback(),
+		Fronter:   p.fronter(),
 		Deliverer: &deliverer{
 			files: process.Deliverer{Shim: p.shim}, accounts: &p.accounts, results: p.results(),
 		},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -154,6 +155,9 @@ func (s *site) do(ctx context.Context, op peer.Op) (peer.Result, error) { //noli
 	if decide, ok := op.(peer.DecideOp); ok {
 		return s.decide(ctx, decide)
 	}
+	if front, ok := op.(peer.FrontOp); ok {
+		return s.front(ctx, front)
+	}
 	if price, ok := op.(peer.PriceOp); ok {
 		return s.priced(price)
 	}
@@ -203,6 +207,17 @@ func (s *site) decide(ctx context.Context, op peer.DecideOp) (peer.Result, error
 		s.grid.fail("site %s: the policy failed: %w", s.name, err)
 	}
 	return peer.DecideResult{Decisions: decisions, Hint: hint}, err
+}
+
+// front asks the policy for the choices of an application. The peer knows of no other one that
+// could be asked.
+func (s *site) front(ctx context.Context, op peer.FrontOp) (peer.Result, error) {
+	fronter, ok := s.grid.cfg.Policy.(policy.Fronter)
+	if !ok {
+		return nil, errors.New("the policy lays out no choices")
+	}
+	front, err := fronter.Front(ctx, op.Snapshot)
+	return peer.FrontResult{Front: front}, err
 }
 
 func heldOr(start protocol.Instant, err error) (peer.Result, error) {

@@ -44,7 +44,7 @@ func (n *Node) do(ctx context.Context, op peer.Op, decider policy.Policy) (peer.
 	case peer.DecideOp:
 		return n.decide(ctx, op, decider)
 	case peer.FrontOp:
-		return front(op.Snapshot, decider.Info())
+		return n.front(ctx, op, decider)
 	case peer.ReserveOp:
 		return n.reserve(ctx, op.Hold)
 	case peer.ReleaseOp:
@@ -62,6 +62,19 @@ func (n *Node) decide(ctx context.Context, op peer.DecideOp, decider policy.Poli
 	}
 	decisions, hint, err := decider.Decide(ctx, op.Snapshot)
 	return peer.DecideResult{Decisions: decisions, Hint: hint}, err
+}
+
+// front asks the policy that the machine names for the choices of an application.
+func (n *Node) front(ctx context.Context, op peer.FrontOp, decider policy.Policy) (peer.Result, error) {
+	fronter, ok := decider.(policy.Fronter)
+	if op.BuiltIn {
+		fronter, ok = n.cfg.Fronter, n.cfg.Fronter != nil
+	}
+	if !ok {
+		return nil, errors.New("the policy lays out no choices")
+	}
+	front, err := fronter.Front(ctx, op.Snapshot)
+	return peer.FrontResult{Front: front}, err
 }
 
 func (n *Node) price(ctx context.Context, query price.Query) (peer.Result, error) {

@@ -114,9 +114,9 @@ func simulated(t *testing.T, cpus []int) []string {
 	return *plugin.log
 }
 
-// TestSimulatedAsLive: a policy that fails twice and then works, and the one that decides in its stead,
+// TestLiveAsSimulated: a policy that fails twice and then works, and the one that decides in its stead,
 // are asked the same, at the same times, by a live peer and by the simulator.
-func TestSimulatedAsLive(t *testing.T) {
+func TestLiveAsSimulated(t *testing.T) {
 	cpus := []int{1, 4}
 	there, here := simulated(t, cpus), live(t, cpus)
 	if !slices.Equal(there, here) {

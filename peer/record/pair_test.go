@@ -260,7 +260,7 @@ func (s *site) call(call peer.Call) {
 		}
 		result = peer.DecideResult{Decisions: decisions, Hint: hint}
 	case peer.FrontOp:
-		result = peer.FrontResult{Front: peer.Front{Currency: op.Snapshot.Currency, Points: []peer.FrontPoint{{Time: 1, Cost: 2}}}}
+		result = peer.FrontResult{Front: policy.Front{Currency: op.Snapshot.Currency, Points: []policy.FrontPoint{{Time: 1, Cost: 2}}}}
 	case peer.ReserveOp:
 		result = peer.ReserveResult{Start: op.Hold.Start.Add(protocol.Second)}
 	case peer.ReleaseOp:

@@ -40,6 +40,7 @@ type Info struct {
 	// want, every CPU count of a job, and the parts of prices. Others see the first count
 	// only, and sites refuse jobs with wishes that nobody would look at.
 	Whole bool
+	Front bool // it is a [Fronter]
 }
 
 // Param is a parameter of a policy, in a form that travels: in recordings, for

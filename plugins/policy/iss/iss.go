@@ -94,7 +94,7 @@ func (p *Policy) Info() policy.Info {
 			{Name: nodesName, Value: strconv.Itoa(p.Nodes)},
 			{Name: printedName, Value: strconv.FormatBool(p.Double)},
 		},
-		Whole: true,
+		Whole: true, Front: true,
 	}
 }
 

@@ -88,6 +88,25 @@ func Alike(t *testing.T, name, config string, here policy.Policy, in policy.Snap
 	if want, _, err := here.Decide(t.Context(), in); err != nil || len(got) == 0 || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v, %v", got, want, err)
 	}
+	if fronter, ok := here.(policy.Fronter); ok {
+		frontsAlike(t, there, fronter, in)
+	}
+}
+
+// frontsAlike tests that the plugin lays out some choices as the built-in policy does.
+func frontsAlike(t *testing.T, there policy.Policy, here policy.Fronter, in policy.Snapshot) {
+	t.Helper()
+	remote, ok := there.(policy.Fronter)
+	if !ok {
+		t.Fatalf("%T lays out no choices", there)
+	}
+	got, err := remote.Front(t.Context(), in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want, err := here.Front(t.Context(), in); err != nil || len(got.Points) == 0 || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, want %+v, %v", got, want, err)
+	}
 }
 
 // Refuses tests that the plugin tells all that is wrong with a configuration.

@@ -13,7 +13,7 @@ import (
 func EncodeInfo(info policy.Info) *DescribeResponse {
 	return &DescribeResponse{
 		Name: info.Name, Reckon: string(info.Reckon), Extra: int64(info.Extra), Initiations: wire.Convert(info.Initiations, wireInitiation),
-		Shortcut: info.Shortcut, Alone: info.Alone, Whole: info.Whole,
+		Shortcut: info.Shortcut, Alone: info.Alone, Whole: info.Whole, Front: info.Front,
 		Params: wire.Convert(info.Params, func(p policy.Param) *Param { return &Param{Name: p.Name, Value: p.Value} }),
 	}
 }
@@ -37,7 +37,7 @@ func DecodeInfo(m *DescribeResponse) (policy.Info, error) {
 	}
 	info := policy.Info{
 		Name: m.GetName(), Initiations: initiations, Shortcut: m.GetShortcut(), Alone: m.GetAlone(), Params: params,
-		Reckon: protocol.Reckoning(m.GetReckon()), Extra: int(m.GetExtra()), Whole: m.GetWhole(),
+		Reckon: protocol.Reckoning(m.GetReckon()), Extra: int(m.GetExtra()), Whole: m.GetWhole(), Front: m.GetFront(),
 	}
 	if err = info.Check(); err != nil {
 		return policy.Info{}, err
