@@ -7,6 +7,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -26,9 +27,18 @@ func (r groupRoom) within(maxQ int) groupRoom {
 
 // roomForGroups notes the room of a site whose policy looks at groups.
 func (c *chaos) roomForGroups(o *peertest.SiteOptions, reserves bool) {
-	if reserves && o.Policy != nil && o.Policy.Info().Whole {
+	if reserves && brokers(o) {
 		c.groups[o.Name] = groupRoom{members: o.Capacity.Nodes, nodes: o.Capacity.Nodes, perNode: o.Capacity.CPUs / o.Capacity.Nodes}
 	}
+}
+
+// brokers says whether a site's policy decides about applications.
+func brokers(o *peertest.SiteOptions) bool {
+	if o.Policy == nil {
+		return false
+	}
+	says := policy.Describe(o.Policy)
+	return says.DecidesApplications()
 }
 
 // limits are what a user may want of an application.

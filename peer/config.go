@@ -16,7 +16,7 @@ type Config struct {
 	Software    string
 	Capacity    protocol.Capacity
 	Partners    []Partner // sorted by name
-	Policy      policy.Info
+	Policy      policy.Description
 	Fallback    string // the name of the policy that decides a round in which Policy fails; empty: nobody does
 	Fronts      bool   // a built-in [policy.Fronter] lays out choices where Policy is none
 	Initiation  policy.Initiation

@@ -130,7 +130,7 @@ func (p *Peer) snapshot(r *round) policy.Snapshot {
 			in.AWT, in.ERT, in.Cost = append(in.AWT, q.AWT), append(in.ERT, q.ERT), append(in.Cost, cost)
 		}
 	}
-	if p.cfg.Policy.Whole {
+	if p.cfg.Policy.DecidesApplications() {
 		p.addWishes(&in, r, answered)
 	}
 	return in
@@ -258,7 +258,7 @@ func (c *carrying) leave(i int, j *job, because string) {
 func (c *carrying) place(i int, j *job, d policy.Decision) {
 	p, home := c.p, d.Site == c.in.Self
 	switch {
-	case home && p.cfg.Policy.Shortcut && c.r.reach[i] == volunteers:
+	case home && p.cfg.Policy.TakesShortcut() && c.r.reach[i] == volunteers:
 		c.leave(i, j, "")
 		return
 	case home && p.fullOfOthers() != "":

@@ -65,7 +65,7 @@ func (e *executions) all() (out []gamma.Execution) {
 // epilogue keeps the execution of a component that has ended well, or at its time limit. Others say
 // nothing of how long the component runs.
 func (p *Peer) epilogue(j *job) {
-	if !p.cfg.Policy.Whole || !j.isComponent() || j.Outcome == nil || j.Outcome.Ran <= 0 ||
+	if !p.cfg.Policy.DecidesApplications() || !j.isComponent() || j.Outcome == nil || j.Outcome.Ran <= 0 ||
 		(j.State != protocol.Completed && j.State != protocol.Timeout) {
 		return
 	}

@@ -36,7 +36,12 @@ func TestFront(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l, _ := seeing(t, nil, func(c *peer.Config) { c.Policy.Front, c.Fronts = tt.policy, tt.builtIn })
+			l, _ := seeing(t, nil, func(c *peer.Config) {
+				c.Fronts = tt.builtIn
+				if tt.policy {
+					c.Policy.Can = append(c.Policy.Can, policy.Fronts)
+				}
+			})
 			answer := l.calls
 			var asked []bool
 			l.calls = func(op peer.Op) (peer.Result, error) {

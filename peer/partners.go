@@ -225,7 +225,7 @@ func (p *Peer) digestSeen(ev DigestSeen) {
 // choosePartners picks whom a round asks: of those that could take one of its
 // jobs the least utilised, equals in an order drawn from the seed, and last those in doubt.
 func (p *Peer) choosePartners(r *round) []*partner {
-	if p.cfg.Policy.Alone {
+	if p.cfg.Policy.KeepsAll() {
 		return nil
 	}
 	var out []*partner

@@ -52,7 +52,7 @@ func (j *job) together() bool { return j.Component != nil && j.Component.Togethe
 // with its name may be quite another size.
 func (p *Peer) foresee(e entry, spec *protocol.Spec, site protocol.SiteName, on *protocol.Capacity) {
 	unforesee(spec)
-	if !p.cfg.Policy.Whole || e.job == nil || !e.job.isComponent() {
+	if !p.cfg.Policy.DecidesApplications() || e.job == nil || !e.job.isComponent() {
 		return
 	}
 	known := p.knowledge(e.job)

@@ -29,7 +29,7 @@ func (p *Peer) testSubmit(ev TestSubmit) {
 
 // refuseQuestion says why a question cannot be asked.
 func (p *Peer) refuseQuestion(ev *TestSubmit) (Refusal, bool) {
-	if ev.Front && !p.cfg.Policy.Whole {
+	if ev.Front && !p.cfg.Policy.DecidesApplications() {
 		return Refusal{Code: BadRequest, Reason: fmt.Sprintf(
 			"the policy %s of this site weighs no cost against time; ask at a site with the policy iss", p.cfg.Policy.Name)}, true
 	}
@@ -73,7 +73,7 @@ func (p *Peer) answerQuestion(r *round) {
 		p.answerFront(r, &Front{Why: clip("the choices could not be found: " + why)})
 		return
 	}
-	p.call(FrontOp{Snapshot: in, BuiltIn: !p.cfg.Policy.Front}, func(result Result, err error) {
+	p.call(FrontOp{Snapshot: in, BuiltIn: !p.cfg.Policy.LaysOutFronts()}, func(result Result, err error) {
 		done, err := resultAs[FrontResult](result, err)
 		if err != nil {
 			p.answerFront(r, &Front{Why: clip("the choices could not be found: " + err.Error())})
@@ -88,7 +88,7 @@ func (p *Peer) noFront(in *policy.Snapshot) string {
 	switch {
 	case len(in.Applications) != 1:
 		return "the jobs are of several applications; ask about one"
-	case !p.cfg.Policy.Front && !p.cfg.Fronts:
+	case !p.cfg.Policy.LaysOutFronts() && !p.cfg.Fronts:
 		return fmt.Sprintf("the policy %s of this site lays out none", p.cfg.Policy.Name)
 	}
 	return ""

@@ -43,7 +43,7 @@ func (p *Peer) openRound() {
 	if p.open != nil || p.stopped() != "" {
 		return
 	}
-	if p.cfg.Policy.Alone {
+	if p.cfg.Policy.KeepsAll() {
 		p.keep(p.placeable(p.queue.Take(p.queue.Len())), "the policy "+p.cfg.Policy.Name+" keeps jobs at home")
 		return
 	}
@@ -221,7 +221,7 @@ func (p *Peer) arrived(r *round) {
 	rest, restHome := r.specs[:0:0], r.home[:0:0]
 	for i, spec := range r.specs {
 		q := r.home[i]
-		short := p.cfg.Policy.Shortcut && q.Declined == "" && q.AWT < p.cfg.Phi
+		short := p.cfg.Policy.TakesShortcut() && q.Declined == "" && q.AWT < p.cfg.Phi
 		if !short || (kept > 0 && spec.CPUs > free) {
 			rest, restHome = append(rest, spec), append(restHome, q)
 			continue

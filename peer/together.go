@@ -450,7 +450,7 @@ func movedRoom(from, to protocol.Instant) string {
 // room, as people see them.
 func (p *Peer) leftOut(r *round, i int) (out []SiteQuote) {
 	j := r.job(p, i)
-	if j == nil || !j.together() || p.cfg.Policy.Alone {
+	if j == nil || !j.together() || p.cfg.Policy.KeepsAll() {
 		return nil
 	}
 	for _, one := range p.partners {

@@ -190,7 +190,7 @@ func (p *peerProcess) repolicy(ctx context.Context, cfg *config.Config) error {
 func (p *peerProcess) retune(ctx context.Context, cfg *config.Config, decides policy.Policy) error {
 	limited, cancel := context.WithTimeout(ctx, retunePatience)
 	defer cancel()
-	if err := p.node.Retune(limited, cfg.Tuning(decides.Info()), decides); err != nil {
+	if err := p.node.Retune(limited, cfg.Tuning(policy.Describe(decides)), decides); err != nil {
 		return fmt.Errorf("change the rules of rounds: %w", err)
 	}
 	p.decides(cfg.Policy.Name)

@@ -29,6 +29,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/statedir"
 	"github.com/switchyard-hpc/switchyard/peer/store"
 	"github.com/switchyard-hpc/switchyard/peer/witness"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -276,7 +277,7 @@ func (p *peerProcess) startNode(ctx context.Context) error {
 	p.node, err = node.New(node.Config{
 		Peer: p.cfg.Peer(config.Parts{
 			PublicKey: p.key.Public(), Software: "switchyard " + version, Capacity: p.capacity,
-			Reserves: p.reserves, Accounts: &p.accounts, Policy: decides.Info(),
+			Reserves: p.reserves, Accounts: &p.accounts, Policy: policy.Describe(decides),
 			Witness: p.witnessed, Machine: p.machine, QueueApart: p.queueApart(),
 		}),
 		Seed:      p.seed(),

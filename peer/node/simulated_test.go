@@ -64,7 +64,7 @@ func live(t *testing.T, cpus []int) (log []string) {
 		surroundings := &quoting{}
 		cfg := liveConfig(newMemory())
 		cfg.Scheduler, cfg.Deliverer = surroundings, surroundings
-		cfg.Policy, cfg.Fallback, cfg.Peer.Policy = plugin, fallback, plugin.Info()
+		cfg.Policy, cfg.Fallback, cfg.Peer.Policy = plugin, fallback, policy.Describe(plugin)
 		cfg.Seed = simulatedSeed + 1<<32 // of the first life of a simulated peer
 		n, err := node.New(cfg)
 		if err != nil {

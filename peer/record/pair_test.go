@@ -107,7 +107,7 @@ func config(name protocol.SiteName, number protocol.SiteNumber, partner protocol
 	return peer.Config{
 		Site: name, Number: number, PublicKey: "U" + string(name), Software: "test",
 		Capacity: protocol.Capacity{CPUs: 8, Nodes: 2}, Accounts: people{},
-		Partners: []peer.Partner{{Site: partner, MaxJobs: 100}}, Policy: tc.New(tc.Config{Epsilon: 1000}).Info(),
+		Partners: []peer.Partner{{Site: partner, MaxJobs: 100}}, Policy: policy.Describe(tc.New(tc.Config{Epsilon: 1000})),
 	}
 }
 

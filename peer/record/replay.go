@@ -98,12 +98,12 @@ type asked struct {
 }
 
 // choose takes the policy that this tells of.
-func (p *replay) choose(info policy.Info) (err error) {
+func (p *replay) choose(says policy.Description) (err error) {
 	if p.policies == nil {
 		return nil
 	}
-	if p.policy, err = p.policies(info.Name, info.Params); err != nil {
-		return fmt.Errorf("the recorded policy %q: %w", info.Name, err)
+	if p.policy, err = p.policies(says.Name, says.Params); err != nil {
+		return fmt.Errorf("the recorded policy %q: %w", says.Name, err)
 	}
 	return nil
 }

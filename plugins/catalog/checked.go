@@ -39,6 +39,9 @@ func CheckedPolicy(p policy.Policy) policy.Policy {
 
 type checkedPolicy struct{ policy.Policy }
 
+// Describe implements [policy.Describer].
+func (c checkedPolicy) Describe() policy.Description { return policy.Describe(c.Policy) }
+
 // Decide implements [policy.Policy].
 func (c checkedPolicy) Decide(ctx context.Context, in policy.Snapshot) ([]policy.Decision, []byte, error) {
 	call := func() (d decided, err error) {

@@ -21,7 +21,13 @@ type remotePolicy struct {
 }
 
 // Info implements [policy.Policy]. Of one that was never up it holds only the name.
-func (r remotePolicy) Info() policy.Info { return r.plugin.policyInfo() }
+func (r remotePolicy) Info() policy.Info {
+	says := r.plugin.description()
+	return says.Info()
+}
+
+// Describe implements [policy.Describer].
+func (r remotePolicy) Describe() policy.Description { return r.plugin.description() }
 
 // decided is what a policy returns.
 type decided struct {

@@ -22,7 +22,7 @@ func (s *policyServer) Describe(context.Context, *policyv1.DescribeRequest) (*po
 	if err != nil {
 		return nil, err
 	}
-	return policyv1.EncodeInfo(p.Info()), nil
+	return policyv1.EncodeDescription(policy.Describe(p)), nil
 }
 
 // Decide implements [policyv1.PolicyServer].

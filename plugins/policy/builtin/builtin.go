@@ -74,7 +74,7 @@ func Fronter() policy.Policy {
 	return p
 }
 
-// Restore returns the policy that told these parameters of itself, [policy.Info].
+// Restore returns the policy that told these parameters of itself.
 func Restore(name string, params []policy.Param) (policy.Policy, error) {
 	switch name {
 	case TC:

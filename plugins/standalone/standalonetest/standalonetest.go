@@ -78,7 +78,7 @@ func Alike(t *testing.T, name, config string, here policy.Policy, in policy.Snap
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := there.Info(), here.Info(); !reflect.DeepEqual(got, want) {
+	if got, want := policy.Describe(there), policy.Describe(here); !reflect.DeepEqual(got, want) {
 		t.Errorf("Info: got %+v, want %+v", got, want)
 	}
 	got, _, err := there.Decide(t.Context(), in)
