@@ -48,7 +48,7 @@ func (l *lone) askQuote(round protocol.RoundID) {
 // made are the calls that have no answer, in their order.
 func (l *lone) made() (names []string) {
 	for _, call := range l.open {
-		switch op := call.Op.(type) { //nolint:gochecksumtype // no others are made
+		switch op := call.Op.(type) {
 		case peer.ReleaseOp:
 			names = append(names, fmt.Sprintf("release %d", op.Tag.Job.Seq()))
 		case peer.ReserveOp:

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -32,21 +33,21 @@ func (s *scripted) Info() policy.Info {
 }
 
 func (s *scripted) Decide(_ context.Context, in policy.Snapshot) (decisions []policy.Decision, hint []byte, err error) {
-	said := s.name + ":"
+	said := []string{s.name + ":"}
 	for i, job := range in.Jobs {
 		d := policy.Decision{Job: i, Site: in.Self, Reason: s.name}
 		if job.CPUs > s.cpus {
 			d.Site = policy.Nowhere
 		}
 		decisions = append(decisions, d)
-		said += fmt.Sprintf(" %d CPUs after %v at %d, hint %q;", job.CPUs, job.Waited, d.Site, in.Hint)
+		said = append(said, fmt.Sprintf("%d CPUs after %v at %d, hint %q;", job.CPUs, job.Waited, d.Site, in.Hint))
 	}
 	if s.fails > 0 {
 		s.fails--
-		*s.log = append(*s.log, said+" failed")
+		*s.log = append(*s.log, strings.Join(append(said, "failed"), " "))
 		return nil, nil, errors.New("the plugin is down")
 	}
-	*s.log = append(*s.log, said)
+	*s.log = append(*s.log, strings.Join(said, " "))
 	return decisions, []byte("of " + s.name), nil
 }
 
