@@ -2,6 +2,7 @@ package peer_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -21,7 +22,10 @@ type looker struct {
 	decide func(policy.Snapshot) []policy.Decision
 }
 
-func (l looker) Info() policy.Info { return peertest.Greedy{Whole: true}.Info() }
+func (looker) Info() policy.Info { return peertest.Greedy{}.Info() }
+
+// DecidesApplications implements [policy.Broker].
+func (looker) DecidesApplications() {}
 
 func (l looker) Decide(_ context.Context, in policy.Snapshot) ([]policy.Decision, []byte, error) {
 	*l.seen = append(*l.seen, in)
@@ -61,7 +65,7 @@ func seeing(t *testing.T, decide func(policy.Snapshot) []policy.Decision, change
 	t.Helper()
 	seen := &[]policy.Snapshot{}
 	l := newLone(t, func(c *peer.Config) {
-		c.Policy, c.Costs, c.Currency = looker{}.Info(), flat{3 * protocol.Unit, "CHF"}, "CHF"
+		c.Policy, c.Costs, c.Currency = policy.Describe(looker{}), flat{3 * protocol.Unit, "CHF"}, "CHF"
 		c.Exchange = map[string]protocol.Micro{"CHF": protocol.Unit, "EUR": 2 * protocol.Unit, "USD": protocol.Unit * 3 / 4}
 		c.Waiting = map[string]peer.Waiting{"salary": salary{60 * protocol.Unit}}
 		c.Weighing = peer.Weighing{Alpha: 1, Beta: 2, Gamma: 3, Delta: 4, Waiting: "salary"}
@@ -106,7 +110,7 @@ func moldable() peer.Submit {
 	return ev
 }
 
-// A policy that is Whole sees each shape of a component, with its own price and run time,
+// A policy that decides about applications sees each shape of a component, with its own price and run time,
 // all money in one currency, and what the user wants.
 func TestWholeSnapshot(t *testing.T) {
 	t.Parallel()
@@ -401,7 +405,7 @@ func TestLimitsOutliveTheirPolicy(t *testing.T) {
 	l.step(free)
 	other := l.answers[len(l.answers)-1].(view.Submitted).Jobs[0]
 	cfg := goodConfig()
-	cfg.Policy, cfg.Initiation = peertest.Greedy{}.Info(), policy.Sender
+	cfg.Policy, cfg.Initiation = policy.Describe(peertest.Greedy{}), policy.Sender
 	l.calls = idle(peertest.Greedy{}, atOnce)
 	l.step(peer.Retune{Asked: 5, Tuning: cfg.Tuning()})
 	for range 5 {
@@ -418,17 +422,21 @@ func TestLimitsOutliveTheirPolicy(t *testing.T) {
 	}
 }
 
-// A policy that decides in the stead of one that is Whole places nothing that has limits.
+// A policy that decides in the stead of one that looks at them places nothing that has limits.
 func TestNoLimitsInStead(t *testing.T) {
 	t.Parallel()
-	l, _ := seeing(t, nil)
+	l, _ := seeing(t, nil, func(c *peer.Config) { c.Fallback = "local" })
 	quote := l.calls
 	l.calls = func(op peer.Op) (peer.Result, error) {
-		if decide, ok := op.(peer.DecideOp); ok {
-			decisions, _, err := peertest.Greedy{}.Decide(t.Context(), decide.Snapshot)
-			return peer.DecideResult{Decisions: decisions, By: "local", Because: "the plugin is down"}, err
+		decide, ok := op.(peer.DecideOp)
+		switch {
+		case !ok:
+			return quote(op)
+		case !decide.Fallback:
+			return nil, errors.New("the plugin is down")
 		}
-		return quote(op)
+		decisions, _, err := peertest.Greedy{}.Decide(t.Context(), decide.Snapshot)
+		return peer.DecideResult{Decisions: decisions}, err
 	}
 	l.step(moldable())
 	l.answerQuotes()

@@ -18,7 +18,7 @@ import (
 
 // awaitsSite says whether no site that may be asked now could run the job in any of its shapes.
 func (p *Peer) awaitsSite(j *job) bool {
-	if p.cfg.Policy.Alone || p.couldRunHere(j) {
+	if p.cfg.Policy.KeepsAll() || p.couldRunHere(j) {
 		return false
 	}
 	return !slices.ContainsFunc(p.partners, func(one *partner) bool { return one.usable() && p.couldRunAt(j, one) })
@@ -39,7 +39,7 @@ func (p *Peer) anyShape(j *job, is func(*protocol.Spec) bool) bool {
 	if is(&j.Spec) {
 		return true
 	}
-	if !p.cfg.Policy.Whole {
+	if !p.cfg.Policy.DecidesApplications() {
 		return false
 	}
 	for shape := 1; shape < len(j.Shapes()); shape++ {

@@ -19,7 +19,7 @@ import (
 func awaiting(t *testing.T, change func(*peer.Config)) *lone {
 	t.Helper()
 	l := newLone(t, func(c *peer.Config) {
-		c.Policy, c.Partners = tc.New(tc.Config{}).Info(), []peer.Partner{{Site: "b", MaxJobs: 10}, {Site: "c", MaxJobs: 10}}
+		c.Policy, c.Partners = policy.Describe(tc.New(tc.Config{})), []peer.Partner{{Site: "b", MaxJobs: 10}, {Site: "c", MaxJobs: 10}}
 		change(c)
 	}, idle(tc.New(tc.Config{}), atOnce))
 	l.step(peer.Disconnected{Site: "b"})
@@ -129,7 +129,7 @@ func TestJobsThatWaitForASiteOverARestart(t *testing.T) {
 func TestJobsThatWaitForASiteThatCannotRunThem(t *testing.T) {
 	t.Parallel()
 	l := newLone(t, func(c *peer.Config) {
-		c.Policy, c.Partners = tc.New(tc.Config{}).Info(), []peer.Partner{{Site: "b", MaxJobs: 10}, {Site: "c", MaxJobs: 10}}
+		c.Policy, c.Partners = policy.Describe(tc.New(tc.Config{})), []peer.Partner{{Site: "b", MaxJobs: 10}, {Site: "c", MaxJobs: 10}}
 	}, idle(tc.New(tc.Config{}), func(r protocol.Request) protocol.Quote { return protocol.Quote{Job: r.Job, Declined: "too large"} }))
 	ev := submission(1)
 	ev.Jobs[0].Spec.CPUs = 100
@@ -176,7 +176,7 @@ func TestJobsThatWaitForASiteAndOtherRules(t *testing.T) {
 	if n := count[peer.DecideOp](l); n != 1 { // its row says why it waits already
 		t.Errorf("%d rounds", n)
 	}
-	cfg.Policy = local.New().Info() // for which there is nothing to wait for
+	cfg.Policy = policy.Describe(local.New()) // for which there is nothing to wait for
 	l.facts = nil
 	l.step(peer.Retune{Tuning: cfg.Tuning()})
 	if len(l.facts) != 2 || l.facts[1].Kind != peer.JobWaits {
@@ -190,7 +190,7 @@ func TestAVolunteerThatCannotHoldRoom(t *testing.T) {
 	t.Parallel()
 	asked := 0
 	l := newLone(t, func(c *peer.Config) {
-		c.Policy, c.Initiation, c.Reserves = peertest.Greedy{Whole: true}.Info(), policy.Symmetric, true
+		c.Policy, c.Initiation, c.Reserves = policy.Describe(peertest.Greedy{Whole: true}), policy.Symmetric, true
 	}, func(op peer.Op) (peer.Result, error) {
 		if _, decide := op.(peer.DecideOp); !decide {
 			return idle(nil, atOnce)(op)

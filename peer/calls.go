@@ -25,6 +25,7 @@ func (endPlacement) pending()  {} // operator.go
 func (killPlacement) pending() {}
 func (quoteHome) pending()     {} // round.go
 func (decideRound) pending()   {} // decide.go
+func (decideInStead) pending() {}
 func (findFront) pending()     {} // question.go
 func (quotePartner) pending()  {} // quotes.go
 func (growWait) pending()      {} // cycle.go
@@ -52,7 +53,7 @@ func (p *Peer) nextInstance() instance {
 func (p *Peer) call(op Op, then pending) {
 	p.lastCall++
 	p.calls[p.lastCall] = then
-	p.out.Calls = append(p.out.Calls, Call{ID: p.lastCall, Op: op})
+	p.issue(Call{ID: p.lastCall, Op: op})
 }
 
 func (p *Peer) callDone(ev CallDone) {
@@ -62,6 +63,7 @@ func (p *Peer) callDone(ev CallDone) {
 	}
 	delete(p.calls, ev.ID)
 	then.answered(p, ev.Result, ev.Err)
+	p.callOver(ev.ID)
 }
 
 // resultAs reads a call's answer. An answer of the wrong kind is an error of the

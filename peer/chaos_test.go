@@ -275,7 +275,11 @@ func (c *chaos) tune() {
 	c.world.Tune(s.Name, func(cfg *peer.Config) {
 		cfg.Initiation = initiation
 		if toggles {
-			cfg.Policy.Whole = !cfg.Policy.Whole
+			decides := cfg.Policy.DecidesApplications()
+			cfg.Policy.Can = nil
+			if !decides {
+				cfg.Policy.Can = []policy.Capability{policy.Applications}
+			}
 		}
 	})
 }
@@ -283,8 +287,8 @@ func (c *chaos) tune() {
 // wholeAgain gives sites with groups that wait for a policy that looks at them such a one.
 func (c *chaos) wholeAgain() {
 	for _, s := range c.world.Sites() {
-		if o := c.sites[s.Name]; o.Policy != nil && o.Policy.Info().Whole {
-			c.world.Tune(s.Name, func(cfg *peer.Config) { cfg.Policy.Whole = true })
+		if o := c.sites[s.Name]; brokers(&o) {
+			c.world.Tune(s.Name, func(cfg *peer.Config) { cfg.Policy.Can = []policy.Capability{policy.Applications} })
 		}
 	}
 }

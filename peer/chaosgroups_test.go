@@ -9,6 +9,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/view"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -28,9 +29,18 @@ func (r groupRoom) within(maxQ int) groupRoom {
 
 // roomForGroups notes the room of a site whose policy looks at groups.
 func (c *chaos) roomForGroups(o *peertest.SiteOptions, reserves bool) {
-	if reserves && o.Policy != nil && o.Policy.Info().Whole {
+	if reserves && brokers(o) {
 		c.groups[o.Name] = groupRoom{members: o.Capacity.Nodes, nodes: o.Capacity.Nodes, perNode: o.Capacity.CPUs / o.Capacity.Nodes}
 	}
+}
+
+// brokers says whether a site's policy decides about applications.
+func brokers(o *peertest.SiteOptions) bool {
+	if o.Policy == nil {
+		return false
+	}
+	says := policy.Describe(o.Policy)
+	return says.DecidesApplications()
 }
 
 // limits are what a user may want of an application.
@@ -40,7 +50,7 @@ func (c *chaos) limits() *protocol.Application {
 		a.MaxTime = c.between(20_000, 600_000)
 	}
 	if c.rng.IntN(3) == 0 {
-		a.MaxCost = protocol.Micro(c.rng.Int64N(300_000))
+		a.MaxCost = protocol.Micro(c.rng.Int64N(100_000))
 	}
 	if c.rng.IntN(3) == 0 {
 		a.StartTolerance = c.between(1, 60_000)

@@ -16,7 +16,9 @@ type Config struct {
 	Software    string
 	Capacity    protocol.Capacity
 	Partners    []Partner // sorted by name
-	Policy      policy.Info
+	Policy      policy.Description
+	Fallback    string // the name of the policy that decides a round in which Policy fails; empty: nobody does
+	Fronts      bool   // a built-in [policy.Fronter] lays out choices where Policy is none
 	Initiation  policy.Initiation
 	Phi         protocol.Duration // φ: below this AWT a job stays at home; default 60 s
 	Sigma       protocol.Duration // σ: checks of the own utilisation, rechecks, probes of silent partners; default 300 s

@@ -100,7 +100,7 @@ func (p *Peer) takeJobs() []protocol.Spec {
 		ids = ids[len(next):]
 		rows := p.rowsOf(next)
 		for i := range rows {
-			bytes += requestBytes(&rows[i], p.cfg.Policy.Whole)
+			bytes += requestBytes(&rows[i], p.cfg.Policy.DecidesApplications())
 		}
 		if len(specs) > 0 && (bytes > mostRequestBytes || len(specs)+len(rows) > mostRoundJobs) {
 			for _, id := range next {
@@ -118,20 +118,25 @@ func (p *Peer) rowsOf(ids []protocol.JobID) (rows []protocol.Spec) {
 	for _, id := range ids {
 		j := p.jobs[id]
 		rows = append(rows, j.Spec)
-		if !p.cfg.Policy.Whole {
-			continue
-		}
-		for shape := 1; shape < len(j.Shapes()); shape++ {
+		for shape := 1; shape < p.rowsFor(j); shape++ {
 			rows = append(rows, j.Shaped(shape))
 		}
 	}
 	return rows
 }
 
+// rowsFor is in how many shapes sites are asked about a job: in one, unless the policy chooses.
+func (p *Peer) rowsFor(j *job) int {
+	if p.cfg.Policy.DecidesApplications() {
+		return max(1, len(j.Shapes()))
+	}
+	return 1
+}
+
 // withSiblings adds to jobs that were taken the other components of their applications
 // that have no place.
 func (p *Peer) withSiblings(ids []protocol.JobID) []protocol.JobID {
-	if !p.cfg.Policy.Whole {
+	if !p.cfg.Policy.DecidesApplications() {
 		return ids
 	}
 	var last *application // ids of one are neighbours
@@ -154,7 +159,7 @@ func (p *Peer) withSiblings(ids []protocol.JobID) []protocol.JobID {
 // whole is how many of the first jobs belong to one application; 1 for a job on its own.
 func (p *Peer) whole(ids []protocol.JobID) int {
 	a := p.jobs[ids[0]].application
-	if a == nil || !p.cfg.Policy.Whole {
+	if a == nil || !p.cfg.Policy.DecidesApplications() {
 		return 1
 	}
 	n := 1
@@ -181,7 +186,7 @@ func (p *Peer) roundJobs() int {
 func (p *Peer) keepsOwn(j *job) bool {
 	sites := j.Spec.Sites
 	return p.cfg.Initiation == policy.Cycle && len(sites) == 1 && sites[0] == p.cfg.Site &&
-		j.application == nil && (len(j.Shapes()) == 0 || !p.cfg.Policy.Whole)
+		j.application == nil && p.rowsFor(j) == 1
 }
 
 // intake counts the jobs that the site took in one period.

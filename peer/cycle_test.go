@@ -190,7 +190,7 @@ func TestMaxQWithAnotherCycle(t *testing.T) {
 		accept := func() int { return l.quote(protocol.QuoteRequest{Jobs: []protocol.Spec{guest(9, 1)}}).Accept }
 		l.offer(1)
 		cfg := goodConfig().WithDefaults()
-		cfg.Policy, cfg.MaxQ, cfg.Cycle = peertest.Greedy{}.Info(), 2, cycle
+		cfg.Policy, cfg.MaxQ, cfg.Cycle = policy.Describe(peertest.Greedy{}), 2, cycle
 		l.step(peer.Retune{Tuning: cfg.Tuning()})
 		if got := accept(); got != 1 {
 			t.Errorf("cycle %v: %d are taken beside one guest, want 1", cycle, got)
@@ -213,7 +213,7 @@ func TestMaxQWithAnotherCycle(t *testing.T) {
 func TestMaxQOverARestart(t *testing.T) {
 	t.Parallel()
 	change := func(c *peer.Config) {
-		c.MaxQ, c.Policy, c.Partners = 3, peertest.Greedy{}.Info(), []peer.Partner{{Site: "b", MaxJobs: 1000}}
+		c.MaxQ, c.Policy, c.Partners = 3, policy.Describe(peertest.Greedy{}), []peer.Partner{{Site: "b", MaxJobs: 1000}}
 	}
 	l := newLone(t, change, idle(peertest.Greedy{}, atOnce))
 	again := func() {

@@ -32,29 +32,62 @@ func (c decideRound) answered(p *Peer, result Result, err error) {
 		return
 	}
 	decided, err := resultAs[DecideResult](result, err)
-	if err == nil && decided.By == "" && p.review(r, decided.Decisions) {
+	switch {
+	case err != nil && p.cfg.Fallback != "":
+		p.askFallback(r, err)
+	case err != nil:
+		p.undecided(r, err)
+	case p.review(r, decided.Decisions):
 		p.askPolicy(r)
+	default:
+		p.closeRound(r)
+		if r.tuning == p.tunings {
+			p.hint = decided.Hint
+		}
+		p.carryOut(r, r.fitting.Settled(decided.Decisions), false)
+	}
+}
+
+// askFallback asks the fallback about a round in which the policy failed: jobs do not wait for
+// a broken policy to be mended.
+func (p *Peer) askFallback(r *round, because error) {
+	in := r.fitting.Narrowed()
+	in.Hint = nil // it is the other policy's
+	p.call(DecideOp{Snapshot: in, Fallback: true}, decideInStead{r.id, because.Error()})
+}
+
+// decideInStead asks the fallback, because the policy has failed.
+type decideInStead struct {
+	round   protocol.RoundID
+	because string
+}
+
+func (c decideInStead) answered(p *Peer, result Result, err error) {
+	r := p.rounds[c.round]
+	if r == nil {
+		return
+	}
+	decided, err := resultAs[DecideResult](result, err)
+	if err != nil {
+		p.undecided(r, fmt.Errorf("%s; and in its stead: %w", c.because, err))
 		return
 	}
 	p.closeRound(r)
-	if err != nil {
-		p.fact(Fact{Kind: CallFailed, Site: p.cfg.Site, Round: r.id, Text: clip("policy: " + err.Error())})
-		p.holdAll(r, p.cfg.Retry, "the policy failed", err.Error())
-		return
-	}
-	if decided.By != "" {
-		why := clip(fmt.Sprintf("%s decided in its stead: %s", decided.By, decided.Because))
-		p.fact(Fact{Kind: PolicyFailed, Site: p.cfg.Site, Round: r.id, Text: why})
-		decided.Decisions = p.inStead(&r.fitting.In, decided.explained(why))
-	} else if r.tuning == p.tunings {
-		p.hint = decided.Hint
-	}
-	p.carryOut(r, r.fitting.Settled(decided.Decisions), decided.By != "")
+	why := clip(fmt.Sprintf("%s decided in its stead: %s", p.cfg.Fallback, c.because))
+	p.fact(Fact{Kind: PolicyFailed, Site: p.cfg.Site, Round: r.id, Text: why})
+	p.carryOut(r, r.fitting.Settled(p.inStead(&r.fitting.In, explained(decided.Decisions, why))), true)
 }
 
-// explained are the decisions, each with why another policy took it.
-func (d DecideResult) explained(why string) []policy.Decision {
-	all := slices.Clone(d.Decisions)
+// undecided ends a round in which nobody decided. Its jobs get another one.
+func (p *Peer) undecided(r *round, err error) {
+	p.closeRound(r)
+	p.fact(Fact{Kind: CallFailed, Site: p.cfg.Site, Round: r.id, Text: clip("policy: " + err.Error())})
+	p.holdAll(r, p.cfg.Retry, "the policy failed", err.Error())
+}
+
+// explained are decisions, each with why another policy took it.
+func explained(decisions []policy.Decision, why string) []policy.Decision {
+	all := slices.Clone(decisions)
 	for i := range all {
 		all[i].Reason += "; the policy failed, " + why
 	}
@@ -112,7 +145,7 @@ func (p *Peer) snapshot(r *round) policy.Snapshot {
 			in.AWT, in.ERT, in.Cost = append(in.AWT, q.AWT), append(in.ERT, q.ERT), append(in.Cost, cost)
 		}
 	}
-	if p.cfg.Policy.Whole {
+	if p.cfg.Policy.DecidesApplications() {
 		p.addWishes(&in, r, answered)
 	}
 	return in
@@ -240,7 +273,7 @@ func (c *carrying) leave(i int, j *job, because string) {
 func (c *carrying) place(i int, j *job, d policy.Decision) {
 	p, home := c.p, d.Site == c.in.Self
 	switch {
-	case home && p.cfg.Policy.Shortcut && c.r.reach[i] == volunteers:
+	case home && p.cfg.Policy.TakesShortcut() && c.r.reach[i] == volunteers:
 		c.leave(i, j, "")
 		return
 	case home && p.fullOfOthers() != "":

@@ -7,6 +7,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/view"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/local"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -25,7 +26,7 @@ func TestWhereJobsMayGo(t *testing.T) {
 		"here only":                {two, func(s *protocol.Spec) { s.Sites = []protocol.SiteName{"a"} }, ""},
 		"at one":                   {two, func(s *protocol.Spec) { s.Sites = []protocol.SiteName{"a", "c"} }, "c"},
 		"more nodes than b has":    {two, func(s *protocol.Spec) { s.CPUs, s.Nodes = 9, 9 }, "c"},
-		"a policy that keeps them": {func(c *peer.Config) { two(c); c.Policy = local.Policy{}.Info() }, func(*protocol.Spec) {}, ""},
+		"a policy that keeps them": {func(c *peer.Config) { two(c); c.Policy = policy.Describe(local.Policy{}) }, func(*protocol.Spec) {}, ""},
 	} {
 		l := newLone(t, tt.change, func(peer.Op) (peer.Result, error) { return nil, errLater })
 		spec := protocol.Spec{Request: protocol.Request{CPUs: 1, WallTime: protocol.Hour}}

@@ -15,6 +15,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
 	"github.com/switchyard-hpc/switchyard/peer/view"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
 	peerv1 "github.com/switchyard-hpc/switchyard/protocol/peer/v1"
@@ -109,7 +110,7 @@ func TestOwnQuotesHaveTheSameTerms(t *testing.T) {
 	}
 	answers, prices := idle(place, later), peertest.HourlyPrices("EUR", 10, 30, -20)
 	var cost protocol.Micro
-	change := func(c *peer.Config) { c.Area, c.Power, c.Policy = "a", 250_000, place.Info() }
+	change := func(c *peer.Config) { c.Area, c.Power, c.Policy = "a", 250_000, policy.Describe(place) }
 	l := newLone(t, change, func(op peer.Op) (peer.Result, error) {
 		switch op := op.(type) {
 		case peer.PriceOp:

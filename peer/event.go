@@ -245,12 +245,20 @@ type CollectOp struct {
 // way: [DiscardResult].
 type DiscardOp struct{ Tag protocol.Tag }
 
-// DecideOp asks the policy: [DecideResult].
-type DecideOp struct{ Snapshot policy.Snapshot }
+// DecideOp asks the policy in force about a round, or the one that decides when that has
+// failed: [DecideResult].
+type DecideOp struct {
+	Snapshot policy.Snapshot
+	Fallback bool // asked is [Config.Fallback]
+}
 
-// FrontOp asks for the choices that an application leaves between cost and time:
-// [FrontResult]. The snapshot has one application.
-type FrontOp struct{ Snapshot policy.Snapshot }
+// FrontOp asks the policy in force, or the built-in one that [Config.Fronts] tells of, for the
+// choices that an application leaves between cost and time: [FrontResult]. The snapshot has one
+// application.
+type FrontOp struct {
+	Snapshot policy.Snapshot
+	BuiltIn  bool
+}
 
 // ReserveOp has the local scheduler hold room: [ReserveResult].
 type ReserveOp struct{ Hold localsched.Hold }
@@ -325,18 +333,14 @@ type CollectResult struct {
 // DiscardResult answers [DiscardOp].
 type DiscardResult struct{}
 
-// DecideResult answers [DecideOp]; [policy.Snapshot.Check] has passed the decisions. When the
-// policy in force failed and another decided in its stead, By is that one and Because says what
-// happened.
+// DecideResult answers [DecideOp]; [policy.Snapshot.Check] has passed the decisions.
 type DecideResult struct {
 	Decisions []policy.Decision
 	Hint      []byte
-	By        string
-	Because   string
 }
 
-// FrontResult answers [FrontOp].
-type FrontResult struct{ Front view.ParetoFront }
+// FrontResult answers [FrontOp]; [policy.Snapshot.CheckFront] has passed it.
+type FrontResult struct{ Front policy.Front }
 
 // ReserveResult answers [ReserveOp]. Refused is why no room can be held; empty: it is, from
 // Start on.

@@ -9,14 +9,8 @@ import (
 	"strings"
 	"unsafe"
 
-	"github.com/switchyard-hpc/switchyard/internal/exact"
-	"github.com/switchyard-hpc/switchyard/internal/predict/gamma"
-	"github.com/switchyard-hpc/switchyard/internal/tokens"
-	"github.com/switchyard-hpc/switchyard/peer/broker"
-	"github.com/switchyard-hpc/switchyard/peer/gridqueue"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/view"
-	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -37,7 +31,7 @@ type copier map[any]reflect.Value
 // copied copies a value that is addressable.
 func (c copier) copied(v reflect.Value) reflect.Value {
 	out := reflect.New(v.Type()).Elem()
-	switch v.Kind() {
+	switch v.Kind() { //nolint:exhaustive // the others have nothing below them
 	case reflect.Struct:
 		for i := range v.NumField() {
 			open(out.Field(i)).Set(c.copied(open(v.Field(i))))
@@ -59,7 +53,7 @@ func (c copier) copied(v reflect.Value) reflect.Value {
 // pointed copies what a value points to.
 func (c copier) pointed(v reflect.Value) reflect.Value {
 	out := reflect.New(v.Type()).Elem()
-	switch v.Kind() {
+	switch v.Kind() { //nolint:exhaustive // the others have nothing below them
 	case reflect.Pointer:
 		if same, ok := c[v.Interface()]; ok {
 			return same
@@ -108,7 +102,7 @@ type printer struct {
 }
 
 func (w *printer) print(at string, v reflect.Value) {
-	switch v.Kind() {
+	switch v.Kind() { //nolint:exhaustive // the others have nothing below them
 	case reflect.Struct:
 		for i := range v.NumField() {
 			w.print(at+"."+v.Type().Field(i).Name, open(v.Field(i)))
@@ -146,18 +140,17 @@ func (w *printer) pointed(at string, v reflect.Value) {
 	w.print(at, v.Elem())
 }
 
-// Impure says what a peer keeps that is not data: functions, channels, and what other packages hide
-// without its being known here that it is no more than its fields; and what its pending calls point
-// to of it.
+// Impure says what a peer keeps that is not data: functions, channels, what may be anything, and what
+// packages of others hide; and what its pending calls point to of it.
 func (p *Peer) Impure() []string {
 	c := inspection{seen: map[reflect.Type]bool{}}
-	c.inspect("peer", reflect.TypeFor[Peer](), room)
+	c.inspect("peer", reflect.TypeFor[Peer]())
 	for _, then := range p.calls {
 		t := reflect.TypeOf(then)
 		call := inspection{seen: map[reflect.Type]bool{}}
-		call.inspect(t.String(), t, room)
+		call.inspect(t.String(), t)
 		for reached := range call.seen {
-			if reached.Kind() == reflect.Pointer && reached.Elem().PkgPath() == room {
+			if reached.Kind() == reflect.Pointer && reached.Elem().PkgPath() == t.PkgPath() {
 				call.faults = append(call.faults, fmt.Sprintf("%s has a %s", t, reached))
 			}
 		}
@@ -166,16 +159,8 @@ func (p *Peer) Impure() []string {
 	return c.faults
 }
 
-// room is the package of the peer.
-var room = reflect.TypeFor[Peer]().PkgPath()
-
-// plain are foreign types that hide their fields and are no more than these.
-var plain = map[reflect.Type]bool{
-	reflect.TypeFor[rand.PCG](): true, reflect.TypeFor[gridqueue.Queue](): true,
-	reflect.TypeFor[tokens.Bucket](): true, reflect.TypeFor[price.Meter](): true,
-	reflect.TypeFor[exact.Number](): true, reflect.TypeFor[gamma.Knowledge](): true,
-	reflect.TypeFor[broker.History](): true, reflect.TypeFor[broker.Fitting](): true,
-}
+// module is where the packages are that are looked into.
+const module = "github.com/switchyard-hpc/switchyard/"
 
 // closed are the interfaces behind which there are only structs of data.
 var closed = map[reflect.Type]bool{
@@ -188,13 +173,13 @@ type inspection struct {
 	faults []string
 }
 
-// inspect looks at a type and all that it is made of. What the package within hides is seen, too.
-func (c *inspection) inspect(at string, t reflect.Type, within string) {
+// inspect looks at a type and all that it is made of.
+func (c *inspection) inspect(at string, t reflect.Type) {
 	if c.seen[t] {
 		return
 	}
 	c.seen[t] = true
-	switch t.Kind() {
+	switch t.Kind() { //nolint:exhaustive // the others are data
 	case reflect.Func, reflect.Chan, reflect.UnsafePointer, reflect.Uintptr:
 		c.faults = append(c.faults, fmt.Sprintf("%s is a %s", at, t))
 	case reflect.Interface:
@@ -202,19 +187,16 @@ func (c *inspection) inspect(at string, t reflect.Type, within string) {
 			c.faults = append(c.faults, fmt.Sprintf("%s is a %s, which may be anything", at, t))
 		}
 	case reflect.Pointer, reflect.Slice, reflect.Array:
-		c.inspect(at, t.Elem(), within)
+		c.inspect(at, t.Elem())
 	case reflect.Map:
-		c.inspect(at, t.Key(), within)
-		c.inspect(at, t.Elem(), within)
+		c.inspect(at, t.Key())
+		c.inspect(at, t.Elem())
 	case reflect.Struct:
-		if plain[t] {
-			within = t.PkgPath()
-		}
 		for field := range t.Fields() {
-			if !field.IsExported() && t.PkgPath() != within {
+			if !field.IsExported() && !strings.HasPrefix(field.PkgPath, module) && t != reflect.TypeFor[rand.PCG]() {
 				c.faults = append(c.faults, fmt.Sprintf("%s is a %s, which hides %s", at, t, field.Name))
 			}
-			c.inspect(at+"."+field.Name, field.Type, within)
+			c.inspect(at+"."+field.Name, field.Type)
 		}
 	}
 }

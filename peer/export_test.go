@@ -38,6 +38,7 @@ func (p *Peer) Leftovers() (out []string) {
 	count("members that wait for their turn", len(p.turns.waiting))
 	count("jobs in the grid queue", p.queue.Len())
 	count("calls beside the watch", len(p.calls)-1)
+	count("calls in the order of room", len(p.roomOrder))
 	count("dirty rows", len(p.dirty)+len(p.marked))
 	if p.open != nil {
 		out = append(out, "an open round")

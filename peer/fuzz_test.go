@@ -62,7 +62,7 @@ func newFuzzed(t *testing.T, data []byte) *fuzzed {
 		t: t, data: data, now: peertest.Epoch, rows: map[string]row.Record{}, epochs: map[protocol.JobID]protocol.Epoch{},
 		cfg: peer.Config{
 			Site: "a", Number: 1, PublicKey: peertest.PublicKey("a", 1), Accounts: peertest.Accounts{},
-			Capacity: protocol.Capacity{CPUs: 4, Nodes: 4}, Policy: tc.New(tc.Config{}).Info(),
+			Capacity: protocol.Capacity{CPUs: 4, Nodes: 4}, Policy: policy.Describe(tc.New(tc.Config{})),
 			Partners: []peer.Partner{{Site: "b", MaxJobs: 2}, {Site: "c", MaxJobs: 2, MaxCPUs: 3}},
 		},
 		jobs: []protocol.JobID{2_000_000_000_001, 3_000_000_000_001, 1_000_000_000_001},
@@ -77,7 +77,7 @@ func (z *fuzzed) configure() {
 	if z.pick(2) == 0 {
 		return
 	}
-	z.cfg.Policy = peertest.Greedy{Extra: z.pick(4), Whole: z.pick(2) == 0}.Info()
+	z.cfg.Policy = policy.Describe(peertest.Greedy{Extra: z.pick(4), Whole: z.pick(2) == 0})
 	z.cfg.Reserves, z.cfg.Currency, z.cfg.Margin = z.pick(2) == 0, "EUR", protocol.Duration(1+z.pick(20_000))
 	z.cfg.Initiation = z.cfg.Policy.Initiations[z.pick(4)]
 	z.cfg.Cycle, z.cfg.MaxQ = protocol.Duration(z.pick(256))*protocol.Second, z.pick(3)

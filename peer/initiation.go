@@ -62,7 +62,7 @@ func (p *Peer) reachOf(r *round, i int) reach {
 		return volunteers
 	case p.cfg.Initiation == policy.Symmetric:
 		return everybody
-	case !p.cfg.Policy.Shortcut:
+	case !p.cfg.Policy.TakesShortcut():
 		return volunteers // of whom there are none: the policy is asked about the own site
 	}
 	return nobody

@@ -77,7 +77,7 @@ func specsOf(jobs []protocol.Job) []protocol.Spec {
 // mayLeave says which partners may get one of the jobs. One that is not known yet may.
 func (p *Peer) mayLeave(specs []protocol.Spec) view.Elsewhere {
 	l := view.Elsewhere{Site: p.cfg.Site}
-	if p.cfg.Policy.Alone {
+	if p.cfg.Policy.KeepsAll() {
 		return l
 	}
 	for _, one := range p.partners {
@@ -232,7 +232,7 @@ func (p *Peer) refuseJob(one *protocol.Job) (view.Refusal, bool) {
 		return view.Refusal{Code: view.BadRequest, Reason: why}, true
 	}
 	for _, s := range one.Component.Shapes {
-		if !refused || refusal.Code != view.NoSite || !p.cfg.Policy.Whole {
+		if !refused || refusal.Code != view.NoSite || !p.cfg.Policy.DecidesApplications() {
 			break
 		}
 		spec := one.Spec
@@ -299,7 +299,7 @@ const (
 // one that is not might.
 func (p *Peer) noKnownSite(j *job) bool {
 	shapes := 1
-	if p.cfg.Policy.Whole {
+	if p.cfg.Policy.DecidesApplications() {
 		shapes = max(1, len(j.Shapes()))
 	}
 	for shape := range shapes {
@@ -331,7 +331,7 @@ func (p *Peer) whoCanRun(spec protocol.Spec, held bool) (can, certain bool, noes
 			continue
 		}
 		site := one.site()
-		if p.cfg.Policy.Alone {
+		if p.cfg.Policy.KeepsAll() {
 			site.Capacity, site.Barred = &protocol.Capacity{}, fmt.Sprintf("the policy %s sends no job away", p.cfg.Policy.Name)
 		}
 		judge(site)

@@ -38,7 +38,7 @@ type lone struct {
 func newLone(t *testing.T, change func(*peer.Config), calls func(peer.Op) (peer.Result, error)) *lone {
 	t.Helper()
 	cfg := goodConfig()
-	cfg.Policy, cfg.Partners = peertest.Greedy{}.Info(), []peer.Partner{{Site: "b", MaxJobs: 1000}}
+	cfg.Policy, cfg.Partners = policy.Describe(peertest.Greedy{}), []peer.Partner{{Site: "b", MaxJobs: 1000}}
 	change(&cfg)
 	p, err := peer.New(cfg, 1, nil)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/view"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -361,7 +362,7 @@ func TestNoGroupEndsWhileTheStoreIsInDoubt(t *testing.T) {
 			t.Fatal(err)
 		}
 		cfg := goodConfig()
-		cfg.Policy, cfg.Reserves, cfg.Partners = peertest.Greedy{Whole: true}.Info(), true, []peer.Partner{{Site: "b", MaxJobs: 9}, {Site: "c", MaxJobs: 9}}
+		cfg.Policy, cfg.Reserves, cfg.Partners = policy.Describe(peertest.Greedy{Whole: true}), true, []peer.Partner{{Site: "b", MaxJobs: 9}, {Site: "c", MaxJobs: 9}}
 		if l.peer, err = peer.New(cfg, 2, records); err != nil {
 			t.Fatal(err)
 		}

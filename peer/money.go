@@ -41,7 +41,7 @@ func (p *Peer) currency() string { return cmp.Or(p.cfg.Currency, p.electricity.c
 // readable declines a quote whose currency nobody here can convert, for policies that
 // weigh money.
 func (p *Peer) readable(q *protocol.Quote) {
-	if !p.cfg.Policy.Whole || q.Declined != "" || len(q.Terms) == 0 {
+	if !p.cfg.Policy.DecidesApplications() || q.Declined != "" || len(q.Terms) == 0 {
 		return
 	}
 	if _, err := p.convert(protocol.Unit, q.Currency); err != nil {
@@ -49,7 +49,7 @@ func (p *Peer) readable(q *protocol.Quote) {
 	}
 }
 
-// addWishes tells a policy that is Whole what users want, and the parts of prices.
+// addWishes tells a policy that decides about applications what users want, and the parts of prices.
 func (p *Peer) addWishes(in *policy.Snapshot, r *round, answered []answeredSite) {
 	in.Currency = p.currency()
 	until := p.horizons(in, r)
@@ -218,7 +218,7 @@ func (p *Peer) foreseen(in *policy.Snapshot, d policy.Decision) *row.Prediction 
 
 // told adds to a quote what people want to know of components.
 func (p *Peer) told(r *round, i int, a *ask, q view.Quote) view.Quote {
-	if !p.cfg.Policy.Whole {
+	if !p.cfg.Policy.DecidesApplications() {
 		return q
 	}
 	if j := r.job(p, i); j != nil && len(j.Shapes()) > 1 {

@@ -175,7 +175,7 @@ func (p *Peer) concerns(t timer, site protocol.SiteName) bool {
 		g := p.guests[t.job]
 		return g != nil && g.Origin == site
 	case runTimer, reclaimTimer, roundTimer, probeTimer, watchTimer, pruneTimer, sigmaTimer, cycleTimer, priceTimer, startTimer,
-		listenTimer, markTimer, doubtTimer, paceTimer, queueTimer, limitTimer, releaseTimer, startByTimer:
+		listenTimer, markTimer, doubtTimer, paceTimer, queueTimer, limitTimer, releaseTimer, patienceTimer, startByTimer:
 	}
 	return false
 }
@@ -244,7 +244,7 @@ func (p *Peer) digestSeen(ev DigestSeen) {
 // choosePartners picks whom a round asks: of those that could take one of its
 // jobs the least utilised, equals in an order drawn from the seed, and last those in doubt.
 func (p *Peer) choosePartners(r *round) []*partner {
-	if p.cfg.Policy.Alone {
+	if p.cfg.Policy.KeepsAll() {
 		return nil
 	}
 	var out []*partner

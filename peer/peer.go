@@ -64,9 +64,12 @@ type Peer struct {
 	calls        map[CallID]pending
 	lastCall     CallID
 	lastInstance instance
-	timers       timers
-	dirty        []dirtyRow
-	marked       map[dirtyRow]bool
+	// roomOrder are the releases that are waited for, the first one first, and between and after
+	// them the calls that wait for those before them.
+	roomOrder []Call
+	timers    timers
+	dirty     []dirtyRow
+	marked    map[dirtyRow]bool
 
 	promised   map[protocol.Tag]promise
 	aside      map[protocol.Tag]localsched.Change // what the local scheduler has, and no row

@@ -20,7 +20,7 @@ type entry struct {
 // with its name may be quite another size.
 func (p *Peer) foresee(e entry, spec *protocol.Spec, site protocol.SiteName, on *protocol.Capacity) {
 	spec.ForgetPrediction()
-	if !p.cfg.Policy.Whole || e.job == nil || !e.job.isComponent() {
+	if !p.cfg.Policy.DecidesApplications() || e.job == nil || !e.job.isComponent() {
 		return
 	}
 	p.history.Predict(&e.job.Job, e.shape, spec, site, on)
@@ -28,7 +28,7 @@ func (p *Peer) foresee(e entry, spec *protocol.Spec, site protocol.SiteName, on 
 
 // epilogue learns from the run of a component that has ended.
 func (p *Peer) epilogue(j *job) {
-	if p.cfg.Policy.Whole && j.isComponent() && p.history.Learn(&j.Job, p.capacityOf(j.Site), p.now) {
+	if p.cfg.Policy.DecidesApplications() && j.isComponent() && p.history.Learn(&j.Job, p.capacityOf(j.Site), p.now) {
 		p.saveExecutions(broker.ComponentOf(&j.Job).Key(j.Site))
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/view"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -30,7 +31,7 @@ func (p *Peer) testSubmit(ev TestSubmit) {
 
 // refuseQuestion says why a question cannot be asked.
 func (p *Peer) refuseQuestion(ev *TestSubmit) (view.Refusal, bool) {
-	if ev.Front && !p.cfg.Policy.Whole {
+	if ev.Front && !p.cfg.Policy.DecidesApplications() {
 		return view.Refusal{Code: view.BadRequest, Reason: fmt.Sprintf(
 			"the policy %s of this site weighs no cost against time; ask at a site with the policy iss", p.cfg.Policy.Name)}, true
 	}
@@ -69,7 +70,12 @@ func (p *Peer) answerQuestion(r *round) {
 		p.closeRound(r)
 		return
 	}
-	p.call(FrontOp{Snapshot: p.snapshot(r)}, findFront{r.id})
+	r.frontOf = p.snapshot(r)
+	if why := p.noFront(&r.frontOf); why != "" {
+		p.answerFront(r, &view.ParetoFront{Why: clip("the choices could not be found: " + why)})
+		return
+	}
+	p.call(FrontOp{Snapshot: r.frontOf, BuiltIn: !p.cfg.Policy.LaysOutFronts()}, findFront{r.id})
 }
 
 // findFront asks what choices the sites leave between cost and time.
@@ -77,12 +83,43 @@ type findFront struct{ round protocol.RoundID }
 
 func (c findFront) answered(p *Peer, result Result, err error) {
 	r := p.rounds[c.round] // it is open until then
-	quoted := p.quoted(r)
 	done, err := resultAs[FrontResult](result, err)
 	if err != nil {
-		done.Front.Why = clip("the choices could not be found: " + err.Error())
+		p.answerFront(r, &view.ParetoFront{Why: clip("the choices could not be found: " + err.Error())})
+		return
 	}
-	quoted.Front = &done.Front
+	p.answerFront(r, viewFront(&r.frontOf, &done.Front))
+}
+
+// noFront says why nobody can be asked what choices there are; empty: somebody can.
+func (p *Peer) noFront(in *policy.Snapshot) string {
+	switch {
+	case len(in.Applications) != 1:
+		return "the jobs are of several applications; ask about one"
+	case !p.cfg.Policy.LaysOutFronts() && !p.cfg.Fronts:
+		return fmt.Sprintf("the policy %s of this site lays out none", p.cfg.Policy.Name)
+	}
+	return ""
+}
+
+func (p *Peer) answerFront(r *round, front *view.ParetoFront) {
+	quoted := p.quoted(r)
+	quoted.Front = front
 	p.answer(r.asked, quoted)
 	p.closeRound(r)
+}
+
+// viewFront is a front as people see it.
+func viewFront(in *policy.Snapshot, f *policy.Front) *view.ParetoFront {
+	out := &view.ParetoFront{Currency: f.Currency, More: f.More, Gap: f.Gap, Why: f.Why, Points: []view.ParetoPoint{}}
+	for _, point := range f.Points {
+		seen := view.ParetoPoint{Time: point.Time, Cost: point.Cost, Chosen: point.Chosen}
+		for _, c := range point.Choices {
+			seen.Choices = append(seen.Choices, view.ParetoChoice{
+				Site: in.Sites[c.Site].Name, CPUs: c.CPUs, Wait: c.Wait, Run: c.Run, Cost: c.Cost,
+			})
+		}
+		out.Points = append(out.Points, seen)
+	}
+	return out
 }

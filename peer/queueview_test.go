@@ -106,7 +106,7 @@ func TestQueuePages(t *testing.T) {
 // BenchmarkQueuePage is a page of 1000 of 180,000 jobs that wait.
 func BenchmarkQueuePage(b *testing.B) {
 	cfg := goodConfig()
-	cfg.Policy, cfg.Initiation = peertest.Greedy{}.Info(), policy.Cycle
+	cfg.Policy, cfg.Initiation = policy.Describe(peertest.Greedy{}), policy.Cycle
 	p, err := peer.New(cfg, 1, nil)
 	if err != nil {
 		b.Fatal(err)

@@ -66,7 +66,7 @@ func (p *Peer) bins() (bins []broker.Room, certain bool) {
 		}
 		bins = append(bins, own)
 	}
-	if p.cfg.Policy.Alone {
+	if p.cfg.Policy.KeepsAll() {
 		return bins, true
 	}
 	for _, one := range p.partners {

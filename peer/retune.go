@@ -11,7 +11,7 @@ import (
 // Tuning is the part of a [Config] that may change while the peer runs. The zero
 // value of a duration or count means the default, as there.
 type Tuning struct {
-	Policy     policy.Info
+	Policy     policy.Description
 	Initiation policy.Initiation
 	Phi        protocol.Duration
 	Sigma      protocol.Duration
@@ -56,7 +56,7 @@ func (p *Peer) retune(ev Retune) {
 		p.answer(ev.Asked, view.Refusal{Code: view.BadRequest, Reason: err.Error()})
 		return
 	}
-	if cfg.Policy.Whole != p.cfg.Policy.Whole {
+	if cfg.Policy.DecidesApplications() != p.cfg.Policy.DecidesApplications() {
 		p.beginAgain()
 	}
 	p.openIntake()
@@ -74,7 +74,7 @@ func (p *Peer) retune(ev Retune) {
 }
 
 // beginAgain gives the jobs of the open round another one, unless the policy has been asked
-// already: a policy that is Whole and one that is not want other rows.
+// already: one that decides about applications wants other rows than one that does not.
 func (p *Peer) beginAgain() {
 	r := p.open
 	if r == nil || r.decided {

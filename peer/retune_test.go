@@ -15,7 +15,7 @@ import (
 func TestTuningIsWhole(t *testing.T) {
 	t.Parallel()
 	want := peer.Tuning{
-		Policy: tc.New(tc.Config{Epsilon: 9}).Info(), Initiation: policy.Receiver,
+		Policy: policy.Describe(tc.New(tc.Config{Epsilon: 9})), Initiation: policy.Receiver,
 		Phi: 1, Sigma: 2, Delta: 3, Recheck: 4, Draw: 5, Stay: true, Deadline: 6, RoundJobs: 7, Ask: 8,
 		Cycle: 9, MaxQ: 10,
 	}

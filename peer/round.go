@@ -10,6 +10,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/broker"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/view"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -22,6 +23,7 @@ type round struct {
 	reach    []reach                 // whom to ask, for each job
 	asked    AskID                   // the question it answers; 0: it places jobs
 	front    bool                    // the question is about the choices between cost and time, too
+	frontOf  policy.Snapshot         // of these
 	tests    map[protocol.JobID]*job // of a question
 	crowded  bool                    // there were more jobs than one message holds
 	opening  bool                    // jobs may still stay at home by the own quotes alone
@@ -49,7 +51,7 @@ func (p *Peer) openRound() {
 	if p.open != nil || p.stopped() != "" {
 		return
 	}
-	if p.cfg.Policy.Alone {
+	if p.cfg.Policy.KeepsAll() {
 		p.keep(p.placeable(p.queue.Take(p.queue.Len())), "the policy "+p.cfg.Policy.Name+" keeps jobs at home")
 		return
 	}
@@ -241,7 +243,7 @@ func (p *Peer) arrived(r *round) {
 	rest, restHome := r.specs[:0:0], r.home[:0:0]
 	for i, spec := range r.specs {
 		q := r.home[i]
-		short := p.cfg.Policy.Shortcut && q.Declined == "" && q.AWT < p.cfg.Phi
+		short := p.cfg.Policy.TakesShortcut() && q.Declined == "" && q.AWT < p.cfg.Phi
 		if !short || (kept > 0 && spec.CPUs > free) {
 			rest, restHome = append(rest, spec), append(restHome, q)
 			continue

@@ -130,7 +130,7 @@ func TestNewRefusesBadRows(t *testing.T) {
 
 func goodConfig() peer.Config {
 	return peer.Config{
-		Site: "a", Number: 1, Accounts: peertest.Accounts{}, Policy: tc.New(tc.Config{}).Info(),
+		Site: "a", Number: 1, Accounts: peertest.Accounts{}, Policy: policy.Describe(tc.New(tc.Config{})),
 		Capacity: protocol.Capacity{CPUs: 4, Nodes: 4}, Partners: []peer.Partner{{Site: "c"}, {Site: "b"}},
 	}
 }

@@ -456,7 +456,7 @@ func movedRoom(from, to protocol.Instant) string {
 // room, as people see them.
 func (p *Peer) leftOut(r *round, i int) (out []view.Quote) {
 	j := r.job(p, i)
-	if j == nil || !j.Together() || p.cfg.Policy.Alone {
+	if j == nil || !j.Together() || p.cfg.Policy.KeepsAll() {
 		return nil
 	}
 	for _, one := range p.partners {

@@ -47,7 +47,7 @@ func answering(other func(peer.Op) (peer.Result, error)) func(peer.Op) (peer.Res
 func holder(t *testing.T, change func(*peer.Config), other func(peer.Op) (peer.Result, error)) *lone {
 	t.Helper()
 	l := newLone(t, func(cfg *peer.Config) {
-		cfg.Policy, cfg.Reserves, cfg.Partners = peertest.Greedy{Whole: true}.Info(), true, []peer.Partner{{Site: "b", MaxJobs: 9}, {Site: "c", MaxJobs: 9}}
+		cfg.Policy, cfg.Reserves, cfg.Partners = policy.Describe(peertest.Greedy{Whole: true}), true, []peer.Partner{{Site: "b", MaxJobs: 9}, {Site: "c", MaxJobs: 9}}
 		change(cfg)
 	}, answering(other))
 	l.connect()
@@ -191,7 +191,7 @@ func TestGroupOutlivesItsPartner(t *testing.T) {
 		t.Fatal(err)
 	}
 	cfg := goodConfig()
-	cfg.Policy, cfg.Reserves, cfg.Partners = peertest.Greedy{Whole: true}.Info(), true, []peer.Partner{{Site: "c", MaxJobs: 9}}
+	cfg.Policy, cfg.Reserves, cfg.Partners = policy.Describe(peertest.Greedy{Whole: true}), true, []peer.Partner{{Site: "c", MaxJobs: 9}}
 	if l.peer, err = peer.New(cfg, 1, records); err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +211,7 @@ func TestUnplacedJobHasItsFirstShape(t *testing.T) {
 		return []policy.Decision{{Job: 1, Site: 0, Reason: "two CPUs"}}
 	})
 	cfg := goodConfig()
-	cfg.Policy, cfg.Accounts, cfg.Costs, cfg.Currency = looker{}.Info(), accounts, flat{3 * protocol.Unit, "CHF"}, "CHF"
+	cfg.Policy, cfg.Accounts, cfg.Costs, cfg.Currency = policy.Describe(looker{}), accounts, flat{3 * protocol.Unit, "CHF"}, "CHF"
 	var err error
 	if l.peer, err = peer.New(cfg, 1, nil); err != nil {
 		t.Fatal(err)
@@ -246,7 +246,7 @@ func TestRetuneBeforeTheQuotes(t *testing.T) {
 	}
 }
 
-// A policy that is Whole takes over while one that is not decides: what that says is done.
+// A policy that decides about applications takes over while one that does not decides: what that says is done.
 func TestRetuneBeforeTheDecision(t *testing.T) {
 	t.Parallel()
 	l := newLone(t, func(*peer.Config) {}, idle(peertest.Greedy{}, atOnce))
@@ -254,7 +254,7 @@ func TestRetuneBeforeTheDecision(t *testing.T) {
 	l.calls = func(op peer.Op) (peer.Result, error) {
 		if _, decides := op.(peer.DecideOp); decides {
 			tuning := goodConfig().Tuning()
-			tuning.Policy = peertest.Greedy{Whole: true}.Info()
+			tuning.Policy = policy.Describe(peertest.Greedy{Whole: true})
 			l.step(peer.Retune{Tuning: tuning})
 		}
 		return usual(op)
@@ -489,7 +489,7 @@ func TestOldComponentsAreForgotten(t *testing.T) {
 func TestAnotherShapeFits(t *testing.T) {
 	t.Parallel()
 	l := newLone(t, func(cfg *peer.Config) {
-		cfg.Policy = looker{}.Info()
+		cfg.Policy = policy.Describe(looker{})
 		cfg.Partners = append(cfg.Partners, peer.Partner{Site: "c"}) // whose card is not known
 	}, idle(looker{seen: &[]policy.Snapshot{}}, atOnce))
 	ev := submission(1)

@@ -15,7 +15,7 @@ func (p *Peer) refuseWishes(a *protocol.Application, jobs []protocol.Job) string
 	if a == nil {
 		return ""
 	}
-	if !p.cfg.Policy.Whole {
+	if !p.cfg.Policy.DecidesApplications() {
 		return fmt.Sprintf("the policy %s of this site looks at no objectives, limits or groups; "+
 			"leave them out, or submit at a site with the policy iss", p.cfg.Policy.Name)
 	}
@@ -41,7 +41,7 @@ func (p *Peer) waitingNames() string {
 	return "this site has " + strings.Join(names, ", ")
 }
 
-// bound says whether the user of a job wants what only a policy that is Whole looks at:
+// bound says whether the user of a job wants what only a policy that decides about applications looks at:
 // limits, or a start together with others.
 func (j *job) bound() bool {
 	a := j.application
@@ -51,7 +51,7 @@ func (j *job) bound() bool {
 // placeable are the jobs that the policy in force may place. Those whose users want what it
 // does not look at wait for one that does, or for their users.
 func (p *Peer) placeable(ids []protocol.JobID) []protocol.JobID {
-	if p.cfg.Policy.Whole {
+	if p.cfg.Policy.DecidesApplications() {
 		return p.onTheirWay(ids)
 	}
 	return slices.DeleteFunc(ids, func(id protocol.JobID) bool {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer/api"
 	"github.com/switchyard-hpc/switchyard/plugins/catalog"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/sdk"
 )
 
@@ -174,12 +175,12 @@ func (a *app) tellPlugin(info catalog.Info, spec catalog.Spec) {
 }
 
 func (a *app) tellPolicy(p *catalog.Plugin) {
-	says := p.Policy().Info()
+	says := policy.Describe(p.Policy())
 	served := make([]string, len(says.Initiations))
 	for i, one := range says.Initiations {
 		served[i] = string(one)
 	}
-	a.printf("initiations   %s\nshortcut      %t\nalone         %t\n", strings.Join(served, ", "), says.Shortcut, says.Alone)
+	a.printf("initiations   %s\nshortcut      %t\nalone         %t\n", strings.Join(served, ", "), says.TakesShortcut(), says.KeepsAll())
 	for _, param := range says.Params {
 		a.printf("parameter     %s = %s\n", plain(param.Name), plain(param.Value))
 	}

@@ -163,15 +163,21 @@ type ownProcess struct{ plugin *catalog.Plugin }
 // Close implements [io.Closer].
 func (o ownProcess) Close() error { return o.plugin.Close() }
 
+// ownPolicy is a policy in a process of its own.
+type ownPolicy struct {
+	policy.Policy
+	ownProcess
+}
+
+// Describe implements [policy.Describer].
+func (o ownPolicy) Describe() policy.Description { return policy.Describe(o.Policy) }
+
 func (c *pluginCheck) openPolicy(ctx context.Context) (policy.Policy, error) {
 	started, err := c.open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return struct {
-		policy.Policy
-		ownProcess
-	}{started.Policy(), ownProcess{started}}, nil
+	return ownPolicy{started.Policy(), ownProcess{started}}, nil
 }
 
 func (c *pluginCheck) openFeed(ctx context.Context) (price.Feed, error) {

@@ -50,7 +50,7 @@ func TestPythonDecidesAlike(t *testing.T) {
 	const config = `wait_limit = "20m"`
 	python := pythonPolicy(t).open(t, config).Policy()
 	original := goPolicy().open(t, config).Policy()
-	if a, b := fmt.Sprintf("%+v", python.Info()), fmt.Sprintf("%+v", original.Info()); a != b {
+	if a, b := fmt.Sprintf("%+v", policy.Describe(python)), fmt.Sprintf("%+v", policy.Describe(original)); a != b {
 		t.Errorf("in Python it says it is %s, in Go %s", a, b)
 	}
 	rapid.Check(t, func(t *rapid.T) {

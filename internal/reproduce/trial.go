@@ -117,6 +117,9 @@ type witness struct {
 	waits map[protocol.JobID]protocol.Duration
 }
 
+// Describe implements [policy.Describer].
+func (w *witness) Describe() policy.Description { return policy.Describe(w.Policy) }
+
 // Decide implements [policy.Policy].
 func (w *witness) Decide(ctx context.Context, in policy.Snapshot) ([]policy.Decision, []byte, error) {
 	decisions, hint, err := w.Policy.Decide(ctx, in)

@@ -183,7 +183,7 @@ func (g *grid) apply() {
 func (g *grid) asked(index int) peer.Submit {
 	a := &g.cfg.Applications[index]
 	ev := peer.Submit{User: a.User, Jobs: make([]protocol.Job, len(a.Components))}
-	whole := g.cfg.Policy.Info().Whole
+	whole := g.cfg.Tuning.Policy.DecidesApplications()
 	if whole {
 		ev.Application = &a.Wishes
 	}

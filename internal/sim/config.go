@@ -128,6 +128,7 @@ type Config struct {
 	Sites    []Site
 	Scheme   Scheme
 	Policy   policy.Policy // of the peers; the same serves all, since policies keep nothing
+	Fallback policy.Policy // decides the rounds in which Policy fails, as at a live site; nil: the simulation ends with the first failure
 	Tuning   peer.Tuning   // its Policy is set from the above
 	Partners int           // size of each site's partner set, drawn from the seed; 0: all others
 	Network  Network

@@ -257,6 +257,9 @@ type witness struct {
 	snapshots []policy.Snapshot
 }
 
+// Describe implements [policy.Describer].
+func (w *witness) Describe() policy.Description { return policy.Describe(w.Policy) }
+
 // Decide implements [policy.Policy].
 func (w *witness) Decide(ctx context.Context, in policy.Snapshot) ([]policy.Decision, []byte, error) {
 	w.snapshots = append(w.snapshots, in)

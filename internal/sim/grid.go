@@ -76,7 +76,7 @@ func newGrid(cfg Config, jobs []workload.Job) (*grid, error) {
 		result:  &Result{Placements: slices.Repeat([]Placement{{Site: -1}}, len(jobs))},
 	}
 	g.check = newChecker(g)
-	g.cfg.Tuning.Policy = cfg.Policy.Info()
+	g.cfg.Tuning.Policy = policy.Describe(cfg.Policy)
 	for i := range cfg.Sites {
 		one := &cfg.Sites[i]
 		g.machines = append(g.machines, one.Machine)
@@ -125,7 +125,10 @@ func (g *grid) addSite(i int, name protocol.SiteName, capacity protocol.Capacity
 		MaxGridJobs: len(g.jobs) + 1, MaxUserJobs: len(g.jobs) + 1,
 	}.Tuned(g.cfg.Tuning)
 	if name != portalName && g.cfg.Scheme == Central { // it takes what the portal gives it, and keeps the rest
-		s.cfg.Policy, s.cfg.Initiation = local.New().Info(), policy.Sender
+		s.cfg.Policy, s.cfg.Initiation = policy.Describe(local.New()), policy.Sender
+	}
+	if g.cfg.Fallback != nil {
+		s.cfg.Fallback = g.cfg.Fallback.Info().Name
 	}
 	s.cfg.Protect = g.cfg.Protect
 	g.sites = append(g.sites, s)

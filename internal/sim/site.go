@@ -9,6 +9,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -156,11 +157,10 @@ var errNoMachine = errors.New("this site has no machine")
 // do carries a call out.
 func (s *site) do(ctx context.Context, op peer.Op) (peer.Result, error) { //nolint:cyclop // one case for each kind of call
 	if decide, ok := op.(peer.DecideOp); ok {
-		decisions, hint, err := s.grid.cfg.Policy.Decide(ctx, decide.Snapshot)
-		if err != nil { // a live peer would fall back; here the results would mislead
-			s.grid.fail("site %s: the policy failed: %w", s.name, err)
-		}
-		return peer.DecideResult{Decisions: decisions, Hint: hint}, err
+		return s.decide(ctx, decide)
+	}
+	if front, ok := op.(peer.FrontOp); ok {
+		return s.front(ctx, front)
 	}
 	if price, ok := op.(peer.PriceOp); ok {
 		return s.priced(price)
@@ -197,6 +197,31 @@ func (s *site) do(ctx context.Context, op peer.Op) (peer.Result, error) { //noli
 	case peer.WatchOp, peer.DecideOp, peer.FrontOp, peer.PriceOp:
 	}
 	return nil, fmt.Errorf("the simulator has no %T", op)
+}
+
+// decide asks the policy that the peer names. If one fails in whose stead nobody is asked, the
+// simulation ends: its results would mislead.
+func (s *site) decide(ctx context.Context, op peer.DecideOp) (peer.Result, error) {
+	decider := s.grid.cfg.Policy
+	if op.Fallback {
+		decider = s.grid.cfg.Fallback
+	}
+	decisions, hint, err := decider.Decide(ctx, op.Snapshot)
+	if err != nil && s.cfg.Fallback == "" {
+		s.grid.fail("site %s: the policy failed: %w", s.name, err)
+	}
+	return peer.DecideResult{Decisions: decisions, Hint: hint}, err
+}
+
+// front asks the policy for the choices of an application. The peer knows of no other one that
+// could be asked.
+func (s *site) front(ctx context.Context, op peer.FrontOp) (peer.Result, error) {
+	fronter, ok := s.grid.cfg.Policy.(policy.Fronter)
+	if !ok {
+		return nil, errors.New("the policy lays out no choices")
+	}
+	front, err := fronter.Front(ctx, op.Snapshot)
+	return peer.FrontResult{Front: front}, err
 }
 
 func heldOr(start protocol.Instant, err error) (peer.Result, error) {

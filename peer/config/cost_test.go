@@ -112,7 +112,7 @@ func told(t *testing.T) peer.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return c.Peer(config.Parts{Accounts: accounts.New(accounts.Tables{}), Policy: c.BuiltIn("tc").Info()})
+	return c.Peer(config.Parts{Accounts: accounts.New(accounts.Tables{}), Policy: policy.Describe(c.BuiltIn("tc"))})
 }
 
 func TestMachineAndWeighing(t *testing.T) {
@@ -200,7 +200,7 @@ func TestWithoutCosts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := c.Peer(config.Parts{Policy: c.BuiltIn("tc").Info()})
+	got := c.Peer(config.Parts{Policy: policy.Describe(c.BuiltIn("tc"))})
 	if got.Costs != nil || got.Currency != "EUR" || len(got.Waiting) > 0 || got.Capacity.Machine.Stated() {
 		t.Errorf("%v, %q, %v, %+v", got.Costs, got.Currency, got.Waiting, got.Capacity.Machine)
 	}

@@ -141,7 +141,7 @@ func TestElectricityReachesThePeer(t *testing.T) {
 		t.Errorf("warnings: %v", c.Warnings)
 	}
 	p := c.Peer(config.Parts{
-		Capacity: c.LocalSched.Capacity(4), Accounts: accounts.New(accounts.Tables{}), Policy: c.BuiltIn("mcmf").Info(),
+		Capacity: c.LocalSched.Capacity(4), Accounts: accounts.New(accounts.Tables{}), Policy: policy.Describe(c.BuiltIn("mcmf")),
 	})
 	if p.Area != "DE-LU" || p.Power != 30_589 || p.PriceSpan != 3*protocol.Day || p.PriceRefresh != 15*protocol.Minute {
 		t.Errorf("prices: %+v", p)

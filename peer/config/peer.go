@@ -24,9 +24,9 @@ type Parts struct {
 	Capacity  protocol.Capacity // as the local scheduler describes it
 	Reserves  bool              // as it does, too: it holds room
 	Accounts  peer.Accounts
-	Witness   protocol.Life // what the witness file remembers
-	Machine   string        // where state_dir is
-	Policy    policy.Info   // of the policy that decides
+	Witness   protocol.Life      // what the witness file remembers
+	Machine   string             // where state_dir is
+	Policy    policy.Description // of the policy that decides
 
 	QueueApart bool // nothing of the local queue is in state_dir
 }
@@ -88,7 +88,7 @@ func (c *Config) PeerPartners() (out []peer.Partner) {
 
 // Tuning returns the part of what the state machine is told that may change while
 // it runs, with the policy that decides.
-func (c *Config) Tuning(decides policy.Info) peer.Tuning {
+func (c *Config) Tuning(decides policy.Description) peer.Tuning {
 	return peer.Tuning{
 		Policy:     decides,
 		Initiation: c.Rounds.Initiation,
@@ -135,20 +135,20 @@ func (i ISS) config() iss.Config {
 // InitiationFor returns what opens rounds where the configuration does not say: cycles
 // with a built-in policy that decides about all jobs at once, and the sender else.
 func InitiationFor(name string) policy.Initiation {
-	info, known := aboutPolicy(name)
-	if known && !info.Shortcut && slices.Contains(info.Initiations, policy.Cycle) {
+	about, known := aboutPolicy(name)
+	if known && !about.TakesShortcut() && slices.Contains(about.Initiations, policy.Cycle) {
 		return policy.Cycle
 	}
 	return policy.Sender
 }
 
 // aboutPolicy is what a built-in policy says of itself, whatever its parameters.
-func aboutPolicy(name string) (about policy.Info, known bool) {
+func aboutPolicy(name string) (about policy.Description, known bool) {
 	made, err := builtin.Default().Make(name)
 	if err != nil {
-		return policy.Info{}, false
+		return policy.Description{}, false
 	}
-	return made.Info(), true
+	return policy.Describe(made), true
 }
 
 // Plugin returns the table of the plugin of this name and kind, or nil if there is

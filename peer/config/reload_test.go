@@ -66,7 +66,7 @@ func TestOnlyWhatMayChangeChanges(t *testing.T) {
 	after := loaded(t, "[localsched]\ncpus = 4\n[policy]\nname = \"local\"\n[rounds]\nphi = \"7s\"\nstay_home = true\n"+
 		"sigma = \"2s\"\ndeadline = \"1s\"\n[handoff]\nretry = \"2s\"\n")
 	mixed := before.With(after)
-	tuning := mixed.Tuning(mixed.BuiltIn(mixed.Policy.Name).Info())
+	tuning := mixed.Tuning(policy.Describe(mixed.BuiltIn(mixed.Policy.Name)))
 	if tuning.Policy.Name != "local" || tuning.Phi != 7*protocol.Second || !tuning.Stay || tuning.Delta != 700_000 ||
 		tuning.Sigma != 2*protocol.Second || tuning.Deadline != protocol.Second {
 		t.Errorf("tuning: %+v", tuning)

@@ -8,6 +8,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/config"
 	"github.com/switchyard-hpc/switchyard/plugins/catalog"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/plugins/policy/builtin"
 )
 
 // policyOf is the policy that a configuration names. A plugin that is not up, after
@@ -32,6 +33,12 @@ func (d *Daemon) policyOf(ctx context.Context, cfg *config.Config) (policy.Polic
 
 // errNotUp says that a plugin does not answer yet.
 var errNotUp = errors.New("the policy is not there yet")
+
+// fronter lays out choices between cost and time where the policy does not.
+func (d *Daemon) fronter() policy.Fronter {
+	fronter, _ := catalog.CheckedPolicy(builtin.Fronter()).(policy.Fronter) // it is one
+	return fronter
+}
 
 // fallback decides while the policy cannot.
 func (d *Daemon) fallback() policy.Policy {
@@ -84,7 +91,7 @@ func (d *Daemon) changePolicy(ctx context.Context, cfg *config.Config) error {
 func (d *Daemon) putPolicyInForce(ctx context.Context, cfg *config.Config, decides policy.Policy) error {
 	limited, cancel := context.WithTimeout(ctx, changeTimeout)
 	defer cancel()
-	if err := d.node.Retune(limited, cfg.Tuning(decides.Info()), decides); err != nil {
+	if err := d.node.Retune(limited, cfg.Tuning(policy.Describe(decides)), decides); err != nil {
 		return fmt.Errorf("change the rules of rounds: %w", err)
 	}
 	d.decides(cfg.Policy.Name)

@@ -15,6 +15,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/record"
 	"github.com/switchyard-hpc/switchyard/peer/results"
 	"github.com/switchyard-hpc/switchyard/peer/witness"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
 )
 
 func (d *Daemon) openKey(context.Context) (err error) {
@@ -74,7 +75,7 @@ func (d *Daemon) startNode(ctx context.Context) error {
 	d.node, err = node.New(node.Config{
 		Peer: d.cfg.Peer(config.Parts{
 			PublicKey: d.key.Public(), Software: d.options.Build.software(), Capacity: d.queue.Capacity(),
-			Reserves: d.queue.Reserves(), Accounts: &d.accounts, Policy: decides.Info(),
+			Reserves: d.queue.Reserves(), Accounts: &d.accounts, Policy: policy.Describe(decides),
 			Witness: d.witnessed, Machine: d.machine, QueueApart: d.queue.Apart(),
 		}),
 		Seed:      d.seed(),
@@ -82,6 +83,7 @@ func (d *Daemon) startNode(ctx context.Context) error {
 		Scheduler: d.queue.Scheduler(),
 		Policy:    decides,
 		Fallback:  d.fallback(),
+		Fronter:   d.fronter(),
 		Deliverer: &results.Deliverer{Files: process.Deliverer{Shim: d.shim}, Accounts: &d.accounts, Dir: d.results()},
 		Prices:    d.nodePrices(),
 		Log:       d.log,

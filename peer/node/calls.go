@@ -52,11 +52,10 @@ type lane struct {
 }
 
 // task is a call to be made, and for whom. Its run says whether it still has its place in the
-// lane: one that outlived its time has not. Once it has none, left is called.
+// lane: one that outlived its time has not.
 type task struct {
-	of   party
-	run  func() (kept bool)
-	left func()
+	of  party
+	run func() (kept bool)
 }
 
 // enter runs the task at once or when its turn comes, or says that the line is full.
@@ -89,7 +88,6 @@ func (l *lane) fill() {
 
 // leave gives up the place of a task that has ended, or has outlived its time.
 func (l *lane) leave(t task) {
-	t.left()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.running--
@@ -102,14 +100,12 @@ func (n *Node) begin(ctx context.Context, calls []peer.Call, decider policy.Poli
 	for _, call := range calls {
 		lane := n.lanes.of(call.Op)
 		n.calls.Add(1)
-		before, over := n.freed.enter(call.Op)
 		within, collection := n.collecting.add(ctx, call.Op)
-		t := task{of: partyOf(call.Op), left: over}
+		t := task{of: partyOf(call.Op)}
 		t.run = func() bool {
 			defer n.calls.Done()
 			defer n.collecting.remove(collection)
 			collection.begin()
-			before.await(within)
 			return n.call(within, lane, t, call, decider)
 		}
 		entered := lane.enter(t)
@@ -117,7 +113,6 @@ func (n *Node) begin(ctx context.Context, calls []peer.Call, decider policy.Poli
 			go func() { // the loop itself may be calling, and must not wait for itself
 				defer n.calls.Done()
 				defer n.collecting.remove(collection)
-				defer over()
 				n.post(peer.CallDone{ID: call.ID, Err: errLaneFull})
 			}()
 		}

@@ -34,7 +34,7 @@ func TestCheckerFindsContradictions(t *testing.T) {
 		{Table: row.SiteTable, Key: "site", Row: row.Site{NextSeq: 9}},
 		{Table: row.PayloadTable, Key: key, Row: row.Payload{Payload: &protocol.Payload{}}},
 		{Table: row.JobTable, Key: key, Row: job},
-		{Table: row.RunTable, Key: key + ".1", Row: row.Run{Tag: protocol.Tag{Job: id, Epoch: 1}}},
+		{Table: row.RunTable, Key: key + ".1", Row: row.Run{Phase: row.RunQueued, Tag: protocol.Tag{Job: id, Epoch: 1}}},
 		{Table: row.ArchiveTable, Key: key, Row: row.Archived{View: view.Job{ID: id, State: protocol.Completed}}},
 		{Table: row.GuestTable, Key: "0000000000000003", Row: row.Guest{Spec: protocol.Spec{Request: protocol.Request{Job: 3}}, Phase: row.GuestClosed}},
 		{Table: row.GenerationTable, Key: "generation", Row: row.Generation{Generation: 7}},

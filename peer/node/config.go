@@ -19,8 +19,9 @@ type Config struct {
 
 	Store     Store
 	Scheduler localsched.Scheduler
-	Policy    policy.Policy // until [Node.Retune] brings another; it answers nothing that [policy.Snapshot.Check] refuses
-	Fallback  policy.Policy // decides the rounds in which the policy fails; nil: nobody does
+	Policy    policy.Policy  // until [Node.Retune] brings another; it answers nothing that [policy.Snapshot.Check] refuses
+	Fallback  policy.Policy  // decides the rounds in which the policy fails; nil: nobody does
+	Fronter   policy.Fronter // lays out the choices of an application where the policy does not; nil: nobody does
 	Deliverer Deliverer
 	Prices    Prices   // of electricity; nil: none are known
 	Meter     Meter    // nil: nothing is counted
@@ -66,6 +67,11 @@ func (c *Config) complete() error {
 	if c.Store == nil || c.Scheduler == nil || c.Policy == nil || c.Deliverer == nil {
 		return errors.New("a node needs a Store, a Scheduler, a Policy and a Deliverer")
 	}
+	c.Peer.Fallback = ""
+	if c.Fallback != nil {
+		c.Peer.Fallback = c.Fallback.Info().Name
+	}
+	c.Peer.Fronts = c.Fronter != nil
 	if c.Meter == nil {
 		c.Meter = noMeter{}
 	}

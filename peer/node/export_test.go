@@ -6,9 +6,7 @@ import (
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/internal/wallclock"
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/row"
-	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -27,9 +25,6 @@ const (
 	ReadWithin = readWithin
 	WatchTry   = watchTry
 )
-
-// Front finds the choices of an application where such a policy decides.
-func Front(in policy.Snapshot, decider policy.Info) (peer.Result, error) { return front(in, decider) }
 
 // NewWith puts the shell around another machine than a peer.Peer.
 func NewWith(cfg Config, machine Core) (*Node, error) {

@@ -156,8 +156,8 @@ func TestOldFactsArePruned(t *testing.T) {
 func TestRestore(t *testing.T) {
 	t.Parallel()
 	store := newMemory()
-	store.put(row.JobTable, "b", row.Job{State: protocol.Pending, Reason: "second"})
-	store.put(row.JobTable, "a", row.Job{State: protocol.Pending, Reason: "first"})
+	store.put(row.JobTable, "b", row.Job{Phase: row.JobInGridQueue, State: protocol.Pending, Reason: "second"})
+	store.put(row.JobTable, "a", row.Job{Phase: row.JobInGridQueue, State: protocol.Pending, Reason: "first"})
 	store.put(row.SiteTable, "site", row.Site{NextSeq: 4})
 	store.put(row.ArchiveTable, "z", row.Archived{})
 	rows, err := node.Restore(store)

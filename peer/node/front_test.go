@@ -2,18 +2,21 @@ package node_test
 
 import (
 	"testing"
+	"testing/synctest"
 
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/node"
+	"github.com/switchyard-hpc/switchyard/plugins/catalog"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/plugins/policy/builtin"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/iss"
+	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // TestFrontIsByThePolicyThatDecides: the choice that is marked is the one that the round would
-// take, by the parameters of [policy.iss].
+// take, by the parameters of [policy.iss]; where the policy lays none out, a built-in one does.
 func TestFrontIsByThePolicyThatDecides(t *testing.T) {
-	t.Parallel()
 	const hour = protocol.Hour
 	component := policy.Job{ID: protocol.NewJobID(1, 1), CPUs: 1, WallTime: 9 * hour, Alpha: protocol.PPM}
 	in := policy.Snapshot{ // as printed, z counts what waiting for the short component costs, too
@@ -36,27 +39,59 @@ func TestFrontIsByThePolicyThatDecides(t *testing.T) {
 	printed := iss.Default()
 	printed.Double = true
 	for name, c := range map[string]struct {
-		decider policy.Info
+		decider policy.Policy
+		builtIn bool
 		want    protocol.SiteName
 	}{
-		"by default":     {made(t, iss.Default()).Info(), "slow"},
-		"as printed":     {made(t, printed).Info(), "fast"},
-		"another policy": {policy.Info{Name: "tc"}, "slow"},
+		"by default":     {made(t, iss.Default()), false, "slow"},
+		"as printed":     {made(t, printed), false, "fast"},
+		"another policy": {tc.New(tc.Config{}), true, "slow"},
 	} {
-		result, err := node.Front(in, c.decider)
-		found, ok := result.(peer.FrontResult)
-		if err != nil || !ok {
-			t.Fatalf("%s: %v, %v", name, result, err)
-		}
-		for _, point := range found.Front.Points {
-			if got := point.Choices[1].Site; point.Chosen && got != c.want {
-				t.Errorf("%s: the short component goes to %s, want %s", name, got, c.want)
+		synctest.Test(t, func(t *testing.T) {
+			core := caller(peer.FrontOp{Snapshot: in, BuiltIn: c.builtIn})
+			r := start(t, core, func(cfg *node.Config) {
+				cfg.Policy = catalog.CheckedPolicy(c.decider)
+				cfg.Fronter, _ = builtin.Fronter().(policy.Fronter)
+			})
+			synctest.Wait()
+			got := answers(core)[0]
+			found, ok := got.Result.(peer.FrontResult)
+			if got.Err != nil || !ok {
+				t.Fatalf("%s: %+v", name, got)
 			}
-		}
+			chosen := 0
+			for _, point := range found.Front.Points {
+				if got := in.Sites[point.Choices[1].Site].Name; point.Chosen && got != c.want {
+					t.Errorf("%s: the short component goes to %s, want %s", name, got, c.want)
+				}
+				if point.Chosen {
+					chosen++
+				}
+			}
+			if chosen != 1 {
+				t.Errorf("%s: %d points are chosen", name, chosen)
+			}
+			_ = r.end()
+		})
 	}
-	if _, err := node.Front(in, policy.Info{Name: iss.Name}); err == nil {
+	if _, err := iss.Restore(nil); err == nil {
 		t.Error("a policy iss without its parameters is one")
 	}
+}
+
+// Without a policy that lays choices out the call fails.
+func TestNobodyLaysOutChoices(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		core := caller(peer.FrontOp{}, peer.FrontOp{BuiltIn: true})
+		r := start(t, core)
+		synctest.Wait()
+		for _, got := range answers(core) {
+			if got.Err == nil || got.Err.Error() != "the policy lays out no choices" {
+				t.Errorf("%+v", got)
+			}
+		}
+		_ = r.end()
+	})
 }
 
 func made(t *testing.T, cfg iss.Config) *iss.Policy {

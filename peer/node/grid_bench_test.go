@@ -149,7 +149,7 @@ func (s *gridSite) start(
 	place := noting{tc.New(tc.Config{Epsilon: tc.DefaultEpsilon}), s.decided}
 	cfg := peer.Config{
 		Site: s.name, Number: protocol.SiteNumber(number + 1), PublicKey: s.key.Public(), Software: "bench",
-		Capacity: protocol.Capacity{CPUs: 1 << 20, Nodes: 1}, Policy: place.Info(),
+		Capacity: protocol.Capacity{CPUs: 1 << 20, Nodes: 1}, Policy: policy.Describe(place),
 		Initiation: policy.Sender, Accounts: everybody{}, Watermark: 10 * protocol.Second,
 	}
 	links := bus.Config{Site: s.name, Key: s.key, Listen: "127.0.0.1:0"}

@@ -39,7 +39,6 @@ type Node struct {
 
 	links links
 	lanes lanes
-	freed freed
 
 	collecting collecting
 	brought    brought

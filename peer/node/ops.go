@@ -42,9 +42,9 @@ func (n *Node) do(ctx context.Context, op peer.Op, decider policy.Policy) (peer.
 	case peer.DiscardOp:
 		return n.discard(ctx, op.Tag)
 	case peer.DecideOp:
-		return n.decide(ctx, op.Snapshot, decider)
+		return n.decide(ctx, op, decider)
 	case peer.FrontOp:
-		return front(op.Snapshot, decider.Info())
+		return n.front(ctx, op, decider)
 	case peer.ReserveOp:
 		return n.reserve(ctx, op.Hold)
 	case peer.ReleaseOp:
@@ -53,6 +53,28 @@ func (n *Node) do(ctx context.Context, op peer.Op, decider policy.Policy) (peer.
 		return n.price(ctx, price.Query(op))
 	}
 	return nil, fmt.Errorf("the node does not know the call %T", op)
+}
+
+// decide asks the policy that the machine names.
+func (n *Node) decide(ctx context.Context, op peer.DecideOp, decider policy.Policy) (peer.Result, error) {
+	if op.Fallback {
+		decider = n.cfg.Fallback
+	}
+	decisions, hint, err := decider.Decide(ctx, op.Snapshot)
+	return peer.DecideResult{Decisions: decisions, Hint: hint}, err
+}
+
+// front asks the policy that the machine names for the choices of an application.
+func (n *Node) front(ctx context.Context, op peer.FrontOp, decider policy.Policy) (peer.Result, error) {
+	fronter, ok := decider.(policy.Fronter)
+	if op.BuiltIn {
+		fronter, ok = n.cfg.Fronter, n.cfg.Fronter != nil
+	}
+	if !ok {
+		return nil, errors.New("the policy lays out no choices")
+	}
+	front, err := fronter.Front(ctx, op.Snapshot)
+	return peer.FrontResult{Front: front}, err
 }
 
 func (n *Node) price(ctx context.Context, query price.Query) (peer.Result, error) {

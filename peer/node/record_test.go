@@ -36,7 +36,7 @@ func recordedLife(t *testing.T, dir, recording string, during func(*node.Node)) 
 	batch := &quoting{wait: protocol.Hour}
 	cfg.Scheduler, cfg.Deliverer, cfg.Recorder = batch, batch, writer
 	cfg.Policy = tc.New(tc.Config{Epsilon: tc.DefaultEpsilon})
-	cfg.Peer.Policy = cfg.Policy.Info()
+	cfg.Peer.Policy = policy.Describe(cfg.Policy)
 	cfg.Peer.Partners = []peer.Partner{{Site: "there", MaxJobs: 10}}
 	n, err := node.New(cfg)
 	if err != nil {

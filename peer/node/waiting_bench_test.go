@@ -16,6 +16,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/node"
 	"github.com/switchyard-hpc/switchyard/peer/store"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -67,7 +68,7 @@ func waitingNode(b *testing.B, path string) (n *node.Node, stop func()) {
 		b.Fatal(err)
 	}
 	cfg := liveConfig(file)
-	cfg.Peer.Policy, cfg.Policy = tc.New(tc.Config{}).Info(), tc.New(tc.Config{})
+	cfg.Peer.Policy, cfg.Policy = policy.Describe(tc.New(tc.Config{})), tc.New(tc.Config{})
 	cfg.Peer.Partners = []peer.Partner{{Site: "north", MaxJobs: 1000}}
 	if n, err = node.New(cfg); err != nil {
 		b.Fatal(err)

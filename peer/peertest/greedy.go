@@ -22,8 +22,17 @@ func (g Greedy) Info() policy.Info {
 	return policy.Info{
 		Name:        "greedy",
 		Initiations: []policy.Initiation{policy.Sender, policy.Receiver, policy.Symmetric, policy.Cycle},
-		Reckon:      g.Reckon, Extra: g.Extra, Whole: g.Whole,
 	}
+}
+
+// Describe implements [policy.Describer]: what it can is the test's choice.
+func (g Greedy) Describe() policy.Description {
+	info := g.Info()
+	d := policy.Description{Name: info.Name, Initiations: info.Initiations, Reckon: g.Reckon, Extra: g.Extra}
+	if g.Whole {
+		d.Can = []policy.Capability{policy.Applications}
+	}
+	return d
 }
 
 // Decide implements [policy.Policy].

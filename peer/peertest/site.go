@@ -115,7 +115,7 @@ func newSite(w *World, o SiteOptions) *Site {
 	s.cfg = peer.Config{
 		Doubts: true,
 		Site:   o.Name, Number: o.Number, PublicKey: PublicKey(o.Name, o.Number), Software: "peertest",
-		Capacity: o.Capacity, Policy: s.policy.Info(), Accounts: Accounts{},
+		Capacity: o.Capacity, Policy: policy.Describe(s.policy), Accounts: Accounts{},
 	}
 	s.Batch = NewBatch(engine.Of(o.Capacity), w.monitor.startedAt(s))
 	s.Batch.Advance(s.now())

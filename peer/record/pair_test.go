@@ -109,7 +109,7 @@ func config(name protocol.SiteName, number protocol.SiteNumber, partner protocol
 	return peer.Config{
 		Site: name, Number: number, PublicKey: "U" + string(name), Software: "test",
 		Capacity: protocol.Capacity{CPUs: 8, Nodes: 2}, Accounts: people{},
-		Partners: []peer.Partner{{Site: partner, MaxJobs: 100}}, Policy: tc.New(tc.Config{Epsilon: 1000}).Info(),
+		Partners: []peer.Partner{{Site: partner, MaxJobs: 100}}, Policy: policy.Describe(tc.New(tc.Config{Epsilon: 1000})),
 	}
 }
 
@@ -262,7 +262,7 @@ func (s *site) call(call peer.Call) {
 		}
 		result = peer.DecideResult{Decisions: decisions, Hint: hint}
 	case peer.FrontOp:
-		result = peer.FrontResult{Front: view.ParetoFront{Currency: op.Snapshot.Currency, Points: []view.ParetoPoint{{Time: 1, Cost: 2}}}}
+		result = peer.FrontResult{Front: policy.Front{Currency: op.Snapshot.Currency, Points: []policy.FrontPoint{{Time: 1, Cost: 2}}}}
 	case peer.ReserveOp:
 		result = peer.ReserveResult{Start: op.Hold.Start.Add(protocol.Second)}
 	case peer.ReleaseOp:

@@ -99,12 +99,12 @@ type asked struct {
 }
 
 // choose takes the policy that this tells of.
-func (p *replay) choose(info policy.Info) (err error) {
+func (p *replay) choose(says policy.Description) (err error) {
 	if p.policies == nil {
 		return nil
 	}
-	if p.policy, err = p.policies(info.Name, info.Params); err != nil {
-		return fmt.Errorf("the recorded policy %q: %w", info.Name, err)
+	if p.policy, err = p.policies(says.Name, says.Params); err != nil {
+		return fmt.Errorf("the recorded policy %q: %w", says.Name, err)
 	}
 	return nil
 }
@@ -161,7 +161,12 @@ func (p *replay) count(ev peer.Event, ready peer.Ready) {
 		}
 	}
 	for _, call := range ready.Calls {
-		if op, ok := call.Op.(peer.DecideOp); ok {
+		op, ok := call.Op.(peer.DecideOp)
+		switch {
+		case !ok:
+		case op.Fallback: // whose parameters are not recorded
+			p.open[call.ID] = asked{snapshot: op.Snapshot}
+		default:
 			p.Rounds++
 			p.open[call.ID] = asked{policy: p.policy, snapshot: op.Snapshot}
 		}
@@ -183,7 +188,7 @@ func (p *replay) decided(step Step) error {
 		return nil
 	}
 	p.Decisions += len(result.Decisions)
-	if question.policy == nil || result.By != "" {
+	if question.policy == nil {
 		return nil
 	}
 	p.Checked++

@@ -82,7 +82,7 @@ func TestElectricityIsReplayed(t *testing.T) {
 	place := peertest.Greedy{Extra: 3, Reckon: protocol.TwoPrice}
 	p := newPairOf(t, options(), func(s *site) {
 		s.place = place
-		s.cfg.Policy, s.cfg.Initiation, s.cfg.Cycle, s.cfg.MaxQ = place.Info(), policy.Cycle, 5*protocol.Second, 2
+		s.cfg.Policy, s.cfg.Initiation, s.cfg.Cycle, s.cfg.MaxQ = policy.Describe(place), policy.Cycle, 5*protocol.Second, 2
 		s.cfg.Area, s.cfg.Power, s.cfg.PriceRefresh = "x", 250_000, 10*protocol.Second
 		s.cfg.Protect = peer.Protection{Delay: protocol.Minute, Share: 600_000}
 	})
@@ -130,7 +130,7 @@ func TestCostsAreReplayed(t *testing.T) {
 	o.Clear = true
 	p := newPairOf(t, o, func(s *site) {
 		s.place = place
-		s.cfg.Policy, s.cfg.Costs, s.cfg.Reserves, s.cfg.Currency = place.Info(), people{}, true, "EUR"
+		s.cfg.Policy, s.cfg.Costs, s.cfg.Reserves, s.cfg.Currency = policy.Describe(place), people{}, true, "EUR"
 		s.cfg.Exchange = map[string]protocol.Micro{"EUR": protocol.Unit, "CHF": protocol.Unit / 2}
 		s.cfg.Waiting = map[string]peer.Waiting{"salary": people{}, "market": people{}}
 		s.cfg.Weighing = peer.Weighing{Alpha: protocol.PPM, Beta: protocol.PPM, Waiting: "salary"}
@@ -304,7 +304,7 @@ func TestRetuning(t *testing.T) {
 	p := newPair(t, options())
 	p.run(1000)
 	a := p.sites["a"]
-	info := a.place.Info()
+	info := policy.Describe(a.place)
 	info.Name = "stubborn"
 	p.post(0, "a", peer.Retune{Asked: 1, Tuning: peer.Tuning{Policy: info, Initiation: policy.Sender}})
 	p.run(10)
@@ -334,7 +334,7 @@ func TestRetuningOfParameters(t *testing.T) {
 	a := p.sites["a"]
 	lax := tc.New(tc.Config{Epsilon: 2 * protocol.Hour})
 	tuning := a.cfg.Tuning()
-	tuning.Policy = lax.Info()
+	tuning.Policy = policy.Describe(lax)
 
 	p.post(0, "a", submission(1, "ada", 1)) // goes to b, whose wait is an hour less
 	p.run(500)

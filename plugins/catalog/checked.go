@@ -29,9 +29,18 @@ func guarded[T any](who, name string, call func() (T, error), check func(T) erro
 }
 
 // CheckedPolicy is a built-in policy whose every answer is checked as a plugin's is.
-func CheckedPolicy(p policy.Policy) policy.Policy { return checkedPolicy{p} }
+// It is a [policy.Fronter] if that is one.
+func CheckedPolicy(p policy.Policy) policy.Policy {
+	if fronter, ok := p.(policy.Fronter); ok {
+		return checkedFronter{checkedPolicy{p}, fronter}
+	}
+	return checkedPolicy{p}
+}
 
 type checkedPolicy struct{ policy.Policy }
+
+// Describe implements [policy.Describer].
+func (c checkedPolicy) Describe() policy.Description { return policy.Describe(c.Policy) }
 
 // Decide implements [policy.Policy].
 func (c checkedPolicy) Decide(ctx context.Context, in policy.Snapshot) ([]policy.Decision, []byte, error) {
@@ -41,6 +50,19 @@ func (c checkedPolicy) Decide(ctx context.Context, in policy.Snapshot) ([]policy
 	}
 	d, err := guarded("policy "+c.Info().Name, "Decide", call, func(d decided) error { return d.check(&in) })
 	return d.decisions, d.hint, err
+}
+
+// checkedFronter is one that lays out choices.
+type checkedFronter struct {
+	checkedPolicy
+
+	fronter policy.Fronter
+}
+
+// Front implements [policy.Fronter].
+func (c checkedFronter) Front(ctx context.Context, in policy.Snapshot) (policy.Front, error) {
+	call := func() (policy.Front, error) { return c.fronter.Front(ctx, in) }
+	return guarded("policy "+c.Info().Name, "Front", call, func(f policy.Front) error { return in.CheckFront(&f) })
 }
 
 // check says what is wrong with what a policy returned, if anything.

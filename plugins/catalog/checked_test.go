@@ -8,6 +8,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/plugins/catalog"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -17,7 +18,7 @@ import (
 func TestCheckedPolicy(t *testing.T) {
 	t.Parallel()
 	checked := catalog.CheckedPolicy(&moody{})
-	if !reflect.DeepEqual(checked.Info(), (&moody{}).Info()) {
+	if !reflect.DeepEqual(policy.Describe(checked), policy.Describe(&moody{})) {
 		t.Errorf("Info: %+v", checked.Info())
 	}
 	for mood, want := range map[uint64]string{

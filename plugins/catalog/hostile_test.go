@@ -175,7 +175,7 @@ func (r *rawPlugin) Describe(context.Context, *policyv1.DescribeRequest) (*polic
 	if r.mood == "bad-describe" {
 		return &policyv1.DescribeResponse{Name: "raw", Initiations: []policyv1.Initiation{17}}, nil
 	}
-	return policyv1.EncodeInfo(policy.Info{Name: "raw", Initiations: []policy.Initiation{policy.Cycle}}), nil
+	return policyv1.EncodeDescription(policy.Description{Name: "raw", Initiations: []policy.Initiation{policy.Cycle}}), nil
 }
 
 func (r *rawPlugin) Decide(context.Context, *policyv1.DecideRequest) (*policyv1.DecideResponse, error) {

@@ -30,7 +30,7 @@ func (i *Info) Can(capability string) bool { return slices.Contains(i.Capabiliti
 // chosen by it, and recordings name it.
 type identity struct {
 	Info
-	policy policy.Info // of policies
+	policy policy.Description // of policies
 }
 
 // introduce asks the plugin what it is and configures it.
@@ -59,12 +59,12 @@ func (p *Plugin) introduce(ctx context.Context, life *instance) error {
 }
 
 // describe asks a policy what it is.
-func describe(ctx context.Context, life *instance) (policy.Info, error) {
+func describe(ctx context.Context, life *instance) (policy.Description, error) {
 	reply, err := policyv1.NewPolicyClient(life.conn).Describe(ctx, &policyv1.DescribeRequest{})
 	if err != nil {
-		return policy.Info{}, err
+		return policy.Description{}, err
 	}
-	return policyv1.DecodeInfo(reply)
+	return policyv1.DecodeDescription(reply)
 }
 
 // during says what failed before the plugin was up.

@@ -104,12 +104,12 @@ func (p *Plugin) Info() Info {
 	return p.first.Info
 }
 
-// policyInfo is what a policy says of itself.
-func (p *Plugin) policyInfo() policy.Info {
+// description is what a policy says of itself.
+func (p *Plugin) description() policy.Description {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.first == nil {
-		return policy.Info{Name: p.spec.Name}
+		return policy.Description{Name: p.spec.Name}
 	}
 	return p.first.policy
 }

@@ -21,7 +21,13 @@ type remotePolicy struct {
 }
 
 // Info implements [policy.Policy]. Of one that was never up it holds only the name.
-func (r remotePolicy) Info() policy.Info { return r.plugin.policyInfo() }
+func (r remotePolicy) Info() policy.Info {
+	says := r.plugin.description()
+	return says.Info()
+}
+
+// Describe implements [policy.Describer].
+func (r remotePolicy) Describe() policy.Description { return r.plugin.description() }
 
 // decided is what a policy returns.
 type decided struct {
@@ -39,4 +45,16 @@ func (r remotePolicy) Decide(ctx context.Context, in policy.Snapshot) ([]policy.
 	}
 	d, err := ask(ctx, r.door, "Decide", policyv1.PolicyClient.Decide, policyv1.EncodeSnapshot(&in), read)
 	return d.decisions, d.hint, err
+}
+
+// Front implements [policy.Fronter]. A plugin that is none refuses.
+func (r remotePolicy) Front(ctx context.Context, in policy.Snapshot) (policy.Front, error) {
+	read := func(reply *policyv1.FrontResponse) (policy.Front, error) {
+		front, err := policyv1.DecodeFront(reply)
+		if err == nil {
+			err = in.CheckFront(&front)
+		}
+		return front, err
+	}
+	return ask(ctx, r.door, "Front", policyv1.PolicyClient.Front, policyv1.EncodeSnapshot(&in), read)
 }

@@ -42,7 +42,7 @@ func TestPolicyDecidesAlike(t *testing.T) {
 	spec.Config = "epsilon = \"45s\"\n"
 	plugin := up(t, spec)
 	remote, local := plugin.Policy(), tc.New(tc.Config{Epsilon: 45 * protocol.Second})
-	if got, want := remote.Info(), local.Info(); !reflect.DeepEqual(got, want) {
+	if got, want := policy.Describe(remote), policy.Describe(local); !reflect.DeepEqual(got, want) {
 		t.Errorf("Info: got %+v, want %+v", got, want)
 	}
 	for _, size := range [][2]int{{0, 1}, {1, 0}, {1, 3}, {200, 20}} {

@@ -63,16 +63,24 @@ func (in *Snapshot) checkTogether(decisions []Decision) error {
 }
 
 // Check says what is wrong with what a policy says of itself, if anything.
-func (i *Info) Check() error {
+func (d *Description) Check() error {
+	info := d.Info()
+	if err := info.check(); err != nil {
+		return err
+	}
+	if d.Extra < 0 || d.Extra > protocol.MaxExtra {
+		return fmt.Errorf("policy %s asks for the waits of %d jobs; use 0 to %d", d.Name, d.Extra, protocol.MaxExtra)
+	}
+	if len(d.Reckon) > maxReckon || strings.Trim(string(d.Reckon), reckonLetters) != "" {
+		return fmt.Errorf("policy %s asks for energy by %.40q; use at most %d of a to z and 0 to 9, as %q, or nothing for hourly prices",
+			d.Name, string(d.Reckon), maxReckon, protocol.TwoPrice)
+	}
+	return nil
+}
+
+func (i *Info) check() error {
 	if i.Name == "" || len(i.Name) > maxName {
 		return fmt.Errorf("the policy's name has %d characters; use 1 to %d", len(i.Name), maxName)
-	}
-	if i.Extra < 0 || i.Extra > protocol.MaxExtra {
-		return fmt.Errorf("policy %s asks for the waits of %d jobs; use 0 to %d", i.Name, i.Extra, protocol.MaxExtra)
-	}
-	if len(i.Reckon) > maxReckon || strings.Trim(string(i.Reckon), reckonLetters) != "" {
-		return fmt.Errorf("policy %s asks for energy by %.40q; use at most %d of a to z and 0 to 9, as %q, or nothing for hourly prices",
-			i.Name, string(i.Reckon), maxReckon, protocol.TwoPrice)
 	}
 	if len(i.Initiations) == 0 {
 		return fmt.Errorf("policy %s serves no initiation", i.Name)

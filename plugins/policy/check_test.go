@@ -57,7 +57,7 @@ func TestSnapshotCheck(t *testing.T) {
 func TestInfoCheck(t *testing.T) {
 	t.Parallel()
 	cycle := []policy.Initiation{policy.Cycle}
-	right := policy.Info{
+	right := policy.Description{
 		Name: strings.Repeat("x", 64), Initiations: []policy.Initiation{policy.Symmetric, policy.Sender, policy.Receiver, policy.Cycle},
 		Params: []policy.Param{{Name: "a"}, {Name: "b"}},
 	}
@@ -67,7 +67,7 @@ func TestInfoCheck(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	for want, info := range map[string]policy.Info{
+	for want, info := range map[string]policy.Description{
 		"name has 0 characters":                    {Initiations: cycle},
 		"name has 65 characters":                   {Name: strings.Repeat("x", 65), Initiations: cycle},
 		"policy p serves no initiation":            {Name: "p"},

@@ -10,7 +10,9 @@ import (
 )
 
 // Policy places the jobs of a round. The same snapshot and hint give the same
-// decisions. Decide changes nothing and keeps nothing but the hint.
+// decisions. Decide changes nothing and keeps nothing but the hint. What else a policy can it says
+// by further methods: [Broker], [Fronter], [Keeper], [Shortcutter], [Reckoner], [Grower]. One that
+// wraps another is a [Describer].
 type Policy interface {
 	Info() Info
 	// Decide returns at most one decision for each job; a job without one stays
@@ -23,23 +25,12 @@ type Policy interface {
 // MaxHint bounds a policy's hint, in bytes.
 const MaxHint = 64 << 10
 
-// Info says what a policy is and which rounds it serves.
+// Info says what a policy is and which rounds it serves. What else it can it says by its methods
+// ([Describe]).
 type Info struct {
 	Name        string
 	Initiations []Initiation // that it accepts
-	// Whether a job with an AWT below φ stays at home without a round. Without it the
-	// policy is asked about every job, and under any initiation it decides about the own
-	// site as about the others.
-	Shortcut bool
-	Alone    bool    // it sends no job away: the peer keeps them without asking for quotes
-	Params   []Param // sorted by name; policies of one name with equal ones decide alike
-	// Reckon is how sites shall work out the energy terms of their quotes.
-	Reckon protocol.Reckoning
-	Extra  int // jobs of a round that [Site.Extra] shall tell the growing wait of; 0: none
-	// Whole says that the policy decides about applications [IS]: it sees what their users
-	// want, every CPU count of a job, and the parts of prices. Others see the first count
-	// only, and sites refuse jobs with wishes that nobody would look at.
-	Whole bool
+	Params      []Param      // sorted by name; policies of one name with equal ones decide alike
 }
 
 // Param is a parameter of a policy, in a form that travels: in recordings, for
@@ -61,7 +52,7 @@ const (
 // the grid queue, sites are sorted by name. Quote columns are dense: the quote
 // of site s for job j is at j·len(Sites)+s.
 //
-// A policy that is Whole sees a job that may run on several counts of CPUs as so many rows
+// A [Broker] sees a job that may run on several counts of CPUs as so many rows
 // with one ID, one after the other, of which it chooses at most one.
 type Snapshot struct {
 	Self  int // index of the deciding site, -1 when it is not in Sites
@@ -72,7 +63,7 @@ type Snapshot struct {
 	ERT  []protocol.Duration
 	Cost []protocol.Micro // sum of the quote's terms, in the site's Currency
 
-	// What follows is for policies that are Whole, and empty for others. Money is in
+	// What follows is for a [Broker], and empty for others. Money is in
 	// Currency, whatever the sites name.
 	Currency     string
 	Applications []Application
@@ -111,7 +102,7 @@ type Job struct {
 	Data     int64             // bytes that must travel to another site than the deciding one
 	DataOut  int64             // bytes that must travel back from it
 
-	// What follows is told to policies that are Whole.
+	// What follows is told to a [Broker].
 	Application int // index in Snapshot.Applications
 	Together    int // components of its application with one number above 0 start together or not at all
 	Alpha       int // α_k, γ_k, δ_k, in parts per million

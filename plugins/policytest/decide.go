@@ -84,18 +84,18 @@ func again(ctx context.Context, p policy.Policy, in policy.Snapshot, first []pol
 }
 
 func infoIsSound(_ context.Context, s subject) error {
-	info := s.Info()
-	return info.Check()
+	says := s.Describe()
+	return says.Check()
 }
 
 // infoStays looks again after a round, and in a new instance.
 func infoStays(ctx context.Context, s subject) error {
-	first := s.Info()
+	first := s.Describe()
 	if _, _, err := decide(ctx, s, snapshotOf(3, 6)); err != nil {
 		return err
 	}
 	compare := func(p policy.Policy) error {
-		if info := p.Info(); !reflect.DeepEqual(info, first) {
+		if info := policy.Describe(p); !reflect.DeepEqual(info, first) {
 			return fmt.Errorf("the info is %+v at first, then %+v", first, info)
 		}
 		return nil

@@ -56,6 +56,9 @@ type subject struct {
 	target Target
 }
 
+// Describe implements [policy.Describer].
+func (s subject) Describe() policy.Description { return policy.Describe(s.Policy) }
+
 // another opens the policy a second time, for as long as use takes.
 func (s subject) another(ctx context.Context, use func(policy.Policy) error) error {
 	return s.target.with(ctx, use)

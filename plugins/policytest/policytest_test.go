@@ -84,6 +84,8 @@ func (h hinting) Decide(ctx context.Context, in policy.Snapshot) ([]policy.Decis
 // the limits of a plugin's messages.
 type wired struct{ policy.Policy }
 
+func (w wired) Describe() policy.Description { return policy.Describe(w.Policy) }
+
 func (w wired) Decide(ctx context.Context, in policy.Snapshot) ([]policy.Decision, []byte, error) {
 	there, err := policyv1.DecodeSnapshot(policyv1.EncodeSnapshot(&in))
 	if err != nil {
@@ -104,15 +106,16 @@ type (
 // wrong is a right policy but for one thing.
 type wrong struct {
 	policy.Policy
-	info   func(policy.Info) policy.Info
+	says   func(policy.Description) policy.Description
 	decide func(in policy.Snapshot, right decide) (decisions, []byte, error)
 }
 
-func (w wrong) Info() policy.Info {
-	if w.info == nil {
-		return w.Policy.Info()
+func (w wrong) Describe() policy.Description {
+	says := policy.Describe(w.Policy)
+	if w.says == nil {
+		return says
 	}
-	return w.info(w.Policy.Info())
+	return w.says(says)
 }
 
 func (w wrong) Decide(ctx context.Context, in policy.Snapshot) (decisions, []byte, error) {
@@ -169,10 +172,15 @@ func wrongs() map[string]func() policy.Policy {
 	odd := func() bool { return rounds.Add(1)%2 == 1 }
 	return map[string]func() policy.Policy{
 		"info is sound": func() policy.Policy {
-			return wrong{Policy: right(), info: func(policy.Info) policy.Info { return policy.Info{Name: "nothing served"} }}
+			return wrong{Policy: right(), says: func(policy.Description) policy.Description { return policy.Description{Name: "nothing served"} }}
 		},
 		"info stays the same": func() policy.Policy {
-			return wrong{Policy: right(), info: func(i policy.Info) policy.Info { i.Shortcut = odd(); return i }}
+			return wrong{Policy: right(), says: func(d policy.Description) policy.Description {
+				if odd() {
+					d.Can = nil
+				}
+				return d
+			}}
 		},
 		"equal snapshots get equal decisions": func() policy.Policy {
 			return answering(func(_ policy.Snapshot, right decisions) decisions {

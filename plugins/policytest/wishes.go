@@ -10,10 +10,10 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// applications gives policies that are Whole jobs with wishes of all kinds: what they
+// applications gives a [policy.Broker] jobs with wishes of all kinds: what they
 // place keeps the limits of its application, and is chosen again.
 func applications(ctx context.Context, s subject) error {
-	if !s.Info().Whole {
+	if says := s.Describe(); !says.DecidesApplications() {
 		return nil
 	}
 	for seed := range uint64(randomRounds) {
@@ -39,7 +39,7 @@ func applications(ctx context.Context, s subject) error {
 
 // extremeWishes gives them least and largest values.
 func extremeWishes(ctx context.Context, s subject) error {
-	if !s.Info().Whole {
+	if says := s.Describe(); !says.DecidesApplications() {
 		return nil
 	}
 	for seed := range uint64(randomRounds) {

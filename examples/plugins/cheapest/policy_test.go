@@ -129,8 +129,8 @@ func TestReasons(t *testing.T) {
 
 func TestInfo(t *testing.T) {
 	t.Parallel()
-	info := cheapest.New(90 * protocol.Second).Info()
-	if info.Shortcut || info.Alone || !slices.Equal(info.Params, []policy.Param{{Name: "wait_limit_ms", Value: "90000"}}) {
+	info := policy.Describe(cheapest.New(90 * protocol.Second))
+	if len(info.Can) != 0 || !slices.Equal(info.Params, []policy.Param{{Name: "wait_limit_ms", Value: "90000"}}) {
 		t.Errorf("Info() = %+v", info)
 	}
 	for _, one := range []policy.Initiation{policy.Sender, policy.Receiver, policy.Symmetric, policy.Cycle} {

@@ -67,7 +67,14 @@ func (c Config) Make(name string) (policy.Policy, error) {
 	return nil, unknown(name)
 }
 
-// Restore returns the policy that told these parameters of itself, [policy.Info].
+// Fronter is the policy that lays out choices between cost and time, a [policy.Fronter], where that
+// which decides does not.
+func Fronter() policy.Policy {
+	p, _ := iss.New(iss.Default()) // its parameters are right
+	return p
+}
+
+// Restore returns the policy that told these parameters of itself.
 func Restore(name string, params []policy.Param) (policy.Policy, error) {
 	switch name {
 	case TC:

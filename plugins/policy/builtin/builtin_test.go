@@ -24,7 +24,7 @@ func TestNames(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		info := p.Info()
+		info := policy.Describe(p)
 		if err = info.Check(); err != nil || info.Name != name {
 			t.Errorf("%s says %+v, %v", name, info, err)
 		}
@@ -44,7 +44,7 @@ func TestInstHasNoMarginal(t *testing.T) {
 	cfg := builtin.Default()
 	cfg.MCMF.Marginal = 8
 	p, err := cfg.Make(builtin.Inst)
-	if err != nil || p.Info().Extra != 0 {
+	if err != nil || policy.Describe(p).Extra != 0 {
 		t.Errorf("%+v, %v", p, err)
 	}
 }

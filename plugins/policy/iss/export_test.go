@@ -1,6 +1,14 @@
 package iss
 
-import "github.com/switchyard-hpc/switchyard/protocol"
+import (
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// FrontOf is the front of one of several applications.
+func (p *Policy) FrontOf(in policy.Snapshot, application int) (policy.Front, error) {
+	return p.front(in, application)
+}
 
 // Weigh is the sum of amounts by their weights.
 func Weigh(amounts []protocol.Micro, weights []int) protocol.Micro {

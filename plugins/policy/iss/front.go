@@ -2,6 +2,7 @@ package iss
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,42 +12,17 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// Front are the choices of sites and CPU counts for an application that no other one beats
-// in both cost and time, whatever its limits, the fastest first; and among them the one that
-// its weights and limits choose, which others may beat, since z may count the terms of the
-// cost differently.
-type Front struct {
-	Currency string
-	Points   []Point
-	More     bool   // there are more points than these, which are told by steps of time
-	Gap      int    // the cost of a point is above the least by so many parts per million of it, at most
-	Why      string // why there are none, or what the limits rule out
-}
-
-// Point is one such choice.
-type Point struct {
-	Time    protocol.Duration // from now until all data are back
-	Cost    protocol.Micro    // K_e + K_l + K_eco + K_d, unweighted
-	Chosen  bool              // by the weights and limits
-	Choices []Choice          // one for each component, in the order of the snapshot
-}
-
-// Choice is where a component would run.
-type Choice struct {
-	Job  int // index in Snapshot.Jobs
-	Site int // index in Snapshot.Sites
-	CPUs int
-	Wait protocol.Duration
-	Run  protocol.Duration
-	Cost protocol.Micro
-}
-
 // MaxPoints bounds a front. One of more points is told by steps of time.
 const MaxPoints = 32
 
-// Front finds what choices an application of a snapshot leaves between cost and time.
-func (p *Policy) Front(in policy.Snapshot, application int) (Front, error) {
-	front := Front{Currency: in.Currency}
+// Front implements [policy.Fronter].
+func (p *Policy) Front(_ context.Context, in policy.Snapshot) (policy.Front, error) {
+	return p.front(in, 0)
+}
+
+// front finds what choices an application of a snapshot leaves between cost and time.
+func (p *Policy) front(in policy.Snapshot, application int) (policy.Front, error) {
+	front := policy.Front{Currency: in.Currency}
 	if application < 0 || application >= len(in.Applications) {
 		return front, fmt.Errorf("policy %s: application %d of %d", Name, application, len(in.Applications))
 	}
@@ -72,7 +48,7 @@ func (p *Policy) Front(in policy.Snapshot, application int) (Front, error) {
 	for i := range all.Points {
 		front.Points = append(front.Points, t.point(&all.Points[i]))
 	}
-	return front, front.choose(t, r.options())
+	return front, t.choose(&front, r.options())
 }
 
 // noFront says why an application has no choices, whatever its limits.
@@ -84,7 +60,7 @@ func (t *task) noFront(none *assignment.InfeasibleError) string {
 }
 
 // choose marks the point that weights and limits choose; it may be another one.
-func (f *Front) choose(t *task, opt assignment.Options) error {
+func (t *task) choose(f *policy.Front, opt assignment.Options) error {
 	solution, err := assignment.Solve(t.problem, opt)
 	if none, ok := errors.AsType[*assignment.InfeasibleError](err); ok {
 		f.Why = t.advice(none, opt.Nodes)
@@ -95,7 +71,7 @@ func (f *Front) choose(t *task, opt assignment.Options) error {
 	}
 	chosen := t.point(&solution)
 	chosen.Chosen = true
-	at, same := slices.BinarySearchFunc(f.Points, chosen, func(a, b Point) int {
+	at, same := slices.BinarySearchFunc(f.Points, chosen, func(a, b policy.FrontPoint) int {
 		return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Cost, b.Cost))
 	})
 	if same {
@@ -107,13 +83,13 @@ func (f *Front) choose(t *task, opt assignment.Options) error {
 }
 
 // point tells a solution.
-func (t *task) point(solution *assignment.Solution) Point {
-	point := Point{Time: solution.End}
+func (t *task) point(solution *assignment.Solution) policy.FrontPoint {
+	point := policy.FrontPoint{Time: solution.End}
 	for k, i := range solution.Chosen {
 		pair := t.pairs[k][i]
 		cost := t.money(pair.row, pair.site).sum()
 		point.Cost = point.Cost.Plus(cost)
-		point.Choices = append(point.Choices, Choice{
+		point.Choices = append(point.Choices, policy.FrontChoice{
 			Job: pair.row, Site: pair.site, CPUs: t.in.Jobs[pair.row].CPUs,
 			Wait: solution.Starts[k], Run: t.in.ERT[t.in.At(pair.row, pair.site)], Cost: cost,
 		})

@@ -94,9 +94,11 @@ func (p *Policy) Info() policy.Info {
 			{Name: nodesName, Value: strconv.Itoa(p.Nodes)},
 			{Name: printedName, Value: strconv.FormatBool(p.Double)},
 		},
-		Whole: true,
 	}
 }
+
+// DecidesApplications implements [policy.Broker].
+func (*Policy) DecidesApplications() {}
 
 // Restore returns the policy that [Policy.Info] told these parameters of.
 func Restore(params []policy.Param) (*Policy, error) {

@@ -428,7 +428,7 @@ func TestFront(t *testing.T) {
 		row{1, 0, 4, []quote{{ert: 3 * hour, use: 18}, no, {ert: 8 * hour, eco: 5}}},
 		row{2, 1, 1, []quote{no, no, no}})
 	p := made(t, iss.Default())
-	told := func(f iss.Front) (out []string) {
+	told := func(f policy.Front) (out []string) {
 		for _, point := range f.Points {
 			words := []string{fmt.Sprintf("%v %d", point.Time, point.Cost/franc)}
 			for _, c := range point.Choices {
@@ -441,27 +441,27 @@ func TestFront(t *testing.T) {
 		}
 		return out
 	}
-	front, err := p.Front(in, 0)
+	front, err := p.FrontOf(in, 0)
 	want := []string{"1h0m0s 20 a:8", "2h0m0s 15 b:8", "6h0m0s 10 c:8", "8h0m0s 5 c:4 chosen"}
 	if err != nil || front.Gap != 0 || front.Why != "" || front.Currency != "CHF" || !slices.Equal(told(front), want) {
 		t.Errorf("got %q, %+v, %v", told(front), front, err)
 	}
 	in.Applications[0].MaxTime = 5 * hour
-	front, err = p.Front(in, 0)
+	front, err = p.FrontOf(in, 0)
 	if err != nil || !slices.Contains(told(front), "2h0m0s 15 b:8 chosen") {
 		t.Errorf("within 5 hours: %q, %v", told(front), err)
 	}
 	in.Jobs[0].Alpha, in.Jobs[1].Alpha, in.Applications[0].Beta = 0, 0, 0 // the use of machines counts nothing
 	in.Applications[0].MaxCost = 4 * franc
-	front, err = p.Front(in, 0)
+	front, err = p.FrontOf(in, 0)
 	if err != nil || len(front.Points) != 4 || !strings.HasPrefix(front.Why, "max_cost") {
 		t.Errorf("without enough money: %q, %+v, %v", told(front), front, err)
 	}
-	front, err = p.Front(in, 1)
+	front, err = p.FrontOf(in, 1)
 	if err != nil || len(front.Points) != 0 || front.Why != "no site can run component 1 of 1" {
 		t.Errorf("without quotes: %+v, %v", front, err)
 	}
-	if _, err = p.Front(in, 2); err == nil {
+	if _, err = p.FrontOf(in, 2); err == nil {
 		t.Error("there is a front of an application that there is not")
 	}
 }
@@ -476,7 +476,7 @@ func TestFrontOfMany(t *testing.T) {
 			quotes[i] = quote{ert: protocol.Duration(i+1) * hour, use: int64(many - i)}
 		}
 		in := snapshot(sites, []policy.Application{wishes(1, hourly(1))}, row{1, 0, 8, quotes})
-		front, err := made(t, iss.Default()).Front(in, 0)
+		front, err := made(t, iss.Default()).FrontOf(in, 0)
 		if err != nil || front.More != more || more == (len(front.Points) == many) {
 			t.Errorf("of %d choices %d are shown, more: %v, %v", many, len(front.Points), front.More, err)
 		}

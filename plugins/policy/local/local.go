@@ -21,9 +21,14 @@ func (Policy) Info() policy.Info {
 	return policy.Info{
 		Name:        "local",
 		Initiations: []policy.Initiation{policy.Sender, policy.Receiver, policy.Symmetric, policy.Cycle},
-		Shortcut:    true, Alone: true,
 	}
 }
+
+// TakesShortcut implements [policy.Shortcutter].
+func (Policy) TakesShortcut() {}
+
+// KeepsAll implements [policy.Keeper].
+func (Policy) KeepsAll() {}
 
 // Decide implements [policy.Policy]. A job that its own site has declined gets no
 // decision.

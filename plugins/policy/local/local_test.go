@@ -48,8 +48,8 @@ func TestJobsStay(t *testing.T) {
 
 func TestInfo(t *testing.T) {
 	t.Parallel()
-	info := local.New().Info()
-	if info.Name != "local" || !info.Alone || !info.Shortcut || len(info.Initiations) != 4 {
-		t.Errorf("Info() = %+v", info)
+	info := policy.Describe(local.New())
+	if info.Name != "local" || !info.KeepsAll() || !info.TakesShortcut() || len(info.Initiations) != 4 {
+		t.Errorf("Describe = %+v", info)
 	}
 }

@@ -156,12 +156,14 @@ func (p *Policy) Info() policy.Info {
 		Name:        string(p.Variant),
 		Initiations: []policy.Initiation{policy.Sender, policy.Cycle},
 		Params:      params,
-		Reckon:      p.reckon(),
-		Extra:       p.Marginal,
 	}
 }
 
-func (p *Policy) reckon() protocol.Reckoning {
+// Extra implements [policy.Grower].
+func (p *Policy) Extra() int { return p.Marginal }
+
+// Reckon implements [policy.Reckoner].
+func (p *Policy) Reckon() protocol.Reckoning {
 	switch p.Variant {
 	case Inst:
 		return protocol.AtOnce

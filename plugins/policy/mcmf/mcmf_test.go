@@ -391,9 +391,9 @@ func TestVariants(t *testing.T) {
 			if got := placed(in, decisions); got[0] != want.placed || decisions[0].Wait != want.wait {
 				t.Errorf("placed %v with a wait of %v", got, decisions[0].Wait)
 			}
-			info := made(t, cfg).Info()
-			if info.Name != string(variant) || info.Reckon != want.reckon || info.Shortcut || info.Alone || info.Extra != 0 {
-				t.Errorf("Info() = %+v", info)
+			info := policy.Describe(made(t, cfg))
+			if info.Name != string(variant) || info.Reckon != want.reckon || len(info.Can) != 0 || info.Extra != 0 {
+				t.Errorf("it says %+v", info)
 			}
 			if err := info.Check(); err != nil {
 				t.Error(err)
@@ -484,7 +484,7 @@ func TestMarginal(t *testing.T) {
 		t.Errorf("without it: placed %v", got)
 	}
 	cfg.Marginal = 3
-	if extra := made(t, cfg).Info().Extra; extra != 3 {
+	if extra := policy.Describe(made(t, cfg)).Extra; extra != 3 {
 		t.Errorf("it asks for %d waits", extra)
 	}
 	decisions := decide(t, cfg, in)

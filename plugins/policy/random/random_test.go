@@ -147,8 +147,8 @@ func TestInfoAndRestore(t *testing.T) {
 	t.Parallel()
 	for _, seed := range []uint64{0, 1, 1<<64 - 1} {
 		p := random.New(random.Config{Seed: seed})
-		info := p.Info()
-		if err := info.Check(); err != nil || info.Name != "random" || len(info.Initiations) != 4 || info.Shortcut || info.Alone {
+		info := policy.Describe(p)
+		if err := info.Check(); err != nil || info.Name != "random" || len(info.Initiations) != 4 || len(info.Can) != 0 {
 			t.Errorf("Info() = %+v, %v", info, err)
 		}
 		if got, err := random.Restore(info.Params); err != nil || got != p {

@@ -116,8 +116,8 @@ func TestReasons(t *testing.T) {
 
 func TestInfo(t *testing.T) {
 	t.Parallel()
-	want := policy.Info{Name: "stable", Initiations: []policy.Initiation{policy.Sender, policy.Cycle}}
-	if got := stable.New().Info(); !reflect.DeepEqual(got, want) {
+	want := policy.Description{Name: "stable", Initiations: []policy.Initiation{policy.Sender, policy.Cycle}}
+	if got := policy.Describe(stable.New()); !reflect.DeepEqual(got, want) {
 		t.Errorf("Info() = %+v, want %+v", got, want)
 	}
 }

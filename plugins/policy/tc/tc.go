@@ -50,10 +50,12 @@ func (p *Policy) Info() policy.Info {
 	return policy.Info{
 		Name:        "tc",
 		Initiations: []policy.Initiation{policy.Sender, policy.Receiver, policy.Symmetric},
-		Shortcut:    true,
 		Params:      []policy.Param{{Name: epsilonName, Value: strconv.FormatInt(int64(p.epsilon), 10)}},
 	}
 }
+
+// TakesShortcut implements [policy.Shortcutter].
+func (*Policy) TakesShortcut() {}
 
 // Decide implements [policy.Policy]. Jobs are placed in order. A quote answers
 // for its job alone, so what this round has already sent to a site is added to

@@ -127,11 +127,11 @@ func TestReasonSaysWhatTheQuotesDoNot(t *testing.T) {
 
 func TestInfo(t *testing.T) {
 	t.Parallel()
-	want := policy.Info{
-		Name: "tc", Shortcut: true, Params: []policy.Param{{Name: "epsilon_ms", Value: "30000"}},
+	want := policy.Description{
+		Name: "tc", Can: []policy.Capability{policy.Shortcut}, Params: []policy.Param{{Name: "epsilon_ms", Value: "30000"}},
 		Initiations: []policy.Initiation{policy.Sender, policy.Receiver, policy.Symmetric},
 	}
-	if got := tc.New(tc.Config{Epsilon: tc.DefaultEpsilon}).Info(); !reflect.DeepEqual(got, want) {
+	if got := policy.Describe(tc.New(tc.Config{Epsilon: tc.DefaultEpsilon})); !reflect.DeepEqual(got, want) {
 		t.Errorf("Info() = %+v, want %+v", got, want)
 	}
 }

@@ -78,7 +78,7 @@ func Alike(t *testing.T, name, config string, here policy.Policy, in policy.Snap
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := there.Info(), here.Info(); !reflect.DeepEqual(got, want) {
+	if got, want := policy.Describe(there), policy.Describe(here); !reflect.DeepEqual(got, want) {
 		t.Errorf("Info: got %+v, want %+v", got, want)
 	}
 	got, _, err := there.Decide(t.Context(), in)
@@ -86,6 +86,25 @@ func Alike(t *testing.T, name, config string, here policy.Policy, in policy.Snap
 		t.Fatal(err)
 	}
 	if want, _, err := here.Decide(t.Context(), in); err != nil || len(got) == 0 || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, want %+v, %v", got, want, err)
+	}
+	if fronter, ok := here.(policy.Fronter); ok {
+		frontsAlike(t, there, fronter, in)
+	}
+}
+
+// frontsAlike tests that the plugin lays out some choices as the built-in policy does.
+func frontsAlike(t *testing.T, there policy.Policy, here policy.Fronter, in policy.Snapshot) {
+	t.Helper()
+	remote, ok := there.(policy.Fronter)
+	if !ok {
+		t.Fatalf("%T lays out no choices", there)
+	}
+	got, err := remote.Front(t.Context(), in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want, err := here.Front(t.Context(), in); err != nil || len(got.Points) == 0 || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v, %v", got, want, err)
 	}
 }

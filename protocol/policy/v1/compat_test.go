@@ -42,11 +42,11 @@ func TestReleasedMessagesAreRead(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(in, wantIn) {
 		t.Errorf("got %+v, %v\nwant %+v", in, err, wantIn)
 	}
-	wantInfo := policy.Info{
-		Name: "p", Initiations: []policy.Initiation{policy.Sender, policy.Cycle}, Shortcut: true, Alone: true,
+	wantInfo := policy.Description{
+		Name: "p", Initiations: []policy.Initiation{policy.Sender, policy.Cycle}, Can: []policy.Capability{policy.Keeps, policy.Shortcut},
 		Params: []policy.Param{{Name: "k", Value: "v"}},
 	}
-	info, err := policyv1.DecodeInfo(released(t, "0a017012020104180120012a060a016b120176", &policyv1.DescribeResponse{}))
+	info, err := policyv1.DecodeDescription(released(t, "0a017012020104180120012a060a016b120176", &policyv1.DescribeResponse{}))
 	if err != nil || !reflect.DeepEqual(info, wantInfo) {
 		t.Errorf("got %+v, %v", info, err)
 	}

@@ -40,18 +40,18 @@ func TestWireFormIsPinned(t *testing.T) {
 	}
 	cases := map[string]proto.Message{
 		"08011201611a01002201002a01003201003a010042004a020102520200005a020000620200006a10000000000000000000000000000000007210000000000000000000000000000000007a1000000000000000000000000000000000ba01020007c20103434846ca01020102d20102000bda01020118e20102011aea0102000ef20102001dfa0102002082020202008a02020009920202080a9a02020001a202020003aa02020004b202020005ba02020006c2021011000000000000000000000000000000ca021000000000000000001200000000000000d2021013000000000000000000000000000000da02100000000000000000ecffffffffffffff": policyv1.EncodeSnapshot(&whole),
-		"0a01701201044001":                 policyv1.EncodeInfo(policy.Info{Name: "p", Initiations: []policy.Initiation{policy.Cycle}, Whole: true}),
+		"0a01701201044001":                 policyv1.EncodeDescription(policy.Description{Name: "p", Initiations: []policy.Initiation{policy.Cycle}, Can: []policy.Capability{policy.Applications}}),
 		"0a01011205ffffffff0f1a0100220172": policyv1.EncodeDecisions([]policy.Decision{{Job: 1, Site: policy.Nowhere, Reason: "r"}}, nil),
 		"1201611201621a020000220200002a020000320200003a020000420042004a020406520200005a020000620200008a0102010092010202009a01020200a2010b03ffffffffffffffffff01aa01020500": policyv1.EncodeSnapshot(&linked),
 		"1201611201621a020000220200002a020000320200003a02000042034555524200b201020100":                                                                                     policyv1.EncodeSnapshot(&dark),
-		"0a017012010432036e6f773807": policyv1.EncodeInfo(policy.Info{
+		"0a017012010432036e6f773807": policyv1.EncodeDescription(policy.Description{
 			Name: "p", Initiations: []policy.Initiation{policy.Cycle}, Reckon: protocol.AtOnce, Extra: 7,
 		}),
 		"08011201611201621a020100220202002a020300320204003a020500420345555242004a01065201075a01086201096a100a00000000000000ffffffffffffffff72100b00000000000000ffffffffffffffff7a10f4ffffffffffffff000000000000000082010168": policyv1.EncodeSnapshot(&in),
 		"0a01011201021a01032201722a0168": policyv1.EncodeDecisions(
 			[]policy.Decision{{Job: 1, Site: 2, Wait: 3, Reason: "r"}}, []byte("h")),
-		"0a017012020104180120012a060a016b120176": policyv1.EncodeInfo(policy.Info{
-			Name: "p", Initiations: []policy.Initiation{policy.Sender, policy.Cycle}, Shortcut: true, Alone: true,
+		"0a017012020104180120012a060a016b120176": policyv1.EncodeDescription(policy.Description{
+			Name: "p", Initiations: []policy.Initiation{policy.Sender, policy.Cycle}, Can: []policy.Capability{policy.Keeps, policy.Shortcut},
 			Params: []policy.Param{{Name: "k", Value: "v"}},
 		}),
 	}

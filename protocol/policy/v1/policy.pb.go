@@ -11,11 +11,12 @@
 package policyv1
 
 import (
-	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
-	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
+
+	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
+	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 )
 
 const (
@@ -136,7 +137,9 @@ type DescribeResponse struct {
 	Extra int64 `protobuf:"varint,7,opt,name=extra,proto3" json:"extra,omitempty"`
 	// Whether the policy decides about applications: it is told what their users want, every
 	// CPU count of a job, and the parts of prices.
-	Whole         bool `protobuf:"varint,8,opt,name=whole,proto3" json:"whole,omitempty"`
+	Whole bool `protobuf:"varint,8,opt,name=whole,proto3" json:"whole,omitempty"`
+	// Whether the policy serves Front.
+	Front         bool `protobuf:"varint,9,opt,name=front,proto3" json:"front,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -223,6 +226,13 @@ func (x *DescribeResponse) GetExtra() int64 {
 func (x *DescribeResponse) GetWhole() bool {
 	if x != nil {
 		return x.Whole
+	}
+	return false
+}
+
+func (x *DescribeResponse) GetFront() bool {
+	if x != nil {
+		return x.Front
 	}
 	return false
 }
@@ -791,12 +801,256 @@ func (x *DecideResponse) GetHint() []byte {
 	return nil
 }
 
+// FrontResponse are the choices that no other one beats in both cost and time, the fastest
+// first, and the one that weights and limits choose.
+type FrontResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Of all money here.
+	Currency string `protobuf:"bytes,1,opt,name=currency,proto3" json:"currency,omitempty"`
+	// At most 256.
+	Points []*FrontPoint `protobuf:"bytes,2,rep,name=points,proto3" json:"points,omitempty"`
+	// Whether there are more points, of which these are told by steps of time.
+	More bool `protobuf:"varint,3,opt,name=more,proto3" json:"more,omitempty"`
+	// By how many parts per million a point's cost is above the least at most.
+	Gap int64 `protobuf:"varint,4,opt,name=gap,proto3" json:"gap,omitempty"`
+	// Why there are none, or what the limits rule out, for people; at most 512 bytes.
+	Why           string `protobuf:"bytes,5,opt,name=why,proto3" json:"why,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FrontResponse) Reset() {
+	*x = FrontResponse{}
+	mi := &file_protocol_policy_v1_policy_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FrontResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FrontResponse) ProtoMessage() {}
+
+func (x *FrontResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_protocol_policy_v1_policy_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FrontResponse.ProtoReflect.Descriptor instead.
+func (*FrontResponse) Descriptor() ([]byte, []int) {
+	return file_protocol_policy_v1_policy_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *FrontResponse) GetCurrency() string {
+	if x != nil {
+		return x.Currency
+	}
+	return ""
+}
+
+func (x *FrontResponse) GetPoints() []*FrontPoint {
+	if x != nil {
+		return x.Points
+	}
+	return nil
+}
+
+func (x *FrontResponse) GetMore() bool {
+	if x != nil {
+		return x.More
+	}
+	return false
+}
+
+func (x *FrontResponse) GetGap() int64 {
+	if x != nil {
+		return x.Gap
+	}
+	return 0
+}
+
+func (x *FrontResponse) GetWhy() string {
+	if x != nil {
+		return x.Why
+	}
+	return ""
+}
+
+type FrontPoint struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Time in ms from now until all data are back.
+	Time int64 `protobuf:"varint,1,opt,name=time,proto3" json:"time,omitempty"`
+	// Unweighted, in millionths.
+	Cost int64 `protobuf:"zigzag64,2,opt,name=cost,proto3" json:"cost,omitempty"`
+	// Whether weights and limits choose it; one at most.
+	Chosen bool `protobuf:"varint,3,opt,name=chosen,proto3" json:"chosen,omitempty"`
+	// One for each component, in the order of the request.
+	Choices       []*FrontChoice `protobuf:"bytes,4,rep,name=choices,proto3" json:"choices,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FrontPoint) Reset() {
+	*x = FrontPoint{}
+	mi := &file_protocol_policy_v1_policy_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FrontPoint) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FrontPoint) ProtoMessage() {}
+
+func (x *FrontPoint) ProtoReflect() protoreflect.Message {
+	mi := &file_protocol_policy_v1_policy_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FrontPoint.ProtoReflect.Descriptor instead.
+func (*FrontPoint) Descriptor() ([]byte, []int) {
+	return file_protocol_policy_v1_policy_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *FrontPoint) GetTime() int64 {
+	if x != nil {
+		return x.Time
+	}
+	return 0
+}
+
+func (x *FrontPoint) GetCost() int64 {
+	if x != nil {
+		return x.Cost
+	}
+	return 0
+}
+
+func (x *FrontPoint) GetChosen() bool {
+	if x != nil {
+		return x.Chosen
+	}
+	return false
+}
+
+func (x *FrontPoint) GetChoices() []*FrontChoice {
+	if x != nil {
+		return x.Choices
+	}
+	return nil
+}
+
+// FrontChoice is where a component would run.
+type FrontChoice struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Index of the job in the request.
+	Job uint32 `protobuf:"varint,1,opt,name=job,proto3" json:"job,omitempty"`
+	// Index of its site in the request, which has not declined it.
+	Site uint32 `protobuf:"varint,2,opt,name=site,proto3" json:"site,omitempty"`
+	Cpus int64  `protobuf:"varint,3,opt,name=cpus,proto3" json:"cpus,omitempty"`
+	// In ms.
+	Wait int64 `protobuf:"varint,4,opt,name=wait,proto3" json:"wait,omitempty"`
+	Run  int64 `protobuf:"varint,5,opt,name=run,proto3" json:"run,omitempty"`
+	// In millionths.
+	Cost          int64 `protobuf:"zigzag64,6,opt,name=cost,proto3" json:"cost,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FrontChoice) Reset() {
+	*x = FrontChoice{}
+	mi := &file_protocol_policy_v1_policy_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FrontChoice) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FrontChoice) ProtoMessage() {}
+
+func (x *FrontChoice) ProtoReflect() protoreflect.Message {
+	mi := &file_protocol_policy_v1_policy_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FrontChoice.ProtoReflect.Descriptor instead.
+func (*FrontChoice) Descriptor() ([]byte, []int) {
+	return file_protocol_policy_v1_policy_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *FrontChoice) GetJob() uint32 {
+	if x != nil {
+		return x.Job
+	}
+	return 0
+}
+
+func (x *FrontChoice) GetSite() uint32 {
+	if x != nil {
+		return x.Site
+	}
+	return 0
+}
+
+func (x *FrontChoice) GetCpus() int64 {
+	if x != nil {
+		return x.Cpus
+	}
+	return 0
+}
+
+func (x *FrontChoice) GetWait() int64 {
+	if x != nil {
+		return x.Wait
+	}
+	return 0
+}
+
+func (x *FrontChoice) GetRun() int64 {
+	if x != nil {
+		return x.Run
+	}
+	return 0
+}
+
+func (x *FrontChoice) GetCost() int64 {
+	if x != nil {
+		return x.Cost
+	}
+	return 0
+}
+
 var File_protocol_policy_v1_policy_proto protoreflect.FileDescriptor
 
 const file_protocol_policy_v1_policy_proto_rawDesc = "" +
 	"\n" +
 	"\x1fprotocol/policy/v1/policy.proto\x12\x14switchyard.policy.v1\"\x11\n" +
-	"\x0fDescribeRequest\"\x95\x02\n" +
+	"\x0fDescribeRequest\"\xab\x02\n" +
 	"\x10DescribeResponse\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12B\n" +
 	"\vinitiations\x18\x02 \x03(\x0e2 .switchyard.policy.v1.InitiationR\vinitiations\x12\x1a\n" +
@@ -805,7 +1059,8 @@ const file_protocol_policy_v1_policy_proto_rawDesc = "" +
 	"\x06params\x18\x05 \x03(\v2\x1b.switchyard.policy.v1.ParamR\x06params\x12\x16\n" +
 	"\x06reckon\x18\x06 \x01(\tR\x06reckon\x12\x14\n" +
 	"\x05extra\x18\a \x01(\x03R\x05extra\x12\x14\n" +
-	"\x05whole\x18\b \x01(\bR\x05whole\"1\n" +
+	"\x05whole\x18\b \x01(\bR\x05whole\x12\x14\n" +
+	"\x05front\x18\t \x01(\bR\x05front\"1\n" +
 	"\x05Param\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value\"\xd9\n" +
@@ -864,17 +1119,37 @@ const file_protocol_policy_v1_policy_proto_rawDesc = "" +
 	"\x04site\x18\x02 \x03(\rR\x04site\x12\x12\n" +
 	"\x04wait\x18\x03 \x03(\x03R\x04wait\x12\x16\n" +
 	"\x06reason\x18\x04 \x03(\tR\x06reason\x12\x12\n" +
-	"\x04hint\x18\x05 \x01(\fR\x04hint*\x88\x01\n" +
+	"\x04hint\x18\x05 \x01(\fR\x04hint\"\x9d\x01\n" +
+	"\rFrontResponse\x12\x1a\n" +
+	"\bcurrency\x18\x01 \x01(\tR\bcurrency\x128\n" +
+	"\x06points\x18\x02 \x03(\v2 .switchyard.policy.v1.FrontPointR\x06points\x12\x12\n" +
+	"\x04more\x18\x03 \x01(\bR\x04more\x12\x10\n" +
+	"\x03gap\x18\x04 \x01(\x03R\x03gap\x12\x10\n" +
+	"\x03why\x18\x05 \x01(\tR\x03why\"\x89\x01\n" +
+	"\n" +
+	"FrontPoint\x12\x12\n" +
+	"\x04time\x18\x01 \x01(\x03R\x04time\x12\x12\n" +
+	"\x04cost\x18\x02 \x01(\x12R\x04cost\x12\x16\n" +
+	"\x06chosen\x18\x03 \x01(\bR\x06chosen\x12;\n" +
+	"\achoices\x18\x04 \x03(\v2!.switchyard.policy.v1.FrontChoiceR\achoices\"\x81\x01\n" +
+	"\vFrontChoice\x12\x10\n" +
+	"\x03job\x18\x01 \x01(\rR\x03job\x12\x12\n" +
+	"\x04site\x18\x02 \x01(\rR\x04site\x12\x12\n" +
+	"\x04cpus\x18\x03 \x01(\x03R\x04cpus\x12\x12\n" +
+	"\x04wait\x18\x04 \x01(\x03R\x04wait\x12\x10\n" +
+	"\x03run\x18\x05 \x01(\x03R\x03run\x12\x12\n" +
+	"\x04cost\x18\x06 \x01(\x12R\x04cost*\x88\x01\n" +
 	"\n" +
 	"Initiation\x12\x1a\n" +
 	"\x16INITIATION_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11INITIATION_SENDER\x10\x01\x12\x17\n" +
 	"\x13INITIATION_RECEIVER\x10\x02\x12\x18\n" +
 	"\x14INITIATION_SYMMETRIC\x10\x03\x12\x14\n" +
-	"\x10INITIATION_CYCLE\x10\x042\xb8\x01\n" +
+	"\x10INITIATION_CYCLE\x10\x042\x8b\x02\n" +
 	"\x06Policy\x12Y\n" +
 	"\bDescribe\x12%.switchyard.policy.v1.DescribeRequest\x1a&.switchyard.policy.v1.DescribeResponse\x12S\n" +
-	"\x06Decide\x12#.switchyard.policy.v1.DecideRequest\x1a$.switchyard.policy.v1.DecideResponseBBZ@github.com/switchyard-hpc/switchyard/protocol/policy/v1;policyv1b\x06proto3"
+	"\x06Decide\x12#.switchyard.policy.v1.DecideRequest\x1a$.switchyard.policy.v1.DecideResponse\x12Q\n" +
+	"\x05Front\x12#.switchyard.policy.v1.DecideRequest\x1a#.switchyard.policy.v1.FrontResponseBBZ@github.com/switchyard-hpc/switchyard/protocol/policy/v1;policyv1b\x06proto3"
 
 var (
 	file_protocol_policy_v1_policy_proto_rawDescOnce sync.Once
@@ -889,7 +1164,7 @@ func file_protocol_policy_v1_policy_proto_rawDescGZIP() []byte {
 }
 
 var file_protocol_policy_v1_policy_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_protocol_policy_v1_policy_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
+var file_protocol_policy_v1_policy_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
 var file_protocol_policy_v1_policy_proto_goTypes = []any{
 	(Initiation)(0),          // 0: switchyard.policy.v1.Initiation
 	(*DescribeRequest)(nil),  // 1: switchyard.policy.v1.DescribeRequest
@@ -897,19 +1172,26 @@ var file_protocol_policy_v1_policy_proto_goTypes = []any{
 	(*Param)(nil),            // 3: switchyard.policy.v1.Param
 	(*DecideRequest)(nil),    // 4: switchyard.policy.v1.DecideRequest
 	(*DecideResponse)(nil),   // 5: switchyard.policy.v1.DecideResponse
+	(*FrontResponse)(nil),    // 6: switchyard.policy.v1.FrontResponse
+	(*FrontPoint)(nil),       // 7: switchyard.policy.v1.FrontPoint
+	(*FrontChoice)(nil),      // 8: switchyard.policy.v1.FrontChoice
 }
 var file_protocol_policy_v1_policy_proto_depIdxs = []int32{
 	0, // 0: switchyard.policy.v1.DescribeResponse.initiations:type_name -> switchyard.policy.v1.Initiation
 	3, // 1: switchyard.policy.v1.DescribeResponse.params:type_name -> switchyard.policy.v1.Param
-	1, // 2: switchyard.policy.v1.Policy.Describe:input_type -> switchyard.policy.v1.DescribeRequest
-	4, // 3: switchyard.policy.v1.Policy.Decide:input_type -> switchyard.policy.v1.DecideRequest
-	2, // 4: switchyard.policy.v1.Policy.Describe:output_type -> switchyard.policy.v1.DescribeResponse
-	5, // 5: switchyard.policy.v1.Policy.Decide:output_type -> switchyard.policy.v1.DecideResponse
-	4, // [4:6] is the sub-list for method output_type
-	2, // [2:4] is the sub-list for method input_type
-	2, // [2:2] is the sub-list for extension type_name
-	2, // [2:2] is the sub-list for extension extendee
-	0, // [0:2] is the sub-list for field type_name
+	7, // 2: switchyard.policy.v1.FrontResponse.points:type_name -> switchyard.policy.v1.FrontPoint
+	8, // 3: switchyard.policy.v1.FrontPoint.choices:type_name -> switchyard.policy.v1.FrontChoice
+	1, // 4: switchyard.policy.v1.Policy.Describe:input_type -> switchyard.policy.v1.DescribeRequest
+	4, // 5: switchyard.policy.v1.Policy.Decide:input_type -> switchyard.policy.v1.DecideRequest
+	4, // 6: switchyard.policy.v1.Policy.Front:input_type -> switchyard.policy.v1.DecideRequest
+	2, // 7: switchyard.policy.v1.Policy.Describe:output_type -> switchyard.policy.v1.DescribeResponse
+	5, // 8: switchyard.policy.v1.Policy.Decide:output_type -> switchyard.policy.v1.DecideResponse
+	6, // 9: switchyard.policy.v1.Policy.Front:output_type -> switchyard.policy.v1.FrontResponse
+	7, // [7:10] is the sub-list for method output_type
+	4, // [4:7] is the sub-list for method input_type
+	4, // [4:4] is the sub-list for extension type_name
+	4, // [4:4] is the sub-list for extension extendee
+	0, // [0:4] is the sub-list for field type_name
 }
 
 func init() { file_protocol_policy_v1_policy_proto_init() }
@@ -923,7 +1205,7 @@ func file_protocol_policy_v1_policy_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_protocol_policy_v1_policy_proto_rawDesc), len(file_protocol_policy_v1_policy_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   5,
+			NumMessages:   8,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -12,6 +12,7 @@ package policyv1
 
 import (
 	context "context"
+
 	grpc "google.golang.org/grpc"
 	codes "google.golang.org/grpc/codes"
 	status "google.golang.org/grpc/status"
@@ -25,6 +26,7 @@ const _ = grpc.SupportPackageIsVersion9
 const (
 	Policy_Describe_FullMethodName = "/switchyard.policy.v1.Policy/Describe"
 	Policy_Decide_FullMethodName   = "/switchyard.policy.v1.Policy/Decide"
+	Policy_Front_FullMethodName    = "/switchyard.policy.v1.Policy/Front"
 )
 
 // PolicyClient is the client API for Policy service.
@@ -38,6 +40,9 @@ type PolicyClient interface {
 	Describe(ctx context.Context, in *DescribeRequest, opts ...grpc.CallOption) (*DescribeResponse, error)
 	// Places the jobs of one round.
 	Decide(ctx context.Context, in *DecideRequest, opts ...grpc.CallOption) (*DecideResponse, error)
+	// Lays out what choices the one application of the request leaves between cost and time.
+	// Asked of a policy that says so (front) only.
+	Front(ctx context.Context, in *DecideRequest, opts ...grpc.CallOption) (*FrontResponse, error)
 }
 
 type policyClient struct {
@@ -68,6 +73,16 @@ func (c *policyClient) Decide(ctx context.Context, in *DecideRequest, opts ...gr
 	return out, nil
 }
 
+func (c *policyClient) Front(ctx context.Context, in *DecideRequest, opts ...grpc.CallOption) (*FrontResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(FrontResponse)
+	err := c.cc.Invoke(ctx, Policy_Front_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // PolicyServer is the server API for Policy service.
 // All implementations must embed UnimplementedPolicyServer
 // for forward compatibility.
@@ -79,6 +94,9 @@ type PolicyServer interface {
 	Describe(context.Context, *DescribeRequest) (*DescribeResponse, error)
 	// Places the jobs of one round.
 	Decide(context.Context, *DecideRequest) (*DecideResponse, error)
+	// Lays out what choices the one application of the request leaves between cost and time.
+	// Asked of a policy that says so (front) only.
+	Front(context.Context, *DecideRequest) (*FrontResponse, error)
 	mustEmbedUnimplementedPolicyServer()
 }
 
@@ -94,6 +112,9 @@ func (UnimplementedPolicyServer) Describe(context.Context, *DescribeRequest) (*D
 }
 func (UnimplementedPolicyServer) Decide(context.Context, *DecideRequest) (*DecideResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Decide not implemented")
+}
+func (UnimplementedPolicyServer) Front(context.Context, *DecideRequest) (*FrontResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Front not implemented")
 }
 func (UnimplementedPolicyServer) mustEmbedUnimplementedPolicyServer() {}
 func (UnimplementedPolicyServer) testEmbeddedByValue()                {}
@@ -152,6 +173,24 @@ func _Policy_Decide_Handler(srv interface{}, ctx context.Context, dec func(inter
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Policy_Front_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DecideRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PolicyServer).Front(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Policy_Front_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PolicyServer).Front(ctx, req.(*DecideRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Policy_ServiceDesc is the grpc.ServiceDesc for Policy service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -166,6 +205,10 @@ var Policy_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Decide",
 			Handler:    _Policy_Decide_Handler,
+		},
+		{
+			MethodName: "Front",
+			Handler:    _Policy_Front_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

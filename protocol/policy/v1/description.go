@@ -8,41 +8,53 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol/wire"
 )
 
-// EncodeInfo converts what a policy says of itself. An initiation that does not
+// EncodeDescription converts what a policy says of itself. An initiation that does not
 // exist becomes one that is never sent, for no check to pass.
-func EncodeInfo(info policy.Info) *DescribeResponse {
+func EncodeDescription(d policy.Description) *DescribeResponse {
 	return &DescribeResponse{
-		Name: info.Name, Reckon: string(info.Reckon), Extra: int64(info.Extra), Initiations: wire.Convert(info.Initiations, wireInitiation),
-		Shortcut: info.Shortcut, Alone: info.Alone, Whole: info.Whole,
-		Params: wire.Convert(info.Params, func(p policy.Param) *Param { return &Param{Name: p.Name, Value: p.Value} }),
+		Name: d.Name, Reckon: string(d.Reckon), Extra: int64(d.Extra), Initiations: wire.Convert(d.Initiations, wireInitiation),
+		Shortcut: d.TakesShortcut(), Alone: d.KeepsAll(), Whole: d.DecidesApplications(), Front: d.LaysOutFronts(),
+		Params: wire.Convert(d.Params, func(p policy.Param) *Param { return &Param{Name: p.Name, Value: p.Value} }),
 	}
 }
 
-// DecodeInfo checks and converts what a policy says of itself. The error names the
+// DecodeDescription checks and converts what a policy says of itself. The error names the
 // policy or the field.
-func DecodeInfo(m *DescribeResponse) (policy.Info, error) {
+func DecodeDescription(m *DescribeResponse) (policy.Description, error) {
 	if err := wire.First(
 		wire.AtMost("params", len(m.GetParams()), maxParams),
 		wire.Count("extra", m.GetExtra()),
 	); err != nil {
-		return policy.Info{}, err
+		return policy.Description{}, err
 	}
 	initiations, err := wire.Decode("initiations", m.GetInitiations(), readInitiation)
 	if err != nil {
-		return policy.Info{}, err
+		return policy.Description{}, err
 	}
 	params, err := wire.Decode("params", m.GetParams(), readParam)
 	if err != nil {
-		return policy.Info{}, err
+		return policy.Description{}, err
 	}
-	info := policy.Info{
-		Name: m.GetName(), Initiations: initiations, Shortcut: m.GetShortcut(), Alone: m.GetAlone(), Params: params,
-		Reckon: protocol.Reckoning(m.GetReckon()), Extra: int(m.GetExtra()), Whole: m.GetWhole(),
+	d := policy.Description{
+		Name: m.GetName(), Initiations: initiations, Params: params, Can: readCapabilities(m),
+		Reckon: protocol.Reckoning(m.GetReckon()), Extra: int(m.GetExtra()),
 	}
-	if err = info.Check(); err != nil {
-		return policy.Info{}, err
+	if err = d.Check(); err != nil {
+		return policy.Description{}, err
 	}
-	return info, nil
+	return d, nil
+}
+
+func readCapabilities(m *DescribeResponse) (can []policy.Capability) {
+	has := map[policy.Capability]bool{
+		policy.Applications: m.GetWhole(), policy.Fronts: m.GetFront(), policy.Keeps: m.GetAlone(), policy.Shortcut: m.GetShortcut(),
+	}
+	for _, one := range policy.Capabilities() {
+		if has[one] {
+			can = append(can, one)
+		}
+	}
+	return can
 }
 
 func readParam(m *Param) (policy.Param, error) {

@@ -12,28 +12,29 @@ import (
 	policyv1 "github.com/switchyard-hpc/switchyard/protocol/policy/v1"
 )
 
-func TestInfosRoundTrip(t *testing.T) {
+func TestDescriptionsRoundTrip(t *testing.T) {
 	t.Parallel()
-	for _, want := range []policy.Info{
+	for _, want := range []policy.Description{
 		{Name: "one", Initiations: []policy.Initiation{policy.Cycle}},
 		{
 			Name:        "all",
 			Initiations: []policy.Initiation{policy.Sender, policy.Receiver, policy.Symmetric, policy.Cycle},
-			Shortcut:    true, Alone: true, Params: []policy.Param{{Name: "alpha", Value: "1"}, {Name: "beta"}},
+			Can:         []policy.Capability{policy.Keeps, policy.Shortcut}, Params: []policy.Param{{Name: "alpha", Value: "1"}, {Name: "beta"}},
 			Reckon: protocol.AtOnce, Extra: 1,
 		},
 		{Name: "most", Initiations: []policy.Initiation{policy.Cycle}, Reckon: protocol.TwoPrice, Extra: protocol.MaxExtra},
-		{Name: "whole", Initiations: []policy.Initiation{policy.Cycle}, Whole: true},
+		{Name: "whole", Initiations: []policy.Initiation{policy.Cycle}, Can: []policy.Capability{policy.Applications}},
+		{Name: "full", Initiations: []policy.Initiation{policy.Cycle}, Can: policy.Capabilities()},
 		{Name: "later", Initiations: []policy.Initiation{policy.Cycle}, Reckon: "greenest"},
 	} {
-		got, err := policyv1.DecodeInfo(travel(t, policyv1.EncodeInfo(want), &policyv1.DescribeResponse{}))
+		got, err := policyv1.DecodeDescription(travel(t, policyv1.EncodeDescription(want), &policyv1.DescribeResponse{}))
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("got %+v, %v\nwant %+v", got, err, want)
 		}
 	}
 }
 
-func TestDecodeInfoRefuses(t *testing.T) {
+func TestDecodeDescriptionRefuses(t *testing.T) {
 	t.Parallel()
 	cycle := []policyv1.Initiation{policyv1.Initiation_INITIATION_CYCLE}
 	long := strings.Repeat("x", 1025)
@@ -55,7 +56,7 @@ func TestDecodeInfoRefuses(t *testing.T) {
 	for want, m := range cases {
 		t.Run(want, func(t *testing.T) {
 			t.Parallel()
-			_, err := policyv1.DecodeInfo(m)
+			_, err := policyv1.DecodeDescription(m)
 			refused(t, err, want)
 		})
 	}
@@ -64,14 +65,14 @@ func TestDecodeInfoRefuses(t *testing.T) {
 // An initiation that does not exist must not become one that does.
 func TestUnknownInitiationsAreRefused(t *testing.T) {
 	t.Parallel()
-	_, err := policyv1.DecodeInfo(policyv1.EncodeInfo(policy.Info{Name: "p", Initiations: []policy.Initiation{"whim"}}))
+	_, err := policyv1.DecodeDescription(policyv1.EncodeDescription(policy.Description{Name: "p", Initiations: []policy.Initiation{"whim"}}))
 	refused(t, err, "initiations[0]")
 }
 
-func FuzzDecodeInfo(f *testing.F) {
-	data, err := proto.Marshal(policyv1.EncodeInfo(policy.Info{
+func FuzzDecodeDescription(f *testing.F) {
+	data, err := proto.Marshal(policyv1.EncodeDescription(policy.Description{
 		Name: "p", Initiations: []policy.Initiation{policy.Cycle}, Params: []policy.Param{{Name: "a", Value: "1"}},
-		Reckon: protocol.TwoPrice, Extra: 2, Whole: true,
+		Reckon: protocol.TwoPrice, Extra: 2, Can: []policy.Capability{policy.Applications},
 	}))
 	if err != nil {
 		f.Fatal(err)
@@ -82,11 +83,11 @@ func FuzzDecodeInfo(f *testing.F) {
 		if proto.Unmarshal(data, m) != nil {
 			return
 		}
-		info, err := policyv1.DecodeInfo(m)
+		info, err := policyv1.DecodeDescription(m)
 		if err != nil {
 			return
 		}
-		again, err := policyv1.DecodeInfo(travel(t, policyv1.EncodeInfo(info), &policyv1.DescribeResponse{}))
+		again, err := policyv1.DecodeDescription(travel(t, policyv1.EncodeDescription(info), &policyv1.DescribeResponse{}))
 		if err != nil || !reflect.DeepEqual(again, info) {
 			t.Fatalf("got %+v, %v\nwant %+v", again, err, info)
 		}

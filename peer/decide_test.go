@@ -1,0 +1,95 @@
+package peer_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/peer/view"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// TestFallback: when the policy fails or does not answer, the fallback decides the round, and
+// both is told; without one, or when that fails too, the job waits. The hint is the policy's.
+func TestFallback(t *testing.T) {
+	t.Parallel()
+	down, late := errors.New("the plugin is down"), errors.New("no answer within 1m0s")
+	for name, tt := range map[string]struct {
+		fallback  string
+		fails     error // the policy, from the second job on
+		alsoFails error // the fallback
+		asked     int
+		placed    bool
+		fact      peer.FactKind
+		text      string
+	}{
+		"works":     {"local", nil, nil, 1, true, "", ""},
+		"fails":     {"local", down, nil, 2, true, peer.PolicyFailed, "local decided in its stead: the plugin is down"},
+		"is late":   {"local", late, nil, 2, true, peer.PolicyFailed, "local decided in its stead: no answer within 1m0s"},
+		"both fail": {"local", down, late, 2, false, peer.CallFailed, "policy: the plugin is down; and in its stead: no answer within 1m0s"},
+		"no other":  {"", down, nil, 1, false, peer.CallFailed, "policy: the plugin is down"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			answer := idle(peertest.Greedy{}, atOnce)
+			var failing error
+			l := newLone(t, func(c *peer.Config) { c.Fallback, c.Partners = tt.fallback, nil }, func(op peer.Op) (peer.Result, error) {
+				decide, ok := op.(peer.DecideOp)
+				switch {
+				case !ok:
+					return answer(op)
+				case decide.Fallback:
+					return peer.DecideResult{Decisions: []policy.Decision{{Reason: "small"}}, Hint: []byte("another's")}, tt.alsoFails
+				}
+				return peer.DecideResult{Decisions: []policy.Decision{{Reason: "good"}}, Hint: []byte("its own")}, failing
+			})
+			l.step(submission(1))
+			failing = tt.fails
+			l.asked, l.facts = nil, nil
+			l.step(submission(1))
+			asked := l.rounds()
+			if len(asked) != tt.asked || string(asked[0].Snapshot.Hint) != "its own" || asked[0].Fallback {
+				t.Fatalf("asked %+v", asked)
+			}
+			if len(asked) == 2 && (!asked[1].Fallback || asked[1].Snapshot.Hint != nil) {
+				t.Errorf("the fallback is asked %+v", asked[1])
+			}
+			view := l.view(l.answers[1].(view.Submitted).Jobs[0])
+			if (view.Placed != 0) != tt.placed {
+				t.Errorf("placed at %v, it says %s", view.Placed, view.Reason)
+			}
+			told := func(f peer.Fact) bool { return f.Kind == tt.fact && f.Text == tt.text }
+			if tt.fact != "" && !slices.ContainsFunc(l.facts, told) {
+				t.Errorf("%s: %q is not told: %+v", tt.fact, tt.text, l.facts)
+			}
+			reason := func(f peer.Fact) bool {
+				return f.Kind == peer.RoundDecided && f.Text == "small; the policy failed, "+tt.text
+			}
+			if tt.fact == peer.PolicyFailed && !slices.ContainsFunc(l.facts, reason) {
+				t.Errorf("the job's facts do not say who decided: %+v", l.facts)
+			}
+			if tt.fails == nil {
+				return
+			}
+			failing, l.asked = nil, nil
+			l.advance(10 * protocol.Minute)
+			l.step(submission(1))
+			if next := l.rounds(); string(next[0].Snapshot.Hint) != "its own" {
+				t.Errorf("then its hint is %q", next[0].Snapshot.Hint)
+			}
+		})
+	}
+}
+
+// rounds are the questions to policies.
+func (l *lone) rounds() (all []peer.DecideOp) {
+	for _, op := range l.asked {
+		if decide, ok := op.(peer.DecideOp); ok {
+			all = append(all, decide)
+		}
+	}
+	return all
+}
