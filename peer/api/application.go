@@ -39,8 +39,8 @@ func (a *Application) check() error {
 	}
 	return wire.First(
 		text("name", a.Name, maxName),
-		text("waiting", a.Waiting, wire.MaxName),
-		text("currency", a.Currency, wire.MaxCurrency),
+		text("waiting", a.Waiting, protocol.MaxName),
+		text("currency", a.Currency, protocol.MaxCurrency),
 	)
 }
 
@@ -53,11 +53,11 @@ func (j *Job) checkNeeds() error {
 		return err
 	}
 	for _, one := range j.Licences {
-		if err := text("licences", one.Name, wire.MaxName); err != nil {
+		if err := text("licences", one.Name, protocol.MaxName); err != nil {
 			return err
 		}
 	}
-	return text("priority", j.Priority, wire.MaxPriority)
+	return text("priority", j.Priority, protocol.MaxPriority)
 }
 
 // checkComponent looks at what the peer does not of a job's component.

@@ -108,9 +108,9 @@ func DecodeSpec(m *Spec) protocol.Spec {
 func CheckSpec(s protocol.Spec) error {
 	return wire.First(
 		wire.In("request", CheckRequest(s.Request)),
-		wire.Text("name", s.Name, wire.MaxJobName),
-		wire.Text("user", s.User, wire.MaxUser),
-		wire.AtMost("sites", len(s.Sites), wire.MaxJobSites),
+		wire.Text("name", s.Name, protocol.MaxJobName),
+		wire.Text("user", s.User, protocol.MaxUser),
+		wire.AtMost("sites", len(s.Sites), protocol.MaxJobSites),
 		wire.Each("sites", s.Sites, protocol.SiteName.Validate),
 		wire.Amount("submitted_ms", s.Submitted),
 		wire.Count("mhz", s.MHz),
@@ -118,7 +118,7 @@ func CheckSpec(s protocol.Spec) error {
 		wire.Amount("data_bytes", s.Data),
 		wire.Amount("data_out_bytes", s.DataOut),
 		CheckLicences(s.Licences),
-		wire.Text("priority", s.Priority, wire.MaxPriority),
+		wire.Text("priority", s.Priority, protocol.MaxPriority),
 		wire.Amount("expected_ms", s.Expected),
 		checkShare("intensity_ppm", s.Intensity),
 		checkShare("computing_ppm", s.Computing),
@@ -136,11 +136,11 @@ func decodeLicence(m *Licence) protocol.Licence {
 
 // CheckLicences checks what a job uses while it runs.
 func CheckLicences(list []protocol.Licence) error {
-	if err := wire.AtMost("licences", len(list), wire.MaxLicences); err != nil {
+	if err := wire.AtMost("licences", len(list), protocol.MaxLicences); err != nil {
 		return err
 	}
 	for i, one := range list {
-		if err := wire.First(wire.Required("name", one.Name, wire.MaxName), wire.Text("name", one.Name, wire.MaxName), checkLicenceCount(one.Count)); err != nil {
+		if err := wire.First(wire.Required("name", one.Name, protocol.MaxName), wire.Text("name", one.Name, protocol.MaxName), checkLicenceCount(one.Count)); err != nil {
 			return fmt.Errorf("licences[%d]: %w", i, err)
 		}
 		if i > 0 && list[i-1].Name >= one.Name {
@@ -190,12 +190,12 @@ func CheckPayload(p *protocol.Payload) error {
 		return wire.Present("payload", false)
 	}
 	return wire.In("payload", wire.First(
-		wire.AtMost("script", len(p.Script), wire.MaxScript),
-		wire.AtMost("args", len(p.Args), wire.MaxArgs),
-		wire.AtMost("env", len(p.Env), wire.MaxArgs),
-		wire.UnixString("work_dir", p.WorkDir, wire.MaxPath),
-		wire.UnixString("stdout", p.Stdout, wire.MaxPath),
-		wire.UnixString("stderr", p.Stderr, wire.MaxPath),
+		wire.AtMost("script", len(p.Script), protocol.MaxScript),
+		wire.AtMost("args", len(p.Args), protocol.MaxArgs),
+		wire.AtMost("env", len(p.Env), protocol.MaxArgs),
+		wire.UnixString("work_dir", p.WorkDir, protocol.MaxPath),
+		wire.UnixString("stdout", p.Stdout, protocol.MaxPath),
+		wire.UnixString("stderr", p.Stderr, protocol.MaxPath),
 		wire.Each("args", p.Args, func(arg string) error { return wire.UnixString("arg", arg, math.MaxInt) }),
 		wire.Each("env", p.Env, func(pair string) error { return wire.Env(pair, math.MaxInt) }),
 	))

@@ -1,4 +1,4 @@
-package wire
+package protocol
 
 // Limits that the protocols share: what one peer may say of a job to another must
 // reach the batch system there, and a price the policies.
