@@ -1,6 +1,7 @@
 package peer
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 
@@ -206,50 +207,6 @@ type PayloadRow struct {
 	Payload *protocol.Payload `json:"payload"`
 }
 
-// payloadJSON is a payload in JSON: its strings as bytes, since they need not be
-// UTF-8 and JSON text would change them.
-type payloadJSON struct {
-	Script  []byte   `json:"script,omitempty"`
-	Args    [][]byte `json:"args,omitempty"`
-	Env     [][]byte `json:"env,omitempty"`
-	WorkDir []byte   `json:"work_dir,omitempty"`
-	Stdout  []byte   `json:"stdout,omitempty"`
-	Stderr  []byte   `json:"stderr,omitempty"`
-}
-
-// MarshalJSON implements [json.Marshaler].
-func (r PayloadRow) MarshalJSON() ([]byte, error) {
-	if r.Payload == nil {
-		return []byte("null"), nil
-	}
-	p := r.Payload
-	return json.Marshal(payloadJSON{
-		Script: p.Script, Args: converted[[]byte](p.Args), Env: converted[[]byte](p.Env),
-		WorkDir: []byte(p.WorkDir), Stdout: []byte(p.Stdout), Stderr: []byte(p.Stderr),
-	})
-}
-
-// UnmarshalJSON implements [json.Unmarshaler].
-func (r *PayloadRow) UnmarshalJSON(data []byte) error {
-	var p *payloadJSON
-	if err := json.Unmarshal(data, &p); err != nil || p == nil {
-		return err
-	}
-	r.Payload = &protocol.Payload{
-		Script: p.Script, Args: converted[string](p.Args), Env: converted[string](p.Env),
-		WorkDir: string(p.WorkDir), Stdout: string(p.Stdout), Stderr: string(p.Stderr),
-	}
-	return nil
-}
-
-func converted[B, A []byte | string](in []A) []B {
-	var out []B
-	for _, one := range in {
-		out = append(out, B(one))
-	}
-	return out
-}
-
 // DedupRow remembers a submission by its key.
 type DedupRow struct {
 	First protocol.JobID   `json:"first"`
@@ -363,15 +320,31 @@ func DecodeRow(table Table, data []byte) (Row, error) {
 	case ExecutionTable:
 		return decodeAs[ExecutionRow](data)
 	case Archive:
-		return decodeAs[ArchiveRow](data)
+		return archived(data)
 	}
 	return nil, fmt.Errorf("table %q is unknown; it may come from a newer version", table)
 }
 
+// decodeAs reads a row of which each field must be known: another version's row is refused,
+// since a part of it that is left out could be a user's wish, or who owns a job.
 func decodeAs[R Row](data []byte) (Row, error) {
 	var row R
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&row); err != nil {
+		return nil, fmt.Errorf("row of table %s: %w; it may come from another version", row.table(), err)
+	}
+	if decoder.More() {
+		return nil, fmt.Errorf("row of table %s: it goes on after its end", row.table())
+	}
+	return row, nil
+}
+
+// archived reads a finished job, of any version: what is not known of it any more is left out.
+func archived(data []byte) (Row, error) {
+	var row ArchiveRow
 	if err := json.Unmarshal(data, &row); err != nil {
-		return nil, fmt.Errorf("row of table %s: %w", row.table(), err)
+		return nil, fmt.Errorf("row of table %s: %w", Archive, err)
 	}
 	return row, nil
 }

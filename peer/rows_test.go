@@ -101,7 +101,10 @@ func TestDecodeRowRefuses(t *testing.T) {
 		{peer.JobTable, "", "row of table job"},
 		{peer.JobTable, `{"state":"SLEEPING"}`, "SLEEPING"},
 		{peer.RunTable, `{"tag":7}`, "row of table run"},
-		{peer.PayloadTable, `{"args":["%"]}`, "row of table payload"},
+		{peer.PayloadTable, `{"payload":{"args":["%"]}}`, "row of table payload"},
+		{peer.PayloadTable, `{"payload":{"gpus":[]}}`, "another version"},
+		{peer.JobTable, `{"spec":{"WallTime":60000}}`, "another version"},
+		{peer.SiteTable, `{"next_seq":7}{}`, "goes on after its end"},
 	} {
 		if row, err := peer.DecodeRow(tt.table, []byte(tt.data)); err == nil || !strings.Contains(err.Error(), tt.fault) {
 			t.Errorf("table %s, %s: %+v, error %v", tt.table, tt.data, row, err)

@@ -7,10 +7,10 @@ import (
 // Job is a job as its user describes it to a peer. Spec.Job, Spec.User, Spec.Submitted and
 // Spec.Like are set by the peer.
 type Job struct {
-	Spec      Spec
-	Payload   *Payload
-	Component Component
-	Export    Export
+	Spec      Spec      `json:"spec"`
+	Payload   *Payload  `json:"payload,omitempty"` // nil: it is only asked about
+	Component Component `json:"component,omitzero"`
+	Export    Export    `json:"export,omitzero"`
 }
 
 // Component is what the origin alone knows of a job [IS 1].

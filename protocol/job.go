@@ -82,14 +82,14 @@ func ParseTag(s string) (Tag, error) {
 
 // Request is what a scheduler must know of a job to plan it.
 type Request struct {
-	Job      JobID
-	CPUs     int      // in all
-	Nodes    int      // at least; 0: any
-	MemoryMB int64    // per node; 0: any
-	WallTime Duration // the limit, after which the job is ended
-	Power    int      // that the job draws, in parts per million of what a site states; 0: not known
-	Like     uint64   // equal for jobs that are likely to draw alike, see [Likeness]; 0: not known
-	Layout   Layout   `json:",omitzero"` // of the CPUs
+	Job      JobID    `json:"job,omitempty"`
+	CPUs     int      `json:"cpus"`                // in all
+	Nodes    int      `json:"nodes,omitempty"`     // at least; 0: any
+	MemoryMB int64    `json:"memory_mb,omitempty"` // per node; 0: any
+	WallTime Duration `json:"wall_time_ms"`        // the limit, after which the job is ended
+	Power    int      `json:"power_ppm,omitempty"` // that the job draws, in parts per million of what a site states; 0: not known
+	Like     uint64   `json:"like,omitempty"`      // equal for jobs that are likely to draw alike, see [Likeness]; 0: not known
+	Layout   Layout   `json:"layout,omitzero"`     // of the CPUs
 }
 
 // CheckRequest says what is wrong with the request, if anything, wherever it is submitted.
@@ -122,24 +122,25 @@ func Likeness(site SiteName, user, name string) uint64 {
 // Spec is a job without what it runs.
 type Spec struct {
 	Request
-	Name      string
-	User      string     // who submitted it, at the origin
-	Sites     []SiteName // where it may run; empty: anywhere
-	Requeue   bool       // rerun-ok: may be granted elsewhere when its site is lost
-	Submitted Instant    // by the origin's clock
-	MHz       int        // speed of the CPUs that the wall time is meant for; 0: not stated
-	Mflops    int        // the same in Mflop/s; 0: not stated
-	Data      int64      // bytes that must travel to a site that is not the origin
-	DataOut   int64      // bytes that must travel back from it
-	Licences  []Licence  // that it uses while it runs, sorted by name
-	Priority  string     // class of service, by its name at the site; empty: the usual one
+
+	Name      string     `json:"name,omitempty"`
+	User      string     `json:"user,omitempty"`           // who submitted it, at the origin
+	Sites     []SiteName `json:"sites,omitempty"`          // where it may run; empty: anywhere
+	Requeue   bool       `json:"requeue,omitempty"`        // rerun-ok: may be granted elsewhere when its site is lost
+	Submitted Instant    `json:"submitted_ms,omitempty"`   // by the origin's clock
+	MHz       int        `json:"mhz,omitempty"`            // speed of the CPUs that the wall time is meant for; 0: not stated
+	Mflops    int        `json:"mflops,omitempty"`         // the same in Mflop/s; 0: not stated
+	Data      int64      `json:"data_bytes,omitempty"`     // that must travel to a site that is not the origin
+	DataOut   int64      `json:"data_out_bytes,omitempty"` // that must travel back from it
+	Licences  []Licence  `json:"licences,omitempty"`       // that it uses while it runs, sorted by name
+	Priority  string     `json:"priority,omitempty"`       // class of service, by its name at the site; empty: the usual one
 
 	// What the origin foresees of the run on the machine that this is sent to. Another site
 	// may be told other numbers.
-	Expected  Duration // run time; 0: not known, the wall time counts
-	Intensity int      // r_a/R∞: share of the peak that its CPUs reach while they compute, in parts per million; 0: not known
-	Computing int      // share of the run time in which they compute, in parts per million; 0: not known
-	Draws     int      // power of its CPUs as earlier runs were measured, as [Request.Power]; 0: not known
+	Expected  Duration `json:"expected_ms,omitempty"`   // run time; 0: not known, the wall time counts
+	Intensity int      `json:"intensity_ppm,omitempty"` // r_a/R∞: share of the peak that its CPUs reach while they compute, in parts per million; 0: not known
+	Computing int      `json:"computing_ppm,omitempty"` // share of the run time in which they compute, in parts per million; 0: not known
+	Draws     int      `json:"draws_ppm,omitempty"`     // power of its CPUs as earlier runs were measured, as [Request.Power]; 0: not known
 }
 
 // Licence is so many of a licence.
@@ -179,16 +180,6 @@ func (s *Spec) On(c *Capacity) Request {
 // Allows says whether the submitter lets the job run at the site.
 func (s *Spec) Allows(site SiteName) bool {
 	return len(s.Sites) == 0 || slices.Contains(s.Sites, site)
-}
-
-// Payload is what a job runs. A Payload is never changed once made.
-type Payload struct {
-	Script  []byte
-	Args    []string
-	Env     []string // NAME=value
-	WorkDir string   // at the origin
-	Stdout  string   // at the origin, absolute
-	Stderr  string   // at the origin, absolute; equal to Stdout: both in one file
 }
 
 // State is a job's state as shown outside.
@@ -273,22 +264,22 @@ func (s Stream) String() string {
 
 // File describes an output file of a finished job.
 type File struct {
-	Stream Stream
-	Size   int64
-	SHA256 [32]byte
+	Stream Stream   `json:"stream"`
+	Size   int64    `json:"size"` // in bytes
+	SHA256 [32]byte `json:"sha256"`
 }
 
 // Outcome is how a job ended.
 type Outcome struct {
-	State    State // a terminal one
-	ExitCode int   // of the script; 0 when a signal ended it
-	Signal   int   // 0: none
-	Reason   string
-	Waited   Duration // from the commit to the local queue to the start
-	Ran      Duration
-	Files    []File // what must travel to the origin; none for a job that ran there
-	Usage    Usage
-	Bill     *Bill `json:",omitempty"` // of the run; nil: it has not been made, or the site charges nothing
+	State    State    `json:"state"`               // a terminal one
+	ExitCode int      `json:"exit_code,omitempty"` // of the script; 0 when a signal ended it
+	Signal   int      `json:"signal,omitempty"`    // 0: none
+	Reason   string   `json:"reason,omitempty"`
+	Waited   Duration `json:"waited_ms"` // from the commit to the local queue to the start
+	Ran      Duration `json:"ran_ms"`
+	Files    []File   `json:"files,omitempty"` // what must travel to the origin; none for a job that ran there
+	Usage    Usage    `json:"usage,omitzero"`
+	Bill     *Bill    `json:"bill,omitempty"` // of the run; nil: it has not been made, or the site charges nothing
 }
 
 // ErrOutputGone says that a site does not have a job's output any more, and will not have it

@@ -12,7 +12,7 @@ import (
 )
 
 // Format is the version of the recordings that this package writes and reads.
-const Format = 4
+const Format = 5
 
 // magic begins the first line of a recording.
 const magic = "switchyard-recording"
