@@ -1,12 +1,15 @@
 package protocol
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // JobID is a job's number on the grid: site number × 10¹² + sequence. It fits in
@@ -143,6 +146,14 @@ type Spec struct {
 	Draws     int      `json:"draws_ppm,omitempty"`     // power of its CPUs as earlier runs were measured, as [Request.Power]; 0: not known
 }
 
+// Described is the job as its user may describe it: without what peers say of it.
+func (s *Spec) Described() Spec {
+	d := *s
+	d.Job, d.User, d.Submitted, d.Like, d.MHz, d.Mflops = 0, "", 0, 0, 0, 0
+	d.Expected, d.Intensity, d.Computing, d.Draws = 0, 0, 0, 0
+	return d
+}
+
 // Licence is so many of a licence.
 type Licence struct {
 	Name  string `json:"name"`
@@ -154,9 +165,18 @@ const MaxPower = 100 * PPM
 
 // Check says what is wrong with the job, if anything, wherever it is submitted.
 func (s *Spec) Check() error {
-	if err := s.CheckRequest(); err != nil {
-		return err
-	}
+	return cmp.Or(
+		s.CheckRequest(),
+		s.checkNumbers(),
+		checkLabel("the job's name", s.Name, MaxJobName),
+		s.checkSites(),
+		CheckLicences(s.Licences),
+		s.checkLicenceNames(),
+		checkLabel("priority", s.Priority, MaxPriority),
+	)
+}
+
+func (s *Spec) checkNumbers() error {
 	switch {
 	case s.MHz < 0 || s.Mflops < 0:
 		return fmt.Errorf("the job is meant for CPUs of %d MHz or %d Mflop/s; give a positive speed, or 0", s.MHz, s.Mflops)
@@ -164,6 +184,54 @@ func (s *Spec) Check() error {
 		return fmt.Errorf("the job draws %d parts per million of the usual power; give 1 to %d, or 0 for the usual", s.Power, MaxPower)
 	case s.Data < 0 || s.DataOut < 0:
 		return fmt.Errorf("the job has %d bytes of data and %d of results; give positive numbers, or 0", s.Data, s.DataOut)
+	}
+	return nil
+}
+
+func (s *Spec) checkSites() error {
+	if len(s.Sites) > MaxJobSites {
+		return fmt.Errorf("the job names %d sites; name at most %d", len(s.Sites), MaxJobSites)
+	}
+	return nil
+}
+
+func (s *Spec) checkLicenceNames() error {
+	for _, one := range s.Licences {
+		if err := checkLabel("licences", one.Name, MaxName); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// CheckLicences says what is wrong with what a job uses while it runs, if anything, wherever it
+// comes from. What another site may call a licence is not looked at.
+func CheckLicences(list []Licence) error {
+	if len(list) > MaxLicences {
+		return fmt.Errorf("licences: has %d entries or bytes, at most %d are allowed", len(list), MaxLicences)
+	}
+	for i := range list {
+		err := list[i].check()
+		if err == nil && i > 0 && list[i-1].Name >= list[i].Name {
+			err = fmt.Errorf("name: %q does not sort after %q", list[i].Name, list[i-1].Name)
+		}
+		if err != nil {
+			return fmt.Errorf("licences[%d]: %w", i, err)
+		}
+	}
+	return nil
+}
+
+func (l *Licence) check() error {
+	switch {
+	case l.Name == "":
+		return errors.New("name: is missing")
+	case len(l.Name) > MaxName:
+		return fmt.Errorf("name: has %d entries or bytes, at most %d are allowed", len(l.Name), MaxName)
+	case !utf8.ValidString(l.Name):
+		return errors.New("name: is not UTF-8")
+	case l.Count < 1 || l.Count > math.MaxInt32:
+		return fmt.Errorf("count: %d is outside 1 to %d", l.Count, math.MaxInt32)
 	}
 	return nil
 }

@@ -145,7 +145,7 @@ func setWaiting(w *wishes, value string) error {
 }
 
 func setPriority(w *wishes, value string) error {
-	w.priority = value
+	w.spec.Priority = value
 	return label("a class of service", value, protocol.MaxPriority)
 }
 
@@ -179,7 +179,7 @@ func setLicences(w *wishes, value string) error {
 	if len(list) > protocol.MaxLicences {
 		return fmt.Errorf("names %d licences; use at most %d", len(list), protocol.MaxLicences)
 	}
-	w.licences = list
+	w.spec.Licences = list
 	return nil
 }
 

@@ -87,20 +87,20 @@ func shape() []Option {
 		{Long: "power-share", Value: "percent%", Help: "power that the job draws, of what sites state for busy CPUs (100%)", set: setPowerShare},
 		{
 			Long: "data", Value: "size[K|M|G|T]", Help: "data that must travel when the job runs elsewhere, in MB without a letter; 0: it needs no files but its script (not known)",
-			set: setData(func(w *wishes) *int64 { return &w.data }),
+			set: setData(func(w *wishes) *int64 { return &w.spec.Data }),
 		},
 		{
 			Long: "data-out", Value: "size[K|M|G|T]", Help: "data that must travel back then (0)",
-			set: setData(func(w *wishes) *int64 { return &w.dataOut }),
+			set: setData(func(w *wishes) *int64 { return &w.spec.DataOut }),
 		},
 		{
 			Long: "requeue", Help: "run the job again elsewhere when its site is lost",
-			set: func(w *wishes, _ string) error { w.requeue = true; return nil }, Slurm: true, Vars: []string{"SBATCH_REQUEUE"},
+			set: func(w *wishes, _ string) error { w.spec.Requeue = true; return nil }, Slurm: true, Vars: []string{"SBATCH_REQUEUE"},
 			Note: "it may run again elsewhere when its site is lost; a site never runs it twice by itself",
 		},
 		{
 			Long: "no-requeue", Help: "run the job at most once (the default)",
-			set: func(w *wishes, _ string) error { w.requeue = false; return nil }, Slurm: true, Vars: []string{"SBATCH_NO_REQUEUE"},
+			set: func(w *wishes, _ string) error { w.spec.Requeue = false; return nil }, Slurm: true, Vars: []string{"SBATCH_NO_REQUEUE"},
 			Note: "the default",
 		},
 	}

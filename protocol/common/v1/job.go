@@ -117,7 +117,7 @@ func CheckSpec(s protocol.Spec) error {
 		wire.Count("mflops", s.Mflops),
 		wire.Amount("data_bytes", s.Data),
 		wire.Amount("data_out_bytes", s.DataOut),
-		CheckLicences(s.Licences),
+		protocol.CheckLicences(s.Licences),
 		wire.Text("priority", s.Priority, protocol.MaxPriority),
 		wire.Amount("expected_ms", s.Expected),
 		checkShare("intensity_ppm", s.Intensity),
@@ -132,29 +132,6 @@ func encodeLicence(l protocol.Licence) *Licence {
 
 func decodeLicence(m *Licence) protocol.Licence {
 	return protocol.Licence{Name: m.GetName(), Count: wire.Narrow(m.GetCount())}
-}
-
-// CheckLicences checks what a job uses while it runs.
-func CheckLicences(list []protocol.Licence) error {
-	if err := wire.AtMost("licences", len(list), protocol.MaxLicences); err != nil {
-		return err
-	}
-	for i, one := range list {
-		if err := wire.First(wire.Required("name", one.Name, protocol.MaxName), wire.Text("name", one.Name, protocol.MaxName), checkLicenceCount(one.Count)); err != nil {
-			return fmt.Errorf("licences[%d]: %w", i, err)
-		}
-		if i > 0 && list[i-1].Name >= one.Name {
-			return fmt.Errorf("licences[%d]: name: %q does not sort after %q", i, one.Name, list[i-1].Name)
-		}
-	}
-	return nil
-}
-
-func checkLicenceCount(n int) error {
-	if n < 1 || n > math.MaxInt32 {
-		return fmt.Errorf("count: %d is outside 1 to %d", n, math.MaxInt32)
-	}
-	return nil
 }
 
 // EncodePayload converts what a job runs; nil stays nil.
