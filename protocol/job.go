@@ -154,6 +154,13 @@ func (s *Spec) Described() Spec {
 	return d
 }
 
+// Asked is the job as sites are asked for quotes of it: without what its user has written for people.
+func (s *Spec) Asked() Spec {
+	a := *s
+	a.Name = ""
+	return a
+}
+
 // Licence is so many of a licence.
 type Licence struct {
 	Name  string `json:"name"`
