@@ -225,6 +225,15 @@ type JobView struct {
 	Together    *StartView        `json:"together,omitempty"` // nil: it starts on its own
 }
 
+// specView is what a job's description says of it.
+func specView(s protocol.Spec) JobView {
+	return JobView{
+		ID: s.Job, Name: s.Name, User: s.User, CPUs: s.CPUs, Nodes: s.Nodes, Layout: s.Layout, MemoryMB: s.MemoryMB,
+		WallTime: s.WallTime, Sites: s.Sites, Requeue: s.Requeue, Submitted: s.Submitted,
+		Power: s.Power, Data: s.Data,
+	}
+}
+
 // StartView is what holds of the start of a job that starts together with others.
 type StartView struct {
 	Tolerance protocol.Duration `json:"start_tolerance_ms"`     // how much later than its group it may start

@@ -43,14 +43,6 @@ func (p *Peer) hasOutput(origin protocol.SiteName, tag protocol.Tag) bool {
 	return one != nil && p.ownsAside(one, tag)
 }
 
-func specView(s protocol.Spec) JobView {
-	return JobView{
-		ID: s.Job, Name: s.Name, User: s.User, CPUs: s.CPUs, Nodes: s.Nodes, Layout: s.Layout, MemoryMB: s.MemoryMB,
-		WallTime: s.WallTime, Sites: s.Sites, Requeue: s.Requeue, Submitted: s.Submitted,
-		Power: s.Power, Data: s.Data,
-	}
-}
-
 // spending is what applications have spent, each reckoned once for a view of many jobs.
 type spending map[*application]protocol.Micro
 
