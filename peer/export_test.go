@@ -107,3 +107,9 @@ func (k *Packer) Kept() (bytes int) {
 	}
 	return bytes
 }
+
+// SpecView is what a job's view has of its description.
+func SpecView(s protocol.Spec) JobView { return specView(s) }
+
+// RequestBytes is the most that a job has in a quote request.
+func RequestBytes(s protocol.Spec) int { return requestBytes(&s, true) }

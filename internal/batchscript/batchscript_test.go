@@ -10,6 +10,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/batchscript"
 	"github.com/switchyard-hpc/switchyard/protocol"
+	"github.com/switchyard-hpc/switchyard/protocol/protocoltest"
 )
 
 func origin() batchscript.Origin {
@@ -73,6 +74,27 @@ func TestDefaultsAreThoseOfASmallJob(t *testing.T) {
 	if string(job.Payload.Script) != "#!/bin/sh\necho hi\n" {
 		t.Errorf("Script is %q", job.Payload.Script)
 	}
+}
+
+// TestEveryFieldHasAnOption: what a job's description has, an option can say.
+func TestEveryFieldHasAnOption(t *testing.T) {
+	t.Parallel()
+	job, _ := read(t, script(
+		"#SWITCHYARD --job-name=a --nodes=2 --ntasks=4 --ntasks-per-node=2 --cpus-per-task=3 --mem=5 --time=6 --sites=aurora --requeue",
+		"#SWITCHYARD --power-share=80% --data=7 --data-out=8 --licenses=ansys --qos=urgent --export-remote=A",
+	))
+	if unset := protocoltest.Unset(job.Spec); !slices.Equal(unset, protocoltest.Unset(described())) {
+		t.Errorf("no option sets %q", unset)
+	}
+	if unset := append(protocoltest.Unset(job.Spec.Layout), protocoltest.Unset(*job.Payload)...); !slices.Equal(unset, []string{"Args"}) {
+		t.Errorf("no option sets %q", unset)
+	}
+}
+
+// described is all that a user says of a job.
+func described() protocol.Spec {
+	spec := protocoltest.Full[protocol.Spec]()
+	return spec.Described()
 }
 
 func TestDirectives(t *testing.T) {
