@@ -197,6 +197,7 @@ type JobView struct {
 	Requeue   bool                `json:"requeue"`
 	Power     int                 `json:"power_ppm,omitempty"`  // that the job says it draws, of the usual; 0: the usual
 	Data      int64               `json:"data_bytes,omitempty"` // that travel with it
+	Comment   string              `json:"comment,omitempty"`    // of its user's
 	Submitted protocol.Instant    `json:"submitted_ms"`
 	Placed    protocol.Instant    `json:"placed_ms"`     // the last commit or grant; 0: none
 	Started   protocol.Instant    `json:"started_ms"`    // 0: not yet; by the origin's clock
@@ -230,7 +231,7 @@ func specView(s protocol.Spec) JobView {
 	return JobView{
 		ID: s.Job, Name: s.Name, User: s.User, CPUs: s.CPUs, Nodes: s.Nodes, Layout: s.Layout, MemoryMB: s.MemoryMB,
 		WallTime: s.WallTime, Sites: s.Sites, Requeue: s.Requeue, Submitted: s.Submitted,
-		Power: s.Power, Data: s.Data,
+		Power: s.Power, Data: s.Data, Comment: s.Comment,
 	}
 }
 

@@ -137,6 +137,7 @@ type Spec struct {
 	DataOut   int64      `json:"data_out_bytes,omitempty"` // that must travel back from it
 	Licences  []Licence  `json:"licences,omitempty"`       // that it uses while it runs, sorted by name
 	Priority  string     `json:"priority,omitempty"`       // class of service, by its name at the site; empty: the usual one
+	Comment   string     `json:"comment,omitempty"`        // of the user's, for people
 
 	// What the origin foresees of the run on the machine that this is sent to. Another site
 	// may be told other numbers.
@@ -157,9 +158,15 @@ func (s *Spec) Described() Spec {
 // Asked is the job as sites are asked for quotes of it: without what its user has written for people.
 func (s *Spec) Asked() Spec {
 	a := *s
-	a.Name = ""
+	a.Name, a.Comment = "", ""
 	return a
 }
+
+// MaxComment is the longest comment, in bytes.
+const MaxComment = 1024
+
+// CheckComment says what is wrong with a job's comment, if anything. It may be empty.
+func CheckComment(s string) error { return checkLabel("the job's comment", s, MaxComment) }
 
 // Licence is so many of a licence.
 type Licence struct {
@@ -180,6 +187,7 @@ func (s *Spec) Check() error {
 		CheckLicences(s.Licences),
 		s.checkLicenceNames(),
 		checkLabel("priority", s.Priority, MaxPriority),
+		CheckComment(s.Comment),
 	)
 }
 

@@ -28,6 +28,7 @@ func columns() []queueColumn {
 		{"e", "END_TIME", "end", false, func(job *peer.JobView, _ time.Time) string { return slurmTime(job.Ended) }},
 		{"i", "JOBID", "job id", false, id},
 		{"j", "NAME", "name", true, func(job *peer.JobView, _ time.Time) string { return plain(job.Name) }},
+		{"k", "COMMENT", "comment", true, func(job *peer.JobView, _ time.Time) string { return plain(job.Comment) }},
 		{"l", "TIME_LIMIT", "time limit", false, func(job *peer.JobView, _ time.Time) string { return span(job.WallTime) }},
 		{"L", "TIME_LEFT", "time left", false, timeLeft},
 		{"m", "MIN_MEMORY", "memory of a node", false, func(job *peer.JobView, _ time.Time) string { return strconv.FormatInt(job.MemoryMB, 10) + "M" }},
@@ -61,6 +62,9 @@ func sizeText(job peer.JobView) string {
 	}
 	if job.Requeue {
 		text += ", may be run again"
+	}
+	if job.Comment != "" {
+		text += fmt.Sprintf(`, with the comment "%s"`, plain(job.Comment))
 	}
 	return text
 }

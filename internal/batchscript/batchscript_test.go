@@ -81,7 +81,7 @@ func TestEveryFieldHasAnOption(t *testing.T) {
 	t.Parallel()
 	job, _ := read(t, script(
 		"#SWITCHYARD --job-name=a --nodes=2 --ntasks=4 --ntasks-per-node=2 --cpus-per-task=3 --mem=5 --time=6 --sites=aurora --requeue",
-		"#SWITCHYARD --power-share=80% --data=7 --data-out=8 --licenses=ansys --qos=urgent --export-remote=A",
+		"#SWITCHYARD --power-share=80% --data=7 --data-out=8 --licenses=ansys --qos=urgent --export-remote=A --comment=b",
 	))
 	if unset := protocoltest.Unset(job.Spec); !slices.Equal(unset, protocoltest.Unset(described())) {
 		t.Errorf("no option sets %q", unset)
@@ -138,6 +138,7 @@ func TestDirectives(t *testing.T) {
 		"per cent":         {[]string{"#SBATCH -o %%j%A.%5j.%a"}, stdout, "/home/ada/%%j%A.%j.4294967294"},
 		"name with %":      {[]string{"#SBATCH -J 50%j -o %x"}, stdout, "/home/ada/50%%j"},
 		"name with slash":  {[]string{"#SBATCH -J ../x -o %x"}, stdout, "/home/ada/.._x"},
+		"comment":          {[]string{`#SBATCH --comment="weekly run; a=b"`}, comment, "weekly run; a=b"},
 		"sites":            {[]string{"#SWITCHYARD --sites=aurora,cygnus"}, sites, "aurora cygnus"},
 		"power":            {[]string{"#SWITCHYARD --power-share=80%"}, power, 800_000},
 		"power, finely":    {[]string{"#SWITCHYARD --power-share=112.5%"}, power, 1_125_000},
@@ -168,6 +169,7 @@ func data(j batchscript.Job) any    { return j.Spec.Data }
 func stdout(j batchscript.Job) any  { return j.Payload.Stdout }
 func stderr(j batchscript.Job) any  { return j.Payload.Stderr }
 func words(j batchscript.Job) any   { return [3]bool{j.Wait, j.Parsable, j.TestOnly} }
+func comment(j batchscript.Job) any { return j.Spec.Comment }
 func sites(j batchscript.Job) any {
 	var names []string
 	for _, s := range j.Spec.Sites {

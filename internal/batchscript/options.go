@@ -50,6 +50,11 @@ func shape() []Option {
 			Slurm: true, Vars: []string{"SBATCH_JOB_NAME"},
 		},
 		{
+			Long: "comment", Value: "text", Help: "a remark for people, shown with the job (none)",
+			set: func(w *wishes, value string) error { w.spec.Comment = value; return protocol.CheckComment(value) }, Slurm: true,
+			Note: "at a site with Slurm its comment begins with it, and says behind it which job of Switchyard it is",
+		},
+		{
 			Long: "ntasks", Short: "n", Value: "count", Help: "tasks in all (1, or nodes × ntasks-per-node)",
 			set: counter(func(w *wishes) *int { return &w.tasks }), Slurm: true,
 		},
@@ -268,7 +273,6 @@ func conveniences() []Option {
 		noticed(charged, row{"account/A", "name", "SBATCH_ACCOUNT"}, row{"wckey", "key", "SBATCH_WCKEY"}),
 		noticed("the grid chooses a site, and the site its partition", row{"partition/p", "name", "SBATCH_PARTITION"}),
 		noticed(measured, row{"acctg-freq", "list", "SBATCH_ACCTG_FREQ"}, row{"profile", "list", "SBATCH_PROFILE"}),
-		noticed("jobs have names, and no comments", row{"comment", "text", ""}),
 		noticed("there are no dependencies yet", row{"kill-on-invalid-dep", "yes|no", ""}),
 		noticed(mail, row{"mail-type", "types", ""}, row{"mail-user", "user", ""}),
 		noticed(order, row{"nice", "[value]", ""}, row{"priority", "value", ""}),

@@ -88,7 +88,7 @@ func EncodeSpec(s protocol.Spec) *Spec {
 		Requeue: s.Requeue, SubmittedMs: int64(s.Submitted), Mhz: int64(s.MHz), Mflops: int64(s.Mflops),
 		DataBytes: s.Data, DataOutBytes: s.DataOut, Licences: wire.Convert(s.Licences, encodeLicence), Priority: s.Priority,
 		ExpectedMs: wire.EncodeSpan(s.Expected), IntensityPpm: int64(s.Intensity), ComputingPpm: int64(s.Computing),
-		DrawsPpm: int64(s.Draws),
+		DrawsPpm: int64(s.Draws), Comment: s.Comment,
 	}
 }
 
@@ -100,7 +100,7 @@ func DecodeSpec(m *Spec) protocol.Spec {
 		Requeue: m.GetRequeue(), Submitted: protocol.Instant(m.GetSubmittedMs()), MHz: wire.Narrow(m.GetMhz()), Mflops: wire.Narrow(m.GetMflops()),
 		Data: m.GetDataBytes(), DataOut: m.GetDataOutBytes(), Licences: wire.Convert(m.GetLicences(), decodeLicence), Priority: m.GetPriority(),
 		Expected: wire.DecodeSpan(m.GetExpectedMs()), Intensity: wire.Narrow(m.GetIntensityPpm()), Computing: wire.Narrow(m.GetComputingPpm()),
-		Draws: wire.Narrow(m.GetDrawsPpm()),
+		Draws: wire.Narrow(m.GetDrawsPpm()), Comment: m.GetComment(),
 	}
 }
 
@@ -123,6 +123,7 @@ func CheckSpec(s protocol.Spec) error {
 		checkShare("intensity_ppm", s.Intensity),
 		checkShare("computing_ppm", s.Computing),
 		checkPower("draws_ppm", s.Draws),
+		wire.Text("comment", s.Comment, protocol.MaxComment),
 	)
 }
 
