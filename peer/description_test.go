@@ -44,10 +44,9 @@ func TestDescriptionInViews(t *testing.T) {
 	view := reflect.ValueOf(peer.SpecView(spec))
 	described := spec.Described()
 	for _, group := range []any{described.Request, described} {
-		of := reflect.ValueOf(group)
-		for i := range of.NumField() {
-			name := of.Type().Field(i).Name
-			if of.Field(i).IsZero() || name == "Request" {
+		for field, value := range reflect.ValueOf(group).Fields() {
+			name := field.Name
+			if value.IsZero() || field.Anonymous {
 				continue // a peer says it
 			}
 			shown := view.FieldByName(name)
@@ -57,7 +56,7 @@ func TestDescriptionInViews(t *testing.T) {
 				}
 				continue
 			}
-			if !shown.IsValid() || !reflect.DeepEqual(shown.Interface(), of.Field(i).Interface()) {
+			if !shown.IsValid() || !reflect.DeepEqual(shown.Interface(), value.Interface()) {
 				t.Errorf("the view does not show %s", name)
 			}
 		}
@@ -69,10 +68,9 @@ func TestRequestBytes(t *testing.T) {
 	t.Parallel()
 	spec := protocoltest.Full[protocol.Spec]()
 	spec.MHz, spec.Mflops, spec.Data, spec.DataOut = 1<<31-1, 1<<31-1, 1<<62, 1<<62
-	texts := reflect.ValueOf(&spec).Elem()
-	for i := range texts.NumField() {
-		if texts.Field(i).Kind() == reflect.String {
-			texts.Field(i).SetString(strings.Repeat("x", 1000))
+	for _, field := range reflect.ValueOf(&spec).Elem().Fields() {
+		if field.Kind() == reflect.String {
+			field.SetString(strings.Repeat("x", 1000))
 		}
 	}
 	const frame = 3 // of the job within the request

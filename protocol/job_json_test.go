@@ -23,7 +23,7 @@ func TestJobsInJSON(t *testing.T) {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
 	var got protocol.Job
-	if err := decoder.Decode(&got); err != nil || !reflect.DeepEqual(got, want) {
+	if err = decoder.Decode(&got); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%v\ngot  %+v\nwant %+v\nas   %s", err, got, want, data)
 	}
 	data, err = json.Marshal(protocol.Job{})

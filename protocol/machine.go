@@ -32,7 +32,7 @@ type Behaviour struct {
 // Stated says whether the behaviour says enough to predict run times from it.
 func (b Behaviour) Stated() bool { return b.Mflop > 0 }
 
-func (b *Behaviour) check() error {
+func (b Behaviour) check() error {
 	for _, one := range []struct {
 		name string
 		n    int64

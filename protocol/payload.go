@@ -30,7 +30,7 @@ type payloadJSON struct {
 }
 
 // MarshalJSON implements [json.Marshaler].
-func (p Payload) MarshalJSON() ([]byte, error) {
+func (p *Payload) MarshalJSON() ([]byte, error) {
 	return json.Marshal(payloadJSON{
 		Script: p.Script, Args: converted[[]byte](p.Args), Env: converted[[]byte](p.Env),
 		WorkDir: []byte(p.WorkDir), Stdout: []byte(p.Stdout), Stderr: []byte(p.Stderr),

@@ -15,14 +15,14 @@ func Full[T any]() T {
 }
 
 // filler counts what it has filled.
-type filler struct{ n int64 }
+type filler struct{ n uint32 }
 
 func (f *filler) fill(v reflect.Value) {
 	f.n++
-	switch v.Kind() {
+	switch v.Kind() { //nolint:exhaustive // nouns have no other parts
 	case reflect.Struct:
-		for i := range v.NumField() {
-			f.fill(v.Field(i))
+		for _, field := range v.Fields() {
+			f.fill(field)
 		}
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
@@ -44,7 +44,7 @@ func (f *filler) fill(v reflect.Value) {
 	case reflect.Uint8: // a byte, or one of few kinds
 		v.SetUint(1)
 	case reflect.Int, reflect.Int16, reflect.Int32, reflect.Int64:
-		v.SetInt(f.n)
+		v.SetInt(int64(f.n))
 	case reflect.Uint, reflect.Uint16, reflect.Uint32, reflect.Uint64:
 		v.SetUint(uint64(f.n))
 	default:
@@ -55,11 +55,11 @@ func (f *filler) fill(v reflect.Value) {
 // Unset lists the fields of a struct, and of those that it embeds, that say nothing.
 func Unset(of any) (names []string) {
 	v := reflect.ValueOf(of)
-	for i := range v.NumField() {
-		switch field := v.Type().Field(i); {
+	for field, value := range v.Fields() {
+		switch {
 		case field.Anonymous:
-			names = append(names, Unset(v.Field(i).Interface())...)
-		case v.Field(i).IsZero():
+			names = append(names, Unset(value.Interface())...)
+		case value.IsZero():
 			names = append(names, field.Name)
 		}
 	}
