@@ -109,3 +109,6 @@ func (k *Packer) Kept() (bytes int) {
 	}
 	return bytes
 }
+
+// RequestBytes is the most that a job has in a quote request.
+func RequestBytes(s protocol.Spec) int { return requestBytes(&s, true) }

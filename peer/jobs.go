@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/switchyard-hpc/switchyard/peer/eligible"
 	"github.com/switchyard-hpc/switchyard/peer/row"
@@ -224,10 +223,10 @@ func (p *Peer) refuseEach(jobs []protocol.Job) (all view.Refusal, refused bool) 
 
 // refuseJob says why a job can run in none of its shapes.
 func (p *Peer) refuseJob(one *protocol.Job) (view.Refusal, bool) {
-	refusal, refused := p.refuseSpec(one.Spec, one.Component.Together > 0)
-	if err := one.CheckShapes(); err != nil {
+	if err := one.Check(); err != nil {
 		return view.Refusal{Code: view.BadRequest, Reason: err.Error()}, true
 	}
+	refusal, refused := p.refuseSpec(one.Spec, one.Component.Together > 0)
 	if why := p.longName(one.Payload); why != "" {
 		return view.Refusal{Code: view.BadRequest, Reason: why}, true
 	}
@@ -242,19 +241,17 @@ func (p *Peer) refuseJob(one *protocol.Job) (view.Refusal, bool) {
 	return refusal, refused
 }
 
-// longName says which of a job's file names no partner could be sent, once the job's id stands
-// in it; empty: none. An offer that cannot be sent would look like the partner's silence.
+// longName says which of a job's files has a name that no partner could be sent, once the job's
+// id stands in it; empty: none. An offer that cannot be sent would look like the partner's silence.
 func (p *Peer) longName(payload *protocol.Payload) string {
 	if payload == nil {
 		return ""
 	}
 	id := protocol.NewJobID(p.cfg.Number, protocol.SeqsPerSite-1) // all ids of a site are as long
-	for _, file := range []struct{ is, name string }{
-		{"working directory", payload.WorkDir}, {"stdout", expand(payload.Stdout, id)}, {"stderr", expand(payload.Stderr, id)},
-	} {
-		if len(file.name) > maxPath {
+	for _, file := range []struct{ is, name string }{{"stdout", expand(payload.Stdout, id)}, {"stderr", expand(payload.Stderr, id)}} {
+		if len(file.name) > protocol.MaxPath {
 			return fmt.Sprintf("the name of the job's %s has %d bytes, with the job's id for %%j; give one of at most %d",
-				file.is, len(file.name), maxPath)
+				file.is, len(file.name), protocol.MaxPath)
 		}
 	}
 	return ""
@@ -269,13 +266,6 @@ func (p *Peer) stateSpeed(spec *protocol.Spec) {
 
 func (p *Peer) refuseSpec(spec protocol.Spec, held bool) (view.Refusal, bool) {
 	p.stateSpeed(&spec)
-	if err := spec.Check(); err != nil {
-		return view.Refusal{Code: view.BadRequest, Reason: err.Error()}, true
-	}
-	if len(spec.Name) > maxName || !utf8.ValidString(spec.Name) {
-		return view.Refusal{Code: view.BadRequest, Reason: fmt.Sprintf(
-			"the job's name has %d bytes or is not UTF-8; give one of at most %d", len(spec.Name), maxName)}, true
-	}
 	for _, name := range spec.Sites {
 		if one := p.byName[name]; name != p.cfg.Site && (one == nil || one.departed) {
 			return view.Refusal{Code: view.BadRequest, Reason: fmt.Sprintf(
@@ -288,12 +278,6 @@ func (p *Peer) refuseSpec(spec protocol.Spec, held bool) (view.Refusal, bool) {
 	}
 	return view.Refusal{}, false
 }
-
-// Bounds of a job's name and of file names, in bytes, as the wire has them.
-const (
-	maxName = 1024
-	maxPath = 4096
-)
 
 // noKnownSite says whether no site that is known can run the job in any of its shapes, and
 // one that is not might.

@@ -314,8 +314,7 @@ func (p *Peer) askPartner(r *round, one *partner) {
 	for i := range r.specs {
 		if p.asks(r, i, one) && p.probed(r, i, one, len(a.jobs)) {
 			a.jobs = append(a.jobs, i)
-			spec := r.specs[i]
-			spec.Name = "" // no quote needs it
+			spec := r.specs[i].Asked()
 			p.foresee(r.entry(p, i), &spec, one.Site, &one.card.Capacity)
 			request.Jobs = append(request.Jobs, spec)
 			if r.reach[i] == volunteers && one.volunteer.left > 0 {

@@ -103,7 +103,10 @@ func TestDecodeRowRefuses(t *testing.T) {
 		{row.JobTable, "", "row of table job"},
 		{row.JobTable, `{"state":"SLEEPING"}`, "SLEEPING"},
 		{row.RunTable, `{"tag":7}`, "row of table run"},
-		{row.PayloadTable, `{"args":["%"]}`, "row of table payload"},
+		{row.PayloadTable, `{"payload":{"args":["%"]}}`, "row of table payload"},
+		{row.PayloadTable, `{"payload":{"gpus":[]}}`, "another version"},
+		{row.JobTable, `{"spec":{"WallTime":60000}}`, "another version"},
+		{row.SiteTable, `{"next_seq":7}{}`, "goes on after its end"},
 	} {
 		if row, err := row.Decode(tt.table, []byte(tt.data)); err == nil || !strings.Contains(err.Error(), tt.fault) {
 			t.Errorf("table %s, %s: %+v, error %v", tt.table, tt.data, row, err)

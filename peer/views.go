@@ -45,19 +45,11 @@ func (p *Peer) hasOutput(origin protocol.SiteName, tag protocol.Tag) bool {
 	return one != nil && p.ownsAside(one, tag)
 }
 
-func specView(s protocol.Spec) view.Job {
-	return view.Job{
-		ID: s.Job, Name: s.Name, User: s.User, CPUs: s.CPUs, Nodes: s.Nodes, Layout: s.Layout, MemoryMB: s.MemoryMB,
-		WallTime: s.WallTime, Sites: s.Sites, Requeue: s.Requeue, Submitted: s.Submitted,
-		Power: s.Power, Data: s.Data,
-	}
-}
-
 // spending is what applications have spent, each reckoned once for a view of many jobs.
 type spending map[*application]protocol.Micro
 
 func (p *Peer) jobView(j *job, spent spending) view.Job {
-	v := specView(j.Spec)
+	v := view.Described(j.Spec)
 	v.State, v.Reason, v.Origin, v.Site, v.Epoch = j.State, p.reasonOf(j), p.cfg.Site, j.shownSite(), j.Epoch
 	v.Placed, v.Started, v.Ended, v.QuotedAWT = j.Placed, j.Started, j.Ended, j.QuotedAWT
 	v.WorkDir, v.Stdout, v.Stderr = j.WorkDir, j.Stdout, j.Stderr
@@ -153,7 +145,7 @@ func (p *Peer) finishedView(j *job) view.Job {
 }
 
 func (p *Peer) guestView(g *guest) view.Job {
-	v := specView(g.Spec)
+	v := view.Described(g.Spec)
 	v.Guest, v.Origin, v.Site, v.Epoch = true, g.Origin, p.cfg.Site, g.Epoch
 	v.State, v.Reason, v.Placed, v.Together = protocol.Pending, reasonHandOff, g.Since, g.startView()
 	r := p.runs[g.tag()]

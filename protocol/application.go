@@ -46,6 +46,7 @@ const (
 	mostWeight    = 1000 * PPM // of α, β, γ and δ
 	mostRates     = 64         // of the user's own k_w
 	mostTolerance = Day
+	maxLabel      = 256 // bytes of the name of an application or a component
 )
 
 // Tolerance is how much later than its group a component may start.
@@ -63,8 +64,19 @@ func (a *Application) Unweighed(jobs []Job) bool {
 // Faults says what is wrong with an application of some jobs wherever it is submitted; nothing:
 // a site may still not know its curve or its currency.
 func (a *Application) Faults(jobs []Job) []string {
-	faults := []string{a.ownFaults(), a.startFaults(jobs), a.componentFaults(jobs)}
+	faults := []string{a.labelFaults(), a.ownFaults(), a.startFaults(jobs), a.componentFaults(jobs)}
 	return slices.DeleteFunc(faults, func(fault string) bool { return fault == "" })
+}
+
+// labelFaults says what is wrong with the names in it.
+func (a *Application) labelFaults() string {
+	err := cmp.Or(
+		checkLabel("name", a.Name, maxLabel), checkLabel("waiting", a.Waiting, MaxName), checkLabel("currency", a.Currency, MaxCurrency),
+	)
+	if err != nil {
+		return err.Error()
+	}
+	return ""
 }
 
 func (a *Application) ownFaults() string {

@@ -112,6 +112,8 @@ func TestCheckSpec(t *testing.T) {
 		"CPUs of -1 MHz":             func(s *protocol.Spec) { s.MHz = -1 },
 		"draws -1 parts per million": func(s *protocol.Spec) { s.Power = -1 },
 		"0 bytes of data and -1 of":  func(s *protocol.Spec) { s.DataOut = -1 },
+		"comment":                    func(s *protocol.Spec) { s.Comment = strings.Repeat("x", 1025) },
+		"(byte 2) cannot be seen":    func(s *protocol.Spec) { s.Comment = "a\nb" },
 	} {
 		spec := pair()[0].Spec
 		spoil(&spec)

@@ -1,16 +1,23 @@
 package protocol
 
 import (
+	"cmp"
 	"fmt"
 )
 
 // Job is a job as its user describes it to a peer. Spec.Job, Spec.User, Spec.Submitted and
 // Spec.Like are set by the peer.
 type Job struct {
-	Spec      Spec
-	Payload   *Payload
-	Component Component
-	Export    Export
+	Spec      Spec      `json:"spec"`
+	Payload   *Payload  `json:"payload,omitempty"` // nil: it is only asked about
+	Component Component `json:"component,omitzero"`
+	Export    Export    `json:"export,omitzero"`
+}
+
+// Check says what is wrong with the job, if anything, wherever it is submitted: at the API and in
+// the peer.
+func (j *Job) Check() error {
+	return cmp.Or(j.Spec.Check(), j.CheckShapes(), j.Component.check(), j.Payload.Check())
 }
 
 // Component is what the origin alone knows of a job [IS 1].
@@ -35,6 +42,21 @@ type Shape struct {
 
 // MaxShapes is the most shapes that a job may have, that of its Spec with them.
 const MaxShapes = 16
+
+func (c *Component) check() error {
+	if c.Estimate < 0 {
+		return fmt.Errorf("component: estimate_ms is %d; use 0 or more", c.Estimate)
+	}
+	for i, shape := range c.Shapes {
+		if shape.Estimate < 0 {
+			return fmt.Errorf("component: shapes[%d]: estimate_ms is %d; use 0 or more", i, shape.Estimate)
+		}
+	}
+	if err := c.Behaviour.check(); err != nil {
+		return fmt.Errorf("component: behaviour: %w", err)
+	}
+	return checkLabel("component: name", c.Name, maxLabel)
+}
 
 // CheckShapes says what is wrong with the shapes of a job besides that of its Spec, if anything.
 func (j *Job) CheckShapes() error {

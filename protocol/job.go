@@ -1,12 +1,15 @@
 package protocol
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // JobID is a job's number on the grid: site number × 10¹² + sequence. It fits in
@@ -82,14 +85,14 @@ func ParseTag(s string) (Tag, error) {
 
 // Request is what a scheduler must know of a job to plan it.
 type Request struct {
-	Job      JobID
-	CPUs     int      // in all
-	Nodes    int      // at least; 0: any
-	MemoryMB int64    // per node; 0: any
-	WallTime Duration // the limit, after which the job is ended
-	Power    int      // that the job draws, in parts per million of what a site states; 0: not known
-	Like     uint64   // equal for jobs that are likely to draw alike, see [Likeness]; 0: not known
-	Layout   Layout   `json:",omitzero"` // of the CPUs
+	Job      JobID    `json:"job,omitempty"`
+	CPUs     int      `json:"cpus"`                // in all
+	Nodes    int      `json:"nodes,omitempty"`     // at least; 0: any
+	MemoryMB int64    `json:"memory_mb,omitempty"` // per node; 0: any
+	WallTime Duration `json:"wall_time_ms"`        // the limit, after which the job is ended
+	Power    int      `json:"power_ppm,omitempty"` // that the job draws, in parts per million of what a site states; 0: not known
+	Like     uint64   `json:"like,omitempty"`      // equal for jobs that are likely to draw alike, see [Likeness]; 0: not known
+	Layout   Layout   `json:"layout,omitzero"`     // of the CPUs
 }
 
 // CheckRequest says what is wrong with the request, if anything, wherever it is submitted.
@@ -122,25 +125,48 @@ func Likeness(site SiteName, user, name string) uint64 {
 // Spec is a job without what it runs.
 type Spec struct {
 	Request
-	Name      string
-	User      string     // who submitted it, at the origin
-	Sites     []SiteName // where it may run; empty: anywhere
-	Requeue   bool       // rerun-ok: may be granted elsewhere when its site is lost
-	Submitted Instant    // by the origin's clock
-	MHz       int        // speed of the CPUs that the wall time is meant for; 0: not stated
-	Mflops    int        // the same in Mflop/s; 0: not stated
-	Data      int64      // bytes that must travel to a site that is not the origin
-	DataOut   int64      // bytes that must travel back from it
-	Licences  []Licence  // that it uses while it runs, sorted by name
-	Priority  string     // class of service, by its name at the site; empty: the usual one
+
+	Name      string     `json:"name,omitempty"`
+	User      string     `json:"user,omitempty"`           // who submitted it, at the origin
+	Sites     []SiteName `json:"sites,omitempty"`          // where it may run; empty: anywhere
+	Requeue   bool       `json:"requeue,omitempty"`        // rerun-ok: may be granted elsewhere when its site is lost
+	Submitted Instant    `json:"submitted_ms,omitempty"`   // by the origin's clock
+	MHz       int        `json:"mhz,omitempty"`            // speed of the CPUs that the wall time is meant for; 0: not stated
+	Mflops    int        `json:"mflops,omitempty"`         // the same in Mflop/s; 0: not stated
+	Data      int64      `json:"data_bytes,omitempty"`     // that must travel to a site that is not the origin
+	DataOut   int64      `json:"data_out_bytes,omitempty"` // that must travel back from it
+	Licences  []Licence  `json:"licences,omitempty"`       // that it uses while it runs, sorted by name
+	Priority  string     `json:"priority,omitempty"`       // class of service, by its name at the site; empty: the usual one
+	Comment   string     `json:"comment,omitempty"`        // of the user's, for people
 
 	// What the origin foresees of the run on the machine that this is sent to. Another site
 	// may be told other numbers.
-	Expected  Duration // run time; 0: not known, the wall time counts
-	Intensity int      // r_a/R∞: share of the peak that its CPUs reach while they compute, in parts per million; 0: not known
-	Computing int      // share of the run time in which they compute, in parts per million; 0: not known
-	Draws     int      // power of its CPUs as earlier runs were measured, as [Request.Power]; 0: not known
+	Expected  Duration `json:"expected_ms,omitempty"`   // run time; 0: not known, the wall time counts
+	Intensity int      `json:"intensity_ppm,omitempty"` // r_a/R∞: share of the peak that its CPUs reach while they compute, in parts per million; 0: not known
+	Computing int      `json:"computing_ppm,omitempty"` // share of the run time in which they compute, in parts per million; 0: not known
+	Draws     int      `json:"draws_ppm,omitempty"`     // power of its CPUs as earlier runs were measured, as [Request.Power]; 0: not known
 }
+
+// Described is the job as its user may describe it: without what peers say of it.
+func (s *Spec) Described() Spec {
+	d := *s
+	d.Job, d.User, d.Submitted, d.Like, d.MHz, d.Mflops = 0, "", 0, 0, 0, 0
+	d.Expected, d.Intensity, d.Computing, d.Draws = 0, 0, 0, 0
+	return d
+}
+
+// Asked is the job as sites are asked for quotes of it: without what its user has written for people.
+func (s *Spec) Asked() Spec {
+	a := *s
+	a.Name, a.Comment = "", ""
+	return a
+}
+
+// MaxComment is the longest comment, in bytes.
+const MaxComment = 1024
+
+// CheckComment says what is wrong with a job's comment, if anything. It may be empty.
+func CheckComment(s string) error { return checkLabel("the job's comment", s, MaxComment) }
 
 // ForgetPrediction takes back what the origin expected of the run on a machine.
 func (s *Spec) ForgetPrediction() {
@@ -158,9 +184,19 @@ const MaxPower = 100 * PPM
 
 // Check says what is wrong with the job, if anything, wherever it is submitted.
 func (s *Spec) Check() error {
-	if err := s.CheckRequest(); err != nil {
-		return err
-	}
+	return cmp.Or(
+		s.CheckRequest(),
+		s.checkNumbers(),
+		checkLabel("the job's name", s.Name, MaxJobName),
+		s.checkSites(),
+		CheckLicences(s.Licences),
+		s.checkLicenceNames(),
+		checkLabel("priority", s.Priority, MaxPriority),
+		CheckComment(s.Comment),
+	)
+}
+
+func (s *Spec) checkNumbers() error {
 	switch {
 	case s.MHz < 0 || s.Mflops < 0:
 		return fmt.Errorf("the job is meant for CPUs of %d MHz or %d Mflop/s; give a positive speed, or 0", s.MHz, s.Mflops)
@@ -168,6 +204,54 @@ func (s *Spec) Check() error {
 		return fmt.Errorf("the job draws %d parts per million of the usual power; give 1 to %d, or 0 for the usual", s.Power, MaxPower)
 	case s.Data < 0 || s.DataOut < 0:
 		return fmt.Errorf("the job has %d bytes of data and %d of results; give positive numbers, or 0", s.Data, s.DataOut)
+	}
+	return nil
+}
+
+func (s *Spec) checkSites() error {
+	if len(s.Sites) > MaxJobSites {
+		return fmt.Errorf("the job names %d sites; name at most %d", len(s.Sites), MaxJobSites)
+	}
+	return nil
+}
+
+func (s *Spec) checkLicenceNames() error {
+	for _, one := range s.Licences {
+		if err := checkLabel("licences", one.Name, MaxName); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// CheckLicences says what is wrong with what a job uses while it runs, if anything, wherever it
+// comes from. What another site may call a licence is not looked at.
+func CheckLicences(list []Licence) error {
+	if len(list) > MaxLicences {
+		return fmt.Errorf("licences: has %d entries or bytes, at most %d are allowed", len(list), MaxLicences)
+	}
+	for i := range list {
+		err := list[i].check()
+		if err == nil && i > 0 && list[i-1].Name >= list[i].Name {
+			err = fmt.Errorf("name: %q does not sort after %q", list[i].Name, list[i-1].Name)
+		}
+		if err != nil {
+			return fmt.Errorf("licences[%d]: %w", i, err)
+		}
+	}
+	return nil
+}
+
+func (l *Licence) check() error {
+	switch {
+	case l.Name == "":
+		return errors.New("name: is missing")
+	case len(l.Name) > MaxName:
+		return fmt.Errorf("name: has %d entries or bytes, at most %d are allowed", len(l.Name), MaxName)
+	case !utf8.ValidString(l.Name):
+		return errors.New("name: is not UTF-8")
+	case l.Count < 1 || l.Count > math.MaxInt32:
+		return fmt.Errorf("count: %d is outside 1 to %d", l.Count, math.MaxInt32)
 	}
 	return nil
 }
@@ -184,16 +268,6 @@ func (s *Spec) On(c *Capacity) Request {
 // Allows says whether the submitter lets the job run at the site.
 func (s *Spec) Allows(site SiteName) bool {
 	return len(s.Sites) == 0 || slices.Contains(s.Sites, site)
-}
-
-// Payload is what a job runs. A Payload is never changed once made.
-type Payload struct {
-	Script  []byte
-	Args    []string
-	Env     []string // NAME=value
-	WorkDir string   // at the origin
-	Stdout  string   // at the origin, absolute
-	Stderr  string   // at the origin, absolute; equal to Stdout: both in one file
 }
 
 // State is a job's state as shown outside.
@@ -278,22 +352,22 @@ func (s Stream) String() string {
 
 // File describes an output file of a finished job.
 type File struct {
-	Stream Stream
-	Size   int64
-	SHA256 [32]byte
+	Stream Stream   `json:"stream"`
+	Size   int64    `json:"size"` // in bytes
+	SHA256 [32]byte `json:"sha256"`
 }
 
 // Outcome is how a job ended.
 type Outcome struct {
-	State    State // a terminal one
-	ExitCode int   // of the script; 0 when a signal ended it
-	Signal   int   // 0: none
-	Reason   string
-	Waited   Duration // from the commit to the local queue to the start
-	Ran      Duration
-	Files    []File // what must travel to the origin; none for a job that ran there
-	Usage    Usage
-	Bill     *Bill `json:",omitempty"` // of the run; nil: it has not been made, or the site charges nothing
+	State    State    `json:"state"`               // a terminal one
+	ExitCode int      `json:"exit_code,omitempty"` // of the script; 0 when a signal ended it
+	Signal   int      `json:"signal,omitempty"`    // 0: none
+	Reason   string   `json:"reason,omitempty"`
+	Waited   Duration `json:"waited_ms"` // from the commit to the local queue to the start
+	Ran      Duration `json:"ran_ms"`
+	Files    []File   `json:"files,omitempty"` // what must travel to the origin; none for a job that ran there
+	Usage    Usage    `json:"usage,omitzero"`
+	Bill     *Bill    `json:"bill,omitempty"` // of the run; nil: it has not been made, or the site charges nothing
 }
 
 // ErrOutputGone says that a site does not have a job's output any more, and will not have it

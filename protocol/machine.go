@@ -1,5 +1,10 @@
 package protocol
 
+import (
+	"errors"
+	"fmt"
+)
+
 // Machine is one CPU of a site's machine as the Γ model sees it (facts/iss-gamma.md,
 // after Gruber et al. 2003). A rate of 0 is not stated.
 type Machine struct {
@@ -26,6 +31,27 @@ type Behaviour struct {
 
 // Stated says whether the behaviour says enough to predict run times from it.
 func (b Behaviour) Stated() bool { return b.Mflop > 0 }
+
+func (b Behaviour) check() error {
+	for _, one := range []struct {
+		name string
+		n    int64
+	}{{"mflop", b.Mflop}, {"mwords", b.Mwords}, {"sent_words", b.Sent}, {"messages", b.Messages}, {"cpus", int64(b.CPUs)}} {
+		if one.n < 0 {
+			return fmt.Errorf("%s is %d; use 0 or more", one.name, one.n)
+		}
+	}
+	switch b.Scaling {
+	case Constant, Surface:
+		return nil
+	case Multicast:
+		if b.CPUs == 1 {
+			return errors.New("one CPU sends nothing to all; state it for 2 CPUs or more")
+		}
+		return nil
+	}
+	return fmt.Errorf("the scaling %.40q is unknown; use %q, %q or none", string(b.Scaling), Surface, Multicast)
+}
 
 // Scaling says how what each CPU sends changes with the number of CPUs P, from that P0
 // which it is stated for.

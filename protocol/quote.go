@@ -14,8 +14,8 @@ const Unit Micro = 1_000_000
 
 // Term is one named part of a quote's price, such as "energy" or "cpu".
 type Term struct {
-	Name   string
-	Amount Micro
+	Name   string `json:"name"`
+	Amount Micro  `json:"amount_micro"`
 }
 
 // Quote is a site's answer for one job: not binding, and made as if this job

@@ -36,9 +36,9 @@ const MaxSteps = 512
 
 // Bill is what a job cost as it ran, by its [Tariff].
 type Bill struct {
-	Start    Instant // of the run, by the clock of the site that ran it
-	Currency string
-	Terms    []Term
+	Start    Instant `json:"start_ms"` // of the run, by the clock of the site that ran it
+	Currency string  `json:"currency"`
+	Terms    []Term  `json:"terms"`
 }
 
 // Cost is the sum of the bill's terms, within what a [Micro] holds; 0 without a bill.

@@ -24,6 +24,18 @@ func CheckText(s string) error {
 	return nil
 }
 
+// checkLabel says what is wrong with a text that people choose, of at most so many bytes, if
+// anything. It may be empty.
+func checkLabel(what, s string, most int) error {
+	if len(s) > most {
+		return fmt.Errorf("%s %.80q has %d bytes; use at most %d", what, s, len(s), most)
+	}
+	if err := CheckText(s); err != nil {
+		return fmt.Errorf("%s %+.80q: %w", what, s, err)
+	}
+	return nil
+}
+
 // EscapeText makes text of other people, sites or programs harmless to print in a line: a
 // character that [CheckText] refuses stands there by its number, as \u202e.
 func EscapeText(s string) string {

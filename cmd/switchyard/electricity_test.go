@@ -142,11 +142,16 @@ func fullSiteGetsItLater(t *testing.T, g *grid, site *testbed.Site) {
 	t.Helper()
 	client := site.Client()
 	defer client.Close()
-	job := api.Job{
-		Name: "twin", CPUs: 1, WallTime: protocol.Minute, Sites: []protocol.SiteName{"borealis"}, Script: []byte(trivialScript),
-		WorkDir: g.work, Stdout: filepath.Join(g.work, "twin-%j.out"), Stderr: filepath.Join(g.work, "twin-%j.out"),
+	job := protocol.Job{
+		Spec: protocol.Spec{
+			Request: protocol.Request{CPUs: 1, WallTime: protocol.Minute}, Name: "twin", Sites: []protocol.SiteName{"borealis"},
+		},
+		Payload: &protocol.Payload{
+			Script: []byte(trivialScript), WorkDir: g.work,
+			Stdout: filepath.Join(g.work, "twin-%j.out"), Stderr: filepath.Join(g.work, "twin-%j.out"),
+		},
 	}
-	submitted, err := client.Submit(patience(t), api.Submission{Jobs: []api.Job{job, job}})
+	submitted, err := client.Submit(patience(t), api.Submission{Jobs: []protocol.Job{job, job}})
 	if err != nil || len(submitted.Jobs) != 2 {
 		t.Fatalf("submitted %+v, %v", submitted, err)
 	}

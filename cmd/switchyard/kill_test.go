@@ -125,8 +125,9 @@ func (g *grid) submitFile(ctx context.Context, site *testbed.Site, path, name st
 	}
 	for i := range batch.Jobs {
 		job := &batch.Jobs[i]
-		job.WorkDir, job.Stdout = g.work, filepath.Join(g.work, name+job.Component.Name+".out")
-		job.Stderr = job.Stdout
+		files := job.Payload
+		files.WorkDir, files.Stdout = g.work, filepath.Join(g.work, name+job.Component.Name+".out")
+		files.Stderr = files.Stdout
 	}
 	var submitted view.Submitted
 	err = a.insist(ctx, time.Minute, func() (err error) {

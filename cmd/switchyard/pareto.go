@@ -50,7 +50,7 @@ func frontTable(front *view.ParetoFront, batch batchscript.Batch) *table {
 	each := len(batch.Jobs) <= columnsOfComponents
 	if each {
 		for i := range batch.Jobs {
-			t.titles = append(t.titles, plain(batch.Jobs[i].Name))
+			t.titles = append(t.titles, plain(batch.Jobs[i].Spec.Name))
 		}
 	} else {
 		t.titles = append(t.titles, "COMPONENTS")

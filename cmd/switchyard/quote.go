@@ -73,7 +73,7 @@ func (a *app) quote(ctx context.Context, batch batchscript.Batch, options *jobOp
 	}
 	for i, quotes := range quoted.Jobs {
 		if batch.Name != "" {
-			a.componentTitle(i, batch.Jobs[i].Name)
+			a.componentTitle(i, batch.Jobs[i].Spec.Name)
 		}
 		if err = quoteTable(quotes, options.long).write(a.stdout, "", !a.noHeader); err != nil {
 			return err

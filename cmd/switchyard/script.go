@@ -14,6 +14,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/application"
 	"github.com/switchyard-hpc/switchyard/internal/batchscript"
+	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // jobOptions are the command line's options of jobs.
@@ -156,7 +157,7 @@ func (a *app) readBatch(
 	}
 	batch, notices, err := batchscript.Read(script, options, from)
 	for i := range batch.Jobs {
-		batch.Jobs[i].Args = rest
+		batch.Jobs[i].Payload.Args = rest
 	}
 	return batch, notices, err
 }
@@ -190,7 +191,7 @@ func openScript(path string) (script batchscript.Script, err error) {
 
 // readLimited reads just enough to see that a script is too long.
 func readLimited(file *os.File) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(file, batchscript.MaxScript+1))
+	data, err := io.ReadAll(io.LimitReader(file, protocol.MaxScript+1))
 	if err != nil {
 		return nil, usage("the batch script %s cannot be read: %w", file.Name(), cause(err))
 	}

@@ -89,9 +89,9 @@ func runShortJobs(b *testing.B, site *testbed.Site, work string, jobs int) {
 	out := filepath.Join(work, "%j.out")
 	var ids []protocol.JobID
 	for range jobs {
-		submitted, err := client.Submit(b.Context(), api.Submission{Jobs: []api.Job{{
-			Name: "short", CPUs: 1, WallTime: protocol.Minute, Script: []byte("#!/bin/sh\nexec sleep 0.01\n"),
-			WorkDir: work, Stdout: out, Stderr: out,
+		submitted, err := client.Submit(b.Context(), api.Submission{Jobs: []protocol.Job{{
+			Spec:    protocol.Spec{Request: protocol.Request{CPUs: 1, WallTime: protocol.Minute}, Name: "short"},
+			Payload: &protocol.Payload{Script: []byte("#!/bin/sh\nexec sleep 0.01\n"), WorkDir: work, Stdout: out, Stderr: out},
 		}}})
 		if err != nil {
 			b.Fatal(err)

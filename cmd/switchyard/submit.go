@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -128,7 +127,7 @@ func (a *app) noticeFiles(leaving view.Elsewhere, batch batchscript.Batch) {
 	}
 	a.notice("files do not travel yet: another site (%s) begins the job in an empty folder instead of %s, and only its output comes back; "+
 		"keep it here with --sites=%s, or say with --data=0 that it needs no files",
-		plain(strings.Join(names, ", ")), plain(batch.Jobs[i].WorkDir), plain(string(leaving.Site)))
+		plain(strings.Join(names, ", ")), plain(batch.Jobs[i].Payload.WorkDir), plain(string(leaving.Site)))
 }
 
 // printIDs prints a line for each job, as tools parse it.
@@ -185,28 +184,9 @@ func brokenOff(err error) bool {
 
 // submission is what the peer is asked for.
 func submission(batch batchscript.Batch) api.Submission {
-	out := api.Submission{Jobs: make([]api.Job, len(batch.Jobs))}
+	out := api.Submission{Jobs: make([]protocol.Job, len(batch.Jobs)), Application: batch.Application}
 	for i := range batch.Jobs {
-		out.Jobs[i] = apiJob(&batch.Jobs[i])
-	}
-	if batch.Application != nil {
-		out.Application = &api.Application{Application: *batch.Application}
-	}
-	return out
-}
-
-func apiJob(job *batchscript.Job) api.Job {
-	out := api.Job{
-		Name: job.Name, CPUs: job.CPUs, Nodes: job.Nodes, Layout: job.Layout, MemoryMB: job.MemoryMB, WallTime: job.WallTime,
-		Sites: job.Sites, Requeue: job.Requeue, Power: job.Power, Data: job.Data, DataOut: job.DataOut,
-		Licences: job.Licences, Priority: job.Priority, Script: job.Script, Args: job.Args, Env: job.Env,
-		WorkDir: job.WorkDir, Stdout: job.Stdout, Stderr: job.Stderr,
-	}
-	if !reflect.ValueOf(job.Component).IsZero() {
-		out.Component = &job.Component
-	}
-	if !reflect.ValueOf(job.Export).IsZero() {
-		out.Export = &job.Export
+		out.Jobs[i] = batch.Jobs[i].Job
 	}
 	return out
 }

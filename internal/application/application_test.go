@@ -109,18 +109,18 @@ func TestAnApplicationIsReadWhole(t *testing.T) {
 	if !reflect.DeepEqual(mesh.Component, wantMesh) {
 		t.Errorf("mesh is %+v", mesh.Component)
 	}
-	if mesh.Name != "mesh" || mesh.CPUs != 4 || mesh.WallTime != 4*h || mesh.MemoryMB != 4000 || mesh.Data != 20<<30 ||
-		mesh.DataOut != 1<<30 || !mesh.Requeue || mesh.Priority != "urgent" || len(mesh.Sites) != 2 ||
-		!slices.Equal(mesh.Args, []string{"-v", "in.dat"}) || mesh.WorkDir != "/home/ada" ||
-		!slices.Equal(mesh.Licences, []protocol.Licence{{Name: "ansys", Count: 4}, {Name: "matlab", Count: 1}}) {
+	if mesh.Spec.Name != "mesh" || mesh.Spec.CPUs != 4 || mesh.Spec.WallTime != 4*h || mesh.Spec.MemoryMB != 4000 || mesh.Spec.Data != 20<<30 ||
+		mesh.Spec.DataOut != 1<<30 || !mesh.Spec.Requeue || mesh.Spec.Priority != "urgent" || len(mesh.Spec.Sites) != 2 ||
+		!slices.Equal(mesh.Payload.Args, []string{"-v", "in.dat"}) || mesh.Payload.WorkDir != "/home/ada" ||
+		!slices.Equal(mesh.Spec.Licences, []protocol.Licence{{Name: "ansys", Count: 4}, {Name: "matlab", Count: 1}}) {
 		t.Errorf("mesh is %+v", mesh)
 	}
-	if solve.CPUs != 2 || solve.WallTime != h/2 || solve.MemoryMB != 1024 || solve.Component.Gamma != 3*one ||
-		solve.Component.Together != 1 || solve.Requeue {
+	if solve.Spec.CPUs != 2 || solve.Spec.WallTime != h/2 || solve.Spec.MemoryMB != 1024 || solve.Component.Gamma != 3*one ||
+		solve.Component.Together != 1 || solve.Spec.Requeue {
 		t.Errorf("solve is %+v", solve)
 	}
-	if !slices.Contains(solve.Env, "SWITCHYARD_COMPONENT=solve") {
-		t.Errorf("its environment is %q", solve.Env)
+	if !slices.Contains(solve.Payload.Env, "SWITCHYARD_COMPONENT=solve") {
+		t.Errorf("its environment is %q", solve.Payload.Env)
 	}
 }
 
@@ -133,7 +133,7 @@ func TestTheCommandLineBeatsTheFile(t *testing.T) {
 		t.Errorf("got %+v", a)
 	}
 	for _, job := range batch.Jobs {
-		if job.WallTime != 9*h || job.Component.Alpha != 0 || job.Component.Gamma != 0 {
+		if job.Spec.WallTime != 9*h || job.Component.Alpha != 0 || job.Component.Gamma != 0 {
 			t.Errorf("got %+v", job)
 		}
 	}
@@ -354,7 +354,7 @@ func FuzzRead(f *testing.F) {
 		groups := map[int]int{}
 		for i := range batch.Jobs {
 			c := &batch.Jobs[i].Component
-			if c.Name == "" || batch.Jobs[i].CPUs < 1 || c.Together < 0 {
+			if c.Name == "" || batch.Jobs[i].Spec.CPUs < 1 || c.Together < 0 {
 				t.Errorf("an impossible component: %+v", batch.Jobs[i])
 			}
 			groups[c.Together]++

@@ -163,7 +163,7 @@ func (r *reader) finish(batch *batchscript.Batch) {
 			groups[c.Together] = len(groups) + 1
 		}
 		batch.Jobs[i].Component.Together = groups[c.Together]
-		batch.Jobs[i].Args = c.Args
+		batch.Jobs[i].Payload.Args = c.Args
 	}
 	if r.file.Application.Waiting == "" && batch.Application.Waiting != "" {
 		return // the command line names a curve, and that beats the file's rates

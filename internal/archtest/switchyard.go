@@ -6,7 +6,7 @@ func Switchyard() Rules {
 	return Rules{
 		TopLevel: []string{
 			"cmd", "peer", "plugins", "protocol", "localsched", "examples", "internal", "docs",
-			"go.mod", "go.sum", "Makefile", "README.md", "LICENSE", "CHANGELOG.md", "SECURITY.md",
+			"go.mod", "go.sum", "Makefile", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md",
 			"bin", // built, never committed
 		},
 		Rooms:     rooms(),

@@ -10,6 +10,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/batchscript"
 	"github.com/switchyard-hpc/switchyard/protocol"
+	"github.com/switchyard-hpc/switchyard/protocol/protocoltest"
 )
 
 func origin() batchscript.Origin {
@@ -56,21 +57,44 @@ func TestDefaultsAreThoseOfASmallJob(t *testing.T) {
 	if len(notices) != 0 {
 		t.Errorf("notices: %q", notices)
 	}
-	want := batchscript.Job{
-		Name: "job.sh", CPUs: 1, WallTime: protocol.Hour, WorkDir: "/home/ada",
-		Stdout: "/home/ada/switchyard-%j.out", Stderr: "/home/ada/switchyard-%j.out",
+	want := protocol.Job{
+		Spec: protocol.Spec{Request: protocol.Request{CPUs: 1, WallTime: protocol.Hour}, Name: "job.sh"},
+		Payload: &protocol.Payload{
+			WorkDir: "/home/ada", Stdout: "/home/ada/switchyard-%j.out", Stderr: "/home/ada/switchyard-%j.out",
+		},
 	}
-	if job.Name != want.Name || job.CPUs != want.CPUs || job.Nodes != 0 || job.MemoryMB != 0 ||
-		job.WallTime != want.WallTime || job.WorkDir != want.WorkDir ||
-		job.Stdout != want.Stdout || job.Stderr != want.Stderr || job.Requeue {
+	if job.Spec.Name != want.Spec.Name || job.Spec.CPUs != want.Spec.CPUs || job.Spec.Nodes != 0 || job.Spec.MemoryMB != 0 ||
+		job.Spec.WallTime != want.Spec.WallTime || job.Payload.WorkDir != want.Payload.WorkDir ||
+		job.Payload.Stdout != want.Payload.Stdout || job.Payload.Stderr != want.Payload.Stderr || job.Spec.Requeue {
 		t.Errorf("got %+v", job)
 	}
-	if !slices.Equal(job.Env, []string{"A=1", "B=2", "PATH=/bin"}) {
-		t.Errorf("Env is %q", job.Env)
+	if !slices.Equal(job.Payload.Env, []string{"A=1", "B=2", "PATH=/bin"}) {
+		t.Errorf("Env is %q", job.Payload.Env)
 	}
-	if string(job.Script) != "#!/bin/sh\necho hi\n" {
-		t.Errorf("Script is %q", job.Script)
+	if string(job.Payload.Script) != "#!/bin/sh\necho hi\n" {
+		t.Errorf("Script is %q", job.Payload.Script)
 	}
+}
+
+// TestEveryFieldHasAnOption: what a job's description has, an option can say.
+func TestEveryFieldHasAnOption(t *testing.T) {
+	t.Parallel()
+	job, _ := read(t, script(
+		"#SWITCHYARD --job-name=a --nodes=2 --ntasks=4 --ntasks-per-node=2 --cpus-per-task=3 --mem=5 --time=6 --sites=aurora --requeue",
+		"#SWITCHYARD --power-share=80% --data=7 --data-out=8 --licenses=ansys --qos=urgent --export-remote=A --comment=b",
+	))
+	if unset := protocoltest.Unset(job.Spec); !slices.Equal(unset, protocoltest.Unset(described())) {
+		t.Errorf("no option sets %q", unset)
+	}
+	if unset := append(protocoltest.Unset(job.Spec.Layout), protocoltest.Unset(*job.Payload)...); !slices.Equal(unset, []string{"Args"}) {
+		t.Errorf("no option sets %q", unset)
+	}
+}
+
+// described is all that a user says of a job.
+func described() protocol.Spec {
+	spec := protocoltest.Full[protocol.Spec]()
+	return spec.Described()
 }
 
 func TestDirectives(t *testing.T) {
@@ -114,6 +138,7 @@ func TestDirectives(t *testing.T) {
 		"per cent":         {[]string{"#SBATCH -o %%j%A.%5j.%a"}, stdout, "/home/ada/%%j%A.%j.4294967294"},
 		"name with %":      {[]string{"#SBATCH -J 50%j -o %x"}, stdout, "/home/ada/50%%j"},
 		"name with slash":  {[]string{"#SBATCH -J ../x -o %x"}, stdout, "/home/ada/.._x"},
+		"comment":          {[]string{`#SBATCH --comment="weekly run; a=b"`}, comment, "weekly run; a=b"},
 		"sites":            {[]string{"#SWITCHYARD --sites=aurora,cygnus"}, sites, "aurora cygnus"},
 		"power":            {[]string{"#SWITCHYARD --power-share=80%"}, power, 800_000},
 		"power, finely":    {[]string{"#SWITCHYARD --power-share=112.5%"}, power, 1_125_000},
@@ -134,19 +159,20 @@ func TestDirectives(t *testing.T) {
 	}
 }
 
-func cpus(j batchscript.Job) any    { return j.CPUs }
-func nodes(j batchscript.Job) any   { return j.Nodes }
-func name(j batchscript.Job) any    { return j.Name }
-func memory(j batchscript.Job) any  { return j.MemoryMB }
-func requeue(j batchscript.Job) any { return j.Requeue }
-func power(j batchscript.Job) any   { return j.Power }
-func data(j batchscript.Job) any    { return j.Data }
-func stdout(j batchscript.Job) any  { return j.Stdout }
-func stderr(j batchscript.Job) any  { return j.Stderr }
+func cpus(j batchscript.Job) any    { return j.Spec.CPUs }
+func nodes(j batchscript.Job) any   { return j.Spec.Nodes }
+func name(j batchscript.Job) any    { return j.Spec.Name }
+func memory(j batchscript.Job) any  { return j.Spec.MemoryMB }
+func requeue(j batchscript.Job) any { return j.Spec.Requeue }
+func power(j batchscript.Job) any   { return j.Spec.Power }
+func data(j batchscript.Job) any    { return j.Spec.Data }
+func stdout(j batchscript.Job) any  { return j.Payload.Stdout }
+func stderr(j batchscript.Job) any  { return j.Payload.Stderr }
 func words(j batchscript.Job) any   { return [3]bool{j.Wait, j.Parsable, j.TestOnly} }
+func comment(j batchscript.Job) any { return j.Spec.Comment }
 func sites(j batchscript.Job) any {
 	var names []string
-	for _, s := range j.Sites {
+	for _, s := range j.Spec.Sites {
 		names = append(names, string(s))
 	}
 	return strings.Join(names, " ")
@@ -155,8 +181,8 @@ func sites(j batchscript.Job) any {
 func TestTheCommandLineBeatsAllDirectives(t *testing.T) {
 	t.Parallel()
 	job, _ := read(t, script("#SBATCH -n 2", "#SWITCHYARD -n 3"), batchscript.Setting{Long: "ntasks", Value: "4"})
-	if job.CPUs != 4 {
-		t.Errorf("CPUs = %d, want 4", job.CPUs)
+	if job.Spec.CPUs != 4 {
+		t.Errorf("CPUs = %d, want 4", job.Spec.CPUs)
 	}
 }
 
@@ -178,8 +204,8 @@ func TestExport(t *testing.T) {
 		t.Run(export, func(t *testing.T) {
 			t.Parallel()
 			job, _ := read(t, script(), batchscript.Setting{Long: "export", Value: export})
-			if !slices.Equal(job.Env, want) {
-				t.Errorf("got %q, want %q", job.Env, want)
+			if !slices.Equal(job.Payload.Env, want) {
+				t.Errorf("got %q, want %q", job.Payload.Env, want)
 			}
 		})
 	}
@@ -212,8 +238,8 @@ func TestExportRemote(t *testing.T) {
 				}
 			}
 			job, notices := read(t, script(), settings...)
-			if !reflect.DeepEqual(job.Export, c.want) || len(job.Env) != c.env || len(notices) != c.notices {
-				t.Errorf("got %+v with %q and %q", job.Export, job.Env, notices)
+			if !reflect.DeepEqual(job.Export, c.want) || len(job.Payload.Env) != c.env || len(notices) != c.notices {
+				t.Errorf("got %+v with %q and %q", job.Export, job.Payload.Env, notices)
 			}
 		})
 	}
@@ -260,7 +286,7 @@ func TestWhatMeansNothingHereIsNoticed(t *testing.T) {
 	if !slices.EqualFunc(notices, want, strings.HasPrefix) {
 		t.Errorf("got %q", notices)
 	}
-	if job.CPUs != 2 || job.WallTime != 5*protocol.Minute {
+	if job.Spec.CPUs != 2 || job.Spec.WallTime != 5*protocol.Minute {
 		t.Errorf("the options around were lost: %+v", job)
 	}
 }
@@ -422,21 +448,21 @@ func FuzzRead(f *testing.F) {
 
 func checkJob(t *testing.T, job *batchscript.Job) {
 	t.Helper()
-	if job.CPUs < 1 || job.Nodes < 0 || job.MemoryMB < 0 || job.WallTime <= 0 || job.Name == "" ||
-		job.Power < 0 || job.Power > protocol.MaxPower || job.Data < 0 || job.DataOut < 0 {
+	if job.Spec.CPUs < 1 || job.Spec.Nodes < 0 || job.Spec.MemoryMB < 0 || job.Spec.WallTime <= 0 || job.Spec.Name == "" ||
+		job.Spec.Power < 0 || job.Spec.Power > protocol.MaxPower || job.Spec.Data < 0 || job.Spec.DataOut < 0 {
 		t.Errorf("an impossible job: %+v", job)
 	}
-	for _, path := range []string{job.WorkDir, job.Stdout, job.Stderr} {
+	for _, path := range []string{job.Payload.WorkDir, job.Payload.Stdout, job.Payload.Stderr} {
 		if !filepath.IsAbs(path) || filepath.Clean(path) != path {
 			t.Errorf("the path %q is not absolute and clean", path)
 		}
 	}
-	for _, pair := range job.Env {
+	for _, pair := range job.Payload.Env {
 		if strings.IndexByte(pair, '=') < 1 || strings.IndexByte(pair, 0) >= 0 {
 			t.Errorf("a broken variable: %q", pair)
 		}
 	}
-	before := job.CPUs
+	before := job.Spec.CPUs
 	for _, s := range job.Component.Shapes {
 		if s.CPUs <= before || s.WallTime <= 0 || s.Estimate < 0 || s.Estimate > s.WallTime {
 			t.Errorf("an impossible shape: %+v", s)

@@ -9,7 +9,6 @@ import (
 	"unicode"
 
 	"github.com/switchyard-hpc/switchyard/protocol"
-	"github.com/switchyard-hpc/switchyard/protocol/wire"
 )
 
 // broker are the options by which the broker chooses among sites and counts of CPUs
@@ -142,12 +141,12 @@ func setMaxCost(w *wishes, value string) error {
 
 func setWaiting(w *wishes, value string) error {
 	w.waiting = value
-	return label("a curve's name", value, wire.MaxName)
+	return label("a curve's name", value, protocol.MaxName)
 }
 
 func setPriority(w *wishes, value string) error {
-	w.priority = value
-	return label("a class of service", value, wire.MaxPriority)
+	w.spec.Priority = value
+	return label("a class of service", value, protocol.MaxPriority)
 }
 
 // label checks a name that sites know.
@@ -177,10 +176,10 @@ func setLicences(w *wishes, value string) error {
 			return fmt.Errorf("names the licence %s twice; write %s:%d once", list[i].Name, list[i].Name, list[i].Count+list[i-1].Count)
 		}
 	}
-	if len(list) > wire.MaxLicences {
-		return fmt.Errorf("names %d licences; use at most %d", len(list), wire.MaxLicences)
+	if len(list) > protocol.MaxLicences {
+		return fmt.Errorf("names %d licences; use at most %d", len(list), protocol.MaxLicences)
 	}
-	w.licences = list
+	w.spec.Licences = list
 	return nil
 }
 
@@ -192,7 +191,7 @@ func parseLicence(text string) (one protocol.Licence, err error) {
 			return one, fmt.Errorf("the count of the licence %s: %w", name, err)
 		}
 	}
-	return one, label("a licence", name, wire.MaxName)
+	return one, label("a licence", name, protocol.MaxName)
 }
 
 // number takes a number of things.

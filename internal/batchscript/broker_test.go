@@ -44,19 +44,19 @@ func TestShapes(t *testing.T) {
 		{CPUs: 8, Nodes: 2, WallTime: 2 * h, Estimate: h},
 		{CPUs: 16, Nodes: 2, WallTime: 24 * h, Estimate: h},
 	}
-	if job.CPUs != 4 || job.Nodes != 2 || job.WallTime != 4*h || job.Component.Estimate != h || !slices.Equal(job.Component.Shapes, want) {
+	if job.Spec.CPUs != 4 || job.Spec.Nodes != 2 || job.Spec.WallTime != 4*h || job.Component.Estimate != h || !slices.Equal(job.Component.Shapes, want) {
 		t.Errorf("got %+v", job)
 	}
-	if job.MemoryMB != 8*1024 {
-		t.Errorf("%d MB on a node; the widest shape needs 8 CPUs' worth there", job.MemoryMB)
+	if job.Spec.MemoryMB != 8*1024 {
+		t.Errorf("%d MB on a node; the widest shape needs 8 CPUs' worth there", job.Spec.MemoryMB)
 	}
 	job, _ = read(t, script("#SWITCHYARD --cpus=4,8"), said("ntasks", "6"))
-	if job.CPUs != 6 || len(job.Component.Shapes) != 0 {
+	if job.Spec.CPUs != 6 || len(job.Component.Shapes) != 0 {
 		t.Errorf("--ntasks was said last: %+v", job)
 	}
 	job, _ = read(t, script("#SBATCH -n 6 -c 2"), said("cpus", "4"))
-	if job.CPUs != 4 {
-		t.Errorf("--cpus was said last: %d CPUs", job.CPUs)
+	if job.Spec.CPUs != 4 {
+		t.Errorf("--cpus was said last: %d CPUs", job.Spec.CPUs)
 	}
 }
 
@@ -108,11 +108,11 @@ func TestWhatTheJobNeedsAndDoes(t *testing.T) {
 	t.Parallel()
 	job, _ := read(t, script("#SBATCH -n 8", "#SWITCHYARD -L matlab:2,ansys -q urgent",
 		"#SWITCHYARD --data-out=20GB --operations=3.2e12 --accesses=1.5e6 --sent=1e6 --messages 4000 --scaling=surface"))
-	if want := []protocol.Licence{{Name: "ansys", Count: 1}, {Name: "matlab", Count: 2}}; !slices.Equal(job.Licences, want) {
-		t.Errorf("licences %+v", job.Licences)
+	if want := []protocol.Licence{{Name: "ansys", Count: 1}, {Name: "matlab", Count: 2}}; !slices.Equal(job.Spec.Licences, want) {
+		t.Errorf("licences %+v", job.Spec.Licences)
 	}
 	want := protocol.Behaviour{Mflop: 3_200_000, Mwords: 2, Sent: 1_000_000, Messages: 4000, CPUs: 8, Scaling: protocol.Surface}
-	if job.Component.Behaviour != want || job.Priority != "urgent" || job.DataOut != 20<<30 {
+	if job.Component.Behaviour != want || job.Spec.Priority != "urgent" || job.Spec.DataOut != 20<<30 {
 		t.Errorf("got %+v", job)
 	}
 	job, _ = read(t, script("#SWITCHYARD --operations=1 --sent=1 --scaling=all-to-all@64"))
@@ -131,21 +131,21 @@ func TestComponents(t *testing.T) {
 		t.Fatalf("got %+v, %+v", batch, batch.Application)
 	}
 	mesh, solve := batch.Jobs[0], batch.Jobs[1]
-	if mesh.Name != "mesh" || mesh.Component.Name != "mesh" || mesh.CPUs != 4 || mesh.Component.Alpha != 2*one ||
-		mesh.WallTime != 90*protocol.Minute {
+	if mesh.Spec.Name != "mesh" || mesh.Component.Name != "mesh" || mesh.Spec.CPUs != 4 || mesh.Component.Alpha != 2*one ||
+		mesh.Spec.WallTime != 90*protocol.Minute {
 		t.Errorf("mesh is %+v", mesh)
 	}
-	if solve.Name != "solve" || solve.CPUs != 8 || len(solve.Component.Shapes) != 1 || solve.Component.Alpha != 3*one {
+	if solve.Spec.Name != "solve" || solve.Spec.CPUs != 8 || len(solve.Component.Shapes) != 1 || solve.Component.Alpha != 3*one {
 		t.Errorf("solve is %+v", solve)
 	}
-	if want := []string{"A=1", "B=2", "PATH=/bin", "SWITCHYARD_COMPONENT=solve"}; !slices.Equal(solve.Env, want) {
-		t.Errorf("its environment is %q", solve.Env)
+	if want := []string{"A=1", "B=2", "PATH=/bin", "SWITCHYARD_COMPONENT=solve"}; !slices.Equal(solve.Payload.Env, want) {
+		t.Errorf("its environment is %q", solve.Payload.Env)
 	}
-	if string(mesh.Script) != string(solve.Script) {
+	if string(mesh.Payload.Script) != string(solve.Payload.Script) {
 		t.Error("the components run different scripts")
 	}
-	if batch = readAll(t, s, said("job-name", "other")); batch.Name != "other" || batch.Jobs[0].Name != "mesh" {
-		t.Errorf("--job-name names %q and %q", batch.Name, batch.Jobs[0].Name)
+	if batch = readAll(t, s, said("job-name", "other")); batch.Name != "other" || batch.Jobs[0].Spec.Name != "mesh" {
+		t.Errorf("--job-name names %q and %q", batch.Name, batch.Jobs[0].Spec.Name)
 	}
 }
 
@@ -264,7 +264,7 @@ func TestJoinedPartsBeatTheirScripts(t *testing.T) {
 		t.Fatal(err)
 	}
 	a, b := batch.Jobs[0], batch.Jobs[1]
-	if a.Name != "a" || a.CPUs != 4 || a.WallTime != 2*protocol.Hour || b.MemoryMB != 1024 || b.WallTime != 3*protocol.Hour {
+	if a.Spec.Name != "a" || a.Spec.CPUs != 4 || a.Spec.WallTime != 2*protocol.Hour || b.Spec.MemoryMB != 1024 || b.Spec.WallTime != 3*protocol.Hour {
 		t.Errorf("got %+v\nand %+v", a, b)
 	}
 	parts[0].Script = script("#SWITCHYARD --max-cost=5", "#SWITCHYARD component c")
@@ -309,8 +309,8 @@ func TestLocalWishesOfSlurm(t *testing.T) {
 		t.Fatal(batch, err)
 	}
 	job := batch.Jobs[0]
-	if job.Priority != "" || len(job.Licences) != 1 || job.Licences[0] != (protocol.Licence{Name: "ansys", Count: 2}) {
-		t.Errorf("class %q, licences %v", job.Priority, job.Licences)
+	if job.Spec.Priority != "" || len(job.Spec.Licences) != 1 || job.Spec.Licences[0] != (protocol.Licence{Name: "ansys", Count: 2}) {
+		t.Errorf("class %q, licences %v", job.Spec.Priority, job.Spec.Licences)
 	}
 	if len(notices) != 1 || !strings.HasPrefix(notices[0], "job.sh:2: --qos has no effect: in #SBATCH it means one cluster") {
 		t.Errorf("notices %q", notices)

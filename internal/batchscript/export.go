@@ -28,7 +28,7 @@ func (w *wishes) hand(job *Job, script Script, from Origin, r *report) {
 		out.remote.All = slices.Contains(list, all)
 		out.remote.Names = distinct(out.remote.Names, list)
 	}
-	job.Env, job.Export = out.env, out.remote
+	job.Payload.Env, job.Export = out.env, out.remote
 	if job.Export.All {
 		w.warnOfAll(job, script, r)
 	}
@@ -37,7 +37,7 @@ func (w *wishes) hand(job *Job, script Script, from Origin, r *report) {
 // warnOfAll says how much of the environment other sites would see.
 func (w *wishes) warnOfAll(job *Job, script Script, r *report) {
 	leave := 0
-	for _, pair := range job.Env {
+	for _, pair := range job.Payload.Env {
 		name, _, _ := strings.Cut(pair, "=")
 		if job.Export.Allows(name, nil) {
 			leave++
@@ -52,7 +52,7 @@ func (w *wishes) warnOfAll(job *Job, script Script, r *report) {
 		place = at.place
 	}
 	r.notice(place, "--%s=ALL lets %d of the %d variables of your environment leave with the job when it runs at another site; "+
-		"those that look secret stay; submit --test-only lists both", long, leave, len(job.Env))
+		"those that look secret stay; submit --test-only lists both", long, leave, len(job.Payload.Env))
 }
 
 // environment chooses what --export hands over.

@@ -37,7 +37,7 @@ func Join(name string, parts []Part, from Origin) (batch Batch, notices []string
 				r.wrong(s.place, "the application's file names the components; leave them out here, or submit this script without that file")
 			}
 		}
-		d.wishes.whole, d.wishes.name = "", part.Name
+		d.wishes.whole, d.wishes.spec.Name = "", part.Name
 		options.override(part.Settings, &d.wishes, &r)
 		p.drafts = append(p.drafts, d)
 	}
@@ -67,11 +67,11 @@ func (c catalog) plan(all draft, sections []section, settings []Setting, r *repo
 	naming := func(s Setting) bool { return s.Long == "job-name" }
 	c.override(slices.DeleteFunc(slices.Clone(settings), func(s Setting) bool { return !naming(s) }), &all.wishes, r)
 	settings = slices.DeleteFunc(slices.Clone(settings), naming)
-	p := plan{name: cmp.Or(all.wishes.name, defaultName(all.script))}
+	p := plan{name: cmp.Or(all.wishes.spec.Name, defaultName(all.script))}
 	for i := range sections {
 		s := &sections[i]
 		d := draft{component: s.name, place: s.place, script: all.script, wishes: all.wishes.clone()}
-		d.wishes.name, d.wishes.source = s.name, fromScript
+		d.wishes.spec.Name, d.wishes.source = s.name, fromScript
 		d.wishes.whole = "before the first component"
 		c.follow(s.directives(), &d.wishes, r)
 		d.wishes.whole = ""
@@ -96,7 +96,7 @@ func (p plan) batch(from Origin, r *report) Batch {
 		job := d.wishes.job(d.script, from, r)
 		if d.component != "" {
 			job.Component.Name = d.component
-			job.Env = withComponent(job.Env, d.component)
+			job.Payload.Env = withComponent(job.Payload.Env, d.component)
 		}
 		if weighed {
 			d.weigh(&job.Component, r)
@@ -162,7 +162,7 @@ func (d *draft) checkTime(job *Job, r *report) {
 	}
 	if shortest > most {
 		d.wishes.fault(r, d.script, "max-time", "%s is less than the shortest estimate of the run time of %s, %s",
-			most.Text(), cmp.Or(d.component, job.Name), shortest.Text())
+			most.Text(), cmp.Or(d.component, job.Spec.Name), shortest.Text())
 	}
 }
 

@@ -7,9 +7,6 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// MaxScript is the longest script, in bytes.
-const MaxScript = 4 << 20
-
 // Script is a batch script as it was found.
 type Script struct {
 	Name    string // its path, for messages and the job's name
@@ -33,32 +30,13 @@ type Batch struct {
 	Application *protocol.Application // what is wanted of all jobs together; nil: nothing is
 }
 
-// Job is what a script and its options ask for.
+// Job is what a script and its options ask for: of the grid, and of the command that submits it.
+// Arguments are set by the caller, variables are sorted, paths are absolute, and those of files
+// have %j, %A and %% left for the peer.
 type Job struct {
-	Name      string
-	CPUs      int
-	Nodes     int // 0: any
-	Layout    protocol.Layout
-	MemoryMB  int64 // per node; 0: any
-	WallTime  protocol.Duration
-	Sites     []protocol.SiteName // empty: anywhere
-	Requeue   bool
-	Power     int                // in parts per million of what sites state; 0: as much as that
-	Data      int64              // bytes that travel when the job runs elsewhere
-	DataOut   int64              // bytes that travel back then
-	NoData    bool               // it was said that none travel
-	Licences  []protocol.Licence // sorted by name
-	Priority  string             // class of service; empty: the usual one
-	Component protocol.Component
+	protocol.Job
 
-	Script  []byte
-	Args    []string // set by the caller
-	Env     []string // NAME=value, sorted
-	Export  protocol.Export
-	WorkDir string // absolute
-	Stdout  string // absolute, with %j, %A and %% left for the peer
-	Stderr  string // likewise; equal to Stdout: both in one file
-
+	NoData   bool // it was said that no files travel
 	Wait     bool // wait for the job's end
 	Parsable bool // print the id alone
 	TestOnly bool // only ask for quotes
@@ -105,9 +83,9 @@ func checkScript(script Script, r *report) bool {
 	switch {
 	case len(data) == 0:
 		r.wrong(script.Name, "the batch script is empty")
-	case len(data) > MaxScript:
+	case len(data) > protocol.MaxScript:
 		r.wrong(script.Name, "the batch script has %d bytes, the limit is %d; keep data in files of their own",
-			len(data), MaxScript)
+			len(data), protocol.MaxScript)
 	case len(bytes.TrimSpace(data)) == 0:
 		r.wrong(script.Name, "the batch script contains only white space")
 	case bytes.IndexByte(data, 0) >= 0:
@@ -127,24 +105,23 @@ func checkScript(script Script, r *report) bool {
 // job draws the conclusions of what was asked for.
 func (w *wishes) job(script Script, from Origin, r *report) Job {
 	job := Job{
-		Name: w.name, Sites: w.sites, Requeue: w.requeue, Power: w.powerPPM, Data: w.data, DataOut: w.dataOut, NoData: w.noData(),
-		Licences: w.licences, Priority: w.priority,
-		Script: script.Data, WorkDir: inside(from.Dir, w.dir),
-		Wait: w.wait, Parsable: w.parsable, TestOnly: w.testOnly, Quiet: w.quiet,
+		Job:    protocol.Job{Spec: w.spec, Payload: &protocol.Payload{Script: script.Data, WorkDir: inside(from.Dir, w.dir)}},
+		NoData: w.noData(), Wait: w.wait, Parsable: w.parsable, TestOnly: w.testOnly, Quiet: w.quiet,
 	}
-	if job.Name == "" {
-		job.Name = defaultName(script)
-		if err := protocol.CheckText(job.Name); err != nil {
+	if job.Spec.Name == "" {
+		job.Spec.Name = defaultName(script)
+		if err := protocol.CheckText(job.Spec.Name); err != nil {
 			r.wrong(protocol.EscapeText(script.Name), "the job would have the script's name: %s; choose one with --job-name", err)
 		}
 	}
 	w.shape(&job, script, r)
-	job.Component.Behaviour = w.behaves(job.CPUs, script, r)
+	job.Component.Behaviour = w.behaves(job.Spec.CPUs, script, r)
 	w.hand(&job, script, from, r)
-	job.Stdout = w.file(script, w.stdout, "switchyard-%j.out", job, from, r)
-	job.Stderr = job.Stdout
+	files := job.Payload
+	files.Stdout = w.file(script, w.stdout, "switchyard-%j.out", job, from, r)
+	files.Stderr = files.Stdout
 	if w.stderr != "" {
-		job.Stderr = w.file(script, w.stderr, "", job, from, r)
+		files.Stderr = w.file(script, w.stderr, "", job, from, r)
 	}
 	return job
 }
@@ -152,19 +129,19 @@ func (w *wishes) job(script Script, from Origin, r *report) Job {
 // noData says whether the user has said that the job needs no data but its script.
 func (w *wishes) noData() bool {
 	_, said := w.spots["data"]
-	return said && !w.wrong("data") && w.data == 0 && w.dataOut == 0
+	return said && !w.wrong("data") && w.spec.Data == 0 && w.spec.DataOut == 0
 }
 
 func (w *wishes) file(script Script, given, otherwise string, job Job, from Origin, r *report) string {
 	if given == "" {
 		given = otherwise
 	}
-	name, err := pattern(given, job.Name, from)
+	name, err := pattern(given, job.Spec.Name, from)
 	if err != nil {
 		r.wrong(script.Name, "%s", err)
 		return ""
 	}
-	return inside(literal(job.WorkDir), name)
+	return inside(literal(job.Payload.WorkDir), name)
 }
 
 func inside(dir, path string) string {

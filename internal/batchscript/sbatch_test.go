@@ -245,7 +245,7 @@ func TestVariablesOfSbatch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if job := batch.Jobs[0]; job.WallTime.Std().Minutes() != 7 || job.Name != "grid" || !job.Wait || job.Requeue || job.Priority != "" {
+	if job := batch.Jobs[0]; job.Spec.WallTime.Std().Minutes() != 7 || job.Spec.Name != "grid" || !job.Wait || job.Spec.Requeue || job.Spec.Priority != "" {
 		t.Errorf("%+v", job)
 	}
 	if len(notices) != 2 || !slices.ContainsFunc(notices, func(s string) bool {
@@ -276,8 +276,8 @@ func TestWrap(t *testing.T) {
 		t.Fatal(notices, err)
 	}
 	job := batch.Jobs[0]
-	if text := string(job.Script); job.Name != "wrap" || !strings.HasPrefix(text, "#!/bin/sh\n") || !strings.HasSuffix(text, "\necho $((1+1))\n") {
-		t.Errorf("%s: %q", job.Name, text)
+	if text := string(job.Payload.Script); job.Spec.Name != "wrap" || !strings.HasPrefix(text, "#!/bin/sh\n") || !strings.HasSuffix(text, "\necho $((1+1))\n") {
+		t.Errorf("%s: %q", job.Spec.Name, text)
 	}
 	if _, _, err = batchscript.Read(batchscript.Wrap(" "), wrap(" "), origin()); err == nil || err.Error() != "command line: --wrap: the command is empty" {
 		t.Errorf("an empty command: %v", err)

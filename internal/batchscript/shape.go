@@ -11,7 +11,7 @@ import (
 func (w *wishes) shape(job *Job, script Script, r *report) {
 	counts, size := w.size(script, r)
 	nodes := size.Nodes
-	job.CPUs, job.Layout = counts[0], size.Layout
+	job.Spec.CPUs, job.Spec.Layout = counts[0], size.Layout
 	if w.wrong("cpus") {
 		return // how many times there must be is not known
 	}
@@ -23,9 +23,9 @@ func (w *wishes) shape(job *Job, script Script, r *report) {
 	}
 	limits := w.oneForEach(counts, w.limits, DefaultWallTime, "time", script, r)
 	estimates := w.oneForEach(counts, w.estimates, 0, "estimate", script, r)
-	job.Nodes, job.WallTime, job.Component.Estimate = nodes, limits[0], estimates[0]
+	job.Spec.Nodes, job.Spec.WallTime, job.Component.Estimate = nodes, limits[0], estimates[0]
 	for i, cpus := range counts {
-		job.MemoryMB = max(job.MemoryMB, w.memory(cpus, size.LeastNodes())) // a shape has none of its own
+		job.Spec.MemoryMB = max(job.Spec.MemoryMB, w.memory(cpus, size.LeastNodes())) // a shape has none of its own
 		if estimates[i] > limits[i] && !w.wrong("time") && !w.wrong("estimate") {
 			w.fault(r, script, "estimate", "the run time of %s is above the time limit of %s, at which it would be ended",
 				estimates[i].Text(), limits[i].Text())

@@ -33,7 +33,7 @@ func TestLayout(t *testing.T) {
 		"--cpus=8 -c 4":                 {CPUs: 4, Layout: layout{CPUsPerTask: 4}},
 	} {
 		job, _ := read(t, script("#SWITCHYARD "+options))
-		got := protocol.Request{CPUs: job.CPUs, Nodes: job.Nodes, Layout: job.Layout}
+		got := protocol.Request{CPUs: job.Spec.CPUs, Nodes: job.Spec.Nodes, Layout: job.Spec.Layout}
 		if got != want {
 			t.Errorf("%q: got %+v, want %+v", options, got, want)
 		}
@@ -70,7 +70,7 @@ func TestLayoutsThatSayTwoThings(t *testing.T) {
 func TestMemoryPerCPUFollowsTheNodes(t *testing.T) {
 	t.Parallel()
 	job, _ := read(t, script("#SBATCH -n 8 --ntasks-per-node=2 -c 3 --mem-per-cpu=1G"))
-	if job.MemoryMB != 6<<10 {
-		t.Errorf("%d MB a node, want those of 2 tasks of 3 CPUs", job.MemoryMB)
+	if job.Spec.MemoryMB != 6<<10 {
+		t.Errorf("%d MB a node, want those of 2 tasks of 3 CPUs", job.Spec.MemoryMB)
 	}
 }

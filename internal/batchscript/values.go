@@ -16,15 +16,13 @@ import (
 // MaxCount is the most tasks, nodes or CPUs that an option may ask for.
 const MaxCount = 1_000_000
 
-// maxName bounds a job's name, in bytes.
-const maxName = 1024
-
 // DefaultWallTime is the limit of a job that names none.
 const DefaultWallTime = protocol.Hour
 
 // wishes are what the options have said. A zero field was not set.
 type wishes struct {
-	name         string
+	spec protocol.Spec // of the job, but for what its size and its times come to
+
 	tasks        int
 	nodes        int
 	mostNodes    int
@@ -32,19 +30,12 @@ type wishes struct {
 	cpusPerTask  int
 	memoryMB     int64 // per node
 	cpuMemoryMB  int64 // per CPU; at most one of the two is set
-	sites        []protocol.SiteName
-	powerPPM     int // 0: as much as sites state
-	data         int64
-	dataOut      int64
-	requeue      bool
 
 	// One for each shape of the job, or one for all of them.
 	cpus      []int // in all; none: by tasks
 	limits    []protocol.Duration
 	estimates []protocol.Duration
 
-	licences  []protocol.Licence
-	priority  string
 	behaviour protocol.Behaviour
 
 	weighing weighing
@@ -81,13 +72,13 @@ func setName(w *wishes, value string) error {
 	switch {
 	case value == "":
 		return errors.New("the job's name is empty; leave the option out to take the script's")
-	case len(value) > maxName:
-		return fmt.Errorf("the job's name has %d bytes; use at most %d", len(value), maxName)
+	case len(value) > protocol.MaxJobName:
+		return fmt.Errorf("the job's name has %d bytes; use at most %d", len(value), protocol.MaxJobName)
 	}
 	if err := protocol.CheckText(value); err != nil {
 		return fmt.Errorf("the job's name %+q: %w", value, err)
 	}
-	w.name = value
+	w.spec.Name = value
 	return nil
 }
 
@@ -251,7 +242,7 @@ func setSites(w *wishes, value string) error {
 		}
 		sites = append(sites, site)
 	}
-	w.sites = sites
+	w.spec.Sites = sites
 	return nil
 }
 
@@ -260,7 +251,7 @@ func setPowerShare(w *wishes, value string) error {
 	if err != nil {
 		return err
 	}
-	w.powerPPM = share
+	w.spec.Power = share
 	return nil
 }
 

@@ -221,7 +221,7 @@ func (f *applicationFile) read(a *Application, open func(string) (batchscript.Sc
 	}
 	for i := range batch.Jobs {
 		if !batch.Jobs[i].Component.Behaviour.Stated() {
-			return nil, fmt.Errorf("%s: component[%s].behaviour: is missing; the simulator runs the component by it", a.File, batch.Jobs[i].Name)
+			return nil, fmt.Errorf("%s: component[%s].behaviour: is missing; the simulator runs the component by it", a.File, batch.Jobs[i].Spec.Name)
 		}
 	}
 	return &batch, nil
@@ -277,7 +277,7 @@ func (p *Plan) applications(seed uint64) ([]sim.Application, error) {
 func (a *Application) submissions(batch *batchscript.Batch, site int, rng *rand.Rand) []sim.Application {
 	parts := make([]sim.Component, len(batch.Jobs))
 	for k := range batch.Jobs {
-		parts[k] = a.component(&batch.Jobs[k], rng)
+		parts[k] = a.component(&batch.Jobs[k].Job, rng)
 	}
 	all := make([]sim.Application, a.Count)
 	at := protocol.Instant(a.Start)
@@ -302,14 +302,9 @@ func (a *Application) submissions(batch *batchscript.Batch, site int, rng *rand.
 	return all
 }
 
-func (a *Application) component(job *batchscript.Job, rng *rand.Rand) sim.Component {
+func (a *Application) component(job *protocol.Job, rng *rand.Rand) sim.Component {
 	c := sim.Component{
-		Spec: protocol.Spec{
-			Request: protocol.Request{CPUs: job.CPUs, Nodes: job.Nodes, Layout: job.Layout, MemoryMB: job.MemoryMB, WallTime: job.WallTime, Power: job.Power},
-			Name:    job.Name, Sites: job.Sites, Requeue: job.Requeue, Data: job.Data, DataOut: job.DataOut,
-			Licences: job.Licences, Priority: job.Priority,
-		},
-		Stated: job.Component, True: job.Component.Behaviour,
+		Spec: job.Spec, Stated: job.Component, True: job.Component.Behaviour,
 		Noise: int(a.Noise), Overlap: int(a.Overlap),
 		Measured: sim.Measured{
 			CPU: a.measured(noCPU), Energy: a.measured(noEnergy), Operations: a.measured(noOperations),

@@ -57,11 +57,15 @@ func jobName(called, name string) string {
 	return called + "." + name
 }
 
-// commentOf is what Slurm's users and administrators are told of a job.
+// commentOf is what Slurm's users and administrators are told of a job: first what its user says.
 func commentOf(record spool.Job, name string) string {
 	sub := record.Submission
-	return fmt.Sprintf("Switchyard job %v (%s) of %s from site %s, here %s",
+	text := fmt.Sprintf("Switchyard job %v (%s) of %s from site %s, here %s",
 		sub.Tag.Job, words(sub.Spec.Name, 64), words(sub.Spec.User, 64), sub.Origin, name)
+	if sub.Spec.Comment != "" {
+		return protocol.EscapeText(sub.Spec.Comment) + "; " + text
+	}
+	return text
 }
 
 // words is a text as it can stand in a line of any of Slurm's lists and logs, up to so many bytes.

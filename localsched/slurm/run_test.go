@@ -87,6 +87,25 @@ func TestNamesInSlurm(t *testing.T) {
 	eventually(t, "it leaves the queue", func() bool { return s.cluster.must(t, "squeue", "-h", "-n", want) == "" })
 }
 
+// TestCommentInSlurm: Slurm's comment begins with the user's, of which nothing breaks a line.
+func TestCommentInSlurm(t *testing.T) {
+	t.Parallel()
+	s := openSite(t, "siteA", func(c *slurm.Config) { c.Extra = []string{"--hold"} })
+	job := guest("true")
+	job.Spec.Comment = "weekly \"run\": JobName=x ä\n$y"
+	id, err := s.Submit(t.Context(), job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `Comment=weekly "run": JobName=x ä\u000a$y; Switchyard job ` + job.Tag.Job.String() + " "
+	if got := s.cluster.must(t, "scontrol", "show", "job", string(id)); !strings.Contains(got, want) {
+		t.Errorf("%s\nhas not %q", got, want)
+	}
+	if got, err := s.Withdraw(t.Context(), job.Tag); err != nil || got != localsched.Withdrawn {
+		t.Errorf("%v %v", got, err)
+	}
+}
+
 func TestKnownAs(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{

@@ -22,7 +22,7 @@ const (
 )
 
 // recordFormat is the version of the files' layout.
-const recordFormat = 1
+const recordFormat = 2
 
 // Job is what job.json holds: what was submitted, but for the script. A scheduler
 // that has more to say of a job embeds it.

@@ -33,7 +33,7 @@ func ReadRecord[T any](dir, name string) (record T, err error) {
 		return record, err
 	}
 	if err = json.Unmarshal(data, &record); err != nil {
-		return record, fmt.Errorf("%s is damaged: %w", filepath.Join(dir, name), err)
+		return record, fmt.Errorf("%s is damaged, or of another version: %w", filepath.Join(dir, name), err)
 	}
 	return record, nil
 }

@@ -19,18 +19,18 @@ import (
 func coupled() api.Submission {
 	s := oneJob()
 	s.Jobs = append(s.Jobs, s.Jobs[0])
-	s.Application = &api.Application{Application: protocol.Application{
+	s.Application = &protocol.Application{
 		Name: "coupled", Beta: 1, MaxCost: 5_000_000, MaxTime: protocol.Hour, Currency: "CHF",
 		Rates: []protocol.WaitingRate{{}, {From: protocol.Minute, PerHour: 60_000_000}},
-	}}
-	s.Jobs[0].DataOut, s.Jobs[0].Priority = 7, "urgent"
-	s.Jobs[0].Licences = []protocol.Licence{{Name: "ansys", Count: 2}}
-	s.Jobs[0].Component = &protocol.Component{
+	}
+	s.Jobs[0].Spec.DataOut, s.Jobs[0].Spec.Priority = 7, "urgent"
+	s.Jobs[0].Spec.Licences = []protocol.Licence{{Name: "ansys", Count: 2}}
+	s.Jobs[0].Component = protocol.Component{
 		Name: "mesh", Alpha: 1, Gamma: 2, Delta: 3, Together: 1, Estimate: 9,
 		Shapes:    []protocol.Shape{{CPUs: 8, Nodes: 2, WallTime: protocol.Hour, Estimate: 8}},
 		Behaviour: protocol.Behaviour{Mflop: 1, Sent: 2, Messages: 3, CPUs: 4, Scaling: protocol.Multicast},
 	}
-	s.Jobs[1].Component = &protocol.Component{Name: "solve", Together: 1}
+	s.Jobs[1].Component = protocol.Component{Name: "solve", Together: 1}
 	return s
 }
 
@@ -43,11 +43,11 @@ func TestApplicationsReachThePeerWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	ev, ok := node.last(t).(peer.Submit)
-	if !ok || !reflect.DeepEqual(ev.Application, &sent.Application.Application) {
+	if !ok || !reflect.DeepEqual(ev.Application, sent.Application) {
 		t.Fatalf("asked %+v", node.last(t))
 	}
 	mesh := ev.Jobs[0]
-	if !reflect.DeepEqual(mesh.Component, *sent.Jobs[0].Component) || mesh.Spec.DataOut != 7 || mesh.Spec.Priority != "urgent" ||
+	if !reflect.DeepEqual(mesh.Component, sent.Jobs[0].Component) || mesh.Spec.DataOut != 7 || mesh.Spec.Priority != "urgent" ||
 		len(mesh.Spec.Licences) != 1 || mesh.Payload == nil {
 		t.Errorf("the job is %+v", mesh)
 	}
@@ -66,12 +66,12 @@ func TestApplicationsReachThePeerWhole(t *testing.T) {
 // A limit that is not there is none, not one of 0.
 func TestLimitsThatAreLeftOut(t *testing.T) {
 	t.Parallel()
-	body := `{"jobs":[{"cpus":1}],"application":{"beta_ppm":3}}`
+	body := `{"jobs":[{"spec":{"cpus":1,"wall_time_ms":1}}],"application":{"beta_ppm":3}}`
 	s, err := api.DecodeSubmission(strings.NewReader(body))
 	if err != nil || s.Application.Beta != 3 || s.Application.MaxCost != protocol.Unlimited || s.Application.MaxTime != protocol.Never {
 		t.Errorf("got %+v, %v", s.Application, err)
 	}
-	s, err = api.DecodeSubmission(strings.NewReader(`{"jobs":[{"cpus":1}]}`))
+	s, err = api.DecodeSubmission(strings.NewReader(`{"jobs":[{"spec":{"cpus":1,"wall_time_ms":1}}]}`))
 	if err != nil || s.Application != nil {
 		t.Errorf("an application appeared from nowhere: %+v, %v", s.Application, err)
 	}
@@ -101,17 +101,19 @@ func TestBadApplications(t *testing.T) {
 		"curve":          {change(func(s *api.Submission) { s.Application.Waiting = strings.Repeat("x", 65) }), "application: waiting"},
 		"currency":       {change(func(s *api.Submission) { s.Application.Currency = "\x1b" }), "application: currency"},
 		"no application": {change(func(s *api.Submission) { s.Application = nil }), "job 1 of 2: component: weights and together mean nothing without an application"},
-		"data":           {change(func(s *api.Submission) { s.Jobs[1].DataOut = -1 }), "job 2 of 2: data_out_bytes is -1"},
-		"licences":       {change(func(s *api.Submission) { s.Jobs[0].Licences[0].Count = 0 }), "job 1 of 2: licences[0]: count: 0"},
-		"licence":        {change(func(s *api.Submission) { s.Jobs[0].Licences[0].Name = "\a" }), "job 1 of 2: licences"},
-		"priority":       {change(func(s *api.Submission) { s.Jobs[0].Priority = strings.Repeat("x", 33) }), "job 1 of 2: priority"},
+		"data":           {change(func(s *api.Submission) { s.Jobs[1].Spec.DataOut = -1 }), "job 2 of 2: the job has 0 bytes of data and -1 of results"},
+		"licences":       {change(func(s *api.Submission) { s.Jobs[0].Spec.Licences[0].Count = 0 }), "job 1 of 2: licences[0]: count: 0"},
+		"licence":        {change(func(s *api.Submission) { s.Jobs[0].Spec.Licences[0].Name = "\a" }), "job 1 of 2: licences"},
+		"priority":       {change(func(s *api.Submission) { s.Jobs[0].Spec.Priority = strings.Repeat("x", 33) }), "job 1 of 2: priority"},
 		"component":      {change(func(s *api.Submission) { s.Jobs[0].Component.Name = "\a" }), "job 1 of 2: component: name"},
-		"shapes":         {change(func(s *api.Submission) { s.Jobs[0].Component.Shapes = make([]protocol.Shape, 16) }), "component: 16 shapes; send at most 15"},
+		"shapes":         {change(func(s *api.Submission) { s.Jobs[0].Component.Shapes = make([]protocol.Shape, 16) }), "job 1 of 2: the job may run in 17 shapes; use at most 16"},
 		"estimate":       {change(func(s *api.Submission) { s.Jobs[0].Component.Estimate = -1 }), "component: estimate_ms is -1"},
 		"its estimate":   {change(func(s *api.Submission) { s.Jobs[0].Component.Shapes[0].Estimate = -1 }), "component: shapes[0]: estimate_ms"},
 		"behaviour":      {change(func(s *api.Submission) { s.Jobs[0].Component.Behaviour.Sent = -1 }), "component: behaviour: sent_words is -1; use 0 or more"},
 		"scaling":        {change(func(s *api.Submission) { s.Jobs[0].Component.Behaviour.Scaling = "cubic" }), `the scaling "cubic" is unknown`},
 		"to all":         {change(func(s *api.Submission) { s.Jobs[0].Component.Behaviour.CPUs = 1 }), "one CPU sends nothing to all"},
+		"its user":       {change(func(s *api.Submission) { s.Jobs[1].Spec.User = "root" }), "job 2 of 2: spec: job, user"},
+		"weights":        {change(func(s *api.Submission) { s.Application.Beta = -1 }), "application: the weight β is -1"},
 		"front":          {change(func(s *api.Submission) { s.Front = true }), "front asks for choices"},
 	}
 	node := &peerFake{}
@@ -124,10 +126,11 @@ func TestBadApplications(t *testing.T) {
 		}
 	}
 	for name, body := range map[string]string{
-		"a wish":       `{"jobs":[{"cpus":1}],"application":{"max_carbon":3}}`,
-		"of one":       `{"jobs":[{"cpus":1,"component":{"colour":3}}]}`,
-		"of a shape":   `{"jobs":[{"cpus":1,"component":{"shapes":[{"gpus":3}]}}]}`,
-		"another kind": `{"jobs":[{"cpus":1}],"application":[]}`,
+		"a wish":       `{"jobs":[{"spec":{"cpus":1,"wall_time_ms":1}}],"application":{"max_carbon":3}}`,
+		"of one":       `{"jobs":[{"spec":{"cpus":1,"wall_time_ms":1},"component":{"colour":3}}]}`,
+		"of a shape":   `{"jobs":[{"spec":{"cpus":1,"wall_time_ms":1},"component":{"shapes":[{"gpus":3}]}}]}`,
+		"of a payload": `{"jobs":[{"spec":{"cpus":1,"wall_time_ms":1},"payload":{"stdin":"L2E="}}]}`,
+		"another kind": `{"jobs":[{"spec":{"cpus":1,"wall_time_ms":1}}],"application":[]}`,
 	} {
 		if status, answer := raw(t, client, http.MethodPost, "/v1/quotes", strings.NewReader(body)); status != 400 {
 			t.Errorf("%s: status %d: %s", name, status, answer)

@@ -83,8 +83,8 @@ func BenchmarkSubmit(b *testing.B) {
 	client := serve(b, liveNode(b))
 	body := oneJob()
 	body.Key = ""
-	body.Jobs[0].Script = make([]byte, 512)
-	copy(body.Jobs[0].Script, "#!/bin/sh\n")
+	body.Jobs[0].Payload.Script = make([]byte, 512)
+	copy(body.Jobs[0].Payload.Script, "#!/bin/sh\n")
 	var left atomic.Int64
 	left.Store(int64(b.N))
 	var callers sync.WaitGroup

@@ -11,9 +11,6 @@ func (c *Client) Transport() http.RoundTripper { return c.http.Transport }
 // Limit makes the client send no larger requests.
 func (c *Client) Limit(bytes int) { c.limit = bytes }
 
-// Check looks at a job as the decoder does.
-func (j *Job) Check() error { return j.check() }
-
 // Socket is where the client's peer is.
 func (c *Client) Socket() string { return c.socket }
 

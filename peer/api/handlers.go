@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -24,12 +25,11 @@ func (s *server) submit(w http.ResponseWriter, r *http.Request, who caller) erro
 	if body.Front {
 		return refuse(view.BadRequest, "front asks for choices, which belong to quotes; leave it out to submit")
 	}
-	jobs, err := body.newJobs()
-	if err != nil {
+	if err = body.complete(); err != nil {
 		return refuse(view.BadRequest, "%v", err)
 	}
 	return s.ask(w, r, http.StatusCreated, func(asked peer.AskID) peer.Event {
-		return peer.Submit{Asked: asked, Key: body.Key, User: who.user, Jobs: jobs, Application: body.Application.wishes()}
+		return peer.Submit{Asked: asked, Key: body.Key, User: who.user, Jobs: body.Jobs, Application: body.Application}
 	})
 }
 
@@ -38,13 +38,13 @@ func (s *server) quotes(w http.ResponseWriter, r *http.Request, who caller) erro
 	if err != nil {
 		return err
 	}
-	jobs := make([]protocol.Job, len(body.Jobs))
-	for i := range body.Jobs {
-		jobs[i] = body.Jobs[i].asked()
+	jobs := slices.Clone(body.Jobs)
+	for i := range jobs {
+		jobs[i].Payload = nil // no quote needs it
 	}
 	answer, err := s.Node.Ask(r.Context(), func(asked peer.AskID) peer.Event {
 		return peer.TestSubmit{
-			Asked: asked, User: who.user, Jobs: jobs, Application: body.Application.wishes(), Front: body.Front,
+			Asked: asked, User: who.user, Jobs: jobs, Application: body.Application, Front: body.Front,
 		}
 	})
 	if err != nil {
@@ -59,11 +59,14 @@ func (s *server) quotes(w http.ResponseWriter, r *http.Request, who caller) erro
 
 // exported says of each job which variables would leave the site with it. It is nil when
 // no job has any.
-func (s *server) exported(jobs []Job) []Exported {
+func (s *server) exported(jobs []protocol.Job) []Exported {
 	out, some := make([]Exported, len(jobs)), false
 	for i := range jobs {
-		job := jobs[i].asked()
-		for _, pair := range jobs[i].Env {
+		job := &jobs[i]
+		if job.Payload == nil {
+			continue
+		}
+		for _, pair := range job.Payload.Env {
 			name, _, _ := strings.Cut(pair, "=")
 			list := &out[i].Stay
 			if job.Export.Allows(name, s.ExportRemote) {

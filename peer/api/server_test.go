@@ -166,12 +166,19 @@ func serveUntil(t testing.TB, node api.Node) (client *api.Client, end func()) {
 }
 
 func oneJob() api.Submission {
-	return api.Submission{Key: "k", Jobs: []api.Job{{
-		Name: "a", CPUs: 4, WallTime: protocol.Hour, Script: []byte("#!/bin/sh\n"), Args: []string{"x"},
-		Env: []string{"A=b"}, WorkDir: "/w", Stdout: "/w/o", Stderr: "/w/e",
-		Sites: []protocol.SiteName{"here"}, Requeue: true, Nodes: 2, MemoryMB: 3,
+	return api.Submission{Key: "k", Jobs: []protocol.Job{{
+		Spec: protocol.Spec{
+			Request: protocol.Request{CPUs: 4, Nodes: 2, MemoryMB: 3, WallTime: protocol.Hour},
+			Name:    "a", Sites: []protocol.SiteName{"here"}, Requeue: true,
+		},
+		Payload: &protocol.Payload{
+			Script: []byte("#!/bin/sh\n"), Args: []string{"x"}, Env: []string{"A=b"}, WorkDir: "/w", Stdout: "/w/o", Stderr: "/w/e",
+		},
 	}}}
 }
+
+// small is a job of one CPU.
+func small() protocol.Spec { return protocol.Spec{Request: protocol.Request{CPUs: 1, WallTime: 1}} }
 
 func TestSubmit(t *testing.T) {
 	t.Parallel()
@@ -199,7 +206,7 @@ func TestQuotes(t *testing.T) {
 	t.Parallel()
 	node := &peerFake{reply: view.TestSubmitResult{Jobs: [][]view.Quote{{{Site: "there", AWT: 5}}}}}
 	client := serve(t, node)
-	quoted, err := client.Quotes(t.Context(), api.Submission{Jobs: []api.Job{{CPUs: 1, WallTime: 1}}})
+	quoted, err := client.Quotes(t.Context(), api.Submission{Jobs: []protocol.Job{{Spec: small()}}})
 	if err != nil || quoted.Jobs[0][0].AWT != 5 {
 		t.Fatalf("%v, %v", quoted, err)
 	}
@@ -213,9 +220,9 @@ func TestQuotes(t *testing.T) {
 func TestQuotesListWhatLeaves(t *testing.T) {
 	t.Parallel()
 	client := serve(t, &peerFake{reply: view.TestSubmitResult{Jobs: [][]view.Quote{{}}}})
-	quoted, err := client.Quotes(t.Context(), api.Submission{Jobs: []api.Job{
-		{CPUs: 1, WallTime: 1, Env: []string{"A=1", "B=2", "LISTED=3"}, Export: &protocol.Export{Names: []string{"A"}}},
-		{CPUs: 1, WallTime: 1},
+	quoted, err := client.Quotes(t.Context(), api.Submission{Jobs: []protocol.Job{
+		{Spec: small(), Payload: &protocol.Payload{Env: []string{"A=1", "B=2", "LISTED=3"}}, Export: protocol.Export{Names: []string{"A"}}},
+		{Spec: small()},
 	}})
 	want := []api.Exported{{Leave: []string{"A", "LISTED"}, Stay: []string{"B"}}, {}}
 	if err != nil || !reflect.DeepEqual(quoted.Exports, want) {
@@ -225,7 +232,7 @@ func TestQuotesListWhatLeaves(t *testing.T) {
 
 func TestBadSubmissions(t *testing.T) {
 	t.Parallel()
-	change := func(f func(*api.Job)) api.Submission {
+	change := func(f func(*protocol.Job)) api.Submission {
 		s := oneJob()
 		f(&s.Jobs[0])
 		return s
@@ -235,14 +242,14 @@ func TestBadSubmissions(t *testing.T) {
 		want string
 	}{
 		"no jobs":       {api.Submission{}, "0 jobs"},
-		"too many jobs": {api.Submission{Jobs: make([]api.Job, api.MaxJobs+1)}, "1001 jobs"},
-		"no script":     {change(func(j *api.Job) { j.Script = nil }), "job 1 of 1 has no script"},
-		"relative path": {change(func(j *api.Job) { j.Stdout = "out" }), "absolute"},
-		"no path":       {change(func(j *api.Job) { j.Stderr = "" }), "must name"},
-		"odd name":      {change(func(j *api.Job) { j.Name = "a\x1b[2J" }), "printable"},
-		"turned name":   {change(func(j *api.Job) { j.Name = "a\u202eb" }), "U+202E"},
-		"odd variable":  {change(func(j *api.Job) { j.Env = []string{"=x"} }), "NAME=value"},
-		"NUL":           {change(func(j *api.Job) { j.Args = []string{"a\x00b"} }), "NUL"},
+		"too many jobs": {api.Submission{Jobs: make([]protocol.Job, api.MaxJobs+1)}, "1001 jobs"},
+		"no script":     {change(func(j *protocol.Job) { j.Payload.Script = nil }), "job 1 of 1 has no script"},
+		"relative path": {change(func(j *protocol.Job) { j.Payload.Stdout = "out" }), "absolute"},
+		"no path":       {change(func(j *protocol.Job) { j.Payload.Stderr = "" }), "must name"},
+		"odd name":      {change(func(j *protocol.Job) { j.Spec.Name = "a\x1b[2J" }), "printable"},
+		"turned name":   {change(func(j *protocol.Job) { j.Spec.Name = "a\u202eb" }), "U+202E"},
+		"odd variable":  {change(func(j *protocol.Job) { j.Payload.Env = []string{"=x"} }), "NAME=value"},
+		"NUL":           {change(func(j *protocol.Job) { j.Payload.Args = []string{"a\x00b"} }), "NUL"},
 	}
 	node := &peerFake{}
 	client := serve(t, node)
@@ -260,11 +267,12 @@ func TestBadSubmissions(t *testing.T) {
 
 func TestTooLarge(t *testing.T) {
 	t.Parallel()
-	for _, job := range []api.Job{
-		{Script: make([]byte, api.MaxScript+1)},
+	for _, payload := range []protocol.Payload{
+		{Script: make([]byte, protocol.MaxScript+1)},
 		{Args: []string{strings.Repeat("x", 3<<20)}},
 		{Env: slices.Repeat([]string{"A=b"}, 1<<17)},
 	} {
+		job := protocol.Job{Spec: small(), Payload: &payload}
 		if err := job.Check(); err == nil || !strings.Contains(err.Error(), "are allowed") {
 			t.Errorf("error %v", err)
 		}

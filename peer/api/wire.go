@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
+	"reflect"
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/peer"
@@ -16,47 +16,18 @@ import (
 
 // Limits of a submission.
 const (
-	MaxJobs   = 1000     // jobs
-	MaxBody   = 32 << 20 // bytes of JSON
-	MaxScript = 4 << 20  // bytes of a script
-	maxRest   = 2 << 20  // bytes of a job's arguments and environment together
-	maxName   = 256      // bytes of a job's name
-	maxPath   = 4096     // bytes of a path
+	MaxJobs = 1000     // jobs
+	MaxBody = 32 << 20 // bytes of JSON
+	maxKey  = 256      // bytes
 )
 
-// Submission is the body of a request to submit jobs, or to get quotes for them.
+// Submission is the body of a request to submit jobs, or to get quotes for them. The jobs' ids,
+// their user, and what else a peer says of them are not there; a payload is not needed for quotes.
 type Submission struct {
-	Key         string       `json:"key,omitempty"` // makes a repetition harmless
-	Jobs        []Job        `json:"jobs"`
-	Application *Application `json:"application,omitempty"` // what is wanted of all jobs together; nil: nothing is
-	Front       bool         `json:"front,omitempty"`       // of quotes: also the choices between cost and time
-}
-
-// Job is one job of a [Submission].
-type Job struct {
-	Name     string              `json:"name,omitempty"`
-	CPUs     int                 `json:"cpus"`
-	Nodes    int                 `json:"nodes,omitempty"`     // 0: any
-	Layout   protocol.Layout     `json:"layout,omitzero"`     // of the CPUs
-	MemoryMB int64               `json:"memory_mb,omitempty"` // per node; 0: any
-	WallTime protocol.Duration   `json:"wall_time_ms"`
-	Sites    []protocol.SiteName `json:"sites,omitempty"` // empty: anywhere
-	Requeue  bool                `json:"requeue,omitempty"`
-	Power    int                 `json:"power_ppm,omitempty"`  // of what sites state for busy CPUs; 0: as much
-	Data     int64               `json:"data_bytes,omitempty"` // that travel when the job runs elsewhere
-
-	DataOut   int64               `json:"data_out_bytes,omitempty"` // that travel back then
-	Licences  []protocol.Licence  `json:"licences,omitempty"`       // that it uses while it runs, sorted by name
-	Priority  string              `json:"priority,omitempty"`       // class of service; empty: the usual one
-	Component *protocol.Component `json:"component,omitempty"`      // nil: the job has one shape, and nothing is known of it
-
-	Script  []byte           `json:"script,omitempty"` // not needed for quotes
-	Args    []string         `json:"args,omitempty"`
-	Env     []string         `json:"env,omitempty"`      // NAME=value
-	Export  *protocol.Export `json:"export,omitempty"`   // which of these may leave the site; nil: those of the site's list
-	WorkDir string           `json:"work_dir,omitempty"` // absolute
-	Stdout  string           `json:"stdout,omitempty"`   // absolute
-	Stderr  string           `json:"stderr,omitempty"`   // absolute
+	Key         string                `json:"key,omitempty"` // makes a repetition harmless
+	Jobs        []protocol.Job        `json:"jobs"`
+	Application *protocol.Application `json:"application,omitempty"` // what is wanted of all jobs together; nil: nothing is
+	Front       bool                  `json:"front,omitempty"`       // of quotes: also the choices between cost and time
 }
 
 // Quoted answers a request for quotes.
@@ -169,147 +140,90 @@ type where struct {
 func DecodeSubmission(body io.Reader) (Submission, error) {
 	decoder := json.NewDecoder(body)
 	decoder.DisallowUnknownFields()
-	var s Submission
-	if err := decoder.Decode(&s); err != nil {
+	var read struct {
+		Submission
+
+		Application *unlimited `json:"application"`
+	}
+	if err := decoder.Decode(&read); err != nil {
 		return Submission{}, fmt.Errorf("the body is not a submission: %w", err)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return Submission{}, errors.New("the body goes on after the submission")
 	}
-	if len(s.Jobs) == 0 || len(s.Jobs) > MaxJobs {
-		return Submission{}, fmt.Errorf("the submission has %d jobs; send 1 to %d", len(s.Jobs), MaxJobs)
-	}
-	if err := text("key", s.Key, maxName); err != nil {
+	s := read.Submission
+	s.Application = (*protocol.Application)(read.Application)
+	if err := s.check(); err != nil {
 		return Submission{}, err
-	}
-	for i := range s.Jobs {
-		err := s.Jobs[i].check()
-		if err == nil {
-			err = s.checkComponent(&s.Jobs[i])
-		}
-		if err != nil {
-			return Submission{}, fmt.Errorf("job %d of %d: %w", i+1, len(s.Jobs), err)
-		}
-	}
-	if s.Application != nil {
-		if err := s.Application.check(); err != nil {
-			return Submission{}, fmt.Errorf("application: %w", err)
-		}
 	}
 	return s, nil
 }
 
-// check looks at what the peer does not: it checks sizes and sites itself.
-func (j *Job) check() error {
-	if len(j.Script) > MaxScript {
-		return fmt.Errorf("the script has %d bytes, at most %d are allowed; "+
-			"let it read large data from a file", len(j.Script), MaxScript)
-	}
-	if err := text("name", j.Name, maxName); err != nil {
-		return err
-	}
-	if err := j.checkPaths(); err != nil {
-		return err
-	}
-	if err := j.checkNeeds(); err != nil {
-		return err
-	}
-	return j.checkStrings()
+// unlimited is an application in JSON, of which a limit that is left out is none. Weights that are
+// all 0, of the components too, stand for the site's usual ones.
+type unlimited protocol.Application
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (a *unlimited) UnmarshalJSON(data []byte) error {
+	*a = unlimited{MaxCost: protocol.Unlimited, MaxTime: protocol.Never}
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	return decoder.Decode((*protocol.Application)(a))
 }
 
-func (j *Job) checkPaths() error {
-	for field, path := range map[string]string{"work_dir": j.WorkDir, "stdout": j.Stdout, "stderr": j.Stderr} {
-		switch {
-		case path == "":
-		case !filepath.IsAbs(path):
-			return fmt.Errorf("%s %q is not an absolute path", field, path)
-		case len(path) > maxPath || strings.ContainsRune(path, 0):
-			return fmt.Errorf("%s has a NUL byte or more than %d bytes", field, maxPath)
-		}
-	}
-	return nil
-}
-
-func (j *Job) checkStrings() error {
-	size := 0
-	for _, arg := range j.Args {
-		size += len(arg)
-		if strings.ContainsRune(arg, 0) {
-			return fmt.Errorf("args: %q has a NUL byte", arg)
-		}
-	}
-	for _, pair := range j.Env {
-		size += len(pair)
-		if strings.IndexByte(pair, '=') < 1 || strings.ContainsRune(pair, 0) {
-			return fmt.Errorf("env: %.80q is not NAME=value", pair)
-		}
-	}
-	if size > maxRest || len(j.Args)+len(j.Env) > 1<<16 {
-		return fmt.Errorf("%d arguments and variables with %d bytes; at most %d with %d bytes are allowed",
-			len(j.Args)+len(j.Env), size, 1<<16, maxRest)
-	}
-	return nil
-}
-
-// text checks what is printed in lists.
-func text(field, s string, most int) error {
-	if len(s) > most {
-		return fmt.Errorf("%s %.80q must be at most %d bytes of printable text", field, s, most)
-	}
-	if err := protocol.CheckText(s); err != nil {
-		return fmt.Errorf("%s %+.80q: %w", field, s, err)
-	}
-	return nil
-}
-
-// spec is the job as quotes see it.
-func (j *Job) spec() protocol.Spec {
-	return protocol.Spec{
-		Request:  protocol.Request{CPUs: j.CPUs, Nodes: j.Nodes, MemoryMB: j.MemoryMB, WallTime: j.WallTime, Power: j.Power, Layout: j.Layout},
-		Name:     j.Name,
-		Sites:    j.Sites,
-		Requeue:  j.Requeue,
-		Data:     j.Data,
-		DataOut:  j.DataOut,
-		Licences: j.Licences,
-		Priority: j.Priority,
-	}
-}
-
-// asked is the job as quotes are asked for it.
-func (j *Job) asked() protocol.Job {
-	asked := protocol.Job{Spec: j.spec()}
-	if j.Component != nil {
-		asked.Component = *j.Component
-	}
-	if j.Export != nil {
-		asked.Export = *j.Export
-	}
-	return asked
-}
-
-// newJob is the job as it is submitted.
-func (j *Job) newJob() (protocol.Job, error) {
+// check refuses before the peer is asked what it would refuse of every site.
+func (s *Submission) check() error {
 	switch {
-	case len(bytes.TrimSpace(j.Script)) == 0:
-		return protocol.Job{}, errors.New("has no script")
-	case j.WorkDir == "" || j.Stdout == "" || j.Stderr == "":
-		return protocol.Job{}, errors.New("must name work_dir, stdout and stderr")
+	case len(s.Jobs) == 0 || len(s.Jobs) > MaxJobs:
+		return fmt.Errorf("the submission has %d jobs; send 1 to %d", len(s.Jobs), MaxJobs)
+	case len(s.Key) > maxKey:
+		return fmt.Errorf("key %.80q must be at most %d bytes", s.Key, maxKey)
 	}
-	job := j.asked()
-	job.Payload = &protocol.Payload{
-		Script: j.Script, Args: j.Args, Env: j.Env, WorkDir: j.WorkDir, Stdout: j.Stdout, Stderr: j.Stderr,
+	if err := protocol.CheckText(s.Key); err != nil {
+		return fmt.Errorf("key %+.80q: %w", s.Key, err)
 	}
-	return job, nil
-}
-
-func (s *Submission) newJobs() ([]protocol.Job, error) {
-	jobs := make([]protocol.Job, len(s.Jobs))
 	for i := range s.Jobs {
-		var err error
-		if jobs[i], err = s.Jobs[i].newJob(); err != nil {
-			return nil, fmt.Errorf("job %d of %d %w", i+1, len(s.Jobs), err)
+		if err := s.checkJob(&s.Jobs[i]); err != nil {
+			return fmt.Errorf("job %d of %d: %w", i+1, len(s.Jobs), err)
 		}
 	}
-	return jobs, nil
+	return s.checkApplication()
+}
+
+func (s *Submission) checkJob(j *protocol.Job) error {
+	c := &j.Component
+	switch {
+	case !reflect.DeepEqual(j.Spec, j.Spec.Described()):
+		return errors.New("spec: job, user, submitted_ms, like, mhz, mflops and what is foreseen of the run are the peer's to say; leave them out")
+	case s.Application == nil && (c.Alpha != 0 || c.Gamma != 0 || c.Delta != 0 || c.Together != 0):
+		return errors.New("component: weights and together mean nothing without an application")
+	}
+	return j.Check()
+}
+
+func (s *Submission) checkApplication() error {
+	switch a := s.Application; {
+	case a == nil:
+		return nil
+	case a.MaxCost < 0:
+		return fmt.Errorf("application: max_cost_micro is %d; use 0 or more", a.MaxCost)
+	default:
+		if faults := a.Faults(s.Jobs); len(faults) > 0 {
+			return fmt.Errorf("application: %s", strings.Join(faults, "; "))
+		}
+		return nil
+	}
+}
+
+// complete says what is missing of jobs that are to run, if anything.
+func (s *Submission) complete() error {
+	for i := range s.Jobs {
+		switch p := s.Jobs[i].Payload; {
+		case p == nil || len(bytes.TrimSpace(p.Script)) == 0:
+			return fmt.Errorf("job %d of %d has no script", i+1, len(s.Jobs))
+		case p.WorkDir == "" || p.Stdout == "" || p.Stderr == "":
+			return fmt.Errorf("job %d of %d must name work_dir, stdout and stderr", i+1, len(s.Jobs))
+		}
+	}
+	return nil
 }

@@ -17,8 +17,8 @@ func FuzzDecodeSubmission(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(whole)
-	f.Add([]byte(`{"jobs":[{"cpus":1,"wall_time_ms":1}]}`))
-	f.Add([]byte(`{"jobs":[{"cpus":-1e3,"env":["a"]}]}`))
+	f.Add([]byte(`{"jobs":[{"spec":{"cpus":1,"wall_time_ms":1}}]}`))
+	f.Add([]byte(`{"jobs":[{"spec":{"cpus":-1e3},"payload":{"env":["a"]}}]}`))
 	app, err := json.Marshal(coupled())
 	if err != nil {
 		f.Fatal(err)
@@ -35,7 +35,7 @@ func FuzzDecodeSubmission(f *testing.F) {
 			t.Fatalf("%d jobs were accepted", len(s.Jobs))
 		}
 		for _, job := range s.Jobs {
-			if strings.ContainsRune(job.WorkDir+job.Stdout+job.Stderr+strings.Join(job.Env, ""), 0) {
+			if p := job.Payload; p != nil && strings.ContainsRune(p.WorkDir+p.Stdout+p.Stderr+strings.Join(p.Env, ""), 0) {
 				t.Fatal("a NUL byte was accepted")
 			}
 		}

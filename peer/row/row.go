@@ -1,6 +1,7 @@
 package row
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 
@@ -80,15 +81,31 @@ func Decode(table Table, data []byte) (Row, error) {
 	case ExecutionTable:
 		return decodeAs[Executions](data)
 	case ArchiveTable:
-		return decodeAs[Archived](data)
+		return archived(data)
 	}
 	return nil, fmt.Errorf("table %q is unknown; it may come from a newer version", table)
 }
 
+// decodeAs reads a row of which each field must be known: another version's row is refused,
+// since a part of it that is left out could be a user's wish, or who owns a job.
 func decodeAs[R Row](data []byte) (Row, error) {
 	var row R
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&row); err != nil {
+		return nil, fmt.Errorf("row of table %s: %w; it may come from another version", row.table(), err)
+	}
+	if decoder.More() {
+		return nil, fmt.Errorf("row of table %s: it goes on after its end", row.table())
+	}
+	return row, nil
+}
+
+// archived reads a finished job, of any version: what is not known of it any more is left out.
+func archived(data []byte) (Row, error) {
+	var row Archived
 	if err := json.Unmarshal(data, &row); err != nil {
-		return nil, fmt.Errorf("row of table %s: %w", row.table(), err)
+		return nil, fmt.Errorf("row of table %s: %w", ArchiveTable, err)
 	}
 	return row, nil
 }

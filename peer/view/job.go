@@ -43,6 +43,7 @@ type Job struct {
 	Requeue   bool                `json:"requeue"`
 	Power     int                 `json:"power_ppm,omitempty"`  // that the job says it draws, of the usual; 0: the usual
 	Data      int64               `json:"data_bytes,omitempty"` // that travel with it
+	Comment   string              `json:"comment,omitempty"`    // of its user's
 	Submitted protocol.Instant    `json:"submitted_ms"`
 	Placed    protocol.Instant    `json:"placed_ms"`     // the last commit or grant; 0: none
 	Started   protocol.Instant    `json:"started_ms"`    // 0: not yet; by the origin's clock
@@ -69,6 +70,15 @@ type Job struct {
 	ClockOffset protocol.Duration `json:"clock_offset_ms,omitempty"`
 	Wishes      *Objectives       `json:"wishes,omitempty"`   // of its application; nil: it is on its own
 	Together    *Start            `json:"together,omitempty"` // nil: it starts on its own
+}
+
+// Described is what a job's description says of it.
+func Described(s protocol.Spec) Job {
+	return Job{
+		ID: s.Job, Name: s.Name, User: s.User, CPUs: s.CPUs, Nodes: s.Nodes, Layout: s.Layout, MemoryMB: s.MemoryMB,
+		WallTime: s.WallTime, Sites: s.Sites, Requeue: s.Requeue, Submitted: s.Submitted,
+		Power: s.Power, Data: s.Data, Comment: s.Comment,
+	}
 }
 
 // Start is what holds of the start of a job that starts together with others.

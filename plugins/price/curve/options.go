@@ -59,7 +59,7 @@ const (
 	// MostMaxPrice is the highest bound that may be set.
 	MostMaxPrice = 1_000_000 * unit
 
-	maxAreaName = 64 // bytes; as wire.MaxName
+	maxAreaName = 64 // bytes; as protocol.MaxName
 )
 
 // Fault is what is wrong with an option.

@@ -80,6 +80,8 @@ func TestCheckSpec(t *testing.T) {
 		`licences[1]: name: "a" does not sort after`:   func(s s) { s.Licences = licence("a", 1) },
 		"priority: has 33":                             func(s s) { s.Priority = long[:33] },
 		"priority: is not UTF-8":                       func(s s) { s.Priority = "\xff" },
+		"comment: has 4097":                            func(s s) { s.Comment = long },
+		"comment: is not UTF-8":                        func(s s) { s.Comment = "\xff" },
 		"expected_ms: -1":                              func(s s) { s.Expected = -1 },
 		"intensity_ppm: 1000001 is outside 0 to 10000": func(s s) { s.Intensity = protocol.PPM + 1 },
 		"intensity_ppm: -1":                            func(s s) { s.Intensity = -1 },

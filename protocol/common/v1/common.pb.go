@@ -14,11 +14,12 @@
 package commonv1
 
 import (
-	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
-	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
+
+	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
+	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 )
 
 const (
@@ -491,7 +492,9 @@ type Spec struct {
 	ComputingPpm int64 `protobuf:"varint,15,opt,name=computing_ppm,json=computingPpm,proto3" json:"computing_ppm,omitempty"`
 	// Optional. Power of its CPUs as earlier runs were measured, in parts per million of what
 	// a site states, at most 100000000; 0: not known.
-	DrawsPpm      int64 `protobuf:"varint,16,opt,name=draws_ppm,json=drawsPpm,proto3" json:"draws_ppm,omitempty"`
+	DrawsPpm int64 `protobuf:"varint,16,opt,name=draws_ppm,json=drawsPpm,proto3" json:"draws_ppm,omitempty"`
+	// Optional. What its user remarks of it, for people, at most 1024 bytes.
+	Comment       string `protobuf:"bytes,17,opt,name=comment,proto3" json:"comment,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -636,6 +639,13 @@ func (x *Spec) GetDrawsPpm() int64 {
 		return x.DrawsPpm
 	}
 	return 0
+}
+
+func (x *Spec) GetComment() string {
+	if x != nil {
+		return x.Comment
+	}
+	return ""
 }
 
 // Payload is what a job runs. Strings are bytes, as Unix has them, without NUL.
@@ -1629,7 +1639,7 @@ const file_protocol_common_v1_common_proto_rawDesc = "" +
 	"wallTimeMs\x12\x1b\n" +
 	"\tpower_ppm\x18\x06 \x01(\x03R\bpowerPpm\x12\x12\n" +
 	"\x04like\x18\a \x01(\x06R\x04like\x124\n" +
-	"\x06layout\x18\b \x01(\v2\x1c.switchyard.common.v1.LayoutR\x06layout\"\x88\x04\n" +
+	"\x06layout\x18\b \x01(\v2\x1c.switchyard.common.v1.LayoutR\x06layout\"\xa2\x04\n" +
 	"\x04Spec\x127\n" +
 	"\arequest\x18\x01 \x01(\v2\x1d.switchyard.common.v1.RequestR\arequest\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
@@ -1649,7 +1659,8 @@ const file_protocol_common_v1_common_proto_rawDesc = "" +
 	"expectedMs\x12#\n" +
 	"\rintensity_ppm\x18\x0e \x01(\x03R\fintensityPpm\x12#\n" +
 	"\rcomputing_ppm\x18\x0f \x01(\x03R\fcomputingPpm\x12\x1b\n" +
-	"\tdraws_ppm\x18\x10 \x01(\x03R\bdrawsPpm\"\x92\x01\n" +
+	"\tdraws_ppm\x18\x10 \x01(\x03R\bdrawsPpm\x12\x18\n" +
+	"\acomment\x18\x11 \x01(\tR\acomment\"\x92\x01\n" +
 	"\aPayload\x12\x16\n" +
 	"\x06script\x18\x01 \x01(\fR\x06script\x12\x12\n" +
 	"\x04args\x18\x02 \x03(\fR\x04args\x12\x10\n" +

@@ -88,7 +88,7 @@ func EncodeSpec(s protocol.Spec) *Spec {
 		Requeue: s.Requeue, SubmittedMs: int64(s.Submitted), Mhz: int64(s.MHz), Mflops: int64(s.Mflops),
 		DataBytes: s.Data, DataOutBytes: s.DataOut, Licences: wire.Convert(s.Licences, encodeLicence), Priority: s.Priority,
 		ExpectedMs: wire.EncodeSpan(s.Expected), IntensityPpm: int64(s.Intensity), ComputingPpm: int64(s.Computing),
-		DrawsPpm: int64(s.Draws),
+		DrawsPpm: int64(s.Draws), Comment: s.Comment,
 	}
 }
 
@@ -100,7 +100,7 @@ func DecodeSpec(m *Spec) protocol.Spec {
 		Requeue: m.GetRequeue(), Submitted: protocol.Instant(m.GetSubmittedMs()), MHz: wire.Narrow(m.GetMhz()), Mflops: wire.Narrow(m.GetMflops()),
 		Data: m.GetDataBytes(), DataOut: m.GetDataOutBytes(), Licences: wire.Convert(m.GetLicences(), decodeLicence), Priority: m.GetPriority(),
 		Expected: wire.DecodeSpan(m.GetExpectedMs()), Intensity: wire.Narrow(m.GetIntensityPpm()), Computing: wire.Narrow(m.GetComputingPpm()),
-		Draws: wire.Narrow(m.GetDrawsPpm()),
+		Draws: wire.Narrow(m.GetDrawsPpm()), Comment: m.GetComment(),
 	}
 }
 
@@ -108,21 +108,22 @@ func DecodeSpec(m *Spec) protocol.Spec {
 func CheckSpec(s protocol.Spec) error {
 	return wire.First(
 		wire.In("request", CheckRequest(s.Request)),
-		wire.Text("name", s.Name, wire.MaxJobName),
-		wire.Text("user", s.User, wire.MaxUser),
-		wire.AtMost("sites", len(s.Sites), wire.MaxJobSites),
+		wire.Text("name", s.Name, protocol.MaxJobName),
+		wire.Text("user", s.User, protocol.MaxUser),
+		wire.AtMost("sites", len(s.Sites), protocol.MaxJobSites),
 		wire.Each("sites", s.Sites, protocol.SiteName.Validate),
 		wire.Amount("submitted_ms", s.Submitted),
 		wire.Count("mhz", s.MHz),
 		wire.Count("mflops", s.Mflops),
 		wire.Amount("data_bytes", s.Data),
 		wire.Amount("data_out_bytes", s.DataOut),
-		CheckLicences(s.Licences),
-		wire.Text("priority", s.Priority, wire.MaxPriority),
+		protocol.CheckLicences(s.Licences),
+		wire.Text("priority", s.Priority, protocol.MaxPriority),
 		wire.Amount("expected_ms", s.Expected),
 		checkShare("intensity_ppm", s.Intensity),
 		checkShare("computing_ppm", s.Computing),
 		checkPower("draws_ppm", s.Draws),
+		wire.Text("comment", s.Comment, protocol.MaxComment),
 	)
 }
 
@@ -132,29 +133,6 @@ func encodeLicence(l protocol.Licence) *Licence {
 
 func decodeLicence(m *Licence) protocol.Licence {
 	return protocol.Licence{Name: m.GetName(), Count: wire.Narrow(m.GetCount())}
-}
-
-// CheckLicences checks what a job uses while it runs.
-func CheckLicences(list []protocol.Licence) error {
-	if err := wire.AtMost("licences", len(list), wire.MaxLicences); err != nil {
-		return err
-	}
-	for i, one := range list {
-		if err := wire.First(wire.Required("name", one.Name, wire.MaxName), wire.Text("name", one.Name, wire.MaxName), checkLicenceCount(one.Count)); err != nil {
-			return fmt.Errorf("licences[%d]: %w", i, err)
-		}
-		if i > 0 && list[i-1].Name >= one.Name {
-			return fmt.Errorf("licences[%d]: name: %q does not sort after %q", i, one.Name, list[i-1].Name)
-		}
-	}
-	return nil
-}
-
-func checkLicenceCount(n int) error {
-	if n < 1 || n > math.MaxInt32 {
-		return fmt.Errorf("count: %d is outside 1 to %d", n, math.MaxInt32)
-	}
-	return nil
 }
 
 // EncodePayload converts what a job runs; nil stays nil.
@@ -190,12 +168,12 @@ func CheckPayload(p *protocol.Payload) error {
 		return wire.Present("payload", false)
 	}
 	return wire.In("payload", wire.First(
-		wire.AtMost("script", len(p.Script), wire.MaxScript),
-		wire.AtMost("args", len(p.Args), wire.MaxArgs),
-		wire.AtMost("env", len(p.Env), wire.MaxArgs),
-		wire.UnixString("work_dir", p.WorkDir, wire.MaxPath),
-		wire.UnixString("stdout", p.Stdout, wire.MaxPath),
-		wire.UnixString("stderr", p.Stderr, wire.MaxPath),
+		wire.AtMost("script", len(p.Script), protocol.MaxScript),
+		wire.AtMost("args", len(p.Args), protocol.MaxArgs),
+		wire.AtMost("env", len(p.Env), protocol.MaxArgs),
+		wire.UnixString("work_dir", p.WorkDir, protocol.MaxPath),
+		wire.UnixString("stdout", p.Stdout, protocol.MaxPath),
+		wire.UnixString("stderr", p.Stderr, protocol.MaxPath),
 		wire.Each("args", p.Args, func(arg string) error { return wire.UnixString("arg", arg, math.MaxInt) }),
 		wire.Each("env", p.Env, func(pair string) error { return wire.Env(pair, math.MaxInt) }),
 	))

@@ -72,7 +72,7 @@ func CheckOutcome(o protocol.Outcome) error {
 	return wire.In("outcome", wire.First(
 		checkLast(o.State),
 		checkEnd(o.ExitCode, o.Signal),
-		wire.Text("reason", o.Reason, wire.MaxReason),
+		wire.Text("reason", o.Reason, protocol.MaxReason),
 		wire.Amount("waited_ms", o.Waited),
 		wire.Amount("ran_ms", o.Ran),
 		checkFiles(o.Files),

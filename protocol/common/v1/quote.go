@@ -31,15 +31,15 @@ func DecodeQuote(m *Quote) protocol.Quote {
 // CheckQuote checks a quote. A declined one may say that the wait is never.
 func CheckQuote(q protocol.Quote) error {
 	if err := wire.First(
-		wire.Text("declined", q.Declined, wire.MaxReason),
+		wire.Text("declined", q.Declined, protocol.MaxReason),
 		wire.Amount("awt_ms", q.AWT),
 		wire.Amount("awt_low_ms", q.AWTLow),
 		wire.Amount("awt_high_ms", q.AWTHigh),
 		wire.Amount("ert_ms", q.ERT),
 		wire.Amount("bound_ms", q.Bound),
 		wire.Amount("delay_ms", q.Delay),
-		wire.Text("note", q.Note, wire.MaxNote),
-		wire.Text("currency", q.Currency, wire.MaxCurrency),
+		wire.Text("note", q.Note, protocol.MaxNote),
+		wire.Text("currency", q.Currency, protocol.MaxCurrency),
 		wire.Present("currency", q.Currency != "" || len(q.Terms) == 0),
 		checkTerms(q.Terms),
 	); err != nil {
@@ -73,11 +73,11 @@ func decodeTerm(m *Term) protocol.Term {
 }
 
 func checkTerms(terms []protocol.Term) error {
-	if err := wire.AtMost("terms", len(terms), wire.MaxTerms); err != nil {
+	if err := wire.AtMost("terms", len(terms), protocol.MaxTerms); err != nil {
 		return err
 	}
 	for i, term := range terms {
-		if err := wire.First(wire.Required("name", term.Name, wire.MaxName), wire.Text("name", term.Name, wire.MaxName)); err != nil {
+		if err := wire.First(wire.Required("name", term.Name, protocol.MaxName), wire.Text("name", term.Name, protocol.MaxName)); err != nil {
 			return fmt.Errorf("terms[%d]: %w", i, err)
 		}
 		for _, earlier := range terms[:i] {
@@ -110,6 +110,6 @@ func checkBill(b *protocol.Bill) error {
 		return nil
 	}
 	return wire.In("bill", wire.First(
-		wire.Amount("start_ms", b.Start), wire.Required("currency", b.Currency, wire.MaxCurrency), checkTerms(b.Terms),
+		wire.Amount("start_ms", b.Start), wire.Required("currency", b.Currency, protocol.MaxCurrency), checkTerms(b.Terms),
 	))
 }

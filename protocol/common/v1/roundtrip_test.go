@@ -76,6 +76,33 @@ func TestRoundTrips(t *testing.T) {
 	}
 }
 
+// TestNoFieldIsLost: a field that a noun gets and its message or its conversion does not is missed
+// here.
+func TestNoFieldIsLost(t *testing.T) {
+	t.Parallel()
+	kept(t, commonv1.EncodeSpec, &commonv1.Spec{}, sure(commonv1.DecodeSpec))
+	kept(t, commonv1.EncodePayload, &commonv1.Payload{}, sure(commonv1.DecodePayload))
+	kept(t, commonv1.EncodeQuote, &commonv1.Quote{}, sure(commonv1.DecodeQuote))
+	kept(t, commonv1.EncodeLoad, &commonv1.Load{}, commonv1.DecodeLoad)
+	kept(t, commonv1.EncodeOutcome, &commonv1.Outcome{}, commonv1.DecodeOutcome)
+	kept(t, commonv1.EncodeCapacity, &commonv1.Capacity{}, sure(commonv1.DecodeCapacity))
+}
+
+func kept[N any, M proto.Message](t *testing.T, encode func(N) M, into M, decode func(M) (N, error)) {
+	t.Helper()
+	want := protocoltest.Full[N]()
+	data, err := proto.Marshal(encode(want))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err = proto.Unmarshal(data, into); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := decode(into); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v, %v\nwant %+v", got, err, want)
+	}
+}
+
 // States and streams cross by number; both lists must stay in one order.
 func TestStatesHaveTheNumbersOfTheWire(t *testing.T) {
 	t.Parallel()

@@ -5,13 +5,12 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/protocol"
 	commonv1 "github.com/switchyard-hpc/switchyard/protocol/common/v1"
-	"github.com/switchyard-hpc/switchyard/protocol/wire"
 )
 
 // Limits of fields, beside those of package wire.
 const (
-	MaxJobs   = 1 << 20        // jobs of a query, changes of a watch, tags of actions
-	MaxReason = wire.MaxReason // bytes of any text for people
+	MaxJobs   = 1 << 20            // jobs of a query, changes of a watch, tags of actions
+	MaxReason = protocol.MaxReason // bytes of any text for people
 
 	maxList   = 64 // capabilities
 	maxCursor = 4096

@@ -83,7 +83,7 @@ func encodePlanned(one localsched.Planned) *Planned {
 	case one.Start < 0:
 		one.Start = math.MinInt64 // no check passes it
 	}
-	return &Planned{StartMs: int64(one.Start), Note: wire.Clip(one.Note, wire.MaxNote)}
+	return &Planned{StartMs: int64(one.Start), Note: wire.Clip(one.Note, protocol.MaxNote)}
 }
 
 // DecodePlanned checks and converts when n jobs would start. The error names the
@@ -107,5 +107,5 @@ func decodePlanned(m *Planned) (localsched.Planned, error) {
 	case one.Start == -1:
 		one.Start = lastInstant
 	}
-	return one, wire.First(wire.AtMost("declined", len(one.Declined), MaxReason), wire.AtMost("note", len(one.Note), wire.MaxNote))
+	return one, wire.First(wire.AtMost("declined", len(one.Declined), MaxReason), wire.AtMost("note", len(one.Note), protocol.MaxNote))
 }

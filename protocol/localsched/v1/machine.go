@@ -35,7 +35,7 @@ func EncodeDescription(d localsched.Description) *DescribeResponse {
 // names the field.
 func DecodeDescription(m *DescribeResponse) (localsched.Description, error) {
 	capacity, err := DecodeCapacity(m.GetCapacity())
-	if err = wire.First(wire.Required("name", m.GetName(), wire.MaxName), err, checkCapabilities(m.GetCapabilities())); err != nil {
+	if err = wire.First(wire.Required("name", m.GetName(), protocol.MaxName), err, checkCapabilities(m.GetCapabilities())); err != nil {
 		return localsched.Description{}, fmt.Errorf("description: %w", err)
 	}
 	return localsched.Description{Name: m.GetName(), Capacity: capacity, Capabilities: m.GetCapabilities()}, nil
@@ -46,7 +46,7 @@ func checkCapabilities(list []string) error {
 		return err
 	}
 	for i, one := range list {
-		if err := wire.Required("name", one, wire.MaxName); err != nil {
+		if err := wire.Required("name", one, protocol.MaxName); err != nil {
 			return fmt.Errorf("capabilities[%d]: %w", i, err)
 		}
 		if i > 0 && list[i-1] >= one {

@@ -21,7 +21,7 @@ func EncodeQuotes(jobs []protocol.Request, quotes []protocol.Quote) (*QuoteRespo
 		if q.Declined != "" {
 			q = protocol.Quote{Job: q.Job, Declined: wire.Clip(q.Declined, MaxReason)}
 		}
-		q.Note = wire.Clip(q.Note, wire.MaxNote)
+		q.Note = wire.Clip(q.Note, protocol.MaxNote)
 		if err := checkQuote(q, jobs[i].Job, &currency); err != nil {
 			return nil, fmt.Errorf("quotes[%d]: %w", i, err)
 		}

@@ -116,16 +116,16 @@ func checkTariff(t *protocol.Tariff) error {
 		return nil
 	}
 	return wire.In("tariff", wire.First(
-		wire.Required("currency", t.Currency, wire.MaxCurrency),
+		wire.Required("currency", t.Currency, protocol.MaxCurrency),
 		wire.Present("charges", len(t.Charges) > 0),
-		wire.AtMost("charges", len(t.Charges), wire.MaxTerms),
+		wire.AtMost("charges", len(t.Charges), protocol.MaxTerms),
 		wire.Each("charges", t.Charges, checkCharge),
 	))
 }
 
 func checkCharge(c protocol.Charge) error {
 	if err := wire.First(
-		wire.Required("name", c.Name, wire.MaxName),
+		wire.Required("name", c.Name, protocol.MaxName),
 		wire.Amount("units", c.Units),
 		wire.Amount("per", c.Per),
 		wire.Present("per", c.Per > 0 || len(c.Steps) == 0),

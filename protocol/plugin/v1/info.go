@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/switchyard-hpc/switchyard/protocol"
 	"github.com/switchyard-hpc/switchyard/protocol/wire"
 )
 
@@ -49,7 +50,7 @@ func CheckInfo(m *InfoResponse) error {
 	if err := wire.First(
 		checkKind(m.GetKind()),
 		checkName(m.GetName()),
-		wire.Required("version", m.GetVersion(), wire.MaxName),
+		wire.Required("version", m.GetVersion(), protocol.MaxName),
 		checkAbout(m.GetAbout()),
 		wire.AtMost("services", len(m.GetServices()), maxList),
 		checkCapabilities(m.GetCapabilities()),
@@ -80,8 +81,8 @@ func checkName(name string) error {
 	strange := func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && !strings.ContainsRune("-._", r)
 	}
-	if name == "" || len(name) > wire.MaxName || strings.ContainsFunc(name, strange) {
-		return fmt.Errorf("name: %.80q is not the name of a plugin; use 1 to %d lower case letters, digits, '-', '.' and '_'", name, wire.MaxName)
+	if name == "" || len(name) > protocol.MaxName || strings.ContainsFunc(name, strange) {
+		return fmt.Errorf("name: %.80q is not the name of a plugin; use 1 to %d lower case letters, digits, '-', '.' and '_'", name, protocol.MaxName)
 	}
 	return nil
 }
@@ -98,7 +99,7 @@ func checkCapabilities(list []string) error {
 		return err
 	}
 	for i, one := range list {
-		if err := wire.Required(fmt.Sprintf("capabilities[%d]", i), one, wire.MaxName); err != nil {
+		if err := wire.Required(fmt.Sprintf("capabilities[%d]", i), one, protocol.MaxName); err != nil {
 			return err
 		}
 		if i > 0 && list[i-1] >= one {

@@ -14,9 +14,9 @@ import (
 const (
 	MaxSites    = int(protocol.MaxSiteNumber)
 	MaxJobs     = 1 << 20
-	MaxQuotes   = 16 << 20         // jobs times sites
-	MaxCurrency = wire.MaxCurrency // bytes of a currency, as between peers
-	MaxReason   = 512              // bytes of a decision's reason
+	MaxQuotes   = 16 << 20             // jobs times sites
+	MaxCurrency = protocol.MaxCurrency // bytes of a currency, as between peers
+	MaxReason   = 512                  // bytes of a decision's reason
 
 	MaxApplications = MaxJobs
 	MaxRates        = 4096 // of an application

@@ -25,7 +25,7 @@ func DecodeDescription(m *DescribeResponse) (price.Description, error) {
 	d := price.Description{Areas: m.GetAreas(), Currency: m.GetCurrency()}
 	if err := wire.First(
 		wire.AtMost("areas", len(d.Areas), MaxAreas),
-		wire.AtMost("currency", len(d.Currency), wire.MaxCurrency),
+		wire.AtMost("currency", len(d.Currency), protocol.MaxCurrency),
 		wire.Each("areas", d.Areas, checkArea),
 		d.Check(),
 	); err != nil {
@@ -86,8 +86,8 @@ func DecodeSeries(m *PricesResponse, query price.Query) (price.Series, error) {
 }
 
 func checkArea(area string) error {
-	if area == "" || len(area) > wire.MaxName {
-		return fmt.Errorf("%.80q has %d bytes; use 1 to %d", area, len(area), wire.MaxName)
+	if area == "" || len(area) > protocol.MaxName {
+		return fmt.Errorf("%.80q has %d bytes; use 1 to %d", area, len(area), protocol.MaxName)
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package wire
+package protocol
 
 // Limits that the protocols share: what one peer may say of a job to another must
 // reach the batch system there, and a price the policies.
@@ -15,5 +15,6 @@ const (
 	MaxPriority = 32      // bytes of a class of service
 	MaxScript   = 4 << 20 // bytes
 	MaxArgs     = 65536   // arguments of a script, and as many variables
+	MaxWords    = 2 << 20 // bytes of both together, as they are submitted
 	MaxPath     = 4096    // bytes
 )

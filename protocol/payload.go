@@ -1,0 +1,111 @@
+package protocol
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// Payload is what a job runs. A Payload is never changed once made.
+type Payload struct {
+	Script  []byte
+	Args    []string
+	Env     []string // NAME=value
+	WorkDir string   // at the origin
+	Stdout  string   // at the origin, absolute
+	Stderr  string   // at the origin, absolute; equal to Stdout: both in one file
+}
+
+// payloadJSON is a payload in JSON: its strings as bytes, since they need not be
+// UTF-8 and JSON text would change them.
+type payloadJSON struct {
+	Script  []byte   `json:"script,omitempty"`
+	Args    [][]byte `json:"args,omitempty"`
+	Env     [][]byte `json:"env,omitempty"`
+	WorkDir []byte   `json:"work_dir,omitempty"`
+	Stdout  []byte   `json:"stdout,omitempty"`
+	Stderr  []byte   `json:"stderr,omitempty"`
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (p *Payload) MarshalJSON() ([]byte, error) {
+	return json.Marshal(payloadJSON{
+		Script: p.Script, Args: converted[[]byte](p.Args), Env: converted[[]byte](p.Env),
+		WorkDir: []byte(p.WorkDir), Stdout: []byte(p.Stdout), Stderr: []byte(p.Stderr),
+	})
+}
+
+// UnmarshalJSON implements [json.Unmarshaler]. Fields that it does not know are errors.
+func (p *Payload) UnmarshalJSON(data []byte) error {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields() // whoever decodes what a payload is in cannot say so for it
+	var read payloadJSON
+	if err := decoder.Decode(&read); err != nil {
+		return err
+	}
+	*p = Payload{
+		Script: read.Script, Args: converted[string](read.Args), Env: converted[string](read.Env),
+		WorkDir: string(read.WorkDir), Stdout: string(read.Stdout), Stderr: string(read.Stderr),
+	}
+	return nil
+}
+
+// Check says what is wrong with what a job runs, if anything, wherever it is submitted. What is
+// empty is not looked at.
+func (p *Payload) Check() error {
+	if p == nil {
+		return nil
+	}
+	if len(p.Script) > MaxScript {
+		return fmt.Errorf("the script has %d bytes, at most %d are allowed; let it read large data from a file", len(p.Script), MaxScript)
+	}
+	return cmp.Or(
+		checkPath("working directory", p.WorkDir), checkPath("stdout", p.Stdout), checkPath("stderr", p.Stderr),
+		p.checkWords(),
+	)
+}
+
+func checkPath(of, path string) error {
+	switch {
+	case path == "":
+	case !strings.HasPrefix(path, "/"):
+		return fmt.Errorf("the name of the job's %s %.80q is not an absolute path", of, path)
+	case len(path) > MaxPath:
+		return fmt.Errorf("the name of the job's %s has %d bytes; give one of at most %d", of, len(path), MaxPath)
+	case strings.ContainsRune(path, 0):
+		return fmt.Errorf("the name of the job's %s %.80q has a NUL byte", of, path)
+	}
+	return nil
+}
+
+// checkWords looks at the arguments and variables.
+func (p *Payload) checkWords() error {
+	size := 0
+	for _, arg := range p.Args {
+		size += len(arg)
+		if strings.ContainsRune(arg, 0) {
+			return fmt.Errorf("args: %q has a NUL byte", arg)
+		}
+	}
+	for _, pair := range p.Env {
+		size += len(pair)
+		if strings.IndexByte(pair, '=') < 1 || strings.ContainsRune(pair, 0) {
+			return fmt.Errorf("env: %.80q is not NAME=value", pair)
+		}
+	}
+	if size > MaxWords || len(p.Args)+len(p.Env) > MaxArgs {
+		return fmt.Errorf("%d arguments and variables with %d bytes; at most %d with %d bytes are allowed",
+			len(p.Args)+len(p.Env), size, MaxArgs, MaxWords)
+	}
+	return nil
+}
+
+func converted[B, A []byte | string](in []A) []B {
+	var out []B
+	for _, one := range in {
+		out = append(out, B(one))
+	}
+	return out
+}
