@@ -287,20 +287,61 @@ func TestWindowKeepsTheHead(t *testing.T) {
 	}
 }
 
-// TestLateUnderOneBudget: when the budget never ends, a late job has its power kept.
+// TestLateUnderOneBudget: when the budget never ends, a late job has its power kept, though it
+// draws all that the budget ever allows.
 func TestLateUnderOneBudget(t *testing.T) {
 	t.Parallel()
-	budget := engine.Budget{Signal: power.Always(4000), Rates: watts(), Bound: 10}
-	r := newRig(t, cpus(8), engine.Within(budget, engine.FirstFit()))
-	r.submit(job(0, 2, 5), 5)
-	r.submit(job(1, 4, 5), 5) // draws all of it
-	for n := 2; n < 40; n++ {
-		r.submit(job(n, 2, 5), 5)
-		r.advance(r.now + 2)
+	for _, mode := range engine.Modes() {
+		budget := engine.Budget{Signal: power.Always(4000), Rates: watts(), Mode: mode, Bound: 10}
+		r := newRig(t, cpus(8), engine.Within(budget, engine.FirstFit()))
+		r.submit(job(0, 2, 5), 5)
+		r.submit(job(1, 4, 5), 5) // draws all of it
+		for n := 2; n < 40; n++ {
+			r.submit(job(n, 2, 5), 5)
+			r.advance(r.now + 2)
+		}
+		r.drain()
+		if got := r.jobs[tag(1)].start; got > 16 {
+			t.Errorf("%s: the wide job starts at %d, though it was late at 10 and what ran then was over by 15", mode, got)
+		}
 	}
-	r.drain()
-	if got := r.jobs[tag(1)].start; got > 16 {
-		t.Errorf("the wide job starts at %d, though it was late at 10 and what ran then was over by 15", got)
+}
+
+// TestOnlyLateJobsHavePlaces: beside a late job one that has not waited so long yet keeps nobody
+// from the machine, though no budget holds.
+//
+//	8 │ A A A A A . . B B   B is late when D comes at 12, C is not: D starts at once,
+//	  │ A A A A A D D D D   beside B from 100 on, and in the way of C, which is to be late at 15
+//	  └ 0     12      100
+func TestOnlyLateJobsHavePlaces(t *testing.T) {
+	t.Parallel()
+	for _, mode := range engine.Modes() {
+		r := newRig(t, cpus(8), engine.Within(engine.Budget{Rates: watts(), Mode: mode, Bound: 10}, engine.FirstFit()))
+		r.submit(job(0, 4, 100), 100)
+		r.submit(job(1, 6, 5), 5)
+		r.advance(5)
+		r.submit(job(2, 8, 5), 5)
+		r.advance(12)
+		r.submit(job(3, 2, 200), 200)
+		r.drain()
+		if late, beside := r.jobs[tag(1)].start, r.jobs[tag(3)].start; late != 100 || beside != 12 {
+			t.Errorf("%s: the late job starts at %d, want 100, the newcomer beside it at %d, want 12", mode, late, beside)
+		}
+	}
+}
+
+// TestHeld: a budget keeps a job from starting that draws more than is left of it, not one that
+// draws all of that and waits for CPUs.
+func TestHeld(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, cpus(8), engine.Within(engine.Budget{Signal: power.Always(4000), Rates: power.Rates{Busy: 1_000_000}}, engine.EASY()))
+	for n, parts := range []int{protocol.PPM / 2, protocol.PPM / 4, protocol.PPM/4 + 1} {
+		one := job(n, 4+2*(1-min(n, 1)), 10) // the first runs on six CPUs and leaves 1 W
+		one.Power = parts
+		r.submit(one, 10)
+	}
+	if held := r.engine.Held(r.now); !slices.Equal(held, []protocol.Tag{tag(2)}) {
+		t.Errorf("held are %v, want the last alone", held)
 	}
 }
 
