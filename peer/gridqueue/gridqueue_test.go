@@ -93,10 +93,15 @@ func TestCalls(t *testing.T) {
 				var q gridqueue.Queue
 				kind.make(&q)
 				tt.call(&q)
-				blocked := q.Blocked()
-				got, want := kindOf(&q), tt.want(kind.name)
-				if got != want || (blocked == 1) != (want == "blocked") {
-					t.Errorf("the job is %s and %d are blocked, want %s", got, blocked, want)
+				want, blocked := tt.want(kind.name), 0
+				if want == "blocked" {
+					blocked = 1
+				}
+				if n := q.Blocked(); n != blocked {
+					t.Errorf("%d jobs are blocked, want %d", n, blocked)
+				}
+				if got := kindOf(&q); got != want {
+					t.Errorf("the job is %s, want %s", got, want)
 				}
 			})
 		}
@@ -161,6 +166,15 @@ func TestTheLatestCallCounts(t *testing.T) {
 	q.ReleaseAll()
 	if q.Ready() {
 		t.Error("a job that a round has taken was released from a hold before")
+	}
+	for id := protocol.JobID(1); id <= 2; id++ {
+		q.Put(id)
+		q.Park(id)
+	}
+	q.Block(1)
+	q.Unpark(1, gridqueue.Any)
+	if got := q.Take(2); !slices.Equal(got, []protocol.JobID{2}) {
+		t.Errorf("in place of one that is parked no more came %v, want 2", got)
 	}
 }
 
