@@ -531,6 +531,23 @@ func TestRestoreInPlace(t *testing.T) {
 	}
 }
 
+// TestPlaceNameWhileWaiting: a job that waits is in no place, whoever runs meanwhile.
+func TestPlaceNameWhileWaiting(t *testing.T) {
+	t.Parallel()
+	e := engine.New(partitioned(t, layoutOf(t, twin), 1, engine.Enabled{}), engine.FirstFit())
+	mustSubmit(t, e, 0, job(0, 2, 100))
+	mustSubmit(t, e, 0, job(1, 8, 100))
+	for n := 2; n < 12; n++ { // the starts and the submissions have like numbers
+		mustSubmit(t, e, 0, job(n, 2, 10))
+		if waits, runs := e.PlaceName(tag(1)), e.PlaceName(tag(n)); waits != "" || runs == "" {
+			t.Errorf("a job that waits is in %q, one that runs in %q", waits, runs)
+		}
+		if _, err := e.Finished(0, tag(n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestTooManyConflicts: twenty thousand partitions on one wire are refused in little time and
 // memory.
 func TestTooManyConflicts(t *testing.T) {
@@ -541,7 +558,7 @@ func TestTooManyConflicts(t *testing.T) {
 	}
 	layout := layoutOf(t, text.String())
 	_, err := engine.Partitioned(layout, protocol.Capacity{CPUs: layout.Nodes(), Nodes: layout.Nodes()}, engine.Enabled{})
-	if err == nil || !strings.Contains(err.Error(), "exclude each other; allow fewer partitions") {
+	if err == nil || !strings.Contains(err.Error(), "more than 8388608 pairs of its 20000 partitions exclude each other; allow fewer") {
 		t.Errorf("got %v", err)
 	}
 	large, err := partition.Generate(10, 8)

@@ -231,11 +231,11 @@ func offPeakAsBase(t *rapid.T, m engine.Machine, budget engine.Budget, base engi
 }
 
 // TestLateJob: a job that has waited longer than the bound starts when the budget ends, and
-// what came later does not delay it.
+// what came later does not delay it. What is over by then may start meanwhile.
 //
 //	watts  3 until 110, then any
-//	  A A A A A A A . B B          A runs, B would draw 4 W
-//	                               C comes at 105: with it, B could not start at 110
+//	  A A A A A A A . . . B B      A runs, B would draw 4 W
+//	            D D D D D          C comes at 105: with it, B could not start at 110, with D it can
 func TestLateJob(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -256,9 +256,10 @@ func TestLateJob(t *testing.T) {
 		r.submit(job(1, 4, 2), 2)
 		r.advance(105)
 		r.submit(job(2, 1, 20), 20)
+		r.submit(job(3, 1, 5), 5)
 		r.drain()
-		if got := r.jobs[tag(1)].start; got != c.want {
-			t.Errorf("%s: B starts at %d, want %d", c.name, got, c.want)
+		if b, d := r.jobs[tag(1)].start, r.jobs[tag(3)].start; b != c.want || d != 105 {
+			t.Errorf("%s: B starts at %d, want %d, D at %d, want 105", c.name, b, c.want, d)
 		}
 	}
 }
