@@ -91,6 +91,85 @@ func TestFigureOne(t *testing.T) {
 	}
 }
 
+// TestBudgetCheck: what an operator writes is right up to its bounds; all that is not is said at
+// once, and in so many words.
+func TestBudgetCheck(t *testing.T) {
+	t.Parallel()
+	right := []engine.Budget{
+		{Rates: watts()},
+		{Rates: watts(), Mode: engine.Filter, Window: 1, Bound: 1},
+		{Rates: watts(), Mode: engine.Window, Window: engine.MaxWindow},
+	}
+	for _, b := range right {
+		if err := b.Check(); err != nil {
+			t.Errorf("%+v: %v", b, err)
+		}
+	}
+	const (
+		mode   = `mode "fliter" is unknown; use "window" or "filter"`
+		window = " jobs; use 1 to 10000"
+		bound  = "a bound of -1ms; it cannot be negative"
+	)
+	for _, c := range []struct {
+		budget engine.Budget
+		want   []string
+	}{
+		{engine.Budget{Rates: watts(), Mode: "fliter"}, []string{mode}},
+		{engine.Budget{Rates: watts(), Window: -1}, []string{"a window of -1" + window}},
+		{engine.Budget{Rates: watts(), Window: engine.MaxWindow + 1}, []string{"a window of 10001" + window}},
+		{engine.Budget{Rates: watts(), Bound: -1}, []string{bound}},
+		{engine.Budget{Mode: "fliter", Window: -1, Bound: -1}, []string{power.Rates{}.Check().Error(), mode, window, bound}},
+	} {
+		err := c.budget.Check()
+		if err == nil || strings.Count(err.Error(), "\n") != len(c.want)-1 {
+			t.Errorf("%+v: %v, want %d faults", c.budget, err, len(c.want))
+			continue
+		}
+		for _, want := range c.want {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%+v: %v, want %s", c.budget, err, want)
+			}
+		}
+	}
+}
+
+// TestWhoWakesByItself: a driver that does not heed wakes would leave jobs of these waiting for
+// ever. All others start jobs only when something comes or goes.
+func TestWhoWakesByItself(t *testing.T) {
+	t.Parallel()
+	for _, name := range engine.Names() {
+		policy, err := engine.Named(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := engine.WakesByItself(policy), name == "conservative"; got != want {
+			t.Errorf("%s wakes by itself: %t", name, got)
+		}
+		if !engine.WakesByItself(engine.Within(engine.Budget{}, policy)) {
+			t.Errorf("%s within a budget does not wake by itself", name)
+		}
+	}
+}
+
+// TestDraw: what a budget says that a job draws is what the machine draws while it runs alone.
+func TestDraw(t *testing.T) {
+	t.Parallel()
+	m := engine.WholeNode(protocol.Capacity{CPUs: 16, Nodes: 4})
+	budget := engine.Budget{Rates: watts()}
+	for _, request := range []protocol.Request{
+		{CPUs: 1, WallTime: 5}, {CPUs: 4, WallTime: 5}, {CPUs: 5, WallTime: 5, Power: protocol.PPM / 2}, {Nodes: 3, WallTime: 5},
+	} {
+		r := newRig(t, m, engine.Within(budget, engine.FCFS()))
+		r.submit(localsched.Queued{Request: request, Tag: tag(1)}, 5)
+		if got, want := budget.Draw(m, request), r.engine.Load().Draw; got != want || got == 0 {
+			t.Errorf("%+v is said to draw %d mW, and draws %d", request, got, want)
+		}
+	}
+	if got := budget.Draw(m, protocol.Request{CPUs: 17, WallTime: 5}); got != 0 {
+		t.Errorf("a job that cannot run draws %d mW", got)
+	}
+}
+
 // drawn is what a job draws on a machine.
 func drawn(m engine.Machine, b engine.Budget, r protocol.Request) int64 {
 	units, _ := m.Units(r)
@@ -343,6 +422,12 @@ func TestHeld(t *testing.T) {
 	}
 	if held := r.engine.Held(r.now); !slices.Equal(held, []protocol.Tag{tag(2)}) {
 		t.Errorf("held are %v, want the last alone", held)
+	}
+	none := newRig(t, cpus(8), engine.Within(engine.Budget{Signal: days(6, 1), Rates: watts()}, engine.EASY()))
+	none.submit(job(0, 8, 10), 10)
+	none.submit(job(1, 8, 10), 10)
+	if held := none.engine.Held(none.now); len(held) > 0 {
+		t.Errorf("held are %v, though no budget holds yet", held)
 	}
 }
 

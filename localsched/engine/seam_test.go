@@ -75,13 +75,13 @@ func TestShortestFirst(t *testing.T) {
 	}
 }
 
-// TestLongReorderedQueue inserts and withdraws all over a queue of many chunks.
+// TestLongReorderedQueue inserts and withdraws all over a queue of many chunks, and of several groups of them.
 func TestLongReorderedQueue(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(3, 4))
 	r := newRig(t, cpus(1), engine.SJF())
 	r.submit(job(0, 1, 1), 1)
-	for i := 1; i <= 400; i++ {
+	for i := 1; i <= 1500; i++ {
 		r.submit(job(i, 1, 1+protocol.Duration(random.IntN(200))), 1)
 		if waiting := r.waiting(); i%3 == 0 {
 			r.withdraw(waiting[random.IntN(len(waiting))])
