@@ -61,6 +61,14 @@ func TestFigureOne(t *testing.T) {
 		{"FCFS", func(engine.Budget) engine.Policy { return engine.FCFS() }, []int{1, 2}, 8, 140},
 		{"FCFS with backfilling", func(engine.Budget) engine.Policy { return engine.EASY() }, []int{1, 2}, 8, 140},
 		{"window", func(b engine.Budget) engine.Policy { return engine.Within(b, engine.FCFS()) }, []int{3, 4, 5}, 9, 145},
+		{"window of two", func(b engine.Budget) engine.Policy {
+			b.Window = 2
+			return engine.Within(b, engine.FCFS())
+		}, []int{1, 2}, 8, 140},
+		{"window of one", func(b engine.Budget) engine.Policy {
+			b.Window = 1
+			return engine.Within(b, engine.FCFS())
+		}, []int{1}, 4, 70},
 		{"filter", func(b engine.Budget) engine.Policy {
 			b.Mode = engine.Filter
 			return engine.Within(b, engine.FCFS())
