@@ -178,3 +178,20 @@ func TestShortThenLong(t *testing.T) {
 		}
 	}
 }
+
+// TestShortThenLater: the same when the long one finds room only later, at an end that came in time.
+func TestShortThenLater(t *testing.T) {
+	t.Parallel()
+	for _, policy := range []engine.Policy{engine.EASY(), engine.EASYSJBF()} {
+		r := newRig(t, cpus(9), policy)
+		r.submit(job(0, 5, 10), 10)
+		r.submit(job(1, 1, 5), 5)
+		r.submit(job(2, 7, 5), 5)   // the head: two CPUs are left beside it
+		r.submit(job(3, 2, 10), 10) // is over when it begins
+		r.submit(job(4, 2, 100), 100)
+		r.drain()
+		if head, long := r.jobs[tag(2)].start, r.jobs[tag(4)].start; head != 10 || long != 5 {
+			t.Errorf("the head starts at %d, want 10, the long one at %d, want 5", head, long)
+		}
+	}
+}

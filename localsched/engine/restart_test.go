@@ -2,10 +2,12 @@ package engine_test
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
 
+	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -104,5 +106,25 @@ func (r *rig) follow(trace []arrival) {
 	for _, a := range trace {
 		r.advance(a.at)
 		r.submit(a.job, a.run)
+	}
+}
+
+// TestNothingWasPromised: after a restart a job that was promised nothing comes after those that
+// were, and takes none of their time.
+func TestNothingWasPromised(t *testing.T) {
+	t.Parallel()
+	e := engine.New(cpus(2), engine.Conservative())
+	if err := e.Restore(job(0, 1, 20), 0); err != nil {
+		t.Fatal(err)
+	}
+	for n, j := range []localsched.Queued{job(1, 1, 100), job(2, 2, 10)} {
+		promised := engine.Promised{Tag: j.Tag, Start: []protocol.Instant{0, 20}[n]}
+		if err := e.Requeue(5, j, promised); err != nil {
+			t.Fatal(err)
+		}
+	}
+	started, want := e.Pass(5).Starts, []engine.Promised{{Tag: tag(1), Start: 30}, {Tag: tag(2), Start: 20}}
+	if got := e.Promised(); len(started) > 0 || !slices.Equal(got, want) {
+		t.Errorf("started %v, and promised are %+v, want %+v", started, got, want)
 	}
 }
