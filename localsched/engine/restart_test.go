@@ -128,3 +128,21 @@ func TestNothingWasPromised(t *testing.T) {
 		t.Errorf("started %v, and promised are %+v, want %+v", started, got, want)
 	}
 }
+
+// TestPromisesToSeveral: all that have come since the last pass are promised a start by the next, in
+// the order in which they came.
+func TestPromisesToSeveral(t *testing.T) {
+	t.Parallel()
+	e := engine.New(cpus(2), engine.Conservative())
+	mustSubmit(t, e, 0, job(0, 2, 20))
+	for n := 1; n <= 3; n++ {
+		if err := e.Requeue(5, job(n, 2, 10), engine.Promised{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e.Pass(5)
+	want := []engine.Promised{{Tag: tag(1), Start: 20}, {Tag: tag(2), Start: 30}, {Tag: tag(3), Start: 40}}
+	if got := e.Promised(); !slices.Equal(got, want) {
+		t.Errorf("promised are %+v, want %+v", got, want)
+	}
+}
