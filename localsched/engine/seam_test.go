@@ -96,6 +96,28 @@ func TestLongReorderedQueue(t *testing.T) {
 	}
 }
 
+// TestLongQueueShrinks withdraws a long queue from its head. The shortest job stands just
+// behind the first group of chunks, whose bound it must lower once it has moved there.
+func TestLongQueueShrinks(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, cpus(1), engine.FirstFit())
+	r.submit(job(0, 1, 5000), 5000)
+	const jobs = 1100
+	for i := 1; i <= jobs; i++ {
+		time := protocol.Duration(10)
+		if i == 520 {
+			time = 1
+		}
+		r.submit(job(i, 1, time), 1)
+	}
+	for i := 1; i < jobs; i++ {
+		r.withdraw(tag(i))
+	}
+	if load := r.engine.Load(); load.QueuedJobs != 1 || load.QueuedWork != 10 {
+		t.Errorf("the load is %+v, want the last job alone", load)
+	}
+}
+
 // TestNeverStarts: a policy that starts nothing gets no start and no endless loop.
 func TestNeverStarts(t *testing.T) {
 	t.Parallel()
