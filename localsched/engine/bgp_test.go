@@ -364,6 +364,30 @@ func sameRoom(t *rapid.T, room, beside engine.Room, p, other *plot) {
 	}
 }
 
+// TestManyOfOneSize: a search that is in vain is told from one that finds the last place of seventy.
+func TestManyOfOneSize(t *testing.T) {
+	t.Parallel()
+	var text strings.Builder
+	const lots = 70
+	for i := range lots {
+		fmt.Fprintf(&text, "card,C%02d,2\npartition,P%02d,2,mesh,C%02d\n", i, i, i)
+	}
+	m := partitioned(t, layoutOf(t, text.String()), 1, engine.Enabled{})
+	room, beside := m.Room(), m.Room()
+	for place := range engine.Place(lots - 1) {
+		[]engine.Room{room, beside}[place%2].Take(2, place)
+		if !engine.Sift(room, 2, beside) {
+			t.Fatalf("no place is left beside %d of %d", place+1, lots)
+		}
+	}
+	if place, ok := room.Find(2, beside); !ok || place != lots-1 {
+		t.Errorf("found %d %t, want the last place", place, ok)
+	}
+	if beside.Take(2, lots-1); engine.Sift(room, 2, beside) {
+		t.Error("a place is left though all are taken")
+	}
+}
+
 // TestPartitionInvariants: whatever comes and goes, no two jobs that run share a card
 // or a wire, and no job at the head waits for a partition that is free. Under
 // conservative backfilling it may: the partition can be promised to another.
