@@ -1,6 +1,7 @@
 # Switchyard. `make` alone lists the targets; `make check` is what CI runs.
 
 GOLANGCI_VERSION := v2.15.0
+GREMLINS_VERSION := v0.6.0
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 COMMIT  ?= $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
@@ -14,6 +15,11 @@ PARALLEL  ?= 6
 FUZZTIME  ?= 10s
 BENCH     ?= .
 BENCHTIME ?= 1s
+# The rooms in which make mutate plants faults, the share of them in percent that tests must
+# find, and more flags of gremlins, such as -E REGEXP to leave files out.
+ROOMS     ?= plugins/policy/tc internal/exact peer/gridqueue localsched/engine
+KILLED    ?= 85
+GREMLINSFLAGS ?=
 
 DESTDIR ?=
 PREFIX  ?= /usr
@@ -25,6 +31,7 @@ GO       ?= go
 # Outside the checkout, for all checkouts of this user: the linter takes minutes to build.
 TOOLS    ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/switchyard-tools
 GOLANGCI := $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION)
+GREMLINS := $(TOOLS)/gremlins-$(GREMLINS_VERSION)
 BINARY   := bin/switchyard
 LDFLAGS  := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 
@@ -145,6 +152,41 @@ fuzz: ## run every fuzz target for FUZZTIME (10s)
 			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$folder" </dev/null
 		done
 
+# All kinds of mutants that gremlins has.
+MUTANTS := --invert-assignments --invert-bitwise --invert-bwassign --invert-logical --invert-loopctrl --remove-self-assignments
+
+# gremlins calls a go of our own. It says which mutants do not compile, which are then left out:
+# go test exits with 1 for them as for a test that fails. And it bounds the CPU time and the memory
+# of a mutant that never ends: a bound on time would be passed by any mutant on a busy machine.
+# The seeds with which one mutant failed are not tried on the next.
+.PHONY: mutate
+mutate: $(GREMLINS) ## plant faults in ROOMS, say what share the tests find; 40 minutes on 2 cores that are free
+	@dir=$$(mktemp -d)
+	trap 'rm -rf "$$dir"' EXIT
+	cat >"$$dir/go" <<-EOF
+		#!/bin/bash
+		ulimit -t 20 -v 8000000
+		out=\$$($$(command -v $(GO)) "\$$@" 2>&1) && exit
+		echo "\$$out"
+		[[ \$$out != *'[build failed]'* ]] || exit 2
+		exit 1
+	EOF
+	chmod +x "$$dir/go"
+	export CGO_ENABLED=0 GOFLAGS="$(GOFLAGS) $(SHORT) -count=1 -vet=off" RAPID_NOFAILFILE=true RAPID_SHRINKTIME=0s
+	code=0
+	for room in $(ROOMS); do
+		PATH=$$dir:$$PATH $(GREMLINS) unleash "./$$room" $(MUTANTS) --timeout-coefficient 100 -S lc $(GREMLINSFLAGS) | tee "$$dir/log"
+		awk -v room="$$room" -v least=$(KILLED) -F '[:,] *' '
+			/^Killed:/ { killed += $$2; all += $$2 + $$4 + $$6 }
+			/^Timed out:/ { killed += $$2; all += $$2 }
+			END {
+				share = all ? 100 * killed / all : 0
+				printf "%s: the tests find %d of %d mutants, %.0f %%\n", room, killed, all, share
+				exit share < least
+			}' "$$dir/log" || code=1
+	done
+	exit $$code
+
 .PHONY: bench
 bench: ## run the benchmarks that match BENCH, for BENCHTIME (1s) each; they print ratios
 	@{ grep -rl --include='*_test.go' '^func Benchmark' . || true; } | xargs -r dirname | sort -u |
@@ -179,9 +221,17 @@ clean: ## remove what build made
 	rm -rf bin
 
 $(GOLANGCI):
-	@echo "building golangci-lint $(GOLANGCI_VERSION) into $(TOOLS), once"
-	mkdir -p $(TOOLS)
-	dir=$$(mktemp -d $(TOOLS)/build.XXXX)
-	trap 'rm -rf "$$dir"' EXIT
-	CGO_ENABLED=0 GOBIN=$$dir $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
-	mv "$$dir/golangci-lint" $@
+	$(call install,golangci-lint,github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION))
+
+$(GREMLINS):
+	$(call install,gremlins,github.com/go-gremlins/gremlins/cmd/gremlins@$(GREMLINS_VERSION))
+
+# install NAME,MODULE: build a tool of that name, once.
+define install
+@echo "building $(1) into $(TOOLS), once"
+mkdir -p $(TOOLS)
+dir=$$(mktemp -d $(TOOLS)/build.XXXX)
+trap 'rm -rf "$$dir"' EXIT
+CGO_ENABLED=0 GOBIN=$$dir $(GO) install $(2)
+mv "$$dir/$(1)" $@
+endef

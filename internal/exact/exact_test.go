@@ -77,6 +77,88 @@ func TestLikeBigNumbers(t *testing.T) {
 	})
 }
 
+// TestRounds: n is a quotient, a rest and divisors, so what each rounding gives is known without
+// a division. The rests at which a rounding turns are drawn often: none, half, one less than a whole.
+func TestRounds(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		by := rapid.SliceOfN(rapid.Int64Range(1, 1<<31), 1, 2).Draw(t, "by")
+		over := int64(1)
+		for _, one := range by {
+			over *= one
+		}
+		quotient := rapid.Int64Range(0, math.MaxInt64-1).Draw(t, "quotient")
+		rest := rapid.OneOf(
+			rapid.SampledFrom([]int64{0, min(1, over-1), (over - 1) / 2, over / 2, over - 1}),
+			rapid.Int64Range(0, over-1),
+		).Draw(t, "rest")
+		n := exact.Product(quotient, over).Plus(exact.Whole(rest))
+		up, nearest := quotient, quotient
+		if rest > 0 {
+			up++
+		}
+		if rest >= over-rest {
+			nearest++
+		}
+		for _, c := range []struct {
+			name      string
+			got, want int64
+		}{
+			{"down", n.Down(by...), quotient},
+			{"up", n.Up(by...), up},
+			{"nearest", n.Nearest(by...), nearest},
+			{"the negative down", n.Negative().Down(by...), -up},
+			{"the negative up", n.Negative().Up(by...), -quotient},
+			{"the negative nearest", n.Negative().Nearest(by...), -nearest},
+		} {
+			if c.got != c.want {
+				t.Fatalf("(%d·%d + %d) over %v, %s, is %d, want %d", quotient, over, rest, by, c.name, c.got, c.want)
+			}
+		}
+	})
+}
+
+// words is high·2⁶⁴ + low.
+func words(high, low int64) exact.Number {
+	return exact.Product(high, 1<<32).Times(1 << 32).Plus(exact.Whole(low))
+}
+
+// TestEdges: where one word ends and the next begins, and where the range does. A sum or product
+// that passes there by one must neither wrap around nor stop a step before the end.
+func TestEdges(t *testing.T) {
+	t.Parallel()
+	const fifth = 7378697629483820646 // ⌊2⁶⁵/5⌋
+	one := exact.Whole(1)
+	largest := exact.Product(math.MaxInt64, math.MaxInt64).Times(math.MaxInt64)
+	least := largest.Negative()
+	top := words(math.MaxInt64-1, 0).Plus(words(1, 0)) // the largest without its low word
+	for _, c := range []struct {
+		name      string
+		got, want exact.Number
+	}{
+		{"-1 + 1", one.Negative().Plus(one), exact.Number{}},
+		{"2⁶⁴ - 1 + 1", words(1, -1).Plus(one), words(1, 0)},
+		{"-2⁶³ - 2⁶³", exact.Whole(math.MinInt64).Plus(exact.Whole(math.MinInt64)), words(-1, 0)},
+		{"-2⁶³ · -2⁶³", exact.Product(math.MinInt64, math.MinInt64), words(1<<62, 0)},
+		{"the largest + 1", largest.Plus(one), largest},
+		{"1 + the largest", one.Plus(largest), largest},
+		{"the largest - 1 + 1", largest.Plus(one.Negative()).Plus(one), largest},
+		{"the least - 1", least.Plus(one.Negative()), least},
+		{"-1 + the least", one.Negative().Plus(least), least},
+		{"the least - 2⁶⁴", least.Plus(words(-1, 0)), least},
+		{"the least + the largest", least.Plus(largest), exact.Number{}},
+		{"the negative of the least - 1", least.Plus(one.Negative()).Negative(), largest},
+		{"the top word is full", words(1, 0).Times(math.MaxInt64), top},
+		{"the top word is full, and beyond", top.Plus(words(1, 0)), largest},
+		{"a product that fits but for its carry", words(fifth, fifth+1).Times(5), largest},
+		{"the same below 0", words(fifth, fifth+1).Times(-5), least},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s is %v, want %v", c.name, c.got, c.want)
+		}
+	}
+}
+
 // TestBeyondTheLargest: what overflows stays at the end of the range, and can be negated.
 func TestBeyondTheLargest(t *testing.T) {
 	t.Parallel()

@@ -364,6 +364,30 @@ func sameRoom(t *rapid.T, room, beside engine.Room, p, other *plot) {
 	}
 }
 
+// TestManyOfOneSize: a search that is in vain is told from one that finds the last place of seventy.
+func TestManyOfOneSize(t *testing.T) {
+	t.Parallel()
+	var text strings.Builder
+	const lots = 70
+	for i := range lots {
+		fmt.Fprintf(&text, "card,C%02d,2\npartition,P%02d,2,mesh,C%02d\n", i, i, i)
+	}
+	m := partitioned(t, layoutOf(t, text.String()), 1, engine.Enabled{})
+	room, beside := m.Room(), m.Room()
+	for place := range engine.Place(lots - 1) {
+		[]engine.Room{room, beside}[place%2].Take(2, place)
+		if !engine.Sift(room, 2, beside) {
+			t.Fatalf("no place is left beside %d of %d", place+1, lots)
+		}
+	}
+	if place, ok := room.Find(2, beside); !ok || place != lots-1 {
+		t.Errorf("found %d %t, want the last place", place, ok)
+	}
+	if beside.Take(2, lots-1); engine.Sift(room, 2, beside) {
+		t.Error("a place is left though all are taken")
+	}
+}
+
 // TestPartitionInvariants: whatever comes and goes, no two jobs that run share a card
 // or a wire, and no job at the head waits for a partition that is free. Under
 // conservative backfilling it may: the partition can be promised to another.
@@ -531,6 +555,23 @@ func TestRestoreInPlace(t *testing.T) {
 	}
 }
 
+// TestPlaceNameWhileWaiting: a job that waits is in no place, whoever runs meanwhile.
+func TestPlaceNameWhileWaiting(t *testing.T) {
+	t.Parallel()
+	e := engine.New(partitioned(t, layoutOf(t, twin), 1, engine.Enabled{}), engine.FirstFit())
+	mustSubmit(t, e, 0, job(0, 2, 100))
+	mustSubmit(t, e, 0, job(1, 8, 100))
+	for n := 2; n < 12; n++ { // the starts and the submissions have like numbers
+		mustSubmit(t, e, 0, job(n, 2, 10))
+		if waits, runs := e.PlaceName(tag(1)), e.PlaceName(tag(n)); waits != "" || runs == "" {
+			t.Errorf("a job that waits is in %q, one that runs in %q", waits, runs)
+		}
+		if _, err := e.Finished(0, tag(n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestTooManyConflicts: twenty thousand partitions on one wire are refused in little time and
 // memory.
 func TestTooManyConflicts(t *testing.T) {
@@ -541,7 +582,7 @@ func TestTooManyConflicts(t *testing.T) {
 	}
 	layout := layoutOf(t, text.String())
 	_, err := engine.Partitioned(layout, protocol.Capacity{CPUs: layout.Nodes(), Nodes: layout.Nodes()}, engine.Enabled{})
-	if err == nil || !strings.Contains(err.Error(), "exclude each other; allow fewer partitions") {
+	if err == nil || !strings.Contains(err.Error(), "more than 8388608 pairs of its 20000 partitions exclude each other; allow fewer") {
 		t.Errorf("got %v", err)
 	}
 	large, err := partition.Generate(10, 8)

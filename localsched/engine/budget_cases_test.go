@@ -188,6 +188,88 @@ func TestPowerIsKeptForTheHead(t *testing.T) {
 	}
 }
 
+// TestHowMuchPowerIsKept: H waits for the power that A gives back at 10. Until then others may use
+// all that there is, from then on only what is left beside H and what still runs.
+//
+//	8 │ C C C C . . .           a newcomer of 3 W may run until 10, one of 1 W for ever
+//	  │ A A A A A A A H H H H
+//	1 │ B B B B B B B B B B B
+//	  └ 0       4     10
+func TestHowMuchPowerIsKept(t *testing.T) {
+	t.Parallel()
+	for name, budget := range map[string]engine.Budget{
+		"window, the head":        {},
+		"window, the late":        {Bound: 1},
+		"filter, the late":        {Bound: 1, Mode: engine.Filter},
+		"window, one late of two": {Bound: 3},
+	} {
+		for _, c := range []struct {
+			cpus int
+			time protocol.Duration
+			want protocol.Instant
+		}{
+			{1, 100, 4}, {2, 100, 15}, {3, 100, 15}, // for long
+			{2, 6, 4}, {3, 6, 4}, // until 10
+			{2, 7, 15}, {3, 7, 15}, // a moment longer
+		} {
+			budget.Signal, budget.Rates = power.Always(8000), watts()
+			r := newRig(t, cpus(100), engine.Within(budget, engine.FirstFit()))
+			r.submit(job(0, 4, 10), 10)
+			r.submit(job(1, 1, 50), 50)
+			r.submit(job(2, 3, 4), 4)
+			r.submit(job(3, 6, 5), 5)
+			r.advance(2)
+			r.submit(job(4, c.cpus, c.time), c.time)
+			r.drain()
+			if head, got := r.jobs[tag(3)].start, r.jobs[tag(4)].start; head != 10 || got != c.want {
+				t.Errorf("%s: H starts at %d, want 10, %d W for %d ms at %d, want %d", name, head, c.cpus, c.time, got, c.want)
+			}
+		}
+	}
+}
+
+// TestShortBesideLong: where power is kept, those that outlast the time are chosen first, and the
+// others get what these leave of it. The wide one would be the best choice for the machine, but not
+// for H, which waits for 6 W.
+func TestShortBesideLong(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, cpus(100), engine.Within(engine.Budget{Signal: power.Always(8000), Rates: power.Rates{Busy: 1_000_000}}, engine.EASY()))
+	r.submit(job(0, 4, 10), 10)
+	r.submit(job(1, 1, 50), 50)
+	r.submit(job(2, 3, 4), 4)
+	head, wide := job(3, 12, 5), job(5, 4, 100) // 6 W and 2 W
+	head.Power, wide.Power = protocol.PPM/2, protocol.PPM/2
+	r.submit(head, 5)
+	r.submit(job(4, 1, 100), 100)
+	r.submit(wide, 100)
+	r.submit(job(6, 3, 6), 6)
+	r.submit(job(7, 2, 6), 6)
+	r.drain()
+	for n, want := range map[int]protocol.Instant{3: 10, 4: 4, 7: 4} {
+		if got := r.jobs[tag(n)].start; got != want {
+			t.Errorf("job %d starts at %d, want %d", n, got, want)
+		}
+	}
+	if early := r.jobs[tag(5)].start; early < 10 {
+		t.Errorf("the wide job starts at %d and takes the power that is kept", early)
+	}
+}
+
+// TestHeadThatDrawsAll: a head that draws all that the budget of today allows waits for what runs,
+// not for the end of the budget.
+func TestHeadThatDrawsAll(t *testing.T) {
+	t.Parallel()
+	signal := signalOf(t, power.Step{At: 0, Limit: 8000}, power.Step{At: 1000, Limit: power.Unlimited})
+	r := newRig(t, cpus(100), engine.Within(engine.Budget{Signal: signal, Rates: watts()}, engine.EASY()))
+	r.submit(job(0, 4, 10), 10)
+	r.submit(job(1, 8, 5), 5)
+	r.submit(job(2, 2, 100), 100)
+	r.drain()
+	if head, other := r.jobs[tag(1)].start, r.jobs[tag(2)].start; head != 10 || other != 15 {
+		t.Errorf("the head starts at %d, want 10, one that would take its power at %d, want 15", head, other)
+	}
+}
+
 // TestKeptPowerIsLent: a late job that lacks nodes until much later keeps nobody from the
 // power meanwhile.
 func TestKeptPowerIsLent(t *testing.T) {
@@ -219,6 +301,10 @@ func TestNoteOfABudgetToCome(t *testing.T) {
 	const want = "off-peak only: the power budget is 3 W from 1970-01-01 00:00Z until 1970-01-01 00:00Z; the job would draw 4 W"
 	if p[0].Start != 110 || p[0].Note != want {
 		t.Errorf("planned %+v", p[0])
+	}
+	p = r.engine.Plan(95, nil, []protocol.Request{{CPUs: 3, WallTime: 5}}) // all that there will be
+	if p[0].Start != 105 || p[0].Note != "" {
+		t.Errorf("planned %+v, want a start at 105, which only CPUs keep it from", p[0])
 	}
 }
 

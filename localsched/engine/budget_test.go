@@ -61,6 +61,14 @@ func TestFigureOne(t *testing.T) {
 		{"FCFS", func(engine.Budget) engine.Policy { return engine.FCFS() }, []int{1, 2}, 8, 140},
 		{"FCFS with backfilling", func(engine.Budget) engine.Policy { return engine.EASY() }, []int{1, 2}, 8, 140},
 		{"window", func(b engine.Budget) engine.Policy { return engine.Within(b, engine.FCFS()) }, []int{3, 4, 5}, 9, 145},
+		{"window of two", func(b engine.Budget) engine.Policy {
+			b.Window = 2
+			return engine.Within(b, engine.FCFS())
+		}, []int{1, 2}, 8, 140},
+		{"window of one", func(b engine.Budget) engine.Policy {
+			b.Window = 1
+			return engine.Within(b, engine.FCFS())
+		}, []int{1}, 4, 70},
 		{"filter", func(b engine.Budget) engine.Policy {
 			b.Mode = engine.Filter
 			return engine.Within(b, engine.FCFS())
@@ -88,6 +96,85 @@ func TestFigureOne(t *testing.T) {
 		if !slices.Equal(started, c.want) || nodes != c.nodes || drawn != c.watts {
 			t.Errorf("%s: starts %v on %d nodes with %d W, want %v on %d with %d", c.name, started, nodes, drawn, c.want, c.nodes, c.watts)
 		}
+	}
+}
+
+// TestBudgetCheck: what an operator writes is right up to its bounds; all that is not is said at
+// once, and in so many words.
+func TestBudgetCheck(t *testing.T) {
+	t.Parallel()
+	right := []engine.Budget{
+		{Rates: watts()},
+		{Rates: watts(), Mode: engine.Filter, Window: 1, Bound: 1},
+		{Rates: watts(), Mode: engine.Window, Window: engine.MaxWindow},
+	}
+	for _, b := range right {
+		if err := b.Check(); err != nil {
+			t.Errorf("%+v: %v", b, err)
+		}
+	}
+	const (
+		mode   = `mode "fliter" is unknown; use "window" or "filter"`
+		window = " jobs; use 1 to 10000"
+		bound  = "a bound of -1ms; it cannot be negative"
+	)
+	for _, c := range []struct {
+		budget engine.Budget
+		want   []string
+	}{
+		{engine.Budget{Rates: watts(), Mode: "fliter"}, []string{mode}},
+		{engine.Budget{Rates: watts(), Window: -1}, []string{"a window of -1" + window}},
+		{engine.Budget{Rates: watts(), Window: engine.MaxWindow + 1}, []string{"a window of 10001" + window}},
+		{engine.Budget{Rates: watts(), Bound: -1}, []string{bound}},
+		{engine.Budget{Mode: "fliter", Window: -1, Bound: -1}, []string{power.Rates{}.Check().Error(), mode, window, bound}},
+	} {
+		err := c.budget.Check()
+		if err == nil || strings.Count(err.Error(), "\n") != len(c.want)-1 {
+			t.Errorf("%+v: %v, want %d faults", c.budget, err, len(c.want))
+			continue
+		}
+		for _, want := range c.want {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%+v: %v, want %s", c.budget, err, want)
+			}
+		}
+	}
+}
+
+// TestWhoWakesByItself: a driver that does not heed wakes would leave jobs of these waiting for
+// ever. All others start jobs only when something comes or goes.
+func TestWhoWakesByItself(t *testing.T) {
+	t.Parallel()
+	for _, name := range engine.Names() {
+		policy, err := engine.Named(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := engine.WakesByItself(policy), name == "conservative"; got != want {
+			t.Errorf("%s wakes by itself: %t", name, got)
+		}
+		if !engine.WakesByItself(engine.Within(engine.Budget{}, policy)) {
+			t.Errorf("%s within a budget does not wake by itself", name)
+		}
+	}
+}
+
+// TestDraw: what a budget says that a job draws is what the machine draws while it runs alone.
+func TestDraw(t *testing.T) {
+	t.Parallel()
+	m := engine.WholeNode(protocol.Capacity{CPUs: 16, Nodes: 4})
+	budget := engine.Budget{Rates: watts()}
+	for _, request := range []protocol.Request{
+		{CPUs: 1, WallTime: 5}, {CPUs: 4, WallTime: 5}, {CPUs: 5, WallTime: 5, Power: protocol.PPM / 2}, {Nodes: 3, WallTime: 5},
+	} {
+		r := newRig(t, m, engine.Within(budget, engine.FCFS()))
+		r.submit(localsched.Queued{Request: request, Tag: tag(1)}, 5)
+		if got, want := budget.Draw(m, request), r.engine.Load().Draw; got != want || got == 0 {
+			t.Errorf("%+v is said to draw %d mW, and draws %d", request, got, want)
+		}
+	}
+	if got := budget.Draw(m, protocol.Request{CPUs: 17, WallTime: 5}); got != 0 {
+		t.Errorf("a job that cannot run draws %d mW", got)
 	}
 }
 
@@ -231,11 +318,11 @@ func offPeakAsBase(t *rapid.T, m engine.Machine, budget engine.Budget, base engi
 }
 
 // TestLateJob: a job that has waited longer than the bound starts when the budget ends, and
-// what came later does not delay it.
+// what came later does not delay it. What is over by then may start meanwhile.
 //
 //	watts  3 until 110, then any
-//	  A A A A A A A . B B          A runs, B would draw 4 W
-//	                               C comes at 105: with it, B could not start at 110
+//	  A A A A A A A . . . B B      A runs, B would draw 4 W
+//	            D D D D D          C comes at 105: with it, B could not start at 110, with D it can
 func TestLateJob(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -256,9 +343,10 @@ func TestLateJob(t *testing.T) {
 		r.submit(job(1, 4, 2), 2)
 		r.advance(105)
 		r.submit(job(2, 1, 20), 20)
+		r.submit(job(3, 1, 5), 5)
 		r.drain()
-		if got := r.jobs[tag(1)].start; got != c.want {
-			t.Errorf("%s: B starts at %d, want %d", c.name, got, c.want)
+		if b, d := r.jobs[tag(1)].start, r.jobs[tag(3)].start; b != c.want || d != 105 {
+			t.Errorf("%s: B starts at %d, want %d, D at %d, want 105", c.name, b, c.want, d)
 		}
 	}
 }
@@ -287,20 +375,67 @@ func TestWindowKeepsTheHead(t *testing.T) {
 	}
 }
 
-// TestLateUnderOneBudget: when the budget never ends, a late job has its power kept.
+// TestLateUnderOneBudget: when the budget never ends, a late job has its power kept, though it
+// draws all that the budget ever allows.
 func TestLateUnderOneBudget(t *testing.T) {
 	t.Parallel()
-	budget := engine.Budget{Signal: power.Always(4000), Rates: watts(), Bound: 10}
-	r := newRig(t, cpus(8), engine.Within(budget, engine.FirstFit()))
-	r.submit(job(0, 2, 5), 5)
-	r.submit(job(1, 4, 5), 5) // draws all of it
-	for n := 2; n < 40; n++ {
-		r.submit(job(n, 2, 5), 5)
-		r.advance(r.now + 2)
+	for _, mode := range engine.Modes() {
+		budget := engine.Budget{Signal: power.Always(4000), Rates: watts(), Mode: mode, Bound: 10}
+		r := newRig(t, cpus(8), engine.Within(budget, engine.FirstFit()))
+		r.submit(job(0, 2, 5), 5)
+		r.submit(job(1, 4, 5), 5) // draws all of it
+		for n := 2; n < 40; n++ {
+			r.submit(job(n, 2, 5), 5)
+			r.advance(r.now + 2)
+		}
+		r.drain()
+		if got := r.jobs[tag(1)].start; got > 16 {
+			t.Errorf("%s: the wide job starts at %d, though it was late at 10 and what ran then was over by 15", mode, got)
+		}
 	}
-	r.drain()
-	if got := r.jobs[tag(1)].start; got > 16 {
-		t.Errorf("the wide job starts at %d, though it was late at 10 and what ran then was over by 15", got)
+}
+
+// TestOnlyLateJobsHavePlaces: beside a late job one that has not waited so long yet keeps nobody
+// from the machine, though no budget holds.
+//
+//	8 │ A A A A A . . B B   B is late when D comes at 12, C is not: D starts at once,
+//	  │ A A A A A D D D D   beside B from 100 on, and in the way of C, which is to be late at 15
+//	  └ 0     12      100
+func TestOnlyLateJobsHavePlaces(t *testing.T) {
+	t.Parallel()
+	for _, mode := range engine.Modes() {
+		r := newRig(t, cpus(8), engine.Within(engine.Budget{Rates: watts(), Mode: mode, Bound: 10}, engine.FirstFit()))
+		r.submit(job(0, 4, 100), 100)
+		r.submit(job(1, 6, 5), 5)
+		r.advance(5)
+		r.submit(job(2, 8, 5), 5)
+		r.advance(12)
+		r.submit(job(3, 2, 200), 200)
+		r.drain()
+		if late, beside := r.jobs[tag(1)].start, r.jobs[tag(3)].start; late != 100 || beside != 12 {
+			t.Errorf("%s: the late job starts at %d, want 100, the newcomer beside it at %d, want 12", mode, late, beside)
+		}
+	}
+}
+
+// TestHeld: a budget keeps a job from starting that draws more than is left of it, not one that
+// draws all of that and waits for CPUs.
+func TestHeld(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, cpus(8), engine.Within(engine.Budget{Signal: power.Always(4000), Rates: power.Rates{Busy: 1_000_000}}, engine.EASY()))
+	for n, parts := range []int{protocol.PPM / 2, protocol.PPM / 4, protocol.PPM/4 + 1} {
+		one := job(n, 4+2*(1-min(n, 1)), 10) // the first runs on six CPUs and leaves 1 W
+		one.Power = parts
+		r.submit(one, 10)
+	}
+	if held := r.engine.Held(r.now); !slices.Equal(held, []protocol.Tag{tag(2)}) {
+		t.Errorf("held are %v, want the last alone", held)
+	}
+	none := newRig(t, cpus(8), engine.Within(engine.Budget{Signal: days(6, 1), Rates: watts()}, engine.EASY()))
+	none.submit(job(0, 8, 10), 10)
+	none.submit(job(1, 8, 10), 10)
+	if held := none.engine.Held(none.now); len(held) > 0 {
+		t.Errorf("held are %v, though no budget holds yet", held)
 	}
 }
 

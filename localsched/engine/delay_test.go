@@ -60,8 +60,9 @@ func TestDelaysByHand(t *testing.T) {
 		{"behind one ahead that gives it back", []protocol.Request{{CPUs: 1, WallTime: 1}}, 1, 100, own, 95},
 		{"what those ahead delay is not the newcomer's", []protocol.Request{{CPUs: 1, WallTime: 50}}, 1, 3, own, 0},
 	} {
-		got := r.engine.Delays(r.now, c.ahead, []protocol.Request{{CPUs: c.cpus, WallTime: c.time}}, c.guarded)
-		if !slices.Equal(got, []protocol.Duration{c.want}) {
+		never := protocol.Request{CPUs: 9, WallTime: 1} // what cannot run delays nobody, and hides nobody's delay
+		got := r.engine.Delays(r.now, c.ahead, []protocol.Request{never, {CPUs: c.cpus, WallTime: c.time}}, c.guarded)
+		if !slices.Equal(got, []protocol.Duration{0, c.want}) {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
@@ -154,6 +155,43 @@ func TestPlanEASY(t *testing.T) {
 		got := r.engine.Plan(c.now, c.ahead, []protocol.Request{{CPUs: c.cpus, WallTime: c.time}})
 		if got[0].Start != c.want || got[0].Declined != "" {
 			t.Errorf("%s: %+v, want start %d", c.name, got[0], c.want)
+		}
+	}
+}
+
+// TestShortThenLong: a job that is over when the head begins takes nothing of what is left beside
+// the head, so that a long one finds it there.
+//
+//	8 │ B B B B B H H      A is 5 wide, H 7, B 2, C 1
+//	  │ A A A A A H H
+//	1 │ C C C C C C C C
+func TestShortThenLong(t *testing.T) {
+	t.Parallel()
+	for _, policy := range []engine.Policy{engine.EASY(), engine.EASYSJBF()} {
+		r := newRig(t, cpus(8), policy)
+		r.submit(job(0, 5, 10), 10)
+		r.submit(job(1, 7, 5), 5)
+		r.submit(job(2, 2, 10), 10)
+		r.submit(job(3, 1, 100), 100)
+		if starts := r.order; !slices.Equal(starts, []protocol.Tag{tag(0), tag(2), tag(3)}) {
+			t.Errorf("started are %v, want all but the head", starts)
+		}
+	}
+}
+
+// TestShortThenLater: the same when the long one finds room only later, at an end that came in time.
+func TestShortThenLater(t *testing.T) {
+	t.Parallel()
+	for _, policy := range []engine.Policy{engine.EASY(), engine.EASYSJBF()} {
+		r := newRig(t, cpus(9), policy)
+		r.submit(job(0, 5, 10), 10)
+		r.submit(job(1, 1, 5), 5)
+		r.submit(job(2, 7, 5), 5)   // the head: two CPUs are left beside it
+		r.submit(job(3, 2, 10), 10) // is over when it begins
+		r.submit(job(4, 2, 100), 100)
+		r.drain()
+		if head, long := r.jobs[tag(2)].start, r.jobs[tag(4)].start; head != 10 || long != 5 {
+			t.Errorf("the head starts at %d, want 10, the long one at %d, want 5", head, long)
 		}
 	}
 }

@@ -192,6 +192,25 @@ func TestConservativePromise(t *testing.T) {
 	})
 }
 
+// TestWithdrawalBreaksNoPromise: when B goes, C could start at 10 if all were promised anew in the
+// order of submission, but D has had the promise of that time.
+//
+//	A A A A A . B B B B C C C C
+//	A A A A A . D D D D C C C C
+func TestWithdrawalBreaksNoPromise(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, cpus(2), engine.Conservative())
+	for n, width := range []int{2, 1, 2, 1} {
+		r.submit(job(n, width, 10), 10)
+	}
+	r.advance(5)
+	r.withdraw(tag(1))
+	r.drain()
+	if c, d := r.jobs[tag(2)].start, r.jobs[tag(3)].start; c != 20 || d != 10 {
+		t.Errorf("C starts at %d and D at %d, want 20 and 10", c, d)
+	}
+}
+
 // TestPlansAreKept: while estimates hold, plans are carried from state to state,
 // and stay equal to simulations.
 func TestPlansAreKept(t *testing.T) {

@@ -2,10 +2,12 @@ package engine_test
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
 
+	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -104,5 +106,43 @@ func (r *rig) follow(trace []arrival) {
 	for _, a := range trace {
 		r.advance(a.at)
 		r.submit(a.job, a.run)
+	}
+}
+
+// TestNothingWasPromised: after a restart a job that was promised nothing comes after those that
+// were, and takes none of their time.
+func TestNothingWasPromised(t *testing.T) {
+	t.Parallel()
+	e := engine.New(cpus(2), engine.Conservative())
+	if err := e.Restore(job(0, 1, 20), 0); err != nil {
+		t.Fatal(err)
+	}
+	for n, j := range []localsched.Queued{job(1, 1, 100), job(2, 2, 10)} {
+		promised := engine.Promised{Tag: j.Tag, Start: []protocol.Instant{0, 20}[n]}
+		if err := e.Requeue(5, j, promised); err != nil {
+			t.Fatal(err)
+		}
+	}
+	started, want := e.Pass(5).Starts, []engine.Promised{{Tag: tag(1), Start: 30}, {Tag: tag(2), Start: 20}}
+	if got := e.Promised(); len(started) > 0 || !slices.Equal(got, want) {
+		t.Errorf("started %v, and promised are %+v, want %+v", started, got, want)
+	}
+}
+
+// TestPromisesToSeveral: all that have come since the last pass are promised a start by the next, in
+// the order in which they came.
+func TestPromisesToSeveral(t *testing.T) {
+	t.Parallel()
+	e := engine.New(cpus(2), engine.Conservative())
+	mustSubmit(t, e, 0, job(0, 2, 20))
+	for n := 1; n <= 3; n++ {
+		if err := e.Requeue(5, job(n, 2, 10), engine.Promised{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e.Pass(5)
+	want := []engine.Promised{{Tag: tag(1), Start: 20}, {Tag: tag(2), Start: 30}, {Tag: tag(3), Start: 40}}
+	if got := e.Promised(); !slices.Equal(got, want) {
+		t.Errorf("promised are %+v, want %+v", got, want)
 	}
 }

@@ -75,13 +75,13 @@ func TestShortestFirst(t *testing.T) {
 	}
 }
 
-// TestLongReorderedQueue inserts and withdraws all over a queue of many chunks.
+// TestLongReorderedQueue inserts and withdraws all over a queue of many chunks, and of several groups of them.
 func TestLongReorderedQueue(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(3, 4))
 	r := newRig(t, cpus(1), engine.SJF())
 	r.submit(job(0, 1, 1), 1)
-	for i := 1; i <= 400; i++ {
+	for i := 1; i <= 1500; i++ {
 		r.submit(job(i, 1, 1+protocol.Duration(random.IntN(200))), 1)
 		if waiting := r.waiting(); i%3 == 0 {
 			r.withdraw(waiting[random.IntN(len(waiting))])
@@ -93,6 +93,28 @@ func TestLongReorderedQueue(t *testing.T) {
 	}
 	if len(r.order) != len(r.jobs) || !slices.IsSortedFunc(r.order, byTime) {
 		t.Errorf("%d of %d jobs started, in the order %v", len(r.order), len(r.jobs), r.order)
+	}
+}
+
+// TestLongQueueShrinks withdraws a long queue from its head. The shortest job stands just
+// behind the first group of chunks, whose bound it must lower once it has moved there.
+func TestLongQueueShrinks(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, cpus(1), engine.FirstFit())
+	r.submit(job(0, 1, 5000), 5000)
+	const jobs = 1100
+	for i := 1; i <= jobs; i++ {
+		time := protocol.Duration(10)
+		if i == 520 {
+			time = 1
+		}
+		r.submit(job(i, 1, time), 1)
+	}
+	for i := 1; i < jobs; i++ {
+		r.withdraw(tag(i))
+	}
+	if load := r.engine.Load(); load.QueuedJobs != 1 || load.QueuedWork != 10 {
+		t.Errorf("the load is %+v, want the last job alone", load)
 	}
 }
 

@@ -29,7 +29,8 @@ type place struct {
 type kind uint8
 
 const (
-	ready kind = iota
+	absent kind = iota // not in the queue
+	ready
 	taken
 	held
 	parked
@@ -61,7 +62,7 @@ func (q *Queue) Put(id protocol.JobID) {
 	if q.places == nil {
 		q.places = map[protocol.JobID]place{}
 	}
-	if p, ok := q.places[id]; ok && p.kind == ready {
+	if q.places[id].kind == ready {
 		return
 	}
 	q.put(id, place{kind: ready})
@@ -70,7 +71,7 @@ func (q *Queue) Put(id protocol.JobID) {
 
 // Hold keeps a job of the queue from being taken until an instant.
 func (q *Queue) Hold(id protocol.JobID, until protocol.Instant) {
-	if _, ok := q.places[id]; !ok {
+	if !q.Has(id) {
 		return
 	}
 	q.put(id, place{kind: held, until: until})
@@ -79,14 +80,14 @@ func (q *Queue) Hold(id protocol.JobID, until protocol.Instant) {
 
 // Wake makes a job ready that is held or parked.
 func (q *Queue) Wake(id protocol.JobID) {
-	if p, ok := q.places[id]; ok && (p.kind == held || p.kind == parked) {
+	if kind := q.places[id].kind; kind == held || kind == parked {
 		q.Put(id)
 	}
 }
 
 // Park keeps a job of the queue from being taken until Unpark.
 func (q *Queue) Park(id protocol.JobID) {
-	if p, ok := q.places[id]; !ok || p.kind == parked {
+	if kind := q.places[id].kind; kind == absent || kind == parked {
 		return
 	}
 	q.put(id, place{kind: parked})
@@ -98,8 +99,9 @@ func (q *Queue) Park(id protocol.JobID) {
 func (q *Queue) Unpark(n int, wanted func(protocol.JobID) bool) {
 	var stay ids
 	for n != 0 && q.parked.Len() > 0 {
-		id, ok := heap.Pop(&q.parked).(protocol.JobID)
-		if p, in := q.places[id]; !ok || !in || p.kind != parked {
+		id := q.parked[0]
+		heap.Pop(&q.parked)
+		if q.places[id].kind != parked {
 			continue
 		}
 		if !wanted(id) {
@@ -109,15 +111,14 @@ func (q *Queue) Unpark(n int, wanted func(protocol.JobID) bool) {
 		q.Put(id)
 		n--
 	}
-	if len(stay) > 0 {
-		q.parked = append(q.parked, stay...)
-		heap.Init(&q.parked)
+	for _, id := range stay {
+		heap.Push(&q.parked, id)
 	}
 }
 
 // Block keeps a job of the queue from being taken until Unblock.
 func (q *Queue) Block(id protocol.JobID) {
-	if _, ok := q.places[id]; ok {
+	if q.Has(id) {
 		q.put(id, place{kind: blocked})
 	}
 }
@@ -162,8 +163,9 @@ func (q *Queue) Remove(id protocol.JobID) {
 func (q *Queue) Take(n int) []protocol.JobID {
 	var out []protocol.JobID
 	for len(out) < n && q.ready.Len() > 0 {
-		id, ok := heap.Pop(&q.ready).(protocol.JobID)
-		if p, in := q.places[id]; !ok || !in || p.kind != ready {
+		id := q.ready[0]
+		heap.Pop(&q.ready)
+		if q.places[id].kind != ready {
 			continue
 		}
 		q.put(id, place{kind: taken})
@@ -175,8 +177,7 @@ func (q *Queue) Take(n int) []protocol.JobID {
 // TakeAlso hands one more job out, ready, held or blocked, that shall not be parted from one
 // that was taken. It says whether it could.
 func (q *Queue) TakeAlso(id protocol.JobID) bool {
-	p, in := q.places[id]
-	if !in || (p.kind != ready && p.kind != held && p.kind != blocked) {
+	if kind := q.places[id].kind; kind != ready && kind != held && kind != blocked {
 		return false
 	}
 	q.put(id, place{kind: taken})
@@ -186,7 +187,7 @@ func (q *Queue) TakeAlso(id protocol.JobID) bool {
 // Ready says whether a job could be taken now.
 func (q *Queue) Ready() bool {
 	for q.ready.Len() > 0 {
-		if p, in := q.places[q.ready[0]]; in && p.kind == ready {
+		if q.places[q.ready[0]].kind == ready {
 			return true
 		}
 		heap.Pop(&q.ready)
@@ -225,7 +226,7 @@ func (q *Queue) PutOff(by protocol.Duration) {
 func (q *Queue) Next() protocol.Instant {
 	for q.held.Len() > 0 {
 		h := q.held[0]
-		if p, ok := q.places[h.id]; ok && p.kind == held && p.until == h.until {
+		if q.isHeld(h) {
 			return h.until
 		}
 		heap.Pop(&q.held)
@@ -234,10 +235,16 @@ func (q *Queue) Next() protocol.Instant {
 }
 
 func (q *Queue) popHeld() {
-	h, _ := heap.Pop(&q.held).(hold)
-	if p, ok := q.places[h.id]; ok && p.kind == held && p.until == h.until {
+	h := q.held[0]
+	heap.Pop(&q.held)
+	if q.isHeld(h) {
 		q.Put(h.id)
 	}
+}
+
+// isHeld says whether the job is still held so.
+func (q *Queue) isHeld(h hold) bool {
+	return q.places[h.id] == place{kind: held, until: h.until}
 }
 
 type ids []protocol.JobID
@@ -268,14 +275,9 @@ type hold struct {
 
 type holds []hold
 
-func (s *holds) Len() int { return len(*s) }
-func (s *holds) Less(i, j int) bool {
-	if (*s)[i].until != (*s)[j].until {
-		return (*s)[i].until < (*s)[j].until
-	}
-	return (*s)[i].id < (*s)[j].id
-}
-func (s *holds) Swap(i, j int) { (*s)[i], (*s)[j] = (*s)[j], (*s)[i] }
+func (s *holds) Len() int           { return len(*s) }
+func (s *holds) Less(i, j int) bool { return (*s)[i].until < (*s)[j].until }
+func (s *holds) Swap(i, j int)      { (*s)[i], (*s)[j] = (*s)[j], (*s)[i] }
 
 // Push implements [heap.Interface].
 func (s *holds) Push(x any) {

@@ -29,13 +29,166 @@ func (m model) of(kind string) []protocol.JobID {
 	return ids
 }
 
-// TestQueueIsItsModel compares arbitrary sequences of calls with the plain model.
+// kinds are what a job may be to a queue, and how the only job of one becomes that.
+var kinds = []struct {
+	name string
+	make func(*gridqueue.Queue)
+}{
+	{"absent", func(*gridqueue.Queue) {}},
+	{"ready", func(q *gridqueue.Queue) { q.Put(1) }},
+	{"taken", func(q *gridqueue.Queue) { q.Put(1); q.Take(1) }},
+	{"held", func(q *gridqueue.Queue) { q.Put(1); q.Hold(1, 5) }},
+	{"parked", func(q *gridqueue.Queue) { q.Put(1); q.Park(1) }},
+	{"blocked", func(q *gridqueue.Queue) { q.Put(1); q.Block(1) }},
+}
+
+// kindOf is what job 1 is in a queue without others. It spoils the queue.
+func kindOf(q *gridqueue.Queue) string {
+	switch {
+	case !q.Has(1):
+		return "absent"
+	case q.IsBlocked(1):
+		return "blocked"
+	case q.Next() != 0:
+		return "held"
+	case q.Ready():
+		return "ready"
+	}
+	if q.Unpark(1, gridqueue.Any); q.Ready() {
+		return "parked"
+	}
+	return "taken"
+}
+
+// TestCalls: what each call makes of a job that is anything. What a round has taken nobody takes
+// a second time, and a job that is not in the queue comes in by Put alone.
+func TestCalls(t *testing.T) {
+	t.Parallel()
+	same := func(kind string) string { return kind }
+	for name, tt := range map[string]struct {
+		call func(*gridqueue.Queue)
+		want func(kind string) string
+	}{
+		"Put":             {func(q *gridqueue.Queue) { q.Put(1) }, func(string) string { return "ready" }},
+		"Remove":          {func(q *gridqueue.Queue) { q.Remove(1) }, func(string) string { return "absent" }},
+		"Hold":            {func(q *gridqueue.Queue) { q.Hold(1, 9) }, unlessAbsent("held")},
+		"Park":            {func(q *gridqueue.Queue) { q.Park(1) }, unlessAbsent("parked")},
+		"Block":           {func(q *gridqueue.Queue) { q.Block(1) }, unlessAbsent("blocked")},
+		"Wake":            {func(q *gridqueue.Queue) { q.Wake(1) }, change("ready", "held", "parked")},
+		"Unpark":          {func(q *gridqueue.Queue) { q.Unpark(-1, gridqueue.Any) }, change("ready", "parked")},
+		"Unpark none":     {func(q *gridqueue.Queue) { q.Unpark(0, gridqueue.Any) }, same},
+		"Unblock":         {func(q *gridqueue.Queue) { q.Unblock(gridqueue.Any) }, change("ready", "blocked")},
+		"Take":            {func(q *gridqueue.Queue) { q.Take(1) }, change("taken", "ready")},
+		"Take none":       {func(q *gridqueue.Queue) { q.Take(0) }, same},
+		"TakeAlso":        {func(q *gridqueue.Queue) { q.TakeAlso(1) }, change("taken", "ready", "held", "blocked")},
+		"Release early":   {func(q *gridqueue.Queue) { q.Release(4) }, same},
+		"Release in time": {func(q *gridqueue.Queue) { q.Release(5) }, change("ready", "held")},
+		"ReleaseAll":      {func(q *gridqueue.Queue) { q.ReleaseAll() }, change("ready", "held")},
+		"PutOff":          {func(q *gridqueue.Queue) { q.PutOff(1); q.Release(5) }, same},
+		"PutOff in time":  {func(q *gridqueue.Queue) { q.PutOff(1); q.Release(6) }, change("ready", "held")},
+	} {
+		for _, kind := range kinds {
+			t.Run(name+" when "+kind.name, func(t *testing.T) {
+				t.Parallel()
+				var q gridqueue.Queue
+				kind.make(&q)
+				tt.call(&q)
+				want, blocked := tt.want(kind.name), 0
+				if want == "blocked" {
+					blocked = 1
+				}
+				if n := q.Blocked(); n != blocked {
+					t.Errorf("%d jobs are blocked, want %d", n, blocked)
+				}
+				if got := kindOf(&q); got != want {
+					t.Errorf("the job is %s, want %s", got, want)
+				}
+			})
+		}
+	}
+}
+
+func unlessAbsent(to string) func(string) string {
+	return change(to, "ready", "taken", "held", "parked", "blocked")
+}
+
+// change makes some kinds another and leaves the rest.
+func change(to string, from ...string) func(string) string {
+	return func(kind string) string {
+		if slices.Contains(from, kind) {
+			return to
+		}
+		return kind
+	}
+}
+
+// TestUnparkCounts: as many as are asked for come back, the oldest first; those that nobody wants
+// neither count nor are forgotten.
+func TestUnparkCounts(t *testing.T) {
+	t.Parallel()
+	var q gridqueue.Queue
+	for id := protocol.JobID(5); id > 0; id-- {
+		q.Put(id)
+		q.Park(id)
+	}
+	q.Unpark(2, func(id protocol.JobID) bool { return id != 1 && id != 3 })
+	if got := q.Take(9); !slices.Equal(got, []protocol.JobID{2, 4}) {
+		t.Errorf("first came %v, want 2 and 4", got)
+	}
+	q.Unpark(-1, gridqueue.Any)
+	if got := q.Take(9); !slices.Equal(got, []protocol.JobID{1, 3, 5}) {
+		t.Errorf("then came %v, want 1, 3 and 5", got)
+	}
+}
+
+// TestTheLatestCallCounts: a job that was parked or held and is so again for other reasons stands
+// in a list of the queue twice; only the latest entry says what it is.
+func TestTheLatestCallCounts(t *testing.T) {
+	t.Parallel()
+	var q gridqueue.Queue
+	q.Put(1)
+	for _, until := range []protocol.Instant{5, 9, 7} {
+		q.Hold(1, until)
+	}
+	if next := q.Next(); next != 7 {
+		t.Errorf("held until %d, want 7", next)
+	}
+	q.Release(6)
+	if q.Ready() {
+		t.Error("released at a time that counts no more")
+	}
+	q.Release(7)
+	if got := q.Take(2); len(got) != 1 {
+		t.Errorf("one job was taken as %v", got)
+	}
+	q.Put(1)
+	q.Take(1)
+	q.ReleaseAll()
+	if q.Ready() {
+		t.Error("a job that a round has taken was released from a hold before")
+	}
+	for id := protocol.JobID(1); id <= 2; id++ {
+		q.Put(id)
+		q.Park(id)
+	}
+	q.Block(1)
+	q.Unpark(1, gridqueue.Any)
+	if got := q.Take(2); !slices.Equal(got, []protocol.JobID{2}) {
+		t.Errorf("in place of one that is parked no more came %v, want 2", got)
+	}
+}
+
+// TestQueueIsItsModel compares arbitrary sequences of calls with the plain model, from a queue in
+// which each job may be anything.
 func TestQueueIsItsModel(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		var q gridqueue.Queue
 		m := model{}
 		job := func(t *rapid.T) protocol.JobID { return rapid.Map(rapid.IntRange(1, 6), toID).Draw(t, "job") }
+		for id := protocol.JobID(1); id <= 6; id++ {
+			begin(t, &q, m, id)
+		}
 		instant := func(t *rapid.T) protocol.Instant {
 			return protocol.Instant(rapid.Int64Range(1, 20).Draw(t, "instant"))
 		}
@@ -85,6 +238,13 @@ func TestQueueIsItsModel(t *testing.T) {
 					m[id] = place{kind: "parked"}
 				}
 			},
+			"wake": func(t *rapid.T) {
+				id := job(t)
+				q.Wake(id)
+				if kind := m[id].kind; kind == "held" || kind == "parked" {
+					m[id] = place{kind: "ready"}
+				}
+			},
 			"unpark": func(t *rapid.T) {
 				n, odd := rapid.IntRange(-1, 3).Draw(t, "n"), rapid.Bool().Draw(t, "only odd ones")
 				wanted := func(id protocol.JobID) bool { return !odd || id%2 == 1 }
@@ -132,6 +292,25 @@ func TestQueueIsItsModel(t *testing.T) {
 			"": func(t *rapid.T) { compare(t, &q, m) },
 		})
 	})
+}
+
+// begin makes a job of a queue and its model one of the kinds.
+func begin(t *rapid.T, q *gridqueue.Queue, m model, id protocol.JobID) {
+	kind := rapid.SampledFrom([]string{"absent", "ready", "held", "parked", "blocked"}).Draw(t, "kind")
+	if kind == "absent" {
+		return
+	}
+	q.Put(id)
+	m[id] = place{kind: kind}
+	switch kind {
+	case "held":
+		m[id] = place{kind: kind, until: 10}
+		q.Hold(id, 10)
+	case "parked":
+		q.Park(id)
+	case "blocked":
+		q.Block(id)
+	}
 }
 
 func toID(n int) protocol.JobID { return protocol.JobID(n) }

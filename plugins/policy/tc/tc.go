@@ -108,7 +108,7 @@ const most = math.MaxInt64 / 4
 // wait is how much longer the job waits because of what the round sent here: the
 // work spread over the machine, nothing while CPUs are left for it.
 func (t *tally) wait(job policy.Job, cpus int) protocol.Duration {
-	if t.jobs == 0 || job.CPUs <= t.free || cpus <= 0 {
+	if job.CPUs <= t.free || cpus <= 0 {
 		return 0
 	}
 	return protocol.Duration(t.work / int64(cpus))

@@ -2,6 +2,7 @@ package tc_test
 
 import (
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"testing"
@@ -106,16 +107,59 @@ func TestFreeCPUsAreSharedBeforeWaits(t *testing.T) {
 	}
 }
 
+// TestWaitBehindThisRound: a decision's wait is the quoted one and the work that the round has sent
+// there before, spread over the site's CPUs, once its free CPUs are used up. The last free ones
+// still count as free, a site that says nothing of its CPUs makes nobody wait, and work that no
+// int64 holds is as much as can be counted, not what is left of it after an overflow.
+func TestWaitBehindThisRound(t *testing.T) {
+	t.Parallel()
+	const most = math.MaxInt64 / 4
+	for name, tt := range map[string]struct {
+		cpus, free int
+		jobCPUs    int
+		ert        protocol.Duration
+		want       []protocol.Duration // beyond the quote, job by job
+	}{
+		"the last free CPUs":       {6, 6, 2, 60, []protocol.Duration{0, 0, 0, 60, 80}},
+		"more CPUs than are free":  {6, 5, 2, 60, []protocol.Duration{0, 0, 40, 60, 80}},
+		"a site without CPUs":      {0, 0, 2, 60, []protocol.Duration{0, 0, 0}},
+		"work beyond an int64":     {8, 0, 1 << 6, 1 << 60, []protocol.Duration{0, most / 8, most / 8}},
+		"work that adds up to it":  {8, 0, 1, most - 1, []protocol.Duration{0, (most - 1) / 8, most / 8}},
+		"jobs that take no time":   {8, 0, 2, 0, []protocol.Duration{0, 0, 0}},
+		"jobs that ask for no CPU": {8, 0, 0, 60, []protocol.Duration{0, 0, 0}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const quoted = 7
+			in := policy.Snapshot{Sites: []policy.Site{site("a", 0, tt.cpus, tt.free)}}
+			var want []protocol.Duration
+			for j, wait := range tt.want {
+				in.Jobs = append(in.Jobs, policy.Job{ID: protocol.JobID(j), CPUs: tt.jobCPUs})
+				in.AWT, in.ERT = append(in.AWT, quoted), append(in.ERT, tt.ert)
+				want = append(want, quoted+wait)
+			}
+			decisions, _, err := tc.New(tc.Config{}).Decide(t.Context(), in)
+			var got []protocol.Duration
+			for _, d := range decisions {
+				got = append(got, d.Wait)
+			}
+			if err != nil || !slices.Equal(got, want) {
+				t.Errorf("waits %v, want %v (%v)", got, want, err)
+			}
+		})
+	}
+}
+
 // TestReasonSaysWhatTheQuotesDoNot: what a job waits for others of its round is in its turnaround and
 // in no quote, so the reason tells it apart.
 func TestReasonSaysWhatTheQuotesDoNot(t *testing.T) {
 	t.Parallel()
-	in := snapshot([]policy.Site{site("a", 0, 2, 2), site("b", 0, 2, 2)}, 0, 90*second, 0, 90*second)
+	in := snapshot([]policy.Site{site("a", 123_456, 2, 2), site("b", 123_456, 2, 2)}, 0, 90*second, 0, 90*second)
 	for epsilon, want := range map[protocol.Duration][]string{
 		0: {"least turnaround, 0:01:00", "least turnaround, 0:02:00 (0:01:00 of it behind jobs of this round)"},
 		30 * second: {
 			"least turnaround, 0:01:00",
-			"turnaround 0:02:30 within 0:00:30 of the least (0:02:00), lowest utilisation of 2 such sites (0.0 %)",
+			"turnaround 0:02:30 within 0:00:30 of the least (0:02:00), lowest utilisation of 2 such sites (12.3 %)",
 		},
 	} {
 		decisions, _, err := tc.New(tc.Config{Epsilon: epsilon}).Decide(t.Context(), in)
