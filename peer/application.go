@@ -52,7 +52,7 @@ func (p *Peer) leaveApplication(j *job) {
 	p.saveApplication(a.ID)
 	if len(a.jobs) == 0 {
 		delete(p.applications, a.ID)
-		p.timers.stop(timer{kind: limitTimer, job: a.ID})
+		p.timers.Stop(timer{kind: limitTimer, job: a.ID})
 		return
 	}
 	if p.hopeless(a) != "" {

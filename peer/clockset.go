@@ -14,7 +14,7 @@ func (p *Peer) clockSet(by protocol.Duration) {
 	if by >= p.cfg.Remember/2 {
 		p.keepAll = p.now.Add(p.cfg.Remember)
 	}
-	p.timers.putOff(by)
+	p.timers.PutOff(by)
 	p.queue.PutOff(by)
 	putOff(by, &p.hinted, &p.loadAt)
 	for _, one := range p.partners {

@@ -43,7 +43,7 @@ func (p *Peer) forgetCycle() {
 	if !p.awaits {
 		return
 	}
-	p.timers.stop(timer{kind: cycleTimer})
+	p.timers.Stop(timer{kind: cycleTimer})
 	p.awaits, p.cycleDue = false, false
 }
 

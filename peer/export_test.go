@@ -43,7 +43,7 @@ func (p *Peer) Leftovers() (out []string) {
 	if p.open != nil {
 		out = append(out, "an open round")
 	}
-	for t := range p.timers.due {
+	for t := range p.timers.Keys() {
 		if t.kind != pruneTimer && t.kind != probeTimer && t.kind != sigmaTimer && t.kind != priceTimer && t.kind != markTimer &&
 			t.kind != paceTimer {
 			out = append(out, fmt.Sprintf("timer %+v", t))

@@ -64,8 +64,8 @@ func (p *Peer) factOf(one *partner, f Fact) {
 	}
 	of.others++
 	end := timer{kind: paceTimer, site: one.Site}
-	if _, waits := p.timers.due[end]; !waits {
-		p.timers.set(end, of.since.Add(factPeriod))
+	if !p.timers.Has(end) {
+		p.timers.Set(end, of.since.Add(factPeriod))
 	}
 }
 
@@ -77,7 +77,7 @@ func (p *Peer) endPeriod(one *partner) {
 		switch {
 		case of.others == 0:
 		case p.now < end:
-			p.timers.set(timer{kind: paceTimer, site: one.Site}, end)
+			p.timers.Set(timer{kind: paceTimer, site: one.Site}, end)
 		default:
 			delete(one.paces, kind)
 			p.fact(Fact{Kind: kind, Site: one.Site, Others: of.others, Text: fmt.Sprintf(

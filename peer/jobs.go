@@ -360,7 +360,7 @@ func (p *Peer) conclude(j *job, state protocol.State, reason string) {
 // stopTimers ends what is repeated or waited for because of the job.
 func (p *Peer) stopTimers(j *job) {
 	for _, kind := range []timerKind{jobTimer, collectTimer, reclaimTimer} {
-		p.timers.stop(timer{kind: kind, job: j.Spec.Job})
+		p.timers.Stop(timer{kind: kind, job: j.Spec.Job})
 	}
 }
 
@@ -373,8 +373,8 @@ func (p *Peer) finishWith(j *job) {
 // or ends it if it was to be cancelled.
 func (p *Peer) backToQueue(j *job, kind FactKind, why string) {
 	p.fact(Fact{Kind: kind, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: clip(why)})
-	p.timers.stop(timer{kind: jobTimer, job: j.Spec.Job})
-	p.timers.stop(timer{kind: reclaimTimer, job: j.Spec.Job})
+	p.timers.Stop(timer{kind: jobTimer, job: j.Spec.Job})
+	p.timers.Stop(timer{kind: reclaimTimer, job: j.Spec.Job})
 	p.leaveSite(j)
 	j.Unplace()
 	switch {
@@ -417,7 +417,7 @@ func (p *Peer) inQueue(j *job) bool { return p.jobs[j.Spec.Job] == j && j.Phase 
 
 // leaveSite takes the job off its partner's count.
 func (p *Peer) leaveSite(j *job) {
-	p.timers.stop(timer{kind: startTimer, job: j.Spec.Job, epoch: j.Epoch})
+	p.timers.Stop(timer{kind: startTimer, job: j.Spec.Job, epoch: j.Epoch})
 	if one := p.byName[j.Site]; one != nil && j.countsThere {
 		one.jobsThere--
 	}

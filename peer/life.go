@@ -115,7 +115,7 @@ func (p *Peer) endListening() {
 		return
 	}
 	p.listening = false
-	p.timers.stop(timer{kind: listenTimer})
+	p.timers.Stop(timer{kind: listenTimer})
 	early := p.early
 	p.early = nil
 	for _, ev := range early {
@@ -347,7 +347,7 @@ func (p *Peer) raise() {
 	p.out.Records = append(p.out.Records, row.Record{
 		Table: row.GenerationTable, Key: string(row.GenerationTable), Row: row.Generation{Generation: p.generation},
 	})
-	if _, waiting := p.timers.due[timer{kind: markTimer}]; news && !waiting {
+	if news && !p.timers.Has(timer{kind: markTimer}) {
 		p.after(p.jitter(p.cfg.Watermark), timer{kind: markTimer})
 	}
 }

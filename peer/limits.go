@@ -14,7 +14,7 @@ import (
 // watchLimit sets the time at which an application has used up its max_time.
 func (p *Peer) watchLimit(a *application) {
 	if a.MaxTime != protocol.Never {
-		p.timers.set(timer{kind: limitTimer, job: a.ID}, max(p.now, a.deadline()))
+		p.timers.Set(timer{kind: limitTimer, job: a.ID}, max(p.now, a.deadline()))
 	}
 }
 

@@ -57,7 +57,7 @@ func startByTimerOf(tag protocol.Tag) timer {
 // watchStartBy sets the time from which on a placement must not start any more.
 func (p *Peer) watchStartBy(tag protocol.Tag) {
 	if by := p.startBy(tag); by != 0 {
-		p.timers.set(startByTimerOf(tag), max(p.now, by.Add(1)))
+		p.timers.Set(startByTimerOf(tag), max(p.now, by.Add(1)))
 	}
 }
 

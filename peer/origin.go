@@ -191,7 +191,7 @@ func (p *Peer) accepted(one *partner, tag protocol.Tag) {
 			j.Restored = false
 			p.saveJob(tag.Job)
 		}
-		p.timers.stop(timer{kind: jobTimer, job: tag.Job})
+		p.timers.Stop(timer{kind: jobTimer, job: tag.Job})
 	}
 }
 
@@ -205,12 +205,12 @@ func (p *Peer) doubt(one *partner) {
 	}
 	again := timer{kind: doubtTimer, site: one.Site}
 	if next := one.doubted.Add(p.cfg.RetryMax); one.doubted != 0 && p.now < next {
-		if _, waits := p.timers.due[again]; !waits {
-			p.timers.set(again, next)
+		if !p.timers.Has(again) {
+			p.timers.Set(again, next)
 		}
 		return
 	}
-	p.timers.stop(again)
+	p.timers.Stop(again)
 	one.doubted = p.now
 	for _, id := range slices.Sorted(maps.Keys(p.jobs)) {
 		if j := p.jobs[id]; j.Phase == row.JobHandedOff && j.Site == one.Site && j.Stuck == "" {
@@ -224,7 +224,7 @@ func (p *Peer) doubt(one *partner) {
 func (p *Peer) handed(j *job) {
 	p.moveJob(j, row.JobHandedOff)
 	p.watchStart(j)
-	p.timers.stop(timer{kind: jobTimer, job: j.Spec.Job})
+	p.timers.Stop(timer{kind: jobTimer, job: j.Spec.Job})
 	p.saveJob(j.Spec.Job)
 	p.fact(Fact{
 		Kind: JobHanded, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Took: p.now.Sub(j.asked),
@@ -356,8 +356,8 @@ func (p *Peer) result(one *partner, m protocol.Result) {
 		p.backToQueue(j, JobRequeued, why)
 		return
 	}
-	p.timers.stop(timer{kind: jobTimer, job: m.Tag.Job})
-	p.timers.stop(timer{kind: reclaimTimer, job: m.Tag.Job})
+	p.timers.Stop(timer{kind: jobTimer, job: m.Tag.Job})
+	p.timers.Stop(timer{kind: reclaimTimer, job: m.Tag.Job})
 	p.moveJob(j, row.JobStagingOut)
 	p.saveJob(m.Tag.Job)
 	p.collect(j)
@@ -405,7 +405,7 @@ func (p *Peer) lostTrack(one *partner, m protocol.Unknown) {
 	}
 	if j.doubted {
 		j.doubted = false
-		p.timers.stop(timer{kind: jobTimer, job: tag.Job})
+		p.timers.Stop(timer{kind: jobTimer, job: tag.Job})
 	}
 	if j.Stuck != "" {
 		return

@@ -152,7 +152,7 @@ func (p *Peer) resend(site protocol.SiteName) {
 
 // hasten fires timers now.
 func (p *Peer) hasten(which func(timer) bool) {
-	for t := range p.timers.due {
+	for t := range p.timers.Keys() {
 		if which(t) {
 			p.resendSoon = append(p.resendSoon, t)
 		}
@@ -161,7 +161,7 @@ func (p *Peer) hasten(which func(timer) bool) {
 		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.job, b.job), cmp.Compare(a.epoch, b.epoch))
 	})
 	for _, t := range p.resendSoon {
-		p.timers.set(t, p.now)
+		p.timers.Set(t, p.now)
 	}
 	p.resendSoon = p.resendSoon[:0]
 }
@@ -204,7 +204,7 @@ func (p *Peer) hear(one *partner) {
 		return
 	}
 	one.silent = false
-	p.timers.stop(timer{kind: probeTimer, site: one.Site})
+	p.timers.Stop(timer{kind: probeTimer, site: one.Site})
 	p.queue.ReleaseAll()
 }
 

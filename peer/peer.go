@@ -7,6 +7,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer/broker"
+	"github.com/switchyard-hpc/switchyard/peer/due"
 	"github.com/switchyard-hpc/switchyard/peer/gridqueue"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/view"
@@ -67,7 +68,7 @@ type Peer struct {
 	// roomOrder are the releases that are waited for, the first one first, and between and after
 	// them the calls that wait for those before them.
 	roomOrder []Call
-	timers    timers
+	timers    due.Set[timer]
 	dirty     []dirtyRow
 	marked    map[dirtyRow]bool
 

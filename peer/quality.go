@@ -84,8 +84,8 @@ func (p *Peer) startDue(tag protocol.Tag) {
 // startedAt counts a job whose start became known, unless it counted as late already.
 func (p *Peer) startedAt(j *job) {
 	t := timer{kind: startTimer, job: j.Spec.Job, epoch: j.Epoch}
-	if _, waits := p.timers.due[t]; waits {
-		p.timers.stop(t)
+	if p.timers.Has(t) {
+		p.timers.Stop(t)
 		p.judge(p.byName[j.Site], row.Kept)
 	}
 }

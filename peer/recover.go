@@ -112,7 +112,7 @@ func (p *Peer) adopt(one *partner, tag protocol.Tag) {
 	}
 	p.leaveSite(j)
 	p.queue.Remove(tag.Job)
-	p.timers.stop(timer{kind: jobTimer, job: tag.Job})
+	p.timers.Stop(timer{kind: jobTimer, job: tag.Job})
 	p.moveJob(j, row.JobHandedOff)
 	j.Epoch, j.Site, j.Stuck, j.StatusSeq, j.Hold, j.Held = tag.Epoch, one.Site, "", 0, 0, 0
 	j.countsThere = true
@@ -271,7 +271,7 @@ func (p *Peer) doubtPrepared(g *guest) {
 	last, aside := p.aside[tag]
 	p.moveGuest(g, row.GuestAccepted)
 	g.Doubted = true
-	p.timers.stop(timer{kind: guestTimer, job: tag.Job})
+	p.timers.Stop(timer{kind: guestTimer, job: tag.Job})
 	p.saveGuest(tag.Job)
 	p.addRun(tag, g.Account, g.Spec)
 	if aside {
@@ -402,7 +402,7 @@ func (p *Peer) looksThrough() bool {
 	if !p.site.QueueCopied {
 		return false
 	}
-	_, waits := p.timers.due[timer{kind: queueTimer}]
+	waits := p.timers.Has(timer{kind: queueTimer})
 	for _, change := range p.aside {
 		waits = waits || change.State == protocol.Pending
 	}

@@ -63,7 +63,7 @@ func (p *Peer) retune(ev Retune) {
 	p.cfg, p.hint = cfg, nil
 	p.intake.period = p.period(p.now) // of the new length: what has come in the old one counts in it
 	p.tunings++
-	p.timers.stop(timer{kind: sigmaTimer})
+	p.timers.Stop(timer{kind: sigmaTimer})
 	p.beginSigma()
 	p.forgetCycle()
 	p.queue.Unpark(-1, gridqueue.Any)

@@ -37,7 +37,7 @@ func (p *Peer) callOver(id CallID) {
 	tag, _ := releases(p.roomOrder[at])
 	p.roomOrder = slices.Delete(p.roomOrder, at, at+1)
 	if !slices.ContainsFunc(p.roomOrder, releasesRoomOf(tag)) {
-		p.timers.stop(patienceTimerOf(tag))
+		p.timers.Stop(patienceTimerOf(tag))
 	}
 	p.issueWaiting()
 }

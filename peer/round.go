@@ -410,7 +410,7 @@ func (p *Peer) settle(r *round) {
 		return
 	}
 	r.decided = true
-	p.timers.stop(timer{kind: roundTimer, round: r.id})
+	p.timers.Stop(timer{kind: roundTimer, round: r.id})
 	if r.asked != 0 {
 		p.answerQuestion(r)
 		return
@@ -422,7 +422,7 @@ func (a *ask) waits() bool { return a.reply == nil && !a.missed }
 
 func (p *Peer) closeRound(r *round) {
 	delete(p.rounds, r.id)
-	p.timers.stop(timer{kind: roundTimer, round: r.id})
+	p.timers.Stop(timer{kind: roundTimer, round: r.id})
 	if p.open == r {
 		p.open = nil
 	}

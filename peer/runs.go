@@ -255,7 +255,7 @@ func (p *Peer) pursue(r *run) {
 	}
 	switch r.Phase {
 	case row.RunSubmitting:
-		if _, waiting := p.timers.due[runTimerOf(r.Tag)]; !waiting {
+		if !p.timers.Has(runTimerOf(r.Tag)) {
 			p.find(r)
 		}
 	case row.RunQueued:
@@ -269,7 +269,7 @@ func (p *Peer) pursue(r *run) {
 }
 
 func (p *Peer) withdraw(r *run) {
-	if _, waiting := p.timers.due[runTimerOf(r.Tag)]; waiting && r.tries > 0 {
+	if p.timers.Has(runTimerOf(r.Tag)) && r.tries > 0 {
 		return
 	}
 	p.callFor(r, WithdrawOp{Tag: r.Tag}, withdrawRun{r.id()})
@@ -300,7 +300,7 @@ func (c withdrawRun) answered(p *Peer, result Result, err error) {
 }
 
 func (p *Peer) kill(r *run) {
-	if _, waiting := p.timers.due[runTimerOf(r.Tag)]; waiting && r.tries > 0 {
+	if p.timers.Has(runTimerOf(r.Tag)) && r.tries > 0 {
 		return
 	}
 	p.callFor(r, KillOp{Tag: r.Tag}, killRun{r.id()})
@@ -352,9 +352,9 @@ func (p *Peer) removeRun(tag protocol.Tag) {
 	delete(p.runs, tag)
 	p.noteDraw(r)
 	p.keepPromise(tag)
-	p.timers.stop(runTimerOf(tag))
-	p.timers.stop(reportTimerOf(tag))
-	p.timers.stop(startByTimerOf(tag))
+	p.timers.Stop(runTimerOf(tag))
+	p.timers.Stop(reportTimerOf(tag))
+	p.timers.Stop(startByTimerOf(tag))
 	p.saveRun(tag)
 	if held {
 		p.release(tag) // the job may never have come to take it

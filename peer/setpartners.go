@@ -71,7 +71,7 @@ func (p *Peer) cutOff(one *partner) {
 		p.disconnected(Disconnected{Site: one.Site})
 	}
 	for _, kind := range []timerKind{probeTimer, paceTimer, doubtTimer} {
-		p.timers.stop(timer{kind: kind, site: one.Site})
+		p.timers.Stop(timer{kind: kind, site: one.Site})
 	}
 	for tag, origin := range p.weighed {
 		if origin == one.id() {

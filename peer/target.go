@@ -215,7 +215,7 @@ func (p *Peer) granted(one *partner, tag protocol.Tag) {
 		p.send(one.Site, protocol.Aborted{Tag: tag})
 	case g.Phase == row.GuestPrepared:
 		p.moveGuest(g, row.GuestAccepted)
-		p.timers.stop(timer{kind: guestTimer, job: tag.Job})
+		p.timers.Stop(timer{kind: guestTimer, job: tag.Job})
 		p.saveGuest(tag.Job)
 		p.fact(Fact{Kind: GuestOwned, Job: tag.Job, Site: one.Site, Epoch: tag.Epoch})
 		p.send(one.Site, protocol.Accept{Tag: tag})
@@ -376,7 +376,7 @@ func (p *Peer) statusAcked(one *partner, m protocol.StatusAck) {
 	r.Acked, r.reports = m.Seq, 0
 	p.saveRun(m.Tag)
 	if r.Acked == r.Seq && r.Phase != row.RunEnded {
-		p.timers.stop(reportTimerOf(m.Tag))
+		p.timers.Stop(reportTimerOf(m.Tag))
 	}
 }
 
@@ -389,7 +389,7 @@ func (p *Peer) resultAcked(one *partner, tag protocol.Tag) {
 	}
 	if g.Untold {
 		g.Untold = false
-		p.timers.stop(timer{kind: guestTimer, job: tag.Job})
+		p.timers.Stop(timer{kind: guestTimer, job: tag.Job})
 		p.saveGuest(tag.Job)
 	}
 	if g.Phase != row.GuestAccepted {
@@ -447,7 +447,7 @@ func (p *Peer) dropPrepared(g *guest) {
 		}
 	}
 	p.keepPromise(g.tag())
-	p.timers.stop(timer{kind: guestTimer, job: g.Spec.Job})
+	p.timers.Stop(timer{kind: guestTimer, job: g.Spec.Job})
 	if one := p.byName[g.Origin]; one != nil {
 		p.admit(one, g, -1)
 	}

@@ -1,10 +1,6 @@
 package peer
 
-import (
-	"container/heap"
-
-	"github.com/switchyard-hpc/switchyard/protocol"
-)
+import "github.com/switchyard-hpc/switchyard/protocol"
 
 // timer names something that is due at one instant; setting it again moves it.
 type timer struct {
@@ -43,62 +39,16 @@ const (
 	patienceTimer                  // a release is not waited for any longer
 )
 
-// timers is a heap of instants with at most one live entry for each timer.
-type timers struct {
-	due  map[timer]protocol.Instant
-	heap timerHeap
-	seq  uint64
-}
-
-type timerEntry struct {
-	at  protocol.Instant
-	seq uint64
-	timer
-}
-
-func (t *timers) set(what timer, at protocol.Instant) {
-	if t.due == nil {
-		t.due = map[timer]protocol.Instant{}
-	}
-	t.due[what] = at
-	t.seq++
-	heap.Push(&t.heap, timerEntry{at: at, seq: t.seq, timer: what})
-}
-
-func (t *timers) stop(what timer) { delete(t.due, what) }
-
-// putOff moves all timers.
-func (t *timers) putOff(by protocol.Duration) {
-	for what, at := range t.due {
-		t.due[what] = at.Add(by)
-	}
-	for i := range t.heap {
-		t.heap[i].at = t.heap[i].at.Add(by)
-	}
-}
-
-// next is the earliest live entry; ok is false when there is none.
-func (t *timers) next() (entry timerEntry, ok bool) {
-	for t.heap.Len() > 0 {
-		entry = t.heap[0]
-		if at, live := t.due[entry.timer]; live && at == entry.at {
-			return entry, true
-		}
-		heap.Pop(&t.heap)
-	}
-	return timerEntry{}, false
-}
-
-func (p *Peer) after(d protocol.Duration, what timer) { p.timers.set(what, p.now.Add(d)) }
+func (p *Peer) after(d protocol.Duration, what timer) { p.timers.Set(what, p.now.Add(d)) }
 
 func (p *Peer) fireTimers() {
 	for {
-		entry, ok := p.timers.next()
-		if !ok || entry.at > p.now {
+		what, at, ok := p.timers.Next()
+		if !ok || at > p.now {
 			return
 		}
-		p.timers.stop(entry.timer)
-		p.fire(entry.timer)
+		p.timers.Stop(what)
+		p.fire(what)
 	}
 }
 
@@ -156,34 +106,8 @@ func (p *Peer) fire(t timer) { //nolint:cyclop // one case for each kind of time
 // nextWake is when a timer is due or a held job of the grid queue is ready.
 func (p *Peer) nextWake() protocol.Instant {
 	wake := p.queue.Next()
-	if entry, ok := p.timers.next(); ok && (wake == 0 || entry.at < wake) {
-		wake = entry.at
+	if _, at, ok := p.timers.Next(); ok && (wake == 0 || at < wake) {
+		wake = at
 	}
 	return wake
-}
-
-type timerHeap []timerEntry
-
-func (h *timerHeap) Len() int { return len(*h) }
-func (h *timerHeap) Less(i, j int) bool {
-	if (*h)[i].at != (*h)[j].at {
-		return (*h)[i].at < (*h)[j].at
-	}
-	return (*h)[i].seq < (*h)[j].seq
-}
-func (h *timerHeap) Swap(i, j int) { (*h)[i], (*h)[j] = (*h)[j], (*h)[i] }
-
-// Push implements [heap.Interface].
-func (h *timerHeap) Push(x any) {
-	if entry, ok := x.(timerEntry); ok {
-		*h = append(*h, entry)
-	}
-}
-
-// Pop implements [heap.Interface].
-func (h *timerHeap) Pop() any {
-	last := len(*h) - 1
-	entry := (*h)[last]
-	*h = (*h)[:last]
-	return entry
 }

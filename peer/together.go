@@ -166,7 +166,7 @@ func (p *Peer) nowHeld(j *job, start protocol.Instant) {
 		text += fmt.Sprintf(", %s later than it was asked for", start.Sub(j.Hold).Text())
 	}
 	p.fact(Fact{Kind: RoomHeld, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: text, Price: j.heldPrice()})
-	p.timers.stop(timer{kind: jobTimer, job: j.Spec.Job})
+	p.timers.Stop(timer{kind: jobTimer, job: j.Spec.Job})
 	p.saveJob(j.Spec.Job)
 	p.gather(j)
 }
@@ -262,7 +262,7 @@ func (p *Peer) holdLater(members []*job, start protocol.Instant, why string) {
 
 // giveHoldUp tells the member's site that this epoch is over.
 func (p *Peer) giveHoldUp(j *job) {
-	p.timers.stop(timer{kind: jobTimer, job: j.Spec.Job})
+	p.timers.Stop(timer{kind: jobTimer, job: j.Spec.Job})
 	if j.Phase == row.JobReserving {
 		p.release(j.tag())
 		return

@@ -125,7 +125,7 @@ func (p *Peer) runEnded(r *run, c localsched.Change) {
 	}
 	p.noteDraw(r)
 	p.saveRun(r.Tag)
-	p.timers.stop(runTimerOf(r.Tag))
+	p.timers.Stop(runTimerOf(r.Tag))
 	if j := p.jobs[r.Tag.Job]; j != nil {
 		p.endedHere(j, r)
 		return

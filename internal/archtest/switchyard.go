@@ -80,6 +80,7 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "internal/predict/forecast", Level: experts, Pure: true},
 		{Path: "internal/predict/wait", Level: experts, Pure: true},
 		{Path: "localsched/engine", Level: experts, Pure: true},
+		{Path: "peer/due", Level: experts, Pure: true},
 		{Path: "peer/eligible", Level: experts, Pure: true},
 		{Path: "peer/row", Level: experts, Pure: true},
 		{Path: "localsched/spool", Level: experts},
