@@ -381,9 +381,9 @@ func (p *Peer) waitOn(r *round, j *job, why, detail string) {
 // explain keeps why a job waits in the grid queue. The detail changes from round to
 // round and is not durable: rounds write no records.
 func (p *Peer) explain(j *job, why, detail string) {
-	j.detail = p.alike.text(clip(detail))
+	j.detail = p.alike.Text(clip(detail))
 	if why = clip(why); j.Reason != why {
-		j.Reason = p.alike.text(why)
+		j.Reason = p.alike.Text(why)
 		p.saveJob(j.Spec.Job)
 	}
 }

@@ -2,9 +2,7 @@ package peer
 
 import (
 	"fmt"
-	"unsafe"
 
-	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -60,54 +58,6 @@ func (p *Peer) Leftovers() (out []string) {
 		}
 	}
 	return out
-}
-
-// Packer packs payloads.
-type Packer struct{ alike }
-
-// Packed is a payload that was packed for a row.
-type Packed struct {
-	packed
-
-	row row.Job
-}
-
-// Pack keeps what a job of a user runs.
-func (k *Packer) Pack(user string, row row.Job, payload *protocol.Payload) Packed {
-	return Packed{k.pack(user, &row, payload), row}
-}
-
-// Payload is what was packed.
-func (k Packed) Payload() *protocol.Payload { return k.payload(&k.row) }
-
-// Own is how many bytes of texts are kept for one payload alone, beside another one.
-func (k Packed) Own(beside Packed) (bytes int) {
-	if k.content == beside.content {
-		return 0
-	}
-	if k.script != "" && unsafe.StringData(k.script) != unsafe.StringData(beside.script) {
-		bytes += len(k.script)
-	}
-	for i, pair := range k.env {
-		if unsafe.StringData(pair) != unsafe.StringData(beside.env[i]) {
-			bytes += len(pair)
-		}
-	}
-	for _, v := range k.other {
-		bytes += len(v.pair)
-	}
-	return bytes
-}
-
-// Kept is how many bytes are kept besides those of jobs.
-func (k *Packer) Kept() (bytes int) {
-	for text := range k.texts {
-		bytes += len(text)
-	}
-	for _, c := range k.last {
-		bytes += len(c.script)
-	}
-	return bytes
 }
 
 // RequestBytes is the most that a job has in a quote request.

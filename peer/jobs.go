@@ -119,14 +119,14 @@ func (p *Peer) newJob(user string, one *protocol.Job, a *application) *job {
 			Component: p.component(one), Export: one.Export,
 		},
 	}
-	p.alike.row(&j.Job)
+	p.alike.Row(&j.Job)
 	j.unknown = p.noKnownSite(j)
 	if a != nil {
 		j.Application = a.ID
 		a.join(j)
 		payload.Env = append(slices.Clip(payload.Env), "SWITCHYARD_APPLICATION="+a.ID.String())
 	}
-	j.packed = p.alike.pack(user, &j.Job, &payload)
+	j.packed = p.alike.Pack(user, &j.Job, &payload)
 	p.jobs[id] = j
 	p.jobsOf[user]++
 	p.queue.Put(id)
@@ -138,6 +138,8 @@ func (p *Peer) newJob(user string, one *protocol.Job, a *application) *job {
 	}
 	return j
 }
+
+func (j *job) payload() *protocol.Payload { return j.packed.Unpack(&j.Job) }
 
 // expand puts the job's id for %j and %A in a file name, and a percent sign for
 // %%. The submitter has expanded all the rest.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer/broker"
+	"github.com/switchyard-hpc/switchyard/peer/compact"
 	"github.com/switchyard-hpc/switchyard/peer/due"
 	"github.com/switchyard-hpc/switchyard/peer/gridqueue"
 	"github.com/switchyard-hpc/switchyard/peer/row"
@@ -41,7 +42,7 @@ type Peer struct {
 
 	jobs   map[protocol.JobID]*job
 	jobsOf map[string]int // of them, by user
-	alike  alike
+	alike  compact.Store
 	guests map[protocol.JobID]*guest
 	runs   map[protocol.Tag]*run
 	dedup  map[string]row.Dedup
@@ -96,7 +97,7 @@ type Peer struct {
 
 type job struct {
 	row.Job
-	packed      packed
+	packed      compact.Payload
 	shunned     map[protocol.SiteName]protocol.Instant // refused it; not asked until then
 	local       localsched.LocalID                     // the own scheduler's name of the run that ended
 	notHere     string                                 // why the own site is among them; empty: not by its scheduler's word

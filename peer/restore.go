@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/switchyard-hpc/switchyard/peer/compact"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -17,7 +18,7 @@ const epoch2026 protocol.Instant = 1_767_225_600_000
 
 // restore takes the rows in. Rounds are forgotten; resume derives the rest.
 func (p *Peer) restore(rows iter.Seq2[row.Record, error]) error {
-	payloads := map[protocol.JobID]packed{}
+	payloads := map[protocol.JobID]compact.Payload{}
 	for rec, err := range rows {
 		if err != nil {
 			return err
@@ -28,18 +29,18 @@ func (p *Peer) restore(rows iter.Seq2[row.Record, error]) error {
 	}
 	for _, id := range slices.Sorted(maps.Keys(p.jobs)) { // in this order neighbours are alike
 		payload, j := payloads[id], p.jobs[id]
-		if payload.content == nil {
+		if payload.None() {
 			return fmt.Errorf("job %v has no payload row", id)
 		}
-		j.packed = p.alike.pack(j.Spec.User, &j.Job, payload.payload(&j.Job))
+		j.packed = p.alike.Pack(j.Spec.User, &j.Job, payload.Unpack(&j.Job))
 	}
 	if err := p.restoreApplications(); err != nil {
 		return err
 	}
 	p.keepDeparted()
 	for id, g := range p.guests {
-		if payload := payloads[id]; payload.content != nil {
-			g.payload = payload.payload(&row.Job{})
+		if payload := payloads[id]; !payload.None() {
+			g.payload = payload.Unpack(&row.Job{})
 		}
 		if one := p.byName[g.Origin]; one != nil {
 			one.seenSeq = max(one.seenSeq, id.Seq())
@@ -62,7 +63,7 @@ func (p *Peer) restore(rows iter.Seq2[row.Record, error]) error {
 	return nil
 }
 
-func (p *Peer) restoreRow(rec row.Record, payloads map[protocol.JobID]packed) error { //nolint:cyclop // one case for each table
+func (p *Peer) restoreRow(rec row.Record, payloads map[protocol.JobID]compact.Payload) error { //nolint:cyclop // one case for each table
 	switch stored := rec.Row.(type) {
 	case row.Site:
 		p.site = stored
@@ -78,7 +79,7 @@ func (p *Peer) restoreRow(rec row.Record, payloads map[protocol.JobID]packed) er
 		if stored.Phase == row.JobStagingOut && stored.Outcome == nil {
 			return fmt.Errorf("row %q: a job in phase %s has no outcome", rec.Key, stored.Phase)
 		}
-		p.alike.row(&stored)
+		p.alike.Row(&stored)
 		p.jobs[stored.Spec.Job] = &job{Job: stored}
 		p.jobsOf[stored.Spec.User]++
 	case row.Guest:
@@ -93,7 +94,7 @@ func (p *Peer) restoreRow(rec row.Record, payloads map[protocol.JobID]packed) er
 			return fmt.Errorf("payload row %q: %w", rec.Key, err)
 		}
 		if stored.Payload != nil {
-			payloads[id] = p.alike.pack(owner(stored.Payload.Env), &row.Job{}, stored.Payload)
+			payloads[id] = p.alike.Pack(compact.Owner(stored.Payload.Env), &row.Job{}, stored.Payload)
 		}
 	case row.Application:
 		p.applications[stored.ID] = &application{Application: stored}

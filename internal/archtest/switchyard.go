@@ -103,6 +103,7 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "plugins/pricetest", Level: machines},
 		{Path: "peer/gridqueue", Level: machines, Pure: true},
 		{Path: "peer/broker", Level: machines, Pure: true},
+		{Path: "peer/compact", Level: machines, Pure: true},
 
 		{Path: "peer", Level: core, Pure: true},
 		{Path: "plugins/catalog", Level: core},

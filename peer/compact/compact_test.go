@@ -1,4 +1,4 @@
-package peer_test
+package compact_test
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/compact"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -19,9 +19,10 @@ func TestPackedPayloads(t *testing.T) {
 	t.Parallel()
 	word := rapid.StringMatching(`[ab]{0,2}`)
 	rapid.Check(t, func(t *rapid.T) {
-		var packer peer.Packer
+		var store compact.Store
 		var want []*protocol.Payload
-		var all []peer.Packed
+		var all []compact.Payload
+		var rows []row.Job
 		for range rapid.IntRange(1, 12).Draw(t, "jobs") {
 			p := &protocol.Payload{WorkDir: word.Draw(t, "work dir"), Stdout: word.Draw(t, "stdout"), Stderr: word.Draw(t, "stderr")}
 			if script := word.Draw(t, "script"); script != "" {
@@ -33,15 +34,16 @@ func TestPackedPayloads(t *testing.T) {
 			for range rapid.SampledFrom([]int{0, 1, 12, 12, 12}).Draw(t, "variables") {
 				p.Env = append(p.Env, word.Draw(t, "variable"))
 			}
-			row := row.Job{WorkDir: p.WorkDir, Stdout: p.Stdout, Stderr: p.Stderr}
+			of := row.Job{WorkDir: p.WorkDir, Stdout: p.Stdout, Stderr: p.Stderr}
 			if rapid.Bool().Draw(t, "a row with other names") {
-				row.Stdout = word.Draw(t, "stdout of the row")
+				of.Stdout = word.Draw(t, "stdout of the row")
 			}
 			want = append(want, p)
-			all = append(all, packer.Pack(word.Draw(t, "user"), row, p))
+			all = append(all, store.Pack(word.Draw(t, "user"), &of, p))
+			rows = append(rows, of)
 		}
 		for i, one := range all {
-			if got := one.Payload(); !reflect.DeepEqual(got, want[i]) {
+			if got := one.Unpack(&rows[i]); !reflect.DeepEqual(got, want[i]) {
 				t.Fatalf("payload %d is %+v, was %+v", i, got, want[i])
 			}
 		}
@@ -76,9 +78,9 @@ func TestPackedPayloadsShare(t *testing.T) {
 			}
 		}, 30},
 	} {
-		var packer peer.Packer
-		first := packer.Pack("ada", row.Job{}, payload(func(*protocol.Payload) {}))
-		second := packer.Pack("ada", row.Job{}, payload(tt.change))
+		var store compact.Store
+		first := store.Pack("ada", &row.Job{}, payload(func(*protocol.Payload) {}))
+		second := store.Pack("ada", &row.Job{}, payload(tt.change))
 		if bytes := second.Own(first); bytes > tt.most {
 			t.Errorf("%s: %d bytes of its own", name, bytes)
 		}
@@ -88,11 +90,11 @@ func TestPackedPayloadsShare(t *testing.T) {
 // TestPackingKeepsLittle: what is remembered for jobs to come is bounded.
 func TestPackingKeepsLittle(t *testing.T) {
 	t.Parallel()
-	var packer peer.Packer
+	var store compact.Store
 	for i := range 100 {
 		script := fmt.Appendf(nil, "%d %s", i, strings.Repeat("x", 200_000))
-		packer.Pack(strconv.Itoa(i), row.Job{}, &protocol.Payload{Script: script})
-		if kept := packer.Kept(); kept > 9<<20 {
+		store.Pack(strconv.Itoa(i), &row.Job{}, &protocol.Payload{Script: script})
+		if kept := store.Kept(); kept > 9<<20 {
 			t.Fatalf("%d bytes are kept after %d jobs", kept, i+1)
 		}
 	}

@@ -1,4 +1,7 @@
-package peer
+// Package compact keeps in memory what jobs run. Jobs may wait by the hundred thousand, and most of
+// what a user submits is alike: the script, some fifty variables of the environment, names. So each
+// is kept once, and of an environment only what differs from that of the same user's job before.
+package compact
 
 import (
 	"slices"
@@ -8,12 +11,8 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// Jobs may wait by the hundred thousand, and most of what a user submits is alike: the script,
-// some fifty variables of the environment, names. So each is kept once, and of an environment
-// only what differs from that of the same user's job before.
-
-// packed is what a job runs. Its file names are those of the job's row.
-type packed struct {
+// Payload is what a job runs. Its file names are those of the job's row. The zero Payload is none.
+type Payload struct {
 	*content
 
 	args []string
@@ -35,15 +34,16 @@ type variable struct {
 
 type paths struct{ workDir, stdout, stderr string }
 
-// mostOther is how many variables of an environment may differ from another one's that is kept
+// maxOther is how many variables of an environment may differ from another one's that is kept
 // in its place.
-const mostOther = 8
+const maxOther = 8
 
-func (j *job) payload() *protocol.Payload { return j.packed.payload(&j.Job) }
+// None says that nothing was packed.
+func (k Payload) None() bool { return k.content == nil }
 
-// payload is what was packed, of the job with a row.
-func (k packed) payload(row *row.Job) *protocol.Payload {
-	names := paths{workDir: row.WorkDir, stdout: row.Stdout, stderr: row.Stderr}
+// Unpack is what was packed, of the job with a row.
+func (k Payload) Unpack(of *row.Job) *protocol.Payload {
+	names := paths{workDir: of.WorkDir, stdout: of.Stdout, stderr: of.Stderr}
 	if k.paths != nil {
 		names = *k.paths
 	}
@@ -60,8 +60,8 @@ func (k packed) payload(row *row.Job) *protocol.Payload {
 	return out
 }
 
-// owner says by an environment whose it is, if it does.
-func owner(env []string) string {
+// Owner says by an environment whose it is, if it does.
+func Owner(env []string) string {
 	i := slices.IndexFunc(env, func(pair string) bool { return strings.HasPrefix(pair, "USER=") })
 	if i < 0 {
 		return ""
@@ -69,8 +69,9 @@ func owner(env []string) string {
 	return env[i]
 }
 
-// alike keeps one copy of what many jobs have alike. What it keeps besides that of jobs is bounded.
-type alike struct {
+// Store keeps one copy of what many jobs have alike. What it keeps besides that of jobs is bounded. The
+// zero Store is empty.
+type Store struct {
 	texts map[string]string
 	sites map[string][]protocol.SiteName
 	bytes int // of both
@@ -81,23 +82,23 @@ type alike struct {
 
 // Bounds of what is kept, in bytes.
 const (
-	mostAlike = 1 << 20
-	mostLast  = 8 << 20
+	maxText = 1 << 20
+	maxLast = 8 << 20
 )
 
 // room makes room for so many more bytes by forgetting all that is kept.
-func (a *alike) room(bytes int) {
-	if a.bytes += bytes; a.texts == nil || a.bytes > mostAlike {
+func (a *Store) room(bytes int) {
+	if a.bytes += bytes; a.texts == nil || a.bytes > maxText {
 		a.texts, a.sites, a.bytes = map[string]string{}, map[string][]protocol.SiteName{}, bytes
 	}
 }
 
-// text is an equal text that others may have, too.
-func (a *alike) text(s string) string {
+// Text is an equal text that others may have, too.
+func (a *Store) Text(s string) string {
 	if same, ok := a.texts[s]; ok || s == "" {
 		return same
 	}
-	if len(s) > mostAlike {
+	if len(s) > maxText {
 		return s
 	}
 	a.room(len(s))
@@ -105,7 +106,7 @@ func (a *alike) text(s string) string {
 	return s
 }
 
-func (a *alike) siteNames(sites []protocol.SiteName) []protocol.SiteName {
+func (a *Store) siteNames(sites []protocol.SiteName) []protocol.SiteName {
 	if len(sites) == 0 {
 		return sites
 	}
@@ -122,33 +123,33 @@ func (a *alike) siteNames(sites []protocol.SiteName) []protocol.SiteName {
 	return sites
 }
 
-// row has a job's row share what it can.
-func (a *alike) row(stored *row.Job) {
-	stored.Spec.Name, stored.Spec.User, stored.Spec.Priority = a.text(stored.Spec.Name), a.text(stored.Spec.User), a.text(stored.Spec.Priority)
+// Row has a job's row share what it can.
+func (a *Store) Row(stored *row.Job) {
+	stored.Spec.Name, stored.Spec.User, stored.Spec.Priority = a.Text(stored.Spec.Name), a.Text(stored.Spec.User), a.Text(stored.Spec.Priority)
 	stored.Spec.Sites = a.siteNames(stored.Spec.Sites)
-	stored.Reason = a.text(stored.Reason)
-	stored.Site = protocol.SiteName(a.text(string(stored.Site)))
+	stored.Reason = a.Text(stored.Reason)
+	stored.Site = protocol.SiteName(a.Text(string(stored.Site)))
 	if stored.Stderr == stored.Stdout { // most jobs have one file for both: one text in memory as well
 		stored.Stderr = stored.Stdout
 	}
 }
 
-// pack keeps what a job of a user runs.
-func (a *alike) pack(user string, row *row.Job, p *protocol.Payload) packed {
+// Pack keeps what a job of a user runs.
+func (a *Store) Pack(user string, of *row.Job, p *protocol.Payload) Payload {
 	last := a.last[user]
 	if last == nil || last.script != string(p.Script) || !slices.Equal(last.env, p.Env) {
 		last = a.content(user, last, p)
 	}
-	if in := (paths{p.WorkDir, p.Stdout, p.Stderr}); in != (paths{row.WorkDir, row.Stdout, row.Stderr}) {
+	if in := (paths{p.WorkDir, p.Stdout, p.Stderr}); in != (paths{of.WorkDir, of.Stdout, of.Stderr}) {
 		own := *last
 		own.paths = &in
 		last = &own
 	}
-	return packed{content: last, args: p.Args}
+	return Payload{content: last, args: p.Args}
 }
 
 // content is that of a payload which is not as the last one of its user.
-func (a *alike) content(user string, last *content, p *protocol.Payload) *content {
+func (a *Store) content(user string, last *content, p *protocol.Payload) *content {
 	c := &content{script: a.script(last, p)}
 	if last != nil {
 		if other, few := differing(last.env, p.Env); few {
@@ -161,28 +162,28 @@ func (a *alike) content(user string, last *content, p *protocol.Payload) *conten
 	}
 	c.env = slices.Clone(p.Env)
 	for i, pair := range c.env {
-		c.env[i] = a.text(pair)
+		c.env[i] = a.Text(pair)
 	}
 	a.remember(user, c)
 	return c
 }
 
-func (a *alike) script(last *content, p *protocol.Payload) string {
+func (a *Store) script(last *content, p *protocol.Payload) string {
 	if last != nil && last.script == string(p.Script) {
 		return last.script
 	}
-	return a.text(string(p.Script))
+	return a.Text(string(p.Script))
 }
 
-func (a *alike) remember(user string, c *content) {
+func (a *Store) remember(user string, c *content) {
 	bytes := len(c.script)
 	for _, pair := range c.env {
 		bytes += len(pair) + 16
 	}
-	if bytes > mostAlike {
+	if bytes > maxText {
 		return
 	}
-	if a.lastBytes += bytes; a.last == nil || a.lastBytes > mostLast {
+	if a.lastBytes += bytes; a.last == nil || a.lastBytes > maxLast {
 		a.last, a.lastBytes = map[string]*content{}, bytes
 	}
 	a.last[user] = c
@@ -198,7 +199,7 @@ func differing(first, second []string) (other []variable, few bool) {
 		if pair == first[i] {
 			continue
 		}
-		if len(other) == mostOther {
+		if len(other) == maxOther {
 			return nil, false
 		}
 		other = append(other, variable{i, pair})
