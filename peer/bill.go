@@ -148,7 +148,7 @@ func (p *Peer) realCost(j *job) protocol.Micro {
 	if j.Outcome == nil || j.Outcome.Bill == nil {
 		return j.foreseenCost()
 	}
-	amount, err := p.convert(j.Outcome.Bill.Cost(), j.Outcome.Bill.Currency)
+	amount, err := p.money().Convert(j.Outcome.Bill.Cost(), j.Outcome.Bill.Currency)
 	if err != nil {
 		return j.foreseenCost()
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/switchyard-hpc/switchyard/peer/broker"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -14,23 +15,8 @@ import (
 // watchLimit sets the time at which an application has used up its max_time.
 func (p *Peer) watchLimit(a *application) {
 	if a.MaxTime != protocol.Never {
-		p.timers.Set(timer{kind: limitTimer, job: a.ID}, max(p.now, a.deadline()))
+		p.timers.Set(timer{kind: limitTimer, job: a.ID}, max(p.now, broker.Deadline(&a.Application)))
 	}
-}
-
-// deadline is when the application should be over, if it has a max_time.
-func (a *application) deadline() protocol.Instant { return a.Submitted.Add(a.MaxTime) }
-
-// maxCost is the application's limit in the site's own currency.
-func (p *Peer) maxCost(a *application) protocol.Micro {
-	if a.MaxCost == protocol.Unlimited || a.Currency == "" {
-		return a.MaxCost
-	}
-	limit, err := p.limited(a.MaxCost, a.Currency)
-	if err != nil { // it was asked on submission; the table has lost the currency since
-		return 0
-	}
-	return limit
 }
 
 // hopeless says why what has not started of an application cannot keep its limits any more;
@@ -39,14 +25,7 @@ func (p *Peer) hopeless(a *application) string {
 	if a == nil {
 		return ""
 	}
-	if limit := p.maxCost(a); limit != protocol.Unlimited && a.Spent > limit {
-		return fmt.Sprintf("its application has cost %s, and max_cost is %s",
-			a.Spent.TextIn(p.currency()), limit.TextIn(p.currency()))
-	}
-	if a.MaxTime != protocol.Never && p.now >= a.deadline() {
-		return fmt.Sprintf("max_time of its application, %s from the submission on, is over", a.MaxTime.Text())
-	}
-	return ""
+	return broker.Hopeless(&a.Application, p.money(), p.now)
 }
 
 // limitDue looks at an application whose time is over.
@@ -119,32 +98,10 @@ func (p *Peer) settleComponent(j *job) {
 	a.jobs = slices.DeleteFunc(a.jobs, func(id protocol.JobID) bool { return id == j.Spec.Job })
 	p.spend(j)
 	if a.Broken == "" {
-		if a.Broken = clip(p.brokenBy(a, j)); a.Broken != "" {
+		if a.Broken = clip(broker.BrokenBy(&a.Application, &j.Job, p.realCost(j), p.money())); a.Broken != "" {
 			p.fact(Fact{Kind: LimitBroken, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: a.Broken})
 		}
 	}
-}
-
-// brokenBy says which limit of an application the end of a component has broken, and why.
-func (p *Peer) brokenBy(a *application, j *job) string {
-	if limit := p.maxCost(a); limit != protocol.Unlimited && a.Spent > limit {
-		return fmt.Sprintf("max_cost: what has run cost %s of at most %s; %s",
-			a.Spent.TextIn(p.currency()), limit.TextIn(p.currency()), p.asForeseen(j))
-	}
-	if a.MaxTime != protocol.Never && j.Ended > a.deadline() && j.Outcome != nil {
-		return fmt.Sprintf("max_time: %s ended %s after the submission, at most %s; %s",
-			j.ComponentName(), j.Ended.Sub(a.Submitted).Text(), a.MaxTime.Text(), p.asForeseen(j))
-	}
-	return ""
-}
-
-// asForeseen compares a component with what was foreseen of it.
-func (p *Peer) asForeseen(j *job) string {
-	if j.Foreseen == nil || j.Outcome == nil {
-		return "nothing was foreseen of " + j.ComponentName()
-	}
-	return fmt.Sprintf("%s ran %s and cost %s, foreseen were %s and %s", j.ComponentName(), j.Outcome.Ran.Text(),
-		p.realCost(j).TextIn(p.currency()), j.Foreseen.Run.Text(), j.Foreseen.Cost.TextIn(p.currency()))
 }
 
 // takeTariff keeps what the site that has room for a job charges for it, before the grant. When
@@ -171,9 +128,11 @@ func (p *Peer) takeTariff(j *job, m protocol.Prepared) (why string) {
 	if a == nil || agreed.Cost <= f.Cost {
 		return ""
 	}
-	if all, _ := p.placedCost(a); p.maxCost(a) != protocol.Unlimited && all > p.maxCost(a) {
+	money := p.money()
+	limit := money.MaxCost(&a.Application.Application)
+	if all, _ := p.placedCost(a); limit != protocol.Unlimited && all > limit {
 		return fmt.Sprintf("%s quoted %s and now charges %s, with which the application would cost %s of at most %s", j.Site,
-			f.Cost.TextIn(p.currency()), agreed.Cost.TextIn(p.currency()), all.TextIn(p.currency()), p.maxCost(a).TextIn(p.currency()))
+			money.Text(f.Cost), money.Text(agreed.Cost), money.Text(all), money.Text(limit))
 	}
 	return ""
 }

@@ -2,38 +2,17 @@ package peer
 
 import (
 	"cmp"
-	"fmt"
 
 	"github.com/switchyard-hpc/switchyard/internal/cost"
-	"github.com/switchyard-hpc/switchyard/internal/exact"
+	"github.com/switchyard-hpc/switchyard/peer/broker"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// convert is an amount in the site's own currency.
-func (p *Peer) convert(amount protocol.Micro, from string) (protocol.Micro, error) {
-	own := p.currency()
-	if from == "" || from == own {
-		return amount, nil
-	}
-	if own == "" {
-		return 0, fmt.Errorf("it is in %s, and this site reckons in no currency; set currency in [site]", from)
-	}
-	return cost.Exchange(p.cfg.Exchange).Convert(amount, from, own)
-}
-
-// limited is a limit in the site's own currency, rounded down: what keeps the one keeps the
-// other, too.
-func (p *Peer) limited(amount protocol.Micro, from string) (protocol.Micro, error) {
-	limit, err := p.convert(amount, from)
-	own := p.currency()
-	if err != nil || from == "" || from == own {
-		return limit, err
-	}
-	return protocol.Micro(exact.Product(int64(amount), int64(p.cfg.Exchange[from])).Down(int64(p.cfg.Exchange[own]))), nil
-}
+// money is what this site reckons in.
+func (p *Peer) money() broker.Money { return broker.Money{Own: p.currency(), Exchange: p.cfg.Exchange} }
 
 // currency is the site's own: that of its electricity where nobody says.
 func (p *Peer) currency() string { return cmp.Or(p.cfg.Currency, p.electricity.currency) }
@@ -44,7 +23,7 @@ func (p *Peer) readable(q *protocol.Quote) {
 	if !p.cfg.Policy.DecidesApplications() || q.Declined != "" || len(q.Terms) == 0 {
 		return
 	}
-	if _, err := p.convert(protocol.Unit, q.Currency); err != nil {
+	if _, err := p.money().Convert(protocol.Unit, q.Currency); err != nil {
 		*q = protocol.Quote{Job: q.Job, Declined: clip("its price cannot be compared: " + err.Error())}
 	}
 }
@@ -167,7 +146,7 @@ func (p *Peer) quoteMoney(r *round, i int, a *ask) view.Money {
 		return m
 	}
 	for _, term := range q.Terms {
-		amount, err := p.convert(term.Amount, q.Currency)
+		amount, err := p.money().Convert(term.Amount, q.Currency)
 		if err != nil {
 			continue // readable has declined it
 		}
@@ -226,7 +205,7 @@ func (p *Peer) told(r *round, i int, a *ask, q view.Quote) view.Quote {
 	}
 	if q.Declined == "" {
 		m := p.quoteMoney(r, i, a)
-		if all, err := p.convert(q.Cost, q.Currency); err == nil {
+		if all, err := p.money().Convert(q.Cost, q.Currency); err == nil {
 			m.Cost = all
 		}
 		q.Money = &m

@@ -111,8 +111,8 @@ func (p *Peer) noteSaved(j *job, o *protocol.Outcome) {
 	home, billed, currency := p.homeCost(j, o.Ran), o.Bill.Cost(), o.Bill.Currency
 	if currency != j.Home.Currency {
 		var fromHome, fromThere error
-		home, fromHome = p.convert(home, j.Home.Currency)
-		billed, fromThere = p.convert(billed, currency)
+		home, fromHome = p.money().Convert(home, j.Home.Currency)
+		billed, fromThere = p.money().Convert(billed, currency)
 		if fromHome != nil || fromThere != nil {
 			return
 		}

@@ -20,7 +20,7 @@ func (p *Peer) refuseWishes(a *protocol.Application, jobs []protocol.Job) string
 			"leave them out, or submit at a site with the policy iss", p.cfg.Policy.Name)
 	}
 	var foreign, curve string
-	if _, err := p.convert(1, a.Currency); err != nil {
+	if _, err := p.money().Convert(1, a.Currency); err != nil {
 		foreign = err.Error()
 	}
 	if _, ok := p.cfg.Waiting[a.Waiting]; a.Waiting != "" && !ok {
@@ -111,7 +111,7 @@ func (p *Peer) wishes(j *job, until protocol.Duration) policy.Application {
 	}
 	cost, done := p.placedCost(a)
 	out := policy.Application{
-		ID: a.ID, Beta: a.Beta, MaxCost: p.maxCost(a), MaxTime: a.MaxTime,
+		ID: a.ID, Beta: a.Beta, MaxCost: p.money().MaxCost(&a.Application.Application), MaxTime: a.MaxTime,
 		Elapsed: max(0, p.now.Sub(a.Submitted)), Spent: cost, Done: max(0, done.Sub(p.now)),
 	}
 	out.Waiting = p.ratesBy(cmp.Or(a.Waiting, p.cfg.Weighing.Waiting), a.Submitted, until)
@@ -139,7 +139,7 @@ func (p *Peer) ratesBy(name string, submitted protocol.Instant, until protocol.D
 func (p *Peer) converted(rates []protocol.WaitingRate, from string) []protocol.WaitingRate {
 	out := slices.Clone(rates)
 	for i := range out {
-		amount, err := p.convert(out[i].PerHour, from)
+		amount, err := p.money().Convert(out[i].PerHour, from)
 		if err != nil {
 			return nil // the configuration and the submission were checked
 		}
