@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/batchscript"
+	"github.com/switchyard-hpc/switchyard/internal/console"
 	"github.com/switchyard-hpc/switchyard/internal/testbed"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/iss"
@@ -200,16 +201,16 @@ func (d *demo) tellApplications(ctx context.Context) error {
 		return fmt.Errorf("ask for what was learnt: %w", err)
 	}
 	known.Components = slices.DeleteFunc(known.Components, func(c peer.KnownComponent) bool { return !d.isComponent(c.Name) })
-	if err := warehouseTable(known).write(d.app.stdout, "", true); err != nil {
+	if err := warehouseTable(known).Write(d.app.stdout, "", true); err != nil {
 		return err
 	}
 	d.say("\nWhat the applications were foreseen to cost and took, of what they may:\n")
-	if err := d.applicationTable().write(d.app.stdout, "", true); err != nil {
+	if err := d.applicationTable().Write(d.app.stdout, "", true); err != nil {
 		return err
 	}
 	for i := range d.applied {
 		for _, one := range d.applied[i].together() {
-			d.say("%s started together, %s apart.", one.names, brief(one.apart))
+			d.say("%s started together, %s apart.", one.names, console.Brief(one.apart))
 		}
 	}
 	return nil
@@ -230,8 +231,8 @@ func (d *demo) isComponent(name string) bool {
 	})
 }
 
-func (d *demo) applicationTable() *table {
-	t := newTable("APPLICATION", "COMPONENTS AT", " COST", " OF", " TIME", " OF")
+func (d *demo) applicationTable() *console.Table {
+	t := console.NewTable("APPLICATION", "COMPONENTS AT", " COST", " OF", " TIME", " OF")
 	for i := range d.applied {
 		a := &d.applied[i]
 		at := make([]string, len(a.jobs))
@@ -240,12 +241,12 @@ func (d *demo) applicationTable() *table {
 		}
 		mostCost, mostTime := "-", "-"
 		if a.Application.MaxCost != protocol.Unlimited {
-			mostCost = amount(a.Application.MaxCost, a.Application.Currency)
+			mostCost = console.Amount(a.Application.MaxCost, a.Application.Currency)
 		}
 		if a.Application.MaxTime != protocol.Never {
-			mostTime = brief(a.Application.MaxTime)
+			mostTime = console.Brief(a.Application.MaxTime)
 		}
-		t.add(a.Name, strings.Join(at, ", "), amount(mills(a.cost()), d.currency()), mostCost, brief(a.took()), mostTime)
+		t.Add(a.Name, strings.Join(at, ", "), console.Amount(mills(a.cost()), d.currency()), mostCost, console.Brief(a.took()), mostTime)
 	}
 	return t
 }
@@ -272,14 +273,14 @@ func (a *applied) took() (longest protocol.Duration) {
 // faults are limits that were not kept, and components that did not start together.
 func (a *applied) faults() (wrong []error) {
 	if cost := a.cost(); cost > a.Application.MaxCost {
-		wrong = append(wrong, fmt.Errorf("%s cost %s, more than it may", a.Name, amount(cost, a.Application.Currency)))
+		wrong = append(wrong, fmt.Errorf("%s cost %s, more than it may", a.Name, console.Amount(cost, a.Application.Currency)))
 	}
 	if took := a.took(); took > a.Application.MaxTime {
-		wrong = append(wrong, fmt.Errorf("%s took %s, longer than it may", a.Name, brief(took)))
+		wrong = append(wrong, fmt.Errorf("%s took %s, longer than it may", a.Name, console.Brief(took)))
 	}
 	for _, one := range a.together() {
 		if one.apart > demoTogether || one.site {
-			wrong = append(wrong, fmt.Errorf("%s did not start together at two sites, but %s apart", one.names, brief(one.apart)))
+			wrong = append(wrong, fmt.Errorf("%s did not start together at two sites, but %s apart", one.names, console.Brief(one.apart)))
 		}
 	}
 	return wrong

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/switchyard-hpc/switchyard/internal/console"
 	"github.com/switchyard-hpc/switchyard/internal/testbed"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
@@ -105,7 +106,7 @@ func (d *demo) tellBill(jobs []*tracked) {
 		}
 	}
 	d.say("\nElectricity, at %d kW a CPU: %s; with every job at home, %s.",
-		demoWatts/1000, amount(mills(paid), demoCurrency), amount(mills(home), demoCurrency))
+		demoWatts/1000, console.Amount(mills(paid), demoCurrency), console.Amount(mills(home), demoCurrency))
 }
 
 // mills rounds an amount to three decimals.

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/switchyard-hpc/switchyard/internal/console"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -31,12 +32,12 @@ func (d *demo) tellStory(ctx context.Context, jobs []*tracked) error {
 // report prints how the jobs fared and returns what went wrong.
 func (d *demo) report(jobs []*tracked, took time.Duration) error {
 	d.say("")
-	t := newTable(" ID", "JOB", "ORIGIN", "SITE", " QUOTED WAIT", " ACTUAL WAIT", "EXIT")
+	t := console.NewTable(" ID", "JOB", "ORIGIN", "SITE", " QUOTED WAIT", " ACTUAL WAIT", "EXIT")
 	var wrong []error
 	for _, job := range jobs {
 		view := job.seen.job
-		t.add(job.id.String(), job.Name, string(view.Origin), orDash(string(view.Site)),
-			brief(view.QuotedAWT), brief(actualWait(view)), exitText(view))
+		t.Add(job.id.String(), job.Name, string(view.Origin), console.OrDash(string(view.Site)),
+			console.Brief(view.QuotedAWT), console.Brief(actualWait(view)), exitText(view))
 		if view.State != protocol.Completed {
 			wrong = append(wrong, fmt.Errorf("%s: %s", job.Name, stateText(view)))
 		}
@@ -47,11 +48,11 @@ func (d *demo) report(jobs []*tracked, took time.Duration) error {
 			wrong = append(wrong, err)
 		}
 	}
-	if err := t.write(d.app.stdout, "", true); err != nil {
+	if err := t.Write(d.app.stdout, "", true); err != nil {
 		return err
 	}
 	d.say("Quotes assume that each job takes all of its limit, 10 s.\n")
-	if err := d.summary(jobs).write(d.app.stdout, "", true); err != nil {
+	if err := d.summary(jobs).Write(d.app.stdout, "", true); err != nil {
 		return err
 	}
 	if !d.brokered() {
@@ -87,8 +88,8 @@ func exitText(job peer.JobView) string {
 }
 
 // summary adds up what each site did.
-func (d *demo) summary(jobs []*tracked) *table {
-	t := newTable("SITE", " CPUS", " JOBS", " CPU TIME", " MEAN WAIT")
+func (d *demo) summary(jobs []*tracked) *console.Table {
+	t := console.NewTable("SITE", " CPUS", " JOBS", " CPU TIME", " MEAN WAIT")
 	for _, site := range d.grid.Sites {
 		var n int
 		var used, waited protocol.Duration
@@ -101,8 +102,8 @@ func (d *demo) summary(jobs []*tracked) *table {
 			used += protocol.Duration(view.CPUs) * max(0, view.Ended.Sub(view.Started))
 			waited += max(0, view.Started.Sub(view.Submitted))
 		}
-		t.add(string(site.Name), strconv.Itoa(site.CPUs), strconv.Itoa(n), brief(used),
-			brief(waited/protocol.Duration(max(1, n))))
+		t.Add(string(site.Name), strconv.Itoa(site.CPUs), strconv.Itoa(n), console.Brief(used),
+			console.Brief(waited/protocol.Duration(max(1, n))))
 	}
 	return t
 }

@@ -1,31 +1,13 @@
 package main
 
 import (
-	"strconv"
 	"strings"
 
+	"github.com/switchyard-hpc/switchyard/internal/console"
 	"github.com/switchyard-hpc/switchyard/localsched/power"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
-
-// energyText is an energy for people, in kWh to three digits or the watt hour.
-func energyText(millijoules int64) string {
-	const kWh = 3_600_000_000
-	n := float64(millijoules) / kWh
-	digits := 0
-	switch {
-	case n >= 100:
-	case n >= 1:
-		digits = 2
-	case n > 0:
-		digits = 3
-		for least := .1; digits < 9 && n < least; least /= 10 {
-			digits++
-		}
-	}
-	return strconv.FormatFloat(n, 'f', digits, 64) + " kWh"
-}
 
 // jobEnergyText tells the energy of a job, as it was quoted and as it ran; empty: nothing is known.
 func jobEnergyText(job *peer.JobView) string {
@@ -38,9 +20,9 @@ func jobEnergyText(job *peer.JobView) string {
 		if energy == 0 && cost == nil {
 			return
 		}
-		text := title + " " + energyText(energy)
+		text := title + " " + console.Energy(energy)
 		if cost != nil {
-			text += " for " + amount(*cost, currency)
+			text += " for " + console.Amount(*cost, currency)
 		}
 		parts = append(parts, text)
 	}
@@ -56,7 +38,7 @@ func jobEnergyText(job *peer.JobView) string {
 	}
 	add(used, e.Used, e.Cost, currency)
 	if e.Measured > 0 {
-		parts = append(parts, "measured "+energyText(e.Measured))
+		parts = append(parts, "measured "+console.Energy(e.Measured))
 	}
 	return strings.Join(parts, "; ")
 }
@@ -72,7 +54,7 @@ func electricityLines(info siteAnswer) (lines [][2]string) {
 		add("Power", "the running jobs draw "+power.Text(e.Draw)+"; no budget")
 	}
 	if e.Price != nil {
-		add("Price", amount(*e.Price, e.PriceCurrency)+" a MWh now")
+		add("Price", console.Amount(*e.Price, e.PriceCurrency)+" a MWh now")
 	}
 	costs, saved := moneyTexts(e.Money)
 	if text := usedText(e, costs); text != "" {
@@ -88,14 +70,14 @@ func electricityLines(info siteAnswer) (lines [][2]string) {
 func usedText(e *peer.Electricity, costs string) string {
 	var parts []string
 	if e.Energy > 0 {
-		text := energyText(e.Energy)
+		text := console.Energy(e.Energy)
 		if costs != "" {
 			text += " for " + costs
 		}
-		parts = append(parts, text+" by jobs that ended here since "+clock(e.Since))
+		parts = append(parts, text+" by jobs that ended here since "+console.Clock(e.Since))
 	}
 	if e.Running > 0 {
-		parts = append(parts, energyText(e.Running)+" so far by those that run")
+		parts = append(parts, console.Energy(e.Running)+" so far by those that run")
 	}
 	return strings.Join(parts, "; ")
 }
@@ -105,10 +87,10 @@ func moneyTexts(all []peer.MoneyTotals) (costs, saved string) {
 	var cost, less []string
 	for _, m := range all {
 		if m.Cost != 0 || m.Credit != 0 {
-			cost = append(cost, amount(m.Cost-m.Credit, m.Currency))
+			cost = append(cost, console.Amount(m.Cost-m.Credit, m.Currency))
 		}
 		if m.Saved != 0 || m.Lost != 0 {
-			less = append(less, amount(m.Saved-m.Lost, m.Currency))
+			less = append(less, console.Amount(m.Saved-m.Lost, m.Currency))
 		}
 	}
 	return strings.Join(cost, " and "), strings.Join(less, " and ")

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/batchscript"
+	"github.com/switchyard-hpc/switchyard/internal/console"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -28,32 +29,32 @@ func (a *app) pareto(quoted peer.Quoted, batch batchscript.Batch) error {
 		return err
 	}
 	if front.Why != "" && !a.json {
-		a.notice("%s", plain(front.Why))
+		a.notice("%s", console.Plain(front.Why))
 	}
 	return &exitError{code: exitNoSite} // no choice, or none that keeps the limits
 }
 
 func (a *app) showFront(front *peer.Front, batch batchscript.Batch) error {
 	if front.Gap > 0 {
-		a.notice("each choice costs at most %s more than the cheapest one that is as fast", finePercent(front.Gap))
+		a.notice("each choice costs at most %s more than the cheapest one that is as fast", console.FinePercent(front.Gap))
 	}
 	if front.More {
 		a.notice("there are more choices than are shown")
 	}
-	return frontTable(front, batch).write(a.stdout, "", !a.noHeader)
+	return frontTable(front, batch).Write(a.stdout, "", !a.noHeader)
 }
 
 // frontTable has a row for each choice. Few components have a column each, which tells the
 // site and the CPUs; of many, a row tells how many go where.
-func frontTable(front *peer.Front, batch batchscript.Batch) *table {
-	t := newTable("", " TIME", " COST")
+func frontTable(front *peer.Front, batch batchscript.Batch) *console.Table {
+	t := console.NewTable("", " TIME", " COST")
 	each := len(batch.Jobs) <= columnsOfComponents
 	if each {
 		for i := range batch.Jobs {
-			t.titles = append(t.titles, plain(batch.Jobs[i].Name))
+			t.Titles = append(t.Titles, console.Plain(batch.Jobs[i].Name))
 		}
 	} else {
-		t.titles = append(t.titles, "COMPONENTS")
+		t.Titles = append(t.Titles, "COMPONENTS")
 	}
 	told := timesOf(front)
 	for i, point := range front.Points {
@@ -61,13 +62,13 @@ func frontTable(front *peer.Front, batch batchscript.Batch) *table {
 		if point.Chosen {
 			mark = "→"
 		}
-		cells := []string{mark, told[i], amount(point.Cost, front.Currency)}
+		cells := []string{mark, told[i], console.Amount(point.Cost, front.Currency)}
 		if each {
 			cells = append(cells, eachPlace(point.Choices, len(batch.Jobs))...)
 		} else {
 			cells = append(cells, placesText(point.Choices))
 		}
-		t.add(cells...)
+		t.Add(cells...)
 	}
 	return t
 }
@@ -78,7 +79,7 @@ func timesOf(front *peer.Front) []string {
 	told := make([]string, len(front.Points))
 	alike := false
 	for i, point := range front.Points {
-		told[i] = span(point.Time)
+		told[i] = console.Span(point.Time)
 		alike = alike || i > 0 && told[i] == told[i-1]
 	}
 	if !alike {
@@ -87,7 +88,7 @@ func timesOf(front *peer.Front) []string {
 	const tenth = protocol.Second / 10
 	for i, point := range front.Points {
 		tenths := (point.Time + tenth - 1) / tenth
-		told[i] = fmt.Sprintf("%s.%d", span(tenths/10*protocol.Second), tenths%10)
+		told[i] = fmt.Sprintf("%s.%d", console.Span(tenths/10*protocol.Second), tenths%10)
 	}
 	return told
 }
@@ -99,7 +100,7 @@ const columnsOfComponents = 6
 func eachPlace(choices []peer.FrontChoice, components int) []string {
 	cells := slices.Repeat([]string{"-"}, components)
 	for i, c := range choices[:min(len(choices), components)] {
-		cells[i] = fmt.Sprintf("%s (%d)", plain(string(c.Site)), c.CPUs)
+		cells[i] = fmt.Sprintf("%s (%d)", console.Plain(string(c.Site)), c.CPUs)
 	}
 	return cells
 }
@@ -116,7 +117,7 @@ func placesText(choices []peer.FrontChoice) string {
 	}
 	texts := make([]string, len(order))
 	for i, site := range order {
-		texts[i] = fmt.Sprintf("%d at %s", number[site], plain(string(site)))
+		texts[i] = fmt.Sprintf("%d at %s", number[site], console.Plain(string(site)))
 	}
 	return strings.Join(texts, ", ")
 }

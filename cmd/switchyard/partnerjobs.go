@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/switchyard-hpc/switchyard/internal/console"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/api"
 	"github.com/switchyard-hpc/switchyard/peer/config"
@@ -25,11 +26,11 @@ const askPatience = 10 * time.Second
 func (a *app) warnOfMissing(ctx context.Context, cfg *config.Config) {
 	jobs, err := partnerJobs(ctx, cfg)
 	if err != nil {
-		a.notice(notCounted, plain(err.Error()))
+		a.notice(notCounted, console.Plain(err.Error()))
 		return
 	}
 	for _, warning := range missingPartners(cfg, jobs) {
-		a.notice("warning: %s", plain(warning))
+		a.notice("warning: %s", console.Plain(warning))
 	}
 }
 

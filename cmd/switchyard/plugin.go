@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/switchyard-hpc/switchyard/internal/console"
 	"github.com/switchyard-hpc/switchyard/peer/api"
 	"github.com/switchyard-hpc/switchyard/plugins/catalog"
 	"github.com/switchyard-hpc/switchyard/plugins/sdk"
@@ -46,12 +47,12 @@ func (a *app) pluginListCommand() *cobra.Command {
 			if a.json {
 				return a.printJSON(api.Plugins{Plugins: all})
 			}
-			t := newTable("NAME", "KIND", "STATE", " SINCE", " RESTARTS", "VERSION", "PATH", "NOTE")
+			t := console.NewTable("NAME", "KIND", "STATE", " SINCE", " RESTARTS", "VERSION", "PATH", "NOTE")
 			for _, p := range all {
-				t.add(plain(p.Name), plain(p.Kind), plain(p.State), clock(p.Since), strconv.Itoa(p.Restarts),
-					orDash(plain(p.Version)), plain(p.Path), plain(pluginNote(p)))
+				t.Add(console.Plain(p.Name), console.Plain(p.Kind), console.Plain(p.State), console.Clock(p.Since), strconv.Itoa(p.Restarts),
+					console.OrDash(console.Plain(p.Version)), console.Plain(p.Path), console.Plain(pluginNote(p)))
 			}
-			return t.write(a.stdout, "", !a.noHeader)
+			return t.Write(a.stdout, "", !a.noHeader)
 		},
 	}
 	return a.listing(cmd)
@@ -167,9 +168,9 @@ type pluginInfoJSON struct {
 
 func (a *app) tellPlugin(info catalog.Info, spec catalog.Spec) {
 	a.printf("name          %s\nkind          %s\nversion       %s\nabout         %s\n",
-		plain(info.Name), info.Kind, plain(info.Version), orDash(plain(info.About)))
-	a.printf("services      %s\n", plain(strings.Join(info.Services, ", ")))
-	a.printf("capabilities  %s\n", orDash(plain(strings.Join(info.Capabilities, ", "))))
+		console.Plain(info.Name), info.Kind, console.Plain(info.Version), console.OrDash(console.Plain(info.About)))
+	a.printf("services      %s\n", console.Plain(strings.Join(info.Services, ", ")))
+	a.printf("capabilities  %s\n", console.OrDash(console.Plain(strings.Join(info.Capabilities, ", "))))
 	a.printf("sha256        %s\n", spec.SHA256)
 }
 
@@ -181,7 +182,7 @@ func (a *app) tellPolicy(p *catalog.Plugin) {
 	}
 	a.printf("initiations   %s\nshortcut      %t\nalone         %t\n", strings.Join(served, ", "), says.Shortcut, says.Alone)
 	for _, param := range says.Params {
-		a.printf("parameter     %s = %s\n", plain(param.Name), plain(param.Value))
+		a.printf("parameter     %s = %s\n", console.Plain(param.Name), console.Plain(param.Value))
 	}
 }
 

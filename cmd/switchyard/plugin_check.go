@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/switchyard-hpc/switchyard/internal/console"
 	"github.com/switchyard-hpc/switchyard/internal/testbed"
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/localschedtest"
@@ -246,9 +247,9 @@ func (c *pluginCheck) show(r conformance.Result) {
 		return
 	}
 	one := resultOf(r)
-	c.app.printf("%-7s  %s\n", one.Result, plain(one.Name))
+	c.app.printf("%-7s  %s\n", one.Result, console.Plain(one.Name))
 	if one.Why != "" {
-		c.app.printf("         %s\n", strings.ReplaceAll(plainLines(one.Why), "\n", "\n         "))
+		c.app.printf("         %s\n", strings.ReplaceAll(console.PlainLines(one.Why), "\n", "\n         "))
 	}
 }
 
@@ -278,7 +279,7 @@ func (c *pluginCheck) report(results []conformance.Result) error {
 			return err
 		}
 	} else {
-		c.app.printf("\n%s: %d of %d failed, %d skipped\n", plain(c.file.path), done.Failed, len(results), skipped)
+		c.app.printf("\n%s: %d of %d failed, %d skipped\n", console.Plain(c.file.path), done.Failed, len(results), skipped)
 	}
 	if done.Failed > 0 {
 		return &exitError{code: exitFailed}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/switchyard-hpc/switchyard/internal/console"
 	"github.com/switchyard-hpc/switchyard/plugins/catalog"
 )
 
@@ -97,7 +98,7 @@ func (a *app) newPlugin(s skeleton, dir string) error {
 		}
 	}
 	a.printf("Wrote a %s plugin into %s. Next:\n\n  cd %s\n  go mod tidy\n  go test ./...\n  go build .\n"+
-		"  switchyard plugin check ./%s --config %s.toml\n", s.Kind, plain(dir), plain(dir), s.Name, s.Name)
+		"  switchyard plugin check ./%s --config %s.toml\n", s.Kind, console.Plain(dir), console.Plain(dir), s.Name, s.Name)
 	return nil
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/switchyard-hpc/switchyard/internal/console"
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/plugins/price/curve"
@@ -288,7 +289,7 @@ func (p *prices) tellGaps(set *curve.Set, zone *time.Location) {
 			missing = missing.Plus(slot.Start.Sub(before))
 		}
 		if missing > 0 {
-			p.app.notice("%s has no price for %s, the first time from %s", plain(c.Area), span(missing), first)
+			p.app.notice("%s has no price for %s, the first time from %s", console.Plain(c.Area), console.Span(missing), first)
 		}
 	}
 }
@@ -305,14 +306,14 @@ func (p *prices) show(set *curve.Set, zone *time.Location) error {
 	case p.app.json:
 		return p.app.printJSON(pricesJSON(set))
 	}
-	t := newTable("AREA", "START", " LENGTH", " "+set.Currency+"/MWh")
+	t := console.NewTable("AREA", "START", " LENGTH", " "+set.Currency+"/MWh")
 	for _, c := range set.Curves {
 		for _, slot := range c.Series.Slots {
-			t.add(plain(c.Area), slot.Start.Time().In(zone).Format(slotTime), span(slot.Length),
+			t.Add(console.Plain(c.Area), slot.Start.Time().In(zone).Format(slotTime), console.Span(slot.Length),
 				curve.FormatMicro(slot.Price))
 		}
 	}
-	return t.write(p.app.stdout, "", !p.app.noHeader)
+	return t.Write(p.app.stdout, "", !p.app.noHeader)
 }
 
 func pricesJSON(set *curve.Set) curvesJSON {

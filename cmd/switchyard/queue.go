@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/switchyard-hpc/switchyard/internal/console"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/api"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -229,7 +230,7 @@ func (a *app) showQueue(ctx context.Context, o *queueOptions, wanted *api.Listin
 		}
 	default:
 		show, stream = func(jobs []peer.JobView) error {
-			return a.queueTable(jobs, o.finishedSet).write(a.stdout, "", !a.noHeader)
+			return a.queueTable(jobs, o.finishedSet).Write(a.stdout, "", !a.noHeader)
 		}, false
 	}
 	stream = stream && !a.json && wanted.Finished == 0 // those that have ended come last, and go first
@@ -312,22 +313,22 @@ func (a *app) formatted(format queueFormat, jobs []peer.JobView) error {
 }
 
 // queueTable lists jobs, with costs what they were quoted and billed, too.
-func (a *app) queueTable(jobs []peer.JobView, costs bool) *table {
+func (a *app) queueTable(jobs []peer.JobView, costs bool) *console.Table {
 	titles := []string{" JOBID", "NAME", "USER", "STATE", " TIME", " CPUS", "ORIGIN", "SITE"}
 	if costs {
 		titles = append(titles, " QUOTED", " BILLED")
 	}
-	t := newTable(append(titles, "REASON")...)
+	t := console.NewTable(append(titles, "REASON")...)
 	for i := range jobs {
 		job := &jobs[i]
 		cells := []string{
-			job.ID.String(), plain(job.Name), plain(job.User), job.State.String(), elapsed(*job, a.now()),
-			strconv.Itoa(job.CPUs), plain(string(job.Origin)), orDash(string(job.Site)),
+			job.ID.String(), console.Plain(job.Name), console.Plain(job.User), job.State.String(), elapsed(*job, a.now()),
+			strconv.Itoa(job.CPUs), console.Plain(string(job.Origin)), console.OrDash(string(job.Site)),
 		}
 		if costs {
 			cells = append(cells, quotedText(job), billedText(job))
 		}
-		t.add(append(cells, plain(job.Reason))...)
+		t.Add(append(cells, console.Plain(job.Reason))...)
 	}
 	return t
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/switchyard-hpc/switchyard/internal/console"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/api"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -74,16 +75,16 @@ func (a *applicationView) add(job *peer.JobView) {
 	}
 }
 
-func (a *app) applicationTable(all []*applicationView) *table {
-	t := newTable(" APPLICATION", "NAME", "USER", " COMPONENTS", " PENDING", " RUNNING", " ENDED", " COST", "SITES", "REASON")
+func (a *app) applicationTable(all []*applicationView) *console.Table {
+	t := console.NewTable(" APPLICATION", "NAME", "USER", " COMPONENTS", " PENDING", " RUNNING", " ENDED", " COST", "SITES", "REASON")
 	for _, one := range all {
 		sites := make([]string, len(one.Sites))
 		for i, site := range one.Sites {
 			sites[i] = string(site)
 		}
-		t.add(one.ID.String(), orDash(one.Name), plain(one.User), strconv.Itoa(one.Components), strconv.Itoa(one.Pending),
-			strconv.Itoa(one.Running), strconv.Itoa(one.Ended), amount(one.Spent, one.Currency), orDash(strings.Join(sites, ",")),
-			plain(strings.Join(one.Reasons, "; ")))
+		t.Add(one.ID.String(), console.OrDash(one.Name), console.Plain(one.User), strconv.Itoa(one.Components), strconv.Itoa(one.Pending),
+			strconv.Itoa(one.Running), strconv.Itoa(one.Ended), console.Amount(one.Spent, one.Currency), console.OrDash(strings.Join(sites, ",")),
+			console.Plain(strings.Join(one.Reasons, "; ")))
 	}
 	return t
 }
@@ -94,7 +95,7 @@ func (a *app) listApplications(jobs []peer.JobView) error {
 	if a.json {
 		return a.printJSON(map[string]any{"applications": all})
 	}
-	return a.applicationTable(all).write(a.stdout, "", !a.noHeader)
+	return a.applicationTable(all).Write(a.stdout, "", !a.noHeader)
 }
 
 // components are the jobs of an application that have not ended. The id may be that of any of

@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/switchyard-hpc/switchyard/internal/console"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -72,18 +73,18 @@ func columns() []queueColumn {
 		{"D", "NODES", "nodes asked for", false, func(job *peer.JobView, _ time.Time) string { return strconv.Itoa(job.Nodes) }},
 		{"e", "END_TIME", "end", false, func(job *peer.JobView, _ time.Time) string { return slurmTime(job.Ended) }},
 		{"i", "JOBID", "job id", false, id},
-		{"j", "NAME", "name", true, func(job *peer.JobView, _ time.Time) string { return plain(job.Name) }},
-		{"l", "TIME_LIMIT", "time limit", false, func(job *peer.JobView, _ time.Time) string { return span(job.WallTime) }},
+		{"j", "NAME", "name", true, func(job *peer.JobView, _ time.Time) string { return console.Plain(job.Name) }},
+		{"l", "TIME_LIMIT", "time limit", false, func(job *peer.JobView, _ time.Time) string { return console.Span(job.WallTime) }},
 		{"L", "TIME_LEFT", "time left", false, timeLeft},
 		{"m", "MIN_MEMORY", "memory of a node", false, func(job *peer.JobView, _ time.Time) string { return strconv.FormatInt(job.MemoryMB, 10) + "M" }},
 		{"M", "TIME", "time used", false, func(job *peer.JobView, now time.Time) string { return elapsed(*job, now) }},
-		{"N", "SITE", "site", true, func(job *peer.JobView, _ time.Time) string { return plain(string(job.Site)) }},
-		{"r", "REASON", "reason", true, func(job *peer.JobView, _ time.Time) string { return plain(reasonOrNone(job)) }},
+		{"N", "SITE", "site", true, func(job *peer.JobView, _ time.Time) string { return console.Plain(string(job.Site)) }},
+		{"r", "REASON", "reason", true, func(job *peer.JobView, _ time.Time) string { return console.Plain(reasonOrNone(job)) }},
 		{"R", "SITE(REASON)", "site, or why the job does not run", true, siteOrReason},
 		{"S", "START_TIME", "start", false, func(job *peer.JobView, _ time.Time) string { return slurmTime(job.Started) }},
 		{"t", "ST", "state in letters", false, func(job *peer.JobView, _ time.Time) string { return shortState(job.State) }},
 		{"T", "STATE", "state", false, func(job *peer.JobView, _ time.Time) string { return job.State.String() }},
-		{"u", "USER", "user", true, func(job *peer.JobView, _ time.Time) string { return plain(job.User) }},
+		{"u", "USER", "user", true, func(job *peer.JobView, _ time.Time) string { return console.Plain(job.User) }},
 		{"V", "SUBMIT_TIME", "submission", false, func(job *peer.JobView, _ time.Time) string { return slurmTime(job.Submitted) }},
 		{"{quoted}", "QUOTED", "quoted price", false, func(job *peer.JobView, _ time.Time) string { return quotedText(job) }},
 		{"{billed}", "BILLED", "bill", false, func(job *peer.JobView, _ time.Time) string { return billedText(job) }},
@@ -122,7 +123,7 @@ func quotedText(job *peer.JobView) string {
 	if job.Quoted == nil {
 		return "-"
 	}
-	return amount(job.Quoted.Cost, job.Quoted.Currency)
+	return console.Amount(job.Quoted.Cost, job.Quoted.Currency)
 }
 
 // billedText is what a job that has ended was billed.
@@ -130,7 +131,7 @@ func billedText(job *peer.JobView) string {
 	if job.Bill == nil || job.Bill.Open {
 		return "-"
 	}
-	return amount(job.Bill.Cost, job.Bill.Currency)
+	return console.Amount(job.Bill.Cost, job.Bill.Currency)
 }
 
 func timeLeft(job *peer.JobView, now time.Time) string {
@@ -142,7 +143,7 @@ func timeLeft(job *peer.JobView, now time.Time) string {
 		}
 		left -= max(0, end.Sub(job.Started))
 	}
-	return span(max(0, left))
+	return console.Span(max(0, left))
 }
 
 func reasonOrNone(job *peer.JobView) string {
@@ -154,9 +155,9 @@ func reasonOrNone(job *peer.JobView) string {
 
 func siteOrReason(job *peer.JobView, _ time.Time) string {
 	if job.State == protocol.Running || (job.State.Terminal() && job.Reason == "") {
-		return plain(string(job.Site))
+		return console.Plain(string(job.Site))
 	}
-	return "(" + plain(reasonOrNone(job)) + ")"
+	return "(" + console.Plain(reasonOrNone(job)) + ")"
 }
 
 // maxWidth is the width of the widest column of a format.

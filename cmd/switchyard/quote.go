@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-hpc/switchyard/internal/batchscript"
+	"github.com/switchyard-hpc/switchyard/internal/console"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/api"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/mcmf"
@@ -75,7 +76,7 @@ func (a *app) quote(ctx context.Context, batch batchscript.Batch, options *jobOp
 		if batch.Name != "" {
 			a.componentTitle(i, batch.Jobs[i].Name)
 		}
-		if err = quoteTable(quotes, options.long).write(a.stdout, "", !a.noHeader); err != nil {
+		if err = quoteTable(quotes, options.long).Write(a.stdout, "", !a.noHeader); err != nil {
 			return err
 		}
 		if i < len(quoted.Exports) && (batch.Jobs[i].TestOnly || options.long) {
@@ -112,7 +113,7 @@ func (a *app) tellExports(of api.Exported) {
 		names []string
 	}{{"variables that leave with the job when another site runs it", of.Leave}, {"variables that stay at this site", of.Stay}} {
 		if len(list.names) > 0 {
-			a.notice("%s: %s", list.what, plain(strings.Join(list.names, " ")))
+			a.notice("%s: %s", list.what, console.Plain(strings.Join(list.names, " ")))
 		}
 	}
 }
@@ -122,7 +123,7 @@ func (a *app) componentTitle(i int, name string) {
 	if i > 0 {
 		a.printf("\n")
 	}
-	a.printf("Component %s:\n", plain(name))
+	a.printf("Component %s:\n", console.Plain(name))
 }
 
 // quoteColumn is a column of a table of quotes.
@@ -133,45 +134,45 @@ type quoteColumn struct {
 }
 
 // quoteTable shows one job's quotes, those of sites that decline included.
-func quoteTable(quotes []peer.SiteQuote, long bool) *table {
+func quoteTable(quotes []peer.SiteQuote, long bool) *console.Table {
 	columns := slices.Concat(
-		[]quoteColumn{{"SITE", func(q peer.SiteQuote) string { return plain(string(q.Site)) }, true}},
+		[]quoteColumn{{"SITE", func(q peer.SiteQuote) string { return console.Plain(string(q.Site)) }, true}},
 		shapeColumn(quotes),
 		[]quoteColumn{
-			{" WAIT", func(q peer.SiteQuote) string { return span(q.AWT) }, false},
-			{" P10", func(q peer.SiteQuote) string { return span(q.AWTLow) }, false},
-			{" P90", func(q peer.SiteQuote) string { return span(q.AWTHigh) }, false},
-			{" RUN", func(q peer.SiteQuote) string { return span(q.ERT) }, false},
-			{" TOTAL", func(q peer.SiteQuote) string { return span(q.ATT()) }, false},
+			{" WAIT", func(q peer.SiteQuote) string { return console.Span(q.AWT) }, false},
+			{" P10", func(q peer.SiteQuote) string { return console.Span(q.AWTLow) }, false},
+			{" P90", func(q peer.SiteQuote) string { return console.Span(q.AWTHigh) }, false},
+			{" RUN", func(q peer.SiteQuote) string { return console.Span(q.ERT) }, false},
+			{" TOTAL", func(q peer.SiteQuote) string { return console.Span(q.ATT()) }, false},
 			{" COST", func(q peer.SiteQuote) string {
 				if abroad(q, long) {
-					return amount(q.Money.Cost, q.Money.Currency)
+					return console.Amount(q.Money.Cost, q.Money.Currency)
 				}
 				return cost(q)
 			}, false},
 		},
 		moneyColumns(long),
 		[]quoteColumn{
-			{" RUS", func(q peer.SiteQuote) string { return percent(q.RUS) }, true},
+			{" RUS", func(q peer.SiteQuote) string { return console.Percent(q.RUS) }, true},
 			{"NOTE", func(q peer.SiteQuote) string {
 				if q.Declined != "" {
-					return plain(q.Declined)
+					return console.Plain(q.Declined)
 				}
 				asks := ""
 				if abroad(q, long) {
 					asks = "asks " + cost(q)
 				}
-				return notes(plain(q.Note), asks, travels(q), bound(q), oldLoad(q.Age))
+				return notes(console.Plain(q.Note), asks, travels(q), bound(q), oldLoad(q.Age))
 			}, true},
 		},
 	)
 	return tableOf(quotes, columns)
 }
 
-func tableOf(quotes []peer.SiteQuote, columns []quoteColumn) *table {
-	t := &table{}
+func tableOf(quotes []peer.SiteQuote, columns []quoteColumn) *console.Table {
+	t := &console.Table{}
 	for _, column := range columns {
-		t.titles = append(t.titles, column.title)
+		t.Titles = append(t.Titles, column.title)
 	}
 	for _, q := range quotes {
 		cells := make([]string, len(columns))
@@ -181,7 +182,7 @@ func tableOf(quotes []peer.SiteQuote, columns []quoteColumn) *table {
 				cells[i] = column.cell(q)
 			}
 		}
-		t.add(cells...)
+		t.Add(cells...)
 	}
 	return t
 }
@@ -213,7 +214,7 @@ func moneyColumns(long bool) []quoteColumn {
 			if q.Money == nil {
 				return "-"
 			}
-			return amount(term(q.Money), q.Money.Currency)
+			return console.Amount(term(q.Money), q.Money.Currency)
 		}, false}
 	}
 	return []quoteColumn{
@@ -229,7 +230,7 @@ func cost(q peer.SiteQuote) string {
 	if q.Currency == "" {
 		return "-"
 	}
-	return amount(q.Cost, q.Currency)
+	return console.Amount(q.Cost, q.Currency)
 }
 
 // travels says how long the job's data are on their way to the site.
@@ -237,7 +238,7 @@ func travels(q peer.SiteQuote) string {
 	if q.Transfer == 0 {
 		return ""
 	}
-	return "its data are there after " + span(q.Transfer)
+	return "its data are there after " + console.Span(q.Transfer)
 }
 
 // bound says until when a job starts for almost sure, if the site states that.
@@ -245,14 +246,14 @@ func bound(q peer.SiteQuote) string {
 	if q.Bound == 0 {
 		return ""
 	}
-	return "starts within " + span(q.Bound) + ", 95 %"
+	return "starts within " + console.Span(q.Bound) + ", 95 %"
 }
 
 // terms lists what a quote's price is made of.
 func terms(q peer.SiteQuote) string {
 	all := make([]string, len(q.Terms))
 	for i, term := range q.Terms {
-		all[i] = plain(term.Name) + " " + amount(term.Amount, q.Currency)
+		all[i] = console.Plain(term.Name) + " " + console.Amount(term.Amount, q.Currency)
 	}
 	return strings.Join(all, " + ")
 }
@@ -262,7 +263,7 @@ func weighed(m *peer.Money) string {
 	if m == nil {
 		return ""
 	}
-	term := func(name string, of protocol.Micro) string { return name + " " + amount(of, m.Currency) }
+	term := func(name string, of protocol.Micro) string { return name + " " + console.Amount(of, m.Currency) }
 	return "weighed as " + strings.Join([]string{
 		term("K_e", m.Use), term("K_l", m.Licence), term("K_eco", m.Eco), term("K_d", m.Data),
 	}, " + ")
@@ -278,5 +279,5 @@ func oldLoad(age protocol.Duration) string {
 	if age < 10*protocol.Second {
 		return ""
 	}
-	return "RUS is " + span(age) + " old"
+	return "RUS is " + console.Span(age) + " old"
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/switchyard-hpc/switchyard/internal/console"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/api"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -70,12 +71,12 @@ func recoveryText(v peer.Recovery) string {
 	} else {
 		line("Nothing is started here, since")
 		for _, why := range v.Reasons {
-			line("  %s", plain(why))
+			line("  %s", console.Plain(why))
 		}
 		line("The database is at %v.", v.Life)
 	}
 	for _, p := range v.Partners {
-		line("%s has seen %v, and jobs up to %v.", plain(string(p.Site)), p.Life, p.Highest)
+		line("%s has seen %v, and jobs up to %v.", console.Plain(string(p.Site)), p.Life, p.Highest)
 	}
 	line("The next job would be %v.", v.NextID)
 	jobs := func(what string, ids []protocol.JobID) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/switchyard-hpc/switchyard/internal/console"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/api"
@@ -34,7 +35,7 @@ func (p *peerProcess) rules() api.Rules {
 // rulesText tells rules in words.
 func rulesText(rules api.Rules) string {
 	return fmt.Sprintf("initiation %s, policy %s, local queue %s",
-		plain(rules.Initiation), plain(rules.Policy), plain(rules.LocalPolicy))
+		console.Plain(rules.Initiation), console.Plain(rules.Policy), console.Plain(rules.LocalPolicy))
 }
 
 // reload reads the configuration again and puts in force what may change while
@@ -206,5 +207,5 @@ func lines(changes []api.Change) []string {
 }
 
 func changeText(c api.Change) string {
-	return fmt.Sprintf("%s: %s → %s", c.Key, orDash(c.From), orDash(c.To))
+	return fmt.Sprintf("%s: %s → %s", c.Key, console.OrDash(c.From), console.OrDash(c.To))
 }

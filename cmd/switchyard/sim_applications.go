@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/switchyard-hpc/switchyard/internal/console"
 	"github.com/switchyard-hpc/switchyard/internal/experiment"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -33,15 +34,15 @@ func (a *app) showAllApplications(outcomes []*experiment.Outcome) error {
 func (a *app) showApplications(o *experiment.Outcome) error {
 	all := o.Applications
 	a.printf("\nApplications under scheme %s%s:\n\n", o.Scheme, inCurrency(all.Currency))
-	for _, t := range []*table{applicationsTable(all), componentsTable(all), incomeTable(all)} {
-		if err := t.write(a.stdout, "", true); err != nil {
+	for _, t := range []*console.Table{applicationsTable(all), componentsTable(all), incomeTable(all)} {
+		if err := t.Write(a.stdout, "", true); err != nil {
 			return err
 		}
 		a.printf("\n")
 	}
 	a.tellUnstarted(all)
 	a.printf("Run times were foreseen with an error of %s, costs of %s; %s of all CPUs worked.\n",
-		part(all.RunError), part(all.CostError), part(all.Utilisation))
+		console.Part(all.RunError), console.Part(all.CostError), console.Part(all.Utilisation))
 	return nil
 }
 
@@ -68,7 +69,7 @@ func (a *app) tellUnstarted(all *experiment.Applications) {
 		}
 	}
 	for _, kind := range kinds {
-		a.printf("%s of %s did not start: %s.\n", protocol.Count(numbers[kind], "component"), plain(kind.application), plain(first[kind]))
+		a.printf("%s of %s did not start: %s.\n", protocol.Count(numbers[kind], "component"), console.Plain(kind.application), console.Plain(first[kind]))
 	}
 	if len(kinds) > 0 {
 		a.printf("\n")
@@ -79,12 +80,12 @@ func inCurrency(name string) string {
 	if name == "" {
 		return ""
 	}
-	return ", in " + plain(name)
+	return ", in " + console.Plain(name)
 }
 
 // applicationsTable has a line for the submissions of each application.
-func applicationsTable(all *experiment.Applications) *table {
-	t := newTable("APPLICATION", " SUBMITTED", " COMPLETED", " RESPONSE", " COST", " WAITING", " KEPT LIMITS")
+func applicationsTable(all *experiment.Applications) *console.Table {
+	t := console.NewTable("APPLICATION", " SUBMITTED", " COMPLETED", " RESPONSE", " COST", " WAITING", " KEPT LIMITS")
 	var names []string
 	sums := map[string]*experiment.OneApplication{}
 	counts := map[string][3]int{}
@@ -111,10 +112,10 @@ func applicationsTable(all *experiment.Applications) *table {
 		n, sum := counts[name], sums[name]
 		response := "-"
 		if n[1] > 0 {
-			response = seconds(*sum.Response / float64(n[1]))
+			response = console.Seconds(*sum.Response / float64(n[1]))
 		}
-		t.add(plain(name), strconv.Itoa(n[0]), strconv.Itoa(n[1]), response,
-			decimals(sum.Cost), decimals(sum.Waiting), strconv.Itoa(n[2]))
+		t.Add(console.Plain(name), strconv.Itoa(n[0]), strconv.Itoa(n[1]), response,
+			console.Decimals(sum.Cost), console.Decimals(sum.Waiting), strconv.Itoa(n[2]))
 	}
 	return t
 }
@@ -126,8 +127,8 @@ type placed struct {
 }
 
 // componentsTable has a line for each place where components of a name went.
-func componentsTable(all *experiment.Applications) *table {
-	t := newTable("COMPONENT", "OF", "SITE", "STATE", " CPUS", " NUMBER", " WAIT", " RUN", " FORESEEN", " COST", " FORESEEN")
+func componentsTable(all *experiment.Applications) *console.Table {
+	t := console.NewTable("COMPONENT", "OF", "SITE", "STATE", " CPUS", " NUMBER", " WAIT", " RUN", " FORESEEN", " COST", " FORESEEN")
 	var places []placed
 	sums := map[placed]*experiment.OneComponent{}
 	counts := map[placed]int{}
@@ -145,20 +146,20 @@ func componentsTable(all *experiment.Applications) *table {
 	}
 	for _, at := range places {
 		sum, n := sums[at], float64(counts[at])
-		site := plain(at.site)
+		site := console.Plain(at.site)
 		if site == "" {
 			site = "-"
 		}
-		t.add(plain(at.component), plain(at.application), site, at.state, strconv.Itoa(at.cpus), strconv.Itoa(counts[at]),
-			seconds(sum.Wait/n), seconds(sum.Run/n), seconds(sum.ForeseenRun/n), decimals(sum.Cost), decimals(sum.ForeseenCost))
+		t.Add(console.Plain(at.component), console.Plain(at.application), site, at.state, strconv.Itoa(at.cpus), strconv.Itoa(counts[at]),
+			console.Seconds(sum.Wait/n), console.Seconds(sum.Run/n), console.Seconds(sum.ForeseenRun/n), console.Decimals(sum.Cost), console.Decimals(sum.ForeseenCost))
 	}
 	return t
 }
 
-func incomeTable(all *experiment.Applications) *table {
-	t := newTable("SITE", " COMPONENTS", " UTIL", " INCOME")
+func incomeTable(all *experiment.Applications) *console.Table {
+	t := console.NewTable("SITE", " COMPONENTS", " UTIL", " INCOME")
 	for _, site := range all.Sites {
-		t.add(plain(site.Site), strconv.Itoa(site.Components), part(site.Utilisation), decimals(site.Income))
+		t.Add(console.Plain(site.Site), strconv.Itoa(site.Components), console.Part(site.Utilisation), console.Decimals(site.Income))
 	}
 	return t
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/switchyard-hpc/switchyard/internal/console"
 	"github.com/switchyard-hpc/switchyard/internal/experiment"
 	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -157,15 +158,15 @@ func (f *simFit) write(fitted *workload.Fitted, cleaning workload.Cleaning) erro
 func (f *simFit) show(fitted *workload.Fitted, cleaning workload.Cleaning, span float64) error {
 	m := fitted.Model.Machine
 	f.app.printf("%s.\nMachine: %d nodes of %d CPUs.\n\n", cleaning, m.Nodes, m.CPUsPerNode)
-	t := newTable(" CPUS", " JOBS", " SHARE", " MEAN GAP", " n", " λ1", " λ2", " ρ", " MEAN RUN", " n", " λ1", " λ2", " ρ", "MATCHED")
+	t := console.NewTable(" CPUS", " JOBS", " SHARE", " MEAN GAP", " n", " λ1", " λ2", " ρ", " MEAN RUN", " n", " λ1", " λ2", " ρ", "MATCHED")
 	for i, class := range fitted.Model.Classes {
 		fit := fitted.Classes[i]
-		cells := []string{fmt.Sprintf("%d-%d", class.Min, class.Max), strconv.Itoa(fit.Jobs), part(class.Share)}
+		cells := []string{fmt.Sprintf("%d-%d", class.Min, class.Max), strconv.Itoa(fit.Jobs), console.Part(class.Share)}
 		cells = append(cells, distribution(class.Arrival)...)
 		cells = append(cells, distribution(class.Service)...)
-		t.add(append(cells, fmt.Sprintf("%d, %d", fit.Arrival.Matched, fit.Service.Matched))...)
+		t.Add(append(cells, fmt.Sprintf("%d, %d", fit.Arrival.Matched, fit.Service.Matched))...)
 	}
-	if err := t.write(f.app.stdout, "", true); err != nil {
+	if err := t.Write(f.app.stdout, "", true); err != nil {
 		return err
 	}
 	f.app.printf("\nMATCHED is how many moments match: of the times between submissions, and of the run times.\n")
@@ -203,7 +204,7 @@ func spanOf(jobs []workload.Job) float64 {
 
 func distribution(h workload.HyperErlang) []string {
 	return []string{
-		seconds(h.Mean()), strconv.Itoa(h.N), fmt.Sprintf("%.2e", h.Lambda1), fmt.Sprintf("%.2e", h.Lambda2),
+		console.Seconds(h.Mean()), strconv.Itoa(h.N), fmt.Sprintf("%.2e", h.Lambda1), fmt.Sprintf("%.2e", h.Lambda2),
 		fmt.Sprintf("%.4f", h.Rho),
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/switchyard-hpc/switchyard/internal/console"
 	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -216,7 +217,7 @@ func (g *simGenerate) nordugrid() (*workload.Grid, error) {
 		return nil, fmt.Errorf("%s: %w", g.trace.path, err)
 	}
 	if !grid.Cleaning.AsIs() {
-		g.app.notice("%s: %s", plain(g.trace.path), grid.Cleaning)
+		g.app.notice("%s: %s", console.Plain(g.trace.path), grid.Cleaning)
 	}
 	return grid, nil
 }
@@ -264,13 +265,13 @@ func (g *simGenerate) result(grid *workload.Grid) generatedJSON {
 
 func (g *simGenerate) show(grid *workload.Grid) error {
 	result := g.result(grid)
-	g.app.printf("%s: %s in %s, %s in the mean.\n\n", grid.Name, protocol.Count(result.Jobs, "job"), span(grid.Span()), seconds(result.Run))
-	t := newTable("SYSTEM", " CORES", "PRICES", " JOBS", " OFFERED", " MEAN CORES", " SERIAL", " 2^k", " MEAN RUN", " ASKED FOR", " THE MOST")
+	g.app.printf("%s: %s in %s, %s in the mean.\n\n", grid.Name, protocol.Count(result.Jobs, "job"), console.Span(grid.Span()), console.Seconds(result.Run))
+	t := console.NewTable("SYSTEM", " CORES", "PRICES", " JOBS", " OFFERED", " MEAN CORES", " SERIAL", " 2^k", " MEAN RUN", " ASKED FOR", " THE MOST")
 	for _, s := range result.Systems {
-		t.add(s.Name, strconv.Itoa(s.System.Cores), orDash(s.PriceArea), strconv.Itoa(s.Jobs), part(s.Load), decimals(s.SystemLoad.Cores),
-			part(s.Serial), part(s.PowerOfTwo), seconds(s.Run), seconds(s.Estimate), part(s.Longest))
+		t.Add(s.Name, strconv.Itoa(s.System.Cores), console.OrDash(s.PriceArea), strconv.Itoa(s.Jobs), console.Part(s.Load), console.Decimals(s.SystemLoad.Cores),
+			console.Part(s.Serial), console.Part(s.PowerOfTwo), console.Seconds(s.Run), console.Seconds(s.Estimate), console.Part(s.Longest))
 	}
-	if err := t.write(g.app.stdout, "", true); err != nil {
+	if err := t.Write(g.app.stdout, "", true); err != nil {
 		return err
 	}
 	g.app.printf("\nOFFERED is the work in proportion to what the system can do in that time; THE MOST is the share of\n" +

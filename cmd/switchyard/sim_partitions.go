@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/switchyard-hpc/switchyard/internal/console"
 	"github.com/switchyard-hpc/switchyard/localsched/partition"
 	"github.com/switchyard-hpc/switchyard/peer/config"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -130,17 +131,17 @@ func (p *simPartitions) show(name string, layout *partition.Layout) error {
 	if p.app.json {
 		return p.app.printJSON(shown)
 	}
-	p.app.printf("%s: %s in %s, %s\n", plain(name), protocol.Count(shown.Partitions, "partition"), protocol.Count(len(shown.Classes), "size"),
+	p.app.printf("%s: %s in %s, %s\n", console.Plain(name), protocol.Count(shown.Partitions, "partition"), protocol.Count(len(shown.Classes), "size"),
 		protocol.Count(shown.Nodes, "node")+" on "+protocol.Count(shown.Cards, "card"))
 	if p.check {
 		return nil
 	}
-	t := newTable(" NODES", " TORUS", " MESH", " DIAGNOSTICS", " CONFLICTS")
+	t := console.NewTable(" NODES", " TORUS", " MESH", " DIAGNOSTICS", " CONFLICTS")
 	for _, c := range shown.Classes {
-		t.add(strconv.Itoa(c.Nodes), strconv.Itoa(c.Torus), strconv.Itoa(c.Mesh), strconv.Itoa(c.Diagnostics), c.conflicts())
+		t.Add(strconv.Itoa(c.Nodes), strconv.Itoa(c.Torus), strconv.Itoa(c.Mesh), strconv.Itoa(c.Diagnostics), c.conflicts())
 	}
 	p.app.printf("\n")
-	return t.write(p.app.stdout, "", true)
+	return t.Write(p.app.stdout, "", true)
 }
 
 func (c *partitionClass) conflicts() string {

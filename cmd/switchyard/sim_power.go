@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -276,6 +275,3 @@ func (p *powerPlan) most(mean int64) int64 {
 func (p *powerPlan) budget(signal power.Signal, mode engine.Mode) engine.Budget {
 	return engine.Budget{Signal: signal, Rates: p.rates, Mode: mode, Window: p.window, Bound: p.bound}
 }
-
-// kilowatts prints milliwatts.
-func kilowatts(milliwatts int64) string { return fmt.Sprintf("%.1f kW", float64(milliwatts)/1e6) }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/switchyard-hpc/switchyard/internal/console"
 	"github.com/switchyard-hpc/switchyard/peer/record"
 	"github.com/switchyard-hpc/switchyard/plugins/catalog"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
@@ -73,7 +74,7 @@ func (a *app) replay(path string, plugin policy.Policy) (err error) {
 		return err
 	}
 	if summary.Cut != "" {
-		a.notice("%s", plain(summary.Cut))
+		a.notice("%s", console.Plain(summary.Cut))
 	}
 	a.tellUnchecked(&summary, unknown)
 	if err = a.showReplay(path, &summary); err != nil {
@@ -95,7 +96,7 @@ func (a *app) tellUnchecked(s *record.Summary, unknown []string) {
 	if len(unknown) > 0 {
 		why = "this program does not know the policy " + strings.Join(unknown, " or ")
 	}
-	a.notice("%s of %d not decided again: %s", protocol.Count(s.Rounds-s.Checked, "round"), s.Rounds, plain(why))
+	a.notice("%s of %d not decided again: %s", protocol.Count(s.Rounds-s.Checked, "round"), s.Rounds, console.Plain(why))
 }
 
 // recordedPolicy is the policy that decided in a recording. Of one that is not
@@ -141,12 +142,12 @@ func (a *app) showReplay(path string, s *record.Summary) error {
 		}
 		return a.printJSON(shown)
 	}
-	a.printf("%s: %d steps, %s, %s, %s; %d messages came and %d went.\n", plain(path), s.Steps,
+	a.printf("%s: %d steps, %s, %s, %s; %d messages came and %d went.\n", console.Plain(path), s.Steps,
 		protocol.Count(s.Jobs, "job"), protocol.Count(s.Rounds, "round"), protocol.Count(s.Decisions, "decision"), s.Received, s.Sent)
 	if s.Differences == 0 {
 		a.printf("All came out as recorded; %s decided again.\n", protocol.Count(s.Checked, "round"))
 		return nil
 	}
-	a.printf("%s. The first:\n%s\n", protocol.Count(s.Differences, "difference"), plainLines(s.First.String()))
+	a.printf("%s. The first:\n%s\n", protocol.Count(s.Differences, "difference"), console.PlainLines(s.First.String()))
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/switchyard-hpc/switchyard/internal/console"
 	"github.com/switchyard-hpc/switchyard/internal/experiment"
 	"github.com/switchyard-hpc/switchyard/internal/report"
 )
@@ -66,7 +67,7 @@ func (a *app) report(paths []string, dir, title string) error {
 	}
 	made, err := a.writeFolder(dir, &page)
 	for _, path := range made {
-		a.printf("%s\n", plain(path))
+		a.printf("%s\n", console.Plain(path))
 	}
 	return err
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/switchyard-hpc/switchyard/internal/console"
 	"github.com/switchyard-hpc/switchyard/internal/report"
 	"github.com/switchyard-hpc/switchyard/internal/reproduce"
 	"github.com/switchyard-hpc/switchyard/internal/reproduce/bluegene"
@@ -37,7 +38,7 @@ func (a *app) simReproduceCommand() *cobra.Command {
 			"The traces and prices are read from the folder of --data. --json has each seed's values and the\n" +
 			"series of the figures, --html draws them. Of the flags, only --data, --seeds and --workers are for\n" +
 			"the Blue Gene/P paper too.\n" +
-			"Names: " + wrapped(reproducible(), 90) + ".",
+			"Names: " + console.Wrapped(reproducible(), 90) + ".",
 		Example: "  switchyard sim reproduce table4 fig10 --data ../shared/data\n" +
 			"  switchyard sim reproduce bg-fig2 bg-fig5 --seeds 1 --html power-budget.html\n" +
 			"  switchyard sim reproduce table5 --waits plan --seeds 10 --json >table5.json\n" +
@@ -174,9 +175,9 @@ func (r *simReproduce) show() error {
 	if r.app.json {
 		return r.app.printJSON(all)
 	}
-	t := newTable("NAME", "ALSO", "ABOUT", "PAPER")
+	t := console.NewTable("NAME", "ALSO", "ABOUT", "PAPER")
 	for _, e := range all {
-		t.add(e.Name, orDash(strings.Join(e.Also, " ")), e.Title, e.Paper)
+		t.Add(e.Name, console.OrDash(strings.Join(e.Also, " ")), e.Title, e.Paper)
 	}
-	return t.write(r.app.stdout, "", true)
+	return t.Write(r.app.stdout, "", true)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/switchyard-hpc/switchyard/internal/console"
 	"github.com/switchyard-hpc/switchyard/internal/experiment"
 	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -89,7 +90,7 @@ func (r *simRun) run(ctx context.Context, name string) (err error) {
 			protocol.Count(main.Unplaced, "job"))
 	}
 	if main.Metrics.Jobs == 0 && main.Applications == nil {
-		return fmt.Errorf("experiment %s: no job ran", plain(main.Experiment))
+		return fmt.Errorf("experiment %s: no job ran", console.Plain(main.Experiment))
 	}
 	if err = r.write(main); err != nil || r.whole {
 		return err
@@ -225,40 +226,40 @@ func appendSeconds(b []byte, ms int64) []byte {
 
 // showRun prints a line for each scheme, and the sites under the chosen one.
 func (a *app) showRun(main *experiment.Outcome, outcomes []*experiment.Outcome) error {
-	a.printf("Experiment %s, seed %d: %s, %s%s\n", plain(main.Experiment), main.Seed,
+	a.printf("Experiment %s, seed %d: %s, %s%s\n", console.Plain(main.Experiment), main.Seed,
 		protocol.Count(len(main.Plan.Sites), "site"), protocol.Count(len(main.Jobs), "job"), besides(main.Applications))
 	if main.Metrics.Jobs == 0 {
 		return a.showAllApplications(outcomes)
 	}
 	a.printf("\n")
-	if err := schemesTable(outcomes).write(a.stdout, "", true); err != nil {
+	if err := schemesTable(outcomes).Write(a.stdout, "", true); err != nil {
 		return err
 	}
 	if main.Energy != nil {
 		a.printf("\nElectricity, in %s:\n\n", main.Currency)
-		if err := energyTable(main, outcomes).write(a.stdout, "", true); err != nil {
+		if err := energyTable(main, outcomes).Write(a.stdout, "", true); err != nil {
 			return err
 		}
 	}
 	a.printf("\nSites under scheme %s:\n\n", main.Scheme)
-	if err := perSiteTable(main).write(a.stdout, "", true); err != nil {
+	if err := perSiteTable(main).Write(a.stdout, "", true); err != nil {
 		return err
 	}
 	return a.showAllApplications(outcomes)
 }
 
-func schemesTable(outcomes []*experiment.Outcome) *table {
-	t := newTable("SCHEME", " JOBS", " WAIT", " GAIN", " RESPONSE", " GAIN", " DEVIATION", " SLOWDOWN", " UTIL", " EFFICIENCY",
+func schemesTable(outcomes []*experiment.Outcome) *console.Table {
+	t := console.NewTable("SCHEME", " JOBS", " WAIT", " GAIN", " RESPONSE", " GAIN", " DEVIATION", " SLOWDOWN", " UTIL", " EFFICIENCY",
 		" MOVED", " MAKESPAN")
 	local := chosenOf(outcomes, experiment.Local)
 	for _, o := range outcomes {
 		wait, response := "-", "-"
 		if local != nil && o != local {
-			wait, response = times(local.MeanWait, o.MeanWait), times(local.MeanResponse, o.MeanResponse)
+			wait, response = console.Times(local.MeanWait, o.MeanWait), console.Times(local.MeanResponse, o.MeanResponse)
 		}
-		t.add(string(o.Scheme), strconv.Itoa(o.Metrics.Jobs), seconds(o.MeanWait), wait, seconds(o.MeanResponse), response,
-			seconds(o.WaitDeviation), decimals(o.BoundedSlowdown), part(o.Utilisation), part(o.GridEfficiency),
-			part(o.Transferred), seconds(o.Makespan))
+		t.Add(string(o.Scheme), strconv.Itoa(o.Metrics.Jobs), console.Seconds(o.MeanWait), wait, console.Seconds(o.MeanResponse), response,
+			console.Seconds(o.WaitDeviation), console.Decimals(o.BoundedSlowdown), console.Part(o.Utilisation), console.Part(o.GridEfficiency),
+			console.Part(o.Transferred), console.Seconds(o.Makespan))
 	}
 	return t
 }
@@ -266,12 +267,12 @@ func schemesTable(outcomes []*experiment.Outcome) *table {
 // energyTable has a line for each scheme: what its electricity costs, in all and at each
 // site, how it serves the users of the site that it serves least, and the messages for a
 // job, which many peers need more of than one.
-func energyTable(main *experiment.Outcome, outcomes []*experiment.Outcome) *table {
+func energyTable(main *experiment.Outcome, outcomes []*experiment.Outcome) *console.Table {
 	titles := []string{"SCHEME", " COST", " GAIN", " MWH", " FAIRNESS", " MESSAGES"}
 	for _, bill := range main.Bills {
-		titles = append(titles, " "+strings.ToUpper(plain(bill.Site)))
+		titles = append(titles, " "+strings.ToUpper(console.Plain(bill.Site)))
 	}
-	t := newTable(titles...)
+	t := console.NewTable(titles...)
 	local := chosenOf(outcomes, experiment.Local)
 	for _, o := range outcomes {
 		if o.Energy == nil {
@@ -279,13 +280,13 @@ func energyTable(main *experiment.Outcome, outcomes []*experiment.Outcome) *tabl
 		}
 		gain := "-"
 		if local != nil && o != local {
-			gain = times(local.Cost, o.Cost)
+			gain = console.Times(local.Cost, o.Cost)
 		}
-		cells := []string{string(o.Scheme), decimals(o.Cost), gain, decimals(o.MWh), fairness(o.Fairness), decimals(o.MessagesPerJob)}
+		cells := []string{string(o.Scheme), console.Decimals(o.Cost), gain, console.Decimals(o.MWh), fairness(o.Fairness), console.Decimals(o.MessagesPerJob)}
 		for _, bill := range o.Bills {
-			cells = append(cells, decimals(bill.Cost))
+			cells = append(cells, console.Decimals(bill.Cost))
 		}
-		t.add(cells...)
+		t.Add(cells...)
 	}
 	return t
 }
@@ -295,24 +296,24 @@ func fairness(x *float64) string {
 	if x == nil {
 		return "-"
 	}
-	return decimals(*x)
+	return console.Decimals(*x)
 }
 
-func perSiteTable(o *experiment.Outcome) *table {
+func perSiteTable(o *experiment.Outcome) *console.Table {
 	titles := []string{"SITE", " CPUS", " SUBMITTED", " SENT", " RAN", " WAIT", " RESPONSE", " UTIL"}
 	if o.Energy != nil {
 		titles = append(titles, " FAIRNESS")
 	}
-	t := newTable(titles...)
+	t := console.NewTable(titles...)
 	for i, site := range o.Sites {
 		cells := []string{
-			plain(string(site.Site)), strconv.Itoa(o.Plan.CPUs(i)), strconv.Itoa(site.Submitted), strconv.Itoa(site.Sent),
-			strconv.Itoa(site.Ran), seconds(site.MeanWait), seconds(site.MeanResponse), part(site.Utilisation),
+			console.Plain(string(site.Site)), strconv.Itoa(o.Plan.CPUs(i)), strconv.Itoa(site.Submitted), strconv.Itoa(site.Sent),
+			strconv.Itoa(site.Ran), console.Seconds(site.MeanWait), console.Seconds(site.MeanResponse), console.Part(site.Utilisation),
 		}
 		if o.Energy != nil {
 			cells = append(cells, fairness(o.Bills[i].Fairness))
 		}
-		t.add(cells...)
+		t.Add(cells...)
 	}
 	return t
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/switchyard-hpc/switchyard/internal/console"
 	"github.com/switchyard-hpc/switchyard/internal/experiment"
 	"github.com/switchyard-hpc/switchyard/internal/sim"
 	"github.com/switchyard-hpc/switchyard/internal/workload"
@@ -60,7 +61,7 @@ func (f *traceFlags) read(a *app) (*workload.Trace, error) {
 		return nil, err
 	}
 	if odd := trace.Report.String(); odd != "" {
-		a.notice("%s: %s", plain(f.path), plain(odd))
+		a.notice("%s: %s", console.Plain(f.path), console.Plain(odd))
 	}
 	return trace, nil
 }
@@ -161,7 +162,7 @@ func (s *simSchedule) study(plan *powerPlan) (*scheduleStudy, error) {
 	}
 	study.records = experiment.RecordsOf(s.trace.path, trace, cleaning)
 	if !cleaning.AsIs() {
-		s.app.notice("%s: %s", plain(s.trace.path), cleaning)
+		s.app.notice("%s: %s", console.Plain(s.trace.path), cleaning)
 	}
 	if plan == nil {
 		return study, nil
@@ -213,27 +214,27 @@ func (s *simSchedule) show(study *scheduleStudy) error {
 	if study.allocates() {
 		titles = append(titles, " ALLOCATED")
 	}
-	t := newTable(titles...)
+	t := console.NewTable(titles...)
 	for i := range study.runs {
 		m := study.shown(i)
 		row := []string{
-			study.name(i), strconv.Itoa(m.Jobs), seconds(m.MeanWait), seconds(m.MeanResponse), seconds(m.WaitDeviation),
-			decimals(m.BoundedSlowdown), part(m.Utilisation), seconds(m.Makespan),
+			study.name(i), strconv.Itoa(m.Jobs), console.Seconds(m.MeanWait), console.Seconds(m.MeanResponse), console.Seconds(m.WaitDeviation),
+			console.Decimals(m.BoundedSlowdown), console.Part(m.Utilisation), console.Seconds(m.Makespan),
 		}
 		if study.allocates() {
-			row = append(row, part(*m.Allocated))
+			row = append(row, console.Part(*m.Allocated))
 		}
-		t.add(row...)
+		t.Add(row...)
 	}
-	if err := t.write(s.app.stdout, "", true); err != nil || study.plan == nil {
+	if err := t.Write(s.app.stdout, "", true); err != nil || study.plan == nil {
 		return err
 	}
 	s.app.printf("\n")
-	t = newTable("POLICY", " BUDGET", " MEAN POWER", " ENERGY", " COST", " SAVING", " RAW SAVING", " INVERSE PAIRS")
+	t = console.NewTable("POLICY", " BUDGET", " MEAN POWER", " ENERGY", " COST", " SAVING", " RAW SAVING", " INVERSE PAIRS")
 	for i := range study.runs {
 		m := study.shown(i)
-		t.add(study.name(i), study.limitText(i), fmt.Sprintf("%.1f kW", m.MeanPower), decimals(m.MWh)+" MWh", decimals(m.Cost),
-			study.against(i, part(m.Saving)), study.against(i, part(m.RawSaving)), study.against(i, strconv.FormatInt(m.Inverse, 10)))
+		t.Add(study.name(i), study.limitText(i), fmt.Sprintf("%.1f kW", m.MeanPower), console.Decimals(m.MWh)+" MWh", console.Decimals(m.Cost),
+			study.against(i, console.Part(m.Saving)), study.against(i, console.Part(m.RawSaving)), study.against(i, strconv.FormatInt(m.Inverse, 10)))
 	}
-	return t.write(s.app.stdout, "", true)
+	return t.Write(s.app.stdout, "", true)
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strconv"
 
+	"github.com/switchyard-hpc/switchyard/internal/console"
 	"github.com/switchyard-hpc/switchyard/internal/experiment"
 	"github.com/switchyard-hpc/switchyard/internal/sim"
 	"github.com/switchyard-hpc/switchyard/internal/workload"
@@ -83,7 +84,7 @@ func (s *scheduleStudy) schedule(mode engine.Mode, policy engine.Policy) error {
 		remedy = "name larger partitions with --partitions"
 	}
 	s.app.notice("%s cannot run %s, the first is job %s, which %s", protocol.Count(len(misfits), "job"), machine,
-		plain(s.log.JobName(s.jobs[misfits[0].Index].ID)), misfits[0].Reason)
+		console.Plain(s.log.JobName(s.jobs[misfits[0].Index].ID)), misfits[0].Reason)
 	if len(misfits) == len(s.jobs) {
 		return errors.New(s.trace.path + ": no job ran; " + remedy)
 	}
@@ -122,7 +123,7 @@ func (s *scheduleStudy) against(i int, text string) string {
 	return text
 }
 
-func (s *scheduleStudy) limitText(i int) string { return s.against(i, kilowatts(s.limit)) }
+func (s *scheduleStudy) limitText(i int) string { return s.against(i, console.Kilowatts(s.limit)) }
 
 // scheduleJSON is what sim schedule prints as JSON.
 type scheduleJSON struct {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/switchyard-hpc/switchyard/internal/console"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/api"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -41,7 +42,7 @@ func (a *app) sitesCommand() *cobra.Command {
 			if a.json {
 				return a.printJSON(sitesAnswer{Sites: sites, Rules: info.Rules, Alarms: info.Alarms})
 			}
-			return sitesTable(sites.Sites, info).write(a.stdout, "", !a.noHeader)
+			return sitesTable(sites.Sites, info).Write(a.stdout, "", !a.noHeader)
 		},
 	}
 	return a.listing(cmd)
@@ -55,26 +56,26 @@ type sitesAnswer struct {
 	Alarms []string  `json:"alarms,omitempty"` // of this site
 }
 
-func sitesTable(sites []peer.SiteView, info api.Info) *table {
+func sitesTable(sites []peer.SiteView, info api.Info) *console.Table {
 	titles := []string{"SITE", " NO", "LINK", " CPUS", " BUSY", " RUS", " QUEUED", " AGE", " HERE", " THERE", " BENEFIT"}
 	powers := slices.ContainsFunc(sites, func(site peer.SiteView) bool { return site.Draw > 0 || site.Budget != nil })
 	if powers {
 		titles = append(titles, " POWER")
 	}
-	t := newTable(append(titles, "NOTE")...)
+	t := console.NewTable(append(titles, "NOTE")...)
 	for _, site := range sites {
 		load := []string{"-", "-", "-", "-"}
 		if site.Age >= 0 {
-			load = []string{strconv.Itoa(site.Busy), percent(site.RUS), strconv.Itoa(site.Queued), span(site.Age)}
+			load = []string{strconv.Itoa(site.Busy), console.Percent(site.RUS), strconv.Itoa(site.Queued), console.Span(site.Age)}
 		}
 		cells := append([]string{
-			plain(string(site.Site)), number(int(site.Number)), plain(site.Link), number(site.CPUs),
+			console.Plain(string(site.Site)), console.Number(int(site.Number)), console.Plain(site.Link), console.Number(site.CPUs),
 		}, load...)
-		cells = append(cells, strconv.Itoa(site.JobsHere), strconv.Itoa(site.JobsSent), ratio(site.Benefit))
+		cells = append(cells, strconv.Itoa(site.JobsHere), strconv.Itoa(site.JobsSent), console.Ratio(site.Benefit))
 		if powers {
-			cells = append(cells, powerText(site.Draw, site.Budget))
+			cells = append(cells, console.Power(site.Draw, site.Budget))
 		}
-		t.add(append(cells, notes(withheld(site), plain(site.Doubt), alarmsOf(site, info), siteNote(site, info.Rules)))...)
+		t.Add(append(cells, notes(withheld(site), console.Plain(site.Doubt), alarmsOf(site, info), siteNote(site, info.Rules)))...)
 	}
 	return t
 }
@@ -84,7 +85,7 @@ func alarmsOf(site peer.SiteView, info api.Info) string {
 	if !site.Self || len(info.Alarms) == 0 {
 		return ""
 	}
-	return "ALARM: " + plain(strings.Join(info.Alarms, "; "))
+	return "ALARM: " + console.Plain(strings.Join(info.Alarms, "; "))
 }
 
 // withheld says how many CPUs may not work now.
@@ -95,25 +96,18 @@ func withheld(site peer.SiteView) string {
 	return protocol.Count(site.Withheld, "idle CPU") + " withheld by the power budget"
 }
 
-func number(n int) string {
-	if n == 0 {
-		return "-"
-	}
-	return strconv.Itoa(n)
-}
-
 func siteNote(site peer.SiteView, rules api.Rules) string {
 	prices := ""
 	if site.Prices != "" {
-		prices = "electricity: " + plain(strings.ReplaceAll(site.Prices, "\n", "; ")) // a file may have several mistakes
+		prices = "electricity: " + console.Plain(strings.ReplaceAll(site.Prices, "\n", "; ")) // a file may have several mistakes
 	}
 	switch {
 	case site.Why != "":
-		return notes(plain(site.Why), prices)
+		return notes(console.Plain(site.Why), prices)
 	case site.Self && rules != (api.Rules{}):
 		return notes(rulesText(rules), prices)
 	case site.LastSeen != 0 && site.Link != "up" && !site.Self:
-		return "last seen " + clock(site.LastSeen)
+		return "last seen " + console.Clock(site.LastSeen)
 	}
 	return prices
 }

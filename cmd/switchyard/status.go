@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/switchyard-hpc/switchyard/internal/console"
 	"github.com/switchyard-hpc/switchyard/localsched/power"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/api"
@@ -87,8 +89,8 @@ type siteAnswer struct {
 
 func siteStatusText(info siteAnswer) string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "%-10s %s (number %d)\n", "Site", plain(string(info.Site)), info.Number)
-	fmt.Fprintf(&out, "%-10s switchyard %s, up for %s\n", "Peer", plain(info.Version), span(info.Uptime))
+	fmt.Fprintf(&out, "%-10s %s (number %d)\n", "Site", console.Plain(string(info.Site)), info.Number)
+	fmt.Fprintf(&out, "%-10s switchyard %s, up for %s\n", "Peer", console.Plain(info.Version), console.Span(info.Uptime))
 	fmt.Fprintf(&out, "%-10s %s\n", "Rules", rulesText(info.Rules))
 	if info.Power != nil {
 		fmt.Fprintf(&out, "%-10s %s\n", "Power", powerStatus(*info.Power))
@@ -97,10 +99,10 @@ func siteStatusText(info siteAnswer) string {
 		fmt.Fprintf(&out, "%-10s %s\n", one[0], one[1])
 	}
 	for _, alarm := range info.Alarms {
-		fmt.Fprintf(&out, "%-10s %s\n", "Alarm", plain(alarm))
+		fmt.Fprintf(&out, "%-10s %s\n", "Alarm", console.Plain(alarm))
 	}
 	for _, note := range info.Notes {
-		fmt.Fprintf(&out, "%-10s %s\n", "Note", plain(note))
+		fmt.Fprintf(&out, "%-10s %s\n", "Note", console.Plain(note))
 	}
 	return out.String()
 }
@@ -115,7 +117,7 @@ func powerStatus(p api.Power) string {
 	if p.Until == 0 {
 		return text
 	}
-	return fmt.Sprintf("%s until %s, then %s", text, clock(p.Until), budgetText(p.Next))
+	return fmt.Sprintf("%s until %s, then %s", text, console.Clock(p.Until), budgetText(p.Next))
 }
 
 func budgetText(milliwatts *int64) string {
@@ -130,35 +132,35 @@ func statusText(job peer.JobView, ran string) string {
 	line := func(title, format string, args ...any) {
 		fmt.Fprintf(&out, "%-10s "+format+"\n", append([]any{title}, args...)...)
 	}
-	line("Job", "%s  %s", job.ID, plain(job.Name))
-	line("User", "%s", plain(job.User))
+	line("Job", "%s  %s", job.ID, console.Plain(job.Name))
+	line("User", "%s", console.Plain(job.User))
 	line("State", "%s", stateText(job))
-	line("Origin", "%s", plain(string(job.Origin)))
+	line("Origin", "%s", console.Plain(string(job.Origin)))
 	line("Site", "%s", siteText(job))
 	if job.Local != "" {
-		line("Local ID", "%s", plain(string(job.Local)))
+		line("Local ID", "%s", console.Plain(string(job.Local)))
 	}
 	if job.Application != 0 {
-		line("Component", "%s of the application of job %s", plain(job.Component), job.Application)
+		line("Component", "%s of the application of job %s", console.Plain(job.Component), job.Application)
 	}
 	if job.Together != nil {
 		line("Together", "%s", togetherText(job.Together))
 	}
 	line("Asks for", "%s", sizeText(job))
-	line("Submitted", "%s", clock(job.Submitted))
+	line("Submitted", "%s", console.Clock(job.Submitted))
 	if job.Placed != 0 {
-		line("Placed", "%s%s", clock(job.Placed), quotedWait(job.QuotedAWT))
+		line("Placed", "%s%s", console.Clock(job.Placed), quotedWait(job.QuotedAWT))
 	}
 	line("Started", "%s", startText(job))
-	line("Ended", "%s", clock(job.Ended))
+	line("Ended", "%s", console.Clock(job.Ended))
 	line("Ran", "%s", ran)
 	for _, one := range costLines(&job) {
 		line(one[0], "%s", one[1])
 	}
-	line("Folder", "%s", orDash(job.WorkDir))
-	line("Output", "%s", orDash(job.Stdout))
+	line("Folder", "%s", console.OrDash(job.WorkDir))
+	line("Output", "%s", console.OrDash(job.Stdout))
 	if job.Stderr != job.Stdout {
-		line("Errors", "%s", orDash(job.Stderr))
+		line("Errors", "%s", console.OrDash(job.Stderr))
 	}
 	return out.String()
 }
@@ -167,7 +169,7 @@ func statusText(job peer.JobView, ran string) string {
 func costLines(job *peer.JobView) (lines [][2]string) {
 	add := func(title, text string) { lines = append(lines, [2]string{title, text}) }
 	if q := job.Quoted; q != nil {
-		add("Quoted", amount(q.Cost, q.Currency)+" for "+span(q.Run))
+		add("Quoted", console.Amount(q.Cost, q.Currency)+" for "+console.Span(q.Run))
 	}
 	if b := job.Bill; b != nil {
 		title := "Billed"
@@ -176,14 +178,14 @@ func costLines(job *peer.JobView) (lines [][2]string) {
 		}
 		add(title, priced(b.Cost, b.Currency, b.Ran, b.Terms))
 		if b.Disputed != "" {
-			add("Disputed", plain(b.Disputed))
+			add("Disputed", console.Plain(b.Disputed))
 		}
 	}
 	if text := jobEnergyText(job); text != "" {
 		add("Energy", text)
 	}
 	if w := job.Wishes; w != nil && w.Broken != "" {
-		add("Limit", "broken: "+plain(w.Broken))
+		add("Limit", "broken: "+console.Plain(w.Broken))
 	}
 	return lines
 }
@@ -192,9 +194,9 @@ func costLines(job *peer.JobView) (lines [][2]string) {
 func priced(cost protocol.Micro, currency string, run protocol.Duration, terms []peer.PriceTerm) string {
 	parts := make([]string, len(terms))
 	for i, term := range terms {
-		parts[i] = plain(term.Name) + " " + term.Amount.Text()
+		parts[i] = console.Plain(term.Name) + " " + term.Amount.Text()
 	}
-	return fmt.Sprintf("%s for %s (%s)", amount(cost, currency), span(run), strings.Join(parts, ", "))
+	return fmt.Sprintf("%s for %s (%s)", console.Amount(cost, currency), console.Span(run), strings.Join(parts, ", "))
 }
 
 // quotedWait is the wait that a job was quoted, if anybody was asked.
@@ -202,7 +204,7 @@ func quotedWait(d protocol.Duration) string {
 	if d < 0 {
 		return ""
 	}
-	return ", quoted a wait of " + span(d)
+	return ", quoted a wait of " + console.Span(d)
 }
 
 func stateText(job peer.JobView) string {
@@ -224,14 +226,14 @@ func reasonText(reason string) string {
 	case "HandOff":
 		return reason + " (it is on its way to its site)"
 	}
-	return plain(reason)
+	return console.Plain(reason)
 }
 
 func siteText(job peer.JobView) string {
 	if job.Site == "" {
 		return "- (in the grid queue)"
 	}
-	return fmt.Sprintf("%s (epoch %d)", plain(string(job.Site)), job.Epoch)
+	return fmt.Sprintf("%s (epoch %d)", console.Plain(string(job.Site)), job.Epoch)
 }
 
 func sizeText(job peer.JobView) string {
@@ -239,11 +241,11 @@ func sizeText(job peer.JobView) string {
 	if job.MemoryMB > 0 {
 		text += fmt.Sprintf(", %d MB a node", job.MemoryMB)
 	}
-	text += ", " + span(job.WallTime)
+	text += ", " + console.Span(job.WallTime)
 	if len(job.Sites) > 0 {
 		names := make([]string, len(job.Sites))
 		for i, site := range job.Sites {
-			names[i] = plain(string(site))
+			names[i] = console.Plain(string(site))
 		}
 		text += ", at " + strings.Join(names, " or ")
 	}
@@ -279,5 +281,30 @@ func startText(job peer.JobView) string {
 	if job.Started == 0 {
 		return "-"
 	}
-	return fmt.Sprintf("%s, after %s", clock(job.Started), span(max(protocol.Duration(0), job.Started.Sub(job.Submitted))))
+	return fmt.Sprintf("%s, after %s", console.Clock(job.Started), console.Span(max(protocol.Duration(0), job.Started.Sub(job.Submitted))))
+}
+
+// elapsed is how long a job has run, up to now if it still does.
+func elapsed(job peer.JobView, now time.Time) string {
+	if job.Started == 0 {
+		return "0:00:00"
+	}
+	end := job.Ended
+	if end == 0 {
+		end = protocol.InstantOf(now)
+	}
+	return console.Span(max(0, end.Sub(job.Started)))
+}
+
+// ending says how a job ended, or "" while it has not.
+func ending(job peer.JobView) string {
+	switch {
+	case !job.State.Terminal():
+		return ""
+	case job.State != protocol.Completed && job.ExitCode == 0 && job.Signal == 0:
+		return "" // it did not end by itself
+	case job.Signal != 0:
+		return fmt.Sprintf("signal %d", job.Signal)
+	}
+	return fmt.Sprintf("exit code %d", job.ExitCode)
 }

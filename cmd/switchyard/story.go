@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/switchyard-hpc/switchyard/internal/console"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -20,18 +20,18 @@ type teller struct {
 // story tells what happened to a job, a line or a table for each fact.
 func (t teller) story(job peer.JobView, facts []peer.Fact) string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "Job %s %q of %s: %s.\n", job.ID, plain(job.Name), plain(job.User), sizeText(job))
+	fmt.Fprintf(&out, "Job %s %q of %s: %s.\n", job.ID, console.Plain(job.Name), console.Plain(job.User), sizeText(job))
 	out.WriteString(componentText(job))
 	if t.long && job.Wishes != nil {
-		out.WriteString(flowed(wishesText(job.Wishes), 0, storyIndent+storyWidth) + "\n")
+		out.WriteString(console.Flowed(wishesText(job.Wishes), 0, storyIndent+storyWidth) + "\n")
 	}
-	fmt.Fprintf(&out, "Submitted at %s on %s. Now %s.\n\n", plain(string(job.Origin)), clock(job.Submitted), nowText(job))
+	fmt.Fprintf(&out, "Submitted at %s on %s. Now %s.\n\n", console.Plain(string(job.Origin)), console.Clock(job.Submitted), nowText(job))
 	if len(facts) == 0 {
 		out.WriteString("Nothing more is remembered of it.\n")
 		return out.String()
 	}
 	for _, fact := range facts {
-		fmt.Fprintf(&out, "%12s  %s\n", since(fact.At, job.Submitted), flowed(sentence(fact), storyIndent, storyWidth))
+		fmt.Fprintf(&out, "%12s  %s\n", since(fact.At, job.Submitted), console.Flowed(sentence(fact), storyIndent, storyWidth))
 		if len(fact.Quotes) > 0 {
 			out.WriteString(t.roundTable(fact))
 		}
@@ -45,32 +45,10 @@ const (
 	storyWidth  = 88
 )
 
-// flowed breaks a text that is too long for one line between words; what follows is
-// indented.
-func flowed(text string, indent, width int) string {
-	var out strings.Builder
-	at := 0
-	for i, word := range strings.Split(text, " ") {
-		length := utf8.RuneCountInString(word)
-		switch {
-		case i == 0:
-		case at+1+length > width:
-			out.WriteString("\n" + strings.Repeat(" ", indent))
-			at = 0
-		default:
-			out.WriteByte(' ')
-			at++
-		}
-		out.WriteString(word)
-		at += length
-	}
-	return out.String()
-}
-
 func nowText(job peer.JobView) string {
 	text := stateText(job)
 	if job.Site != "" {
-		text += ", at " + plain(string(job.Site))
+		text += ", at " + console.Plain(string(job.Site))
 	}
 	return text
 }
@@ -79,7 +57,7 @@ func nowText(job peer.JobView) string {
 func since(at, submitted protocol.Instant) string {
 	d := at.Sub(submitted)
 	if d < 0 || d >= protocol.Hour {
-		return clock(at)[len("2006-01-02 "):]
+		return console.Clock(at)[len("2006-01-02 "):]
 	}
 	return fmt.Sprintf("+%d.%03d s", d/protocol.Second, d%protocol.Second)
 }
@@ -104,11 +82,11 @@ func (t teller) roundTable(fact peer.Fact) string {
 		return q.Site == fact.Site && q.CPUs == fact.CPUs
 	}))
 	for _, site := range fact.Silent {
-		cells := slices.Repeat([]string{"-"}, len(rows.titles))
-		cells[0], cells[1], cells[len(cells)-1] = "", plain(site), "did not answer in time"
-		rows.add(cells...)
+		cells := slices.Repeat([]string{"-"}, len(rows.Titles))
+		cells[0], cells[1], cells[len(cells)-1] = "", console.Plain(site), "did not answer in time"
+		rows.Add(cells...)
 	}
-	_ = rows.write(&out, strings.Repeat(" ", storyIndent), true) // a Builder takes everything
+	_ = rows.Write(&out, strings.Repeat(" ", storyIndent), true) // a Builder takes everything
 	return out.String()
 }
 
@@ -122,18 +100,18 @@ func (t teller) columns(quotes []peer.SiteQuote, chosen func(peer.SiteQuote) boo
 				}
 				return ""
 			}, true},
-			{"SITE", func(q peer.SiteQuote) string { return plain(string(q.Site)) }, true},
+			{"SITE", func(q peer.SiteQuote) string { return console.Plain(string(q.Site)) }, true},
 		},
 		shapeColumn(quotes),
 		[]quoteColumn{
-			{" WAIT", func(q peer.SiteQuote) string { return span(q.AWT) }, false},
-			{" RUN", func(q peer.SiteQuote) string { return span(q.ERT) }, false},
-			{" TOTAL", func(q peer.SiteQuote) string { return span(q.ATT()) }, false},
+			{" WAIT", func(q peer.SiteQuote) string { return console.Span(q.AWT) }, false},
+			{" RUN", func(q peer.SiteQuote) string { return console.Span(q.ERT) }, false},
+			{" TOTAL", func(q peer.SiteQuote) string { return console.Span(q.ATT()) }, false},
 			{" COST", cost, false},
-			{" RUS", func(q peer.SiteQuote) string { return percent(q.RUS) }, true},
+			{" RUS", func(q peer.SiteQuote) string { return console.Percent(q.RUS) }, true},
 			{"NOTE", func(q peer.SiteQuote) string {
 				if q.Declined != "" {
-					return "declines: " + plain(q.Declined)
+					return "declines: " + console.Plain(q.Declined)
 				}
 				return t.remarks(q)
 			}, true},
@@ -144,9 +122,9 @@ func (t teller) columns(quotes []peer.SiteQuote, chosen func(peer.SiteQuote) boo
 // remarks are how long data travel, and in the long form more.
 func (t teller) remarks(q peer.SiteQuote) string {
 	if !t.long {
-		return notes(plain(q.Note), travels(q))
+		return notes(console.Plain(q.Note), travels(q))
 	}
-	return notes(plain(q.Note), travels(q), terms(q), weighed(q.Money), bound(q))
+	return notes(console.Plain(q.Note), travels(q), terms(q), weighed(q.Money), bound(q))
 }
 
 // sentence tells a fact in words.
@@ -155,7 +133,7 @@ func sentence(fact peer.Fact) string {
 	if !known {
 		text = string(fact.Kind)
 	}
-	site := plain(string(fact.Site))
+	site := console.Plain(string(fact.Site))
 	if site == "" {
 		site = "no site"
 	}
@@ -164,7 +142,7 @@ func sentence(fact peer.Fact) string {
 		text += " " + fact.State.String()
 	}
 	if fact.Text != "" {
-		text += ": " + plain(fact.Text)
+		text += ": " + console.Plain(fact.Text)
 	}
 	if h := fact.Price; h != nil {
 		text += "; " + priced(h.Cost, h.Currency, h.Run, h.Terms)
@@ -174,7 +152,7 @@ func sentence(fact peer.Fact) string {
 		aside = append(aside, fmt.Sprintf("epoch %d", fact.Epoch))
 	}
 	if fact.Took != 0 {
-		aside = append(aside, "took "+brief(fact.Took))
+		aside = append(aside, "took "+console.Brief(fact.Took))
 	}
 	if len(aside) > 0 {
 		text += " (" + strings.Join(aside, ", ") + ")"

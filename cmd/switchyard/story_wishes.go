@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/switchyard-hpc/switchyard/internal/console"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -16,11 +17,11 @@ func componentText(job peer.JobView) string {
 	if job.Application == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("Component %s of the application of job %s.", plain(job.Component), job.Application)
+	text := fmt.Sprintf("Component %s of the application of job %s.", console.Plain(job.Component), job.Application)
 	if job.Foreseen > 0 {
-		text += " Foreseen to run " + span(job.Foreseen)
+		text += " Foreseen to run " + console.Span(job.Foreseen)
 		if job.Wishes != nil {
-			text += " and to cost " + amount(job.Cost, job.Wishes.SpentCurrency)
+			text += " and to cost " + console.Amount(job.Cost, job.Wishes.SpentCurrency)
 		}
 		text += "."
 	}
@@ -31,17 +32,17 @@ func componentText(job peer.JobView) string {
 func wishesText(w *peer.Wishes) string {
 	text := "Application"
 	if w.Name != "" {
-		text += " " + plain(w.Name)
+		text += " " + console.Plain(w.Name)
 	}
 	parts := []string{fmt.Sprintf("α %s, β %s, γ %s, δ %s", weightText(w.Alpha), weightText(w.Beta), weightText(w.Gamma), weightText(w.Delta))}
 	if w.MaxCost != protocol.Unlimited {
-		parts = append(parts, "at most "+amount(w.MaxCost, cmp.Or(w.Currency, w.SpentCurrency)))
+		parts = append(parts, "at most "+console.Amount(w.MaxCost, cmp.Or(w.Currency, w.SpentCurrency)))
 	}
 	if w.MaxTime != protocol.Never {
-		parts = append(parts, "at most "+span(w.MaxTime))
+		parts = append(parts, "at most "+console.Span(w.MaxTime))
 	}
 	if w.StartTolerance > 0 {
-		parts = append(parts, "components start at most "+span(w.StartTolerance)+" after the instant of their group")
+		parts = append(parts, "components start at most "+console.Span(w.StartTolerance)+" after the instant of their group")
 	}
 	if w.StartMissed != "" {
 		parts = append(parts, missedText(w.StartMissed))
@@ -50,16 +51,16 @@ func wishesText(w *peer.Wishes) string {
 	case len(w.Rates) > 0:
 		parts = append(parts, "waiting costs by its own curve")
 	case w.Waiting != "":
-		parts = append(parts, "waiting costs by the curve "+plain(w.Waiting))
+		parts = append(parts, "waiting costs by the curve "+console.Plain(w.Waiting))
 	}
 	return fmt.Sprintf("%s of %s: %s. Spent so far, as foreseen: %s.", text, protocol.Count(w.Components, "component"),
-		strings.Join(parts, "; "), amount(w.Spent, w.SpentCurrency))
+		strings.Join(parts, "; "), console.Amount(w.Spent, w.SpentCurrency))
 }
 
 // togetherText tells how late a job may start that starts together with others, and what becomes
 // of them otherwise.
 func togetherText(s *peer.StartView) string {
-	text := "at most " + span(s.Tolerance) + " after the instant of its group"
+	text := "at most " + console.Span(s.Tolerance) + " after the instant of its group"
 	if s.Missed != "" {
 		text += "; " + missedText(s.Missed)
 	}
@@ -74,7 +75,7 @@ func missedText(missed string) string {
 	case protocol.FailMissed:
 		return "a group of which one starts later ends"
 	}
-	return plain(missed)
+	return console.Plain(missed)
 }
 
 // weightText prints a weight with the decimals that it has.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/switchyard-hpc/switchyard/internal/console"
 	"github.com/switchyard-hpc/switchyard/peer"
 )
 
@@ -43,7 +44,7 @@ func (a *app) warehouseCommand() *cobra.Command {
 			if a.json {
 				return a.printJSON(known)
 			}
-			return warehouseTable(known).write(a.stdout, "", !a.noHeader)
+			return warehouseTable(known).Write(a.stdout, "", !a.noHeader)
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "everybody's components")
@@ -51,8 +52,8 @@ func (a *app) warehouseCommand() *cobra.Command {
 }
 
 // warehouseTable has a row for each component and site.
-func warehouseTable(known peer.Warehouse) *table {
-	t := newTable("COMPONENT", "USER", "SITE", " RUNS", " CPUS", " RUN", " r_a", " b", " Γ", " ENERGY")
+func warehouseTable(known peer.Warehouse) *console.Table {
+	t := console.NewTable("COMPONENT", "USER", "SITE", " RUNS", " CPUS", " RUN", " r_a", " b", " Γ", " ENERGY")
 	for i := range known.Components {
 		c := &known.Components[i]
 		for _, site := range c.Sites {
@@ -60,13 +61,13 @@ func warehouseTable(known peer.Warehouse) *table {
 				continue
 			}
 			last := &site.Runs[len(site.Runs)-1]
-			ran := span(last.Ran)
+			ran := console.Span(last.Ran)
 			if last.Censored {
 				ran = "> " + ran
 			}
-			t.add(plain(c.Name), plain(c.User), plain(string(site.Site)), strconv.Itoa(len(site.Runs)),
-				strconv.Itoa(last.CPUs), ran, measured(last.Rate, 1, "flop/s"), measured(last.Bandwidth, 1, "word/s"),
-				gammaText(last.Gamma), measured(last.Usage.Energy, milli, "J"))
+			t.Add(console.Plain(c.Name), console.Plain(c.User), console.Plain(string(site.Site)), strconv.Itoa(len(site.Runs)),
+				strconv.Itoa(last.CPUs), ran, console.Measured(last.Rate, 1, "flop/s"), console.Measured(last.Bandwidth, 1, "word/s"),
+				gammaText(last.Gamma), console.Measured(last.Usage.Energy, milli, "J"))
 		}
 	}
 	return t
@@ -89,26 +90,3 @@ const hugeGamma = 1e6
 
 // milli is the part of a unit that energy is counted in.
 const milli = 1e-3
-
-// measured prints an amount in so many units with a prefix and three digits or so, "-" when
-// it was not measured.
-func measured(n int64, unit float64, name string) string {
-	if n <= 0 {
-		return "-"
-	}
-	const prefixes = " kMGTPE"
-	const rounded = 999.5 // what is printed as 1000
-	value, prefix := float64(n)*unit, 0
-	for value >= rounded && prefix < len(prefixes)-1 {
-		value, prefix = value/1000, prefix+1
-	}
-	decimals := 2
-	if value >= 100 {
-		decimals = 0
-	}
-	text := strconv.FormatFloat(value, 'f', decimals, 64) + " "
-	if prefix > 0 {
-		text += prefixes[prefix : prefix+1]
-	}
-	return text + name
-}

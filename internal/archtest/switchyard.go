@@ -64,6 +64,7 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "internal/predict/sarima", Level: borders, Pure: true},
 		{Path: "internal/predict/wait/dbscan", Level: borders, Pure: true},
 		{Path: "internal/workload", Level: borders, Pure: true},
+		{Path: "internal/console", Level: borders},
 		{Path: "internal/settings", Level: borders},
 		{Path: "internal/wallclock", Level: borders},
 

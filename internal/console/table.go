@@ -1,4 +1,4 @@
-package main
+package console
 
 import (
 	"io"
@@ -6,53 +6,55 @@ import (
 	"unicode/utf8"
 )
 
-// table prints aligned columns: titles, then rows in the order in which they
+// Table prints aligned columns: titles, then rows in the order in which they
 // were added. Columns whose title begins with a space are aligned to the right.
-type table struct {
-	titles []string
-	rows   [][]string
+type Table struct {
+	Titles []string
+	Rows   [][]string
 }
 
-func newTable(titles ...string) *table { return &table{titles: titles} }
+// NewTable is a table without rows.
+func NewTable(titles ...string) *Table { return &Table{Titles: titles} }
 
-func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
+// Add adds a row: a cell for each title.
+func (t *Table) Add(cells ...string) { t.Rows = append(t.Rows, cells) }
 
-// write prints the table, each line after the indent.
-func (t *table) write(w io.Writer, indent string, header bool) error {
+// Write prints the table, each line after the indent, with or without its titles.
+func (t *Table) Write(w io.Writer, indent string, header bool) error {
 	widths := t.widths(header)
 	var out strings.Builder
 	if header {
-		t.line(&out, indent, widths, t.titles)
+		t.line(&out, indent, widths, t.Titles)
 	}
-	for _, row := range t.rows {
+	for _, row := range t.Rows {
 		t.line(&out, indent, widths, row)
 	}
 	_, err := io.WriteString(w, out.String())
 	return err
 }
 
-func (t *table) widths(header bool) []int {
-	widths := make([]int, len(t.titles))
+func (t *Table) widths(header bool) []int {
+	widths := make([]int, len(t.Titles))
 	measure := func(cells []string) {
 		for i, cell := range cells {
 			widths[i] = max(widths[i], utf8.RuneCountInString(strings.TrimSpace(cell)))
 		}
 	}
 	if header {
-		measure(t.titles)
+		measure(t.Titles)
 	}
-	for _, row := range t.rows {
+	for _, row := range t.Rows {
 		measure(row)
 	}
 	return widths
 }
 
-func (t *table) line(out *strings.Builder, indent string, widths []int, cells []string) {
+func (t *Table) line(out *strings.Builder, indent string, widths []int, cells []string) {
 	var line strings.Builder
 	for i, cell := range cells {
 		cell = strings.TrimSpace(cell)
 		gap := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
-		if strings.HasPrefix(t.titles[i], " ") {
+		if strings.HasPrefix(t.Titles[i], " ") {
 			cell = gap + cell
 		} else {
 			cell += gap
