@@ -10,6 +10,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/peer/display"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -410,7 +411,7 @@ func TestSites(t *testing.T) {
 	if got := command(t, socket, "", "sites"); got != (result{0, want, ""}) {
 		t.Errorf("got\n%s%s", got.stdout, got.stderr)
 	}
-	var answer sitesAnswer
+	var answer display.Grid
 	got := command(t, socket, "", "sites", "--json")
 	if err := json.Unmarshal([]byte(got.stdout), &answer); err != nil || len(answer.Sites.Sites) != 2 || answer.Rules != someRules() {
 		t.Errorf("--json: %v\n%s", err, got.stdout)
@@ -496,54 +497,6 @@ func TestReload(t *testing.T) {
 				t.Errorf("got %+v\nwant %+v", got, c.want)
 			}
 		})
-	}
-}
-
-func TestReasonsAreExplained(t *testing.T) {
-	t.Parallel()
-	text := statusText(peer.JobView{State: protocol.Pending, Reason: "WaitsForVolunteer", Local: "4711"}, "-")
-	if !strings.Contains(text, "Local ID   4711\n") {
-		t.Errorf("got\n%s", text)
-	}
-	if !strings.Contains(text, "PENDING, WaitsForVolunteer (its own site would let it wait φ, [rounds] phi, or longer, and no partner volunteers now)") {
-		t.Errorf("got\n%s", text)
-	}
-}
-
-func TestStatusShowsQuotedBesideBilled(t *testing.T) {
-	t.Parallel()
-	job := peer.JobView{
-		State: protocol.Completed, Quoted: &peer.QuotedPrice{Cost: 330_000, Currency: "EUR", Run: protocol.Hour},
-		Bill: &peer.BillView{
-			Cost: 9_000, Currency: "EUR", Ran: 90 * protocol.Second, Disputed: "b bills 1.00 EUR",
-			Terms: []peer.PriceTerm{{Name: "cpu", Amount: 5_000}, {Name: "energy", Amount: 4_000}},
-		},
-		Wishes: &peer.Wishes{Broken: "max_cost: too much"},
-	}
-	const want = "Quoted     0.33 EUR for 1:00:00\nBilled     0.009 EUR for 0:01:30 (cpu 0.005, energy 0.004)\n" +
-		"Disputed   b bills 1.00 EUR\nLimit      broken: max_cost: too much\n"
-	if text := statusText(job, "-"); !strings.Contains(text, want) {
-		t.Errorf("got\n%s", text)
-	}
-	job.Bill.Open = true
-	if text := statusText(job, "-"); !strings.Contains(text, "So far     0.009 EUR") {
-		t.Errorf("got\n%s", text)
-	}
-}
-
-// The price of the hours that a site holds stands beside their instant.
-func TestHeldHoursAreTold(t *testing.T) {
-	t.Parallel()
-	fact := peer.Fact{Kind: peer.RoomHeld, Site: "b", Text: "from 2026-01-01 08:00:00Z on", Epoch: 3}
-	if got, want := sentence(fact), "b holds room for it: from 2026-01-01 08:00:00Z on (epoch 3)"; got != want {
-		t.Errorf("got %s", got)
-	}
-	fact.Price = &peer.HeldPrice{
-		Cost: 3_500_000, Currency: "EUR", Run: protocol.Hour,
-		Terms: []peer.PriceTerm{{Name: "cpu", Amount: 3_000_000}, {Name: "energy", Amount: 500_000}},
-	}
-	if got, want := sentence(fact), "b holds room for it: from 2026-01-01 08:00:00Z on; 3.50 EUR for 1:00:00 (cpu 3.00, energy 0.50) (epoch 3)"; got != want {
-		t.Errorf("got %s", got)
 	}
 }
 

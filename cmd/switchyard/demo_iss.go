@@ -14,6 +14,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/console"
 	"github.com/switchyard-hpc/switchyard/internal/testbed"
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/display"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/iss"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -201,7 +202,7 @@ func (d *demo) tellApplications(ctx context.Context) error {
 		return fmt.Errorf("ask for what was learnt: %w", err)
 	}
 	known.Components = slices.DeleteFunc(known.Components, func(c peer.KnownComponent) bool { return !d.isComponent(c.Name) })
-	if err := warehouseTable(known).Write(d.app.stdout, "", true); err != nil {
+	if err := display.Warehouse(known).Write(d.app.stdout, "", true); err != nil {
 		return err
 	}
 	d.say("\nWhat the applications were foreseen to cost and took, of what they may:\n")
@@ -221,7 +222,7 @@ func (d *demo) tellComponent(ctx context.Context, job *tracked) error {
 	if err != nil {
 		return fmt.Errorf("explain %s: %w", job.Name, err)
 	}
-	d.say("\nThe story of %s, as \"switchyard explain --long\" tells it:\n\n%s", job.Name, teller{long: true}.story(job.seen.job, facts))
+	d.say("\nThe story of %s, as \"switchyard explain --long\" tells it:\n\n%s", job.Name, display.Story{Long: true}.Text(job.seen.job, facts))
 	return nil
 }
 

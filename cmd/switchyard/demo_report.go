@@ -10,6 +10,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/console"
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/display"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -23,7 +24,7 @@ func (d *demo) tellStory(ctx context.Context, jobs []*tracked) error {
 		if err != nil {
 			return fmt.Errorf("explain %s: %w", job.Name, err)
 		}
-		d.say("\nThe story of %s, as \"switchyard explain\" tells it:\n\n%s", job.Name, teller{}.story(job.seen.job, facts))
+		d.say("\nThe story of %s, as \"switchyard explain\" tells it:\n\n%s", job.Name, display.Story{}.Text(job.seen.job, facts))
 		return nil
 	}
 	return nil
@@ -39,7 +40,7 @@ func (d *demo) report(jobs []*tracked, took time.Duration) error {
 		t.Add(job.id.String(), job.Name, string(view.Origin), console.OrDash(string(view.Site)),
 			console.Brief(view.QuotedAWT), console.Brief(actualWait(view)), exitText(view))
 		if view.State != protocol.Completed {
-			wrong = append(wrong, fmt.Errorf("%s: %s", job.Name, stateText(view)))
+			wrong = append(wrong, fmt.Errorf("%s: %s", job.Name, display.State(view)))
 		}
 		if d.policy == "local" && view.Site != d.origin().Name {
 			wrong = append(wrong, fmt.Errorf("%s ran at %s, though policy local keeps jobs at home", job.Name, view.Site))

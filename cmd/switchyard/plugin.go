@@ -7,13 +7,13 @@ import (
 	"io"
 	"log/slog"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-hpc/switchyard/internal/console"
 	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/peer/display"
 	"github.com/switchyard-hpc/switchyard/plugins/catalog"
 	"github.com/switchyard-hpc/switchyard/plugins/sdk"
 )
@@ -39,32 +39,11 @@ func (a *app) pluginListCommand() *cobra.Command {
 			"that is down is started again by itself, and the NOTE says why it went down.",
 		Example: "  switchyard plugin list\n  switchyard plugin list --json",
 		Args:    noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			all, err := a.client().Plugins(cmd.Context())
-			if err != nil {
-				return err
-			}
-			if a.json {
-				return a.printJSON(api.Plugins{Plugins: all})
-			}
-			t := console.NewTable("NAME", "KIND", "STATE", " SINCE", " RESTARTS", "VERSION", "PATH", "NOTE")
-			for _, p := range all {
-				t.Add(console.Plain(p.Name), console.Plain(p.Kind), console.Plain(p.State), console.Clock(p.Since), strconv.Itoa(p.Restarts),
-					console.OrDash(console.Plain(p.Version)), console.Plain(p.Path), console.Plain(pluginNote(p)))
-			}
-			return t.Write(a.stdout, "", !a.noHeader)
-		},
 	}
-	return a.listing(cmd)
-}
-
-// pluginNote says why a plugin is down, or was, in one line.
-func pluginNote(p api.Plugin) string {
-	why := strings.ReplaceAll(p.Failure, "\n", "; ")
-	if why != "" && p.State == "up" {
-		return "was down: " + why
-	}
-	return why
+	return lists(a, cmd, func(ctx context.Context, _ []string) (api.Plugins, error) {
+		all, err := a.client().Plugins(ctx)
+		return api.Plugins{Plugins: all}, err
+	}, display.Plugins)
 }
 
 // pluginFile is a plugin that a command line names.

@@ -6,15 +6,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/switchyard-hpc/switchyard/internal/console"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/peer/display"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -46,7 +45,7 @@ func (a *app) queueCommand() *cobra.Command {
 			"- while it waits in the grid queue. --guests lists the jobs of other sites that are here.\n\n" +
 			"Lists have commas between their values. The letters, and the long names --noheader, --me and\n" +
 			"--nodelist, are those of Slurm's squeue, and so is --format: text with columns as %i or %.18i.\n\n" +
-			queueColumns(),
+			display.FormatColumns(),
 		Example: "  switchyard queue\n  switchyard queue --mine --json\n  switchyard queue --guests\n" +
 			"  switchyard queue -h -u ada -t PD,R -o '%i %t %M'\n" +
 			"  switchyard queue -t failed,timeout --finished=50",
@@ -179,10 +178,10 @@ func (o *queueOptions) readStates(wanted *api.Listing) error {
 			wanted.States, o.nothing, terminal = nil, false, true
 			break
 		}
-		state, known := stateOf(name)
+		state, known := display.ParseState(name)
 		switch {
 		case !known:
-			return usage("--states: %q is no state; there are all and %s", name, stateNames())
+			return usage("--states: %q is no state; there are all and %s", name, display.StateNames())
 		case state == 0:
 			o.nothing = len(wanted.States) == 0
 			continue
@@ -216,9 +215,9 @@ func (a *app) listQueue(ctx context.Context, o *queueOptions) error {
 
 // showQueue prints the jobs that are wanted, as the options say.
 func (a *app) showQueue(ctx context.Context, o *queueOptions, wanted *api.Listing) error {
-	format, err := parseFormat(o.format)
+	format, err := display.ParseFormat(o.format)
 	if err != nil {
-		return err
+		return usage("%w", err)
 	}
 	show, stream := a.jobLines, true
 	switch {
@@ -226,11 +225,11 @@ func (a *app) showQueue(ctx context.Context, o *queueOptions, wanted *api.Listin
 	case o.format != "":
 		show = func(jobs []peer.JobView) error { return a.formatted(format, jobs) }
 		if !a.noHeader && !a.json {
-			a.printf("%s\n", format.header())
+			a.printf("%s\n", format.Header())
 		}
 	default:
 		show, stream = func(jobs []peer.JobView) error {
-			return a.queueTable(jobs, o.finishedSet).Write(a.stdout, "", !a.noHeader)
+			return display.Queue(jobs, a.now(), o.finishedSet).Write(a.stdout, "", !a.noHeader)
 		}, false
 	}
 	stream = stream && !a.json && wanted.Finished == 0 // those that have ended come last, and go first
@@ -302,33 +301,12 @@ func (a *app) jobLines(jobs []peer.JobView) error {
 	return nil
 }
 
-func (a *app) formatted(format queueFormat, jobs []peer.JobView) error {
+func (a *app) formatted(format display.Format, jobs []peer.JobView) error {
 	var out strings.Builder
 	for i := range jobs {
-		out.WriteString(format.line(&jobs[i], a.now()))
+		out.WriteString(format.Line(&jobs[i], a.now()))
 		out.WriteByte('\n')
 	}
 	a.printf("%s", out.String())
 	return nil
-}
-
-// queueTable lists jobs, with costs what they were quoted and billed, too.
-func (a *app) queueTable(jobs []peer.JobView, costs bool) *console.Table {
-	titles := []string{" JOBID", "NAME", "USER", "STATE", " TIME", " CPUS", "ORIGIN", "SITE"}
-	if costs {
-		titles = append(titles, " QUOTED", " BILLED")
-	}
-	t := console.NewTable(append(titles, "REASON")...)
-	for i := range jobs {
-		job := &jobs[i]
-		cells := []string{
-			job.ID.String(), console.Plain(job.Name), console.Plain(job.User), job.State.String(), elapsed(*job, a.now()),
-			strconv.Itoa(job.CPUs), console.Plain(string(job.Origin)), console.OrDash(string(job.Site)),
-		}
-		if costs {
-			cells = append(cells, quotedText(job), billedText(job))
-		}
-		t.Add(append(cells, console.Plain(job.Reason))...)
-	}
-	return t
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/console"
 	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/peer/display"
 )
 
 func (a *app) reloadCommand() *cobra.Command {
@@ -64,5 +65,5 @@ func (a *app) tellReload(done api.Reloaded) {
 	if len(done.Changed)+len(done.Added)+len(done.Removed) == 0 {
 		a.printf("Nothing has changed.\n")
 	}
-	a.printf("In force: %s.\n", rulesText(done.Rules))
+	a.printf("In force: %s.\n", display.Rules(done.Rules))
 }

@@ -32,12 +32,6 @@ func (p *peerProcess) rules() api.Rules {
 	return rules
 }
 
-// rulesText tells rules in words.
-func rulesText(rules api.Rules) string {
-	return fmt.Sprintf("initiation %s, policy %s, local queue %s",
-		console.Plain(rules.Initiation), console.Plain(rules.Policy), console.Plain(rules.LocalPolicy))
-}
-
 // reload reads the configuration again and puts in force what may change while
 // the peer runs: all of it, or nothing when something is wrong with the files.
 func (p *peerProcess) reload(ctx context.Context, by string) (api.Reloaded, error) {

@@ -2,18 +2,12 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/switchyard-hpc/switchyard/internal/console"
-	"github.com/switchyard-hpc/switchyard/localsched/power"
 	"github.com/switchyard-hpc/switchyard/peer"
-	"github.com/switchyard-hpc/switchyard/peer/api"
-	"github.com/switchyard-hpc/switchyard/protocol"
+	"github.com/switchyard-hpc/switchyard/peer/display"
 )
 
 func (a *app) statusCommand() *cobra.Command {
@@ -42,16 +36,13 @@ func (a *app) statusCommand() *cobra.Command {
 				}
 				jobs = append(jobs, job)
 			}
-			if a.json {
-				return a.printJSON(peer.Queue{Jobs: jobs})
-			}
-			for i, job := range jobs {
-				if i > 0 {
-					a.printf("\n")
+			return a.showText(peer.Queue{Jobs: jobs}, func() string {
+				texts := make([]string, len(jobs))
+				for i, job := range jobs {
+					texts[i] = display.JobStatus(job, a.now())
 				}
-				a.printf("%s", statusText(job, elapsed(job, a.now())))
-			}
-			return nil
+				return strings.Join(texts, "\n")
+			})
 		},
 	}
 	return a.query(cmd)
@@ -67,244 +58,11 @@ func (a *app) siteStatus(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	answer := siteAnswer{Info: info}
+	answer := display.Site{Info: info}
 	for i := range sites.Sites {
 		if sites.Sites[i].Self {
 			answer.Electricity = sites.Sites[i].Electricity
 		}
 	}
-	if a.json {
-		return a.printJSON(answer)
-	}
-	a.printf("%s", siteStatusText(answer))
-	return nil
-}
-
-// siteAnswer is what the command prints of the site as JSON.
-type siteAnswer struct {
-	api.Info
-
-	Electricity *peer.Electricity `json:"electricity,omitempty"`
-}
-
-func siteStatusText(info siteAnswer) string {
-	var out strings.Builder
-	fmt.Fprintf(&out, "%-10s %s (number %d)\n", "Site", console.Plain(string(info.Site)), info.Number)
-	fmt.Fprintf(&out, "%-10s switchyard %s, up for %s\n", "Peer", console.Plain(info.Version), console.Span(info.Uptime))
-	fmt.Fprintf(&out, "%-10s %s\n", "Rules", rulesText(info.Rules))
-	if info.Power != nil {
-		fmt.Fprintf(&out, "%-10s %s\n", "Power", powerStatus(*info.Power))
-	}
-	for _, one := range electricityLines(info) {
-		fmt.Fprintf(&out, "%-10s %s\n", one[0], one[1])
-	}
-	for _, alarm := range info.Alarms {
-		fmt.Fprintf(&out, "%-10s %s\n", "Alarm", console.Plain(alarm))
-	}
-	for _, note := range info.Notes {
-		fmt.Fprintf(&out, "%-10s %s\n", "Note", console.Plain(note))
-	}
-	return out.String()
-}
-
-// powerStatus tells what jobs draw, what they may, and what they may next.
-func powerStatus(p api.Power) string {
-	text := "the running jobs draw " + power.Text(p.Draw)
-	if p.Pending > 0 {
-		text += ", " + power.Text(p.Pending) + " are kept for jobs that wait in the batch system"
-	}
-	text += "; " + budgetText(p.Budget)
-	if p.Until == 0 {
-		return text
-	}
-	return fmt.Sprintf("%s until %s, then %s", text, console.Clock(p.Until), budgetText(p.Next))
-}
-
-func budgetText(milliwatts *int64) string {
-	if milliwatts == nil {
-		return "no budget"
-	}
-	return "a budget of " + power.Text(*milliwatts)
-}
-
-func statusText(job peer.JobView, ran string) string {
-	var out strings.Builder
-	line := func(title, format string, args ...any) {
-		fmt.Fprintf(&out, "%-10s "+format+"\n", append([]any{title}, args...)...)
-	}
-	line("Job", "%s  %s", job.ID, console.Plain(job.Name))
-	line("User", "%s", console.Plain(job.User))
-	line("State", "%s", stateText(job))
-	line("Origin", "%s", console.Plain(string(job.Origin)))
-	line("Site", "%s", siteText(job))
-	if job.Local != "" {
-		line("Local ID", "%s", console.Plain(string(job.Local)))
-	}
-	if job.Application != 0 {
-		line("Component", "%s of the application of job %s", console.Plain(job.Component), job.Application)
-	}
-	if job.Together != nil {
-		line("Together", "%s", togetherText(job.Together))
-	}
-	line("Asks for", "%s", sizeText(job))
-	line("Submitted", "%s", console.Clock(job.Submitted))
-	if job.Placed != 0 {
-		line("Placed", "%s%s", console.Clock(job.Placed), quotedWait(job.QuotedAWT))
-	}
-	line("Started", "%s", startText(job))
-	line("Ended", "%s", console.Clock(job.Ended))
-	line("Ran", "%s", ran)
-	for _, one := range costLines(&job) {
-		line(one[0], "%s", one[1])
-	}
-	line("Folder", "%s", console.OrDash(job.WorkDir))
-	line("Output", "%s", console.OrDash(job.Stdout))
-	if job.Stderr != job.Stdout {
-		line("Errors", "%s", console.OrDash(job.Stderr))
-	}
-	return out.String()
-}
-
-// costLines tell what a job was quoted, and beside it what it cost.
-func costLines(job *peer.JobView) (lines [][2]string) {
-	add := func(title, text string) { lines = append(lines, [2]string{title, text}) }
-	if q := job.Quoted; q != nil {
-		add("Quoted", console.Amount(q.Cost, q.Currency)+" for "+console.Span(q.Run))
-	}
-	if b := job.Bill; b != nil {
-		title := "Billed"
-		if b.Open {
-			title = "So far"
-		}
-		add(title, priced(b.Cost, b.Currency, b.Ran, b.Terms))
-		if b.Disputed != "" {
-			add("Disputed", console.Plain(b.Disputed))
-		}
-	}
-	if text := jobEnergyText(job); text != "" {
-		add("Energy", text)
-	}
-	if w := job.Wishes; w != nil && w.Broken != "" {
-		add("Limit", "broken: "+console.Plain(w.Broken))
-	}
-	return lines
-}
-
-// priced tells what a run costs, and of what terms that is made.
-func priced(cost protocol.Micro, currency string, run protocol.Duration, terms []peer.PriceTerm) string {
-	parts := make([]string, len(terms))
-	for i, term := range terms {
-		parts[i] = console.Plain(term.Name) + " " + term.Amount.Text()
-	}
-	return fmt.Sprintf("%s for %s (%s)", console.Amount(cost, currency), console.Span(run), strings.Join(parts, ", "))
-}
-
-// quotedWait is the wait that a job was quoted, if anybody was asked.
-func quotedWait(d protocol.Duration) string {
-	if d < 0 {
-		return ""
-	}
-	return ", quoted a wait of " + console.Span(d)
-}
-
-func stateText(job peer.JobView) string {
-	parts := []string{job.State.String(), ending(job), reasonText(job.Reason)}
-	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")
-}
-
-// reasonText tells a reason, and in words if its name alone says little.
-func reasonText(reason string) string {
-	switch reason {
-	case "WaitsForVolunteer":
-		return reason + " (its own site would let it wait φ, [rounds] phi, or longer, and no partner volunteers now)"
-	case "WaitsForGroup":
-		return reason + " (room is held for it until all that start together have theirs)"
-	case "NoKnownSite":
-		return reason + " (no site that is known can run it, one that has not been seen yet might; switchyard sites lists them)"
-	case "PartnerUnreachable":
-		return reason + " (its site does not answer, see switchyard sites; what runs there goes on)"
-	case "HandOff":
-		return reason + " (it is on its way to its site)"
-	}
-	return console.Plain(reason)
-}
-
-func siteText(job peer.JobView) string {
-	if job.Site == "" {
-		return "- (in the grid queue)"
-	}
-	return fmt.Sprintf("%s (epoch %d)", console.Plain(string(job.Site)), job.Epoch)
-}
-
-func sizeText(job peer.JobView) string {
-	text := protocol.Count(job.CPUs, "CPU") + layoutText(job)
-	if job.MemoryMB > 0 {
-		text += fmt.Sprintf(", %d MB a node", job.MemoryMB)
-	}
-	text += ", " + console.Span(job.WallTime)
-	if len(job.Sites) > 0 {
-		names := make([]string, len(job.Sites))
-		for i, site := range job.Sites {
-			names[i] = console.Plain(string(site))
-		}
-		text += ", at " + strings.Join(names, " or ")
-	}
-	if job.Requeue {
-		text += ", may be run again"
-	}
-	return text
-}
-
-// layoutText says of a job's CPUs what it asks for beside their number.
-func layoutText(job peer.JobView) string {
-	text, most := "", job.Layout.MaxNodes
-	switch {
-	case job.Nodes > 0 && job.Nodes == most:
-		text = " on " + protocol.Count(job.Nodes, "node")
-	case job.Nodes > 0 && most > 0:
-		text = fmt.Sprintf(" on %d to %s", job.Nodes, protocol.Count(most, "node"))
-	case job.Nodes > 0:
-		text = " on at least " + protocol.Count(job.Nodes, "node")
-	}
-	if !job.Layout.Divided() {
-		return text
-	}
-	r := protocol.Request{CPUs: job.CPUs, Nodes: job.Nodes, Layout: job.Layout}
-	text += fmt.Sprintf(" (%s of %s", protocol.Count(r.Tasks(), "task"), protocol.Count(r.CPUsPerTask(), "CPU"))
-	if each := job.Layout.TasksPerNode; each > 0 {
-		text += fmt.Sprintf(", %d a node", each)
-	}
-	return text + ")"
-}
-
-func startText(job peer.JobView) string {
-	if job.Started == 0 {
-		return "-"
-	}
-	return fmt.Sprintf("%s, after %s", console.Clock(job.Started), console.Span(max(protocol.Duration(0), job.Started.Sub(job.Submitted))))
-}
-
-// elapsed is how long a job has run, up to now if it still does.
-func elapsed(job peer.JobView, now time.Time) string {
-	if job.Started == 0 {
-		return "0:00:00"
-	}
-	end := job.Ended
-	if end == 0 {
-		end = protocol.InstantOf(now)
-	}
-	return console.Span(max(0, end.Sub(job.Started)))
-}
-
-// ending says how a job ended, or "" while it has not.
-func ending(job peer.JobView) string {
-	switch {
-	case !job.State.Terminal():
-		return ""
-	case job.State != protocol.Completed && job.ExitCode == 0 && job.Signal == 0:
-		return "" // it did not end by itself
-	case job.Signal != 0:
-		return fmt.Sprintf("signal %d", job.Signal)
-	}
-	return fmt.Sprintf("exit code %d", job.ExitCode)
+	return a.showText(answer, func() string { return display.SiteStatus(answer) })
 }

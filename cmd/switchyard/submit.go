@@ -18,6 +18,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/console"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/peer/display"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -240,7 +241,7 @@ func (a *app) waitFor(ctx context.Context, id protocol.JobID) (code int, err err
 	}
 	if job.State != protocol.Completed {
 		text := job.State.String()
-		if why := cmp.Or(job.Reason, ending(job)); why != "" {
+		if why := cmp.Or(job.Reason, display.Ending(job)); why != "" {
 			text += ": " + console.Plain(why)
 		}
 		a.notice("job %s %s", id, text)

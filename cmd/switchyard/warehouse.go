@@ -1,13 +1,13 @@
 package main
 
 import (
+	"context"
 	"fmt"
-	"strconv"
 
 	"github.com/spf13/cobra"
 
-	"github.com/switchyard-hpc/switchyard/internal/console"
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/display"
 )
 
 func (a *app) warehouseCommand() *cobra.Command {
@@ -29,64 +29,17 @@ func (a *app) warehouseCommand() *cobra.Command {
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			component := ""
-			if len(args) > 0 {
-				component = args[0]
-			}
-			known, err := a.client().Warehouse(cmd.Context(), component, all)
-			if err != nil {
-				return err
-			}
-			if component != "" && len(known.Components) == 0 {
-				return &exitError{code: exitNotFound, err: fmt.Errorf("nothing is known of a component %q of yours; it has not run to its end", component)}
-			}
-			if a.json {
-				return a.printJSON(known)
-			}
-			return warehouseTable(known).Write(a.stdout, "", !a.noHeader)
-		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "everybody's components")
-	return a.listing(cmd)
-}
-
-// warehouseTable has a row for each component and site.
-func warehouseTable(known peer.Warehouse) *console.Table {
-	t := console.NewTable("COMPONENT", "USER", "SITE", " RUNS", " CPUS", " RUN", " r_a", " b", " Γ", " ENERGY")
-	for i := range known.Components {
-		c := &known.Components[i]
-		for _, site := range c.Sites {
-			if len(site.Runs) == 0 {
-				continue
-			}
-			last := &site.Runs[len(site.Runs)-1]
-			ran := console.Span(last.Ran)
-			if last.Censored {
-				ran = "> " + ran
-			}
-			t.Add(console.Plain(c.Name), console.Plain(c.User), console.Plain(string(site.Site)), strconv.Itoa(len(site.Runs)),
-				strconv.Itoa(last.CPUs), ran, console.Measured(last.Rate, 1, "flop/s"), console.Measured(last.Bandwidth, 1, "word/s"),
-				gammaText(last.Gamma), console.Measured(last.Usage.Energy, milli, "J"))
+	return lists(a, cmd, func(ctx context.Context, args []string) (peer.Warehouse, error) {
+		component := ""
+		if len(args) > 0 {
+			component = args[0]
 		}
-	}
-	return t
+		known, err := a.client().Warehouse(ctx, component, all)
+		if err == nil && component != "" && len(known.Components) == 0 {
+			err = &exitError{code: exitNotFound, err: fmt.Errorf("nothing is known of a component %q of yours; it has not run to its end", component)}
+		}
+		return known, err
+	}, display.Warehouse)
 }
-
-// gammaText prints Γ with three digits, "-" when it is not known, and "huge" for a component
-// that hardly communicates.
-func gammaText(gamma float64) string {
-	switch {
-	case !(gamma > 0):
-		return "-"
-	case gamma >= hugeGamma:
-		return "huge"
-	}
-	return strconv.FormatFloat(gamma, 'g', 3, 64)
-}
-
-// hugeGamma is a Γ of which nobody wants to know the digits.
-const hugeGamma = 1e6
-
-// milli is the part of a unit that energy is counted in.
-const milli = 1e-3

@@ -125,6 +125,7 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "internal/report", Level: adapters},
 		{Path: "internal/application", Level: adapters},
 
+		{Path: "peer/display", Level: grids},
 		{Path: "internal/testbed", Level: grids},
 		{Path: "internal/experiment", Level: grids, Race: workers},
 		{Path: "internal/reproduce", Level: grids, Race: workers},

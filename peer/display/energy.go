@@ -1,4 +1,4 @@
-package main
+package display
 
 import (
 	"strings"
@@ -44,7 +44,7 @@ func jobEnergyText(job *peer.JobView) string {
 }
 
 // electricityLines tell what the site draws, what electricity costs it, and what the grid saves it.
-func electricityLines(info siteAnswer) (lines [][2]string) {
+func electricityLines(info Site) (lines [][2]string) {
 	e := info.Electricity
 	if e == nil {
 		return nil

@@ -1,4 +1,4 @@
-package main
+package display
 
 import (
 	"fmt"
@@ -25,9 +25,9 @@ const otherStates = " BF BOOT_FAIL CF CONFIGURING CG COMPLETING DL DEADLINE OOM 
 	"RF REQUEUE_FED RH REQUEUE_HOLD RQ REQUEUED RS RESIZING RV REVOKED SE SPECIAL_EXIT SI SIGNALING SO STAGE_OUT ST STOPPED " +
 	"S SUSPENDED "
 
-// stateOf is the state of a name or of Slurm's letters for it, 0 for one of Slurm's that does not
+// ParseState is the state of a name or of Slurm's letters for it, 0 for one of Slurm's that does not
 // exist here.
-func stateOf(name string) (state protocol.State, known bool) {
+func ParseState(name string) (state protocol.State, known bool) {
 	name = strings.ToUpper(name)
 	if state, known = shortStates()[name]; known {
 		return state, true
@@ -39,7 +39,8 @@ func stateOf(name string) (state protocol.State, known bool) {
 	return state, err == nil
 }
 
-func stateNames() string {
+// StateNames lists the states that [ParseState] knows.
+func StateNames() string {
 	var names []string
 	for _, state := range protocol.States() {
 		names = append(names, state.String()+" ("+shortState(state)+")")
@@ -91,8 +92,8 @@ func columns() []queueColumn {
 	}
 }
 
-// queueColumns lists the columns for people.
-func queueColumns() string {
+// FormatColumns lists the columns for people.
+func FormatColumns() string {
 	var out strings.Builder
 	out.WriteString("Columns of --format:")
 	width := 80
@@ -163,8 +164,8 @@ func siteOrReason(job *peer.JobView, _ time.Time) string {
 // maxWidth is the width of the widest column of a format.
 const maxWidth = 1000
 
-// queueFormat is a format as squeue has it.
-type queueFormat []formatPart
+// Format is a format as squeue has it.
+type Format []formatPart
 
 // formatPart is a column, after some text.
 type formatPart struct {
@@ -174,8 +175,8 @@ type formatPart struct {
 	right  bool
 }
 
-// parseFormat reads text with columns as %i, %18i and %.18i.
-func parseFormat(s string) (parts queueFormat, err error) {
+// ParseFormat reads text with columns as %i, %18i and %.18i.
+func ParseFormat(s string) (parts Format, err error) {
 	var text strings.Builder
 	for s != "" {
 		before, after, found := strings.Cut(s, "%")
@@ -204,11 +205,11 @@ func (p *formatPart) parse(s string) (rest string, err error) {
 	rest = strings.TrimLeft(s, "0123456789")
 	if digits := s[:len(s)-len(rest)]; digits != "" {
 		if p.width, err = strconv.Atoi(digits); err != nil || p.width > maxWidth {
-			return "", usage("--format: the width %s is too large", digits)
+			return "", fmt.Errorf("--format: the width %s is too large", digits)
 		}
 	}
 	if rest == "" {
-		return "", usage("--format ends within a column; write %%%% for a percent sign")
+		return "", fmt.Errorf("--format ends within a column; write %%%% for a percent sign")
 	}
 	for _, column := range columns() {
 		if after, ok := strings.CutPrefix(rest, column.letter); ok {
@@ -223,18 +224,20 @@ func (p *formatPart) parse(s string) (rest string, err error) {
 		letter, _ := utf8.DecodeRuneInString(rest)
 		unknown = string(letter)
 	}
-	return "", usage("--format: there is no column %%%s here; see switchyard queue --help for those that there are", unknown)
+	return "", fmt.Errorf("--format: there is no column %%%s here; see switchyard queue --help for those that there are", unknown)
 }
 
-func (f queueFormat) header() string {
+// Header is the line of the titles.
+func (f Format) Header() string {
 	return f.fill(func(c *queueColumn) string { return c.title })
 }
 
-func (f queueFormat) line(job *peer.JobView, now time.Time) string {
+// Line is the line of a job as of now.
+func (f Format) Line(job *peer.JobView, now time.Time) string {
 	return f.fill(func(c *queueColumn) string { return c.value(job, now) })
 }
 
-func (f queueFormat) fill(value func(*queueColumn) string) string {
+func (f Format) fill(value func(*queueColumn) string) string {
 	var out strings.Builder
 	for i := range f {
 		part := &f[i]

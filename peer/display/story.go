@@ -1,4 +1,4 @@
-package main
+package display
 
 import (
 	"cmp"
@@ -12,17 +12,17 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// teller tells stories of jobs.
-type teller struct {
-	long bool // with all that quotes say
+// Story tells stories of jobs.
+type Story struct {
+	Long bool // with all that quotes say
 }
 
-// story tells what happened to a job, a line or a table for each fact.
-func (t teller) story(job peer.JobView, facts []peer.Fact) string {
+// Text tells what happened to a job, a line or a table for each fact.
+func (t Story) Text(job peer.JobView, facts []peer.Fact) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "Job %s %q of %s: %s.\n", job.ID, console.Plain(job.Name), console.Plain(job.User), sizeText(job))
 	out.WriteString(componentText(job))
-	if t.long && job.Wishes != nil {
+	if t.Long && job.Wishes != nil {
 		out.WriteString(console.Flowed(wishesText(job.Wishes), 0, storyIndent+storyWidth) + "\n")
 	}
 	fmt.Fprintf(&out, "Submitted at %s on %s. Now %s.\n\n", console.Plain(string(job.Origin)), console.Clock(job.Submitted), nowText(job))
@@ -46,7 +46,7 @@ const (
 )
 
 func nowText(job peer.JobView) string {
-	text := stateText(job)
+	text := State(job)
 	if job.Site != "" {
 		text += ", at " + console.Plain(string(job.Site))
 	}
@@ -63,7 +63,7 @@ func since(at, submitted protocol.Instant) string {
 }
 
 // roundTable shows the quotes of a round, the best first.
-func (t teller) roundTable(fact peer.Fact) string {
+func (t Story) roundTable(fact peer.Fact) string {
 	var out strings.Builder
 	quotes := slices.Clone(fact.Quotes)
 	slices.SortStableFunc(quotes, func(x, y peer.SiteQuote) int {
@@ -91,7 +91,7 @@ func (t teller) roundTable(fact peer.Fact) string {
 }
 
 // columns are those of a round's quotes; the chosen one is marked.
-func (t teller) columns(quotes []peer.SiteQuote, chosen func(peer.SiteQuote) bool) []quoteColumn {
+func (t Story) columns(quotes []peer.SiteQuote, chosen func(peer.SiteQuote) bool) []quoteColumn {
 	return slices.Concat(
 		[]quoteColumn{
 			{"", func(q peer.SiteQuote) string {
@@ -120,8 +120,8 @@ func (t teller) columns(quotes []peer.SiteQuote, chosen func(peer.SiteQuote) boo
 }
 
 // remarks are how long data travel, and in the long form more.
-func (t teller) remarks(q peer.SiteQuote) string {
-	if !t.long {
+func (t Story) remarks(q peer.SiteQuote) string {
+	if !t.Long {
 		return notes(console.Plain(q.Note), travels(q))
 	}
 	return notes(console.Plain(q.Note), travels(q), terms(q), weighed(q.Money), bound(q))
