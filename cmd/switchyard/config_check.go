@@ -142,7 +142,7 @@ func tryPlugin(ctx context.Context, cfg *config.Config, table *config.Plugin) (e
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(state)) }()
 	spec.Host = sdk.Host{Site: cfg.Site.Name, Seed: uint64(cfg.Site.Seed), Software: "switchyard " + version, StateDir: state} //nolint:gosec // any number will do
-	started, err := startPlugin(ctx, spec, io.Discard)
+	started, err := catalog.Start(ctx, spec, io.Discard)
 	if err != nil {
 		return failed(fmt.Errorf("it does not come up: %w", err))
 	}

@@ -3,10 +3,7 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"log/slog"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -60,40 +57,21 @@ func (f *pluginFile) addTo(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.plain, "plain", false, "speak without TLS, over a private socket; as with the Python example")
 }
 
-// spec says how to start the plugin.
-func (f *pluginFile) spec(host sdk.Host) (spec catalog.Spec, err error) {
-	spec = catalog.Spec{Name: f.path, Args: f.args, Plain: f.plain, Host: host}
-	if spec.Path, err = filepath.Abs(f.path); err != nil {
-		return spec, err
-	}
-	if spec.SHA256, err = sumOf(spec.Path); err != nil { // who names the file on the command line means this one
-		return spec, err
-	}
-	err = spec.ReadConfig(f.config)
+// spec says how to start the plugin outside a peer.
+func (f *pluginFile) spec() (spec catalog.Spec, err error) {
+	spec, err = catalog.SpecOf(f.path, f.config, sdk.Host{Software: "switchyard " + version})
+	spec.Args, spec.Plain = f.args, f.plain
 	return spec, err
 }
 
 // start starts the plugin outside a peer, and waits until it is up.
 func (f *pluginFile) start(ctx context.Context, kind catalog.Kind) (*catalog.Plugin, error) {
-	spec, err := f.spec(sdk.Host{Software: "switchyard " + version})
+	spec, err := f.spec()
 	if err != nil {
 		return nil, err
 	}
 	spec.Kind = kind
-	return startPlugin(ctx, spec, io.Discard)
-}
-
-// startPlugin starts a plugin and waits until it is up. What it writes goes to w.
-func startPlugin(ctx context.Context, spec catalog.Spec, w io.Writer) (*catalog.Plugin, error) {
-	started, err := catalog.Open(spec, slog.New(slog.NewTextHandler(w, nil))) //nolint:contextcheck // it runs until it is closed
-	if err != nil {
-		return nil, err
-	}
-	if err := started.Wait(ctx); err != nil {
-		why := started.Status().Failure
-		return nil, errors.Join(fmt.Errorf("%s: %s", spec.Name, why), started.Close())
-	}
-	return started, nil
+	return catalog.Start(ctx, spec, io.Discard)
 }
 
 func (a *app) pluginInfoCommand() *cobra.Command {
@@ -106,11 +84,11 @@ func (a *app) pluginInfoCommand() *cobra.Command {
 		Args:    onePlugin,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			file.path = args[0]
-			spec, err := file.spec(sdk.Host{Software: "switchyard " + version})
+			spec, err := file.spec()
 			if err != nil {
 				return err
 			}
-			started, err := startPlugin(cmd.Context(), spec, io.Discard)
+			started, err := catalog.Start(cmd.Context(), spec, io.Discard)
 			if err != nil {
 				return err
 			}

@@ -104,6 +104,7 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "internal/batchscript", Level: core},
 		{Path: "internal/outlook", Level: core},
 
+		{Path: "plugins/skeleton", Level: helpers},
 		{Path: "peer/identity", Level: helpers},
 		{Path: "peer/connlimit", Level: helpers},
 		{Path: "peer/accounts", Level: helpers, Pure: true},
@@ -131,6 +132,7 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "internal/reproduce", Level: grids, Race: workers},
 		{Path: "internal/reproduce/bluegene", Level: studies, Race: workers},
 		{Path: "internal/tune", Level: studies, Race: workers},
+		{Path: "plugins/suite", Level: studies},
 
 		{Path: "cmd/...", Level: wiring, Plain: simulated},
 		{Path: "plugins/standalone/...", Level: wiring},
