@@ -1,10 +1,10 @@
-package main
+package demo
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -13,8 +13,8 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// demoPoll is how often the demo looks at its jobs.
-const demoPoll = 150 * time.Millisecond
+// poll is how often the demo looks at its jobs.
+const poll = 150 * time.Millisecond
 
 // sight is the last that was seen of a job.
 type sight struct {
@@ -25,28 +25,25 @@ type sight struct {
 // watch shows jobs until all have ended: as a picture on a terminal, else as a
 // log.
 type watch struct {
-	demo  *demo
+	demo  *Demo
 	jobs  []*tracked
-	live  bool
 	began time.Time
 	drawn int // lines of the picture on the screen
 }
 
-func newWatch(d *demo, jobs []*tracked) *watch {
-	file, isFile := d.app.stdout.(*os.File)
-	live := isFile && terminal(file) && d.app.getenv("TERM") != "dumb"
-	return &watch{demo: d, jobs: jobs, live: live, began: time.Now()}
+func newWatch(d *Demo, jobs []*tracked) *watch {
+	return &watch{demo: d, jobs: jobs, began: time.Now()}
 }
 
 func (w *watch) run(ctx context.Context) error {
-	tick := time.NewTicker(demoPoll)
+	tick := time.NewTicker(poll)
 	defer tick.Stop()
 	for {
 		left, err := w.look(ctx)
 		if err != nil {
 			return err
 		}
-		if w.live {
+		if w.demo.Live {
 			w.draw()
 		}
 		if left == 0 {
@@ -62,7 +59,7 @@ func (w *watch) run(ctx context.Context) error {
 
 func (w *watch) gaveUp(err error, left int) error {
 	if errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("%s have not ended after %v; look into %s with --keep", protocol.Count(left, "job"), demoLimit, w.demo.dir)
+		return fmt.Errorf("%s have not ended after %v; look into %s with --keep", protocol.Count(left, "job"), limit, w.demo.Dir)
 	}
 	return err
 }
@@ -74,7 +71,7 @@ func (w *watch) look(ctx context.Context) (left int, err error) {
 			continue
 		}
 		left++
-		now, err := w.demo.app.client().Job(ctx, job.id)
+		now, err := w.demo.client.Job(ctx, job.id)
 		if ctx.Err() != nil {
 			return left, nil //nolint:nilerr // run says why
 		}
@@ -86,7 +83,7 @@ func (w *watch) look(ctx context.Context) (left int, err error) {
 		if now.State.Terminal() {
 			left--
 		}
-		if !w.live && (!before.once || before.job.State != now.State || before.job.Site != now.Site) {
+		if !w.demo.Live && (!before.once || before.job.State != now.State || before.job.Site != now.Site) {
 			w.demo.say("%6.1f s  %-10s %-9s %s", time.Since(w.began).Seconds(), job.Name, now.State, where(now))
 		}
 	}
@@ -114,7 +111,7 @@ func (w *watch) draw() {
 		out.WriteString("\x1b[2K" + line + "\n")
 	}
 	w.drawn = len(lines)
-	w.demo.app.printf("%s", out.String())
+	_, _ = io.WriteString(w.demo.Out, out.String())
 }
 
 // sites is one line for each site: a bar of its CPUs that run these jobs.

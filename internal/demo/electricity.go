@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"fmt"
@@ -16,23 +16,23 @@ import (
 // The electricity of the demo. So that seconds of work cost something, a CPU stands for a
 // rack.
 const (
-	demoWatts    = 20_000 // of a CPU
-	demoCurrency = "EUR"  // but for applications, which show more than one
+	watts    = 20_000 // of a CPU
+	currency = "EUR"  // but for applications, which show more than one
 )
 
-// demoCycle is the pause between two cycles in the demo, and demoMaxQ how many jobs a site
+// cycle is the pause between two cycles in the demo, and maxQ how many jobs a site
 // takes in one: few, so that one sees jobs wait for the next, and sites fill up.
 const (
-	demoCycle = 2 * protocol.Second
-	demoMaxQ  = 4
+	cycle = 2 * protocol.Second
+	maxQ  = 4
 )
 
-// demoWeight is w of mcmf in the demo: with its usual one, jobs would rather queue where
+// weight is w of mcmf in the demo: with its usual one, jobs would rather queue where
 // electricity is cheap for longer than one likes to watch.
-const demoWeight = 0.6
+const weight = 0.6
 
-// demoSite is a site of the demo and what a MWh costs there.
-type demoSite struct {
+// site is a site of the demo and what a MWh costs there.
+type site struct {
 	name  protocol.SiteName
 	cpus  int
 	price protocol.Micro
@@ -43,10 +43,10 @@ type demoSite struct {
 	gflops   float64 // of a CPU, as the site says
 }
 
-// demoSites are the sites of the demo. The jobs come from the first, where electricity is
+// sites are the sites of the demo. The jobs come from the first, where electricity is
 // dearest.
-func demoSites() []demoSite {
-	return []demoSite{
+func sites() []site {
+	return []site{
 		{"aurora", 4, 150 * protocol.Unit, "CHF", 180, 8},
 		{"borealis", 4, 50 * protocol.Unit, "EUR", 90, 4},
 		{"cygnus", 8, 90 * protocol.Unit, "CHF", 120, 6},
@@ -54,15 +54,15 @@ func demoSites() []demoSite {
 }
 
 // machines writes the sites' contracts for electricity into the demo's folder.
-func (d *demo) machines() ([]testbed.Machine, error) {
-	dir := filepath.Join(d.dir, "prices")
+func (d *Demo) machines() ([]testbed.Machine, error) {
+	dir := filepath.Join(d.Dir, "prices")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make a folder for prices: %w", err)
 	}
 	var all []testbed.Machine
-	for _, site := range demoSites() {
+	for _, site := range sites() {
 		path := filepath.Join(dir, string(site.name)+".toml")
-		currency := demoCurrency
+		currency := currency
 		if d.brokered() {
 			currency = site.currency
 		}
@@ -72,7 +72,7 @@ func (d *demo) machines() ([]testbed.Machine, error) {
 		}
 		machine := testbed.Machine{Name: site.name, CPUs: site.cpus, More: fmt.Sprintf(
 			"[power]\nwatts_per_cpu = %d\n\n[prices]\narea = %q\nfeed = %q\nconfig = %q\n\n[policy.mcmf]\nnormalise = \"round\"\nweight = %g\n",
-			demoWatts, site.name, feeds.TariffName, path, demoWeight)}
+			watts, site.name, feeds.TariffName, path, weight)}
 		if d.brokered() {
 			machine.Currency = site.currency
 			machine.More += site.brokerage()
@@ -83,19 +83,19 @@ func (d *demo) machines() ([]testbed.Machine, error) {
 }
 
 // bill is what the electricity of a job cost, at the price of a site.
-func (s demoSite) bill(job *tracked) protocol.Micro {
+func (s site) bill(job *tracked) protocol.Micro {
 	view := job.seen.job
 	if view.Started == 0 {
 		return 0
 	}
 	hour := price.Slot{Start: view.Started - view.Started%protocol.Instant(protocol.Hour), Length: protocol.Hour, Price: s.price}
-	draw := peer.Draw(demoWatts*1000, &protocol.Spec{Request: protocol.Request{CPUs: job.CPUs}})
+	draw := peer.Draw(watts*1000, &protocol.Spec{Request: protocol.Request{CPUs: job.CPUs}})
 	return price.NewMeter(price.Series{Slots: []price.Slot{hour}}).Cost(draw, view.Started, view.Ended.Sub(view.Started))
 }
 
 // tellBill compares what the electricity of the jobs cost with what it would have at home.
-func (d *demo) tellBill(jobs []*tracked) {
-	sites := demoSites()
+func (d *Demo) tellBill(jobs []*tracked) {
+	sites := sites()
 	var paid, home protocol.Micro
 	for _, job := range jobs {
 		home += sites[0].bill(job)
@@ -106,7 +106,7 @@ func (d *demo) tellBill(jobs []*tracked) {
 		}
 	}
 	d.say("\nElectricity, at %d kW a CPU: %s; with every job at home, %s.",
-		demoWatts/1000, console.Amount(mills(paid), demoCurrency), console.Amount(mills(home), demoCurrency))
+		watts/1000, console.Amount(mills(paid), currency), console.Amount(mills(home), currency))
 }
 
 // mills rounds an amount to three decimals.

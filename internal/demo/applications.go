@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"context"
@@ -19,15 +19,15 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// demoPlainJobs is how many jobs the demo of iss submits beside its applications, when
+// plainJobs is how many jobs the demo of iss submits beside its applications, when
 // nobody says.
-const demoPlainJobs = 8
+const plainJobs = 8
 
-// demoTogether is how far apart components may start that start together.
-const demoTogether = protocol.Second
+// apart is how far apart components may start that start together.
+const apart = protocol.Second
 
 // brokered says whether the demo shows applications.
-func (d *demo) brokered() bool { return d.policy == iss.Name }
+func (d *Demo) brokered() bool { return d.Policy == iss.Name }
 
 // brokerage is what a site of the demo says of money and of its machine. The numbers are
 // such that seconds cost something.
@@ -63,20 +63,20 @@ waiting = "salary"
 `
 
 // brokerage is the site's TOML beside that of its electricity.
-func (s demoSite) brokerage() string { return fmt.Sprintf(brokerage, s.cpuHour, s.gflops) }
+func (s site) brokerage() string { return fmt.Sprintf(brokerage, s.cpuHour, s.gflops) }
 
-// demoApplication is an application of the demo in TOML. Each component has the script of
+// application is an application of the demo in TOML. Each component has the script of
 // its name.
-type demoApplication struct {
+type application struct {
 	name       string
 	components []string
 	text       string
 }
 
-// demoApplications are one that needs room at two sites at once, and one that has limits.
+// applications are one that needs room at two sites at once, and one that has limits.
 // The first has the grid for itself, so that nobody watches it wait for long.
-func demoApplications() []demoApplication {
-	return []demoApplication{
+func applications() []application {
+	return []application{
 		{"weather", []string{"ocean", "air"}, `[application]
 name = "weather"
 objective = "fastest"
@@ -133,8 +133,8 @@ type applied struct {
 }
 
 // applyAll submits the applications of the demo. The tasks are their components' scripts.
-func (d *demo) applyAll(ctx context.Context, tasks []testbed.Task) error {
-	for _, application := range demoApplications() {
+func (d *Demo) applyAll(ctx context.Context, tasks []testbed.Task) error {
+	for _, application := range applications() {
 		n := len(application.components)
 		done, err := d.apply(ctx, application, tasks[:n])
 		if err != nil {
@@ -145,20 +145,16 @@ func (d *demo) applyAll(ctx context.Context, tasks []testbed.Task) error {
 	return nil
 }
 
-func (d *demo) apply(ctx context.Context, application demoApplication, tasks []testbed.Task) (applied, error) {
-	path := filepath.Join(d.dir, application.name+applicationSuffix)
+func (d *Demo) apply(ctx context.Context, application application, tasks []testbed.Task) (applied, error) {
+	path := filepath.Join(d.Dir, application.name+".toml")
 	wrong := os.WriteFile(path, []byte(application.text), 0o600)
 	for i, component := range application.components {
-		wrong = errors.Join(wrong, os.WriteFile(filepath.Join(d.dir, component+".sh"), []byte(tasks[i].Script), 0o600))
+		wrong = errors.Join(wrong, os.WriteFile(filepath.Join(d.Dir, component+".sh"), []byte(tasks[i].Script), 0o600))
 	}
 	if wrong != nil {
 		return applied{}, wrong
 	}
-	batch, err := d.app.readJobs([]string{path}, d.placed())
-	if err != nil {
-		return applied{}, err
-	}
-	submitted, err := d.app.sendSafely(ctx, batch)
+	batch, ids, err := d.user.Submit(ctx, path, d.work)
 	if err != nil {
 		return applied{}, err
 	}
@@ -166,17 +162,17 @@ func (d *demo) apply(ctx context.Context, application demoApplication, tasks []t
 	for i, component := range application.components {
 		task := tasks[i]
 		task.Name = component
-		out.jobs = append(out.jobs, &tracked{Task: task, id: submitted.Jobs[i]})
+		out.jobs = append(out.jobs, &tracked{Task: task, id: ids[i]})
 	}
 	return out, nil
 }
 
 // componentTasks is how many tasks the applications take.
-func (d *demo) componentTasks() (n int) {
+func (d *Demo) componentTasks() (n int) {
 	if !d.brokered() {
 		return 0
 	}
-	for _, application := range demoApplications() {
+	for _, application := range applications() {
 		n += len(application.components)
 	}
 	return n
@@ -184,7 +180,7 @@ func (d *demo) componentTasks() (n int) {
 
 // tellApplications tells what each application cost and took, the story of one, what there
 // was to choose from, and what was learnt.
-func (d *demo) tellApplications(ctx context.Context) error {
+func (d *Demo) tellApplications(ctx context.Context) error {
 	if !d.brokered() {
 		return nil
 	}
@@ -193,20 +189,20 @@ func (d *demo) tellApplications(ctx context.Context) error {
 		return err
 	}
 	d.say("\nIf %s were submitted again: what there is to choose from, by what was learnt, as \"switchyard\nquote --pareto\" tells it:\n", wing.Name)
-	if err := d.app.quote(ctx, wing.Batch, &jobOptions{pareto: true}); err != nil {
+	if err := d.user.Choices(ctx, wing.Batch); err != nil {
 		return fmt.Errorf("ask for the choices of %s: %w", wing.Name, err)
 	}
 	d.say("\nWhat was learnt of the components, as \"switchyard warehouse\" tells it:\n")
-	known, err := d.app.client().Warehouse(ctx, "", false)
+	known, err := d.client.Warehouse(ctx, "", false)
 	if err != nil {
 		return fmt.Errorf("ask for what was learnt: %w", err)
 	}
 	known.Components = slices.DeleteFunc(known.Components, func(c peer.KnownComponent) bool { return !d.isComponent(c.Name) })
-	if err := display.Warehouse(known).Write(d.app.stdout, "", true); err != nil {
+	if err := display.Warehouse(known).Write(d.Out, "", true); err != nil {
 		return err
 	}
 	d.say("\nWhat the applications were foreseen to cost and took, of what they may:\n")
-	if err := d.applicationTable().Write(d.app.stdout, "", true); err != nil {
+	if err := d.applicationTable().Write(d.Out, "", true); err != nil {
 		return err
 	}
 	for i := range d.applied {
@@ -217,8 +213,8 @@ func (d *demo) tellApplications(ctx context.Context) error {
 	return nil
 }
 
-func (d *demo) tellComponent(ctx context.Context, job *tracked) error {
-	facts, err := d.app.client().Explain(ctx, job.id)
+func (d *Demo) tellComponent(ctx context.Context, job *tracked) error {
+	facts, err := d.client.Explain(ctx, job.id)
 	if err != nil {
 		return fmt.Errorf("explain %s: %w", job.Name, err)
 	}
@@ -226,13 +222,13 @@ func (d *demo) tellComponent(ctx context.Context, job *tracked) error {
 	return nil
 }
 
-func (d *demo) isComponent(name string) bool {
+func (d *Demo) isComponent(name string) bool {
 	return slices.ContainsFunc(d.applied, func(a applied) bool {
 		return slices.ContainsFunc(a.jobs, func(job *tracked) bool { return job.Name == name })
 	})
 }
 
-func (d *demo) applicationTable() *console.Table {
+func (d *Demo) applicationTable() *console.Table {
 	t := console.NewTable("APPLICATION", "COMPONENTS AT", " COST", " OF", " TIME", " OF")
 	for i := range d.applied {
 		a := &d.applied[i]
@@ -253,7 +249,7 @@ func (d *demo) applicationTable() *console.Table {
 }
 
 // currency is that of the site where all is submitted.
-func (d *demo) currency() string { return demoSites()[0].currency }
+func (d *Demo) currency() string { return sites()[0].currency }
 
 // cost is what all components were foreseen to cost where they went.
 func (a *applied) cost() (sum protocol.Micro) {
@@ -280,7 +276,7 @@ func (a *applied) faults() (wrong []error) {
 		wrong = append(wrong, fmt.Errorf("%s took %s, longer than it may", a.Name, console.Brief(took)))
 	}
 	for _, one := range a.together() {
-		if one.apart > demoTogether || one.site {
+		if one.apart > apart || one.site {
 			wrong = append(wrong, fmt.Errorf("%s did not start together at two sites, but %s apart", one.names, console.Brief(one.apart)))
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"context"
@@ -15,12 +15,12 @@ import (
 )
 
 // tellStory explains the last job that waited for a site and ran elsewhere.
-func (d *demo) tellStory(ctx context.Context, jobs []*tracked) error {
+func (d *Demo) tellStory(ctx context.Context, jobs []*tracked) error {
 	for _, job := range slices.Backward(jobs) {
 		if job.seen.job.Site == d.origin().Name {
 			continue
 		}
-		facts, err := d.app.client().Explain(ctx, job.id)
+		facts, err := d.client.Explain(ctx, job.id)
 		if err != nil {
 			return fmt.Errorf("explain %s: %w", job.Name, err)
 		}
@@ -31,7 +31,7 @@ func (d *demo) tellStory(ctx context.Context, jobs []*tracked) error {
 }
 
 // report prints how the jobs fared and returns what went wrong.
-func (d *demo) report(jobs []*tracked, took time.Duration) error {
+func (d *Demo) report(jobs []*tracked, took time.Duration) error {
 	d.say("")
 	t := console.NewTable(" ID", "JOB", "ORIGIN", "SITE", " QUOTED WAIT", " ACTUAL WAIT", "EXIT")
 	var wrong []error
@@ -42,18 +42,18 @@ func (d *demo) report(jobs []*tracked, took time.Duration) error {
 		if view.State != protocol.Completed {
 			wrong = append(wrong, fmt.Errorf("%s: %s", job.Name, display.State(view)))
 		}
-		if d.policy == "local" && view.Site != d.origin().Name {
+		if d.Policy == "local" && view.Site != d.origin().Name {
 			wrong = append(wrong, fmt.Errorf("%s ran at %s, though policy local keeps jobs at home", job.Name, view.Site))
 		}
 		if err := job.Verify(view.Stdout); err != nil {
 			wrong = append(wrong, err)
 		}
 	}
-	if err := t.Write(d.app.stdout, "", true); err != nil {
+	if err := t.Write(d.Out, "", true); err != nil {
 		return err
 	}
 	d.say("Quotes assume that each job takes all of its limit, 10 s.\n")
-	if err := d.summary(jobs).Write(d.app.stdout, "", true); err != nil {
+	if err := d.summary(jobs).Write(d.Out, "", true); err != nil {
 		return err
 	}
 	if !d.brokered() {
@@ -89,7 +89,7 @@ func exitText(job peer.JobView) string {
 }
 
 // summary adds up what each site did.
-func (d *demo) summary(jobs []*tracked) *console.Table {
+func (d *Demo) summary(jobs []*tracked) *console.Table {
 	t := console.NewTable("SITE", " CPUS", " JOBS", " CPU TIME", " MEAN WAIT")
 	for _, site := range d.grid.Sites {
 		var n int
