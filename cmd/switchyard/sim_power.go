@@ -10,6 +10,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/budget"
 	"github.com/switchyard-hpc/switchyard/internal/experiment"
+	"github.com/switchyard-hpc/switchyard/internal/schedule"
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
@@ -65,18 +66,11 @@ func (f *powerFlags) addTo(cmd *cobra.Command) {
 
 // powerPlan is what the flags say.
 type powerPlan struct {
-	jobs   workload.PowerRange // that the jobs' powers are drawn from, in any unit
-	rates  power.Rates
-	limit  int64 // mW; 0: none
-	share  int64 // millionths of the mean; 0: none
-	modes  []engine.Mode
-	window int
-	bound  protocol.Duration
-	hours  budget.Hours
-	zone   *time.Location // nil: the trace's
-	start  string         // empty: the trace's
-	ratio  protocol.Micro
-	seed   uint64
+	schedule.Power
+
+	hours budget.Hours
+	zone  *time.Location // nil: the trace's
+	start string         // empty: the trace's
 }
 
 // plan reads the flags. It is nil when none of them is given.
@@ -84,7 +78,8 @@ func (f *powerFlags) plan(cmd *cobra.Command, perNode int, racks bool) (*powerPl
 	if f.perRack == "" && f.perCPU == "" {
 		return nil, f.idle(cmd)
 	}
-	p := &powerPlan{start: f.start, window: f.window, seed: f.seed}
+	p := &powerPlan{start: f.start}
+	p.Window, p.Seed = f.window, f.seed
 	for _, read := range []func() error{
 		func() error { return f.readRates(cmd, p, perNode, racks) },
 		func() error { return f.unbudgeted(cmd) },
@@ -95,7 +90,7 @@ func (f *powerFlags) plan(cmd *cobra.Command, perNode int, racks bool) (*powerPl
 			return nil, err
 		}
 	}
-	return p, p.budget(power.Signal{}, "").Check()
+	return p, p.Check()
 }
 
 // idle refuses flags that have no effect without --power.
@@ -150,8 +145,8 @@ func (f *powerFlags) readRates(cmd *cobra.Command, p *powerPlan, perNode int, ra
 	if rack == 1 {
 		unit = 1000
 	}
-	p.jobs = workload.PowerRange{Low: int(numbers[0]), High: int(numbers[1])}
-	p.rates = power.Rates{Busy: numbers[1] * unit / rack, Idle: numbers[2] * unit / rack}
+	p.Jobs = workload.PowerRange{Low: int(numbers[0]), High: int(numbers[1])}
+	p.Rates = power.Rates{Busy: numbers[1] * unit / rack, Idle: numbers[2] * unit / rack}
 	return nil
 }
 
@@ -182,24 +177,24 @@ func (f *powerFlags) readBudget(p *powerPlan) error {
 	case f.budgetKW != "" && f.budget != "":
 		return usage("--budget-kw and --budget exclude each other")
 	case f.budgetKW != "":
-		if p.limit = thousandths(f.budgetKW) * 1000; p.limit <= 0 {
+		if p.Limit = thousandths(f.budgetKW) * 1000; p.Limit <= 0 {
 			return usage("--budget-kw %s: write a number of kilowatts above 0, as 450", f.budgetKW)
 		}
 	case f.budget != "":
 		text, percent := strings.CutSuffix(f.budget, "%")
-		if p.share = thousandths(strings.TrimSpace(text)) * 10; p.share <= 0 || !percent {
+		if p.Share = thousandths(strings.TrimSpace(text)) * 10; p.Share <= 0 || !percent {
 			return usage("--budget %s: write a part of the mean power as 50%%; kilowatts are for --budget-kw", f.budget)
 		}
 	}
 	if err := chosen("mode", f.mode, modeNames()...); err != nil {
 		return err
 	}
-	p.modes = []engine.Mode{engine.Mode(f.mode)}
+	p.Modes = []engine.Mode{engine.Mode(f.mode)}
 	if f.mode == bothModes {
-		p.modes = engine.Modes()
+		p.Modes = engine.Modes()
 	}
 	var err error
-	if p.bound, err = settings.ParseDuration(f.bound); err != nil {
+	if p.Bound, err = settings.ParseDuration(f.bound); err != nil {
 		return usage("--bound %s %w", f.bound, err)
 	}
 	if f.window < 1 || f.window > engine.MaxWindow {
@@ -221,13 +216,13 @@ func (f *powerFlags) readHours(cmd *cobra.Command, p *powerPlan) error {
 		}
 		p.zone = zone.Location
 	}
-	if p.ratio = protocol.Micro(thousandths(f.ratio) * 1000); p.ratio <= 0 {
+	if p.Ratio = protocol.Micro(thousandths(f.ratio) * 1000); p.Ratio <= 0 {
 		return usage("--price-ratio %s: write a number above 0, as 3", f.ratio)
 	}
 	if cmd.Flags().Changed("on-peak") {
 		return nil
 	}
-	p.ratio = protocol.Unit // there is no off-peak
+	p.Ratio = protocol.Unit // there is no off-peak
 	return without(cmd, "is about hours on-peak; name them with --on-peak", "price-ratio", "time-zone", "start")
 }
 
@@ -246,32 +241,9 @@ func (p *powerPlan) peak(trace *workload.Trace) (experiment.Peak, error) {
 		return peak, nil
 	}
 	begin, known := experiment.TraceBegin(trace.Header)
-	if !known && p.ratio != protocol.Unit {
+	if !known && p.Ratio != protocol.Unit {
 		return peak, usage("the trace does not tell when it begins (UnixStartTime); say with --start what the clock showed then")
 	}
 	peak.Begin = begin
 	return peak, nil
-}
-
-// draw gives the jobs their powers.
-func (p *powerPlan) draw(jobs []workload.Job) ([]workload.Job, error) {
-	if p.jobs.Low == p.jobs.High {
-		return jobs, nil
-	}
-	return workload.DrawPower(jobs, p.jobs, p.seed)
-}
-
-// budgeted says whether there is a budget.
-func (p *powerPlan) budgeted() bool { return p.limit > 0 || p.share > 0 }
-
-// most is the budget in milliwatts, when jobs draw so much on average without one.
-func (p *powerPlan) most(mean int64) int64 {
-	if p.limit > 0 {
-		return p.limit
-	}
-	return int64(math.Round(float64(mean) * float64(p.share) / protocol.PPM))
-}
-
-func (p *powerPlan) budget(signal power.Signal, mode engine.Mode) engine.Budget {
-	return engine.Budget{Signal: signal, Rates: p.rates, Mode: mode, Window: p.window, Bound: p.bound}
 }

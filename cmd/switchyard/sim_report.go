@@ -105,12 +105,3 @@ func (a *app) writeBytes(path string, data []byte) error {
 		return err
 	})
 }
-
-// writeGantt draws a schedule.
-func (a *app) writeGantt(path string, o *experiment.Outcome) error {
-	figure, err := o.Gantt()
-	if err != nil {
-		return err
-	}
-	return a.writeBytes(path, figure.SVG())
-}

@@ -132,6 +132,7 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "internal/reproduce", Level: grids, Race: workers},
 		{Path: "internal/reproduce/bluegene", Level: studies, Race: workers},
 		{Path: "internal/tune", Level: studies, Race: workers},
+		{Path: "internal/schedule", Level: studies},
 		{Path: "internal/demo", Level: studies},
 		{Path: "plugins/suite", Level: studies},
 

@@ -19,8 +19,14 @@ func NewTable(titles ...string) *Table { return &Table{Titles: titles} }
 // Add adds a row: a cell for each title.
 func (t *Table) Add(cells ...string) { t.Rows = append(t.Rows, cells) }
 
-// Write prints the table, each line after the indent, with or without its titles.
+// Write prints [Table.Text].
 func (t *Table) Write(w io.Writer, indent string, header bool) error {
+	_, err := io.WriteString(w, t.Text(indent, header))
+	return err
+}
+
+// Text is the table, each line after the indent, with or without its titles.
+func (t *Table) Text(indent string, header bool) string {
 	widths := t.widths(header)
 	var out strings.Builder
 	if header {
@@ -29,8 +35,7 @@ func (t *Table) Write(w io.Writer, indent string, header bool) error {
 	for _, row := range t.Rows {
 		t.line(&out, indent, widths, row)
 	}
-	_, err := io.WriteString(w, out.String())
-	return err
+	return out.String()
 }
 
 func (t *Table) widths(header bool) []int {

@@ -64,7 +64,6 @@ func since(at, submitted protocol.Instant) string {
 
 // roundTable shows the quotes of a round, the best first.
 func (t Story) roundTable(fact peer.Fact) string {
-	var out strings.Builder
 	quotes := slices.Clone(fact.Quotes)
 	slices.SortStableFunc(quotes, func(x, y peer.SiteQuote) int {
 		switch {
@@ -86,8 +85,7 @@ func (t Story) roundTable(fact peer.Fact) string {
 		cells[0], cells[1], cells[len(cells)-1] = "", console.Plain(site), "did not answer in time"
 		rows.Add(cells...)
 	}
-	_ = rows.Write(&out, strings.Repeat(" ", storyIndent), true) // a Builder takes everything
-	return out.String()
+	return rows.Text(strings.Repeat(" ", storyIndent), true)
 }
 
 // columns are those of a round's quotes; the chosen one is marked.

@@ -189,7 +189,7 @@ func (t *task) run(ctx context.Context, seed uint64, keep func(*task, trial, *re
 
 // policy is the default within the budget.
 func (t trial) policy(p *period, rates power.Rates, base *schedule) (engine.Policy, error) {
-	signal, err := p.signal(int64(base.mean().Draw) / 100 * int64(t.percent))
+	signal, err := p.signal(int64(p.mean(base.uses).Draw) / 100 * int64(t.percent))
 	if err != nil {
 		return nil, err
 	}

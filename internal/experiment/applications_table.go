@@ -1,59 +1,46 @@
-package main
+package experiment
 
 import (
 	"cmp"
+	"fmt"
 	"strconv"
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/console"
-	"github.com/switchyard-hpc/switchyard/internal/experiment"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // besides says how many applications there are besides the jobs.
-func besides(all *experiment.Applications) string {
+func besides(all *Applications) string {
 	if all == nil {
 		return ""
 	}
 	return ", " + protocol.Count(all.Applications, "application") + " with " + protocol.Count(all.Components, "component")
 }
 
-func (a *app) showAllApplications(outcomes []*experiment.Outcome) error {
-	for _, o := range outcomes {
-		if o.Applications == nil {
-			continue
-		}
-		if err := a.showApplications(o); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// showApplications says where the components of an experiment's applications went.
-func (a *app) showApplications(o *experiment.Outcome) error {
+// applicationsText says where the components of an experiment's applications went.
+func (o *Outcome) applicationsText() string {
 	all := o.Applications
-	a.printf("\nApplications under scheme %s%s:\n\n", o.Scheme, inCurrency(all.Currency))
+	var out strings.Builder
+	fmt.Fprintf(&out, "\nApplications under scheme %s%s:\n\n", o.Scheme, inCurrency(all.Currency))
 	for _, t := range []*console.Table{applicationsTable(all), componentsTable(all), incomeTable(all)} {
-		if err := t.Write(a.stdout, "", true); err != nil {
-			return err
-		}
-		a.printf("\n")
+		out.WriteString(t.Text("", true) + "\n")
 	}
-	a.tellUnstarted(all)
-	a.printf("Run times were foreseen with an error of %s, costs of %s; %s of all CPUs worked.\n",
+	out.WriteString(all.unstarted())
+	fmt.Fprintf(&out, "Run times were foreseen with an error of %s, costs of %s; %s of all CPUs worked.\n",
 		console.Part(all.RunError), console.Part(all.CostError), console.Part(all.Utilisation))
-	return nil
+	return out.String()
 }
 
-// unstarted are components of an application that did not start for like reasons.
-type unstarted struct{ application, reason string }
+// notStarted are components of an application that did not start for like reasons.
+type notStarted struct{ application, reason string }
 
-// tellUnstarted says why components did not start: of those with like reasons, that of the
+// unstarted says why components did not start: of those with like reasons, that of the
 // first.
-func (a *app) tellUnstarted(all *experiment.Applications) {
-	var kinds []unstarted
-	numbers, first := map[unstarted]int{}, map[unstarted]string{}
+func (all *Applications) unstarted() string {
+	var out strings.Builder
+	var kinds []notStarted
+	numbers, first := map[notStarted]int{}, map[notStarted]string{}
 	for i := range all.Each {
 		one := &all.Each[i]
 		for _, c := range one.Components {
@@ -62,18 +49,19 @@ func (a *app) tellUnstarted(all *experiment.Applications) {
 				continue
 			}
 			reason, _, _ := strings.Cut(why, " (")
-			kind := unstarted{one.Name, reason}
+			kind := notStarted{one.Name, reason}
 			if numbers[kind]++; numbers[kind] == 1 {
 				kinds, first[kind] = append(kinds, kind), why
 			}
 		}
 	}
 	for _, kind := range kinds {
-		a.printf("%s of %s did not start: %s.\n", protocol.Count(numbers[kind], "component"), console.Plain(kind.application), console.Plain(first[kind]))
+		fmt.Fprintf(&out, "%s of %s did not start: %s.\n", protocol.Count(numbers[kind], "component"), console.Plain(kind.application), console.Plain(first[kind]))
 	}
 	if len(kinds) > 0 {
-		a.printf("\n")
+		out.WriteString("\n")
 	}
+	return out.String()
 }
 
 func inCurrency(name string) string {
@@ -84,16 +72,16 @@ func inCurrency(name string) string {
 }
 
 // applicationsTable has a line for the submissions of each application.
-func applicationsTable(all *experiment.Applications) *console.Table {
+func applicationsTable(all *Applications) *console.Table {
 	t := console.NewTable("APPLICATION", " SUBMITTED", " COMPLETED", " RESPONSE", " COST", " WAITING", " KEPT LIMITS")
 	var names []string
-	sums := map[string]*experiment.OneApplication{}
+	sums := map[string]*OneApplication{}
 	counts := map[string][3]int{}
 	for i := range all.Each {
 		one := &all.Each[i]
 		sum := sums[one.Name]
 		if sum == nil {
-			sum = &experiment.OneApplication{Response: new(float64)}
+			sum = &OneApplication{Response: new(float64)}
 			sums[one.Name], names = sum, append(names, one.Name)
 		}
 		n := counts[one.Name]
@@ -127,16 +115,16 @@ type placed struct {
 }
 
 // componentsTable has a line for each place where components of a name went.
-func componentsTable(all *experiment.Applications) *console.Table {
+func componentsTable(all *Applications) *console.Table {
 	t := console.NewTable("COMPONENT", "OF", "SITE", "STATE", " CPUS", " NUMBER", " WAIT", " RUN", " FORESEEN", " COST", " FORESEEN")
 	var places []placed
-	sums := map[placed]*experiment.OneComponent{}
+	sums := map[placed]*OneComponent{}
 	counts := map[placed]int{}
 	for i := range all.Each {
 		for _, c := range all.Each[i].Components {
 			at := placed{all.Each[i].Name, c.Name, c.Site, c.State, c.CPUs}
 			if sums[at] == nil {
-				sums[at], places = &experiment.OneComponent{}, append(places, at)
+				sums[at], places = &OneComponent{}, append(places, at)
 			}
 			sum := sums[at]
 			counts[at]++
@@ -156,7 +144,7 @@ func componentsTable(all *experiment.Applications) *console.Table {
 	return t
 }
 
-func incomeTable(all *experiment.Applications) *console.Table {
+func incomeTable(all *Applications) *console.Table {
 	t := console.NewTable("SITE", " COMPONENTS", " UTIL", " INCOME")
 	for _, site := range all.Sites {
 		t.Add(console.Plain(site.Site), strconv.Itoa(site.Components), console.Part(site.Utilisation), console.Decimals(site.Income))
