@@ -362,14 +362,14 @@ func TestQueueShowsQuotedBesideBilled(t *testing.T) {
 // of JSON or in one document.
 func TestQueueInPages(t *testing.T) {
 	t.Parallel()
-	const all = 2*queuePage + 7
+	const all = 2*api.QueuePage + 7
 	jobs := make([]peer.JobView, all)
 	for i := range jobs {
 		jobs[i] = peer.JobView{ID: someID + protocol.JobID(i), State: protocol.Pending, Name: "<a>"}
 	}
 	n := &fakeNode{replyF: queueOf(jobs...)}
 	socket := serve(t, n)
-	for limit, want := range map[int]int{0: all, queuePage + 3: queuePage + 3, all + 1: all} {
+	for limit, want := range map[int]int{0: all, api.QueuePage + 3: api.QueuePage + 3, all + 1: all} {
 		got := command(t, socket, "", "queue", "--json-lines", "--limit", strconv.Itoa(limit))
 		lines := strings.Split(strings.TrimSuffix(got.stdout, "\n"), "\n")
 		if got.code != 0 || len(lines) != want {
@@ -388,7 +388,7 @@ func TestQueueInPages(t *testing.T) {
 		t.Errorf("--json: %d jobs, and %v follows: %v", len(queue.Jobs), queue.Next, err)
 	}
 	for _, ev := range n.asked {
-		if asked, ok := ev.(peer.AskQueue); !ok || asked.Filter.Limit < 1 || asked.Filter.Limit > queuePage {
+		if asked, ok := ev.(peer.AskQueue); !ok || asked.Filter.Limit < 1 || asked.Filter.Limit > api.QueuePage {
 			t.Errorf("the peer was asked for %+v", ev)
 		}
 	}

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/switchyard-hpc/switchyard/internal/console"
 	"github.com/switchyard-hpc/switchyard/peer/api"
 	"github.com/switchyard-hpc/switchyard/peer/display"
 	"github.com/switchyard-hpc/switchyard/plugins/catalog"
@@ -100,9 +98,9 @@ func (a *app) pluginInfoCommand() *cobra.Command {
 					append([]string{}, info.Capabilities...),
 				})
 			}
-			a.tellPlugin(info, spec)
+			a.printf("%s", display.PluginInfo(info, spec.SHA256))
 			if info.Kind == catalog.PolicyKind {
-				a.tellPolicy(started)
+				a.printf("%s", display.PolicyInfo(started.Policy().Info()))
 			}
 			return nil
 		},
@@ -121,26 +119,6 @@ type pluginInfoJSON struct {
 	SHA256       string   `json:"sha256"`
 	Services     []string `json:"services"`
 	Capabilities []string `json:"capabilities"`
-}
-
-func (a *app) tellPlugin(info catalog.Info, spec catalog.Spec) {
-	a.printf("name          %s\nkind          %s\nversion       %s\nabout         %s\n",
-		console.Plain(info.Name), info.Kind, console.Plain(info.Version), console.OrDash(console.Plain(info.About)))
-	a.printf("services      %s\n", console.Plain(strings.Join(info.Services, ", ")))
-	a.printf("capabilities  %s\n", console.OrDash(console.Plain(strings.Join(info.Capabilities, ", "))))
-	a.printf("sha256        %s\n", spec.SHA256)
-}
-
-func (a *app) tellPolicy(p *catalog.Plugin) {
-	says := p.Policy().Info()
-	served := make([]string, len(says.Initiations))
-	for i, one := range says.Initiations {
-		served[i] = string(one)
-	}
-	a.printf("initiations   %s\nshortcut      %t\nalone         %t\n", strings.Join(served, ", "), says.Shortcut, says.Alone)
-	for _, param := range says.Params {
-		a.printf("parameter     %s = %s\n", console.Plain(param.Name), console.Plain(param.Value))
-	}
 }
 
 func onePlugin(cmd *cobra.Command, args []string) error {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -18,7 +17,6 @@ import (
 )
 
 const (
-	queuePage     = 2000 // jobs that the peer is asked for at once
 	queueFinished = 1000 // ended jobs that are listed by their state
 	mostFinished  = 10_000
 )
@@ -233,9 +231,16 @@ func (a *app) showQueue(ctx context.Context, o *queueOptions, wanted *api.Listin
 		}, false
 	}
 	stream = stream && !a.json && wanted.Finished == 0 // those that have ended come last, and go first
-	all, err := a.pages(ctx, o, wanted, stream, show)
+	if stream && !o.nothing {
+		_, err = a.client().QueuePages(ctx, *wanted, show)
+		return err
+	}
+	all := peer.Queue{Jobs: []peer.JobView{}}
+	if !o.nothing {
+		all, err = a.client().WholeQueue(ctx, *wanted)
+	}
 	switch {
-	case err != nil || stream:
+	case err != nil:
 		return err
 	case o.applications:
 		return a.listApplications(all.Jobs)
@@ -243,50 +248,6 @@ func (a *app) showQueue(ctx context.Context, o *queueOptions, wanted *api.Listin
 		return a.printJSON(all)
 	}
 	return show(all.Jobs)
-}
-
-// pages asks the peer for the queue a page at a time. With stream each page is shown as it comes,
-// else all are returned, by their ids.
-func (a *app) pages(
-	ctx context.Context, o *queueOptions, wanted *api.Listing, stream bool, show func([]peer.JobView) error,
-) (all peer.Queue, err error) {
-	all.Jobs = []peer.JobView{}
-	left := o.limit
-	for more := !o.nothing; more; {
-		wanted.Limit = queuePage
-		if o.limit > 0 {
-			wanted.Limit = min(queuePage, left)
-		}
-		page, askErr := a.client().Queue(ctx, *wanted)
-		if askErr != nil {
-			return all, askErr
-		}
-		left -= len(page.Jobs)
-		wanted.After, all.Next = page.Next, page.Next
-		more = page.Next != 0 && (o.limit == 0 || left > 0)
-		if stream {
-			if err = show(page.Jobs); err != nil {
-				return all, err
-			}
-			continue
-		}
-		all.Jobs = append(all.Jobs, page.Jobs...)
-	}
-	slices.SortFunc(all.Jobs, byIDAndEnd)
-	// Of a job that ended between two pages its end is kept.
-	all.Jobs = slices.CompactFunc(all.Jobs, func(x, y peer.JobView) bool { return x.ID == y.ID })
-	return all, nil
-}
-
-// byIDAndEnd orders jobs by their ids, those that have ended first.
-func byIDAndEnd(x, y peer.JobView) int {
-	if x.ID == y.ID && x.State.Terminal() != y.State.Terminal() {
-		if x.State.Terminal() {
-			return -1
-		}
-		return 1
-	}
-	return cmp.Compare(x.ID, y.ID)
 }
 
 // jobLines prints each job as a line of JSON.

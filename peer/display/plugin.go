@@ -1,11 +1,14 @@
 package display
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/console"
 	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/plugins/catalog"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
 )
 
 // Plugins lists the plugins of the peer and how they are.
@@ -25,4 +28,23 @@ func pluginNote(p api.Plugin) string {
 		return "was down: " + why
 	}
 	return why
+}
+
+// PluginInfo tells what a plugin says of itself, and the SHA-256 of its file.
+func PluginInfo(info catalog.Info, sum string) string {
+	return fmt.Sprintf("name          %s\nkind          %s\nversion       %s\nabout         %s\n"+
+		"services      %s\ncapabilities  %s\nsha256        %s\n",
+		console.Plain(info.Name), info.Kind, console.Plain(info.Version), console.OrDash(info.About),
+		console.Plain(strings.Join(info.Services, ", ")), console.OrDash(strings.Join(info.Capabilities, ", ")), sum)
+}
+
+// PolicyInfo tells which rounds a policy serves, and its parameters.
+func PolicyInfo(info policy.Info) string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "initiations   %s\nshortcut      %t\nalone         %t\n",
+		strings.Join(console.Names(info.Initiations), ", "), info.Shortcut, info.Alone)
+	for _, param := range info.Params {
+		fmt.Fprintf(&out, "parameter     %s = %s\n", console.Plain(param.Name), console.Plain(param.Value))
+	}
+	return out.String()
 }
