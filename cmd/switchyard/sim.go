@@ -62,6 +62,7 @@ func (a *app) simError(err error) error {
 	var problems settings.Problems
 	var malformed *workload.MalformedError
 	var cut *partition.MalformedError
+	var asked *experiment.OptionError
 	switch {
 	case err == nil || errors.As(err, &coded):
 		return err
@@ -85,6 +86,8 @@ func (a *app) simError(err error) error {
 			a.notice("%s", console.Plain(line))
 		}
 		return &exitError{code: exitFailed}
+	case errors.As(err, &asked):
+		return usage("%w", err)
 	case errors.Is(err, fs.ErrNotExist):
 		return &exitError{code: exitNotFound, err: err}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -76,21 +75,9 @@ func (s *simPlugins) applyPolicy(plan *experiment.Plan) (*experiment.Plan, error
 
 // with is the plan with a plugin for all peers or all local queues.
 func (s *simPlugins) with(plan *experiment.Plan, kind catalog.Kind, flag, path, config string) (*experiment.Plan, error) {
-	full, err := filepath.Abs(path)
+	g, err := experiment.PluginFile(kind, path, config, s.plain)
 	if err != nil {
 		return nil, fmt.Errorf("--%s: %w", flag, err)
-	}
-	var g experiment.Plugin
-	g.SetDefaults()
-	g.Name, g.Kind, g.Path, g.MTLS = path, string(kind), experiment.Path(full), !s.plain
-	if g.SHA256, err = catalog.SumOf(full); err != nil { // who names the file on the command line means this one
-		return nil, fmt.Errorf("--%s: %w", flag, err)
-	}
-	if config != "" {
-		if config, err = filepath.Abs(config); err != nil {
-			return nil, fmt.Errorf("--%s-config: %w", flag, err)
-		}
-		g.Config = experiment.Path(config)
 	}
 	if plan, err = plan.WithPlugin(g); err != nil {
 		return nil, usage("--%s: %w", flag, err)

@@ -108,39 +108,9 @@ func recordedPolicy(name string, params []policy.Param) (policy.Policy, error) {
 	return builtin.Restore(name, params)
 }
 
-// replayJSON is what sim replay prints as JSON.
-type replayJSON struct {
-	Steps       uint64          `json:"steps"`
-	Jobs        int             `json:"jobs"`
-	Rounds      int             `json:"rounds"`
-	Decisions   int             `json:"decisions"`
-	Checked     int             `json:"rounds_decided_again"`
-	Received    int             `json:"messages_received"`
-	Sent        int             `json:"messages_sent"`
-	Differences int             `json:"differences"`
-	First       *differenceJSON `json:"first_difference,omitempty"`
-	Cut         string          `json:"cut_off,omitempty"`
-}
-
-type differenceJSON struct {
-	Step     uint64           `json:"step"`
-	Now      protocol.Instant `json:"at_ms"`
-	Event    string           `json:"event"`
-	What     string           `json:"what"`
-	Expected string           `json:"recorded"`
-	Got      string           `json:"replayed"`
-}
-
 func (a *app) showReplay(path string, s *record.Summary) error {
 	if a.json {
-		shown := replayJSON{
-			Steps: s.Steps, Jobs: s.Jobs, Rounds: s.Rounds, Decisions: s.Decisions, Checked: s.Checked,
-			Received: s.Received, Sent: s.Sent, Differences: s.Differences, Cut: s.Cut,
-		}
-		if d := s.First; d != nil {
-			shown.First = &differenceJSON{d.Step, d.Now, d.Event, d.What, d.Expected, d.Got}
-		}
-		return a.printJSON(shown)
+		return a.printJSON(s)
 	}
 	a.printf("%s: %d steps, %s, %s, %s; %d messages came and %d went.\n", console.Plain(path), s.Steps,
 		protocol.Count(s.Jobs, "job"), protocol.Count(s.Rounds, "round"), protocol.Count(s.Decisions, "decision"), s.Received, s.Sent)

@@ -121,16 +121,9 @@ func (r *simRun) choose(plan *experiment.Plan) (*experiment.Plan, error) {
 func (r *simRun) outcomes(ctx context.Context, plan *experiment.Plan) (experiment.Outcomes, error) {
 	var outcomes experiment.Outcomes
 	for _, scheme := range plan.All() {
-		var bar *progress
-		outcome, err := plan.Run(ctx, scheme, r.seed, func(ended, jobs int) {
-			if bar == nil {
-				bar = r.app.newProgress(jobs, "scheme "+string(scheme))
-			}
-			bar.set(ended)
-		})
-		if bar != nil {
-			bar.end()
-		}
+		step, end := r.app.progressOf("scheme " + string(scheme))
+		outcome, err := plan.Run(ctx, scheme, r.seed, step)
+		end()
 		if err != nil {
 			return nil, err
 		}

@@ -170,24 +170,13 @@ func (a *app) showSwept(swept *experiment.Swept) error {
 }
 
 // showTables prints tables of means over so many seeds.
-func (a *app) showTables(tables []experiment.Shown, seeds int) error {
+func (a *app) showTables(tables []report.Table, seeds int) error {
 	for i, shown := range tables {
 		if i > 0 {
 			a.printf("\n")
 		}
 		a.printf("%s, %s\n\n", shown.Title, protocol.Count(seeds, "seed"))
-		titles := make([]string, len(shown.Columns))
-		for c, title := range shown.Columns {
-			titles[c] = strings.ToUpper(title)
-			if c >= len(shown.Columns)-shown.Numbers {
-				titles[c] = " " + titles[c]
-			}
-		}
-		t := console.NewTable(titles...)
-		for _, row := range shown.Rows {
-			t.Add(row...)
-		}
-		if err := t.Write(a.stdout, "", true); err != nil {
+		if err := shown.Console().Write(a.stdout, "", true); err != nil {
 			return err
 		}
 	}

@@ -29,6 +29,7 @@ const (
 	adapters = 80 // what is plugged into the live shell
 	grids    = 85 // several peers at once
 	studies  = 87 // what is told as a study of a lower level tells it
+	surveys  = 88 // studies put together
 	wiring   = 90 // the binary
 )
 
@@ -132,6 +133,7 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "internal/reproduce", Level: grids, Race: workers},
 		{Path: "internal/reproduce/bluegene", Level: studies, Race: workers},
 		{Path: "internal/tune", Level: studies, Race: workers},
+		{Path: "internal/reproduce/papers", Level: surveys},
 		{Path: "internal/schedule", Level: studies},
 		{Path: "internal/demo", Level: studies},
 		{Path: "plugins/suite", Level: studies},

@@ -271,7 +271,7 @@ func (s *Swept) settingCells(p *Point) []string {
 }
 
 func (s *Swept) pointsTable() report.Table {
-	t := report.Table{Title: "All sites together", Columns: s.titles()}
+	t := report.Table{Title: "All sites together", Columns: s.titles(), Numbers: len(s.shown())}
 	for _, m := range s.shown() {
 		t.Columns = append(t.Columns, m.title)
 	}
@@ -307,28 +307,15 @@ func (s *Swept) sitesTable() report.Table {
 	return t
 }
 
-// Shown is a table with how many of its last columns are numbers.
-type Shown struct {
-	report.Table
-
-	Numbers int
-}
-
 // Summary are the tables that say the most: all sites together, and what each
 // gains by joining.
-func (s *Swept) Summary() []Shown {
-	tables := []Shown{{s.pointsTable(), len(s.shown())}}
+func (s *Swept) Summary() []report.Table {
+	tables := []report.Table{s.pointsTable()}
 	if len(s.Joining) > 0 {
-		tables = append(tables, Shown{s.joiningTable(), 3 + 2*len(siteShown())})
+		tables = append(tables, s.joiningTable())
 	}
 	return tables
 }
 
 // tables are those of the page.
-func (s *Swept) tables() []report.Table {
-	var tables []report.Table
-	for _, table := range s.Summary() {
-		tables = append(tables, table.Table)
-	}
-	return append(tables, s.sitesTable())
-}
+func (s *Swept) tables() []report.Table { return append(s.Summary(), s.sitesTable()) }

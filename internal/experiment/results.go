@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 
 	"github.com/switchyard-hpc/switchyard/internal/report"
 	"github.com/switchyard-hpc/switchyard/internal/sim"
@@ -43,6 +45,22 @@ func ParseResults(data []byte) (*Swept, error) {
 		}
 	}
 	return outcome.swept(), nil
+}
+
+// ReadResults reads files of [ParseResults], and says which they are.
+func ReadResults(paths []string) (results []*Swept, inputs []report.Input, err error) {
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return nil, nil, err
+		}
+		result, err := ParseResults(data)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", path, err)
+		}
+		results, inputs = append(results, result), append(inputs, report.NewInput(filepath.Base(path), data))
+	}
+	return results, inputs, nil
 }
 
 // swept is the outcome, and those it is compared with, as a sweep of one seed.

@@ -48,8 +48,8 @@ const (
 )
 
 // Summary are the tables that say the most.
-func (r *Result) Summary() []experiment.Shown {
-	tables := []experiment.Shown{r.pointsTable()}
+func (r *Result) Summary() []report.Table {
+	tables := []report.Table{r.pointsTable()}
 	if r.Best >= 0 {
 		tables = append(tables, r.sitesTable())
 	}
@@ -62,8 +62,8 @@ func (r *Result) Summary() []experiment.Shown {
 	return tables
 }
 
-func (r *Result) pointsTable() experiment.Shown {
-	t := experiment.Shown{Table: report.Table{Title: "The points that were tried", Columns: []string{"point"}}}
+func (r *Result) pointsTable() report.Table {
+	t := report.Table{Title: "The points that were tried", Columns: []string{"point"}}
 	for _, axis := range r.Axes {
 		t.Columns = append(t.Columns, axis.Key)
 	}
@@ -111,10 +111,10 @@ func fine(e experiment.Estimate) string {
 	return text
 }
 
-func (r *Result) sitesTable() experiment.Shown {
-	t := experiment.Shown{Numbers: 5, Table: report.Table{Title: "Each site, as it stands and with the best point", Columns: []string{
+func (r *Result) sitesTable() report.Table {
+	t := report.Table{Numbers: 5, Title: "Each site, as it stands and with the best point", Columns: []string{
 		"site", "CPUs", "utilisation, %", "with the best, %", in("income", r.Currency), in("with the best", r.Currency),
-	}}}
+	}}
 	best := r.best()
 	for i := range r.Baseline.Sites {
 		before, after := &r.Baseline.Sites[i], &best.Sites[i]
@@ -128,11 +128,11 @@ func (r *Result) sitesTable() experiment.Shown {
 
 const percent = 100
 
-func (r *Result) candidatesTable() experiment.Shown {
-	t := experiment.Shown{Table: report.Table{Title: "What to buy next: the candidates by their worth, and what they change", Columns: []string{
+func (r *Result) candidatesTable() report.Table {
+	t := report.Table{Title: "What to buy next: the candidates by their worth, and what they change", Columns: []string{
 		"candidate", "gain, %", in("price a year", r.Currency), "gain for 1000 a year, %", in("saved a year", r.Currency),
 		"users' cost, %", "response, %", "utilisation, %", "energy, %",
-	}}}
+	}}
 	t.Numbers = len(t.Columns) - 1
 	for i := range r.Candidates {
 		c := &r.Candidates[i]
@@ -151,10 +151,10 @@ func (r *Result) candidatesTable() experiment.Shown {
 	return t
 }
 
-func (r *Result) demandTable() experiment.Shown {
-	t := experiment.Shown{Numbers: 4, Table: report.Table{Title: "What is overused: demand when waiting costs nothing (β = 0)", Columns: []string{
+func (r *Result) demandTable() report.Table {
+	t := report.Table{Numbers: 4, Title: "What is overused: demand when waiting costs nothing (β = 0)", Columns: []string{
 		"site", "CPUs", "demand", "utilisation with β = 0, %", "with the best, %",
-	}}}
+	}}
 	for i := range r.Demands {
 		d := &r.Demands[i]
 		t.Rows = append(t.Rows, []string{
