@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/internal/experiment"
+	"github.com/switchyard-hpc/switchyard/internal/parallel"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -49,15 +50,15 @@ type Ranked struct {
 // those without a gain by their loss.
 // Progress is as for [Search.Run].
 func (r *Ranking) Run(ctx context.Context, progress func(done int)) ([]Ranked, error) {
-	count := counter{tell: progress}
+	count := parallel.Counter{Tell: progress}
 	outcomes := make([][]Outcome, len(r.Candidates))
 	for i := range outcomes {
 		outcomes[i] = make([]Outcome, len(r.Seeds))
 	}
-	err := each(ctx, r.Workers, len(r.Candidates)*len(r.Seeds), func(ctx context.Context, i int) (err error) {
+	err := parallel.Each(ctx, r.Workers, len(r.Candidates)*len(r.Seeds), func(ctx context.Context, i int) (err error) {
 		candidate, seed := i/len(r.Seeds), i%len(r.Seeds)
 		outcomes[candidate][seed], err = r.Evaluate(ctx, candidate, r.Seeds[seed])
-		count.add()
+		count.Add()
 		return err
 	})
 	if err != nil {

@@ -37,15 +37,10 @@ func Choose(o reproduce.Options, names []string) (*Choice, error) {
 			return nil, fmt.Errorf("nothing is called %q; choose from %s", name, strings.Join(Names(), ", "))
 		}
 	}
-	power := c.powerOptions()
 	if err := o.Check(c.mcmf); err != nil {
 		return nil, err
 	}
-	return c, power.Check(c.power)
-}
-
-func (c *Choice) powerOptions() bluegene.Options {
-	return bluegene.Options{Data: c.options.Data, Seeds: c.options.Seeds, Workers: c.options.Workers}
+	return c, bluegene.Check(o.Size, c.power)
 }
 
 // Run makes what was chosen. Progress is called for each paper, and returns what is told how
@@ -67,7 +62,7 @@ func (c *Choice) Run(ctx context.Context, progress func() (step func(done, of in
 	}
 	if err == nil && len(c.power) > 0 {
 		err = run(func(step func(done, of int)) ([]reproduce.Report, error) {
-			return bluegene.Run(ctx, c.powerOptions(), c.power, step)
+			return bluegene.Run(ctx, c.options.Size, c.power, step)
 		})
 	}
 	return made, err

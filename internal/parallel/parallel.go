@@ -1,4 +1,5 @@
-package tune
+// Package parallel does independent pieces of work several at once.
+package parallel
 
 import (
 	"context"
@@ -6,9 +7,10 @@ import (
 	"sync"
 )
 
-// each does so many things, several at once. The error is that of the first, by number,
-// that failed by itself; the others are stopped.
-func each(ctx context.Context, workers, things int, do func(ctx context.Context, i int) error) error {
+// Each does so many things, at most workers at once, but at least one. The error is that of
+// the first, by number, that failed by itself; the others are stopped. When only ctx ended, it
+// is [context.Canceled].
+func Each(ctx context.Context, workers, things int, do func(ctx context.Context, i int) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	errs, next := make([]error, things), make(chan int)
@@ -43,19 +45,20 @@ func each(ctx context.Context, workers, things int, do func(ctx context.Context,
 	return nil
 }
 
-// counter tells how many simulations of a study are done, one after the other.
-type counter struct {
-	tell func(done int) // nil: nobody asks
+// Counter tells how many things are done, from one goroutine at a time.
+type Counter struct {
+	Tell func(done int) // nil: nobody asks
 
 	mu   sync.Mutex
 	done int
 }
 
-func (c *counter) add() {
+// Add counts one more.
+func (c *Counter) Add() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.done++
-	if c.tell != nil {
-		c.tell(c.done)
+	if c.Tell != nil {
+		c.Tell(c.done)
 	}
 }
