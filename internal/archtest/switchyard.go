@@ -49,6 +49,7 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "internal/localdisk", Level: nouns},
 		{Path: "internal/fileguard", Level: nouns},
 		{Path: "internal/sparse", Level: nouns, Pure: true},
+		{Path: "internal/malformed", Level: nouns, Pure: true},
 		{Path: "internal/parallel", Level: nouns},
 		{Path: "internal/testprogram", Level: nouns},
 		{Path: "plugins/conformance", Level: nouns},
