@@ -57,41 +57,6 @@ func shortState(state protocol.State) string {
 	return state.String()
 }
 
-// queueColumn is a column of --format.
-type queueColumn struct {
-	letter      string // or a name in braces, of a column that Slurm does not have
-	title, what string
-	cut         bool // to its width; else the width is the least
-	value       func(*peer.JobView, time.Time) string
-}
-
-// columns are those of Slurm's that mean something here, and what Slurm does not have by name.
-func columns() []queueColumn {
-	id := func(job *peer.JobView, _ time.Time) string { return job.ID.String() }
-	return []queueColumn{
-		{"A", "JOBID", "job id", false, id},
-		{"C", "CPUS", "CPUs", false, func(job *peer.JobView, _ time.Time) string { return strconv.Itoa(job.CPUs) }},
-		{"D", "NODES", "nodes asked for", false, func(job *peer.JobView, _ time.Time) string { return strconv.Itoa(job.Nodes) }},
-		{"e", "END_TIME", "end", false, func(job *peer.JobView, _ time.Time) string { return slurmTime(job.Ended) }},
-		{"i", "JOBID", "job id", false, id},
-		{"j", "NAME", "name", true, func(job *peer.JobView, _ time.Time) string { return console.Plain(job.Name) }},
-		{"l", "TIME_LIMIT", "time limit", false, func(job *peer.JobView, _ time.Time) string { return console.Span(job.WallTime) }},
-		{"L", "TIME_LEFT", "time left", false, timeLeft},
-		{"m", "MIN_MEMORY", "memory of a node", false, func(job *peer.JobView, _ time.Time) string { return strconv.FormatInt(job.MemoryMB, 10) + "M" }},
-		{"M", "TIME", "time used", false, func(job *peer.JobView, now time.Time) string { return elapsed(*job, now) }},
-		{"N", "SITE", "site", true, func(job *peer.JobView, _ time.Time) string { return console.Plain(string(job.Site)) }},
-		{"r", "REASON", "reason", true, func(job *peer.JobView, _ time.Time) string { return console.Plain(reasonOrNone(job)) }},
-		{"R", "SITE(REASON)", "site, or why the job does not run", true, siteOrReason},
-		{"S", "START_TIME", "start", false, func(job *peer.JobView, _ time.Time) string { return slurmTime(job.Started) }},
-		{"t", "ST", "state in letters", false, func(job *peer.JobView, _ time.Time) string { return shortState(job.State) }},
-		{"T", "STATE", "state", false, func(job *peer.JobView, _ time.Time) string { return job.State.String() }},
-		{"u", "USER", "user", true, func(job *peer.JobView, _ time.Time) string { return console.Plain(job.User) }},
-		{"V", "SUBMIT_TIME", "submission", false, func(job *peer.JobView, _ time.Time) string { return slurmTime(job.Submitted) }},
-		{"{quoted}", "QUOTED", "quoted price", false, func(job *peer.JobView, _ time.Time) string { return quotedText(job) }},
-		{"{billed}", "BILLED", "bill", false, func(job *peer.JobView, _ time.Time) string { return billedText(job) }},
-	}
-}
-
 // FormatColumns lists the columns for people.
 func FormatColumns() string {
 	var out strings.Builder

@@ -120,43 +120,6 @@ func siteText(job peer.JobView) string {
 	return fmt.Sprintf("%s (epoch %d)", console.Plain(string(job.Site)), job.Epoch)
 }
 
-func sizeText(job peer.JobView) string {
-	text := protocol.Count(job.CPUs, "CPU") + layoutText(job)
-	if job.MemoryMB > 0 {
-		text += fmt.Sprintf(", %d MB a node", job.MemoryMB)
-	}
-	text += ", " + console.Span(job.WallTime)
-	if len(job.Sites) > 0 {
-		text += ", at " + strings.Join(console.Names(job.Sites), " or ")
-	}
-	if job.Requeue {
-		text += ", may be run again"
-	}
-	return text
-}
-
-// layoutText says of a job's CPUs what it asks for beside their number.
-func layoutText(job peer.JobView) string {
-	text, most := "", job.Layout.MaxNodes
-	switch {
-	case job.Nodes > 0 && job.Nodes == most:
-		text = " on " + protocol.Count(job.Nodes, "node")
-	case job.Nodes > 0 && most > 0:
-		text = fmt.Sprintf(" on %d to %s", job.Nodes, protocol.Count(most, "node"))
-	case job.Nodes > 0:
-		text = " on at least " + protocol.Count(job.Nodes, "node")
-	}
-	if !job.Layout.Divided() {
-		return text
-	}
-	r := protocol.Request{CPUs: job.CPUs, Nodes: job.Nodes, Layout: job.Layout}
-	text += fmt.Sprintf(" (%s of %s", protocol.Count(r.Tasks(), "task"), protocol.Count(r.CPUsPerTask(), "CPU"))
-	if each := job.Layout.TasksPerNode; each > 0 {
-		text += fmt.Sprintf(", %d a node", each)
-	}
-	return text + ")"
-}
-
 func startText(job peer.JobView) string {
 	if job.Started == 0 {
 		return "-"
