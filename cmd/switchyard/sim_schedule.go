@@ -148,8 +148,8 @@ func (s *simSchedule) study(plan *powerPlan) (*schedule.Study, error) {
 	}
 	if plan != nil {
 		cfg.Power = &plan.Power
-		if plan.Peak, err = plan.peak(trace); err != nil {
-			return nil, err
+		if plan.Peak, err = plan.clock.Peak(trace.Header, plan.Ratio); err != nil {
+			return nil, usage("%w", err)
 		}
 	}
 	return schedule.New(cfg)

@@ -90,3 +90,28 @@ func TestNothingRuns(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestReadRates(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		rates schedule.Rates
+		want  schedule.Power
+		wrong string
+	}{
+		{schedule.Rates{Text: "20-33", Idle: "13", CPUs: 4096}, schedule.Power{
+			Jobs: workload.PowerRange{Low: 20_000, High: 33_000}, Rates: power.Rates{Busy: 8_056_640, Idle: 3_173_828},
+		}, ""},
+		{schedule.Rates{Text: "25.5", Idle: "0", CPUs: 1}, schedule.Power{
+			Jobs: workload.PowerRange{Low: 25_500, High: 25_500}, Rates: power.Rates{Busy: 25_500_000},
+		}, ""},
+		{schedule.Rates{Name: "power", Text: "33-20", Idle: "13", CPUs: 4096}, schedule.Power{}, "--power 33-20: a range begins above 0"},
+		{schedule.Rates{Name: "power", Text: "x", Idle: "13", CPUs: 4096}, schedule.Power{}, "--power x: write a number as 25.5"},
+		{schedule.Rates{Name: "power", Text: "12", IdleName: "idle-power", Idle: "13", CPUs: 4096}, schedule.Power{}, "--idle-power 13: what is held idle"},
+	} {
+		var got schedule.Power
+		err := got.ReadRates(c.rates)
+		if got.Jobs != c.want.Jobs || got.Rates != c.want.Rates || (err == nil) != (c.wrong == "") || err != nil && !strings.HasPrefix(err.Error(), c.wrong) {
+			t.Errorf("%+v: %+v, %v", c.rates, got, err)
+		}
+	}
+}
