@@ -3,9 +3,7 @@ package experiment
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/report"
@@ -162,7 +160,7 @@ type column struct {
 }
 
 // text prints an estimate of the metric, or of a difference of it.
-func (c *column) text(e Estimate) string {
+func (c *column) text(e report.Average) string {
 	if c.kind == report.Time {
 		return e.Clock()
 	}
@@ -197,45 +195,6 @@ func (s *Swept) those(all []column) []column {
 	return slices.DeleteFunc(all, func(c column) bool {
 		return !slices.ContainsFunc(s.Points, func(p Point) bool { return len(p.Metrics[c.key].Values) > 0 })
 	})
-}
-
-// Scaled is the estimate in another unit, for figures.
-func (e Estimate) Scaled(scale float64) report.Estimate {
-	return report.Estimate{Mean: e.Mean * scale, Half: e.Half() * scale, N: max(1, len(e.Values))}
-}
-
-// Text prints an estimate with as many digits as its interval leaves sense.
-func (e Estimate) Text(scale float64) string {
-	if len(e.Values) == 0 {
-		return "-" // it has none under this scheme
-	}
-	text := rounded(e.Mean * scale)
-	if e.CI95 != nil {
-		text += " ± " + rounded(e.Half()*scale)
-	}
-	return text
-}
-
-// Clock prints an estimate of a time in seconds as h:mm:ss.
-func (e Estimate) Clock() string {
-	if len(e.Values) == 0 {
-		return "-"
-	}
-	text := report.Time.Text(e.Mean)
-	if e.CI95 != nil {
-		text += " ± " + report.Time.Text(e.Half())
-	}
-	return text
-}
-
-func rounded(x float64) string {
-	digits := 2
-	if size := math.Abs(x); size >= 100 {
-		digits = 0
-	} else if size >= 10 {
-		digits = 1
-	}
-	return strconv.FormatFloat(x, 'f', digits, 64)
 }
 
 // titles are the columns that tell points apart, and their cells.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/parallel"
+	"github.com/switchyard-hpc/switchyard/internal/report"
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/internal/sim"
 	"github.com/switchyard-hpc/switchyard/internal/workload"
@@ -85,20 +86,20 @@ type Swept struct {
 // Point is one combination of a sweep: means over its seeds, by the keys of
 // [sim.Metrics].
 type Point struct {
-	Scheme     Scheme              `json:"scheme"`
-	Settings   map[string]string   `json:"settings"`
-	Membership Membership          `json:"membership,omitempty"`
-	Metrics    map[string]Estimate `json:"metrics"`
-	Sites      []SitePoint         `json:"sites"`
+	Scheme     Scheme                    `json:"scheme"`
+	Settings   map[string]string         `json:"settings"`
+	Membership Membership                `json:"membership,omitempty"`
+	Metrics    map[string]report.Average `json:"metrics"`
+	Sites      []SitePoint               `json:"sites"`
 }
 
 // SitePoint is a site's part of a point, by the keys of [sim.SiteMetrics].
 type SitePoint struct {
-	Site    string              `json:"site"`
-	Metrics map[string]Estimate `json:"metrics"`
+	Site    string                    `json:"site"`
+	Metrics map[string]report.Average `json:"metrics"`
 	// Gain is, for the sites of a joined grid, what each metric is more than
 	// apart, from seed to seed; its interval is that of the differences.
-	Gain map[string]Estimate `json:"gain,omitempty"`
+	Gain map[string]report.Average `json:"gain,omitempty"`
 }
 
 // cell is a point before its seeds are run.

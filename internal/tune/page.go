@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/switchyard-hpc/switchyard/internal/experiment"
 	"github.com/switchyard-hpc/switchyard/internal/report"
 )
 
@@ -106,7 +105,7 @@ func (r *Result) conclusion() string {
 // profile is the goal over the values of an axis: for each the best that was reached there,
 // whatever the others were.
 func (r *Result) profile(axis int) (report.Figure, error) {
-	least := map[float64]experiment.Estimate{}
+	least := map[float64]report.Average{}
 	for i := range r.Points {
 		x, goal := r.Points[i].At[axis], r.Points[i].Goal
 		if known, ok := least[x]; !ok || goal.Mean < known.Mean {
@@ -190,11 +189,11 @@ func (r *Result) rankingFigure() (report.Figure, error) {
 	}
 	for _, panel := range []struct {
 		title string
-		of    func(*Ranked) experiment.Estimate
+		of    func(*Ranked) report.Average
 	}{
-		{"gain, %", func(c *Ranked) experiment.Estimate { return c.Gain }},
-		{"users' cost, change in %", func(c *Ranked) experiment.Estimate { return c.Cost }},
-		{"mean response, change in %", func(c *Ranked) experiment.Estimate { return c.Response }},
+		{"gain, %", func(c *Ranked) report.Average { return c.Gain }},
+		{"users' cost, change in %", func(c *Ranked) report.Average { return c.Cost }},
+		{"mean response, change in %", func(c *Ranked) report.Average { return c.Response }},
 	} {
 		var values []report.Estimate
 		for i := range r.Candidates {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/experiment"
 	"github.com/switchyard-hpc/switchyard/internal/parallel"
+	"github.com/switchyard-hpc/switchyard/internal/report"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -30,19 +31,19 @@ type Ranking struct {
 // Ranked is a candidate and what it changes. Changes are parts of what there was, seed by
 // seed: -0.1 is a tenth less.
 type Ranked struct {
-	Name    string              `json:"name"`
-	PerYear float64             `json:"price_per_year,omitempty"`
-	Gain    experiment.Estimate `json:"gain"` // 1 - its [Score] beside the grid without it
+	Name    string         `json:"name"`
+	PerYear float64        `json:"price_per_year,omitempty"`
+	Gain    report.Average `json:"gain"` // 1 - its [Score] beside the grid without it
 	// GainPerPrice is the mean gain for each thousand that the candidate costs in a year; nil
 	// without a price, or a gain.
-	GainPerPrice *float64            `json:"gain_per_1000_a_year,omitempty"`
-	Cost         experiment.Estimate `json:"cost_change"`
-	Response     experiment.Estimate `json:"mean_response_change"`
-	Utilisation  experiment.Estimate `json:"utilisation_change"`
-	Energy       experiment.Estimate `json:"energy_change"`
+	GainPerPrice *float64       `json:"gain_per_1000_a_year,omitempty"`
+	Cost         report.Average `json:"cost_change"`
+	Response     report.Average `json:"mean_response_change"`
+	Utilisation  report.Average `json:"utilisation_change"`
+	Energy       report.Average `json:"energy_change"`
 	// Saved is what users pay less in a year, if that went on as in the time simulated.
-	Saved experiment.Estimate `json:"saved_per_year"`
-	Means Means               `json:"with"`
+	Saved report.Average `json:"saved_per_year"`
+	Means Means          `json:"with"`
 }
 
 // Run simulates every candidate for every seed and ranks them: those with a gain first, of
@@ -91,7 +92,7 @@ func (r *Ranking) judge(one Priced, with []Outcome) (Ranked, error) {
 		}
 	}
 	judged := Ranked{
-		Name: one.Name, PerYear: one.PerYear, Gain: experiment.EstimateOf(gains), Saved: experiment.EstimateOf(saved), Means: means(with),
+		Name: one.Name, PerYear: one.PerYear, Gain: report.AverageOf(gains), Saved: report.AverageOf(saved), Means: means(with),
 		Cost:        change(with, before, func(o *Outcome) float64 { return o.Cost }),
 		Response:    change(with, before, func(o *Outcome) float64 { return o.Response }),
 		Utilisation: change(with, before, func(o *Outcome) float64 { return o.Utilisation }),

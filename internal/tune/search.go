@@ -7,6 +7,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/experiment"
 	"github.com/switchyard-hpc/switchyard/internal/parallel"
+	"github.com/switchyard-hpc/switchyard/internal/report"
 )
 
 // Point is a value for each axis of a search; nil is the baseline.
@@ -29,8 +30,8 @@ type Search struct {
 
 // Tried is a point that was simulated for every seed.
 type Tried struct {
-	At   Point               `json:"at,omitempty"`
-	Goal experiment.Estimate `json:"goal"` // its [Score] for each seed
+	At   Point          `json:"at,omitempty"`
+	Goal report.Average `json:"goal"` // its [Score] for each seed
 	Means
 
 	outcomes []Outcome // by seed

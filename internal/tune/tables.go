@@ -4,29 +4,28 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/switchyard-hpc/switchyard/internal/experiment"
 	"github.com/switchyard-hpc/switchyard/internal/report"
 )
 
 // column is a measure in tables and figures.
 type column struct {
 	title string
-	text  func(experiment.Estimate) string
-	of    func(*Means) experiment.Estimate
+	text  func(report.Average) string
+	of    func(*Means) report.Average
 }
 
 // columns are the measures, the money in the experiment's currency; those that are 0
 // everywhere are left out.
 func (r *Result) columns() []column {
-	plain := func(e experiment.Estimate) string { return e.Text(1) }
-	part := func(e experiment.Estimate) string { return e.Text(percent) }
+	plain := func(e report.Average) string { return e.Text(1) }
+	part := func(e report.Average) string { return e.Text(percent) }
 	all := []column{
-		{in("users' cost", r.Currency), plain, func(m *Means) experiment.Estimate { return m.Cost }},
-		{"mean response", experiment.Estimate.Clock, func(m *Means) experiment.Estimate { return m.Response }},
-		{"utilisation, %", part, func(m *Means) experiment.Estimate { return m.Utilisation }},
-		{"energy, kWh", plain, func(m *Means) experiment.Estimate { return m.Energy }},
-		{"limits broken, %", part, func(m *Means) experiment.Estimate { return m.Broken }},
-		{"left undone, %", part, func(m *Means) experiment.Estimate { return m.Undone }},
+		{in("users' cost", r.Currency), plain, func(m *Means) report.Average { return m.Cost }},
+		{"mean response", report.Average.Clock, func(m *Means) report.Average { return m.Response }},
+		{"utilisation, %", part, func(m *Means) report.Average { return m.Utilisation }},
+		{"energy, kWh", plain, func(m *Means) report.Average { return m.Energy }},
+		{"limits broken, %", part, func(m *Means) report.Average { return m.Broken }},
+		{"left undone, %", part, func(m *Means) report.Average { return m.Undone }},
 	}
 	return slices.DeleteFunc(all, func(c column) bool {
 		return !slices.ContainsFunc(append([]Tried{r.Baseline}, r.Points...), func(t Tried) bool { return c.of(&t.Means).Mean != 0 })
@@ -103,7 +102,7 @@ func (r *Result) pointRow(name string, t *Tried) []string {
 func value(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
 // fine prints numbers about 1, of which the third place matters.
-func fine(e experiment.Estimate) string {
+func fine(e report.Average) string {
 	text := strconv.FormatFloat(e.Mean, 'f', 3, 64)
 	if e.CI95 != nil {
 		text += " ± " + strconv.FormatFloat(e.Half(), 'f', 3, 64)
