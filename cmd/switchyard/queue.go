@@ -217,21 +217,9 @@ func (a *app) showQueue(ctx context.Context, o *queueOptions, wanted *api.Listin
 	if err != nil {
 		return usage("%w", err)
 	}
-	show, stream := a.jobLines, true
-	switch {
-	case o.lines:
-	case o.format != "":
-		show = func(jobs []peer.JobView) error { return a.formatted(format, jobs) }
-		if !a.noHeader && !a.json {
-			a.printf("%s\n", format.Header())
-		}
-	default:
-		show, stream = func(jobs []peer.JobView) error {
-			return display.Queue(jobs, a.now(), o.finishedSet).Write(a.stdout, "", !a.noHeader)
-		}, false
-	}
-	stream = stream && !a.json && wanted.Finished == 0 // those that have ended come last, and go first
-	if stream && !o.nothing {
+	show, whole := a.queuePrinter(o, format)
+	whole = whole || o.nothing || a.json || wanted.Finished > 0 // those that have ended come last, and go first
+	if !whole {
 		_, err = a.client().QueuePages(ctx, *wanted, show)
 		return err
 	}
@@ -248,6 +236,22 @@ func (a *app) showQueue(ctx context.Context, o *queueOptions, wanted *api.Listin
 		return a.printJSON(all)
 	}
 	return show(all.Jobs)
+}
+
+// queuePrinter prints jobs as the options say; whole is when it must have all at once.
+func (a *app) queuePrinter(o *queueOptions, format display.Format) (show func([]peer.JobView) error, whole bool) {
+	switch {
+	case o.lines:
+		return a.jobLines, false
+	case o.format != "":
+		if !a.noHeader && !a.json {
+			a.printf("%s\n", format.Header())
+		}
+		return func(jobs []peer.JobView) error { return a.formatted(format, jobs) }, false
+	}
+	return func(jobs []peer.JobView) error {
+		return display.Queue(jobs, a.now(), o.finishedSet).Write(a.stdout, "", !a.noHeader)
+	}, true
 }
 
 // jobLines prints each job as a line of JSON.

@@ -37,12 +37,12 @@ type notStarted struct{ application, reason string }
 
 // unstarted says why components did not start: of those with like reasons, that of the
 // first.
-func (all *Applications) unstarted() string {
+func (a *Applications) unstarted() string {
 	var out strings.Builder
 	var kinds []notStarted
 	numbers, first := map[notStarted]int{}, map[notStarted]string{}
-	for i := range all.Each {
-		one := &all.Each[i]
+	for i := range a.Each {
+		one := &a.Each[i]
 		for _, c := range one.Components {
 			why := cmp.Or(one.Refused, c.Reason)
 			if c.Site != "" || why == "" {

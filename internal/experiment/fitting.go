@@ -53,7 +53,7 @@ func FitTrace(file string, trace *workload.Trace, o FitOptions) (*Fitting, error
 	if len(f.jobs) == 0 {
 		return nil, fmt.Errorf("%s: there are no jobs to model: %s", file, f.Cleaning)
 	}
-	if err := f.choose(&o.Machine, trace); err != nil {
+	if err = f.choose(&o.Machine, trace); err != nil {
 		return nil, &OptionError{err}
 	}
 	fitted, err := workload.Fit(f.jobs, o.Machine, workload.FitOptions{Merge: o.Merge})

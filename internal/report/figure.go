@@ -51,7 +51,7 @@ type Table struct {
 }
 
 // Console is the table for a terminal, without its title.
-func (t *Table) Console() *console.Table {
+func (t Table) Console() *console.Table {
 	shown := &console.Table{Rows: t.Rows}
 	for i, title := range t.Columns {
 		title = strings.ToUpper(title)

@@ -1,6 +1,7 @@
 package display
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -174,7 +175,7 @@ func (p *formatPart) parse(s string) (rest string, err error) {
 		}
 	}
 	if rest == "" {
-		return "", fmt.Errorf("--format ends within a column; write %%%% for a percent sign")
+		return "", errors.New("--format ends within a column; write %% for a percent sign")
 	}
 	for _, column := range columns() {
 		if after, ok := strings.CutPrefix(rest, column.letter); ok {

@@ -39,7 +39,7 @@ type Series struct {
 }
 
 // Later is the series on a clock that shows so much more.
-func (s Series) Later(by protocol.Instant) Series {
+func (s *Series) Later(by protocol.Instant) Series {
 	slots := make([]Slot, len(s.Slots))
 	for i, slot := range s.Slots {
 		slots[i] = slot
