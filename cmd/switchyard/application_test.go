@@ -347,30 +347,6 @@ func TestTheStoryOfAComponent(t *testing.T) {
 	}
 }
 
-// What holds of a start together is in status, and what its user has said of it in the story.
-func TestStatusShowsHowAGroupStarts(t *testing.T) {
-	t.Parallel()
-	job := view.Job{Application: someID, Component: "mesh", Together: &view.Start{Tolerance: 90 * protocol.Second, Missed: protocol.FailMissed}}
-	const late = "Together   at most 0:01:30 after the instant of its group"
-	for missed, want := range map[string]string{
-		protocol.FailMissed:  late + "; a group of which one starts later ends\n",
-		protocol.RetryMissed: late + "; a group of which one starts later is placed again\n",
-		"":                   late + "\n", // a guest, as its origin alone knows
-	} {
-		job.Together.Missed = missed
-		if text := statusText(job, "-"); !strings.Contains(text, want) {
-			t.Errorf("missing %q in\n%s", want, text)
-		}
-	}
-	if text := statusText(view.Job{}, "-"); strings.Contains(text, "Together") {
-		t.Errorf("a job on its own:\n%s", text)
-	}
-	w := view.Objectives{Application: protocol.Application{MaxTime: protocol.Never, StartTolerance: protocol.Minute, StartMissed: protocol.FailMissed}}
-	if text, want := wishesText(&w), "components start at most 0:01:00 after the instant of their group; a group of which one starts later ends."; !strings.Contains(text, want) {
-		t.Errorf("missing %q in %s", want, text)
-	}
-}
-
 func TestWarehouse(t *testing.T) {
 	t.Parallel()
 	n := &fakeNode{replyF: always(view.RunHistory{Components: []view.ComponentHistory{

@@ -81,16 +81,6 @@ func TestAlarmsAreShown(t *testing.T) {
 	}
 }
 
-// Costs that are not those of the planned hours are called so.
-func TestCostNotice(t *testing.T) {
-	t.Parallel()
-	for policy, want := range map[string]string{"mcmf": "", "tc": "", "inst": "started at once", "twoprice": "two prices of electricity a day"} {
-		if got := costNotice(policy); !strings.Contains(got, want) || (got == "") != (want == "") {
-			t.Errorf("%s: %q, want %q", policy, got, want)
-		}
-	}
-}
-
 // "config check" looks at the feed that a power budget goes by, and its files.
 func TestConfigCheckLooksAtTheBudgetsFeed(t *testing.T) {
 	t.Parallel()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/peer/display"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -362,14 +363,14 @@ func TestQueueShowsQuotedBesideBilled(t *testing.T) {
 // of JSON or in one document.
 func TestQueueInPages(t *testing.T) {
 	t.Parallel()
-	const all = 2*queuePage + 7
+	const all = 2*api.QueuePage + 7
 	jobs := make([]view.Job, all)
 	for i := range jobs {
 		jobs[i] = view.Job{ID: someID + protocol.JobID(i), State: protocol.Pending, Name: "<a>"}
 	}
 	n := &fakeNode{replyF: queueOf(jobs...)}
 	socket := serve(t, n)
-	for limit, want := range map[int]int{0: all, queuePage + 3: queuePage + 3, all + 1: all} {
+	for limit, want := range map[int]int{0: all, api.QueuePage + 3: api.QueuePage + 3, all + 1: all} {
 		got := command(t, socket, "", "queue", "--json-lines", "--limit", strconv.Itoa(limit))
 		lines := strings.Split(strings.TrimSuffix(got.stdout, "\n"), "\n")
 		if got.code != 0 || len(lines) != want {
@@ -388,7 +389,7 @@ func TestQueueInPages(t *testing.T) {
 		t.Errorf("--json: %d jobs, and %v follows: %v", len(queue.Jobs), queue.Next, err)
 	}
 	for _, ev := range n.asked {
-		if asked, ok := ev.(peer.AskQueue); !ok || asked.Filter.Limit < 1 || asked.Filter.Limit > queuePage {
+		if asked, ok := ev.(peer.AskQueue); !ok || asked.Filter.Limit < 1 || asked.Filter.Limit > api.QueuePage {
 			t.Errorf("the peer was asked for %+v", ev)
 		}
 	}
@@ -411,7 +412,7 @@ func TestSites(t *testing.T) {
 	if got := command(t, socket, "", "sites"); got != (result{0, want, ""}) {
 		t.Errorf("got\n%s%s", got.stdout, got.stderr)
 	}
-	var answer sitesAnswer
+	var answer display.Grid
 	got := command(t, socket, "", "sites", "--json")
 	if err := json.Unmarshal([]byte(got.stdout), &answer); err != nil || len(answer.Sites.Sites) != 2 || answer.Rules != someRules() {
 		t.Errorf("--json: %v\n%s", err, got.stdout)
@@ -497,54 +498,6 @@ func TestReload(t *testing.T) {
 				t.Errorf("got %+v\nwant %+v", got, c.want)
 			}
 		})
-	}
-}
-
-func TestReasonsAreExplained(t *testing.T) {
-	t.Parallel()
-	text := statusText(view.Job{State: protocol.Pending, Reason: "WaitsForVolunteer", Local: "4711"}, "-")
-	if !strings.Contains(text, "Local ID   4711\n") {
-		t.Errorf("got\n%s", text)
-	}
-	if !strings.Contains(text, "PENDING, WaitsForVolunteer (its own site would let it wait φ, [rounds] phi, or longer, and no partner volunteers now)") {
-		t.Errorf("got\n%s", text)
-	}
-}
-
-func TestStatusShowsQuotedBesideBilled(t *testing.T) {
-	t.Parallel()
-	job := view.Job{
-		State: protocol.Completed, Quoted: &view.QuotedPrice{Cost: 330_000, Currency: "EUR", Run: protocol.Hour},
-		Bill: &view.Bill{
-			Cost: 9_000, Currency: "EUR", Ran: 90 * protocol.Second, Disputed: "b bills 1.00 EUR",
-			Terms: []view.PriceTerm{{Name: "cpu", Amount: 5_000}, {Name: "energy", Amount: 4_000}},
-		},
-		Wishes: &view.Objectives{Broken: "max_cost: too much"},
-	}
-	const want = "Quoted     0.33 EUR for 1:00:00\nBilled     0.009 EUR for 0:01:30 (cpu 0.005, energy 0.004)\n" +
-		"Disputed   b bills 1.00 EUR\nLimit      broken: max_cost: too much\n"
-	if text := statusText(job, "-"); !strings.Contains(text, want) {
-		t.Errorf("got\n%s", text)
-	}
-	job.Bill.Open = true
-	if text := statusText(job, "-"); !strings.Contains(text, "So far     0.009 EUR") {
-		t.Errorf("got\n%s", text)
-	}
-}
-
-// The price of the hours that a site holds stands beside their instant.
-func TestHeldHoursAreTold(t *testing.T) {
-	t.Parallel()
-	fact := peer.Fact{Kind: peer.RoomHeld, Site: "b", Text: "from 2026-01-01 08:00:00Z on", Epoch: 3}
-	if got, want := sentence(fact), "b holds room for it: from 2026-01-01 08:00:00Z on (epoch 3)"; got != want {
-		t.Errorf("got %s", got)
-	}
-	fact.Price = &view.HeldPrice{
-		Cost: 3_500_000, Currency: "EUR", Run: protocol.Hour,
-		Terms: []view.PriceTerm{{Name: "cpu", Amount: 3_000_000}, {Name: "energy", Amount: 500_000}},
-	}
-	if got, want := sentence(fact), "b holds room for it: from 2026-01-01 08:00:00Z on; 3.50 EUR for 1:00:00 (cpu 3.00, energy 0.50) (epoch 3)"; got != want {
-		t.Errorf("got %s", got)
 	}
 }
 

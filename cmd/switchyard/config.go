@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/switchyard-hpc/switchyard/internal/console"
 	"github.com/switchyard-hpc/switchyard/peer/config"
 	"github.com/switchyard-hpc/switchyard/peer/daemon"
 )
@@ -44,11 +45,11 @@ func (a *app) warn(cfg *config.Config) {
 func (a *app) warnOfMissing(ctx context.Context, cfg *config.Config) {
 	warnings, err := daemon.MissingPartners(ctx, cfg)
 	if err != nil {
-		a.notice("%s", plain(err.Error()))
+		a.notice("%s", console.Plain(err.Error()))
 		return
 	}
 	for _, warning := range warnings {
-		a.notice("warning: %s", plain(warning))
+		a.notice("warning: %s", console.Plain(warning))
 	}
 }
 

@@ -8,18 +8,6 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-func TestEnergyText(t *testing.T) {
-	t.Parallel()
-	for want, millijoules := range map[string]int64{
-		"0 kWh": 0, "1.50 kWh": 5_400_000_000, "0.100 kWh": 360_000_000, "0.0250 kWh": 90_000_000,
-		"1234 kWh": 4_442_400_000_000, "0.000000278 kWh": 1000,
-	} {
-		if got := energyText(millijoules); got != want {
-			t.Errorf("%d mJ are %q, want %q", millijoules, got, want)
-		}
-	}
-}
-
 // Without a budget, too, `status` tells what is drawn, what electricity costs and has cost, and what
 // the grid has saved; and of a job its energy, as quoted and as it ran.
 func TestStatusTellsEnergy(t *testing.T) {

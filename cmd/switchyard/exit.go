@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/switchyard-hpc/switchyard/internal/batchscript"
+	"github.com/switchyard-hpc/switchyard/internal/console"
 	"github.com/switchyard-hpc/switchyard/peer/api"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 )
@@ -59,7 +60,7 @@ func (a *app) exitCode(err error) int {
 		return known.code
 	case errors.As(err, &script):
 		for _, problem := range script.Problems {
-			a.notice("%s", plain(problem.String()))
+			a.notice("%s", console.Plain(problem.String()))
 		}
 		return exitUsage
 	case errors.As(err, &refused):
@@ -76,9 +77,9 @@ func (a *app) exitCode(err error) int {
 }
 
 func (a *app) tellRefusal(why view.Refusal) {
-	a.notice("%s", plain(why.Reason))
+	a.notice("%s", console.Plain(why.Reason))
 	for _, site := range why.Sites {
-		a.notice("  %s: %s", plain(string(site.Site)), plain(site.Reason))
+		a.notice("  %s: %s", console.Plain(string(site.Site)), console.Plain(site.Reason))
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/peer/display"
 )
 
 func (a *app) explainCommand() *cobra.Command {
@@ -34,7 +35,7 @@ func (a *app) explainCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			a.printf("%s", teller{long}.story(job, facts))
+			a.printf("%s", display.Story{Long: long}.Text(job, facts))
 			return nil
 		},
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/testbed"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/peer/display"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -329,7 +330,7 @@ func endedTogether(t *testing.T, groups []*memberGroup, stamps []stamp, views ma
 			whole := view.State == protocol.Completed || view.State == protocol.Timeout
 			if !whole {
 				if view.State != protocol.Cancelled || !strings.Contains(view.Reason, "start") {
-					group.fault(t, "%s is %s: %s", one.name, stateText(view), view.Reason)
+					group.fault(t, "%s is %s: %s", one.name, display.State(view), view.Reason)
 				}
 				continue
 			}

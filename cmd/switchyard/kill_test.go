@@ -13,6 +13,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/testbed"
 	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/peer/display"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -68,7 +69,7 @@ func killRun(t *testing.T, seed uint64) {
 		}
 		job := g.until(t, g.Sites[0], ids[i], ended)
 		if job.State != protocol.Completed {
-			t.Errorf("%s: %s", task.Name, stateText(job))
+			t.Errorf("%s: %s", task.Name, display.State(job))
 		}
 		if err := task.Verify(job.Stdout); err != nil {
 			t.Errorf("job %s at %s, epoch %d: %v", ids[i], job.Site, job.Epoch, err)

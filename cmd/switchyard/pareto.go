@@ -2,13 +2,11 @@ package main
 
 import (
 	"errors"
-	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/batchscript"
+	"github.com/switchyard-hpc/switchyard/internal/console"
+	"github.com/switchyard-hpc/switchyard/peer/display"
 	"github.com/switchyard-hpc/switchyard/peer/view"
-	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // pareto prints the choices between cost and time that no other one beats in both.
@@ -28,95 +26,21 @@ func (a *app) pareto(quoted view.TestSubmitResult, batch batchscript.Batch) erro
 		return err
 	}
 	if front.Why != "" && !a.json {
-		a.notice("%s", plain(front.Why))
+		a.notice("%s", console.Plain(front.Why))
 	}
 	return &exitError{code: exitNoSite} // no choice, or none that keeps the limits
 }
 
 func (a *app) showFront(front *view.ParetoFront, batch batchscript.Batch) error {
 	if front.Gap > 0 {
-		a.notice("each choice costs at most %s more than the cheapest one that is as fast", finePercent(front.Gap))
+		a.notice("each choice costs at most %s more than the cheapest one that is as fast", console.FinePercent(front.Gap))
+	}
+	names := make([]string, len(batch.Jobs))
+	for i := range batch.Jobs {
+		names[i] = batch.Jobs[i].Spec.Name
 	}
 	if front.More {
 		a.notice("there are more choices than are shown")
 	}
-	return frontTable(front, batch).write(a.stdout, "", !a.noHeader)
-}
-
-// frontTable has a row for each choice. Few components have a column each, which tells the
-// site and the CPUs; of many, a row tells how many go where.
-func frontTable(front *view.ParetoFront, batch batchscript.Batch) *table {
-	t := newTable("", " TIME", " COST")
-	each := len(batch.Jobs) <= columnsOfComponents
-	if each {
-		for i := range batch.Jobs {
-			t.titles = append(t.titles, plain(batch.Jobs[i].Spec.Name))
-		}
-	} else {
-		t.titles = append(t.titles, "COMPONENTS")
-	}
-	told := timesOf(front)
-	for i, point := range front.Points {
-		mark := ""
-		if point.Chosen {
-			mark = "→"
-		}
-		cells := []string{mark, told[i], amount(point.Cost, front.Currency)}
-		if each {
-			cells = append(cells, eachPlace(point.Choices, len(batch.Jobs))...)
-		} else {
-			cells = append(cells, placesText(point.Choices))
-		}
-		t.add(cells...)
-	}
-	return t
-}
-
-// timesOf are the times of the choices, with tenths of a second where two would look alike:
-// each beats all others in time or in cost.
-func timesOf(front *view.ParetoFront) []string {
-	told := make([]string, len(front.Points))
-	alike := false
-	for i, point := range front.Points {
-		told[i] = span(point.Time)
-		alike = alike || i > 0 && told[i] == told[i-1]
-	}
-	if !alike {
-		return told
-	}
-	const tenth = protocol.Second / 10
-	for i, point := range front.Points {
-		tenths := (point.Time + tenth - 1) / tenth
-		told[i] = fmt.Sprintf("%s.%d", span(tenths/10*protocol.Second), tenths%10)
-	}
-	return told
-}
-
-// columnsOfComponents is the most components that have a column each.
-const columnsOfComponents = 6
-
-// eachPlace tells where each component goes; the peer may have told of fewer.
-func eachPlace(choices []view.ParetoChoice, components int) []string {
-	cells := slices.Repeat([]string{"-"}, components)
-	for i, c := range choices[:min(len(choices), components)] {
-		cells[i] = fmt.Sprintf("%s (%d)", plain(string(c.Site)), c.CPUs)
-	}
-	return cells
-}
-
-// placesText tells how many components go to each site, in the order of the first.
-func placesText(choices []view.ParetoChoice) string {
-	var order []protocol.SiteName
-	number := map[protocol.SiteName]int{}
-	for _, c := range choices {
-		if number[c.Site] == 0 {
-			order = append(order, c.Site)
-		}
-		number[c.Site]++
-	}
-	texts := make([]string, len(order))
-	for i, site := range order {
-		texts[i] = fmt.Sprintf("%d at %s", number[site], plain(string(site)))
-	}
-	return strings.Join(texts, ", ")
+	return display.Front(front, names).Write(a.stdout, "", !a.noHeader)
 }

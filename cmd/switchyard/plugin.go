@@ -3,18 +3,13 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"log/slog"
-	"path/filepath"
-	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/peer/display"
 	"github.com/switchyard-hpc/switchyard/plugins/catalog"
-	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/sdk"
 )
 
@@ -39,32 +34,11 @@ func (a *app) pluginListCommand() *cobra.Command {
 			"that is down is started again by itself, and the NOTE says why it went down.",
 		Example: "  switchyard plugin list\n  switchyard plugin list --json",
 		Args:    noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			all, err := a.client().Plugins(cmd.Context())
-			if err != nil {
-				return err
-			}
-			if a.json {
-				return a.printJSON(api.Plugins{Plugins: all})
-			}
-			t := newTable("NAME", "KIND", "STATE", " SINCE", " RESTARTS", "VERSION", "PATH", "NOTE")
-			for _, p := range all {
-				t.add(plain(p.Name), plain(p.Kind), plain(p.State), clock(p.Since), strconv.Itoa(p.Restarts),
-					orDash(plain(p.Version)), plain(p.Path), plain(pluginNote(p)))
-			}
-			return t.write(a.stdout, "", !a.noHeader)
-		},
 	}
-	return a.listing(cmd)
-}
-
-// pluginNote says why a plugin is down, or was, in one line.
-func pluginNote(p api.Plugin) string {
-	why := strings.ReplaceAll(p.Failure, "\n", "; ")
-	if why != "" && p.State == "up" {
-		return "was down: " + why
-	}
-	return why
+	return lists(a, cmd, func(ctx context.Context, _ []string) (api.Plugins, error) {
+		all, err := a.client().Plugins(ctx)
+		return api.Plugins{Plugins: all}, err
+	}, display.Plugins)
 }
 
 // pluginFile is a plugin that a command line names.
@@ -81,40 +55,21 @@ func (f *pluginFile) addTo(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.plain, "plain", false, "speak without TLS, over a private socket; as with the Python example")
 }
 
-// spec says how to start the plugin.
-func (f *pluginFile) spec(host sdk.Host) (spec catalog.Spec, err error) {
-	spec = catalog.Spec{Name: f.path, Args: f.args, Plain: f.plain, Host: host}
-	if spec.Path, err = filepath.Abs(f.path); err != nil {
-		return spec, err
-	}
-	if spec.SHA256, err = sumOf(spec.Path); err != nil { // who names the file on the command line means this one
-		return spec, err
-	}
-	err = spec.ReadConfig(f.config)
+// spec says how to start the plugin outside a peer.
+func (f *pluginFile) spec() (spec catalog.Spec, err error) {
+	spec, err = catalog.SpecOf(f.path, f.config, sdk.Host{Software: "switchyard " + version})
+	spec.Args, spec.Plain = f.args, f.plain
 	return spec, err
 }
 
 // start starts the plugin outside a peer, and waits until it is up.
 func (f *pluginFile) start(ctx context.Context, kind catalog.Kind) (*catalog.Plugin, error) {
-	spec, err := f.spec(sdk.Host{Software: "switchyard " + version})
+	spec, err := f.spec()
 	if err != nil {
 		return nil, err
 	}
 	spec.Kind = kind
-	return startPlugin(ctx, spec, io.Discard)
-}
-
-// startPlugin starts a plugin and waits until it is up. What it writes goes to w.
-func startPlugin(ctx context.Context, spec catalog.Spec, w io.Writer) (*catalog.Plugin, error) {
-	started, err := catalog.Open(spec, slog.New(slog.NewTextHandler(w, nil))) //nolint:contextcheck // it runs until it is closed
-	if err != nil {
-		return nil, err
-	}
-	if err := started.Wait(ctx); err != nil {
-		why := started.Status().Failure
-		return nil, errors.Join(fmt.Errorf("%s: %s", spec.Name, why), started.Close())
-	}
-	return started, nil
+	return catalog.Start(ctx, spec, io.Discard)
 }
 
 func (a *app) pluginInfoCommand() *cobra.Command {
@@ -127,11 +82,11 @@ func (a *app) pluginInfoCommand() *cobra.Command {
 		Args:    onePlugin,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			file.path = args[0]
-			spec, err := file.spec(sdk.Host{Software: "switchyard " + version})
+			spec, err := file.spec()
 			if err != nil {
 				return err
 			}
-			started, err := startPlugin(cmd.Context(), spec, io.Discard)
+			started, err := catalog.Start(cmd.Context(), spec, io.Discard)
 			if err != nil {
 				return err
 			}
@@ -143,9 +98,9 @@ func (a *app) pluginInfoCommand() *cobra.Command {
 					append([]string{}, info.Capabilities...),
 				})
 			}
-			a.tellPlugin(info, spec)
+			a.printf("%s", display.PluginInfo(info, spec.SHA256))
 			if info.Kind == catalog.PolicyKind {
-				a.tellPolicy(started)
+				a.printf("%s", display.PolicyInfo(started.Policy()))
 			}
 			return nil
 		},
@@ -164,26 +119,6 @@ type pluginInfoJSON struct {
 	SHA256       string   `json:"sha256"`
 	Services     []string `json:"services"`
 	Capabilities []string `json:"capabilities"`
-}
-
-func (a *app) tellPlugin(info catalog.Info, spec catalog.Spec) {
-	a.printf("name          %s\nkind          %s\nversion       %s\nabout         %s\n",
-		plain(info.Name), info.Kind, plain(info.Version), orDash(plain(info.About)))
-	a.printf("services      %s\n", plain(strings.Join(info.Services, ", ")))
-	a.printf("capabilities  %s\n", orDash(plain(strings.Join(info.Capabilities, ", "))))
-	a.printf("sha256        %s\n", spec.SHA256)
-}
-
-func (a *app) tellPolicy(p *catalog.Plugin) {
-	says := policy.Describe(p.Policy())
-	served := make([]string, len(says.Initiations))
-	for i, one := range says.Initiations {
-		served[i] = string(one)
-	}
-	a.printf("initiations   %s\nshortcut      %t\nalone         %t\n", strings.Join(served, ", "), says.TakesShortcut(), says.KeepsAll())
-	for _, param := range says.Params {
-		a.printf("parameter     %s = %s\n", plain(param.Name), plain(param.Value))
-	}
 }
 
 func onePlugin(cmd *cobra.Command, args []string) error {

@@ -20,6 +20,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched/process"
 	"github.com/switchyard-hpc/switchyard/peer/api"
 	"github.com/switchyard-hpc/switchyard/peer/daemon"
+	"github.com/switchyard-hpc/switchyard/peer/display"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/sdk"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -169,7 +170,7 @@ func TestPolicyPluginMayFail(t *testing.T) {
 		story := g.at(t, here, "", "explain", id.String()).stdout
 		unwrapped := strings.Join(strings.Fields(story), " ") // where lines break depends on the plugin's path
 		if job.State != protocol.Completed || job.Site != where {
-			t.Errorf("the job is %s at %s, want it at %s", stateText(job), job.Site, where)
+			t.Errorf("the job is %s at %s, want it at %s", display.State(job), job.Site, where)
 		}
 		for _, text := range why {
 			if !strings.Contains(unwrapped, text) {
@@ -307,7 +308,7 @@ func TestLocalSchedulerPluginMayFail(t *testing.T) {
 	}
 	job := g.until(t, here, id, ended)
 	if job.State != protocol.Completed || g.output(t, job) != "done\n" {
-		t.Errorf("the job that ran meanwhile: %s, output %q", stateText(job), g.output(t, job))
+		t.Errorf("the job that ran meanwhile: %s, output %q", display.State(job), g.output(t, job))
 	}
 }
 

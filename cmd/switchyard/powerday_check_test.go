@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/internal/testbed"
+	"github.com/switchyard-hpc/switchyard/peer/display"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -168,7 +169,7 @@ func (d *powerDay) check(ctx context.Context, ids []protocol.JobID) {
 		case job.State == protocol.NodeFail && n.starts <= 1: // Slurm forgot it after its start, and killed it
 			lost++
 		case job.State != protocol.Completed || n.starts != 1 || n.ends != 1:
-			d.t.Errorf("%s: %s; it started %d times and came %d times to its end", task.Name, stateText(job), n.starts, n.ends)
+			d.t.Errorf("%s: %s; it started %d times and came %d times to its end", task.Name, display.State(job), n.starts, n.ends)
 		}
 		if n.starts > 0 {
 			run := powerRun{name: task.Name, watts: d.draws[i], from: n.from, until: n.until}

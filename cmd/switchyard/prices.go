@@ -9,13 +9,13 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 	_ "time/tzdata" // machines without a time zone database have prices too
 
 	"github.com/spf13/cobra"
 
+	"github.com/switchyard-hpc/switchyard/internal/console"
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/plugins/price/curve"
@@ -108,7 +108,10 @@ func (p *prices) run(ctx context.Context, args []string) error {
 	if err = feed.Refresh(); err != nil {
 		return err
 	}
-	set, err := curves(ctx, feed, query)
+	set, err := curve.OfFeed(ctx, feed, query)
+	if errors.Is(err, price.ErrUnknownArea) {
+		return &exitError{exitNotFound, err}
+	}
 	if err != nil {
 		return err
 	}
@@ -192,7 +195,7 @@ func (f *priceFileFlags) read(path string) (feeds.PriceFile, error) {
 	}
 	file.MaxPrice = settings.Amount(f.maxPrice * micros)
 	if f.Format == string(curve.CSV) || f.Format == string(curve.Hourly) {
-		file.Area = areaOf(path)
+		file.Area = curve.AreaOf(path)
 	}
 	if f.start != "" {
 		start, err := feeds.ParseClock(f.start)
@@ -217,78 +220,14 @@ func (f *priceFileFlags) read(path string) (feeds.PriceFile, error) {
 // micros is how many millionths a unit of money has.
 const micros = 1_000_000
 
-// areaOf names the area of a file that names none.
-func areaOf(path string) string {
-	name := filepath.Base(path)
-	for _, end := range []string{".gz", ".csv", ".txt"} {
-		name = strings.TrimSuffix(name, end)
-	}
-	if curve.CheckArea(name) != nil {
-		return "prices"
-	}
-	return name
-}
-
-// curves asks a feed for the prices of an area, or of all of them.
-func curves(ctx context.Context, feed price.Feed, query price.Query) (*curve.Set, error) {
-	described, err := feed.Describe(ctx)
-	if errors.Is(err, price.ErrUnknownArea) {
-		return nil, &exitError{exitNotFound, err}
-	}
-	if err != nil {
-		return nil, err
-	}
-	if query.Area != "" && !slices.Contains(described.Areas, query.Area) {
-		return nil, &exitError{exitNotFound, fmt.Errorf("there is no area %q; there are %s", query.Area, strings.Join(described.Areas, ", "))}
-	}
-	set := &curve.Set{Currency: described.Currency}
-	for _, area := range described.Areas {
-		if query.Area != "" && area != query.Area {
-			continue
-		}
-		one := query
-		one.Area = area
-		series, err := feed.Prices(ctx, one)
-		if err != nil {
-			return nil, err
-		}
-		set.Curves = append(set.Curves, curve.Curve{Area: area, Series: series})
-	}
-	return set, nil
-}
-
-// curvesJSON is what prices prints as JSON.
-type curvesJSON struct {
-	Currency string      `json:"currency"`
-	Curves   []curveJSON `json:"curves"`
-}
-
-type curveJSON struct {
-	Area  string     `json:"area"`
-	Slots []slotJSON `json:"slots"`
-}
-
-type slotJSON struct {
-	Start  protocol.Instant  `json:"start_ms"`
-	Length protocol.Duration `json:"length_ms"`
-	Price  protocol.Micro    `json:"price_micro"` // millionths per MWh
-}
-
 // tellGaps says for how long prices are missing between others, which is in order by
 // what the file's keys say, or a contract's.
 func (p *prices) tellGaps(set *curve.Set, zone *time.Location) {
 	for _, c := range set.Curves {
-		var missing protocol.Duration
-		first := ""
-		for i := 1; i < len(c.Series.Slots); i++ {
-			before, slot := c.Series.Slots[i-1].End(), c.Series.Slots[i]
-			if slot.Start > before && missing == 0 {
-				first = before.Time().In(zone).Format(slotTime) + " until " + slot.Start.Time().In(zone).Format(slotTime)
-			}
-			missing = missing.Plus(slot.Start.Sub(before))
-		}
+		missing, first := c.Gaps()
 		if missing > 0 {
-			p.app.notice("%s has no price for %s, the first time from %s", plain(c.Area), span(missing), first)
+			p.app.notice("%s has no price for %s, the first time from %s until %s", console.Plain(c.Area), console.Span(missing),
+				first.Start.Time().In(zone).Format(slotTime), first.End().Time().In(zone).Format(slotTime))
 		}
 	}
 }
@@ -298,31 +237,18 @@ const slotTime = "2006-01-02 15:04 -07:00"
 
 func (p *prices) show(set *curve.Set, zone *time.Location) error {
 	p.tellGaps(set, zone)
-	switch {
-	case p.asCSV:
+	if p.asCSV {
 		_, err := p.app.stdout.Write(set.AppendCSV(nil))
 		return err
-	case p.app.json:
-		return p.app.printJSON(pricesJSON(set))
 	}
-	t := newTable("AREA", "START", " LENGTH", " "+set.Currency+"/MWh")
-	for _, c := range set.Curves {
-		for _, slot := range c.Series.Slots {
-			t.add(plain(c.Area), slot.Start.Time().In(zone).Format(slotTime), span(slot.Length),
-				curve.FormatMicro(slot.Price))
+	return p.app.showTable(set.JSON(), func() *console.Table {
+		t := console.NewTable("AREA", "START", " LENGTH", " "+set.Currency+"/MWh")
+		for _, c := range set.Curves {
+			for _, slot := range c.Series.Slots {
+				t.Add(console.Plain(c.Area), slot.Start.Time().In(zone).Format(slotTime), console.Span(slot.Length),
+					curve.FormatMicro(slot.Price))
+			}
 		}
-	}
-	return t.write(p.app.stdout, "", !p.app.noHeader)
-}
-
-func pricesJSON(set *curve.Set) curvesJSON {
-	all := curvesJSON{Currency: set.Currency}
-	for _, c := range set.Curves {
-		one := curveJSON{Area: c.Area, Slots: make([]slotJSON, len(c.Series.Slots))}
-		for i, slot := range c.Series.Slots {
-			one.Slots[i] = slotJSON(slot)
-		}
-		all.Curves = append(all.Curves, one)
-	}
-	return all
+		return t
+	})
 }

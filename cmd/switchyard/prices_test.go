@@ -62,11 +62,20 @@ func TestPricesOfOneArea(t *testing.T) {
 	}
 }
 
+// curvesRead is what is read of the JSON of prices.
+type curvesRead struct {
+	Currency string
+	Curves   []struct {
+		Area  string
+		Slots []map[string]int64
+	}
+}
+
 // What --csv prints is read again as the same prices.
 func TestPricesCSV(t *testing.T) {
 	t.Parallel()
 	first := []string{"prices", tempFile(t, "elspot.csv", tableOfPrices), "--format", "nordpool", "--zone", "Europe/Oslo", "--currency", "EUR"}
-	read := func(args ...string) (all curvesJSON) {
+	read := func(args ...string) (all curvesRead) {
 		code, out, errs := cli(t, append(args, "--json")...)
 		if err := json.Unmarshal([]byte(out), &all); code != 0 || err != nil {
 			t.Fatalf("exit code %d, %v\n%s%s", code, err, out, errs)

@@ -1,24 +1,22 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/peer/display"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 const (
-	queuePage     = 2000 // jobs that the peer is asked for at once
 	queueFinished = 1000 // ended jobs that are listed by their state
 	mostFinished  = 10_000
 )
@@ -45,7 +43,7 @@ func (a *app) queueCommand() *cobra.Command {
 			"- while it waits in the grid queue. --guests lists the jobs of other sites that are here.\n\n" +
 			"Lists have commas between their values. The letters, and the long names --noheader, --me and\n" +
 			"--nodelist, are those of Slurm's squeue, and so is --format: text with columns as %i or %.18i.\n\n" +
-			queueColumns(),
+			display.FormatColumns(),
 		Example: "  switchyard queue\n  switchyard queue --mine --json\n  switchyard queue --guests\n" +
 			"  switchyard queue -h -u ada -t PD,R -o '%i %t %M'\n" +
 			"  switchyard queue -t failed,timeout --finished=50",
@@ -178,10 +176,10 @@ func (o *queueOptions) readStates(wanted *api.Listing) error {
 			wanted.States, o.nothing, terminal = nil, false, true
 			break
 		}
-		state, known := stateOf(name)
+		state, known := display.ParseState(name)
 		switch {
 		case !known:
-			return usage("--states: %q is no state; there are all and %s", name, stateNames())
+			return usage("--states: %q is no state; there are all and %s", name, display.StateNames())
 		case state == 0:
 			o.nothing = len(wanted.States) == 0
 			continue
@@ -215,27 +213,22 @@ func (a *app) listQueue(ctx context.Context, o *queueOptions) error {
 
 // showQueue prints the jobs that are wanted, as the options say.
 func (a *app) showQueue(ctx context.Context, o *queueOptions, wanted *api.Listing) error {
-	format, err := parseFormat(o.format)
+	format, err := display.ParseFormat(o.format)
 	if err != nil {
+		return usage("%w", err)
+	}
+	show, whole := a.queuePrinter(o, format)
+	whole = whole || o.nothing || a.json || wanted.Finished > 0 // those that have ended come last, and go first
+	if !whole {
+		_, err = a.client().QueuePages(ctx, *wanted, show)
 		return err
 	}
-	show, stream := a.jobLines, true
-	switch {
-	case o.lines:
-	case o.format != "":
-		show = func(jobs []view.Job) error { return a.formatted(format, jobs) }
-		if !a.noHeader && !a.json {
-			a.printf("%s\n", format.header())
-		}
-	default:
-		show, stream = func(jobs []view.Job) error {
-			return a.queueTable(jobs, o.finishedSet).write(a.stdout, "", !a.noHeader)
-		}, false
+	all := view.Queue{Jobs: []view.Job{}}
+	if !o.nothing {
+		all, err = a.client().WholeQueue(ctx, *wanted)
 	}
-	stream = stream && !a.json && wanted.Finished == 0 // those that have ended come last, and go first
-	all, err := a.pages(ctx, o, wanted, stream, show)
 	switch {
-	case err != nil || stream:
+	case err != nil:
 		return err
 	case o.applications:
 		return a.listApplications(all.Jobs)
@@ -245,48 +238,20 @@ func (a *app) showQueue(ctx context.Context, o *queueOptions, wanted *api.Listin
 	return show(all.Jobs)
 }
 
-// pages asks the peer for the queue a page at a time. With stream each page is shown as it comes,
-// else all are returned, by their ids.
-func (a *app) pages(
-	ctx context.Context, o *queueOptions, wanted *api.Listing, stream bool, show func([]view.Job) error,
-) (all view.Queue, err error) {
-	all.Jobs = []view.Job{}
-	left := o.limit
-	for more := !o.nothing; more; {
-		wanted.Limit = queuePage
-		if o.limit > 0 {
-			wanted.Limit = min(queuePage, left)
+// queuePrinter prints jobs as the options say; whole is when it must have all at once.
+func (a *app) queuePrinter(o *queueOptions, format display.Format) (show func([]view.Job) error, whole bool) {
+	switch {
+	case o.lines:
+		return a.jobLines, false
+	case o.format != "":
+		if !a.noHeader && !a.json {
+			a.printf("%s\n", format.Header())
 		}
-		page, askErr := a.client().Queue(ctx, *wanted)
-		if askErr != nil {
-			return all, askErr
-		}
-		left -= len(page.Jobs)
-		wanted.After, all.Next = page.Next, page.Next
-		more = page.Next != 0 && (o.limit == 0 || left > 0)
-		if stream {
-			if err = show(page.Jobs); err != nil {
-				return all, err
-			}
-			continue
-		}
-		all.Jobs = append(all.Jobs, page.Jobs...)
+		return func(jobs []view.Job) error { return a.formatted(format, jobs) }, false
 	}
-	slices.SortFunc(all.Jobs, byIDAndEnd)
-	// Of a job that ended between two pages its end is kept.
-	all.Jobs = slices.CompactFunc(all.Jobs, func(x, y view.Job) bool { return x.ID == y.ID })
-	return all, nil
-}
-
-// byIDAndEnd orders jobs by their ids, those that have ended first.
-func byIDAndEnd(x, y view.Job) int {
-	if x.ID == y.ID && x.State.Terminal() != y.State.Terminal() {
-		if x.State.Terminal() {
-			return -1
-		}
-		return 1
-	}
-	return cmp.Compare(x.ID, y.ID)
+	return func(jobs []view.Job) error {
+		return display.Queue(jobs, a.now(), o.finishedSet).Write(a.stdout, "", !a.noHeader)
+	}, true
 }
 
 // jobLines prints each job as a line of JSON.
@@ -301,33 +266,12 @@ func (a *app) jobLines(jobs []view.Job) error {
 	return nil
 }
 
-func (a *app) formatted(format queueFormat, jobs []view.Job) error {
+func (a *app) formatted(format display.Format, jobs []view.Job) error {
 	var out strings.Builder
 	for i := range jobs {
-		out.WriteString(format.line(&jobs[i], a.now()))
+		out.WriteString(format.Line(&jobs[i], a.now()))
 		out.WriteByte('\n')
 	}
 	a.printf("%s", out.String())
 	return nil
-}
-
-// queueTable lists jobs, with costs what they were quoted and billed, too.
-func (a *app) queueTable(jobs []view.Job, costs bool) *table {
-	titles := []string{" JOBID", "NAME", "USER", "STATE", " TIME", " CPUS", "ORIGIN", "SITE"}
-	if costs {
-		titles = append(titles, " QUOTED", " BILLED")
-	}
-	t := newTable(append(titles, "REASON")...)
-	for i := range jobs {
-		job := &jobs[i]
-		cells := []string{
-			job.ID.String(), plain(job.Name), plain(job.User), job.State.String(), elapsed(*job, a.now()),
-			strconv.Itoa(job.CPUs), plain(string(job.Origin)), orDash(string(job.Site)),
-		}
-		if costs {
-			cells = append(cells, quotedText(job), billedText(job))
-		}
-		t.add(append(cells, plain(job.Reason))...)
-	}
-	return t
 }

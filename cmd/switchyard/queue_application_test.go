@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/display"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -44,7 +45,7 @@ func TestApplicationsAsOne(t *testing.T) {
 	if got := command(t, socket, "", "queue", "--applications"); got != (result{0, want, ""}) {
 		t.Errorf("got\n%s%s", got.stdout, got.stderr)
 	}
-	var listed struct{ Applications []applicationView }
+	var listed struct{ Applications []display.Application }
 	got := command(t, socket, "", "queue", "--applications", "--json")
 	if err := json.Unmarshal([]byte(got.stdout), &listed); err != nil || len(listed.Applications) != 1 || listed.Applications[0].Ended != 1 ||
 		listed.Applications[0].Together == nil || listed.Applications[0].Together.Missed != protocol.FailMissed {

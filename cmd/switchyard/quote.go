@@ -3,16 +3,14 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-hpc/switchyard/internal/batchscript"
+	"github.com/switchyard-hpc/switchyard/internal/console"
 	"github.com/switchyard-hpc/switchyard/peer/api"
-	"github.com/switchyard-hpc/switchyard/peer/view"
-	"github.com/switchyard-hpc/switchyard/plugins/policy/mcmf"
+	"github.com/switchyard-hpc/switchyard/peer/display"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -75,7 +73,7 @@ func (a *app) quote(ctx context.Context, batch batchscript.Batch, options *jobOp
 		if batch.Name != "" {
 			a.componentTitle(i, batch.Jobs[i].Spec.Name)
 		}
-		if err = quoteTable(quotes, options.long).write(a.stdout, "", !a.noHeader); err != nil {
+		if err = display.Quotes(quotes, options.long).Write(a.stdout, "", !a.noHeader); err != nil {
 			return err
 		}
 		if i < len(quoted.Exports) && (batch.Jobs[i].TestOnly || options.long) {
@@ -86,23 +84,10 @@ func (a *app) quote(ctx context.Context, batch batchscript.Batch, options *jobOp
 	if err != nil {
 		return err
 	}
-	if text := costNotice(info.Rules.Policy); text != "" {
+	if text := display.CostNotice(info.Rules.Policy); text != "" {
 		a.notice("%s", text)
 	}
 	return nil
-}
-
-// costNotice says what is not so of the costs in quotes under a policy that reckons with other
-// prices than those of the planned hours; empty under all others.
-func costNotice(policy string) string {
-	switch mcmf.Variant(policy) {
-	case mcmf.Inst:
-		return "COST is as the policy inst reckons it: with the electricity of now, as if each job started at once"
-	case mcmf.TwoPrice:
-		return "COST is as the policy twoprice reckons it: with two prices of electricity a day, not those of the planned hours"
-	case mcmf.Full:
-	}
-	return ""
 }
 
 // tellExports says which variables another site that ran the job would see.
@@ -112,7 +97,7 @@ func (a *app) tellExports(of api.Exported) {
 		names []string
 	}{{"variables that leave with the job when another site runs it", of.Leave}, {"variables that stay at this site", of.Stay}} {
 		if len(list.names) > 0 {
-			a.notice("%s: %s", list.what, plain(strings.Join(list.names, " ")))
+			a.notice("%s: %s", list.what, console.Plain(strings.Join(list.names, " ")))
 		}
 	}
 }
@@ -122,161 +107,5 @@ func (a *app) componentTitle(i int, name string) {
 	if i > 0 {
 		a.printf("\n")
 	}
-	a.printf("Component %s:\n", plain(name))
-}
-
-// quoteColumn is a column of a table of quotes.
-type quoteColumn struct {
-	title    string
-	cell     func(view.Quote) string
-	declined bool // shown of a quote that is declined, too
-}
-
-// quoteTable shows one job's quotes, those of sites that decline included.
-func quoteTable(quotes []view.Quote, long bool) *table {
-	columns := slices.Concat(
-		[]quoteColumn{{"SITE", func(q view.Quote) string { return plain(string(q.Site)) }, true}},
-		shapeColumn(quotes),
-		[]quoteColumn{
-			{" WAIT", func(q view.Quote) string { return span(q.AWT) }, false},
-			{" P10", func(q view.Quote) string { return span(q.AWTLow) }, false},
-			{" P90", func(q view.Quote) string { return span(q.AWTHigh) }, false},
-			{" RUN", func(q view.Quote) string { return span(q.ERT) }, false},
-			{" TOTAL", func(q view.Quote) string { return span(q.ATT()) }, false},
-			{" COST", func(q view.Quote) string {
-				if abroad(q, long) {
-					return amount(q.Money.Cost, q.Money.Currency)
-				}
-				return cost(q)
-			}, false},
-		},
-		moneyColumns(long),
-		[]quoteColumn{
-			{" RUS", func(q view.Quote) string { return percent(q.RUS) }, true},
-			{"NOTE", func(q view.Quote) string {
-				if q.Declined != "" {
-					return plain(q.Declined)
-				}
-				asks := ""
-				if abroad(q, long) {
-					asks = "asks " + cost(q)
-				}
-				return notes(plain(q.Note), asks, travels(q), bound(q), oldLoad(q.Age))
-			}, true},
-		},
-	)
-	return tableOf(quotes, columns)
-}
-
-func tableOf(quotes []view.Quote, columns []quoteColumn) *table {
-	t := &table{}
-	for _, column := range columns {
-		t.titles = append(t.titles, column.title)
-	}
-	for _, q := range quotes {
-		cells := make([]string, len(columns))
-		for i, column := range columns {
-			cells[i] = "-"
-			if q.Declined == "" || column.declined {
-				cells[i] = column.cell(q)
-			}
-		}
-		t.add(cells...)
-	}
-	return t
-}
-
-// abroad says whether a quote is in another currency than the terms beside it: it is shown in theirs.
-func abroad(q view.Quote, long bool) bool {
-	return long && q.Money != nil && q.Currency != "" && q.Money.Currency != "" && q.Currency != q.Money.Currency && q.Money.Cost != 0
-}
-
-// shapeColumn tells the CPUs of a job that may run on several counts.
-func shapeColumn(quotes []view.Quote) []quoteColumn {
-	if !moldable(quotes) {
-		return nil
-	}
-	return []quoteColumn{{" CPUS", func(q view.Quote) string { return strconv.Itoa(q.CPUs) }, true}}
-}
-
-func moldable(quotes []view.Quote) bool {
-	return slices.ContainsFunc(quotes, func(q view.Quote) bool { return q.CPUs > 0 })
-}
-
-// moneyColumns tell the terms of [IS 4.2] that count in choosing a site.
-func moneyColumns(long bool) []quoteColumn {
-	if !long {
-		return nil
-	}
-	column := func(title string, term func(*view.Money) protocol.Micro) quoteColumn {
-		return quoteColumn{title, func(q view.Quote) string {
-			if q.Money == nil {
-				return "-"
-			}
-			return amount(term(q.Money), q.Money.Currency)
-		}, false}
-	}
-	return []quoteColumn{
-		column(" K_e", func(m *view.Money) protocol.Micro { return m.Use }),
-		column(" K_l", func(m *view.Money) protocol.Micro { return m.Licence }),
-		column(" K_eco", func(m *view.Money) protocol.Micro { return m.Eco }),
-		column(" K_d", func(m *view.Money) protocol.Micro { return m.Data }),
-	}
-}
-
-// cost is what a quote comes to, "-" when the site names no price.
-func cost(q view.Quote) string {
-	if q.Currency == "" {
-		return "-"
-	}
-	return amount(q.Cost, q.Currency)
-}
-
-// travels says how long the job's data are on their way to the site.
-func travels(q view.Quote) string {
-	if q.Transfer == 0 {
-		return ""
-	}
-	return "its data are there after " + span(q.Transfer)
-}
-
-// bound says until when a job starts for almost sure, if the site states that.
-func bound(q view.Quote) string {
-	if q.Bound == 0 {
-		return ""
-	}
-	return "starts within " + span(q.Bound) + ", 95 %"
-}
-
-// terms lists what a quote's price is made of.
-func terms(q view.Quote) string {
-	all := make([]string, len(q.Terms))
-	for i, term := range q.Terms {
-		all[i] = plain(term.Name) + " " + amount(term.Amount, q.Currency)
-	}
-	return strings.Join(all, " + ")
-}
-
-// weighed lists the terms that counted in choosing a site.
-func weighed(m *view.Money) string {
-	if m == nil {
-		return ""
-	}
-	term := func(name string, of protocol.Micro) string { return name + " " + amount(of, m.Currency) }
-	return "weighed as " + strings.Join([]string{
-		term("K_e", m.Use), term("K_l", m.Licence), term("K_eco", m.Eco), term("K_d", m.Data),
-	}, " + ")
-}
-
-// notes joins remarks, without those that are empty.
-func notes(remarks ...string) string {
-	return strings.Join(slices.DeleteFunc(remarks, func(s string) bool { return s == "" }), "; ")
-}
-
-// oldLoad remarks on a RUS that is not from just now.
-func oldLoad(age protocol.Duration) string {
-	if age < 10*protocol.Second {
-		return ""
-	}
-	return "RUS is " + span(age) + " old"
+	a.printf("Component %s:\n", console.Plain(name))
 }

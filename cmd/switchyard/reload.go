@@ -1,11 +1,11 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
+	"github.com/switchyard-hpc/switchyard/internal/console"
 	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/peer/display"
 )
 
 func (a *app) reloadCommand() *cobra.Command {
@@ -41,35 +41,29 @@ func (a *app) reloadCommand() *cobra.Command {
 
 func (a *app) tellReload(done api.Reloaded) {
 	for _, problem := range done.Problems {
-		a.notice("%s", plain(problem))
+		a.notice("%s", console.Plain(problem))
 	}
 	if len(done.Problems) > 0 {
 		a.notice("nothing was changed")
 		return
 	}
 	for _, warning := range done.Warnings {
-		a.notice("warning: %s", plain(warning))
+		a.notice("warning: %s", console.Plain(warning))
 	}
 	for _, site := range done.Added {
-		a.printf("added          partner %s\n", plain(string(site)))
+		a.printf("added          partner %s\n", console.Plain(string(site)))
 	}
 	for _, site := range done.Removed {
-		a.printf("removed        partner %s\n", plain(string(site)))
+		a.printf("removed        partner %s\n", console.Plain(string(site)))
 	}
 	for _, c := range done.Changed {
-		a.printf("changed        %s\n", plain(c.Text()))
+		a.printf("changed        %s\n", console.Plain(c.Text()))
 	}
 	for _, c := range done.Restart {
-		a.printf("needs restart  %s\n", plain(c.Text()))
+		a.printf("needs restart  %s\n", console.Plain(c.Text()))
 	}
 	if len(done.Changed)+len(done.Added)+len(done.Removed) == 0 {
 		a.printf("Nothing has changed.\n")
 	}
-	a.printf("In force: %s.\n", rulesText(done.Rules))
-}
-
-// rulesText tells rules in words.
-func rulesText(rules api.Rules) string {
-	return fmt.Sprintf("initiation %s, policy %s, local queue %s",
-		plain(rules.Initiation), plain(rules.Policy), plain(rules.LocalPolicy))
+	a.printf("In force: %s.\n", display.Rules(done.Rules))
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/application"
 	"github.com/switchyard-hpc/switchyard/internal/batchscript"
+	"github.com/switchyard-hpc/switchyard/internal/console"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -107,7 +108,7 @@ func (a *app) readJobs(args []string, options *jobOptions) (batchscript.Batch, e
 	}
 	if !quiet(batch) {
 		for _, notice := range notices {
-			a.notice("%s", plain(notice))
+			a.notice("%s", console.Plain(notice))
 		}
 	}
 	return batch, err

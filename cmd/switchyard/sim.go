@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/switchyard-hpc/switchyard/internal/console"
 	"github.com/switchyard-hpc/switchyard/internal/experiment"
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/internal/workload"
@@ -61,17 +62,18 @@ func (a *app) simError(err error) error {
 	var problems settings.Problems
 	var malformed *workload.MalformedError
 	var cut *partition.MalformedError
+	var asked *experiment.OptionError
 	switch {
 	case err == nil || errors.As(err, &coded):
 		return err
 	case errors.As(err, &problems):
 		for _, problem := range problems {
-			a.notice("%s", plain(problem.String()))
+			a.notice("%s", console.Plain(problem.String()))
 		}
 		return &exitError{code: exitUsage}
 	case errors.As(err, &malformed):
 		for line := range strings.SplitSeq(err.Error(), "\n") {
-			a.notice("%s", plain(line))
+			a.notice("%s", console.Plain(line))
 		}
 		if malformed.Read == 0 {
 			a.notice("no line of it can be read; is the trace in another format (%s)?", strings.Join(experiment.Formats(), ", "))
@@ -81,9 +83,11 @@ func (a *app) simError(err error) error {
 		return &exitError{code: exitFailed}
 	case errors.As(err, &cut):
 		for line := range strings.SplitSeq(cut.Error(), "\n") {
-			a.notice("%s", plain(line))
+			a.notice("%s", console.Plain(line))
 		}
 		return &exitError{code: exitFailed}
+	case errors.As(err, &asked):
+		return usage("%w", err)
 	case errors.Is(err, fs.ErrNotExist):
 		return &exitError{code: exitNotFound, err: err}
 	}
@@ -116,7 +120,7 @@ func (a *app) open(plan *experiment.Plan) error {
 		return err
 	}
 	for _, note := range plan.Notes() {
-		a.notice("%s", plain(note))
+		a.notice("%s", console.Plain(note))
 	}
 	return nil
 }
@@ -166,15 +170,15 @@ func (a *app) simListCommand() *cobra.Command {
 		Example: "  switchyard sim list",
 		Args:    noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			t := newTable("NAME", " SITES", "ABOUT")
+			t := console.NewTable("NAME", " SITES", "ABOUT")
 			for _, name := range experiment.Presets() {
 				plan, err := experiment.Preset(name)
 				if err != nil {
 					return err
 				}
-				t.add(name, strconv.Itoa(len(plan.Sites)), plan.About)
+				t.Add(name, strconv.Itoa(len(plan.Sites)), plan.About)
 			}
-			return t.write(a.stdout, "", true)
+			return t.Write(a.stdout, "", true)
 		},
 	}
 }

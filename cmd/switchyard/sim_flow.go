@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/switchyard-hpc/switchyard/internal/console"
 	"github.com/switchyard-hpc/switchyard/internal/mincostflow"
 )
 
@@ -119,10 +120,10 @@ func (f *simFlow) show(result *flowJSON) error {
 	if !result.Certified {
 		certified = "no"
 	}
-	t := newTable("HASH", " PAIRS", " FLOW", " COST", " BUILD", " SOLVE", "CERTIFIED")
-	t.add(result.Hash, strconv.Itoa(result.Pairs), strconv.Itoa(result.Flow), strconv.FormatInt(result.Cost, 10),
+	t := console.NewTable("HASH", " PAIRS", " FLOW", " COST", " BUILD", " SOLVE", "CERTIFIED")
+	t.Add(result.Hash, strconv.Itoa(result.Pairs), strconv.Itoa(result.Flow), strconv.FormatInt(result.Cost, 10),
 		milliseconds(result.BuildSeconds), milliseconds(result.SolveSeconds), certified)
-	return t.write(f.app.stdout, "", true)
+	return t.Write(f.app.stdout, "", true)
 }
 
 // milliseconds prints seconds so that solvers can be compared.

@@ -4,11 +4,12 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/switchyard-hpc/switchyard/internal/console"
+	"github.com/switchyard-hpc/switchyard/internal/experiment"
 	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -89,10 +90,8 @@ func (g *simGenerate) run() error {
 	if err = g.write(grid); err != nil || whole {
 		return err
 	}
-	if g.app.json {
-		return g.app.printJSON(g.result(grid))
-	}
-	return g.show(grid)
+	drawn := experiment.Draw(g.model, g.seed, grid)
+	return g.app.showText(drawn, drawn.Text)
 }
 
 func (g *simGenerate) draw() (*workload.Grid, error) {
@@ -156,38 +155,12 @@ func (g *simGenerate) fitting() error {
 
 // lublin draws the jobs of one machine.
 func (g *simGenerate) lublin() (*workload.Grid, error) {
-	const usualJobs = 1000 // as the reference draws
-	machine := workload.Machine{Name: "machine", Nodes: g.cpus, CPUsPerNode: 1, MHz: 1000}
-	if err := machine.Validate(); err != nil {
-		return nil, fmt.Errorf("the machine: %w", err)
-	}
-	model := workload.Lublin99()
-	if g.typeless {
-		model = workload.LublinTypeless()
-	}
-	model = model.For(g.cpus)
-	model.Load = g.load
-	longest := protocol.DurationOf(g.longest)
 	if g.longest < 0 {
 		return nil, fmt.Errorf("max-estimate: %s is negative", g.longest)
 	}
-	model.Limit = longest
-	if g.jobs == 0 {
-		g.jobs = usualJobs
-	}
-	jobs, err := model.Generate(g.jobs, g.seed)
-	if err == nil && longest > 0 {
-		jobs, err = workload.Tsafrir{Max: longest, Draws: 100}.Assign(jobs, g.seed)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return &workload.Grid{
-		Name: "a machine by Lublin and Feitelson", Jobs: jobs,
-		Systems: []workload.System{{
-			Name: machine.Name, Cores: g.cpus, MflopsPerCore: machine.MHz, MaxRequest: g.cpus, MaxRun: longest,
-		}},
-	}, nil
+	return workload.LublinMachine(workload.LublinOptions{
+		CPUs: g.cpus, Jobs: g.jobs, Load: g.load, Typeless: g.typeless, Longest: protocol.DurationOf(g.longest),
+	}, g.seed)
 }
 
 func (g *simGenerate) xsede() (*workload.Grid, error) {
@@ -216,64 +189,15 @@ func (g *simGenerate) nordugrid() (*workload.Grid, error) {
 		return nil, fmt.Errorf("%s: %w", g.trace.path, err)
 	}
 	if !grid.Cleaning.AsIs() {
-		g.app.notice("%s: %s", plain(g.trace.path), grid.Cleaning)
+		g.app.notice("%s: %s", console.Plain(g.trace.path), grid.Cleaning)
 	}
 	return grid, nil
 }
 
 func (g *simGenerate) write(grid *workload.Grid) error {
-	if g.out == "" {
-		return nil
-	}
 	notes := []string{fmt.Sprintf("made by switchyard sim generate --model %s --seed %d", g.model, g.seed)}
 	if grid.History > 0 {
 		notes = append(notes, fmt.Sprintf("the first %d jobs only make history", grid.History))
 	}
-	return g.app.writeFile(g.out, func(w io.Writer) error {
-		return workload.WriteSWF(w, grid.Trace(notes...))
-	})
-}
-
-// generatedJSON is what sim generate prints as JSON.
-type generatedJSON struct {
-	Model   string                `json:"model"`
-	Seed    uint64                `json:"seed"`
-	Jobs    int                   `json:"jobs"`
-	History int                   `json:"history_jobs"`
-	Span    float64               `json:"span_s"`
-	Run     float64               `json:"mean_run_s"`
-	Systems []generatedSystemJSON `json:"systems"`
-}
-
-type generatedSystemJSON struct {
-	workload.System
-	workload.SystemLoad
-}
-
-func (g *simGenerate) result(grid *workload.Grid) generatedJSON {
-	result := generatedJSON{
-		Model: g.model, Seed: g.seed, Jobs: len(grid.Jobs), History: grid.History,
-		Span: float64(grid.Span()) / float64(protocol.Second),
-	}
-	for i, load := range grid.Loads() {
-		result.Run += load.Run * float64(load.Jobs) / float64(len(grid.Jobs))
-		result.Systems = append(result.Systems, generatedSystemJSON{grid.Systems[i], load})
-	}
-	return result
-}
-
-func (g *simGenerate) show(grid *workload.Grid) error {
-	result := g.result(grid)
-	g.app.printf("%s: %s in %s, %s in the mean.\n\n", grid.Name, protocol.Count(result.Jobs, "job"), span(grid.Span()), seconds(result.Run))
-	t := newTable("SYSTEM", " CORES", "PRICES", " JOBS", " OFFERED", " MEAN CORES", " SERIAL", " 2^k", " MEAN RUN", " ASKED FOR", " THE MOST")
-	for _, s := range result.Systems {
-		t.add(s.Name, strconv.Itoa(s.System.Cores), orDash(s.PriceArea), strconv.Itoa(s.Jobs), part(s.Load), decimals(s.SystemLoad.Cores),
-			part(s.Serial), part(s.PowerOfTwo), seconds(s.Run), seconds(s.Estimate), part(s.Longest))
-	}
-	if err := t.write(g.app.stdout, "", true); err != nil {
-		return err
-	}
-	g.app.printf("\nOFFERED is the work in proportion to what the system can do in that time; THE MOST is the share of\n" +
-		"jobs that ask for the system's largest estimate.\n")
-	return nil
+	return g.app.writeAsked(g.out, func(w io.Writer) error { return workload.WriteSWF(w, grid.Trace(notes...)) })
 }

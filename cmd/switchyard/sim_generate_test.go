@@ -100,7 +100,7 @@ func TestSimGenerateWritesATrace(t *testing.T) {
 
 func TestSimGenerateJSON(t *testing.T) {
 	t.Parallel()
-	var got generatedJSON
+	var got experiment.Drawn
 	text := good(t, generate(t, "--model", "xsede", "--jobs", "4000", "--history", "0", "--json"))
 	if err := json.Unmarshal([]byte(text), &got); err != nil {
 		t.Fatal(err)
@@ -114,8 +114,8 @@ func TestSimGenerateJSON(t *testing.T) {
 	}
 	busy := good(t, generate(t, "--model", "lublin", "--load", "2", "--json"))
 	plain := good(t, generate(t, "--model", "lublin", "--json"))
-	var twice, once generatedJSON
-	for text, to := range map[string]*generatedJSON{busy: &twice, plain: &once} {
+	var twice, once experiment.Drawn
+	for text, to := range map[string]*experiment.Drawn{busy: &twice, plain: &once} {
 		if err := json.Unmarshal([]byte(text), to); err != nil {
 			t.Fatal(err)
 		}

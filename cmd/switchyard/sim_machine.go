@@ -107,3 +107,11 @@ func (f *machineFlags) partitioned() (sim.Machine, error) {
 
 // whole says whether jobs hold CPUs that they have not asked for.
 func (f *machineFlags) whole() bool { return f.kind != config.PerCPU }
+
+// larger says how to make more jobs fit.
+func (f *machineFlags) larger() string {
+	if f.kind == config.Partitioned {
+		return "name larger partitions with --partitions"
+	}
+	return "name a larger machine with --procs"
+}

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/switchyard-hpc/switchyard/internal/console"
 )
 
 // output is a flag that names a file; the file - is the standard output.
@@ -88,6 +90,27 @@ func (a *app) writeFile(path string, write func(io.Writer) error) error {
 	}
 	if err := errors.Join(write(file), file.Close()); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}
+
+// writeAsked makes a file if one was asked for.
+func (a *app) writeAsked(path string, write func(io.Writer) error) error {
+	if path == "" {
+		return nil
+	}
+	return a.writeFile(path, write)
+}
+
+// writeTables prints tables with an empty line between them.
+func (a *app) writeTables(tables ...*console.Table) error {
+	for i, t := range tables {
+		if i > 0 {
+			a.printf("\n")
+		}
+		if err := t.Write(a.stdout, "", true); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -1,16 +1,15 @@
 package main
 
 import (
-	"cmp"
 	"compress/gzip"
 	"errors"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/switchyard-hpc/switchyard/internal/console"
 	"github.com/switchyard-hpc/switchyard/localsched/partition"
 	"github.com/switchyard-hpc/switchyard/peer/config"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -106,90 +105,29 @@ func writeLayout(w io.Writer, layout *partition.Layout, packed bool) error {
 
 // partitionsJSON is what sim partitions prints as JSON.
 type partitionsJSON struct {
-	Source     string           `json:"source"`
-	Nodes      int              `json:"nodes"`
-	Cards      int              `json:"cards"`
-	Partitions int              `json:"partitions"`
-	Classes    []partitionClass `json:"classes"`
-}
-
-// partitionClass is the partitions of one size.
-type partitionClass struct {
-	Nodes       int `json:"nodes"`
-	Torus       int `json:"torus"`
-	Mesh        int `json:"mesh"`
-	Diagnostics int `json:"diagnostics"`
-	Fewest      int `json:"fewest_conflicts"` // of a partition for jobs, with others for jobs
-	Most        int `json:"most_conflicts"`
+	Source     string            `json:"source"`
+	Nodes      int               `json:"nodes"`
+	Cards      int               `json:"cards"`
+	Partitions int               `json:"partitions"`
+	Classes    []partition.Class `json:"classes"`
 }
 
 func (p *simPartitions) show(name string, layout *partition.Layout) error {
 	shown := partitionsJSON{
-		Source: name, Nodes: layout.Nodes(), Cards: len(layout.Cards), Partitions: len(layout.Partitions), Classes: classesOf(layout),
+		Source: name, Nodes: layout.Nodes(), Cards: len(layout.Cards), Partitions: len(layout.Partitions), Classes: layout.Classes(),
 	}
 	if p.app.json {
 		return p.app.printJSON(shown)
 	}
-	p.app.printf("%s: %s in %s, %s\n", plain(name), protocol.Count(shown.Partitions, "partition"), protocol.Count(len(shown.Classes), "size"),
+	p.app.printf("%s: %s in %s, %s\n", console.Plain(name), protocol.Count(shown.Partitions, "partition"), protocol.Count(len(shown.Classes), "size"),
 		protocol.Count(shown.Nodes, "node")+" on "+protocol.Count(shown.Cards, "card"))
 	if p.check {
 		return nil
 	}
-	t := newTable(" NODES", " TORUS", " MESH", " DIAGNOSTICS", " CONFLICTS")
+	t := console.NewTable(" NODES", " TORUS", " MESH", " DIAGNOSTICS", " CONFLICTS")
 	for _, c := range shown.Classes {
-		t.add(strconv.Itoa(c.Nodes), strconv.Itoa(c.Torus), strconv.Itoa(c.Mesh), strconv.Itoa(c.Diagnostics), c.conflicts())
+		t.Add(strconv.Itoa(c.Nodes), strconv.Itoa(c.Torus), strconv.Itoa(c.Mesh), strconv.Itoa(c.Diagnostics), c.ConflictsText())
 	}
 	p.app.printf("\n")
-	return t.write(p.app.stdout, "", true)
-}
-
-func (c *partitionClass) conflicts() string {
-	switch {
-	case c.Torus+c.Mesh == 0:
-		return "-"
-	case c.Fewest == c.Most:
-		return strconv.Itoa(c.Most)
-	}
-	return strconv.Itoa(c.Fewest) + " to " + strconv.Itoa(c.Most)
-}
-
-// classesOf counts the partitions of each size, from the smallest up.
-func classesOf(layout *partition.Layout) []partitionClass {
-	bySize := map[int]*partitionClass{}
-	for i := range layout.Partitions {
-		one := &layout.Partitions[i]
-		c := bySize[one.Nodes]
-		if c == nil {
-			c = &partitionClass{Nodes: one.Nodes, Fewest: len(layout.Partitions)}
-			bySize[one.Nodes] = c
-		}
-		switch one.Kind {
-		case partition.Diagnostics:
-			c.Diagnostics++
-			continue
-		case partition.Torus:
-			c.Torus++
-		case partition.Mesh:
-			c.Mesh++
-		}
-		n := conflictsOf(layout, i)
-		c.Fewest, c.Most = min(c.Fewest, n), max(c.Most, n)
-	}
-	classes := make([]partitionClass, 0, len(bySize))
-	for _, c := range bySize {
-		c.Fewest = min(c.Fewest, c.Most)
-		classes = append(classes, *c)
-	}
-	slices.SortFunc(classes, func(a, b partitionClass) int { return cmp.Compare(a.Nodes, b.Nodes) })
-	return classes
-}
-
-// conflictsOf counts the partitions for jobs that cannot run beside one.
-func conflictsOf(layout *partition.Layout, i int) (n int) {
-	for _, other := range layout.Conflicts(i) {
-		if layout.Partitions[other].Kind != partition.Diagnostics {
-			n++
-		}
-	}
-	return n
+	return t.Write(p.app.stdout, "", true)
 }

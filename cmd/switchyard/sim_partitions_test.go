@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/switchyard-hpc/switchyard/localsched/partition"
 )
 
 // TestSimPartitions: what there is of each size, of the real machine and of others.
@@ -32,7 +34,7 @@ func TestSimPartitions(t *testing.T) {
 	}
 	largest := shown.Classes[len(shown.Classes)-1]
 	// The rack excludes its 2 midplanes and the 2·(8+4+2) parts of these.
-	if want := (partitionClass{Nodes: 1024, Torus: 1, Fewest: 30, Most: 30}); largest != want || shown.Nodes != 1024 || shown.Cards != 32 {
+	if want := (partition.Class{Nodes: 1024, Torus: 1, Fewest: 30, Most: 30}); largest != want || shown.Nodes != 1024 || shown.Cards != 32 {
 		t.Errorf("a rack: %+v, the largest %+v", shown, largest)
 	}
 }

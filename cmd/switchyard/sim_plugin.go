@@ -2,13 +2,8 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"io"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -80,40 +75,14 @@ func (s *simPlugins) applyPolicy(plan *experiment.Plan) (*experiment.Plan, error
 
 // with is the plan with a plugin for all peers or all local queues.
 func (s *simPlugins) with(plan *experiment.Plan, kind catalog.Kind, flag, path, config string) (*experiment.Plan, error) {
-	full, err := filepath.Abs(path)
+	g, err := experiment.PluginFile(kind, path, config, s.plain)
 	if err != nil {
 		return nil, fmt.Errorf("--%s: %w", flag, err)
-	}
-	var g experiment.Plugin
-	g.SetDefaults()
-	g.Name, g.Kind, g.Path, g.MTLS = path, string(kind), experiment.Path(full), !s.plain
-	if g.SHA256, err = sumOf(full); err != nil { // who names the file on the command line means this one
-		return nil, fmt.Errorf("--%s: %w", flag, err)
-	}
-	if config != "" {
-		if config, err = filepath.Abs(config); err != nil {
-			return nil, fmt.Errorf("--%s-config: %w", flag, err)
-		}
-		g.Config = experiment.Path(config)
 	}
 	if plan, err = plan.WithPlugin(g); err != nil {
 		return nil, usage("--%s: %w", flag, err)
 	}
 	return plan, nil
-}
-
-// sumOf is the SHA-256 of a file, in hexadecimal.
-func sumOf(path string) (string, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer file.Close() //nolint:errcheck // read only
-	sum := sha256.New()
-	if _, err := io.Copy(sum, file); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
 // start starts an experiment's plugins. What they log is shown.

@@ -1,20 +1,14 @@
 package main
 
 import (
-	"fmt"
-	"math"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-hpc/switchyard/internal/budget"
-	"github.com/switchyard-hpc/switchyard/internal/experiment"
+	"github.com/switchyard-hpc/switchyard/internal/schedule"
 	"github.com/switchyard-hpc/switchyard/internal/settings"
-	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
-	"github.com/switchyard-hpc/switchyard/localsched/power"
 	"github.com/switchyard-hpc/switchyard/peer/config"
 	"github.com/switchyard-hpc/switchyard/plugins/price/feeds"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -66,18 +60,9 @@ func (f *powerFlags) addTo(cmd *cobra.Command) {
 
 // powerPlan is what the flags say.
 type powerPlan struct {
-	jobs   workload.PowerRange // that the jobs' powers are drawn from, in any unit
-	rates  power.Rates
-	limit  int64 // mW; 0: none
-	share  int64 // millionths of the mean; 0: none
-	modes  []engine.Mode
-	window int
-	bound  protocol.Duration
-	hours  budget.Hours
-	zone   *time.Location // nil: the trace's
-	start  string         // empty: the trace's
-	ratio  protocol.Micro
-	seed   uint64
+	schedule.Power
+
+	clock schedule.Clock
 }
 
 // plan reads the flags. It is nil when none of them is given.
@@ -85,7 +70,8 @@ func (f *powerFlags) plan(cmd *cobra.Command, perNode int, racks bool) (*powerPl
 	if f.perRack == "" && f.perCPU == "" {
 		return nil, f.idle(cmd)
 	}
-	p := &powerPlan{start: f.start, window: f.window, seed: f.seed}
+	p := &powerPlan{clock: schedule.Clock{Start: f.start}}
+	p.Window, p.Seed = f.window, f.seed
 	for _, read := range []func() error{
 		func() error { return f.readRates(cmd, p, perNode, racks) },
 		func() error { return f.unbudgeted(cmd) },
@@ -96,7 +82,7 @@ func (f *powerFlags) plan(cmd *cobra.Command, perNode int, racks bool) (*powerPl
 			return nil, err
 		}
 	}
-	return p, p.budget(power.Signal{}, "").Check()
+	return p, p.Check()
 }
 
 // idle refuses flags that have no effect without --power.
@@ -130,44 +116,14 @@ func (f *powerFlags) readRates(cmd *cobra.Command, p *powerPlan, perNode int, ra
 	if other := map[string]string{"power": "idle-watts-per-cpu", "watts-per-cpu": "idle-power"}[name]; cmd.Flags().Changed(other) {
 		return usage("--%s has no effect with --%s; use --%s", other, name, idleName)
 	}
-	low, high, ranged := strings.Cut(text, "-")
-	if !ranged {
-		high = low
+	if err := p.ReadRates(schedule.Rates{Name: name, Text: text, IdleName: idleName, Idle: idle, CPUs: rack}); err != nil {
+		return usage("%w", err)
 	}
-	var numbers [3]int64
-	for i, one := range [3]string{low, high, idle} {
-		if numbers[i] = thousandths(one); numbers[i] < 0 {
-			return usage("--%s %s: write a number as 25.5, or a range as 20-33", [3]string{name, name, idleName}[i], one)
-		}
-	}
-	if numbers[0] < 1 || numbers[1] < numbers[0] {
-		return usage("--%s %s: a range begins above 0 and does not end before that", name, text)
-	}
-	if numbers[2] > numbers[0] {
-		return usage("--%s %s: what is held idle draws at most as much as what works, --%s %s", idleName, idle, name, text)
-	}
-	// A thousandth of a kilowatt is a million microwatts, one of a watt a thousand.
-	unit := int64(1_000_000)
-	if rack == 1 {
-		unit = 1000
-	}
-	p.jobs = workload.PowerRange{Low: int(numbers[0]), High: int(numbers[1])}
-	p.rates = power.Rates{Busy: numbers[1] * unit / rack, Idle: numbers[2] * unit / rack}
 	return nil
 }
 
 // rackNodes is how many nodes a rack of Blue Gene/P has.
 const rackNodes = 1024
-
-// thousandths reads a number with up to three decimals; -1: it is none.
-func thousandths(text string) int64 {
-	number, err := strconv.ParseFloat(text, 64)
-	scaled := math.Round(number * 1000)
-	if err != nil || !(number >= 0 && number <= 1_000_000) || math.Abs(scaled-number*1000) > 1e-6 {
-		return -1
-	}
-	return int64(scaled)
-}
 
 // unbudgeted refuses flags that have no effect without a budget.
 func (f *powerFlags) unbudgeted(cmd *cobra.Command) error {
@@ -183,24 +139,24 @@ func (f *powerFlags) readBudget(p *powerPlan) error {
 	case f.budgetKW != "" && f.budget != "":
 		return usage("--budget-kw and --budget exclude each other")
 	case f.budgetKW != "":
-		if p.limit = thousandths(f.budgetKW) * 1000; p.limit <= 0 {
+		if p.Limit = schedule.Thousandths(f.budgetKW) * 1000; p.Limit <= 0 {
 			return usage("--budget-kw %s: write a number of kilowatts above 0, as 450", f.budgetKW)
 		}
 	case f.budget != "":
 		text, percent := strings.CutSuffix(f.budget, "%")
-		if p.share = thousandths(strings.TrimSpace(text)) * 10; p.share <= 0 || !percent {
+		if p.Share = schedule.Thousandths(strings.TrimSpace(text)) * 10; p.Share <= 0 || !percent {
 			return usage("--budget %s: write a part of the mean power as 50%%; kilowatts are for --budget-kw", f.budget)
 		}
 	}
 	if err := chosen("mode", f.mode, modeNames()...); err != nil {
 		return err
 	}
-	p.modes = []engine.Mode{engine.Mode(f.mode)}
+	p.Modes = []engine.Mode{engine.Mode(f.mode)}
 	if f.mode == bothModes {
-		p.modes = engine.Modes()
+		p.Modes = engine.Modes()
 	}
 	var err error
-	if p.bound, err = settings.ParseDuration(f.bound); err != nil {
+	if p.Bound, err = settings.ParseDuration(f.bound); err != nil {
 		return usage("--bound %s %w", f.bound, err)
 	}
 	if f.window < 1 || f.window > engine.MaxWindow {
@@ -212,7 +168,7 @@ func (f *powerFlags) readBudget(p *powerPlan) error {
 // readHours reads when it is on-peak, and what that costs.
 func (f *powerFlags) readHours(cmd *cobra.Command, p *powerPlan) error {
 	var err error
-	if p.hours, err = budget.ParseHours(f.onPeak); err != nil {
+	if p.clock.Hours, err = budget.ParseHours(f.onPeak); err != nil {
 		return usage("--on-peak: %w", err)
 	}
 	if f.zone != "" {
@@ -220,62 +176,14 @@ func (f *powerFlags) readHours(cmd *cobra.Command, p *powerPlan) error {
 		if err != nil {
 			return usage("--time-zone: %w", err)
 		}
-		p.zone = zone.Location
+		p.clock.Zone = zone.Location
 	}
-	if p.ratio = protocol.Micro(thousandths(f.ratio) * 1000); p.ratio <= 0 {
+	if p.Ratio = protocol.Micro(schedule.Thousandths(f.ratio) * 1000); p.Ratio <= 0 {
 		return usage("--price-ratio %s: write a number above 0, as 3", f.ratio)
 	}
 	if cmd.Flags().Changed("on-peak") {
 		return nil
 	}
-	p.ratio = protocol.Unit // there is no off-peak
+	p.Ratio = protocol.Unit // there is no off-peak
 	return without(cmd, "is about hours on-peak; name them with --on-peak", "price-ratio", "time-zone", "start")
 }
-
-// peak is when it is on-peak in the time of a trace.
-func (p *powerPlan) peak(trace *workload.Trace) (experiment.Peak, error) {
-	peak := experiment.Peak{Hours: p.hours, Zone: p.zone}
-	if peak.Zone == nil {
-		peak.Zone = experiment.TraceZone(trace.Header)
-	}
-	if p.start != "" {
-		begin, err := experiment.ClockTime(p.start, peak.Zone)
-		if err != nil {
-			return peak, usage("--start: %w", err)
-		}
-		peak.Begin = begin
-		return peak, nil
-	}
-	begin, known := experiment.TraceBegin(trace.Header)
-	if !known && p.ratio != protocol.Unit {
-		return peak, usage("the trace does not tell when it begins (UnixStartTime); say with --start what the clock showed then")
-	}
-	peak.Begin = begin
-	return peak, nil
-}
-
-// draw gives the jobs their powers.
-func (p *powerPlan) draw(jobs []workload.Job) ([]workload.Job, error) {
-	if p.jobs.Low == p.jobs.High {
-		return jobs, nil
-	}
-	return workload.DrawPower(jobs, p.jobs, p.seed)
-}
-
-// budgeted says whether there is a budget.
-func (p *powerPlan) budgeted() bool { return p.limit > 0 || p.share > 0 }
-
-// most is the budget in milliwatts, when jobs draw so much on average without one.
-func (p *powerPlan) most(mean int64) int64 {
-	if p.limit > 0 {
-		return p.limit
-	}
-	return int64(math.Round(float64(mean) * float64(p.share) / protocol.PPM))
-}
-
-func (p *powerPlan) budget(signal power.Signal, mode engine.Mode) engine.Budget {
-	return engine.Budget{Signal: signal, Rates: p.rates, Mode: mode, Window: p.window, Bound: p.bound}
-}
-
-// kilowatts prints milliwatts.
-func kilowatts(milliwatts int64) string { return fmt.Sprintf("%.1f kW", float64(milliwatts)/1e6) }

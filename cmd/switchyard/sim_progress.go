@@ -47,3 +47,15 @@ func (p *progress) end() {
 	defer p.mu.Unlock()
 	_ = p.bar.Finish()
 }
+
+// progressOf shows how far a run is of which the number of steps is told with the first.
+func (a *app) progressOf(doing string) (step func(done, of int), end func()) {
+	bar := &progress{}
+	started := false
+	return func(done, of int) {
+		if !started {
+			bar, started = a.newProgress(of, doing), true
+		}
+		bar.set(done)
+	}, func() { bar.end() }
+}

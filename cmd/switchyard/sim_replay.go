@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/switchyard-hpc/switchyard/internal/console"
 	"github.com/switchyard-hpc/switchyard/peer/record"
 	"github.com/switchyard-hpc/switchyard/plugins/catalog"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
@@ -73,7 +74,7 @@ func (a *app) replay(path string, plugin policy.Policy) (err error) {
 		return err
 	}
 	if summary.Cut != "" {
-		a.notice("%s", plain(summary.Cut))
+		a.notice("%s", console.Plain(summary.Cut))
 	}
 	a.tellUnchecked(&summary, unknown)
 	if err = a.showReplay(path, &summary); err != nil {
@@ -95,7 +96,7 @@ func (a *app) tellUnchecked(s *record.Summary, unknown []string) {
 	if len(unknown) > 0 {
 		why = "this program does not know the policy " + strings.Join(unknown, " or ")
 	}
-	a.notice("%s of %d not decided again: %s", protocol.Count(s.Rounds-s.Checked, "round"), s.Rounds, plain(why))
+	a.notice("%s of %d not decided again: %s", protocol.Count(s.Rounds-s.Checked, "round"), s.Rounds, console.Plain(why))
 }
 
 // recordedPolicy is the policy that decided in a recording. Of one that is not
@@ -107,46 +108,16 @@ func recordedPolicy(name string, params []policy.Param) (policy.Policy, error) {
 	return builtin.Restore(name, params)
 }
 
-// replayJSON is what sim replay prints as JSON.
-type replayJSON struct {
-	Steps       uint64          `json:"steps"`
-	Jobs        int             `json:"jobs"`
-	Rounds      int             `json:"rounds"`
-	Decisions   int             `json:"decisions"`
-	Checked     int             `json:"rounds_decided_again"`
-	Received    int             `json:"messages_received"`
-	Sent        int             `json:"messages_sent"`
-	Differences int             `json:"differences"`
-	First       *differenceJSON `json:"first_difference,omitempty"`
-	Cut         string          `json:"cut_off,omitempty"`
-}
-
-type differenceJSON struct {
-	Step     uint64           `json:"step"`
-	Now      protocol.Instant `json:"at_ms"`
-	Event    string           `json:"event"`
-	What     string           `json:"what"`
-	Expected string           `json:"recorded"`
-	Got      string           `json:"replayed"`
-}
-
 func (a *app) showReplay(path string, s *record.Summary) error {
 	if a.json {
-		shown := replayJSON{
-			Steps: s.Steps, Jobs: s.Jobs, Rounds: s.Rounds, Decisions: s.Decisions, Checked: s.Checked,
-			Received: s.Received, Sent: s.Sent, Differences: s.Differences, Cut: s.Cut,
-		}
-		if d := s.First; d != nil {
-			shown.First = &differenceJSON{d.Step, d.Now, d.Event, d.What, d.Expected, d.Got}
-		}
-		return a.printJSON(shown)
+		return a.printJSON(s)
 	}
-	a.printf("%s: %d steps, %s, %s, %s; %d messages came and %d went.\n", plain(path), s.Steps,
+	a.printf("%s: %d steps, %s, %s, %s; %d messages came and %d went.\n", console.Plain(path), s.Steps,
 		protocol.Count(s.Jobs, "job"), protocol.Count(s.Rounds, "round"), protocol.Count(s.Decisions, "decision"), s.Received, s.Sent)
 	if s.Differences == 0 {
 		a.printf("All came out as recorded; %s decided again.\n", protocol.Count(s.Checked, "round"))
 		return nil
 	}
-	a.printf("%s. The first:\n%s\n", protocol.Count(s.Differences, "difference"), plainLines(s.First.String()))
+	a.printf("%s. The first:\n%s\n", protocol.Count(s.Differences, "difference"), console.PlainLines(s.First.String()))
 	return nil
 }

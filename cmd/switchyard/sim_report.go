@@ -2,14 +2,12 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/switchyard-hpc/switchyard/internal/console"
 	"github.com/switchyard-hpc/switchyard/internal/experiment"
 	"github.com/switchyard-hpc/switchyard/internal/report"
 )
@@ -44,53 +42,22 @@ func (a *app) simReportCommand() *cobra.Command {
 }
 
 func (a *app) report(paths []string, dir, title string) error {
-	var results []*experiment.Swept
-	source := report.Source{
-		Command: "switchyard sim report " + strings.Join(paths, " ") + " --out " + dir, Version: version,
+	results, inputs, err := experiment.ReadResults(paths)
+	if err != nil {
+		return err
 	}
-	for _, path := range paths {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		result, err := experiment.ParseResults(data)
-		if err != nil {
-			return fmt.Errorf("%s: %w", path, err)
-		}
-		results = append(results, result)
-		source.Inputs = append(source.Inputs, report.NewInput(filepath.Base(path), data))
+	source := report.Source{
+		Command: "switchyard sim report " + strings.Join(paths, " ") + " --out " + dir, Version: version, Inputs: inputs,
 	}
 	page, err := experiment.Page(title, results, source)
 	if err != nil {
 		return err
 	}
-	made, err := a.writeFolder(dir, &page)
+	made, err := page.WriteFolder(dir)
 	for _, path := range made {
-		a.printf("%s\n", plain(path))
+		a.printf("%s\n", console.Plain(path))
 	}
 	return err
-}
-
-// writeFolder writes a page and its figures into a folder, which it makes, and returns
-// their paths.
-func (a *app) writeFolder(dir string, page *report.Page) (made []string, err error) {
-	if err = os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // a report is for everybody
-		return nil, err
-	}
-	made = []string{filepath.Join(dir, "index.html")}
-	if err = a.writePage(made[0], page); err != nil {
-		return nil, err
-	}
-	for _, section := range page.Sections {
-		for _, figure := range section.Figures {
-			path := filepath.Join(dir, figure.Name+".svg")
-			if err = a.writeBytes(path, figure.SVG()); err != nil {
-				return made, err
-			}
-			made = append(made, path)
-		}
-	}
-	return made, nil
 }
 
 func (a *app) writePage(path string, page *report.Page) error {
@@ -103,13 +70,4 @@ func (a *app) writeBytes(path string, data []byte) error {
 		_, err := w.Write(data)
 		return err
 	})
-}
-
-// writeGantt draws a schedule.
-func (a *app) writeGantt(path string, o *experiment.Outcome) error {
-	figure, err := o.Gantt()
-	if err != nil {
-		return err
-	}
-	return a.writeBytes(path, figure.SVG())
 }

@@ -9,9 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/switchyard-hpc/switchyard/internal/console"
 	"github.com/switchyard-hpc/switchyard/internal/report"
 	"github.com/switchyard-hpc/switchyard/internal/reproduce"
-	"github.com/switchyard-hpc/switchyard/internal/reproduce/bluegene"
+	"github.com/switchyard-hpc/switchyard/internal/reproduce/papers"
 	"github.com/switchyard-hpc/switchyard/localsched/foresight"
 )
 
@@ -37,13 +38,13 @@ func (a *app) simReproduceCommand() *cobra.Command {
 			"The traces and prices are read from the folder of --data. --json has each seed's values and the\n" +
 			"series of the figures, --html draws them. Of the flags, only --data, --seeds and --workers are for\n" +
 			"the Blue Gene/P paper too.\n" +
-			"Names: " + wrapped(reproducible(), 90) + ".",
+			"Names: " + console.Wrapped(papers.Names(), 90) + ".",
 		Example: "  switchyard sim reproduce table4 fig10 --data ../shared/data\n" +
 			"  switchyard sim reproduce bg-fig2 bg-fig5 --seeds 1 --html power-budget.html\n" +
 			"  switchyard sim reproduce table5 --waits plan --seeds 10 --json >table5.json\n" +
 			"  switchyard sim reproduce --list",
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			left := slices.DeleteFunc(reproducible(), func(name string) bool { return slices.Contains(args, name) })
+			left := slices.DeleteFunc(papers.Names(), func(name string) bool { return slices.Contains(args, name) })
 			return left, cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return r.run(cmd.Context(), args) },
@@ -71,9 +72,6 @@ func foresightMethods() []string {
 	return names
 }
 
-// reproducible are the names of both papers.
-func reproducible() []string { return append(reproduce.Names(), bluegene.Names()...) }
-
 func (r *simReproduce) run(ctx context.Context, names []string) error {
 	if r.list {
 		return r.show()
@@ -82,7 +80,12 @@ func (r *simReproduce) run(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	reports, err := r.make(ctx, names)
+	r.options.Waits = foresight.Method(r.waits)
+	chosen, err := papers.Choose(r.options, names)
+	if err != nil {
+		return usage("%w", err)
+	}
+	reports, err := chosen.Run(ctx, func() (step func(done, of int), end func()) { return r.app.progressOf("simulations") })
 	if err != nil {
 		return err
 	}
@@ -106,58 +109,6 @@ func (r *simReproduce) run(ctx context.Context, names []string) error {
 	return nil
 }
 
-// make makes what is named of each paper, the MCMF paper's first.
-func (r *simReproduce) make(ctx context.Context, names []string) ([]reproduce.Report, error) {
-	for _, name := range names {
-		if !slices.Contains(reproducible(), name) {
-			return nil, usage("nothing is called %q; choose from %s", name, strings.Join(reproducible(), ", "))
-		}
-	}
-	r.options.Waits = foresight.Method(r.waits)
-	power := bluegene.Options{Data: r.options.Data, Seeds: r.options.Seeds, Workers: r.options.Workers}
-	isPower := func(name string) bool { return slices.Contains(bluegene.Names(), name) }
-	ofPower := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !isPower(name) })
-	others := slices.DeleteFunc(slices.Clone(names), isPower)
-	if err := r.options.Check(others); err != nil {
-		return nil, usage("%w", err)
-	}
-	if err := power.Check(ofPower); err != nil {
-		return nil, usage("%w", err)
-	}
-	var made []reproduce.Report
-	if len(others) > 0 || len(names) == 0 {
-		reports, err := r.simulate(func(progress func(int, int)) ([]reproduce.Report, error) {
-			return reproduce.Run(ctx, r.options, others, progress)
-		})
-		if err != nil {
-			return nil, err
-		}
-		made = reports
-	}
-	if len(ofPower) == 0 {
-		return made, nil
-	}
-	reports, err := r.simulate(func(progress func(int, int)) ([]reproduce.Report, error) {
-		return bluegene.Run(ctx, power, ofPower, progress)
-	})
-	return append(made, reports...), err
-}
-
-// simulate shows how far a run is.
-func (r *simReproduce) simulate(run func(progress func(done, of int)) ([]reproduce.Report, error)) ([]reproduce.Report, error) {
-	var bar *progress
-	reports, err := run(func(done, of int) {
-		if bar == nil {
-			bar = r.app.newProgress(of, "simulations")
-		}
-		bar.set(done)
-	})
-	if bar != nil {
-		bar.end()
-	}
-	return reports, err
-}
-
 func (r *simReproduce) page(reports []reproduce.Report, names []string) error {
 	command := append([]string{"switchyard", "sim", "reproduce"}, names...)
 	source := report.Source{Command: fmt.Sprintf("%s --seeds %d", strings.Join(command, " "), r.options.Seeds), Version: version}
@@ -170,13 +121,12 @@ func (r *simReproduce) page(reports []reproduce.Report, names []string) error {
 
 // show lists what there is.
 func (r *simReproduce) show() error {
-	all := append(reproduce.Exhibits(), bluegene.Exhibits()...)
-	if r.app.json {
-		return r.app.printJSON(all)
-	}
-	t := newTable("NAME", "ALSO", "ABOUT", "PAPER")
-	for _, e := range all {
-		t.add(e.Name, orDash(strings.Join(e.Also, " ")), e.Title, e.Paper)
-	}
-	return t.write(r.app.stdout, "", true)
+	all := papers.Exhibits()
+	return r.app.showTable(all, func() *console.Table {
+		t := console.NewTable("NAME", "ALSO", "ABOUT", "PAPER")
+		for _, e := range all {
+			t.Add(e.Name, console.OrDash(strings.Join(e.Also, " ")), e.Title, e.Paper)
+		}
+		return t
+	})
 }

@@ -1,18 +1,14 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/switchyard-hpc/switchyard/internal/console"
 	"github.com/switchyard-hpc/switchyard/internal/experiment"
-	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -83,27 +79,22 @@ func (r *simRun) run(ctx context.Context, name string) (err error) {
 	if err != nil {
 		return err
 	}
-	main := chosenOf(outcomes, plan.Scheme)
+	main := outcomes.Of(plan.Scheme)
 	if main.Unplaced > 0 {
 		r.app.notice("%s never ran, because no site that they may go to has room for them; the means leave them out",
 			protocol.Count(main.Unplaced, "job"))
 	}
 	if main.Metrics.Jobs == 0 && main.Applications == nil {
-		return fmt.Errorf("experiment %s: no job ran", plain(main.Experiment))
+		return fmt.Errorf("experiment %s: no job ran", console.Plain(main.Experiment))
 	}
 	if err = r.write(main); err != nil || r.whole {
 		return err
 	}
-	if !r.app.json {
-		return r.app.showRun(main, outcomes)
+	if r.app.json {
+		return r.app.printJSON(outcomes.Beside(main))
 	}
-	for _, other := range outcomes {
-		if other != main {
-			other.Records = nil // the same
-			main.Compare = append(main.Compare, *other)
-		}
-	}
-	return r.app.printJSON(main)
+	r.app.printf("%s", outcomes.Text(main))
+	return nil
 }
 
 // choose is the plan under the scheme that was asked for.
@@ -127,192 +118,35 @@ func (r *simRun) choose(plan *experiment.Plan) (*experiment.Plan, error) {
 }
 
 // outcomes runs all schemes of the plan.
-func (r *simRun) outcomes(ctx context.Context, plan *experiment.Plan) ([]*experiment.Outcome, error) {
-	var outcomes []*experiment.Outcome
+func (r *simRun) outcomes(ctx context.Context, plan *experiment.Plan) (experiment.Outcomes, error) {
+	var outcomes experiment.Outcomes
 	for _, scheme := range plan.All() {
-		var bar *progress
-		outcome, err := plan.Run(ctx, scheme, r.seed, func(ended, jobs int) {
-			if bar == nil {
-				bar = r.app.newProgress(jobs, "scheme "+string(scheme))
-			}
-			bar.set(ended)
-		})
-		if bar != nil {
-			bar.end()
-		}
+		step, end := r.app.progressOf("scheme " + string(scheme))
+		outcome, err := plan.Run(ctx, scheme, r.seed, step)
+		end()
 		if err != nil {
 			return nil, err
 		}
 		outcomes = append(outcomes, outcome)
-		outcome.CompareWith(chosenOf(outcomes, experiment.Local))
+		outcome.CompareWith(outcomes.Of(experiment.Local))
 	}
 	return outcomes, nil
 }
 
-func chosenOf(outcomes []*experiment.Outcome, scheme experiment.Scheme) *experiment.Outcome {
-	for _, o := range outcomes {
-		if o.Scheme == scheme {
-			return o
-		}
-	}
-	return nil
-}
-
 // write makes the files that were asked for.
 func (r *simRun) write(o *experiment.Outcome) error {
-	if r.starts != "" {
-		if err := r.app.writeFile(r.starts, func(w io.Writer) error { return writeStarts(w, o) }); err != nil {
-			return err
-		}
-	}
-	if r.swf != "" {
-		trace := o.Trace(fmt.Sprintf("schedule of experiment %s under scheme %s with seed %d, simulated by switchyard",
-			o.Experiment, o.Scheme, o.Seed))
-		if err := r.app.writeFile(r.swf, func(w io.Writer) error { return workload.WriteSWF(w, trace) }); err != nil {
-			return err
-		}
-	}
-	if r.gantt != "" {
-		return r.app.writeGantt(r.gantt, o)
-	}
-	return nil
-}
-
-// writeStarts writes a line for each job, in order of submission: when it starts
-// and ends since the experiment's beginning, in seconds. Jobs that never ran are
-// left out.
-func writeStarts(w io.Writer, o *experiment.Outcome) error {
-	out := bufio.NewWriter(w)
-	line := []byte("job_id,start,end,origin,site\n")
-	for i, job := range o.Jobs {
-		if _, err := out.Write(line); err != nil {
-			return err
-		}
-		line = line[:0]
-		placed := o.Result.Placements[i]
-		if placed.Site < 0 {
-			continue
-		}
-		line = appendCell(line, o.Plan.JobName(&o.Jobs[i]))
-		line = appendSeconds(append(line, ','), int64(placed.Start))
-		line = appendSeconds(append(line, ','), int64(placed.End))
-		line = append(append(line, ','), o.Plan.Sites[job.Origin].Name...)
-		line = append(append(line, ','), o.Plan.Sites[placed.Site].Name...)
-		line = append(line, '\n')
-	}
-	if _, err := out.Write(line); err != nil {
+	if err := r.app.writeAsked(r.starts, o.WriteStarts); err != nil {
 		return err
 	}
-	return out.Flush()
-}
-
-// appendCell writes a cell of a CSV.
-func appendCell(b []byte, text string) []byte {
-	if !strings.ContainsAny(text, ",\"") {
-		return append(b, text...)
-	}
-	return append(append(append(b, '"'), strings.ReplaceAll(text, `"`, `""`)...), '"')
-}
-
-// appendSeconds writes milliseconds as seconds, with a fraction only where there
-// is one.
-func appendSeconds(b []byte, ms int64) []byte {
-	if ms%1000 == 0 {
-		return strconv.AppendInt(b, ms/1000, 10)
-	}
-	return strconv.AppendFloat(b, float64(ms)/1000, 'f', -1, 64)
-}
-
-// showRun prints a line for each scheme, and the sites under the chosen one.
-func (a *app) showRun(main *experiment.Outcome, outcomes []*experiment.Outcome) error {
-	a.printf("Experiment %s, seed %d: %s, %s%s\n", plain(main.Experiment), main.Seed,
-		protocol.Count(len(main.Plan.Sites), "site"), protocol.Count(len(main.Jobs), "job"), besides(main.Applications))
-	if main.Metrics.Jobs == 0 {
-		return a.showAllApplications(outcomes)
-	}
-	a.printf("\n")
-	if err := schemesTable(outcomes).write(a.stdout, "", true); err != nil {
+	if err := r.app.writeAsked(r.swf, o.WriteSWF); err != nil {
 		return err
 	}
-	if main.Energy != nil {
-		a.printf("\nElectricity, in %s:\n\n", main.Currency)
-		if err := energyTable(main, outcomes).write(a.stdout, "", true); err != nil {
-			return err
-		}
+	if r.gantt == "" {
+		return nil
 	}
-	a.printf("\nSites under scheme %s:\n\n", main.Scheme)
-	if err := perSiteTable(main).write(a.stdout, "", true); err != nil {
+	figure, err := o.Gantt()
+	if err != nil {
 		return err
 	}
-	return a.showAllApplications(outcomes)
-}
-
-func schemesTable(outcomes []*experiment.Outcome) *table {
-	t := newTable("SCHEME", " JOBS", " WAIT", " GAIN", " RESPONSE", " GAIN", " DEVIATION", " SLOWDOWN", " UTIL", " EFFICIENCY",
-		" MOVED", " MAKESPAN")
-	local := chosenOf(outcomes, experiment.Local)
-	for _, o := range outcomes {
-		wait, response := "-", "-"
-		if local != nil && o != local {
-			wait, response = times(local.MeanWait, o.MeanWait), times(local.MeanResponse, o.MeanResponse)
-		}
-		t.add(string(o.Scheme), strconv.Itoa(o.Metrics.Jobs), seconds(o.MeanWait), wait, seconds(o.MeanResponse), response,
-			seconds(o.WaitDeviation), decimals(o.BoundedSlowdown), part(o.Utilisation), part(o.GridEfficiency),
-			part(o.Transferred), seconds(o.Makespan))
-	}
-	return t
-}
-
-// energyTable has a line for each scheme: what its electricity costs, in all and at each
-// site, how it serves the users of the site that it serves least, and the messages for a
-// job, which many peers need more of than one.
-func energyTable(main *experiment.Outcome, outcomes []*experiment.Outcome) *table {
-	titles := []string{"SCHEME", " COST", " GAIN", " MWH", " FAIRNESS", " MESSAGES"}
-	for _, bill := range main.Bills {
-		titles = append(titles, " "+strings.ToUpper(plain(bill.Site)))
-	}
-	t := newTable(titles...)
-	local := chosenOf(outcomes, experiment.Local)
-	for _, o := range outcomes {
-		if o.Energy == nil {
-			continue // a scheme without machines
-		}
-		gain := "-"
-		if local != nil && o != local {
-			gain = times(local.Cost, o.Cost)
-		}
-		cells := []string{string(o.Scheme), decimals(o.Cost), gain, decimals(o.MWh), fairness(o.Fairness), decimals(o.MessagesPerJob)}
-		for _, bill := range o.Bills {
-			cells = append(cells, decimals(bill.Cost))
-		}
-		t.add(cells...)
-	}
-	return t
-}
-
-// fairness is "-" where there is nothing to compare with.
-func fairness(x *float64) string {
-	if x == nil {
-		return "-"
-	}
-	return decimals(*x)
-}
-
-func perSiteTable(o *experiment.Outcome) *table {
-	titles := []string{"SITE", " CPUS", " SUBMITTED", " SENT", " RAN", " WAIT", " RESPONSE", " UTIL"}
-	if o.Energy != nil {
-		titles = append(titles, " FAIRNESS")
-	}
-	t := newTable(titles...)
-	for i, site := range o.Sites {
-		cells := []string{
-			plain(string(site.Site)), strconv.Itoa(o.Plan.CPUs(i)), strconv.Itoa(site.Submitted), strconv.Itoa(site.Sent),
-			strconv.Itoa(site.Ran), seconds(site.MeanWait), seconds(site.MeanResponse), part(site.Utilisation),
-		}
-		if o.Energy != nil {
-			cells = append(cells, fairness(o.Bills[i].Fairness))
-		}
-		t.add(cells...)
-	}
-	return t
+	return r.app.writeBytes(r.gantt, figure.SVG())
 }

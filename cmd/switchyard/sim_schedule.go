@@ -1,20 +1,17 @@
 package main
 
 import (
-	"bufio"
-	"errors"
 	"fmt"
-	"io"
-	"strconv"
 
 	"github.com/spf13/cobra"
 
+	"github.com/switchyard-hpc/switchyard/internal/console"
 	"github.com/switchyard-hpc/switchyard/internal/experiment"
+	"github.com/switchyard-hpc/switchyard/internal/schedule"
 	"github.com/switchyard-hpc/switchyard/internal/sim"
 	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/peer/config"
-	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // simSchedule is one call of sim schedule.
@@ -60,7 +57,7 @@ func (f *traceFlags) read(a *app) (*workload.Trace, error) {
 		return nil, err
 	}
 	if odd := trace.Report.String(); odd != "" {
-		a.notice("%s: %s", plain(f.path), plain(odd))
+		a.notice("%s: %s", console.Plain(f.path), console.Plain(odd))
 	}
 	return trace, nil
 }
@@ -113,30 +110,24 @@ func (s *simSchedule) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if err = study.run(); err != nil {
+	if err = study.Run(); err != nil {
 		return err
 	}
-	for _, file := range []struct {
-		path  string
-		write func(io.Writer) error
-	}{{s.starts, study.writeStarts}, {s.curves, study.writeCurves}} {
-		if file.path == "" {
-			continue
-		}
-		if err = s.app.writeFile(file.path, file.write); err != nil {
-			return err
-		}
+	if err = s.app.writeAsked(s.starts, study.WriteStarts); err != nil {
+		return err
 	}
-	if whole {
-		return nil
+	if err = s.app.writeAsked(s.curves, study.WriteCurves); err != nil || whole {
+		return err
 	}
-	return s.show(study)
+	if s.app.json {
+		return s.app.printJSON(study.Shown())
+	}
+	return s.app.writeTables(study.Tables()...)
 }
 
 // study reads the trace, for the machine and the power that the flags describe.
-func (s *simSchedule) study(plan *powerPlan) (*scheduleStudy, error) {
-	policy, err := engine.Named(s.policy)
-	if err != nil {
+func (s *simSchedule) study(plan *powerPlan) (*schedule.Study, error) {
+	if _, err := engine.Named(s.policy); err != nil {
 		return nil, usage("--policy: %w", err)
 	}
 	tie, err := sim.ParseTie(s.tie)
@@ -147,93 +138,19 @@ func (s *simSchedule) study(plan *powerPlan) (*scheduleStudy, error) {
 	if err != nil {
 		return nil, err
 	}
-	study := &scheduleStudy{simSchedule: s, log: trace, plan: plan, policy: policy, tie: tie}
-	if study.machine, err = s.machine.machine(trace); err != nil {
+	cfg := schedule.Config{
+		File: s.trace.path, Trace: trace, Perfect: s.perfect, Overrun: s.trace.overruns, Whole: s.machine.whole(),
+		Larger: s.machine.larger(), Policy: s.policy, Tie: tie,
+		Notice: func(format string, args ...any) { s.app.notice("%s", console.Plain(fmt.Sprintf(format, args...))) },
+	}
+	if cfg.Machine, err = s.machine.machine(trace); err != nil {
 		return nil, err
 	}
-	if study.model, err = study.machine.Model(); err != nil {
-		return nil, err
-	}
-	var cleaning workload.Cleaning
-	study.jobs, cleaning = workload.Clean(trace, workload.CleanOptions{Perfect: s.perfect, KeepOverruns: s.trace.overruns})
-	if len(study.jobs) == 0 {
-		return nil, errors.New(s.trace.path + ": there are no jobs: " + cleaning.String())
-	}
-	study.records = experiment.RecordsOf(s.trace.path, trace, cleaning)
-	if !cleaning.AsIs() {
-		s.app.notice("%s: %s", plain(s.trace.path), cleaning)
-	}
-	if plan == nil {
-		return study, nil
-	}
-	if study.peak, err = plan.peak(trace); err != nil {
-		return nil, err
-	}
-	study.jobs, err = plan.draw(study.jobs)
-	return study, err
-}
-
-func scheduleResult(jobs []workload.Job, starts []protocol.Instant) *sim.Result {
-	result := &sim.Result{Placements: make([]sim.Placement, len(jobs))}
-	for i, start := range starts {
-		result.Placements[i] = sim.Placement{Site: -1}
-		if start != sim.NeverStarts {
-			result.Placements[i] = sim.Placement{Start: start, End: start.Add(jobs[i].Run)}
+	if plan != nil {
+		cfg.Power = &plan.Power
+		if plan.Peak, err = plan.clock.Peak(trace.Header, plan.Ratio); err != nil {
+			return nil, usage("%w", err)
 		}
 	}
-	return result
-}
-
-// writeSchedule writes a line for each job that starts, in the order of the trace.
-func writeSchedule(w io.Writer, trace *workload.Trace, jobs []workload.Job, starts []protocol.Instant) error {
-	out := bufio.NewWriterSize(w, 1<<16)
-	line := []byte("job_id,start\n")
-	for i := range jobs {
-		if starts[i] == sim.NeverStarts {
-			continue
-		}
-		if _, err := out.Write(line); err != nil {
-			return err
-		}
-		line = appendCell(line[:0], trace.JobName(jobs[i].ID))
-		line = appendSeconds(append(line, ','), int64(starts[i]))
-		line = append(line, '\n')
-	}
-	if _, err := out.Write(line); err != nil {
-		return err
-	}
-	return out.Flush()
-}
-
-func (s *simSchedule) show(study *scheduleStudy) error {
-	if s.app.json {
-		return s.app.printJSON(study.json())
-	}
-	titles := []string{"POLICY", " JOBS", " WAIT", " RESPONSE", " DEVIATION", " SLOWDOWN", " UTIL", " MAKESPAN"}
-	if study.allocates() {
-		titles = append(titles, " ALLOCATED")
-	}
-	t := newTable(titles...)
-	for i := range study.runs {
-		m := study.shown(i)
-		row := []string{
-			study.name(i), strconv.Itoa(m.Jobs), seconds(m.MeanWait), seconds(m.MeanResponse), seconds(m.WaitDeviation),
-			decimals(m.BoundedSlowdown), part(m.Utilisation), seconds(m.Makespan),
-		}
-		if study.allocates() {
-			row = append(row, part(*m.Allocated))
-		}
-		t.add(row...)
-	}
-	if err := t.write(s.app.stdout, "", true); err != nil || study.plan == nil {
-		return err
-	}
-	s.app.printf("\n")
-	t = newTable("POLICY", " BUDGET", " MEAN POWER", " ENERGY", " COST", " SAVING", " RAW SAVING", " INVERSE PAIRS")
-	for i := range study.runs {
-		m := study.shown(i)
-		t.add(study.name(i), study.limitText(i), fmt.Sprintf("%.1f kW", m.MeanPower), decimals(m.MWh)+" MWh", decimals(m.Cost),
-			study.against(i, part(m.Saving)), study.against(i, part(m.RawSaving)), study.against(i, strconv.FormatInt(m.Inverse, 10)))
-	}
-	return t.write(s.app.stdout, "", true)
+	return schedule.New(cfg)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/switchyard-hpc/switchyard/internal/console"
 	"github.com/switchyard-hpc/switchyard/internal/experiment"
 	"github.com/switchyard-hpc/switchyard/internal/report"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -39,7 +40,7 @@ func (a *app) simSweepCommand() *cobra.Command {
 			"With --add-site the same is run with and without the site in the grid, under the experiment's main\n" +
 			"scheme unless --set scheme=… names others: what it gains by joining.\n" +
 			"A site is " + experiment.JoinForm + ".\n" +
-			"Keys: " + wrapped(experiment.SettableKeys(), 90) + ".",
+			"Keys: " + console.Wrapped(experiment.SettableKeys(), 90) + ".",
 		Example: "  switchyard sim sweep heavy --load 0.7..1.3 --seeds 5 --html heavy.html\n" +
 			"  switchyard sim sweep light --set delta=0.5..0.9 --set sigma=60s,300s,900s --json\n" +
 			"  switchyard sim sweep electricity --set delay_price=0.1,1,5 --html electricity.html\n" +
@@ -169,24 +170,13 @@ func (a *app) showSwept(swept *experiment.Swept) error {
 }
 
 // showTables prints tables of means over so many seeds.
-func (a *app) showTables(tables []experiment.Shown, seeds int) error {
+func (a *app) showTables(tables []report.Table, seeds int) error {
 	for i, shown := range tables {
 		if i > 0 {
 			a.printf("\n")
 		}
 		a.printf("%s, %s\n\n", shown.Title, protocol.Count(seeds, "seed"))
-		titles := make([]string, len(shown.Columns))
-		for c, title := range shown.Columns {
-			titles[c] = strings.ToUpper(title)
-			if c >= len(shown.Columns)-shown.Numbers {
-				titles[c] = " " + titles[c]
-			}
-		}
-		t := newTable(titles...)
-		for _, row := range shown.Rows {
-			t.add(row...)
-		}
-		if err := t.write(a.stdout, "", true); err != nil {
+		if err := shown.Console().Write(a.stdout, "", true); err != nil {
 			return err
 		}
 	}

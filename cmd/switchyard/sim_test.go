@@ -451,14 +451,14 @@ func TestSimFit(t *testing.T) {
 	if !strings.Contains(out, "left out by their queue") || !strings.Contains(out, "Machine: 144 nodes of 8 CPUs.") {
 		t.Errorf("printed\n%s", out)
 	}
-	var fitted fittedJSON
+	var fitted experiment.FittedModel
 	if err := json.Unmarshal([]byte(good(t, simulate(t, append(args, "--json")...))), &fitted); err != nil {
 		t.Fatal(err)
 	}
 	jobs := 0
 	for i, class := range fitted.Classes {
 		jobs += class.Jobs
-		for _, times := range []fittedTimesJSON{class.Arrival, class.Service} {
+		for _, times := range []experiment.FittedTimes{class.Arrival, class.Service} {
 			if times.Matched < 3 && times.Why == "" {
 				t.Errorf("class %d: %d moments are matched and nothing says why", i, times.Matched)
 			}

@@ -139,6 +139,6 @@ func (s *simTune) page(name string, found *tune.Result) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.app.writeFolder(s.html, &page)
+	_, err = page.WriteFolder(s.html)
 	return err
 }

@@ -1,15 +1,11 @@
 package main
 
 import (
-	"slices"
-	"strconv"
-	"strings"
+	"context"
 
 	"github.com/spf13/cobra"
 
-	"github.com/switchyard-hpc/switchyard/peer/api"
-	"github.com/switchyard-hpc/switchyard/peer/view"
-	"github.com/switchyard-hpc/switchyard/protocol"
+	"github.com/switchyard-hpc/switchyard/peer/display"
 )
 
 func (a *app) sitesCommand() *cobra.Command {
@@ -29,91 +25,13 @@ func (a *app) sitesCommand() *cobra.Command {
 			"key is refused, when its link does not come up for that.",
 		Example: "  switchyard sites\n  switchyard sites --json",
 		Args:    noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			sites, err := a.client().Sites(cmd.Context())
-			if err != nil {
-				return err
-			}
-			info, err := a.client().Info(cmd.Context())
-			if err != nil {
-				return err
-			}
-			if a.json {
-				return a.printJSON(sitesAnswer{Sites: sites, Rules: info.Rules, Alarms: info.Alarms})
-			}
-			return sitesTable(sites.Sites, info).write(a.stdout, "", !a.noHeader)
-		},
 	}
-	return a.listing(cmd)
-}
-
-// sitesAnswer is what the command prints as JSON.
-type sitesAnswer struct {
-	view.Sites
-
-	Rules  api.Rules `json:"rules"`
-	Alarms []string  `json:"alarms,omitempty"` // of this site
-}
-
-func sitesTable(sites []view.Site, info api.Info) *table {
-	titles := []string{"SITE", " NO", "LINK", " CPUS", " BUSY", " RUS", " QUEUED", " AGE", " HERE", " THERE", " BENEFIT"}
-	powers := slices.ContainsFunc(sites, func(site view.Site) bool { return site.Draw > 0 || site.Budget != nil })
-	if powers {
-		titles = append(titles, " POWER")
-	}
-	t := newTable(append(titles, "NOTE")...)
-	for _, site := range sites {
-		load := []string{"-", "-", "-", "-"}
-		if site.Age >= 0 {
-			load = []string{strconv.Itoa(site.Busy), percent(site.RUS), strconv.Itoa(site.Queued), span(site.Age)}
+	return lists(a, cmd, func(ctx context.Context, _ []string) (display.Grid, error) {
+		sites, err := a.client().Sites(ctx)
+		if err != nil {
+			return display.Grid{}, err
 		}
-		cells := append([]string{
-			plain(string(site.Site)), number(int(site.Number)), plain(site.Link), number(site.CPUs),
-		}, load...)
-		cells = append(cells, strconv.Itoa(site.JobsHere), strconv.Itoa(site.JobsSent), ratio(site.Benefit))
-		if powers {
-			cells = append(cells, powerText(site.Draw, site.Budget))
-		}
-		t.add(append(cells, notes(withheld(site), plain(site.Doubt), alarmsOf(site, info), siteNote(site, info.Rules)))...)
-	}
-	return t
-}
-
-// alarmsOf are those of this site.
-func alarmsOf(site view.Site, info api.Info) string {
-	if !site.Self || len(info.Alarms) == 0 {
-		return ""
-	}
-	return "ALARM: " + plain(strings.Join(info.Alarms, "; "))
-}
-
-// withheld says how many CPUs may not work now.
-func withheld(site view.Site) string {
-	if site.Withheld == 0 {
-		return ""
-	}
-	return protocol.Count(site.Withheld, "idle CPU") + " withheld by the power budget"
-}
-
-func number(n int) string {
-	if n == 0 {
-		return "-"
-	}
-	return strconv.Itoa(n)
-}
-
-func siteNote(site view.Site, rules api.Rules) string {
-	prices := ""
-	if site.Prices != "" {
-		prices = "electricity: " + plain(strings.ReplaceAll(site.Prices, "\n", "; ")) // a file may have several mistakes
-	}
-	switch {
-	case site.Why != "":
-		return notes(plain(site.Why), prices)
-	case site.Self && rules != (api.Rules{}):
-		return notes(rulesText(rules), prices)
-	case site.LastSeen != 0 && site.Link != "up" && !site.Self:
-		return "last seen " + clock(site.LastSeen)
-	}
-	return prices
+		info, err := a.client().Info(ctx)
+		return display.Grid{Sites: sites, Rules: info.Rules, Alarms: info.Alarms}, err
+	}, display.Sites)
 }

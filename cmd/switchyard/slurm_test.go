@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/internal/testbed"
+	"github.com/switchyard-hpc/switchyard/peer/display"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -234,7 +235,7 @@ func TestSlurmGrid(t *testing.T) {
 		id := g.submit(t, here, "#!/bin/sh\necho \"$SWITCHYARD_EXEC_SITE $1\"\nexit 3\n", where, "--ntasks=2", "--time=5", "-", "arg")
 		job := g.until(t, here, id, ended)
 		if job.State != protocol.Failed || job.ExitCode != 3 || job.Site != site.Name {
-			t.Errorf("at %s: %s, exit code %d, at %s", site.Name, stateText(job), job.ExitCode, job.Site)
+			t.Errorf("at %s: %s, exit code %d, at %s", site.Name, display.State(job), job.ExitCode, job.Site)
 		}
 		if site == here && (job.Local == "" || !strings.Contains(g.at(t, here, "", "status", id.String()).stdout, "Local ID   "+string(job.Local)+"\n")) {
 			t.Errorf("the local scheduler's number is %q; status: %s", job.Local, g.at(t, here, "", "status", id.String()).stdout)
@@ -255,7 +256,7 @@ func TestSlurmGrid(t *testing.T) {
 	for _, id := range ids {
 		job := g.until(t, here, id, ended)
 		if job.State != protocol.Completed {
-			t.Errorf("job %v: %s", id, stateText(job))
+			t.Errorf("job %v: %s", id, display.State(job))
 		}
 		ran[job.Site]++
 	}
@@ -266,7 +267,7 @@ func TestSlurmGrid(t *testing.T) {
 		t.Fatal(err)
 	}
 	if job := g.until(t, here, full, ended); job.State != protocol.Completed || job.Site != "aurora" {
-		t.Errorf("the job that loaded the site: %s", stateText(job))
+		t.Errorf("the job that loaded the site: %s", display.State(job))
 	}
 
 	got := g.at(t, here, "#!/bin/sh\ntrue\n", "submit", "--sites=aurora,borealis", "--ntasks=5")
@@ -279,7 +280,7 @@ func TestSlurmGrid(t *testing.T) {
 		t.Errorf("cancel: %+v", got)
 	}
 	if job := g.until(t, here, id, ended); job.State != protocol.Cancelled {
-		t.Errorf("the cancelled job is %s", stateText(job))
+		t.Errorf("the cancelled job is %s", display.State(job))
 	}
 }
 
@@ -322,7 +323,7 @@ func TestKilledControllersLoseNothing(t *testing.T) {
 		case job.State == protocol.NodeFail && err == nil && runs <= 1: // Slurm forgot it after its start, and killed it
 			lost++
 		case job.State != protocol.Completed:
-			t.Errorf("%s: %s, %d runs", task.Name, stateText(job), runs)
+			t.Errorf("%s: %s, %d runs", task.Name, display.State(job), runs)
 		default:
 			if err := task.Verify(job.Stdout); err != nil {
 				t.Errorf("job %s at %s, epoch %d: %v", ids[i], job.Site, job.Epoch, err)
@@ -384,7 +385,7 @@ func TestSlurmSaysWhatIsWrong(t *testing.T) {
 	id := g.submit(t, here, "#!/bin/sh\necho back\n", "--time=5")
 	c.signal(t, "siteA", syscall.SIGCONT)
 	if job := g.until(t, here, id, ended); job.State != protocol.Completed || g.output(t, job) != "back\n" {
-		t.Errorf("the job that waited for the controller: %s", stateText(job))
+		t.Errorf("the job that waited for the controller: %s", display.State(job))
 	}
 }
 

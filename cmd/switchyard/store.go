@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/switchyard-hpc/switchyard/internal/console"
 	"github.com/switchyard-hpc/switchyard/peer/daemon"
 	"github.com/switchyard-hpc/switchyard/peer/statedir"
 	"github.com/switchyard-hpc/switchyard/peer/store"
@@ -123,15 +124,15 @@ func (a *app) printStore(found storeJSON) error {
 	if a.json {
 		return a.printJSON(found)
 	}
-	t := newTable("TABLE", " ROWS", " BYTES")
+	t := console.NewTable("TABLE", " ROWS", " BYTES")
 	for _, one := range found.Tables {
-		t.add(plain(one.Table), strconv.FormatUint(one.Rows, 10), strconv.FormatInt(one.Bytes, 10))
+		t.Add(console.Plain(one.Table), strconv.FormatUint(one.Rows, 10), strconv.FormatInt(one.Bytes, 10))
 	}
-	if err := t.write(a.stdout, "", !a.noHeader); err != nil {
+	if err := t.Write(a.stdout, "", !a.noHeader); err != nil {
 		return err
 	}
 	for _, problem := range found.Problems {
-		a.notice("%s", plain(problem.text()))
+		a.notice("%s", console.Plain(problem.text()))
 	}
 	if len(found.Problems) == 0 {
 		a.notice("%s is whole: %d pages, %d of them free", found.Path, found.Pages, found.FreePages)

@@ -14,7 +14,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-hpc/switchyard/internal/batchscript"
+	"github.com/switchyard-hpc/switchyard/internal/console"
 	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/peer/display"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -86,7 +88,7 @@ func (a *app) submit(ctx context.Context, batch batchscript.Batch) error {
 	quiet := quiet(batch)
 	if !quiet {
 		for _, notice := range submitted.Notices {
-			a.notice("%s", plain(notice))
+			a.notice("%s", console.Plain(notice))
 		}
 		a.noticeFiles(submitted.Elsewhere, batch)
 	}
@@ -95,7 +97,7 @@ func (a *app) submit(ctx context.Context, batch batchscript.Batch) error {
 			protocol.Count(len(submitted.Jobs), "job id"), len(batch.Jobs))
 	}
 	if batch.Name != "" && !quiet {
-		a.notice("application %s of %s", plain(batch.Name), protocol.Count(len(batch.Jobs), "component"))
+		a.notice("application %s of %s", console.Plain(batch.Name), protocol.Count(len(batch.Jobs), "component"))
 	}
 	switch {
 	case a.json:
@@ -127,7 +129,7 @@ func (a *app) noticeFiles(leaving view.Elsewhere, batch batchscript.Batch) {
 	}
 	a.notice("files do not travel yet: another site (%s) begins the job in an empty folder instead of %s, and only its output comes back; "+
 		"keep it here with --sites=%s, or say with --data=0 that it needs no files",
-		plain(strings.Join(names, ", ")), plain(batch.Jobs[i].Payload.WorkDir), plain(string(leaving.Site)))
+		console.Plain(strings.Join(names, ", ")), console.Plain(batch.Jobs[i].Payload.WorkDir), console.Plain(string(leaving.Site)))
 }
 
 // printIDs prints a line for each job, as tools parse it.
@@ -219,8 +221,8 @@ func (a *app) waitFor(ctx context.Context, id protocol.JobID) (code int, err err
 	}
 	if job.State != protocol.Completed {
 		text := job.State.String()
-		if why := cmp.Or(job.Reason, ending(job)); why != "" {
-			text += ": " + plain(why)
+		if why := cmp.Or(job.Reason, display.Ending(job)); why != "" {
+			text += ": " + console.Plain(why)
 		}
 		a.notice("job %s %s", id, text)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"runtime"
 
@@ -19,15 +20,8 @@ func (a *app) versionCommand() *cobra.Command {
 		Short:   "Print the version",
 		Example: "  switchyard version --json",
 		Args:    noArgs,
-		RunE: func(*cobra.Command, []string) error {
-			if a.json {
-				return a.printJSON(map[string]any{
-					"version": version, "commit": commit, "go": runtime.Version(), "protocol": protocol.ProtocolVersion,
-				})
-			}
-			a.printf("%s", versionText())
-			return nil
-		},
 	}
-	return a.query(cmd)
+	return describes(a, cmd, func(context.Context, []string) (map[string]any, error) {
+		return map[string]any{"version": version, "commit": commit, "go": runtime.Version(), "protocol": protocol.ProtocolVersion}, nil
+	}, func(map[string]any) string { return versionText() })
 }

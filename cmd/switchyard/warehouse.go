@@ -1,11 +1,12 @@
 package main
 
 import (
+	"context"
 	"fmt"
-	"strconv"
 
 	"github.com/spf13/cobra"
 
+	"github.com/switchyard-hpc/switchyard/peer/display"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 )
 
@@ -28,87 +29,17 @@ func (a *app) warehouseCommand() *cobra.Command {
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			component := ""
-			if len(args) > 0 {
-				component = args[0]
-			}
-			known, err := a.client().Warehouse(cmd.Context(), component, all)
-			if err != nil {
-				return err
-			}
-			if component != "" && len(known.Components) == 0 {
-				return &exitError{code: exitNotFound, err: fmt.Errorf("nothing is known of a component %q of yours; it has not run to its end", component)}
-			}
-			if a.json {
-				return a.printJSON(known)
-			}
-			return warehouseTable(known).write(a.stdout, "", !a.noHeader)
-		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "everybody's components")
-	return a.listing(cmd)
-}
-
-// warehouseTable has a row for each component and site.
-func warehouseTable(known view.RunHistory) *table {
-	t := newTable("COMPONENT", "USER", "SITE", " RUNS", " CPUS", " RUN", " r_a", " b", " Γ", " ENERGY")
-	for i := range known.Components {
-		c := &known.Components[i]
-		for _, site := range c.Sites {
-			if len(site.Runs) == 0 {
-				continue
-			}
-			last := &site.Runs[len(site.Runs)-1]
-			ran := span(last.Ran)
-			if last.Censored {
-				ran = "> " + ran
-			}
-			t.add(plain(c.Name), plain(c.User), plain(string(site.Site)), strconv.Itoa(len(site.Runs)),
-				strconv.Itoa(last.CPUs), ran, measured(last.Rate, 1, "flop/s"), measured(last.Bandwidth, 1, "word/s"),
-				gammaText(last.Gamma), measured(last.Usage.Energy, milli, "J"))
+	return lists(a, cmd, func(ctx context.Context, args []string) (view.RunHistory, error) {
+		component := ""
+		if len(args) > 0 {
+			component = args[0]
 		}
-	}
-	return t
-}
-
-// gammaText prints Γ with three digits, "-" when it is not known, and "huge" for a component
-// that hardly communicates.
-func gammaText(gamma float64) string {
-	switch {
-	case !(gamma > 0):
-		return "-"
-	case gamma >= hugeGamma:
-		return "huge"
-	}
-	return strconv.FormatFloat(gamma, 'g', 3, 64)
-}
-
-// hugeGamma is a Γ of which nobody wants to know the digits.
-const hugeGamma = 1e6
-
-// milli is the part of a unit that energy is counted in.
-const milli = 1e-3
-
-// measured prints an amount in so many units with a prefix and three digits or so, "-" when
-// it was not measured.
-func measured(n int64, unit float64, name string) string {
-	if n <= 0 {
-		return "-"
-	}
-	const prefixes = " kMGTPE"
-	const rounded = 999.5 // what is printed as 1000
-	value, prefix := float64(n)*unit, 0
-	for value >= rounded && prefix < len(prefixes)-1 {
-		value, prefix = value/1000, prefix+1
-	}
-	decimals := 2
-	if value >= 100 {
-		decimals = 0
-	}
-	text := strconv.FormatFloat(value, 'f', decimals, 64) + " "
-	if prefix > 0 {
-		text += prefixes[prefix : prefix+1]
-	}
-	return text + name
+		known, err := a.client().Warehouse(ctx, component, all)
+		if err == nil && component != "" && len(known.Components) == 0 {
+			err = &exitError{code: exitNotFound, err: fmt.Errorf("nothing is known of a component %q of yours; it has not run to its end", component)}
+		}
+		return known, err
+	}, display.Warehouse)
 }

@@ -32,6 +32,7 @@ const (
 	daemons  = 84 // the parts as one peer
 	grids    = 85 // several peers at once
 	studies  = 87 // what is told as a study of a lower level tells it
+	surveys  = 88 // studies put together
 	wiring   = 90 // the binaries
 )
 
@@ -51,6 +52,8 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "internal/localdisk", Level: nouns},
 		{Path: "internal/fileguard", Level: nouns},
 		{Path: "internal/sparse", Level: nouns, Pure: true},
+		{Path: "internal/malformed", Level: nouns, Pure: true},
+		{Path: "internal/parallel", Level: nouns},
 		{Path: "internal/testprogram", Level: nouns},
 		{Path: "plugins/conformance", Level: nouns},
 
@@ -67,6 +70,7 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "internal/predict/sarima", Level: borders, Pure: true},
 		{Path: "internal/predict/wait/dbscan", Level: borders, Pure: true},
 		{Path: "internal/workload", Level: borders, Pure: true},
+		{Path: "internal/console", Level: borders},
 		{Path: "internal/settings", Level: borders},
 		{Path: "internal/wallclock", Level: borders},
 
@@ -111,6 +115,7 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "internal/batchscript", Level: core},
 		{Path: "internal/outlook", Level: core},
 
+		{Path: "plugins/skeleton", Level: helpers},
 		{Path: "peer/identity", Level: helpers},
 		{Path: "peer/connlimit", Level: helpers},
 		{Path: "peer/accounts", Level: helpers, Pure: true},
@@ -138,11 +143,16 @@ func rooms() []Room { //nolint:funlen // a table
 
 		{Path: "peer/daemon", Level: daemons},
 
+		{Path: "peer/display", Level: grids},
 		{Path: "internal/testbed", Level: grids},
 		{Path: "internal/experiment", Level: grids, Race: workers},
 		{Path: "internal/reproduce", Level: grids, Race: workers},
 		{Path: "internal/reproduce/bluegene", Level: studies, Race: workers},
 		{Path: "internal/tune", Level: studies, Race: workers},
+		{Path: "internal/reproduce/papers", Level: surveys},
+		{Path: "internal/schedule", Level: studies},
+		{Path: "internal/demo", Level: studies},
+		{Path: "plugins/suite", Level: studies},
 
 		{Path: "cmd/...", Level: wiring, Plain: simulated},
 		{Path: "plugins/standalone/...", Level: wiring},

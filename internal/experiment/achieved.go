@@ -193,14 +193,14 @@ func (p *Point) addApplications(outcomes []*Applications) {
 		all[i] = *one
 	}
 	for _, m := range applicationMeasures() {
-		p.Metrics[m.key] = EstimateOf(each(all, m.of))
+		p.Metrics[m.key] = report.AverageOf(each(all, m.of))
 	}
 	for i := range p.Sites {
 		for _, m := range []measure[Applications]{
 			{"application_components", func(a *Applications) float64 { return float64(a.Sites[i].Components) }},
 			{"application_income", func(a *Applications) float64 { return a.Sites[i].Income }},
 		} {
-			p.Sites[i].Metrics[m.key] = EstimateOf(each(all, m.of))
+			p.Sites[i].Metrics[m.key] = report.AverageOf(each(all, m.of))
 		}
 	}
 }

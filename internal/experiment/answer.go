@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/switchyard-hpc/switchyard/internal/report"
 )
 
 // Answer says in a sentence which point did best in the mean response, by how much, and
@@ -147,7 +149,7 @@ func (s *Swept) bestAnswer() string {
 	}
 	var parts []string
 	for _, c := range all {
-		parts = append(parts, c.at+s.winner(c, key, Estimate.Clock))
+		parts = append(parts, c.at+s.winner(c, key, report.Average.Clock))
 	}
 	answer := fmt.Sprintf("In %s the %s is shortest %s.", s.Experiment, name, inTurn(parts))
 	if len(all) == 1 && s.Currency != "" {
@@ -158,11 +160,11 @@ func (s *Swept) bestAnswer() string {
 	return answer
 }
 
-func unscaled(e Estimate) string { return e.Text(1) }
+func unscaled(e report.Average) string { return e.Text(1) }
 
 // winner says how the first of a contest did, and how much better than the next and
 // than the scheme local.
-func (s *Swept) winner(c contest, key string, text func(Estimate) string) string {
+func (s *Swept) winner(c contest, key string, text func(report.Average) string) string {
 	best := c.points[0]
 	if len(c.points) == 1 {
 		return fmt.Sprintf("under %s: %s", s.choice(best), text(best.Metrics[key]))
@@ -247,7 +249,7 @@ func (s *Swept) joined(apart, joined *Point) string {
 }
 
 // change tells a difference of times as people say it.
-func change(e Estimate) string {
+func change(e report.Average) string {
 	size, word := e, "longer"
 	if e.Mean < 0 {
 		size.Mean, word = -e.Mean, "shorter"
@@ -256,19 +258,19 @@ func change(e Estimate) string {
 }
 
 // difference is a less b, seed by seed.
-func difference(a, b Estimate) Estimate {
+func difference(a, b report.Average) report.Average {
 	if len(a.Values) != len(b.Values) {
-		return Estimate{}
+		return report.Average{}
 	}
 	values := make([]float64, len(a.Values))
 	for i := range values {
 		values[i] = a.Values[i] - b.Values[i]
 	}
-	return EstimateOf(values)
+	return report.AverageOf(values)
 }
 
 // doubt is added to a difference that is none to rely on.
-func doubt(e Estimate) string {
+func doubt(e report.Average) string {
 	if e.CI95 != nil && max(e.Mean, -e.Mean) <= *e.CI95 {
 		return " (which may be chance)"
 	}

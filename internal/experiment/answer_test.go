@@ -14,8 +14,8 @@ func point(scheme experiment.Scheme, settings map[string]string, minutes ...floa
 	for i, m := range minutes {
 		seconds[i] = 60 * m
 	}
-	return experiment.Point{Scheme: scheme, Settings: settings, Metrics: map[string]experiment.Estimate{
-		"jobs": {Mean: 7, Values: make([]float64, len(minutes))}, "mean_response_s": experiment.EstimateOf(seconds),
+	return experiment.Point{Scheme: scheme, Settings: settings, Metrics: map[string]report.Average{
+		"jobs": {Mean: 7, Values: make([]float64, len(minutes))}, "mean_response_s": report.AverageOf(seconds),
 	}}
 }
 
@@ -28,11 +28,11 @@ func TestAnswers(t *testing.T) {
 	three := []uint64{1, 2, 3}
 	loads := []experiment.Axis{{Key: "load", Values: []string{"0.7", "1"}}}
 	priced := func(p experiment.Point, costs ...float64) experiment.Point {
-		p.Metrics["energy_cost"] = experiment.EstimateOf(costs)
+		p.Metrics["energy_cost"] = report.AverageOf(costs)
 		return p
 	}
 	lost := point(experiment.Local, nil, 10)
-	lost.Metrics["unplaced"] = experiment.EstimateOf([]float64{12})
+	lost.Metrics["unplaced"] = report.AverageOf([]float64{12})
 	for name, c := range map[string]struct {
 		swept experiment.Swept
 		want  string
@@ -106,8 +106,8 @@ func TestAnswersOfJoining(t *testing.T) {
 	site := func(name string, jobs float64, gains ...float64) experiment.SitePoint {
 		return experiment.SitePoint{
 			Site:    name,
-			Metrics: map[string]experiment.Estimate{"jobs_submitted": {Mean: jobs}},
-			Gain:    map[string]experiment.Estimate{"mean_response_s": experiment.EstimateOf(gains)},
+			Metrics: map[string]report.Average{"jobs_submitted": {Mean: jobs}},
+			Gain:    map[string]report.Average{"mean_response_s": report.AverageOf(gains)},
 		}
 	}
 	swept := func(joining experiment.SitePoint, others ...experiment.SitePoint) *experiment.Swept {

@@ -3,6 +3,7 @@ package experiment
 import (
 	"fmt"
 
+	"github.com/switchyard-hpc/switchyard/internal/report"
 	"github.com/switchyard-hpc/switchyard/internal/sim"
 )
 
@@ -91,7 +92,7 @@ func (p *Point) add(outcomes []*Energy) {
 		all[i] = *one
 	}
 	for _, m := range all[0].measures() {
-		p.Metrics[m.key] = EstimateOf(each(all, m.of))
+		p.Metrics[m.key] = report.AverageOf(each(all, m.of))
 	}
 	for i := range p.Sites {
 		bills := make([]SiteEnergy, len(all))
@@ -99,7 +100,7 @@ func (p *Point) add(outcomes []*Energy) {
 			bills[seed] = all[seed].Bills[i]
 		}
 		for _, m := range bills[0].measures() {
-			p.Sites[i].Metrics[m.key] = EstimateOf(each(bills, m.of))
+			p.Sites[i].Metrics[m.key] = report.AverageOf(each(bills, m.of))
 		}
 	}
 }

@@ -3,9 +3,7 @@ package experiment
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/report"
@@ -162,7 +160,7 @@ type column struct {
 }
 
 // text prints an estimate of the metric, or of a difference of it.
-func (c *column) text(e Estimate) string {
+func (c *column) text(e report.Average) string {
 	if c.kind == report.Time {
 		return e.Clock()
 	}
@@ -199,45 +197,6 @@ func (s *Swept) those(all []column) []column {
 	})
 }
 
-// Scaled is the estimate in another unit, for figures.
-func (e Estimate) Scaled(scale float64) report.Estimate {
-	return report.Estimate{Mean: e.Mean * scale, Half: e.Half() * scale, N: max(1, len(e.Values))}
-}
-
-// Text prints an estimate with as many digits as its interval leaves sense.
-func (e Estimate) Text(scale float64) string {
-	if len(e.Values) == 0 {
-		return "-" // it has none under this scheme
-	}
-	text := rounded(e.Mean * scale)
-	if e.CI95 != nil {
-		text += " ± " + rounded(e.Half()*scale)
-	}
-	return text
-}
-
-// Clock prints an estimate of a time in seconds as h:mm:ss.
-func (e Estimate) Clock() string {
-	if len(e.Values) == 0 {
-		return "-"
-	}
-	text := report.Time.Text(e.Mean)
-	if e.CI95 != nil {
-		text += " ± " + report.Time.Text(e.Half())
-	}
-	return text
-}
-
-func rounded(x float64) string {
-	digits := 2
-	if size := math.Abs(x); size >= 100 {
-		digits = 0
-	} else if size >= 10 {
-		digits = 1
-	}
-	return strconv.FormatFloat(x, 'f', digits, 64)
-}
-
 // titles are the columns that tell points apart, and their cells.
 func (s *Swept) titles() []string {
 	if len(s.Joining) > 0 {
@@ -271,7 +230,7 @@ func (s *Swept) settingCells(p *Point) []string {
 }
 
 func (s *Swept) pointsTable() report.Table {
-	t := report.Table{Title: "All sites together", Columns: s.titles()}
+	t := report.Table{Title: "All sites together", Columns: s.titles(), Numbers: len(s.shown())}
 	for _, m := range s.shown() {
 		t.Columns = append(t.Columns, m.title)
 	}
@@ -307,28 +266,15 @@ func (s *Swept) sitesTable() report.Table {
 	return t
 }
 
-// Shown is a table with how many of its last columns are numbers.
-type Shown struct {
-	report.Table
-
-	Numbers int
-}
-
 // Summary are the tables that say the most: all sites together, and what each
 // gains by joining.
-func (s *Swept) Summary() []Shown {
-	tables := []Shown{{s.pointsTable(), len(s.shown())}}
+func (s *Swept) Summary() []report.Table {
+	tables := []report.Table{s.pointsTable()}
 	if len(s.Joining) > 0 {
-		tables = append(tables, Shown{s.joiningTable(), 3 + 2*len(siteShown())})
+		tables = append(tables, s.joiningTable())
 	}
 	return tables
 }
 
 // tables are those of the page.
-func (s *Swept) tables() []report.Table {
-	var tables []report.Table
-	for _, table := range s.Summary() {
-		tables = append(tables, table.Table)
-	}
-	return append(tables, s.sitesTable())
-}
+func (s *Swept) tables() []report.Table { return append(s.Summary(), s.sitesTable()) }

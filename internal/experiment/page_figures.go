@@ -159,7 +159,10 @@ func policyLabel(name string) string {
 
 // joiningTable shows what each site gains.
 func (s *Swept) joiningTable() report.Table {
-	t := report.Table{Title: "What each site gains by joining", Columns: append(s.settingTitles(), "site", "jobs submitted", "sent away", "run")}
+	t := report.Table{
+		Title: "What each site gains by joining", Numbers: 3 + 2*len(siteShown()),
+		Columns: append(s.settingTitles(), "site", "jobs submitted", "sent away", "run"),
+	}
 	for _, m := range siteShown() {
 		t.Columns = append(t.Columns, m.title, "difference")
 	}

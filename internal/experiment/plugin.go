@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
@@ -30,6 +31,23 @@ type Plugin struct {
 
 // SetDefaults implements [settings.Defaulter].
 func (g *Plugin) SetDefaults() { *g = Plugin{MTLS: true, CallTimeout: 30 * protocol.Second} }
+
+// PluginFile is a plugin that somebody names by its file: this file is the pinned one. Config
+// is the path of its configuration; empty: it has none. Plain is one that cannot speak TLS.
+func PluginFile(kind catalog.Kind, path, config string, plain bool) (g Plugin, err error) {
+	g.SetDefaults()
+	full, err := filepath.Abs(path)
+	if err != nil {
+		return g, err
+	}
+	g.Name, g.Kind, g.Path, g.MTLS = path, string(kind), Path(full), !plain
+	if g.SHA256, err = catalog.SumOf(full); err != nil || config == "" {
+		return g, err
+	}
+	config, err = filepath.Abs(config)
+	g.Config = Path(config)
+	return g, err
+}
 
 func (p *Plan) checkPlugins(c *checker) {
 	for i := range p.Plugins {

@@ -1,6 +1,9 @@
 package experiment
 
-import "github.com/switchyard-hpc/switchyard/internal/sim"
+import (
+	"github.com/switchyard-hpc/switchyard/internal/report"
+	"github.com/switchyard-hpc/switchyard/internal/sim"
+)
 
 // measure is a metric by its key in JSON.
 type measure[T any] struct {
@@ -40,7 +43,7 @@ func siteMeasures() []measure[sim.SiteMetrics] {
 // point sums the seeds up. Apart is the cell to compare with, nil for none.
 func (c *cell) point(apart *cell) Point {
 	p := Point{
-		Scheme: c.scheme, Membership: c.membership, Settings: map[string]string{}, Metrics: map[string]Estimate{},
+		Scheme: c.scheme, Membership: c.membership, Settings: map[string]string{}, Metrics: map[string]report.Average{},
 	}
 	if len(c.outcomes) == 0 {
 		return p
@@ -49,13 +52,13 @@ func (c *cell) point(apart *cell) Point {
 		p.Settings[one.Key] = one.Value
 	}
 	for _, m := range gridMeasures() {
-		p.Metrics[m.key] = EstimateOf(each(c.outcomes, m.of))
+		p.Metrics[m.key] = report.AverageOf(each(c.outcomes, m.of))
 	}
 	for i := range c.outcomes[0].Sites {
-		site := SitePoint{Site: string(c.outcomes[0].Sites[i].Site), Metrics: map[string]Estimate{}}
+		site := SitePoint{Site: string(c.outcomes[0].Sites[i].Site), Metrics: map[string]report.Average{}}
 		own := sitesAt(c.outcomes, i)
 		for _, m := range siteMeasures() {
-			site.Metrics[m.key] = EstimateOf(each(own, m.of))
+			site.Metrics[m.key] = report.AverageOf(each(own, m.of))
 		}
 		if apart != nil {
 			site.Gain = gain(own, sitesAt(apart.outcomes, i))
@@ -67,14 +70,14 @@ func (c *cell) point(apart *cell) Point {
 	return p
 }
 
-func gain(joined, apart []sim.SiteMetrics) map[string]Estimate {
-	gains := map[string]Estimate{}
+func gain(joined, apart []sim.SiteMetrics) map[string]report.Average {
+	gains := map[string]report.Average{}
 	for _, m := range siteMeasures() {
 		more := each(joined, m.of)
 		for i, before := range each(apart, m.of) {
 			more[i] -= before
 		}
-		gains[m.key] = EstimateOf(more)
+		gains[m.key] = report.AverageOf(more)
 	}
 	return gains
 }

@@ -5,8 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"os"
+	"path/filepath"
 
+	"github.com/switchyard-hpc/switchyard/internal/report"
 	"github.com/switchyard-hpc/switchyard/internal/sim"
+	"github.com/switchyard-hpc/switchyard/internal/workload"
 )
 
 // ParseResults reads what sim run or sim sweep print as JSON.
@@ -40,6 +45,22 @@ func ParseResults(data []byte) (*Swept, error) {
 		}
 	}
 	return outcome.swept(), nil
+}
+
+// ReadResults reads files of [ParseResults], and says which they are.
+func ReadResults(paths []string) (results []*Swept, inputs []report.Input, err error) {
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return nil, nil, err
+		}
+		result, err := ParseResults(data)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", path, err)
+		}
+		results, inputs = append(results, result), append(inputs, report.NewInput(filepath.Base(path), data))
+	}
+	return results, inputs, nil
 }
 
 // swept is the outcome, and those it is compared with, as a sweep of one seed.
@@ -98,4 +119,29 @@ func (p *Point) validate(s *Swept) error {
 		}
 	}
 	return nil
+}
+
+// WriteStarts writes a line of CSV for each job, in order of submission: when it starts and ends
+// since the experiment's beginning, in seconds. Jobs that never ran are left out.
+func (o *Outcome) WriteStarts(w io.Writer) error {
+	out := report.NewCSV(w, "job_id", "start", "end", "origin", "site")
+	for i, job := range o.Jobs {
+		placed := o.Result.Placements[i]
+		if placed.Site < 0 {
+			continue
+		}
+		out.Text(o.Plan.JobName(&o.Jobs[i]))
+		out.Seconds(int64(placed.Start))
+		out.Seconds(int64(placed.End))
+		out.Text(o.Plan.Sites[job.Origin].Name)
+		out.Text(o.Plan.Sites[placed.Site].Name)
+		out.End()
+	}
+	return out.Flush()
+}
+
+// WriteSWF writes the schedule as a trace.
+func (o *Outcome) WriteSWF(w io.Writer) error {
+	return workload.WriteSWF(w, o.Trace(fmt.Sprintf("schedule of experiment %s under scheme %s with seed %d, simulated by switchyard",
+		o.Experiment, o.Scheme, o.Seed)))
 }

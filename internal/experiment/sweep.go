@@ -7,8 +7,9 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 
+	"github.com/switchyard-hpc/switchyard/internal/parallel"
+	"github.com/switchyard-hpc/switchyard/internal/report"
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/internal/sim"
 	"github.com/switchyard-hpc/switchyard/internal/workload"
@@ -85,20 +86,20 @@ type Swept struct {
 // Point is one combination of a sweep: means over its seeds, by the keys of
 // [sim.Metrics].
 type Point struct {
-	Scheme     Scheme              `json:"scheme"`
-	Settings   map[string]string   `json:"settings"`
-	Membership Membership          `json:"membership,omitempty"`
-	Metrics    map[string]Estimate `json:"metrics"`
-	Sites      []SitePoint         `json:"sites"`
+	Scheme     Scheme                    `json:"scheme"`
+	Settings   map[string]string         `json:"settings"`
+	Membership Membership                `json:"membership,omitempty"`
+	Metrics    map[string]report.Average `json:"metrics"`
+	Sites      []SitePoint               `json:"sites"`
 }
 
 // SitePoint is a site's part of a point, by the keys of [sim.SiteMetrics].
 type SitePoint struct {
-	Site    string              `json:"site"`
-	Metrics map[string]Estimate `json:"metrics"`
+	Site    string                    `json:"site"`
+	Metrics map[string]report.Average `json:"metrics"`
 	// Gain is, for the sites of a joined grid, what each metric is more than
 	// apart, from seed to seed; its interval is that of the differences.
-	Gain map[string]Estimate `json:"gain,omitempty"`
+	Gain map[string]report.Average `json:"gain,omitempty"`
 }
 
 // cell is a point before its seeds are run.
@@ -236,37 +237,14 @@ func (s *Sweep) tasks(cells []cell) []task {
 
 // simulate runs every cell for every seed, several at once.
 func (s *Sweep) simulate(ctx context.Context, cells []cell, progress func(done, of int)) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	tasks := s.tasks(cells)
-	next := make(chan int)
-	errs := make([]error, len(tasks))
-	var workers sync.WaitGroup
-	var mu sync.Mutex
-	done := 0
-	tell := func() {
-		mu.Lock()
-		defer mu.Unlock()
-		done++
-		if progress != nil {
-			progress(done, len(cells)*s.Seeds)
-		}
+	var count parallel.Counter
+	if progress != nil {
+		count.Tell = func(done int) { progress(done, len(cells)*s.Seeds) }
 	}
-	for range min(max(1, s.workers()), len(tasks)) {
-		workers.Go(func() {
-			for i := range next {
-				if errs[i] = s.run(ctx, tasks[i], tell); errs[i] != nil {
-					cancel()
-				}
-			}
-		})
-	}
-	for i := range tasks {
-		next <- i
-	}
-	close(next)
-	workers.Wait()
-	return firstCause(errs)
+	return parallel.Each(ctx, s.workers(), len(tasks), func(ctx context.Context, i int) error {
+		return s.run(ctx, tasks[i], count.Add)
+	})
 }
 
 // maxWorkers bounds the simulations at once, each of which holds its workload.
@@ -277,21 +255,6 @@ func (s *Sweep) workers() int {
 		return min(s.Workers, maxWorkers)
 	}
 	return runtime.GOMAXPROCS(0)
-}
-
-// firstCause is the first error that is not only the end of the other runs.
-func firstCause(errs []error) error {
-	var stopped error
-	for _, err := range errs {
-		if err == nil {
-			continue
-		}
-		if !errors.Is(err, context.Canceled) {
-			return err
-		}
-		stopped = err
-	}
-	return stopped
 }
 
 // run runs a task, and tells after each of its simulations.

@@ -10,6 +10,8 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgsvg"
+
+	"github.com/switchyard-hpc/switchyard/internal/console"
 )
 
 // Words say what a figure is; they are shown with it and read to who cannot see it.
@@ -45,6 +47,20 @@ type Table struct {
 	Title   string
 	Columns []string
 	Rows    [][]string // each as long as Columns
+	Numbers int        // so many of the last columns are numbers, for a terminal
+}
+
+// Console is the table for a terminal, without its title.
+func (t Table) Console() *console.Table {
+	shown := &console.Table{Rows: t.Rows}
+	for i, title := range t.Columns {
+		title = strings.ToUpper(title)
+		if i >= len(t.Columns)-t.Numbers {
+			title = " " + title
+		}
+		shown.Titles = append(shown.Titles, title)
+	}
+	return shown
 }
 
 // SVG is the figure as a file of its own. It follows the reader's light or dark mode.

@@ -7,6 +7,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"html/template"
+	"os"
+	"path/filepath"
 	"strings"
 )
 
@@ -84,6 +86,34 @@ func (p Page) HTML() ([]byte, error) {
 		return nil, fmt.Errorf("page %q: %w", p.Title, err)
 	}
 	return bytes.Map(printable, out.Bytes()), nil
+}
+
+// WriteFolder writes the page, as index.html, and its figures into a folder, which it makes,
+// and returns their paths.
+func (p Page) WriteFolder(dir string) (made []string, err error) {
+	html, err := p.HTML()
+	if err != nil {
+		return nil, err
+	}
+	if err = os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // a report is for everybody
+		return nil, err
+	}
+	write := func(name string, data []byte) error {
+		path := filepath.Join(dir, name)
+		made = append(made, path)
+		return os.WriteFile(path, data, 0o666) //nolint:gosec // likewise
+	}
+	if err = write("index.html", html); err != nil {
+		return made, err
+	}
+	for _, section := range p.Sections {
+		for _, figure := range section.Figures {
+			if err = write(figure.Name+".svg", figure.SVG()); err != nil {
+				return made, err
+			}
+		}
+	}
+	return made, nil
 }
 
 func (s Section) tables() []Table {

@@ -99,7 +99,7 @@ func Run(ctx context.Context, o Options, names []string, progress func(done, of 
 	for i, e := range exhibits {
 		reports[i] = Report{Name: e.Name, Title: e.Title, Paper: e.Paper}
 		if len(e.trials) > 0 {
-			reports[i].Seeds = o.seeds()[:s.seedsOf(e.trials[0].scene)]
+			reports[i].Seeds = o.SeedNumbers()[:s.seedsOf(e.trials[0].scene)]
 			reports[i].Waits, reports[i].Prices = string(e.waits), o.known()
 		}
 		if err = e.build(ctx, s, &reports[i]); err != nil {

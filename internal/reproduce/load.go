@@ -153,7 +153,7 @@ func (o *outcome) hour(n int) protocol.Instant {
 
 func (o *outcome) hourlyPrices(site int) []float64 {
 	prices := make([]float64, o.hourCount())
-	paid := shifted(o.areas[site].paid, o.starts[site])
+	paid := o.areas[site].paid.Later(o.starts[site])
 	for n := range prices {
 		micro, _ := paid.At(o.hour(n))
 		prices[n] = float64(micro) / float64(protocol.Unit)

@@ -12,12 +12,47 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// Options say how big the experiments are and what the sites know.
-type Options struct {
+// Size says how big the experiments are, and what they are made of.
+type Size struct {
 	Data    string // folder of the traces and prices
 	Seeds   int    // seeds 1 to so many, each of which draws another workload
-	Jobs    int    // measured jobs of a workload; 0: as many as the paper's
 	Workers int    // simulations at once; 0: one for each CPU
+}
+
+// Check says what is wrong with the size.
+func (s *Size) Check() error {
+	var problems []error
+	if s.Seeds < 1 || s.Seeds > MaxSeeds {
+		problems = append(problems, fmt.Errorf("seeds: %d is not from 1 to %d", s.Seeds, MaxSeeds))
+	}
+	if s.Workers < 0 {
+		problems = append(problems, fmt.Errorf("workers: %d is negative", s.Workers))
+	}
+	return errors.Join(problems...)
+}
+
+// Crew is how many simulations run at once.
+func (s *Size) Crew() int {
+	if s.Workers > 0 {
+		return s.Workers
+	}
+	return runtime.GOMAXPROCS(0)
+}
+
+// SeedNumbers are the seeds of the workloads.
+func (s *Size) SeedNumbers() []uint64 {
+	seeds := make([]uint64, s.Seeds)
+	for i := range seeds {
+		seeds[i] = uint64(i) + 1
+	}
+	return seeds
+}
+
+// Options say how big the experiments are and what the sites know.
+type Options struct {
+	Size
+
+	Jobs int // measured jobs of a workload; 0: as many as the paper's
 
 	Waits    foresight.Method // where the waits of quotes come from
 	Forecast string           // of prices that are not published yet, see [forecast.Named]
@@ -26,7 +61,7 @@ type Options struct {
 
 // Default is the paper's set-up, with the forecaster that is measured best.
 func Default() Options {
-	return Options{Data: "../shared/data", Seeds: 5, Waits: foresight.Adaptive, Forecast: forecast.NewAuto().Name()}
+	return Options{Size: Size{Data: "../shared/data", Seeds: 5}, Waits: foresight.Adaptive, Forecast: forecast.NewAuto().Name()}
 }
 
 // MaxSeeds bounds the seeds of one call.
@@ -40,17 +75,12 @@ func (o *Options) Check(names []string) error {
 }
 
 func (o *Options) check() error {
-	var problems []error
-	problem := func(wrong bool, format string, args ...any) {
-		if wrong {
-			problems = append(problems, fmt.Errorf(format, args...))
-		}
+	problems := []error{o.Size.Check()}
+	if o.Jobs < 0 || o.Jobs > 0 && o.Jobs < fewestJobs {
+		problems = append(problems, fmt.Errorf("jobs: %d; give %d or more, or 0 for the paper's", o.Jobs, fewestJobs))
 	}
-	problem(o.Seeds < 1 || o.Seeds > MaxSeeds, "seeds: %d is not from 1 to %d", o.Seeds, MaxSeeds)
-	problem(o.Jobs < 0 || o.Jobs > 0 && o.Jobs < fewestJobs, "jobs: %d; give %d or more, or 0 for the paper's", o.Jobs, fewestJobs)
-	problem(o.Workers < 0, "workers: %d is negative", o.Workers)
 	if !slices.Contains(foresight.Methods(), o.Waits) {
-		problem(true, "waits: %q is none of %s", string(o.Waits), methodNames())
+		problems = append(problems, fmt.Errorf("waits: %q is none of %s", string(o.Waits), methodNames()))
 	}
 	if _, err := forecast.Named(o.Forecast); err != nil {
 		problems = append(problems, fmt.Errorf("forecast: %w", err))
@@ -67,22 +97,6 @@ func methodNames() string {
 		names = append(names, string(m))
 	}
 	return strings.Join(names, ", ")
-}
-
-func (o *Options) workers() int {
-	if o.Workers > 0 {
-		return o.Workers
-	}
-	return runtime.GOMAXPROCS(0)
-}
-
-// seeds are those of the workloads.
-func (o *Options) seeds() []uint64 {
-	seeds := make([]uint64, o.Seeds)
-	for i := range seeds {
-		seeds[i] = uint64(i) + 1
-	}
-	return seeds
 }
 
 // The sizes of the XSEDE workload [MC] Table II: the history is the authors' 500 jobs

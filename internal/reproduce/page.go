@@ -75,10 +75,7 @@ func (t *Table) bars(name string) report.Bars {
 // drawn is the cell for a figure.
 func (c Cell) drawn() (value report.Estimate, mark report.Mark) {
 	if c.Ours != nil {
-		value = report.Estimate{Mean: c.Ours.Mean, N: len(c.Ours.Values)}
-		if c.Ours.CI95 != nil {
-			value.Half = *c.Ours.CI95
-		}
+		value = report.Estimate{Mean: c.Ours.Mean, Half: c.Ours.Half(), N: len(c.Ours.Values)}
 	}
 	if c.Paper != nil {
 		mark = report.Mark{Bound: report.About, Value: *c.Paper}

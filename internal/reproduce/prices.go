@@ -57,20 +57,10 @@ func (a *area) ahead(start protocol.Instant, oracle bool) func(price.Query) (pri
 			day := int(query.From.Sub(start) / protocol.Day)
 			known = a.days[min(max(day, 0), len(a.days)-1)]
 		}
-		known.Prices, known.TwoPrice = shifted(known.Prices, start), shifted(known.TwoPrice, start)
+		known.Prices, known.TwoPrice = known.Prices.Later(start), known.TwoPrice.Later(start)
 		known.Known = known.Known.Add(protocol.Duration(start))
 		return known, nil
 	}
-}
-
-// shifted is a series that begins so much later.
-func shifted(s price.Series, by protocol.Instant) price.Series {
-	slots := make([]price.Slot, len(s.Slots))
-	for i, slot := range s.Slots {
-		slots[i] = slot
-		slots[i].Start += by
-	}
-	return price.Series{Slots: slots}
 }
 
 // positive is the series with its negative prices at 0, which bound what a schedule can

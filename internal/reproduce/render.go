@@ -6,7 +6,8 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/switchyard-hpc/switchyard/internal/console"
 )
 
 // Style is how a report is printed.
@@ -132,29 +133,19 @@ func number(x float64, digits int) string {
 
 // writeGrid prints lines of cells, the first being titles.
 func writeGrid(b *strings.Builder, all [][]string, style Style) {
-	widths := make([]int, len(all[0]))
-	for _, line := range all {
-		for i, cell := range line {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+	if style == Plain {
+		t := console.NewTable(all[0][0])
+		for _, title := range all[0][1:] {
+			t.Titles = append(t.Titles, " "+title)
 		}
+		t.Rows = all[1:]
+		b.WriteString(t.Text("", true))
+		return
 	}
 	for n, line := range all {
-		if style == Markdown {
-			b.WriteString("| " + strings.Join(line, " | ") + " |\n")
-			if n == 0 {
-				b.WriteString("|---" + strings.Repeat("|---:", len(line)-1) + "|\n")
-			}
-			continue
+		b.WriteString("| " + strings.Join(line, " | ") + " |\n")
+		if n == 0 {
+			b.WriteString("|---" + strings.Repeat("|---:", len(line)-1) + "|\n")
 		}
-		var text strings.Builder
-		for i, cell := range line {
-			gap := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
-			if i == 0 {
-				text.WriteString(cell + gap)
-			} else {
-				text.WriteString("  " + gap + cell)
-			}
-		}
-		b.WriteString(strings.TrimRight(text.String(), " ") + "\n")
 	}
 }

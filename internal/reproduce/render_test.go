@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/switchyard-hpc/switchyard/internal/report"
 	"github.com/switchyard-hpc/switchyard/internal/reproduce"
 )
 
@@ -22,15 +23,15 @@ func TestRendering(t *testing.T) {
 				Columns: []reproduce.Column{{Key: "response", Title: "response", Unit: "min", Digits: 1}, {Key: "moved", Title: "moved"}},
 				Rows: []reproduce.Row{
 					{Label: "MCMF", Cells: []reproduce.Cell{
-						{Ours: &reproduce.Estimate{Mean: 418.04, CI95: &half}, Paper: &paper},
-						{Ours: &reproduce.Estimate{Mean: 12345}},
+						{Ours: &report.Average{Mean: 418.04, CI95: &half}, Paper: &paper},
+						{Ours: &report.Average{Mean: 12345}},
 					}},
-					{Label: "baseline", Cells: []reproduce.Cell{{Paper: &rare}, {Ours: &reproduce.Estimate{Mean: -0.4}}}},
+					{Label: "baseline", Cells: []reproduce.Cell{{Paper: &rare}, {Ours: &report.Average{Mean: -0.4}}}},
 				},
 			},
 			{
 				Title: "Beside another", Stub: "who", Beside: "prototype", Columns: []reproduce.Column{{Key: "x", Title: "x"}},
-				Rows: []reproduce.Row{{Label: "it", Cells: []reproduce.Cell{{Ours: &reproduce.Estimate{Mean: 1}, Paper: &half}}}},
+				Rows: []reproduce.Row{{Label: "it", Cells: []reproduce.Cell{{Ours: &report.Average{Mean: 1}, Paper: &half}}}},
 			},
 		},
 	}

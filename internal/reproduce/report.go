@@ -45,15 +45,8 @@ type Row struct {
 
 // Cell is our value and the paper's; either may be missing.
 type Cell struct {
-	Ours  *Estimate `json:"ours,omitempty"`
-	Paper *float64  `json:"paper,omitempty"`
-}
-
-// Estimate is a mean over seeds with half the width of its confidence interval.
-type Estimate struct {
-	Mean   float64   `json:"mean"`
-	CI95   *float64  `json:"ci95,omitempty"` // Student's t at 95 %; nil for a single seed
-	Values []float64 `json:"values"`         // of the seeds
+	Ours  *report.Average `json:"ours,omitempty"`
+	Paper *float64        `json:"paper,omitempty"`
 }
 
 // Series is a value for each hour, or for each of so many minutes of the day.
@@ -66,12 +59,8 @@ type Series struct {
 
 // Ours is a cell without a value of the paper.
 func Ours(values ...float64) Cell {
-	e := report.Interval(values)
-	estimate := &Estimate{Mean: e.Mean, Values: values}
-	if e.N > 1 {
-		estimate.CI95 = &e.Half
-	}
-	return Cell{Ours: estimate}
+	average := report.AverageOf(values)
+	return Cell{Ours: &average}
 }
 
 // Beside puts the paper's value beside ours.

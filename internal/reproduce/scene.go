@@ -49,7 +49,7 @@ func newScene(systems []workload.System, jobs []workload.Job, history int, areas
 			return nil, err
 		}
 		of, begins := areas[system.PriceArea], start.Add(-system.ZoneLag)
-		paid := shifted(of.paid, begins)
+		paid := of.paid.Later(begins)
 		s.areas, s.starts = append(s.areas, of), append(s.starts, begins)
 		s.ceiling = append(s.ceiling, price.NewMeter(positive(paid)))
 		s.sites = append(s.sites, sim.Site{

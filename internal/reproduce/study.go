@@ -2,10 +2,9 @@ package reproduce
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"sync"
 
+	"github.com/switchyard-hpc/switchyard/internal/parallel"
 	"github.com/switchyard-hpc/switchyard/internal/predict/forecast"
 	"github.com/switchyard-hpc/switchyard/internal/workload"
 )
@@ -91,7 +90,7 @@ func (s *study) tasks(trials []trial) ([]task, error) {
 			continue
 		}
 		s.outcomes[t] = make([]*outcome, s.seedsOf(t.scene))
-		for seed, value := range s.options.seeds()[:s.seedsOf(t.scene)] {
+		for seed, value := range s.options.SeedNumbers()[:s.seedsOf(t.scene)] {
 			at := key{t.scene, seed}
 			if scenes[at] == nil {
 				made, err := s.scene(t.scene, value)
@@ -109,47 +108,13 @@ func (s *study) tasks(trials []trial) ([]task, error) {
 // run simulates all tasks, several at once. Done is told of each that is over, from one
 // goroutine at a time.
 func (s *study) run(ctx context.Context, tasks []task, done func()) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	next := make(chan int)
-	errs := make([]error, len(tasks))
-	var workers sync.WaitGroup
-	var mu sync.Mutex
-	for range min(s.options.workers(), len(tasks)) {
-		workers.Go(func() {
-			for i := range next {
-				out, err := tasks[i].trial.run(ctx, tasks[i].scene, s.options.seeds()[tasks[i].seed])
-				if errs[i] = err; err != nil {
-					cancel()
-				}
-				mu.Lock()
-				s.outcomes[tasks[i].trial][tasks[i].seed] = out
-				done()
-				mu.Unlock()
-			}
-		})
-	}
-	for i := range tasks {
-		next <- i
-	}
-	close(next)
-	workers.Wait()
-	return firstCause(errs)
-}
-
-// firstCause is the first error that is not only the end of the other runs.
-func firstCause(errs []error) error {
-	var stopped error
-	for _, err := range errs {
-		switch {
-		case err == nil:
-		case errors.Is(err, context.Canceled):
-			stopped = err
-		default:
-			return err
-		}
-	}
-	return stopped
+	count := parallel.Counter{Tell: func(int) { done() }}
+	return parallel.Each(ctx, s.options.Crew(), len(tasks), func(ctx context.Context, i int) (err error) {
+		t := &tasks[i]
+		s.outcomes[t.trial][t.seed], err = t.trial.run(ctx, t.scene, s.options.SeedNumbers()[t.seed])
+		count.Add()
+		return err
+	})
 }
 
 // each is a value of every seed of a trial.

@@ -3,8 +3,8 @@ package reproduce
 import (
 	"context"
 	"fmt"
-	"sync"
 
+	"github.com/switchyard-hpc/switchyard/internal/parallel"
 	"github.com/switchyard-hpc/switchyard/internal/predict/wait"
 	"github.com/switchyard-hpc/switchyard/internal/sim"
 	"github.com/switchyard-hpc/switchyard/internal/workload"
@@ -62,20 +62,12 @@ func waits() Exhibit {
 }
 
 func (s *study) studyLogs(ctx context.Context, all []log) ([]logStudy, error) {
-	studies, errs := make([]logStudy, len(all)), make([]error, len(all))
-	free := make(chan struct{}, s.options.workers())
-	var workers sync.WaitGroup
-	for i, l := range all {
-		workers.Go(func() {
-			free <- struct{}{}
-			defer func() { <-free }()
-			if errs[i] = ctx.Err(); errs[i] == nil {
-				studies[i], errs[i] = s.studyLog(l)
-			}
-		})
-	}
-	workers.Wait()
-	return studies, firstCause(errs)
+	studies := make([]logStudy, len(all))
+	err := parallel.Each(ctx, s.options.Crew(), len(all), func(_ context.Context, i int) (err error) {
+		studies[i], err = s.studyLog(all[i])
+		return err
+	})
+	return studies, err
 }
 
 func (s *study) studyLog(l log) (logStudy, error) {

@@ -37,19 +37,9 @@ func (s *site) priced(op peer.PriceOp) (peer.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	priced.Prices, priced.TwoPrice = later(priced.Prices, s.grid.zero), later(priced.TwoPrice, s.grid.zero)
+	priced.Prices, priced.TwoPrice = priced.Prices.Later(s.grid.zero), priced.TwoPrice.Later(s.grid.zero)
 	priced.Known += s.grid.zero
 	return peer.PriceResult(priced), nil
-}
-
-// later is a series on a clock that shows so much more.
-func later(s price.Series, by protocol.Instant) price.Series {
-	slots := make([]price.Slot, len(s.Slots))
-	for i, slot := range s.Slots {
-		slots[i] = slot
-		slots[i].Start += by
-	}
-	return price.Series{Slots: slots}
 }
 
 // Stage is how jobs' data reach the sites that run them ([MC] equation 10). Nodes

@@ -248,3 +248,15 @@ func (h *endHeap) pop() realEnd {
 		s[i], i = s[down], down
 	}
 }
+
+// Placed is the result of a schedule of [Schedule], for [Measure].
+func Placed(jobs []workload.Job, starts []protocol.Instant) *Result {
+	result := &Result{Placements: make([]Placement, len(jobs))}
+	for i, start := range starts {
+		result.Placements[i] = Placement{Site: -1}
+		if start != NeverStarts {
+			result.Placements[i] = Placement{Start: start, End: start.Add(jobs[i].Run)}
+		}
+	}
+	return result
+}

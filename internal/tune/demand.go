@@ -4,18 +4,19 @@ import (
 	"context"
 
 	"github.com/switchyard-hpc/switchyard/internal/experiment"
+	"github.com/switchyard-hpc/switchyard/internal/report"
 )
 
 // Demand is how much users would like a site if waiting cost nothing: what runs there with
 // β = 0 shows which machines are overused and "should in addition be installed" [IS 4.2].
 type Demand struct {
-	Site        string              `json:"site"`
-	CPUs        int                 `json:"cpus"`
-	Utilisation experiment.Estimate `json:"utilisation"` // with β = 0
-	Tuned       experiment.Estimate `json:"tuned"`       // with the weights that were found
+	Site        string         `json:"site"`
+	CPUs        int            `json:"cpus"`
+	Utilisation report.Average `json:"utilisation"` // with β = 0
+	Tuned       report.Average `json:"tuned"`       // with the weights that were found
 	// Ratio is the site's part of all work by its part of all CPUs; above 1 it is wanted more
 	// than the others.
-	Ratio experiment.Estimate `json:"demand"`
+	Ratio report.Average `json:"demand"`
 }
 
 // demand simulates the plan with β = 0.

@@ -3,7 +3,7 @@ package tune
 import (
 	"slices"
 
-	"github.com/switchyard-hpc/switchyard/internal/experiment"
+	"github.com/switchyard-hpc/switchyard/internal/report"
 )
 
 // Outcome is what one simulation gave.
@@ -28,21 +28,21 @@ type Site struct {
 
 // Means are the means of outcomes over seeds.
 type Means struct {
-	Cost        experiment.Estimate `json:"cost"`
-	Response    experiment.Estimate `json:"mean_response_s"`
-	Utilisation experiment.Estimate `json:"utilisation"`
-	Energy      experiment.Estimate `json:"energy_kwh"`
-	Broken      experiment.Estimate `json:"limits_broken"`
-	Undone      experiment.Estimate `json:"undone"`
-	Sites       []SiteMeans         `json:"sites"`
+	Cost        report.Average `json:"cost"`
+	Response    report.Average `json:"mean_response_s"`
+	Utilisation report.Average `json:"utilisation"`
+	Energy      report.Average `json:"energy_kwh"`
+	Broken      report.Average `json:"limits_broken"`
+	Undone      report.Average `json:"undone"`
+	Sites       []SiteMeans    `json:"sites"`
 }
 
 // SiteMeans are those of a site.
 type SiteMeans struct {
-	Site        string              `json:"site"`
-	CPUs        int                 `json:"cpus"`
-	Utilisation experiment.Estimate `json:"utilisation"`
-	Income      experiment.Estimate `json:"income"`
+	Site        string         `json:"site"`
+	CPUs        int            `json:"cpus"`
+	Utilisation report.Average `json:"utilisation"`
+	Income      report.Average `json:"income"`
 }
 
 // means sums outcomes up, of which there is at least one.
@@ -75,22 +75,22 @@ func (m *Means) site(name string) *SiteMeans {
 }
 
 // over is the estimate of a measure over the seeds.
-func over(outcomes []Outcome, of func(*Outcome) float64) experiment.Estimate {
+func over(outcomes []Outcome, of func(*Outcome) float64) report.Average {
 	values := make([]float64, len(outcomes))
 	for i := range outcomes {
 		values[i] = of(&outcomes[i])
 	}
-	return experiment.EstimateOf(values)
+	return report.AverageOf(values)
 }
 
 // change is the estimate of how much a measure has changed, seed by seed, as a part of
 // what it was. What was 0 has not changed.
-func change(after, before []Outcome, of func(*Outcome) float64) experiment.Estimate {
+func change(after, before []Outcome, of func(*Outcome) float64) report.Average {
 	values := make([]float64, len(after))
 	for i := range after {
 		if was := of(&before[i]); was != 0 {
 			values[i] = of(&after[i])/was - 1
 		}
 	}
-	return experiment.EstimateOf(values)
+	return report.AverageOf(values)
 }

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/switchyard-hpc/switchyard/internal/experiment"
 	"github.com/switchyard-hpc/switchyard/internal/report"
 )
 
@@ -63,7 +62,7 @@ func (r *Result) weighed() string {
 
 // tuned is the section of the search.
 func (r *Result) tuned() (report.Section, error) {
-	section := report.Section{Title: "The weights", Tables: []report.Table{r.pointsTable().Table}}
+	section := report.Section{Title: "The weights", Tables: []report.Table{r.pointsTable()}}
 	for i := range r.Axes {
 		figure, err := r.profile(i)
 		if err != nil {
@@ -77,7 +76,7 @@ func (r *Result) tuned() (report.Section, error) {
 			return section, err
 		}
 		section.Figures = append(section.Figures, figure)
-		section.Tables = append(section.Tables, r.sitesTable().Table)
+		section.Tables = append(section.Tables, r.sitesTable())
 	}
 	return section, nil
 }
@@ -106,7 +105,7 @@ func (r *Result) conclusion() string {
 // profile is the goal over the values of an axis: for each the best that was reached there,
 // whatever the others were.
 func (r *Result) profile(axis int) (report.Figure, error) {
-	least := map[float64]experiment.Estimate{}
+	least := map[float64]report.Average{}
 	for i := range r.Points {
 		x, goal := r.Points[i].At[axis], r.Points[i].Goal
 		if known, ok := least[x]; !ok || goal.Mean < known.Mean {
@@ -156,7 +155,7 @@ func (r *Result) sitesFigure() (report.Figure, error) {
 // bought is the section of the candidates.
 func (r *Result) bought() (report.Section, error) {
 	section := report.Section{
-		Title: "What to buy next", Tables: []report.Table{r.candidatesTable().Table},
+		Title: "What to buy next", Tables: []report.Table{r.candidatesTable()},
 		Text: "Each candidate is added to the grid, or taken from it, with the best weights, and the same work is done. " +
 			"Its gain is how much less than 1 the goal is beside the grid without it; changes are parts of what there was. " +
 			"A price counts by the year of the candidate's lifetime; savings are those of the time simulated, as if a year went on so.",
@@ -173,7 +172,7 @@ func (r *Result) bought() (report.Section, error) {
 	if len(r.Demands) > 0 {
 		section.Text += "\n\nWith β = 0 nobody minds waiting, and all go where it is cheapest: demand is the part of all work that a site " +
 			"then gets by its part of all CPUs. A machine far above 1 is overused; another of its kind \"should in addition be installed\" [IS 4.2]."
-		section.Tables = append(section.Tables, r.demandTable().Table)
+		section.Tables = append(section.Tables, r.demandTable())
 	}
 	return section, nil
 }
@@ -190,11 +189,11 @@ func (r *Result) rankingFigure() (report.Figure, error) {
 	}
 	for _, panel := range []struct {
 		title string
-		of    func(*Ranked) experiment.Estimate
+		of    func(*Ranked) report.Average
 	}{
-		{"gain, %", func(c *Ranked) experiment.Estimate { return c.Gain }},
-		{"users' cost, change in %", func(c *Ranked) experiment.Estimate { return c.Cost }},
-		{"mean response, change in %", func(c *Ranked) experiment.Estimate { return c.Response }},
+		{"gain, %", func(c *Ranked) report.Average { return c.Gain }},
+		{"users' cost, change in %", func(c *Ranked) report.Average { return c.Cost }},
+		{"mean response, change in %", func(c *Ranked) report.Average { return c.Response }},
 	} {
 		var values []report.Estimate
 		for i := range r.Candidates {

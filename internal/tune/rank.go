@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/internal/experiment"
+	"github.com/switchyard-hpc/switchyard/internal/parallel"
+	"github.com/switchyard-hpc/switchyard/internal/report"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -29,19 +31,19 @@ type Ranking struct {
 // Ranked is a candidate and what it changes. Changes are parts of what there was, seed by
 // seed: -0.1 is a tenth less.
 type Ranked struct {
-	Name    string              `json:"name"`
-	PerYear float64             `json:"price_per_year,omitempty"`
-	Gain    experiment.Estimate `json:"gain"` // 1 - its [Score] beside the grid without it
+	Name    string         `json:"name"`
+	PerYear float64        `json:"price_per_year,omitempty"`
+	Gain    report.Average `json:"gain"` // 1 - its [Score] beside the grid without it
 	// GainPerPrice is the mean gain for each thousand that the candidate costs in a year; nil
 	// without a price, or a gain.
-	GainPerPrice *float64            `json:"gain_per_1000_a_year,omitempty"`
-	Cost         experiment.Estimate `json:"cost_change"`
-	Response     experiment.Estimate `json:"mean_response_change"`
-	Utilisation  experiment.Estimate `json:"utilisation_change"`
-	Energy       experiment.Estimate `json:"energy_change"`
+	GainPerPrice *float64       `json:"gain_per_1000_a_year,omitempty"`
+	Cost         report.Average `json:"cost_change"`
+	Response     report.Average `json:"mean_response_change"`
+	Utilisation  report.Average `json:"utilisation_change"`
+	Energy       report.Average `json:"energy_change"`
 	// Saved is what users pay less in a year, if that went on as in the time simulated.
-	Saved experiment.Estimate `json:"saved_per_year"`
-	Means Means               `json:"with"`
+	Saved report.Average `json:"saved_per_year"`
+	Means Means          `json:"with"`
 }
 
 // Run simulates every candidate for every seed and ranks them: those with a gain first, of
@@ -49,15 +51,15 @@ type Ranked struct {
 // those without a gain by their loss.
 // Progress is as for [Search.Run].
 func (r *Ranking) Run(ctx context.Context, progress func(done int)) ([]Ranked, error) {
-	count := counter{tell: progress}
+	count := parallel.Counter{Tell: progress}
 	outcomes := make([][]Outcome, len(r.Candidates))
 	for i := range outcomes {
 		outcomes[i] = make([]Outcome, len(r.Seeds))
 	}
-	err := each(ctx, r.Workers, len(r.Candidates)*len(r.Seeds), func(ctx context.Context, i int) (err error) {
+	err := parallel.Each(ctx, r.Workers, len(r.Candidates)*len(r.Seeds), func(ctx context.Context, i int) (err error) {
 		candidate, seed := i/len(r.Seeds), i%len(r.Seeds)
 		outcomes[candidate][seed], err = r.Evaluate(ctx, candidate, r.Seeds[seed])
-		count.add()
+		count.Add()
 		return err
 	})
 	if err != nil {
@@ -90,7 +92,7 @@ func (r *Ranking) judge(one Priced, with []Outcome) (Ranked, error) {
 		}
 	}
 	judged := Ranked{
-		Name: one.Name, PerYear: one.PerYear, Gain: experiment.EstimateOf(gains), Saved: experiment.EstimateOf(saved), Means: means(with),
+		Name: one.Name, PerYear: one.PerYear, Gain: report.AverageOf(gains), Saved: report.AverageOf(saved), Means: means(with),
 		Cost:        change(with, before, func(o *Outcome) float64 { return o.Cost }),
 		Response:    change(with, before, func(o *Outcome) float64 { return o.Response }),
 		Utilisation: change(with, before, func(o *Outcome) float64 { return o.Utilisation }),

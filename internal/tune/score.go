@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/switchyard-hpc/switchyard/internal/experiment"
+	"github.com/switchyard-hpc/switchyard/internal/report"
 )
 
 // undoneWeight makes work that is left undone worse than anything that it could save: a
@@ -44,13 +45,13 @@ func Score(goal experiment.Goal, o, base *Outcome) (float64, error) {
 }
 
 // scores are those of a point for all seeds.
-func scores(goal experiment.Goal, outcomes, base []Outcome) (experiment.Estimate, error) {
+func scores(goal experiment.Goal, outcomes, base []Outcome) (report.Average, error) {
 	values := make([]float64, len(outcomes))
 	for i := range outcomes {
 		var err error
 		if values[i], err = Score(goal, &outcomes[i], &base[i]); err != nil {
-			return experiment.Estimate{}, err
+			return report.Average{}, err
 		}
 	}
-	return experiment.EstimateOf(values), nil
+	return report.AverageOf(values), nil
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/internal/experiment"
+	"github.com/switchyard-hpc/switchyard/internal/parallel"
+	"github.com/switchyard-hpc/switchyard/internal/report"
 )
 
 // Point is a value for each axis of a search; nil is the baseline.
@@ -28,8 +30,8 @@ type Search struct {
 
 // Tried is a point that was simulated for every seed.
 type Tried struct {
-	At   Point               `json:"at,omitempty"`
-	Goal experiment.Estimate `json:"goal"` // its [Score] for each seed
+	At   Point          `json:"at,omitempty"`
+	Goal report.Average `json:"goal"` // its [Score] for each seed
 	Means
 
 	outcomes []Outcome // by seed
@@ -62,7 +64,7 @@ func (s *Search) Simulations() int {
 // Run searches. Without axes it simulates the baseline alone. Progress is told how many
 // simulations are done, from one goroutine at a time; it may be nil.
 func (s *Search) Run(ctx context.Context, progress func(done int)) (*Found, error) {
-	run := &running{Search: s, count: &counter{tell: progress}}
+	run := &running{Search: s, count: &parallel.Counter{Tell: progress}}
 	if err := run.try(ctx, []Point{nil}); err != nil {
 		return nil, err
 	}
@@ -85,7 +87,7 @@ type running struct {
 	*Search
 
 	tried []Tried // the baseline first
-	count *counter
+	count *parallel.Counter
 }
 
 // left is how many new points may still be simulated.
@@ -109,10 +111,10 @@ func (r *running) try(ctx context.Context, points []Point) error {
 		}
 	}
 	fresh := r.tried[first:]
-	err := each(ctx, r.Workers, len(fresh)*len(r.Seeds), func(ctx context.Context, i int) (err error) {
+	err := parallel.Each(ctx, r.Workers, len(fresh)*len(r.Seeds), func(ctx context.Context, i int) (err error) {
 		t, seed := &fresh[i/len(r.Seeds)], i%len(r.Seeds)
 		t.outcomes[seed], err = r.Evaluate(ctx, t.At, r.Seeds[seed])
-		r.count.add()
+		r.count.Add()
 		return err
 	})
 	for i := range fresh {

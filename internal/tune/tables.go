@@ -4,29 +4,28 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/switchyard-hpc/switchyard/internal/experiment"
 	"github.com/switchyard-hpc/switchyard/internal/report"
 )
 
 // column is a measure in tables and figures.
 type column struct {
 	title string
-	text  func(experiment.Estimate) string
-	of    func(*Means) experiment.Estimate
+	text  func(report.Average) string
+	of    func(*Means) report.Average
 }
 
 // columns are the measures, the money in the experiment's currency; those that are 0
 // everywhere are left out.
 func (r *Result) columns() []column {
-	plain := func(e experiment.Estimate) string { return e.Text(1) }
-	part := func(e experiment.Estimate) string { return e.Text(percent) }
+	plain := func(e report.Average) string { return e.Text(1) }
+	part := func(e report.Average) string { return e.Text(percent) }
 	all := []column{
-		{in("users' cost", r.Currency), plain, func(m *Means) experiment.Estimate { return m.Cost }},
-		{"mean response", experiment.Estimate.Clock, func(m *Means) experiment.Estimate { return m.Response }},
-		{"utilisation, %", part, func(m *Means) experiment.Estimate { return m.Utilisation }},
-		{"energy, kWh", plain, func(m *Means) experiment.Estimate { return m.Energy }},
-		{"limits broken, %", part, func(m *Means) experiment.Estimate { return m.Broken }},
-		{"left undone, %", part, func(m *Means) experiment.Estimate { return m.Undone }},
+		{in("users' cost", r.Currency), plain, func(m *Means) report.Average { return m.Cost }},
+		{"mean response", report.Average.Clock, func(m *Means) report.Average { return m.Response }},
+		{"utilisation, %", part, func(m *Means) report.Average { return m.Utilisation }},
+		{"energy, kWh", plain, func(m *Means) report.Average { return m.Energy }},
+		{"limits broken, %", part, func(m *Means) report.Average { return m.Broken }},
+		{"left undone, %", part, func(m *Means) report.Average { return m.Undone }},
 	}
 	return slices.DeleteFunc(all, func(c column) bool {
 		return !slices.ContainsFunc(append([]Tried{r.Baseline}, r.Points...), func(t Tried) bool { return c.of(&t.Means).Mean != 0 })
@@ -48,8 +47,8 @@ const (
 )
 
 // Summary are the tables that say the most.
-func (r *Result) Summary() []experiment.Shown {
-	tables := []experiment.Shown{r.pointsTable()}
+func (r *Result) Summary() []report.Table {
+	tables := []report.Table{r.pointsTable()}
 	if r.Best >= 0 {
 		tables = append(tables, r.sitesTable())
 	}
@@ -62,8 +61,8 @@ func (r *Result) Summary() []experiment.Shown {
 	return tables
 }
 
-func (r *Result) pointsTable() experiment.Shown {
-	t := experiment.Shown{Table: report.Table{Title: "The points that were tried", Columns: []string{"point"}}}
+func (r *Result) pointsTable() report.Table {
+	t := report.Table{Title: "The points that were tried", Columns: []string{"point"}}
 	for _, axis := range r.Axes {
 		t.Columns = append(t.Columns, axis.Key)
 	}
@@ -103,7 +102,7 @@ func (r *Result) pointRow(name string, t *Tried) []string {
 func value(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
 // fine prints numbers about 1, of which the third place matters.
-func fine(e experiment.Estimate) string {
+func fine(e report.Average) string {
 	text := strconv.FormatFloat(e.Mean, 'f', 3, 64)
 	if e.CI95 != nil {
 		text += " ± " + strconv.FormatFloat(e.Half(), 'f', 3, 64)
@@ -111,10 +110,10 @@ func fine(e experiment.Estimate) string {
 	return text
 }
 
-func (r *Result) sitesTable() experiment.Shown {
-	t := experiment.Shown{Numbers: 5, Table: report.Table{Title: "Each site, as it stands and with the best point", Columns: []string{
+func (r *Result) sitesTable() report.Table {
+	t := report.Table{Numbers: 5, Title: "Each site, as it stands and with the best point", Columns: []string{
 		"site", "CPUs", "utilisation, %", "with the best, %", in("income", r.Currency), in("with the best", r.Currency),
-	}}}
+	}}
 	best := r.best()
 	for i := range r.Baseline.Sites {
 		before, after := &r.Baseline.Sites[i], &best.Sites[i]
@@ -128,11 +127,11 @@ func (r *Result) sitesTable() experiment.Shown {
 
 const percent = 100
 
-func (r *Result) candidatesTable() experiment.Shown {
-	t := experiment.Shown{Table: report.Table{Title: "What to buy next: the candidates by their worth, and what they change", Columns: []string{
+func (r *Result) candidatesTable() report.Table {
+	t := report.Table{Title: "What to buy next: the candidates by their worth, and what they change", Columns: []string{
 		"candidate", "gain, %", in("price a year", r.Currency), "gain for 1000 a year, %", in("saved a year", r.Currency),
 		"users' cost, %", "response, %", "utilisation, %", "energy, %",
-	}}}
+	}}
 	t.Numbers = len(t.Columns) - 1
 	for i := range r.Candidates {
 		c := &r.Candidates[i]
@@ -151,10 +150,10 @@ func (r *Result) candidatesTable() experiment.Shown {
 	return t
 }
 
-func (r *Result) demandTable() experiment.Shown {
-	t := experiment.Shown{Numbers: 4, Table: report.Table{Title: "What is overused: demand when waiting costs nothing (β = 0)", Columns: []string{
+func (r *Result) demandTable() report.Table {
+	t := report.Table{Numbers: 4, Title: "What is overused: demand when waiting costs nothing (β = 0)", Columns: []string{
 		"site", "CPUs", "demand", "utilisation with β = 0, %", "with the best, %",
-	}}}
+	}}
 	for i := range r.Demands {
 		d := &r.Demands[i]
 		t.Rows = append(t.Rows, []string{

@@ -36,12 +36,12 @@ type ClassFit struct {
 
 // MomentFit compares a fitted distribution with its data.
 type MomentFit struct {
-	Values  int        // how many times were measured
-	Data    Moments    // of these times
-	Fit     Moments    // of the distribution
-	Error   [3]float64 // |Fit − Data| / Data; 0 where both are 0
-	Matched int        // how many moments the distribution matches, see [Match]: 3 is the paper's method, less a fallback
-	Why     string     // why it is less than 3; empty otherwise
+	Values  int        `json:"values"`          // how many times were measured
+	Data    Moments    `json:"moments"`         // of these times; s, s², s³
+	Fit     Moments    `json:"fitted_moments"`  // of the distribution
+	Error   [3]float64 `json:"relative_error"`  // |Fit − Data| / Data; 0 where both are 0
+	Matched int        `json:"matched_moments"` // how many moments the distribution matches, see [Match]: 3 is the paper's method, less a fallback
+	Why     string     `json:"why,omitempty"`   // why it is less than 3; empty otherwise
 }
 
 // Fit models jobs as [SS 3.1] does: classes by size ([SizeClasses]), and for each the

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/switchyard-hpc/switchyard/internal/malformed"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -119,7 +120,7 @@ func (p *gwfParser) record(line []byte) (problem Problem, ok bool) {
 	p.cut(line)
 	if len(p.fields) != gwfFields {
 		return Problem{Text: fmt.Sprintf("%d fields where a record has %d: %s",
-			len(p.fields), gwfFields, swfQuote(line))}, false
+			len(p.fields), gwfFields, malformed.Quote(line))}, false
 	}
 	var v [gwfNumbers]int64
 	for n := range v {
@@ -143,7 +144,7 @@ func (p *gwfParser) record(line []byte) (problem Problem, ok bool) {
 		if slices.ContainsFunc(word, gwfControl) {
 			return Problem{
 				Field: gwfNumbers + n + 1, Name: gwfFieldName(gwfNumbers + n),
-				Text: swfQuote(word) + " has control characters",
+				Text: malformed.Quote(word) + " has control characters",
 			}, false
 		}
 		record.Words[n] = string(word)

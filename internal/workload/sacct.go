@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/switchyard-hpc/switchyard/internal/malformed"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -171,7 +172,7 @@ func (p *sacctParser) job(line []byte) (problem Problem, ok bool) {
 	}
 	if len(p.cells) != p.count {
 		return Problem{Text: fmt.Sprintf("%d cells where there are %d columns: %s",
-			len(p.cells), p.count, swfQuote(line))}, false
+			len(p.cells), p.count, malformed.Quote(line))}, false
 	}
 	if bytes.IndexByte(p.cell(sacctJobID), '.') >= 0 {
 		p.trace.Report.Steps++
@@ -201,7 +202,7 @@ func (p *sacctParser) id(r *Record) (problem Problem, ok bool) {
 	}
 	n, _, text := swfNumber(digits, swfWhole)
 	if text != "" || n < 0 || len(bytes.Trim(id, "0123456789_+[],-%")) > 0 {
-		return p.wrong(column, swfQuote(id)+" is not the id of a job"), false
+		return p.wrong(column, malformed.Quote(id)+" is not the id of a job"), false
 	}
 	r.ID = n
 	return Problem{}, true
@@ -267,7 +268,7 @@ func sacctNoLimit(cell []byte) bool {
 func (p *sacctParser) times(r *Record) (problem Problem, ok bool) {
 	submit, known, text := p.time(p.cell(sacctSubmit))
 	if text == "" && !known {
-		text = swfQuote(p.cell(sacctSubmit)) + " is not a time"
+		text = malformed.Quote(p.cell(sacctSubmit)) + " is not a time"
 	}
 	if text != "" {
 		return p.wrong(sacctSubmit, text), false
@@ -319,9 +320,9 @@ func (p *sacctParser) time(cell []byte) (t protocol.Instant, known bool, problem
 	}
 	switch {
 	case err != nil || parsed.Year() < 1970 || parsed.Year() > 2200:
-		return 0, false, swfQuote(cell) + " is not a time like 2026-11-21T01:36:53 or 2026-11-21T01:36:53+0100"
+		return 0, false, malformed.Quote(cell) + " is not a time like 2026-11-21T01:36:53 or 2026-11-21T01:36:53+0100"
 	case p.timed && zoned != p.zoned:
-		return 0, false, swfQuote(cell) + " must have a time zone if the times above have, and none if they have none"
+		return 0, false, malformed.Quote(cell) + " must have a time zone if the times above have, and none if they have none"
 	}
 	p.timed, p.zoned = true, zoned
 	return protocol.InstantOf(parsed), true, ""
@@ -343,7 +344,7 @@ func (p *sacctParser) state(r *Record) (problem Problem, ok bool) {
 		r.Run = Unknown // what has elapsed of it is not its run time
 		p.trace.Report.Unfinished++
 	default:
-		return p.wrong(sacctState, swfQuote(p.cell(sacctState))+" is not a state of Slurm"), false
+		return p.wrong(sacctState, malformed.Quote(p.cell(sacctState))+" is not a state of Slurm"), false
 	}
 	return Problem{}, true
 }

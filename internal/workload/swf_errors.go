@@ -90,12 +90,3 @@ func (o ReadOptions) file() string {
 	}
 	return o.Name
 }
-
-// swfQuote shows what was read, cut to a length that fits a message.
-func swfQuote(text []byte) string {
-	const longest = 40
-	if len(text) > longest {
-		return strconv.Quote(string(text[:longest])) + "…"
-	}
-	return strconv.Quote(string(text))
-}

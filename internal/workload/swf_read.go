@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/switchyard-hpc/switchyard/internal/malformed"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -71,7 +72,7 @@ func swfEach(r io.Reader, o ReadOptions, faults *swfFaults, parse func(line []by
 		case long:
 			faults.add(Problem{
 				Line: lines.line,
-				Text: fmt.Sprintf("line longer than %d bytes, beginning with %s", swfMaxLine, swfQuote(line)),
+				Text: fmt.Sprintf("line longer than %d bytes, beginning with %s", swfMaxLine, malformed.Quote(line)),
 			})
 		case len(bytes.TrimLeft(line, " \t")) > 0:
 			parse(line, lines.line)
@@ -249,9 +250,9 @@ func swfColumns(line []byte, i int) (n int, last []byte) {
 func (s swfShape) wrong(columns int, line []byte) string {
 	if s.columns == 0 {
 		return fmt.Sprintf("%d fields where a record has %d, or %d with a site: %s",
-			columns, swfFields, swfMaxFields, swfQuote(line))
+			columns, swfFields, swfMaxFields, malformed.Quote(line))
 	}
-	return fmt.Sprintf("%d fields where the first record, on line %d, has %d: %s", columns, s.line, s.columns, swfQuote(line))
+	return fmt.Sprintf("%d fields where the first record, on line %d, has %d: %s", columns, s.line, s.columns, malformed.Quote(line))
 }
 
 // swfTitle tells a line of names from a record: as many as a record has fields,

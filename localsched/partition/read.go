@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/switchyard-hpc/switchyard/internal/malformed"
 )
 
 // What a file may have at most. The bounds keep a wrong file from taking all memory.
@@ -17,6 +19,7 @@ const (
 	mostPlaces     = 4_000_000 // cards of partitions, summed over the partitions
 	mostNodes      = 100_000_000
 	longestName    = 200
+	mostProblems   = 1000 // that are told
 )
 
 // toldForeign is how many lines that are no card and no partition are told one by one.
@@ -24,11 +27,22 @@ const toldForeign = 10
 
 // draft is a layout as it is written, before names are looked up.
 type draft struct {
-	problems
+	malformed.Problems
 
 	cards      []cardLine
 	partitions []partitionLine
 	foreign    int // lines that are neither
+}
+
+// MalformedError says what is wrong with a file of partitions.
+type MalformedError struct{ malformed.FileError }
+
+// err is what was collected, or nil.
+func (d *draft) err(file string) error {
+	if wrong := d.Of(file, mostProblems); wrong != nil {
+		return &MalformedError{*wrong}
+	}
+	return nil
 }
 
 type cardLine struct {
@@ -55,7 +69,7 @@ func Parse(r io.Reader, file string) (*Layout, error) {
 	}
 	var d draft
 	if len(text) > mostBytes {
-		d.add(0, "it has more than %d MB; a layout has at most that", mostBytes>>20)
+		d.Add(0, "it has more than %d MB; a layout has at most that", mostBytes>>20)
 		return nil, d.err(file)
 	}
 	number := 0
@@ -64,7 +78,7 @@ func Parse(r io.Reader, file string) (*Layout, error) {
 		d.read(number, strings.TrimSpace(line))
 	}
 	if d.foreign > toldForeign {
-		d.add(0, "%d more lines begin with neither card nor partition; it may be a file of another kind", d.foreign-toldForeign)
+		d.Add(0, "%d more lines begin with neither card nor partition; it may be a file of another kind", d.foreign-toldForeign)
 	}
 	return d.layout(file)
 }
@@ -75,7 +89,7 @@ func (d *draft) read(number int, line string) {
 		return
 	}
 	if !utf8.ValidString(line) {
-		d.add(number, "%s is not UTF-8; save the file as UTF-8", quote(line))
+		d.Add(number, "%s is not UTF-8; save the file as UTF-8", malformed.Quote(line))
 		return
 	}
 	fields := strings.Split(line, ",")
@@ -89,14 +103,14 @@ func (d *draft) read(number int, line string) {
 		d.readPartition(number, fields)
 	default:
 		if d.foreign++; d.foreign <= toldForeign {
-			d.add(number, "a line begins with card, partition or #, not with %s", quote(fields[0]))
+			d.Add(number, "a line begins with card, partition or #, not with %s", malformed.Quote(fields[0]))
 		}
 	}
 }
 
 func (d *draft) readCard(number int, fields []string) {
 	if len(fields) != 3 {
-		d.add(number, "a card has 3 fields, not %d: card,NAME,NODES", len(fields))
+		d.Add(number, "a card has 3 fields, not %d: card,NAME,NODES", len(fields))
 		return
 	}
 	if d.checkName(number, fields[1]) {
@@ -106,7 +120,7 @@ func (d *draft) readCard(number int, fields []string) {
 
 func (d *draft) readPartition(number int, fields []string) {
 	if len(fields) < 5 || len(fields) > 8 {
-		d.add(number, "a partition has 5 to 8 fields, not %d: "+
+		d.Add(number, "a partition has 5 to 8 fields, not %d: "+
 			"partition,NAME,NODES,torus|mesh|diagnostics,CARDS,WIRES,PARENTS,CONFLICTS", len(fields))
 		return
 	}
@@ -128,7 +142,7 @@ func (d *draft) readPartition(number int, fields []string) {
 func (d *draft) checkName(number int, name string) bool {
 	unfit := func(r rune) bool { return r == ' ' || !unicode.IsPrint(r) }
 	if name == "" || len(name) > longestName || strings.ContainsFunc(name, unfit) {
-		d.add(number, "%s is no name; use 1 to %d printable characters without spaces and commas", quote(name), longestName)
+		d.Add(number, "%s is no name; use 1 to %d printable characters without spaces and commas", malformed.Quote(name), longestName)
 		return false
 	}
 	return true
@@ -138,7 +152,7 @@ func (d *draft) checkName(number int, name string) bool {
 func (d *draft) count(number int, field string) int {
 	nodes, err := strconv.Atoi(field)
 	if err != nil || nodes < 1 || nodes > mostNodes || strconv.Itoa(nodes) != field {
-		d.add(number, "%s is no number of nodes; use a whole number from 1 to %d", quote(field), mostNodes)
+		d.Add(number, "%s is no number of nodes; use a whole number from 1 to %d", malformed.Quote(field), mostNodes)
 		return 0
 	}
 	return nodes
@@ -150,6 +164,6 @@ func (d *draft) kind(number int, field string) Kind {
 			return kind
 		}
 	}
-	d.add(number, "%s is no type of partition; use torus, mesh or diagnostics", quote(field))
+	d.Add(number, "%s is no type of partition; use torus, mesh or diagnostics", malformed.Quote(field))
 	return Diagnostics
 }

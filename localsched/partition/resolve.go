@@ -4,15 +4,17 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/switchyard-hpc/switchyard/internal/malformed"
 )
 
 // layout looks all names up and checks what the lines say of each other.
 func (d *draft) layout(file string) (*Layout, error) {
-	if len(d.list) == 0 && len(d.partitions) == 0 {
-		d.add(0, "it has no partition; see the documentation of the format")
+	if len(d.Problems) == 0 && len(d.partitions) == 0 {
+		d.Add(0, "it has no partition; see the documentation of the format")
 	}
 	if len(d.cards) > mostCards || len(d.partitions) > mostPartitions {
-		d.add(0, "it has %d cards and %d partitions; a layout has at most %d and %d",
+		d.Add(0, "it has %d cards and %d partitions; a layout has at most %d and %d",
 			len(d.cards), len(d.partitions), mostCards, mostPartitions)
 		return nil, d.err(file)
 	}
@@ -36,7 +38,7 @@ func (d *draft) sortCards(l *Layout) {
 	slices.SortStableFunc(d.cards, func(a, b cardLine) int { return cmp.Compare(a.Name, b.Name) })
 	for i, c := range d.cards {
 		if n := len(l.Cards); n > 0 && l.Cards[n-1].Name == c.Name {
-			d.add(c.line, "card %s is there twice, first in line %d; remove one", c.Name, d.firstCard(i))
+			d.Add(c.line, "card %s is there twice, first in line %d; remove one", c.Name, d.firstCard(i))
 			continue
 		}
 		l.Cards = append(l.Cards, c.Card)
@@ -57,7 +59,7 @@ func (d *draft) sortPartitions(l *Layout) {
 	kept := d.partitions[:0]
 	for _, p := range d.partitions {
 		if n := len(kept); n > 0 && kept[n-1].name == p.name {
-			d.add(p.line, "partition %s is there twice, first in line %d; remove one", p.name, kept[n-1].line)
+			d.Add(p.line, "partition %s is there twice, first in line %d; remove one", p.name, kept[n-1].line)
 			continue
 		}
 		kept = append(kept, p)
@@ -74,9 +76,9 @@ func (d *draft) placeCards(l *Layout) bool {
 		from, p := &d.partitions[i], &l.Partitions[i]
 		p.Cards = d.cardsOf(l, from)
 		p.Wires = slices.Sorted(slices.Values(from.wires))
-		p.Wires = unique(p.Wires, func(wire string) { d.add(from.line, "wire %s is listed twice; remove one", wire) })
+		p.Wires = unique(p.Wires, func(wire string) { d.Add(from.line, "wire %s is listed twice; remove one", wire) })
 		if places += len(p.Cards); places > mostPlaces {
-			d.add(from.line, "the partitions up to this one have more than %d cards in all", mostPlaces)
+			d.Add(from.line, "the partitions up to this one have more than %d cards in all", mostPlaces)
 			return false
 		}
 		d.checkSum(l, from, p)
@@ -92,7 +94,7 @@ func (d *draft) cardsOf(l *Layout, p *partitionLine) (cards []int) {
 		}
 		from, to := below(l.Cards, name)
 		if from == to {
-			d.add(p.line, "there is no card %s and none below it; declare it as card,%s,NODES", quote(name), name)
+			d.Add(p.line, "there is no card %s and none below it; declare it as card,%s,NODES", malformed.Quote(name), name)
 		}
 		for i := from; i < to; i++ {
 			cards = append(cards, i)
@@ -103,7 +105,7 @@ func (d *draft) cardsOf(l *Layout, p *partitionLine) (cards []int) {
 	}
 	slices.Sort(cards)
 	return unique(cards, func(card int) {
-		d.add(p.line, "card %s is listed twice; remove one", l.Cards[card].Name)
+		d.Add(p.line, "card %s is listed twice; remove one", l.Cards[card].Name)
 	})
 }
 
@@ -116,9 +118,9 @@ func (d *draft) checkSum(l *Layout, from *partitionLine, p *Partition) {
 	}
 	switch {
 	case len(from.cards) == 0:
-		d.add(from.line, "%s has no cards; list them in the fifth field", p.Name)
+		d.Add(from.line, "%s has no cards; list them in the fifth field", p.Name)
 	case known && len(p.Cards) > 0 && nodes != p.Nodes:
-		d.add(from.line, "%s is to have %d nodes, but its cards have %d in all", p.Name, p.Nodes, nodes)
+		d.Add(from.line, "%s is to have %d nodes, but its cards have %d in all", p.Name, p.Nodes, nodes)
 	}
 }
 
@@ -129,7 +131,7 @@ func (d *draft) relate(l *Layout) {
 		p.Parents = d.find(l, from, "parent", from.parents)
 		p.Apart = d.find(l, from, "conflict", from.conflicts)
 		if slices.Contains(p.Apart, i) {
-			d.add(from.line, "%s is in conflict with itself; remove that", p.Name)
+			d.Add(from.line, "%s is in conflict with itself; remove that", p.Name)
 		}
 	}
 }
@@ -138,14 +140,14 @@ func (d *draft) find(l *Layout, p *partitionLine, what string, names []string) (
 	for _, name := range names {
 		i, ok := l.Find(name)
 		if !ok {
-			d.add(p.line, "there is no partition %s to be a %s of %s", quote(name), what, p.name)
+			d.Add(p.line, "there is no partition %s to be a %s of %s", malformed.Quote(name), what, p.name)
 			continue
 		}
 		found = append(found, i)
 	}
 	slices.Sort(found)
 	return unique(found, func(i int) {
-		d.add(p.line, "%s %s is listed twice; remove one", what, l.Partitions[i].Name)
+		d.Add(p.line, "%s %s is listed twice; remove one", what, l.Partitions[i].Name)
 	})
 }
 
@@ -155,7 +157,7 @@ func (d *draft) checkParents(l *Layout) {
 		p := &l.Partitions[i]
 		for _, parent := range p.Parents {
 			if lacks := l.Partitions[parent].lacks(p); len(lacks) > 0 {
-				d.add(d.partitions[i].line, "%s is no parent of %s: it lacks %d of its cards, the first of them %s",
+				d.Add(d.partitions[i].line, "%s is no parent of %s: it lacks %d of its cards, the first of them %s",
 					l.Partitions[parent].Name, p.Name, len(lacks), l.Cards[lacks[0]].Name)
 			}
 		}
@@ -199,7 +201,7 @@ func (d *draft) sayCycle(l *Layout, cycle []int) {
 		names = append(names, "…")
 	}
 	names = append(names, names[0])
-	d.add(d.partitions[cycle[0]].line, "the parents run in a circle: %s; remove one of them", strings.Join(names, " > "))
+	d.Add(d.partitions[cycle[0]].line, "the parents run in a circle: %s; remove one of them", strings.Join(names, " > "))
 }
 
 // unique drops the second of two equal neighbours and tells of each.

@@ -20,29 +20,29 @@ type Policies func(name string, params []policy.Param) (policy.Policy, error)
 
 // Summary is what a replay found.
 type Summary struct {
-	Steps     uint64
-	Jobs      int // submitted, or prepared for a partner
-	Rounds    int // that the policy was asked about
-	Decisions int // that it took
-	Received  int // messages
-	Sent      int // messages, by the replayed peer
+	Steps     uint64 `json:"steps"`
+	Jobs      int    `json:"jobs"`      // submitted, or prepared for a partner
+	Rounds    int    `json:"rounds"`    // that the policy was asked about
+	Decisions int    `json:"decisions"` // that it took
+	Checked   int    `json:"rounds_decided_again"`
+	Received  int    `json:"messages_received"`
+	Sent      int    `json:"messages_sent"` // by the replayed peer
 
-	Checked     int         // rounds that the policy decided again
-	Differences int         // steps and rounds that differ
-	First       *Difference // nil: none
-	Cut         string      // why the end is missing; empty: it is there
-	End         string      // why the recording ended; empty: its end is missing
+	Differences int         `json:"differences"`                // steps and rounds that differ
+	First       *Difference `json:"first_difference,omitempty"` // nil: none
+	Cut         string      `json:"cut_off,omitempty"`          // why the end is missing; empty: it is there
+	End         string      `json:"-"`                          // why the recording ended; empty: its end is missing
 }
 
 // Difference is the first place where the replay was not as recorded. What follows
 // it means little.
 type Difference struct {
-	Step     uint64
-	Now      protocol.Instant
-	Event    string // in the form of the recording
-	What     string // "records", "messages", …, "decisions"
-	Expected string // as recorded; a fingerprint, unless it was recorded in clear
-	Got      string
+	Step     uint64           `json:"step"`
+	Now      protocol.Instant `json:"at_ms"`
+	Event    string           `json:"event"`    // in the form of the recording
+	What     string           `json:"what"`     // "records", "messages", …, "decisions"
+	Expected string           `json:"recorded"` // a fingerprint, unless it was recorded in clear
+	Got      string           `json:"replayed"`
 }
 
 // String tells the difference in full.

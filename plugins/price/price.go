@@ -38,6 +38,16 @@ type Series struct {
 	Slots []Slot
 }
 
+// Later is the series on a clock that shows so much more.
+func (s *Series) Later(by protocol.Instant) Series {
+	slots := make([]Slot, len(s.Slots))
+	for i, slot := range s.Slots {
+		slots[i] = slot
+		slots[i].Start += by
+	}
+	return Series{Slots: slots}
+}
+
 // Slot is a time with one price: an hour or a quarter of one, as markets have
 // them.
 type Slot struct {

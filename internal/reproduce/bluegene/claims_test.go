@@ -3,6 +3,7 @@ package bluegene_test
 import (
 	"testing"
 
+	"github.com/switchyard-hpc/switchyard/internal/reproduce"
 	"github.com/switchyard-hpc/switchyard/internal/reproduce/bluegene"
 )
 
@@ -12,17 +13,17 @@ func TestEveryMonthBearsTheClaimsOut(t *testing.T) {
 	t.Parallel()
 	t.Run("half year", func(t *testing.T) {
 		t.Parallel()
-		claims, err := bluegene.Claims(t.Context(), bluegene.Options{Seeds: 1}, bluegene.HalfYear, 50, 90)
+		claims, err := bluegene.Claims(t.Context(), reproduce.Size{Seeds: 1}, bluegene.HalfYear, 50, 90)
 		bearOut(t, claims, err)
 	})
 	t.Run("real log", func(t *testing.T) {
 		t.Parallel()
-		claims, err := bluegene.Claims(t.Context(), bluegene.Options{Data: shared(t), Seeds: 1}, bluegene.RealIntrepid, 50, 90)
+		claims, err := bluegene.Claims(t.Context(), reproduce.Size{Data: shared(t), Seeds: 1}, bluegene.RealIntrepid, 50, 90)
 		bearOut(t, claims, err)
 	})
 	t.Run("Blue Horizon", func(t *testing.T) {
 		t.Parallel()
-		claims, err := bluegene.Claims(t.Context(), bluegene.Options{Data: shared(t), Seeds: 1}, bluegene.BlueHorizon, 50, 90)
+		claims, err := bluegene.Claims(t.Context(), reproduce.Size{Data: shared(t), Seeds: 1}, bluegene.BlueHorizon, 50, 90)
 		bearOut(t, claims, err)
 	})
 }

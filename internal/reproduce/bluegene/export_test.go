@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/switchyard-hpc/switchyard/internal/reproduce"
 	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
@@ -63,7 +64,7 @@ const (
 )
 
 // Claims are those of the periods of a source within budgets; 20 to 33 kW a rack.
-func Claims(ctx context.Context, o Options, from source, percents ...int) ([]Claim, error) {
+func Claims(ctx context.Context, o reproduce.Size, from source, percents ...int) ([]Claim, error) {
 	var trials []trial
 	for index := range from.names() {
 		for _, percent := range append([]int{0}, percents...) {

@@ -23,7 +23,7 @@ func shared(tb testing.TB) string {
 }
 
 // run makes exhibits.
-func run(t *testing.T, o bluegene.Options, names ...string) []reproduce.Report {
+func run(t *testing.T, o reproduce.Size, names ...string) []reproduce.Report {
 	t.Helper()
 	reports, err := bluegene.Run(t.Context(), o, names, nil)
 	if err != nil {

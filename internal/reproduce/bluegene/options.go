@@ -3,51 +3,17 @@ package bluegene
 import (
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/reproduce"
 )
 
-// Options say how big the experiments are.
-type Options struct {
-	Data    string // folder of the traces
-	Seeds   int    // seeds 1 to so many, each of which draws other powers, and another half year
-	Workers int    // simulations at once; 0: one for each CPU
-}
-
-// Check says what is wrong with the options and with the names of exhibits, before
-// anything is read.
-func (o *Options) Check(names []string) error {
+// Check says what is wrong with the size and with the names of exhibits, before anything is
+// read. Each seed draws other powers, and another half year.
+func Check(o reproduce.Size, names []string) error {
 	_, err := chosen(names)
-	return errors.Join(o.check(), err)
-}
-
-func (o *Options) check() error {
-	var problems []error
-	if o.Seeds < 1 || o.Seeds > reproduce.MaxSeeds {
-		problems = append(problems, fmt.Errorf("seeds: %d is not from 1 to %d", o.Seeds, reproduce.MaxSeeds))
-	}
-	if o.Workers < 0 {
-		problems = append(problems, fmt.Errorf("workers: %d is negative", o.Workers))
-	}
-	return errors.Join(problems...)
-}
-
-func (o *Options) workers() int {
-	if o.Workers > 0 {
-		return o.Workers
-	}
-	return runtime.GOMAXPROCS(0)
-}
-
-func (o *Options) seeds() []uint64 {
-	seeds := make([]uint64, o.Seeds)
-	for i := range seeds {
-		seeds[i] = uint64(i) + 1
-	}
-	return seeds
+	return errors.Join(o.Check(), err)
 }
 
 // All stands for every exhibit.

@@ -30,10 +30,10 @@ type result struct {
 // judge compares a schedule of jobs with the default's.
 func judge(jobs []workload.Job, base, s *schedule, meters [3]*price.Meter) *result {
 	p := s.period
-	mean := s.mean()
+	mean := p.mean(s.uses)
 	r := &result{cpus: float64(p.site.CPUs()), power: kilowatts(mean.Draw), day: s.day()}
 	r.held = percent(mean.CPUs, r.cpus)
-	r.used = percent(s.asked(jobs), r.cpus)
+	r.used = percent(p.mean(s.asked).CPUs, r.cpus)
 	before, now := done(base, s)
 	r.same = percent(float64(len(now)), float64(len(jobs)))
 	for i, meter := range meters {
@@ -41,32 +41,18 @@ func judge(jobs []workload.Job, base, s *schedule, meters [3]*price.Meter) *resu
 		r.whole[i] = saved(base.uses, s.uses, meter)
 		r.raw[i] = saved(base.within(), s.within(), meter)
 	}
-	placed := &sim.Result{Placements: make([]sim.Placement, len(jobs))}
 	for i, use := range s.uses {
-		placed.Placements[i] = sim.Placement{Start: use.Start, End: use.End}
 		if s.starts[i] == sim.NeverStarts {
-			placed.Placements[i].Site = -1
 			continue
 		}
 		r.longest = max(r.longest, seconds(use.Start.Sub(jobs[i].Submit)))
 		r.drain = max(r.drain, seconds(use.End.Sub(p.until)))
 	}
-	m := sim.Measure([]sim.Machine{p.site.Machine}, jobs, placed)
+	m := sim.Measure([]sim.Machine{p.site.Machine}, jobs, sim.Placed(jobs, s.starts))
 	r.wait, r.slowdown = m.MeanWait, m.BoundedSlowdown
 	r.inverse = float64(sim.InversePairs(base.starts, s.starts))
 	r.pairs = float64(len(jobs)) * float64(len(jobs)-1) / 2
 	return r
-}
-
-// asked is how many CPUs jobs ask for in the period, on average.
-func (s *schedule) asked(jobs []workload.Job) float64 {
-	uses := make([]sim.Use, len(jobs))
-	for i, use := range s.uses {
-		use.CPUs = min(use.CPUs, jobs[i].CPUs)
-		uses[i] = use
-	}
-	p := s.period
-	return sim.Curve(uses, p.from, p.until, p.until.Sub(p.from))[0].CPUs
 }
 
 // saved is what uses cost less than others, in percent.

@@ -22,7 +22,7 @@ func TestWorkersDoNotMatter(t *testing.T) {
 	var texts [2][]byte
 	for i, workers := range []int{1, 3} {
 		last, total := 0, 0
-		reports, err := bluegene.Run(t.Context(), bluegene.Options{Seeds: 2, Workers: workers}, []string{"bg-fig5"}, func(done, of int) {
+		reports, err := bluegene.Run(t.Context(), reproduce.Size{Seeds: 2, Workers: workers}, []string{"bg-fig5"}, func(done, of int) {
 			if done != last+1 {
 				t.Errorf("%d follows %d", done, last)
 			}
@@ -43,7 +43,7 @@ func TestWorkersDoNotMatter(t *testing.T) {
 // On-peak the budget holds, off-peak the machine makes up for it.
 func TestTheDayOfMarch(t *testing.T) {
 	t.Parallel()
-	r := run(t, bluegene.Options{Seeds: 1}, "bg-fig5")[0]
+	r := run(t, reproduce.Size{Seeds: 1}, "bg-fig5")[0]
 	table := &r.Tables[0]
 	if before, now := value(t, table, "default", "power on-peak"), value(t, table, "PB-50", "power on-peak"); now > 0.6*before {
 		t.Errorf("on-peak %.0f kW are drawn, %.0f by default", now, before)
@@ -72,14 +72,14 @@ func TestTheDayOfMarch(t *testing.T) {
 func TestWhatIsWrongIsSaid(t *testing.T) {
 	t.Parallel()
 	for want, c := range map[string]struct {
-		o     bluegene.Options
+		o     reproduce.Size
 		names []string
 	}{
-		"seeds: 0 is not from 1":                           {bluegene.Options{}, []string{"bg-fig2"}},
-		"workers: -1 is negative":                          {bluegene.Options{Seeds: 1, Workers: -1}, []string{"bg-fig2"}},
-		`nothing is called "bg-fig9"; choose from bg-fig2`: {bluegene.Options{Seeds: 1}, []string{"bg-fig9"}},
+		"seeds: 0 is not from 1":                           {reproduce.Size{}, []string{"bg-fig2"}},
+		"workers: -1 is negative":                          {reproduce.Size{Seeds: 1, Workers: -1}, []string{"bg-fig2"}},
+		`nothing is called "bg-fig9"; choose from bg-fig2`: {reproduce.Size{Seeds: 1}, []string{"bg-fig9"}},
 	} {
-		err := c.o.Check(c.names)
+		err := bluegene.Check(c.o, c.names)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
@@ -95,7 +95,7 @@ func TestMissingDataAreNamed(t *testing.T) {
 		"bg-real": filepath.Join("traces", "ANL-Intrepid-2009-1.first10000.swf.gz"),
 		"bg-blue": filepath.Join("traces", "SDSC-BLUE-2000-4.2-cln.swf.gz"),
 	} {
-		_, err := bluegene.Run(t.Context(), bluegene.Options{Data: t.TempDir(), Seeds: 1}, []string{name}, nil)
+		_, err := bluegene.Run(t.Context(), reproduce.Size{Data: t.TempDir(), Seeds: 1}, []string{name}, nil)
 		if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), missing) || !strings.Contains(err.Error(), "--data") {
 			t.Errorf("%s: %v, want one that names %s", name, err, missing)
 		}
@@ -106,7 +106,7 @@ func TestMissingDataAreNamed(t *testing.T) {
 func TestNames(t *testing.T) {
 	t.Parallel()
 	names := bluegene.Names()
-	if err := (&bluegene.Options{Seeds: 1}).Check(names); err != nil {
+	if err := bluegene.Check(reproduce.Size{Seeds: 1}, names); err != nil {
 		t.Error(err)
 	}
 	if len(names) != len(bluegene.Exhibits())+1 || slices.ContainsFunc(reproduce.Names(), func(n string) bool { return slices.Contains(names, n) }) {

@@ -14,6 +14,7 @@ type schedule struct {
 	period *period
 	starts []protocol.Instant
 	uses   []sim.Use // what each job holds and draws; of no time for one that never starts
+	asked  []sim.Use // the same with what each job asks for
 }
 
 // schedule schedules a period's jobs, of which each has its power.
@@ -27,18 +28,9 @@ func (p *period) schedule(jobs []workload.Job, rates power.Rates, policy engine.
 
 // follow is the schedule with these starts.
 func (p *period) follow(jobs []workload.Job, rates power.Rates, starts []protocol.Instant) *schedule {
-	s := &schedule{period: p, starts: starts, uses: make([]sim.Use, len(jobs))}
-	for i, job := range jobs {
-		if starts[i] == sim.NeverStarts {
-			continue
-		}
-		units, _ := p.site.model.Units(protocol.Request{CPUs: job.CPUs, WallTime: job.Estimate})
-		held := p.site.model.CPUs(units)
-		s.uses[i] = sim.Use{
-			Start: starts[i], End: starts[i].Add(job.Run), CPUs: held, Draw: rates.Draw(min(job.CPUs, held), held, job.Power),
-		}
-	}
-	return s
+	powered := sim.Powered{Jobs: jobs, Machine: p.site.model, Rates: rates}
+	uses := powered.Uses(starts)
+	return &schedule{period: p, starts: starts, uses: uses, asked: powered.Used(uses)}
 }
 
 // within are the uses as far as they lie in the period.
@@ -52,10 +44,9 @@ func (s *schedule) within() []sim.Use {
 	return inside
 }
 
-// mean is what jobs hold and draw in the period, on average.
-func (s *schedule) mean() sim.Bin {
-	p := s.period
-	return sim.Curve(s.uses, p.from, p.until, p.until.Sub(p.from))[0]
+// mean is what uses come to in the period, on average.
+func (p *period) mean(uses []sim.Use) sim.Bin {
+	return sim.Curve(uses, p.from, p.until, p.until.Sub(p.from))[0]
 }
 
 // dayBin is how finely a day is looked at.

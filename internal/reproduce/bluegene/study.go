@@ -3,8 +3,8 @@ package bluegene
 import (
 	"context"
 	"fmt"
-	"sync"
 
+	"github.com/switchyard-hpc/switchyard/internal/parallel"
 	"github.com/switchyard-hpc/switchyard/internal/reproduce"
 	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
@@ -31,15 +31,15 @@ type trial struct {
 
 // study is the results of some trials.
 type study struct {
-	options Options
+	options reproduce.Size
 	results map[trial][]*result // by seed
 }
 
 // Run makes the exhibits of the names. Progress is told how many of the simulations are
 // done, from one goroutine at a time; it may be nil. An error says which option is wrong,
 // or which file is missing or malformed.
-func Run(ctx context.Context, o Options, names []string, progress func(done, of int)) ([]reproduce.Report, error) {
-	if err := o.Check(names); err != nil {
+func Run(ctx context.Context, o reproduce.Size, names []string, progress func(done, of int)) ([]reproduce.Report, error) {
+	if err := Check(o, names); err != nil {
 		return nil, err
 	}
 	exhibits, err := chosen(names)
@@ -56,7 +56,7 @@ func Run(ctx context.Context, o Options, names []string, progress func(done, of 
 	}
 	reports := make([]reproduce.Report, len(exhibits))
 	for i, e := range exhibits {
-		reports[i] = reproduce.Report{Name: e.name, Title: e.title, Paper: e.paper, Seeds: o.seeds(), Notes: e.notes}
+		reports[i] = reproduce.Report{Name: e.name, Title: e.title, Paper: e.paper, Seeds: o.SeedNumbers(), Notes: e.notes}
 		e.build(s, &reports[i])
 	}
 	return reports, nil
@@ -93,7 +93,7 @@ func (s *study) tasks(exhibits []exhibit) ([]task, error) {
 	}
 	read := map[key][]*period{}
 	var tasks []task
-	for seed, value := range s.options.seeds() {
+	for seed, value := range s.options.SeedNumbers() {
 		for _, m := range months {
 			at := key{source: m.source}
 			if m.source == halfYear {
@@ -114,42 +114,25 @@ func (s *study) tasks(exhibits []exhibit) ([]task, error) {
 
 // run simulates all tasks, several at once.
 func (s *study) run(ctx context.Context, tasks []task, progress func(done, of int)) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	of, done := 0, 0
+	of := 0
 	for i := range tasks {
 		of += len(tasks[i].trials)
 	}
-	var mu sync.Mutex
-	keep := func(t *task, tried trial, r *result) {
-		mu.Lock()
-		defer mu.Unlock()
-		s.results[tried][t.seed] = r
-		if done++; progress != nil {
-			progress(done, of)
-		}
+	var count parallel.Counter
+	if progress != nil {
+		count.Tell = func(done int) { progress(done, of) }
 	}
-	next := make(chan *task)
-	var workers sync.WaitGroup
-	for range min(s.options.workers(), len(tasks)) {
-		workers.Go(func() {
-			for t := range next {
-				if err := t.run(ctx, s.options.seeds()[t.seed], keep); err != nil {
-					cancel(err)
-				}
-			}
+	return parallel.Each(ctx, s.options.Crew(), len(tasks), func(ctx context.Context, i int) error {
+		t := &tasks[i]
+		return t.run(ctx, s.options.SeedNumbers()[t.seed], func(tried trial, r *result) {
+			s.results[tried][t.seed] = r
+			count.Add()
 		})
-	}
-	for i := range tasks {
-		next <- &tasks[i]
-	}
-	close(next)
-	workers.Wait()
-	return context.Cause(ctx)
+	})
 }
 
 // run runs the default of the month, then the trials.
-func (t *task) run(ctx context.Context, seed uint64, keep func(*task, trial, *result)) error {
+func (t *task) run(ctx context.Context, seed uint64, keep func(trial, *result)) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -182,14 +165,14 @@ func (t *task) run(ctx context.Context, seed uint64, keep func(*task, trial, *re
 				return fmt.Errorf("%s: %w", p.name, err)
 			}
 		}
-		keep(t, tried, judge(jobs, base, made, meters))
+		keep(tried, judge(jobs, base, made, meters))
 	}
 	return nil
 }
 
 // policy is the default within the budget.
 func (t trial) policy(p *period, rates power.Rates, base *schedule) (engine.Policy, error) {
-	signal, err := p.signal(int64(base.mean().Draw) / 100 * int64(t.percent))
+	signal, err := p.signal(int64(p.mean(base.uses).Draw) / 100 * int64(t.percent))
 	if err != nil {
 		return nil, err
 	}

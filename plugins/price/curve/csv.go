@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/switchyard-hpc/switchyard/internal/malformed"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -46,7 +47,7 @@ func (r *reading) csvHeader(line row) *csvColumns {
 		}
 	}
 	if c.start < 0 || next != c.price {
-		r.problem(line.number, "the header is %s; %s", quote(line.text), want)
+		r.problem(line.number, "the header is %s; %s", malformed.Quote(line.text), want)
 		return nil
 	}
 	if !r.priceColumn(line.number, names[c.price]) {
@@ -69,9 +70,9 @@ func (r *reading) priceColumn(line int, name string) bool {
 	case name == "price":
 		r.currency(line, "")
 	case !isPrice || !strings.HasPrefix(named, "_") || !hasUnit:
-		r.problem(line, "%s is no name of a column of prices; use price_eur_per_mwh or the like, or price", quote(name))
+		r.problem(line, "%s is no name of a column of prices; use price_eur_per_mwh or the like, or price", malformed.Quote(name))
 	case energy != "mwh":
-		r.problem(line, "the prices are per %s; give them per MWh, and name the column price_%s_per_mwh", quote(energy), money)
+		r.problem(line, "the prices are per %s; give them per MWh, and name the column price_%s_per_mwh", malformed.Quote(energy), money)
 	default:
 		r.perMWh = true
 		r.currency(line, strings.ToUpper(money))
@@ -117,14 +118,14 @@ func (r *reading) csvLine(line row, c *csvColumns) {
 func (r *reading) csvTime(line int, text string) (at protocol.Instant, ok bool) {
 	read, ok := parseTime(text)
 	if !ok {
-		r.problem(line, "%s is no time with its offset from UTC; write it as 2026-01-31T00:00:00+01:00, or with Z for UTC", quote(text))
+		r.problem(line, "%s is no time with its offset from UTC; write it as 2026-01-31T00:00:00+01:00, or with Z for UTC", malformed.Quote(text))
 		return 0, false
 	}
 	if r.Zone != nil {
 		_, offset := read.Zone()
 		if right := offsetAt(read.Unix(), r.Zone); int64(offset) != right {
 			r.problem(line, "%s has the offset %s, but that of %s is %s then; correct the times, or the key zone",
-				quote(text), offsetText(int64(offset)), r.Zone, offsetText(right))
+				malformed.Quote(text), offsetText(int64(offset)), r.Zone, offsetText(right))
 			return 0, false
 		}
 	}

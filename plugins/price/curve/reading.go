@@ -1,8 +1,6 @@
 package curve
 
 import (
-	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -10,16 +8,20 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/switchyard-hpc/switchyard/internal/malformed"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
+
+// maxProblems bounds how many problems of one file are told.
+const maxProblems = 20
 
 // reading gathers the curves of one file, and what is wrong with it.
 type reading struct {
 	Options
 
 	name     string
-	problems []Problem
+	problems malformed.Problems
 	tracks   map[string]*track // by area, as the result names it
 	others   map[string]bool   // areas that are not read
 	renamed  map[string]bool   // areas whose new names were used
@@ -48,7 +50,7 @@ func (r *reading) problem(line int, format string, args ...any) {
 	if n := len(r.problems); n > 0 && r.problems[n-1].Line == line {
 		return
 	}
-	r.problems = append(r.problems, Problem{line, fmt.Sprintf(format, args...)})
+	r.problems.Add(line, format, args...)
 }
 
 // currency takes the currency that the file names, or that of the options if it names
@@ -59,7 +61,7 @@ func (r *reading) currency(line int, named string) {
 		r.problem(line, "no currency is named; set currency, as \"EUR\"")
 	case named == "":
 	case !IsCurrency(named):
-		r.problem(line, "%s is no currency; three capital letters are needed, as EUR", quote(named))
+		r.problem(line, "%s is no currency; three capital letters are needed, as EUR", malformed.Quote(named))
 	case r.Currency != "" && r.Currency != named:
 		r.problem(line, "the prices are in %s, but before, or by the key currency, in %s; correct the one that is wrong", named, r.Currency)
 	default:
@@ -104,12 +106,12 @@ func (r *reading) track(area string) *track {
 func (r *reading) price(line int, text string, point byte) (amount protocol.Micro, ok bool) {
 	amount, ok = parseMicro(text, point)
 	if !ok {
-		r.problem(line, "%s is no price; write a plain number with a decimal %s", quote(text), pointName(point))
+		r.problem(line, "%s is no price; write a plain number with a decimal %s", malformed.Quote(text), pointName(point))
 		return 0, false
 	}
 	if most := r.maxPrice(); amount > most || amount < -most {
 		r.problem(line, "the price %s is beyond ±%s per MWh; is it of another unit? Raise max_price if it is right",
-			quote(text), FormatMicro(most))
+			malformed.Quote(text), FormatMicro(most))
 		return 0, false
 	}
 	return amount, true
@@ -171,10 +173,8 @@ func (r *reading) settle() (*Set, error) {
 	if len(r.problems) == 0 {
 		r.checkWhole()
 	}
-	if len(r.problems) > 0 {
-		slices.SortStableFunc(r.problems, func(a, b Problem) int { return cmp.Compare(a.Line, b.Line) })
-		told := r.problems[:min(len(r.problems), maxProblems)]
-		return nil, &MalformedError{File: r.name, Problems: told, More: len(r.problems) - len(told)}
+	if wrong := r.problems.Of(r.name, maxProblems); wrong != nil {
+		return nil, wrong
 	}
 	set := &Set{Currency: r.Currency, Others: sortedKeys(r.others)}
 	for _, area := range sortedKeys(r.tracks) {

@@ -1,0 +1,89 @@
+package display
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/internal/console"
+	"github.com/switchyard-hpc/switchyard/peer/view"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// sizeText says what a job asks for, as status and explain have it.
+func sizeText(job view.Job) string {
+	text := protocol.Count(job.CPUs, "CPU") + layoutText(job)
+	if job.MemoryMB > 0 {
+		text += fmt.Sprintf(", %d MB a node", job.MemoryMB)
+	}
+	text += ", " + console.Span(job.WallTime)
+	if len(job.Sites) > 0 {
+		text += ", at " + strings.Join(console.Names(job.Sites), " or ")
+	}
+	if job.Requeue {
+		text += ", may be run again"
+	}
+	if job.Comment != "" {
+		text += fmt.Sprintf(`, with the comment "%s"`, console.Plain(job.Comment))
+	}
+	return text
+}
+
+// layoutText says of a job's CPUs what it asks for beside their number.
+func layoutText(job view.Job) string {
+	text, most := "", job.Layout.MaxNodes
+	switch {
+	case job.Nodes > 0 && job.Nodes == most:
+		text = " on " + protocol.Count(job.Nodes, "node")
+	case job.Nodes > 0 && most > 0:
+		text = fmt.Sprintf(" on %d to %s", job.Nodes, protocol.Count(most, "node"))
+	case job.Nodes > 0:
+		text = " on at least " + protocol.Count(job.Nodes, "node")
+	}
+	if !job.Layout.Divided() {
+		return text
+	}
+	r := protocol.Request{CPUs: job.CPUs, Nodes: job.Nodes, Layout: job.Layout}
+	text += fmt.Sprintf(" (%s of %s", protocol.Count(r.Tasks(), "task"), protocol.Count(r.CPUsPerTask(), "CPU"))
+	if each := job.Layout.TasksPerNode; each > 0 {
+		text += fmt.Sprintf(", %d a node", each)
+	}
+	return text + ")"
+}
+
+// queueColumn is a column of --format.
+type queueColumn struct {
+	letter      string // or a name in braces, of a column that Slurm does not have
+	title, what string
+	cut         bool // to its width; else the width is the least
+	value       func(*view.Job, time.Time) string
+}
+
+// columns are those of Slurm's that mean something here, and what Slurm does not have by name.
+func columns() []queueColumn {
+	id := func(job *view.Job, _ time.Time) string { return job.ID.String() }
+	return []queueColumn{
+		{"A", "JOBID", "job id", false, id},
+		{"C", "CPUS", "CPUs", false, func(job *view.Job, _ time.Time) string { return strconv.Itoa(job.CPUs) }},
+		{"D", "NODES", "nodes asked for", false, func(job *view.Job, _ time.Time) string { return strconv.Itoa(job.Nodes) }},
+		{"e", "END_TIME", "end", false, func(job *view.Job, _ time.Time) string { return slurmTime(job.Ended) }},
+		{"i", "JOBID", "job id", false, id},
+		{"j", "NAME", "name", true, func(job *view.Job, _ time.Time) string { return console.Plain(job.Name) }},
+		{"k", "COMMENT", "comment", true, func(job *view.Job, _ time.Time) string { return console.Plain(job.Comment) }},
+		{"l", "TIME_LIMIT", "time limit", false, func(job *view.Job, _ time.Time) string { return console.Span(job.WallTime) }},
+		{"L", "TIME_LEFT", "time left", false, timeLeft},
+		{"m", "MIN_MEMORY", "memory of a node", false, func(job *view.Job, _ time.Time) string { return strconv.FormatInt(job.MemoryMB, 10) + "M" }},
+		{"M", "TIME", "time used", false, func(job *view.Job, now time.Time) string { return elapsed(*job, now) }},
+		{"N", "SITE", "site", true, func(job *view.Job, _ time.Time) string { return console.Plain(string(job.Site)) }},
+		{"r", "REASON", "reason", true, func(job *view.Job, _ time.Time) string { return console.Plain(reasonOrNone(job)) }},
+		{"R", "SITE(REASON)", "site, or why the job does not run", true, siteOrReason},
+		{"S", "START_TIME", "start", false, func(job *view.Job, _ time.Time) string { return slurmTime(job.Started) }},
+		{"t", "ST", "state in letters", false, func(job *view.Job, _ time.Time) string { return shortState(job.State) }},
+		{"T", "STATE", "state", false, func(job *view.Job, _ time.Time) string { return job.State.String() }},
+		{"u", "USER", "user", true, func(job *view.Job, _ time.Time) string { return console.Plain(job.User) }},
+		{"V", "SUBMIT_TIME", "submission", false, func(job *view.Job, _ time.Time) string { return slurmTime(job.Submitted) }},
+		{"{quoted}", "QUOTED", "quoted price", false, func(job *view.Job, _ time.Time) string { return quotedText(job) }},
+		{"{billed}", "BILLED", "bill", false, func(job *view.Job, _ time.Time) string { return billedText(job) }},
+	}
+}

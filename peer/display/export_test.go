@@ -1,0 +1,7 @@
+package display
+
+// What stories are made of, for the tests.
+var (
+	Sentence   = sentence
+	WishesText = wishesText
+)

@@ -1,0 +1,153 @@
+package display
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/internal/console"
+	"github.com/switchyard-hpc/switchyard/peer/view"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// JobStatus tells all that is known of a job as of now.
+func JobStatus(job view.Job, now time.Time) string {
+	var out strings.Builder
+	line := func(title, format string, args ...any) {
+		fmt.Fprintf(&out, "%-10s "+format+"\n", append([]any{title}, args...)...)
+	}
+	line("Job", "%s  %s", job.ID, console.Plain(job.Name))
+	line("User", "%s", console.Plain(job.User))
+	line("State", "%s", State(job))
+	line("Origin", "%s", console.Plain(string(job.Origin)))
+	line("Site", "%s", siteText(job))
+	if job.Local != "" {
+		line("Local ID", "%s", console.Plain(string(job.Local)))
+	}
+	if job.Application != 0 {
+		line("Component", "%s of the application of job %s", console.Plain(job.Component), job.Application)
+	}
+	if job.Together != nil {
+		line("Together", "%s", togetherText(job.Together))
+	}
+	line("Asks for", "%s", sizeText(job))
+	line("Submitted", "%s", console.Clock(job.Submitted))
+	if job.Placed != 0 {
+		line("Placed", "%s%s", console.Clock(job.Placed), quotedWait(job.QuotedAWT))
+	}
+	line("Started", "%s", startText(job))
+	line("Ended", "%s", console.Clock(job.Ended))
+	line("Ran", "%s", elapsed(job, now))
+	for _, one := range costLines(&job) {
+		line(one[0], "%s", one[1])
+	}
+	line("Folder", "%s", console.OrDash(job.WorkDir))
+	line("Output", "%s", console.OrDash(job.Stdout))
+	if job.Stderr != job.Stdout {
+		line("Errors", "%s", console.OrDash(job.Stderr))
+	}
+	return out.String()
+}
+
+// costLines tell what a job was quoted, and beside it what it cost.
+func costLines(job *view.Job) (lines [][2]string) {
+	add := func(title, text string) { lines = append(lines, [2]string{title, text}) }
+	if q := job.Quoted; q != nil {
+		add("Quoted", console.Amount(q.Cost, q.Currency)+" for "+console.Span(q.Run))
+	}
+	if b := job.Bill; b != nil {
+		title := "Billed"
+		if b.Open {
+			title = "So far"
+		}
+		add(title, priced(b.Cost, b.Currency, b.Ran, b.Terms))
+		if b.Disputed != "" {
+			add("Disputed", console.Plain(b.Disputed))
+		}
+	}
+	if text := jobEnergyText(job); text != "" {
+		add("Energy", text)
+	}
+	if w := job.Wishes; w != nil && w.Broken != "" {
+		add("Limit", "broken: "+console.Plain(w.Broken))
+	}
+	return lines
+}
+
+// priced tells what a run costs, and of what terms that is made.
+func priced(cost protocol.Micro, currency string, run protocol.Duration, terms []view.PriceTerm) string {
+	parts := make([]string, len(terms))
+	for i, term := range terms {
+		parts[i] = console.Plain(term.Name) + " " + term.Amount.Text()
+	}
+	return fmt.Sprintf("%s for %s (%s)", console.Amount(cost, currency), console.Span(run), strings.Join(parts, ", "))
+}
+
+// quotedWait is the wait that a job was quoted, if anybody was asked.
+func quotedWait(d protocol.Duration) string {
+	if d < 0 {
+		return ""
+	}
+	return ", quoted a wait of " + console.Span(d)
+}
+
+// State tells the state of a job, how it ended, and why it is as it is.
+func State(job view.Job) string {
+	return joined(", ", job.State.String(), Ending(job), reasonText(job.Reason))
+}
+
+// reasonText tells a reason, and in words if its name alone says little.
+func reasonText(reason string) string {
+	switch reason {
+	case "WaitsForVolunteer":
+		return reason + " (its own site would let it wait φ, [rounds] phi, or longer, and no partner volunteers now)"
+	case "WaitsForGroup":
+		return reason + " (room is held for it until all that start together have theirs)"
+	case "NoKnownSite":
+		return reason + " (no site that is known can run it, one that has not been seen yet might; switchyard sites lists them)"
+	case "PartnerUnreachable":
+		return reason + " (its site does not answer, see switchyard sites; what runs there goes on)"
+	case "HandOff":
+		return reason + " (it is on its way to its site)"
+	}
+	return console.Plain(reason)
+}
+
+func siteText(job view.Job) string {
+	if job.Site == "" {
+		return "- (in the grid queue)"
+	}
+	return fmt.Sprintf("%s (epoch %d)", console.Plain(string(job.Site)), job.Epoch)
+}
+
+func startText(job view.Job) string {
+	if job.Started == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%s, after %s", console.Clock(job.Started), console.Span(max(protocol.Duration(0), job.Started.Sub(job.Submitted))))
+}
+
+// elapsed is how long a job has run, up to now if it still does.
+func elapsed(job view.Job, now time.Time) string {
+	if job.Started == 0 {
+		return "0:00:00"
+	}
+	end := job.Ended
+	if end == 0 {
+		end = protocol.InstantOf(now)
+	}
+	return console.Span(max(0, end.Sub(job.Started)))
+}
+
+// Ending says how a job ended, or "" while it has not.
+func Ending(job view.Job) string {
+	switch {
+	case !job.State.Terminal():
+		return ""
+	case job.State != protocol.Completed && job.ExitCode == 0 && job.Signal == 0:
+		return "" // it did not end by itself
+	case job.Signal != 0:
+		return fmt.Sprintf("signal %d", job.Signal)
+	}
+	return fmt.Sprintf("exit code %d", job.ExitCode)
+}

@@ -1,0 +1,133 @@
+package display
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/switchyard-hpc/switchyard/internal/console"
+	"github.com/switchyard-hpc/switchyard/localsched/power"
+	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/peer/view"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Grid is what this site knows of the sites of the grid, and its own rules and alarms.
+type Grid struct {
+	view.Sites
+
+	Rules  api.Rules `json:"rules"`
+	Alarms []string  `json:"alarms,omitempty"`
+}
+
+// Sites lists the sites of the grid.
+func Sites(grid Grid) *console.Table {
+	titles := []string{"SITE", " NO", "LINK", " CPUS", " BUSY", " RUS", " QUEUED", " AGE", " HERE", " THERE", " BENEFIT"}
+	powers := slices.ContainsFunc(grid.Sites.Sites, func(site view.Site) bool { return site.Draw > 0 || site.Budget != nil })
+	if powers {
+		titles = append(titles, " POWER")
+	}
+	t := console.NewTable(append(titles, "NOTE")...)
+	for _, site := range grid.Sites.Sites {
+		load := []string{"-", "-", "-", "-"}
+		if site.Age >= 0 {
+			load = []string{strconv.Itoa(site.Busy), console.Percent(site.RUS), strconv.Itoa(site.Queued), console.Span(site.Age)}
+		}
+		cells := append([]string{
+			console.Plain(string(site.Site)), console.Number(int(site.Number)), console.Plain(site.Link), console.Number(site.CPUs),
+		}, load...)
+		cells = append(cells, strconv.Itoa(site.JobsHere), strconv.Itoa(site.JobsSent), console.Ratio(site.Benefit))
+		if powers {
+			cells = append(cells, console.Power(site.Draw, site.Budget))
+		}
+		t.Add(append(cells, notes(withheld(site), console.Plain(site.Doubt), alarmsOf(site, grid.Alarms), siteNote(site, grid.Rules)))...)
+	}
+	return t
+}
+
+// alarmsOf are those of this site.
+func alarmsOf(site view.Site, alarms []string) string {
+	if !site.Self || len(alarms) == 0 {
+		return ""
+	}
+	return "ALARM: " + console.Plain(strings.Join(alarms, "; "))
+}
+
+// withheld says how many CPUs may not work now.
+func withheld(site view.Site) string {
+	if site.Withheld == 0 {
+		return ""
+	}
+	return protocol.Count(site.Withheld, "idle CPU") + " withheld by the power budget"
+}
+
+func siteNote(site view.Site, rules api.Rules) string {
+	prices := ""
+	if site.Prices != "" {
+		prices = "electricity: " + console.Plain(strings.ReplaceAll(site.Prices, "\n", "; ")) // a file may have several mistakes
+	}
+	switch {
+	case site.Why != "":
+		return notes(console.Plain(site.Why), prices)
+	case site.Self && rules != (api.Rules{}):
+		return notes(Rules(rules), prices)
+	case site.LastSeen != 0 && site.Link != "up" && !site.Self:
+		return "last seen " + console.Clock(site.LastSeen)
+	}
+	return prices
+}
+
+// Rules tells rules in words.
+func Rules(rules api.Rules) string {
+	return fmt.Sprintf("initiation %s, policy %s, local queue %s",
+		console.Plain(rules.Initiation), console.Plain(rules.Policy), console.Plain(rules.LocalPolicy))
+}
+
+// Site is what is known of this site: its peer, and its electricity where there is any.
+type Site struct {
+	api.Info
+
+	Electricity *view.Electricity `json:"electricity,omitempty"`
+}
+
+// SiteStatus tells how this site is.
+func SiteStatus(info Site) string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "%-10s %s (number %d)\n", "Site", console.Plain(string(info.Site)), info.Number)
+	fmt.Fprintf(&out, "%-10s switchyard %s, up for %s\n", "Peer", console.Plain(info.Version), console.Span(info.Uptime))
+	fmt.Fprintf(&out, "%-10s %s\n", "Rules", Rules(info.Rules))
+	if info.Power != nil {
+		fmt.Fprintf(&out, "%-10s %s\n", "Power", powerStatus(*info.Power))
+	}
+	for _, one := range electricityLines(info) {
+		fmt.Fprintf(&out, "%-10s %s\n", one[0], one[1])
+	}
+	for _, alarm := range info.Alarms {
+		fmt.Fprintf(&out, "%-10s %s\n", "Alarm", console.Plain(alarm))
+	}
+	for _, note := range info.Notes {
+		fmt.Fprintf(&out, "%-10s %s\n", "Note", console.Plain(note))
+	}
+	return out.String()
+}
+
+// powerStatus tells what jobs draw, what they may, and what they may next.
+func powerStatus(p api.Power) string {
+	text := "the running jobs draw " + power.Text(p.Draw)
+	if p.Pending > 0 {
+		text += ", " + power.Text(p.Pending) + " are kept for jobs that wait in the batch system"
+	}
+	text += "; " + budgetText(p.Budget)
+	if p.Until == 0 {
+		return text
+	}
+	return fmt.Sprintf("%s until %s, then %s", text, console.Clock(p.Until), budgetText(p.Next))
+}
+
+func budgetText(milliwatts *int64) string {
+	if milliwatts == nil {
+		return "no budget"
+	}
+	return "a budget of " + power.Text(*milliwatts)
+}
