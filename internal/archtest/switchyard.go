@@ -23,6 +23,7 @@ const (
 	forms    = 25 // the nouns on the wire, and as people see them
 	experts  = 30 // policies, the engine, the wire, what plugin authors import
 	machines = 40 // what drives an engine or a plugin
+	advisers = 45 // what the core asks before it acts
 	core     = 50 // the peer's state machine, and what does without it
 	helpers  = 60 // what both shells and adapters use
 	shells   = 70 // the loops around the core
@@ -106,8 +107,9 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "plugins/policytest", Level: machines},
 		{Path: "plugins/pricetest", Level: machines},
 		{Path: "peer/gridqueue", Level: machines, Pure: true},
-		{Path: "peer/broker", Level: machines, Pure: true},
 		{Path: "peer/compact", Level: machines, Pure: true},
+
+		{Path: "peer/broker", Level: advisers, Pure: true},
 
 		{Path: "peer", Level: core, Pure: true},
 		{Path: "plugins/catalog", Level: core},
