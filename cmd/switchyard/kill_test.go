@@ -78,7 +78,8 @@ func killRun(t *testing.T, seed uint64) {
 	noneUnknown(ctx, t, g.Sites[0], ids)
 }
 
-// killPeers kills and restarts peers, one at a time. Each is down for as long as longest, or less.
+// killPeers kills and restarts peers, one at a time. Each is down for as long as longest, or less. In
+// the end all answer again.
 func killPeers(t *testing.T, g *grid, rng *rand.Rand, kills int, longest time.Duration) {
 	t.Helper()
 	for range kills {
@@ -93,6 +94,9 @@ func killPeers(t *testing.T, g *grid, rng *rand.Rand, kills int, longest time.Du
 		if err := site.Start(); err != nil {
 			t.Error(err)
 		}
+	}
+	if err := g.Linked(patience(t)); err != nil {
+		t.Error(err)
 	}
 }
 
