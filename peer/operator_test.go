@@ -247,7 +247,7 @@ func TestCancelOfWhatASiteCannotTell(t *testing.T) {
 		var ended *view.Job
 		stuck := ""
 		for _, rec := range ready.Records {
-			switch stored := rec.Row.(type) {
+			switch stored := rec.Row.(type) { //nolint:gochecksumtype // the others do not matter here
 			case row.Archived:
 				ended = &stored.View
 			case row.Job:
@@ -260,6 +260,39 @@ func TestCancelOfWhatASiteCannotTell(t *testing.T) {
 		case !tt.cancelling && (ended != nil || (stuck != "") != tt.operator):
 			t.Errorf("%s: ended %+v, needs an operator: %q", name, ended, stuck)
 		}
+	}
+}
+
+// TestRequeueOfWhatASiteCannotTell: a job that may run twice is placed elsewhere, and its placement
+// there stays one that may still run: its site does have records of it.
+func TestRequeueOfWhatASiteCannotTell(t *testing.T) {
+	t.Parallel()
+	tag := protocol.Tag{Job: protocol.NewJobID(1, 7), Epoch: 1}
+	key := row.JobKey(tag.Job)
+	p, err := peer.New(goodConfig(), 1, []row.Record{
+		{Table: row.SiteTable, Key: "site", Row: row.Site{FirstStart: 1, Incarnation: 1, FirstSeq: 7, NextSeq: 8}},
+		{Table: row.PayloadTable, Key: key, Row: row.Payload{Payload: &protocol.Payload{Script: []byte("#!/bin/sh\n")}}},
+		{Table: row.JobTable, Key: key, Row: row.Job{
+			Spec:  protocol.Spec{Request: protocol.Request{Job: tag.Job, CPUs: 1, WallTime: protocol.Hour}, User: "ada", Requeue: true},
+			Phase: row.JobRecalling, Epoch: 1, Site: "b", Placed: 1, State: protocol.Pending, Holder: 99,
+		}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Step(peertest.Epoch, peer.Tick{})
+	p.Step(peertest.Epoch, peer.Connected{Card: protocol.Card{
+		Site: "b", Number: 2, PublicKey: "Ub", Incarnation: 99, Protocol: protocol.ProtocolVersion, Capacity: protocol.Capacity{CPUs: 4},
+	}})
+	ready := p.Step(peertest.Epoch, peer.MessageIn{From: "b", Body: protocol.Unknown{Tag: tag, InDoubt: true}})
+	want := []row.FencedPlacement{{Site: "b", Epoch: 1, Holder: 99}}
+	for _, rec := range ready.Records {
+		if j, ok := rec.Row.(row.Job); ok && (j.Phase != row.JobInGridQueue || !slices.Equal(j.Fenced, want)) {
+			t.Errorf("it is in phase %s, fenced at %+v", j.Phase, j.Fenced)
+		}
+	}
+	if ready.Fault != nil || len(ready.Records) == 0 {
+		t.Errorf("fault %v, %d records", ready.Fault, len(ready.Records))
 	}
 }
 

@@ -374,45 +374,50 @@ func (p *Peer) recall(j *job) {
 // failure, so that it cannot go round for ever.
 const maxReruns = 10
 
-// lostTrack is a partner's word that it has no trace of the job: no proof that
-// it did not start.
+// lostTrack is a partner's word that it has no trace of the job, or that its local scheduler cannot
+// tell whether it has it: no proof that it did not start.
 func (p *Peer) lostTrack(one *partner, m protocol.Unknown) {
-	tag := m.Tag
 	if !m.InDoubt {
-		p.fencedOver(one, tag, false)
+		p.fencedOver(one, m.Tag, false)
 	}
-	j := p.current(one.Site, tag)
-	if j == nil || (j.Phase != row.JobGranted && j.Phase != row.JobHandedOff && j.Phase != row.JobRecalling) {
-		return
-	}
-	if !m.InDoubt && !j.Restored && j.Holder != 0 && j.Holder == one.incarnation() {
+	j := p.current(one.Site, m.Tag)
+	switch {
+	case j == nil || (j.Phase != row.JobGranted && j.Phase != row.JobHandedOff && j.Phase != row.JobRecalling):
+	case m.InDoubt:
+		p.mayRun(j, fmt.Sprintf("the local scheduler of %s cannot tell whether it has this job, which may run there", one.Site), false)
+	case !j.Restored && j.Holder != 0 && j.Holder == one.incarnation():
 		// The store that held room for it goes on, and it forgets only what it gave back, or
 		// what this site has acknowledged.
-		p.notStarted(one, tag, "its site gave its room up long ago")
-		return
+		p.notStarted(one, m.Tag, "its site gave its room up long ago")
+	default:
+		p.mayRun(j, lostRecords(one.Site), true)
 	}
-	why := lostRecords(one.Site)
-	if m.InDoubt {
-		why = fmt.Sprintf("the local scheduler of %s cannot tell whether it has this job, which may run there", one.Site)
-	}
-	if j.Cancelling {
+}
+
+// mayRun goes on with a job of which its site cannot say what became of it; lost says that the site
+// has no records of it.
+func (p *Peer) mayRun(j *job, why string, lost bool) {
+	switch {
+	case j.Cancelling:
 		p.closeUnknown(j, why)
 		return
-	}
-	if j.Spec.Requeue && !p.endsUnheard(j) {
+	case j.Spec.Requeue && !p.endsUnheard(j) && lost:
 		p.fence(j, "its site has lost its records", true)
+		return
+	case j.Spec.Requeue && !p.endsUnheard(j):
+		p.fence(j, why, false)
 		return
 	}
 	if j.doubted {
 		j.doubted = false
-		p.timers.Stop(timer{kind: jobTimer, job: tag.Job})
+		p.timers.Stop(timer{kind: jobTimer, job: j.Spec.Job})
 	}
 	if j.Stuck != "" {
 		return
 	}
 	j.Stuck = why
-	p.saveJob(tag.Job)
-	p.fact(Fact{Kind: NeedsOperator, Job: tag.Job, Site: one.Site, Epoch: tag.Epoch, Text: j.Stuck + stuckRemedy})
+	p.saveJob(j.Spec.Job)
+	p.fact(Fact{Kind: NeedsOperator, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: j.Stuck + stuckRemedy})
 	if j.Restored {
 		p.settleJob(j)
 	}

@@ -66,7 +66,7 @@ func (c *page) addJob(j *job) {
 }
 
 func (c *page) addGuest(v view.Job) {
-	c.add(v.Traits())
+	c.add(view.TraitsOf(&v))
 }
 
 // listedBy lists the jobs of the filter's page, and at least one more if there are more.

@@ -22,11 +22,11 @@ func (k Payload) Own(beside Payload) (bytes int) {
 }
 
 // Kept is how many bytes are kept besides those of jobs.
-func (k *Store) Kept() (bytes int) {
-	for text := range k.texts {
+func (a *Store) Kept() (bytes int) {
+	for text := range a.texts {
 		bytes += len(text)
 	}
-	for _, c := range k.last {
+	for _, c := range a.last {
 		bytes += len(c.script)
 	}
 	return bytes

@@ -112,7 +112,7 @@ func (c *scribe) event(ev peer.Event) string { //nolint:cyclop // one case for e
 }
 
 func (c *scribe) record(rec row.Record) string {
-	switch row := rec.Row.(type) { //nolint:gochecksumtype // its cases are values, each is here
+	switch row := rec.Row.(type) {
 	case row.Job:
 		return "job " + c.jobRow(row)
 	case row.Guest:

@@ -5,11 +5,11 @@ import (
 	"fmt"
 )
 
-// Check says what is wrong with a row by itself, whatever brought it about: a fault of the peer,
-// or of whoever changed the row. Each condition is an invariant of a phase.
+// What can be wrong with a row by itself, whatever brought it about, is a fault of the peer, or of
+// whoever changed the row. Each condition is an invariant of a phase.
 
-// Check looks at a job of this origin.
-func (j *Job) Check() error {
+// Check says what is wrong with a job of this origin, if anything.
+func (j *Job) Check() error { //nolint:cyclop // one case for each invariant
 	var wrong string
 	switch placed := j.Phase != JobInGridQueue && j.Phase != JobEnding; {
 	case j.State.Terminal() || j.State == 0:
@@ -49,7 +49,7 @@ func (j *Job) checkQueued() string {
 	return ""
 }
 
-// Check looks at a guest or its tombstone.
+// Check says what is wrong with a guest or its tombstone, if anything.
 func (g *Guest) Check() error {
 	var wrong string
 	switch {
@@ -63,7 +63,7 @@ func (g *Guest) Check() error {
 	return broken(wrong, g.name, string(g.Phase))
 }
 
-// Check looks at a placement in the local queue.
+// Check says what is wrong with a placement in the local queue, if anything.
 func (r *Run) Check() error {
 	var wrong string
 	switch {

@@ -2,9 +2,6 @@ package row
 
 import "github.com/switchyard-hpc/switchyard/protocol"
 
-// open says whether the guest is more than a tombstone.
-func (phase GuestPhase) Open() bool { return phase == GuestPrepared || phase == GuestAccepted }
-
 // GuestPhase is where a job of another origin is.
 type GuestPhase string
 
@@ -16,8 +13,11 @@ const (
 	GuestClosed   GuestPhase = "closed"
 )
 
+// Open says whether the guest is more than a tombstone.
+func (p *GuestPhase) Open() bool { return *p == GuestPrepared || *p == GuestAccepted }
+
 // Guest is a job of another origin at this site.
-type Guest struct {
+type Guest struct { //nolint:recvcheck // the core moves it, and gives it out by value
 	Spec     protocol.Spec     `json:"spec"`
 	Origin   protocol.SiteName `json:"origin"`
 	Account  string            `json:"account,omitempty"`

@@ -30,7 +30,7 @@ const (
 )
 
 // Job is a job of this origin.
-type Job struct {
+type Job struct { //nolint:recvcheck // the core moves it, and gives it out by value
 	Spec       protocol.Spec     `json:"spec"`
 	Phase      JobPhase          `json:"phase"`
 	Epoch      protocol.Epoch    `json:"epoch"` // the highest used

@@ -34,7 +34,7 @@ type phase[P ~string, R any] struct {
 const created = ""
 
 // jobPhases are the phases of a job of this origin. It leaves them by its end, from any of them.
-var jobPhases = map[JobPhase]phase[JobPhase, Job]{
+var jobPhases = map[JobPhase]phase[JobPhase, Job]{ //nolint:gochecknoglobals // it does not change
 	JobInGridQueue: { // from itself: a job that had needed an operator
 		from: []JobPhase{created, JobInGridQueue, JobReserving, JobCommittedLocal, JobOffered, JobGranted, JobHandedOff, JobRecalling},
 		resets: func(j *Job) {
@@ -83,7 +83,7 @@ var jobPhases = map[JobPhase]phase[JobPhase, Job]{
 }
 
 // guestPhases are the phases of a job of another origin.
-var guestPhases = map[GuestPhase]phase[GuestPhase, Guest]{
+var guestPhases = map[GuestPhase]phase[GuestPhase, Guest]{ //nolint:gochecknoglobals // it does not change
 	GuestPrepared: {from: []GuestPhase{created}},
 	GuestAccepted: {from: []GuestPhase{GuestPrepared}},
 	GuestAborted:  {from: []GuestPhase{GuestPrepared, GuestAccepted}, resets: (*Guest).bury},
@@ -97,7 +97,7 @@ func (g *Guest) bury() {
 }
 
 // runPhases are the phases of a placement in the local queue.
-var runPhases = map[RunPhase]phase[RunPhase, Run]{
+var runPhases = map[RunPhase]phase[RunPhase, Run]{ //nolint:gochecknoglobals // it does not change
 	RunSubmitting: {from: []RunPhase{created}},
 	RunQueued: { // from running: it was taken for running, and it was too late for it to begin
 		from:   []RunPhase{RunSubmitting, RunQueued, RunRunning},

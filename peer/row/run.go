@@ -17,7 +17,7 @@ const (
 )
 
 // Run is a placement of a job in the local queue.
-type Run struct {
+type Run struct { //nolint:recvcheck // the core moves it, and gives it out by value
 	Tag      protocol.Tag       `json:"tag"`
 	Phase    RunPhase           `json:"phase"`
 	Local    localsched.LocalID `json:"local,omitempty"`

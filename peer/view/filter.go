@@ -34,7 +34,7 @@ const (
 
 // Matches says whether a job is wanted, whatever the page.
 func (f *QueueFilter) Matches(v *Job) bool {
-	return f.Wants(v.Traits())
+	return f.Wants(TraitsOf(v))
 }
 
 // Traits are what conditions look at.
@@ -47,8 +47,8 @@ type Traits struct {
 	Guest       bool
 }
 
-// Traits are those of a job.
-func (v *Job) Traits() *Traits {
+// TraitsOf are those of a job.
+func TraitsOf(v *Job) *Traits {
 	return &Traits{ID: v.ID, User: v.User, Name: v.Name, Site: v.Site, State: v.State, Application: v.Application, Guest: v.Guest}
 }
 

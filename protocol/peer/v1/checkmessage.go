@@ -11,7 +11,7 @@ import (
 
 // checkMessage says what is wrong with a message, if anything. Both directions
 // use it, so that nothing is sent that would be refused.
-func checkMessage(m protocol.Message) error {
+func checkMessage(m protocol.Message) error { //nolint:cyclop // one case for each kind
 	if tag, ok := noticeTag(m); ok {
 		return checkTag(tag)
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // wireMessage converts a message that has passed checkMessage.
-func wireMessage(m protocol.Message) proto.Message {
+func wireMessage(m protocol.Message) proto.Message { //nolint:cyclop // one case for each kind
 	if tag, ok := noticeTag(m); ok {
 		return &Notice{Tag: commonv1.EncodeTag(tag)}
 	}
