@@ -82,9 +82,9 @@ func (p *Peer) checkJob(j *job) error {
 	if err := j.Check(); err != nil {
 		return err
 	}
-	queued, here := p.queue.Has(j.Spec.Job), p.runs[j.tag()] != nil
+	here := p.runs[j.tag()] != nil
 	switch {
-	case queued && j.Phase != row.JobInGridQueue:
+	case j.Phase != row.JobInGridQueue && p.queue.Has(j.Spec.Job):
 		return fmt.Errorf("job %v is in the grid queue and in phase %s", j.tag(), j.Phase)
 	case here != (j.Phase == row.JobCommittedLocal):
 		return fmt.Errorf("job %v is in phase %s, and its run at this site: %t", j.tag(), j.Phase, here)

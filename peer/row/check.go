@@ -31,7 +31,10 @@ func (j *Job) Check() error { //nolint:cyclop // one case for each invariant
 	case j.Phase == JobEnding && !j.Cancelling:
 		wrong = "nobody has cancelled it"
 	}
-	return broken(wrong, j.name, string(j.Phase))
+	if wrong == "" {
+		return nil
+	}
+	return errors.New(j.name() + " in phase " + string(j.Phase) + ": " + wrong)
 }
 
 // checkQueued looks at one that is placed nowhere: nothing of a placement before is left.
@@ -60,7 +63,10 @@ func (g *Guest) Check() error {
 	case g.Held != 0 && g.Hold == 0:
 		wrong = "room is held for it that nobody asked for"
 	}
-	return broken(wrong, g.name, string(g.Phase))
+	if wrong == "" {
+		return nil
+	}
+	return errors.New(g.name() + " in phase " + string(g.Phase) + ": " + wrong)
 }
 
 // Check says what is wrong with a placement in the local queue, if anything.
@@ -76,12 +82,8 @@ func (r *Run) Check() error {
 	case (r.Phase == RunSubmitting || r.Phase == RunQueued) && r.Started != 0:
 		wrong = "it has a start"
 	}
-	return broken(wrong, r.name, string(r.Phase))
-}
-
-func broken(wrong string, name func() string, phase string) error {
 	if wrong == "" {
 		return nil
 	}
-	return errors.New(name() + " in phase " + phase + ": " + wrong)
+	return errors.New(r.name() + " in phase " + string(r.Phase) + ": " + wrong)
 }

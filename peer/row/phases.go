@@ -122,10 +122,13 @@ func (e *MoveError) Error() string {
 }
 
 // move enters a phase, or says why it must not be entered.
-func move[P ~string, R any](table map[P]phase[P, R], row *R, at *P, to P, name func() string) error {
+func move[P ~string, R any, N interface {
+	*R
+	name() string
+}](table map[P]phase[P, R], row N, at *P, to P) error {
 	entry, known := table[to]
 	if !known || !slices.Contains(entry.from, *at) {
-		return &MoveError{Row: name(), From: string(*at), To: string(to)}
+		return &MoveError{Row: row.name(), From: string(*at), To: string(to)}
 	}
 	if *at = to; entry.resets != nil {
 		entry.resets(row)
@@ -134,13 +137,13 @@ func move[P ~string, R any](table map[P]phase[P, R], row *R, at *P, to P, name f
 }
 
 // Move has the job enter a phase. An illegal move is a [MoveError], and changes nothing.
-func (j *Job) Move(to JobPhase) error { return move(jobPhases, j, &j.Phase, to, j.name) }
+func (j *Job) Move(to JobPhase) error { return move(jobPhases, j, &j.Phase, to) }
 
 // Move has the guest enter a phase. An illegal move is a [MoveError], and changes nothing.
-func (g *Guest) Move(to GuestPhase) error { return move(guestPhases, g, &g.Phase, to, g.name) }
+func (g *Guest) Move(to GuestPhase) error { return move(guestPhases, g, &g.Phase, to) }
 
 // Move has the run enter a phase. An illegal move is a [MoveError], and changes nothing.
-func (r *Run) Move(to RunPhase) error { return move(runPhases, r, &r.Phase, to, r.name) }
+func (r *Run) Move(to RunPhase) error { return move(runPhases, r, &r.Phase, to) }
 
 func (j *Job) name() string   { return fmt.Sprintf("job %d:%d", j.Spec.Job, j.Epoch) }
 func (g *Guest) name() string { return fmt.Sprintf("guest %d:%d", g.Spec.Job, g.Epoch) }
