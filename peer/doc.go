@@ -23,22 +23,54 @@
 //
 // # What is where
 //
-//	jobs.go, cancel.go   jobs of this origin, from submission to archive
-//	application.go, wishes.go, prologue.go, money.go
-//	                     what users want of several jobs, and what a policy is told of it [IS 4.1]
-//	round.go, decide.go  rounds: own quote, φ, partners' quotes, decision [SS 2.1.1]
-//	question.go          rounds that only answer a question
-//	together.go          components that start at one instant
-//	origin.go            the origin's side of the hand-off
-//	target.go            the other side
-//	quotes.go            what partners are quoted, and the room promised to jobs
-//	receive.go           which message goes where
-//	epilogue.go          what runs teach: the DataWarehouse [IS 4.3]
-//	runs.go              placements in the own local queue, for both
-//	partners.go          partner set, cards, silence
-//	clash.go             partners with one number
-//	restore.go           from rows back to work
+// In an order in which it can be read; a room below peer stands where it is used first.
+//
+//	event.go, ready.go   what goes in, and what comes out
+//	config.go, defaults.go, retune.go
+//	                     what a peer is told before its first step, and what of that may change
+//	peer.go, receive.go  [Peer] and its step; which message goes where
+//	row/                 what is kept durably: rows, their phases, their JSON
+//	phases.go, records.go
+//	                     how rows change their phase, and what a step has changed
 //	calls.go             what waits for the shell; each kind stands beside what makes the call
+//	due/, timers.go      what waits for an instant
+//	jobs.go, cancel.go   jobs of this origin, from submission to archive
+//	eligible/            whether a site may run a job
+//	compact/, leaving.go what jobs run, in memory, and what of it leaves the site
+//	gridqueue/           jobs that have no place
+//	round.go, decide.go  rounds: own quote, φ, partners' quotes, decision [SS 2.1.1]
+//	initiation.go, cycle.go
+//	                     who begins a round, and who is asked [SS 2.1.2, 2.1.3], [MC 2]
+//	blocked.go           jobs that no site can run for now
+//	question.go          rounds that only answer a question
+//	quotes.go, questions.go
+//	                     what partners are quoted, and the room promised to jobs
+//	energy.go, draw.go   what electricity costs, and what jobs draw
+//	money.go             the parts of prices in the site's own currency
+//	origin.go, times.go  the origin's side of the hand-off, and when its jobs ran elsewhere
+//	target.go            the other side
+//	runs.go, watch.go    placements in the own local queue, for both, and what happens to them
+//	collect.go           output on its way home
+//	bill.go, totals.go   what runs are charged, and what that comes to
+//	application.go, wishes.go, limits.go
+//	                     what users want of several jobs [IS 4.1]
+//	broker/, prologue.go what is known of their runs: before and after them [IS 4.3]
+//	together.go          components that start at one instant
+//	groupround.go, groupturn.go, refusegroups.go
+//	                     where they have room, which go first, and which never have
+//	missed.go, roomorder.go
+//	                     starts that were missed, and the order in which room is given up and asked for
+//	partners.go, quality.go
+//	                     partners, cards, silence, and how well their jobs went
+//	setpartners.go, departed.go, clash.go
+//	                     other partners, those that have left, and two with one number
+//	life.go, restore.go  lives of the store; from rows back to work
+//	recover.go, operator.go, fenced.go
+//	                     what people decide: which store goes on, what became of a job, where it is given up
+//	clockset.go          the clock was set
+//	fact.go              what people are told
+//	view/, views.go, queueview.go, benefit.go
+//	                     what they are answered
 //
 // The outbox is not a table of its own: what must be sent again follows from the
 // phase of a job, guest or run, so that a state and its messages cannot part

@@ -182,7 +182,7 @@ func (one *partner) linkCost(spec *protocol.Spec) protocol.Micro {
 
 // foreseen is what a decision is expected to bring.
 func (p *Peer) foreseen(in *policy.Snapshot, d policy.Decision) *row.Prediction {
-	if len(in.Use) == 0 { // the policy that was asked is not Whole, whatever this one is
+	if len(in.Use) == 0 { // the policy that was asked is no [policy.Broker], whatever this one is
 		return nil
 	}
 	at := in.At(d.Job, d.Site)

@@ -29,6 +29,8 @@ type Package struct {
 	Imports    []Import
 	Uses       []Use
 	Goroutines []string // where go statements stand
+	Functions  []string // as f, and T.f of the methods of a type T
+	Files      []string // the names of those that are no tests
 	Tests      []string // the names of what go test runs, sorted
 }
 
@@ -135,6 +137,7 @@ func read(root string, p listed) (*Package, error) {
 		if err := own.parse(root, filepath.Join(p.Dir, name)); err != nil {
 			return nil, err
 		}
+		own.Files = append(own.Files, name)
 	}
 	for _, name := range slices.Concat(p.TestGoFiles, p.XTestGoFiles) {
 		if err := own.parseTests(filepath.Join(p.Dir, name)); err != nil {

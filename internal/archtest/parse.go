@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// parse adds the imports and uses of one file to the package.
+// parse adds the imports, uses and functions of one file to the package.
 func (p *Package) parse(root, file string) error {
 	fset := token.NewFileSet()
 	tree, err := parser.ParseFile(fset, file, nil, parser.SkipObjectResolution)
@@ -38,6 +38,8 @@ func (p *Package) parse(root, file string) error {
 	}
 	ast.Inspect(tree, func(node ast.Node) bool {
 		switch n := node.(type) {
+		case *ast.FuncDecl:
+			p.Functions = append(p.Functions, functionName(n))
 		case *ast.GoStmt:
 			p.Goroutines = append(p.Goroutines, at(n))
 		case *ast.SelectorExpr:
@@ -48,6 +50,28 @@ func (p *Package) parse(root, file string) error {
 		return true
 	})
 	return nil
+}
+
+// functionName is that of a function, behind the name of its type if it is a method.
+func functionName(f *ast.FuncDecl) string {
+	if f.Recv == nil {
+		return f.Name.Name
+	}
+	of := f.Recv.List[0].Type
+	for {
+		switch t := of.(type) {
+		case *ast.StarExpr:
+			of = t.X
+		case *ast.IndexExpr:
+			of = t.X
+		case *ast.IndexListExpr:
+			of = t.X
+		case *ast.Ident:
+			return t.Name + "." + f.Name.Name
+		default:
+			return f.Name.Name
+		}
+	}
 }
 
 // parseTests adds the names of what go test runs of one file to the package.
