@@ -12,6 +12,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
@@ -361,11 +362,11 @@ func TestBillsOfAGrid(t *testing.T) {
 			}
 			used := overHours(job.Bill.Start, job.Bill.Ran, func(hour int) int64 { return 77_777 })
 			want := map[string]protocol.Micro{
-				cost.CPUTerm:    rounded(used.Mul(used, big.NewRat(int64(job.CPUs), 1))),
-				peer.EnergyTerm: 0,
+				cost.CPUTerm:       rounded(used.Mul(used, big.NewRat(int64(job.CPUs), 1))),
+				pricing.EnergyTerm: 0,
 			}
 			energy := overHours(job.Bill.Start, job.Bill.Ran, func(hour int) int64 { return prices[hour] * int64(protocol.Unit) })
-			want[peer.EnergyTerm] = rounded(energy.Mul(energy, big.NewRat(int64(job.CPUs)*power, 1_000_000_000)))
+			want[pricing.EnergyTerm] = rounded(energy.Mul(energy, big.NewRat(int64(job.CPUs)*power, 1_000_000_000)))
 			for _, term := range job.Bill.Terms {
 				if term.Amount != want[term.Name] {
 					rt.Fatalf("job %v: %s is %d, want %d", id, term.Name, term.Amount, want[term.Name])

@@ -35,6 +35,7 @@
 //	receive.go           which message goes where
 //	epilogue.go          what runs teach: the DataWarehouse [IS 4.3]
 //	runs.go              placements in the own local queue, for both
+//	energy.go, bill.go   what jobs here cost and draw, and what those elsewhere are billed at: peer/pricing
 //	partners.go          partner set, cards, silence
 //	clash.go             partners with one number
 //	restore.go           from rows back to work

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/switchyard-hpc/switchyard/internal/testbed"
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/plugins/price/feeds"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -88,7 +88,7 @@ func (s demoSite) bill(job *tracked) protocol.Micro {
 		return 0
 	}
 	hour := price.Slot{Start: view.Started - view.Started%protocol.Instant(protocol.Hour), Length: protocol.Hour, Price: s.price}
-	draw := peer.Draw(demoWatts*1000, &protocol.Spec{Request: protocol.Request{CPUs: job.CPUs}})
+	draw := pricing.Draw(demoWatts*1000, &protocol.Spec{Request: protocol.Request{CPUs: job.CPUs}})
 	return price.NewMeter(price.Series{Slots: []price.Slot{hour}}).Cost(draw, view.Started, view.Ended.Sub(view.Started))
 }
 

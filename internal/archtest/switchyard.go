@@ -23,6 +23,7 @@ const (
 	forms    = 25 // the nouns on the wire, and as people see them
 	experts  = 30 // policies, the engine, the wire, what plugin authors import
 	machines = 40 // what drives an engine or a plugin
+	inner    = 45 // parts of the state machine that use machines
 	core     = 50 // the peer's state machine, and what does without it
 	helpers  = 60 // what both shells and adapters use
 	shells   = 70 // the loops around the core
@@ -104,6 +105,7 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "peer/gridqueue", Level: machines, Pure: true},
 		{Path: "peer/broker", Level: machines, Pure: true},
 		{Path: "peer/compact", Level: machines, Pure: true},
+		{Path: "peer/pricing", Level: inner, Pure: true},
 
 		{Path: "peer", Level: core, Pure: true},
 		{Path: "plugins/catalog", Level: core},
