@@ -270,6 +270,21 @@ func TestBillsAreChecked(t *testing.T) {
 	}
 }
 
+// A partner that bills a job which never started is not paid for it.
+func TestBillWithoutARun(t *testing.T) {
+	t.Parallel()
+	l, _ := atPartner(t, 1)
+	offer := l.dear()
+	tag := protocol.Tag{Job: offer.Spec.Job, Epoch: offer.Epoch}
+	say := func(m protocol.Message) { l.step(peer.MessageIn{From: "b", Body: m}) }
+	say(protocol.Prepared{Tag: tag, Tariff: perHour(20 * protocol.Unit)})
+	say(protocol.Accept{Tag: tag})
+	say(protocol.Result{Tag: tag, Outcome: protocol.Outcome{State: protocol.Failed, Bill: billOf(l.now, 20*protocol.Unit)}})
+	if view := l.finished(); view.Bill != nil || !l.told(peer.BillDisputed) {
+		t.Errorf("billed %+v, and the facts are %+v", view.Bill, l.facts)
+	}
+}
+
 func (l *lone) told(kind peer.FactKind) bool {
 	for _, f := range l.facts {
 		if f.Kind == kind {

@@ -37,6 +37,9 @@ func CheckBill(j *row.Job, outcome *protocol.Outcome, now protocol.Instant) (dis
 		return ""
 	case j.Tariff == nil:
 		return fmt.Sprintf("%s bills %s and stated no tariff before the grant", j.Site, textOf(billed))
+	case j.Started == 0:
+		outcome.Bill = nil
+		return fmt.Sprintf("%s bills %s for a job that did not start", j.Site, textOf(billed))
 	}
 	agreed := agreedBill(j, outcome, now)
 	outcome.Bill = agreed
