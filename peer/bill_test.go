@@ -12,6 +12,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
@@ -269,6 +270,21 @@ func TestBillsAreChecked(t *testing.T) {
 	}
 }
 
+// A partner that bills a job which never started is not paid for it.
+func TestBillWithoutARun(t *testing.T) {
+	t.Parallel()
+	l, _ := atPartner(t, 1)
+	offer := l.dear()
+	tag := protocol.Tag{Job: offer.Spec.Job, Epoch: offer.Epoch}
+	say := func(m protocol.Message) { l.step(peer.MessageIn{From: "b", Body: m}) }
+	say(protocol.Prepared{Tag: tag, Tariff: perHour(20 * protocol.Unit)})
+	say(protocol.Accept{Tag: tag})
+	say(protocol.Result{Tag: tag, Outcome: protocol.Outcome{State: protocol.Failed, Bill: billOf(l.now, 20*protocol.Unit)}})
+	if view := l.finished(); view.Bill != nil || !l.told(peer.BillDisputed) {
+		t.Errorf("billed %+v, and the facts are %+v", view.Bill, l.facts)
+	}
+}
+
 func (l *lone) told(kind peer.FactKind) bool {
 	for _, f := range l.facts {
 		if f.Kind == kind {
@@ -361,11 +377,11 @@ func TestBillsOfAGrid(t *testing.T) {
 			}
 			used := overHours(job.Bill.Start, job.Bill.Ran, func(hour int) int64 { return 77_777 })
 			want := map[string]protocol.Micro{
-				cost.CPUTerm:    rounded(used.Mul(used, big.NewRat(int64(job.CPUs), 1))),
-				peer.EnergyTerm: 0,
+				cost.CPUTerm:       rounded(used.Mul(used, big.NewRat(int64(job.CPUs), 1))),
+				pricing.EnergyTerm: 0,
 			}
 			energy := overHours(job.Bill.Start, job.Bill.Ran, func(hour int) int64 { return prices[hour] * int64(protocol.Unit) })
-			want[peer.EnergyTerm] = rounded(energy.Mul(energy, big.NewRat(int64(job.CPUs)*power, 1_000_000_000)))
+			want[pricing.EnergyTerm] = rounded(energy.Mul(energy, big.NewRat(int64(job.CPUs)*power, 1_000_000_000)))
 			for _, term := range job.Bill.Terms {
 				if term.Amount != want[term.Name] {
 					rt.Fatalf("job %v: %s is %d, want %d", id, term.Name, term.Amount, want[term.Name])

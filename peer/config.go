@@ -1,8 +1,8 @@
 package peer
 
 import (
-	"github.com/switchyard-hpc/switchyard/internal/cost"
 	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -62,20 +62,12 @@ type Config struct {
 
 	Reserves bool                      // the batch system is a [localsched.Reserver]
 	Tariff   localsched.Tariff         // of CPUs, that the local scheduler's quotes have, where there are no Costs
-	Costs    Costs                     // what the site charges; nil: nothing but Power's energy
+	Costs    pricing.Costs             // what the site charges; nil: nothing but Power's energy
 	Exchange map[string]protocol.Micro // what one of a currency is worth in a common unit, the same on the whole grid
 	Currency string                    // that the site's users reckon in; empty: that of their own site's quotes
 	Waiting  map[string]Waiting        // k_w curves by their names
 	Weighing Weighing                  // of applications whose users do not say
 	Margin   protocol.Duration         // between the last wait quoted and the common start of components; default 10 s
-}
-
-// Costs is what a site charges for work [IS 4.2]. It is consulted in [Peer.Step] and must
-// be pure.
-type Costs interface {
-	// Bill is what the work costs. A reason says why the site does not offer what it needs,
-	// such as a licence; it is empty when it does.
-	Bill(w cost.Work) (bill cost.Bill, reason string)
 }
 
 // Waiting is what waiting for results costs, by the clock [IS Figure 2]. It must be pure.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/peer/broker"
+	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -140,7 +141,7 @@ func (p *Peer) snapshot(r *round) policy.Snapshot {
 				q.AWT, q.ERT, cost = protocol.Never, protocol.Never, 0
 			} else {
 				in.Sites[s].Currency = cmp.Or(in.Sites[s].Currency, q.Currency)
-				in.Sites[s].NoEnergy = in.Sites[s].NoEnergy && !namesEnergy(q.Terms)
+				in.Sites[s].NoEnergy = in.Sites[s].NoEnergy && !pricing.NamesEnergy(q.Terms)
 			}
 			in.AWT, in.ERT, in.Cost = append(in.AWT, q.AWT), append(in.ERT, q.ERT), append(in.Cost, cost)
 		}
@@ -149,11 +150,6 @@ func (p *Peer) snapshot(r *round) policy.Snapshot {
 		p.addWishes(&in, r, answered)
 	}
 	return in
-}
-
-// namesEnergy says whether the terms tell what the electricity costs.
-func namesEnergy(terms []protocol.Term) bool {
-	return slices.ContainsFunc(terms, func(t protocol.Term) bool { return t.Name == EnergyTerm })
 }
 
 // answeredSite is a site with quotes; ask is nil for the own one.
@@ -293,11 +289,11 @@ func (c *carrying) place(i int, j *job, d policy.Decision) {
 	e := c.r.entry(p, d.Job)
 	j.Spec = j.Shaped(e.shape)
 	p.foresee(e, &j.Spec, site, p.capacityOf(site)) // the site that runs it chooses its frequency by that
-	j.Foreseen, j.Quoted = p.foreseen(c.in, d), quotedPrice(c.r.quoteOf(d.Job, site))
+	j.Foreseen, j.Quoted = p.foreseen(c.in, d), pricing.QuotedPrice(c.r.quoteOf(d.Job, site))
 	if home {
 		p.tookOwn()
 	} else if own := &c.r.home[d.Job]; own.Declined == "" && own.AWT != protocol.Never {
-		j.Home = quotedPrice(own)
+		j.Home = pricing.QuotedPrice(own)
 	}
 	switch {
 	case c.starts(j):

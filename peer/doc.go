@@ -45,13 +45,13 @@
 //	question.go          rounds that only answer a question
 //	quotes.go, questions.go
 //	                     what partners are quoted, and the room promised to jobs
-//	energy.go, draw.go   what electricity costs, and what jobs draw
+//	pricing/, energy.go  what jobs cost and draw here, and what electricity costs
 //	money.go             the parts of prices in the site's own currency
 //	origin.go, times.go  the origin's side of the hand-off, and when its jobs ran elsewhere
 //	target.go            the other side
 //	runs.go, watch.go    placements in the own local queue, for both, and what happens to them
 //	collect.go           output on its way home
-//	bill.go, totals.go   what runs are charged, and what that comes to
+//	bill.go              what runs are charged, and what that comes to
 //	application.go, wishes.go, limits.go
 //	                     what users want of several jobs [IS 4.1]
 //	broker/, prologue.go what is known of their runs: before and after them [IS 4.3]

@@ -1,37 +1,23 @@
 package peer
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
-	"github.com/switchyard-hpc/switchyard/internal/cost"
 	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/peer/pricing"
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
-
-// EnergyTerm is the name of the term that electricity adds to quotes.
-const EnergyTerm = "energy"
-
-// electricity is what the site knows of its prices. Without any it still schedules;
-// its quotes then have no energy term.
-type electricity struct {
-	hourly   *price.Meter // nil: none are known
-	twoPrice *price.Meter // the same prices as on-peak and off-peak only
-	currency string
-	known    protocol.Instant // end of the prices that are published; later ones are forecast
-	missing  string           // why there are none, or none that are new
-}
 
 // beginPrices asks for prices, when the site says where it buys its electricity.
 func (p *Peer) beginPrices() {
 	if p.cfg.Area == "" {
 		return
 	}
-	p.electricity.missing = "no answer yet"
+	p.prices.Miss("no answer yet")
 	p.askPrices()
 }
 
@@ -46,159 +32,138 @@ type askPrices struct{}
 
 func (askPrices) answered(p *Peer, result Result, err error) {
 	priced, err := resultAs[PriceResult](result, err)
-	if err == nil && len(priced.Prices.Slots) == 0 {
-		err = errNoPrices
-	}
 	if err == nil {
-		p.electricity = electricity{
-			hourly: price.NewMeter(priced.Prices), twoPrice: price.NewMeter(priced.TwoPrice),
-			currency: priced.Currency, known: priced.Known, missing: clip(priced.Trouble),
-		}
+		priced.Trouble = clip(priced.Trouble)
+		p.prices.Take(price.Forecast(priced))
 	} else {
-		p.electricity.missing = clip(err.Error())
+		p.prices.Miss(clip(err.Error()))
 	}
 	again := p.cfg.PriceRefresh
-	if why := p.electricity.missing; why != "" {
+	if why := p.prices.Missing(); why != "" {
 		p.fact(Fact{Kind: PricesMissing, Site: p.cfg.Site, Text: why})
 		again = min(again, p.jitter(p.cfg.Sigma))
 	}
 	p.after(again, timer{kind: priceTimer})
 }
 
-// errNoPrices is what an answer without a price comes to.
-var errNoPrices = errors.New("none are known of this time")
-
-// mostTerms bounds a quote's terms, as the wire does.
-const mostTerms = 32
-
-// bill adds to a quote what the work costs here, over the run time that is expected of it.
-// What the site does not sell it declines.
-func (p *Peer) bill(q *protocol.Quote, spec *protocol.Spec, by protocol.Reckoning) {
-	if q.Declined != "" {
-		return
-	}
-	if spec.Expected > 0 {
-		q.ERT = spec.Expected // even beyond the limit, at which the job would be ended: a slow machine must not look fast
-	}
-	if limit := spec.On(&p.cfg.Capacity).WallTime; spec.Expected > limit {
-		q.Note = clipTo(mostNote, joined(q.Note, "would be ended at its limit of time, "+limit.Text()))
-	}
-	if p.cfg.Costs == nil {
-		p.charge(q, spec, by)
-		return
-	}
-	work := p.work(spec, q, by)
-	billed, why := p.cfg.Costs.Bill(work)
-	if why != "" || (q.Currency != "" && billed.Currency != q.Currency && len(billed.Terms) > 0) {
-		*q = protocol.Quote{Job: q.Job, Declined: clip(cmp.Or(why, fmt.Sprintf(
-			"its batch system names prices in %s, and [site] currency there is %s; they must be the same", q.Currency, billed.Currency)))}
-		return
-	}
-	if len(billed.Terms) > 0 {
-		q.Currency = billed.Currency
-		q.Terms = append(slices.Clip(q.Terms), billed.Terms...)
-	}
-	q.ERT = max(q.ERT, billed.Run)
-	if billed.Note != "" {
-		q.Note = clipTo(mostNote, joined(q.Note, billed.Note))
-	}
-	if !slices.ContainsFunc(q.Terms, func(t protocol.Term) bool { return t.Name == cost.EcoTerm }) {
-		p.charge(q, spec, by)
+// desk is where jobs are priced, as the site is configured and by the prices of now.
+func (p *Peer) desk() pricing.Desk {
+	return pricing.Desk{
+		Number: p.cfg.Number, Capacity: &p.cfg.Capacity, Tariff: p.cfg.Tariff, Costs: p.cfg.Costs,
+		Power: p.cfg.Power, Spread: p.cfg.Spread, Prices: &p.prices,
 	}
 }
 
-// work is what is charged for: a job from its quoted start on.
-func (p *Peer) work(spec *protocol.Spec, q *protocol.Quote, by protocol.Reckoning) cost.Work {
-	here := *spec
-	here.Request = spec.On(&p.cfg.Capacity)
-	e := &p.electricity
-	w := cost.Work{
-		Spec: &here, Start: p.now.Add(q.AWT), Starts: p.starts(q, by), Run: q.ERT, Guest: spec.Job.Origin() != p.cfg.Number,
-		Power: p.foreseenDraw(spec), Prices: e.hourly, Currency: e.currency,
+// charge adds to a quote what the work costs here, or declines what is not sold.
+func (p *Peer) charge(q *protocol.Quote, spec *protocol.Spec, by protocol.Reckoning) {
+	if q.Declined != "" {
+		return
 	}
-	switch by {
-	case protocol.AtOnce:
-		w.Start = p.now
-	case protocol.TwoPrice:
-		w.Prices = e.twoPrice
-	case protocol.Hourly:
-	}
-	return w
+	p.desk().Charge(q, spec, by, p.now)
+	q.Declined, q.Note = clip(q.Declined), clipTo(mostNote, q.Note)
 }
 
 // atSpeed tells a job at which frequency its CPUs are to run, where its bill says so.
 func (p *Peer) atSpeed(s *localsched.Submission) *protocol.Payload {
-	if p.cfg.Costs == nil || s.Spec.Expected == 0 {
-		return s.Payload
-	}
-	q := protocol.Quote{ERT: min(s.Spec.Expected, s.Spec.On(&p.cfg.Capacity).WallTime)}
-	billed, _ := p.cfg.Costs.Bill(p.work(&s.Spec, &q, protocol.Hourly))
-	if billed.MHz == 0 {
+	mhz := p.desk().MHz(&s.Spec, p.now)
+	if mhz == 0 {
 		return s.Payload
 	}
 	told := *s.Payload
-	told.Env = append(slices.Clip(told.Env), fmt.Sprintf("SWITCHYARD_MHZ=%d", billed.MHz))
+	told.Env = append(slices.Clip(told.Env), fmt.Sprintf("SWITCHYARD_MHZ=%d", mhz))
 	return &told
 }
 
-func joined(notes ...string) string {
-	return strings.Join(slices.DeleteFunc(notes, func(s string) bool { return s == "" }), "; ")
-}
-
-// unsold is what a job needs that no site without a price list has.
-func unsold(spec *protocol.Spec) string {
-	switch {
-	case len(spec.Licences) > 0:
-		return fmt.Sprintf("the site has no licence %q: its [cost] names none", spec.Licences[0].Name)
-	case spec.Priority != "":
-		return fmt.Sprintf("the site has no class of service %q: its [cost] names none", spec.Priority)
-	}
-	return ""
-}
-
-// starts is when a quoted job may start: within the quote's interval, where it has one and the
-// site reckons by it.
-func (p *Peer) starts(q *protocol.Quote, by protocol.Reckoning) price.Starts {
-	planned := p.now.Add(q.AWT)
-	switch {
-	case by == protocol.AtOnce:
-		return price.At(p.now)
-	case !p.cfg.Spread || q.AWTHigh == 0:
-		return price.At(planned)
-	}
-	return price.Starts{Low: p.now.Add(min(q.AWTLow, q.AWT)), Middle: planned, High: p.now.Add(max(q.AWTHigh, q.AWT))}
-}
-
-// charge adds to a quote what the electricity of the job's planned run costs. A
-// quote in another currency stays as it is, one that the local scheduler has charged for
-// electricity itself, one that has no place for another term, and one for which there are
-// no prices.
-func (p *Peer) charge(q *protocol.Quote, spec *protocol.Spec, by protocol.Reckoning) {
-	e := &p.electricity
-	meter := e.hourly
-	if by == protocol.TwoPrice {
-		meter = e.twoPrice
-	}
-	if meter == nil || p.cfg.Power == 0 || q.Declined != "" || (q.Currency != "" && q.Currency != e.currency) {
+// noteDraw counts a run while it runs.
+func (p *Peer) noteDraw(r *run) {
+	runs := r.Phase == row.RunRunning && p.runs[r.Tag] == r
+	if p.cfg.Power == 0 || runs == r.draws {
 		return
 	}
-	if namesEnergy(q.Terms) || len(q.Terms) >= mostTerms {
+	r.draws = runs
+	if !runs {
+		p.drawing.Remove(r.power, r.request.CPUs)
 		return
 	}
-	q.Currency = e.currency
-	q.Terms = append(slices.Clip(q.Terms), protocol.Term{Name: EnergyTerm, Amount: meter.MeanCost(p.foreseenDraw(spec), p.starts(q, by), q.ERT)})
+	if spec := p.specOf(r.Tag); spec != nil {
+		r.power = p.desk().Draw(spec)
+	}
+	p.drawing.Add(r.power, r.request.CPUs)
 }
 
-// pricesView says what the site knows of its prices; empty: it names none.
-func (p *Peer) pricesView() string {
-	e := &p.electricity
-	switch {
-	case p.cfg.Area == "":
-		return ""
-	case e.hourly == nil:
-		return fmt.Sprintf("no prices of %s: %s", p.cfg.Area, e.missing)
-	case e.missing != "":
-		return fmt.Sprintf("old prices of %s: %s", p.cfg.Area, e.missing)
+// specOf is what a placement here is to run; nil: no row says it.
+func (p *Peer) specOf(tag protocol.Tag) *protocol.Spec {
+	if j := p.jobs[tag.Job]; j != nil {
+		return &j.Spec
 	}
-	return fmt.Sprintf("%s in %s, known until %s", p.cfg.Area, e.currency, e.known.Time().Format("2006-01-02 15:04Z"))
+	if g := p.guests[tag.Job]; g != nil {
+		return &g.Spec
+	}
+	return nil
+}
+
+// powerOf is what a placement here is taken to draw, in milliwatts: as its tariff charges it, with
+// cooling where the site's does, else as it is expected to.
+func (p *Peer) powerOf(tag protocol.Tag) int64 {
+	if power := pricing.ChargedPower(p.tariffOf(tag)); power > 0 {
+		return power
+	}
+	if spec := p.specOf(tag); spec != nil {
+		return p.desk().Draw(spec)
+	}
+	return 0
+}
+
+// totals are what the runs that are over came to at this site. Who changes them saves the site.
+func (p *Peer) totals() *pricing.Totals { return (*pricing.Totals)(&p.site.Totals) }
+
+// noteEnergy counts a run that has ended here.
+func (p *Peer) noteEnergy(tag protocol.Tag, o *protocol.Outcome) {
+	if p.totals().AddRun(p.powerOf(tag), o, p.now) {
+		p.saveSite()
+	}
+}
+
+// electricityView is nil where there is nothing to tell: no power is stated, and no money counted.
+func (p *Peer) electricityView() *view.Electricity {
+	if p.cfg.Power == 0 && p.load.Draw == 0 && p.site.Totals.Since == 0 && !p.prices.Known() {
+		return nil
+	}
+	v := &view.Electricity{Totals: p.site.Totals, Draw: p.load.Draw}
+	v.Price, v.PriceCurrency = p.prices.At(p.now)
+	if p.drawing.Idle() {
+		return v
+	}
+	for tag, r := range p.runs {
+		if r.Phase == row.RunRunning && r.Started != 0 {
+			v.Running = pricing.AddEnergy(v.Running, pricing.Energy(p.powerOf(tag), p.now.Sub(r.Started)))
+		}
+	}
+	return v
+}
+
+// ownEnergy is what a job of this origin draws, where it is placed.
+func (p *Peer) ownEnergy(j *job, bill *view.Bill) *view.JobEnergy {
+	power := pricing.ChargedPower(j.Tariff)
+	if power == 0 && j.Site == p.cfg.Site {
+		power = p.desk().Draw(&j.Spec)
+	}
+	switch {
+	case j.Outcome != nil:
+		return pricing.JobEnergy(power, j.Quoted, bill, j.Outcome.Ran, j.Outcome.Usage.Energy)
+	case j.State == protocol.Running && j.Started != 0:
+		return pricing.JobEnergy(power, j.Quoted, bill, p.now.Sub(j.Started), 0)
+	}
+	return pricing.JobEnergy(power, j.Quoted, bill, 0, 0)
+}
+
+// guestEnergy is what a partner's job draws that has started here.
+func (p *Peer) guestEnergy(r *run, bill *view.Bill) *view.JobEnergy {
+	switch {
+	case r.Outcome != nil:
+		return pricing.JobEnergy(p.powerOf(r.Tag), nil, bill, r.Outcome.Ran, r.Outcome.Usage.Energy)
+	case r.Started != 0:
+		return pricing.JobEnergy(p.powerOf(r.Tag), nil, bill, p.now.Sub(r.Started), 0)
+	}
+	return nil
 }

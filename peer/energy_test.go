@@ -2,18 +2,15 @@ package peer_test
 
 import (
 	"errors"
-	"math"
-	"math/big"
 	"reflect"
 	"strconv"
 	"strings"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
@@ -95,7 +92,7 @@ func terms(n int) (out []protocol.Term) {
 }
 
 func energy(amount protocol.Micro) []protocol.Term {
-	return []protocol.Term{{Name: peer.EnergyTerm, Amount: amount}}
+	return []protocol.Term{{Name: pricing.EnergyTerm, Amount: amount}}
 }
 
 func cpu() []protocol.Term { return []protocol.Term{{Name: "cpu", Amount: 5}} }
@@ -227,31 +224,6 @@ func TestNoAreaNoPrices(t *testing.T) {
 		if q := l.quote(protocol.QuoteRequest{Jobs: []protocol.Spec{guest(1, 1)}}).Quotes[0]; len(q.Terms) > 0 {
 			t.Errorf("%s: %+v", name, q)
 		}
-	}
-}
-
-// TestDraw is the product in exact arithmetic, brought back to what fits.
-func TestDraw(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		perCPU := rapid.Int64Range(0, 1e9).Draw(t, "mW")
-		spec := protocol.Spec{Request: protocol.Request{Power: rapid.IntRange(0, protocol.MaxPower).Draw(t, "power")}}
-		spec.CPUs = rapid.IntRange(0, 1e9).Draw(t, "CPUs")
-		share := int64(spec.Power)
-		if share == 0 {
-			share = protocol.PPM
-		}
-		want := new(big.Int).Mul(big.NewInt(perCPU), big.NewInt(int64(spec.CPUs)))
-		want.Div(want.Mul(want, big.NewInt(share)), big.NewInt(protocol.PPM))
-		if !want.IsInt64() {
-			want.SetInt64(math.MaxInt64)
-		}
-		if got := peer.Draw(perCPU, &spec); got != want.Int64() {
-			t.Fatalf("%d mW on %d CPUs at %d: %d, want %d", perCPU, spec.CPUs, share, got, want)
-		}
-	})
-	if got := peer.Draw(math.MaxInt64, &protocol.Spec{Request: protocol.Request{CPUs: math.MaxInt}}); got != math.MaxInt64 {
-		t.Errorf("the most that there is: %d", got)
 	}
 }
 

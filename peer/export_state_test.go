@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unsafe"
 
+	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -22,7 +23,7 @@ func Copy[T any](of T) T {
 
 // shared are the interfaces behind which a peer has what is not its own and never changes, and errors.
 var shared = map[reflect.Type]bool{
-	reflect.TypeFor[Accounts](): true, reflect.TypeFor[Costs](): true, reflect.TypeFor[Waiting](): true, reflect.TypeFor[error](): true,
+	reflect.TypeFor[Accounts](): true, reflect.TypeFor[pricing.Costs](): true, reflect.TypeFor[Waiting](): true, reflect.TypeFor[error](): true,
 }
 
 // copier remembers the copies that pointers have, so that what was one stays one.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/peer/broker"
+	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -120,7 +121,7 @@ func (p *Peer) takeTariff(j *job, m protocol.Prepared) (why string) {
 		start = p.now.Add(max(0, j.QuotedAWT))
 	}
 	planned := *j
-	planned.Outcome = &protocol.Outcome{Bill: settle(m.Tariff, start, f.Run)}
+	planned.Outcome = &protocol.Outcome{Bill: pricing.Settle(m.Tariff, start, f.Run)}
 	agreed := *f
 	agreed.Cost = p.realCost(&planned)
 	j.Foreseen = &agreed

@@ -5,6 +5,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/cost"
 	"github.com/switchyard-hpc/switchyard/peer/broker"
+	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
@@ -15,7 +16,7 @@ import (
 func (p *Peer) money() broker.Money { return broker.Money{Own: p.currency(), Exchange: p.cfg.Exchange} }
 
 // currency is the site's own: that of its electricity where nobody says.
-func (p *Peer) currency() string { return cmp.Or(p.cfg.Currency, p.electricity.currency) }
+func (p *Peer) currency() string { return cmp.Or(p.cfg.Currency, p.prices.Currency()) }
 
 // readable declines a quote whose currency nobody here can convert, for policies that
 // weigh money.
@@ -154,7 +155,7 @@ func (p *Peer) quoteMoney(r *round, i int, a *ask) view.Money {
 		switch term.Name {
 		case cost.LicenceTerm:
 			into = &m.Licence
-		case cost.EcoTerm, EnergyTerm:
+		case cost.EcoTerm, pricing.EnergyTerm:
 			into = &m.Eco
 		case cost.DataTerm:
 			into = &m.Data

@@ -4,12 +4,15 @@ import (
 	"fmt"
 	"iter"
 	"math/rand/v2"
+	"slices"
+	"strings"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer/broker"
 	"github.com/switchyard-hpc/switchyard/peer/compact"
 	"github.com/switchyard-hpc/switchyard/peer/due"
 	"github.com/switchyard-hpc/switchyard/peer/gridqueue"
+	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -53,7 +56,7 @@ type Peer struct {
 	former   map[protocol.SiteName]row.Partner // of sites that are none of them
 	hinted   protocol.Instant                  // when a clash was last seen in gossip; 0: never
 	load     protocol.Load
-	drawing  drawing
+	drawing  pricing.Drawing
 	loadAt   protocol.Instant // 0: never known
 
 	unwatched int // how often the watch of the local queue has failed since it worked
@@ -81,11 +84,11 @@ type Peer struct {
 	lastCalled uint64                             // numbers the availability messages heard
 	tunings    int                                // made so far; an older policy's hint is not kept
 
-	awaits      bool // cycles are planned
-	cycleDue    bool // its time has come
-	intake      intake
-	electricity electricity
-	benefit     benefit
+	awaits   bool // cycles are planned
+	cycleDue bool // its time has come
+	intake   intake
+	prices   pricing.Prices
+	benefit  benefit
 
 	applications map[protocol.JobID]*application
 	awaitMove    []protocol.JobID // that the own scheduler has refused, and since when in order
@@ -351,8 +354,13 @@ func clipTo(most int, text string) string {
 	return text[:cut] + "…"
 }
 
+// joined are those notes that say something.
+func joined(notes ...string) string {
+	return strings.Join(slices.DeleteFunc(notes, func(s string) bool { return s == "" }), "; ")
+}
+
 func (p *Peer) setLoad(load protocol.Load) {
-	load.Benefit, load.Draw = p.benefit.ppm(), p.drawn(&load)
+	load.Benefit, load.Draw = p.benefit.ppm(), p.desk().DrawOfAll(p.drawing, &load)
 	if p.loadAt != 0 && (load.Busy < p.load.Busy || load.QueuedJobs < p.load.QueuedJobs) {
 		p.queueMoved()
 	}

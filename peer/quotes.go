@@ -249,7 +249,7 @@ func (p *Peer) guestQuote(q protocol.Quote, spec *protocol.Spec, by protocol.Rec
 		return protocol.Quote{Job: spec.Job, Declined: q.Declined}
 	}
 	q.Job, q.Delay, q.Note = spec.Job, 0, noteOf(&q)
-	p.bill(&q, spec, by)
+	p.charge(&q, spec, by)
 	return q
 }
 
@@ -336,10 +336,8 @@ func (p *Peer) declines(one *partner, spec protocol.Spec, together bool) string 
 	if _, err := p.cfg.Accounts.Guest(one.Site, spec.User); err != nil {
 		return clip(err.Error())
 	}
-	if p.cfg.Costs == nil {
-		if why := unsold(&spec); why != "" {
-			return why
-		}
+	if why := p.desk().Unsold(&spec); why != "" {
+		return why
 	}
 	return p.guestShare(spec.CPUs)
 }

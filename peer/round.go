@@ -8,6 +8,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer/broker"
+	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
@@ -166,7 +167,7 @@ func (p *Peer) homeQuotes(r *round, result Result, err error) []protocol.Quote {
 		default:
 			out[i] = quoted.Quotes[i]
 			out[i].Job, out[i].Note = spec.Job, noteOf(&out[i])
-			p.bill(&out[i], &spec, p.reckoning(r))
+			p.charge(&out[i], &spec, p.reckoning(r))
 			p.readable(&out[i])
 		}
 	}
@@ -223,10 +224,8 @@ func (p *Peer) homeRefuses(j *job, spec protocol.Spec) string {
 	if j != nil && j.shuns(p.cfg.Site, p.now) {
 		return cmp.Or(j.notHere, triedInVain)
 	}
-	if p.cfg.Costs == nil {
-		if why := unsold(&spec); why != "" {
-			return why
-		}
+	if why := p.desk().Unsold(&spec); why != "" {
+		return why
 	}
 	if _, err := p.cfg.Accounts.Local(spec.User); err != nil {
 		return err.Error()
@@ -250,7 +249,7 @@ func (p *Peer) arrived(r *round) {
 		}
 		kept++
 		p.jobs[spec.Job].noteAlone(&r.home[i])
-		p.jobs[spec.Job].Quoted = quotedPrice(&r.home[i])
+		p.jobs[spec.Job].Quoted = pricing.QuotedPrice(&r.home[i])
 		free -= spec.CPUs
 		p.tellShortcut(r, i)
 		p.commitHome(p.jobs[spec.Job], q.AWT)

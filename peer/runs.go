@@ -45,7 +45,7 @@ func (p *Peer) addRun(tag protocol.Tag, account string, spec protocol.Spec) *run
 	}
 	p.runs[tag] = r
 	if j := p.jobs[tag.Job]; j != nil && j.tag() == tag && j.Tariff == nil { // it is agreed on where room was held
-		j.Tariff = p.tariff(&j.Spec)
+		j.Tariff = p.desk().TariffOf(&j.Spec, p.now)
 		p.saveJob(tag.Job)
 	}
 	delete(p.aside, tag)

@@ -114,7 +114,7 @@ func (p *Peer) prepare(one *partner, m protocol.Offer) {
 		payload:  m.Payload,
 	}
 	p.guests[tag.Job] = g
-	g.Tariff = p.tariff(&g.Spec)
+	g.Tariff = p.desk().TariffOf(&g.Spec, p.now)
 	p.admit(one, g, +1)
 	g.took = p.took()
 	one.seenSeq = max(one.seenSeq, tag.Job.Seq())

@@ -8,6 +8,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer/broker"
 	"github.com/switchyard-hpc/switchyard/peer/eligible"
+	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -149,7 +150,7 @@ func (c reserveHome) answered(p *Peer, result Result, err error) {
 	case j.Held != 0 && j.Held != done.Start:
 		p.breakUp(j, "the local scheduler"+movedRoom(j.Held, done.Start))
 	case j.Held == 0:
-		if why := p.takeTariff(j, protocol.Prepared{Tag: tag, Start: done.Start, Tariff: p.tariff(&j.Spec)}); why != "" {
+		if why := p.takeTariff(j, protocol.Prepared{Tag: tag, Start: done.Start, Tariff: p.desk().TariffOf(&j.Spec, p.now)}); why != "" {
 			p.doubtSite(j)
 			p.restGroup(j, why)
 			return
@@ -165,7 +166,7 @@ func (p *Peer) nowHeld(j *job, start protocol.Instant) {
 	if start > j.Hold {
 		text += fmt.Sprintf(", %s later than it was asked for", start.Sub(j.Hold).Text())
 	}
-	p.fact(Fact{Kind: RoomHeld, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: text, Price: j.heldPrice()})
+	p.fact(Fact{Kind: RoomHeld, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: text, Price: pricing.HeldPrice(&j.Job)})
 	p.timers.Stop(timer{kind: jobTimer, job: j.Spec.Job})
 	p.saveJob(j.Spec.Job)
 	p.gather(j)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -65,7 +66,7 @@ func (p *Peer) jobView(j *job, spent spending) view.Job {
 		v.Cost, v.Foreseen = j.Foreseen.Cost, j.Foreseen.Run
 	}
 	v.Quoted, v.ClockOffset = j.Quoted, j.Offset
-	if v.Bill = p.billView(j.Tariff, j.State, j.Started, j.Outcome); v.Bill != nil {
+	if v.Bill = pricing.BillView(j.Tariff, j.State, j.Started, j.Outcome, p.now); v.Bill != nil {
 		v.Bill.Disputed = j.Disputed
 	}
 	v.Home, v.Energy = j.Home, p.ownEnergy(j, v.Bill)
@@ -152,7 +153,7 @@ func (p *Peer) guestView(g *guest) view.Job {
 	if r == nil {
 		return v
 	}
-	v.Bill = p.billView(g.Tariff, protocol.Running, r.Started, r.Outcome)
+	v.Bill = pricing.BillView(g.Tariff, protocol.Running, r.Started, r.Outcome, p.now)
 	v.Energy = p.guestEnergy(r, v.Bill)
 	v.Reason, v.Started, v.Local = cmp.Or(r.Stuck, r.Reason), r.Started, r.Local
 	if v.Held = g.Held; g.Held != 0 && v.Reason == "" && r.Phase != row.RunRunning {
@@ -176,12 +177,12 @@ func (p *Peer) sitesView() view.Sites {
 		CPUs: p.cfg.Capacity.CPUs, Nodes: p.cfg.Capacity.Nodes, Age: -1,
 		Busy: p.load.Busy, Queued: p.load.QueuedJobs, RUS: p.load.RUS(), LastSeen: p.now, Software: p.cfg.Software,
 		Withheld: p.load.Withheld, Draw: watts(p.load.Draw), Budget: budgetWatts(p.load.Budget),
-		Benefit: p.benefit.ppm(), Prices: p.pricesView(),
+		Benefit: p.benefit.ppm(), Prices: p.prices.Text(p.cfg.Area),
 	}
 	if p.loadAt != 0 {
 		own.Age = 0
 	}
-	own.Price, own.PriceCurrency = p.priceNow()
+	own.Price, own.PriceCurrency = p.prices.At(p.now)
 	own.Electricity = p.electricityView()
 	for _, j := range p.jobs {
 		if j.Phase == row.JobCommittedLocal {
@@ -267,13 +268,6 @@ func viewQuote(site protocol.SiteName, q protocol.Quote, load protocol.Load, age
 	return view.Quote{
 		Site: site, Declined: q.Declined, AWT: q.AWT, AWTLow: q.AWTLow, AWTHigh: q.AWTHigh, ERT: q.ERT,
 		RUS: load.RUS(), Age: age,
-		Bound: q.Bound, Terms: termsView(q.Terms), Cost: q.Cost(), Currency: q.Currency, Note: q.Note,
+		Bound: q.Bound, Terms: view.PriceTerms(q.Terms), Cost: q.Cost(), Currency: q.Currency, Note: q.Note,
 	}
-}
-
-func termsView(terms []protocol.Term) (out []view.PriceTerm) {
-	for _, one := range terms {
-		out = append(out, view.PriceTerm{Name: one.Name, Amount: one.Amount})
-	}
-	return out
 }

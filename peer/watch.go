@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -115,8 +116,8 @@ func (p *Peer) runEnded(r *run, c localsched.Change) {
 	if started != 0 {
 		outcome.Waited = max(0, started.Sub(r.Since))
 	}
-	outcome.Usage.Power = p.drew(r.request.CPUs, &outcome)
-	outcome.Bill = settle(p.tariffOf(r.Tag), started, outcome.Ran)
+	outcome.Usage.Power = p.desk().Measured(r.request.CPUs, &outcome)
+	outcome.Bill = pricing.Settle(p.tariffOf(r.Tag), started, outcome.Ran)
 	p.noteEnergy(r.Tag, &outcome)
 	p.moveRun(r, row.RunEnded)
 	r.Started, r.Ended, r.Outcome = started, p.now, &outcome

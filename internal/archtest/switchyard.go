@@ -110,6 +110,7 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "peer/compact", Level: machines, Pure: true},
 
 		{Path: "peer/broker", Level: advisers, Pure: true},
+		{Path: "peer/pricing", Level: advisers, Pure: true},
 
 		{Path: "peer", Level: core, Pure: true},
 		{Path: "plugins/catalog", Level: core},

@@ -9,7 +9,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// Charges are what a site charges [IS 4.2]. They implement peer.Costs, and do not change.
+// Charges are what a site charges [IS 4.2]. They implement pricing.Costs, and do not change.
 type Charges struct {
 	Currency string
 	CPU      *CPU           // nil: the use of CPUs costs nothing

@@ -11,6 +11,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/cost"
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/plugins/price/tariff"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -18,8 +19,8 @@ import (
 
 // The peer asks both.
 var (
-	_ peer.Costs   = (*cost.Charges)(nil)
-	_ peer.Waiting = (*cost.Waiting)(nil)
+	_ pricing.Costs = (*cost.Charges)(nil)
+	_ peer.Waiting  = (*cost.Waiting)(nil)
 )
 
 func flat(perHour protocol.Micro) *cost.Curve { return cost.NewCurve(cost.Calendar{}, perHour, nil) }

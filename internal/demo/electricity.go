@@ -7,7 +7,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/console"
 	"github.com/switchyard-hpc/switchyard/internal/testbed"
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/plugins/price/feeds"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -89,7 +89,7 @@ func (s site) bill(job *tracked) protocol.Micro {
 		return 0
 	}
 	hour := price.Slot{Start: view.Started - view.Started%protocol.Instant(protocol.Hour), Length: protocol.Hour, Price: s.price}
-	draw := peer.Draw(watts*1000, &protocol.Spec{Request: protocol.Request{CPUs: job.CPUs}})
+	draw := pricing.Draw(watts*1000, &protocol.Spec{Request: protocol.Request{CPUs: job.CPUs}})
 	return price.NewMeter(price.Series{Slots: []price.Slot{hour}}).Cost(draw, view.Started, view.Ended.Sub(view.Started))
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/localsched/foresight"
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/builtin"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/mcmf"
@@ -154,7 +155,7 @@ func (o *outcome) cost(i int) float64 {
 	p := o.result.Placements[i]
 	site := &o.sites[p.Site].Electricity
 	spec := protocol.Spec{Request: protocol.Request{CPUs: o.jobs[i].CPUs}}
-	return float64(site.Paid.Cost(peer.Draw(site.Milliwatts, &spec), p.Start, p.End.Sub(p.Start))) / float64(protocol.Unit)
+	return float64(site.Paid.Cost(pricing.Draw(site.Milliwatts, &spec), p.Start, p.End.Sub(p.Start))) / float64(protocol.Unit)
 }
 
 // coreHours is the work that a job was where it ran.

@@ -11,6 +11,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched/foresight"
 	"github.com/switchyard-hpc/switchyard/localsched/partition"
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -73,8 +74,8 @@ type Site struct {
 	// the policy Local.
 	Engine func(protocol.Capacity) (localsched.Engine, error)
 
-	Costs    peer.Costs // what it charges, by the calendar; nil: its Tariff and its Electricity
-	Currency string     // that its users reckon in
+	Costs    pricing.Costs // what it charges, by the calendar; nil: its Tariff and its Electricity
+	Currency string        // that its users reckon in
 	Waiting  map[string]peer.Waiting
 	Weighing peer.Weighing
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/cost"
 	"github.com/switchyard-hpc/switchyard/internal/workload"
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -209,7 +209,7 @@ func (g *grid) billed(p Placement, spec *protocol.Spec, full protocol.Duration, 
 	currency := q.Currency
 	work := cost.Work{
 		Spec: spec, Start: p.Start + g.zero, Run: full, Guest: p.Site != origin,
-		Power: peer.Draw(site.Electricity.Milliwatts, spec), Prices: site.Electricity.Dated, Currency: site.Electricity.Currency,
+		Power: pricing.Draw(site.Electricity.Milliwatts, spec), Prices: site.Electricity.Dated, Currency: site.Electricity.Currency,
 	}
 	if site.Costs != nil {
 		bill, _ := site.Costs.Bill(work)
@@ -231,7 +231,7 @@ func (g *grid) billed(p Placement, spec *protocol.Spec, full protocol.Duration, 
 func (c Config) Draw(milliwatts int64, jobs []workload.Job, index int) int64 {
 	job := &jobs[index]
 	power := c.powerOf(job, int32(index)) //nolint:gosec // a workload has fewer jobs
-	return peer.Draw(milliwatts, &protocol.Spec{Request: protocol.Request{CPUs: job.CPUs, Power: power}})
+	return pricing.Draw(milliwatts, &protocol.Spec{Request: protocol.Request{CPUs: job.CPUs, Power: power}})
 }
 
 // Utilisation is the part of all CPUs that worked from the first submission of a job or an

@@ -15,6 +15,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/peer/record"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/view"
@@ -154,7 +155,7 @@ func fill(v reflect.Value, n *int) {
 			fill(one, n)
 			v.SetMapIndex(reflect.ValueOf(key), one)
 		}
-	case v.Type() == reflect.TypeFor[peer.Accounts](), v.Type() == reflect.TypeFor[peer.Costs](), v.Type() == reflect.TypeFor[peer.Waiting]():
+	case v.Type() == reflect.TypeFor[peer.Accounts](), v.Type() == reflect.TypeFor[pricing.Costs](), v.Type() == reflect.TypeFor[peer.Waiting]():
 		v.Set(reflect.ValueOf(people{}))
 	case v.Type() == reflect.TypeFor[protocol.Message]():
 		v.Set(reflect.ValueOf(protocol.Grant{Tag: protocol.Tag{Job: 1_000_000_000_001, Epoch: 3}}))

@@ -6,10 +6,11 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/cost"
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// Charge is what [peer.Costs] said of some work.
+// Charge is what [pricing.Costs] said of some work.
 type Charge struct {
 	Work   string // its fingerprint, without the prices of electricity
 	Bill   cost.Bill
@@ -42,11 +43,11 @@ func fingerprint(w cost.Work) string {
 
 // chargeListener is the costs of a peer whose answers are recorded.
 type chargeListener struct {
-	to    peer.Costs
+	to    pricing.Costs
 	heard func(Charge)
 }
 
-// Bill implements [peer.Costs].
+// Bill implements [pricing.Costs].
 func (l *chargeListener) Bill(w cost.Work) (cost.Bill, string) {
 	bill, reason := l.to.Bill(w)
 	l.heard(Charge{Work: fingerprint(w), Bill: bill, Reason: reason})
@@ -67,7 +68,7 @@ func (l *rateListener) Rates(submitted, now protocol.Instant, until protocol.Dur
 	return rates, currency
 }
 
-// Bill implements [peer.Costs] for a replayed peer. One work may be charged twice in a step,
+// Bill implements [pricing.Costs] for a replayed peer. One work may be charged twice in a step,
 // at different prices: answers are used up in their order.
 func (a *answers) Bill(w cost.Work) (cost.Bill, string) {
 	work := fingerprint(w)

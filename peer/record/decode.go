@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/protocol"
 	peerv1 "github.com/switchyard-hpc/switchyard/protocol/peer/v1"
 )
@@ -20,7 +21,7 @@ import (
 type decoder struct {
 	kinds    kinds
 	accounts peer.Accounts                  // stands where accounts were
-	costs    peer.Costs                     // where costs were
+	costs    pricing.Costs                  // where costs were
 	curve    func(name string) peer.Waiting // where the curve of a name was
 }
 
@@ -217,7 +218,7 @@ func (d *decoder) choice(v reflect.Value, from any) error {
 			v.Set(reflect.ValueOf(d.accounts))
 		}
 		return unless(from == true, "true", from)
-	case reflect.TypeFor[peer.Costs]():
+	case reflect.TypeFor[pricing.Costs]():
 		if d.costs != nil {
 			v.Set(reflect.ValueOf(d.costs))
 		}

@@ -33,6 +33,6 @@
 //
 // # Code
 //
-// [peer.Accounts], [peer.Costs] and [peer.Waiting] are code. Each step holds the answers
+// [peer.Accounts], [pricing.Costs] and [peer.Waiting] are code. Each step holds the answers
 // that they gave in that step, and those of the reader's Config give them again.
 package record

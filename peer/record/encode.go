@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/protocol"
 	peerv1 "github.com/switchyard-hpc/switchyard/protocol/peer/v1"
 )
@@ -186,7 +187,7 @@ func (e *encoder) choice(v reflect.Value) error {
 	switch one := v.Interface().(type) {
 	case error:
 		return e.text(one.Error())
-	case peer.Accounts, peer.Costs, peer.Waiting:
+	case peer.Accounts, pricing.Costs, peer.Waiting:
 		e.out = append(e.out, "true"...)
 		return nil
 	case protocol.Message:

@@ -6,6 +6,7 @@ import (
 	"reflect"
 
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -42,7 +43,7 @@ func Decode(data []byte, to any, accounts peer.Accounts) error {
 		return err
 	}
 	d := decoder{kinds: newKinds(), accounts: accounts}
-	d.costs, _ = accounts.(peer.Costs)
+	d.costs, _ = accounts.(pricing.Costs)
 	if curve, ok := accounts.(peer.Waiting); ok {
 		d.curve = func(string) peer.Waiting { return curve }
 	}

@@ -101,4 +101,12 @@ type PriceTerm struct {
 	Amount protocol.Micro `json:"amount_micro"`
 }
 
+// PriceTerms shows the terms of a quote or a bill.
+func PriceTerms(terms []protocol.Term) (out []PriceTerm) {
+	for _, one := range terms {
+		out = append(out, PriceTerm{Name: one.Name, Amount: one.Amount})
+	}
+	return out
+}
+
 func (TestSubmitResult) reply() {}

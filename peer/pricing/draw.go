@@ -1,0 +1,65 @@
+package pricing
+
+import (
+	"cmp"
+
+	"github.com/switchyard-hpc/switchyard/internal/exact"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Draw is the power in milliwatts of a job on CPUs of so many milliwatts each
+// ([MC 4.5.1]).
+func Draw(perCPU int64, spec *protocol.Spec) int64 {
+	share := int64(protocol.PPM)
+	if spec.Power > 0 {
+		share = int64(spec.Power)
+	}
+	return exact.Product(perCPU, int64(spec.CPUs)).Times(share).Down(protocol.PPM)
+}
+
+// Draw is the power of a job here in milliwatts: as its user states it, else as
+// earlier runs were measured.
+func (d Desk) Draw(spec *protocol.Spec) int64 {
+	here := *spec
+	here.Power = cmp.Or(spec.Power, spec.Draws)
+	return Draw(d.Power, &here)
+}
+
+// Drawing is what the runs which are known to run draw together.
+type Drawing struct {
+	power int64 // milliwatts
+	cpus  int
+}
+
+// Add counts a run on so many CPUs that has started.
+func (r *Drawing) Add(milliwatts int64, cpus int) {
+	r.power += milliwatts
+	r.cpus += cpus
+}
+
+// Remove counts a run no more that was added so.
+func (r *Drawing) Remove(milliwatts int64, cpus int) { r.Add(-milliwatts, -cpus) }
+
+// Idle says whether no CPU is known to be busy with such runs.
+func (r *Drawing) Idle() bool { return r.cpus == 0 }
+
+// DrawOfAll is the power of all that runs here in milliwatts: as a power budget counts it, else what
+// is expected of each job, and of CPUs that others keep busy what the site states.
+func (d Desk) DrawOfAll(running Drawing, load *protocol.Load) int64 {
+	if load.Draw > 0 || load.Budget > 0 || d.Power == 0 {
+		return load.Draw
+	}
+	others := exact.Product(int64(max(0, load.Busy-running.cpus)), d.Power)
+	return others.Plus(exact.Whole(running.power)).Down()
+}
+
+// Measured is the power that a job on so many CPUs was measured to draw here, in parts per million of
+// what the site states; 0: not known.
+func (d Desk) Measured(cpus int, o *protocol.Outcome) int {
+	if d.Power <= 0 || cpus < 1 || o.Ran <= 0 || o.Usage.Energy <= 0 {
+		return 0
+	}
+	const milliwatts = 1000 // a millijoule in a millisecond is a watt
+	share := exact.Product(o.Usage.Energy, milliwatts*protocol.PPM).Nearest(int64(o.Ran), int64(cpus), d.Power)
+	return int(min(max(1, share), protocol.MaxPower))
+}

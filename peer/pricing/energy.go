@@ -1,0 +1,87 @@
+package pricing
+
+import (
+	"slices"
+
+	"github.com/switchyard-hpc/switchyard/internal/cost"
+	"github.com/switchyard-hpc/switchyard/internal/exact"
+	"github.com/switchyard-hpc/switchyard/peer/view"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// EnergyTerm is the name of the term that electricity adds to quotes.
+const EnergyTerm = "energy"
+
+// NamesEnergy says whether the terms tell what the electricity costs.
+func NamesEnergy(terms []protocol.Term) bool {
+	return slices.ContainsFunc(terms, func(t protocol.Term) bool { return t.Name == EnergyTerm })
+}
+
+// electric says whether a term is for electricity.
+func electric(term string) bool { return term == EnergyTerm || term == cost.EcoTerm }
+
+// energyCost is what the terms say of electricity, and whether they do.
+func energyCost(terms []protocol.Term) (sum protocol.Micro, named bool) {
+	for _, term := range terms {
+		if electric(term.Name) {
+			sum, named = sum.Plus(term.Amount), true
+		}
+	}
+	return sum, named
+}
+
+// energyPart is what the terms say of electricity; nil: nothing.
+func energyPart(terms []protocol.Term) *protocol.Micro {
+	sum, named := energyCost(terms)
+	if !named {
+		return nil
+	}
+	return &sum
+}
+
+// ChargedPower is the power that a tariff charges electricity for, with cooling where it charges that;
+// 0: it charges none.
+func ChargedPower(t *protocol.Tariff) (milliwatts int64) {
+	if t == nil {
+		return 0
+	}
+	for i := range t.Charges {
+		if c := &t.Charges[i]; electric(c.Name) && c.Per == protocol.Megawatt {
+			milliwatts = max(milliwatts, c.Units) // one charge is for the electricity, another for its CO2
+		}
+	}
+	return milliwatts
+}
+
+// Energy is that of a power over a time, in millijoules.
+func Energy(milliwatts int64, d protocol.Duration) int64 {
+	return exact.Product(milliwatts, int64(max(0, d))).Nearest(int64(protocol.Second))
+}
+
+// AddEnergy adds up millijoules, to the most that there is.
+func AddEnergy(a, b int64) int64 { return exact.Whole(a).Plus(exact.Whole(b)).Down() }
+
+// JobEnergy shows the energy of a job of so many milliwatts that was quoted and billed so, and of which
+// so many millijoules were measured; nil: nothing is known.
+func JobEnergy(power int64, quoted *view.QuotedPrice, bill *view.Bill, ran protocol.Duration, measured int64) *view.JobEnergy {
+	v := view.JobEnergy{Power: power, Used: Energy(power, ran), Measured: measured}
+	if quoted != nil {
+		v.Quoted, v.QuotedCost = Energy(power, quoted.Run), quoted.Energy
+	}
+	if bill != nil {
+		v.Cost = billedEnergy(bill)
+	}
+	if v == (view.JobEnergy{}) {
+		return nil
+	}
+	return &v
+}
+
+// billedEnergy is what a bill says of electricity; nil: nothing.
+func billedEnergy(v *view.Bill) *protocol.Micro {
+	terms := make([]protocol.Term, len(v.Terms))
+	for i, one := range v.Terms {
+		terms[i] = protocol.Term(one)
+	}
+	return energyPart(terms)
+}

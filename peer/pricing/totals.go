@@ -1,0 +1,74 @@
+package pricing
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/switchyard-hpc/switchyard/internal/exact"
+	"github.com/switchyard-hpc/switchyard/peer/view"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Totals counts in what the runs that are over came to. What is counted first says since when that is.
+type Totals view.Totals
+
+// AddRun counts a run of so many milliwatts that has ended at this site, and says whether anything
+// changed.
+func (t *Totals) AddRun(milliwatts int64, o *protocol.Outcome, now protocol.Instant) (changed bool) {
+	if energy := Energy(milliwatts, o.Ran); energy > 0 {
+		t.begin(now)
+		t.Energy, changed = AddEnergy(t.Energy, energy), true
+	}
+	if o.Bill == nil {
+		return changed
+	}
+	if amount, named := energyCost(o.Bill.Terms); named && amount != 0 {
+		m := t.in(o.Bill.Currency, now)
+		split(amount, &m.Cost, &m.Credit)
+		changed = true
+	}
+	return changed
+}
+
+// AddSaving counts what a job has saved that home had quoted at so much and a partner billed at so
+// much, and says whether anything changed.
+func (t *Totals) AddSaving(home, billed protocol.Micro, currency string, now protocol.Instant) (changed bool) {
+	saved := home.Plus(-max(billed, -maxMoney))
+	if saved == 0 {
+		return false
+	}
+	m := t.in(currency, now)
+	split(saved, &m.Saved, &m.Lost)
+	return true
+}
+
+// HomeCost is what home had quoted for a job, for a run of so long at home.
+func HomeCost(home *view.QuotedPrice, ran protocol.Duration) protocol.Micro {
+	return protocol.Micro(exact.Product(int64(home.Cost), int64(ran)).Nearest(int64(home.Run)))
+}
+
+func (t *Totals) begin(now protocol.Instant) { t.Since = cmp.Or(t.Since, now) }
+
+// in are the totals of a currency, to be changed. Rows that were given out stay as they are.
+func (t *Totals) in(currency string, now protocol.Instant) *view.MoneyTotals {
+	t.begin(now)
+	all := slices.Clone(t.Money)
+	at, found := slices.BinarySearchFunc(all, currency, func(m view.MoneyTotals, c string) int { return cmp.Compare(m.Currency, c) })
+	if !found {
+		all = slices.Insert(all, at, view.MoneyTotals{Currency: currency})
+	}
+	t.Money = all
+	return &all[at]
+}
+
+// split adds an amount to the total of those above 0, or to that of those below.
+func split(amount protocol.Micro, above, below *protocol.Micro) {
+	if amount > 0 {
+		*above = above.Plus(amount)
+		return
+	}
+	*below = below.Plus(-max(amount, -maxMoney))
+}
+
+// maxMoney is the largest amount.
+const maxMoney = protocol.Micro(1<<63 - 1)
