@@ -18,7 +18,7 @@ func (j *Job) Check() error { //nolint:cyclop // one case for each invariant
 		wrong = "it has no site"
 	case placed && j.Epoch == 0:
 		wrong = "it has no epoch"
-	case j.Held != 0 && (j.Hold == 0 || !placed):
+	case j.Held != 0 && j.Hold == 0:
 		wrong = "room is held for it that nobody was asked for"
 	case j.Phase == JobReserving && j.Hold == 0:
 		wrong = "it has no instant to hold room from"

@@ -134,7 +134,10 @@ func TestImpossibleRows(t *testing.T) {
 	handed := row.Job{Phase: row.JobHandedOff, State: protocol.Running, Site: "b", Epoch: 1}
 	guest := row.Guest{Phase: row.GuestPrepared, Origin: "b", Epoch: 1}
 	run := row.Run{Phase: row.RunQueued}
-	for _, possible := range []interface{ Check() error }{&queued, &handed, &guest, &run} {
+	// A member of a group has run, its output is here, and another placement is still to be heard of.
+	ending := placed(row.JobEnding)
+	ending.Cancelling, ending.Outcome = true, &protocol.Outcome{State: protocol.Cancelled}
+	for _, possible := range []interface{ Check() error }{&queued, &handed, &ending, &guest, &run} {
 		if err := possible.Check(); err != nil {
 			t.Error(err)
 		}
