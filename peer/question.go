@@ -82,7 +82,10 @@ func (p *Peer) answerQuestion(r *round) {
 type findFront struct{ round protocol.RoundID }
 
 func (c findFront) answered(p *Peer, result Result, err error) {
-	r := p.rounds[c.round] // it is open until then
+	r := p.rounds[c.round]
+	if r == nil {
+		return
+	}
 	done, err := resultAs[FrontResult](result, err)
 	if err != nil {
 		p.answerFront(r, &view.ParetoFront{Why: clip("the choices could not be found: " + err.Error())})
