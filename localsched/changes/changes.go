@@ -1,106 +1,157 @@
-// Package changes is the list of what happened to the jobs of a batch system, as its
-// Watch tells it.
+// Package changes is the change feed of a batch system: what happened to its jobs, as
+// its Watch reports it.
 package changes
 
 import (
-	"crypto/rand"
+	"math/rand/v2"
 	"slices"
 	"sort"
 	"strconv"
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // PowerBudget is the reason of a pending job that a power budget keeps from starting.
 const PowerBudget = "PowerBudget"
 
-// maxListed bounds what [List.After] returns.
+// maxListed bounds what [Feed.After] returns.
 const maxListed = 4096
 
-// List is what happened, in order. Its generation is new with each List, so that a cursor
-// of an earlier one starts from the beginning. Whoever owns it guards it by a lock.
-type List struct {
-	generation string
-	last       uint64 // the number of the latest change or pulse
-	entries    []entry
-	forgotten  int           // entries that are gone
-	news       chan struct{} // closed and replaced at each change and pulse
+// Place is where a change stands in the order of all: first the generation of the feed that
+// reported it, then its number there. So what a later generation reports is behind every
+// cursor of an earlier one.
+type Place struct {
+	Generation uint64 `json:"generation"`
+	Number     uint64 `json:"number"`
+}
+
+func (p Place) before(q Place) bool {
+	return p.Generation < q.Generation || p.Generation == q.Generation && p.Number < q.Number
+}
+
+func (p Place) cursor() localsched.Cursor {
+	return localsched.Cursor(strconv.FormatUint(p.Generation, 10) + "-" + strconv.FormatUint(p.Number, 10))
+}
+
+// parsePlace is the place in a cursor; the beginning for one of nobody.
+func parsePlace(cursor localsched.Cursor) Place {
+	generation, number, _ := strings.Cut(string(cursor), "-")
+	g, invalid := strconv.ParseUint(generation, 10, 64)
+	n, err := strconv.ParseUint(number, 10, 64)
+	if invalid != nil || err != nil {
+		return Place{}
+	}
+	return Place{Generation: g, Number: n}
+}
+
+// Feed is what happened, in order. Whoever owns it guards it by a lock.
+type Feed struct {
+	last      Place // of the latest change or pulse
+	entries   []entry
+	forgotten int           // entries that are gone
+	news      chan struct{} // closed and replaced at each change and pulse
 }
 
 type entry struct {
-	number uint64
+	place  Place
 	gone   bool
 	change localsched.Change
 }
 
-// New is a list in which nothing has happened.
-func New() *List {
-	return &List{generation: rand.Text()[:10], news: make(chan struct{})}
+// Job is what a feed has reported of one job and not dropped since.
+type Job struct {
+	state  protocol.State // of the last change
+	places []Place
 }
 
-// Add appends a change and returns its number.
-func (l *List) Add(change localsched.Change) uint64 {
-	l.Pulse()
-	l.entries = append(l.entries, entry{number: l.last, change: change})
-	return l.last
+// Reported says whether anything is reported of the job.
+func (j *Job) Reported() bool { return len(j.places) > 0 }
+
+// New is an empty feed of a generation of its own: a cursor of any other feed is at its
+// beginning.
+func New() *Feed { return NewGeneration(rand.Uint64()) }
+
+// NewGeneration is an empty feed. If each has a higher generation than those before it, then
+// cursors outlive the feed: [Feed.Restore] says where a change was reported by an earlier one.
+func NewGeneration(generation uint64) *Feed {
+	return &Feed{last: Place{Generation: generation}, news: make(chan struct{})}
 }
 
-// Pulse tells watchers that something has changed that is no job: the load.
-func (l *List) Pulse() {
-	l.last++
-	close(l.news)
-	l.news = make(chan struct{})
+// Report appends a change of a job and returns its place. It replaces the job's last change
+// if the state is the same: only the reason, such as why the job is pending, is another.
+func (f *Feed) Report(j *Job, change localsched.Change) Place {
+	if last := len(j.places) - 1; last >= 0 && j.state == change.State {
+		f.drop(j.places[last:])
+		j.places = j.places[:last]
+	}
+	f.Pulse()
+	f.entries = append(f.entries, entry{place: f.last, change: change})
+	j.state, j.places = change.State, append(j.places, f.last)
+	return f.last
+}
+
+// Restore enters a change of a job where an earlier generation has reported it.
+func (f *Feed) Restore(j *Job, at Place, change localsched.Change) {
+	f.entries = slices.Insert(f.entries, f.behind(at), entry{place: at, change: change})
+	j.state, j.places = change.State, append(j.places, at)
+}
+
+// Pulse has watchers return though no job has changed: the load has.
+func (f *Feed) Pulse() {
+	f.last.Number++
+	close(f.news)
+	f.news = make(chan struct{})
 }
 
 // News is closed when more has happened.
-func (l *List) News() <-chan struct{} { return l.news }
+func (f *Feed) News() <-chan struct{} { return f.news }
 
-// Forget drops changes by their numbers. The list is made anew when half of it is
-// dropped.
-func (l *List) Forget(numbers ...uint64) {
-	for _, number := range numbers {
-		i := l.behind(number - 1)
-		if i < len(l.entries) && l.entries[i].number == number && !l.entries[i].gone {
-			l.entries[i] = entry{number: number, gone: true}
-			l.forgotten++
+// Forget drops all that is reported of a job.
+func (f *Feed) Forget(j *Job) {
+	f.drop(j.places)
+	*j = Job{}
+}
+
+// drop drops changes. The list is made anew when half of it is dropped.
+func (f *Feed) drop(places []Place) {
+	for _, p := range places {
+		i := f.behind(p) - 1
+		if i >= 0 && f.entries[i].place == p && !f.entries[i].gone {
+			f.entries[i] = entry{place: p, gone: true}
+			f.forgotten++
 		}
 	}
-	if 2*l.forgotten > len(l.entries) {
-		l.entries = slices.DeleteFunc(l.entries, func(e entry) bool { return e.gone })
-		l.forgotten = 0
+	if 2*f.forgotten > len(f.entries) {
+		f.entries = slices.DeleteFunc(f.entries, func(e entry) bool { return e.gone })
+		f.forgotten = 0
 	}
 }
 
 // After lists what happened after the cursor, and the cursor behind that. Moved says
 // whether anything has; the list is empty when it was a pulse, or is forgotten.
-func (l *List) After(cursor localsched.Cursor) (list []localsched.Change, next localsched.Cursor, moved bool) {
-	from := l.parse(cursor)
-	to := l.last
-	for _, e := range l.entries[l.behind(from):] {
+func (f *Feed) After(cursor localsched.Cursor) (list []localsched.Change, next localsched.Cursor, moved bool) {
+	from := parsePlace(cursor)
+	if f.last.before(from) {
+		from = Place{}
+	}
+	to := f.last
+	for _, e := range f.entries[f.behind(from):] {
 		if e.gone {
 			continue
 		}
 		list = append(list, e.change)
 		if len(list) == maxListed {
-			to = e.number
+			to = e.place
 			break
 		}
 	}
-	return list, localsched.Cursor(l.generation + "-" + strconv.FormatUint(to, 10)), to > from
+	moved = from.before(to) && (f.last.Number > 0 || len(list) > 0)
+	return list, to.cursor(), moved
 }
 
-// behind is the place of the first entry with a higher number.
-func (l *List) behind(number uint64) int {
-	return sort.Search(len(l.entries), func(i int) bool { return l.entries[i].number > number })
-}
-
-// parse is the number in a cursor, 0 for one of another generation or of nobody.
-func (l *List) parse(cursor localsched.Cursor) uint64 {
-	digits, mine := strings.CutPrefix(string(cursor), l.generation+"-")
-	number, err := strconv.ParseUint(digits, 10, 64)
-	if !mine || err != nil || number > l.last {
-		return 0
-	}
-	return number
+// behind is the index of the first entry after a place.
+func (f *Feed) behind(p Place) int {
+	return sort.Search(len(f.entries), func(i int) bool { return p.before(f.entries[i].place) })
 }

@@ -25,26 +25,31 @@ func TestNothingIsMissed(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		l := changes.New()
-		var events []uint64 // the numbers of changes; 0: a pulse, or forgotten
+		var events []*changes.Job // each with one change; nil: a pulse, or forgotten
 		var watchers [3]watcher
 		for range rapid.IntRange(1, 80).Draw(t, "steps") {
 			switch rapid.IntRange(0, 4).Draw(t, "step") {
 			case 0, 1:
-				events = append(events, l.Add(change(len(events))))
+				job := &changes.Job{}
+				l.Report(job, change(len(events)))
+				events = append(events, job)
 			case 2:
 				l.Pulse()
-				events = append(events, 0)
+				events = append(events, nil)
 			case 3:
-				if len(events) > 0 {
-					i := rapid.IntRange(0, len(events)-1).Draw(t, "forgotten")
+				if len(events) == 0 {
+					continue
+				}
+				i := rapid.IntRange(0, len(events)-1).Draw(t, "forgotten")
+				if events[i] != nil {
 					l.Forget(events[i])
-					events[i] = 0
+					events[i] = nil
 				}
 			case 4:
 				w := &watchers[rapid.IntRange(0, 2).Draw(t, "watcher")]
 				var want []localsched.Change
-				for i, number := range events[w.at:] {
-					if number != 0 {
+				for i, job := range events[w.at:] {
+					if job != nil {
 						want = append(want, change(w.at+i))
 					}
 				}
@@ -59,19 +64,19 @@ func TestNothingIsMissed(t *testing.T) {
 	})
 }
 
-// TestCursors: what is no cursor of this list is its beginning.
+// TestCursors: what is no cursor of this feed is its beginning.
 func TestCursors(t *testing.T) {
 	t.Parallel()
 	l := changes.New()
 	if list, _, moved := l.After(""); list != nil || moved {
 		t.Errorf("nothing has happened, and is told: %v", list)
 	}
-	l.Add(change(1))
+	l.Report(&changes.Job{}, change(1))
 	other := changes.New()
 	other.Pulse()
 	_, foreign, _ := other.After("")
 	_, mine, _ := l.After("")
-	for _, cursor := range []localsched.Cursor{"", "x", foreign, mine + "0", mine + "x"} {
+	for _, cursor := range []localsched.Cursor{"", "x", "3", "-1-2", foreign, mine + "0", mine + "x"} {
 		if list, _, moved := l.After(cursor); len(list) != 1 || !moved {
 			t.Errorf("after %q: %v, %v", cursor, list, moved)
 		}
@@ -84,7 +89,7 @@ func TestLongLists(t *testing.T) {
 	l := changes.New()
 	const many = 10_000
 	for n := range many {
-		l.Add(change(n))
+		l.Report(&changes.Job{}, change(n))
 	}
 	seen, cursor := 0, localsched.Cursor("")
 	for {
@@ -109,7 +114,7 @@ func TestLongLists(t *testing.T) {
 func TestNewsComes(t *testing.T) {
 	t.Parallel()
 	l := changes.New()
-	for name, happens := range map[string]func(){"change": func() { l.Add(change(1)) }, "pulse": l.Pulse} {
+	for name, happens := range map[string]func(){"change": func() { l.Report(&changes.Job{}, change(1)) }, "pulse": l.Pulse} {
 		news := l.News()
 		select {
 		case <-news:
@@ -122,5 +127,52 @@ func TestNewsComes(t *testing.T) {
 		default:
 			t.Errorf("no news of the %s", name)
 		}
+	}
+}
+
+// TestReports: a change of the same state replaces the one before, and of a forgotten job
+// nothing is left.
+func TestReports(t *testing.T) {
+	t.Parallel()
+	f, job := changes.New(), changes.Job{}
+	why := func(reason string, state protocol.State) localsched.Change {
+		return localsched.Change{State: state, Reason: reason}
+	}
+	f.Report(&job, why("Priority", protocol.Pending))
+	f.Report(&job, why(changes.PowerBudget, protocol.Pending))
+	f.Report(&job, why("", protocol.Running))
+	list, cursor, _ := f.After("")
+	if len(list) != 2 || list[0].Reason != changes.PowerBudget || list[1].State != protocol.Running {
+		t.Errorf("got %+v", list)
+	}
+	f.Forget(&job)
+	if list, _, _ := f.After(""); len(list) != 0 || job.Reported() {
+		t.Errorf("the forgotten job is still reported: %+v", list)
+	}
+	if _, _, moved := f.After(cursor); moved {
+		t.Error("that a job is forgotten is no change")
+	}
+}
+
+// TestGenerations: a cursor outlives its feed if generations rise, what an earlier one has
+// reported stands where it stood, and what a later one reports is behind it.
+func TestGenerations(t *testing.T) {
+	t.Parallel()
+	first, jobs := changes.NewGeneration(3), [3]changes.Job{}
+	at := first.Report(&jobs[0], change(0))
+	_, before, _ := first.After("")
+	first.Report(&jobs[1], change(1))
+	second := changes.NewGeneration(4)
+	jobs = [3]changes.Job{}
+	second.Restore(&jobs[0], at, change(0))
+	if list, _, moved := second.After(""); len(list) != 1 || !moved {
+		t.Errorf("from the beginning: %v", list)
+	}
+	if _, _, moved := second.After(before); moved {
+		t.Error("nothing is new")
+	}
+	second.Report(&jobs[2], change(2))
+	if list, _, _ := second.After(before); len(list) != 1 || list[0].Tag != change(2).Tag {
+		t.Errorf("after %q: %v", before, list)
 	}
 }

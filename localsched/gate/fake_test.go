@@ -23,11 +23,11 @@ type fake struct {
 	trouble, late map[string]error
 	cpus          int
 
-	mu      sync.Mutex
-	jobs    map[protocol.Tag]fakeJob
-	calls   map[string]int
-	changes *changes.List
-	stories map[protocol.Tag][]uint64
+	mu       sync.Mutex
+	jobs     map[protocol.Tag]fakeJob
+	calls    map[string]int
+	changes  *changes.Feed
+	reported map[protocol.Tag]*changes.Job
 }
 
 type fakeJob struct {
@@ -45,7 +45,7 @@ var errTrouble = errors.New("the batch system has trouble")
 func newFake(cpus int) *fake {
 	return &fake{
 		cpus: cpus, jobs: map[protocol.Tag]fakeJob{}, calls: map[string]int{}, changes: changes.New(),
-		trouble: map[string]error{}, late: map[string]error{}, stories: map[protocol.Tag][]uint64{},
+		trouble: map[string]error{}, late: map[string]error{}, reported: map[protocol.Tag]*changes.Job{},
 	}
 }
 
@@ -78,7 +78,16 @@ func (f *fake) tell(tag protocol.Tag, state protocol.State) {
 	if state.Terminal() {
 		c.Outcome = protocol.Outcome{State: state}
 	}
-	f.stories[tag] = append(f.stories[tag], f.changes.Add(c))
+	if f.reported[tag] == nil {
+		f.reported[tag] = &changes.Job{}
+	}
+	f.changes.Report(f.reported[tag], c)
+}
+
+func (f *fake) forget(tag protocol.Tag) {
+	if j := f.reported[tag]; j != nil {
+		f.changes.Forget(j)
+	}
 }
 
 // do brackets a call.
@@ -226,7 +235,7 @@ func (f *fake) Withdraw(_ context.Context, tag protocol.Tag) (became localsched.
 		if became = localsched.Started; j.state == protocol.Pending || j.state == withdrawnState {
 			became = localsched.Withdrawn
 			f.jobs[tag] = fakeJob{}
-			f.changes.Forget(f.stories[tag]...)
+			f.forget(tag)
 		}
 		return nil
 	})
@@ -249,7 +258,7 @@ func (f *fake) Forget(_ context.Context, tag protocol.Tag) error {
 		case known: // what it did is kept for the test
 			j.gone = true
 			f.jobs[tag] = j
-			f.changes.Forget(f.stories[tag]...)
+			f.forget(tag)
 		}
 		return nil
 	})

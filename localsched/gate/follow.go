@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/localsched/changes"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -15,12 +16,12 @@ const watchTry = 5 * time.Minute
 
 // story is what was told of a job.
 type story struct {
-	last    localsched.Change
-	numbers []uint64 // of the changes that still stand
+	last     localsched.Change
+	reported changes.Job
 }
 
-// tell reports a change, unless it is no news: batch systems repeat themselves. Why a job
-// waits takes the place of why it waited. The lock is held.
+// tell reports a change, unless it is no news: batch systems repeat themselves. The lock is
+// held.
 func (g *Gate) tell(c localsched.Change) {
 	s := g.stories[c.Tag]
 	if s == nil {
@@ -30,12 +31,8 @@ func (g *Gate) tell(c localsched.Change) {
 	if s.last.State.Terminal() || c.State < s.last.State || reflect.DeepEqual(s.last, c) {
 		return
 	}
-	if last := len(s.numbers) - 1; last >= 0 && c.State == protocol.Pending {
-		g.changes.Forget(s.numbers[last])
-		s.numbers = s.numbers[:last]
-	}
 	s.last = c
-	s.numbers = append(s.numbers, g.changes.Add(c))
+	g.changes.Report(&s.reported, c)
 }
 
 // waits reports why a job waits. The lock is held.
@@ -49,7 +46,7 @@ func (g *Gate) waits(j *job, reason string) {
 // unsay drops what was told of a job. The lock is held.
 func (g *Gate) unsay(tag protocol.Tag) {
 	if s := g.stories[tag]; s != nil {
-		g.changes.Forget(s.numbers...)
+		g.changes.Forget(&s.reported)
 		delete(g.stories, tag)
 	}
 }

@@ -36,7 +36,7 @@ type Gate struct {
 	jobs    map[protocol.Tag]*job
 	given   map[protocol.Tag]*job // of these, those that the engine has started
 	stories map[protocol.Tag]*story
-	changes *changes.List
+	changes *changes.Feed
 	seq     uint64           // of the latest submission
 	starts  []start          // the driver has yet to do them
 	wake    protocol.Instant // the engine's

@@ -3,7 +3,6 @@ package process
 import (
 	"fmt"
 
-	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/changes"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/localsched/power"
@@ -97,15 +96,5 @@ func (s *Scheduler) waits(j *job, reason string) {
 		return
 	}
 	j.reason = reason
-	s.report(j, j.change(protocol.Pending, reason))
-}
-
-// report enters a change of a job. Why it waits takes the place of why it waited. The lock
-// is held.
-func (s *Scheduler) report(j *job, change localsched.Change) {
-	if last := len(j.reported) - 1; last >= 0 && change.State == protocol.Pending {
-		s.changes.Forget(j.reported[last])
-		j.reported = j.reported[:last]
-	}
-	j.reported = append(j.reported, s.changes.Add(change))
+	s.changes.Report(&j.reported, j.change(protocol.Pending, reason))
 }

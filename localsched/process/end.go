@@ -89,8 +89,7 @@ func (s *Scheduler) nowWithdrawn(j *job) {
 	defer s.mu.Unlock()
 	if j.state != withdrawn {
 		s.leave(j, withdrawn)
-		s.changes.Forget(j.reported...)
-		j.reported = nil
+		s.changes.Forget(&j.reported)
 	}
 }
 
@@ -143,8 +142,7 @@ func (s *Scheduler) Forget(ctx context.Context, tag protocol.Tag) error {
 	defer s.mu.Unlock()
 	if s.jobs[tag] == j {
 		delete(s.jobs, tag)
-		s.changes.Forget(j.reported...)
-		j.reported = nil
+		s.changes.Forget(&j.reported)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/cgroup"
+	"github.com/switchyard-hpc/switchyard/localsched/changes"
 	"github.com/switchyard-hpc/switchyard/localsched/spool"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -45,8 +46,8 @@ type job struct {
 	launched  protocol.Duration // when its shim did, likewise; 0: none has
 	started   protocol.Instant  // when its shim did, by the wall clock of then
 	place     string            // of the engine's; empty: its places have no names
-	reported  []uint64          // the numbers of its changes
-	over      chan struct{}     // closed when it has ended or was withdrawn
+	reported  changes.Job
+	over      chan struct{} // closed when it has ended or was withdrawn
 
 	uncontained string // how it is not contained as it should be; empty: it is, as far as is known
 }

@@ -32,7 +32,7 @@ func (s *Scheduler) restore() (running []follower, err error) {
 	defer s.mu.Unlock()
 	now := s.now()
 	for _, j := range s.started() {
-		s.report(j, j.change(protocol.Running, ""))
+		s.changes.Report(&j.reported, j.change(protocol.Running, ""))
 	}
 	for _, one := range holds {
 		h := &held{Hold: one, made: make(chan struct{})}
@@ -114,9 +114,9 @@ func (s *Scheduler) requeue(now protocol.Instant, j *job, promised engine.Promis
 		return
 	}
 	j.planned = true
-	if j.reason != "" || len(j.reported) == 0 {
+	if j.reason != "" || !j.reported.Reported() {
 		j.reason = ""
-		s.report(j, j.change(protocol.Pending, ""))
+		s.changes.Report(&j.reported, j.change(protocol.Pending, ""))
 	}
 }
 
@@ -195,5 +195,5 @@ func (s *Scheduler) loadDamaged(j *job, err error) {
 func (s *Scheduler) over(j *job, end spool.End) {
 	j.state, j.started = ended, end.Started
 	close(j.over)
-	s.report(j, end.Change(j.tag, j.submitted))
+	s.changes.Report(&j.reported, end.Change(j.tag, j.submitted))
 }

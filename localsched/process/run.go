@@ -66,7 +66,7 @@ func (s *Scheduler) postpone(j *job, reason string, pause time.Duration) bool {
 func (s *Scheduler) nowRuns(j *job) {
 	s.mu.Lock()
 	j.state = running
-	s.report(j, j.change(protocol.Running, j.uncontained))
+	s.changes.Report(&j.reported, j.change(protocol.Running, j.uncontained))
 	stopping := s.closed && s.config.OnStop == EndJobs
 	s.mu.Unlock()
 	if stopping {
@@ -107,7 +107,7 @@ func (s *Scheduler) finish(j *job) {
 		s.learn(j, exit)
 		j.started = end.Started
 		s.leave(j, ended)
-		s.report(j, end.Change(j.tag, j.submitted))
+		s.changes.Report(&j.reported, end.Change(j.tag, j.submitted))
 	}
 }
 

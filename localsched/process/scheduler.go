@@ -32,7 +32,7 @@ type Scheduler struct {
 	rules   rules
 	engine  *engine.Engine
 	jobs    map[protocol.Tag]*job
-	changes *changes.List
+	changes *changes.Feed
 	seq     uint64           // of the latest submission
 	starts  []*job           // the engine has said so, the driver has yet to do it
 	kills   []*job           // likewise

@@ -130,7 +130,7 @@ func (s *Scheduler) enqueue(j *job) error {
 	}
 	j.state, j.planned = queued, true
 	close(j.made)
-	s.report(j, j.change(protocol.Pending, ""))
+	s.changes.Report(&j.reported, j.change(protocol.Pending, ""))
 	s.take(now, actions)
 	return nil
 }

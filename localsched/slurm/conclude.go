@@ -258,7 +258,7 @@ func (s *Scheduler) endNotKnown(j *job, err error) {
 	j.absent = time.Time{}
 	known := j.reason == reason
 	if !known && j.state == queued {
-		s.report(j, j.change(protocol.Pending, reason))
+		s.changes.Report(&j.reported, j.change(protocol.Pending, reason))
 	}
 	j.reason = reason
 	s.mu.Unlock()

@@ -185,7 +185,7 @@ func (s *Scheduler) suspended(j *job, is bool) {
 		reason = "SUSPENDED in Slurm, by an administrator or for another job; it goes on when Slurm resumes it"
 	}
 	j.suspended = is
-	s.report(j, j.change(protocol.Running, reason))
+	s.changes.Report(&j.reported, j.change(protocol.Running, reason))
 }
 
 // recognize notes that a job was seen.
@@ -217,7 +217,7 @@ func (s *Scheduler) waits(j *job, reason string) {
 	j.launched = time.Time{}
 	if j.state == queued && j.reason != reason {
 		j.reason = reason
-		s.report(j, j.change(protocol.Pending, reason))
+		s.changes.Report(&j.reported, j.change(protocol.Pending, reason))
 	}
 }
 

@@ -55,8 +55,7 @@ func (s *Scheduler) nowWithdrawn(j *job) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	j.state = withdrawn
-	s.changes.forget(j.reported)
-	j.reported = nil
+	s.changes.Forget(&j.reported)
 }
 
 // forestall withdraws a job that never came.
@@ -152,8 +151,7 @@ func (s *Scheduler) finish(j *job, end spool.End) {
 	}
 	s.mu.Lock()
 	j.state = ended
-	at := s.changes.add(end.Change(j.tag, j.submitted))
-	j.reported = append(j.reported, at)
+	at := s.changes.Report(&j.reported, end.Change(j.tag, j.submitted))
 	s.mu.Unlock()
 	// Where it was reported matters less: without it, it is reported again after a
 	// restart.
@@ -164,18 +162,6 @@ func (s *Scheduler) finish(j *job, end spool.End) {
 
 func (s *Scheduler) saveEnd(j *job, end endRecord) error {
 	return spool.ExplainFull(spool.ReplaceRecord(j.dir, endFile, end))
-}
-
-// report enters a change of a job that has not ended. A reason that only follows
-// another replaces it. The lock is held.
-func (s *Scheduler) report(j *job, change localsched.Change) {
-	if j.told == change.State && len(j.reported) > 0 {
-		last := len(j.reported) - 1
-		s.changes.forget(j.reported[last:])
-		j.reported = j.reported[:last]
-	}
-	j.told = change.State
-	j.reported = append(j.reported, s.changes.add(change))
 }
 
 // nowRuns enters that a wrapper has claimed the job.
@@ -189,6 +175,6 @@ func (s *Scheduler) nowRuns(j *job, c claim) {
 	if c.started == 0 {
 		j.claim.started = protocol.InstantOf(time.Now())
 	}
-	s.report(j, j.change(protocol.Running, ""))
+	s.changes.Report(&j.reported, j.change(protocol.Running, ""))
 	s.record.add(kindOf(j.record.Submission.Spec.Request), j.native.Estimates, max(0, j.claim.started.Sub(j.submitted)))
 }

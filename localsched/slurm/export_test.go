@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/spool"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -173,9 +172,6 @@ func ParseClaim(text string) (by string, id uint32, started protocol.Instant) {
 	c := parseClaim(text)
 	return c.by, c.id, c.started
 }
-
-// Cursor reads a cursor and prints it again.
-func Cursor(text string) string { return string(parseCursor(localsched.Cursor(text)).cursor()) }
 
 // Observed is what was observed, in a folder.
 type Observed struct {

@@ -83,7 +83,6 @@ func FuzzSmallParts(f *testing.F) {
 		slurm.ParseExit(text)
 		slurm.WillStart(text)
 		slurm.ParseClaim(text)
-		slurm.Cursor(text)
 		slurm.Refusal(text)
 		if mb, err := slurm.ParseMegabytes(text); err == nil && mb < 0 {
 			t.Errorf("%q is %d MB", text, mb)

@@ -294,11 +294,6 @@ func TestSmallParts(t *testing.T) {
 			t.Errorf("%q: %q %d; a claim that cannot be read is some wrapper's", text, by, id)
 		}
 	}
-	for text, want := range map[string]string{"3-17": "3-17", "": "0-0", "3": "0-0", "3-17x": "0-0", "nobody's": "0-0", "-1-2": "0-0"} {
-		if got := slurm.Cursor(text); got != want {
-			t.Errorf("%q is read as %q", text, got)
-		}
-	}
 }
 
 func TestNames(t *testing.T) {

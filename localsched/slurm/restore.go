@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/switchyard-hpc/switchyard/localsched/changes"
 	"github.com/switchyard-hpc/switchyard/localsched/spool"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -32,9 +33,9 @@ func (s *Scheduler) restore() error {
 	for _, j := range found {
 		switch j.state {
 		case queued:
-			s.report(j, j.change(protocol.Pending, ""))
+			s.changes.Report(&j.reported, j.change(protocol.Pending, ""))
 		case running:
-			s.report(j, j.change(protocol.Running, ""))
+			s.changes.Report(&j.reported, j.change(protocol.Running, ""))
 		case making, unsettled, ended, withdrawn:
 		}
 	}
@@ -80,12 +81,11 @@ func (s *Scheduler) loadJob(j *job) error {
 // loadEnd enters a job found ended where it was reported before.
 func (s *Scheduler) loadEnd(j *job, end endRecord) {
 	j.state, j.claim.started = ended, end.Started
-	if end.Place == (place{}) {
-		j.reported = append(j.reported, s.changes.add(end.Change(j.tag, j.submitted)))
+	if end.Place == (changes.Place{}) {
+		s.changes.Report(&j.reported, end.Change(j.tag, j.submitted))
 		return
 	}
-	s.changes.restore(end.Place, end.Change(j.tag, j.submitted))
-	j.reported = append(j.reported, end.Place)
+	s.changes.Restore(&j.reported, end.Place, end.Change(j.tag, j.submitted))
 }
 
 // loadDamaged is loadJob for a folder without a readable job.json: a tombstone, or a

@@ -118,7 +118,7 @@ func (s *Scheduler) acknowledge(j *job, is native, guess estimates) error {
 	j.native, j.since, j.missing, j.absent, j.launched = record, time.Now(), 0, time.Time{}, time.Time{}
 	if j.state == unsettled {
 		j.state = queued
-		s.report(j, j.change(protocol.Pending, ""))
+		s.changes.Report(&j.reported, j.change(protocol.Pending, ""))
 	}
 	return nil
 }

@@ -70,8 +70,7 @@ func (s *Scheduler) take(ctx context.Context, tag protocol.Tag) (*job, error) {
 func (s *Scheduler) drop(j *job) {
 	s.mu.Lock()
 	delete(s.jobs, j.tag)
-	s.changes.forget(j.reported)
-	j.reported = nil
+	s.changes.Forget(&j.reported)
 	past := s.history
 	s.mu.Unlock()
 	if past != nil {

@@ -10,14 +10,13 @@ import (
 // answer to its withdrawal was the report. Cursors outlive the adapter. After Open
 // the state of each job that has not ended is reported again.
 func (s *Scheduler) Watch(ctx context.Context, after localsched.Cursor) (localsched.Watched, error) {
-	from := parseCursor(after)
 	for {
 		s.mu.Lock()
-		list, at := s.changes.after(from)
-		news, load := s.changes.news, s.load()
+		list, cursor, moved := s.changes.After(after)
+		news, load := s.changes.News(), s.load()
 		s.mu.Unlock()
-		if len(list) > 0 {
-			return localsched.Watched{Changes: list, Cursor: at.cursor(), Load: load}, nil
+		if moved {
+			return localsched.Watched{Changes: list, Cursor: cursor, Load: load}, nil
 		}
 		select {
 		case <-news:
