@@ -9,6 +9,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/broker"
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -385,12 +386,7 @@ func (p *Peer) explain(j *job, why, detail string) {
 }
 
 // detailed is a reason as people read it.
-func detailed(why, detail string) string {
-	if detail == "" {
-		return why
-	}
-	return why + " (" + detail + ")"
-}
+func detailed(why, detail string) string { return view.Detailed(why, detail) }
 
 // hold keeps a job in the grid queue until it is worth asking again.
 func (p *Peer) hold(j *job, d protocol.Duration, why, detail string) {

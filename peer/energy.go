@@ -60,7 +60,7 @@ func (p *Peer) charge(q *protocol.Quote, spec *protocol.Spec, by protocol.Reckon
 		return
 	}
 	p.desk().Charge(q, spec, by, p.now)
-	q.Declined, q.Note = clip(q.Declined), clipTo(mostNote, q.Note)
+	q.Declined, q.Note = clip(q.Declined), view.ClipTo(mostNote, q.Note)
 }
 
 // atSpeed tells a job at which frequency its CPUs are to run, where its bill says so.

@@ -337,22 +337,8 @@ func (p *Peer) backoff(tries int) protocol.Duration {
 	return p.jitter(min(d, p.cfg.RetryMax))
 }
 
-// maxReason bounds what people may read in a reason, in bytes.
-const maxReason = 2048
-
 // clip keeps foreign text within bounds.
-func clip(text string) string { return clipTo(maxReason, text) }
-
-func clipTo(most int, text string) string {
-	if len(text) <= most {
-		return text
-	}
-	cut := most
-	for cut > 0 && text[cut]&0xC0 == 0x80 { // not inside a rune
-		cut--
-	}
-	return text[:cut] + "…"
-}
+func clip(text string) string { return view.Clip(text) }
 
 // joined are those notes that say something.
 func joined(notes ...string) string {

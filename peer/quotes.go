@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -204,7 +205,7 @@ func noteOf(q *protocol.Quote) string {
 	if q.Declined != "" {
 		return ""
 	}
-	return clipTo(mostNote, q.Note)
+	return view.ClipTo(mostNote, q.Note)
 }
 
 // fitting is the reply in what a message holds: quotes beyond that are declined.
@@ -213,7 +214,7 @@ func fitting(reply protocol.QuoteReply) protocol.QuoteReply {
 	for i := range reply.Quotes {
 		q := &reply.Quotes[i]
 		if q.Declined = clip(q.Declined); len(reply.Quotes) > fewJobs {
-			q.Declined, q.Note = clipTo(shortReason, q.Declined), ""
+			q.Declined, q.Note = view.ClipTo(shortReason, q.Declined), ""
 		}
 		n := quoteBytes(q)
 		if left := (len(reply.Quotes) - i - 1) * emptyQuote; bytes+n+left > mostReplyBytes {
