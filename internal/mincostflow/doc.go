@@ -3,7 +3,7 @@
 // exact, and [Certify] proves it.
 //
 // [Solve] knows the shape of this problem, many jobs and few systems, and never
-// builds its graph. [Network] is min-cost flow in any graph, by network simplex.
+// builds its graph. Its tests compare it with a network simplex, which solves any graph.
 //
 // How Solve works:
 //

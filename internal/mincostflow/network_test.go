@@ -7,12 +7,10 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
-
-	"github.com/switchyard-hpc/switchyard/internal/mincostflow"
 )
 
 // carried solves a network and checks the certificate.
-func carried(tb rapid.TB, n *mincostflow.Network) *mincostflow.NetworkFlow {
+func carried(tb rapid.TB, n *Network) *NetworkFlow {
 	tb.Helper()
 	f, err := n.Solve()
 	if err != nil {
@@ -26,17 +24,17 @@ func carried(tb rapid.TB, n *mincostflow.Network) *mincostflow.NetworkFlow {
 
 func TestNetwork(t *testing.T) {
 	t.Parallel()
-	type arcs = []mincostflow.Arc
-	const unbounded = mincostflow.UnboundedArc
+	type arcs = []Arc
+	const unbounded = UnboundedArc
 	for name, c := range map[string]struct {
-		n    mincostflow.Network
+		n    Network
 		cost int64
 	}{
-		"nothing":        {mincostflow.Network{}, 0},
-		"the cheap way":  {mincostflow.Network{Supply: []int64{2, 0, -2}, Arcs: arcs{{0, 2, 9, 5}, {0, 1, 1, 1}, {1, 2, 9, 1}}}, 7},
-		"parallel arcs":  {mincostflow.Network{Supply: []int64{3, -3}, Arcs: arcs{{0, 1, 1, 4}, {0, 1, 1, -2}, {0, 1, unbounded, 1}}}, 0},
-		"negative cycle": {mincostflow.Network{Supply: []int64{0, 0}, Arcs: arcs{{0, 1, 4, -3}, {1, 0, 3, 1}}}, -6},
-		"negative loop":  {mincostflow.Network{Supply: []int64{0}, Arcs: arcs{{0, 0, 5, -1}}}, -5},
+		"nothing":        {Network{}, 0},
+		"the cheap way":  {Network{Supply: []int64{2, 0, -2}, Arcs: arcs{{0, 2, 9, 5}, {0, 1, 1, 1}, {1, 2, 9, 1}}}, 7},
+		"parallel arcs":  {Network{Supply: []int64{3, -3}, Arcs: arcs{{0, 1, 1, 4}, {0, 1, 1, -2}, {0, 1, unbounded, 1}}}, 0},
+		"negative cycle": {Network{Supply: []int64{0, 0}, Arcs: arcs{{0, 1, 4, -3}, {1, 0, 3, 1}}}, -6},
+		"negative loop":  {Network{Supply: []int64{0}, Arcs: arcs{{0, 0, 5, -1}}}, -5},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -49,22 +47,22 @@ func TestNetwork(t *testing.T) {
 
 func TestNetworkWithoutACheapestFlow(t *testing.T) {
 	t.Parallel()
-	type arcs = []mincostflow.Arc
-	const unbounded = mincostflow.UnboundedArc
+	type arcs = []Arc
+	const unbounded = UnboundedArc
 	for name, c := range map[string]struct {
-		n    mincostflow.Network
+		n    Network
 		want error
 		text string
 	}{
-		"cut off":       {mincostflow.Network{Supply: []int64{1, -1}}, mincostflow.ErrInfeasible, ""},
-		"too narrow":    {mincostflow.Network{Supply: []int64{2, -2}, Arcs: arcs{{0, 1, 1, 0}}}, mincostflow.ErrInfeasible, ""},
-		"unbounded":     {mincostflow.Network{Supply: []int64{0, 0}, Arcs: arcs{{0, 1, unbounded, -1}, {1, 0, unbounded, 0}}}, mincostflow.ErrUnbounded, ""},
-		"unbalanced":    {mincostflow.Network{Supply: []int64{2, -1}}, nil, "supply: 2 are given, but 1 needed"},
-		"overflow":      {mincostflow.Network{Supply: []int64{math.MaxInt64, math.MaxInt64, 2}}, nil, "supply[1]: the sum"},
-		"no such node":  {mincostflow.Network{Supply: []int64{0}, Arcs: arcs{{0, 1, 1, 0}}}, nil, "arcs[0]: 0 to 1 are not both among 1 nodes"},
-		"negative room": {mincostflow.Network{Supply: []int64{0}, Arcs: arcs{{0, 0, -1, 0}}}, nil, "arcs[0]: a capacity of -1"},
-		"huge cost":     {mincostflow.Network{Supply: []int64{0}, Arcs: arcs{{0, 0, 1, math.MinInt64}}}, nil, "arcs[0]: a cost of"},
-		"huge sum":      {mincostflow.Network{Supply: []int64{0}, Arcs: arcs{{0, 0, 1 << 40, -1 << 40}}}, nil, "arcs[0]: the costs up to here"},
+		"cut off":       {Network{Supply: []int64{1, -1}}, ErrInfeasible, ""},
+		"too narrow":    {Network{Supply: []int64{2, -2}, Arcs: arcs{{0, 1, 1, 0}}}, ErrInfeasible, ""},
+		"unbounded":     {Network{Supply: []int64{0, 0}, Arcs: arcs{{0, 1, unbounded, -1}, {1, 0, unbounded, 0}}}, ErrUnbounded, ""},
+		"unbalanced":    {Network{Supply: []int64{2, -1}}, nil, "supply: 2 are given, but 1 needed"},
+		"overflow":      {Network{Supply: []int64{math.MaxInt64, math.MaxInt64, 2}}, nil, "supply[1]: the sum"},
+		"no such node":  {Network{Supply: []int64{0}, Arcs: arcs{{0, 1, 1, 0}}}, nil, "arcs[0]: 0 to 1 are not both among 1 nodes"},
+		"negative room": {Network{Supply: []int64{0}, Arcs: arcs{{0, 0, -1, 0}}}, nil, "arcs[0]: a capacity of -1"},
+		"huge cost":     {Network{Supply: []int64{0}, Arcs: arcs{{0, 0, 1, math.MinInt64}}}, nil, "arcs[0]: a cost of"},
+		"huge sum":      {Network{Supply: []int64{0}, Arcs: arcs{{0, 0, 1 << 40, -1 << 40}}}, nil, "arcs[0]: the costs up to here"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -84,10 +82,10 @@ func TestNetworkIsCertified(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		nodes := rapid.IntRange(1, 12).Draw(t, "nodes")
-		n := &mincostflow.Network{Supply: make([]int64, nodes)}
+		n := &Network{Supply: make([]int64, nodes)}
 		node := rapid.IntRange(0, nodes-1)
 		for range rapid.IntRange(0, 40).Draw(t, "arcs") {
-			n.Arcs = append(n.Arcs, mincostflow.Arc{
+			n.Arcs = append(n.Arcs, Arc{
 				From: node.Draw(t, "from"), To: node.Draw(t, "to"),
 				Capacity: rapid.Int64Range(0, 9).Draw(t, "capacity"), Cost: rapid.Int64Range(-9, 9).Draw(t, "cost"),
 			})
@@ -98,7 +96,7 @@ func TestNetworkIsCertified(t *testing.T) {
 			n.Supply[node.Draw(t, "taker")] -= units
 		}
 		f, err := n.Solve()
-		if errors.Is(err, mincostflow.ErrInfeasible) {
+		if errors.Is(err, ErrInfeasible) {
 			if wide := widest(n); wide != nil {
 				t.Fatalf("infeasible, but %v carries it", wide)
 			}
@@ -115,7 +113,7 @@ func TestNetworkIsCertified(t *testing.T) {
 
 // widest is a flow that carries the supplies, found by pushing along any free path;
 // nil if there is none.
-func widest(n *mincostflow.Network) []int64 {
+func widest(n *Network) []int64 {
 	flow := make([]int64, len(n.Arcs))
 	left := append([]int64(nil), n.Supply...)
 	var visit func(v int, seen []bool) bool
@@ -150,14 +148,14 @@ func widest(n *mincostflow.Network) []int64 {
 
 func TestNetworkCertificateRejectsTampering(t *testing.T) {
 	t.Parallel()
-	n := &mincostflow.Network{Supply: []int64{2, 0, -2}, Arcs: []mincostflow.Arc{{0, 2, 9, 5}, {0, 1, 1, 1}, {1, 2, 9, 1}}}
-	for name, tamper := range map[string]func(*mincostflow.NetworkFlow){
-		"flow":       func(f *mincostflow.NetworkFlow) { f.Flow[0]++ },
-		"another":    func(f *mincostflow.NetworkFlow) { f.Flow, f.Cost = []int64{2, 0, 0}, 10 },
-		"cost":       func(f *mincostflow.NetworkFlow) { f.Cost-- },
-		"potential":  func(f *mincostflow.NetworkFlow) { f.Potentials[2]++ },
-		"too few":    func(f *mincostflow.NetworkFlow) { f.Flow = f.Flow[1:] },
-		"too narrow": func(f *mincostflow.NetworkFlow) { f.Flow = []int64{-1, 3, 3} },
+	n := &Network{Supply: []int64{2, 0, -2}, Arcs: []Arc{{0, 2, 9, 5}, {0, 1, 1, 1}, {1, 2, 9, 1}}}
+	for name, tamper := range map[string]func(*NetworkFlow){
+		"flow":       func(f *NetworkFlow) { f.Flow[0]++ },
+		"another":    func(f *NetworkFlow) { f.Flow, f.Cost = []int64{2, 0, 0}, 10 },
+		"cost":       func(f *NetworkFlow) { f.Cost-- },
+		"potential":  func(f *NetworkFlow) { f.Potentials[2]++ },
+		"too few":    func(f *NetworkFlow) { f.Flow = f.Flow[1:] },
+		"too narrow": func(f *NetworkFlow) { f.Flow = []int64{-1, 3, 3} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

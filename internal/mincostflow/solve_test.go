@@ -115,20 +115,20 @@ func TestSolveEqualsTheNetworkSimplex(t *testing.T) {
 func bySimplex(t *rapid.T, p *mincostflow.Problem) (int, int64) {
 	penalty := int64(p.Systems+2) * (math.MaxInt32 + 1)
 	sink := p.Jobs + p.Systems
-	n := &mincostflow.Network{Supply: make([]int64, sink+1)}
+	n := &Network{Supply: make([]int64, sink+1)}
 	n.Supply[sink] = -int64(p.Jobs)
 	for j := range p.Jobs {
 		n.Supply[j] = 1
-		n.Arcs = append(n.Arcs, mincostflow.Arc{From: j, To: sink, Capacity: 1, Cost: penalty})
+		n.Arcs = append(n.Arcs, Arc{From: j, To: sink, Capacity: 1, Cost: penalty})
 		for s := range p.Systems {
 			if c := p.Costs[j*p.Systems+s]; c != missing {
-				n.Arcs = append(n.Arcs, mincostflow.Arc{From: j, To: p.Jobs + s, Capacity: 1, Cost: int64(c)})
+				n.Arcs = append(n.Arcs, Arc{From: j, To: p.Jobs + s, Capacity: 1, Cost: int64(c)})
 			}
 		}
 	}
 	for s, capacity := range p.Capacity {
 		for u := range min(capacity, p.Jobs) {
-			arc := mincostflow.Arc{From: p.Jobs + s, To: sink, Capacity: 1}
+			arc := Arc{From: p.Jobs + s, To: sink, Capacity: 1}
 			if p.Steps != nil && len(p.Steps[s]) > 0 {
 				arc.Cost = int64(p.Steps[s][min(u, len(p.Steps[s])-1)])
 			}
