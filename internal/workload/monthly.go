@@ -10,7 +10,7 @@ import (
 
 // Monthly is a model of a machine's jobs of which the months are known: how many
 // jobs each had, and how full the machine was. The rest is fitted to a log
-// ([FitMonthly]).
+// (monthly_fit_test.go says how).
 //
 // Users submit batches: jobs of one kind, one soon after the other. A batch is one
 // of a habit (a user and a kind) in proportion to the batches that the log has of

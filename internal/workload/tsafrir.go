@@ -89,15 +89,6 @@ const (
 	estimateStreams
 )
 
-// Counts draws which values so many jobs ask for, in falling order, and how many
-// ask for each.
-func (t Tsafrir) Counts(jobs int, seed uint64) ([]EstimateCount, error) {
-	if err := t.check(jobs); err != nil {
-		return nil, err
-	}
-	return t.counts(jobs, seed, 0), nil
-}
-
 func (t Tsafrir) check(jobs int) error {
 	err := t.Validate()
 	switch {

@@ -31,10 +31,10 @@ func BenchmarkEvaluate(b *testing.B) {
 				}
 			}
 			var table strings.Builder
-			if err := wait.WriteScores(&table, scores); err != nil {
+			if err := writeScores(&table, scores); err != nil {
 				b.Fatal(err)
 			}
-			if err := wait.WriteRanges(&table, scores); err != nil {
+			if err := writeRanges(&table, scores); err != nil {
 				b.Fatal(err)
 			}
 			b.Logf("\n%s", table.String())

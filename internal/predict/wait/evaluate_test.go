@@ -145,11 +145,11 @@ func TestExcerptScores(t *testing.T) {
 	t.Parallel()
 	scores := evaluate(t, excerpt(t))
 	var got strings.Builder
-	if err := wait.WriteScores(&got, scores); err != nil {
+	if err := writeScores(&got, scores); err != nil {
 		t.Fatal(err)
 	}
 	got.WriteString("\n")
-	if err := wait.WriteRanges(&got, scores); err != nil {
+	if err := writeRanges(&got, scores); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join("testdata", "SDSC-BLUE-2002-08.scores.md")

@@ -8,6 +8,12 @@ func Ranks(values []float64) []float64 {
 	return r.ranks(values, nil)
 }
 
+// WeightsOf are the weights by a history.
+func WeightsOf(h *History) Weights {
+	var r ranker
+	return r.weights(h)
+}
+
 // Squares are the squared distances of a history's jobs from an arrival.
 func (h *History) Squares(a Arrival, w Weights) []float64 { return h.squares(&a, &w, 0, nil) }
 

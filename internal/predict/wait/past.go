@@ -1,8 +1,6 @@
 package wait
 
 import (
-	"fmt"
-
 	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -69,10 +67,4 @@ func PastOf(t *workload.Trace, o PastOptions) ([]Past, Left) {
 		})
 	}
 	return past, left
-}
-
-// String tells the counts.
-func (l Left) String() string {
-	return fmt.Sprintf("of %d records left out: %d without submit time, %d without wait, %d without CPUs",
-		l.Records, l.NoSubmit, l.NoWait, l.NoCPUs)
 }

@@ -1,10 +1,7 @@
 package wait
 
 import (
-	"fmt"
-	"io"
 	"slices"
-	"strings"
 
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -154,45 +151,3 @@ func apart(a, b protocol.Duration) protocol.Duration { return max(a, b) - min(a,
 func share(part, of int) float64 { return float64(part) / float64(max(of, 1)) }
 
 func mean(sum float64, count int) protocol.Duration { return duration(sum / float64(max(count, 1))) }
-
-// WriteScores prints scores as a table in Markdown: errors in minutes, shares in
-// percent.
-func WriteScores(w io.Writer, scores []Score) error {
-	_, err := fmt.Fprint(w, "| predictor | jobs | AAE min | median min | < 15 min | < 1 h | PPE % | AAE of P50 | P10 to P90 | width min | bound held | bound min |\n"+
-		"|---|---|---|---|---|---|---|---|---|---|---|---|\n")
-	for i := range scores {
-		if err != nil {
-			return err
-		}
-		s := &scores[i]
-		_, err = fmt.Fprintf(w, "| %s | %d | %.1f | %.1f | %.1f %% | %.1f %% | %.0f | %.1f | %.1f %% | %.0f | %.1f %% | %.0f |\n",
-			s.Predictor, s.Jobs, minutes(s.MeanError), minutes(s.MedianError), 100*s.Under15Min, 100*s.Under1Hour,
-			s.PercentError, minutes(s.MedianOff), 100*s.Covered(), minutes(s.MeanWidth), 100*s.BoundHeld, minutes(s.MeanBound))
-	}
-	return err
-}
-
-// WriteRanges prints the errors by actual response, [MC] Figure 2, as a table in
-// Markdown: a row for each range, a column for each predictor, in minutes.
-func WriteRanges(w io.Writer, scores []Score) error {
-	if len(scores) == 0 {
-		return nil
-	}
-	var table strings.Builder
-	table.WriteString("| response | jobs |")
-	for i := range scores {
-		table.WriteString(" " + scores[i].Predictor + " |")
-	}
-	table.WriteString("\n|---|---|" + strings.Repeat("---|", len(scores)) + "\n")
-	for row, r := range scores[0].ByResponse {
-		fmt.Fprintf(&table, "| from %v | %d |", r.From, r.Jobs)
-		for i := range scores {
-			fmt.Fprintf(&table, " %.1f |", minutes(scores[i].ByResponse[row].MeanError))
-		}
-		table.WriteString("\n")
-	}
-	_, err := io.WriteString(w, table.String())
-	return err
-}
-
-func minutes(d protocol.Duration) float64 { return float64(d) / float64(protocol.Minute) }

@@ -9,15 +9,10 @@ type Weights [FeatureCount]float64
 // to keep its weight: they say nearly the same.
 const userShare = 0.9
 
-// WeightsOf are the weights by a history: the size of Spearman's rank correlation
+// weights are those by a history: the size of Spearman's rank correlation
 // of each feature with the wait. One that is not defined is 0. Without any
 // correlation all weigh 1. Of the features of the same user only those within
 // 0.9 of the largest keep their weight.
-func WeightsOf(h *History) Weights {
-	var r ranker
-	return r.weights(h)
-}
-
 func (r *ranker) weights(h *History) (w Weights) {
 	if h.Len() == 0 {
 		return flat()

@@ -14,7 +14,7 @@ import (
 // makes 4.4 jobs a batch; half an hour would make 3.2, two hours 6.1.
 const batchGap = protocol.Hour
 
-// FitMonthly fits a model to the jobs of a machine with so many CPUs, which are in
+// FitMonthly, by which the models in this package were made, fits a model to the jobs of a machine with so many CPUs, which are in
 // the order of their submits, with estimates of at least their run times, as
 // [Clean] makes them. The clock of the site shows begin, in the fields of a time in
 // UTC, when the jobs' time begins. A log of less than a year gives no seasons, and
