@@ -106,14 +106,6 @@ const (
 	BadProof Reason = "bad-proof"
 )
 
-// Reasons lists every reason.
-func Reasons() []Reason {
-	return []Reason{
-		UnknownSender, BadVersion, BadSignature, BadCard, BadMAC, NoSession, Replay, Garbage, Overload,
-		Superseded, Late, NoHandshake, TooFast, BadProof,
-	}
-}
-
 func (c *Config) setDefaults() {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
