@@ -78,7 +78,7 @@ func (n *Network) validateArcs(given uint64) error {
 		if arc.Cost >= 0 || arc.Capacity == UnboundedArc {
 			units = min(units, given)
 		}
-		high, low := bits.Mul64(units, uint64(max(arc.Cost, -arc.Cost))) //nolint:gosec // not negative
+		high, low := bits.Mul64(units, uint64(max(arc.Cost, -arc.Cost)))
 		sum, carry := bits.Add64(cost, low, 0)
 		if cost = sum; high > 0 || carry > 0 || cost > math.MaxInt64 {
 			return fmt.Errorf("arcs[%d]: the costs up to here may sum to more than 64 bits", i)
@@ -202,7 +202,7 @@ func newSimplex(n *Network) *simplex {
 		dearest = max(dearest, arc.Cost, -arc.Cost)
 	}
 	artificial := (dearest + 1) * int64(nodes+1)
-	root := int32(nodes) //nolint:gosec // Validate bounds them
+	root := int32(nodes)
 	for v, supply := range n.Supply {
 		arc := Arc{From: v, To: nodes, Capacity: UnboundedArc, Cost: artificial}
 		s.potential[v] = -artificial
@@ -211,7 +211,7 @@ func newSimplex(n *Network) *simplex {
 			s.potential[v] = artificial
 		}
 		s.flow[len(s.arcs)] = max(supply, -supply)
-		s.tree.hang(int32(v), root, int32(len(s.arcs))) //nolint:gosec // Validate bounds them
+		s.tree.hang(int32(v), root, int32(len(s.arcs)))
 		s.tree.depth[v] = 1
 		s.arcs = append(s.arcs, arc)
 	}
@@ -245,7 +245,7 @@ func (s *simplex) reduced(i int) int64 {
 // pivot sends as much as it can around the cycle that an arc closes, and takes the
 // arc into the tree for the one that stops it; false if none does.
 func (s *simplex) pivot(in int) bool {
-	first, second := int32(s.arcs[in].From), int32(s.arcs[in].To) //nolint:gosec // Validate bounds them
+	first, second := int32(s.arcs[in].From), int32(s.arcs[in].To)
 	if s.place[in] == full {
 		first, second = second, first
 	}
@@ -279,7 +279,7 @@ func (s *simplex) pivot(in int) bool {
 	if !outFirst {
 		first, second = second, first
 	}
-	s.swap(int32(in), out, first, second) //nolint:gosec // Validate bounds them
+	s.swap(int32(in), out, first, second)
 	return true
 }
 
