@@ -121,7 +121,7 @@ func TestSimExitCodes(t *testing.T) {
 		"two experiments":         {[]string{"run", "heavy", "light"}, 2, []string{"needs one experiment"}},
 		"unknown experiment":      {[]string{"run", "hevy"}, 3, []string{"no file hevy and no built-in experiment", "heavy, light"}},
 		"a folder":                {[]string{"run", dir}, 2, []string{"is a folder"}},
-		"bad experiment":          {[]string{"run", bad}, 2, []string{"bad.toml:1: seeds: 0 is less than 1", "bad.toml:4: site[a].nodes: "}},
+		"bad experiment":          {[]string{"run", bad}, 2, []string{"bad.toml:1: seeds: is 0; use 1 or more", "bad.toml:4: site[a].nodes: "}},
 		"lost trace":              {[]string{"run", lost}, 3, []string{"none.swf: no such file"}},
 		"bad scheme":              {[]string{"run", "light", "--scheme", "both"}, 2, []string{`"both" is no scheme`}},
 		"unknown show":            {[]string{"show", "hevy"}, 3, []string{"no experiment of the name"}},

@@ -94,24 +94,16 @@ func (p *Plan) checkApplications(c *checker) {
 	for i := range p.Applications {
 		a, key := &p.Applications[i], fmt.Sprintf("application[%d]", i)
 		if a.File == "" {
-			c.add(key+".file", "is missing; name a file of an application, as \"switchyard submit\" takes it")
+			c.Problem(key+".file", "is missing; name a file of an application, as \"switchyard submit\" takes it")
 		}
 		if at := p.application(a.called()); at != i && a.File != "" {
-			c.add(key+".name", "%q is another application too; give each a name of its own", a.called())
+			c.Problem(key+".name", "%q is another application too; give each a name of its own", a.called())
 		}
 		p.known(c, key+".site", a.Site)
 		a.check(c, key)
 	}
-	if len(p.Applications) == 0 {
-		return
-	}
-	for i := range p.Sites {
-		if p.Sites[i].Gamma == nil {
-			c.add(fmt.Sprintf("site[%d].gamma", i), "is missing; components run by the Γ model, so describe the machine in a table [site.gamma]")
-		}
-	}
-	if slices.Contains(p.All(), Ideal) {
-		c.add("scheme", "%q has one virtual machine, and components of applications run by their machines; use another scheme", Ideal)
+	if len(p.Applications) > 0 && slices.Contains(p.All(), Ideal) {
+		c.Problem("scheme", "%q has one virtual machine, and components of applications run by their machines; use another scheme", Ideal)
 	}
 }
 
@@ -121,12 +113,12 @@ func (a *Application) check(c *checker, key string) {
 	c.within(key+".count", a.Count, maxSubmissions)
 	c.within(key+".cases", a.Cases, maxCases)
 	if a.Count <= maxSubmissions && a.Cases <= maxCases && a.Count*a.Cases > maxRepeats {
-		c.add(key+".count", "%d times %d cases are more than %d", a.Count, a.Cases, maxRepeats)
+		c.Problem(key+".count", "%d times %d cases are more than %d", a.Count, a.Cases, maxRepeats)
 	}
 	a.checkTimes(c, key)
 	a.checkErrors(c, key)
 	if _, ok := cost.Objective(a.Objective).Weights(); a.Objective != "" && !ok {
-		c.add(key+".objective", "%q is no objective; use %s", a.Objective, oneOf(cost.Objectives()))
+		c.Problem(key+".objective", "%q is no objective; use %s", a.Objective, oneOf(cost.Objectives()))
 	}
 	if a.Objective != "" {
 		c.idle(key, "an objective", []idleKey{
@@ -141,37 +133,37 @@ func (a *Application) check(c *checker, key string) {
 func (a *Application) checkTimes(c *checker, key string) {
 	switch {
 	case !(a.Rate >= 0 && a.Rate <= 1e6):
-		c.add(key+".rate", "%v is not a number from 0 to 1000000 a day", a.Rate)
+		c.Problem(key+".rate", "%v is not a number from 0 to 1000000 a day", a.Rate)
 	case a.Rate > 0 && a.Every > 0:
-		c.add(key+".every", "has no effect with a rate; leave one out")
+		c.Problem(key+".every", "has no effect with a rate; leave one out")
 	case a.Count > 1 && a.Rate == 0 && a.Every == 0:
-		c.add(key+".every", "is missing; say how long after one the next is submitted, or set a rate")
+		c.Problem(key+".every", "is missing; say how long after one the next is submitted, or set a rate")
 	}
 }
 
 func (a *Application) checkErrors(c *checker, key string) {
 	if !(a.Misstated >= 1 && a.Misstated <= maxFactor) {
-		c.add(key+".misstated", "%v is not a factor from 1 to %d", a.Misstated, maxFactor)
+		c.Problem(key+".misstated", "%v is not a factor from 1 to %d", a.Misstated, maxFactor)
 	}
 	if a.Unstated && a.Misstated != 1 {
-		c.add(key+".misstated", "has no effect when nothing is stated; leave it out")
+		c.Problem(key+".misstated", "has no effect when nothing is stated; leave it out")
 	}
 	if !(a.Growth > -1 && a.Growth <= 1) {
-		c.add(key+".growth", "%v is not a part above -1, up to 1", a.Growth)
+		c.Problem(key+".growth", "%v is not a part above -1, up to 1", a.Growth)
 	}
 	if a.Noise >= settings.Whole {
-		c.add(key+".noise", "is all of a run time; use less than 1")
+		c.Problem(key+".noise", "is all of a run time; use less than 1")
 	}
 	for i, name := range a.Unmeasured {
 		if !slices.Contains(counters(), name) {
-			c.add(fmt.Sprintf("%s.unmeasured[%d]", key, i), "%q is nothing that is measured; use %s", name, oneOf(counters()))
+			c.Problem(fmt.Sprintf("%s.unmeasured[%d]", key, i), "%q is nothing that is measured; use %s", name, oneOf(counters()))
 		}
 	}
 }
 
 func (c *checker) within(key string, n, most int) {
 	if n < 1 || n > most {
-		c.add(key, "%d is outside 1 to %d", n, most)
+		c.Problem(key, "%d is outside 1 to %d", n, most)
 	}
 }
 

@@ -75,18 +75,6 @@ func (p *Plan) charging(r *settings.Reader, currency, named string, zone *time.L
 	return config.Charging{Reader: r, Currency: currency, CurrencyKey: named, Exchange: p.Exchange, Zone: zone}
 }
 
-// brokerFault checks the tables of [Plan.broker] once more and returns the first fault.
-func (p *Plan) brokerFault() error {
-	r := settings.NewReader(p)
-	maps.Copy(r.Places(), p.places)
-	p.broker(r)
-	if faults, ok := errors.AsType[settings.Problems](r.Err()); ok {
-		first := faults[0]
-		return errors.New(first.Key + ": " + first.Text)
-	}
-	return nil
-}
-
 // setPath sets a key that is named with its tables.
 func (p *Plan) setPath(path, value string) error {
 	if strings.ContainsFunc(path, notInKey) || strings.ContainsAny(value, "\r\n") {

@@ -42,27 +42,27 @@ func (p *Plan) checkBudget(c *checker, key string, s *Site) {
 	at := func(name string) string { return key + ".power." + name }
 	switch {
 	case s.WattsPerCPU == 0:
-		c.add(key+".watts_per_cpu", "is missing; the power of jobs is counted by it")
+		c.Problem(key+".watts_per_cpu", "is missing; the power of jobs is counted by it")
 	case b.IdleWattsPerCPU > s.WattsPerCPU:
-		c.add(at("idle_watts_per_cpu"), "is more than watts_per_cpu; a CPU that is idle draws that at most")
+		c.Problem(at("idle_watts_per_cpu"), "is more than watts_per_cpu; a CPU that is idle draws that at most")
 	}
 	if b.Budget == 0 {
-		c.add(at("budget_kw"), "is missing; say how many kilowatts the jobs may draw together")
+		c.Problem(at("budget_kw"), "is missing; say how many kilowatts the jobs may draw together")
 	}
 	if _, err := budget.ParseHours(b.OnPeak); err != nil {
-		c.add(at("on_peak"), "%s", strings.ReplaceAll(err.Error(), "\n", "; "))
+		c.Problem(at("on_peak"), "%s", strings.ReplaceAll(err.Error(), "\n", "; "))
 	}
 	if b.Price != nil && s.Price == nil && s.Prices == nil {
-		c.add(at("price"), "needs prices; say what a MWh costs at this site")
+		c.Problem(at("price"), "needs prices; say what a MWh costs at this site")
 	}
 	if mode := engine.Mode(b.Mode); mode != engine.Window && mode != engine.Filter {
-		c.add(at("mode"), "%q is unknown; use %s", b.Mode, oneOf(engine.Modes()))
+		c.Problem(at("mode"), "%q is unknown; use %s", b.Mode, oneOf(engine.Modes()))
 	}
 	if b.Window < 1 || b.Window > engine.MaxWindow {
-		c.add(at("window"), "%d is not 1 to %d jobs", b.Window, engine.MaxWindow)
+		c.Problem(at("window"), "%d is not 1 to %d jobs", b.Window, engine.MaxWindow)
 	}
 	if p.plugin(catalog.SchedulerKind, s.Policy) != nil {
-		c.add(key+".power", "has no effect with the [[plugin]] %q, which starts jobs by itself; use a built-in policy", s.Policy)
+		c.Problem(key+".power", "has no effect with the [[plugin]] %q, which starts jobs by itself; use a built-in policy", s.Policy)
 	}
 }
 

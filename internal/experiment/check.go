@@ -1,7 +1,9 @@
 package experiment
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -13,19 +15,26 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// problem is what is wrong with a key, as "site[0].nodes".
-type problem struct{ key, text string }
-
 // checker gathers all that is wrong with the values of a plan.
-type checker struct{ problems []problem }
+type checker struct{ *settings.Reader }
 
-func (c *checker) add(key, format string, args ...any) {
-	c.problems = append(c.problems, problem{key, fmt.Sprintf(format, args...)})
+// newChecker checks a plan that is made of one that was read.
+func (p *Plan) newChecker() *checker {
+	r := settings.NewReader(p)
+	maps.Copy(r.Places(), p.places)
+	return &checker{r}
+}
+
+// fault is the first thing that is wrong, without its place.
+func (c *checker) fault() error {
+	if faults, ok := errors.AsType[settings.Problems](c.Err()); ok {
+		return errors.New(faults[0].Key + ": " + faults[0].Text)
+	}
+	return nil
 }
 
 // check reports every value that cannot be, or that contradicts another.
-func (p *Plan) check() []problem {
-	c := &checker{}
+func (p *Plan) check(c *checker) {
 	p.checkTop(c)
 	p.checkPeer(c)
 	p.checkSites(c)
@@ -39,28 +48,28 @@ func (p *Plan) check() []problem {
 	p.checkData(c)
 	p.checkPower(c)
 	p.checkApplications(c)
-	return c.problems
+	p.broker(c.Reader)
 }
 
 func (p *Plan) checkTop(c *checker) {
 	if _, err := ParseScheme(string(p.Scheme)); err != nil {
-		c.add("scheme", "%v", err)
+		c.Problem("scheme", "%v", err)
 	}
 	for i, name := range p.Compare {
 		if _, err := ParseScheme(name); err != nil {
-			c.add(fmt.Sprintf("compare[%d]", i), "%v", err)
+			c.Problem(fmt.Sprintf("compare[%d]", i), "%v", err)
 		}
 	}
-	c.atLeast("seed", p.Seed, 0)
-	c.atLeast("seeds", p.Seeds, 1)
+	c.AtLeast("seed", p.Seed, 0)
+	c.AtLeast("seeds", p.Seeds, 1)
 	if p.Seeds > maxRuns {
-		c.add("seeds", "%d is more than %d", p.Seeds, maxRuns)
+		c.Problem("seeds", "%d is more than %d", p.Seeds, maxRuns)
 	}
-	c.atLeast("history", p.History, 0)
-	c.atLeast("check", p.Check, 0)
+	c.AtLeast("history", p.History, 0)
+	c.AtLeast("check", p.Check, 0)
 	c.factor("load", p.Load)
 	if p.Estimates != Perfect && p.Estimates != FromTrace {
-		c.add("estimates", "%q is neither %q nor %q", p.Estimates, Perfect, FromTrace)
+		c.Problem("estimates", "%q is neither %q nor %q", p.Estimates, Perfect, FromTrace)
 	}
 }
 
@@ -69,18 +78,18 @@ func (p *Plan) checkPeer(c *checker) {
 	c.span("peer.sigma", p.Peer.Sigma, protocol.Millisecond)
 	c.span("peer.epsilon", p.Peer.Epsilon, 0)
 	if !(p.Peer.Delta > 0 && p.Peer.Delta <= 1) {
-		c.add("peer.delta", "%v is not a part above 0, up to 1", p.Peer.Delta)
+		c.Problem("peer.delta", "%v is not a part above 0, up to 1", p.Peer.Delta)
 	}
-	c.atLeast("peer.recheck", p.Peer.Recheck, 0)
-	c.atLeast("peer.draw", p.Peer.Draw, 0)
-	c.atLeast("peer.round_jobs", p.Peer.RoundJobs, 1)
-	c.atLeast("peer.ask", p.Peer.Ask, 0)
-	c.atLeast("peer.partners", p.Peer.Partners, 0)
+	c.AtLeast("peer.recheck", p.Peer.Recheck, 0)
+	c.AtLeast("peer.draw", p.Peer.Draw, 0)
+	c.AtLeast("peer.round_jobs", p.Peer.RoundJobs, 1)
+	c.AtLeast("peer.ask", p.Peer.Ask, 0)
+	c.AtLeast("peer.partners", p.Peer.Partners, 0)
 	c.span("peer.cycle", p.Peer.Cycle, protocol.Millisecond)
-	c.atLeast("peer.max_q", p.Peer.MaxQ, 0)
+	c.AtLeast("peer.max_q", p.Peer.MaxQ, 0)
 	c.span("peer.perturb", p.Peer.Perturb, 0)
 	if !slices.Contains(foresight.Methods(), foresight.Method(p.Peer.Waits)) {
-		c.add("peer.waits", "%q is no way to foresee waits; use %s", p.Peer.Waits, oneOf(foresight.Methods()))
+		c.Problem("peer.waits", "%q is no way to foresee waits; use %s", p.Peer.Waits, oneOf(foresight.Methods()))
 	}
 	c.span("protect.delay", p.Protect.Delay, 0)
 	c.network("network", p.Network)
@@ -92,11 +101,11 @@ func (p *Plan) checkPower(c *checker) {
 		of  float64
 	}{{"power.low", p.Power.Low}, {"power.high", p.Power.High}} {
 		if !(bound.of >= 0.01 && bound.of <= protocol.MaxPower/protocol.PPM) {
-			c.add(bound.key, "%v is not a factor from 0.01 to %d", bound.of, protocol.MaxPower/protocol.PPM)
+			c.Problem(bound.key, "%v is not a factor from 0.01 to %d", bound.of, protocol.MaxPower/protocol.PPM)
 		}
 	}
 	if p.Power.High < p.Power.Low {
-		c.add("power.high", "%v is less than low, %v", p.Power.High, p.Power.Low)
+		c.Problem("power.high", "%v is less than low, %v", p.Power.High, p.Power.Low)
 	}
 }
 
@@ -112,38 +121,47 @@ const maxCPUs = 1 << 30
 
 func (p *Plan) checkSites(c *checker) {
 	if len(p.Sites) == 0 {
-		c.add("site", "there is no machine; describe each in a table [[site]]")
+		c.Problem("site", "there is no machine; describe each in a table [[site]]")
 	}
 	for i := range p.Sites {
-		s, key := &p.Sites[i], fmt.Sprintf("site[%d]", i)
-		switch err := protocol.SiteName(s.Name).Validate(); {
-		case s.Name == "":
-			c.add(key+".name", "is missing; every site has a name")
-		case err != nil:
-			c.add(key+".name", "%v", err)
-		case p.site(s.Name) != i:
-			c.add(key+".name", "%q is the name of another site too", s.Name)
-		}
-		s.checkMachine(c, key)
-		c.atLeast(key+".cpus_per_node", s.CPUsPerNode, 1)
-		c.atLeast(key+".mhz", s.MHz, 1)
-		c.atLeast(key+".mflops", s.Mflops, 0)
-		c.span(key+".max_wall_time", s.MaxWallTime, 0)
-		if s.Nodes > 0 && s.CPUsPerNode > 0 && s.Nodes > maxCPUs/s.CPUsPerNode {
-			c.add(key+".nodes", "%d of %d CPUs are more than %d CPUs", s.Nodes, s.CPUsPerNode, maxCPUs)
-		}
-		if _, err := engine.Named(s.Policy); err != nil && p.plugin(catalog.SchedulerKind, s.Policy) == nil {
-			c.add(key+".policy", "%v, or the name of a [[plugin]] of the kind %q", err, catalog.SchedulerKind)
-		}
-		c.price(key+".cpu_hour", s.CPUHour)
-		if s.CPUHour > 0 && p.Currency == "" {
-			c.add(key+".cpu_hour", "is in no currency; set the key currency above the tables, as \"EUR\"")
-		}
-		p.checkBudget(c, key, s)
+		p.checkSite(c, fmt.Sprintf("site[%d]", i), i)
 	}
 	if len(p.Workloads)+len(p.Applications) == 0 {
-		c.add("workload", "there are no jobs; say where they come from in a table [[workload]]")
+		c.Problem("workload", "there are no jobs; say where they come from in a table [[workload]]")
 	}
+}
+
+// checkSite checks a site, whose table has the key.
+func (p *Plan) checkSite(c *checker, key string, i int) {
+	s := &p.Sites[i]
+	switch err := protocol.SiteName(s.Name).Validate(); {
+	case s.Name == "":
+		c.Problem(key+".name", "is missing; every site has a name")
+	case err != nil:
+		c.Problem(key+".name", "%v", err)
+	case p.site(s.Name) != i:
+		c.Problem(key+".name", "%q is the name of another site too", s.Name)
+	}
+	s.checkMachine(c, key)
+	c.AtLeast(key+".cpus_per_node", s.CPUsPerNode, 1)
+	c.AtLeast(key+".mhz", s.MHz, 1)
+	c.AtLeast(key+".mflops", s.Mflops, 0)
+	c.span(key+".max_wall_time", s.MaxWallTime, 0)
+	if s.Nodes > 0 && s.CPUsPerNode > 0 && s.Nodes > maxCPUs/s.CPUsPerNode {
+		c.Problem(key+".nodes", "%d of %d CPUs are more than %d CPUs", s.Nodes, s.CPUsPerNode, maxCPUs)
+	}
+	if _, err := engine.Named(s.Policy); err != nil && p.plugin(catalog.SchedulerKind, s.Policy) == nil {
+		c.Problem(key+".policy", "%v, or the name of a [[plugin]] of the kind %q", err, catalog.SchedulerKind)
+	}
+	c.price(key+".cpu_hour", s.CPUHour)
+	if s.CPUHour > 0 && p.Currency == "" {
+		c.Problem(key+".cpu_hour", "is in no currency; set the key currency above the tables, as \"EUR\"")
+	}
+	if s.Gamma == nil && len(p.Applications) > 0 {
+		c.Problem(key+".gamma", "is missing; components run by the Γ model, so describe the machine in a table [site.gamma]")
+	}
+	p.checkBudget(c, key, s)
+	p.checkSupply(c, key, s)
 }
 
 func (p *Plan) checkWorkload(c *checker, key string, w *Workload) {
@@ -161,7 +179,7 @@ func (p *Plan) checkWorkload(c *checker, key string, w *Workload) {
 	}
 	switch {
 	case sources != 1:
-		c.add(key, "says %d times where its jobs come from; set one of trace, model and model_file", sources)
+		c.Problem(key, "says %d times where its jobs come from; set one of trace, model and model_file", sources)
 	case w.Trace != "":
 		w.checkTrace(c, key)
 	default:
@@ -174,18 +192,18 @@ func (p *Plan) checkWorkload(c *checker, key string, w *Workload) {
 
 func (w *Workload) checkTrace(c *checker, key string) {
 	if w.Format != "" && !slices.Contains(Formats(), w.Format) {
-		c.add(key+".format", "%q is no format of traces; use %s", w.Format, oneOf(Formats()))
+		c.Problem(key+".format", "%q is no format of traces; use %s", w.Format, oneOf(Formats()))
 	}
 	for _, bound := range []Setting{{"from", w.From}, {"to", w.To}} {
 		if _, err := parseClock(bound.Value); bound.Value != "" && err != nil {
-			c.add(key+"."+bound.Key, "%v", err)
+			c.Problem(key+"."+bound.Key, "%v", err)
 		}
 	}
 	if w.From != "" && w.To != "" && w.From >= w.To {
-		c.add(key+".to", "%s is not after from, %s", w.To, w.From)
+		c.Problem(key+".to", "%s is not after from, %s", w.To, w.From)
 	}
 	if w.Split != "" && w.Split != ByPartition && w.Split != BySite {
-		c.add(key+".split", "%q is no field that names sites; use %q, or %q, the 19th", w.Split, ByPartition, BySite)
+		c.Problem(key+".split", "%q is no field that names sites; use %q, or %q, the 19th", w.Split, ByPartition, BySite)
 	}
 	usual := defaultWorkload()
 	c.idle(key, "a trace", []idleKey{
@@ -200,13 +218,13 @@ func (w *Workload) checkTrace(c *checker, key string) {
 
 func (w *Workload) checkModel(c *checker, key string) {
 	if _, ok := builtInModel(w.Model); w.Model != "" && !ok && w.Model != XSEDE {
-		c.add(key+".model", "%q is no built-in model; use %s, %q for that grid, or model_file for your own", w.Model, oneOf(Models()), XSEDE)
+		c.Problem(key+".model", "%q is no built-in model; use %s, %q for that grid, or model_file for your own", w.Model, oneOf(Models()), XSEDE)
 	}
 	c.span(key+".span", w.Span, protocol.Second)
 	c.factor(key+".service", w.Service)
-	c.atLeast(key+".jobs", w.Jobs, 0)
+	c.AtLeast(key+".jobs", w.Jobs, 0)
 	if !(w.Bias >= -1 && w.Bias <= 1) {
-		c.add(key+".bias", "%v is not from -1 to 1", w.Bias)
+		c.Problem(key+".bias", "%v is not from -1 to 1", w.Bias)
 	}
 	c.idle(key, "a model", []idleKey{
 		{"format", w.Format != ""},
@@ -225,7 +243,7 @@ func (w *Workload) checkModel(c *checker, key string) {
 func (p *Plan) checkXSEDE(c *checker, key string, w *Workload) {
 	known := func(s workload.System) bool { return p.site(strings.ToLower(s.Name)) >= 0 }
 	if !slices.ContainsFunc(workload.XSEDESystems(), known) {
-		c.add(key+".model", "the systems of %q are %s; give at least one [[site]] such a name", XSEDE, xsedeNames())
+		c.Problem(key+".model", "the systems of %q are %s; give at least one [[site]] such a name", XSEDE, xsedeNames())
 	}
 	usual := defaultWorkload()
 	c.idle(key, "the model of a grid", []idleKey{
@@ -248,7 +266,7 @@ type idleKey struct {
 func (c *checker) idle(key, with string, keys []idleKey) {
 	for _, k := range keys {
 		if k.set {
-			c.add(key+"."+k.name, "has no effect with %s; leave it out", with)
+			c.Problem(key+"."+k.name, "has no effect with %s; leave it out", with)
 		}
 	}
 }
@@ -264,7 +282,7 @@ func (p *Plan) checkFaults(c *checker) {
 		p.knownPair(c, key, cut.A, cut.B)
 		c.span(key+".from", cut.From, 0)
 		if cut.Until <= cut.From {
-			c.add(key+".until", "must be later than from")
+			c.Problem(key+".until", "must be later than from")
 		}
 	}
 	for i, crash := range p.Crashes {
@@ -282,7 +300,7 @@ func (p *Plan) knownPair(c *checker, key, a, b string) {
 		p.known(c, key+".b", b)
 	}
 	if a == b {
-		c.add(key+".b", "is the same site as a")
+		c.Problem(key+".b", "is the same site as a")
 	}
 }
 
@@ -290,27 +308,21 @@ func (p *Plan) knownPair(c *checker, key, a, b string) {
 func (p *Plan) known(c *checker, key, name string) {
 	switch {
 	case name == "":
-		c.add(key, "is missing; name a site")
+		c.Problem(key, "is missing; name a site")
 	case p.site(name) < 0:
-		c.add(key, "there is no [[site]] with the name %q", name)
-	}
-}
-
-func (c *checker) atLeast(key string, n, least int) {
-	if n < least {
-		c.add(key, "%d is less than %d", n, least)
+		c.Problem(key, "there is no [[site]] with the name %q", name)
 	}
 }
 
 func (c *checker) price(key string, amount settings.Amount) {
 	if amount < 0 {
-		c.add(key, "is negative; a price is 0 or more")
+		c.Problem(key, "is negative; a price is 0 or more")
 	}
 }
 
 func (c *checker) span(key string, d, least protocol.Duration) {
 	if d < least {
-		c.add(key, "%v is less than %v", d, least)
+		c.Problem(key, "%v is less than %v", d, least)
 	}
 }
 
@@ -318,12 +330,12 @@ func (c *checker) span(key string, d, least protocol.Duration) {
 // a trace's times far inside 64 bits.
 func (c *checker) factor(key string, x float64) {
 	if !(x >= 0.01 && x <= 100) {
-		c.add(key, "%v is not a factor from 0.01 to 100", x)
+		c.Problem(key, "%v is not a factor from 0.01 to 100", x)
 	}
 }
 
 func (c *checker) probability(key string, x float64) {
 	if !(x >= 0 && x < 1) {
-		c.add(key, "%v is not a probability from 0 to below 1", x)
+		c.Problem(key, "%v is not a probability from 0 to below 1", x)
 	}
 }

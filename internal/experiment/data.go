@@ -129,7 +129,7 @@ func (p *Plan) checkData(c *checker) {
 		return
 	}
 	if p.Data.Bandwidth == 0 && (p.Data.Size > 0 || len(p.Data.Links) > 0) {
-		c.add("data.bandwidth", "is missing; say how fast data travel, as \"125MB/s\"")
+		c.Problem("data.bandwidth", "is missing; say how fast data travel, as \"125MB/s\"")
 	}
 	for i, link := range p.Data.Links {
 		key := fmt.Sprintf("data.link[%d]", i)
@@ -138,7 +138,7 @@ func (p *Plan) checkData(c *checker) {
 		c.price(key+".per_gb", link.PerGB)
 		c.price(key+".per_hour", link.PerHour)
 		if link.Bandwidth == 0 {
-			c.add(key+".bandwidth", "is missing; say how fast data travel, as \"125MB/s\"")
+			c.Problem(key+".bandwidth", "is missing; say how fast data travel, as \"125MB/s\"")
 		}
 	}
 }

@@ -265,20 +265,17 @@ var errNotOpen = errors.New("the plan's files have not been read; this is a mist
 
 func (p *Plan) checkElectricity(c *checker) {
 	if _, err := feeds.ParseZone(p.Electricity.Zone); err != nil {
-		c.add("electricity.zone", "%v", err)
+		c.Problem("electricity.zone", "%v", err)
 	} else if _, err = p.beginning(); err != nil {
-		c.add("electricity.start", "%v", err)
+		c.Problem("electricity.start", "%v", err)
 	}
 	if p.Electricity.Forecast != Known {
 		if _, err := forecast.Named(p.Electricity.Forecast); err != nil {
-			c.add("electricity.forecast", "%v; or %q, the prices that will come", err, Known)
+			c.Problem("electricity.forecast", "%v; or %q, the prices that will come", err, Known)
 		}
 	}
 	if p.electric() && !curve.IsCurrency(p.Currency) {
-		c.add("currency", "%q is no currency; sites pay for electricity in one, as \"EUR\"", p.Currency)
-	}
-	for i := range p.Sites {
-		p.checkSupply(c, fmt.Sprintf("site[%d]", i), &p.Sites[i])
+		c.Problem("currency", "%q is no currency; sites pay for electricity in one, as \"EUR\"", p.Currency)
 	}
 }
 
@@ -286,16 +283,16 @@ func (p *Plan) checkElectricity(c *checker) {
 // others would seem to have it for nothing.
 func (p *Plan) checkSupply(c *checker, key string, s *Site) {
 	if _, err := p.zone(s); s.Zone != "" && err != nil {
-		c.add(key+".zone", "%v", err)
+		c.Problem(key+".zone", "%v", err)
 	}
 	switch {
 	case !p.electric():
 		c.idle(key, "sites that pay for no electricity", []idleKey{{"period", len(s.Periods) > 0}, {"area", s.Area != ""}})
 		return
 	case s.WattsPerCPU == 0:
-		c.add(key+".watts_per_cpu", "is missing; where one site pays for electricity, all do")
+		c.Problem(key+".watts_per_cpu", "is missing; where one site pays for electricity, all do")
 	case s.Price == nil && s.Prices == nil:
-		c.add(key+".price", "is missing; say what a MWh costs there, or name a file of prices in a table [site.prices]")
+		c.Problem(key+".price", "is missing; say what a MWh costs there, or name a file of prices in a table [site.prices]")
 	}
 	if s.Prices != nil {
 		c.idle(key, "a file of prices", []idleKey{{"price", s.Price != nil}, {"period", len(s.Periods) > 0}})
@@ -307,7 +304,7 @@ func (p *Plan) checkSupply(c *checker, key string, s *Site) {
 	for i := range s.Periods {
 		at := fmt.Sprintf("%s.period[%d].price", key, i)
 		if s.Periods[i].Price == nil {
-			c.add(at, "is missing; say what a MWh costs then")
+			c.Problem(at, "is missing; say what a MWh costs then")
 		}
 		checkTariff(c, at, s.Periods[i].Price)
 	}
@@ -317,18 +314,12 @@ func (p *Plan) checkSupply(c *checker, key string, s *Site) {
 func checkTariff(c *checker, key string, amount *settings.Amount) {
 	const most = settings.Amount(curve.MostMaxPrice)
 	if amount != nil && (*amount > most || *amount < -most) {
-		c.add(key, "is beyond ±%s per MWh", curve.FormatMicro(curve.MostMaxPrice))
+		c.Problem(key, "is beyond ±%s per MWh", curve.FormatMicro(curve.MostMaxPrice))
 	}
 }
 
 // checkPriceFile has the feed of price files check the table.
 func (p *Plan) checkPriceFile(c *checker, key string, s *Site) {
 	from := p.priceFile(s)
-	r := settings.NewReader(&from)
-	from.Check(r, "")
-	if problems, ok := errors.AsType[settings.Problems](r.Err()); ok {
-		for _, one := range problems {
-			c.add(settings.Join(key, one.Key), "%s", one.Text)
-		}
-	}
+	from.Check(c.Reader, key)
 }

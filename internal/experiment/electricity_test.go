@@ -405,11 +405,11 @@ nodes = 1
 	}
 	got := strings.ReplaceAll(err.Error(), path, "bad.toml")
 	for _, want := range []string{
-		"bad.toml:2: history: -1 is less than 0",
+		"bad.toml:2: history: is -1; use 0 or more",
 		"bad.toml:3: grid_share: 1.5 is outside 0 to 1",
 		`bad.toml:4: peer.policy: "tc" does not decide in cycles, as the scheme "cycle" does; use "local", "mcmf", "inst", "twoprice", "iss", "stable" or "random"`,
 		`bad.toml:5: peer.waits: "guess" is no way to foresee waits; use "plan", "adaptive", "qbets" or "ibl"`,
-		"bad.toml:6: peer.max_q: -2 is less than 0",
+		"bad.toml:6: peer.max_q: is -2; use 0 or more",
 		"bad.toml:7: peer.perturb: ",
 		"bad.toml:9: protect.share: 2 is outside 0 to 1",
 		"bad.toml:11: electricity.start: 2014-03-09 02:30 does not exist in America/New_York",
@@ -422,7 +422,7 @@ nodes = 1
 		"bad.toml:25: workload[1].bias: has no effect with the model of a grid",
 		`bad.toml:28: workload[2].split: "queue" is no field that names sites`,
 		"currency: \"\" is no currency; sites pay for electricity in one",
-		"bad.toml:32: site[a].mflops: -1 is less than 0",
+		"bad.toml:32: site[a].mflops: is -1; use 0 or more",
 		"bad.toml:33: site[a].watts_per_cpu: is outside 0 to ",
 		`bad.toml:34: site[a].zone: "Olso" is no time zone`,
 		"bad.toml:35: site[a].price: is beyond ±1000000 per MWh",

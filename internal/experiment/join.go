@@ -46,8 +46,10 @@ func (p *Plan) Join(text string) (*Plan, error) {
 		}
 		joined.Workloads = append(joined.Workloads, w)
 	}
-	if problems := joined.check(); len(problems) > 0 {
-		return nil, fmt.Errorf("site %s: %s: %s", site.Name, problems[0].key, problems[0].text)
+	c := joined.newChecker()
+	joined.check(c)
+	if err := c.fault(); err != nil {
+		return nil, fmt.Errorf("site %s: %w", site.Name, err)
 	}
 	return joined, nil
 }

@@ -34,7 +34,7 @@ func resolvePartitions(s *Site, file string) {
 func (s *Site) checkMachine(c *checker, key string) {
 	usual := defaultSite()
 	if s.Machine != config.Partitioned {
-		c.atLeast(key+".nodes", s.Nodes, 1)
+		c.AtLeast(key+".nodes", s.Nodes, 1)
 	}
 	if s.Machine == "" {
 		c.idle(key, "a machine without partitions", []idleKey{
@@ -43,17 +43,17 @@ func (s *Site) checkMachine(c *checker, key string) {
 		return
 	}
 	if s.Machine != config.Partitioned {
-		c.add(key+".machine", "%q is no machine; use %q, or leave it out and say whole_node or not", s.Machine, config.Partitioned)
+		c.Problem(key+".machine", "%q is no machine; use %q, or leave it out and say whole_node or not", s.Machine, config.Partitioned)
 		return
 	}
 	c.idle(key, "a machine of partitions", []idleKey{{"whole_node", s.WholeNode}})
-	c.atLeast(key+".nodes", s.Nodes, 0) // its layout knows them
-	c.atLeast(key+".smallest", s.Smallest, 1)
+	c.AtLeast(key+".nodes", s.Nodes, 0) // its layout knows them
+	c.AtLeast(key+".smallest", s.Smallest, 1)
 	if s.Partitions == "" {
-		c.add(key+".partitions", "is missing; write %q, racks as %q, or the path of a file of partitions", config.Intrepid, config.RacksForm)
+		c.Problem(key+".partitions", "is missing; write %q, racks as %q, or the path of a file of partitions", config.Intrepid, config.RacksForm)
 	}
 	if err := config.CheckRacks(s.Partitions); err != nil {
-		c.add(key+".partitions", "%v", err)
+		c.Problem(key+".partitions", "%v", err)
 	}
 }
 

@@ -54,16 +54,16 @@ func (p *Plan) checkPlugins(c *checker) {
 		g, key := &p.Plugins[i], fmt.Sprintf("plugin[%d]", i)
 		p.checkPluginName(c, i)
 		if kind := catalog.Kind(g.Kind); kind != catalog.PolicyKind && kind != catalog.SchedulerKind {
-			c.add(key+".kind", "%q is no kind that is simulated; use %q or %q", g.Kind, catalog.PolicyKind, catalog.SchedulerKind)
+			c.Problem(key+".kind", "%q is no kind that is simulated; use %q or %q", g.Kind, catalog.PolicyKind, catalog.SchedulerKind)
 		}
 		if g.Path == "" {
-			c.add(key+".path", "is missing; name the plugin's executable file")
+			c.Problem(key+".path", "is missing; name the plugin's executable file")
 		}
 		if sum, err := hex.DecodeString(g.SHA256); g.SHA256 != "" && (err != nil || len(sum) != 32) {
-			c.add(key+".sha256", "is no SHA-256 in hexadecimal; print it with: sha256sum %s", g.Path)
+			c.Problem(key+".sha256", "is no SHA-256 in hexadecimal; print it with: sha256sum %s", g.Path)
 		}
 		if !g.MTLS && g.SHA256 == "" {
-			c.add(key+".mtls", "may be false for a pinned plugin only; set sha256 to what this prints: sha256sum %s", g.Path)
+			c.Problem(key+".mtls", "may be false for a pinned plugin only; set sha256 to what this prints: sha256sum %s", g.Path)
 		}
 		c.span(key+".call_timeout", g.CallTimeout, protocol.Millisecond)
 	}
@@ -74,11 +74,11 @@ func (p *Plan) checkPluginName(c *checker, i int) {
 	_, unknown := engine.Named(name)
 	switch {
 	case name == "":
-		c.add(key, "is missing; other keys name the plugin by it")
+		c.Problem(key, "is missing; other keys name the plugin by it")
 	case slices.Contains(builtin.Names(), name) || unknown == nil:
-		c.add(key, "%q is built in; choose another name", name)
+		c.Problem(key, "%q is built in; choose another name", name)
 	case slices.IndexFunc(p.Plugins, func(o Plugin) bool { return o.Name == name }) != i:
-		c.add(key, "%q is the name of another plugin too", name)
+		c.Problem(key, "%q is the name of another plugin too", name)
 	}
 }
 

@@ -56,21 +56,21 @@ func (p *Peer) flow() mcmf.Config {
 // built in.
 func (p *Plan) checkPolicy(c *checker) {
 	if how := []string{mcmf.ByPrice, mcmf.ByRound}; !slices.Contains(how, p.Peer.Normalise) {
-		c.add("peer.normalise", "%q is unknown; use %s", p.Peer.Normalise, oneOf(how))
+		c.Problem("peer.normalise", "%q is unknown; use %s", p.Peer.Normalise, oneOf(how))
 	}
 	for _, fault := range p.Peer.parameters(p.Seed).MCMF.Faults() {
-		c.add("peer."+fault.Key, "%s", fault.Text)
+		c.Problem("peer."+fault.Key, "%s", fault.Text)
 	}
 	for _, fault := range p.Peer.parameters(p.Seed).ISS.Faults() {
-		c.add("peer."+fault.Key, "%s", fault.Text)
+		c.Problem("peer."+fault.Key, "%s", fault.Text)
 	}
 	if name := p.Peer.Policy; !p.decidesItself() && p.plugin(catalog.PolicyKind, name) == nil {
-		c.add("peer.policy", "%q is neither built in (%s) nor the name of a [[plugin]] of the kind %q",
+		c.Problem("peer.policy", "%q is neither built in (%s) nor the name of a [[plugin]] of the kind %q",
 			name, oneOf(builtin.Names()), catalog.PolicyKind)
 	}
 	for _, scheme := range []Scheme{Cycle, Portal} {
 		if slices.Contains(p.All(), scheme) && p.decidesItself() && !serves(p.Peer.Policy, policy.Cycle) {
-			c.add("peer.policy", "%q does not decide in cycles, as the scheme %q does; use %s, or another scheme", p.Peer.Policy, scheme,
+			c.Problem("peer.policy", "%q does not decide in cycles, as the scheme %q does; use %s, or another scheme", p.Peer.Policy, scheme,
 				oneOf(slices.DeleteFunc(builtin.Names(), func(name string) bool { return !serves(name, policy.Cycle) })))
 		}
 	}

@@ -78,11 +78,9 @@ func finish(r *settings.Reader, plan *Plan, name string) (*Plan, error) {
 	if !r.Broken() {
 		plan.places = r.Places()
 		plan.resolve()
-		for _, one := range plan.check() {
-			r.Problem(one.key, "%s", one.text)
-		}
-		plan.broker(r)
-		plan.checkTuning(r)
+		c := &checker{r}
+		plan.check(c)
+		plan.checkTuning(c)
 	}
 	if err := r.Err(); err != nil {
 		return nil, err

@@ -73,12 +73,12 @@ site = "z"
 	got := strings.ReplaceAll(err.Error(), path, "bad.toml")
 	for _, want := range []string{
 		`bad.toml:1: scheme: "sendr" is no scheme`,
-		"bad.toml:2: seeds: 0 is less than 1",
+		"bad.toml:2: seeds: is 0; use 1 or more",
 		"bad.toml:3: estimates: ",
 		"bad.toml:4: colour: unknown key",
 		"bad.toml:7: peer.delta: 7 is not",
 		"bad.toml:8: peer.phi: ",
-		"bad.toml:12: site[a].nodes: 0 is less than 1",
+		"bad.toml:12: site[a].nodes: is 0; use 1 or more",
 		`bad.toml:13: site[a].policy: no local policy is called "lottery"`,
 		`bad.toml:16: site[a].name: "a" is the name of another site too`,
 		"bad.toml:18: site[a].whole_node: is a number",

@@ -55,10 +55,9 @@ func (p *Plan) With(settings ...Setting) (*Plan, error) {
 			return nil, fmt.Errorf("%s = %s: %w", one.Key, one.Value, err)
 		}
 	}
-	if problems := changed.check(); len(problems) > 0 {
-		return nil, errors.New(problems[0].key + ": " + problems[0].text)
-	}
-	if err := changed.brokerFault(); err != nil {
+	c := changed.newChecker()
+	changed.check(c)
+	if err := c.fault(); err != nil {
 		return nil, err
 	}
 	return changed, nil

@@ -133,33 +133,29 @@ func (p *Plan) Buying(c *Candidate) (*Plan, error) {
 
 // checkTuning checks what is searched for and the candidates. It stands apart from
 // [Plan.check], whose plans it makes.
-func (p *Plan) checkTuning(r *settings.Reader) {
-	c := &checker{}
+func (p *Plan) checkTuning(c *checker) {
 	if p.Tune != nil {
 		p.checkTune(c)
 	}
 	if len(p.Candidates) > 0 && p.Tune == nil {
-		c.add("candidate[0]", "is judged by a goal; say what counts, as response = 1 and cost = 1 in a table [tune.goal]")
+		c.Problem("candidate[0]", "is judged by a goal; say what counts, as response = 1 and cost = 1 in a table [tune.goal]")
 	}
 	for i := range p.Candidates {
-		p.checkCandidate(c, r, i)
-	}
-	for _, one := range c.problems {
-		r.Problem(one.key, "%s", one.text)
+		p.checkCandidate(c, i)
 	}
 }
 
 func (p *Plan) checkTune(c *checker) {
 	t := p.Tune
 	if !slices.Contains(Methods(), t.Method) {
-		c.add("tune.method", "%q is no way to search; use %s", t.Method, oneOf(Methods()))
+		c.Problem("tune.method", "%q is no way to search; use %s", t.Method, oneOf(Methods()))
 	}
-	c.atLeast("tune.seeds", t.Seeds, 0)
+	c.AtLeast("tune.seeds", t.Seeds, 0)
 	if t.Seeds > maxRuns {
-		c.add("tune.seeds", "%d is more than %d", t.Seeds, maxRuns)
+		c.Problem("tune.seeds", "%d is more than %d", t.Seeds, maxRuns)
 	}
 	if t.Runs < 1 || t.Runs > maxRuns {
-		c.add("tune.runs", "%d is outside 1 to %d", t.Runs, maxRuns)
+		c.Problem("tune.runs", "%d is outside 1 to %d", t.Runs, maxRuns)
 	}
 	for _, weight := range []struct {
 		key string
@@ -172,14 +168,14 @@ func (p *Plan) checkTune(c *checker) {
 		{"limits", t.Goal.Limits},
 	} {
 		if !(weight.of >= 0 && weight.of <= maxFactor) {
-			c.add("tune.goal."+weight.key, "%v is not a weight from 0 to %d", weight.of, maxFactor)
+			c.Problem("tune.goal."+weight.key, "%v is not a weight from 0 to %d", weight.of, maxFactor)
 		}
 	}
 	if t.Goal.Limits > 0 && len(p.Applications) == 0 {
-		c.add("tune.goal.limits", "counts applications, and there are none; leave it out, or describe some in tables [[application]]")
+		c.Problem("tune.goal.limits", "counts applications, and there are none; leave it out, or describe some in tables [[application]]")
 	}
 	if t.Goal == (Goal{}) {
-		c.add("tune.goal", "is missing; say what counts, as response = 1 and cost = 1 in a table [tune.goal]")
+		c.Problem("tune.goal", "is missing; say what counts, as response = 1 and cost = 1 in a table [tune.goal]")
 	}
 	points := 1
 	for i := range t.Axes {
@@ -187,7 +183,7 @@ func (p *Plan) checkTune(c *checker) {
 		points = min(points*max(1, len(t.Axes[i].Values)), maxRuns+1)
 	}
 	if t.Method == GridSearch && points > t.Runs {
-		c.add("tune.runs", "%d is less than the points of the grid; raise it, give fewer values, or use the method %q", t.Runs, NelderMead)
+		c.Problem("tune.runs", "%d is less than the points of the grid; raise it, give fewer values, or use the method %q", t.Runs, NelderMead)
 	}
 }
 
@@ -197,11 +193,11 @@ func (p *Plan) checkAxis(c *checker, i int) {
 	_, rest, every := strings.Cut(axis.Key, "*")
 	switch {
 	case axis.Key == "":
-		c.add(key+".key", "is missing; name a key, as \"weighing.beta\" or \"site.NAME.cost.cpu.price\"")
+		c.Problem(key+".key", "is missing; name a key, as \"weighing.beta\" or \"site.NAME.cost.cpu.price\"")
 	case first != i:
-		c.add(key+".key", "%q is another axis too", axis.Key)
+		c.Problem(key+".key", "%q is another axis too", axis.Key)
 	case every && (!strings.HasPrefix(rest, ".") || len(p.At(axis, 0)) == 0):
-		c.add(key+".key", "there is nothing that %q could mean; use site.*, application.* or waiting.*, where there are such", axis.Key)
+		c.Problem(key+".key", "there is nothing that %q could mean; use site.*, application.* or waiting.*, where there are such", axis.Key)
 	default:
 		p.checkValues(c, key, axis)
 	}
@@ -212,16 +208,16 @@ func (p *Plan) checkValues(c *checker, key string, axis *TuneAxis) {
 	sorted := slices.Sorted(slices.Values(axis.Values))
 	switch {
 	case len(sorted) < 2:
-		c.add(key+".values", "needs two numbers or more to choose from")
+		c.Problem(key+".values", "needs two numbers or more to choose from")
 	case len(slices.Compact(slices.Clone(sorted))) < len(sorted):
-		c.add(key+".values", "has a number twice")
+		c.Problem(key+".values", "has a number twice")
 	case p.Tune.Method == NelderMead && (sorted[0] < 0 || sorted[len(sorted)-2] <= 0):
-		c.add(key+".values", "the method %q goes by factors; give two numbers above 0, and none below", NelderMead)
+		c.Problem(key+".values", "the method %q goes by factors; give two numbers above 0, and none below", NelderMead)
 	}
 	_, fault := p.With()
 	for _, value := range axis.Values {
 		if _, err := p.With(p.At(axis, value)...); err != nil && (fault == nil || err.Error() != fault.Error()) {
-			c.add(key, "%v", err)
+			c.Problem(key, "%v", err)
 			return
 		}
 	}
@@ -231,34 +227,34 @@ func (p *Plan) checkValues(c *checker, key string, axis *TuneAxis) {
 // compared.
 const mostPaid = 1_000_000_000
 
-func (p *Plan) checkCandidate(c *checker, r *settings.Reader, i int) {
+func (p *Plan) checkCandidate(c *checker, i int) {
 	one, key := &p.Candidates[i], fmt.Sprintf("candidate[%d]", i)
 	same := func(o Candidate) bool { return o.Name == one.Name }
 	switch {
 	case one.Name == "":
-		c.add(key+".name", "is missing; say what the candidate is called")
+		c.Problem(key+".name", "is missing; say what the candidate is called")
 	case slices.IndexFunc(p.Candidates, same) != i:
-		c.add(key+".name", "%q is the name of another candidate too", one.Name)
+		c.Problem(key+".name", "%q is the name of another candidate too", one.Name)
 	}
 	c.span(key+".lifetime", one.Lifetime, protocol.Day)
 	p.checkPaid(c, key, one)
 	p.checkRetired(c, key, one)
 	if one.Site != nil {
-		p.checkBought(c, r, key+".site", one.Site)
+		p.checkBought(c, key+".site", one.Site)
 	}
 }
 
 func (p *Plan) checkPaid(c *checker, key string, one *Candidate) {
 	c.price(key+".price", one.Price)
 	if one.Price > mostPaid*protocol.PPM {
-		c.add(key+".price", "is more than %d", mostPaid)
+		c.Problem(key+".price", "is more than %d", mostPaid)
 	}
 	if one.Price > 0 && p.Currency == "" {
-		c.add(key+".price", "is in no currency; set the key currency above the tables, as \"EUR\"")
+		c.Problem(key+".price", "is in no currency; set the key currency above the tables, as \"EUR\"")
 	}
 	first := slices.IndexFunc(p.Candidates, func(o Candidate) bool { return o.Site != nil })
 	if one.Site != nil && (one.Price > 0) != (p.Candidates[first].Price > 0) {
-		c.add(key+".price", "is needed for all candidates that bring a machine, or for none; %q says otherwise", p.Candidates[first].Name)
+		c.Problem(key+".price", "is needed for all candidates that bring a machine, or for none; %q says otherwise", p.Candidates[first].Name)
 	}
 }
 
@@ -266,31 +262,26 @@ func (p *Plan) checkRetired(c *checker, key string, one *Candidate) {
 	for k, name := range one.Retire {
 		p.known(c, fmt.Sprintf("%s.retire[%d]", key, k), name)
 		if slices.Index(one.Retire, name) != k {
-			c.add(fmt.Sprintf("%s.retire[%d]", key, k), "%q comes twice", name)
+			c.Problem(fmt.Sprintf("%s.retire[%d]", key, k), "%q comes twice", name)
 		}
 	}
 	switch {
 	case len(one.Retire) == 0 && one.Site == nil:
-		c.add(key, "changes nothing; describe a machine in a table [candidate.site], or name sites to retire")
+		c.Problem(key, "changes nothing; describe a machine in a table [candidate.site], or name sites to retire")
 	case len(one.Retire) >= len(p.Sites) && one.Site == nil:
-		c.add(key+".retire", "leaves no machine")
+		c.Problem(key+".retire", "leaves no machine")
 	case len(one.Retire) > 0 && (p.History > 0 || p.GridShare != settings.Whole):
-		c.add(key+".retire", "excludes history and grid_share, by which jobs stay where they were submitted and would never run")
+		c.Problem(key+".retire", "excludes history and grid_share, by which jobs stay where they were submitted and would never run")
 	}
 }
 
 // checkBought checks the site of a candidate as one of the grid.
-func (p *Plan) checkBought(c *checker, r *settings.Reader, key string, s *Site) {
+func (p *Plan) checkBought(c *checker, key string, s *Site) {
 	resolvePartitions(s, p.places.Find(key+".partitions").File)
-	p.siteBroker(r, key, s)
+	p.siteBroker(c.Reader, key, s)
 	grid := p.clone()
 	grid.Sites = append(grid.Sites, *s)
-	own := fmt.Sprintf("site[%d]", len(p.Sites))
-	for _, one := range grid.check() {
-		if rest, ok := strings.CutPrefix(one.key, own); ok {
-			c.add(key+rest, "%s", one.text)
-		}
-	}
+	grid.checkSite(c, key, len(p.Sites))
 }
 
 // Paid is what users pay for all runs, links included, and what each site earns by them, in

@@ -223,7 +223,7 @@ retire = ["a"]
 	for _, want := range []string{
 		`bad.toml:9: tune.method: "guess" is no way to search; use "grid" or "nelder-mead"`,
 		`bad.toml:10: tune.runs: 0 is outside 1 to 20000`,
-		`bad.toml:11: tune.seeds: -1 is less than 0`,
+		`bad.toml:11: tune.seeds: is -1; use 0 or more`,
 		`bad.toml:12: tune.goals: unknown key; did you mean "goal"?`,
 		`bad.toml:14: tune.goal.cost: -1 is not a weight from 0 to 1000`,
 		`bad.toml:15: tune.goal.speed: unknown key`,
@@ -240,7 +240,7 @@ retire = ["a"]
 		`bad.toml:33: candidate[1]: changes nothing`,
 		`bad.toml:38: candidate[b].retire: there is no [[site]] with the name "z"`,
 		`bad.toml:40: candidate[b].site.name: "a" is the name of another site too`,
-		`bad.toml:41: candidate[b].site.nodes: 0 is less than 1`,
+		`bad.toml:41: candidate[b].site.nodes: is 0; use 1 or more`,
 		`bad.toml:42: candidate[b].site.cpu_hours: unknown key; did you mean "cpu_hour"?`,
 		`candidate[b].site.cost.cpu.price: `,
 		`bad.toml:46: candidate[b].name: "b" is the name of another candidate too`,
