@@ -21,6 +21,9 @@ ROOMS     ?= plugins/policy/tc internal/exact peer/gridqueue localsched/engine
 KILLED    ?= 85
 GREMLINSFLAGS ?=
 
+# What make release builds for.
+PLATFORMS ?= linux/amd64 linux/arm64
+
 DESTDIR ?=
 PREFIX  ?= /usr
 BINDIR  := $(PREFIX)/bin
@@ -32,7 +35,10 @@ GO       ?= go
 TOOLS    ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/switchyard-tools
 GOLANGCI := $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION)
 GREMLINS := $(TOOLS)/gremlins-$(GREMLINS_VERSION)
-BINARY   := bin/switchyard
+BIN      := bin
+BINARY    = $(BIN)/switchyard
+# Writes the completions, so it has to run on this machine.
+COMPLETER = $(BINARY)
 LDFLAGS  := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 
 # As make build, so that nothing is compiled twice, and the same in each checkout.
@@ -52,7 +58,7 @@ help: ## list the targets
 
 .PHONY: build
 build: ## build bin/switchyard and bin/switchyard-shim, static and reproducible
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/switchyard ./cmd/switchyard-shim
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/ ./cmd/switchyard ./cmd/switchyard-shim
 
 .PHONY: plugins
 plugins: ## build the built-in policies and schedulers as plugins, and the examples, into bin/plugins
@@ -200,6 +206,30 @@ bench-lemon: ## compare the flow solver with LEMON (Debian: liblemon-dev), some 
 demo: build ## start three sites on this machine and watch jobs move
 	$(BINARY) demo
 
+# The same commit gives the same archives on any machine with the same Go: names are in order, times are
+# the commit's, and the binaries are built with -trimpath.
+.PHONY: release
+release: ## build the archives of the tagged VERSION for PLATFORMS into dist/, with their checksums
+	@fail() { echo "make release: $$*" >&2; exit 1; }
+	[[ '$(VERSION)' =~ ^v[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$$ ]] ||
+		fail "VERSION is '$(VERSION)', which is no release such as v0.1.0; tag the commit (git tag v0.1.0) in a clean checkout"
+	grep -q '^## $(patsubst v%,%,$(VERSION))\b' CHANGELOG.md ||
+		fail "CHANGELOG.md has no section '## $(patsubst v%,%,$(VERSION))'; give the unreleased changes that heading and a date"
+	[ -z "$$(git status --porcelain)" ] || fail "there are uncommitted changes; commit or stash them"
+	rm -rf dist
+	$(MAKE) --no-print-directory build # to write the completions
+	for platform in $(PLATFORMS); do
+		name=switchyard-$(VERSION)-$${platform//\//-}
+		echo "building $$name"
+		GOOS=$${platform%/*} GOARCH=$${platform#*/} $(MAKE) --no-print-directory build BIN=dist/build
+		$(MAKE) --no-print-directory install BIN=dist/build COMPLETER=bin/switchyard DESTDIR=dist/$$name
+		install -D -m 644 -t dist/$$name/usr/share/doc/switchyard LICENSE README.md CHANGELOG.md docs/third-party.md
+		tar -C dist --sort=name --owner=0 --group=0 --numeric-owner --mtime=@$$(git log -1 --format=%ct) -c $$name |
+			gzip -9n >dist/$$name.tar.gz
+		rm -rf dist/$$name dist/build
+	done
+	(cd dist && sha256sum *.tar.gz >SHA256SUMS && cat SHA256SUMS)
+
 # Does not build what is there already: root often has no Go in its PATH.
 .PHONY: install
 install: $(BINARY) ## install under PREFIX (/usr): binary, systemd unit, completions
@@ -209,16 +239,16 @@ install: $(BINARY) ## install under PREFIX (/usr): binary, systemd unit, complet
 		'$(DESTDIR)$(SHARE)/zsh/site-functions' '$(DESTDIR)$(SHARE)/fish/vendor_completions.d'
 	sed 's|/usr/bin/switchyard|$(BINDIR)/switchyard|' examples/systemd/switchyard.service \
 		>'$(DESTDIR)$(UNITDIR)/switchyard.service'
-	$(BINARY) completion bash >'$(DESTDIR)$(SHARE)/bash-completion/completions/switchyard'
-	$(BINARY) completion zsh >'$(DESTDIR)$(SHARE)/zsh/site-functions/_switchyard'
-	$(BINARY) completion fish >'$(DESTDIR)$(SHARE)/fish/vendor_completions.d/switchyard.fish'
+	$(COMPLETER) completion bash >'$(DESTDIR)$(SHARE)/bash-completion/completions/switchyard'
+	$(COMPLETER) completion zsh >'$(DESTDIR)$(SHARE)/zsh/site-functions/_switchyard'
+	$(COMPLETER) completion fish >'$(DESTDIR)$(SHARE)/fish/vendor_completions.d/switchyard.fish'
 
 $(BINARY):
 	$(MAKE) build
 
 .PHONY: clean
 clean: ## remove what build made
-	rm -rf bin
+	rm -rf bin dist
 
 $(GOLANGCI):
 	$(call install,golangci-lint,github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION))
