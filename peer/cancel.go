@@ -18,7 +18,7 @@ func (p *Peer) cancel(ev Cancel) {
 		return
 	}
 	p.answer(ev.Asked, view.Done{})
-	if why := cmp.Or(p.doubtOf(j), p.wentOn(j)); why != "" {
+	if why := cmp.Or(p.doubtOf(j), p.site.MayHaveRun(j.Phase)); why != "" {
 		p.fact(Fact{Kind: JobCancelled, Job: ev.Job, Text: "by " + ev.User})
 		p.closeUnknown(j, why)
 		return

@@ -16,7 +16,7 @@ func (p *Peer) collect(j *job) {
 	if j == nil || j.Phase != row.JobStagingOut || j.inFlight {
 		return
 	}
-	if p.mute() {
+	if p.site.Mute() {
 		p.after(p.cfg.RetryMax, timer{kind: collectTimer, job: j.Spec.Job})
 		return
 	}
@@ -97,7 +97,7 @@ func (p *Peer) collected(j *job, done CollectResult) {
 // again for what a lost life of it has taken. A partner that is in doubt is not believed.
 func (p *Peer) outputGone(j *job, kept string) {
 	one := p.byName[j.Site]
-	if p.mute() || one == nil || one.doubtful() != "" {
+	if p.site.Mute() || one == nil || one.doubtful() != "" {
 		p.collectLater(j, errors.New("whether its site still has it is in doubt"))
 		return
 	}

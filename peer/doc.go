@@ -64,7 +64,8 @@
 //	                     partners, cards, silence, and how well their jobs went
 //	setpartners.go, departed.go, clash.go
 //	                     other partners, those that have left, and two with one number
-//	life.go, restore.go  lives of the store; from rows back to work
+//	lives/               which store of a site goes on, and what may have run
+//	life.go, restore.go  the present life and what partners say of it; from rows back to work
 //	recover.go, operator.go, fenced.go
 //	                     what people decide: which store goes on, what became of a job, where it is given up
 //	clockset.go          the clock was set

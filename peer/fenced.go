@@ -62,7 +62,7 @@ func (p *Peer) fencedOver(one *partner, tag protocol.Tag, seen bool) {
 		return
 	}
 	j.Fenced = slices.Clone(j.Fenced)
-	if seen || j.Fenced[at].Holder == one.incarnation() || !p.lives() {
+	if seen || j.Fenced[at].Holder == one.incarnation() || !p.site.TellsApart() {
 		j.Fenced = slices.Delete(j.Fenced, at, at+1)
 	} else {
 		j.Fenced[at].Lost = true

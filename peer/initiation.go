@@ -167,7 +167,7 @@ func (checkLoad) answered(p *Peer, result Result, err error) {
 		return
 	}
 	p.setLoad(quoted.Load)
-	if p.load.RUS() < p.cfg.Delta && p.stopped() == "" {
+	if p.load.RUS() < p.cfg.Delta && p.site.StopReason() == "" {
 		p.volunteer()
 	}
 }

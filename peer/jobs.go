@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/peer/eligible"
+	"github.com/switchyard-hpc/switchyard/peer/lives"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
@@ -33,7 +34,7 @@ const (
 
 // submit takes jobs in, all or none.
 func (p *Peer) submit(ev Submit) {
-	if p.listening && p.site.Recovery == "" && p.site.Twin.Boot == 0 {
+	if p.site.Listening && p.site.Recovery == "" && p.site.Twin.Boot == 0 {
 		p.early = append(p.early, ev)
 		return
 	}
@@ -151,7 +152,7 @@ func expand(name string, id protocol.JobID) string {
 }
 
 func (p *Peer) refuseSubmission(ev Submit) (view.Refusal, bool) {
-	if why := p.stopped(); why != "" {
+	if why := p.site.StopReason(); why != "" {
 		return view.Refusal{Code: view.NotNow, Reason: why}, true
 	}
 	if len(ev.Jobs) == 0 {
@@ -381,7 +382,7 @@ func (p *Peer) backToQueue(j *job, kind FactKind, why string) {
 	j.Unplace()
 	switch {
 	case j.Cancelling && j.Restored:
-		p.conclude(j, protocol.Cancelled, "outcome unknown: "+restoredText)
+		p.conclude(j, protocol.Cancelled, "outcome unknown: "+lives.RestoredReason)
 		return
 	case j.Cancelling:
 		p.finish(j, protocol.Cancelled, "")

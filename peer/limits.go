@@ -35,7 +35,7 @@ func (p *Peer) limitDue(id protocol.JobID) {
 	if a == nil {
 		return
 	}
-	if p.stopped() != "" {
+	if p.site.StopReason() != "" {
 		p.after(p.cfg.RetryMax, timer{kind: limitTimer, job: id})
 		return
 	}

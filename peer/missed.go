@@ -67,7 +67,7 @@ func (p *Peer) startByDue(tag protocol.Tag) {
 	if r == nil || (r.Phase != row.RunSubmitting && r.Phase != row.RunQueued) {
 		return
 	}
-	if p.stopped() != "" {
+	if p.site.StopReason() != "" {
 		p.after(p.cfg.RetryMax, startByTimerOf(tag))
 		return
 	}
@@ -166,7 +166,7 @@ func (p *Peer) part(j *job) {
 	}
 	switch j.Phase {
 	case row.JobInGridQueue:
-		if why := p.apart(j); why != "" && p.stopped() == "" { // else it may run, by what these rows do not know
+		if why := p.apart(j); why != "" && p.site.StopReason() == "" { // else it may run, by what these rows do not know
 			p.finish(j, protocol.Cancelled, why)
 		}
 	case row.JobCommittedLocal:

@@ -144,7 +144,7 @@ func (p *Peer) closedHere(tag protocol.Tag) bool {
 	if g := p.guests[tag.Job]; g != nil {
 		return tag.Epoch < g.Epoch || (tag.Epoch == g.Epoch && !g.Phase.Open())
 	}
-	return p.mine(tag.Job)
+	return p.site.IssuedHere(tag.Job)
 }
 
 // ownsAside says whether a placement that no row knows is of a partner's job.

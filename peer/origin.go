@@ -34,7 +34,7 @@ func (p *Peer) repeatJob(id protocol.JobID) { //nolint:cyclop // one case for ea
 	if j == nil {
 		return
 	}
-	if p.stopped() != "" {
+	if p.site.StopReason() != "" {
 		p.after(p.cfg.RetryMax, timer{kind: jobTimer, job: id})
 		return
 	}
@@ -99,25 +99,19 @@ func (p *Peer) current(from protocol.SiteName, tag protocol.Tag) *job {
 	return j
 }
 
-// mine says whether this store gave the job id out. Such a job that is not in the
-// rows has ended; of one that a lost store gave out nothing is known.
-func (p *Peer) mine(id protocol.JobID) bool {
-	return id.Origin() == p.cfg.Number && p.site.FirstSeq <= id.Seq() && id.Seq() < p.site.NextSeq && !p.inGap(id)
-}
-
 // prepared is the partner's room: the origin grants, durably. This is the point
 // of no return.
 func (p *Peer) prepared(one *partner, m protocol.Prepared) { //nolint:cyclop // one case for each state of the job
 	tag := m.Tag
 	j := p.current(one.Site, tag)
-	if j != nil && j.Phase == row.JobOffered && p.stopped() == "" {
+	if j != nil && j.Phase == row.JobOffered && p.site.StopReason() == "" {
 		if why := p.takeTariff(j, m); why != "" {
 			p.tooDear(j, one, why)
 			return
 		}
 	}
 	switch {
-	case p.stopped() != "":
+	case p.site.StopReason() != "":
 	case p.jobs[tag.Job].fencedAt(one.Site, tag.Epoch) >= 0: // a grant of it may still be on its way
 		p.send(one.Site, protocol.Recall{Tag: tag, Cancel: true})
 	case j == nil || j.Phase == row.JobInGridQueue || j.Phase == row.JobCommittedLocal || j.Phase == row.JobReserving:
@@ -145,7 +139,7 @@ func (p *Peer) prepared(one *partner, m protocol.Prepared) { //nolint:cyclop // 
 func (p *Peer) grant(j *job, one *partner) {
 	p.moveJob(j, row.JobGranted)
 	j.Placed = p.now
-	if p.lives() {
+	if p.site.TellsApart() {
 		j.Holder = one.incarnation()
 	}
 	j.replacedAt(one.Site)
@@ -259,7 +253,7 @@ func (p *Peer) gaveBack(one *partner, tag protocol.Tag) {
 		why = string(one.Site) + ": " + j.Reason
 	}
 	p.notStarted(one, tag, why)
-	if p.mine(tag.Job) || p.inGap(tag.Job) {
+	if p.site.IssuedHere(tag.Job) || p.site.InGap(tag.Job) {
 		p.send(one.Site, protocol.ResultAck{Tag: tag})
 	}
 }
@@ -312,10 +306,10 @@ func (p *Peer) status(one *partner, m protocol.Status) {
 func (p *Peer) fenceOff(one *partner, tag protocol.Tag) {
 	j := p.jobs[tag.Job]
 	switch {
-	case p.mute() || (j != nil && j.Restored): // the lost life may have given it there
+	case p.site.Mute() || (j != nil && j.Restored): // the lost life may have given it there
 	case j != nil && j.Epoch >= tag.Epoch: // not current: the same epoch is over, too
 		p.send(one.Site, protocol.Fenced{Tag: tag, Current: max(j.Epoch, tag.Epoch+1)})
-	case j == nil && (p.mine(tag.Job) || p.givenUp(tag.Job)):
+	case j == nil && (p.site.IssuedHere(tag.Job) || p.site.GivenUp(tag.Job)):
 		p.send(one.Site, protocol.Fenced{Tag: tag, Current: tag.Epoch + 1})
 	}
 }
@@ -328,7 +322,7 @@ func (p *Peer) result(one *partner, m protocol.Result) {
 	j := p.current(one.Site, m.Tag)
 	if j == nil {
 		p.noteUnknown(one, m.Tag)
-		if p.jobs[m.Tag.Job] == nil && (p.mine(m.Tag.Job) || p.givenUp(m.Tag.Job)) {
+		if p.jobs[m.Tag.Job] == nil && (p.site.IssuedHere(m.Tag.Job) || p.site.GivenUp(m.Tag.Job)) {
 			p.send(one.Site, protocol.ResultAck{Tag: m.Tag}) // the acknowledgement was lost
 			return
 		}
@@ -441,7 +435,7 @@ func (p *Peer) reclaim(id protocol.JobID) {
 	if j == nil || !j.reclaimable() {
 		return
 	}
-	if p.stopped() != "" {
+	if p.site.StopReason() != "" {
 		p.after(p.cfg.RetryMax, timer{kind: reclaimTimer, job: id})
 		return
 	}

@@ -2,7 +2,6 @@ package peer
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/internal/tokens"
@@ -116,33 +115,24 @@ func (one *partner) incarnation() uint64 {
 	return 0
 }
 
-// maxGaps bounds what partners can add to the row of the site by saying, time after time, that
-// they have seen a little more.
-const maxGaps = 64
-
-// skipSeen keeps job ids above those that a partner has seen of this site: an
-// older store, now lost, gave them out.
+// skipSeen keeps job ids above those that a partner has seen of this site.
 func (p *Peer) skipSeen(one *partner, seq uint64) {
 	one.highest = max(one.highest, seq)
-	if seq < p.site.NextSeq || p.site.Recovery != "" {
-		return
-	}
-	if latest := uint64(max(0, p.now.Sub(epoch2026)) + 30*protocol.Day); seq > latest {
-		p.factOf(one, Fact{Kind: MessageOdd, Text: fmt.Sprintf(
-			"its card says that it has seen job %d of this site, which no store can have given out yet", seq)})
-		return
-	}
-	if p.site.FirstSeq == p.site.NextSeq { // none given out yet
-		p.site.FirstSeq, p.site.NextSeq = seq+1, seq+1
+	changed, odd := p.site.SkipSeen(p.now, seq)
+	if changed {
 		p.saveSite()
-		return
 	}
-	if len(p.site.Gaps) >= maxGaps {
-		p.factOf(one, Fact{Kind: MessageOdd, Text: fmt.Sprintf(
-			"its card says again that it has seen job %d of this site, which this store has not given out", seq)})
-		return
+	if odd != "" {
+		p.factOf(one, Fact{Kind: MessageOdd, Text: odd})
 	}
-	p.skipTo(seq + 1)
+}
+
+// highestSeen is the highest sequence number of a job of this site that any partner has seen.
+func (p *Peer) highestSeen() (seq uint64) {
+	for _, one := range p.partners {
+		seq = max(seq, one.highest)
+	}
+	return seq
 }
 
 // resend repeats at once what a partner that is back has not answered.

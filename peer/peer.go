@@ -12,6 +12,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/compact"
 	"github.com/switchyard-hpc/switchyard/peer/due"
 	"github.com/switchyard-hpc/switchyard/peer/gridqueue"
+	"github.com/switchyard-hpc/switchyard/peer/lives"
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/view"
@@ -30,13 +31,8 @@ type Peer struct {
 
 	keepAll protocol.Instant // nothing is forgotten by its age before that
 
-	site         row.Site
-	generation   uint64                             // rises with every step that changes rows
-	born         uint64                             // the generation with which this life began
-	known        protocol.Life                      // the most that partners have seen of this site, of lives that these rows do not know
-	reasons      []string                           // for the recovery that an operator must decide about
+	site         lives.Store
 	allows       *bool                              // whether starts were allowed last; nil: nothing was said of them
-	listening    bool                               // nothing is started yet: partners may know better than the rows
 	overlapped   bool                               // an earlier life may show up
 	early        []Submit                           // that came meanwhile
 	unknownThere map[protocol.Tag]protocol.SiteName // what partners have of this site's jobs, and no row
@@ -180,6 +176,10 @@ func Restore(cfg Config, seed uint64, rows iter.Seq2[row.Record, error]) (*Peer,
 		rehelds:      map[broker.GroupKey]int{},
 		unreleased:   map[protocol.Tag]int{},
 
+		site: lives.New(lives.Here{
+			Site: cfg.Site, Number: cfg.Number, TellApart: cfg.Watermark > 0,
+			Machine: cfg.Machine, Witness: cfg.Witness, QueueApart: cfg.QueueApart,
+		}),
 		load: protocol.Load{CPUs: cfg.Capacity.CPUs},
 	}
 	for _, c := range cfg.Partners {
@@ -279,7 +279,7 @@ func (p *Peer) Card(to protocol.SiteName) protocol.Card {
 	card := protocol.Card{
 		Site: p.cfg.Site, Number: p.cfg.Number, PublicKey: p.cfg.PublicKey,
 		FirstStart: p.site.FirstStart, Incarnation: p.site.Incarnation,
-		Boot: p.life().Boot, Begun: p.life().Begun, Generation: p.life().Generation,
+		Boot: p.site.Life().Boot, Begun: p.site.Life().Begun, Generation: p.site.Life().Generation,
 		Software: p.cfg.Software, Protocol: protocol.ProtocolVersion,
 		Capacity: p.cfg.Capacity, Reserves: p.cfg.Reserves,
 	}

@@ -317,8 +317,8 @@ func atMost(a, b int) int {
 // declines says why a partner's job would not be taken; empty: it would.
 func (p *Peer) declines(one *partner, spec protocol.Spec, together bool) string {
 	switch {
-	case p.stopped() != "":
-		return p.stopped()
+	case p.site.StopReason() != "":
+		return p.site.StopReason()
 	case one.refused != "":
 		return fmt.Sprintf("%s %s", one.Site, one.refused)
 	case one.MaxJobs <= one.jobsHere:

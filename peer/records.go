@@ -81,9 +81,9 @@ func (d dirtyRow) rowKey() string {
 func (p *Peer) rowOf(d dirtyRow) row.Row {
 	switch d.table {
 	case row.SiteTable:
-		return p.site
+		return p.site.Site
 	case row.GenerationTable:
-		return row.Generation{Generation: p.generation}
+		return row.Generation{Generation: p.site.Generation}
 	case row.PartnerTable:
 		site := protocol.SiteName(d.key)
 		row := p.former[site]

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/peer/lives"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -34,21 +35,10 @@ func (j *job) nextEpoch() {
 	}
 }
 
-// needRecovery stops all starts until an operator decides, durably. More reasons add up.
-func (p *Peer) needRecovery(why string) {
-	if slices.Contains(p.reasons, why) {
-		return
-	}
-	const mostReasons = 8
-	if len(p.reasons) < mostReasons {
-		p.reasons = append(p.reasons, why)
-	}
-	if p.site.Recovery != "" {
-		return
-	}
-	p.site.Recovery = clip(why)
+// stopStarts says that nothing is started any more until an operator decides.
+func (p *Peer) stopStarts() {
 	p.saveSite()
-	p.fact(Fact{Kind: RecoveryNeeded, Site: p.cfg.Site, Text: clip(why + "; nothing is started until you have run: switchyard recover")})
+	p.fact(Fact{Kind: RecoveryNeeded, Site: p.cfg.Site, Text: view.Clip(p.site.Recovery + "; nothing is started until you have run: switchyard recover")})
 	p.refuseEarly()
 	p.dropRound()
 	p.markAll()
@@ -57,7 +47,7 @@ func (p *Peer) needRecovery(why string) {
 // refuseEarly answers the submissions that came before the peer knew that it may take none.
 func (p *Peer) refuseEarly() {
 	for _, ev := range p.early {
-		p.answer(ev.Asked, view.Refusal{Code: view.NotNow, Reason: p.stopped()})
+		p.answer(ev.Asked, view.Refusal{Code: view.NotNow, Reason: p.site.StopReason()})
 	}
 	p.early = nil
 }
@@ -86,7 +76,7 @@ func (p *Peer) actsOn(one *partner, m protocol.Message) bool {
 	if one.doubtful() != "" {
 		return false
 	}
-	if !p.mute() {
+	if !p.site.Mute() {
 		return true
 	}
 	switch m := m.(type) { //nolint:gochecksumtype // the others may end something
@@ -132,21 +122,20 @@ func (p *Peer) takeRecover(ev Recover) {
 	case !ev.Admin:
 		p.answer(ev.Asked, view.Refusal{Code: view.Denied, Reason: "only root and the peer's own account may run `switchyard recover --resume`"})
 		return
-	case p.site.Recovery == "" && p.site.Twin.Boot == 0:
+	case !p.site.NeedsOperator():
 		p.answer(ev.Asked, view.Refusal{Code: view.BadRequest, Reason: "nothing is wrong with this store; there is nothing to recover from"})
 		return
 	}
 	by := fmt.Sprintf("%s (uid %d)", ev.User, ev.UID)
 	p.fact(Fact{Kind: Recovered, Site: p.cfg.Site, Text: "this store goes on, says " + by})
 	p.site.Settle, p.site.SettledBy = ev.settlement(), by
-	copied := p.queueCopied()
-	doubts := p.site.Recovery != "" || p.twinRan()
-	p.newLine()
+	copied := p.site.QueueMayHaveRun()
+	doubts := p.site.JobsMayHaveRun()
+	p.site.NewLine(p.now, p.highestSeen())
 	if doubts {
 		p.doubtAll(copied)
 	}
-	p.site.Twin, p.site.Recovery, p.reasons, p.listening = protocol.Life{}, "", nil, false
-	p.site.Witnessed, p.site.QueueCopied = protocol.Life{}, copied
+	p.site.Recovered(copied)
 	p.lookThrough()
 	p.saveSite()
 	for _, id := range slices.Sorted(maps.Keys(p.jobs)) {
@@ -158,87 +147,6 @@ func (p *Peer) takeRecover(ev Recover) {
 	p.markAll()
 	p.answer(ev.Asked, p.recoveryView())
 }
-
-// queueCopied says whether what waits in the local queue may have started: the queue is a
-// copy, or was put back with the rows, or another peer has a copy of it.
-func (p *Peer) queueCopied() bool {
-	return (p.site.QueueCopied || p.twinRan()) && !p.cfg.QueueApart
-}
-
-// wentOn says why a job that waits, by these rows, may have gone on in a life that they do not
-// know; empty: it has not.
-func (p *Peer) wentOn(j *job) string {
-	if p.site.Recovery == "" && !p.twinRan() {
-		return ""
-	}
-	switch j.Phase {
-	case row.JobInGridQueue, row.JobOffered, row.JobReserving:
-		return restoredText
-	case row.JobCommittedLocal:
-		if p.queueCopied() {
-			return restoredText
-		}
-	case row.JobGranted, row.JobHandedOff, row.JobRecalling, row.JobStagingOut, row.JobEnding: // its site knows
-	}
-	return ""
-}
-
-// twinRan says whether another peer may have run jobs of these rows: it began with a copy of
-// them, or these are a copy of its own, and how far both had come then is not known. One of a
-// line that an operator has given up since has not: what was there then has been in doubt here
-// already.
-func (p *Peer) twinRan() bool {
-	return p.site.Twin.Boot != 0 && p.site.Twin.Incarnation >= p.site.Incarnation
-}
-
-// newLine gives the store an incarnation, a start, a generation and job ids above all that
-// was ever seen.
-func (p *Peer) newLine() {
-	most := latest(latest(p.life(), p.cfg.Witness), latest(p.known, p.site.Twin))
-	p.site.Incarnation = max(most.Incarnation+1, uint64(max(p.now, 1)))
-	p.site.Boot, p.site.Begun = most.Boot+1, p.now
-	p.generation = most.Generation + 1
-	p.born = p.generation
-	if p.cfg.Machine != "" {
-		p.site.Machine = p.cfg.Machine
-	}
-	next := uint64(max(0, p.now.Sub(epoch2026)))
-	for _, one := range p.partners {
-		next = max(next, one.highest+1)
-	}
-	p.skipTo(next)
-}
-
-// skipTo lets job ids go on at a sequence number. Those between belong to a life that this
-// store does not know.
-func (p *Peer) skipTo(next uint64) {
-	if next <= p.site.NextSeq {
-		return
-	}
-	gaps := slices.Clone(p.site.Gaps)
-	if last := len(gaps) - 1; last >= 0 && gaps[last].To == p.site.NextSeq {
-		gaps[last].To = next // a partner that goes on and on adds nothing
-	} else {
-		gaps = append(gaps, row.Gap{From: p.site.NextSeq, To: next})
-	}
-	p.site.Gaps, p.site.NextSeq = gaps, next
-	p.saveSite()
-}
-
-// inGap says whether a life that these rows do not know may have given the job id out.
-func (p *Peer) inGap(id protocol.JobID) bool {
-	return id.Origin() == p.cfg.Number && slices.ContainsFunc(p.site.Gaps, func(gap row.Gap) bool {
-		return gap.From <= id.Seq() && id.Seq() < gap.To
-	})
-}
-
-// givenUp says whether an operator has cancelled what these rows do not know: partners may
-// drop it.
-func (p *Peer) givenUp(id protocol.JobID) bool {
-	return p.site.Settle == row.SettleByCancel && !p.mute() && p.inGap(id)
-}
-
-const restoredText = "this database may not know all that was done as this site, and the job may have run"
 
 // doubtAll takes nothing for granted that may have changed since the rows were written.
 func (p *Peer) doubtAll(copied bool) {
@@ -284,10 +192,10 @@ func (p *Peer) doubtJob(j *job) {
 	p.saveJob(j.Spec.Job)
 	switch j.Phase {
 	case row.JobInGridQueue, row.JobOffered:
-		p.backToQueue(j, JobReturned, restoredText)
+		p.backToQueue(j, JobReturned, lives.RestoredReason)
 	case row.JobReserving:
 		p.release(j.tag())
-		p.backToQueue(j, JobReturned, restoredText)
+		p.backToQueue(j, JobReturned, lives.RestoredReason)
 	case row.JobGranted, row.JobHandedOff, row.JobRecalling:
 		j.doubted, j.tries = true, 0
 		p.after(0, timer{kind: jobTimer, job: j.Spec.Job})
@@ -300,9 +208,9 @@ func (p *Peer) doubtJob(j *job) {
 // stick leaves a job that is back in the grid queue to an operator.
 func (p *Peer) stick(j *job) {
 	p.queue.Remove(j.Spec.Job)
-	j.Stuck = restoredText
+	j.Stuck = lives.RestoredReason
 	p.saveJob(j.Spec.Job)
-	p.fact(Fact{Kind: NeedsOperator, Job: j.Spec.Job, Epoch: j.Epoch, Text: restoredText + stuckRemedy})
+	p.fact(Fact{Kind: NeedsOperator, Job: j.Spec.Job, Epoch: j.Epoch, Text: lives.RestoredReason + stuckRemedy})
 	p.settleJob(j)
 }
 
@@ -387,7 +295,7 @@ func (c takeOutRun) answered(p *Peer, result Result, err error) {
 // knows: the rows may have been copied before it came. The local scheduler says what it has in
 // its first answer to the watch.
 func (p *Peer) lookThrough() {
-	if p.site.QueueCopied && p.site.Recovery == "" && p.site.Twin.Boot == 0 {
+	if p.site.TakesOut() {
 		p.after(p.cfg.Settle, timer{kind: queueTimer})
 	}
 }
@@ -469,7 +377,7 @@ func (p *Peer) confirm(r *run) {
 func (p *Peer) lostRun(r *run) {
 	p.removeRun(r.Tag)
 	if j := p.jobs[r.Tag.Job]; j != nil {
-		p.comeBack(j, JobReturned, restoredText)
+		p.comeBack(j, JobReturned, lives.RestoredReason)
 		return
 	}
 	if g := p.guests[r.Tag.Job]; g != nil {
@@ -482,31 +390,15 @@ func (p *Peer) lostRun(r *run) {
 }
 
 // recoveryView says what is wrong with the store, and what an operator's word would do.
-func (p *Peer) recoveryView() view.Recovery { //nolint:cyclop // one line for each list
-	v := view.Recovery{
-		Needed: p.site.Recovery != "" || p.site.Twin.Boot != 0, Reasons: p.reasons, Known: p.known,
-		NextID: protocol.NewJobID(p.cfg.Number, p.site.NextSeq),
-	}
-	if len(v.Reasons) == 0 && p.site.Recovery != "" {
-		v.Reasons = []string{p.site.Recovery}
-	}
-	if p.site.Twin.Boot != 0 {
-		v.Reasons = append(slices.Clone(v.Reasons), p.twinText())
-	}
-	v.Life, v.QueueCopied = p.life(), v.Needed && p.queueCopied()
-	for _, id := range slices.Sorted(maps.Keys(p.jobs)) {
-		j := p.jobs[id]
-		switch {
-		case j.Stuck != "":
-			v.InDoubt = append(v.InDoubt, id)
-		case j.Phase == row.JobInGridQueue || j.Phase == row.JobOffered || j.Phase == row.JobReserving:
-			v.Waiting = append(v.Waiting, id)
-		case j.Phase == row.JobCommittedLocal:
-			v.Here = append(v.Here, id)
-		default:
-			v.Elsewhere = append(v.Elsewhere, id)
+func (p *Peer) recoveryView() view.Recovery {
+	v := p.site.View()
+	lives.ListJobs(&v, func(yield func(*row.Job) bool) {
+		for _, id := range slices.Sorted(maps.Keys(p.jobs)) {
+			if !yield(&p.jobs[id].Job) {
+				return
+			}
 		}
-	}
+	})
 	for _, id := range slices.Sorted(maps.Keys(p.guests)) {
 		if p.guests[id].Phase.Open() {
 			v.Guests = append(v.Guests, id)
@@ -534,8 +426,8 @@ func (p *Peer) recoveryView() view.Recovery { //nolint:cyclop // one line for ea
 func (p *Peer) noteUnknown(one *partner, tag protocol.Tag) {
 	const mostUnknown = 10_000
 	j := p.jobs[tag.Job]
-	unknown := j == nil && !p.mine(tag.Job) || j != nil && j.Epoch < tag.Epoch
-	if p.lives() && tag.Job.Origin() == p.cfg.Number && unknown && len(p.unknownThere) < mostUnknown {
+	unknown := j == nil && !p.site.IssuedHere(tag.Job) || j != nil && j.Epoch < tag.Epoch
+	if p.site.TellsApart() && tag.Job.Origin() == p.cfg.Number && unknown && len(p.unknownThere) < mostUnknown {
 		p.unknownThere[tag] = one.Site
 	}
 }

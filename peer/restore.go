@@ -12,10 +12,6 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// epoch2026 is 2026-01-01 00:00 UTC: a new store's job ids begin at the
-// milliseconds since then, above whatever an older store of this site gave out.
-const epoch2026 protocol.Instant = 1_767_225_600_000
-
 // restore takes the rows in. Rounds are forgotten; resume derives the rest.
 func (p *Peer) restore(rows iter.Seq2[row.Record, error]) error {
 	payloads := map[protocol.JobID]compact.Payload{}
@@ -66,9 +62,9 @@ func (p *Peer) restore(rows iter.Seq2[row.Record, error]) error {
 func (p *Peer) restoreRow(rec row.Record, payloads map[protocol.JobID]compact.Payload) error { //nolint:cyclop // one case for each table
 	switch stored := rec.Row.(type) {
 	case row.Site:
-		p.site = stored
+		p.site.Site = stored
 	case row.Generation:
-		p.generation = stored.Generation
+		p.site.Generation = stored.Generation
 	case row.Partner:
 		if one := p.byName[stored.Site]; one != nil {
 			one.row = stored
@@ -136,8 +132,7 @@ func ParseJobKey(key string) (protocol.JobID, error) {
 func (p *Peer) resume() {
 	fresh := p.site.FirstStart == 0
 	if fresh {
-		first := uint64(max(p.now-epoch2026, 1))
-		p.site = row.Site{FirstStart: p.now, Incarnation: uint64(max(p.now, 1)), FirstSeq: first, NextSeq: first}
+		p.site.Found(p.now)
 		p.saveSite()
 	}
 	p.beginLife(fresh)

@@ -49,7 +49,7 @@ type ask struct {
 // openRound lets the next jobs of the grid queue be placed. One such round at a
 // time, as [SS 2.1.1] asks.
 func (p *Peer) openRound() {
-	if p.open != nil || p.stopped() != "" {
+	if p.open != nil || p.site.StopReason() != "" {
 		return
 	}
 	if p.cfg.Policy.KeepsAll() {

@@ -58,7 +58,7 @@ func (p *Peer) addRun(tag protocol.Tag, account string, spec protocol.Spec) *run
 }
 
 func (p *Peer) submitRun(r *run) {
-	if p.stopped() != "" {
+	if p.site.StopReason() != "" {
 		r.waits = true // for goOn
 		return
 	}
@@ -430,7 +430,7 @@ func (p *Peer) reportGuest(tag protocol.Tag) {
 		return
 	}
 	switch {
-	case p.mute(): // the rows may be a copy's
+	case p.site.Mute(): // the rows may be a copy's
 	case r.Phase == row.RunEnded:
 		p.send(g.Origin, protocol.Result{Tag: r.Tag, Outcome: *r.Outcome, Started: r.Started, Ended: r.ended(), At: p.now})
 	case r.Acked < r.Seq:

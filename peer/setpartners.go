@@ -47,7 +47,7 @@ func (p *Peer) setPartners(ev SetPartners) {
 		}
 	}
 	p.judgeCards() // a number may have become free
-	if p.listening && !p.overlapped && p.allSpoke() {
+	if p.site.Listening && !p.overlapped && p.allSpoke() {
 		p.endListening()
 	}
 	p.queue.Unpark(-1, gridqueue.Any)

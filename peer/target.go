@@ -23,8 +23,8 @@ func (p *Peer) offered(one *partner, m protocol.Offer) {
 // mayPrepare says whether the site takes the offered job, and answers it otherwise.
 func (p *Peer) mayPrepare(one *partner, m protocol.Offer) bool {
 	tag := tagOf(m)
-	if p.listening {
-		p.refuseFor(one, protocol.Refused{Tag: tag, Full: true, Reason: p.stopped()})
+	if p.site.Listening {
+		p.refuseFor(one, protocol.Refused{Tag: tag, Full: true, Reason: p.site.StopReason()})
 		return false
 	}
 	if why := p.notOf(one, m); why != "" {
@@ -246,7 +246,7 @@ func (p *Peer) repeatGuest(id protocol.JobID) {
 	switch {
 	case g == nil:
 		return
-	case p.mute():
+	case p.site.Mute():
 		p.after(p.cfg.RetryMax, timer{kind: guestTimer, job: id})
 		return
 	case g.Phase == row.GuestPrepared && g.tries >= preparedTries:

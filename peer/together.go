@@ -213,7 +213,7 @@ func (p *Peer) others(j *job) []*job {
 
 // gather grants all members once each has its room from the same instant on.
 func (p *Peer) gather(j *job) {
-	if p.stopped() != "" { // goes on when jobs may start
+	if p.site.StopReason() != "" { // goes on when jobs may start
 		p.after(p.cfg.RetryMax, timer{kind: jobTimer, job: j.Spec.Job})
 		return
 	}

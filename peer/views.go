@@ -29,8 +29,8 @@ func (p *Peer) askOutput(ev AskOutput) {
 	switch {
 	case p.hasOutput(ev.From, ev.Tag):
 		p.answer(ev.Asked, view.Done{})
-	case p.stopped() != "":
-		p.answer(ev.Asked, view.Refusal{Code: view.NotNow, Reason: p.stopped()})
+	case p.site.StopReason() != "":
+		p.answer(ev.Asked, view.Refusal{Code: view.NotNow, Reason: p.site.StopReason()})
 	default:
 		p.answer(ev.Asked, view.Refusal{
 			Code: view.NotFound, Reason: fmt.Sprintf("job %v is not here for site %s", ev.Tag, ev.From),
@@ -94,7 +94,7 @@ func (p *Peer) reasonOf(j *job) string {
 	if why := p.doubtOf(j); why != "" {
 		return "NeedsOperator: " + why + p.remedyOf(j)
 	}
-	if why := p.stopped(); why != "" && !p.listening && j.State == protocol.Pending && j.Phase != row.JobStagingOut {
+	if why := p.site.StopReason(); why != "" && !p.site.Listening && j.State == protocol.Pending && j.Phase != row.JobStagingOut {
 		return "NeedsOperator: " + why
 	}
 	one := p.byName[j.Site]
@@ -173,7 +173,7 @@ func (p *Peer) guestView(g *guest) view.Job {
 
 func (p *Peer) sitesView() view.Sites {
 	own := view.Site{
-		Site: p.cfg.Site, Number: p.cfg.Number, Self: true, Link: "self", Why: p.stopped(),
+		Site: p.cfg.Site, Number: p.cfg.Number, Self: true, Link: "self", Why: p.site.StopReason(),
 		CPUs: p.cfg.Capacity.CPUs, Nodes: p.cfg.Capacity.Nodes, Age: -1,
 		Busy: p.load.Busy, Queued: p.load.QueuedJobs, RUS: p.load.RUS(), LastSeen: p.now, Software: p.cfg.Software,
 		Withheld: p.load.Withheld, Draw: watts(p.load.Draw), Budget: budgetWatts(p.load.Budget),

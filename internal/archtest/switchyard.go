@@ -107,6 +107,7 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "plugins/policytest", Level: machines},
 		{Path: "plugins/pricetest", Level: machines},
 		{Path: "peer/gridqueue", Level: machines, Pure: true},
+		{Path: "peer/lives", Level: machines, Pure: true},
 		{Path: "peer/compact", Level: machines, Pure: true},
 
 		{Path: "peer/broker", Level: advisers, Pure: true},

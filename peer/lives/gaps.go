@@ -1,0 +1,75 @@
+package lives
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// epoch2026 is 2026-01-01 00:00 UTC: a new store's job IDs begin at the
+// milliseconds since then, above whatever an older store of this site gave out.
+const epoch2026 protocol.Instant = 1_767_225_600_000
+
+// sinceEpoch is a sequence number that no store can have reached before the instant.
+func sinceEpoch(now protocol.Instant) uint64 { return uint64(max(0, now.Sub(epoch2026))) }
+
+// maxGaps bounds what partners can add to the row of the site by saying, time after time, that
+// they have seen a little more.
+const maxGaps = 64
+
+// SkipSeen keeps job IDs above the sequence number of one that a partner has seen of this site:
+// an older store, now lost, gave it out. Nobody can check what partners say of job IDs, so that
+// such are only skipped. Odd is what is not believed; empty: nothing.
+func (s *Store) SkipSeen(now protocol.Instant, seq uint64) (changed bool, odd string) {
+	if seq < s.NextSeq || s.Recovery != "" {
+		return false, ""
+	}
+	if seq > sinceEpoch(now)+uint64(30*protocol.Day) {
+		return false, fmt.Sprintf("its card says that it has seen job %d of this site, which no store can have given out yet", seq)
+	}
+	if s.FirstSeq == s.NextSeq { // none given out yet
+		s.FirstSeq, s.NextSeq = seq+1, seq+1
+		return true, ""
+	}
+	if len(s.Gaps) >= maxGaps {
+		return false, fmt.Sprintf("its card says again that it has seen job %d of this site, which this store has not given out", seq)
+	}
+	return s.skipTo(seq + 1), ""
+}
+
+// skipTo lets job IDs go on at a sequence number. Those between belong to a life that this store
+// does not know. It says whether any were skipped.
+func (s *Store) skipTo(next uint64) bool {
+	if next <= s.NextSeq {
+		return false
+	}
+	gaps := slices.Clone(s.Gaps)
+	if last := len(gaps) - 1; last >= 0 && gaps[last].To == s.NextSeq {
+		gaps[last].To = next // a partner that goes on and on adds nothing
+	} else {
+		gaps = append(gaps, row.Gap{From: s.NextSeq, To: next})
+	}
+	s.Gaps, s.NextSeq = gaps, next
+	return true
+}
+
+// InGap says whether a life that these rows do not know may have given the job ID out.
+func (s *Store) InGap(id protocol.JobID) bool {
+	return id.Origin() == s.here.Number && slices.ContainsFunc(s.Gaps, func(gap row.Gap) bool {
+		return gap.From <= id.Seq() && id.Seq() < gap.To
+	})
+}
+
+// IssuedHere says whether this store gave the job ID out. Such a job that is not in the rows has
+// ended; of one that a lost store gave out nothing is known.
+func (s *Store) IssuedHere(id protocol.JobID) bool {
+	return id.Origin() == s.here.Number && s.FirstSeq <= id.Seq() && id.Seq() < s.NextSeq && !s.InGap(id)
+}
+
+// GivenUp says whether an operator has cancelled what these rows do not know: partners may drop
+// it.
+func (s *Store) GivenUp(id protocol.JobID) bool {
+	return s.Settle == row.SettleByCancel && !s.Mute() && s.InGap(id)
+}
