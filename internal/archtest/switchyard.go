@@ -22,6 +22,7 @@ const (
 	borders  = 20 // the interfaces and the algorithms on bare nouns
 	forms    = 25 // the nouns on the wire, and as people see them
 	experts  = 30 // policies, the engine, the wire, what plugin authors import
+	drivers  = 35 // what keeps the jobs of an engine
 	machines = 40 // what drives an engine or a plugin
 	advisers = 45 // what the core asks before it acts
 	core     = 50 // the peer's state machine, and what does without it
@@ -90,8 +91,10 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "peer/row", Level: experts, Pure: true},
 		{Path: "localsched/spool", Level: experts},
 		{Path: "localsched/cgroup", Level: experts},
-		{Path: "localsched/changes", Level: experts},
+		{Path: "localsched/changes", Level: experts, Pure: true},
 		{Path: "protocol/*/v1", Level: experts},
+
+		{Path: "localsched/driver", Level: drivers, Pure: true},
 
 		{Path: "plugins/sdk", Level: machines},
 		{Path: "plugins/price/file", Level: machines},

@@ -3,7 +3,6 @@
 package changes
 
 import (
-	"math/rand/v2"
 	"slices"
 	"sort"
 	"strconv"
@@ -62,40 +61,58 @@ type entry struct {
 
 // Job is what a feed has reported of one job and not dropped since.
 type Job struct {
-	state  protocol.State // of the last change
+	last   localsched.Change // without an outcome
 	places []Place
 }
 
 // Reported says whether anything is reported of the job.
 func (j *Job) Reported() bool { return len(j.places) > 0 }
 
-// New is an empty feed of a generation of its own: a cursor of any other feed is at its
-// beginning.
-func New() *Feed { return NewGeneration(rand.Uint64()) }
-
-// NewGeneration is an empty feed. If each has a higher generation than those before it, then
-// cursors outlive the feed: [Feed.Restore] says where a change was reported by an earlier one.
-func NewGeneration(generation uint64) *Feed {
+// New is an empty feed. With a generation that no other has had, a cursor of any other feed is
+// at its beginning. If it is higher than all before it, then cursors outlive the feeds:
+// [Feed.Restore] says where a change was reported by an earlier one.
+func New(generation uint64) *Feed {
 	return &Feed{last: Place{Generation: generation}, news: make(chan struct{})}
 }
 
-// Report appends a change of a job and returns its place. It replaces the job's last change
-// if the state is the same: only the reason, such as why the job is pending, is another.
+// Report appends a change of a job, and returns the place of the job's last one. It replaces
+// that if the state is the same: only the reason, such as why the job is pending, is another.
+// What is no news is left out, as batch systems repeat themselves: the same change once more, a
+// state that the job is past, and all that follows a terminal one.
 func (f *Feed) Report(j *Job, change localsched.Change) Place {
-	if last := len(j.places) - 1; last >= 0 && j.state == change.State {
+	last := len(j.places) - 1
+	if last >= 0 && !j.isNews(change) {
+		return j.places[last]
+	}
+	if last >= 0 && j.last.State == change.State {
 		f.drop(j.places[last:])
 		j.places = j.places[:last]
 	}
 	f.Pulse()
 	f.entries = append(f.entries, entry{place: f.last, change: change})
-	j.state, j.places = change.State, append(j.places, f.last)
+	j.enter(f.last, change)
 	return f.last
+}
+
+func (j *Job) isNews(change localsched.Change) bool {
+	switch {
+	case j.last.State.Terminal(), change.State < j.last.State:
+		return false
+	case change.State > j.last.State:
+		return true
+	}
+	return change.Reason != j.last.Reason || change.Started != j.last.Started
+}
+
+func (j *Job) enter(at Place, change localsched.Change) {
+	j.last, j.places = change, append(j.places, at)
+	j.last.Outcome = protocol.Outcome{}
 }
 
 // Restore enters a change of a job where an earlier generation has reported it.
 func (f *Feed) Restore(j *Job, at Place, change localsched.Change) {
 	f.entries = slices.Insert(f.entries, f.behind(at), entry{place: at, change: change})
-	j.state, j.places = change.State, append(j.places, at)
+	j.enter(at, change)
 }
 
 // Pulse has watchers return though no job has changed: the load has.

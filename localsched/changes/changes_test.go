@@ -24,7 +24,7 @@ func TestNothingIsMissed(t *testing.T) {
 		at     int // how many events there were when it last looked
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		l := changes.New()
+		l := changes.New(1)
 		var events []*changes.Job // each with one change; nil: a pulse, or forgotten
 		var watchers [3]watcher
 		for range rapid.IntRange(1, 80).Draw(t, "steps") {
@@ -67,12 +67,12 @@ func TestNothingIsMissed(t *testing.T) {
 // TestCursors: what is no cursor of this feed is its beginning.
 func TestCursors(t *testing.T) {
 	t.Parallel()
-	l := changes.New()
+	l := changes.New(7)
 	if list, _, moved := l.After(""); list != nil || moved {
 		t.Errorf("nothing has happened, and is told: %v", list)
 	}
 	l.Report(&changes.Job{}, change(1))
-	other := changes.New()
+	other := changes.New(8)
 	other.Pulse()
 	_, foreign, _ := other.After("")
 	_, mine, _ := l.After("")
@@ -86,7 +86,7 @@ func TestCursors(t *testing.T) {
 // TestLongLists come in parts.
 func TestLongLists(t *testing.T) {
 	t.Parallel()
-	l := changes.New()
+	l := changes.New(1)
 	const many = 10_000
 	for n := range many {
 		l.Report(&changes.Job{}, change(n))
@@ -113,7 +113,7 @@ func TestLongLists(t *testing.T) {
 // TestNewsComes with changes and pulses.
 func TestNewsComes(t *testing.T) {
 	t.Parallel()
-	l := changes.New()
+	l := changes.New(1)
 	for name, happens := range map[string]func(){"change": func() { l.Report(&changes.Job{}, change(1)) }, "pulse": l.Pulse} {
 		news := l.News()
 		select {
@@ -130,17 +130,19 @@ func TestNewsComes(t *testing.T) {
 	}
 }
 
-// TestReports: a change of the same state replaces the one before, and of a forgotten job
-// nothing is left.
+// TestReports: a change of the same state replaces the one before, what is no news is left
+// out, and of a forgotten job nothing is left.
 func TestReports(t *testing.T) {
 	t.Parallel()
-	f, job := changes.New(), changes.Job{}
+	f, job := changes.New(1), changes.Job{}
 	why := func(reason string, state protocol.State) localsched.Change {
 		return localsched.Change{State: state, Reason: reason}
 	}
 	f.Report(&job, why("Priority", protocol.Pending))
 	f.Report(&job, why(changes.PowerBudget, protocol.Pending))
+	f.Report(&job, why(changes.PowerBudget, protocol.Pending))
 	f.Report(&job, why("", protocol.Running))
+	f.Report(&job, why("", protocol.Pending))
 	list, cursor, _ := f.After("")
 	if len(list) != 2 || list[0].Reason != changes.PowerBudget || list[1].State != protocol.Running {
 		t.Errorf("got %+v", list)
@@ -158,11 +160,11 @@ func TestReports(t *testing.T) {
 // reported stands where it stood, and what a later one reports is behind it.
 func TestGenerations(t *testing.T) {
 	t.Parallel()
-	first, jobs := changes.NewGeneration(3), [3]changes.Job{}
+	first, jobs := changes.New(3), [3]changes.Job{}
 	at := first.Report(&jobs[0], change(0))
 	_, before, _ := first.After("")
 	first.Report(&jobs[1], change(1))
-	second := changes.NewGeneration(4)
+	second := changes.New(4)
 	jobs = [3]changes.Job{}
 	second.Restore(&jobs[0], at, change(0))
 	if list, _, moved := second.After(""); len(list) != 1 || !moved {

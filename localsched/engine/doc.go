@@ -1,8 +1,8 @@
 // Package engine is a batch system as a state machine: jobs come in, the driver
 // reports ends and the time, and the engine says what to start, what to end and
 // when to wake it. It has no clock, no processes and no goroutines; equal calls
-// give equal answers. localsched/process drives it with real processes, the
-// simulator with a heap of events.
+// give equal answers. localsched/driver drives it for each kind
+// of batch system: over real processes, before another one, in the simulator.
 //
 //	        Submit  Withdraw  Finished  Tick
 //	                      │

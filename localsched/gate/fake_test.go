@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"sync"
 
@@ -44,7 +45,7 @@ var errTrouble = errors.New("the batch system has trouble")
 
 func newFake(cpus int) *fake {
 	return &fake{
-		cpus: cpus, jobs: map[protocol.Tag]fakeJob{}, calls: map[string]int{}, changes: changes.New(),
+		cpus: cpus, jobs: map[protocol.Tag]fakeJob{}, calls: map[string]int{}, changes: changes.New(rand.Uint64()),
 		trouble: map[string]error{}, late: map[string]error{}, reported: map[protocol.Tag]*changes.Job{},
 	}
 }
@@ -62,7 +63,8 @@ func (f *fake) clone() *fake {
 // retell tells the state of each job from the beginning, as batch systems do when they are
 // opened.
 func (f *fake) retell() {
-	f.changes = changes.New()
+	f.changes = changes.New(rand.Uint64())
+	clear(f.reported)
 	for tag, j := range f.jobs {
 		if j.state != withdrawnState && !j.gone {
 			f.tell(tag, j.state)

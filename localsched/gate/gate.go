@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"sync"
 
 	"github.com/switchyard-hpc/switchyard/internal/wallclock"
@@ -73,7 +74,7 @@ func Open(config Config) (*Gate, error) {
 		jobs:      map[protocol.Tag]*job{},
 		given:     map[protocol.Tag]*job{},
 		stories:   map[protocol.Tag]*story{},
-		changes:   changes.New(),
+		changes:   changes.New(rand.Uint64()),
 		turn:      power.End,
 		kick:      make(chan struct{}, 1),
 		hands:     make(chan struct{}, atOnce),

@@ -14,10 +14,11 @@ func (s *Scheduler) Watch(ctx context.Context, after localsched.Cursor) (localsc
 	for {
 		s.mu.Lock()
 		list, cursor, moved := s.changes.After(after)
-		news, load := s.changes.News(), s.engine.Load()
+		news := s.changes.News()
+		load, err := s.driver.Load()
 		s.mu.Unlock()
-		if moved {
-			return localsched.Watched{Changes: list, Cursor: cursor, Load: load}, nil
+		if moved || err != nil {
+			return localsched.Watched{Changes: list, Cursor: cursor, Load: load}, err
 		}
 		select {
 		case <-news:

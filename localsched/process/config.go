@@ -10,6 +10,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/wallclock"
 	"github.com/switchyard-hpc/switchyard/localsched/cgroup"
+	"github.com/switchyard-hpc/switchyard/localsched/driver"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -98,8 +99,8 @@ func (c Config) validate() error {
 			c.Capacity.CPUs, c.Capacity.Nodes)
 	case len(c.Shim) == 0 || !filepath.IsAbs(c.Shim[0]):
 		return fmt.Errorf("the shim's command line %q does not begin with an absolute path", c.Shim)
-	case c.Learn && !budgeted(c.Budget):
+	case c.Learn && !driver.Rules{Budget: c.Budget}.Budgeted():
 		return errors.New("what jobs draw cannot be learnt without a rate of what a CPU draws")
 	}
-	return checkBudget(c.Budget)
+	return driver.Rules{Budget: c.Budget}.Check()
 }

@@ -6,28 +6,25 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/localsched/driver"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// take notes what the engine wants and what the budget does. The lock is held.
-func (s *Scheduler) take(now protocol.Instant, actions localsched.Actions) {
-	s.note(now, actions)
-	s.attend(now)
-}
-
-// note notes what the engine wants, for the driver. Whoever has noted all attends, once: that
-// takes a look at each held job. The lock is held.
-func (s *Scheduler) note(now protocol.Instant, actions localsched.Actions) {
-	s.wake = actions.Wake
-	for _, tag := range actions.Starts {
+// carryOut enters what the driver wants, for the loop. The lock is held.
+func (s *Scheduler) carryOut() {
+	work := s.driver.Take()
+	for _, tag := range work.Starts {
 		j := s.jobs[tag]
-		j.state, j.began, j.place = starting, s.clock.Steady(now), s.engine.PlaceName(tag)
+		j.state = starting
 		s.starts = append(s.starts, j)
 	}
-	for _, tag := range actions.Kills {
+	for _, tag := range work.Kills {
 		s.kills = append(s.kills, s.jobs[tag])
 	}
+	for _, tag := range work.Spent {
+		delete(s.holds, tag)
+	}
+	s.spent = append(s.spent, work.Spent...)
 	s.promisesChanged()
 	select {
 	case s.kick <- struct{}{}:
@@ -35,28 +32,40 @@ func (s *Scheduler) note(now protocol.Instant, actions localsched.Actions) {
 	}
 }
 
+// agree logs an error of the driver's, and carries out what that wants. The lock is held.
+func (s *Scheduler) agree(err error) {
+	if err != nil {
+		s.config.Log.Error("engine_disagrees", "error", err, "advice", "this is a mistake in the program: report it")
+	}
+	s.carryOut()
+}
+
+// replanned logs what has no place in a new plan, and carries out what the driver wants. The
+// lock is held.
+func (s *Scheduler) replanned(misfits []driver.Misfit) {
+	for _, m := range misfits {
+		switch {
+		case m.Reserved:
+			s.config.Log.Error("hold_not_kept", "job", m.Tag.String(), "error", m.Err,
+				"advice", "what starts there may not start together with its other parts")
+		case m.Running:
+			s.config.Log.Warn("running_job_not_planned", "job", m.Tag.String(), "error", m.Err,
+				"advice", "it runs on; see whether cpus, nodes and machine of [localsched] are those of the machine")
+		default:
+			s.config.Log.Warn("queued_job_not_planned", "job", m.Tag.String(), "error", m.Err,
+				"advice", "it waits until the machine of [localsched] can run it, or until it is cancelled")
+		}
+	}
+	s.carryOut()
+}
+
 // leave takes a job that no longer runs or waits out of the engine. The lock is
 // held.
 func (s *Scheduler) leave(j *job, last state) {
-	now, was := s.now(), j.state
+	now := s.now()
 	j.state = last
 	close(j.over)
-	s.spend(j.tag)
-	if !j.planned {
-		return
-	}
-	j.planned = false
-	done := s.engine.Finished
-	if was == queued {
-		done = s.engine.Withdraw
-	}
-	actions, err := done(now, j.tag)
-	if err != nil {
-		s.config.Log.Error("engine_disagrees", "job", j.tag.String(), "error", err,
-			"advice", "this is a mistake in the program: report it")
-		return
-	}
-	s.take(now, actions)
+	s.agree(s.driver.Leave(now, &j.Job))
 }
 
 // drive does what the engine wants until the context ends. What it starts goes on
@@ -77,10 +86,10 @@ func (s *Scheduler) drive(ctx, following context.Context) {
 			s.running.Go(func() { s.run(following, j) })
 		}
 		for _, j := range d.kills {
-			s.driver.Go(func() { s.backstop(ctx, j) })
+			s.loops.Go(func() { s.backstop(ctx, j) })
 		}
 		if len(d.spent) > 0 {
-			s.driver.Go(func() { s.clearHolds(d.spent) })
+			s.loops.Go(func() { s.clearHolds(d.spent) })
 		}
 	}
 }
@@ -98,10 +107,9 @@ func (s *Scheduler) due() dues {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.now()
-	if s.nextWake() <= now {
-		s.take(now, s.engine.Tick(now))
+	if s.driver.Next() <= now {
+		s.agree(s.driver.Tick(now))
 	}
-	s.expireHolds(now)
 	d := dues{kills: s.kills, spent: s.spent, next: lookAtClock}
 	s.kills, s.spent = nil, nil
 	if !s.paused {
@@ -110,19 +118,10 @@ func (s *Scheduler) due() dues {
 	if s.closed {
 		d.starts = nil
 	}
-	if wake := s.nextWake(); wake < now.Add(protocol.DurationOf(d.next)) {
+	if wake := s.driver.Next(); wake < now.Add(protocol.DurationOf(d.next)) {
 		d.next = wake.Sub(now).Std()
 	}
 	return d
-}
-
-// nextWake is when the engine must be asked again, or the budget becomes another. The lock
-// is held.
-func (s *Scheduler) nextWake() protocol.Instant {
-	if s.wake == 0 {
-		return s.turn
-	}
-	return min(s.wake, s.turn)
 }
 
 // backstop ends a job that its shim should have ended at the limit. It does not
@@ -135,7 +134,7 @@ func (s *Scheduler) backstop(ctx context.Context, j *job) {
 	case <-ctx.Done():
 	case <-j.over:
 	case <-patience.C:
-		s.config.Log.Warn("job_past_its_limit", "job", j.tag.String(), "advice", "none: it is ended now")
+		s.config.Log.Warn("job_past_its_limit", "job", j.Tag.String(), "advice", "none: it is ended now")
 		s.end(j)
 	}
 }
@@ -145,9 +144,9 @@ func (s *Scheduler) left(j *job) protocol.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if j.launched == 0 {
-		return j.request.WallTime
+		return j.WallTime
 	}
-	return max(0, j.request.WallTime-(s.clock.Steady(s.now())-j.launched))
+	return max(0, j.WallTime-(s.clock.Steady(s.now())-j.launched))
 }
 
 // end asks the job's shim to end the job, if there is one.
@@ -156,7 +155,7 @@ func (s *Scheduler) end(j *job) {
 	shim := j.shim
 	s.mu.Unlock()
 	if err := terminate(shim); err != nil {
-		s.config.Log.Warn("shim_not_reached", "job", j.tag.String(), "error", err)
+		s.config.Log.Warn("shim_not_reached", "job", j.Tag.String(), "error", err)
 	}
 }
 

@@ -49,8 +49,8 @@ func (s *Scheduler) Withdraw(ctx context.Context, tag protocol.Tag) (localsched.
 
 // forestall withdraws a job that never came.
 func (s *Scheduler) forestall(j *job) (localsched.Withdrawal, error) {
-	if err := s.addTombstone(j.tag); err != nil {
-		err = fmt.Errorf("withdraw job %v: %w", j.tag, err)
+	if err := s.addTombstone(j.Tag); err != nil {
+		err = fmt.Errorf("withdraw job %v: %w", j.Tag, err)
 		s.abandon(j, err)
 		return 0, err
 	}
@@ -60,8 +60,9 @@ func (s *Scheduler) forestall(j *job) (localsched.Withdrawal, error) {
 	j.state = withdrawn
 	close(j.over)
 	close(j.made)
-	s.spend(j.tag)
-	s.take(now, s.engine.Drop(now, j.tag))
+	delete(s.holds, j.Tag)
+	s.spent = append(s.spent, j.Tag)
+	s.agree(s.driver.Drop(now, j.Tag))
 	return localsched.Withdrawn, nil
 }
 
@@ -74,7 +75,7 @@ func (s *Scheduler) takeBack(j *job) (localsched.Withdrawal, error) {
 		won = first.Withdrawn
 	}
 	if err != nil {
-		return 0, fmt.Errorf("withdraw job %v: %w", j.tag, spool.ExplainFull(err))
+		return 0, fmt.Errorf("withdraw job %v: %w", j.Tag, spool.ExplainFull(err))
 	}
 	if !won {
 		return localsched.Started, nil
@@ -89,7 +90,7 @@ func (s *Scheduler) nowWithdrawn(j *job) {
 	defer s.mu.Unlock()
 	if j.state != withdrawn {
 		s.leave(j, withdrawn)
-		s.changes.Forget(&j.reported)
+		s.changes.Forget(&j.Reported)
 	}
 }
 
@@ -142,7 +143,7 @@ func (s *Scheduler) Forget(ctx context.Context, tag protocol.Tag) error {
 	defer s.mu.Unlock()
 	if s.jobs[tag] == j {
 		delete(s.jobs, tag)
-		s.changes.Forget(&j.reported)
+		s.changes.Forget(&j.Reported)
 	}
 	return nil
 }

@@ -32,7 +32,7 @@ func (s *Scheduler) MakeGroupsIn(parent cgroup.Group) { s.groups = cgroup.Found{
 func (s *Scheduler) Looks() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.looks
+	return s.driver.Looks()
 }
 
 // SaveLearnt writes down what was learnt, as happens now and then.

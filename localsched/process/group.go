@@ -61,8 +61,8 @@ func (s *Scheduler) noteUncontained(j *job, why string) {
 	}
 	j.uncontained = why
 	s.uncontained.jobs++
-	s.uncontained.last = j.tag.String() + ", which " + why
-	s.config.Log.Warn("job_not_contained", "job", j.tag.String(), "why", why,
+	s.uncontained.last = j.Tag.String() + ", which " + why
+	s.config.Log.Warn("job_not_contained", "job", j.Tag.String(), "why", why,
 		"advice", "see docs/operations.md, The processes of a job; the job runs all the same")
 }
 

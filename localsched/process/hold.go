@@ -1,12 +1,9 @@
 package process
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/spool"
@@ -70,7 +67,7 @@ func (s *Scheduler) hold(asked localsched.Hold) (h *held, mine bool, err error) 
 		return nil, false, &localsched.RefusedError{Reason: fmt.Sprintf("job %v has come already, or was withdrawn", asked.Tag)}
 	}
 	now := s.now()
-	start, actions, err := s.engine.Hold(now, asked, false)
+	start, err := s.driver.Hold(now, asked)
 	if err != nil {
 		return nil, false, err
 	}
@@ -79,7 +76,7 @@ func (s *Scheduler) hold(asked localsched.Hold) (h *held, mine bool, err error) 
 		made: make(chan struct{}),
 	}
 	s.holds[asked.Tag] = h
-	s.take(now, actions)
+	s.carryOut()
 	return h, true, nil
 }
 
@@ -89,7 +86,7 @@ func (s *Scheduler) unhold(tag protocol.Tag) {
 	defer s.mu.Unlock()
 	now := s.now()
 	delete(s.holds, tag)
-	s.take(now, s.engine.Drop(now, tag))
+	s.agree(s.driver.Drop(now, tag))
 }
 
 // Release implements [localsched.Reserver]. The room of a job that has come is given up by
@@ -114,23 +111,6 @@ func (s *Scheduler) Release(ctx context.Context, tag protocol.Tag) error {
 	return nil
 }
 
-// spend forgets a hold that is of no more use, and has its record removed. The lock is held.
-func (s *Scheduler) spend(tag protocol.Tag) {
-	if _, ok := s.holds[tag]; ok {
-		delete(s.holds, tag)
-		s.spent = append(s.spent, tag)
-	}
-}
-
-// expireHolds forgets the holds that were over before their jobs came. The lock is held.
-func (s *Scheduler) expireHolds(now protocol.Instant) {
-	for tag, h := range s.holds {
-		if s.jobs[tag] == nil && h.End() <= now {
-			s.spend(tag)
-		}
-	}
-}
-
 // clearHolds removes records of holds.
 func (s *Scheduler) clearHolds(tags []protocol.Tag) {
 	for _, tag := range tags {
@@ -140,36 +120,12 @@ func (s *Scheduler) clearHolds(tags []protocol.Tag) {
 	}
 }
 
-// planHolds has a new engine hold what is held, before anything is queued. The lock is held.
-func (s *Scheduler) planHolds(now protocol.Instant) {
-	for _, h := range slices.SortedFunc(maps.Values(s.holds), func(a, b *held) int {
-		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.Tag.Job, b.Tag.Job), cmp.Compare(a.Tag.Epoch, b.Tag.Epoch))
-	}) {
-		j := s.jobs[h.Tag]
-		if j != nil && (j.state == starting || j.state == running) {
-			continue // it has its room, and the hold goes with it
-		}
-		if h.End() <= now || j != nil && j.state != queued && j.state != making {
-			s.spend(h.Tag)
-			continue
-		}
-		_, actions, err := s.engine.Hold(now, h.Reserved(), true)
-		if err != nil {
-			s.config.Log.Error("hold_not_kept", "job", h.Tag.String(), "error", err,
-				"advice", "what starts there may not start together with its other parts")
-			s.spend(h.Tag)
-			continue
-		}
-		s.note(now, actions)
-	}
-}
-
 // capabilities are those of the rules that are in force.
 func (s *Scheduler) capabilities() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	able := []string{localsched.Delays}
-	if s.engine.Holds() {
+	if s.driver.Holds() {
 		able = append(able, localsched.Reserve)
 	}
 	return able

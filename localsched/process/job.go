@@ -6,7 +6,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/cgroup"
-	"github.com/switchyard-hpc/switchyard/localsched/changes"
+	"github.com/switchyard-hpc/switchyard/localsched/driver"
 	"github.com/switchyard-hpc/switchyard/localsched/spool"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -26,41 +26,36 @@ const (
 // job is what is kept of a job in memory. The fields above state do not change
 // once made is closed; the rest is under the scheduler's lock.
 type job struct {
-	tag     protocol.Tag
-	request protocol.Request
+	driver.Job // Since is by the wall clock, as it was last set while the job waited
+
 	dir     string
-	seq     uint64
 	outputs spool.Outputs
 
 	made   chan struct{} // closed when the submission is through
 	failed error         // of the submission
 
-	state     state
-	planned   bool   // the engine has it
-	reason    string // the last one reported for not starting it
-	look      uint64 // at the budget, the last at which that held it
-	shim      processID
-	group     cgroup.Group      // of its processes
-	submitted protocol.Instant  // by the wall clock, as it was last set while the job waited
-	began     protocol.Duration // when the engine started it, by the steady clock
-	launched  protocol.Duration // when its shim did, likewise; 0: none has
-	started   protocol.Instant  // when its shim did, by the wall clock of then
-	place     string            // of the engine's; empty: its places have no names
-	reported  changes.Job
-	over      chan struct{} // closed when it has ended or was withdrawn
+	state    state
+	shim     processID
+	group    cgroup.Group      // of its processes
+	began    protocol.Duration // when the engine started it, by the steady clock, as it was found; see Began
+	launched protocol.Duration // when its shim did, likewise; 0: none has
+	started  protocol.Instant  // when its shim did, by the wall clock of then
+	over     chan struct{}     // closed when it has ended or was withdrawn
 
 	uncontained string // how it is not contained as it should be; empty: it is, as far as is known
 }
 
 func newJob(tag protocol.Tag, dir string) *job {
-	return &job{tag: tag, dir: dir, made: make(chan struct{}), over: make(chan struct{})}
+	j := &job{dir: dir, made: make(chan struct{}), over: make(chan struct{})}
+	j.Tag = tag
+	return j
 }
 
 // describe takes over what is to be known of a submission.
 func (j *job) describe(record jobRecord) {
-	j.seq, j.submitted = record.Seq, record.Submitted
-	j.request, j.outputs = record.Submission.Spec.Request, record.Outputs(j.dir)
-	j.request.Power = cmp.Or(record.Power, j.request.Power)
+	j.Seq, j.Since = record.Seq, record.Submitted
+	j.Request, j.outputs = record.Submission.Spec.Request, record.Outputs(j.dir)
+	j.Power = cmp.Or(record.Power, j.Power)
 }
 
 // wait returns when the submission is through, well or not.
@@ -73,15 +68,9 @@ func (j *job) wait(ctx context.Context) error {
 	}
 }
 
-func (j *job) id() localsched.LocalID { return localsched.LocalID(spool.FolderOf(j.tag)) }
-
-// engineJob is the job as the engine takes it. It has waited since it was first submitted,
-// also after a restart.
-func (j *job) engineJob() localsched.Queued {
-	return localsched.Queued{Request: j.request, Tag: j.tag, Since: j.submitted, Place: j.place}
-}
+func (j *job) id() localsched.LocalID { return localsched.LocalID(spool.FolderOf(j.Tag)) }
 
 // change reports the job in a state that is not a last one.
 func (j *job) change(state protocol.State, reason string) localsched.Change {
-	return localsched.Change{Tag: j.tag, State: state, Reason: reason, Started: j.started}
+	return localsched.Change{Tag: j.Tag, State: state, Reason: reason, Started: j.started}
 }

@@ -61,7 +61,7 @@ func (s *Scheduler) launch(ctx context.Context, j *job) (*handle, error) {
 // notePlace writes down where the job is to run, for its shim.
 func (s *Scheduler) notePlace(j *job) error {
 	s.mu.Lock()
-	place := j.place
+	place := j.Place
 	s.mu.Unlock()
 	if place == "" {
 		return nil
@@ -132,7 +132,7 @@ const beganName = "SWITCHYARD_BEGAN"
 func (s *Scheduler) beganVariable(j *job) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return beganName + "=" + strconv.FormatInt(int64(j.began), 10)
+	return beganName + "=" + strconv.FormatInt(int64(s.clock.Steady(j.Began)), 10)
 }
 
 // whenBegan is when the engine started the job of this shim; 0: the peer does not say.

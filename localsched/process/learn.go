@@ -99,8 +99,8 @@ func (s *Scheduler) learn(j *job, exit exitRecord) {
 	if !s.config.Learn || s.closed && s.config.OnStop == EndJobs {
 		return
 	}
-	if ppm, ok := measured(s.rules.budget.Rates, j.request.CPUs, exit); ok {
-		s.learnt.Learn(j.request.Like, ppm)
+	if ppm, ok := measured(s.driver.Rules().Budget.Rates, j.CPUs, exit); ok {
+		s.learnt.Learn(j.Like, ppm)
 		s.learnt.news = true
 	}
 }

@@ -103,14 +103,14 @@ func (s *Scheduler) savePromised() error {
 func (s *Scheduler) promised() (record promisedRecord) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.rules.policy().Quotes() != engine.Reserved {
+	if !s.driver.Reserves() {
 		return record
 	}
 	s.now()
-	record.Zero, record.Jobs = s.clock.Instant(0), s.engine.Promised()
+	record.Zero, record.Jobs = s.clock.Instant(0), s.driver.Reserved()
 	for _, j := range s.jobs {
 		if j.state == starting {
-			record.Jobs = append(record.Jobs, engine.Promised{Tag: j.tag, Start: s.clock.Instant(j.began), Place: j.place})
+			record.Jobs = append(record.Jobs, engine.Promised{Tag: j.Tag, Start: j.Began, Place: j.Place})
 		}
 	}
 	slices.SortFunc(record.Jobs, func(a, b engine.Promised) int {

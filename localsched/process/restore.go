@@ -1,13 +1,11 @@
 package process
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
 
-	"github.com/switchyard-hpc/switchyard/localsched/engine"
+	"github.com/switchyard-hpc/switchyard/localsched/driver"
 	"github.com/switchyard-hpc/switchyard/localsched/spool"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -19,61 +17,42 @@ type follower struct {
 }
 
 // restore finds the jobs in the spool and plans for them.
-func (s *Scheduler) restore() (running []follower, err error) {
+func (s *Scheduler) restore() (found []follower, err error) {
 	holds, err := s.spool.Holds()
 	if err != nil {
 		return nil, err
 	}
-	running, err = s.scan()
+	found, err = s.scan()
 	if err != nil {
-		return nil, errors.Join(err, release(running))
+		return nil, errors.Join(err, release(found))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.now()
-	for _, j := range s.started() {
-		s.changes.Report(&j.reported, j.change(protocol.Running, ""))
+	s.driver = driver.New(s.config.Machine, driver.Rules{Policy: s.config.Policy, Budget: s.config.Budget}, s.changes)
+	for _, j := range s.jobs {
+		switch j.state {
+		case running:
+			j.Began = s.clock.Instant(j.began)
+			s.driver.Add(&j.Job, true)
+			s.changes.Report(&j.Reported, j.change(protocol.Running, ""))
+		case queued:
+			s.driver.Add(&j.Job, false)
+		case making, starting, ended, withdrawn:
+		}
 	}
 	for _, one := range holds {
+		if j := s.jobs[one.Tag]; j != nil && (j.state == ended || j.state == withdrawn) {
+			s.spent = append(s.spent, one.Tag)
+			continue
+		}
 		h := &held{Hold: one, made: make(chan struct{})}
 		close(h.made)
 		s.holds[one.Tag] = h
+		s.driver.AddHold(one.Reserved())
 	}
-	s.plan(now, s.readPromised())
-	return running, nil
-}
-
-// plan makes the engine for what there is: what runs, since the engine has started it, what is
-// held, then the queue, in the order of submission, with what was promised; then it makes one
-// pass. The lock is held.
-func (s *Scheduler) plan(now protocol.Instant, promised []engine.Promised) {
-	s.engine = engine.New(s.config.Machine, s.rules.policy())
-	for _, j := range s.jobs {
-		j.planned = false
-	}
-	for _, j := range s.started() {
-		// Without room for it, after the machine was made smaller, it runs beside.
-		err := s.engine.Restore(j.engineJob(), s.clock.Instant(j.began))
-		if j.planned = err == nil; err != nil {
-			s.config.Log.Warn("running_job_not_planned", "job", j.tag.String(), "error", err,
-				"advice", "it runs on; see whether cpus, nodes and machine of [localsched] are those of the machine")
-		}
-	}
-	s.planHolds(now)
-	s.requeueAll(now, promised)
-	s.take(now, s.engine.Tick(now)) // for the limits of what runs, and the budget
-}
-
-// started are the jobs that the engine has started and that have not ended, in the order of the
-// starts. The lock is held.
-func (s *Scheduler) started() (jobs []*job) {
-	for _, j := range s.jobs {
-		if j.state == starting || j.state == running {
-			jobs = append(jobs, j)
-		}
-	}
-	slices.SortFunc(jobs, func(a, b *job) int { return cmp.Or(cmp.Compare(a.began, b.began), cmp.Compare(a.seq, b.seq)) })
-	return jobs
+	s.replanned(s.driver.Rebuild(now, s.readPromised()))
+	return found, nil
 }
 
 func release(running []follower) (err error) {
@@ -81,43 +60,6 @@ func release(running []follower) (err error) {
 		err = errors.Join(err, r.handle.Close())
 	}
 	return err
-}
-
-// requeueAll puts the jobs in the queue that the engine does not have, in the order of their
-// submission, with what they were promised: all that wait, after a restart, or those that did
-// not fit, under rules that are new. The caller attends. The lock is held.
-func (s *Scheduler) requeueAll(now protocol.Instant, promised []engine.Promised) {
-	known := make(map[protocol.Tag]engine.Promised, len(promised))
-	for _, one := range promised {
-		known[one.Tag] = one
-	}
-	var unplanned []*job
-	for _, j := range s.jobs {
-		if j.state == queued && !j.planned {
-			unplanned = append(unplanned, j)
-		}
-	}
-	slices.SortFunc(unplanned, func(a, b *job) int { return cmp.Compare(a.seq, b.seq) })
-	for _, j := range unplanned {
-		s.requeue(now, j, known[j.tag])
-	}
-	s.note(now, s.engine.Pass(now))
-}
-
-// requeue puts a job in the queue again, without a pass. One that does not fit any more waits
-// for other rules, or to be withdrawn. The lock is held.
-func (s *Scheduler) requeue(now protocol.Instant, j *job, promised engine.Promised) {
-	if err := s.engine.Requeue(now, j.engineJob(), promised); err != nil {
-		s.config.Log.Warn("queued_job_not_planned", "job", j.tag.String(), "error", err,
-			"advice", "it waits until the machine of [localsched] can run it, or until it is cancelled")
-		s.waits(j, err.Error())
-		return
-	}
-	j.planned = true
-	if j.reason != "" || !j.reported.Reported() {
-		j.reason = ""
-		s.changes.Report(&j.reported, j.change(protocol.Pending, ""))
-	}
 }
 
 // scan reads the spool, and returns the jobs that run.
@@ -133,7 +75,7 @@ func (s *Scheduler) scan() (running []follower, err error) {
 		}
 		close(j.made)
 		s.jobs[tag] = j
-		s.seq = max(s.seq, j.seq)
+		s.seq = max(s.seq, j.Seq)
 		if found != nil {
 			running = append(running, follower{j, found})
 		}
@@ -183,7 +125,7 @@ func (s *Scheduler) loadDamaged(j *job, err error) {
 		close(j.over)
 		return
 	}
-	s.config.Log.Error("job_damaged", "job", j.tag.String(), "error", err, "advice", "check the disk of the spool; the job has ended")
+	s.config.Log.Error("job_damaged", "job", j.Tag.String(), "error", err, "advice", "check the disk of the spool; the job has ended")
 	exit, unread := readExit(j.dir)
 	if unread != nil {
 		exit.End = spool.End{State: protocol.NodeFail, Reason: err.Error()}
@@ -195,5 +137,5 @@ func (s *Scheduler) loadDamaged(j *job, err error) {
 func (s *Scheduler) over(j *job, end spool.End) {
 	j.state, j.started = ended, end.Started
 	close(j.over)
-	s.changes.Report(&j.reported, end.Change(j.tag, j.submitted))
+	s.changes.Report(&j.Reported, end.Change(j.Tag, j.Since))
 }

@@ -36,7 +36,7 @@ func (s *Scheduler) run(ctx context.Context, j *job) {
 		case ctx.Err() != nil:
 			return
 		}
-		s.config.Log.Error("job_not_started", "job", j.tag.String(), "error", err, "advice", "it is tried again")
+		s.config.Log.Error("job_not_started", "job", j.Tag.String(), "error", err, "advice", "it is tried again")
 		if !s.postpone(j, "cannot be started yet: "+err.Error(), pause) {
 			return
 		}
@@ -48,7 +48,7 @@ func (s *Scheduler) run(ctx context.Context, j *job) {
 func (s *Scheduler) postpone(j *job, reason string, pause time.Duration) bool {
 	s.mu.Lock()
 	if j.state == starting {
-		s.waits(j, reason)
+		s.driver.Waits(&j.Job, reason)
 	}
 	s.mu.Unlock()
 	timer := time.NewTimer(pause)
@@ -66,7 +66,7 @@ func (s *Scheduler) postpone(j *job, reason string, pause time.Duration) bool {
 func (s *Scheduler) nowRuns(j *job) {
 	s.mu.Lock()
 	j.state = running
-	s.changes.Report(&j.reported, j.change(protocol.Running, j.uncontained))
+	s.changes.Report(&j.Reported, j.change(protocol.Running, j.uncontained))
 	stopping := s.closed && s.config.OnStop == EndJobs
 	s.mu.Unlock()
 	if stopping {
@@ -86,7 +86,7 @@ func (s *Scheduler) follow(ctx context.Context, j *job, shim *handle) {
 		err = closed
 	}
 	if err != nil {
-		s.config.Log.Error("shim_not_watched", "job", j.tag.String(), "error", err,
+		s.config.Log.Error("shim_not_watched", "job", j.Tag.String(), "error", err,
 			"advice", "start the peer again, or the end of the job is not seen")
 		return
 	}
@@ -99,7 +99,7 @@ func (s *Scheduler) finish(j *job) {
 	end := exit.End
 	s.noteUncontained(j, exit.Uncontained)
 	if exit.Notice != "" {
-		s.config.Log.Warn("usage_report_refused", "job", j.tag.String(), "reason", exit.Notice)
+		s.config.Log.Warn("usage_report_refused", "job", j.Tag.String(), "reason", exit.Notice)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,7 +107,7 @@ func (s *Scheduler) finish(j *job) {
 		s.learn(j, exit)
 		j.started = end.Started
 		s.leave(j, ended)
-		s.changes.Report(&j.reported, end.Change(j.tag, j.submitted))
+		s.changes.Report(&j.Reported, end.Change(j.Tag, j.Since))
 	}
 }
 
@@ -118,11 +118,11 @@ func (s *Scheduler) lastWords(j *job) exitRecord {
 	if err == nil {
 		return exit
 	}
-	s.endGroup(j.tag.String(), j.group)
+	s.endGroup(j.Tag.String(), j.group)
 	killSession(j.shim)
 	now, ran := s.ran(j)
 	end := spool.End{State: protocol.NodeFail, Reason: s.whyLost(j, err), Started: j.started, Ran: ran}
-	s.config.Log.Error("job_lost", "job", j.tag.String(), "reason", end.Reason)
+	s.config.Log.Error("job_lost", "job", j.Tag.String(), "reason", end.Reason)
 	exit = exitRecord{End: end, Ended: now}
 	if errors.Is(err, fs.ErrNotExist) {
 		s.keep(j, exit)
@@ -159,7 +159,7 @@ func (s *Scheduler) whyLost(j *job, err error) string {
 // restart. If that fails, the next Open finds the same again but for the time.
 func (s *Scheduler) keep(j *job, exit exitRecord) {
 	if err := spool.ReplaceRecord(j.dir, exitFile, exit); err != nil {
-		s.config.Log.Warn("lost_job_not_noted", "job", j.tag.String(), "error", err)
+		s.config.Log.Warn("lost_job_not_noted", "job", j.Tag.String(), "error", err)
 	}
 }
 
@@ -171,9 +171,9 @@ func (s *Scheduler) adopt(j *job) (*handle, error) {
 		return nil, err
 	}
 	s.mu.Lock()
-	j.shim, j.started, j.place, j.group = record.processID, record.Started, record.Place, record.Group
+	j.shim, j.started, j.Place, j.group = record.processID, record.Started, record.Place, record.Group
 	j.launched = cmp.Or(record.Launched, s.clock.Steady(record.Started)) // versions before 0.1 had none
-	j.began = cmp.Or(j.began, record.Began, j.launched)
+	j.began = cmp.Or(record.Began, j.launched)
 	s.mu.Unlock()
 	return record.open()
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -11,8 +13,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/cgroup"
 	"github.com/switchyard-hpc/switchyard/localsched/changes"
-	"github.com/switchyard-hpc/switchyard/localsched/engine"
-	"github.com/switchyard-hpc/switchyard/localsched/power"
+	"github.com/switchyard-hpc/switchyard/localsched/driver"
 	"github.com/switchyard-hpc/switchyard/localsched/spool"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -29,18 +30,12 @@ type Scheduler struct {
 
 	mu      sync.Mutex // never held during I/O
 	clock   *wallclock.Clock
-	rules   rules
-	engine  *engine.Engine
+	driver  *driver.Driver // nil until the jobs in the spool are found
 	jobs    map[protocol.Tag]*job
 	changes *changes.Feed
-	seq     uint64           // of the latest submission
-	starts  []*job           // the engine has said so, the driver has yet to do it
-	kills   []*job           // likewise
-	wake    protocol.Instant // the engine's
-	turn    protocol.Instant // the next one at which the budget is another
-	told    int64            // the budget that watchers were told of, as in [protocol.Load]
-	held    []*job           // by the budget, as told
-	looks   uint64           // at the budget
+	seq     uint64 // of the latest submission
+	starts  []*job // the driver has said so, the loop has yet to do it
+	kills   []*job // likewise
 	holds   map[protocol.Tag]*held
 	spent   []protocol.Tag // holds whose records are to be removed
 	learnt  learnt
@@ -50,12 +45,12 @@ type Scheduler struct {
 	uncontained uncontained // jobs
 
 	promises promises       // the keeper's alone, but for its channel
-	kick     chan struct{}  // wakes the driver
+	kick     chan struct{}  // wakes the loop
 	stopping chan struct{}  // closed: nothing is started any more
 	gone     chan struct{}  // closed: watchers return
 	unfollow func()         // ends all that follow jobs
-	stop     func()         // ends the driver
-	driver   sync.WaitGroup // the driver and its timers
+	stop     func()         // ends the loop
+	loops    sync.WaitGroup // the loop and its timers
 	running  sync.WaitGroup // one for each job from its start to its end
 }
 
@@ -72,17 +67,14 @@ func Open(config Config) (*Scheduler, error) {
 	if err != nil {
 		return nil, err
 	}
-	begin := rules{base: config.Policy, budget: config.Budget}
 	s := &Scheduler{
 		config:   config,
 		spool:    sp,
 		clock:    wallclock.New(config.Clock),
-		rules:    begin,
 		paused:   config.Paused,
 		jobs:     map[protocol.Tag]*job{},
 		holds:    map[protocol.Tag]*held{},
-		changes:  changes.New(),
-		turn:     power.End,
+		changes:  changes.New(rand.Uint64()),
 		promises: promises{news: make(chan struct{}, 1)},
 		kick:     make(chan struct{}, 1),
 		stopping: make(chan struct{}),
@@ -105,10 +97,10 @@ func Open(config Config) (*Scheduler, error) {
 	for _, r := range found {
 		s.running.Go(func() { s.follow(following, r.job, r.handle) })
 	}
-	s.driver.Go(func() { s.drive(driving, following) })
-	s.driver.Go(func() { s.keepPromised(driving) })
+	s.loops.Go(func() { s.drive(driving, following) })
+	s.loops.Go(func() { s.keepPromised(driving) })
 	if config.Learn {
-		s.driver.Go(func() { s.keepLearnt(driving) })
+		s.loops.Go(func() { s.keepLearnt(driving) })
 	}
 	return s, nil
 }
@@ -125,7 +117,7 @@ func (s *Scheduler) Close() error {
 	close(s.stopping)
 	s.mu.Unlock()
 	s.stop()
-	s.driver.Wait()
+	s.loops.Wait()
 	if s.config.OnStop == EndJobs {
 		s.endAll()
 	}
@@ -182,7 +174,7 @@ func (s *Scheduler) Load(context.Context) (protocol.Load, error) {
 	if s.closed {
 		return protocol.Load{}, ErrClosed
 	}
-	return s.engine.Load(), nil
+	return s.driver.Load()
 }
 
 // Quote implements [localsched.Planner]. The expected run time is the wall-time
@@ -193,51 +185,14 @@ func (s *Scheduler) Quote(_ context.Context, query localsched.Query) ([]protocol
 	if s.closed {
 		return nil, ErrClosed
 	}
-	now := s.now()
-	ahead, jobs := s.missing(query.Ahead), s.likelyAll(query.Jobs)
-	planned := s.engine.Plan(now, ahead, jobs)
-	quotes := make([]protocol.Quote, len(planned))
-	for i, p := range planned {
-		quotes[i] = quoteOf(jobs[i], p, now)
-		if quotes[i].AWT > 0 { // limits make the plan: it may well be sooner
-			quotes[i].AWTLow = max(0, s.engine.Earliest(now, jobs[i], p.Start).Sub(now))
-		}
+	query.Jobs, query.Ahead = s.likelyAll(query.Jobs), slices.Clone(query.Ahead)
+	for i := range query.Ahead {
+		query.Ahead[i].Request = s.likely(query.Ahead[i].Request)
 	}
-	if query.Guard != 0 {
-		tellDelays(quotes, s.engine.Delays(now, ahead, jobs, query.Guard))
-	}
-	return quotes, nil
-}
-
-// tellDelays says in the quotes whom the jobs would delay.
-func tellDelays(quotes []protocol.Quote, delays []protocol.Duration) {
-	for i, delay := range delays {
-		if quotes[i].Declined == "" {
-			quotes[i].Delay = delay
-		}
-	}
-}
-
-// missing are the promised jobs that the engine neither has yet nor holds room for.
-func (s *Scheduler) missing(ahead []localsched.Promise) []protocol.Request {
-	var out []protocol.Request
-	for _, one := range ahead {
-		if j := s.jobs[one.Tag]; s.holds[one.Tag] == nil && (j == nil || j.state == making) {
-			out = append(out, s.likely(one.Request))
-		}
-	}
-	return out
-}
-
-func quoteOf(request protocol.Request, p localsched.Planned, now protocol.Instant) protocol.Quote {
-	if p.Declined != "" {
-		return protocol.Quote{Job: request.Job, Declined: p.Declined}
-	}
-	if p.Start == protocol.Instant(protocol.Never) {
-		return protocol.Quote{Job: request.Job, Declined: "no start is in sight"}
-	}
-	wait := max(0, p.Start.Sub(now))
-	return protocol.Quote{Job: request.Job, AWT: wait, AWTLow: wait, AWTHigh: wait, ERT: request.WallTime, Note: p.Note}
+	return s.driver.Quote(s.now(), query, func(tag protocol.Tag) bool {
+		j := s.jobs[tag]
+		return j != nil && j.state != making
+	})
 }
 
 // find is the job with this tag, once its submission is through; nil when there

@@ -42,7 +42,7 @@ func (s *Scheduler) reserve(tag protocol.Tag) (j *job, mine bool, err error) {
 	}
 	j = newJob(tag, s.spool.Folder(tag))
 	s.seq++
-	j.seq = s.seq
+	j.Seq = s.seq
 	s.jobs[tag] = j
 	return j, true, nil
 }
@@ -51,7 +51,7 @@ func (s *Scheduler) reserve(tag protocol.Tag) (j *job, mine bool, err error) {
 func (s *Scheduler) abandon(j *job, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.jobs, j.tag)
+	delete(s.jobs, j.Tag)
 	j.failed = err
 	close(j.made)
 }
@@ -65,7 +65,7 @@ func (s *Scheduler) repeated(ctx context.Context, j *job) (localsched.LocalID, e
 		return "", j.failed
 	}
 	if s.withdrawn(j) {
-		return "", &localsched.RefusedError{Reason: fmt.Sprintf("job %v was withdrawn", j.tag)}
+		return "", &localsched.RefusedError{Reason: fmt.Sprintf("job %v was withdrawn", j.Tag)}
 	}
 	return j.id(), nil
 }
@@ -82,14 +82,14 @@ func (s *Scheduler) make(ctx context.Context, j *job, submission localsched.Subm
 	request := s.guess(submission.Spec.Request)
 	record := jobRecord{
 		Job:   spool.NewJob(submission, owner, s.config.Site, s.config.MaxOutput),
-		Seq:   j.seq,
+		Seq:   j.Seq,
 		Grace: protocol.DurationOf(s.config.GraceKill),
 		Power: request.Power,
 
 		MaxProcesses: s.config.MaxProcesses,
 	}
 	if err = s.addJob(record, submission.Payload.Script); err != nil {
-		return fmt.Errorf("submit job %v: %w", j.tag, err)
+		return fmt.Errorf("submit job %v: %w", j.Tag, err)
 	}
 	j.describe(record)
 	if err = s.enqueue(j); err != nil {
@@ -102,20 +102,21 @@ func (s *Scheduler) make(ctx context.Context, j *job, submission localsched.Subm
 // fails, the next Open could find the job: so it is not refused, and waits as it would then,
 // until there are other rules or it is withdrawn.
 func (s *Scheduler) turnAway(j *job, why error) error {
-	err := s.spool.Remove(j.tag)
+	err := s.spool.Remove(j.Tag)
 	if err == nil {
 		err = spool.SyncPath(filepath.Dir(j.dir))
 	}
 	if err == nil {
 		return why
 	}
-	s.config.Log.Error("refused_job_not_removed", "job", j.tag.String(), "error", err,
+	s.config.Log.Error("refused_job_not_removed", "job", j.Tag.String(), "error", err,
 		"advice", "free the spool's disk; the job waits until other rules take it or it is withdrawn")
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	j.state = queued
 	close(j.made)
-	s.waits(j, why.Error())
+	s.driver.Add(&j.Job, false)
+	s.driver.Waits(&j.Job, why.Error())
 	return nil
 }
 
@@ -124,14 +125,12 @@ func (s *Scheduler) enqueue(j *job) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.now()
-	actions, err := s.engine.Submit(now, j.engineJob())
-	if err != nil {
+	if err := s.driver.Submit(now, &j.Job); err != nil {
 		return err
 	}
-	j.state, j.planned = queued, true
+	j.state = queued
 	close(j.made)
-	s.changes.Report(&j.reported, j.change(protocol.Pending, ""))
-	s.take(now, actions)
+	s.carryOut()
 	return nil
 }
 

@@ -96,7 +96,7 @@ func (s *Scheduler) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.changes = changes.NewGeneration(generation)
+	s.changes = changes.New(generation)
 	s.record = loadObserved(s.config.Dir, s.config.Log)
 	if err = errors.Join(s.restore(), s.restoreHolds()); err != nil {
 		return err

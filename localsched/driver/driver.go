@@ -1,0 +1,280 @@
+package driver
+
+import (
+	"cmp"
+	"iter"
+
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/localsched/changes"
+	"github.com/switchyard-hpc/switchyard/localsched/engine"
+	"github.com/switchyard-hpc/switchyard/localsched/power"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Driver drives the engine of one batch system. Instants are those of the engine: an earlier
+// one counts as the latest one seen. An error of a method is a *[localsched.RefusedError] where
+// that says so; any other is of an engine that disagrees with the driver, or does not answer.
+type Driver struct {
+	machine engine.Machine
+	rules   Rules
+	own     *engine.Engine    // nil: the engine is another one, which cannot be rebuilt
+	engine  localsched.Engine // own, or the other one
+	feed    *changes.Feed
+	jobs    map[protocol.Tag]*Job // from Submit or Add to Leave
+	holds   map[protocol.Tag]localsched.Hold
+	work    Work
+	wake    protocol.Instant // the engine's
+	turn    protocol.Instant // the next one at which the budget is another
+	budget  int64            // that watchers know of, as in [protocol.Load]
+	held    []*Job           // by the budget, as reported
+	looks   uint64           // at the budget
+}
+
+// Job is a job as the driver keeps it: runners embed it in theirs. Tag and Request are to be
+// set before it is given to the driver, and Since where it has waited before.
+type Job struct {
+	localsched.Queued
+
+	Seq   uint64           // in the order of submission
+	Began protocol.Instant // when the engine started it; it is pending until it has
+
+	Reported changes.Job
+
+	started bool
+	planned bool   // the engine has it
+	look    uint64 // at the budget, the last at which that held it
+}
+
+// Started reports whether the engine has started the job.
+func (j *Job) Started() bool { return j.started }
+
+// Planned reports whether the engine has the job. It has not where the job does not fit the
+// machine or the rules any more: such a job waits for others, or runs beside the plan.
+func (j *Job) Planned() bool { return j.planned }
+
+// Work is what the engine and the driver want of the runner, each once and in order.
+type Work struct {
+	Starts []protocol.Tag // start these jobs
+	Kills  []protocol.Tag // these jobs are at their time limits
+	Spent  []protocol.Tag // these advance reservations are of no more use
+}
+
+// New returns a driver of the built-in engine on an idle machine. [Driver.Rebuild] has it
+// begin with jobs that are there already.
+func New(machine engine.Machine, rules Rules, feed *changes.Feed) *Driver {
+	d := newDriver(feed)
+	d.machine, d.rules = machine, rules
+	d.anew()
+	return d
+}
+
+// Over returns a driver of another engine than the built-in one.
+func Over(other localsched.Engine, feed *changes.Feed) *Driver {
+	d := newDriver(feed)
+	d.engine = other
+	return d
+}
+
+func newDriver(feed *changes.Feed) *Driver {
+	return &Driver{
+		feed: feed, turn: power.End,
+		jobs: map[protocol.Tag]*Job{}, holds: map[protocol.Tag]localsched.Hold{},
+	}
+}
+
+// anew makes the engine, empty.
+func (d *Driver) anew() {
+	d.own = engine.New(d.machine, d.rules.policy())
+	d.engine = d.own.Border()
+}
+
+// Take returns what is to be done, once.
+func (d *Driver) Take() Work {
+	work := d.work
+	d.work = Work{}
+	return work
+}
+
+// Next is when [Driver.Tick] is to be called: the engine must be asked again, or the budget
+// becomes another.
+func (d *Driver) Next() protocol.Instant {
+	if d.wake == 0 {
+		return d.turn
+	}
+	return min(d.wake, d.turn)
+}
+
+// Wake is when the engine must be asked again, whatever the budget does; 0: nobody knows of
+// such a time.
+func (d *Driver) Wake() protocol.Instant { return d.wake }
+
+// Load is how busy the machine is.
+func (d *Driver) Load() (protocol.Load, error) { return d.engine.Load() }
+
+// Jobs are those that the driver has, in no order.
+func (d *Driver) Jobs() iter.Seq[*Job] {
+	return func(yield func(*Job) bool) {
+		for _, j := range d.jobs {
+			if !yield(j) {
+				return
+			}
+		}
+	}
+}
+
+// Submit puts a job at the end of the queue, and reports it as pending. The error is a
+// *[localsched.RefusedError] where the job never fits.
+func (d *Driver) Submit(now protocol.Instant, j *Job) error {
+	_, err := d.submit(now, j, false)
+	return err
+}
+
+// SubmitOver is [Driver.Submit] for a runner that starts a job at once if the engine does: then
+// it returns true, the job is not among the Starts, and nothing is reported of it yet.
+func (d *Driver) SubmitOver(now protocol.Instant, j *Job) (starts bool, err error) {
+	return d.submit(now, j, true)
+}
+
+func (d *Driver) submit(now protocol.Instant, j *Job, over bool) (starts bool, err error) {
+	actions, err := d.engine.Submit(now, j.Queued)
+	if err != nil {
+		return false, err
+	}
+	d.jobs[j.Tag] = j
+	j.planned = true
+	if !over {
+		d.Waits(j, "")
+	}
+	d.note(now, actions)
+	if starts = over && j.started; starts {
+		d.work.Starts = without(d.work.Starts, j.Tag)
+	} else if over {
+		d.Waits(j, "")
+	}
+	d.attend(now)
+	return starts, nil
+}
+
+// Add has the driver know a job that is there already, for [Driver.Rebuild]: one that is
+// pending, or, with started, one that the engine has started at its Began.
+func (d *Driver) Add(j *Job, started bool) {
+	j.started, j.planned = started, false
+	d.jobs[j.Tag] = j
+}
+
+// Leave takes a job out that has ended, or that is withdrawn. It need not be there.
+func (d *Driver) Leave(now protocol.Instant, j *Job) error {
+	if d.jobs[j.Tag] == j {
+		delete(d.jobs, j.Tag)
+		d.spend(j.Tag)
+	}
+	return d.leave(now, j)
+}
+
+func (d *Driver) leave(now protocol.Instant, j *Job) error {
+	if !j.planned {
+		return nil
+	}
+	j.planned = false
+	done := d.engine.Withdraw
+	if j.started {
+		done = d.engine.Finished
+		d.work.Starts = without(d.work.Starts, j.Tag)
+	}
+	actions, err := done(now, j.Tag)
+	if err != nil {
+		return err
+	}
+	d.take(now, actions)
+	return nil
+}
+
+// without leaves a tag out of some.
+func without(tags []protocol.Tag, tag protocol.Tag) []protocol.Tag {
+	for i, one := range tags {
+		if one == tag {
+			return append(tags[:i:i], tags[i+1:]...)
+		}
+	}
+	return tags
+}
+
+// Tick starts the jobs whose time has come, and gives up the advance reservations whose jobs
+// have not come in time.
+func (d *Driver) Tick(now protocol.Instant) error {
+	actions, err := d.engine.Tick(now)
+	if err != nil {
+		return err
+	}
+	d.take(now, actions)
+	for tag, h := range d.holds {
+		if d.jobs[tag] == nil && ends(h) <= now {
+			d.spend(tag)
+		}
+	}
+	return nil
+}
+
+// take notes what the engine wants and what the budget does.
+func (d *Driver) take(now protocol.Instant, actions localsched.Actions) {
+	d.note(now, actions)
+	d.attend(now)
+}
+
+// note notes what the engine wants. Whoever has noted all attends, once: that takes a look at
+// each job that the budget holds.
+func (d *Driver) note(now protocol.Instant, actions localsched.Actions) {
+	d.wake = actions.Wake
+	for _, tag := range actions.Starts {
+		j := d.jobs[tag]
+		if j == nil {
+			continue // an engine of its own: the runner finds it out
+		}
+		j.started, j.Began = true, now
+		if d.own != nil {
+			j.Place = d.own.PlaceName(tag)
+		}
+	}
+	d.work.Starts = append(d.work.Starts, actions.Starts...)
+	d.work.Kills = append(d.work.Kills, actions.Kills...)
+}
+
+// attend reports which jobs the budget holds, and notes when it will be another. Watchers
+// return when it is another than before, though no job waits for it.
+func (d *Driver) attend(now protocol.Instant) {
+	if d.own == nil || !d.rules.Budgeted() && d.budget == 0 && len(d.held) == 0 {
+		return
+	}
+	was := d.held
+	d.held = nil
+	d.looks++
+	for _, tag := range d.own.Held(now) {
+		j := d.jobs[tag]
+		j.look = d.looks
+		d.held = append(d.held, j)
+		d.Waits(j, changes.PowerBudget)
+	}
+	for _, j := range was {
+		if j.look != d.looks && j.planned && !j.started {
+			d.Waits(j, "")
+		}
+	}
+	_, d.turn = d.rules.Budget.Signal.At(now)
+	if budget := d.own.Load().Budget; budget != d.budget {
+		d.budget = budget
+		d.feed.Pulse()
+	}
+}
+
+// Looks is how often the driver has looked which jobs the budget holds.
+func (d *Driver) Looks() uint64 { return d.looks }
+
+// Waits reports why a job waits, unless that is reported.
+func (d *Driver) Waits(j *Job, reason string) {
+	d.feed.Report(&j.Reported, localsched.Change{Tag: j.Tag, State: protocol.Pending, Reason: reason})
+}
+
+// byStart orders jobs as the engine has started them.
+func byStart(a, b *Job) int { return cmp.Or(cmp.Compare(a.Began, b.Began), cmp.Compare(a.Seq, b.Seq)) }
+
+func bySubmission(a, b *Job) int { return cmp.Compare(a.Seq, b.Seq) }

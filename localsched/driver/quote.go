@@ -1,0 +1,66 @@
+package driver
+
+import (
+	"fmt"
+
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Quote answers each job of a query alone, as [localsched.Planner] wants it. The expected run
+// time is the wall-time limit. Promised jobs that have come, as the runner knows it, or for
+// which there is an advance reservation, count where they are.
+func (d *Driver) Quote(now protocol.Instant, query localsched.Query, come func(protocol.Tag) bool) ([]protocol.Quote, error) {
+	if len(query.Jobs) == 0 {
+		return nil, nil
+	}
+	var ahead []protocol.Request
+	for _, one := range query.Ahead {
+		if !come(one.Tag) && !d.Held(now, one.Tag) {
+			ahead = append(ahead, one.Request)
+		}
+	}
+	planned, err := d.engine.Plan(now, ahead, query.Jobs)
+	if err != nil {
+		return nil, err
+	}
+	quotes := make([]protocol.Quote, len(query.Jobs))
+	for i, p := range planned {
+		if p.Declined == "" && p.Start < now {
+			return nil, fmt.Errorf("the engine plans job %v for %v ago", query.Jobs[i].Job, now.Sub(p.Start))
+		}
+		quotes[i] = d.quoteOf(now, query.Jobs[i], p)
+	}
+	return quotes, d.quoteDelays(now, ahead, query, quotes)
+}
+
+func (d *Driver) quoteOf(now protocol.Instant, r protocol.Request, p localsched.Planned) protocol.Quote {
+	switch {
+	case p.Declined != "":
+		return protocol.Quote{Job: r.Job, Declined: p.Declined}
+	case p.Start == protocol.Instant(protocol.Never):
+		return protocol.Quote{Job: r.Job, Declined: "no start is in sight"}
+	}
+	wait := p.Start.Sub(now)
+	q := protocol.Quote{Job: r.Job, AWT: wait, AWTLow: wait, AWTHigh: wait, ERT: r.WallTime, Note: p.Note}
+	if wait > 0 && d.own != nil { // limits make the plan: it may well be sooner
+		q.AWTLow = max(0, d.own.Earliest(now, r, p.Start).Sub(now))
+	}
+	return q
+}
+
+// quoteDelays says in the quotes by how much the jobs would delay those of the guarded site,
+// where that is asked and the engine can tell.
+func (d *Driver) quoteDelays(now protocol.Instant, ahead []protocol.Request, query localsched.Query, quotes []protocol.Quote) error {
+	guard, ok := d.engine.(localsched.Guard)
+	if query.Guard == 0 || !ok {
+		return nil
+	}
+	delays, err := guard.Delays(now, ahead, query.Jobs, query.Guard)
+	for i, delay := range delays {
+		if quotes[i].Declined == "" {
+			quotes[i].Delay = delay
+		}
+	}
+	return err
+}

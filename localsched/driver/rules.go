@@ -1,0 +1,37 @@
+package driver
+
+import (
+	"fmt"
+
+	"github.com/switchyard-hpc/switchyard/localsched/engine"
+	"github.com/switchyard-hpc/switchyard/localsched/power"
+)
+
+// Rules are what scheduling passes go by.
+type Rules struct {
+	Policy engine.Policy
+	Budget engine.Budget // that binds the policy; the zero Budget does not
+}
+
+// Budgeted reports whether there is a power budget, or at least the rates for one.
+func (r Rules) Budgeted() bool {
+	return r.Budget.Rates != power.Rates{} || len(r.Budget.Signal.Steps()) > 0
+}
+
+// Check returns what is wrong with the budget.
+func (r Rules) Check() error {
+	if !r.Budgeted() {
+		return nil
+	}
+	if err := r.Budget.Check(); err != nil {
+		return fmt.Errorf("the power budget: %w", err)
+	}
+	return nil
+}
+
+func (r Rules) policy() engine.Policy {
+	if !r.Budgeted() {
+		return r.Policy
+	}
+	return engine.Within(r.Budget, r.Policy)
+}
