@@ -14,16 +14,10 @@ const lookAtClock = 5 * time.Second
 // if nothing had happened, and the hours of the budget are those of the clock. The lock is held.
 func (g *Gate) now() protocol.Instant {
 	now, stepped := g.clock.Now()
-	if stepped == 0 || g.engine == nil {
-		return now
+	if stepped != 0 && g.restored {
+		g.config.Log.Info("planned_anew", "why", "the clock was set", "by", stepped.String())
+		g.replanned(g.driver.ClockSet(now, stepped))
 	}
-	g.config.Log.Info("planned_anew", "why", "the clock was set", "by", stepped.String())
-	for _, j := range g.jobs {
-		if j.state == held {
-			j.moved += stepped
-		}
-	}
-	g.replan(now)
 	return now
 }
 

@@ -8,8 +8,8 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/wallclock"
 	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/localsched/driver"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
-	"github.com/switchyard-hpc/switchyard/localsched/power"
 )
 
 // Config is what [Open] needs.
@@ -40,22 +40,17 @@ func (c Config) validate() error {
 	case c.Scheduler == nil:
 		return errors.New("the gate has no batch system behind it")
 	}
-	return checkBudget(c.Budget)
+	return rulesOf(c.Budget).Check()
 }
 
-// rated is a budget with rates, which the engine needs. Where there is no budget and what CPUs
-// draw is not stated, it says so.
-func rated(b engine.Budget) (with engine.Budget, unrated bool) {
-	if len(b.Signal.Steps()) == 0 && b.Rates == (power.Rates{}) {
-		b.Rates.Busy, unrated = 1, true
+// rulesOf are the gate's own choice among the jobs that wait, within a budget with rates, which
+// the engine needs: where there is no budget and what CPUs draw is not stated, they are made up.
+func rulesOf(b engine.Budget) driver.Rules {
+	if unrated(b) {
+		b.Rates.Busy = 1
 	}
-	return b, unrated
+	return driver.Rules{Policy: engine.EASY(), Budget: b}
 }
 
-func checkBudget(b engine.Budget) error {
-	b, _ = rated(b)
-	if err := b.Check(); err != nil {
-		return fmt.Errorf("the power budget: %w", err)
-	}
-	return nil
-}
+// unrated reports whether there is no budget and what CPUs draw is not known.
+func unrated(b engine.Budget) bool { return !driver.Rules{Budget: b}.Budgeted() }

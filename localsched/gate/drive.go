@@ -4,8 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/switchyard-hpc/switchyard/localsched"
-	"github.com/switchyard-hpc/switchyard/localsched/changes"
+	"github.com/switchyard-hpc/switchyard/localsched/driver"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -15,63 +14,50 @@ type start struct {
 	pause time.Duration
 }
 
-// take notes what the engine wants and what the budget does. The lock is held.
-func (g *Gate) take(at protocol.Instant, actions localsched.Actions) {
-	g.note(at, actions)
-	g.attend(at)
-}
-
-// note notes what the engine wants, for the driver. Limits are the batch system's own
-// business. Whoever has noted all attends, once: that takes a look at each held job. The
-// lock is held.
-func (g *Gate) note(at protocol.Instant, actions localsched.Actions) {
-	g.wake = actions.Wake
-	for _, tag := range actions.Starts {
+// carryOut enters what the driver wants, for the loop. Time limits are the batch system's own
+// business. The lock is held.
+func (g *Gate) carryOut() {
+	for _, tag := range g.driver.Take().Starts {
 		j := g.jobs[tag]
-		g.letGo(at, j)
+		g.letGo(j)
 		g.starts = append(g.starts, start{j, j.pause})
 	}
-	g.wakeDriver()
+	g.wakeLoop()
+}
+
+// agree logs an error of the driver's, and carries out what that wants. The lock is held.
+func (g *Gate) agree(err error) {
+	if err != nil {
+		g.config.Log.Error("engine_disagrees", "error", err, "advice", "this is a mistake in the program: report it")
+	}
+	g.carryOut()
+}
+
+// replanned logs what has no place in a new plan, and carries out what the driver wants. The
+// lock is held.
+func (g *Gate) replanned(misfits []driver.Misfit) {
+	for _, m := range misfits {
+		if m.Running {
+			g.config.Log.Warn("released_job_not_planned", "job", m.Tag.String(), "error", m.Err,
+				"advice", "the batch system has it; see whether the machine that it describes is right")
+			continue
+		}
+		g.config.Log.Warn("held_job_not_planned", "job", m.Tag.String(), "error", m.Err,
+			"advice", "it waits until the machine can run it, or until it is cancelled")
+	}
+	g.carryOut()
 }
 
 // letGo enters that the engine has started a job. The lock is held.
-func (g *Gate) letGo(at protocol.Instant, j *job) {
-	j.state, j.began, j.running = leaving, g.clock.Steady(at), false
-	g.given[j.tag] = j
-	_, j.until = g.budget.Signal.At(at)
+func (g *Gate) letGo(j *job) {
+	j.state, j.running = leaving, false
+	_, j.until = g.budget().Signal.At(j.Began)
 }
 
-func (g *Gate) wakeDriver() {
+func (g *Gate) wakeLoop() {
 	select {
 	case g.kick <- struct{}{}:
 	default: // it is awake, or about to be
-	}
-}
-
-// attend notes which jobs the budget holds and which it wants back, and when it will be another. Watchers are told
-// when it is another than before, though no job waits for it. The lock is held.
-func (g *Gate) attend(at protocol.Instant) {
-	was := g.held
-	g.held = nil
-	g.looks++
-	for _, tag := range g.engine.Held(at) {
-		j := g.jobs[tag]
-		j.look = g.looks
-		g.held = append(g.held, j)
-		g.waits(j, changes.PowerBudget)
-	}
-	for _, j := range was {
-		if j.look != g.looks && j.state == held {
-			g.waits(j, "")
-		}
-	}
-	_, g.turn = g.budget.Signal.At(at)
-	if budget := g.engine.Load().Budget; budget != g.told {
-		g.told = budget
-		g.changes.Pulse()
-	}
-	if !g.takingBack && len(g.excess(at)) > 0 {
-		g.wakeDriver()
 	}
 }
 
@@ -107,24 +93,15 @@ func (g *Gate) due() (starts []start, back bool, next time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	at := g.now()
-	if g.nextWake() <= at {
-		g.take(at, g.engine.Tick(at))
+	if g.driver.Next() <= at {
+		g.agree(g.driver.Tick(at))
 	}
 	starts, g.starts = g.starts, nil
 	back = !g.takingBack && len(g.excess(at)) > 0
 	g.takingBack = g.takingBack || back
 	next = lookAtClock
-	if wake := g.nextWake(); wake < at.Add(protocol.DurationOf(next)) {
+	if wake := g.driver.Next(); wake < at.Add(protocol.DurationOf(next)) {
 		next = wake.Sub(at).Std()
 	}
 	return starts, back, next
-}
-
-// nextWake is when the engine must be asked again, or the budget becomes another. The lock
-// is held.
-func (g *Gate) nextWake() protocol.Instant {
-	if g.wake == 0 {
-		return g.turn
-	}
-	return min(g.wake, g.turn)
 }

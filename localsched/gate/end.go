@@ -52,7 +52,7 @@ func (g *Gate) Withdraw(ctx context.Context, tag protocol.Tag) (localsched.Withd
 
 // forestall withdraws a job that never came here.
 func (g *Gate) forestall(ctx context.Context, j *job) (localsched.Withdrawal, error) {
-	became, err := g.Scheduler.Withdraw(ctx, j.tag)
+	became, err := g.Scheduler.Withdraw(ctx, j.Tag)
 	if err != nil || became == localsched.Started {
 		return became, err
 	}
@@ -64,8 +64,11 @@ func (g *Gate) forestall(ctx context.Context, j *job) (localsched.Withdrawal, er
 func (g *Gate) forsake(j *job) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if j.state == making && g.jobs[j.tag] == j {
-		delete(g.jobs, j.tag)
+	if j.state == making && g.jobs[j.Tag] == j {
+		delete(g.jobs, j.Tag)
+		if j.Reported.Reported() {
+			g.strangers[j.Tag] = &j.Reported
+		}
 	}
 }
 
@@ -78,7 +81,7 @@ func (g *Gate) takenBack(j *job) error {
 	defer g.mu.Unlock()
 	g.leave(j)
 	j.state = withdrawn
-	g.unsay(j.tag)
+	g.changes.Forget(&j.Reported)
 	return nil
 }
 
@@ -98,7 +101,7 @@ func (g *Gate) recall(ctx context.Context, j *job) (localsched.Withdrawal, error
 		j.state = out
 	}
 	g.mu.Unlock()
-	return g.withdrawBehind(ctx, j.tag)
+	return g.withdrawBehind(ctx, j.Tag)
 }
 
 // Kill implements [localsched.Runner]. The error wraps [ErrNotStarted] for a job that
@@ -147,6 +150,7 @@ func (g *Gate) Forget(ctx context.Context, tag protocol.Tag) error {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.unsay(tag)
+	g.changes.Forget(g.reported(tag))
+	delete(g.strangers, tag)
 	return nil
 }

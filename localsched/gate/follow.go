@@ -2,7 +2,6 @@ package gate
 
 import (
 	"context"
-	"reflect"
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
@@ -14,41 +13,15 @@ import (
 // it has lost the question.
 const watchTry = 5 * time.Minute
 
-// story is what was told of a job.
-type story struct {
-	last     localsched.Change
-	reported changes.Job
-}
-
-// tell reports a change, unless it is no news: batch systems repeat themselves. The lock is
-// held.
-func (g *Gate) tell(c localsched.Change) {
-	s := g.stories[c.Tag]
-	if s == nil {
-		s = &story{}
-		g.stories[c.Tag] = s
+// reported is what is reported of a job, which need not be one of the gate's. The lock is held.
+func (g *Gate) reported(tag protocol.Tag) *changes.Job {
+	if j := g.jobs[tag]; j != nil {
+		return &j.Reported
 	}
-	if s.last.State.Terminal() || c.State < s.last.State || reflect.DeepEqual(s.last, c) {
-		return
+	if g.strangers[tag] == nil {
+		g.strangers[tag] = &changes.Job{}
 	}
-	s.last = c
-	g.changes.Report(&s.reported, c)
-}
-
-// waits reports why a job waits. The lock is held.
-func (g *Gate) waits(j *job, reason string) {
-	if s := g.stories[j.tag]; s != nil && s.last.State == protocol.Pending && s.last.Reason == reason {
-		return // as most often: of each held job at each event
-	}
-	g.tell(localsched.Change{Tag: j.tag, State: protocol.Pending, Reason: reason})
-}
-
-// unsay drops what was told of a job. The lock is held.
-func (g *Gate) unsay(tag protocol.Tag) {
-	if s := g.stories[tag]; s != nil {
-		g.changes.Forget(&s.reported)
-		delete(g.stories, tag)
-	}
+	return g.strangers[tag]
 }
 
 // follow hears all that the batch system tells, from its beginning, until the context
@@ -107,13 +80,13 @@ func (g *Gate) heard(c localsched.Change) {
 	g.mu.Unlock()
 	if ends {
 		if err := g.records.save(j.record(isEnded)); err != nil {
-			g.config.Log.Error("end_not_noted", "job", j.tag.String(), "error", err, "advice", "free space in the gate's folder")
+			g.config.Log.Error("end_not_noted", "job", j.Tag.String(), "error", err, "advice", "free space in the gate's folder")
 		}
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if j == nil {
-		g.tell(c)
+		g.changes.Report(g.reported(c.Tag), c)
 		return
 	}
 	switch j.state {
@@ -131,7 +104,7 @@ func (g *Gate) heard(c localsched.Change) {
 	if c.State.Terminal() && c.Started > 0 && j.since > 0 {
 		c.Outcome.Waited = max(0, c.Started.Sub(j.since)) // here too
 	}
-	g.tell(c)
+	g.changes.Report(&j.Reported, c)
 }
 
 // Watch implements [localsched.Runner]. A withdrawn job is not reported: the answer to its

@@ -10,8 +10,8 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/wallclock"
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/changes"
+	"github.com/switchyard-hpc/switchyard/localsched/driver"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
-	"github.com/switchyard-hpc/switchyard/localsched/power"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -31,29 +31,23 @@ type Gate struct {
 
 	mu      sync.Mutex // never held during I/O
 	clock   *wallclock.Clock
-	budget  engine.Budget
 	unrated bool // what CPUs draw is not known
-	engine  *engine.Engine
+	driver  *driver.Driver
 	jobs    map[protocol.Tag]*job
-	given   map[protocol.Tag]*job // of these, those that the engine has started
-	stories map[protocol.Tag]*story
 	changes *changes.Feed
-	seq     uint64           // of the latest submission
-	starts  []start          // the driver has yet to do them
-	wake    protocol.Instant // the engine's
-	turn    protocol.Instant // the next one at which the budget is another
-	told    int64            // the budget that watchers were told of, as in [protocol.Load]
-	held    []*job           // by the budget, as told
-	looks   uint64           // at the budget
-	behind  protocol.Load    // the last one that the batch system has told
+	seq     uint64        // of the latest submission
+	starts  []start       // the loop has yet to do them
+	behind  protocol.Load // the last one that the batch system has told
 	closed  bool
 
-	takingBack bool // jobs of the batch system's queue
+	strangers  map[protocol.Tag]*changes.Job // what is reported of jobs that are not the gate's
+	restored   bool                          // the jobs in the folder are found
+	takingBack bool                          // jobs of the batch system's queue
 
-	kick    chan struct{}  // wakes the driver
+	kick    chan struct{}  // wakes the loop
 	hands   chan struct{}  // takes atOnce
 	gone    chan struct{}  // closed: watchers return
-	stop    func()         // ends the driver and all that it has started
+	stop    func()         // ends the loop and all that it has started
 	running sync.WaitGroup // these
 }
 
@@ -72,15 +66,14 @@ func Open(config Config) (*Gate, error) {
 		records:   records{config.Dir},
 		clock:     wallclock.New(config.Clock),
 		jobs:      map[protocol.Tag]*job{},
-		given:     map[protocol.Tag]*job{},
-		stories:   map[protocol.Tag]*story{},
+		strangers: map[protocol.Tag]*changes.Job{},
 		changes:   changes.New(rand.Uint64()),
-		turn:      power.End,
 		kick:      make(chan struct{}, 1),
 		hands:     make(chan struct{}, atOnce),
 		gone:      make(chan struct{}),
 	}
-	g.budget, g.unrated = rated(config.Budget)
+	g.unrated = unrated(config.Budget)
+	g.driver = driver.New(config.Machine, rulesOf(config.Budget), g.changes)
 	if err := g.restore(); err != nil {
 		return nil, fmt.Errorf("the gate's folder %s: %w", config.Dir, err)
 	}
@@ -91,8 +84,15 @@ func Open(config Config) (*Gate, error) {
 	return g, nil
 }
 
-// policy is the gate's own choice among the jobs that wait.
-func policy(b engine.Budget) engine.Policy { return engine.Within(b, engine.EASY()) }
+// budget is the one in force. The lock is held.
+func (g *Gate) budget() engine.Budget { return g.driver.Rules().Budget }
+
+// load is what the engine says of the jobs that it has started and that wait here. The lock is
+// held.
+func (g *Gate) load() protocol.Load {
+	load, _ := g.driver.Load() // the built-in engine has no errors
+	return load
+}
 
 // Close stops giving jobs to the batch system and following it. Jobs that are held stay
 // in the folder. Calls that wait return [ErrClosed].
@@ -113,7 +113,7 @@ func (g *Gate) Close() error {
 // SetBudget has another power budget hold from here on: another signal too. The error
 // says what is wrong with it.
 func (g *Gate) SetBudget(budget engine.Budget) error {
-	if err := checkBudget(budget); err != nil {
+	if err := rulesOf(budget).Check(); err != nil {
 		return err
 	}
 	g.mu.Lock()
@@ -122,14 +122,11 @@ func (g *Gate) SetBudget(budget engine.Budget) error {
 		return ErrClosed
 	}
 	at := g.now()
-	g.budget, g.unrated = rated(budget)
+	g.unrated = unrated(budget)
 	for _, j := range g.jobs {
 		j.until = 0 // what was let go was so within the old one
 	}
-	g.note(at, g.engine.SetPolicy(at, policy(g.budget)))
-	g.requeueAll(at)
-	g.attend(at)
-	g.changes.Pulse()
+	g.replanned(g.driver.SetRules(at, rulesOf(budget)))
 	return nil
 }
 
@@ -148,6 +145,10 @@ func (g *Gate) grab(ctx context.Context, tag protocol.Tag) (*job, error) {
 func (g *Gate) grabOrMake(ctx context.Context, tag protocol.Tag) (*job, error) {
 	return g.grabOr(ctx, tag, func() *job {
 		j := newJob(tag)
+		if s := g.strangers[tag]; s != nil {
+			j.Reported = *s
+			delete(g.strangers, tag)
+		}
 		g.jobs[tag] = j
 		return j
 	})
@@ -181,7 +182,7 @@ func (g *Gate) grabOr(ctx context.Context, tag protocol.Tag, otherwise func() *j
 func (g *Gate) has(j *job) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.jobs[j.tag] == j
+	return g.jobs[j.Tag] == j
 }
 
 func (g *Gate) stateOf(j *job) state {
@@ -195,27 +196,12 @@ func (g *Gate) drop(j *job) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.leave(j)
-	delete(g.jobs, j.tag)
-	g.unsay(j.tag)
+	delete(g.jobs, j.Tag)
+	g.changes.Forget(&j.Reported)
 }
 
 // leave takes a job out of the engine. The lock is held.
 func (g *Gate) leave(j *job) {
 	at := g.now()
-	if !j.planned {
-		return
-	}
-	j.planned = false
-	delete(g.given, j.tag)
-	done := g.engine.Finished
-	if j.state == held {
-		done = g.engine.Withdraw
-	}
-	actions, err := done(at, j.tag)
-	if err != nil {
-		g.config.Log.Error("engine_disagrees", "job", j.tag.String(), "error", err,
-			"advice", "this is a mistake in the program: report it")
-		return
-	}
-	g.take(at, actions)
+	g.agree(g.driver.Leave(at, &j.Job))
 }

@@ -29,16 +29,16 @@ func (g *Gate) give(ctx context.Context, j *job) {
 // postpone has a job be given to the batch system later, and reports why. What went wrong
 // may yet have taken effect.
 func (g *Gate) postpone(j *job, err error) {
-	g.config.Log.Error("job_not_given", "job", j.tag.String(), "error", err, "advice", "it is tried again; see whether the batch system works")
+	g.config.Log.Error("job_not_given", "job", j.Tag.String(), "error", err, "advice", "it is tried again; see whether the batch system works")
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if j.state != leaving {
 		return
 	}
-	g.waits(j, "not given to the batch system yet: "+err.Error())
+	g.driver.Waits(&j.Job, "not given to the batch system yet: "+err.Error())
 	j.pause = min(max(firstPause, 2*j.pause), lastPause)
 	g.starts = append(g.starts, start{j, j.pause})
-	g.wakeDriver()
+	g.wakeLoop()
 }
 
 // sleep waits. It returns false when the context ends.
@@ -82,7 +82,7 @@ func (g *Gate) settle(ctx context.Context, j *job) error {
 	if j.damaged != "" {
 		return g.ask(ctx, j, func() error { return &localsched.RefusedError{Reason: j.damaged} })
 	}
-	one, err := g.records.read(j.tag)
+	one, err := g.records.read(j.Tag)
 	switch {
 	case err != nil:
 		return err
@@ -103,7 +103,7 @@ func (g *Gate) outdated(j *job) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	at := g.now()
-	limit, _ := g.budget.Signal.At(at)
+	limit, _ := g.budget().Signal.At(at)
 	return at >= j.until && limit != power.Unlimited
 }
 
@@ -118,14 +118,14 @@ func (g *Gate) handOver(ctx context.Context, j *job, one record) error {
 	if err != nil {
 		return err
 	}
-	g.config.Log.Info("job_given", "job", j.tag.String(), "local", string(local))
+	g.config.Log.Info("job_given", "job", j.Tag.String(), "local", string(local))
 	g.isOut(j)
 	return nil
 }
 
 // holdAnew is holdAgain for a job that the batch system may remember as withdrawn.
 func (g *Gate) holdAnew(ctx context.Context, j *job, one record) error {
-	if err := g.Scheduler.Forget(ctx, j.tag); err != nil {
+	if err := g.Scheduler.Forget(ctx, j.Tag); err != nil {
 		return err
 	}
 	return g.holdAgain(j, one)
@@ -145,16 +145,15 @@ func (g *Gate) holdAgain(j *job, one record) error {
 		return nil
 	}
 	at := g.now()
-	g.leave(j)
 	j.state = held
-	g.requeue(at, j)
-	g.take(at, g.engine.Pass(at))
-	return nil
+	misfits, err := g.driver.Requeue(at, &j.Job)
+	g.replanned(misfits)
+	return err
 }
 
 // ask looks for a job in the batch system, and does something if it is not there.
 func (g *Gate) ask(ctx context.Context, j *job, absent func() error) error {
-	presence, _, err := g.Scheduler.FindByTag(ctx, j.tag)
+	presence, _, err := g.Scheduler.FindByTag(ctx, j.Tag)
 	switch {
 	case err != nil:
 		return err
@@ -173,7 +172,7 @@ func (g *Gate) isOut(j *job) {
 	defer g.mu.Unlock()
 	if j.state == leaving {
 		j.state, j.pause = out, 0
-		g.waits(j, "")
+		g.driver.Waits(&j.Job, "")
 	}
 }
 
@@ -184,7 +183,7 @@ func (g *Gate) refuse(j *job, reason string) error {
 	if err := g.records.save(one); err != nil {
 		return err
 	}
-	g.config.Log.Warn("job_refused", "job", j.tag.String(), "reason", reason)
+	g.config.Log.Warn("job_refused", "job", j.Tag.String(), "reason", reason)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.leave(j)
@@ -196,8 +195,8 @@ func (g *Gate) refuse(j *job, reason string) error {
 func (g *Gate) endRefused(j *job, reason string) {
 	reason = "the local scheduler refused the job when the power budget let it go: " + reason
 	j.state, j.refused = ended, true
-	g.tell(localsched.Change{
-		Tag: j.tag, State: protocol.Failed, Reason: reason,
+	g.changes.Report(&j.Reported, localsched.Change{
+		Tag: j.Tag, State: protocol.Failed, Reason: reason,
 		Outcome: protocol.Outcome{State: protocol.Failed, Reason: reason},
 	})
 }

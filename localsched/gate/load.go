@@ -37,7 +37,7 @@ func (g *Gate) lastLoad(ctx context.Context) protocol.Load {
 // within adds to the batch system's load what is here. Of its idle CPUs those are withheld
 // for which the budget leaves no power. The lock is held.
 func (g *Gate) within(load protocol.Load) protocol.Load {
-	own := g.engine.Load()
+	own := g.load()
 	load.QueuedJobs += own.QueuedJobs
 	load.QueuedWork += min(own.QueuedWork, math.MaxInt64-load.QueuedWork)
 	load.Draw, load.Budget = own.Draw-g.pending(), own.Budget

@@ -10,6 +10,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/changes"
+	"github.com/switchyard-hpc/switchyard/localsched/driver"
 	"github.com/switchyard-hpc/switchyard/localsched/power"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -20,21 +21,21 @@ const callTime = 30 * time.Second
 // waitsBehind says whether the batch system has a job, or is about to get it, that it has not
 // started as far as is known. The lock is held.
 func (j *job) waitsBehind() bool {
-	return j.planned && !j.running && (j.state == leaving || j.state == out)
+	return j.Planned() && !j.running && (j.state == leaving || j.state == out)
 }
 
 // draw is what a job draws. The lock is held.
-func (g *Gate) draw(j *job) int64 { return g.budget.Draw(g.config.Machine, j.request) }
+func (g *Gate) draw(j *job) int64 { return g.budget().Draw(g.config.Machine, j.Request) }
 
 // pending is what the jobs would draw that the batch system has and has not started. The lock
 // is held.
 func (g *Gate) pending() (draw int64) {
-	for _, j := range g.given {
-		if j.waitsBehind() {
+	for one := range g.driver.Jobs() {
+		if j := g.jobs[one.Tag]; j.waitsBehind() {
 			draw += g.draw(j)
 		}
 	}
-	return min(draw, g.engine.Load().Draw)
+	return min(draw, g.load().Draw)
 }
 
 // Pending is what the jobs would draw, in milliwatts, that the batch system has and has not
@@ -52,17 +53,17 @@ func (g *Gate) Pending() int64 {
 // budget has become less than what all draw that it was given. It is those that it was given last.
 // The lock is held.
 func (g *Gate) excess(at protocol.Instant) (last []*job) {
-	limit, _ := g.budget.Signal.At(at)
-	drawn := g.engine.Load().Draw
+	limit, _ := g.budget().Signal.At(at)
+	drawn := g.load().Draw
 	if drawn <= limit {
 		return nil
 	}
-	for _, j := range g.given {
-		if j.waitsBehind() && !j.recalled {
+	for one := range g.driver.Jobs() {
+		if j := g.jobs[one.Tag]; j.waitsBehind() && !j.recalled {
 			last = append(last, j)
 		}
 	}
-	slices.SortFunc(last, func(a, b *job) int { return cmp.Or(cmp.Compare(b.began, a.began), cmp.Compare(b.seq, a.seq)) })
+	slices.SortFunc(last, func(a, b *job) int { return cmp.Or(cmp.Compare(b.Began, a.Began), cmp.Compare(b.Seq, a.Seq)) })
 	for i, j := range last {
 		if drawn <= limit {
 			return last[:i]
@@ -98,12 +99,12 @@ func (g *Gate) takeBack(ctx context.Context) {
 
 // takeBackAll takes jobs back, and has those that have not started wait here again, in their old
 // places. It ends at the first error.
-func (g *Gate) takeBackAll(ctx context.Context, jobs []*job) (err error) {
+func (g *Gate) takeBackAll(ctx context.Context, excess []*job) (err error) {
 	var back []*job
-	for _, j := range jobs {
+	for _, j := range excess {
 		var came bool
 		if came, err = g.takeBackOne(ctx, j); err != nil {
-			err = fmt.Errorf("job %v: %w", j.tag, err)
+			err = fmt.Errorf("job %v: %w", j.Tag, err)
 			break
 		}
 		if came {
@@ -117,11 +118,13 @@ func (g *Gate) takeBackAll(ctx context.Context, jobs []*job) (err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	at := g.now()
-	for _, j := range back {
-		j.state, j.planned, j.tried = held, false, false
+	jobs := make([]*driver.Job, len(back))
+	for i, j := range back {
+		j.state, j.tried = held, false
+		jobs[i] = &j.Job
 	}
-	g.replan(at)
-	limit, _ := g.budget.Signal.At(at)
+	g.replanned(g.driver.TakeBack(at, jobs))
+	limit, _ := g.budget().Signal.At(at)
 	g.config.Log.Info("jobs_taken_back", "jobs", len(back), "why", "they had not started when the power budget became "+power.Text(limit))
 	return err
 }
@@ -140,17 +143,17 @@ func (g *Gate) takeBackOne(ctx context.Context, j *job) (came bool, err error) {
 		}
 	}()
 	g.mu.Lock()
-	still := g.jobs[j.tag] == j && j.waitsBehind() && !j.recalled
+	still := g.jobs[j.Tag] == j && j.waitsBehind() && !j.recalled
 	g.mu.Unlock()
 	if !still {
 		return false, nil
 	}
-	one, err := g.records.read(j.tag)
+	one, err := g.records.read(j.Tag)
 	if err != nil {
 		return false, err
 	}
 	if j.tried {
-		became, err := g.withdrawBehind(limited, j.tag)
+		became, err := g.withdrawBehind(limited, j.Tag)
 		if err != nil {
 			return false, err
 		}
@@ -159,7 +162,7 @@ func (g *Gate) takeBackOne(ctx context.Context, j *job) (came bool, err error) {
 			return false, nil
 		}
 		// Else it would refuse the job when it gets it again.
-		if err = g.Scheduler.Forget(limited, j.tag); err != nil {
+		if err = g.Scheduler.Forget(limited, j.Tag); err != nil {
 			return false, err
 		}
 	}
@@ -196,8 +199,8 @@ func (g *Gate) runs(j *job) {
 func (g *Gate) crosses(ctx context.Context, j *job) bool {
 	g.mu.Lock()
 	at := g.now()
-	falls := g.falls(at, g.engine.Load().Draw)
-	request := j.request
+	falls := g.falls(at, g.load().Draw)
+	request := j.Request
 	g.mu.Unlock()
 	if falls <= at || falls == power.End {
 		return false
@@ -212,7 +215,7 @@ func (g *Gate) crosses(ctx context.Context, j *job) bool {
 // is held.
 func (g *Gate) falls(at protocol.Instant, draw int64) protocol.Instant {
 	for at != power.End {
-		limit, until := g.budget.Signal.At(at)
+		limit, until := g.budget().Signal.At(at)
 		if limit < draw {
 			return at
 		}
@@ -229,7 +232,7 @@ func (g *Gate) putOff(j *job) {
 	if j.state != leaving {
 		return
 	}
-	g.waits(j, changes.PowerBudget)
+	g.driver.Waits(&j.Job, changes.PowerBudget)
 	g.starts = append(g.starts, start{j, lastPause})
-	g.wakeDriver()
+	g.wakeLoop()
 }

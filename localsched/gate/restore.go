@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -31,21 +30,23 @@ func (g *Gate) restore() error {
 	defer g.mu.Unlock()
 	var jobs []found
 	for _, tag := range tags {
-		jobs = append(jobs, g.load(tag))
+		jobs = append(jobs, g.read(tag))
 	}
 	slices.SortFunc(jobs, func(a, b found) int {
 		return cmp.Or(cmp.Compare(a.Released, b.Released), cmp.Compare(a.Seq, b.Seq))
 	})
+	at := g.now()
 	for _, one := range jobs {
 		g.enter(one)
 	}
-	g.replan(g.now())
+	g.restored = true
+	g.replanned(g.driver.Rebuild(at, nil))
 	return nil
 }
 
-// load reads a job's record. One that is damaged may be about a job that the batch system
+// read reads a job's record. One that is damaged may be about a job that the batch system
 // has: it is asked.
-func (g *Gate) load(tag protocol.Tag) found {
+func (g *Gate) read(tag protocol.Tag) found {
 	one := found{job: newJob(tag)}
 	var err error
 	if one.record, err = g.records.read(tag); err != nil {
@@ -55,9 +56,10 @@ func (g *Gate) load(tag protocol.Tag) found {
 		one.job.damaged = err.Error()
 	}
 	j := one.job
-	j.seq, j.since, j.request = one.Seq, one.Since, one.Request
+	j.Seq = one.Seq
+	j.arrived(one.Since, one.Request)
 	g.jobs[tag] = j
-	g.seq = max(g.seq, j.seq)
+	g.seq = max(g.seq, j.Seq)
 	return one
 }
 
@@ -67,6 +69,7 @@ func (g *Gate) enter(one found) {
 	switch one.Status {
 	case isHeld:
 		j.state = held
+		g.driver.Add(&j.Job, false)
 	case isReleased:
 		j.state, j.tried = leaving, true
 		g.starts = append(g.starts, start{job: j})
@@ -86,61 +89,8 @@ func (g *Gate) enter(one found) {
 // engage has a job that the batch system may have hold its CPUs and its power, unless nobody
 // knows how many. The lock is held.
 func (g *Gate) engage(one found) {
-	one.job.planned, one.job.began = one.job.damaged == "", g.clock.Steady(one.Released)
-}
-
-// replan makes the engine for what there is: what the batch system may have, in the order in which
-// it was given, then what is held, in the order of submission. The lock is held.
-func (g *Gate) replan(at protocol.Instant) {
-	g.engine = engine.New(g.config.Machine, policy(g.budget))
-	var given []*job
-	for _, j := range g.jobs {
-		if j.planned && j.state != held {
-			given = append(given, j)
-		}
-		j.planned = false
+	if one.job.damaged == "" {
+		one.job.Began = one.Released
+		g.driver.Add(&one.job.Job, true)
 	}
-	clear(g.given)
-	slices.SortFunc(given, func(a, b *job) int { return cmp.Or(cmp.Compare(a.began, b.began), cmp.Compare(a.seq, b.seq)) })
-	for _, j := range given {
-		// Without room for it, after the machine was made smaller, it runs beside.
-		err := g.engine.Restore(j.engineJob(), g.clock.Instant(j.began))
-		if j.planned = err == nil; err != nil {
-			g.config.Log.Warn("released_job_not_planned", "job", j.tag.String(), "error", err,
-				"advice", "the batch system has it; see whether the machine that it describes is right")
-			continue
-		}
-		g.given[j.tag] = j
-	}
-	g.requeueAll(at)
-	g.take(at, g.engine.Tick(at)) // for the budget
-}
-
-// requeueAll puts the held jobs in the engine's queue that are not in it: those found in the
-// folder, and those that did not fit the rules of before. The caller attends. The lock is
-// held.
-func (g *Gate) requeueAll(at protocol.Instant) {
-	var unplanned []*job
-	for _, j := range g.jobs {
-		if j.state == held && !j.planned {
-			unplanned = append(unplanned, j)
-		}
-	}
-	slices.SortFunc(unplanned, func(a, b *job) int { return cmp.Compare(a.seq, b.seq) })
-	for _, j := range unplanned {
-		g.requeue(at, j)
-	}
-	g.note(at, g.engine.Pass(at))
-}
-
-// requeue puts a held job in the engine's queue, without a pass. The lock is held.
-func (g *Gate) requeue(at protocol.Instant, j *job) {
-	if err := g.engine.Requeue(at, j.engineJob(), engine.Promised{}); err != nil {
-		g.config.Log.Warn("held_job_not_planned", "job", j.tag.String(), "error", err,
-			"advice", "it waits until the machine can run it, or until it is cancelled")
-		g.waits(j, err.Error())
-		return
-	}
-	j.planned = true
-	g.waits(j, "")
 }

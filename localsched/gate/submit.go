@@ -21,7 +21,7 @@ func (g *Gate) Submit(ctx context.Context, submission localsched.Submission) (lo
 	case making:
 		err = g.admit(ctx, j, submission)
 	case withdrawn:
-		err = &localsched.RefusedError{Reason: fmt.Sprintf("job %v was withdrawn before it came", j.tag)}
+		err = &localsched.RefusedError{Reason: fmt.Sprintf("job %v was withdrawn before it came", j.Tag)}
 	case unwanted:
 		if err = g.discard(j); err == nil {
 			return g.Submit(ctx, submission) // as a new one
@@ -42,13 +42,13 @@ func (g *Gate) admit(ctx context.Context, j *job, submission localsched.Submissi
 	}
 	g.mu.Lock()
 	g.seq++
-	j.seq = g.seq
+	j.Seq = g.seq
 	g.mu.Unlock()
-	j.since, j.request = g.time(), submission.Spec.Request
+	j.arrived(g.time(), submission.Spec.Request)
 	one := j.record(isHeld)
 	one.Submission = &submission
 	if err := g.records.save(one); err != nil {
-		return g.turnAway(j, fmt.Errorf("hold job %v: %w", j.tag, err))
+		return g.turnAway(j, fmt.Errorf("hold job %v: %w", j.Tag, err))
 	}
 	starts, err := g.enqueue(j)
 	if err == nil && starts {
@@ -72,7 +72,7 @@ func (g *Gate) turnAway(j *job, why error) error {
 
 // discard removes a job's record and drops the job, or has it be unwanted until that works.
 func (g *Gate) discard(j *job) error {
-	err := g.records.remove(j.tag)
+	err := g.records.remove(j.Tag)
 	if err == nil {
 		g.drop(j)
 		return nil
@@ -81,8 +81,8 @@ func (g *Gate) discard(j *job) error {
 	defer g.mu.Unlock()
 	g.leave(j)
 	j.state = unwanted
-	g.unsay(j.tag)
-	return fmt.Errorf("the record of job %v cannot be removed: %w", j.tag, err)
+	g.changes.Forget(&j.Reported)
+	return fmt.Errorf("the record of job %v cannot be removed: %w", j.Tag, err)
 }
 
 // enqueue puts a job in the engine's queue. It returns whether it is to start at once; then
@@ -91,23 +91,15 @@ func (g *Gate) enqueue(j *job) (starts bool, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	at := g.now()
-	actions, err := g.engine.Submit(at, j.engineJob())
+	starts, err = g.driver.SubmitOver(at, &j.Job)
 	if err != nil {
 		return false, err
 	}
-	j.state, j.planned = held, true
-	for i, tag := range actions.Starts {
-		if tag == j.tag {
-			actions.Starts = append(actions.Starts[:i:i], actions.Starts[i+1:]...)
-			g.letGo(at, j)
-			break
-		}
+	if j.state = held; starts {
+		g.letGo(j)
 	}
-	if j.state == held {
-		g.waits(j, "")
-	}
-	g.take(at, actions)
-	return j.state == leaving, nil
+	g.carryOut()
+	return starts, nil
 }
 
 // giveNow gives the batch system a job that has just come. Its refusal is an error; what is
