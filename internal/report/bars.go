@@ -3,14 +3,8 @@ package report
 import (
 	"errors"
 	"fmt"
-	"image/color"
 	"math"
 	"slices"
-
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
 )
 
 // Bars are panels of grouped bars, one panel for each metric, as [SS] Figures 3 to 5
@@ -31,7 +25,12 @@ type Panel struct {
 	Marks  [][]Mark     // what the paper says, likewise; nil: nothing
 }
 
-const panelHeight vg.Length = 170
+// The size of a panel, in points: three stand side by side.
+const (
+	panelHeight = 170
+	panelGap    = 14
+	panelsWide  = 3
+)
 
 // Figure draws the bars with their 95 % intervals and the paper's values. Its table
 // has a row for each group and series.
@@ -39,27 +38,31 @@ func (b Bars) Figure() (Figure, error) {
 	if err := b.valid(); err != nil {
 		return Figure{}, fmt.Errorf("figure %s: %w", b.Name, err)
 	}
-	tiles := draw.Tiles{Cols: min(3, len(b.Panels)), PadX: 14, PadY: 14}
-	tiles.Rows = (len(b.Panels) + tiles.Cols - 1) / tiles.Cols
-	plots := make([][]*plot.Plot, tiles.Rows)
+	d := &drawing{}
+	top := d.legend(b.legend())
+	across := min(panelsWide, len(b.Panels))
+	tile := (width - 2*margin - panelGap*float64(across-1)) / float64(across)
+	numbers, left := make([]axis, len(b.Panels)), 0.0
 	for i := range b.Panels {
-		p, err := b.panel(&b.Panels[i], width/vg.Length(tiles.Cols))
-		if err != nil {
-			return Figure{}, fmt.Errorf("figure %s: panel %q: %w", b.Name, b.Panels[i].Title, err)
-		}
-		plots[i/tiles.Cols] = append(plots[i/tiles.Cols], p)
+		numbers[i] = b.Panels[i].axis()
+		left = max(left, numbers[i].room())
 	}
-	last := &plots[tiles.Rows-1]
-	*last = append(*last, make([]*plot.Plot, tiles.Cols-len(*last))...)
-	return render(b.Words, b.table(), b.legend(), panelHeight*vg.Length(tiles.Rows), func(c draw.Canvas) {
-		for r, row := range plot.Align(plots, tiles, c) {
-			for i, cell := range row {
-				if plots[r][i] != nil {
-					plots[r][i].Draw(cell)
-				}
-			}
-		}
-	})
+	room := (tile - left) / float64(len(b.Groups))
+	names, foot := b.names(room)
+	for i := range b.Panels {
+		x := margin + (tile+panelGap)*float64(i%across)
+		y := top + (panelHeight+panelGap)*float64(i/across)
+		groups := axis{low: -0.5, high: float64(len(b.Groups)) - 0.5, from: x + left, to: x + tile}
+		numbers[i].from, numbers[i].to = y+panelHeight-foot, y+18
+		d.say("title middle", (groups.from+groups.to)/2, y+8, cut(b.Panels[i].Title, 40))
+		d.across(&groups, &numbers[i])
+		b.draw(d, &b.Panels[i], &groups, &numbers[i])
+		d.line("ink", point{groups.from, numbers[i].at(0)}, point{groups.to, numbers[i].at(0)})
+		names(d, &groups, numbers[i].from)
+	}
+	rows := (len(b.Panels) + across - 1) / across
+	d.Height = int(top) + rows*(panelHeight+panelGap) - panelGap + margin
+	return d.figure(b.Words, b.table())
 }
 
 func (b Bars) valid() error {
@@ -114,142 +117,99 @@ func (p *Panel) marked() bool {
 	})
 }
 
-// panel is the plot of one metric on a tile of the width given.
-func (b Bars) panel(panel *Panel, tile vg.Length) (*plot.Plot, error) {
-	const axis, filled = 55, 0.8 // room for the numbers; the part of a group's room that its bars fill
-	room := (tile - axis) / vg.Length(len(b.Groups))
-	bar := filled * room / vg.Length(len(b.Series))
-	p := dress(cut(panel.Title, 40))
-	p.Add(across())
-	for s := range b.Series {
-		offset := bar * (vg.Length(s) - vg.Length(len(b.Series)-1)/2)
-		values := make(plotter.Values, len(b.Groups))
-		for g, e := range panel.Values[s] {
+// axis is that of the panel's numbers: from 0, or below it, up to all that is shown.
+func (p *Panel) axis() axis {
+	low, high := 0.0, 0.0
+	for s := range p.Values {
+		for g, e := range p.Values[s] {
 			if e.N > 0 {
-				values[g] = e.Mean
+				least, most := e.interval(p.Kind)
+				low, high = min(low, least), max(high, most)
+			}
+			if m := p.mark(s, g); m.Bound != Unstated {
+				low, high = min(low, m.Value), max(high, m.Value)
 			}
 		}
-		chart, err := plotter.NewBarChart(values, bar)
-		if err != nil {
-			return nil, err
+	}
+	if high <= low {
+		high = low + 1
+	}
+	return newAxis(low, 1.04*high, p.Kind, false)
+}
+
+// names says how the groups are labelled, slanted where a name is wider than its room, and
+// how much room they need below.
+func (b Bars) names(room float64) (names func(d *drawing, groups *axis, foot float64), height float64) {
+	const slant = 36 // degrees
+	longest := 0.0
+	for _, name := range b.Groups {
+		longest = max(longest, wide(short(name), 8))
+	}
+	slanted := longest > room
+	height = 16
+	if slanted {
+		height += longest * math.Sin(slant*math.Pi/180)
+	}
+	return func(d *drawing, groups *axis, foot float64) {
+		for g, name := range b.Groups {
+			if at := groups.at(float64(g)); slanted {
+				d.turned("end", at+3, foot+10, -slant, short(name))
+			} else {
+				d.say("middle", at, foot+12, short(name))
+			}
 		}
-		chart.Offset = offset
-		chart.Color = colourOf(s)
-		chart.LineStyle.Width = 0
-		p.Add(chart, overlay{panel: panel, series: s, offset: offset, bar: bar})
-	}
-	p.Y.Tick.Marker = panel.Kind.ticker()
-	p.X.Min, p.X.Max = -0.5, float64(len(b.Groups))-0.5
-	p.X.Padding = 0
-	p.X.Tick.Length = 0
-	p.Y.Min = min(0, p.Y.Min)
-	if p.Y.Max <= p.Y.Min {
-		p.Y.Max = p.Y.Min + 1
-	}
-	b.nameGroups(p, room)
-	return p, nil
+	}, height
 }
 
-// nameGroups labels the groups, slanted where the names are wider than their room.
-func (b Bars) nameGroups(p *plot.Plot, room vg.Length) {
-	ticks := make(plot.ConstantTicks, len(b.Groups))
-	style := &p.X.Tick.Label
-	wide := false
-	for g, name := range b.Groups {
-		ticks[g] = plot.Tick{Value: float64(g), Label: short(name)}
-		wide = wide || style.Width(ticks[g].Label) > room
+// draw draws the bars of a panel, and over all of them their intervals and marks.
+func (b Bars) draw(d *drawing, p *Panel, groups, numbers *axis) {
+	const filled = 0.8 // the part of a group's room that its bars fill
+	room := groups.at(1) - groups.at(0)
+	bar := filled * room / float64(len(b.Series))
+	middle := func(s, g int) float64 {
+		return groups.at(float64(g)) + bar*(float64(s)-float64(len(b.Series)-1)/2)
 	}
-	p.X.Tick.Marker = ticks
-	if wide {
-		style.Rotation = math.Pi / 5
-		style.XAlign, style.YAlign = draw.XRight, draw.YTop
-	}
-}
-
-// overlay draws a series' intervals and marks over its bars.
-type overlay struct {
-	panel       *Panel
-	series      int
-	offset, bar vg.Length
-}
-
-// Plot implements [plot.Plotter].
-func (o overlay) Plot(c draw.Canvas, p *plot.Plot) {
-	toX, toY := p.Transforms(&c)
-	whisker := draw.LineStyle{Color: ink(), Width: 0.8}
-	for g, e := range o.panel.Values[o.series] {
-		x := toX(float64(g)) + o.offset
-		if e.N > 0 && e.Half > 0 {
-			least, most := e.interval(o.panel.Kind)
-			low, high, half := toY(least), toY(most), min(2.5, o.bar/3)
-			c.StrokeLine2(whisker, x, low, x, high)
-			c.StrokeLine2(whisker, x-half, low, x+half, low)
-			c.StrokeLine2(whisker, x-half, high, x+half, high)
+	for s := range p.Values {
+		for g, e := range p.Values[s] {
+			if x := middle(s, g); e.N > 0 && e.Mean != 0 {
+				d.Shapes = append(d.Shapes, shape{series(s), box(x-bar/2, numbers.at(e.Mean), x+bar/2, numbers.at(0))})
+			}
 		}
-		if m := o.panel.mark(o.series, g); m.Bound != Unstated {
-			at := vg.Point{X: x, Y: toY(m.Value)}
-			c.DrawGlyphNoClip(draw.GlyphStyle{Color: paper(), Radius: 4.2, Shape: m.Bound.glyph()}, at)
-			c.DrawGlyphNoClip(draw.GlyphStyle{Color: ink(), Radius: 2.8, Shape: m.Bound.glyph()}, at)
+	}
+	for s := range p.Values {
+		for g, e := range p.Values[s] {
+			x := middle(s, g)
+			if e.N > 0 && e.Half > 0 {
+				least, most := e.interval(p.Kind)
+				low, high, half := numbers.at(least), numbers.at(most), min(2.5, bar/3)
+				d.Shapes = append(d.Shapes, shape{"ink", outline([]point{{x, low}, {x, high}}) +
+					outline([]point{{x - half, low}, {x + half, low}}) + outline([]point{{x - half, high}, {x + half, high}})})
+			}
+			if m := p.mark(s, g); m.Bound != Unstated {
+				m.Bound.swatch(d, point{x, numbers.at(m.Value)})
+			}
 		}
 	}
 }
 
-// DataRange implements [plot.DataRanger].
-func (o overlay) DataRange() (xmin, xmax, ymin, ymax float64) {
-	xmax = float64(len(o.panel.Values[o.series]) - 1)
-	for g, e := range o.panel.Values[o.series] {
-		if e.N > 0 {
-			low, high := e.interval(o.panel.Kind)
-			ymin, ymax = min(ymin, low), max(ymax, high)
-		}
-		if m := o.panel.mark(o.series, g); m.Bound != Unstated {
-			ymin, ymax = min(ymin, m.Value), max(ymax, m.Value)
-		}
-	}
-	return xmin, xmax, ymin, ymax * 1.04
-}
-
-func (b Bound) glyph() draw.GlyphDrawer {
+// swatch marks a value by a diamond. A wedge marks a bound: its flat side is the bound, its
+// tip shows where values may lie.
+func (b Bound) swatch(d *drawing, at point) {
+	const r = 2.8
 	switch b {
 	case AtMost:
-		return wedge(-1)
+		d.fill("mark", point{at.x - r, at.y}, point{at.x + r, at.y}, point{at.x, at.y + 2*r})
 	case AtLeast:
-		return wedge(+1)
+		d.fill("mark", point{at.x - r, at.y}, point{at.x + r, at.y}, point{at.x, at.y - 2*r})
 	case About, Unstated:
+		d.fill("mark", polygon(at, r, 4, 0)...)
 	}
-	return diamond{}
 }
 
-// diamond marks a value.
-type diamond struct{}
-
-// DrawGlyph implements [draw.GlyphDrawer].
-func (diamond) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
-	r := style.Radius
-	fillGlyph(c, style.Color, at, vg.Point{X: -r}, vg.Point{Y: r}, vg.Point{X: r}, vg.Point{Y: -r})
-}
-
-// wedge marks a bound: its flat side is the bound, its tip shows where values may lie,
-// +1 above and −1 below.
-type wedge int
-
-// DrawGlyph implements [draw.GlyphDrawer].
-func (w wedge) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
-	r, tip := style.Radius, 2*style.Radius*vg.Length(w)
-	fillGlyph(c, style.Color, at, vg.Point{X: -r}, vg.Point{X: r}, vg.Point{Y: tip})
-}
-
-func fillGlyph(c *draw.Canvas, colour color.Color, at vg.Point, corners ...vg.Point) {
-	for i := range corners {
-		corners[i] = corners[i].Add(at)
-	}
-	c.FillPolygon(colour, corners)
-}
-
-func (b Bars) legend() legend {
-	var keys legend
+func (b Bars) legend() []key {
+	var keys []key
 	for s, name := range b.Series {
-		keys = append(keys, key{name: short(name), fill: colourOf(s)})
+		keys = append(keys, key{short(name), square(series(s))})
 	}
 	said := map[Bound]bool{}
 	for i := range b.Panels {
@@ -264,7 +224,7 @@ func (b Bars) legend() legend {
 		name  string
 	}{{About, "the paper"}, {AtMost, "the paper: less than"}, {AtLeast, "the paper: more than"}} {
 		if said[entry.bound] {
-			keys = append(keys, key{name: entry.name, fill: ink(), glyph: entry.bound.glyph()})
+			keys = append(keys, key{entry.name, entry.bound.swatch})
 		}
 	}
 	return keys

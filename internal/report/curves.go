@@ -4,14 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"image/color"
 	"math"
 	"slices"
-
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
 )
 
 // Curves are lines over a parameter, each in its band of 95 % confidence: the sweeps
@@ -37,7 +31,7 @@ type Point struct {
 	Y Estimate
 }
 
-const curvesHeight vg.Length = 300
+const curvesHeight = 300 // points, without the legend
 
 // Figure draws the curves. Its table has a row for each value of the parameter and a
 // column for each curve.
@@ -46,31 +40,59 @@ func (cs Curves) Figure() (Figure, error) {
 	if err != nil {
 		return Figure{}, fmt.Errorf("figure %s: %w", cs.Name, err)
 	}
-	p := dress("")
-	p.X.Label.Text, p.Y.Label.Text = clean(cs.X), clean(cs.Y)
-	p.Add(across())
-	var keys legend
-	floor := lowest(sorted) / 2
-	p.X.Tick.Marker, p.Y.Tick.Marker = cs.KindX.ticker(), cs.KindY.ticker()
+	d := &drawing{}
+	var keys []key
 	for i, curve := range sorted {
-		line, glyph := lineOf(i)
-		keys = append(keys, key{name: short(curve.Name), fill: colourOf(i), line: &line, glyph: glyph})
-		if err := cs.add(p, i, curve.Points, floor); err != nil {
-			return Figure{}, fmt.Errorf("figure %s: curve %q: %w", cs.Name, curve.Name, err)
+		keys = append(keys, key{short(curve.Name), func(d *drawing, at point) {
+			d.line(lineOf(i), point{at.x - 5, at.y}, point{at.x + 5, at.y})
+			dot(d, i, at)
+		}})
+	}
+	top := d.legend(keys)
+	x, y := cs.axes(sorted)
+	x.from, x.to = margin+14+y.room(), width-margin-8
+	y.from, y.to = top+curvesHeight-32, top+4
+	frame := axis{from: x.from, to: x.to}
+	x.from += 8
+	d.across(&frame, &y)
+	d.below(&x, &y)
+	d.say("name middle", (x.from+x.to)/2, y.from+26, clean(cs.X))
+	d.turned("name middle", margin+8, (y.from+y.to)/2, -90, clean(cs.Y))
+	for i, curve := range sorted {
+		cs.draw(d, i, curve.Points, &x, &y)
+	}
+	d.Height = int(top) + curvesHeight + margin
+	return d.figure(cs.Words, cs.table(sorted))
+}
+
+// axes show all points and bands, and 0 where the y axis is not logarithmic.
+func (cs Curves) axes(sorted []Curve) (x, y axis) {
+	at := parameters(sorted)
+	x = newAxis(at[0], at[len(at)-1], cs.KindX, cs.LogX)
+	if len(at) <= 12 {
+		x.ticks = ticksAt(at, cs.KindX)
+	}
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, curve := range sorted {
+		for _, pt := range curve.Points {
+			least, most := cs.band(pt)
+			low, high = min(low, least), max(high, most)
 		}
 	}
-	if cs.LogX {
-		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, logTicks{cs.KindX}
+	if !cs.LogY {
+		low, high = min(0, low), max(0, high)
 	}
+	return x, newAxis(low, high, cs.KindY, cs.LogY)
+}
+
+// band is the interval of a point, as far as the axis has a place for it: a logarithmic one
+// ends at a tenth of the mean.
+func (cs Curves) band(pt Point) (low, high float64) {
+	low, high = pt.Y.interval(cs.KindY)
 	if cs.LogY {
-		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, logTicks{cs.KindY}
-	} else {
-		p.Y.Min = min(0, p.Y.Min)
+		low = max(low, pt.Y.Mean/10)
 	}
-	if at := parameters(sorted); len(at) <= 12 {
-		p.X.Tick.Marker = ticksAt(at, cs.KindX)
-	}
-	return render(cs.Words, cs.table(sorted), keys, curvesHeight, p.Draw)
+	return low, high
 }
 
 // sorted returns the curves checked, their points in the order of X.
@@ -107,58 +129,34 @@ func (cs Curves) valid(pt Point) error {
 	return nil
 }
 
-func (cs Curves) add(p *plot.Plot, i int, points []Point, floor float64) error {
-	if len(points) == 0 {
-		return nil
-	}
-	means := make(plotter.XYs, len(points))
-	band := make(plotter.XYs, 2*len(points)) // there along the upper edge, back along the lower
-	wide := false
+// draw draws a curve over its band.
+func (cs Curves) draw(d *drawing, i int, points []Point, x, y *axis) {
+	means := make([]point, len(points))
+	band := make([]point, 2*len(points)) // there along the upper edge, back along the lower
+	certain := true
 	for k, pt := range points {
-		low, high := pt.Y.interval(cs.KindY)
-		if cs.LogY {
-			low = max(low, floor)
-		}
-		means[k] = plotter.XY{X: pt.X, Y: pt.Y.Mean}
-		band[k] = plotter.XY{X: pt.X, Y: high}
-		band[len(band)-1-k] = plotter.XY{X: pt.X, Y: low}
-		wide = wide || pt.Y.Half > 0
+		low, high := cs.band(pt)
+		means[k] = point{x.at(pt.X), y.at(pt.Y.Mean)}
+		band[k] = point{means[k].x, y.at(high)}
+		band[len(band)-1-k] = point{means[k].x, y.at(low)}
+		certain = certain && pt.Y.Half == 0
 	}
-	if wide {
-		area, err := plotter.NewPolygon(band)
-		if err != nil {
-			return err
-		}
-		c := colourOf(i)
-		area.Color = color.NRGBA{R: c.R, G: c.G, B: c.B, A: 0x38}
-		area.Width = 0
-		p.Add(area)
+	if !certain {
+		d.fill("band "+series(i), band...)
 	}
-	line, dots, err := plotter.NewLinePoints(means)
-	if err != nil {
-		return err
+	d.line(lineOf(i), means...)
+	for _, at := range means {
+		dot(d, i, at)
 	}
-	line.LineStyle, dots.Shape = lineOf(i)
-	dots.Color, dots.Radius = colourOf(i), 2.5
-	p.Add(line, dots)
-	return nil
 }
 
-// lineOf tells curves apart without colours, too.
-func lineOf(i int) (draw.LineStyle, draw.GlyphDrawer) {
-	glyphs := []draw.GlyphDrawer{draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}, diamond{}}
-	dashes := [][]vg.Length{nil, {6, 2}, {2, 2}, {6, 2, 2, 2}}
-	return draw.LineStyle{Color: colourOf(i), Width: 1.5, Dashes: dashes[i%len(dashes)]}, glyphs[i%len(glyphs)]
-}
+// lineOf and dot tell curves apart without colours, too.
+func lineOf(i int) string { return fmt.Sprintf("curve dash%d %s", i%4, series(i)) }
 
-func lowest(curves []Curve) float64 {
-	least := math.Inf(1)
-	for _, c := range curves {
-		for _, pt := range c.Points {
-			least = min(least, pt.Y.Mean)
-		}
-	}
-	return least
+func dot(d *drawing, i int, at point) {
+	shapes := [][2]float64{{12, 0}, {4, 0.5}, {3, 0}, {4, 0}} // corners and turn: a disc, a square, a triangle, a diamond
+	one := shapes[i%len(shapes)]
+	d.fill(series(i), polygon(at, 3, int(one[0]), one[1])...)
 }
 
 // parameters are the values of X that occur, rising.

@@ -120,7 +120,7 @@ func (m Mark) text(k Kind) string {
 }
 
 // maxDrawn bounds what an axis is asked to show; times in seconds and counts stay
-// far below it, and above it the library's ticks lose their precision.
+// far below it, and above it ticks lose their precision.
 const maxDrawn = 1e15
 
 func drawable(values ...float64) error {

@@ -19,8 +19,8 @@ func (e Estimate) Interval(k Kind) (low, high float64) { return e.interval(k) }
 // TimeTicks are the labels of the ticks of an axis of times.
 func TimeTicks(low, high float64) []string {
 	var at []string
-	for _, t := range Time.ticker().Ticks(low, high) {
-		at = append(at, t.Label)
+	for _, t := range newAxis(low, high, Time, false).ticks {
+		at = append(at, t.label)
 	}
 	return at
 }
@@ -28,8 +28,8 @@ func TimeTicks(low, high float64) []string {
 // RoundTicks are the values of the ticks of a linear axis.
 func RoundTicks(low, high float64) []float64 {
 	var at []float64
-	for _, t := range (roundTicks{}).Ticks(low, high) {
-		at = append(at, t.Value)
+	for _, t := range newAxis(low, high, Number, false).ticks {
+		at = append(at, t.value)
 	}
 	return at
 }

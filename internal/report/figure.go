@@ -2,14 +2,11 @@ package report
 
 import (
 	"bytes"
-	"encoding/xml"
+	_ "embed"
 	"errors"
 	"fmt"
+	"html/template"
 	"strings"
-
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgsvg"
 
 	"github.com/switchyard-hpc/switchyard/internal/console"
 )
@@ -38,8 +35,8 @@ type Figure struct {
 	Words
 	Table Table
 
-	attributes string // of the svg element
-	body       string // its content, without title, description and style
+	drawn template.HTML // the svg element
+	file  []byte        // the same with its style sheet
 }
 
 // Table is a table of text. Cells that look like numbers are set to the right.
@@ -64,50 +61,42 @@ func (t Table) Console() *console.Table {
 }
 
 // SVG is the figure as a file of its own. It follows the reader's light or dark mode.
-func (f Figure) SVG() []byte {
-	return []byte(`<?xml version="1.0" encoding="UTF-8"?>` + "\n" + f.element("<style>"+escape(figureStyle)+"</style>\n"))
-}
+func (f Figure) SVG() []byte { return f.file }
 
-// element is the svg element for a page that has [figureStyle].
-func (f Figure) element(style string) string {
-	title := escape(clean(f.Title))
-	return `<svg role="img" aria-label="` + title + `" ` + f.attributes + ">\n" +
-		"<title>" + title + "</title>\n<desc>" + escape(clean(f.Caption)) + "</desc>\n" + style + f.body
-}
+// The template of figures, and their style sheet. The first font named is that of the
+// paper's figures; all have about the same widths.
+var (
+	//go:embed figure.svg
+	figureTemplate string
+	//go:embed figure.css
+	figureStyle string
+)
 
-func escape(s string) string {
-	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(s)) // a builder takes everything
-	return b.String()
-}
-
-// render draws on a canvas of the height given below the legend. The library panics
-// where it meets what it cannot draw; that ends as an error.
-func render(words Words, table Table, keys legend, height vg.Length, paint func(draw.Canvas)) (f Figure, err error) {
-	if err = words.valid(); err != nil {
+// figure is the drawing with its words, on a page and as a file.
+func (d *drawing) figure(words Words, table Table) (Figure, error) {
+	if err := words.valid(); err != nil {
 		return Figure{}, err
 	}
-	defer func() {
-		if r := recover(); r != nil {
-			f, err = Figure{}, fmt.Errorf("figure %s: gonum/plot cannot draw it: %v", words.Name, r)
-		}
-	}()
-	const margin = 6
-	_, strip := keys.place()
-	canvas := vgsvg.New(width+2*margin, height+strip+2*margin)
-	c := draw.New(canvas)
-	c.SetColor(paper())
-	c.Fill(c.Path())
-	paint(keys.draw(draw.Crop(c, margin, -margin, margin, -margin)))
-	var out bytes.Buffer
-	if _, err = canvas.WriteTo(&out); err != nil {
+	t, err := template.New("").Funcs(template.FuncMap{"width": func() int { return width }}).Parse(figureTemplate)
+	if err != nil {
+		return Figure{}, fmt.Errorf("the template of figures: %w", err)
+	}
+	shown := struct {
+		*drawing
+
+		Title, Caption string
+		Style          template.CSS
+	}{drawing: d, Title: clean(words.Title), Caption: clean(words.Caption)}
+	var inline, file bytes.Buffer
+	file.WriteString(`<?xml version="1.0" encoding="UTF-8"?>` + "\n")
+	err = t.ExecuteTemplate(&inline, "figure", shown)
+	shown.Style = template.CSS(figureStyle) //nolint:gosec // our own
+	if err = errors.Join(err, t.ExecuteTemplate(&file, "figure", shown)); err != nil {
 		return Figure{}, fmt.Errorf("figure %s: %w", words.Name, err)
 	}
-	_, after, begun := strings.Cut(out.String(), "<svg ")
-	attributes, body, opened := strings.Cut(after, ">\n")
-	if !begun || !opened {
-		return Figure{}, fmt.Errorf("figure %s: gonum/plot wrote no svg element", words.Name)
-	}
-	attributes = strings.Join(strings.Fields(attributes), " ")
-	return Figure{Words: words, Table: table, attributes: attributes, body: body}, nil
+	return Figure{
+		Words: words, Table: table,
+		drawn: template.HTML(inline.String()), //nolint:gosec // the template escapes all text in it
+		file:  file.Bytes(),
+	}, nil
 }

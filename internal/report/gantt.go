@@ -5,10 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
-
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
+	"strings"
 
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -74,17 +71,23 @@ func (g Gantt) Figure() (Figure, error) {
 	}
 	picture.paint(g.Sites, blocks)
 
-	p := dress("")
-	p.X.Label.Text = "time since the first start (" + name + ")"
-	p.X.Min, p.X.Max = 0, picture.until
-	p.X.Padding = 0
-	p.Y.Min, p.Y.Max = 0, height
-	p.Y.Tick.Marker = g.siteTicks(bands)
-	p.Add(&picture)
-
 	words := g.Words
 	words.Caption = g.caption(&picture)
-	return render(words, g.table(usage, last.Sub(first)), g.legend(picture.colours), vg.Length(height)+40, p.Draw)
+	d := &drawing{}
+	foot := d.legend(g.legend(picture.colours)) + height
+	x, left := newAxis(0, picture.until, Number, false), 0.0
+	for _, b := range bands {
+		left = max(left, wide(short(g.Sites[b.site].Name), 8))
+	}
+	x.from, x.to = margin+left+4, width-margin-8
+	for _, b := range bands {
+		d.say("end", x.from-4, foot-(b.low+b.high)/2+3, short(g.Sites[b.site].Name))
+	}
+	picture.draw(d, &x, foot)
+	d.below(&x, &axis{from: foot})
+	d.say("name middle", (x.from+x.to)/2, foot+26, "time since the first start ("+name+")")
+	d.Height = int(foot) + 32 + margin
+	return d.figure(words, g.table(usage, last.Sub(first)))
 }
 
 func (g Gantt) valid() error {
@@ -186,20 +189,12 @@ func (g Gantt) bands(all []usage) (bands []band, height float64) {
 	return bands, height - bandGap
 }
 
-func (g Gantt) siteTicks(bands []band) plot.ConstantTicks {
-	ticks := make(plot.ConstantTicks, len(bands))
-	for i, b := range bands {
-		ticks[i] = plot.Tick{Value: (b.low + b.high) / 2, Label: short(g.Sites[b.site].Name)}
-	}
-	return ticks
-}
-
 // originColours gives the origins with the most work a colour each: an index into the
 // palette for each site, −1 for those that share grey.
 func originColours(all []usage) []int {
 	ranked := slices.Clone(all)
 	slices.SortStableFunc(ranked, func(a, b usage) int { return cmp.Compare(b.from, a.from) })
-	ranked = ranked[:min(len(palette()), len(ranked))]
+	ranked = ranked[:min(palette, len(ranked))]
 	slices.SortFunc(ranked, func(a, b usage) int { return cmp.Compare(a.site, b.site) })
 	colours := make([]int, len(all))
 	for i := range colours {
@@ -211,15 +206,15 @@ func originColours(all []usage) []int {
 	return colours
 }
 
-func (g Gantt) legend(colours []int) legend {
-	keys := legend{}
+func (g Gantt) legend(colours []int) []key {
+	var keys []key
 	for site, colour := range colours {
 		if colour >= 0 {
-			keys = append(keys, key{name: "from " + short(g.Sites[site].Name), fill: colourOf(colour)})
+			keys = append(keys, key{"from " + short(g.Sites[site].Name), square(series(colour))})
 		}
 	}
 	if slices.Contains(colours, -1) {
-		keys = append(keys, key{name: "from other sites", fill: other()})
+		keys = append(keys, key{"from other sites", square("other")})
 	}
 	return keys
 }
@@ -271,31 +266,22 @@ func (g Gantt) table(all []usage, span protocol.Duration) Table {
 	return t
 }
 
-// Plot implements [plot.Plotter].
-func (p *picture) Plot(c draw.Canvas, plt *plot.Plot) {
-	toX, toY := plt.Transforms(&c)
+// draw draws the frames of the bands, and all rectangles of one colour as one shape.
+func (p *picture) draw(d *drawing, x *axis, foot float64) {
 	for _, b := range p.bands {
-		frame := vg.Rectangle{
-			Min: vg.Point{X: toX(0), Y: toY(b.low)},
-			Max: vg.Point{X: toX(p.until), Y: toY(b.high)},
-		}
-		c.SetLineStyle(draw.LineStyle{Color: faint(), Width: 0.5})
-		c.Stroke(frame.Path())
+		d.Shapes = append(d.Shapes, shape{"grid", box(x.from, foot-b.high, x.to, foot-b.low)})
 	}
-	for colour := range len(p.layers) {
-		c.SetColor(colourOf(colour))
+	for colour, rectangles := range p.layers {
+		class := series(colour)
 		if colour == len(p.layers)-1 {
-			c.SetColor(other())
+			class = "other"
 		}
-		var path vg.Path
-		for _, r := range p.layers[colour] {
-			path = append(path, vg.Rectangle{
-				Min: vg.Point{X: toX(r.left), Y: toY(r.low)},
-				Max: vg.Point{X: toX(r.right), Y: toY(r.high)},
-			}.Path()...)
+		var path strings.Builder
+		for _, r := range rectangles {
+			path.WriteString(box(x.at(r.left), foot-r.high, x.at(r.right), foot-r.low))
 		}
-		if len(path) > 0 {
-			c.Fill(path)
+		if path.Len() > 0 {
+			d.Shapes = append(d.Shapes, shape{class, path.String()})
 		}
 	}
 }

@@ -33,7 +33,7 @@ type rectangle struct{ left, right, low, high float64 }
 // paint chooses what is drawn: all blocks, or the largest ones over cells that stand
 // for the rest.
 func (p *picture) paint(sites []GanttSite, blocks []block) {
-	p.layers = make([][]rectangle, len(palette())+1)
+	p.layers = make([][]rectangle, palette+1)
 	at := make([]*band, len(sites))
 	for i := range p.bands {
 		at[p.bands[i].site] = &p.bands[i]

@@ -57,7 +57,7 @@ func (p Page) HTML() ([]byte, error) {
 	seen := map[string]bool{}
 	for _, s := range p.Sections {
 		for _, f := range s.Figures {
-			if f.body == "" {
+			if f.drawn == "" {
 				return nil, fmt.Errorf("page %q, section %q: figure %q is not drawn", p.Title, s.Title, f.Name)
 			}
 			if seen[f.Name] {
@@ -75,8 +75,8 @@ func (p Page) HTML() ([]byte, error) {
 		"paragraphs": paragraphs,
 		"numeric":    numeric,
 		"cell":       cell,
-		"inline":     inline,
-		"style":      func() template.CSS { return figureStyle },
+		"inline":     func(f Figure) template.HTML { return f.drawn },
+		"style":      func() template.CSS { return template.CSS(figureStyle) }, //nolint:gosec // our own
 	}).Parse(pageTemplate)
 	if err != nil {
 		return nil, fmt.Errorf("the page's template: %w", err)
@@ -157,10 +157,4 @@ func cell(text string) string {
 		return text
 	}
 	return mean + " ±\u00a0" + half
-}
-
-// inline is the figure for the page itself. Its content was written by the library
-// and by element, which escape every word in it.
-func inline(f Figure) template.HTML {
-	return template.HTML(f.element("")) //nolint:gosec // all text in it is escaped, see above
 }
