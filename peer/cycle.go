@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/peer/intake"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -189,28 +190,39 @@ func (p *Peer) keepsOwn(j *job) bool {
 		j.application == nil && p.rowsFor(j) == 1
 }
 
-// intake counts the jobs that the site took in one period.
-//
-// Invariant: 0 <= jobs.
-type intake struct {
-	number uint64           // among those of this life, from 1 on
-	period protocol.Instant // its number
-	jobs   int
+// intakeRule is how many jobs the site takes in a period.
+func (p *Peer) intakeRule() intake.Rule {
+	return intake.Rule{Max: p.cfg.MaxQ, Period: p.cfg.Cycle}
 }
 
-// took notes that a job has come into the local queue by a policy's choice, and returns the
-// number of the intake in which it counts.
-func (p *Peer) took() uint64 {
-	p.openIntake()
-	p.intake.jobs++
+// countIntake notes that a job has come into the local queue by a policy's choice, and returns the
+// intake in which it counts.
+func (p *Peer) countIntake() intake.Number {
+	number := p.intake.Take(p.intakeRule(), p.now)
 	p.saveIntake()
-	return p.intake.number
+	return number
+}
+
+// countOwn notes the same of an own job, which only cycles count.
+func (p *Peer) countOwn() {
+	if p.cfg.Initiation == policy.Cycle {
+		p.countIntake()
+	}
+}
+
+// uncountIntake takes a guest that did not come after all out of the count, if it was in this
+// period's.
+func (p *Peer) uncountIntake(g *guest) {
+	if p.intake.GiveBack(p.intakeRule(), p.now, g.intake) {
+		p.saveIntake()
+	}
+	g.intake = 0
 }
 
 // saveIntake has the intake outlive the peer.
 func (p *Peer) saveIntake() {
 	if p.cfg.MaxQ > 0 {
-		p.site.Intake = row.Intake{Until: (p.intake.period + 1) * protocol.Instant(p.cfg.Cycle), Jobs: p.intake.jobs}
+		p.site.Intake = p.intake.Row(p.intakeRule())
 		p.saveSite()
 	}
 }
@@ -218,70 +230,30 @@ func (p *Peer) saveIntake() {
 // resumeIntake goes on with the period in which an earlier life ended, and counts the guests
 // for which that had made room last.
 func (p *Peer) resumeIntake() {
-	last := p.site.Intake
-	if p.openIntake(); p.now >= last.Until {
+	since, number, lasts := p.intake.Resume(p.intakeRule(), p.now, p.site.Intake)
+	if !lasts {
 		return
 	}
-	p.intake.jobs = last.Jobs
 	for _, g := range p.guests {
-		if g.Phase == row.GuestPrepared && g.Since >= last.Until-protocol.Instant(p.cfg.Cycle) {
-			g.took = p.intake.number
+		if g.Phase == row.GuestPrepared && g.Since >= since {
+			g.intake = number
 		}
 	}
 }
 
-// tookOwn notes the same of an own job, which only cycles count.
-func (p *Peer) tookOwn() {
-	if p.cfg.Initiation == policy.Cycle {
-		p.took()
-	}
-}
+// intakeLeft is how many jobs the site may still take in this period (MaxQ).
+func (p *Peer) intakeLeft() int { return p.intake.Left(p.intakeRule(), p.now) }
 
-// giveBack takes a guest that did not come after all out of the count, if it was in this
-// period's.
-func (p *Peer) giveBack(g *guest) {
-	if p.openIntake(); g.took == p.intake.number && p.intake.jobs > 0 {
-		p.intake.jobs--
-		p.saveIntake()
-	}
-	g.took = 0
-}
+// intakeFullReason says why the site takes no more jobs in this period; empty: it does.
+func (p *Peer) intakeFullReason() string { return p.intake.FullReason(p.intakeRule(), p.now) }
 
-// room is how many jobs the site may still take in this period (MaxQ).
-func (p *Peer) room() int {
-	if p.cfg.MaxQ == 0 {
-		return math.MaxInt32
-	}
-	p.openIntake()
-	return max(0, p.cfg.MaxQ-p.intake.jobs)
-}
-
-// full says why the site takes no more jobs in this period; empty: it does.
-func (p *Peer) full() string {
-	if p.room() > 0 {
-		return ""
-	}
-	return fmt.Sprintf("has taken %s in this period, as many as it allows", protocol.Count(p.cfg.MaxQ, "job"))
-}
-
-// fullOfOthers is full for a job that a cycle would keep at home: guests may have come
+// fullForOwn says the same of a job that a cycle would keep at home: guests may have come
 // while its policy thought.
-func (p *Peer) fullOfOthers() string {
+func (p *Peer) fullForOwn() string {
 	if p.cfg.Initiation != policy.Cycle {
 		return ""
 	}
-	return p.full()
-}
-
-// openIntake begins a new count in a new period.
-func (p *Peer) openIntake() {
-	if period := p.period(p.now); period != p.intake.period || p.intake.number == 0 {
-		p.intake = intake{number: p.intake.number + 1, period: period}
-	}
-}
-
-func (p *Peer) period(at protocol.Instant) protocol.Instant {
-	return at / protocol.Instant(p.cfg.Cycle)
+	return p.intakeFullReason()
 }
 
 // growth learns how much longer the second, third … job of a round would wait here

@@ -181,7 +181,7 @@ func (p *Peer) answered(r *round) []answeredSite {
 func (p *Peer) ownSite(r *round) policy.Site {
 	accept := len(r.specs)
 	if p.cfg.Initiation == policy.Cycle {
-		accept = min(accept, p.room())
+		accept = min(accept, p.intakeLeft())
 	}
 	return policy.Site{
 		Name: p.cfg.Site, RUS: p.load.RUS(), CPUs: p.load.CPUs, Free: p.free(), Accept: accept, Extra: r.extra,
@@ -273,8 +273,8 @@ func (c *carrying) place(i int, j *job, d policy.Decision) {
 	case home && p.cfg.Policy.TakesShortcut() && c.r.reach[i] == volunteers:
 		c.leave(i, j, "")
 		return
-	case home && p.fullOfOthers() != "":
-		full := p.fullOfOthers()
+	case home && p.fullForOwn() != "":
+		full := p.fullForOwn()
 		if c.starts(j) {
 			c.parted[j.groupKey()] = full
 		}
@@ -292,7 +292,7 @@ func (c *carrying) place(i int, j *job, d policy.Decision) {
 	p.foresee(e, &j.Spec, site, p.capacityOf(site)) // the site that runs it chooses its frequency by that
 	j.Foreseen, j.Quoted = p.foreseen(c.in, d), pricing.QuotedPrice(c.r.quoteOf(d.Job, site))
 	if home {
-		p.tookOwn()
+		p.countOwn()
 	} else if own := &c.r.home[d.Job]; own.Declined == "" && own.AWT != protocol.Never {
 		j.Home = pricing.QuotedPrice(own)
 	}

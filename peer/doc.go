@@ -41,6 +41,7 @@
 //	round.go, decide.go  rounds: own quote, φ, partners' quotes, decision [SS 2.1.1]
 //	initiation.go, cycle.go
 //	                     who begins a round, and who is asked [SS 2.1.2, 2.1.3], [MC 2]
+//	intake/              how many jobs the site takes in a period
 //	blocked.go           jobs that no site can run for now
 //	question.go          rounds that only answer a question
 //	quotes.go, questions.go

@@ -12,6 +12,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/compact"
 	"github.com/switchyard-hpc/switchyard/peer/due"
 	"github.com/switchyard-hpc/switchyard/peer/gridqueue"
+	"github.com/switchyard-hpc/switchyard/peer/intake"
 	"github.com/switchyard-hpc/switchyard/peer/lives"
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/peer/row"
@@ -82,7 +83,7 @@ type Peer struct {
 
 	awaits   bool // cycles are planned
 	cycleDue bool // its time has come
-	intake   intake
+	intake   intake.Intake
 	prices   pricing.Prices
 	benefit  benefit
 
@@ -118,8 +119,8 @@ type guest struct {
 	instance instance
 	payload  *protocol.Payload
 	tries    int
-	counted  bool   // among its origin's jobs here
-	took     uint64 // number of the intake in which it counts; 0: none
+	counted  bool          // among its origin's jobs here
+	intake   intake.Number // in which it counts; 0: none
 }
 
 type run struct {

@@ -62,7 +62,7 @@ func (p *Peer) quoteRequest(one *partner, m protocol.QuoteRequest) {
 func (p *Peer) answerRequest(one *partner, m protocol.QuoteRequest, until protocol.Instant) {
 	reply := protocol.QuoteReply{
 		Round: m.Round, Quotes: make([]protocol.Quote, len(m.Jobs)),
-		Accept: max(0, min(one.MaxJobs-one.jobsHere, p.room())), Valid: p.cfg.Sigma,
+		Accept: max(0, min(one.MaxJobs-one.jobsHere, p.intakeLeft())), Valid: p.cfg.Sigma,
 		MostCPUs: p.cpusLeft(one),
 	}
 	query := localsched.Query{Ahead: p.promises(), Guard: p.guard()}

@@ -59,9 +59,9 @@ func (p *Peer) retune(ev Retune) {
 	if cfg.Policy.DecidesApplications() != p.cfg.Policy.DecidesApplications() {
 		p.beginAgain()
 	}
-	p.openIntake()
+	before := p.intakeRule()
 	p.cfg, p.hint = cfg, nil
-	p.intake.period = p.period(p.now) // of the new length: what has come in the old one counts in it
+	p.intake.Change(before, p.intakeRule(), p.now)
 	p.tunings++
 	p.timers.Stop(timer{kind: sigmaTimer})
 	p.beginSigma()

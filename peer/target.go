@@ -42,7 +42,7 @@ func (p *Peer) mayPrepare(one *partner, m protocol.Offer) bool {
 		p.refuse(one, tag, why)
 		return false
 	}
-	if why := cmp.Or(p.full(), p.undoes(one)); why != "" {
+	if why := cmp.Or(p.intakeFullReason(), p.undoes(one)); why != "" {
 		p.refuseFor(one, protocol.Refused{Tag: tag, Full: true, Reason: why})
 		return false
 	}
@@ -116,7 +116,7 @@ func (p *Peer) prepare(one *partner, m protocol.Offer) {
 	p.guests[tag.Job] = g
 	g.Tariff = p.desk().TariffOf(&g.Spec, p.now)
 	p.admit(one, g, +1)
-	g.took = p.took()
+	g.intake = p.countIntake()
 	one.seenSeq = max(one.seenSeq, tag.Job.Seq())
 	p.saveGuest(tag.Job)
 	p.savePayload(tag.Job)
@@ -441,7 +441,7 @@ func (p *Peer) bury(g *guest, phase row.GuestPhase) {
 // dropPrepared takes the guest off the books.
 func (p *Peer) dropPrepared(g *guest) {
 	if g.Phase == row.GuestPrepared {
-		p.giveBack(g)
+		p.uncountIntake(g)
 		if g.Hold != 0 {
 			p.release(g.tag())
 		}

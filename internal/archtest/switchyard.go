@@ -112,6 +112,7 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "peer/gridqueue", Level: machines, Pure: true},
 		{Path: "peer/lives", Level: machines, Pure: true},
 		{Path: "peer/compact", Level: machines, Pure: true},
+		{Path: "peer/intake", Level: machines, Pure: true},
 
 		{Path: "peer/broker", Level: advisers, Pure: true},
 		{Path: "peer/pricing", Level: advisers, Pure: true},
