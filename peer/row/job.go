@@ -5,14 +5,6 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// FencedPlacement is one that was given up before its site had said that it is over.
-type FencedPlacement struct {
-	Site   protocol.SiteName `json:"site"`
-	Epoch  protocol.Epoch    `json:"epoch"`
-	Holder uint64            `json:"holder,omitempty"` // as in [Job]
-	Lost   bool              `json:"lost,omitempty"`   // its site has no records of it, and will never say what became of it
-}
-
 // JobPhase is where a job of this origin is in its life.
 type JobPhase string
 

@@ -36,4 +36,12 @@ type Run struct { //nolint:recvcheck // the core moves it, and gives it out by v
 	Outcome  *protocol.Outcome  `json:"outcome,omitempty"`
 }
 
+// Over is when a run was over that has ended.
+func (r *Run) Over() protocol.Instant {
+	if r.Ended == 0 && r.Started != 0 { // a row of an earlier version
+		return r.Started.Add(r.Outcome.Ran)
+	}
+	return r.Ended
+}
+
 func (Run) table() Table { return RunTable }

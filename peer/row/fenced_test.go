@@ -1,0 +1,111 @@
+package row_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// fenced is a placement that was given up.
+func fenced(site protocol.SiteName, epoch protocol.Epoch, holder uint64, lost bool) row.FencedPlacement {
+	return row.FencedPlacement{Site: site, Epoch: epoch, Holder: holder, Lost: lost}
+}
+
+func TestFence(t *testing.T) {
+	t.Parallel()
+	lostBefore := []row.FencedPlacement{fenced("b", 1, 5, true), fenced("c", 2, 5, true), fenced("b", 3, 5, false)}
+	tests := map[string]struct {
+		before []row.FencedPlacement
+		phase  row.JobPhase
+		lost   bool
+		want   []row.FencedPlacement
+	}{
+		"granted":               {nil, row.JobGranted, false, []row.FencedPlacement{fenced("b", 7, 9, false)}},
+		"handed off":            {nil, row.JobHandedOff, true, []row.FencedPlacement{fenced("b", 7, 9, true)}},
+		"recalled":              {nil, row.JobRecalling, false, []row.FencedPlacement{fenced("b", 7, 9, false)}},
+		"only offered":          {nil, row.JobOffered, false, nil},
+		"in the grid queue":     {nil, row.JobInGridQueue, false, nil},
+		"its output is fetched": {nil, row.JobStagingOut, false, nil},
+		"one more":              {lostBefore, row.JobHandedOff, false, append(slices.Clone(lostBefore), fenced("b", 7, 9, false))},
+		"one that says as much": {
+			lostBefore, row.JobHandedOff, true,
+			[]row.FencedPlacement{fenced("c", 2, 5, true), fenced("b", 3, 5, false), fenced("b", 7, 9, true)},
+		},
+	}
+	for name, tt := range tests {
+		before := slices.Clone(tt.before)
+		j := row.Job{Phase: tt.phase, Site: "b", Epoch: 7, Holder: 9, Fenced: tt.before}
+		if j.Fence(tt.lost); !slices.Equal(j.Fenced, tt.want) {
+			t.Errorf("%s: %+v, want %+v", name, j.Fenced, tt.want)
+		}
+		if !slices.Equal(before, tt.before) {
+			t.Errorf("%s: the list before, which a record may share, has changed", name)
+		}
+	}
+}
+
+// A site that makes room again has closed what it had before, unless its store is another one.
+func TestReplacedAt(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct{ before, want []row.FencedPlacement }{
+		"none":               {nil, nil},
+		"of the same store":  {[]row.FencedPlacement{fenced("b", 1, 9, false), fenced("b", 2, 9, false)}, nil},
+		"of another store":   {[]row.FencedPlacement{fenced("b", 1, 8, false)}, []row.FencedPlacement{fenced("b", 1, 8, true)}},
+		"lost":               {[]row.FencedPlacement{fenced("b", 1, 9, true)}, []row.FencedPlacement{fenced("b", 1, 9, true)}},
+		"several are as one": {[]row.FencedPlacement{fenced("b", 1, 8, false), fenced("b", 2, 7, false), fenced("b", 3, 9, true)}, []row.FencedPlacement{fenced("b", 1, 8, true)}},
+		"of another site":    {[]row.FencedPlacement{fenced("c", 1, 8, false)}, []row.FencedPlacement{fenced("c", 1, 8, false)}},
+		"of both": {
+			[]row.FencedPlacement{fenced("c", 1, 8, false), fenced("b", 2, 8, false), fenced("b", 3, 9, false), fenced("c", 4, 9, true)},
+			[]row.FencedPlacement{fenced("c", 1, 8, false), fenced("b", 2, 8, true), fenced("c", 4, 9, true)},
+		},
+	}
+	for name, tt := range tests {
+		j := row.Job{Site: "b", Holder: 9, Fenced: tt.before}
+		before := slices.Clone(tt.before)
+		if j.ReplacedAt("b"); !slices.Equal(j.Fenced, tt.want) {
+			t.Errorf("%s: %+v, want %+v", name, j.Fenced, tt.want)
+		}
+		if !slices.Equal(before, tt.before) {
+			t.Errorf("%s: the list before has changed", name)
+		}
+	}
+}
+
+func TestFencedOver(t *testing.T) {
+	t.Parallel()
+	all := []row.FencedPlacement{fenced("b", 1, 9, false), fenced("c", 2, 9, false), fenced("b", 3, 9, true)}
+	j := row.Job{Fenced: all}
+	for _, tt := range []struct {
+		site  protocol.SiteName
+		epoch protocol.Epoch
+		want  int
+	}{{"b", 1, 0}, {"c", 2, 1}, {"b", 2, -1}, {"c", 1, -1}, {"b", 3, -1}} {
+		if got := j.FencedAt(tt.site, tt.epoch); got != tt.want {
+			t.Errorf("epoch %d at %s: place %d, want %d", tt.epoch, tt.site, got, tt.want)
+		}
+	}
+	j.FencedOver(1, true)
+	if want := []row.FencedPlacement{all[0], all[2]}; !slices.Equal(j.Fenced, want) || !j.AwaitsFenced() {
+		t.Errorf("%+v, want %+v", j.Fenced, want)
+	}
+	j.FencedOver(0, false)
+	if want := []row.FencedPlacement{fenced("b", 1, 9, true), all[2]}; !slices.Equal(j.Fenced, want) || j.AwaitsFenced() {
+		t.Errorf("%+v, want %+v", j.Fenced, want)
+	}
+	if all[0].Lost || all[1].Site != "c" {
+		t.Error("the list before has changed")
+	}
+}
+
+func TestNextEpoch(t *testing.T) {
+	t.Parallel()
+	j := row.Job{Epoch: 4, SkipEpochs: true}
+	if j.NextEpoch(); j.Epoch != 1005 || j.SkipEpochs {
+		t.Errorf("epoch %d, more to skip: %v", j.Epoch, j.SkipEpochs)
+	}
+	if j.NextEpoch(); j.Epoch != 1006 {
+		t.Errorf("epoch %d", j.Epoch)
+	}
+}
