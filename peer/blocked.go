@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/peer/eligible"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -64,10 +65,10 @@ func (p *Peer) takeOpen(n int) []protocol.JobID {
 // blockAgain blocks a job without a round if an earlier one has said why it waits.
 func (p *Peer) blockAgain(id protocol.JobID) bool {
 	j := p.jobs[id]
-	if j.Reason != reasonNoKnownSite && j.Reason != reasonNoQuote || !p.awaitsSite(j) {
+	if j.Reason != view.ReasonNoKnownSite && j.Reason != view.ReasonNoQuote || !p.awaitsSite(j) {
 		return false
 	}
-	if j.unknown = p.noKnownSite(j); j.Reason == reasonNoKnownSite && !j.unknown {
+	if j.unknown = p.noKnownSite(j); j.Reason == view.ReasonNoKnownSite && !j.unknown {
 		return false // by now all sites are known, and the round will say so
 	}
 	p.queue.Block(id)

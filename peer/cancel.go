@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/status"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -31,7 +32,7 @@ func (p *Peer) cancel(ev Cancel) {
 	}
 	if j.Phase == row.JobEnding { // its user does not want to wait
 		p.fact(Fact{Kind: JobCancelled, Job: ev.Job, Text: "by " + ev.User})
-		p.closeUnknown(j, j.unheardText())
+		p.closeUnknown(j, status.UnheardReason(&j.Job))
 		return
 	}
 	if j.Cancelling {

@@ -253,14 +253,14 @@ func (c *carrying) leave(i int, j *job, because string) {
 		c.p.strike(c.r, i, j)
 		return
 	}
-	why, detail := reasonInfeasible, because
+	why, detail := view.ReasonInfeasible, because
 	switch room := c.roomless[j.Spec.Job]; {
 	case room != "" && c.r.takers(i) > 0:
-		why, detail = reasonNoRoom, room
+		why, detail = view.ReasonNoRoom, room
 	case because == "":
 		why, detail = c.p.waitReason(c.r, i, j)
 	case c.stead:
-		why = reasonPolicy
+		why = view.ReasonPolicy
 	}
 	c.p.tellRound(c.r, i, c.silent, JobWaits, "", detailed(why, detail))
 	c.p.waitOn(c.r, j, why, detail)
@@ -338,13 +338,13 @@ func silentSites(r *round) (names []string) {
 // waitReason says why no site was chosen for job i: a word, and what the sites said.
 func (p *Peer) waitReason(r *round, i int, j *job) (word, detail string) {
 	if j.unknown = p.noKnownSite(j); j.unknown {
-		return reasonNoKnownSite, ""
+		return view.ReasonNoKnownSite, ""
 	}
 	if would := r.takers(i); would > 0 {
-		return reasonRoundFull, fmt.Sprintf("%d sites would take it, but not in this round", would)
+		return view.ReasonRoundFull, fmt.Sprintf("%d sites would take it, but not in this round", would)
 	}
 	if p.cfg.NoFacts {
-		return reasonNoQuote, ""
+		return view.ReasonNoQuote, ""
 	}
 	quotes, others := p.toldQuotes(r, i)
 	noes := make([]string, 0, len(quotes)+1)
@@ -354,7 +354,7 @@ func (p *Peer) waitReason(r *round, i int, j *job) (word, detail string) {
 	if others > 0 {
 		noes = append(noes, fmt.Sprintf("and %d others", others))
 	}
-	return reasonNoQuote, strings.Join(noes, "; ")
+	return view.ReasonNoQuote, strings.Join(noes, "; ")
 }
 
 // waitOn lets a job that no site was chosen for wait for another round: if no site that may be

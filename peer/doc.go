@@ -71,7 +71,7 @@
 //	                     what people decide: which store goes on, what became of a job, where it is given up
 //	clockset.go          the clock was set
 //	fact.go              what people are told
-//	view/, views.go, queueview.go, benefit.go
+//	view/, status/, views.go
 //	                     what they are answered
 //
 // The outbox is not a table of its own: what must be sent again follows from the

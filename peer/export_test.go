@@ -6,16 +6,6 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// Benefit is the mean over jobs that would have had the first response, and had the
-// second.
-func Benefit(responses [][2]protocol.Duration) int {
-	var b benefit
-	for _, r := range responses {
-		b.add(r[0], r[1])
-	}
-	return b.ppm()
-}
-
 // Leftovers says what a peer still keeps in memory that it must not keep once
 // all its jobs have ended; empty: nothing.
 func (p *Peer) Leftovers() (out []string) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/peer/broker"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -29,7 +30,7 @@ func (p *Peer) awaitTurn(key broker.GroupKey, members []placement) (waits bool) 
 		why := fmt.Sprintf("a group of application %v seeks room at %s, and this one does next", other.Application, one.site)
 		for _, m := range members {
 			m.job.Unplace()
-			p.hold(m.job, p.jitter(min(p.cfg.Sigma, p.cfg.RetryMax)), reasonGroup, why)
+			p.hold(m.job, p.jitter(min(p.cfg.Sigma, p.cfg.RetryMax)), view.ReasonGroup, why)
 			p.turns.waiting = append(p.turns.waiting, m.job.Spec.Job)
 		}
 		return true

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/peer/gridqueue"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -78,7 +79,7 @@ func (p *Peer) volunteersFor(j *job, one *partner) bool {
 // park lets a job wait in the grid queue until its own AWT is looked at again or
 // a partner volunteers.
 func (p *Peer) park(j *job) {
-	p.explain(j, reasonVolunteer, "")
+	p.explain(j, view.ReasonVolunteer, "")
 	p.queue.Park(j.Spec.Job)
 }
 
@@ -100,7 +101,7 @@ func (p *Peer) strike(r *round, i int, j *job) {
 	case p.cfg.Initiation == policy.Symmetric && p.cfg.Stay:
 		p.commitHome(j, r.home[i].AWT)
 	case !struck:
-		p.waitOn(r, j, reasonVolunteer, "")
+		p.waitOn(r, j, view.ReasonVolunteer, "")
 	default:
 		p.queue.Put(j.Spec.Job) // its next round asks everybody
 	}

@@ -14,24 +14,6 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// Reasons of pending jobs, as people see them.
-const (
-	reasonGridQueue   = "GridQueue"          // waits for its round
-	reasonNoKnownSite = "NoKnownSite"        // no site that is known can run it; one that is not might
-	reasonNoQuote     = "NoSiteQuoted"       // no site took it in the last round
-	reasonRoundFull   = "SitesFull"          // sites quoted, but none takes more in this round
-	reasonUnreachable = "PartnerUnreachable" // its site does not answer
-	reasonHandOff     = "HandOff"            // on its way to its site
-	reasonVolunteer   = "WaitsForVolunteer"  // its own site would let it wait too long, and nobody volunteers
-	reasonGroup       = "WaitsForGroup"      // room is held until all that start together have theirs
-	reasonTogether    = "StartsTogether"     // it has its room, and waits for the instant
-	reasonPolicy      = "WaitsForPolicy"     // the policy in force does not look at what its user wants
-	reasonInfeasible  = "Infeasible"         // the limits of its application rule out every site
-	reasonNoRoom      = "NoRoomForGroup"     // sites quoted, but have no room for all that start together at one instant
-	reasonCancelling  = "Cancelling"
-	reasonCollecting  = "CollectingOutput"
-)
-
 // submit takes jobs in, all or none.
 func (p *Peer) submit(ev Submit) {
 	if p.site.Listening && p.site.Recovery == "" && p.site.Twin.Boot == 0 {

@@ -1,7 +1,6 @@
 package peer
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -11,22 +10,6 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
-
-// startView is what holds of the start of a job of this site; nil: it starts on its own.
-func (j *job) startView() *view.Start {
-	if j.application == nil || !j.Together() {
-		return nil
-	}
-	return &view.Start{Tolerance: j.application.Tolerance(), Missed: cmp.Or(j.application.StartMissed, protocol.RetryMissed)}
-}
-
-// startView is what holds of the start of a guest; nil: it starts on its own.
-func (g *guest) startView() *view.Start {
-	if g.Hold == 0 && g.Held == 0 {
-		return nil
-	}
-	return &view.Start{Tolerance: cmp.Or(g.Tolerance, protocol.DefaultStartTolerance)}
-}
 
 // startBy is the last instant at which a placement here may start; 0: there is none.
 func (p *Peer) startBy(tag protocol.Tag) protocol.Instant {
@@ -241,7 +224,7 @@ func (p *Peer) onTheirWay(ids []protocol.JobID) []protocol.JobID {
 		}
 		for _, other := range p.jobsOfRows(g.Members) {
 			if p.onItsWay(other) {
-				p.hold(j, p.jitter(min(p.cfg.Sigma, p.cfg.RetryMax)), reasonGroup, fmt.Sprintf("job %v of its group is on its way back", other.Spec.Job))
+				p.hold(j, p.jitter(min(p.cfg.Sigma, p.cfg.RetryMax)), view.ReasonGroup, fmt.Sprintf("job %v of its group is on its way back", other.Spec.Job))
 				return true
 			}
 		}

@@ -15,37 +15,7 @@ import (
 
 // doubtOf says why nothing but an operator can say what becomes of the job; empty: it goes on
 // by itself.
-func (p *Peer) doubtOf(j *job) string {
-	if j.Stuck != "" {
-		return j.Stuck
-	}
-	if r := p.runs[j.tag()]; r != nil && r.Stuck != "" {
-		return r.Stuck
-	}
-	if j.Phase == row.JobEnding {
-		return p.doubtOfFenced(j)
-	}
-	one := p.byName[j.Site]
-	switch {
-	case one == nil || !one.departed || j.Phase == row.JobOffered:
-		return ""
-	case j.Phase == row.JobStagingOut:
-		return fmt.Sprintf("it has ended at %s, which is no partner any more, with its output; "+
-			"configure that site again, or cancel the job to close it without", j.Site)
-	}
-	return fmt.Sprintf("%s has the job, and is no partner any more; configure that site again, or cancel the job", j.Site)
-}
-
-// stuckRemedy is what an operator can do about a job of which nobody knows whether it ran.
-const stuckRemedy = "; find out whether it ran, then cancel it, or run it again with `switchyard requeue --force`"
-
-// remedyOf is what an operator can do about a job that needs one, where [Peer.doubtOf] does not say it.
-func (p *Peer) remedyOf(j *job) string {
-	if r := p.runs[j.tag()]; j.Stuck == "" && (r == nil || r.Stuck == "") {
-		return ""
-	}
-	return stuckRemedy
-}
+func (p *Peer) doubtOf(j *job) string { return p.standing(j).OperatorReason(p.linkOf) }
 
 // closeUnknown ends a job of which only an operator could say what became of it.
 func (p *Peer) closeUnknown(j *job, why string) {
@@ -126,7 +96,7 @@ func (p *Peer) force(j *job, by, why string) {
 	p.fact(Fact{Kind: RequeueForced, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: clip(
 		"by " + by + "; it may run twice: " + why)})
 	p.abandon(j)
-	p.noteFenced(j, j.Stuck != "")
+	j.Fence(j.Stuck != "")
 	j.Forced = true
 	if j.Restored {
 		j.Restored, j.SkipEpochs = false, true

@@ -8,6 +8,8 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer/broker"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/status"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -18,9 +20,9 @@ const offerTries = 3
 
 // offer begins a hand-off: the partner is asked to make room.
 func (p *Peer) offer(j *job, site protocol.SiteName, awt protocol.Duration) {
-	j.nextEpoch()
+	j.NextEpoch()
 	p.moveJob(j, row.JobOffered)
-	j.Site, j.QuotedAWT, j.Reason, j.asked = site, awt, reasonHandOff, p.now
+	j.Site, j.QuotedAWT, j.Reason, j.asked = site, awt, view.ReasonHandOff, p.now
 	p.queue.Remove(j.Spec.Job)
 	p.saveJob(j.Spec.Job)
 	p.fact(Fact{Kind: JobOffered, Job: j.Spec.Job, Site: site, Epoch: j.Epoch})
@@ -112,7 +114,7 @@ func (p *Peer) prepared(one *partner, m protocol.Prepared) { //nolint:cyclop // 
 	}
 	switch {
 	case p.site.StopReason() != "":
-	case p.jobs[tag.Job].fencedAt(one.Site, tag.Epoch) >= 0: // a grant of it may still be on its way
+	case p.fencedAt(one, tag) >= 0: // a grant of it may still be on its way
 		p.send(one.Site, protocol.Recall{Tag: tag, Cancel: true})
 	case j == nil || j.Phase == row.JobInGridQueue || j.Phase == row.JobCommittedLocal || j.Phase == row.JobReserving:
 		p.send(one.Site, protocol.Abort{Tag: tag})
@@ -142,7 +144,7 @@ func (p *Peer) grant(j *job, one *partner) {
 	if p.site.TellsApart() {
 		j.Holder = one.incarnation()
 	}
-	j.replacedAt(one.Site)
+	j.ReplacedAt(one.Site)
 	j.countsThere = true
 	one.jobsThere++
 	p.saveJob(j.Spec.Job)
@@ -384,7 +386,7 @@ func (p *Peer) lostTrack(one *partner, m protocol.Unknown) {
 		// what this site has acknowledged.
 		p.notStarted(one, m.Tag, "its site gave its room up long ago")
 	default:
-		p.mayRun(j, lostRecords(one.Site), true)
+		p.mayRun(j, status.LostRecords(one.Site), true)
 	}
 }
 
@@ -411,7 +413,7 @@ func (p *Peer) mayRun(j *job, why string, lost bool) {
 	}
 	j.Stuck = why
 	p.saveJob(j.Spec.Job)
-	p.fact(Fact{Kind: NeedsOperator, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: j.Stuck + stuckRemedy})
+	p.fact(Fact{Kind: NeedsOperator, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: j.Stuck + status.Remedy})
 	if j.Restored {
 		p.settleJob(j)
 	}
@@ -460,6 +462,6 @@ func (p *Peer) reclaim(id protocol.JobID) {
 // epoch. What the old one still says is refused. lost says that the site has no records of it.
 func (p *Peer) fence(j *job, why string, lost bool) {
 	p.shun(j, j.Site)
-	p.noteFenced(j, lost)
+	j.Fence(lost)
 	p.comeBack(j, JobRequeued, why)
 }

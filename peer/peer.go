@@ -16,6 +16,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/lives"
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/status"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -85,7 +86,7 @@ type Peer struct {
 	cycleDue bool // its time has come
 	intake   intake.Intake
 	prices   pricing.Prices
-	benefit  benefit
+	benefit  status.Benefit
 
 	applications map[protocol.JobID]*application
 	awaitMove    []protocol.JobID // that the own scheduler has refused, and since when in order
@@ -347,7 +348,7 @@ func joined(notes ...string) string {
 }
 
 func (p *Peer) setLoad(load protocol.Load) {
-	load.Benefit, load.Draw = p.benefit.ppm(), p.desk().DrawOfAll(p.drawing, &load)
+	load.Benefit, load.Draw = p.benefit.PPM(), p.desk().DrawOfAll(p.drawing, &load)
 	if p.loadAt != 0 && (load.Busy < p.load.Busy || load.QueuedJobs < p.load.QueuedJobs) {
 		p.queueMoved()
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer/lives"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/status"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -21,19 +22,6 @@ import (
 // ask after what they have; job ids go on above all that may have been given out; and what
 // may have run since the rows were written waits for an operator, job by job, unless the
 // local scheduler or a partner still has it.
-
-// restoredEpochs is how far a job's epoch is raised when it is placed again after a restore,
-// above all that the lost life can have used.
-const restoredEpochs = 1000
-
-// nextEpoch is for another placement of the job.
-func (j *job) nextEpoch() {
-	j.Epoch++
-	if j.SkipEpochs {
-		j.SkipEpochs = false
-		j.Epoch += restoredEpochs
-	}
-}
 
 // stopStarts says that nothing is started any more until an operator decides.
 func (p *Peer) stopStarts() {
@@ -210,7 +198,7 @@ func (p *Peer) stick(j *job) {
 	p.queue.Remove(j.Spec.Job)
 	j.Stuck = lives.RestoredReason
 	p.saveJob(j.Spec.Job)
-	p.fact(Fact{Kind: NeedsOperator, Job: j.Spec.Job, Epoch: j.Epoch, Text: lives.RestoredReason + stuckRemedy})
+	p.fact(Fact{Kind: NeedsOperator, Job: j.Spec.Job, Epoch: j.Epoch, Text: lives.RestoredReason + status.Remedy})
 	p.settleJob(j)
 }
 

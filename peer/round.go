@@ -484,9 +484,9 @@ func (p *Peer) siteQuotes(r *round, i, most int) []view.Quote {
 // siteQuote is a partner's quote for job i as people see it; without an ask the own one.
 func (p *Peer) siteQuote(r *round, i int, a *ask) view.Quote {
 	if a == nil {
-		return p.told(r, i, nil, viewQuote(p.cfg.Site, r.home[i], p.load, 0))
+		return p.told(r, i, nil, view.Quoted(p.cfg.Site, r.home[i], p.load, 0))
 	}
-	q := viewQuote(a.partner.Site, a.quote(i), a.partner.load, p.loadAge(a.partner))
+	q := view.Quoted(a.partner.Site, a.quote(i), a.partner.load, p.loadAge(a.partner))
 	if q.Declined == notAsked {
 		q.Declined = p.unasked(r, i, a.partner)
 	}

@@ -22,7 +22,7 @@ func (p *Peer) commitHome(j *job, awt protocol.Duration) {
 		p.hold(j, p.cfg.Sigma, err.Error(), "")
 		return
 	}
-	j.nextEpoch()
+	j.NextEpoch()
 	p.moveJob(j, row.JobCommittedLocal)
 	j.Site, j.QuotedAWT, j.Placed = p.cfg.Site, awt, p.now
 	p.queue.Remove(j.Spec.Job)
@@ -432,7 +432,7 @@ func (p *Peer) reportGuest(tag protocol.Tag) {
 	switch {
 	case p.site.Mute(): // the rows may be a copy's
 	case r.Phase == row.RunEnded:
-		p.send(g.Origin, protocol.Result{Tag: r.Tag, Outcome: *r.Outcome, Started: r.Started, Ended: r.ended(), At: p.now})
+		p.send(g.Origin, protocol.Result{Tag: r.Tag, Outcome: *r.Outcome, Started: r.Started, Ended: r.Over(), At: p.now})
 	case r.Acked < r.Seq:
 		p.send(g.Origin, p.statusOf(r))
 	default:
@@ -450,14 +450,6 @@ func (p *Peer) statusOf(r *run) protocol.Status {
 		s.Ran = max(0, p.now.Sub(r.Started))
 	}
 	return s
-}
-
-// ended is when a run was over that has ended.
-func (r *run) ended() protocol.Instant {
-	if r.Ended == 0 && r.Started != 0 { // a row of an earlier version
-		return r.Started.Add(r.Outcome.Ran)
-	}
-	return r.Ended
 }
 
 func runTimerOf(tag protocol.Tag) timer {

@@ -62,8 +62,8 @@ func (p *Peer) holdGroup(key broker.GroupKey, members []placement) {
 		p.endTurn(key)
 		for _, one := range members {
 			one.job.Unplace()
-			p.fact(Fact{Kind: JobWaits, Job: one.job.Spec.Job, Text: detailed(reasonInfeasible, why)})
-			p.hold(one.job, p.jitter(min(p.cfg.Sigma, p.cfg.RetryMax)), reasonInfeasible, why)
+			p.fact(Fact{Kind: JobWaits, Job: one.job.Spec.Job, Text: detailed(view.ReasonInfeasible, why)})
+			p.hold(one.job, p.jitter(min(p.cfg.Sigma, p.cfg.RetryMax)), view.ReasonInfeasible, why)
 		}
 		return
 	}
@@ -71,7 +71,7 @@ func (p *Peer) holdGroup(key broker.GroupKey, members []placement) {
 	why := "as soon as its group can start by the quotes"
 	for _, one := range members {
 		p.queue.Remove(one.job.Spec.Job)
-		one.job.QuotedAWT, one.job.Reason, one.job.asked = latest, reasonGroup, p.now
+		one.job.QuotedAWT, one.job.Reason, one.job.asked = latest, view.ReasonGroup, p.now
 		one.job.Site = one.site
 		if one.wait == latest && latest > p.cfg.Margin {
 			why = fmt.Sprintf("when job %v can start at %s by its quote", one.job.Spec.Job, one.site)
@@ -108,7 +108,7 @@ func (p *Peer) holdAt(members []*job, start protocol.Instant, why string) {
 }
 
 func (p *Peer) noteHold(j *job, start protocol.Instant, why string) {
-	j.nextEpoch()
+	j.NextEpoch()
 	if f := j.Foreseen; f != nil && f.End < start.Add(f.Run).Add(f.Back) { // it waits for the others, and TMAX is told so
 		j.Foreseen = &row.Prediction{Cost: f.Cost, Run: f.Run, Back: f.Back, End: start.Add(f.Run).Add(f.Back)}
 	}
@@ -467,7 +467,7 @@ func (p *Peer) leftOut(r *round, i int) (out []view.Quote) {
 			continue
 		}
 		q := protocol.Quote{Declined: site.Why(&r.specs[i], true)}
-		out = append(out, p.told(r, i, nil, viewQuote(one.Site, q, one.load, p.loadAge(one))))
+		out = append(out, p.told(r, i, nil, view.Quoted(one.Site, q, one.load, p.loadAge(one))))
 	}
 	return out
 }

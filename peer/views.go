@@ -7,6 +7,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/status"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -49,27 +50,41 @@ func (p *Peer) hasOutput(origin protocol.SiteName, tag protocol.Tag) bool {
 // spending is what applications have spent, each reckoned once for a view of many jobs.
 type spending map[*application]protocol.Micro
 
+// standing is a job as its rows and what is known beside them have it.
+func (p *Peer) standing(j *job) *status.Job {
+	s := &status.Job{Job: &j.Job, Detail: j.detail, NoKnownSite: j.unknown}
+	if r := p.runs[j.tag()]; r != nil {
+		s.Run = &r.Run
+	}
+	if a := j.application; a != nil {
+		s.Application = &a.Application
+	}
+	return s
+}
+
+// linkOf is how a site stands to this one.
+func (p *Peer) linkOf(site protocol.SiteName) status.Link {
+	one := p.byName[site]
+	switch {
+	case one == nil:
+		return status.NoPartner
+	case one.departed:
+		return status.Departed
+	case !one.linked || one.silent:
+		return status.Unreached
+	}
+	return status.Reached
+}
+
 func (p *Peer) jobView(j *job, spent spending) view.Job {
-	v := view.Described(j.Spec)
-	v.State, v.Reason, v.Origin, v.Site, v.Epoch = j.State, p.reasonOf(j), p.cfg.Site, j.shownSite(), j.Epoch
-	v.Placed, v.Started, v.Ended, v.QuotedAWT = j.Placed, j.Started, j.Ended, j.QuotedAWT
-	v.WorkDir, v.Stdout, v.Stderr = j.WorkDir, j.Stdout, j.Stderr
-	if v.Local = j.local; v.Local == "" && p.runs[j.tag()] != nil {
-		v.Local = p.runs[j.tag()].Local
-	}
-	v.Application, v.Component, v.Held = j.Application, j.ComponentName(), j.Held
-	if j.Component == nil {
-		v.Component = ""
-	}
-	v.Wishes, v.Together = p.wishesView(j, spent), j.startView()
-	if j.Foreseen != nil {
-		v.Cost, v.Foreseen = j.Foreseen.Cost, j.Foreseen.Run
-	}
-	v.Quoted, v.ClockOffset = j.Quoted, j.Offset
+	s := p.standing(j)
+	v := s.View(p.cfg.Site)
+	v.Reason, v.Wishes = p.reasonOf(s), p.wishesView(j, spent)
+	v.Local = cmp.Or(j.local, v.Local)
 	if v.Bill = pricing.BillView(j.Tariff, j.State, j.Started, j.Outcome, p.now); v.Bill != nil {
 		v.Bill.Disputed = j.Disputed
 	}
-	v.Home, v.Energy = j.Home, p.ownEnergy(j, v.Bill)
+	v.Energy = p.ownEnergy(j, v.Bill)
 	return v
 }
 
@@ -90,84 +105,29 @@ func (p *Peer) wishesView(j *job, known spending) *view.Objectives {
 }
 
 // reasonOf says what a job that has not ended waits for.
-func (p *Peer) reasonOf(j *job) string {
-	if why := p.doubtOf(j); why != "" {
-		return "NeedsOperator: " + why + p.remedyOf(j)
+func (p *Peer) reasonOf(s *status.Job) string {
+	stopped := ""
+	if !p.site.Listening {
+		stopped = p.site.StopReason()
 	}
-	if why := p.site.StopReason(); why != "" && !p.site.Listening && j.State == protocol.Pending && j.Phase != row.JobStagingOut {
-		return "NeedsOperator: " + why
-	}
-	one := p.byName[j.Site]
-	switch {
-	case j.Phase == row.JobStagingOut:
-		return cmp.Or(j.Reason, reasonCollecting)
-	case j.Phase == row.JobEnding:
-		return j.endingReason()
-	case one != nil && (!one.linked || one.silent) && j.Phase != row.JobOffered:
-		return reasonUnreachable
-	case j.Cancelling:
-		return reasonCancelling
-	}
-	return j.unplacedReason()
-}
-
-// unplacedReason is why a job is not in a local queue yet; else what that says.
-func (j *job) unplacedReason() string {
-	switch {
-	case j.Phase == row.JobInGridQueue && j.unknown:
-		return reasonNoKnownSite
-	case j.Phase == row.JobInGridQueue:
-		return detailed(cmp.Or(j.Reason, reasonGridQueue), j.detail)
-	case j.SeeksRoom():
-		return reasonGroup
-	case j.Phase == row.JobOffered:
-		return reasonHandOff
-	case j.Held != 0 && j.State == protocol.Pending:
-		return startsTogether(j.Held)
-	case j.Phase == row.JobGranted:
-		return reasonHandOff
-	}
-	return j.Reason
-}
-
-// startsTogether is what a job waits for that has its room from an instant on.
-func startsTogether(at protocol.Instant) string {
-	return detailed(reasonTogether, "at "+at.Time().Format("15:04:05Z"))
+	return s.Reason(p.linkOf, stopped)
 }
 
 // finishedView is how a job is shown after its end.
 func (p *Peer) finishedView(j *job) view.Job {
 	v := p.jobView(j, spending{})
-	v.State, v.Reason, v.Ended = j.State, j.Reason, j.Ended
-	if j.Outcome != nil {
-		v.ExitCode, v.Signal, v.Usage = j.Outcome.ExitCode, j.Outcome.Signal, j.Outcome.Usage
-	}
+	status.ShowOutcome(&v, &j.Job)
 	return v
 }
 
 func (p *Peer) guestView(g *guest) view.Job {
-	v := view.Described(g.Spec)
-	v.Guest, v.Origin, v.Site, v.Epoch = true, g.Origin, p.cfg.Site, g.Epoch
-	v.State, v.Reason, v.Placed, v.Together = protocol.Pending, reasonHandOff, g.Since, g.startView()
 	r := p.runs[g.tag()]
 	if r == nil {
-		return v
+		return status.Guest(&g.Guest, nil, p.cfg.Site)
 	}
+	v := status.Guest(&g.Guest, &r.Run, p.cfg.Site)
 	v.Bill = pricing.BillView(g.Tariff, protocol.Running, r.Started, r.Outcome, p.now)
 	v.Energy = p.guestEnergy(r, v.Bill)
-	v.Reason, v.Started, v.Local = cmp.Or(r.Stuck, r.Reason), r.Started, r.Local
-	if v.Held = g.Held; g.Held != 0 && v.Reason == "" && r.Phase != row.RunRunning {
-		v.Reason = startsTogether(g.Held)
-	}
-	switch r.Phase {
-	case row.RunRunning:
-		v.State = protocol.Running
-	case row.RunEnded:
-		v.State, v.Reason = r.Outcome.State, cmp.Or(r.Outcome.Reason, "waits for "+string(g.Origin)+" to take its result")
-		v.ExitCode, v.Signal = r.Outcome.ExitCode, r.Outcome.Signal
-		v.Ended = r.ended()
-	case row.RunSubmitting, row.RunQueued:
-	}
 	return v
 }
 
@@ -175,10 +135,10 @@ func (p *Peer) sitesView() view.Sites {
 	own := view.Site{
 		Site: p.cfg.Site, Number: p.cfg.Number, Self: true, Link: "self", Why: p.site.StopReason(),
 		CPUs: p.cfg.Capacity.CPUs, Nodes: p.cfg.Capacity.Nodes, Age: -1,
-		Busy: p.load.Busy, Queued: p.load.QueuedJobs, RUS: p.load.RUS(), LastSeen: p.now, Software: p.cfg.Software,
-		Withheld: p.load.Withheld, Draw: watts(p.load.Draw), Budget: budgetWatts(p.load.Budget),
-		Benefit: p.benefit.ppm(), Prices: p.prices.Text(p.cfg.Area),
+		LastSeen: p.now, Software: p.cfg.Software, Prices: p.prices.Text(p.cfg.Area),
 	}
+	own.ShowLoad(&p.load)
+	own.Benefit = p.benefit.PPM()
 	if p.loadAt != 0 {
 		own.Age = 0
 	}
@@ -222,32 +182,10 @@ func (p *Peer) partnerView(one *partner) view.Site {
 		v.CPUs, v.Nodes = one.card.Capacity.CPUs, one.card.Capacity.Nodes
 	}
 	if one.loadAt != 0 {
-		v.Age, v.Busy, v.Queued, v.RUS = p.now.Sub(one.loadAt), one.load.Busy, one.load.QueuedJobs, one.load.RUS()
-		v.Benefit = one.load.Benefit
-		v.Withheld, v.Draw, v.Budget = one.load.Withheld, watts(one.load.Draw), budgetWatts(one.load.Budget)
+		v.Age = p.now.Sub(one.loadAt)
+		v.ShowLoad(&one.load)
 	}
 	return v
-}
-
-// watts are milliwatts in watts, rounded up, so that a small draw never reads as none.
-func watts(mw int64) int64 {
-	w := mw / 1000
-	if mw%1000 > 0 {
-		w++
-	}
-	return w
-}
-
-// budgetWatts is a budget of [protocol.Load] in watts; nil where there is none.
-func budgetWatts(mw int64) *int64 {
-	var w int64
-	switch {
-	case mw == 0:
-		return nil
-	case mw > protocol.NoPower:
-		w = watts(mw)
-	}
-	return &w
 }
 
 func (p *Peer) quoted(r *round) view.TestSubmitResult {
@@ -264,10 +202,69 @@ func (p *Peer) quoted(r *round) view.TestSubmitResult {
 	return out
 }
 
-func viewQuote(site protocol.SiteName, q protocol.Quote, load protocol.Load, age protocol.Duration) view.Quote {
-	return view.Quote{
-		Site: site, Declined: q.Declined, AWT: q.AWT, AWTLow: q.AWTLow, AWTHigh: q.AWTHigh, ERT: q.ERT,
-		RUS: load.RUS(), Age: age,
-		Bound: q.Bound, Terms: view.PriceTerms(q.Terms), Cost: q.Cost(), Currency: q.Currency, Note: q.Note,
+// queueView answers [AskQueue]. There may be very many jobs: only those of the page are shown.
+func (p *Peer) queueView(f view.QueueFilter) view.Queue {
+	page := status.NewPage(&f)
+	p.listOn(&page, &f)
+	listed, next := page.Jobs()
+	out, spent := view.Queue{Next: next}, spending{}
+	for _, one := range listed {
+		if one.Guest {
+			out.Jobs = append(out.Jobs, p.guestView(p.guests[one.ID]))
+		} else {
+			out.Jobs = append(out.Jobs, p.jobView(p.jobs[one.ID], spent))
+		}
 	}
+	return out
+}
+
+// listOn lists the jobs that a filter wants, by their IDs where it names them.
+func (p *Peer) listOn(page *status.Page, f *view.QueueFilter) {
+	for _, id := range slices.Compact(slices.Sorted(slices.Values(f.Jobs))) {
+		if j := p.jobs[id]; j != nil {
+			page.Add(status.TraitsOf(&j.Job))
+		}
+		p.listGuest(page, p.guests[id])
+	}
+	if len(f.Jobs) > 0 {
+		return
+	}
+	for id, j := range p.jobs {
+		if page.Reaches(id) {
+			page.Add(status.TraitsOf(&j.Job))
+		}
+	}
+	for _, g := range p.guests {
+		p.listGuest(page, g)
+	}
+}
+
+func (p *Peer) listGuest(page *status.Page, g *guest) {
+	if g != nil && status.Shown(&g.Guest) {
+		v := p.guestView(g)
+		page.Add(view.TraitsOf(&v))
+	}
+}
+
+// noteAlone keeps what the own site first quoted for a job.
+func (j *job) noteAlone(q *protocol.Quote) {
+	if j.alone == 0 && q.Declined == "" && q.AWT != protocol.Never {
+		j.alone = 1 + q.AWT
+	}
+}
+
+// noteBenefit compares a job that has run with what it would have had here.
+func (p *Peer) noteBenefit(j *job) {
+	if j.alone == 0 || j.Started == 0 || j.Outcome == nil {
+		return
+	}
+	ran := j.Outcome.Ran
+	here := ran
+	if one := p.byName[j.Site]; one != nil {
+		if one.card == nil {
+			return
+		}
+		here = p.cfg.Capacity.Rescale(ran, one.card.Capacity.MHz, one.card.Capacity.Mflops)
+	}
+	p.benefit.Add((j.alone - 1).Plus(here), max(0, j.Started.Sub(j.Spec.Submitted)).Plus(ran))
 }

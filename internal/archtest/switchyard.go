@@ -116,6 +116,7 @@ func rooms() []Room { //nolint:funlen // a table
 
 		{Path: "peer/broker", Level: advisers, Pure: true},
 		{Path: "peer/pricing", Level: advisers, Pure: true},
+		{Path: "peer/status", Level: advisers, Pure: true},
 
 		{Path: "peer", Level: core, Pure: true},
 		{Path: "plugins/catalog", Level: core},

@@ -76,6 +76,15 @@ type Quote struct {
 	Money    *Money            `json:"money,omitempty"` // the terms as an application's costs, in its currency
 }
 
+// Quoted is a site's quote for people, with how busy the site is and how old that is.
+func Quoted(site protocol.SiteName, q protocol.Quote, load protocol.Load, age protocol.Duration) Quote {
+	return Quote{
+		Site: site, Declined: q.Declined, AWT: q.AWT, AWTLow: q.AWTLow, AWTHigh: q.AWTHigh, ERT: q.ERT,
+		RUS: load.RUS(), Age: age,
+		Bound: q.Bound, Terms: PriceTerms(q.Terms), Cost: q.Cost(), Currency: q.Currency, Note: q.Note,
+	}
+}
+
 // Money are the cost terms of [IS 4.2] of one quote.
 type Money struct {
 	Use      protocol.Micro `json:"k_e_micro"`

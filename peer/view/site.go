@@ -42,6 +42,33 @@ type Site struct {
 	Doubt string `json:"doubt,omitempty"`
 }
 
+// ShowLoad shows how busy the site is.
+func (s *Site) ShowLoad(load *protocol.Load) {
+	s.Busy, s.Queued, s.RUS, s.Benefit = load.Busy, load.QueuedJobs, load.RUS(), load.Benefit
+	s.Withheld, s.Draw, s.Budget = load.Withheld, watts(load.Draw), budgetWatts(load.Budget)
+}
+
+// watts are milliwatts in watts, rounded up, so that a small draw never reads as none.
+func watts(mw int64) int64 {
+	w := mw / 1000
+	if mw%1000 > 0 {
+		w++
+	}
+	return w
+}
+
+// budgetWatts is a budget of [protocol.Load] in watts; nil where there is none.
+func budgetWatts(mw int64) *int64 {
+	var w int64
+	switch {
+	case mw == 0:
+		return nil
+	case mw > protocol.NoPower:
+		w = watts(mw)
+	}
+	return &w
+}
+
 func (Sites) reply() {}
 
 // Totals are what the runs that are over came to since the store began to count: the energy of

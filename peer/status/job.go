@@ -1,0 +1,96 @@
+package status
+
+import (
+	"cmp"
+
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/view"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// View is the job as it stands, but for what it costs and draws, its objectives, and its reason.
+func (j *Job) View(origin protocol.SiteName) view.Job {
+	v := view.Described(j.Spec)
+	v.State, v.Origin, v.Site, v.Epoch = j.State, origin, PlacedAt(j.Job), j.Epoch
+	v.Placed, v.Started, v.Ended, v.QuotedAWT = j.Placed, j.Started, j.Ended, j.QuotedAWT
+	v.WorkDir, v.Stdout, v.Stderr = j.WorkDir, j.Stdout, j.Stderr
+	if j.Run != nil {
+		v.Local = j.Run.Local
+	}
+	v.Application, v.Held, v.Together = j.Job.Application, j.Held, j.start()
+	if j.Component != nil {
+		v.Component = j.ComponentName()
+	}
+	if j.Foreseen != nil {
+		v.Cost, v.Foreseen = j.Foreseen.Cost, j.Foreseen.Run
+	}
+	v.Quoted, v.Home, v.ClockOffset = j.Quoted, j.Home, j.Offset
+	return v
+}
+
+// start is what holds of the start of a job of this site; nil: it starts on its own.
+func (j *Job) start() *view.Start {
+	if j.Application == nil || !j.Together() {
+		return nil
+	}
+	return &view.Start{Tolerance: j.Application.Tolerance(), Missed: cmp.Or(j.Application.StartMissed, protocol.RetryMissed)}
+}
+
+// PlacedAt is where a job is placed; while a site has only been asked for room, nowhere.
+func PlacedAt(j *row.Job) protocol.SiteName {
+	if j.Phase == row.JobOffered || j.Phase == row.JobReserving {
+		return ""
+	}
+	return j.Site
+}
+
+// TraitsOf are what a filter of the queue looks at in a job of this site.
+func TraitsOf(j *row.Job) *view.Traits {
+	return &view.Traits{
+		ID: j.Spec.Job, User: j.Spec.User, Name: j.Spec.Name, Site: PlacedAt(j), State: j.State, Application: j.Application,
+	}
+}
+
+// ShowOutcome shows a job, whose view is v, as one that has ended.
+func ShowOutcome(v *view.Job, j *row.Job) {
+	v.State, v.Reason, v.Ended = j.State, j.Reason, j.Ended
+	if j.Outcome != nil {
+		v.ExitCode, v.Signal, v.Usage = j.Outcome.ExitCode, j.Outcome.Signal, j.Outcome.Usage
+	}
+}
+
+// Guest is a job of a partner as it stands at this site, but for what it costs and draws. Its run
+// is nil while it is not committed.
+func Guest(g *row.Guest, r *row.Run, here protocol.SiteName) view.Job {
+	v := view.Described(g.Spec)
+	v.Guest, v.Origin, v.Site, v.Epoch = true, g.Origin, here, g.Epoch
+	v.State, v.Reason, v.Placed, v.Together = protocol.Pending, view.ReasonHandOff, g.Since, guestStart(g)
+	if r == nil {
+		return v
+	}
+	v.Reason, v.Started, v.Local = cmp.Or(r.Stuck, r.Reason), r.Started, r.Local
+	if v.Held = g.Held; g.Held != 0 && v.Reason == "" && r.Phase != row.RunRunning {
+		v.Reason = startsTogether(g.Held)
+	}
+	switch r.Phase {
+	case row.RunRunning:
+		v.State = protocol.Running
+	case row.RunEnded:
+		v.State, v.Reason = r.Outcome.State, cmp.Or(r.Outcome.Reason, "waits for "+string(g.Origin)+" to take its result")
+		v.ExitCode, v.Signal = r.Outcome.ExitCode, r.Outcome.Signal
+		v.Ended = r.Over()
+	case row.RunSubmitting, row.RunQueued:
+	}
+	return v
+}
+
+// guestStart is what holds of the start of a guest; nil: it starts on its own.
+func guestStart(g *row.Guest) *view.Start {
+	if g.Hold == 0 && g.Held == 0 {
+		return nil
+	}
+	return &view.Start{Tolerance: cmp.Or(g.Tolerance, protocol.DefaultStartTolerance)}
+}
+
+// Shown says whether people see the guest: it has room here, or has been accepted.
+func Shown(g *row.Guest) bool { return g.Phase == row.GuestAccepted || g.Phase == row.GuestPrepared }

@@ -1,0 +1,148 @@
+package status
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/view"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Link is how a site that jobs are at stands to this one.
+type Link uint8
+
+// The links.
+const (
+	NoPartner Link = iota // the own site, or one that no row has named before
+	Departed              // not configured any more
+	Unreached             // not connected, or it does not answer
+	Reached
+)
+
+// Links says how a site stands to this one.
+type Links func(protocol.SiteName) Link
+
+// Job is a job of this site, and what is known of it beside its row.
+type Job struct {
+	*row.Job
+
+	Run         *row.Run         // in the own local queue; nil: there is none
+	Application *row.Application // that it is a component of; nil: none
+	Detail      string           // what else there is to say of its reason while it is in the grid queue
+	NoKnownSite bool             // no site that is known can run it
+}
+
+// Remedy is what an operator can do about a job of which nobody knows whether it ran.
+const Remedy = "; find out whether it ran, then cancel it, or run it again with `switchyard requeue --force`"
+
+// LostRecords is why nobody knows whether a job ran that was at a site.
+func LostRecords(site protocol.SiteName) string {
+	return fmt.Sprintf("%s has lost its records of this job, which may have run there", site)
+}
+
+// stuck is why nobody knows whether the job ran; empty: that is known.
+func (j *Job) stuck() string {
+	if j.Stuck == "" && j.Run != nil {
+		return j.Run.Stuck
+	}
+	return j.Stuck
+}
+
+// OperatorReason is why nobody but an operator can say what becomes of the job; empty: it goes on
+// by itself.
+func (j *Job) OperatorReason(links Links) string {
+	if why := j.stuck(); why != "" {
+		return why
+	}
+	if j.Phase == row.JobEnding {
+		return j.unheardForGood(links)
+	}
+	switch {
+	case j.Phase == row.JobOffered || links(j.Site) != Departed:
+		return ""
+	case j.Phase == row.JobStagingOut:
+		return fmt.Sprintf("it has ended at %s, which is no partner any more, with its output; "+
+			"configure that site again, or cancel the job to close it without", j.Site)
+	}
+	return fmt.Sprintf("%s has the job, and is no partner any more; configure that site again, or cancel the job", j.Site)
+}
+
+// unheardForGood is why an ending job needs an operator: no partner is left that could say that
+// it is over; empty: one is.
+func (j *Job) unheardForGood(links Links) (why string) {
+	for _, f := range j.Fenced {
+		if f.Lost {
+			continue
+		}
+		if link := links(f.Site); link != NoPartner && link != Departed {
+			return ""
+		}
+		why = cmp.Or(why, fmt.Sprintf("%s may still run the job, and is no partner any more; configure that site again, or cancel the job", f.Site))
+	}
+	return why
+}
+
+// UnheardReason says which site an ending job waits for; empty: none.
+func UnheardReason(j *row.Job) string {
+	for _, f := range j.Fenced {
+		if !f.Lost {
+			return fmt.Sprintf("it was taken from %s, which was not heard then and may still run it until it is told to end it", f.Site)
+		}
+	}
+	return ""
+}
+
+// EndingReason is why an ending job has not ended.
+func EndingReason(j *row.Job) string {
+	return view.Detailed(view.ReasonCancelling, UnheardReason(j)+"; cancel it again to close it with its outcome unknown")
+}
+
+// Reason says what a job that has not ended waits for. Stopped is why an operator has to decide
+// before anything is started here; empty: none has to.
+func (j *Job) Reason(links Links, stopped string) string {
+	if why := j.OperatorReason(links); why != "" {
+		if j.stuck() != "" {
+			why += Remedy
+		}
+		return view.ReasonOperator + ": " + why
+	}
+	if stopped != "" && j.State == protocol.Pending && j.Phase != row.JobStagingOut {
+		return view.ReasonOperator + ": " + stopped
+	}
+	switch {
+	case j.Phase == row.JobStagingOut:
+		return cmp.Or(j.Job.Reason, view.ReasonCollecting)
+	case j.Phase == row.JobEnding:
+		return EndingReason(j.Job)
+	case j.Phase != row.JobOffered && links(j.Site) == Unreached:
+		return view.ReasonUnreachable
+	case j.Cancelling:
+		return view.ReasonCancelling
+	}
+	return j.unplacedReason()
+}
+
+// unplacedReason is why a job is not in a local queue yet; else what that says.
+func (j *Job) unplacedReason() string {
+	switch {
+	case j.Phase == row.JobInGridQueue && j.NoKnownSite:
+		return view.ReasonNoKnownSite
+	case j.Phase == row.JobInGridQueue:
+		return view.Detailed(cmp.Or(j.Job.Reason, view.ReasonGridQueue), j.Detail)
+	case j.SeeksRoom():
+		return view.ReasonGroup
+	case j.Phase == row.JobOffered:
+		return view.ReasonHandOff
+	case j.Held != 0 && j.State == protocol.Pending:
+		return startsTogether(j.Held)
+	case j.Phase == row.JobGranted:
+		return view.ReasonHandOff
+	}
+	return j.Job.Reason
+}
+
+// startsTogether is what a job waits for that has its room from an instant on.
+func startsTogether(at protocol.Instant) string {
+	return view.Detailed(view.ReasonTogether, "at "+at.Time().Format("15:04:05Z"))
+}
