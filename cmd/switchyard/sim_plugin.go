@@ -60,13 +60,13 @@ func (s *simPlugins) applyPolicy(plan *experiment.Plan) (*experiment.Plan, error
 	case s.policyConfig != "" && s.policy == "":
 		return nil, usage("--policy-config is the configuration of --policy; give that too")
 	case s.policyConfig != "" && builtIn:
-		return nil, usage("--policy-config is the configuration of a plugin; the parameters of %s are in the experiment's table [peer]", s.policy)
+		return nil, usage("--policy-config is the configuration of a plugin; the parameters of %s are in the experiment's table [policy.%s]", s.policy, s.policy)
 	case s.policy == "":
 		return plan, nil
 	case !builtIn:
 		return s.with(plan, catalog.PolicyKind, "policy", s.policy, s.policyConfig)
 	}
-	plan, err := plan.With(experiment.Setting{Key: "peer_policy", Value: s.policy})
+	plan, err := plan.With(experiment.Setting{Key: "policy.name", Value: s.policy})
 	if err != nil {
 		return nil, usage("--policy: %w", err)
 	}

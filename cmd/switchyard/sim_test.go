@@ -138,7 +138,7 @@ func TestSimExitCodes(t *testing.T) {
 		"fit bad date":            {[]string{"fit", "--trace", lublin, "--cpus-per-node", "1", "--from", "May"}, 2, []string{`--from: "May" is no date`}},
 		"fit bad merge":           {[]string{"fit", "--trace", lublin, "--cpus-per-node", "1", "--merge", "up"}, 2, []string{`--merge "up" is unknown`}},
 		"sweep unknown key":       {[]string{"sweep", "light", "--set", "colour=red"}, 2, []string{`"colour" cannot be set; use ask, `}},
-		"sweep bad value":         {[]string{"sweep", "light", "--set", "delta=7"}, 2, []string{"peer.delta: 7 is not"}},
+		"sweep bad value":         {[]string{"sweep", "light", "--set", "delta=7"}, 2, []string{"delta = 7: 7 is outside 0 to 1"}},
 		"fit empty window":        {[]string{"fit", "--trace", blueAugust, "--cpus-per-node", "8", "--to", "1999-01-01"}, 2, []string{"--to: the window is empty: it ends at 1999-01-01, and the trace begins at 2000-04-25 14:00:03"}},
 		"fit window reversed":     {[]string{"fit", "--trace", blueAugust, "--cpus-per-node", "8", "--from", "2002-08-02", "--to", "2002-08-02"}, 2, []string{"--to: the window is empty"}},
 		"run empty window":        {[]string{"run", window}, 1, []string{"02-08.swf: to: the window is empty"}},
@@ -699,7 +699,7 @@ func TestSimShow(t *testing.T) {
 	for _, name := range []string{"electricity", "heavy", "light"} {
 		mine := tempFile(t, "mine.toml", good(t, simulate(t, "show", name)))
 		got := simulate(t, "sweep", mine, "--set", "delta=7")
-		if got.code != 2 || !strings.Contains(got.stderr, "peer.delta") {
+		if got.code != 2 || !strings.Contains(got.stderr, "delta") {
 			t.Errorf("the file of %s is not an experiment: %+v", name, got)
 		}
 	}

@@ -13,8 +13,8 @@ import (
 const tuned = `scheme = "sender"
 currency = "CHF"
 seeds = 1
-[peer]
-policy = "iss"
+[policy]
+name = "iss"
 [[waiting]]
 name = "boss"
 kind = "salary"

@@ -255,8 +255,8 @@ func grid(t *testing.T, text, application string) string {
 const two = `
 scheme = "cycle"
 currency = "CHF"
-[peer]
-policy = "iss"
+[policy]
+name = "iss"
 [exchange]
 worth = { CHF = 1.0, EUR = 2.0 }
 [[site]]
@@ -419,7 +419,7 @@ func TestCurrencyOfTheSums(t *testing.T) {
 	named += "[[application]]\nfile = \"app.toml\"\nsite = \"home\"\n"
 	for want, text := range map[string]string{
 		"": named,
-		"grid.toml: currency: is missing; name the one in which":          strings.Replace(named, "currency = \"CHF\"\n[peer]", "[peer]", 1),
+		"grid.toml: currency: is missing; name the one in which":          strings.Replace(named, "currency = \"CHF\"\n[policy]", "[policy]", 1),
 		`grid.toml:3: currency: "CHF" has no worth in [exchange]; add it`: strings.Replace(named, "CHF = 1.0, ", "", 1),
 	} {
 		_, err := experiment.Read(grid(t, text, solver))

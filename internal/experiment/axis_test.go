@@ -71,7 +71,7 @@ func TestSettingsAreChecked(t *testing.T) {
 		{"phi", "-1s"},
 		{"delta", "2"},
 		{"ask", "1.5"},
-		{"stay", "perhaps"},
+		{"stay_home", "perhaps"},
 		{"phi", "1d2x"},
 		{"latency", "-1d"},
 		{"policy", "lottery"},
@@ -93,10 +93,10 @@ func TestDurationsAreThoseOfFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	for text, want := range map[string]protocol.Duration{
-		"2d": 2 * protocol.Day, "1d12h": 36 * protocol.Hour, "90s": 90 * protocol.Second, "250ms": 250 * protocol.Millisecond,
+		"2d": 2 * protocol.Day, "1d12h": 36 * protocol.Hour, "90s": 90 * protocol.Second, "2500ms": 2500 * protocol.Millisecond,
 	} {
 		changed, err := plan.With(experiment.Setting{Key: "sigma", Value: text})
-		if err != nil || changed.Peer.Sigma != want {
+		if err != nil || changed.Rounds.Sigma != want {
 			t.Errorf("%s: %v, %v", text, changed, err)
 		}
 	}

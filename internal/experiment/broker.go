@@ -87,12 +87,16 @@ func (p *Plan) setPath(path, value string) error {
 	into := p.at(table, nameIn(path))
 	r := settings.NewReader(into)
 	r.Text("", "", key+" = "+value)
-	if r.Broken() { // a text without its quotes
+	if faults, ok := errors.AsType[settings.Problems](r.Err()); ok { // a text or a duration without its quotes?
+		broken := r.Broken()
 		r = settings.NewReader(into)
 		r.Text("", "", key+" = "+settings.Quote(value))
-	}
-	if faults, ok := errors.AsType[settings.Problems](r.Err()); ok {
-		return errors.New(faults[0].Text)
+		if again, ok := errors.AsType[settings.Problems](r.Err()); ok {
+			if broken {
+				faults = again
+			}
+			return errors.New(faults[0].Text)
+		}
 	}
 	p.places = maps.Clone(p.places)
 	if p.places == nil {

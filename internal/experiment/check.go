@@ -10,7 +10,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
-	"github.com/switchyard-hpc/switchyard/localsched/foresight"
+	"github.com/switchyard-hpc/switchyard/peer/config"
 	"github.com/switchyard-hpc/switchyard/plugins/catalog"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -36,7 +36,7 @@ func (c *checker) fault() error {
 // check reports every value that cannot be, or that contradicts another.
 func (p *Plan) check(c *checker) {
 	p.checkTop(c)
-	p.checkPeer(c)
+	p.checkGrid(c)
 	p.checkSites(c)
 	for i := range p.Workloads {
 		p.checkWorkload(c, fmt.Sprintf("workload[%d]", i), &p.Workloads[i])
@@ -73,25 +73,12 @@ func (p *Plan) checkTop(c *checker) {
 	}
 }
 
-func (p *Plan) checkPeer(c *checker) {
-	c.span("peer.phi", p.Peer.Phi, protocol.Millisecond)
-	c.span("peer.sigma", p.Peer.Sigma, protocol.Millisecond)
-	c.span("peer.epsilon", p.Peer.Epsilon, 0)
-	if !(p.Peer.Delta > 0 && p.Peer.Delta <= 1) {
-		c.Problem("peer.delta", "%v is not a part above 0, up to 1", p.Peer.Delta)
-	}
-	c.AtLeast("peer.recheck", p.Peer.Recheck, 0)
-	c.AtLeast("peer.draw", p.Peer.Draw, 0)
-	c.AtLeast("peer.round_jobs", p.Peer.RoundJobs, 1)
-	c.AtLeast("peer.ask", p.Peer.Ask, 0)
-	c.AtLeast("peer.partners", p.Peer.Partners, 0)
-	c.span("peer.cycle", p.Peer.Cycle, protocol.Millisecond)
-	c.AtLeast("peer.max_q", p.Peer.MaxQ, 0)
-	c.span("peer.perturb", p.Peer.Perturb, 0)
-	if !slices.Contains(foresight.Methods(), foresight.Method(p.Peer.Waits)) {
-		c.Problem("peer.waits", "%q is no way to foresee waits; use %s", p.Peer.Waits, oneOf(foresight.Methods()))
-	}
-	c.span("protect.delay", p.Protect.Delay, 0)
+// checkGrid checks what holds for all sites.
+func (p *Plan) checkGrid(c *checker) {
+	p.Rounds.Check(c.Reader, "rounds")
+	c.AtLeast("partners", p.Partners, 0)
+	c.span("perturb", p.Perturb, 0)
+	c.OneOf("localsched.waits", p.LocalSched.Waits, config.WaitMethods()...)
 	c.network("network", p.Network)
 }
 

@@ -28,8 +28,10 @@ seeds = 2
 history = 40
 currency = "USD"
 
-[peer]
-policy = "mcmf"
+[policy]
+name = "mcmf"
+
+[rounds]
 max_q = 2
 
 [electricity]
@@ -191,7 +193,7 @@ func TestElectricSettingsReachTheSimulation(t *testing.T) {
 		{Key: "perturb", Value: "12h"},
 		{Key: "protect_share", Value: "0.1"},
 		{Key: "power_high", Value: "1.4"},
-		{Key: "peer_policy", Value: "inst"},
+		{Key: "policy.name", Value: "inst"},
 		{Key: "estimates", Value: "perfect"},
 		{Key: "load", Value: "0.8"},
 	} {
@@ -354,10 +356,10 @@ func TestElectricMistakes(t *testing.T) {
 	const text = `scheme = "cycle"
 history = -1
 grid_share = 1.5
-[peer]
-waits = "guess"
-max_q = -2
 perturb = "1"
+localsched = { waits = "guess" }
+[rounds]
+max_q = -2
 [protect]
 share = 2
 [electricity]
@@ -407,10 +409,10 @@ nodes = 1
 	for _, want := range []string{
 		"bad.toml:2: history: is -1; use 0 or more",
 		"bad.toml:3: grid_share: 1.5 is outside 0 to 1",
-		`bad.toml:4: peer.policy: "tc" does not decide in cycles, as the scheme "cycle" does; use "local", "mcmf", "inst", "twoprice", "iss", "stable" or "random"`,
-		`bad.toml:5: peer.waits: "guess" is no way to foresee waits; use "plan", "adaptive", "qbets" or "ibl"`,
-		"bad.toml:6: peer.max_q: is -2; use 0 or more",
-		"bad.toml:7: peer.perturb: ",
+		`policy.name: "tc" does not decide in cycles, as the scheme "cycle" does; use "local", "mcmf", "inst", "twoprice", "iss", "stable" or "random"`,
+		`bad.toml:5: localsched.waits: "guess" is unknown; allowed are "plan", "adaptive", "qbets", "ibl"`,
+		"bad.toml:7: rounds.max_q: is -2; use 0 or more",
+		"bad.toml:4: perturb: ",
 		"bad.toml:9: protect.share: 2 is outside 0 to 1",
 		"bad.toml:11: electricity.start: 2014-03-09 02:30 does not exist in America/New_York",
 		`bad.toml:13: electricity.forecast: no forecaster is called "weather"`,

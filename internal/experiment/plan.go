@@ -6,14 +6,9 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/cost"
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/internal/workload"
-	"github.com/switchyard-hpc/switchyard/localsched/foresight"
 	"github.com/switchyard-hpc/switchyard/localsched/partition"
 	"github.com/switchyard-hpc/switchyard/peer/config"
 	"github.com/switchyard-hpc/switchyard/plugins/catalog"
-	"github.com/switchyard-hpc/switchyard/plugins/policy/builtin"
-	"github.com/switchyard-hpc/switchyard/plugins/policy/iss"
-	"github.com/switchyard-hpc/switchyard/plugins/policy/mcmf"
-	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
 	"github.com/switchyard-hpc/switchyard/plugins/price/feeds"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -32,17 +27,24 @@ type Plan struct {
 	History   int      `toml:"history"`
 	Check     int      `toml:"check"`
 
-	GridShare settings.Share `toml:"grid_share"` // of the jobs after the history, that go through the grid
+	GridShare settings.Share    `toml:"grid_share"` // of the jobs after the history, that go through the grid
+	Perturb   protocol.Duration `toml:"perturb"`    // bound of the error of each wait that is told
 
 	Sites     []Site     `toml:"site"`
 	Workloads []Workload `toml:"workload"`
-	Peer      Peer       `toml:"peer"`
+	Partners  int        `toml:"partners"` // of each site; 0: all others
 	Network   Network    `toml:"network"`
 	Links     []Link     `toml:"link"`
 	Cuts      []Cut      `toml:"cut"`
 	Crashes   []Crash    `toml:"crash"`
 	Currency  string     `toml:"currency"` // of the sites' prices; empty: there are none
 	Plugins   []Plugin   `toml:"plugin"`
+
+	// The tables of a site's configuration that hold for all sites.
+	Policy     config.Policy  `toml:"policy"`
+	Rounds     config.Rounds  `toml:"rounds"`
+	Protect    config.Protect `toml:"protect"`
+	LocalSched LocalSched     `toml:"localsched"`
 
 	Applications []Application    `toml:"application"`
 	Exchange     config.Exchange  `toml:"exchange"`
@@ -54,7 +56,6 @@ type Plan struct {
 	Electricity Electricity `toml:"electricity"`
 	Power       Power       `toml:"power"`
 	Data        Data        `toml:"data"`
-	Protect     Protect     `toml:"protect"`
 
 	places   settings.Places // of the keys; nil: the plan is of no file
 	inputs   []input         // of the workloads, in their order; none before Open
@@ -136,37 +137,9 @@ type Workload struct {
 	Load float64 `toml:"load"` // of this workload, times that of the plan
 }
 
-// Peer is what the peers of all sites are told.
-type Peer struct {
-	Policy    string            `toml:"policy"` // that decides rounds: of builtin.Names, or a plugin
-	Phi       protocol.Duration `toml:"phi"`
-	Sigma     protocol.Duration `toml:"sigma"`
-	Delta     float64           `toml:"delta"`
-	Epsilon   protocol.Duration `toml:"epsilon"`
-	Normalise string            `toml:"normalise"`
-	Weight    settings.Share    `toml:"weight"`
-	Delay     settings.Amount   `toml:"delay_price"`
-	Scale     int               `toml:"scale"`
-	Marginal  int               `toml:"marginal"` // 0: none
-	Recheck   int               `toml:"recheck"`
-	Draw      int               `toml:"draw"`
-	Stay      bool              `toml:"stay"`
-	RoundJobs int               `toml:"round_jobs"`
-	Ask       int               `toml:"ask"`      // 0: all
-	Partners  int               `toml:"partners"` // 0: all
-	Cycle     protocol.Duration `toml:"cycle"`
-	MaxQ      int               `toml:"max_q"` // 0: any number
-	Gap       settings.Share    `toml:"gap"`   // of the policy iss, as the next two
-	Nodes     int               `toml:"nodes"`
-	Printed   bool              `toml:"printed"`
-	Waits     string            `toml:"waits"`
-	Perturb   protocol.Duration `toml:"perturb"`
-}
-
-// Protect is when sites decline guests for the sake of their own users.
-type Protect struct {
-	Share settings.Share    `toml:"share"` // 0: not looked at
-	Delay protocol.Duration `toml:"delay"` // 0: not looked at
+// LocalSched is what the table [localsched] of a site's configuration says here of all sites.
+type LocalSched struct {
+	Waits string `toml:"waits"` // a method of foresight
 }
 
 // Power bounds the power of jobs, as factors of the sites' [MC 5.9].
@@ -208,22 +181,17 @@ type Crash struct {
 	For  protocol.Duration `toml:"for"`
 }
 
-// Default returns the plan that a file without keys would describe. What it says
-// of peers are the defaults of live ones, but that no site's partners are too
-// many to ask.
+// Default returns the plan that a file without keys would describe. The tables of sites'
+// configurations have the defaults of those, but that no policy decides in the place of one
+// that failed: the simulation ends.
 func Default() Plan {
+	live := config.Default()
+	live.Policy.Fallback = ""
 	return Plan{
 		Scheme: Sender, Seed: 1, Seeds: 10, Estimates: FromTrace, Load: 1, GridShare: settings.Whole,
-		Peer: Peer{
-			Policy: builtin.TC, Normalise: mcmf.ByPrice, Delay: settings.Amount(mcmf.DefaultDelayPrice), Weight: mcmf.DefaultWeight, Scale: mcmf.DefaultScale,
-			Phi: protocol.Minute, Sigma: 5 * protocol.Minute, Delta: 0.7, Epsilon: tc.DefaultEpsilon, RoundJobs: 64,
-			Cycle: protocol.Minute, Waits: string(foresight.Plan),
-			Gap: settings.Share(iss.Default().Gap), Nodes: iss.Default().Nodes,
-		},
-		Weighing: config.Weighing{
-			Objective: string(cost.Balanced), Alpha: protocol.PPM, Beta: protocol.PPM, Gamma: protocol.PPM, Delta: protocol.PPM,
-		},
-		Electricity: Electricity{Start: "2026-01-01 00:00", Zone: "UTC", Forecast: "auto"},
+		Policy: live.Policy, Rounds: live.Rounds, Protect: live.Protect, Weighing: live.Weighing,
+		LocalSched:  LocalSched{Waits: live.LocalSched.Waits},
+		Electricity: Electricity{Start: "2026-01-01 00:00", Zone: "UTC", Forecast: live.Prices.Forecast},
 		Power:       Power{Low: 1, High: 1},
 	}
 }

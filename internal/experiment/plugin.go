@@ -98,7 +98,7 @@ func (p *Plan) WithPlugin(g Plugin) (*Plan, error) {
 	changed := p.clone()
 	changed.Plugins = append(changed.Plugins, g)
 	if g.Kind == string(catalog.PolicyKind) {
-		return changed.With(Setting{Key: "peer_policy", Value: g.Name})
+		return changed.With(Setting{Key: "policy.name", Value: g.Name})
 	}
 	return changed.With(Setting{Key: "policy", Value: g.Name})
 }

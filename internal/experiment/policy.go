@@ -8,23 +8,18 @@ import (
 	"github.com/switchyard-hpc/switchyard/plugins/catalog"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/builtin"
-	"github.com/switchyard-hpc/switchyard/plugins/policy/iss"
-	"github.com/switchyard-hpc/switchyard/plugins/policy/mcmf"
-	"github.com/switchyard-hpc/switchyard/plugins/policy/random"
-	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
-	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // decider is the policy that decides rounds.
 func (p *Plan) decider() (policy.Policy, error) {
 	if p.decidesItself() {
-		decides, err := p.Peer.parameters(p.Seed).Make(p.Peer.Policy)
+		decides, err := p.Policy.Parameters(p.Seed, "").Make(p.Policy.Name)
 		if err != nil {
 			return nil, err
 		}
 		return catalog.CheckedPolicy(decides), nil
 	}
-	started := p.started[p.Peer.Policy]
+	started := p.started[p.Policy.Name]
 	if started == nil {
 		return nil, errNotStarted
 	}
@@ -32,45 +27,30 @@ func (p *Plan) decider() (policy.Policy, error) {
 }
 
 // decidesItself says whether the policy of rounds is built in.
-func (p *Plan) decidesItself() bool { return slices.Contains(builtin.Names(), p.Peer.Policy) }
+func (p *Plan) decidesItself() bool { return slices.Contains(builtin.Names(), p.Policy.Name) }
 
-// parameters are those of the built-in policies.
-func (p *Peer) parameters(seed int) builtin.Config {
-	return builtin.Config{
-		TC:     tc.Config{Epsilon: p.Epsilon},
-		MCMF:   p.flow(),
-		ISS:    iss.Config{Gap: int(p.Gap), Nodes: p.Nodes, Double: p.Printed},
-		Random: random.Config{Seed: uint64(seed)}, //nolint:gosec // checked: not negative
+// fallback is the policy that decides where that of rounds fails; nil: there is none.
+func (p *Plan) fallback() (policy.Policy, error) {
+	if p.Policy.Fallback == "" {
+		return nil, nil //nolint:nilnil // as said
 	}
-}
-
-// flow are the parameters of mcmf and its variants.
-func (p *Peer) flow() mcmf.Config {
-	return mcmf.Config{
-		Variant: mcmf.Full, Weight: int(p.Weight), ByPrice: p.Normalise == mcmf.ByPrice,
-		DelayPrice: protocol.Micro(p.Delay), Scale: p.Scale, Marginal: p.Marginal,
-	}
+	return p.Policy.Parameters(p.Seed, "").Make(p.Policy.Fallback)
 }
 
 // checkPolicy checks that there is such a policy, and the parameters of those that are
 // built in.
 func (p *Plan) checkPolicy(c *checker) {
-	if how := []string{mcmf.ByPrice, mcmf.ByRound}; !slices.Contains(how, p.Peer.Normalise) {
-		c.Problem("peer.normalise", "%q is unknown; use %s", p.Peer.Normalise, oneOf(how))
-	}
-	for _, fault := range p.Peer.parameters(p.Seed).MCMF.Faults() {
-		c.Problem("peer."+fault.Key, "%s", fault.Text)
-	}
-	for _, fault := range p.Peer.parameters(p.Seed).ISS.Faults() {
-		c.Problem("peer."+fault.Key, "%s", fault.Text)
-	}
-	if name := p.Peer.Policy; !p.decidesItself() && p.plugin(catalog.PolicyKind, name) == nil {
-		c.Problem("peer.policy", "%q is neither built in (%s) nor the name of a [[plugin]] of the kind %q",
+	p.Policy.CheckParameters(c.Reader, "policy", "")
+	if name := p.Policy.Name; !p.decidesItself() && p.plugin(catalog.PolicyKind, name) == nil {
+		c.Problem("policy.name", "%q is neither built in (%s) nor the name of a [[plugin]] of the kind %q",
 			name, oneOf(builtin.Names()), catalog.PolicyKind)
 	}
+	if p.Policy.Fallback != "" {
+		c.OneOf("policy.fallback", p.Policy.Fallback, builtin.Names()...)
+	}
 	for _, scheme := range []Scheme{Cycle, Portal} {
-		if slices.Contains(p.All(), scheme) && p.decidesItself() && !serves(p.Peer.Policy, policy.Cycle) {
-			c.Problem("peer.policy", "%q does not decide in cycles, as the scheme %q does; use %s, or another scheme", p.Peer.Policy, scheme,
+		if slices.Contains(p.All(), scheme) && p.decidesItself() && !serves(p.Policy.Name, policy.Cycle) {
+			c.Problem("policy.name", "%q does not decide in cycles, as the scheme %q does; use %s, or another scheme", p.Policy.Name, scheme,
 				oneOf(slices.DeleteFunc(builtin.Names(), func(name string) bool { return !serves(name, policy.Cycle) })))
 		}
 	}

@@ -24,7 +24,7 @@ func TestBuiltInPolicies(t *testing.T) {
 	plan := opened(t, smallPlan)
 	seen := map[string]string{}
 	for _, name := range builtin.Names() {
-		outcome := run(t, set(t, plan, experiment.Setting{Key: "peer_policy", Value: name}), experiment.Sender, 1)
+		outcome := run(t, set(t, plan, experiment.Setting{Key: "policy.name", Value: name}), experiment.Sender, 1)
 		if outcome.Metrics.Jobs == 0 || outcome.Unplaced > 0 {
 			t.Errorf("%s: %d jobs ran, %d were not placed", name, outcome.Metrics.Jobs, outcome.Unplaced)
 		}
@@ -40,7 +40,7 @@ func TestBuiltInPolicies(t *testing.T) {
 // TestPoliciesServeTheirInitiations only.
 func TestPoliciesServeTheirInitiations(t *testing.T) {
 	t.Parallel()
-	plan := set(t, opened(t, smallPlan), experiment.Setting{Key: "peer_policy", Value: builtin.MCMF})
+	plan := set(t, opened(t, smallPlan), experiment.Setting{Key: "policy.name", Value: builtin.MCMF})
 	_, err := plan.Run(t.Context(), experiment.Receiver, 1, nil)
 	want := `the policy mcmf does not serve rounds that are opened by receiver, only by "sender" or "cycle"`
 	if err == nil || !strings.Contains(err.Error(), want) {
@@ -58,18 +58,18 @@ func TestParametersOfPolicies(t *testing.T) {
 	changed := set(t, plan,
 		experiment.Setting{Key: "normalise", Value: "round"}, experiment.Setting{Key: "weight", Value: "0.4"}, experiment.Setting{Key: "scale", Value: "1000000"},
 		experiment.Setting{Key: "marginal", Value: "8"})
-	if p := changed.Peer; p.Weight != 400_000 || p.Scale != 1_000_000 || p.Marginal != 8 {
+	if p := changed.Policy.MCMF; p.Weight != 400_000 || p.Scale != 1_000_000 || p.Marginal != 8 {
 		t.Errorf("got %+v", p)
 	}
 	for _, tt := range []struct{ key, value, want string }{
 		{"weight", "1.5", "weight = 1.5: 1.5 is outside 0 to 1"},
 		{"weight", "much", "write a number"},
-		{"weight", "0.4", `peer.weight: it has no effect with normalise = "price"; set normalise = "round"`},
-		{"normalise", "best", `peer.normalise: "best" is unknown; use "price" or "round"`},
-		{"delay_price", "-1", "peer.delay_price: -1.00 is outside 0 to 1000000"},
-		{"scale", "0", "peer.scale: 0 is outside 1 to 1000000"},
-		{"marginal", "1", "peer.marginal: 1 is neither 0 (none) nor 2 to 64"},
-		{"peer_policy", "best", `peer.policy: "best" is neither built in ("tc", "local", "mcmf"`},
+		{"weight", "0.4", `policy.mcmf.weight: it has no effect with normalise = "price"; set normalise = "round"`},
+		{"normalise", "best", `policy.mcmf.normalise: "best" is unknown; allowed are "price", "round"`},
+		{"delay_price", "-1", "policy.mcmf.delay_price: -1.00 is outside 0 to 1000000"},
+		{"scale", "0", "policy.mcmf.scale: 0 is outside 1 to 1000000"},
+		{"marginal", "1", "policy.mcmf.marginal: 1 is neither 0 (none) nor 2 to 64"},
+		{"policy.name", "best", `policy.name: "best" is neither built in ("tc", "local", "mcmf"`},
 	} {
 		if _, err := plan.With(experiment.Setting{Key: tt.key, Value: tt.value}); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s = %s: %v, want %s", tt.key, tt.value, err, tt.want)

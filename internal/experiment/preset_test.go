@@ -30,7 +30,7 @@ scheme = "sender"
 compare = ["local", "receiver", "symmetric", "central", "ideal"]
 seeds = 10
 
-[peer]
+[rounds]
 round_jobs = 1 # the paper: one query at a time
 `, about, name, about)
 	for i, s := range sources {

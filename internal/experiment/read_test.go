@@ -23,7 +23,7 @@ seeds = 0
 estimates = "rough"
 colour = "red"
 
-[peer]
+[rounds]
 delta = 7
 phi = "0s"
 
@@ -76,8 +76,8 @@ site = "z"
 		"bad.toml:2: seeds: is 0; use 1 or more",
 		"bad.toml:3: estimates: ",
 		"bad.toml:4: colour: unknown key",
-		"bad.toml:7: peer.delta: 7 is not",
-		"bad.toml:8: peer.phi: ",
+		"bad.toml:7: rounds.delta: 7 is outside 0 to 1",
+		"bad.toml:8: rounds.phi: is 0; use 1ms or more",
 		"bad.toml:12: site[a].nodes: is 0; use 1 or more",
 		`bad.toml:13: site[a].policy: no local policy is called "lottery"`,
 		`bad.toml:16: site[a].name: "a" is the name of another site too`,
@@ -100,6 +100,57 @@ site = "z"
 	}
 	if n := len(problems); n != 21 {
 		t.Errorf("%d problems:\n%s", n, got)
+	}
+}
+
+// TestASitesTablesArePasted as they stand in its configuration.
+func TestASitesTablesArePasted(t *testing.T) {
+	t.Parallel()
+	const text = `[rounds]
+initiation = "symmetric"
+cycle = "2m"
+max_q = 3
+phi = "2m"
+sigma = "4m"
+delta = 0.5
+recheck_jobs = 10
+volunteer_jobs = 1
+stay_home = true
+deadline = "3s"
+round_jobs = 32
+ask = 4
+
+[policy]
+name = "tc"
+fallback = "local"
+
+[policy.tc]
+epsilon = "1m"
+
+[protect]
+delay = "10m"
+share = 0.4
+`
+	plan, err := experiment.Read(write(t, "pasted.toml", text+"[[site]]\nname = \"a\"\nnodes = 4\n[[workload]]\nsite = \"a\"\nmodel = \"M1\"\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if plan.Scheme != experiment.Symmetric || plan.Rounds.RecheckJobs != 10 || plan.Policy.Fallback != "local" || plan.Protect.Share != 400_000 {
+		t.Errorf("got %s, %+v, %+v, %+v", plan.Scheme, plan.Rounds, plan.Policy, plan.Protect)
+	}
+}
+
+// TestOldKeysAreToldTheNewOnes: each with its line.
+func TestOldKeysAreToldTheNewOnes(t *testing.T) {
+	t.Parallel()
+	_, err := experiment.Read(write(t, "old.toml", "[peer]\npolicy = \"mcmf\"\nrecheck = 1\nwhatever = 3\npartners = 2\n[[site]]\nname = \"a\"\nnodes = 4\n"))
+	for _, want := range []string{
+		"old.toml:2: peer.policy: is now name in [policy]", "old.toml:3: peer.recheck: is now recheck_jobs in [rounds]",
+		"old.toml:5: peer.partners: is now the key partners above all tables", "old.toml:4: peer.whatever: unknown key",
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("missing %q in %v", want, err)
+		}
 	}
 }
 

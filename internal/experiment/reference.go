@@ -3,14 +3,12 @@ package experiment
 import (
 	"fmt"
 	"reflect"
-	"strconv"
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/cost"
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
-	"github.com/switchyard-hpc/switchyard/localsched/foresight"
 	"github.com/switchyard-hpc/switchyard/peer/config"
 	"github.com/switchyard-hpc/switchyard/plugins/price/curve"
 )
@@ -52,8 +50,13 @@ func Reference() []Table {
 		{"[exchange]", "What currencies are worth, where sites have several.", shared("exchange", &config.Exchange{})},
 		{"[[waiting]]", "What it costs to wait for results: a curve by the clock of [electricity], which applications name.", shared("waiting", &config.Waiting{})},
 		{"[weighing]", "How costs are weighed for applications that do not say.", shared("weighing", &plan.Weighing)},
-		{"[peer]", "What every site's peer is told. The defaults are those of live peers.", peerKeys()},
-		{"[protect]", "When sites decline guests for the sake of their own users. Under central and portal all jobs of the grid are guests, and own ones those that stay by grid_share.", protectKeys()},
+		{"[policy]", "The policy that decides rounds, at all sites. The scheme local has none.", shared("policy", &plan.Policy)},
+		{"[policy.tc]", "Parameters of the policy tc.", shared("policy.tc", &plan.Policy.TC)},
+		{"[policy.mcmf]", "Parameters of the policies mcmf, inst and twoprice.", shared("policy.mcmf", &plan.Policy.MCMF)},
+		{"[policy.iss]", "Parameters of the policy iss.", shared("policy.iss", &plan.Policy.ISS)},
+		{"[rounds]", "When sites are asked for quotes, and which, at all sites. What opens rounds is the experiment's scheme: initiation is another way to say it.", shared("rounds", &plan.Rounds)},
+		{"[localsched]", "What holds for the batch systems of all sites.", shared("localsched", &plan.LocalSched)},
+		{"[protect]", "When sites decline guests for the sake of their own users. Under central and portal all jobs of the grid are guests, and own ones those that stay by grid_share.", shared("protect", &plan.Protect)},
 		{"[electricity]", "When the experiment takes place, and what sites know of prices that are not published yet.", electricityKeys()},
 		{"[power]", "How much of a site's power a job draws: a factor for each job, drawn between two bounds.", powerKeys()},
 		{"[data]", "What travels with a job that leaves its site. Its CPUs stand held until it is there.", dataKeys()},
@@ -69,8 +72,12 @@ func Reference() []Table {
 func shared(table string, defaults any) (keys []Key) {
 	of := reflect.ValueOf(defaults).Elem()
 	for _, key := range config.TableKeys(table) {
+		field, has := settings.Field(of, key.Name)
+		if !has { // what holds for one site alone
+			continue
+		}
 		one := Key{Name: key.Name, About: key.About}
-		if field, ok := settings.Field(of, key.Name); ok && !field.IsZero() {
+		if !field.IsZero() {
 			one.Default = settings.Format(field)
 		}
 		keys = append(keys, one)
@@ -90,6 +97,8 @@ func topKeys() []Key {
 		{"load", "1.0", "Divides all times between submissions: 1.3 is 30 % more work in the same time."},
 		{"history", "0", "So many of the first jobs stay where they were submitted and are not measured: they fill the machines, and teach those who foresee waits."},
 		{"grid_share", "1.0", "Part of the jobs after the history that goes through the grid, drawn by the seed. The others stay where they were submitted, and are measured too."},
+		{"partners", "0", "How many partners each site has, drawn by the seed. 0: all others."},
+		{"perturb", `"0s"`, "Bound of an error that is drawn for every wait that a site tells, in either direction."},
 		{"currency", "", "Of the sites' prices, as \"EUR\". Not set: quotes carry no prices."},
 		{"check", "0", "Events between two full checks of the grid's invariants. 0: they are checked at the end only."},
 	}
@@ -166,41 +175,6 @@ func pluginKeys() []Key {
 		{"mtls", "true", "Whether the plugin is spoken to over TLS. false is for plugins whose language cannot; they are pinned."},
 		{"config", "", "File with the plugin's own configuration. Not set: it gets none."},
 		{"call_timeout", `"30s"`, "How long the plugin may take for one call. One that fails ends the simulation."},
-	}
-}
-
-func peerKeys() []Key {
-	return []Key{
-		{"policy", `"tc"`, "The policy that decides rounds: \"tc\", \"mcmf\", its variants \"inst\" and \"twoprice\", \"iss\", \"stable\", \"random\", \"local\", or the name of a [[plugin]] of the kind \"policy\". The scheme local has none."},
-		{"phi", `"1m"`, "φ: a job that would wait less than this at its own site stays there, and nobody is asked."},
-		{"sigma", `"5m"`, "σ: time between two looks at the own utilisation, and at what waiting jobs would wait at home."},
-		{"delta", "0.7", "δ: a site whose utilisation is below this volunteers, under receiver and symmetric."},
-		{"epsilon", `"30s"`, "ε: among sites whose turnaround is within this of the least, the least busy one gets the job."},
-		{"normalise", `"price"`, "How mcmf and its variants compare time and money: by \"round\", with weight, or by \"price\", with delay_price."},
-		{"weight", "0.25", "w: share of the response time in the costs of mcmf and its variants, from 0 to 1; the rest is the cost of electricity. By round alone."},
-		{"delay_price", "1.0", "What it is worth to mcmf and its variants that a job ends an hour sooner, in the currency. By price alone."},
-		{"scale", "10000", "The largest of their costs, which are whole numbers; 1 to 1000000. In [MC] 100."},
-		{"marginal", "0", "2 to 64: for how many jobs of a round sites tell mcmf how much longer each further one would wait. 0: none."},
-		{"recheck", "0", "How many waiting jobs look at their own site's wait again every σ. 0: all."},
-		{"draw", "0", "How many jobs one volunteer may bring into rounds. 0: any number."},
-		{"stay", "false", "Under symmetric, a job whose volunteers are all worse stays at home. Else it asks everybody."},
-		{"round_jobs", "64", "How many jobs may share a round; the superscheduler paper has 1."},
-		{"ask", "0", "How many partners are asked in a round, the best by gossip. 0: all."},
-		{"partners", "0", "How many partners each site has, drawn by the seed. 0: all others."},
-		{"cycle", `"1m"`, "Under cycle and portal: the time between two decisions, and the period of max_q."},
-		{"gap", settings.Format(reflect.ValueOf(Default().Peer.Gap)), "Of the policy iss: how far z may be above the least once the search has taken a while, as a share of it."},
-		{"nodes", strconv.Itoa(Default().Peer.Nodes), "Of the policy iss: steps of the search for each application."},
-		{"printed", "false", "Of the policy iss: z as its paper prints it, with the cost of waiting twice."},
-		{"max_q", "0", "Under cycle and portal: how many jobs a site takes in a period, whoever sends them. 0: any number."},
-		{"waits", `"plan"`, "How sites foresee what a job would wait: " + oneOf(foresight.Methods()) + ". \"plan\" goes by the batch system's plan, the others by jobs that have waited there."},
-		{"perturb", `"0s"`, "Bound of an error that is drawn for every wait that a site tells, in either direction."},
-	}
-}
-
-func protectKeys() []Key {
-	return []Key{
-		{"share", "0.0", "Part of a site's CPUs that guests may hold or wait for. 0: not looked at."},
-		{"delay", `"0s"`, "How much later planning may show a waiting job of an own user to start. 0: not looked at."},
 	}
 }
 

@@ -42,7 +42,8 @@ func TestReferenceHasEveryKeyWithItsDefault(t *testing.T) {
 	site.SetDefaults()
 	work.SetDefaults()
 	values := map[string]any{
-		"": &plan, "[[site]]": &site, "[[workload]]": &work, "[peer]": &plan.Peer, "[network]": &plan.Network,
+		"": &plan, "[[site]]": &site, "[[workload]]": &work, "[policy]": &plan.Policy, "[policy.tc]": &plan.Policy.TC,
+		"[policy.mcmf]": &plan.Policy.MCMF, "[policy.iss]": &plan.Policy.ISS, "[rounds]": &plan.Rounds, "[localsched]": &plan.LocalSched, "[network]": &plan.Network,
 		"[[link]]": &experiment.Link{}, "[[cut]]": &experiment.Cut{}, "[[crash]]": &experiment.Crash{},
 		"[[plugin]]": &plugin, "[site.power]": &limit, "[site.prices]": &feeds.PriceFile{}, "[[site.period]]": &feeds.Period{},
 		"[protect]": &plan.Protect, "[electricity]": &plan.Electricity, "[power]": &plan.Power, "[data]": &plan.Data,

@@ -12,7 +12,6 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/foresight"
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -94,9 +93,9 @@ func (s *Site) machine() sim.Machine {
 // config is the plan without its workload.
 func (p *Plan) config(ctx context.Context, scheme Scheme, seed uint64, when calendar) (sim.Config, error) {
 	cfg := sim.Config{
-		Seed: seed, Partners: p.Peer.Partners, Check: p.Check, Bytes: true,
-		History: p.History, LocalShare: int(settings.Whole - p.GridShare), Perturb: p.Peer.Perturb, Stage: p.stage(),
-		Protect: peer.Protection{Delay: p.Protect.Delay, Share: int(p.Protect.Share)},
+		Seed: seed, Partners: p.Partners, Check: p.Check, Bytes: true, Tuning: p.Rounds.Tuning(),
+		History: p.History, LocalShare: int(settings.Whole - p.GridShare), Perturb: p.Perturb, Stage: p.stage(),
+		Protect: p.Protect.Protection(),
 	}
 	if p.Power.Low != 1 || p.Power.High != 1 {
 		cfg.PowerLow, cfg.PowerHigh = ppm(p.Power.Low), ppm(p.Power.High)
@@ -108,17 +107,9 @@ func (p *Plan) config(ctx context.Context, scheme Scheme, seed uint64, when cale
 			return cfg, fmt.Errorf("site %s: %w", s.Name, err)
 		}
 		cfg.Sites = append(cfg.Sites, sim.Site{
-			Machine: s.machine(), Local: local, Engine: other, Waits: p.Peer.foreseen(),
+			Machine: s.machine(), Local: local, Engine: other, Waits: p.LocalSched.foreseen(),
 			Tariff: localsched.Tariff{CPUHour: protocol.Micro(s.CPUHour), Currency: cmp.Or(s.Currency, p.Currency)},
 		})
-	}
-	cfg.Tuning.Phi, cfg.Tuning.Sigma = p.Peer.Phi, p.Peer.Sigma
-	cfg.Tuning.Delta = ppm(p.Peer.Delta)
-	cfg.Tuning.Recheck, cfg.Tuning.Draw, cfg.Tuning.Stay = p.Peer.Recheck, p.Peer.Draw, p.Peer.Stay
-	cfg.Tuning.RoundJobs, cfg.Tuning.Ask = p.Peer.RoundJobs, p.Peer.Ask
-	cfg.Tuning.Cycle, cfg.Tuning.MaxQ = p.Peer.Cycle, p.Peer.MaxQ
-	if p.Peer.Ask == 0 {
-		cfg.Tuning.Ask = len(p.Sites)
 	}
 	cfg.Network.Link = sim.Link(p.Network)
 	for _, l := range p.Links {
@@ -138,6 +129,9 @@ func (p *Plan) config(ctx context.Context, scheme Scheme, seed uint64, when cale
 	if err != nil {
 		return cfg, err
 	}
+	if cfg.Fallback, err = p.fallback(); err != nil {
+		return cfg, err
+	}
 	scheme.apply(&cfg, decides)
 	return cfg, errors.Join(checkServed(&cfg), p.electrify(ctx, cfg.Sites, when), p.budgets(ctx, cfg.Sites, when))
 }
@@ -147,8 +141,8 @@ func ppm(factor float64) int { return int(math.Round(factor * protocol.PPM)) }
 
 // foreseen is where the waits of quotes come from. The plan alone needs no interval,
 // which nobody looks at here.
-func (p *Peer) foreseen() foresight.Method {
-	if method := foresight.Method(p.Waits); method != foresight.Plan {
+func (l LocalSched) foreseen() foresight.Method {
+	if method := foresight.Method(l.Waits); method != foresight.Plan {
 		return method
 	}
 	return ""

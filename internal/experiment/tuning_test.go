@@ -91,8 +91,8 @@ func TestWhatUsersPayForPlainJobs(t *testing.T) {
 	t.Parallel()
 	const text = `scheme = "sender"
 currency = "CHF"
-[peer]
-policy = "iss"
+[policy]
+name = "iss"
 [electricity]
 start = "2026-03-02 08:00"
 [power]
@@ -181,7 +181,7 @@ values = [1, 2]
 key = "weighing.betta"
 values = [1, 2]
 [[tune.axis]]
-key = "peer.delta"
+key = "rounds.delta"
 values = [0.5, 7]
 [[tune.axis]]
 key = "weighing.alpha"
@@ -229,7 +229,7 @@ retire = ["a"]
 		`bad.toml:15: tune.goal.speed: unknown key`,
 		`bad.toml:16: tune.axis[1].key: is missing; name a key`,
 		`bad.toml:18: tune.axis[2]: weighing.betta = 1: `,
-		`bad.toml:21: tune.axis[3]: peer.delta: 7 is not a part above 0, up to 1`,
+		`bad.toml:21: tune.axis[3]: rounds.delta = 7: 7 is outside 0 to 1`,
 		`bad.toml:26: tune.axis[4].values: needs two numbers or more`,
 		`bad.toml:28: tune.axis[5].key: "weighing.alpha" is another axis too`,
 		`bad.toml:32: tune.axis[6].values: has a number twice`,

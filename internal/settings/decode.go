@@ -45,7 +45,7 @@ func (d *decoder) table(dst reflect.Value, tree map[string]any, table string) {
 		d.note(key)
 		field, ok := Field(dst, name)
 		if !ok {
-			d.Problem(key, "unknown key; %s", d.suggest(dst.Type(), name))
+			d.unknown(dst.Type(), key, name, tree[name])
 			continue
 		}
 		if err := within(dst.Type(), name, tree[name]); err != nil {
@@ -54,6 +54,41 @@ func (d *decoder) table(dst reflect.Value, tree map[string]any, table string) {
 		}
 		d.value(field, tree[name], key)
 	}
+}
+
+// unknown reports a key that its table does not have: under its new name if it had an
+// earlier one. Of a table that was renamed each key is reported.
+func (d *decoder) unknown(table reflect.Type, key, name string, raw any) {
+	was := withoutIndices(key)
+	if now, renamed := d.renamed[was]; renamed {
+		d.Problem(key, "is now %s", now)
+		return
+	}
+	ofOld := func(old string) bool { return strings.HasPrefix(old, was+".") }
+	inner, isTable := raw.(map[string]any)
+	if !isTable || !slices.ContainsFunc(slices.Collect(maps.Keys(d.renamed)), ofOld) {
+		d.Problem(key, "unknown key; %s", d.suggest(table, name))
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(inner)) {
+		at := Join(key, name)
+		d.note(at)
+		d.unknown(table, at, name, inner[name])
+	}
+}
+
+// withoutIndices is the key of all elements of its arrays: "site.nodes" of "site[2].nodes".
+func withoutIndices(key string) string {
+	var b strings.Builder
+	for key != "" {
+		name, _, rest := step(key)
+		if b.Len() > 0 && name != "" {
+			b.WriteByte('.')
+		}
+		b.WriteString(name)
+		key = rest
+	}
+	return b.String()
 }
 
 // note remembers where a key was set.

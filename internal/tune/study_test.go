@@ -20,8 +20,8 @@ scheme = "sender"
 currency = "CHF"
 seeds = 2
 
-[peer]
-policy = "iss"
+[policy]
+name = "iss"
 
 [[waiting]]
 name = "boss"

@@ -38,15 +38,13 @@ func (r *checker) check() {
 	r.checkTariff(&c.Tariff)
 	r.checkPrices(&c.Prices)
 	r.checkPower(&c.Power)
-	r.checkProtect(&c.Protect)
+	c.Protect.Check(r.Reader, "protect")
 	r.checkBroker()
 	r.OneOf("policy.name", c.Policy.Name, append(PolicyNames(), r.plugins(PolicyKind)...)...)
 	r.OneOf("policy.fallback", c.Policy.Fallback, PolicyNames()...)
-	r.checkMCMF(&c.Policy, c.currency())
-	for _, fault := range c.Policy.ISS.config().Faults() {
-		r.Problem("policy.iss."+fault.Key, "%s", fault.Text)
-	}
-	r.checkRounds(&c.Rounds)
+	c.Policy.CheckParameters(r.Reader, "policy", c.currency())
+	c.Rounds.Check(r.Reader, "rounds")
+	r.checkInitiation(&c.Rounds)
 	r.checkHandoff(&c.Handoff)
 	r.checkSubmit(&c.Submit)
 	r.AtLeast("limits.max_jobs", c.Limits.MaxJobs, 1)
@@ -102,7 +100,7 @@ func (r *checker) required(key string, path settings.Path, remedy string) {
 	}
 }
 
-func waitMethods() (names []string) {
+func WaitMethods() (names []string) {
 	for _, method := range foresight.Methods() {
 		names = append(names, string(method))
 	}
@@ -126,7 +124,7 @@ func (r *checker) checkLocalSched(l *LocalSched) {
 	}
 	r.AtLeast("localsched.mhz", l.MHz, 0)
 	r.AtLeast("localsched.mflops", l.Mflops, 0)
-	r.OneOf("localsched.waits", l.Waits, waitMethods()...)
+	r.OneOf("localsched.waits", l.Waits, WaitMethods()...)
 	r.OneOf("localsched.on_stop", l.OnStop, Leave, End)
 	r.AtLeast("localsched.cpus", l.CPUs, 0)
 	r.AtLeast("localsched.nodes", l.Nodes, 1)
@@ -159,32 +157,32 @@ func (r *checker) checkMaxOutput(l *LocalSched) {
 	}
 }
 
-func (r *checker) checkRounds(o *Rounds) {
-	r.checkInitiation(o)
-	r.Positive("rounds.cycle", o.Cycle)
-	r.AtLeast("rounds.max_q", o.MaxQ, 0)
-	r.Positive("rounds.phi", o.Phi)
-	r.Positive("rounds.sigma", o.Sigma)
+// Check checks the table, in whatever file it stands, but for what the policy serves.
+func (o *Rounds) Check(r *settings.Reader, table string) {
+	at := func(name string) string { return settings.Join(table, name) }
+	r.OneOf(at("initiation"), string(o.Initiation), Initiations()...)
+	r.Positive(at("cycle"), o.Cycle)
+	r.AtLeast(at("max_q"), o.MaxQ, 0)
+	r.Positive(at("phi"), o.Phi)
+	r.Positive(at("sigma"), o.Sigma)
 	if o.Delta == 0 {
-		r.Problem("rounds.delta", "is 0, so that the site would never volunteer; write more, as 0.7")
+		r.Problem(at("delta"), "is 0, so that the site would never volunteer; write more, as 0.7")
 	}
-	r.AtLeast("rounds.recheck_jobs", o.RecheckJobs, 0)
-	r.AtLeast("rounds.volunteer_jobs", o.VolunteerJobs, 0)
-	r.Positive("rounds.deadline", o.Deadline)
+	r.AtLeast(at("recheck_jobs"), o.RecheckJobs, 0)
+	r.AtLeast(at("volunteer_jobs"), o.VolunteerJobs, 0)
+	r.Positive(at("deadline"), o.Deadline)
 	if o.Sigma > 0 && o.Deadline >= o.Sigma {
-		r.Problem("rounds.deadline", "%s is not less than sigma (%s); a round would outlast the next probe, so use a few seconds",
+		r.Problem(at("deadline"), "%s is not less than sigma (%s); a round would outlast the next probe, so use a few seconds",
 			settings.FormatDuration(o.Deadline), settings.FormatDuration(o.Sigma))
 	}
-	r.AtLeast("rounds.round_jobs", o.RoundJobs, 1)
-	r.AtLeast("rounds.ask", o.Ask, 1)
+	r.AtLeast(at("round_jobs"), o.RoundJobs, 1)
+	r.AtLeast(at("ask"), o.Ask, 1)
 }
 
 // checkInitiation also checks that the policy serves it. One that is not set becomes
 // what suits the policy.
 func (r *checker) checkInitiation(o *Rounds) {
-	choices := Initiations()
-	r.OneOf("rounds.initiation", string(o.Initiation), choices...)
-	if !slices.Contains(choices, string(o.Initiation)) {
+	if !slices.Contains(Initiations(), string(o.Initiation)) {
 		return
 	}
 	p := &r.config.Policy
@@ -209,18 +207,22 @@ func (r *checker) checkInitiation(o *Rounds) {
 	}
 }
 
-// checkMCMF checks the parameters of mcmf and its variants, whether one of them decides or
-// not: after a reload one may.
-func (r *checker) checkMCMF(p *Policy, currency string) {
-	r.OneOf("policy.mcmf.normalise", p.MCMF.Normalise, mcmf.ByPrice, mcmf.ByRound)
+// CheckParameters checks the parameters of the built-in policies, in whatever file they stand.
+// Those of mcmf are checked whether it decides or not: after a reload it may.
+func (p *Policy) CheckParameters(r *settings.Reader, table, currency string) {
+	mcmfTable := settings.Join(table, "mcmf")
+	r.OneOf(settings.Join(mcmfTable, "normalise"), p.MCMF.Normalise, mcmf.ByPrice, mcmf.ByRound)
 	for _, variant := range mcmf.Variants() {
 		used := variant == mcmf.Full || string(variant) == p.Name || string(variant) == p.Fallback
 		if !used {
 			continue
 		}
 		for _, fault := range p.MCMF.config(variant, currency).Faults() {
-			r.Problem("policy.mcmf."+fault.Key, "%s", fault.Text)
+			r.Problem(settings.Join(mcmfTable, fault.Key), "%s", fault.Text)
 		}
+	}
+	for _, fault := range p.ISS.config().Faults() {
+		r.Problem(settings.Join(table, "iss."+fault.Key), "%s", fault.Text)
 	}
 }
 

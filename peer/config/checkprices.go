@@ -62,11 +62,13 @@ func (r *checker) within(key string, d, least, most protocol.Duration) {
 	}
 }
 
-func (r *checker) checkProtect(p *Protect) {
-	if r.Set("protect.delay") {
-		r.Positive("protect.delay", p.Delay)
+// Check checks the table, in whatever file it stands.
+func (p *Protect) Check(r *settings.Reader, table string) {
+	delay, share := settings.Join(table, "delay"), settings.Join(table, "share")
+	if r.Set(delay) {
+		r.Positive(delay, p.Delay)
 	}
-	if r.Set("protect.share") && p.Share == 0 {
-		r.Problem("protect.share", "is 0; to take no guests at all, leave max_jobs of the partners out, and to take any number, this")
+	if r.Set(share) && p.Share == 0 {
+		r.Problem(share, "is 0; to take no guests at all, leave max_jobs of the partners out, and to take any number, this")
 	}
 }

@@ -67,7 +67,7 @@ func (c *Config) Peer(parts Parts) peer.Config {
 		Spread:       true,
 		PriceSpan:    c.Prices.Span,
 		PriceRefresh: c.Prices.Refresh,
-		Protect:      peer.Protection{Delay: c.Protect.Delay, Share: int(c.Protect.Share)},
+		Protect:      c.Protect.Protection(),
 	}
 	out.Partners = c.PeerPartners()
 	c.brokered(&out)
@@ -89,36 +89,52 @@ func (c *Config) PeerPartners() (out []peer.Partner) {
 // Tuning returns the part of what the state machine is told that may change while
 // it runs, with the policy that decides.
 func (c *Config) Tuning(decides policy.Description) peer.Tuning {
+	tuning := c.Rounds.Tuning()
+	tuning.Policy = decides
+	return tuning
+}
+
+// Tuning is the table as the state machine has it.
+func (o *Rounds) Tuning() peer.Tuning {
 	return peer.Tuning{
-		Policy:     decides,
-		Initiation: c.Rounds.Initiation,
-		Phi:        c.Rounds.Phi,
-		Sigma:      c.Rounds.Sigma,
-		Delta:      int(c.Rounds.Delta),
-		Recheck:    c.Rounds.RecheckJobs,
-		Draw:       c.Rounds.VolunteerJobs,
-		Stay:       c.Rounds.StayHome,
-		Deadline:   c.Rounds.Deadline,
-		RoundJobs:  c.Rounds.RoundJobs,
-		Ask:        c.Rounds.Ask,
-		Cycle:      c.Rounds.Cycle,
-		MaxQ:       c.Rounds.MaxQ,
+		Initiation: o.Initiation,
+		Phi:        o.Phi,
+		Sigma:      o.Sigma,
+		Delta:      int(o.Delta),
+		Recheck:    o.RecheckJobs,
+		Draw:       o.VolunteerJobs,
+		Stay:       o.StayHome,
+		Deadline:   o.Deadline,
+		RoundJobs:  o.RoundJobs,
+		Ask:        o.Ask,
+		Cycle:      o.Cycle,
+		MaxQ:       o.MaxQ,
 	}
+}
+
+// Protection is the table as the state machine has it.
+func (p *Protect) Protection() peer.Protection {
+	return peer.Protection{Delay: p.Delay, Share: int(p.Share)}
 }
 
 // BuiltIn returns the built-in policy of this name with its parameters, or nil if there
 // is none. It chooses by chance with the site's seed.
 func (c *Config) BuiltIn(name string) policy.Policy {
-	made, err := builtin.Config{
-		TC:     tc.Config{Epsilon: c.Policy.TC.Epsilon},
-		MCMF:   c.Policy.MCMF.config(mcmf.Full, c.currency()),
-		ISS:    c.Policy.ISS.config(),
-		Random: random.Config{Seed: uint64(c.Site.Seed)}, //nolint:gosec // any number will do
-	}.Make(name)
+	made, err := c.Policy.Parameters(c.Site.Seed, c.currency()).Make(name)
 	if err != nil {
 		return nil
 	}
 	return made
+}
+
+// Parameters are those of the built-in policies. The seed is of what is chosen by chance.
+func (p *Policy) Parameters(seed int, currency string) builtin.Config {
+	return builtin.Config{
+		TC:     tc.Config{Epsilon: p.TC.Epsilon},
+		MCMF:   p.MCMF.config(mcmf.Full, currency),
+		ISS:    p.ISS.config(),
+		Random: random.Config{Seed: uint64(seed)}, //nolint:gosec // any number will do
+	}
 }
 
 func (m MCMF) config(variant mcmf.Variant, currency string) mcmf.Config {

@@ -10,7 +10,7 @@ type TableKey struct {
 // TableKeys describes the keys of a table, as "cost.cpu". There are none of a table that
 // does not exist.
 func TableKeys(table string) (keys []TableKey) {
-	for _, s := range append(costSections(), section{name: "localsched.gamma", keys: gammaKeys()}) {
+	for _, s := range reference() {
 		if s.name != table {
 			continue
 		}
